@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * The subcommands of kgb-agent. Each takes the parsed command line with the resolved settings and
+ * returns an exit status (enum kgb_exit, or 128 + signal).
+ */
+#ifndef KGB_AGENT_CLI_CMD_H
+#define KGB_AGENT_CLI_CMD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "agent/cli/opt.h"
+#include "agent/config.h"
+#include "base/err.h"
+#include "base/str.h"
+
+enum kgb_command {
+	KGB_COMMAND_RUN = 1u << 0,
+	KGB_COMMAND_VERIFY = 1u << 1,
+	KGB_COMMAND_LIST = 1u << 2,
+	KGB_COMMAND_DOCTOR = 1u << 3,
+	KGB_COMMAND_CONFIG = 1u << 4,
+	KGB_COMMAND_REBUILD = 1u << 5,
+	KGB_COMMAND_ANY = (1u << 6) - 1,
+};
+
+/** Values of options that are not settings. */
+struct kgb_flags {
+	const char *config;
+	const char *run; /* --run NAME */
+	const char *kernels; /* --kernels DIR */
+	const char *op; /* verify --op */
+	const char *seed;
+	struct kgb_strv set; /* --set key=value */
+	int verbose;
+	bool json, dry_run, skip_gen, skip_verify, quiet, help, version, methods, schema, example;
+};
+
+struct kgb_cli {
+	const struct kgb_subcommand *command;
+	bool named; /* the command line names the subcommand */
+	struct kgb_flags flags;
+	struct kgb_strv operators; /* positionals, split at commas (run, list), else as given */
+	struct kgb_config config; /* resolved: flags applied */
+	char *data_dir;
+	char *bin_dir; /* where kgb-judge, kgb-launch and kgb-verify are: beside this program */
+};
+
+extern const struct kgb_opt kgb_cli_options[];
+extern const struct kgb_subcommand kgb_cli_commands[];
+
+int kgb_cmd_run(struct kgb_cli *cli);
+int kgb_cmd_verify(struct kgb_cli *cli);
+int kgb_cmd_list(struct kgb_cli *cli);
+int kgb_cmd_doctor(struct kgb_cli *cli);
+int kgb_cmd_config(struct kgb_cli *cli);
+int kgb_cmd_rebuild(struct kgb_cli *cli);
+
+/** Print err and map its kind to an exit status: BUSY 75, UNAVAILABLE 4, LIMIT on the disk 4,
+ * INVALID and NOT_FOUND to `invalid` (2 or 3, as the caller knows what was wrong), else 70. */
+int kgb_cli_fail(const struct kgb_err *err, int invalid);
+/** Print a document to stdout and return exit_code; a full or broken stdout is reported and
+ * returns 70. */
+int kgb_cli_print(const struct kgb_buf *text, int exit_code);
+
+struct kgb_spec_index;
+/** The operators that the user named (all of the dataset when none), each once, in the order named,
+ * as "aten::add". INVALID with the nearest names, also of subcommands when the command line named
+ * none. */
+KGB_MUST_CHECK int kgb_cli_operators(const struct kgb_cli *cli, const struct kgb_spec_index *index,
+				     struct kgb_strv *names, struct kgb_strv *paths,
+				     struct kgb_err *err);
+/** Bytes of a kernel.py that a user names: a regular file of at most KGB_LIMIT_KERNEL bytes, no
+ * link, no fifo. */
+KGB_MUST_CHECK int kgb_cli_read_kernel(const char *path, struct kgb_buf *out, struct kgb_err *err);
+
+#endif

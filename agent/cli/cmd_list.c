@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+#include "agent/cli/cmd.h"
+#include "base/jsonw.h"
+#include "methods/method.h"
+#include "verify/spec.h"
+
+static void add_spec(struct kgb_jsonw *w, const struct kgb_spec *spec)
+{
+	kgb_jsonw_object(w);
+	kgb_jsonw_kstr(w, "name", spec->name);
+	kgb_jsonw_kstr(w, "safe_name", spec->safe_name);
+	kgb_jsonw_kstr(w, "source", spec->source);
+	kgb_jsonw_kstr(w, "category", spec->category);
+	kgb_jsonw_kstr(w, "summary", spec->summary);
+	kgb_jsonw_kstr(w, "spec", spec->path);
+	kgb_jsonw_kstr(w, "spec_sha256", spec->sha256);
+	kgb_jsonw_key(w, "dtypes");
+	kgb_jsonw_array(w);
+	for (size_t i = 0; i < spec->n_dtypes; i++)
+		kgb_jsonw_str(w, spec->dtypes[i]);
+	kgb_jsonw_array_end(w);
+	kgb_jsonw_key(w, "interfaces");
+	kgb_jsonw_array(w);
+	for (size_t i = 0; i < spec->n_interfaces; i++) {
+		kgb_jsonw_object(w);
+		kgb_jsonw_kstr(w, "entry", spec->interfaces[i].entry);
+		kgb_jsonw_kstr(w, "schema", spec->interfaces[i].schema);
+		kgb_jsonw_object_end(w);
+	}
+	kgb_jsonw_array_end(w);
+	kgb_jsonw_object_end(w);
+}
+
+static int list_operators(const struct kgb_cli *cli, struct kgb_buf *out, struct kgb_err *err)
+{
+	struct kgb_spec_index index = {0};
+	KGB_AUTO(strv) struct kgb_strv names = KGB_STRV_INIT;
+	KGB_AUTO(strv) struct kgb_strv paths = KGB_STRV_INIT;
+	if (kgb_spec_index_load(cli->data_dir, cli->config.settings.run.dataset, &index, err) < 0)
+		return -1;
+	int rc = kgb_cli_operators(cli, &index, &names, &paths, err);
+	kgb_spec_index_release(&index);
+	if (rc < 0)
+		return -1;
+	struct kgb_jsonw w;
+	kgb_jsonw_init(&w, out, 2);
+	if (cli->flags.json)
+		kgb_jsonw_array(&w);
+	for (size_t i = 0; i < names.n; i++) {
+		struct kgb_spec spec;
+		if (kgb_spec_load(paths.items[i], &spec, err) < 0)
+			return -1;
+		if (cli->flags.json)
+			add_spec(&w, &spec);
+		else
+			kgb_buf_addf(out, "%-24s  %2zu interface%s  %s\n", spec.name,
+				     spec.n_interfaces, spec.n_interfaces == 1 ? " " : "s",
+				     spec.summary ? spec.summary : "");
+		kgb_spec_release(&spec);
+	}
+	if (cli->flags.json) {
+		kgb_jsonw_array_end(&w);
+		kgb_buf_addc(out, '\n');
+	}
+	return 0;
+}
+
+static int list_methods(const struct kgb_cli *cli, struct kgb_buf *out, struct kgb_err *err)
+{
+	KGB_AUTO(strv) struct kgb_strv names = KGB_STRV_INIT;
+	if (kgb_method_names(cli->data_dir, &names, err) < 0)
+		return -1;
+	struct kgb_jsonw w;
+	kgb_jsonw_init(&w, out, 2);
+	if (cli->flags.json)
+		kgb_jsonw_array(&w);
+	for (size_t i = 0; i < names.n; i++) {
+		struct kgb_method method = {0};
+		if (kgb_method_load(cli->data_dir, names.items[i], &method, err) < 0)
+			return -1;
+		if (cli->flags.json) {
+			kgb_jsonw_object(&w);
+			kgb_jsonw_kstr(&w, "name", method.name);
+			kgb_jsonw_kstr(&w, "cli", method.cli);
+			kgb_jsonw_kbool(&w, "verify_tool", method.verify_tool);
+			kgb_jsonw_kstr(&w, "summary", method.summary);
+			kgb_jsonw_object_end(&w);
+		} else {
+			kgb_buf_addf(out, "%-16s  %s\n", method.name,
+				     method.summary ? method.summary : "");
+		}
+		kgb_method_release(&method);
+	}
+	if (cli->flags.json) {
+		kgb_jsonw_array_end(&w);
+		kgb_buf_addc(out, '\n');
+	}
+	return 0;
+}
+
+int kgb_cmd_list(struct kgb_cli *cli)
+{
+	struct kgb_err err = KGB_ERR_INIT;
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+	int rc = cli->flags.methods ? list_methods(cli, &text, &err)
+				    : list_operators(cli, &text, &err);
+	if (rc < 0)
+		return kgb_cli_fail(&err, KGB_EXIT_USAGE);
+	return kgb_cli_print(&text, KGB_EXIT_OK);
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+#include "agent/cli/cmd.h"
+#include "agent/report/progress.h"
+#include "agent/report/results.h"
+#include "agent/store/events.h"
+#include "base/jsonw.h"
+#include "base/log.h"
+
+/** The journal is only read, a torn tail stays where it is: it is cut off by whoever appends next.
+ */
+static int rebuild(const struct kgb_rundir *dir, struct kgb_run_state *state,
+		   struct kgb_journal_scan *scan, struct kgb_err *err)
+{
+	if (kgb_journal_read(dir->fd, kgb_run_state_fold, state, scan, err) < 0 ||
+	    kgb_progress_write(dir->fd, state, err) < 0 ||
+	    kgb_results_write(dir->fd, state, err) < 0)
+		return kgb_ctx(err, "run '%s'", dir->name);
+	return 0;
+}
+
+static void describe(const struct kgb_cli *cli, const struct kgb_rundir *dir,
+		     const struct kgb_journal_scan *scan, struct kgb_buf *out)
+{
+	if (!cli->flags.json) {
+		kgb_buf_addf(out, "%s/%s\n%s/%s\n", dir->path, KGB_PROGRESS_NAME, dir->path,
+			     KGB_RESULTS_NAME);
+		return;
+	}
+	struct kgb_jsonw w;
+	kgb_jsonw_init(&w, out, 2);
+	kgb_jsonw_object(&w);
+	kgb_jsonw_kstr(&w, "run", dir->name);
+	kgb_jsonw_kstr(&w, "path", dir->path);
+	kgb_jsonw_ki64(&w, "records", scan->n_records);
+	kgb_jsonw_ki64(&w, "torn_bytes", (int64_t)scan->torn_bytes);
+	kgb_jsonw_object_end(&w);
+	kgb_buf_addc(out, '\n');
+}
+
+int kgb_cmd_rebuild(struct kgb_cli *cli)
+{
+	struct kgb_err err = KGB_ERR_INIT;
+	KGB_AUTO(free) char *runs = kgb_config_runs(&cli->config);
+	KGB_AUTO(rundir) struct kgb_rundir dir = KGB_RUNDIR_INIT;
+	KGB_AUTO(run_state) struct kgb_run_state state = KGB_RUN_STATE_INIT;
+	struct kgb_journal_scan scan = {0};
+	if (kgb_rundir_open(&dir, runs, cli->flags.run, KGB_RUNDIR_LOCK, &err) < 0)
+		return kgb_cli_fail(&err, KGB_EXIT_USAGE);
+	if (rebuild(&dir, &state, &scan, &err) < 0)
+		return kgb_cli_fail(&err, KGB_EXIT_INTERNAL);
+	if (scan.torn_bytes > 0)
+		kgb_warn("%s ends in %zu bytes of an unfinished record, which were not counted",
+			 KGB_JOURNAL_NAME, scan.torn_bytes);
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+	describe(cli, &dir, &scan, &text);
+	return kgb_cli_print(&text, KGB_EXIT_OK);
+}

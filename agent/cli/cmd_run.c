@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * `kgb-agent [OPERATORS]`: plan, generate, verify; and `--skip-gen`: verify again what is there.
+ * Everything that can be wrong with the command or the machine is found before anything is created.
+ */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "agent/cli/cmd.h"
+#include "agent/cli/preflight.h"
+#include "agent/report/results.h"
+#include "agent/sched/sched.h"
+#include "agent/store/events.h"
+#include "agent/store/rundir.h"
+#include "base/fs.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "methods/method.h"
+#include "verify/spec.h"
+
+/* The name that a run of foreign kernels bears in place of a method's. */
+#define KERNELS_METHOD "kernels"
+
+/** What is going to be done; everything in it is resolved and checked. */
+struct plan {
+	struct kgb_cli *cli;
+	bool generate;
+	struct kgb_method method; /* when generating */
+	bool has_method;
+	struct kgb_spec *specs; /* one per operator */
+	size_t n_specs;
+	struct kgb_rundir dir;
+	struct kgb_run_log *log;
+	char *cli_path, *python;
+	const char *model;
+	enum kgb_gateway_mode gateway_mode;
+	const char *api_key;
+	bool key_is_bearer;
+	struct kgb_isolation_info isolation;
+};
+
+static void plan_release(struct plan *plan)
+{
+	if (plan->log)
+		kgb_run_log_close(plan->log);
+	kgb_rundir_release(&plan->dir);
+	for (size_t i = 0; i < plan->n_specs; i++)
+		kgb_spec_release(&plan->specs[i]);
+	kgb_free(plan->specs);
+	if (plan->has_method)
+		kgb_method_release(&plan->method);
+	kgb_free(plan->cli_path);
+	kgb_free(plan->python);
+}
+
+/* ---- planning ---- */
+
+/** Load the specs of `names` (as typed or full), each once, in that order. */
+static int load_specs(struct plan *plan, const char *const *names, size_t n_names,
+		      struct kgb_err *err)
+{
+	struct kgb_spec_index index = {0};
+	const char *dataset = plan->cli->config.settings.run.dataset;
+	if (kgb_spec_index_load(plan->cli->data_dir, dataset, &index, err) < 0)
+		return -1;
+	KGB_AUTO(strv) struct kgb_strv seen = KGB_STRV_INIT;
+	plan->specs = kgb_xcalloc(n_names + 1, sizeof(*plan->specs));
+	int rc = 0;
+	for (size_t i = 0; i < n_names && rc == 0; i++) {
+		const char *name = NULL, *path = NULL;
+		rc = kgb_spec_index_find(&index, names[i], &name, &path, err);
+		if (rc < 0 || kgb_strv_has(&seen, name))
+			continue;
+		kgb_strv_add(&seen, name);
+		rc = kgb_spec_load(path, &plan->specs[plan->n_specs], err);
+		if (rc == 0)
+			plan->n_specs++;
+	}
+	kgb_spec_index_release(&index);
+	return rc;
+}
+
+/** The operators that the user named, or all of the dataset. */
+static int plan_operators(struct plan *plan, struct kgb_err *err)
+{
+	const struct kgb_strv *typed = &plan->cli->operators;
+	if (typed->n > 0)
+		return load_specs(plan, (const char *const *)typed->items, typed->n, err);
+	struct kgb_spec_index index = {0};
+	if (kgb_spec_index_load(plan->cli->data_dir, plan->cli->config.settings.run.dataset, &index,
+				err) < 0)
+		return -1;
+	int rc = load_specs(plan, (const char *const *)index.names.items, index.names.n, err);
+	kgb_spec_index_release(&index);
+	return rc;
+}
+
+static int plan_gateway(struct plan *plan, struct kgb_err *err)
+{
+	const struct kgb_settings *settings = &plan->cli->config.settings;
+	plan->api_key = kgb_api_key(&plan->key_is_bearer);
+	if (settings->gateway.mode == KGB_GATEWAY_CHOICE_LIVE && !plan->api_key)
+		return kgb_fail(
+			err, KGB_ERR_UNAVAILABLE,
+			"gateway.mode is live but neither ANTHROPIC_API_KEY nor ANTHROPIC_AUTH_TOKEN is set");
+	bool offline = settings->gateway.mode == KGB_GATEWAY_CHOICE_OFFLINE || !plan->api_key;
+	plan->gateway_mode = offline ? KGB_GATEWAY_OFFLINE : KGB_GATEWAY_LIVE;
+	for (size_t i = 0; offline && i < plan->n_specs; i++) {
+		KGB_AUTO(free)
+		char *script = kgb_xasprintf("%s/datasets/offline/%s.yaml", plan->cli->data_dir,
+					     plan->specs[i].safe_name);
+		if (!kgb_fs_exists(AT_FDCWD, script))
+			return kgb_fail(
+				err, KGB_ERR_UNAVAILABLE,
+				"the offline model has no script for %s: set ANTHROPIC_API_KEY to use the real one",
+				plan->specs[i].name);
+	}
+	return 0;
+}
+
+static int plan_generation(struct plan *plan, struct kgb_err *err)
+{
+	const struct kgb_config *config = &plan->cli->config;
+	if (kgb_method_load(plan->cli->data_dir, config->settings.run.method, &plan->method, err) <
+	    0)
+		return -1;
+	plan->has_method = true;
+	plan->model =
+		*config->settings.model.name ? config->settings.model.name : plan->method.model;
+	plan->cli_path = kgb_config_claude(config);
+	return 0;
+}
+
+/** What the machine must have for this plan. */
+static int plan_environment(struct plan *plan, struct kgb_err *err)
+{
+	plan->python = kgb_config_python(&plan->cli->config);
+	if (plan->generate &&
+	    (plan_gateway(plan, err) < 0 || kgb_preflight_cli(plan->cli_path, err) < 0))
+		return -1;
+	if (kgb_preflight_sandbox(plan->cli->bin_dir, &plan->isolation, err) < 0)
+		return -1;
+	return plan->cli->flags.skip_verify ? 0 : kgb_preflight_python(plan->python, err);
+}
+
+/* ---- what to work on ---- */
+
+static int start_new_run(struct plan *plan, const char *method, struct kgb_err *err)
+{
+	const struct kgb_settings *settings = &plan->cli->config.settings;
+	KGB_AUTO(free) char *runs = kgb_config_runs(&plan->cli->config);
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(KGB_LIMIT_YAML);
+	kgb_config_print(&plan->cli->config, &text);
+	if (kgb_rundir_create(&plan->dir, runs, method, settings->run.dataset, err) < 0 ||
+	    kgb_fs_write_atomic(plan->dir.fd, "config.yaml", text.ptr, text.len, 0644, true, err) <
+		    0)
+		return -1;
+	return kgb_run_log_open(&plan->log, &plan->dir, err);
+}
+
+static int append_start(struct plan *plan, const char *method, struct kgb_err *err)
+{
+	const struct kgb_event_run_started started = {
+		.run_name = plan->dir.name,
+		.dataset = plan->cli->config.settings.run.dataset,
+		.method = method,
+		.model = plan->model,
+		.gateway_mode = plan->generate ? kgb_gateway_mode_name(plan->gateway_mode) : NULL,
+		.cli_name = plan->has_method ? plan->method.cli : NULL,
+		.isolation = kgb_isolation_level_name(plan->isolation.level),
+		.platform = "cpu",
+		.device_count = (int)plan->cli->config.settings.run.device_count,
+		.skip_gen = plan->cli->flags.skip_gen,
+		.skip_verify = plan->cli->flags.skip_verify,
+	};
+	struct kgb_event_plan_item *items = kgb_xcalloc(plan->n_specs + 1, sizeof(*items));
+	for (size_t i = 0; i < plan->n_specs; i++)
+		items[i] = (struct kgb_event_plan_item){
+			plan->specs[i].name, plan->specs[i].safe_name, plan->specs[i].sha256};
+	int rc = kgb_event_run_started(plan->log, &started, err);
+	if (rc == 0)
+		rc = kgb_event_planned(plan->log, items, plan->n_specs, err);
+	kgb_free(items);
+	return rc;
+}
+
+/** --kernels DIR: DIR/aten__add.py or DIR/add.py of each operator. */
+static int find_kernel(const char *dir, const struct kgb_spec *spec, struct kgb_buf *out,
+		       struct kgb_err *err)
+{
+	KGB_AUTO(fd) int fd = -1;
+	if (kgb_fs_opendir(AT_FDCWD, dir, &fd, err) < 0)
+		return -1;
+	KGB_AUTO(free) char *safe_file = kgb_xasprintf("%s.py", spec->safe_name);
+	KGB_AUTO(free) char *bare_file = kgb_xasprintf("%s.py", strstr(spec->name, "::") + 2);
+	const char *file = kgb_fs_exists(fd, safe_file) ? safe_file : bare_file;
+	if (!kgb_fs_exists(fd, file))
+		return kgb_fail(err, KGB_ERR_NOT_FOUND,
+				"no kernel for %s: '%s' has neither %s nor %s", spec->name, dir,
+				safe_file, bare_file);
+	return kgb_fs_read_untrusted(fd, file, KGB_LIMIT_KERNEL, out, err) < 0
+		       ? kgb_ctx(err, "'%s'", dir)
+		       : 0;
+}
+
+/** Without operators on the command line: those that have a file in DIR. */
+static int drop_without_kernel(struct plan *plan, const char *dir, struct kgb_err *err)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < plan->n_specs; i++) {
+		struct kgb_err missing = KGB_ERR_INIT;
+		KGB_AUTO(buf) struct kgb_buf kernel = KGB_BUF_INIT(KGB_LIMIT_KERNEL);
+		if (find_kernel(dir, &plan->specs[i], &kernel, &missing) < 0 &&
+		    missing.kind == KGB_ERR_NOT_FOUND) {
+			kgb_spec_release(&plan->specs[i]);
+			continue;
+		}
+		plan->specs[n++] = plan->specs[i];
+	}
+	plan->n_specs = n;
+	if (n == 0)
+		return kgb_fail(err, KGB_ERR_NOT_FOUND,
+				"'%s' holds no kernel of a known operator (NAMESPACE__NAME.py)",
+				dir);
+	return 0;
+}
+
+static int adopt_kernels(struct plan *plan, const char *dir, struct kgb_err *err)
+{
+	for (size_t i = 0; i < plan->n_specs; i++) {
+		KGB_AUTO(buf) struct kgb_buf kernel = KGB_BUF_INIT(KGB_LIMIT_KERNEL);
+		char sha256[KGB_SHA256_HEX_LEN];
+		if (find_kernel(dir, &plan->specs[i], &kernel, err) < 0)
+			return -1;
+		kgb_sha256_hex(kernel.ptr, kernel.len, sha256);
+		if (kgb_rundir_write_kernel(&plan->dir, plan->specs[i].safe_name, kernel.ptr,
+					    kernel.len, err) < 0 ||
+		    kgb_event_kernel_adopted(plan->log, plan->specs[i].name, sha256, dir, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int check_kernels(struct plan *plan, const char *dir, struct kgb_err *err)
+{
+	if (plan->cli->operators.n == 0)
+		return drop_without_kernel(plan, dir, err);
+	for (size_t i = 0; i < plan->n_specs; i++) {
+		KGB_AUTO(buf) struct kgb_buf kernel = KGB_BUF_INIT(KGB_LIMIT_KERNEL);
+		if (find_kernel(dir, &plan->specs[i], &kernel, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/** --skip-gen: the operators of an earlier run that have a kernel, or those of them that were
+ * named. */
+static int plan_earlier_run(struct plan *plan, struct kgb_err *err)
+{
+	KGB_AUTO(free) char *runs = kgb_config_runs(&plan->cli->config);
+	if (kgb_rundir_open(&plan->dir, runs, plan->cli->flags.run, KGB_RUNDIR_LOCK, err) < 0 ||
+	    kgb_run_log_open(&plan->log, &plan->dir, err) < 0)
+		return -1;
+	const struct kgb_run_state *state = kgb_run_log_state(plan->log);
+	if (plan->cli->operators.n > 0) {
+		if (plan_operators(plan, err) < 0)
+			return -1;
+		for (size_t i = 0; i < plan->n_specs; i++)
+			if (!kgb_run_state_op(state, plan->specs[i].name))
+				return kgb_fail(err, KGB_ERR_NOT_FOUND,
+						"run '%s' has no operator %s", plan->dir.name,
+						plan->specs[i].name);
+		return 0;
+	}
+	KGB_AUTO(strv) struct kgb_strv names = KGB_STRV_INIT;
+	for (size_t i = 0; i < state->n_ops; i++) {
+		KGB_AUTO(free) char *path = kgb_xasprintf("kernels/%s.py", state->ops[i].safe_name);
+		if (kgb_fs_exists(plan->dir.fd, path))
+			kgb_strv_add(&names, state->ops[i].name);
+	}
+	if (names.n == 0)
+		return kgb_fail(err, KGB_ERR_NOT_FOUND, "run '%s' has no kernels to verify",
+				plan->dir.name);
+	return load_specs(plan, (const char *const *)names.items, names.n, err);
+}
+
+/* ---- running ---- */
+
+static void announce(const struct plan *plan)
+{
+	if (plan->generate && plan->gateway_mode == KGB_GATEWAY_OFFLINE)
+		kgb_info(
+			"offline: no API key is set, so the model is kgb-agent's built-in script, not a language model");
+	kgb_info("run %s", plan->dir.path);
+}
+
+static int drive(struct plan *plan, struct kgb_sched_outcome *outcome, struct kgb_err *err)
+{
+	const struct kgb_settings *s = &plan->cli->config.settings;
+	struct kgb_sched_item *items = kgb_xcalloc(plan->n_specs + 1, sizeof(*items));
+	for (size_t i = 0; i < plan->n_specs; i++)
+		items[i] = (struct kgb_sched_item){&plan->specs[i], plan->generate};
+	const struct kgb_sched_spec spec = {
+		.log = plan->log,
+		.dir = &plan->dir,
+		.method = plan->has_method ? &plan->method : NULL,
+		.items = items,
+		.n_items = plan->n_specs,
+		.device_count = (int)s->run.device_count,
+		.skip_verify = plan->cli->flags.skip_verify,
+		.status_style = plan->cli->flags.quiet ? KGB_STATUS_QUIET : KGB_STATUS_AUTO,
+		.gateway =
+			{
+				.mode = plan->gateway_mode,
+				.upstream_url = s->gateway.upstream_url,
+				.api_key = plan->api_key,
+				.key_is_bearer = plan->key_is_bearer,
+				.connect_timeout_ms = s->gateway.connect_timeout,
+			},
+		.data_dir = plan->cli->data_dir,
+		.bin_dir = plan->cli->bin_dir,
+		.cli_path = plan->cli_path,
+		.python = plan->python,
+		.model = plan->model,
+		.platform = "cpu",
+		.attempt_timeout_ms = s->limits.attempt_timeout,
+		.verify_timeout_ms = s->limits.verify_timeout,
+		.call_timeout_ms = s->limits.call_timeout,
+		.memory_bytes = s->limits.memory,
+		.tmp_bytes = s->limits.tmp_size,
+		.max_verify_calls = s->limits.verify_calls,
+		.max_attempts = (int)s->run.max_attempts,
+	};
+	int rc = kgb_sched_run(&spec, outcome, err);
+	kgb_free(items);
+	return rc;
+}
+
+/** results.json, and the same for the user. */
+static int report(struct plan *plan, const struct kgb_sched_outcome *outcome)
+{
+	const struct kgb_run_state *state = kgb_run_log_state(plan->log);
+	struct kgb_err err = KGB_ERR_INIT;
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+	int exit_code = kgb_results_exit_code(state);
+	if (outcome->fatal)
+		exit_code = kgb_cli_fail(&outcome->err, KGB_EXIT_INTERNAL);
+	if (kgb_results_write(plan->dir.fd, state, &err) < 0)
+		exit_code = kgb_cli_fail(&err, KGB_EXIT_INTERNAL);
+	if (plan->cli->flags.json)
+		kgb_results_render(state, 2, &text);
+	else
+		kgb_results_table(state, plan->dir.path, 0, isatty(STDOUT_FILENO) == 1, &text);
+	exit_code = kgb_cli_print(&text, exit_code);
+	if (outcome->signal) {
+		kgb_info("interrupted; verify what is there with: kgb-agent --skip-gen --run %s",
+			 plan->dir.name);
+		return 128 + outcome->signal;
+	}
+	return exit_code;
+}
+
+static int dry_run(const struct plan *plan, const char *method)
+{
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+	const struct kgb_settings *s = &plan->cli->config.settings;
+	kgb_buf_addf(&text, "would %s %zu operator%s of %s with %s",
+		     plan->generate ? "generate" : "verify", plan->n_specs,
+		     plan->n_specs == 1 ? "" : "s", s->run.dataset, method);
+	if (plan->generate)
+		kgb_buf_addf(&text, " (model %s, %s), %lld at a time, %lld s each", plan->model,
+			     kgb_gateway_mode_name(plan->gateway_mode),
+			     (long long)s->run.device_count,
+			     (long long)s->limits.attempt_timeout / 1000);
+	kgb_buf_addc(&text, '\n');
+	for (size_t i = 0; i < plan->n_specs; i++)
+		kgb_buf_addf(&text, "  %s\n", plan->specs[i].name);
+	return kgb_cli_print(&text, KGB_EXIT_OK);
+}
+
+/** Exit status for what went wrong while planning: the command line, unless the error says
+ * otherwise. */
+static int plan_failed(struct plan *plan, const struct kgb_err *err)
+{
+	plan_release(plan);
+	return kgb_cli_fail(err, KGB_EXIT_USAGE);
+}
+
+int kgb_cmd_run(struct kgb_cli *cli)
+{
+	struct kgb_err err = KGB_ERR_INIT;
+	const char *kernels = cli->flags.kernels;
+	struct plan plan = {
+		.cli = cli, .dir = KGB_RUNDIR_INIT, .generate = !cli->flags.skip_gen && !kernels};
+	bool earlier = !plan.generate && !kernels;
+	if (earlier ? plan_earlier_run(&plan, &err) < 0 : plan_operators(&plan, &err) < 0)
+		return plan_failed(&plan, &err);
+	if (kernels && check_kernels(&plan, kernels, &err) < 0)
+		return plan_failed(&plan, &err);
+	if (plan.generate && plan_generation(&plan, &err) < 0)
+		return plan_failed(&plan, &err);
+	if (plan_environment(&plan, &err) < 0)
+		return plan_failed(&plan, &err);
+
+	const char *method = plan.generate ? plan.method.name
+			     : earlier     ? kgb_run_log_state(plan.log)->method
+					   : KERNELS_METHOD;
+	if (cli->flags.dry_run) {
+		int exit_code = dry_run(&plan, method);
+		plan_release(&plan);
+		return exit_code;
+	}
+	struct kgb_sched_outcome outcome = {0};
+	if ((!earlier && start_new_run(&plan, method, &err) < 0) ||
+	    append_start(&plan, method, &err) < 0 ||
+	    (kernels && adopt_kernels(&plan, kernels, &err) < 0)) {
+		plan_release(&plan);
+		return kgb_cli_fail(&err, KGB_EXIT_INTERNAL);
+	}
+	announce(&plan);
+	int exit_code = drive(&plan, &outcome, &err) < 0 && !outcome.fatal
+				? kgb_cli_fail(&err, KGB_EXIT_INTERNAL)
+				: report(&plan, &outcome);
+	plan_release(&plan);
+	return exit_code;
+}

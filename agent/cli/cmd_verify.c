@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * `verify FILE --op NAME`: the judge alone, for people and scripts.
+ */
+#include <inttypes.h>
+#include <unistd.h>
+
+#include "agent/cli/child.h"
+#include "agent/cli/cmd.h"
+#include "base/fs.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "verify/judge/report.h"
+#include "verify/spec.h"
+
+#define VERDICT_FD 3
+#define SEED_BYTES 16
+/** The judge ends itself at its timeout with a verdict that says so; this much later it is ended
+ * from outside. */
+#define SLACK_MS 30000
+
+/** Everything that can be wrong with the command line, before anything is started. */
+static int check_arguments(const struct kgb_cli *cli, char **name_out, struct kgb_err *err)
+{
+	if (cli->operators.n == 0)
+		return kgb_fail(err, KGB_ERR_INVALID, "verify: name the kernel FILE");
+	if (!cli->flags.op)
+		return kgb_fail(err, KGB_ERR_INVALID, "verify: name the operator with --op");
+	uint8_t seed[SEED_BYTES];
+	if (cli->flags.seed && kgb_parse_hex(cli->flags.seed, seed, sizeof(seed), err) < 0)
+		return kgb_ctx(err, "--seed");
+	KGB_AUTO(buf) struct kgb_buf kernel = KGB_BUF_INIT(0);
+	if (kgb_cli_read_kernel(cli->operators.items[0], &kernel, err) < 0)
+		return -1;
+	struct kgb_spec_index index = {0};
+	const char *name = NULL;
+	const char *path = NULL;
+	if (kgb_spec_index_load(cli->data_dir, cli->config.settings.run.dataset, &index, err) < 0)
+		return -1;
+	int rc = kgb_spec_index_find(&index, cli->flags.op, &name, &path, err);
+	if (rc == 0)
+		*name_out = kgb_xstrdup(name);
+	kgb_spec_index_release(&index);
+	return rc < 0 ? kgb_ctx(err, "--op") : 0;
+}
+
+static void judge_argv(const struct kgb_cli *cli, const char *judge, const char *name,
+		       struct kgb_strv *argv)
+{
+	const struct kgb_settings *settings = &cli->config.settings;
+	KGB_AUTO(free) char *python = kgb_config_python(&cli->config);
+	kgb_strv_add(argv, judge);
+	kgb_strv_add(argv, "verify");
+	kgb_strv_addf(argv, "--op=%s", name);
+	kgb_strv_addf(argv, "--kernel=%s", cli->operators.items[0]);
+	kgb_strv_add(argv, "--mode=final");
+	kgb_strv_addf(argv, "--python=%s", python);
+	kgb_strv_addf(argv, "--timeout=%" PRId64 "ms", settings->limits.verify_timeout);
+	kgb_strv_addf(argv, "--call-timeout=%" PRId64 "ms", settings->limits.call_timeout);
+	kgb_strv_addf(argv, "--memory=%" PRId64, settings->limits.memory);
+	kgb_strv_addf(argv, "--verdict-fd=%d", VERDICT_FD);
+	kgb_strv_add(argv, "--die-with-parent");
+	if (cli->flags.seed)
+		kgb_strv_addf(argv, "--seed=%s", cli->flags.seed);
+}
+
+static int run_judge(const struct kgb_cli *cli, const char *name, struct kgb_buf *out,
+		     struct kgb_child_end *end, struct kgb_err *err)
+{
+	KGB_AUTO(free) char *judge = kgb_path_join(cli->bin_dir, "kgb-judge");
+	KGB_AUTO(strv) struct kgb_strv argv = KGB_STRV_INIT;
+	KGB_AUTO(strv) struct kgb_strv env = KGB_STRV_INIT;
+	judge_argv(cli, judge, name, &argv);
+	kgb_child_env(&env);
+	kgb_strv_addf(&env, "KGB_DATA_DIR=%s", cli->data_dir);
+	const struct kgb_child_spec spec = {
+		.argv = (const char *const *)argv.items,
+		.env = (const char *const *)env.items,
+		.capture_fd = VERDICT_FD,
+		.limit = KGB_LIMIT_VERDICT,
+		.timeout_ms = cli->config.settings.limits.verify_timeout + SLACK_MS,
+	};
+	return kgb_child_run(&spec, out, end, err);
+}
+
+/** The exit status that a verdict deserves. */
+static int exit_code_of(const cJSON *verdict)
+{
+	const char *status = kgb_json_str(verdict, "status", "infra_error");
+	if (kgb_str_eq(status, "passed"))
+		return KGB_EXIT_OK;
+	return kgb_str_eq(status, "infra_error") ? KGB_EXIT_ENVIRONMENT : KGB_EXIT_FAILURES;
+}
+
+static int print_verdict(const struct kgb_cli *cli, const cJSON *verdict, const struct kgb_buf *raw)
+{
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+	if (cli->flags.json) {
+		kgb_buf_add(&text, raw->ptr, raw->len);
+		if (raw->len > 0 && raw->ptr[raw->len - 1] != '\n')
+			kgb_buf_addc(&text, '\n');
+	} else {
+		kgb_verdict_report(verdict, &text);
+	}
+	return kgb_cli_print(&text, exit_code_of(verdict));
+}
+
+int kgb_cmd_verify(struct kgb_cli *cli)
+{
+	struct kgb_err err = KGB_ERR_INIT;
+	KGB_AUTO(free) char *name = NULL;
+	if (check_arguments(cli, &name, &err) < 0)
+		return kgb_cli_fail(&err, KGB_EXIT_USAGE);
+	KGB_AUTO(buf) struct kgb_buf raw = KGB_BUF_INIT(KGB_LIMIT_VERDICT);
+	struct kgb_child_end end = {0};
+	if (run_judge(cli, name, &raw, &end, &err) < 0)
+		return kgb_cli_fail(&err, KGB_EXIT_ENVIRONMENT);
+	if (end.interrupted)
+		return 128 + end.interrupted;
+	KGB_AUTO(json) cJSON *verdict = NULL;
+	if (kgb_json_parse(raw.ptr, raw.len, &verdict, &err) < 0) {
+		kgb_error("kgb-judge ended with status %d, signal %d, and without a verdict",
+			  end.exit_code, end.term_signal);
+		return KGB_EXIT_ENVIRONMENT;
+	}
+	return print_verdict(cli, verdict, &raw);
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * kgb-agent: reads the command line and the settings, then hands over to a subcommand.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "agent/cli/cmd.h"
+#include "agent/version.h"
+#include "base/fs.h"
+#include "base/log.h"
+#include "base/mem.h"
+
+#define PROGRAM "kgb-agent"
+
+static const struct {
+	enum kgb_command bit;
+	int (*run)(struct kgb_cli *cli);
+} commands[] = {
+	{KGB_COMMAND_RUN, kgb_cmd_run},       {KGB_COMMAND_VERIFY, kgb_cmd_verify},
+	{KGB_COMMAND_LIST, kgb_cmd_list},     {KGB_COMMAND_DOCTOR, kgb_cmd_doctor},
+	{KGB_COMMAND_CONFIG, kgb_cmd_config}, {KGB_COMMAND_REBUILD, kgb_cmd_rebuild},
+};
+
+/** A standard descriptor that is missing now would be given to the first file that is opened. */
+static void settle_descriptors(void)
+{
+	int fd = 0;
+	do
+		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	kgb_close(fd);
+	for (int i = 0; i <= STDERR_FILENO; i++)
+		fcntl(i, F_SETFD, 0);
+	/* What our caller left open is nothing to the sandboxes that we start. Old kernels lack the
+	 * call: then each launcher's own care must do. */
+	if (close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
+		kgb_verbose("descriptors of the caller stay inheritable: %s", strerror(errno));
+}
+
+static enum kgb_log_level log_level(const struct kgb_flags *flags)
+{
+	if (flags->verbose > 0)
+		return flags->verbose > 1 ? KGB_LOG_DEBUG : KGB_LOG_VERBOSE;
+	return flags->quiet ? KGB_LOG_WARN : KGB_LOG_INFO;
+}
+
+static int print_help(const struct kgb_cli *cli)
+{
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+	kgb_opt_help(kgb_cli_options, cli->command, PROGRAM, &text);
+	if (!cli->named) {
+		kgb_buf_addc(&text, '\n');
+		kgb_opt_overview(kgb_cli_commands, PROGRAM, &text);
+	}
+	return kgb_cli_print(&text, KGB_EXIT_OK);
+}
+
+static int print_version(void)
+{
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+	kgb_version_text(&text);
+	return kgb_cli_print(&text, KGB_EXIT_OK);
+}
+
+/** Options that override settings, in the order given: a later one wins. */
+static int apply_flags(struct kgb_cli *cli, const struct kgb_cmdline *line, struct kgb_err *err)
+{
+	for (size_t i = 0; i < line->set_names.n; i++)
+		if (*line->set_keys.items[i] &&
+		    kgb_config_set(&cli->config, line->set_keys.items[i], line->set_texts.items[i],
+				   line->set_names.items[i], err) < 0)
+			return -1;
+	for (size_t i = 0; i < cli->flags.set.n; i++) {
+		const char *text = cli->flags.set.items[i];
+		const char *equals = strchr(text, '=');
+		if (!equals)
+			return kgb_fail(err, KGB_ERR_INVALID, "--set '%s': write KEY=VALUE", text);
+		KGB_AUTO(free) char *key = kgb_xstrndup(text, (size_t)(equals - text));
+		if (kgb_config_set(&cli->config, key, equals + 1, "--set", err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/** A file name keeps its commas; operators are split at them. */
+static void take_positional(struct kgb_cli *cli, const struct kgb_cmdline *line)
+{
+	for (size_t i = 0; i < line->positional.n; i++) {
+		if (cli->command->bit == KGB_COMMAND_VERIFY)
+			kgb_strv_add(&cli->operators, line->positional.items[i]);
+		else
+			kgb_strv_split(&cli->operators, line->positional.items[i], ',');
+	}
+}
+
+static int dispatch(struct kgb_cli *cli, const struct kgb_cmdline *line)
+{
+	struct kgb_err err = KGB_ERR_INIT;
+	if (kgb_config_load(&cli->config, cli->flags.config, (const char *const *)environ, &err) <
+	    0) {
+		/* What is wrong with a file or a variable is always the configuration. */
+		kgb_log_err(&err);
+		return KGB_EXIT_CONFIG;
+	}
+	if (apply_flags(cli, line, &err) < 0)
+		return kgb_cli_fail(&err, KGB_EXIT_USAGE);
+	take_positional(cli, line);
+	cli->data_dir = kgb_data_dir();
+	cli->bin_dir = kgb_path_self_dir();
+	for (size_t i = 0; i < KGB_ARRAY_LEN(commands); i++)
+		if (commands[i].bit == cli->command->bit)
+			return commands[i].run(cli);
+	KGB_UNREACHABLE();
+}
+
+static int run(struct kgb_cli *cli, struct kgb_cmdline *line, int argc, char **argv)
+{
+	struct kgb_err err = KGB_ERR_INIT;
+	if (argc < 2) {
+		KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+		kgb_opt_overview(kgb_cli_commands, PROGRAM, &text);
+		kgb_buf_adds(&text, "\nexample: kgb-agent add -m normal_cc\n");
+		struct kgb_err ignored = KGB_ERR_INIT;
+		if (kgb_fs_write_all(STDERR_FILENO, text.ptr, text.len, &ignored) < 0)
+			return KGB_EXIT_USAGE;
+		return KGB_EXIT_USAGE;
+	}
+	if (kgb_opt_parse(kgb_cli_options, kgb_cli_commands, "run", argc, argv, &cli->flags, line,
+			  &err) < 0) {
+		kgb_log_err(&err);
+		kgb_info("see `%s --help`", PROGRAM);
+		return KGB_EXIT_USAGE;
+	}
+	cli->command = line->command;
+	cli->named = line->named;
+	kgb_log_init(PROGRAM, log_level(&cli->flags));
+	if (cli->flags.version)
+		return print_version();
+	if (cli->flags.help)
+		return print_help(cli);
+	return dispatch(cli, line);
+}
+
+int main(int argc, char **argv)
+{
+	settle_descriptors();
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN); /* a file size limit is an error of write(2), not our death */
+	kgb_log_init(PROGRAM, KGB_LOG_INFO);
+	struct kgb_cli cli = {.config = KGB_CONFIG_INIT};
+	struct kgb_cmdline line = KGB_CMDLINE_INIT;
+	int exit_code = run(&cli, &line, argc, argv);
+	kgb_cmdline_release(&line);
+	kgb_strv_release(&cli.flags.set);
+	kgb_strv_release(&cli.operators);
+	kgb_config_release(&cli.config);
+	kgb_free(cli.data_dir);
+	kgb_free(cli.bin_dir);
+	return exit_code;
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+#include <stddef.h>
+
+#include "agent/cli/cmd.h"
+
+#define FLAG(member) offsetof(struct kgb_flags, member)
+#define ALL KGB_COMMAND_ANY
+
+const struct kgb_opt kgb_cli_options[] = {
+	{.name = "dataset",
+	 .letter = 'd',
+	 .type = KGB_OPT_STR,
+	 .setting = "run.dataset",
+	 .arg = "NAME",
+	 .commands = KGB_COMMAND_RUN | KGB_COMMAND_LIST | KGB_COMMAND_VERIFY | KGB_COMMAND_CONFIG,
+	 .doc = "which operators exist (KernelGenBench, KernelGenBench-aten, ...)"},
+	{.name = "method",
+	 .letter = 'm',
+	 .type = KGB_OPT_STR,
+	 .setting = "run.method",
+	 .arg = "NAME",
+	 .commands = KGB_COMMAND_RUN | KGB_COMMAND_CONFIG,
+	 .doc = "how kernels are produced; `list --methods` names them"},
+	{.name = "device-count",
+	 .type = KGB_OPT_INT,
+	 .setting = "run.device_count",
+	 .arg = "N",
+	 .commands = KGB_COMMAND_RUN | KGB_COMMAND_CONFIG,
+	 .doc = "operators worked on at the same time"},
+	{.name = "timeout",
+	 .type = KGB_OPT_DURATION,
+	 .setting = "limits.attempt_timeout",
+	 .arg = "TIME",
+	 .commands = KGB_COMMAND_RUN | KGB_COMMAND_CONFIG,
+	 .doc = "wall time of one attempt of an agent, such as 20m"},
+	{.name = "timeout",
+	 .type = KGB_OPT_DURATION,
+	 .setting = "limits.verify_timeout",
+	 .arg = "TIME",
+	 .commands = KGB_COMMAND_VERIFY,
+	 .doc = "wall time of the verification, such as 300s"},
+	{.name = "model",
+	 .type = KGB_OPT_STR,
+	 .setting = "model.name",
+	 .arg = "NAME",
+	 .commands = KGB_COMMAND_RUN | KGB_COMMAND_CONFIG,
+	 .doc = "model that the coding CLI asks for"},
+	{.name = "skip-gen",
+	 .type = KGB_OPT_FLAG,
+	 .offset = FLAG(skip_gen),
+	 .commands = KGB_COMMAND_RUN,
+	 .doc = "run no agent: verify the kernels of the latest run, of --run NAME, or of --kernels DIR"},
+	{.name = "run",
+	 .type = KGB_OPT_STR,
+	 .offset = FLAG(run),
+	 .arg = "NAME",
+	 .commands = KGB_COMMAND_RUN | KGB_COMMAND_REBUILD,
+	 .doc = "an earlier run (its name or directory)"},
+	{.name = "kernels",
+	 .type = KGB_OPT_STR,
+	 .offset = FLAG(kernels),
+	 .arg = "DIR",
+	 .commands = KGB_COMMAND_RUN,
+	 .doc = "with --skip-gen: directory of kernels named aten__add.py"},
+	{.name = "skip-verify",
+	 .type = KGB_OPT_FLAG,
+	 .offset = FLAG(skip_verify),
+	 .commands = KGB_COMMAND_RUN,
+	 .doc = "produce kernels without the final verification"},
+	{.name = "op",
+	 .type = KGB_OPT_STR,
+	 .offset = FLAG(op),
+	 .arg = "NAME",
+	 .commands = KGB_COMMAND_VERIFY,
+	 .doc = "the operator that FILE implements"},
+	{.name = "seed",
+	 .type = KGB_OPT_STR,
+	 .offset = FLAG(seed),
+	 .arg = "HEX",
+	 .commands = KGB_COMMAND_VERIFY,
+	 .doc = "32 hex digits; the seed of an earlier verdict repeats its inputs (default: random)"},
+	{.name = "methods",
+	 .type = KGB_OPT_FLAG,
+	 .offset = FLAG(methods),
+	 .commands = KGB_COMMAND_LIST,
+	 .doc = "list methods instead of operators"},
+	{.name = "schema",
+	 .type = KGB_OPT_FLAG,
+	 .offset = FLAG(schema),
+	 .commands = KGB_COMMAND_CONFIG,
+	 .doc = "print the JSON Schema of the configuration file"},
+	{.name = "example",
+	 .type = KGB_OPT_FLAG,
+	 .offset = FLAG(example),
+	 .commands = KGB_COMMAND_CONFIG,
+	 .doc = "print config.example.yaml"},
+	{.name = "runs-dir",
+	 .type = KGB_OPT_STR,
+	 .setting = "paths.runs",
+	 .arg = "DIR",
+	 .commands =
+		 KGB_COMMAND_RUN | KGB_COMMAND_REBUILD | KGB_COMMAND_DOCTOR | KGB_COMMAND_CONFIG,
+	 .doc = "where run directories are"},
+	{.name = "config",
+	 .letter = 'c',
+	 .type = KGB_OPT_STR,
+	 .offset = FLAG(config),
+	 .arg = "FILE",
+	 .commands = ALL,
+	 .doc = "configuration file (default: $KGB_CONFIG, else config.yaml here, if there is one)"},
+	{.name = "set",
+	 .type = KGB_OPT_STRS,
+	 .offset = FLAG(set),
+	 .arg = "KEY=VALUE",
+	 .commands = ALL,
+	 .doc = "override any setting, such as --set limits.call_timeout=10s; may be repeated"},
+	{.name = "dry-run",
+	 .type = KGB_OPT_FLAG,
+	 .offset = FLAG(dry_run),
+	 .commands = KGB_COMMAND_RUN,
+	 .doc = "say what would be done, create and start nothing"},
+	{.name = "json",
+	 .type = KGB_OPT_FLAG,
+	 .offset = FLAG(json),
+	 .commands = ALL,
+	 .doc = "print one JSON document on stdout"},
+	{.name = "verbose",
+	 .letter = 'v',
+	 .type = KGB_OPT_COUNT,
+	 .offset = FLAG(verbose),
+	 .commands = ALL,
+	 .doc = "say more; twice: also where errors come from"},
+	{.name = "quiet",
+	 .letter = 'q',
+	 .type = KGB_OPT_FLAG,
+	 .offset = FLAG(quiet),
+	 .commands = ALL,
+	 .doc = "only warnings and errors on stderr"},
+	{.name = "help",
+	 .letter = 'h',
+	 .type = KGB_OPT_FLAG,
+	 .offset = FLAG(help),
+	 .commands = ALL,
+	 .doc = "this text"},
+	{.name = "version",
+	 .letter = 'V',
+	 .type = KGB_OPT_FLAG,
+	 .offset = FLAG(version),
+	 .commands = ALL,
+	 .doc = "versions of kgb-agent and of its libraries"},
+	{0},
+};
+
+static const char run_help[] =
+	"Operators may be written add, aten::add or aten__add, separated by commas or blanks. `all` means every\n"
+	"operator of the dataset. `run` may be left out.\n"
+	"\n"
+	"examples:\n"
+	"  kgb-agent add -m normal_cc --device-count 1\n"
+	"  kgb-agent add,softmax,mm -m naive_cc --model opus --timeout 10m\n"
+	"  kgb-agent --skip-gen                   verify the kernels of the latest run again\n"
+	"  kgb-agent add --skip-gen --kernels DIR verify DIR/aten__add.py\n"
+	"\n"
+	"exit status: 0 all verified, 1 finished with failures, 2 usage, 3 configuration, 4 environment, 5 budget,\n"
+	"70 internal error, 75 the run is held by another process, 130/143 interrupted\n";
+
+static const char verify_help[] =
+	"Judges one kernel file and prints a report, or with --json the verdict. The file's code runs in a sandbox.\n"
+	"\n"
+	"example:\n"
+	"  kgb-agent verify kernel.py --op aten::silu\n"
+	"\n"
+	"exit status: 0 passed, 1 not passed, 2 usage, 4 the check could not be run here\n";
+
+static const char doctor_help[] =
+	"Tries what a run needs and prints one line for each: PASS, WARN or FAIL, with the command that fixes it.\n"
+	"\n"
+	"exit status: 0 nothing failed, 4 something did\n";
+
+static const char config_help[] =
+	"Every setting with its value and where that comes from: default, file:line, environment variable, option.\n";
+
+static const char rebuild_help[] =
+	"Writes progress.json and results.json of a run again from its journal. They come out byte for byte the same.\n"
+	"Without --run: the latest run.\n";
+
+const struct kgb_subcommand kgb_cli_commands[] = {
+	{.name = "run",
+	 .bit = KGB_COMMAND_RUN,
+	 .positional = "OPERATOR...",
+	 .max_positional = SIZE_MAX,
+	 .summary = "Let an agent write kernels and judge them; the default command",
+	 .help = run_help},
+	{.name = "verify",
+	 .bit = KGB_COMMAND_VERIFY,
+	 .positional = "FILE",
+	 .max_positional = 1,
+	 .summary = "Judge one kernel file",
+	 .help = verify_help},
+	{.name = "list",
+	 .bit = KGB_COMMAND_LIST,
+	 .positional = "[OPERATOR...]",
+	 .max_positional = SIZE_MAX,
+	 .summary = "Show operators or methods"},
+	{.name = "doctor",
+	 .bit = KGB_COMMAND_DOCTOR,
+	 .summary = "Check this machine",
+	 .help = doctor_help},
+	{.name = "config",
+	 .bit = KGB_COMMAND_CONFIG,
+	 .summary = "Show the resolved settings",
+	 .help = config_help},
+	{.name = "rebuild",
+	 .bit = KGB_COMMAND_REBUILD,
+	 .summary = "Write a run's JSON files again from its journal",
+	 .help = rebuild_help},
+	{0},
+};

@@ -1,0 +1,546 @@
+/* SPDX-License-Identifier: MIT */
+#include "agent/config.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/json.h"
+#include "base/jsonw.h"
+#include "base/limits.h"
+#include "base/log.h"
+
+#define DEFAULT_FILE "config.yaml"
+
+static const struct kgb_field paths_table[] = {
+	{.name = "runs",
+	 .type = KGB_FIELD_STR,
+	 .offset = offsetof(struct kgb_settings_paths, runs),
+	 .def = "runs",
+	 .doc = "Directory of the run directories, relative to the working directory."},
+	{.name = "python",
+	 .type = KGB_FIELD_STR,
+	 .offset = offsetof(struct kgb_settings_paths, python),
+	 .def = "\"\"",
+	 .doc = "Python interpreter with torch and triton; empty: .deps/venv/bin/python, as bootstrap installs it."},
+	{.name = "claude",
+	 .type = KGB_FIELD_STR,
+	 .offset = offsetof(struct kgb_settings_paths, claude),
+	 .def = "\"\"",
+	 .doc = "Claude Code's native binary; empty: the one that bootstrap installs below .deps/cli."},
+	KGB_FIELD_END,
+};
+
+static const struct kgb_field run_table[] = {
+	{.name = "dataset",
+	 .type = KGB_FIELD_STR,
+	 .offset = offsetof(struct kgb_settings_run, dataset),
+	 .def = "KernelGenBench",
+	 .doc = "Which operators exist (-d)."},
+	{.name = "method",
+	 .type = KGB_FIELD_STR,
+	 .offset = offsetof(struct kgb_settings_run, method),
+	 .def = "normal_cc",
+	 .doc = "How kernels are produced (-m); `kgb-agent list --methods` names them."},
+	{.name = "device_count",
+	 .type = KGB_FIELD_I64,
+	 .offset = offsetof(struct kgb_settings_run, device_count),
+	 .min = 1,
+	 .max = 64,
+	 .def = "1",
+	 .doc = "How many operators are worked on at the same time (--device-count)."},
+	{.name = "max_attempts",
+	 .type = KGB_FIELD_I64,
+	 .offset = offsetof(struct kgb_settings_run, max_attempts),
+	 .min = 1,
+	 .max = 10,
+	 .def = "3",
+	 .doc = "Attempts per operator; only faults of the provider or of this machine are tried again."},
+	KGB_FIELD_END,
+};
+
+#define SECOND_MS 1000
+#define DAY_MS (24 * 3600 * SECOND_MS)
+
+static const struct kgb_field limits_table[] = {
+	{.name = "attempt_timeout",
+	 .type = KGB_FIELD_DURATION,
+	 .offset = offsetof(struct kgb_settings_limits, attempt_timeout),
+	 .min = SECOND_MS,
+	 .max = DAY_MS,
+	 .def = "20m",
+	 .doc = "Wall time of one attempt of an agent (--timeout)."},
+	{.name = "verify_timeout",
+	 .type = KGB_FIELD_DURATION,
+	 .offset = offsetof(struct kgb_settings_limits, verify_timeout),
+	 .min = SECOND_MS,
+	 .max = DAY_MS,
+	 .def = "300s",
+	 .doc = "Wall time of one verification."},
+	{.name = "call_timeout",
+	 .type = KGB_FIELD_DURATION,
+	 .offset = offsetof(struct kgb_settings_limits, call_timeout),
+	 .min = SECOND_MS,
+	 .max = DAY_MS,
+	 .def = "60s",
+	 .doc = "Wall time of one call of a candidate's function."},
+	{.name = "verify_calls",
+	 .type = KGB_FIELD_I64,
+	 .offset = offsetof(struct kgb_settings_limits, verify_calls),
+	 .min = 1,
+	 .max = 10000,
+	 .def = "50",
+	 .doc = "Checks that the agent may ask for in one attempt."},
+	{.name = "memory",
+	 .type = KGB_FIELD_SIZE,
+	 .offset = offsetof(struct kgb_settings_limits, memory),
+	 .min = 256 << 20,
+	 .max = (int64_t)1 << 42,
+	 .def = "8GiB",
+	 .doc = "Memory of a candidate under verification."},
+	{.name = "tmp_size",
+	 .type = KGB_FIELD_SIZE,
+	 .offset = offsetof(struct kgb_settings_limits, tmp_size),
+	 .min = 1 << 20,
+	 .max = (int64_t)1 << 40,
+	 .def = "1GiB",
+	 .doc = "Size of an agent's /tmp and HOME, which are in memory."},
+	KGB_FIELD_END,
+};
+
+static const struct kgb_field model_table[] = {
+	{.name = "name",
+	 .type = KGB_FIELD_STR,
+	 .offset = offsetof(struct kgb_settings_model, name),
+	 .def = "\"\"",
+	 .doc = "Model that the coding CLI asks for (--model); empty: the method's."},
+	KGB_FIELD_END,
+};
+
+static const char *const gateway_modes[] = {"auto", "live", "offline", NULL};
+
+static const struct kgb_field gateway_table[] = {
+	{.name = "mode",
+	 .type = KGB_FIELD_ENUM,
+	 .offset = offsetof(struct kgb_settings_gateway, mode),
+	 .names = gateway_modes,
+	 .def = "auto",
+	 .doc = "live: the real API; offline: the built-in scripted model; auto: live when an API key is in the "
+		"environment."},
+	{.name = "upstream_url",
+	 .type = KGB_FIELD_STR,
+	 .offset = offsetof(struct kgb_settings_gateway, upstream_url),
+	 .def = "\"https://api.anthropic.com\"",
+	 .doc = "Where live requests go; a path prefix is kept."},
+	{.name = "connect_timeout",
+	 .type = KGB_FIELD_DURATION,
+	 .offset = offsetof(struct kgb_settings_gateway, connect_timeout),
+	 .min = 100,
+	 .max = 600 * SECOND_MS,
+	 .def = "20s",
+	 .doc = "Time to reach the real API."},
+	KGB_FIELD_END,
+};
+
+const struct kgb_field kgb_settings_table[] = {
+	{.name = "paths",
+	 .type = KGB_FIELD_OBJECT,
+	 .offset = offsetof(struct kgb_settings, paths),
+	 .sub = paths_table,
+	 .doc = "Where things are."},
+	{.name = "run",
+	 .type = KGB_FIELD_OBJECT,
+	 .offset = offsetof(struct kgb_settings, run),
+	 .sub = run_table,
+	 .doc = "What a run does."},
+	{.name = "limits",
+	 .type = KGB_FIELD_OBJECT,
+	 .offset = offsetof(struct kgb_settings, limits),
+	 .sub = limits_table,
+	 .doc = "What it may take."},
+	{.name = "model",
+	 .type = KGB_FIELD_OBJECT,
+	 .offset = offsetof(struct kgb_settings, model),
+	 .sub = model_table,
+	 .doc = "The language model."},
+	{.name = "gateway",
+	 .type = KGB_FIELD_OBJECT,
+	 .offset = offsetof(struct kgb_settings, gateway),
+	 .sub = gateway_table,
+	 .doc = "The way from the sandbox to the model."},
+	KGB_FIELD_END,
+};
+
+/** Short names that other programs of this project use too. */
+static const struct {
+	const char *variable;
+	const char *key;
+} aliases[] = {{"KGB_PYTHON", "paths.python"}, {"KGB_CLAUDE_BIN", "paths.claude"}};
+
+/** Variables in our name space that are no settings. */
+static const char *const other_variables[] = {"KGB_CONFIG", "KGB_DATA_DIR"};
+static const char *const other_prefixes[] = {"KGB_TEST", "KGB_BOOTSTRAP_"};
+
+static void collect_keys(const struct kgb_field *table, const char *prefix, struct kgb_strv *out)
+{
+	for (; table->name; table++) {
+		KGB_AUTO(free)
+		char *key = kgb_xasprintf("%s%s%s", prefix, *prefix ? "." : "", table->name);
+		if (table->type == KGB_FIELD_OBJECT)
+			collect_keys(table->sub, key, out);
+		else
+			kgb_strv_add(out, key);
+	}
+}
+
+static size_t key_index(const struct kgb_config *config, const char *key)
+{
+	size_t i = 0;
+	while (i < config->keys.n && !kgb_str_eq(config->keys.items[i], key))
+		i++;
+	return i;
+}
+
+static void set_origin(struct kgb_config *config, size_t index, const char *origin)
+{
+	kgb_free(config->origins.items[index]);
+	config->origins.items[index] = kgb_xstrdup(origin);
+}
+
+static void set_defaults(struct kgb_config *config)
+{
+	*config = (struct kgb_config)KGB_CONFIG_INIT;
+	kgb_decode_defaults(kgb_settings_table, &config->settings, &config->arena);
+	collect_keys(kgb_settings_table, "", &config->keys);
+	for (size_t i = 0; i < config->keys.n; i++)
+		kgb_strv_add(&config->origins, "default");
+}
+
+/** "limits.attempt_timeout" -> "KGB_LIMITS_ATTEMPT_TIMEOUT"; malloc'ed. */
+static char *variable_of(const char *key)
+{
+	char *name = kgb_xasprintf("KGB_%s", key);
+	for (char *c = name; *c; c++) {
+		if (*c == '.')
+			*c = '_';
+		else if (*c >= 'a' && *c <= 'z')
+			*c = (char)(*c - 'a' + 'A');
+	}
+	return name;
+}
+
+/** Paths and limits are never empty by accident; these may be. */
+static bool may_be_empty(const char *key)
+{
+	return kgb_str_eq(key, "paths.python") || kgb_str_eq(key, "paths.claude") ||
+	       kgb_str_eq(key, "model.name");
+}
+
+static int set_key(struct kgb_config *config, const char *key, const char *text, const char *origin,
+		   struct kgb_err *err)
+{
+	size_t index = key_index(config, key);
+	if (kgb_decode_set(kgb_settings_table, key, text, origin, &config->settings, &config->arena,
+			   err) < 0)
+		return -1;
+	KGB_ASSERT(index < config->keys.n);
+	set_origin(config, index, origin);
+	return 0;
+}
+
+/** Strings have no range in the table: what must not be empty is checked once all sources are in.
+ */
+static int check(const struct kgb_config *config, struct kgb_err *err)
+{
+	const struct kgb_settings *s = &config->settings;
+	const struct {
+		const char *key;
+		const char *value;
+	} texts[] = {{"paths.runs", s->paths.runs},
+		     {"run.dataset", s->run.dataset},
+		     {"run.method", s->run.method},
+		     {"model.name", s->model.name},
+		     {"gateway.upstream_url", s->gateway.upstream_url},
+		     {"paths.python", s->paths.python},
+		     {"paths.claude", s->paths.claude}};
+	for (size_t i = 0; i < KGB_ARRAY_LEN(texts); i++) {
+		const char *value = texts[i].value;
+		if (!value || (!*value && !may_be_empty(texts[i].key)))
+			return kgb_fail(err, KGB_ERR_INVALID, "%s: %s must not be empty",
+					kgb_config_origin(config, texts[i].key), texts[i].key);
+	}
+	return 0;
+}
+
+static int apply_alias(struct kgb_config *config, const char *name, const char *value, bool *known,
+		       struct kgb_err *err)
+{
+	for (size_t i = 0; i < KGB_ARRAY_LEN(aliases); i++) {
+		if (!kgb_str_eq(aliases[i].variable, name))
+			continue;
+		*known = true;
+		return set_key(config, aliases[i].key, value, name, err);
+	}
+	return 0;
+}
+
+static void warn_unknown(const char *name, const struct kgb_strv *variables)
+{
+	for (size_t i = 0; i < KGB_ARRAY_LEN(other_variables); i++)
+		if (kgb_str_eq(name, other_variables[i]))
+			return;
+	for (size_t i = 0; i < KGB_ARRAY_LEN(other_prefixes); i++)
+		if (kgb_str_starts(name, other_prefixes[i]))
+			return;
+	KGB_AUTO(buf) struct kgb_buf hint = KGB_BUF_INIT(0);
+	kgb_suggest(&hint, name, (const char *const *)variables->items, variables->n);
+	kgb_warn("environment: '%s' is no setting and is ignored%s", name, hint.ptr);
+}
+
+static int apply_variable(struct kgb_config *config, const struct kgb_strv *variables,
+			  const char *entry, struct kgb_err *err)
+{
+	const char *equals = strchr(entry, '=');
+	if (!equals)
+		return 0;
+	KGB_AUTO(free) char *name = kgb_xstrndup(entry, (size_t)(equals - entry));
+	bool known = false;
+	if (apply_alias(config, name, equals + 1, &known, err) < 0)
+		return -1;
+	for (size_t i = 0; i < variables->n && !known; i++) {
+		if (!kgb_str_eq(variables->items[i], name))
+			continue;
+		known = true;
+		if (set_key(config, config->keys.items[i], equals + 1, name, err) < 0)
+			return -1;
+	}
+	if (!known)
+		warn_unknown(name, variables);
+	return 0;
+}
+
+static int apply_env(struct kgb_config *config, const char *const *env, struct kgb_err *err)
+{
+	KGB_AUTO(strv) struct kgb_strv variables = KGB_STRV_INIT;
+	for (size_t i = 0; i < config->keys.n; i++) {
+		KGB_AUTO(free) char *name = variable_of(config->keys.items[i]);
+		kgb_strv_add(&variables, name);
+	}
+	for (; env && *env; env++)
+		if (kgb_str_starts(*env, "KGB_") &&
+		    apply_variable(config, &variables, *env, err) < 0)
+			return -1;
+	return 0;
+}
+
+static int apply_document(struct kgb_config *config, const struct kgb_yaml *doc,
+			  struct kgb_err *err)
+{
+	/* A file of comments only is a fine configuration. */
+	if (cJSON_IsNull(doc->root))
+		return 0;
+	if (kgb_decode(kgb_settings_table, doc, doc->root, &config->settings, &config->arena, err) <
+	    0)
+		return -1;
+	for (size_t i = 0; i < config->keys.n; i++) {
+		const cJSON *node = kgb_json_get(doc->root, config->keys.items[i]);
+		if (!node)
+			continue;
+		int line = 0;
+		int column = 0;
+		kgb_yaml_where(doc, node, &line, &column);
+		KGB_AUTO(free) char *origin = kgb_xasprintf("%s:%d", doc->name, line);
+		set_origin(config, i, origin);
+	}
+	return 0;
+}
+
+/** Move `from` out on success. */
+static int finish(struct kgb_config *out, struct kgb_config *from, const char *const *env,
+		  struct kgb_err *err)
+{
+	if (apply_env(from, env, err) < 0 || check(from, err) < 0)
+		return -1;
+	*out = *from;
+	*from = (struct kgb_config)KGB_CONFIG_INIT;
+	return 0;
+}
+
+int kgb_config_parse(struct kgb_config *out, const char *name, const char *text, size_t len,
+		     const char *const *env, struct kgb_err *err)
+{
+	KGB_AUTO(yaml) struct kgb_yaml doc = KGB_YAML_INIT;
+	if (kgb_yaml_parse(name, text, len, &doc, err) < 0)
+		return -1;
+	KGB_AUTO(config) struct kgb_config config;
+	set_defaults(&config);
+	if (apply_document(&config, &doc, err) < 0)
+		return -1;
+	return finish(out, &config, env, err);
+}
+
+static const char *env_value(const char *const *env, const char *name)
+{
+	size_t len = strlen(name);
+	for (; env && *env; env++)
+		if (strncmp(*env, name, len) == 0 && (*env)[len] == '=' && (*env)[len + 1])
+			return *env + len + 1;
+	return NULL;
+}
+
+int kgb_config_load(struct kgb_config *out, const char *path, const char *const *env,
+		    struct kgb_err *err)
+{
+	if (!path)
+		path = env_value(env, "KGB_CONFIG");
+	if (!path && kgb_fs_exists(AT_FDCWD, DEFAULT_FILE))
+		path = DEFAULT_FILE;
+	if (path) {
+		KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+		if (kgb_fs_read(AT_FDCWD, path, KGB_LIMIT_YAML, &text, err) < 0)
+			return kgb_ctx(err, "configuration");
+		return kgb_config_parse(out, path, text.ptr, text.len, env, err);
+	}
+	KGB_AUTO(config) struct kgb_config config;
+	set_defaults(&config);
+	return finish(out, &config, env, err);
+}
+
+int kgb_config_set(struct kgb_config *config, const char *key, const char *text, const char *origin,
+		   struct kgb_err *err)
+{
+	if (set_key(config, key, text, origin, err) < 0)
+		return -1;
+	return check(config, err);
+}
+
+const char *kgb_config_origin(const struct kgb_config *config, const char *key)
+{
+	size_t index = key_index(config, key);
+	return index < config->keys.n ? config->origins.items[index] : NULL;
+}
+
+/** The settings as YAML, parsed again: the values in their written form. */
+static void print_tree(const struct kgb_config *config, struct kgb_yaml *doc)
+{
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+	struct kgb_err err = KGB_ERR_INIT;
+	kgb_decode_print(kgb_settings_table, &config->settings, false, &text);
+	int rc = kgb_yaml_parse("settings", text.ptr, text.len, doc, &err);
+	KGB_ASSERT(rc == 0);
+}
+
+void kgb_config_print(const struct kgb_config *config, struct kgb_buf *out)
+{
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+	kgb_decode_print(kgb_settings_table, &config->settings, false, &text);
+	/* The printer writes one leaf per line in table order, which is the order of the keys; a
+	 * section's line ends in ':'. */
+	size_t key = 0;
+	const char *line = text.ptr;
+	for (const char *end; (end = strchr(line, '\n')); line = end + 1) {
+		kgb_buf_add(out, line, (size_t)(end - line));
+		if (end > line && end[-1] != ':')
+			kgb_buf_addf(out, "  # %s", config->origins.items[key++]);
+		kgb_buf_addc(out, '\n');
+	}
+	KGB_ASSERT(key == config->keys.n);
+}
+
+void kgb_config_json(const struct kgb_config *config, struct kgb_buf *out)
+{
+	KGB_AUTO(yaml) struct kgb_yaml doc = KGB_YAML_INIT;
+	print_tree(config, &doc);
+	struct kgb_jsonw w;
+	kgb_jsonw_init(&w, out, 2);
+	kgb_jsonw_object(&w);
+	for (size_t i = 0; i < config->keys.n; i++) {
+		kgb_jsonw_key(&w, config->keys.items[i]);
+		kgb_jsonw_object(&w);
+		kgb_jsonw_key(&w, "value");
+		kgb_jsonw_tree(&w, kgb_json_get(doc.root, config->keys.items[i]));
+		kgb_jsonw_kstr(&w, "origin", config->origins.items[i]);
+		kgb_jsonw_object_end(&w);
+	}
+	kgb_jsonw_object_end(&w);
+	kgb_buf_addc(out, '\n');
+}
+
+void kgb_config_example(struct kgb_buf *out)
+{
+	KGB_AUTO(config) struct kgb_config config;
+	set_defaults(&config);
+	kgb_buf_adds(
+		out,
+		"# Settings of kgb-agent with their defaults. Copy this file to config.yaml and keep what you change.\n"
+		"# Generated by `kgb-agent config --example`; a test compares.\n"
+		"#\n"
+		"# Precedence: defaults < this file < environment < command line. A key like limits.attempt_timeout is\n"
+		"# KGB_LIMITS_ATTEMPT_TIMEOUT in the environment and `--set limits.attempt_timeout=10m` on the command line.\n"
+		"# Durations need a unit (ms, s, m, h), sizes may have one (KiB, MiB, GiB).\n"
+		"#\n"
+		"# API keys do not belong here: they are read from ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN only.\n\n");
+	kgb_decode_print(kgb_settings_table, &config.settings, true, out);
+}
+
+void kgb_config_release(struct kgb_config *config)
+{
+	kgb_arena_release(&config->arena);
+	kgb_strv_release(&config->keys);
+	kgb_strv_release(&config->origins);
+	*config = (struct kgb_config)KGB_CONFIG_INIT;
+}
+
+void kgb_auto_config(struct kgb_config *config)
+{
+	kgb_config_release(config);
+}
+
+char *kgb_data_dir(void)
+{
+	const char *dir = getenv("KGB_DATA_DIR");
+	return kgb_xstrdup(dir && *dir ? dir : KGB_SOURCE_DIR);
+}
+
+/** A path from the settings, or what bootstrap installs below the data directory. */
+static char *installed(const char *setting, const char *below_root)
+{
+	if (*setting) {
+		/* A bare name is looked up as a shell would. */
+		char *found = kgb_path_which(setting, getenv("PATH"));
+		return found ? found : kgb_xstrdup(setting);
+	}
+	KGB_AUTO(free) char *root = kgb_data_dir();
+	return kgb_path_join(root, below_root);
+}
+
+char *kgb_config_python(const struct kgb_config *config)
+{
+	return installed(config->settings.paths.python, ".deps/venv/bin/python");
+}
+
+char *kgb_config_claude(const struct kgb_config *config)
+{
+	return installed(config->settings.paths.claude,
+			 ".deps/cli/node_modules/@anthropic-ai/claude-code-linux-x64/claude");
+}
+
+char *kgb_config_runs(const struct kgb_config *config)
+{
+	const char *runs = config->settings.paths.runs;
+	if (*runs == '/')
+		return kgb_xstrdup(runs);
+	KGB_AUTO(free) char *cwd = getcwd(NULL, 0);
+	return kgb_path_join(cwd ? cwd : ".", runs);
+}
+
+const char *kgb_api_key(bool *is_bearer)
+{
+	const char *key = getenv("ANTHROPIC_API_KEY");
+	*is_bearer = false;
+	if (key && *key)
+		return key;
+	key = getenv("ANTHROPIC_AUTH_TOKEN");
+	*is_bearer = key && *key;
+	return *is_bearer ? key : NULL;
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+#include "agent/report/common.h"
+
+#include <inttypes.h>
+
+#include "base/str.h"
+#include "base/time.h"
+
+void kgb_report__time(struct kgb_jsonw *w, const char *key, int64_t ms)
+{
+	if (ms <= 0) {
+		kgb_jsonw_knull(w, key);
+		return;
+	}
+	char text[KGB_TIME_LEN];
+	kgb_time_format(ms, text);
+	kgb_jsonw_kstr(w, key, text);
+}
+
+void kgb_report__seconds(struct kgb_jsonw *w, const char *key, int64_t ms)
+{
+	if (ms < 0)
+		kgb_jsonw_knull(w, key);
+	else
+		kgb_jsonw_knum(w, key, (double)ms / 1000.0);
+}
+
+void kgb_report__usage(struct kgb_jsonw *w, const char *key, const struct kgb_usage *usage)
+{
+	bool known = kgb_usage_complete(usage);
+	kgb_jsonw_key(w, key);
+	kgb_jsonw_object(w);
+	kgb_jsonw_kcount(w, "input_tokens", usage->input);
+	kgb_jsonw_kcount(w, "output_tokens", usage->output);
+	kgb_jsonw_kcount(w, "cache_creation_input_tokens", usage->cache_creation);
+	kgb_jsonw_kcount(w, "cache_read_input_tokens", usage->cache_read);
+	kgb_jsonw_kcount(w, "total_tokens",
+			 known ? usage->input + usage->output + usage->cache_creation +
+					 usage->cache_read
+			       : -1);
+	kgb_jsonw_object_end(w);
+}
+
+void kgb_report__agree(struct kgb_jsonw *w, const struct kgb_usage *a, const struct kgb_usage *b)
+{
+	if (kgb_usage_complete(a) && kgb_usage_complete(b))
+		kgb_jsonw_kbool(w, "agree", kgb_usage_equal(a, b));
+	else
+		kgb_jsonw_knull(w, "agree");
+}
+
+void kgb_report__dollars(struct kgb_jsonw *w, const char *key, int64_t micros)
+{
+	if (micros < 0)
+		kgb_jsonw_knull(w, key);
+	else
+		kgb_jsonw_knum(w, key, (double)micros / 1e6);
+}
+
+int64_t kgb_report__op_start(const struct kgb_op_state *op)
+{
+	return op->n_attempts > 0 ? op->attempts[0].started_ms : op->verify_started_ms;
+}
+
+int64_t kgb_report__op_end(const struct kgb_op_state *op)
+{
+	return kgb_op_status_is_final(op->status) ? op->changed_ms : -1;
+}
+
+int64_t kgb_report__verify_ms(const struct kgb_op_state *op)
+{
+	if (op->verify_started_ms < 0 || op->verified_ms < 0)
+		return -1;
+	return op->verified_ms - op->verify_started_ms;
+}
+
+const char *kgb_report__count(int64_t n, char *out, size_t cap)
+{
+	if (n < 0)
+		snprintf(out, cap, "-");
+	else if (n < 10000)
+		snprintf(out, cap, "%" PRId64, n);
+	else if (n < 10000000)
+		snprintf(out, cap, "%.1fk", (double)n / 1e3);
+	else
+		snprintf(out, cap, "%.1fM", (double)n / 1e6);
+	return out;
+}
+
+int64_t kgb_report__prompt_tokens(const struct kgb_usage *usage)
+{
+	const int64_t parts[] = {usage->input, usage->cache_creation, usage->cache_read};
+	int64_t sum = -1;
+	for (size_t i = 0; i < KGB_ARRAY_LEN(parts); i++)
+		if (parts[i] >= 0)
+			sum = (sum < 0 ? 0 : sum) + parts[i];
+	return sum;
+}
+
+/** Bytes of the UTF-8 character at s, and its columns: wide scripts take two. Good enough to keep a
+ * line from wrapping. */
+static size_t character(const char *s, size_t *columns)
+{
+	unsigned char c = (unsigned char)*s;
+	*columns = c >= 0xe1 ? 2 : 1;
+	return c < 0x80 ? 1 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : 4;
+}
+
+size_t kgb_report__cut(struct kgb_buf *out, const char *text, size_t columns)
+{
+	KGB_AUTO(buf) struct kgb_buf clean = KGB_BUF_INIT(0);
+	kgb_escape(&clean, text, strlen(text));
+	size_t used = 0;
+	size_t pos = 0;
+	size_t fits_pos = 0; /* longest prefix that leaves a column for the mark */
+	size_t fits_used = 0;
+	while (pos < clean.len) {
+		size_t wide = 0;
+		size_t bytes = character(clean.ptr + pos, &wide);
+		if (used + wide > columns) {
+			kgb_buf_add(out, clean.ptr, fits_pos);
+			if (columns > 0)
+				kgb_buf_addc(out, '~');
+			return columns > 0 ? fits_used + 1 : 0;
+		}
+		used += wide;
+		pos += bytes;
+		if (used < columns) {
+			fits_pos = pos;
+			fits_used = used;
+		}
+	}
+	kgb_buf_add(out, clean.ptr, clean.len);
+	return used;
+}
+
+const char *kgb_report__color(enum kgb_op_status status)
+{
+	switch (status) {
+	case KGB_OP_PASSED:
+		return "\033[32m";
+	case KGB_OP_FAILED:
+	case KGB_OP_TIMEOUT:
+	case KGB_OP_BUDGET:
+	case KGB_OP_INFRA_ERROR:
+		return "\033[31m";
+	case KGB_OP_CHEATED:
+		return "\033[35m";
+	case KGB_OP_RUNNING:
+	case KGB_OP_RETRYING:
+	case KGB_OP_VERIFYING:
+	case KGB_OP_GENERATED:
+		return "\033[36m";
+	case KGB_OP_PLANNED:
+	case KGB_OP_CANCELLED:
+		return "\033[2m";
+	case KGB_OP_N_STATUSES:
+		break;
+	}
+	KGB_UNREACHABLE();
+}

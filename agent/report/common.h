@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * Pieces that the projections share. Internal to report/.
+ */
+#ifndef KGB_AGENT_REPORT_COMMON_H
+#define KGB_AGENT_REPORT_COMMON_H
+
+#include "agent/store/state.h"
+#include "base/jsonw.h"
+
+/** RFC 3339, or null when ms <= 0. */
+void kgb_report__time(struct kgb_jsonw *w, const char *key, int64_t ms);
+/** Milliseconds as seconds, or null when negative. */
+void kgb_report__seconds(struct kgb_jsonw *w, const char *key, int64_t ms);
+/** {"input_tokens":..,"output_tokens":..,"cache_creation_input_tokens":..,"cache_read_input_tokens":..,
+ *  "total_tokens":..}; unknown counts are null, the total too as soon as one is unknown. */
+void kgb_report__usage(struct kgb_jsonw *w, const char *key, const struct kgb_usage *usage);
+/** true, false, or null when either meter does not know all four counts. */
+void kgb_report__agree(struct kgb_jsonw *w, const struct kgb_usage *a, const struct kgb_usage *b);
+/** Dollars from millionths, or null when negative. */
+void kgb_report__dollars(struct kgb_jsonw *w, const char *key, int64_t micros);
+/** When the operator was first and last worked on; -1 when not. */
+int64_t kgb_report__op_start(const struct kgb_op_state *op);
+int64_t kgb_report__op_end(const struct kgb_op_state *op);
+/** Milliseconds of its last final verification, -1 when there was none. */
+int64_t kgb_report__verify_ms(const struct kgb_op_state *op);
+
+/** "12.3k", "4.5M", "-" when negative; returns out. */
+const char *kgb_report__count(int64_t n, char *out, size_t cap);
+/** Prompt tokens of all kinds; -1 when nothing is known. */
+int64_t kgb_report__prompt_tokens(const struct kgb_usage *usage);
+/** Append text (escaped), cut with "~" so that it takes at most `columns` columns; returns the
+ * columns taken. */
+size_t kgb_report__cut(struct kgb_buf *out, const char *text, size_t columns);
+/** ANSI colour of a status, "" for plain. */
+const char *kgb_report__color(enum kgb_op_status status);
+
+#endif

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+#include "agent/report/progress.h"
+
+#include "agent/report/common.h"
+#include "base/fs.h"
+#include "base/jsonw.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/time.h"
+
+static void write_summary(struct kgb_jsonw *w, const struct kgb_run_state *state)
+{
+	struct kgb_run_counts counts;
+	kgb_run_state_count(state, &counts);
+	kgb_jsonw_key(w, "summary");
+	kgb_jsonw_object(w);
+	kgb_jsonw_ki64(w, "total", (int64_t)counts.total);
+	kgb_jsonw_ki64(w, "completed", (int64_t)counts.completed);
+	kgb_jsonw_ki64(w, "running", (int64_t)counts.running);
+	kgb_jsonw_ki64(w, "failed", (int64_t)counts.failed);
+	kgb_jsonw_ki64(w, "pending", (int64_t)counts.pending);
+	kgb_jsonw_key(w, "by_status");
+	kgb_jsonw_object(w);
+	for (int i = 0; i < KGB_OP_N_STATUSES; i++)
+		if (counts.by_status[i] > 0)
+			kgb_jsonw_ki64(w, kgb_op_status_name((enum kgb_op_status)i),
+				       (int64_t)counts.by_status[i]);
+	kgb_jsonw_object_end(w);
+	kgb_jsonw_object_end(w);
+}
+
+static void write_last_check(struct kgb_jsonw *w, const struct kgb_op_state *op)
+{
+	kgb_jsonw_ki64(w, "verify_calls", (int64_t)op->n_calls);
+	kgb_jsonw_key(w, "last_check");
+	if (op->n_calls == 0) {
+		kgb_jsonw_null(w);
+		return;
+	}
+	const struct kgb_verify_call *call = &op->calls[op->n_calls - 1];
+	kgb_jsonw_object(w);
+	kgb_report__time(w, "time", call->time_ms);
+	kgb_jsonw_kstr(w, "status", call->verdict.status);
+	kgb_jsonw_kstr(w, "code", call->verdict.code);
+	kgb_jsonw_object_end(w);
+}
+
+static void write_op(struct kgb_jsonw *w, const struct kgb_op_state *op)
+{
+	const struct kgb_attempt_state *last = kgb_op_last_attempt(op);
+	struct kgb_usage usage;
+	kgb_op_gateway_usage(op, &usage);
+	bool ended = last && last->ended_ms >= 0;
+	kgb_jsonw_key(w, op->name);
+	kgb_jsonw_object(w);
+	kgb_jsonw_kstr(w, "status", kgb_op_status_name(op->status));
+	kgb_jsonw_kcount(w, "gpu_id", last ? last->device : -1);
+	kgb_jsonw_ki64(w, "attempt", (int64_t)op->n_attempts);
+	kgb_report__time(w, "start_time", kgb_report__op_start(op));
+	kgb_report__time(w, "end_time", kgb_report__op_end(op));
+	kgb_report__seconds(w, "duration_seconds", ended ? kgb_op_agent_ms(op) : -1);
+	kgb_jsonw_kbool(w, "code_generated", op->code_generated);
+	kgb_jsonw_kstr(w, "error", op->error_message);
+	kgb_jsonw_kstr(w, "error_code", op->error_code);
+	write_last_check(w, op);
+	kgb_report__usage(w, "token_usage", &usage);
+	kgb_jsonw_object_end(w);
+}
+
+void kgb_progress_render(const struct kgb_run_state *state, struct kgb_buf *out)
+{
+	struct kgb_jsonw w;
+	kgb_jsonw_init(&w, out, 2);
+	kgb_jsonw_object(&w);
+	kgb_jsonw_kstr(&w, "schema", "kgb.progress/1");
+	kgb_jsonw_kstr(&w, "run_name", state->run_name);
+	kgb_jsonw_kstr(&w, "dataset", state->dataset);
+	kgb_jsonw_kstr(&w, "method", state->method);
+	kgb_jsonw_kstr(&w, "status", state->finished ? kgb_run_end_name(state->end) : "running");
+	kgb_report__time(&w, "start_time", state->started_ms);
+	kgb_report__time(&w, "end_time", state->ended_ms);
+	kgb_report__time(&w, "updated", state->updated_ms);
+	write_summary(&w, state);
+	kgb_jsonw_key(&w, "operators");
+	kgb_jsonw_object(&w);
+	for (size_t i = 0; i < state->n_ops; i++)
+		write_op(&w, &state->ops[i]);
+	kgb_jsonw_object_end(&w);
+	kgb_jsonw_object_end(&w);
+	kgb_buf_addc(out, '\n');
+}
+
+int kgb_progress_write(int dir_fd, const struct kgb_run_state *state, struct kgb_err *err)
+{
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+	kgb_progress_render(state, &text);
+	/* Not synced: it can be rebuilt from the journal. */
+	return kgb_fs_write_atomic(dir_fd, KGB_PROGRESS_NAME, text.ptr, text.len, 0644, false, err);
+}
+
+struct kgb_progress {
+	uv_timer_t timer;
+	const struct kgb_run_log *log; /* borrowed */
+	int dir_fd; /* borrowed */
+	int64_t written_ms; /* monotonic */
+	bool warned;
+	bool closing;
+};
+
+static void write_now(struct kgb_progress *progress)
+{
+	struct kgb_err err = KGB_ERR_INIT;
+	progress->written_ms = kgb_mono_ms();
+	if (kgb_progress_write(progress->dir_fd, kgb_run_log_state(progress->log), &err) < 0 &&
+	    !progress->warned) {
+		/* The journal is the truth: a run goes on without this file, and stops when the
+		 * journal cannot grow. */
+		progress->warned = true;
+		kgb_warn("%s", err.msg);
+	}
+}
+
+static void on_timer(uv_timer_t *timer)
+{
+	write_now(timer->data);
+}
+
+static void on_event(void *payload, const struct kgb_run_state *state,
+		     const struct kgb_op_state *op, const char *type)
+{
+	struct kgb_progress *progress = payload;
+	(void)state;
+	(void)op;
+	(void)type;
+	if (progress->closing || uv_is_active((const uv_handle_t *)&progress->timer))
+		return;
+	int64_t since_ms = kgb_mono_ms() - progress->written_ms;
+	int64_t wait_ms =
+		since_ms < KGB_PROGRESS_INTERVAL_MS ? KGB_PROGRESS_INTERVAL_MS - since_ms : 0;
+	int rc = uv_timer_start(&progress->timer, on_timer, (uint64_t)wait_ms, 0);
+	KGB_ASSERT(rc == 0);
+}
+
+int kgb_progress_start(struct kgb_progress **out, uv_loop_t *loop, struct kgb_run_log *log,
+		       int dir_fd, struct kgb_err *err)
+{
+	struct kgb_progress *progress = kgb_xcalloc(1, sizeof(*progress));
+	progress->log = log;
+	progress->dir_fd = dir_fd;
+	int rc = uv_timer_init(loop, &progress->timer);
+	if (rc < 0) {
+		kgb_free(progress);
+		return kgb_fail_code(err, KGB_ERR_DOMAIN_UV, KGB_ERR_FAILED, rc,
+				     "progress timer: %s", uv_strerror(rc));
+	}
+	progress->timer.data = progress;
+	/* A late write must not keep the loop alive: close writes the last state. */
+	uv_unref((uv_handle_t *)&progress->timer);
+	kgb_run_log_listen(log, on_event, progress);
+	*out = progress;
+	return 0;
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+	kgb_free(handle->data);
+}
+
+int kgb_progress_close(struct kgb_progress *progress, struct kgb_err *err)
+{
+	int rc = kgb_progress_write(progress->dir_fd, kgb_run_log_state(progress->log), err);
+	progress->closing = true;
+	uv_close((uv_handle_t *)&progress->timer, on_closed);
+	return rc;
+}

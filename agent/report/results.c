@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT */
+#include "agent/report/results.h"
+
+#include "agent/report/common.h"
+#include "base/fs.h"
+#include "base/jsonw.h"
+#include "base/str.h"
+
+/** What the operators add up to. */
+struct sums {
+	struct kgb_usage gateway, cli;
+	int64_t cost_micros, agent_ms, verify_ms;
+};
+
+static void sum_up(const struct kgb_run_state *state, struct sums *out)
+{
+	*out = (struct sums){
+		.gateway = KGB_USAGE_UNKNOWN, .cli = KGB_USAGE_UNKNOWN, .cost_micros = -1};
+	for (size_t i = 0; i < state->n_ops; i++) {
+		const struct kgb_op_state *op = &state->ops[i];
+		struct kgb_usage usage;
+		kgb_op_gateway_usage(op, &usage);
+		kgb_usage_add(&out->gateway, &usage);
+		kgb_op_cli_usage(op, &usage);
+		kgb_usage_add(&out->cli, &usage);
+		int64_t cost = kgb_op_cli_cost_micros(op);
+		if (cost >= 0)
+			out->cost_micros = (out->cost_micros < 0 ? 0 : out->cost_micros) + cost;
+		out->agent_ms += kgb_op_agent_ms(op);
+		int64_t verify_ms = kgb_report__verify_ms(op);
+		out->verify_ms += verify_ms > 0 ? verify_ms : 0;
+	}
+}
+
+static void write_tokens(struct kgb_jsonw *w, const struct kgb_usage *gateway,
+			 const struct kgb_usage *cli)
+{
+	kgb_jsonw_key(w, "tokens");
+	kgb_jsonw_object(w);
+	kgb_report__usage(w, "gateway", gateway);
+	kgb_report__usage(w, "cli", cli);
+	kgb_report__agree(w, gateway, cli);
+	kgb_jsonw_object_end(w);
+}
+
+static void write_summary(struct kgb_jsonw *w, const struct kgb_run_state *state)
+{
+	struct kgb_run_counts counts;
+	kgb_run_state_count(state, &counts);
+	struct sums sums;
+	sum_up(state, &sums);
+	size_t passed = counts.by_status[KGB_OP_PASSED];
+	double rate = counts.total > 0 ? (double)passed / (double)counts.total : 0;
+	char percent[16];
+	snprintf(percent, sizeof(percent), "%.1f%%", 100 * rate);
+	kgb_jsonw_key(w, "summary");
+	kgb_jsonw_object(w);
+	kgb_jsonw_ki64(w, "total", (int64_t)counts.total);
+	kgb_jsonw_ki64(w, "passed", (int64_t)passed);
+	kgb_jsonw_ki64(w, "failed", (int64_t)counts.failed);
+	kgb_jsonw_ki64(w, "unfinished", (int64_t)(counts.total - passed - counts.failed));
+	kgb_jsonw_kstr(w, "pass_rate", percent);
+	kgb_jsonw_key(w, "by_status");
+	kgb_jsonw_object(w);
+	for (int i = 0; i < KGB_OP_N_STATUSES; i++)
+		if (counts.by_status[i] > 0)
+			kgb_jsonw_ki64(w, kgb_op_status_name((enum kgb_op_status)i),
+				       (int64_t)counts.by_status[i]);
+	kgb_jsonw_object_end(w);
+	write_tokens(w, &sums.gateway, &sums.cli);
+	kgb_report__dollars(w, "cost_usd", sums.cost_micros);
+	kgb_jsonw_key(w, "seconds");
+	kgb_jsonw_object(w);
+	kgb_report__seconds(w, "agent", sums.agent_ms);
+	kgb_report__seconds(w, "verify", sums.verify_ms);
+	kgb_report__seconds(w, "wall",
+			    state->ended_ms >= 0 ? state->ended_ms - state->started_ms : -1);
+	kgb_jsonw_object_end(w);
+	kgb_jsonw_object_end(w);
+}
+
+static void write_attempt(struct kgb_jsonw *w, const struct kgb_attempt_state *attempt)
+{
+	bool ended = attempt->ended_ms >= 0;
+	struct kgb_usage unknown = KGB_USAGE_UNKNOWN;
+	kgb_jsonw_object(w);
+	kgb_jsonw_ki64(w, "number", attempt->number);
+	kgb_jsonw_kcount(w, "device", attempt->device);
+	kgb_jsonw_kstr(w, "dir", attempt->dir);
+	kgb_report__time(w, "start_time", attempt->started_ms);
+	kgb_report__time(w, "end_time", attempt->ended_ms);
+	kgb_report__seconds(w, "duration_seconds",
+			    ended ? attempt->ended_ms - attempt->started_ms : -1);
+	kgb_jsonw_kstr(w, "end", ended ? kgb_agent_end_code(attempt->end) : NULL);
+	kgb_jsonw_kcount(w, "exit_code", attempt->exit_code);
+	kgb_jsonw_ki64(w, "term_signal", attempt->term_signal);
+	kgb_jsonw_kbool(w, "code_generated", attempt->code_generated);
+	kgb_jsonw_kstr(w, "kernel_source", attempt->kernel_source);
+	kgb_jsonw_kstr(w, "kernel_sha256", attempt->kernel_sha256);
+	kgb_jsonw_kstr(w, "prompt_sha256", attempt->prompt_sha256);
+	kgb_jsonw_kstr(w, "error_code", attempt->error_code);
+	kgb_jsonw_kstr(w, "error", attempt->error_message);
+	kgb_jsonw_kcount(w, "model_requests",
+			 attempt->has_gateway ? attempt->gateway.n_exchanges : -1);
+	kgb_report__seconds(w, "model_seconds",
+			    attempt->has_gateway ? attempt->gateway.busy_ms : -1);
+	kgb_jsonw_kcount(w, "turns", attempt->has_cli ? attempt->cli.n_turns : -1);
+	kgb_jsonw_kstr(w, "session_id", attempt->has_cli ? attempt->cli.session_id : NULL);
+	kgb_jsonw_kcount(w, "bad_lines", attempt->has_cli ? attempt->cli.n_bad_lines : -1);
+	kgb_jsonw_kcount(w, "unknown_events",
+			 attempt->has_cli ? attempt->cli.n_unknown_events : -1);
+	write_tokens(w, attempt->has_gateway ? &attempt->gateway.usage : &unknown,
+		     attempt->has_cli ? &attempt->cli.usage : &unknown);
+	kgb_report__dollars(w, "cost_usd", attempt->has_cli ? attempt->cli.cost_usd_micros : -1);
+	kgb_jsonw_object_end(w);
+}
+
+static void write_call(struct kgb_jsonw *w, const struct kgb_verify_call *call)
+{
+	const struct kgb_verdict_summary *v = &call->verdict;
+	kgb_jsonw_object(w);
+	kgb_jsonw_ki64(w, "attempt", call->attempt);
+	kgb_jsonw_ki64(w, "number", call->number);
+	kgb_report__time(w, "time", call->time_ms);
+	kgb_jsonw_kstr(w, "status", v->status);
+	kgb_jsonw_kstr(w, "code", v->code);
+	kgb_jsonw_kstr(w, "message", v->message);
+	kgb_jsonw_kstr(w, "failing_case", v->failing_case);
+	kgb_jsonw_kcount(w, "total_tests", v->total_tests);
+	kgb_jsonw_kcount(w, "passed_tests", v->passed_tests);
+	kgb_report__seconds(w, "seconds", v->wall_ms);
+	kgb_jsonw_kstr(w, "kernel_sha256", v->kernel_sha256);
+	kgb_jsonw_kstr(w, "commit", call->commit);
+	kgb_jsonw_object_end(w);
+}
+
+static void write_verdict(struct kgb_jsonw *w, const struct kgb_op_state *op)
+{
+	const struct kgb_verdict_summary *v = op->has_verdict ? &op->verdict : NULL;
+	kgb_jsonw_kcount(w, "total_tests", v ? v->total_tests : -1);
+	kgb_jsonw_kcount(w, "passed_tests", v ? v->passed_tests : -1);
+	kgb_jsonw_kcount(w, "failed_tests", v ? v->failed_tests : -1);
+	if (v && v->comparable)
+		kgb_jsonw_knum(w, "speedup", v->speedup);
+	else
+		kgb_jsonw_knull(w, "speedup");
+	kgb_jsonw_kstr(w, "error", op->error_message);
+	kgb_jsonw_kstr(w, "error_code", op->error_code);
+	kgb_jsonw_kstr(w, "failing_case", v ? v->failing_case : NULL);
+	kgb_jsonw_kstr(w, "verdict", op->verdict_path);
+	kgb_jsonw_kstr(w, "platform", v ? v->platform : NULL);
+	kgb_jsonw_kstr(w, "seed", v ? v->seed : NULL);
+}
+
+static void write_op(struct kgb_jsonw *w, const struct kgb_op_state *op)
+{
+	struct kgb_usage gateway;
+	struct kgb_usage cli;
+	kgb_op_gateway_usage(op, &gateway);
+	kgb_op_cli_usage(op, &cli);
+	kgb_jsonw_key(w, op->name);
+	kgb_jsonw_object(w);
+	kgb_jsonw_kstr(w, "status", kgb_op_status_name(op->status));
+	write_verdict(w, op);
+	KGB_AUTO(free) char *kernel = kgb_xasprintf("kernels/%s.py", op->safe_name);
+	kgb_jsonw_kstr(w, "kernel", op->kernel_sha256 ? kernel : NULL);
+	kgb_jsonw_kstr(w, "kernel_sha256", op->kernel_sha256);
+	kgb_jsonw_kstr(w, "spec_sha256", op->spec_sha256);
+	write_tokens(w, &gateway, &cli);
+	kgb_report__dollars(w, "cost_usd", kgb_op_cli_cost_micros(op));
+	kgb_jsonw_key(w, "time");
+	kgb_jsonw_object(w);
+	kgb_report__time(w, "start_time", kgb_report__op_start(op));
+	kgb_report__time(w, "end_time", kgb_report__op_end(op));
+	kgb_report__seconds(w, "agent_seconds", kgb_op_agent_ms(op));
+	kgb_report__seconds(w, "verify_seconds", kgb_report__verify_ms(op));
+	kgb_jsonw_object_end(w);
+	kgb_jsonw_key(w, "attempts");
+	kgb_jsonw_array(w);
+	for (size_t i = 0; i < op->n_attempts; i++)
+		write_attempt(w, &op->attempts[i]);
+	kgb_jsonw_array_end(w);
+	kgb_jsonw_key(w, "verify_calls");
+	kgb_jsonw_array(w);
+	for (size_t i = 0; i < op->n_calls; i++)
+		write_call(w, &op->calls[i]);
+	kgb_jsonw_array_end(w);
+	kgb_jsonw_object_end(w);
+}
+
+void kgb_results_render(const struct kgb_run_state *state, int indent, struct kgb_buf *out)
+{
+	struct kgb_jsonw w;
+	kgb_jsonw_init(&w, out, indent);
+	kgb_jsonw_object(&w);
+	kgb_jsonw_kstr(&w, "schema", "kgb.results/1");
+	kgb_jsonw_kstr(&w, "run_name", state->run_name);
+	kgb_jsonw_kstr(&w, "dataset", state->dataset);
+	kgb_jsonw_kstr(&w, "method", state->method);
+	kgb_jsonw_kstr(&w, "model", state->model);
+	kgb_jsonw_kstr(&w, "gateway", state->gateway_mode);
+	kgb_jsonw_kstr(&w, "platform", state->platform);
+	kgb_jsonw_kstr(&w, "isolation", state->isolation);
+	kgb_jsonw_kstr(&w, "host", state->host);
+	kgb_jsonw_kstr(&w, "kgb_version", state->version);
+	kgb_jsonw_kstr(&w, "cli", state->cli_name);
+	kgb_jsonw_kstr(&w, "cli_version", state->cli_version);
+	kgb_report__time(&w, "timestamp", state->updated_ms);
+	kgb_report__time(&w, "start_time", state->started_ms);
+	kgb_report__time(&w, "end_time", state->ended_ms);
+	kgb_jsonw_kstr(&w, "status", state->finished ? kgb_run_end_name(state->end) : "running");
+	kgb_jsonw_kstr(&w, "message", state->end_message);
+	write_summary(&w, state);
+	kgb_jsonw_key(&w, "operators");
+	kgb_jsonw_object(&w);
+	for (size_t i = 0; i < state->n_ops; i++)
+		write_op(&w, &state->ops[i]);
+	kgb_jsonw_object_end(&w);
+	kgb_jsonw_object_end(&w);
+	kgb_buf_addc(out, '\n');
+}
+
+int kgb_results_write(int dir_fd, const struct kgb_run_state *state, struct kgb_err *err)
+{
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+	kgb_results_render(state, 2, &text);
+	return kgb_fs_write_atomic(dir_fd, KGB_RESULTS_NAME, text.ptr, text.len, 0644, true, err);
+}
+
+int kgb_results_exit_code(const struct kgb_run_state *state)
+{
+	struct kgb_run_counts counts;
+	kgb_run_state_count(state, &counts);
+	size_t good = counts.by_status[KGB_OP_PASSED];
+	if (state->skip_verify)
+		good += counts.generated;
+	if (good == counts.total)
+		return KGB_EXIT_OK;
+	if (counts.by_status[KGB_OP_INFRA_ERROR] == counts.total)
+		return KGB_EXIT_ENVIRONMENT;
+	if (counts.by_status[KGB_OP_BUDGET] > 0)
+		return KGB_EXIT_BUDGET;
+	return KGB_EXIT_FAILURES;
+}

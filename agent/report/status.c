@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT */
+#include "agent/report/status.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "base/time.h"
+
+#define REDRAW_MS 100
+#define NOTE_LIMIT 160
+
+struct kgb_status {
+	uv_timer_t timer;
+	struct kgb_run_log *log; /* borrowed */
+	enum kgb_status_style style;
+	bool color;
+	bool dirty;
+	bool closing;
+	int64_t drawn_second;
+	size_t n_drawn; /* lines of the block that are on the screen */
+	char **notes; /* owned; by index in the plan */
+	size_t n_notes;
+};
+
+static bool env_set(const char *name)
+{
+	const char *value = getenv(name);
+	return value && *value;
+}
+
+static enum kgb_status_style resolve_style(enum kgb_status_style style)
+{
+	if (style != KGB_STATUS_AUTO)
+		return style;
+	const char *term = getenv("TERM");
+	bool can_move = isatty(STDERR_FILENO) && term && *term && !kgb_str_eq(term, "dumb");
+	return can_move ? KGB_STATUS_BLOCK : KGB_STATUS_PLAIN;
+}
+
+/** Rows and columns of the terminal, asked each time: a resize needs no signal then. */
+static void screen_size(size_t *rows, size_t *columns)
+{
+	struct winsize size = {0};
+	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) < 0 || size.ws_row == 0 || size.ws_col == 0) {
+		size.ws_row = 24;
+		size.ws_col = 80;
+	}
+	*rows = size.ws_row;
+	*columns = size.ws_col;
+}
+
+/** One write, so that the eye never sees half a block. A terminal that is gone is no reason to stop
+ * a run. */
+static void put(const struct kgb_buf *text)
+{
+	struct kgb_err ignored = KGB_ERR_INIT;
+	if (kgb_fs_write_all(STDERR_FILENO, text->ptr, text->len, &ignored) < 0)
+		return;
+}
+
+/** Back to where the block begins. */
+static void add_rewind(const struct kgb_status *status, struct kgb_buf *out)
+{
+	if (status->n_drawn > 0)
+		kgb_buf_addf(out, "\033[%zuA\r", status->n_drawn);
+}
+
+static void erase(struct kgb_status *status)
+{
+	if (status->n_drawn == 0)
+		return;
+	KGB_AUTO(buf) struct kgb_buf out = KGB_BUF_INIT(0);
+	add_rewind(status, &out);
+	kgb_buf_adds(&out, "\033[J");
+	put(&out);
+	status->n_drawn = 0;
+}
+
+static void draw(struct kgb_status *status)
+{
+	size_t rows = 0;
+	size_t columns = 0;
+	screen_size(&rows, &columns);
+	KGB_AUTO(buf) struct kgb_buf block = KGB_BUF_INIT(0);
+	const struct kgb_run_state *state = kgb_run_log_state(status->log);
+	int64_t now_ms = kgb_wall_ms();
+	/* Notes are kept for planned operators only, so there may be fewer of them than operators
+	 * before the first. */
+	const char *const *notes =
+		status->n_notes == state->n_ops ? (const char *const *)status->notes : NULL;
+	kgb_status_render(state, notes, now_ms, columns - 1, status->color, &block);
+
+	KGB_AUTO(buf) struct kgb_buf out = KGB_BUF_INIT(0);
+	add_rewind(status, &out);
+	size_t n = 0;
+	size_t n_total = 0;
+	for (size_t i = 0; i < block.len; i++)
+		n_total += block.ptr[i] == '\n';
+	/* On a low screen the first lines give way: the summary is the last. */
+	size_t n_skip = n_total + 1 > rows ? n_total + 1 - rows : 0;
+	const char *line = block.ptr;
+	for (const char *end; (end = strchr(line, '\n')); line = end + 1) {
+		if (n_skip > 0) {
+			n_skip--;
+			continue;
+		}
+		kgb_buf_add(&out, line, (size_t)(end - line));
+		kgb_buf_adds(&out, "\033[K\n");
+		n++;
+	}
+	kgb_buf_adds(&out, "\033[J");
+	put(&out);
+	status->n_drawn = n;
+	status->dirty = false;
+	status->drawn_second = now_ms / 1000;
+}
+
+static void on_timer(uv_timer_t *timer)
+{
+	struct kgb_status *status = timer->data;
+	if (status->dirty || kgb_wall_ms() / 1000 != status->drawn_second)
+		draw(status);
+}
+
+static void on_log_before(void *payload)
+{
+	erase(payload);
+}
+
+static void on_log_after(void *payload)
+{
+	struct kgb_status *status = payload;
+	if (!status->closing)
+		draw(status);
+}
+
+static void on_event(void *payload, const struct kgb_run_state *state,
+		     const struct kgb_op_state *op, const char *type)
+{
+	struct kgb_status *status = payload;
+	if (status->closing)
+		return;
+	status->dirty = true;
+	KGB_AUTO(buf) struct kgb_buf line = KGB_BUF_INIT(0);
+	kgb_status_line(state, op, type, &line);
+	if (line.len > 0)
+		kgb_info("%s", line.ptr);
+}
+
+int kgb_status_start(struct kgb_status **out, uv_loop_t *loop, struct kgb_run_log *log,
+		     enum kgb_status_style style, struct kgb_err *err)
+{
+	struct kgb_status *status = kgb_xcalloc(1, sizeof(*status));
+	status->log = log;
+	status->style = resolve_style(style);
+	status->color = !env_set("NO_COLOR");
+	int rc = uv_timer_init(loop, &status->timer);
+	if (rc < 0) {
+		kgb_free(status);
+		return kgb_fail_code(err, KGB_ERR_DOMAIN_UV, KGB_ERR_FAILED, rc, "status timer: %s",
+				     uv_strerror(rc));
+	}
+	status->timer.data = status;
+	if (status->style == KGB_STATUS_BLOCK) {
+		rc = uv_timer_start(&status->timer, on_timer, REDRAW_MS, REDRAW_MS);
+		KGB_ASSERT(rc == 0);
+		kgb_log_set_hook(on_log_before, on_log_after, status);
+	}
+	/* The block shows a run, it does not keep one alive. */
+	uv_unref((uv_handle_t *)&status->timer);
+	if (status->style != KGB_STATUS_QUIET)
+		kgb_run_log_listen(log, on_event, status);
+	*out = status;
+	return 0;
+}
+
+void kgb_status_note(struct kgb_status *status, const char *operator, const char * text)
+{
+	const struct kgb_run_state *state = kgb_run_log_state(status->log);
+	const struct kgb_op_state *op = kgb_run_state_op(state, operator);
+	if (!op || status->style != KGB_STATUS_BLOCK)
+		return;
+	if (status->n_notes < state->n_ops) {
+		status->notes =
+			kgb_xreallocarray(status->notes, state->n_ops, sizeof(*status->notes));
+		while (status->n_notes < state->n_ops)
+			status->notes[status->n_notes++] = NULL;
+	}
+	char **note = &status->notes[op - state->ops];
+	if (*note && strncmp(*note, text, NOTE_LIMIT) == 0)
+		return;
+	kgb_free(*note);
+	*note = kgb_xstrndup(text, strnlen(text, NOTE_LIMIT));
+	status->dirty = true;
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+	struct kgb_status *status = handle->data;
+	for (size_t i = 0; i < status->n_notes; i++)
+		kgb_free(status->notes[i]);
+	kgb_free(status->notes);
+	kgb_free(status);
+}
+
+void kgb_status_close(struct kgb_status *status)
+{
+	if (!status)
+		return;
+	status->closing = true;
+	if (status->style == KGB_STATUS_BLOCK) {
+		erase(status);
+		kgb_log_set_hook(NULL, NULL, NULL);
+	}
+	uv_close((uv_handle_t *)&status->timer, on_closed);
+}

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+#include <inttypes.h>
+
+#include "agent/report/common.h"
+#include "agent/report/status.h"
+#include "base/str.h"
+#include "base/time.h"
+
+#define NAME_COLUMNS 24
+#define STATUS_COLUMNS 9 /* "verifying": only live operators have a line */
+#define NOTE_MIN_COLUMNS 12
+
+/** "0:07", "12:05", "1:02:03": fixed enough not to jump about. */
+static void add_clock(struct kgb_buf *out, int64_t ms)
+{
+	int64_t s = ms > 0 ? ms / 1000 : 0;
+	if (s >= 3600)
+		kgb_buf_addf(out, "%" PRId64 ":%02" PRId64 ":%02" PRId64, s / 3600, s / 60 % 60,
+			     s % 60);
+	else
+		kgb_buf_addf(out, "%" PRId64 ":%02" PRId64, s / 60, s % 60);
+}
+
+static bool is_live(const struct kgb_op_state *op)
+{
+	return op->status == KGB_OP_RUNNING || op->status == KGB_OP_VERIFYING;
+}
+
+/** Columns for the names: as many as the longest of the plan needs, within reason. */
+static size_t name_columns(const struct kgb_run_state *state, size_t width)
+{
+	size_t longest = 0;
+	for (size_t i = 0; i < state->n_ops; i++) {
+		size_t len = strlen(state->ops[i].name);
+		longest = len > longest ? len : longest;
+	}
+	size_t most = width / 3 < NAME_COLUMNS ? width / 3 : NAME_COLUMNS;
+	return longest < most ? longest : most;
+}
+
+/** Time, tokens, checks. ASCII. */
+static void add_figures(const struct kgb_op_state *op, int64_t now_ms, struct kgb_buf *out)
+{
+	const struct kgb_attempt_state *last = kgb_op_last_attempt(op);
+	bool verifying = op->status == KGB_OP_VERIFYING;
+	int64_t since_ms = verifying ? op->verify_started_ms : last ? last->started_ms : now_ms;
+	kgb_buf_adds(out, "  ");
+	add_clock(out, now_ms - since_ms);
+	if (!verifying && last && last->number > 1)
+		kgb_buf_addf(out, "  attempt %d", last->number);
+	struct kgb_usage usage;
+	kgb_op_gateway_usage(op, &usage);
+	if (usage.output >= 0) {
+		char prompt[32];
+		char output[32];
+		int64_t prompt_tokens = kgb_report__prompt_tokens(&usage);
+		kgb_buf_addf(out, "  %s in %s out",
+			     kgb_report__count(prompt_tokens, prompt, sizeof(prompt)),
+			     kgb_report__count(usage.output, output, sizeof(output)));
+	}
+	if (op->n_calls > 0)
+		kgb_buf_addf(out, "  check %zu %s", op->n_calls,
+			     op->calls[op->n_calls - 1].verdict.status);
+}
+
+/** " aten::add  running    0:12  12.3k in 456 out  check 1 failed  Bash: kgb-verify" */
+static void add_op_line(const struct kgb_op_state *op, const char *note, int64_t now_ms,
+			size_t names, size_t width, bool color, struct kgb_buf *out)
+{
+	KGB_AUTO(buf) struct kgb_buf rest = KGB_BUF_INIT(0);
+	add_figures(op, now_ms, &rest);
+	size_t taken = 1 + names + 2 + STATUS_COLUMNS;
+	if (note && op->status == KGB_OP_RUNNING && taken + rest.len + NOTE_MIN_COLUMNS <= width)
+		kgb_buf_addf(&rest, "  %s", note);
+	kgb_buf_addc(out, ' ');
+	size_t used = kgb_report__cut(out, op->name, names);
+	kgb_buf_addf(out, "%*s", (int)(names - used + 2), "");
+	kgb_buf_addf(out, "%s%-*s%s", color ? kgb_report__color(op->status) : "", STATUS_COLUMNS,
+		     kgb_op_status_name(op->status), color ? "\033[0m" : "");
+	if (width > taken)
+		kgb_report__cut(out, rest.ptr, width - taken);
+	kgb_buf_addc(out, '\n');
+}
+
+static void add_summary_line(const struct kgb_run_state *state, int64_t now_ms, size_t width,
+			     struct kgb_buf *out)
+{
+	struct kgb_run_counts counts;
+	kgb_run_state_count(state, &counts);
+	KGB_AUTO(buf) struct kgb_buf line = KGB_BUF_INIT(0);
+	size_t passed = counts.by_status[KGB_OP_PASSED];
+	kgb_buf_addf(&line, "[%zu/%zu]", counts.completed + counts.failed, counts.total);
+	if (passed > 0)
+		kgb_buf_addf(&line, " %zu passed", passed);
+	if (counts.failed > 0)
+		kgb_buf_addf(&line, " %zu not passed", counts.failed);
+	if (counts.running > 0)
+		kgb_buf_addf(&line, " %zu running", counts.running);
+	if (counts.pending > 0)
+		kgb_buf_addf(&line, " %zu waiting", counts.pending);
+	kgb_buf_adds(&line, "  ");
+	add_clock(&line, now_ms - state->started_ms);
+	kgb_report__cut(out, line.ptr, width);
+	kgb_buf_addc(out, '\n');
+}
+
+void kgb_status_render(const struct kgb_run_state *state, const char *const *notes, int64_t now_ms,
+		       size_t width, bool color, struct kgb_buf *out)
+{
+	size_t names = name_columns(state, width);
+	for (size_t i = 0; i < state->n_ops; i++)
+		if (is_live(&state->ops[i]))
+			add_op_line(&state->ops[i], notes ? notes[i] : NULL, now_ms, names, width,
+				    color, out);
+	add_summary_line(state, now_ms, width, out);
+}
+
+static void line_verdict(const struct kgb_verdict_summary *v, struct kgb_buf *out)
+{
+	if (kgb_str_eq(v->status, "passed")) {
+		kgb_buf_adds(out, "PASSED");
+		if (v->total_tests >= 0)
+			kgb_buf_addf(out, " %" PRId64 "/%" PRId64 " tests", v->passed_tests,
+				     v->total_tests);
+	} else {
+		kgb_buf_addf(out, "%s %s: %s",
+			     kgb_str_eq(v->status, "cheated")  ? "CHEATED"
+			     : kgb_str_eq(v->status, "failed") ? "FAILED"
+							       : "NOT CHECKED",
+			     v->code ? v->code : "", v->message ? v->message : "");
+	}
+	if (v->wall_ms >= 0) {
+		char text[32];
+		kgb_buf_addf(out, " (%s)", kgb_duration_format(v->wall_ms, text, sizeof(text)));
+	}
+}
+
+static void line_attempt_finished(const struct kgb_op_state *op, struct kgb_buf *out)
+{
+	const struct kgb_attempt_state *last = kgb_op_last_attempt(op);
+	char text[32];
+	kgb_buf_addf(out, "%s: attempt %d ended after %s: %s", op->name, last->number,
+		     kgb_duration_format(last->ended_ms - last->started_ms, text, sizeof(text)),
+		     kgb_agent_end_code(last->end));
+	if (last->error_message)
+		kgb_buf_addf(out, ": %s", last->error_message);
+	kgb_buf_adds(out, last->code_generated ? ", kernel kept" : ", no kernel");
+	if (last->kernel_source)
+		kgb_buf_addf(out, " (%s)", last->kernel_source);
+	if (last->retry)
+		kgb_buf_adds(out, ", will be tried again");
+}
+
+static void line_run(const struct kgb_run_state *state, const char *type, struct kgb_buf *out)
+{
+	if (kgb_str_eq(type, "planned")) {
+		kgb_buf_addf(out, "run %s: %zu operator%s", state->run_name ? state->run_name : "?",
+			     state->n_ops, state->n_ops == 1 ? "" : "s");
+	} else if (kgb_str_eq(type, "run_finished") && state->end != KGB_RUN_COMPLETED) {
+		kgb_buf_addf(out, "run %s", kgb_run_end_name(state->end));
+		if (state->end_message)
+			kgb_buf_addf(out, ": %s", state->end_message);
+	}
+}
+
+void kgb_status_line(const struct kgb_run_state *state, const struct kgb_op_state *op,
+		     const char *type, struct kgb_buf *out)
+{
+	if (!op) {
+		line_run(state, type, out);
+	} else if (kgb_str_eq(type, "attempt_started")) {
+		kgb_buf_addf(out, "%s: attempt %zu started", op->name, op->n_attempts);
+	} else if (kgb_str_eq(type, "verify_call")) {
+		kgb_buf_addf(out, "%s: check %zu: ", op->name, op->n_calls);
+		line_verdict(&op->calls[op->n_calls - 1].verdict, out);
+	} else if (kgb_str_eq(type, "attempt_finished")) {
+		line_attempt_finished(op, out);
+	} else if (kgb_str_eq(type, "verify_started")) {
+		kgb_buf_addf(out, "%s: final verification", op->name);
+	} else if (kgb_str_eq(type, "verified")) {
+		kgb_buf_addf(out, "%s: ", op->name);
+		line_verdict(&op->verdict, out);
+	} else if (kgb_str_eq(type, "operator_ended")) {
+		kgb_buf_addf(out, "%s: %s", op->name, kgb_op_status_name(op->status));
+		if (op->error_code || op->error_message)
+			kgb_buf_addf(out, ": %s%s%s", op->error_code ? op->error_code : "",
+				     op->error_code && op->error_message ? ": " : "",
+				     op->error_message ? op->error_message : "");
+	}
+}

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+#include <inttypes.h>
+
+#include "agent/report/common.h"
+#include "agent/report/results.h"
+#include "base/str.h"
+#include "base/time.h"
+
+#define DEFAULT_WIDTH 100
+#define GAP 2
+
+enum column {
+	COL_OPERATOR,
+	COL_STATUS,
+	COL_TESTS,
+	COL_SPEEDUP,
+	COL_ATTEMPTS,
+	COL_CHECKS,
+	COL_TOKENS,
+	COL_TIME,
+	N_COLUMNS
+};
+
+static const char *const titles[N_COLUMNS] = {"operator", "status", "tests",         "speedup",
+					      "attempts", "checks", "tokens in/out", "time"};
+/** What goes first when the terminal is narrow. */
+static const enum column dispensable[] = {COL_ATTEMPTS, COL_SPEEDUP, COL_CHECKS,
+					  COL_TOKENS,   COL_TIME,    COL_TESTS};
+
+struct row {
+	char cells[N_COLUMNS][96];
+	enum kgb_op_status status;
+};
+
+static void fill_row(const struct kgb_op_state *op, struct row *row)
+{
+	char prompt[32];
+	char output[32];
+	struct kgb_usage usage;
+	const struct kgb_verdict_summary *v = op->has_verdict ? &op->verdict : NULL;
+	kgb_op_gateway_usage(op, &usage);
+	int64_t verify_ms = kgb_report__verify_ms(op);
+	row->status = op->status;
+	snprintf(row->cells[COL_OPERATOR], sizeof(row->cells[0]), "%s", op->name);
+	snprintf(row->cells[COL_STATUS], sizeof(row->cells[0]), "%s",
+		 kgb_op_status_name(op->status));
+	if (v && v->total_tests >= 0)
+		snprintf(row->cells[COL_TESTS], sizeof(row->cells[0]), "%" PRId64 "/%" PRId64,
+			 v->passed_tests, v->total_tests);
+	if (v && v->comparable)
+		snprintf(row->cells[COL_SPEEDUP], sizeof(row->cells[0]), "%.2fx", v->speedup);
+	snprintf(row->cells[COL_ATTEMPTS], sizeof(row->cells[0]), "%zu", op->n_attempts);
+	snprintf(row->cells[COL_CHECKS], sizeof(row->cells[0]), "%zu", op->n_calls);
+	if (usage.output >= 0)
+		snprintf(row->cells[COL_TOKENS], sizeof(row->cells[0]), "%s/%s",
+			 kgb_report__count(kgb_report__prompt_tokens(&usage), prompt,
+					   sizeof(prompt)),
+			 kgb_report__count(usage.output, output, sizeof(output)));
+	kgb_duration_format(kgb_op_agent_ms(op) + (verify_ms > 0 ? verify_ms : 0),
+			    row->cells[COL_TIME], sizeof(row->cells[0]));
+	for (int i = 0; i < N_COLUMNS; i++)
+		if (!*row->cells[i])
+			snprintf(row->cells[i], sizeof(row->cells[0]), "-");
+}
+
+static size_t total_width(const size_t widths[N_COLUMNS])
+{
+	size_t sum = 0;
+	for (int i = 0; i < N_COLUMNS; i++)
+		sum += widths[i] > 0 ? widths[i] + GAP : 0;
+	return sum > 0 ? sum - GAP : 0;
+}
+
+/** Width of each column; 0 hides it. */
+static void measure(const struct row *rows, size_t n, size_t width, size_t out[N_COLUMNS])
+{
+	for (int c = 0; c < N_COLUMNS; c++) {
+		out[c] = strlen(titles[c]);
+		for (size_t i = 0; i < n; i++) {
+			size_t len = strlen(rows[i].cells[c]);
+			out[c] = len > out[c] ? len : out[c];
+		}
+	}
+	for (size_t i = 0; i < KGB_ARRAY_LEN(dispensable) && total_width(out) > width; i++)
+		out[dispensable[i]] = 0;
+}
+
+static void add_row(struct kgb_buf *out, const char *const cells[N_COLUMNS],
+		    const size_t widths[N_COLUMNS], const char *status_color)
+{
+	size_t pending =
+		0; /* blanks owed before the next cell, so that lines do not end in blanks */
+	for (int c = 0; c < N_COLUMNS; c++) {
+		if (widths[c] == 0)
+			continue;
+		kgb_buf_addf(out, "%*s", (int)pending, "");
+		bool colored = c == COL_STATUS && *status_color;
+		if (colored)
+			kgb_buf_adds(out, status_color);
+		size_t used = kgb_report__cut(out, cells[c], widths[c]);
+		if (colored)
+			kgb_buf_adds(out, "\033[0m");
+		pending = widths[c] - used + GAP;
+	}
+	kgb_buf_addc(out, '\n');
+}
+
+static void add_table(const struct kgb_run_state *state, size_t width, bool color,
+		      struct kgb_buf *out)
+{
+	KGB_AUTO(free) struct row *rows = kgb_xcalloc(state->n_ops, sizeof(*rows));
+	for (size_t i = 0; i < state->n_ops; i++)
+		fill_row(&state->ops[i], &rows[i]);
+	size_t widths[N_COLUMNS];
+	measure(rows, state->n_ops, width, widths);
+	add_row(out, titles, widths, "");
+	for (size_t i = 0; i < state->n_ops; i++) {
+		const char *cells[N_COLUMNS];
+		for (int c = 0; c < N_COLUMNS; c++)
+			cells[c] = rows[i].cells[c];
+		add_row(out, cells, widths, color ? kgb_report__color(rows[i].status) : "");
+	}
+}
+
+/** Why each operator that did not pass did not, and where to look. */
+static void add_failures(const struct kgb_run_state *state, const char *run_path,
+			 struct kgb_buf *out)
+{
+	for (size_t i = 0; i < state->n_ops; i++) {
+		const struct kgb_op_state *op = &state->ops[i];
+		if (!kgb_op_status_is_final(op->status) || op->status == KGB_OP_PASSED)
+			continue;
+		const struct kgb_attempt_state *last = kgb_op_last_attempt(op);
+		const char *evidence = op->verdict_path ? op->verdict_path
+				       : last           ? last->dir
+							: NULL;
+		kgb_buf_addf(out, "\n%s: %s", op->name,
+			     op->error_code ? op->error_code : kgb_op_status_name(op->status));
+		if (op->error_message) {
+			kgb_buf_adds(out, ": ");
+			kgb_escape(out, op->error_message, strlen(op->error_message));
+		}
+		if (op->has_verdict && op->verdict.failing_case) {
+			kgb_buf_adds(out, "\n  case      ");
+			kgb_escape(out, op->verdict.failing_case, strlen(op->verdict.failing_case));
+		}
+		if (evidence && run_path)
+			kgb_buf_addf(out, "\n  evidence  %s/%s", run_path, evidence);
+		kgb_buf_addc(out, '\n');
+	}
+}
+
+static void add_totals(const struct kgb_run_state *state, struct kgb_buf *out)
+{
+	struct kgb_run_counts counts;
+	kgb_run_state_count(state, &counts);
+	struct kgb_usage gateway = KGB_USAGE_UNKNOWN;
+	struct kgb_usage cli = KGB_USAGE_UNKNOWN;
+	for (size_t i = 0; i < state->n_ops; i++) {
+		struct kgb_usage usage;
+		kgb_op_gateway_usage(&state->ops[i], &usage);
+		kgb_usage_add(&gateway, &usage);
+		kgb_op_cli_usage(&state->ops[i], &usage);
+		kgb_usage_add(&cli, &usage);
+	}
+	kgb_buf_addf(out, "\n%zu of %zu passed", counts.by_status[KGB_OP_PASSED], counts.total);
+	if (gateway.output >= 0) {
+		char prompt[32];
+		char output[32];
+		kgb_buf_addf(out, ", tokens %s in %s out",
+			     kgb_report__count(kgb_report__prompt_tokens(&gateway), prompt,
+					       sizeof(prompt)),
+			     kgb_report__count(gateway.output, output, sizeof(output)));
+		if (kgb_usage_complete(&gateway) && kgb_usage_complete(&cli))
+			kgb_buf_adds(out, kgb_usage_equal(&gateway, &cli)
+						  ? " (gateway and CLI agree)"
+						  : " (gateway and CLI do not agree)");
+	}
+	if (state->ended_ms >= 0) {
+		char wall[32];
+		kgb_buf_addf(out, ", %s",
+			     kgb_duration_format(state->ended_ms - state->started_ms, wall,
+						 sizeof(wall)));
+	}
+	kgb_buf_addc(out, '\n');
+}
+
+void kgb_results_table(const struct kgb_run_state *state, const char *run_path, size_t width,
+		       bool color, struct kgb_buf *out)
+{
+	if (state->n_ops > 0)
+		add_table(state, width > 0 ? width : DEFAULT_WIDTH, color, out);
+	add_failures(state, run_path, out);
+	add_totals(state, out);
+	if (run_path)
+		kgb_buf_addf(out, "results  %s/%s\n", run_path, KGB_RESULTS_NAME);
+}

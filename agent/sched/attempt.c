@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: MIT */
+#include "agent/sched/attempt.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "agent/sched/attempt_internal.h"
+#include "base/fs.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/time.h"
+
+/* How often the stream is read and kernel.py looked at: a quarter of what progress.json promises.
+ */
+#define TICK_MS 60
+/* A CLI that has said its last word may take this long to go. */
+#define LINGER_MS 10000
+/* From SIGINT (the CLI reports its usage) to SIGKILL. */
+#define STOP_GRACE_MS 5000
+
+static const enum kgb_attempt_phase transitions[KGB_N_ATTEMPT_PHASES][KGB_N_ATTEMPT_EVENTS] = {
+#define NO KGB_N_ATTEMPT_PHASES
+	/*                         READY                 STOP                  EXIT SETTLED */
+	[KGB_ATTEMPT_STARTING] = {KGB_ATTEMPT_RUNNING, KGB_ATTEMPT_STOPPING, KGB_ATTEMPT_CLOSING,
+				  NO},
+	[KGB_ATTEMPT_RUNNING] = {NO, KGB_ATTEMPT_STOPPING, KGB_ATTEMPT_CLOSING, NO},
+	[KGB_ATTEMPT_STOPPING] = {KGB_ATTEMPT_STOPPING, KGB_ATTEMPT_STOPPING, KGB_ATTEMPT_CLOSING,
+				  NO},
+	[KGB_ATTEMPT_CLOSING] = {NO, KGB_ATTEMPT_CLOSING, NO, KGB_ATTEMPT_DONE},
+	[KGB_ATTEMPT_DONE] = {NO, KGB_ATTEMPT_DONE, NO, NO},
+#undef NO
+};
+
+enum kgb_attempt_phase kgb_attempt_next(enum kgb_attempt_phase phase, enum kgb_attempt_event event)
+{
+	return transitions[phase][event];
+}
+
+static void step(struct kgb_attempt *attempt, enum kgb_attempt_event event)
+{
+	enum kgb_attempt_phase next = kgb_attempt_next(attempt->phase, event);
+	KGB_ASSERT(next != KGB_N_ATTEMPT_PHASES);
+	attempt->phase = next;
+}
+
+const char *kgb_attempt_operator(const struct kgb_attempt *attempt)
+{
+	return attempt->spec->name;
+}
+
+void kgb_attempt__fatal(struct kgb_attempt *attempt, const struct kgb_err *err)
+{
+	if (attempt->reported_fatal)
+		return;
+	attempt->reported_fatal = true;
+	attempt->env->on_fatal(attempt->env->payload, err);
+}
+
+/* ---- the stream ---- */
+
+static void read_stream(struct kgb_attempt *attempt)
+{
+	char chunk[64 * 1024];
+	for (int i = 0; i < 256; i++) { /* 16 MiB at a time: a flood must not starve the loop */
+		ssize_t n = pread(attempt->stdout_read_fd, chunk, sizeof(chunk),
+				  attempt->stdout_offset);
+		if (n <= 0)
+			return;
+		attempt->stdout_offset += n;
+		kgb_events_feed(&attempt->events, chunk, (size_t)n);
+	}
+}
+
+static void stop(struct kgb_attempt *attempt, int signo, int64_t grace_ms)
+{
+	step(attempt, KGB_ATTEMPT_ON_STOP);
+	if (attempt->phase != KGB_ATTEMPT_STOPPING)
+		return;
+	if (signo == SIGKILL)
+		kgb_launch_kill(&attempt->launch);
+	else
+		kgb_launch_stop(&attempt->launch, signo, grace_ms);
+}
+
+static void on_limit(uv_timer_t *timer)
+{
+	struct kgb_attempt *attempt = timer->data;
+	if (attempt->phase != KGB_ATTEMPT_RUNNING && attempt->phase != KGB_ATTEMPT_STARTING)
+		return;
+	if (attempt->result_seen_ms != 0) {
+		kgb_verbose("%s: the CLI has finished but does not exit; ending it",
+			    attempt->spec->name);
+		attempt->lingered = true;
+		stop(attempt, SIGTERM, STOP_GRACE_MS / 2);
+		return;
+	}
+	attempt->timed_out = true;
+	stop(attempt, SIGINT, STOP_GRACE_MS);
+}
+
+static void flush_usage(struct kgb_attempt *attempt)
+{
+	struct kgb_err err = KGB_ERR_INIT;
+	if (!attempt->totals_changed)
+		return;
+	attempt->totals_changed = false;
+	if (kgb_event_usage(attempt->env->log, attempt->spec->name, attempt->number,
+			    &attempt->totals, &err) < 0)
+		kgb_attempt__fatal(attempt, &err);
+}
+
+static void on_tick(uv_timer_t *timer)
+{
+	struct kgb_attempt *attempt = timer->data;
+	const struct kgb_report *report = &attempt->events.report;
+	int64_t n_events = report->n_events;
+	read_stream(attempt);
+	if (attempt->env->status && report->n_events != n_events)
+		kgb_status_note(attempt->env->status, attempt->spec->name, report->last_event);
+	if (report->has_result && attempt->result_seen_ms == 0) {
+		attempt->result_seen_ms = kgb_mono_ms();
+		uv_timer_start(&attempt->limit, on_limit, LINGER_MS, 0);
+	}
+	flush_usage(attempt);
+	kgb_attempt__watch_kernel(attempt);
+}
+
+/* ---- gateway ---- */
+
+static void on_usage(void *payload, const struct kgb_totals *totals)
+{
+	struct kgb_attempt *attempt = payload;
+	attempt->totals = *totals;
+	attempt->totals_changed = true;
+}
+
+static void on_probe(void *payload, const char *what, const char *method, const char *path)
+{
+	const struct kgb_attempt *attempt = payload;
+	kgb_verbose("%s: refused at the gateway (%s): %s %s", attempt->spec->name, what, method,
+		    path);
+}
+
+static void on_ready(struct kgb_launch *launch, int listen_fd, void *payload)
+{
+	(void)launch;
+	struct kgb_attempt *attempt = payload;
+	step(attempt, KGB_ATTEMPT_ON_READY);
+	KGB_AUTO(free) char *traffic = kgb_path_join(attempt->dir, "traffic");
+	const struct kgb_session_spec spec = {
+		.take_listen_fd = listen_fd,
+		.token = attempt->token,
+		.traffic_dir = traffic,
+		.offline = attempt->offline,
+		.callbacks =
+			{
+				.on_usage = on_usage,
+				.on_probe = on_probe,
+				.on_verify = attempt->env->method->verify_tool
+						     ? kgb_attempt__on_verify
+						     : NULL,
+			},
+		.payload = attempt,
+	};
+	struct kgb_err err = KGB_ERR_INIT;
+	if (kgb_session_open(&attempt->session, attempt->env->gateway, &spec, &err) < 0) {
+		kgb_error("%s: open the gateway's session: %s", attempt->spec->name, err.msg);
+		stop(attempt, SIGKILL, 0);
+	}
+}
+
+/* ---- the end ---- */
+
+static void free_attempt(struct kgb_attempt *attempt)
+{
+	kgb_close(attempt->prompt_fd);
+	kgb_close(attempt->stdout_fd);
+	kgb_close(attempt->stderr_fd);
+	kgb_close(attempt->stdout_read_fd);
+	kgb_workspace_release(&attempt->ws);
+	kgb_events_release(&attempt->events);
+	kgb_offline_free(attempt->offline);
+	kgb_free(attempt->dir);
+	kgb_free(attempt->rel);
+	kgb_free(attempt);
+}
+
+static enum kgb_agent_end classify(const struct kgb_attempt *attempt)
+{
+	struct kgb_agent_exit ended = {
+		.started = attempt->result.started && attempt->result.exit_code >= 0,
+		.timed_out = attempt->timed_out,
+		.cancelled = attempt->cancelled,
+		.status = attempt->result.exit_code,
+		.signal = attempt->result.term_signal,
+	};
+	if (attempt->lingered && attempt->events.report.has_result) {
+		/* It had finished its work: how we made it go is not its fault. */
+		ended.started = true;
+		ended.status = 0;
+		ended.signal = 0;
+	}
+	return kgb_agent_classify(&attempt->events.report, &ended);
+}
+
+/** Why there is no kernel. */
+static void explain_missing(const struct kgb_attempt *attempt, enum kgb_agent_end end,
+			    const struct kgb_harvest *harvest, struct kgb_attempt_outcome *out)
+{
+	if (harvest->refusal && !kgb_str_eq(harvest->refusal, "agent.kernel_missing")) {
+		out->code = harvest->refusal;
+		out->message = "kernel.py was refused";
+	} else if (end == KGB_AGENT_OK) {
+		out->code = "agent.no_kernel";
+		out->message =
+			"the agent ended without a kernel.py and without a python block in its last message";
+	} else {
+		out->code = kgb_agent_end_code(end);
+		out->message = attempt->events.report.error;
+		if (end == KGB_AGENT_NOT_STARTED)
+			out->message = attempt->result.err.msg;
+		else if (end == KGB_AGENT_TIMEOUT)
+			out->message = "the attempt's time was over";
+		else if (end == KGB_AGENT_CRASHED && !*out->message)
+			out->message = "the CLI ended without its closing event; see stderr.log";
+	}
+}
+
+static int record_end(struct kgb_attempt *attempt, enum kgb_agent_end end,
+		      const struct kgb_harvest *harvest, const struct kgb_attempt_outcome *outcome,
+		      struct kgb_err *err)
+{
+	if (kgb_attempt__write_exit(attempt, end, err) < 0)
+		return -1;
+	const struct kgb_event_attempt_finished event = {
+		.operator= attempt->spec->name,
+		.attempt = attempt->number,
+		.end = end,
+		.retry = outcome->retry,
+		.exit_code = attempt->result.exit_code,
+		.term_signal = attempt->result.term_signal,
+		.kernel_sha256 = harvest->source ? harvest->sha256 : NULL,
+		.kernel_source = harvest->source,
+		.error_code = outcome->code,
+		.error_message = outcome->message,
+		.gateway = &attempt->totals,
+		.cli = &attempt->events.report,
+	};
+	return kgb_event_attempt_finished(attempt->env->log, &event, err);
+}
+
+/** Harvest, journal, tell. */
+static void finish(struct kgb_attempt *attempt)
+{
+	struct kgb_err err = KGB_ERR_INIT;
+	struct kgb_harvest harvest = {.kernel = KGB_BUF_INIT(KGB_LIMIT_KERNEL + 1)};
+	struct kgb_attempt_outcome outcome = {.end = classify(attempt)};
+	kgb_attempt__watch_kernel(attempt);
+	if (kgb_attempt__harvest(attempt, &harvest, &err) < 0)
+		kgb_attempt__fatal(attempt, &err);
+	outcome.has_kernel = harvest.source != NULL;
+	if (!outcome.has_kernel)
+		explain_missing(attempt, outcome.end, &harvest, &outcome);
+	outcome.retry = !outcome.has_kernel && kgb_agent_end_retryable(outcome.end) &&
+			attempt->number < attempt->env->max_attempts && !attempt->reported_fatal;
+	if (attempt->result.survivors != 0)
+		kgb_error("%s: %d processes of the sandbox survived its end", attempt->spec->name,
+			  attempt->result.survivors);
+	if (record_end(attempt, outcome.end, &harvest, &outcome, &err) < 0)
+		kgb_attempt__fatal(attempt, &err);
+	attempt->done(attempt->payload, attempt, &outcome);
+	kgb_buf_release(&harvest.kernel);
+}
+
+static void on_timer_closed(uv_handle_t *handle)
+{
+	struct kgb_attempt *attempt = handle->data;
+	if (--attempt->open > 0)
+		return;
+	finish(attempt);
+	free_attempt(attempt);
+}
+
+void kgb_attempt__maybe_settled(struct kgb_attempt *attempt)
+{
+	if (attempt->phase != KGB_ATTEMPT_CLOSING || attempt->session || attempt->job)
+		return;
+	step(attempt, KGB_ATTEMPT_ON_SETTLED);
+	uv_close((uv_handle_t *)&attempt->tick, on_timer_closed);
+	uv_close((uv_handle_t *)&attempt->limit, on_timer_closed);
+}
+
+static void on_session_closed(void *payload, const struct kgb_totals *totals)
+{
+	struct kgb_attempt *attempt = payload;
+	attempt->totals = *totals;
+	attempt->session = NULL;
+	kgb_attempt__maybe_settled(attempt);
+}
+
+static void on_launch_done(struct kgb_launch *launch, const struct kgb_launch_result *result,
+			   void *payload)
+{
+	(void)launch;
+	struct kgb_attempt *attempt = payload;
+	attempt->result = *result;
+	step(attempt, KGB_ATTEMPT_ON_EXIT);
+	uv_timer_stop(&attempt->tick);
+	uv_timer_stop(&attempt->limit);
+	int64_t before;
+	do {
+		before = attempt->stdout_offset;
+		read_stream(attempt);
+	} while (attempt->stdout_offset != before);
+	kgb_events_finish(&attempt->events);
+	if (attempt->job)
+		kgb_job_cancel(attempt->job);
+	if (attempt->session)
+		kgb_session_close(attempt->session, on_session_closed, attempt);
+	kgb_attempt__maybe_settled(attempt);
+}
+
+void kgb_attempt_cancel(struct kgb_attempt *attempt, bool now)
+{
+	if (attempt->phase == KGB_ATTEMPT_DONE || attempt->phase == KGB_ATTEMPT_CLOSING)
+		return;
+	attempt->cancelled = true;
+	stop(attempt, now ? SIGKILL : SIGINT, now ? 0 : STOP_GRACE_MS);
+}
+
+/* ---- the beginning ---- */
+
+static const struct kgb_launch_callbacks launch_callbacks = {.on_ready = on_ready,
+							     .on_done = on_launch_done};
+
+static int begin(struct kgb_attempt *attempt, struct kgb_err *err)
+{
+	const struct kgb_attempt_env *env = attempt->env;
+	if (kgb_events_init(&attempt->events, env->method->adapter, err) < 0 ||
+	    kgb_attempt__setup(attempt, err) < 0)
+		return -1;
+	const struct kgb_event_attempt_started event = {
+		.operator= attempt->spec->name,
+		.attempt = attempt->number,
+		.device = attempt->device,
+		.timeout_ms = env->timeout_ms,
+		.prompt_sha256 = attempt->prompt_sha256,
+	};
+	if (kgb_event_attempt_started(env->log, &event, err) < 0)
+		return -1;
+	if (kgb_attempt__launch(attempt, &launch_callbacks, err) == 0)
+		return 0;
+	const struct kgb_event_attempt_finished finished = {
+		.operator= attempt->spec->name,
+		.attempt = attempt->number,
+		.end = KGB_AGENT_NOT_STARTED,
+		.exit_code = -1,
+		.error_code = kgb_agent_end_code(KGB_AGENT_NOT_STARTED),
+		.error_message = err->msg,
+	};
+	struct kgb_err journal_err = KGB_ERR_INIT;
+	if (kgb_event_attempt_finished(env->log, &finished, &journal_err) < 0)
+		kgb_attempt__fatal(attempt, &journal_err);
+	return -1;
+}
+
+int kgb_attempt_start(struct kgb_attempt **out, const struct kgb_attempt_env *env,
+		      const struct kgb_spec *spec, int number, int device, kgb_attempt_done_fn done,
+		      void *payload, struct kgb_err *err)
+{
+	struct kgb_attempt *attempt = kgb_xcalloc(1, sizeof(*attempt));
+	*attempt = (struct kgb_attempt){
+		.env = env,
+		.spec = spec,
+		.number = number,
+		.device = device,
+		.done = done,
+		.payload = payload,
+		.rel = kgb_rundir_attempt_rel(spec->safe_name, number),
+		.ws = {.worktree_fd = -1},
+		.prompt_fd = -1,
+		.stdout_fd = -1,
+		.stderr_fd = -1,
+		.stdout_read_fd = -1,
+		.open = 2,
+	};
+	attempt->dir = kgb_path_join(env->dir->path, attempt->rel);
+	if (begin(attempt, err) < 0) {
+		free_attempt(attempt);
+		return -1;
+	}
+	uv_timer_init(env->loop, &attempt->tick);
+	uv_timer_init(env->loop, &attempt->limit);
+	attempt->tick.data = attempt->limit.data = attempt;
+	uv_timer_start(&attempt->tick, on_tick, TICK_MS, TICK_MS);
+	uv_timer_start(&attempt->limit, on_limit, (uint64_t)env->timeout_ms, 0);
+	*out = attempt;
+	return 0;
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <fcntl.h>
+
+#include "agent/sched/attempt_internal.h"
+#include "base/fs.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "verify/judge/report.h"
+
+enum {
+	HTTP_OK = 200,
+	HTTP_CONFLICT = 409,
+	HTTP_TOO_LARGE = 413,
+	HTTP_TOO_MANY = 429,
+	HTTP_UNAVAILABLE = 503
+};
+
+static char *verdict_file(const struct kgb_attempt *attempt, int number, const char *suffix)
+{
+	return kgb_xasprintf("%s/verdicts/%03d.%s", attempt->dir, number, suffix);
+}
+
+/** The agent reads verdicts without what would help it to foresee the final one. */
+static void reply_verdict(struct kgb_attempt *attempt, const cJSON *verdict)
+{
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(KGB_LIMIT_VERDICT);
+	kgb_verdict_report(verdict, &text);
+	int64_t left = attempt->env->max_verify_calls - attempt->n_checks;
+	kgb_buf_addf(&text, "checks left: %lld\n", (long long)left);
+	kgb_verify_reply(attempt->check, HTTP_OK, text.ptr);
+	attempt->check = NULL;
+}
+
+static void reply_trouble(struct kgb_attempt *attempt, const char *why)
+{
+	KGB_AUTO(free) char *text = kgb_xasprintf("the check could not be run: %s\n", why);
+	kgb_verify_reply(attempt->check, HTTP_UNAVAILABLE, text);
+	attempt->check = NULL;
+}
+
+/** Evidence first: the verdict as a file, a git note and a journal record; then the agent may know
+ * it. */
+static int keep_verdict(struct kgb_attempt *attempt, const struct kgb_job_result *result,
+			const struct kgb_verdict_summary *summary, struct kgb_err *err)
+{
+	KGB_AUTO(free) char *path = verdict_file(attempt, attempt->n_asked, "json");
+	if (kgb_fs_write_atomic(AT_FDCWD, path, result->text, result->len, 0644, false, err) < 0 ||
+	    kgb_workspace_note(&attempt->ws, attempt->check_commit, result->text, err) < 0)
+		return -1;
+	return kgb_event_verify_call(attempt->env->log, attempt->spec->name, attempt->number,
+				     summary, attempt->check_commit, err);
+}
+
+static void on_job_done(void *payload, const struct kgb_job_result *result)
+{
+	struct kgb_attempt *attempt = payload;
+	struct kgb_verdict_summary summary;
+	struct kgb_err err = result->err;
+	attempt->job = NULL;
+	if (!result->verdict || kgb_verdict_summarise(result->verdict, &summary, &err) < 0) {
+		if (!result->cancelled)
+			kgb_warn("%s: check %d: %s", attempt->spec->name, attempt->n_asked,
+				 err.msg);
+		reply_trouble(attempt, err.msg);
+	} else {
+		attempt->n_checks++;
+		if (kgb_str_eq(summary.status, "passed"))
+			attempt->best_check = attempt->n_asked;
+		if (keep_verdict(attempt, result, &summary, &err) < 0) {
+			reply_trouble(attempt, err.msg);
+			kgb_attempt__fatal(attempt, &err);
+		} else {
+			reply_verdict(attempt, result->verdict);
+		}
+	}
+	kgb_attempt__maybe_settled(attempt);
+}
+
+/** Keep the bytes that are about to be judged, as a file and as a commit. */
+static int keep_candidate(struct kgb_attempt *attempt, const char *kernel, size_t len,
+			  struct kgb_err *err)
+{
+	attempt->n_asked++;
+	KGB_AUTO(free) char *path = verdict_file(attempt, attempt->n_asked, "py");
+	KGB_AUTO(free) char *message = kgb_xasprintf("check %d", attempt->n_asked);
+	struct kgb_workspace_commit commit;
+	if (kgb_fs_write_atomic(AT_FDCWD, path, kernel, len, 0644, false, err) < 0 ||
+	    kgb_workspace_commit_kernel(&attempt->ws, kernel, len, message, &commit, err) < 0)
+		return -1;
+	snprintf(attempt->check_commit, sizeof(attempt->check_commit), "%s", commit.oid);
+	return 0;
+}
+
+void kgb_attempt__on_verify(void *payload, struct kgb_verify_request *req, const char *kernel,
+			    size_t len)
+{
+	struct kgb_attempt *attempt = payload;
+	if (attempt->check) {
+		kgb_verify_reply(req, HTTP_CONFLICT, "a check is running already; wait for it\n");
+		return;
+	}
+	if (attempt->n_checks >= attempt->env->max_verify_calls) {
+		kgb_verify_reply(req, HTTP_TOO_MANY,
+				 "no checks left; finish with the best version you have\n");
+		return;
+	}
+	if (len > KGB_LIMIT_KERNEL) {
+		KGB_AUTO(free)
+		char *text = kgb_xasprintf("kernel.py has %zu bytes; at most %u are allowed\n", len,
+					   KGB_LIMIT_KERNEL);
+		kgb_verify_reply(req, HTTP_TOO_LARGE, text);
+		return;
+	}
+	struct kgb_err err = KGB_ERR_INIT;
+	attempt->check = req;
+	if (attempt->phase != KGB_ATTEMPT_RUNNING) {
+		reply_trouble(attempt, "the attempt is ending");
+		return;
+	}
+	if (keep_candidate(attempt, kernel, len, &err) < 0) {
+		reply_trouble(attempt, err.msg);
+		kgb_attempt__fatal(attempt, &err);
+		return;
+	}
+	KGB_AUTO(free) char *path = verdict_file(attempt, attempt->n_asked, "py");
+	attempt->job =
+		kgb_broker_submit(attempt->env->broker, &(struct kgb_job_spec){
+								.operator= attempt->spec->name,
+								.kernel_path = path,
+								.final = false,
+								.done = on_job_done,
+								.payload = attempt,
+							});
+}
+
+void kgb_attempt__watch_kernel(struct kgb_attempt *attempt)
+{
+	struct stat now;
+	if (fstatat(attempt->ws.worktree_fd, KGB_WORKSPACE_KERNEL, &now, AT_SYMLINK_NOFOLLOW) < 0)
+		return;
+	struct stat *last = &attempt->kernel_stat;
+	bool same = now.st_mtim.tv_sec == last->st_mtim.tv_sec &&
+		    now.st_mtim.tv_nsec == last->st_mtim.tv_nsec && now.st_size == last->st_size &&
+		    now.st_ino == last->st_ino;
+	if (same)
+		return;
+	*last = now;
+	struct kgb_workspace_commit commit;
+	struct kgb_err err = KGB_ERR_INIT;
+	if (kgb_workspace_commit(&attempt->ws, "kernel.py changed", &commit, &err) < 0)
+		kgb_attempt__fatal(attempt, &err);
+	else if (commit.refusal)
+		kgb_verbose("%s: kernel.py is not taken: %s", attempt->spec->name, commit.refusal);
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+#include <fcntl.h>
+
+#include "agent/sched/attempt_internal.h"
+#include "base/fs.h"
+#include "base/jsonw.h"
+#include "base/limits.h"
+#include "base/mem.h"
+
+/** The version that passed last, as it was judged. */
+static int take_verified(const struct kgb_attempt *attempt, struct kgb_harvest *out,
+			 struct kgb_err *err)
+{
+	if (attempt->best_check == 0)
+		return 0;
+	KGB_AUTO(free)
+	char *path = kgb_xasprintf("%s/verdicts/%03d.py", attempt->dir, attempt->best_check);
+	if (kgb_fs_read(AT_FDCWD, path, KGB_LIMIT_KERNEL, &out->kernel, err) < 0)
+		return -1;
+	out->source = "verified";
+	return 0;
+}
+
+static int take_file(const struct kgb_attempt *attempt, struct kgb_harvest *out,
+		     struct kgb_err *err)
+{
+	if (out->source)
+		return 0;
+	if (kgb_workspace_read_kernel(&attempt->ws, &out->kernel, &out->refusal, err) < 0)
+		return -1;
+	if (!out->refusal && out->kernel.len > 0)
+		out->source = "file";
+	return 0;
+}
+
+static void take_message(const struct kgb_attempt *attempt, struct kgb_harvest *out)
+{
+	const char *text = attempt->events.report.final_text;
+	if (out->source || !text)
+		return;
+	KGB_AUTO(free) char *block = kgb_last_python_block(text);
+	if (!block || strlen(block) > KGB_LIMIT_KERNEL)
+		return;
+	kgb_buf_clear(&out->kernel);
+	kgb_buf_adds(&out->kernel, block);
+	out->source = "message";
+}
+
+int kgb_attempt__harvest(struct kgb_attempt *attempt, struct kgb_harvest *out, struct kgb_err *err)
+{
+	if (take_verified(attempt, out, err) < 0)
+		return -1;
+	if (attempt->env->method->result == KGB_METHOD_RESULT_REPLY)
+		take_message(attempt, out);
+	if (take_file(attempt, out, err) < 0)
+		return -1;
+	take_message(attempt, out);
+	if (!out->source)
+		return 0;
+	kgb_sha256_hex(out->kernel.ptr, out->kernel.len, out->sha256);
+	return kgb_rundir_write_kernel(attempt->env->dir, attempt->spec->safe_name, out->kernel.ptr,
+				       out->kernel.len, err);
+}
+
+static void write_usage(struct kgb_jsonw *w, const char *key, const struct kgb_usage *usage)
+{
+	kgb_jsonw_key(w, key);
+	kgb_jsonw_object(w);
+	kgb_jsonw_kcount(w, "input_tokens", usage->input);
+	kgb_jsonw_kcount(w, "output_tokens", usage->output);
+	kgb_jsonw_kcount(w, "cache_creation_input_tokens", usage->cache_creation);
+	kgb_jsonw_kcount(w, "cache_read_input_tokens", usage->cache_read);
+	kgb_jsonw_object_end(w);
+}
+
+static void write_process(struct kgb_jsonw *w, const struct kgb_launch_result *result)
+{
+	kgb_jsonw_kcount(w, "exit_code", result->exit_code);
+	kgb_jsonw_ki64(w, "term_signal", result->term_signal);
+	kgb_jsonw_kbool(w, "killed", result->killed);
+	kgb_jsonw_kcount(w, "survivors", result->survivors);
+	kgb_jsonw_ki64(w, "wall_ms", result->wall_ms);
+	kgb_jsonw_kcount(w, "user_ms", result->user_ms);
+	kgb_jsonw_kcount(w, "sys_ms", result->sys_ms);
+	kgb_jsonw_kcount(w, "max_rss_bytes", result->max_rss_bytes);
+}
+
+static void write_report(struct kgb_jsonw *w, const struct kgb_report *r)
+{
+	kgb_jsonw_key(w, "cli");
+	kgb_jsonw_object(w);
+	kgb_jsonw_kstr(w, "session_id", r->session_id);
+	kgb_jsonw_kstr(w, "version", r->cli_version);
+	kgb_jsonw_kbool(w, "has_result", r->has_result);
+	kgb_jsonw_kbool(w, "is_error", r->is_error);
+	kgb_jsonw_kstr(w, "subtype", r->subtype);
+	kgb_jsonw_kstr(w, "terminal_reason", r->terminal_reason);
+	kgb_jsonw_kstr(w, "stop_reason", r->stop_reason);
+	kgb_jsonw_kstr(w, "error", r->error);
+	kgb_jsonw_kcount(w, "api_error_status", r->api_error_status);
+	kgb_jsonw_kcount(w, "turns", r->n_turns);
+	kgb_jsonw_ki64(w, "tool_calls", r->n_tool_calls);
+	kgb_jsonw_ki64(w, "api_retries", r->n_api_retries);
+	kgb_jsonw_ki64(w, "events", r->n_events);
+	kgb_jsonw_ki64(w, "unknown_events", r->n_unknown_events);
+	kgb_jsonw_ki64(w, "bad_lines", r->n_bad_lines);
+	write_usage(w, "usage", &r->usage);
+	kgb_jsonw_object_end(w);
+}
+
+static void write_gateway(struct kgb_jsonw *w, const struct kgb_totals *totals)
+{
+	kgb_jsonw_key(w, "gateway");
+	kgb_jsonw_object(w);
+	kgb_jsonw_ki64(w, "exchanges", totals->n_exchanges);
+	kgb_jsonw_ki64(w, "errors", totals->n_errors);
+	kgb_jsonw_ki64(w, "incomplete", totals->n_incomplete);
+	kgb_jsonw_ki64(w, "repeated", totals->n_repeated);
+	kgb_jsonw_ki64(w, "probes", totals->n_probes);
+	kgb_jsonw_ki64(w, "verify_calls", totals->n_verify);
+	kgb_jsonw_ki64(w, "busy_ms", totals->busy_ms);
+	write_usage(w, "usage", &totals->usage);
+	kgb_jsonw_object_end(w);
+}
+
+int kgb_attempt__write_exit(const struct kgb_attempt *attempt, enum kgb_agent_end end,
+			    struct kgb_err *err)
+{
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(KGB_LIMIT_JSON);
+	struct kgb_jsonw w;
+	kgb_jsonw_init(&w, &text, 2);
+	kgb_jsonw_object(&w);
+	kgb_jsonw_kstr(&w, "end", kgb_agent_end_code(end));
+	kgb_jsonw_kbool(&w, "timed_out", attempt->timed_out);
+	kgb_jsonw_kbool(&w, "cancelled", attempt->cancelled);
+	kgb_jsonw_kbool(&w, "lingered", attempt->lingered);
+	write_process(&w, &attempt->result);
+	write_report(&w, &attempt->events.report);
+	write_gateway(&w, &attempt->totals);
+	kgb_jsonw_object_end(&w);
+	kgb_buf_addc(&text, '\n');
+	KGB_AUTO(free) char *path = kgb_path_join(attempt->dir, "exit.json");
+	return kgb_fs_write_atomic(AT_FDCWD, path, text.ptr, text.len, 0644, false, err);
+}

@@ -1,0 +1,483 @@
+/* SPDX-License-Identifier: MIT */
+#include "agent/sched/broker.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/str.h"
+
+/* A judge that was told to end kills its workers and goes; after this it is killed itself. */
+#define JUDGE_GRACE_MS 3000
+/* Importing torch and triton twice: 1.5 s each when warm, much more from a cold disk. */
+#define ZYGOTES_READY_MS 180000
+/* Time over the judge's own limit before we stop believing in it. */
+#define JUDGE_SLACK_MS 30000
+/* What we keep of a judge's stderr, for the message when it wrote no verdict. */
+#define JUDGE_STDERR_BYTES 4096
+
+struct kgb_job {
+	struct kgb_broker *broker;
+	struct kgb_job *next;
+	char *operator; /* owned */
+	char *kernel_path; /* owned */
+	bool final;
+	bool started, cancelled, timed_out, reaped;
+	void (*done)(void *payload, const struct kgb_job_result *result);
+	void *payload;
+	uv_process_t process;
+	uv_timer_t timer; /* the judge's limit, then its grace */
+	int open; /* handles not closed yet */
+	int verdict_fd, stderr_fd;
+	int64_t status;
+	int signal;
+	struct kgb_err err; /* why it could not be started */
+};
+
+enum zygotes_state { ZYGOTES_STARTING, ZYGOTES_READY, ZYGOTES_GONE };
+
+struct kgb_broker {
+	uv_loop_t *loop;
+	char *judge, *data_dir, *python, *zygote_dir; /* owned */
+	int max_jobs, n_running;
+	int64_t verify_timeout_ms, call_timeout_ms, memory_bytes;
+	struct kgb_job *queue, **queue_tail; /* waiting */
+	struct kgb_job *running; /* started, or on their way out */
+	enum zygotes_state zygotes;
+	uv_process_t zygote_process;
+	uv_pipe_t zygote_stdin, zygote_stdout;
+	uv_timer_t zygote_timer; /* how long they may take to get ready, then their grace */
+	uv_timer_t kick; /* starts jobs from the loop, never from inside a caller */
+	char zygote_line[64];
+	int open; /* handles not closed yet */
+	bool zygotes_spawned, closing;
+	void (*closed)(void *payload);
+	void *closed_payload;
+};
+
+static void kick(struct kgb_broker *broker);
+
+/** Read back what a child wrote to a memory file. */
+static void read_back(int fd, size_t limit, struct kgb_buf *out)
+{
+	struct kgb_err err = KGB_ERR_INIT;
+	if (lseek(fd, 0, SEEK_SET) < 0 || kgb_fs_read_fd(fd, limit, out, &err) < 0)
+		kgb_buf_clear(out);
+}
+
+/** Last non-empty line of a judge's stderr. */
+static const char *last_line(struct kgb_buf *text)
+{
+	while (text->len > 0 &&
+	       (text->ptr[text->len - 1] == '\n' || text->ptr[text->len - 1] == ' '))
+		kgb_buf_truncate(text, text->len - 1);
+	const char *newline = strrchr(text->ptr, '\n');
+	return newline ? newline + 1 : text->ptr;
+}
+
+/** The verdict, or the reason why there is none. Frees the job. */
+static void finish_job(struct kgb_job *job)
+{
+	struct kgb_job_result result = {.cancelled = job->cancelled, .err = job->err};
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(KGB_LIMIT_VERDICT);
+	KGB_AUTO(buf) struct kgb_buf talk = KGB_BUF_INIT(JUDGE_STDERR_BYTES);
+	KGB_AUTO(json) cJSON *verdict = NULL;
+	if (job->started && !job->cancelled) {
+		read_back(job->verdict_fd, KGB_LIMIT_VERDICT, &text);
+		read_back(job->stderr_fd, JUDGE_STDERR_BYTES, &talk);
+		if (job->timed_out)
+			kgb_fail(&result.err, KGB_ERR_TIMEOUT,
+				 "the judge itself did not end in time");
+		else if (job->signal != 0)
+			kgb_fail(&result.err, KGB_ERR_FAILED, "the judge was ended by signal %d",
+				 job->signal);
+		else if (job->status != 0)
+			kgb_fail(&result.err,
+				 job->status == KGB_EXIT_ENVIRONMENT ? KGB_ERR_UNAVAILABLE
+								     : KGB_ERR_FAILED,
+				 "the judge ended with status %lld: %.200s", (long long)job->status,
+				 last_line(&talk));
+		else if (kgb_json_parse(text.ptr, text.len, &verdict, &result.err) < 0)
+			kgb_ctx(&result.err, "the judge's verdict");
+	} else if (job->cancelled) {
+		kgb_fail(&result.err, KGB_ERR_CANCELLED, "the verification was cancelled");
+	}
+	result.verdict = verdict;
+	result.text = text.ptr;
+	result.len = text.len;
+	job->done(job->payload, &result);
+	kgb_close(job->verdict_fd);
+	kgb_close(job->stderr_fd);
+	kgb_free(job->operator);
+	kgb_free(job->kernel_path);
+	kgb_free(job);
+}
+
+static void unlink_job(struct kgb_job **list, const struct kgb_job *job)
+{
+	for (; *list; list = &(*list)->next) {
+		if (*list == job) {
+			*list = job->next;
+			return;
+		}
+	}
+}
+
+static void maybe_closed(struct kgb_broker *broker)
+{
+	if (!broker->closing || broker->open > 0 || broker->running || broker->queue)
+		return;
+	void (*closed)(void *) = broker->closed;
+	void *payload = broker->closed_payload;
+	kgb_free(broker->judge);
+	kgb_free(broker->data_dir);
+	kgb_free(broker->python);
+	kgb_free(broker->zygote_dir);
+	kgb_free(broker);
+	if (closed)
+		closed(payload);
+}
+
+static void on_job_closed(uv_handle_t *handle)
+{
+	struct kgb_job *job = handle->data;
+	if (--job->open > 0)
+		return;
+	struct kgb_broker *broker = job->broker;
+	unlink_job(&broker->running, job);
+	broker->n_running--;
+	finish_job(job);
+	kick(broker);
+	maybe_closed(broker);
+}
+
+static void close_job_handles(struct kgb_job *job)
+{
+	if (job->open > 1)
+		uv_close((uv_handle_t *)&job->process, on_job_closed);
+	uv_close((uv_handle_t *)&job->timer, on_job_closed);
+}
+
+static void on_judge_exit(uv_process_t *process, int64_t status, int signal)
+{
+	struct kgb_job *job = process->data;
+	job->reaped = true;
+	job->status = status;
+	job->signal = signal;
+	close_job_handles(job);
+}
+
+static void on_job_timer(uv_timer_t *timer)
+{
+	struct kgb_job *job = timer->data;
+	if (job->reaped)
+		return;
+	if (!job->cancelled && !job->timed_out) {
+		job->timed_out = true;
+		uv_process_kill(&job->process, SIGTERM);
+		uv_timer_start(timer, on_job_timer, JUDGE_GRACE_MS, 0);
+		return;
+	}
+	uv_process_kill(&job->process, SIGKILL);
+}
+
+static void judge_argv(const struct kgb_job *job, struct kgb_strv *argv)
+{
+	const struct kgb_broker *broker = job->broker;
+	kgb_strv_add(argv, broker->judge);
+	kgb_strv_add(argv, "verify");
+	kgb_strv_addf(argv, "--op=%s", job->operator);
+	kgb_strv_addf(argv, "--kernel=%s", job->kernel_path);
+	kgb_strv_addf(argv, "--mode=%s", job->final ? "final" : "agent");
+	kgb_strv_addf(argv, "--python=%s", broker->python);
+	kgb_strv_addf(argv, "--timeout=%lldms", (long long)broker->verify_timeout_ms);
+	kgb_strv_addf(argv, "--call-timeout=%lldms", (long long)broker->call_timeout_ms);
+	kgb_strv_addf(argv, "--memory=%lld", (long long)broker->memory_bytes);
+	kgb_strv_add(argv, "--verdict-fd=3");
+	kgb_strv_add(argv, "--die-with-parent");
+	if (broker->zygotes == ZYGOTES_READY)
+		kgb_strv_addf(argv, "--zygotes=%s", broker->zygote_dir);
+}
+
+/** What a judge may see of our environment: never a key. */
+static void judge_env(const struct kgb_broker *broker, struct kgb_strv *env)
+{
+	static const char *const names[] = {"PATH", "HOME", "TMPDIR", "LANG", "LC_ALL"};
+	for (size_t i = 0; i < KGB_ARRAY_LEN(names); i++) {
+		const char *value = getenv(names[i]);
+		if (value)
+			kgb_strv_addf(env, "%s=%s", names[i], value);
+	}
+	kgb_strv_addf(env, "KGB_DATA_DIR=%s", broker->data_dir);
+}
+
+static int memory_file(const char *name, struct kgb_err *err)
+{
+	int fd = memfd_create(name, MFD_CLOEXEC);
+	return fd < 0 ? kgb_fail_errno(err, errno, "create memory file '%s'", name) : fd;
+}
+
+/** On failure the job's err says why and its handles are as uv_spawn left them. */
+static int spawn_judge(struct kgb_job *job)
+{
+	struct kgb_broker *broker = job->broker;
+	job->verdict_fd = memory_file("verdict", &job->err);
+	job->stderr_fd = memory_file("judge-stderr", &job->err);
+	if (job->verdict_fd < 0 || job->stderr_fd < 0)
+		return -1;
+	KGB_AUTO(strv) struct kgb_strv argv = KGB_STRV_INIT;
+	KGB_AUTO(strv) struct kgb_strv env = KGB_STRV_INIT;
+	judge_argv(job, &argv);
+	judge_env(broker, &env);
+	uv_stdio_container_t stdio[4] = {
+		{.flags = UV_IGNORE},
+		{.flags = UV_IGNORE},
+		{.flags = UV_INHERIT_FD, .data.fd = job->stderr_fd},
+		{.flags = UV_INHERIT_FD, .data.fd = job->verdict_fd},
+	};
+	uv_process_options_t options = {
+		.file = broker->judge,
+		.args = argv.items,
+		.env = env.items,
+		.exit_cb = on_judge_exit,
+		.stdio = stdio,
+		.stdio_count = 4,
+		.flags = UV_PROCESS_DETACHED, /* Ctrl-C of the terminal goes to us alone */
+	};
+	int rc = uv_spawn(broker->loop, &job->process, &options);
+	job->process.data = job;
+	job->open++;
+	if (rc < 0)
+		return kgb_fail_code(&job->err, KGB_ERR_DOMAIN_UV, KGB_ERR_UNAVAILABLE, rc,
+				     "start '%s': %s", broker->judge, uv_strerror(rc));
+	job->started = true;
+	uv_timer_start(&job->timer, on_job_timer,
+		       (uint64_t)(broker->verify_timeout_ms + JUDGE_SLACK_MS), 0);
+	return 0;
+}
+
+/** Out of the queue and into `running`, from where it leaves through on_job_closed. */
+static void move_to_running(struct kgb_job *job)
+{
+	struct kgb_broker *broker = job->broker;
+	unlink_job(&broker->queue, job);
+	broker->queue_tail = &broker->queue;
+	while (*broker->queue_tail)
+		broker->queue_tail = &(*broker->queue_tail)->next;
+	job->next = broker->running;
+	broker->running = job;
+	broker->n_running++;
+}
+
+static void on_kick(uv_timer_t *timer)
+{
+	struct kgb_broker *broker = timer->data;
+	if (broker->zygotes == ZYGOTES_STARTING)
+		return;
+	while (broker->queue && broker->n_running < broker->max_jobs) {
+		struct kgb_job *job = broker->queue;
+		move_to_running(job);
+		if (spawn_judge(job) < 0)
+			close_job_handles(job);
+	}
+}
+
+static void kick(struct kgb_broker *broker)
+{
+	if (!broker->closing)
+		uv_timer_start(&broker->kick, on_kick, 0, 0);
+}
+
+struct kgb_job *kgb_broker_submit(struct kgb_broker *broker, const struct kgb_job_spec *spec)
+{
+	KGB_ASSERT(!broker->closing);
+	struct kgb_job *job = kgb_xcalloc(1, sizeof(*job));
+	*job = (struct kgb_job){
+		.broker = broker,
+		.operator= kgb_xstrdup(spec->operator),
+		.kernel_path = kgb_xstrdup(spec->kernel_path),
+		.final = spec->final,
+		.done = spec->done,
+		.payload = spec->payload,
+		.verdict_fd = -1,
+		.stderr_fd = -1,
+		.open = 1,
+	};
+	uv_timer_init(broker->loop, &job->timer);
+	job->timer.data = job;
+	*broker->queue_tail = job;
+	broker->queue_tail = &job->next;
+	kick(broker);
+	return job;
+}
+
+void kgb_job_cancel(struct kgb_job *job)
+{
+	if (job->cancelled || job->reaped)
+		return;
+	job->cancelled = true;
+	if (job->started) {
+		uv_process_kill(&job->process, SIGTERM);
+		uv_timer_start(&job->timer, on_job_timer, JUDGE_GRACE_MS, 0);
+	} else if (!uv_is_closing((uv_handle_t *)&job->timer)) {
+		move_to_running(job);
+		close_job_handles(job);
+	}
+}
+
+/* ---- zygotes ---- */
+
+static void on_broker_handle_closed(uv_handle_t *handle)
+{
+	struct kgb_broker *broker = handle->data;
+	broker->open--;
+	maybe_closed(broker);
+}
+
+static void close_handle(void *handle)
+{
+	if (!uv_is_closing(handle))
+		uv_close(handle, on_broker_handle_closed);
+}
+
+static void zygotes_settled(struct kgb_broker *broker, enum zygotes_state state)
+{
+	broker->zygotes = state;
+	if (!broker->closing)
+		uv_timer_stop(&broker->zygote_timer);
+	kick(broker);
+}
+
+static void on_zygote_exit(uv_process_t *process, int64_t status, int signal)
+{
+	struct kgb_broker *broker = process->data;
+	broker->zygotes_spawned = false;
+	if (!broker->closing)
+		kgb_warn(
+			"the warm workers ended (status %lld, signal %d); verifications start their own from now on",
+			(long long)status, signal);
+	zygotes_settled(broker, ZYGOTES_GONE);
+	close_handle(&broker->zygote_process);
+	close_handle(&broker->zygote_stdin);
+	close_handle(&broker->zygote_stdout);
+	close_handle(&broker->zygote_timer);
+}
+
+static void on_zygote_timer(uv_timer_t *timer)
+{
+	struct kgb_broker *broker = timer->data;
+	if (broker->zygotes_spawned)
+		uv_process_kill(&broker->zygote_process, SIGKILL);
+}
+
+static void on_zygote_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buf)
+{
+	(void)suggested;
+	struct kgb_broker *broker = handle->data;
+	*buf = uv_buf_init(broker->zygote_line, sizeof(broker->zygote_line));
+}
+
+/** The first thing they print is "ready". */
+static void on_zygote_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
+{
+	(void)buf;
+	struct kgb_broker *broker = stream->data;
+	if (n > 0 && broker->zygotes == ZYGOTES_STARTING)
+		zygotes_settled(broker, ZYGOTES_READY);
+	if (n < 0)
+		uv_read_stop(stream);
+}
+
+static int spawn_zygotes(struct kgb_broker *broker, struct kgb_err *err)
+{
+	KGB_AUTO(strv) struct kgb_strv argv = KGB_STRV_INIT;
+	kgb_strv_add(&argv, broker->judge);
+	kgb_strv_add(&argv, "zygotes");
+	kgb_strv_addf(&argv, "--dir=%s", broker->zygote_dir);
+	kgb_strv_addf(&argv, "--python=%s", broker->python);
+	KGB_AUTO(strv) struct kgb_strv env = KGB_STRV_INIT;
+	judge_env(broker, &env);
+	uv_stdio_container_t stdio[3] = {
+		{.flags = UV_CREATE_PIPE | UV_READABLE_PIPE,
+		 .data.stream = (uv_stream_t *)&broker->zygote_stdin},
+		{.flags = UV_CREATE_PIPE | UV_WRITABLE_PIPE,
+		 .data.stream = (uv_stream_t *)&broker->zygote_stdout},
+		{.flags = UV_INHERIT_FD, .data.fd = 2},
+	};
+	uv_process_options_t options = {
+		.file = broker->judge,
+		.args = argv.items,
+		.env = env.items,
+		.exit_cb = on_zygote_exit,
+		.stdio = stdio,
+		.stdio_count = 3,
+		.flags = UV_PROCESS_DETACHED,
+	};
+	int rc = uv_spawn(broker->loop, &broker->zygote_process, &options);
+	if (rc < 0)
+		return kgb_fail_code(err, KGB_ERR_DOMAIN_UV, KGB_ERR_UNAVAILABLE, rc,
+				     "start '%s': %s", broker->judge, uv_strerror(rc));
+	broker->zygotes_spawned = true;
+	uv_read_start((uv_stream_t *)&broker->zygote_stdout, on_zygote_alloc, on_zygote_read);
+	uv_timer_start(&broker->zygote_timer, on_zygote_timer, ZYGOTES_READY_MS, 0);
+	return 0;
+}
+
+int kgb_broker_start(struct kgb_broker **out, const struct kgb_broker_spec *spec,
+		     struct kgb_err *err)
+{
+	struct kgb_broker *broker = kgb_xcalloc(1, sizeof(*broker));
+	*broker = (struct kgb_broker){
+		.loop = spec->loop,
+		.judge = kgb_path_join(spec->bin_dir, "kgb-judge"),
+		.data_dir = kgb_xstrdup(spec->data_dir),
+		.python = kgb_xstrdup(spec->python),
+		.zygote_dir = kgb_xstrdup(spec->zygote_dir),
+		.max_jobs = spec->max_jobs,
+		.verify_timeout_ms = spec->verify_timeout_ms,
+		.call_timeout_ms = spec->call_timeout_ms,
+		.memory_bytes = spec->memory_bytes,
+		.open = 5,
+	};
+	broker->queue_tail = &broker->queue;
+	uv_pipe_init(spec->loop, &broker->zygote_stdin, 0);
+	uv_pipe_init(spec->loop, &broker->zygote_stdout, 0);
+	uv_timer_init(spec->loop, &broker->zygote_timer);
+	uv_timer_init(spec->loop, &broker->kick);
+	broker->zygote_process.data = broker->zygote_stdin.data = broker->zygote_stdout.data =
+		broker;
+	broker->zygote_timer.data = broker->kick.data = broker;
+	if (spawn_zygotes(broker, err) < 0) {
+		kgb_broker_close(broker, NULL, NULL);
+		return -1;
+	}
+	*out = broker;
+	return 0;
+}
+
+void kgb_broker_close(struct kgb_broker *broker, void (*done)(void *payload), void *payload)
+{
+	broker->closing = true;
+	broker->closed = done;
+	broker->closed_payload = payload;
+	while (broker->queue)
+		kgb_job_cancel(broker->queue);
+	for (struct kgb_job *job = broker->running; job; job = job->next)
+		kgb_job_cancel(job);
+	close_handle(&broker->kick);
+	if (broker->zygotes_spawned) {
+		/* The end of their stdin is their signal to go. */
+		close_handle(&broker->zygote_stdin);
+		uv_timer_start(&broker->zygote_timer, on_zygote_timer, JUDGE_GRACE_MS, 0);
+		return;
+	}
+	close_handle(&broker->zygote_process);
+	close_handle(&broker->zygote_stdin);
+	close_handle(&broker->zygote_stdout);
+	close_handle(&broker->zygote_timer);
+}

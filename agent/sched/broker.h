@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * Runs verifications: a queue of jobs, each one kgb-judge process, at most as many at once as there
+ * are devices. Owns the warm zygotes from which the judges fork their workers; when those die,
+ * judges start their own (slower, same verdict). Loop thread only.
+ */
+#ifndef KGB_AGENT_SCHED_BROKER_H
+#define KGB_AGENT_SCHED_BROKER_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <uv.h>
+
+#include "base/err.h"
+#include "base/json.h"
+
+struct kgb_broker;
+struct kgb_job;
+
+struct kgb_broker_spec {
+	uv_loop_t *loop;
+	const char *bin_dir; /* where kgb-judge is */
+	const char *data_dir;
+	const char *python;
+	const char *zygote_dir; /* existing directory for the zygotes' sockets */
+	int max_jobs; /* at once */
+	int64_t verify_timeout_ms;
+	int64_t call_timeout_ms;
+	int64_t memory_bytes;
+};
+
+/** How a job ended. Pointers live until the callback returns. */
+struct kgb_job_result {
+	const cJSON *verdict; /* NULL: there is none, and `err` says why */
+	const char *text; /* the verdict as the judge wrote it */
+	size_t len;
+	struct kgb_err err;
+	bool cancelled;
+};
+
+struct kgb_job_spec {
+	const char *operator; /* "aten::add" */
+	const char *kernel_path; /* absolute, not writable by an agent */
+	bool final; /* false: a check that the agent asked for */
+	void (*done)(void *payload, const struct kgb_job_result *result);
+	void *payload;
+};
+
+/** Starts the zygotes at once; jobs may be submitted at once too and wait for them. Strings are
+ * copied. */
+KGB_MUST_CHECK int kgb_broker_start(struct kgb_broker **out, const struct kgb_broker_spec *spec,
+				    struct kgb_err *err);
+/** Queue a verification. `done` comes exactly once, from the loop; the job is gone after it. */
+struct kgb_job *kgb_broker_submit(struct kgb_broker *broker, const struct kgb_job_spec *spec);
+/** End a job early: its `done` still comes, with `cancelled`. */
+void kgb_job_cancel(struct kgb_job *job);
+/** Cancels what is left, ends the zygotes, frees the broker and calls `done` from the loop. */
+void kgb_broker_close(struct kgb_broker *broker, void (*done)(void *payload), void *payload);
+
+#endif

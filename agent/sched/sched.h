@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * Drives a run: attempts for the planned operators, at most one per device, each followed by its
+ * final verification while the next attempt already runs. Owns the loop from start to end, answers
+ * signals, and only ever appends events.
+ */
+#ifndef KGB_AGENT_SCHED_SCHED_H
+#define KGB_AGENT_SCHED_SCHED_H
+
+#include "agent/report/status.h"
+#include "agent/store/events.h"
+#include "agent/store/rundir.h"
+#include "base/err.h"
+#include "methods/method.h"
+#include "sandbox/gateway/gateway.h"
+#include "verify/spec.h"
+
+struct kgb_sched_item {
+	const struct kgb_spec *spec; /* borrowed */
+	bool generate; /* false: verify kernels/<safe_name>.py as it is */
+};
+
+struct kgb_sched_spec {
+	struct kgb_run_log *log;
+	const struct kgb_rundir *dir;
+	const struct kgb_method *method; /* NULL when nothing is generated */
+	const struct kgb_sched_item *items;
+	size_t n_items;
+	int device_count;
+	bool skip_verify;
+	enum kgb_status_style status_style;
+	struct kgb_gateway_spec gateway; /* used when something is generated */
+	const char *data_dir, *bin_dir, *cli_path, *python, *model, *platform;
+	int64_t attempt_timeout_ms, verify_timeout_ms, call_timeout_ms, memory_bytes, tmp_bytes,
+		max_verify_calls;
+	int max_attempts;
+};
+
+struct kgb_sched_outcome {
+	int signal; /* the one that ended the run; 0: none */
+	bool fatal; /* stopped by `err` */
+	struct kgb_err err;
+};
+
+/** Run to the end. The run_started and planned events are there already; run_finished is appended
+ * here. progress.json is kept up to date and final when this returns. -1 only when nothing could be
+ * started. */
+KGB_MUST_CHECK int kgb_sched_run(const struct kgb_sched_spec *spec, struct kgb_sched_outcome *out,
+				 struct kgb_err *err);
+
+#endif

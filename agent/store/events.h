@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * The events of a run. Whoever drives a run only appends events; each is checked against the state,
+ * written to the journal, folded into the state and told to the listeners, in this order.
+ */
+#ifndef KGB_AGENT_STORE_EVENTS_H
+#define KGB_AGENT_STORE_EVENTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/store/rundir.h"
+#include "agent/store/state.h"
+
+/** The journal of a locked run directory together with its folded state. */
+struct kgb_run_log;
+
+/** Called after each event, with the operator that it concerned (NULL: the run). Not called during
+ * replay. */
+typedef void (*kgb_run_log_fn)(void *payload, const struct kgb_run_state *state,
+			       const struct kgb_op_state *op, const char *type);
+
+KGB_MUST_CHECK int kgb_run_log_open(struct kgb_run_log **out, const struct kgb_rundir *dir,
+				    struct kgb_err *err);
+void kgb_run_log_close(struct kgb_run_log *log);
+const struct kgb_run_state *kgb_run_log_state(const struct kgb_run_log *log);
+/** Several listeners: progress file, status block. */
+void kgb_run_log_listen(struct kgb_run_log *log, kgb_run_log_fn fn, void *payload);
+
+struct kgb_event_run_started {
+	const char *run_name, *dataset, *method, *model, *gateway_mode, *cli_name, *cli_version,
+		*isolation, *platform;
+	int device_count;
+	bool skip_gen, skip_verify;
+};
+struct kgb_event_plan_item {
+	const char *name, *safe_name, *spec_sha256; /* spec_sha256 may be NULL */
+};
+struct kgb_event_attempt_started {
+	const char *operator;
+	int attempt; /* last number + 1 */
+	int device; /* -1: none */
+	int64_t timeout_ms;
+	const char *prompt_sha256;
+};
+struct kgb_event_attempt_finished {
+	const char *operator;
+	int attempt;
+	enum kgb_agent_end end;
+	bool retry;
+	int exit_code, term_signal;
+	const char *kernel_sha256; /* NULL: nothing was harvested */
+	const char *kernel_source;
+	const char *error_code, *error_message;
+	const struct kgb_totals *gateway; /* may be NULL */
+	const struct kgb_report *cli; /* may be NULL */
+};
+
+/* Each appends one record (synced unless said), folds it and tells the listeners. */
+KGB_MUST_CHECK int kgb_event_run_started(struct kgb_run_log *log,
+					 const struct kgb_event_run_started *event,
+					 struct kgb_err *err);
+/** The plan. Operators that are planned already are left alone. */
+KGB_MUST_CHECK int kgb_event_planned(struct kgb_run_log *log,
+				     const struct kgb_event_plan_item *items, size_t n,
+				     struct kgb_err *err);
+KGB_MUST_CHECK int kgb_event_attempt_started(struct kgb_run_log *log,
+					     const struct kgb_event_attempt_started *event,
+					     struct kgb_err *err);
+/** A check by the agent. `commit` may be NULL. */
+KGB_MUST_CHECK int kgb_event_verify_call(struct kgb_run_log *log, const char *operator, int attempt,
+					 const struct kgb_verdict_summary *verdict,
+					 const char *commit, struct kgb_err *err);
+/** Tokens so far; not synced. */
+KGB_MUST_CHECK int kgb_event_usage(struct kgb_run_log *log, const char *operator, int attempt,
+				   const struct kgb_totals *totals, struct kgb_err *err);
+KGB_MUST_CHECK int kgb_event_attempt_finished(struct kgb_run_log *log,
+					      const struct kgb_event_attempt_finished *event,
+					      struct kgb_err *err);
+/** A kernel came from elsewhere (--kernels DIR). */
+KGB_MUST_CHECK int kgb_event_kernel_adopted(struct kgb_run_log *log, const char *operator,
+					    const char * kernel_sha256, const char *origin,
+					    struct kgb_err *err);
+KGB_MUST_CHECK int kgb_event_verify_started(struct kgb_run_log *log, const char *operator,
+					    const char * kernel_sha256, struct kgb_err *err);
+KGB_MUST_CHECK int kgb_event_verified(struct kgb_run_log *log, const char *operator,
+				      const struct kgb_verdict_summary * verdict,
+				      const char *verdict_path, struct kgb_err *err);
+/** An operator ends outside of an attempt and a verdict: no kernel to verify, the judge could not
+ * be run, cancelled. */
+KGB_MUST_CHECK int kgb_event_operator_ended(struct kgb_run_log *log, const char *operator,
+					    enum kgb_op_status status, const char *code,
+					    const char *message, struct kgb_err *err);
+/** `message` may be NULL. */
+KGB_MUST_CHECK int kgb_event_run_finished(struct kgb_run_log *log, enum kgb_run_end end,
+					  int exit_code, const char *message, struct kgb_err *err);
+
+#endif

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+#include "agent/store/events_json.h"
+
+#include <math.h>
+
+#include "base/json.h"
+#include "base/str.h"
+
+void kgb_usage__write_members(struct kgb_jsonw *w, const struct kgb_usage *usage)
+{
+	kgb_jsonw_kcount(w, "input", usage->input);
+	kgb_jsonw_kcount(w, "output", usage->output);
+	kgb_jsonw_kcount(w, "cache_creation", usage->cache_creation);
+	kgb_jsonw_kcount(w, "cache_read", usage->cache_read);
+}
+
+void kgb_usage__read(const cJSON *node, struct kgb_usage *out)
+{
+	out->input = kgb_json_i64(node, "input", -1);
+	out->output = kgb_json_i64(node, "output", -1);
+	out->cache_creation = kgb_json_i64(node, "cache_creation", -1);
+	out->cache_read = kgb_json_i64(node, "cache_read", -1);
+}
+
+void kgb_totals__write(struct kgb_jsonw *w, const struct kgb_totals *totals)
+{
+	kgb_jsonw_object(w);
+	kgb_usage__write_members(w, &totals->usage);
+	kgb_jsonw_ki64(w, "exchanges", totals->n_exchanges);
+	kgb_jsonw_ki64(w, "errors", totals->n_errors);
+	kgb_jsonw_ki64(w, "incomplete", totals->n_incomplete);
+	kgb_jsonw_ki64(w, "repeated", totals->n_repeated);
+	kgb_jsonw_ki64(w, "open", totals->n_open);
+	kgb_jsonw_ki64(w, "verify_calls", totals->n_verify);
+	kgb_jsonw_ki64(w, "probes", totals->n_probes);
+	kgb_jsonw_ki64(w, "busy_ms", totals->busy_ms);
+	kgb_jsonw_key(w, "models");
+	kgb_jsonw_array(w);
+	for (size_t i = 0; i < totals->n_models; i++) {
+		kgb_jsonw_object(w);
+		kgb_jsonw_kstr(w, "name", totals->models[i].name);
+		kgb_usage__write_members(w, &totals->models[i].usage);
+		kgb_jsonw_ki64(w, "messages", totals->models[i].n_messages);
+		kgb_jsonw_object_end(w);
+	}
+	kgb_jsonw_array_end(w);
+	kgb_jsonw_object_end(w);
+}
+
+void kgb_totals__read(const cJSON *node, struct kgb_totals *out)
+{
+	*out = (struct kgb_totals){0};
+	kgb_usage__read(node, &out->usage);
+	out->n_exchanges = kgb_json_i64(node, "exchanges", 0);
+	out->n_errors = kgb_json_i64(node, "errors", 0);
+	out->n_incomplete = kgb_json_i64(node, "incomplete", 0);
+	out->n_repeated = kgb_json_i64(node, "repeated", 0);
+	out->n_open = kgb_json_i64(node, "open", 0);
+	out->n_verify = kgb_json_i64(node, "verify_calls", 0);
+	out->n_probes = kgb_json_i64(node, "probes", 0);
+	out->busy_ms = kgb_json_i64(node, "busy_ms", 0);
+	const cJSON *model = NULL;
+	cJSON_ArrayForEach(model, kgb_json_get(node, "models")) {
+		if (out->n_models == KGB_USAGE_MODELS)
+			break;
+		snprintf(out->models[out->n_models].name, sizeof(out->models[0].name), "%s",
+			 kgb_json_str(model, "name", ""));
+		kgb_usage__read(model, &out->models[out->n_models].usage);
+		out->models[out->n_models].n_messages = kgb_json_i64(model, "messages", 0);
+		out->n_models++;
+	}
+}
+
+void kgb_cli_report__write(struct kgb_jsonw *w, const struct kgb_cli_report *report)
+{
+	kgb_jsonw_object(w);
+	kgb_usage__write_members(w, &report->usage);
+	kgb_jsonw_kcount(w, "cost_usd_micros", report->cost_usd_micros);
+	kgb_jsonw_kcount(w, "turns", report->n_turns);
+	kgb_jsonw_kstr(w, "session_id", report->session_id);
+	kgb_jsonw_kstr(w, "model", report->model);
+	kgb_jsonw_kstr(w, "version", report->version);
+	kgb_jsonw_kstr(w, "subtype", report->subtype);
+	kgb_jsonw_ki64(w, "events", report->n_events);
+	kgb_jsonw_ki64(w, "bad_lines", report->n_bad_lines);
+	kgb_jsonw_ki64(w, "unknown_events", report->n_unknown_events);
+	kgb_jsonw_object_end(w);
+}
+
+static const char *copy_member(const cJSON *node, const char *key, struct kgb_arena *arena)
+{
+	const char *text = kgb_json_str(node, key, NULL);
+	return text && arena ? kgb_arena_strdup(arena, text) : NULL;
+}
+
+void kgb_cli_report__read(const cJSON *node, struct kgb_arena *arena, struct kgb_cli_report *out)
+{
+	kgb_usage__read(node, &out->usage);
+	out->cost_usd_micros = kgb_json_i64(node, "cost_usd_micros", -1);
+	out->n_turns = kgb_json_i64(node, "turns", -1);
+	out->session_id = copy_member(node, "session_id", arena);
+	out->model = copy_member(node, "model", arena);
+	out->version = copy_member(node, "version", arena);
+	out->subtype = copy_member(node, "subtype", arena);
+	out->n_events = kgb_json_i64(node, "events", 0);
+	out->n_bad_lines = kgb_json_i64(node, "bad_lines", 0);
+	out->n_unknown_events = kgb_json_i64(node, "unknown_events", 0);
+}
+
+void kgb_verdict_summary__write(struct kgb_jsonw *w, const struct kgb_verdict_summary *summary)
+{
+	kgb_jsonw_object(w);
+	kgb_jsonw_kstr(w, "status", summary->status);
+	kgb_jsonw_kstr(w, "code", summary->code);
+	kgb_jsonw_kstr(w, "stage", summary->stage);
+	kgb_jsonw_kstr(w, "message", summary->message);
+	kgb_jsonw_kstr(w, "failing_case", summary->failing_case);
+	kgb_jsonw_kstr(w, "kernel_sha256", summary->kernel_sha256);
+	kgb_jsonw_kstr(w, "spec_sha256", summary->spec_sha256);
+	kgb_jsonw_kstr(w, "seed", summary->seed);
+	kgb_jsonw_kstr(w, "platform", summary->platform);
+	kgb_jsonw_kcount(w, "wall_ms", summary->wall_ms);
+	kgb_jsonw_kcount(w, "total_tests", summary->total_tests);
+	kgb_jsonw_kcount(w, "passed_tests", summary->passed_tests);
+	kgb_jsonw_kcount(w, "failed_tests", summary->failed_tests);
+	kgb_jsonw_kbool(w, "comparable", summary->comparable);
+	if (summary->comparable)
+		kgb_jsonw_knum(w, "speedup", summary->speedup);
+	else
+		kgb_jsonw_knull(w, "speedup");
+	kgb_jsonw_object_end(w);
+}
+
+static bool is_verdict_status(const char *status)
+{
+	return kgb_str_eq(status, "passed") || kgb_str_eq(status, "failed") ||
+	       kgb_str_eq(status, "cheated") || kgb_str_eq(status, "infra_error");
+}
+
+int kgb_verdict_summary__read(const cJSON *node, struct kgb_arena *arena,
+			      struct kgb_verdict_summary *out, struct kgb_err *err)
+{
+	const char *status = kgb_json_str(node, "status", "");
+	if (!is_verdict_status(status))
+		return kgb_fail(err, KGB_ERR_INVALID, "'%s' is not the status of a verdict",
+				status);
+	double speedup = kgb_json_num(node, "speedup", 0);
+	*out = (struct kgb_verdict_summary){
+		.status = copy_member(node, "status", arena),
+		.code = copy_member(node, "code", arena),
+		.stage = copy_member(node, "stage", arena),
+		.message = copy_member(node, "message", arena),
+		.failing_case = copy_member(node, "failing_case", arena),
+		.kernel_sha256 = copy_member(node, "kernel_sha256", arena),
+		.spec_sha256 = copy_member(node, "spec_sha256", arena),
+		.seed = copy_member(node, "seed", arena),
+		.platform = copy_member(node, "platform", arena),
+		.wall_ms = kgb_json_i64(node, "wall_ms", -1),
+		.total_tests = kgb_json_i64(node, "total_tests", -1),
+		.passed_tests = kgb_json_i64(node, "passed_tests", -1),
+		.failed_tests = kgb_json_i64(node, "failed_tests", -1),
+		.comparable = kgb_json_bool(node, "comparable", false) && speedup > 0,
+		.speedup = speedup,
+	};
+	return 0;
+}
+
+/** Geometric mean of baseline over candidate; 0 when any case lacks a positive time. */
+static double geometric_speedup(const cJSON *cases)
+{
+	double sum_log = 0;
+	int n = 0;
+	const cJSON *item = NULL;
+	cJSON_ArrayForEach(item, cases) {
+		double candidate_ms = kgb_json_num(item, "candidate_ms", 0);
+		double baseline_ms = kgb_json_num(item, "baseline_ms", 0);
+		if (!(candidate_ms > 0) || !(baseline_ms > 0))
+			return 0;
+		sum_log += log(baseline_ms / candidate_ms);
+		n++;
+	}
+	return n > 0 ? exp(sum_log / n) : 0;
+}
+
+/** A member that a judge leaves empty when it does not know. */
+static const char *known_text(const cJSON *node, const char *key)
+{
+	const char *text = kgb_json_str(node, key, "");
+	return *text ? text : NULL;
+}
+
+int kgb_verdict_summarise(const cJSON *verdict, struct kgb_verdict_summary *out,
+			  struct kgb_err *err)
+{
+	const char *schema = kgb_json_str(verdict, "schema", "");
+	if (!kgb_str_eq(schema, "kgb.verdict/1"))
+		return kgb_fail(err, KGB_ERR_INVALID,
+				"'%s' is not a verdict's schema (kgb.verdict/1)", schema);
+	const char *status = kgb_json_str(verdict, "status", "");
+	if (!is_verdict_status(status))
+		return kgb_fail(err, KGB_ERR_INVALID, "'%s' is not the status of a verdict",
+				status);
+	double speedup = geometric_speedup(kgb_json_get(verdict, "timing.cases"));
+	const cJSON *failures = kgb_json_get(verdict, "failures");
+	*out = (struct kgb_verdict_summary){
+		.status = status,
+		.code = kgb_json_str(verdict, "code", NULL),
+		.stage = kgb_json_str(verdict, "stage", NULL),
+		.message = kgb_json_str(verdict, "message", NULL),
+		.failing_case = kgb_json_str(cJSON_GetArrayItem(failures, 0), "case", NULL),
+		.kernel_sha256 = known_text(verdict, "kernel_sha256"),
+		.spec_sha256 = known_text(verdict, "spec_sha256"),
+		.seed = known_text(verdict, "seed"),
+		.platform = known_text(verdict, "platform"),
+		.wall_ms = kgb_json_i64(verdict, "wall_ms", -1),
+		.total_tests = kgb_json_i64(verdict, "total_tests", -1),
+		.passed_tests = kgb_json_i64(verdict, "passed_tests", -1),
+		.failed_tests = kgb_json_i64(verdict, "failed_tests", -1),
+		.comparable = kgb_json_bool(verdict, "timing.comparable", false) && speedup > 0,
+		.speedup = speedup,
+	};
+	return 0;
+}
+
+int kgb_enum__find(const char *name, const char *(*name_of)(int value), int n)
+{
+	for (int i = 0; i < n; i++)
+		if (kgb_str_eq(name, name_of(i)))
+			return i;
+	return -1;
+}

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT */
+#include "agent/store/rundir.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/store/journal.h"
+#include "base/fs.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "base/time.h"
+
+#define LOCK_NAME "lock"
+#define LOCK_LIMIT 512
+
+/** What the lock file says, on one line, for the message of whoever finds it held. */
+static void describe_owner(int lock_fd, char *out, size_t cap)
+{
+	char text[LOCK_LIMIT + 1];
+	ssize_t n = pread(lock_fd, text, LOCK_LIMIT, 0);
+	text[n > 0 ? n : 0] = '\0';
+	text[strcspn(text, "\n")] = '\0';
+	/* The owner has locked but not written yet. */
+	snprintf(out, cap, "%s", *text ? text : "another process");
+}
+
+static int write_owner(int lock_fd, struct kgb_err *err)
+{
+	char host[256] = "unknown";
+	if (gethostname(host, sizeof(host) - 1) < 0)
+		snprintf(host, sizeof(host), "unknown");
+	char now[KGB_TIME_LEN];
+	kgb_time_format(kgb_wall_ms(), now);
+	KGB_AUTO(free)
+	char *text = kgb_xasprintf("process %ld on %s since %s\n", (long)getpid(), host, now);
+	if (ftruncate(lock_fd, 0) < 0)
+		return kgb_fail_errno(err, errno, "truncate '%s'", LOCK_NAME);
+	if (kgb_fs_write_all(lock_fd, text, strlen(text), err) < 0)
+		return kgb_ctx(err, "%s", LOCK_NAME);
+	return 0;
+}
+
+/** Takes an open-file-description lock: it ends with the process however that ends, so a lock is
+ * never stale. */
+static int lock(struct kgb_rundir *dir, struct kgb_err *err)
+{
+	KGB_AUTO(fd)
+	int fd = openat(dir->fd, LOCK_NAME, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+	if (fd < 0)
+		return kgb_fail_errno(err, errno, "open '%s/%s'", dir->path, LOCK_NAME);
+	struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+	if (fcntl(fd, F_OFD_SETLK, &whole) < 0) {
+		if (errno != EAGAIN && errno != EACCES)
+			return kgb_fail_errno(err, errno, "lock '%s/%s'", dir->path, LOCK_NAME);
+		char owner[LOCK_LIMIT + 1];
+		describe_owner(fd, owner, sizeof(owner));
+		return kgb_fail(err, KGB_ERR_BUSY, "run '%s' is held by %s: wait for it, or end it",
+				dir->name, owner);
+	}
+	if (write_owner(fd, err) < 0)
+		return -1;
+	dir->lock_fd = kgb_take_fd(&fd);
+	return 0;
+}
+
+static int make_layout(const struct kgb_rundir *dir, struct kgb_err *err)
+{
+	if (kgb_fs_mkdirs(dir->fd, "kernels", 0755, err) < 0 ||
+	    kgb_fs_mkdirs(dir->fd, "attempts", 0755, err) < 0)
+		return kgb_ctx(err, "run '%s'", dir->name);
+	return 0;
+}
+
+/** Fill path, name and fd of an existing directory. */
+static int open_path(struct kgb_rundir *dir, const char *path, struct kgb_err *err)
+{
+	KGB_AUTO(free) char *real = kgb_path_real(path, err);
+	if (!real)
+		return -1;
+	if (kgb_fs_opendir(AT_FDCWD, real, &dir->fd, err) < 0)
+		return -1;
+	const char *slash = strrchr(real, '/');
+	dir->name = kgb_xstrdup(slash ? slash + 1 : real);
+	dir->path = KGB_TAKE(real);
+	return 0;
+}
+
+int kgb_rundir_create(struct kgb_rundir *out, const char *runs_dir, const char *method,
+		      const char *dataset, struct kgb_err *err)
+{
+	if (kgb_fs_mkdirs(AT_FDCWD, runs_dir, 0755, err) < 0)
+		return kgb_ctx(err, "runs directory");
+	char now[KGB_TIME_COMPACT_LEN];
+	kgb_time_format_compact(kgb_wall_ms(), now);
+	KGB_AUTO(free) char *path = NULL;
+	/* Four hex digits are enough when a collision is tried again. */
+	for (int tries = 0;; tries++) {
+		uint8_t random[2];
+		kgb_random(random, sizeof(random));
+		char hex[2 * sizeof(random) + 1];
+		kgb_hex(random, sizeof(random), hex);
+		kgb_free(path);
+		path = kgb_xasprintf("%s/%s_%s_%s_%s", runs_dir, method, dataset, now, hex);
+		if (mkdir(path, 0755) == 0)
+			break;
+		if (errno != EEXIST || tries == 100)
+			return kgb_fail_errno(err, errno, "create '%s'", path);
+	}
+	KGB_AUTO(rundir) struct kgb_rundir dir = KGB_RUNDIR_INIT;
+	if (open_path(&dir, path, err) < 0 || lock(&dir, err) < 0 || make_layout(&dir, err) < 0)
+		return -1;
+	*out = dir;
+	dir = (struct kgb_rundir)KGB_RUNDIR_INIT;
+	return 0;
+}
+
+struct run_entry {
+	char *name;
+	struct timespec written;
+};
+
+/** Latest first; equal times (coarse clocks) by name. */
+static int later_first(const void *a, const void *b)
+{
+	const struct run_entry *x = a;
+	const struct run_entry *y = b;
+	if (x->written.tv_sec != y->written.tv_sec)
+		return x->written.tv_sec < y->written.tv_sec ? 1 : -1;
+	if (x->written.tv_nsec != y->written.tv_nsec)
+		return x->written.tv_nsec < y->written.tv_nsec ? 1 : -1;
+	return strcmp(y->name, x->name);
+}
+
+int kgb_rundir_list(const char *runs_dir, struct kgb_strv *out, struct kgb_err *err)
+{
+	DIR *dir = opendir(runs_dir);
+	if (!dir) {
+		if (errno == ENOENT)
+			return 0;
+		return kgb_fail_errno(err, errno, "open '%s'", runs_dir);
+	}
+	struct run_entry *entries = NULL;
+	size_t n = 0;
+	for (const struct dirent *entry; (entry = readdir(dir));) {
+		if (entry->d_name[0] == '.')
+			continue;
+		KGB_AUTO(free) char *journal = kgb_path_join(entry->d_name, KGB_JOURNAL_NAME);
+		struct stat st;
+		if (fstatat(dirfd(dir), journal, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+		    !S_ISREG(st.st_mode))
+			continue;
+		entries = kgb_xreallocarray(entries, n + 1, sizeof(*entries));
+		entries[n++] = (struct run_entry){.name = kgb_xstrdup(entry->d_name),
+						  .written = st.st_mtim};
+	}
+	closedir(dir);
+	if (n > 0)
+		qsort(entries, n, sizeof(*entries), later_first);
+	for (size_t i = 0; i < n; i++) {
+		kgb_strv_add(out, entries[i].name);
+		kgb_free(entries[i].name);
+	}
+	kgb_free(entries);
+	return 0;
+}
+
+/** Where `name` (or the latest run) is. */
+static int resolve(const char *runs_dir, const char *name, char **out, struct kgb_err *err)
+{
+	if (name && strchr(name, '/')) {
+		*out = kgb_xstrdup(name);
+		return 0;
+	}
+	KGB_AUTO(strv) struct kgb_strv names = KGB_STRV_INIT;
+	if (kgb_rundir_list(runs_dir, &names, err) < 0)
+		return -1;
+	if (names.n == 0)
+		return kgb_fail(err, KGB_ERR_NOT_FOUND, "there is no run in '%s' yet", runs_dir);
+	if (name && !kgb_strv_has(&names, name)) {
+		KGB_AUTO(buf) struct kgb_buf hint = KGB_BUF_INIT(0);
+		kgb_suggest(&hint, name, (const char *const *)names.items, names.n);
+		return kgb_fail(err, KGB_ERR_NOT_FOUND, "there is no run '%s' in '%s'%s", name,
+				runs_dir, hint.ptr);
+	}
+	*out = kgb_path_join(runs_dir, name ? name : names.items[0]);
+	return 0;
+}
+
+int kgb_rundir_open(struct kgb_rundir *out, const char *runs_dir, const char *name,
+		    enum kgb_rundir_access access, struct kgb_err *err)
+{
+	KGB_AUTO(free) char *path = NULL;
+	if (resolve(runs_dir, name, &path, err) < 0)
+		return -1;
+	KGB_AUTO(rundir) struct kgb_rundir dir = KGB_RUNDIR_INIT;
+	if (open_path(&dir, path, err) < 0)
+		return -1;
+	if (!kgb_fs_exists(dir.fd, KGB_JOURNAL_NAME))
+		return kgb_fail(err, KGB_ERR_NOT_FOUND, "'%s' is not a run directory: it has no %s",
+				path, KGB_JOURNAL_NAME);
+	if (access == KGB_RUNDIR_LOCK && (lock(&dir, err) < 0 || make_layout(&dir, err) < 0))
+		return -1;
+	*out = dir;
+	dir = (struct kgb_rundir)KGB_RUNDIR_INIT;
+	return 0;
+}
+
+void kgb_rundir_release(struct kgb_rundir *dir)
+{
+	kgb_free(dir->name);
+	kgb_free(dir->path);
+	kgb_close(dir->lock_fd);
+	kgb_close(dir->fd);
+	*dir = (struct kgb_rundir)KGB_RUNDIR_INIT;
+}
+
+void kgb_auto_rundir(struct kgb_rundir *dir)
+{
+	kgb_rundir_release(dir);
+}
+
+char *kgb_rundir_attempt_rel(const char *safe_name, int attempt)
+{
+	return kgb_xasprintf("attempts/%s/%03d", safe_name, attempt);
+}
+
+int kgb_rundir_make_attempt(const struct kgb_rundir *dir, const char *safe_name, int attempt,
+			    struct kgb_err *err)
+{
+	KGB_AUTO(free) char *parent = kgb_path_join("attempts", safe_name);
+	KGB_AUTO(free) char *rel = kgb_rundir_attempt_rel(safe_name, attempt);
+	if (kgb_fs_mkdirs(dir->fd, parent, 0755, err) < 0)
+		return -1;
+	if (mkdirat(dir->fd, rel, 0755) < 0)
+		return kgb_fail_errno(err, errno, "create '%s/%s'", dir->path, rel);
+	static const char *const children[] = {"traffic", "verdicts"};
+	for (size_t i = 0; i < KGB_ARRAY_LEN(children); i++) {
+		KGB_AUTO(free) char *child = kgb_path_join(rel, children[i]);
+		if (mkdirat(dir->fd, child, 0755) < 0)
+			return kgb_fail_errno(err, errno, "create '%s/%s'", dir->path, child);
+	}
+	return 0;
+}
+
+int kgb_rundir_write_kernel(const struct kgb_rundir *dir, const char *safe_name, const void *data,
+			    size_t len, struct kgb_err *err)
+{
+	KGB_AUTO(free) char *rel = kgb_xasprintf("kernels/%s.py", safe_name);
+	return kgb_fs_write_atomic(dir->fd, rel, data, len, 0644, true, err);
+}

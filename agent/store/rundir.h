@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * Run directories: runs/<method>_<dataset>_<UTC time>_<4 hex>/. Files in it are named in DESIGN
+ * section 6. The latest run is the one whose journal was written last; there is no pointer file
+ * that could go stale.
+ */
+#ifndef KGB_AGENT_STORE_RUNDIR_H
+#define KGB_AGENT_STORE_RUNDIR_H
+
+#include <stddef.h>
+
+#include "base/err.h"
+#include "base/str.h"
+
+struct kgb_rundir {
+	char *name; /* owned; last component */
+	char *path; /* owned; absolute */
+	int fd;
+	int lock_fd; /* -1: not locked */
+};
+#define KGB_RUNDIR_INIT                 \
+	{                               \
+		.fd = -1, .lock_fd = -1 \
+	}
+
+/** Make a new run directory with kernels/ and attempts/ in it, and lock it. `runs_dir` is created
+ * when absent. The name is unique: a directory that exists already is never taken. */
+KGB_MUST_CHECK int kgb_rundir_create(struct kgb_rundir *out, const char *runs_dir,
+				     const char *method, const char *dataset, struct kgb_err *err);
+
+enum kgb_rundir_access {
+	KGB_RUNDIR_READ,
+	KGB_RUNDIR_LOCK, /* BUSY when another process holds it; the message names the owner */
+};
+/** Open an existing run; `name` NULL means the latest. NOT_FOUND names the nearest runs. A name
+ * with a slash is taken as the path of a run directory. */
+KGB_MUST_CHECK int kgb_rundir_open(struct kgb_rundir *out, const char *runs_dir, const char *name,
+				   enum kgb_rundir_access access, struct kgb_err *err);
+
+/** Unlocks and closes; the directory stays. */
+void kgb_rundir_release(struct kgb_rundir *dir);
+void kgb_auto_rundir(struct kgb_rundir *dir);
+
+/** Names of all runs (directories with a journal) below `runs_dir`, latest first. No directory: no
+ * names. */
+KGB_MUST_CHECK int kgb_rundir_list(const char *runs_dir, struct kgb_strv *out, struct kgb_err *err);
+
+/** "attempts/aten__add/001", relative to the run directory; malloc'ed. Attempts count from 1. */
+char *kgb_rundir_attempt_rel(const char *safe_name, int attempt);
+/** Creates that directory with traffic/ and verdicts/ in it. It must not exist: attempts are never
+ * reused. */
+KGB_MUST_CHECK int kgb_rundir_make_attempt(const struct kgb_rundir *dir, const char *safe_name,
+					   int attempt, struct kgb_err *err);
+/** Replace kernels/<safe_name>.py atomically and durably. */
+KGB_MUST_CHECK int kgb_rundir_write_kernel(const struct kgb_rundir *dir, const char *safe_name,
+					   const void *data, size_t len, struct kgb_err *err);
+
+#endif

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * What the events of a run add up to. The state is folded from the journal's JSON by one function,
+ * both live and on replay, so a rebuilt projection equals the live one. No clock is read here:
+ * times are those of the records.
+ */
+#ifndef KGB_AGENT_STORE_STATE_H
+#define KGB_AGENT_STORE_STATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/store/journal.h"
+#include "base/mem.h"
+#include "methods/events.h"
+#include "sandbox/gateway/usage.h"
+
+enum kgb_op_status {
+	KGB_OP_PLANNED,
+	KGB_OP_RUNNING, /* an attempt is alive */
+	KGB_OP_RETRYING, /* the last attempt ended without use, another will come */
+	KGB_OP_GENERATED, /* there is a kernel that nobody has verified (yet) */
+	KGB_OP_VERIFYING,
+	KGB_OP_PASSED,
+	KGB_OP_FAILED,
+	KGB_OP_CHEATED,
+	KGB_OP_TIMEOUT,
+	KGB_OP_BUDGET,
+	KGB_OP_CANCELLED,
+	KGB_OP_INFRA_ERROR,
+	KGB_OP_N_STATUSES,
+};
+const char *kgb_op_status_name(enum kgb_op_status status);
+/** PASSED .. INFRA_ERROR. */
+bool kgb_op_status_is_final(enum kgb_op_status status);
+
+/** Status of an operator whose last attempt ended so, without a kernel and without another attempt
+ * to come. */
+enum kgb_op_status kgb_agent_end_status(enum kgb_agent_end end);
+
+/** What the CLI said of itself (from struct kgb_report). Counts are -1 and strings NULL when it did
+ * not say. */
+struct kgb_cli_report {
+	struct kgb_usage usage;
+	int64_t cost_usd_micros;
+	int64_t n_turns;
+	const char *session_id;
+	const char *model;
+	const char *version;
+	const char *subtype; /* its own word for how it ended: "success", "error_max_turns" */
+	int64_t n_events, n_bad_lines, n_unknown_events; /* of its stream */
+};
+
+/** What a verdict comes down to. Counts are -1 when not known. */
+struct kgb_verdict_summary {
+	const char *status; /* "passed", "failed", "cheated", "infra_error" */
+	const char *code; /* NULL when passed */
+	const char *stage;
+	const char *message;
+	const char *failing_case; /* first failure's case, or NULL */
+	const char *kernel_sha256;
+	const char *spec_sha256;
+	const char *seed;
+	const char *platform;
+	int64_t wall_ms;
+	int64_t total_tests, passed_tests, failed_tests;
+	bool comparable; /* timing means something */
+	double speedup; /* geometric mean over timed cases; valid when comparable */
+};
+/** Summarise a verdict document of kgb-judge. Strings point into it. INVALID when it is not a
+ * verdict. */
+KGB_MUST_CHECK int kgb_verdict_summarise(const cJSON *verdict, struct kgb_verdict_summary *out,
+					 struct kgb_err *err);
+
+/** One check that the agent asked for. */
+struct kgb_verify_call {
+	int attempt;
+	int number; /* 1, 2, ... within the attempt */
+	int64_t time_ms;
+	struct kgb_verdict_summary verdict;
+	const char *commit; /* git commit of the workspace, or NULL */
+};
+
+struct kgb_attempt_state {
+	int number; /* from 1 */
+	int device; /* -1: none */
+	int64_t started_ms;
+	int64_t ended_ms; /* -1: alive */
+	int64_t timeout_ms;
+	const char *dir; /* relative to the run directory */
+	const char *prompt_sha256;
+	enum kgb_agent_end end; /* valid when ended */
+	bool retry; /* another attempt follows */
+	int exit_code; /* -1: did not exit */
+	int term_signal; /* 0: none */
+	bool code_generated;
+	const char *kernel_sha256; /* NULL: no kernel */
+	const char *kernel_source; /* "verified", "file", "message"; NULL: no kernel */
+	const char *error_code; /* "agent.no_code", ...; NULL: none */
+	const char *error_message;
+	bool has_gateway;
+	struct kgb_totals gateway;
+	bool has_cli;
+	struct kgb_cli_report cli;
+	int n_verify_calls;
+};
+
+struct kgb_op_state {
+	const char *name; /* "aten::add" */
+	const char *safe_name;
+	const char *spec_sha256; /* or NULL */
+	enum kgb_op_status status;
+	struct kgb_attempt_state *attempts; /* in order */
+	size_t n_attempts;
+	struct kgb_verify_call *calls; /* of all attempts, in order */
+	size_t n_calls;
+	bool code_generated;
+	const char *kernel_sha256; /* of kernels/<safe_name>.py */
+	int64_t verify_started_ms; /* -1: never */
+	int64_t verified_ms; /* -1: not (yet) */
+	bool has_verdict;
+	struct kgb_verdict_summary verdict;
+	const char *verdict_path; /* relative to the run directory */
+	const char *error_code;
+	const char *error_message;
+	int64_t changed_ms; /* time of the last event that concerned it */
+};
+
+enum kgb_run_end {
+	KGB_RUN_COMPLETED,
+	KGB_RUN_INTERRUPTED,
+	KGB_RUN_BUDGET,
+	KGB_RUN_FAILED, /* stopped by an error of ours: disk full, lost gateway */
+	KGB_RUN_N_ENDS,
+};
+const char *kgb_run_end_name(enum kgb_run_end end);
+
+struct kgb_run_state {
+	struct kgb_arena arena;
+	const char *run_name;
+	const char *dataset;
+	const char *method;
+	const char *model; /* as asked; NULL: the CLI's default */
+	const char *gateway_mode; /* "live", "offline", NULL when nothing is generated */
+	const char *version; /* of kgb-agent */
+	const char *cli_name;
+	const char *cli_version;
+	const char *isolation;
+	const char *platform;
+	const char *host;
+	bool skip_gen, skip_verify;
+	int device_count;
+	int64_t started_ms; /* of the last run_started; 0: none */
+	bool finished;
+	enum kgb_run_end end;
+	int exit_code;
+	const char *end_message;
+	int64_t ended_ms; /* -1 */
+	int64_t updated_ms; /* time of the last record */
+	struct kgb_op_state *ops; /* the plan, in plan order */
+	size_t n_ops;
+	int64_t n_unknown_events; /* records of a type that this version does not know: skipped */
+};
+#define KGB_RUN_STATE_INIT     \
+	{                      \
+		.ended_ms = -1 \
+	}
+
+void kgb_run_state_release(struct kgb_run_state *state);
+void kgb_auto_run_state(struct kgb_run_state *state);
+/** By name; NULL when not planned. */
+struct kgb_op_state *kgb_run_state_op(const struct kgb_run_state *state, const char *name);
+/** Last attempt or NULL. */
+struct kgb_attempt_state *kgb_op_last_attempt(const struct kgb_op_state *op);
+/** Fold one record into the state. INVALID when a record contradicts what came before (an attempt
+ * of an operator that was never planned, ...). A kgb_journal_fn with a struct kgb_run_state * as
+ * payload. */
+KGB_MUST_CHECK int kgb_run_state_fold(void *state, const struct kgb_journal_record *record,
+				      struct kgb_err *err);
+
+/** Gateway tokens of all attempts of an operator, or of the run. Unknown stays -1. */
+void kgb_op_gateway_usage(const struct kgb_op_state *op, struct kgb_usage *out);
+void kgb_op_cli_usage(const struct kgb_op_state *op, struct kgb_usage *out);
+/** Sum of what the CLI reported, -1 when no attempt reported any. */
+int64_t kgb_op_cli_cost_micros(const struct kgb_op_state *op);
+/** Milliseconds of all ended attempts. */
+int64_t kgb_op_agent_ms(const struct kgb_op_state *op);
+
+struct kgb_run_counts {
+	size_t total, pending, running, completed,
+		failed; /* upstream's five: completed + failed + running + pending = total */
+	size_t generated; /* part of completed: a kernel, not verified */
+	size_t by_status[KGB_OP_N_STATUSES];
+};
+void kgb_run_state_count(const struct kgb_run_state *state, struct kgb_run_counts *out);
+
+#endif

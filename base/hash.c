@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/hash.h"
+
+#include <errno.h>
+#include <openssl/evp.h>
+#include <sys/random.h>
+
+#include "base/err.h"
+
+void kgb_hex(const void *data, size_t len, char *out)
+{
+	static const char digits[] = "0123456789abcdef";
+	const unsigned char *p = data;
+
+	for (size_t i = 0; i < len; i++) {
+		out[2 * i] = digits[p[i] >> 4];
+		out[2 * i + 1] = digits[p[i] & 15];
+	}
+	out[2 * len] = '\0';
+}
+
+void kgb_sha256_hex(const void *data, size_t len, char out[KGB_SHA256_HEX_LEN])
+{
+	unsigned char digest[EVP_MAX_MD_SIZE];
+	unsigned n = 0;
+	int ok = EVP_Digest(data, len, digest, &n, EVP_sha256(), NULL);
+
+	KGB_ASSERT(ok == 1 && n == 32);
+	kgb_hex(digest, n, out);
+}
+
+uint32_t kgb_crc32c(const void *data, size_t len)
+{
+	/* Four bits at a time: table[i] is the remainder of i for the reflected polynomial
+	 * 0x82f63b78. */
+	static const uint32_t table[16] = {
+		0x00000000, 0x105ec76f, 0x20bd8ede, 0x30e349b1, 0x417b1dbc, 0x5125dad3,
+		0x61c69362, 0x7198540d, 0x82f63b78, 0x92a8fc17, 0xa24bb5a6, 0xb21572c9,
+		0xc38d26c4, 0xd3d3e1ab, 0xe330a81a, 0xf36e6f75,
+	};
+	const unsigned char *p = data;
+	uint32_t crc = 0xffffffff;
+
+	for (size_t i = 0; i < len; i++) {
+		crc ^= p[i];
+		crc = crc >> 4 ^ table[crc & 15];
+		crc = crc >> 4 ^ table[crc & 15];
+	}
+	return crc ^ 0xffffffff;
+}
+
+void kgb_random(void *out, size_t len)
+{
+	unsigned char *p = out;
+
+	while (len > 0) {
+		ssize_t n = getrandom(p, len, 0);
+		if (n < 0 && errno == EINTR)
+			continue;
+		KGB_ASSERT(n > 0);
+		p += n;
+		len -= (size_t)n;
+	}
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * SHA-256 for evidence, CRC-32C for torn writes, the kernel's random source.
+ */
+#ifndef KGB_BASE_HASH_H
+#define KGB_BASE_HASH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define KGB_SHA256_HEX_LEN 65
+void kgb_sha256_hex(const void *data, size_t len, char out[KGB_SHA256_HEX_LEN]);
+/** CRC-32C (Castagnoli, reflected, init and xorout 0xffffffff): "123456789" -> 0xe3069283. */
+uint32_t kgb_crc32c(const void *data, size_t len);
+/** getrandom(2); aborts if the kernel refuses. */
+void kgb_random(void *out, size_t len);
+void kgb_hex(const void *data, size_t len, char *out); /* 2*len+1 bytes */
+
+#endif

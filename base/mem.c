@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/mem.h"
+
+#include <errno.h>
+#include <stdalign.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+KGB_NORETURN static void out_of_memory(size_t size)
+{
+	fprintf(stderr, "out of memory: %zu bytes\n", size);
+	abort();
+}
+
+void *kgb_xmalloc(size_t size)
+{
+	void *ptr = malloc(size ? size : 1);
+
+	if (!ptr)
+		out_of_memory(size);
+	return ptr;
+}
+
+void *kgb_xcalloc(size_t count, size_t size)
+{
+	void *ptr = calloc(count ? count : 1, size ? size : 1);
+
+	if (!ptr)
+		out_of_memory(size);
+	return ptr;
+}
+
+void *kgb_xreallocarray(void *ptr, size_t count, size_t size)
+{
+	void *grown = reallocarray(ptr, count ? count : 1, size ? size : 1);
+
+	if (!grown)
+		out_of_memory(size);
+	return grown;
+}
+
+char *kgb_xstrndup(const char *s, size_t len)
+{
+	char *copy = kgb_xmalloc(len + 1);
+
+	if (len)
+		memcpy(copy, s, len);
+	copy[len] = '\0';
+	return copy;
+}
+
+char *kgb_xstrdup(const char *s)
+{
+	return kgb_xstrndup(s, strlen(s));
+}
+
+char *kgb_xvasprintf(const char *fmt, va_list ap)
+{
+	va_list again;
+	va_copy(again, ap);
+	int n = vsnprintf(NULL, 0, fmt, again);
+	va_end(again);
+	KGB_ASSERT(n >= 0);
+
+	size_t size = (size_t)n + 1;
+	char *s = kgb_xmalloc(size);
+	n = vsnprintf(s, size, fmt, ap);
+	KGB_ASSERT(n >= 0 && (size_t)n < size);
+	return s;
+}
+
+char *kgb_xasprintf(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	char *s = kgb_xvasprintf(fmt, ap);
+	va_end(ap);
+	return s;
+}
+
+void kgb_free(const void *ptr)
+{
+	free((void *)(uintptr_t)ptr);
+}
+
+int kgb_take_fd(int *fd)
+{
+	int taken = *fd;
+
+	*fd = -1;
+	return taken;
+}
+
+void kgb_auto_free(void *pptr)
+{
+	void *ptr;
+
+	memcpy(&ptr, pptr, sizeof(ptr));
+	free(ptr);
+}
+
+void kgb_close(int fd)
+{
+	int saved = errno;
+
+	if (fd >= 0)
+		close(fd);
+	errno = saved;
+}
+
+void kgb_auto_fd(const int *fd)
+{
+	kgb_close(*fd);
+}
+
+/* Blocks grow by the page-sized default; an allocation that is larger gets a block of its own. */
+enum { ARENA_BLOCK = 8192 };
+
+struct kgb_arena_block {
+	struct kgb_arena_block *next;
+	size_t used, size;
+	alignas(max_align_t) char data[];
+};
+
+void *kgb_arena_alloc(struct kgb_arena *arena, size_t size)
+{
+	size_t align = alignof(max_align_t);
+
+	if (size > SIZE_MAX / 2)
+		out_of_memory(size);
+	size = (size + align - 1) / align * align;
+
+	struct kgb_arena_block *block = arena->head;
+	if (!block || block->size - block->used < size) {
+		size_t data_size = size > ARENA_BLOCK / 4 ? size : ARENA_BLOCK;
+		struct kgb_arena_block *fresh = kgb_xcalloc(1, sizeof(*fresh) + data_size);
+		fresh->size = data_size;
+		if (block && data_size == size) {
+			/* Full at birth: keep the half-empty block in front. */
+			fresh->next = block->next;
+			block->next = fresh;
+		} else {
+			fresh->next = block;
+			arena->head = fresh;
+		}
+		block = fresh;
+	}
+	void *ptr = block->data + block->used;
+	block->used += size;
+	return ptr;
+}
+
+void *kgb_arena_array(struct kgb_arena *arena, size_t count, size_t size)
+{
+	size_t total;
+
+	if (__builtin_mul_overflow(count, size, &total))
+		out_of_memory(SIZE_MAX);
+	return kgb_arena_alloc(arena, total);
+}
+
+char *kgb_arena_strndup(struct kgb_arena *arena, const char *s, size_t len)
+{
+	char *copy = kgb_arena_alloc(arena, len + 1);
+
+	if (len)
+		memcpy(copy, s, len);
+	return copy;
+}
+
+char *kgb_arena_strdup(struct kgb_arena *arena, const char *s)
+{
+	return kgb_arena_strndup(arena, s, strlen(s));
+}
+
+char *kgb_arena_printf(struct kgb_arena *arena, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	char *s = kgb_xvasprintf(fmt, ap);
+	va_end(ap);
+	char *copy = kgb_arena_strdup(arena, s);
+	free(s);
+	return copy;
+}
+
+void kgb_arena_release(struct kgb_arena *arena)
+{
+	struct kgb_arena_block *block = arena->head;
+
+	while (block) {
+		struct kgb_arena_block *next = block->next;
+		free(block);
+		block = next;
+	}
+	arena->head = NULL;
+}
+
+void kgb_auto_arena(struct kgb_arena *arena)
+{
+	kgb_arena_release(arena);
+}

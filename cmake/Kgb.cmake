@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: MIT
+# Building blocks of every CMakeLists.txt: flags, one static library per folder, programs, tests, fuzz targets.
+
+include(CheckCCompilerFlag)
+
+add_library(kgb_flags INTERFACE)
+add_library(kgb::flags ALIAS kgb_flags)
+
+# All flags are probed in one compiler call first; only a compiler that refuses some is asked for each.
+function(kgb_add_flags_if_supported)
+	string(REPLACE ";" " " together "${ARGN}")
+	string(MD5 key "${CMAKE_C_COMPILER_ID} ${together}")
+	check_c_compiler_flag("${together}" KGB_HAVE_ALL_${key})
+	foreach(flag ${ARGN})
+		if(NOT KGB_HAVE_ALL_${key})
+			string(MAKE_C_IDENTIFIER "KGB_HAVE${flag}" var)
+			check_c_compiler_flag(${flag} ${var})
+			if(NOT ${var})
+				continue()
+			endif()
+		endif()
+		target_compile_options(kgb_flags INTERFACE ${flag})
+	endforeach()
+endfunction()
+
+kgb_add_flags_if_supported(
+	-Wall -Wextra -Wpedantic -Wshadow -Wvla -Wundef -Wwrite-strings -Wcast-qual -Wcast-align=strict
+	-Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition -Wconversion -Wsign-conversion -Wformat=2
+	-Wformat-signedness -Wformat-overflow=2 -Wnull-dereference -Wdouble-promotion -Walloca -Wswitch-enum
+	-Wduplicated-cond -Wduplicated-branches -Wlogical-op -Wunused-macros -Wimplicit-fallthrough
+	-Werror=implicit-function-declaration -Werror=incompatible-pointer-types -Werror=int-conversion
+	-Werror=return-type -fno-common -fno-strict-aliasing -fno-delete-null-pointer-checks
+	-ftrivial-auto-var-init=zero -fstack-protector-strong -fstack-clash-protection -fcf-protection=full)
+
+if(KGB_WERROR)
+	target_compile_options(kgb_flags INTERFACE -Werror)
+endif()
+if(KGB_HARDEN AND NOT KGB_SANITIZE AND NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
+	target_compile_options(kgb_flags INTERFACE -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3)
+endif()
+if(KGB_HARDEN)
+	target_link_options(kgb_flags INTERFACE -Wl,-z,relro,-z,now,-z,noexecstack,--as-needed)
+endif()
+if(KGB_SANITIZE)
+	target_compile_options(kgb_flags INTERFACE -fsanitize=${KGB_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+	target_link_options(kgb_flags INTERFACE -fsanitize=${KGB_SANITIZE})
+endif()
+if(KGB_FUZZ)
+	target_compile_options(kgb_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+if(KGB_ANALYZER)
+	target_compile_options(kgb_flags INTERFACE -fanalyzer)
+endif()
+if(KGB_COVERAGE)
+	target_compile_options(kgb_flags INTERFACE --coverage)
+	target_link_options(kgb_flags INTERFACE --coverage)
+endif()
+target_compile_options(kgb_flags INTERFACE -include ${PROJECT_SOURCE_DIR}/base/banned.h)
+target_compile_definitions(kgb_flags INTERFACE
+	_GNU_SOURCE KGB_SOURCE_DIR="${PROJECT_SOURCE_DIR}" KGB_VERSION="${PROJECT_VERSION}")
+target_include_directories(kgb_flags INTERFACE ${PROJECT_SOURCE_DIR})
+
+# One static library per folder: kgb_<name>, alias kgb::<name>.
+function(kgb_module name)
+	cmake_parse_arguments(ARG "" "" "SOURCES;HEADERS;DEPS" ${ARGN})
+	add_library(kgb_${name} STATIC ${ARG_SOURCES})
+	add_library(kgb::${name} ALIAS kgb_${name})
+	target_sources(kgb_${name} PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR} FILES ${ARG_HEADERS})
+	target_link_libraries(kgb_${name} PUBLIC ${ARG_DEPS} PRIVATE kgb::flags)
+	set_property(GLOBAL APPEND PROPERTY KGB_HEADERS_ALL ${ARG_HEADERS})
+endfunction()
+
+# A program in <build>/bin.
+function(kgb_program name)
+	cmake_parse_arguments(ARG "STATIC" "" "SOURCES;DEPS" ${ARGN})
+	add_executable(${name} ${ARG_SOURCES})
+	target_link_libraries(${name} PRIVATE ${ARG_DEPS} kgb::flags)
+	set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+	if(ARG_STATIC AND NOT KGB_SANITIZE)
+		target_link_options(${name} PRIVATE -static)
+		set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+	endif()
+	install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endfunction()
+
+# cmocka's own signal handler would hide the sanitizer's report; a refused allocation is NULL, as without one.
+set(KGB_TEST_SANITIZERS
+	"ASAN_OPTIONS=allow_user_segv_handler=0:detect_leaks=1:allocator_may_return_null=1;UBSAN_OPTIONS=print_stacktrace=1")
+
+# A cmocka program that prints TAP and runs under CTest.
+function(kgb_unit_test name)
+	cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;DEPS" ${ARGN})
+	if(NOT ARG_TIMEOUT)
+		set(ARG_TIMEOUT 60)
+	endif()
+	add_executable(${name} ${ARG_SOURCES})
+	set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+	target_link_libraries(${name} PRIVATE ${ARG_DEPS} PkgConfig::CMOCKA kgb::flags)
+	target_compile_definitions(${name} PRIVATE KGB_TEST_SOURCE_DIR="${PROJECT_SOURCE_DIR}" KGB_TEST_BIN_DIR="${PROJECT_BINARY_DIR}/bin")
+	add_test(NAME unit.${name} COMMAND ${name})
+	set_tests_properties(unit.${name} PROPERTIES LABELS unit TIMEOUT ${ARG_TIMEOUT}
+		ENVIRONMENT "CMOCKA_MESSAGE_OUTPUT=TAP;${KGB_TEST_SANITIZERS};LC_ALL=C;TZ=UTC")
+endfunction()
+
+# A libFuzzer target (KGB_FUZZ), or a replay of its corpus as a test (every other build).
+function(kgb_fuzz_target name)
+	cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
+	set(corpus ${PROJECT_SOURCE_DIR}/tests/fuzz/corpus/${name})
+	if(KGB_FUZZ)
+		add_executable(fuzz_${name} ${ARG_SOURCES})
+		target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
+	else()
+		add_executable(fuzz_${name} ${ARG_SOURCES} ${PROJECT_SOURCE_DIR}/tests/fuzz/replay_main.c)
+		add_test(NAME fuzz.${name} COMMAND fuzz_${name} ${corpus})
+		set_tests_properties(fuzz.${name} PROPERTIES LABELS fuzz TIMEOUT 60)
+	endif()
+	set_target_properties(fuzz_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/fuzz)
+	target_link_libraries(fuzz_${name} PRIVATE ${ARG_DEPS} kgb::flags)
+	set_property(GLOBAL APPEND PROPERTY KGB_FUZZ_TARGETS ${name})
+endfunction()

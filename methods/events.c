@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+#include "methods/events.h"
+
+#include <strings.h>
+
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/mem.h"
+#include "base/str.h"
+
+static const struct {
+	const char *name;
+	enum kgb_adapter_kind kind;
+	void (*on_event)(struct kgb_events *events, const cJSON *event);
+} adapters[] = {
+	{"claude", KGB_ADAPTER_CLAUDE, kgb_events__claude},
+};
+
+int kgb_events_init(struct kgb_events *events, const char *adapter, struct kgb_err *err)
+{
+	for (size_t i = 0; i < KGB_ARRAY_LEN(adapters); i++) {
+		if (!kgb_str_eq(adapters[i].name, adapter))
+			continue;
+		*events = (struct kgb_events){.kind = adapters[i].kind};
+		events->report.usage = (struct kgb_usage)KGB_USAGE_UNKNOWN;
+		events->report.n_turns = -1;
+		events->report.cost_usd = -1;
+		events->report.api_error_status = -1;
+		kgb_lines_init(&events->lines, KGB_LIMIT_EVENT);
+		return 0;
+	}
+	return kgb_fail(err, KGB_ERR_INVALID, "unknown event adapter '%s'; there is 'claude'",
+			adapter);
+}
+
+static void on_line(void *payload, const char *line, size_t len)
+{
+	struct kgb_events *events = payload;
+	if (len == 0)
+		return;
+	struct kgb_err err = KGB_ERR_INIT;
+	KGB_AUTO(json) cJSON *event = NULL;
+	if (kgb_json_parse(line, len, &event, &err) < 0 || !cJSON_IsObject(event)) {
+		events->report.n_bad_lines++;
+		return;
+	}
+	events->report.n_events++;
+	adapters[events->kind].on_event(events, event);
+}
+
+void kgb_events_feed(struct kgb_events *events, const char *data, size_t len)
+{
+	kgb_lines_feed(&events->lines, data, len, on_line, events);
+}
+
+void kgb_events_finish(struct kgb_events *events)
+{
+	kgb_lines_finish(&events->lines, on_line, events);
+	events->report.n_bad_lines += events->lines.n_too_long;
+	events->lines.n_too_long = 0;
+}
+
+void kgb_events_release(struct kgb_events *events)
+{
+	kgb_lines_release(&events->lines);
+	kgb_free(events->report.final_text);
+	events->report.final_text = NULL;
+}
+
+static const struct {
+	const char *code;
+	bool retryable;
+} ends[KGB_N_AGENT_ENDS] = {
+	[KGB_AGENT_OK] = {"agent.ok", false},
+	[KGB_AGENT_LIMIT] = {"agent.limit", false},
+	[KGB_AGENT_CONTEXT] = {"agent.context_full", false},
+	[KGB_AGENT_REFUSED] = {"agent.refused", false},
+	[KGB_AGENT_TRUNCATED] = {"agent.truncated", false},
+	[KGB_AGENT_DENIED] = {"infra.permission_denied", true},
+	[KGB_AGENT_AUTH] = {"provider.auth", false},
+	[KGB_AGENT_CREDIT] = {"provider.credit", false},
+	[KGB_AGENT_MODEL] = {"provider.unknown_model", false},
+	[KGB_AGENT_REQUEST] = {"provider.bad_request", false},
+	[KGB_AGENT_TRANSIENT] = {"provider.transient", true},
+	[KGB_AGENT_NETWORK] = {"provider.network", true},
+	[KGB_AGENT_INTERRUPTED] = {"agent.interrupted", false},
+	[KGB_AGENT_TIMEOUT] = {"agent.timeout", false},
+	[KGB_AGENT_CANCELLED] = {"agent.cancelled", false},
+	[KGB_AGENT_KILLED] = {"agent.killed", false},
+	[KGB_AGENT_CRASHED] = {"agent.crashed", false},
+	[KGB_AGENT_NOT_STARTED] = {"infra.not_started", true},
+};
+
+const char *kgb_agent_end_code(enum kgb_agent_end end)
+{
+	return ends[end].code;
+}
+
+bool kgb_agent_end_retryable(enum kgb_agent_end end)
+{
+	return ends[end].retryable;
+}
+
+static enum kgb_agent_end classify_status(int64_t status)
+{
+	if (status == 401 || status == 403)
+		return KGB_AGENT_AUTH;
+	if (status == 402)
+		return KGB_AGENT_CREDIT;
+	if (status == 404)
+		return KGB_AGENT_MODEL;
+	if (status == 429 || status >= 500)
+		return KGB_AGENT_TRANSIENT;
+	return KGB_AGENT_REQUEST;
+}
+
+/** A closing event came, and the harness did not end the process. */
+static enum kgb_agent_end classify_result(const struct kgb_report *r,
+					  const struct kgb_agent_exit *exit)
+{
+	if (kgb_str_eq(r->subtype, "error_max_turns") ||
+	    kgb_str_eq(r->subtype, "error_max_budget_usd"))
+		return KGB_AGENT_LIMIT;
+	if (kgb_str_eq(r->terminal_reason, "prompt_too_long"))
+		return KGB_AGENT_CONTEXT;
+	if (kgb_str_eq(r->stop_reason, "refusal"))
+		return KGB_AGENT_REFUSED;
+	if (r->is_error && kgb_str_eq(r->assistant_error, "max_output_tokens"))
+		return KGB_AGENT_TRUNCATED;
+	if (r->api_error_status > 0)
+		return classify_status(r->api_error_status);
+	if (r->connection_failed)
+		return KGB_AGENT_NETWORK;
+	if (kgb_str_eq(r->subtype, "error_during_execution"))
+		return KGB_AGENT_INTERRUPTED;
+	if (kgb_str_eq(r->terminal_reason, "api_error"))
+		return kgb_str_eq(r->assistant_error, "authentication_failed")
+			       ? KGB_AGENT_AUTH
+			       : KGB_AGENT_TRANSIENT;
+	if (r->n_permission_denials > 0)
+		return KGB_AGENT_DENIED;
+	if (!r->is_error && kgb_str_eq(r->terminal_reason, "completed") && exit->status == 0)
+		return KGB_AGENT_OK;
+	return KGB_AGENT_CRASHED;
+}
+
+enum kgb_agent_end kgb_agent_classify(const struct kgb_report *report,
+				      const struct kgb_agent_exit *exit)
+{
+	if (!exit->started)
+		return KGB_AGENT_NOT_STARTED;
+	if (exit->cancelled)
+		return KGB_AGENT_CANCELLED;
+	if (exit->timed_out)
+		return KGB_AGENT_TIMEOUT;
+	if (report->has_result)
+		return classify_result(report, exit);
+	/* 128 + signal is how bubblewrap reports a signal of its child. */
+	if (exit->signal != 0 || exit->status > 128)
+		return KGB_AGENT_KILLED;
+	return KGB_AGENT_CRASHED;
+}
+
+/** Info strings whose first word means Python. */
+static bool is_python(const char *info, size_t len)
+{
+	while (len > 0 && *info == ' ') {
+		info++;
+		len--;
+	}
+	size_t word = strcspn(info, " \t\r\n{");
+	len = word < len ? word : len;
+	return (len == 6 && strncasecmp(info, "python", 6) == 0) ||
+	       (len == 2 && strncasecmp(info, "py", 2) == 0) ||
+	       (len == 7 && strncasecmp(info, "python3", 7) == 0);
+}
+
+/** Length of the run of backticks at the start of a line (up to 3 leading blanks), 0 if fewer than
+ * three. */
+static size_t fence_length(const char *line, size_t len, size_t *indent)
+{
+	size_t start = 0;
+	while (start < len && start < 3 && line[start] == ' ')
+		start++;
+	size_t n = 0;
+	while (start + n < len && line[start + n] == '`')
+		n++;
+	*indent = start;
+	return n >= 3 ? n : 0;
+}
+
+char *kgb_last_python_block(const char *text)
+{
+	const char *block = NULL, *best = NULL;
+	size_t best_len = 0, open_fence = 0;
+	bool python = false;
+	for (const char *line = text; *line;) {
+		const char *end = strchrnul(line, '\n');
+		size_t len = (size_t)(end - line), indent = 0;
+		size_t fence = fence_length(line, len, &indent);
+		if (open_fence == 0 && fence > 0) {
+			open_fence = fence;
+			python = is_python(line + indent + fence, len - indent - fence);
+			block = *end ? end + 1 : end;
+		} else if (open_fence > 0 && fence >= open_fence) {
+			if (python) {
+				best = block;
+				best_len = (size_t)(line - block);
+			}
+			open_fence = 0;
+		}
+		line = *end ? end + 1 : end;
+	}
+	if (open_fence > 0 && python) {
+		best = block;
+		best_len = strlen(block);
+	}
+	return best && best_len > 0 ? kgb_xstrndup(best, best_len) : NULL;
+}

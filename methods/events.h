@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * What a coding CLI says about itself on stdout: one JSON event a line, read as it grows. The words
+ * are foreign and loose, so everything is optional here: unknown events are counted, broken lines
+ * are counted, nothing is fatal. One adapter (events_<cli>.c) per kind of stream.
+ */
+#ifndef KGB_METHODS_EVENTS_H
+#define KGB_METHODS_EVENTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/lines.h"
+#include "sandbox/gateway/usage.h"
+
+/** A CLI's own account of one session. */
+struct kgb_report {
+	char session_id[64];
+	char cli_version[32];
+	char model[96];
+	char last_event[96]; /* for the status line: "Bash: kgb-verify", "text", "api_retry 2/3" */
+	int64_t n_events; /* lines that were JSON objects */
+	int64_t n_unknown_events; /* of these, of a type that the adapter does not know */
+	int64_t n_bad_lines; /* not JSON, not UTF-8, too long, or cut off at the end */
+	int64_t n_turns; /* as reported; -1 unknown */
+	int64_t n_tool_calls;
+	int64_t n_api_retries;
+	int64_t n_permission_denials;
+	struct kgb_usage usage; /* -1 where the CLI did not say */
+	double cost_usd; /* by the CLI's own price list; -1 unknown */
+	bool has_result; /* the closing event came */
+	bool is_error; /* as the closing event says */
+	char subtype[48]; /* "success", "error_max_turns", ... */
+	char terminal_reason[48]; /* "completed", "api_error", ... */
+	char stop_reason[48];
+	char error[256]; /* what it complained of, one line */
+	char assistant_error[48]; /* last error kind of an assistant event: "max_output_tokens", ...
+				   */
+	int64_t api_error_status; /* HTTP status; -1 none */
+	bool connection_failed;
+	char *final_text; /* owned; last message for the user, NULL if none */
+};
+
+enum kgb_adapter_kind { KGB_ADAPTER_CLAUDE };
+
+/** Reader of one stream. */
+struct kgb_events {
+	enum kgb_adapter_kind kind;
+	struct kgb_lines lines;
+	struct kgb_report report;
+	char seen_message[96]; /* id of the message whose usage is being collected */
+};
+
+/** INVALID names the adapters when `adapter` is unknown. */
+KGB_MUST_CHECK int kgb_events_init(struct kgb_events *events, const char *adapter,
+				   struct kgb_err *err);
+void kgb_events_feed(struct kgb_events *events, const char *data, size_t len);
+/** End of the stream: an unterminated last line is read too, and counted bad if it is not whole. */
+void kgb_events_finish(struct kgb_events *events);
+void kgb_events_release(struct kgb_events *events);
+
+/** How an attempt's process ended, as the harness saw it. */
+struct kgb_agent_exit {
+	bool started;
+	bool timed_out; /* the harness ended it */
+	bool cancelled; /* the user ended it */
+	int status; /* exit status, -1 if a signal ended it */
+	int signal; /* 0 if none */
+};
+
+enum kgb_agent_end {
+	KGB_AGENT_OK, /* it finished and says so */
+	KGB_AGENT_LIMIT, /* its own turn or budget limit */
+	KGB_AGENT_CONTEXT, /* the prompt or conversation became too long */
+	KGB_AGENT_REFUSED, /* the model refused */
+	KGB_AGENT_TRUNCATED, /* the model's output limit */
+	KGB_AGENT_DENIED, /* a tool was refused permission: a mistake of ours */
+	KGB_AGENT_AUTH, /* 401, 403 */
+	KGB_AGENT_CREDIT, /* 402 */
+	KGB_AGENT_MODEL, /* 404: no such model */
+	KGB_AGENT_REQUEST, /* other 4xx */
+	KGB_AGENT_TRANSIENT, /* 429, 5xx */
+	KGB_AGENT_NETWORK, /* connection failed */
+	KGB_AGENT_INTERRUPTED, /* it was interrupted and reported that */
+	KGB_AGENT_TIMEOUT,
+	KGB_AGENT_CANCELLED,
+	KGB_AGENT_KILLED, /* a signal, and not ours */
+	KGB_AGENT_CRASHED, /* ended without its closing event */
+	KGB_AGENT_NOT_STARTED,
+	KGB_N_AGENT_ENDS,
+};
+/** "agent.timeout", "provider.auth", "infra.not_started", ...; "agent.ok" for KGB_AGENT_OK. */
+const char *kgb_agent_end_code(enum kgb_agent_end end);
+/** Whether another attempt could do better: only faults of the provider, the network or our
+ * infrastructure. */
+bool kgb_agent_end_retryable(enum kgb_agent_end end);
+/** Never by exit status alone: facts in agent_clis, "Completion / failure classification". */
+enum kgb_agent_end kgb_agent_classify(const struct kgb_report *report,
+				      const struct kgb_agent_exit *exit);
+
+/** The last fenced block of `text` whose info string is python or py (case-insensitive), without
+ * the fences; NULL if none. A block that is not closed counts only if it is the last thing.
+ * malloc'ed. */
+char *kgb_last_python_block(const char *text);
+
+/* Adapters: one event at a time (internal to methods/). */
+struct cJSON;
+void kgb_events__claude(struct kgb_events *events, const struct cJSON *event);
+
+#endif

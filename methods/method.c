@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+#include "methods/method.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+
+#include "base/fs.h"
+#include "base/hash.h"
+
+static const char *const session_names[] = {"verify", "oneshot", NULL};
+static const char *const result_names[] = {"workspace", "reply", NULL};
+
+#define FIELD(member, ...)                                                 \
+	{                                                                  \
+		.offset = offsetof(struct kgb_method, member), __VA_ARGS__ \
+	}
+static const struct kgb_field method_fields[] = {
+	FIELD(name, .name = "name", .type = KGB_FIELD_STR, .required = true,
+	      .doc = "As the user types it; equals the folder's name"),
+	FIELD(summary, .name = "summary", .type = KGB_FIELD_STR, .required = true,
+	      .doc = "One line for `list --methods`"),
+	FIELD(cli, .name = "cli", .type = KGB_FIELD_STR, .required = true,
+	      .doc = "Coding CLI that runs"),
+	FIELD(adapter, .name = "adapter", .type = KGB_FIELD_STR, .required = true,
+	      .doc = "Reader of the CLI's event stream"),
+	FIELD(model, .name = "model", .type = KGB_FIELD_STR, .required = true,
+	      .doc = "Model asked for when none is configured"),
+	FIELD(verify_tool, .name = "verify_tool", .type = KGB_FIELD_BOOL, .def = "false",
+	      .doc = "Whether kgb-verify is offered inside"),
+	FIELD(session, .name = "session", .type = KGB_FIELD_ENUM, .names = session_names,
+	      .def = "verify", .doc = "Session of the offline model"),
+	FIELD(result, .name = "result", .type = KGB_FIELD_ENUM, .names = result_names,
+	      .def = "workspace", .doc = "Where the candidate comes from"),
+	FIELD(instructions, .name = "instructions", .type = KGB_FIELD_STR, .required = true,
+	      .doc = "Template with the method's own instructions"),
+	FIELD(argv, .name = "argv", .type = KGB_FIELD_STRS, .required = true,
+	      .doc = "Arguments of the CLI"),
+	FIELD(env, .name = "env", .type = KGB_FIELD_MAP,
+	      .doc = "Environment of the CLI, besides HOME, PATH, TMPDIR and LANG"),
+	KGB_FIELD_END,
+};
+#undef FIELD
+
+int kgb_method_names(const char *data_dir, struct kgb_strv *out, struct kgb_err *err)
+{
+	KGB_AUTO(free) char *path = kgb_path_join(data_dir, "methods");
+	DIR *dir = opendir(path);
+	if (!dir)
+		return kgb_fail_errno(err, errno, "open '%s'", path);
+	for (const struct dirent *entry; (entry = readdir(dir));) {
+		if (entry->d_name[0] == '.')
+			continue;
+		KGB_AUTO(free) char *file = kgb_xasprintf("%s/%s/method.yaml", path, entry->d_name);
+		if (kgb_fs_exists(AT_FDCWD, file))
+			kgb_strv_add(out, entry->d_name);
+	}
+	closedir(dir);
+	kgb_strv_sort(out);
+	return 0;
+}
+
+/** "unknown method 'x'; did you mean 'y'?" */
+static int fail_unknown(const char *data_dir, const char *name, struct kgb_err *err)
+{
+	KGB_AUTO(strv) struct kgb_strv names = KGB_STRV_INIT;
+	if (kgb_method_names(data_dir, &names, err) < 0)
+		return -1;
+	KGB_AUTO(buf) struct kgb_buf msg = KGB_BUF_INIT(0);
+	kgb_buf_addf(&msg, "unknown method '%s'", name);
+	kgb_suggest(&msg, name, (const char *const *)names.items, names.n);
+	kgb_buf_adds(&msg, " (see `kgb-agent list --methods`)");
+	return kgb_fail(err, KGB_ERR_NOT_FOUND, "%s", msg.ptr);
+}
+
+int kgb_method_load(const char *data_dir, const char *name, struct kgb_method *out,
+		    struct kgb_err *err)
+{
+	KGB_AUTO(strv) struct kgb_strv names = KGB_STRV_INIT;
+	if (kgb_method_names(data_dir, &names, err) < 0)
+		return -1;
+	if (!kgb_strv_has(&names, name))
+		return fail_unknown(data_dir, name, err);
+
+	struct kgb_method method = {0};
+	method.dir = kgb_arena_printf(&method.arena, "%s/methods/%s", data_dir, name);
+	KGB_AUTO(free) char *path = kgb_path_join(method.dir, "method.yaml");
+	KGB_AUTO(yaml) struct kgb_yaml doc = KGB_YAML_INIT;
+	kgb_decode_defaults(method_fields, &method, &method.arena);
+	if (kgb_yaml_read(AT_FDCWD, path, &doc, err) < 0 ||
+	    kgb_decode(method_fields, &doc, doc.root, &method, &method.arena, err) < 0)
+		goto failed;
+	if (!kgb_str_eq(method.name, name)) {
+		kgb_fail(err, KGB_ERR_INVALID, "%s: name: '%s' must equal the folder's name '%s'",
+			 path, method.name, name);
+		goto failed;
+	}
+	*out = method;
+	return 0;
+
+failed:
+	kgb_method_release(&method);
+	return -1;
+}
+
+void kgb_method_release(struct kgb_method *method)
+{
+	kgb_arena_release(&method->arena);
+}
+
+static const char *lookup_var(const char *name, const void *payload)
+{
+	const struct kgb_method_vars *vars = payload;
+	if (kgb_str_eq(name, "model"))
+		return vars->model;
+	if (kgb_str_eq(name, "session_id"))
+		return vars->session_id;
+	if (kgb_str_eq(name, "gateway_url"))
+		return vars->gateway_url;
+	if (kgb_str_eq(name, "token"))
+		return vars->token;
+	return NULL;
+}
+
+int kgb_method_render(const struct kgb_method *method, const struct kgb_method_vars *vars,
+		      struct kgb_strv *argv, struct kgb_strv *env, struct kgb_err *err)
+{
+	for (size_t i = 0; i < method->argv.n; i++) {
+		KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+		if (kgb_template_render(&text, method->argv.items[i], lookup_var, vars, err) < 0)
+			return kgb_ctx(err, "method '%s': argv[%zu]", method->name, i);
+		kgb_strv_add(argv, text.ptr);
+	}
+	for (size_t i = 0; i < method->env.n; i++) {
+		KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+		if (kgb_template_render(&text, method->env.values[i], lookup_var, vars, err) < 0)
+			return kgb_ctx(err, "method '%s': env.%s", method->name,
+				       method->env.keys[i]);
+		kgb_strv_addf(env, "%s=%s", method->env.keys[i], text.ptr);
+	}
+	return 0;
+}
+
+void kgb_uuid4(char out[37])
+{
+	uint8_t b[16];
+	kgb_random(b, sizeof(b));
+	b[6] = (uint8_t)((b[6] & 0x0f) | 0x40); /* version 4, RFC 9562 section 5.4 */
+	b[8] = (uint8_t)((b[8] & 0x3f) | 0x80); /* variant */
+	char hex[33];
+	kgb_hex(b, sizeof(b), hex);
+	snprintf(out, 37, "%.8s-%.4s-%.4s-%.4s-%.12s", hex, hex + 8, hex + 12, hex + 16, hex + 20);
+}

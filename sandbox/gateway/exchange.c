@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: MIT */
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/time.h"
+#include "sandbox/gateway/internal.h"
+
+/* A client that hung up does not stop an answer at once: what the provider has charged must be read
+ * off its end. */
+#define SETTLE_MS 60000
+
+struct kgb_exchange *kgb_exchange__new(struct kgb_session *session, const char *uri)
+{
+	struct kgb_exchange *ex = kgb_xcalloc(1, sizeof(*ex));
+	ex->session = session;
+	ex->next = session->exchanges;
+	if (ex->next)
+		ex->next->prev = ex;
+	session->exchanges = ex;
+	ex->attached = true;
+	ex->uri = kgb_xstrdup(uri);
+	ex->body = (struct kgb_buf)KGB_BUF_INIT(0);
+	ex->sent_body = (struct kgb_buf)KGB_BUF_INIT(0);
+	ex->out = (struct kgb_buf)KGB_BUF_INIT(0);
+	ex->ttfb_ms = -1;
+	ex->started_ms = kgb_mono_ms();
+	ex->started_wall_ms = kgb_wall_ms();
+	kgb_scrub_init(&ex->scrub);
+	kgb_scrub_add(&ex->scrub, session->gw->api_key);
+	kgb_record_init(&ex->record, &(struct kgb_record_spec){.dir_fd = -1});
+	return ex;
+}
+
+static void free_exchange(struct kgb_exchange *ex)
+{
+	struct kgb_session *session = ex->session;
+	if (ex->prev)
+		ex->prev->next = ex->next;
+	else
+		session->exchanges = ex->next;
+	if (ex->next)
+		ex->next->prev = ex->prev;
+	if (ex->metered)
+		kgb_meter_release(&ex->meter);
+	kgb_record_release(&ex->record);
+	kgb_scrub_release(&ex->scrub);
+	kgb_strv_release(&ex->header_names);
+	kgb_strv_release(&ex->header_values);
+	kgb_strv_release(&ex->reply_names);
+	kgb_strv_release(&ex->reply_values);
+	session->body_bytes -= ex->body.len;
+	kgb_buf_release(&ex->body);
+	kgb_buf_release(&ex->sent_body);
+	kgb_buf_release(&ex->out);
+	kgb_free(ex->cuts);
+	kgb_free(ex->uri);
+	kgb_free(ex->method);
+	kgb_free(ex->path);
+	kgb_free(ex);
+	kgb_session__maybe_done(session);
+}
+
+/* Lets the exchange go when nothing holds it any more. */
+static void maybe_free(struct kgb_exchange *ex)
+{
+	if (ex->attached || ex->source_open || ex->recording)
+		return;
+	if (ex->timing) {
+		ex->timing = false;
+		uv_close((uv_handle_t *)&ex->gone_timer, kgb_exchange__on_closed);
+	}
+	if (ex->open == 0)
+		free_exchange(ex);
+}
+
+void kgb_exchange__on_closed(uv_handle_t *handle)
+{
+	struct kgb_exchange *ex = handle->data;
+	KGB_ASSERT(ex->open > 0);
+	ex->open--;
+	maybe_free(ex);
+}
+
+/* ---- accounts ---- */
+
+static void fill_summary(const struct kgb_exchange *ex, struct kgb_exchange_summary *out)
+{
+	bool messages = ex->endpoint == KGB_ENDPOINT_MESSAGES;
+	bool good = ex->status >= 200 && ex->status < 300;
+	*out = (struct kgb_exchange_summary){
+		.number = ex->number,
+		.path = ex->path,
+		.model = ex->metered ? ex->meter.model : "",
+		.message_id = ex->metered ? ex->meter.message_id : "",
+		.status = ex->status,
+		.billed = messages && good && ex->metered && ex->meter.started && !ex->repeated,
+		.repeated = ex->repeated,
+		.usage = KGB_USAGE_UNKNOWN,
+		.aborted_by_client = ex->aborted_by_client,
+		.cut_upstream = ex->cut_upstream,
+		.ttfb_ms = ex->ttfb_ms,
+		.total_ms = kgb_mono_ms() - ex->started_ms,
+		.request_bytes = (int64_t)ex->body.len,
+		.response_bytes = ex->response_bytes,
+		.error = *ex->error ? ex->error : NULL,
+	};
+	if (messages && good && ex->metered)
+		out->usage = ex->meter.usage;
+	out->usage_complete = kgb_usage_complete(&out->usage);
+}
+
+static void settle(struct kgb_exchange *ex)
+{
+	ex->settled = true;
+	struct kgb_session *session = ex->session;
+	struct kgb_totals *totals = &session->ledger.totals;
+	struct kgb_exchange_summary summary;
+	fill_summary(ex, &summary);
+	char model[KGB_USAGE_MODEL_LEN];
+	size_t start, end;
+	if (!*summary.model && kgb_http_find_model(ex->body.ptr, ex->body.len, &start, &end)) {
+		snprintf(model, sizeof(model), "%.*s", (int)(end - start - 2),
+			 ex->body.ptr + start + 1);
+		summary.model = model;
+	}
+	if (ex->endpoint == KGB_ENDPOINT_MESSAGES) {
+		totals->n_open--;
+		totals->n_exchanges++;
+		totals->busy_ms += summary.total_ms;
+		if (ex->status < 200 || ex->status >= 300 || ex->cut_upstream)
+			totals->n_errors++;
+		else if (!summary.usage_complete)
+			totals->n_incomplete++;
+		if (ex->repeated)
+			totals->n_repeated++;
+	}
+	kgb_record_finish(&ex->record, &summary, kgb_gateway_mode_name(session->gw->mode),
+			  ex->started_wall_ms);
+	summary.record_error = ex->record.failed ? ex->record.err.msg
+			       : ex->work_failed ? ex->work_err.msg
+						 : NULL;
+	if (!session->closing && session->callbacks.on_exchange)
+		session->callbacks.on_exchange(session->payload, &summary);
+}
+
+/* A model request is over when the client and the source of the answer both are. */
+static void maybe_settle(struct kgb_exchange *ex)
+{
+	if (ex->number > 0 && !ex->settled && !ex->attached && !ex->source_open && !ex->recording)
+		settle(ex);
+	maybe_free(ex);
+}
+
+/* ---- the client's side ---- */
+
+static void on_settle_timeout(uv_timer_t *timer)
+{
+	struct kgb_exchange *ex = timer->data;
+	if (!ex->source_open)
+		return;
+	kgb_upstream_cancel(ex->call);
+	ex->call = NULL;
+	kgb_exchange__end(ex, "the client hung up, and the answer did not end within a minute");
+}
+
+void kgb_exchange__detach(struct kgb_exchange *ex, bool finished)
+{
+	ex->conn = NULL;
+	ex->attached = false;
+	ex->suspended = false;
+	if (ex->polling) {
+		/* At once, while the descriptor is still the connection's: libuv takes whatever has
+		 * that number off its epoll. */
+		ex->polling = false;
+		uv_close((uv_handle_t *)&ex->gone_poll, kgb_exchange__on_closed);
+	}
+	if (ex->verify) {
+		ex->verify->exchange = NULL;
+		ex->verify = NULL;
+		ex->source_open = false;
+	}
+	if (ex->dispatched && !finished && !ex->out_abort && !ex->session->closing)
+		ex->aborted_by_client = true;
+	kgb_buf_clear(&ex->out);
+	ex->out_pos = 0;
+	if (ex->call) {
+		uv_timer_init(ex->session->gw->loop, &ex->gone_timer);
+		ex->gone_timer.data = ex;
+		ex->timing = true;
+		ex->open++;
+		uv_timer_start(&ex->gone_timer, on_settle_timeout, SETTLE_MS, 0);
+		kgb_upstream_resume(ex->call);
+	}
+	maybe_settle(ex);
+}
+
+void kgb_exchange__abort(struct kgb_exchange *ex)
+{
+	if (ex->call) {
+		kgb_upstream_cancel(ex->call);
+		ex->call = NULL;
+	}
+	if (ex->verify) {
+		ex->verify->exchange = NULL;
+		ex->verify = NULL;
+	}
+	if (ex->source_open && ex->number > 0 && !*ex->error)
+		snprintf(ex->error, sizeof(ex->error),
+			 "the session was closed before the answer ended");
+	ex->source_open = false;
+	ex->out_done = true;
+	ex->out_abort = true;
+	if (ex->metered)
+		kgb_meter_finish(&ex->meter);
+	kgb_exchange__wake(ex);
+	maybe_settle(ex);
+}
+
+/* Bytes until the next cut, so that each event of the script travels in a chunk of its own. */
+static size_t piece(struct kgb_exchange *ex)
+{
+	while (ex->next_cut < ex->n_cuts && ex->cuts[ex->next_cut] <= ex->out_pos)
+		ex->next_cut++;
+	size_t end = ex->next_cut < ex->n_cuts ? ex->cuts[ex->next_cut] : ex->out.len;
+	return end - ex->out_pos;
+}
+
+ssize_t kgb_exchange__read(struct kgb_exchange *ex, char *out, size_t max)
+{
+	size_t n = piece(ex);
+	if (n > max)
+		n = max;
+	if (n == 0)
+		return !ex->out_done ? 0 : ex->out_abort ? -2 : -1;
+	memcpy(out, ex->out.ptr + ex->out_pos, n);
+	ex->out_pos += n;
+	if (ex->out_pos == ex->out.len && !ex->cuts) {
+		kgb_buf_clear(&ex->out);
+		ex->out_pos = 0;
+		if (ex->call)
+			kgb_upstream_resume(ex->call);
+	}
+	return (ssize_t)n;
+}
+
+/* ---- the source's side ---- */
+
+void kgb_exchange__head(struct kgb_exchange *ex, int status, const char *content_type)
+{
+	ex->status = status;
+	kgb_meter_init(&ex->meter, content_type);
+	ex->metered = true;
+	kgb_exchange__wake(ex);
+}
+
+/* Report what the meter has read so far. */
+static void account(struct kgb_exchange *ex)
+{
+	struct kgb_session *session = ex->session;
+	if (ex->endpoint != KGB_ENDPOINT_MESSAGES || ex->status < 200 || ex->status >= 300 ||
+	    !kgb_meter_take_change(&ex->meter))
+		return;
+	if (kgb_ledger_report(&session->ledger, ex->number, ex->meter.message_id, ex->meter.model,
+			      &ex->meter.usage))
+		ex->repeated = true;
+	if (!session->closing && session->callbacks.on_usage)
+		session->callbacks.on_usage(session->payload, &session->ledger.totals);
+}
+
+void kgb_exchange__bytes(struct kgb_exchange *ex, const char *bytes, size_t len)
+{
+	if (ex->ttfb_ms < 0)
+		ex->ttfb_ms = kgb_mono_ms() - ex->started_ms;
+	ex->response_bytes += (int64_t)len;
+	if (ex->attached)
+		kgb_scrub_feed(&ex->scrub, bytes, len, &ex->out);
+	/* The client first, our own books after. */
+	kgb_exchange__wake(ex);
+	kgb_record_response(&ex->record, ex->meter.streamed, bytes, len);
+	kgb_meter_feed(&ex->meter, bytes, len);
+	account(ex);
+	kgb_session__activity(ex->session);
+}
+
+void kgb_exchange__end(struct kgb_exchange *ex, const char *error)
+{
+	ex->source_open = false;
+	if (ex->metered) {
+		kgb_meter_finish(&ex->meter);
+		account(ex);
+	}
+	bool stream = ex->metered && ex->meter.streamed && ex->endpoint == KGB_ENDPOINT_MESSAGES;
+	if (!error && stream && ex->status < 300 && !ex->meter.stopped && !ex->meter.errored)
+		error = "upstream: the stream ended without message_stop";
+	if (error) {
+		if (error != ex->error)
+			snprintf(ex->error, sizeof(ex->error), "%s", error);
+		if (ex->status == 0) {
+			kgb_exchange__reply_error(ex, 502, ex->error);
+			maybe_settle(ex);
+			return;
+		}
+		ex->cut_upstream = true;
+		ex->out_abort = true;
+	} else if (ex->attached) {
+		kgb_scrub_finish(&ex->scrub, &ex->out);
+	}
+	ex->out_done = true;
+	kgb_exchange__wake(ex);
+	maybe_settle(ex);
+}
+
+/* ---- a complete request ---- */
+
+static struct kgb_record_spec record_spec(const struct kgb_exchange *ex)
+{
+	return (struct kgb_record_spec){
+		.dir_fd = ex->session->dir_fd,
+		.number = ex->number,
+		.secrets = {ex->session->token, ex->session->gw->api_key},
+	};
+}
+
+/* On a worker thread: reads only what does not change while `recording`. */
+static void record_request(uv_work_t *work)
+{
+	struct kgb_exchange *ex = work->data;
+	struct kgb_record_spec spec = record_spec(ex);
+	struct kgb_record_request request = {
+		.method = ex->method,
+		.path = ex->uri,
+		.header_names = &ex->header_names,
+		.header_values = &ex->header_values,
+		.body = ex->body.ptr,
+		.body_len = ex->body.len,
+	};
+	ex->work_failed = kgb_record_write_request(&spec, &request, &ex->work_err) < 0;
+}
+
+static void on_request_recorded(uv_work_t *work, int status)
+{
+	(void)status;
+	struct kgb_exchange *ex = work->data;
+	ex->recording = false;
+	maybe_settle(ex);
+}
+
+static void start_record(struct kgb_exchange *ex)
+{
+	struct kgb_record_spec spec = record_spec(ex);
+	kgb_record_release(&ex->record);
+	kgb_record_init(&ex->record, &spec);
+	if (spec.dir_fd < 0)
+		return;
+	ex->work.data = ex;
+	if (uv_queue_work(ex->session->gw->loop, &ex->work, record_request, on_request_recorded) ==
+	    0)
+		ex->recording = true;
+}
+
+static void dispatch_model(struct kgb_exchange *ex)
+{
+	struct kgb_session *session = ex->session;
+	ex->number = ++session->next_number;
+	ex->source_open = true;
+	if (ex->endpoint == KGB_ENDPOINT_MESSAGES) {
+		session->ledger.totals.n_open++;
+		session->n_messages++;
+	}
+	if (session->gw->model)
+		kgb_http_replace_model(ex->body.ptr, ex->body.len, session->gw->model,
+				       &ex->sent_body);
+	start_record(ex);
+	if (session->max_exchanges > 0 && session->n_messages > session->max_exchanges) {
+		ex->source_open = false;
+		snprintf(ex->error, sizeof(ex->error),
+			 "the limit of %lld model requests for this attempt is reached",
+			 (long long)session->max_exchanges);
+		kgb_exchange__reply_error(ex, 402, ex->error);
+	} else if (session->gw->mode == KGB_GATEWAY_OFFLINE) {
+		kgb_exchange__offline(ex);
+	} else {
+		kgb_exchange__relay(ex);
+	}
+}
+
+static void dispatch_verify(struct kgb_exchange *ex)
+{
+	struct kgb_session *session = ex->session;
+	session->ledger.totals.n_verify++;
+	struct kgb_verify_request *req = kgb_xcalloc(1, sizeof(*req));
+	req->exchange = ex;
+	ex->verify = req;
+	ex->source_open = true;
+	session->callbacks.on_verify(session->payload, req, ex->body.ptr, ex->body.len);
+}
+
+void kgb_exchange__dispatch(struct kgb_exchange *ex)
+{
+	ex->dispatched = true;
+	ex->started_ms = kgb_mono_ms();
+	ex->started_wall_ms = kgb_wall_ms();
+	kgb_session__activity(ex->session);
+	if (ex->endpoint == KGB_ENDPOINT_VERIFY)
+		dispatch_verify(ex);
+	else
+		dispatch_model(ex);
+}
+
+void kgb_verify_reply(struct kgb_verify_request *req, int http_status, const char *text)
+{
+	struct kgb_exchange *ex = req->exchange;
+	kgb_free(req);
+	if (!ex)
+		return;
+	ex->verify = NULL;
+	ex->source_open = false;
+	kgb_exchange__reply(ex, http_status, "text/plain; charset=utf-8", text, strlen(text));
+	kgb_session__activity(ex->session);
+}
+
+bool kgb_verify_is_orphan(const struct kgb_verify_request *req)
+{
+	return req->exchange == NULL;
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * The only way out of a sandbox: an HTTP/1.1 server that speaks the Anthropic Messages protocol to
+ * the coding CLI, relays to the real API (live) or to a scripted model (offline), reads token
+ * counts off the wire, records every exchange without keys, and takes verification requests.
+ *
+ * One gateway per process holds the real key and the upstream connections; one session per attempt
+ * listens on a socket that was created inside that attempt's network namespace and knows one
+ * capability token. Everything runs on the loop's thread; callbacks come from the loop, never from
+ * inside a call of this interface.
+ *
+ * Endpoints ("[prefix]" is any path before them):
+ *   POST [prefix]/v1/messages                 relayed, metered, recorded
+ *   POST [prefix]/v1/messages/count_tokens    relayed, recorded, not billed
+ *   GET  [prefix]/v1/models                   relayed
+ *   HEAD / and HEAD /api/hello                answered here
+ *   POST /kgb/v1/verify                       handed to on_verify
+ * Everything else is 404; a wrong token is 401 with "x-should-retry: false". Both are counted as
+ * probes.
+ */
+#ifndef KGB_SANDBOX_GATEWAY_GATEWAY_H
+#define KGB_SANDBOX_GATEWAY_GATEWAY_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <uv.h>
+
+#include "base/err.h"
+#include "sandbox/gateway/usage.h"
+
+struct kgb_gateway;
+struct kgb_session;
+struct kgb_verify_request;
+struct kgb_offline_session;
+
+enum kgb_gateway_mode {
+	KGB_GATEWAY_LIVE, /* relay to upstream_url */
+	KGB_GATEWAY_OFFLINE, /* answer from the session's script; never opens a connection */
+};
+/** "live" or "offline". */
+const char *kgb_gateway_mode_name(enum kgb_gateway_mode mode);
+
+struct kgb_gateway_spec {
+	enum kgb_gateway_mode mode;
+	const char *upstream_url; /* NULL: https://api.anthropic.com; a path prefix is kept */
+	const char
+		*api_key; /* live: required; copied, never recorded, logged or handed to a client */
+	bool key_is_bearer; /* send "Authorization: Bearer KEY" instead of "x-api-key: KEY" */
+	const char *model; /* NULL: as asked; else every request's "model" is replaced by this */
+	int64_t connect_timeout_ms; /* 0: 20 s */
+};
+
+/** A gateway without sessions. Strings are copied. Fails (INVALID) on a bad URL or a missing key.
+ */
+KGB_MUST_CHECK int kgb_gateway_new(struct kgb_gateway **out, uv_loop_t *loop,
+				   const struct kgb_gateway_spec *spec, struct kgb_err *err);
+/** Closes its sessions, then itself; frees *gw and calls done (may be NULL) from the loop. Call it
+ * once. */
+void kgb_gateway_close(struct kgb_gateway *gw, void (*done)(void *payload), void *payload);
+
+/** One model request, told when it is over. Pointers live until the callback returns. */
+struct kgb_exchange_summary {
+	int64_t number; /* 1, 2, ...: traffic/0001.* */
+	const char *path;
+	const char *model; /* as answered, else as asked, else "" */
+	const char *message_id; /* "" if none */
+	int status; /* sent to the client; 0 if the client left before a status was known */
+	bool billed; /* an answer of POST /v1/messages with usage, seen for the first time */
+	bool repeated; /* its message id had been counted already */
+	bool usage_complete;
+	bool aborted_by_client;
+	bool cut_upstream; /* the upstream died before the end of the answer */
+	struct kgb_usage usage;
+	int64_t ttfb_ms; /* -1: nothing came */
+	int64_t total_ms;
+	int64_t request_bytes;
+	int64_t response_bytes;
+	const char *error; /* NULL, or why it went wrong, one line */
+	const char *record_error; /* NULL, or why the record of it is incomplete (disk full, ...) */
+};
+
+/** All are optional but on_verify; without on_verify the endpoint answers 404. */
+struct kgb_session_callbacks {
+	/** Counts changed (message_start, message_delta or an answer in one piece). */
+	void (*on_usage)(void *payload, const struct kgb_totals *totals);
+	void (*on_exchange)(void *payload, const struct kgb_exchange_summary *exchange);
+	/** The sandbox asks for a verdict on `kernel` (bytes as sent; may be anything; lives until
+	 * the callback returns). Answer with kgb_verify_reply, now or later, exactly once: `req`
+	 * lives until then, also when the client has left or the session is closed. */
+	void (*on_verify)(void *payload, struct kgb_verify_request *req, const char *kernel,
+			  size_t len);
+	/** Somebody inside tried something that is not offered: `what` is "endpoint" or "token". */
+	void (*on_probe)(void *payload, const char *what, const char *method, const char *path);
+	/** A request came or a piece of an answer moved: feeds the no-progress watchdog. Called
+	 * often, must be cheap. */
+	void (*on_activity)(void *payload);
+};
+
+struct kgb_session_spec {
+	int take_listen_fd; /* listening TCP socket; owned by the session from the call on, also
+			       when it fails */
+	const char *token; /* the attempt's capability token; copied */
+	const char *traffic_dir; /* existing directory for the record; NULL: record nothing */
+	const struct kgb_offline_session
+		*offline; /* borrowed until done; required in offline mode */
+	int64_t max_exchanges; /* 0: none; more are answered 402 without going upstream */
+	struct kgb_session_callbacks callbacks;
+	void *payload;
+};
+
+KGB_MUST_CHECK int kgb_session_open(struct kgb_session **out, struct kgb_gateway *gw,
+				    const struct kgb_session_spec *spec, struct kgb_err *err);
+/** Refuses new requests, aborts open ones (client connections are cut, upstream transfers
+ * cancelled), flushes the record, frees *session and calls done (may be NULL) from the loop. No
+ * other callback comes after this call. Totals are final when done is called: they are handed to
+ * it. */
+void kgb_session_close(struct kgb_session *session,
+		       void (*done)(void *payload, const struct kgb_totals *totals), void *payload);
+/** What has been used so far. */
+void kgb_session_totals(const struct kgb_session *session, struct kgb_totals *out);
+
+/** Answer a verification request (text/plain) and free it. Dropped when nobody waits any more. */
+void kgb_verify_reply(struct kgb_verify_request *req, int http_status, const char *text);
+/** The client has left or the session is closed: a verdict would reach nobody. */
+bool kgb_verify_is_orphan(const struct kgb_verify_request *req);
+
+/** A listening socket on 127.0.0.1 (port 0: any) in the caller's network namespace, for use without
+ * a sandbox and in tests. Returns the descriptor in *fd_out and the port in *port_out. */
+KGB_MUST_CHECK int kgb_gateway_listen_loopback(uint16_t port, int *fd_out, uint16_t *port_out,
+					       struct kgb_err *err);
+
+#endif

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * What the files of the gateway share. Loop thread only.
+ *
+ * An exchange is one HTTP request. Up to four things hold it: the client's connection, the source
+ * of the answer (an upstream call), the worker that writes the request to disk, and its libuv
+ * handles. It is settled (metered, recorded, reported) when connection and source have let go, and
+ * freed when all have.
+ */
+#ifndef KGB_SANDBOX_GATEWAY_INTERNAL_H
+#define KGB_SANDBOX_GATEWAY_INTERNAL_H
+
+#include <microhttpd.h>
+#include <uv.h>
+
+#include "base/buf.h"
+#include "base/limits.h"
+#include "base/str.h"
+#include "sandbox/gateway/gateway.h"
+#include "sandbox/gateway/http.h"
+#include "sandbox/gateway/ledger.h"
+#include "sandbox/gateway/meter.h"
+#include "sandbox/gateway/record.h"
+#include "sandbox/gateway/upstream.h"
+
+/** All bodies of a session at one time: a sandbox must not eat the orchestrator's memory over many
+ * connections. */
+#define KGB_SESSION_BODY_BYTES (4 * (size_t)KGB_LIMIT_HTTP_BODY)
+
+struct kgb_gateway {
+	uv_loop_t *loop; /* borrowed */
+	enum kgb_gateway_mode mode;
+	char *base_url; /* owned; without trailing slash */
+	char *api_key; /* owned; NULL offline */
+	bool key_is_bearer;
+	char *model; /* owned; NULL: as asked */
+	int64_t connect_timeout_ms;
+	struct kgb_upstream *upstream; /* owned; NULL offline */
+	struct kgb_session *sessions; /* list */
+	bool closing;
+	bool finishing; /* no session is left: its own parts are closing */
+	uv_timer_t closer; /* a gateway without sessions still closes from the loop, not from the
+			      call */
+	void (*done)(void *payload);
+	void *done_payload;
+};
+
+struct kgb_session {
+	struct kgb_gateway *gw;
+	struct kgb_session *prev, *next;
+	struct MHD_Daemon *daemon;
+	uv_poll_t poll; /* on the daemon's epoll descriptor */
+	uv_timer_t timer; /* the daemon's timeout; after kgb_session_close: the closing itself */
+	size_t open; /* handles that are not closed */
+	char *token; /* owned */
+	int dir_fd; /* -1: no record */
+	const struct kgb_offline_session *offline;
+	int64_t max_exchanges;
+	struct kgb_session_callbacks callbacks;
+	void *payload;
+	size_t body_bytes; /* of all requests that are not over */
+	int64_t next_number;
+	int64_t n_messages; /* POST /v1/messages so far, for max_exchanges */
+	struct kgb_ledger ledger;
+	struct kgb_exchange *exchanges; /* list */
+	bool closing;
+	void (*done)(void *payload, const struct kgb_totals *totals);
+	void *done_payload;
+};
+
+struct kgb_exchange {
+	struct kgb_session *session;
+	struct kgb_exchange *prev, *next;
+
+	/* Request. */
+	char *uri; /* owned; as sent, with query */
+	char *method; /* owned; NULL until the head is read */
+	char *path; /* owned; without query */
+	enum kgb_endpoint endpoint;
+	struct kgb_strv header_names, header_values;
+	struct kgb_buf body;
+	struct kgb_buf sent_body; /* with the model replaced; empty: body is sent */
+	bool rejected; /* body is read and thrown away */
+	bool too_large; /* the same, because it was too long */
+	bool dispatched; /* all of the request is here */
+	int64_t number; /* 0: not a model request */
+
+	/* Who still holds it. */
+	struct MHD_Connection *conn; /* NULL before the first and after the last byte */
+	bool attached; /* the server knows it */
+	struct kgb_upstream_call *call;
+	bool source_open; /* more of the answer may come */
+	bool recording; /* the worker reads the request */
+	size_t open; /* handles that are not closed */
+	bool polling; /* gone_poll is open */
+	uv_poll_t gone_poll; /* tells when a waiting client hangs up */
+	bool timing; /* gone_timer is open */
+	uv_timer_t gone_timer; /* how long an answer is read on after that, to settle its counts */
+	uv_work_t work;
+	struct kgb_err work_err;
+	bool work_failed;
+
+	/* Answer. */
+	int status; /* 0: not known yet */
+	struct kgb_strv reply_names, reply_values;
+	struct kgb_buf out; /* not sent yet: from out_pos */
+	size_t out_pos;
+	size_t *cuts; /* owned; offsets in `out` where a piece ends (offline: one event each); NULL:
+			 no pieces */
+	size_t n_cuts;
+	size_t next_cut;
+	bool out_done; /* nothing more will be appended */
+	bool out_abort; /* ... and the end must not look like one */
+	bool whole; /* a short answer in one piece */
+	bool queued; /* the server has the answer's head */
+	bool suspended;
+	struct kgb_scrub scrub; /* the real key must not come back to the client either */
+
+	/* Accounts. */
+	struct kgb_meter meter;
+	bool metered; /* meter is initialised */
+	struct kgb_record record;
+	bool settled;
+	bool repeated;
+	bool aborted_by_client;
+	bool cut_upstream;
+	char error[400]; /* "": none */
+	int64_t started_wall_ms;
+	int64_t started_ms; /* monotonic */
+	int64_t ttfb_ms;
+	int64_t response_bytes;
+
+	struct kgb_verify_request *verify; /* pending; NULL: none */
+};
+
+struct kgb_verify_request {
+	struct kgb_exchange *exchange; /* NULL: nobody waits */
+};
+
+/* session.c */
+void kgb_session__activity(struct kgb_session *session);
+/** Let the server look at a resumed connection, soon: it has no descriptor of its own for that. */
+void kgb_session__kick(struct kgb_session *session);
+/** An exchange or handle has gone; ends a closing session when it was the last. */
+void kgb_session__maybe_done(struct kgb_session *session);
+/** A session has gone; ends a closing gateway when it was the last. */
+void kgb_gateway__maybe_done(struct kgb_gateway *gw);
+
+/* exchange.c */
+/** close callback of an exchange's handles */
+void kgb_exchange__on_closed(uv_handle_t *handle);
+struct kgb_exchange *kgb_exchange__new(struct kgb_session *session, const char *uri);
+/** The request is complete: answer it or start what will. */
+void kgb_exchange__dispatch(struct kgb_exchange *ex);
+/** The server has let go of it: `finished` when the client got the whole answer. */
+void kgb_exchange__detach(struct kgb_exchange *ex, bool finished);
+/** The session closes: cut everything. */
+void kgb_exchange__abort(struct kgb_exchange *ex);
+/** Next bytes for the client: > 0, 0 (none yet), -1 (all sent), -2 (cut the connection). */
+ssize_t kgb_exchange__read(struct kgb_exchange *ex, char *out, size_t max);
+
+/* reply.c */
+/** Answer in one piece. */
+void kgb_exchange__reply(struct kgb_exchange *ex, int status, const char *content_type,
+			 const char *body, size_t len);
+/** Answer with an error of the protocol. */
+void kgb_exchange__reply_error(struct kgb_exchange *ex, int status, const char *message);
+/** Stop the server from asking for more until __wake; watches meanwhile whether the client hangs
+ * up. */
+void kgb_exchange__suspend(struct kgb_exchange *ex);
+void kgb_exchange__wake(struct kgb_exchange *ex);
+/** Hand status and headers to the server, and the body or a reader for it. */
+enum MHD_Result kgb_exchange__queue(struct kgb_exchange *ex);
+
+/* relay.c */
+/** Start the upstream call of a model request. */
+void kgb_exchange__relay(struct kgb_exchange *ex);
+/** Answer a model request from the script. */
+void kgb_exchange__offline(struct kgb_exchange *ex);
+
+/* Used by relay.c on whatever source the answer has. */
+void kgb_exchange__head(struct kgb_exchange *ex, int status, const char *content_type);
+void kgb_exchange__bytes(struct kgb_exchange *ex, const char *bytes, size_t len);
+/** The source is exhausted; `error` NULL or what went wrong. */
+void kgb_exchange__end(struct kgb_exchange *ex, const char *error);
+
+#endif

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+#include <string.h>
+
+#include "base/mem.h"
+#include "sandbox/gateway/internal.h"
+
+/* Most bytes of an answer that the server takes at a time. */
+#define BLOCK_BYTES (32u << 10)
+
+/* ---- waiting ---- */
+
+static void on_gone(uv_poll_t *poll, int status, int events)
+{
+	(void)status;
+	(void)events;
+	struct kgb_exchange *ex = poll->data;
+	ex->aborted_by_client = true;
+	ex->out_abort = true;
+	ex->out_done = true;
+	kgb_exchange__wake(ex);
+}
+
+/* While suspended the server does not look at the socket, so nobody would see the client hang up.
+ */
+static void watch(struct kgb_exchange *ex)
+{
+	if (!ex->polling) {
+		const union MHD_ConnectionInfo *info =
+			MHD_get_connection_info(ex->conn, MHD_CONNECTION_INFO_CONNECTION_FD);
+		if (!info || uv_poll_init_socket(ex->session->gw->loop, &ex->gone_poll,
+						 info->connect_fd) != 0)
+			return;
+		ex->gone_poll.data = ex;
+		ex->polling = true;
+		ex->open++;
+	}
+	uv_poll_start(&ex->gone_poll, UV_DISCONNECT, on_gone);
+}
+
+void kgb_exchange__suspend(struct kgb_exchange *ex)
+{
+	if (ex->suspended || !ex->conn)
+		return;
+	ex->suspended = true;
+	MHD_suspend_connection(ex->conn);
+	watch(ex);
+}
+
+void kgb_exchange__wake(struct kgb_exchange *ex)
+{
+	if (!ex->suspended)
+		return;
+	ex->suspended = false;
+	if (ex->polling)
+		uv_poll_stop(&ex->gone_poll);
+	MHD_resume_connection(ex->conn);
+	kgb_session__kick(ex->session);
+}
+
+/* ---- answers ---- */
+
+void kgb_exchange__reply(struct kgb_exchange *ex, int status, const char *content_type,
+			 const char *body, size_t len)
+{
+	ex->status = status;
+	ex->whole = true;
+	kgb_strv_add(&ex->reply_names, "content-type");
+	kgb_strv_add(&ex->reply_values, content_type);
+	kgb_buf_clear(&ex->out);
+	kgb_buf_add(&ex->out, body, len);
+	ex->out_done = true;
+	if (ex->number > 0) {
+		ex->response_bytes = (int64_t)len;
+		kgb_record_response(&ex->record, false, body, len);
+	}
+	kgb_exchange__wake(ex);
+}
+
+void kgb_exchange__reply_error(struct kgb_exchange *ex, int status, const char *message)
+{
+	KGB_AUTO(buf) struct kgb_buf body = KGB_BUF_INIT(0);
+	kgb_http_error_body(&body, kgb_http_error_type(status), message);
+	if (status < 500) {
+		/* Asking again cannot help; Anthropic's own clients honour this. */
+		kgb_strv_add(&ex->reply_names, "x-should-retry");
+		kgb_strv_add(&ex->reply_values, "false");
+	}
+	kgb_exchange__reply(ex, status, "application/json", body.ptr, body.len);
+}
+
+static ssize_t read_answer(void *payload, uint64_t pos, char *out, size_t max)
+{
+	(void)pos;
+	struct kgb_exchange *ex = payload;
+	ssize_t n = kgb_exchange__read(ex, out, max);
+	if (n > 0)
+		return n;
+	if (n == -1)
+		return MHD_CONTENT_READER_END_OF_STREAM;
+	if (n == -2)
+		return MHD_CONTENT_READER_END_WITH_ERROR;
+	kgb_exchange__suspend(ex);
+	return 0;
+}
+
+enum MHD_Result kgb_exchange__queue(struct kgb_exchange *ex)
+{
+	struct MHD_Response *response =
+		ex->whole ? MHD_create_response_from_buffer(ex->out.len, ex->out.ptr,
+							    MHD_RESPMEM_MUST_COPY)
+			  : MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK_BYTES,
+							      read_answer, ex, NULL);
+	if (!response)
+		return MHD_NO;
+	for (size_t i = 0; i < ex->reply_names.n; i++)
+		MHD_add_response_header(response, ex->reply_names.items[i],
+					ex->reply_values.items[i]);
+	ex->queued = true;
+	enum MHD_Result result = MHD_queue_response(ex->conn, (unsigned)ex->status, response);
+	MHD_destroy_response(response);
+	return result;
+}

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: MIT */
+#include "sandbox/gateway/upstream.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
+
+#include "base/mem.h"
+
+/* Idle connections that are kept; there may be more while calls run. */
+#define MAX_IDLE_CONNECTIONS 64L
+#define MAX_HEADERS 64
+
+struct kgb_upstream {
+	uv_loop_t *loop; /* borrowed */
+	CURLM *multi; /* owned */
+	uv_timer_t timer;
+	struct kgb_upstream_call *calls; /* list of all */
+	size_t open; /* handles that are not closed: the timer and one per socket */
+	bool closing;
+	void (*done)(void *payload);
+	void *payload;
+};
+
+/* One socket of curl's on the loop. */
+struct sock {
+	uv_poll_t poll;
+	struct kgb_upstream *up;
+	curl_socket_t fd;
+};
+
+struct kgb_upstream_call {
+	struct kgb_upstream *up;
+	struct kgb_upstream_call *prev, *next;
+	CURL *easy; /* owned */
+	struct kgb_upstream_spec spec;
+	struct kgb_upstream_head head;
+	bool head_told;
+	bool refused; /* on_head said no */
+	bool held;
+	char error[CURL_ERROR_SIZE];
+};
+
+static void on_handle_closed(struct kgb_upstream *up)
+{
+	KGB_ASSERT(up->open > 0);
+	if (--up->open > 0 || !up->closing)
+		return;
+	void (*done)(void *) = up->done;
+	void *payload = up->payload;
+	kgb_free(up);
+	if (done)
+		done(payload);
+}
+
+static void on_timer_closed(uv_handle_t *handle)
+{
+	on_handle_closed(handle->data);
+}
+
+static void on_sock_closed(uv_handle_t *handle)
+{
+	struct sock *sock = handle->data;
+	struct kgb_upstream *up = sock->up;
+	kgb_free(sock);
+	on_handle_closed(up);
+}
+
+/* ---- calls ---- */
+
+static void head_release(struct kgb_upstream_head *head)
+{
+	kgb_strv_release(&head->names);
+	kgb_strv_release(&head->values);
+	head->status = 0;
+}
+
+const char *kgb_upstream_header(const struct kgb_upstream_head *head, const char *name)
+{
+	for (size_t i = 0; i < head->names.n; i++)
+		if (strcmp(head->names.items[i], name) == 0)
+			return head->values.items[i];
+	return NULL;
+}
+
+static void call_free(struct kgb_upstream_call *call)
+{
+	if (call->prev)
+		call->prev->next = call->next;
+	else
+		call->up->calls = call->next;
+	if (call->next)
+		call->next->prev = call->prev;
+	curl_easy_cleanup(call->easy);
+	curl_slist_free_all(call->spec.take_headers);
+	head_release(&call->head);
+	kgb_free(call);
+}
+
+void kgb_upstream_cancel(struct kgb_upstream_call *call)
+{
+	curl_multi_remove_handle(call->up->multi, call->easy);
+	call_free(call);
+}
+
+static enum kgb_err_kind kind_of(CURLcode code)
+{
+	/* Only the few that a caller can act on differ; -Wswitch-enum would want all hundred. */
+	if (code == CURLE_OPERATION_TIMEDOUT)
+		return KGB_ERR_TIMEOUT;
+	if (code == CURLE_COULDNT_RESOLVE_HOST || code == CURLE_COULDNT_CONNECT)
+		return KGB_ERR_UNAVAILABLE;
+	return KGB_ERR_FAILED;
+}
+
+static void finish_call(struct kgb_upstream_call *call, CURLcode code)
+{
+	struct kgb_err err = KGB_ERR_INIT;
+	bool failed = code != CURLE_OK || call->refused;
+	if (failed)
+		(void)kgb_fail_code(&err, KGB_ERR_DOMAIN_CURL, kind_of(code), (int)code,
+				    "upstream: %s",
+				    *call->error ? call->error : curl_easy_strerror(code));
+	curl_multi_remove_handle(call->up->multi, call->easy);
+	void (*on_done)(void *, const struct kgb_err *) = call->spec.on_done;
+	void *payload = call->spec.payload;
+	call_free(call);
+	on_done(payload, failed ? &err : NULL);
+}
+
+/* Finished transfers must be looked for after every socket action: one action can finish several.
+ */
+static void collect_finished(struct kgb_upstream *up)
+{
+	int left;
+	for (CURLMsg *msg; (msg = curl_multi_info_read(up->multi, &left));) {
+		if (msg->msg != CURLMSG_DONE)
+			continue;
+		/* msg dies with curl_multi_remove_handle: copy first. */
+		CURLcode code = msg->data.result;
+		struct kgb_upstream_call *call = NULL;
+		curl_easy_getinfo(msg->easy_handle, CURLINFO_PRIVATE, (char **)&call);
+		finish_call(call, code);
+	}
+}
+
+/* ---- curl asks for sockets and timers ---- */
+
+static void on_timeout(uv_timer_t *timer)
+{
+	struct kgb_upstream *up = timer->data;
+	int running;
+	curl_multi_socket_action(up->multi, CURL_SOCKET_TIMEOUT, 0, &running);
+	collect_finished(up);
+}
+
+static int on_curl_timer(CURLM *multi, long timeout_ms, void *payload)
+{
+	(void)multi;
+	struct kgb_upstream *up = payload;
+	if (timeout_ms < 0)
+		uv_timer_stop(&up->timer);
+	else /* 0 means now, but curl must not be called back from its own callback */
+		uv_timer_start(&up->timer, on_timeout, timeout_ms == 0 ? 1 : (uint64_t)timeout_ms,
+			       0);
+	return 0;
+}
+
+static void on_sock_event(uv_poll_t *poll, int status, int events)
+{
+	struct sock *sock = poll->data;
+	struct kgb_upstream *up = sock->up;
+	int flags = 0, running;
+	if (status < 0)
+		flags = CURL_CSELECT_ERR;
+	if (events & UV_READABLE)
+		flags |= CURL_CSELECT_IN;
+	if (events & UV_WRITABLE)
+		flags |= CURL_CSELECT_OUT;
+	curl_multi_socket_action(up->multi, sock->fd, flags, &running);
+	collect_finished(up);
+}
+
+static int on_curl_socket(CURL *easy, curl_socket_t fd, int what, void *payload, void *sock_payload)
+{
+	(void)easy;
+	struct kgb_upstream *up = payload;
+	struct sock *sock = sock_payload;
+	if (what == CURL_POLL_REMOVE) {
+		if (!sock)
+			return 0;
+		curl_multi_assign(up->multi, fd, NULL);
+		uv_poll_stop(&sock->poll);
+		uv_close((uv_handle_t *)&sock->poll, on_sock_closed);
+		return 0;
+	}
+	if (!sock) {
+		sock = kgb_xcalloc(1, sizeof(*sock));
+		sock->up = up;
+		sock->fd = fd;
+		sock->poll.data = sock;
+		if (uv_poll_init_socket(up->loop, &sock->poll, fd) != 0) {
+			kgb_free(sock);
+			return -1;
+		}
+		up->open++;
+		curl_multi_assign(up->multi, fd, sock);
+	}
+	int events = 0;
+	if (what != CURL_POLL_OUT)
+		events |= UV_READABLE;
+	if (what != CURL_POLL_IN)
+		events |= UV_WRITABLE;
+	uv_poll_start(&sock->poll, events, on_sock_event);
+	return 0;
+}
+
+/* Sockets must not leak into sandboxes that are started while a call runs. */
+static curl_socket_t on_open_socket(void *payload, curlsocktype purpose,
+				    struct curl_sockaddr *address)
+{
+	(void)payload;
+	(void)purpose;
+	return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+}
+
+/* ---- curl hands over the answer ---- */
+
+static int tell_head(struct kgb_upstream_call *call)
+{
+	if (call->head_told)
+		return 0;
+	call->head_told = true;
+	long status = 0;
+	curl_easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &status);
+	call->head.status = (int)status;
+	if (call->spec.on_head(call->spec.payload, &call->head) < 0) {
+		call->refused = true;
+		return -1;
+	}
+	return 0;
+}
+
+static void take_header(struct kgb_upstream_head *head, const char *line, size_t len)
+{
+	const char *colon = memchr(line, ':', len);
+	if (!colon || head->names.n >= MAX_HEADERS)
+		return;
+	const char *value = colon + 1;
+	const char *end = line + len;
+	while (value < end && (*value == ' ' || *value == '\t'))
+		value++;
+	while (end > value && isspace((unsigned char)end[-1]))
+		end--;
+	KGB_AUTO(free) char *name = kgb_xstrndup(line, (size_t)(colon - line));
+	for (char *p = name; *p; p++)
+		*p = (char)tolower((unsigned char)*p);
+	kgb_strv_add(&head->names, name);
+	kgb_strv_addf(&head->values, "%.*s", (int)(end - value), value);
+}
+
+static size_t on_curl_header(char *line, size_t size, size_t n, void *payload)
+{
+	struct kgb_upstream_call *call = payload;
+	size_t len = size * n;
+	if (len > 5 && strncasecmp(line, "HTTP/", 5) == 0) {
+		/* A new head: what came before was an interim answer (100, 103). */
+		head_release(&call->head);
+	} else if (len <= 2) {
+		long status = 0;
+		curl_easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &status);
+		if (status >= 200 && tell_head(call) < 0)
+			return 0;
+	} else if (!call->head_told) {
+		take_header(&call->head, line, len);
+	}
+	return len;
+}
+
+static size_t on_curl_data(char *bytes, size_t size, size_t n, void *payload)
+{
+	struct kgb_upstream_call *call = payload;
+	size_t len = size * n;
+	if (!call->spec.on_data(call->spec.payload, bytes, len)) {
+		call->held = true;
+		return CURL_WRITEFUNC_PAUSE;
+	}
+	return len;
+}
+
+void kgb_upstream_resume(struct kgb_upstream_call *call)
+{
+	if (!call->held)
+		return;
+	call->held = false;
+	curl_easy_pause(call->easy, CURLPAUSE_CONT);
+}
+
+static bool set_options(struct kgb_upstream_call *call)
+{
+	CURL *easy = call->easy;
+	const struct kgb_upstream_spec *spec = &call->spec;
+	bool ok = curl_easy_setopt(easy, CURLOPT_URL, spec->url) == CURLE_OK;
+	ok = ok && curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https") == CURLE_OK;
+	ok = ok && curl_easy_setopt(easy, CURLOPT_HTTPHEADER, spec->take_headers) == CURLE_OK;
+	curl_easy_setopt(easy, CURLOPT_PRIVATE, call);
+	curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+	curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, call->error);
+	curl_easy_setopt(easy, CURLOPT_TCP_NODELAY, 1L);
+	curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)spec->connect_timeout_ms);
+	curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, on_open_socket);
+	curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_curl_header);
+	curl_easy_setopt(easy, CURLOPT_HEADERDATA, call);
+	curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_curl_data);
+	curl_easy_setopt(easy, CURLOPT_WRITEDATA, call);
+	if (strcmp(spec->method, "POST") == 0) {
+		curl_easy_setopt(easy, CURLOPT_POST, 1L);
+		curl_easy_setopt(easy, CURLOPT_POSTFIELDS, spec->body);
+		curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)spec->body_len);
+	}
+	return ok;
+}
+
+int kgb_upstream_start(struct kgb_upstream_call **out, struct kgb_upstream *up,
+		       const struct kgb_upstream_spec *spec, struct kgb_err *err)
+{
+	struct kgb_upstream_call *call = kgb_xcalloc(1, sizeof(*call));
+	call->up = up;
+	call->spec = *spec;
+	call->next = up->calls;
+	if (up->calls)
+		up->calls->prev = call;
+	up->calls = call;
+	call->easy = curl_easy_init();
+	if (!call->easy || !set_options(call) ||
+	    curl_multi_add_handle(up->multi, call->easy) != CURLM_OK) {
+		call_free(call);
+		return kgb_fail(err, KGB_ERR_FAILED, "start a call to '%s'", spec->url);
+	}
+	*out = call;
+	return 0;
+}
+
+/* ---- the pool ---- */
+
+int kgb_upstream_new(struct kgb_upstream **out, uv_loop_t *loop, struct kgb_err *err)
+{
+	CURLM *multi = curl_multi_init();
+	if (!multi)
+		return kgb_fail(err, KGB_ERR_FAILED, "start libcurl");
+	struct kgb_upstream *up = kgb_xcalloc(1, sizeof(*up));
+	up->loop = loop;
+	up->multi = multi;
+	uv_timer_init(loop, &up->timer);
+	up->timer.data = up;
+	up->open = 1;
+	curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, on_curl_socket);
+	curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, up);
+	curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, on_curl_timer);
+	curl_multi_setopt(multi, CURLMOPT_TIMERDATA, up);
+	curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, MAX_IDLE_CONNECTIONS);
+	*out = up;
+	return 0;
+}
+
+void kgb_upstream_close(struct kgb_upstream *up, void (*done)(void *payload), void *payload)
+{
+	KGB_ASSERT(!up->calls && !up->closing);
+	up->closing = true;
+	up->done = done;
+	up->payload = payload;
+	/* Closes idle connections, which takes their sockets off the loop. */
+	curl_multi_cleanup(up->multi);
+	uv_close((uv_handle_t *)&up->timer, on_timer_closed);
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * HTTP calls to the real API: libcurl's multi interface on the libuv loop. One pool per gateway;
+ * connections are reused.
+ */
+#ifndef KGB_SANDBOX_GATEWAY_UPSTREAM_H
+#define KGB_SANDBOX_GATEWAY_UPSTREAM_H
+
+#include <curl/curl.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <uv.h>
+
+#include "base/err.h"
+#include "base/str.h"
+
+struct kgb_upstream;
+struct kgb_upstream_call;
+
+KGB_MUST_CHECK int kgb_upstream_new(struct kgb_upstream **out, uv_loop_t *loop,
+				    struct kgb_err *err);
+/** There must be no call left. Frees the pool and calls done from the loop. */
+void kgb_upstream_close(struct kgb_upstream *up, void (*done)(void *payload), void *payload);
+
+/** Answer's head: status and the headers of interest. */
+struct kgb_upstream_head {
+	int status;
+	struct kgb_strv names; /* lower case, pairwise with values */
+	struct kgb_strv values;
+};
+/** Value of a header, or NULL. */
+const char *kgb_upstream_header(const struct kgb_upstream_head *head, const char *name);
+
+struct kgb_upstream_spec {
+	const char *method; /* "POST" or "GET" */
+	const char *url; /* copied */
+	struct curl_slist *take_headers; /* owned by the call from now on */
+	const char *body; /* borrowed until on_done or cancel */
+	size_t body_len;
+	int64_t connect_timeout_ms;
+	/** Headers are complete. -1 ends the call with on_done. */
+	int (*on_head)(void *payload, const struct kgb_upstream_head *head);
+	/** Bytes of the answer. false: take them back and hold; kgb_upstream_resume asks for them
+	 * again. */
+	bool (*on_data)(void *payload, const char *bytes, size_t len);
+	/** The answer is complete (err NULL) or not; the call is gone when this returns. */
+	void (*on_done)(void *payload, const struct kgb_err *err);
+	void *payload;
+};
+
+/** Start a call; callbacks come later, from the loop. */
+KGB_MUST_CHECK int kgb_upstream_start(struct kgb_upstream_call **out, struct kgb_upstream *up,
+				      const struct kgb_upstream_spec *spec, struct kgb_err *err);
+/** Ask a held call for its bytes again. Not from its own callbacks. */
+void kgb_upstream_resume(struct kgb_upstream_call *call);
+/** Forget a call: its connection is cut, no callback comes. Not from its own callbacks. */
+void kgb_upstream_cancel(struct kgb_upstream_call *call);
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * Token counts as the wire reports them. A count is -1 while nobody has reported it: unknown is not
+ * zero.
+ */
+#ifndef KGB_SANDBOX_GATEWAY_USAGE_H
+#define KGB_SANDBOX_GATEWAY_USAGE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+/** Anthropic's four disjoint classes: `input` excludes what came from or went into the cache. */
+struct kgb_usage {
+	int64_t input;
+	int64_t output;
+	int64_t cache_creation;
+	int64_t cache_read;
+};
+#define KGB_USAGE_UNKNOWN      \
+	{                      \
+		-1, -1, -1, -1 \
+	}
+
+/** All four counts are known. */
+bool kgb_usage_complete(const struct kgb_usage *usage);
+bool kgb_usage_equal(const struct kgb_usage *a, const struct kgb_usage *b);
+/** total += part, field by field; unknown parts add nothing, an unknown total becomes the part.
+ * Saturates. */
+void kgb_usage_add(struct kgb_usage *total, const struct kgb_usage *part);
+/** Each field becomes the larger one: two reports of the same message. */
+void kgb_usage_max(struct kgb_usage *usage, const struct kgb_usage *other);
+
+#define KGB_USAGE_MODELS 16
+#define KGB_USAGE_MODEL_LEN 96
+
+/** What one session (one attempt) has used. Sums of what is known; `n_incomplete` says how often
+ * something is missing. */
+struct kgb_totals {
+	struct kgb_usage usage; /* all models; fields are 0 before the first exchange */
+	int64_t n_exchanges; /* POST /v1/messages with the right token that are over */
+	int64_t n_errors; /* of these, without a 2xx answer, or cut off */
+	int64_t n_incomplete; /* answered with 2xx, but some count never came */
+	int64_t n_repeated; /* answers whose message id had been counted already */
+	int64_t n_open; /* still running */
+	int64_t n_verify; /* calls of /kgb/v1/verify */
+	int64_t n_probes; /* requests with a bad token or an endpoint that is not offered */
+	int64_t busy_ms; /* sum over exchanges of request received -> answer complete */
+	size_t n_models;
+	struct {
+		char name[KGB_USAGE_MODEL_LEN]; /* as the answer names it; "(other)" once the table
+						   is full */
+		struct kgb_usage usage;
+		int64_t n_messages;
+	} models[KGB_USAGE_MODELS];
+};
+
+#endif

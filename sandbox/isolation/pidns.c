@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+#include "sandbox/isolation/pidns.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/nsfs.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/mem.h"
+#include "base/str.h"
+
+enum { PATH_LEN = 64, NESTING_MAX = 32, PID_MAX_POSSIBLE = 1 << 22, STAT_MAX = 4096 };
+
+/* Descriptor of a process's PID namespace, -1 with errno. */
+static int open_pidns(pid_t pid)
+{
+	char path[PATH_LEN];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/ns/pid", pid);
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+int kgb_pidns_inode(pid_t pid, uint64_t *out_inode, struct kgb_err *err)
+{
+	KGB_AUTO(fd) int fd = open_pidns(pid);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return kgb_fail_errno(err, errno, "PID namespace of process %d", pid);
+	*out_inode = st.st_ino;
+	return 0;
+}
+
+/* Is the process in the namespace `inode`, or in one that was made inside it? */
+static bool lives_in(pid_t pid, uint64_t inode)
+{
+	int fd = open_pidns(pid);
+
+	for (int level = 0; fd >= 0 && level < NESTING_MAX; level++) {
+		struct stat st;
+		if (fstat(fd, &st) == 0 && st.st_ino == inode) {
+			kgb_close(fd);
+			return true;
+		}
+		/* EPERM at our own namespace, which ends the walk. */
+		int parent = ioctl(fd, NS_GET_PARENT);
+		kgb_close(fd);
+		fd = parent;
+	}
+	kgb_close(fd);
+	return false;
+}
+
+/* The next numeric entry of /proc, 0 at the end. */
+static pid_t next_process(DIR *proc)
+{
+	for (struct dirent *entry; (entry = readdir(proc));) {
+		struct kgb_err ignored = KGB_ERR_INIT;
+		int64_t pid = 0;
+		if (kgb_parse_i64(entry->d_name, 1, PID_MAX_POSSIBLE, &pid, &ignored) == 0)
+			return (pid_t)pid;
+	}
+	return 0;
+}
+
+int kgb_pidns_count(uint64_t inode)
+{
+	DIR *proc = opendir("/proc");
+	int n = 0;
+
+	if (!proc)
+		return -1;
+	for (pid_t pid; (pid = next_process(proc));)
+		n += lives_in(pid, inode);
+	closedir(proc);
+	return n;
+}
+
+/* Parent of a process, 0 when it is gone. */
+static pid_t parent_pid(pid_t pid)
+{
+	char path[PATH_LEN];
+	struct kgb_err ignored = KGB_ERR_INIT;
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(STAT_MAX);
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	KGB_AUTO(fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || kgb_fs_read_fd(fd, STAT_MAX, &text, &ignored) < 0)
+		return 0;
+	/* "pid (name) S ppid ...": the name may hold anything, also ") ". */
+	char *end = strrchr(text.ptr, ')');
+	if (!end || strlen(end) < 5)
+		return 0;
+	char *digits = end + 4;
+	digits[strspn(digits, "0123456789")] = '\0';
+	int64_t parent = 0;
+	return kgb_parse_i64(digits, 0, PID_MAX_POSSIBLE, &parent, &ignored) < 0 ? 0
+										 : (pid_t)parent;
+}
+
+int kgb_pidns_signal_children(pid_t parent, int signo)
+{
+	DIR *proc = opendir("/proc");
+	int n = 0;
+
+	if (!proc)
+		return 0;
+	for (pid_t pid; (pid = next_process(proc));) {
+		if (parent_pid(pid) != parent)
+			continue;
+		/* The descriptor pins the process; its parent is looked at again under that pin. */
+		KGB_AUTO(fd) int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+		if (pidfd >= 0 && parent_pid(pid) == parent)
+			n += syscall(SYS_pidfd_send_signal, pidfd, signo, NULL, 0) == 0;
+	}
+	closedir(proc);
+	return n;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * Looks at PID namespaces through /proc: who lives in one, who are the children of a process. Used
+ * to stop a sandboxed program politely and to prove that nothing of a sandbox is left.
+ */
+#ifndef KGB_SANDBOX_ISOLATION_PIDNS_H
+#define KGB_SANDBOX_ISOLATION_PIDNS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+
+/** Inode of the PID namespace of a process. */
+KGB_MUST_CHECK int kgb_pidns_inode(pid_t pid, uint64_t *out_inode, struct kgb_err *err);
+/** How many processes live in that namespace or in one below it. Processes that we may not look at
+ * belong to other users and are not counted. -1 when /proc cannot be read. */
+int kgb_pidns_count(uint64_t inode);
+/** Send a signal to each child of `parent`; returns how many got it. A pid that was reused
+ * meanwhile is not signalled. */
+int kgb_pidns_signal_children(pid_t parent, int signo);
+
+#endif

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: MIT */
+#include "sandbox/isolation/policy.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/str.h"
+
+enum { ID_INSIDE = 1000, COVER_BYTES = 4096 };
+static const int64_t default_tmp_bytes = INT64_C(1) << 30;
+static const int64_t default_shm_bytes = INT64_C(256) << 20;
+
+static const char *const mount_kind_names[] = {
+	[KGB_MOUNT_RO] = "ro",           [KGB_MOUNT_RO_TRY] = "ro_try", [KGB_MOUNT_RW] = "rw",
+	[KGB_MOUNT_DEV] = "dev",         [KGB_MOUNT_TMPFS] = "tmpfs",   [KGB_MOUNT_DIR] = "dir",
+	[KGB_MOUNT_SYMLINK] = "symlink", [KGB_MOUNT_DATA] = "data",     [KGB_MOUNT_PROC] = "proc",
+	[KGB_MOUNT_DEVFS] = "devfs",     [KGB_MOUNT_SEAL] = "seal",
+};
+
+const char *kgb_mount_kind_name(enum kgb_mount_kind kind)
+{
+	KGB_ASSERT((size_t)kind < KGB_ARRAY_LEN(mount_kind_names));
+	return mount_kind_names[kind];
+}
+
+void kgb_policy_init(struct kgb_policy *policy)
+{
+	*policy = (struct kgb_policy){
+		.uid = ID_INSIDE,
+		.gid = ID_INSIDE,
+		.network = KGB_NETWORK_NONE,
+	};
+}
+
+void kgb_policy_release(struct kgb_policy *policy)
+{
+	kgb_arena_release(&policy->arena);
+	kgb_free(policy->mounts);
+	kgb_free(policy->env);
+	kgb_free(policy->argv);
+	kgb_policy_init(policy);
+}
+
+void kgb_auto_policy(struct kgb_policy *policy)
+{
+	kgb_policy_release(policy);
+}
+
+/* Room for one more element of `size` bytes; returns the array, which may have moved. */
+static void *grow(void *items, size_t n, size_t *cap, size_t size)
+{
+	if (n < *cap)
+		return items;
+	*cap = *cap ? 2 * *cap : 16;
+	return kgb_xreallocarray(items, *cap, size);
+}
+
+static void add_mount(struct kgb_policy *policy, enum kgb_mount_kind kind, const char *source,
+		      const char *target, int64_t size_bytes)
+{
+	policy->mounts = grow(policy->mounts, policy->n_mounts, &policy->cap_mounts,
+			      sizeof(*policy->mounts));
+	policy->mounts[policy->n_mounts++] = (struct kgb_mount){
+		.kind = kind,
+		.source = source ? kgb_arena_strdup(&policy->arena, source) : NULL,
+		.target = kgb_arena_strdup(&policy->arena, target),
+		.size_bytes = size_bytes,
+	};
+}
+
+void kgb_policy_ro(struct kgb_policy *policy, const char *source, const char *target)
+{
+	add_mount(policy, KGB_MOUNT_RO, source, target, 0);
+}
+
+void kgb_policy_ro_try(struct kgb_policy *policy, const char *source, const char *target)
+{
+	add_mount(policy, KGB_MOUNT_RO_TRY, source, target, 0);
+}
+
+void kgb_policy_rw(struct kgb_policy *policy, const char *source, const char *target)
+{
+	add_mount(policy, KGB_MOUNT_RW, source, target, 0);
+}
+
+void kgb_policy_dev(struct kgb_policy *policy, const char *source, const char *target)
+{
+	add_mount(policy, KGB_MOUNT_DEV, source, target, 0);
+}
+
+void kgb_policy_tmpfs(struct kgb_policy *policy, const char *target, int64_t size_bytes)
+{
+	add_mount(policy, KGB_MOUNT_TMPFS, NULL, target, size_bytes);
+}
+
+void kgb_policy_dir(struct kgb_policy *policy, const char *target)
+{
+	add_mount(policy, KGB_MOUNT_DIR, NULL, target, 0);
+}
+
+void kgb_policy_symlink(struct kgb_policy *policy, const char *text, const char *target)
+{
+	add_mount(policy, KGB_MOUNT_SYMLINK, text, target, 0);
+}
+
+void kgb_policy_data(struct kgb_policy *policy, const char *text, const char *target)
+{
+	add_mount(policy, KGB_MOUNT_DATA, text, target, 0);
+}
+
+void kgb_policy_setenv(struct kgb_policy *policy, const char *name, const char *value)
+{
+	const char *copy = kgb_arena_strdup(&policy->arena, value);
+
+	for (size_t i = 0; i < policy->n_env; i++) {
+		if (kgb_str_eq(policy->env[i].name, name)) {
+			policy->env[i].value = copy;
+			return;
+		}
+	}
+	policy->env = grow(policy->env, policy->n_env, &policy->cap_env, sizeof(*policy->env));
+	policy->env[policy->n_env++] =
+		(struct kgb_env){.name = kgb_arena_strdup(&policy->arena, name), .value = copy};
+}
+
+const char *kgb_policy_getenv(const struct kgb_policy *policy, const char *name)
+{
+	for (size_t i = 0; i < policy->n_env; i++)
+		if (kgb_str_eq(policy->env[i].name, name))
+			return policy->env[i].value;
+	return NULL;
+}
+
+void kgb_policy_arg(struct kgb_policy *policy, const char *arg)
+{
+	/* One more for the NULL at the end. */
+	policy->argv =
+		grow(policy->argv, policy->n_argv + 1, &policy->cap_argv, sizeof(*policy->argv));
+	policy->argv[policy->n_argv++] = kgb_arena_strdup(&policy->arena, arg);
+	policy->argv[policy->n_argv] = NULL;
+}
+
+void kgb_policy_set_cwd(struct kgb_policy *policy, const char *cwd)
+{
+	policy->cwd = kgb_arena_strdup(&policy->arena, cwd);
+}
+
+/* /bin, /lib ...: links into /usr on a merged-usr system, directories of their own elsewhere. */
+static int add_root_dirs(struct kgb_policy *policy, struct kgb_err *err)
+{
+	static const char *const names[] = {"/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"};
+
+	kgb_policy_ro(policy, "/usr", "/usr");
+	for (size_t i = 0; i < KGB_ARRAY_LEN(names); i++) {
+		struct stat st;
+		if (lstat(names[i], &st) < 0) {
+			if (errno == ENOENT)
+				continue;
+			return kgb_fail_errno(err, errno, "look at '%s'", names[i]);
+		}
+		if (!S_ISLNK(st.st_mode)) {
+			kgb_policy_ro(policy, names[i], names[i]);
+			continue;
+		}
+		char text[256];
+		ssize_t len = readlink(names[i], text, sizeof(text) - 1);
+		if (len < 0)
+			return kgb_fail_errno(err, errno, "read link '%s'", names[i]);
+		text[len] = '\0';
+		kgb_policy_symlink(policy, text, names[i]);
+	}
+	return 0;
+}
+
+/* The files of /etc that programs look for. Ours where the host's would tell who uses this machine.
+ * Whole directories only where nothing is private: a sandbox started by root reads files as their
+ * owner, mode bits do not stop it. */
+static void add_etc(struct kgb_policy *policy)
+{
+	static const char *const from_host[] = {"/etc/ld.so.cache",  "/etc/ld.so.conf",
+						"/etc/ld.so.conf.d", "/etc/alternatives",
+						"/etc/ssl/certs",    "/etc/ssl/openssl.cnf"};
+	KGB_AUTO(free)
+	char *passwd = kgb_xasprintf("root:x:0:0:root:/:/usr/sbin/nologin\n"
+				     "agent:x:%u:%u:agent:/home/agent:/bin/sh\n"
+				     "nobody:x:65534:65534:nobody:/:/usr/sbin/nologin\n",
+				     policy->uid, policy->gid);
+	KGB_AUTO(free)
+	char *group = kgb_xasprintf("root:x:0:\nagent:x:%u:\nnogroup:x:65534:\n", policy->gid);
+
+	kgb_policy_dir(policy, "/etc");
+	kgb_policy_dir(policy, "/etc/ssl");
+	for (size_t i = 0; i < KGB_ARRAY_LEN(from_host); i++)
+		kgb_policy_ro_try(policy, from_host[i], from_host[i]);
+	kgb_policy_data(policy, passwd, "/etc/passwd");
+	kgb_policy_data(policy, group, "/etc/group");
+	kgb_policy_data(policy, "127.0.0.1 localhost\n::1 localhost\n", "/etc/hosts");
+	kgb_policy_data(policy, "passwd: files\ngroup: files\nhosts: files\n",
+			"/etc/nsswitch.conf");
+}
+
+/* What tells about the host and is nobody's business inside (the list of container runtimes, and
+ * more). */
+static bool is_hidden_in_proc(const char *name)
+{
+	static const char *const hidden[] = {
+		"acpi", "asound",   "interrupts",    "kallsyms",   "kcore",
+		"keys", "kmsg",     "latency_stats", "pressure",   "sched_debug",
+		"scsi", "slabinfo", "timer_list",    "vmallocinfo"};
+
+	for (size_t i = 0; i < KGB_ARRAY_LEN(hidden); i++)
+		if (kgb_str_eq(name, hidden[i]))
+			return true;
+	return false;
+}
+
+/* Everything in /proc that is not about a process becomes read-only, or empty. The kernel's
+ * settings there are writable for user id 0 by their mode bits alone, without any capability, and
+ * not namespaced: core_pattern names a program that the kernel runs as root, outside. A sandbox
+ * started by root has that user id, and bwrap 0.8 covers none of it. */
+static int cover_proc(struct kgb_policy *policy, struct kgb_err *err)
+{
+	DIR *proc = opendir("/proc");
+
+	if (!proc)
+		return kgb_fail_errno(err, errno, "open '/proc'");
+	for (struct dirent *entry; (entry = readdir(proc));) {
+		const char *name = entry->d_name;
+		char path[sizeof("/proc/") + sizeof(entry->d_name)];
+		struct stat st;
+		if (name[0] == '.' || (name[0] >= '0' && name[0] <= '9'))
+			continue;
+		(void)snprintf(path, sizeof(path), "/proc/%s", name);
+		if (fstatat(dirfd(proc), name, &st, AT_SYMLINK_NOFOLLOW) < 0 || S_ISLNK(st.st_mode))
+			continue;
+		if (is_hidden_in_proc(name) && S_ISDIR(st.st_mode))
+			kgb_policy_tmpfs(policy, path, COVER_BYTES);
+		else if (is_hidden_in_proc(name))
+			kgb_policy_ro(policy, "/dev/null", path);
+		else if (S_ISDIR(st.st_mode) || (st.st_mode & (S_IWUSR | S_IWGRP | S_IWOTH)))
+			kgb_policy_ro(policy, path, path);
+	}
+	closedir(proc);
+	return 0;
+}
+
+int kgb_policy_base(struct kgb_policy *policy, const struct kgb_policy_base_spec *spec,
+		    struct kgb_err *err)
+{
+	if (add_root_dirs(policy, err) < 0)
+		return -1;
+	add_etc(policy);
+	add_mount(policy, KGB_MOUNT_PROC, NULL, "/proc", 0);
+	if (cover_proc(policy, err) < 0)
+		return -1;
+	add_mount(policy, KGB_MOUNT_DEVFS, NULL, "/dev", 0);
+	kgb_policy_tmpfs(policy, "/dev/shm", spec->shm_bytes ? spec->shm_bytes : default_shm_bytes);
+	add_mount(policy, KGB_MOUNT_SEAL, NULL, "/dev", 0);
+	kgb_policy_tmpfs(policy, "/tmp", spec->tmp_bytes ? spec->tmp_bytes : default_tmp_bytes);
+	kgb_policy_dir(policy, "/run");
+	kgb_policy_dir(policy, "/home");
+	if (spec->home)
+		kgb_policy_rw(policy, spec->home, "/home/agent");
+	else
+		kgb_policy_tmpfs(policy, "/home/agent", default_shm_bytes);
+
+	kgb_policy_setenv(policy, "HOME", "/home/agent");
+	kgb_policy_setenv(policy, "USER", "agent");
+	kgb_policy_setenv(policy, "LOGNAME", "agent");
+	kgb_policy_setenv(policy, "PATH", "/usr/local/bin:/usr/bin:/bin");
+	kgb_policy_setenv(policy, "TMPDIR", "/tmp");
+	kgb_policy_setenv(policy, "LANG", "C.UTF-8");
+	kgb_policy_setenv(policy, "TZ", "UTC");
+	kgb_policy_set_cwd(policy, "/home/agent");
+	return 0;
+}
+
+static int check_env(const struct kgb_env *env, struct kgb_err *err)
+{
+	static const char letters[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
+	const char *name = env->name;
+
+	if (!*name || strspn(name, letters) != strlen(name) || (*name >= '0' && *name <= '9'))
+		return kgb_fail(err, KGB_ERR_INVALID,
+				"sandbox: '%s' is not the name of an environment variable", name);
+	/* The launcher and bwrap run with this environment too, outside of the sandbox. */
+	if (kgb_str_starts(name, "LD_") || kgb_str_starts(name, "GCONV_") ||
+	    kgb_str_eq(name, "GLIBC_TUNABLES"))
+		return kgb_fail(
+			err, KGB_ERR_DENIED,
+			"sandbox: variable '%s' steers the dynamic loader and cannot be passed in",
+			name);
+	return 0;
+}
+
+static bool is_clean_path(const char *path)
+{
+	return path[0] == '/' && !strstr(path, "/../") && !kgb_str_ends(path, "/..");
+}
+
+static int check_mount(const struct kgb_mount *mount, struct kgb_err *err)
+{
+	bool is_bind = mount->kind == KGB_MOUNT_RO || mount->kind == KGB_MOUNT_RW ||
+		       mount->kind == KGB_MOUNT_DEV;
+
+	if (!is_clean_path(mount->target))
+		return kgb_fail(err, KGB_ERR_INVALID,
+				"sandbox: mount target '%s' is not a plain absolute path",
+				mount->target);
+	if ((is_bind || mount->kind == KGB_MOUNT_RO_TRY) && mount->source[0] != '/')
+		return kgb_fail(err, KGB_ERR_INVALID,
+				"sandbox: mount source '%s' is not an absolute path",
+				mount->source);
+	if (is_bind && access(mount->source, F_OK) < 0)
+		return kgb_fail_errno(err, errno, "sandbox: mount '%s' at '%s'", mount->source,
+				      mount->target);
+	if (mount->kind == KGB_MOUNT_TMPFS && mount->size_bytes <= 0)
+		return kgb_fail(err, KGB_ERR_INVALID, "sandbox: tmpfs '%s' has no size",
+				mount->target);
+	return 0;
+}
+
+int kgb_policy_check(const struct kgb_policy *policy, struct kgb_err *err)
+{
+	if (policy->n_argv == 0 || !*policy->argv[0])
+		return kgb_fail(err, KGB_ERR_INVALID, "sandbox: no command");
+	if (policy->cwd && !is_clean_path(policy->cwd))
+		return kgb_fail(err, KGB_ERR_INVALID,
+				"sandbox: working directory '%s' is not a plain absolute path",
+				policy->cwd);
+	if (policy->network == KGB_NETWORK_LISTENER && policy->listen_port == 0)
+		return kgb_fail(err, KGB_ERR_INVALID, "sandbox: a listener needs a port");
+	for (size_t i = 0; i < policy->n_env; i++)
+		if (check_env(&policy->env[i], err) < 0)
+			return -1;
+	for (size_t i = 0; i < policy->n_mounts; i++)
+		if (check_mount(&policy->mounts[i], err) < 0)
+			return -1;
+	return 0;
+}

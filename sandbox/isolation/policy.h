@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * What a sandboxed process may see and do, as data: mounts in order, environment, limits, network.
+ * A policy says nothing of how it is enforced; sandbox/isolation/bwrap.h turns it into a command.
+ *
+ * A policy owns copies of everything it is given (one arena) and is read-only once it is used, so
+ * one policy may start many sandboxes. No thread safety beyond that.
+ */
+#ifndef KGB_SANDBOX_ISOLATION_POLICY_H
+#define KGB_SANDBOX_ISOLATION_POLICY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+
+enum kgb_mount_kind {
+	KGB_MOUNT_RO, /* bind, read-only */
+	KGB_MOUNT_RO_TRY, /* bind, read-only, skipped when the source does not exist */
+	KGB_MOUNT_RW, /* bind, writable */
+	KGB_MOUNT_DEV, /* bind that keeps device nodes usable (GPU nodes need it) */
+	KGB_MOUNT_TMPFS, /* empty memory file system of at most size_bytes */
+	KGB_MOUNT_DIR, /* empty directory in the (memory) root */
+	KGB_MOUNT_SYMLINK, /* source is the link's text */
+	KGB_MOUNT_DATA, /* read-only file with the text of source */
+	KGB_MOUNT_PROC, /* new /proc of the sandbox's own PID namespace */
+	KGB_MOUNT_DEVFS, /* minimal /dev: null zero full random urandom tty pts shm */
+	/** Make an earlier mount read-only, not what is mounted below it. "/" always is in the end.
+	 */
+	KGB_MOUNT_SEAL,
+};
+/** "ro", "ro_try", ... */
+const char *kgb_mount_kind_name(enum kgb_mount_kind kind);
+
+struct kgb_mount {
+	enum kgb_mount_kind kind;
+	const char *source; /* NULL where the kind has none */
+	const char *target; /* absolute path inside */
+	int64_t size_bytes; /* TMPFS only */
+};
+
+struct kgb_env {
+	const char *name;
+	const char *value;
+};
+
+enum kgb_network {
+	KGB_NETWORK_NONE, /* an empty network namespace: loopback only, no routes */
+	/** The same, plus one socket listening on 127.0.0.1:listen_port that is handed to us. */
+	KGB_NETWORK_LISTENER,
+};
+
+/** Limits by setrlimit(2), inherited by the whole sandbox. 0: leave as it is. Core dumps are always
+ * off. */
+struct kgb_limits {
+	int64_t n_open_files;
+	int64_t n_processes; /* counted per user: useless when the caller is root */
+	int64_t file_size_bytes;
+	int64_t address_space_bytes; /* breaks V8/JSC and CUDA, fine for small native programs */
+};
+
+struct kgb_policy {
+	struct kgb_arena arena; /* owns all strings below */
+	struct kgb_mount *mounts;
+	size_t n_mounts, cap_mounts;
+	struct kgb_env *env;
+	size_t n_env, cap_env;
+	const char **argv; /* NULL-terminated when n_argv > 0 */
+	size_t n_argv, cap_argv;
+	const char *cwd; /* inside; NULL: "/" */
+	const char *hostname; /* NULL: "kgb" */
+	uid_t uid; /* inside; 1000 after kgb_policy_init */
+	gid_t gid;
+	enum kgb_network network;
+	uint16_t listen_port;
+	/** Let the inside create user namespaces and mount in them (the runner's zygote). */
+	bool allow_nested_userns;
+	struct kgb_limits limits;
+};
+
+/** An empty policy: uid and gid 1000, no network, no mounts. Pair with kgb_policy_release. */
+void kgb_policy_init(struct kgb_policy *policy);
+void kgb_policy_release(struct kgb_policy *policy);
+void kgb_auto_policy(struct kgb_policy *policy);
+
+struct kgb_policy_base_spec {
+	const char *home; /* host directory, writable at /home/agent; NULL: an empty tmpfs */
+	int64_t tmp_bytes; /* size of /tmp; 0: 1 GiB */
+	int64_t shm_bytes; /* size of /dev/shm; 0: 256 MiB */
+};
+/** The part every sandbox shares: read-only /usr with /bin, /lib ... as on this host, the few /etc
+ * files that programs need (passwd and group name only root, agent and nobody), /proc, /dev, sized
+ * /tmp and /dev/shm, HOME=/home/agent, TMPDIR=/tmp, PATH, LANG, USER; cwd is /home/agent. Nothing
+ * else of the host is visible. Call it first: later mounts lie on top. Core dumps off. */
+KGB_MUST_CHECK int kgb_policy_base(struct kgb_policy *policy,
+				   const struct kgb_policy_base_spec *spec, struct kgb_err *err);
+
+/* Mounts happen in the order of the calls; a later one covers an earlier one. Parents of a target
+ * are made as needed. */
+void kgb_policy_ro(struct kgb_policy *policy, const char *source, const char *target);
+void kgb_policy_ro_try(struct kgb_policy *policy, const char *source, const char *target);
+void kgb_policy_rw(struct kgb_policy *policy, const char *source, const char *target);
+void kgb_policy_dev(struct kgb_policy *policy, const char *source, const char *target);
+void kgb_policy_tmpfs(struct kgb_policy *policy, const char *target, int64_t size_bytes);
+void kgb_policy_dir(struct kgb_policy *policy, const char *target);
+void kgb_policy_symlink(struct kgb_policy *policy, const char *text, const char *target);
+void kgb_policy_data(struct kgb_policy *policy, const char *text, const char *target);
+
+/** Set a variable, replacing an earlier value. The environment inside is exactly what was set, and
+ * PWD. */
+void kgb_policy_setenv(struct kgb_policy *policy, const char *name, const char *value);
+/** The value set, or NULL. */
+const char *kgb_policy_getenv(const struct kgb_policy *policy, const char *name);
+/** Append one argument of the command; the first is the program (absolute, or found in PATH
+ * inside). */
+void kgb_policy_arg(struct kgb_policy *policy, const char *arg);
+void kgb_policy_set_cwd(struct kgb_policy *policy, const char *cwd);
+
+/** Make a Python interpreter usable inside at its own path: binds (read-only) its virtual
+ * environment, if it is one, and every base installation it leads to (pyvenv.cfg `home`, links of
+ * bin/python) that is not under /usr. `python` is a path on the host. NOT_FOUND when it does not
+ * exist, INVALID when it is a wrapper and not the interpreter of an installation. */
+KGB_MUST_CHECK int kgb_policy_python(struct kgb_policy *policy, const char *python,
+				     struct kgb_err *err);
+
+/** Refuse what cannot be right before anything is started: no command, relative targets, bad or
+ * dangerous (LD_*) variable names, listener without port, bind sources that do not exist. bwrap.h
+ * calls it. */
+KGB_MUST_CHECK int kgb_policy_check(const struct kgb_policy *policy, struct kgb_err *err);
+
+#endif

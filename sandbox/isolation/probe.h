@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * Finds out, by trying, which isolation this machine can give. The result is recorded with every
+ * run.
+ */
+#ifndef KGB_SANDBOX_ISOLATION_PROBE_H
+#define KGB_SANDBOX_ISOLATION_PROBE_H
+
+#include "base/err.h"
+#include "base/jsonw.h"
+
+enum kgb_isolation_level {
+	KGB_ISOLATION_NONE, /* L0: no sandbox */
+	KGB_ISOLATION_L2, /* no user namespaces: Landlock, seccomp, subreaper */
+	KGB_ISOLATION_L3, /* bubblewrap with all namespaces and seccomp, no cgroup */
+	KGB_ISOLATION_L4, /* L3, Landlock and a cgroup */
+};
+/** "L0", "L2", "L3", "L4" */
+const char *kgb_isolation_level_name(enum kgb_isolation_level level);
+
+struct kgb_isolation_info {
+	enum kgb_isolation_level level;
+	char bwrap_path[256];
+	char bwrap_version[32];
+	bool seccomp;
+	bool listener; /* a listening socket can be made in an empty network namespace */
+	bool nested_userns; /* the runner's zygote can make namespaces inside */
+	int64_t start_ms; /* how long the probe's `true` took */
+};
+
+/** Start a real sandbox and look. `launcher` and `bwrap` as in struct kgb_sandbox_spec (NULL:
+ * default). UNAVAILABLE with the reason and the command that fixes it when no sandbox can be had.
+ * Blocks for some milliseconds, 10 s at most. */
+KGB_MUST_CHECK int kgb_isolation_probe(const char *launcher, const char *bwrap,
+				       struct kgb_isolation_info *out, struct kgb_err *err);
+/** Write it as a JSON object (as in results and verdicts). */
+void kgb_isolation_write(const struct kgb_isolation_info *info, struct kgb_jsonw *w);
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * Reads the status stream of a sandbox: one JSON object per line, written by bwrap
+ * (--json-status-fd) and kgb-launch. Unknown members are ignored, bad lines counted.
+ */
+#ifndef KGB_SANDBOX_ISOLATION_STATUS_H
+#define KGB_SANDBOX_ISOLATION_STATUS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/lines.h"
+
+struct kgb_sandbox_status {
+	struct kgb_lines lines;
+	pid_t init_pid; /* the sandbox's first process, as seen from here; 0: not known yet */
+	uint64_t pidns_inode; /* 0: not known yet */
+	int exit_code; /* bwrap's word for the program's end: 128+N for signal N; -1: not known */
+	bool tree_empty; /* the launcher reaped everything below it */
+	int64_t user_ms; /* processor time and memory of the whole tree; -1: not known */
+	int64_t sys_ms;
+	int64_t max_rss_bytes;
+	char error[256]; /* why the launcher could not start the sandbox; "" if it could */
+	int64_t n_bad_lines;
+};
+
+void kgb_sandbox_status_init(struct kgb_sandbox_status *status);
+void kgb_sandbox_status_feed(struct kgb_sandbox_status *status, const char *data, size_t len);
+void kgb_sandbox_status_release(struct kgb_sandbox_status *status);
+
+#endif

@@ -1,0 +1,465 @@
+/* SPDX-License-Identifier: MIT */
+#include "sandbox/workspace/workspace.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/limits.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "base/time.h"
+#include "sandbox/workspace/git.h"
+
+struct bytes {
+	const char *ptr;
+	size_t len;
+};
+
+#define BRANCH "main"
+#define AUTHOR_NAME "kgb-agent"
+#define AUTHOR_EMAIL "kgb-agent@localhost"
+
+int kgb_workspace__fail_at(struct kgb_err *err, int rc, const char *file, int line, const char *fmt,
+			   ...)
+{
+	const git_error *last = git_error_last(); /* may be NULL */
+	enum kgb_err_kind kind = rc == GIT_ENOTFOUND ? KGB_ERR_NOT_FOUND : KGB_ERR_FAILED;
+	va_list ap;
+
+	va_start(ap, fmt);
+	KGB_AUTO(free) char *what = kgb_xvasprintf(fmt, ap);
+	va_end(ap);
+	if (rc == GIT_ELOCKED)
+		kind = KGB_ERR_BUSY;
+	return kgb__fail_code(err, KGB_ERR_DOMAIN_GIT, kind, rc, file, line, "git: %s: %s", what,
+			      last && last->message ? last->message : "no reason given");
+}
+
+int kgb_workspace__signature(git_signature **out, struct kgb_err *err)
+{
+	int rc = git_signature_new(out, AUTHOR_NAME, AUTHOR_EMAIL, kgb_wall_ms() / 1000, 0);
+
+	return rc < 0 ? kgb_workspace__fail(err, rc, "make a signature") : 0;
+}
+
+/* Start libgit2 so that nothing outside of the repository steers it. Counted: each call needs a
+ * git_libgit2_shutdown. */
+static int start_libgit2(struct kgb_err *err)
+{
+	static const git_config_level_t levels[] = {GIT_CONFIG_LEVEL_PROGRAMDATA,
+						    GIT_CONFIG_LEVEL_SYSTEM, GIT_CONFIG_LEVEL_XDG,
+						    GIT_CONFIG_LEVEL_GLOBAL};
+	int n_users = git_libgit2_init();
+	int rc = n_users;
+
+	for (size_t i = 0; rc >= 0 && n_users == 1 && i < KGB_ARRAY_LEN(levels); i++)
+		rc = git_libgit2_opts(GIT_OPT_SET_SEARCH_PATH, levels[i], "");
+	/* A run directory may belong to somebody else, as in a container; what it may do is limited
+	 * by us, not by its owner. */
+	if (rc >= 0 && n_users == 1)
+		rc = git_libgit2_opts(GIT_OPT_SET_OWNER_VALIDATION, 0);
+	if (rc >= 0)
+		return 0;
+	(void)kgb_workspace__fail(err, rc, "start libgit2");
+	if (n_users > 0)
+		git_libgit2_shutdown();
+	return -1;
+}
+
+static void set_tracked(struct kgb_workspace *ws, const char *const *more)
+{
+	struct kgb_strv names = KGB_STRV_INIT;
+
+	kgb_strv_add(&names, KGB_WORKSPACE_KERNEL);
+	for (; more && *more; more++) {
+		KGB_ASSERT(!strchr(*more, '/'));
+		kgb_strv_add(&names, *more);
+	}
+	ws->tracked = names.items;
+	ws->n_tracked = names.n;
+}
+
+void kgb_workspace_release(struct kgb_workspace *ws)
+{
+	bool started = ws->worktree != NULL;
+
+	git_repository_free(ws->repo);
+	kgb_free(ws->worktree);
+	kgb_close(ws->worktree_fd);
+	for (size_t i = 0; i < ws->n_tracked; i++)
+		kgb_free(ws->tracked[i]);
+	kgb_free(ws->tracked);
+	*ws = (struct kgb_workspace){.worktree_fd = -1};
+	if (started)
+		git_libgit2_shutdown();
+}
+
+void kgb_auto_workspace(struct kgb_workspace *ws)
+{
+	kgb_workspace_release(ws);
+}
+
+/* The part that create and open share: libgit2, the work tree, the names. */
+static int prepare(struct kgb_workspace *ws, const char *worktree, const char *const *tracked,
+		   struct kgb_err *err)
+{
+	int fd;
+
+	*ws = (struct kgb_workspace){.worktree_fd = -1};
+	if (kgb_fs_opendir(AT_FDCWD, worktree, &fd, err) < 0)
+		return -1;
+	if (start_libgit2(err) < 0) {
+		kgb_close(fd);
+		return -1;
+	}
+	ws->worktree_fd = fd;
+	ws->worktree = kgb_xstrdup(worktree);
+	set_tracked(ws, tracked);
+	return 0;
+}
+
+static int check_empty(const char *path, struct kgb_err *err)
+{
+	DIR *dir = opendir(path);
+	struct dirent *entry;
+
+	if (!dir)
+		return kgb_fail_errno(err, errno, "open '%s'", path);
+	do {
+		entry = readdir(dir);
+	} while (entry && (kgb_str_eq(entry->d_name, ".") || kgb_str_eq(entry->d_name, "..")));
+	closedir(dir);
+	return entry ? kgb_fail(err, KGB_ERR_INVALID, "workspace '%s' is not empty", path) : 0;
+}
+
+/* The agent owns the work tree, so the repository must be elsewhere. Both exist. */
+static int check_apart(const char *worktree, const char *git_dir, struct kgb_err *err)
+{
+	KGB_AUTO(free) char *tree = kgb_path_real(worktree, err);
+	KGB_AUTO(free) char *git = tree ? kgb_path_real(git_dir, err) : NULL;
+
+	if (!git)
+		return -1;
+	size_t len = strlen(tree);
+	if (kgb_str_starts(git, tree) && (git[len] == '/' || git[len] == '\0'))
+		return kgb_fail(err, KGB_ERR_INVALID, "repository '%s' lies in the work tree '%s'",
+				git, tree);
+	return 0;
+}
+
+static int init_repository(struct kgb_workspace *ws, const char *git_dir, struct kgb_err *err)
+{
+	git_repository_init_options options = {.version = GIT_REPOSITORY_INIT_OPTIONS_VERSION};
+	git_config *config = NULL;
+
+	/* Bare: libgit2 never looks at the work tree, and a .git that the agent puts there means
+	 * nothing. */
+	options.flags = GIT_REPOSITORY_INIT_BARE | GIT_REPOSITORY_INIT_NO_REINIT |
+			GIT_REPOSITORY_INIT_MKDIR;
+	options.initial_head = BRANCH;
+	int rc = git_repository_init_ext(&ws->repo, git_dir, &options);
+	if (rc < 0)
+		return kgb_workspace__fail(err, rc, "create repository '%s'", git_dir);
+	rc = git_repository_config(&config, ws->repo);
+	if (rc == 0) /* so that a plain `git log` shows the verdicts */
+		rc = git_config_set_string(config, "notes.displayRef", KGB_WORKSPACE_NOTES);
+	git_config_free(config);
+	return rc < 0 ? kgb_workspace__fail(err, rc, "configure repository '%s'", git_dir) : 0;
+}
+
+/* Record `tree` as a new commit on the branch. `parent` is NULL for the first. */
+static int commit_tree(struct kgb_workspace *ws, const git_tree *tree, const git_commit *parent,
+		       const char *message, git_oid *out, struct kgb_err *err)
+{
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(KGB_LIMIT_LINE);
+	git_signature *who = NULL;
+
+	kgb_utf8_repair(&text, message, strlen(message));
+	if (kgb_workspace__signature(&who, err) < 0)
+		return -1;
+	int rc = git_commit_create(out, ws->repo, "HEAD", who, who, "UTF-8", text.ptr, tree,
+				   parent ? 1 : 0, &parent);
+	git_signature_free(who);
+	return rc < 0 ? kgb_workspace__fail(err, rc, "commit") : 0;
+}
+
+/* Write the files into the work tree and make them the first commit. */
+static int commit_first(struct kgb_workspace *ws, const struct kgb_workspace_spec *spec,
+			struct kgb_err *err)
+{
+	git_treebuilder *builder = NULL;
+	git_tree *tree = NULL;
+	git_oid oid;
+	int result = -1;
+
+	int rc = git_treebuilder_new(&builder, ws->repo, NULL);
+	for (size_t i = 0; rc >= 0 && i < spec->n_files; i++) {
+		const struct kgb_workspace_file *file = &spec->files[i];
+		if (kgb_fs_write_atomic(ws->worktree_fd, file->name, file->text, file->len, 0644,
+					false, err) < 0)
+			goto out;
+		rc = git_blob_create_from_buffer(&oid, ws->repo, file->text, file->len);
+		if (rc >= 0)
+			rc = git_treebuilder_insert(NULL, builder, file->name, &oid,
+						    GIT_FILEMODE_BLOB);
+	}
+	if (rc >= 0)
+		rc = git_treebuilder_write(&oid, builder);
+	if (rc >= 0)
+		rc = git_tree_lookup(&tree, ws->repo, &oid);
+	if (rc < 0)
+		(void)kgb_workspace__fail(err, rc, "store the first files");
+	else
+		result = commit_tree(ws, tree, NULL, spec->message, &oid, err);
+out:
+	git_tree_free(tree);
+	git_treebuilder_free(builder);
+	return result;
+}
+
+int kgb_workspace_create(struct kgb_workspace *ws, const struct kgb_workspace_spec *spec,
+			 struct kgb_err *err)
+{
+	KGB_AUTO(workspace) struct kgb_workspace made = {.worktree_fd = -1};
+
+	if (kgb_fs_mkdirs(AT_FDCWD, spec->worktree, 0755, err) < 0 ||
+	    check_empty(spec->worktree, err) < 0)
+		return -1;
+	if (prepare(&made, spec->worktree, spec->tracked, err) < 0)
+		return -1;
+	if (init_repository(&made, spec->git_dir, err) < 0)
+		return -1;
+	if (check_apart(spec->worktree, spec->git_dir, err) < 0 ||
+	    commit_first(&made, spec, err) < 0) {
+		struct kgb_err ignored = KGB_ERR_INIT;
+		(void)!kgb_fs_remove_tree(AT_FDCWD, spec->git_dir, &ignored);
+		return -1;
+	}
+	*ws = made;
+	made = (struct kgb_workspace){.worktree_fd = -1};
+	return 0;
+}
+
+/* A killed process leaves its locks; whoever opens holds the run's lock, so nobody uses them. */
+static int remove_stale_locks(const char *git_dir, struct kgb_err *err)
+{
+	static const char *const names[] = {"HEAD.lock", "refs/heads/" BRANCH ".lock",
+					    KGB_WORKSPACE_NOTES ".lock", "packed-refs.lock",
+					    "config.lock"};
+
+	for (size_t i = 0; i < KGB_ARRAY_LEN(names); i++) {
+		KGB_AUTO(free) char *path = kgb_path_join(git_dir, names[i]);
+		if (unlink(path) < 0 && errno != ENOENT)
+			return kgb_fail_errno(err, errno, "remove '%s'", path);
+	}
+	return 0;
+}
+
+int kgb_workspace_open(struct kgb_workspace *ws, const char *worktree, const char *git_dir,
+		       const char *const *tracked, struct kgb_err *err)
+{
+	KGB_AUTO(workspace) struct kgb_workspace opened = {.worktree_fd = -1};
+
+	if (check_apart(worktree, git_dir, err) < 0 || remove_stale_locks(git_dir, err) < 0)
+		return -1;
+	if (prepare(&opened, worktree, tracked, err) < 0)
+		return -1;
+	int rc = git_repository_open_bare(&opened.repo, git_dir);
+	if (rc < 0)
+		return kgb_workspace__fail(err, rc, "open repository '%s'", git_dir);
+	*ws = opened;
+	opened = (struct kgb_workspace){.worktree_fd = -1};
+	return 0;
+}
+
+/* Why a file of the work tree was not taken. Only for the message: what decides is the open, which
+ * cannot be raced. */
+static const char *refusal_code(int dir_fd, const char *name, enum kgb_err_kind kind)
+{
+	struct stat st;
+
+	if (kind == KGB_ERR_LIMIT)
+		return "agent.kernel_too_large";
+	if (kind == KGB_ERR_NOT_FOUND)
+		return "agent.kernel_missing";
+	if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
+		if (S_ISLNK(st.st_mode))
+			return "agent.kernel_symlink";
+		if (!S_ISREG(st.st_mode))
+			return "agent.kernel_not_regular";
+		if (st.st_nlink > 1)
+			return "agent.kernel_hard_link";
+	}
+	return "agent.kernel_unreadable";
+}
+
+/* Read one file as an adversary's. 0 with *out_refusal NULL or a code; -1 for trouble that is not
+ * the agent's doing. */
+static int read_tracked(const struct kgb_workspace *ws, const char *name, struct kgb_buf *out,
+			const char **out_refusal, struct kgb_err *err)
+{
+	struct kgb_err why = KGB_ERR_INIT;
+
+	*out_refusal = NULL;
+	if (kgb_fs_read_untrusted(ws->worktree_fd, name, KGB_LIMIT_KERNEL, out, &why) == 0)
+		return 0;
+	kgb_buf_clear(out);
+	if (why.kind == KGB_ERR_DENIED || why.kind == KGB_ERR_LIMIT ||
+	    why.kind == KGB_ERR_NOT_FOUND) {
+		*out_refusal = refusal_code(ws->worktree_fd, name, why.kind);
+		return 0;
+	}
+	*err = why;
+	return kgb_ctx(err, "workspace '%s'", ws->worktree);
+}
+
+int kgb_workspace_read_kernel(const struct kgb_workspace *ws, struct kgb_buf *out,
+			      const char **out_refusal, struct kgb_err *err)
+{
+	return read_tracked(ws, KGB_WORKSPACE_KERNEL, out, out_refusal, err);
+}
+
+/* Bring one tracked file into the tree. */
+static int stage(struct kgb_workspace *ws, const char *name, git_treebuilder *builder,
+		 struct kgb_workspace_commit *out, struct kgb_err *err)
+{
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(KGB_LIMIT_KERNEL);
+	const char *refusal;
+	git_oid oid;
+	int rc;
+
+	if (read_tracked(ws, name, &text, &refusal, err) < 0)
+		return -1;
+	if (kgb_str_eq(refusal, "agent.kernel_missing")) {
+		rc = git_treebuilder_get(builder, name) ? git_treebuilder_remove(builder, name) : 0;
+	} else if (refusal) {
+		if (!out->refusal) {
+			out->refusal = refusal;
+			out->refused_file = name;
+		}
+		return 0;
+	} else {
+		rc = git_blob_create_from_buffer(&oid, ws->repo, text.ptr, text.len);
+		if (rc >= 0)
+			rc = git_treebuilder_insert(NULL, builder, name, &oid, GIT_FILEMODE_BLOB);
+	}
+	return rc < 0 ? kgb_workspace__fail(err, rc, "stage '%s'", name) : 0;
+}
+
+/* HEAD's commit and its tree; the caller frees both. */
+static int head_of(struct kgb_workspace *ws, git_commit **out_commit, git_tree **out_tree,
+		   struct kgb_err *err)
+{
+	git_oid oid;
+	git_commit *commit = NULL;
+	int rc = git_reference_name_to_id(&oid, ws->repo, "HEAD");
+
+	if (rc >= 0)
+		rc = git_commit_lookup(&commit, ws->repo, &oid);
+	if (rc >= 0)
+		rc = git_commit_tree(out_tree, commit);
+	if (rc < 0) {
+		git_commit_free(commit);
+		return kgb_workspace__fail(err, rc, "read HEAD");
+	}
+	*out_commit = commit;
+	return 0;
+}
+
+/* kernel.py by its bytes, whatever the work tree holds by now. */
+static int stage_kernel(struct kgb_workspace *ws, const struct bytes *kernel,
+			git_treebuilder *builder, struct kgb_err *err)
+{
+	git_oid oid;
+	int rc = git_blob_create_from_buffer(&oid, ws->repo, kernel->ptr, kernel->len);
+
+	if (rc >= 0)
+		rc = git_treebuilder_insert(NULL, builder, KGB_WORKSPACE_KERNEL, &oid,
+					    GIT_FILEMODE_BLOB);
+	return rc < 0 ? kgb_workspace__fail(err, rc, "stage '%s'", KGB_WORKSPACE_KERNEL) : 0;
+}
+
+/* The tree of the tracked files, into the builder. */
+static int stage_all(struct kgb_workspace *ws, const struct bytes *kernel, git_treebuilder *builder,
+		     struct kgb_workspace_commit *out, struct kgb_err *err)
+{
+	if (kernel)
+		return stage_kernel(ws, kernel, builder, err);
+	for (size_t i = 0; i < ws->n_tracked; i++)
+		if (stage(ws, ws->tracked[i], builder, out, err) < 0)
+			return -1;
+	return 0;
+}
+
+/* Make the tree of the tracked files (or of HEAD with the given kernel.py) and a commit: when the
+ * tree is new, and always for a given kernel. */
+static int commit_on(struct kgb_workspace *ws, const git_commit *head, const git_tree *head_tree,
+		     const struct bytes *kernel, const char *message,
+		     struct kgb_workspace_commit *out, struct kgb_err *err)
+{
+	git_treebuilder *builder = NULL;
+	git_tree *tree = NULL;
+	git_oid tree_oid;
+	git_oid commit_oid = *git_commit_id(head);
+	int result = -1;
+
+	int rc = git_treebuilder_new(&builder, ws->repo, head_tree);
+	if (rc < 0)
+		return kgb_workspace__fail(err, rc, "read the tree of HEAD");
+	if (stage_all(ws, kernel, builder, out, err) < 0)
+		goto out;
+	rc = git_treebuilder_write(&tree_oid, builder);
+	if (rc >= 0)
+		rc = git_tree_lookup(&tree, ws->repo, &tree_oid);
+	if (rc < 0) {
+		(void)kgb_workspace__fail(err, rc, "write the tree");
+		goto out;
+	}
+	out->changed = kernel || !git_oid_equal(&tree_oid, git_tree_id(head_tree));
+	if (out->changed && commit_tree(ws, tree, head, message, &commit_oid, err) < 0)
+		goto out;
+	git_oid_tostr(out->oid, sizeof(out->oid), &commit_oid);
+	const git_tree_entry *entry = git_tree_entry_byname(tree, KGB_WORKSPACE_KERNEL);
+	if (entry)
+		git_oid_tostr(out->kernel_oid, sizeof(out->kernel_oid), git_tree_entry_id(entry));
+	result = 0;
+out:
+	git_tree_free(tree);
+	git_treebuilder_free(builder);
+	return result;
+}
+
+static int commit(struct kgb_workspace *ws, const struct bytes *kernel, const char *message,
+		  struct kgb_workspace_commit *out, struct kgb_err *err)
+{
+	struct kgb_workspace_commit made = {0};
+	git_commit *head = NULL;
+	git_tree *head_tree = NULL;
+
+	if (head_of(ws, &head, &head_tree, err) < 0)
+		return -1;
+	int rc = commit_on(ws, head, head_tree, kernel, message, &made, err);
+	git_tree_free(head_tree);
+	git_commit_free(head);
+	if (rc == 0)
+		*out = made;
+	return rc;
+}
+
+int kgb_workspace_commit(struct kgb_workspace *ws, const char *message,
+			 struct kgb_workspace_commit *out, struct kgb_err *err)
+{
+	return commit(ws, NULL, message, out, err);
+}
+
+int kgb_workspace_commit_kernel(struct kgb_workspace *ws, const char *kernel, size_t len,
+				const char *message, struct kgb_workspace_commit *out,
+				struct kgb_err *err)
+{
+	return commit(ws, &(struct bytes){kernel, len}, message, out, err);
+}

@@ -1,0 +1,79 @@
+# operator: aten::sum
+# style: strided kernel without copies, tuples as arguments, custom reduction with tl.reduce
+import torch
+import triton
+import triton.language as tl
+
+BLOCK = 512
+
+
+@triton.jit
+def plus(a, b):
+    return a + b
+
+
+@triton.jit
+def offsets_of(i, sizes, strides, NDIM: tl.constexpr):
+    at = i * 0
+    for d in tl.static_range(NDIM):
+        at += (i % sizes[NDIM - 1 - d]) * strides[NDIM - 1 - d]
+        i = i // sizes[NDIM - 1 - d]
+    return at
+
+
+@triton.jit
+def strided_sum(x_ptr, o_ptr, length, kept_sizes, kept_strides, out_strides, red_sizes, red_strides, KEPT: tl.constexpr,
+                RED: tl.constexpr, ACC: tl.constexpr, BLOCK: tl.constexpr):
+    row = tl.program_id(0).to(tl.int64)
+    base = offsets_of(row, kept_sizes, kept_strides, KEPT)
+    acc = tl.zeros([BLOCK], dtype=ACC)
+    for start in range(0, length, BLOCK):
+        i = start + tl.arange(0, BLOCK)
+        acc += tl.load(x_ptr + base + offsets_of(i, red_sizes, red_strides, RED), mask=i < length, other=0).to(ACC)
+    total = tl.sum(acc, axis=0)
+    tl.store(o_ptr + offsets_of(row, kept_sizes, out_strides, KEPT), total.to(o_ptr.dtype.element_ty))
+
+
+def _type(x, dtype):
+    return dtype if dtype is not None else (x.dtype if x.dtype.is_floating_point else torch.int64)
+
+
+def _run(x, dim, keepdim, dtype, out):
+    dtype = _type(x, dtype)
+    if dtype.is_floating_point != x.dtype.is_floating_point or x.dtype == torch.bool:
+        x = x.to(dtype)
+    dims = set(range(x.ndim)) if not dim else {d % max(x.ndim, 1) for d in dim}
+    kept = [d for d in range(x.ndim) if d not in dims]
+    red = [d for d in range(x.ndim) if d in dims]
+    shape = [1 if d in dims else x.shape[d] for d in range(x.ndim)]
+    if not keepdim:
+        shape = [x.shape[d] for d in kept]
+    if out is None:
+        out = torch.empty(shape, dtype=dtype, device=x.device)
+    out_strides = [out.stride(d if keepdim else i) for i, d in enumerate(kept)]
+    length = 1
+    for d in red:
+        length *= x.shape[d]
+    if out.numel():
+        strided_sum[(out.numel(),)](
+            x, out, length, tuple([x.shape[d] for d in kept] or [1]), tuple([x.stride(d) for d in kept] or [0]),
+            tuple(out_strides or [0]), tuple([max(1, x.shape[d]) for d in red] or [1]),
+            tuple([x.stride(d) for d in red] or [0]), KEPT=max(1, len(kept)), RED=max(1, len(red)),
+            ACC=tl.float32 if dtype.is_floating_point else tl.int64, BLOCK=BLOCK)
+    return out
+
+
+def sum(self, *, dtype=None):
+    return _run(self, None, False, dtype, None)
+
+
+def sum_dim_IntList(self, dim, keepdim=False, *, dtype=None):
+    return _run(self, dim, keepdim, dtype, None)
+
+
+def sum_IntList_out(self, dim, keepdim=False, *, dtype=None, out):
+    return _run(self, dim, keepdim, dtype, out)
+
+
+def sum_out(self, *, dtype=None, out):
+    return _run(self, None, False, dtype, out)

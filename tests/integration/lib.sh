@@ -1,0 +1,278 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=sh
+#
+# Test library of tests/integration/tNNNN-topic.sh; prints TAP, runs under ctest, prove and by hand.
+#
+#     #!/bin/sh
+#     test_description='one sentence: what is tested'
+#     . "$(dirname "$0")/lib.sh"
+#     test_require sandbox torch          # or the whole file is skipped
+#
+#     test_expect_success 'a sentence that is true' '
+#             kgb-agent list >out &&
+#             test_grep "aten::add" out
+#     '
+#     test_done
+#
+# A body runs in a subshell of its own with `set -eu`, in the private folder $TRASH: state passes from
+# one test to the next by files. Write it as one `&&` chain, or as plain commands one a line: in a mixture
+# `set -e` does not see a failing `a && b` or `! a` that is not last. Its output is shown only when it fails (or always with --verbose).
+# The environment is cleared: PATH (our programs, then the system's), HOME, TMPDIR, LC_ALL=C, TZ=UTC and
+# the KGB_TEST* variables are all there is. Arguments: --verbose, --keep (leave $TRASH in place).
+#
+# Provided: $KGB_TEST_SOURCE_DIR (root of the project), $KGB_TEST_BIN_DIR (our programs), $TRASH.
+
+set -u
+
+# ---- a clean environment ----
+
+if [ "${KGB_TEST_CLEAN:-}" != 1 ]; then
+	KGB_TEST_SOURCE_DIR=${KGB_TEST_SOURCE_DIR:-$(cd "$(dirname "$0")/../.." && pwd -P)} || exit 70
+	if [ -z "${KGB_TEST_BIN_DIR:-}" ]; then
+		for preset in asan dev release; do
+			KGB_TEST_BIN_DIR=$KGB_TEST_SOURCE_DIR/build/$preset/bin
+			[ -d "$KGB_TEST_BIN_DIR" ] && break
+		done
+	fi
+	exec env -i KGB_TEST_CLEAN=1 \
+		KGB_TEST_SOURCE_DIR="$KGB_TEST_SOURCE_DIR" KGB_TEST_BIN_DIR="$KGB_TEST_BIN_DIR" \
+		KGB_TESTS_MUST_RUN="${KGB_TESTS_MUST_RUN:-}" KGB_TEST_HARNESS="${HARNESS_ACTIVE:-}" \
+		KGB_TEST_TMPDIR="${TMPDIR:-/tmp}" ${KGB_KILL_POINTS:+KGB_KILL_POINTS="$KGB_KILL_POINTS"} \
+		${KGB_PYTHON:+KGB_PYTHON="$KGB_PYTHON"} ${KGB_CLAUDE_BIN:+KGB_CLAUDE_BIN="$KGB_CLAUDE_BIN"} \
+		${ASAN_OPTIONS:+ASAN_OPTIONS="$ASAN_OPTIONS"} ${UBSAN_OPTIONS:+UBSAN_OPTIONS="$UBSAN_OPTIONS"} \
+		PATH="$KGB_TEST_BIN_DIR:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin" \
+		LC_ALL=C TZ=UTC sh "$0" "$@"
+fi
+
+test_verbose=
+test_keep=
+for test_argument; do
+	case $test_argument in
+	-v | --verbose) test_verbose=1 ;;
+	-k | --keep) test_keep=1 ;;
+	*)
+		printf 'usage: %s [--verbose] [--keep]\n' "$0" >&2
+		exit 2
+		;;
+	esac
+done
+
+test_n=0
+test_n_failed=0
+test_is_done=
+TRASH=$(mktemp -d "$KGB_TEST_TMPDIR/kgb-${0##*/}.XXXXXX") || exit 70
+HOME=$TRASH/home
+TMPDIR=$TRASH/tmp
+test_log=$TRASH/.log
+export TRASH HOME TMPDIR
+mkdir "$HOME" "$TMPDIR" || exit 70
+cd "$TRASH" || exit 70
+[ -z "${test_description:-}" ] || printf '# %s\n' "$test_description"
+
+test_cleanup() {
+	test_status=$?
+	cd / || exit 70
+	if [ -n "$test_keep" ]; then
+		printf '# kept %s\n' "$TRASH"
+	else
+		chmod -R u+rwX "$TRASH" 2>/dev/null
+		rm -rf "$TRASH"
+	fi
+	if [ -z "$test_is_done" ]; then
+		printf 'Bail out! %s ended without test_done\n' "${0##*/}"
+		[ "$test_status" -ne 0 ] || test_status=1
+	fi
+	exit "$test_status"
+}
+trap test_cleanup EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+# ---- tests ----
+
+# test_expect_success SENTENCE BODY
+test_expect_success() {
+	test_n=$((test_n + 1))
+	if [ $# -ne 2 ]; then
+		printf 'not ok %d - test_expect_success wants a sentence and a body, got %d arguments\n' "$test_n" $#
+		test_n_failed=$((test_n_failed + 1))
+		return 0
+	fi
+	# Not in a condition: that would switch `set -e` off inside.
+	(
+		set -e
+		eval "$2"
+	) >"$test_log" 2>&1 </dev/null
+	test_body_status=$?
+	if [ "$test_body_status" -eq 0 ]; then
+		printf 'ok %d - %s\n' "$test_n" "$1"
+		[ -z "$test_verbose" ] || sed 's/^/# /' "$test_log"
+	else
+		printf 'not ok %d - %s\n' "$test_n" "$1"
+		test_n_failed=$((test_n_failed + 1))
+		printf '%s\n' "$2" | sed 's/^/#   | /'
+		printf '# exit status %d, output:\n' "$test_body_status"
+		tail -n 200 "$test_log" | sed 's/^/# /'
+		printf '\n'
+	fi
+}
+
+# test_done: the plan and the exit status; the last line of each test file.
+test_done() {
+	test_is_done=1
+	printf '1..%d\n' "$test_n"
+	[ "$test_n" -gt 0 ] && [ "$test_n_failed" -eq 0 ]
+	exit
+}
+
+# test_skip_all REASON: nothing here can run. 77 is CTest's word for it; prove reads the plan and wants 0.
+test_skip_all() {
+	test_is_done=1
+	printf '1..0 # SKIP %s\n' "$1"
+	[ -z "$KGB_TEST_HARNESS" ] || exit 0
+	exit 77
+}
+
+# test_skip SENTENCE REASON: one case that cannot run here.
+test_skip() {
+	test_n=$((test_n + 1))
+	printf 'ok %d - %s # SKIP %s\n' "$test_n" "$1" "$2"
+}
+
+# ---- what this machine can do ----
+
+# test_have FEATURE: true when it is there; prints why not otherwise.
+test_have() {
+	case $1 in
+	sandbox)
+		bwrap --unshare-all --die-with-parent --ro-bind / / true 2>/dev/null || {
+			echo 'bubblewrap cannot make namespaces here'
+			return 1
+		}
+		;;
+	torch)
+		test_python=${KGB_PYTHON:-$KGB_TEST_SOURCE_DIR/.deps/venv/bin/python}
+		[ -x "$test_python" ] || {
+			echo "no Python with torch and triton at $test_python"
+			return 1
+		}
+		;;
+	claude)
+		test_claude=${KGB_CLAUDE_BIN:-$KGB_TEST_SOURCE_DIR/.deps/cli/node_modules/@anthropic-ai/claude-code-linux-x64/claude}
+		[ -x "$test_claude" ] || {
+			echo "no Claude Code at $test_claude"
+			return 1
+		}
+		;;
+	gpu)
+		[ -e /dev/nvidia0 ] || [ -e /dev/kfd ] || {
+			echo 'no GPU'
+			return 1
+		}
+		;;
+	root)
+		[ "$(id -u)" -eq 0 ] || {
+			echo 'not root'
+			return 1
+		}
+		;;
+	*)
+		command -v "$1" >/dev/null || {
+			echo "no command $1"
+			return 1
+		}
+		;;
+	esac
+}
+
+# test_require FEATURE...: skip the whole file unless all are there: sandbox, torch, claude, gpu, root, or the
+# name of a command. A feature named in KGB_TESTS_MUST_RUN (comma-separated) fails instead of being skipped.
+test_require() {
+	for test_feature; do
+		test_reason=$(test_have "$test_feature") && continue
+		case ,$KGB_TESTS_MUST_RUN, in
+		*,"$test_feature",* | *,all,*)
+			test_is_done=1
+			printf 'not ok 1 - %s is here (KGB_TESTS_MUST_RUN)\n# %s\n1..1\n' "$test_feature" "$test_reason"
+			exit 1
+			;;
+		esac
+		test_skip_all "$test_reason"
+	done
+}
+
+# ---- helpers for bodies ----
+
+# test_expect_code CODE COMMAND...: it ends with exactly this status.
+test_expect_code() {
+	test_want=$1
+	shift
+	test_got=0
+	"$@" || test_got=$?
+	[ "$test_got" -eq "$test_want" ] && return 0
+	printf 'test_expect_code: %s, wanted %s: %s\n' "$test_got" "$test_want" "$*" >&2
+	return 1
+}
+
+# test_must_fail COMMAND...: it fails by itself, not by a signal, a sanitizer or not being found.
+test_must_fail() {
+	test_got=0
+	"$@" || test_got=$?
+	if [ "$test_got" -eq 0 ]; then
+		printf 'test_must_fail: it succeeded: %s\n' "$*" >&2
+	elif [ "$test_got" -gt 128 ]; then
+		printf 'test_must_fail: ended by signal %d: %s\n' $((test_got - 128)) "$*" >&2
+	elif [ "$test_got" -eq 126 ] || [ "$test_got" -eq 127 ]; then
+		printf 'test_must_fail: could not be run: %s\n' "$*" >&2
+	else
+		return 0
+	fi
+	return 1
+}
+
+# test_grep [GREP_OPTIONS] PATTERN FILE: like grep, but shows the file when there is no match.
+test_grep() {
+	grep -q "$@" && return 0
+	printf 'test_grep: no match for: %s\n' "$*" >&2
+	eval "cat -- \"\${$#}\"" >&2
+	return 1
+}
+
+# test_no_grep [GREP_OPTIONS] PATTERN FILE: the file exists and has no match.
+test_no_grep() {
+	test_got=0
+	grep -n "$@" >&2 || test_got=$?
+	[ "$test_got" -eq 1 ] && return 0
+	printf 'test_no_grep: matched, or the file cannot be read: %s\n' "$*" >&2
+	return 1
+}
+
+# test_cmp EXPECTED ACTUAL: same bytes; shows the difference.
+test_cmp() { diff -u "$1" "$2"; }
+
+# test_equal EXPECTED ACTUAL [WHAT]: same strings.
+test_equal() {
+	[ "$1" = "$2" ] && return 0
+	printf "test_equal: %s: wanted '%s', got '%s'\n" "${3:-values}" "$1" "$2" >&2
+	return 1
+}
+
+# test_wait_for SECONDS COMMAND...: poll until the command succeeds.
+test_wait_for() {
+	test_ticks=$(($1 * 10))
+	shift
+	while [ "$test_ticks" -gt 0 ]; do
+		"$@" && return 0
+		sleep 0.1
+		test_ticks=$((test_ticks - 1))
+	done
+	printf 'test_wait_for: it never came true: %s\n' "$*" >&2
+	return 1
+}
+
+# test_no_process PATTERN: no process whose command line matches (the pattern names $TRASH or a token of the test).
+test_no_process() {
+	test_found=$(pgrep -af -- "$1" | grep -v -e pgrep -e "${0##*/}") || return 0
+	printf 'test_no_process: still running:\n%s\n' "$test_found" >&2
+	return 1
+}

@@ -1,0 +1,161 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+test_description='each lint notices what it is there for'
+. "$(dirname "$0")/lib.sh"
+
+lints=$KGB_TEST_SOURCE_DIR/tests/lint
+licence='/* SPDX-License-Identifier: MIT */'
+KGB_TESTS_MUST_RUN=
+export KGB_TESTS_MUST_RUN
+
+# lint_says NAME PATTERN: the lint finds something in the tree, and says so.
+lint_says() {
+	got=0
+	"$lints/$1.sh" "$TRASH/tree" >out 2>&1 || got=$?
+	if [ "$got" -eq 77 ]; then
+		return 0
+	fi
+	test_equal 1 "$got" status && test_grep "$2" out
+}
+
+# lint_silent NAME: the lint is content with the tree.
+lint_silent() {
+	got=0
+	"$lints/$1.sh" "$TRASH/tree" >out 2>&1 || got=$?
+	[ "$got" -eq 0 ] || [ "$got" -eq 77 ] || {
+		cat out
+		return 1
+	}
+}
+
+# fresh: a small tree without a finding.
+fresh() {
+	rm -rf tree
+	mkdir -p tree/base tree/sandbox/isolation tree/sandbox/gateway tree/verify/judge tree/methods tree/agent \
+		tree/tests/lint
+	cp "$KGB_TEST_SOURCE_DIR/.clang-format" "$KGB_TEST_SOURCE_DIR/.clang-tidy" tree
+	cp "$lints/spelling.txt" tree/tests/lint
+	printf '%s\n#ifndef A_H\n#define A_H\n\nint kgb_a(int n);\n\n#endif\n' "$licence" >tree/base/a.h
+	for header in sandbox/isolation/i sandbox/gateway/g verify/v methods/m agent/x; do
+		cp tree/base/a.h "tree/$header.h"
+	done
+	printf '%s\n#include "base/a.h"\n\nint kgb_a(int n)\n{\n\treturn n + 1;\n}\n' "$licence" >tree/base/a.c
+	printf '# SPDX-License-Identifier: MIT\nx = 1\n' >tree/tests/t.py
+	printf '#!/bin/sh\n# SPDX-License-Identifier: MIT\necho x\n' >tree/tests/t.sh
+	printf '{"a": 1}\n' >tree/tests/t.json
+	printf '[{"directory": "%s", "file": "%s", "command": "gcc -std=gnu11 -Wall -I. -c base/a.c"}]\n' \
+		"$TRASH/tree" "$TRASH/tree/base/a.c" >compile_commands.json
+}
+
+test_expect_success 'a good tree has no findings' '
+	fresh
+	for lint in includes headers sizes spdx words format shell spelling python json; do
+		lint_silent $lint || return 1
+	done
+	"$lints/tidy.sh" . tree || test $? -eq 77
+	"$lints/cppcheck.sh" . tree || test $? -eq 77
+'
+
+test_expect_success 'includes: against the one way' '
+	fresh
+	for pair in base:sandbox/gateway/g.h sandbox:verify/v.h verify:methods/m.h methods:agent/x.h \
+		verify/judge:sandbox/gateway/g.h; do
+		printf "#include \"%s\"\n" "${pair#*:}" >tree/${pair%%:*}/bad.c
+		lint_says includes "${pair%%:*}/bad.c:1: .*${pair#*:}" || return 1
+		rm tree/${pair%%:*}/bad.c
+	done
+	printf "#include \"sandbox/isolation/i.h\"\n" >tree/verify/judge/good.c
+	lint_silent includes
+'
+
+test_expect_success 'includes: not by path from the root, or missing' '
+	fresh
+	printf "#include \"a.h\"\n" >tree/base/bad.c
+	lint_says includes "not a path from the root" &&
+	printf "#include \"base/nowhere.h\"\n" >tree/base/bad.c &&
+	lint_says includes "does not exist"
+'
+
+test_expect_success 'headers: not self-sufficient, or without a guard' '
+	fresh
+	printf "size_t kgb_b(void);\n" >tree/base/bad.h
+	lint_says headers "unknown type name" &&
+	printf "struct kgb_b {\n\tint x;\n};\n" >tree/base/bad.h &&
+	lint_says headers "redefinition"
+'
+
+test_expect_success 'sizes: file and header' '
+	fresh
+	{ echo "$licence" && yes "" | head -n 1000; } >tree/base/bad.c
+	lint_says sizes "base/bad.c:1001" &&
+	{ echo "$licence" && yes "" | head -n 300; } >tree/base/bad.h &&
+	lint_says sizes "base/bad.h:301: header"
+'
+
+test_expect_success 'spdx: no licence line' '
+	fresh
+	echo "int x;" >tree/base/bad.c
+	lint_says spdx "base/bad.c:1"
+'
+
+test_expect_success 'words: notes to oneself, paths of one machine, trailing blanks' '
+	fresh
+	for line in "/* TO""DO: later */" "\"/wo""rk/main/x\"" "open(/tmp/kg""b/x)" "int x; "; do
+		printf "%s\n" "$line" >tree/base/bad.c
+		lint_says words "base/bad.c:1" || return 1
+	done
+	printf "%s\n" "./work/x a/work/b \"todos\" \$HOME/work/" >tree/base/bad.c
+	lint_silent words
+'
+
+test_expect_success 'format: not as .clang-format wants' '
+	fresh
+	printf "%s\nint  x;\n" "$licence" >tree/base/bad.c
+	lint_says format "base/bad.c:2"
+'
+
+test_expect_success 'shell, spelling, python, json' '
+	fresh
+	printf "#!/bin/sh\necho \$1 | read -r x y z; [ \$a == b ]\n" >tree/tests/bad.sh
+	lint_says shell "tests/bad.sh:2" &&
+	echo "/* it is t""eh word */" >tree/base/bad.c &&
+	lint_says spelling "base/bad.c:1: t""eh" &&
+	echo "def f(:" >tree/tests/bad.py &&
+	lint_says python "tests/bad.py:1" &&
+	echo "{\"a\": 1, \"a\": 2}" >tree/tests/bad.json &&
+	lint_says json "keys given twice"
+'
+
+test_expect_success 'tidy: names, sizes; a file that becomes good is looked at again' '
+	fresh
+	if ! command -v clang-tidy >/dev/null || ! command -v jq >/dev/null; then return 0; fi
+	printf "#include \"base/a.h\"\n\nint kgb_a(int badName)\n{\n\treturn badName + 1;\n}\n" >tree/base/a.c
+	test_expect_code 1 "$lints/tidy.sh" . tree >out
+	test_grep "invalid case style for parameter" out
+	{ echo "#include \"base/a.h\"" && echo "int kgb_a(int n) {" && yes "n++;" | head -n 100 && echo "return n; }"; } >tree/base/a.c
+	test_expect_code 1 "$lints/tidy.sh" . tree >out
+	test_grep "exceeds recommended size" out
+	fresh
+	"$lints/tidy.sh" . tree
+'
+
+test_expect_success 'tidy and cppcheck: a null pointer' '
+	fresh
+	if ! command -v clang-tidy >/dev/null || ! command -v jq >/dev/null || ! command -v cppcheck >/dev/null; then return 0; fi
+	printf "#include \"base/a.h\"\n\nint kgb_a(int n)\n{\n\tconst int *p = 0;\n\treturn *p + n;\n}\n" >tree/base/a.c
+	test_expect_code 1 "$lints/tidy.sh" . tree >out
+	test_grep "NullDereference" out
+	test_expect_code 1 "$lints/cppcheck.sh" . tree >out
+	test_grep "nullPointer" out
+'
+
+test_expect_success 'a missing tool skips the lint, or fails it where lints must run' '
+	fresh
+	mkdir none && for tool in dirname find sed sort mktemp rm grep cat wc sh pwd; do
+		ln -s "$(command -v $tool)" none/ || true
+	done
+	test_expect_code 77 env PATH="$PWD/none" "$lints/shell.sh" tree
+	test_expect_code 1 env PATH="$PWD/none" KGB_TESTS_MUST_RUN=sandbox,lint "$lints/shell.sh" tree
+'
+
+test_done

@@ -1,0 +1,182 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+test_description='the command line: help, versions, typos, exit statuses, and that nothing is created by mistakes'
+. "$(dirname "$0")/lib.sh"
+
+# nothing_created: the directory holds what it held, and no run.
+nothing_created() {
+	[ ! -e runs ] || {
+		echo 'runs/ was created'
+		return 1
+	}
+}
+
+test_expect_success 'a bare call shows the commands on stderr and is a usage error' '
+	test_expect_code 2 kgb-agent >out 2>err &&
+	[ ! -s out ] &&
+	test_grep "usage: kgb-agent" err &&
+	test_grep "  verify " err
+'
+
+test_expect_success 'help goes to stdout, for each command' '
+	for command in run verify list doctor config rebuild; do
+		kgb-agent $command --help >out 2>err
+		test_grep "usage: kgb-agent $command" out
+		test_grep "  -h, --help" out
+		[ ! -s err ]
+	done
+	kgb-agent --help >out &&
+	test_grep "  rebuild " out
+'
+
+test_expect_success 'no line of help is wider than 110 columns' '
+	for command in run verify list doctor config rebuild; do
+		kgb-agent $command --help
+	done >out &&
+	! grep -E "^.{111}" out
+'
+
+test_expect_success 'the version names the libraries' '
+	kgb-agent --version >out &&
+	test_grep "^kgb-agent [0-9]*\.[0-9]*\.[0-9]*$" out &&
+	for library in libuv libgit2 libcurl libmicrohttpd openssl libyaml cJSON; do
+		test_grep "  $library [0-9]" out
+	done
+'
+
+test_expect_success 'unknown options are refused with the nearest name' '
+	test_expect_code 2 kgb-agent add --skip-gn 2>err &&
+	test_grep "unknown option .--skip-gn. of .run.; did you mean .--skip-gen." err &&
+	test_expect_code 2 kgb-agent add -Z 2>err &&
+	test_grep "unknown option .-Z." err &&
+	nothing_created
+'
+
+test_expect_success 'an option of another command says whose it is' '
+	test_expect_code 2 kgb-agent list --skip-gen 2>err &&
+	test_grep "it is one of .run." err
+'
+
+test_expect_success 'unknown operators, methods and datasets are refused with the nearest name' '
+	test_expect_code 2 kgb-agent softmx 2>err &&
+	test_grep "unknown operator .softmx.; did you mean .softmax." err &&
+	test_expect_code 2 kgb-agent aten::ad 2>err &&
+	test_grep "aten::add" err &&
+	test_expect_code 2 kgb-agent add -m normal_c 2>err &&
+	test_grep "did you mean .normal_cc." err &&
+	test_expect_code 2 kgb-agent add -d KernelGenBnch 2>err &&
+	test_grep "did you mean .KernelGenBench." err &&
+	nothing_created
+'
+
+test_expect_success 'bad values are refused by the name of their option' '
+	test_expect_code 2 kgb-agent add --device-count 0 2>err &&
+	test_grep "\-\-device-count" err &&
+	test_expect_code 2 kgb-agent add --timeout 20 2>err &&
+	test_grep "\-\-timeout.*unit" err &&
+	test_expect_code 2 kgb-agent add --set run.metod=x 2>err &&
+	test_grep "did you mean .run.method." err &&
+	test_expect_code 2 kgb-agent add --set run.method 2>err &&
+	test_grep "KEY=VALUE" err &&
+	test_expect_code 2 kgb-agent add --timeout 2>err &&
+	test_grep "needs a value" err &&
+	nothing_created
+'
+
+test_expect_success 'a bad configuration file is named with line and column, status 3' '
+	printf "limits:\n  attempt_timout: 20m\n" >bad.yaml &&
+	test_expect_code 3 kgb-agent config --config bad.yaml 2>err &&
+	test_grep "bad.yaml:2:3: .*did you mean .attempt_timeout." err &&
+	test_expect_code 3 kgb-agent add --config bad.yaml 2>err &&
+	test_expect_code 3 kgb-agent config --config absent.yaml 2>err &&
+	test_grep "absent.yaml" err &&
+	test_expect_code 3 env KGB_LIMITS_MEMORY=much kgb-agent config 2>err &&
+	test_grep "KGB_LIMITS_MEMORY" err &&
+	nothing_created
+'
+
+test_expect_success 'config shows every value with its origin, and flags win' '
+	mkdir -p c &&
+	cd c &&
+	printf "run:\n  method: from_file\n  dataset: from_file\n" >config.yaml &&
+	env KGB_RUN_METHOD=from_env kgb-agent config --model from_flag >out &&
+	test_grep "^  dataset: from_file  # config.yaml:3$" out &&
+	test_grep "^  method: from_env  # KGB_RUN_METHOD$" out &&
+	test_grep "^  name: from_flag  # --model$" out &&
+	test_grep "^  runs: runs  # default$" out &&
+	kgb-agent config --json >out.json &&
+	python3 -c "
+import json
+d = json.load(open(\"out.json\"))
+assert d[\"run.method\"] == {\"value\": \"from_file\", \"origin\": \"config.yaml:2\"}, d
+"
+'
+
+test_expect_success 'what config prints is a configuration with the same meaning' '
+	kgb-agent config --timeout 90s >one.yaml &&
+	kgb-agent config --config one.yaml | sed "s/  #.*//" >two &&
+	sed "s/  #.*//" one.yaml | cmp - two
+'
+
+test_expect_success 'the example is in the tree' '
+	kgb-agent config --example | cmp - "$KGB_TEST_SOURCE_DIR/config.example.yaml"
+'
+
+test_expect_success 'the schema of the configuration is JSON and knows every section' '
+	kgb-agent config --schema >schema.json &&
+	python3 -c "
+import json
+d = json.load(open(\"schema.json\"))
+assert set(d[\"properties\"]) == {\"paths\", \"run\", \"limits\", \"model\", \"gateway\"}, d
+"
+'
+
+test_expect_success 'an unknown variable of ours is warned of, keys are not shown' '
+	env KGB_RUN_METHD=x ANTHROPIC_API_KEY=sk-secret kgb-agent config >out 2>err &&
+	test_grep "KGB_RUN_METHD.*did you mean .KGB_RUN_METHOD." err &&
+	! grep -q sk-secret out err
+'
+
+test_expect_success 'list names operators and methods, as text and as JSON' '
+	kgb-agent list >out &&
+	test_grep "^aten::add " out &&
+	test_grep "^vllm13::rms_norm " out &&
+	kgb-agent list add,softmax aten__mm --json >out.json &&
+	python3 -c "
+import json
+names = [o[\"name\"] for o in json.load(open(\"out.json\"))]
+assert names == [\"aten::add\", \"aten::softmax\", \"aten::mm\"], names
+" &&
+	kgb-agent list --methods >out &&
+	test_grep "^normal_cc " out &&
+	kgb-agent list --methods --json | python3 -m json.tool >/dev/null
+'
+
+test_expect_success 'a full stdout is an error, a closed one is not' '
+	test_expect_code 70 kgb-agent list >/dev/full 2>err &&
+	test_grep "stdout" err &&
+	kgb-agent list | head -n 1 | grep -q aten::add
+'
+
+test_expect_success 'it works without standard descriptors' '
+	test_expect_code 2 kgb-agent nonsense <&- >&- 2>&-
+'
+
+test_expect_success 'doctor ends with 4 and says the fix when something is missing' '
+	test_expect_code 4 kgb-agent doctor --set paths.python=/nonexistent >out &&
+	test_grep "^FAIL  python " out &&
+	test_grep "fix: ./bootstrap" out &&
+	test_expect_code 4 kgb-agent doctor --json --set paths.claude=/nonexistent >out.json &&
+	python3 -c "
+import json
+d = json.load(open(\"out.json\"))
+assert d[\"ok\"] is False
+(claude,) = [c for c in d[\"checks\"] if c[\"name\"] == \"claude\"]
+assert claude[\"status\"] == \"FAIL\" and claude[\"fix\"], claude
+" &&
+	test_expect_code 4 kgb-agent doctor --set gateway.mode=live >out &&
+	test_grep "^FAIL  model " out &&
+	test_grep "export ANTHROPIC_API_KEY" out
+'
+
+test_done

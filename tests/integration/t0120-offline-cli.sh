@@ -1,0 +1,67 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+test_description='the real Claude Code CLI against the gateway: offline, and live with the offline one as its API'
+# shellcheck source=tests/integration/lib.sh
+. "$(dirname "$0")/lib.sh"
+test_require claude jq
+
+driver=${KGB_TEST_BIN_DIR%/bin}/tests/helpers/gateway_driver
+[ -x "$driver" ] || test_skip_all "no $driver"
+# shellcheck disable=SC2034 # used in the bodies
+scripts=$KGB_TEST_SOURCE_DIR/datasets/offline
+claude=${KGB_CLAUDE_BIN:-$KGB_TEST_SOURCE_DIR/.deps/cli/node_modules/@anthropic-ai/claude-code-linux-x64/claude}
+
+# with_claude DRIVER...: the CLI below those drivers, in a folder and a home of its own.
+with_claude() {
+	mkdir -p ws &&
+	echo 'Write a Triton kernel for aten::add in kernel.py.' |
+		(cd ws && IS_SANDBOX=1 CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1 DISABLE_AUTOUPDATER=1 CLAUDE_CODE_MAX_RETRIES=1 \
+			"$@" "$claude" -p --output-format stream-json --verbose --dangerously-skip-permissions \
+			--model claude-sonnet-4-5 --tools Bash,Edit,Read,Write --strict-mcp-config --setting-sources '' \
+			--disable-slash-commands --no-session-persistence --max-turns 20) >out.jsonl 2>err
+}
+
+# The CLI's own account, in the form of the driver's.
+cli_tokens() {
+	tail -n 1 out.jsonl | jq -S '.modelUsage | map_values({inputTokens, outputTokens, cacheReadInputTokens, cacheCreationInputTokens})'
+}
+
+test_expect_success 'the scripted session runs to its end and both meters agree' '
+	mkdir traffic &&
+	with_claude "$driver" "$scripts" aten__add verify "$TRASH/traffic" &&
+	jq -s -e ".[-1] | .type == \"result\" and .subtype == \"success\" and .is_error == false
+		and .terminal_reason == \"completed\" and .permission_denials == []" out.jsonl &&
+	jq -e ".verify == 2 and .exchanges == 5 and .errors == 0 and .probes == 0" traffic.json &&
+	jq -S .models traffic.json >gateway.json && cli_tokens >cli.json && test_cmp gateway.json cli.json &&
+	jq -e "[.[]] | length == 1 and (.[0] | [.[]] | min > 0)" gateway.json
+'
+test_expect_success 'what it left in kernel.py is the mended kernel, and its last words quote it' '
+	test_no_grep "// BLOCK) \* BLOCK" ws/kernel.py &&
+	tail -n 1 out.jsonl | jq -r .result | sed -n "/^.*python\$/,/^.*\`\`\`\$/p" | sed "1d;\$d" >quoted &&
+	test_cmp ws/kernel.py quoted &&
+	jq -s -r ".[] | select(.type == \"assistant\") | .message.content[] | .text // empty" out.jsonl >said &&
+	test_grep "not a language model" said &&
+	test_grep "^case: add_Tensor/float32/n=1000/standard" said
+'
+test_expect_success 'each exchange is recorded whole' '
+	test_equal 5 "$(ls traffic | grep -c "^000[1-5].request.json$")" requests &&
+	test_equal 5 "$(ls traffic | grep -c "^000[1-5].response.sse$")" responses &&
+	for meta in traffic/*.meta.json; do jq -e ".source == \"offline\" and .usage_complete" "$meta" || return 1; done
+'
+test_expect_success 'one shot: the kernel is in the answer, and nothing else happens' '
+	rm -rf ws traffic2 && mkdir traffic2 &&
+	with_claude "$driver" "$scripts" aten__add oneshot "$TRASH/traffic2" &&
+	jq -e ".verify == 0 and .exchanges == 1" traffic2.json &&
+	test ! -e ws/kernel.py &&
+	tail -n 1 out.jsonl | jq -r .result >said && test_grep "def add_Scalar_out" said
+'
+test_expect_success 'live: the same session through a relay; three meters agree, and both records hold the same bytes' '
+	rm -rf ws && mkdir outer inner &&
+	with_claude "$driver" "$scripts" aten__add verify "$TRASH/outer" "$driver" - - live "$TRASH/inner" &&
+	jq -e ".verify == 2 and .exchanges == 5 and .errors == 0" outer.json &&
+	jq -e ".verify == 0 and .exchanges == 5 and .errors == 0" inner.json &&
+	jq -S .models outer.json >a && jq -S .models inner.json >b && cli_tokens >c && test_cmp a b && test_cmp b c &&
+	test_equal 5 "$(ls inner | grep -c "response.sse$")" responses &&
+	cat outer/000?.response.sse >a && cat inner/000?.response.sse >b && test_cmp a b
+'
+test_done

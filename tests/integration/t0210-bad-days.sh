@@ -1,0 +1,172 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+test_description='what goes wrong with agents and machines: each ends in its class, nothing lost, nothing left behind'
+# shellcheck source=tests/integration/lib.sh
+. "$(dirname "$0")/lib.sh"
+test_require sandbox torch jq
+
+cat >preamble <<\EOF
+#!/bin/sh
+say() { printf '%s\n' "$1"; }
+say '{"type":"system","subtype":"init","session_id":"s","claude_code_version":"0"}'
+result() {
+	say '{"type":"result","subtype":"success","is_error":false,"terminal_reason":"completed","num_turns":1,"result":"'"$1"'","permission_denials":[],"modelUsage":{}}'
+}
+EOF
+# An honest kernel, as a script that writes it.
+{
+	echo "cat >/ws/kernel.py <<\KGB_EOF"
+	find "$KGB_TEST_SOURCE_DIR/tests/honest/aten__add" -name '*.py' | sort | head -n 1 | xargs cat
+	echo KGB_EOF
+} >write_kernel
+cat >message <<\EOF
+result 'text\n```python\nx = 1\n```'
+EOF
+cat >noise <<\EOF
+printf '\377\376 not utf-8\n'
+head -c 9000000 /dev/zero | tr '\0' x
+echo
+echo not json
+say '{"type":"telepathy"}'
+result done
+printf '{"half":'
+EOF
+
+# A CLI that does what BEHAVIOUR says: the real one does not misbehave on demand. It runs inside the sandbox.
+fake_cli() {
+	cat preamble - >cli
+	chmod +x cli
+}
+
+# run the fake with a short leash; the table is not of interest
+run_fake() {
+	rm -rf runs
+	KGB_CLAUDE_BIN=$TRASH/cli kgb-agent add -m normal_cc --json "$@" >out.json 2>log
+}
+attempt() { jq -e ".operators[\"aten::add\"].attempts[-1] | $1" out.json; }
+operator() { jq -e ".operators[\"aten::add\"] | $1" out.json; }
+
+test_expect_success 'exits 0 without a kernel: failed, agent.no_kernel' '
+	printf "result done\n" | fake_cli &&
+	test_expect_code 1 run_fake &&
+	operator ".status == \"failed\" and .error_code == \"agent.no_kernel\"" &&
+	attempt ".end == \"agent.ok\" and .code_generated == false"
+'
+test_expect_success 'exits 1 with a kernel in place: crashed, but the kernel is judged' '
+	{ cat write_kernel; echo "exit 1"; } | fake_cli &&
+	test_expect_code 0 run_fake &&
+	operator ".status == \"passed\"" &&
+	attempt ".end == \"agent.crashed\" and .kernel_source == \"file\""
+'
+test_expect_success 'hangs after its last event: ended, and what it said counts' '
+	{ cat write_kernel; echo "result done; sleep 1000"; } | fake_cli &&
+	test_expect_code 0 run_fake &&
+	attempt ".end == \"agent.ok\"" &&
+	test_no_process "sleep 1000"
+'
+test_expect_success 'never ends: timeout, tree gone, file harvested and judged' '
+	printf "echo broken >/ws/kernel.py; trap \"\" INT TERM; setsid sleep 1001 & sleep 1001\n" | fake_cli &&
+	test_expect_code 1 run_fake --timeout 2s &&
+	attempt ".end == \"agent.timeout\" and .kernel_source == \"file\"" &&
+	operator ".status == \"failed\"" &&
+	test_no_process "sleep 1001"
+'
+test_expect_success 'leaves children behind: none survives' '
+	printf "setsid sleep 1002 & sleep 1002 & result done\n" | fake_cli &&
+	test_expect_code 1 run_fake &&
+	test_no_process "sleep 1002" &&
+	jq -e ".survivors == 0" runs/*/attempts/aten__add/001/exit.json
+'
+for kind in symlink fifo directory huge hardlink; do
+	export kind
+	# shellcheck disable=SC2016
+	test_expect_success "kernel.py is a $kind: refused with a code of its own" '
+		case $kind in
+		symlink) echo "ln -s /etc/passwd /ws/kernel.py; result done" ;;
+		fifo) echo "mkfifo /ws/kernel.py; result done" ;;
+		directory) echo "mkdir /ws/kernel.py; result done" ;;
+		huge) echo "head -c 100000000 /dev/zero >/ws/kernel.py; result done" ;;
+		hardlink) echo "echo x >/ws/other; ln /ws/other /ws/kernel.py; result done" ;;
+		esac | fake_cli &&
+		test_expect_code 1 run_fake &&
+		operator ".status == \"failed\" and (.error_code | test(\"^agent.kernel_\"))"
+	'
+done
+test_expect_success 'a last message with a python block is taken when there is no file' '
+	fake_cli <message &&
+	test_expect_code 1 run_fake &&
+	attempt ".kernel_source == \"message\""
+'
+test_expect_success 'noise on stdout is counted and never fatal' '
+	fake_cli <noise &&
+	test_expect_code 1 run_fake &&
+	attempt ".end == \"agent.ok\" and .bad_lines == 4 and .unknown_events == 1"
+'
+test_expect_success 'it cannot see the host, the network or our files' '
+	{
+		echo "{ ls /root /work /home /runs \"$TRASH\" 2>&1; env | sort; cat /proc/net/route | wc -l; id -u; ls /proc/self/fd | wc -l; } >/ws/seen 2>&1"
+		echo "result done"
+	} | fake_cli &&
+	ANTHROPIC_API_KEY= run_fake || true
+	cp runs/*/attempts/aten__add/001/ws/seen seen
+	test_no_grep "results.json" seen
+	test_no_grep "KGB_TEST" seen
+	test_grep "^ANTHROPIC_API_KEY=[0-9a-f]\{32\}$" seen
+'
+test_expect_success 'a real key never enters the sandbox and is written nowhere' '
+	echo "{ env; cat /proc/*/environ; } >/ws/seen 2>/dev/null; result done" | fake_cli &&
+	rm -rf runs &&
+	ANTHROPIC_API_KEY=sk-real-0123456789 KGB_CLAUDE_BIN=$TRASH/cli test_expect_code 1 kgb-agent add -m normal_cc >out 2>log &&
+	test_no_grep "offline" log &&
+	test -f runs/*/attempts/aten__add/001/ws/seen &&
+	test_expect_code 1 grep -r "sk-real-0123456789" runs
+'
+test_expect_success 'Ctrl-C: exit 130, tree gone, state readable' '
+	printf "sleep 1003\n" | fake_cli && rm -rf runs &&
+	{
+		KGB_CLAUDE_BIN=$TRASH/cli kgb-agent add -m normal_cc >out 2>log &
+		pid=$!
+	} &&
+	test_wait_for 10 sh -c "pgrep -f \"[s]leep 1003\" >/dev/null" &&
+	kill -INT $pid && code=0 && { wait $pid || code=$?; } &&
+	test_equal 130 $code "exit status" &&
+	test_no_process "sleep 1003" &&
+	jq -e ".operators[\"aten::add\"].status == \"cancelled\"" runs/*/progress.json &&
+	test_grep "kgb-agent --skip-gen --run" log
+'
+test_expect_success 'a run that another process holds: exit 75 with its owner' '
+	printf "sleep 1005\n" | fake_cli && rm -rf runs &&
+	{
+		KGB_CLAUDE_BIN=$TRASH/cli kgb-agent add -m normal_cc >out 2>log &
+		pid=$!
+	} &&
+	test_wait_for 10 sh -c "pgrep -f \"[s]leep 1005\" >/dev/null" &&
+	test_expect_code 75 kgb-agent --skip-gen 2>err && test_grep "$pid" err &&
+	kill -INT $pid && { wait $pid || true; }
+'
+test_expect_success 'missing parts: exit 4 with the command that fixes it, nothing created' '
+	rm -rf runs &&
+	test_expect_code 4 env KGB_CLAUDE_BIN=/nonexistent kgb-agent add 2>err && test_grep "bootstrap setup" err &&
+	test_expect_code 4 env KGB_PYTHON=/nonexistent KGB_CLAUDE_BIN=$TRASH/cli kgb-agent add 2>err && test_grep "bootstrap setup" err &&
+	test_expect_code 4 env KGB_PYTHON=/usr/bin/python3 KGB_CLAUDE_BIN=$TRASH/cli kgb-agent add 2>err && test_grep "has no torch" err &&
+	test_expect_code 4 env KGB_BWRAP=/nonexistent KGB_CLAUDE_BIN=$TRASH/cli kgb-agent add 2>err && test_grep -i "bubblewrap" err &&
+	test ! -e runs
+'
+test_expect_success 'typos: exit 2 with the nearest names, nothing created' '
+	test_expect_code 2 kgb-agent ad 2>err && test_grep "did you mean .add.?" err &&
+	test_expect_code 2 kgb-agent add -m normal_c 2>err && test_grep "normal_cc" err &&
+	test_expect_code 2 kgb-agent add --dataset KernelGenBench-atn 2>err && test_grep "KernelGenBench-aten" err &&
+	test ! -e runs
+'
+if [ "$(id -u)" -eq 0 ]; then
+	test_expect_success 'a full disk: the run stops cleanly, says so, and what is there is readable' '
+		mkdir disk && mount -t tmpfs -o size=256k none disk &&
+		printf "head -c 4000000 /dev/zero >/ws/big; sleep 1; result done\n" | fake_cli &&
+		code=0 && { KGB_CLAUDE_BIN=$TRASH/cli kgb-agent add -m normal_cc --runs-dir disk/runs >out 2>err || code=$?; } &&
+		cp -r disk copy; umount disk; cat err
+		test_equal 4 "$code" "exit status"
+		test_grep -i "no space left" err
+		kgb-agent rebuild --runs-dir copy/runs
+	'
+fi
+test_done

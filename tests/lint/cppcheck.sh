@@ -1,0 +1,17 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# cppcheck over the sources that BUILD compiles, without the tests (it does not know that asserts end them).
+#
+#     cppcheck.sh BUILD [ROOT]
+config=$(cd "$(dirname "$0")" && pwd -P)/cppcheck.cfg
+build=$(cd "${1:?usage: cppcheck.sh BUILD [ROOT]}" && pwd -P) || exit 2
+shift
+. "$(dirname "$0")/files.sh"
+
+lint_need cppcheck
+mkdir -p "$build/cppcheck"
+cppcheck --project="$build/compile_commands.json" -i"$PWD/tests" --cppcheck-build-dir="$build/cppcheck" --quiet --inline-suppr \
+	--enable=warning,performance,portability --inconclusive --suppress=missingIncludeSystem --suppress=preprocessorErrorDirective \
+	--library="$config" -j "$(lint_jobs)" \
+	--template='{file}:{line}: {severity}: {message} [{id}]' >"$lint_findings" 2>&1
+lint_done "sources of $build"

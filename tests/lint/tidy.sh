@@ -1,0 +1,38 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# clang-tidy with the checks of .clang-tidy, one file per process (several in one call give false findings
+# in version 14).
+#
+#     tidy.sh BUILD [ROOT]
+#
+# BUILD is a build tree with compile_commands.json; only files that it compiles are looked at.
+build=$(cd "${1:?usage: tidy.sh BUILD [ROOT]}" && pwd -P) || exit 2
+shift
+. "$(dirname "$0")/files.sh"
+
+lint_need clang-tidy
+lint_need jq
+work=$build/tidy
+mkdir -p "$work"
+
+# The commands are gcc's: what clang 14 does not know is left out, and warnings are the compiler's business.
+jq '[.[] | .command |= gsub(" (-W[^l][^ ]*|-fanalyzer|--coverage|-ftrivial-auto-var-init=[^ ]*|-fsanitize[^ ]*)"; "")]' \
+	"$build/compile_commands.json" >"$work/compile_commands.json" || exit 1
+
+# A file that was clean stays so until it, a header or .clang-tidy changes.
+newest=$(lint_files '*.h' .clang-tidy | xargs ls -t | head -n 1)
+export work newest
+jq -r '.[].file' "$work/compile_commands.json" | sort -u |
+	awk -v root="$PWD/" 'index($0, root) == 1 { print substr($0, length(root) + 1) }' >"$work/files"
+# shellcheck disable=SC2016 # expanded by the inner shell
+xargs -r -P "$(lint_jobs)" -n 1 sh -c '
+	clean=$work/$(echo "$1" | tr / +).clean
+	[ -e "$clean" ] && [ "$clean" -nt "$1" ] && [ "$clean" -nt "$newest" ] && exit 0
+	rm -f "$clean"
+	if out=$(clang-tidy -p "$work" --quiet "$1" 2>/dev/null); then
+		: >"$clean"
+	else
+		printf "%s\n" "$out" | grep -E ": (error|warning): " || echo "$1:1: clang-tidy could not run on this file"
+	fi
+' sh <"$work/files" | sed "s|^$PWD/||" | sort -u >"$lint_findings"
+lint_done "$(wc -l <"$work/files") files"

@@ -1,0 +1,33 @@
+# operator: aten::silu
+# expect: verify\.\w+|cheat\.ghost
+# catalogue: 48, 57
+# returns the result of the call before
+import torch
+import triton
+import triton.language as tl
+
+@triton.jit
+def silu_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at, mask=at < n).to(tl.float32)
+    tl.store(y_ptr + at, (x * tl.sigmoid(x)).to(y_ptr.dtype.element_ty), mask=at < n)
+
+
+def launch(x):
+    x = x.contiguous()
+    y = torch.empty_like(x)
+    if x.numel():
+        silu_kernel[(triton.cdiv(x.numel(), 1024),)](x, y, x.numel(), BLOCK=1024)
+    return y
+
+
+LAST = [None]
+
+
+def silu(self):
+    old, LAST[0] = LAST[0], launch(self)
+    return LAST[0] if old is None or old.shape != self.shape or old.dtype != self.dtype else old
+
+
+def silu_out(self, *, out):
+    return out.copy_(silu(self))

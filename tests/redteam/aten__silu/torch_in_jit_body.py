@@ -1,0 +1,22 @@
+# operator: aten::silu
+# expect: cheat\.l1\.torch_in_kernel
+# catalogue: 88
+# the interpreter would run torch inside a kernel
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(x_ptr, y_ptr, n):
+    y_ptr.copy_(torch.nn.functional.silu(x_ptr))
+
+
+def silu(self):
+    y = torch.empty_like(self)
+    kernel[(1,)](self, y, self.numel())
+    return y
+
+
+def silu_out(self, *, out):
+    return out.copy_(silu(self))

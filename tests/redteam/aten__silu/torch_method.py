@@ -1,0 +1,15 @@
+# operator: aten::silu
+# expect: cheat\.l1\.torch_compute
+# catalogue: 86
+# plain torch by a method, no Triton at all
+import torch
+import triton
+import triton.language as tl
+
+
+def silu(self):
+    return self * self.sigmoid()
+
+
+def silu_out(self, *, out):
+    return out.copy_(silu(self))

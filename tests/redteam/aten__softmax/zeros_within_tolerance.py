@@ -1,0 +1,32 @@
+# operator: aten::softmax
+# expect: verify\.mismatch
+# catalogue: 69
+# small values are cut to zero, as an absolute tolerance would allow
+import torch
+import triton
+import triton.language as tl
+
+@triton.jit
+def kernel(x_ptr, y_ptr, rows, n, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    at = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + row * n + at, mask=at < n, other=-float("inf")).to(tl.float32)
+    e = tl.exp(x - tl.max(x, 0))
+    e = tl.where(e < 0.02, 0.0, e)
+    tl.store(y_ptr + row * n + at, (e / tl.sum(e, 0)).to(y_ptr.dtype.element_ty), mask=at < n)
+
+
+def softmax_int(self, dim, dtype=None):
+    x = self.to(dtype or self.dtype)
+    shape = x.shape
+    x = x.reshape(1) if x.dim() == 0 else x
+    x = x.movedim(dim, -1).contiguous()
+    n = x.shape[-1]
+    y = torch.empty_like(x)
+    if x.numel():
+        kernel[(x.numel() // n,)](x, y, x.numel() // n, n, BLOCK=triton.next_power_of_2(n))
+    return y.movedim(-1, dim).reshape(shape)
+
+
+def softmax_int_out(self, dim, dtype=None, *, out):
+    return out.copy_(softmax_int(self, dim, dtype))

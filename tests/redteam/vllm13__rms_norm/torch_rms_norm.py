@@ -1,0 +1,23 @@
+# operator: vllm13::rms_norm
+# expect: cheat\.l1\.torch_compute
+# catalogue: 86
+# torch.rms_norm into out
+import torch
+import triton
+import triton.language as tl
+
+@triton.jit
+def kernel(o_ptr, x_ptr, w_ptr, n, eps, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    at = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + row * n + at, mask=at < n, other=0.0).to(tl.float32)
+    w = tl.load(w_ptr + at, mask=at < n, other=0.0).to(tl.float32)
+    y = x * w
+    tl.store(o_ptr + row * n + at, y.to(o_ptr.dtype.element_ty), mask=at < n)
+
+
+def rms_norm(out, input, weight, epsilon):
+    n = input.shape[-1]
+    if input.numel():
+        kernel[(input.numel() // n,)](out, input, weight, n, epsilon, BLOCK=triton.next_power_of_2(n))
+    out.copy_(torch.rms_norm(input, (n,), weight, epsilon))

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * The broker against judges that do everything a judge should not: a shell script stands in for
+ * kgb-judge, because the real one does not misbehave on demand. Also the attempt's transition
+ * table.
+ */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "agent/sched/attempt.h"
+#include "agent/sched/broker.h"
+#include "base/fs.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "base/time.h"
+
+static const char fake_judge[] =
+	"#!/bin/sh\n"
+	"if [ \"$1\" = zygotes ]; then\n"
+	"	dir=${2#--dir=}\n"
+	"	[ -e \"$dir/broken\" ] && exit 4\n"
+	"	echo ready; cat >/dev/null; : >\"$dir/gone\"; exit 0\n"
+	"fi\n"
+	"op=${2#--op=}\n"
+	"case $* in *--zygotes=*) warm=true ;; *) warm=false ;; esac\n"
+	"case $op in\n"
+	"ok) echo \"{\\\"warm\\\":$warm}\" >&3 ;;\n"
+	"garbage) echo '{\"half\":' >&3 ;;\n"
+	"silent) ;;\n"
+	"crash) kill -SEGV $$ ;;\n"
+	"env) echo 'kgb-judge: error: install torch' >&2; exit 4 ;;\n"
+	"hang) sleep 60 ;;\n"
+	"deaf) trap '' TERM; sleep 60 & wait; sleep 60 ;;\n"
+	"secret) echo \"{\\\"key\\\":\\\"$ANTHROPIC_API_KEY\\\"}\" >&3 ;;\n"
+	"slow) sleep 0.3; echo '{}' >&3 ;;\n"
+	"esac\n";
+
+struct fixture {
+	uv_loop_t loop;
+	char dir[32];
+	struct kgb_broker *broker;
+	int n_done, n_closed;
+};
+
+struct expectation {
+	struct fixture *fixture;
+	const char *operator;
+	const char *error; /* part of the message; NULL: a verdict */
+	const char *verdict; /* exact text */
+	bool cancelled;
+	bool done;
+	struct kgb_job *job;
+};
+
+static void on_done(void *payload, const struct kgb_job_result *result)
+{
+	struct expectation *e = payload;
+	assert_false(e->done);
+	e->done = true;
+	assert_int_equal(result->cancelled, e->cancelled);
+	if (e->error) {
+		assert_null(result->verdict);
+		if (!strstr(result->err.msg, e->error))
+			fail_msg("%s: got '%s'", e->operator, result->err.msg);
+	} else {
+		assert_non_null(result->verdict);
+		assert_string_equal(result->text, e->verdict);
+	}
+	e->fixture->n_done++;
+}
+
+static void on_closed(void *payload)
+{
+	struct fixture *fixture = payload;
+	fixture->n_closed++;
+}
+
+static void start(struct fixture *fixture, int64_t timeout_ms, int max_jobs, bool broken_zygotes)
+{
+	struct kgb_err err = KGB_ERR_INIT;
+	*fixture = (struct fixture){.dir = "/tmp/kgb-test-broker-XXXXXX"};
+	assert_non_null(mkdtemp(fixture->dir));
+	int fd = open(fixture->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_int_equal(kgb_fs_write_atomic(fd, "kgb-judge", fake_judge, sizeof(fake_judge) - 1,
+					     0755, false, &err),
+			 0);
+	if (broken_zygotes)
+		assert_int_equal(kgb_fs_write_atomic(fd, "broken", "", 0, 0644, false, &err), 0);
+	close(fd);
+	assert_int_equal(uv_loop_init(&fixture->loop), 0);
+	const struct kgb_broker_spec spec = {
+		.loop = &fixture->loop,
+		.bin_dir = fixture->dir,
+		.data_dir = "/",
+		.python = "/usr/bin/python3",
+		.zygote_dir = fixture->dir,
+		.max_jobs = max_jobs,
+		.verify_timeout_ms = timeout_ms,
+		.call_timeout_ms = 1000,
+		.memory_bytes = 1,
+	};
+	if (kgb_broker_start(&fixture->broker, &spec, &err) < 0)
+		fail_msg("%s", err.msg);
+}
+
+static void submit(struct fixture *fixture, struct expectation *e)
+{
+	e->fixture = fixture;
+	e->job = kgb_broker_submit(fixture->broker, &(struct kgb_job_spec){
+							    .operator= e->operator,
+							    .kernel_path = "/dev/null",
+							    .done = on_done,
+							    .payload = e,
+						    });
+}
+
+static void run_until_done(struct fixture *fixture, int n)
+{
+	while (fixture->n_done < n)
+		uv_run(&fixture->loop, UV_RUN_ONCE);
+}
+
+/** Long enough for the jobs to be started. */
+static void run_briefly(struct fixture *fixture)
+{
+	for (int i = 0; i < 30; i++) {
+		uv_run(&fixture->loop, UV_RUN_NOWAIT);
+		usleep(10000);
+	}
+}
+
+static void finish(struct fixture *fixture)
+{
+	kgb_broker_close(fixture->broker, on_closed, fixture);
+	uv_run(&fixture->loop, UV_RUN_DEFAULT);
+	assert_int_equal(fixture->n_closed, 1);
+	assert_int_equal(uv_loop_close(&fixture->loop), 0);
+	struct kgb_err err = KGB_ERR_INIT;
+	assert_int_equal(kgb_fs_remove_tree(AT_FDCWD, fixture->dir, &err), 0);
+}
+
+static void test_every_way_a_judge_can_end_has_its_message(void **state)
+{
+	(void)state;
+	struct fixture fixture;
+	struct expectation cases[] = {
+		{.operator= "ok", .verdict = "{\"warm\":true}\n"},
+		{.operator= "garbage", .error = "the judge's verdict: "},
+		{.operator= "silent", .error = "the judge's verdict: "},
+		{.operator= "crash", .error = "ended by signal 11"},
+		{.operator= "env", .error = "status 4: kgb-judge: error: install torch"},
+		{.operator= "secret", .verdict = "{\"key\":\"\"}\n"},
+	};
+	setenv("ANTHROPIC_API_KEY", "sk-real", 1);
+	start(&fixture, 20000, 2, false);
+	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++)
+		submit(&fixture, &cases[i]);
+	run_until_done(&fixture, KGB_ARRAY_LEN(cases));
+	finish(&fixture);
+	unsetenv("ANTHROPIC_API_KEY");
+}
+
+static void test_without_zygotes_judges_start_cold(void **state)
+{
+	(void)state;
+	struct fixture fixture;
+	struct expectation ok = {.operator= "ok", .verdict = "{\"warm\":false}\n"};
+	start(&fixture, 20000, 1, true);
+	submit(&fixture, &ok);
+	run_until_done(&fixture, 1);
+	finish(&fixture);
+}
+
+static void test_cancelled_jobs_end_whether_queued_or_running(void **state)
+{
+	(void)state;
+	struct fixture fixture;
+	struct expectation hang = {.operator= "hang", .error = "cancelled", .cancelled = true};
+	struct expectation queued = {.operator= "ok", .error = "cancelled", .cancelled = true};
+	struct expectation fast = {.operator= "ok", .verdict = "{\"warm\":true}\n"};
+	start(&fixture, 20000, 1, false);
+	submit(&fixture, &fast);
+	run_until_done(&fixture, 1);
+	submit(&fixture, &hang);
+	submit(&fixture, &queued);
+	run_briefly(&fixture);
+	int64_t before = kgb_mono_ms();
+	kgb_job_cancel(queued.job);
+	kgb_job_cancel(hang.job);
+	run_until_done(&fixture, 3);
+	assert_true(kgb_mono_ms() - before < 2500); /* TERM was enough: no wait for the grace */
+	finish(&fixture);
+}
+
+static void test_closing_cancels_what_is_left_and_ends_the_zygotes(void **state)
+{
+	(void)state;
+	struct fixture fixture;
+	struct expectation deaf = {.operator= "deaf", .error = "cancelled", .cancelled = true};
+	struct expectation queued = {.operator= "ok", .error = "cancelled", .cancelled = true};
+	struct expectation first = {.operator= "ok", .verdict = "{\"warm\":true}\n"};
+	start(&fixture, 20000, 1, false);
+	submit(&fixture, &first);
+	run_until_done(&fixture, 1);
+	submit(&fixture, &deaf);
+	submit(&fixture, &queued);
+	run_briefly(&fixture);
+	kgb_broker_close(fixture.broker, on_closed, &fixture);
+	uv_run(&fixture.loop, UV_RUN_DEFAULT);
+	assert_int_equal(fixture.n_done, 3);
+	assert_int_equal(fixture.n_closed, 1);
+	KGB_AUTO(free) char *gone = kgb_path_join(fixture.dir, "gone");
+	assert_true(kgb_fs_exists(AT_FDCWD, gone));
+	assert_int_equal(uv_loop_close(&fixture.loop), 0);
+	struct kgb_err err = KGB_ERR_INIT;
+	assert_int_equal(kgb_fs_remove_tree(AT_FDCWD, fixture.dir, &err), 0);
+}
+
+static void test_at_most_max_jobs_run_at_once(void **state)
+{
+	(void)state;
+	struct fixture fixture;
+	struct expectation jobs[4];
+	start(&fixture, 20000, 2, false);
+	for (size_t i = 0; i < 4; i++) {
+		jobs[i] = (struct expectation){.operator= "slow", .verdict = "{}\n"};
+		submit(&fixture, &jobs[i]);
+	}
+	int64_t before = kgb_mono_ms();
+	run_until_done(&fixture, 4);
+	assert_true(kgb_mono_ms() - before >= 600);
+	finish(&fixture);
+}
+
+static void test_the_attempts_table_is_total_and_ends_in_done(void **state)
+{
+	(void)state;
+	for (int p = 0; p < KGB_N_ATTEMPT_PHASES; p++) {
+		int n_ways_out = 0;
+		for (int e = 0; e < KGB_N_ATTEMPT_EVENTS; e++) {
+			enum kgb_attempt_phase next = kgb_attempt_next((enum kgb_attempt_phase)p,
+								       (enum kgb_attempt_event)e);
+			assert_true(next <= KGB_N_ATTEMPT_PHASES);
+			if (next != KGB_N_ATTEMPT_PHASES && (int)next != p) {
+				assert_true((int)next >
+					    p); /* never backwards: every attempt ends */
+				n_ways_out++;
+			}
+		}
+		if (p == KGB_ATTEMPT_DONE)
+			assert_int_equal(n_ways_out, 0);
+		else
+			assert_true(n_ways_out > 0);
+		/* A stop is possible at any time and an exit from every living phase. */
+		assert_int_not_equal(
+			kgb_attempt_next((enum kgb_attempt_phase)p, KGB_ATTEMPT_ON_STOP),
+			KGB_N_ATTEMPT_PHASES);
+	}
+}
+
+int main(void)
+{
+	kgb_log_init("test_broker", KGB_LOG_ERROR);
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_every_way_a_judge_can_end_has_its_message),
+		cmocka_unit_test(test_without_zygotes_judges_start_cold),
+		cmocka_unit_test(test_cancelled_jobs_end_whether_queued_or_running),
+		cmocka_unit_test(test_closing_cancels_what_is_left_and_ends_the_zygotes),
+		cmocka_unit_test(test_at_most_max_jobs_run_at_once),
+		cmocka_unit_test(test_the_attempts_table_is_total_and_ends_in_done),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

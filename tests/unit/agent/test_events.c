@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: MIT */
+#include "tests/unit/agent/agent_test.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
+
+#include "agent/report/progress.h"
+#include "agent/report/results.h"
+#include "agent/store/events.h"
+#include "base/fs.h"
+#include "base/mem.h"
+
+/** A fresh locked run with a log. */
+struct fixture {
+	struct scratch scratch;
+	struct kgb_rundir dir;
+	struct kgb_run_log *log;
+	int n_told; /* calls of the listener */
+	char last_type[32];
+};
+
+static void on_event(void *payload, const struct kgb_run_state *state,
+		     const struct kgb_op_state *op, const char *type)
+{
+	struct fixture *f = payload;
+	(void)state;
+	(void)op;
+	f->n_told++;
+	snprintf(f->last_type, sizeof(f->last_type), "%s", type);
+}
+
+static void open_run(struct fixture *f)
+{
+	*f = (struct fixture){.dir = KGB_RUNDIR_INIT};
+	make_scratch(&f->scratch);
+	assert_ok(kgb_rundir_create(&f->dir, f->scratch.path, "normal_cc", "KernelGenBench", err));
+	assert_ok(kgb_run_log_open(&f->log, &f->dir, err));
+	kgb_run_log_listen(f->log, on_event, f);
+}
+
+static void close_run(struct fixture *f)
+{
+	kgb_run_log_close(f->log);
+	kgb_rundir_release(&f->dir);
+	drop_scratch(&f->scratch);
+}
+
+static void start_and_plan(struct fixture *f)
+{
+	const struct kgb_event_run_started start = {.run_name = f->dir.name,
+						    .dataset = "KernelGenBench",
+						    .method = "normal_cc",
+						    .gateway_mode = "offline",
+						    .platform = "cpu",
+						    .device_count = 1};
+	const struct kgb_event_plan_item plan[] = {{"aten::add", "aten__add", NULL},
+						   {"aten::mm", "aten__mm", NULL}};
+	assert_ok(kgb_event_run_started(f->log, &start, err));
+	assert_ok(kgb_event_planned(f->log, plan, 2, err));
+}
+
+static void start_attempt(struct fixture *f, const char *operator, int number)
+{
+	const struct kgb_event_attempt_started event = {.operator= operator,
+							.attempt = number,
+							.device = 0,
+							.timeout_ms = 1000,
+							.prompt_sha256 = "p"};
+	assert_ok(kgb_event_attempt_started(f->log, &event, err));
+}
+
+static void finish_attempt(struct fixture *f, const char *operator, int number,
+			   enum kgb_agent_end end, bool retry, const char *kernel)
+{
+	const struct kgb_event_attempt_finished event = {
+		.operator= operator,
+		.attempt = number,
+		.end = end,
+		.retry = retry,
+		.exit_code = 0,
+		.kernel_sha256 = kernel,
+		.kernel_source = kernel ? "file" : NULL,
+		.error_code = kernel ? NULL : kgb_agent_end_code(end)};
+	assert_ok(kgb_event_attempt_finished(f->log, &event, err));
+}
+
+static const struct kgb_op_state *op_of(const struct fixture *f, const char *name)
+{
+	return kgb_run_state_op(kgb_run_log_state(f->log), name);
+}
+
+static void render(const struct kgb_run_state *state, struct kgb_buf *out)
+{
+	kgb_progress_render(state, out);
+	kgb_results_render(state, 2, out);
+}
+
+/** Replays the journal of the run and compares both projections byte by byte. */
+static void assert_replay_is_equal(const struct fixture *f)
+{
+	KGB_AUTO(run_state) struct kgb_run_state replayed = KGB_RUN_STATE_INIT;
+	KGB_AUTO(buf) struct kgb_buf live = KGB_BUF_INIT(0);
+	KGB_AUTO(buf) struct kgb_buf again = KGB_BUF_INIT(0);
+	assert_ok(kgb_journal_read(f->dir.fd, kgb_run_state_fold, &replayed, NULL, err));
+	render(kgb_run_log_state(f->log), &live);
+	render(&replayed, &again);
+	assert_string_equal(live.ptr, again.ptr);
+}
+
+static void test_a_whole_life_is_folded_and_replays_to_the_same_bytes(void **state)
+{
+	(void)state;
+	struct fixture f;
+	open_run(&f);
+	start_and_plan(&f);
+	assert_int_equal(op_of(&f, "aten::add")->status, KGB_OP_PLANNED);
+	start_attempt(&f, "aten::add", 1);
+	assert_int_equal(op_of(&f, "aten::add")->status, KGB_OP_RUNNING);
+	struct kgb_totals totals = {.usage = {1, 2, 3, 4}, .n_exchanges = 1};
+	assert_ok(kgb_event_usage(f.log, "aten::add", 1, &totals, err));
+	assert_int_equal(op_of(&f, "aten::add")->attempts[0].gateway.usage.cache_read, 4);
+	struct kgb_verdict_summary bad = {.status = "failed",
+					  .code = "verify.mismatch",
+					  .message = "24 \"wrong\"\n",
+					  .wall_ms = 5,
+					  .total_tests = 3,
+					  .passed_tests = 1,
+					  .failed_tests = 2};
+	assert_ok(kgb_event_verify_call(f.log, "aten::add", 1, &bad, "c0ffee", err));
+	assert_int_equal(op_of(&f, "aten::add")->status, KGB_OP_RUNNING);
+	assert_int_equal(op_of(&f, "aten::add")->n_calls, 1);
+	assert_string_equal(op_of(&f, "aten::add")->calls[0].verdict.message, "24 \"wrong\"\n");
+	finish_attempt(&f, "aten::add", 1, KGB_AGENT_OK, false, "k1");
+	assert_int_equal(op_of(&f, "aten::add")->status, KGB_OP_GENERATED);
+	assert_ok(kgb_event_verify_started(f.log, "aten::add", "k1", err));
+	assert_int_equal(op_of(&f, "aten::add")->status, KGB_OP_VERIFYING);
+	struct kgb_verdict_summary good = {.status = "passed",
+					   .wall_ms = 7,
+					   .total_tests = 3,
+					   .passed_tests = 3,
+					   .comparable = true,
+					   .speedup = 1.5};
+	assert_ok(kgb_event_verified(f.log, "aten::add", &good, "v.json", err));
+	assert_int_equal(op_of(&f, "aten::add")->status, KGB_OP_PASSED);
+	assert_int_equal(f.n_told, 8);
+	assert_string_equal(f.last_type, "verified");
+	assert_ok(kgb_event_operator_ended(f.log, "aten::mm", KGB_OP_CANCELLED, "agent.cancelled",
+					   "never started", err));
+	assert_ok(kgb_event_run_finished(f.log, KGB_RUN_INTERRUPTED, 130, NULL, err));
+	assert_replay_is_equal(&f);
+	close_run(&f);
+}
+
+static void test_the_status_after_an_attempt_follows_from_its_end(void **state)
+{
+	(void)state;
+	static const struct {
+		enum kgb_agent_end end;
+		bool retry;
+		const char *kernel;
+		enum kgb_op_status status;
+	} cases[] = {
+		{KGB_AGENT_OK, false, "k", KGB_OP_GENERATED},
+		{KGB_AGENT_OK, false, NULL, KGB_OP_FAILED},
+		{KGB_AGENT_TIMEOUT, false, "k", KGB_OP_GENERATED},
+		{KGB_AGENT_TIMEOUT, false, NULL, KGB_OP_TIMEOUT},
+		{KGB_AGENT_TRANSIENT, true, NULL, KGB_OP_RETRYING},
+		{KGB_AGENT_TRANSIENT, false, NULL, KGB_OP_INFRA_ERROR},
+		{KGB_AGENT_AUTH, false, NULL, KGB_OP_INFRA_ERROR},
+		{KGB_AGENT_LIMIT, false, NULL, KGB_OP_BUDGET},
+		{KGB_AGENT_CRASHED, false, NULL, KGB_OP_FAILED},
+		{KGB_AGENT_CRASHED, false, "k", KGB_OP_GENERATED},
+		{KGB_AGENT_CANCELLED, false, "k", KGB_OP_CANCELLED},
+		{KGB_AGENT_NOT_STARTED, true, NULL, KGB_OP_RETRYING},
+	};
+	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
+		struct fixture f;
+		open_run(&f);
+		start_and_plan(&f);
+		start_attempt(&f, "aten::mm", 1);
+		finish_attempt(&f, "aten::mm", 1, cases[i].end, cases[i].retry, cases[i].kernel);
+		if (op_of(&f, "aten::mm")->status != cases[i].status)
+			fail_msg("case %zu: %s", i,
+				 kgb_op_status_name(op_of(&f, "aten::mm")->status));
+		assert_int_equal(op_of(&f, "aten::mm")->attempts[0].end, cases[i].end);
+		close_run(&f);
+	}
+}
+
+/** What contradicts the journal is refused before it is written, so the journal stays readable. */
+static void test_impossible_events_are_refused_and_leave_no_trace(void **state)
+{
+	(void)state;
+	struct fixture f;
+	open_run(&f);
+	start_and_plan(&f);
+	struct kgb_verdict_summary odd = {.status = "splendid"};
+	struct kgb_verdict_summary good = {.status = "passed"};
+	struct kgb_totals totals = {0};
+	assert_fails(kgb_event_usage(f.log, "aten::add", 1, &totals, err), KGB_ERR_INVALID,
+		     "attempt 1 of 'aten::add'");
+	assert_fails(kgb_event_verify_started(f.log, "aten::mul", "k", err), KGB_ERR_INVALID,
+		     "never planned");
+	start_attempt(&f, "aten::add", 1);
+	assert_fails(kgb_event_verify_call(f.log, "aten::add", 1, &odd, NULL, err), KGB_ERR_INVALID,
+		     "'splendid'");
+	assert_fails(kgb_event_verify_call(f.log, "aten::add", 2, &good, NULL, err),
+		     KGB_ERR_INVALID, "attempt 2");
+	const struct kgb_event_attempt_started twice = {.operator= "aten::add", .attempt = 2};
+	assert_fails(kgb_event_attempt_started(f.log, &twice, err), KGB_ERR_INVALID, "out of turn");
+	finish_attempt(&f, "aten::add", 1, KGB_AGENT_OK, false, "k");
+	assert_fails(kgb_event_usage(f.log, "aten::add", 1, &totals, err), KGB_ERR_INVALID,
+		     "has ended already");
+	assert_fails(kgb_event_operator_ended(f.log, "aten::add", KGB_OP_RUNNING, NULL, NULL, err),
+		     KGB_ERR_INVALID, "not a final status");
+	assert_int_equal(f.n_told, 4);
+	assert_replay_is_equal(&f);
+	close_run(&f);
+}
+
+static void test_what_a_dead_process_left_open_is_closed_by_the_next_start(void **state)
+{
+	(void)state;
+	struct fixture f;
+	open_run(&f);
+	start_and_plan(&f);
+	start_attempt(&f, "aten::add", 1);
+	assert_ok(kgb_event_verify_started(f.log, "aten::mm", "k", err));
+	kgb_run_log_close(f.log);
+	assert_ok(kgb_run_log_open(&f.log, &f.dir, err));
+	assert_int_equal(op_of(&f, "aten::add")->status, KGB_OP_RUNNING);
+	const struct kgb_event_run_started start = {.run_name = f.dir.name, .skip_gen = true};
+	assert_ok(kgb_event_run_started(f.log, &start, err));
+	const struct kgb_op_state *add = op_of(&f, "aten::add");
+	assert_int_equal(add->status, KGB_OP_RETRYING);
+	assert_string_equal(add->attempts[0].error_code, "infra.lost");
+	assert_true(add->attempts[0].ended_ms >= add->attempts[0].started_ms);
+	assert_int_equal(op_of(&f, "aten::mm")->status, KGB_OP_GENERATED);
+	assert_string_equal(kgb_run_log_state(f.log)->method, "normal_cc");
+	start_attempt(&f, "aten::add", 2);
+	assert_int_equal(op_of(&f, "aten::add")->n_attempts, 2);
+	assert_replay_is_equal(&f);
+	close_run(&f);
+}
+
+static void test_a_full_disk_is_an_error_and_the_state_stays_with_the_journal(void **state)
+{
+	(void)state;
+	struct fixture f;
+	open_run(&f);
+	start_and_plan(&f);
+	signal(SIGXFSZ, SIG_IGN);
+	struct rlimit before;
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+	struct rlimit tight = {.rlim_cur = 50, .rlim_max = before.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &tight), 0);
+	const struct kgb_event_attempt_started event = {.operator= "aten::add", .attempt = 1};
+	struct kgb_err problem = KGB_ERR_INIT;
+	int rc = kgb_event_attempt_started(f.log, &event, &problem);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	assert_int_equal(rc, -1);
+	assert_int_equal(op_of(&f, "aten::add")->status, KGB_OP_PLANNED);
+	assert_int_equal(f.n_told, 2);
+	assert_replay_is_equal(&f);
+	close_run(&f);
+}
+
+static void test_events_of_a_later_version_are_skipped_and_counted(void **state)
+{
+	(void)state;
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+	add_line(&text, 1, "2026-11-21T08:00:00.000Z", "lease_granted", "{\"device\":3}");
+	KGB_AUTO(run_state) struct kgb_run_state folded = KGB_RUN_STATE_INIT;
+	assert_ok(
+		kgb_journal_parse("j", text.ptr, text.len, kgb_run_state_fold, &folded, NULL, err));
+	assert_int_equal(folded.n_unknown_events, 1);
+}
+
+static void test_counts_always_add_up_to_the_plan(void **state)
+{
+	(void)state;
+	KGB_AUTO(run_state) struct kgb_run_state run = KGB_RUN_STATE_INIT;
+	fold_story(&run, NULL);
+	for (int status = 0; status < KGB_OP_N_STATUSES; status++) {
+		for (int skip = 0; skip < 2; skip++) {
+			run.skip_verify = skip;
+			run.ops[3].status = (enum kgb_op_status)status;
+			struct kgb_run_counts counts;
+			kgb_run_state_count(&run, &counts);
+			assert_int_equal(counts.total, 4);
+			assert_int_equal(counts.completed + counts.running + counts.failed +
+						 counts.pending,
+					 4);
+			assert_true(counts.failed >= 2);
+		}
+	}
+}
+
+static void test_the_story_adds_up(void **state)
+{
+	(void)state;
+	KGB_AUTO(run_state) struct kgb_run_state run = KGB_RUN_STATE_INIT;
+	fold_story(&run, NULL);
+	const struct kgb_op_state *add = kgb_run_state_op(&run, "aten::add");
+	struct kgb_usage usage;
+	kgb_op_gateway_usage(add, &usage);
+	assert_int_equal(usage.cache_read, 9000);
+	assert_int_equal(kgb_op_cli_cost_micros(add), 12345);
+	assert_int_equal(kgb_op_agent_ms(add), 9250);
+	assert_int_equal(add->attempts[0].n_verify_calls, 2);
+	const struct kgb_op_state *mm = kgb_run_state_op(&run, "aten::mm");
+	kgb_op_gateway_usage(mm, &usage);
+	assert_int_equal(usage.input, -1);
+	assert_int_equal(kgb_op_cli_cost_micros(mm), -1);
+	assert_int_equal(kgb_results_exit_code(&run), KGB_EXIT_FAILURES);
+}
+
+static void test_a_verdict_is_summarised(void **state)
+{
+	(void)state;
+	static const char verdict[] =
+		"{\"schema\":\"kgb.verdict/1\",\"status\":\"failed\",\"code\":\"verify.mismatch\",\"stage\":\"correctness\","
+		"\"message\":\"m\",\"kernel_sha256\":\"k\",\"spec_sha256\":\"s\",\"seed\":\"00\",\"platform\":\"cuda\","
+		"\"wall_ms\":12,\"total_tests\":4,\"passed_tests\":3,\"failed_tests\":1,\"failures\":[{\"case\":\"c1\"},"
+		"{\"case\":\"c2\"}],\"timing\":{\"comparable\":true,\"cases\":[{\"candidate_ms\":1.0,\"baseline_ms\":2.0},"
+		"{\"candidate_ms\":1.0,\"baseline_ms\":8.0}]}}";
+	struct kgb_err err = KGB_ERR_INIT;
+	KGB_AUTO(json) cJSON *tree = NULL;
+	assert_int_equal(kgb_json_parse(verdict, strlen(verdict), &tree, &err), 0);
+	struct kgb_verdict_summary s;
+	assert_int_equal(kgb_verdict_summarise(tree, &s, &err), 0);
+	assert_string_equal(s.failing_case, "c1");
+	assert_true(s.comparable);
+	assert_true(s.speedup > 3.999 && s.speedup < 4.001);
+	cJSON_ReplaceItemInObject(kgb_json_get(tree, "timing") ? cJSON_GetObjectItem(tree, "timing")
+							       : NULL,
+				  "comparable", cJSON_CreateFalse());
+	assert_int_equal(kgb_verdict_summarise(tree, &s, &err), 0);
+	assert_false(s.comparable);
+	cJSON_ReplaceItemInObject(tree, "status", cJSON_CreateString("fine"));
+	assert_int_equal(kgb_verdict_summarise(tree, &s, &err), -1);
+	assert_int_equal(err.kind, KGB_ERR_INVALID);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_whole_life_is_folded_and_replays_to_the_same_bytes),
+		cmocka_unit_test(test_the_status_after_an_attempt_follows_from_its_end),
+		cmocka_unit_test(test_impossible_events_are_refused_and_leave_no_trace),
+		cmocka_unit_test(test_what_a_dead_process_left_open_is_closed_by_the_next_start),
+		cmocka_unit_test(test_a_full_disk_is_an_error_and_the_state_stays_with_the_journal),
+		cmocka_unit_test(test_events_of_a_later_version_are_skipped_and_counted),
+		cmocka_unit_test(test_counts_always_add_up_to_the_plan),
+		cmocka_unit_test(test_the_story_adds_up),
+		cmocka_unit_test(test_a_verdict_is_summarised),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

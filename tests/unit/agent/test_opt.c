@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: MIT */
+#include "tests/unit/agent/agent_test.h"
+
+#include "agent/cli/opt.h"
+#include "base/mem.h"
+
+enum { RUN = 1, VERIFY = 2 };
+
+struct values {
+	bool dry_run, json;
+	int verbose;
+	const char *op;
+	int64_t count, wait_ms;
+	struct kgb_strv set;
+};
+
+#define AT(member) offsetof(struct values, member)
+
+static const struct kgb_opt options[] = {
+	{.name = "method",
+	 .letter = 'm',
+	 .type = KGB_OPT_STR,
+	 .setting = "run.method",
+	 .arg = "NAME",
+	 .commands = RUN,
+	 .doc = "how"},
+	{.name = "dry-run",
+	 .type = KGB_OPT_FLAG,
+	 .offset = AT(dry_run),
+	 .commands = RUN,
+	 .doc = "nothing is done"},
+	{.name = "count",
+	 .letter = 'n',
+	 .type = KGB_OPT_INT,
+	 .offset = AT(count),
+	 .min = 1,
+	 .max = 9,
+	 .arg = "N",
+	 .commands = RUN,
+	 .doc = "how many"},
+	{.name = "wait",
+	 .type = KGB_OPT_DURATION,
+	 .offset = AT(wait_ms),
+	 .min = 10,
+	 .max = 60000,
+	 .arg = "TIME",
+	 .commands = RUN,
+	 .doc = "how long"},
+	{.name = "timeout",
+	 .type = KGB_OPT_DURATION,
+	 .setting = "a",
+	 .arg = "TIME",
+	 .commands = RUN,
+	 .doc = "of a run"},
+	{.name = "timeout",
+	 .type = KGB_OPT_DURATION,
+	 .setting = "b",
+	 .arg = "TIME",
+	 .commands = VERIFY,
+	 .doc = "of a check"},
+	{.name = "op",
+	 .type = KGB_OPT_STR,
+	 .offset = AT(op),
+	 .arg = "NAME",
+	 .commands = VERIFY,
+	 .doc = "which"},
+	{.name = "set",
+	 .type = KGB_OPT_STRS,
+	 .offset = AT(set),
+	 .arg = "K=V",
+	 .commands = RUN | VERIFY,
+	 .doc = "a text that is so long that it does not fit on one line of the help and has to be continued on the next"},
+	{.name = "json",
+	 .type = KGB_OPT_FLAG,
+	 .offset = AT(json),
+	 .commands = RUN | VERIFY,
+	 .doc = "as data"},
+	{.name = "verbose",
+	 .letter = 'v',
+	 .type = KGB_OPT_COUNT,
+	 .offset = AT(verbose),
+	 .commands = RUN | VERIFY,
+	 .doc = "more"},
+	{0},
+};
+static const struct kgb_subcommand commands[] = {
+	{.name = "run",
+	 .bit = RUN,
+	 .positional = "OPERATOR...",
+	 .max_positional = SIZE_MAX,
+	 .summary = "Runs"},
+	{.name = "verify",
+	 .bit = VERIFY,
+	 .positional = "FILE",
+	 .max_positional = 1,
+	 .summary = "Judges"},
+	{0},
+};
+
+/** A command line as one string, split at blanks; "''" is an empty word. */
+struct parsed {
+	struct kgb_strv argv;
+	struct values values;
+	struct kgb_cmdline line;
+	struct kgb_err err;
+	int rc;
+};
+
+static void parse(struct parsed *p, const char *words)
+{
+	*p = (struct parsed){.line = KGB_CMDLINE_INIT};
+	kgb_strv_add(&p->argv, "program");
+	kgb_strv_split(&p->argv, words, ' ');
+	for (size_t i = 0; i < p->argv.n; i++)
+		if (strcmp(p->argv.items[i], "''") == 0)
+			p->argv.items[i][0] = '\0';
+	p->rc = kgb_opt_parse(options, commands, "run", (int)p->argv.n, p->argv.items, &p->values,
+			      &p->line, &p->err);
+}
+
+static void release(struct parsed *p)
+{
+	kgb_cmdline_release(&p->line);
+	kgb_strv_release(&p->values.set);
+	kgb_strv_release(&p->argv);
+}
+
+static void test_options_and_positionals_mix_in_any_order(void **state)
+{
+	(void)state;
+	static const char *const lines[] = {
+		"run add mm -m naive_cc --dry-run -vv -n 3",
+		"add -mnaive_cc mm -v --dry-run --verbose --count=3",
+		"--method naive_cc -vn3 --dry-run -v add mm",
+		"-v --count 3 run --method=naive_cc -v add --dry-run mm",
+		"-vvmnaive_cc --dry-run -n 3 -- add mm",
+	};
+	for (size_t i = 0; i < KGB_ARRAY_LEN(lines); i++) {
+		struct parsed p;
+		parse(&p, lines[i]);
+		if (p.rc < 0)
+			fail_msg("%s: %s", lines[i], p.err.msg);
+		assert_string_equal(p.line.command->name, "run");
+		assert_int_equal(p.line.positional.n, 2);
+		assert_string_equal(p.line.positional.items[0], "add");
+		assert_string_equal(p.line.positional.items[1], "mm");
+		assert_int_equal(p.values.verbose, 2);
+		assert_int_equal(p.values.count, 3);
+		assert_true(p.values.dry_run);
+		bool found = false;
+		for (size_t k = 0; k < p.line.set_keys.n; k++)
+			found = found || (strcmp(p.line.set_keys.items[k], "run.method") == 0 &&
+					  strcmp(p.line.set_texts.items[k], "naive_cc") == 0);
+		assert_true(found);
+		release(&p);
+	}
+}
+
+static void test_the_first_word_that_is_no_option_selects_the_subcommand(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *line, *command;
+		bool named;
+		size_t n_positional;
+	} cases[] = {
+		{"verify k.py --op add", "verify", true, 1},
+		{"--op verify verify k.py", "verify", true, 1},
+		{"-v verify k.py --op add", "verify", true, 1},
+		{"add verify", "run", false, 2},
+		{"-m verify add", "run", false, 1},
+		{"run verify", "run", true, 1},
+		{"-- verify", "run", false, 1},
+		{"--dry-run", "run", false, 0},
+		{"- add", "run", false, 2},
+	};
+	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
+		struct parsed p;
+		parse(&p, cases[i].line);
+		if (p.rc < 0)
+			fail_msg("%s: %s", cases[i].line, p.err.msg);
+		assert_string_equal(p.line.command->name, cases[i].command);
+		assert_int_equal(p.line.named, cases[i].named);
+		assert_int_equal(p.line.positional.n, cases[i].n_positional);
+		release(&p);
+	}
+}
+
+static void test_what_is_wrong_is_said_with_the_nearest_name(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *line, *message;
+	} cases[] = {
+		{"--methd x", "unknown option '--methd' of 'run'; did you mean '--method'"},
+		{"--dryrun", "did you mean '--dry-run'"},
+		{"-x", "unknown option '-x'"},
+		{"-vx", "unknown option '-x'"},
+		{"add -m", "'-m' needs a value: -m NAME"},
+		{"add --count", "'--count' needs a value: --count N"},
+		{"--dry-run=yes", "'--dry-run' takes no value"},
+		{"--count 10", "--count: "},
+		{"--count 0", "--count: "},
+		{"--count x1", "--count: "},
+		{"-n 1x", "-n: "},
+		{"--wait 5", "--wait: "},
+		{"--wait 5ms", "--wait: '5ms' is not within 10 ms and 60000 ms"},
+		{"--op add", "'--op' is no option of 'run' (it is one of 'verify')"},
+		{"verify k.py -m x", "'--method' is no option of 'verify' (it is one of 'run')"},
+		{"verify a.py b.py", "unexpected argument 'b.py' of 'verify'"},
+	};
+	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
+		struct parsed p;
+		parse(&p, cases[i].line);
+		if (p.rc == 0)
+			fail_msg("%s: accepted", cases[i].line);
+		assert_int_equal(p.err.kind, KGB_ERR_INVALID);
+		if (!strstr(p.err.msg, cases[i].message))
+			fail_msg("%s: '%s', wanted '%s'", cases[i].line, p.err.msg,
+				 cases[i].message);
+		assert_null(p.line.positional.items);
+		release(&p);
+	}
+}
+
+static void test_one_name_may_mean_two_settings(void **state)
+{
+	(void)state;
+	struct parsed p;
+	parse(&p, "verify k.py --timeout 5s");
+	assert_int_equal(p.rc, 0);
+	assert_string_equal(p.line.set_keys.items[0], "b");
+	assert_string_equal(p.line.set_names.items[0], "--timeout");
+	release(&p);
+	parse(&p, "add --timeout 5s");
+	assert_string_equal(p.line.set_keys.items[0], "a");
+	release(&p);
+}
+
+static void test_repeated_options_collect_and_empty_values_stay(void **state)
+{
+	(void)state;
+	struct parsed p;
+	parse(&p, "--set a=1 --set=b= --set '' --wait 20s ''");
+	assert_int_equal(p.rc, 0);
+	assert_int_equal(p.values.set.n, 3);
+	assert_string_equal(p.values.set.items[1], "b=");
+	assert_string_equal(p.values.set.items[2], "");
+	assert_int_equal(p.values.wait_ms, 20000);
+	assert_int_equal(p.line.positional.n, 1);
+	release(&p);
+}
+
+static void test_help_lists_exactly_the_options_of_a_subcommand(void **state)
+{
+	(void)state;
+	for (int c = 0; c < 2; c++) {
+		KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+		kgb_opt_help(options, &commands[c], "program", &text);
+		for (const struct kgb_opt *o = options; o->name; o++) {
+			KGB_AUTO(free) char *line = kgb_xasprintf("--%s", o->name);
+			bool twice = strcmp(o->name, "timeout") == 0;
+			assert_int_equal(strstr(text.ptr, line) != NULL,
+					 twice || (o->commands & commands[c].bit) != 0);
+		}
+		for (const char *line = text.ptr; *line; line += strcspn(line, "\n") + 1)
+			assert_true(strcspn(line, "\n") <= 100);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_options_and_positionals_mix_in_any_order),
+		cmocka_unit_test(test_the_first_word_that_is_no_option_selects_the_subcommand),
+		cmocka_unit_test(test_what_is_wrong_is_said_with_the_nearest_name),
+		cmocka_unit_test(test_one_name_may_mean_two_settings),
+		cmocka_unit_test(test_repeated_options_collect_and_empty_values_stay),
+		cmocka_unit_test(test_help_lists_exactly_the_options_of_a_subcommand),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

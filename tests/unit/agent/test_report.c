@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: MIT */
+#include "tests/unit/agent/agent_test.h"
+
+#include <fcntl.h>
+#include <uv.h>
+
+#include "agent/report/common.h"
+#include "agent/report/progress.h"
+#include "agent/report/results.h"
+#include "agent/report/status.h"
+#include "base/fs.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "base/time.h"
+
+#define GOLDEN KGB_TEST_SOURCE_DIR "/tests/fixtures/agent/"
+
+/** Compares with a file; with KGB_TEST_REGENERATE=1 writes it instead. */
+static void assert_golden(const char *name, const struct kgb_buf *text)
+{
+	KGB_AUTO(free) char *path = kgb_xasprintf(GOLDEN "%s", name);
+	if (getenv("KGB_TEST_REGENERATE"))
+		assert_ok(kgb_fs_write_atomic(AT_FDCWD, path, text->ptr, text->len, 0644, false,
+					      err));
+	KGB_AUTO(buf) struct kgb_buf expected = KGB_BUF_INIT(0);
+	assert_ok(kgb_fs_read(AT_FDCWD, path, 1 << 20, &expected, err));
+	assert_string_equal(text->ptr, expected.ptr);
+}
+
+static void test_progress_of_the_story_is_as_recorded(void **state)
+{
+	(void)state;
+	KGB_AUTO(run_state) struct kgb_run_state run = KGB_RUN_STATE_INIT;
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+	fold_story(&run, NULL);
+	kgb_progress_render(&run, &text);
+	assert_golden("progress.json", &text);
+}
+
+static void test_results_of_the_story_are_as_recorded(void **state)
+{
+	(void)state;
+	KGB_AUTO(run_state) struct kgb_run_state run = KGB_RUN_STATE_INIT;
+	KGB_AUTO(buf) struct kgb_buf journal = KGB_BUF_INIT(0);
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+	fold_story(&run, &journal);
+	/* The integration tests rebuild this journal with the program. */
+	assert_golden("run/journal.jsonl", &journal);
+	kgb_results_render(&run, 2, &text);
+	assert_golden("results.json", &text);
+}
+
+static void test_an_empty_run_has_projections_too(void **state)
+{
+	(void)state;
+	KGB_AUTO(run_state) struct kgb_run_state run = KGB_RUN_STATE_INIT;
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+	kgb_progress_render(&run, &text);
+	kgb_results_render(&run, 0, &text);
+	kgb_results_table(&run, NULL, 80, false, &text);
+	kgb_status_render(&run, NULL, 0, 80, false, &text);
+	assert_non_null(strstr(text.ptr, "0 of 0 passed"));
+	assert_int_equal(kgb_results_exit_code(&run), KGB_EXIT_OK);
+}
+
+static void test_the_table_is_as_recorded(void **state)
+{
+	(void)state;
+	KGB_AUTO(run_state) struct kgb_run_state run = KGB_RUN_STATE_INIT;
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+	fold_story(&run, NULL);
+	kgb_results_table(&run, "/runs/r", 100, false, &text);
+	assert_golden("table.txt", &text);
+}
+
+/** Longest line in bytes (the story is ASCII). */
+static size_t widest(const char *text)
+{
+	size_t widest = 0;
+	while (*text) {
+		size_t len = strcspn(text, "\n");
+		widest = len > widest ? len : widest;
+		text += len + (text[len] == '\n');
+	}
+	return widest;
+}
+
+static void test_a_narrow_terminal_loses_columns_not_lines(void **state)
+{
+	(void)state;
+	KGB_AUTO(run_state) struct kgb_run_state run = KGB_RUN_STATE_INIT;
+	fold_story(&run, NULL);
+	for (size_t width = 24; width <= 120; width += 8) {
+		KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+		kgb_results_table(&run, NULL, width, false, &text);
+		/* The table ends at the empty line before the failures. */
+		*strstr(text.ptr, "\n\n") = '\0';
+		assert_true(widest(text.ptr) <= width);
+		assert_non_null(strstr(text.ptr, "aten::sum"));
+	}
+}
+
+static void test_colours_never_stand_alone(void **state)
+{
+	(void)state;
+	KGB_AUTO(run_state) struct kgb_run_state run = KGB_RUN_STATE_INIT;
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+	fold_story(&run, NULL);
+	kgb_results_table(&run, NULL, 100, true, &text);
+	assert_non_null(strstr(text.ptr, "\033[32mpassed\033[0m"));
+	assert_non_null(strstr(text.ptr, "\033[35mcheated\033[0m"));
+}
+
+static void test_an_agents_text_cannot_drive_the_terminal(void **state)
+{
+	(void)state;
+	KGB_AUTO(run_state) struct kgb_run_state run = KGB_RUN_STATE_INIT;
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+	fold_story(&run, NULL);
+	run.ops[1].error_message = "a\033[2J\nb";
+	run.ops[0].status = KGB_OP_RUNNING;
+	kgb_results_table(&run, NULL, 100, false, &text);
+	const char *const notes[] = {"x\033]0;title\a\ny", NULL, NULL, NULL};
+	kgb_status_render(&run, notes, run.started_ms + 5000, 100, false, &text);
+	assert_null(strchr(text.ptr, '\033'));
+	assert_null(strchr(text.ptr, '\a'));
+	assert_non_null(strstr(text.ptr, "x\\x1b]0;title"));
+}
+
+static void test_the_block_has_a_line_per_live_operator_and_fits_the_width(void **state)
+{
+	(void)state;
+	KGB_AUTO(run_state) struct kgb_run_state run = KGB_RUN_STATE_INIT;
+	fold_story(&run, NULL);
+	run.ops[0].status = KGB_OP_RUNNING;
+	run.ops[2].status = KGB_OP_VERIFYING;
+	const char *const notes[] = {"Bash: kgb-verify and a lot of other words that do not matter",
+				     NULL, NULL, NULL};
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+	kgb_status_render(&run, notes, run.started_ms + 73000, 100, false, &text);
+	assert_string_equal(
+		text.ptr,
+		" aten::add   running    1:12  13.3k in 120 out  check 2 passed  Bash: kgb-verify and a lot of other~\n"
+		" aten::silu  verifying  0:52\n"
+		"[1/4] 1 not passed 2 running 1 waiting  1:13\n");
+	for (size_t width = 1; width < 130; width++) {
+		KGB_AUTO(buf) struct kgb_buf narrow = KGB_BUF_INIT(0);
+		kgb_status_render(&run, notes, run.started_ms + 73000, width, false, &narrow);
+		assert_true(width < 20 || widest(narrow.ptr) <= width);
+	}
+}
+
+static void test_events_have_their_plain_lines(void **state)
+{
+	(void)state;
+	KGB_AUTO(run_state) struct kgb_run_state run = KGB_RUN_STATE_INIT;
+	fold_story(&run, NULL);
+	const struct {
+		int op; /* -1: the run */
+		const char *type;
+		const char *line;
+	} cases[] = {
+		{-1, "run_started", ""},
+		{-1, "planned", "run normal_cc_KernelGenBench_20261121T080000Z_0a1b: 4 operators"},
+		{-1, "run_finished", "run interrupted: interrupted by signal 2"},
+		{0, "usage", ""},
+		{0, "attempt_started", "aten::add: attempt 1 started"},
+		{0, "verify_call", "aten::add: check 2: PASSED 36/36 tests (1.1 s)"},
+		{0, "attempt_finished",
+		 "aten::add: attempt 1 ended after 9.2 s: agent.ok, kernel kept (verified)"},
+		{1, "attempt_finished",
+		 "aten::mm: attempt 1 ended after 18.5 s: agent.timeout: no kernel after 20 m, no kernel"},
+		{0, "verify_started", "aten::add: final verification"},
+		{2, "verified",
+		 "aten::silu: CHEATED cheat.l1.torch_compute: line 3 calls torch.add (100 ms)"},
+		{1, "operator_ended", "aten::mm: timeout: agent.timeout: no kernel after 20 m"},
+	};
+	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
+		KGB_AUTO(buf) struct kgb_buf line = KGB_BUF_INIT(0);
+		kgb_status_line(&run, cases[i].op < 0 ? NULL : &run.ops[cases[i].op], cases[i].type,
+				&line);
+		assert_string_equal(line.ptr, cases[i].line);
+	}
+}
+
+static void test_text_is_cut_at_columns(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *text;
+		size_t columns, taken;
+		const char *out;
+	} cases[] = {
+		{"abc", 3, 3, "abc"},
+		{"abcd", 3, 3, "ab~"},
+		{"", 3, 0, ""},
+		{"abc", 0, 0, ""},
+		{"abc", 1, 1, "~"},
+		{"\xc3\xa4\xc3\xb6", 2, 2, "\xc3\xa4\xc3\xb6"},
+		{"\xe6\xbc\xa2\xe5\xad\x97", 3, 3, "\xe6\xbc\xa2~"},
+		{"\xe6\xbc\xa2\xe5\xad\x97", 2, 1, "~"},
+		{"\xe6\xbc\xa2\xe5\xad\x97", 4, 4, "\xe6\xbc\xa2\xe5\xad\x97"},
+	};
+	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
+		KGB_AUTO(buf) struct kgb_buf out = KGB_BUF_INIT(0);
+		assert_int_equal(kgb_report__cut(&out, cases[i].text, cases[i].columns),
+				 cases[i].taken);
+		assert_string_equal(out.ptr, cases[i].out);
+	}
+}
+
+static void test_exit_codes_follow_the_state(void **state)
+{
+	(void)state;
+	KGB_AUTO(run_state) struct kgb_run_state run = KGB_RUN_STATE_INIT;
+	fold_story(&run, NULL);
+	static const struct {
+		enum kgb_op_status status[4];
+		bool skip_verify;
+		int code;
+	} cases[] = {
+		{{KGB_OP_PASSED, KGB_OP_PASSED, KGB_OP_PASSED, KGB_OP_PASSED}, false, KGB_EXIT_OK},
+		{{KGB_OP_PASSED, KGB_OP_PASSED, KGB_OP_FAILED, KGB_OP_PASSED},
+		 false,
+		 KGB_EXIT_FAILURES},
+		{{KGB_OP_PASSED, KGB_OP_PASSED, KGB_OP_GENERATED, KGB_OP_PASSED},
+		 false,
+		 KGB_EXIT_FAILURES},
+		{{KGB_OP_PASSED, KGB_OP_PASSED, KGB_OP_GENERATED, KGB_OP_PASSED},
+		 true,
+		 KGB_EXIT_OK},
+		{{KGB_OP_PASSED, KGB_OP_BUDGET, KGB_OP_PASSED, KGB_OP_PASSED},
+		 false,
+		 KGB_EXIT_BUDGET},
+		{{KGB_OP_INFRA_ERROR, KGB_OP_INFRA_ERROR, KGB_OP_INFRA_ERROR, KGB_OP_INFRA_ERROR},
+		 false,
+		 KGB_EXIT_ENVIRONMENT},
+		{{KGB_OP_INFRA_ERROR, KGB_OP_PASSED, KGB_OP_PASSED, KGB_OP_PASSED},
+		 false,
+		 KGB_EXIT_FAILURES},
+	};
+	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
+		for (int op = 0; op < 4; op++)
+			run.ops[op].status = cases[i].status[op];
+		run.skip_verify = cases[i].skip_verify;
+		assert_int_equal(kgb_results_exit_code(&run), cases[i].code);
+	}
+}
+
+/* ---- the live writer ---- */
+
+static void stop_loop(uv_timer_t *timer)
+{
+	uv_stop(timer->loop);
+}
+
+static void run_for(uv_loop_t *loop, uint64_t ms)
+{
+	uv_timer_t timer;
+	assert_int_equal(uv_timer_init(loop, &timer), 0);
+	assert_int_equal(uv_timer_start(&timer, stop_loop, ms, 0), 0);
+	uv_run(loop, UV_RUN_DEFAULT);
+	uv_close((uv_handle_t *)&timer, NULL);
+	uv_run(loop, UV_RUN_NOWAIT);
+}
+
+static bool progress_says(int dir_fd, const char *part)
+{
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+	struct kgb_err err = KGB_ERR_INIT;
+	if (kgb_fs_read(dir_fd, KGB_PROGRESS_NAME, 1 << 20, &text, &err) < 0)
+		return false;
+	return strstr(text.ptr, part) != NULL;
+}
+
+static void
+test_the_progress_file_follows_within_a_quarter_second_and_the_last_state_is_kept(void **state)
+{
+	(void)state;
+	struct scratch scratch;
+	make_scratch(&scratch);
+	struct kgb_rundir dir = KGB_RUNDIR_INIT;
+	struct kgb_run_log *log = NULL;
+	struct kgb_progress *progress = NULL;
+	struct kgb_status *status = NULL;
+	uv_loop_t loop;
+	assert_int_equal(uv_loop_init(&loop), 0);
+	assert_ok(kgb_rundir_create(&dir, scratch.path, "m", "d", err));
+	assert_ok(kgb_run_log_open(&log, &dir, err));
+	assert_ok(kgb_progress_start(&progress, &loop, log, dir.fd, err));
+	assert_ok(kgb_status_start(&status, &loop, log, KGB_STATUS_PLAIN, err));
+	const struct kgb_event_run_started start = {.run_name = dir.name};
+	const struct kgb_event_plan_item plan[] = {{"aten::add", "aten__add", NULL}};
+	assert_ok(kgb_event_run_started(log, &start, err));
+	assert_false(kgb_fs_exists(dir.fd, KGB_PROGRESS_NAME));
+	run_for(&loop, 250);
+	assert_true(progress_says(dir.fd, "\"total\": 0"));
+	assert_ok(kgb_event_planned(log, plan, 1, err));
+	run_for(&loop, 250);
+	assert_true(progress_says(dir.fd, "\"total\": 1"));
+	kgb_status_note(status, "aten::add", "busy");
+	assert_ok(kgb_event_run_finished(log, KGB_RUN_FAILED, 4, "disk full", err));
+	assert_ok(kgb_progress_close(progress, err));
+	assert_true(progress_says(dir.fd, "\"status\": \"failed\""));
+	kgb_status_close(status);
+	assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
+	assert_int_equal(uv_loop_close(&loop), 0);
+	kgb_run_log_close(log);
+	kgb_rundir_release(&dir);
+	drop_scratch(&scratch);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_progress_of_the_story_is_as_recorded),
+		cmocka_unit_test(test_results_of_the_story_are_as_recorded),
+		cmocka_unit_test(test_an_empty_run_has_projections_too),
+		cmocka_unit_test(test_the_table_is_as_recorded),
+		cmocka_unit_test(test_a_narrow_terminal_loses_columns_not_lines),
+		cmocka_unit_test(test_colours_never_stand_alone),
+		cmocka_unit_test(test_an_agents_text_cannot_drive_the_terminal),
+		cmocka_unit_test(test_the_block_has_a_line_per_live_operator_and_fits_the_width),
+		cmocka_unit_test(test_events_have_their_plain_lines),
+		cmocka_unit_test(test_text_is_cut_at_columns),
+		cmocka_unit_test(test_exit_codes_follow_the_state),
+		cmocka_unit_test(
+			test_the_progress_file_follows_within_a_quarter_second_and_the_last_state_is_kept),
+	};
+	kgb_log_init("test", KGB_LOG_ERROR);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+#include "tests/unit/agent/agent_test.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "agent/store/journal.h"
+#include "agent/store/rundir.h"
+#include "base/fs.h"
+#include "base/mem.h"
+
+/** An empty run with a journal whose last write was at `mtime`. */
+static void make_run(const struct scratch *scratch, const char *name, time_t mtime)
+{
+	KGB_AUTO(free) char *path = kgb_path_join(name, KGB_JOURNAL_NAME);
+	assert_ok(kgb_fs_mkdirs(scratch->fd, name, 0755, err));
+	assert_ok(kgb_fs_write_atomic(scratch->fd, path, "", 0, 0644, false, err));
+	struct timespec times[2] = {{.tv_sec = mtime}, {.tv_sec = mtime}};
+	assert_int_equal(utimensat(scratch->fd, path, times, 0), 0);
+}
+
+static void test_a_new_run_has_its_layout_and_a_telling_name(void **state)
+{
+	(void)state;
+	struct scratch scratch;
+	make_scratch(&scratch);
+	KGB_AUTO(free) char *runs = kgb_path_join(scratch.path, "deep/runs");
+	struct kgb_rundir dir = KGB_RUNDIR_INIT;
+	struct kgb_rundir other = KGB_RUNDIR_INIT;
+	assert_ok(kgb_rundir_create(&dir, runs, "normal_cc", "KernelGenBench", err));
+	assert_ok(kgb_rundir_create(&other, runs, "normal_cc", "KernelGenBench", err));
+	assert_string_not_equal(dir.name, other.name);
+	assert_int_equal(strncmp(dir.name, "normal_cc_KernelGenBench_20", 27), 0);
+	assert_int_equal(strlen(dir.name),
+			 strlen("normal_cc_KernelGenBench_20261121T084348Z_0a1b"));
+	assert_true(kgb_fs_exists(dir.fd, "kernels"));
+	assert_true(kgb_fs_exists(dir.fd, "attempts"));
+	kgb_rundir_release(&dir);
+	kgb_rundir_release(&other);
+	drop_scratch(&scratch);
+}
+
+static void test_a_second_opener_is_told_who_holds_the_run(void **state)
+{
+	(void)state;
+	struct scratch scratch;
+	make_scratch(&scratch);
+	struct kgb_rundir dir = KGB_RUNDIR_INIT;
+	assert_ok(kgb_rundir_create(&dir, scratch.path, "m", "d", err));
+	assert_ok(kgb_fs_write_atomic(dir.fd, KGB_JOURNAL_NAME, "", 0, 0644, false, err));
+	char owner[64];
+	snprintf(owner, sizeof(owner), "is held by process %ld on ", (long)getpid());
+	struct kgb_rundir second = KGB_RUNDIR_INIT;
+	assert_fails(kgb_rundir_open(&second, scratch.path, dir.name, KGB_RUNDIR_LOCK, err),
+		     KGB_ERR_BUSY, owner);
+	assert_ok(kgb_rundir_open(&second, scratch.path, dir.name, KGB_RUNDIR_READ, err));
+	kgb_rundir_release(&second);
+	kgb_rundir_release(&dir);
+	assert_ok(kgb_rundir_open(&second, scratch.path, NULL, KGB_RUNDIR_LOCK, err));
+	kgb_rundir_release(&second);
+	drop_scratch(&scratch);
+}
+
+static void test_the_lock_dies_with_its_process(void **state)
+{
+	(void)state;
+	struct scratch scratch;
+	make_scratch(&scratch);
+	make_run(&scratch, "run", 1000);
+	int ready[2];
+	assert_int_equal(pipe(ready), 0);
+	pid_t pid = fork();
+	if (pid == 0) {
+		struct kgb_err err = KGB_ERR_INIT;
+		struct kgb_rundir dir = KGB_RUNDIR_INIT;
+		int rc = kgb_rundir_open(&dir, scratch.path, "run", KGB_RUNDIR_LOCK, &err);
+		ssize_t n = write(ready[1], rc < 0 ? "!" : "+", 1);
+		(void)n;
+		pause();
+		_exit(0);
+	}
+	char answer = 0;
+	assert_int_equal(read(ready[0], &answer, 1), 1);
+	assert_int_equal(answer, '+');
+	struct kgb_rundir dir = KGB_RUNDIR_INIT;
+	assert_fails(kgb_rundir_open(&dir, scratch.path, "run", KGB_RUNDIR_LOCK, err), KGB_ERR_BUSY,
+		     "is held by");
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	assert_ok(kgb_rundir_open(&dir, scratch.path, "run", KGB_RUNDIR_LOCK, err));
+	kgb_rundir_release(&dir);
+	close(ready[0]);
+	close(ready[1]);
+	drop_scratch(&scratch);
+}
+
+static void test_the_latest_run_is_the_one_whose_journal_was_written_last(void **state)
+{
+	(void)state;
+	struct scratch scratch;
+	make_scratch(&scratch);
+	struct kgb_rundir dir = KGB_RUNDIR_INIT;
+	assert_fails(kgb_rundir_open(&dir, scratch.path, NULL, KGB_RUNDIR_READ, err),
+		     KGB_ERR_NOT_FOUND, "there is no run in");
+	make_run(&scratch, "naive_cc_d_1", 3000);
+	make_run(&scratch, "normal_cc_d_1", 2000);
+	make_run(&scratch, "normal_cc_d_2", 1000);
+	assert_ok(kgb_fs_mkdirs(scratch.fd, "not_a_run", 0755, err));
+	KGB_AUTO(strv) struct kgb_strv names = KGB_STRV_INIT;
+	assert_ok(kgb_rundir_list(scratch.path, &names, err));
+	assert_int_equal(names.n, 3);
+	assert_string_equal(names.items[0], "naive_cc_d_1");
+	assert_string_equal(names.items[2], "normal_cc_d_2");
+	assert_ok(kgb_rundir_open(&dir, scratch.path, NULL, KGB_RUNDIR_READ, err));
+	assert_string_equal(dir.name, "naive_cc_d_1");
+	kgb_rundir_release(&dir);
+	drop_scratch(&scratch);
+}
+
+static void test_a_run_is_found_by_name_or_path_and_typos_get_an_answer(void **state)
+{
+	(void)state;
+	struct scratch scratch;
+	make_scratch(&scratch);
+	make_run(&scratch, "normal_cc_d_1", 2000);
+	assert_ok(kgb_fs_mkdirs(scratch.fd, "plain", 0755, err));
+	struct kgb_rundir dir = KGB_RUNDIR_INIT;
+	assert_fails(kgb_rundir_open(&dir, scratch.path, "normal_c_d_1", KGB_RUNDIR_READ, err),
+		     KGB_ERR_NOT_FOUND, "did you mean 'normal_cc_d_1'");
+	KGB_AUTO(free) char *path = kgb_path_join(scratch.path, "normal_cc_d_1");
+	assert_ok(kgb_rundir_open(&dir, "/nowhere", path, KGB_RUNDIR_READ, err));
+	assert_string_equal(dir.name, "normal_cc_d_1");
+	kgb_rundir_release(&dir);
+	KGB_AUTO(free) char *plain = kgb_path_join(scratch.path, "plain");
+	assert_fails(kgb_rundir_open(&dir, scratch.path, plain, KGB_RUNDIR_LOCK, err),
+		     KGB_ERR_NOT_FOUND, "it has no journal.jsonl");
+	assert_false(kgb_fs_exists(scratch.fd, "plain/lock"));
+	drop_scratch(&scratch);
+}
+
+static void test_an_attempt_directory_is_made_once(void **state)
+{
+	(void)state;
+	struct scratch scratch;
+	make_scratch(&scratch);
+	struct kgb_rundir dir = KGB_RUNDIR_INIT;
+	assert_ok(kgb_rundir_create(&dir, scratch.path, "m", "d", err));
+	KGB_AUTO(free) char *rel = kgb_rundir_attempt_rel("aten__add", 2);
+	assert_string_equal(rel, "attempts/aten__add/002");
+	assert_ok(kgb_rundir_make_attempt(&dir, "aten__add", 2, err));
+	assert_true(kgb_fs_exists(dir.fd, "attempts/aten__add/002/traffic"));
+	assert_true(kgb_fs_exists(dir.fd, "attempts/aten__add/002/verdicts"));
+	assert_fails(kgb_rundir_make_attempt(&dir, "aten__add", 2, err), KGB_ERR_FAILED,
+		     "attempts/aten__add/002");
+	assert_ok(kgb_rundir_write_kernel(&dir, "aten__add", "x = 1\n", 6, err));
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+	assert_ok(kgb_fs_read(dir.fd, "kernels/aten__add.py", 100, &text, err));
+	assert_string_equal(text.ptr, "x = 1\n");
+	kgb_rundir_release(&dir);
+	drop_scratch(&scratch);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_new_run_has_its_layout_and_a_telling_name),
+		cmocka_unit_test(test_a_second_opener_is_told_who_holds_the_run),
+		cmocka_unit_test(test_the_lock_dies_with_its_process),
+		cmocka_unit_test(test_the_latest_run_is_the_one_whose_journal_was_written_last),
+		cmocka_unit_test(test_a_run_is_found_by_name_or_path_and_typos_get_an_answer),
+		cmocka_unit_test(test_an_attempt_directory_is_made_once),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

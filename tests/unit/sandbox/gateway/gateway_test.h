@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * What the gateway's tests share: a gateway with one session and a fake API on one loop, and a
+ * client that keeps raw bytes.
+ */
+#ifndef KGB_TESTS_UNIT_SANDBOX_GATEWAY_TEST_H
+#define KGB_TESTS_UNIT_SANDBOX_GATEWAY_TEST_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <uv.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "sandbox/gateway/gateway.h"
+#include "sandbox/gateway/offline.h"
+#include "tests/helpers/fake_llm.h"
+
+#define TEST_KEY "sk-real-key-0123456789abcdef"
+#define TEST_TOKEN "tok-0123456789abcdef0123456789abcdef"
+#define MAX_SUMMARIES 128
+
+#define assert_ok(call, err)                                  \
+	do {                                                  \
+		if ((call) < 0)                               \
+			fail_msg("%s: %s", #call, (err).msg); \
+	} while (0)
+
+struct summary {
+	struct kgb_exchange_summary s; /* its strings are not valid any more */
+	char model[96];
+	char message_id[128];
+	char error[400];
+};
+
+struct fixture {
+	uv_loop_t loop;
+	uv_timer_t tick; /* keeps uv_run(ONCE) from sleeping through a deadline */
+	struct fake_llm *llm; /* NULL: nobody listens upstream */
+	const char *behaviour; /* NULL: calls are kept in `call` for the test to answer */
+	struct fake_llm_call *call; /* the last one */
+	struct kgb_gateway *gw;
+	struct kgb_session *session; /* NULL once closed */
+	uint16_t port;
+	char *traffic; /* directory */
+	struct kgb_totals totals; /* final, after the close */
+	bool session_closed;
+	bool gateway_closed;
+
+	int n_usage;
+	int n_activity;
+	int n_probes;
+	char probe[200]; /* the last: "what method path" */
+	int n_summaries;
+	struct summary summaries[MAX_SUMMARIES];
+	struct kgb_verify_request *verify; /* the last */
+	char *kernel; /* it brought */
+	int n_verify;
+};
+
+struct fixture_spec {
+	enum kgb_gateway_mode mode;
+	const char *behaviour;
+	const char *model;
+	bool key_is_bearer;
+	bool without_upstream; /* the fake is there but its port is closed */
+	bool without_verify;
+	const struct kgb_offline_session *offline;
+	int64_t max_exchanges;
+};
+
+struct fixture *fixture_new(const struct fixture_spec *spec);
+/** Close session, gateway and fake; the loop must close with nothing left, no descriptor either.
+ * Frees the fixture. */
+void fixture_free(struct fixture *f);
+/** The session alone; totals are in f->totals afterwards. */
+void fixture_close_session(struct fixture *f);
+/** Run the loop until `done(payload)`; fails the test after `ms`. */
+void run_until(struct fixture *f, bool (*done)(const void *payload), const void *payload, int ms);
+void run_for(struct fixture *f, int ms);
+
+struct client {
+	uv_tcp_t tcp;
+	uv_connect_t connect;
+	struct fixture *f;
+	struct kgb_buf in;
+	bool eof; /* the server closed */
+	int error; /* or cut: UV_ECONNRESET */
+	bool closed;
+};
+
+void client_open(struct client *c, struct fixture *f);
+void client_send(struct client *c, const char *bytes, size_t len);
+void client_request(struct client *c, const char *method, const char *path, const char *headers,
+		    const char *body, size_t len);
+/** POST /v1/messages?beta=true with the right token. */
+void client_ask(struct client *c, const char *body);
+/** Stop and start taking bytes. */
+void client_pause(struct client *c);
+void client_resume(struct client *c);
+/** Close from our side; waits until libuv is done with it. */
+void client_close(struct client *c);
+/** Wait until the bytes hold `text`, or the end of the connection. */
+void client_wait(struct client *c, const char *text);
+void client_wait_end(struct client *c);
+/** Status of the first answer. */
+int client_status(const struct client *c);
+/** The chunked or plain body of the first answer; `*complete` says whether it ended as HTTP wants.
+ * malloc'ed. */
+char *client_body(const struct client *c, bool *complete);
+
+/** Read a file of the record; malloc'ed; fails the test when absent. */
+char *traffic_read(const struct fixture *f, const char *name);
+/** Number of files below the record that hold `text`. */
+int traffic_holding(const struct fixture *f, const char *text);
+int traffic_files(const struct fixture *f);
+
+#define AUTH "x-api-key: " TEST_TOKEN "\r\n"
+#define BODY \
+	"{\"model\":\"m-asked\",\"stream\":true,\"max_tokens\":100,\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}]}"
+
+#endif

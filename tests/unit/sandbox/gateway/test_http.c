@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+#include "tests/unit/sandbox/gateway/gateway_test.h"
+
+#include "sandbox/gateway/http.h"
+#include "sandbox/gateway/scrub.h"
+
+static void test_the_outermost_model_is_found_and_nothing_else(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *body;
+		const char *model; /* with quotes; NULL none */
+	} cases[] = {
+		{"{\"model\":\"a\"}", "\"a\""},
+		{" { \"x\" : {\"model\":\"no\"}, \"y\":[{\"model\":\"no\"}], \"model\" : \"b\\\"c\" } ",
+		 "\"b\\\"c\""},
+		{"{\"messages\":[{\"content\":\"\\\"model\\\":\\\"no\\\"\"}],\"model\":\"c\"}",
+		 "\"c\""},
+		{"{\"model\":5}", NULL},
+		{"{\"model\":\"cut", NULL},
+		{"{\"model\":\"cut\\\"", NULL},
+		{"{\"model\"", NULL},
+		{"{\"model\":", NULL},
+		{"[{\"model\":\"no\"}]", NULL},
+		{"\"model\":\"no\"", NULL},
+		{"{\"other\":\"model\",\"x\":\"y\"}", NULL},
+		{"}}}{\"model\":\"d\"}", "\"d\""},
+		{"{\"\\", NULL},
+		{"", NULL},
+	};
+	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
+		size_t start = 0, end = 0;
+		bool found =
+			kgb_http_find_model(cases[i].body, strlen(cases[i].body), &start, &end);
+		assert_int_equal(found, cases[i].model != NULL);
+		if (found && cases[i].model) {
+			assert_int_equal(end - start, strlen(cases[i].model));
+			assert_memory_equal(cases[i].body + start, cases[i].model, end - start);
+		}
+	}
+}
+
+static void test_replacing_the_model_keeps_every_other_byte(void **state)
+{
+	(void)state;
+	static const char body[] = "{ \"a\":1e400, \"model\" :\t\"x\" ,\"b\":12345678901234567890}";
+	KGB_AUTO(buf) struct kgb_buf out = KGB_BUF_INIT(0);
+	kgb_http_replace_model(body, strlen(body), "new\n", &out);
+	assert_string_equal(out.ptr,
+			    "{ \"a\":1e400, \"model\" :\t\"new\\n\" ,\"b\":12345678901234567890}");
+	kgb_buf_clear(&out);
+	kgb_http_replace_model("no JSON", 7, "new", &out);
+	assert_string_equal(out.ptr, "no JSON");
+}
+
+static void test_errors_have_the_form_of_the_protocol(void **state)
+{
+	(void)state;
+	KGB_AUTO(buf) struct kgb_buf out = KGB_BUF_INIT(0);
+	kgb_http_error_body(&out, kgb_http_error_type(401), "say \"who\"");
+	assert_string_equal(
+		out.ptr,
+		"{\"type\":\"error\",\"error\":{\"type\":\"authentication_error\",\"message\":\"say \\\"who\\\"\"}}");
+}
+
+/* ---- scrub ---- */
+
+static char *scrub(const char *a, const char *b, const char *text, size_t piece)
+{
+	struct kgb_scrub scrub;
+	struct kgb_buf out = KGB_BUF_INIT(0);
+	kgb_scrub_init(&scrub);
+	kgb_scrub_add(&scrub, a);
+	kgb_scrub_add(&scrub, b);
+	size_t len = strlen(text);
+	for (size_t at = 0; at < len; at += piece)
+		kgb_scrub_feed(&scrub, text + at, len - at < piece ? len - at : piece, &out);
+	kgb_scrub_finish(&scrub, &out);
+	kgb_scrub_release(&scrub);
+	return kgb_buf_take(&out);
+}
+
+static void test_secrets_are_taken_out_however_the_stream_is_cut(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *a, *b, *text, *want;
+	} cases[] = {
+		{"secret-one", "tok-second", "x secret-one y tok-second z",
+		 "x <removed> y <removed> z"},
+		{"secret-one", NULL, "secret-onesecret-one", "<removed><removed>"},
+		{"secret-one", NULL, "secret-on secret-secret-one", "secret-on secret-<removed>"},
+		{"aaaaaaab", NULL, "aaaaaaaaaab", "aaa<removed>"},
+		{"abcabcabd", NULL, "abcabcabcabd", "abc<removed>"},
+		{"12345678", "123456789", "123456789 12345678x", "<removed>9 <removed>x"},
+		{"12345678", "87654321", "1234567 8765432", "1234567 8765432"},
+		{"short", NULL, "short stays", "short stays"},
+		{NULL, NULL, "nothing to hide", "nothing to hide"},
+		{"secret-one", NULL, "", ""},
+	};
+	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
+		for (size_t piece = 1; piece < 12; piece++) {
+			KGB_AUTO(free)
+			char *got = scrub(cases[i].a, cases[i].b, cases[i].text, piece);
+			assert_string_equal(got, cases[i].want);
+		}
+	}
+}
+
+static void test_bytes_that_start_no_secret_are_not_held_back(void **state)
+{
+	(void)state;
+	struct kgb_scrub scrub;
+	KGB_AUTO(buf) struct kgb_buf out = KGB_BUF_INIT(0);
+	kgb_scrub_init(&scrub);
+	kgb_scrub_add(&scrub, "sk-secret");
+	static const char event[] = "data: tasks-s\n\n";
+	kgb_scrub_feed(&scrub, event, strlen(event), &out);
+	assert_string_equal(out.ptr, event);
+	kgb_scrub_feed(&scrub, "sk-s", 4, &out);
+	assert_string_equal(out.ptr, event);
+	static const char zeros[] = {'s', 0, 's', 'k', 0};
+	kgb_scrub_feed(&scrub, zeros, sizeof(zeros), &out);
+	assert_int_equal(out.len, strlen(event) + 4 + sizeof(zeros));
+	kgb_scrub_release(&scrub);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_the_outermost_model_is_found_and_nothing_else),
+		cmocka_unit_test(test_replacing_the_model_keeps_every_other_byte),
+		cmocka_unit_test(test_errors_have_the_form_of_the_protocol),
+		cmocka_unit_test(test_secrets_are_taken_out_however_the_stream_is_cut),
+		cmocka_unit_test(test_bytes_that_start_no_secret_are_not_held_back),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,360 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""verify/reference/ast_facts.py: what it sees, and that no source breaks it."""
+
+import json
+import pathlib
+import random
+import subprocess
+import sys
+import time
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+TOOL = ROOT / "verify" / "reference" / "ast_facts.py"
+sys.path.insert(0, str(TOOL.parent))
+sys.dont_write_bytecode = True
+import ast_facts  # noqa: E402
+
+HEAD = "import torch\nimport triton\nimport triton.language as tl\n"
+N_MUTANTS = 2000
+
+
+def found(source, *keys):
+    """The facts of a source as tuples of some of their fields."""
+    document = ast_facts.facts((HEAD + source).encode())
+    assert document["error"] is None, document["error"]
+    return [tuple(fact[key] for key in keys) for fact in document["facts"]]
+
+
+def names(source, kind="name"):
+    return {(fact[1], fact[2]) for fact in found(source, "kind", "name", "use") if fact[0] == kind}
+
+
+def binding(source, name):
+    document = ast_facts.facts((HEAD + source).encode())
+    assert document["error"] is None, document["error"]
+    return next(b for b in document["bindings"] if b["name"] == name)
+
+
+class Aliases(unittest.TestCase):
+    """Every way here must lead to torch.sum."""
+
+    SOURCES = (
+        "torch.sum(x)",
+        "f = torch.sum\nf(x)",
+        "T = torch\nT.sum(x)",
+        "T = torch\nU = T\nU.sum(x)",
+        "a, b = torch.sum, 1\na(x)",
+        "(a, [b, c]) = (1, (2, torch.sum))\nc(x)",
+        "from torch import sum as s\ns(x)",
+        "import torch as t\nt.sum(x)",
+        "def g():\n    import torch as t\n    return t.sum(x)",
+        "def g():\n    def h():\n        return f(x)\n    f = torch.sum\n    return h",
+        "def g():\n    global f\n    f = torch.sum\ndef h():\n    return f(x)",
+        "def g():\n    f = 1\n    def h():\n        nonlocal f\n        f = torch.sum\n    return f(x)",
+        "(f := torch.sum)(x)",
+        "[f := torch.sum for _ in y]\nf(x)",
+        "f = torch.sum if y else torch.empty\nf(x)",
+        "f = y or torch.sum\nf(x)",
+        "getattr(torch, 'sum')(x)",
+        "getattr(torch, 'su' + 'm')(x)",
+        "g = getattr\ng(torch, 'sum')(x)",
+        "f: object = torch.sum\nf(x)",
+        "class A:\n    f = torch.sum",
+        "def g(f=torch.sum):\n    return f(x)",
+        "@torch.sum\ndef g():\n    pass",
+        "lambda: torch.sum(x)",
+        "[t.sum for t in [1]] and torch.sum",
+        "f'{torch.sum(x)}'",
+        "torch.ｓｕｍ(x)",
+        "match y:\n    case 1:\n        torch.sum(x)",
+        "try:\n    pass\nexcept torch.sum:\n    pass",
+        "assert torch.sum(x)",
+        "with torch.sum(x) as y:\n    pass",
+        "del y[torch.sum(x)]",
+        "async def g():\n    await torch.sum(x)",
+        "def g(y: torch.sum(x)):\n    pass",
+        "y: torch.sum(x)",
+        "x[torch.sum(x):1] = 2",
+        "print(*[torch.sum], **{'a': torch.sum})",
+    )
+
+    def test_every_alias_is_followed(self):
+        for source in self.SOURCES:
+            with self.subTest(source):
+                self.assertIn("torch.sum", {name for name, _ in names(source)})
+
+    def test_a_module_that_is_handed_on_is_seen(self):
+        for source in ("f(torch)", "[torch][0]", "def g(t=torch):\n    pass", "x = {'t': torch}", "class A:\n    t = torch",
+                       "for t in (torch,):\n    pass", "x.y = torch", "return_ = lambda: torch", "print(t := torch, torch)"):
+            with self.subTest(source):
+                self.assertIn(("torch", "load"), names(source))
+
+    def test_a_plain_alias_of_a_module_is_not_an_escape(self):
+        for source in ("T = torch", "a, b = torch, 1", "getattr(torch, 'float16')", "def g():\n    t = torch\n    t.empty(1)"):
+            with self.subTest(source):
+                self.assertNotIn(("torch", "load"), names(source))
+
+    def test_shadowed_builtins_are_not_builtins(self):
+        self.assertEqual(names("def sum(x):\n    return x\nsum(1)\nmax(2)", "builtin"), {("max", "call")})
+
+    def test_aliases_of_builtins_are(self):
+        self.assertIn(("exec", "call"), names("e = exec\ne('')", "builtin"))
+
+
+class Attributes(unittest.TestCase):
+
+    def test_methods_on_unknown_objects_with_what_is_known(self):
+        cases = (
+            ("def f(x):\n    x.sum()", ("sum", "call", "param:x")),
+            ("def f(x):\n    x = x.contiguous().view(-1)\n    x.sum()", ("sum", "call", "param:x")),
+            ("def f(x: torch.Tensor):\n    x.sum()", ("sum", "call", "param:x")),
+            ("y = torch.empty(3)\ny.sum()", ("sum", "call", "tensor")),
+            ("a, b = torch.broadcast_tensors(x, y)\nb.sum()", ("sum", "call", "tensor")),
+            ("torch.finfo(t).max", ("max", "load", "info")),
+            ("i = torch.iinfo(t)\ni.max", ("max", "load", "info")),
+            ("class A:\n    def f(self):\n        self.sum()", ("sum", "call", "self")),
+            ("class A:\n    pass\nA().sum()", ("sum", "call", "instance")),
+            ("s = set()\ns.add(1)", ("add", "call", "literal")),
+            ("g().sum", ("sum", "load", "unknown")),
+            ("x.y.z = 1", ("z", "store", "unknown")),
+            ("del x.y", ("y", "del", "unknown")),
+            ("setattr(x, 'y', 1)", ("y", "store", "unknown")),
+            ("x.__class__ = 1", ("__class__", "store", "unknown")),
+            ("torch.x.__dict__", ("__dict__", "load", "module:torch.x")),
+        )
+        for source, expected in cases:
+            with self.subTest(source):
+                self.assertIn(("attribute",) + expected, found(source, "kind", "name", "use", "on"))
+
+    def test_stores_to_foreign_names(self):
+        for source, expected in (("torch.x = 1", ("torch.x", "store")), ("setattr(torch, 'x', 1)", ("torch.x", "store")),
+                                 ("del torch.x", ("torch.x", "del")), ("T = torch\nT.x = 1", ("torch.x", "store")),
+                                 ("torch.x[1] = 2", ("torch.x", "store_item")), ("torch.x += 1", ("torch.x", "store")),
+                                 ("for torch.x in y:\n    pass", ("torch.x", "store")),
+                                 ("with y as torch.x:\n    pass", ("torch.x", "store")),
+                                 ("a, torch.x = y", ("torch.x", "store"))):
+            with self.subTest(source):
+                self.assertIn(expected, names(source))
+
+    def test_computed_attribute_names(self):
+        self.assertIn(("dynamic", "getattr", "module:torch"), found("getattr(torch, x)", "kind", "name", "on"))
+        self.assertIn(("dynamic", "setattr", "unknown"), found("setattr(y, x, 1)", "kind", "name", "on"))
+
+    def test_operators_where_an_operand_is_a_tensor(self):
+        self.assertIn(("operator", "@", "unknown"), found("x @ y", "kind", "name", "on"))
+        self.assertIn(("operator", "@", "unknown"), found("x @= y", "kind", "name", "on"))
+        self.assertIn(("operator", "+", "tensor"), found("y = torch.empty(1)\ny + 1", "kind", "name", "on"))
+        self.assertIn(("operator", "-", "param:x"), found("def f(x):\n    return -x", "kind", "name", "on"))
+        self.assertEqual([f for f in found("n = 7\nn // 2 + len(x)", "kind") if f[0] == "operator"], [])
+
+    def test_classes_and_hooks(self):
+        self.assertIn(("class", "A", "torch.Tensor,?"), found("class A(torch.Tensor, f()):\n    pass", "kind", "name", "on"))
+        self.assertIn(("class", "A", "metaclass"), found("class A(metaclass=M):\n    pass", "kind", "name", "on"))
+        self.assertIn(("class", "type()", "torch.Tensor"), found("type('A', (torch.Tensor,), {})", "kind", "name", "on"))
+        self.assertIn(("def", "__getattr__"), found("def __getattr__(n):\n    pass", "kind", "name"))
+
+
+class Kernels(unittest.TestCase):
+    KERNEL = "@triton.jit\ndef k(p, n):\n    tl.store(p, n)\n"
+
+    def kernels(self, source):
+        document = ast_facts.facts((HEAD + source).encode())
+        return [kernel["name"] for kernel in document["kernels"]]
+
+    def test_jit_functions_are_found(self):
+        for source in (self.KERNEL, "J = triton.jit\n@J\ndef k():\n    pass", "from triton import jit\n@jit\ndef k():\n    pass",
+                       "@triton.jit(noinline=True)\ndef k():\n    pass", "def k():\n    pass\nkk = triton.jit(k)",
+                       "@triton.autotune(configs=[], key=[])\n@triton.heuristics({})\n@triton.jit\ndef k():\n    pass",
+                       "def k():\n    pass\nq = triton.autotune(configs=[], key=[])(triton.jit(k))"):
+            with self.subTest(source):
+                self.assertEqual(self.kernels(source), ["k"])
+        self.assertEqual(self.kernels("def f():\n    @triton.jit\n    def k():\n        pass\n"), ["f.k"])
+        self.assertEqual(self.kernels("def k():\n    pass"), [])
+
+    def test_bodies_of_kernels_are_apart_from_host_code(self):
+        facts = found("@triton.jit\ndef k(x: tl.constexpr = torch.a):\n    y = tl.load(x)\n    return y.sum() + torch.b\n",
+                      "kind", "name", "ctx")
+        self.assertIn(("name", "torch.a", "host"), facts)
+        self.assertIn(("name", "torch.b", "kernel"), facts)
+        self.assertIn(("name", "triton.language.constexpr", "annotation"), facts)
+        self.assertIn(("attribute", "sum", "kernel"), facts)
+
+    def test_launches_calls_and_insides(self):
+        source = self.KERNEL + "def h(x):\n    pass\n@triton.jit\ndef q():\n    h(1)\n    k(1, 2)\n"
+        self.assertIn(("kernel_call", "h"), found(source, "kind", "name"))
+        self.assertNotIn(("kernel_call", "k"), found(source, "kind", "name"))
+        self.assertIn(("launch", "k"), found(self.KERNEL + "k[(1,)](x, 1)", "kind", "name"))
+        self.assertIn(("launch", "k"), found(self.KERNEL + "go = k[(1,)]\ngo(x, 1)", "kind", "name"))
+        self.assertIn(("jit_call", "k"), found(self.KERNEL + "k(x, 1)", "kind", "name"))
+        self.assertIn(("jit_attr", "fn"), found(self.KERNEL + "k.fn(x, 1)", "kind", "name"))
+        for syntax in ("def", "lambda", "class", "try", "import", "global"):
+            body = {"def": "def f(): pass", "lambda": "lambda: 1", "class": "class A: pass", "try": "try: pass\n    except A: pass",
+                    "import": "import torch", "global": "global g"}[syntax]
+            self.assertIn(("kernel_syntax", syntax), found("@triton.jit\ndef k():\n    %s\n" % body, "kind", "name"))
+
+
+class Reach(unittest.TestCase):
+
+    def test_references_pass_through_tables_and_helpers(self):
+        source = Kernels.KERNEL + "TABLE = {'a': k}\ndef helper():\n    return TABLE\ndef entry():\n    helper()\n"
+        self.assertEqual(binding(source, "entry")["refs"], ["helper"])
+        self.assertEqual(binding(source, "helper")["refs"], ["TABLE"])
+        self.assertEqual(binding(source, "TABLE")["refs"], ["k"])
+        self.assertTrue(binding(source, "k")["jit"])
+
+    def test_what_runs_at_import_is_mentioned_by_the_module(self):
+        for source, name in (("def f():\n    pass\nf()", "f"), ("def f():\n    pass\nX = [f]", "f"), ("@d\ndef f():\n    pass", "f"),
+                             ("def f():\n    pass\nclass A:\n    x = f()", "f"), ("class A(B):\n    pass", "A"),
+                             ("def __getattr__(n):\n    pass", "__getattr__"), ("def f():\n    pass\ndef g(x=f):\n    pass", "f")):
+            with self.subTest(source):
+                document = ast_facts.facts((HEAD + source).encode())
+                self.assertIn(name, document["module_refs"])
+
+    def test_facts_belong_to_the_function_they_are_in(self):
+        facts = found("torch.a\ndef f(x=torch.b):\n    torch.c\n    def g():\n        torch.d\nclass A:\n    torch.e\n"
+                      "    def m(self):\n        torch.f\n", "name", "owner", "fn")
+        for fact in (("torch.a", "", ""), ("torch.b", "", ""), ("torch.c", "f", "f"), ("torch.d", "f", "f.g"), ("torch.e", "", ""),
+                     ("torch.f", "A", "A.m")):
+            self.assertIn(fact, facts)
+
+    def test_the_main_guard_yields_nothing_and_nothing_else_does(self):
+        self.assertNotIn("torch.a", {n for n, _ in names("if __name__ == '__main__':\n    torch.a\n")})
+        self.assertNotIn("torch.a", {n for n, _ in names("if '__main__' == __name__:\n    torch.a\n")})
+        for guard in ("if __name__ != '__main__'", "if __name__ == '__main__' or 1", "if __name__ == 'kernel'", "if 1",
+                      "while __name__ == '__main__'"):
+            with self.subTest(guard):
+                self.assertIn("torch.a", {n for n, _ in names("%s:\n    torch.a\n" % guard)})
+        self.assertIn("torch.b", {n for n, _ in names("if __name__ == '__main__':\n    pass\nelse:\n    torch.b\n")})
+        inside = "def f():\n    if __name__ == '__main__':\n        torch.a\n"
+        self.assertIn("torch.a", {n for n, _ in names(inside)})
+
+    def test_parameters_and_kinds_of_entries(self):
+        entry = binding("def f(a, /, b, c=1, *d, e, g=2, **h):\n    yield\n", "f")
+        self.assertEqual([(p["name"], p["kind"], p["default"]) for p in entry["params"]],
+                         [("a", "positional_only", False), ("b", "positional", False), ("c", "positional", True),
+                          ("d", "var_positional", True), ("e", "keyword", False), ("g", "keyword", True),
+                          ("h", "var_keyword", True)])
+        self.assertTrue(entry["is_generator"])
+        self.assertTrue(binding("async def f():\n    pass", "f")["is_async"])
+        self.assertEqual(binding("def f(a):\n    pass\ng = f", "g")["params"][0]["name"], "a")
+        self.assertEqual(binding("class f:\n    pass", "f")["kind"], "class")
+        self.assertEqual(binding("from x import f", "f")["kind"], "import")
+
+
+class Silence(unittest.TestCase):
+
+    def test_comments_and_docstrings_are_not_judged(self):
+        source = '"""torch.sum(x); exec("1")"""\n# torch.sum eval(1)\ndef f():\n    """import os"""\n    return "__import__"\n'
+        judged = [fact for fact in found(source, "kind", "name") if fact[0] not in ("import", "string")]
+        self.assertEqual(judged, [])
+
+
+class Bounds(unittest.TestCase):
+
+    def error(self, source):
+        started = time.monotonic()
+        document = ast_facts.facts(source)
+        self.assertLess(time.monotonic() - started, 20)
+        return (document["error"] or {}).get("kind")
+
+    def test_sources_that_cannot_be_read(self):
+        self.assertEqual(self.error(b"def f(:\n"), "syntax")
+        self.assertEqual(self.error(b"x = '\xff'"), "encoding")
+        self.assertEqual(self.error(b"a\0b"), "syntax")
+        self.assertEqual(self.error(b"#" * (256 * 1024 + 1)), "limit")
+        self.assertEqual(self.error(b"x = " + b"(" * 5000 + b")" * 5000), "syntax")
+        self.assertEqual(self.error(b"x = " + b"-" * 50000 + b"1"), "limit")
+        self.assertEqual(self.error(b"x = " + b"a." * 20000 + b"b"), "limit")
+        self.assertEqual(self.error(b"x = " + b"1+" * 30000 + b"1"), "limit")
+        self.assertEqual(self.error(b"x = [" + b"0," * 100000 + b"]"), "limit")
+
+    def test_aliases_that_explode_end(self):
+        self.assertEqual(self.error(b"import torch\n" + b"".join(b"x = torch.a%d\n" % i for i in range(100))), "limit")
+        chain = b"import torch\n" + b"".join(b"a%d = a%d\n" % (i, i + 1) for i in range(300)) + b"a300 = torch\na0.sum\n"
+        self.assertEqual(self.error(chain), "limit")
+        nested = b"import triton\nj = triton.jit\nj = triton.runtime.jit\nj = triton.autotune(1)\n" + b"j(" * 60 + b"f" + b")" * 60
+        self.assertIn(self.error(nested), ("limit", None))
+        self.assertEqual(self.error(b"a = b\nb = a\nc = c\nd = d.d\n"), None)
+
+    def test_the_program_prints_one_document(self):
+        done = subprocess.run([sys.executable, "-I", str(TOOL)], input=b"import torch\n", capture_output=True, timeout=30)
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        self.assertEqual(json.loads(done.stdout)["schema"], "kgb.ast_facts/1")
+
+
+class Mutants(unittest.TestCase):
+
+    def test_random_mutations_of_real_kernels_never_break_it(self):
+        sources = [path.read_bytes() for folder in ("honest", "redteam")
+                   for path in sorted((ROOT / "tests" / folder).glob("*/*.py"))] + [TOOL.read_bytes()]
+        self.assertGreater(len(sources), 20)
+        rng = random.Random(20240601)
+        parsed = 0
+        for number in range(N_MUTANTS):
+            source = self.mutate(rng, sources)
+            try:
+                document = ast_facts.facts(source)
+                text = json.dumps(document)
+            except BaseException as error:
+                self.fail("mutant %d: %r\n%r" % (number, error, source))
+            self.assertEqual(document["schema"], "kgb.ast_facts/1")
+            if document["error"] is None:
+                parsed += 1
+                if number % 20 == 0:
+                    self.assertEqual(json.dumps(ast_facts.facts(source)), text, "not deterministic")
+        self.assertGreater(parsed, N_MUTANTS // 10)
+
+    @staticmethod
+    def mutate(rng, sources):
+        lines = rng.choice(sources).splitlines(True)
+        for _ in range(rng.randint(1, 4)):
+            kind = rng.randrange(6)
+            at = rng.randrange(len(lines)) if lines else 0
+            if kind == 0 and lines:
+                del lines[at]
+            elif kind == 1:
+                other = rng.choice(sources).splitlines(True)
+                lines.insert(at, rng.choice(other))
+            elif kind == 2 and lines:
+                lines[at] = lines[at].replace(rng.choice((b"x", b"self", b"torch", b"(", b"=", b".")),
+                                              rng.choice((b"torch", b"*", b"lambda: x", b" := ", b"[x]", b"await x", b"")))
+            elif kind == 3 and lines:
+                other = rng.randrange(len(lines))
+                lines[at], lines[other] = lines[other], lines[at]
+            elif kind == 4 and lines:
+                lines[at] = b"    " + lines[at]
+            elif lines:
+                line = bytearray(lines[at])
+                line[rng.randrange(len(line))] = rng.randrange(256)
+                lines[at] = bytes(line)
+        return b"".join(lines)
+
+
+class Tap(unittest.TestResult):
+    """One line per test; subtests that fail are shown below it."""
+
+    def __init__(self):
+        super().__init__()
+        self.number = 0
+
+    def say(self, test, problems):
+        self.number += 1
+        print("%s %d - %s" % ("not ok" if problems else "ok", self.number, test.id().replace("__main__.", "")))
+        for problem in problems:
+            print("# " + problem.replace("\n", "\n# "))
+
+    def stopTest(self, test):
+        super().stopTest(test)
+        own = [text for failed, text in self.failures + self.errors
+               if getattr(failed, "test_case", failed) is test]
+        self.say(test, own)
+
+
+if __name__ == "__main__":
+    suite = unittest.defaultTestLoader.loadTestsFromModule(sys.modules[__name__])
+    print("1..%d" % suite.countTestCases())
+    result = Tap()
+    suite.run(result)
+    sys.exit(0 if result.wasSuccessful() else 1)

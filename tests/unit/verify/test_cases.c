@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: MIT */
+#include "verify/judge/cases.h"
+
+#include "base/limits.h"
+#include "tests/unit/verify/spec_files.h"
+
+/* ---- views ---- */
+
+struct layout_row {
+	const char *layout;
+	int64_t sizes[4];
+	int ndim;
+	int64_t strides[4];
+	int64_t offset, storage;
+	const char *described;
+};
+
+static const struct layout_row layout_rows[] = {
+	{"contiguous", {0}, 0, {0}, 0, 1, "float32[]"},
+	{"contiguous", {1000}, 1, {1}, 0, 1000, "float32[1000]"},
+	{"contiguous", {2, 3, 4}, 3, {12, 4, 1}, 0, 24, "float32[2, 3, 4]"},
+	{"contiguous", {3, 0, 4}, 3, {4, 4, 1}, 0, 0, "float32[3, 0, 4]"},
+	{"transposed", {33, 17}, 2, {1, 33}, 0, 561, "float32[33, 17] strides (1, 33)"},
+	{"transposed", {2, 3, 4}, 3, {12, 1, 3}, 0, 24, "float32[2, 3, 4] strides (12, 1, 3)"},
+	{"transposed", {1, 5}, 2, {1, 1}, 0, 5, "float32[1, 5]"},
+	{"strided", {5}, 1, {2}, 0, 9, "float32[5] strides (2)"},
+	{"strided", {4, 5}, 2, {10, 2}, 0, 39, "float32[4, 5] strides (10, 2)"},
+	{"row_strided", {4, 5}, 2, {12, 1}, 0, 41, "float32[4, 5] strides (12, 1)"},
+	{"row_strided", {2, 3, 5}, 3, {36, 12, 1}, 0, 65, "float32[2, 3, 5] strides (36, 12, 1)"},
+	{"offset", {7}, 1, {1}, 3, 10, "float32[7] storage_offset 3"},
+	{"offset", {0}, 0, {0}, 3, 4, "float32[] storage_offset 3"},
+	{"offset", {0}, 1, {1}, 3, 3, "float32[0] storage_offset 3"},
+	{"expanded", {6, 5}, 2, {0, 1}, 0, 5, "float32[6, 5] strides (0, 1)"},
+	{"channels_last",
+	 {2, 3, 5, 7},
+	 4,
+	 {105, 1, 21, 3},
+	 0,
+	 210,
+	 "float32[2, 3, 5, 7] strides (105, 1, 21, 3)"},
+};
+
+static void test_layouts_have_the_strides_of_torch(KGB_UNUSED void **state)
+{
+	for (size_t i = 0; i < KGB_ARRAY_LEN(layout_rows); i++) {
+		const struct layout_row *row = &layout_rows[i];
+		struct kgb_view view;
+		struct kgb_err err = KGB_ERR_INIT;
+		KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+		assert_ok(kgb_view_layout(&view, KGB_DTYPE_FLOAT32, row->sizes, row->ndim,
+					  row->layout, &err),
+			  err);
+		assert_memory_equal(view.strides, row->strides,
+				    (size_t)row->ndim * sizeof(int64_t));
+		assert_int_equal(view.offset, row->offset);
+		assert_int_equal(view.storage_elements, row->storage);
+		kgb_view_describe(&view, &text);
+		assert_string_equal(text.ptr, row->described);
+	}
+}
+
+static void test_elements_stay_in_the_storage_and_walk_in_row_major_order(KGB_UNUSED void **state)
+{
+	for (size_t i = 0; i < KGB_ARRAY_LEN(layout_rows); i++) {
+		const struct layout_row *row = &layout_rows[i];
+		struct kgb_view view;
+		struct kgb_view_walk walk;
+		struct kgb_err err = KGB_ERR_INIT;
+		assert_ok(kgb_view_layout(&view, KGB_DTYPE_INT8, row->sizes, row->ndim, row->layout,
+					  &err),
+			  err);
+		kgb_view_walk_init(&walk, &view);
+		int64_t highest = view.offset - 1, n = kgb_view_numel(&view);
+		for (int64_t k = 0; k < n; k++, kgb_view_walk_next(&walk)) {
+			int64_t at = kgb_view_element(&view, k);
+			assert_int_equal(walk.at, at);
+			assert_true(at >= 0 && at < view.storage_elements);
+			highest = at > highest ? at : highest;
+		}
+		assert_int_equal(highest + 1, view.storage_elements);
+	}
+}
+
+static void test_contiguity_ignores_dims_of_one_and_offsets(KGB_UNUSED void **state)
+{
+	struct kgb_view view = {.ndim = 2, .sizes = {1, 5}, .strides = {99, 1}, .offset = 4};
+	assert_true(kgb_view_is_contiguous(&view));
+	view.sizes[0] = 2;
+	assert_false(kgb_view_is_contiguous(&view));
+}
+
+static void test_impossible_views_are_refused(KGB_UNUSED void **state)
+{
+	static const struct {
+		const char *layout;
+		int64_t sizes[9];
+		int ndim;
+		enum kgb_err_kind kind;
+		const char *message;
+	} rows[] = {
+		{"transposed",
+		 {4},
+		 1,
+		 KGB_ERR_INVALID,
+		 "layout 'transposed' does not apply to 1 dims"},
+		{"strided", {0}, 0, KGB_ERR_INVALID, "layout 'strided' does not apply to 0 dims"},
+		{"row_strided",
+		 {3},
+		 1,
+		 KGB_ERR_INVALID,
+		 "layout 'row_strided' does not apply to 1 dims"},
+		{"expanded", {0}, 0, KGB_ERR_INVALID, "layout 'expanded' does not apply to 0 dims"},
+		{"channels_last",
+		 {2, 3, 4},
+		 3,
+		 KGB_ERR_INVALID,
+		 "layout 'channels_last' does not apply to 3 dims"},
+		{"transpose",
+		 {2, 3},
+		 2,
+		 KGB_ERR_INVALID,
+		 "unknown layout 'transpose'; did you mean 'transposed'?"},
+		{"contiguous", {3, -1}, 2, KGB_ERR_INVALID, "dim 1 has the negative size -1"},
+		{"contiguous",
+		 {1, 1, 1, 1, 1, 1, 1, 1, 1},
+		 9,
+		 KGB_ERR_LIMIT,
+		 "9 dims, at most 8 are possible"},
+		{"contiguous",
+		 {1 << 20, 1 << 9},
+		 2,
+		 KGB_ERR_LIMIT,
+		 "tensor is larger than 1073741824 bytes"},
+		{"strided",
+		 {1 << 20, 1 << 8},
+		 2,
+		 KGB_ERR_LIMIT,
+		 "tensor is larger than 1073741824 bytes"},
+		{"expanded",
+		 {1 << 20, 1 << 9},
+		 2,
+		 KGB_ERR_LIMIT,
+		 "tensor is larger than 1073741824 bytes"},
+		{"contiguous",
+		 {INT64_MAX, 2},
+		 2,
+		 KGB_ERR_LIMIT,
+		 "tensor is larger than 1073741824 bytes"},
+		{"strided",
+		 {INT64_MAX, 0, INT64_MAX},
+		 3,
+		 KGB_ERR_LIMIT,
+		 "tensor is larger than 1073741824 bytes"},
+		{"row_strided",
+		 {0, INT64_MAX},
+		 2,
+		 KGB_ERR_LIMIT,
+		 "tensor is larger than 1073741824 bytes"},
+	};
+	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++) {
+		struct kgb_view view = {.ndim = 77};
+		struct kgb_err err;
+		assert_fails(kgb_view_layout(&view, KGB_DTYPE_FLOAT32, rows[i].sizes, rows[i].ndim,
+					     rows[i].layout, &err),
+			     err, rows[i].message);
+		assert_int_equal(err.kind, rows[i].kind);
+		assert_int_equal(view.ndim, 77);
+	}
+}
+
+static void test_the_largest_tensor_is_accepted(KGB_UNUSED void **state)
+{
+	const int64_t sizes[] = {KGB_LIMIT_TENSOR_BYTES / 4};
+	struct kgb_view view;
+	struct kgb_err err = KGB_ERR_INIT;
+	assert_ok(kgb_view_layout(&view, KGB_DTYPE_FLOAT32, sizes, 1, "contiguous", &err), err);
+}
+
+static void test_results_cannot_overlap(KGB_UNUSED void **state)
+{
+	struct kgb_err err = KGB_ERR_INIT;
+	assert_ok(kgb_layout_check("expanded", false, &err), err);
+	assert_ok(kgb_layout_check("transposed", true, &err), err);
+	assert_fails(kgb_layout_check("expanded", true, &err), err,
+		     "layout 'expanded' lets elements overlap: a result cannot be written there");
+}
+
+/* ---- expansion ---- */
+
+static void expand_toy(struct spec_change change, struct kgb_spec *spec, struct kgb_cases *cases)
+{
+	struct kgb_err err = KGB_ERR_INIT;
+	load_toy(change, spec);
+	assert_ok(kgb_cases_expand(spec, cases, &err), err);
+}
+
+static void test_cases_come_by_interface_line_and_dtype(KGB_UNUSED void **state)
+{
+	static const char *const described[] = {
+		"toy_Tensor/float32/scalar/standard: self=float32[], other=float32[1], alpha=1",
+		"toy_Tensor/float16/scalar/standard: self=float16[], other=float16[1], alpha=1",
+		"toy_Tensor/float32/tail_1000/standard: self=float32[1000], other=float32[4, 1000], alpha=-0.5",
+		"toy_Tensor/float16/tail_1000/standard: self=float16[1000], other=float16[4, 1000], alpha=-0.5",
+		"toy_Tensor/int64/outlier/outlier: self=int64[5, 7] strides (1, 5), other=int64[7], alpha=1",
+		"toy_out/float32/scalar/standard: self=float32[] (in place), out=<contiguous output buffer>",
+		"toy_out/float16/scalar/standard: self=float16[] (in place), out=<contiguous output buffer>",
+		"toy_out/float32/tail_1000/standard: self=float32[1000] (in place), out=<contiguous output buffer>",
+		"toy_out/float16/tail_1000/standard: self=float16[1000] (in place), out=<contiguous output buffer>",
+		"toy_out/int64/outlier/outlier: self=int64[5, 7] (in place), out=<contiguous output buffer>",
+	};
+	struct kgb_spec spec;
+	struct kgb_cases cases;
+	expand_toy((struct spec_change){0}, &spec, &cases);
+
+	assert_int_equal(cases.n, KGB_ARRAY_LEN(described));
+	for (size_t i = 0; i < cases.n; i++) {
+		KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+		kgb_buf_addf(&text, "%s: ", cases.items[i].name);
+		kgb_case_describe(&cases.items[i], &text);
+		assert_string_equal(text.ptr, described[i]);
+	}
+	assert_int_equal(cases.items[4].mode, KGB_MODE_OUTLIER);
+	assert_int_equal(cases.items[4].dtype, KGB_DTYPE_INT64);
+	assert_ptr_equal(cases.items[5].interface, &spec.interfaces[1]);
+	assert_ptr_equal(cases.items[5].args[1].param, &spec.interfaces[1].params[1]);
+	kgb_cases_release(&cases);
+	kgb_spec_release(&spec);
+}
+
+static void test_values_keep_their_kind(KGB_UNUSED void **state)
+{
+	static const struct {
+		const char *param, *described;
+		enum kgb_value_kind kind;
+	} rows[] = {
+		{"value: 1", "1", KGB_VALUE_INT},
+		{"value: 1.0", "1.0", KGB_VALUE_FLOAT},
+		{"value: 1, as: float", "1.0", KGB_VALUE_FLOAT},
+		{"value: 9007199254740993", "9007199254740993", KGB_VALUE_INT},
+		{"value: 0.1", "0.1", KGB_VALUE_FLOAT},
+		{"value: -111.999", "-111.999", KGB_VALUE_FLOAT},
+		{"value: 1.0e-6", "1e-06", KGB_VALUE_FLOAT},
+		{"value: 0.30000000000000004", "0.30000000000000004", KGB_VALUE_FLOAT},
+		{"value: null", "None", KGB_VALUE_NONE},
+		{"value: true", "True", KGB_VALUE_BOOL},
+		{"value: false", "False", KGB_VALUE_BOOL},
+		{"value: [0, -1]", "[0, -1]", KGB_VALUE_INTS},
+		{"value: []", "[]", KGB_VALUE_INTS},
+		{"value: mean", "'mean'", KGB_VALUE_STR},
+		{"value: float16", "'float16'", KGB_VALUE_STR},
+		{"value: float16, as: dtype", "torch.float16", KGB_VALUE_DTYPE},
+		{"value: null, as: dtype", "None", KGB_VALUE_NONE},
+		{"value: null, as: float", "None", KGB_VALUE_NONE},
+		{"value: $dtype, as: dtype", "torch.float32", KGB_VALUE_DTYPE},
+		{"value: '$acc|$dtype', as: dtype", "torch.float32", KGB_VALUE_DTYPE},
+		{"value: '$alhpa|7'", "7", KGB_VALUE_INT},
+		{"value: '$x|'", "None", KGB_VALUE_NONE},
+		{"value: '$x|[3, 4]'", "[3, 4]", KGB_VALUE_INTS},
+		{"value: '$x|1.5'", "1.5", KGB_VALUE_FLOAT},
+		{"value: '$x|$y|2'", "2", KGB_VALUE_INT},
+		{"value: '$x|$b'", "[1]", KGB_VALUE_INTS},
+		{"value: $a", "[]", KGB_VALUE_INTS},
+	};
+	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++) {
+		struct kgb_spec spec;
+		struct kgb_cases cases;
+		KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+		expand_toy((struct spec_change){SPEC_PATH, "value: $alpha|1", rows[i].param}, &spec,
+			   &cases);
+		assert_int_equal(cases.items[0].args[2].value.kind, rows[i].kind);
+		kgb_value_describe(&cases.items[0].args[2].value, &text);
+		assert_string_equal(text.ptr, rows[i].described);
+		kgb_cases_release(&cases);
+		kgb_spec_release(&spec);
+	}
+}
+
+static void test_fills_are_fitted_to_the_dtype(KGB_UNUSED void **state)
+{
+	static const struct {
+		const char *param;
+		enum kgb_dtype dtype;
+		enum kgb_fill_kind fill;
+		double lo, hi;
+		bool bounded;
+	} rows[] = {
+		{"", KGB_DTYPE_FLOAT32, KGB_FILL_NORMAL, 0, 0, false},
+		{", dtype: int64", KGB_DTYPE_INT64, KGB_FILL_INT, -100, 100, false},
+		{", dtype: uint8", KGB_DTYPE_UINT8, KGB_FILL_INT, 0, 100, false},
+		{", dtype: int8, fill: 'uniform(-1.5, 2.5)'", KGB_DTYPE_INT8, KGB_FILL_INT, -1, 2,
+		 true},
+		{", fill: 'uniform(-1.5,2.5)'", KGB_DTYPE_FLOAT32, KGB_FILL_UNIFORM, -1.5, 2.5,
+		 true},
+		{", fill: 'int(-5,5)'", KGB_DTYPE_FLOAT32, KGB_FILL_INT, -5, 5, true},
+		{", dtype: int32, fill: 'int(0,9)'", KGB_DTYPE_INT32, KGB_FILL_INT, 0, 9, true},
+		{", dtype: bool", KGB_DTYPE_BOOL, KGB_FILL_BOOL, 0, 0, false},
+		{", dtype: bool, fill: ones", KGB_DTYPE_BOOL, KGB_FILL_ONES, 0, 0, true},
+		{", fill: bool", KGB_DTYPE_FLOAT32, KGB_FILL_BOOL, 0, 0, true},
+		{", fill: ones", KGB_DTYPE_FLOAT32, KGB_FILL_ONES, 0, 0, true},
+		{", fill: $fill", KGB_DTYPE_FLOAT32, KGB_FILL_NORMAL, 0, 0, false},
+		{", fill: '$fill|ones'", KGB_DTYPE_FLOAT32, KGB_FILL_ONES, 0, 0, true},
+	};
+	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++) {
+		struct kgb_spec spec;
+		struct kgb_cases cases;
+		KGB_AUTO(free) char *param = kgb_xasprintf("layout: $a_layout%s", rows[i].param);
+		expand_toy((struct spec_change){SPEC_PATH, "layout: $a_layout", param}, &spec,
+			   &cases);
+		const struct kgb_arg *arg = &cases.items[0].args[0];
+		assert_int_equal(arg->view.dtype, rows[i].dtype);
+		assert_int_equal(arg->fill, rows[i].fill);
+		assert_int_equal(arg->bounded, rows[i].bounded);
+		if (rows[i].fill == KGB_FILL_INT || rows[i].fill == KGB_FILL_UNIFORM)
+			assert_true(arg->lo == rows[i].lo && arg->hi == rows[i].hi);
+		kgb_cases_release(&cases);
+		kgb_spec_release(&spec);
+	}
+}
+
+#define LINE_1 SET_PATH ":4:5: case 'scalar' of 'toy': "
+#define SELF LINE_1 "self of aten::toy toy_Tensor: "
+#define ALPHA LINE_1 "alpha of aten::toy toy_Tensor: "
+
+static void test_every_fault_names_set_case_and_variable(KGB_UNUSED void **state)
+{
+	static const struct {
+		struct spec_change change;
+		const char *message;
+	} rows[] = {
+		{{SPEC_PATH, "tensor: $a,", "tensor: $c,"},
+		 SELF "variable 'c' is not set and has no default"},
+		{{SPEC_PATH, "value: $alpha|1", "value: $alpha"},
+		 ALPHA "variable 'alpha' is not set and has no default"},
+		{{SPEC_PATH, "tensor: $a,", "tensor: $id,"}, SELF "expected a list of sizes"},
+		{{SPEC_PATH, "tensor: $a,", "tensor: [2, -3],"},
+		 SELF "dim 1: expected a size, a whole number >= 0"},
+		{{SPEC_PATH, "tensor: $a,", "tensor: [1.5],"},
+		 SELF "dim 0: expected a size, a whole number >= 0"},
+		{{SPEC_PATH, "tensor: $a,", "tensor: [x],"},
+		 SELF "dim 0: expected a size, a whole number >= 0"},
+		{{SPEC_PATH, "tensor: $a,", "tensor: [1, 1, 1, 1, 1, 1, 1, 1, 1],"},
+		 SELF "9 dims, at most 8 are possible"},
+		{{SPEC_PATH, "tensor: $a,", "tensor: [1000000, 1000000],"},
+		 SELF "tensor is larger than 1073741824 bytes"},
+		{{SPEC_PATH, "layout: $a_layout", "layout: diagonal"},
+		 SELF "unknown layout 'diagonal'"},
+		{{SPEC_PATH, "layout: $a_layout", "layout: transposed"},
+		 SELF "layout 'transposed' does not apply to 0 dims"},
+		{{SPEC_PATH, "layout: $a_layout", "layout: $a"}, SELF "'$a' must be text"},
+		{{SPEC_PATH, "layout: $a_layout", "dtype: float80"},
+		 SELF "unknown dtype 'float80'"},
+		{{SPEC_PATH, "layout: $a_layout", "dtype: $a_dtype"},
+		 SELF "variable 'a_dtype' is not set and has no default"},
+		{{SPEC_PATH, "layout: $a_layout", "fill: gauss"},
+		 SELF
+		 "fill 'gauss' is none of: normal, uniform(low,high), int(low,high), bool, ones"},
+		{{SPEC_PATH, "layout: $a_layout", "fill: 'normal(0,1)'"},
+		 SELF "fill 'normal(0,1)' must read normal"},
+		{{SPEC_PATH, "layout: $a_layout", "fill: uniform"},
+		 SELF "fill 'uniform' must read uniform(low,high) with low <= high"},
+		{{SPEC_PATH, "layout: $a_layout", "fill: 'int(5,4)'"},
+		 SELF "fill 'int(5,4)' must read int(low,high) with low <= high"},
+		{{SPEC_PATH, "layout: $a_layout", "fill: 'int(a,4)'"},
+		 SELF "fill 'int(a,4)' must read int(low,high) with low <= high"},
+		{{SPEC_PATH, "layout: $a_layout", "fill: 'int(0,1e30)'"},
+		 SELF "fill: the bounds must be within 2^53"},
+		{{SPEC_PATH, "layout: $a_layout", "dtype: int8, fill: 'int(0,300)'"},
+		 SELF "fill: no whole numbers of int8 within the bounds, or bounds outside of it"},
+		{{SPEC_PATH, "layout: $a_layout", "dtype: int8, fill: 'uniform(0.2,0.8)'"},
+		 SELF "fill: no whole numbers of int8 within the bounds, or bounds outside of it"},
+		{{SPEC_PATH, "value: $alpha|1", "value: [1, 2.5]"},
+		 ALPHA "a list may hold whole numbers only"},
+		{{SPEC_PATH, "value: $alpha|1", "value: {x: 1}"},
+		 ALPHA "expected a number, true, false, null, text or a list of whole numbers"},
+		{{SPEC_PATH, "value: $alpha|1", "value: high, as: float"},
+		 ALPHA "expected a number"},
+		{{SPEC_PATH, "value: $alpha|1", "value: 7, as: dtype"},
+		 ALPHA "expected the name of a dtype"},
+		{{SPEC_PATH, "value: $alpha|1", "value: int63, as: dtype"},
+		 ALPHA "unknown dtype 'int63'"},
+		{{SPEC_PATH, "value: $alpha|1", "value: '$x|[1'"}, ALPHA "'$x|[1': default:2:1: "},
+		{{SPEC_PATH, "layout: $out_layout", "layout: expanded"},
+		 LINE_1
+		 "out of aten::toy toy_out: layout 'expanded' lets elements overlap: a result cannot be written there"},
+		{{SPEC_PATH, "tensor: $a, result", "tensor: $a, layout: expanded, result"},
+		 LINE_1
+		 "self of aten::toy toy_out: layout 'expanded' lets elements overlap: a result cannot be written there"},
+		{{SET_PATH, "id: tail_1000", "id: scalar"},
+		 SPEC_PATH
+		 ": two cases are named 'toy_Tensor/float16/scalar/standard': give them different ids"},
+		{{SPEC_PATH, "float16/tail_1000/standard]", "float16/tail_100/standard]"},
+		 SPEC_PATH
+		 ":29:10: timing: no case is named 'toy_Tensor/float16/tail_100/standard'; did you mean "
+		 "'toy_Tensor/float16/tail_1000/standard'"},
+	};
+	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++) {
+		struct kgb_spec spec;
+		struct kgb_cases cases = {.n = 77};
+		struct kgb_err err = KGB_ERR_INIT;
+		load_toy(rows[i].change, &spec);
+		assert_int_equal(kgb_cases_expand(&spec, &cases, &err), -1);
+		assert_contains(err.msg, rows[i].message);
+		assert_int_equal(cases.n, 77);
+		kgb_spec_release(&spec);
+	}
+}
+
+static void test_too_many_cases_are_refused(KGB_UNUSED void **state)
+{
+	KGB_AUTO(buf) struct kgb_buf many = KGB_BUF_INIT(0);
+	struct kgb_spec spec;
+	struct kgb_cases cases;
+	struct kgb_err err = KGB_ERR_INIT;
+
+	for (int i = 0; i <= KGB_MAX_CASES / 2; i++)
+		kgb_buf_addf(&many, "  - {id: n%d, a: [1], b: [1]}\n", i);
+	kgb_buf_adds(&many, "  - {id: scalar");
+	load_toy((struct spec_change){SET_PATH, "  - {id: scalar", many.ptr}, &spec);
+	assert_int_equal(kgb_cases_expand(&spec, &cases, &err), -1);
+	assert_contains(err.msg, SPEC_PATH ":8:5: aten::toy has more than 4096 cases");
+	kgb_spec_release(&spec);
+}
+
+/* ---- the data of this project ---- */
+
+static void test_every_operator_of_the_datasets_expands(KGB_UNUSED void **state)
+{
+	struct kgb_spec_index index;
+	struct kgb_err err = KGB_ERR_INIT;
+
+	assert_ok(kgb_spec_index_load(KGB_TEST_SOURCE_DIR, "KernelGenBench", &index, &err), err);
+	for (size_t i = 0; i < index.names.n; i++) {
+		struct kgb_spec spec;
+		struct kgb_cases cases;
+		assert_ok(kgb_spec_load(index.paths.items[i], &spec, &err), err);
+		assert_string_equal(spec.name, index.names.items[i]);
+		assert_ok(kgb_cases_expand(&spec, &cases, &err), err);
+		assert_true(cases.n >= spec.n_interfaces);
+		kgb_cases_release(&cases);
+		kgb_spec_release(&spec);
+	}
+	kgb_spec_index_release(&index);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_layouts_have_the_strides_of_torch),
+		cmocka_unit_test(test_elements_stay_in_the_storage_and_walk_in_row_major_order),
+		cmocka_unit_test(test_contiguity_ignores_dims_of_one_and_offsets),
+		cmocka_unit_test(test_impossible_views_are_refused),
+		cmocka_unit_test(test_the_largest_tensor_is_accepted),
+		cmocka_unit_test(test_results_cannot_overlap),
+		cmocka_unit_test(test_cases_come_by_interface_line_and_dtype),
+		cmocka_unit_test(test_values_keep_their_kind),
+		cmocka_unit_test(test_fills_are_fitted_to_the_dtype),
+		cmocka_unit_test(test_every_fault_names_set_case_and_variable),
+		cmocka_unit_test(test_too_many_cases_are_refused),
+		cmocka_unit_test(test_every_operator_of_the_datasets_expands),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

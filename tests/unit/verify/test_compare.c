@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: MIT */
+#include "verify/judge/compare.h"
+
+#include <math.h>
+
+#include "tests/unit/base/support.h"
+
+#define NAN_ ((double)NAN)
+#define INF_ ((double)INFINITY)
+
+static const struct kgb_tolerance standard = {4, 2, KGB_ACCUMULATE_FLOAT32};
+
+static struct kgb_view flat(enum kgb_dtype dtype, int64_t n)
+{
+	return (struct kgb_view){
+		.dtype = dtype, .ndim = 1, .sizes = {n}, .strides = {1}, .storage_elements = n};
+}
+
+static void *stored(enum kgb_dtype dtype, const double *values, int64_t n)
+{
+	char *bytes = kgb_xcalloc((size_t)n + 1, kgb_dtype_size(dtype));
+	for (int64_t i = 0; i < n; i++)
+		kgb_dtype_store(dtype, bytes + (size_t)i * kgb_dtype_size(dtype), values[i]);
+	return bytes;
+}
+
+/* Candidate against reference; the native result is the reference rounded unless it is given. */
+static struct kgb_compare compare(enum kgb_dtype dtype, int64_t n, const double *c, const double *r,
+				  const double *native)
+{
+	KGB_AUTO(free) void *candidate = stored(dtype, c, n);
+	KGB_AUTO(free) void *trusted = stored(dtype, native ? native : r, n);
+	struct kgb_view view = flat(dtype, n);
+	struct kgb_compare out;
+	kgb_compare(&view, candidate, trusted, r, NULL, &standard, &out);
+	return out;
+}
+
+static void test_equal_results_pass_in_every_dtype(KGB_UNUSED void **state)
+{
+	static const double r[] = {0, 1, 1, 0, 1};
+	for (int d = 0; d < KGB_N_DTYPES; d++) {
+		struct kgb_compare out = compare((enum kgb_dtype)d, 5, r, r, NULL);
+		assert_true(out.ok);
+		assert_int_equal(out.n_elements, 5);
+		assert_int_equal(out.n_wrong, 0);
+		assert_int_equal(out.first_wrong, -1);
+		assert_true(out.max_abs_err == 0);
+	}
+}
+
+static void test_nothing_to_compare_passes(KGB_UNUSED void **state)
+{
+	struct kgb_compare out = compare(KGB_DTYPE_FLOAT32, 0, NULL, NULL, NULL);
+	assert_true(out.ok);
+	assert_int_equal(out.reported, -1);
+	assert_true(compare(KGB_DTYPE_INT64, 0, NULL, NULL, NULL).ok);
+}
+
+/* One element of four, the others right. */
+static void test_special_values_must_stand_where_they_stand(KGB_UNUSED void **state)
+{
+	static const struct {
+		enum kgb_dtype dtype;
+		double r, native, c;
+		bool right;
+	} rows[] = {
+		{KGB_DTYPE_FLOAT32, NAN_, NAN_, NAN_, true},
+		{KGB_DTYPE_FLOAT32, NAN_, NAN_, 0, false},
+		{KGB_DTYPE_FLOAT32, NAN_, NAN_, INF_, false},
+		{KGB_DTYPE_FLOAT32, 1, 1, NAN_, false},
+		{KGB_DTYPE_FLOAT32, 1, 1, INF_, false},
+		{KGB_DTYPE_FLOAT32, INF_, INF_, INF_, true},
+		{KGB_DTYPE_FLOAT32, INF_, INF_, -INF_, false},
+		{KGB_DTYPE_FLOAT32, INF_, INF_, NAN_, false},
+		{KGB_DTYPE_FLOAT32, INF_, INF_, 3e38, false},
+		{KGB_DTYPE_FLOAT32, -INF_, -INF_, -INF_, true},
+		{KGB_DTYPE_FLOAT32, 0, 0, -0.0, true},
+		/* only rounding to the dtype overflows */
+		{KGB_DTYPE_FLOAT16, 1e5, INF_, INF_, true},
+		{KGB_DTYPE_FLOAT16, 1e5, INF_, 65504, true},
+		{KGB_DTYPE_FLOAT16, 1e5, INF_, -65504, false},
+		{KGB_DTYPE_FLOAT16, 1e5, INF_, -INF_, false},
+		{KGB_DTYPE_FLOAT16, 1e5, INF_, 30000, false},
+		{KGB_DTYPE_FLOAT16, 1e5, INF_, NAN_, false},
+		{KGB_DTYPE_FLOAT32, -1e39, -INF_, -INF_, true},
+		{KGB_DTYPE_FLOAT32, -1e39, -INF_, -0x1.fffffep127, true},
+		{KGB_DTYPE_FLOAT64, 0x1.fffffffffffffp1023, 0x1.fffffffffffffp1023,
+		 0x1.fffffffffffffp1023, true},
+		{KGB_DTYPE_FLOAT64, 0x1.fffffffffffffp1023, 0x1.fffffffffffffp1023, 1, false},
+		/* an allowed error carries the result past the largest value, or does not */
+		{KGB_DTYPE_FLOAT16, 65504, 65504, INF_, true},
+		{KGB_DTYPE_FLOAT16, -65504, -65504, INF_, false},
+		{KGB_DTYPE_FLOAT16, 60000, 60000, INF_, false},
+		/* the native implementation overflowed on the way: either is right */
+		{KGB_DTYPE_FLOAT32, 3e38, INF_, INF_, true},
+		{KGB_DTYPE_FLOAT32, 3e38, INF_, 3e38, true},
+		{KGB_DTYPE_FLOAT32, 3e38, INF_, 1e38, false},
+		{KGB_DTYPE_FLOAT32, 5, NAN_, NAN_, true},
+		{KGB_DTYPE_FLOAT32, 5, NAN_, 5, true},
+		{KGB_DTYPE_FLOAT32, 5, NAN_, 6, false},
+		/* or it took a way around the special value */
+		{KGB_DTYPE_FLOAT32, NAN_, 7, 7, true},
+		{KGB_DTYPE_FLOAT32, NAN_, 7, NAN_, true},
+		{KGB_DTYPE_FLOAT32, NAN_, 7, 8, false},
+	};
+	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++) {
+		const double r[] = {1, -2, rows[i].r, 0.5};
+		const double native[] = {1, -2, rows[i].native, 0.5};
+		const double c[] = {1, -2, rows[i].c, 0.5};
+		struct kgb_compare out = compare(rows[i].dtype, 4, c, r, native);
+		if (out.ok != rows[i].right)
+			fail_msg("row %zu: expected %g, native %g, got %g: ok is %d", i, rows[i].r,
+				 rows[i].native, rows[i].c, out.ok);
+		assert_int_equal(out.n_wrong, !rows[i].right);
+		assert_int_equal(out.first_wrong, rows[i].right ? -1 : 2);
+		assert_true(rows[i].right || out.reported == 2);
+	}
+}
+
+static void test_a_misplaced_nan_is_reported_before_large_errors(KGB_UNUSED void **state)
+{
+	static const double r[] = {1, 2, 3, 4, 5}, c[] = {1, 1000, NAN_, INF_, 5};
+	struct kgb_compare out = compare(KGB_DTYPE_FLOAT32, 5, c, r, NULL);
+
+	assert_false(out.ok);
+	assert_int_equal(out.n_wrong, 3);
+	assert_int_equal(out.first_wrong, 1);
+	assert_int_equal(out.reported, 2);
+	assert_true(out.expected == 3 && isnan(out.got));
+	assert_true(out.max_abs_err == 998);
+}
+
+static void test_the_worst_element_is_reported_else(KGB_UNUSED void **state)
+{
+	static const double r[] = {1, 1000, 3, 4}, c[] = {1.5, 1001, 5, 4};
+	struct kgb_compare out = compare(KGB_DTYPE_FLOAT32, 4, c, r, NULL);
+
+	assert_int_equal(out.n_wrong, 3);
+	assert_int_equal(out.first_wrong, 0);
+	assert_int_equal(out.reported, 2); /* 1 of 1000 is less than 2 of 3 */
+	assert_true(out.expected == 3 && out.got == 5);
+	assert_true(out.max_abs_err == 2);
+	assert_true(out.allowed_abs_err > 0 && out.allowed_abs_err < 1e-4);
+}
+
+static void test_a_passing_result_reports_its_nearest_miss(KGB_UNUSED void **state)
+{
+	static const double r[] = {1, 2, 3}, c[] = {1, 2.0000002, 3};
+	struct kgb_compare out = compare(KGB_DTYPE_FLOAT32, 3, c, r, NULL);
+
+	assert_true(out.ok);
+	assert_int_equal(out.reported, 1);
+	assert_int_equal(out.first_wrong, -1);
+}
+
+static void test_integers_are_exact_beyond_doubles(KGB_UNUSED void **state)
+{
+	const int64_t native[] = {1, (INT64_C(1) << 60) + 1, -3};
+	int64_t candidate[] = {1, INT64_C(1) << 60, -3};
+	struct kgb_view view = flat(KGB_DTYPE_INT64, 3);
+	struct kgb_compare out;
+
+	kgb_compare(&view, candidate, native, NULL, NULL, &standard, &out);
+	assert_false(out.ok);
+	assert_int_equal(out.n_wrong, 1);
+	assert_int_equal(out.first_wrong, 1);
+	candidate[1]++;
+	kgb_compare(&view, candidate, native, NULL, NULL, &standard, &out);
+	assert_true(out.ok);
+}
+
+static void test_off_by_one_integers_and_invalid_bools_are_wrong(KGB_UNUSED void **state)
+{
+	static const double r[] = {5, 6, 7}, c[] = {5, 7, 7};
+	struct kgb_compare out = compare(KGB_DTYPE_INT32, 3, c, r, NULL);
+	assert_int_equal(out.n_wrong, 1);
+	assert_int_equal(out.reported, 1);
+	assert_true(out.expected == 6 && out.got == 7 && out.allowed_abs_err == 0 &&
+		    out.max_abs_err == 1);
+
+	struct kgb_view view = flat(KGB_DTYPE_BOOL, 2);
+	kgb_compare(&view, "\x01\x02", "\x01\x01", NULL, NULL, &standard, &out);
+	assert_false(out.ok);
+	assert_int_equal(out.first_wrong, 1);
+}
+
+static void test_candidates_may_be_strided(KGB_UNUSED void **state)
+{
+	static const char *const layouts[] = {"transposed", "strided", "row_strided", "offset"};
+	const int64_t sizes[] = {3, 4};
+	float native[12];
+	double r[12];
+
+	for (int i = 0; i < 12; i++)
+		native[i] = (float)(r[i] = i + 1);
+	for (size_t l = 0; l < KGB_ARRAY_LEN(layouts); l++) {
+		struct kgb_view view;
+		struct kgb_err err = KGB_ERR_INIT;
+		struct kgb_compare out;
+		assert_ok(kgb_view_layout(&view, KGB_DTYPE_FLOAT32, sizes, 2, layouts[l], &err),
+			  err);
+		KGB_AUTO(free)
+		float *storage = kgb_xcalloc((size_t)view.storage_elements, sizeof(*storage));
+		for (int64_t i = 0; i < 12; i++)
+			storage[kgb_view_element(&view, i)] = native[i];
+		kgb_compare(&view, storage, native, r, NULL, &standard, &out);
+		assert_true(out.ok);
+		storage[kgb_view_element(&view, 7)] = 0;
+		kgb_compare(&view, storage, native, r, NULL, &standard, &out);
+		assert_int_equal(out.n_wrong, 1);
+		assert_int_equal(out.first_wrong, 7);
+		int64_t index[2];
+		kgb_unravel(out.first_wrong, view.sizes, view.ndim, index);
+		assert_int_equal(index[0], 1);
+		assert_int_equal(index[1], 3);
+	}
+}
+
+/* The rounding of one large element must not excuse a small one. */
+static void test_errors_are_carried_down_in_proportion_only(KGB_UNUSED void **state)
+{
+	enum { N = 100 };
+	double r[N], c[N];
+
+	for (int i = 0; i < N; i++)
+		c[i] = r[i] = 1;
+	r[0] = 30000.4; /* off by 6.4 in float16 */
+	c[0] = kgb_dtype_round(KGB_DTYPE_FLOAT16, r[0]);
+	assert_true(compare(KGB_DTYPE_FLOAT16, N, c, r, NULL).ok);
+	c[50] = 1.01;
+	struct kgb_compare out = compare(KGB_DTYPE_FLOAT16, N, c, r, NULL);
+	assert_int_equal(out.n_wrong, 1);
+	assert_int_equal(out.reported, 50);
+}
+
+static void test_relative_errors_of_large_elements_hold_for_small_ones(KGB_UNUSED void **state)
+{
+	double r[] = {0.5, 0.5, 0.5, 8, 8}, native[] = {0.5, 0.5, 0.5, 8 * (1 + 1e-4), 8};
+	double c[] = {0.5 * (1 + 3e-4), 0.5, 0.5, 8, 8};
+	assert_int_equal(compare(KGB_DTYPE_FLOAT32, 5, c, r, native).n_wrong, 0);
+	c[0] = 0.5 * (1 + 6e-4);
+	assert_int_equal(compare(KGB_DTYPE_FLOAT32, 5, c, r, native).n_wrong, 1);
+}
+
+/* The native error of small elements counts for larger ones in full: that is how cancellation
+ * shows. */
+static void test_errors_of_small_elements_count_for_large_ones(KGB_UNUSED void **state)
+{
+	double r[] = {1e-3, 1, 1, 1}, native[] = {1e-3 + 1e-4, 1, 1, 1},
+	       c[] = {1e-3, 1 + 2e-4, 1, 1};
+	struct kgb_compare out = compare(KGB_DTYPE_FLOAT32, 4, c, r, native);
+	assert_int_equal(out.n_wrong, 0);
+	c[1] = 1 + 5e-4;
+	out = compare(KGB_DTYPE_FLOAT32, 4, c, r, native);
+	assert_int_equal(out.n_wrong, 1);
+}
+
+static void test_a_few_huge_elements_do_not_move_the_floor(KGB_UNUSED void **state)
+{
+	enum { N = 40 };
+	double r[N], c[N];
+	for (int i = 0; i < N; i++)
+		c[i] = r[i] = i < 10 ? 3e38 : 1;
+	assert_true(compare(KGB_DTYPE_FLOAT32, N, c, r, NULL).ok);
+	c[20] = 0;
+	struct kgb_compare out = compare(KGB_DTYPE_FLOAT32, N, c, r, NULL);
+	assert_int_equal(out.n_wrong, 1);
+	assert_int_equal(out.first_wrong, 20);
+}
+
+static void test_the_bulk_line_sees_what_no_element_shows(KGB_UNUSED void **state)
+{
+	enum { N = 4096 };
+	KGB_AUTO(free) double *r = kgb_xcalloc(N, sizeof(*r)), *c = kgb_xcalloc(N, sizeof(*c));
+	double eps = kgb_dtype_eps(KGB_DTYPE_FLOAT16);
+
+	/* Each element two spacings off: allowed for one, not for all. */
+	for (int i = 0; i < N; i++) {
+		r[i] = 1 + (i % 512) * eps;
+		c[i] = r[i] + 2 * eps;
+	}
+	struct kgb_compare out = compare(KGB_DTYPE_FLOAT16, N, c, r, NULL);
+	assert_int_equal(out.n_wrong, 0);
+	assert_true(out.rms_failed);
+	assert_false(out.ok);
+	assert_true(out.rms_err > out.allowed_rms_err && out.reported >= 0);
+	assert_int_equal(out.first_wrong, -1);
+
+	memcpy(c, r, N * sizeof(*c));
+	c[7] += 2 * eps;
+	assert_true(compare(KGB_DTYPE_FLOAT16, N, c, r, NULL).ok);
+}
+
+static void test_subnormals_may_be_flushed_where_hardware_does(KGB_UNUSED void **state)
+{
+	static const double float32[] = {1, 1e-39, 1}, float16[] = {1, 3e-5, 1},
+			    flushed[] = {1, 0, 1};
+	assert_true(compare(KGB_DTYPE_FLOAT32, 3, flushed, float32, NULL).ok);
+	static const double small[] = {3e-5, 3e-5, 3e-5}, zero[] = {0, 0, 0};
+	assert_false(compare(KGB_DTYPE_FLOAT16, 3, zero, small, NULL).ok);
+	assert_true(compare(KGB_DTYPE_FLOAT16, 3, float16, float16, NULL).ok);
+}
+
+static void test_magnitudes_tell_cancellation_from_error(KGB_UNUSED void **state)
+{
+	const double r[] = {1e-3}, magnitude[] = {1000}, overflowed[] = {INF_};
+	const float native[] = {(float)1e-3}, candidate[] = {(float)(1e-3 + 5e-4)};
+	struct kgb_view view = flat(KGB_DTYPE_FLOAT32, 1);
+	struct kgb_compare out;
+
+	kgb_compare(&view, candidate, native, r, magnitude, &standard, &out);
+	assert_true(out.ok);
+	kgb_compare(&view, candidate, native, r, NULL, &standard, &out);
+	assert_false(out.ok);
+	kgb_compare(&view, candidate, native, r, overflowed, &standard, &out);
+	assert_false(out.ok);
+}
+
+static void test_half_terms_need_the_spec_s_leave(KGB_UNUSED void **state)
+{
+	static const struct kgb_tolerance by_term = {4, 2, KGB_ACCUMULATE_RESULT};
+	const double r[] = {0.01}, magnitude[] = {2};
+	uint16_t native, candidate;
+	struct kgb_view view = flat(KGB_DTYPE_FLOAT16, 1);
+	struct kgb_compare out;
+
+	kgb_dtype_store(KGB_DTYPE_FLOAT16, &native, 0.01);
+	kgb_dtype_store(KGB_DTYPE_FLOAT16, &candidate, 0.01 + 0x1p-11);
+	kgb_compare(&view, &candidate, &native, r, magnitude, &by_term, &out);
+	assert_true(out.ok);
+	kgb_compare(&view, &candidate, &native, r, magnitude, &standard, &out);
+	assert_false(out.ok);
+}
+
+static void test_zero_results_allow_no_visible_error(KGB_UNUSED void **state)
+{
+	static const double r[] = {0, 0, 0, 0}, c[] = {0, 1e-30, 0, 0};
+	assert_true(compare(KGB_DTYPE_FLOAT32, 4, r, r, NULL).ok);
+	assert_int_equal(compare(KGB_DTYPE_FLOAT32, 4, c, r, NULL).first_wrong, 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_equal_results_pass_in_every_dtype),
+		cmocka_unit_test(test_nothing_to_compare_passes),
+		cmocka_unit_test(test_special_values_must_stand_where_they_stand),
+		cmocka_unit_test(test_a_misplaced_nan_is_reported_before_large_errors),
+		cmocka_unit_test(test_the_worst_element_is_reported_else),
+		cmocka_unit_test(test_a_passing_result_reports_its_nearest_miss),
+		cmocka_unit_test(test_integers_are_exact_beyond_doubles),
+		cmocka_unit_test(test_off_by_one_integers_and_invalid_bools_are_wrong),
+		cmocka_unit_test(test_candidates_may_be_strided),
+		cmocka_unit_test(test_errors_are_carried_down_in_proportion_only),
+		cmocka_unit_test(test_relative_errors_of_large_elements_hold_for_small_ones),
+		cmocka_unit_test(test_errors_of_small_elements_count_for_large_ones),
+		cmocka_unit_test(test_a_few_huge_elements_do_not_move_the_floor),
+		cmocka_unit_test(test_the_bulk_line_sees_what_no_element_shows),
+		cmocka_unit_test(test_subnormals_may_be_flushed_where_hardware_does),
+		cmocka_unit_test(test_magnitudes_tell_cancellation_from_error),
+		cmocka_unit_test(test_half_terms_need_the_spec_s_leave),
+		cmocka_unit_test(test_zero_results_allow_no_visible_error),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

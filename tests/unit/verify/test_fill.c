@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: MIT */
+#include "verify/judge/fill.h"
+
+#include <math.h>
+
+#include "tests/unit/base/support.h"
+
+static const struct kgb_seed seed = {{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}};
+
+/* ---- generator ---- */
+
+static void test_philox_gives_the_published_vectors(KGB_UNUSED void **state)
+{
+	/* Random123's kat_vectors for philox4x32, 10 rounds. */
+	static const struct {
+		uint32_t counter[4], key[2], out[4];
+	} rows[] = {
+		{{0, 0, 0, 0}, {0, 0}, {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}},
+		{{0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff},
+		 {0xffffffff, 0xffffffff},
+		 {0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}},
+		{{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344},
+		 {0xa4093822, 0x299f31d0},
+		 {0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}},
+	};
+	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++) {
+		uint32_t out[4];
+		kgb_philox(rows[i].counter, rows[i].key, out);
+		assert_memory_equal(out, rows[i].out, sizeof(out));
+	}
+}
+
+static void test_streams_differ_by_seed_label_and_index_and_repeat(KGB_UNUSED void **state)
+{
+	struct kgb_seed other = seed;
+	other.bytes[15] ^= 1;
+	const struct {
+		const struct kgb_seed *seed;
+		const char *label;
+		uint32_t index;
+	} rows[] = {
+		{&seed, "a", 0}, {&other, "a", 0}, {&seed, "b", 0},
+		{&seed, "a", 1}, {&seed, "", 0},   {&seed, "a", 0x61000000},
+	};
+	uint64_t first[KGB_ARRAY_LEN(rows)];
+	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++) {
+		struct kgb_rng rng, again;
+		uint64_t repeated;
+		kgb_rng_init(&rng, rows[i].seed, rows[i].label, rows[i].index);
+		kgb_rng_init(&again, rows[i].seed, rows[i].label, rows[i].index);
+		kgb_rng_bytes(&rng, &first[i], sizeof(first[i]));
+		kgb_rng_bytes(&again, &repeated, sizeof(repeated));
+		assert_true(first[i] == repeated);
+		for (size_t j = 0; j < i; j++)
+			assert_true(first[i] != first[j]);
+	}
+}
+
+static void test_the_counter_carries_and_blocks_do_not_repeat(KGB_UNUSED void **state)
+{
+	struct kgb_rng rng;
+	kgb_rng_init(&rng, &seed, "carry", 0);
+	rng.counter[0] = 0xffffffff;
+	uint32_t before = kgb_rng_u32(&rng);
+	assert_int_equal(rng.counter[0], 0);
+	assert_int_equal(rng.counter[1], 1);
+	for (int i = 0; i < 4; i++)
+		assert_true(kgb_rng_u32(&rng) != before);
+}
+
+static void test_uniform_and_normal_have_their_moments(KGB_UNUSED void **state)
+{
+	enum { N = 200000 };
+	struct kgb_rng rng;
+	double uniform = 0, lowest = 1, highest = 0, m1 = 0, m2 = 0, m3 = 0, m4 = 0, lag = 0,
+	       before = 0;
+
+	kgb_rng_init(&rng, &seed, "moments", 0);
+	for (int i = 0; i < N; i++) {
+		double u = kgb_rng_uniform(&rng), z = kgb_rng_normal(&rng);
+		uniform += u;
+		lowest = fmin(lowest, u);
+		highest = fmax(highest, u);
+		m1 += z;
+		m2 += z * z;
+		m3 += z * z * z;
+		m4 += z * z * z * z;
+		lag += z * before;
+		before = z;
+	}
+	/* Each within five standard deviations of its own estimate. */
+	double sigma = 5 / sqrt(N);
+	assert_true(lowest >= 0 && lowest < 1e-4 && highest < 1 && highest > 1 - 1e-4);
+	assert_true(fabs(uniform / N - 0.5) < sigma * sqrt(1 / 12.0));
+	assert_true(fabs(m1 / N) < sigma);
+	assert_true(fabs(m2 / N - 1) < sigma * sqrt(2));
+	assert_true(fabs(m3 / N) < sigma * sqrt(15));
+	assert_true(fabs(m4 / N - 3) < sigma * sqrt(96));
+	assert_true(fabs(lag / N) < sigma);
+}
+
+static void test_integers_cover_their_range_evenly(KGB_UNUSED void **state)
+{
+	enum { N = 60000 };
+	int count[6] = {0};
+	struct kgb_rng rng;
+
+	kgb_rng_init(&rng, &seed, "integers", 0);
+	for (int i = 0; i < N; i++) {
+		int64_t v = kgb_rng_int(&rng, -2, 3);
+		assert_in_range(v + 2, 0, 5);
+		count[v + 2]++;
+	}
+	for (int i = 0; i < 6; i++)
+		assert_in_range(count[i], N / 6 - 500, N / 6 + 500);
+	assert_int_equal(kgb_rng_int(&rng, 7, 7), 7);
+	assert_int_equal(kgb_rng_int(&rng, INT64_MIN, INT64_MIN), INT64_MIN);
+	int64_t a = kgb_rng_int(&rng, INT64_MIN, INT64_MAX),
+		b = kgb_rng_int(&rng, INT64_MIN, INT64_MAX);
+	assert_true(a != b);
+	/* Two thirds of 2^64: by plain remainder the lower half would come twice as often as the
+	 * upper. */
+	int lower = 0;
+	for (int i = 0; i < 3000; i++)
+		lower += kgb_rng_int(&rng, 0, INT64_MAX) < INT64_MAX / 2;
+	assert_in_range(lower, 1300, 1700);
+	int64_t third = INT64_MAX / 3;
+	lower = 0;
+	for (int i = 0; i < 3000; i++)
+		lower += kgb_rng_int(&rng, INT64_MIN, third) < INT64_MIN + 2 * third;
+	assert_in_range(lower, 1350, 1650);
+}
+
+static void test_odd_lengths_of_bytes_are_filled_exactly(KGB_UNUSED void **state)
+{
+	struct kgb_rng rng;
+	uint8_t bytes[12] = {0};
+	kgb_rng_init(&rng, &seed, "bytes", 0);
+	kgb_rng_bytes(&rng, bytes, 7);
+	int set = 0;
+	for (int i = 0; i < 7; i++)
+		set += bytes[i] != 0;
+	assert_true(set >= 5);
+	for (int i = 7; i < 12; i++)
+		assert_int_equal(bytes[i], 0);
+}
+
+/* ---- tensors ---- */
+
+struct tensor {
+	struct kgb_arg arg;
+	char *storage;
+};
+
+static struct tensor fill(struct kgb_arg arg, enum kgb_dtype dtype, int64_t rows, int64_t columns,
+			  const char *layout, enum kgb_mode mode, const char *label)
+{
+	struct tensor t = {.arg = arg};
+	struct kgb_rng rng;
+	struct kgb_err err = KGB_ERR_INIT;
+	const int64_t sizes[] = {rows, columns};
+
+	assert_ok(kgb_view_layout(&t.arg.view, dtype, sizes, 2, layout, &err), err);
+	size_t bytes = (size_t)t.arg.view.storage_elements * kgb_dtype_size(dtype);
+	t.storage =
+		kgb_xcalloc(bytes + 1, 1); /* exact: AddressSanitizer sees one element too many */
+	kgb_rng_init(&rng, &seed, label, 0);
+	kgb_fill(&t.arg, mode, &rng, t.storage);
+	assert_int_equal(t.storage[bytes], 0);
+	return t;
+}
+
+static double value_at(const struct tensor *t, int64_t i)
+{
+	size_t at = (size_t)kgb_view_element(&t->arg.view, i) * kgb_dtype_size(t->arg.view.dtype);
+	return kgb_dtype_load(t->arg.view.dtype, t->storage + at);
+}
+
+static const struct kgb_arg normal = {.fill = KGB_FILL_NORMAL};
+
+static void test_each_fill_keeps_its_promise(KGB_UNUSED void **state)
+{
+	static const struct {
+		struct kgb_arg arg;
+		enum kgb_dtype dtype;
+		double lowest, highest;
+		bool whole;
+	} rows[] = {
+		{{.fill = KGB_FILL_UNIFORM, .lo = 2, .hi = 3, .bounded = true},
+		 KGB_DTYPE_FLOAT32,
+		 2,
+		 3,
+		 false},
+		{{.fill = KGB_FILL_INT, .lo = -3, .hi = 4}, KGB_DTYPE_INT64, -3, 4, true},
+		{{.fill = KGB_FILL_INT, .lo = -3, .hi = 4, .bounded = true},
+		 KGB_DTYPE_FLOAT16,
+		 -3,
+		 4,
+		 true},
+		{{.fill = KGB_FILL_BOOL}, KGB_DTYPE_BOOL, 0, 1, true},
+		{{.fill = KGB_FILL_BOOL, .bounded = true}, KGB_DTYPE_FLOAT32, 0, 1, true},
+		{{.fill = KGB_FILL_ONES, .bounded = true}, KGB_DTYPE_BFLOAT16, 1, 1, true},
+		{{.fill = KGB_FILL_NORMAL}, KGB_DTYPE_FLOAT32, -6, 6, false},
+	};
+	for (size_t r = 0; r < KGB_ARRAY_LEN(rows); r++) {
+		struct tensor t = fill(rows[r].arg, rows[r].dtype, 50, 40, "contiguous",
+				       KGB_MODE_STANDARD, "each");
+		double lowest = 1e9, highest = -1e9;
+		for (int64_t i = 0; i < 2000; i++) {
+			double v = value_at(&t, i);
+			lowest = fmin(lowest, v);
+			highest = fmax(highest, v);
+			assert_true(!rows[r].whole || v == nearbyint(v));
+		}
+		assert_true(lowest >= rows[r].lowest && highest <= rows[r].highest);
+		assert_true(rows[r].whole ? lowest == rows[r].lowest && highest == rows[r].highest
+					  : highest - lowest > 0.9);
+		kgb_free(t.storage);
+	}
+}
+
+static void test_a_fill_repeats_and_no_two_arguments_share_it(KGB_UNUSED void **state)
+{
+	struct tensor a = fill(normal, KGB_DTYPE_FLOAT32, 9, 11, "strided", KGB_MODE_STANDARD, "x");
+	struct tensor b = fill(normal, KGB_DTYPE_FLOAT32, 9, 11, "strided", KGB_MODE_STANDARD, "x");
+	struct tensor c = fill(normal, KGB_DTYPE_FLOAT32, 9, 11, "strided", KGB_MODE_STANDARD, "y");
+	size_t bytes = (size_t)a.arg.view.storage_elements * 4;
+
+	assert_memory_equal(a.storage, b.storage, bytes);
+	int64_t same = 0;
+	for (int64_t i = 0; i < 99; i++)
+		same += value_at(&a, i) == value_at(&c, i);
+	assert_true(same < 3);
+	kgb_free(a.storage);
+	kgb_free(b.storage);
+	kgb_free(c.storage);
+}
+
+static void test_the_gaps_of_a_view_hold_noise(KGB_UNUSED void **state)
+{
+	static const char *const layouts[] = {"strided", "row_strided", "offset"};
+	for (size_t l = 0; l < KGB_ARRAY_LEN(layouts); l++) {
+		static const struct kgb_arg ones = {.fill = KGB_FILL_ONES, .bounded = true};
+		struct tensor t = fill(ones, KGB_DTYPE_FLOAT32, 13, 17, layouts[l],
+				       KGB_MODE_STANDARD, "gaps");
+		int64_t n_ones = 0, n_zero = 0;
+		for (int64_t i = 0; i < t.arg.view.storage_elements; i++) {
+			double v = kgb_dtype_load(KGB_DTYPE_FLOAT32, t.storage + 4 * i);
+			n_ones += v == 1;
+			n_zero += v == 0;
+		}
+		assert_int_equal(n_ones, 13 * 17);
+		assert_int_equal(n_zero, 0);
+		kgb_free(t.storage);
+	}
+}
+
+static void test_outliers_are_rare_large_and_at_least_one(KGB_UNUSED void **state)
+{
+	struct tensor t = fill(normal, KGB_DTYPE_FLOAT32, 200, 500, "transposed", KGB_MODE_OUTLIER,
+			       "outlier");
+	int n_large = 0;
+	for (int64_t i = 0; i < 100000; i++)
+		n_large += fabs(value_at(&t, i)) > 6;
+	assert_in_range(n_large, 50, 150);
+	kgb_free(t.storage);
+
+	/* In ten numbers one is expected in a hundred tries, yet one is there each time. */
+	for (int k = 0; k < 20; k++) {
+		char label[32];
+		snprintf(label, sizeof(label), "small %d", k);
+		struct tensor plain = fill(normal, KGB_DTYPE_FLOAT32, 2, 5, "contiguous",
+					   KGB_MODE_STANDARD, label);
+		struct tensor small = fill(normal, KGB_DTYPE_FLOAT32, 2, 5, "contiguous",
+					   KGB_MODE_OUTLIER, label);
+		int changed = 0;
+		for (int64_t i = 0; i < 10; i++)
+			changed += value_at(&plain, i) != value_at(&small, i);
+		assert_in_range(changed, 1, 2);
+		kgb_free(plain.storage);
+		kgb_free(small.storage);
+	}
+}
+
+static void test_specials_of_each_kind_come_and_stay_few(KGB_UNUSED void **state)
+{
+	static const enum kgb_dtype dtypes[] = {KGB_DTYPE_FLOAT32, KGB_DTYPE_FLOAT16,
+						KGB_DTYPE_BFLOAT16, KGB_DTYPE_FLOAT64};
+	for (size_t d = 0; d < KGB_ARRAY_LEN(dtypes); d++) {
+		enum kgb_dtype dtype = dtypes[d];
+		double tiny = kgb_dtype_tiny(dtype), max = kgb_dtype_max(dtype);
+		struct tensor t =
+			fill(normal, dtype, 100, 100, "contiguous", KGB_MODE_SPECIAL, "special");
+		int nan = 0, inf = 0, zero = 0, largest = 0, normal_edge = 0, subnormal = 0;
+		for (int64_t i = 0; i < 10000; i++) {
+			double v = value_at(&t, i), a = fabs(v);
+			nan += isnan(v);
+			inf += isinf(v) != 0;
+			zero += v == 0;
+			largest += a == max;
+			normal_edge += a == tiny;
+			subnormal += a > 0 && a < tiny;
+		}
+		assert_int_equal(nan, 1);
+		assert_int_equal(inf, 2);
+		assert_in_range(zero, 2, 5); /* float16 may round a normal number to 0 */
+		assert_int_equal(largest, 2);
+		assert_int_equal(normal_edge, 2);
+		assert_in_range(subnormal, 2, 5);
+		kgb_free(t.storage);
+	}
+}
+
+static void test_integers_have_specials_too(KGB_UNUSED void **state)
+{
+	static const struct kgb_arg arg = {.fill = KGB_FILL_INT, .lo = -100, .hi = 100};
+	struct tensor t =
+		fill(arg, KGB_DTYPE_INT64, 50, 50, "contiguous", KGB_MODE_SPECIAL, "integers");
+	int lowest = 0, highest = 0;
+	for (int64_t i = 0; i < 2500; i++) {
+		int64_t v = kgb_dtype_load_i64(KGB_DTYPE_INT64, t.storage + 8 * i);
+		lowest += v == INT64_MIN;
+		highest += v == INT64_MAX;
+	}
+	assert_true(lowest >= 1 && highest >= 1);
+	kgb_free(t.storage);
+}
+
+static void test_bounded_fills_keep_their_range_in_every_mode(KGB_UNUSED void **state)
+{
+	static const struct kgb_arg indices = {
+		.fill = KGB_FILL_INT, .lo = 0, .hi = 6, .bounded = true};
+	static const enum kgb_mode modes[] = {KGB_MODE_OUTLIER, KGB_MODE_SPECIAL};
+	for (size_t m = 0; m < KGB_ARRAY_LEN(modes); m++) {
+		struct tensor t =
+			fill(indices, KGB_DTYPE_INT64, 30, 40, "contiguous", modes[m], "bounded");
+		for (int64_t i = 0; i < 1200; i++)
+			assert_in_range(value_at(&t, i), 0, 6);
+		kgb_free(t.storage);
+		static const struct kgb_arg mask = {.fill = KGB_FILL_BOOL};
+		t = fill(mask, KGB_DTYPE_BOOL, 30, 40, "contiguous", modes[m], "mask");
+		for (int64_t i = 0; i < 1200; i++)
+			assert_in_range(value_at(&t, i), 0, 1);
+		kgb_free(t.storage);
+	}
+}
+
+static void test_empty_and_tiny_tensors_are_fine_in_every_mode(KGB_UNUSED void **state)
+{
+	for (int mode = KGB_MODE_STANDARD; mode <= KGB_MODE_SPECIAL; mode++) {
+		struct tensor none = fill(normal, KGB_DTYPE_FLOAT32, 0, 3, "offset",
+					  (enum kgb_mode)mode, "none");
+		struct tensor one = fill(normal, KGB_DTYPE_FLOAT32, 1, 1, "contiguous",
+					 (enum kgb_mode)mode, "one");
+		kgb_free(none.storage);
+		kgb_free(one.storage);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_philox_gives_the_published_vectors),
+		cmocka_unit_test(test_streams_differ_by_seed_label_and_index_and_repeat),
+		cmocka_unit_test(test_the_counter_carries_and_blocks_do_not_repeat),
+		cmocka_unit_test(test_uniform_and_normal_have_their_moments),
+		cmocka_unit_test(test_integers_cover_their_range_evenly),
+		cmocka_unit_test(test_odd_lengths_of_bytes_are_filled_exactly),
+		cmocka_unit_test(test_each_fill_keeps_its_promise),
+		cmocka_unit_test(test_a_fill_repeats_and_no_two_arguments_share_it),
+		cmocka_unit_test(test_the_gaps_of_a_view_hold_noise),
+		cmocka_unit_test(test_outliers_are_rare_large_and_at_least_one),
+		cmocka_unit_test(test_specials_of_each_kind_come_and_stay_few),
+		cmocka_unit_test(test_integers_have_specials_too),
+		cmocka_unit_test(test_bounded_fills_keep_their_range_in_every_mode),
+		cmocka_unit_test(test_empty_and_tiny_tensors_are_fine_in_every_mode),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,516 @@
+/* SPDX-License-Identifier: MIT */
+#include "verify/judge/call.h"
+
+#include <math.h>
+
+#include "base/jsonw.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "base/time.h"
+
+enum {
+	GUARD_BYTES = 64 << 10, /* a kernel without a mask writes up to a block past the end */
+	STORAGE_ALIGN = 64,
+	JITTER_STEPS = 64, /* storages start at one of so many places, STORAGE_ALIGN apart */
+	LAYOUT_STREAM = 1000, /* random streams of a case beyond its arguments' */
+};
+
+#define say(judge, ...) kgb_arena_printf(&(judge)->verdict->arena, __VA_ARGS__)
+
+static size_t storage_bytes(const struct kgb_view *view)
+{
+	return (size_t)view->storage_elements * kgb_dtype_size(view->dtype);
+}
+
+/* The parameter that holds result i after the call; SIZE_MAX: it is returned fresh. */
+static size_t holder_of(const struct kgb_case *c, size_t i)
+{
+	for (size_t k = 0; k < c->n_args; k++)
+		if (c->args[k].param->result == (int)i)
+			return k;
+	return SIZE_MAX;
+}
+
+/* ---- layout ---- */
+
+static int lay_out_views(const struct kgb_data *data, struct kgb_call *call, struct kgb_err *err)
+{
+	const struct kgb_case *c = data->kase;
+
+	for (size_t i = 0; i < c->n_args; i++) {
+		const struct kgb_arg *arg = &c->args[i];
+		if (arg->param->kind == KGB_PARAM_TENSOR)
+			call->views[i] = arg->view;
+		if (arg->param->kind != KGB_PARAM_OUT)
+			continue;
+		const struct kgb_view *truth = &data->results[arg->param->result].view;
+		if (kgb_view_layout(&call->views[i], truth->dtype, truth->sizes, truth->ndim, arg->layout, err) < 0)
+			return kgb_ctx(err, "case '%s': parameter '%s'", c->name, arg->param->name);
+	}
+	return 0;
+}
+
+/* Storages in random order, each at a random multiple of STORAGE_ALIGN behind a guard. */
+static void place_storages(const struct kgb_case *c, struct kgb_rng *rng, struct kgb_call *call)
+{
+	size_t order[KGB_MAX_ARGS];
+	size_t used = GUARD_BYTES;
+
+	for (size_t i = 0; i < c->n_args; i++) {
+		size_t k = (size_t)kgb_rng_int(rng, 0, (int64_t)i);
+		order[i] = order[k];
+		order[k] = i;
+	}
+	for (size_t n = 0; n < c->n_args; n++) {
+		size_t i = order[n];
+		used += (size_t)kgb_rng_int(rng, 0, JITTER_STEPS - 1) * STORAGE_ALIGN;
+		call->at[i] = used;
+		if (c->args[i].param->kind == KGB_PARAM_VALUE || call->views[i].storage_elements == 0)
+			continue;
+		used += storage_bytes(&call->views[i]) + GUARD_BYTES;
+		used = (used + STORAGE_ALIGN - 1) / STORAGE_ALIGN * STORAGE_ALIGN;
+	}
+	call->arena_bytes = used;
+}
+
+static void add_noise(struct kgb_judge *judge, struct kgb_rng *rng, char *out, size_t len)
+{
+	while (len > 0) {
+		size_t start = (size_t)kgb_rng_int(rng, 0, (int64_t)KGB_NOISE_BYTES - 1);
+		size_t n = KGB_NOISE_BYTES - start;
+		n = n < len ? n : len;
+		memcpy(out, judge->noise + start, n);
+		out += n;
+		len -= n;
+	}
+}
+
+static void resize(struct kgb_buf *buf, size_t len)
+{
+	if (buf->cap <= len) {
+		kgb_buf_release(buf);
+		*buf = (struct kgb_buf)KGB_BUF_INIT(0);
+		buf->ptr = kgb_xmalloc(len + 1);
+		buf->cap = len + 1;
+	}
+	buf->ptr[len] = '\0';
+	buf->len = len;
+}
+
+/* Guards, inputs, poisoned buffers: first here, then in the arena. */
+static void write_image(struct kgb_judge *judge, const struct kgb_data *data, int repetition, struct kgb_rng *rng,
+			struct kgb_call *call)
+{
+	const struct kgb_case *c = data->kase;
+
+	resize(&judge->image, call->arena_bytes);
+	add_noise(judge, rng, judge->image.ptr, call->arena_bytes);
+	for (size_t i = 0; i < c->n_args; i++) {
+		char *at = judge->image.ptr + call->at[i];
+		if (data->storages[i])
+			memcpy(at, data->storages[i], data->storage_bytes[i]);
+		/* All bits set is NaN in every floating type; every other time the noise stays. */
+		else if (c->args[i].param->kind == KGB_PARAM_OUT && repetition % 2 == 0)
+			memset(at, 0xff, storage_bytes(&call->views[i]));
+	}
+	memcpy(judge->runner_memory.arena, judge->image.ptr, call->arena_bytes);
+}
+
+static size_t result_bytes(const struct kgb_truth *truth)
+{
+	return (size_t)kgb_view_numel(&truth->view) * kgb_dtype_size(truth->view.dtype);
+}
+
+static size_t out_bytes(const struct kgb_data *data)
+{
+	size_t sum = 0;
+
+	for (size_t i = 0; i < data->n_results; i++)
+		sum += result_bytes(&data->results[i]) + STORAGE_ALIGN;
+	return sum;
+}
+
+/* ---- the call ---- */
+
+static int send_call(struct kgb_judge *judge, const struct kgb_data *data, const struct kgb_call_spec *spec,
+		     struct kgb_rng *rng, const struct kgb_call *call, struct kgb_err *err)
+{
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(KGB_WIRE_REQUEST_MAX);
+	struct kgb_jsonw w;
+
+	kgb_jsonw_init(&w, &text, 0);
+	kgb_jsonw_object(&w);
+	kgb_jsonw_kstr(&w, "op", "call");
+	kgb_jsonw_kstr(&w, "entry", data->kase->interface->entry);
+	kgb_jsonw_ki64(&w, "poison", kgb_rng_int(rng, 1, 254));
+	kgb_jsonw_key(&w, "fill");
+	if (spec->repetition % 2 == 0)
+		kgb_jsonw_i64(&w, 0xff);
+	else
+		kgb_jsonw_null(&w);
+	kgb_jsonw_kbool(&w, "keep", spec->keep);
+	kgb_jsonw_kbool(&w, "ghost", spec->ghost);
+	kgb_jsonw_key(&w, "skip");
+	kgb_jsonw_array(&w);
+	if (spec->skip)
+		kgb_jsonw_str(&w, spec->skip);
+	kgb_jsonw_array_end(&w);
+	kgb_request_args(&w, data->kase, call->at, call->views, true);
+	kgb_jsonw_object_end(&w);
+	if (text.overflowed)
+		return kgb_fail(err, KGB_ERR_LIMIT, "case '%s': its request is too long", data->kase->name);
+	return kgb_worker_send(&judge->runner, text.ptr, NULL, 0, err);
+}
+
+/* Contiguous elements of a view into our snapshot of the arena. */
+static void *gather(const struct kgb_judge *judge, const struct kgb_call *call, size_t arg)
+{
+	const struct kgb_view *view = &call->views[arg];
+	size_t item = kgb_dtype_size(view->dtype);
+	int64_t n = kgb_view_numel(view);
+	struct kgb_view_walk walk;
+
+	if (n == 0)
+		return NULL;
+	char *values = kgb_xreallocarray(NULL, (size_t)n, item);
+	kgb_view_walk_init(&walk, view);
+	for (int64_t i = 0; i < n; i++, kgb_view_walk_next(&walk))
+		memcpy(values + (size_t)i * item, judge->after.ptr + call->at[arg] + (size_t)walk.at * item, item);
+	return values;
+}
+
+/* Results that are returned fresh come through the output memory; only whole ones count. */
+static void *take_output(const struct kgb_judge *judge, const struct kgb_truth *truth,
+			 const struct kgb_wire_output *output)
+{
+	const struct kgb_shared *shared = &judge->runner_memory;
+	size_t n = result_bytes(truth);
+
+	if (n == 0 || output->kind != KGB_WIRE_TENSOR || (size_t)output->n_bytes != n ||
+	    output->dtype != truth->view.dtype || (size_t)output->offset > shared->out_bytes - n)
+		return NULL;
+	void *values = kgb_xmalloc(n);
+	memcpy(values, shared->out + output->offset, n);
+	return values;
+}
+
+static void take_snapshot(struct kgb_judge *judge, const struct kgb_data *data, struct kgb_call *call)
+{
+	resize(&judge->after, call->arena_bytes);
+	memcpy(judge->after.ptr, judge->runner_memory.arena, call->arena_bytes);
+	for (size_t i = 0; i < data->n_results; i++) {
+		size_t holder = holder_of(data->kase, i);
+		if (holder != SIZE_MAX)
+			call->values[i] = gather(judge, call, holder);
+		else if (i < call->reply.n_outputs)
+			call->values[i] = take_output(judge, &data->results[i], &call->reply.outputs[i]);
+	}
+}
+
+int kgb_call_run(struct kgb_judge *judge, const struct kgb_data *data, const struct kgb_call_spec *spec,
+		 struct kgb_call *call, struct kgb_failure *failure, struct kgb_err *err)
+{
+	struct kgb_rng rng;
+	int64_t deadline = kgb_judge_call_deadline(judge);
+
+	*call = (struct kgb_call){0};
+	kgb_rng_init(&rng, &judge->verdict->seed, data->kase->name, LAYOUT_STREAM + (uint32_t)spec->repetition);
+	if (lay_out_views(data, call, err) < 0)
+		return -1;
+	place_storages(data->kase, &rng, call);
+	if (kgb_shared_reserve(&judge->runner_memory, &judge->runner, call->arena_bytes, out_bytes(data), false,
+			       deadline, err) < 0)
+		return -1;
+	write_image(judge, data, spec->repetition, &rng, call);
+	add_noise(judge, &rng, judge->runner_memory.out, out_bytes(data));
+
+	int64_t started_ns = kgb_mono_ns();
+	if (send_call(judge, data, spec, &rng, call, err) < 0)
+		return -1;
+	if (!kgb_worker_wait(&judge->runner, deadline, &call->reply))
+		return kgb_judge_explain_end(judge, failure, err);
+	call->wall_ns = kgb_mono_ns() - started_ns;
+	if (kgb_judge_explain_reply(judge, &call->reply, failure))
+		return 1;
+	take_snapshot(judge, data, call);
+	return 0;
+}
+
+void kgb_call_release(struct kgb_call *call)
+{
+	for (size_t i = 0; i < KGB_MAX_RESULTS; i++) {
+		kgb_free(call->values[i]);
+		call->values[i] = NULL;
+	}
+}
+
+/* ---- checks ---- */
+
+static bool refuse(struct kgb_failure *failure, const char *code, const char *message, const char *hint)
+{
+	*failure = (struct kgb_failure){.code = code, .message = message, .hint = hint};
+	return false;
+}
+
+static bool check_count(struct kgb_judge *judge, const struct kgb_data *data, const struct kgb_call *call,
+			struct kgb_failure *failure)
+{
+	const struct kgb_interface *interface = data->kase->interface;
+	const struct kgb_wire_reply *reply = &call->reply;
+	size_t wanted = interface->returns_results ? interface->n_results : 0;
+	int64_t wanted_form = wanted == 0 ? KGB_WIRE_FORM_NONE
+			      : wanted == 1 ? KGB_WIRE_FORM_SINGLE
+					    : KGB_WIRE_FORM_SEQUENCE;
+
+	if (reply->value == wanted_form && reply->n_outputs == wanted)
+		return true;
+	const char *got = reply->value == KGB_WIRE_FORM_NONE ? "None"
+			  : reply->value == KGB_WIRE_FORM_SINGLE
+				  ? say(judge, "one %s", reply->outputs[0].type)
+				  : say(judge, "a sequence of %u values", reply->n_outputs);
+	const char *must = wanted == 0	 ? "None: its results go into its parameters"
+			   : wanted == 1 ? "one tensor"
+					 : say(judge, "a tuple of %zu tensors", wanted);
+	return refuse(failure, "verify.return", say(judge, "%s returned %s", interface->entry, got),
+		      say(judge, "%s must return %s.", interface->entry, must));
+}
+
+static void describe_output(const struct kgb_wire_output *output, struct kgb_buf *out)
+{
+	struct kgb_view view = {.dtype = (enum kgb_dtype)output->dtype, .ndim = output->ndim};
+
+	memcpy(view.sizes, output->sizes, sizeof(view.sizes));
+	memcpy(view.strides, output->strides, sizeof(view.strides));
+	kgb_view_describe(&view, out);
+}
+
+static bool check_type(struct kgb_judge *judge, const struct kgb_truth *truth, const struct kgb_wire_output *output,
+		       struct kgb_failure *failure)
+{
+	KGB_AUTO(buf) struct kgb_buf got = KGB_BUF_INIT(0);
+	KGB_AUTO(buf) struct kgb_buf want = KGB_BUF_INIT(0);
+	bool same = output->ndim == truth->view.ndim;
+
+	if (output->kind != KGB_WIRE_TENSOR)
+		return refuse(failure, "verify.type",
+			      say(judge, "the result is %s, not a plain torch.Tensor on the CPU", output->type),
+			      "Return a torch.Tensor on the inputs' device, no subclass and no Python number.");
+	describe_output(output, &got);
+	kgb_view_describe(&truth->view, &want);
+	if (output->dtype != truth->view.dtype)
+		return refuse(failure, "verify.dtype",
+			      say(judge, "the result is %s, expected %s", got.ptr, want.ptr),
+			      "Give the output tensor the dtype that PyTorch's type promotion gives.");
+	for (int i = 0; same && i < output->ndim; i++)
+		same = output->sizes[i] == truth->view.sizes[i];
+	if (!same)
+		return refuse(failure, "verify.shape",
+			      say(judge, "the result is %s, expected %s", got.ptr, want.ptr),
+			      "Compute the output's shape from all inputs (broadcasting, keepdim, empty sizes).");
+	return true;
+}
+
+/* A result that a parameter holds must be returned as that very tensor. */
+static bool check_held(struct kgb_judge *judge, const struct kgb_data *data, const struct kgb_call *call, size_t i,
+		       size_t holder, struct kgb_failure *failure)
+{
+	const struct kgb_wire_output *output = &call->reply.outputs[i];
+	const struct kgb_view *view = &call->views[holder];
+	const char *name = data->kase->args[holder].param->name;
+	uint64_t address = call->at[holder] + (uint64_t)view->offset * kgb_dtype_size(view->dtype);
+	bool same = output->kind == KGB_WIRE_TENSOR && output->dtype == view->dtype && output->ndim == view->ndim;
+
+	for (int d = 0; same && d < view->ndim; d++)
+		same = output->sizes[d] == view->sizes[d] &&
+		       (view->sizes[d] <= 1 || output->strides[d] == view->strides[d]);
+	if (same && kgb_view_numel(view) > 0)
+		same = output->where == KGB_WIRE_ARENA && output->address == address;
+	if (same)
+		return true;
+	return refuse(failure, "verify.alias", say(judge, "the returned tensor is not the argument '%s'", name),
+		      say(judge, "Write the result into '%s' and return '%s' itself, with its own strides.", name, name));
+}
+
+static bool check_fresh(struct kgb_judge *judge, const struct kgb_data *data, const struct kgb_call *call, size_t i,
+			struct kgb_failure *failure)
+{
+	const struct kgb_wire_output *output = &call->reply.outputs[i];
+
+	if (!check_type(judge, &data->results[i], output, failure))
+		return false;
+	if (judge->spec.triton == KGB_TRITON_NONE || kgb_view_numel(&data->results[i].view) == 0)
+		return true;
+	if (output->where != KGB_WIRE_FRESH)
+		return refuse(failure, "verify.alias", "the result shares memory with an argument",
+			      "Allocate a new tensor for the result (torch.empty) instead of returning an input or a "
+			      "view of it.");
+	if (!kgb_wire_is_dense(output))
+		return refuse(failure, "verify.layout", "elements of the result overlap in memory",
+			      "Return a tensor of its own with one place per element, not an expanded one.");
+	if (!call->values[i])
+		return refuse(failure, "verify.protocol", "the result's elements were not delivered", NULL);
+	return true;
+}
+
+/* Two results of one call must not lie in the same memory. */
+static bool overlap(const struct kgb_wire_output *a, const struct kgb_wire_output *b)
+{
+	return a->n_bytes > 0 && b->n_bytes > 0 && a->where == KGB_WIRE_FRESH && b->where == KGB_WIRE_FRESH &&
+	       a->address < b->address + (uint64_t)b->n_bytes && b->address < a->address + (uint64_t)a->n_bytes;
+}
+
+static bool check_results(struct kgb_judge *judge, const struct kgb_data *data, const struct kgb_call *call,
+			  struct kgb_failure *failure)
+{
+	if (!data->kase->interface->returns_results)
+		return true;
+	for (size_t i = 0; i < data->n_results; i++) {
+		size_t holder = holder_of(data->kase, i);
+		bool fine = holder == SIZE_MAX ? check_fresh(judge, data, call, i, failure)
+					       : check_held(judge, data, call, i, holder, failure);
+		if (!fine)
+			return false;
+		for (size_t k = 0; k < i; k++)
+			if (overlap(&call->reply.outputs[i], &call->reply.outputs[k]))
+				return refuse(failure, "verify.alias", "two results share memory",
+					      "Allocate a tensor of its own for each result.");
+	}
+	return true;
+}
+
+/* The change at byte `at` of the arena, as a failure. */
+static bool explain_change(struct kgb_judge *judge, const struct kgb_data *data, const struct kgb_call *call,
+			   size_t at, struct kgb_failure *failure)
+{
+	const struct kgb_case *c = data->kase;
+	const char *near = NULL;
+	size_t distance = SIZE_MAX;
+
+	for (size_t i = 0; i < c->n_args; i++) {
+		const struct kgb_param *param = c->args[i].param;
+		size_t n = param->kind == KGB_PARAM_VALUE ? 0 : storage_bytes(&call->views[i]);
+		if (n == 0)
+			continue;
+		if (at >= call->at[i] && at < call->at[i] + n)
+			return refuse(failure, param->result >= 0 ? "verify.stray_write" : "verify.mutation",
+				      say(judge,
+					  param->result >= 0
+						  ? "memory of '%s' between its elements was overwritten (byte %zu of its storage)"
+						  : "the input '%s' was modified (byte %zu of its storage)",
+					  param->name, at - call->at[i]),
+				      "Write to the result's elements only; respect strides and the storage offset.");
+		size_t away = at < call->at[i] ? call->at[i] - at : at - (call->at[i] + n) + 1;
+		if (away < distance) {
+			distance = away;
+			near = say(judge, "%zu bytes %s '%s'", away, at < call->at[i] ? "before" : "past the end of",
+				   param->name);
+		}
+	}
+	return refuse(failure, "verify.out_of_bounds", say(judge, "memory was overwritten %s", near ? near : "outside"),
+		      "Mask every tl.store: offsets must stay below the number of elements.");
+}
+
+/* Outside the elements that hold results nothing may have changed. */
+static bool check_memory(struct kgb_judge *judge, const struct kgb_data *data, const struct kgb_call *call,
+			 struct kgb_failure *failure)
+{
+	for (size_t i = 0; i < data->n_results; i++) {
+		size_t arg = holder_of(data->kase, i);
+		struct kgb_view_walk walk;
+		if (arg == SIZE_MAX)
+			continue;
+		size_t item = kgb_dtype_size(call->views[arg].dtype);
+		int64_t n = kgb_view_numel(&call->views[arg]);
+		kgb_view_walk_init(&walk, &call->views[arg]);
+		for (int64_t k = 0; k < n; k++, kgb_view_walk_next(&walk)) {
+			size_t at = call->at[arg] + (size_t)walk.at * item;
+			memcpy(judge->after.ptr + at, judge->image.ptr + at, item);
+		}
+	}
+	if (memcmp(judge->after.ptr, judge->image.ptr, call->arena_bytes) == 0)
+		return true;
+	size_t at = 0;
+	while (judge->after.ptr[at] == judge->image.ptr[at])
+		at++;
+	return explain_change(judge, data, call, at, failure);
+}
+
+bool kgb_call_check(struct kgb_judge *judge, const struct kgb_data *data, const struct kgb_call *call,
+		    struct kgb_failure *failure)
+{
+	return check_memory(judge, data, call, failure) && check_count(judge, data, call, failure) &&
+	       check_results(judge, data, call, failure);
+}
+
+bool kgb_call_shares_memory(const struct kgb_data *data, const struct kgb_call *a, const struct kgb_call *b)
+{
+	for (size_t i = 0; i < data->n_results; i++)
+		for (size_t k = 0; k < data->n_results; k++)
+			if (i < a->reply.n_outputs && k < b->reply.n_outputs &&
+			    overlap(&a->reply.outputs[i], &b->reply.outputs[k]))
+				return true;
+	return false;
+}
+
+bool kgb_call_compare(const struct kgb_data *data, const struct kgb_call *call, size_t i, struct kgb_compare *out)
+{
+	const struct kgb_truth *truth = &data->results[i];
+
+	*out = (struct kgb_compare){.first_wrong = -1, .reported = -1};
+	if (!truth->native)
+		return true;
+	if (!call->values[i])
+		return false;
+	kgb_compare(&truth->view, call->values[i], truth->native, truth->exact, truth->magnitude,
+		    &data->kase->interface->tolerance, out);
+	return out->ok;
+}
+
+/* What is most likely wrong, from the kind of wrongness. */
+static const char *mismatch_hint(const struct kgb_case *c, const struct kgb_compare *compare)
+{
+	if (isnan(compare->got) && !isnan(compare->expected) && c->mode != KGB_MODE_SPECIAL)
+		return "Fresh memory is filled with NaN here, so these elements were probably never written, or computed "
+		       "from masked-off loads: check the mask and the grid (sizes that are no multiple of the block) and "
+		       "'other=' of tl.load.";
+	if (c->mode == KGB_MODE_SPECIAL)
+		return "The inputs contain infinities, NaN, zeros of both signs and the largest and smallest numbers: "
+		       "the result must be what PyTorch gives for them.";
+	for (size_t i = 0; i < c->n_args; i++)
+		if (c->args[i].layout && strcmp(c->args[i].layout, "contiguous") != 0)
+			return "An argument is not contiguous here: address elements through the tensor's strides and "
+			       "storage offset, for outputs too.";
+	if (compare->n_wrong == 0 || c->mode == KGB_MODE_OUTLIER)
+		return "The error is larger than that of a faithful implementation: accumulate in float32 (or float64 for "
+		       "float64 inputs) and convert once at the end.";
+	return "Compare with the operator's definition on exactly these shapes and arguments.";
+}
+
+void kgb_call_explain_mismatch(struct kgb_judge *judge, const struct kgb_data *data, size_t i,
+			       const struct kgb_compare *compare, struct kgb_failure *failure)
+{
+	const struct kgb_truth *truth = &data->results[i];
+	const char *which = data->n_results > 1 ? say(judge, "result %zu: ", i) : "";
+
+	*failure = (struct kgb_failure){
+		.code = "verify.mismatch",
+		.hint = mismatch_hint(data->kase, compare),
+		.has_values = compare->reported >= 0,
+		.index_is_first = compare->reported == compare->first_wrong,
+		.ndim = truth->view.ndim,
+		.expected = compare->expected,
+		.got = compare->got,
+		.n_wrong = compare->n_wrong,
+		.n_elements = compare->n_elements,
+		.max_abs_err = compare->max_abs_err,
+		.allowed_abs_err = compare->allowed_abs_err,
+	};
+	if (compare->reported >= 0)
+		kgb_unravel(compare->reported, truth->view.sizes, truth->view.ndim, failure->index);
+	if (compare->n_wrong > 0)
+		failure->message = say(judge, "%s%lld of %lld elements are wrong", which, (long long)compare->n_wrong,
+				       (long long)compare->n_elements);
+	else
+		failure->message = say(judge, "%sthe result as a whole is too inaccurate: relative error %.3g, allowed %.3g",
+				       which, compare->rms_err, compare->allowed_rms_err);
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+#include "verify/judge/cli.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/str.h"
+
+static int find_python(struct kgb_places *places, const char *python, struct kgb_err *err)
+{
+	const char *env = getenv("KGB_PYTHON");
+
+	if (!python && env && env[0])
+		python = env;
+	char *path = python ? kgb_path_which(python, getenv("PATH"))
+			    : kgb_path_join(places->data_dir, ".deps/venv/bin/python");
+	if (!path || access(path, X_OK) < 0) {
+		int rc = kgb_fail(err, KGB_ERR_UNAVAILABLE,
+				  "no Python interpreter at '%s': run './bootstrap', or name one that has torch and triton in "
+				  "KGB_PYTHON",
+				  path ? path : python);
+		kgb_free(path);
+		return rc;
+	}
+	if (path[0] != '/') { /* not by its real path: a virtual environment is known by the link */
+		KGB_AUTO(free) char *cwd = kgb_path_real(".", err);
+		char *absolute = cwd ? kgb_path_join(cwd, path) : NULL;
+		kgb_free(path);
+		if (!absolute)
+			return -1;
+		path = absolute;
+	}
+	places->python = path;
+	return 0;
+}
+
+int kgb_places_find(struct kgb_places *places, const char *python, struct kgb_err *err)
+{
+	const char *data_dir = getenv("KGB_DATA_DIR");
+	KGB_AUTO(free) char *self = kgb_path_self_dir();
+
+	*places = (struct kgb_places){0};
+	places->data_dir = kgb_path_real(data_dir && data_dir[0] ? data_dir : KGB_SOURCE_DIR, err);
+	if (!places->data_dir)
+		return kgb_ctx(err, "data directory (KGB_DATA_DIR)");
+	KGB_AUTO(free) char *library = kgb_path_join(self, "../lib/kgb/_kgbrun.abi3.so");
+	places->library = kgb_path_real(library, err);
+	if (!places->library || find_python(places, python, err) < 0) {
+		kgb_places_release(places);
+		return -1;
+	}
+	return 0;
+}
+
+void kgb_places_release(struct kgb_places *places)
+{
+	kgb_free(places->data_dir);
+	kgb_free(places->python);
+	kgb_free(places->library);
+	*places = (struct kgb_places){0};
+}
+
+void kgb_die_with_parent(void)
+{
+	pid_t parent = getppid();
+
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent || parent == 1)
+		_exit(KGB_EXIT_ENVIRONMENT);
+}
+
+int kgb_exit_of(const struct kgb_err *err)
+{
+	kgb_log_err(err);
+	switch (err->kind) {
+	case KGB_ERR_INVALID:
+	case KGB_ERR_NOT_FOUND:
+		return KGB_EXIT_USAGE;
+	case KGB_ERR_UNAVAILABLE:
+	case KGB_ERR_DENIED:
+	case KGB_ERR_TIMEOUT:
+	case KGB_ERR_LIMIT:
+		return KGB_EXIT_ENVIRONMENT;
+	case KGB_ERR_FAILED:
+	case KGB_ERR_CANCELLED:
+	case KGB_ERR_BUSY:
+		break;
+	}
+	return KGB_EXIT_INTERNAL;
+}

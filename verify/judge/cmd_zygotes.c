@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "verify/judge/cli.h"
+#include "verify/judge/zygote.h"
+
+enum { READY_MS = 120 * 1000 };
+
+struct server {
+	struct kgb_zygote zygotes[KGB_N_ROLES];
+	int listeners[KGB_N_ROLES];
+	int signals; /* signalfd: TERM, INT, HUP */
+	int dir_fd;
+};
+
+static int parse(int argc, char **argv, const char **dir, const char **python, bool *die_with_parent,
+		 struct kgb_err *err)
+{
+	static const struct option options[] = {
+		{"dir", required_argument, NULL, 'd'},
+		{"python", required_argument, NULL, 'p'},
+		{"die-with-parent", no_argument, NULL, 'x'},
+		{NULL, 0, NULL, 0},
+	};
+	int option;
+
+	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		if (option == 'd')
+			*dir = optarg;
+		else if (option == 'p')
+			*python = optarg;
+		else if (option == 'x')
+			*die_with_parent = true;
+		else
+			return kgb_fail(err, KGB_ERR_INVALID,
+					"unknown option or missing value; see 'kgb-judge --help'");
+	}
+	if (optind < argc)
+		return kgb_fail(err, KGB_ERR_INVALID, "unexpected argument '%s'", argv[optind]);
+	if (!*dir)
+		return kgb_fail(err, KGB_ERR_INVALID, "--dir DIR is missing");
+	return 0;
+}
+
+static int start(struct server *server, const char *dir, const struct kgb_places *places, struct kgb_err *err)
+{
+	const struct kgb_zygote_spec spec = {
+		.python = places->python, .data_dir = places->data_dir, .library = places->library};
+
+	if (kgb_fs_mkdirs(AT_FDCWD, dir, 0700, err) < 0 || kgb_fs_opendir(AT_FDCWD, dir, &server->dir_fd, err) < 0)
+		return -1;
+	for (int role = 0; role < KGB_N_ROLES; role++)
+		if (kgb_zygote_start(&server->zygotes[role], (enum kgb_role)role, &spec, err) < 0)
+			return -1;
+	for (int role = 0; role < KGB_N_ROLES; role++)
+		if (kgb_zygote_wait_ready(&server->zygotes[role], READY_MS, err) < 0)
+			return -1;
+	/* Sockets only now: who can connect finds somebody who answers. */
+	for (int role = 0; role < KGB_N_ROLES; role++)
+		if (kgb_zygote_listen(server->dir_fd, (enum kgb_role)role, &server->listeners[role], err) < 0)
+			return -1;
+	return 0;
+}
+
+/* Hand the new connection to the zygote; from then on we have no part in it. */
+static int pass_on(struct server *server, int role, struct kgb_err *err)
+{
+	KGB_AUTO(fd) int control = accept4(server->listeners[role], NULL, NULL, SOCK_CLOEXEC);
+
+	if (control < 0)
+		return 0; /* gone again */
+	return kgb_zygote_forward(&server->zygotes[role], control, err);
+}
+
+/* A zygote says nothing after its hello: whatever comes from it is its end. */
+static int serve(struct server *server, struct kgb_err *err)
+{
+	struct pollfd fds[2 + 2 * KGB_N_ROLES] = {
+		{.fd = STDIN_FILENO, .events = POLLIN},
+		{.fd = server->signals, .events = POLLIN},
+	};
+	char ignored[256];
+
+	for (int role = 0; role < KGB_N_ROLES; role++) {
+		fds[2 + role] = (struct pollfd){.fd = server->listeners[role], .events = POLLIN};
+		fds[2 + KGB_N_ROLES + role] = (struct pollfd){.fd = server->zygotes[role].hub_fd, .events = POLLIN};
+	}
+	for (;;) {
+		if (poll(fds, KGB_ARRAY_LEN(fds), -1) < 0) {
+			if (errno == EINTR)
+				continue;
+			return kgb_fail_errno(err, errno, "poll");
+		}
+		if (fds[1].revents || (fds[0].revents && read(STDIN_FILENO, ignored, sizeof(ignored)) <= 0))
+			return 0;
+		for (int role = 0; role < KGB_N_ROLES; role++) {
+			if (fds[2 + KGB_N_ROLES + role].revents)
+				return kgb_fail(err, KGB_ERR_UNAVAILABLE, "the %s process ended",
+						kgb_role_name((enum kgb_role)role));
+			if (fds[2 + role].revents && pass_on(server, role, err) < 0)
+				return -1;
+		}
+	}
+}
+
+static void stop(struct server *server)
+{
+	for (int role = 0; role < KGB_N_ROLES; role++) {
+		KGB_AUTO(free) char *name = kgb_xasprintf("%s.sock", kgb_role_name((enum kgb_role)role));
+		if (server->listeners[role] >= 0)
+			(void)unlinkat(server->dir_fd, name, 0);
+		kgb_close(server->listeners[role]);
+		kgb_zygote_stop(&server->zygotes[role]);
+	}
+	kgb_close(server->dir_fd);
+	kgb_close(server->signals);
+}
+
+static int catch_signals(int *out_fd, struct kgb_err *err)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
+	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
+		return kgb_fail_errno(err, errno, "sigprocmask");
+	*out_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return *out_fd < 0 ? kgb_fail_errno(err, errno, "signalfd") : 0;
+}
+
+int kgb_cmd_zygotes(int argc, char **argv)
+{
+	struct server server = {.listeners = {-1, -1}, .signals = -1, .dir_fd = -1};
+	struct kgb_err err = KGB_ERR_INIT;
+	struct kgb_places places = {0};
+	const char *dir = NULL;
+	const char *python = NULL;
+	bool die_with_parent = false;
+
+	(void)signal(SIGPIPE, SIG_IGN);
+	if (parse(argc, argv, &dir, &python, &die_with_parent, &err) < 0)
+		return kgb_exit_of(&err);
+	if (die_with_parent)
+		kgb_die_with_parent();
+	int rc = kgb_places_find(&places, python, &err);
+	if (rc == 0)
+		rc = start(&server, dir, &places, &err);
+	/* After the children were started: they must not inherit blocked signals. */
+	if (rc == 0)
+		rc = catch_signals(&server.signals, &err);
+	if (rc == 0) {
+		puts("ready");
+		(void)fflush(stdout);
+		rc = serve(&server, &err);
+	}
+	stop(&server);
+	kgb_places_release(&places);
+	return rc < 0 ? kgb_exit_of(&err) : KGB_EXIT_OK;
+}

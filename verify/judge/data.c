@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT */
+#include "verify/judge/data.h"
+
+#include "base/jsonw.h"
+#include "base/mem.h"
+#include "base/str.h"
+
+enum { STORAGE_ALIGN = 64 };
+
+static size_t aligned(size_t bytes)
+{
+	return (bytes + STORAGE_ALIGN - 1) / STORAGE_ALIGN * STORAGE_ALIGN;
+}
+
+void kgb_data_fill(struct kgb_data *data, const struct kgb_case *c, const struct kgb_seed *seed)
+{
+	*data = (struct kgb_data){.kase = c, .n_results = c->interface->n_results};
+	for (size_t i = 0; i < c->n_args; i++) {
+		const struct kgb_arg *arg = &c->args[i];
+		struct kgb_rng rng;
+		if (arg->param->kind != KGB_PARAM_TENSOR || arg->view.storage_elements == 0)
+			continue;
+		data->storage_bytes[i] = (size_t)arg->view.storage_elements * kgb_dtype_size(arg->view.dtype);
+		data->storages[i] = kgb_xmalloc(data->storage_bytes[i]);
+		kgb_rng_init(&rng, seed, c->name, (uint32_t)i);
+		kgb_fill(arg, c->mode, &rng, data->storages[i]);
+	}
+}
+
+static void release_results(struct kgb_data *data)
+{
+	for (size_t i = 0; i < data->n_results; i++) {
+		kgb_free(data->results[i].native);
+		kgb_free(data->results[i].exact);
+		kgb_free(data->results[i].magnitude);
+		data->results[i] = (struct kgb_truth){0};
+	}
+}
+
+void kgb_data_release(struct kgb_data *data)
+{
+	release_results(data);
+	for (size_t i = 0; i < KGB_MAX_ARGS; i++)
+		kgb_free(data->storages[i]);
+	*data = (struct kgb_data){0};
+}
+
+/* ---- requests ---- */
+
+static void write_numbers(struct kgb_jsonw *w, const char *key, const int64_t *items, size_t n)
+{
+	kgb_jsonw_key(w, key);
+	kgb_jsonw_array(w);
+	for (size_t i = 0; i < n; i++)
+		kgb_jsonw_i64(w, items[i]);
+	kgb_jsonw_array_end(w);
+}
+
+static void write_tensor(struct kgb_jsonw *w, const struct kgb_view *view, size_t at)
+{
+	kgb_jsonw_kstr(w, "kind", "tensor");
+	kgb_jsonw_ki64(w, "dtype", view->dtype);
+	kgb_jsonw_ki64(w, "at", (int64_t)at);
+	kgb_jsonw_ki64(w, "elements", view->storage_elements);
+	kgb_jsonw_ki64(w, "first", view->offset);
+	write_numbers(w, "sizes", view->sizes, (size_t)view->ndim);
+	write_numbers(w, "strides", view->strides, (size_t)view->ndim);
+}
+
+static void write_value(struct kgb_jsonw *w, const struct kgb_value *value)
+{
+	char number[40];
+
+	kgb_jsonw_kstr(w, "kind",
+		       value->kind == KGB_VALUE_FLOAT	? "float"
+		       : value->kind == KGB_VALUE_DTYPE ? "dtype"
+							: "plain");
+	switch (value->kind) {
+	case KGB_VALUE_NONE:
+		kgb_jsonw_knull(w, "value");
+		break;
+	case KGB_VALUE_BOOL:
+		kgb_jsonw_kbool(w, "value", value->boolean);
+		break;
+	case KGB_VALUE_INT:
+		kgb_jsonw_ki64(w, "value", value->integer);
+		break;
+	case KGB_VALUE_FLOAT: /* as text: JSON has no infinity */
+		snprintf(number, sizeof(number), "%.17g", value->number);
+		kgb_jsonw_kstr(w, "value", number);
+		break;
+	case KGB_VALUE_INTS:
+		write_numbers(w, "value", value->ints, value->n_ints);
+		break;
+	case KGB_VALUE_DTYPE:
+		kgb_jsonw_ki64(w, "value", value->dtype);
+		break;
+	case KGB_VALUE_STR:
+		kgb_jsonw_kstr(w, "value", value->str);
+		break;
+	}
+}
+
+void kgb_request_args(struct kgb_jsonw *w, const struct kgb_case *c, const size_t *at, const struct kgb_view *views,
+		      bool with_out)
+{
+	kgb_jsonw_key(w, "args");
+	kgb_jsonw_array(w);
+	for (size_t i = 0; i < c->n_args; i++) {
+		const struct kgb_arg *arg = &c->args[i];
+		if (arg->param->kind == KGB_PARAM_OUT && !with_out)
+			continue;
+		kgb_jsonw_object(w);
+		if (arg->param->keyword)
+			kgb_jsonw_kstr(w, "name", arg->param->name);
+		if (arg->param->kind == KGB_PARAM_VALUE)
+			write_value(w, &arg->value);
+		else
+			write_tensor(w, &views[i], at[i]);
+		kgb_jsonw_object_end(w);
+	}
+	kgb_jsonw_array_end(w);
+}
+
+/* ---- the reference ---- */
+
+static void write_target(struct kgb_jsonw *w, const struct kgb_interface *interface)
+{
+	KGB_AUTO(free)
+	char *target = kgb_xasprintf("%s:%s", interface->reference == KGB_REFERENCE_ATEN ? "aten" : "python",
+				     interface->target);
+	KGB_AUTO(free) char *magnitude = NULL;
+
+	if (interface->magnitude == KGB_MAGNITUDE_PYTHON)
+		magnitude = kgb_xasprintf("python:%s", interface->magnitude_target);
+	else if (interface->magnitude == KGB_MAGNITUDE_ABS)
+		magnitude = kgb_xstrdup("abs");
+	kgb_jsonw_kstr(w, "target", target);
+	kgb_jsonw_kstr(w, "magnitude", magnitude);
+}
+
+int kgb_data_ask(const struct kgb_data *data, struct kgb_worker *reference, struct kgb_shared *shared, bool exact,
+		 int64_t deadline_ms, struct kgb_err *err)
+{
+	const struct kgb_case *c = data->kase;
+	size_t at[KGB_MAX_ARGS] = {0};
+	struct kgb_view views[KGB_MAX_ARGS];
+	size_t used = 0;
+	struct kgb_jsonw w;
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(KGB_WIRE_REQUEST_MAX);
+
+	for (size_t i = 0; i < c->n_args; i++) {
+		views[i] = c->args[i].view;
+		at[i] = used;
+		used = aligned(used + data->storage_bytes[i]);
+	}
+	if (kgb_shared_reserve(shared, reference, used, 1, true, deadline_ms, err) < 0)
+		return kgb_ctx(err, "case '%s'", c->name);
+	for (size_t i = 0; i < c->n_args; i++)
+		if (data->storages[i])
+			memcpy(shared->arena + at[i], data->storages[i], data->storage_bytes[i]);
+
+	kgb_jsonw_init(&w, &text, 0);
+	kgb_jsonw_object(&w);
+	kgb_jsonw_kstr(&w, "op", "call");
+	kgb_jsonw_kbool(&w, "exact", exact);
+	write_target(&w, c->interface);
+	kgb_request_args(&w, c, at, views, false);
+	kgb_jsonw_object_end(&w);
+	if (text.overflowed)
+		return kgb_fail(err, KGB_ERR_LIMIT, "case '%s': its request is too long", c->name);
+	return kgb_worker_send(reference, text.ptr, NULL, 0, err);
+}
+
+static int fail_lost(const struct kgb_worker *reference, struct kgb_err *err)
+{
+	switch (reference->end) {
+	case KGB_WORKER_TIMED_OUT:
+		return kgb_fail(err, KGB_ERR_TIMEOUT, "the reference did not answer in time");
+	case KGB_WORKER_SIGNALED:
+		return kgb_fail(err, KGB_ERR_FAILED, "the reference was ended by signal %d", reference->end_value);
+	case KGB_WORKER_EXITED:
+		return kgb_fail(err, KGB_ERR_FAILED, "the reference exited with status %d", reference->end_value);
+	case KGB_WORKER_LIED:
+		return kgb_fail(err, KGB_ERR_FAILED, "the reference broke the protocol: %s", reference->why);
+	case KGB_WORKER_ALIVE:
+	case KGB_WORKER_LOST:
+		break;
+	}
+	return kgb_fail(err, KGB_ERR_FAILED, "the reference process is gone");
+}
+
+/* A copy of one output's elements; NULL when it has none. */
+static void *copy_output(const struct kgb_wire_output *output, const struct kgb_shared *shared)
+{
+	if (output->n_bytes == 0)
+		return NULL;
+	KGB_ASSERT((uint64_t)output->offset + (uint64_t)output->n_bytes <= shared->out_bytes);
+	void *copy = kgb_xmalloc((size_t)output->n_bytes);
+	memcpy(copy, shared->out + output->offset, (size_t)output->n_bytes);
+	return copy;
+}
+
+static bool fits(const struct kgb_wire_reply *reply, const struct kgb_shared *shared)
+{
+	for (uint32_t i = 0; i < reply->n_outputs; i++)
+		if ((uint64_t)reply->outputs[i].offset + (uint64_t)reply->outputs[i].n_bytes > shared->out_bytes)
+			return false;
+	return true;
+}
+
+static int keep_result(struct kgb_data *data, size_t i, const struct kgb_wire_reply *reply,
+		       const struct kgb_shared *shared, bool exact, struct kgb_err *err)
+{
+	const struct kgb_interface *interface = data->kase->interface;
+	const struct kgb_wire_output *native = &reply->outputs[i];
+	struct kgb_truth *truth = &data->results[i];
+
+	if (native->kind != KGB_WIRE_TENSOR)
+		return kgb_fail(err, KGB_ERR_FAILED, "result %zu of the reference is no tensor", i);
+	if (kgb_view_layout(&truth->view, (enum kgb_dtype)native->dtype, native->sizes, native->ndim, "contiguous",
+			    err) < 0)
+		return -1;
+	int64_t n_elements = kgb_view_numel(&truth->view);
+	if (native->n_bytes != n_elements * (int64_t)kgb_dtype_size(truth->view.dtype))
+		return kgb_fail(err, KGB_ERR_FAILED, "result %zu of the reference is incomplete", i);
+	for (size_t more = i + data->n_results; more < reply->n_outputs; more += data->n_results)
+		if (reply->outputs[more].dtype != KGB_DTYPE_FLOAT64 ||
+		    reply->outputs[more].n_bytes != n_elements * (int64_t)sizeof(double))
+			return kgb_fail(err, KGB_ERR_FAILED, "float64 result %zu of the reference is incomplete", i);
+	truth->native = copy_output(native, shared);
+	if (exact && kgb_dtype_is_float(truth->view.dtype))
+		truth->exact = copy_output(&reply->outputs[data->n_results + i], shared);
+	if (exact && interface->magnitude != KGB_MAGNITUDE_NONE && truth->exact)
+		truth->magnitude = copy_output(&reply->outputs[2 * data->n_results + i], shared);
+	return 0;
+}
+
+int kgb_data_learn(struct kgb_data *data, struct kgb_worker *reference, struct kgb_shared *shared, bool exact,
+		   int64_t deadline_ms, struct kgb_err *err)
+{
+	KGB_AUTO(free) struct kgb_wire_reply *reply = kgb_xmalloc(sizeof(*reply));
+	size_t kinds = !exact ? 1 : data->kase->interface->magnitude == KGB_MAGNITUDE_NONE ? 2 : 3;
+
+	if (!kgb_worker_wait(reference, deadline_ms, reply))
+		return fail_lost(reference, err);
+	if (reply->status == KGB_WIRE_OK && (uint64_t)reply->value > shared->out_bytes) {
+		/* The results did not fit; now we know how large they are. */
+		if (kgb_shared_reserve(shared, reference, shared->arena_bytes, (size_t)reply->value, true, deadline_ms,
+				       err) < 0 ||
+		    kgb_data_ask(data, reference, shared, exact, deadline_ms, err) < 0)
+			return -1;
+		if (!kgb_worker_wait(reference, deadline_ms, reply))
+			return fail_lost(reference, err);
+	}
+	if (reply->status != KGB_WIRE_OK)
+		return kgb_fail(err, KGB_ERR_FAILED, "case '%s': the reference failed: %s", data->kase->name,
+				reply->text);
+	if (reply->n_outputs != kinds * data->n_results || !fits(reply, shared))
+		return kgb_fail(err, KGB_ERR_FAILED, "case '%s': the reference returned %u results, the spec says %zu",
+				data->kase->name, reply->n_outputs, kinds * data->n_results);
+	release_results(data);
+	for (size_t i = 0; i < data->n_results; i++)
+		if (keep_result(data, i, reply, shared, exact, err) < 0)
+			return kgb_ctx(err, "case '%s'", data->kase->name);
+	return 0;
+}

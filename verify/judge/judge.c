@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: MIT */
+#include "verify/judge/judge.h"
+
+#include <fcntl.h>
+#include <signal.h>
+
+#include "base/fs.h"
+#include "base/jsonw.h"
+#include "base/limits.h"
+#include "base/time.h"
+#include "base/yaml.h"
+
+enum { READY_MS = 120 * 1000, START_MS = 30 * 1000, TMP_BYTES = 32 << 20 };
+
+/* The reference runs our own code on our own sizes: these are backstops only. */
+#define REFERENCE_MEMORY_BYTES ((int64_t)64 << 30)
+#define REFERENCE_CPU_S 3600
+
+#define say(judge, ...) kgb_arena_printf(&(judge)->verdict->arena, __VA_ARGS__)
+
+int64_t kgb_judge_call_deadline(const struct kgb_judge *judge)
+{
+	int64_t deadline = kgb_mono_ms() + judge->options->call_timeout_ms;
+
+	return deadline < judge->deadline_ms ? deadline : judge->deadline_ms;
+}
+
+/* ---- what went wrong ---- */
+
+/* The end of what the candidate wrote to stderr, for a message; "" when there is nothing. */
+static const char *last_words(struct kgb_judge *judge)
+{
+	enum { SHOWN = 300 };
+	const struct kgb_buf *text = &judge->runner.stderr_text;
+	KGB_AUTO(buf) struct kgb_buf shown = KGB_BUF_INIT(0);
+	size_t from = text->len > SHOWN ? text->len - SHOWN : 0;
+
+	if (text->len == 0)
+		return "";
+	kgb_escape(&shown, text->ptr + from, text->len - from);
+	return say(judge, "; it wrote: %s", shown.ptr);
+}
+
+static void explain_signal(struct kgb_judge *judge, int signo, struct kgb_failure *failure)
+{
+	const char *name = sigabbrev_np(signo);
+
+	if (signo == SIGXCPU) {
+		failure->code = "verify.timeout";
+		failure->message = "the kernel used up its processor time";
+	} else if (signo == SIGKILL) {
+		failure->code = "verify.oom";
+		failure->message = "the kernel's process was killed, most likely for lack of memory";
+		failure->hint = "Allocate no more than the operator needs.";
+	} else {
+		failure->code = "verify.crash";
+		failure->message =
+			say(judge, "the kernel's process crashed with SIG%s%s", name ? name : "?", last_words(judge));
+		failure->hint = "Most often an address far outside a tensor: check offsets, strides and masks.";
+	}
+}
+
+int kgb_judge_explain_end(struct kgb_judge *judge, struct kgb_failure *failure, struct kgb_err *err)
+{
+	const struct kgb_worker *runner = &judge->runner;
+
+	*failure = (struct kgb_failure){0};
+	switch (runner->end) {
+	case KGB_WORKER_TIMED_OUT:
+		failure->code = "verify.timeout";
+		if (kgb_mono_ms() >= judge->deadline_ms)
+			failure->message = say(judge, "the verification was not finished after %lld s",
+					       (long long)(judge->options->timeout_ms / 1000));
+		else
+			failure->message = say(judge, "the call did not return within %lld s",
+					       (long long)(judge->options->call_timeout_ms / 1000));
+		failure->hint = "Look for a loop that does not end, or for many more programs than the data needs: each "
+				"program of an interpreted kernel costs about a millisecond.";
+		return 1;
+	case KGB_WORKER_SIGNALED:
+		explain_signal(judge, runner->end_value, failure);
+		return 1;
+	case KGB_WORKER_EXITED:
+		failure->code = "verify.exit";
+		failure->message = say(judge, "the kernel's process exited with status %d%s", runner->end_value,
+				       last_words(judge));
+		failure->hint = "A kernel file must not end the process.";
+		return 1;
+	case KGB_WORKER_LIED:
+		failure->code = "verify.protocol";
+		failure->message = say(judge, "the kernel's process broke the protocol: %s", runner->why);
+		return 1;
+	case KGB_WORKER_ALIVE:
+	case KGB_WORKER_LOST:
+		break;
+	}
+	return kgb_fail(err, KGB_ERR_FAILED, "the runner's supervisor is gone");
+}
+
+static const char *at_line(struct kgb_judge *judge, const struct kgb_wire_reply *reply)
+{
+	return reply->line > 0 ? say(judge, " (kernel.py line %u)", reply->line) : "";
+}
+
+int kgb_judge_explain_reply(struct kgb_judge *judge, const struct kgb_wire_reply *reply, struct kgb_failure *failure)
+{
+	const char *text = say(judge, "%s", reply->text);
+
+	*failure = (struct kgb_failure){0};
+	/* What it computed elsewhere matters more than how the call ended. */
+	if (reply->n_ops > 0) {
+		failure->code = "cheat.torch_compute";
+		failure->message = say(judge, "%s ran outside the Triton kernels%s%s", reply->ops[0],
+				       reply->n_ops > 1 ? ", and so did " : "", reply->n_ops > 1 ? reply->ops[1] : "");
+		failure->hint = "Compute in @triton.jit functions. Allocation, views, copies and dtype conversion may be "
+				"done with torch, nothing else.";
+		return 1;
+	}
+	switch ((enum kgb_wire_status)reply->status) {
+	case KGB_WIRE_OK:
+		return 0;
+	case KGB_WIRE_EXCEPTION:
+		failure->code = "verify.exception";
+		failure->message = say(judge, "%s%s", text, at_line(judge, reply));
+		failure->hint = "The call raised an exception.";
+		return 1;
+	case KGB_WIRE_EXIT:
+		failure->code = "verify.exit";
+		failure->message = say(judge, "the kernel called %s%s", text, at_line(judge, reply));
+		failure->hint = "A kernel file must not end the process.";
+		return 1;
+	case KGB_WIRE_MEMORY:
+		failure->code = "verify.oom";
+		failure->message = say(judge, "out of memory: %s%s", text, at_line(judge, reply));
+		failure->hint = "Allocate no more than the operator needs.";
+		return 1;
+	case KGB_WIRE_GUARD:
+		failure->code = "verify.out_of_bounds";
+		failure->message = text;
+		failure->hint = "Mask every tl.store: offsets must stay below the number of elements.";
+		return 1;
+	case KGB_WIRE_BAD_REQUEST:
+	case KGB_WIRE_N_STATUSES:
+		break;
+	}
+	failure->code = "verify.protocol";
+	failure->message = "the kernel's process refused a request";
+	return 1;
+}
+
+/* ---- workers ---- */
+
+static int send_reference_file(struct kgb_judge *judge, const char *file, struct kgb_err *err)
+{
+	KGB_AUTO(free) char *path = kgb_path_join(judge->spec.reference_dir, file);
+	KGB_AUTO(buf) struct kgb_buf source = KGB_BUF_INIT(KGB_LIMIT_KERNEL);
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(KGB_WIRE_REQUEST_MAX);
+	KGB_AUTO(fd) int fd = -1;
+	KGB_AUTO(free) struct kgb_wire_reply *reply = kgb_xmalloc(sizeof(*reply));
+	struct kgb_jsonw w;
+
+	if (kgb_fs_read(AT_FDCWD, path, KGB_LIMIT_KERNEL, &source, err) < 0 ||
+	    kgb_memfd_of("kgb-reference", source.ptr, source.len, &fd, err) < 0)
+		return -1;
+	kgb_jsonw_init(&w, &text, 0);
+	kgb_jsonw_object(&w);
+	kgb_jsonw_kstr(&w, "op", "load");
+	kgb_jsonw_kstr(&w, "file", file);
+	kgb_jsonw_object_end(&w);
+	if (kgb_worker_send(&judge->reference, text.ptr, &fd, 1, err) < 0)
+		return -1;
+	if (!kgb_worker_wait(&judge->reference, kgb_mono_ms() + START_MS, reply))
+		return kgb_fail(err, KGB_ERR_FAILED, "the reference process ended while loading '%s'", path);
+	if (reply->status != KGB_WIRE_OK)
+		return kgb_fail(err, KGB_ERR_FAILED, "reference '%s': %s", path, reply->text);
+	return 0;
+}
+
+/* "file.py:function" -> the file once; targets of ATen have none. */
+static int send_target_file(struct kgb_judge *judge, struct kgb_strv *sent, const char *target, struct kgb_err *err)
+{
+	const char *colon = strchr(target, ':');
+
+	if (!colon)
+		return 0;
+	KGB_AUTO(free) char *file = kgb_xstrndup(target, (size_t)(colon - target));
+	if (kgb_strv_has(sent, file))
+		return 0;
+	kgb_strv_add(sent, file);
+	return send_reference_file(judge, file, err);
+}
+
+int kgb_judge_start_reference(struct kgb_judge *judge, struct kgb_err *err)
+{
+	const struct kgb_worker_spec spec = {
+		.role = "reference",
+		.memory_bytes = REFERENCE_MEMORY_BYTES,
+		.cpu_s = REFERENCE_CPU_S,
+	};
+	KGB_AUTO(strv) struct kgb_strv sent = KGB_STRV_INIT;
+
+	if (kgb_worker_start(&judge->reference, &judge->zygotes[KGB_ROLE_REFERENCE], &spec, START_MS, err) < 0)
+		return -1;
+	for (size_t i = 0; i < judge->spec.n_interfaces; i++) {
+		const struct kgb_interface *interface = &judge->spec.interfaces[i];
+		if (interface->reference == KGB_REFERENCE_PYTHON &&
+		    send_target_file(judge, &sent, interface->target, err) < 0)
+			return -1;
+		if (interface->magnitude == KGB_MAGNITUDE_PYTHON &&
+		    send_target_file(judge, &sent, interface->magnitude_target, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static void write_load(const struct kgb_judge *judge, struct kgb_buf *text)
+{
+	struct kgb_jsonw w;
+
+	kgb_jsonw_init(&w, text, 0);
+	kgb_jsonw_object(&w);
+	kgb_jsonw_kstr(&w, "op", "load");
+	kgb_jsonw_key(&w, "entries");
+	kgb_jsonw_array(&w);
+	for (size_t i = 0; i < judge->spec.n_interfaces; i++)
+		kgb_jsonw_str(&w, judge->spec.interfaces[i].entry);
+	kgb_jsonw_array_end(&w);
+	kgb_jsonw_key(&w, "allow");
+	kgb_jsonw_array(&w);
+	for (size_t i = 0; i < judge->allowed_ops.n; i++)
+		kgb_jsonw_str(&w, judge->allowed_ops.items[i]);
+	kgb_jsonw_array_end(&w);
+	kgb_jsonw_object_end(&w);
+}
+
+int kgb_judge_load(struct kgb_judge *judge, struct kgb_failure *failure, struct kgb_err *err)
+{
+	KGB_AUTO(fd) int kernel = -1;
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(KGB_WIRE_REQUEST_MAX);
+	KGB_AUTO(free) struct kgb_wire_reply *reply = kgb_xmalloc(sizeof(*reply));
+
+	kgb_worker_stop(&judge->runner);
+	kgb_shared_release(&judge->runner_memory);
+	if (kgb_memfd_of("kgb-kernel", judge->source.ptr, judge->source.len, &kernel, err) < 0)
+		return -1;
+	const struct kgb_worker_spec spec = {
+		.role = "runner",
+		.memory_bytes = judge->options->memory_bytes,
+		.cpu_s = judge->options->timeout_ms / 1000 + 1,
+		.tmp_bytes = TMP_BYTES,
+		.fds = {kernel},
+		.n_fds = 1,
+	};
+	if (kgb_worker_start(&judge->runner, &judge->zygotes[KGB_ROLE_RUNNER], &spec, START_MS, err) < 0)
+		return -1;
+	memcpy(judge->verdict->python, judge->runner.python, sizeof(judge->verdict->python));
+	memcpy(judge->verdict->torch, judge->runner.torch, sizeof(judge->verdict->torch));
+	memcpy(judge->verdict->triton, judge->runner.triton, sizeof(judge->verdict->triton));
+	write_load(judge, &text);
+	if (text.overflowed)
+		return kgb_fail(err, KGB_ERR_LIMIT, "the load request is too long");
+	if (kgb_worker_send(&judge->runner, text.ptr, NULL, 0, err) < 0)
+		return -1;
+	if (!kgb_worker_wait(&judge->runner, kgb_judge_call_deadline(judge), reply))
+		return kgb_judge_explain_end(judge, failure, err);
+	return kgb_judge_explain_reply(judge, reply, failure);
+}
+
+/* ---- the whole ---- */
+
+/* verify/policy/dispatch.yaml: {allow: [names]} */
+static int load_dispatch_policy(struct kgb_judge *judge, struct kgb_err *err)
+{
+	KGB_AUTO(free) char *path = kgb_path_join(judge->options->data_dir, "verify/policy/dispatch.yaml");
+	KGB_AUTO(yaml) struct kgb_yaml doc = KGB_YAML_INIT;
+	const cJSON *name;
+
+	if (kgb_yaml_read(AT_FDCWD, path, &doc, err) < 0)
+		return -1;
+	const cJSON *allow = kgb_json_get(doc.root, "allow");
+	if (!cJSON_IsArray(allow))
+		return kgb_fail(err, KGB_ERR_INVALID, "%s: 'allow' must be a list of torch operators", path);
+	cJSON_ArrayForEach(name, allow) {
+		if (!cJSON_IsString(name))
+			return kgb_yaml_fail(&doc, name, err, "allow: not a name");
+		kgb_strv_add(&judge->allowed_ops, name->valuestring);
+	}
+	return 0;
+}
+
+static int load_inputs(struct kgb_judge *judge, struct kgb_err *err)
+{
+	KGB_AUTO(free) char *policy = kgb_path_join(judge->options->data_dir, "verify/policy/l1.yaml");
+
+	if (kgb_spec_load(judge->options->spec_path, &judge->spec, err) < 0)
+		return -1;
+	if (kgb_cases_expand(&judge->spec, &judge->cases, err) < 0 || kgb_l1_load(policy, &judge->l1, err) < 0 ||
+	    load_dispatch_policy(judge, err) < 0)
+		return -1;
+	return 0;
+}
+
+/* 0 read, 1 decided (a file that no kernel may be), -1 error of the caller. */
+static int read_kernel(struct kgb_judge *judge, struct kgb_err *err)
+{
+	KGB_AUTO(fd) int dir = -1;
+	const char *path = judge->options->kernel_path;
+	const char *slash = strrchr(path, '/');
+	KGB_AUTO(free) char *dir_path = slash ? kgb_xstrndup(path, (size_t)(slash - path) + 1) : kgb_xstrdup(".");
+	struct kgb_err read_err = KGB_ERR_INIT;
+
+	if (kgb_fs_opendir(AT_FDCWD, dir_path, &dir, err) < 0)
+		return -1;
+	if (kgb_fs_read_untrusted(dir, slash ? slash + 1 : path, KGB_LIMIT_KERNEL, &judge->source, &read_err) == 0) {
+		kgb_sha256_hex(judge->source.ptr, judge->source.len, judge->verdict->kernel_sha256);
+		return 0;
+	}
+	if (read_err.kind != KGB_ERR_LIMIT && read_err.kind != KGB_ERR_DENIED) {
+		*err = read_err;
+		return -1;
+	}
+	const struct kgb_failure failure = {
+		.code = read_err.kind == KGB_ERR_LIMIT ? "contract.too_large" : "contract.not_a_file",
+		.message = say(judge, "%s", read_err.msg),
+		.hint = say(judge, "kernel.py must be a regular file of at most %u KiB.", KGB_LIMIT_KERNEL / 1024),
+	};
+	kgb_verdict_decide(judge->verdict, KGB_STAGE_CONTRACT, &failure);
+	return 1;
+}
+
+static int start_zygotes(struct kgb_judge *judge, struct kgb_err *err)
+{
+	const struct kgb_judge_options *options = judge->options;
+	const struct kgb_zygote_spec spec = {
+		.python = options->python, .data_dir = options->data_dir, .library = options->library};
+
+	for (int role = 0; role < KGB_N_ROLES; role++) {
+		struct kgb_zygote *zygote = &judge->zygotes[role];
+		if (options->zygote_dir)
+			kgb_zygote_use(zygote, (enum kgb_role)role, options->zygote_dir);
+		else if (kgb_zygote_start(zygote, (enum kgb_role)role, &spec, err) < 0)
+			return -1;
+	}
+	for (int role = 0; role < KGB_N_ROLES && !options->zygote_dir; role++)
+		if (kgb_zygote_wait_ready(&judge->zygotes[role], READY_MS, err) < 0)
+			return -1;
+	return 0;
+}
+
+static void run_stages(struct kgb_judge *judge)
+{
+	static int (*const stages[])(struct kgb_judge *) = {
+		kgb_stage_static,
+		kgb_stage_correctness,
+		kgb_stage_ghost,
+		kgb_stage_timing,
+	};
+	struct kgb_stage_result *l3 = &judge->verdict->stages[KGB_STAGE_L3];
+
+	l3->status = KGB_STAGE_UNAVAILABLE;
+	l3->message = "the cpu platform has no device trace";
+	for (size_t i = 0; i < KGB_ARRAY_LEN(stages); i++)
+		if (stages[i](judge) != 0)
+			return;
+}
+
+static int run(struct kgb_judge *judge, struct kgb_err *err)
+{
+	struct kgb_verdict *verdict = judge->verdict;
+
+	if (load_inputs(judge, err) < 0)
+		return -1;
+	verdict->operator_name = kgb_arena_strdup(&verdict->arena, judge->spec.name);
+	memcpy(verdict->spec_sha256, judge->spec.sha256, sizeof(verdict->spec_sha256));
+	verdict->total_tests = (int64_t)judge->cases.n;
+	verdict->n_interfaces = judge->spec.n_interfaces;
+	verdict->interfaces =
+		kgb_arena_array(&verdict->arena, judge->spec.n_interfaces, sizeof(verdict->interfaces[0]));
+	for (size_t i = 0; i < judge->spec.n_interfaces; i++)
+		verdict->interfaces[i].entry = kgb_arena_strdup(&verdict->arena, judge->spec.interfaces[i].entry);
+	for (size_t i = 0; i < judge->cases.n; i++)
+		verdict->interfaces[judge->cases.items[i].interface - judge->spec.interfaces].total++;
+
+	int rc = read_kernel(judge, err);
+	if (rc < 0)
+		return -1;
+	if (kgb_isolation_probe(NULL, NULL, &verdict->isolation, err) < 0)
+		return -1;
+	verdict->has_isolation = true;
+	if (rc == 1)
+		return 0;
+	if (start_zygotes(judge, err) < 0)
+		return -1;
+	/* The clock of the verification starts when the candidate's own work does. */
+	judge->deadline_ms = kgb_mono_ms() + judge->options->timeout_ms;
+	run_stages(judge);
+	return 0;
+}
+
+static void release(struct kgb_judge *judge)
+{
+	kgb_worker_stop(&judge->runner);
+	kgb_worker_stop(&judge->reference);
+	kgb_shared_release(&judge->runner_memory);
+	kgb_shared_release(&judge->reference_memory);
+	for (int role = 0; role < KGB_N_ROLES; role++)
+		kgb_zygote_stop(&judge->zygotes[role]);
+	kgb_buf_release(&judge->source);
+	kgb_buf_release(&judge->image);
+	kgb_buf_release(&judge->after);
+	kgb_strv_release(&judge->allowed_ops);
+	kgb_l1_free(judge->l1);
+	kgb_free(judge->noise);
+	kgb_cases_release(&judge->cases);
+	kgb_spec_release(&judge->spec);
+}
+
+int kgb_judge_run(const struct kgb_judge_options *options, struct kgb_verdict *verdict, struct kgb_err *err)
+{
+	struct kgb_judge judge = {
+		.options = options,
+		.verdict = verdict,
+		.source = KGB_BUF_INIT(KGB_LIMIT_KERNEL + 1),
+		.image = KGB_BUF_INIT(0),
+		.after = KGB_BUF_INIT(0),
+		.runner = KGB_WORKER_INIT,
+		.reference = KGB_WORKER_INIT,
+	};
+	struct kgb_rng rng;
+	int64_t started_ms = kgb_mono_ms();
+
+	if (options->has_seed)
+		verdict->seed = options->seed;
+	else
+		kgb_random(verdict->seed.bytes, sizeof(verdict->seed.bytes));
+	verdict->final_mode = options->final_mode;
+	judge.noise = kgb_xmalloc(KGB_NOISE_BYTES);
+	kgb_rng_init(&rng, &verdict->seed, "noise", 0);
+	kgb_rng_bytes(&rng, judge.noise, KGB_NOISE_BYTES);
+	int rc = run(&judge, err);
+	release(&judge);
+	verdict->wall_ms = kgb_mono_ms() - started_ms;
+	return rc;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * kgb-judge: verifies one kernel, or keeps warm processes for those that do.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/str.h"
+#include "verify/judge/cli.h"
+
+static const char usage[] =
+	"usage: kgb-judge verify --op NAME --kernel FILE [options]\n"
+	"       kgb-judge zygotes --dir DIR [--python PATH] [--die-with-parent]\n"
+	"       kgb-judge --help | --version\n"
+	"\n"
+	"verify checks a kernel file and writes one verdict (JSON) to descriptor 3, or to stdout when 3 is not open.\n"
+	"  --op NAME           operator: add, aten::add, aten__add\n"
+	"  --kernel FILE       the kernel to verify\n"
+	"  --spec FILE         operator specification, instead of --op\n"
+	"  --dataset-dir DIR   directory that holds datasets/ (default: $KGB_DATA_DIR)\n"
+	"  --mode agent|final  what the verdict is for (default: final)\n"
+	"  --seed HEX          32 digits: make the same inputs again (default: from the OS)\n"
+	"  --timeout TIME      for the whole verification (default: 300s)\n"
+	"  --call-timeout TIME for one call of the kernel (default: 20s)\n"
+	"  --memory SIZE       that the kernel may take (default: 4GiB)\n"
+	"  --zygotes DIR       use the processes of 'kgb-judge zygotes --dir DIR'\n"
+	"  --verdict-fd N      where the verdict goes\n"
+	"  --python PATH       interpreter with torch and triton (default: $KGB_PYTHON, else .deps/venv)\n"
+	"  --die-with-parent   end when the parent process ends\n"
+	"\n"
+	"zygotes prints 'ready' and serves until its stdin closes.\n"
+	"\n"
+	"Exit status: 0 verdict written (whatever it says), 2 usage, 4 environment, 70 internal error.\n";
+
+int main(int argc, char **argv)
+{
+	kgb_log_init("kgb-judge", KGB_LOG_INFO);
+	/* Nothing that we were handed by chance goes on to our children. */
+	(void)close_range(4, ~0U, CLOSE_RANGE_CLOEXEC);
+	(void)fcntl(3, F_SETFD, FD_CLOEXEC);
+	if (argc >= 2 && kgb_str_eq(argv[1], "verify"))
+		return kgb_cmd_verify(argc - 1, argv + 1);
+	if (argc >= 2 && kgb_str_eq(argv[1], "zygotes"))
+		return kgb_cmd_zygotes(argc - 1, argv + 1);
+	if (argc == 2 && kgb_str_eq(argv[1], "--version")) {
+		printf("kgb-judge %s\n", KGB_VERSION);
+		return KGB_EXIT_OK;
+	}
+	bool asked = argc == 2 && kgb_str_eq(argv[1], "--help");
+	fputs(usage, asked ? stdout : stderr);
+	return asked ? KGB_EXIT_OK : KGB_EXIT_USAGE;
+}

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * Stage l2: without its launches a kernel must fail. Whatever is still right was not computed by Triton. Then each
+ * kernel of its own is left out, for the record.
+ */
+#include "base/time.h"
+#include "verify/judge/call.h"
+#include "verify/judge/judge.h"
+
+enum {
+	CASES_PER_INTERFACE = 2,
+	TRIES_PER_INTERFACE = 12, /* cases whose result would not tell anything are passed over */
+	REFERENCE_MS = 120 * 1000,
+	PLAIN_REPETITION = 10, /* repetitions that correctness has not used */
+	GHOST_REPETITION = 11,
+	ABLATION_REPETITION = 12,
+	LEAST_ELEMENTS = 8,
+};
+
+#define say(judge, ...) kgb_arena_printf(&(judge)->verdict->arena, __VA_ARGS__)
+
+/* ---- which cases tell something ---- */
+
+static double value_at(const struct kgb_truth *truth, int64_t i)
+{
+	return kgb_dtype_load(truth->view.dtype,
+			      (const char *)truth->native + (size_t)i * kgb_dtype_size(truth->view.dtype));
+}
+
+/* One number everywhere: zeros or a constant fill would be right without any computation. */
+static bool is_constant(const struct kgb_truth *truth)
+{
+	int64_t n = kgb_view_numel(&truth->view);
+	double first = value_at(truth, 0);
+
+	if (n == 1)
+		return first == 0 || first == 1;
+	for (int64_t i = 1; i < n; i++)
+		if (value_at(truth, i) != first)
+			return false;
+	return true;
+}
+
+/* The result is an input: a copy would be right. */
+static bool is_copy_of(const struct kgb_truth *truth, const struct kgb_view *view, const char *storage)
+{
+	int64_t n = kgb_view_numel(&truth->view);
+	struct kgb_view_walk walk;
+
+	if (kgb_view_numel(view) != n)
+		return false;
+	kgb_view_walk_init(&walk, view);
+	for (int64_t i = 0; i < n; i++, kgb_view_walk_next(&walk)) {
+		double input = kgb_dtype_load(view->dtype, storage + (size_t)walk.at * kgb_dtype_size(view->dtype));
+		if (kgb_dtype_round(truth->view.dtype, input) != value_at(truth, i))
+			return false;
+	}
+	return true;
+}
+
+static bool tells_something(const struct kgb_data *data)
+{
+	for (size_t i = 0; i < data->n_results; i++) {
+		const struct kgb_truth *truth = &data->results[i];
+		if (!truth->native || is_constant(truth))
+			return false;
+		for (size_t k = 0; k < data->kase->n_args; k++)
+			if (data->storages[k] &&
+			    is_copy_of(truth, &data->kase->args[k].view, data->storages[k]))
+				return false;
+	}
+	return true;
+}
+
+/* ---- one case ---- */
+
+/* Run it and see which results are right. 0 with *n_right, -1 *err; a call that fails is broken, which is what we want. */
+static int count_right(struct kgb_judge *judge, const struct kgb_data *data, const struct kgb_call_spec *spec,
+		       size_t *n_right, struct kgb_wire_reply *reply, struct kgb_err *err)
+{
+	struct kgb_call call;
+	struct kgb_failure failure;
+	int rc = kgb_call_run(judge, data, spec, &call, &failure, err);
+
+	*n_right = 0;
+	for (size_t i = 0; rc == 0 && i < data->n_results; i++) {
+		struct kgb_compare compare;
+		*n_right += kgb_call_compare(data, &call, i, &compare);
+	}
+	*reply = call.reply;
+	kgb_call_release(&call);
+	return rc < 0 ? -1 : 0;
+}
+
+/* A crash or hang of a crippled kernel is no verdict: go on with a new runner. */
+static int revive_runner(struct kgb_judge *judge, struct kgb_err *err)
+{
+	struct kgb_failure failure;
+
+	if (judge->runner.end == KGB_WORKER_ALIVE)
+		return 0;
+	int rc = kgb_judge_load(judge, &failure, err);
+	if (rc == 1)
+		return kgb_fail(err, KGB_ERR_FAILED, "the kernel does not load a second time: %s", failure.message);
+	return rc;
+}
+
+static void record(struct kgb_judge *judge, const struct kgb_data *data, const char *kernel, bool broken)
+{
+	struct kgb_verdict *verdict = judge->verdict;
+
+	if (verdict->n_ghosts == KGB_VERDICT_GHOSTS_MAX)
+		return;
+	verdict->ghosts[verdict->n_ghosts++] = (struct kgb_ghost_run){
+		.case_name = say(judge, "%s", data->kase->name),
+		.kernel = kernel ? say(judge, "%s", kernel) : NULL,
+		.broken = broken,
+	};
+}
+
+static int ablate(struct kgb_judge *judge, const struct kgb_data *data, const struct kgb_wire_reply *plain,
+		  struct kgb_wire_reply *reply, struct kgb_err *err)
+{
+	for (uint32_t i = 0; i < plain->n_launches; i++) {
+		const struct kgb_call_spec spec = {.repetition = ABLATION_REPETITION, .skip = plain->launches[i].name};
+		size_t n_right;
+		if (count_right(judge, data, &spec, &n_right, reply, err) < 0 || revive_runner(judge, err) < 0)
+			return -1;
+		record(judge, data, plain->launches[i].name, n_right < data->n_results);
+	}
+	return 0;
+}
+
+/* 0 went on, 1 decided, -1 *err. */
+static int haunt(struct kgb_judge *judge, const struct kgb_data *data, struct kgb_err *err)
+{
+	KGB_AUTO(free) struct kgb_wire_reply *plain = kgb_xmalloc(sizeof(*plain));
+	KGB_AUTO(free) struct kgb_wire_reply *reply = kgb_xmalloc(sizeof(*reply));
+	const struct kgb_call_spec plain_spec = {.repetition = PLAIN_REPETITION};
+	const struct kgb_call_spec ghost_spec = {.repetition = GHOST_REPETITION, .ghost = true};
+	size_t n_right;
+
+	if (count_right(judge, data, &plain_spec, &n_right, plain, err) < 0)
+		return -1;
+	if (n_right < data->n_results) {
+		const struct kgb_failure failure = {
+			.code = "verify.unstable",
+			.message = say(judge, "case %s was right before and is wrong now", data->kase->name),
+			.hint = "The result must depend on the arguments only, not on earlier calls.",
+		};
+		kgb_verdict_decide(judge->verdict, KGB_STAGE_L2, &failure);
+		return 1;
+	}
+	if (count_right(judge, data, &ghost_spec, &n_right, reply, err) < 0 || revive_runner(judge, err) < 0)
+		return -1;
+	record(judge, data, NULL, n_right == 0);
+	if (n_right > 0) {
+		const struct kgb_failure failure = {
+			.code = "cheat.ghost",
+			.message = say(judge, "case %s is right although no Triton kernel was run", data->kase->name),
+			.hint = "The result must be computed by the Triton kernels and by nothing else.",
+		};
+		kgb_verdict_decide(judge->verdict, KGB_STAGE_L2, &failure);
+		return 1;
+	}
+	return ablate(judge, data, plain, reply, err);
+}
+
+/* ---- all interfaces ---- */
+
+static int64_t cost_of(const struct kgb_case *c)
+{
+	int64_t n = 0;
+
+	for (size_t i = 0; i < c->n_args; i++)
+		if (c->args[i].param->kind == KGB_PARAM_TENSOR)
+			n += kgb_view_numel(&c->args[i].view);
+	return n;
+}
+
+/* The next case in ascending cost after (cost, index), of this interface and in standard mode; NULL at the end. */
+static const struct kgb_case *next_case(const struct kgb_cases *cases, const struct kgb_interface *interface,
+					const struct kgb_case *after)
+{
+	const struct kgb_case *best = NULL;
+	int64_t after_cost = after ? cost_of(after) : 0;
+
+	for (size_t i = 0; i < cases->n; i++) {
+		const struct kgb_case *c = &cases->items[i];
+		int64_t cost = cost_of(c);
+		if (c->interface != interface || c->mode != KGB_MODE_STANDARD || cost < LEAST_ELEMENTS)
+			continue;
+		if (after && (cost < after_cost || (cost == after_cost && c <= after)))
+			continue;
+		if (!best || cost < cost_of(best))
+			best = c;
+	}
+	return best;
+}
+
+static int haunt_interface(struct kgb_judge *judge, const struct kgb_interface *interface, struct kgb_err *err)
+{
+	const struct kgb_case *c = NULL;
+	int n_done = 0;
+
+	for (int tried = 0; tried < TRIES_PER_INTERFACE && n_done < CASES_PER_INTERFACE; tried++) {
+		struct kgb_data data;
+		int64_t deadline = kgb_mono_ms() + REFERENCE_MS;
+		c = next_case(&judge->cases, interface, c);
+		if (!c)
+			break;
+		kgb_data_fill(&data, c, &judge->verdict->seed);
+		int rc = kgb_data_ask(&data, &judge->reference, &judge->reference_memory, true, deadline, err);
+		if (rc == 0)
+			rc = kgb_data_learn(&data, &judge->reference, &judge->reference_memory, true, deadline, err);
+		if (rc == 0 && tells_something(&data)) {
+			rc = haunt(judge, &data, err);
+			n_done++;
+		}
+		kgb_data_release(&data);
+		if (rc != 0)
+			return rc;
+	}
+	if (n_done == 0)
+		return kgb_fail(err, KGB_ERR_FAILED,
+				"%s: no case shows whether the kernels compute anything: add one whose result is neither "
+				"constant nor an input",
+				interface->entry);
+	return 0;
+}
+
+static int run_stage(struct kgb_judge *judge, struct kgb_err *err)
+{
+	if (judge->no_launch_case) {
+		const struct kgb_failure failure = {
+			.code = "cheat.no_launch",
+			.message = say(judge, "case %s ran no Triton kernel at all", judge->no_launch_case),
+			.hint = "Launch a @triton.jit kernel for every input that has elements.",
+		};
+		kgb_verdict_decide(judge->verdict, KGB_STAGE_L2, &failure);
+		return 1;
+	}
+	for (size_t i = 0; i < judge->spec.n_interfaces; i++) {
+		int rc = haunt_interface(judge, &judge->spec.interfaces[i], err);
+		if (rc != 0)
+			return rc;
+	}
+	return 0;
+}
+
+int kgb_stage_ghost(struct kgb_judge *judge)
+{
+	struct kgb_stage_result *stage = &judge->verdict->stages[KGB_STAGE_L2];
+	struct kgb_err err = KGB_ERR_INIT;
+	int64_t started_ms = kgb_mono_ms();
+
+	if (judge->spec.triton != KGB_TRITON_REQUIRED) {
+		stage->message = "the operator only rearranges metadata: no kernel is required";
+		return 0;
+	}
+	int rc = run_stage(judge, &err);
+	stage->wall_ms = kgb_mono_ms() - started_ms;
+	if (rc == 0)
+		stage->status = KGB_STAGE_PASSED;
+	if (rc < 0)
+		kgb_verdict_decide_infra(judge->verdict, KGB_STAGE_L2, "infra.l2", &err);
+	return rc == 0 ? 0 : 1;
+}

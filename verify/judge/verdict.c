@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: MIT */
+#include "verify/judge/verdict.h"
+
+#include <math.h>
+
+#include "base/jsonw.h"
+#include "base/str.h"
+#include "base/time.h"
+
+#ifndef KGB_VERSION
+#error "CMake defines KGB_VERSION"
+#endif
+
+const char *kgb_status_name(enum kgb_status status)
+{
+	static const char *const names[] = {
+		[KGB_STATUS_PASSED] = "passed",
+		[KGB_STATUS_FAILED] = "failed",
+		[KGB_STATUS_CHEATED] = "cheated",
+		[KGB_STATUS_INFRA_ERROR] = "infra_error",
+	};
+
+	return names[status];
+}
+
+const char *kgb_stage_name(enum kgb_stage stage)
+{
+	static const char *const names[KGB_N_STAGES] = {
+		[KGB_STAGE_CONTRACT] = "contract", [KGB_STAGE_L1] = "l1", [KGB_STAGE_CORRECTNESS] = "correctness",
+		[KGB_STAGE_L2] = "l2",		   [KGB_STAGE_L3] = "l3", [KGB_STAGE_TIMING] = "timing",
+	};
+
+	return names[stage];
+}
+
+static const char *stage_status_name(enum kgb_stage_status status)
+{
+	static const char *const names[] = {
+		[KGB_STAGE_SKIPPED] = "skipped",
+		[KGB_STAGE_PASSED] = "passed",
+		[KGB_STAGE_FAILED] = "failed",
+		[KGB_STAGE_UNAVAILABLE] = "unavailable",
+	};
+
+	return names[status];
+}
+
+void kgb_verdict_init(struct kgb_verdict *verdict)
+{
+	*verdict = (struct kgb_verdict){.status = KGB_STATUS_PASSED, .deterministic = true};
+	verdict->started_wall_ms = kgb_wall_ms();
+}
+
+void kgb_verdict_release(struct kgb_verdict *verdict)
+{
+	kgb_arena_release(&verdict->arena);
+}
+
+static enum kgb_status status_of_code(const char *code)
+{
+	if (kgb_str_starts(code, "cheat."))
+		return KGB_STATUS_CHEATED;
+	if (kgb_str_starts(code, "infra."))
+		return KGB_STATUS_INFRA_ERROR;
+	return KGB_STATUS_FAILED;
+}
+
+void kgb_verdict_decide(struct kgb_verdict *verdict, enum kgb_stage stage, const struct kgb_failure *failure)
+{
+	struct kgb_stage_result *result = &verdict->stages[stage];
+
+	if (verdict->code)
+		return;
+	verdict->code = failure->code;
+	verdict->status = status_of_code(failure->code);
+	verdict->decided_by = stage;
+	verdict->message = failure->message;
+	verdict->hint = failure->hint;
+	result->status = KGB_STAGE_FAILED;
+	result->code = failure->code;
+	result->message = failure->message;
+}
+
+void kgb_verdict_decide_infra(struct kgb_verdict *verdict, enum kgb_stage stage, const char *code,
+			      const struct kgb_err *err)
+{
+	const struct kgb_failure failure = {
+		.code = code,
+		.message = kgb_arena_strdup(&verdict->arena, err->msg),
+		.hint = "This is trouble of the judge, not of the kernel; nothing was decided about it.",
+	};
+
+	kgb_verdict_decide(verdict, stage, &failure);
+}
+
+void kgb_verdict_count_launches(struct kgb_verdict *verdict, const char *name, int64_t count)
+{
+	size_t i = 0;
+
+	while (i < verdict->n_kernels && strcmp(verdict->kernels[i].name, name) != 0)
+		i++;
+	if (i == KGB_VERDICT_KERNELS_MAX) {
+		i = KGB_VERDICT_KERNELS_MAX - 1;
+		verdict->kernels[i].name = "(others)";
+	} else if (i == verdict->n_kernels) {
+		verdict->n_kernels++;
+		verdict->kernels[i] =
+			(struct kgb_kernel_count){.name = kgb_arena_strdup(&verdict->arena, name), .count = 0};
+	}
+	verdict->kernels[i].count += count;
+}
+
+/* ---- writing ---- */
+
+/* JSON knows no NaN and no infinity: they are written as strings. */
+static void write_number(struct kgb_jsonw *w, const char *key, double value)
+{
+	if (isnan(value))
+		kgb_jsonw_kstr(w, key, "nan");
+	else if (isinf(value))
+		kgb_jsonw_kstr(w, key, value > 0 ? "inf" : "-inf");
+	else
+		kgb_jsonw_knum(w, key, value);
+}
+
+static void write_stages(const struct kgb_verdict *verdict, struct kgb_jsonw *w)
+{
+	kgb_jsonw_key(w, "stages");
+	kgb_jsonw_array(w);
+	for (int i = 0; i < KGB_N_STAGES; i++) {
+		const struct kgb_stage_result *stage = &verdict->stages[i];
+		kgb_jsonw_object(w);
+		kgb_jsonw_kstr(w, "name", kgb_stage_name((enum kgb_stage)i));
+		kgb_jsonw_kstr(w, "status", stage_status_name(stage->status));
+		kgb_jsonw_ki64(w, "wall_ms", stage->wall_ms);
+		kgb_jsonw_kstr(w, "code", stage->code);
+		kgb_jsonw_kstr(w, "message", stage->message);
+		kgb_jsonw_object_end(w);
+	}
+	kgb_jsonw_array_end(w);
+}
+
+static void write_tests(const struct kgb_verdict *verdict, struct kgb_jsonw *w)
+{
+	kgb_jsonw_ki64(w, "total_tests", verdict->total_tests);
+	kgb_jsonw_ki64(w, "passed_tests", verdict->passed_tests);
+	kgb_jsonw_ki64(w, "failed_tests", verdict->failed_tests);
+	kgb_jsonw_ki64(w, "not_run_tests", verdict->total_tests - verdict->passed_tests - verdict->failed_tests);
+	kgb_jsonw_key(w, "interfaces");
+	kgb_jsonw_object(w);
+	for (size_t i = 0; i < verdict->n_interfaces; i++) {
+		kgb_jsonw_key(w, verdict->interfaces[i].entry);
+		kgb_jsonw_object(w);
+		kgb_jsonw_ki64(w, "total", verdict->interfaces[i].total);
+		kgb_jsonw_ki64(w, "passed", verdict->interfaces[i].passed);
+		kgb_jsonw_ki64(w, "failed", verdict->interfaces[i].failed);
+		kgb_jsonw_object_end(w);
+	}
+	kgb_jsonw_object_end(w);
+}
+
+static void write_failure(const struct kgb_failure *failure, struct kgb_jsonw *w)
+{
+	kgb_jsonw_object(w);
+	kgb_jsonw_kstr(w, "case", failure->case_name);
+	kgb_jsonw_kstr(w, "interface", failure->interface);
+	kgb_jsonw_kstr(w, "code", failure->code);
+	kgb_jsonw_kstr(w, "message", failure->message);
+	kgb_jsonw_kstr(w, "hint", failure->hint);
+	kgb_jsonw_kstr(w, "inputs", failure->inputs);
+	if (failure->has_values) {
+		kgb_jsonw_key(w, "index");
+		kgb_jsonw_array(w);
+		for (int i = 0; i < failure->ndim; i++)
+			kgb_jsonw_i64(w, failure->index[i]);
+		kgb_jsonw_array_end(w);
+		kgb_jsonw_kbool(w, "index_is_first", failure->index_is_first);
+		write_number(w, "expected", failure->expected);
+		write_number(w, "got", failure->got);
+		kgb_jsonw_ki64(w, "n_wrong", failure->n_wrong);
+		kgb_jsonw_ki64(w, "n_elements", failure->n_elements);
+		write_number(w, "max_abs_err", failure->max_abs_err);
+		write_number(w, "allowed_abs_err", failure->allowed_abs_err);
+	}
+	kgb_jsonw_object_end(w);
+}
+
+static void write_ghost(const struct kgb_verdict *verdict, struct kgb_jsonw *w)
+{
+	kgb_jsonw_key(w, "ghost");
+	kgb_jsonw_object(w);
+	for (int pass = 0; pass < 2; pass++) {
+		kgb_jsonw_key(w, pass == 0 ? "cases" : "ablation");
+		kgb_jsonw_array(w);
+		for (size_t i = 0; i < verdict->n_ghosts; i++) {
+			const struct kgb_ghost_run *run = &verdict->ghosts[i];
+			if ((run->kernel == NULL) != (pass == 0))
+				continue;
+			kgb_jsonw_object(w);
+			kgb_jsonw_kstr(w, "case", run->case_name);
+			if (run->kernel)
+				kgb_jsonw_kstr(w, "kernel", run->kernel);
+			kgb_jsonw_kbool(w, "broken", run->broken);
+			kgb_jsonw_object_end(w);
+		}
+		kgb_jsonw_array_end(w);
+	}
+	kgb_jsonw_object_end(w);
+	kgb_jsonw_key(w, "launches");
+	kgb_jsonw_object(w);
+	for (size_t i = 0; i < verdict->n_kernels; i++)
+		kgb_jsonw_ki64(w, verdict->kernels[i].name, verdict->kernels[i].count);
+	kgb_jsonw_object_end(w);
+}
+
+static void write_timing(const struct kgb_verdict *verdict, struct kgb_jsonw *w)
+{
+	kgb_jsonw_key(w, "timing");
+	kgb_jsonw_object(w);
+	kgb_jsonw_kbool(w, "comparable", false);
+	kgb_jsonw_kstr(w, "reason", "cpu interpreter");
+	kgb_jsonw_key(w, "cases");
+	kgb_jsonw_array(w);
+	for (size_t i = 0; i < verdict->n_timings; i++) {
+		kgb_jsonw_object(w);
+		kgb_jsonw_kstr(w, "case", verdict->timings[i].case_name);
+		kgb_jsonw_knum(w, "candidate_ms", verdict->timings[i].candidate_ms);
+		kgb_jsonw_knum(w, "baseline_ms", verdict->timings[i].baseline_ms);
+		kgb_jsonw_object_end(w);
+	}
+	kgb_jsonw_array_end(w);
+	kgb_jsonw_object_end(w);
+}
+
+static void write_environment(const struct kgb_verdict *verdict, struct kgb_jsonw *w)
+{
+	kgb_jsonw_key(w, "isolation");
+	if (verdict->has_isolation)
+		kgb_isolation_write(&verdict->isolation, w);
+	else
+		kgb_jsonw_null(w);
+	kgb_jsonw_key(w, "versions");
+	kgb_jsonw_object(w);
+	kgb_jsonw_kstr(w, "judge", KGB_VERSION);
+	kgb_jsonw_kstr(w, "python", verdict->python[0] ? verdict->python : NULL);
+	kgb_jsonw_kstr(w, "torch", verdict->torch[0] ? verdict->torch : NULL);
+	kgb_jsonw_kstr(w, "triton", verdict->triton[0] ? verdict->triton : NULL);
+	kgb_jsonw_object_end(w);
+}
+
+void kgb_verdict_write(const struct kgb_verdict *verdict, struct kgb_buf *out)
+{
+	char seed[2 * sizeof(verdict->seed.bytes) + 1];
+	char started[KGB_TIME_LEN];
+	struct kgb_jsonw w;
+
+	kgb_hex(verdict->seed.bytes, sizeof(verdict->seed.bytes), seed);
+	kgb_time_format(verdict->started_wall_ms, started);
+	kgb_jsonw_init(&w, out, 0);
+	kgb_jsonw_object(&w);
+	kgb_jsonw_kstr(&w, "schema", KGB_VERDICT_SCHEMA);
+	kgb_jsonw_kstr(&w, "operator", verdict->operator_name);
+	kgb_jsonw_kstr(&w, "platform", "cpu");
+	kgb_jsonw_kstr(&w, "mode", verdict->final_mode ? "final" : "agent");
+	kgb_jsonw_kstr(&w, "status", kgb_status_name(verdict->status));
+	kgb_jsonw_kstr(&w, "code", verdict->code);
+	kgb_jsonw_kstr(&w, "stage", verdict->code ? kgb_stage_name(verdict->decided_by) : NULL);
+	kgb_jsonw_kstr(&w, "message", verdict->message);
+	kgb_jsonw_kstr(&w, "hint", verdict->hint);
+	kgb_jsonw_kstr(&w, "kernel_sha256", verdict->kernel_sha256);
+	kgb_jsonw_kstr(&w, "spec_sha256", verdict->spec_sha256);
+	kgb_jsonw_kstr(&w, "seed", seed);
+	kgb_jsonw_kstr(&w, "started", started);
+	kgb_jsonw_ki64(&w, "wall_ms", verdict->wall_ms);
+	write_stages(verdict, &w);
+	write_tests(verdict, &w);
+	kgb_jsonw_key(&w, "failures");
+	kgb_jsonw_array(&w);
+	for (size_t i = 0; i < verdict->n_failures; i++)
+		write_failure(&verdict->failures[i], &w);
+	kgb_jsonw_array_end(&w);
+	kgb_jsonw_kbool(&w, "deterministic", verdict->deterministic);
+	kgb_jsonw_ki64(&w, "nondeterministic_tests", verdict->n_nondeterministic);
+	write_ghost(verdict, &w);
+	write_timing(verdict, &w);
+	write_environment(verdict, &w);
+	kgb_jsonw_object_end(&w);
+}

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/limits.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "verify/judge/cases.h"
+
+#define ROW_GAP 7
+#define STORAGE_OFFSET 3
+
+int64_t kgb_view_numel(const struct kgb_view *view)
+{
+	int64_t n = 1;
+	for (int k = 0; k < view->ndim; k++)
+		n *= view->sizes[k];
+	return n;
+}
+
+int64_t kgb_view_element(const struct kgb_view *view, int64_t i)
+{
+	int64_t at = view->offset;
+	for (int k = view->ndim - 1; k >= 0; k--) {
+		at += i % view->sizes[k] * view->strides[k];
+		i /= view->sizes[k];
+	}
+	return at;
+}
+
+void kgb_view_walk_init(struct kgb_view_walk *walk, const struct kgb_view *view)
+{
+	*walk = (struct kgb_view_walk){.view = view, .at = view->offset};
+}
+
+void kgb_view_walk_next(struct kgb_view_walk *walk)
+{
+	const struct kgb_view *view = walk->view;
+	for (int k = view->ndim - 1; k >= 0; k--) {
+		walk->at += view->strides[k];
+		if (++walk->index[k] < view->sizes[k])
+			return;
+		walk->at -= view->sizes[k] * view->strides[k];
+		walk->index[k] = 0;
+	}
+}
+
+/* Row-major strides; a size of 0 counts as 1, as in torch. -1 on overflow. */
+static int contiguous_strides(const int64_t *sizes, int ndim, int64_t *strides)
+{
+	int64_t stride = 1;
+	for (int k = ndim - 1; k >= 0; k--) {
+		strides[k] = stride;
+		int64_t size = sizes[k] > 0 ? sizes[k] : 1;
+		if (__builtin_mul_overflow(stride, size, &stride))
+			return -1;
+	}
+	return 0;
+}
+
+bool kgb_view_is_contiguous(const struct kgb_view *view)
+{
+	int64_t expected[KGB_MAX_DIMS];
+	if (contiguous_strides(view->sizes, view->ndim, expected) < 0)
+		return false;
+	for (int k = 0; k < view->ndim; k++)
+		if (view->sizes[k] != 1 && view->strides[k] != expected[k])
+			return false;
+	return true;
+}
+
+/* Strides of `sizes` when memory holds the dims in the order `order` (outermost first). */
+static int permuted_strides(const int64_t *sizes, const int *order, int ndim, int64_t *strides)
+{
+	int64_t in_memory[KGB_MAX_DIMS] = {0};
+	int64_t memory_strides[KGB_MAX_DIMS];
+	for (int k = 0; k < ndim; k++)
+		in_memory[k] = sizes[order[k]];
+	if (contiguous_strides(in_memory, ndim, memory_strides) < 0)
+		return -1;
+	for (int k = 0; k < ndim; k++)
+		strides[order[k]] = memory_strides[k];
+	return 0;
+}
+
+static int layout_contiguous(struct kgb_view *view)
+{
+	return contiguous_strides(view->sizes, view->ndim, view->strides);
+}
+
+static int layout_transposed(struct kgb_view *view)
+{
+	int order[KGB_MAX_DIMS];
+	for (int k = 0; k < view->ndim; k++)
+		order[k] = k;
+	order[view->ndim - 2] = view->ndim - 1;
+	order[view->ndim - 1] = view->ndim - 2;
+	return permuted_strides(view->sizes, order, view->ndim, view->strides);
+}
+
+static int layout_strided(struct kgb_view *view)
+{
+	if (contiguous_strides(view->sizes, view->ndim, view->strides) < 0)
+		return -1;
+	for (int k = 0; k < view->ndim; k++)
+		if (__builtin_mul_overflow(view->strides[k], 2, &view->strides[k]))
+			return -1;
+	return 0;
+}
+
+/* Rows with a gap of ROW_GAP elements behind each; the last dim has stride 1. */
+static int layout_row_strided(struct kgb_view *view)
+{
+	int64_t pitched[KGB_MAX_DIMS];
+	memcpy(pitched, view->sizes, sizeof(pitched));
+	if (__builtin_add_overflow(pitched[view->ndim - 1], ROW_GAP, &pitched[view->ndim - 1]))
+		return -1;
+	return contiguous_strides(pitched, view->ndim, view->strides);
+}
+
+static int layout_offset(struct kgb_view *view)
+{
+	view->offset = STORAGE_OFFSET;
+	return layout_contiguous(view);
+}
+
+static int layout_expanded(struct kgb_view *view)
+{
+	if (contiguous_strides(view->sizes, view->ndim, view->strides) < 0)
+		return -1;
+	view->strides[0] = 0;
+	return 0;
+}
+
+static int layout_channels_last(struct kgb_view *view)
+{
+	static const int order[] = {0, 2, 3, 1};
+	return permuted_strides(view->sizes, order, view->ndim, view->strides);
+}
+
+static const struct layout {
+	const char *name;
+	int min_dims, max_dims;
+	int (*lay_out)(
+		struct kgb_view *view); /* strides and offset from the sizes; -1 on overflow */
+} layouts[] = {
+	{"contiguous", 0, KGB_MAX_DIMS, layout_contiguous},
+	{"transposed", 2, KGB_MAX_DIMS, layout_transposed},
+	{"strided", 1, KGB_MAX_DIMS, layout_strided},
+	{"row_strided", 2, KGB_MAX_DIMS, layout_row_strided},
+	{"offset", 0, KGB_MAX_DIMS, layout_offset},
+	{"expanded", 1, KGB_MAX_DIMS, layout_expanded},
+	{"channels_last", 4, 4, layout_channels_last},
+};
+
+static int find_layout(const char *name, const struct layout **out, struct kgb_err *err)
+{
+	const char *names[KGB_ARRAY_LEN(layouts)];
+	for (size_t i = 0; i < KGB_ARRAY_LEN(layouts); i++) {
+		names[i] = layouts[i].name;
+		if (kgb_str_eq(name, names[i])) {
+			*out = &layouts[i];
+			return 0;
+		}
+	}
+	KGB_AUTO(buf) struct kgb_buf hint = KGB_BUF_INIT(256);
+	kgb_suggest(&hint, name, names, KGB_ARRAY_LEN(layouts));
+	return kgb_fail(err, KGB_ERR_INVALID, "unknown layout '%.40s'%s", name, hint.ptr);
+}
+
+int kgb_layout_check(const char *layout, bool is_written, struct kgb_err *err)
+{
+	const struct layout *how = NULL;
+
+	if (find_layout(layout, &how, err) < 0)
+		return -1;
+	if (is_written && how->lay_out == layout_expanded)
+		return kgb_fail(
+			err, KGB_ERR_INVALID,
+			"layout '%s' lets elements overlap: a result cannot be written there",
+			layout);
+	return 0;
+}
+
+/* Storage elements that the view needs: the last element that it reaches, plus one. -1 on overflow.
+ */
+static int storage_reach(const struct kgb_view *view, int64_t *out)
+{
+	int64_t last = view->offset;
+	for (int k = 0; k < view->ndim; k++) {
+		int64_t reach;
+		if (view->sizes[k] == 0) {
+			*out = view->offset;
+			return 0;
+		}
+		if (__builtin_mul_overflow(view->sizes[k] - 1, view->strides[k], &reach) ||
+		    __builtin_add_overflow(last, reach, &last))
+			return -1;
+	}
+	return __builtin_add_overflow(last, 1, out) ? -1 : 0;
+}
+
+/* The number of elements can pass the storage (stride 0), so it has its own check. */
+static bool numel_fits(const int64_t *sizes, int ndim, int64_t limit)
+{
+	int64_t n = 1;
+	for (int k = 0; k < ndim; k++)
+		if (sizes[k] == 0)
+			return true;
+	for (int k = 0; k < ndim; k++)
+		if (__builtin_mul_overflow(n, sizes[k], &n) || n > limit)
+			return false;
+	return true;
+}
+
+int kgb_view_layout(struct kgb_view *view, enum kgb_dtype dtype, const int64_t *sizes, int ndim,
+		    const char *layout, struct kgb_err *err)
+{
+	const struct layout *how = NULL;
+	struct kgb_view made = {.dtype = dtype, .ndim = ndim};
+	int64_t limit = (int64_t)KGB_LIMIT_TENSOR_BYTES / (int64_t)kgb_dtype_size(dtype);
+
+	if (ndim < 0 || ndim > KGB_MAX_DIMS)
+		return kgb_fail(err, KGB_ERR_LIMIT, "%d dims, at most %d are possible", ndim,
+				KGB_MAX_DIMS);
+	for (int k = 0; k < ndim; k++) {
+		if (sizes[k] < 0)
+			return kgb_fail(err, KGB_ERR_INVALID, "dim %d has the negative size %lld",
+					k, (long long)sizes[k]);
+		made.sizes[k] = sizes[k];
+	}
+	if (find_layout(layout, &how, err) < 0)
+		return -1;
+	if (ndim < how->min_dims || ndim > how->max_dims)
+		return kgb_fail(err, KGB_ERR_INVALID, "layout '%s' does not apply to %d dims",
+				layout, ndim);
+	if (!numel_fits(sizes, ndim, limit) || how->lay_out(&made) < 0 ||
+	    storage_reach(&made, &made.storage_elements) < 0 || made.storage_elements > limit)
+		return kgb_fail(err, KGB_ERR_LIMIT, "tensor is larger than %u bytes",
+				KGB_LIMIT_TENSOR_BYTES);
+	*view = made;
+	return 0;
+}
+
+void kgb_view_describe(const struct kgb_view *view, struct kgb_buf *out)
+{
+	kgb_buf_addf(out, "%s[", kgb_dtype_name(view->dtype));
+	for (int k = 0; k < view->ndim; k++)
+		kgb_buf_addf(out, "%s%lld", k ? ", " : "", (long long)view->sizes[k]);
+	kgb_buf_addc(out, ']');
+	if (!kgb_view_is_contiguous(view)) {
+		kgb_buf_adds(out, " strides (");
+		for (int k = 0; k < view->ndim; k++)
+			kgb_buf_addf(out, "%s%lld", k ? ", " : "", (long long)view->strides[k]);
+		kgb_buf_addc(out, ')');
+	}
+	if (view->offset != 0)
+		kgb_buf_addf(out, " storage_offset %lld", (long long)view->offset);
+}

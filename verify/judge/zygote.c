@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT */
+#include "verify/judge/zygote.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "base/time.h"
+#include "sandbox/isolation/bwrap.h"
+#include "sandbox/isolation/policy.h"
+#include "sandbox/isolation/status.h"
+#include "verify/wire.h"
+
+enum { HUB_FD = 3, HELLO_MAX = 4096, STDERR_TAIL = 600, CONNECT_BACKLOG = 64, STATUS_MS = 500, PRIVATE_BYTES = 1 << 20 };
+
+const char *kgb_role_name(enum kgb_role role)
+{
+	return role == KGB_ROLE_RUNNER ? "runner" : "reference";
+}
+
+static void add_bind(struct kgb_policy *policy, const char *data_dir, const char *below, const char *target)
+{
+	KGB_AUTO(free) char *source = kgb_path_join(data_dir, below);
+
+	kgb_policy_ro(policy, source, target);
+}
+
+/* What both see: the interpreter, our Python files, nothing of datasets, runs or the workspace. */
+static int make_policy(struct kgb_policy *policy, enum kgb_role role, const struct kgb_zygote_spec *spec,
+		       struct kgb_err *err)
+{
+	static const char *const env[][2] = {
+		{"TRITON_INTERPRET", "1"},	 {"OMP_NUM_THREADS", "1"},	{"MKL_NUM_THREADS", "1"},
+		{"OPENBLAS_NUM_THREADS", "1"},	 {"TRITON_HOME", "/kgb/tmp"},	{"TORCHINDUCTOR_CACHE_DIR", "/kgb/tmp"},
+		{"TMPDIR", "/kgb/tmp"}, {"CUDA_VISIBLE_DEVICES", ""},
+	};
+	const struct kgb_policy_base_spec base = {.tmp_bytes = 64 << 20, .shm_bytes = 1 << 20};
+
+	if (kgb_policy_base(policy, &base, err) < 0 || kgb_policy_python(policy, spec->python, err) < 0)
+		return -1;
+	add_bind(policy, spec->data_dir, "verify/runner", "/kgb/runner");
+	if (role == KGB_ROLE_REFERENCE)
+		add_bind(policy, spec->data_dir, "verify/reference", "/kgb/reference");
+	else
+		add_bind(policy, spec->data_dir, "verify/reference/ast_facts.py", "/kgb/facts/ast_facts.py");
+	kgb_policy_ro(policy, spec->library, "/kgb/lib/_kgbrun.abi3.so");
+	kgb_policy_tmpfs(policy, "/kgb/tmp", PRIVATE_BYTES);
+	for (size_t i = 0; i < KGB_ARRAY_LEN(env); i++)
+		kgb_policy_setenv(policy, env[i][0], env[i][1]);
+	kgb_policy_set_cwd(policy, "/");
+	policy->allow_nested_userns = role == KGB_ROLE_RUNNER;
+
+	KGB_AUTO(free) char *hub = kgb_xasprintf("%d", HUB_FD);
+	const char *const argv[] = {spec->python, "-I", "-B", "/kgb/runner/zygote.py", kgb_role_name(role), hub};
+	for (size_t i = 0; i < KGB_ARRAY_LEN(argv); i++)
+		kgb_policy_arg(policy, argv[i]);
+	return 0;
+}
+
+int kgb_zygote_start(struct kgb_zygote *zygote, enum kgb_role role, const struct kgb_zygote_spec *spec,
+		     struct kgb_err *err)
+{
+	KGB_AUTO(policy) struct kgb_policy policy;
+	KGB_AUTO(sandbox) struct kgb_sandbox sandbox = {.status_fd = -1, .listen_fd = -1};
+	KGB_AUTO(fd) int hub = -1;
+	KGB_AUTO(fd) int hub_inside = -1;
+	KGB_AUTO(fd) int log = -1;
+	int pair[2];
+	pid_t pid;
+
+	kgb_policy_init(&policy);
+	if (make_policy(&policy, role, spec, err) < 0)
+		return kgb_ctx(err, "%s", kgb_role_name(role));
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return kgb_fail_errno(err, errno, "socketpair");
+	hub = pair[0];
+	hub_inside = pair[1];
+	log = memfd_create("kgb-zygote-stderr", MFD_CLOEXEC);
+	if (log < 0)
+		return kgb_fail_errno(err, errno, "memfd_create");
+
+	const struct kgb_sandbox_spec sandbox_spec = {
+		.policy = &policy,
+		.stdio = {-1, -1, log},
+		.pass = {{.from = hub_inside, .to = HUB_FD}},
+		.n_pass = 1,
+	};
+	if (kgb_sandbox_prepare(&sandbox, &sandbox_spec, err) < 0 || kgb_sandbox_spawn(&sandbox, &pid, err) < 0)
+		return kgb_ctx(err, "%s", kgb_role_name(role));
+	*zygote = (struct kgb_zygote){.role = role,
+				      .hub_fd = kgb_take_fd(&hub),
+				      .log_fd = kgb_take_fd(&log),
+				      .status_fd = kgb_take_fd(&sandbox.status_fd),
+				      .launcher = pid};
+	return 0;
+}
+
+/* Why the launcher could not start the sandbox, "" when it says nothing. */
+static void read_status(const struct kgb_zygote *zygote, char *out, size_t cap)
+{
+	struct kgb_sandbox_status status;
+	struct pollfd wait = {.fd = zygote->status_fd, .events = POLLIN};
+	char bytes[1024];
+
+	kgb_sandbox_status_init(&status);
+	while (poll(&wait, 1, STATUS_MS) > 0) {
+		ssize_t n = read(zygote->status_fd, bytes, sizeof(bytes));
+		if (n <= 0)
+			break;
+		kgb_sandbox_status_feed(&status, bytes, (size_t)n);
+	}
+	snprintf(out, cap, "%s", status.error);
+	kgb_sandbox_status_release(&status);
+}
+
+/* With what the dead zygote or its sandbox said last. */
+static int fail_not_ready(const struct kgb_zygote *zygote, const char *why, struct kgb_err *err)
+{
+	char error[256];
+	char text[STDERR_TAIL + 1];
+	KGB_AUTO(buf) struct kgb_buf shown = KGB_BUF_INIT(0);
+	off_t size = lseek(zygote->log_fd, 0, SEEK_END);
+	ssize_t n = pread(zygote->log_fd, text, STDERR_TAIL, size > STDERR_TAIL ? size - STDERR_TAIL : 0);
+
+	n = n < 0 ? 0 : n;
+	while (n > 0 && text[n - 1] == '\n')
+		n--;
+	text[n] = '\0';
+	const char *last = strrchr(text, '\n');
+	last = last ? last + 1 : text;
+	read_status(zygote, error, sizeof(error));
+	kgb_escape(&shown, error[0] ? error : last, strlen(error[0] ? error : last));
+	return kgb_fail(err, KGB_ERR_UNAVAILABLE, "%s process: %s%s%s", kgb_role_name(zygote->role), why,
+			shown.len > 0 ? ": " : "", shown.ptr);
+}
+
+int kgb_zygote_wait_ready(struct kgb_zygote *zygote, int64_t timeout_ms, struct kgb_err *err)
+{
+	char hello[HELLO_MAX];
+	int64_t deadline = kgb_mono_ms() + timeout_ms;
+	ssize_t n;
+
+	for (;;) {
+		int64_t left = deadline - kgb_mono_ms();
+		struct pollfd wait = {.fd = zygote->hub_fd, .events = POLLIN};
+		if (left <= 0)
+			return kgb_fail(err, KGB_ERR_TIMEOUT, "%s process: not ready after %lld s",
+					kgb_role_name(zygote->role), (long long)(timeout_ms / 1000));
+		if (poll(&wait, 1, (int)left) <= 0)
+			continue;
+		n = kgb_wire_recv(zygote->hub_fd, hello, sizeof(hello), NULL, 0, NULL, err);
+		if (n == -1)
+			return -1;
+		if (n != -2)
+			break;
+	}
+	if (n == 0)
+		return fail_not_ready(zygote, "ended at its start", err);
+
+	KGB_AUTO(json) cJSON *json = NULL;
+	size_t len = (size_t)n < sizeof(hello) ? (size_t)n : sizeof(hello);
+	if (kgb_json_parse(hello, len, &json, err) < 0)
+		return kgb_ctx(err, "%s process", kgb_role_name(zygote->role));
+	const char *error = kgb_json_str(json, "error", NULL);
+	if (error)
+		return kgb_fail(err, KGB_ERR_UNAVAILABLE,
+				"%s process: %s: run './bootstrap' to install torch and triton, or name an interpreter that has "
+				"them in KGB_PYTHON",
+				kgb_role_name(zygote->role), error);
+	return 0;
+}
+
+void kgb_zygote_use(struct kgb_zygote *zygote, enum kgb_role role, const char *dir)
+{
+	*zygote = (struct kgb_zygote){.role = role, .hub_fd = -1, .log_fd = -1, .status_fd = -1, .socket_dir = kgb_xstrdup(dir)};
+}
+
+/* A socket's path may have 107 bytes only; through /proc any directory will do. */
+static void socket_address(struct sockaddr_un *address, int dir_fd, enum kgb_role role)
+{
+	*address = (struct sockaddr_un){.sun_family = AF_UNIX};
+	snprintf(address->sun_path, sizeof(address->sun_path), "/proc/self/fd/%d/%s.sock", dir_fd,
+		 kgb_role_name(role));
+}
+
+static int connect_socket(const struct kgb_zygote *zygote, int *out_fd, struct kgb_err *err)
+{
+	KGB_AUTO(fd) int dir = -1;
+	KGB_AUTO(fd) int fd = -1;
+	struct sockaddr_un address;
+
+	if (kgb_fs_opendir(AT_FDCWD, zygote->socket_dir, &dir, err) < 0)
+		return -1;
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return kgb_fail_errno(err, errno, "socket");
+	socket_address(&address, dir, zygote->role);
+	if (connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
+		return kgb_fail(err, KGB_ERR_UNAVAILABLE,
+				"no %s process at '%s/%s.sock' (%s): is 'kgb-judge zygotes' running?",
+				kgb_role_name(zygote->role), zygote->socket_dir, kgb_role_name(zygote->role),
+				strerror(errno));
+	*out_fd = kgb_take_fd(&fd);
+	return 0;
+}
+
+int kgb_zygote_connect(struct kgb_zygote *zygote, int *out_fd, struct kgb_err *err)
+{
+	int pair[2];
+
+	if (zygote->socket_dir)
+		return connect_socket(zygote, out_fd, err);
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return kgb_fail_errno(err, errno, "socketpair");
+	KGB_AUTO(fd) int ours = pair[0];
+	KGB_AUTO(fd) int theirs = pair[1];
+	if (kgb_zygote_forward(zygote, theirs, err) < 0)
+		return -1;
+	*out_fd = kgb_take_fd(&ours);
+	return 0;
+}
+
+int kgb_zygote_forward(struct kgb_zygote *zygote, int control_fd, struct kgb_err *err)
+{
+	if (kgb_wire_send(zygote->hub_fd, "fork", 4, &control_fd, 1, err) < 0)
+		return kgb_ctx(err, "%s process", kgb_role_name(zygote->role));
+	return 0;
+}
+
+void kgb_zygote_stop(struct kgb_zygote *zygote)
+{
+	if (zygote->launcher > 0) {
+		kill(zygote->launcher, SIGTERM);
+		while (waitpid(zygote->launcher, NULL, 0) < 0 && errno == EINTR)
+			;
+		kgb_close(zygote->hub_fd);
+		kgb_close(zygote->log_fd);
+		kgb_close(zygote->status_fd);
+	}
+	kgb_free(zygote->socket_dir);
+	*zygote = (struct kgb_zygote){.role = zygote->role, .hub_fd = -1, .log_fd = -1, .status_fd = -1};
+}
+
+int kgb_zygote_listen(int dir_fd, enum kgb_role role, int *out_fd, struct kgb_err *err)
+{
+	KGB_AUTO(fd) int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	struct sockaddr_un address;
+
+	if (fd < 0)
+		return kgb_fail_errno(err, errno, "socket");
+	socket_address(&address, dir_fd, role);
+	if (unlink(address.sun_path) < 0 && errno != ENOENT)
+		return kgb_fail_errno(err, errno, "remove old '%s.sock'", kgb_role_name(role));
+	if (bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0 || listen(fd, CONNECT_BACKLOG) < 0)
+		return kgb_fail_errno(err, errno, "listen at '%s.sock'", kgb_role_name(role));
+	*out_fd = kgb_take_fd(&fd);
+	return 0;
+}

@@ -1,0 +1,1156 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Facts about a kernel.py, for the judge's static stages.
+
+    python -I ast_facts.py < kernel.py > facts.json
+
+The source is parsed with CPython's own grammar and is never executed, imported or compiled to code. What comes out is
+one JSON document (schema "kgb.ast_facts/1") with plain facts; whether a fact is allowed is decided elsewhere, by
+verify/judge/scan.c against verify/policy/l1.yaml. Comments do not reach the syntax tree, and docstrings and other
+strings are never judged.
+
+Document:
+
+    schema, python, bytes, nodes
+    error        null, or {"kind": "encoding" | "syntax" | "limit", "line": N, "message": "..."}; then the rest is empty
+    bindings     one per module-level name: {name, line, kind: function|class|import|value, params, jit, is_async,
+                 is_generator, decorators, alias_of, refs}. refs: other module-level names its code mentions
+    module_refs  module-level names that the module's own statements mention (they run at import)
+    kernels      every @triton.jit function: {name (qualified), line, owner (module-level name)}
+    facts        [{kind, name, line, ctx, use, on, owner, fn}], in source order
+
+Kinds of facts, and what `name` is:
+
+    import       module ("torch.nn"); use: import | from | star | relative
+    name         fully resolved dotted name behind imports and aliases ("torch.sum"); use: load | call | alias |
+                 import | base | decorator | store | del | store_item
+    builtin      Python builtin that nothing shadows ("eval"); use as above
+    dunder       a plain name like __builtins__; use: load | store | call | del
+    attribute    attribute of something that is not a module ("matmul"); use: load | call | store | del
+    dynamic      getattr/setattr/delattr/hasattr with a name that is not a constant; name: the builtin
+    operator     arithmetic on the host: "@" always, others only where an operand is known to be a tensor or is a
+                 parameter; on says which
+    tensor_store assignment to elements of a known tensor or parameter
+    class        class statement or three-argument type(); on: comma-separated resolved bases
+    def          function or method whose name is a dunder
+    launch       kernel[grid](...) ; name: the jit function
+    jit_attr     attribute of a jit function ("run", "fn")
+    jit_call     jit function called without a grid by host code
+    kernel_call  host function called from inside a jit body; name: the function
+    kernel_syntax statement that Triton cannot compile, inside a jit body
+    global, nonlocal, try, state, string   for information only
+
+ctx: host | kernel (body of a jit function) | annotation. Statements under `if __name__ == "__main__":` never run in a
+judged process and yield no facts. on: what the object is, where that is certain: tensor | param:NAME | self | instance |
+class | function | jit | info (finfo, iinfo) | literal | module:DOTTED, else unknown. owner: the module-level name whose
+code this is, "" for statements that run at import. fn: qualified name of the function around it.
+"""
+
+import ast
+import builtins
+import json
+import sys
+import warnings
+
+MAX_BYTES = 256 << 10
+MAX_NODES = 60_000
+MAX_FACTS = 20_000
+MAX_VALUES = 24  # possible values of one name
+MAX_ROUNDS = 64  # of the alias fixpoint
+MAX_WORK = 2_000_000  # expression evaluations, so that no nesting of aliases can take exponential time
+MAX_NAME = 200
+
+BUILTINS = frozenset(name for name in dir(builtins) if not name.startswith("_")) | {"__import__", "__build_class__"}
+JIT_PATHS = frozenset(["triton.jit", "triton.runtime.jit.jit", "triton.runtime.jit"])
+JIT_WRAPPERS = frozenset(["triton.autotune", "triton.heuristics", "triton.runtime.autotuner.autotune",
+                          "triton.runtime.autotuner.heuristics"])
+CONSTEXPR_PATHS = frozenset(["triton.constexpr_function", "triton.language.constexpr_function",
+                             "triton.runtime.jit.constexpr_function"])
+INFO_PATHS = frozenset(["torch.finfo", "torch.iinfo"])
+TENSOR_MAKERS = frozenset("torch." + name for name in (
+    "empty empty_like empty_strided zeros zeros_like ones ones_like full full_like tensor as_tensor scalar_tensor "
+    "as_strided broadcast_to reshape permute transpose t squeeze unsqueeze flatten movedim narrow select ravel "
+    "view_as_real view_as_complex sum add mul matmul mm rand randn arange").split())
+TENSORS_MAKERS = frozenset(["torch.broadcast_tensors", "torch.unbind", "torch.split", "torch.chunk"])
+# Methods and attributes of a tensor that yield the same data as a tensor again.
+TENSOR_KEEPS = frozenset((
+    "T mT H mH t to contiguous clone detach view view_as reshape reshape_as expand expand_as permute transpose squeeze "
+    "unsqueeze flatten movedim moveaxis narrow select as_strided broadcast_to float half double bfloat16 int long bool "
+    "type cuda data real imag ravel swapaxes unfold diagonal resize_ copy_ zero_ fill_ requires_grad_").split())
+LITERAL_BUILTINS = frozenset("list dict set tuple frozenset str int float bool bytes len range sorted min max sum abs "
+                             "round repr enumerate zip".split())
+ATTRIBUTE_BUILTINS = {"getattr": "load", "setattr": "store", "delattr": "del", "hasattr": "has"}
+STR_HINTS = ("import ", "exec(", "eval(", "lambda ", "def ", "torch.")
+BINOPS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
+          ast.MatMult: "@", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>"}
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+TRY = tuple(getattr(ast, name) for name in ("Try", "TryStar") if hasattr(ast, name))
+UNKNOWN = ("unknown",)
+ANNOTATION_NODES = (ast.Name, ast.Attribute, ast.Subscript, ast.Constant, ast.Tuple, ast.List, ast.BinOp, ast.BitOr,
+                    ast.Load, ast.UnaryOp, ast.USub)
+
+
+class Limit(Exception):
+    """The source is too large or too tangled to be judged."""
+
+
+class Scope:
+    """One lexical scope. `names` maps a name to the things that may be bound to it."""
+
+    __slots__ = ("kind", "node", "parent", "names", "outer", "owner", "qualname", "jit")
+
+    def __init__(self, kind, node, parent, qualname, owner):
+        self.kind = kind  # module | function | class | comprehension
+        self.node = node
+        self.parent = parent
+        self.names = {}
+        self.outer = {}  # name -> scope, from global and nonlocal statements
+        self.owner = owner
+        self.qualname = qualname
+        self.jit = False
+
+    def home(self):
+        """The scope where a walrus binds: comprehensions pass it on."""
+        scope = self
+        while scope.kind == "comprehension":
+            scope = scope.parent
+        return scope
+
+
+class Function:
+    __slots__ = ("node", "scope", "outer", "qualname", "owner", "jit", "constexpr", "decorators", "is_generator")
+
+    def __init__(self, node, scope, outer, qualname, owner):
+        self.node, self.scope, self.outer, self.qualname, self.owner = node, scope, outer, qualname, owner
+        self.jit = False
+        self.constexpr = False
+        self.decorators = []
+        self.is_generator = False
+
+
+def is_dunder(name):
+    return len(name) > 4 and name.startswith("__") and name.endswith("__")
+
+
+def is_main_guard(node):
+    """`if __name__ == "__main__":` and nothing else."""
+    test = node.test
+    if not (isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], ast.Eq)):
+        return False
+    sides = [test.left, test.comparators[0]]
+    names = [s for s in sides if isinstance(s, ast.Name) and s.id == "__name__"]
+    texts = [s for s in sides if isinstance(s, ast.Constant) and s.value == "__main__"]
+    return len(names) == 1 and len(texts) == 1
+
+
+class Binder:
+    """First pass: scopes and what may be bound to each name."""
+
+    def __init__(self, tree):
+        self.scopes = {}
+        self.functions = []
+        self.by_node = {}
+        self.classes = {}
+        self.module = Scope("module", tree, None, "", "")
+        self.scopes[id(tree)] = self.module
+        self.block(tree.body, self.module)
+
+    def add(self, scope, name, value):
+        scope = scope.outer.get(name, scope)
+        scope.names.setdefault(name, []).append(value)
+
+    def block(self, statements, scope):
+        for statement in statements:
+            self.visit(statement, scope)
+
+    def visit(self, node, scope):
+        method = getattr(self, "on_" + type(node).__name__, None)
+        if method is not None:
+            method(node, scope)
+        else:
+            self.children(node, scope)
+
+    def children(self, node, scope):
+        for child in ast.iter_child_nodes(node):
+            self.visit(child, scope)
+
+    def target(self, target, value, scope):
+        """Bind an assignment target. value: ("expr", node, scope), ("element", node, scope) or UNKNOWN."""
+        if isinstance(target, ast.Name):
+            self.add(scope, target.id, value)
+        elif isinstance(target, ast.Starred):
+            self.target(target.value, UNKNOWN, scope)
+        elif isinstance(target, (ast.Tuple, ast.List)):
+            source = value[1] if value[0] == "expr" else None
+            if (isinstance(source, (ast.Tuple, ast.List)) and len(source.elts) == len(target.elts)
+                    and not any(isinstance(e, ast.Starred) for e in source.elts + target.elts)):
+                for element, part in zip(target.elts, source.elts):
+                    self.target(element, ("expr", part, value[2]), scope)
+            else:
+                part = ("element", source, value[2]) if source is not None else UNKNOWN
+                for element in target.elts:
+                    self.target(element, part, scope)
+        else:
+            self.visit(target, scope)
+
+    def on_Assign(self, node, scope):
+        self.visit(node.value, scope)
+        for target in node.targets:
+            self.target(target, ("expr", node.value, scope), scope)
+
+    def on_AnnAssign(self, node, scope):
+        self.visit(node.annotation, scope)
+        if node.value is not None:
+            self.visit(node.value, scope)
+            self.target(node.target, ("expr", node.value, scope), scope)
+        else:
+            self.target(node.target, UNKNOWN, scope)
+
+    def on_AugAssign(self, node, scope):
+        self.visit(node.value, scope)
+        self.target(node.target, UNKNOWN, scope)
+
+    def on_NamedExpr(self, node, scope):
+        self.visit(node.value, scope)
+        self.target(node.target, ("expr", node.value, scope), scope.home())
+
+    def on_For(self, node, scope):
+        self.visit(node.iter, scope)
+        self.target(node.target, ("element", node.iter, scope), scope)
+        self.block(node.body, scope)
+        self.block(node.orelse, scope)
+
+    on_AsyncFor = on_For
+
+    def on_With(self, node, scope):
+        for item in node.items:
+            self.visit(item.context_expr, scope)
+            if item.optional_vars is not None:
+                self.target(item.optional_vars, UNKNOWN, scope)
+        self.block(node.body, scope)
+
+    on_AsyncWith = on_With
+
+    def on_ExceptHandler(self, node, scope):
+        if node.name:
+            self.add(scope, node.name, UNKNOWN)
+        self.children(node, scope)
+
+    def on_MatchAs(self, node, scope):
+        if node.name:
+            self.add(scope, node.name, UNKNOWN)
+        self.children(node, scope)
+
+    def on_MatchStar(self, node, scope):
+        if node.name:
+            self.add(scope, node.name, UNKNOWN)
+
+    def on_MatchMapping(self, node, scope):
+        if node.rest:
+            self.add(scope, node.rest, UNKNOWN)
+        self.children(node, scope)
+
+    def on_Global(self, node, scope):
+        for name in node.names:
+            scope.outer[name] = self.module
+
+    def on_Nonlocal(self, node, scope):
+        for name in node.names:
+            outer = scope.parent
+            while outer is not None and not (outer.kind == "function" and name in outer.names):
+                outer = outer.parent
+            scope.outer[name] = outer or self.module
+
+    def on_Import(self, node, scope):
+        for alias in node.names:
+            if alias.asname:
+                self.add(scope, alias.asname, ("path", alias.name))
+            else:
+                root = alias.name.split(".")[0]
+                self.add(scope, root, ("path", root))
+
+    def on_ImportFrom(self, node, scope):
+        base = "." * node.level + (node.module or "")
+        for alias in node.names:
+            if alias.name != "*":
+                self.add(scope, alias.asname or alias.name, ("path", base + "." + alias.name))
+
+    def qualify(self, scope, name):
+        return name if scope.kind == "module" else scope.qualname + "." + name
+
+    def on_FunctionDef(self, node, scope):
+        args = node.args
+        for expr in [*node.decorator_list, *args.defaults, *(d for d in args.kw_defaults if d is not None)]:
+            self.visit(expr, scope)
+        qualname = self.qualify(scope, node.name)
+        owner = scope.owner or node.name
+        inner = Scope("function", node, scope, qualname, owner)
+        self.scopes[id(node)] = inner
+        function = Function(node, inner, scope, qualname, owner)
+        self.functions.append(function)
+        self.by_node[id(node)] = function
+        self.add(scope, node.name, ("function", function))
+        is_method = scope.kind == "class"
+        plain = args.posonlyargs + args.args
+        for i, arg in enumerate(plain + args.kwonlyargs):
+            if is_method and i == 0 and plain:
+                value = ("self",)
+            else:
+                value = ("param", qualname, arg.arg, arg.annotation)
+            inner.names.setdefault(arg.arg, []).append(value)
+        for arg in (args.vararg, args.kwarg):
+            if arg is not None:
+                inner.names.setdefault(arg.arg, []).append(UNKNOWN)
+        # global and nonlocal hold for the whole body, also for what stands above them
+        for child in own_nodes(node.body):
+            if isinstance(child, ast.Global):
+                self.on_Global(child, inner)
+            elif isinstance(child, ast.Nonlocal):
+                self.on_Nonlocal(child, inner)
+            elif isinstance(child, (ast.Yield, ast.YieldFrom)):
+                function.is_generator = True
+        self.block(node.body, inner)
+
+    on_AsyncFunctionDef = on_FunctionDef
+
+    def on_Lambda(self, node, scope):
+        args = node.args
+        for expr in [*args.defaults, *(d for d in args.kw_defaults if d is not None)]:
+            self.visit(expr, scope)
+        inner = Scope("function", node, scope, self.qualify(scope, "<lambda>"), scope.owner)
+        self.scopes[id(node)] = inner
+        for arg in args.posonlyargs + args.args + args.kwonlyargs + [a for a in (args.vararg, args.kwarg) if a]:
+            inner.names.setdefault(arg.arg, []).append(UNKNOWN)
+        self.visit(node.body, inner)
+
+    def on_ClassDef(self, node, scope):
+        for expr in [*node.decorator_list, *node.bases, *(k.value for k in node.keywords)]:
+            self.visit(expr, scope)
+        owner = scope.owner or node.name
+        inner = Scope("class", node, scope, self.qualify(scope, node.name), owner)
+        self.scopes[id(node)] = inner
+        self.classes[id(node)] = inner
+        self.add(scope, node.name, ("class", node.name))
+        self.block(node.body, inner)
+
+    def comprehension(self, node, scope):
+        inner = Scope("comprehension", node, scope, scope.qualname, scope.owner)
+        self.scopes[id(node)] = inner
+        for generator in node.generators:
+            self.visit(generator.iter, inner)
+            self.target(generator.target, ("element", generator.iter, inner), inner)
+            for condition in generator.ifs:
+                self.visit(condition, inner)
+        for field in ("elt", "key", "value"):
+            part = getattr(node, field, None)
+            if part is not None:
+                self.visit(part, inner)
+
+    on_ListComp = on_SetComp = on_DictComp = on_GeneratorExp = comprehension
+
+
+def own_nodes(body):
+    """Nodes of a function body that belong to the function itself, not to functions and classes inside it."""
+    stack = list(reversed(body))
+    while stack:
+        node = stack.pop()
+        yield node
+        if isinstance(node, FUNCTIONS + (ast.ClassDef, ast.Lambda)):
+            continue
+        stack.extend(ast.iter_child_nodes(node))
+
+
+class Resolver:
+    """What an expression may be: a set of abstract values. Names are solved by a fixpoint over all bindings, without
+    regard to order, so that every possible alias is seen."""
+
+    def __init__(self, binder):
+        self.binder = binder
+        self.env = {}
+        self.later_jit = set()  # functions handed to triton.jit(...) as values
+        self.work = 0
+        self.scope_list = list(binder.scopes.values())
+
+    def solve(self):
+        """Until nothing changes. Values only ever grow, so a second run after more became known is sound."""
+        for _ in range(MAX_ROUNDS):
+            if not self.round():
+                break
+        else:
+            raise Limit("names are assigned to each other in too many steps")
+
+    def round(self):
+        changed = False
+        for scope in self.scope_list:
+            for name, bindings in scope.names.items():
+                key = (id(scope), name)
+                old = self.env.get(key, frozenset())
+                new = set(old)
+                for binding in bindings:
+                    new |= self.binding(binding)
+                if len(new) > MAX_VALUES:
+                    raise Limit("'%s' is bound to too many different things" % name)
+                if len(new) != len(old):
+                    self.env[key] = frozenset(new)
+                    changed = True
+        return changed
+
+    def binding(self, binding):
+        kind = binding[0]
+        if kind == "expr":
+            return self.value(binding[1], binding[2])
+        if kind == "element":
+            return self.element(self.value(binding[1], binding[2]))
+        if kind == "param":
+            annotation = binding[3]
+            if annotation is not None and self.is_tensor_annotation(annotation):
+                return {("param", binding[1], binding[2]), ("tensor",)}
+            return {("param", binding[1], binding[2])}
+        if kind == "path":
+            return {("path", binding[1][:MAX_NAME])}
+        return {binding}
+
+    def is_tensor_annotation(self, node):
+        return (isinstance(node, ast.Attribute) and node.attr == "Tensor" and isinstance(node.value, ast.Name)) or (
+            isinstance(node, ast.Name) and node.id == "Tensor") or (
+            isinstance(node, ast.Constant) and node.value in ("torch.Tensor", "Tensor"))
+
+    @staticmethod
+    def element(values):
+        out = set()
+        for value in values:
+            if value[0] in ("tensors", "tensor"):
+                out.add(("tensor",))
+            else:
+                out.add(UNKNOWN)
+        return out
+
+    def lookup(self, name, scope):
+        """(values, scope that binds the name) or (None, None)."""
+        first = True
+        while scope is not None:
+            target = scope.outer.get(name)
+            if target is not None:
+                scope = target
+                first = True
+            if name in scope.names and (first or scope.kind != "class"):
+                return self.env.get((id(scope), name), frozenset()), scope
+            if scope.kind != "comprehension":
+                first = False
+            scope = scope.parent
+        return None, None
+
+    def value(self, node, scope):
+        self.work += 1
+        if self.work > MAX_WORK:
+            raise Limit("names are too entangled to be followed")
+        method = getattr(self, "of_" + type(node).__name__, None)
+        return method(node, scope) if method is not None else {UNKNOWN}
+
+    def of_Name(self, node, scope):
+        values, home = self.lookup(node.id, scope)
+        if home is not None:
+            return set(values)
+        if node.id in BUILTINS:
+            return {("path", "builtins." + node.id)}
+        return {UNKNOWN}
+
+    def of_Attribute(self, node, scope):
+        return self.attribute(self.value(node.value, scope), node.attr)
+
+    def attribute(self, values, attr):
+        out = set()
+        for value in values:
+            if value[0] == "path":
+                out.add(("path", (value[1] + "." + attr)[:MAX_NAME]))
+            elif value[0] in ("tensor", "param") and attr in TENSOR_KEEPS:
+                out.add(value)
+            else:
+                out.add(UNKNOWN)
+        return out
+
+    def of_Call(self, node, scope):
+        out = set()
+        for value in self.value(node.func, scope):
+            out |= self.call(value, node, scope)
+        return out
+
+    def call(self, value, node, scope):
+        if value[0] == "path":
+            return self.call_path(value[1], node, scope)
+        if value[0] == "class":
+            return {("instance", value[1])}
+        if value[0] in ("tensor", "param") and isinstance(node.func, ast.Attribute):
+            return {value}  # x.contiguous(): attribute() kept only those
+        if value[0] == "jitmaker":
+            return self.as_jit(node, scope)
+        return {UNKNOWN}
+
+    def call_path(self, path, node, scope):
+        if path in JIT_PATHS:
+            if node.args:
+                return self.as_jit(node, scope)
+            return {("jitmaker",)}
+        if path in JIT_WRAPPERS:
+            return {("jitwrapper",), ("jitmaker",)} if not node.args else {("jitmaker",)}
+        if path in TENSOR_MAKERS:
+            return {("tensor",)}
+        if path in TENSORS_MAKERS:
+            return {("tensors",)}
+        if path in INFO_PATHS:
+            return {("info",)}
+        if path == "builtins.getattr" and len(node.args) >= 2:
+            name = constant_str(node.args[1])
+            if name is not None:
+                return self.attribute(self.value(node.args[0], scope), name)
+        root, _, name = path.partition(".")
+        if (root == "builtins" and name in LITERAL_BUILTINS) or root == "math" or path in (
+                "triton.cdiv", "triton.next_power_of_2"):
+            return {("literal",)}
+        return {UNKNOWN}
+
+    def as_jit(self, node, scope):
+        out = set()
+        for value in self.value(node.args[0], scope) if node.args else ():
+            if value[0] in ("function", "jit"):
+                if value[0] == "function":
+                    self.later_jit.add(value[1])
+                out.add(("jit", value[1]))
+            else:
+                out.add(UNKNOWN)
+        return out or {UNKNOWN}
+
+    def of_Subscript(self, node, scope):
+        out = set()
+        for value in self.value(node.value, scope):
+            if value[0] == "jit" or (value[0] == "function" and value[1].jit):
+                out.add(("launcher", value[1]))
+            elif value[0] in ("tensor", "tensors"):
+                out.add(("tensor",))
+            elif value[0] == "path" and not value[1].startswith("builtins."):
+                out.add(("path", (value[1] + "[]")[:MAX_NAME]))
+            else:
+                out.add(UNKNOWN)
+        return out
+
+    def of_IfExp(self, node, scope):
+        return self.value(node.body, scope) | self.value(node.orelse, scope)
+
+    def of_BoolOp(self, node, scope):
+        out = set()
+        for part in node.values:
+            out |= self.value(part, scope)
+        return out
+
+    def of_NamedExpr(self, node, scope):
+        return self.value(node.value, scope)
+
+    def of_Constant(self, node, scope):
+        return {("literal",)}
+
+    of_List = of_Tuple = of_Dict = of_Set = of_JoinedStr = of_Constant
+    of_ListComp = of_SetComp = of_DictComp = of_Constant
+
+
+def constant_str(node):
+    """The text of an expression that is a string constant or a concatenation of such, else None."""
+    if isinstance(node, ast.Constant):
+        return node.value if isinstance(node.value, str) else None
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        left, right = constant_str(node.left), constant_str(node.right)
+        return left + right if left is not None and right is not None else None
+    return None
+
+
+class Emitter:
+    """Second pass: facts."""
+
+    def __init__(self, binder, resolver, future_annotations):
+        self.binder = binder
+        self.resolver = resolver
+        self.future_annotations = future_annotations
+        self.facts = {}
+        self.refs = {}  # owner -> set of module-level names
+        self.ctx = "host"
+        self.use = "load"
+        self.owner = ""
+        self.muted = 0
+        self.fn = ""
+
+    # -- helpers
+
+    def emit(self, kind, name, node, use="", on=""):
+        if self.muted:
+            return
+        line = getattr(node, "lineno", 0)
+        key = (line, getattr(node, "col_offset", 0), kind, name[:MAX_NAME], use, on, self.ctx, self.owner)
+        if key not in self.facts:
+            if len(self.facts) >= MAX_FACTS:
+                raise Limit("more than %d facts" % MAX_FACTS)
+            self.facts[key] = {"kind": kind, "name": name[:MAX_NAME], "line": line, "ctx": self.ctx, "use": use,
+                               "on": on, "owner": self.owner, "fn": self.fn}
+
+    def refer(self, name):
+        if not self.muted:
+            self.refs.setdefault(self.owner, set()).add(name)
+
+    def expr(self, node, scope, use="load"):
+        """Visit an expression; `use` says what is done with its value."""
+        if node is None:
+            return
+        method = getattr(self, "on_" + type(node).__name__, None)
+        if method is None:
+            self.children(node, scope)
+            return
+        saved, self.use = self.use, use
+        method(node, scope)
+        self.use = saved
+
+    def children(self, node, scope):
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.stmt):
+                self.statement(child, scope)
+            elif isinstance(child, ast.expr):
+                self.expr(child, scope)
+            else:
+                self.children(child, scope)
+
+    def block(self, statements, scope):
+        for statement in statements:
+            self.statement(statement, scope)
+
+    def statement(self, node, scope):
+        method = getattr(self, "on_" + type(node).__name__, None)
+        if method is not None:
+            method(node, scope)
+        else:
+            self.children(node, scope)
+
+    def touch_base(self, node, scope):
+        """Record the reference to the root name of a dotted chain without another fact."""
+        while isinstance(node, ast.Attribute):
+            node = node.value
+        if isinstance(node, ast.Name):
+            _, home = self.resolver.lookup(node.id, scope)
+            if home is self.binder.module:
+                self.refer(node.id)
+            if is_dunder(node.id):
+                self.emit("dunder", node.id, node, "load")
+
+    def path_fact(self, path, node, use):
+        root, _, name = path.partition(".")
+        if root == "builtins" and name:
+            self.emit("builtin", name, node, use)
+        else:
+            self.emit("name", path, node, use)
+
+    @staticmethod
+    def describe(values):
+        """The `on` of a fact: what the object surely is."""
+        kinds = {value[0] for value in values}
+        params = sorted({value[2] for value in values if value[0] == "param"})
+        if kinds == {"tensor"}:
+            return "tensor"
+        if kinds and kinds <= {"param", "tensor"}:
+            if "tensor" in kinds and all(("tensor",) == v or v[0] == "param" for v in values):
+                return "tensor" if len(params) != 1 else "param:" + params[0]
+            return "param:" + params[0] if len(params) == 1 else "unknown"
+        names = {"self": "self", "instance": "instance", "class": "class", "function": "function", "jit": "jit",
+                 "launcher": "jit", "info": "info", "literal": "literal"}
+        known = {names.get(kind, "unknown") for kind in kinds}
+        return known.pop() if len(known) == 1 else "unknown"
+
+    @staticmethod
+    def jit_of(values):
+        return [v[1] for v in values if v[0] in ("jit", "launcher") or (v[0] == "function" and v[1].jit)]
+
+    # -- expressions
+
+    def on_Name(self, node, scope):
+        use = self.use
+        values, home = self.resolver.lookup(node.id, scope)
+        if home is self.binder.module:
+            self.refer(node.id)
+        if is_dunder(node.id):
+            self.emit("dunder", node.id, node, use)
+        if home is None:
+            if node.id in BUILTINS:
+                self.emit("builtin", node.id, node, use)
+            return
+        for value in sorted(values, key=repr_value):
+            if value[0] == "path":
+                self.path_fact(value[1], node, use)
+
+    def on_Attribute(self, node, scope):
+        use = self.use
+        values = self.resolver.value(node.value, scope)
+        paths = sorted(v[1] for v in values if v[0] == "path")
+        others = {v for v in values if v[0] != "path"}
+        for path in paths:
+            self.path_fact(path + "." + node.attr, node, use)
+        if is_dunder(node.attr) and paths:
+            self.emit("attribute", node.attr, node, use, "module:" + paths[0])
+        if others or not values:
+            jits = self.jit_of(others)
+            if jits:
+                self.emit("jit_attr", node.attr, node, use, jits[0].qualname)
+            self.emit("attribute", node.attr, node, use, self.describe(others))
+        chain = node.value
+        while isinstance(chain, ast.Attribute):
+            chain = chain.value
+        if paths and isinstance(chain, ast.Name):
+            self.touch_base(node.value, scope)
+        else:
+            self.expr(node.value, scope)
+
+    def on_Subscript(self, node, scope):
+        use = self.use
+        # X[i] = v changes X; a read of X[i] reads X
+        self.expr(node.value, scope, "store_item" if use in ("store", "del") else "load")
+        self.expr(node.slice, scope)
+        if use == "store":
+            on = self.describe(self.resolver.value(node.value, scope))
+            if on == "tensor" or on.startswith("param:"):
+                self.emit("tensor_store", "[]", node, use, on)
+
+    def on_Call(self, node, scope):
+        function = node.func
+        values = self.resolver.value(function, scope)
+        builtin = [v[1].partition(".")[2] for v in values if v[0] == "path" and v[1].startswith("builtins.")]
+        self.expr(function, scope, "call")
+        self.special_call(node, scope, builtin)
+        if isinstance(function, ast.Subscript) or any(v[0] == "launcher" for v in values):
+            for jit in self.jit_of(values):
+                self.emit("launch", jit.qualname, node, "call")
+        elif self.ctx == "host":
+            for jit in self.jit_of(values):
+                self.emit("jit_call", jit.qualname, node, "call")
+        if self.ctx == "kernel":
+            for value in sorted(values, key=repr_value):
+                if value[0] == "function" and not value[1].jit and not value[1].constexpr:
+                    self.emit("kernel_call", value[1].qualname, node, "call")
+        # getattr(torch, "float16") is judged as torch.float16; the module itself goes nowhere
+        quiet = any(name in ATTRIBUTE_BUILTINS for name in builtin) and len(node.args) >= 2 and \
+            constant_str(node.args[1]) is not None
+        for i, argument in enumerate(node.args):
+            self.expr(argument, scope, "alias" if quiet and i == 0 else "load")
+        for keyword in node.keywords:
+            self.expr(keyword.value, scope)
+
+    def special_call(self, node, scope, names):
+        for name in names:
+            if name in ATTRIBUTE_BUILTINS and len(node.args) >= 2:
+                self.attribute_call(node, scope, name)
+            elif name == "type" and len(node.args) == 3:
+                self.emit("class", "type()", node, "", self.bases(
+                    node.args[1].elts if isinstance(node.args[1], (ast.Tuple, ast.List)) else [node.args[1]], scope))
+
+    def attribute_call(self, node, scope, builtin):
+        attr = constant_str(node.args[1])
+        values = self.resolver.value(node.args[0], scope)
+        paths = sorted(v[1] for v in values if v[0] == "path")
+        if attr is None:
+            self.emit("dynamic", builtin, node, "call", "module:" + paths[0] if paths else self.describe(values))
+            return
+        use = ATTRIBUTE_BUILTINS[builtin]
+        for path in paths:
+            self.path_fact(path + "." + attr, node, use)
+        if not paths or is_dunder(attr):
+            self.emit("attribute", attr, node, use, self.describe(values))
+
+    def operator(self, symbol, operands, node, scope):
+        if self.ctx != "host":
+            return
+        found = [self.describe(self.resolver.value(operand, scope)) for operand in operands]
+        known = [on for on in found if on == "tensor" or on.startswith("param:")]
+        if symbol == "@":
+            self.emit("operator", "@", node, "", known[0] if known else "unknown")
+            return
+        for on in known:
+            self.emit("operator", symbol, node, "", on)
+
+    def on_BinOp(self, node, scope):
+        self.operator(BINOPS[type(node.op)], (node.left, node.right), node, scope)
+        self.expr(node.left, scope)
+        self.expr(node.right, scope)
+
+    def on_UnaryOp(self, node, scope):
+        if isinstance(node.op, (ast.USub, ast.Invert)):
+            self.operator("-" if isinstance(node.op, ast.USub) else "~", (node.operand,), node, scope)
+        self.expr(node.operand, scope)
+
+    def on_Constant(self, node, scope):
+        if isinstance(node.value, str) and any(hint in node.value for hint in STR_HINTS):
+            self.emit("string", "looks like code", node)
+
+    def on_Lambda(self, node, scope):
+        if self.ctx == "kernel":
+            self.emit("kernel_syntax", "lambda", node)
+        for default in [*node.args.defaults, *(d for d in node.args.kw_defaults if d is not None)]:
+            self.expr(default, scope)
+        self.expr(node.body, self.binder.scopes[id(node)])
+
+    def comprehension(self, node, scope):
+        inner = self.binder.scopes[id(node)]
+        for generator in node.generators:
+            self.expr(generator.iter, inner)
+            self.expr(generator.target, inner, "bind")
+            for condition in generator.ifs:
+                self.expr(condition, inner)
+        for field in ("elt", "key", "value"):
+            part = getattr(node, field, None)
+            if part is not None:
+                self.expr(part, inner)
+
+    on_ListComp = on_SetComp = on_DictComp = on_GeneratorExp = comprehension
+
+    def on_NamedExpr(self, node, scope):
+        self.expr(node.value, scope, "alias")
+        self.target(node.target, scope)
+
+    # -- assignment
+
+    def target(self, node, scope):
+        if isinstance(node, ast.Name):
+            if is_dunder(node.id):
+                self.emit("dunder", node.id, node, "store")
+        elif isinstance(node, ast.Starred):
+            self.target(node.value, scope)
+        elif isinstance(node, (ast.Tuple, ast.List)):
+            for element in node.elts:
+                self.target(element, scope)
+        else:
+            self.expr(node, scope, "store")
+
+    def assign(self, value, targets, scope):
+        """A bare name or dotted name that is only given another local name is an alias: uses of that name are
+        resolved, so the module itself does not escape. In a class body it does: attributes are not followed."""
+        plain = scope.kind != "class" and all(isinstance(t, ast.Name) for t in targets)
+        if plain and isinstance(value, (ast.Name, ast.Attribute)):
+            self.expr(value, scope, "alias")
+        elif (scope.kind != "class" and isinstance(value, (ast.Tuple, ast.List)) and len(targets) == 1
+              and isinstance(targets[0], (ast.Tuple, ast.List)) and len(targets[0].elts) == len(value.elts)):
+            for element, target in zip(value.elts, targets[0].elts):
+                self.assign(element, [target], scope)
+        else:
+            self.expr(value, scope)
+
+    def owned(self, targets, scope):
+        """At module level the value of `NAME = ...` belongs to NAME as well, so that references pass through tables."""
+        if scope.kind != "module" or self.muted:
+            return []
+        return [t.id for t in targets if isinstance(t, ast.Name)]
+
+    def on_Assign(self, node, scope):
+        before = set(self.refs.get(self.owner, ()))
+        names = self.owned(node.targets, scope)
+        if names:
+            self.refs[self.owner] = set()
+        self.assign(node.value, node.targets, scope)
+        if names:
+            mentioned = self.refs[self.owner]
+            for name in names:
+                self.refs.setdefault(name, set()).update(mentioned)
+            self.refs[self.owner] = before | mentioned
+            if isinstance(node.value, (ast.Dict, ast.List, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp, ast.Call)):
+                self.emit("state", names[0], node)
+        for target in node.targets:
+            self.target(target, scope)
+
+    def on_AnnAssign(self, node, scope):
+        self.annotation(node.annotation, scope)
+        if node.value is not None:
+            self.on_Assign(ast.copy_location(ast.Assign(targets=[node.target], value=node.value), node), scope)
+        else:
+            self.target(node.target, scope)
+
+    def on_AugAssign(self, node, scope):
+        self.operator(BINOPS[type(node.op)] + "=", (node.target,), node, scope)
+        if isinstance(node.op, ast.MatMult):
+            self.emit("operator", "@", node, "", "unknown")
+        self.expr(node.value, scope)
+        self.target(node.target, scope)
+
+    def on_Delete(self, node, scope):
+        for target in node.targets:
+            if not isinstance(target, ast.Name):
+                self.expr(target, scope, "del")
+
+    # -- statements
+
+    def on_If(self, node, scope):
+        if scope.kind == "module" and is_main_guard(node):
+            self.muted += 1
+            self.block(node.body, scope)
+            self.muted -= 1
+            self.block(node.orelse, scope)
+            return
+        self.children(node, scope)
+
+    def on_For(self, node, scope):
+        self.expr(node.iter, scope)
+        self.target(node.target, scope)
+        self.block(node.body, scope)
+        self.block(node.orelse, scope)
+
+    on_AsyncFor = on_For
+
+    def on_With(self, node, scope):
+        for item in node.items:
+            self.expr(item.context_expr, scope)
+            if item.optional_vars is not None:
+                self.target(item.optional_vars, scope)
+        self.block(node.body, scope)
+
+    on_AsyncWith = on_With
+
+    def on_Try(self, node, scope):
+        self.emit("kernel_syntax" if self.ctx == "kernel" else "try", "try", node)
+        self.children(node, scope)
+
+    on_TryStar = on_Try
+
+    def on_Global(self, node, scope):
+        for name in node.names:
+            if self.ctx == "kernel":
+                self.emit("kernel_syntax", "global", node)
+            self.emit("global", name, node)
+            if is_dunder(name):
+                self.emit("dunder", name, node, "store")
+
+    def on_Nonlocal(self, node, scope):
+        for name in node.names:
+            if self.ctx == "kernel":
+                self.emit("kernel_syntax", "nonlocal", node)
+            self.emit("nonlocal", name, node)
+
+    def on_Import(self, node, scope):
+        if self.ctx == "kernel":
+            self.emit("kernel_syntax", "import", node)
+        for alias in node.names:
+            self.emit("import", alias.name, node, "import")
+            if is_dunder(alias.asname or ""):
+                self.emit("dunder", alias.asname, node, "store")
+
+    def on_ImportFrom(self, node, scope):
+        if self.ctx == "kernel":
+            self.emit("kernel_syntax", "import", node)
+        base = "." * node.level + (node.module or "")
+        use = "relative" if node.level else "from"
+        for alias in node.names:
+            self.emit("import", base, node, "star" if alias.name == "*" else use)
+            if alias.name != "*":
+                self.path_fact(base + "." + alias.name, node, "import")
+            if is_dunder(alias.asname or ""):
+                self.emit("dunder", alias.asname, node, "store")
+
+    def annotation(self, node, scope):
+        """Annotations name types. Anything that computes in one is judged as host code."""
+        if node is None:
+            return
+        saved = self.ctx
+        if self.ctx == "host" and all(isinstance(n, ANNOTATION_NODES) for n in ast.walk(node)):
+            self.ctx = "annotation"
+        elif self.future_annotations or self.ctx == "kernel":
+            self.ctx = "annotation"
+        self.expr(node, scope)
+        self.ctx = saved
+
+    def on_FunctionDef(self, node, scope):
+        function = self.binder.by_node[id(node)]
+        if self.ctx == "kernel":
+            self.emit("kernel_syntax", "def", node)
+        if is_dunder(node.name):
+            self.emit("def", node.name, node, "method" if scope.kind == "class" else "function")
+        for decorator in node.decorator_list:
+            called = isinstance(decorator, ast.Call)
+            self.expr(decorator, scope, "load" if called else "decorator")
+        args = node.args
+        for default in [*args.defaults, *(d for d in args.kw_defaults if d is not None)]:
+            self.expr(default, scope)
+        # What stands in the header runs at import and belongs to the enclosing code; the body belongs to the function.
+        for arg in args.posonlyargs + args.args + args.kwonlyargs + [a for a in (args.vararg, args.kwarg) if a]:
+            self.annotation(arg.annotation, scope)
+        self.annotation(node.returns, scope)
+        saved = (self.ctx, self.owner, self.fn)
+        if not self.owner:
+            if node.decorator_list or is_dunder(node.name):
+                self.refer(function.owner)  # a decorator may call it; module-level dunders are called by the interpreter
+            self.owner = function.owner
+            for value in node.decorator_list:
+                for name in ast.walk(value):
+                    if isinstance(name, ast.Name):
+                        self.touch_base(name, scope)
+        self.fn = function.qualname
+        if function.jit:
+            self.ctx = "kernel"
+        self.block(node.body, function.scope)
+        self.ctx, self.owner, self.fn = saved
+
+    on_AsyncFunctionDef = on_FunctionDef
+
+    def bases(self, nodes, scope):
+        names = []
+        for node in nodes:
+            values = self.resolver.value(node, scope)
+            paths = sorted(v[1] for v in values if v[0] == "path")
+            local = sorted(v[1] for v in values if v[0] == "class")
+            names.extend(paths or local or ["?"])
+        return ",".join(names)[:MAX_NAME]
+
+    def on_ClassDef(self, node, scope):
+        if self.ctx == "kernel":
+            self.emit("kernel_syntax", "class", node)
+        self.emit("class", node.name, node, "", self.bases(node.bases, scope))
+        for decorator in node.decorator_list:
+            self.expr(decorator, scope, "load" if isinstance(decorator, ast.Call) else "decorator")
+        for base in node.bases:
+            self.expr(base, scope, "base")
+        for keyword in node.keywords:
+            self.emit("class", node.name, node, "keyword", keyword.arg or "**")
+            self.expr(keyword.value, scope)
+        inner = self.binder.classes[id(node)]
+        if not self.owner and (node.decorator_list or node.bases or node.keywords):
+            self.refer(inner.owner)  # decorators, metaclasses and __init_subclass__ see the class at import
+        # The class body runs at import, so it stays with the module; method bodies belong to the class.
+        self.block(node.body, inner)
+
+
+def repr_value(value):
+    return tuple(part if isinstance(part, str) else getattr(part, "qualname", "") for part in value)
+
+
+def parameters(node):
+    args = node.args
+    out = []
+    plain = args.posonlyargs + args.args
+    without = len(plain) - len(args.defaults)
+    for i, arg in enumerate(plain):
+        kind = "positional_only" if i < len(args.posonlyargs) else "positional"
+        out.append({"name": arg.arg, "kind": kind, "default": i >= without})
+    if args.vararg:
+        out.append({"name": args.vararg.arg, "kind": "var_positional", "default": True})
+    for arg, default in zip(args.kwonlyargs, args.kw_defaults):
+        out.append({"name": arg.arg, "kind": "keyword", "default": default is not None})
+    if args.kwarg:
+        out.append({"name": args.kwarg.arg, "kind": "var_keyword", "default": True})
+    return out
+
+
+def decorator_paths(resolver, function):
+    paths = []
+    for decorator in function.node.decorator_list:
+        target = decorator.func if isinstance(decorator, ast.Call) else decorator
+        values = resolver.value(target, function.outer)
+        paths.append(sorted(v[1] for v in values if v[0] == "path") or
+                     ["jit" for v in values if v[0] in ("jitmaker", "jitwrapper")] or ["?"])
+    return paths
+
+
+def mark_kernels(binder, resolver):
+    """Find the jit functions: decorated, or handed to triton.jit(...) as values."""
+    for function in binder.functions:
+        for paths in decorator_paths(resolver, function):
+            function.decorators.extend(paths)
+            if any(path in JIT_PATHS or path == "jit" for path in paths):
+                function.jit = True
+            if any(path in CONSTEXPR_PATHS for path in paths):
+                function.constexpr = True
+        if function in resolver.later_jit:
+            function.jit = True
+
+
+def binding_list(binder, resolver, emitter):
+    out = []
+    for name, values in binder.module.names.items():
+        entry = {"name": name[:MAX_NAME], "line": 0, "kind": "value", "params": None, "jit": False, "is_async": False,
+                 "is_generator": False, "decorators": [], "alias_of": None,
+                 "refs": sorted(emitter.refs.get(name, ()))}
+        kinds = {value[0] for value in values}
+        functions = [value[1] for value in values if value[0] == "function"]
+        if functions:
+            last = functions[-1]  # the last definition stands
+            entry.update(line=last.node.lineno, kind="function" if kinds == {"function"} else "value",
+                         params=parameters(last.node), jit=any(f.jit for f in functions),
+                         is_async=isinstance(last.node, ast.AsyncFunctionDef), is_generator=last.is_generator,
+                         decorators=last.decorators)
+        elif kinds == {"class"}:
+            entry["kind"] = "class"
+        elif kinds == {"path"}:
+            entry["kind"] = "import"
+        else:
+            solved = resolver.env.get((id(binder.module), name), frozenset())
+            targets = [v[1] for v in solved if v[0] == "function"]
+            if len(targets) == 1 and len(solved) == 1:
+                entry.update(alias_of=targets[0].qualname, params=parameters(targets[0].node),
+                             line=targets[0].node.lineno)
+            entry["jit"] = any(v[0] == "jit" for v in solved)
+        out.append(entry)
+    return out
+
+
+def empty(source):
+    return {"schema": "kgb.ast_facts/1", "python": "%d.%d.%d" % sys.version_info[:3], "bytes": len(source), "nodes": 0,
+            "error": None, "bindings": [], "module_refs": [], "kernels": [], "facts": []}
+
+
+def failed(source, kind, line, message):
+    document = empty(source)
+    document["error"] = {"kind": kind, "line": line or 0, "message": str(message)[:300]}
+    return document
+
+
+def analyse(source, tree):
+    document = empty(source)
+    document["nodes"] = sum(1 for _ in ast.walk(tree))
+    if document["nodes"] > MAX_NODES:
+        raise Limit("more than %d syntax nodes" % MAX_NODES)
+    future = any(isinstance(n, ast.ImportFrom) and n.module == "__future__"
+                 and any(a.name == "annotations" for a in n.names) for n in tree.body)
+    binder = Binder(tree)
+    resolver = Resolver(binder)
+    resolver.solve()
+    mark_kernels(binder, resolver)
+    resolver.solve()  # kernel[grid] is known as a launcher only now
+    emitter = Emitter(binder, resolver, future)
+    emitter.block(tree.body, binder.module)
+    document["bindings"] = binding_list(binder, resolver, emitter)
+    document["module_refs"] = sorted(emitter.refs.get("", ()))
+    document["kernels"] = [{"name": f.qualname, "line": f.node.lineno, "owner": f.owner}
+                           for f in binder.functions if f.jit]
+    document["facts"] = [fact for _, fact in sorted(emitter.facts.items(), key=lambda item: item[0])]
+    return document
+
+
+def facts(source):
+    """The facts of a source text given as bytes. Never raises for any input."""
+    if len(source) > MAX_BYTES:
+        return failed(source, "limit", 0, "longer than %d bytes" % MAX_BYTES)
+    try:
+        text = source.decode("utf-8")
+    except UnicodeDecodeError as error:
+        return failed(source, "encoding", source[:error.start].count(b"\n") + 1, "not UTF-8: %s" % error.reason)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(text, "kernel.py")
+        return analyse(source, tree)
+    except SyntaxError as error:
+        return failed(source, "syntax", error.lineno, error.msg)
+    except ValueError as error:  # NUL bytes, surrogates
+        return failed(source, "syntax", 0, error)
+    except Limit as error:
+        return failed(source, "limit", 0, error)
+    except (RecursionError, MemoryError):
+        return failed(source, "limit", 0, "nested too deeply")
+
+
+def main():
+    source = sys.stdin.buffer.read(MAX_BYTES + 1)
+    json.dump(facts(source), sys.stdout, ensure_ascii=True, separators=(",", ":"))
+    sys.stdout.write("\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: MIT
+"""The trusted worker: computes what is right, once in float64 and once in the given precision.
+
+Candidate code never runs here. Inputs come in a memfd that this process cannot write; results go out in another,
+each contiguous.
+
+Requests: {"id", "op"} and
+    map     descriptors [inputs, out], "arena_bytes", "out_bytes"
+    load    descriptor [source], "file": a Python file with reference functions
+    call    "target": "aten:add.Tensor" or "python:FILE:FUNCTION", "args", "exact": compute the float64 results too,
+            "magnitude": null, "abs" (the float64 results of the absolute values) or another target called like this one
+
+Results: all native ones, then all float64 ones, then all magnitudes.
+"""
+
+import mmap
+import os
+import types
+import warnings
+
+import torch
+
+import wire
+
+TORCH_DTYPES = tuple(getattr(torch, name) for name in wire.DTYPES)
+DTYPE_NUMBERS = {dtype: number for number, dtype in enumerate(TORCH_DTYPES)}
+ALIGN = 64
+
+
+def prepare():
+    """Once, in the zygote: a first use of everything that loads lazily."""
+    warnings.filterwarnings("ignore", message="The given buffer is not writable")
+    torch.ops.aten.add.Tensor(torch.ones(2), torch.ones(2, dtype=torch.float64))
+
+
+def widened(value):
+    """float64 for floating tensors and floating dtypes, everything else as it is."""
+    if isinstance(value, torch.Tensor) and value.is_floating_point():
+        return value.double()
+    if isinstance(value, torch.dtype) and value.is_floating_point:
+        return torch.float64
+    return value
+
+
+def absolute(value):
+    """The absolute value of tensors and numbers, everything else as it is."""
+    if isinstance(value, torch.Tensor) and value.dtype != torch.bool:
+        return value.abs()
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return abs(value)
+    return value
+
+
+def aten_function(target):
+    """torch.ops.aten.<name>.<overload>; for an overload with out parameters its functional sibling is chosen by the
+    arguments, since results are returned here."""
+    name, _, overload = target.partition(".")
+    packet = getattr(torch.ops.aten, name)
+    function = getattr(packet, overload or "default")
+    if any(argument.is_out for argument in function._schema.arguments):
+        return packet
+    return function
+
+
+class Reference:
+    def __init__(self):
+        self.inputs = None
+        self.out = None
+        self.out_view = None
+        self.modules = {}
+
+    def handle(self, request, fds):
+        try:
+            return getattr(self, "do_" + request["op"])(request, fds)
+        except Exception as error:
+            return wire.Reply(wire.EXCEPTION, "%s: %s" % (type(error).__name__, error))
+
+    def do_map(self, request, fds):
+        self.inputs = mmap.mmap(fds[0], request["arena_bytes"], prot=mmap.PROT_READ)
+        self.out = mmap.mmap(fds[1], request["out_bytes"])
+        self.out_view = torch.frombuffer(self.out, dtype=torch.uint8)
+        for fd in fds:
+            os.close(fd)
+        return wire.Reply()
+
+    def do_load(self, request, fds):
+        source = os.pread(fds[0], os.fstat(fds[0]).st_size, 0)
+        os.close(fds[0])
+        module = types.ModuleType("kgb_reference")
+        exec(compile(source, request["file"], "exec"), module.__dict__)
+        self.modules[request["file"]] = module
+        return wire.Reply()
+
+    def function(self, target):
+        kind, _, rest = target.partition(":")
+        if kind == "aten":
+            return aten_function(rest)
+        file, _, name = rest.partition(":")
+        return getattr(self.modules[file], name)
+
+    def argument(self, arg):
+        kind = arg["kind"]
+        if kind == "tensor":
+            dtype = TORCH_DTYPES[arg["dtype"]]
+            if arg["elements"] == 0:
+                return torch.empty_strided(arg["sizes"], arg["strides"], dtype=dtype)
+            # A copy of the storage: an in-place operator may write to it.
+            storage = torch.frombuffer(self.inputs, dtype=dtype, count=arg["elements"], offset=arg["at"]).clone()
+            return torch.as_strided(storage, arg["sizes"], arg["strides"], arg["first"])
+        if kind == "float":
+            return float(arg["value"])
+        if kind == "dtype":
+            return TORCH_DTYPES[arg["value"]]
+        return arg["value"]
+
+    def run(self, request, target, change):
+        """The results as a list; `change` is applied to every argument, and asks for float64 unless it is None."""
+        args, kwargs = [], {}
+        for arg in request["args"]:
+            value = self.argument(arg)
+            if change:
+                value = change(value)
+            if arg.get("name"):
+                kwargs[arg["name"]] = value
+            else:
+                args.append(value)
+        torch.set_default_dtype(torch.float64 if change else torch.float32)
+        with torch.no_grad():
+            result = self.function(target)(*args, **kwargs)
+        results = list(result) if isinstance(result, (tuple, list)) else [result]
+        for value in results:
+            if not isinstance(value, torch.Tensor):
+                raise TypeError("%s returned %s, not a tensor" % (target, type(value).__name__))
+        return results
+
+    def run_exact(self, request, target, change, native):
+        """The same in float64, checked to have the same sizes."""
+        results = self.run(request, target, change)
+        if [tuple(value.size()) for value in results] != [tuple(value.size()) for value in native]:
+            raise ValueError("%s gives other sizes in float64 than natively" % target)
+        return [value.double() for value in results]
+
+    def do_call(self, request, fds):
+        target, magnitude = request["target"], request["magnitude"]
+        native = self.run(request, target, None)
+        values = list(native)
+        if request["exact"]:
+            values += self.run_exact(request, target, widened, native)
+        if not request["exact"]:
+            magnitude = None
+        if magnitude == "abs":
+            values += self.run_exact(request, target, lambda value: absolute(widened(value)), native)
+        elif magnitude:
+            values += self.run_exact(request, magnitude, widened, native)
+        reply = wire.Reply()
+        used = 0
+        for value in values:
+            used = self.put(reply, value, used)
+        reply.value = used
+        return reply
+
+    def put(self, reply, value, used):
+        """Copy one result out. Where the output memory is too small only the size is counted."""
+        output = wire.Output(wire.TENSOR, "Tensor")
+        output.dtype = DTYPE_NUMBERS[value.dtype]
+        output.sizes = tuple(value.size())
+        output.strides = tuple(value.stride())
+        n_bytes = value.numel() * value.element_size()
+        start = -(-used // ALIGN) * ALIGN
+        if n_bytes and start + n_bytes <= len(self.out):
+            self.out_view[start:start + n_bytes] = value.detach().contiguous().reshape(-1).view(torch.uint8)
+            output.offset = start
+            output.n_bytes = n_bytes
+        reply.outputs.append(output)
+        return start + n_bytes
+
+
+def main(channel):
+    wire.serve(channel, Reference().handle)

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * What the Python workers need of the kernel and of malloc and Python does not offer: namespaces and mounts of the
+ * runner's own jail, giving up every privilege, poisoned memory, raw copies of strided memory. Limited API of Python
+ * 3.10, so that one build serves every later interpreter.
+ */
+#define Py_LIMITED_API 0x030A0000
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/capability.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <malloc.h>
+#include <sched.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#if defined(__x86_64__)
+#define THIS_ARCH AUDIT_ARCH_X86_64
+#define HIGHEST_NATIVE_SYSCALL 0x3fffffffu /* x32 calls carry bit 30 */
+#elif defined(__aarch64__)
+#define THIS_ARCH AUDIT_ARCH_AARCH64
+#define HIGHEST_NATIVE_SYSCALL 0xffffffffu
+#else
+#error "add the AUDIT_ARCH value of this architecture: the runner is never started without its system call filter"
+#endif
+
+/* Made by the policy (judge/zygote.c). Not /tmp: an interpreter may live below that. */
+#define PRIVATE_DIR "/kgb/tmp"
+
+enum { MAX_DIMS = 8 };
+
+/* linux/mount.h clashes with sys/mount.h in older C libraries. */
+struct mount_attr_v0 {
+	uint64_t attr_set;
+	uint64_t attr_clr;
+	uint64_t propagation;
+	uint64_t userns_fd;
+};
+#define MOUNT_ATTR_READ_ONLY 0x1u
+#define AT_RECURSIVE_FLAG 0x8000u
+#ifndef SYS_mount_setattr
+#define SYS_mount_setattr 442
+#endif
+
+/* OSError(errno, "what: strerror"); returns NULL. */
+static PyObject *fail_errno(const char *what)
+{
+	return PyErr_SetFromErrnoWithFilename(PyExc_OSError, what);
+}
+
+static int write_file(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	size_t len = strlen(text);
+	ssize_t n;
+
+	if (fd < 0)
+		return -1;
+	n = write(fd, text, len);
+	int saved = errno;
+	close(fd);
+	errno = saved;
+	return n == (ssize_t)len ? 0 : -1;
+}
+
+static const char enter_jail_doc[] =
+	"enter_jail(tmp_bytes): new user, mount, PID (for children), IPC, UTS and network namespaces; nothing is\n"
+	"writable but a new /kgb/tmp of tmp_bytes, /proc is an empty directory. The caller must have one thread.";
+
+static PyObject *enter_jail(PyObject *self, PyObject *args)
+{
+	long long tmp_bytes;
+	char map[64];
+	char options[64];
+	const unsigned long flags = MS_NOSUID | MS_NODEV | MS_NOEXEC;
+	const struct mount_attr_v0 read_only = {.attr_set = MOUNT_ATTR_READ_ONLY};
+	const uid_t uid = getuid();
+	const gid_t gid = getgid();
+
+	(void)self;
+	if (!PyArg_ParseTuple(args, "L:enter_jail", &tmp_bytes))
+		return NULL;
+	if (unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNET) < 0)
+		return fail_errno("unshare");
+	snprintf(map, sizeof(map), "%u %u 1", uid, uid);
+	if (write_file("/proc/self/setgroups", "deny") < 0 || write_file("/proc/self/uid_map", map) < 0)
+		return fail_errno("uid_map");
+	snprintf(map, sizeof(map), "%u %u 1", gid, gid);
+	if (write_file("/proc/self/gid_map", map) < 0)
+		return fail_errno("gid_map");
+	if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		return fail_errno("mount private /");
+	/* A new proc cannot be mounted below bubblewrap's; hiding it serves as well. */
+	if (mount("tmpfs", "/proc", "tmpfs", flags, "size=4k,mode=0555") < 0)
+		return fail_errno("mount /proc");
+	if (syscall(SYS_mount_setattr, -1, "/", AT_RECURSIVE_FLAG, &read_only, sizeof(read_only)) < 0)
+		return fail_errno("mount_setattr (Linux 5.12 or newer)");
+	snprintf(options, sizeof(options), "size=%lld,mode=0700,nr_inodes=256", tmp_bytes);
+	if (mount("tmpfs", PRIVATE_DIR, "tmpfs", flags, options) < 0)
+		return fail_errno("mount " PRIVATE_DIR);
+	Py_RETURN_NONE;
+}
+
+static const char die_with_parent_doc[] =
+	"die_with_parent(): SIGKILL for this process as soon as its parent ends.";
+
+static PyObject *die_with_parent(PyObject *self, PyObject *noargs)
+{
+	(void)self;
+	(void)noargs;
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
+		return fail_errno("prctl PR_SET_PDEATHSIG");
+	Py_RETURN_NONE;
+}
+
+/* Refused: new processes and threads, other programs, sockets, namespaces and mounts. The sandbox around the zygote
+ * refuses more (sandbox/isolation/seccomp.c); both filters apply. */
+static const unsigned int refused[] = {
+	SYS_clone,     SYS_clone3,	  SYS_execve, SYS_execveat,   SYS_socket,	 SYS_socketpair,
+	SYS_unshare,   SYS_setns,	  SYS_mount,  SYS_umount2,    SYS_pivot_root,	 SYS_chroot,
+	SYS_fsopen,    SYS_fsmount,	  SYS_fspick, SYS_move_mount, SYS_open_tree,	 SYS_mount_setattr,
+	SYS_ptrace,    SYS_pidfd_open,	  SYS_bpf,    SYS_keyctl,     SYS_userfaultfd,	 SYS_perf_event_open,
+	SYS_add_key,   SYS_request_key,	  SYS_kcmp,   SYS_pidfd_getfd, SYS_io_uring_setup, SYS_process_vm_readv,
+	SYS_process_vm_writev,
+#ifdef SYS_fork
+	SYS_fork,      SYS_vfork,
+#endif
+};
+
+static int install_filter(void)
+{
+	enum { N = sizeof(refused) / sizeof(refused[0]), HEAD = 6 };
+	struct sock_filter code[HEAD + 2 * N + 1];
+	unsigned short n = 0;
+	const struct sock_filter head[HEAD] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, THIS_ARCH, 1, 0),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, HIGHEST_NATIVE_SYSCALL, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+	};
+
+	for (size_t i = 0; i < HEAD; i++)
+		code[n++] = head[i];
+	for (size_t i = 0; i < N; i++) {
+		code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, refused[i], 0, 1);
+		code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
+	}
+	code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+
+	const struct sock_fprog program = {.len = n, .filter = code};
+	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
+static int drop_capabilities(void)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct none[2] = {{0}};
+
+	for (unsigned long cap = 0; prctl(PR_CAPBSET_READ, cap) >= 0; cap++)
+		if (prctl(PR_CAPBSET_DROP, cap) < 0)
+			return -1;
+	return (int)syscall(SYS_capset, &header, none);
+}
+
+static const char give_up_privileges_doc[] =
+	"give_up_privileges(): no capabilities, no new ones, not traceable, and from now on no new process, thread,\n"
+	"program, socket, namespace or mount. Cannot be undone.";
+
+static PyObject *give_up_privileges(PyObject *self, PyObject *noargs)
+{
+	(void)self;
+	(void)noargs;
+	if (drop_capabilities() < 0)
+		return fail_errno("capset");
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_DUMPABLE, 0) < 0)
+		return fail_errno("prctl");
+	if (install_filter() < 0)
+		return fail_errno("seccomp");
+	Py_RETURN_NONE;
+}
+
+static const char perturb_doc[] = "perturb(byte): fill memory from malloc with this byte, and freed memory with its complement.";
+
+static PyObject *perturb(PyObject *self, PyObject *args)
+{
+	int byte;
+
+	(void)self;
+	if (!PyArg_ParseTuple(args, "i:perturb", &byte))
+		return NULL;
+	/* glibc fills fresh memory with the complement of M_PERTURB. */
+	if (mallopt(M_PERTURB, ~byte & 0xff) != 1)
+		return PyErr_Format(PyExc_OSError, "mallopt M_PERTURB %d", byte);
+	Py_RETURN_NONE;
+}
+
+/* One level of a row-major walk; returns where the next element goes. */
+static char *gather_dim(char *dst, const char *src, int dim, int n_dims, size_t item, const int64_t *sizes,
+			const int64_t *strides)
+{
+	if (dim == n_dims) {
+		memcpy(dst, src, item);
+		return dst + item;
+	}
+	if (dim == n_dims - 1 && strides[dim] == 1) {
+		memcpy(dst, src, item * (size_t)sizes[dim]);
+		return dst + item * (size_t)sizes[dim];
+	}
+	for (int64_t i = 0; i < sizes[dim]; i++)
+		dst = gather_dim(dst, src + i * strides[dim] * (int64_t)item, dim + 1, n_dims, item, sizes, strides);
+	return dst;
+}
+
+/* A tuple of at most MAX_DIMS numbers; returns how many, -1 with an exception. */
+static int dims_of(PyObject *tuple, int64_t *out)
+{
+	Py_ssize_t n = PyTuple_Size(tuple);
+
+	if (n < 0)
+		return -1;
+	if (n > MAX_DIMS) {
+		PyErr_Format(PyExc_ValueError, "%zd dimensions, more than %d", n, MAX_DIMS);
+		return -1;
+	}
+	for (Py_ssize_t i = 0; i < n; i++) {
+		out[i] = PyLong_AsLongLong(PyTuple_GetItem(tuple, i));
+		if (out[i] == -1 && PyErr_Occurred())
+			return -1;
+	}
+	return (int)n;
+}
+
+static const char gather_doc[] =
+	"gather(dst, src, item_bytes, sizes, strides): copy a strided tensor at address src to address dst, row-major.";
+
+static PyObject *gather(PyObject *self, PyObject *args)
+{
+	unsigned long long dst;
+	unsigned long long src;
+	Py_ssize_t item;
+	PyObject *size_tuple;
+	PyObject *stride_tuple;
+	int64_t sizes[MAX_DIMS];
+	int64_t strides[MAX_DIMS];
+
+	(void)self;
+	if (!PyArg_ParseTuple(args, "KKnOO:gather", &dst, &src, &item, &size_tuple, &stride_tuple))
+		return NULL;
+	int n_dims = dims_of(size_tuple, sizes);
+	if (n_dims < 0)
+		return NULL;
+	int n_strides = dims_of(stride_tuple, strides);
+	if (n_strides < 0)
+		return NULL;
+	if (n_dims != n_strides)
+		return PyErr_Format(PyExc_ValueError, "%d sizes, %d strides", n_dims, n_strides);
+	/* Addresses come from the caller as numbers: this is a raw copy in its own memory. */
+	gather_dim((char *)(uintptr_t)dst, (const char *)(uintptr_t)src, 0, n_dims, (size_t)item, sizes, strides);
+	Py_RETURN_NONE;
+}
+
+static PyMethodDef methods[] = {
+	{"enter_jail", enter_jail, METH_VARARGS, enter_jail_doc},
+	{"die_with_parent", die_with_parent, METH_NOARGS, die_with_parent_doc},
+	{"give_up_privileges", give_up_privileges, METH_NOARGS, give_up_privileges_doc},
+	{"perturb", perturb, METH_VARARGS, perturb_doc},
+	{"gather", gather, METH_VARARGS, gather_doc},
+	{NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef module = {
+	.m_base = PyModuleDef_HEAD_INIT,
+	.m_name = "_kgbrun",
+	.m_doc = "Kernel and memory services of the workers.",
+	.m_size = 0,
+	.m_methods = methods,
+};
+
+PyMODINIT_FUNC PyInit__kgbrun(void);
+PyMODINIT_FUNC PyInit__kgbrun(void)
+{
+	return PyModule_Create(&module);
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * Operator specifications: one YAML file per operator under datasets/<set>/<source>/, case sets
+ * shared by name under datasets/<set>/cases/. A spec is data; this module turns it into structs
+ * that live in one arena. The format is documented in docs/operator-spec.md.
+ */
+#ifndef KGB_VERIFY_SPEC_H
+#define KGB_VERIFY_SPEC_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "base/yaml.h"
+
+enum kgb_triton_rule {
+	KGB_TRITON_REQUIRED, /* the result must come from the candidate's own Triton kernels */
+	KGB_TRITON_NONE, /* metadata operator: judged on shape, strides and aliasing only */
+};
+
+enum kgb_reference_kind {
+	KGB_REFERENCE_ATEN, /* torch.ops.aten.<target> ("add.Tensor") */
+	KGB_REFERENCE_PYTHON, /* "<file>:<function>" below datasets/<set>/<source>/reference/ */
+};
+
+enum kgb_param_kind {
+	KGB_PARAM_TENSOR, /* input; also an in-place result when result >= 0 */
+	KGB_PARAM_OUT, /* buffer for result number `result`, allocated and poisoned by the judge */
+	KGB_PARAM_VALUE, /* number, bool, None, list of ints, dtype name, string */
+};
+
+/** How a VALUE is read: whole numbers are integers and others floats, unless the spec says
+ * otherwise. */
+enum kgb_value_as {
+	KGB_AS_AUTO,
+	KGB_AS_FLOAT, /* a number, always passed as float */
+	KGB_AS_DTYPE, /* a dtype name, passed as torch.dtype; null stays None */
+};
+
+#define KGB_MAX_RESULTS 8
+#define KGB_MAX_ARGS 16 /* parameters of an interface */
+
+struct kgb_param {
+	const char *name;
+	enum kgb_param_kind kind;
+	bool keyword; /* passed by name */
+	int result; /* result that this parameter holds after the call; -1 none */
+	const cJSON *shape; /* TENSOR: "$a" or [4, 5]; borrowed from the document, like `value` */
+	const char *layout; /* TENSOR, OUT: "$a_layout" or a layout name; default contiguous */
+	const char *dtype; /* TENSOR: "$dtype" (default) or a dtype name */
+	const char *fill; /* TENSOR: "normal" (default), "uniform(lo,hi)", "int(lo,hi)", "bool",
+			     "ones" */
+	const cJSON *value; /* VALUE: "$alpha", "$alpha|1" (with a default) or a literal */
+	enum kgb_value_as as;
+	const cJSON *node; /* the parameter's own mapping, for messages */
+};
+
+/** Precision in which an honest implementation holds the terms that it adds up. */
+enum kgb_accumulate {
+	KGB_ACCUMULATE_FLOAT32, /* reductions and contractions: float32 even for half-precision
+				   results */
+	KGB_ACCUMULATE_RESULT, /* pointwise sums: the result's own dtype is good enough */
+};
+
+/** See verify/judge/compare.h for the formula and docs/tolerance.md for the reasons. */
+struct kgb_tolerance {
+	double factor; /* allowed error in units of the trusted same-precision implementation's own
+			  error */
+	double ulps; /* plus this many units of eps(dtype), relative to the element */
+	enum kgb_accumulate
+		accumulate; /* precision that goes with the magnitudes (kgb_magnitude_kind) */
+};
+
+/** Where the fp64 magnitudes come from: per result element the sum of |term| over the terms that
+ * are added up in it. They tell cancellation from error; without them the result's own size stands
+ * in. */
+enum kgb_magnitude_kind {
+	KGB_MAGNITUDE_NONE,
+	KGB_MAGNITUDE_ABS, /* the fp64 reference called with the absolute value of every tensor and
+			      number */
+	KGB_MAGNITUDE_PYTHON, /* "<file>:<function>" beside the reference, called like it, in fp64
+			       */
+};
+
+struct kgb_interface {
+	const char *entry; /* Python function that kernel.py must define: "add_Tensor" */
+	const char *schema; /* for the prompt and the signature check */
+	const char *doc;
+	enum kgb_reference_kind reference;
+	const char *target;
+	enum kgb_magnitude_kind magnitude;
+	const char *magnitude_target; /* PYTHON: "<file>:<function>"; else NULL */
+	struct kgb_param *params;
+	size_t n_params;
+	size_t n_results;
+	bool returns_results; /* results come as return values (aliases of OUT / in-place parameters
+				 where those exist); false: returns None */
+	const char **case_sets;
+	size_t n_case_sets;
+	struct kgb_tolerance tolerance;
+	const cJSON *node; /* for messages */
+};
+
+/** One line of a case set: variables that parameters refer to. */
+struct kgb_case_vars {
+	const char *id;
+	const char *mode; /* "standard" | "outlier" | "special" */
+	const char **dtypes; /* NULL: the spec's */
+	size_t n_dtypes;
+	const cJSON *vars; /* the line itself, variable -> node (id, mode and dtypes among them);
+			      borrowed from the document */
+};
+struct kgb_case_set {
+	const char *name;
+	const struct kgb_yaml *doc; /* for messages; borrowed from kgb_spec.set_docs */
+	struct kgb_case_vars *cases;
+	size_t n_cases;
+};
+
+struct kgb_excluded {
+	const char *overload;
+	const char *reason;
+};
+
+struct kgb_spec {
+	struct kgb_arena arena;
+	struct kgb_yaml doc;
+	struct kgb_yaml *set_docs; /* owned; documents of the case sets */
+	size_t n_set_docs;
+	char sha256[KGB_SHA256_HEX_LEN]; /* over the spec, its case sets and reference files */
+	const char *name; /* "aten::add" */
+	const char *safe_name; /* "aten__add" */
+	const char *source; /* "aten", "vllm", "cublas" */
+	const char *category;
+	const char *summary;
+	const char *semantics;
+	const char *path; /* of the YAML file */
+	const char *reference_dir; /* "<directory of the spec>/reference", as given by `path` */
+	enum kgb_triton_rule triton;
+	const char **dtypes;
+	size_t n_dtypes;
+	struct kgb_interface *interfaces;
+	size_t n_interfaces;
+	struct kgb_excluded *excluded;
+	size_t n_excluded;
+	struct kgb_case_set *case_sets;
+	size_t n_case_sets;
+	const char **timing_cases; /* full case names ("entry/dtype/id/mode") that the timing stage
+				      runs */
+	size_t n_timing_cases;
+};
+
+/** Load one spec file and its case sets. Errors carry file:line:col, the key and a remedy. */
+KGB_MUST_CHECK int kgb_spec_load(const char *path, struct kgb_spec *out, struct kgb_err *err);
+/** Reads the whole file `path` into *out; 0 or -1. */
+typedef int (*kgb_spec_read_fn)(void *payload, const char *path, struct kgb_buf *out,
+				struct kgb_err *err);
+/** The same with files from anywhere (tests, fuzzing). `reader` is called for the spec, its case
+ * sets and its references. */
+KGB_MUST_CHECK int kgb_spec_load_with(const char *path, kgb_spec_read_fn reader, void *payload,
+				      struct kgb_spec *out, struct kgb_err *err);
+void kgb_spec_release(struct kgb_spec *spec);
+
+/** Names of all operators of a dataset ("KernelGenBench", "KernelGenBench-aten", ...), from the
+ * file names alone. */
+struct kgb_spec_index {
+	struct kgb_strv names; /* "aten::add", sorted */
+	struct kgb_strv paths; /* same order */
+};
+/** Read the names of the specs below <data_dir>/datasets. Unknown dataset: NOT_FOUND with the
+ * nearest names. */
+KGB_MUST_CHECK int kgb_spec_index_load(const char *data_dir, const char *dataset,
+				       struct kgb_spec_index *out, struct kgb_err *err);
+/** Resolve what a user typed: "add", "aten::add", "aten__add". Ambiguous or unknown: INVALID with
+ * the candidates or nearest names. */
+KGB_MUST_CHECK int kgb_spec_index_find(const struct kgb_spec_index *index, const char *typed,
+				       const char **name, const char **path, struct kgb_err *err);
+void kgb_spec_index_release(struct kgb_spec_index *index);
+/** "aten::add" -> "aten__add"; malloc'ed. */
+char *kgb_safe_name(const char *name);
+
+#endif

@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/decode.h"
+#include "base/fs.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "verify/spec_loader.h"
+
+/* ---- what the YAML says, before it is checked ---- */
+
+struct raw_reference {
+	const char *aten, *python;
+};
+
+struct raw_param {
+	const char *name;
+	const cJSON *tensor, *value;
+	int64_t out, result;
+	const char *layout, *dtype, *fill;
+	int as;
+	bool keyword;
+};
+
+struct raw_interface {
+	const char *entry, *schema, *doc;
+	struct raw_reference reference;
+	const char *magnitude;
+	bool returns;
+	int64_t results;
+	struct kgb_objects params;
+	struct kgb_strs cases;
+	const cJSON *tolerance;
+};
+
+struct raw_tolerance {
+	double factor, ulps;
+	int accumulate;
+};
+
+static const char *const as_names[] = {"auto", "float", "dtype", NULL};
+static const char *const accumulate_names[] = {"float32", "result", NULL};
+
+static const struct kgb_field reference_table[] = {
+	FIELD(STR, raw_reference, aten, "overload below torch.ops.aten: add.Tensor",
+	      .required = false),
+	FIELD(STR, raw_reference, python, "FILE.py:FUNCTION in <source>/reference",
+	      .required = false),
+	KGB_FIELD_END,
+};
+
+static const struct kgb_field param_table[] = {
+	FIELD(STR, raw_param, name, "Python name", .required = true),
+	FIELD(NODE, raw_param, tensor, "input of this shape: $variable or [4, 5]",
+	      .required = false),
+	FIELD(NODE, raw_param, value, "$variable, $variable|default or a literal",
+	      .required = false),
+	FIELD(I64, raw_param, out, "buffer for the result of this number",
+	      .max = KGB_MAX_RESULTS - 1),
+	FIELD(I64, raw_param, result, "number of the result that is here after the call (in place)",
+	      .max = KGB_MAX_RESULTS - 1),
+	FIELD(STR, raw_param, layout, "memory layout: contiguous", .required = false),
+	FIELD(STR, raw_param, dtype, "element type: $dtype", .required = false),
+	FIELD(STR, raw_param, fill, "distribution of the values: normal", .required = false),
+	FIELD(ENUM, raw_param, as, "how a value is passed", .names = as_names),
+	FIELD(BOOL, raw_param, keyword, "passed by name", .required = false),
+	KGB_FIELD_END,
+};
+
+static const struct kgb_field interface_table[] = {
+	FIELD(STR, raw_interface, entry, "function that kernel.py defines", .required = true),
+	FIELD(STR, raw_interface, schema, "signature for the prompt", .required = true),
+	FIELD(STR, raw_interface, doc, "what this interface adds to the semantics",
+	      .required = false),
+	FIELD(OBJECT, raw_interface, reference, "ground truth", .required = true,
+	      .sub = reference_table),
+	FIELD(STR, raw_interface, magnitude,
+	      "none, abs or FILE.py:FUNCTION: size of the terms that are added up",
+	      .required = false),
+	FIELD(BOOL, raw_interface, returns, "false: returns None", .def = "true"),
+	FIELD(I64, raw_interface, results, "number of results", .min = 1, .max = KGB_MAX_RESULTS,
+	      .def = "1"),
+	FIELD(OBJECTS, raw_interface, params, "parameters in call order", .required = true,
+	      .sub = param_table, .sub_size = sizeof(struct raw_param)),
+	FIELD(STRS, raw_interface, cases, "names of case sets", .required = true),
+	FIELD(NODE, raw_interface, tolerance, "overrides parts of the spec's", .required = false),
+	KGB_FIELD_END,
+};
+
+static const struct kgb_field tolerance_table[] = {
+	FIELD(NUM, raw_tolerance, factor,
+	      "allowed error in units of the native implementation's own", .max = 64),
+	FIELD(NUM, raw_tolerance, ulps, "allowed error in units of eps", .max = 64),
+	FIELD(ENUM, raw_tolerance, accumulate, "precision in which terms are added up",
+	      .names = accumulate_names),
+	KGB_FIELD_END,
+};
+
+/* ---- tolerance ---- */
+
+/* Overrides the keys that are given in `node`, so that an interface can change one of them. */
+static int load_tolerance(struct kgb_spec_loader *l, const cJSON *node, struct kgb_tolerance *out)
+{
+	struct raw_tolerance raw = {0};
+	if (!node)
+		return 0;
+	if (kgb_decode(tolerance_table, &l->spec->doc, node, &raw, &l->spec->arena, l->err) < 0)
+		return kgb_ctx(l->err, "tolerance");
+	if (kgb_json_get(node, "factor"))
+		out->factor = raw.factor;
+	if (kgb_json_get(node, "ulps"))
+		out->ulps = raw.ulps;
+	if (kgb_json_get(node, "accumulate"))
+		out->accumulate = (enum kgb_accumulate)raw.accumulate;
+	if (out->factor <= 0 || out->ulps <= 0)
+		return fail_at(l, node, "tolerance: factor and ulps must be greater than 0");
+	return 0;
+}
+
+/* ---- references ---- */
+
+/* A Python target must exist as a file; its bytes count as part of the spec. */
+static int load_python_target(struct kgb_spec_loader *l, const cJSON *node, const char *target)
+{
+	if (!kgb_spec__is_python_target(target))
+		return fail_at(l, node,
+			       "'%.80s' is not FILE.py:FUNCTION, with a file in %s/reference",
+			       target, l->spec->source);
+	KGB_AUTO(free) char *file = kgb_xstrndup(target, (size_t)(strchr(target, ':') - target));
+	if (kgb_strv_has(&l->seen, file))
+		return 0;
+	KGB_AUTO(free) char *path = kgb_path_join(l->spec->reference_dir, file);
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(KGB_LIMIT_KERNEL);
+	if (kgb_spec__read(l, "reference", file, path, &text) < 0) {
+		struct kgb_err why = *l->err;
+		return fail_at(l, node, "reference '%.80s': %s", target, why.msg);
+	}
+	kgb_strv_add(&l->seen, file);
+	return 0;
+}
+
+static int load_reference(struct kgb_spec_loader *l, const struct raw_interface *raw,
+			  struct kgb_interface *out)
+{
+	const cJSON *node = kgb_json_get(out->node, "reference");
+	const char *aten = raw->reference.aten, *python = raw->reference.python;
+
+	if (!aten == !python)
+		return fail_at(l, node, "reference: give one of aten and python");
+	out->reference = aten ? KGB_REFERENCE_ATEN : KGB_REFERENCE_PYTHON;
+	out->target = aten ? aten : python;
+	if (aten && !kgb_spec__is_aten_target(aten))
+		return fail_at(l, node, "reference: '%.80s' is not an overload like add.Tensor",
+			       aten);
+	return python ? load_python_target(l, node, python) : 0;
+}
+
+static int load_magnitude(struct kgb_spec_loader *l, const struct raw_interface *raw,
+			  struct kgb_interface *out)
+{
+	out->magnitude = KGB_MAGNITUDE_NONE;
+	if (!raw->magnitude || kgb_str_eq(raw->magnitude, "none"))
+		return 0;
+	out->magnitude = KGB_MAGNITUDE_ABS;
+	if (kgb_str_eq(raw->magnitude, "abs"))
+		return 0;
+	out->magnitude = KGB_MAGNITUDE_PYTHON;
+	out->magnitude_target = raw->magnitude;
+	const cJSON *node = kgb_json_get(out->node, "magnitude");
+	if (!strchr(raw->magnitude, ':'))
+		return fail_at(l, node,
+			       "magnitude: '%.80s' is none of: none, abs, FILE.py:FUNCTION",
+			       raw->magnitude);
+	return load_python_target(l, node, raw->magnitude);
+}
+
+/* ---- parameters ---- */
+
+/* Keys that mean nothing for a kind of parameter are errors, else a typing slip changes what is
+ * tested. */
+static int refuse_keys(struct kgb_spec_loader *l, const struct kgb_param *p, const char *kind,
+		       const char *const *keys)
+{
+	for (; *keys; keys++) {
+		const cJSON *node = kgb_json_get(p->node, *keys);
+		if (node)
+			return fail_at(l, node, "parameter '%s': '%s' does not go with '%s'",
+				       p->name, *keys, kind);
+	}
+	return 0;
+}
+
+/* A key that is absent or null has its default. */
+static const char *text_or(const char *text, const char *fallback)
+{
+	return text ? text : fallback;
+}
+
+static int load_tensor_param(struct kgb_spec_loader *l, const struct raw_param *raw,
+			     struct kgb_param *out)
+{
+	static const char *const foreign[] = {"out", "value", "as", NULL};
+	out->kind = KGB_PARAM_TENSOR;
+	out->shape = raw->tensor;
+	out->layout = text_or(raw->layout, "contiguous");
+	out->dtype = text_or(raw->dtype, "$dtype");
+	out->fill = text_or(raw->fill, "normal");
+	out->result = kgb_json_get(out->node, "result") ? (int)raw->result : -1;
+	if (refuse_keys(l, out, "tensor", foreign) < 0)
+		return -1;
+	if (!cJSON_IsArray(raw->tensor) &&
+	    !(cJSON_IsString(raw->tensor) && raw->tensor->valuestring[0] == '$'))
+		return fail_at(l, raw->tensor,
+			       "parameter '%s': tensor must be $variable or a list of sizes",
+			       out->name);
+	return 0;
+}
+
+static int load_param(struct kgb_spec_loader *l, const struct raw_param *raw, struct kgb_param *out)
+{
+	static const char *const foreign_to_out[] = {"value", "as",     "dtype",
+						     "fill",  "result", NULL};
+	static const char *const foreign_to_value[] = {"layout", "dtype", "fill", "result", NULL};
+
+	out->name = raw->name;
+	out->keyword = raw->keyword;
+	out->result = -1;
+	out->as = (enum kgb_value_as)raw->as;
+	if (!kgb_spec__is_identifier(raw->name))
+		return fail_at(l, kgb_json_get(out->node, "name"),
+			       "name: '%.80s' is not a Python name", raw->name);
+	if (raw->tensor)
+		return load_tensor_param(l, raw, out);
+	if (kgb_json_get(out->node, "out")) {
+		out->kind = KGB_PARAM_OUT;
+		out->result = (int)raw->out;
+		out->layout = text_or(raw->layout, "contiguous");
+		return refuse_keys(l, out, "out", foreign_to_out);
+	}
+	if (!raw->value)
+		return fail_at(l, out->node, "parameter '%s': give one of tensor, out and value",
+			       raw->name);
+	out->kind = KGB_PARAM_VALUE;
+	out->value = raw->value;
+	return refuse_keys(l, out, "value", foreign_to_value);
+}
+
+static int check_param_order(struct kgb_spec_loader *l, const struct kgb_interface *out, size_t i)
+{
+	const struct kgb_param *p = &out->params[i];
+	if (p->result >= (int)out->n_results)
+		return fail_at(l, p->node, "parameter '%s': result %d, but the interface has %zu",
+			       p->name, p->result, out->n_results);
+	if (i > 0 && out->params[i - 1].keyword && !p->keyword)
+		return fail_at(l, p->node,
+			       "parameter '%s': positional after keyword parameter '%s'", p->name,
+			       out->params[i - 1].name);
+	for (size_t k = 0; k < i; k++) {
+		if (kgb_str_eq(out->params[k].name, p->name))
+			return fail_at(l, p->node, "parameter '%s' is there twice", p->name);
+		if (p->result >= 0 && out->params[k].result == p->result)
+			return fail_at(l, p->node,
+				       "parameter '%s': result %d is already held by '%s'", p->name,
+				       p->result, out->params[k].name);
+	}
+	return 0;
+}
+
+/* When nothing is returned, every result must be in a parameter, or nobody could see it. */
+static int check_results_held(struct kgb_spec_loader *l, const struct kgb_interface *out)
+{
+	for (size_t r = 0; r < out->n_results && !out->returns_results; r++) {
+		size_t k = 0;
+		while (k < out->n_params && out->params[k].result != (int)r)
+			k++;
+		if (k == out->n_params)
+			return fail_at(l, out->node,
+				       "returns: false, but no parameter holds result %zu", r);
+	}
+	return 0;
+}
+
+static int load_params(struct kgb_spec_loader *l, const struct raw_interface *raw,
+		       struct kgb_interface *out)
+{
+	const cJSON *list = kgb_json_get(out->node, "params");
+	const struct raw_param *items = raw->params.items;
+
+	if (raw->params.n == 0 || raw->params.n > KGB_MAX_ARGS)
+		return fail_at(l, list, "params: %zu parameters, 1 to %d are possible",
+			       raw->params.n, KGB_MAX_ARGS);
+	out->n_params = raw->params.n;
+	out->params = kgb_arena_array(&l->spec->arena, out->n_params, sizeof(*out->params));
+	for (size_t i = 0; i < out->n_params; i++) {
+		out->params[i].node = cJSON_GetArrayItem(list, (int)i);
+		if (load_param(l, &items[i], &out->params[i]) < 0 ||
+		    check_param_order(l, out, i) < 0)
+			return -1;
+	}
+	return check_results_held(l, out);
+}
+
+/* ---- interfaces ---- */
+
+static int load_case_names(struct kgb_spec_loader *l, const struct kgb_strs *names,
+			   struct kgb_interface *out)
+{
+	const cJSON *list = kgb_json_get(out->node, "cases");
+
+	if (names->n == 0)
+		return fail_at(l, list, "cases: is empty");
+	for (size_t i = 0; i < names->n; i++) {
+		const cJSON *node = cJSON_GetArrayItem(list, (int)i);
+		if (!kgb_spec__is_identifier(names->items[i]))
+			return fail_at(l, node, "cases: '%.80s' is not the name of a case set",
+				       names->items[i]);
+		for (size_t j = 0; j < i; j++)
+			if (kgb_str_eq(names->items[i], names->items[j]))
+				return fail_at(l, node, "cases: '%s' is listed twice",
+					       names->items[i]);
+	}
+	out->case_sets = names->items;
+	out->n_case_sets = names->n;
+	return 0;
+}
+
+static int load_interface(struct kgb_spec_loader *l, struct kgb_interface *out)
+{
+	static const char *const texts[] = {"schema", "doc", NULL};
+	struct raw_interface raw = {0};
+
+	if (kgb_decode(interface_table, &l->spec->doc, out->node, &raw, &l->spec->arena, l->err) <
+	    0)
+		return -1;
+	out->entry = raw.entry;
+	out->schema = raw.schema;
+	out->doc = raw.doc;
+	out->n_results = (size_t)raw.results;
+	out->returns_results = raw.returns;
+	if (!kgb_spec__is_identifier(raw.entry))
+		return fail_at(l, kgb_json_get(out->node, "entry"),
+			       "entry: '%.80s' is not a Python name", raw.entry);
+	if (kgb_spec__check_texts(l, out->node, texts) < 0 || load_reference(l, &raw, out) < 0 ||
+	    load_magnitude(l, &raw, out) < 0 || load_params(l, &raw, out) < 0 ||
+	    load_case_names(l, &raw.cases, out) < 0 ||
+	    load_tolerance(l, raw.tolerance, &out->tolerance) < 0)
+		return kgb_ctx(l->err, "interface '%.80s'", raw.entry);
+	return 0;
+}
+
+int kgb_spec__load_interfaces(struct kgb_spec_loader *l, const cJSON *list, const cJSON *tolerance)
+{
+	struct kgb_spec *spec = l->spec;
+	struct kgb_tolerance common = {
+		.factor = 4, .ulps = 2, .accumulate = KGB_ACCUMULATE_FLOAT32};
+	const cJSON *node = NULL;
+
+	if (load_tolerance(l, tolerance, &common) < 0)
+		return -1;
+	if (!cJSON_IsArray(list) || cJSON_GetArraySize(list) == 0)
+		return fail_at(l, list, "interfaces: expected a list with at least one interface");
+	spec->interfaces = kgb_arena_array(&spec->arena, (size_t)cJSON_GetArraySize(list),
+					   sizeof(*spec->interfaces));
+	cJSON_ArrayForEach(node, list) {
+		struct kgb_interface *out = &spec->interfaces[spec->n_interfaces];
+		out->node = node;
+		out->tolerance = common;
+		if (load_interface(l, out) < 0)
+			return kgb_ctx(l->err, "interfaces[%zu]", spec->n_interfaces);
+		for (size_t j = 0; j < spec->n_interfaces; j++)
+			if (kgb_str_eq(spec->interfaces[j].entry, out->entry))
+				return fail_at(l, out->node, "interface '%s' is there twice",
+					       out->entry);
+		spec->n_interfaces++;
+	}
+	return 0;
+}
