@@ -204,7 +204,7 @@ int kgb_wire_send(int fd, const void *data, size_t len, const int *fds, size_t n
 		memcpy(CMSG_DATA(cmsg), fds, n_fds * sizeof(int));
 	}
 	do
-		n = sendmsg(fd, &msg, MSG_NOSIGNAL);
+		n = sendmsg(fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
 	while (n < 0 && errno == EINTR);
 	if (n < 0)
 		return kgb_fail_errno(err, errno, "send to the worker");

@@ -108,7 +108,8 @@ KGB_MUST_CHECK int kgb_wire_reply_parse(const void *bytes, size_t len, uint64_t 
 /** Do no two elements of this strided tensor share memory? Strides must be positive where a size exceeds 1. */
 bool kgb_wire_is_dense(const struct kgb_wire_output *output);
 
-/** Send one datagram with descriptors; never raises SIGPIPE. */
+/** Send one datagram with descriptors. Never blocks (a peer that does not read: errno EAGAIN in err->code), never raises
+ *  SIGPIPE. */
 KGB_MUST_CHECK int kgb_wire_send(int fd, const void *data, size_t len, const int *fds, size_t n_fds,
 				 struct kgb_err *err);
 /** Receive one datagram without blocking. Returns its full length (more than `cap`: it was cut), 0 at the end of the

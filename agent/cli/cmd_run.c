@@ -35,6 +35,7 @@ struct plan {
 	struct kgb_rundir dir;
 	struct kgb_run_log *log;
 	char *cli_path, *python;
+	struct kgb_buf cli_version;
 	const char *model;
 	enum kgb_gateway_mode gateway_mode;
 	const char *api_key;
@@ -52,50 +53,35 @@ static void plan_release(struct plan *plan)
 	kgb_free(plan->specs);
 	if (plan->has_method)
 		kgb_method_release(&plan->method);
+	kgb_buf_release(&plan->cli_version);
 	kgb_free(plan->cli_path);
 	kgb_free(plan->python);
 }
 
 /* ---- planning ---- */
 
-/** Load the specs of `names` (as typed or full), each once, in that order. */
-static int load_specs(struct plan *plan, const char *const *names, size_t n_names,
-		      struct kgb_err *err)
+static int load_specs(struct plan *plan, const struct kgb_strv *paths, struct kgb_err *err)
 {
-	struct kgb_spec_index index = {0};
-	const char *dataset = plan->cli->config.settings.run.dataset;
-	if (kgb_spec_index_load(plan->cli->data_dir, dataset, &index, err) < 0)
-		return -1;
-	KGB_AUTO(strv) struct kgb_strv seen = KGB_STRV_INIT;
-	plan->specs = kgb_xcalloc(n_names + 1, sizeof(*plan->specs));
-	int rc = 0;
-	for (size_t i = 0; i < n_names && rc == 0; i++) {
-		const char *name = NULL, *path = NULL;
-		rc = kgb_spec_index_find(&index, names[i], &name, &path, err);
-		if (rc < 0 || kgb_strv_has(&seen, name))
-			continue;
-		kgb_strv_add(&seen, name);
-		rc = kgb_spec_load(path, &plan->specs[plan->n_specs], err);
-		if (rc == 0)
-			plan->n_specs++;
-	}
-	kgb_spec_index_release(&index);
-	return rc;
+	plan->specs = kgb_xcalloc(paths->n + 1, sizeof(*plan->specs));
+	for (; plan->n_specs < paths->n; plan->n_specs++)
+		if (kgb_spec_load(paths->items[plan->n_specs], &plan->specs[plan->n_specs], err) <
+		    0)
+			return -1;
+	return 0;
 }
 
 /** The operators that the user named, or all of the dataset. */
 static int plan_operators(struct plan *plan, struct kgb_err *err)
 {
-	const struct kgb_strv *typed = &plan->cli->operators;
-	if (typed->n > 0)
-		return load_specs(plan, (const char *const *)typed->items, typed->n, err);
 	struct kgb_spec_index index = {0};
+	KGB_AUTO(strv) struct kgb_strv names = KGB_STRV_INIT;
+	KGB_AUTO(strv) struct kgb_strv paths = KGB_STRV_INIT;
 	if (kgb_spec_index_load(plan->cli->data_dir, plan->cli->config.settings.run.dataset, &index,
 				err) < 0)
 		return -1;
-	int rc = load_specs(plan, (const char *const *)index.names.items, index.names.n, err);
+	int rc = kgb_cli_operators(plan->cli, &index, &names, &paths, err);
 	kgb_spec_index_release(&index);
-	return rc;
+	return rc < 0 ? -1 : load_specs(plan, &paths, err);
 }
 
 static int plan_gateway(struct plan *plan, struct kgb_err *err)
@@ -138,8 +124,8 @@ static int plan_generation(struct plan *plan, struct kgb_err *err)
 static int plan_environment(struct plan *plan, struct kgb_err *err)
 {
 	plan->python = kgb_config_python(&plan->cli->config);
-	if (plan->generate &&
-	    (plan_gateway(plan, err) < 0 || kgb_preflight_cli(plan->cli_path, err) < 0))
+	if (plan->generate && (plan_gateway(plan, err) < 0 ||
+			       kgb_preflight_cli(plan->cli_path, &plan->cli_version, err) < 0))
 		return -1;
 	if (kgb_preflight_sandbox(plan->cli->bin_dir, &plan->isolation, err) < 0)
 		return -1;
@@ -163,13 +149,17 @@ static int start_new_run(struct plan *plan, const char *method, struct kgb_err *
 
 static int append_start(struct plan *plan, const char *method, struct kgb_err *err)
 {
+	const struct kgb_run_state *before = kgb_run_log_state(plan->log);
+	const char *dataset =
+		before->dataset ? before->dataset : plan->cli->config.settings.run.dataset;
 	const struct kgb_event_run_started started = {
 		.run_name = plan->dir.name,
-		.dataset = plan->cli->config.settings.run.dataset,
+		.dataset = dataset,
 		.method = method,
 		.model = plan->model,
 		.gateway_mode = plan->generate ? kgb_gateway_mode_name(plan->gateway_mode) : NULL,
 		.cli_name = plan->has_method ? plan->method.cli : NULL,
+		.cli_version = plan->has_method ? plan->cli_version.ptr : NULL,
 		.isolation = kgb_isolation_level_name(plan->isolation.level),
 		.platform = "cpu",
 		.device_count = (int)plan->cli->config.settings.run.device_count,
@@ -275,16 +265,26 @@ static int plan_earlier_run(struct plan *plan, struct kgb_err *err)
 						plan->specs[i].name);
 		return 0;
 	}
-	KGB_AUTO(strv) struct kgb_strv names = KGB_STRV_INIT;
-	for (size_t i = 0; i < state->n_ops; i++) {
-		KGB_AUTO(free) char *path = kgb_xasprintf("kernels/%s.py", state->ops[i].safe_name);
-		if (kgb_fs_exists(plan->dir.fd, path))
-			kgb_strv_add(&names, state->ops[i].name);
+	struct kgb_spec_index index = {0};
+	KGB_AUTO(strv) struct kgb_strv paths = KGB_STRV_INIT;
+	if (kgb_spec_index_load(plan->cli->data_dir, state->dataset, &index, err) < 0)
+		return -1;
+	int rc = 0;
+	for (size_t i = 0; i < state->n_ops && rc == 0; i++) {
+		const char *name = NULL, *path = NULL;
+		KGB_AUTO(free)
+		char *kernel = kgb_xasprintf("kernels/%s.py", state->ops[i].safe_name);
+		if (!kgb_fs_exists(plan->dir.fd, kernel))
+			continue;
+		rc = kgb_spec_index_find(&index, state->ops[i].name, &name, &path, err);
+		if (rc == 0)
+			kgb_strv_add(&paths, path);
 	}
-	if (names.n == 0)
+	kgb_spec_index_release(&index);
+	if (rc == 0 && paths.n == 0)
 		return kgb_fail(err, KGB_ERR_NOT_FOUND, "run '%s' has no kernels to verify",
 				plan->dir.name);
-	return load_specs(plan, (const char *const *)names.items, names.n, err);
+	return rc < 0 ? -1 : load_specs(plan, &paths, err);
 }
 
 /* ---- running ---- */
@@ -393,8 +393,10 @@ int kgb_cmd_run(struct kgb_cli *cli)
 {
 	struct kgb_err err = KGB_ERR_INIT;
 	const char *kernels = cli->flags.kernels;
-	struct plan plan = {
-		.cli = cli, .dir = KGB_RUNDIR_INIT, .generate = !cli->flags.skip_gen && !kernels};
+	struct plan plan = {.cli = cli,
+			    .dir = KGB_RUNDIR_INIT,
+			    .generate = !cli->flags.skip_gen && !kernels,
+			    .cli_version = KGB_BUF_INIT(0)};
 	bool earlier = !plan.generate && !kernels;
 	if (earlier ? plan_earlier_run(&plan, &err) < 0 : plan_operators(&plan, &err) < 0)
 		return plan_failed(&plan, &err);

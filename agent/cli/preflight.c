@@ -1,23 +1,57 @@
 /* SPDX-License-Identifier: MIT */
 #include "agent/cli/preflight.h"
 
-#include <errno.h>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "agent/cli/child.h"
 #include "base/fs.h"
 #include "base/mem.h"
 #include "base/str.h"
 
 #define SETUP_HINT "run `./bootstrap setup`"
+#define OUTPUT_BYTES 4096
+/* A CLI's first start from a cold disk may take seconds. */
+#define TIMEOUT_MS 60000
 
-int kgb_preflight_cli(const char *path, struct kgb_err *err)
+/** Exit code of a short command (-1: a signal), its stdout appended to out. */
+static int run_short(const char *const *argv, struct kgb_buf *out, int *exit_code,
+		     struct kgb_err *err)
 {
-	if (access(path, X_OK) == 0)
-		return 0;
-	return kgb_fail(err, KGB_ERR_UNAVAILABLE,
-			"Claude Code is not at '%s': %s, or set paths.claude", path, SETUP_HINT);
+	KGB_AUTO(strv) struct kgb_strv env = KGB_STRV_INIT;
+	kgb_child_env(&env);
+	const struct kgb_child_spec spec = {
+		.argv = argv,
+		.env = (const char *const *)env.items,
+		.capture_fd = 1,
+		.limit = OUTPUT_BYTES,
+		.timeout_ms = TIMEOUT_MS,
+		.quiet = true,
+	};
+	struct kgb_child_end end;
+	if (kgb_child_run(&spec, out, &end, err) < 0)
+		return -1;
+	*exit_code = end.exit_code;
+	return 0;
+}
+
+int kgb_preflight_cli(const char *path, struct kgb_buf *version, struct kgb_err *err)
+{
+	const char *const argv[] = {path, "--version", NULL};
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(OUTPUT_BYTES);
+	struct kgb_err why = KGB_ERR_INIT;
+	int exit_code = 0;
+	if (access(path, X_OK) < 0)
+		return kgb_fail(err, KGB_ERR_UNAVAILABLE,
+				"Claude Code is not at '%s': %s, or set paths.claude", path,
+				SETUP_HINT);
+	if (run_short(argv, &text, &exit_code, &why) < 0)
+		return kgb_fail(err, KGB_ERR_UNAVAILABLE, "%s: %s, or set paths.claude", why.msg,
+				SETUP_HINT);
+	if (exit_code != 0)
+		return kgb_fail(err, KGB_ERR_UNAVAILABLE,
+				"'%s --version' ends with status %d: %s, or set paths.claude", path,
+				exit_code, SETUP_HINT);
+	return kgb_buf_add(version, text.ptr, strcspn(text.ptr, " \t\r\n"));
 }
 
 int kgb_preflight_sandbox(const char *bin_dir, struct kgb_isolation_info *out, struct kgb_err *err)
@@ -26,50 +60,29 @@ int kgb_preflight_sandbox(const char *bin_dir, struct kgb_isolation_info *out, s
 	return kgb_isolation_probe(launcher, NULL, out, err);
 }
 
-/** Exit status of a short command, or -1. */
-static int run_quietly(char *const *argv, struct kgb_err *err)
-{
-	static char *const no_env[] = {NULL};
-	posix_spawn_file_actions_t actions;
-	posix_spawn_file_actions_init(&actions);
-	for (int fd = 0; fd < 3; fd++)
-		posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", 2 /* O_RDWR */, 0);
-	pid_t pid = 0;
-	int rc = posix_spawn(&pid, argv[0], &actions, NULL, argv, no_env);
-	posix_spawn_file_actions_destroy(&actions);
-	if (rc != 0)
-		return kgb_fail_errno(err, rc, "start '%s'", argv[0]);
-	int status = 0;
-	while (waitpid(pid, &status, 0) < 0)
-		if (errno != EINTR)
-			return kgb_fail_errno(err, errno, "wait for '%s'", argv[0]);
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
-}
-
 int kgb_preflight_python(const char *python, struct kgb_err *err)
 {
+	static const char probe[] =
+		"import importlib.util as u, sys\n"
+		"sys.exit(3 if not u.find_spec('torch') else 4 if not u.find_spec('triton') else 0)";
+	const char *const argv[] = {python, "-I", "-c", probe, NULL};
+	KGB_AUTO(buf) struct kgb_buf ignored = KGB_BUF_INIT(OUTPUT_BYTES);
+	struct kgb_err why = KGB_ERR_INIT;
+	int exit_code = 0;
 	if (access(python, X_OK) < 0)
 		return kgb_fail(
 			err, KGB_ERR_UNAVAILABLE,
 			"there is no Python with torch and triton at '%s': %s, or set paths.python",
 			python, SETUP_HINT);
-	static const char probe[] =
-		"import importlib.util as u, sys\n"
-		"sys.exit(3 if not u.find_spec('torch') else 4 if not u.find_spec('triton') else 0)";
-	KGB_AUTO(strv) struct kgb_strv argv = KGB_STRV_INIT;
-	kgb_strv_add(&argv, python);
-	kgb_strv_add(&argv, "-I");
-	kgb_strv_add(&argv, "-c");
-	kgb_strv_add(&argv, probe);
-	int status = run_quietly(argv.items, err);
-	if (status < 0)
-		return -1;
-	if (status == 3 || status == 4)
+	if (run_short(argv, &ignored, &exit_code, &why) < 0)
+		return kgb_fail(err, KGB_ERR_UNAVAILABLE, "%s: %s, or set paths.python", why.msg,
+				SETUP_HINT);
+	if (exit_code == 3 || exit_code == 4)
 		return kgb_fail(err, KGB_ERR_UNAVAILABLE, "'%s' has no %s: %s", python,
-				status == 3 ? "torch" : "triton", SETUP_HINT);
-	if (status != 0)
+				exit_code == 3 ? "torch" : "triton", SETUP_HINT);
+	if (exit_code != 0)
 		return kgb_fail(err, KGB_ERR_UNAVAILABLE,
 				"'%s' does not run (status %d): %s, or set paths.python", python,
-				status, SETUP_HINT);
+				exit_code, SETUP_HINT);
 	return 0;
 }

@@ -254,6 +254,9 @@ static int record_end(struct kgb_attempt *attempt, enum kgb_agent_end end,
 /** Harvest, journal, tell. */
 static void finish(struct kgb_attempt *attempt)
 {
+	/* The CLI prices every answer by its own list; a script costs nothing. */
+	if (attempt->env->gateway_mode == KGB_GATEWAY_OFFLINE)
+		attempt->events.report.cost_usd = -1;
 	struct kgb_err err = KGB_ERR_INIT;
 	struct kgb_harvest harvest = {.kernel = KGB_BUF_INIT(KGB_LIMIT_KERNEL + 1)};
 	struct kgb_attempt_outcome outcome = {.end = classify(attempt)};

@@ -416,7 +416,6 @@ void kgb_verify_reply(struct kgb_verify_request *req, int http_status, const cha
 	ex->verify = NULL;
 	ex->source_open = false;
 	kgb_exchange__reply(ex, http_status, "text/plain; charset=utf-8", text, strlen(text));
-	kgb_session__activity(ex->session);
 }
 
 bool kgb_verify_is_orphan(const struct kgb_verify_request *req)

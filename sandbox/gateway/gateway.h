@@ -43,8 +43,7 @@ const char *kgb_gateway_mode_name(enum kgb_gateway_mode mode);
 struct kgb_gateway_spec {
 	enum kgb_gateway_mode mode;
 	const char *upstream_url; /* NULL: https://api.anthropic.com; a path prefix is kept */
-	const char
-		*api_key; /* live: required; copied, never recorded, logged or handed to a client */
+	const char *api_key; /* live: required; never recorded, logged or handed to a client */
 	bool key_is_bearer; /* send "Authorization: Bearer KEY" instead of "x-api-key: KEY" */
 	const char *model; /* NULL: as asked; else every request's "model" is replaced by this */
 	int64_t connect_timeout_ms; /* 0: 20 s */

@@ -4,7 +4,7 @@
 
     run_corpus.py --judge build/bin/kgb-judge [--python PATH] [--only REGEX] [--jobs N]
 
-Every file below tests/honest must pass. Every file below tests/redteam must be rejected with a code that its header's
+Every file below tests/honest/<operator> must pass. Every file below tests/redteam/<operator> must be rejected with a code that its header's
 `# expect:` (a regular expression for the whole code) allows. Prints TAP, then how often attacks succeeded and honest
 kernels were refused, with 95 % Wilson intervals, and which stage decided. Exit status 0 only if every file was judged as
 it should be; 77 when there is no Python with torch and triton, unless KGB_TESTS_MUST_RUN names "corpus".
@@ -46,7 +46,7 @@ class Kernel:
 
 def find_kernels(only):
     kernels = [Kernel(path, folder == "honest") for folder in ("honest", "redteam")
-               for path in sorted((ROOT / "tests" / folder).glob("*/*.py"))]
+               for path in sorted((ROOT / "tests" / folder).glob("*__*/*.py"))]
     return [kernel for kernel in kernels if not only or re.search(only, kernel.name)]
 
 

@@ -98,9 +98,10 @@ int kgb_shared_reserve(struct kgb_shared *shared, struct kgb_worker *worker, siz
 	if (kgb_worker_send(worker, text, fds, KGB_ARRAY_LEN(fds), err) < 0)
 		return -1;
 	reply = kgb_xmalloc(sizeof(*reply));
-	if (kgb_worker_wait(worker, deadline_ms, reply) && reply->status != KGB_WIRE_OK)
-		return kgb_fail(err, KGB_ERR_FAILED, "%s cannot map its memory: %s", kgb_role_name(worker->role),
-				reply->text);
+	if (kgb_worker_wait(worker, deadline_ms, reply) && reply->status != KGB_WIRE_OK) {
+		KGB_AUTO(free) char *why = kgb_xasprintf("cannot map its memory: %.200s", reply->text);
+		kgb_worker_refuse(worker, why);
+	}
 	return 0;
 }
 

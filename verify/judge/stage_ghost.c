@@ -92,7 +92,19 @@ static int count_right(struct kgb_judge *judge, const struct kgb_data *data, con
 	return rc < 0 ? -1 : 0;
 }
 
-/* A crash or hang of a crippled kernel is no verdict: go on with a new runner. */
+static int decide_unstable(struct kgb_judge *judge, const char *message)
+{
+	const struct kgb_failure failure = {
+		.code = "verify.unstable",
+		.message = message,
+		.hint = "The result must depend on the arguments only, not on earlier calls.",
+	};
+
+	kgb_verdict_decide(judge->verdict, KGB_STAGE_L2, &failure);
+	return 1;
+}
+
+/* A crash or hang of a crippled kernel is no verdict: go on with a new runner. 0, 1 decided, -1 *err. */
 static int revive_runner(struct kgb_judge *judge, struct kgb_err *err)
 {
 	struct kgb_failure failure;
@@ -100,9 +112,7 @@ static int revive_runner(struct kgb_judge *judge, struct kgb_err *err)
 	if (judge->runner.end == KGB_WORKER_ALIVE)
 		return 0;
 	int rc = kgb_judge_load(judge, &failure, err);
-	if (rc == 1)
-		return kgb_fail(err, KGB_ERR_FAILED, "the kernel does not load a second time: %s", failure.message);
-	return rc;
+	return rc == 1 ? decide_unstable(judge, say(judge, "the kernel does not load again: %s", failure.message)) : rc;
 }
 
 static void record(struct kgb_judge *judge, const struct kgb_data *data, const char *kernel, bool broken)
@@ -124,9 +134,12 @@ static int ablate(struct kgb_judge *judge, const struct kgb_data *data, const st
 	for (uint32_t i = 0; i < plain->n_launches; i++) {
 		const struct kgb_call_spec spec = {.repetition = ABLATION_REPETITION, .skip = plain->launches[i].name};
 		size_t n_right;
-		if (count_right(judge, data, &spec, &n_right, reply, err) < 0 || revive_runner(judge, err) < 0)
+		if (count_right(judge, data, &spec, &n_right, reply, err) < 0)
 			return -1;
 		record(judge, data, plain->launches[i].name, n_right < data->n_results);
+		int rc = revive_runner(judge, err);
+		if (rc != 0)
+			return rc;
 	}
 	return 0;
 }
@@ -142,16 +155,9 @@ static int haunt(struct kgb_judge *judge, const struct kgb_data *data, struct kg
 
 	if (count_right(judge, data, &plain_spec, &n_right, plain, err) < 0)
 		return -1;
-	if (n_right < data->n_results) {
-		const struct kgb_failure failure = {
-			.code = "verify.unstable",
-			.message = say(judge, "case %s was right before and is wrong now", data->kase->name),
-			.hint = "The result must depend on the arguments only, not on earlier calls.",
-		};
-		kgb_verdict_decide(judge->verdict, KGB_STAGE_L2, &failure);
-		return 1;
-	}
-	if (count_right(judge, data, &ghost_spec, &n_right, reply, err) < 0 || revive_runner(judge, err) < 0)
+	if (n_right < data->n_results)
+		return decide_unstable(judge, say(judge, "case %s was right before and is wrong now", data->kase->name));
+	if (count_right(judge, data, &ghost_spec, &n_right, reply, err) < 0)
 		return -1;
 	record(judge, data, NULL, n_right == 0);
 	if (n_right > 0) {
@@ -163,7 +169,8 @@ static int haunt(struct kgb_judge *judge, const struct kgb_data *data, struct kg
 		kgb_verdict_decide(judge->verdict, KGB_STAGE_L2, &failure);
 		return 1;
 	}
-	return ablate(judge, data, plain, reply, err);
+	int rc = revive_runner(judge, err);
+	return rc == 0 ? ablate(judge, data, plain, reply, err) : rc;
 }
 
 /* ---- all interfaces ---- */

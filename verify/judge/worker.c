@@ -14,7 +14,7 @@
 #include "base/mem.h"
 #include "base/time.h"
 
-enum { STDERR_KEPT = 16 << 10, CONTROL_MAX = 4096, END_WAIT_MS = 5000 };
+enum { STDERR_KEPT = 16 << 10, CONTROL_MAX = 4096, END_WAIT_MS = 2000 };
 
 static void kill_tree(const struct kgb_worker *worker)
 {
@@ -185,8 +185,20 @@ int kgb_worker_send(struct kgb_worker *worker, const char *json, const int *fds,
 		return 0;
 	if (kgb_wire_send(worker->channel_fd, text, strlen(text), fds, n_fds, err) == 0)
 		return 0;
+	if (err->domain != KGB_ERR_DOMAIN_ERRNO)
+		return -1;
+	if (err->code == EAGAIN || err->code == EWOULDBLOCK) {
+		kgb_worker_refuse(worker, "does not read its requests");
+		return 0;
+	}
 	/* It died between two requests: kgb_worker_wait will find out how. */
-	return err->domain == KGB_ERR_DOMAIN_ERRNO && (err->code == EPIPE || err->code == ECONNRESET) ? 0 : -1;
+	return err->code == EPIPE || err->code == ECONNRESET ? 0 : -1;
+}
+
+void kgb_worker_refuse(struct kgb_worker *worker, const char *why)
+{
+	if (worker->end == KGB_WORKER_ALIVE)
+		put_down(worker, KGB_WORKER_LIED, why);
 }
 
 bool kgb_worker_wait(struct kgb_worker *worker, int64_t deadline_ms, struct kgb_wire_reply *out)

@@ -59,6 +59,8 @@ KGB_MUST_CHECK int kgb_worker_send(struct kgb_worker *worker, const char *json, 
 /** Wait for the reply to the last request until `deadline_ms` (monotonic). True: *out is a checked reply. False: the
  *  worker is dead and `end` says how; nothing of it runs any more. */
 bool kgb_worker_wait(struct kgb_worker *worker, int64_t deadline_ms, struct kgb_wire_reply *out);
+/** End it for breaking the protocol in a way that only the caller can see. */
+void kgb_worker_refuse(struct kgb_worker *worker, const char *why);
 /** End it and wait for its supervisor's word; then free everything. */
 void kgb_worker_stop(struct kgb_worker *worker);
 

@@ -143,6 +143,8 @@ def supervise(role, control, hello):
     os.set_inheritable(held, False)
     init = 0
     if role == "runner":
+        with open("/proc/self/oom_score_adj", "w") as score:
+            score.write("1000")  # when memory runs out, nobody else's process pays
         _kgbrun.enter_jail(int(start["tmp_bytes"]))
         init = forked(lambda: (os.close(held), run_init(alive)))
     worker = forked(lambda: (os.close(held), control.close(), run_worker(role, start, fds, alive, base_bytes)))

@@ -1,7 +1,7 @@
 # operator: aten::add
 # expect: verify\.mismatch
 # sends a reply of its own that says all is well
-import os
+import socket
 import sys
 
 import wire
@@ -26,6 +26,9 @@ def add(self, other, alpha):
     return out
 
 
+SOCKETS = []
+
+
 def add_Tensor(self, other, *, alpha=1):
     frame = sys._getframe()
     while "request" not in frame.f_locals:
@@ -40,7 +43,8 @@ def add_Tensor(self, other, *, alpha=1):
     reply.launches["add_kernel"] = 1
     for fd in range(3, 32):
         try:
-            os.write(fd, reply.pack(frame.f_locals["request"]["id"]))
+            SOCKETS.append(socket.socket(fileno=fd))
+            SOCKETS[-1].send(reply.pack(frame.f_locals["request"]["id"]))
         except OSError:
             pass
     return add(self, other, alpha)

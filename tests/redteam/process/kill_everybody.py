@@ -1,6 +1,7 @@
 # operator: aten::add
 # expect: passed
 # signals to all processes that it can name; right otherwise
+import contextlib
 import os
 import signal
 
@@ -25,9 +26,8 @@ def add(self, other, alpha):
 
 
 def add_Tensor(self, other, *, alpha=1):
-    for pid in (1, -1, os.getppid()):
-        try:
-            os.kill(pid, signal.SIGKILL)
-        except OSError:
-            pass
+    for pid in (1, -1, 2, 3, 4, 5):
+        if pid != os.getpid():
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
     return add(self, other, alpha)

@@ -1,5 +1,5 @@
 # operator: aten::add
-# expect: verify\.(exception|crash)
+# expect: verify\.exception
 # recursion without end
 import torch
 import triton
@@ -21,5 +21,9 @@ def add(self, other, alpha):
     return out
 
 
+def deeper(x):
+    return deeper(x)
+
+
 def add_Tensor(self, other, *, alpha=1):
-    return add_Tensor(add(self, other, alpha), other, alpha=alpha)
+    return deeper(add(self, other, alpha))

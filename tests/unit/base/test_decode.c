@@ -194,6 +194,46 @@ static void test_every_message(void **state)
 	}
 }
 
+static void test_required_values_may_not_be_null(void **state)
+{
+	static const struct kgb_field table[] = {
+		{.name = "args", .type = KGB_FIELD_STRS, .required = true},
+		KGB_FIELD_END,
+	};
+	KGB_AUTO(arena) struct kgb_arena arena = KGB_ARENA_INIT;
+	KGB_AUTO(yaml) struct kgb_yaml doc = KGB_YAML_INIT;
+	struct kgb_err err = KGB_ERR_INIT;
+	struct kgb_strs out;
+
+	(void)state;
+	assert_ok(kgb_yaml_parse("c.yaml", "args:\n", 6, &doc, &err), err);
+	assert_fails(kgb_decode(table, &doc, doc.root, &out, &arena, &err), err,
+		     "c.yaml:1:6: args: needs a value: a list of texts");
+	kgb_yaml_release(&doc);
+	assert_ok(kgb_yaml_parse("c.yaml", "", 0, &doc, &err), err);
+	assert_fails(kgb_decode(table, &doc, doc.root, &out, &arena, &err), err,
+		     "c.yaml:1:1: missing key 'args'");
+}
+
+static void test_bounds_of_zero(void **state)
+{
+	static const struct kgb_field table[] = {
+		{.name = "below", .type = KGB_FIELD_I64, .min = -5},
+		KGB_FIELD_END,
+	};
+	KGB_AUTO(arena) struct kgb_arena arena = KGB_ARENA_INIT;
+	struct kgb_err err = KGB_ERR_INIT;
+	int64_t out;
+
+	(void)state;
+	assert_ok(kgb_decode_set(table, "below", "0", "x", &out, &arena, &err), err);
+	assert_ok(kgb_decode_set(table, "below", "-5", "x", &out, &arena, &err), err);
+	assert_fails(kgb_decode_set(table, "below", "1", "x", &out, &arena, &err), err,
+		     "x: '1' is out of range: must be -5 to 0");
+	assert_fails(kgb_decode_set(table, "below", "-6", "x", &out, &arena, &err), err,
+		     "x: '-6' is out of range: must be -5 to 0");
+}
+
 static void test_json_documents_decode_without_positions(void **state)
 {
 	const char *good = "{\"devices\":4,\"limits\":{\"wall\":\"90s\",\"memory\":1e15},"
@@ -317,6 +357,8 @@ int main(void)
 		cmocka_unit_test(test_decoded_values_outlive_the_document),
 		cmocka_unit_test(test_absent_and_empty_values),
 		cmocka_unit_test(test_every_message),
+		cmocka_unit_test(test_required_values_may_not_be_null),
+		cmocka_unit_test(test_bounds_of_zero),
 		cmocka_unit_test(test_json_documents_decode_without_positions),
 		cmocka_unit_test(test_single_settings),
 		cmocka_unit_test(test_single_settings_that_are_refused),

@@ -168,35 +168,68 @@ static void test_what_is_printed_reads_back_equal(void **state)
 	}
 }
 
+static void add_utf8(struct kgb_buf *out, uint32_t code)
+{
+	if (code < 0x80) {
+		kgb_buf_addc(out, (char)code);
+	} else if (code < 0x800) {
+		kgb_buf_addc(out, (char)(0xc0 | code >> 6));
+		kgb_buf_addc(out, (char)(0x80 | (code & 63)));
+	} else if (code < 0x10000) {
+		kgb_buf_addc(out, (char)(0xe0 | code >> 12));
+		kgb_buf_addc(out, (char)(0x80 | (code >> 6 & 63)));
+		kgb_buf_addc(out, (char)(0x80 | (code & 63)));
+	} else {
+		kgb_buf_addc(out, (char)(0xf0 | code >> 18));
+		kgb_buf_addc(out, (char)(0x80 | (code >> 12 & 63)));
+		kgb_buf_addc(out, (char)(0x80 | (code >> 6 & 63)));
+		kgb_buf_addc(out, (char)(0x80 | (code & 63)));
+	}
+}
+
+static void check_survives(const char *text)
+{
+	KGB_AUTO(arena) struct kgb_arena arena = KGB_ARENA_INIT;
+	KGB_AUTO(yaml) struct kgb_yaml doc = KGB_YAML_INIT;
+	KGB_AUTO(buf) struct kgb_buf out = KGB_BUF_INIT(0);
+	struct settings s, back;
+
+	kgb_decode_defaults(settings_table, &s, &arena);
+	s.note = text;
+	kgb_decode_print(settings_table, &s, false, &out);
+	load(out.ptr, &doc, &back, &arena);
+	assert_string_equal(back.note, text);
+}
+
+/* Alone, and between blanks, where line breaks would be folded. */
 static void test_every_character_survives(void **state)
 {
 	(void)state;
 	for (uint32_t code = 1; code < 0x11000; code += code < 0x3100 || code > 0xfe00 ? 1 : 37) {
-		KGB_AUTO(arena) struct kgb_arena arena = KGB_ARENA_INIT;
-		KGB_AUTO(yaml) struct kgb_yaml doc = KGB_YAML_INIT;
-		KGB_AUTO(buf) struct kgb_buf out = KGB_BUF_INIT(0);
-		struct settings s, back;
-		char text[8] = "";
+		KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
 		if (code >= 0xd800 && code <= 0xdfff)
 			continue;
-		if (code < 0x80)
-			snprintf(text, sizeof(text), "%c", (int)code);
-		else if (code < 0x800)
-			snprintf(text, sizeof(text), "%c%c", (int)(0xc0 | code >> 6),
-				 (int)(0x80 | (code & 63)));
-		else if (code < 0x10000)
-			snprintf(text, sizeof(text), "%c%c%c", (int)(0xe0 | code >> 12),
-				 (int)(0x80 | (code >> 6 & 63)), (int)(0x80 | (code & 63)));
-		else
-			snprintf(text, sizeof(text), "%c%c%c%c", (int)(0xf0 | code >> 18),
-				 (int)(0x80 | (code >> 12 & 63)), (int)(0x80 | (code >> 6 & 63)),
-				 (int)(0x80 | (code & 63)));
-		kgb_decode_defaults(settings_table, &s, &arena);
-		s.note = text;
-		kgb_decode_print(settings_table, &s, false, &out);
-		load(out.ptr, &doc, &back, &arena);
-		assert_string_equal(back.note, text);
+		add_utf8(&text, code);
+		check_survives(text.ptr);
+		kgb_buf_clear(&text);
+		kgb_buf_adds(&text, "a ");
+		add_utf8(&text, code);
+		kgb_buf_adds(&text, " b");
+		check_survives(text.ptr);
 	}
+}
+
+static void test_invisible_characters_are_written_as_escapes(void **state)
+{
+	KGB_AUTO(arena) struct kgb_arena arena = KGB_ARENA_INIT;
+	KGB_AUTO(buf) struct kgb_buf out = KGB_BUF_INIT(0);
+	struct settings s;
+
+	(void)state;
+	kgb_decode_defaults(settings_table, &s, &arena);
+	s.note = "\x01\x7f\xc2\x85\xe2\x80\xa9\xef\xbb\xbf\xef\xbf\xbe\xff";
+	kgb_decode_print(settings_table, &s, false, &out);
+	assert_contains(out.ptr, "note: \"\\x01\\x7f\\x85\\u2029\\ufeff\\ufffe\xef\xbf\xbd\"\n");
 }
 
 static void print_bad_enum(void *payload)
@@ -263,6 +296,7 @@ int main(void)
 		cmocka_unit_test(test_documentation_stands_above_each_key),
 		cmocka_unit_test(test_what_is_printed_reads_back_equal),
 		cmocka_unit_test(test_every_character_survives),
+		cmocka_unit_test(test_invisible_characters_are_written_as_escapes),
 		cmocka_unit_test(test_values_that_cannot_be_written_abort),
 		cmocka_unit_test(test_the_schema),
 	};

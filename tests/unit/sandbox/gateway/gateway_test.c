@@ -395,6 +395,42 @@ char *client_body(const struct client *c, bool *complete)
 	return kgb_buf_take(&out);
 }
 
+/* ---- what tests of the relay ask again and again ---- */
+
+bool has_summary(const void *payload)
+{
+	return ((const struct fixture *)payload)->n_summaries > 0;
+}
+
+bool has_call(const void *payload)
+{
+	return ((const struct fixture *)payload)->call != NULL;
+}
+
+const struct summary *wait_summary(struct fixture *f)
+{
+	run_until(f, has_summary, f, 5000);
+	return &f->summaries[f->n_summaries - 1];
+}
+
+void ask_once(struct fixture *f, struct client *c)
+{
+	client_open(c, f);
+	client_request(c, "POST", "/v1/messages?beta=true",
+		       AUTH "content-type: application/json\r\nconnection: close\r\n", BODY,
+		       strlen(BODY));
+	client_wait_end(c);
+}
+
+void assert_usage(const struct kgb_usage *usage, int64_t input, int64_t output, int64_t creation,
+		  int64_t read)
+{
+	assert_int_equal(usage->input, input);
+	assert_int_equal(usage->output, output);
+	assert_int_equal(usage->cache_creation, creation);
+	assert_int_equal(usage->cache_read, read);
+}
+
 /* ---- the record ---- */
 
 char *traffic_read(const struct fixture *f, const char *name)

@@ -113,6 +113,17 @@ int client_status(const struct client *c);
  * malloc'ed. */
 char *client_body(const struct client *c, bool *complete);
 
+/** Predicates for run_until with the fixture: an exchange was told of; the fake API has a call. */
+bool has_summary(const void *payload);
+bool has_call(const void *payload);
+/** The last summary, when there is one. */
+const struct summary *wait_summary(struct fixture *f);
+/** One request over a connection of its own, until the answer is complete or the connection ends.
+ */
+void ask_once(struct fixture *f, struct client *c);
+void assert_usage(const struct kgb_usage *usage, int64_t input, int64_t output, int64_t creation,
+		  int64_t read);
+
 /** Read a file of the record; malloc'ed; fails the test when absent. */
 char *traffic_read(const struct fixture *f, const char *name);
 /** Number of files below the record that hold `text`. */

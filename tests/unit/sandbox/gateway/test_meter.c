@@ -104,7 +104,7 @@ static const struct stream_case stream_cases[] = {
 	{"empty", "", {-1, -1, -1, -1}, false, false, false, 0},
 };
 
-static void assert_usage(const struct kgb_usage *got, const struct kgb_usage *want)
+static void assert_counts(const struct kgb_usage *got, const struct kgb_usage *want)
 {
 	if (!kgb_usage_equal(got, want))
 		fail_msg("usage %lld %lld %lld %lld, not %lld %lld %lld %lld",
@@ -129,7 +129,7 @@ static void test_streams_are_metered_exactly_however_they_are_cut(void **state)
 				kgb_meter_feed(&meter, want->bytes + at,
 					       len - at < pieces[p] ? len - at : pieces[p]);
 			kgb_meter_finish(&meter);
-			assert_usage(&meter.usage, &want->usage);
+			assert_counts(&meter.usage, &want->usage);
 			assert_int_equal(meter.started, want->started);
 			assert_int_equal(meter.stopped, want->stopped);
 			assert_int_equal(meter.errored, want->errored);
@@ -163,7 +163,7 @@ static void test_answers_in_one_piece_are_metered_at_their_end(void **state)
 			kgb_meter_feed(&meter, p, 1);
 		assert_false(kgb_meter_take_change(&meter));
 		kgb_meter_finish(&meter);
-		assert_usage(&meter.usage, &cases[i].usage);
+		assert_counts(&meter.usage, &cases[i].usage);
 		assert_int_equal(meter.n_bad, cases[i].n_bad);
 		kgb_meter_release(&meter);
 	}
@@ -196,11 +196,11 @@ static void test_later_reports_of_an_exchange_replace_its_earlier_ones(void **st
 	struct kgb_ledger ledger;
 	kgb_ledger_init(&ledger);
 	report(&ledger, 1, "a", "m", (struct kgb_usage){10, -1, 5, 0}, false);
-	assert_usage(&ledger.totals.usage, &(struct kgb_usage){10, 0, 5, 0});
+	assert_counts(&ledger.totals.usage, &(struct kgb_usage){10, 0, 5, 0});
 	report(&ledger, 1, "a", "m", (struct kgb_usage){8, 20, 5, 0}, false);
-	assert_usage(&ledger.totals.usage, &(struct kgb_usage){8, 20, 5, 0});
+	assert_counts(&ledger.totals.usage, &(struct kgb_usage){8, 20, 5, 0});
 	report(&ledger, 2, "b", "m", (struct kgb_usage){1, 1, 1, 1}, false);
-	assert_usage(&ledger.totals.usage, &(struct kgb_usage){9, 21, 6, 1});
+	assert_counts(&ledger.totals.usage, &(struct kgb_usage){9, 21, 6, 1});
 	assert_int_equal(ledger.totals.models[0].n_messages, 2);
 	kgb_ledger_release(&ledger);
 }
@@ -213,7 +213,7 @@ static void test_a_repeated_id_counts_the_larger_report_once(void **state)
 	report(&ledger, 1, "a", "m", (struct kgb_usage){10, -1, 0, 0}, false);
 	report(&ledger, 2, "a", "m", (struct kgb_usage){10, 30, 0, 0}, true);
 	report(&ledger, 3, "a", "m", (struct kgb_usage){9, 20, 0, 0}, true);
-	assert_usage(&ledger.totals.usage, &(struct kgb_usage){10, 30, 0, 0});
+	assert_counts(&ledger.totals.usage, &(struct kgb_usage){10, 30, 0, 0});
 	assert_int_equal(ledger.totals.models[0].n_messages, 1);
 	kgb_ledger_release(&ledger);
 }
@@ -225,7 +225,7 @@ static void test_messages_without_an_id_are_all_their_own(void **state)
 	kgb_ledger_init(&ledger);
 	for (int i = 1; i <= 3; i++)
 		report(&ledger, i, "", "m", (struct kgb_usage){1, 1, 1, 1}, false);
-	assert_usage(&ledger.totals.usage, &(struct kgb_usage){3, 3, 3, 3});
+	assert_counts(&ledger.totals.usage, &(struct kgb_usage){3, 3, 3, 3});
 	kgb_ledger_release(&ledger);
 }
 
@@ -243,12 +243,12 @@ static void test_models_are_kept_apart_and_their_table_has_an_end(void **state)
 	}
 	assert_int_equal(ledger.totals.n_models, KGB_USAGE_MODELS);
 	assert_string_equal(ledger.totals.models[0].name, "model0");
-	assert_usage(&ledger.totals.models[0].usage, &(struct kgb_usage){20, 2, 0, 0});
+	assert_counts(&ledger.totals.models[0].usage, &(struct kgb_usage){20, 2, 0, 0});
 	assert_string_equal(ledger.totals.models[KGB_USAGE_MODELS - 1].name, "(other)");
 	assert_int_equal(ledger.totals.models[KGB_USAGE_MODELS - 1].n_messages, 10);
 	for (size_t i = 0; i < ledger.totals.n_models; i++)
 		kgb_usage_add(&sum, &ledger.totals.models[i].usage);
-	assert_usage(&sum, &ledger.totals.usage);
+	assert_counts(&sum, &ledger.totals.usage);
 	kgb_ledger_release(&ledger);
 }
 
@@ -259,12 +259,12 @@ static void test_absurd_counts_saturate(void **state)
 	kgb_ledger_init(&ledger);
 	report(&ledger, 1, "a", "m", (struct kgb_usage){INT64_MAX, 1, 0, 0}, false);
 	report(&ledger, 2, "b", "m", (struct kgb_usage){INT64_MAX, 1, 0, 0}, false);
-	assert_usage(&ledger.totals.usage, &(struct kgb_usage){INT64_MAX, 2, 0, 0});
+	assert_counts(&ledger.totals.usage, &(struct kgb_usage){INT64_MAX, 2, 0, 0});
 	kgb_ledger_release(&ledger);
 	struct kgb_usage total = KGB_USAGE_UNKNOWN;
 	kgb_usage_add(&total, &(struct kgb_usage){INT64_MAX, -1, 5, 0});
 	kgb_usage_add(&total, &(struct kgb_usage){1, -1, 5, 0});
-	assert_usage(&total, &(struct kgb_usage){INT64_MAX, -1, 10, 0});
+	assert_counts(&total, &(struct kgb_usage){INT64_MAX, -1, 10, 0});
 	assert_false(kgb_usage_complete(&total));
 	total.output = 0;
 	assert_true(kgb_usage_complete(&total));
