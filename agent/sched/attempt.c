@@ -136,6 +136,18 @@ static void on_usage(void *payload, const struct kgb_totals *totals)
 	attempt->totals_changed = true;
 }
 
+/** A record that could not be written is evidence lost: the run cannot go on (a full disk). */
+static void on_exchange(void *payload, const struct kgb_exchange_summary *exchange)
+{
+	struct kgb_attempt *attempt = payload;
+	struct kgb_err err = KGB_ERR_INIT;
+	if (!exchange->record_error)
+		return;
+	kgb_fail(&err, KGB_ERR_LIMIT, "%s: record of a model request: %s", attempt->spec->name,
+		 exchange->record_error);
+	kgb_attempt__fatal(attempt, &err);
+}
+
 static void on_probe(void *payload, const char *what, const char *method, const char *path)
 {
 	const struct kgb_attempt *attempt = payload;
@@ -157,6 +169,7 @@ static void on_ready(struct kgb_launch *launch, int listen_fd, void *payload)
 		.callbacks =
 			{
 				.on_usage = on_usage,
+				.on_exchange = on_exchange,
 				.on_probe = on_probe,
 				.on_verify = attempt->env->method->verify_tool
 						     ? kgb_attempt__on_verify

@@ -187,7 +187,7 @@ int kgb_worker_send(struct kgb_worker *worker, const char *json, const int *fds,
 		return 0;
 	if (err->domain != KGB_ERR_DOMAIN_ERRNO)
 		return -1;
-	if (err->code == EAGAIN || err->code == EWOULDBLOCK) {
+	if (err->code == EAGAIN) {
 		kgb_worker_refuse(worker, "does not read its requests");
 		return 0;
 	}
