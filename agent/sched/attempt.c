@@ -281,9 +281,11 @@ static void finish(struct kgb_attempt *attempt)
 		explain_missing(attempt, outcome.end, &harvest, &outcome);
 	outcome.retry = !outcome.has_kernel && kgb_agent_end_retryable(outcome.end) &&
 			attempt->number < attempt->env->max_attempts && !attempt->reported_fatal;
-	if (attempt->result.survivors != 0)
+	if (attempt->result.survivors > 0)
 		kgb_error("%s: %d processes of the sandbox survived its end", attempt->spec->name,
 			  attempt->result.survivors);
+	else if (attempt->result.survivors < 0)
+		kgb_error("%s: whether the sandbox is empty could not be determined", attempt->spec->name);
 	if (record_end(attempt, outcome.end, &harvest, &outcome, &err) < 0)
 		kgb_attempt__fatal(attempt, &err);
 	attempt->done(attempt->payload, attempt, &outcome);

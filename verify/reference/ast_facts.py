@@ -77,9 +77,10 @@ TENSOR_KEEPS = frozenset((
     "T mT H mH t to contiguous clone detach view view_as reshape reshape_as expand expand_as permute transpose squeeze "
     "unsqueeze flatten movedim moveaxis narrow select as_strided broadcast_to float half double bfloat16 int long bool "
     "type cuda data real imag ravel swapaxes unfold diagonal resize_ copy_ zero_ fill_ requires_grad_").split())
-LITERAL_BUILTINS = frozenset("list dict set tuple frozenset str int float bool bytes len range sorted min max sum abs "
-                             "round repr enumerate zip".split())
+LITERAL_BUILTINS = frozenset("list dict set tuple frozenset str int float bool bytes len range repr enumerate zip".split())
 ATTRIBUTE_BUILTINS = {"getattr": "load", "setattr": "store", "delattr": "del", "hasattr": "has"}
+SURE_KINDS = {"self": "self", "instance": "instance", "class": "class", "function": "function", "jit": "jit",
+              "launcher": "jit", "info": "info", "literal": "literal"}
 STR_HINTS = ("import ", "exec(", "eval(", "lambda ", "def ", "torch.")
 BINOPS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
           ast.MatMult: "@", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>"}
@@ -98,7 +99,7 @@ class Limit(Exception):
 class Scope:
     """One lexical scope. `names` maps a name to the things that may be bound to it."""
 
-    __slots__ = ("kind", "node", "parent", "names", "outer", "owner", "qualname", "jit")
+    __slots__ = ("kind", "node", "parent", "names", "outer", "owner", "qualname", "attributes")
 
     def __init__(self, kind, node, parent, qualname, owner):
         self.kind = kind  # module | function | class | comprehension
@@ -108,7 +109,7 @@ class Scope:
         self.outer = {}  # name -> scope, from global and nonlocal statements
         self.owner = owner
         self.qualname = qualname
-        self.jit = False
+        self.attributes = set()  # of a class: set on self somewhere
 
     def home(self):
         """The scope where a walrus binds: comprehensions pass it on."""
@@ -295,7 +296,7 @@ class Binder:
         plain = args.posonlyargs + args.args
         for i, arg in enumerate(plain + args.kwonlyargs):
             if is_method and i == 0 and plain:
-                value = ("self",)
+                value = ("self", scope)
             else:
                 value = ("param", qualname, arg.arg, arg.annotation)
             inner.names.setdefault(arg.arg, []).append(value)
@@ -331,8 +332,12 @@ class Binder:
         inner = Scope("class", node, scope, self.qualify(scope, node.name), owner)
         self.scopes[id(node)] = inner
         self.classes[id(node)] = inner
-        self.add(scope, node.name, ("class", node.name))
+        self.add(scope, node.name, ("class", inner))
         self.block(node.body, inner)
+        for method in inner.names.values():
+            for value in method:
+                if value[0] == "function":
+                    inner.attributes |= set_on_self(value[1].node)
 
     def comprehension(self, node, scope):
         inner = Scope("comprehension", node, scope, scope.qualname, scope.owner)
@@ -348,6 +353,15 @@ class Binder:
                 self.visit(part, inner)
 
     on_ListComp = on_SetComp = on_DictComp = on_GeneratorExp = comprehension
+
+
+def set_on_self(node):
+    """Attributes that a method sets on its first parameter."""
+    plain = node.args.posonlyargs + node.args.args
+    if not plain:
+        return set()
+    return {n.attr for n in ast.walk(node) if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store)
+            and isinstance(n.value, ast.Name) and n.value.id == plain[0].arg}
 
 
 def own_nodes(body):
@@ -427,7 +441,9 @@ class Resolver:
         return out
 
     def lookup(self, name, scope):
-        """(values, scope that binds the name) or (None, None)."""
+        """(values, scope that binds the name) or (None, None). Local names of a function hide others for good; names of
+        a module or a class may not be set yet, or not any more, and then what lies behind is found."""
+        values, home = set(), None
         first = True
         while scope is not None:
             target = scope.outer.get(name)
@@ -435,11 +451,16 @@ class Resolver:
                 scope = target
                 first = True
             if name in scope.names and (first or scope.kind != "class"):
-                return self.env.get((id(scope), name), frozenset()), scope
+                values |= self.env.get((id(scope), name), frozenset())
+                home = home or scope
+                if scope.kind not in ("class", "module"):
+                    return values, home
             if scope.kind != "comprehension":
                 first = False
             scope = scope.parent
-        return None, None
+        if home is not None and name in BUILTINS:
+            values.add(("path", "builtins." + name))
+        return (values, home) if home is not None else (None, None)
 
     def value(self, node, scope):
         self.work += 1
@@ -614,7 +635,7 @@ class Emitter:
             elif isinstance(child, ast.expr):
                 self.expr(child, scope)
             else:
-                self.children(child, scope)
+                self.statement(child, scope)
 
     def block(self, statements, scope):
         for statement in statements:
@@ -646,19 +667,24 @@ class Emitter:
             self.emit("name", path, node, use)
 
     @staticmethod
-    def describe(values):
-        """The `on` of a fact: what the object surely is."""
+    def describe(values, attr=None):
+        """The `on` of a fact: what the object surely is. An object of the candidate's own class counts as such only for
+        attributes that the class has: a method can be called with a tensor for self."""
         kinds = {value[0] for value in values}
         params = sorted({value[2] for value in values if value[0] == "param"})
         if kinds == {"tensor"}:
             return "tensor"
         if kinds and kinds <= {"param", "tensor"}:
-            if "tensor" in kinds and all(("tensor",) == v or v[0] == "param" for v in values):
-                return "tensor" if len(params) != 1 else "param:" + params[0]
-            return "param:" + params[0] if len(params) == 1 else "unknown"
-        names = {"self": "self", "instance": "instance", "class": "class", "function": "function", "jit": "jit",
-                 "launcher": "jit", "info": "info", "literal": "literal"}
-        known = {names.get(kind, "unknown") for kind in kinds}
+            if len(params) == 1:
+                return "param:" + params[0]
+            return "tensor" if "tensor" in kinds else "unknown"
+        known = set()
+        for value in values:
+            own = value[0] in ("self", "instance", "class")
+            if own and attr is not None and attr not in value[1].names and attr not in value[1].attributes:
+                known.add("unknown")
+            else:
+                known.add(SURE_KINDS.get(value[0], "unknown"))
         return known.pop() if len(known) == 1 else "unknown"
 
     @staticmethod
@@ -695,7 +721,7 @@ class Emitter:
             jits = self.jit_of(others)
             if jits:
                 self.emit("jit_attr", node.attr, node, use, jits[0].qualname)
-            self.emit("attribute", node.attr, node, use, self.describe(others))
+            self.emit("attribute", node.attr, node, use, self.describe(others, None if use == "store" else node.attr))
         chain = node.value
         while isinstance(chain, ast.Attribute):
             chain = chain.value
@@ -757,7 +783,7 @@ class Emitter:
         for path in paths:
             self.path_fact(path + "." + attr, node, use)
         if not paths or is_dunder(attr):
-            self.emit("attribute", attr, node, use, self.describe(values))
+            self.emit("attribute", attr, node, use, self.describe(values, attr))
 
     def operator(self, symbol, operands, node, scope):
         if self.ctx != "host":
@@ -806,7 +832,7 @@ class Emitter:
     on_ListComp = on_SetComp = on_DictComp = on_GeneratorExp = comprehension
 
     def on_NamedExpr(self, node, scope):
-        self.expr(node.value, scope, "alias")
+        self.expr(node.value, scope, "load" if scope.home().kind == "class" else "alias")
         self.target(node.target, scope)
 
     # -- assignment
@@ -830,7 +856,8 @@ class Emitter:
         if plain and isinstance(value, (ast.Name, ast.Attribute)):
             self.expr(value, scope, "alias")
         elif (scope.kind != "class" and isinstance(value, (ast.Tuple, ast.List)) and len(targets) == 1
-              and isinstance(targets[0], (ast.Tuple, ast.List)) and len(targets[0].elts) == len(value.elts)):
+              and isinstance(targets[0], (ast.Tuple, ast.List)) and len(targets[0].elts) == len(value.elts)
+              and not any(isinstance(e, ast.Starred) for e in value.elts + targets[0].elts)):
             for element, target in zip(value.elts, targets[0].elts):
                 self.assign(element, [target], scope)
         else:
@@ -911,13 +938,32 @@ class Emitter:
 
     on_TryStar = on_Try
 
+    def bound_name(self, name, node):
+        """A name that a statement other than an assignment binds."""
+        if name and is_dunder(name):
+            self.emit("dunder", name, node, "store")
+
+    def on_ExceptHandler(self, node, scope):
+        self.bound_name(node.name, node)
+        self.children(node, scope)
+
+    def on_MatchAs(self, node, scope):
+        self.bound_name(node.name, node)
+        self.children(node, scope)
+
+    def on_MatchStar(self, node, scope):
+        self.bound_name(node.name, node)
+
+    def on_MatchMapping(self, node, scope):
+        self.bound_name(node.rest, node)
+        self.children(node, scope)
+
     def on_Global(self, node, scope):
         for name in node.names:
             if self.ctx == "kernel":
                 self.emit("kernel_syntax", "global", node)
             self.emit("global", name, node)
-            if is_dunder(name):
-                self.emit("dunder", name, node, "store")
+            self.bound_name(name, node)
 
     def on_Nonlocal(self, node, scope):
         for name in node.names:
@@ -930,8 +976,7 @@ class Emitter:
             self.emit("kernel_syntax", "import", node)
         for alias in node.names:
             self.emit("import", alias.name, node, "import")
-            if is_dunder(alias.asname or ""):
-                self.emit("dunder", alias.asname, node, "store")
+            self.bound_name(alias.asname or alias.name, node)
 
     def on_ImportFrom(self, node, scope):
         if self.ctx == "kernel":
@@ -942,8 +987,7 @@ class Emitter:
             self.emit("import", base, node, "star" if alias.name == "*" else use)
             if alias.name != "*":
                 self.path_fact(base + "." + alias.name, node, "import")
-            if is_dunder(alias.asname or ""):
-                self.emit("dunder", alias.asname, node, "store")
+            self.bound_name(alias.asname or alias.name, node)
 
     def annotation(self, node, scope):
         """Annotations name types. Anything that computes in one is judged as host code."""
@@ -963,6 +1007,8 @@ class Emitter:
             self.emit("kernel_syntax", "def", node)
         if is_dunder(node.name):
             self.emit("def", node.name, node, "method" if scope.kind == "class" else "function")
+        if scope.kind != "class":
+            self.bound_name(node.name, node)
         for decorator in node.decorator_list:
             called = isinstance(decorator, ast.Call)
             self.expr(decorator, scope, "load" if called else "decorator")
@@ -995,7 +1041,7 @@ class Emitter:
         for node in nodes:
             values = self.resolver.value(node, scope)
             paths = sorted(v[1] for v in values if v[0] == "path")
-            local = sorted(v[1] for v in values if v[0] == "class")
+            local = sorted(v[1].qualname for v in values if v[0] == "class")
             names.extend(paths or local or ["?"])
         return ",".join(names)[:MAX_NAME]
 
@@ -1003,6 +1049,7 @@ class Emitter:
         if self.ctx == "kernel":
             self.emit("kernel_syntax", "class", node)
         self.emit("class", node.name, node, "", self.bases(node.bases, scope))
+        self.bound_name(node.name, node)
         for decorator in node.decorator_list:
             self.expr(decorator, scope, "load" if isinstance(decorator, ast.Call) else "decorator")
         for base in node.bases:

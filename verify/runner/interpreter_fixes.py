@@ -114,6 +114,19 @@ def fixed_reduce(function):
     return reduce
 
 
+def fixed_splat(function):
+    """A comparison of scalars carries its operands' type; spread over a block it became an integer, which no mask may be:
+    (cols < n) & (row < n_rows) was an error."""
+
+    def splat(self, *args):
+        handle = args[-1]
+        if handle.data.dtype == np.bool_:
+            args = (*args[:-1], interpreter.TensorHandle(handle.data, tl.int1))
+        return function(self, *args)
+
+    return splat
+
+
 def no_benchmark(call, quantiles=None):
     """In place of a measurement: all configurations are equally fast."""
     return [0.0, 0.0, 0.0]
@@ -131,6 +144,8 @@ def apply():
     builder.cast_impl = fixed_cast(builder.cast_impl)
     builder.create_fp_to_fp = fixed_fp_to_fp(builder.create_fp_to_fp)
     builder.create_dot = fixed_dot(builder.create_dot)
+    builder.create_splat = fixed_splat(builder.create_splat)
+    builder.create_unsplat = fixed_splat(builder.create_unsplat)
     interpreter.ReduceScanOpInterface.apply = fixed_reduce(interpreter.ReduceScanOpInterface.apply)
     autotuner.Autotuner.do_bench = property(lambda self: no_benchmark)
     autotuner.Autotuner.check_disk_cache = no_disk_cache

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+#include "verify/judge/verdict.h"
+
+#include <math.h>
+
+#include "base/json.h"
+#include "tests/unit/base/support.h"
+#include "verify/judge/report.h"
+
+/* ---- the document ---- */
+
+static cJSON *written(const struct kgb_verdict *verdict)
+{
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+	struct kgb_err err = KGB_ERR_INIT;
+	cJSON *json = NULL;
+
+	kgb_verdict_write(verdict, &text);
+	assert_ok(kgb_json_parse(text.ptr, text.len, &json, &err), err);
+	return json;
+}
+
+static struct kgb_verdict *new_verdict(void)
+{
+	struct kgb_verdict *verdict = kgb_xmalloc(sizeof(*verdict));
+
+	kgb_verdict_init(verdict);
+	verdict->operator_name = "aten::add";
+	return verdict;
+}
+
+static void free_verdict(struct kgb_verdict *verdict)
+{
+	kgb_verdict_release(verdict);
+	kgb_free(verdict);
+}
+
+static void test_an_undecided_verdict_has_every_member(void **state)
+{
+	static const char *const members[] = {
+		"schema",	 "operator",	  "platform",	 "mode",      "status",	   "code",
+		"stage",	 "message",	  "hint",	 "kernel_sha256", "spec_sha256", "seed",
+		"started",	 "wall_ms",	  "stages",	 "total_tests",	 "passed_tests", "failed_tests",
+		"not_run_tests", "interfaces",	  "failures",	 "ghost",     "launches",  "timing",
+		"isolation",	 "versions",	  "deterministic", "nondeterministic_tests",
+	};
+	struct kgb_verdict *verdict = new_verdict();
+	KGB_AUTO(json) cJSON *json = written(verdict);
+
+	(void)state;
+	for (size_t i = 0; i < KGB_ARRAY_LEN(members); i++)
+		if (!cJSON_HasObjectItem(json, members[i]))
+			fail_msg("no member '%s'", members[i]);
+	assert_int_equal(cJSON_GetArraySize(json), (int)KGB_ARRAY_LEN(members));
+	assert_string_equal(kgb_json_str(json, "schema", ""), "kgb.verdict/1");
+	assert_string_equal(kgb_json_str(json, "seed", ""), "00000000000000000000000000000000");
+	assert_int_equal(cJSON_GetArraySize(kgb_json_get(json, "stages")), KGB_N_STAGES);
+	free_verdict(verdict);
+}
+
+static void test_the_first_decision_stays_and_its_code_gives_the_status(void **state)
+{
+	static const struct {
+		const char *code;
+		const char *status;
+	} cases[] = {
+		{"verify.mismatch", "failed"},	   {"contract.syntax", "failed"},      {"l1.name", "failed"},
+		{"cheat.ghost", "cheated"},	   {"cheat.l1.import", "cheated"},     {"infra.reference", "infra_error"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
+		struct kgb_verdict *verdict = new_verdict();
+		const struct kgb_failure first = {.code = cases[i].code, .message = "one", .hint = "do"};
+		const struct kgb_failure second = {.code = "verify.crash", .message = "two"};
+		kgb_verdict_decide(verdict, KGB_STAGE_L2, &first);
+		kgb_verdict_decide(verdict, KGB_STAGE_TIMING, &second);
+		KGB_AUTO(json) cJSON *json = written(verdict);
+		assert_string_equal(kgb_json_str(json, "status", ""), cases[i].status);
+		assert_string_equal(kgb_json_str(json, "code", ""), cases[i].code);
+		assert_string_equal(kgb_json_str(json, "stage", ""), "l2");
+		assert_string_equal(kgb_json_str(json, "message", ""), "one");
+		const cJSON *stages = kgb_json_get(json, "stages");
+		assert_string_equal(kgb_json_str(cJSON_GetArrayItem(stages, KGB_STAGE_L2), "status", ""), "failed");
+		assert_string_equal(kgb_json_str(cJSON_GetArrayItem(stages, KGB_STAGE_TIMING), "status", ""),
+				    "skipped");
+		free_verdict(verdict);
+	}
+}
+
+static void test_values_that_json_has_no_number_for_are_words(void **state)
+{
+	struct kgb_verdict *verdict = new_verdict();
+
+	(void)state;
+	verdict->failures[0] = (struct kgb_failure){.code = "verify.mismatch",
+						    .has_values = true,
+						    .ndim = 2,
+						    .index = {3, 4},
+						    .expected = (double)INFINITY,
+						    .got = (double)NAN,
+						    .max_abs_err = 0.5,
+						    .allowed_abs_err = -(double)INFINITY};
+	verdict->n_failures = 1;
+	KGB_AUTO(json) cJSON *json = written(verdict);
+	const cJSON *failure = cJSON_GetArrayItem(kgb_json_get(json, "failures"), 0);
+	assert_string_equal(kgb_json_str(failure, "expected", ""), "inf");
+	assert_string_equal(kgb_json_str(failure, "got", ""), "nan");
+	assert_string_equal(kgb_json_str(failure, "allowed_abs_err", ""), "-inf");
+	assert_true(kgb_json_num(failure, "max_abs_err", 0) == 0.5);
+	assert_int_equal(cJSON_GetArraySize(kgb_json_get(failure, "index")), 2);
+	free_verdict(verdict);
+}
+
+static void test_launches_beyond_the_table_are_counted_together(void **state)
+{
+	struct kgb_verdict *verdict = new_verdict();
+	char name[32];
+
+	(void)state;
+	for (int i = 0; i < KGB_VERDICT_KERNELS_MAX + 5; i++) {
+		snprintf(name, sizeof(name), "kernel_%d", i);
+		kgb_verdict_count_launches(verdict, name, 2);
+	}
+	kgb_verdict_count_launches(verdict, "kernel_0", 3);
+	KGB_AUTO(json) cJSON *json = written(verdict);
+	assert_int_equal(kgb_json_i64(json, "launches.kernel_0", 0), 5);
+	assert_int_equal(kgb_json_i64(json, "launches.(others)", 0), 12);
+	assert_int_equal(cJSON_GetArraySize(kgb_json_get(json, "launches")), KGB_VERDICT_KERNELS_MAX);
+	free_verdict(verdict);
+}
+
+/* ---- the report ---- */
+
+static const struct {
+	const char *json;
+	const char *text;
+} reports[] = {
+	{"{\"status\":\"passed\",\"passed_tests\":184,\"total_tests\":184}", "PASSED 184/184 cases\n"},
+	{"{\"status\":\"cheated\",\"code\":\"cheat.l1.import\",\"message\":\"line 3: no\",\"hint\":\"don't\","
+	 "\"total_tests\":9}",
+	 "CHEATED cheat.l1.import: line 3: no\nhint: don't\n"},
+	{"{\"status\":\"infra_error\",\"code\":\"infra.l2\",\"message\":\"gone\"}", "ERROR infra.l2: gone\n"},
+	{"{}", "ERROR infra.unknown: no message\n"},
+	{"[]", "ERROR infra.unknown: no message\n"},
+	{"{\"status\":\"failed\",\"code\":\"verify.mismatch\",\"message\":\"24 of 1000 elements are wrong\","
+	 "\"hint\":\"general\",\"total_tests\":10,\"passed_tests\":6,\"failed_tests\":1,\"failures\":["
+	 "{\"case\":\"add_Tensor/float32/tail/standard\",\"inputs\":\"self=float32[1000]\",\"index\":[976],"
+	 "\"expected\":1.5,\"got\":\"nan\",\"n_wrong\":24,\"n_elements\":1000,\"max_abs_err\":0,"
+	 "\"allowed_abs_err\":1e-7,\"hint\":\"mask\"}]}",
+	 "FAILED verify.mismatch: 24 of 1000 elements are wrong\n"
+	 "cases: 6 passed, 1 failed, 3 not run, of 10\n"
+	 "\n"
+	 "case: add_Tensor/float32/tail/standard  self=float32[1000]\n"
+	 "wrong: 24 of 1000 elements, first at [976]: expected 1.5, got nan\n"
+	 "hint: mask\n"},
+	{"{\"status\":\"failed\",\"code\":\"verify.mismatch\",\"message\":\"m\",\"total_tests\":1,\"failed_tests\":1,"
+	 "\"failures\":[{\"case\":\"c\",\"index\":[1,2],\"index_is_first\":false,\"expected\":1,\"got\":2.25,"
+	 "\"n_wrong\":3,\"n_elements\":4,\"max_abs_err\":1.25,\"allowed_abs_err\":0.5}]}",
+	 "FAILED verify.mismatch: m\n"
+	 "cases: 0 passed, 1 failed, 0 not run, of 1\n"
+	 "\n"
+	 "case: c\n"
+	 "wrong: 3 of 4 elements, worst at [1, 2]: expected 1, got 2.25\n"
+	 "error: largest absolute error 1.25, allowed there 0.5\n"},
+	{"{\"status\":\"failed\",\"code\":\"verify.exception\",\"message\":\"ValueError: \\u001b[2J\\nx\","
+	 "\"failures\":[{\"case\":\"a\",\"message\":\"ValueError: \\u001b[2J\"},{\"case\":\"b\",\"message\":\"y\"},"
+	 "{\"case\":\"c\",\"message\":\"z\"},{\"case\":\"d\",\"message\":\"not shown\"}]}",
+	 "FAILED verify.exception: ValueError: \\x1b[2J\\nx\n"
+	 "\ncase: a\nwrong: ValueError: \\x1b[2J\n"
+	 "\ncase: b\nwrong: y\n"
+	 "\ncase: c\nwrong: z\n"},
+};
+
+static void test_the_report_says_what_is_wrong_where_and_what_to_do(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < KGB_ARRAY_LEN(reports); i++) {
+		KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+		KGB_AUTO(json) cJSON *json = NULL;
+		struct kgb_err err = KGB_ERR_INIT;
+		assert_ok(kgb_json_parse(reports[i].json, strlen(reports[i].json), &json, &err), err);
+		kgb_verdict_report(json, &text);
+		assert_string_equal(text.ptr, reports[i].text);
+	}
+}
+
+static void test_the_report_does_not_tell_the_seed(void **state)
+{
+	struct kgb_verdict *verdict = new_verdict();
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+	const struct kgb_failure failure = {.code = "verify.crash", .message = "boom", .case_name = "c"};
+
+	(void)state;
+	memset(verdict->seed.bytes, 0xab, sizeof(verdict->seed.bytes));
+	kgb_verdict_decide(verdict, KGB_STAGE_CORRECTNESS, &failure);
+	verdict->failures[verdict->n_failures++] = failure;
+	KGB_AUTO(json) cJSON *json = written(verdict);
+	assert_contains(kgb_json_str(json, "seed", ""), "abababab");
+	kgb_verdict_report(json, &text);
+	assert_null(strstr(text.ptr, "abab"));
+	free_verdict(verdict);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_an_undecided_verdict_has_every_member),
+		cmocka_unit_test(test_the_first_decision_stays_and_its_code_gives_the_status),
+		cmocka_unit_test(test_values_that_json_has_no_number_for_are_words),
+		cmocka_unit_test(test_launches_beyond_the_table_are_counted_together),
+		cmocka_unit_test(test_the_report_says_what_is_wrong_where_and_what_to_do),
+		cmocka_unit_test(test_the_report_does_not_tell_the_seed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
