@@ -269,6 +269,11 @@ static int check(const struct kgb_config *config, struct kgb_err *err)
 			return kgb_fail(err, KGB_ERR_INVALID, "%s: %s must not be empty",
 					kgb_config_origin(config, texts[i].key), texts[i].key);
 	}
+	const char *url = s->gateway.upstream_url;
+	if (!kgb_str_starts(url, "https://") && !kgb_str_starts(url, "http://"))
+		return kgb_fail(err, KGB_ERR_INVALID,
+				"%s: gateway.upstream_url must start with https://, not '%.80s'",
+				kgb_config_origin(config, "gateway.upstream_url"), url);
 	return 0;
 }
 
@@ -286,14 +291,20 @@ static int apply_alias(struct kgb_config *config, const char *name, const char *
 
 static void warn_unknown(const char *name, const struct kgb_strv *variables)
 {
+	KGB_AUTO(strv) struct kgb_strv known = KGB_STRV_INIT;
 	for (size_t i = 0; i < KGB_ARRAY_LEN(other_variables); i++)
 		if (kgb_str_eq(name, other_variables[i]))
 			return;
 	for (size_t i = 0; i < KGB_ARRAY_LEN(other_prefixes); i++)
 		if (kgb_str_starts(name, other_prefixes[i]))
 			return;
+	kgb_strv_add_all(&known, (const char *const *)variables->items);
+	for (size_t i = 0; i < KGB_ARRAY_LEN(aliases); i++)
+		kgb_strv_add(&known, aliases[i].variable);
+	for (size_t i = 0; i < KGB_ARRAY_LEN(other_variables); i++)
+		kgb_strv_add(&known, other_variables[i]);
 	KGB_AUTO(buf) struct kgb_buf hint = KGB_BUF_INIT(0);
-	kgb_suggest(&hint, name, (const char *const *)variables->items, variables->n);
+	kgb_suggest(&hint, name, (const char *const *)known.items, known.n);
 	kgb_warn("environment: '%s' is no setting and is ignored%s", name, hint.ptr);
 }
 

@@ -11,5 +11,7 @@
 const char *kgb_version(void);
 /** Several lines for --version. */
 void kgb_version_text(struct kgb_buf *out);
+/** The same as one JSON object: name -> version. */
+void kgb_version_json(struct kgb_buf *out);
 
 #endif

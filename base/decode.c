@@ -153,7 +153,11 @@ static int set_whole(const struct kgb_field *field, const char *text, void *slot
 		rc = kgb_parse_size_bytes(text, &value, err);
 	else
 		rc = kgb_parse_i64(text, INT64_MIN, INT64_MAX, &value, err);
-	if (rc < 0 || check_range(field, text, value<field->min, value> field->max, err) < 0)
+	if (rc < 0)
+		return -1;
+	bool below = value < field->min;
+	bool above = value > field->max;
+	if (check_range(field, text, below, above, err) < 0)
 		return -1;
 	memcpy(slot, &value, sizeof(value));
 	return 0;
@@ -163,8 +167,11 @@ static int set_num(const struct kgb_field *field, const char *text, void *slot, 
 {
 	double value;
 
-	if (kgb_parse_double(text, &value, err) < 0 ||
-	    check_range(field, text, value<(double)field->min, value>(double) field->max, err) < 0)
+	if (kgb_parse_double(text, &value, err) < 0)
+		return -1;
+	bool below = value < (double)field->min;
+	bool above = value > (double)field->max;
+	if (check_range(field, text, below, above, err) < 0)
 		return -1;
 	memcpy(slot, &value, sizeof(value));
 	return 0;

@@ -15,8 +15,9 @@
 const char *kgb_wire_status_name(enum kgb_wire_status status)
 {
 	static const char *const names[KGB_WIRE_N_STATUSES] = {
-		[KGB_WIRE_OK] = "ok",	      [KGB_WIRE_EXCEPTION] = "exception", [KGB_WIRE_EXIT] = "exit",
-		[KGB_WIRE_MEMORY] = "memory", [KGB_WIRE_GUARD] = "guard",	  [KGB_WIRE_BAD_REQUEST] = "bad_request",
+		[KGB_WIRE_OK] = "ok",       [KGB_WIRE_EXCEPTION] = "exception",
+		[KGB_WIRE_EXIT] = "exit",   [KGB_WIRE_MEMORY] = "memory",
+		[KGB_WIRE_GUARD] = "guard", [KGB_WIRE_BAD_REQUEST] = "bad_request",
 	};
 
 	return status < KGB_WIRE_N_STATUSES ? names[status] : "unknown";
@@ -67,15 +68,18 @@ static int check_tensor(struct kgb_wire_output *output, struct kgb_err *err)
 		}
 		if (output->sizes[i] < 0)
 			return refuse(err, "size %lld", (long long)output->sizes[i]);
-		if (__builtin_mul_overflow(n_bytes, output->sizes[i], &n_bytes) || n_bytes > KGB_LIMIT_TENSOR_BYTES)
-			return refuse(err, "a tensor of more than %u bytes", KGB_LIMIT_TENSOR_BYTES);
+		if (__builtin_mul_overflow(n_bytes, output->sizes[i], &n_bytes) ||
+		    n_bytes > KGB_LIMIT_TENSOR_BYTES)
+			return refuse(err, "a tensor of more than %u bytes",
+				      KGB_LIMIT_TENSOR_BYTES);
 		if (output->strides[i] < 0 || output->strides[i] > KGB_LIMIT_TENSOR_BYTES)
 			return refuse(err, "stride %lld", (long long)output->strides[i]);
 	}
 	if (output->offset < 0 || output->offset > KGB_LIMIT_TENSOR_BYTES)
 		return refuse(err, "offset %lld", (long long)output->offset);
 	if (output->n_bytes != 0 && output->n_bytes != n_bytes)
-		return refuse(err, "%lld bytes for a tensor of %lld", (long long)output->n_bytes, (long long)n_bytes);
+		return refuse(err, "%lld bytes for a tensor of %lld", (long long)output->n_bytes,
+			      (long long)n_bytes);
 	return 0;
 }
 
@@ -94,7 +98,8 @@ static int check_output(struct kgb_wire_output *output, struct kgb_err *err)
 	return 0;
 }
 
-static int check_header(const struct kgb_wire_reply *reply, uint64_t expected_id, struct kgb_err *err)
+static int check_header(const struct kgb_wire_reply *reply, uint64_t expected_id,
+			struct kgb_err *err)
 {
 	if (reply->magic != KGB_WIRE_MAGIC)
 		return refuse(err, "magic %08x", reply->magic);
@@ -107,8 +112,8 @@ static int check_header(const struct kgb_wire_reply *reply, uint64_t expected_id
 		return refuse(err, "status %d", reply->status);
 	if (reply->n_outputs > KGB_WIRE_OUTPUTS || reply->n_launches > KGB_WIRE_LAUNCHES ||
 	    reply->n_ops > KGB_WIRE_OPS || reply->text_len >= KGB_WIRE_TEXT)
-		return refuse(err, "counts %u %u %u %u", reply->n_outputs, reply->n_launches, reply->n_ops,
-			      reply->text_len);
+		return refuse(err, "counts %u %u %u %u", reply->n_outputs, reply->n_launches,
+			      reply->n_ops, reply->text_len);
 	if (reply->value < 0 || reply->line > KGB_LIMIT_KERNEL)
 		return refuse(err, "value %lld, line %u", (long long)reply->value, reply->line);
 	return 0;
@@ -131,8 +136,8 @@ static int check_lists(struct kgb_wire_reply *reply, struct kgb_err *err)
 	return 0;
 }
 
-int kgb_wire_reply_parse(const void *bytes, size_t len, uint64_t expected_id, struct kgb_wire_reply *out,
-			 struct kgb_err *err)
+int kgb_wire_reply_parse(const void *bytes, size_t len, uint64_t expected_id,
+			 struct kgb_wire_reply *out, struct kgb_err *err)
 {
 	KGB_AUTO(free) struct kgb_wire_reply *reply = NULL;
 
@@ -161,15 +166,17 @@ int kgb_wire_reply_parse(const void *bytes, size_t len, uint64_t expected_id, st
 bool kgb_wire_is_dense(const struct kgb_wire_output *output)
 {
 	bool used[KGB_WIRE_DIMS] = {false};
-	int64_t reach = 0; /* of the dimensions seen so far, in elements, from the first to the last */
+	int64_t reach = 0; /* from the first element to the last, over the dimensions seen so far */
 
 	for (int i = 0; i < output->ndim; i++)
 		if (output->sizes[i] == 0)
 			return true;
 	for (int round = 0; round < output->ndim; round++) {
-		int least = -1;
-		for (int i = 0; i < output->ndim; i++)
-			if (!used[i] && (least < 0 || output->strides[i] < output->strides[least]))
+		int least = 0;
+		while (used[least])
+			least++;
+		for (int i = least + 1; i < output->ndim; i++)
+			if (!used[i] && output->strides[i] < output->strides[least])
 				least = i;
 		used[least] = true;
 		if (output->sizes[least] == 1)
@@ -181,7 +188,8 @@ bool kgb_wire_is_dense(const struct kgb_wire_output *output)
 	return true;
 }
 
-int kgb_wire_send(int fd, const void *data, size_t len, const int *fds, size_t n_fds, struct kgb_err *err)
+int kgb_wire_send(int fd, const void *data, size_t len, const int *fds, size_t n_fds,
+		  struct kgb_err *err)
 {
 	union {
 		char bytes[CMSG_SPACE(KGB_WIRE_FDS_MAX * sizeof(int))];
@@ -193,7 +201,8 @@ int kgb_wire_send(int fd, const void *data, size_t len, const int *fds, size_t n
 
 	KGB_ASSERT(n_fds <= KGB_WIRE_FDS_MAX);
 	if (len > KGB_WIRE_REQUEST_MAX)
-		return kgb_fail(err, KGB_ERR_LIMIT, "request of %zu bytes, more than %u", len, KGB_WIRE_REQUEST_MAX);
+		return kgb_fail(err, KGB_ERR_LIMIT, "request of %zu bytes, more than %u", len,
+				KGB_WIRE_REQUEST_MAX);
 	if (n_fds > 0) {
 		msg.msg_control = control.bytes;
 		msg.msg_controllen = CMSG_SPACE(n_fds * sizeof(int));
@@ -229,7 +238,8 @@ static void take_fds(struct msghdr *msg, int *fds, size_t max_fds, size_t *n_fds
 	}
 }
 
-ssize_t kgb_wire_recv(int fd, void *buf, size_t cap, int *fds, size_t max_fds, size_t *n_fds, struct kgb_err *err)
+ssize_t kgb_wire_recv(int fd, void *buf, size_t cap, int *fds, size_t max_fds, size_t *n_fds,
+		      struct kgb_err *err)
 {
 	union {
 		char bytes[CMSG_SPACE(KGB_WIRE_FDS_MAX * sizeof(int))];

@@ -31,6 +31,22 @@ static void add_spec(struct kgb_jsonw *w, const struct kgb_spec *spec)
 	kgb_jsonw_object_end(w);
 }
 
+static void print_spec(const struct kgb_spec *spec, bool more, struct kgb_buf *out)
+{
+	kgb_buf_addf(out, "%-24s  %2zu interface%s  %s\n", spec->name, spec->n_interfaces,
+		     spec->n_interfaces == 1 ? " " : "s", spec->summary ? spec->summary : "");
+	if (!more)
+		return;
+	kgb_buf_adds(out, "    types");
+	for (size_t i = 0; i < spec->n_dtypes; i++)
+		kgb_buf_addf(out, " %s", spec->dtypes[i]);
+	kgb_buf_addc(out, '\n');
+	for (size_t i = 0; i < spec->n_interfaces; i++)
+		kgb_buf_addf(out, "    def %-20s  %s\n", spec->interfaces[i].entry,
+			     spec->interfaces[i].schema);
+	kgb_buf_addf(out, "    spec %s\n", spec->path);
+}
+
 static int list_operators(const struct kgb_cli *cli, struct kgb_buf *out, struct kgb_err *err)
 {
 	struct kgb_spec_index index = {0};
@@ -53,9 +69,7 @@ static int list_operators(const struct kgb_cli *cli, struct kgb_buf *out, struct
 		if (cli->flags.json)
 			add_spec(&w, &spec);
 		else
-			kgb_buf_addf(out, "%-24s  %2zu interface%s  %s\n", spec.name,
-				     spec.n_interfaces, spec.n_interfaces == 1 ? " " : "s",
-				     spec.summary ? spec.summary : "");
+			print_spec(&spec, cli->flags.verbose > 0, out);
 		kgb_spec_release(&spec);
 	}
 	if (cli->flags.json) {

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "agent/cli/cmd.h"
@@ -15,9 +16,11 @@
 #include "agent/store/events.h"
 #include "agent/store/rundir.h"
 #include "base/fs.h"
+#include "base/jsonw.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/time.h"
 #include "methods/method.h"
 #include "verify/spec.h"
 
@@ -59,6 +62,25 @@ static void plan_release(struct plan *plan)
 }
 
 /* ---- planning ---- */
+
+/** Options that contradict each other. What costs money is never started by guessing. */
+static int check_flags(const struct plan *plan, struct kgb_err *err)
+{
+	const struct kgb_flags *flags = &plan->cli->flags;
+	if (flags->run && flags->kernels)
+		return kgb_fail(err, KGB_ERR_INVALID,
+				"--run and --kernels both say what to verify: give one of them");
+	if (flags->run && plan->generate)
+		return kgb_fail(err, KGB_ERR_INVALID,
+				"--run names an earlier run to verify: add --skip-gen");
+	if (flags->skip_verify && !plan->generate)
+		return kgb_fail(err, KGB_ERR_INVALID,
+				"--skip-verify leaves nothing to do without generation");
+	if (plan->generate && plan->cli->operators.n == 0)
+		return kgb_fail(err, KGB_ERR_INVALID,
+				"name the operators, or `all`: see `kgb-agent list`");
+	return 0;
+}
 
 static int load_specs(struct plan *plan, const struct kgb_strv *paths, struct kgb_err *err)
 {
@@ -140,9 +162,13 @@ static int start_new_run(struct plan *plan, const char *method, struct kgb_err *
 	KGB_AUTO(free) char *runs = kgb_config_runs(&plan->cli->config);
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(KGB_LIMIT_YAML);
 	kgb_config_print(&plan->cli->config, &text);
-	if (kgb_rundir_create(&plan->dir, runs, method, settings->run.dataset, err) < 0 ||
-	    kgb_fs_write_atomic(plan->dir.fd, "config.yaml", text.ptr, text.len, 0644, true, err) <
-		    0)
+	if (kgb_rundir_create(&plan->dir, runs, method, settings->run.dataset, err) < 0) {
+		KGB_AUTO(free) char *why = kgb_xstrdup(err->msg);
+		return kgb_fail(err, KGB_ERR_UNAVAILABLE,
+				"%s; make it writable, or name another with --runs-dir", why);
+	}
+	if (kgb_fs_write_atomic(plan->dir.fd, "config.yaml", text.ptr, text.len, 0644, true, err) <
+	    0)
 		return -1;
 	return kgb_run_log_open(&plan->log, &plan->dir, err);
 }
@@ -293,7 +319,8 @@ static void announce(const struct plan *plan)
 {
 	if (plan->generate && plan->gateway_mode == KGB_GATEWAY_OFFLINE)
 		kgb_info(
-			"offline: no API key is set, so the model is kgb-agent's built-in script, not a language model");
+			"offline: %s, so the model is kgb-agent's built-in script, not a language model",
+			plan->api_key ? "gateway.mode says so" : "no API key is set");
 	kgb_info("run %s", plan->dir.path);
 }
 
@@ -339,6 +366,21 @@ static int drive(struct plan *plan, struct kgb_sched_outcome *outcome, struct kg
 	return rc;
 }
 
+static bool colors_wanted(void)
+{
+	const char *no_color = getenv("NO_COLOR");
+	const char *term = getenv("TERM");
+	return isatty(STDOUT_FILENO) && !(no_color && *no_color) && term && *term &&
+	       !kgb_str_eq(term, "dumb");
+}
+
+/** Columns of the terminal on stdout; 0: it is none. */
+static size_t screen_width(void)
+{
+	struct winsize size = {0};
+	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0 ? 0 : size.ws_col;
+}
+
 /** results.json, and the same for the user. */
 static int report(struct plan *plan, const struct kgb_sched_outcome *outcome)
 {
@@ -353,7 +395,7 @@ static int report(struct plan *plan, const struct kgb_sched_outcome *outcome)
 	if (plan->cli->flags.json)
 		kgb_results_render(state, 2, &text);
 	else
-		kgb_results_table(state, plan->dir.path, 0, isatty(STDOUT_FILENO) == 1, &text);
+		kgb_results_table(state, plan->dir.path, screen_width(), colors_wanted(), &text);
 	exit_code = kgb_cli_print(&text, exit_code);
 	if (outcome->signal) {
 		kgb_info("interrupted; verify what is there with: kgb-agent --skip-gen --run %s",
@@ -363,21 +405,66 @@ static int report(struct plan *plan, const struct kgb_sched_outcome *outcome)
 	return exit_code;
 }
 
+static void plan_text(const struct plan *plan, const char *method, struct kgb_buf *out)
+{
+	const struct kgb_settings *s = &plan->cli->config.settings;
+	char timeout[32];
+	if (plan->generate)
+		kgb_buf_addf(out, "would generate and %sverify",
+			     plan->cli->flags.skip_verify ? "not " : "");
+	else
+		kgb_buf_adds(out, "would verify");
+	kgb_buf_addf(out, " %zu operator%s of %s", plan->n_specs, plan->n_specs == 1 ? "" : "s",
+		     s->run.dataset);
+	if (plan->generate)
+		kgb_buf_addf(
+			out, " with %s (model %s, %s), %lld at a time, up to %s each", method,
+			plan->model, kgb_gateway_mode_name(plan->gateway_mode),
+			(long long)s->run.device_count,
+			kgb_duration_format(s->limits.attempt_timeout, timeout, sizeof(timeout)));
+	else if (plan->cli->flags.kernels)
+		kgb_buf_addf(out, " in %s", plan->cli->flags.kernels);
+	else
+		kgb_buf_addf(out, " in run %s", plan->dir.name);
+	kgb_buf_addc(out, '\n');
+	for (size_t i = 0; i < plan->n_specs; i++)
+		kgb_buf_addf(out, "  %s\n", plan->specs[i].name);
+}
+
+static void plan_json(const struct plan *plan, const char *method, struct kgb_buf *out)
+{
+	const struct kgb_settings *s = &plan->cli->config.settings;
+	struct kgb_jsonw w;
+	kgb_jsonw_init(&w, out, 2);
+	kgb_jsonw_object(&w);
+	kgb_jsonw_kstr(&w, "schema", "kgb.plan/1");
+	kgb_jsonw_kbool(&w, "generate", plan->generate);
+	kgb_jsonw_kbool(&w, "verify", !plan->cli->flags.skip_verify);
+	kgb_jsonw_kstr(&w, "dataset", s->run.dataset);
+	kgb_jsonw_kstr(&w, "method", method);
+	kgb_jsonw_kstr(&w, "run", plan->dir.name);
+	if (plan->generate) {
+		kgb_jsonw_kstr(&w, "model", plan->model);
+		kgb_jsonw_kstr(&w, "gateway", kgb_gateway_mode_name(plan->gateway_mode));
+		kgb_jsonw_ki64(&w, "device_count", s->run.device_count);
+		kgb_jsonw_ki64(&w, "attempt_timeout_ms", s->limits.attempt_timeout);
+	}
+	kgb_jsonw_key(&w, "operators");
+	kgb_jsonw_array(&w);
+	for (size_t i = 0; i < plan->n_specs; i++)
+		kgb_jsonw_str(&w, plan->specs[i].name);
+	kgb_jsonw_array_end(&w);
+	kgb_jsonw_object_end(&w);
+	kgb_buf_addc(out, '\n');
+}
+
 static int dry_run(const struct plan *plan, const char *method)
 {
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
-	const struct kgb_settings *s = &plan->cli->config.settings;
-	kgb_buf_addf(&text, "would %s %zu operator%s of %s with %s",
-		     plan->generate ? "generate" : "verify", plan->n_specs,
-		     plan->n_specs == 1 ? "" : "s", s->run.dataset, method);
-	if (plan->generate)
-		kgb_buf_addf(&text, " (model %s, %s), %lld at a time, %lld s each", plan->model,
-			     kgb_gateway_mode_name(plan->gateway_mode),
-			     (long long)s->run.device_count,
-			     (long long)s->limits.attempt_timeout / 1000);
-	kgb_buf_addc(&text, '\n');
-	for (size_t i = 0; i < plan->n_specs; i++)
-		kgb_buf_addf(&text, "  %s\n", plan->specs[i].name);
+	if (plan->cli->flags.json)
+		plan_json(plan, method, &text);
+	else
+		plan_text(plan, method, &text);
 	return kgb_cli_print(&text, KGB_EXIT_OK);
 }
 
@@ -398,6 +485,8 @@ int kgb_cmd_run(struct kgb_cli *cli)
 			    .generate = !cli->flags.skip_gen && !kernels,
 			    .cli_version = KGB_BUF_INIT(0)};
 	bool earlier = !plan.generate && !kernels;
+	if (check_flags(&plan, &err) < 0)
+		return plan_failed(&plan, &err);
 	if (earlier ? plan_earlier_run(&plan, &err) < 0 : plan_operators(&plan, &err) < 0)
 		return plan_failed(&plan, &err);
 	if (kernels && check_kernels(&plan, kernels, &err) < 0)

@@ -46,25 +46,44 @@ int kgb_cli_print(const struct kgb_buf *text, int exit_code)
 	return exit_code;
 }
 
+KGB_PRINTF(2, 3) static void add_hint(struct kgb_err *err, const char *format, ...)
+{
+	size_t len = strlen(err->msg);
+	va_list args;
+	va_start(args, format);
+	vsnprintf(err->msg + len, sizeof(err->msg) - len, format, args);
+	va_end(args);
+}
+
 /** A word that is no operator may have been meant as a subcommand. */
-static void add_command_hint(const struct kgb_cli *cli, const char *word, struct kgb_err *err)
+static void add_command_hint(const char *word, struct kgb_err *err)
 {
 	KGB_AUTO(strv) struct kgb_strv names = KGB_STRV_INIT;
 	const char *nearest = NULL;
 	for (const struct kgb_subcommand *c = kgb_cli_commands; c->name; c++)
 		kgb_strv_add(&names, c->name);
-	if (cli->named ||
-	    !kgb_nearest(word, (const char *const *)names.items, names.n, &nearest, 1))
+	if (!kgb_nearest(word, (const char *const *)names.items, names.n, &nearest, 1))
 		return;
-	size_t len = strlen(err->msg);
-	snprintf(err->msg + len, sizeof(err->msg) - len, " (or the command '%s'?)", nearest);
+	add_hint(err, " (or the command '%s'?)", nearest);
+}
+
+/** What else the user may have meant; without any idea, where the names are listed. */
+static void explain_unknown(const struct kgb_cli *cli, size_t position, struct kgb_err *err)
+{
+	const char *word = cli->operators.items[position];
+	bool bare = !cli->named && position == 0;
+	if (bare && (kgb_str_eq(word, "help") || kgb_str_eq(word, "version")))
+		add_hint(err, " (or the option '--%s'?)", word);
+	else if (bare)
+		add_command_hint(word, err);
+	if (!strchr(err->msg, '?'))
+		add_hint(err, " in %s: see `kgb-agent list`", cli->config.settings.run.dataset);
 }
 
 int kgb_cli_operators(const struct kgb_cli *cli, const struct kgb_spec_index *index,
 		      struct kgb_strv *names, struct kgb_strv *paths, struct kgb_err *err)
 {
-	bool all = cli->operators.n == 0 ||
-		   (cli->operators.n == 1 && kgb_str_eq(cli->operators.items[0], "all"));
+	bool all = cli->operators.n == 0 || kgb_strv_has(&cli->operators, "all");
 	if (all) {
 		kgb_strv_add_all(names, (const char *const *)index->names.items);
 		kgb_strv_add_all(paths, (const char *const *)index->paths.items);
@@ -74,8 +93,8 @@ int kgb_cli_operators(const struct kgb_cli *cli, const struct kgb_spec_index *in
 		const char *name = NULL;
 		const char *path = NULL;
 		if (kgb_spec_index_find(index, cli->operators.items[i], &name, &path, err) < 0) {
-			if (i == 0)
-				add_command_hint(cli, cli->operators.items[i], err);
+			if (kgb_str_starts(err->msg, "unknown operator"))
+				explain_unknown(cli, i, err);
 			return -1;
 		}
 		if (kgb_strv_has(names, name))

@@ -51,18 +51,21 @@ static enum kgb_log_level log_level(const struct kgb_flags *flags)
 static int print_help(const struct kgb_cli *cli)
 {
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
-	kgb_opt_help(kgb_cli_options, cli->command, PROGRAM, &text);
 	if (!cli->named) {
-		kgb_buf_addc(&text, '\n');
 		kgb_opt_overview(kgb_cli_commands, PROGRAM, &text);
+		kgb_buf_addc(&text, '\n');
 	}
+	kgb_opt_help(kgb_cli_options, cli->command, PROGRAM, &text);
 	return kgb_cli_print(&text, KGB_EXIT_OK);
 }
 
-static int print_version(void)
+static int print_version(const struct kgb_cli *cli)
 {
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
-	kgb_version_text(&text);
+	if (cli->flags.json)
+		kgb_version_json(&text);
+	else
+		kgb_version_text(&text);
 	return kgb_cli_print(&text, KGB_EXIT_OK);
 }
 
@@ -80,21 +83,30 @@ static int apply_flags(struct kgb_cli *cli, const struct kgb_cmdline *line, stru
 		if (!equals)
 			return kgb_fail(err, KGB_ERR_INVALID, "--set '%s': write KEY=VALUE", text);
 		KGB_AUTO(free) char *key = kgb_xstrndup(text, (size_t)(equals - text));
-		if (kgb_config_set(&cli->config, key, equals + 1, "--set", err) < 0)
+		KGB_AUTO(free) char *origin = kgb_xasprintf("--set %s", key);
+		if (kgb_config_set(&cli->config, key, equals + 1, origin, err) < 0)
 			return -1;
 	}
 	return 0;
 }
 
-/** A file name keeps its commas; operators are split at them. */
-static void take_positional(struct kgb_cli *cli, const struct kgb_cmdline *line)
+/** A file name keeps its commas; operators are split at them. A word that names none is a mistake
+ * (an empty shell variable): it must not come to mean all of them. */
+static int take_positional(struct kgb_cli *cli, const struct kgb_cmdline *line, struct kgb_err *err)
 {
 	for (size_t i = 0; i < line->positional.n; i++) {
-		if (cli->command->bit == KGB_COMMAND_VERIFY)
-			kgb_strv_add(&cli->operators, line->positional.items[i]);
-		else
-			kgb_strv_split(&cli->operators, line->positional.items[i], ',');
+		const char *word = line->positional.items[i];
+		size_t before = cli->operators.n;
+		if (cli->command->bit == KGB_COMMAND_VERIFY && *word)
+			kgb_strv_add(&cli->operators, word);
+		else if (cli->command->bit != KGB_COMMAND_VERIFY)
+			kgb_strv_split(&cli->operators, word, ',');
+		if (cli->operators.n == before)
+			return kgb_fail(err, KGB_ERR_INVALID, "'%s' names no %s", word,
+					cli->command->bit == KGB_COMMAND_VERIFY ? "file"
+										: "operator");
 	}
+	return 0;
 }
 
 static int dispatch(struct kgb_cli *cli, const struct kgb_cmdline *line)
@@ -106,9 +118,8 @@ static int dispatch(struct kgb_cli *cli, const struct kgb_cmdline *line)
 		kgb_log_err(&err);
 		return KGB_EXIT_CONFIG;
 	}
-	if (apply_flags(cli, line, &err) < 0)
+	if (apply_flags(cli, line, &err) < 0 || take_positional(cli, line, &err) < 0)
 		return kgb_cli_fail(&err, KGB_EXIT_USAGE);
-	take_positional(cli, line);
 	cli->data_dir = kgb_data_dir();
 	cli->bin_dir = kgb_path_self_dir();
 	for (size_t i = 0; i < KGB_ARRAY_LEN(commands); i++)
@@ -132,14 +143,14 @@ static int run(struct kgb_cli *cli, struct kgb_cmdline *line, int argc, char **a
 	if (kgb_opt_parse(kgb_cli_options, kgb_cli_commands, "run", argc, argv, &cli->flags, line,
 			  &err) < 0) {
 		kgb_log_err(&err);
-		kgb_info("see `%s --help`", PROGRAM);
+		kgb_info("see `%s %s --help`", PROGRAM, line->command->name);
 		return KGB_EXIT_USAGE;
 	}
 	cli->command = line->command;
 	cli->named = line->named;
 	kgb_log_init(PROGRAM, log_level(&cli->flags));
 	if (cli->flags.version)
-		return print_version();
+		return print_version(cli);
 	if (cli->flags.help)
 		return print_help(cli);
 	return dispatch(cli, line);

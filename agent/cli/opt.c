@@ -286,7 +286,9 @@ int kgb_opt_parse(const struct kgb_opt *options, const struct kgb_subcommand *co
 	*out = (struct kgb_cmdline)KGB_CMDLINE_INIT;
 	find_command_word(&p, fallback);
 	if (parse_words(&p) < 0) {
+		const struct kgb_subcommand *command = out->command;
 		kgb_cmdline_release(out);
+		out->command = command;
 		return -1;
 	}
 	return 0;

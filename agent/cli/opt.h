@@ -63,7 +63,7 @@ struct kgb_cmdline {
 /** Parse argv[1..]. The first word that is no option selects the subcommand if it is one, else
  * `fallback` is used. Several rows may have one name for different subcommands. `values` receives
  * what the options say. INVALID with the nearest names on anything unknown, missing, surplus or
- * malformed. */
+ * malformed; of *out only `command` is set then, so that the caller can point at its help. */
 KGB_MUST_CHECK int kgb_opt_parse(const struct kgb_opt *options,
 				 const struct kgb_subcommand *commands, const char *fallback,
 				 int argc, char **argv, void *values, struct kgb_cmdline *out,

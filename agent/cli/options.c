@@ -49,19 +49,19 @@ const struct kgb_opt kgb_cli_options[] = {
 	 .type = KGB_OPT_FLAG,
 	 .offset = FLAG(skip_gen),
 	 .commands = KGB_COMMAND_RUN,
-	 .doc = "run no agent: verify the kernels of the latest run, of --run NAME, or of --kernels DIR"},
+	 .doc = "run no agent: verify the kernels of the latest run or of --run NAME again"},
 	{.name = "run",
 	 .type = KGB_OPT_STR,
 	 .offset = FLAG(run),
 	 .arg = "NAME",
 	 .commands = KGB_COMMAND_RUN | KGB_COMMAND_REBUILD,
-	 .doc = "an earlier run (its name or directory)"},
+	 .doc = "an earlier run (its name or directory), in place of the latest"},
 	{.name = "kernels",
 	 .type = KGB_OPT_STR,
 	 .offset = FLAG(kernels),
 	 .arg = "DIR",
 	 .commands = KGB_COMMAND_RUN,
-	 .doc = "with --skip-gen: directory of kernels named aten__add.py"},
+	 .doc = "verify the kernels of this directory (aten__add.py, ...); implies --skip-gen"},
 	{.name = "skip-verify",
 	 .type = KGB_OPT_FLAG,
 	 .offset = FLAG(skip_verify),
@@ -129,7 +129,7 @@ const struct kgb_opt kgb_cli_options[] = {
 	 .type = KGB_OPT_COUNT,
 	 .offset = FLAG(verbose),
 	 .commands = ALL,
-	 .doc = "say more; twice: also where errors come from"},
+	 .doc = "also say what is refused or ended early; twice: where errors come from"},
 	{.name = "quiet",
 	 .letter = 'q',
 	 .type = KGB_OPT_FLAG,
@@ -152,20 +152,24 @@ const struct kgb_opt kgb_cli_options[] = {
 };
 
 static const char run_help[] =
-	"Operators may be written add, aten::add or aten__add, separated by commas or blanks. `all` means every\n"
-	"operator of the dataset. `run` may be left out.\n"
+	"Operators may be written add, aten::add or aten__add, separated by commas or blanks; `all` means every\n"
+	"operator of the dataset. The word `run` may be left out. With --skip-gen or --kernels the operators may\n"
+	"be left out too: then it is all that have a kernel. Results go to runs/<method>_<dataset>_<time>_<id>/.\n"
+	"\n"
+	"With ANTHROPIC_API_KEY (or ANTHROPIC_AUTH_TOKEN) in the environment the real API answers and is paid for;\n"
+	"without it, or with --set gateway.mode=offline, a built-in script does.\n"
 	"\n"
 	"examples:\n"
 	"  kgb-agent add -m normal_cc --device-count 1\n"
 	"  kgb-agent add,softmax,mm -m naive_cc --model opus --timeout 10m\n"
 	"  kgb-agent --skip-gen                   verify the kernels of the latest run again\n"
-	"  kgb-agent add --skip-gen --kernels DIR verify DIR/aten__add.py\n"
+	"  kgb-agent add --kernels DIR            verify DIR/aten__add.py\n"
 	"\n"
 	"exit status: 0 all verified, 1 finished with failures, 2 usage, 3 configuration, 4 environment, 5 budget,\n"
 	"70 internal error, 75 the run is held by another process, 130/143 interrupted\n";
 
 static const char verify_help[] =
-	"Judges one kernel file and prints a report, or with --json the verdict. The file's code runs in a sandbox.\n"
+	"Prints a report, or with --json the verdict. The file's code runs in a sandbox; no model is asked.\n"
 	"\n"
 	"example:\n"
 	"  kgb-agent verify kernel.py --op aten::silu\n"
@@ -178,11 +182,26 @@ static const char doctor_help[] =
 	"exit status: 0 nothing failed, 4 something did\n";
 
 static const char config_help[] =
-	"Every setting with its value and where that comes from: default, file:line, environment variable, option.\n";
+	"Every setting with its value and where that comes from: default, file:line, environment variable, option.\n"
+	"What it prints is itself a configuration file.\n"
+	"\n"
+	"exit status: 0, 2 usage, 3 the file or a variable is wrong\n";
 
 static const char rebuild_help[] =
 	"Writes progress.json and results.json of a run again from its journal. They come out byte for byte the same.\n"
-	"Without --run: the latest run.\n";
+	"Without --run: the latest run.\n"
+	"\n"
+	"exit status: 0, 2 there is no such run, 75 it is held by another process\n";
+
+static const char list_help[] =
+	"Operators of the dataset, or those named; -v also shows their types and the functions of a kernel file.\n"
+	"\n"
+	"examples:\n"
+	"  kgb-agent list\n"
+	"  kgb-agent list add softmax -v\n"
+	"  kgb-agent list --methods\n"
+	"\n"
+	"exit status: 0, 2 usage\n";
 
 const struct kgb_subcommand kgb_cli_commands[] = {
 	{.name = "run",
@@ -201,7 +220,8 @@ const struct kgb_subcommand kgb_cli_commands[] = {
 	 .bit = KGB_COMMAND_LIST,
 	 .positional = "[OPERATOR...]",
 	 .max_positional = SIZE_MAX,
-	 .summary = "Show operators or methods"},
+	 .summary = "Show operators or methods",
+	 .help = list_help},
 	{.name = "doctor",
 	 .bit = KGB_COMMAND_DOCTOR,
 	 .summary = "Check this machine",

@@ -128,6 +128,8 @@ static void line_verdict(const struct kgb_verdict_summary *v, struct kgb_buf *ou
 			     : kgb_str_eq(v->status, "failed") ? "FAILED"
 							       : "NOT CHECKED",
 			     v->code ? v->code : "", v->message ? v->message : "");
+		if (v->failing_case)
+			kgb_buf_addf(out, ", case %s", v->failing_case);
 	}
 	if (v->wall_ms >= 0) {
 		char text[32];

@@ -163,7 +163,12 @@ static void add_totals(const struct kgb_run_state *state, struct kgb_buf *out)
 		kgb_op_cli_usage(&state->ops[i], &usage);
 		kgb_usage_add(&cli, &usage);
 	}
-	kgb_buf_addf(out, "\n%zu of %zu passed", counts.by_status[KGB_OP_PASSED], counts.total);
+	if (state->skip_verify)
+		kgb_buf_addf(out, "\n%zu of %zu generated, not verified", counts.generated,
+			     counts.total);
+	else
+		kgb_buf_addf(out, "\n%zu of %zu passed", counts.by_status[KGB_OP_PASSED],
+			     counts.total);
 	if (gateway.output >= 0) {
 		char prompt[32];
 		char output[32];

@@ -8,7 +8,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Any JSON document makes a report without control characters that starts with one of four words. */
+/* Any JSON document makes a report without control characters that starts with one of four words.
+ */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	KGB_AUTO(json) cJSON *json = NULL;

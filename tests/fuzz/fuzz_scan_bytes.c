@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * The first look at a kernel.py: what it lets through is not empty, small enough, valid UTF-8 without control characters.
+ * The first look at a kernel.py: what it lets through is not empty, small enough, valid UTF-8
+ * without control characters.
  */
 #include <stdint.h>
 
@@ -17,12 +18,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	int rc = kgb_scan_bytes(text, size, &finding);
 
 	if (rc == 0) {
-		KGB_ASSERT(size > 0 && size <= KGB_LIMIT_KERNEL && kgb_utf8_valid(text, size) == size);
+		KGB_ASSERT(size > 0 && size <= KGB_LIMIT_KERNEL &&
+			   kgb_utf8_valid(text, size) == size);
 		KGB_ASSERT(!memchr(text, '\0', size) && !memchr(text, '\x1b', size));
 		return 0;
 	}
 	KGB_ASSERT(rc == 1 && kgb_str_starts(finding.code, "contract.") && !finding.is_cheat);
 	KGB_ASSERT(kgb_str_eq(finding.stage, "contract") && finding.line >= 0);
-	KGB_ASSERT(memchr(finding.message, '\0', sizeof(finding.message)) && finding.message[0] && finding.hint[0]);
+	KGB_ASSERT(memchr(finding.message, '\0', sizeof(finding.message)) && finding.message[0] &&
+		   finding.hint[0]);
 	return 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Facts about a kernel.py, which a worker extracted that has read hostile source, against the real policy.
+ * Facts about a kernel.py, which a worker extracted that has read hostile source, against the real
+ * policy.
  */
 #include <stdint.h>
 
@@ -15,8 +16,14 @@ static struct kgb_param params[] = {
 	{.name = "out", .kind = KGB_PARAM_OUT, .result = 0, .keyword = true},
 };
 static struct kgb_interface interfaces[] = {
-	{.entry = "toy", .schema = "toy(Tensor self, int dim) -> Tensor", .params = params, .n_params = 2},
-	{.entry = "toy_out", .schema = "toy.out(Tensor self, int dim, *, Tensor(a!) out)", .params = params, .n_params = 3},
+	{.entry = "toy",
+	 .schema = "toy(Tensor self, int dim) -> Tensor",
+	 .params = params,
+	 .n_params = 2},
+	{.entry = "toy_out",
+	 .schema = "toy.out(Tensor self, int dim, *, Tensor(a!) out)",
+	 .params = params,
+	 .n_params = 3},
 };
 
 static const struct kgb_l1 *policy(void)
@@ -30,7 +37,8 @@ static const struct kgb_l1 *policy(void)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	const struct kgb_spec spec = {.interfaces = interfaces, .n_interfaces = KGB_ARRAY_LEN(interfaces)};
+	const struct kgb_spec spec = {.interfaces = interfaces,
+				      .n_interfaces = KGB_ARRAY_LEN(interfaces)};
 	struct kgb_err err = KGB_ERR_INIT;
 	struct kgb_finding finding = {0};
 	KGB_AUTO(json) cJSON *facts = NULL;
@@ -42,9 +50,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		KGB_ASSERT(rc == -1 && err.msg[0] && !finding.code);
 	} else if (rc == 1) {
 		KGB_ASSERT(finding.is_cheat == kgb_str_starts(finding.code, "cheat."));
-		KGB_ASSERT(kgb_str_eq(finding.stage, "contract") || kgb_str_eq(finding.stage, "l1"));
-		KGB_ASSERT(finding.message[0] && strlen(finding.message) < sizeof(finding.message) && finding.hint[0]);
-		KGB_ASSERT(kgb_utf8_valid(finding.message, strlen(finding.message)) == strlen(finding.message));
+		KGB_ASSERT(kgb_str_eq(finding.stage, "contract") ||
+			   kgb_str_eq(finding.stage, "l1"));
+		KGB_ASSERT(finding.message[0] &&
+			   strlen(finding.message) < sizeof(finding.message) && finding.hint[0]);
+		KGB_ASSERT(kgb_utf8_valid(finding.message, strlen(finding.message)) ==
+			   strlen(finding.message));
 	} else {
 		KGB_ASSERT(rc == 0 && !finding.code);
 	}

@@ -13,9 +13,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void check_output(const struct kgb_wire_output *output)
 {
-	int64_t n_bytes = output->kind == KGB_WIRE_TENSOR ? (int64_t)kgb_dtype_size((enum kgb_dtype)output->dtype) : 0;
+	int64_t n_bytes = output->kind == KGB_WIRE_TENSOR
+				  ? (int64_t)kgb_dtype_size((enum kgb_dtype)output->dtype)
+				  : 0;
 
-	KGB_ASSERT(output->kind < KGB_WIRE_N_KINDS && output->ndim <= KGB_WIRE_DIMS && output->dtype < KGB_N_DTYPES);
+	KGB_ASSERT(output->kind < KGB_WIRE_N_KINDS && output->ndim <= KGB_WIRE_DIMS &&
+		   output->dtype < KGB_N_DTYPES);
 	KGB_ASSERT(strnlen(output->type, KGB_WIRE_NAME) < KGB_WIRE_NAME);
 	for (int i = 0; i < output->ndim; i++) {
 		KGB_ASSERT(output->sizes[i] >= 0 && output->strides[i] >= 0);
@@ -26,11 +29,13 @@ static void check_output(const struct kgb_wire_output *output)
 	(void)kgb_wire_is_dense(output);
 }
 
-/* Whatever bytes a runner sends: refused, or within every range that the header promises. Short inputs overwrite the
- * middle of a good reply, so that the fuzzer need not find 12 KiB of structure first. */
+/* Whatever bytes a runner sends: refused, or within every range that the header promises. Short
+ * inputs overwrite the middle of a good reply, so that the fuzzer need not find 12 KiB of structure
+ * first. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct kgb_wire_reply reply = {.magic = KGB_WIRE_MAGIC, .version = KGB_WIRE_VERSION, .id = 1};
+	struct kgb_wire_reply reply = {
+		.magic = KGB_WIRE_MAGIC, .version = KGB_WIRE_VERSION, .id = 1};
 	struct kgb_wire_reply out;
 	struct kgb_err err = KGB_ERR_INIT;
 
@@ -54,12 +59,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	}
 	KGB_ASSERT(out.n_outputs <= KGB_WIRE_OUTPUTS && out.n_launches <= KGB_WIRE_LAUNCHES);
-	KGB_ASSERT(out.n_ops <= KGB_WIRE_OPS && out.text_len < KGB_WIRE_TEXT && out.text[out.text_len] == '\0');
+	KGB_ASSERT(out.n_ops <= KGB_WIRE_OPS && out.text_len < KGB_WIRE_TEXT &&
+		   out.text[out.text_len] == '\0');
 	KGB_ASSERT(out.status < KGB_WIRE_N_STATUSES && out.value >= 0 && out.id == 1);
 	KGB_ASSERT(kgb_utf8_valid(out.text, out.text_len) == out.text_len);
 	for (uint32_t i = 0; i < KGB_WIRE_OUTPUTS; i++)
 		check_output(&out.outputs[i]);
 	for (uint32_t i = 0; i < out.n_launches; i++)
-		KGB_ASSERT(out.launches[i].count > 0 && strnlen(out.launches[i].name, KGB_WIRE_NAME) < KGB_WIRE_NAME);
+		KGB_ASSERT(out.launches[i].count > 0 &&
+			   strnlen(out.launches[i].name, KGB_WIRE_NAME) < KGB_WIRE_NAME);
 	return 0;
 }

@@ -41,7 +41,12 @@ test_expect_success 'the version names the libraries' '
 	test_grep "^kgb-agent [0-9]*\.[0-9]*\.[0-9]*$" out &&
 	for library in libuv libgit2 libcurl libmicrohttpd openssl libyaml cJSON; do
 		test_grep "  $library [0-9]" out
-	done
+	done &&
+	kgb-agent --version --json >out.json &&
+	python3 -c "
+import json
+assert json.load(open(\"out.json\"))[\"kgb-agent\"]
+"
 '
 
 test_expect_success 'unknown options are refused with the nearest name' '
@@ -69,6 +74,27 @@ test_expect_success 'unknown operators, methods and datasets are refused with th
 	nothing_created
 '
 
+test_expect_success 'operators must be named, and an empty word is not all of them' '
+	for words in "-m naive_cc" "add " "run"; do
+		case $words in "add ") set -- add "" ;; *) set -- $words ;; esac
+		test_expect_code 2 kgb-agent "$@" 2>err
+		test_grep "operator" err
+	done &&
+	test_expect_code 2 kgb-agent "" 2>err && test_grep "names no operator" err &&
+	test_expect_code 2 kgb-agent ",," 2>err && test_grep "names no operator" err &&
+	test_expect_code 2 kgb-agent verify "" --op add 2>err && test_grep "names no file" err &&
+	test_expect_code 2 kgb-agent quux 2>err && test_grep "see .kgb-agent list." err &&
+	test_expect_code 2 kgb-agent help 2>err && test_grep "\-\-help" err &&
+	nothing_created
+'
+
+test_expect_success 'options that contradict each other are refused before anything starts' '
+	test_expect_code 2 kgb-agent add --run x 2>err && test_grep "add --skip-gen" err &&
+	test_expect_code 2 kgb-agent --skip-gen --skip-verify 2>err && test_grep "\-\-skip-verify" err &&
+	test_expect_code 2 kgb-agent --kernels x --run y 2>err && test_grep "give one of them" err &&
+	nothing_created
+'
+
 test_expect_success 'bad values are refused by the name of their option' '
 	test_expect_code 2 kgb-agent add --device-count 0 2>err &&
 	test_grep "\-\-device-count" err &&
@@ -92,6 +118,10 @@ test_expect_success 'a bad configuration file is named with line and column, sta
 	test_grep "absent.yaml" err &&
 	test_expect_code 3 env KGB_LIMITS_MEMORY=much kgb-agent config 2>err &&
 	test_grep "KGB_LIMITS_MEMORY" err &&
+	test_expect_code 2 kgb-agent config --set limits.memory=1 2>err &&
+	test_grep "limits.memory: .1. is out of range" err &&
+	test_expect_code 3 env KGB_GATEWAY_UPSTREAM_URL=api.example.org kgb-agent config 2>err &&
+	test_grep "KGB_GATEWAY_UPSTREAM_URL: gateway.upstream_url must start with https://" err &&
 	nothing_created
 '
 
@@ -149,7 +179,10 @@ assert names == [\"aten::add\", \"aten::softmax\", \"aten::mm\"], names
 " &&
 	kgb-agent list --methods >out &&
 	test_grep "^normal_cc " out &&
-	kgb-agent list --methods --json | python3 -m json.tool >/dev/null
+	kgb-agent list --methods --json | python3 -m json.tool >/dev/null &&
+	kgb-agent list silu -v >out &&
+	test_grep "types float32" out &&
+	test_grep "def silu_out " out
 '
 
 test_expect_success 'a full stdout is an error, a closed one is not' '

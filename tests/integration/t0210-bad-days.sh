@@ -7,6 +7,7 @@ test_require sandbox torch jq
 
 cat >preamble <<\EOF
 #!/bin/sh
+[ "${1:-}" != --version ] || { echo 0.0.0; exit 0; }
 say() { printf '%s\n' "$1"; }
 say '{"type":"system","subtype":"init","session_id":"s","claude_code_version":"0"}'
 result() {

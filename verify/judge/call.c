@@ -44,7 +44,8 @@ static int lay_out_views(const struct kgb_data *data, struct kgb_call *call, str
 		if (arg->param->kind != KGB_PARAM_OUT)
 			continue;
 		const struct kgb_view *truth = &data->results[arg->param->result].view;
-		if (kgb_view_layout(&call->views[i], truth->dtype, truth->sizes, truth->ndim, arg->layout, err) < 0)
+		if (kgb_view_layout(&call->views[i], truth->dtype, truth->sizes, truth->ndim,
+				    arg->layout, err) < 0)
 			return kgb_ctx(err, "case '%s': parameter '%s'", c->name, arg->param->name);
 	}
 	return 0;
@@ -65,7 +66,8 @@ static void place_storages(const struct kgb_case *c, struct kgb_rng *rng, struct
 		size_t i = order[n];
 		used += (size_t)kgb_rng_int(rng, 0, JITTER_STEPS - 1) * STORAGE_ALIGN;
 		call->at[i] = used;
-		if (c->args[i].param->kind == KGB_PARAM_VALUE || call->views[i].storage_elements == 0)
+		if (c->args[i].param->kind == KGB_PARAM_VALUE ||
+		    call->views[i].storage_elements == 0)
 			continue;
 		used += storage_bytes(&call->views[i]) + GUARD_BYTES;
 		used = (used + STORAGE_ALIGN - 1) / STORAGE_ALIGN * STORAGE_ALIGN;
@@ -98,8 +100,8 @@ static void resize(struct kgb_buf *buf, size_t len)
 }
 
 /* Guards, inputs, poisoned buffers: first here, then in the arena. */
-static void write_image(struct kgb_judge *judge, const struct kgb_data *data, int repetition, struct kgb_rng *rng,
-			struct kgb_call *call)
+static void write_image(struct kgb_judge *judge, const struct kgb_data *data, int repetition,
+			struct kgb_rng *rng, struct kgb_call *call)
 {
 	const struct kgb_case *c = data->kase;
 
@@ -132,8 +134,9 @@ static size_t out_bytes(const struct kgb_data *data)
 
 /* ---- the call ---- */
 
-static int send_call(struct kgb_judge *judge, const struct kgb_data *data, const struct kgb_call_spec *spec,
-		     struct kgb_rng *rng, const struct kgb_call *call, struct kgb_err *err)
+static int send_call(struct kgb_judge *judge, const struct kgb_data *data,
+		     const struct kgb_call_spec *spec, struct kgb_rng *rng,
+		     const struct kgb_call *call, struct kgb_err *err)
 {
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(KGB_WIRE_REQUEST_MAX);
 	struct kgb_jsonw w;
@@ -148,6 +151,7 @@ static int send_call(struct kgb_judge *judge, const struct kgb_data *data, const
 		kgb_jsonw_i64(&w, 0xff);
 	else
 		kgb_jsonw_null(&w);
+	kgb_jsonw_ki64(&w, "seed", (int64_t)kgb_rng_u32(rng));
 	kgb_jsonw_kbool(&w, "keep", spec->keep);
 	kgb_jsonw_kbool(&w, "ghost", spec->ghost);
 	kgb_jsonw_key(&w, "skip");
@@ -158,7 +162,8 @@ static int send_call(struct kgb_judge *judge, const struct kgb_data *data, const
 	kgb_request_args(&w, data->kase, call->at, call->views, true);
 	kgb_jsonw_object_end(&w);
 	if (text.overflowed)
-		return kgb_fail(err, KGB_ERR_LIMIT, "case '%s': its request is too long", data->kase->name);
+		return kgb_fail(err, KGB_ERR_LIMIT, "case '%s': its request is too long",
+				data->kase->name);
 	return kgb_worker_send(&judge->runner, text.ptr, NULL, 0, err);
 }
 
@@ -175,7 +180,8 @@ static void *gather(const struct kgb_judge *judge, const struct kgb_call *call, 
 	char *values = kgb_xreallocarray(NULL, (size_t)n, item);
 	kgb_view_walk_init(&walk, view);
 	for (int64_t i = 0; i < n; i++, kgb_view_walk_next(&walk))
-		memcpy(values + (size_t)i * item, judge->after.ptr + call->at[arg] + (size_t)walk.at * item, item);
+		memcpy(values + (size_t)i * item,
+		       judge->after.ptr + call->at[arg] + (size_t)walk.at * item, item);
 	return values;
 }
 
@@ -194,7 +200,8 @@ static void *take_output(const struct kgb_judge *judge, const struct kgb_truth *
 	return values;
 }
 
-static void take_snapshot(struct kgb_judge *judge, const struct kgb_data *data, struct kgb_call *call)
+static void take_snapshot(struct kgb_judge *judge, const struct kgb_data *data,
+			  struct kgb_call *call)
 {
 	resize(&judge->after, call->arena_bytes);
 	memcpy(judge->after.ptr, judge->runner_memory.arena, call->arena_bytes);
@@ -203,23 +210,26 @@ static void take_snapshot(struct kgb_judge *judge, const struct kgb_data *data, 
 		if (holder != SIZE_MAX)
 			call->values[i] = gather(judge, call, holder);
 		else if (i < call->reply.n_outputs)
-			call->values[i] = take_output(judge, &data->results[i], &call->reply.outputs[i]);
+			call->values[i] =
+				take_output(judge, &data->results[i], &call->reply.outputs[i]);
 	}
 }
 
-int kgb_call_run(struct kgb_judge *judge, const struct kgb_data *data, const struct kgb_call_spec *spec,
-		 struct kgb_call *call, struct kgb_failure *failure, struct kgb_err *err)
+int kgb_call_run(struct kgb_judge *judge, const struct kgb_data *data,
+		 const struct kgb_call_spec *spec, struct kgb_call *call,
+		 struct kgb_failure *failure, struct kgb_err *err)
 {
 	struct kgb_rng rng;
 	int64_t deadline = kgb_judge_call_deadline(judge);
 
 	*call = (struct kgb_call){0};
-	kgb_rng_init(&rng, &judge->verdict->seed, data->kase->name, LAYOUT_STREAM + (uint32_t)spec->repetition);
+	kgb_rng_init(&rng, &judge->verdict->seed, data->kase->name,
+		     LAYOUT_STREAM + (uint32_t)spec->repetition);
 	if (lay_out_views(data, call, err) < 0)
 		return -1;
 	place_storages(data->kase, &rng, call);
-	if (kgb_shared_reserve(&judge->runner_memory, &judge->runner, call->arena_bytes, out_bytes(data), false,
-			       deadline, err) < 0)
+	if (kgb_shared_reserve(&judge->runner_memory, &judge->runner, call->arena_bytes,
+			       out_bytes(data), false, deadline, err) < 0)
 		return -1;
 	write_image(judge, data, spec->repetition, &rng, call);
 	add_noise(judge, &rng, judge->runner_memory.out, out_bytes(data));
@@ -246,19 +256,20 @@ void kgb_call_release(struct kgb_call *call)
 
 /* ---- checks ---- */
 
-static bool refuse(struct kgb_failure *failure, const char *code, const char *message, const char *hint)
+static bool refuse(struct kgb_failure *failure, const char *code, const char *message,
+		   const char *hint)
 {
 	*failure = (struct kgb_failure){.code = code, .message = message, .hint = hint};
 	return false;
 }
 
-static bool check_count(struct kgb_judge *judge, const struct kgb_data *data, const struct kgb_call *call,
-			struct kgb_failure *failure)
+static bool check_count(struct kgb_judge *judge, const struct kgb_data *data,
+			const struct kgb_call *call, struct kgb_failure *failure)
 {
 	const struct kgb_interface *interface = data->kase->interface;
 	const struct kgb_wire_reply *reply = &call->reply;
 	size_t wanted = interface->returns_results ? interface->n_results : 0;
-	int64_t wanted_form = wanted == 0 ? KGB_WIRE_FORM_NONE
+	int64_t wanted_form = wanted == 0   ? KGB_WIRE_FORM_NONE
 			      : wanted == 1 ? KGB_WIRE_FORM_SINGLE
 					    : KGB_WIRE_FORM_SEQUENCE;
 
@@ -268,7 +279,7 @@ static bool check_count(struct kgb_judge *judge, const struct kgb_data *data, co
 			  : reply->value == KGB_WIRE_FORM_SINGLE
 				  ? say(judge, "one %s", reply->outputs[0].type)
 				  : say(judge, "a sequence of %u values", reply->n_outputs);
-	const char *must = wanted == 0	 ? "None: its results go into its parameters"
+	const char *must = wanted == 0   ? "None: its results go into its parameters"
 			   : wanted == 1 ? "one tensor"
 					 : say(judge, "a tuple of %zu tensors", wanted);
 	return refuse(failure, "verify.return", say(judge, "%s returned %s", interface->entry, got),
@@ -284,41 +295,47 @@ static void describe_output(const struct kgb_wire_output *output, struct kgb_buf
 	kgb_view_describe(&view, out);
 }
 
-static bool check_type(struct kgb_judge *judge, const struct kgb_truth *truth, const struct kgb_wire_output *output,
-		       struct kgb_failure *failure)
+static bool check_type(struct kgb_judge *judge, const struct kgb_truth *truth,
+		       const struct kgb_wire_output *output, struct kgb_failure *failure)
 {
 	KGB_AUTO(buf) struct kgb_buf got = KGB_BUF_INIT(0);
 	KGB_AUTO(buf) struct kgb_buf want = KGB_BUF_INIT(0);
 	bool same = output->ndim == truth->view.ndim;
 
 	if (output->kind != KGB_WIRE_TENSOR)
-		return refuse(failure, "verify.type",
-			      say(judge, "the result is %s, not a plain torch.Tensor on the CPU", output->type),
-			      "Return a torch.Tensor on the inputs' device, no subclass and no Python number.");
+		return refuse(
+			failure, "verify.type",
+			say(judge, "the result is %s, not a plain torch.Tensor on the CPU",
+			    output->type),
+			"Return a torch.Tensor on the inputs' device, no subclass and no Python number.");
 	describe_output(output, &got);
 	kgb_view_describe(&truth->view, &want);
 	if (output->dtype != truth->view.dtype)
-		return refuse(failure, "verify.dtype",
-			      say(judge, "the result is %s, expected %s", got.ptr, want.ptr),
-			      "Give the output tensor the dtype that PyTorch's type promotion gives.");
+		return refuse(
+			failure, "verify.dtype",
+			say(judge, "the result is %s, expected %s", got.ptr, want.ptr),
+			"Give the output tensor the dtype that PyTorch's type promotion gives.");
 	for (int i = 0; same && i < output->ndim; i++)
 		same = output->sizes[i] == truth->view.sizes[i];
 	if (!same)
-		return refuse(failure, "verify.shape",
-			      say(judge, "the result is %s, expected %s", got.ptr, want.ptr),
-			      "Compute the output's shape from all inputs (broadcasting, keepdim, empty sizes).");
+		return refuse(
+			failure, "verify.shape",
+			say(judge, "the result is %s, expected %s", got.ptr, want.ptr),
+			"Compute the output's shape from all inputs (broadcasting, keepdim, empty sizes).");
 	return true;
 }
 
 /* A result that a parameter holds must be returned as that very tensor. */
-static bool check_held(struct kgb_judge *judge, const struct kgb_data *data, const struct kgb_call *call, size_t i,
-		       size_t holder, struct kgb_failure *failure)
+static bool check_held(struct kgb_judge *judge, const struct kgb_data *data,
+		       const struct kgb_call *call, size_t i, size_t holder,
+		       struct kgb_failure *failure)
 {
 	const struct kgb_wire_output *output = &call->reply.outputs[i];
 	const struct kgb_view *view = &call->views[holder];
 	const char *name = data->kase->args[holder].param->name;
 	uint64_t address = call->at[holder] + (uint64_t)view->offset * kgb_dtype_size(view->dtype);
-	bool same = output->kind == KGB_WIRE_TENSOR && output->dtype == view->dtype && output->ndim == view->ndim;
+	bool same = output->kind == KGB_WIRE_TENSOR && output->dtype == view->dtype &&
+		    output->ndim == view->ndim;
 
 	for (int d = 0; same && d < view->ndim; d++)
 		same = output->sizes[d] == view->sizes[d] &&
@@ -327,12 +344,16 @@ static bool check_held(struct kgb_judge *judge, const struct kgb_data *data, con
 		same = output->where == KGB_WIRE_ARENA && output->address == address;
 	if (same)
 		return true;
-	return refuse(failure, "verify.alias", say(judge, "the returned tensor is not the argument '%s'", name),
-		      say(judge, "Write the result into '%s' and return '%s' itself, with its own strides.", name, name));
+	return refuse(
+		failure, "verify.alias",
+		say(judge, "the returned tensor is not the argument '%s'", name),
+		say(judge,
+		    "Write the result into '%s' and return '%s' itself, with its own strides.",
+		    name, name));
 }
 
-static bool check_fresh(struct kgb_judge *judge, const struct kgb_data *data, const struct kgb_call *call, size_t i,
-			struct kgb_failure *failure)
+static bool check_fresh(struct kgb_judge *judge, const struct kgb_data *data,
+			const struct kgb_call *call, size_t i, struct kgb_failure *failure)
 {
 	const struct kgb_wire_output *output = &call->reply.outputs[i];
 
@@ -341,26 +362,30 @@ static bool check_fresh(struct kgb_judge *judge, const struct kgb_data *data, co
 	if (judge->spec.triton == KGB_TRITON_NONE || kgb_view_numel(&data->results[i].view) == 0)
 		return true;
 	if (output->where != KGB_WIRE_FRESH)
-		return refuse(failure, "verify.alias", "the result shares memory with an argument",
-			      "Allocate a new tensor for the result (torch.empty) instead of returning an input or a "
-			      "view of it.");
+		return refuse(
+			failure, "verify.alias", "the result shares memory with an argument",
+			"Allocate a new tensor for the result (torch.empty) instead of returning an input or a "
+			"view of it.");
 	if (!kgb_wire_is_dense(output))
-		return refuse(failure, "verify.layout", "elements of the result overlap in memory",
-			      "Return a tensor of its own with one place per element, not an expanded one.");
+		return refuse(
+			failure, "verify.layout", "elements of the result overlap in memory",
+			"Return a tensor of its own with one place per element, not an expanded one.");
 	if (!call->values[i])
-		return refuse(failure, "verify.protocol", "the result's elements were not delivered", NULL);
+		return refuse(failure, "verify.protocol",
+			      "the result's elements were not delivered", NULL);
 	return true;
 }
 
 /* Two results of one call must not lie in the same memory. */
 static bool overlap(const struct kgb_wire_output *a, const struct kgb_wire_output *b)
 {
-	return a->n_bytes > 0 && b->n_bytes > 0 && a->where == KGB_WIRE_FRESH && b->where == KGB_WIRE_FRESH &&
-	       a->address < b->address + (uint64_t)b->n_bytes && b->address < a->address + (uint64_t)a->n_bytes;
+	return a->n_bytes > 0 && b->n_bytes > 0 && a->where == KGB_WIRE_FRESH &&
+	       b->where == KGB_WIRE_FRESH && a->address < b->address + (uint64_t)b->n_bytes &&
+	       b->address < a->address + (uint64_t)a->n_bytes;
 }
 
-static bool check_results(struct kgb_judge *judge, const struct kgb_data *data, const struct kgb_call *call,
-			  struct kgb_failure *failure)
+static bool check_results(struct kgb_judge *judge, const struct kgb_data *data,
+			  const struct kgb_call *call, struct kgb_failure *failure)
 {
 	if (!data->kase->interface->returns_results)
 		return true;
@@ -379,8 +404,8 @@ static bool check_results(struct kgb_judge *judge, const struct kgb_data *data, 
 }
 
 /* The change at byte `at` of the arena, as a failure. */
-static bool explain_change(struct kgb_judge *judge, const struct kgb_data *data, const struct kgb_call *call,
-			   size_t at, struct kgb_failure *failure)
+static bool explain_change(struct kgb_judge *judge, const struct kgb_data *data,
+			   const struct kgb_call *call, size_t at, struct kgb_failure *failure)
 {
 	const struct kgb_case *c = data->kase;
 	const char *near = NULL;
@@ -392,27 +417,30 @@ static bool explain_change(struct kgb_judge *judge, const struct kgb_data *data,
 		if (n == 0)
 			continue;
 		if (at >= call->at[i] && at < call->at[i] + n)
-			return refuse(failure, param->result >= 0 ? "verify.stray_write" : "verify.mutation",
-				      say(judge,
-					  param->result >= 0
-						  ? "memory of '%s' between its elements was overwritten (byte %zu of its storage)"
-						  : "the input '%s' was modified (byte %zu of its storage)",
-					  param->name, at - call->at[i]),
-				      "Write to the result's elements only; respect strides and the storage offset.");
+			return refuse(
+				failure,
+				param->result >= 0 ? "verify.stray_write" : "verify.mutation",
+				say(judge,
+				    param->result >= 0
+					    ? "memory of '%s' between its elements was overwritten (byte %zu of its storage)"
+					    : "the input '%s' was modified (byte %zu of its storage)",
+				    param->name, at - call->at[i]),
+				"Write to the result's elements only; respect strides and the storage offset.");
 		size_t away = at < call->at[i] ? call->at[i] - at : at - (call->at[i] + n) + 1;
 		if (away < distance) {
 			distance = away;
-			near = say(judge, "%zu bytes %s '%s'", away, at < call->at[i] ? "before" : "past the end of",
-				   param->name);
+			near = say(judge, "%zu bytes %s '%s'", away,
+				   at < call->at[i] ? "before" : "past the end of", param->name);
 		}
 	}
-	return refuse(failure, "verify.out_of_bounds", say(judge, "memory was overwritten %s", near ? near : "outside"),
+	return refuse(failure, "verify.out_of_bounds",
+		      say(judge, "memory was overwritten %s", near ? near : "outside"),
 		      "Mask every tl.store: offsets must stay below the number of elements.");
 }
 
 /* Outside the elements that hold results nothing may have changed. */
-static bool check_memory(struct kgb_judge *judge, const struct kgb_data *data, const struct kgb_call *call,
-			 struct kgb_failure *failure)
+static bool check_memory(struct kgb_judge *judge, const struct kgb_data *data,
+			 const struct kgb_call *call, struct kgb_failure *failure)
 {
 	for (size_t i = 0; i < data->n_results; i++) {
 		size_t arg = holder_of(data->kase, i);
@@ -435,14 +463,15 @@ static bool check_memory(struct kgb_judge *judge, const struct kgb_data *data, c
 	return explain_change(judge, data, call, at, failure);
 }
 
-bool kgb_call_check(struct kgb_judge *judge, const struct kgb_data *data, const struct kgb_call *call,
-		    struct kgb_failure *failure)
+bool kgb_call_check(struct kgb_judge *judge, const struct kgb_data *data,
+		    const struct kgb_call *call, struct kgb_failure *failure)
 {
-	return check_memory(judge, data, call, failure) && check_count(judge, data, call, failure) &&
-	       check_results(judge, data, call, failure);
+	return check_memory(judge, data, call, failure) &&
+	       check_count(judge, data, call, failure) && check_results(judge, data, call, failure);
 }
 
-bool kgb_call_shares_memory(const struct kgb_data *data, const struct kgb_call *a, const struct kgb_call *b)
+bool kgb_call_shares_memory(const struct kgb_data *data, const struct kgb_call *a,
+			    const struct kgb_call *b)
 {
 	for (size_t i = 0; i < data->n_results; i++)
 		for (size_t k = 0; k < data->n_results; k++)
@@ -452,7 +481,8 @@ bool kgb_call_shares_memory(const struct kgb_data *data, const struct kgb_call *
 	return false;
 }
 
-bool kgb_call_compare(const struct kgb_data *data, const struct kgb_call *call, size_t i, struct kgb_compare *out)
+bool kgb_call_compare(const struct kgb_data *data, const struct kgb_call *call, size_t i,
+		      struct kgb_compare *out)
 {
 	const struct kgb_truth *truth = &data->results[i];
 
@@ -508,9 +538,11 @@ void kgb_call_explain_mismatch(struct kgb_judge *judge, const struct kgb_data *d
 	if (compare->reported >= 0)
 		kgb_unravel(compare->reported, truth->view.sizes, truth->view.ndim, failure->index);
 	if (compare->n_wrong > 0)
-		failure->message = say(judge, "%s%lld of %lld elements are wrong", which, (long long)compare->n_wrong,
-				       (long long)compare->n_elements);
+		failure->message = say(judge, "%s%lld of %lld elements are wrong", which,
+				       (long long)compare->n_wrong, (long long)compare->n_elements);
 	else
-		failure->message = say(judge, "%sthe result as a whole is too inaccurate: relative error %.3g, allowed %.3g",
-				       which, compare->rms_err, compare->allowed_rms_err);
+		failure->message = say(
+			judge,
+			"%sthe result as a whole is too inaccurate: relative error %.3g, allowed %.3g",
+			which, compare->rms_err, compare->allowed_rms_err);
 }

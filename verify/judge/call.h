@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * One call of the candidate and what it left behind: the arena laid out anew with random guards around every storage,
- * the call, a snapshot of everything, and the checks on it.
+ * One call of the candidate and what it left behind: the arena laid out anew with random guards
+ * around every storage, the call, a snapshot of everything, and the checks on it.
  */
 #ifndef KGB_VERIFY_JUDGE_CALL_H
 #define KGB_VERIFY_JUDGE_CALL_H
@@ -10,37 +10,43 @@
 #include "verify/judge/judge.h"
 
 struct kgb_call_spec {
-	int repetition;       /* another poison, other addresses */
-	bool keep;            /* the runner holds on to the results of the call before, so that their memory cannot serve again */
-	bool ghost;           /* no launch does anything */
-	const char *skip;     /* launches of this kernel do nothing; NULL: none such */
+	int repetition; /* another poison, other addresses */
+	bool keep; /* the runner holds on to the results of the call before, so that their memory
+		      cannot serve again */
+	bool ghost; /* no launch does anything */
+	const char *skip; /* launches of this kernel do nothing; NULL: none such */
 };
 
 /** What a call left. Release with kgb_call_release. */
 struct kgb_call {
 	struct kgb_wire_reply reply;
-	size_t at[KGB_MAX_ARGS];             /* byte offset of each storage in the arena */
+	size_t at[KGB_MAX_ARGS]; /* byte offset of each storage in the arena */
 	struct kgb_view views[KGB_MAX_ARGS]; /* of TENSOR and OUT arguments as they were passed */
-	size_t arena_bytes;                  /* used of the arena; judge->image and judge->after hold both states */
-	void *values[KGB_MAX_RESULTS];       /* owned; contiguous elements of each result; NULL: none, or not delivered */
-	int64_t wall_ns;                     /* from sending the request to having the reply */
+	size_t arena_bytes; /* used of the arena; judge->image and judge->after hold both states */
+	void *values[KGB_MAX_RESULTS]; /* owned; contiguous elements of each result; NULL: none, or
+					  not delivered */
+	int64_t wall_ns; /* from sending the request to having the reply */
 };
 
-/** Run it. 0: *call holds a reply with status OK. 1: *failure says why not (exception, crash, time, forbidden
- *  operator ...). -1: *err, trouble of ours. *call must be released in every case. */
-KGB_MUST_CHECK int kgb_call_run(struct kgb_judge *judge, const struct kgb_data *data, const struct kgb_call_spec *spec,
-				struct kgb_call *call, struct kgb_failure *failure, struct kgb_err *err);
-/** Everything but the values: number and kind of results, dtype, sizes, layout, aliasing, guards, unchanged inputs.
- *  True: fine. */
-bool kgb_call_check(struct kgb_judge *judge, const struct kgb_data *data, const struct kgb_call *call,
-		    struct kgb_failure *failure);
+/** Run it. 0: *call holds a reply with status OK. 1: *failure says why not (exception, crash, time,
+ * forbidden operator ...). -1: *err, trouble of ours. *call must be released in every case. */
+KGB_MUST_CHECK int kgb_call_run(struct kgb_judge *judge, const struct kgb_data *data,
+				const struct kgb_call_spec *spec, struct kgb_call *call,
+				struct kgb_failure *failure, struct kgb_err *err);
+/** Everything but the values: number and kind of results, dtype, sizes, layout, aliasing, guards,
+ * unchanged inputs. True: fine. */
+bool kgb_call_check(struct kgb_judge *judge, const struct kgb_data *data,
+		    const struct kgb_call *call, struct kgb_failure *failure);
 /** Compare result i with what is right. Values that were not delivered are wrong. */
-bool kgb_call_compare(const struct kgb_data *data, const struct kgb_call *call, size_t i, struct kgb_compare *out);
+bool kgb_call_compare(const struct kgb_data *data, const struct kgb_call *call, size_t i,
+		      struct kgb_compare *out);
 /** The failure that a comparison tells of. */
 void kgb_call_explain_mismatch(struct kgb_judge *judge, const struct kgb_data *data, size_t i,
 			       const struct kgb_compare *compare, struct kgb_failure *failure);
-/** Do two calls share memory between their fresh results? The runner kept the first one's, so they must not. */
-bool kgb_call_shares_memory(const struct kgb_data *data, const struct kgb_call *a, const struct kgb_call *b);
+/** Do two calls share memory between their fresh results? The runner kept the first one's, so they
+ * must not. */
+bool kgb_call_shares_memory(const struct kgb_data *data, const struct kgb_call *a,
+			    const struct kgb_call *b);
 void kgb_call_release(struct kgb_call *call);
 
 #endif

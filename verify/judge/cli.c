@@ -21,10 +21,11 @@ static int find_python(struct kgb_places *places, const char *python, struct kgb
 	char *path = python ? kgb_path_which(python, getenv("PATH"))
 			    : kgb_path_join(places->data_dir, ".deps/venv/bin/python");
 	if (!path || access(path, X_OK) < 0) {
-		int rc = kgb_fail(err, KGB_ERR_UNAVAILABLE,
-				  "no Python interpreter at '%s': run './bootstrap', or name one that has torch and triton in "
-				  "KGB_PYTHON",
-				  path ? path : python);
+		int rc = kgb_fail(
+			err, KGB_ERR_UNAVAILABLE,
+			"no Python interpreter at '%s': run './bootstrap', or name one that has torch and triton in "
+			"KGB_PYTHON",
+			path ? path : python);
 		kgb_free(path);
 		return rc;
 	}
@@ -71,7 +72,7 @@ void kgb_die_with_parent(void)
 	pid_t parent = getppid();
 
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent || parent == 1)
+	if (getppid() != parent)
 		_exit(KGB_EXIT_ENVIRONMENT);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Commands of kgb-judge and what they share. Each takes its own argc and argv and returns the exit status.
+ * Commands of kgb-judge and what they share. Each takes its own argc and argv and returns the exit
+ * status.
  */
 #ifndef KGB_VERIFY_JUDGE_CLI_H
 #define KGB_VERIFY_JUDGE_CLI_H
@@ -13,11 +14,12 @@ int kgb_cmd_zygotes(int argc, char **argv);
 /** Where things lie; all malloc'ed. */
 struct kgb_places {
 	char *data_dir; /* $KGB_DATA_DIR or the source tree */
-	char *python;   /* option, $KGB_PYTHON, or .deps/venv of the data directory; absolute */
-	char *library;  /* lib/kgb/_kgbrun.abi3.so beside the bin directory of this program */
+	char *python; /* option, $KGB_PYTHON, or .deps/venv of the data directory; absolute */
+	char *library; /* lib/kgb/_kgbrun.abi3.so beside the bin directory of this program */
 };
 /** `python` may be NULL. UNAVAILABLE with the remedy when something is missing. */
-KGB_MUST_CHECK int kgb_places_find(struct kgb_places *places, const char *python, struct kgb_err *err);
+KGB_MUST_CHECK int kgb_places_find(struct kgb_places *places, const char *python,
+				   struct kgb_err *err);
 void kgb_places_release(struct kgb_places *places);
 
 /** End with SIGKILL when the parent ends; exits at once when it already has. */

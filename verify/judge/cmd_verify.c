@@ -62,13 +62,21 @@ static int parse_option(struct arguments *a, int option, const char *text, struc
 		return parse_mode(text, &o->final_mode, err);
 	case 'e':
 		o->has_seed = true;
-		return kgb_parse_hex(text, o->seed.bytes, sizeof(o->seed.bytes), err) < 0 ? kgb_ctx(err, "--seed") : 0;
+		return kgb_parse_hex(text, o->seed.bytes, sizeof(o->seed.bytes), err) < 0
+			       ? kgb_ctx(err, "--seed")
+			       : 0;
 	case 't':
-		return kgb_parse_duration_ms(text, &o->timeout_ms, err) < 0 ? kgb_ctx(err, "--timeout") : 0;
+		return kgb_parse_duration_ms(text, &o->timeout_ms, err) < 0
+			       ? kgb_ctx(err, "--timeout")
+			       : 0;
 	case 'c':
-		return kgb_parse_duration_ms(text, &o->call_timeout_ms, err) < 0 ? kgb_ctx(err, "--call-timeout") : 0;
+		return kgb_parse_duration_ms(text, &o->call_timeout_ms, err) < 0
+			       ? kgb_ctx(err, "--call-timeout")
+			       : 0;
 	case 'y':
-		return kgb_parse_size_bytes(text, &o->memory_bytes, err) < 0 ? kgb_ctx(err, "--memory") : 0;
+		return kgb_parse_size_bytes(text, &o->memory_bytes, err) < 0
+			       ? kgb_ctx(err, "--memory")
+			       : 0;
 	case 'f':
 		if (kgb_parse_i64(text, 0, 1 << 20, &number, err) < 0)
 			return kgb_ctx(err, "--verdict-fd");
@@ -78,20 +86,28 @@ static int parse_option(struct arguments *a, int option, const char *text, struc
 		a->die_with_parent = true;
 		return 0;
 	default:
-		return kgb_fail(err, KGB_ERR_INVALID, "unknown option or missing value; see 'kgb-judge --help'");
+		return kgb_fail(err, KGB_ERR_INVALID,
+				"unknown option or missing value; see 'kgb-judge --help'");
 	}
 }
 
 static int parse(struct arguments *a, int argc, char **argv, struct kgb_err *err)
 {
 	static const struct option options[] = {
-		{"op", required_argument, NULL, 'o'},	       {"kernel", required_argument, NULL, 'k'},
-		{"spec", required_argument, NULL, 's'},	       {"dataset-dir", required_argument, NULL, 'd'},
-		{"zygotes", required_argument, NULL, 'z'},     {"python", required_argument, NULL, 'p'},
-		{"mode", required_argument, NULL, 'm'},	       {"seed", required_argument, NULL, 'e'},
-		{"timeout", required_argument, NULL, 't'},     {"call-timeout", required_argument, NULL, 'c'},
-		{"memory", required_argument, NULL, 'y'},      {"verdict-fd", required_argument, NULL, 'f'},
-		{"die-with-parent", no_argument, NULL, 'x'},   {NULL, 0, NULL, 0},
+		{"op", required_argument, NULL, 'o'},
+		{"kernel", required_argument, NULL, 'k'},
+		{"spec", required_argument, NULL, 's'},
+		{"dataset-dir", required_argument, NULL, 'd'},
+		{"zygotes", required_argument, NULL, 'z'},
+		{"python", required_argument, NULL, 'p'},
+		{"mode", required_argument, NULL, 'm'},
+		{"seed", required_argument, NULL, 'e'},
+		{"timeout", required_argument, NULL, 't'},
+		{"call-timeout", required_argument, NULL, 'c'},
+		{"memory", required_argument, NULL, 'y'},
+		{"verdict-fd", required_argument, NULL, 'f'},
+		{"die-with-parent", no_argument, NULL, 'x'},
+		{NULL, 0, NULL, 0},
 	};
 	int option;
 
@@ -106,20 +122,24 @@ static int parse(struct arguments *a, int argc, char **argv, struct kgb_err *err
 		return kgb_fail(err, KGB_ERR_INVALID, "--kernel FILE is missing");
 	if (!a->op == !a->options.spec_path)
 		return kgb_fail(err, KGB_ERR_INVALID, "give either --op NAME or --spec FILE");
-	if (a->options.timeout_ms < 1000 || a->options.call_timeout_ms < 100 || a->options.memory_bytes < (64 << 20))
-		return kgb_fail(err, KGB_ERR_INVALID,
-				"least values are --timeout 1s, --call-timeout 100ms and --memory 64MiB");
+	if (a->options.timeout_ms < 1000 || a->options.call_timeout_ms < 100 ||
+	    a->options.memory_bytes < (64 << 20))
+		return kgb_fail(
+			err, KGB_ERR_INVALID,
+			"least values are --timeout 1s, --call-timeout 100ms and --memory 64MiB");
 	return 0;
 }
 
 /* The spec file of the operator that was named; malloc'ed. */
-static int find_spec(const struct arguments *a, const char *data_dir, char **out, struct kgb_err *err)
+static int find_spec(const struct arguments *a, const char *data_dir, char **out,
+		     struct kgb_err *err)
 {
 	struct kgb_spec_index index = {0};
 	const char *name;
 	const char *path;
 
-	if (kgb_spec_index_load(a->dataset_dir ? a->dataset_dir : data_dir, "KernelGenBench", &index, err) < 0)
+	if (kgb_spec_index_load(a->dataset_dir ? a->dataset_dir : data_dir, "KernelGenBench",
+				&index, err) < 0)
 		return -1;
 	int rc = kgb_spec_index_find(&index, a->op, &name, &path, err);
 	if (rc == 0)
@@ -146,7 +166,8 @@ static int write_verdict(const struct kgb_verdict *verdict, int fd, struct kgb_e
 	kgb_verdict_write(verdict, &text);
 	(void)kgb_buf_addc(&text, '\n');
 	if (text.overflowed)
-		return kgb_fail(err, KGB_ERR_FAILED, "verdict of more than %u bytes", KGB_LIMIT_VERDICT);
+		return kgb_fail(err, KGB_ERR_FAILED, "verdict of more than %u bytes",
+				KGB_LIMIT_VERDICT);
 	if (kgb_fs_write_all(fd, text.ptr, text.len, err) < 0)
 		return kgb_ctx(err, "write the verdict");
 	return 0;

@@ -24,8 +24,8 @@ struct server {
 	int dir_fd;
 };
 
-static int parse(int argc, char **argv, const char **dir, const char **python, bool *die_with_parent,
-		 struct kgb_err *err)
+static int parse(int argc, char **argv, const char **dir, const char **python,
+		 bool *die_with_parent, struct kgb_err *err)
 {
 	static const struct option options[] = {
 		{"dir", required_argument, NULL, 'd'},
@@ -53,12 +53,14 @@ static int parse(int argc, char **argv, const char **dir, const char **python, b
 	return 0;
 }
 
-static int start(struct server *server, const char *dir, const struct kgb_places *places, struct kgb_err *err)
+static int start(struct server *server, const char *dir, const struct kgb_places *places,
+		 struct kgb_err *err)
 {
 	const struct kgb_zygote_spec spec = {
 		.python = places->python, .data_dir = places->data_dir, .library = places->library};
 
-	if (kgb_fs_mkdirs(AT_FDCWD, dir, 0700, err) < 0 || kgb_fs_opendir(AT_FDCWD, dir, &server->dir_fd, err) < 0)
+	if (kgb_fs_mkdirs(AT_FDCWD, dir, 0700, err) < 0 ||
+	    kgb_fs_opendir(AT_FDCWD, dir, &server->dir_fd, err) < 0)
 		return -1;
 	for (int role = 0; role < KGB_N_ROLES; role++)
 		if (kgb_zygote_start(&server->zygotes[role], (enum kgb_role)role, &spec, err) < 0)
@@ -68,7 +70,8 @@ static int start(struct server *server, const char *dir, const struct kgb_places
 			return -1;
 	/* Sockets only now: who can connect finds somebody who answers. */
 	for (int role = 0; role < KGB_N_ROLES; role++)
-		if (kgb_zygote_listen(server->dir_fd, (enum kgb_role)role, &server->listeners[role], err) < 0)
+		if (kgb_zygote_listen(server->dir_fd, (enum kgb_role)role, &server->listeners[role],
+				      err) < 0)
 			return -1;
 	return 0;
 }
@@ -94,7 +97,8 @@ static int serve(struct server *server, struct kgb_err *err)
 
 	for (int role = 0; role < KGB_N_ROLES; role++) {
 		fds[2 + role] = (struct pollfd){.fd = server->listeners[role], .events = POLLIN};
-		fds[2 + KGB_N_ROLES + role] = (struct pollfd){.fd = server->zygotes[role].hub_fd, .events = POLLIN};
+		fds[2 + KGB_N_ROLES + role] =
+			(struct pollfd){.fd = server->zygotes[role].hub_fd, .events = POLLIN};
 	}
 	for (;;) {
 		if (poll(fds, KGB_ARRAY_LEN(fds), -1) < 0) {
@@ -102,7 +106,8 @@ static int serve(struct server *server, struct kgb_err *err)
 				continue;
 			return kgb_fail_errno(err, errno, "poll");
 		}
-		if (fds[1].revents || (fds[0].revents && read(STDIN_FILENO, ignored, sizeof(ignored)) <= 0))
+		if (fds[1].revents ||
+		    (fds[0].revents && read(STDIN_FILENO, ignored, sizeof(ignored)) <= 0))
 			return 0;
 		for (int role = 0; role < KGB_N_ROLES; role++) {
 			if (fds[2 + KGB_N_ROLES + role].revents)
@@ -117,7 +122,8 @@ static int serve(struct server *server, struct kgb_err *err)
 static void stop(struct server *server)
 {
 	for (int role = 0; role < KGB_N_ROLES; role++) {
-		KGB_AUTO(free) char *name = kgb_xasprintf("%s.sock", kgb_role_name((enum kgb_role)role));
+		KGB_AUTO(free)
+		char *name = kgb_xasprintf("%s.sock", kgb_role_name((enum kgb_role)role));
 		if (server->listeners[role] >= 0)
 			(void)unlinkat(server->dir_fd, name, 0);
 		kgb_close(server->listeners[role]);

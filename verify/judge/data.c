@@ -20,7 +20,8 @@ void kgb_data_fill(struct kgb_data *data, const struct kgb_case *c, const struct
 		struct kgb_rng rng;
 		if (arg->param->kind != KGB_PARAM_TENSOR || arg->view.storage_elements == 0)
 			continue;
-		data->storage_bytes[i] = (size_t)arg->view.storage_elements * kgb_dtype_size(arg->view.dtype);
+		data->storage_bytes[i] =
+			(size_t)arg->view.storage_elements * kgb_dtype_size(arg->view.dtype);
 		data->storages[i] = kgb_xmalloc(data->storage_bytes[i]);
 		kgb_rng_init(&rng, seed, c->name, (uint32_t)i);
 		kgb_fill(arg, c->mode, &rng, data->storages[i]);
@@ -72,7 +73,7 @@ static void write_value(struct kgb_jsonw *w, const struct kgb_value *value)
 	char number[40];
 
 	kgb_jsonw_kstr(w, "kind",
-		       value->kind == KGB_VALUE_FLOAT	? "float"
+		       value->kind == KGB_VALUE_FLOAT   ? "float"
 		       : value->kind == KGB_VALUE_DTYPE ? "dtype"
 							: "plain");
 	switch (value->kind) {
@@ -101,8 +102,8 @@ static void write_value(struct kgb_jsonw *w, const struct kgb_value *value)
 	}
 }
 
-void kgb_request_args(struct kgb_jsonw *w, const struct kgb_case *c, const size_t *at, const struct kgb_view *views,
-		      bool with_out)
+void kgb_request_args(struct kgb_jsonw *w, const struct kgb_case *c, const size_t *at,
+		      const struct kgb_view *views, bool with_out)
 {
 	kgb_jsonw_key(w, "args");
 	kgb_jsonw_array(w);
@@ -127,7 +128,8 @@ void kgb_request_args(struct kgb_jsonw *w, const struct kgb_case *c, const size_
 static void write_target(struct kgb_jsonw *w, const struct kgb_interface *interface)
 {
 	KGB_AUTO(free)
-	char *target = kgb_xasprintf("%s:%s", interface->reference == KGB_REFERENCE_ATEN ? "aten" : "python",
+	char *target = kgb_xasprintf("%s:%s",
+				     interface->reference == KGB_REFERENCE_ATEN ? "aten" : "python",
 				     interface->target);
 	KGB_AUTO(free) char *magnitude = NULL;
 
@@ -139,8 +141,8 @@ static void write_target(struct kgb_jsonw *w, const struct kgb_interface *interf
 	kgb_jsonw_kstr(w, "magnitude", magnitude);
 }
 
-int kgb_data_ask(const struct kgb_data *data, struct kgb_worker *reference, struct kgb_shared *shared, bool exact,
-		 int64_t deadline_ms, struct kgb_err *err)
+int kgb_data_ask(const struct kgb_data *data, struct kgb_worker *reference,
+		 struct kgb_shared *shared, bool exact, int64_t deadline_ms, struct kgb_err *err)
 {
 	const struct kgb_case *c = data->kase;
 	size_t at[KGB_MAX_ARGS] = {0};
@@ -178,11 +180,14 @@ static int fail_lost(const struct kgb_worker *reference, struct kgb_err *err)
 	case KGB_WORKER_TIMED_OUT:
 		return kgb_fail(err, KGB_ERR_TIMEOUT, "the reference did not answer in time");
 	case KGB_WORKER_SIGNALED:
-		return kgb_fail(err, KGB_ERR_FAILED, "the reference was ended by signal %d", reference->end_value);
+		return kgb_fail(err, KGB_ERR_FAILED, "the reference was ended by signal %d",
+				reference->end_value);
 	case KGB_WORKER_EXITED:
-		return kgb_fail(err, KGB_ERR_FAILED, "the reference exited with status %d", reference->end_value);
+		return kgb_fail(err, KGB_ERR_FAILED, "the reference exited with status %d",
+				reference->end_value);
 	case KGB_WORKER_LIED:
-		return kgb_fail(err, KGB_ERR_FAILED, "the reference broke the protocol: %s", reference->why);
+		return kgb_fail(err, KGB_ERR_FAILED, "the reference broke the protocol: %s",
+				reference->why);
 	case KGB_WORKER_ALIVE:
 	case KGB_WORKER_LOST:
 		break;
@@ -204,7 +209,8 @@ static void *copy_output(const struct kgb_wire_output *output, const struct kgb_
 static bool fits(const struct kgb_wire_reply *reply, const struct kgb_shared *shared)
 {
 	for (uint32_t i = 0; i < reply->n_outputs; i++)
-		if ((uint64_t)reply->outputs[i].offset + (uint64_t)reply->outputs[i].n_bytes > shared->out_bytes)
+		if ((uint64_t)reply->outputs[i].offset + (uint64_t)reply->outputs[i].n_bytes >
+		    shared->out_bytes)
 			return false;
 	return true;
 }
@@ -218,16 +224,18 @@ static int keep_result(struct kgb_data *data, size_t i, const struct kgb_wire_re
 
 	if (native->kind != KGB_WIRE_TENSOR)
 		return kgb_fail(err, KGB_ERR_FAILED, "result %zu of the reference is no tensor", i);
-	if (kgb_view_layout(&truth->view, (enum kgb_dtype)native->dtype, native->sizes, native->ndim, "contiguous",
-			    err) < 0)
+	if (kgb_view_layout(&truth->view, (enum kgb_dtype)native->dtype, native->sizes,
+			    native->ndim, "contiguous", err) < 0)
 		return -1;
 	int64_t n_elements = kgb_view_numel(&truth->view);
 	if (native->n_bytes != n_elements * (int64_t)kgb_dtype_size(truth->view.dtype))
-		return kgb_fail(err, KGB_ERR_FAILED, "result %zu of the reference is incomplete", i);
+		return kgb_fail(err, KGB_ERR_FAILED, "result %zu of the reference is incomplete",
+				i);
 	for (size_t more = i + data->n_results; more < reply->n_outputs; more += data->n_results)
 		if (reply->outputs[more].dtype != KGB_DTYPE_FLOAT64 ||
 		    reply->outputs[more].n_bytes != n_elements * (int64_t)sizeof(double))
-			return kgb_fail(err, KGB_ERR_FAILED, "float64 result %zu of the reference is incomplete", i);
+			return kgb_fail(err, KGB_ERR_FAILED,
+					"float64 result %zu of the reference is incomplete", i);
 	truth->native = copy_output(native, shared);
 	if (exact && kgb_dtype_is_float(truth->view.dtype))
 		truth->exact = copy_output(&reply->outputs[data->n_results + i], shared);
@@ -236,8 +244,8 @@ static int keep_result(struct kgb_data *data, size_t i, const struct kgb_wire_re
 	return 0;
 }
 
-int kgb_data_learn(struct kgb_data *data, struct kgb_worker *reference, struct kgb_shared *shared, bool exact,
-		   int64_t deadline_ms, struct kgb_err *err)
+int kgb_data_learn(struct kgb_data *data, struct kgb_worker *reference, struct kgb_shared *shared,
+		   bool exact, int64_t deadline_ms, struct kgb_err *err)
 {
 	KGB_AUTO(free) struct kgb_wire_reply *reply = kgb_xmalloc(sizeof(*reply));
 	size_t kinds = !exact ? 1 : data->kase->interface->magnitude == KGB_MAGNITUDE_NONE ? 2 : 3;
@@ -246,18 +254,19 @@ int kgb_data_learn(struct kgb_data *data, struct kgb_worker *reference, struct k
 		return fail_lost(reference, err);
 	if (reply->status == KGB_WIRE_OK && (uint64_t)reply->value > shared->out_bytes) {
 		/* The results did not fit; now we know how large they are. */
-		if (kgb_shared_reserve(shared, reference, shared->arena_bytes, (size_t)reply->value, true, deadline_ms,
-				       err) < 0 ||
+		if (kgb_shared_reserve(shared, reference, shared->arena_bytes, (size_t)reply->value,
+				       true, deadline_ms, err) < 0 ||
 		    kgb_data_ask(data, reference, shared, exact, deadline_ms, err) < 0)
 			return -1;
 		if (!kgb_worker_wait(reference, deadline_ms, reply))
 			return fail_lost(reference, err);
 	}
 	if (reply->status != KGB_WIRE_OK)
-		return kgb_fail(err, KGB_ERR_FAILED, "case '%s': the reference failed: %s", data->kase->name,
-				reply->text);
+		return kgb_fail(err, KGB_ERR_FAILED, "case '%s': the reference failed: %s",
+				data->kase->name, reply->text);
 	if (reply->n_outputs != kinds * data->n_results || !fits(reply, shared))
-		return kgb_fail(err, KGB_ERR_FAILED, "case '%s': the reference returned %u results, the spec says %zu",
+		return kgb_fail(err, KGB_ERR_FAILED,
+				"case '%s': the reference returned %u results, the spec says %zu",
 				data->kase->name, reply->n_outputs, kinds * data->n_results);
 	release_results(data);
 	for (size_t i = 0; i < data->n_results; i++)

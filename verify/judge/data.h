@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * The data of one case: fresh inputs made here, and what is right for them as the reference worker tells.
+ * The data of one case: fresh inputs made here, and what is right for them as the reference worker
+ * tells.
  */
 #ifndef KGB_VERIFY_JUDGE_DATA_H
 #define KGB_VERIFY_JUDGE_DATA_H
@@ -17,9 +18,9 @@
 /** One result, contiguous. */
 struct kgb_truth {
 	struct kgb_view view; /* dtype and sizes of the native result, contiguous */
-	void *native;         /* owned; NULL when it has no elements */
-	double *exact;        /* owned; float64 result, NULL for integers and bool */
-	double *magnitude;    /* owned; NULL when the spec declares none */
+	void *native; /* owned; NULL when it has no elements */
+	double *exact; /* owned; float64 result, NULL for integers and bool */
+	double *magnitude; /* owned; NULL when the spec declares none */
 };
 
 struct kgb_data {
@@ -34,17 +35,20 @@ struct kgb_data {
 void kgb_data_fill(struct kgb_data *data, const struct kgb_case *c, const struct kgb_seed *seed);
 void kgb_data_release(struct kgb_data *data);
 
-/** Ask the reference; the inputs are copied to its arena before this returns. `exact` false asks for the native results
- *  only, which is what a baseline is timed by. */
-KGB_MUST_CHECK int kgb_data_ask(const struct kgb_data *data, struct kgb_worker *reference, struct kgb_shared *shared,
-				bool exact, int64_t deadline_ms, struct kgb_err *err);
+/** Ask the reference; the inputs are copied to its arena before this returns. `exact` false asks
+ * for the native results only, which is what a baseline is timed by. */
+KGB_MUST_CHECK int kgb_data_ask(const struct kgb_data *data, struct kgb_worker *reference,
+				struct kgb_shared *shared, bool exact, int64_t deadline_ms,
+				struct kgb_err *err);
 /** Wait for the answer and keep it. Every error is trouble of ours: the reference is trusted. */
-KGB_MUST_CHECK int kgb_data_learn(struct kgb_data *data, struct kgb_worker *reference, struct kgb_shared *shared,
-				  bool exact, int64_t deadline_ms, struct kgb_err *err);
+KGB_MUST_CHECK int kgb_data_learn(struct kgb_data *data, struct kgb_worker *reference,
+				  struct kgb_shared *shared, bool exact, int64_t deadline_ms,
+				  struct kgb_err *err);
 
-/** Arguments as the workers read them: appends `"args":[...]` members. `at` gives the byte offset of each storage and
- *  `views` the layout of each tensor, both indexed by argument; OUT arguments are left out when `with_out` is false. */
-void kgb_request_args(struct kgb_jsonw *w, const struct kgb_case *c, const size_t *at, const struct kgb_view *views,
-		      bool with_out);
+/** Arguments as the workers read them: appends `"args":[...]` members. `at` gives the byte offset
+ * of each storage and `views` the layout of each tensor, both indexed by argument; OUT arguments
+ * are left out when `with_out` is false. */
+void kgb_request_args(struct kgb_jsonw *w, const struct kgb_case *c, const size_t *at,
+		      const struct kgb_view *views, bool with_out);
 
 #endif

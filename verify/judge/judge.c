@@ -50,13 +50,15 @@ static void explain_signal(struct kgb_judge *judge, int signo, struct kgb_failur
 		failure->message = "the kernel used up its processor time";
 	} else if (signo == SIGKILL) {
 		failure->code = "verify.oom";
-		failure->message = "the kernel's process was killed, most likely for lack of memory";
+		failure->message =
+			"the kernel's process was killed, most likely for lack of memory";
 		failure->hint = "Allocate no more than the operator needs.";
 	} else {
 		failure->code = "verify.crash";
-		failure->message =
-			say(judge, "the kernel's process crashed with SIG%s%s", name ? name : "?", last_words(judge));
-		failure->hint = "Most often an address far outside a tensor: check offsets, strides and masks.";
+		failure->message = say(judge, "the kernel's process crashed with SIG%s%s",
+				       name ? name : "?", last_words(judge));
+		failure->hint =
+			"Most often an address far outside a tensor: check offsets, strides and masks.";
 	}
 }
 
@@ -69,26 +71,29 @@ int kgb_judge_explain_end(struct kgb_judge *judge, struct kgb_failure *failure, 
 	case KGB_WORKER_TIMED_OUT:
 		failure->code = "verify.timeout";
 		if (kgb_mono_ms() >= judge->deadline_ms)
-			failure->message = say(judge, "the verification was not finished after %lld s",
-					       (long long)(judge->options->timeout_ms / 1000));
+			failure->message =
+				say(judge, "the verification was not finished after %lld s",
+				    (long long)(judge->options->timeout_ms / 1000));
 		else
 			failure->message = say(judge, "the call did not return within %lld s",
 					       (long long)(judge->options->call_timeout_ms / 1000));
-		failure->hint = "Look for a loop that does not end, or for many more programs than the data needs: each "
-				"program of an interpreted kernel costs about a millisecond.";
+		failure->hint =
+			"Look for a loop that does not end, or for many more programs than the data needs: each "
+			"program of an interpreted kernel costs about a millisecond.";
 		return 1;
 	case KGB_WORKER_SIGNALED:
 		explain_signal(judge, runner->end_value, failure);
 		return 1;
 	case KGB_WORKER_EXITED:
 		failure->code = "verify.exit";
-		failure->message = say(judge, "the kernel's process exited with status %d%s", runner->end_value,
-				       last_words(judge));
+		failure->message = say(judge, "the kernel's process exited with status %d%s",
+				       runner->end_value, last_words(judge));
 		failure->hint = "A kernel file must not end the process.";
 		return 1;
 	case KGB_WORKER_LIED:
 		failure->code = "verify.protocol";
-		failure->message = say(judge, "the kernel's process broke the protocol: %s", runner->why);
+		failure->message =
+			say(judge, "the kernel's process broke the protocol: %s", runner->why);
 		return 1;
 	case KGB_WORKER_ALIVE:
 	case KGB_WORKER_LOST:
@@ -102,7 +107,8 @@ static const char *at_line(struct kgb_judge *judge, const struct kgb_wire_reply 
 	return reply->line > 0 ? say(judge, " (kernel.py line %u)", reply->line) : "";
 }
 
-int kgb_judge_explain_reply(struct kgb_judge *judge, const struct kgb_wire_reply *reply, struct kgb_failure *failure)
+int kgb_judge_explain_reply(struct kgb_judge *judge, const struct kgb_wire_reply *reply,
+			    struct kgb_failure *failure)
 {
 	const char *text = say(judge, "%s", reply->text);
 
@@ -110,10 +116,12 @@ int kgb_judge_explain_reply(struct kgb_judge *judge, const struct kgb_wire_reply
 	/* What it computed elsewhere matters more than how the call ended. */
 	if (reply->n_ops > 0) {
 		failure->code = "cheat.torch_compute";
-		failure->message = say(judge, "%s ran outside the Triton kernels%s%s", reply->ops[0],
-				       reply->n_ops > 1 ? ", and so did " : "", reply->n_ops > 1 ? reply->ops[1] : "");
-		failure->hint = "Compute in @triton.jit functions. Allocation, views, copies and dtype conversion may be "
-				"done with torch, nothing else.";
+		failure->message = say(judge, "%s ran outside the Triton kernels%s%s",
+				       reply->ops[0], reply->n_ops > 1 ? ", and so did " : "",
+				       reply->n_ops > 1 ? reply->ops[1] : "");
+		failure->hint =
+			"Compute in @triton.jit functions. Allocation, views, copies and dtype conversion may be "
+			"done with torch, nothing else.";
 		return 1;
 	}
 	switch ((enum kgb_wire_status)reply->status) {
@@ -126,7 +134,8 @@ int kgb_judge_explain_reply(struct kgb_judge *judge, const struct kgb_wire_reply
 		return 1;
 	case KGB_WIRE_EXIT:
 		failure->code = "verify.exit";
-		failure->message = say(judge, "the kernel called %s%s", text, at_line(judge, reply));
+		failure->message =
+			say(judge, "the kernel called %s%s", text, at_line(judge, reply));
 		failure->hint = "A kernel file must not end the process.";
 		return 1;
 	case KGB_WIRE_MEMORY:
@@ -137,7 +146,8 @@ int kgb_judge_explain_reply(struct kgb_judge *judge, const struct kgb_wire_reply
 	case KGB_WIRE_GUARD:
 		failure->code = "verify.out_of_bounds";
 		failure->message = text;
-		failure->hint = "Mask every tl.store: offsets must stay below the number of elements.";
+		failure->hint =
+			"Mask every tl.store: offsets must stay below the number of elements.";
 		return 1;
 	case KGB_WIRE_BAD_REQUEST:
 	case KGB_WIRE_N_STATUSES:
@@ -170,14 +180,16 @@ static int send_reference_file(struct kgb_judge *judge, const char *file, struct
 	if (kgb_worker_send(&judge->reference, text.ptr, &fd, 1, err) < 0)
 		return -1;
 	if (!kgb_worker_wait(&judge->reference, kgb_mono_ms() + START_MS, reply))
-		return kgb_fail(err, KGB_ERR_FAILED, "the reference process ended while loading '%s'", path);
+		return kgb_fail(err, KGB_ERR_FAILED,
+				"the reference process ended while loading '%s'", path);
 	if (reply->status != KGB_WIRE_OK)
 		return kgb_fail(err, KGB_ERR_FAILED, "reference '%s': %s", path, reply->text);
 	return 0;
 }
 
 /* "file.py:function" -> the file once; targets of ATen have none. */
-static int send_target_file(struct kgb_judge *judge, struct kgb_strv *sent, const char *target, struct kgb_err *err)
+static int send_target_file(struct kgb_judge *judge, struct kgb_strv *sent, const char *target,
+			    struct kgb_err *err)
 {
 	const char *colon = strchr(target, ':');
 
@@ -199,7 +211,8 @@ int kgb_judge_start_reference(struct kgb_judge *judge, struct kgb_err *err)
 	};
 	KGB_AUTO(strv) struct kgb_strv sent = KGB_STRV_INIT;
 
-	if (kgb_worker_start(&judge->reference, &judge->zygotes[KGB_ROLE_REFERENCE], &spec, START_MS, err) < 0)
+	if (kgb_worker_start(&judge->reference, &judge->zygotes[KGB_ROLE_REFERENCE], &spec,
+			     START_MS, err) < 0)
 		return -1;
 	for (size_t i = 0; i < judge->spec.n_interfaces; i++) {
 		const struct kgb_interface *interface = &judge->spec.interfaces[i];
@@ -251,7 +264,8 @@ int kgb_judge_load(struct kgb_judge *judge, struct kgb_failure *failure, struct 
 		.fds = {kernel},
 		.n_fds = 1,
 	};
-	if (kgb_worker_start(&judge->runner, &judge->zygotes[KGB_ROLE_RUNNER], &spec, START_MS, err) < 0)
+	if (kgb_worker_start(&judge->runner, &judge->zygotes[KGB_ROLE_RUNNER], &spec, START_MS,
+			     err) < 0)
 		return -1;
 	memcpy(judge->verdict->python, judge->runner.python, sizeof(judge->verdict->python));
 	memcpy(judge->verdict->torch, judge->runner.torch, sizeof(judge->verdict->torch));
@@ -271,7 +285,8 @@ int kgb_judge_load(struct kgb_judge *judge, struct kgb_failure *failure, struct 
 /* verify/policy/dispatch.yaml: {allow: [names]} */
 static int load_dispatch_policy(struct kgb_judge *judge, struct kgb_err *err)
 {
-	KGB_AUTO(free) char *path = kgb_path_join(judge->options->data_dir, "verify/policy/dispatch.yaml");
+	KGB_AUTO(free)
+	char *path = kgb_path_join(judge->options->data_dir, "verify/policy/dispatch.yaml");
 	KGB_AUTO(yaml) struct kgb_yaml doc = KGB_YAML_INIT;
 	const cJSON *name;
 
@@ -279,7 +294,8 @@ static int load_dispatch_policy(struct kgb_judge *judge, struct kgb_err *err)
 		return -1;
 	const cJSON *allow = kgb_json_get(doc.root, "allow");
 	if (!cJSON_IsArray(allow))
-		return kgb_fail(err, KGB_ERR_INVALID, "%s: 'allow' must be a list of torch operators", path);
+		return kgb_fail(err, KGB_ERR_INVALID,
+				"%s: 'allow' must be a list of torch operators", path);
 	cJSON_ArrayForEach(name, allow) {
 		if (!cJSON_IsString(name))
 			return kgb_yaml_fail(&doc, name, err, "allow: not a name");
@@ -290,12 +306,13 @@ static int load_dispatch_policy(struct kgb_judge *judge, struct kgb_err *err)
 
 static int load_inputs(struct kgb_judge *judge, struct kgb_err *err)
 {
-	KGB_AUTO(free) char *policy = kgb_path_join(judge->options->data_dir, "verify/policy/l1.yaml");
+	KGB_AUTO(free)
+	char *policy = kgb_path_join(judge->options->data_dir, "verify/policy/l1.yaml");
 
 	if (kgb_spec_load(judge->options->spec_path, &judge->spec, err) < 0)
 		return -1;
-	if (kgb_cases_expand(&judge->spec, &judge->cases, err) < 0 || kgb_l1_load(policy, &judge->l1, err) < 0 ||
-	    load_dispatch_policy(judge, err) < 0)
+	if (kgb_cases_expand(&judge->spec, &judge->cases, err) < 0 ||
+	    kgb_l1_load(policy, &judge->l1, err) < 0 || load_dispatch_policy(judge, err) < 0)
 		return -1;
 	return 0;
 }
@@ -306,12 +323,14 @@ static int read_kernel(struct kgb_judge *judge, struct kgb_err *err)
 	KGB_AUTO(fd) int dir = -1;
 	const char *path = judge->options->kernel_path;
 	const char *slash = strrchr(path, '/');
-	KGB_AUTO(free) char *dir_path = slash ? kgb_xstrndup(path, (size_t)(slash - path) + 1) : kgb_xstrdup(".");
+	KGB_AUTO(free)
+	char *dir_path = slash ? kgb_xstrndup(path, (size_t)(slash - path) + 1) : kgb_xstrdup(".");
 	struct kgb_err read_err = KGB_ERR_INIT;
 
 	if (kgb_fs_opendir(AT_FDCWD, dir_path, &dir, err) < 0)
 		return -1;
-	if (kgb_fs_read_untrusted(dir, slash ? slash + 1 : path, KGB_LIMIT_KERNEL, &judge->source, &read_err) == 0) {
+	if (kgb_fs_read_untrusted(dir, slash ? slash + 1 : path, KGB_LIMIT_KERNEL, &judge->source,
+				  &read_err) == 0) {
 		kgb_sha256_hex(judge->source.ptr, judge->source.len, judge->verdict->kernel_sha256);
 		return 0;
 	}
@@ -320,9 +339,11 @@ static int read_kernel(struct kgb_judge *judge, struct kgb_err *err)
 		return -1;
 	}
 	const struct kgb_failure failure = {
-		.code = read_err.kind == KGB_ERR_LIMIT ? "contract.too_large" : "contract.not_a_file",
+		.code = read_err.kind == KGB_ERR_LIMIT ? "contract.too_large"
+						       : "contract.not_a_file",
 		.message = say(judge, "%s", read_err.msg),
-		.hint = say(judge, "kernel.py must be a regular file of at most %u KiB.", KGB_LIMIT_KERNEL / 1024),
+		.hint = say(judge, "kernel.py must be a regular file of at most %u KiB.",
+			    KGB_LIMIT_KERNEL / 1024),
 	};
 	kgb_verdict_decide(judge->verdict, KGB_STAGE_CONTRACT, &failure);
 	return 1;
@@ -331,8 +352,9 @@ static int read_kernel(struct kgb_judge *judge, struct kgb_err *err)
 static int start_zygotes(struct kgb_judge *judge, struct kgb_err *err)
 {
 	const struct kgb_judge_options *options = judge->options;
-	const struct kgb_zygote_spec spec = {
-		.python = options->python, .data_dir = options->data_dir, .library = options->library};
+	const struct kgb_zygote_spec spec = {.python = options->python,
+					     .data_dir = options->data_dir,
+					     .library = options->library};
 
 	for (int role = 0; role < KGB_N_ROLES; role++) {
 		struct kgb_zygote *zygote = &judge->zygotes[role];
@@ -374,12 +396,14 @@ static int run(struct kgb_judge *judge, struct kgb_err *err)
 	memcpy(verdict->spec_sha256, judge->spec.sha256, sizeof(verdict->spec_sha256));
 	verdict->total_tests = (int64_t)judge->cases.n;
 	verdict->n_interfaces = judge->spec.n_interfaces;
-	verdict->interfaces =
-		kgb_arena_array(&verdict->arena, judge->spec.n_interfaces, sizeof(verdict->interfaces[0]));
+	verdict->interfaces = kgb_arena_array(&verdict->arena, judge->spec.n_interfaces,
+					      sizeof(verdict->interfaces[0]));
 	for (size_t i = 0; i < judge->spec.n_interfaces; i++)
-		verdict->interfaces[i].entry = kgb_arena_strdup(&verdict->arena, judge->spec.interfaces[i].entry);
+		verdict->interfaces[i].entry =
+			kgb_arena_strdup(&verdict->arena, judge->spec.interfaces[i].entry);
 	for (size_t i = 0; i < judge->cases.n; i++)
-		verdict->interfaces[judge->cases.items[i].interface - judge->spec.interfaces].total++;
+		verdict->interfaces[judge->cases.items[i].interface - judge->spec.interfaces]
+			.total++;
 
 	int rc = read_kernel(judge, err);
 	if (rc < 0)
@@ -415,7 +439,8 @@ static void release(struct kgb_judge *judge)
 	kgb_spec_release(&judge->spec);
 }
 
-int kgb_judge_run(const struct kgb_judge_options *options, struct kgb_verdict *verdict, struct kgb_err *err)
+int kgb_judge_run(const struct kgb_judge_options *options, struct kgb_verdict *verdict,
+		  struct kgb_err *err)
 {
 	struct kgb_judge judge = {
 		.options = options,

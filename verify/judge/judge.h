@@ -19,27 +19,29 @@
 #include "verify/spec.h"
 
 struct kgb_judge_options {
-	const char *spec_path;    /* of the operator's YAML file */
+	const char *spec_path; /* of the operator's YAML file */
 	const char *kernel_path;
-	const char *data_dir;     /* holds verify/runner, verify/reference, verify/policy */
-	const char *python;       /* NULL with zygote_dir */
-	const char *library;      /* _kgbrun.abi3.so; NULL with zygote_dir */
-	const char *zygote_dir;   /* NULL: start cold ones */
-	bool has_seed;            /* else the OS gives one */
+	const char *data_dir; /* holds verify/runner, verify/reference, verify/policy */
+	const char *python; /* NULL with zygote_dir */
+	const char *library; /* _kgbrun.abi3.so; NULL with zygote_dir */
+	const char *zygote_dir; /* NULL: start cold ones */
+	bool has_seed; /* else the OS gives one */
 	struct kgb_seed seed;
 	bool final_mode;
-	int64_t timeout_ms;       /* the whole verification */
-	int64_t call_timeout_ms;  /* one call of the candidate */
-	int64_t memory_bytes;     /* that the candidate may take */
-	int max_failures;         /* correctness stops after so many failed cases */
+	int64_t timeout_ms; /* the whole verification */
+	int64_t call_timeout_ms; /* one call of the candidate */
+	int64_t memory_bytes; /* that the candidate may take */
+	int max_failures; /* correctness stops after so many failed cases */
 };
-#define KGB_JUDGE_OPTIONS_INIT \
-	{.timeout_ms = 300 * 1000, .call_timeout_ms = 20 * 1000, .memory_bytes = (int64_t)4 << 30, \
-	 .max_failures = KGB_VERDICT_FAILURES_MAX}
+#define KGB_JUDGE_OPTIONS_INIT                                                             \
+	{                                                                                  \
+		.timeout_ms = 300 * 1000, .call_timeout_ms = 20 * 1000,                    \
+		.memory_bytes = (int64_t)4 << 30, .max_failures = KGB_VERDICT_FAILURES_MAX \
+	}
 
 struct kgb_judge {
 	const struct kgb_judge_options *options; /* borrowed */
-	struct kgb_verdict *verdict;             /* borrowed */
+	struct kgb_verdict *verdict; /* borrowed */
 	struct kgb_spec spec;
 	struct kgb_cases cases;
 	struct kgb_buf source; /* kernel.py */
@@ -50,35 +52,43 @@ struct kgb_judge {
 	struct kgb_worker reference;
 	struct kgb_shared runner_memory;
 	struct kgb_shared reference_memory;
-	char *noise;          /* KGB_NOISE_BYTES random bytes: redzones and poison are cut from it */
+	char *noise; /* KGB_NOISE_BYTES random bytes: redzones and poison are cut from it */
 	struct kgb_buf image; /* what we wrote to the arena */
 	struct kgb_buf after; /* what we found there after the call */
-	int64_t deadline_ms;  /* of the whole verification, monotonic */
-	const char *no_launch_case; /* first case that needed a launch and made none; borrowed from cases */
+	int64_t deadline_ms; /* of the whole verification, monotonic */
+	const char *no_launch_case; /* first case that needed a launch and made none; borrowed from
+				       cases */
 };
 #define KGB_NOISE_BYTES ((size_t)1 << 20)
 
-/** Verify one kernel. 0: *verdict is decided, whatever it is. -1: nothing could be decided because the environment or
- *  the arguments are wrong (unknown operator, no sandbox, no torch); no verdict should be written. */
-KGB_MUST_CHECK int kgb_judge_run(const struct kgb_judge_options *options, struct kgb_verdict *verdict,
-				 struct kgb_err *err);
+/** Verify one kernel. 0: *verdict is decided, whatever it is. -1: nothing could be decided because
+ * the environment or the arguments are wrong (unknown operator, no sandbox, no torch); no verdict
+ * should be written. */
+KGB_MUST_CHECK int kgb_judge_run(const struct kgb_judge_options *options,
+				 struct kgb_verdict *verdict, struct kgb_err *err);
 
-/* Stages. Each decides through judge->verdict and returns 0 to go on, 1 when something was decided. Trouble of ours is
- * decided too (infra_error). */
+/* Stages. Each decides through judge->verdict and returns 0 to go on, 1 when something was decided.
+ * Trouble of ours is decided too (infra_error). */
 int kgb_stage_static(struct kgb_judge *judge); /* contract and l1 */
 int kgb_stage_correctness(struct kgb_judge *judge);
 int kgb_stage_ghost(struct kgb_judge *judge);
 int kgb_stage_timing(struct kgb_judge *judge);
 
-/** Start the runner with the candidate loaded. 0, 1 with *failure (the import failed), -1 with *err (ours). */
-KGB_MUST_CHECK int kgb_judge_load(struct kgb_judge *judge, struct kgb_failure *failure, struct kgb_err *err);
+/** Start the runner with the candidate loaded. 0, 1 with *failure (the import failed), -1 with *err
+ * (ours). */
+KGB_MUST_CHECK int kgb_judge_load(struct kgb_judge *judge, struct kgb_failure *failure,
+				  struct kgb_err *err);
 /** Start the reference and give it the spec's Python functions. */
 KGB_MUST_CHECK int kgb_judge_start_reference(struct kgb_judge *judge, struct kgb_err *err);
 /** Until when one call may take: its own limit, and never past the end of the verification. */
 int64_t kgb_judge_call_deadline(const struct kgb_judge *judge);
-/** Fill *failure from the way the runner died. 1, or -1 with *err when it was not the candidate's doing. */
-int kgb_judge_explain_end(struct kgb_judge *judge, struct kgb_failure *failure, struct kgb_err *err);
-/** Fill *failure from a reply whose status is not OK, or that lists forbidden operators. 1, or 0 when it is fine. */
-int kgb_judge_explain_reply(struct kgb_judge *judge, const struct kgb_wire_reply *reply, struct kgb_failure *failure);
+/** Fill *failure from the way the runner died. 1, or -1 with *err when it was not the candidate's
+ * doing. */
+int kgb_judge_explain_end(struct kgb_judge *judge, struct kgb_failure *failure,
+			  struct kgb_err *err);
+/** Fill *failure from a reply whose status is not OK, or that lists forbidden operators. 1, or 0
+ * when it is fine. */
+int kgb_judge_explain_reply(struct kgb_judge *judge, const struct kgb_wire_reply *reply,
+			    struct kgb_failure *failure);
 
 #endif

@@ -26,7 +26,8 @@ int kgb_memfd_of(const char *name, const void *data, size_t len, int *out_fd, st
 	return 0;
 }
 
-int kgb_memfd_sized(const char *name, size_t len, unsigned int more_seals, int *out_fd, struct kgb_err *err)
+int kgb_memfd_sized(const char *name, size_t len, unsigned int more_seals, int *out_fd,
+		    struct kgb_err *err)
 {
 	KGB_AUTO(fd) int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
@@ -41,11 +42,12 @@ int kgb_memfd_sized(const char *name, size_t len, unsigned int more_seals, int *
 }
 
 /* Our writable mapping comes before a seal against later ones. */
-static int make_mapped(const char *name, size_t len, bool read_only_for_others, char **out, int *out_fd,
-		       struct kgb_err *err)
+static int make_mapped(const char *name, size_t len, bool read_only_for_others, char **out,
+		       int *out_fd, struct kgb_err *err)
 {
 	KGB_AUTO(fd) int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	unsigned int seals = (unsigned int)SEAL_SIZE | (read_only_for_others ? (unsigned int)F_SEAL_FUTURE_WRITE : 0u);
+	unsigned int seals = (unsigned int)SEAL_SIZE |
+			     (read_only_for_others ? (unsigned int)F_SEAL_FUTURE_WRITE : 0u);
 
 	if (fd < 0)
 		return kgb_fail_errno(err, errno, "memfd '%s'", name);
@@ -73,8 +75,9 @@ static size_t rounded_up(size_t bytes)
 	return size;
 }
 
-int kgb_shared_reserve(struct kgb_shared *shared, struct kgb_worker *worker, size_t arena_bytes, size_t out_bytes,
-		       bool arena_is_read_only, int64_t deadline_ms, struct kgb_err *err)
+int kgb_shared_reserve(struct kgb_shared *shared, struct kgb_worker *worker, size_t arena_bytes,
+		       size_t out_bytes, bool arena_is_read_only, int64_t deadline_ms,
+		       struct kgb_err *err)
 {
 	KGB_AUTO(fd) int arena_fd = -1;
 	KGB_AUTO(fd) int out_fd = -1;
@@ -82,10 +85,12 @@ int kgb_shared_reserve(struct kgb_shared *shared, struct kgb_worker *worker, siz
 
 	if (arena_bytes <= shared->arena_bytes && out_bytes <= shared->out_bytes)
 		return 0;
-	arena_bytes = rounded_up(arena_bytes > shared->arena_bytes ? arena_bytes : shared->arena_bytes);
+	arena_bytes =
+		rounded_up(arena_bytes > shared->arena_bytes ? arena_bytes : shared->arena_bytes);
 	out_bytes = rounded_up(out_bytes > shared->out_bytes ? out_bytes : shared->out_bytes);
 	kgb_shared_release(shared);
-	if (make_mapped("kgb-arena", arena_bytes, arena_is_read_only, &shared->arena, &arena_fd, err) < 0)
+	if (make_mapped("kgb-arena", arena_bytes, arena_is_read_only, &shared->arena, &arena_fd,
+			err) < 0)
 		return -1;
 	shared->arena_bytes = arena_bytes;
 	if (make_mapped("kgb-out", out_bytes, false, &shared->out, &out_fd, err) < 0)
@@ -94,12 +99,14 @@ int kgb_shared_reserve(struct kgb_shared *shared, struct kgb_worker *worker, siz
 
 	const int fds[] = {arena_fd, out_fd};
 	KGB_AUTO(free)
-	char *text = kgb_xasprintf("{\"op\":\"map\",\"arena_bytes\":%zu,\"out_bytes\":%zu}", arena_bytes, out_bytes);
+	char *text = kgb_xasprintf("{\"op\":\"map\",\"arena_bytes\":%zu,\"out_bytes\":%zu}",
+				   arena_bytes, out_bytes);
 	if (kgb_worker_send(worker, text, fds, KGB_ARRAY_LEN(fds), err) < 0)
 		return -1;
 	reply = kgb_xmalloc(sizeof(*reply));
 	if (kgb_worker_wait(worker, deadline_ms, reply) && reply->status != KGB_WIRE_OK) {
-		KGB_AUTO(free) char *why = kgb_xasprintf("cannot map its memory: %.200s", reply->text);
+		KGB_AUTO(free)
+		char *why = kgb_xasprintf("cannot map its memory: %.200s", reply->text);
 		kgb_worker_refuse(worker, why);
 	}
 	return 0;

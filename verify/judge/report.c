@@ -40,7 +40,8 @@ static void add_index(struct kgb_buf *out, const cJSON *failure)
 
 	(void)kgb_buf_addc(out, '[');
 	cJSON_ArrayForEach(item, kgb_json_get(failure, "index")) {
-		(void)kgb_buf_addf(out, "%s%.0f", separator, cJSON_IsNumber(item) ? item->valuedouble : -1.0);
+		(void)kgb_buf_addf(out, "%s%.0f", separator,
+				   cJSON_IsNumber(item) ? item->valuedouble : -1.0);
 		separator = ", ";
 	}
 	(void)kgb_buf_addc(out, ']');
@@ -59,7 +60,8 @@ static void add_wrong(struct kgb_buf *out, const cJSON *failure)
 	if (n_wrong > 0)
 		(void)kgb_buf_addf(out, "wrong: %lld of %lld elements, %s at ", (long long)n_wrong,
 				   (long long)kgb_json_i64(failure, "n_elements", 0),
-				   kgb_json_bool(failure, "index_is_first", true) ? "first" : "worst");
+				   kgb_json_bool(failure, "index_is_first", true) ? "first"
+										  : "worst");
 	else
 		(void)kgb_buf_adds(out, "wrong: the result as a whole, worst at ");
 	add_index(out, failure);
@@ -69,7 +71,8 @@ static void add_wrong(struct kgb_buf *out, const cJSON *failure)
 	add_value(out, failure, "got");
 	(void)kgb_buf_addc(out, '\n');
 	if (cJSON_IsNumber(error) && error->valuedouble > 0) {
-		(void)kgb_buf_addf(out, "error: largest absolute error %.3g, allowed there ", error->valuedouble);
+		(void)kgb_buf_addf(out, "error: largest absolute error %.3g, allowed there ",
+				   error->valuedouble);
 		add_value(out, failure, "allowed_abs_err");
 		(void)kgb_buf_addc(out, '\n');
 	}
@@ -112,14 +115,15 @@ static void add_counts(const cJSON *verdict, struct kgb_buf *out)
 	int64_t failed = kgb_json_i64(verdict, "failed_tests", 0);
 
 	if (passed + failed > 0)
-		(void)kgb_buf_addf(out, "cases: %lld passed, %lld failed, %lld not run, of %lld\n", (long long)passed,
-				   (long long)failed, (long long)(total - passed - failed), (long long)total);
+		(void)kgb_buf_addf(out, "cases: %lld passed, %lld failed, %lld not run, of %lld\n",
+				   (long long)passed, (long long)failed,
+				   (long long)(total - passed - failed), (long long)total);
 }
 
 void kgb_verdict_report(const cJSON *verdict, struct kgb_buf *out)
 {
 	const char *status = kgb_json_str(verdict, "status", "infra_error");
-	const char *word = kgb_str_eq(status, "failed")	   ? "FAILED"
+	const char *word = kgb_str_eq(status, "failed")    ? "FAILED"
 			   : kgb_str_eq(status, "cheated") ? "CHEATED"
 							   : "ERROR";
 

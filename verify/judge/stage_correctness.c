@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Stage correctness: every case twice, under different poison and at different addresses. While the runner computes one
- * case, the reference computes the next.
+ * Stage correctness: every case twice, under different poison and at different addresses. While the
+ * runner computes one case, the reference computes the next.
  */
 #include "base/time.h"
 #include "verify/judge/call.h"
@@ -26,7 +26,8 @@ static int64_t case_cost(const struct kgb_case *c)
 	return n;
 }
 
-/* The cheapest ordinary case goes first, so that a broken kernel is told so at once; the others follow as listed. */
+/* The cheapest ordinary case goes first, so that a broken kernel is told so at once; the others
+ * follow as listed. */
 static void choose_order(const struct kgb_cases *cases, size_t *order)
 {
 	size_t smoke = 0;
@@ -35,7 +36,8 @@ static void choose_order(const struct kgb_cases *cases, size_t *order)
 	for (size_t i = 1; i < cases->n; i++) {
 		const struct kgb_case *c = &cases->items[i];
 		bool ordinary = c->mode == KGB_MODE_STANDARD && case_cost(c) > 0;
-		if (ordinary && (case_cost(&cases->items[smoke]) == 0 || case_cost(c) < case_cost(&cases->items[smoke])))
+		if (ordinary && (case_cost(&cases->items[smoke]) == 0 ||
+				 case_cost(c) < case_cost(&cases->items[smoke])))
 			smoke = i;
 	}
 	order[0] = smoke;
@@ -46,7 +48,8 @@ static void choose_order(const struct kgb_cases *cases, size_t *order)
 
 /* ---- one case ---- */
 
-static bool same_bits(const struct kgb_data *data, const struct kgb_call *a, const struct kgb_call *b)
+static bool same_bits(const struct kgb_data *data, const struct kgb_call *a,
+		      const struct kgb_call *b)
 {
 	for (size_t i = 0; i < data->n_results; i++) {
 		const struct kgb_view *view = &data->results[i].view;
@@ -66,15 +69,16 @@ static bool needs_launch(const struct kgb_judge *judge, const struct kgb_data *d
 	if (judge->spec.triton != KGB_TRITON_REQUIRED)
 		return false;
 	for (size_t i = 0; i < c->n_args; i++)
-		if (c->args[i].param->kind == KGB_PARAM_TENSOR && kgb_view_numel(&c->args[i].view) == 0)
+		if (c->args[i].param->kind == KGB_PARAM_TENSOR &&
+		    kgb_view_numel(&c->args[i].view) == 0)
 			return false;
 	for (size_t i = 0; i < data->n_results; i++)
 		writes |= kgb_view_numel(&data->results[i].view) > 0;
 	return writes;
 }
 
-static int check_values(struct kgb_judge *judge, const struct kgb_data *data, const struct kgb_call *call,
-			struct kgb_failure *failure)
+static int check_values(struct kgb_judge *judge, const struct kgb_data *data,
+			const struct kgb_call *call, struct kgb_failure *failure)
 {
 	for (size_t i = 0; i < data->n_results; i++) {
 		struct kgb_compare compare;
@@ -87,8 +91,8 @@ static int check_values(struct kgb_judge *judge, const struct kgb_data *data, co
 }
 
 /* 0 right, 1 *failure, -1 *err. */
-static int run_repetition(struct kgb_judge *judge, const struct kgb_data *data, int repetition, struct kgb_call *call,
-			  struct kgb_failure *failure, struct kgb_err *err)
+static int run_repetition(struct kgb_judge *judge, const struct kgb_data *data, int repetition,
+			  struct kgb_call *call, struct kgb_failure *failure, struct kgb_err *err)
 {
 	const struct kgb_call_spec spec = {.repetition = repetition, .keep = repetition > 0};
 	int rc = kgb_call_run(judge, data, &spec, call, failure, err);
@@ -103,8 +107,8 @@ static int run_repetition(struct kgb_judge *judge, const struct kgb_data *data, 
 	return check_values(judge, data, call, failure);
 }
 
-static int run_case(struct kgb_judge *judge, const struct kgb_data *data, struct kgb_failure *failure,
-		    struct kgb_err *err)
+static int run_case(struct kgb_judge *judge, const struct kgb_data *data,
+		    struct kgb_failure *failure, struct kgb_err *err)
 {
 	struct kgb_call calls[REPETITIONS] = {0};
 	int rc = 0;
@@ -114,7 +118,8 @@ static int run_case(struct kgb_judge *judge, const struct kgb_data *data, struct
 	if (rc == 0 && kgb_call_shares_memory(data, &calls[0], &calls[1])) {
 		*failure = (struct kgb_failure){
 			.code = "verify.alias",
-			.message = "the result lies in the memory of an earlier result that is still in use",
+			.message =
+				"the result lies in the memory of an earlier result that is still in use",
 			.hint = "Allocate a new tensor for every call; a buffer kept between calls changes results that "
 				"the caller still holds.",
 		};
@@ -124,14 +129,16 @@ static int run_case(struct kgb_judge *judge, const struct kgb_data *data, struct
 		judge->verdict->deterministic = false;
 		judge->verdict->n_nondeterministic++;
 	}
-	if (rc == 0 && !judge->no_launch_case && calls[0].reply.n_launches == 0 && needs_launch(judge, data))
+	if (rc == 0 && !judge->no_launch_case && calls[0].reply.n_launches == 0 &&
+	    needs_launch(judge, data))
 		judge->no_launch_case = data->kase->name;
 	for (int i = 0; i < REPETITIONS; i++)
 		kgb_call_release(&calls[i]);
 	return rc;
 }
 
-static void record_failure(struct kgb_judge *judge, const struct kgb_case *c, struct kgb_failure *failure)
+static void record_failure(struct kgb_judge *judge, const struct kgb_case *c,
+			   struct kgb_failure *failure)
 {
 	struct kgb_verdict *verdict = judge->verdict;
 	KGB_AUTO(buf) struct kgb_buf inputs = KGB_BUF_INIT(4096);
@@ -148,16 +155,19 @@ static void record_failure(struct kgb_judge *judge, const struct kgb_case *c, st
 
 /* ---- all cases ---- */
 
-/* One step of the pipeline: the truth of `data` is asked for already; ask for that of `next` before running. */
+/* One step of the pipeline: the truth of `data` is asked for already; ask for that of `next` before
+ * running. */
 static int run_step(struct kgb_judge *judge, struct kgb_data *data, const struct kgb_data *next,
 		    struct kgb_err *err)
 {
 	int64_t deadline = kgb_mono_ms() + REFERENCE_MS;
 	struct kgb_failure failure = {0};
 
-	if (kgb_data_learn(data, &judge->reference, &judge->reference_memory, true, deadline, err) < 0)
+	if (kgb_data_learn(data, &judge->reference, &judge->reference_memory, true, deadline, err) <
+	    0)
 		return -1;
-	if (next && kgb_data_ask(next, &judge->reference, &judge->reference_memory, true, deadline, err) < 0)
+	if (next && kgb_data_ask(next, &judge->reference, &judge->reference_memory, true, deadline,
+				 err) < 0)
 		return -1;
 	int rc = run_case(judge, data, &failure, err);
 	if (rc < 0)
@@ -176,10 +186,11 @@ static bool is_over(const struct kgb_judge *judge)
 {
 	const struct kgb_verdict *verdict = judge->verdict;
 
-	if (judge->runner.end != KGB_WORKER_ALIVE || verdict->failed_tests >= judge->options->max_failures)
+	if (judge->runner.end != KGB_WORKER_ALIVE ||
+	    verdict->failed_tests >= judge->options->max_failures)
 		return true;
-	return verdict->n_failures > 0 &&
-	       strncmp(verdict->failures[verdict->n_failures - 1].code, "cheat.", strlen("cheat.")) == 0;
+	return verdict->n_failures > 0 && strncmp(verdict->failures[verdict->n_failures - 1].code,
+						  "cheat.", strlen("cheat.")) == 0;
 }
 
 static int run_cases(struct kgb_judge *judge, const size_t *order, struct kgb_err *err)
@@ -189,8 +200,8 @@ static int run_cases(struct kgb_judge *judge, const size_t *order, struct kgb_er
 	int rc = 0;
 
 	kgb_data_fill(&data[0], &cases->items[order[0]], &judge->verdict->seed);
-	rc = kgb_data_ask(&data[0], &judge->reference, &judge->reference_memory, true, kgb_mono_ms() + REFERENCE_MS,
-			  err);
+	rc = kgb_data_ask(&data[0], &judge->reference, &judge->reference_memory, true,
+			  kgb_mono_ms() + REFERENCE_MS, err);
 	for (size_t i = 0; i < cases->n && rc == 0 && !is_over(judge); i++) {
 		struct kgb_data *next = i + 1 < cases->n ? &data[(i + 1) % 2] : NULL;
 		if (next)
@@ -236,7 +247,8 @@ static int run_stage(struct kgb_judge *judge, struct kgb_err *err)
 	}
 	if (judge->verdict->passed_tests != judge->verdict->total_tests)
 		return kgb_fail(err, KGB_ERR_FAILED, "only %lld of %lld cases were run",
-				(long long)judge->verdict->passed_tests, (long long)judge->verdict->total_tests);
+				(long long)judge->verdict->passed_tests,
+				(long long)judge->verdict->total_tests);
 	return 0;
 }
 
@@ -251,6 +263,7 @@ int kgb_stage_correctness(struct kgb_judge *judge)
 	if (rc == 0)
 		stage->status = KGB_STAGE_PASSED;
 	if (rc < 0)
-		kgb_verdict_decide_infra(judge->verdict, KGB_STAGE_CORRECTNESS, "infra.correctness", &err);
+		kgb_verdict_decide_infra(judge->verdict, KGB_STAGE_CORRECTNESS, "infra.correctness",
+					 &err);
 	return rc == 0 ? 0 : 1;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Stage l2: without its launches a kernel must fail. Whatever is still right was not computed by Triton. Then each
- * kernel of its own is left out, for the record.
+ * Stage l2: without its launches a kernel must fail. Whatever is still right was not computed by
+ * Triton. Then each kernel of its own is left out, for the record.
  */
 #include "base/time.h"
 #include "verify/judge/call.h"
@@ -24,7 +24,8 @@ enum {
 static double value_at(const struct kgb_truth *truth, int64_t i)
 {
 	return kgb_dtype_load(truth->view.dtype,
-			      (const char *)truth->native + (size_t)i * kgb_dtype_size(truth->view.dtype));
+			      (const char *)truth->native +
+				      (size_t)i * kgb_dtype_size(truth->view.dtype));
 }
 
 /* One number everywhere: zeros or a constant fill would be right without any computation. */
@@ -42,7 +43,8 @@ static bool is_constant(const struct kgb_truth *truth)
 }
 
 /* The result is an input: a copy would be right. */
-static bool is_copy_of(const struct kgb_truth *truth, const struct kgb_view *view, const char *storage)
+static bool is_copy_of(const struct kgb_truth *truth, const struct kgb_view *view,
+		       const char *storage)
 {
 	int64_t n = kgb_view_numel(&truth->view);
 	struct kgb_view_walk walk;
@@ -51,7 +53,8 @@ static bool is_copy_of(const struct kgb_truth *truth, const struct kgb_view *vie
 		return false;
 	kgb_view_walk_init(&walk, view);
 	for (int64_t i = 0; i < n; i++, kgb_view_walk_next(&walk)) {
-		double input = kgb_dtype_load(view->dtype, storage + (size_t)walk.at * kgb_dtype_size(view->dtype));
+		double input = kgb_dtype_load(
+			view->dtype, storage + (size_t)walk.at * kgb_dtype_size(view->dtype));
 		if (kgb_dtype_round(truth->view.dtype, input) != value_at(truth, i))
 			return false;
 	}
@@ -74,9 +77,11 @@ static bool tells_something(const struct kgb_data *data)
 
 /* ---- one case ---- */
 
-/* Run it and see which results are right. 0 with *n_right, -1 *err; a call that fails is broken, which is what we want. */
-static int count_right(struct kgb_judge *judge, const struct kgb_data *data, const struct kgb_call_spec *spec,
-		       size_t *n_right, struct kgb_wire_reply *reply, struct kgb_err *err)
+/* Run it and see which results are right. 0 with *n_right, -1 *err; a call that fails is broken,
+ * which is what we want. */
+static int count_right(struct kgb_judge *judge, const struct kgb_data *data,
+		       const struct kgb_call_spec *spec, size_t *n_right,
+		       struct kgb_wire_reply *reply, struct kgb_err *err)
 {
 	struct kgb_call call;
 	struct kgb_failure failure;
@@ -104,7 +109,8 @@ static int decide_unstable(struct kgb_judge *judge, const char *message)
 	return 1;
 }
 
-/* A crash or hang of a crippled kernel is no verdict: go on with a new runner. 0, 1 decided, -1 *err. */
+/* A crash or hang of a crippled kernel is no verdict: go on with a new runner. 0, 1 decided, -1
+ * *err. */
 static int revive_runner(struct kgb_judge *judge, struct kgb_err *err)
 {
 	struct kgb_failure failure;
@@ -112,10 +118,13 @@ static int revive_runner(struct kgb_judge *judge, struct kgb_err *err)
 	if (judge->runner.end == KGB_WORKER_ALIVE)
 		return 0;
 	int rc = kgb_judge_load(judge, &failure, err);
-	return rc == 1 ? decide_unstable(judge, say(judge, "the kernel does not load again: %s", failure.message)) : rc;
+	return rc == 1 ? decide_unstable(judge, say(judge, "the kernel does not load again: %s",
+						    failure.message))
+		       : rc;
 }
 
-static void record(struct kgb_judge *judge, const struct kgb_data *data, const char *kernel, bool broken)
+static void record(struct kgb_judge *judge, const struct kgb_data *data, const char *kernel,
+		   bool broken)
 {
 	struct kgb_verdict *verdict = judge->verdict;
 
@@ -128,11 +137,13 @@ static void record(struct kgb_judge *judge, const struct kgb_data *data, const c
 	};
 }
 
-static int ablate(struct kgb_judge *judge, const struct kgb_data *data, const struct kgb_wire_reply *plain,
-		  struct kgb_wire_reply *reply, struct kgb_err *err)
+static int ablate(struct kgb_judge *judge, const struct kgb_data *data,
+		  const struct kgb_wire_reply *plain, struct kgb_wire_reply *reply,
+		  struct kgb_err *err)
 {
 	for (uint32_t i = 0; i < plain->n_launches; i++) {
-		const struct kgb_call_spec spec = {.repetition = ABLATION_REPETITION, .skip = plain->launches[i].name};
+		const struct kgb_call_spec spec = {.repetition = ABLATION_REPETITION,
+						   .skip = plain->launches[i].name};
 		size_t n_right;
 		if (count_right(judge, data, &spec, &n_right, reply, err) < 0)
 			return -1;
@@ -156,14 +167,17 @@ static int haunt(struct kgb_judge *judge, const struct kgb_data *data, struct kg
 	if (count_right(judge, data, &plain_spec, &n_right, plain, err) < 0)
 		return -1;
 	if (n_right < data->n_results)
-		return decide_unstable(judge, say(judge, "case %s was right before and is wrong now", data->kase->name));
+		return decide_unstable(
+			judge,
+			say(judge, "case %s was right before and is wrong now", data->kase->name));
 	if (count_right(judge, data, &ghost_spec, &n_right, reply, err) < 0)
 		return -1;
 	record(judge, data, NULL, n_right == 0);
 	if (n_right > 0) {
 		const struct kgb_failure failure = {
 			.code = "cheat.ghost",
-			.message = say(judge, "case %s is right although no Triton kernel was run", data->kase->name),
+			.message = say(judge, "case %s is right although no Triton kernel was run",
+				       data->kase->name),
 			.hint = "The result must be computed by the Triton kernels and by nothing else.",
 		};
 		kgb_verdict_decide(judge->verdict, KGB_STAGE_L2, &failure);
@@ -185,8 +199,10 @@ static int64_t cost_of(const struct kgb_case *c)
 	return n;
 }
 
-/* The next case in ascending cost after (cost, index), of this interface and in standard mode; NULL at the end. */
-static const struct kgb_case *next_case(const struct kgb_cases *cases, const struct kgb_interface *interface,
+/* The next case in ascending cost after (cost, index), of this interface and in standard mode; NULL
+ * at the end. */
+static const struct kgb_case *next_case(const struct kgb_cases *cases,
+					const struct kgb_interface *interface,
 					const struct kgb_case *after)
 {
 	const struct kgb_case *best = NULL;
@@ -195,7 +211,8 @@ static const struct kgb_case *next_case(const struct kgb_cases *cases, const str
 	for (size_t i = 0; i < cases->n; i++) {
 		const struct kgb_case *c = &cases->items[i];
 		int64_t cost = cost_of(c);
-		if (c->interface != interface || c->mode != KGB_MODE_STANDARD || cost < LEAST_ELEMENTS)
+		if (c->interface != interface || c->mode != KGB_MODE_STANDARD ||
+		    cost < LEAST_ELEMENTS)
 			continue;
 		if (after && (cost < after_cost || (cost == after_cost && c <= after)))
 			continue;
@@ -205,7 +222,8 @@ static const struct kgb_case *next_case(const struct kgb_cases *cases, const str
 	return best;
 }
 
-static int haunt_interface(struct kgb_judge *judge, const struct kgb_interface *interface, struct kgb_err *err)
+static int haunt_interface(struct kgb_judge *judge, const struct kgb_interface *interface,
+			   struct kgb_err *err)
 {
 	const struct kgb_case *c = NULL;
 	int n_done = 0;
@@ -217,9 +235,11 @@ static int haunt_interface(struct kgb_judge *judge, const struct kgb_interface *
 		if (!c)
 			break;
 		kgb_data_fill(&data, c, &judge->verdict->seed);
-		int rc = kgb_data_ask(&data, &judge->reference, &judge->reference_memory, true, deadline, err);
+		int rc = kgb_data_ask(&data, &judge->reference, &judge->reference_memory, true,
+				      deadline, err);
 		if (rc == 0)
-			rc = kgb_data_learn(&data, &judge->reference, &judge->reference_memory, true, deadline, err);
+			rc = kgb_data_learn(&data, &judge->reference, &judge->reference_memory,
+					    true, deadline, err);
 		if (rc == 0 && tells_something(&data)) {
 			rc = haunt(judge, &data, err);
 			n_done++;
@@ -229,10 +249,11 @@ static int haunt_interface(struct kgb_judge *judge, const struct kgb_interface *
 			return rc;
 	}
 	if (n_done == 0)
-		return kgb_fail(err, KGB_ERR_FAILED,
-				"%s: no case shows whether the kernels compute anything: add one whose result is neither "
-				"constant nor an input",
-				interface->entry);
+		return kgb_fail(
+			err, KGB_ERR_FAILED,
+			"%s: no case shows whether the kernels compute anything: add one whose result is neither "
+			"constant nor an input",
+			interface->entry);
 	return 0;
 }
 
@@ -241,7 +262,8 @@ static int run_stage(struct kgb_judge *judge, struct kgb_err *err)
 	if (judge->no_launch_case) {
 		const struct kgb_failure failure = {
 			.code = "cheat.no_launch",
-			.message = say(judge, "case %s ran no Triton kernel at all", judge->no_launch_case),
+			.message = say(judge, "case %s ran no Triton kernel at all",
+				       judge->no_launch_case),
 			.hint = "Launch a @triton.jit kernel for every input that has elements.",
 		};
 		kgb_verdict_decide(judge->verdict, KGB_STAGE_L2, &failure);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Stages contract and l1: the source as bytes, then as facts that a jailed worker extracts without running it.
+ * Stages contract and l1: the source as bytes, then as facts that a jailed worker extracts without
+ * running it.
  */
 #include <sys/mman.h>
 
@@ -8,17 +9,25 @@
 #include "base/time.h"
 #include "verify/judge/judge.h"
 
-enum { FACTS_BYTES = 32 << 20, FACTS_MS = 20 * 1000, FACTS_MEMORY = 1 << 30, FACTS_CPU_S = 20, TMP_BYTES = 1 << 20 };
+enum {
+	FACTS_BYTES = 32 << 20,
+	FACTS_MS = 20 * 1000,
+	FACTS_MEMORY = 1 << 30,
+	FACTS_CPU_S = 20,
+	TMP_BYTES = 1 << 20
+};
 
 #define say(judge, ...) kgb_arena_printf(&(judge)->verdict->arena, __VA_ARGS__)
 
 static void decide_finding(struct kgb_judge *judge, const struct kgb_finding *finding)
 {
-	enum kgb_stage stage = strcmp(finding->stage, "l1") == 0 ? KGB_STAGE_L1 : KGB_STAGE_CONTRACT;
+	enum kgb_stage stage =
+		strcmp(finding->stage, "l1") == 0 ? KGB_STAGE_L1 : KGB_STAGE_CONTRACT;
 	const struct kgb_failure failure = {
 		.code = say(judge, "%s", finding->code),
-		.message = finding->line > 0 ? say(judge, "line %d: %s", finding->line, finding->message)
-					     : say(judge, "%s", finding->message),
+		.message = finding->line > 0
+				   ? say(judge, "line %d: %s", finding->line, finding->message)
+				   : say(judge, "%s", finding->message),
 		.hint = finding->hint[0] ? say(judge, "%s", finding->hint) : NULL,
 	};
 
@@ -32,8 +41,9 @@ static void decide_unparsable(struct kgb_judge *judge, const struct kgb_worker *
 {
 	const struct kgb_failure failure = {
 		.code = "contract.unparsable",
-		.message = worker->end == KGB_WORKER_TIMED_OUT ? "parsing kernel.py takes too long"
-							       : "parsing kernel.py exhausts the parser",
+		.message = worker->end == KGB_WORKER_TIMED_OUT
+				   ? "parsing kernel.py takes too long"
+				   : "parsing kernel.py exhausts the parser",
 		.hint = "Write plain Python: no deeply nested expressions, no generated code.",
 	};
 
@@ -78,7 +88,8 @@ static int extract_facts(struct kgb_judge *judge, cJSON **out, struct kgb_err *e
 	if (rc != 0)
 		return rc;
 	if (reply->value > FACTS_BYTES)
-		return kgb_fail(err, KGB_ERR_FAILED, "facts of %lld bytes", (long long)reply->value);
+		return kgb_fail(err, KGB_ERR_FAILED, "facts of %lld bytes",
+				(long long)reply->value);
 	const char *text = mmap(NULL, FACTS_BYTES, PROT_READ, MAP_SHARED, facts, 0);
 	if (text == MAP_FAILED)
 		return kgb_fail(err, KGB_ERR_FAILED, "map the facts");

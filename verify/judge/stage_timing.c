@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Stage timing on the cpu platform: our own clock around whole requests. An interpreter's time says nothing of a GPU's,
- * so the numbers are recorded and marked not comparable. Timed results are checked like all others.
+ * Stage timing on the cpu platform: our own clock around whole requests. An interpreter's time says
+ * nothing of a GPU's, so the numbers are recorded and marked not comparable. Timed results are
+ * checked like all others.
  */
 #include "base/time.h"
 #include "verify/judge/call.h"
@@ -29,7 +30,8 @@ static const struct kgb_case *find_case(const struct kgb_cases *cases, const cha
 }
 
 /* 0, 1 decided, -1 *err. */
-static int time_candidate(struct kgb_judge *judge, const struct kgb_data *data, double *out_ms, struct kgb_err *err)
+static int time_candidate(struct kgb_judge *judge, const struct kgb_data *data, double *out_ms,
+			  struct kgb_err *err)
 {
 	int64_t ns[REPETITIONS] = {0};
 
@@ -49,7 +51,8 @@ static int time_candidate(struct kgb_judge *judge, const struct kgb_data *data, 
 		ns[i] = call.wall_ns;
 		kgb_call_release(&call);
 		if (rc == 1) {
-			failure.message = say(judge, "timed call of case %s: %s", data->kase->name, failure.message);
+			failure.message = say(judge, "timed call of case %s: %s", data->kase->name,
+					      failure.message);
 			kgb_verdict_decide(judge->verdict, KGB_STAGE_TIMING, &failure);
 		}
 		if (rc != 0)
@@ -59,7 +62,8 @@ static int time_candidate(struct kgb_judge *judge, const struct kgb_data *data, 
 	return 0;
 }
 
-static int time_baseline(struct kgb_judge *judge, const struct kgb_case *c, double *out_ms, struct kgb_err *err)
+static int time_baseline(struct kgb_judge *judge, const struct kgb_case *c, double *out_ms,
+			 struct kgb_err *err)
 {
 	int64_t ns[REPETITIONS] = {0};
 	struct kgb_data data;
@@ -69,9 +73,11 @@ static int time_baseline(struct kgb_judge *judge, const struct kgb_case *c, doub
 	for (int i = 0; i < REPETITIONS && rc == 0; i++) {
 		int64_t deadline = kgb_mono_ms() + REFERENCE_MS;
 		int64_t started_ns = kgb_mono_ns();
-		rc = kgb_data_ask(&data, &judge->reference, &judge->reference_memory, false, deadline, err);
+		rc = kgb_data_ask(&data, &judge->reference, &judge->reference_memory, false,
+				  deadline, err);
 		if (rc == 0)
-			rc = kgb_data_learn(&data, &judge->reference, &judge->reference_memory, false, deadline, err);
+			rc = kgb_data_learn(&data, &judge->reference, &judge->reference_memory,
+					    false, deadline, err);
 		ns[i] = kgb_mono_ns() - started_ns;
 	}
 	kgb_data_release(&data);
@@ -87,9 +93,11 @@ static int time_case(struct kgb_judge *judge, const struct kgb_case *c, struct k
 	int64_t deadline = kgb_mono_ms() + REFERENCE_MS;
 
 	kgb_data_fill(&data, c, &verdict->seed);
-	int rc = kgb_data_ask(&data, &judge->reference, &judge->reference_memory, true, deadline, err);
+	int rc = kgb_data_ask(&data, &judge->reference, &judge->reference_memory, true, deadline,
+			      err);
 	if (rc == 0)
-		rc = kgb_data_learn(&data, &judge->reference, &judge->reference_memory, true, deadline, err);
+		rc = kgb_data_learn(&data, &judge->reference, &judge->reference_memory, true,
+				    deadline, err);
 	if (rc == 0)
 		rc = time_candidate(judge, &data, &timing.candidate_ms, err);
 	kgb_data_release(&data);

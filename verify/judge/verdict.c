@@ -26,8 +26,12 @@ const char *kgb_status_name(enum kgb_status status)
 const char *kgb_stage_name(enum kgb_stage stage)
 {
 	static const char *const names[KGB_N_STAGES] = {
-		[KGB_STAGE_CONTRACT] = "contract", [KGB_STAGE_L1] = "l1", [KGB_STAGE_CORRECTNESS] = "correctness",
-		[KGB_STAGE_L2] = "l2",		   [KGB_STAGE_L3] = "l3", [KGB_STAGE_TIMING] = "timing",
+		[KGB_STAGE_CONTRACT] = "contract",
+		[KGB_STAGE_L1] = "l1",
+		[KGB_STAGE_CORRECTNESS] = "correctness",
+		[KGB_STAGE_L2] = "l2",
+		[KGB_STAGE_L3] = "l3",
+		[KGB_STAGE_TIMING] = "timing",
 	};
 
 	return names[stage];
@@ -65,7 +69,8 @@ static enum kgb_status status_of_code(const char *code)
 	return KGB_STATUS_FAILED;
 }
 
-void kgb_verdict_decide(struct kgb_verdict *verdict, enum kgb_stage stage, const struct kgb_failure *failure)
+void kgb_verdict_decide(struct kgb_verdict *verdict, enum kgb_stage stage,
+			const struct kgb_failure *failure)
 {
 	struct kgb_stage_result *result = &verdict->stages[stage];
 
@@ -104,8 +109,8 @@ void kgb_verdict_count_launches(struct kgb_verdict *verdict, const char *name, i
 		verdict->kernels[i].name = "(others)";
 	} else if (i == verdict->n_kernels) {
 		verdict->n_kernels++;
-		verdict->kernels[i] =
-			(struct kgb_kernel_count){.name = kgb_arena_strdup(&verdict->arena, name), .count = 0};
+		verdict->kernels[i] = (struct kgb_kernel_count){
+			.name = kgb_arena_strdup(&verdict->arena, name), .count = 0};
 	}
 	verdict->kernels[i].count += count;
 }
@@ -145,7 +150,8 @@ static void write_tests(const struct kgb_verdict *verdict, struct kgb_jsonw *w)
 	kgb_jsonw_ki64(w, "total_tests", verdict->total_tests);
 	kgb_jsonw_ki64(w, "passed_tests", verdict->passed_tests);
 	kgb_jsonw_ki64(w, "failed_tests", verdict->failed_tests);
-	kgb_jsonw_ki64(w, "not_run_tests", verdict->total_tests - verdict->passed_tests - verdict->failed_tests);
+	kgb_jsonw_ki64(w, "not_run_tests",
+		       verdict->total_tests - verdict->passed_tests - verdict->failed_tests);
 	kgb_jsonw_key(w, "interfaces");
 	kgb_jsonw_object(w);
 	for (size_t i = 0; i < verdict->n_interfaces; i++) {

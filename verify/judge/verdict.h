@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * What the judge decides, as a value and as the one JSON document of a verification (schema "kgb.verdict/1").
+ * What the judge decides, as a value and as the one JSON document of a verification (schema
+ * "kgb.verdict/1").
  */
 #ifndef KGB_VERIFY_JUDGE_VERDICT_H
 #define KGB_VERIFY_JUDGE_VERDICT_H
@@ -21,7 +22,12 @@
 #define KGB_VERDICT_GHOSTS_MAX 256
 #define KGB_VERDICT_TIMINGS_MAX 64
 
-enum kgb_status { KGB_STATUS_PASSED, KGB_STATUS_FAILED, KGB_STATUS_CHEATED, KGB_STATUS_INFRA_ERROR };
+enum kgb_status {
+	KGB_STATUS_PASSED,
+	KGB_STATUS_FAILED,
+	KGB_STATUS_CHEATED,
+	KGB_STATUS_INFRA_ERROR
+};
 const char *kgb_status_name(enum kgb_status status);
 
 enum kgb_stage {
@@ -45,7 +51,7 @@ enum kgb_stage_status {
 struct kgb_stage_result {
 	enum kgb_stage_status status;
 	int64_t wall_ms;
-	const char *code;    /* arena or static; NULL unless FAILED */
+	const char *code; /* arena or static; NULL unless FAILED */
 	const char *message; /* arena or static; NULL: nothing to say */
 };
 
@@ -78,7 +84,7 @@ struct kgb_kernel_count {
 struct kgb_ghost_run {
 	const char *case_name;
 	const char *kernel; /* NULL: all */
-	bool broken;        /* the result became wrong, as it must */
+	bool broken; /* the result became wrong, as it must */
 };
 struct kgb_timing {
 	const char *case_name;
@@ -122,13 +128,15 @@ struct kgb_verdict {
 void kgb_verdict_init(struct kgb_verdict *verdict);
 void kgb_verdict_release(struct kgb_verdict *verdict);
 
-/** Decide, once: the first decision stays. The failure's code says the status ("cheat.…" is cheated, "infra.…" is
- *  infra_error). */
-void kgb_verdict_decide(struct kgb_verdict *verdict, enum kgb_stage stage, const struct kgb_failure *failure);
+/** Decide, once: the first decision stays. The failure's code says the status ("cheat.…" is
+ * cheated, "infra.…" is infra_error). */
+void kgb_verdict_decide(struct kgb_verdict *verdict, enum kgb_stage stage,
+			const struct kgb_failure *failure);
 /** A trouble of ours: status infra_error, code "infra.<what>", the error's text as message. */
 void kgb_verdict_decide_infra(struct kgb_verdict *verdict, enum kgb_stage stage, const char *code,
 			      const struct kgb_err *err);
-/** Add launches to the count of a kernel name; names beyond the table are counted under "(others)". */
+/** Add launches to the count of a kernel name; names beyond the table are counted under "(others)".
+ */
 void kgb_verdict_count_launches(struct kgb_verdict *verdict, const char *name, int64_t count);
 /** The document, complete, without a line end. */
 void kgb_verdict_write(const struct kgb_verdict *verdict, struct kgb_buf *out);

@@ -68,7 +68,8 @@ static bool wait_readable(struct kgb_worker *worker, int fd, int64_t deadline_ms
 }
 
 /* One control message; NULL when the supervisor is gone or silent. */
-static cJSON *read_control(struct kgb_worker *worker, int64_t deadline_ms, int *fds, size_t max_fds, size_t *n_fds)
+static cJSON *read_control(struct kgb_worker *worker, int64_t deadline_ms, int *fds, size_t max_fds,
+			   size_t *n_fds)
 {
 	char text[CONTROL_MAX];
 	struct kgb_err err = KGB_ERR_INIT;
@@ -76,7 +77,8 @@ static cJSON *read_control(struct kgb_worker *worker, int64_t deadline_ms, int *
 
 	if (!wait_readable(worker, worker->control_fd, deadline_ms))
 		return NULL;
-	ssize_t n = kgb_wire_recv(worker->control_fd, text, sizeof(text), fds, max_fds, n_fds, &err);
+	ssize_t n =
+		kgb_wire_recv(worker->control_fd, text, sizeof(text), fds, max_fds, n_fds, &err);
 	if (n <= 0 || (size_t)n > sizeof(text))
 		return NULL;
 	if (kgb_json_parse(text, (size_t)n, &json, &err) < 0)
@@ -87,11 +89,13 @@ static cJSON *read_control(struct kgb_worker *worker, int64_t deadline_ms, int *
 /* The worker is dead or dying: learn how from its supervisor. */
 static void learn_end(struct kgb_worker *worker)
 {
-	KGB_AUTO(json) cJSON *json = read_control(worker, kgb_mono_ms() + END_WAIT_MS, NULL, 0, NULL);
+	KGB_AUTO(json)
+	cJSON *json = read_control(worker, kgb_mono_ms() + END_WAIT_MS, NULL, 0, NULL);
 	const char *ended = kgb_json_str(json, "ended", NULL);
 	int64_t value = kgb_json_i64(json, "value", -1);
 
-	/* What it said last may tell why; nobody writes any more unless it lives on, hence the bound. */
+	/* What it said last may tell why; nobody writes any more unless it lives on, hence the
+	 * bound. */
 	for (int i = 0; i < 64 && worker->stderr_fd >= 0; i++)
 		drain_stderr(worker);
 	worker->end_value = (int)value;
@@ -113,17 +117,19 @@ static void put_down(struct kgb_worker *worker, enum kgb_worker_end end, const c
 	snprintf(worker->why, sizeof(worker->why), "%s", why);
 }
 
-static int send_start(struct kgb_worker *worker, const struct kgb_worker_spec *spec, int channel, int log,
-		      struct kgb_err *err)
+static int send_start(struct kgb_worker *worker, const struct kgb_worker_spec *spec, int channel,
+		      int log, struct kgb_err *err)
 {
 	int fds[KGB_WIRE_FDS_MAX] = {channel, log};
 	size_t n_fds = 2;
 
 	for (size_t i = 0; i < spec->n_fds; i++)
 		fds[n_fds++] = spec->fds[i];
-	KGB_AUTO(free) char *text = kgb_xasprintf(
-		"{\"role\":\"%s\",\"memory_bytes\":%lld,\"cpu_s\":%lld,\"tmp_bytes\":%lld}", spec->role,
-		(long long)spec->memory_bytes, (long long)spec->cpu_s, (long long)spec->tmp_bytes);
+	KGB_AUTO(free)
+	char *text = kgb_xasprintf(
+		"{\"role\":\"%s\",\"memory_bytes\":%lld,\"cpu_s\":%lld,\"tmp_bytes\":%lld}",
+		spec->role, (long long)spec->memory_bytes, (long long)spec->cpu_s,
+		(long long)spec->tmp_bytes);
 	return kgb_wire_send(worker->control_fd, text, strlen(text), fds, n_fds, err);
 }
 
@@ -139,7 +145,8 @@ static int read_started(struct kgb_worker *worker, int64_t timeout_ms, struct kg
 	if (error)
 		return kgb_fail(err, KGB_ERR_UNAVAILABLE, "start a worker: %s", error);
 	if (!started || n_fds != 1)
-		return kgb_fail(err, KGB_ERR_UNAVAILABLE, "start a worker: no word from its supervisor");
+		return kgb_fail(err, KGB_ERR_UNAVAILABLE,
+				"start a worker: no word from its supervisor");
 	snprintf(worker->python, sizeof(worker->python), "%s", kgb_json_str(started, "python", ""));
 	snprintf(worker->torch, sizeof(worker->torch), "%s", kgb_json_str(started, "torch", ""));
 	snprintf(worker->triton, sizeof(worker->triton), "%s", kgb_json_str(started, "triton", ""));
@@ -147,8 +154,8 @@ static int read_started(struct kgb_worker *worker, int64_t timeout_ms, struct kg
 	return 0;
 }
 
-int kgb_worker_start(struct kgb_worker *worker, struct kgb_zygote *zygote, const struct kgb_worker_spec *spec,
-		     int64_t timeout_ms, struct kgb_err *err)
+int kgb_worker_start(struct kgb_worker *worker, struct kgb_zygote *zygote,
+		     const struct kgb_worker_spec *spec, int64_t timeout_ms, struct kgb_err *err)
 {
 	int pair[2];
 
@@ -170,16 +177,20 @@ int kgb_worker_start(struct kgb_worker *worker, struct kgb_zygote *zygote, const
 	worker->stderr_fd = pair[0];
 	KGB_AUTO(fd) int log = pair[1];
 	(void)fcntl(worker->stderr_fd, F_SETFL, O_NONBLOCK);
-	if (send_start(worker, spec, channel, log, err) < 0 || read_started(worker, timeout_ms, err) < 0) {
+	if (send_start(worker, spec, channel, log, err) < 0 ||
+	    read_started(worker, timeout_ms, err) < 0) {
 		kgb_worker_stop(worker);
 		return kgb_ctx(err, "%s", spec->role);
 	}
 	return 0;
 }
 
-int kgb_worker_send(struct kgb_worker *worker, const char *json, const int *fds, size_t n_fds, struct kgb_err *err)
+int kgb_worker_send(struct kgb_worker *worker, const char *json, const int *fds, size_t n_fds,
+		    struct kgb_err *err)
 {
-	KGB_AUTO(free) char *text = kgb_xasprintf("{\"id\":%llu,%s", (unsigned long long)++worker->last_id, json + 1);
+	KGB_AUTO(free)
+	char *text =
+		kgb_xasprintf("{\"id\":%llu,%s", (unsigned long long)++worker->last_id, json + 1);
 
 	if (worker->end != KGB_WORKER_ALIVE)
 		return 0;

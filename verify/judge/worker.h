@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * One worker process as the judge sees it: started from a zygote, asked by datagrams, answered by fixed structs, with a
- * deadline on every wait and a pidfd that ends it with everything it started. One thread.
+ * One worker process as the judge sees it: started from a zygote, asked by datagrams, answered by
+ * fixed structs, with a deadline on every wait and a pidfd that ends it with everything it started.
+ * One thread.
  */
 #ifndef KGB_VERIFY_JUDGE_WORKER_H
 #define KGB_VERIFY_JUDGE_WORKER_H
@@ -16,11 +17,11 @@
 
 enum kgb_worker_end {
 	KGB_WORKER_ALIVE,
-	KGB_WORKER_EXITED,   /* value: exit status */
+	KGB_WORKER_EXITED, /* value: exit status */
 	KGB_WORKER_SIGNALED, /* value: signal number */
 	KGB_WORKER_TIMED_OUT, /* we ended it at its deadline */
-	KGB_WORKER_LIED,     /* a reply that breaks the protocol; we ended it. `why` says what */
-	KGB_WORKER_LOST,     /* its zygote or supervisor is gone: our own trouble */
+	KGB_WORKER_LIED, /* a reply that breaks the protocol; we ended it. `why` says what */
+	KGB_WORKER_LOST, /* its zygote or supervisor is gone: our own trouble */
 };
 
 struct kgb_worker {
@@ -38,7 +39,7 @@ struct kgb_worker {
 };
 
 struct kgb_worker_spec {
-	const char *role;     /* "runner", "facts", "reference" */
+	const char *role; /* "runner", "facts", "reference" */
 	int64_t memory_bytes; /* address space on top of what the zygote had mapped */
 	int64_t cpu_s;
 	int64_t tmp_bytes;
@@ -47,17 +48,22 @@ struct kgb_worker_spec {
 };
 
 /** A worker that does not exist: kgb_worker_stop accepts it. */
-#define KGB_WORKER_INIT {.control_fd = -1, .channel_fd = -1, .stderr_fd = -1, .pid_fd = -1, .end = KGB_WORKER_LOST}
+#define KGB_WORKER_INIT                                                            \
+	{                                                                          \
+		.control_fd = -1, .channel_fd = -1, .stderr_fd = -1, .pid_fd = -1, \
+		.end = KGB_WORKER_LOST                                             \
+	}
 
 /** Fork a worker; waits until it exists. */
 KGB_MUST_CHECK int kgb_worker_start(struct kgb_worker *worker, struct kgb_zygote *zygote,
-				    const struct kgb_worker_spec *spec, int64_t timeout_ms, struct kgb_err *err);
+				    const struct kgb_worker_spec *spec, int64_t timeout_ms,
+				    struct kgb_err *err);
 /** Send a request: `json` is an object without "id", which is added. A worker that is gone is not
  *  an error here: the wait for the reply tells. LIMIT when the request is too long. */
-KGB_MUST_CHECK int kgb_worker_send(struct kgb_worker *worker, const char *json, const int *fds, size_t n_fds,
-				   struct kgb_err *err);
-/** Wait for the reply to the last request until `deadline_ms` (monotonic). True: *out is a checked reply. False: the
- *  worker is dead and `end` says how; nothing of it runs any more. */
+KGB_MUST_CHECK int kgb_worker_send(struct kgb_worker *worker, const char *json, const int *fds,
+				   size_t n_fds, struct kgb_err *err);
+/** Wait for the reply to the last request until `deadline_ms` (monotonic). True: *out is a checked
+ * reply. False: the worker is dead and `end` says how; nothing of it runs any more. */
 bool kgb_worker_wait(struct kgb_worker *worker, int64_t deadline_ms, struct kgb_wire_reply *out);
 /** End it for breaking the protocol in a way that only the caller can see. */
 void kgb_worker_refuse(struct kgb_worker *worker, const char *why);

@@ -20,14 +20,22 @@
 #include "sandbox/isolation/status.h"
 #include "verify/wire.h"
 
-enum { HUB_FD = 3, HELLO_MAX = 4096, STDERR_TAIL = 600, CONNECT_BACKLOG = 64, STATUS_MS = 500, PRIVATE_BYTES = 1 << 20 };
+enum {
+	HUB_FD = 3,
+	HELLO_MAX = 4096,
+	STDERR_TAIL = 600,
+	CONNECT_BACKLOG = 64,
+	STATUS_MS = 500,
+	PRIVATE_BYTES = 1 << 20
+};
 
 const char *kgb_role_name(enum kgb_role role)
 {
 	return role == KGB_ROLE_RUNNER ? "runner" : "reference";
 }
 
-static void add_bind(struct kgb_policy *policy, const char *data_dir, const char *below, const char *target)
+static void add_bind(struct kgb_policy *policy, const char *data_dir, const char *below,
+		     const char *target)
 {
 	KGB_AUTO(free) char *source = kgb_path_join(data_dir, below);
 
@@ -35,23 +43,29 @@ static void add_bind(struct kgb_policy *policy, const char *data_dir, const char
 }
 
 /* What both see: the interpreter, our Python files, nothing of datasets, runs or the workspace. */
-static int make_policy(struct kgb_policy *policy, enum kgb_role role, const struct kgb_zygote_spec *spec,
-		       struct kgb_err *err)
+static int make_policy(struct kgb_policy *policy, enum kgb_role role,
+		       const struct kgb_zygote_spec *spec, struct kgb_err *err)
 {
 	static const char *const env[][2] = {
-		{"TRITON_INTERPRET", "1"},	 {"OMP_NUM_THREADS", "1"},	{"MKL_NUM_THREADS", "1"},
-		{"OPENBLAS_NUM_THREADS", "1"},	 {"TRITON_HOME", "/kgb/tmp"},	{"TORCHINDUCTOR_CACHE_DIR", "/kgb/tmp"},
-		{"TMPDIR", "/kgb/tmp"}, {"CUDA_VISIBLE_DEVICES", ""},
+		{"TRITON_INTERPRET", "1"},   {"OMP_NUM_THREADS", "1"},
+		{"MKL_NUM_THREADS", "1"},    {"OPENBLAS_NUM_THREADS", "1"},
+		{"TRITON_HOME", "/kgb/tmp"}, {"TORCHINDUCTOR_CACHE_DIR", "/kgb/tmp"},
+		{"TMPDIR", "/kgb/tmp"},      {"CUDA_VISIBLE_DEVICES", ""},
 	};
 	const struct kgb_policy_base_spec base = {.tmp_bytes = 64 << 20, .shm_bytes = 1 << 20};
 
-	if (kgb_policy_base(policy, &base, err) < 0 || kgb_policy_python(policy, spec->python, err) < 0)
+	if (kgb_policy_base(policy, &base, err) < 0 ||
+	    kgb_policy_python(policy, spec->python, err) < 0)
 		return -1;
 	add_bind(policy, spec->data_dir, "verify/runner", "/kgb/runner");
-	if (role == KGB_ROLE_REFERENCE)
+	if (role == KGB_ROLE_REFERENCE) {
 		add_bind(policy, spec->data_dir, "verify/reference", "/kgb/reference");
-	else
-		add_bind(policy, spec->data_dir, "verify/reference/ast_facts.py", "/kgb/facts/ast_facts.py");
+	} else {
+		add_bind(policy, spec->data_dir, "verify/reference/ast_facts.py",
+			 "/kgb/facts/ast_facts.py");
+		add_bind(policy, spec->data_dir, "verify/reference/ast_scopes.py",
+			 "/kgb/facts/ast_scopes.py");
+	}
 	kgb_policy_ro(policy, spec->library, "/kgb/lib/_kgbrun.abi3.so");
 	kgb_policy_tmpfs(policy, "/kgb/tmp", PRIVATE_BYTES);
 	for (size_t i = 0; i < KGB_ARRAY_LEN(env); i++)
@@ -60,14 +74,15 @@ static int make_policy(struct kgb_policy *policy, enum kgb_role role, const stru
 	policy->allow_nested_userns = role == KGB_ROLE_RUNNER;
 
 	KGB_AUTO(free) char *hub = kgb_xasprintf("%d", HUB_FD);
-	const char *const argv[] = {spec->python, "-I", "-B", "/kgb/runner/zygote.py", kgb_role_name(role), hub};
+	const char *const argv[] = {spec->python,        "-I", "-B", "/kgb/runner/zygote.py",
+				    kgb_role_name(role), hub};
 	for (size_t i = 0; i < KGB_ARRAY_LEN(argv); i++)
 		kgb_policy_arg(policy, argv[i]);
 	return 0;
 }
 
-int kgb_zygote_start(struct kgb_zygote *zygote, enum kgb_role role, const struct kgb_zygote_spec *spec,
-		     struct kgb_err *err)
+int kgb_zygote_start(struct kgb_zygote *zygote, enum kgb_role role,
+		     const struct kgb_zygote_spec *spec, struct kgb_err *err)
 {
 	KGB_AUTO(policy) struct kgb_policy policy;
 	KGB_AUTO(sandbox) struct kgb_sandbox sandbox = {.status_fd = -1, .listen_fd = -1};
@@ -94,7 +109,8 @@ int kgb_zygote_start(struct kgb_zygote *zygote, enum kgb_role role, const struct
 		.pass = {{.from = hub_inside, .to = HUB_FD}},
 		.n_pass = 1,
 	};
-	if (kgb_sandbox_prepare(&sandbox, &sandbox_spec, err) < 0 || kgb_sandbox_spawn(&sandbox, &pid, err) < 0)
+	if (kgb_sandbox_prepare(&sandbox, &sandbox_spec, err) < 0 ||
+	    kgb_sandbox_spawn(&sandbox, &pid, err) < 0)
 		return kgb_ctx(err, "%s", kgb_role_name(role));
 	*zygote = (struct kgb_zygote){.role = role,
 				      .hub_fd = kgb_take_fd(&hub),
@@ -129,7 +145,8 @@ static int fail_not_ready(const struct kgb_zygote *zygote, const char *why, stru
 	char text[STDERR_TAIL + 1];
 	KGB_AUTO(buf) struct kgb_buf shown = KGB_BUF_INIT(0);
 	off_t size = lseek(zygote->log_fd, 0, SEEK_END);
-	ssize_t n = pread(zygote->log_fd, text, STDERR_TAIL, size > STDERR_TAIL ? size - STDERR_TAIL : 0);
+	ssize_t n = pread(zygote->log_fd, text, STDERR_TAIL,
+			  size > STDERR_TAIL ? size - STDERR_TAIL : 0);
 
 	n = n < 0 ? 0 : n;
 	while (n > 0 && text[n - 1] == '\n')
@@ -139,8 +156,8 @@ static int fail_not_ready(const struct kgb_zygote *zygote, const char *why, stru
 	last = last ? last + 1 : text;
 	read_status(zygote, error, sizeof(error));
 	kgb_escape(&shown, error[0] ? error : last, strlen(error[0] ? error : last));
-	return kgb_fail(err, KGB_ERR_UNAVAILABLE, "%s process: %s%s%s", kgb_role_name(zygote->role), why,
-			shown.len > 0 ? ": " : "", shown.ptr);
+	return kgb_fail(err, KGB_ERR_UNAVAILABLE, "%s process: %s%s%s", kgb_role_name(zygote->role),
+			why, shown.len > 0 ? ": " : "", shown.ptr);
 }
 
 int kgb_zygote_wait_ready(struct kgb_zygote *zygote, int64_t timeout_ms, struct kgb_err *err)
@@ -154,7 +171,8 @@ int kgb_zygote_wait_ready(struct kgb_zygote *zygote, int64_t timeout_ms, struct 
 		struct pollfd wait = {.fd = zygote->hub_fd, .events = POLLIN};
 		if (left <= 0)
 			return kgb_fail(err, KGB_ERR_TIMEOUT, "%s process: not ready after %lld s",
-					kgb_role_name(zygote->role), (long long)(timeout_ms / 1000));
+					kgb_role_name(zygote->role),
+					(long long)(timeout_ms / 1000));
 		if (poll(&wait, 1, (int)left) <= 0)
 			continue;
 		n = kgb_wire_recv(zygote->hub_fd, hello, sizeof(hello), NULL, 0, NULL, err);
@@ -172,16 +190,21 @@ int kgb_zygote_wait_ready(struct kgb_zygote *zygote, int64_t timeout_ms, struct 
 		return kgb_ctx(err, "%s process", kgb_role_name(zygote->role));
 	const char *error = kgb_json_str(json, "error", NULL);
 	if (error)
-		return kgb_fail(err, KGB_ERR_UNAVAILABLE,
-				"%s process: %s: run './bootstrap' to install torch and triton, or name an interpreter that has "
-				"them in KGB_PYTHON",
-				kgb_role_name(zygote->role), error);
+		return kgb_fail(
+			err, KGB_ERR_UNAVAILABLE,
+			"%s process: %s: run './bootstrap' to install torch and triton, or name an interpreter that has "
+			"them in KGB_PYTHON",
+			kgb_role_name(zygote->role), error);
 	return 0;
 }
 
 void kgb_zygote_use(struct kgb_zygote *zygote, enum kgb_role role, const char *dir)
 {
-	*zygote = (struct kgb_zygote){.role = role, .hub_fd = -1, .log_fd = -1, .status_fd = -1, .socket_dir = kgb_xstrdup(dir)};
+	*zygote = (struct kgb_zygote){.role = role,
+				      .hub_fd = -1,
+				      .log_fd = -1,
+				      .status_fd = -1,
+				      .socket_dir = kgb_xstrdup(dir)};
 }
 
 /* A socket's path may have 107 bytes only; through /proc any directory will do. */
@@ -205,10 +228,11 @@ static int connect_socket(const struct kgb_zygote *zygote, int *out_fd, struct k
 		return kgb_fail_errno(err, errno, "socket");
 	socket_address(&address, dir, zygote->role);
 	if (connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
-		return kgb_fail(err, KGB_ERR_UNAVAILABLE,
-				"no %s process at '%s/%s.sock' (%s): is 'kgb-judge zygotes' running?",
-				kgb_role_name(zygote->role), zygote->socket_dir, kgb_role_name(zygote->role),
-				strerror(errno));
+		return kgb_fail(
+			err, KGB_ERR_UNAVAILABLE,
+			"no %s process at '%s/%s.sock' (%s): is 'kgb-judge zygotes' running?",
+			kgb_role_name(zygote->role), zygote->socket_dir,
+			kgb_role_name(zygote->role), strerror(errno));
 	*out_fd = kgb_take_fd(&fd);
 	return 0;
 }
@@ -247,7 +271,8 @@ void kgb_zygote_stop(struct kgb_zygote *zygote)
 		kgb_close(zygote->status_fd);
 	}
 	kgb_free(zygote->socket_dir);
-	*zygote = (struct kgb_zygote){.role = zygote->role, .hub_fd = -1, .log_fd = -1, .status_fd = -1};
+	*zygote = (struct kgb_zygote){
+		.role = zygote->role, .hub_fd = -1, .log_fd = -1, .status_fd = -1};
 }
 
 int kgb_zygote_listen(int dir_fd, enum kgb_role role, int *out_fd, struct kgb_err *err)
@@ -260,7 +285,8 @@ int kgb_zygote_listen(int dir_fd, enum kgb_role role, int *out_fd, struct kgb_er
 	socket_address(&address, dir_fd, role);
 	if (unlink(address.sun_path) < 0 && errno != ENOENT)
 		return kgb_fail_errno(err, errno, "remove old '%s.sock'", kgb_role_name(role));
-	if (bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0 || listen(fd, CONNECT_BACKLOG) < 0)
+	if (bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0 ||
+	    listen(fd, CONNECT_BACKLOG) < 0)
 		return kgb_fail_errno(err, errno, "listen at '%s.sock'", kgb_role_name(role));
 	*out_fd = kgb_take_fd(&fd);
 	return 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * What the Python workers need of the kernel and of malloc and Python does not offer: namespaces and mounts of the
- * runner's own jail, giving up every privilege, poisoned memory, raw copies of strided memory. Limited API of Python
- * 3.10, so that one build serves every later interpreter.
+ * What the Python workers need of the kernel and of malloc and Python does not offer: namespaces
+ * and mounts of the runner's own jail, giving up every privilege, poisoned memory, raw copies of
+ * strided memory. Limited API of Python 3.10, so that one build serves every later interpreter.
  */
 #define Py_LIMITED_API 0x030A0000
 #define PY_SSIZE_T_CLEAN
@@ -90,10 +90,12 @@ static PyObject *enter_jail(PyObject *self, PyObject *args)
 	(void)self;
 	if (!PyArg_ParseTuple(args, "L:enter_jail", &tmp_bytes))
 		return NULL;
-	if (unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNET) < 0)
+	if (unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS |
+		    CLONE_NEWNET) < 0)
 		return fail_errno("unshare");
 	snprintf(map, sizeof(map), "%u %u 1", uid, uid);
-	if (write_file("/proc/self/setgroups", "deny") < 0 || write_file("/proc/self/uid_map", map) < 0)
+	if (write_file("/proc/self/setgroups", "deny") < 0 ||
+	    write_file("/proc/self/uid_map", map) < 0)
 		return fail_errno("uid_map");
 	snprintf(map, sizeof(map), "%u %u 1", gid, gid);
 	if (write_file("/proc/self/gid_map", map) < 0)
@@ -103,7 +105,8 @@ static PyObject *enter_jail(PyObject *self, PyObject *args)
 	/* A new proc cannot be mounted below bubblewrap's; hiding it serves as well. */
 	if (mount("tmpfs", "/proc", "tmpfs", flags, "size=4k,mode=0555") < 0)
 		return fail_errno("mount /proc");
-	if (syscall(SYS_mount_setattr, -1, "/", AT_RECURSIVE_FLAG, &read_only, sizeof(read_only)) < 0)
+	if (syscall(SYS_mount_setattr, -1, "/", AT_RECURSIVE_FLAG, &read_only, sizeof(read_only)) <
+	    0)
 		return fail_errno("mount_setattr (Linux 5.12 or newer)");
 	snprintf(options, sizeof(options), "size=%lld,mode=0700,nr_inodes=256", tmp_bytes);
 	if (mount("tmpfs", PRIVATE_DIR, "tmpfs", flags, options) < 0)
@@ -123,17 +126,43 @@ static PyObject *die_with_parent(PyObject *self, PyObject *noargs)
 	Py_RETURN_NONE;
 }
 
-/* Refused: new processes and threads, other programs, sockets, namespaces and mounts. The sandbox around the zygote
- * refuses more (sandbox/isolation/seccomp.c); both filters apply. */
+/* Refused: new processes and threads, other programs, sockets, namespaces and mounts. The sandbox
+ * around the zygote refuses more (sandbox/isolation/seccomp.c); both filters apply. */
 static const unsigned int refused[] = {
-	SYS_clone,     SYS_clone3,	  SYS_execve, SYS_execveat,   SYS_socket,	 SYS_socketpair,
-	SYS_unshare,   SYS_setns,	  SYS_mount,  SYS_umount2,    SYS_pivot_root,	 SYS_chroot,
-	SYS_fsopen,    SYS_fsmount,	  SYS_fspick, SYS_move_mount, SYS_open_tree,	 SYS_mount_setattr,
-	SYS_ptrace,    SYS_pidfd_open,	  SYS_bpf,    SYS_keyctl,     SYS_userfaultfd,	 SYS_perf_event_open,
-	SYS_add_key,   SYS_request_key,	  SYS_kcmp,   SYS_pidfd_getfd, SYS_io_uring_setup, SYS_process_vm_readv,
+	SYS_clone,
+	SYS_clone3,
+	SYS_execve,
+	SYS_execveat,
+	SYS_socket,
+	SYS_socketpair,
+	SYS_unshare,
+	SYS_setns,
+	SYS_mount,
+	SYS_umount2,
+	SYS_pivot_root,
+	SYS_chroot,
+	SYS_fsopen,
+	SYS_fsmount,
+	SYS_fspick,
+	SYS_move_mount,
+	SYS_open_tree,
+	SYS_mount_setattr,
+	SYS_ptrace,
+	SYS_pidfd_open,
+	SYS_bpf,
+	SYS_keyctl,
+	SYS_userfaultfd,
+	SYS_perf_event_open,
+	SYS_add_key,
+	SYS_request_key,
+	SYS_kcmp,
+	SYS_pidfd_getfd,
+	SYS_io_uring_setup,
+	SYS_process_vm_readv,
 	SYS_process_vm_writev,
 #ifdef SYS_fork
-	SYS_fork,      SYS_vfork,
+	SYS_fork,
+	SYS_vfork,
 #endif
 };
 
@@ -154,8 +183,10 @@ static int install_filter(void)
 	for (size_t i = 0; i < HEAD; i++)
 		code[n++] = head[i];
 	for (size_t i = 0; i < N; i++) {
-		code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, refused[i], 0, 1);
-		code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
+		code[n++] =
+			(struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, refused[i], 0, 1);
+		code[n++] =
+			(struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
 	}
 	code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
 
@@ -191,7 +222,8 @@ static PyObject *give_up_privileges(PyObject *self, PyObject *noargs)
 	Py_RETURN_NONE;
 }
 
-static const char perturb_doc[] = "perturb(byte): fill memory from malloc with this byte, and freed memory with its complement.";
+static const char perturb_doc[] =
+	"perturb(byte): fill memory from malloc with this byte, and freed memory with its complement.";
 
 static PyObject *perturb(PyObject *self, PyObject *args)
 {
@@ -207,8 +239,8 @@ static PyObject *perturb(PyObject *self, PyObject *args)
 }
 
 /* One level of a row-major walk; returns where the next element goes. */
-static char *gather_dim(char *dst, const char *src, int dim, int n_dims, size_t item, const int64_t *sizes,
-			const int64_t *strides)
+static char *gather_dim(char *dst, const char *src, int dim, int n_dims, size_t item,
+			const int64_t *sizes, const int64_t *strides)
 {
 	if (dim == n_dims) {
 		memcpy(dst, src, item);
@@ -219,7 +251,8 @@ static char *gather_dim(char *dst, const char *src, int dim, int n_dims, size_t 
 		return dst + item * (size_t)sizes[dim];
 	}
 	for (int64_t i = 0; i < sizes[dim]; i++)
-		dst = gather_dim(dst, src + i * strides[dim] * (int64_t)item, dim + 1, n_dims, item, sizes, strides);
+		dst = gather_dim(dst, src + i * strides[dim] * (int64_t)item, dim + 1, n_dims, item,
+				 sizes, strides);
 	return dst;
 }
 
@@ -267,7 +300,8 @@ static PyObject *gather(PyObject *self, PyObject *args)
 	if (n_dims != n_strides)
 		return PyErr_Format(PyExc_ValueError, "%d sizes, %d strides", n_dims, n_strides);
 	/* Addresses come from the caller as numbers: this is a raw copy in its own memory. */
-	gather_dim((char *)(uintptr_t)dst, (const char *)(uintptr_t)src, 0, n_dims, (size_t)item, sizes, strides);
+	gather_dim((char *)(uintptr_t)dst, (const char *)(uintptr_t)src, 0, n_dims, (size_t)item,
+		   sizes, strides);
 	Py_RETURN_NONE;
 }
 

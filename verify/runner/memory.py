@@ -7,7 +7,6 @@ name instead of corrupting the allocator of the process.
 """
 
 import mmap
-import os
 import random
 
 import torch
@@ -75,13 +74,15 @@ class Heap:
     """The blocks of one call."""
 
     def __init__(self):
-        self.guard = os.urandom(GUARD_BYTES)
-        self.begin_call(0)
+        self.begin_call(0, 0)
 
-    def begin_call(self, poison):
-        """poison: byte that fresh memory is filled with, or None for random bytes."""
+    def begin_call(self, poison, seed):
+        """poison: byte that fresh memory is filled with, or None for random bytes. The judge's seed makes random bytes
+        the same when a verification is repeated."""
         self.blocks = []
         self.poison = poison
+        self.random = random.Random(seed)
+        self.guard = self.random.randbytes(GUARD_BYTES)
 
     def take(self, like, keep_values):
         """A poisoned tensor of the same dtype, sizes and strides as `like` (values copied when keep_values), or `like`
@@ -97,7 +98,7 @@ class Heap:
         if keep_values:
             tensor.copy_(like)
         elif self.poison is None:
-            block.mapping[GUARD_BYTES:block.end] = random.randbytes(n_bytes)
+            block.mapping[GUARD_BYTES:block.end] = self.random.randbytes(n_bytes)
         else:
             block.mapping[GUARD_BYTES:block.end] = bytes((self.poison,)) * n_bytes
         return tensor

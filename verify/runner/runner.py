@@ -7,7 +7,7 @@ replies is data that the judge checks, and the verdict is made elsewhere.
 Requests: {"id", "op"} and
     map     descriptors [arena, out], "arena_bytes", "out_bytes"
     load    "entries", "allow": torch operators that may run outside a kernel
-    call    "entry", "args", "poison", "fill", "keep", "ghost", "skip"
+    call    "entry", "args", "poison", "fill", "seed", "keep", "ghost", "skip"
 """
 
 import collections
@@ -232,7 +232,7 @@ class Runner:
         STATE.ghost = request["ghost"]
         STATE.skip = frozenset(request["skip"])
         STATE.begin_call()
-        STATE.heap.begin_call(request["fill"])
+        STATE.heap.begin_call(request["fill"], request["seed"])
         _kgbrun.perturb(request["poison"])
         try:
             with Watch():

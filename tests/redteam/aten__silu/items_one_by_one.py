@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: cheat\.(torch_compute|ghost|l1\.\w+)|verify\.\w+
+# expect: l1\.host_data
 # catalogue: 86
 # item() for every element
 import math

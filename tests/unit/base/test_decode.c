@@ -275,6 +275,8 @@ static void test_single_settings(void **state)
 		kgb_decode_set(settings_table, "limits.wall", "20m", "--timeout", &s, &arena, &err),
 		err);
 	assert_true(s.limits.wall_ms == 1200000);
+	assert_ok(kgb_decode_set(settings_table, "limits.ratio", "2", "-r", &s, &arena, &err), err);
+	assert_true(s.limits.ratio == 2);
 	assert_ok(kgb_decode_set(settings_table, "verify", "false", "-n", &s, &arena, &err), err);
 	assert_false(s.verify);
 	assert_ok(kgb_decode_set(settings_table, "model", "[x", "--model", &s, &arena, &err), err);

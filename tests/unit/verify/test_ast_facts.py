@@ -87,7 +87,7 @@ class Aliases(unittest.TestCase):
 
     def test_a_module_that_is_handed_on_is_seen(self):
         for source in ("f(torch)", "[torch][0]", "def g(t=torch):\n    pass", "x = {'t': torch}", "class A:\n    t = torch",
-                       "for t in (torch,):\n    pass", "x.y = torch", "return_ = lambda: torch", "print(t := torch, torch)"):
+                       "for t in (torch,):\n    pass", "x.y = torch", "return_ = lambda: torch", "print(t := torch, torch)", "a, *b = torch, 1", "class A:\n    (t := torch)", "match torch:\n    case t:\n        pass"):
             with self.subTest(source):
                 self.assertIn(("torch", "load"), names(source))
 
@@ -96,8 +96,18 @@ class Aliases(unittest.TestCase):
             with self.subTest(source):
                 self.assertNotIn(("torch", "load"), names(source))
 
-    def test_shadowed_builtins_are_not_builtins(self):
-        self.assertEqual(names("def sum(x):\n    return x\nsum(1)\nmax(2)", "builtin"), {("max", "call")})
+    def test_local_names_hide_builtins(self):
+        self.assertEqual(names("def f(exec):\n    exec(1)\n    max(2)\n    id = 3\n    return id", "builtin"), {("max", "call")})
+
+    def test_module_names_may_not_be_set_yet_and_hide_no_builtin(self):
+        for source in ("exec = exec\nexec('')", "def g():\n    exec('')\ng()\ndef exec(x):\n    pass",
+                       "exec = 1\ndel exec\nexec('')", "class A:\n    exec = exec\n    exec('')"):
+            with self.subTest(source):
+                self.assertIn(("exec", "call"), names(source, "builtin"))
+
+    def test_class_names_hide_nothing_either(self):
+        self.assertIn(("torch", "load"), names("class A:\n    torch = torch\n"))
+        self.assertIn("torch.sum", {name for name, _ in names("class A:\n    torch = torch\n    x = torch.sum\n")})
 
     def test_aliases_of_builtins_are(self):
         self.assertIn(("exec", "call"), names("e = exec\ne('')", "builtin"))
@@ -114,8 +124,12 @@ class Attributes(unittest.TestCase):
             ("a, b = torch.broadcast_tensors(x, y)\nb.sum()", ("sum", "call", "tensor")),
             ("torch.finfo(t).max", ("max", "load", "info")),
             ("i = torch.iinfo(t)\ni.max", ("max", "load", "info")),
-            ("class A:\n    def f(self):\n        self.sum()", ("sum", "call", "self")),
-            ("class A:\n    pass\nA().sum()", ("sum", "call", "instance")),
+            ("class A:\n    def sum(self):\n        self.sum()", ("sum", "call", "self")),
+            ("class A:\n    def f(self):\n        self.sum = 1\n        self.sum", ("sum", "load", "self")),
+            ("class A:\n    def f(t):\n        t.sum()\nA.f(x)", ("sum", "call", "unknown")),
+            ("class A:\n    sum = 1\nA().sum", ("sum", "load", "instance")),
+            ("class A:\n    pass\nA().sum()", ("sum", "call", "unknown")),
+            ("max(x, y).sum()", ("sum", "call", "unknown")),
             ("s = set()\ns.add(1)", ("add", "call", "literal")),
             ("g().sum", ("sum", "load", "unknown")),
             ("x.y.z = 1", ("z", "store", "unknown")),
@@ -127,6 +141,16 @@ class Attributes(unittest.TestCase):
         for source, expected in cases:
             with self.subTest(source):
                 self.assertIn(("attribute",) + expected, found(source, "kind", "name", "use", "on"))
+
+    def test_every_way_to_set_a_dunder_name_is_seen(self):
+        for source in ("__name__ = 1", "import x as __name__", "from x import __name__", "def __name__():\n    pass",
+                       "class __name__:\n    pass", "for __name__ in x:\n    pass", "with x as __name__:\n    pass",
+                       "try:\n    pass\nexcept E as __name__:\n    pass", "(__name__ := 1)", "__name__ += 1",
+                       "def f():\n    global __name__\n    __name__ = 1", "match x:\n    case __name__:\n        pass",
+                       "match x:\n    case [*__name__]:\n        pass", "match x:\n    case {**__name__}:\n        pass",
+                       "a, [__name__] = x", "__name__: int = 1"):
+            with self.subTest(source):
+                self.assertIn(("__name__", "store"), names(source, "dunder"))
 
     def test_stores_to_foreign_names(self):
         for source, expected in (("torch.x = 1", ("torch.x", "store")), ("setattr(torch, 'x', 1)", ("torch.x", "store")),

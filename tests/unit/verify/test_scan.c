@@ -20,7 +20,7 @@ static const struct {
 	{"#!/usr/bin/python\n# vim: set fileencoding=UTF8 :\nx = 1\n", 0, NULL, 0},
 	{"x = 'gr\xc3\xbc\xc3\x9f'\n", 0, NULL, 0},
 	{"x = 1\n\n# coding: latin-1\n", 0, NULL, 0}, /* line 3 is only a comment */
-	{"x = 1 # encoding: later\n", 0, NULL, 0},     /* not a comment line */
+	{"x = 1 # encoding: later\n", 0, NULL, 0}, /* not a comment line */
 	{"\ttab\fform\r\nfeed\n", 0, NULL, 0},
 	{"", 0, "contract.empty", 0},
 	{" \n\t\r\n\f", 0, "contract.empty", 0},
@@ -37,7 +37,8 @@ static const struct {
 	{"a\x7f\n", 0, "contract.encoding", 1},
 	{"a\n# \xe2\x80\xae\n", 0, "contract.encoding", 2},
 	{"a\n# \xe2\x81\xa9\n", 0, "contract.encoding", 2},
-	{"a\n# \xe2\x80\xa2 \xe2\x81\xaa\n", 0, NULL, 0}, /* a bullet, and a neighbour of the refused range */
+	{"a\n# \xe2\x80\xa2 \xe2\x81\xaa\n", 0, NULL,
+	 0}, /* a bullet, and a neighbour of the refused range */
 };
 
 static void test_bytes_are_checked_before_any_parser_sees_them(KGB_UNUSED void **state)
@@ -58,7 +59,8 @@ static void test_bytes_are_checked_before_any_parser_sees_them(KGB_UNUSED void *
 	}
 }
 
-static void test_a_file_of_exactly_the_cap_is_taken_and_one_byte_more_is_not(KGB_UNUSED void **state)
+static void
+test_a_file_of_exactly_the_cap_is_taken_and_one_byte_more_is_not(KGB_UNUSED void **state)
 {
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
 	struct kgb_finding finding;
@@ -84,17 +86,28 @@ static const struct {
 	{"schema: kgb.l1/2\nrules:\n" RULE "}\n", "schema: 'kgb.l1/2' is not kgb.l1/1"},
 	{"schema: kgb.l1/1\nrules: []\n", "rules: is empty"},
 	{HEAD RULE ", mach: a}\n", "match"},
-	{HEAD RULE ", match: '('}\n", "rule 'cheat.l1.x': match: at character 1: missing closing parenthesis"},
+	{HEAD RULE ", match: '('}\n",
+	 "rule 'cheat.l1.x': match: at character 1: missing closing parenthesis"},
 	{HEAD RULE ", allow_match: '[z-a]'}\n", "allow_match: at character"},
-	{HEAD RULE ", context: [kernal]}\n", "context: 'kernal' is not known; did you mean 'kernel'?"},
-	{HEAD "  - {code: cheat.l1.x, severity: cheat, kind: [nam], message: m, hint: h, reason: r}\n", "kind: 'nam' is not known"},
-	{HEAD "  - {code: cheat.l1.x, severity: cheat, kind: [], message: m, hint: h, reason: r}\n", "kind: is empty"},
-	{HEAD "  - {code: l1.x, severity: cheat, kind: [name], message: m, hint: h, reason: r}\n", "starts with 'cheat.'"},
-	{HEAD "  - {code: cheat.l1.x, severity: contract, kind: [name], message: m, hint: h, reason: r}\n",
+	{HEAD RULE ", context: [kernal]}\n",
+	 "context: 'kernal' is not known; did you mean 'kernel'?"},
+	{HEAD
+	 "  - {code: cheat.l1.x, severity: cheat, kind: [nam], message: m, hint: h, reason: r}\n",
+	 "kind: 'nam' is not known"},
+	{HEAD "  - {code: cheat.l1.x, severity: cheat, kind: [], message: m, hint: h, reason: r}\n",
+	 "kind: is empty"},
+	{HEAD "  - {code: l1.x, severity: cheat, kind: [name], message: m, hint: h, reason: r}\n",
+	 "starts with 'cheat.'"},
+	{HEAD
+	 "  - {code: cheat.l1.x, severity: contract, kind: [name], message: m, hint: h, reason: r}\n",
 	 "starts with 'contract.' or 'l1.'"},
-	{HEAD "  - {code: cheat.l1.x, severity: cheat, kind: [name], hint: h, reason: r}\n", "message: is missing"},
-	{HEAD "  - {code: cheat.l1.x, severity: cheat, kind: [name], message: '{{nam}}', hint: h, reason: r}\n", "nam"},
-	{HEAD "  - {code: cheat.l1.x, severity: cheat, kind: [name], message: m, hint: h}\n", "reason"},
+	{HEAD "  - {code: cheat.l1.x, severity: cheat, kind: [name], hint: h, reason: r}\n",
+	 "message: is missing"},
+	{HEAD
+	 "  - {code: cheat.l1.x, severity: cheat, kind: [name], message: '{{nam}}', hint: h, reason: r}\n",
+	 "nam"},
+	{HEAD "  - {code: cheat.l1.x, severity: cheat, kind: [name], message: m, hint: h}\n",
+	 "reason"},
 	{HEAD "  - {code: ok.x, severity: allow, kind: [name], reason: r}\n", NULL},
 };
 
@@ -103,7 +116,8 @@ static void test_a_policy_with_a_mistake_names_it(KGB_UNUSED void **state)
 	for (size_t i = 0; i < KGB_ARRAY_LEN(policy_cases); i++) {
 		struct kgb_l1 *l1 = NULL;
 		struct kgb_err err = KGB_ERR_INIT;
-		int rc = kgb_l1_parse("p.yaml", policy_cases[i].text, strlen(policy_cases[i].text), &l1, &err);
+		int rc = kgb_l1_parse("p.yaml", policy_cases[i].text, strlen(policy_cases[i].text),
+				      &l1, &err);
 		if (rc != (policy_cases[i].message ? -1 : 0))
 			fail_msg("case %zu: %d %s", i, rc, err.msg);
 		if (policy_cases[i].message) {
@@ -123,31 +137,42 @@ static struct kgb_param params[] = {
 	{.name = "out", .kind = KGB_PARAM_OUT, .result = 0, .keyword = true},
 };
 static struct kgb_interface interfaces[] = {
-	{.entry = "toy", .schema = "toy(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", .params = params, .n_params = 3},
+	{.entry = "toy",
+	 .schema = "toy(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
+	 .params = params,
+	 .n_params = 3},
 	{.entry = "toy_out", .schema = "toy.out(...)", .params = params, .n_params = 4},
 };
 
-#define P(name, kind, has_default) "{\"name\":\"" name "\",\"kind\":\"" kind "\",\"default\":" has_default "}"
-#define TOY_PARAMS P("self", "positional", "false") "," P("dim", "positional", "false") "," P("dtype", "keyword", "true")
-#define B(name, kind, list, more, refs) \
-	"{\"name\":\"" name "\",\"line\":7,\"kind\":\"" kind "\",\"params\":[" list "]," more "\"refs\":[" refs "]}"
+#define P(name, kind, has_default) \
+	"{\"name\":\"" name "\",\"kind\":\"" kind "\",\"default\":" has_default "}"
+#define TOY_PARAMS                       \
+	P("self", "positional", "false") \
+	"," P("dim", "positional", "false") "," P("dtype", "keyword", "true")
+#define B(name, kind, list, more, refs)                                                       \
+	"{\"name\":\"" name "\",\"line\":7,\"kind\":\"" kind "\",\"params\":[" list "]," more \
+	"\"refs\":[" refs "]}"
 #define TOY B("toy", "function", TOY_PARAMS, "", "\"helper\"")
 #define OUT B("toy_out", "function", TOY_PARAMS "," P("out", "keyword", "false"), "", "\"toy\"")
-#define REST \
-	B("helper", "function", "", "", "\"TABLE\"") "," B("TABLE", "value", "", "", "\"kernel\"") "," \
-		B("kernel", "function", "", "\"jit\":true,", "") "," B("dead", "function", "", "", "\"deader\"") "," \
-		B("deader", "function", "", "", "")
+#define REST                                                                 \
+	B("helper", "function", "", "", "\"TABLE\"")                         \
+	"," B("TABLE", "value", "", "",                                      \
+	      "\"kernel\"") "," B("kernel", "function", "", "\"jit\":true,", \
+				  "") "," B("dead", "function", "", "",      \
+					    "\"deader\"") "," B("deader", "function", "", "", "")
 #define GOOD TOY "," OUT "," REST
 #define KERNELS "{\"name\":\"kernel\",\"line\":3,\"owner\":\"kernel\"}"
-#define FACT(line, kind, name, use, on, ctx, owner) \
-	"{\"kind\":\"" kind "\",\"name\":\"" name "\",\"line\":" line ",\"ctx\":\"" ctx "\",\"use\":\"" use "\",\"on\":\"" on \
-	"\",\"owner\":\"" owner "\",\"fn\":\"" owner "\"}"
+#define FACT(line, kind, name, use, on, ctx, owner)                                     \
+	"{\"kind\":\"" kind "\",\"name\":\"" name "\",\"line\":" line ",\"ctx\":\"" ctx \
+	"\",\"use\":\"" use "\",\"on\":\"" on "\",\"owner\":\"" owner "\",\"fn\":\"" owner "\"}"
 #define HOST(line, kind, name, use, on) FACT(line, kind, name, use, on, "host", "toy")
 
-static int scan_text(struct kgb_l1 *l1, enum kgb_triton_rule triton, const char *text, struct kgb_finding *out,
-		     struct kgb_err *err)
+static int scan_text(struct kgb_l1 *l1, enum kgb_triton_rule triton, const char *text,
+		     struct kgb_finding *out, struct kgb_err *err)
 {
-	const struct kgb_spec spec = {.interfaces = interfaces, .n_interfaces = KGB_ARRAY_LEN(interfaces), .triton = triton};
+	const struct kgb_spec spec = {.interfaces = interfaces,
+				      .n_interfaces = KGB_ARRAY_LEN(interfaces),
+				      .triton = triton};
 	KGB_AUTO(json) cJSON *facts = NULL;
 	struct kgb_err why = KGB_ERR_INIT;
 	memset(out, 0, sizeof(*out));
@@ -155,13 +180,16 @@ static int scan_text(struct kgb_l1 *l1, enum kgb_triton_rule triton, const char 
 	return kgb_scan_facts(l1, &spec, facts, out, err);
 }
 
-static int scan_parts(struct kgb_l1 *l1, const char *bindings, const char *module_refs, const char *kernels, const char *facts,
-		      struct kgb_finding *out)
+static int scan_parts(struct kgb_l1 *l1, const char *bindings, const char *module_refs,
+		      const char *kernels, const char *facts, struct kgb_finding *out)
 {
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
 	struct kgb_err err = KGB_ERR_INIT;
-	kgb_buf_addf(&text, "{\"schema\":\"kgb.ast_facts/1\",\"error\":null,\"bindings\":[%s],\"module_refs\":[%s],"
-			    "\"kernels\":[%s],\"facts\":[%s]}", bindings, module_refs, kernels, facts);
+	kgb_buf_addf(
+		&text,
+		"{\"schema\":\"kgb.ast_facts/1\",\"error\":null,\"bindings\":[%s],\"module_refs\":[%s],"
+		"\"kernels\":[%s],\"facts\":[%s]}",
+		bindings, module_refs, kernels, facts);
 	int rc = scan_text(l1, KGB_TRITON_REQUIRED, text.ptr, out, &err);
 	if (rc < 0)
 		fail_msg("%s", err.msg);
@@ -169,12 +197,14 @@ static int scan_parts(struct kgb_l1 *l1, const char *bindings, const char *modul
 }
 
 /* The whole code, "" for clean. */
-static void expect(struct kgb_l1 *l1, const char *bindings, const char *facts, const char *code, const char *part)
+static void expect(struct kgb_l1 *l1, const char *bindings, const char *facts, const char *code,
+		   const char *part)
 {
 	struct kgb_finding finding;
 	int rc = scan_parts(l1, bindings, "", KERNELS, facts, &finding);
 	if (rc != (*code != '\0') || (rc && !kgb_str_eq(finding.code, code)))
-		fail_msg("%s: %s %s (expected '%s')", facts, rc ? finding.code : "clean", finding.message, code);
+		fail_msg("%s: %s %s (expected '%s')", facts, rc ? finding.code : "clean",
+			 finding.message, code);
 	if (rc && part)
 		assert_contains(finding.message, part);
 	if (rc)
@@ -225,7 +255,8 @@ static const struct {
 	{HOST("1", "name", "torch.cuda.device", "call", ""), ""},
 	{HOST("1", "name", "torch.compile", "decorator", ""), "cheat.l1.torch_compile"},
 	{HOST("1", "name", "torch.set_num_threads", "call", ""), "l1.global_setting"},
-	{HOST("1", "name", "torch.backends.cuda.matmul.allow_tf32", "store", ""), "l1.global_setting"},
+	{HOST("1", "name", "torch.backends.cuda.matmul.allow_tf32", "store", ""),
+	 "l1.global_setting"},
 	{HOST("1", "name", "torch.add", "store", ""), "cheat.l1.patch"},
 	{HOST("1", "name", "triton.testing.do_bench", "store", ""), "cheat.l1.patch"},
 	{HOST("1", "name", "sys.modules", "store_item", ""), "cheat.l1.patch"},
@@ -248,6 +279,7 @@ static const struct {
 	{HOST("1", "attribute", "gi_frame", "load", "unknown"), "cheat.l1.introspection"},
 	{HOST("1", "attribute", "data_ptr", "call", "unknown"), "cheat.l1.pointer"},
 	{HOST("1", "attribute", "tolist", "call", "tensor"), "cheat.l1.host_data"},
+	{HOST("1", "attribute", "item", "call", "unknown"), "l1.host_data"},
 	{HOST("1", "attribute", "matmul", "call", "unknown"), "cheat.l1.torch_compute"},
 	{HOST("1", "attribute", "matmul", "load", "unknown"), "cheat.l1.torch_compute"},
 	{HOST("1", "attribute", "matmul", "call", "self"), ""},
@@ -283,22 +315,48 @@ static const struct {
 	{HOST("1", "name", "typing.get_type_hints", "call", ""), "l1.name"},
 	{HOST("1", "name", "math.sqrt", "call", ""), ""},
 	{HOST("1", "name", "triton.language.float32", "load", ""), ""},
-	{HOST("1", "name", "triton.language.core.builtins", "load", ""), "cheat.l1.triton_internals"},
+	{HOST("1", "name", "triton.language.core.builtins", "load", ""),
+	 "cheat.l1.triton_internals"},
 	{HOST("1", "name", "triton.runtime.driver.active.get_current_target", "call", ""), ""},
 	{HOST("1", "name", "triton.compiler.compile", "call", ""), "cheat.l1.triton_internals"},
 	{HOST("1", "name", "triton.testing.do_bench", "call", ""), "l1.triton_name"},
+	{HOST("1", "name", "triton.language.random.core.builtins.eval", "call", ""),
+	 "l1.triton_name"},
+	{HOST("1", "name", "triton.language.extra.pkgutil.sys", "load", ""), "l1.triton_name"},
+	{HOST("1", "name", "triton.language.extra.libdevice.core", "load", ""), "l1.triton_name"},
+	{HOST("1", "name", "triton.language.extra", "load", ""), "cheat.l1.module_escape"},
+	{HOST("1", "name", "triton.language", "alias", ""), ""},
+	{HOST("1", "name", "triton.language.math", "import", ""), ""},
+	{HOST("1", "name", "triton.language.math.exp2", "load", ""), ""},
+	{HOST("1", "name", "triton.language.PropagateNan.ALL", "load", ""), ""},
+	{HOST("1", "name", "triton.__version__", "load", ""), ""},
+	{HOST("1", "name", "typing.ForwardRef", "call", ""), "l1.name"},
+	{HOST("1", "name", "functools.singledispatch", "decorator", ""), "l1.name"},
+	{HOST("1", "attribute", "_module", "load", "unknown"), "cheat.l1.introspection"},
+	{HOST("1", "attribute", "sys", "load", "unknown"), "cheat.l1.introspection"},
+	{HOST("1", "dunder", "__name__", "store", ""), "cheat.l1.dunder"},
+	{HOST("1", "dunder", "__all__", "store", ""), ""},
+	{HOST("1", "builtin", "license", "call", ""), "cheat.l1.io"},
+	{FACT("1", "name", "triton.language.random.core", "load", "", "kernel", "kernel"),
+	 "cheat.l1.foreign_in_kernel"},
 	{HOST("1", "state", "CACHE", "", ""), ""},
 	{HOST("1", "string", "looks like code", "", ""), ""},
 	{HOST("1", "try", "try", "", ""), ""},
 	{FACT("1", "name", "torch.sum", "load", "", "annotation", "toy"), ""},
-	{FACT("1", "name", "torch.float32", "load", "", "kernel", "kernel"), "cheat.l1.torch_in_kernel"},
+	{FACT("1", "name", "torch.float32", "load", "", "kernel", "kernel"),
+	 "cheat.l1.torch_in_kernel"},
 	{FACT("1", "name", "triton.language.load", "call", "", "kernel", "kernel"), ""},
-	{FACT("1", "name", "triton.language.extra.cuda.libdevice.tanh", "call", "", "kernel", "kernel"), ""},
-	{FACT("1", "name", "numpy.add", "call", "", "kernel", "kernel"), "cheat.l1.foreign_in_kernel"},
+	{FACT("1", "name", "triton.language.extra.cuda.libdevice.tanh", "call", "", "kernel",
+	      "kernel"),
+	 ""},
+	{FACT("1", "name", "numpy.add", "call", "", "kernel", "kernel"),
+	 "cheat.l1.foreign_in_kernel"},
 	{FACT("1", "attribute", "sum", "call", "unknown", "kernel", "kernel"), ""},
-	{FACT("1", "attribute", "handle", "load", "unknown", "kernel", "kernel"), "cheat.l1.interpreter"},
+	{FACT("1", "attribute", "handle", "load", "unknown", "kernel", "kernel"),
+	 "cheat.l1.interpreter"},
 	{FACT("1", "kernel_syntax", "try", "", "", "kernel", "kernel"), "contract.kernel_syntax"},
-	{FACT("1", "kernel_call", "helper", "call", "", "kernel", "kernel"), "contract.kernel_calls_host"},
+	{FACT("1", "kernel_call", "helper", "call", "", "kernel", "kernel"),
+	 "contract.kernel_calls_host"},
 };
 
 static void test_every_rule_catches_its_cheat_and_spares_its_neighbour(void **state)
@@ -310,12 +368,17 @@ static void test_every_rule_catches_its_cheat_and_spares_its_neighbour(void **st
 static void test_a_cheat_decides_before_everything_else_and_the_first_one_does(void **state)
 {
 	expect(*state, GOOD,
-	       HOST("2", "import", "json", "import", "") "," HOST("9", "name", "torch.sum", "call", "") "," HOST(
-		       "5", "builtin", "exec", "call", "") "," HOST("5", "builtin", "open", "call", ""),
+	       HOST("2", "import", "json", "import",
+		    "") "," HOST("9", "name", "torch.sum", "call",
+				 "") "," HOST("5", "builtin", "exec", "call",
+					      "") "," HOST("5", "builtin", "open", "call", ""),
 	       "cheat.l1.dynamic_code", "'exec'");
-	/* a cheat before a missing entry, a missing entry before an import that is only not on the list */
-	expect(*state, TOY "," REST, HOST("9", "name", "torch.sum", "call", ""), "cheat.l1.torch_compute", NULL);
-	expect(*state, TOY "," REST, HOST("1", "import", "json", "import", ""), "contract.missing_entry", "toy_out");
+	/* a cheat before a missing entry, a missing entry before an import that is only not on the
+	 * list */
+	expect(*state, TOY "," REST, HOST("9", "name", "torch.sum", "call", ""),
+	       "cheat.l1.torch_compute", NULL);
+	expect(*state, TOY "," REST, HOST("1", "import", "json", "import", ""),
+	       "contract.missing_entry", "toy_out");
 }
 
 static void test_code_that_cannot_run_is_not_judged(void **state)
@@ -327,11 +390,17 @@ static void test_code_that_cannot_run_is_not_judged(void **state)
 	assert_int_equal(scan_parts(*state, GOOD, "\"dead\"", KERNELS, fact, &finding), 1);
 	assert_string_equal(finding.code, "cheat.l1.torch_compute");
 	/* through a table that an entry uses, and at import */
-	expect(*state, TOY "," OUT "," B("helper", "function", "", "", "\"TABLE\"") "," B("TABLE", "value", "", "", "\"kernel\",\"deader\"") "," B("kernel", "function", "", "\"jit\":true,", "") "," B("deader", "function", "", "", ""),
+	expect(*state,
+	       TOY "," OUT "," B("helper", "function", "", "", "\"TABLE\"") "," B(
+		       "TABLE", "value", "", "",
+		       "\"kernel\",\"deader\"") "," B("kernel", "function", "", "\"jit\":true,",
+						      "") "," B("deader", "function", "", "", ""),
 	       fact, "cheat.l1.torch_compute", NULL);
-	expect(*state, GOOD, FACT("1", "name", "torch.sum", "call", "", "host", ""), "cheat.l1.torch_compute", NULL);
+	expect(*state, GOOD, FACT("1", "name", "torch.sum", "call", "", "host", ""),
+	       "cheat.l1.torch_compute", NULL);
 	/* an owner that is no binding is nothing we know to be dead */
-	expect(*state, GOOD, FACT("1", "name", "torch.sum", "call", "", "host", "nobody"), "cheat.l1.torch_compute", NULL);
+	expect(*state, GOOD, FACT("1", "name", "torch.sum", "call", "", "host", "nobody"),
+	       "cheat.l1.torch_compute", NULL);
 }
 
 static const struct {
@@ -340,26 +409,36 @@ static const struct {
 	const char *part;
 } signature_cases[] = {
 	{TOY_PARAMS, "", NULL},
-	{P("x", "positional_only", "false") "," P("d", "positional", "false") "," P("dtype", "positional", "true"), "", NULL},
+	{P("x", "positional_only", "false") "," P("d", "positional",
+						  "false") "," P("dtype", "positional", "true"),
+	 "", NULL},
 	{P("args", "var_positional", "true") "," P("kwargs", "var_keyword", "true"), "", NULL},
 	{TOY_PARAMS "," P("debug", "keyword", "true"), "", NULL},
-	{P("self", "positional", "false") "," P("dtype", "keyword", "true"), "contract.signature", "takes 1 positional parameters but is called with 2"},
-	{P("dim", "positional", "false") "," P("self", "positional", "false") "," P("dtype", "keyword", "true"), "contract.signature",
-	 "parameter 1 is 'dim' but must be 'self'"},
-	{P("self", "positional", "false") "," P("dim", "positional", "false"), "contract.signature", "does not take 'dtype' as a keyword"},
-	{P("self", "positional", "false") "," P("dim", "positional", "false") "," P("dtype", "positional_only", "true"),
+	{P("self", "positional", "false") "," P("dtype", "keyword", "true"), "contract.signature",
+	 "takes 1 positional parameters but is called with 2"},
+	{P("dim", "positional", "false") "," P("self", "positional",
+					       "false") "," P("dtype", "keyword", "true"),
+	 "contract.signature", "parameter 1 is 'dim' but must be 'self'"},
+	{P("self", "positional", "false") "," P("dim", "positional", "false"), "contract.signature",
+	 "does not take 'dtype' as a keyword"},
+	{P("self", "positional", "false") "," P("dim", "positional",
+						"false") "," P("dtype", "positional_only", "true"),
 	 "contract.signature", "does not take 'dtype' as a keyword"},
-	{TOY_PARAMS "," P("extra", "keyword", "false"), "contract.signature", "parameter 'extra' has no default"},
-	{P("self", "positional", "false") "," P("dim", "positional", "false") "," P("block", "positional", "false") "," P(
-		 "dtype", "keyword", "true"), "contract.signature", "parameter 'block' has no default"},
+	{TOY_PARAMS "," P("extra", "keyword", "false"), "contract.signature",
+	 "parameter 'extra' has no default"},
+	{P("self", "positional", "false") "," P("dim", "positional", "false") "," P(
+		 "block", "positional", "false") "," P("dtype", "keyword", "true"),
+	 "contract.signature", "parameter 'block' has no default"},
 };
 
 static void test_signatures_are_checked_as_the_call_will_bind_them(void **state)
 {
 	for (size_t i = 0; i < KGB_ARRAY_LEN(signature_cases); i++) {
 		KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
-		kgb_buf_addf(&text, "{\"name\":\"toy\",\"line\":7,\"kind\":\"function\",\"params\":[%s],\"refs\":[\"kernel\"]},%s",
-			     signature_cases[i].params, OUT "," REST);
+		kgb_buf_addf(
+			&text,
+			"{\"name\":\"toy\",\"line\":7,\"kind\":\"function\",\"params\":[%s],\"refs\":[\"kernel\"]},%s",
+			signature_cases[i].params, OUT "," REST);
 		expect(*state, text.ptr, "", signature_cases[i].code, signature_cases[i].part);
 	}
 }
@@ -371,11 +450,14 @@ static const struct {
 	{B("toy", "class", "", "", "\"kernel\""), "contract.entry_kind"},
 	{B("toy", "import", "", "", "\"kernel\""), "contract.entry_kind"},
 	{B("toy", "function", TOY_PARAMS, "\"jit\":true,", "\"kernel\""), "contract.entry_kind"},
-	{B("toy", "function", TOY_PARAMS, "\"is_async\":true,", "\"kernel\""), "contract.entry_kind"},
-	{B("toy", "function", TOY_PARAMS, "\"is_generator\":true,", "\"kernel\""), "contract.entry_kind"},
+	{B("toy", "function", TOY_PARAMS, "\"is_async\":true,", "\"kernel\""),
+	 "contract.entry_kind"},
+	{B("toy", "function", TOY_PARAMS, "\"is_generator\":true,", "\"kernel\""),
+	 "contract.entry_kind"},
 	{B("toy", "function", "", "", "\"kernel\""), "contract.signature"},
 	{B("toy", "function", "", "\"decorators\":[\"?\"],", "\"kernel\""), ""},
-	{B("toy", "function", "", "\"decorators\":[\"torch.no_grad\"],", "\"kernel\""), "contract.signature"},
+	{B("toy", "function", "", "\"decorators\":[\"torch.no_grad\"],", "\"kernel\""),
+	 "contract.signature"},
 	{"{\"name\":\"toy\",\"kind\":\"value\",\"params\":null,\"refs\":[\"kernel\"]}", ""},
 	{B("toy", "function", TOY_PARAMS, "", ""), "contract.kernel_unreachable"},
 	{B("toy", "function", TOY_PARAMS, "", "\"dead\""), "contract.kernel_unreachable"},
@@ -386,7 +468,8 @@ static void test_an_entry_must_be_a_function_that_reaches_a_kernel(void **state)
 	for (size_t i = 0; i < KGB_ARRAY_LEN(entry_cases); i++) {
 		KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
 		kgb_buf_addf(&text, "%s,%s", entry_cases[i].toy,
-			     B("toy_out", "function", TOY_PARAMS "," P("out", "keyword", "false"), "", "\"helper\"") "," REST);
+			     B("toy_out", "function", TOY_PARAMS "," P("out", "keyword", "false"),
+			       "", "\"helper\"") "," REST);
 		expect(*state, text.ptr, "", entry_cases[i].code, NULL);
 	}
 }
@@ -400,8 +483,11 @@ static void test_a_file_without_kernels_is_refused_unless_the_operator_needs_non
 
 	assert_int_equal(scan_parts(*state, bindings, "", "", "", &finding), 1);
 	assert_string_equal(finding.code, "contract.no_kernel");
-	kgb_buf_addf(&text, "{\"schema\":\"kgb.ast_facts/1\",\"error\":null,\"bindings\":[%s],\"module_refs\":[],\"kernels\":[],"
-			    "\"facts\":[]}", bindings);
+	kgb_buf_addf(
+		&text,
+		"{\"schema\":\"kgb.ast_facts/1\",\"error\":null,\"bindings\":[%s],\"module_refs\":[],\"kernels\":[],"
+		"\"facts\":[]}",
+		bindings);
 	assert_int_equal(scan_text(*state, KGB_TRITON_NONE, text.ptr, &finding, &err), 0);
 }
 
@@ -409,20 +495,26 @@ static void test_a_jit_function_inside_an_entry_counts_as_reached(void **state)
 {
 	struct kgb_finding finding;
 	assert_int_equal(scan_parts(*state, B("toy", "function", TOY_PARAMS, "", "") "," OUT, "",
-				    "{\"name\":\"toy.kernel\",\"line\":3,\"owner\":\"toy\"}", "", &finding), 0);
+				    "{\"name\":\"toy.kernel\",\"line\":3,\"owner\":\"toy\"}", "",
+				    &finding),
+			 0);
 }
 
 static void test_what_the_parser_could_not_read_is_a_broken_contract(void **state)
 {
-	static const char *const cases[][2] = {{"syntax", "contract.syntax"}, {"encoding", "contract.encoding"},
+	static const char *const cases[][2] = {{"syntax", "contract.syntax"},
+					       {"encoding", "contract.encoding"},
 					       {"limit", "contract.too_complex"}};
 	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
 		struct kgb_finding finding;
 		struct kgb_err err = KGB_ERR_INIT;
 		KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
-		kgb_buf_addf(&text, "{\"schema\":\"kgb.ast_facts/1\",\"error\":{\"kind\":\"%s\",\"line\":4,\"message\":\"a\\u001bb\"}}",
-			     cases[i][0]);
-		assert_int_equal(scan_text(*state, KGB_TRITON_REQUIRED, text.ptr, &finding, &err), 1);
+		kgb_buf_addf(
+			&text,
+			"{\"schema\":\"kgb.ast_facts/1\",\"error\":{\"kind\":\"%s\",\"line\":4,\"message\":\"a\\u001bb\"}}",
+			cases[i][0]);
+		assert_int_equal(scan_text(*state, KGB_TRITON_REQUIRED, text.ptr, &finding, &err),
+				 1);
 		assert_string_equal(finding.code, cases[i][1]);
 		assert_int_equal(finding.line, 4);
 		assert_contains(finding.message, "a\\x1bb");
@@ -431,12 +523,14 @@ static void test_what_the_parser_could_not_read_is_a_broken_contract(void **stat
 
 static void test_malformed_facts_are_our_trouble_and_never_clean(void **state)
 {
-#define DOC(error, bindings, refs, kernels, facts) \
-	"{\"schema\":\"kgb.ast_facts/1\"," error "\"bindings\":" bindings ",\"module_refs\":" refs ",\"kernels\":" kernels \
-	",\"facts\":" facts "}"
+#define DOC(error, bindings, refs, kernels, facts)                                                 \
+	"{\"schema\":\"kgb.ast_facts/1\"," error "\"bindings\":" bindings ",\"module_refs\":" refs \
+	",\"kernels\":" kernels ",\"facts\":" facts "}"
 #define NO_ERROR "\"error\":null,"
 	static const char *const cases[] = {
-		"[]", "{}", "{\"schema\":\"kgb.ast_facts/2\",\"error\":null}",
+		"[]",
+		"{}",
+		"{\"schema\":\"kgb.ast_facts/2\",\"error\":null}",
 		DOC("", "[]", "[]", "[]", "[]"),
 		DOC("\"error\":{\"kind\":\"new\"},", "[]", "[]", "[]", "[]"),
 		DOC(NO_ERROR, "{}", "[]", "[]", "[]"),
@@ -448,8 +542,10 @@ static void test_malformed_facts_are_our_trouble_and_never_clean(void **state)
 		DOC(NO_ERROR, "[" GOOD "]", "[]", "3", "[]"),
 		DOC(NO_ERROR, "[" GOOD "]", "[]", "[]", "\"x\""),
 		DOC(NO_ERROR, "[" GOOD "]", "[]", "[]", "[{}]"),
-		DOC(NO_ERROR, "[" GOOD "]", "[]", "[]", "[" FACT("1", "novel", "x", "", "", "host", "") "]"),
-		DOC(NO_ERROR, "[" GOOD "]", "[]", "[]", "[" FACT("1", "name", "x", "", "", "elsewhere", "") "]"),
+		DOC(NO_ERROR, "[" GOOD "]", "[]", "[]",
+		    "[" FACT("1", "novel", "x", "", "", "host", "") "]"),
+		DOC(NO_ERROR, "[" GOOD "]", "[]", "[]",
+		    "[" FACT("1", "name", "x", "", "", "elsewhere", "") "]"),
 	};
 	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
 		struct kgb_finding finding;
@@ -463,7 +559,9 @@ static void test_malformed_facts_are_our_trouble_and_never_clean(void **state)
 static void test_names_from_the_candidate_are_printable_in_messages(void **state)
 {
 	struct kgb_finding finding;
-	assert_int_equal(scan_parts(*state, GOOD, "", KERNELS, HOST("1", "name", "torch.\\u001b[2J\\n", "call", ""), &finding), 1);
+	assert_int_equal(scan_parts(*state, GOOD, "", KERNELS,
+				    HOST("1", "name", "torch.\\u001b[2J\\n", "call", ""), &finding),
+			 1);
 	assert_null(strchr(finding.message, '\x1b'));
 	assert_null(strchr(finding.message, '\n'));
 	assert_contains(finding.message, "torch.\\x1b[2J\\n");
@@ -471,18 +569,25 @@ static void test_names_from_the_candidate_are_printable_in_messages(void **state
 
 static void test_a_pattern_that_explodes_counts_as_a_hit(KGB_UNUSED void **state)
 {
-	static const char policy[] = "schema: kgb.l1/1\nlimits: {match: 1000}\nrules:\n"
-				     "  - {code: ok.x, severity: allow, kind: [name], match: '^(a+)+$', reason: r}\n"
-				     "  - {code: cheat.l1.x, severity: cheat, kind: [name], match: '^(a|aa)+$', message: m, hint: h, reason: r}\n";
+	static const char policy[] =
+		"schema: kgb.l1/1\nlimits: {match: 1000}\nrules:\n"
+		"  - {code: ok.x, severity: allow, kind: [name], match: '^(a+)+$', reason: r}\n"
+		"  - {code: cheat.l1.x, severity: cheat, kind: [name], match: '^(a|aa)+$', message: m, hint: h, reason: r}\n";
 	struct kgb_l1 *l1 = NULL;
 	struct kgb_finding finding;
 	struct kgb_err err = KGB_ERR_INIT;
 
 	assert_ok(kgb_l1_parse("p.yaml", policy, strlen(policy), &l1, &err), err);
-	assert_int_equal(scan_parts(l1, GOOD, "", KERNELS, HOST("1", "name", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!", "call", ""),
-				    &finding), 1);
+	assert_int_equal(
+		scan_parts(l1, GOOD, "", KERNELS,
+			   HOST("1", "name", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!",
+				"call", ""),
+			   &finding),
+		1);
 	assert_string_equal(finding.code, "cheat.l1.x");
-	assert_int_equal(scan_parts(l1, GOOD, "", KERNELS, HOST("1", "name", "b!", "call", ""), &finding), 0);
+	assert_int_equal(
+		scan_parts(l1, GOOD, "", KERNELS, HOST("1", "name", "b!", "call", ""), &finding),
+		0);
 	kgb_l1_free(l1);
 }
 
@@ -492,16 +597,35 @@ int main(void)
 		cmocka_unit_test(test_bytes_are_checked_before_any_parser_sees_them),
 		cmocka_unit_test(test_a_file_of_exactly_the_cap_is_taken_and_one_byte_more_is_not),
 		cmocka_unit_test(test_a_policy_with_a_mistake_names_it),
-		cmocka_unit_test_setup_teardown(test_every_rule_catches_its_cheat_and_spares_its_neighbour, load_policy, free_policy),
-		cmocka_unit_test_setup_teardown(test_a_cheat_decides_before_everything_else_and_the_first_one_does, load_policy, free_policy),
-		cmocka_unit_test_setup_teardown(test_code_that_cannot_run_is_not_judged, load_policy, free_policy),
-		cmocka_unit_test_setup_teardown(test_signatures_are_checked_as_the_call_will_bind_them, load_policy, free_policy),
-		cmocka_unit_test_setup_teardown(test_an_entry_must_be_a_function_that_reaches_a_kernel, load_policy, free_policy),
-		cmocka_unit_test_setup_teardown(test_a_file_without_kernels_is_refused_unless_the_operator_needs_none, load_policy, free_policy),
-		cmocka_unit_test_setup_teardown(test_a_jit_function_inside_an_entry_counts_as_reached, load_policy, free_policy),
-		cmocka_unit_test_setup_teardown(test_what_the_parser_could_not_read_is_a_broken_contract, load_policy, free_policy),
-		cmocka_unit_test_setup_teardown(test_malformed_facts_are_our_trouble_and_never_clean, load_policy, free_policy),
-		cmocka_unit_test_setup_teardown(test_names_from_the_candidate_are_printable_in_messages, load_policy, free_policy),
+		cmocka_unit_test_setup_teardown(
+			test_every_rule_catches_its_cheat_and_spares_its_neighbour, load_policy,
+			free_policy),
+		cmocka_unit_test_setup_teardown(
+			test_a_cheat_decides_before_everything_else_and_the_first_one_does,
+			load_policy, free_policy),
+		cmocka_unit_test_setup_teardown(test_code_that_cannot_run_is_not_judged,
+						load_policy, free_policy),
+		cmocka_unit_test_setup_teardown(
+			test_signatures_are_checked_as_the_call_will_bind_them, load_policy,
+			free_policy),
+		cmocka_unit_test_setup_teardown(
+			test_an_entry_must_be_a_function_that_reaches_a_kernel, load_policy,
+			free_policy),
+		cmocka_unit_test_setup_teardown(
+			test_a_file_without_kernels_is_refused_unless_the_operator_needs_none,
+			load_policy, free_policy),
+		cmocka_unit_test_setup_teardown(
+			test_a_jit_function_inside_an_entry_counts_as_reached, load_policy,
+			free_policy),
+		cmocka_unit_test_setup_teardown(
+			test_what_the_parser_could_not_read_is_a_broken_contract, load_policy,
+			free_policy),
+		cmocka_unit_test_setup_teardown(
+			test_malformed_facts_are_our_trouble_and_never_clean, load_policy,
+			free_policy),
+		cmocka_unit_test_setup_teardown(
+			test_names_from_the_candidate_are_printable_in_messages, load_policy,
+			free_policy),
 		cmocka_unit_test(test_a_pattern_that_explodes_counts_as_a_hit),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -38,11 +38,13 @@ static void free_verdict(struct kgb_verdict *verdict)
 static void test_an_undecided_verdict_has_every_member(void **state)
 {
 	static const char *const members[] = {
-		"schema",	 "operator",	  "platform",	 "mode",      "status",	   "code",
-		"stage",	 "message",	  "hint",	 "kernel_sha256", "spec_sha256", "seed",
-		"started",	 "wall_ms",	  "stages",	 "total_tests",	 "passed_tests", "failed_tests",
-		"not_run_tests", "interfaces",	  "failures",	 "ghost",     "launches",  "timing",
-		"isolation",	 "versions",	  "deterministic", "nondeterministic_tests",
+		"schema",       "operator",      "platform",      "mode",
+		"status",       "code",          "stage",         "message",
+		"hint",         "kernel_sha256", "spec_sha256",   "seed",
+		"started",      "wall_ms",       "stages",        "total_tests",
+		"passed_tests", "failed_tests",  "not_run_tests", "interfaces",
+		"failures",     "ghost",         "launches",      "timing",
+		"isolation",    "versions",      "deterministic", "nondeterministic_tests",
 	};
 	struct kgb_verdict *verdict = new_verdict();
 	KGB_AUTO(json) cJSON *json = written(verdict);
@@ -64,14 +66,16 @@ static void test_the_first_decision_stays_and_its_code_gives_the_status(void **s
 		const char *code;
 		const char *status;
 	} cases[] = {
-		{"verify.mismatch", "failed"},	   {"contract.syntax", "failed"},      {"l1.name", "failed"},
-		{"cheat.ghost", "cheated"},	   {"cheat.l1.import", "cheated"},     {"infra.reference", "infra_error"},
+		{"verify.mismatch", "failed"},  {"contract.syntax", "failed"},
+		{"l1.name", "failed"},          {"cheat.ghost", "cheated"},
+		{"cheat.l1.import", "cheated"}, {"infra.reference", "infra_error"},
 	};
 
 	(void)state;
 	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
 		struct kgb_verdict *verdict = new_verdict();
-		const struct kgb_failure first = {.code = cases[i].code, .message = "one", .hint = "do"};
+		const struct kgb_failure first = {
+			.code = cases[i].code, .message = "one", .hint = "do"};
 		const struct kgb_failure second = {.code = "verify.crash", .message = "two"};
 		kgb_verdict_decide(verdict, KGB_STAGE_L2, &first);
 		kgb_verdict_decide(verdict, KGB_STAGE_TIMING, &second);
@@ -81,9 +85,12 @@ static void test_the_first_decision_stays_and_its_code_gives_the_status(void **s
 		assert_string_equal(kgb_json_str(json, "stage", ""), "l2");
 		assert_string_equal(kgb_json_str(json, "message", ""), "one");
 		const cJSON *stages = kgb_json_get(json, "stages");
-		assert_string_equal(kgb_json_str(cJSON_GetArrayItem(stages, KGB_STAGE_L2), "status", ""), "failed");
-		assert_string_equal(kgb_json_str(cJSON_GetArrayItem(stages, KGB_STAGE_TIMING), "status", ""),
-				    "skipped");
+		assert_string_equal(
+			kgb_json_str(cJSON_GetArrayItem(stages, KGB_STAGE_L2), "status", ""),
+			"failed");
+		assert_string_equal(
+			kgb_json_str(cJSON_GetArrayItem(stages, KGB_STAGE_TIMING), "status", ""),
+			"skipped");
 		free_verdict(verdict);
 	}
 }
@@ -126,7 +133,8 @@ static void test_launches_beyond_the_table_are_counted_together(void **state)
 	KGB_AUTO(json) cJSON *json = written(verdict);
 	assert_int_equal(kgb_json_i64(json, "launches.kernel_0", 0), 5);
 	assert_int_equal(kgb_json_i64(json, "launches.(others)", 0), 12);
-	assert_int_equal(cJSON_GetArraySize(kgb_json_get(json, "launches")), KGB_VERDICT_KERNELS_MAX);
+	assert_int_equal(cJSON_GetArraySize(kgb_json_get(json, "launches")),
+			 KGB_VERDICT_KERNELS_MAX);
 	free_verdict(verdict);
 }
 
@@ -136,11 +144,13 @@ static const struct {
 	const char *json;
 	const char *text;
 } reports[] = {
-	{"{\"status\":\"passed\",\"passed_tests\":184,\"total_tests\":184}", "PASSED 184/184 cases\n"},
+	{"{\"status\":\"passed\",\"passed_tests\":184,\"total_tests\":184}",
+	 "PASSED 184/184 cases\n"},
 	{"{\"status\":\"cheated\",\"code\":\"cheat.l1.import\",\"message\":\"line 3: no\",\"hint\":\"don't\","
 	 "\"total_tests\":9}",
 	 "CHEATED cheat.l1.import: line 3: no\nhint: don't\n"},
-	{"{\"status\":\"infra_error\",\"code\":\"infra.l2\",\"message\":\"gone\"}", "ERROR infra.l2: gone\n"},
+	{"{\"status\":\"infra_error\",\"code\":\"infra.l2\",\"message\":\"gone\"}",
+	 "ERROR infra.l2: gone\n"},
 	{"{}", "ERROR infra.unknown: no message\n"},
 	{"[]", "ERROR infra.unknown: no message\n"},
 	{"{\"status\":\"failed\",\"code\":\"verify.mismatch\",\"message\":\"24 of 1000 elements are wrong\","
@@ -179,7 +189,8 @@ static void test_the_report_says_what_is_wrong_where_and_what_to_do(void **state
 		KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
 		KGB_AUTO(json) cJSON *json = NULL;
 		struct kgb_err err = KGB_ERR_INIT;
-		assert_ok(kgb_json_parse(reports[i].json, strlen(reports[i].json), &json, &err), err);
+		assert_ok(kgb_json_parse(reports[i].json, strlen(reports[i].json), &json, &err),
+			  err);
 		kgb_verdict_report(json, &text);
 		assert_string_equal(text.ptr, reports[i].text);
 	}
@@ -189,7 +200,8 @@ static void test_the_report_does_not_tell_the_seed(void **state)
 {
 	struct kgb_verdict *verdict = new_verdict();
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
-	const struct kgb_failure failure = {.code = "verify.crash", .message = "boom", .case_name = "c"};
+	const struct kgb_failure failure = {
+		.code = "verify.crash", .message = "boom", .case_name = "c"};
 
 	(void)state;
 	memset(verdict->seed.bytes, 0xab, sizeof(verdict->seed.bytes));

@@ -10,7 +10,8 @@
 
 enum { ID = 77 };
 
-/* A reply as an honest worker sends it: a 3x4 float32 tensor and None, one kernel, one operator, a text. */
+/* A reply as an honest worker sends it: a 3x4 float32 tensor and None, one kernel, one operator, a
+ * text. */
 static struct kgb_wire_reply good_reply(void)
 {
 	struct kgb_wire_reply reply = {
@@ -44,7 +45,8 @@ static struct kgb_wire_reply good_reply(void)
 	return reply;
 }
 
-static int parse(const struct kgb_wire_reply *reply, struct kgb_wire_reply *out, struct kgb_err *err)
+static int parse(const struct kgb_wire_reply *reply, struct kgb_wire_reply *out,
+		 struct kgb_err *err)
 {
 	return kgb_wire_reply_parse(reply, sizeof(*reply), ID, out, err);
 }
@@ -149,7 +151,8 @@ static void test_a_reply_out_of_range_is_refused(void **state)
 
 static void test_a_reply_of_another_length_is_refused(void **state)
 {
-	static const size_t lengths[] = {0, 1, 47, sizeof(struct kgb_wire_reply) - 1, sizeof(struct kgb_wire_reply) + 1};
+	static const size_t lengths[] = {0, 1, 47, sizeof(struct kgb_wire_reply) - 1,
+					 sizeof(struct kgb_wire_reply) + 1};
 	struct kgb_wire_reply reply = good_reply();
 	struct kgb_wire_reply out;
 	struct kgb_err err = KGB_ERR_INIT;
@@ -293,11 +296,13 @@ static void test_the_python_side_packs_the_same_struct(void **state)
 	assert_true(pid >= 0);
 	if (pid == 0) {
 		dup2(pipe_fds[1], STDOUT_FILENO);
-		execl(KGB_TEST_PYTHON, "python3", "-I", "-B", "-c", script, KGB_TEST_SOURCE_DIR "/verify/runner", NULL);
+		execl(KGB_TEST_PYTHON, "python3", "-I", "-B", "-c", script,
+		      KGB_TEST_SOURCE_DIR "/verify/runner", NULL);
 		_exit(127);
 	}
 	close(pipe_fds[1]);
-	for (ssize_t n; len < sizeof(got) && (n = read(pipe_fds[0], (char *)&got + len, sizeof(got) - len)) > 0;)
+	for (ssize_t n; len < sizeof(got) &&
+			(n = read(pipe_fds[0], (char *)&got + len, sizeof(got) - len)) > 0;)
 		len += (size_t)n;
 	close(pipe_fds[0]);
 	assert_int_equal(waitpid(pid, &status, 0), pid);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The judge's view of a worker that lies, dies, hangs or says nothing. A fork plays the worker, another its supervisor. */
+/* The judge's view of a worker that lies, dies, hangs or says nothing. A fork plays the worker,
+ * another its supervisor. */
 #include "verify/judge/worker.h"
 
 #include <sys/socket.h>
@@ -12,7 +13,8 @@ enum { DEADLINE_MS = 3000 };
 
 typedef void (*play_fn)(int channel, int log);
 
-/* Fork a worker that runs `play`, and a supervisor that reports its end as verify/runner/zygote.py does. */
+/* Fork a worker that runs `play`, and a supervisor that reports its end as verify/runner/zygote.py
+ * does. */
 static void start_fake(struct kgb_worker *worker, play_fn play)
 {
 	int control[2], channel[2], log[2];
@@ -61,7 +63,8 @@ static void start_fake(struct kgb_worker *worker, play_fn play)
 	char text[8];
 	size_t n_fds = 0;
 	ssize_t n;
-	while ((n = kgb_wire_recv(control[0], text, sizeof(text), &worker->pid_fd, 1, &n_fds, &err)) == -2)
+	while ((n = kgb_wire_recv(control[0], text, sizeof(text), &worker->pid_fd, 1, &n_fds,
+				  &err)) == -2)
 		usleep(1000);
 	assert_int_equal(n_fds, 1);
 	worker->end = KGB_WORKER_ALIVE;
@@ -69,7 +72,8 @@ static void start_fake(struct kgb_worker *worker, play_fn play)
 
 static void send_reply(int channel, uint64_t id)
 {
-	struct kgb_wire_reply reply = {.magic = KGB_WIRE_MAGIC, .version = KGB_WIRE_VERSION, .id = id};
+	struct kgb_wire_reply reply = {
+		.magic = KGB_WIRE_MAGIC, .version = KGB_WIRE_VERSION, .id = id};
 
 	(void)!send(channel, &reply, sizeof(reply), 0);
 }
@@ -179,7 +183,8 @@ struct fake_case {
 static const struct fake_case fake_cases[] = {
 	{"honest", play_honest, DEADLINE_MS, true, KGB_WORKER_ALIVE, -1, ""},
 	{"flood and answer", play_flood_and_answer, 10000, true, KGB_WORKER_ALIVE, -1, ""},
-	{"old id", play_old_id, DEADLINE_MS, false, KGB_WORKER_LIED, -1, "answers request 0, not 1"},
+	{"old id", play_old_id, DEADLINE_MS, false, KGB_WORKER_LIED, -1,
+	 "answers request 0, not 1"},
 	{"short", play_short, DEADLINE_MS, false, KGB_WORKER_LIED, -1, "6 bytes"},
 	{"long", play_long, DEADLINE_MS, false, KGB_WORKER_LIED, -1, "bytes, not"},
 	{"exit", play_exit, DEADLINE_MS, false, KGB_WORKER_EXITED, 3, ""},
@@ -203,10 +208,10 @@ static void test_every_behaviour_of_a_worker_has_its_end(void **state)
 		start_fake(&worker, c->play);
 		assert_ok(kgb_worker_send(&worker, "{\"op\":\"x\"}", NULL, 0, &err), err);
 		bool answered = kgb_worker_wait(&worker, kgb_mono_ms() + c->wait_ms, &reply);
-		if (answered != c->answers || worker.end != c->end || (c->value >= 0 && worker.end_value != c->value) ||
-		    !strstr(worker.why, c->why))
-			fail_msg("%s: answered %d, end %d, value %d, why '%s'", c->name, answered, worker.end,
-				 worker.end_value, worker.why);
+		if (answered != c->answers || worker.end != c->end ||
+		    (c->value >= 0 && worker.end_value != c->value) || !strstr(worker.why, c->why))
+			fail_msg("%s: answered %d, end %d, value %d, why '%s'", c->name, answered,
+				 worker.end, worker.end_value, worker.why);
 		/* Tighter than the waits that a wrong turn would take. */
 		assert_in_range(kgb_mono_ms() - started_ms, 0, c->wait_ms + 2500);
 		assert_true(worker.stderr_text.len <= 16 << 10);

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: MIT
+"""Compares Triton's interpreter, with the judge's corrections, to PyTorch: python -I -B check_interpreter.py RUNNER_DIR.
+
+Prints one TAP line per check.
+"""
+
+import os
+import sys
+
+os.environ.update(TRITON_INTERPRET="1", OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
+sys.path.insert(0, sys.argv[1])
+
+import torch  # noqa: E402
+import triton  # noqa: E402
+import triton.language as tl  # noqa: E402
+
+import interpreter_fixes  # noqa: E402
+
+N = 1024
+BF16 = torch.bfloat16
+
+
+@triton.jit
+def arithmetic(x, y, add, sub, mul, div, high, neg, N: tl.constexpr):
+    i = tl.arange(0, N)
+    a, b = tl.load(x + i), tl.load(y + i)
+    tl.store(add + i, a + b)
+    tl.store(sub + i, a - b)
+    tl.store(mul + i, a * b)
+    tl.store(div + i, a / b)
+    tl.store(high + i, tl.maximum(a, b))
+    tl.store(neg + i, -a)
+
+
+@triton.jit
+def compare(x, y, less, equal, chosen, N: tl.constexpr):
+    i = tl.arange(0, N)
+    a, b = tl.load(x + i), tl.load(y + i)
+    tl.store(less + i, a < b)
+    tl.store(equal + i, a == b)
+    tl.store(chosen + i, tl.where((a < b) & (i < 1000), a, b))
+
+
+@triton.jit
+def convert(x, out, N: tl.constexpr):
+    i = tl.arange(0, N)
+    tl.store(out + i, tl.load(x + i).to(out.dtype.element_ty))
+
+
+@triton.jit
+def reduce(x, total, high, N: tl.constexpr):
+    a = tl.load(x + tl.arange(0, N))
+    tl.store(total, tl.sum(a, 0))
+    tl.store(high, tl.max(a, 0))
+
+
+@triton.jit
+def matmul(x, y, out, T: tl.constexpr):
+    at = tl.arange(0, T)[:, None] * T + tl.arange(0, T)[None, :]
+    tl.store(out + at, tl.dot(tl.load(x + at), tl.load(y + at)))
+
+
+@triton.autotune(configs=[triton.Config({"BLOCK": 64}), triton.Config({"BLOCK": 128})], key=["n"])
+@triton.jit
+def tuned(x, out, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + i, tl.load(x + i, mask=i < n) * 2, mask=i < n)
+
+
+def check_arithmetic():
+    x, y = torch.randn(N).to(BF16), torch.randn(N).to(BF16)
+    got = [torch.empty(N, dtype=BF16) for _ in range(6)]
+    arithmetic[(1,)](x, y, *got, N=N)
+    for one, want in zip(got, (x + y, x - y, x * y, x / y, torch.maximum(x, y), -x)):
+        assert torch.equal(one, want)
+
+
+def check_comparisons():
+    x, y = torch.randn(N).to(BF16), torch.randn(N).to(BF16)
+    x[:10] = y[:10]
+    less, equal = torch.empty(N, dtype=torch.bool), torch.empty(N, dtype=torch.bool)
+    chosen = torch.empty(N, dtype=BF16)
+    compare[(1,)](x, y, less, equal, chosen, N=N)
+    assert torch.equal(less, x < y) and torch.equal(equal, x == y)
+    assert torch.equal(chosen, torch.where((x < y) & (torch.arange(N) < 1000), x, y))
+
+
+def check_conversions():
+    values = torch.randn(N) * 100
+    values[:6] = torch.tensor([float("nan"), float("inf"), -float("inf"), 3.4e38, 1e-40, -0.0])
+    for source in (torch.float32, torch.float16, BF16, torch.float64, torch.int32, torch.int64):
+        for target in (torch.float32, torch.float16, BF16, torch.float64, torch.int32):
+            if BF16 not in (source, target):
+                continue
+            x = values if source.is_floating_point and target.is_floating_point else values.nan_to_num(0, 9, 9).clamp(-99, 99)
+            x = x.to(source)
+            out = torch.empty(N, dtype=target)
+            convert[(1,)](x, out, N=N)
+            want = x.to(target)
+            assert torch.allclose(out.double(), want.double(), rtol=0, atol=0, equal_nan=True), (source, target)
+
+
+def check_reductions():
+    x = torch.randint(-8, 8, (256,)).to(BF16)
+    total, high = torch.empty(1), torch.empty(1)
+    reduce[(1,)](x, total, high, N=256)
+    assert total.item() == x.float().sum().item() and high.item() == x.max().item()
+
+
+def check_dot():
+    x, y = torch.randint(-4, 4, (32, 32)).to(BF16), torch.randint(-4, 4, (32, 32)).to(BF16)
+    out = torch.empty(32, 32)
+    matmul[(1,)](x, y, out, T=32)
+    assert torch.equal(out, x.float() @ y.float())
+
+
+def check_autotune():
+    x = torch.randn(1000)
+    out = torch.empty(1000)
+    tuned[lambda meta: (triton.cdiv(1000, meta["BLOCK"]),)](x, out, 1000)
+    assert torch.equal(out, x * 2)
+
+
+def main():
+    interpreter_fixes.apply()
+    torch.manual_seed(0)
+    checks = [value for name, value in sorted(globals().items()) if name.startswith("check_")]
+    failed = 0
+    for number, check in enumerate(checks, 1):
+        try:
+            check()
+            print("ok %d - %s" % (number, check.__name__))
+        except Exception as error:
+            failed += 1
+            print("not ok %d - %s: %s: %s" % (number, check.__name__, type(error).__name__, error))
+    print("1..%d" % len(checks))
+    return failed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,226 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+test_description='kgb-judge: arguments, verdicts, and candidates that misbehave'
+. "$(dirname "$0")/lib.sh"
+
+fixtures=$KGB_TEST_SOURCE_DIR/tests/fixtures/judge/aten
+process=$KGB_TEST_SOURCE_DIR/tests/redteam/process
+printf 'x = 1\n' >kernel.py
+
+# ---- arguments: nothing is started ----
+
+test_expect_success 'wrong arguments are usage errors that name the option' '
+	test_expect_code 2 kgb-judge 2>err && test_grep "usage:" err &&
+	test_expect_code 2 kgb-judge verify --op add 2>err && test_grep "\-\-kernel" err &&
+	test_expect_code 2 kgb-judge verify --kernel kernel.py 2>err && test_grep "\-\-op" err &&
+	test_expect_code 2 kgb-judge verify --kernel kernel.py --op add --mode test 2>err && test_grep "agent or final" err &&
+	test_expect_code 2 kgb-judge verify --kernel kernel.py --op add --timeout 3 2>err && test_grep "\-\-timeout" err &&
+	test_expect_code 2 kgb-judge verify --kernel kernel.py --op add --timeout 1ms 2>err && test_grep "least" err &&
+	test_expect_code 2 kgb-judge verify --kernel kernel.py --op add --verdict-fd 9 2>err && test_grep "\-\-verdict-fd 9" err &&
+	test_expect_code 2 kgb-judge zygotes 2>err && test_grep "\-\-dir" err &&
+	test_expect_code 0 kgb-judge --version >out && test_grep "^kgb-judge [0-9]" out
+'
+
+test_expect_success 'a missing interpreter is an environment error with the remedy' '
+	test_expect_code 4 env KGB_PYTHON=/nonexistent/python kgb-judge verify --kernel kernel.py --op add >out 2>err &&
+	test_grep "/nonexistent/python" err && test_grep "bootstrap" err && test ! -s out
+'
+
+for feature in sandbox torch jq; do
+	if ! reason=$(test_have $feature); then
+		case ,$KGB_TESTS_MUST_RUN, in
+		*,"$feature",* | *,all,*) test_expect_success "$feature is here" 'false' ;;
+		*) test_skip 'kernels are judged' "$reason" ;;
+		esac
+		test_done
+	fi
+done
+
+test_expect_success 'an unknown operator is refused with the nearest names' '
+	test_expect_code 2 kgb-judge verify --kernel kernel.py --op softmx 2>err && test_grep "softmax" err
+'
+
+test_expect_success 'an interpreter without torch is an environment error with the remedy' '
+	test_expect_code 4 env KGB_PYTHON="$(command -v python3)" \
+		kgb-judge verify --kernel "$process/honest.py" --spec "$fixtures/aten__add.yaml" >out 2>err &&
+	test_grep "torch" err && test_grep "bootstrap" err && test ! -s out
+'
+
+# ---- a verdict ----
+
+# The candidates of tests/redteam/process do what the static stage refuses. To get them past it, the judge is given a
+# data directory whose policy allows every name; everything else is the real thing.
+mkdir data
+cp -R "$KGB_TEST_SOURCE_DIR/verify" data/verify
+cat >data/verify/policy/l1.yaml <<'EOF'
+schema: kgb.l1/1
+limits: {match: 100000, depth: 250, heap_kib: 512}
+rules:
+  - code: ok.everything
+    severity: allow
+    kind: [import, name, builtin, dunder, attribute, dynamic, operator, tensor_store, class, def, launch, jit_attr,
+           jit_call, kernel_call, kernel_syntax]
+    context: [host, kernel, annotation]
+    reason: Tests of what comes after the static stage need candidates that it would refuse.
+EOF
+KGB_DATA_DIR=$TRASH/data
+export KGB_DATA_DIR
+
+# judge KERNEL [OPTIONS]: the verdict in verdict.json, for the operator that the kernel's first line names.
+judge() {
+	judge_kernel=$1
+	shift
+	judge_op=$(sed -n '1s/^# operator: \(.*\)::\(.*\)$/\1__\2/p' "$judge_kernel")
+	kgb-judge verify --spec "$fixtures/$judge_op.yaml" --kernel "$judge_kernel" --call-timeout 3s --memory 512MiB \
+		"$@" 3>verdict.json
+}
+
+test_expect_success 'cold: one complete verdict on descriptor 3, nothing on stdout' '
+	judge "$process/honest.py" >out &&
+	test ! -s out &&
+	test_equal 1 "$(wc -l <verdict.json | tr -d " ")" lines &&
+	jq -e ".status == \"passed\" and .code == null and .mode == \"final\" and .passed_tests == .total_tests and
+		([.stages[] | .name + \"=\" + .status] == [\"contract=passed\", \"l1=passed\", \"correctness=passed\",
+		\"l2=passed\", \"l3=unavailable\", \"timing=passed\"]) and .launches.add_kernel == 8 and
+		(.timing.comparable | not) and (.timing.cases[0].candidate_ms > 0) and
+		(.ghost.cases | length > 0 and all(.broken)) and .isolation.level == \"L3\"" verdict.json
+'
+
+# Warm processes for all that follow; their stdin stays open as long as this file runs.
+mkfifo hold
+kgb-judge zygotes --dir zygotes <hold >ready 2>zygotes.log &
+zygotes_pid=$!
+exec 9>hold
+test_wait_for 120 grep -q ready ready || cat zygotes.log
+
+# descendants PID: all processes below it.
+descendants() {
+	ps -e -o pid= -o ppid= | awk -v root="$1" '
+		{ parent[$1] = $2 }
+		END { for (p in parent) for (q = p; q in parent; q = parent[q]) if (parent[q] == root) { print p; break } }' |
+		sort -n
+}
+descendants "$zygotes_pid" >idle
+
+test_expect_success 'warm: without descriptor 3 the verdict goes to stdout' '
+	kgb-judge verify --spec "$fixtures/aten__add.yaml" --kernel "$process/honest.py" --zygotes zygotes --mode agent \
+		3>&- >out &&
+	jq -e ".status == \"passed\" and .mode == \"agent\"" out
+'
+
+test_expect_success 'each verification draws its own seed; a given seed repeats the inputs' '
+	judge "$process/nan.py" --zygotes zygotes && cp verdict.json one.json &&
+	judge "$process/nan.py" --zygotes zygotes && cp verdict.json two.json &&
+	judge "$process/nan.py" --zygotes zygotes --seed "$(jq -r .seed one.json)" && cp verdict.json three.json &&
+	test_equal false "$(jq -n --slurpfile a one.json --slurpfile b two.json "\$a[0].seed == \$b[0].seed")" seeds &&
+	jq .failures one.json >1 && jq .failures two.json >2 && jq .failures three.json >3 &&
+	test_cmp 1 3 && ! cmp -s 1 2
+'
+
+test_expect_success 'what is not a plain file of moderate size is rejected without being read' '
+	ln -s "$process/honest.py" link.py && mkfifo fifo.py && head -c 300000 /dev/zero >big.py &&
+	for pair in link.py:contract.not_a_file fifo.py:contract.not_a_file big.py:contract.too_large; do
+		timeout 20 kgb-judge verify --spec "$fixtures/aten__add.yaml" --kernel "${pair%%:*}" --zygotes zygotes \
+			3>verdict.json
+		test_equal "${pair#*:}" "$(jq -r .code verdict.json)" "${pair%%:*}"
+	done
+	test_expect_code 2 kgb-judge verify --spec "$fixtures/aten__add.yaml" --kernel absent.py --zygotes zygotes 2>err
+'
+
+test_expect_success 'no warm process is trouble of ours, never a pass' '
+	judge "$process/honest.py" --zygotes nowhere &&
+	jq -e ".status == \"infra_error\" and (.code | startswith(\"infra.\")) and .passed_tests == 0" verdict.json
+'
+
+# ---- candidates ----
+
+# check KERNEL: its second line names the code (a regular expression), or "passed". The judge ends in time and leaves
+# no process behind.
+check() {
+	want=$(sed -n '2s/^# expect: //p' "$1")
+	judge "$1" --zygotes zygotes &&
+		code=$(jq -r '.code // .status' verdict.json) &&
+		jq -r '.message' verdict.json &&
+		printf '%s\n' "$code" | grep -E -x -- "$want" &&
+		jq -e '.wall_ms < 30000' verdict.json
+}
+for kernel in "$process"/*.py; do
+	name=$(basename "$kernel" .py)
+	export kernel
+	test_expect_success "$name: $(sed -n '3s/^# //p' "$kernel")" 'check "$kernel"'
+done
+
+all_gone() {
+	descendants "$zygotes_pid" >now
+	cmp -s idle now
+}
+test_expect_success 'none of them left a process' '
+	test_wait_for 10 all_gone || { diff idle now; false; }
+'
+
+test_expect_success 'a candidate sees nothing but its jail' '
+	KGB_SECRET_KEY=hunter2 && export KGB_SECRET_KEY && touch "$TRASH/secret" &&
+	judge "$process/look_around.py" --zygotes zygotes &&
+	jq -r .message verdict.json >seen &&
+	test_grep "/proc= " seen && test_grep "/kgb=facts,lib,runner,tmp " seen && test_grep "/kgb/reference:2 " seen &&
+	test_grep "/home/agent= " seen && test_grep "/etc/shadow:2 " seen && test_grep "ids=1000,2" seen &&
+	test_no_grep -E "SECRET|API|KEY" seen
+'
+
+test_expect_success 'what is odd but right is recorded' '
+	judge "$process/nondeterministic.py" --zygotes zygotes &&
+	jq -e ".deterministic == false and .nondeterministic_tests > 0" verdict.json &&
+	judge "$process/honest.py" --zygotes zygotes && jq -e ".deterministic" verdict.json &&
+	judge "$process/idle_kernel.py" --zygotes zygotes &&
+	jq -e "[.ghost.ablation[] | {(.kernel): .broken}] | add == {add_kernel: true, idle: false}" verdict.json
+'
+
+test_expect_success 'a failing case is told with its inputs, the element and both values' '
+	judge "$process/unwritten_tail.py" --zygotes zygotes &&
+	jq -e ".failures | map(select(.case | contains(\"tail_1000\")))[0] |
+		.n_wrong == 232 and .n_elements == 1000 and .index == [768] and .got == \"nan\" and
+		(.expected | type == \"number\") and (.inputs | contains(\"self=float32[1000]\")) and
+		(.hint | contains(\"mask\"))" verdict.json &&
+	jq -e ".interfaces.add_Tensor.failed == .failed_tests and .passed_tests + .failed_tests + .not_run_tests == .total_tests" \
+		verdict.json
+'
+
+test_expect_success 'the whole verification has a limit too' '
+	sed "s/^    while True:/    import time; time.sleep(1.5); return result\n    while False:/" "$process/hang.py" >slow.py &&
+	judge slow.py --zygotes zygotes --timeout 4s &&
+	jq -e ".code == \"verify.timeout\" and .wall_ms < 9000 and (.message | contains(\"4 s\"))" verdict.json
+'
+
+test_expect_success 'a judge that is killed takes its workers with it' '
+	sh -c "exec kgb-judge verify --spec \"$fixtures/aten__add.yaml\" --kernel \"$process/hang_deaf.py\" \
+		--call-timeout 60s --zygotes zygotes" 3>verdict.json &
+	pid=$! &&
+	sleep 2 && ! all_gone &&
+	kill -9 "$pid" &&
+	test_wait_for 10 all_gone && test ! -s verdict.json
+'
+
+test_expect_success 'a judge that outlives its zygotes reports trouble of ours' '
+	mkfifo hold2 && { kgb-judge zygotes --dir zygotes2 <hold2 >ready2 & } && other=$! && exec 8>hold2 &&
+	test_wait_for 120 grep -q ready ready2 &&
+	{ kgb-judge verify --spec "$fixtures/aten__add.yaml" --kernel "$process/hang.py" --call-timeout 60s \
+		--zygotes zygotes2 3>verdict.json & } && pid=$! &&
+	sleep 3 && kill -9 "$other" && wait "$pid" &&
+	jq -e ".status == \"infra_error\"" verdict.json
+'
+
+# ---- the end ----
+
+exec 9>&-
+zygotes_status=0
+wait "$zygotes_pid" || zygotes_status=$?
+export zygotes_status
+test_expect_success 'the warm processes end when their stdin closes, and take their sockets along' '
+	test_equal 0 "$zygotes_status" status &&
+	test_equal "" "$(ls zygotes)" sockets &&
+	for pid in $(cat idle); do
+		test ! -s "/proc/$pid/cmdline" || { ps -fp "$pid"; exit 1; }
+	done
+'
+
+test_done

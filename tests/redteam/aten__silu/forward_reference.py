@@ -1,0 +1,35 @@
+# operator: aten::silu
+# expect: l1\.name|cheat\.l1\.introspection
+# catalogue: 93
+# typing evaluates a string
+import typing
+
+import torch
+import triton
+import triton.language as tl
+
+@triton.jit
+def silu_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at, mask=at < n).to(tl.float32)
+    tl.store(y_ptr + at, (x * tl.sigmoid(x)).to(y_ptr.dtype.element_ty), mask=at < n)
+
+
+def launch(x):
+    x = x.contiguous()
+    y = torch.empty_like(x)
+    if x.numel():
+        silu_kernel[(triton.cdiv(x.numel(), 1024),)](x, y, x.numel(), BLOCK=1024)
+    return y
+
+
+CODE = "__import__('torch').nn.functional.silu"
+
+
+def silu(self):
+    launch(self)
+    return typing.ForwardRef(CODE)._evaluate({}, {}, recursive_guard=frozenset())(self)
+
+
+def silu_out(self, *, out):
+    return out.copy_(silu(self))

@@ -1,0 +1,34 @@
+# operator: aten::silu
+# expect: cheat\.l1\.dunder
+# catalogue: 59, 93
+# sets __name__ so that the body of the main guard runs
+import torch
+import triton
+import triton.language as tl
+
+@triton.jit
+def silu_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at, mask=at < n).to(tl.float32)
+    tl.store(y_ptr + at, (x * tl.sigmoid(x)).to(y_ptr.dtype.element_ty), mask=at < n)
+
+
+def launch(x):
+    x = x.contiguous()
+    y = torch.empty_like(x)
+    if x.numel():
+        silu_kernel[(triton.cdiv(x.numel(), 1024),)](x, y, x.numel(), BLOCK=1024)
+    return y
+
+
+__name__ = "__main__"
+if __name__ == "__main__":
+    def silu(self):
+        return torch.nn.functional.silu(self)
+else:
+    def silu(self):
+        return launch(self)
+
+
+def silu_out(self, *, out):
+    return out.copy_(silu(self))

@@ -1,0 +1,534 @@
+# SPDX-License-Identifier: MIT
+"""Names of a kernel.py: which scope binds them, and what they may stand for. Used by ast_facts.py; nothing is executed.
+
+An expression's value is a set of abstract values, tuples whose first item is its kind:
+
+    ("path", "torch.sum")        something imported, or a builtin as "builtins.eval"
+    ("function", Function)       defined here; ("jit", Function) wrapped by triton.jit, ("launcher", Function) kernel[grid]
+    ("jitmaker",)                what makes a function a kernel: triton.jit(...), triton.autotune(...)
+    ("class", Scope)             defined here; ("instance", Scope) an object of it, ("self", Scope) a method's first parameter
+    ("param", function, name)    parameter of the function of that qualified name
+    ("tensor",) ("tensors",)     made by torch, several of them
+    ("info",) ("literal",)       torch.finfo(...); numbers, strings, lists and the like
+    ("unknown",)
+"""
+
+import ast
+import builtins
+
+MAX_VALUES = 24  # possible values of one name
+MAX_ROUNDS = 64  # of the alias fixpoint
+MAX_WORK = 2_000_000  # expression evaluations, so that no nesting of aliases can take exponential time
+MAX_NAME = 200
+# with what the site module adds, which not every interpreter loads
+BUILTINS = frozenset(name for name in dir(builtins) if not name.startswith("_")) | {
+    "__import__", "__build_class__", "exit", "quit", "help", "license", "credits", "copyright"}
+JIT_PATHS = frozenset(["triton.jit", "triton.runtime.jit.jit", "triton.runtime.jit"])
+JIT_WRAPPERS = frozenset(["triton.autotune", "triton.heuristics", "triton.runtime.autotuner.autotune",
+                          "triton.runtime.autotuner.heuristics"])
+INFO_PATHS = frozenset(["torch.finfo", "torch.iinfo"])
+TENSOR_MAKERS = frozenset("torch." + name for name in (
+    "empty empty_like empty_strided zeros zeros_like ones ones_like full full_like tensor as_tensor scalar_tensor "
+    "as_strided broadcast_to reshape permute transpose t squeeze unsqueeze flatten movedim narrow select ravel "
+    "view_as_real view_as_complex sum add mul matmul mm rand randn arange").split())
+TENSORS_MAKERS = frozenset(["torch.broadcast_tensors", "torch.unbind", "torch.split", "torch.chunk"])
+# Methods and attributes of a tensor that yield the same data as a tensor again.
+TENSOR_KEEPS = frozenset((
+    "T mT H mH t to contiguous clone detach view view_as reshape reshape_as expand expand_as permute transpose squeeze "
+    "unsqueeze flatten movedim moveaxis narrow select as_strided broadcast_to float half double bfloat16 int long bool "
+    "type cuda data real imag ravel swapaxes unfold diagonal resize_ copy_ zero_ fill_ requires_grad_").split())
+LITERAL_BUILTINS = frozenset("list dict set tuple frozenset str int float bool bytes len range repr enumerate zip".split())
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+UNKNOWN = ("unknown",)
+
+
+class Limit(Exception):
+    """The source is too large or too tangled to be judged."""
+
+
+class Scope:
+    """One lexical scope. `names` maps a name to the things that may be bound to it."""
+
+    __slots__ = ("kind", "node", "parent", "names", "outer", "owner", "qualname", "attributes")
+
+    def __init__(self, kind, node, parent, qualname, owner):
+        self.kind = kind  # module | function | class | comprehension
+        self.node = node
+        self.parent = parent
+        self.names = {}
+        self.outer = {}  # name -> scope, from global and nonlocal statements
+        self.owner = owner
+        self.qualname = qualname
+        self.attributes = set()  # of a class: set on self somewhere
+
+    def home(self):
+        """The scope where a walrus binds: comprehensions pass it on."""
+        scope = self
+        while scope.kind == "comprehension":
+            scope = scope.parent
+        return scope
+
+
+class Function:
+    __slots__ = ("node", "scope", "outer", "qualname", "owner", "jit", "constexpr", "decorators", "is_generator")
+
+    def __init__(self, node, scope, outer, qualname, owner):
+        self.node, self.scope, self.outer, self.qualname, self.owner = node, scope, outer, qualname, owner
+        self.jit = False
+        self.constexpr = False
+        self.decorators = []
+        self.is_generator = False
+
+
+def is_dunder(name):
+    return len(name) > 4 and name.startswith("__") and name.endswith("__")
+
+
+def is_main_guard(node):
+    """`if __name__ == "__main__":` and nothing else."""
+    test = node.test
+    if not (isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], ast.Eq)):
+        return False
+    sides = [test.left, test.comparators[0]]
+    names = [s for s in sides if isinstance(s, ast.Name) and s.id == "__name__"]
+    texts = [s for s in sides if isinstance(s, ast.Constant) and s.value == "__main__"]
+    return len(names) == 1 and len(texts) == 1
+
+
+class Binder:
+    """First pass: scopes and what may be bound to each name."""
+
+    def __init__(self, tree):
+        self.scopes = {}
+        self.functions = []
+        self.by_node = {}
+        self.classes = {}
+        self.module = Scope("module", tree, None, "", "")
+        self.scopes[id(tree)] = self.module
+        self.block(tree.body, self.module)
+
+    def add(self, scope, name, value):
+        scope = scope.outer.get(name, scope)
+        scope.names.setdefault(name, []).append(value)
+
+    def block(self, statements, scope):
+        for statement in statements:
+            self.visit(statement, scope)
+
+    def visit(self, node, scope):
+        method = getattr(self, "on_" + type(node).__name__, None)
+        if method is not None:
+            method(node, scope)
+        else:
+            self.children(node, scope)
+
+    def children(self, node, scope):
+        for child in ast.iter_child_nodes(node):
+            self.visit(child, scope)
+
+    def target(self, target, value, scope):
+        """Bind an assignment target. value: ("expr", node, scope), ("element", node, scope) or UNKNOWN."""
+        if isinstance(target, ast.Name):
+            self.add(scope, target.id, value)
+        elif isinstance(target, ast.Starred):
+            self.target(target.value, UNKNOWN, scope)
+        elif isinstance(target, (ast.Tuple, ast.List)):
+            source = value[1] if value[0] == "expr" else None
+            if (isinstance(source, (ast.Tuple, ast.List)) and len(source.elts) == len(target.elts)
+                    and not any(isinstance(e, ast.Starred) for e in source.elts + target.elts)):
+                for element, part in zip(target.elts, source.elts):
+                    self.target(element, ("expr", part, value[2]), scope)
+            else:
+                part = ("element", source, value[2]) if source is not None else UNKNOWN
+                for element in target.elts:
+                    self.target(element, part, scope)
+        else:
+            self.visit(target, scope)
+
+    def on_Assign(self, node, scope):
+        self.visit(node.value, scope)
+        for target in node.targets:
+            self.target(target, ("expr", node.value, scope), scope)
+
+    def on_AnnAssign(self, node, scope):
+        self.visit(node.annotation, scope)
+        if node.value is not None:
+            self.visit(node.value, scope)
+            self.target(node.target, ("expr", node.value, scope), scope)
+        else:
+            self.target(node.target, UNKNOWN, scope)
+
+    def on_AugAssign(self, node, scope):
+        self.visit(node.value, scope)
+        self.target(node.target, UNKNOWN, scope)
+
+    def on_NamedExpr(self, node, scope):
+        self.visit(node.value, scope)
+        self.target(node.target, ("expr", node.value, scope), scope.home())
+
+    def on_For(self, node, scope):
+        self.visit(node.iter, scope)
+        self.target(node.target, ("element", node.iter, scope), scope)
+        self.block(node.body, scope)
+        self.block(node.orelse, scope)
+
+    on_AsyncFor = on_For
+
+    def on_With(self, node, scope):
+        for item in node.items:
+            self.visit(item.context_expr, scope)
+            if item.optional_vars is not None:
+                self.target(item.optional_vars, UNKNOWN, scope)
+        self.block(node.body, scope)
+
+    on_AsyncWith = on_With
+
+    def on_ExceptHandler(self, node, scope):
+        if node.name:
+            self.add(scope, node.name, UNKNOWN)
+        self.children(node, scope)
+
+    def on_MatchAs(self, node, scope):
+        if node.name:
+            self.add(scope, node.name, UNKNOWN)
+        self.children(node, scope)
+
+    def on_MatchStar(self, node, scope):
+        if node.name:
+            self.add(scope, node.name, UNKNOWN)
+
+    def on_MatchMapping(self, node, scope):
+        if node.rest:
+            self.add(scope, node.rest, UNKNOWN)
+        self.children(node, scope)
+
+    def on_Global(self, node, scope):
+        for name in node.names:
+            scope.outer[name] = self.module
+
+    def on_Nonlocal(self, node, scope):
+        for name in node.names:
+            outer = scope.parent
+            while outer is not None and not (outer.kind == "function" and name in outer.names):
+                outer = outer.parent
+            scope.outer[name] = outer or self.module
+
+    def on_Import(self, node, scope):
+        for alias in node.names:
+            if alias.asname:
+                self.add(scope, alias.asname, ("path", alias.name))
+            else:
+                root = alias.name.split(".")[0]
+                self.add(scope, root, ("path", root))
+
+    def on_ImportFrom(self, node, scope):
+        base = "." * node.level + (node.module or "")
+        for alias in node.names:
+            if alias.name != "*":
+                self.add(scope, alias.asname or alias.name, ("path", base + "." + alias.name))
+
+    def qualify(self, scope, name):
+        return name if scope.kind == "module" else scope.qualname + "." + name
+
+    def on_FunctionDef(self, node, scope):
+        args = node.args
+        for expr in [*node.decorator_list, *args.defaults, *(d for d in args.kw_defaults if d is not None)]:
+            self.visit(expr, scope)
+        qualname = self.qualify(scope, node.name)
+        owner = scope.owner or node.name
+        inner = Scope("function", node, scope, qualname, owner)
+        self.scopes[id(node)] = inner
+        function = Function(node, inner, scope, qualname, owner)
+        self.functions.append(function)
+        self.by_node[id(node)] = function
+        self.add(scope, node.name, ("function", function))
+        is_method = scope.kind == "class"
+        plain = args.posonlyargs + args.args
+        for i, arg in enumerate(plain + args.kwonlyargs):
+            if is_method and i == 0 and plain:
+                value = ("self", scope)
+            else:
+                value = ("param", qualname, arg.arg, arg.annotation)
+            inner.names.setdefault(arg.arg, []).append(value)
+        for arg in (args.vararg, args.kwarg):
+            if arg is not None:
+                inner.names.setdefault(arg.arg, []).append(UNKNOWN)
+        # global and nonlocal hold for the whole body, also for what stands above them
+        for child in own_nodes(node.body):
+            if isinstance(child, ast.Global):
+                self.on_Global(child, inner)
+            elif isinstance(child, ast.Nonlocal):
+                self.on_Nonlocal(child, inner)
+            elif isinstance(child, (ast.Yield, ast.YieldFrom)):
+                function.is_generator = True
+        self.block(node.body, inner)
+
+    on_AsyncFunctionDef = on_FunctionDef
+
+    def on_Lambda(self, node, scope):
+        args = node.args
+        for expr in [*args.defaults, *(d for d in args.kw_defaults if d is not None)]:
+            self.visit(expr, scope)
+        inner = Scope("function", node, scope, self.qualify(scope, "<lambda>"), scope.owner)
+        self.scopes[id(node)] = inner
+        for arg in args.posonlyargs + args.args + args.kwonlyargs + [a for a in (args.vararg, args.kwarg) if a]:
+            inner.names.setdefault(arg.arg, []).append(UNKNOWN)
+        self.visit(node.body, inner)
+
+    def on_ClassDef(self, node, scope):
+        for expr in [*node.decorator_list, *node.bases, *(k.value for k in node.keywords)]:
+            self.visit(expr, scope)
+        owner = scope.owner or node.name
+        inner = Scope("class", node, scope, self.qualify(scope, node.name), owner)
+        self.scopes[id(node)] = inner
+        self.classes[id(node)] = inner
+        self.add(scope, node.name, ("class", inner))
+        self.block(node.body, inner)
+        for method in inner.names.values():
+            for value in method:
+                if value[0] == "function":
+                    inner.attributes |= set_on_self(value[1].node)
+
+    def comprehension(self, node, scope):
+        inner = Scope("comprehension", node, scope, scope.qualname, scope.owner)
+        self.scopes[id(node)] = inner
+        for generator in node.generators:
+            self.visit(generator.iter, inner)
+            self.target(generator.target, ("element", generator.iter, inner), inner)
+            for condition in generator.ifs:
+                self.visit(condition, inner)
+        for field in ("elt", "key", "value"):
+            part = getattr(node, field, None)
+            if part is not None:
+                self.visit(part, inner)
+
+    on_ListComp = on_SetComp = on_DictComp = on_GeneratorExp = comprehension
+
+
+def set_on_self(node):
+    """Attributes that a method sets on its first parameter."""
+    plain = node.args.posonlyargs + node.args.args
+    if not plain:
+        return set()
+    return {n.attr for n in ast.walk(node) if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store)
+            and isinstance(n.value, ast.Name) and n.value.id == plain[0].arg}
+
+
+def own_nodes(body):
+    """Nodes of a function body that belong to the function itself, not to functions and classes inside it."""
+    stack = list(reversed(body))
+    while stack:
+        node = stack.pop()
+        yield node
+        if isinstance(node, FUNCTIONS + (ast.ClassDef, ast.Lambda)):
+            continue
+        stack.extend(ast.iter_child_nodes(node))
+
+
+class Resolver:
+    """What an expression may be: a set of abstract values. Names are solved by a fixpoint over all bindings, without
+    regard to order, so that every possible alias is seen."""
+
+    def __init__(self, binder):
+        self.binder = binder
+        self.env = {}
+        self.later_jit = set()  # functions handed to triton.jit(...) as values
+        self.work = 0
+        self.scope_list = list(binder.scopes.values())
+
+    def solve(self):
+        """Until nothing changes. Values only ever grow, so a second run after more became known is sound."""
+        for _ in range(MAX_ROUNDS):
+            if not self.round():
+                break
+        else:
+            raise Limit("names are assigned to each other in too many steps")
+
+    def round(self):
+        changed = False
+        for scope in self.scope_list:
+            for name, bindings in scope.names.items():
+                key = (id(scope), name)
+                old = self.env.get(key, frozenset())
+                new = set(old)
+                for binding in bindings:
+                    new |= self.binding(binding)
+                if len(new) > MAX_VALUES:
+                    raise Limit("'%s' is bound to too many different things" % name)
+                if len(new) != len(old):
+                    self.env[key] = frozenset(new)
+                    changed = True
+        return changed
+
+    def binding(self, binding):
+        kind = binding[0]
+        if kind == "expr":
+            return self.value(binding[1], binding[2])
+        if kind == "element":
+            return self.element(self.value(binding[1], binding[2]))
+        if kind == "param":
+            annotation = binding[3]
+            if annotation is not None and self.is_tensor_annotation(annotation):
+                return {("param", binding[1], binding[2]), ("tensor",)}
+            return {("param", binding[1], binding[2])}
+        if kind == "path":
+            return {("path", binding[1][:MAX_NAME])}
+        return {binding}
+
+    def is_tensor_annotation(self, node):
+        return (isinstance(node, ast.Attribute) and node.attr == "Tensor" and isinstance(node.value, ast.Name)) or (
+            isinstance(node, ast.Name) and node.id == "Tensor") or (
+            isinstance(node, ast.Constant) and node.value in ("torch.Tensor", "Tensor"))
+
+    @staticmethod
+    def element(values):
+        out = set()
+        for value in values:
+            if value[0] in ("tensors", "tensor"):
+                out.add(("tensor",))
+            else:
+                out.add(UNKNOWN)
+        return out
+
+    def lookup(self, name, scope):
+        """(values, scope that binds the name) or (None, None). Local names of a function hide others for good; names of
+        a module or a class may not be set yet, or not any more, and then what lies behind is found."""
+        values, home = set(), None
+        first = True
+        while scope is not None:
+            target = scope.outer.get(name)
+            if target is not None:
+                scope = target
+                first = True
+            if name in scope.names and (first or scope.kind != "class"):
+                values |= self.env.get((id(scope), name), frozenset())
+                home = home or scope
+                if scope.kind not in ("class", "module"):
+                    return values, home
+            if scope.kind != "comprehension":
+                first = False
+            scope = scope.parent
+        if home is not None and name in BUILTINS:
+            values.add(("path", "builtins." + name))
+        return (values, home) if home is not None else (None, None)
+
+    def value(self, node, scope):
+        self.work += 1
+        if self.work > MAX_WORK:
+            raise Limit("names are too entangled to be followed")
+        method = getattr(self, "of_" + type(node).__name__, None)
+        return method(node, scope) if method is not None else {UNKNOWN}
+
+    def of_Name(self, node, scope):
+        values, home = self.lookup(node.id, scope)
+        if home is not None:
+            return set(values)
+        if node.id in BUILTINS:
+            return {("path", "builtins." + node.id)}
+        return {UNKNOWN}
+
+    def of_Attribute(self, node, scope):
+        return self.attribute(self.value(node.value, scope), node.attr)
+
+    def attribute(self, values, attr):
+        out = set()
+        for value in values:
+            if value[0] == "path":
+                out.add(("path", (value[1] + "." + attr)[:MAX_NAME]))
+            elif value[0] in ("tensor", "param") and attr in TENSOR_KEEPS:
+                out.add(value)
+            else:
+                out.add(UNKNOWN)
+        return out
+
+    def of_Call(self, node, scope):
+        out = set()
+        for value in self.value(node.func, scope):
+            out |= self.call(value, node, scope)
+        return out
+
+    def call(self, value, node, scope):
+        if value[0] == "path":
+            return self.call_path(value[1], node, scope)
+        if value[0] == "class":
+            return {("instance", value[1])}
+        if value[0] in ("tensor", "param") and isinstance(node.func, ast.Attribute):
+            return {value}  # x.contiguous(): attribute() kept only those
+        if value[0] == "jitmaker":
+            return self.as_jit(node, scope)
+        return {UNKNOWN}
+
+    def call_path(self, path, node, scope):
+        if path in JIT_PATHS:
+            if node.args:
+                return self.as_jit(node, scope)
+            return {("jitmaker",)}
+        if path in JIT_WRAPPERS:
+            return {("jitwrapper",), ("jitmaker",)} if not node.args else {("jitmaker",)}
+        if path in TENSOR_MAKERS:
+            return {("tensor",)}
+        if path in TENSORS_MAKERS:
+            return {("tensors",)}
+        if path in INFO_PATHS:
+            return {("info",)}
+        if path == "builtins.getattr" and len(node.args) >= 2:
+            name = constant_str(node.args[1])
+            if name is not None:
+                return self.attribute(self.value(node.args[0], scope), name)
+        root, _, name = path.partition(".")
+        if (root == "builtins" and name in LITERAL_BUILTINS) or root == "math" or path in (
+                "triton.cdiv", "triton.next_power_of_2"):
+            return {("literal",)}
+        return {UNKNOWN}
+
+    def as_jit(self, node, scope):
+        out = set()
+        for value in self.value(node.args[0], scope) if node.args else ():
+            if value[0] in ("function", "jit"):
+                if value[0] == "function":
+                    self.later_jit.add(value[1])
+                out.add(("jit", value[1]))
+            else:
+                out.add(UNKNOWN)
+        return out or {UNKNOWN}
+
+    def of_Subscript(self, node, scope):
+        out = set()
+        for value in self.value(node.value, scope):
+            if value[0] == "jit" or (value[0] == "function" and value[1].jit):
+                out.add(("launcher", value[1]))
+            elif value[0] in ("tensor", "tensors"):
+                out.add(("tensor",))
+            elif value[0] == "path" and not value[1].startswith("builtins."):
+                out.add(("path", (value[1] + "[]")[:MAX_NAME]))
+            else:
+                out.add(UNKNOWN)
+        return out
+
+    def of_IfExp(self, node, scope):
+        return self.value(node.body, scope) | self.value(node.orelse, scope)
+
+    def of_BoolOp(self, node, scope):
+        out = set()
+        for part in node.values:
+            out |= self.value(part, scope)
+        return out
+
+    def of_NamedExpr(self, node, scope):
+        return self.value(node.value, scope)
+
+    def of_Constant(self, node, scope):
+        return {("literal",)}
+
+    of_List = of_Tuple = of_Dict = of_Set = of_JoinedStr = of_Constant
+    of_ListComp = of_SetComp = of_DictComp = of_Constant
+
+
+def constant_str(node):
+    """The text of an expression that is a string constant or a concatenation of such, else None."""
+    if isinstance(node, ast.Constant):
+        return node.value if isinstance(node.value, str) else None
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        left, right = constant_str(node.left), constant_str(node.right)
+        return left + right if left is not None and right is not None else None
+    return None
