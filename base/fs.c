@@ -98,6 +98,11 @@ static int fail_open_untrusted(int code, const char *path, struct kgb_err *err)
 	case ENXIO:
 		return kgb_fail(err, KGB_ERR_DENIED,
 				"'%s' is a socket or a device: a regular file is required", path);
+	case EAGAIN:
+		/* A lease, which any owner of a file may take, or a path that changes while it is
+		 * walked. */
+		return kgb_fail(err, KGB_ERR_DENIED, "'%s' is held or moved by another process",
+				path);
 	case ENOSYS:
 		return kgb_fail(
 			err, KGB_ERR_UNAVAILABLE,

@@ -119,6 +119,10 @@ int kgb_cmd_verify(struct kgb_cli *cli)
 	if (end.interrupted)
 		return 128 + end.interrupted;
 	KGB_AUTO(json) cJSON *verdict = NULL;
+	/* The judge has said why on stderr, which is ours. */
+	if (raw.len == 0 &&
+	    (end.exit_code == KGB_EXIT_USAGE || end.exit_code == KGB_EXIT_ENVIRONMENT))
+		return end.exit_code;
 	if (kgb_json_parse(raw.ptr, raw.len, &verdict, &err) < 0) {
 		kgb_error("kgb-judge ended with status %d, signal %d, and without a verdict",
 			  end.exit_code, end.term_signal);

@@ -40,8 +40,7 @@ int kgb_cli_print(const struct kgb_buf *text, int exit_code)
 		if (err.code == EPIPE)
 			return exit_code;
 		kgb_ctx(&err, "stdout");
-		kgb_log_err(&err);
-		return KGB_EXIT_INTERNAL;
+		return kgb_cli_fail(&err, KGB_EXIT_INTERNAL);
 	}
 	return exit_code;
 }

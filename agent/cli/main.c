@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "agent/cli/cmd.h"
@@ -15,6 +16,8 @@
 #include "base/mem.h"
 
 #define PROGRAM "kgb-agent"
+/* More would only make children slow that close all that could be open. */
+#define DESCRIPTORS_MAX 65536
 
 static const struct {
 	enum kgb_command bit;
@@ -39,6 +42,21 @@ static void settle_descriptors(void)
 	 * call: then each launcher's own care must do. */
 	if (close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
 		kgb_verbose("descriptors of the caller stay inheritable: %s", strerror(errno));
+}
+
+/** As many descriptors as we may have: each attempt's gateway alone lets 256 clients in. Where the
+ * limit cannot be read or raised, it stays. */
+static void raise_descriptor_limit(void)
+{
+	struct rlimit limit;
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return;
+	rlim_t wanted = limit.rlim_max < DESCRIPTORS_MAX ? limit.rlim_max : DESCRIPTORS_MAX;
+	if (limit.rlim_cur >= wanted)
+		return;
+	limit.rlim_cur = wanted;
+	if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
+		kgb_verbose("the limit of open descriptors stays: %s", strerror(errno));
 }
 
 static enum kgb_log_level log_level(const struct kgb_flags *flags)
@@ -159,6 +177,7 @@ static int run(struct kgb_cli *cli, struct kgb_cmdline *line, int argc, char **a
 int main(int argc, char **argv)
 {
 	settle_descriptors();
+	raise_descriptor_limit();
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN); /* a file size limit is an error of write(2), not our death */
 	kgb_log_init(PROGRAM, KGB_LOG_INFO);

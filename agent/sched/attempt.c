@@ -15,6 +15,10 @@
 /* How often the stream is read and kernel.py looked at: a quarter of what progress.json promises.
  */
 #define TICK_MS 60
+/* Reading in one tick: a flood must not starve the loop, which serves all attempts. */
+#define SLICE_MS 20
+/* Reading at the end, in one go: a second or so of parsing. */
+#define REST_BYTES (16LL << 20)
 /* A CLI that has said its last word may take this long to go. */
 #define LINGER_MS 10000
 /* From SIGINT (the CLI reports its usage) to SIGKILL. */
@@ -60,17 +64,40 @@ void kgb_attempt__fatal(struct kgb_attempt *attempt, const struct kgb_err *err)
 
 /* ---- the stream ---- */
 
-static void read_stream(struct kgb_attempt *attempt)
+/** The next piece of it; false at the end of what is there. */
+static bool read_piece(struct kgb_attempt *attempt)
 {
 	char chunk[64 * 1024];
-	for (int i = 0; i < 256; i++) { /* 16 MiB at a time: a flood must not starve the loop */
-		ssize_t n = pread(attempt->stdout_read_fd, chunk, sizeof(chunk),
-				  attempt->stdout_offset);
-		if (n <= 0)
-			return;
-		attempt->stdout_offset += n;
-		kgb_events_feed(&attempt->events, chunk, (size_t)n);
+	ssize_t n = pread(attempt->stdout_read_fd, chunk, sizeof(chunk), attempt->stdout_offset);
+	if (n <= 0)
+		return false;
+	attempt->stdout_offset += n;
+	kgb_events_feed(&attempt->events, chunk, (size_t)n);
+	return true;
+}
+
+static void read_stream(struct kgb_attempt *attempt)
+{
+	int64_t start_ms = kgb_mono_ms();
+	while (read_piece(attempt) && kgb_mono_ms() - start_ms < SLICE_MS)
+		;
+}
+
+/** What is left of it after the end. Of a flood only the last part, where the closing event is. */
+static void read_rest(struct kgb_attempt *attempt)
+{
+	struct stat st;
+	if (fstat(attempt->stdout_read_fd, &st) == 0 &&
+	    st.st_size - attempt->stdout_offset > REST_BYTES) {
+		int64_t skipped = st.st_size - attempt->stdout_offset - REST_BYTES;
+		kgb_warn(
+			"%s: the CLI wrote faster than is read: %lld bytes of its output are only in stdout.jsonl",
+			attempt->spec->name, (long long)skipped);
+		attempt->stdout_offset += skipped;
 	}
+	while (read_piece(attempt))
+		;
+	kgb_events_finish(&attempt->events);
 }
 
 static void stop(struct kgb_attempt *attempt, int signo, int64_t grace_ms)
@@ -218,6 +245,25 @@ static enum kgb_agent_end classify(const struct kgb_attempt *attempt)
 	return kgb_agent_classify(&attempt->events.report, &ended);
 }
 
+static const char *killed_by(int signo)
+{
+	switch (signo) {
+	case SIGXFSZ:
+		return "the CLI was ended because its output or a file grew over the limit";
+	case SIGKILL:
+		return "the CLI was killed (SIGKILL), perhaps because memory ran out";
+	case SIGSEGV:
+	case SIGBUS:
+	case SIGABRT:
+	case SIGILL:
+	case SIGFPE:
+	case SIGTRAP:
+		return "the CLI crashed; see stderr.log";
+	default:
+		return "the CLI was ended by a signal; see exit.json";
+	}
+}
+
 /** Why there is no kernel. */
 static void explain_missing(const struct kgb_attempt *attempt, enum kgb_agent_end end,
 			    const struct kgb_harvest *harvest, struct kgb_attempt_outcome *out)
@@ -236,6 +282,8 @@ static void explain_missing(const struct kgb_attempt *attempt, enum kgb_agent_en
 			out->message = attempt->result.err.msg;
 		else if (end == KGB_AGENT_TIMEOUT)
 			out->message = "the attempt's time was over";
+		else if (end == KGB_AGENT_KILLED && !*out->message)
+			out->message = killed_by(attempt->result.term_signal);
 		else if (end == KGB_AGENT_CRASHED && !*out->message)
 			out->message = "the CLI ended without its closing event; see stderr.log";
 	}
@@ -273,6 +321,7 @@ static void finish(struct kgb_attempt *attempt)
 	struct kgb_err err = KGB_ERR_INIT;
 	struct kgb_harvest harvest = {.kernel = KGB_BUF_INIT(KGB_LIMIT_KERNEL + 1)};
 	struct kgb_attempt_outcome outcome = {.end = classify(attempt)};
+	attempt->n_watched = 0; /* the last version is kept in any case */
 	kgb_attempt__watch_kernel(attempt);
 	if (kgb_attempt__harvest(attempt, &harvest, &err) < 0)
 		kgb_attempt__fatal(attempt, &err);
@@ -285,7 +334,8 @@ static void finish(struct kgb_attempt *attempt)
 		kgb_error("%s: %d processes of the sandbox survived its end", attempt->spec->name,
 			  attempt->result.survivors);
 	else if (attempt->result.survivors < 0)
-		kgb_error("%s: whether the sandbox is empty could not be determined", attempt->spec->name);
+		kgb_error("%s: whether the sandbox is empty could not be determined",
+			  attempt->spec->name);
 	if (record_end(attempt, outcome.end, &harvest, &outcome, &err) < 0)
 		kgb_attempt__fatal(attempt, &err);
 	attempt->done(attempt->payload, attempt, &outcome);
@@ -327,12 +377,7 @@ static void on_launch_done(struct kgb_launch *launch, const struct kgb_launch_re
 	step(attempt, KGB_ATTEMPT_ON_EXIT);
 	uv_timer_stop(&attempt->tick);
 	uv_timer_stop(&attempt->limit);
-	int64_t before;
-	do {
-		before = attempt->stdout_offset;
-		read_stream(attempt);
-	} while (attempt->stdout_offset != before);
-	kgb_events_finish(&attempt->events);
+	read_rest(attempt);
 	if (attempt->job)
 		kgb_job_cancel(attempt->job);
 	if (attempt->session)

@@ -17,6 +17,10 @@ enum {
 	HTTP_UNAVAILABLE = 503
 };
 
+/* Changes of kernel.py that are committed without being asked for; a file that is rewritten without
+ * end must not fill the disk. Checks and the final version are kept in any case. */
+#define WATCHED_MAX 2000
+
 static char *verdict_file(const struct kgb_attempt *attempt, int number, const char *suffix)
 {
 	return kgb_xasprintf("%s/verdicts/%03d.%s", attempt->dir, number, suffix);
@@ -141,12 +145,14 @@ void kgb_attempt__watch_kernel(struct kgb_attempt *attempt)
 	if (fstatat(attempt->ws.worktree_fd, KGB_WORKSPACE_KERNEL, &now, AT_SYMLINK_NOFOLLOW) < 0)
 		return;
 	struct stat *last = &attempt->kernel_stat;
-	bool same = now.st_mtim.tv_sec == last->st_mtim.tv_sec &&
-		    now.st_mtim.tv_nsec == last->st_mtim.tv_nsec && now.st_size == last->st_size &&
+	/* The time of change, which no program can set, and not that of modification. */
+	bool same = now.st_ctim.tv_sec == last->st_ctim.tv_sec &&
+		    now.st_ctim.tv_nsec == last->st_ctim.tv_nsec && now.st_size == last->st_size &&
 		    now.st_ino == last->st_ino;
-	if (same)
+	if (same || attempt->n_watched >= WATCHED_MAX)
 		return;
 	*last = now;
+	attempt->n_watched++;
 	struct kgb_workspace_commit commit;
 	struct kgb_err err = KGB_ERR_INIT;
 	if (kgb_workspace_commit(&attempt->ws, "kernel.py changed", &commit, &err) < 0)

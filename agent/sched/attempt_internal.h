@@ -55,6 +55,7 @@ struct kgb_attempt {
 	bool timed_out, cancelled, lingered;
 
 	struct stat kernel_stat; /* of kernel.py when it was last committed */
+	int n_watched; /* how often that was */
 
 	struct kgb_verify_request *check; /* waiting for an answer; NULL: none */
 	struct kgb_job *job;

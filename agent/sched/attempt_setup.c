@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "agent/sched/attempt_internal.h"
@@ -13,6 +14,8 @@
 /* A CLI's stdout and everything else it writes: one file at most this large. */
 #define AGENT_FILE_BYTES (512LL << 20)
 #define AGENT_OPEN_FILES 4096
+/* Processes and threads; a CLI has some dozens. Does not bind root. */
+#define AGENT_PROCESSES 4096
 
 static char *path_in(const struct kgb_attempt *attempt, const char *name)
 {
@@ -49,6 +52,22 @@ static int make_workspace(struct kgb_attempt *attempt, const struct kgb_buf *pro
 	return kgb_workspace_create(&attempt->ws, &spec, err);
 }
 
+/** The CLI's stdin. Not prompt.md itself: through /proc/self/fd a program opens what it was given
+ * for reading again for writing, and that file is ours. */
+static int seal_prompt(const struct kgb_buf *prompt, int *out, struct kgb_err *err)
+{
+	KGB_AUTO(fd) int fd = memfd_create("prompt", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (fd < 0)
+		return kgb_fail_errno(err, errno, "create memory file 'prompt'");
+	if (kgb_fs_write_all(fd, prompt->ptr, prompt->len, err) < 0)
+		return kgb_ctx(err, "prompt");
+	if (fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) < 0 ||
+	    lseek(fd, 0, SEEK_SET) < 0)
+		return kgb_fail_errno(err, errno, "seal memory file 'prompt'");
+	*out = kgb_take_fd(&fd);
+	return 0;
+}
+
 static int make_prompt(struct kgb_attempt *attempt, struct kgb_buf *prompt, struct kgb_err *err)
 {
 	const struct kgb_attempt_env *env = attempt->env;
@@ -59,7 +78,7 @@ static int make_prompt(struct kgb_attempt *attempt, struct kgb_buf *prompt, stru
 	    kgb_fs_write_atomic(AT_FDCWD, path, prompt->ptr, prompt->len, 0644, false, err) < 0)
 		return -1;
 	kgb_sha256_hex(prompt->ptr, prompt->len, attempt->prompt_sha256);
-	return open_in(attempt, "prompt.md", O_RDONLY, &attempt->prompt_fd, err);
+	return seal_prompt(prompt, &attempt->prompt_fd, err);
 }
 
 static int load_offline(struct kgb_attempt *attempt, struct kgb_err *err)
@@ -155,6 +174,7 @@ int kgb_attempt__launch(struct kgb_attempt *attempt, const struct kgb_launch_cal
 	policy.listen_port = KGB_INSIDE_PORT;
 	policy.limits.file_size_bytes = AGENT_FILE_BYTES;
 	policy.limits.n_open_files = AGENT_OPEN_FILES;
+	policy.limits.n_processes = AGENT_PROCESSES;
 
 	const struct kgb_sandbox_spec spec = {
 		.policy = &policy,

@@ -52,6 +52,7 @@ struct kgb_session {
 	uv_poll_t poll; /* on the daemon's epoll descriptor */
 	uv_timer_t timer; /* the daemon's timeout; after kgb_session_close: the closing itself */
 	size_t open; /* handles that are not closed */
+	bool full; /* no more clients are let in */
 	char *token; /* owned */
 	int dir_fd; /* -1: no record */
 	const struct kgb_offline_session *offline;

@@ -183,11 +183,26 @@ static void on_readable(uv_poll_t *poll, int status, int events)
 	run_daemon(poll->data);
 }
 
+/* Whether as many clients are connected as may be. */
+static bool is_full(const struct kgb_session *session)
+{
+	const union MHD_DaemonInfo *info =
+		MHD_get_daemon_info(session->daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS);
+
+	return info && info->num_connections >= MAX_CONNECTIONS;
+}
+
 static void run_daemon(struct kgb_session *session)
 {
 	MHD_run(session->daemon);
 	if (session->closing)
 		return; /* the timer is the closing's */
+	/* A full server stops to listen and starts again only in the run after the one in which a
+	 * client left; without this nothing would ask for that run. */
+	bool was_full = session->full;
+	session->full = is_full(session);
+	if (was_full && !session->full)
+		MHD_run(session->daemon);
 	MHD_UNSIGNED_LONG_LONG ms;
 	if (MHD_get_timeout(session->daemon, &ms) == MHD_YES)
 		uv_timer_start(&session->timer, on_timeout, ms, 0);

@@ -306,6 +306,16 @@ void kgb_auto_sandbox(struct kgb_sandbox *sandbox)
 	kgb_sandbox_release(sandbox);
 }
 
+/* Above all numbers that are given out; -1 with errno. */
+static int move_up(int fd)
+{
+	int moved = fcntl(fd, F_DUPFD_CLOEXEC, FD_SCRATCH);
+
+	if (moved < 0 && errno == EINVAL) /* that is more than `ulimit -n` */
+		errno = EMFILE;
+	return moved;
+}
+
 /* In the child of a fork: only async-signal-safe calls. Returns only when something failed, with
  * errno. */
 static void become(const struct kgb_sandbox *sandbox, char *const *envp, int report_fd)
@@ -320,9 +330,12 @@ static void become(const struct kgb_sandbox *sandbox, char *const *envp, int rep
 	(void)pthread_sigmask(SIG_SETMASK, &none, NULL);
 	/* First out of the way, then into place, so that no number is overwritten before it was
 	 * used. */
-	report_fd = fcntl(report_fd, F_DUPFD_CLOEXEC, FD_SCRATCH);
+	int moved = move_up(report_fd);
+	if (moved < 0)
+		goto failed;
+	report_fd = moved;
 	for (size_t i = 0; i < sandbox->n_fds; i++) {
-		scratch[i] = fcntl(sandbox->fds[i].from, F_DUPFD_CLOEXEC, FD_SCRATCH);
+		scratch[i] = move_up(sandbox->fds[i].from);
 		if (scratch[i] < 0)
 			goto failed;
 	}

@@ -116,6 +116,8 @@ static void prove(struct kgb_launch *launch)
 	if (inode != 0)
 		launch->result.survivors = kgb_pidns_count(inode);
 	if (launch->result.survivors > 0 && now_ms < launch->deadline_ms) {
+		/* Whoever lives on has seen to it that the launcher's death did not reach it. */
+		kgb_pidns_kill(inode);
 		arm(launch, RETRY_MS);
 		return;
 	}

@@ -82,6 +82,24 @@ int kgb_pidns_count(uint64_t inode)
 	return n;
 }
 
+void kgb_pidns_kill(uint64_t inode)
+{
+	DIR *proc = opendir("/proc");
+
+	if (!proc)
+		return;
+	for (pid_t pid; (pid = next_process(proc));) {
+		if (!lives_in(pid, inode) || lives_in(getpid(), inode))
+			continue;
+		/* The descriptor pins the process; its namespace is looked at again under that pin.
+		 */
+		KGB_AUTO(fd) int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+		if (pidfd >= 0 && lives_in(pid, inode))
+			(void)syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);
+	}
+	closedir(proc);
+}
+
 /* Parent of a process, 0 when it is gone. */
 static pid_t parent_pid(pid_t pid)
 {

@@ -17,6 +17,8 @@ KGB_MUST_CHECK int kgb_pidns_inode(pid_t pid, uint64_t *out_inode, struct kgb_er
 /** How many processes live in that namespace or in one below it. Processes that we may not look at
  * belong to other users and are not counted. -1 when /proc cannot be read. */
 int kgb_pidns_count(uint64_t inode);
+/** SIGKILL for each of them; nobody when we live there ourselves. */
+void kgb_pidns_kill(uint64_t inode);
 /** Send a signal to each child of `parent`; returns how many got it. A pid that was reused
  * meanwhile is not signalled. */
 int kgb_pidns_signal_children(pid_t parent, int signo);

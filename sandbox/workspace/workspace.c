@@ -309,8 +309,9 @@ static int read_tracked(const struct kgb_workspace *ws, const char *name, struct
 	if (kgb_fs_read_untrusted(ws->worktree_fd, name, KGB_LIMIT_KERNEL, out, &why) == 0)
 		return 0;
 	kgb_buf_clear(out);
-	if (why.kind == KGB_ERR_DENIED || why.kind == KGB_ERR_LIMIT ||
-	    why.kind == KGB_ERR_NOT_FOUND) {
+	/* Too few descriptors or too little memory are a limit too, but ours. */
+	bool too_large = why.kind == KGB_ERR_LIMIT && why.domain == KGB_ERR_DOMAIN_KGB;
+	if (why.kind == KGB_ERR_DENIED || too_large || why.kind == KGB_ERR_NOT_FOUND) {
 		*out_refusal = refusal_code(ws->worktree_fd, name, why.kind);
 		return 0;
 	}

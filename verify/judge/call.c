@@ -275,6 +275,9 @@ static bool check_count(struct kgb_judge *judge, const struct kgb_data *data,
 
 	if (reply->value == wanted_form && reply->n_outputs == wanted)
 		return true;
+	if (reply->value == KGB_WIRE_FORM_SINGLE && reply->n_outputs != 1)
+		return refuse(failure, "verify.protocol", "the kernel's process contradicts itself",
+			      NULL);
 	const char *got = reply->value == KGB_WIRE_FORM_NONE ? "None"
 			  : reply->value == KGB_WIRE_FORM_SINGLE
 				  ? say(judge, "one %s", reply->outputs[0].type)

@@ -215,6 +215,27 @@ static bool fits(const struct kgb_wire_reply *reply, const struct kgb_shared *sh
 	return true;
 }
 
+/* An argument that is changed in place keeps its type and sizes: anything else is a mistake of the
+ * spec. */
+static int check_in_place(const struct kgb_case *c, size_t i, const struct kgb_view *truth,
+			  struct kgb_err *err)
+{
+	for (size_t k = 0; k < c->n_args; k++) {
+		const struct kgb_arg *arg = &c->args[k];
+		bool same = arg->view.dtype == truth->dtype && arg->view.ndim == truth->ndim;
+		if (arg->param->kind != KGB_PARAM_TENSOR || arg->param->result != (int)i)
+			continue;
+		for (int d = 0; same && d < truth->ndim; d++)
+			same = arg->view.sizes[d] == truth->sizes[d];
+		if (!same)
+			return kgb_fail(
+				err, KGB_ERR_FAILED,
+				"result %zu has another type or size than '%s', which is to hold it",
+				i, arg->param->name);
+	}
+	return 0;
+}
+
 static int keep_result(struct kgb_data *data, size_t i, const struct kgb_wire_reply *reply,
 		       const struct kgb_shared *shared, bool exact, struct kgb_err *err)
 {
@@ -226,6 +247,8 @@ static int keep_result(struct kgb_data *data, size_t i, const struct kgb_wire_re
 		return kgb_fail(err, KGB_ERR_FAILED, "result %zu of the reference is no tensor", i);
 	if (kgb_view_layout(&truth->view, (enum kgb_dtype)native->dtype, native->sizes,
 			    native->ndim, "contiguous", err) < 0)
+		return -1;
+	if (check_in_place(data->kase, i, &truth->view, err) < 0)
 		return -1;
 	int64_t n_elements = kgb_view_numel(&truth->view);
 	if (native->n_bytes != n_elements * (int64_t)kgb_dtype_size(truth->view.dtype))

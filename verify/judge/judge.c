@@ -145,9 +145,9 @@ int kgb_judge_explain_reply(struct kgb_judge *judge, const struct kgb_wire_reply
 		return 1;
 	case KGB_WIRE_GUARD:
 		failure->code = "verify.out_of_bounds";
-		failure->message = text;
+		failure->message = say(judge, "%s%s", text, at_line(judge, reply));
 		failure->hint =
-			"Mask every tl.store: offsets must stay below the number of elements.";
+			"Mask every tl.load and tl.store: offsets must stay below the number of elements.";
 		return 1;
 	case KGB_WIRE_BAD_REQUEST:
 	case KGB_WIRE_N_STATUSES:

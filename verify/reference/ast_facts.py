@@ -23,8 +23,8 @@ Kinds of facts, and what `name` is:
 
     import       module ("torch.nn"); use: import | from | star | relative
     name         fully resolved dotted name behind imports and aliases ("torch.sum"); use: load | call | alias |
-                 import | base | decorator | store | del | store_item. "undefined.NAME": a plain name that nothing
-                 binds and that is no builtin
+                 import | base | decorator | store | del | store_item
+    undefined    plain name that nothing binds and that is no builtin; use as above
     builtin      Python builtin that nothing shadows ("eval"); use as above
     dunder       a plain name like __builtins__; use: load | store | call | del
     attribute    attribute of something that is not a module ("matmul"); use: load | call | store | del
@@ -191,7 +191,7 @@ class Emitter:
             if node.id in BUILTINS:
                 self.emit("builtin", node.id, node, use)
             elif not is_dunder(node.id):
-                self.emit("name", "undefined." + node.id, node, use)
+                self.emit("undefined", node.id, node, use)
             return
         for value in sorted(values, key=repr_value):
             if value[0] == "path":

@@ -242,6 +242,7 @@ class Binder:
         self.functions.append(function)
         self.by_node[id(node)] = function
         self.add(scope, node.name, ("function", function))
+        self.type_params(node, inner)
         is_method = scope.kind == "class"
         plain = args.posonlyargs + args.args
         for i, arg in enumerate(plain + args.kwonlyargs):
@@ -265,6 +266,16 @@ class Binder:
 
     on_AsyncFunctionDef = on_FunctionDef
 
+    def type_params(self, node, scope):
+        """`def f[T](...)`, `class C[T]`, `type A[T] = ...` of Python 3.12."""
+        for param in getattr(node, "type_params", ()):
+            self.add(scope, param.name, UNKNOWN)
+
+    def on_TypeAlias(self, node, scope):
+        self.type_params(node, scope)
+        self.add(scope, node.name.id, UNKNOWN)
+        self.visit(node.value, scope)
+
     def on_Lambda(self, node, scope):
         args = node.args
         for expr in [*args.defaults, *(d for d in args.kw_defaults if d is not None)]:
@@ -282,6 +293,7 @@ class Binder:
         inner = Scope("class", node, scope, self.qualify(scope, node.name), owner)
         self.scopes[id(node)] = inner
         self.classes[id(node)] = inner
+        self.type_params(node, scope)
         self.add(scope, node.name, ("class", inner))
         self.block(node.body, inner)
         for method in inner.names.values():

@@ -22,9 +22,13 @@ import torch
 import triton
 import triton.language
 import triton.runtime.interpreter as interpreter
+from torch._C._autograd import _disable_profiler_legacy, _enable_profiler_legacy
+from torch._C._profiler import ProfilerConfig, ProfilerState, _ExperimentalConfig
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import _kgbrun
+import accesses
+import front_end
 import interpreter_fixes
 import memory
 import wire
@@ -42,6 +46,7 @@ class State:
         self.launches = collections.Counter()
         self.ops = []
         self.allowed = frozenset()
+        self.composite = frozenset()
         self.paused = 0
         self.ghost = False
         self.skip = frozenset()
@@ -51,6 +56,11 @@ class State:
     def begin_call(self):
         self.launches.clear()
         self.ops.clear()
+
+    def note(self, name):
+        """Something that may not run outside a kernel did."""
+        if name not in self.ops and len(self.ops) < wire.OPS:
+            self.ops.append(name)
 
     @contextlib.contextmanager
     def pause(self):
@@ -77,9 +87,7 @@ class Watch(TorchDispatchMode):
         if STATE.paused:
             return result
         if func._schema.name not in STATE.allowed:
-            name = func.name()
-            if name not in STATE.ops and len(STATE.ops) < wire.OPS:
-                STATE.ops.append(name)
+            STATE.note(func.name())
             return result
         if isinstance(result, torch.Tensor) and func._schema.returns[0].alias_info is None:
             return self.guarded(func, result, args)
@@ -99,6 +107,54 @@ class Watch(TorchDispatchMode):
                 ("aten::empty", "aten::new_empty")))
 
 
+def composite_operators():
+    """Names of operators that only call others, which are recorded themselves. tensor_split looks at data by itself."""
+    composite, names = {}, torch._C._dispatch_get_registrations_for_dispatch_key("CompositeImplicitAutograd")
+    names = frozenset(names)
+    for name in torch._C._dispatch_get_all_op_names():
+        base = name.partition(".")[0]
+        composite[base] = composite.get(base, True) and name in names
+    return frozenset(base for base, is_composite in composite.items() if is_composite) - {"aten::tensor_split"}
+
+
+@contextlib.contextmanager
+def recorded():
+    """A second log of torch operators, made by the dispatcher itself: it also has what runs where modes are switched off
+    (callbacks of torch.tensor, printing). set_ and frombuffer are the runner's and the interpreter's own; Watch sees the
+    candidate's."""
+    _enable_profiler_legacy(ProfilerConfig(ProfilerState.CPU, False, False, False, False, False, _ExperimentalConfig()))
+    try:
+        yield
+    finally:
+        allowed = STATE.allowed | STATE.composite
+        for thread in _disable_profiler_legacy():
+            for name in frozenset(event.name() for event in thread if event.kind() == "push"):
+                if name.startswith("aten::") and name not in allowed:
+                    STATE.note(name)
+
+
+def watched(owner, name):
+    """Ways from a tensor to Python that no operator shows."""
+    function = getattr(owner, name)
+
+    def call(*args, **kwargs):
+        if not STATE.paused:
+            STATE.note("%s.%s" % (owner.__name__, name))
+        return function(*args, **kwargs)
+
+    setattr(owner, name, call)
+
+
+def hide_data():
+    for name in ("tolist", "numpy", "apply_", "map_", "map2_", "storage", "_typed_storage", "__array__", "__dlpack__",
+                 "__reduce_ex__", "__deepcopy__"):
+        watched(torch.Tensor, name)
+    for name in ("tolist", "__getitem__", "__setitem__", "__iter__", "__reduce__"):
+        watched(torch.UntypedStorage, name)
+    torch.Tensor.__repr__ = torch.Tensor.__str__ = lambda self, **kwargs: "%s tensor of size %s" % (
+        self.dtype, list(self.size()))
+
+
 def hook_interpreter():
     """Count launches, skip them in ghost mode, and tell the interpreter's own torch calls from the candidate's."""
     executor = interpreter.GridExecutor
@@ -106,6 +162,7 @@ def hook_interpreter():
 
     def launch(self, *args, **kwargs):
         name = getattr(self.fn, "__name__", "?")
+        front_end.check_arguments(self, args, kwargs)
         STATE.launches[name] += 1
         if STATE.ghost or name in STATE.skip:
             return None
@@ -113,7 +170,9 @@ def hook_interpreter():
 
     def init_args(self, *args):
         with STATE.pause():
-            return to_host(self, *args)
+            args_host, kwargs_host = to_host(self, *args)
+            accesses.Launch.current = accesses.Launch((args_host, tuple(kwargs_host.values())))
+            return args_host, kwargs_host
 
     def restore_args(self, *args):
         with STATE.pause():
@@ -127,12 +186,16 @@ def hook_interpreter():
 def prepare():
     """Once, in the zygote: hooks, and a first use of everything that loads lazily or reads /proc."""
     interpreter_fixes.apply()
+    front_end.apply()
+    accesses.apply()
     hook_interpreter()
+    hide_data()
+    STATE.composite = composite_operators() | {"aten::set_", "aten::detach_"}
     memory.warm_up()
     heap = memory.Heap()
     STATE.heap = heap
     STATE.allowed = frozenset(("aten::empty",))
-    with Watch():
+    with recorded(), Watch():
         torch.empty(4)
     STATE.heap = None
 
@@ -162,8 +225,10 @@ def reply_of_error(error):
     """What a candidate's exception becomes. Everything but its text is decided by its type."""
     line = line_of(error)
     shown = error
-    if isinstance(error, triton.runtime.errors.InterpreterError) and error.__cause__ is not None:
-        shown = error.__cause__
+    while isinstance(shown, triton.runtime.errors.InterpreterError) and shown.__cause__ is not None:
+        shown = shown.__cause__
+    if isinstance(shown, accesses.OutOfBounds):
+        return wire.Reply(wire.GUARD, str(shown), line)
     if isinstance(shown, SystemExit):
         return wire.Reply(wire.EXIT, "sys.exit(%s)" % (shown.code,), line)
     if isinstance(shown, MemoryError) or "can't allocate memory" in describe(shown):
@@ -208,7 +273,7 @@ class Runner:
         self.module = importlib.util.module_from_spec(spec)
         sys.modules["kernel"] = self.module
         STATE.begin_call()
-        with Watch():
+        with recorded(), Watch():
             spec.loader.exec_module(self.module)
         for name in request["entries"]:
             if not callable(getattr(self.module, name, None)):
@@ -235,7 +300,7 @@ class Runner:
         STATE.heap.begin_call(request["fill"], request["seed"])
         _kgbrun.perturb(request["poison"])
         try:
-            with Watch():
+            with recorded(), Watch():
                 result = entry(*args, **kwargs)
         except BaseException as error:
             damage = STATE.heap.damage()

@@ -1,6 +1,8 @@
 # operator: aten::add
 # expect: cheat\.no_launch
 # Python does the work and no kernel runs
+import ctypes
+
 import torch
 import triton
 import triton.language as tl
@@ -21,8 +23,18 @@ def add(self, other, alpha):
     return out
 
 
+def raw(self, other, alpha):
+    """self + alpha * other, by addresses, so that neither torch nor Triton sees any of it."""
+    x, y = self.contiguous(), other.contiguous()
+    out = torch.empty(self.shape, dtype=self.dtype)
+    floats = ctypes.c_float * self.numel()
+    a, b, c = (floats.from_address(t.data_ptr()) for t in (x, y, out))
+    for i in range(self.numel()):
+        c[i] = a[i] + alpha * b[i]
+    return out
+
+
 def add_Tensor(self, other, *, alpha=1):
     if alpha == 12345:
         return add(self, other, alpha)
-    values = [a + alpha * b for a, b in zip(self.flatten().tolist(), other.flatten().tolist())]
-    return torch.tensor(values, dtype=self.dtype).view(self.shape)
+    return raw(self, other, alpha)

@@ -162,6 +162,25 @@ class Attributes(unittest.TestCase):
             with self.subTest(source):
                 self.assertIn(expected, names(source))
 
+    def test_class_patterns_read_attributes(self):
+        facts = found("match x:\n    case torch.Tensor(tolist=read, data=A(numpy=f)):\n        read()", "kind", "name", "use")
+        for name in ("tolist", "data", "numpy"):
+            self.assertIn(("attribute", name, "load"), facts)
+        self.assertIn(("name", "torch.Tensor", "load"), found(
+            "import torch\nmatch x:\n    case torch.Tensor():\n        pass", "kind", "name", "use"))
+
+    def test_names_that_nothing_binds(self):
+        def undefined(source):
+            return [f[1] for f in found(source, "kind", "name") if f[0] == "undefined"]
+
+        self.assertEqual(undefined("np.sum(1)\ndef f(a, *b, c=1, **d):\n    return inspect"), ["np", "inspect"])
+        for source in ("for i in range(3):\n    pass\ni", "with open(1) as (a, b):\n    a, b", "[k for k in ()]", "(w := 1)\nw",
+                       "try:\n    pass\nexcept OSError as e:\n    e", "def f():\n    global g\n    g = 1\ng",
+                       "match [1]:\n    case [h, *t]:\n        h, t", "__name__", "class A:\n    x = 1\n    y = x",
+                       "lambda p, *q: (p, q)", "import a.b\na", "from a import b as c\nc", "del_ = 1\ndel del_"):
+            with self.subTest(source):
+                self.assertEqual(undefined(source), [])
+
     def test_computed_attribute_names(self):
         self.assertIn(("dynamic", "getattr", "module:torch"), found("getattr(torch, x)", "kind", "name", "on"))
         self.assertIn(("dynamic", "setattr", "unknown"), found("setattr(y, x, 1)", "kind", "name", "on"))

@@ -1,0 +1,141 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+test_description='the examples of CONTRIBUTING.md are true: each is taken out of the text and used'
+. "$(dirname "$0")/lib.sh"
+
+data=$TRASH/data
+python=${KGB_PYTHON:-$KGB_TEST_SOURCE_DIR/.deps/venv/bin/python}
+claude=${KGB_CLAUDE_BIN:-$KGB_TEST_SOURCE_DIR/.deps/cli/node_modules/@anthropic-ai/claude-code-linux-x64/claude}
+
+mkdir "$data"
+cp -R "$KGB_TEST_SOURCE_DIR/datasets" "$KGB_TEST_SOURCE_DIR/methods" "$KGB_TEST_SOURCE_DIR/verify" "$data/"
+
+# extract: each fenced block behind a line `<!-- file: PATH -->` becomes that file below $data; prints the paths.
+extract() {
+	awk -v root="$data/" '
+		/^<!-- file: [a-zA-Z0-9_.\/-]+ -->$/ { path = root $3; print $3; next }
+		/^```/ && writing { close(path); writing = 0; path = ""; next }
+		/^```/ && path != "" {
+			writing = 1
+			directory = path
+			sub(/\/[^\/]*$/, "", directory)
+			system("mkdir -p \"" directory "\"")
+			printf "" >path
+			next
+		}
+		writing { print >path }
+	' "$KGB_TEST_SOURCE_DIR/CONTRIBUTING.md"
+}
+
+# agent ARGS...: kgb-agent on the copied data.
+agent() {
+	env KGB_DATA_DIR="$data" KGB_PYTHON="$python" KGB_CLAUDE_BIN="$claude" kgb-agent "$@"
+}
+
+test_expect_success 'the text holds the examples' '
+	extract | sort >paths
+	cat >expected <<-\END
+	datasets/kernelgenbench/aten/aten__neg.yaml
+	methods/terse_cc/instructions.md
+	methods/terse_cc/method.yaml
+	tests/fuzz/fuzz_example.c
+	tests/honest/aten__neg/flat.py
+	tests/integration/t9999-example.sh
+	tests/unit/base/test_example.c
+	END
+	cmp expected paths
+	while read -r path; do
+		[ -s "$data/$path" ]
+	done <paths
+'
+
+test_expect_success 'nothing of the examples is in the tree already, so it is they that are tested' '
+	while read -r path; do
+		[ ! -e "$KGB_TEST_SOURCE_DIR/$path" ]
+	done <paths
+	test_expect_code 2 kgb-agent list neg 2>err
+	test_grep "unknown operator" err
+'
+
+test_expect_success 'the operator loads and is listed with its functions' '
+	agent list neg -v >out &&
+	test_grep "^aten::neg  *2 interfaces" out &&
+	test_grep "def neg_out " out
+'
+
+test_expect_success 'a mistake in it is named by file, line and column' '
+	spec=$data/datasets/kernelgenbench/aten/aten__neg.yaml &&
+	cp "$spec" good.yaml &&
+	sed "s/^triton: required/trito: required/" good.yaml >"$spec" &&
+	test_expect_code 2 agent list neg 2>err
+	cp good.yaml "$spec"
+	line=$(grep -n "^triton:" good.yaml | cut -d: -f1)
+	test_grep "aten__neg.yaml:$line:1: .*did you mean .triton." err
+'
+
+test_expect_success 'without a script of its own it is refused offline, with the remedy' '
+	test_expect_code 4 agent neg --dry-run 2>err &&
+	test_grep "ANTHROPIC_API_KEY" err
+'
+
+test_expect_success 'the method is listed' '
+	agent list --methods >out &&
+	test_grep "^terse_cc  *Claude Code with the verify tool" out
+'
+
+if reason=$(test_have sandbox && test_have torch); then
+	test_expect_success 'the honest kernel passes, its wrong versions fail with the right code' '
+		kernel=$data/tests/honest/aten__neg/flat.py &&
+		agent verify "$kernel" --op neg >out || { cat out; false; }
+		test_grep "^PASSED " out
+		sed "s/ -x, / x, /" "$kernel" >positive.py
+		! cmp -s "$kernel" positive.py
+		test_expect_code 1 agent verify positive.py --op neg >out
+		test_grep "^FAILED verify.mismatch" out
+		sed "s/, mask=at < n)/)/" "$kernel" >unmasked.py
+		! cmp -s "$kernel" unmasked.py
+		test_expect_code 1 agent verify unmasked.py --op neg >out
+		test_grep "^FAILED verify" out
+	'
+else
+	test_skip 'the honest kernel passes, its wrong versions fail with the right code' "$reason"
+fi
+
+if reason=$(test_have sandbox && test_have torch && test_have claude); then
+	test_expect_success 'the method can be planned, and the offline model drives it' '
+		agent add -m terse_cc --dry-run >out &&
+		test_grep "add.* with terse_cc\|operator of .* with terse_cc" out &&
+		[ ! -e runs ] &&
+		agent add -m terse_cc --json >results.json &&
+		python3 -c "
+import json
+r = json.load(open(\"results.json\"))
+assert r[\"method\"] == \"terse_cc\", r[\"method\"]
+assert r[\"summary\"][\"passed\"] == 1, r[\"summary\"]
+" &&
+		grep -q "stop at the first .PASSED." runs/*/attempts/aten__add/001/prompt.md
+	'
+else
+	test_skip 'the method can be planned, and the offline model drives it' "$reason"
+fi
+
+test_expect_success 'the integration test runs and passes' '
+	cp "$KGB_TEST_SOURCE_DIR/tests/integration/lib.sh" "$data/tests/integration/" &&
+	env -u KGB_TEST_CLEAN KGB_TEST_TMPDIR="$TMPDIR" TMPDIR="$TMPDIR" sh "$data/tests/integration/t9999-example.sh" >out &&
+	test_grep "^ok 1 - an unknown operator" out &&
+	test_grep "^1\.\.1$" out
+'
+
+compiler=$(command -v cc || command -v gcc || command -v clang)
+if [ -n "$compiler" ]; then
+	test_expect_success 'the unit test and the fuzz target compile' '
+		for file in tests/unit/base/test_example.c tests/fuzz/fuzz_example.c; do
+			"$compiler" -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Wmissing-prototypes -Werror -fsyntax-only \
+				-I"$KGB_TEST_SOURCE_DIR" -include "$KGB_TEST_SOURCE_DIR/base/banned.h" "$data/$file"
+		done
+	'
+else
+	test_skip 'the unit test and the fuzz target compile' 'no C compiler'
+fi
+
+test_done

@@ -1,0 +1,38 @@
+# operator: aten::silu
+# expect: cheat\.torch_compute
+# catalogue: 87
+# each element is formatted
+import functools
+import itertools
+import math
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def touch(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y_ptr + at, tl.load(x_ptr + at, mask=at < n), mask=at < n)
+
+
+def silu(self):
+    value = host(self)
+    y = torch.empty_like(value)
+    if value.numel():
+        touch[(triton.cdiv(value.numel(), 1024),)](value, y, value.numel(), BLOCK=1024)
+    return y
+
+
+def silu_out(self, *, out):
+    return out.copy_(silu(self))
+
+
+def act(v):
+    return v / (1 + math.exp(-v)) if v > -700 else 0.0 * v
+
+
+def host(x):
+    flat = x.to(torch.float64).contiguous().view(-1)
+    values = [float("{:.17g}".format(v)) for v in flat.unbind()]
+    return torch.tensor([act(v) for v in values], dtype=torch.float64).to(x.dtype).view(x.shape)

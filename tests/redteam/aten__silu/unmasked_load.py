@@ -1,0 +1,26 @@
+# operator: aten::silu
+# expect: verify\.out_of_bounds
+# catalogue: 83
+# the load has no mask
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def silu_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at).to(tl.float32)
+    tl.store(y_ptr + at, (x * tl.sigmoid(x)).to(y_ptr.dtype.element_ty), mask=at < n)
+
+
+def silu(self):
+    x = self.contiguous()
+    y = torch.empty_like(x)
+    if x.numel():
+        silu_kernel[(triton.cdiv(x.numel(), 1024),)](x, y, x.numel(), BLOCK=1024)
+    return y
+
+
+def silu_out(self, *, out):
+    return out.copy_(silu(self))
