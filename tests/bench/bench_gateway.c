@@ -128,6 +128,13 @@ static int by_value(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+/** A percentile of sorted times in microseconds. */
+static double micros(const int64_t *sorted_ns, size_t n, size_t percent)
+{
+	size_t at = n * percent / 100;
+	return (double)sorted_ns[at] / 1e3;
+}
+
 struct latency {
 	uint16_t port;
 	int fd;
@@ -154,12 +161,12 @@ static void bench_latency(uint16_t direct, uint16_t gateway, size_t n)
 	for (int w = 0; w < 2; w++) {
 		qsort(ways[w].ns, n, sizeof(*ways[w].ns), by_value);
 		printf("latency %-20s p50 %6.0f us   p99 %6.0f us   (%zu requests of %d bytes)\n",
-		       names[w], (double)ways[w].ns[n / 2] / 1e3,
-		       (double)ways[w].ns[n * 99 / 100] / 1e3, n, BODY_BYTES);
+		       names[w], micros(ways[w].ns, n, 50), micros(ways[w].ns, n, 99), n,
+		       BODY_BYTES);
 	}
 	printf("latency %-20s p50 %6.0f us   p99 %6.0f us\n", "added",
-	       (double)(ways[1].ns[n / 2] - ways[0].ns[n / 2]) / 1e3,
-	       (double)(ways[1].ns[n * 99 / 100] - ways[0].ns[n * 99 / 100]) / 1e3);
+	       micros(ways[1].ns, n, 50) - micros(ways[0].ns, n, 50),
+	       micros(ways[1].ns, n, 99) - micros(ways[0].ns, n, 99));
 	for (int w = 0; w < 2; w++) {
 		close(ways[w].fd);
 		kgb_free(ways[w].ns);

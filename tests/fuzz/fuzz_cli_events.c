@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * A coding CLI's stdout: any bytes, in any pieces, through the adapters, the classification and the search for code.
+ * A coding CLI's stdout: any bytes, in any pieces, through the adapters, the classification and the
+ * search for code.
  */
 #include <stdint.h>
 

@@ -25,8 +25,8 @@ kill_at() {
 	kgb-agent add -m normal_cc --runs-dir "$TRASH/run-$1" >"out-$1" 2>"log-$1" &
 	pid=$!
 	sleep "$(echo "$2" | awk '{ printf "%.3f", $1 / 1000 }')"
-	kill -9 $pid 2>/dev/null || echo "it had ended already"
-	wait $pid || true
+	kill -9 "$pid" 2>/dev/null || echo "it had ended already"
+	wait "$pid" || true
 }
 nothing_left() { [ -z "$(survivors)" ]; }
 

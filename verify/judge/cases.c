@@ -23,6 +23,7 @@ struct expander {
 const char *kgb_mode_name(enum kgb_mode mode)
 {
 	static const char *const names[] = {"standard", "outlier", "special"};
+	KGB_ASSERT((size_t)mode < KGB_ARRAY_LEN(names));
 	return names[mode];
 }
 

@@ -10,9 +10,10 @@
 #include "base/yaml.h"
 
 static const char *const kind_names[] = {
-	"import",        "name",   "builtin",  "dunder", "attribute", "dynamic",  "operator",
-	"tensor_store",  "class",  "def",      "launch", "jit_attr",  "jit_call", "kernel_call",
-	"kernel_syntax", "global", "nonlocal", "try",    "state",     "string",   "undefined", NULL};
+	"import",   "name",         "builtin",       "dunder", "attribute", "dynamic",
+	"operator", "tensor_store", "class",         "def",    "launch",    "jit_attr",
+	"jit_call", "kernel_call",  "kernel_syntax", "global", "nonlocal",  "try",
+	"state",    "string",       "undefined",     NULL};
 _Static_assert(KGB_ARRAY_LEN(kind_names) <= 33, "kinds are bits of a uint32_t");
 static const char *const context_names[] = {"host", "kernel", "annotation", NULL};
 static const char *const severity_names[] = {"allow", "contract", "cheat", NULL};

@@ -628,7 +628,10 @@ static void rms_in_half(const struct problem *p, double *out)
 #define F16 KGB_DTYPE_FLOAT16
 #define BF16 KGB_DTYPE_BFLOAT16
 
-static const struct kgb_tolerance standard = {4, 2, KGB_ACCUMULATE_FLOAT32};
+#define STANDARD                             \
+	{                                    \
+		4, 2, KGB_ACCUMULATE_FLOAT32 \
+	}
 static const struct kgb_tolerance pointwise = {4, 2, KGB_ACCUMULATE_RESULT};
 
 #define ADD(count)                                                                         \
@@ -640,7 +643,7 @@ static const struct kgb_tolerance pointwise = {4, 2, KGB_ACCUMULATE_RESULT};
 #define SUM(n_rows, n_terms)                                                             \
 	.rows = (n_rows), .columns = 1, .depth = (n_terms), .n_a = (n_rows) * (n_terms), \
 	.exact = sum_exact, .magnitude = sum_magnitude, .native = sum_pairwise,          \
-	.tolerance = standard
+	.tolerance = STANDARD
 
 #define SUM_HONEST \
 	.honest = {{"sequential", sum_sequential, ANY}, {"backwards", sum_backwards, ANY}}
@@ -648,12 +651,12 @@ static const struct kgb_tolerance pointwise = {4, 2, KGB_ACCUMULATE_RESULT};
 #define SOFTMAX(n_rows, n_columns)                                                       \
 	.rows = (n_rows), .columns = (n_columns), .n_a = (n_rows) * (n_columns),         \
 	.exact = softmax_exact, .magnitude = softmax_magnitude, .native = softmax_float, \
-	.tolerance = standard,                                                           \
+	.tolerance = STANDARD,                                                           \
 	.honest = {{"online", softmax_online, ANY}, {"one block", softmax_in_one_block, ANY}}
 
 #define MM(m, n, k)                                                                              \
 	.rows = (m), .columns = (n), .depth = (k), .n_a = (m) * (k), .n_b = (n) * (k),           \
-	.exact = mm_exact, .magnitude = mm_magnitude, .native = mm_lanes, .tolerance = standard, \
+	.exact = mm_exact, .magnitude = mm_magnitude, .native = mm_lanes, .tolerance = STANDARD, \
 	.honest = {{"sequential", mm_sequential, ANY}, {"blocks", mm_blocks, ANY}}
 
 static const struct op ops[] = {
@@ -682,7 +685,7 @@ static const struct op ops[] = {
 	 .n_a = 4000,
 	 .exact = silu_exact,
 	 .native = silu_float,
-	 .tolerance = standard,
+	 .tolerance = STANDARD,
 	 .honest = {{"by exp2", silu_by_exp2, ANY},
 		    {"rounded sigmoid", silu_rounding_the_sigmoid, ANY}},
 	 .wrong = {{"zeros", zeros, ANY},
@@ -698,7 +701,7 @@ static const struct op ops[] = {
 	 .n_a = 3,
 	 .exact = silu_exact,
 	 .native = silu_float,
-	 .tolerance = standard,
+	 .tolerance = STANDARD,
 	 .honest = {{"by exp2", silu_by_exp2, ANY},
 		    {"rounded sigmoid", silu_rounding_the_sigmoid, ANY}},
 	 .wrong = {{"zeros", zeros, ANY}}},
@@ -709,7 +712,7 @@ static const struct op ops[] = {
 	 .n_a = 4000,
 	 .exact = silu_exact,
 	 .native = silu_float,
-	 .tolerance = standard,
+	 .tolerance = STANDARD,
 	 .honest = {{"by exp2", silu_by_exp2, ANY},
 		    {"rounded sigmoid", silu_rounding_the_sigmoid, ANY}},
 	 .wrong = {{"relu", silu_as_relu, ANY},
@@ -789,7 +792,7 @@ static const struct op ops[] = {
 	 .n_b = 497,
 	 .exact = rms_exact,
 	 .native = rms_float,
-	 .tolerance = standard,
+	 .tolerance = STANDARD,
 	 .honest = {{"backwards", rms_backwards, ANY}, {"rounded twice", rms_rounding_twice, ANY}},
 	 .wrong = {{"zeros", zeros, ANY},
 		   {"identity", rms_identity, ANY},
