@@ -281,6 +281,10 @@ static int plan_earlier_run(struct plan *plan, struct kgb_err *err)
 	    kgb_run_log_open(&plan->log, &plan->dir, err) < 0)
 		return -1;
 	const struct kgb_run_state *state = kgb_run_log_state(plan->log);
+	if (!state->dataset || !state->method)
+		return kgb_fail(err, KGB_ERR_NOT_FOUND,
+				"run '%s' ended before it began: its journal is empty",
+				plan->dir.name);
 	if (plan->cli->operators.n > 0) {
 		if (plan_operators(plan, err) < 0)
 			return -1;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "agent/cli/preflight.h"
 
+#include <signal.h>
 #include <unistd.h>
 
 #include "agent/cli/child.h"
@@ -30,6 +31,11 @@ static int run_short(const char *const *argv, struct kgb_buf *out, int *exit_cod
 	struct kgb_child_end end;
 	if (kgb_child_run(&spec, out, &end, err) < 0)
 		return -1;
+	if (end.interrupted) {
+		/* Nothing was created yet: end by the signal, as if there were no child. */
+		signal(end.interrupted, SIG_DFL);
+		raise(end.interrupted);
+	}
 	*exit_code = end.exit_code;
 	return 0;
 }

@@ -282,6 +282,8 @@ static void explain_missing(const struct kgb_attempt *attempt, enum kgb_agent_en
 			out->message = attempt->result.err.msg;
 		else if (end == KGB_AGENT_TIMEOUT)
 			out->message = "the attempt's time was over";
+		else if (end == KGB_AGENT_CANCELLED)
+			out->message = "cancelled before there was a kernel";
 		else if (end == KGB_AGENT_KILLED && !*out->message)
 			out->message = killed_by(attempt->result.term_signal);
 		else if (end == KGB_AGENT_CRASHED && !*out->message)

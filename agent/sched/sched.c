@@ -278,8 +278,11 @@ static void finish_run(struct sched *sched)
 static void on_part_closed(void *payload)
 {
 	struct sched *sched = payload;
-	if (--sched->n_parts == 0)
-		finish_run(sched);
+	if (--sched->n_parts > 0)
+		return;
+	for (size_t i = 0; i < KGB_ARRAY_LEN(sched->signals); i++)
+		uv_close((uv_handle_t *)&sched->signals[i], NULL);
+	finish_run(sched);
 }
 
 static void on_pump_closed(uv_handle_t *handle)
@@ -297,8 +300,6 @@ static void close_all(struct sched *sched)
 		kgb_broker_close(sched->broker, on_part_closed, sched);
 	if (sched->gateway)
 		kgb_gateway_close(sched->gateway, on_part_closed, sched);
-	for (size_t i = 0; i < KGB_ARRAY_LEN(sched->signals); i++)
-		uv_close((uv_handle_t *)&sched->signals[i], NULL);
 	uv_close((uv_handle_t *)&sched->pump_timer, on_pump_closed);
 }
 
@@ -329,6 +330,8 @@ static void on_signal(uv_signal_t *handle, int signo)
 {
 	struct sched *sched = handle->data;
 	sched->n_signals++;
+	if (sched->closing && sched->n_signals < 3)
+		return; /* all is decided and only the warm workers are still on their way out */
 	sched->outcome.signal = signo;
 	if (sched->n_signals == 1) {
 		kgb_warn("stopping; the agents may finish their last words (again: at once)");
