@@ -33,7 +33,6 @@ static void start_fake(struct kgb_worker *worker, play_fn play)
 		close(log[0]);
 		pid_t child = fork();
 		if (child == 0) {
-			/* One that sanitizers leave alone. */
 			close(control[1]);
 			play(channel[1], log[1]);
 			_exit(0);
