@@ -513,7 +513,8 @@ char *kgb_data_dir(void)
 	return kgb_xstrdup(dir && *dir ? dir : KGB_SOURCE_DIR);
 }
 
-/** A path from the settings, or what bootstrap installs below the data directory. */
+/** A path from the settings, or what bootstrap installed in the source tree, wherever the data is.
+ */
 static char *installed(const char *setting, const char *below_root)
 {
 	if (*setting) {
@@ -521,8 +522,7 @@ static char *installed(const char *setting, const char *below_root)
 		char *found = kgb_path_which(setting, getenv("PATH"));
 		return found ? found : kgb_xstrdup(setting);
 	}
-	KGB_AUTO(free) char *root = kgb_data_dir();
-	return kgb_path_join(root, below_root);
+	return kgb_path_join(KGB_SOURCE_DIR, below_root);
 }
 
 char *kgb_config_python(const struct kgb_config *config)

@@ -249,7 +249,7 @@ subprocess.Popen(["kgb-verify"], start_new_session=True)
 time.sleep(0.1)
 EOF
 test_expect_success 'bad requests of every kind, and a check that is still running at the end' '
-	python_cli <http.py && test_expect_code 1 run_judged &&
+	rm -f seen && python_cli <http.py && test_expect_code 1 run_judged &&
 	attempt ".end == \"agent.ok\"" && operator ".error_code | test(\"^contract\")" &&
 	cp runs/*/attempts/aten__add/001/ws/seen seen && test_no_grep Traceback seen
 '

@@ -19,11 +19,11 @@ static int find_python(struct kgb_places *places, const char *python, struct kgb
 	if (!python && env && env[0])
 		python = env;
 	char *path = python ? kgb_path_which(python, getenv("PATH"))
-			    : kgb_path_join(places->data_dir, ".deps/venv/bin/python");
+			    : kgb_path_join(KGB_SOURCE_DIR, ".deps/venv/bin/python");
 	if (!path || access(path, X_OK) < 0) {
 		int rc = kgb_fail(
 			err, KGB_ERR_UNAVAILABLE,
-			"no Python interpreter at '%s': run './bootstrap', or name one that has torch and triton in "
+			"no Python interpreter at '%s': run `./bootstrap setup`, or name one that has torch and triton in "
 			"KGB_PYTHON",
 			path ? path : python);
 		kgb_free(path);
