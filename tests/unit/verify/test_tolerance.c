@@ -632,11 +632,14 @@ static void rms_in_half(const struct problem *p, double *out)
 	{                                    \
 		4, 2, KGB_ACCUMULATE_FLOAT32 \
 	}
-static const struct kgb_tolerance pointwise = {4, 2, KGB_ACCUMULATE_RESULT};
+#define POINTWISE                           \
+	{                                   \
+		4, 2, KGB_ACCUMULATE_RESULT \
+	}
 
 #define ADD(count)                                                                         \
 	.rows = 1, .columns = (count), .n_a = (count), .n_b = (count), .exact = add_exact, \
-	.magnitude = add_magnitude, .native = add_float, .tolerance = pointwise
+	.magnitude = add_magnitude, .native = add_float, .tolerance = POINTWISE
 
 #define ADD_HONEST .honest = {{"fused", add_fused, ANY}, {"own dtype", add_in_own_dtype, ANY}}
 
