@@ -226,7 +226,15 @@ show("deep json", "POST /v1/messages HTTP/1.1\r\n" + KEY + "Content-Length: 1000
 show("elsewhere", "GET /../../etc/passwd HTTP/1.1\r\n" + KEY)
 half = socket.create_connection(GATEWAY)
 half.sendall((VERIFY + KEY + "Content-Length: 100\r\n\r\nabc").encode())
-slow = []
+slow = [socket.create_connection(GATEWAY, timeout=2) for _ in range(255)]
+waiter = socket.create_connection(GATEWAY, timeout=5)
+waiter.sendall(b"HEAD / HTTP/1.1\r\nHost: k\r\n\r\n")
+time.sleep(0.3)
+slow.pop().close()
+try:
+    print("one leaves:", waiter.recv(100).split(b"\r\n")[0].decode(), flush=True)
+except OSError as e:
+    print("one leaves:", e, flush=True)
 try:
     while len(slow) < 500:
         slow.append(socket.create_connection(GATEWAY, timeout=0.5))
@@ -254,7 +262,7 @@ test_expect_success 'bad requests of every kind, and a check that is still runni
 	cp runs/*/attempts/aten__add/001/ws/seen seen && test_no_grep Traceback seen
 '
 for pair in 'no token/401' 'false token/401' 'huge head/431' 'huge path/414' 'negative length/400' 'endless length/413' \
-	'bad chunk/400' 'large kernel/413' 'deep json/400' 'elsewhere/404' 'after the crowd/200'; do
+	'bad chunk/400' 'large kernel/413' 'deep json/400' 'elsewhere/404' 'one leaves/200' 'after the crowd/200'; do
 	test_expect_success "gateway: ${pair%/*}: ${pair#*/}" "test_grep '^${pair%/*}: HTTP/1.1 ${pair#*/} ' seen"
 done
 test_expect_success 'of 64 checks at once each has its verdict or is told to wait' '

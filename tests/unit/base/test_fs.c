@@ -2,6 +2,7 @@
 #include "base/fs.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
@@ -215,6 +216,24 @@ static void test_untrusted_open_refuses_everything_but_a_plain_file(void **state
 	assert_ok(kgb_fs_read_untrusted(ws, "good.py", 5, &buf, &err), err);
 	assert_string_equal(buf.ptr, "12345");
 	assert_ok(kgb_fs_read_untrusted(ws, "dir/../good.py", 5, &buf, &err), err);
+}
+
+static void test_untrusted_open_refuses_a_file_under_a_lease(void **state)
+{
+	const struct tmpdir *dir = *state;
+	struct kgb_err err = KGB_ERR_INIT;
+	int fd = -7;
+
+	put_file(dir->fd, "f", "x");
+	KGB_AUTO(fd) int holder = openat(dir->fd, "f", O_RDWR | O_CLOEXEC);
+	/* Who opens a leased file signals its holder, which is this test. */
+	assert_true(signal(SIGIO, SIG_IGN) != SIG_ERR);
+	if (fcntl(holder, F_SETLEASE, F_WRLCK) < 0)
+		skip(); /* a file system without leases */
+	assert_fails(kgb_fs_open_untrusted(dir->fd, "f", 5, &fd, &err), err,
+		     "'f' is held or moved by another process");
+	assert_int_equal(err.kind, KGB_ERR_DENIED);
+	assert_int_equal(fd, -7);
 }
 
 static void test_untrusted_files_are_opened_close_on_exec(void **state)
@@ -456,6 +475,7 @@ int main(void)
 		fs_test(test_read_says_what_is_wrong),
 		fs_test(test_opendir),
 		fs_test(test_untrusted_open_refuses_everything_but_a_plain_file),
+		fs_test(test_untrusted_open_refuses_a_file_under_a_lease),
 		fs_test(test_untrusted_files_are_opened_close_on_exec),
 		fs_test(test_write_all_survives_short_and_interrupted_writes),
 		fs_test(test_atomic_write_replaces_and_sets_the_mode),
