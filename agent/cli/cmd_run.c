@@ -6,12 +6,12 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "agent/cli/cmd.h"
 #include "agent/cli/preflight.h"
 #include "agent/report/results.h"
+#include "agent/report/terminal.h"
 #include "agent/sched/sched.h"
 #include "agent/store/events.h"
 #include "agent/store/rundir.h"
@@ -370,19 +370,13 @@ static int drive(struct plan *plan, struct kgb_sched_outcome *outcome, struct kg
 	return rc;
 }
 
-static bool colors_wanted(void)
+static void add_table(const struct plan *plan, const struct kgb_run_state *state,
+		      struct kgb_buf *out)
 {
-	const char *no_color = getenv("NO_COLOR");
-	const char *term = getenv("TERM");
-	return isatty(STDOUT_FILENO) && !(no_color && *no_color) && term && *term &&
-	       !kgb_str_eq(term, "dumb");
-}
-
-/** Columns of the terminal on stdout; 0: it is none. */
-static size_t screen_width(void)
-{
-	struct winsize size = {0};
-	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0 ? 0 : size.ws_col;
+	size_t rows = 0, columns = 0;
+	kgb_terminal_size(STDOUT_FILENO, &rows, &columns);
+	bool color = kgb_terminal_is_capable(STDOUT_FILENO) && kgb_terminal_allows_color();
+	kgb_results_table(state, plan->dir.path, columns, color, out);
 }
 
 /** results.json, and the same for the user. */
@@ -399,7 +393,7 @@ static int report(struct plan *plan, const struct kgb_sched_outcome *outcome)
 	if (plan->cli->flags.json)
 		kgb_results_render(state, 2, &text);
 	else
-		kgb_results_table(state, plan->dir.path, screen_width(), colors_wanted(), &text);
+		add_table(plan, state, &text);
 	exit_code = kgb_cli_print(&text, exit_code);
 	if (outcome->signal) {
 		kgb_info("interrupted; verify what is there with: kgb-agent --skip-gen --run %s",

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "agent/report/status.h"
 
-#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "agent/report/terminal.h"
 #include "base/fs.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -26,31 +26,21 @@ struct kgb_status {
 	size_t n_notes;
 };
 
-static bool env_set(const char *name)
-{
-	const char *value = getenv(name);
-	return value && *value;
-}
-
 static enum kgb_status_style resolve_style(enum kgb_status_style style)
 {
 	if (style != KGB_STATUS_AUTO)
 		return style;
-	const char *term = getenv("TERM");
-	bool can_move = isatty(STDERR_FILENO) && term && *term && !kgb_str_eq(term, "dumb");
-	return can_move ? KGB_STATUS_BLOCK : KGB_STATUS_PLAIN;
+	return kgb_terminal_is_capable(STDERR_FILENO) ? KGB_STATUS_BLOCK : KGB_STATUS_PLAIN;
 }
 
 /** Rows and columns of the terminal, asked each time: a resize needs no signal then. */
 static void screen_size(size_t *rows, size_t *columns)
 {
-	struct winsize size = {0};
-	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) < 0 || size.ws_row == 0 || size.ws_col == 0) {
-		size.ws_row = 24;
-		size.ws_col = 80;
+	kgb_terminal_size(STDERR_FILENO, rows, columns);
+	if (*rows == 0 || *columns == 0) {
+		*rows = 24;
+		*columns = 80;
 	}
-	*rows = size.ws_row;
-	*columns = size.ws_col;
 }
 
 /** One write, so that the eye never sees half a block. A terminal that is gone is no reason to stop
@@ -157,7 +147,7 @@ int kgb_status_start(struct kgb_status **out, uv_loop_t *loop, struct kgb_run_lo
 	struct kgb_status *status = kgb_xcalloc(1, sizeof(*status));
 	status->log = log;
 	status->style = resolve_style(style);
-	status->color = !env_set("NO_COLOR");
+	status->color = kgb_terminal_allows_color();
 	int rc = uv_timer_init(loop, &status->timer);
 	if (rc < 0) {
 		kgb_free(status);

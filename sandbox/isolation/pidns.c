@@ -88,8 +88,9 @@ void kgb_pidns_kill(uint64_t inode)
 
 	if (!proc)
 		return;
-	for (pid_t pid; (pid = next_process(proc));) {
-		if (!lives_in(pid, inode) || lives_in(getpid(), inode))
+	bool ours = lives_in(getpid(), inode);
+	for (pid_t pid; !ours && (pid = next_process(proc));) {
+		if (!lives_in(pid, inode))
 			continue;
 		/* The descriptor pins the process; its namespace is looked at again under that pin.
 		 */

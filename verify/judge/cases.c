@@ -543,3 +543,12 @@ void kgb_case_describe(const struct kgb_case *c, struct kgb_buf *out)
 		describe_arg(&c->args[i], out);
 	}
 }
+
+int64_t kgb_case_elements(const struct kgb_case *c)
+{
+	int64_t n = 0;
+	for (size_t i = 0; i < c->n_args; i++)
+		if (c->args[i].param->kind == KGB_PARAM_TENSOR)
+			n += kgb_view_numel(&c->args[i].view);
+	return n;
+}

@@ -125,5 +125,7 @@ void kgb_cases_release(struct kgb_cases *cases);
 /** "self=float32[1000], other=float32[1000], alpha=0.5, out=<contiguous output buffer>"; appends.
  */
 void kgb_case_describe(const struct kgb_case *c, struct kgb_buf *out);
+/** Elements of all its input tensors: what it costs, roughly. */
+int64_t kgb_case_elements(const struct kgb_case *c);
 
 #endif

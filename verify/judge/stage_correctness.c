@@ -16,16 +16,6 @@ static struct kgb_interface_count *count_of(const struct kgb_judge *judge, const
 	return &judge->verdict->interfaces[c->interface - judge->spec.interfaces];
 }
 
-static int64_t case_cost(const struct kgb_case *c)
-{
-	int64_t n = 0;
-
-	for (size_t i = 0; i < c->n_args; i++)
-		if (c->args[i].param->kind == KGB_PARAM_TENSOR)
-			n += kgb_view_numel(&c->args[i].view);
-	return n;
-}
-
 /* The cheapest ordinary case goes first, so that a broken kernel is told so at once; the others
  * follow as listed. */
 static void choose_order(const struct kgb_cases *cases, size_t *order)
@@ -35,9 +25,9 @@ static void choose_order(const struct kgb_cases *cases, size_t *order)
 
 	for (size_t i = 1; i < cases->n; i++) {
 		const struct kgb_case *c = &cases->items[i];
-		bool ordinary = c->mode == KGB_MODE_STANDARD && case_cost(c) > 0;
-		if (ordinary && (case_cost(&cases->items[smoke]) == 0 ||
-				 case_cost(c) < case_cost(&cases->items[smoke])))
+		bool ordinary = c->mode == KGB_MODE_STANDARD && kgb_case_elements(c) > 0;
+		if (ordinary && (kgb_case_elements(&cases->items[smoke]) == 0 ||
+				 kgb_case_elements(c) < kgb_case_elements(&cases->items[smoke])))
 			smoke = i;
 	}
 	order[0] = smoke;

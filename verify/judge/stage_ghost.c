@@ -189,16 +189,6 @@ static int haunt(struct kgb_judge *judge, const struct kgb_data *data, struct kg
 
 /* ---- all interfaces ---- */
 
-static int64_t cost_of(const struct kgb_case *c)
-{
-	int64_t n = 0;
-
-	for (size_t i = 0; i < c->n_args; i++)
-		if (c->args[i].param->kind == KGB_PARAM_TENSOR)
-			n += kgb_view_numel(&c->args[i].view);
-	return n;
-}
-
 /* The next case in ascending cost after (cost, index), of this interface and in standard mode; NULL
  * at the end. */
 static const struct kgb_case *next_case(const struct kgb_cases *cases,
@@ -206,17 +196,17 @@ static const struct kgb_case *next_case(const struct kgb_cases *cases,
 					const struct kgb_case *after)
 {
 	const struct kgb_case *best = NULL;
-	int64_t after_cost = after ? cost_of(after) : 0;
+	int64_t after_cost = after ? kgb_case_elements(after) : 0;
 
 	for (size_t i = 0; i < cases->n; i++) {
 		const struct kgb_case *c = &cases->items[i];
-		int64_t cost = cost_of(c);
+		int64_t cost = kgb_case_elements(c);
 		if (c->interface != interface || c->mode != KGB_MODE_STANDARD ||
 		    cost < LEAST_ELEMENTS)
 			continue;
 		if (after && (cost < after_cost || (cost == after_cost && c <= after)))
 			continue;
-		if (!best || cost < cost_of(best))
+		if (!best || cost < kgb_case_elements(best))
 			best = c;
 	}
 	return best;

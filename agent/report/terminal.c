@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+#include "agent/report/terminal.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/str.h"
+
+bool kgb_terminal_is_capable(int fd)
+{
+	const char *term = getenv("TERM");
+	return isatty(fd) && term && *term && !kgb_str_eq(term, "dumb");
+}
+
+bool kgb_terminal_allows_color(void)
+{
+	const char *no_color = getenv("NO_COLOR");
+	return !no_color || !*no_color;
+}
+
+void kgb_terminal_size(int fd, size_t *rows, size_t *columns)
+{
+	struct winsize size = {0};
+	if (ioctl(fd, TIOCGWINSZ, &size) < 0)
+		size = (struct winsize){0};
+	*rows = size.ws_row;
+	*columns = size.ws_col;
+}

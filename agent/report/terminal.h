@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * What a terminal can show. The environment and the terminal are asked each time.
+ */
+#ifndef KGB_AGENT_REPORT_TERMINAL_H
+#define KGB_AGENT_REPORT_TERMINAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/** fd is a terminal that can do more than print: TERM is set and not "dumb". */
+bool kgb_terminal_is_capable(int fd);
+/** NO_COLOR is not set, or empty (https://no-color.org). */
+bool kgb_terminal_allows_color(void);
+/** Its size; both 0 when fd is no terminal. */
+void kgb_terminal_size(int fd, size_t *rows, size_t *columns);
+
+#endif
