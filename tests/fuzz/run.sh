@@ -49,7 +49,7 @@ printf '%s\n' $targets | xargs -P "$(nproc)" -n 1 sh -c '
 	dict=$root/tests/fuzz/corpus/$target.dict
 	start=$(date +%s)
 	status=0
-	ASAN_OPTIONS=detect_leaks=1 "$build/fuzz/fuzz_$target" -runs="$runs" -max_len=16384 -timeout=25 -rss_limit_mb=2048 \
+	ASAN_OPTIONS=detect_leaks=1 "$build/fuzz/fuzz_$target" -runs="$runs" -max_len=1024 -timeout=25 -rss_limit_mb=2048 \
 		$([ -f "$dict" ] && echo "-dict=$dict") -print_final_stats=1 -artifact_prefix="$findings/" \
 		"$work" "$root/tests/fuzz/corpus/$target" >"$build/fuzz/$target.log" 2>&1 || status=$?
 	done_runs=$(sed -n "s/^stat::number_of_executed_units: *//p" "$build/fuzz/$target.log")
