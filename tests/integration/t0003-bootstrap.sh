@@ -89,7 +89,7 @@ test_expect_success 'help, no command, an unknown one, an unknown suite: nothing
 	./bootstrap --help >out && test_grep "run ARGS" out &&
 	test_expect_code 2 ./bootstrap 2>err && test_grep "^Usage" err &&
 	test_expect_code 2 ./bootstrap rnu add 2>err && test_grep "run, test, setup" err &&
-	test_expect_code 2 ./bootstrap test unti 2>err && test_grep "unit fuzz integration lint" err &&
+	test_expect_code 2 ./bootstrap test unti 2>err && test_grep "unit fuzz integration corpus lint" err &&
 	test_expect_code 2 ./bootstrap setup now &&
 	test ! -e .deps && test ! -e build
 '

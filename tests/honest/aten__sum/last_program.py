@@ -11,12 +11,16 @@ def _plus(a, b):
 
 
 @triton.jit
-def _row_sum(x_ptr, p_ptr, count_ptr, o_ptr, n, n_parts, ACC: tl.constexpr, BLOCK: tl.constexpr, WIDTH: tl.constexpr):
+def _row_sum(x_ptr, p_ptr, count_ptr, o_ptr, n, n_parts, ACC: tl.constexpr, BLOCK: tl.constexpr, WIDTH: tl.constexpr,
+             SINGLE: tl.constexpr):
     row = tl.program_id(0)
     part = tl.program_id(1)
     at = part * BLOCK + tl.arange(0, BLOCK)
     x = tl.load(x_ptr + row * n + at, mask=at < n, other=0).to(ACC)
-    tl.store(p_ptr + row * n_parts + part, tl.reduce(x, 0, _plus))
+    if SINGLE:
+        tl.store(o_ptr + row, tl.sum(x, 0).to(o_ptr.dtype.element_ty))
+        return
+    tl.store(p_ptr + row * n_parts + part, tl.sum(x, 0))
     done = tl.atomic_add(count_ptr + row, 1, sem="acq_rel")
     if done == n_parts - 1:
         acc = tl.zeros([WIDTH], ACC)
@@ -45,7 +49,8 @@ def _rows(x, dtype):
     parts = torch.empty((rows, n_parts), dtype=wide, device=x.device)
     count = torch.zeros(rows, dtype=torch.int32, device=x.device)
     width = min(1024, triton.next_power_of_2(n_parts))
-    _row_sum[(rows, n_parts)](x, parts, count, out, n, n_parts, ACC=acc, BLOCK=block, WIDTH=width)
+    _row_sum[(rows, n_parts)](x, parts, count, out, n, n_parts, ACC=acc, BLOCK=block, WIDTH=width,
+                              SINGLE=n_parts == 1)
     return out
 
 

@@ -296,6 +296,8 @@ static void test_fills_are_fitted_to_the_dtype(KGB_UNUSED void **state)
 		{", dtype: bool", KGB_DTYPE_BOOL, KGB_FILL_BOOL, 0, 0, false},
 		{", dtype: bool, fill: ones", KGB_DTYPE_BOOL, KGB_FILL_ONES, 0, 0, true},
 		{", fill: bool", KGB_DTYPE_FLOAT32, KGB_FILL_BOOL, 0, 0, true},
+		{", fill: positive", KGB_DTYPE_FLOAT32, KGB_FILL_POSITIVE, 0, 0, false},
+		{", dtype: int16, fill: positive", KGB_DTYPE_INT16, KGB_FILL_INT, 1, 100, false},
 		{", fill: ones", KGB_DTYPE_FLOAT32, KGB_FILL_ONES, 0, 0, true},
 		{", fill: $fill", KGB_DTYPE_FLOAT32, KGB_FILL_NORMAL, 0, 0, false},
 		{", fill: '$fill|ones'", KGB_DTYPE_FLOAT32, KGB_FILL_ONES, 0, 0, true},
@@ -353,7 +355,7 @@ static void test_every_fault_names_set_case_and_variable(KGB_UNUSED void **state
 		 SELF "variable 'a_dtype' is not set and has no default"},
 		{{SPEC_PATH, "layout: $a_layout", "fill: gauss"},
 		 SELF
-		 "fill 'gauss' is none of: normal, uniform(low,high), int(low,high), bool, ones"},
+		 "fill 'gauss' is none of: normal, positive, uniform(low,high), int(low,high), bool, ones"},
 		{{SPEC_PATH, "layout: $a_layout", "fill: 'normal(0,1)'"},
 		 SELF "fill 'normal(0,1)' must read normal"},
 		{{SPEC_PATH, "layout: $a_layout", "fill: uniform"},

@@ -201,6 +201,7 @@ static void test_each_fill_keeps_its_promise(KGB_UNUSED void **state)
 		{{.fill = KGB_FILL_BOOL, .bounded = true}, KGB_DTYPE_FLOAT32, 0, 1, true},
 		{{.fill = KGB_FILL_ONES, .bounded = true}, KGB_DTYPE_BFLOAT16, 1, 1, true},
 		{{.fill = KGB_FILL_NORMAL}, KGB_DTYPE_FLOAT32, -6, 6, false},
+		{{.fill = KGB_FILL_POSITIVE}, KGB_DTYPE_FLOAT32, 0, 6, false},
 	};
 	for (size_t r = 0; r < KGB_ARRAY_LEN(rows); r++) {
 		struct tensor t = fill(rows[r].arg, rows[r].dtype, 50, 40, "contiguous",
