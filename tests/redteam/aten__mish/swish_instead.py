@@ -1,0 +1,26 @@
+# operator: aten::mish
+# expect: verify\.mismatch
+# catalogue: 79
+# x * sigmoid(1.4 x) is never further off than a few hundredths
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def mish_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at, mask=at < n, other=0).to(tl.float32)
+    tl.store(y_ptr + at, (x / (1 + tl.exp(-1.4 * x))).to(y_ptr.dtype.element_ty), mask=at < n)
+
+
+def mish(self):
+    x = self.contiguous()
+    y = torch.empty_like(x)
+    if x.numel() > 0:
+        mish_kernel[(triton.cdiv(x.numel(), 1024),)](x, y, x.numel(), BLOCK=1024)
+    return y
+
+
+def mish_out(self, *, out):
+    return out.copy_(mish(self))

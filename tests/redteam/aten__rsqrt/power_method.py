@@ -1,0 +1,25 @@
+# operator: aten::rsqrt
+# expect: cheat\.l1\.torch_compute
+# catalogue: 86, 88
+# a kernel copies, the host computes with float_power
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def copy_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y_ptr + at, tl.load(x_ptr + at, mask=at < n), mask=at < n)
+
+
+def rsqrt(self):
+    x = self.float_power(-0.5).to(self.dtype if self.dtype.is_floating_point else torch.float32).contiguous()
+    y = torch.empty_like(x)
+    if x.numel() > 0:
+        copy_kernel[(triton.cdiv(x.numel(), 1024),)](x, y, x.numel(), BLOCK=1024)
+    return y
+
+
+def rsqrt_out(self, *, out):
+    return out.copy_(rsqrt(self))

@@ -1,0 +1,26 @@
+# operator: aten::sgn
+# expect: verify\.mismatch
+# catalogue: 79, 84
+# copies the sign bit: zeros and NaN get a sign too
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def sgn_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at, mask=at < n, other=0).to(tl.float32)
+    tl.store(y_ptr + at, tl.where(x < 0, -1.0, 1.0).to(y_ptr.dtype.element_ty), mask=at < n)
+
+
+def sgn(self):
+    x = self.contiguous()
+    y = torch.empty_like(x)
+    if x.numel() > 0:
+        sgn_kernel[(triton.cdiv(x.numel(), 1024),)](x, y, x.numel(), BLOCK=1024)
+    return y
+
+
+def sgn_out(self, *, out):
+    return out.copy_(sgn(self))

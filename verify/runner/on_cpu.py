@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: MIT
+"""The cpu platform of the runner: Triton's interpreter, tensors over the judge's memory, and logs of what ran outside of
+kernels.
+"""
+
+import collections
+import contextlib
+import mmap
+import os
+
+import torch
+import triton
+import triton.language
+import triton.runtime.interpreter as interpreter
+from torch._C._autograd import _disable_profiler_legacy, _enable_profiler_legacy
+from torch._C._profiler import ProfilerConfig, ProfilerState, _ExperimentalConfig
+from torch.utils._python_dispatch import TorchDispatchMode
+
+import _kgbrun
+import accesses
+import front_end
+import interpreter_fixes
+import memory
+import wire
+
+KERNEL_ERROR = triton.runtime.errors.InterpreterError
+OUT_OF_BOUNDS = accesses.OutOfBounds
+
+
+class State:
+    """What the launch and dispatch hooks share."""
+
+    def __init__(self):
+        self.launches = collections.Counter()
+        self.ops = []
+        self.allowed = frozenset()
+        self.composite = frozenset()
+        self.paused = 0
+        self.ghost = False
+        self.skip = frozenset()
+        self.heap = None
+        self.arena = (0, 0)
+
+    def begin_call(self):
+        self.launches.clear()
+        self.ops.clear()
+
+    def note(self, name):
+        """Something that may not run outside a kernel did."""
+        if name not in self.ops and len(self.ops) < wire.OPS:
+            self.ops.append(name)
+
+    @contextlib.contextmanager
+    def pause(self):
+        """The interpreter's own torch calls are not the candidate's."""
+        self.paused += 1
+        try:
+            yield
+        finally:
+            self.paused -= 1
+
+
+STATE = State()
+
+
+def storage_address(tensor):
+    return tensor.untyped_storage().data_ptr()
+
+
+class Watch(TorchDispatchMode):
+    """Logs torch operators outside the allowlist and moves fresh tensors into the guarded heap."""
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        result = func(*args, **(kwargs or {}))
+        if STATE.paused:
+            return result
+        if func._schema.name not in STATE.allowed:
+            STATE.note(func.name())
+            return result
+        if isinstance(result, torch.Tensor) and func._schema.returns[0].alias_info is None:
+            return self.guarded(func, result, args)
+        return result
+
+    def guarded(self, func, result, args):
+        if result.layout != torch.strided or result.device.type != "cpu":
+            return result
+        address = storage_address(result)
+        low, high = STATE.arena
+        if low <= address < high:
+            return result
+        if any(isinstance(arg, torch.Tensor) and storage_address(arg) == address for arg in args):
+            return result
+        with STATE.pause():
+            return STATE.heap.take(result, keep_values=not func._schema.name.startswith(
+                ("aten::empty", "aten::new_empty")))
+
+
+def composite_operators():
+    """Names of operators that only call others, which are recorded themselves. tensor_split looks at data by itself."""
+    composite, names = {}, torch._C._dispatch_get_registrations_for_dispatch_key("CompositeImplicitAutograd")
+    names = frozenset(names)
+    for name in torch._C._dispatch_get_all_op_names():
+        base = name.partition(".")[0]
+        composite[base] = composite.get(base, True) and name in names
+    return frozenset(base for base, is_composite in composite.items() if is_composite) - {"aten::tensor_split"}
+
+
+@contextlib.contextmanager
+def recorded():
+    """A second log of torch operators, made by the dispatcher itself: it also has what runs where modes are switched off
+    (callbacks of torch.tensor, printing). set_ and frombuffer are the runner's and the interpreter's own; Watch sees the
+    candidate's."""
+    _enable_profiler_legacy(ProfilerConfig(ProfilerState.CPU, False, False, False, False, False, _ExperimentalConfig()))
+    try:
+        yield
+    finally:
+        allowed = STATE.allowed | STATE.composite
+        for thread in _disable_profiler_legacy():
+            for name in frozenset(event.name() for event in thread if event.kind() == "push"):
+                if name.startswith("aten::") and name not in allowed:
+                    STATE.note(name)
+
+
+def watched(owner, name):
+    """Ways from a tensor to Python that no operator shows."""
+    function = getattr(owner, name)
+
+    def call(*args, **kwargs):
+        if not STATE.paused:
+            STATE.note("%s.%s" % (owner.__name__, name))
+        return function(*args, **kwargs)
+
+    setattr(owner, name, call)
+
+
+def hide_data():
+    for name in ("tolist", "numpy", "apply_", "map_", "map2_", "storage", "_typed_storage", "__array__", "__dlpack__",
+                 "__reduce_ex__", "__deepcopy__"):
+        watched(torch.Tensor, name)
+    for name in ("tolist", "__getitem__", "__setitem__", "__iter__", "__reduce__"):
+        watched(torch.UntypedStorage, name)
+    torch.Tensor.__repr__ = torch.Tensor.__str__ = lambda self, **kwargs: "%s tensor of size %s" % (
+        self.dtype, list(self.size()))
+
+
+def hook_interpreter():
+    """Count launches, skip them in ghost mode, and tell the interpreter's own torch calls from the candidate's."""
+    executor = interpreter.GridExecutor
+    run, to_host, from_host = executor.__call__, executor._init_args_hst, executor._restore_args_dev
+
+    def launch(self, *args, **kwargs):
+        name = getattr(self.fn, "__name__", "?")
+        front_end.check_arguments(self, args, kwargs)
+        STATE.launches[name] += 1
+        if STATE.ghost or name in STATE.skip:
+            return None
+        return run(self, *args, **kwargs)
+
+    def init_args(self, *args):
+        with STATE.pause():
+            args_host, kwargs_host = to_host(self, *args)
+            accesses.Launch.current = accesses.Launch((args_host, tuple(kwargs_host.values())))
+            return args_host, kwargs_host
+
+    def restore_args(self, *args):
+        with STATE.pause():
+            return from_host(self, *args)
+
+    executor.__call__ = launch
+    executor._init_args_hst = init_args
+    executor._restore_args_dev = restore_args
+
+
+def prepare():
+    """Once, in the zygote: hooks, and a first use of everything that loads lazily or reads /proc."""
+    interpreter_fixes.apply()
+    front_end.apply()
+    accesses.apply()
+    hook_interpreter()
+    hide_data()
+    STATE.composite = composite_operators() | {"aten::set_", "aten::detach_"}
+    memory.warm_up()
+    heap = memory.Heap()
+    STATE.heap = heap
+    STATE.allowed = frozenset(("aten::empty",))
+    with recorded(), Watch():
+        torch.empty(4)
+    STATE.heap = None
+
+
+class Platform:
+    """One worker's memory and how it runs the candidate."""
+
+    device = "cpu"
+
+    def __init__(self):
+        self.arena = None
+        self.out = None
+        self.out_bytes = 0
+        self.out_address = 0
+
+    def map(self, request, fds):
+        self.arena = mmap.mmap(fds[0], request["arena_bytes"])
+        self.out = mmap.mmap(fds[1], request["out_bytes"])
+        self.out_bytes = request["out_bytes"]
+        self.out_address = memory.address_of(self.out)
+        start = memory.address_of(self.arena)
+        STATE.arena = (start, start + request["arena_bytes"])
+        for fd in fds:
+            os.close(fd)
+
+    def tensor(self, arg):
+        return memory.tensor_at(self.arena, arg["at"], memory.TORCH_DTYPES[arg["dtype"]], arg["elements"],
+                                arg["sizes"], arg["strides"], arg["first"])
+
+    @contextlib.contextmanager
+    def loading(self, request):
+        STATE.allowed = frozenset(request["allow"])
+        STATE.heap = memory.Heap()
+        STATE.begin_call()
+        with recorded(), Watch():
+            yield
+
+    @contextlib.contextmanager
+    def calling(self, request):
+        STATE.ghost = request["ghost"]
+        STATE.skip = frozenset(request["skip"])
+        STATE.begin_call()
+        STATE.heap.begin_call(request["fill"], request["seed"])
+        _kgbrun.perturb(request["poison"])
+        with recorded(), Watch():
+            yield
+
+    def damage(self):
+        """A sentence about memory that the candidate should not have written, or None."""
+        return STATE.heap.damage()
+
+    def log_to(self, reply):
+        reply.launches = dict(STATE.launches)
+        reply.ops = list(STATE.ops)
+
+    def place(self, tensor):
+        """(where, address) of a result's first element."""
+        address = tensor.data_ptr()
+        low, high = STATE.arena
+        return (wire.ARENA, address - low) if low <= address < high else (wire.FRESH, address)
+
+    def copy_out(self, tensor, start):
+        _kgbrun.gather(self.out_address + start, tensor.data_ptr(), tensor.element_size(), tuple(tensor.size()),
+                       tuple(tensor.stride()))
