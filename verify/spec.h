@@ -16,6 +16,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/yaml.h"
+#include "verify/expr.h"
 
 enum kgb_triton_rule {
 	KGB_TRITON_REQUIRED, /* the result must come from the candidate's own Triton kernels */
@@ -49,11 +50,12 @@ struct kgb_param {
 	enum kgb_param_kind kind;
 	bool keyword; /* passed by name */
 	int result; /* result that this parameter holds after the call; -1 none */
-	const cJSON *shape; /* TENSOR: "$a" or [4, 5]; borrowed from the document, like `value` */
+	const cJSON *shape; /* TENSOR: "$a" or [4, 5], null for None; borrowed from the document,
+			       like `value` */
 	const char *layout; /* TENSOR, OUT: "$a_layout" or a layout name; default contiguous */
 	const char *dtype; /* TENSOR: "$dtype" (default) or a dtype name */
-	const char *fill; /* TENSOR: "normal" (default), "uniform(lo,hi)", "int(lo,hi)", "bool",
-			     "ones" */
+	const char *fill; /* TENSOR: "normal" (default), "positive", "uniform(lo,hi)",
+			     "int(lo,hi)", "bool", "ones" */
 	const cJSON *value; /* VALUE: "$alpha", "$alpha|1" (with a default) or a literal */
 	enum kgb_value_as as;
 	const cJSON *node; /* the parameter's own mapping, for messages */
@@ -102,6 +104,8 @@ struct kgb_interface {
 	const char **case_sets;
 	size_t n_case_sets;
 	struct kgb_tolerance tolerance;
+	const struct kgb_expr *bytes; /* what a call must read and write; NULL: not given */
+	const struct kgb_expr *flops; /* what it must compute; NULL: not given */
 	const cJSON *node; /* for messages */
 };
 
@@ -180,6 +184,8 @@ KGB_MUST_CHECK int kgb_spec_index_load(const char *data_dir, const char *dataset
 KGB_MUST_CHECK int kgb_spec_index_find(const struct kgb_spec_index *index, const char *typed,
 				       const char **name, const char **path, struct kgb_err *err);
 void kgb_spec_index_release(struct kgb_spec_index *index);
+/** "result" (number 0) or "result1", "result2" ...: how expressions name results. */
+bool kgb_spec_is_result(const char *name, int64_t *number);
 /** "aten::add" -> "aten__add"; malloc'ed. */
 char *kgb_safe_name(const char *name);
 

@@ -29,6 +29,7 @@ struct raw_interface {
 	struct kgb_objects params;
 	struct kgb_strs cases;
 	const cJSON *tolerance;
+	const char *bytes, *flops;
 };
 
 struct raw_tolerance {
@@ -82,6 +83,10 @@ static const struct kgb_field interface_table[] = {
 	      .sub = param_table, .sub_size = sizeof(struct raw_param)),
 	FIELD(STRS, raw_interface, cases, "names of case sets", .required = true),
 	FIELD(NODE, raw_interface, tolerance, "overrides parts of the spec's", .required = false),
+	FIELD(STR, raw_interface, bytes, "memory that a call must read and write: bytes(self)",
+	      .required = false),
+	FIELD(STR, raw_interface, flops, "arithmetic that a call must do: numel(self)",
+	      .required = false),
 	KGB_FIELD_END,
 };
 
@@ -298,6 +303,56 @@ static int load_params(struct kgb_spec_loader *l, const struct raw_interface *ra
 	return check_results_held(l, out);
 }
 
+/* ---- costs ---- */
+
+static bool holds_tensor(const struct kgb_interface *interface, const char *name)
+{
+	int64_t number = 0;
+
+	for (size_t i = 0; i < interface->n_params; i++)
+		if (kgb_str_eq(interface->params[i].name, name))
+			return interface->params[i].kind != KGB_PARAM_VALUE;
+	return kgb_spec_is_result(name, &number) && (size_t)number < interface->n_results;
+}
+
+static bool holds_value(const struct kgb_interface *interface, const char *name)
+{
+	for (size_t i = 0; i < interface->n_params; i++)
+		if (kgb_str_eq(interface->params[i].name, name))
+			return interface->params[i].kind == KGB_PARAM_VALUE;
+	return false;
+}
+
+/* Are the names there? Variables are of the case lines, and looked up there. */
+static int check_name(void *payload, enum kgb_expr_ask ask, const char *name,
+		      KGB_UNUSED int64_t k, KGB_UNUSED int64_t *out, struct kgb_err *err)
+{
+	const struct kgb_interface *interface = payload;
+
+	if (ask == KGB_EXPR_VARIABLE)
+		return 0;
+	if (ask == KGB_EXPR_VALUE && !holds_value(interface, name))
+		return kgb_fail(err, KGB_ERR_INVALID, "no value parameter is named '%s'", name);
+	if (ask != KGB_EXPR_VALUE && !holds_tensor(interface, name))
+		return kgb_fail(err, KGB_ERR_INVALID,
+				"%s: no tensor, output or result is named '%s'",
+				kgb_expr_ask_name(ask), name);
+	return 0;
+}
+
+static int load_cost(struct kgb_spec_loader *l, const char *key, const char *text,
+		     struct kgb_interface *interface, const struct kgb_expr **out)
+{
+	struct kgb_err why = KGB_ERR_INIT;
+
+	if (!text)
+		return 0;
+	if (kgb_expr_parse(text, &l->spec->arena, out, &why) < 0 ||
+	    kgb_expr_check(*out, check_name, interface, &why) < 0)
+		return fail_at(l, kgb_json_get(interface->node, key), "%s: %s", key, why.msg);
+	return 0;
+}
+
 /* ---- interfaces ---- */
 
 static int load_case_names(struct kgb_spec_loader *l, const struct kgb_strs *names,
@@ -341,7 +396,9 @@ static int load_interface(struct kgb_spec_loader *l, struct kgb_interface *out)
 	if (kgb_spec__check_texts(l, out->node, texts) < 0 || load_reference(l, &raw, out) < 0 ||
 	    load_magnitude(l, &raw, out) < 0 || load_params(l, &raw, out) < 0 ||
 	    load_case_names(l, &raw.cases, out) < 0 ||
-	    load_tolerance(l, raw.tolerance, &out->tolerance) < 0)
+	    load_tolerance(l, raw.tolerance, &out->tolerance) < 0 ||
+	    load_cost(l, "bytes", raw.bytes, out, &out->bytes) < 0 ||
+	    load_cost(l, "flops", raw.flops, out, &out->flops) < 0)
 		return kgb_ctx(l->err, "interface '%.80s'", raw.entry);
 	return 0;
 }

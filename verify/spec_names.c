@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/mem.h"
+#include "base/str.h"
 #include "verify/spec_loader.h"
 
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -44,6 +45,17 @@ bool kgb_spec__is_aten_target(const char *s)
 		return false;
 	KGB_AUTO(free) char *name = dot ? kgb_xstrndup(s, (size_t)(dot - s)) : kgb_xstrdup(s);
 	return kgb_spec__is_identifier(name);
+}
+
+bool kgb_spec_is_result(const char *name, int64_t *number)
+{
+	const char *digits = name + strlen("result");
+
+	if (!kgb_str_starts(name, "result"))
+		return false;
+	*number = 0;
+	return *digits == '\0' ||
+	       kgb_parse_i64(digits, 1, KGB_MAX_RESULTS - 1, number, NULL) == 0;
 }
 
 char *kgb_safe_name(const char *name)

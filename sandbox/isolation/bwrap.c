@@ -91,8 +91,13 @@ void kgb_bwrap_argv(const struct kgb_policy *policy, const char *bwrap, int stat
 		kgb_strv_add(argv, "--seccomp");
 		kgb_strv_addf(argv, "%d", seccomp_fd);
 	}
+	/* What is sealed may still get mounts below it from later calls: seals come last. */
 	for (size_t i = 0; i < policy->n_mounts; i++)
-		add_mount_args(argv, &policy->mounts[i], &data_fds);
+		if (policy->mounts[i].kind != KGB_MOUNT_SEAL)
+			add_mount_args(argv, &policy->mounts[i], &data_fds);
+	for (size_t i = 0; i < policy->n_mounts; i++)
+		if (policy->mounts[i].kind == KGB_MOUNT_SEAL)
+			add_mount_args(argv, &policy->mounts[i], &data_fds);
 	/* The root is a tmpfs without a size: nobody may fill it. */
 	kgb_strv_add(argv, "--remount-ro");
 	kgb_strv_add(argv, "/");

@@ -98,7 +98,7 @@ test_expect_success 'the first run sets up everything; standard output is only t
 	tree main &&
 	main/bootstrap run add "a b" "" >out 2>err &&
 	test_equal "[add][a b][]" "$(cat out)" "arguments" &&
-	for step in python cli configure build; do
+	for step in python cuda cli configure build; do
 		test_grep "^bootstrap: $step: done in [0-9.]* s" err || return 1
 	done &&
 	test_grep "^ci --ignore-scripts --no-audit --no-fund" "$state/npm.log" &&
@@ -185,6 +185,7 @@ test_expect_success 'without network it says what is missing and what works, and
 	offline/bootstrap run list >out 2>err &&
 	test_equal "[list]" "$(cat out)" output &&
 	test_grep "NOT FETCHED: Python packages" err && test_grep "NOT FETCHED: coding CLIs" err &&
+	test_grep "NOT FETCHED: headers of CUDA" err &&
 	test_grep "no network" err &&
 	test ! -e offline/.deps/venv && test ! -e offline/.deps/cli &&
 	test_expect_code 4 offline/bootstrap setup
@@ -193,7 +194,8 @@ test_expect_success 'without network it says what is missing and what works, and
 test_expect_success 'what was missing is fetched when the network is back' '
 	rm "$state/offline" && forget_calls && offline/bootstrap setup &&
 	test_grep "^ci" "$state/npm.log" && test -x offline/.deps/venv/bin/python &&
-	test ! -e "$state/cmake.log"
+	test -d offline/.deps/cuda/include && test_grep -e "--preset release --fresh" "$state/cmake.log" &&
+	forget_calls && offline/bootstrap setup && test ! -e "$state/cmake.log"
 '
 
 test_expect_success 'an interrupted installation is not taken as complete' '

@@ -8,6 +8,15 @@ lint_need "$cc"
 lint_need pkg-config
 flags=$(pkg-config --cflags libuv libgit2 libcurl yaml-0.1 libcjson libpcre2-8 libmicrohttpd libseccomp libcrypto cmocka) || exit 1
 headers=$(lint_files '*.h')
+# Headers that need those of CUDA are looked at where these are: KGB_CUDA_FOLDERS, as the build found them.
+if [ -n "${KGB_CUDA_FOLDERS:-}" ]; then
+	for folder in $KGB_CUDA_FOLDERS; do
+		flags="$flags -isystem $folder"
+	done
+else
+	# shellcheck disable=SC2086 # names are words
+	headers=$(printf '%s\n' $headers | grep -vE '^(verify/trace|verify/exec|tests/gpu)/')
+fi
 # shellcheck disable=SC2086 # flags are words
 for header in $headers; do
 	printf '#include "%s"\n#include "%s"\n' "$header" "$header" |

@@ -4,7 +4,12 @@
  * secret, decides nothing, and every byte that it returns is data to be checked, because the
  * kernels that it runs are hostile code in its own GPU address space. One SOCK_SEQPACKET socket
  * (descriptor KGB_EXEC_FD); requests and replies are fixed structs, one datagram each, little
- * endian.
+ * endian. One reply follows each request; kgb-exec ends when the socket is closed, and after a
+ * GPU_FAULT reply.
+ *
+ * Order: OPEN once; ARENA and PLAN as often as wanted; RUN and TIME after both. Fields that a
+ * request does not use must be zero (`skip` and `prologue` have values of their own for "none",
+ * which count in RUN and TIME only).
  */
 #ifndef KGB_VERIFY_EXEC_EXEC_H
 #define KGB_VERIFY_EXEC_EXEC_H
@@ -16,18 +21,26 @@
 #define KGB_EXEC_VERSION 1
 #define KGB_EXEC_RANGES 16
 #define KGB_EXEC_PLANS_MAX 64
+#define KGB_EXEC_SLOTS_MAX 256
 #define KGB_EXEC_NO_PLAN UINT32_MAX
 #define KGB_EXEC_SAMPLES_MAX 4096
+#define KGB_EXEC_FLUSH_MAX (UINT64_C(1) << 30)
+#define KGB_EXEC_OUTPUT_MAX (UINT64_C(128) << 30)
 #define KGB_EXEC_TEXT 1024
 
 enum kgb_exec_op {
-	KGB_EXEC_OPEN, /* make a context on `device`; value of the reply: bytes of L2 cache */
-	KGB_EXEC_ARENA, /* descriptors [input, output]: memfds of n_slots * arena_bytes and
-			   output_bytes. Replaces an earlier arena */
-	KGB_EXEC_PLAN, /* descriptor [record]: one window and its images become plan `plan` */
+	KGB_EXEC_OPEN, /* make a context on `device`; value of the reply: bytes of L2 cache; text:
+			  the device's name */
+	/** Descriptors [input, output]: memfds of at least n_slots * arena_bytes and output_bytes,
+	 * whose size is sealed. Replaces an earlier arena. Images may be kept from their first use
+	 * on: send ARENA again after changing one. */
+	KGB_EXEC_ARENA,
+	/** Descriptor [record]: its one window and its images become plan `plan`, replacing an
+	 * earlier one of that number. Value: bytes of GPU memory mapped for all plans. */
+	KGB_EXEC_PLAN,
 	KGB_EXEC_RUN, /* run plan once, untimed */
 	KGB_EXEC_TIME, /* run plan n_samples times in fresh mode */
-	KGB_EXEC_FORGET, /* drop all plans and their memory */
+	KGB_EXEC_FORGET, /* drop all plans and their memory; the arena stays */
 	KGB_EXEC_N_OPS,
 };
 
@@ -43,15 +56,17 @@ struct kgb_exec_request {
 	uint64_t id;
 	uint32_t device; /* OPEN */
 	uint32_t plan; /* PLAN, RUN, TIME */
-	uint32_t prologue; /* RUN, TIME: plan to run before on the same memory, or KGB_EXEC_NO_PLAN */
-	int32_t skip; /* RUN: number of an op that is left out, -1 none */
-	uint32_t slot; /* RUN: which input image; TIME: the first one, the next sample takes the next,
-			  round robin */
+	uint32_t prologue; /* RUN, TIME: plan to run before on the same memory, or KGB_EXEC_NO_PLAN;
+			      afterwards the arena is filled anew, the pool is not */
+	int32_t skip; /* RUN: number of an op that is left out, -1 none; TIME: -1 */
+	uint32_t slot; /* RUN: which input image; TIME: the first one, the next sample takes the
+			  next, round robin over slots 0 .. n_slots - 1 */
 	uint32_t n_slots; /* ARENA, TIME: how many input images there are / are rotated */
 	uint32_t n_samples; /* TIME */
 	uint32_t flags; /* KGB_EXEC_* below */
 	uint64_t poison; /* RUN, TIME: seed of the random bytes that all pool memory and slack is
-			    filled with before each run */
+			    filled with before each run (kgb_exec_poison_word); sample i of TIME
+			    has the seed kgb_exec_poison_word(poison, 8 * i) */
 	uint64_t arena_bytes; /* ARENA */
 	uint64_t output_bytes; /* ARENA */
 	uint64_t flush_bytes; /* TIME: written before each run to clear the caches */
@@ -59,15 +74,19 @@ struct kgb_exec_request {
 	uint32_t zero;
 	struct kgb_exec_range ranges[KGB_EXEC_RANGES];
 };
-#define KGB_EXEC_WITH_ACTIVITY 1u /* TIME: also CUPTI's time from first start to last end */
+/** TIME: run n_samples more under CUPTI, for the time from the first start to the last end. The
+ * events of the samples are not taken under CUPTI. CUPTI stays loaded, so let it be the last
+ * measurement of a process. Where it cannot be had, activity_ns is 0 and the text of the (good)
+ * reply says why. */
+#define KGB_EXEC_WITH_ACTIVITY 1u
 
-/* After RUN and TIME the output memfd holds the arena as the (last) run left it, then every range at
- * the next multiple of 64, then, after TIME, n_samples of struct kgb_exec_sample at the next
- * multiple of 64. */
+/* After RUN and TIME the output memfd holds the arena as the (last) run left it, then every range
+ * at the next multiple of 64, then, after TIME, n_samples of struct kgb_exec_sample at the next
+ * multiple of 64 (kgb_exec_layout). */
 struct kgb_exec_sample {
 	uint64_t event_ns; /* CUDA events around the ops, on an idle stream with cold caches */
 	uint64_t activity_ns; /* 0: not measured */
-	uint64_t host_ns; /* this process' clock from the first launch to the end of the stream */
+	uint64_t host_ns; /* this process' clock from letting the first op go to seeing the end */
 	uint32_t slot;
 	uint32_t sm_mhz; /* clock before the sample, 0 unknown */
 };
@@ -81,8 +100,12 @@ enum kgb_exec_status {
 			      image does not hold, wrong size of parameters */
 	KGB_EXEC_NO_MEMORY,
 	KGB_EXEC_RESERVATION, /* the address range is taken in this process: start another one */
-	KGB_EXEC_GPU_FAULT, /* illegal address, trap ...: this process is of no further use */
-	KGB_EXEC_SLACK, /* a run wrote outside all blocks, on mapped memory: address in `value` */
+	/** Illegal address, trap ...: this process is of no further use. `value`: number of the
+	 * first op that is not known to have ended well, UINT64_MAX unknown. */
+	KGB_EXEC_GPU_FAULT,
+	/** A run wrote outside all blocks of its plans, on mapped memory: lowest address in
+	 * `value`. What was to be brought back is brought back all the same. */
+	KGB_EXEC_SLACK,
 	KGB_EXEC_N_STATUSES,
 };
 

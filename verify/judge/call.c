@@ -12,7 +12,9 @@ enum {
 	GUARD_BYTES = 64 << 10, /* a kernel without a mask writes up to a block past the end */
 	STORAGE_ALIGN = 64,
 	JITTER_STEPS = 64, /* storages start at one of so many places, STORAGE_ALIGN apart */
-	LAYOUT_STREAM = 1000, /* random streams of a case beyond its arguments' */
+	/* random streams of a case beyond its arguments' */
+	PLACES_STREAM = 1000,
+	CALL_STREAM = 2000,
 };
 
 #define say(judge, ...) kgb_arena_printf(&(judge)->verdict->arena, __VA_ARGS__)
@@ -87,7 +89,7 @@ static void add_noise(struct kgb_judge *judge, struct kgb_rng *rng, char *out, s
 	}
 }
 
-static void resize(struct kgb_buf *buf, size_t len)
+void kgb_call_resize(struct kgb_buf *buf, size_t len)
 {
 	if (buf->cap <= len) {
 		kgb_buf_release(buf);
@@ -105,7 +107,7 @@ static void write_image(struct kgb_judge *judge, const struct kgb_data *data, in
 {
 	const struct kgb_case *c = data->kase;
 
-	resize(&judge->image, call->arena_bytes);
+	kgb_call_resize(&judge->image, call->arena_bytes);
 	add_noise(judge, rng, judge->image.ptr, call->arena_bytes);
 	for (size_t i = 0; i < c->n_args; i++) {
 		char *at = judge->image.ptr + call->at[i];
@@ -115,7 +117,6 @@ static void write_image(struct kgb_judge *judge, const struct kgb_data *data, in
 		else if (c->args[i].param->kind == KGB_PARAM_OUT && repetition % 2 == 0)
 			memset(at, 0xff, storage_bytes(&call->views[i]));
 	}
-	memcpy(judge->runner_memory.arena, judge->image.ptr, call->arena_bytes);
 }
 
 static size_t result_bytes(const struct kgb_truth *truth)
@@ -152,6 +153,8 @@ static int send_call(struct kgb_judge *judge, const struct kgb_data *data,
 	else
 		kgb_jsonw_null(&w);
 	kgb_jsonw_ki64(&w, "seed", (int64_t)kgb_rng_u32(rng));
+	if (spec->window)
+		kgb_jsonw_ki64(&w, "window", spec->window);
 	kgb_jsonw_kbool(&w, "keep", spec->keep);
 	kgb_jsonw_kbool(&w, "ghost", spec->ghost);
 	kgb_jsonw_key(&w, "skip");
@@ -200,19 +203,52 @@ static void *take_output(const struct kgb_judge *judge, const struct kgb_truth *
 	return values;
 }
 
-static void take_snapshot(struct kgb_judge *judge, const struct kgb_data *data,
-			  struct kgb_call *call)
+void kgb_call_take_held(const struct kgb_judge *judge, const struct kgb_data *data,
+			struct kgb_call *call)
 {
-	resize(&judge->after, call->arena_bytes);
-	memcpy(judge->after.ptr, judge->runner_memory.arena, call->arena_bytes);
 	for (size_t i = 0; i < data->n_results; i++) {
 		size_t holder = holder_of(data->kase, i);
 		if (holder != SIZE_MAX)
 			call->values[i] = gather(judge, call, holder);
-		else if (i < call->reply.n_outputs)
+	}
+}
+
+static void take_snapshot(struct kgb_judge *judge, const struct kgb_data *data,
+			  struct kgb_call *call)
+{
+	kgb_call_resize(&judge->after, call->arena_bytes);
+	memcpy(judge->after.ptr, judge->runner_memory.arena, call->arena_bytes);
+	kgb_call_take_held(judge, data, call);
+	for (size_t i = 0; i < data->n_results && i < call->reply.n_outputs; i++)
+		if (holder_of(data->kase, i) == SIZE_MAX)
 			call->values[i] =
 				take_output(judge, &data->results[i], &call->reply.outputs[i]);
-	}
+}
+
+static int prepare(struct kgb_judge *judge, const struct kgb_data *data,
+		   const struct kgb_call_spec *spec, struct kgb_call *call, struct kgb_rng *rng,
+		   struct kgb_err *err)
+{
+	struct kgb_rng places;
+
+	*call = (struct kgb_call){0};
+	kgb_rng_init(&places, &judge->verdict->seed, data->kase->name,
+		     PLACES_STREAM + (uint32_t)spec->places);
+	kgb_rng_init(rng, &judge->verdict->seed, data->kase->name,
+		     CALL_STREAM + (uint32_t)spec->repetition);
+	if (lay_out_views(data, call, err) < 0)
+		return -1;
+	place_storages(data->kase, &places, call);
+	write_image(judge, data, spec->repetition, rng, call);
+	return 0;
+}
+
+int kgb_call_prepare(struct kgb_judge *judge, const struct kgb_data *data,
+		     const struct kgb_call_spec *spec, struct kgb_call *call, struct kgb_err *err)
+{
+	struct kgb_rng rng;
+
+	return prepare(judge, data, spec, call, &rng, err);
 }
 
 int kgb_call_run(struct kgb_judge *judge, const struct kgb_data *data,
@@ -222,16 +258,12 @@ int kgb_call_run(struct kgb_judge *judge, const struct kgb_data *data,
 	struct kgb_rng rng;
 	int64_t deadline = kgb_judge_call_deadline(judge);
 
-	*call = (struct kgb_call){0};
-	kgb_rng_init(&rng, &judge->verdict->seed, data->kase->name,
-		     LAYOUT_STREAM + (uint32_t)spec->repetition);
-	if (lay_out_views(data, call, err) < 0)
+	if (prepare(judge, data, spec, call, &rng, err) < 0)
 		return -1;
-	place_storages(data->kase, &rng, call);
 	if (kgb_shared_reserve(&judge->runner_memory, &judge->runner, call->arena_bytes,
 			       out_bytes(data), false, deadline, err) < 0)
 		return -1;
-	write_image(judge, data, spec->repetition, &rng, call);
+	memcpy(judge->runner_memory.arena, judge->image.ptr, call->arena_bytes);
 	add_noise(judge, &rng, judge->runner_memory.out, out_bytes(data));
 
 	int64_t started_ns = kgb_mono_ns();
@@ -308,7 +340,8 @@ static bool check_type(struct kgb_judge *judge, const struct kgb_truth *truth,
 	if (output->kind != KGB_WIRE_TENSOR)
 		return refuse(
 			failure, "verify.type",
-			say(judge, "the result is %s, not a plain torch.Tensor on the CPU",
+			say(judge,
+			    "the result is %s, not a plain torch.Tensor on the inputs' device",
 			    output->type),
 			"Return a torch.Tensor on the inputs' device, no subclass and no Python number.");
 	describe_output(output, &got);

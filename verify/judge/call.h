@@ -10,7 +10,9 @@
 #include "verify/judge/judge.h"
 
 struct kgb_call_spec {
-	int repetition; /* another poison, other addresses */
+	int repetition; /* another poison */
+	int places; /* calls with the same number find their arguments at the same addresses */
+	uint32_t window; /* number under which a GPU's work is written down; 0: it is not */
 	bool keep; /* the runner holds on to the results of the call before, so that their memory
 		      cannot serve again */
 	bool ghost; /* no launch does anything */
@@ -27,6 +29,17 @@ struct kgb_call {
 					  not delivered */
 	int64_t wall_ns; /* from sending the request to having the reply */
 };
+
+/** Lay out the arguments and write judge->image: guards, inputs, poisoned buffers. What
+ * kgb_call_run begins with. *call must be released in every case. */
+KGB_MUST_CHECK int kgb_call_prepare(struct kgb_judge *judge, const struct kgb_data *data,
+				    const struct kgb_call_spec *spec, struct kgb_call *call,
+				    struct kgb_err *err);
+/** Take the values of results that parameters hold from judge->after. */
+void kgb_call_take_held(const struct kgb_judge *judge, const struct kgb_data *data,
+			struct kgb_call *call);
+/** Make judge->image or judge->after this long, contents undefined. */
+void kgb_call_resize(struct kgb_buf *image, size_t len);
 
 /** Run it. 0: *call holds a reply with status OK. 1: *failure says why not (exception, crash, time,
  * forbidden operator ...). -1: *err, trouble of ours. *call must be released in every case. */

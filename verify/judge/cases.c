@@ -224,9 +224,9 @@ static int parse_fill(const struct expander *x, const char *text, struct kgb_arg
 		enum kgb_fill_kind kind;
 		bool bounded;
 	} kinds[] = {
-		{"normal", KGB_FILL_NORMAL, false}, {"uniform", KGB_FILL_UNIFORM, true},
-		{"int", KGB_FILL_INT, true},        {"bool", KGB_FILL_BOOL, false},
-		{"ones", KGB_FILL_ONES, false},
+		{"normal", KGB_FILL_NORMAL, false},  {"positive", KGB_FILL_POSITIVE, false},
+		{"uniform", KGB_FILL_UNIFORM, true}, {"int", KGB_FILL_INT, true},
+		{"bool", KGB_FILL_BOOL, false},      {"ones", KGB_FILL_ONES, false},
 	};
 	size_t len = strcspn(text, "(");
 
@@ -234,7 +234,8 @@ static int parse_fill(const struct expander *x, const char *text, struct kgb_arg
 		if (strlen(kinds[i].name) != len || strncmp(kinds[i].name, text, len) != 0)
 			continue;
 		arg->fill = kinds[i].kind;
-		arg->bounded = kinds[i].kind != KGB_FILL_NORMAL;
+		arg->bounded =
+			kinds[i].kind != KGB_FILL_NORMAL && kinds[i].kind != KGB_FILL_POSITIVE;
 		bool good = kinds[i].bounded ? parse_bounds(text + len, &arg->lo, &arg->hi) == 0
 					     : text[len] == '\0';
 		return good ? 0
@@ -242,7 +243,8 @@ static int parse_fill(const struct expander *x, const char *text, struct kgb_arg
 					kinds[i].bounded ? "(low,high) with low <= high" : "");
 	}
 	return fail_case(
-		x, "fill '%.80s' is none of: normal, uniform(low,high), int(low,high), bool, ones",
+		x,
+		"fill '%.80s' is none of: normal, positive, uniform(low,high), int(low,high), bool, ones",
 		text);
 }
 
@@ -261,11 +263,12 @@ static int fit_fill(const struct expander *x, struct kgb_arg *arg)
 		arg->fill = arg->fill == KGB_FILL_ONES ? KGB_FILL_ONES : KGB_FILL_BOOL;
 		return 0;
 	}
-	if (arg->fill == KGB_FILL_NORMAL) {
-		arg->lo = dtype == KGB_DTYPE_UINT8 ? 0 : -100;
+	if (arg->fill == KGB_FILL_NORMAL || arg->fill == KGB_FILL_POSITIVE) {
+		arg->lo = arg->fill == KGB_FILL_POSITIVE ? 1 : dtype == KGB_DTYPE_UINT8 ? 0 : -100;
 		arg->hi = 100;
 	}
-	if (arg->fill == KGB_FILL_NORMAL || arg->fill == KGB_FILL_UNIFORM)
+	if (arg->fill == KGB_FILL_NORMAL || arg->fill == KGB_FILL_POSITIVE ||
+	    arg->fill == KGB_FILL_UNIFORM)
 		arg->fill = KGB_FILL_INT;
 	if (arg->fill != KGB_FILL_INT)
 		return 0;
@@ -281,13 +284,17 @@ static int fit_fill(const struct expander *x, struct kgb_arg *arg)
 	return 0;
 }
 
-static int expand_shape(const struct expander *x, const cJSON *node, int64_t *sizes, int *ndim)
+static int expand_shape(const struct expander *x, const cJSON *node, int64_t *sizes, int *ndim,
+			bool *is_absent)
 {
 	KGB_AUTO(yaml) struct kgb_yaml literal = KGB_YAML_INIT;
 	const cJSON *list = NULL, *item = NULL;
 
 	if (resolve(x, node, &literal, &list) < 0)
 		return -1;
+	*is_absent = cJSON_IsNull(list);
+	if (*is_absent)
+		return 0;
 	if (!cJSON_IsArray(list))
 		return fail_case(x, "expected a list of sizes");
 	if (cJSON_GetArraySize(list) > KGB_MAX_DIMS)
@@ -321,7 +328,14 @@ static int expand_tensor(const struct expander *x, struct kgb_arg *arg)
 	enum kgb_dtype dtype = x->dtype;
 	struct kgb_err why = KGB_ERR_INIT;
 
-	if (expand_shape(x, arg->param->shape, sizes, &ndim) < 0 || expand_layout(x, arg) < 0 ||
+	if (expand_shape(x, arg->param->shape, sizes, &ndim, &arg->is_absent) < 0)
+		return -1;
+	if (arg->is_absent && arg->param->result >= 0)
+		return fail_case(x, "a tensor that holds a result cannot be null");
+	arg->view = (struct kgb_view){.dtype = x->dtype, .ndim = 1};
+	if (arg->is_absent)
+		return 0;
+	if (expand_layout(x, arg) < 0 ||
 	    resolve_text(x, arg->param->dtype, NULL, &dtype_name) < 0 ||
 	    resolve_text(x, arg->param->fill, "normal", &fill) < 0)
 		return -1;
@@ -364,6 +378,7 @@ static int expand_case(struct expander *x)
 					 kgb_dtype_name(x->dtype), x->line->id,
 					 kgb_mode_name(mode)),
 		.interface = x->interface,
+		.line = x->line,
 		.dtype = x->dtype,
 		.mode = mode,
 		.n_args = x->interface->n_params,
@@ -522,7 +537,10 @@ static void describe_arg(const struct kgb_arg *arg, struct kgb_buf *out)
 	kgb_buf_addf(out, "%s=", arg->param->name);
 	switch (arg->param->kind) {
 	case KGB_PARAM_TENSOR:
-		kgb_view_describe(&arg->view, out);
+		if (arg->is_absent)
+			kgb_buf_adds(out, "None");
+		else
+			kgb_view_describe(&arg->view, out);
 		if (arg->param->result >= 0)
 			kgb_buf_adds(out, " (in place)");
 		break;

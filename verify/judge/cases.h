@@ -81,6 +81,7 @@ void kgb_value_describe(const struct kgb_value *value, struct kgb_buf *out);
 
 enum kgb_fill_kind {
 	KGB_FILL_NORMAL,
+	KGB_FILL_POSITIVE,
 	KGB_FILL_UNIFORM,
 	KGB_FILL_INT,
 	KGB_FILL_BOOL,
@@ -92,9 +93,10 @@ const char *kgb_mode_name(enum kgb_mode mode);
 struct kgb_arg {
 	const struct kgb_param *param; /* borrowed from the spec */
 	struct kgb_view view; /* TENSOR; zero for OUT, whose sizes and dtype the reference tells */
+	bool is_absent; /* TENSOR: its shape is null; None is passed, and `view` has no elements */
 	const char *layout; /* TENSOR, OUT: layout name */
-	enum kgb_fill_kind fill; /* TENSOR; already fitted to the dtype: integers are never NORMAL
-				    or UNIFORM */
+	enum kgb_fill_kind fill; /* TENSOR; already fitted to the dtype: integers are never NORMAL,
+				    POSITIVE or UNIFORM */
 	double lo, hi; /* UNIFORM, INT */
 	bool bounded; /* the spec gives the range: no mode leaves it (indices, probabilities, masks)
 		       */
@@ -104,6 +106,7 @@ struct kgb_arg {
 struct kgb_case {
 	const char *name; /* "add_Tensor/float32/tail_1000/standard" */
 	const struct kgb_interface *interface;
+	const struct kgb_case_vars *line; /* borrowed from the spec */
 	enum kgb_dtype dtype;
 	enum kgb_mode mode;
 	struct kgb_arg args[KGB_MAX_ARGS];

@@ -51,6 +51,9 @@ int kgb_places_find(struct kgb_places *places, const char *python, struct kgb_er
 	if (!places->data_dir)
 		return kgb_ctx(err, "data directory (KGB_DATA_DIR)");
 	KGB_AUTO(free) char *library = kgb_path_join(self, "../lib/kgb/_kgbrun.abi3.so");
+	KGB_AUTO(free) char *trace = kgb_path_join(self, "../lib/kgb/libkgb_trace.so");
+	if (access(trace, R_OK) == 0)
+		places->trace_library = kgb_path_real(trace, err);
 	places->library = kgb_path_real(library, err);
 	if (!places->library || find_python(places, python, err) < 0) {
 		kgb_places_release(places);
@@ -64,7 +67,36 @@ void kgb_places_release(struct kgb_places *places)
 	kgb_free(places->data_dir);
 	kgb_free(places->python);
 	kgb_free(places->library);
+	kgb_free(places->trace_library);
 	*places = (struct kgb_places){0};
+}
+
+int kgb_places_device(const struct kgb_places *places, const char *text,
+		      struct kgb_zygote_spec *spec, struct kgb_err *err)
+{
+	int64_t number = 0;
+	bool wanted = text && !kgb_str_eq(text, "auto");
+
+	spec->device = KGB_DEVICE_CPU;
+	spec->trace_library = NULL;
+	if (wanted && kgb_str_eq(text, "cpu"))
+		return 0;
+	if (wanted && kgb_str_starts(text, "cuda:")) {
+		if (kgb_parse_i64(text + strlen("cuda:"), 0, 63, &number, err) < 0)
+			return kgb_ctx(err, "--device");
+	} else if (wanted && !kgb_str_eq(text, "cuda")) {
+		return kgb_fail(err, KGB_ERR_INVALID,
+				"--device '%s': cpu, cuda, cuda:NUMBER or auto", text);
+	}
+	if (wanted && !places->trace_library)
+		return kgb_fail(err, KGB_ERR_UNAVAILABLE,
+				"--device %s: this kgb-judge was built without CUDA's headers",
+				text);
+	if (!wanted && (!places->trace_library || access("/dev/nvidiactl", R_OK | W_OK) < 0))
+		return 0;
+	spec->device = (int)number;
+	spec->trace_library = places->trace_library;
+	return 0;
 }
 
 void kgb_die_with_parent(void)

@@ -22,6 +22,7 @@ struct arguments {
 	const char *op;
 	const char *dataset_dir;
 	const char *python;
+	const char *device;
 	int verdict_fd; /* -1: not given */
 	bool die_with_parent;
 };
@@ -82,6 +83,12 @@ static int parse_option(struct arguments *a, int option, const char *text, struc
 			return kgb_ctx(err, "--verdict-fd");
 		a->verdict_fd = (int)number;
 		return 0;
+	case 'g':
+		a->device = text;
+		return 0;
+	case 'u':
+		o->cupti = text;
+		return 0;
 	case 'x':
 		a->die_with_parent = true;
 		return 0;
@@ -106,6 +113,8 @@ static int parse(struct arguments *a, int argc, char **argv, struct kgb_err *err
 		{"call-timeout", required_argument, NULL, 'c'},
 		{"memory", required_argument, NULL, 'y'},
 		{"verdict-fd", required_argument, NULL, 'f'},
+		{"device", required_argument, NULL, 'g'},
+		{"cupti", required_argument, NULL, 'u'},
 		{"die-with-parent", no_argument, NULL, 'x'},
 		{NULL, 0, NULL, 0},
 	};
@@ -178,16 +187,21 @@ static int verify(struct arguments *a, struct kgb_err *err)
 	struct kgb_places places = {0};
 	struct kgb_verdict *verdict = kgb_xmalloc(sizeof(*verdict));
 	KGB_AUTO(free) char *spec = NULL;
+	struct kgb_zygote_spec device = {0};
 	int fd = verdict_fd(a, err);
 	int rc = fd < 0 ? -1 : kgb_places_find(&places, a->python, err);
 
 	kgb_verdict_init(verdict);
+	if (rc == 0)
+		rc = kgb_places_device(&places, a->device, &device, err);
 	if (rc == 0 && a->op)
 		rc = find_spec(a, places.data_dir, &spec, err);
 	if (rc == 0) {
 		a->options.data_dir = places.data_dir;
 		a->options.python = places.python;
 		a->options.library = places.library;
+		a->options.device = device.device;
+		a->options.trace_library = device.trace_library;
 		if (spec)
 			a->options.spec_path = spec;
 		rc = kgb_judge_run(&a->options, verdict, err);

@@ -24,12 +24,21 @@ struct server {
 	int dir_fd;
 };
 
-static int parse(int argc, char **argv, const char **dir, const char **python,
-		 bool *die_with_parent, struct kgb_err *err)
+struct arguments {
+	const char *dir;
+	const char *python;
+	const char *device;
+	const char *cupti;
+	bool die_with_parent;
+};
+
+static int parse(struct arguments *a, int argc, char **argv, struct kgb_err *err)
 {
 	static const struct option options[] = {
 		{"dir", required_argument, NULL, 'd'},
 		{"python", required_argument, NULL, 'p'},
+		{"device", required_argument, NULL, 'g'},
+		{"cupti", required_argument, NULL, 'u'},
 		{"die-with-parent", no_argument, NULL, 'x'},
 		{NULL, 0, NULL, 0},
 	};
@@ -37,40 +46,53 @@ static int parse(int argc, char **argv, const char **dir, const char **python,
 
 	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		if (option == 'd')
-			*dir = optarg;
+			a->dir = optarg;
 		else if (option == 'p')
-			*python = optarg;
+			a->python = optarg;
+		else if (option == 'g')
+			a->device = optarg;
+		else if (option == 'u')
+			a->cupti = optarg;
 		else if (option == 'x')
-			*die_with_parent = true;
+			a->die_with_parent = true;
 		else
 			return kgb_fail(err, KGB_ERR_INVALID,
 					"unknown option or missing value; see 'kgb-judge --help'");
 	}
 	if (optind < argc)
 		return kgb_fail(err, KGB_ERR_INVALID, "unexpected argument '%s'", argv[optind]);
-	if (!*dir)
+	if (!a->dir)
 		return kgb_fail(err, KGB_ERR_INVALID, "--dir DIR is missing");
 	return 0;
 }
 
-static int start(struct server *server, const char *dir, const struct kgb_places *places,
+static int start(struct server *server, const struct arguments *a, const struct kgb_places *places,
 		 struct kgb_err *err)
 {
-	const struct kgb_zygote_spec spec = {
-		.python = places->python, .data_dir = places->data_dir, .library = places->library};
+	struct kgb_zygote_spec spec = {.python = places->python,
+				       .data_dir = places->data_dir,
+				       .library = places->library,
+				       .cupti = a->cupti};
 
-	if (kgb_fs_mkdirs(AT_FDCWD, dir, 0700, err) < 0 ||
-	    kgb_fs_opendir(AT_FDCWD, dir, &server->dir_fd, err) < 0)
+	if (kgb_places_device(places, a->device, &spec, err) < 0 ||
+	    kgb_fs_mkdirs(AT_FDCWD, a->dir, 0700, err) < 0 ||
+	    kgb_fs_opendir(AT_FDCWD, a->dir, &server->dir_fd, err) < 0)
 		return -1;
-	for (int role = 0; role < KGB_N_ROLES; role++)
-		if (kgb_zygote_start(&server->zygotes[role], (enum kgb_role)role, &spec, err) < 0)
+	for (int role = 0; role < KGB_N_ROLES; role++) {
+		server->zygotes[role] =
+			(struct kgb_zygote){.hub_fd = -1, .log_fd = -1, .status_fd = -1};
+		if (kgb_role_is_needed((enum kgb_role)role, spec.device) &&
+		    kgb_zygote_start(&server->zygotes[role], (enum kgb_role)role, &spec, err) < 0)
 			return -1;
+	}
 	for (int role = 0; role < KGB_N_ROLES; role++)
-		if (kgb_zygote_wait_ready(&server->zygotes[role], READY_MS, err) < 0)
+		if (kgb_role_is_needed((enum kgb_role)role, spec.device) &&
+		    kgb_zygote_wait_ready(&server->zygotes[role], READY_MS, err) < 0)
 			return -1;
 	/* Sockets only now: who can connect finds somebody who answers. */
 	for (int role = 0; role < KGB_N_ROLES; role++)
-		if (kgb_zygote_listen(server->dir_fd, (enum kgb_role)role, &server->listeners[role],
+		if (kgb_role_is_needed((enum kgb_role)role, spec.device) &&
+		    kgb_zygote_listen(server->dir_fd, (enum kgb_role)role, &server->listeners[role],
 				      err) < 0)
 			return -1;
 	return 0;
@@ -149,21 +171,19 @@ static int catch_signals(int *out_fd, struct kgb_err *err)
 
 int kgb_cmd_zygotes(int argc, char **argv)
 {
-	struct server server = {.listeners = {-1, -1}, .signals = -1, .dir_fd = -1};
+	struct server server = {.listeners = {-1, -1, -1}, .signals = -1, .dir_fd = -1};
 	struct kgb_err err = KGB_ERR_INIT;
 	struct kgb_places places = {0};
-	const char *dir = NULL;
-	const char *python = NULL;
-	bool die_with_parent = false;
+	struct arguments a = {0};
 
 	(void)signal(SIGPIPE, SIG_IGN);
-	if (parse(argc, argv, &dir, &python, &die_with_parent, &err) < 0)
+	if (parse(&a, argc, argv, &err) < 0)
 		return kgb_exit_of(&err);
-	if (die_with_parent)
+	if (a.die_with_parent)
 		kgb_die_with_parent();
-	int rc = kgb_places_find(&places, python, &err);
+	int rc = kgb_places_find(&places, a.python, &err);
 	if (rc == 0)
-		rc = start(&server, dir, &places, &err);
+		rc = start(&server, &a, &places, &err);
 	/* After the children were started: they must not inherit blocked signals. */
 	if (rc == 0)
 		rc = catch_signals(&server.signals, &err);

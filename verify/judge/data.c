@@ -5,14 +5,15 @@
 #include "base/mem.h"
 #include "base/str.h"
 
-enum { STORAGE_ALIGN = 64 };
+enum { STORAGE_ALIGN = 64, VARIANT_STREAMS = 100000 };
 
 static size_t aligned(size_t bytes)
 {
 	return (bytes + STORAGE_ALIGN - 1) / STORAGE_ALIGN * STORAGE_ALIGN;
 }
 
-void kgb_data_fill(struct kgb_data *data, const struct kgb_case *c, const struct kgb_seed *seed)
+void kgb_data_fill(struct kgb_data *data, const struct kgb_case *c, const struct kgb_seed *seed,
+		   uint32_t variant)
 {
 	*data = (struct kgb_data){.kase = c, .n_results = c->interface->n_results};
 	for (size_t i = 0; i < c->n_args; i++) {
@@ -23,9 +24,16 @@ void kgb_data_fill(struct kgb_data *data, const struct kgb_case *c, const struct
 		data->storage_bytes[i] =
 			(size_t)arg->view.storage_elements * kgb_dtype_size(arg->view.dtype);
 		data->storages[i] = kgb_xmalloc(data->storage_bytes[i]);
-		kgb_rng_init(&rng, seed, c->name, (uint32_t)i);
+		kgb_rng_init(&rng, seed, c->name, variant * VARIANT_STREAMS + (uint32_t)i);
 		kgb_fill(arg, c->mode, &rng, data->storages[i]);
 	}
+}
+
+void kgb_data_shape(struct kgb_data *data, const struct kgb_data *like)
+{
+	data->n_results = like->n_results;
+	for (size_t i = 0; i < like->n_results; i++)
+		data->results[i] = (struct kgb_truth){.view = like->results[i].view};
 }
 
 static void release_results(struct kgb_data *data)
@@ -114,7 +122,7 @@ void kgb_request_args(struct kgb_jsonw *w, const struct kgb_case *c, const size_
 		kgb_jsonw_object(w);
 		if (arg->param->keyword)
 			kgb_jsonw_kstr(w, "name", arg->param->name);
-		if (arg->param->kind == KGB_PARAM_VALUE)
+		if (arg->param->kind == KGB_PARAM_VALUE || arg->is_absent)
 			write_value(w, &arg->value);
 		else
 			write_tensor(w, &views[i], at[i]);

@@ -31,8 +31,12 @@ struct kgb_data {
 	size_t n_results;
 };
 
-/** Make the inputs. The same seed and case give the same bytes. */
-void kgb_data_fill(struct kgb_data *data, const struct kgb_case *c, const struct kgb_seed *seed);
+/** Make the inputs. The same seed, case and variant give the same bytes. */
+void kgb_data_fill(struct kgb_data *data, const struct kgb_case *c, const struct kgb_seed *seed,
+		   uint32_t variant);
+/** Results of the same kind as those of `like`, another variant of the same case, without values:
+ * enough for a call whose values nobody compares. */
+void kgb_data_shape(struct kgb_data *data, const struct kgb_data *like);
 void kgb_data_release(struct kgb_data *data);
 
 /** Ask the reference; the inputs are copied to its arena before this returns. `exact` false asks

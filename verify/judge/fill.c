@@ -149,6 +149,9 @@ static void draw(const struct kgb_arg *arg, struct kgb_rng *rng, void *p)
 	case KGB_FILL_NORMAL:
 		value = kgb_rng_normal(rng);
 		break;
+	case KGB_FILL_POSITIVE:
+		value = fabs(kgb_rng_normal(rng));
+		break;
 	case KGB_FILL_UNIFORM:
 		value = arg->lo + (arg->hi - arg->lo) * kgb_rng_uniform(rng);
 		break;

@@ -9,6 +9,7 @@
 #include "base/limits.h"
 #include "base/time.h"
 #include "base/yaml.h"
+#include "verify/judge/replay.h"
 
 enum { READY_MS = 120 * 1000, START_MS = 30 * 1000, TMP_BYTES = 32 << 20 };
 
@@ -354,17 +355,23 @@ static int start_zygotes(struct kgb_judge *judge, struct kgb_err *err)
 	const struct kgb_judge_options *options = judge->options;
 	const struct kgb_zygote_spec spec = {.python = options->python,
 					     .data_dir = options->data_dir,
-					     .library = options->library};
+					     .library = options->library,
+					     .device = options->device,
+					     .trace_library = options->trace_library,
+					     .cupti = options->cupti};
 
 	for (int role = 0; role < KGB_N_ROLES; role++) {
 		struct kgb_zygote *zygote = &judge->zygotes[role];
+		if (!kgb_role_is_needed((enum kgb_role)role, options->device))
+			continue;
 		if (options->zygote_dir)
 			kgb_zygote_use(zygote, (enum kgb_role)role, options->zygote_dir);
 		else if (kgb_zygote_start(zygote, (enum kgb_role)role, &spec, err) < 0)
 			return -1;
 	}
 	for (int role = 0; role < KGB_N_ROLES && !options->zygote_dir; role++)
-		if (kgb_zygote_wait_ready(&judge->zygotes[role], READY_MS, err) < 0)
+		if (kgb_role_is_needed((enum kgb_role)role, options->device) &&
+		    kgb_zygote_wait_ready(&judge->zygotes[role], READY_MS, err) < 0)
 			return -1;
 	return 0;
 }
@@ -379,11 +386,16 @@ static void run_stages(struct kgb_judge *judge)
 	};
 	struct kgb_stage_result *l3 = &judge->verdict->stages[KGB_STAGE_L3];
 
-	l3->status = KGB_STAGE_UNAVAILABLE;
-	l3->message = "the cpu platform has no device trace";
+	if (judge->options->device == KGB_DEVICE_CPU) {
+		l3->status = KGB_STAGE_UNAVAILABLE;
+		l3->message = "the cpu platform has no device trace";
+	}
 	for (size_t i = 0; i < KGB_ARRAY_LEN(stages); i++)
 		if (stages[i](judge) != 0)
 			return;
+	/* Whose code every launch ran was proved case by case, before it was replayed. */
+	if (judge->replay)
+		l3->status = KGB_STAGE_PASSED;
 }
 
 static int run(struct kgb_judge *judge, struct kgb_err *err)
@@ -423,6 +435,7 @@ static int run(struct kgb_judge *judge, struct kgb_err *err)
 
 static void release(struct kgb_judge *judge)
 {
+	kgb_replay_free(judge->replay);
 	kgb_worker_stop(&judge->runner);
 	kgb_worker_stop(&judge->reference);
 	kgb_shared_release(&judge->runner_memory);

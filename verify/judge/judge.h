@@ -25,6 +25,9 @@ struct kgb_judge_options {
 	const char *python; /* NULL with zygote_dir */
 	const char *library; /* _kgbrun.abi3.so; NULL with zygote_dir */
 	const char *zygote_dir; /* NULL: start cold ones */
+	int device; /* number of the GPU, KGB_DEVICE_CPU: none. As the zygotes were started for */
+	const char *trace_library; /* libkgb_trace.so; with a GPU and cold zygotes only */
+	const char *cupti; /* NULL: where the loader finds it */
 	bool has_seed; /* else the OS gives one */
 	struct kgb_seed seed;
 	bool final_mode;
@@ -33,11 +36,13 @@ struct kgb_judge_options {
 	int64_t memory_bytes; /* that the candidate may take */
 	int max_failures; /* correctness stops after so many failed cases */
 };
-#define KGB_JUDGE_OPTIONS_INIT                                                             \
-	{                                                                                  \
-		.timeout_ms = 300 * 1000, .call_timeout_ms = 20 * 1000,                    \
-		.memory_bytes = (int64_t)4 << 30, .max_failures = KGB_VERDICT_FAILURES_MAX \
+#define KGB_JUDGE_OPTIONS_INIT                                                                    \
+	{                                                                                         \
+		.device = KGB_DEVICE_CPU, .timeout_ms = 300 * 1000, .call_timeout_ms = 20 * 1000, \
+		.memory_bytes = (int64_t)4 << 30, .max_failures = KGB_VERDICT_FAILURES_MAX        \
 	}
+
+struct kgb_replay;
 
 struct kgb_judge {
 	const struct kgb_judge_options *options; /* borrowed */
@@ -56,6 +61,7 @@ struct kgb_judge {
 	struct kgb_buf image; /* what we wrote to the arena */
 	struct kgb_buf after; /* what we found there after the call */
 	int64_t deadline_ms; /* of the whole verification, monotonic */
+	struct kgb_replay *replay; /* owned; NULL without a GPU */
 	const char *no_launch_case; /* first case that needed a launch and made none; borrowed from
 				       cases */
 };

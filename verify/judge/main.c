@@ -12,7 +12,7 @@
 
 static const char usage[] =
 	"usage: kgb-judge verify --op NAME --kernel FILE [options]\n"
-	"       kgb-judge zygotes --dir DIR [--python PATH] [--die-with-parent]\n"
+	"       kgb-judge zygotes --dir DIR [--python PATH] [--device NAME] [--cupti FILE] [--die-with-parent]\n"
 	"       kgb-judge --help | --version\n"
 	"\n"
 	"verify checks a kernel file and writes one verdict (JSON) to descriptor 3, or to stdout when 3 is not open.\n"
@@ -25,6 +25,8 @@ static const char usage[] =
 	"  --timeout TIME      for the whole verification (default: 300s)\n"
 	"  --call-timeout TIME for one call of the kernel (default: 20s)\n"
 	"  --memory SIZE       that the kernel may take (default: 4GiB)\n"
+	"  --device NAME       cpu, cuda, cuda:N or auto, a GPU if there is one (default: auto)\n"
+	"  --cupti FILE        libcupti.so.N for a GPU (default: where the loader finds it)\n"
 	"  --zygotes DIR       use the processes of 'kgb-judge zygotes --dir DIR'\n"
 	"  --verdict-fd N      where the verdict goes\n"
 	"  --python PATH       interpreter with torch and triton (default: $KGB_PYTHON, else .deps/venv)\n"

@@ -42,8 +42,8 @@ int kgb_memfd_sized(const char *name, size_t len, unsigned int more_seals, int *
 }
 
 /* Our writable mapping comes before a seal against later ones. */
-static int make_mapped(const char *name, size_t len, bool read_only_for_others, char **out,
-		       int *out_fd, struct kgb_err *err)
+int kgb_memfd_mapped(const char *name, size_t len, bool read_only_for_others, char **out,
+		     int *out_fd, struct kgb_err *err)
 {
 	KGB_AUTO(fd) int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	unsigned int seals = (unsigned int)SEAL_SIZE |
@@ -89,11 +89,11 @@ int kgb_shared_reserve(struct kgb_shared *shared, struct kgb_worker *worker, siz
 		rounded_up(arena_bytes > shared->arena_bytes ? arena_bytes : shared->arena_bytes);
 	out_bytes = rounded_up(out_bytes > shared->out_bytes ? out_bytes : shared->out_bytes);
 	kgb_shared_release(shared);
-	if (make_mapped("kgb-arena", arena_bytes, arena_is_read_only, &shared->arena, &arena_fd,
+	if (kgb_memfd_mapped("kgb-arena", arena_bytes, arena_is_read_only, &shared->arena, &arena_fd,
 			err) < 0)
 		return -1;
 	shared->arena_bytes = arena_bytes;
-	if (make_mapped("kgb-out", out_bytes, false, &shared->out, &out_fd, err) < 0)
+	if (kgb_memfd_mapped("kgb-out", out_bytes, false, &shared->out, &out_fd, err) < 0)
 		return -1;
 	shared->out_bytes = out_bytes;
 

@@ -6,6 +6,7 @@
 #include "base/time.h"
 #include "verify/judge/call.h"
 #include "verify/judge/judge.h"
+#include "verify/judge/replay.h"
 
 enum { REPETITIONS = 2, REFERENCE_MS = 120 * 1000 };
 
@@ -59,7 +60,7 @@ static bool needs_launch(const struct kgb_judge *judge, const struct kgb_data *d
 	if (judge->spec.triton != KGB_TRITON_REQUIRED)
 		return false;
 	for (size_t i = 0; i < c->n_args; i++)
-		if (c->args[i].param->kind == KGB_PARAM_TENSOR &&
+		if (c->args[i].param->kind == KGB_PARAM_TENSOR && !c->args[i].is_absent &&
 		    kgb_view_numel(&c->args[i].view) == 0)
 			return false;
 	for (size_t i = 0; i < data->n_results; i++)
@@ -84,7 +85,8 @@ static int check_values(struct kgb_judge *judge, const struct kgb_data *data,
 static int run_repetition(struct kgb_judge *judge, const struct kgb_data *data, int repetition,
 			  struct kgb_call *call, struct kgb_failure *failure, struct kgb_err *err)
 {
-	const struct kgb_call_spec spec = {.repetition = repetition, .keep = repetition > 0};
+	const struct kgb_call_spec spec = {
+		.repetition = repetition, .places = repetition, .keep = repetition > 0};
 	int rc = kgb_call_run(judge, data, &spec, call, failure, err);
 
 	if (rc != 0)
@@ -103,6 +105,8 @@ static int run_case(struct kgb_judge *judge, const struct kgb_data *data,
 	struct kgb_call calls[REPETITIONS] = {0};
 	int rc = 0;
 
+	if (judge->replay && needs_launch(judge, data))
+		return kgb_replay_check(judge, data, failure, err);
 	for (int i = 0; i < REPETITIONS && rc == 0; i++)
 		rc = run_repetition(judge, data, i, &calls[i], failure, err);
 	if (rc == 0 && kgb_call_shares_memory(data, &calls[0], &calls[1])) {
@@ -145,6 +149,12 @@ static void record_failure(struct kgb_judge *judge, const struct kgb_case *c,
 
 /* ---- all cases ---- */
 
+static int ask(struct kgb_judge *judge, const struct kgb_data *data, struct kgb_err *err)
+{
+	return kgb_data_ask(data, &judge->reference, &judge->reference_memory, true,
+			    kgb_mono_ms() + REFERENCE_MS, err);
+}
+
 /* One step of the pipeline: the truth of `data` is asked for already; ask for that of `next` before
  * running. */
 static int run_step(struct kgb_judge *judge, struct kgb_data *data, const struct kgb_data *next,
@@ -156,11 +166,11 @@ static int run_step(struct kgb_judge *judge, struct kgb_data *data, const struct
 	if (kgb_data_learn(data, &judge->reference, &judge->reference_memory, true, deadline, err) <
 	    0)
 		return -1;
-	if (next && kgb_data_ask(next, &judge->reference, &judge->reference_memory, true, deadline,
-				 err) < 0)
+	/* A replay asks the reference too: then there is no asking ahead. */
+	if (next && !judge->replay && ask(judge, next, err) < 0)
 		return -1;
 	int rc = run_case(judge, data, &failure, err);
-	if (rc < 0)
+	if (rc < 0 || (next && judge->replay && ask(judge, next, err) < 0))
 		return -1;
 	if (rc == 0) {
 		judge->verdict->passed_tests++;
@@ -189,13 +199,12 @@ static int run_cases(struct kgb_judge *judge, const size_t *order, struct kgb_er
 	struct kgb_data data[2] = {0};
 	int rc = 0;
 
-	kgb_data_fill(&data[0], &cases->items[order[0]], &judge->verdict->seed);
-	rc = kgb_data_ask(&data[0], &judge->reference, &judge->reference_memory, true,
-			  kgb_mono_ms() + REFERENCE_MS, err);
+	kgb_data_fill(&data[0], &cases->items[order[0]], &judge->verdict->seed, 0);
+	rc = ask(judge, &data[0], err);
 	for (size_t i = 0; i < cases->n && rc == 0 && !is_over(judge); i++) {
 		struct kgb_data *next = i + 1 < cases->n ? &data[(i + 1) % 2] : NULL;
 		if (next)
-			kgb_data_fill(next, &cases->items[order[i + 1]], &judge->verdict->seed);
+			kgb_data_fill(next, &cases->items[order[i + 1]], &judge->verdict->seed, 0);
 		rc = run_step(judge, &data[i % 2], next, err);
 		kgb_data_release(&data[i % 2]);
 	}
@@ -227,6 +236,8 @@ static int run_stage(struct kgb_judge *judge, struct kgb_err *err)
 	if (rc != 0)
 		return rc;
 	if (kgb_judge_start_reference(judge, err) < 0)
+		return -1;
+	if (judge->options->device != KGB_DEVICE_CPU && kgb_replay_new(judge, err) < 0)
 		return -1;
 	choose_order(&judge->cases, order);
 	if (run_cases(judge, order, err) < 0)

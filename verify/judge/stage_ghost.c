@@ -6,6 +6,7 @@
 #include "base/time.h"
 #include "verify/judge/call.h"
 #include "verify/judge/judge.h"
+#include "verify/judge/replay.h"
 
 enum {
 	CASES_PER_INTERFACE = 2,
@@ -143,6 +144,7 @@ static int ablate(struct kgb_judge *judge, const struct kgb_data *data,
 {
 	for (uint32_t i = 0; i < plain->n_launches; i++) {
 		const struct kgb_call_spec spec = {.repetition = ABLATION_REPETITION,
+						   .places = ABLATION_REPETITION,
 						   .skip = plain->launches[i].name};
 		size_t n_right;
 		if (count_right(judge, data, &spec, &n_right, reply, err) < 0)
@@ -155,15 +157,30 @@ static int ablate(struct kgb_judge *judge, const struct kgb_data *data,
 	return 0;
 }
 
+/* On a GPU the kernels are left out of the replay. 0 went on, 1 decided, -1 *err. */
+static int haunt_replay(struct kgb_judge *judge, const struct kgb_data *data, struct kgb_err *err)
+{
+	struct kgb_failure failure;
+	int rc = kgb_replay_haunt(judge, data, &failure, err);
+
+	if (rc == 1)
+		kgb_verdict_decide(judge->verdict, KGB_STAGE_L2, &failure);
+	return rc;
+}
+
 /* 0 went on, 1 decided, -1 *err. */
 static int haunt(struct kgb_judge *judge, const struct kgb_data *data, struct kgb_err *err)
 {
 	KGB_AUTO(free) struct kgb_wire_reply *plain = kgb_xmalloc(sizeof(*plain));
 	KGB_AUTO(free) struct kgb_wire_reply *reply = kgb_xmalloc(sizeof(*reply));
-	const struct kgb_call_spec plain_spec = {.repetition = PLAIN_REPETITION};
-	const struct kgb_call_spec ghost_spec = {.repetition = GHOST_REPETITION, .ghost = true};
+	const struct kgb_call_spec plain_spec = {.repetition = PLAIN_REPETITION,
+						 .places = PLAIN_REPETITION};
+	const struct kgb_call_spec ghost_spec = {
+		.repetition = GHOST_REPETITION, .places = GHOST_REPETITION, .ghost = true};
 	size_t n_right;
 
+	if (judge->replay)
+		return haunt_replay(judge, data, err);
 	if (count_right(judge, data, &plain_spec, &n_right, plain, err) < 0)
 		return -1;
 	if (n_right < data->n_results)
@@ -224,7 +241,7 @@ static int haunt_interface(struct kgb_judge *judge, const struct kgb_interface *
 		c = next_case(&judge->cases, interface, c);
 		if (!c)
 			break;
-		kgb_data_fill(&data, c, &judge->verdict->seed);
+		kgb_data_fill(&data, c, &judge->verdict->seed, 0);
 		int rc = kgb_data_ask(&data, &judge->reference, &judge->reference_memory, true,
 				      deadline, err);
 		if (rc == 0)

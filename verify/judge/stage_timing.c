@@ -7,6 +7,7 @@
 #include "base/time.h"
 #include "verify/judge/call.h"
 #include "verify/judge/judge.h"
+#include "verify/judge/replay.h"
 
 enum { REPETITIONS = 3, FIRST_REPETITION = 20, REFERENCE_MS = 120 * 1000 };
 
@@ -36,7 +37,8 @@ static int time_candidate(struct kgb_judge *judge, const struct kgb_data *data, 
 	int64_t ns[REPETITIONS] = {0};
 
 	for (int i = 0; i < REPETITIONS; i++) {
-		const struct kgb_call_spec spec = {.repetition = FIRST_REPETITION + i};
+		const struct kgb_call_spec spec = {.repetition = FIRST_REPETITION + i,
+						   .places = FIRST_REPETITION + i};
 		struct kgb_call call;
 		struct kgb_failure failure;
 		struct kgb_compare compare;
@@ -69,7 +71,7 @@ static int time_baseline(struct kgb_judge *judge, const struct kgb_case *c, doub
 	struct kgb_data data;
 	int rc = 0;
 
-	kgb_data_fill(&data, c, &judge->verdict->seed);
+	kgb_data_fill(&data, c, &judge->verdict->seed, 0);
 	for (int i = 0; i < REPETITIONS && rc == 0; i++) {
 		int64_t deadline = kgb_mono_ms() + REFERENCE_MS;
 		int64_t started_ns = kgb_mono_ns();
@@ -92,7 +94,7 @@ static int time_case(struct kgb_judge *judge, const struct kgb_case *c, struct k
 	struct kgb_data data;
 	int64_t deadline = kgb_mono_ms() + REFERENCE_MS;
 
-	kgb_data_fill(&data, c, &verdict->seed);
+	kgb_data_fill(&data, c, &verdict->seed, 0);
 	int rc = kgb_data_ask(&data, &judge->reference, &judge->reference_memory, true, deadline,
 			      err);
 	if (rc == 0)
@@ -115,6 +117,11 @@ int kgb_stage_timing(struct kgb_judge *judge)
 	int64_t started_ms = kgb_mono_ms();
 	int rc = 0;
 
+	if (judge->replay) {
+		stage->status = KGB_STAGE_UNAVAILABLE;
+		stage->message = "replays are not timed yet";
+		return 0;
+	}
 	for (size_t i = 0; i < judge->spec.n_timing_cases && rc == 0; i++) {
 		const struct kgb_case *c = find_case(&judge->cases, judge->spec.timing_cases[i]);
 		KGB_ASSERT(c); /* kgb_cases_expand has checked */

@@ -15,6 +15,7 @@
 #include "sandbox/isolation/probe.h"
 #include "verify/judge/cases.h"
 #include "verify/judge/fill.h"
+#include "verify/judge/timer.h"
 
 #define KGB_VERDICT_SCHEMA "kgb.verdict/1"
 #define KGB_VERDICT_FAILURES_MAX 20
@@ -89,6 +90,9 @@ struct kgb_ghost_run {
 struct kgb_timing {
 	const char *case_name;
 	double candidate_ms, baseline_ms; /* medians */
+	struct kgb_interval speedup; /* with json */
+	const char *json; /* arena; the whole object as the timer wrote it; NULL: nothing but the
+			     medians is known */
 };
 
 struct kgb_verdict {
@@ -117,6 +121,8 @@ struct kgb_verdict {
 	size_t n_ghosts;
 	struct kgb_kernel_count kernels[KGB_VERDICT_KERNELS_MAX];
 	size_t n_kernels;
+	bool timing_comparable; /* the times are those of the device that the operator is for */
+	const char *timing_reason; /* why not; NULL when comparable */
 	struct kgb_timing timings[KGB_VERDICT_TIMINGS_MAX];
 	size_t n_timings;
 	bool has_isolation;
@@ -138,6 +144,10 @@ void kgb_verdict_decide_infra(struct kgb_verdict *verdict, enum kgb_stage stage,
 /** Add launches to the count of a kernel name; names beyond the table are counted under "(others)".
  */
 void kgb_verdict_count_launches(struct kgb_verdict *verdict, const char *name, int64_t count);
+/** Add what the timer found about one case; `samples` keeps every raw sample in the document. Cases
+ * beyond the table are left out. */
+void kgb_verdict_add_timing(struct kgb_verdict *verdict, const struct kgb_timer *timer,
+			    const struct kgb_timer_result *result, bool samples);
 /** The document, complete, without a line end. */
 void kgb_verdict_write(const struct kgb_verdict *verdict, struct kgb_buf *out);
 

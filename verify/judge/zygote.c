@@ -18,6 +18,7 @@
 #include "sandbox/isolation/bwrap.h"
 #include "sandbox/isolation/policy.h"
 #include "sandbox/isolation/status.h"
+#include "verify/judge/devices.h"
 #include "verify/wire.h"
 
 enum {
@@ -26,12 +27,28 @@ enum {
 	STDERR_TAIL = 600,
 	CONNECT_BACKLOG = 64,
 	STATUS_MS = 500,
-	PRIVATE_BYTES = 1 << 20
+	PRIVATE_BYTES = 16 << 20 /* Triton's own modules for CUDA are compiled there */
 };
+#define TRACE_LIBRARY "/kgb/lib/libkgb_trace.so"
 
 const char *kgb_role_name(enum kgb_role role)
 {
-	return role == KGB_ROLE_RUNNER ? "runner" : "reference";
+	switch (role) {
+	case KGB_ROLE_RUNNER:
+		return "runner";
+	case KGB_ROLE_REFERENCE:
+		return "reference";
+	case KGB_ROLE_COMPILE:
+		return "compile";
+	case KGB_N_ROLES:
+		break;
+	}
+	KGB_UNREACHABLE();
+}
+
+bool kgb_role_is_needed(enum kgb_role role, int device)
+{
+	return role != KGB_ROLE_COMPILE || device != KGB_DEVICE_CPU;
 }
 
 static void add_bind(struct kgb_policy *policy, const char *data_dir, const char *below,
@@ -42,16 +59,42 @@ static void add_bind(struct kgb_policy *policy, const char *data_dir, const char
 	kgb_policy_ro(policy, source, target);
 }
 
-/* What both see: the interpreter, our Python files, nothing of datasets, runs or the workspace. */
+static void set_environment(struct kgb_policy *policy, enum kgb_role role,
+			    const struct kgb_zygote_spec *spec)
+{
+	static const char *const always[][2] = {
+		{"OMP_NUM_THREADS", "1"},
+		{"MKL_NUM_THREADS", "1"},
+		{"OPENBLAS_NUM_THREADS", "1"},
+		{"TRITON_HOME", "/kgb/tmp"},
+		{"TRITON_CACHE_DIR", "/kgb/tmp/triton"},
+		{"TORCHINDUCTOR_CACHE_DIR", "/kgb/tmp"},
+		{"TMPDIR", "/kgb/tmp"},
+	};
+	bool gpu = spec->device != KGB_DEVICE_CPU && role != KGB_ROLE_COMPILE;
+	KGB_AUTO(free) char *device = kgb_xasprintf("%d", spec->device);
+
+	for (size_t i = 0; i < KGB_ARRAY_LEN(always); i++)
+		kgb_policy_setenv(policy, always[i][0], always[i][1]);
+	kgb_policy_setenv(policy, "CUDA_DEVICE_ORDER", "PCI_BUS_ID");
+	kgb_policy_setenv(policy, "CUDA_VISIBLE_DEVICES", gpu ? device : "");
+	if (gpu) {
+		kgb_policy_setenv(policy, "KGB_DEVICE", "cuda");
+		kgb_policy_setenv(policy, "CUDA_INJECTION64_PATH", TRACE_LIBRARY);
+		if (spec->cupti)
+			kgb_policy_setenv(policy, "KGB_CUPTI", spec->cupti);
+	} else if (role != KGB_ROLE_COMPILE) {
+		/* Where kernels are compiled for a GPU, Triton's own helpers must not be
+		 * interpreted. */
+		kgb_policy_setenv(policy, "TRITON_INTERPRET", "1");
+	}
+}
+
+/* What they see: the interpreter, our Python files, a GPU if there is one to work on; nothing of
+ * datasets, runs or the workspace. */
 static int make_policy(struct kgb_policy *policy, enum kgb_role role,
 		       const struct kgb_zygote_spec *spec, struct kgb_err *err)
 {
-	static const char *const env[][2] = {
-		{"TRITON_INTERPRET", "1"},   {"OMP_NUM_THREADS", "1"},
-		{"MKL_NUM_THREADS", "1"},    {"OPENBLAS_NUM_THREADS", "1"},
-		{"TRITON_HOME", "/kgb/tmp"}, {"TORCHINDUCTOR_CACHE_DIR", "/kgb/tmp"},
-		{"TMPDIR", "/kgb/tmp"},      {"CUDA_VISIBLE_DEVICES", ""},
-	};
 	const struct kgb_policy_base_spec base = {.tmp_bytes = 64 << 20, .shm_bytes = 1 << 20};
 
 	if (kgb_policy_base(policy, &base, err) < 0 ||
@@ -60,18 +103,21 @@ static int make_policy(struct kgb_policy *policy, enum kgb_role role,
 	add_bind(policy, spec->data_dir, "verify/runner", "/kgb/runner");
 	if (role == KGB_ROLE_REFERENCE) {
 		add_bind(policy, spec->data_dir, "verify/reference", "/kgb/reference");
-	} else {
+	} else if (role == KGB_ROLE_RUNNER) {
 		add_bind(policy, spec->data_dir, "verify/reference/ast_facts.py",
 			 "/kgb/facts/ast_facts.py");
 		add_bind(policy, spec->data_dir, "verify/reference/ast_scopes.py",
 			 "/kgb/facts/ast_scopes.py");
 	}
 	kgb_policy_ro(policy, spec->library, "/kgb/lib/_kgbrun.abi3.so");
+	if (spec->device != KGB_DEVICE_CPU && role != KGB_ROLE_COMPILE) {
+		kgb_policy_ro(policy, spec->trace_library, TRACE_LIBRARY);
+		kgb_policy_gpu(policy);
+	}
 	kgb_policy_tmpfs(policy, "/kgb/tmp", PRIVATE_BYTES);
-	for (size_t i = 0; i < KGB_ARRAY_LEN(env); i++)
-		kgb_policy_setenv(policy, env[i][0], env[i][1]);
+	set_environment(policy, role, spec);
 	kgb_policy_set_cwd(policy, "/");
-	policy->allow_nested_userns = role == KGB_ROLE_RUNNER;
+	policy->allow_nested_userns = role != KGB_ROLE_REFERENCE;
 
 	KGB_AUTO(free) char *hub = kgb_xasprintf("%d", HUB_FD);
 	const char *const argv[] = {spec->python,        "-I", "-B", "/kgb/runner/zygote.py",
@@ -192,7 +238,7 @@ int kgb_zygote_wait_ready(struct kgb_zygote *zygote, int64_t timeout_ms, struct 
 	if (error)
 		return kgb_fail(
 			err, KGB_ERR_UNAVAILABLE,
-			"%s process: %s: run './bootstrap' to install torch and triton, or name an interpreter that has "
+			"%s process: %s: run `./bootstrap setup` to install torch and triton, or name an interpreter that has "
 			"them in KGB_PYTHON",
 			kgb_role_name(zygote->role), error);
 	return 0;

@@ -15,7 +15,14 @@
 #include "base/err.h"
 #include "base/json.h"
 
-enum kgb_role { KGB_ROLE_RUNNER, KGB_ROLE_REFERENCE, KGB_N_ROLES };
+enum kgb_role {
+	KGB_ROLE_RUNNER,
+	KGB_ROLE_REFERENCE,
+	/** Compiles what GPU kernels claim to be made from: for verifications on a GPU only. Needs
+	 * triton alone, no torch, no GPU. */
+	KGB_ROLE_COMPILE,
+	KGB_N_ROLES,
+};
 const char *kgb_role_name(enum kgb_role role);
 
 struct kgb_zygote {
@@ -29,12 +36,19 @@ struct kgb_zygote {
 	char *socket_dir; /* owned; NULL for an own zygote */
 };
 
+#define KGB_DEVICE_CPU (-1)
+
 struct kgb_zygote_spec {
 	const char *python; /* absolute path of an interpreter that has torch and triton */
 	const char *data_dir; /* holds verify/runner and verify/reference */
 	const char *library; /* path of _kgbrun.abi3.so */
+	int device; /* number of the GPU that workers use, KGB_DEVICE_CPU: none */
+	const char *trace_library; /* path of libkgb_trace.so; with a GPU only */
+	const char *cupti; /* path of libcupti.so.N; NULL: where the loader finds it */
 };
 
+/** Is there work for this role on this device (KGB_DEVICE_CPU or a GPU's number)? */
+bool kgb_role_is_needed(enum kgb_role role, int device);
 /** Start an own zygote; it is not ready yet. UNAVAILABLE says what is missing and how to get it. */
 KGB_MUST_CHECK int kgb_zygote_start(struct kgb_zygote *zygote, enum kgb_role role,
 				    const struct kgb_zygote_spec *spec, struct kgb_err *err);

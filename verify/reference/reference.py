@@ -6,6 +6,7 @@ each contiguous.
 
 Requests: {"id", "op"} and
     map     descriptors [inputs, out], "arena_bytes", "out_bytes"
+    about   on a GPU: the reply's value is its compute capability, its text the directory of torch
     load    descriptor [source], "file": a Python file with reference functions
     call    "target": "aten:add.Tensor" or "python:FILE:FUNCTION", "args", "exact": compute the float64 results too,
             "magnitude": null, "abs" (the float64 results of the absolute values) or another target called like this one
@@ -25,6 +26,7 @@ import wire
 TORCH_DTYPES = tuple(getattr(torch, name) for name in wire.DTYPES)
 DTYPE_NUMBERS = {dtype: number for number, dtype in enumerate(TORCH_DTYPES)}
 ALIGN = 64
+DEVICE = os.environ.get("KGB_DEVICE", "cpu")  # "cuda": the only one that is visible
 
 
 def prepare():
@@ -91,6 +93,13 @@ class Reference:
         self.modules[request["file"]] = module
         return wire.Reply()
 
+    def do_about(self, request, fds):
+        """The GPU's compute capability as 10 * major + minor, and where this torch lies."""
+        reply = wire.Reply(wire.OK, os.path.dirname(torch.__file__))
+        major, minor = torch.cuda.get_device_capability(0)
+        reply.value = 10 * major + minor
+        return reply
+
     def function(self, target):
         kind, _, rest = target.partition(":")
         if kind == "aten":
@@ -103,9 +112,10 @@ class Reference:
         if kind == "tensor":
             dtype = TORCH_DTYPES[arg["dtype"]]
             if arg["elements"] == 0:
-                return torch.empty_strided(arg["sizes"], arg["strides"], dtype=dtype)
+                return torch.empty_strided(arg["sizes"], arg["strides"], dtype=dtype, device=DEVICE)
             # A copy of the storage: an in-place operator may write to it.
-            storage = torch.frombuffer(self.inputs, dtype=dtype, count=arg["elements"], offset=arg["at"]).clone()
+            storage = torch.frombuffer(self.inputs, dtype=dtype, count=arg["elements"], offset=arg["at"])
+            storage = storage.clone() if DEVICE == "cpu" else storage.to(DEVICE)
             return torch.as_strided(storage, arg["sizes"], arg["strides"], arg["first"])
         if kind == "float":
             return float(arg["value"])

@@ -17,10 +17,13 @@
 #include <malloc.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -74,21 +77,23 @@ static int write_file(const char *path, const char *text)
 }
 
 static const char enter_jail_doc[] =
-	"enter_jail(tmp_bytes): new user, mount, PID (for children), IPC, UTS and network namespaces; nothing is\n"
-	"writable but a new /kgb/tmp of tmp_bytes, /proc is an empty directory. The caller must have one thread.";
+	"enter_jail(tmp_bytes, gpu=False): new user, mount, PID (for children), IPC, UTS and network namespaces; nothing\n"
+	"is writable but a new /kgb/tmp of tmp_bytes. /proc is an empty directory; with gpu it is the old one, and\n"
+	"programs in /kgb/tmp can be run, which Triton needs. The caller must have one thread.";
 
 static PyObject *enter_jail(PyObject *self, PyObject *args)
 {
 	long long tmp_bytes;
+	int gpu = 0;
 	char map[64];
 	char options[64];
-	const unsigned long flags = MS_NOSUID | MS_NODEV | MS_NOEXEC;
+	const unsigned long flags = MS_NOSUID | MS_NODEV;
 	const struct mount_attr_v0 read_only = {.attr_set = MOUNT_ATTR_READ_ONLY};
 	const uid_t uid = getuid();
 	const gid_t gid = getgid();
 
 	(void)self;
-	if (!PyArg_ParseTuple(args, "L:enter_jail", &tmp_bytes))
+	if (!PyArg_ParseTuple(args, "L|p:enter_jail", &tmp_bytes, &gpu))
 		return NULL;
 	if (unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS |
 		    CLONE_NEWNET) < 0)
@@ -103,14 +108,49 @@ static PyObject *enter_jail(PyObject *self, PyObject *args)
 	if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
 		return fail_errno("mount private /");
 	/* A new proc cannot be mounted below bubblewrap's; hiding it serves as well. */
-	if (mount("tmpfs", "/proc", "tmpfs", flags, "size=4k,mode=0555") < 0)
+	if (!gpu && mount("tmpfs", "/proc", "tmpfs", flags | MS_NOEXEC, "size=4k,mode=0555") < 0)
 		return fail_errno("mount /proc");
 	if (syscall(SYS_mount_setattr, -1, "/", AT_RECURSIVE_FLAG, &read_only, sizeof(read_only)) <
 	    0)
 		return fail_errno("mount_setattr (Linux 5.12 or newer)");
-	snprintf(options, sizeof(options), "size=%lld,mode=0700,nr_inodes=256", tmp_bytes);
-	if (mount("tmpfs", PRIVATE_DIR, "tmpfs", flags, options) < 0)
+	snprintf(options, sizeof(options), "size=%lld,mode=0700,nr_inodes=%d", tmp_bytes,
+		 gpu ? 16384 : 256);
+	if (mount("tmpfs", PRIVATE_DIR, "tmpfs", gpu ? flags : flags | MS_NOEXEC, options) < 0)
 		return fail_errno("mount " PRIVATE_DIR);
+	Py_RETURN_NONE;
+}
+
+static const char pretend_tasks_doc[] =
+	"pretend_tasks(pid): cover /proc/<pid>/task with writable files <n>/comm for all small n. CUDA names its threads\n"
+	"through /proc/self/task/<tid>/comm and gives up when that fails; in a PID namespace of its own, below a /proc\n"
+	"that is not, a thread's own number is not the one in /proc.";
+
+static PyObject *pretend_tasks(PyObject *self, PyObject *args)
+{
+	enum { N_TASKS = 2048 };
+	char path[96];
+	int pid;
+
+	(void)self;
+	if (!PyArg_ParseTuple(args, "i:pretend_tasks", &pid))
+		return NULL;
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	if (mount("tmpfs", path, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC,
+		  "size=64k,mode=0755,nr_inodes=4096") < 0)
+		return fail_errno("mount /proc/<pid>/task");
+	snprintf(path, sizeof(path), "/proc/%d/task/any", pid);
+	if (mkdir(path, 0755) < 0)
+		return fail_errno("mkdir /proc/<pid>/task/any");
+	snprintf(path, sizeof(path), "/proc/%d/task/any/comm", pid);
+	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+	if (fd < 0)
+		return fail_errno("create /proc/<pid>/task/any/comm");
+	close(fd);
+	for (int i = 1; i <= N_TASKS; i++) {
+		snprintf(path, sizeof(path), "/proc/%d/task/%d", pid, i);
+		if (symlink("any", path) < 0)
+			return fail_errno("symlink in /proc/<pid>/task");
+	}
 	Py_RETURN_NONE;
 }
 
@@ -126,15 +166,22 @@ static PyObject *die_with_parent(PyObject *self, PyObject *noargs)
 	Py_RETURN_NONE;
 }
 
-/* Refused: new processes and threads, other programs, sockets, namespaces and mounts. The sandbox
- * around the zygote refuses more (sandbox/isolation/seccomp.c); both filters apply. */
-static const unsigned int refused[] = {
+/* Refused to those that start no programs: new processes and threads. */
+static const unsigned int process_calls[] = {
 	SYS_clone,
-	SYS_clone3,
 	SYS_execve,
+#ifdef SYS_fork
+	SYS_fork,
+	SYS_vfork,
+#endif
+};
+
+static const unsigned int socket_calls[] = {SYS_socket, SYS_socketpair};
+
+/* Refused to all: namespaces and mounts, programs without a name. The sandbox around the
+ * zygote refuses more (sandbox/isolation/seccomp.c); both filters apply. */
+static const unsigned int refused[] = {
 	SYS_execveat,
-	SYS_socket,
-	SYS_socketpair,
 	SYS_unshare,
 	SYS_setns,
 	SYS_mount,
@@ -160,16 +207,59 @@ static const unsigned int refused[] = {
 	SYS_io_uring_setup,
 	SYS_process_vm_readv,
 	SYS_process_vm_writev,
-#ifdef SYS_fork
-	SYS_fork,
-	SYS_vfork,
-#endif
 };
 
-static int install_filter(void)
+#define NAMESPACE_FLAGS                                                                \
+	(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | \
+	 CLONE_NEWPID | CLONE_NEWNET)
+#define N_CALLS(list) (sizeof(list) / sizeof((list)[0]))
+enum {
+	HEAD = 6,
+	CLONE = 5,
+	SOCKET = 5,
+	FILTER_MAX = HEAD + CLONE + 2 * (N_CALLS(process_calls) + N_CALLS(refused)) +
+		     SOCKET * N_CALLS(socket_calls) + 3
+};
+
+static void refuse(struct sock_filter *code, unsigned short *n, unsigned int number, uint32_t error)
 {
-	enum { N = sizeof(refused) / sizeof(refused[0]), HEAD = 6 };
-	struct sock_filter code[HEAD + 2 * N + 1];
+	code[(*n)++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1);
+	code[(*n)++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error);
+}
+
+/* A clone that makes no namespace is fine. Flags lie in the low half of the first argument. */
+static void refuse_namespaces(struct sock_filter *code, unsigned short *n)
+{
+	const struct sock_filter check[CLONE] = {
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 4),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args)),
+		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, NAMESPACE_FLAGS, 1, 0),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+	};
+
+	for (size_t i = 0; i < CLONE; i++)
+		code[(*n)++] = check[i];
+}
+
+/* CUDA needs a socket of its own, and gets no other family than AF_UNIX. */
+static void allow_unix_only(struct sock_filter *code, unsigned short *n, unsigned int number)
+{
+	const struct sock_filter check[SOCKET] = {
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 4),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_UNIX, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EAFNOSUPPORT),
+	};
+
+	for (size_t i = 0; i < SOCKET; i++)
+		code[(*n)++] = check[i];
+}
+
+static int install_filter(bool programs, bool unix_sockets)
+{
+	struct sock_filter code[FILTER_MAX];
 	unsigned short n = 0;
 	const struct sock_filter head[HEAD] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
@@ -182,12 +272,21 @@ static int install_filter(void)
 
 	for (size_t i = 0; i < HEAD; i++)
 		code[n++] = head[i];
-	for (size_t i = 0; i < N; i++) {
-		code[n++] =
-			(struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, refused[i], 0, 1);
-		code[n++] =
-			(struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
+	if (programs)
+		refuse_namespaces(code, &n);
+	else
+		for (size_t i = 0; i < N_CALLS(process_calls); i++)
+			refuse(code, &n, process_calls[i], EPERM);
+	/* Its flags are out of a filter's sight; without it the C library takes clone. */
+	refuse(code, &n, SYS_clone3, programs ? ENOSYS : EPERM);
+	for (size_t i = 0; i < N_CALLS(socket_calls); i++) {
+		if (unix_sockets)
+			allow_unix_only(code, &n, socket_calls[i]);
+		else
+			refuse(code, &n, socket_calls[i], EPERM);
 	}
+	for (size_t i = 0; i < N_CALLS(refused); i++)
+		refuse(code, &n, refused[i], EPERM);
 	code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
 
 	const struct sock_fprog program = {.len = n, .filter = code};
@@ -206,18 +305,23 @@ static int drop_capabilities(void)
 }
 
 static const char give_up_privileges_doc[] =
-	"give_up_privileges(): no capabilities, no new ones, not traceable, and from now on no new process, thread,\n"
-	"program, socket, namespace or mount. Cannot be undone.";
+	"give_up_privileges(programs=False, unix_sockets=False): no capabilities, no new ones, not traceable, and from now\n"
+	"on no namespace or mount, unless programs is true no new process, thread or program, and no socket, or none but\n"
+	"of the unix family. Cannot be undone.";
 
-static PyObject *give_up_privileges(PyObject *self, PyObject *noargs)
+static PyObject *give_up_privileges(PyObject *self, PyObject *args)
 {
+	int programs = 0;
+	int unix_sockets = 0;
+
 	(void)self;
-	(void)noargs;
+	if (!PyArg_ParseTuple(args, "|pp:give_up_privileges", &programs, &unix_sockets))
+		return NULL;
 	if (drop_capabilities() < 0)
 		return fail_errno("capset");
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_DUMPABLE, 0) < 0)
 		return fail_errno("prctl");
-	if (install_filter() < 0)
+	if (install_filter(programs != 0, unix_sockets != 0) < 0)
 		return fail_errno("seccomp");
 	Py_RETURN_NONE;
 }
@@ -307,8 +411,9 @@ static PyObject *gather(PyObject *self, PyObject *args)
 
 static PyMethodDef methods[] = {
 	{"enter_jail", enter_jail, METH_VARARGS, enter_jail_doc},
+	{"pretend_tasks", pretend_tasks, METH_VARARGS, pretend_tasks_doc},
 	{"die_with_parent", die_with_parent, METH_NOARGS, die_with_parent_doc},
-	{"give_up_privileges", give_up_privileges, METH_NOARGS, give_up_privileges_doc},
+	{"give_up_privileges", give_up_privileges, METH_VARARGS, give_up_privileges_doc},
 	{"perturb", perturb, METH_VARARGS, perturb_doc},
 	{"gather", gather, METH_VARARGS, gather_doc},
 	{NULL, NULL, 0, NULL},

@@ -8,7 +8,10 @@ on_cuda.py.
 Requests: {"id", "op"} and
     map     descriptors [arena, out], "arena_bytes", "out_bytes"
     load    "entries", "allow": torch operators that may run outside a kernel
-    call    "entry", "args", "poison", "fill", "seed", "keep", "ghost", "skip"
+    call    "entry", "args", "poison", "fill", "seed", "keep", "ghost", "skip", "window"
+and on a GPU
+    record  descriptor [record], "max_bytes": where calls with a "window" are written down
+    claims  "wanted": digests of images; descriptor [out]: what their code was made from; the reply's value is the number of bytes
 """
 
 import importlib.util
@@ -90,6 +93,18 @@ class Runner:
         self.kept = []
         self.platform.map(request, fds)
         return wire.Reply()
+
+    def do_record(self, request, fds):
+        self.platform.record(request, fds[0])
+        return wire.Reply()
+
+    def do_claims(self, request, fds):
+        text = self.platform.claims(request)
+        os.pwrite(fds[0], text, 0)
+        os.close(fds[0])
+        reply = wire.Reply()
+        reply.value = len(text)
+        return reply
 
     def do_load(self, request, fds):
         with open(KERNEL_PATH, "wb") as file:

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: MIT
 """Warm parent of the judge's Python workers.
 
-    python -I -B zygote.py (runner|reference) HUB_FD
+    python -I -B zygote.py (runner|reference|compile) HUB_FD
 
-Imports torch and triton once, then forks a worker for every control socket that arrives on the hub (a SOCK_SEQPACKET
-socket, one descriptor per message). The zygote itself never touches candidate code. For each worker there are
+Imports torch and triton once (compile: triton alone), then forks a worker for every control socket that arrives on the
+hub (a SOCK_SEQPACKET socket, one descriptor per message). The zygote itself never touches candidate code. For each
+worker there are
 
     supervisor   holds the control socket; makes the jail, reports how the worker ended, kills it when the judge is gone
-    init         (runner only) first process of the worker's PID namespace; when it ends the kernel ends all of it
+    init         (not reference) first process of the worker's PID namespace; when it ends the kernel ends all of it
     worker       gives up every privilege, then serves requests on its channel
 
 Control messages are JSON datagrams. Judge: {"role", "memory_bytes", "cpu_s", "tmp_bytes"} with descriptors [channel,
@@ -25,15 +26,24 @@ import socket
 import sys
 
 LIBRARIES = ("/kgb/lib", "/kgb/runner", "/kgb/reference")
+JAILED = ("runner", "compile")
 PAGE = os.sysconf("SC_PAGE_SIZE")
 FILE_BYTES = 16 << 20
+COMPILE_PROCESSES = 16
+GPU_PROCESSES = 256  # and threads: the driver's, and those of the compilers that Triton starts
+GPU_FILES = 1024
+GPU_FILE_BYTES = 512 << 20
+GPU_ROLES = ("runner", "reference", "baseline")
+HAS_GPU = os.environ.get("KGB_DEVICE", "cpu") != "cpu"
 
 
-def versions():
-    import torch
+def versions(role):
     import triton
-    return {"python": "%d.%d.%d" % sys.version_info[:3], "torch": str(torch.__version__),
-            "triton": str(triton.__version__)}
+    found = {"python": "%d.%d.%d" % sys.version_info[:3], "triton": str(triton.__version__)}
+    if role != "compile":
+        import torch
+        found["torch"] = str(torch.__version__)
+    return found
 
 
 def close_all_but(keep):
@@ -63,18 +73,20 @@ def run_init(alive):
         signal.pause()
 
 
-def set_limits(start, base_bytes):
-    """Limits of a worker; memory counts on top of what the zygote had mapped already."""
+def set_limits(start, base_bytes, gpu):
+    """Limits of a worker; memory counts on top of what the zygote had mapped already. CUDA reserves addresses by the
+    terabyte, so with a GPU only what can be written counts."""
     memory = base_bytes + int(start["memory_bytes"])
-    for name, soft, hard in ((resource.RLIMIT_AS, memory, memory),
+    file_bytes, files = (GPU_FILE_BYTES, GPU_FILES) if gpu else (FILE_BYTES, 64)
+    for name, soft, hard in ((resource.RLIMIT_DATA if gpu else resource.RLIMIT_AS, memory, memory),
                              (resource.RLIMIT_CPU, start["cpu_s"], start["cpu_s"] + 5),
                              (resource.RLIMIT_CORE, 0, 0),
-                             (resource.RLIMIT_FSIZE, FILE_BYTES, FILE_BYTES),
-                             (resource.RLIMIT_NOFILE, 64, 64)):
+                             (resource.RLIMIT_FSIZE, file_bytes, file_bytes),
+                             (resource.RLIMIT_NOFILE, files, files)):
         resource.setrlimit(name, (soft, hard))
 
 
-def run_worker(role, start, fds, alive, base_bytes):
+def run_worker(role, start, fds, alive, base_bytes, gpu):
     import _kgbrun
     os.setsid()  # kill(0) reaches the process group, and a PID namespace does not bound that
     die_with(alive)
@@ -84,13 +96,20 @@ def run_worker(role, start, fds, alive, base_bytes):
     os.dup2(fds[1], 2)
     keep = [fds[0]] + fds[2:]
     close_all_but(keep)
-    set_limits(start, base_bytes)
+    set_limits(start, base_bytes, gpu)
     channel = socket.socket(fileno=fds[0])
     if role == "reference":
         import reference
         reference.main(channel)
+    elif role == "compile":
+        resource.setrlimit(resource.RLIMIT_NPROC, (COMPILE_PROCESSES, COMPILE_PROCESSES))
+        _kgbrun.give_up_privileges(True)
+        import recompile
+        recompile.main(channel)
     else:
-        _kgbrun.give_up_privileges()
+        if gpu:
+            resource.setrlimit(resource.RLIMIT_NPROC, (GPU_PROCESSES, GPU_PROCESSES))
+        _kgbrun.give_up_privileges(bool(gpu), bool(gpu))
         import runner
         runner.main(channel, start["role"], fds[2:])
 
@@ -139,15 +158,22 @@ def supervise(role, control, hello):
         return
     start = json.loads(data)
     base_bytes = mapped_bytes()
+    gpu = HAS_GPU and start["role"] in GPU_ROLES
     alive, held = os.pipe()
     os.set_inheritable(held, False)
     init = 0
-    if role == "runner":
+    if role in JAILED:
         with open("/proc/self/oom_score_adj", "w") as score:
             score.write("1000")  # when memory runs out, nobody else's process pays
-        _kgbrun.enter_jail(int(start["tmp_bytes"]))
+        _kgbrun.enter_jail(int(start["tmp_bytes"]), gpu)
         init = forked(lambda: (os.close(held), run_init(alive)))
-    worker = forked(lambda: (os.close(held), control.close(), run_worker(role, start, fds, alive, base_bytes)))
+    ready, go = os.pipe()
+    worker = forked(lambda: (os.close(held), os.close(go), os.read(ready, 1), control.close(),
+                             run_worker(role, start, fds, alive, base_bytes, gpu)))
+    if init and gpu:
+        _kgbrun.pretend_tasks(worker)
+    os.close(ready)
+    os.close(go)
     worker_fd = os.pidfd_open(worker)
     end_fd = os.pidfd_open(init) if init else worker_fd
     for fd in fds:
@@ -176,6 +202,10 @@ def run_supervisor(role, control, hello):
 
 def import_role(role):
     sys.path[:0] = LIBRARIES
+    if role == "compile":
+        import recompile
+        recompile.prepare()
+        return versions(role)
     import torch
     torch.set_num_threads(1)
     torch.set_num_interop_threads(1)
@@ -185,7 +215,7 @@ def import_role(role):
     else:
         import reference
         reference.prepare()
-    return versions()
+    return versions(role)
 
 
 def main():

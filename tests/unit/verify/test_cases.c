@@ -275,6 +275,25 @@ static void test_values_keep_their_kind(KGB_UNUSED void **state)
 	}
 }
 
+static void test_a_tensor_of_null_is_none(KGB_UNUSED void **state)
+{
+	struct kgb_spec spec;
+	struct kgb_cases cases;
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+
+	expand_toy((struct spec_change){SPEC_PATH, "tensor: $b,", "tensor: $weight|null,"}, &spec,
+		   &cases);
+	const struct kgb_arg *arg = &cases.items[0].args[1];
+	assert_true(arg->is_absent);
+	assert_int_equal(kgb_view_numel(&arg->view), 0);
+	assert_int_equal(arg->value.kind, KGB_VALUE_NONE);
+	assert_false(cases.items[0].args[0].is_absent);
+	kgb_case_describe(&cases.items[0], &text);
+	assert_string_equal(text.ptr, "self=float32[], other=None, alpha=1");
+	kgb_cases_release(&cases);
+	kgb_spec_release(&spec);
+}
+
 static void test_fills_are_fitted_to_the_dtype(KGB_UNUSED void **state)
 {
 	static const struct {
@@ -353,6 +372,8 @@ static void test_every_fault_names_set_case_and_variable(KGB_UNUSED void **state
 		 SELF "unknown dtype 'float80'"},
 		{{SPEC_PATH, "layout: $a_layout", "dtype: $a_dtype"},
 		 SELF "variable 'a_dtype' is not set and has no default"},
+		{{SPEC_PATH, "tensor: $a, result: 1", "tensor: $weight|null, result: 1"},
+		 LINE_1 "self of aten::toy toy_out: a tensor that holds a result cannot be null"},
 		{{SPEC_PATH, "layout: $a_layout", "fill: gauss"},
 		 SELF
 		 "fill 'gauss' is none of: normal, positive, uniform(low,high), int(low,high), bool, ones"},
@@ -455,6 +476,7 @@ int main(void)
 		cmocka_unit_test(test_results_cannot_overlap),
 		cmocka_unit_test(test_cases_come_by_interface_line_and_dtype),
 		cmocka_unit_test(test_values_keep_their_kind),
+		cmocka_unit_test(test_a_tensor_of_null_is_none),
 		cmocka_unit_test(test_fills_are_fitted_to_the_dtype),
 		cmocka_unit_test(test_every_fault_names_set_case_and_variable),
 		cmocka_unit_test(test_too_many_cases_are_refused),

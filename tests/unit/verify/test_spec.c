@@ -185,6 +185,21 @@ static const struct {
 	{{SPEC_PATH, "magnitude: abs", "magnitude: 'toy:x'"},
 	 "interface 'toy_Tensor': " SPEC_PATH
 	 ":11:16: 'toy:x' is not FILE.py:FUNCTION, with a file in aten/reference"},
+	/* costs */
+	{{SPEC_PATH, "magnitude: abs", "bytes: bytes(self) + bytes(result) + alpha * $n"}, NULL},
+	{{SPEC_PATH, "magnitude: abs", "bytes: numel(selff)"},
+	 "interface 'toy_Tensor': " SPEC_PATH
+	 ":11:12: bytes: column 1: numel: no tensor, output or result is named 'selff'"},
+	{{SPEC_PATH, "magnitude: abs", "bytes: 1 + dim(alpha, 0)"},
+	 "interface 'toy_Tensor': " SPEC_PATH
+	 ":11:12: bytes: column 5: dim: no tensor, output or result is named 'alpha'"},
+	{{SPEC_PATH, "magnitude: abs", "flops: numel(result1)"},
+	 ":11:12: flops: column 1: numel: no tensor, output or result is named 'result1'"},
+	{{SPEC_PATH, "returns: false", "returns: false\n    flops: numel(result1) + size(out)"}, NULL},
+	{{SPEC_PATH, "magnitude: abs", "flops: 2 * self"},
+	 ":11:12: flops: column 5: no value parameter is named 'self'"},
+	{{SPEC_PATH, "magnitude: abs", "flops: 2 *"},
+	 ":11:12: flops: column 4: expected a number, a name or '('"},
 	/* parameters */
 	{{SPEC_PATH, "name: self, tensor: $a, layout", "name: 2self, tensor: $a, layout"},
 	 "interface 'toy_Tensor': " SPEC_PATH ":14:16: name: '2self' is not a Python name"},

@@ -214,6 +214,42 @@ static void test_the_report_does_not_tell_the_seed(void **state)
 	free_verdict(verdict);
 }
 
+static struct kgb_timer_result result_of(double speedup)
+{
+	return (struct kgb_timer_result){
+		.result = speedup > 0 ? KGB_TIMING_FASTER : KGB_TIMING_UNTRUSTED,
+		.speedup = {speedup, speedup / 1.1, speedup * 1.1},
+		.median_ns = {{2e6, 2e6, 2e6}, {1e6, 1e6, 1e6}},
+	};
+}
+
+static void test_a_speedup_is_that_of_all_cases_or_of_none(void **state)
+{
+	struct kgb_verdict *verdict = new_verdict();
+	struct kgb_timer timer = {.config.case_name = "f/float32/x/standard"};
+	struct kgb_timer_result twice = result_of(2), eightfold = result_of(8),
+				untrusted = result_of((double)NAN);
+
+	(void)state;
+	verdict->timing_comparable = true;
+	verdict->timing_reason = NULL;
+	kgb_verdict_add_timing(verdict, &timer, &twice, true);
+	kgb_verdict_add_timing(verdict, &timer, &eightfold, false);
+	KGB_AUTO(json) cJSON *json = written(verdict);
+	assert_true(kgb_json_bool(json, "timing.comparable", false));
+	assert_true(fabs(kgb_json_num(json, "timing.speedup.value", 0) - 4) < 1e-12);
+	const cJSON *first = cJSON_GetArrayItem(kgb_json_get(json, "timing.cases"), 0);
+	assert_string_equal(kgb_json_str(first, "case", ""), "f/float32/x/standard");
+	assert_string_equal(kgb_json_str(first, "result", ""), "FASTER");
+	assert_true(kgb_json_num(first, "candidate_ms", 0) == 1);
+	assert_non_null(kgb_json_get(first, "samples"));
+	kgb_verdict_add_timing(verdict, &timer, &untrusted, false);
+	KGB_AUTO(json) cJSON *again = written(verdict);
+	assert_true(cJSON_IsNull(kgb_json_get(again, "timing.speedup")));
+	assert_int_equal(cJSON_GetArraySize(kgb_json_get(again, "timing.cases")), 3);
+	free_verdict(verdict);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -223,6 +259,7 @@ int main(void)
 		cmocka_unit_test(test_launches_beyond_the_table_are_counted_together),
 		cmocka_unit_test(test_the_report_says_what_is_wrong_where_and_what_to_do),
 		cmocka_unit_test(test_the_report_does_not_tell_the_seed),
+		cmocka_unit_test(test_a_speedup_is_that_of_all_cases_or_of_none),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: MIT
+# Headers of CUDA, for the programs that talk to a GPU. Headers only: the libraries are opened at run
+# time, so what is built here runs (and says what is missing) on machines without a driver too.
+# Gives KGB_HAVE_CUDA and, when that is true, the interface target kgb::cuda_headers.
+
+set(KGB_CUDA_INCLUDE "" CACHE PATH "Folder with cuda.h and cupti.h; empty: search a toolkit and .deps/cuda/include")
+
+set(KGB_HAVE_CUDA FALSE)
+if(KGB_CUDA_INCLUDE)
+	set(cuda_candidates ${KGB_CUDA_INCLUDE})
+else()
+	set(cuda_candidates ${PROJECT_SOURCE_DIR}/.deps/cuda/include)
+	find_package(CUDAToolkit QUIET)
+	if(CUDAToolkit_FOUND)
+		list(APPEND cuda_candidates ${CUDAToolkit_INCLUDE_DIRS})
+	endif()
+endif()
+
+# A toolkit keeps CUPTI's headers apart from the driver's. Older headers lack calls that are used here.
+foreach(folder ${cuda_candidates})
+	set(cupti_folder "")
+	foreach(place "" /../extras/CUPTI/include /../../../extras/CUPTI/include)
+		if(NOT cupti_folder AND EXISTS ${folder}${place}/cupti.h)
+			set(cupti_folder ${folder}${place})
+			cmake_path(NORMAL_PATH cupti_folder)
+		endif()
+	endforeach()
+	if(cupti_folder AND EXISTS ${folder}/cuda.h AND EXISTS ${folder}/crt/host_defines.h)
+		file(STRINGS ${folder}/cuda.h version_line REGEX "^#define CUDA_VERSION [0-9]+")
+		string(REGEX REPLACE "^#define CUDA_VERSION ([0-9]+).*" "\\1" KGB_CUDA_VERSION "${version_line}")
+		if(KGB_CUDA_VERSION GREATER_EQUAL 13000 AND KGB_CUDA_VERSION LESS 14000)
+			set(KGB_HAVE_CUDA TRUE)
+			set(cuda_folders ${folder} ${cupti_folder})
+			list(REMOVE_DUPLICATES cuda_folders)
+			break()
+		endif()
+	endif()
+endforeach()
+
+if(KGB_HAVE_CUDA)
+	add_library(kgb_cuda_headers INTERFACE)
+	add_library(kgb::cuda_headers ALIAS kgb_cuda_headers)
+	target_include_directories(kgb_cuda_headers SYSTEM INTERFACE ${cuda_folders})
+	target_link_libraries(kgb_cuda_headers INTERFACE ${CMAKE_DL_LIBS})
+	set(KGB_CUDA_FOLDERS ${cuda_folders})
+	list(JOIN cuda_folders ", " cuda_note)
+	add_feature_info(cuda TRUE "GPU programs, with the headers of CUDA ${KGB_CUDA_VERSION} in ${cuda_note}")
+elseif(KGB_CUDA_INCLUDE)
+	message(FATAL_ERROR "KGB_CUDA_INCLUDE=${KGB_CUDA_INCLUDE}: no cuda.h, cupti.h and crt/host_defines.h of CUDA 13 there")
+else()
+	add_feature_info(cuda FALSE "GPU programs; they need the headers of CUDA 13 (`./bootstrap setup` fetches them, or set KGB_CUDA_INCLUDE)")
+endif()

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * Decision rates of the timer on simulated devices: how often identical kernels are the SAME, what
+ * it takes to see 1 %, whether intervals cover the truth, what dishonest sources get.
+ *
+ *     timer_sim [RUNS [PART]]        (200 runs of each row; the seeds are fixed; PART of names)
+ */
+#include <math.h>
+#include <stdio.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "base/time.h"
+#include "tests/helpers/timer_source.h"
+
+struct row {
+	const char *name;
+	struct world world;
+	struct kgb_timer_machine machine;
+	int64_t bytes;
+	uint32_t min_rounds; /* 0: the usual */
+};
+
+/* Time on the device; events add 3 us. */
+#define AT(us, slower) .ns = {(us)*1e3, (us)*1e3 * (slower)}, .sample_ns = 300e3
+#define H200                                 \
+	.machine = {.bytes_per_s = 4.4e12,   \
+		    .l2_bytes = 50u << 20,   \
+		    .launch_floor_ns = 2000, \
+		    .event_step_ns = 32,     \
+		    .activity_step_ns = 32}
+
+static const struct row rows[] = {
+	{.name = "A/A 2 ms, noise 0.5 %", .world = {AT(2000, 1), .noise = 0.005}, H200},
+	{.name = "A/A 200 us, noise 0.3 %", .world = {AT(200, 1), .noise = 0.003}, H200},
+	{.name = "A/A 200 us, noise 1 %", .world = {AT(200, 1), .noise = 0.01}, H200},
+	{.name = "A/A 200 us, noise 3 %", .world = {AT(200, 1), .noise = 0.03}, H200},
+	{.name = "A/A 50 us, noise 1 %", .world = {AT(50, 1), .noise = 0.01}, H200},
+	{.name = "A/A 20 us, noise 2 %", .world = {AT(20, 1), .noise = 0.02}, H200},
+	{.name = "A/A 5 us, noise 0.15 us", .world = {AT(5, 1), .noise_ns = 150}, H200},
+	{.name = "A/A 2 us, noise 0.1 us", .world = {AT(2, 1), .noise_ns = 100}, H200},
+	{.name = "A/A 200 us, 3 % outliers",
+	 .world = {AT(200, 1), .noise = 0.005, .outlier_share = 0.03, .outlier_scale = 0.5},
+	 H200},
+	{.name = "A/A 200 us, drift 3 %",
+	 .world = {AT(200, 1), .noise = 0.005, .drift = 0.03},
+	 H200},
+	{.name = "A/A 200 us, waves 2 %",
+	 .world = {AT(200, 1), .noise = 0.005, .wander = 0.02},
+	 H200},
+	{.name = "A/A 200 us, clock step 8 %",
+	 .world = {AT(200, 1), .noise = 0.005, .clock_step = 0.08},
+	 H200},
+	{.name = "A/A 200 us, throttled 10 %",
+	 .world = {AT(200, 1), .noise = 0.005, .throttle_share = 0.1},
+	 H200},
+	{.name = "A/A 200 us, neighbour 30 %",
+	 .world = {AT(200, 1), .noise = 0.005, .neighbour_share = 0.3, .neighbour_slower = 0.2},
+	 H200},
+	{.name = "A/A 200.1 us, steps 0.5 us",
+	 .world = {AT(200.1, 1), .noise = 0.0005, .event_step = 500},
+	 .machine = {.event_step_ns = 500}},
+	{.name = "A/A 5.2 us, steps 0.5 us",
+	 .world = {AT(5.2, 1), .noise_ns = 100, .event_step = 500},
+	 .machine = {.event_step_ns = 500}},
+	{.name = "0.2 % slower, 200 us", .world = {AT(200, 1.002), .noise = 0.005}, H200},
+	{.name = "1 % slower, 200 us, noise 0.5 %", .world = {AT(200, 1.01), .noise = 0.005}, H200},
+	{.name = "1 % slower, 200 us, noise 1 %", .world = {AT(200, 1.01), .noise = 0.01}, H200},
+	{.name = "1 % slower, 200 us, drift 3 %",
+	 .world = {AT(200, 1.01), .noise = 0.005, .drift = 0.03},
+	 H200},
+	{.name = "1 % slower, 200 us, outliers",
+	 .world = {AT(200, 1.01), .noise = 0.005, .outlier_share = 0.03, .outlier_scale = 0.5},
+	 H200},
+	{.name = "1 % slower, steps 0.5 us",
+	 .world = {AT(200.1, 1.01), .noise = 0.0005, .event_step = 500},
+	 .machine = {.event_step_ns = 500}},
+	{.name = "2 % faster, 20 us, noise 1 %", .world = {AT(20, 0.98), .noise = 0.01}, H200},
+	{.name = "10 % faster, 5 us, noise 0.15 us", .world = {AT(5, 0.9), .noise_ns = 150}, H200},
+	{.name = "2 times faster, 200 us", .world = {AT(200, 0.5), .noise = 0.01}, H200},
+	{.name = "cheat: checked calls only",
+	 .world = {AT(200, 1), .noise = 0.01, .cheat = WORLD_CHECKED_SLOW},
+	 H200},
+	{.name = "cheat: first 60 calls fast",
+	 .world = {AT(200, 1), .noise = 0.01, .cheat = WORLD_FIRST_FAST, .first_calls = 60},
+	 H200},
+	{.name = "cheat: first 250 calls fast",
+	 .world = {AT(200, 1), .noise = 0.01, .cheat = WORLD_FIRST_FAST, .first_calls = 250},
+	 H200,
+	 .min_rounds = 60},
+	{.name = "cheat: first 250 calls 5 % faster",
+	 .world = {AT(200, 1), .noise = 0.01, .cheat = WORLD_FIRST_FAST, .first_calls = 250,
+		   .cheat_part = 0.95},
+	 H200,
+	 .min_rounds = 60},
+	{.name = "cheat: checked calls 5 % slower",
+	 .world = {AT(200, 1), .noise = 0.01, .cheat = WORLD_CHECKED_SLOW, .cheat_part = 0.95},
+	 H200},
+	{.name = "cheat: kept by slot, 20 % faster",
+	 .world = {AT(200, 1), .noise = 0.01, .cheat = WORLD_REUSE, .cheat_part = 0.8},
+	 H200},
+	{.name = "cheat: results kept by slot",
+	 .world = {AT(200, 1), .noise = 0.01, .cheat = WORLD_REUSE},
+	 H200},
+	{.name = "cheat: events forged",
+	 .world = {AT(200, 1), .noise = 0.01, .cheat = WORLD_FORGED_EVENTS},
+	 H200},
+	{.name = "cheat: events, activity forged",
+	 .world = {AT(200, 1), .noise = 0.01, .cheat = WORLD_FORGED_DEVICE},
+	 H200},
+	{.name = "cheat: host too short",
+	 .world = {AT(200, 1), .noise = 0.01, .cheat = WORLD_HOST_SHORT},
+	 H200},
+	{.name = "cheat: more than passed",
+	 .world = {AT(200, 1), .noise = 0.01, .cheat = WORLD_OUTSIDE_SHORT},
+	 H200},
+	{.name = "cheat: below the floor",
+	 .world = {AT(200, 0.1), .noise = 0.01},
+	 H200,
+	 .bytes = 500000000},
+	{.name = "cheat: slows the baseline",
+	 .world = {AT(200, 1), .noise = 0.01, .cheat = WORLD_SLOW_BASELINE},
+	 H200},
+	{.name = "activity lost",
+	 .world = {AT(200, 1), .noise = 0.01, .cheat = WORLD_ACTIVITY_LOST},
+	 H200},
+	{.name = "clocks differ", .world = {AT(200, 1), .noise = 0.01, .cheat = WORLD_HOT}, H200},
+};
+
+struct tally {
+	int results[KGB_N_TIMING_RESULTS], whys[KGB_N_TIMING_WHYS];
+	int n_intervals, n_covered, n_median_covered, n_device_covered;
+	double half_width, samples, ms;
+};
+
+static bool covers(struct kgb_interval x, double truth)
+{
+	return x.low <= truth && truth <= x.high;
+}
+
+static void count(const struct row *row, const struct kgb_timer_result *r, struct tally *t)
+{
+	const double *ns = row->world.ns;
+	double truth = (ns[KGB_SIDE_A] + 3000) / (ns[KGB_SIDE_B] + 3000);
+
+	t->results[r->result]++;
+	t->whys[r->why]++;
+	for (int side = 0; side < KGB_N_SIDES; side++)
+		for (int fate = 0; fate < KGB_N_SAMPLE_FATES; fate++)
+			t->samples += r->n_fates[side][fate];
+	t->ms += (double)r->outside_ns / 1e6;
+	if (isnan(r->speedup.low))
+		return;
+	t->n_intervals++;
+	t->n_covered += covers(r->speedup, truth);
+	t->n_median_covered += covers(r->median_ratio, truth);
+	t->n_device_covered += covers(r->speedup_device, ns[KGB_SIDE_A] / ns[KGB_SIDE_B]);
+	t->half_width += (r->speedup.high - r->speedup.low) / 2;
+}
+
+static double percent(int n, int of)
+{
+	return of ? 100.0 * n / of : (double)NAN;
+}
+
+static const char *commonest(const struct tally *t)
+{
+	int best = KGB_WHY_NONE + 1;
+
+	for (int why = best; why < KGB_N_TIMING_WHYS; why++)
+		if (t->whys[why] > t->whys[best])
+			best = why;
+	return t->whys[best] ? kgb_timing_why_name((enum kgb_timing_why)best) : "";
+}
+
+static void print_row(const struct row *row, int n_runs)
+{
+	struct kgb_timer_config config = KGB_TIMER_CONFIG_INIT;
+	struct tally t;
+	int64_t begun = kgb_mono_ms();
+
+	memset(&t, 0, sizeof(t));
+	config.case_name = row->name;
+	config.machine = row->machine;
+	config.bytes = row->bytes;
+	config.min_rounds = row->min_rounds ? row->min_rounds : config.min_rounds;
+	for (int i = 0; i < n_runs; i++) {
+		struct kgb_timer_result result;
+		world_run(&row->world, &config, (uint32_t)i, &result);
+		count(row, &result, &t);
+	}
+	printf("| %-32s |", row->name);
+	for (int i = 0; i < KGB_N_TIMING_RESULTS; i++)
+		printf(" %5.1f |", percent(t.results[i], n_runs));
+	printf(" %5.1f | %5.1f | %5.1f | %6.3f | %5.0f | %5.0f | %-14s | %4.0f |\n",
+	       percent(t.n_covered, t.n_intervals), percent(t.n_median_covered, t.n_intervals),
+	       percent(t.n_device_covered, t.n_intervals), 100 * t.half_width / t.n_intervals,
+	       t.samples / n_runs, t.ms / n_runs, commonest(&t),
+	       (double)(kgb_mono_ms() - begun) / n_runs);
+	fflush(stdout);
+}
+
+int main(int argc, char **argv)
+{
+	struct kgb_err err = KGB_ERR_INIT;
+	int64_t n_runs = 200;
+	const char *part = argc > 2 ? argv[2] : "";
+
+	if (argc > 3 || (argc > 1 && kgb_parse_i64(argv[1], 1, 1000000, &n_runs, &err) < 0)) {
+		fprintf(stderr, "usage: timer_sim [RUNS [PART OF A NAME]]\n");
+		return KGB_EXIT_USAGE;
+	}
+	printf("%lld runs of each row; percent of them, covered: percent of intervals\n\n",
+	       (long long)n_runs);
+	printf("| %-32s | undec | faster | slower | same | untr. | cover | median | device | width | "
+	       "samples | ms | why | cpu ms |\n",
+	       "world");
+	printf("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
+	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++)
+		if (strstr(rows[i].name, part))
+			print_row(&rows[i], (int)n_runs);
+	return KGB_EXIT_OK;
+}

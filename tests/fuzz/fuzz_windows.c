@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+#include <string.h>
+
+#include "verify/judge/plan.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static enum kgb_owner owner_of(const struct kgb_image *image, const char *kernel,
+			       const void *payload)
+{
+	(void)payload;
+	KGB_ASSERT(kernel[0] != '\0');
+	return (enum kgb_owner)(image->bytes[0] % KGB_N_OWNERS);
+}
+static const struct kgb_owners OWNERS = {.of = owner_of};
+
+/* A plan that was made can be read, is checked already, and making a plan of it changes nothing. */
+static void check_plan(const struct kgb_capture *capture, enum kgb_plan_blocks blocks)
+{
+	struct kgb_plan plan, again;
+	struct kgb_record record;
+	struct kgb_window_finding finding = {0};
+	struct kgb_err err = KGB_ERR_INIT;
+
+	const bool good = kgb_window_check(capture, &finding);
+	if (kgb_plan_make(capture, &OWNERS, blocks, &plan, &err) < 0) {
+		KGB_ASSERT(!good && finding.text[0] != '\0' && err.kind == KGB_ERR_INVALID);
+		return;
+	}
+	KGB_ASSERT(good);
+	KGB_ASSERT(kgb_plan_n_candidate(&plan) <= plan.n_ops);
+	KGB_ASSERT(kgb_record_parse(plan.record.ptr, plan.record.len, &record, &err) == 0);
+	KGB_ASSERT(record.n_windows == 1 && record.windows[0].n_ops == plan.n_ops);
+	struct kgb_capture planned = *capture;
+	planned.record = &record;
+	planned.window = &record.windows[0];
+	KGB_ASSERT(kgb_plan_make(&planned, &OWNERS, blocks, &again, &err) == 0);
+	KGB_ASSERT(plan.record.len == again.record.len &&
+		   memcmp(plan.record.ptr, again.record.ptr, plan.record.len) == 0);
+	/* Names are what the plan has renumbered, so it is the same work as what it came from. */
+	KGB_ASSERT(kgb_window_compare(capture, &planned, &OWNERS, &finding) == KGB_SAME);
+	kgb_plan_release(&again);
+	kgb_plan_release(&plan);
+	kgb_record_release(&record);
+}
+
+static void check_classes(const struct kgb_capture *captures, size_t n)
+{
+	struct kgb_windows windows;
+	struct kgb_window_finding finding = {0};
+
+	kgb_windows_classify(captures, n, &OWNERS, &windows);
+	KGB_ASSERT((windows.replay == KGB_REPLAY_REPLAYABLE) == (windows.reason.text[0] == '\0'));
+	KGB_ASSERT(windows.reason.op == KGB_NO_OP ||
+		   windows.reason.op < captures[n - 1].window->n_ops ||
+		   windows.reason.op < captures[n - 2].window->n_ops);
+	KGB_ASSERT(n == 3 || !windows.prologue_ok);
+	const enum kgb_difference there =
+		kgb_window_compare(&captures[n - 2], &captures[n - 1], &OWNERS, &finding);
+	const enum kgb_difference back =
+		kgb_window_compare(&captures[n - 1], &captures[n - 2], &OWNERS, &finding);
+	KGB_ASSERT(there == back);
+	if (windows.replay == KGB_REPLAY_REPLAYABLE)
+		KGB_ASSERT(kgb_window_check(&captures[n - 1], &finding));
+}
+
+/* Windows of any record, with arguments in places that depend on their numbers. */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(64 << 10);
+	struct kgb_capture captures[3];
+	struct kgb_place places[3][2];
+	struct kgb_record record;
+	struct kgb_window_finding finding = {0};
+	struct kgb_err err = KGB_ERR_INIT;
+
+	if (kgb_record_parse(data, size, &record, &err) < 0)
+		return 0;
+	const size_t n = record.n_windows < 3 ? record.n_windows : 3;
+	for (size_t i = 0; i < n; i++) {
+		const uint64_t shift = (record.windows[i].number % 16) * 256;
+		places[i][0] = (struct kgb_place){"x", shift, 1024};
+		places[i][1] = (struct kgb_place){"out", shift + 2048, 1024};
+		captures[i] = (struct kgb_capture){
+			.record = &record,
+			.window = &record.windows[i],
+			.places = places[i],
+			.n_places = 2,
+			.arena_bytes = 16384,
+			.foreign_ok = record.windows[i].number % 2 == 1,
+		};
+		check_plan(&captures[i], KGB_PLAN_NAMED);
+		check_plan(&captures[i], KGB_PLAN_ALL);
+		kgb_window_describe(&captures[i], &OWNERS, &text);
+		KGB_ASSERT(kgb_window_compare(&captures[i], &captures[i], &OWNERS, &finding) ==
+			   KGB_SAME);
+	}
+	if (n >= 2)
+		check_classes(captures, n);
+	kgb_record_release(&record);
+	return 0;
+}

@@ -1,0 +1,865 @@
+/* SPDX-License-Identifier: MIT */
+/* Does kgb-exec do what verify/exec/exec.h says, on this machine's GPU?
+ *
+ *     exec_check [--direct] [--cupti PATH] [KGB-EXEC]
+ *
+ * Prints a line PASS or FAIL for each thing looked at, INFO for figures, and a last line; exit
+ * status 0 when nothing failed, 4 without a GPU. --direct: without the sandbox. With the stand-in
+ * for the driver (tests/gpu/fake) everything but speed is looked at. */
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/time.h"
+#include "verify/judge/exec.h"
+#include "verify/judge/memory.h"
+#include "verify/record.h"
+#include "verify/trace/driver.h"
+
+enum {
+	SLOTS = 3,
+	WAIT_MS = 60000,
+	LOOP_WAIT_MS = 1500,
+	EXTRA = 5, /* bytes of the arena behind its tensors: its end is not aligned */
+	SAMPLES = 100,
+	IMAGE = 1 /* id */
+};
+
+#define POOL KGB_POOL_ADDRESS
+#define FAR_AWAY (KGB_POOL_ADDRESS + (UINT64_C(512) << 30))
+#define ARENA KGB_ARENA_ADDRESS
+
+static struct {
+	struct kgb_exec_spec spec;
+	bool direct;
+	bool fake;
+	struct kgb_exec exec;
+	size_t n; /* floats in a tensor */
+	uint64_t arena_bytes;
+	size_t output_bytes;
+	int input_fd, output_fd;
+	float *input; /* SLOTS images */
+	char *output;
+	void *cubin;
+	size_t cubin_bytes;
+	int n_failed;
+	struct kgb_err err;
+	struct kgb_exec_layout layout;
+} g = {.input_fd = -1, .output_fd = -1, .exec = KGB_EXEC_CLIENT_INIT};
+
+static bool verdict(bool good, const char *fmt, ...) KGB_PRINTF(2, 3);
+
+static bool verdict(bool good, const char *fmt, ...)
+{
+	va_list ap;
+
+	printf(good ? "PASS " : "FAIL ");
+	va_start(ap, fmt);
+	vprintf(fmt, ap);
+	va_end(ap);
+	if (!good)
+		printf(" [last reply: %s, cuda %u; last error: %s]",
+		       kgb_exec_status_name((enum kgb_exec_status)g.exec.reply.status),
+		       g.exec.reply.cuda_error, g.err.msg);
+	putchar('\n');
+	fflush(stdout);
+	g.n_failed += !good;
+	return good;
+}
+
+static void give_up(const char *what)
+{
+	printf("FAIL %s: %s\n", what, g.err.msg);
+	kgb_exec_stop(&g.exec);
+	exit(g.err.kind == KGB_ERR_UNAVAILABLE ? KGB_EXIT_ENVIRONMENT : KGB_EXIT_FAILURES);
+}
+
+static uint64_t tensor(size_t i)
+{
+	return ARENA + i * g.n * sizeof(float);
+}
+
+/* --- our own context, for the linker only --- */
+
+extern const char exec_check_ptx[];
+__asm__(".pushsection .rodata\n"
+	".global exec_check_ptx\n"
+	"exec_check_ptx:\n"
+	".incbin \"" KGB_SOURCE_DIR "/tests/gpu/exec_check.ptx\"\n"
+	".byte 0\n"
+	".popsection\n");
+
+static void *driver_function(const char *name)
+{
+	void *library = dlopen("libcuda.so.1", RTLD_NOW);
+	void *function = NULL;
+
+	if (!library || kgb_dl_symbol(library, name, (void *)&function, &g.err) < 0)
+		give_up(name);
+	return function;
+}
+
+static void need(const struct kgb_cuda *cu, CUresult result, const char *what)
+{
+	if (result == CUDA_SUCCESS)
+		return;
+	(void)kgb_fail(&g.err, KGB_ERR_FAILED, "%s", kgb_cuda_error_name(cu, result));
+	give_up(what);
+}
+
+/* The driver compiles our PTX for its own GPU. */
+static void make_cubin(void)
+{
+	const struct kgb_cuda *cu;
+	__typeof__(&cuLinkCreate) create;
+	__typeof__(&cuLinkAddData) add;
+	__typeof__(&cuLinkComplete) complete;
+	__typeof__(&cuDevicePrimaryCtxRelease) release;
+	CUlinkState link;
+	CUcontext context;
+	CUdevice device;
+	char name[256] = "";
+	void *cubin;
+
+	if (kgb_cuda_load(&cu, &g.err) < 0)
+		give_up("driver");
+	*(void **)&create = driver_function("cuLinkCreate_v2");
+	*(void **)&add = driver_function("cuLinkAddData_v2");
+	*(void **)&complete = driver_function("cuLinkComplete");
+	*(void **)&release = driver_function("cuDevicePrimaryCtxRelease_v2");
+	need(cu, cu->cuInit(0), "cuInit");
+	need(cu, cu->cuDeviceGet(&device, (int)g.spec.device), "cuDeviceGet");
+	need(cu, cu->cuDeviceGetName(name, sizeof(name), device), "cuDeviceGetName");
+	need(cu, cu->cuDevicePrimaryCtxRetain(&context, device), "make a context");
+	need(cu, cu->cuCtxSetCurrent(context), "set the context");
+	need(cu, create(0, NULL, NULL, &link), "cuLinkCreate");
+	need(cu,
+	     add(link, CU_JIT_INPUT_PTX, (void *)(uintptr_t)exec_check_ptx,
+		 strlen(exec_check_ptx) + 1, "exec_check.ptx", 0, NULL, NULL),
+	     "compile exec_check.ptx");
+	need(cu, complete(link, &cubin, &g.cubin_bytes), "link exec_check.ptx");
+	g.cubin = kgb_xmalloc(g.cubin_bytes);
+	memcpy(g.cubin, cubin, g.cubin_bytes);
+	need(cu, cu->cuCtxSetCurrent(NULL), "leave the context");
+	(void)release(device);
+	g.fake = strstr(name, "stand-in") != NULL;
+	printf("INFO device %s, cubin of %zu bytes\n", name, g.cubin_bytes);
+}
+
+/* --- plans --- */
+
+static struct kgb_buf record_begin(void)
+{
+	struct kgb_buf record = KGB_BUF_INIT(KGB_RECORD_BYTES_MAX);
+
+	kgb_record_put_header(&record);
+	kgb_record_put_image(&record, IMAGE, g.cubin, g.cubin_bytes);
+	kgb_record_put_window_begin(&record, 1);
+	return record;
+}
+
+static void put_block(struct kgb_buf *record, uint64_t address, uint64_t bytes)
+{
+	const struct kgb_block block = {.address = address, .bytes = bytes, .before = true};
+
+	kgb_record_put_block(record, &block);
+}
+
+static struct kgb_op launch_op(const char *kernel, const void *params, uint32_t params_bytes)
+{
+	return (struct kgb_op){.kind = KGB_OP_LAUNCH,
+			       .launch = {.image = IMAGE,
+					  .kernel = kernel,
+					  .grid = {1, 1, 1},
+					  .block = {1, 1, 1},
+					  .carveout = -1,
+					  .params = params,
+					  .params_bytes = params_bytes}};
+}
+
+struct add_params {
+	uint64_t a, b, out;
+	uint32_t n;
+};
+
+static void put_add(struct kgb_buf *record, uint64_t out, size_t n)
+{
+	const struct add_params params = {tensor(0), tensor(1), out, (uint32_t)n};
+	struct kgb_op op = launch_op("check_add", &params, offsetof(struct add_params, n) + 4);
+
+	op.launch.block[0] = 256;
+	op.launch.grid[0] = (uint32_t)((n + 255) / 256);
+	kgb_record_put_op(record, &op);
+}
+
+static void put_poke(struct kgb_buf *record, uint64_t address, uint32_t value)
+{
+	struct {
+		uint64_t address;
+		uint32_t value;
+	} params = {address, value};
+	struct kgb_op op = launch_op("check_poke", &params, 12);
+
+	kgb_record_put_op(record, &op);
+}
+
+static void put_copy(struct kgb_buf *record, uint64_t stream, uint64_t dst, uint64_t src,
+		     uint64_t bytes)
+{
+	const struct kgb_op op = {.kind = KGB_OP_COPY, .stream = stream, .copy = {dst, src, bytes}};
+
+	kgb_record_put_op(record, &op);
+}
+
+static void put_memset(struct kgb_buf *record, uint64_t stream, uint64_t dst, uint32_t value,
+		       uint32_t element_bytes, uint64_t width)
+{
+	const struct kgb_op op = {.kind = KGB_OP_MEMSET,
+				  .stream = stream,
+				  .memset = {.dst = dst,
+					     .value = value,
+					     .element_bytes = element_bytes,
+					     .width = width,
+					     .height = 1}};
+
+	kgb_record_put_op(record, &op);
+}
+
+static void put_event(struct kgb_buf *record, enum kgb_op_kind kind, uint64_t stream,
+		      uint64_t event)
+{
+	const struct kgb_op op = {.kind = kind, .stream = stream, .event = event};
+
+	kgb_record_put_op(record, &op);
+}
+
+/* Send it as plan `number`; releases it. */
+static enum kgb_exec_outcome send_plan(struct kgb_buf *record, uint32_t number)
+{
+	kgb_record_put_window_end(record);
+	enum kgb_exec_outcome outcome =
+		kgb_exec_plan(&g.exec, number, record->ptr, record->len, WAIT_MS, &g.err);
+	kgb_buf_release(record);
+	return outcome;
+}
+
+/* --- the process --- */
+
+static enum kgb_exec_outcome start_direct(void)
+{
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
+		(void)kgb_fail(&g.err, KGB_ERR_FAILED, "socketpair");
+		return KGB_EXEC_NO_GPU;
+	}
+	fflush(NULL);
+	pid_t pid = fork();
+	if (pid == 0) {
+		if (dup2(pair[1], KGB_EXEC_FD) == KGB_EXEC_FD)
+			execl(g.spec.program, g.spec.program, g.spec.cupti, (char *)NULL);
+		_exit(127);
+	}
+	close(pair[1]);
+	return kgb_exec_adopt(&g.exec, pid, pair[0], g.spec.device, WAIT_MS, &g.err);
+}
+
+static void start(void)
+{
+	const int64_t begin = kgb_mono_ns();
+
+	kgb_exec_stop(&g.exec);
+	g.err = (struct kgb_err)KGB_ERR_INIT;
+	enum kgb_exec_outcome outcome =
+		g.direct ? start_direct() : kgb_exec_start(&g.exec, &g.spec, WAIT_MS, &g.err);
+	if (outcome != KGB_EXEC_DONE)
+		give_up("start");
+	const double started_ms = (double)(kgb_mono_ns() - begin) / 1e6;
+	const double open_ms = (double)g.exec.reply.wall_ns / 1e6;
+	if (kgb_exec_arena(&g.exec, g.input_fd, g.arena_bytes, SLOTS, g.output_fd, g.output_bytes,
+			   WAIT_MS, &g.err) != KGB_EXEC_DONE)
+		give_up("arena");
+	printf("INFO start %.1f ms (open %.1f ms, %d process), arena of %llu bytes %.1f ms\n",
+	       started_ms, open_ms, g.exec.n_starts, (unsigned long long)g.arena_bytes,
+	       (double)g.exec.reply.wall_ns / 1e6);
+}
+
+static void make_data(void)
+{
+	uint64_t x = 1;
+
+	g.n = g.fake ? 10000 : 16 << 20;
+	g.arena_bytes = 3 * g.n * sizeof(float) + EXTRA;
+	g.output_bytes = g.arena_bytes + (16 << 20);
+	if (kgb_memfd_sized("check-in", SLOTS * g.arena_bytes, 0, &g.input_fd, &g.err) < 0 ||
+	    kgb_memfd_sized("check-out", g.output_bytes, 0, &g.output_fd, &g.err) < 0)
+		give_up("memory");
+	g.input = mmap(NULL, SLOTS * g.arena_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, g.input_fd,
+		       0);
+	g.output = mmap(NULL, g.output_bytes, PROT_READ, MAP_SHARED, g.output_fd, 0);
+	if (g.input == MAP_FAILED || g.output == MAP_FAILED)
+		give_up("map memory");
+	for (size_t slot = 0; slot < SLOTS; slot++) {
+		char *image = (char *)g.input + slot * g.arena_bytes;
+		for (size_t i = 0; i < 3 * g.n; i++) {
+			float value = (float)(int32_t)(x >> 40) * 0x1p-20f;
+			memcpy(image + i * sizeof(value), &value, sizeof(value));
+			x = x * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+		}
+		memset(image + 3 * g.n * sizeof(float), 0x77, EXTRA);
+	}
+}
+
+static const char *image_of(size_t slot)
+{
+	return (const char *)g.input + slot * g.arena_bytes;
+}
+
+static float float_at(const char *bytes, size_t i)
+{
+	float value;
+
+	memcpy(&value, bytes + i * sizeof(value), sizeof(value));
+	return value;
+}
+
+/* `sum`: n floats that must be a + b of that slot. */
+static size_t count_wrong(size_t slot, const char *sum, size_t n)
+{
+	size_t n_wrong = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		float want = float_at(image_of(slot), i) + float_at(image_of(slot), g.n + i);
+		n_wrong += float_at(sum, i) != want;
+	}
+	return n_wrong;
+}
+
+static bool is_poison(uint64_t seed, uint64_t address, const char *bytes, size_t len)
+{
+	unsigned char want[64];
+
+	for (size_t i = 0; i < len; i += sizeof(want)) {
+		size_t n = len - i < sizeof(want) ? len - i : sizeof(want);
+		kgb_exec_poison_bytes(seed, address + i, want, n);
+		if (memcmp(want, bytes + i, n) != 0)
+			return false;
+	}
+	return true;
+}
+
+static struct kgb_exec_run_spec run_spec(uint64_t poison)
+{
+	return (struct kgb_exec_run_spec){
+		.prologue = KGB_EXEC_NO_PLAN, .skip = -1, .poison = poison};
+}
+
+static enum kgb_exec_outcome run(const struct kgb_exec_run_spec *spec)
+{
+	return kgb_exec_run(&g.exec, spec, &g.layout, WAIT_MS, &g.err);
+}
+
+static const char *range(size_t i)
+{
+	return g.output + g.layout.ranges[i];
+}
+
+/* --- what is looked at --- */
+
+static void check_results(void)
+{
+	struct kgb_buf record = record_begin();
+
+	put_add(&record, tensor(2), g.n);
+	verdict(send_plan(&record, 0) == KGB_EXEC_DONE, "plan: one launch, no blocks (%.2f ms)",
+		(double)g.exec.reply.wall_ns / 1e6);
+	for (uint64_t poison = 1; poison <= 3; poison++) {
+		struct kgb_exec_run_spec spec = run_spec(poison * 77);
+		spec.slot = (uint32_t)poison % SLOTS;
+		enum kgb_exec_outcome outcome = run(&spec);
+		const char *image = image_of(spec.slot);
+		verdict(outcome == KGB_EXEC_DONE &&
+				count_wrong(spec.slot, g.output + 2 * g.n * 4, g.n) == 0 &&
+				memcmp(g.output, image, 2 * g.n * 4) == 0 &&
+				memcmp(g.output + 12 * g.n, image + 12 * g.n, EXTRA) == 0,
+			"sum of %zu floats, poison %llu, slot %u (%.2f ms)", g.n,
+			(unsigned long long)poison * 77, spec.slot,
+			(double)g.exec.reply.wall_ns / 1e6);
+	}
+}
+
+/* Poison is where nobody wrote, exactly; an op that is left out leaves it there. */
+static void check_poison(void)
+{
+	const size_t n = g.n < (1 << 20) ? g.n : 1 << 20;
+	const uint64_t odd = POOL + (64 << 20) + 1000;
+	const struct kgb_exec_range ranges[] = {{POOL, n * 4}, {odd, 999}};
+	struct kgb_exec_run_spec spec = run_spec(UINT64_C(0xfeedfacecafebeef));
+	struct kgb_buf record = record_begin();
+
+	put_block(&record, POOL, n * 4);
+	put_block(&record, odd, 999);
+	put_add(&record, POOL, n);
+	verdict(send_plan(&record, 1) == KGB_EXEC_DONE, "plan: a launch and two blocks");
+	spec.plan = 1;
+	spec.ranges = ranges;
+	spec.n_ranges = 2;
+	verdict(run(&spec) == KGB_EXEC_DONE && count_wrong(0, range(0), n) == 0 &&
+			is_poison(spec.poison, odd, range(1), 999) &&
+			memcmp(g.output, image_of(0), g.arena_bytes) == 0,
+		"a result in a block, poison in the other");
+	spec.skip = 0;
+	verdict(run(&spec) == KGB_EXEC_DONE && is_poison(spec.poison, POOL, range(0), n * 4),
+		"an op left out leaves poison");
+	spec.skip = 1;
+	verdict(run(&spec) == KGB_EXEC_REFUSED, "an op that is not there cannot be left out");
+}
+
+/* A byte written at `address`, by a plan with one block: DONE or WROTE_OUTSIDE. */
+static void check_one_write(uint64_t address, bool allowed, const char *what)
+{
+	const uint64_t block = POOL + (128 << 20) + 512;
+	struct kgb_exec_run_spec spec = run_spec(address ^ 5);
+	struct kgb_buf record = record_begin();
+	unsigned char poison;
+
+	kgb_exec_poison_bytes(spec.poison, address, &poison, 1);
+	put_block(&record, block, 1003);
+	put_poke(&record, address, poison ^ 0x10u);
+	spec.plan = 2;
+	bool planned = send_plan(&record, 2) == KGB_EXEC_DONE;
+	enum kgb_exec_outcome outcome = planned ? run(&spec) : KGB_EXEC_REFUSED;
+	verdict(allowed ? outcome == KGB_EXEC_DONE
+			: outcome == KGB_EXEC_WROTE_OUTSIDE && g.exec.reply.value == address,
+		"%s: %s", what, kgb_exec_outcome_name(outcome));
+	spec.n_samples = 2;
+	spec.n_slots = 1;
+	outcome = planned ? kgb_exec_time(&g.exec, &spec, &g.layout, WAIT_MS, &g.err)
+			  : KGB_EXEC_REFUSED;
+	/* Each sample has a poison of its own, and one of them may have just this byte. */
+	verdict(outcome == (allowed ? KGB_EXEC_DONE : KGB_EXEC_WROTE_OUTSIDE), "%s, timed: %s",
+		what, kgb_exec_outcome_name(outcome));
+}
+
+static void check_slack(void)
+{
+	const uint64_t block = POOL + (128 << 20) + 512;
+
+	check_one_write(block, true, "first byte of a block");
+	check_one_write(block + 1002, true, "last byte of a block");
+	check_one_write(block + 1003, false, "the byte behind a block");
+	check_one_write(block - 1, false, "the byte before a block");
+	check_one_write(block - 512, false, "first byte of the page");
+	check_one_write(POOL + (130 << 20) - 1, false, "last byte of the page");
+	check_one_write(ARENA + g.arena_bytes - 1, true, "last byte of the arena");
+	check_one_write(ARENA + g.arena_bytes, false, "the byte behind the arena");
+}
+
+static void check_memory_ops(void)
+{
+	static const unsigned char payload[] = "these bytes are uploaded";
+	const uint64_t at = POOL + (256 << 20);
+	const struct kgb_exec_range ranges[] = {{at, 4096}};
+	const struct kgb_op upload = {.kind = KGB_OP_UPLOAD,
+				      .upload = {at + 1, sizeof(payload), payload}};
+	const struct kgb_op rows = {.kind = KGB_OP_MEMSET,
+				    .memset = {.dst = at + 2048,
+					       .pitch = 64,
+					       .value = 0x0102,
+					       .element_bytes = 2,
+					       .width = 3,
+					       .height = 4}};
+	const struct kgb_op download = {.kind = KGB_OP_DOWNLOAD, .download = {at, 100}};
+	const struct kgb_op sync = {.kind = KGB_OP_SYNC};
+	struct kgb_exec_run_spec spec = run_spec(9);
+	struct kgb_buf record = record_begin();
+
+	put_block(&record, at, 4096);
+	kgb_record_put_op(&record, &upload);
+	put_memset(&record, 0, at + 100, 0x1ab, 1, 50);
+	put_memset(&record, 0, at + 200, 0x1234, 2, 50);
+	put_memset(&record, 0, at + 400, 0x12345678, 4, 50);
+	kgb_record_put_op(&record, &rows);
+	kgb_record_put_op(&record, &sync);
+	put_copy(&record, 0, at + 1024, at, 512);
+	kgb_record_put_op(&record, &download);
+	spec.plan = 3;
+	spec.ranges = ranges;
+	spec.n_ranges = 1;
+	bool good = send_plan(&record, 3) == KGB_EXEC_DONE && run(&spec) == KGB_EXEC_DONE;
+	const char *got = range(0);
+	const uint16_t two = 0x1234;
+	const uint16_t row = 0x0102;
+	const uint32_t four = 0x12345678;
+	verdict(good && memcmp(got + 1, payload, sizeof(payload)) == 0 &&
+			(unsigned char)got[149] == 0xab && memcmp(got + 298, &two, 2) == 0 &&
+			memcmp(got + 596, &four, 4) == 0 && memcmp(got + 1024, got, 512) == 0 &&
+			memcmp(got + 2048 + 3 * 64 + 4, &row, 2) == 0 && is_poison(9, at, got, 1) &&
+			is_poison(9, at + 2054, got + 2054, 58) &&
+			is_poison(9, at + 600, got + 600, 24),
+		"upload, memset of 1, 2 and 4 bytes and of rows, copy, download, sync");
+}
+
+static void check_streams(void)
+{
+	const uint64_t bytes = g.fake ? 1 << 16 : 32 << 20;
+	const uint64_t at = POOL + (UINT64_C(1) << 30);
+	const struct kgb_exec_range ranges[] = {{at + 2 * bytes, 64}, {at + 3 * bytes - 64, 64}};
+	struct kgb_exec_run_spec spec = run_spec(11);
+	struct kgb_buf record = record_begin();
+	char want[64];
+
+	put_block(&record, at, 3 * bytes);
+	/* A wait for something from before the window; then a relay over two streams. */
+	put_event(&record, KGB_OP_EVENT_WAIT, 7, 99);
+	put_memset(&record, 7, at, 0x5a, 1, bytes);
+	put_event(&record, KGB_OP_EVENT_RECORD, 7, 1);
+	put_event(&record, KGB_OP_EVENT_WAIT, 8, 1);
+	put_copy(&record, 8, at + bytes, at, bytes);
+	put_event(&record, KGB_OP_EVENT_RECORD, 8, 2);
+	put_event(&record, KGB_OP_EVENT_WAIT, 0, 2);
+	put_copy(&record, 0, at + 2 * bytes, at + bytes, bytes);
+	spec.plan = 4;
+	spec.ranges = ranges;
+	spec.n_ranges = 2;
+	memset(want, 0x5a, sizeof(want));
+	bool good = send_plan(&record, 4) == KGB_EXEC_DONE;
+	for (int i = 0; good && i < 20; i++)
+		good = run(&spec) == KGB_EXEC_DONE && memcmp(range(0), want, 64) == 0 &&
+		       memcmp(range(1), want, 64) == 0;
+	verdict(good, "three streams, two events, 20 times");
+	spec.n_samples = 20;
+	spec.n_slots = SLOTS;
+	good = kgb_exec_time(&g.exec, &spec, &g.layout, WAIT_MS, &g.err) == KGB_EXEC_DONE;
+	verdict(good && memcmp(range(0), want, 64) == 0 && memcmp(range(1), want, 64) == 0,
+		"the same, timed");
+}
+
+static void check_prologue(void)
+{
+	const uint64_t at = POOL + (UINT64_C(3) << 30);
+	const struct kgb_exec_range ranges[] = {{at + 64, 1}};
+	struct kgb_exec_run_spec spec = run_spec(13);
+	struct kgb_buf first = record_begin();
+	struct kgb_buf second = record_begin();
+	unsigned char poison;
+
+	kgb_exec_poison_bytes(13, at, &poison, 1);
+	put_block(&first, at, 128);
+	put_poke(&first, at, poison + 1u);
+	put_poke(&first, ARENA, 1);
+	put_block(&second, at, 128);
+	put_copy(&second, 0, at + 64, at, 1);
+	spec.plan = 6;
+	spec.ranges = ranges;
+	spec.n_ranges = 1;
+	bool good = send_plan(&first, 5) == KGB_EXEC_DONE && send_plan(&second, 6) == KGB_EXEC_DONE;
+	verdict(good && run(&spec) == KGB_EXEC_DONE && (unsigned char)range(0)[0] == poison,
+		"without its prologue a plan reads poison");
+	spec.prologue = 5;
+	verdict(good && run(&spec) == KGB_EXEC_DONE &&
+			(unsigned char)range(0)[0] == (unsigned char)(poison + 1) &&
+			memcmp(g.output, image_of(0), g.arena_bytes) == 0,
+		"with it, it reads what the prologue wrote; the arena is new");
+}
+
+static void check_bad(const char *what, struct kgb_buf *record)
+{
+	struct kgb_exec_run_spec spec = run_spec(17);
+	enum kgb_exec_outcome outcome = send_plan(record, 7);
+
+	spec.plan = 7;
+	if (outcome == KGB_EXEC_DONE)
+		outcome = run(&spec);
+	verdict(outcome == KGB_EXEC_UNREPLAYABLE, "%s: %s: %s", what,
+		kgb_exec_outcome_name(outcome), outcome ? g.err.msg : "");
+}
+
+static void check_bad_plans(void)
+{
+	const uint64_t zero[4] = {0};
+	const struct kgb_op unsupported = {.kind = KGB_OP_UNSUPPORTED, .why = "a graph"};
+	struct kgb_op op = launch_op("check_nothing", zero, 8);
+	struct kgb_buf record = record_begin();
+
+	kgb_record_put_op(&record, &op);
+	check_bad("no such kernel", &record);
+	record = record_begin();
+	op = launch_op("check_loop", zero, 4);
+	kgb_record_put_op(&record, &op);
+	check_bad("too few parameters", &record);
+	record = record_begin();
+	op = launch_op("check_loop", zero, 32);
+	kgb_record_put_op(&record, &op);
+	check_bad("too many parameters", &record);
+	record = record_begin();
+	op = launch_op("check_shared", zero, 12);
+	op.launch.shared_bytes = 1 << 20;
+	kgb_record_put_op(&record, &op);
+	check_bad("too much shared memory", &record);
+	record = record_begin();
+	put_copy(&record, 0, FAR_AWAY, ARENA, 4);
+	check_bad("a copy to nowhere", &record);
+	record = record_begin();
+	kgb_record_put_op(&record, &unsupported);
+	check_bad("an op without counterpart", &record);
+	record = record_begin();
+	kgb_record_put_image(&record, 2,
+			     "\x7f"
+			     "ELF",
+			     4);
+	check_bad("a short image", &record);
+	record = record_begin();
+	put_block(&record, ARENA + 5, 4);
+	check_bad("a block in the arena", &record);
+	struct kgb_exec_run_spec spec = run_spec(18);
+	verdict(run(&spec) == KGB_EXEC_DONE && count_wrong(0, g.output + 2 * g.n * 4, g.n) == 0,
+		"after all this, plan 0 still runs");
+}
+
+static void check_shared_memory(void)
+{
+	struct {
+		uint64_t out;
+		uint32_t bytes;
+	} params = {ARENA, 100 << 10};
+	struct kgb_op op = launch_op("check_shared", &params, 12);
+	struct kgb_exec_run_spec spec = run_spec(19);
+	struct kgb_buf record = record_begin();
+	uint32_t got = 0;
+
+	op.launch.shared_bytes = params.bytes;
+	op.launch.carveout = 100;
+	kgb_record_put_op(&record, &op);
+	spec.plan = 8;
+	bool good = send_plan(&record, 8) == KGB_EXEC_DONE && run(&spec) == KGB_EXEC_DONE;
+	memcpy(&got, g.output, sizeof(got));
+	verdict(good && got == params.bytes, "100 KiB of dynamic shared memory");
+}
+
+static void check_forget(void)
+{
+	struct kgb_exec_run_spec spec = run_spec(20);
+
+	verdict(kgb_exec_forget(&g.exec, WAIT_MS, &g.err) == KGB_EXEC_DONE &&
+			run(&spec) == KGB_EXEC_REFUSED,
+		"plans are forgotten");
+	struct kgb_buf record = record_begin();
+	put_block(&record, POOL, 4096);
+	put_add(&record, tensor(2), g.n);
+	verdict(send_plan(&record, 0) == KGB_EXEC_DONE && g.exec.reply.value == KGB_GPU_PAGE &&
+			run(&spec) == KGB_EXEC_DONE &&
+			count_wrong(0, g.output + 2 * g.n * 4, g.n) == 0,
+		"and made again; one page is mapped");
+}
+
+static void check_faults(void)
+{
+	struct kgb_exec_run_spec spec = run_spec(21);
+	struct kgb_buf record = record_begin();
+	struct kgb_op trap = launch_op("check_trap", NULL, 0);
+
+	put_memset(&record, 0, ARENA, 0, 1, 4);
+	put_poke(&record, FAR_AWAY, 1);
+	put_memset(&record, 0, ARENA, 0, 1, 4);
+	spec.plan = 9;
+	bool planned = send_plan(&record, 9) == KGB_EXEC_DONE;
+	enum kgb_exec_outcome outcome = planned ? run(&spec) : KGB_EXEC_REFUSED;
+	verdict(outcome == KGB_EXEC_FAULTED && g.exec.reply.value == 1,
+		"write far outside: %s, op %lld: %s", kgb_exec_outcome_name(outcome),
+		(long long)g.exec.reply.value, g.err.msg);
+	start();
+	record = record_begin();
+	kgb_record_put_op(&record, &trap);
+	planned = send_plan(&record, 9) == KGB_EXEC_DONE;
+	outcome = planned ? run(&spec) : KGB_EXEC_REFUSED;
+	verdict(outcome == KGB_EXEC_FAULTED, "trap: %s: %s", kgb_exec_outcome_name(outcome),
+		g.err.msg);
+	start();
+}
+
+static void check_endless_loop(void)
+{
+	const uint64_t at = ARENA;
+	struct kgb_op op = launch_op("check_loop", &at, 8);
+	struct kgb_exec_run_spec spec = run_spec(22);
+	struct kgb_buf record = record_begin();
+
+	kgb_record_put_op(&record, &op);
+	spec.plan = 10;
+	bool planned = send_plan(&record, 10) == KGB_EXEC_DONE;
+	int64_t begin = kgb_mono_ms();
+	enum kgb_exec_outcome outcome =
+		planned ? kgb_exec_run(&g.exec, &spec, &g.layout, LOOP_WAIT_MS, &g.err)
+			: KGB_EXEC_REFUSED;
+	int64_t took = kgb_mono_ms() - begin;
+	verdict(outcome == KGB_EXEC_TIMED_OUT && took < LOOP_WAIT_MS + 1000,
+		"an endless loop is ended at its deadline of %d ms (%lld ms)", LOOP_WAIT_MS,
+		(long long)took);
+	start();
+	check_results();
+}
+
+static int by_size(const void *a, const void *b)
+{
+	const uint64_t *x = a;
+	const uint64_t *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+struct medians {
+	double event_us, host_us, activity_us, mhz;
+	uint64_t event_p10, event_p90;
+	bool slots_rotate, host_above;
+};
+
+/* The offset in struct kgb_exec_sample of a u64. */
+static double median_us(const struct kgb_exec_sample *samples, size_t n, size_t offset)
+{
+	KGB_AUTO(free) uint64_t *values = kgb_xcalloc(n, sizeof(values[0]));
+
+	for (size_t i = 0; i < n; i++)
+		memcpy(&values[i], (const char *)&samples[i] + offset, sizeof(values[i]));
+	qsort(values, n, sizeof(values[0]), by_size);
+	const uint64_t median_ns = values[n / 2];
+	return (double)median_ns / 1e3;
+}
+
+static struct medians read_samples(size_t n)
+{
+	KGB_AUTO(free) struct kgb_exec_sample *samples = kgb_xcalloc(n, sizeof(samples[0]));
+	struct medians m = {.slots_rotate = true, .host_above = true};
+
+	memcpy(samples, g.output + g.layout.samples, n * sizeof(samples[0]));
+	for (size_t i = 0; i < n; i++) {
+		m.slots_rotate = m.slots_rotate && samples[i].slot == (1 + i) % SLOTS;
+		m.host_above = m.host_above && samples[i].host_ns >= samples[i].event_ns;
+		m.mhz = samples[i].sm_mhz;
+	}
+	m.event_us = median_us(samples, n, offsetof(struct kgb_exec_sample, event_ns));
+	m.host_us = median_us(samples, n, offsetof(struct kgb_exec_sample, host_ns));
+	m.activity_us = median_us(samples, n, offsetof(struct kgb_exec_sample, activity_ns));
+	return m;
+}
+
+static void time_add(size_t n, bool with_activity)
+{
+	const struct kgb_exec_range ranges[] = {{POOL, 4096}};
+	struct kgb_exec_run_spec spec = run_spec(23);
+	struct kgb_buf record = record_begin();
+
+	put_block(&record, POOL, 4096);
+	put_add(&record, tensor(2), n);
+	spec.plan = 11;
+	spec.slot = 1;
+	spec.n_slots = SLOTS;
+	spec.n_samples = g.fake ? 10 : SAMPLES;
+	spec.flush_bytes = 2 * g.exec.l2_bytes;
+	spec.with_activity = with_activity;
+	spec.ranges = ranges;
+	spec.n_ranges = 1;
+	bool good = send_plan(&record, 11) == KGB_EXEC_DONE &&
+		    kgb_exec_time(&g.exec, &spec, &g.layout, WAIT_MS, &g.err) == KGB_EXEC_DONE;
+	if (!verdict(good, "%u samples of a sum of %zu floats (%.1f ms)%s%s", spec.n_samples, n,
+		     (double)g.exec.reply.wall_ns / 1e6, g.exec.reply.text_len ? ": " : "",
+		     g.exec.reply.text))
+		return;
+	const uint64_t last = kgb_exec_poison_word(spec.poison, 8 * (spec.n_samples - 1));
+	const size_t slot = (1 + spec.n_samples - 1) % SLOTS;
+	const struct medians m = read_samples(spec.n_samples);
+	const double gb_s = (double)n * 12 / m.event_us / 1e3;
+	verdict(count_wrong(slot, g.output + 2 * g.n * 4, n) == 0 &&
+			is_poison(last, POOL, range(0), 4096),
+		"the last sample's result is right and its poison its own");
+	verdict(m.slots_rotate, "slots rotate");
+	printf("INFO medians: events %.2f us (%.0f GB/s), host %.2f us, activity %.2f us, SM %.0f MHz\n",
+	       m.event_us, gb_s, m.host_us, m.activity_us, m.mhz);
+	if (g.fake)
+		return;
+	verdict(m.host_above, "the host's clock is never below the events");
+	verdict(m.host_us < m.event_us + 40, "and not far above");
+	verdict(gb_s < 9000, "no faster than memory can be");
+	if (n >= 1 << 24)
+		verdict(gb_s > 300, "no slower than any data center GPU's");
+	if (with_activity)
+		verdict(m.activity_us > 0 && m.activity_us <= m.event_us + 1 &&
+				m.activity_us > m.event_us - 15,
+			"activity agrees with the events");
+}
+
+/* How fast is poison made? Runs of a plan of nothing but a large block. */
+static void time_poison(void)
+{
+	const uint64_t bytes = g.fake ? 4 << 20 : UINT64_C(8) << 30;
+	struct kgb_exec_run_spec spec = run_spec(24);
+	uint64_t wall[2] = {0};
+
+	for (int large = 0; large < 2; large++) {
+		struct kgb_buf record = record_begin();
+		put_block(&record, POOL, large ? bytes : 4096);
+		spec.plan = 12;
+		if (kgb_exec_forget(&g.exec, WAIT_MS, &g.err) != KGB_EXEC_DONE ||
+		    send_plan(&record, 12) != KGB_EXEC_DONE || run(&spec) != KGB_EXEC_DONE ||
+		    run(&spec) != KGB_EXEC_DONE) {
+			verdict(false, "a block of %llu bytes", (unsigned long long)bytes);
+			return;
+		}
+		wall[large] = g.exec.reply.wall_ns;
+	}
+	const double ms = ((double)wall[1] - (double)wall[0]) / 1e6;
+	const double gb_s = ms > 0 ? (double)bytes / ms / 1e6 : 0;
+	printf("INFO poison of %llu bytes: %.2f ms, %.0f GB/s; a run of nothing %.2f ms\n",
+	       (unsigned long long)bytes, ms, gb_s, (double)wall[0] / 1e6);
+	if (!g.fake)
+		verdict(gb_s > 1000, "poison is made at more than 1,000 GB/s");
+}
+
+static void options(char **argv)
+{
+	KGB_AUTO(free) char *dir = kgb_path_self_dir();
+
+	for (argv++; *argv; argv++) {
+		if (strcmp(*argv, "--direct") == 0)
+			g.direct = true;
+		else if (strcmp(*argv, "--cupti") == 0 && argv[1])
+			g.spec.cupti = *++argv;
+		else
+			g.spec.program = *argv;
+	}
+	if (!g.spec.program)
+		g.spec.program = kgb_xasprintf("%s/../bin/kgb-exec", dir);
+	g.spec.launcher = kgb_xasprintf("%s/../bin/kgb-launch", dir);
+}
+
+int main(int argc, char **argv)
+{
+	(void)argc;
+	options(argv);
+	make_cubin();
+	make_data();
+	start();
+	check_results();
+	check_poison();
+	check_slack();
+	check_memory_ops();
+	check_streams();
+	check_prologue();
+	check_bad_plans();
+	check_shared_memory();
+	check_forget();
+	time_add(g.n, false);
+	time_add(4096, false);
+	time_poison();
+	check_faults();
+	check_endless_loop();
+	time_add(g.n, true);
+	kgb_exec_stop(&g.exec);
+	printf("%s: %d failed\n", g.n_failed ? "FAILED" : "PASSED", g.n_failed);
+	return g.n_failed ? KGB_EXIT_FAILURES : KGB_EXIT_OK;
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/* Kernels of the stand-in for the CUDA driver: the whole grid at once, in C. */
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "tests/gpu/fake/fake.h"
+#include "verify/exec/kernels.h"
+#include "verify/exec/request.h"
+#include "verify/exec/spans.h"
+
+#define PARAM(type, i) (*(const type *)params[i])
+
+static const struct kgb_span *span_of(void **params, unsigned int row)
+{
+	return (const struct kgb_span *)PARAM(uint64_t, 0) + row;
+}
+
+static CUresult run_fill(const CUlaunchConfig *config, void **params)
+{
+	const uint64_t seed = PARAM(uint64_t, 1);
+
+	for (unsigned int row = 0; row < config->gridDimY; row++) {
+		const struct kgb_span *span = span_of(params, row);
+		if (span->start % 16 != 0 || span->bytes % 16 != 0)
+			return fake_fault(CUDA_ERROR_MISALIGNED_ADDRESS);
+		for (uint64_t at = span->start; at < span->start + span->bytes; at += 8)
+			*(uint64_t *)at = kgb_exec_poison_word(seed, at);
+	}
+	return CUDA_SUCCESS;
+}
+
+static CUresult run_check(const CUlaunchConfig *config, void **params)
+{
+	const uint64_t seed = PARAM(uint64_t, 1);
+	struct kgb_found *found = (struct kgb_found *)PARAM(uint64_t, 2);
+
+	for (unsigned int row = 0; row < config->gridDimY; row++) {
+		const struct kgb_span *span = span_of(params, row);
+		uint64_t last_word = UINT64_MAX;
+		for (uint64_t at = span->start; at < span->start + span->bytes; at++) {
+			unsigned char good;
+			kgb_exec_poison_bytes(seed, at, &good, 1);
+			if (*(const unsigned char *)at == good)
+				continue;
+			found->n_words += at / 8 != last_word;
+			last_word = at / 8;
+			if (at < found->lowest)
+				found->lowest = at;
+		}
+	}
+	return CUDA_SUCCESS;
+}
+
+static CUresult run_scrub(const CUlaunchConfig *config, void **params)
+{
+	return PARAM(uint32_t, 1) == config->sharedMemBytes ? CUDA_SUCCESS
+							    : CUDA_ERROR_INVALID_VALUE;
+}
+
+static CUresult run_add(const CUlaunchConfig *config, void **params)
+{
+	const float *a = (const float *)PARAM(uint64_t, 0);
+	const float *b = (const float *)PARAM(uint64_t, 1);
+	float *out = (float *)PARAM(uint64_t, 2);
+	const size_t n_threads = (size_t)config->gridDimX * config->blockDimX;
+
+	for (size_t i = 0; i < n_threads && i < PARAM(uint32_t, 3); i++)
+		out[i] = a[i] + b[i];
+	return CUDA_SUCCESS;
+}
+
+/* Can this byte be written? A pipe takes it from where it lies, or says that it cannot be read. */
+static bool is_mapped(uint64_t address)
+{
+	int pair[2];
+
+	if (pipe(pair) < 0)
+		return false;
+	bool mapped = write(pair[1], (const void *)address, 1) == 1;
+	close(pair[0]);
+	close(pair[1]);
+	return mapped;
+}
+
+static CUresult run_poke(const CUlaunchConfig *config, void **params)
+{
+	(void)config;
+	if (!is_mapped(PARAM(uint64_t, 0)))
+		return fake_fault(CUDA_ERROR_ILLEGAL_ADDRESS);
+	*(unsigned char *)PARAM(uint64_t, 0) = (unsigned char)PARAM(uint32_t, 1);
+	return CUDA_SUCCESS;
+}
+
+static CUresult run_loop(const CUlaunchConfig *config, void **params)
+{
+	(void)config;
+	(void)params;
+	while (pause() < 0)
+		;
+	return CUDA_SUCCESS;
+}
+
+static CUresult run_trap(const CUlaunchConfig *config, void **params)
+{
+	(void)config;
+	(void)params;
+	return fake_fault(CUDA_ERROR_LAUNCH_FAILED);
+}
+
+static CUresult run_shared(const CUlaunchConfig *config, void **params)
+{
+	if (config->sharedMemBytes < PARAM(uint32_t, 1))
+		return fake_fault(CUDA_ERROR_ILLEGAL_ADDRESS);
+	*(uint32_t *)PARAM(uint64_t, 0) = PARAM(uint32_t, 1);
+	return CUDA_SUCCESS;
+}
+
+const struct fake_kernel *fake_kernel_find(const char *name)
+{
+	static const struct fake_kernel kernels[] = {
+		{"kgb_fill", {8, 8}, run_fill},   {"kgb_check", {8, 8, 8}, run_check},
+		{"kgb_scrub", {8, 4}, run_scrub}, {"check_add", {8, 8, 8, 4}, run_add},
+		{"check_poke", {8, 4}, run_poke}, {"check_loop", {8}, run_loop},
+		{"check_trap", {0}, run_trap},    {"check_shared", {8, 4}, run_shared},
+	};
+
+	for (size_t i = 0; i < sizeof(kernels) / sizeof(kernels[0]); i++)
+		if (strcmp(kernels[i].name, name) == 0)
+			return &kernels[i];
+	return NULL;
+}

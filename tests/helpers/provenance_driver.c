@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: MIT */
+/* Proves where code comes from, as the judge does, for tests: one JSON object per line.
+ *
+ *   provenance_driver cubin FILE...
+ *   provenance_driver index [--cache DIR] LIBRARY...
+ *   provenance_driver prove --python FILE --data DIR --kgbrun FILE --sm N --claims FILE
+ *                           [--cache DIR] [--library FILE]... [--kernel NAME] IMAGE...
+ *
+ * Exit status 0 when everything was answered, whatever the answers are. */
+#include <fcntl.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/fs.h"
+#include "base/jsonw.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "base/time.h"
+#include "verify/judge/provenance.h"
+
+enum { READY_MS = 120 * 1000, IMAGE_MS = 120 * 1000 };
+
+struct arguments {
+	const char *python, *data, *kgbrun, *claims, *cache, *kernel;
+	int64_t sm;
+	struct kgb_strv libraries, files;
+};
+
+static void print_line(struct kgb_buf *line)
+{
+	puts(line->ptr);
+	fflush(stdout);
+	kgb_buf_clear(line);
+}
+
+static void put_names(struct kgb_jsonw *w, const char *key, const struct kgb_cubin_names *names)
+{
+	kgb_jsonw_key(w, key);
+	kgb_jsonw_array(w);
+	for (size_t i = 0; i < names->n; i++)
+		kgb_jsonw_str(w, names->items[i]);
+	kgb_jsonw_array_end(w);
+}
+
+static int print_cubin(const char *path, struct kgb_err *err)
+{
+	KGB_AUTO(buf) struct kgb_buf bytes = KGB_BUF_INIT(0);
+	KGB_AUTO(buf) struct kgb_buf line = KGB_BUF_INIT(0);
+	KGB_AUTO(arena) struct kgb_arena arena = KGB_ARENA_INIT;
+	struct kgb_cubin cubin;
+	struct kgb_jsonw w;
+
+	if (kgb_fs_read(AT_FDCWD, path, KGB_CUBIN_BYTES_MAX, &bytes, err) < 0 ||
+	    kgb_cubin_read(bytes.ptr, bytes.len, &arena, &cubin, err) < 0)
+		return kgb_ctx(err, "%s", path);
+	kgb_jsonw_init(&w, &line, 0);
+	kgb_jsonw_object(&w);
+	kgb_jsonw_kstr(&w, "file", path);
+	kgb_jsonw_ki64(&w, "sm", cubin.sm);
+	kgb_jsonw_kstr(&w, "code_sha256", cubin.code_sha256);
+	kgb_jsonw_kstr(&w, "load_sha256", cubin.load_sha256);
+	put_names(&w, "kernels", &cubin.kernels);
+	put_names(&w, "variables", &cubin.variables);
+	put_names(&w, "imports", &cubin.imports);
+	kgb_jsonw_ki64(&w, "zeroed_bytes", (int64_t)cubin.zeroed_bytes);
+	kgb_jsonw_ki64(&w, "initialized_bytes", (int64_t)cubin.initialized_bytes);
+	kgb_jsonw_object_end(&w);
+	print_line(&line);
+	return 0;
+}
+
+static int make_index(const struct kgb_strv *libraries, const char *cache,
+		      struct kgb_image_index *index, struct kgb_err *err)
+{
+	KGB_AUTO(buf) struct kgb_buf line = KGB_BUF_INIT(0);
+
+	for (size_t i = 0; i < libraries->n; i++) {
+		struct kgb_jsonw w;
+		int64_t started_ns = kgb_mono_ns();
+		if (kgb_image_index_add(index, libraries->items[i], cache, err) < 0)
+			return -1;
+		const struct kgb_library_images *library = &index->libraries[i];
+		kgb_jsonw_init(&w, &line, 0);
+		kgb_jsonw_object(&w);
+		kgb_jsonw_kstr(&w, "library", library->name);
+		kgb_jsonw_ki64(&w, "fatbins", (int64_t)library->n_fatbins);
+		kgb_jsonw_ki64(&w, "digests", (int64_t)library->n_digests);
+		kgb_jsonw_kbool(&w, "cached", library->cached);
+		kgb_jsonw_knum(&w, "ms", (double)(kgb_mono_ns() - started_ns) / 1e6);
+		kgb_jsonw_object_end(&w);
+		print_line(&line);
+	}
+	return 0;
+}
+
+/* A record of one image. */
+static int print_proof(struct kgb_provenance *provenance, const struct kgb_claims *claims,
+		       const char *path, const struct kgb_image *image, const char *kernel,
+		       struct kgb_err *err)
+{
+	static const char *const kinds[] = {"triton", "library", "none"};
+	static const char *const owners[] = {"triton", "torch_move", "library", "unknown"};
+	KGB_AUTO(buf) struct kgb_buf line = KGB_BUF_INIT(0);
+	struct kgb_record record = {.n_images = 1};
+	struct kgb_jsonw w;
+	int64_t started_ns = kgb_mono_ns();
+
+	record.images = kgb_arena_alloc(&provenance->arena, sizeof(*record.images));
+	*record.images = *image;
+	if (kgb_provenance_prove(provenance, &record, claims, err) < 0)
+		return -1;
+	const struct kgb_image_proof *proof = kgb_provenance_of(provenance, record.images);
+	if (!kernel)
+		kernel = proof->kernels.n > 0 ? proof->kernels.items[0] : "";
+	kgb_jsonw_init(&w, &line, 0);
+	kgb_jsonw_object(&w);
+	kgb_jsonw_kstr(&w, "file", path);
+	kgb_jsonw_kstr(&w, "proof", kinds[proof->kind]);
+	kgb_jsonw_kstr(&w, "name", proof->name);
+	kgb_jsonw_kstr(&w, "reason", proof->reason);
+	kgb_jsonw_kstr(&w, "kernel", kernel);
+	kgb_jsonw_kstr(&w, "owner",
+		       owners[kgb_provenance_owner(record.images, kernel, provenance)]);
+	kgb_jsonw_kbool(&w, "same_bytes",
+			proof->cubin_len == image->len &&
+				memcmp(proof->cubin, image->bytes, image->len) == 0);
+	kgb_jsonw_ki64(&w, "inline_asm", (int64_t)proof->n_inline_asm);
+	kgb_jsonw_knum(&w, "ms", (double)(kgb_mono_ns() - started_ns) / 1e6);
+	kgb_jsonw_object_end(&w);
+	print_line(&line);
+	return 0;
+}
+
+static int prove_files(struct kgb_provenance *provenance, const struct arguments *arguments,
+		       struct kgb_err *err)
+{
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+	struct kgb_claims claims = KGB_CLAIMS_INIT;
+	int rc = 0;
+
+	if (kgb_fs_read(AT_FDCWD, arguments->claims, KGB_CLAIMS_BYTES_MAX, &text, err) < 0 ||
+	    kgb_claims_parse(text.ptr, text.len, &claims, err) < 0)
+		return kgb_ctx(err, "%s", arguments->claims);
+	for (size_t i = 0; i < arguments->files.n && rc == 0; i++) {
+		KGB_AUTO(buf) struct kgb_buf bytes = KGB_BUF_INIT(0);
+		const char *path = arguments->files.items[i];
+		rc = kgb_fs_read(AT_FDCWD, path, KGB_CUBIN_BYTES_MAX, &bytes, err);
+		const struct kgb_image image = {.id = (uint32_t)i,
+						.bytes = (const unsigned char *)bytes.ptr,
+						.len = bytes.len};
+		if (rc == 0)
+			rc = print_proof(provenance, &claims, path, &image, arguments->kernel, err);
+	}
+	kgb_claims_release(&claims);
+	return rc;
+}
+
+static int prove(const struct arguments *arguments, struct kgb_err *err)
+{
+	const struct kgb_zygote_spec places = {.python = arguments->python,
+					       .data_dir = arguments->data,
+					       .library = arguments->kgbrun,
+					       .device = KGB_DEVICE_CPU};
+	KGB_AUTO(free)
+	char *policy_path = kgb_path_join(arguments->data, "verify/policy/device.yaml");
+	struct kgb_device_policy *policy = NULL;
+	struct kgb_image_index index = KGB_IMAGE_INDEX_INIT;
+	struct kgb_zygote compiler = {0};
+	struct kgb_provenance *provenance = kgb_xcalloc(1, sizeof(*provenance));
+	int rc = kgb_device_policy_load(policy_path, &policy, err);
+
+	if (rc == 0)
+		rc = make_index(&arguments->libraries, arguments->cache, &index, err);
+	if (rc == 0)
+		rc = kgb_zygote_start(&compiler, KGB_ROLE_COMPILE, &places, err);
+	if (rc == 0)
+		rc = kgb_zygote_wait_ready(&compiler, READY_MS, err);
+	if (rc == 0) {
+		const struct kgb_provenance_spec spec = {.compiler = &compiler,
+							 .index = &index,
+							 .policy = policy,
+							 .sm = (unsigned)arguments->sm,
+							 .timeout_ms = IMAGE_MS};
+		kgb_provenance_init(provenance, &spec);
+		rc = prove_files(provenance, arguments, err);
+	}
+	kgb_provenance_release(provenance);
+	kgb_free(provenance);
+	kgb_zygote_stop(&compiler);
+	kgb_image_index_release(&index);
+	kgb_device_policy_free(policy);
+	return rc;
+}
+
+static int parse(int argc, char **argv, struct arguments *out, struct kgb_err *err)
+{
+	static const struct option options[] = {
+		{"python", required_argument, NULL, 'p'},
+		{"data", required_argument, NULL, 'd'},
+		{"kgbrun", required_argument, NULL, 'k'},
+		{"claims", required_argument, NULL, 'c'},
+		{"cache", required_argument, NULL, 'i'},
+		{"library", required_argument, NULL, 'l'},
+		{"kernel", required_argument, NULL, 'n'},
+		{"sm", required_argument, NULL, 's'},
+		{NULL, 0, NULL, 0},
+	};
+	int option;
+
+	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		switch (option) {
+		case 'p':
+			out->python = optarg;
+			break;
+		case 'd':
+			out->data = optarg;
+			break;
+		case 'k':
+			out->kgbrun = optarg;
+			break;
+		case 'c':
+			out->claims = optarg;
+			break;
+		case 'i':
+			out->cache = optarg;
+			break;
+		case 'l':
+			kgb_strv_add(&out->libraries, optarg);
+			break;
+		case 'n':
+			out->kernel = optarg;
+			break;
+		case 's':
+			if (kgb_parse_i64(optarg, 1, 999, &out->sm, err) < 0)
+				return -1;
+			break;
+		default:
+			return kgb_fail(err, KGB_ERR_INVALID, "unknown option");
+		}
+	}
+	for (int i = optind; i < argc; i++)
+		kgb_strv_add(&out->files, argv[i]);
+	return 0;
+}
+
+static int run(const char *command, const struct arguments *arguments, struct kgb_err *err)
+{
+	struct kgb_image_index index = KGB_IMAGE_INDEX_INIT;
+	int rc = 0;
+
+	if (kgb_str_eq(command, "cubin")) {
+		for (size_t i = 0; i < arguments->files.n && rc == 0; i++)
+			rc = print_cubin(arguments->files.items[i], err);
+		return rc;
+	}
+	if (kgb_str_eq(command, "index")) {
+		rc = make_index(&arguments->files, arguments->cache, &index, err);
+		kgb_image_index_release(&index);
+		return rc;
+	}
+	if (!kgb_str_eq(command, "prove") || !arguments->python || !arguments->data ||
+	    !arguments->kgbrun || !arguments->claims || !arguments->sm)
+		return kgb_fail(err, KGB_ERR_INVALID, "see the head of the source for arguments");
+	return prove(arguments, err);
+}
+
+int main(int argc, char **argv)
+{
+	struct arguments arguments = {.libraries = KGB_STRV_INIT, .files = KGB_STRV_INIT};
+	struct kgb_err err = KGB_ERR_INIT;
+	int rc = argc < 2 ? kgb_fail(&err, KGB_ERR_INVALID, "cubin, index or prove?")
+			  : parse(argc - 1, argv + 1, &arguments, &err);
+
+	if (rc == 0)
+		rc = run(argv[1], &arguments, &err);
+	if (rc < 0)
+		fprintf(stderr, "provenance_driver: %s\n", err.msg);
+	kgb_strv_release(&arguments.libraries);
+	kgb_strv_release(&arguments.files);
+	return rc == 0 ? 0 : 1;
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+#include "tests/helpers/timer_source.h"
+
+#include <math.h>
+
+#include "base/mem.h"
+
+void world_start(struct world *world, uint32_t seed)
+{
+	const struct kgb_seed zero = {{0}};
+
+	kgb_rng_init(&world->rng, &zero, "world", seed);
+}
+
+static double chance(struct world *world)
+{
+	return kgb_rng_uniform(&world->rng);
+}
+
+/* Episodes that take `share` of the samples and `length` samples each on average. */
+static bool episode(struct world *world, bool on, double share, double length)
+{
+	if (share <= 0)
+		return false;
+	double p = on ? 1 / length : share / (1 - share) / length;
+	return chance(world) < p ? !on : on;
+}
+
+/* How much slower both sides are now than at the start. */
+static double surroundings(const struct world *world)
+{
+	double at = (double)world->n_samples;
+	double slower = 1 + world->drift * at / 1000 + world->wander * sin(at * 2 * M_PI / 150);
+
+	if (world->clock_step > 0 && world->n_samples >= 300)
+		slower *= 1 + world->clock_step;
+	if (world->neighbour)
+		slower *= 1 + world->neighbour_slower;
+	if (world->throttled)
+		slower /= 0.6;
+	return slower;
+}
+
+static double noisy(struct world *world, double ns)
+{
+	double out = ns * exp(world->noise * kgb_rng_normal(&world->rng)) +
+		     world->noise_ns * kgb_rng_normal(&world->rng);
+
+	if (world->outlier_share > 0 && chance(world) < world->outlier_share)
+		out *= 1 + world->outlier_scale * (1 / sqrt(1 - chance(world)) - 1);
+	return fmax(out, 1);
+}
+
+/* The part of its work that a candidate does in this call. */
+static double diligence(struct world *world, uint32_t slot, bool last)
+{
+	double part = world->cheat_part > 0 ? world->cheat_part : 0.4;
+	bool seen = world->seen[slot];
+
+	world->seen[slot] = true;
+	switch (world->cheat) {
+	case WORLD_CHECKED_SLOW:
+		return last ? 1 : part;
+	case WORLD_FIRST_FAST:
+		return world->n_calls[KGB_SIDE_B] < world->first_calls ? part : 1;
+	case WORLD_REUSE:
+		return seen ? part : 1;
+	case WORLD_HONEST:
+	case WORLD_FORGED_EVENTS:
+	case WORLD_FORGED_DEVICE:
+	case WORLD_HOST_SHORT:
+	case WORLD_OUTSIDE_SHORT:
+	case WORLD_ACTIVITY_LOST:
+	case WORLD_SLOW_BASELINE:
+	case WORLD_HOT:
+		return 1;
+	}
+	KGB_UNREACHABLE();
+}
+
+static uint64_t rounded(double ns, double step)
+{
+	double s = step > 0 ? step : 32;
+	return (uint64_t)fmax(floor(ns / s + 0.5) * s, s);
+}
+
+/* What the rulers say of a call that took `ns`. */
+static void read_rulers(struct world *world, enum kgb_side side, double ns,
+			struct kgb_exec_sample *out)
+{
+	double events = ns + 3000 + 150 * kgb_rng_normal(&world->rng);
+	double host = events + 11000 + 1500 * fabs(kgb_rng_normal(&world->rng));
+	bool forges = side == KGB_SIDE_B;
+
+	if (forges && (world->cheat == WORLD_FORGED_EVENTS || world->cheat == WORLD_FORGED_DEVICE))
+		events /= 2;
+	if (forges && world->cheat == WORLD_FORGED_DEVICE)
+		ns /= 2;
+	if (forges && world->cheat == WORLD_HOST_SHORT)
+		host = events / 2;
+	out->event_ns = rounded(events, world->event_step);
+	out->activity_ns = rounded(ns, world->activity_step);
+	out->host_ns = rounded(host, 1);
+	if (world->cheat == WORLD_ACTIVITY_LOST)
+		out->activity_ns = 0;
+}
+
+static uint32_t clock_now(const struct world *world, enum kgb_side side)
+{
+	double mhz = world->throttled ? 0.6 * 1980 : 1980;
+
+	if (world->clock_step > 0 && world->n_samples >= 300)
+		mhz /= 1 + world->clock_step;
+	if (world->cheat == WORLD_HOT && side == KGB_SIDE_B)
+		mhz *= 0.9;
+	return (uint32_t)mhz;
+}
+
+static void sample(struct world *world, const struct kgb_timer_block *block, uint32_t i,
+		   struct kgb_exec_sample *out)
+{
+	enum kgb_side side = block->side;
+	uint32_t slot = (block->slot + i) % block->n_slots;
+	double ns = world->ns[side];
+
+	world->neighbour = episode(world, world->neighbour, world->neighbour_share, 60);
+	world->throttled = episode(world, world->throttled, world->throttle_share, 40);
+	if (side == KGB_SIDE_B)
+		ns *= diligence(world, slot, i + 1 == block->n);
+	bool beside = block->phase == KGB_PHASE_WARMUP || block->phase == KGB_PHASE_ROUNDS;
+	if (side == KGB_SIDE_A && beside && world->cheat == WORLD_SLOW_BASELINE)
+		ns *= 1.1;
+	*out = (struct kgb_exec_sample){.slot = slot, .sm_mhz = clock_now(world, side)};
+	read_rulers(world, side, noisy(world, ns * surroundings(world)), out);
+	world->n_samples++;
+	world->n_calls[side]++;
+}
+
+int world_sample(void *payload, const struct kgb_timer_block *block,
+		 struct kgb_exec_sample *samples, uint64_t *outside_ns, struct kgb_err *err)
+{
+	struct world *world = payload;
+
+	(void)err;
+	*outside_ns = 50000;
+	/* Cold clocks and caches: the first calls of a block after a pause cool nothing here, but
+	 * the episode ends sooner. */
+	if (block->pause_ms > 0 && chance(world) < 0.5)
+		world->throttled = false;
+	for (uint32_t i = 0; i < block->n; i++) {
+		sample(world, block, i, &samples[i]);
+		*outside_ns += samples[i].host_ns + (uint64_t)world->sample_ns;
+	}
+	if (world->cheat == WORLD_OUTSIDE_SHORT && block->side == KGB_SIDE_B)
+		*outside_ns /= 20;
+	return 0;
+}
+
+void world_run(const struct world *world, const struct kgb_timer_config *config, uint32_t seed,
+	       struct kgb_timer_result *out)
+{
+	KGB_AUTO(free) struct world *copy = kgb_xcalloc(1, sizeof(*copy));
+	struct kgb_timer_config own = *config;
+	struct kgb_timer timer;
+	struct kgb_err err = KGB_ERR_INIT;
+
+	*copy = *world;
+	world_start(copy, seed);
+	memcpy(own.seed.bytes, &seed, sizeof(seed));
+	KGB_ASSERT(kgb_timer_init(&timer, &own, &err) == 0);
+	KGB_ASSERT(kgb_timer_run(&timer, world_sample, copy, out, &err) == 0);
+	kgb_timer_release(&timer);
+}

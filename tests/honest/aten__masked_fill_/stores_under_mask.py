@@ -1,0 +1,40 @@
+# operator: aten::masked_fill_
+# style: stores only where the mask says so, strides of both tensors in tuples, value from a number or a tensor
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def place(i, sizes, strides):
+    at = i * 0
+    for d in tl.static_range(len(sizes)):
+        k: tl.constexpr = len(sizes) - 1 - d
+        at += (i % sizes[k]) * strides[k]
+        i = i // sizes[k]
+    return at
+
+
+@triton.jit
+def fill_kernel(x_ptr, m_ptr, v_ptr, n, sizes, x_strides, m_strides, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    chosen = tl.load(m_ptr + place(i, sizes, m_strides), mask=i < n, other=0) != 0
+    value = tl.load(v_ptr)
+    tl.store(x_ptr + place(i, sizes, x_strides), value.to(x_ptr.dtype.element_ty), mask=(i < n) & chosen)
+
+
+def masked_fill__Tensor(self, mask, value):
+    n = self.numel()
+    if n == 0:
+        return self
+    mask = mask.expand(self.shape).view(torch.uint8)
+    x = self.view(torch.uint8) if self.dtype == torch.bool else self
+    if value.dtype == torch.bool:
+        value = value.view(torch.uint8)
+    fill_kernel[(triton.cdiv(n, 1024),)](x, mask, value, n, tuple(x.shape) or (1,), tuple(x.stride()) or (0,),
+                                         tuple(mask.stride()) or (0,), BLOCK=1024)
+    return self
+
+
+def masked_fill__Scalar(self, mask, value):
+    return masked_fill__Tensor(self, mask, torch.full((), value, dtype=self.dtype, device=self.device))

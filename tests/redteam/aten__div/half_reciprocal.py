@@ -1,0 +1,67 @@
+# operator: aten::div
+# expect: verify\.mismatch
+# catalogue: 74
+# multiplies by a reciprocal that was rounded to bfloat16
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def div_kernel(a_ptr, b_ptr, o_ptr, n, MODE: tl.constexpr, FLOAT: tl.constexpr, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    a = tl.load(a_ptr + at, mask=at < n, other=0).to(tl.float32)
+    b = tl.load(b_ptr + at, mask=at < n, other=1).to(tl.float32)
+    q = a * (1 / b).to(tl.bfloat16).to(tl.float32)
+    if MODE == "floor":
+        q = tl.floor(q)
+    if MODE == "trunc":
+        q = tl.where(q < 0, tl.ceil(q), tl.floor(q))
+    tl.store(o_ptr + at, q.to(o_ptr.dtype.element_ty), mask=at < n)
+
+
+def _divide(a, b, mode):
+    dtype = torch.result_type(a, b)
+    if mode is None and not dtype.is_floating_point:
+        dtype = torch.float32
+    if not isinstance(b, torch.Tensor):
+        b = torch.full([], b, dtype=torch.float32 if dtype.is_floating_point else dtype)
+    shape = torch.broadcast_shapes(a.shape, b.shape)
+    q = torch.empty(shape, dtype=dtype, device=a.device)
+    if q.numel() > 0:
+        a, b = a.to(dtype).expand(shape).contiguous(), b.to(dtype).expand(shape).contiguous()
+        div_kernel[(triton.cdiv(q.numel(), 1024),)](a, b, q, q.numel(), MODE=mode or "exact",
+                                                    FLOAT=dtype.is_floating_point, BLOCK=1024)
+    return q
+
+
+def div_Tensor(self, other):
+    return _divide(self, other, None)
+
+
+def div_Scalar(self, other):
+    return _divide(self, other, None)
+
+
+def div_Tensor_mode(self, other, *, rounding_mode):
+    return _divide(self, other, rounding_mode)
+
+
+def div_Scalar_mode(self, other, *, rounding_mode):
+    return _divide(self, other, rounding_mode)
+
+
+def div_out(self, other, *, out):
+    return out.copy_(_divide(self, other, None))
+
+
+def div_out_mode(self, other, *, rounding_mode, out):
+    return out.copy_(_divide(self, other, rounding_mode))
+
+
+def div_Scalar_out(self, other, *, out):
+    return out.copy_(_divide(self, other, None))
+
+
+def div_Scalar_mode_out(self, other, *, rounding_mode, out):
+    return out.copy_(_divide(self, other, rounding_mode))

@@ -1,0 +1,37 @@
+# operator: aten::mul
+# expect: verify\.mismatch
+# catalogue: 74, 84
+# multiplies integers in float32: right for small ones only
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def mul_kernel(a_ptr, b_ptr, o_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    a = tl.load(a_ptr + at, mask=at < n).to(tl.float32)
+    b = tl.load(b_ptr + at, mask=at < n).to(tl.float32)
+    tl.store(o_ptr + at, (a * b).to(o_ptr.dtype.element_ty), mask=at < n)
+
+
+def mul_Tensor(self, other):
+    dtype = torch.result_type(self, other)
+    shape = torch.broadcast_shapes(self.shape, other.shape)
+    a, b = self.to(dtype).expand(shape).contiguous(), other.to(dtype).expand(shape).contiguous()
+    out = torch.empty(shape, dtype=dtype, device=self.device)
+    if out.numel() > 0:
+        mul_kernel[(triton.cdiv(out.numel(), 1024),)](a, b, out, out.numel(), BLOCK=1024)
+    return out
+
+
+def mul_Scalar(self, other):
+    return mul_Tensor(self, torch.full([], other, dtype=torch.result_type(self, other)))
+
+
+def mul_out(self, other, *, out):
+    return out.copy_(mul_Tensor(self, other))
+
+
+def mul_Scalar_out(self, other, *, out):
+    return out.copy_(mul_Scalar(self, other))

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+#include "verify/judge/device_policy.h"
+
+#include "base/json.h"
+#include "base/str.h"
+#include "base/yaml.h"
+#include "tests/unit/base/support.h"
+
+#define POLICY KGB_TEST_SOURCE_DIR "/verify/policy/device.yaml"
+#define DISPATCH KGB_TEST_SOURCE_DIR "/verify/policy/dispatch.yaml"
+
+static struct kgb_device_policy *load(void)
+{
+	struct kgb_device_policy *policy = NULL;
+	struct kgb_err err = KGB_ERR_INIT;
+
+	assert_ok(kgb_device_policy_load(POLICY, &policy, &err), err);
+	return policy;
+}
+
+/* Symbols of torch 2.11 for CUDA 13. */
+static void test_fills_and_copies_of_torch_are_moves_and_nothing_else_is(void **state)
+{
+	static const struct {
+		const char *kernel, *rule;
+	} cases[] = {
+		{"_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_11FillFunctorIfEESt5arrayIPcLm1EEEEviT0_T1_",
+		 "fill"},
+		{"_ZN2at6native27unrolled_elementwise_kernelINS0_11FillFunctorIN3c104HalfEEESt5arrayIPcLm1EELi4E23TrivialOffsetCalculatorILi0EjES9_ILi1EjENS0_6memory15LoadWithoutCastENSC_16StoreWithoutCastEEEviT_T0_T2_T3_T4_T5_",
+		 "fill"},
+		{"_ZN2at6native18elementwise_kernelILi128ELi2EZNS0_22gpu_kernel_impl_nocastINS0_11FillFunctorIdEEEEvRNS_18TensorIteratorBaseERKT_EUliE_EEviT1_",
+		 "fill"},
+		{"_ZN2at6native29vectorized_elementwise_kernelILi2EZZZNS0_23direct_copy_kernel_cudaERNS_18TensorIteratorBaseEENKUlvE1_clEvENKUlvE5_clEvEUlfE_St5arrayIPcLm2EEEEviT0_T1_",
+		 "copy"},
+		{"_ZN2at6native29vectorized_elementwise_kernelILi2EZNS0_25bfloat16_copy_kernel_cudaERNS_18TensorIteratorBaseEEUlfE_St5arrayIPcLm2EEEEviT0_T1_",
+		 "copy"},
+		{"_ZN2at6native18elementwise_kernelILi128ELi4EZNS0_15gpu_kernel_implIZZZNS0_23direct_copy_kernel_cudaERNS_18TensorIteratorBaseEENKUlvE1_clEvENKUlvE_clEvEUlhE_EEvS4_RKT_EUliE_EEviT1_",
+		 "copy"},
+		{"_ZN50_GLOBAL__N__fa15d16e_17_RangeFactories_cu_38772b0829elementwise_kernel_with_indexIiZZZN2at6native15arange_cuda_outERKN3c106ScalarES6_S6_RNS1_6TensorEENKUlvE_clEvENKUlvE_clEvEUllE_EEvT_T0_PN15function_traitsISD_E11result_typeE",
+		 "arange"},
+		/* computing */
+		{"_ZN2at6native29vectorized_elementwise_kernelILi4EZZZNS0_15neg_kernel_cudaERNS_18TensorIteratorBaseEENKUlvE0_clEvENKUlvE5_clEvEUlfE_St5arrayIPcLm2EEEEviT0_T1_",
+		 NULL},
+		{"_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_15CUDAFunctor_addIfEESt5arrayIPcLm3EEEEviT0_T1_",
+		 NULL},
+		{"_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_13BinaryFunctorIfffNS0_11FillFunctorIfEEEESt5arrayIPcLm3EEEEviT0_T1_",
+		 NULL},
+		{"_ZN2at6native39_GLOBAL__N__a_CatArrayBatchedCopyINS1_10OpaqueTypeILj4EEEjLi1ELi64ELi64EEEvPT_",
+		 NULL},
+		{"nvjet_sm90_tst_128x256_64x4_1x2_h_bz_coopA_NNT", NULL},
+		/* a name that only contains an allowed one */
+		{"evil_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_11FillFunctorIfEE",
+		 NULL},
+		{"direct_copy_kernel_cuda", NULL},
+		{"", NULL},
+	};
+	struct kgb_device_policy *policy = load();
+
+	(void)state;
+	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
+		const char *rule = kgb_device_policy_move(policy, cases[i].kernel);
+		if (!kgb_str_eq(rule, cases[i].rule))
+			fail_msg("%.80s: %s", cases[i].kernel, rule ? rule : "no rule");
+	}
+	kgb_device_policy_free(policy);
+}
+
+static void test_ir_of_triton_is_known_and_ir_that_it_cannot_make_is_not(void **state)
+{
+	static const char *const known[] = {
+		"builtin.module",  "tt.func", "tt.dot",      "arith.addf",
+		"math.exp2",       "scf.for", "gpu.barrier", "tt.elementwise_inline_asm",
+		"llvm.intr.assume"};
+	static const char *const unknown[] = {
+		"llvm.inline_asm", "llvm.mlir.global", "llvm.call", "llvm.intr", "nvvm.barrier0",
+		"gpu.launch",      "gpu.barriers",     "func.func", "tt",        ""};
+	struct kgb_device_policy *policy = load();
+
+	(void)state;
+	for (size_t i = 0; i < KGB_ARRAY_LEN(known); i++)
+		if (!kgb_device_policy_operator(policy, known[i]))
+			fail_msg("'%s' is refused", known[i]);
+	for (size_t i = 0; i < KGB_ARRAY_LEN(unknown); i++)
+		if (kgb_device_policy_operator(policy, unknown[i]))
+			fail_msg("'%s' is allowed", unknown[i]);
+	assert_true(kgb_device_policy_import(policy, "vprintf"));
+	assert_true(kgb_device_policy_import(policy, "__assertfail"));
+	assert_false(kgb_device_policy_import(policy, "malloc"));
+	assert_false(kgb_device_policy_import(policy, "vprintf2"));
+	kgb_device_policy_free(policy);
+}
+
+/* Operators of the dispatcher's list that launch no kernel: they allocate, or look at memory. */
+static bool launches_nothing(const char *op)
+{
+	static const char *const names[] = {
+		"aten::empty",
+		"aten::empty_like",
+		"aten::empty_permuted",
+		"aten::empty_strided",
+		"aten::new_empty",
+		"aten::new_empty_strided",
+		"aten::resize_",
+		"aten::lift_fresh",
+		"aten::_conj",
+		"aten::_neg_view",
+		"aten::_reshape_alias",
+		"aten::_unsafe_view",
+		"aten::alias",
+		"aten::as_strided",
+		"aten::detach",
+		"aten::diagonal",
+		"aten::expand",
+		"aten::permute",
+		"aten::select",
+		"aten::slice",
+		"aten::split",
+		"aten::squeeze",
+		"aten::split_with_sizes",
+		"aten::t",
+		"aten::transpose",
+		"aten::unbind",
+		"aten::unfold",
+		"aten::unsqueeze",
+		"aten::view",
+		"aten::view_as_complex",
+		"aten::view_as_real",
+		"aten::is_same_size",
+		"prim::device",
+	};
+
+	for (size_t i = 0; i < KGB_ARRAY_LEN(names); i++)
+		if (kgb_str_eq(op, names[i]))
+			return true;
+	return false;
+}
+
+static bool has_move(const struct kgb_device_policy *policy, const char *op)
+{
+	const char *other;
+
+	for (size_t i = 0; (other = kgb_device_policy_torch_op(policy, i)); i++)
+		if (kgb_str_eq(op, other))
+			return true;
+	return false;
+}
+
+static void test_it_says_the_same_as_the_list_of_torch_operators(void **state)
+{
+	struct kgb_device_policy *policy = load();
+	KGB_AUTO(yaml) struct kgb_yaml doc = KGB_YAML_INIT;
+	struct kgb_err err = KGB_ERR_INIT;
+	const cJSON *name;
+	const char *op;
+
+	(void)state;
+	assert_ok(kgb_yaml_read(AT_FDCWD, DISPATCH, &doc, &err), err);
+	const cJSON *allowed = kgb_json_get(doc.root, "allow");
+	cJSON_ArrayForEach(name, allowed)
+		if (has_move(policy, name->valuestring) == launches_nothing(name->valuestring))
+			fail_msg("'%s' may be called: may its kernels run?", name->valuestring);
+	for (size_t i = 0; (op = kgb_device_policy_torch_op(policy, i)); i++) {
+		bool found = false;
+		cJSON_ArrayForEach(name, allowed)
+			found |= kgb_str_eq(op, name->valuestring);
+		if (!found)
+			fail_msg("'%s' may not be called: why may its kernels run?", op);
+	}
+	kgb_device_policy_free(policy);
+}
+
+static void test_a_wrong_policy_is_refused_with_its_place(void **state)
+{
+	static const struct {
+		const char *text, *message;
+	} cases[] = {
+		{"schema: kgb.device/2\nmoves: []\noperators: []\nimports: []\n",
+		 "p.yaml:1:9: schema: 'kgb.device/2' is not kgb.device/1"},
+		{"schema: kgb.device/1\nmoves:\n  - name: a\n    match: '(x'\n    operators: []\n    reason: r\n"
+		 "operators: []\nimports: []\n",
+		 "p.yaml:4:12: moves: match: at character 2: missing closing parenthesis"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
+		struct kgb_device_policy *policy = NULL;
+		struct kgb_err err = KGB_ERR_INIT;
+		assert_fails(kgb_device_policy_parse("p.yaml", cases[i].text, strlen(cases[i].text),
+						     &policy, &err),
+			     err, cases[i].message);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_fills_and_copies_of_torch_are_moves_and_nothing_else_is),
+		cmocka_unit_test(test_ir_of_triton_is_known_and_ir_that_it_cannot_make_is_not),
+		cmocka_unit_test(test_it_says_the_same_as_the_list_of_torch_operators),
+		cmocka_unit_test(test_a_wrong_policy_is_refused_with_its_place),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

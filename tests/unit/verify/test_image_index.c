@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT */
+/* Fatbins, libraries that hold them, and the index of their digests with its cache. */
+#include "verify/judge/image_index.h"
+
+#include "base/fs.h"
+#include "tests/unit/base/support.h"
+#include "tests/unit/verify/library_maker.h"
+#include "verify/judge/fatbin.h"
+
+static const struct made_entry some_entries[] = {
+	{KGB_FATBIN_ELF, 80, 0, "plain cubin", 11},
+	{KGB_FATBIN_ELF, 90, MAKER_ZSTD, "packed!", 7},
+	{KGB_FATBIN_PTX, 90, MAKER_LZ4, "text", 4},
+};
+
+static void test_entries_of_a_fatbin_are_listed_as_they_are(void **state)
+{
+	KGB_AUTO(buf) struct kgb_buf bytes = KGB_BUF_INIT(0);
+	struct kgb_fatbin_entry entry;
+	size_t at = 0;
+	size_t n = 0;
+	bool broken;
+
+	(void)state;
+	make_fatbin(&bytes, some_entries, 3);
+	assert_int_equal(kgb_fatbin_size(bytes.ptr, bytes.len), bytes.len);
+	while (kgb_fatbin_next(bytes.ptr, bytes.len, &at, &entry, &broken)) {
+		assert_int_equal(entry.kind, some_entries[n].kind);
+		assert_int_equal(entry.sm, some_entries[n].sm);
+		assert_int_equal(entry.compressed, some_entries[n].flags != 0);
+		/* Without compression the file does not say where padding begins. */
+		assert_true(entry.n_bytes >= some_entries[n].n_bytes);
+		assert_memory_equal(entry.data, some_entries[n].data, some_entries[n].n_bytes);
+		n++;
+	}
+	assert_false(broken);
+	assert_int_equal(n, 3);
+}
+
+static void test_a_cut_fatbin_is_none_and_a_broken_entry_is_told(void **state)
+{
+	KGB_AUTO(buf) struct kgb_buf bytes = KGB_BUF_INIT(0);
+	struct kgb_fatbin_entry entry;
+	size_t at = 0;
+	bool broken;
+
+	(void)state;
+	make_fatbin(&bytes, some_entries, 1);
+	for (size_t len = 0; len < bytes.len; len++)
+		assert_int_equal(kgb_fatbin_size(bytes.ptr, len), 0);
+	memset(bytes.ptr + 16 + 8, 0xff, 8); /* length of the first entry */
+	assert_false(kgb_fatbin_next(bytes.ptr, bytes.len, &at, &entry, &broken));
+	assert_true(broken);
+}
+
+struct place {
+	char path[64];
+	char cache[80];
+	char library[80];
+};
+
+static void make_place(struct place *place)
+{
+	snprintf(place->path, sizeof(place->path), "/tmp/kgb-index-XXXXXX");
+	assert_non_null(mkdtemp(place->path));
+	snprintf(place->cache, sizeof(place->cache), "%s/cache", place->path);
+	snprintf(place->library, sizeof(place->library), "%s/libsome.so", place->path);
+}
+
+static void remove_place(const struct place *place)
+{
+	struct kgb_err err = KGB_ERR_INIT;
+
+	assert_ok(kgb_fs_remove_tree(AT_FDCWD, place->path, &err), err);
+}
+
+/* Two fatbins with zeros between. */
+static void write_library(const struct place *place, const char *first_data)
+{
+	const struct made_entry other = {KGB_FATBIN_ELF, 90, MAKER_ZSTD, first_data,
+					 (uint32_t)strlen(first_data)};
+	KGB_AUTO(buf) struct kgb_buf section = KGB_BUF_INIT(0);
+	KGB_AUTO(buf) struct kgb_buf file = KGB_BUF_INIT(0);
+	struct kgb_err err = KGB_ERR_INIT;
+
+	make_fatbin(&section, &other, 1);
+	kgb_buf_add(&section, "\0\0\0\0\0\0\0", 8);
+	make_fatbin(&section, some_entries, 3);
+	make_library(&file, ".nv_fatbin", &section);
+	assert_ok(kgb_fs_write_atomic(AT_FDCWD, place->library, file.ptr, file.len, 0644, false,
+				      &err),
+		  err);
+}
+
+static void add(struct kgb_image_index *index, const struct place *place)
+{
+	struct kgb_err err = KGB_ERR_INIT;
+
+	assert_ok(kgb_image_index_add(index, place->library, place->cache, &err), err);
+}
+
+static void test_images_are_found_whole_and_plain_cubins_alone(void **state)
+{
+	KGB_AUTO(buf) struct kgb_buf fatbin = KGB_BUF_INIT(0);
+	struct kgb_image_index index = KGB_IMAGE_INDEX_INIT;
+	struct place place;
+
+	(void)state;
+	make_place(&place);
+	write_library(&place, "hello");
+	add(&index, &place);
+	assert_int_equal(index.n_libraries, 1);
+	assert_int_equal(index.libraries[0].n_fatbins, 2);
+	assert_int_equal(index.libraries[0].n_digests, 3);
+	make_fatbin(&fatbin, some_entries, 3);
+	assert_string_equal(kgb_image_index_find(&index, fatbin.ptr, fatbin.len), "libsome.so");
+	assert_string_equal(kgb_image_index_find(&index, "plain cubin\0\0\0\0\0", 16),
+			    "libsome.so");
+	assert_null(kgb_image_index_find(&index, "packed!", 7));
+	fatbin.ptr[fatbin.len - 1] ^= 1;
+	assert_null(kgb_image_index_find(&index, fatbin.ptr, fatbin.len));
+	kgb_image_index_release(&index);
+	remove_place(&place);
+}
+
+static void test_the_second_time_comes_from_the_cache_until_the_library_changes(void **state)
+{
+	struct place place;
+
+	(void)state;
+	make_place(&place);
+	write_library(&place, "hello");
+	for (int round = 0; round < 4; round++) {
+		static const bool cached[] = {false, true, false, true};
+		struct kgb_image_index index = KGB_IMAGE_INDEX_INIT;
+		if (round == 2)
+			write_library(&place, "hullo");
+		add(&index, &place);
+		assert_int_equal(index.libraries[0].cached, cached[round]);
+		assert_int_equal(index.libraries[0].n_fatbins, 2);
+		assert_int_equal(index.libraries[0].n_digests, 3);
+		KGB_AUTO(buf) struct kgb_buf fatbin = KGB_BUF_INIT(0);
+		make_fatbin(&fatbin,
+			    &(struct made_entry){KGB_FATBIN_ELF, 90, MAKER_ZSTD,
+						 round < 2 ? "hello" : "hullo", 5},
+			    1);
+		assert_non_null(kgb_image_index_find(&index, fatbin.ptr, fatbin.len));
+		kgb_image_index_release(&index);
+	}
+	remove_place(&place);
+}
+
+/* The one file in the cache. */
+static void cache_file(const struct place *place, char *out, size_t cap)
+{
+	DIR *dir = opendir(place->cache);
+
+	assert_non_null(dir);
+	for (struct dirent *entry; (entry = readdir(dir));)
+		if (strstr(entry->d_name, ".images"))
+			snprintf(out, cap, "%s/%.100s", place->cache, entry->d_name);
+	closedir(dir);
+}
+
+static void test_a_damaged_cache_is_made_anew(void **state)
+{
+	struct kgb_err err = KGB_ERR_INIT;
+	struct place place;
+	char path[200];
+
+	(void)state;
+	make_place(&place);
+	write_library(&place, "hello");
+	struct kgb_image_index first = KGB_IMAGE_INDEX_INIT;
+	add(&first, &place);
+	kgb_image_index_release(&first);
+	cache_file(&place, path, sizeof(path));
+	KGB_AUTO(buf) struct kgb_buf good = KGB_BUF_INIT(0);
+	assert_ok(kgb_fs_read(AT_FDCWD, path, 1 << 16, &good, &err), err);
+	/* Every byte matters; 0 cuts the file instead. */
+	for (size_t at = 0; at < good.len; at += 7) {
+		KGB_AUTO(buf) struct kgb_buf bad = KGB_BUF_INIT(0);
+		kgb_buf_add(&bad, good.ptr, good.len);
+		if (at == 0)
+			kgb_buf_truncate(&bad, good.len / 2);
+		else
+			bad.ptr[at] ^= 1;
+		assert_ok(kgb_fs_write_atomic(AT_FDCWD, path, bad.ptr, bad.len, 0600, false, &err),
+			  err);
+		struct kgb_image_index index = KGB_IMAGE_INDEX_INIT;
+		add(&index, &place);
+		if (index.libraries[0].cached)
+			fail_msg("byte %zu of the cache may be anything", at);
+		assert_int_equal(index.libraries[0].n_digests, 3);
+		kgb_image_index_release(&index);
+	}
+	remove_place(&place);
+}
+
+static void test_what_cannot_be_indexed_is_told_with_its_path(void **state)
+{
+	struct kgb_image_index index = KGB_IMAGE_INDEX_INIT;
+	KGB_AUTO(buf) struct kgb_buf section = KGB_BUF_INIT(0);
+	KGB_AUTO(buf) struct kgb_buf file = KGB_BUF_INIT(0);
+	struct kgb_err err = KGB_ERR_INIT;
+	struct place place;
+
+	(void)state;
+	make_place(&place);
+	assert_int_equal(kgb_image_index_add(&index, place.library, NULL, &err), -1);
+	assert_contains(err.msg, "libsome.so");
+	assert_int_equal(err.kind, KGB_ERR_NOT_FOUND);
+	kgb_buf_adds(&section, "neither zeros nor a fatbin");
+	make_library(&file, ".nv_fatbin", &section);
+	assert_ok(
+		kgb_fs_write_atomic(AT_FDCWD, place.library, file.ptr, file.len, 0644, false, &err),
+		err);
+	assert_int_equal(kgb_image_index_add(&index, place.library, place.cache, &err), -1);
+	assert_contains(err.msg, "no fatbin at byte 0 of section .nv_fatbin");
+	assert_int_equal(index.n_libraries, 0);
+	remove_place(&place);
+}
+
+static void test_a_library_without_device_code_is_fine(void **state)
+{
+	struct kgb_image_index index = KGB_IMAGE_INDEX_INIT;
+	struct kgb_err err = KGB_ERR_INIT;
+
+	(void)state;
+	assert_ok(kgb_image_index_add(&index, "/proc/self/exe", NULL, &err), err);
+	assert_int_equal(index.libraries[0].n_fatbins, 0);
+	assert_null(kgb_image_index_find(&index, "x", 1));
+	kgb_image_index_release(&index);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_entries_of_a_fatbin_are_listed_as_they_are),
+		cmocka_unit_test(test_a_cut_fatbin_is_none_and_a_broken_entry_is_told),
+		cmocka_unit_test(test_images_are_found_whole_and_plain_cubins_alone),
+		cmocka_unit_test(
+			test_the_second_time_comes_from_the_cache_until_the_library_changes),
+		cmocka_unit_test(test_a_damaged_cache_is_made_anew),
+		cmocka_unit_test(test_what_cannot_be_indexed_is_told_with_its_path),
+		cmocka_unit_test(test_a_library_without_device_code_is_fine),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT */
+#include "verify/judge/plan.h"
+
+#include "tests/unit/verify/windows_support.h"
+
+/* Two streams, memory named by a parameter, by an upload's data, by an op and by nothing, a table
+ * of pointers, and much that a plan leaves out. */
+static const struct kgb_capture *busy_call(struct call *call)
+{
+	const uint64_t table[] = {POOL + 2 * PAGE, 5};
+	const uint64_t words[] = {ARENA, POOL + 16, 1000};
+	struct kgb_op op = launch_of(IMAGE_MUL, "mul_kernel", words, sizeof(words));
+
+	call_begin(call, 3, 0);
+	add_block(call, POOL + 4 * PAGE, 400); /* unnamed */
+	add_block(call, POOL, 100);
+	add_block(call, POOL + 50, 100); /* one memory with the block above */
+	add_block(call, POOL + 2 * PAGE, 200);
+	add_block(call, POOL + 3 * PAGE, 300);
+	add_plain(call, KGB_OP_SYNC, 0x700, 0);
+	add_upload(call, POOL + 3 * PAGE, table, sizeof(table));
+	op.stream = 0x700;
+	op.launch.n_attrs = 3;
+	op.launch.attrs[0].id = 8;
+	op.launch.attrs[0].value[4] = 99; /* not of the priority */
+	op.launch.attrs[1].id = 0;
+	op.launch.attrs[2].id = 2;
+	op.launch.attrs[2].value[0] = 1;
+	add_op(call, &op);
+	add_plain(call, KGB_OP_EVENT_RECORD, 0x700, 0xe1);
+	add_plain(call, KGB_OP_EVENT_RECORD, 0x700, 0xe2);
+	add_plain(call, KGB_OP_EVENT_WAIT, 0x800, 0xe2);
+	op = launch_of(IMAGE_FILL, "fill", words, 4);
+	op.stream = 0x800;
+	add_op(call, &op);
+	add_memset(call, ARENA, 0);
+	add_copy(call, ARENA + 4096, ARENA, 64);
+	op.kind = KGB_OP_MEMSET;
+	op.memset.dst = ARENA;
+	op.memset.pitch = 0x1234; /* of one row */
+	op.memset.value = 7;
+	op.memset.element_bytes = 4;
+	op.memset.width = 2;
+	op.memset.height = 1;
+	add_op(call, &op);
+	return call_end(call, 0);
+}
+
+static void test_a_plan_has_what_the_replay_needs_and_nothing_else(void **state)
+{
+	struct call call;
+	struct kgb_plan plan;
+	struct kgb_record record;
+	struct kgb_err err = KGB_ERR_INIT;
+
+	(void)state;
+	assert_ok(kgb_plan_make(busy_call(&call), &OWNERS, KGB_PLAN_NAMED, &plan, &err), err);
+	call_release(&call); /* the plan stands alone */
+	assert_ok(kgb_record_parse(plan.record.ptr, plan.record.len, &record, &err), err);
+
+	assert_int_equal(record.n_windows, 1);
+	const struct kgb_window *window = kgb_record_window(&record, 0);
+	assert_non_null(window);
+	assert_int_equal(record.n_images, 2);
+	assert_memory_equal(kgb_record_image(&record, 0)->bytes, "t mul", 5);
+	assert_memory_equal(kgb_record_image(&record, 1)->bytes, "m fill", 6);
+
+	assert_int_equal(window->n_blocks, 3);
+	assert_int_equal(plan.n_blocks, 3);
+	assert_int_equal(plan.block_bytes, 150 + 200 + 300);
+	assert_true(window->blocks[0].address == POOL && window->blocks[0].bytes == 150);
+	assert_true(window->blocks[1].address == POOL + 2 * PAGE);
+	assert_true(window->blocks[2].address == POOL + 3 * PAGE);
+
+	static const struct kgb_plan_op expected[] = {
+		{KGB_OP_UPLOAD, 0, NULL, 1},
+		{KGB_OP_LAUNCH, KGB_OWNER_TRITON, "mul_kernel", 2},
+		{KGB_OP_EVENT_RECORD, 0, NULL, 4},
+		{KGB_OP_EVENT_WAIT, 0, NULL, 5},
+		{KGB_OP_LAUNCH, KGB_OWNER_TORCH_MOVE, "fill", 6},
+		{KGB_OP_COPY, 0, NULL, 8},
+		{KGB_OP_MEMSET, 0, NULL, 9},
+	};
+	static const uint64_t streams[] = {0, 1, 1, 2, 2, 0, 2};
+	assert_int_equal(window->n_ops, KGB_ARRAY_LEN(expected));
+	assert_int_equal(plan.n_ops, KGB_ARRAY_LEN(expected));
+	for (size_t i = 0; i < plan.n_ops; i++) {
+		assert_int_equal(window->ops[i].kind, expected[i].kind);
+		assert_int_equal(window->ops[i].stream, streams[i]);
+		assert_int_equal(plan.ops[i].kind, expected[i].kind);
+		assert_int_equal(plan.ops[i].source, expected[i].source);
+		assert_int_equal(kgb_plan_is_candidate(&plan, i), i == 1);
+		if (!expected[i].kernel) {
+			assert_null(plan.ops[i].kernel);
+			continue;
+		}
+		assert_int_equal(plan.ops[i].owner, expected[i].owner);
+		assert_string_equal(plan.ops[i].kernel, expected[i].kernel);
+		assert_string_equal(window->ops[i].launch.kernel, expected[i].kernel);
+	}
+	assert_false(kgb_plan_is_candidate(&plan, plan.n_ops));
+	assert_int_equal(kgb_plan_n_candidate(&plan), 1);
+
+	const struct kgb_launch *launch = &window->ops[1].launch;
+	assert_int_equal(launch->image, 0);
+	assert_int_equal(launch->params_bytes, 24);
+	assert_int_equal(launch->n_attrs, 2);
+	assert_true(launch->attrs[0].id == 2 && launch->attrs[0].value[0] == 1);
+	assert_true(launch->attrs[1].id == 8 && launch->attrs[1].value[4] == 0);
+	assert_true(window->ops[2].event == 0 && window->ops[3].event == 0);
+	assert_int_equal(window->ops[6].memset.pitch, 0);
+	assert_int_equal(window->ops[6].memset.width, 2);
+	assert_true(window->ops[5].copy.dst == ARENA + 4096 && window->ops[5].copy.bytes == 64);
+	assert_int_equal(window->ops[0].upload.bytes, 16);
+	kgb_record_release(&record);
+	kgb_plan_release(&plan);
+	kgb_plan_release(&plan);
+	kgb_plan_release(NULL);
+}
+
+static void test_all_memory_is_planned_on_request(void **state)
+{
+	struct call call;
+	struct kgb_plan plan;
+	struct kgb_err err = KGB_ERR_INIT;
+
+	(void)state;
+	assert_ok(kgb_plan_make(busy_call(&call), &OWNERS, KGB_PLAN_ALL, &plan, &err), err);
+	assert_int_equal(plan.n_blocks, 4);
+	assert_int_equal(plan.block_bytes, 150 + 200 + 300 + 400);
+	kgb_plan_release(&plan);
+	call_release(&call);
+}
+
+static void test_a_plan_tells_what_kind_of_memory_it_needs(void **state)
+{
+	static const struct kgb_block blocks[] = {
+		{.address = POOL, .bytes = 8, .before = true},
+		{.address = UINT64_C(0x7f0000000000), .bytes = 8, .foreign = true},
+	};
+	const uint64_t words[] = {blocks[0].address, blocks[1].address};
+	struct call call;
+	struct kgb_plan plan;
+	struct kgb_record record;
+	struct kgb_err err = KGB_ERR_INIT;
+
+	(void)state;
+	call_begin(&call, 2, 0);
+	for (size_t i = 0; i < KGB_ARRAY_LEN(blocks); i++)
+		kgb_record_put_block(&call.bytes, &blocks[i]);
+	add_launch(&call, IMAGE_ADD, "k", words, 2);
+	call_end(&call, 0);
+	assert_ok(kgb_plan_make(&call.capture, &OWNERS, KGB_PLAN_NAMED, &plan, &err), err);
+	assert_ok(kgb_record_parse(plan.record.ptr, plan.record.len, &record, &err), err);
+	assert_int_equal(record.windows[0].n_blocks, 2);
+	for (size_t i = 0; i < KGB_ARRAY_LEN(blocks); i++) {
+		assert_int_equal(record.windows[0].blocks[i].before, blocks[i].before);
+		assert_int_equal(record.windows[0].blocks[i].foreign, blocks[i].foreign);
+	}
+	kgb_record_release(&record);
+	kgb_plan_release(&plan);
+	call_release(&call);
+}
+
+static void test_a_plan_of_a_plan_is_the_same(void **state)
+{
+	struct call call;
+	struct kgb_plan first, second;
+	struct kgb_record record;
+	struct kgb_err err = KGB_ERR_INIT;
+
+	(void)state;
+	assert_ok(kgb_plan_make(busy_call(&call), &OWNERS, KGB_PLAN_NAMED, &first, &err), err);
+	assert_ok(kgb_record_parse(first.record.ptr, first.record.len, &record, &err), err);
+	struct kgb_capture capture = call.capture;
+	capture.record = &record;
+	capture.window = &record.windows[0];
+	assert_ok(kgb_plan_make(&capture, &OWNERS, KGB_PLAN_NAMED, &second, &err), err);
+	assert_int_equal(first.record.len, second.record.len);
+	assert_memory_equal(first.record.ptr, second.record.ptr, first.record.len);
+	kgb_plan_release(&first);
+	kgb_plan_release(&second);
+	kgb_record_release(&record);
+	call_release(&call);
+}
+
+static void test_no_plan_is_made_of_what_cannot_be_replayed(void **state)
+{
+	static const struct {
+		enum kgb_op_kind kind;
+		const char *message;
+	} cases[] = {
+		{KGB_OP_UNSUPPORTED,
+		 "op 0 (unsupported): cannot be replayed: cuGraphLaunch: a graph with a host node"},
+		{KGB_OP_DOWNLOAD, "op 0: the host reads 9 bytes at x+0 (.item(), .cpu(), a "
+				  "condition on a tensor ...)"},
+		{KGB_OP_COPY, "op 0 (copy): writes 9 bytes at 0x5 (0x5), which is not wholly in an "
+			      "argument or in memory that torch allocated"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
+		struct call call;
+		struct kgb_plan plan = {.n_ops = 55};
+		struct kgb_err err = KGB_ERR_INIT;
+		call_begin(&call, 2, 0);
+		if (cases[i].kind == KGB_OP_DOWNLOAD)
+			add_download(&call, ARENA, 9);
+		else if (cases[i].kind == KGB_OP_COPY)
+			add_copy(&call, 5, ARENA, 9);
+		else
+			add_plain(&call, cases[i].kind, 0, 0);
+		call_end(&call, 0);
+		assert_fails(kgb_plan_make(&call.capture, &OWNERS, KGB_PLAN_ALL, &plan, &err), err,
+			     cases[i].message);
+		assert_int_equal(err.kind, KGB_ERR_INVALID);
+		assert_int_equal(plan.n_ops, 55);
+		call_release(&call);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_plan_has_what_the_replay_needs_and_nothing_else),
+		cmocka_unit_test(test_all_memory_is_planned_on_request),
+		cmocka_unit_test(test_a_plan_tells_what_kind_of_memory_it_needs),
+		cmocka_unit_test(test_a_plan_of_a_plan_is_the_same),
+		cmocka_unit_test(test_no_plan_is_made_of_what_cannot_be_replayed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

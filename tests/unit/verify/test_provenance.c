@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT */
+/* Claims, and proofs that need no compiler. tests/integration/t0320-provenance.sh has those that
+ * do. */
+#include "verify/judge/provenance.h"
+
+#include "base/fs.h"
+#include "base/str.h"
+#include "tests/unit/base/support.h"
+#include "tests/unit/verify/library_maker.h"
+
+#define DIGEST "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+#define FILL_KERNEL \
+	"_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_11FillFunctorIfEESt5arrayIPcLm1EEEEviT0_T1_"
+
+static void test_claims_are_found_by_the_cubin_they_are_about(void **state)
+{
+	static const char text[] =
+		"{\"schema\":\"kgb.claims/1\",\"claims\":["
+		"{\"name\":\"b\",\"cubin_sha256\":\"" DIGEST
+		"\",\"ttir\":\"x\",\"metadata\":\"{}\",\"num_warps\":4},"
+		"{\"name\":\"a\",\"cubin_sha256\":\"0023456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\","
+		"\"ttir\":\"\",\"metadata\":\"\",\"num_warps\":0},"
+		"{\"name\":\"c\",\"cubin_sha256\":\"" DIGEST
+		"\",\"ttir\":\"yz\",\"metadata\":\"\",\"num_warps\":0}]}";
+	struct kgb_claims claims = KGB_CLAIMS_INIT;
+	struct kgb_err err = KGB_ERR_INIT;
+	size_t n;
+
+	(void)state;
+	assert_ok(kgb_claims_parse(text, strlen(text), &claims, &err), err);
+	assert_int_equal(claims.n, 3);
+	const struct kgb_claim *found = kgb_claims_find(&claims, DIGEST, &n);
+	assert_int_equal(n, 2);
+	assert_int_equal(found[0].ttir_len + found[1].ttir_len, 3);
+	assert_null(kgb_claims_find(&claims, "ff", &n));
+	assert_int_equal(n, 0);
+	kgb_claims_release(&claims);
+}
+
+static void test_wrong_claims_are_refused(void **state)
+{
+	static const struct {
+		const char *text, *message;
+	} cases[] = {
+		{"{}", "claims: schema is not kgb.claims/1"},
+		{"{\"schema\":\"kgb.claims/1\"}", "claims: no list of claims"},
+		{"{\"schema\":\"kgb.claims/1\",\"claims\":[{}]}",
+		 "claims: claim 0: name, cubin_sha256, ttir and metadata must be texts"},
+		{"{\"schema\":\"kgb.claims/1\",\"claims\":[{\"name\":\"\",\"cubin_sha256\":\"ab\",\"ttir\":\"\","
+		 "\"metadata\":\"\",\"num_warps\":1}]}",
+		 "claims: claim 0: cubin_sha256 is no digest"},
+		{"{\"schema\":\"kgb.claims/1\",\"claims\":[{\"name\":\"\",\"cubin_sha256\":\"" DIGEST
+		 "\",\"ttir\":\"\",\"metadata\":\"\",\"num_warps\":-1}]}",
+		 "claims: claim 0: num_warps is no number up to 64"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
+		struct kgb_claims claims = KGB_CLAIMS_INIT;
+		struct kgb_err err = KGB_ERR_INIT;
+		assert_fails(kgb_claims_parse(cases[i].text, strlen(cases[i].text), &claims, &err),
+			     err, cases[i].message);
+		assert_int_equal(claims.n, 0);
+	}
+}
+
+struct scene {
+	struct kgb_device_policy *policy;
+	struct kgb_image_index index;
+	struct kgb_provenance *provenance;
+	struct kgb_claims claims; /* none */
+	struct kgb_buf fatbin; /* one that the index has */
+	char dir[64];
+};
+
+static void open_scene(struct scene *scene)
+{
+	static const struct made_entry entry = {2, 90, MAKER_ZSTD, "device code", 11};
+	KGB_AUTO(buf) struct kgb_buf file = KGB_BUF_INIT(0);
+	struct kgb_err err = KGB_ERR_INIT;
+	char path[96];
+
+	memset(scene, 0, sizeof(*scene));
+	scene->fatbin = (struct kgb_buf)KGB_BUF_INIT(0);
+	snprintf(scene->dir, sizeof(scene->dir), "/tmp/kgb-provenance-XXXXXX");
+	assert_non_null(mkdtemp(scene->dir));
+	snprintf(path, sizeof(path), "%s/libtorch_cuda.so", scene->dir);
+	make_fatbin(&scene->fatbin, &entry, 1);
+	make_library(&file, ".nv_fatbin", &scene->fatbin);
+	assert_ok(kgb_fs_write_atomic(AT_FDCWD, path, file.ptr, file.len, 0644, false, &err), err);
+	assert_ok(kgb_image_index_add(&scene->index, path, NULL, &err), err);
+	assert_ok(kgb_device_policy_load(KGB_TEST_SOURCE_DIR "/verify/policy/device.yaml",
+					 &scene->policy, &err),
+		  err);
+	const struct kgb_provenance_spec spec = {
+		.index = &scene->index, .policy = scene->policy, .sm = 90, .timeout_ms = 1000};
+	scene->provenance = kgb_xmalloc(sizeof(*scene->provenance));
+	kgb_provenance_init(scene->provenance, &spec);
+}
+
+static void close_scene(struct scene *scene)
+{
+	struct kgb_err err = KGB_ERR_INIT;
+
+	kgb_provenance_release(scene->provenance);
+	kgb_free(scene->provenance);
+	kgb_device_policy_free(scene->policy);
+	kgb_image_index_release(&scene->index);
+	kgb_buf_release(&scene->fatbin);
+	assert_ok(kgb_fs_remove_tree(AT_FDCWD, scene->dir, &err), err);
+}
+
+static struct kgb_image image_of(uint32_t id, const void *bytes, size_t len)
+{
+	return (struct kgb_image){.id = id, .bytes = bytes, .len = len};
+}
+
+static void test_torch_may_fill_and_copy_and_its_other_kernels_are_a_librarys(void **state)
+{
+	struct scene scene;
+	struct kgb_err err = KGB_ERR_INIT;
+
+	(void)state;
+	open_scene(&scene);
+	struct kgb_image image = image_of(7, scene.fatbin.ptr, scene.fatbin.len);
+	const struct kgb_record record = {.images = &image, .n_images = 1};
+	assert_ok(kgb_provenance_prove(scene.provenance, &record, &scene.claims, &err), err);
+	const struct kgb_image_proof *proof = kgb_provenance_of(scene.provenance, &image);
+	assert_int_equal(proof->kind, KGB_PROOF_LIBRARY);
+	assert_string_equal(proof->name, "libtorch_cuda.so");
+	assert_int_equal(kgb_provenance_owner(&image, FILL_KERNEL, scene.provenance),
+			 KGB_OWNER_TORCH_MOVE);
+	assert_int_equal(kgb_provenance_owner(&image, "gemm", scene.provenance), KGB_OWNER_LIBRARY);
+	close_scene(&scene);
+}
+
+static void test_what_nobody_vouches_for_is_unknown_with_a_reason(void **state)
+{
+	static const struct {
+		const char *file; /* of tests/fixtures/provenance; NULL: the bytes */
+		const char *bytes;
+		size_t len;
+		const char *reason;
+	} cases[] = {
+		{"scale.cubin", NULL, 0, "the candidate's Triton cache does not hold it"},
+		{NULL, "\177ELF\2\1", 6, "neither a cubin nor a fatbin"},
+		{NULL, "", 0, "neither a cubin nor a fatbin"},
+		{NULL, "\x50\xed\x55\xba\1\0\x10\0\0\0\0\0\0\0\0\0", 16,
+		 "no library of the judge holds this fatbin"},
+	};
+	struct scene scene;
+
+	(void)state;
+	open_scene(&scene);
+	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
+		KGB_AUTO(buf) struct kgb_buf bytes = KGB_BUF_INIT(0);
+		KGB_AUTO(free) char *path = NULL;
+		struct kgb_err err = KGB_ERR_INIT;
+		if (cases[i].file) {
+			path = kgb_path_join(KGB_TEST_SOURCE_DIR "/tests/fixtures/provenance",
+					     cases[i].file);
+			assert_ok(kgb_fs_read(AT_FDCWD, path, 1 << 20, &bytes, &err), err);
+		} else {
+			kgb_buf_add(&bytes, cases[i].bytes, cases[i].len);
+		}
+		struct kgb_image image = image_of(1, bytes.ptr, bytes.len);
+		const struct kgb_record record = {.images = &image, .n_images = 1};
+		assert_ok(kgb_provenance_prove(scene.provenance, &record, &scene.claims, &err),
+			  err);
+		const struct kgb_image_proof *proof = kgb_provenance_of(scene.provenance, &image);
+		assert_int_equal(proof->kind, KGB_PROOF_NONE);
+		assert_string_equal(proof->reason, cases[i].reason);
+		assert_int_equal(kgb_provenance_owner(&image, FILL_KERNEL, scene.provenance),
+				 KGB_OWNER_UNKNOWN);
+		scene.provenance->n_records = 0; /* the image is gone with this round */
+	}
+	close_scene(&scene);
+}
+
+static void test_code_for_another_gpu_is_unknown(void **state)
+{
+	KGB_AUTO(buf) struct kgb_buf bytes = KGB_BUF_INIT(0);
+	struct scene scene;
+	struct kgb_err err = KGB_ERR_INIT;
+
+	(void)state;
+	open_scene(&scene);
+	scene.provenance->spec.sm = 80;
+	assert_ok(kgb_fs_read(AT_FDCWD,
+			      KGB_TEST_SOURCE_DIR "/tests/fixtures/provenance/scale.cubin", 1 << 20,
+			      &bytes, &err),
+		  err);
+	struct kgb_image image = image_of(1, bytes.ptr, bytes.len);
+	const struct kgb_record record = {.images = &image, .n_images = 1};
+	assert_ok(kgb_provenance_prove(scene.provenance, &record, &scene.claims, &err), err);
+	assert_string_equal(kgb_provenance_of(scene.provenance, &image)->reason,
+			    "it is code for sm_90, this GPU is sm_80");
+	close_scene(&scene);
+}
+
+static void test_an_image_is_proved_once_for_all_records(void **state)
+{
+	struct scene scene;
+	struct kgb_err err = KGB_ERR_INIT;
+
+	(void)state;
+	open_scene(&scene);
+	struct kgb_image first[2] = {image_of(1, scene.fatbin.ptr, scene.fatbin.len),
+				     image_of(2, "x", 1)};
+	struct kgb_image second[1] = {image_of(9, scene.fatbin.ptr, scene.fatbin.len)};
+	struct kgb_image never = image_of(1, scene.fatbin.ptr, scene.fatbin.len);
+	const struct kgb_record a = {.images = first, .n_images = 2};
+	const struct kgb_record b = {.images = second, .n_images = 1};
+	assert_ok(kgb_provenance_prove(scene.provenance, &a, &scene.claims, &err), err);
+	assert_ok(kgb_provenance_prove(scene.provenance, &b, &scene.claims, &err), err);
+	assert_int_equal(scene.provenance->n_proofs, 2);
+	assert_ptr_equal(kgb_provenance_of(scene.provenance, &first[0]),
+			 kgb_provenance_of(scene.provenance, &second[0]));
+	assert_int_equal(kgb_provenance_of(scene.provenance, &first[1])->kind, KGB_PROOF_NONE);
+	assert_null(kgb_provenance_of(scene.provenance, &never));
+	assert_int_equal(kgb_provenance_owner(&never, FILL_KERNEL, scene.provenance),
+			 KGB_OWNER_UNKNOWN);
+	close_scene(&scene);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_claims_are_found_by_the_cubin_they_are_about),
+		cmocka_unit_test(test_wrong_claims_are_refused),
+		cmocka_unit_test(test_torch_may_fill_and_copy_and_its_other_kernels_are_a_librarys),
+		cmocka_unit_test(test_what_nobody_vouches_for_is_unknown_with_a_reason),
+		cmocka_unit_test(test_code_for_another_gpu_is_unknown),
+		cmocka_unit_test(test_an_image_is_proved_once_for_all_records),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

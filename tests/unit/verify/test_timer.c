@@ -1,0 +1,653 @@
+/* SPDX-License-Identifier: MIT */
+#include "verify/judge/timer.h"
+
+#include <math.h>
+
+#include "base/fs.h"
+#include "base/json.h"
+#include "tests/helpers/timer_source.h"
+#include "tests/unit/base/support.h"
+
+/* An H200, about. */
+static struct kgb_timer_config new_config(void)
+{
+	struct kgb_timer_config config = KGB_TIMER_CONFIG_INIT;
+
+	config.case_name = "add/float32/x/standard";
+	config.machine = (struct kgb_timer_machine){
+		.bytes_per_s = 4.4e12,
+		.flops_per_s = 60e12,
+		.l2_bytes = 50u << 20,
+		.launch_floor_ns = 2000,
+		.event_step_ns = 32,
+		.activity_step_ns = 32,
+	};
+	return config;
+}
+
+static struct world new_world(double us, double slower)
+{
+	return (struct world){
+		.ns = {us * 1e3, us * 1e3 * slower}, .noise = 0.005, .sample_ns = 300e3};
+}
+
+/* ---- rates ---- */
+
+struct tally {
+	int n, results[KGB_N_TIMING_RESULTS], whys[KGB_N_TIMING_WHYS], n_covered, n_accused;
+};
+
+static struct tally run_many(const struct world *world, const struct kgb_timer_config *config,
+			     int n)
+{
+	struct tally tally;
+	double truth = (world->ns[KGB_SIDE_A] + 3000) / (world->ns[KGB_SIDE_B] + 3000);
+
+	memset(&tally, 0, sizeof(tally));
+	tally.n = n;
+	for (int i = 0; i < n; i++) {
+		struct kgb_timer_result result;
+		world_run(world, config, (uint32_t)i, &result);
+		tally.results[result.result]++;
+		tally.whys[result.why]++;
+		tally.n_accused += result.accuses;
+		tally.n_covered +=
+			result.speedup.low <= truth && truth <= result.speedup.high ? 1 : 0;
+	}
+	return tally;
+}
+
+enum { RUNS = 40, FEW_RUNS = 12 };
+
+static void test_identical_kernels_are_the_same(KGB_UNUSED void **state)
+{
+	static const struct {
+		const char *name;
+		struct world world;
+	} rows[] = {
+		{"2 ms", {.ns = {2e6, 2e6}, .noise = 0.005}},
+		{"200 us", {.ns = {2e5, 2e5}, .noise = 0.01}},
+		{"20 us", {.ns = {2e4, 2e4}, .noise = 0.02}},
+		{"2 us", {.ns = {2e3, 2e3}, .noise_ns = 100}},
+		{"drift", {.ns = {2e5, 2e5}, .noise = 0.005, .drift = 0.03}},
+		{"waves", {.ns = {2e5, 2e5}, .noise = 0.005, .wander = 0.02}},
+		{"clock step", {.ns = {2e5, 2e5}, .noise = 0.005, .clock_step = 0.08}},
+		{"outliers",
+		 {.ns = {2e5, 2e5}, .noise = 0.005, .outlier_share = 0.03, .outlier_scale = 0.5}},
+		{"throttled", {.ns = {2e5, 2e5}, .noise = 0.005, .throttle_share = 0.1}},
+		{"steps of 0.5 us", {.ns = {200100, 200100}, .noise = 0.0005, .event_step = 500}},
+	};
+
+	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++) {
+		struct kgb_timer_config config = new_config();
+		struct world world = rows[i].world;
+		world.sample_ns = 300e3;
+		if (world.event_step > 0)
+			config.machine.event_step_ns = (uint64_t)world.event_step;
+		struct tally tally = run_many(&world, &config, RUNS);
+		if (tally.results[KGB_TIMING_SAME] < RUNS * 95 / 100 ||
+		    tally.results[KGB_TIMING_FASTER] + tally.results[KGB_TIMING_SLOWER] +
+				    tally.results[KGB_TIMING_UNTRUSTED] >
+			    0)
+			fail_msg("%s: %d SAME, %d UNDECIDED, %d UNTRUSTED of %d", rows[i].name,
+				 tally.results[KGB_TIMING_SAME],
+				 tally.results[KGB_TIMING_UNDECIDED],
+				 tally.results[KGB_TIMING_UNTRUSTED], RUNS);
+	}
+}
+
+static void test_one_percent_at_200_us_is_found(KGB_UNUSED void **state)
+{
+	struct kgb_timer_config config = new_config();
+	struct world world = new_world(200, 1.01);
+
+	assert_int_equal(run_many(&world, &config, RUNS).results[KGB_TIMING_SLOWER], RUNS);
+	world.noise = 0.01;
+	assert_int_equal(run_many(&world, &config, RUNS).results[KGB_TIMING_SLOWER], RUNS);
+	world.ns[KGB_SIDE_B] = 198e3;
+	world.drift = 0.03;
+	assert_int_equal(run_many(&world, &config, RUNS).results[KGB_TIMING_FASTER], RUNS);
+}
+
+/* Between the margin's middle and its border there is no wrong answer, only none. */
+static void test_an_effect_below_the_margin_is_never_a_gain(KGB_UNUSED void **state)
+{
+	struct kgb_timer_config config = new_config();
+	struct world world = new_world(200, 0.997);
+	struct tally tally = run_many(&world, &config, RUNS);
+
+	assert_int_equal(tally.results[KGB_TIMING_FASTER], 0);
+	assert_int_equal(tally.results[KGB_TIMING_SLOWER], 0);
+	assert_true(tally.results[KGB_TIMING_UNDECIDED] > RUNS / 4);
+}
+
+static void test_intervals_cover_the_true_speedup(KGB_UNUSED void **state)
+{
+	struct kgb_timer_config config = new_config();
+	struct world world = new_world(50, 0.8);
+
+	struct tally tally = run_many(&world, &config, 5 * RUNS);
+	assert_true(tally.n_covered >= 5 * RUNS * 92 / 100);
+	assert_true(tally.n_covered < 5 * RUNS);
+}
+
+static void test_dishonest_sources_get_no_number(KGB_UNUSED void **state)
+{
+	static const struct {
+		enum world_cheat cheat;
+		enum kgb_timing_why why;
+		bool accuses;
+	} rows[] = {
+		{WORLD_CHECKED_SLOW, KGB_WHY_CHECKED, true},
+		{WORLD_FIRST_FAST, KGB_WHY_TREND, true},
+		{WORLD_REUSE, KGB_WHY_REUSE, true},
+		{WORLD_FORGED_EVENTS, KGB_WHY_RULER_ORDER, true},
+		{WORLD_FORGED_DEVICE, KGB_WHY_RULER_HOST, true},
+		{WORLD_HOST_SHORT, KGB_WHY_RULER_ORDER, true},
+		{WORLD_OUTSIDE_SHORT, KGB_WHY_RULER_OUTSIDE, true},
+		{WORLD_ACTIVITY_LOST, KGB_WHY_RULER_ACTIVITY, false},
+		{WORLD_SLOW_BASELINE, KGB_WHY_DISTURBED, false},
+	};
+
+	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++) {
+		struct kgb_timer_config config = new_config();
+		struct world world = new_world(200, 1);
+		world.noise = 0.01;
+		world.cheat = rows[i].cheat;
+		world.first_calls = 250;
+		config.min_rounds = rows[i].cheat == WORLD_FIRST_FAST ? 60 : config.min_rounds;
+		world.cheat_part = rows[i].cheat == WORLD_FIRST_FAST ? 0.9 : 0;
+		struct tally tally = run_many(&world, &config, FEW_RUNS);
+		if (tally.results[KGB_TIMING_UNTRUSTED] < FEW_RUNS ||
+		    tally.whys[rows[i].why] < FEW_RUNS ||
+		    tally.n_accused != (rows[i].accuses ? FEW_RUNS : 0))
+			fail_msg("%s: %d UNTRUSTED, %d for this reason, %d accused, of %d",
+				 kgb_timing_why_name(rows[i].why),
+				 tally.results[KGB_TIMING_UNTRUSTED], tally.whys[rows[i].why],
+				 tally.n_accused, FEW_RUNS);
+	}
+}
+
+static void test_a_neighbour_in_turns_is_seen(KGB_UNUSED void **state)
+{
+	struct kgb_timer_config config = new_config();
+	struct world world = new_world(200, 1);
+
+	config.min_rounds = 40;
+	world.neighbour_share = 0.4;
+	world.neighbour_slower = 0.2;
+	struct tally tally = run_many(&world, &config, RUNS);
+	assert_true(tally.whys[KGB_WHY_NEIGHBOUR] >= RUNS * 3 / 4);
+	assert_int_equal(tally.n_accused, 0);
+}
+
+static void test_clocks_that_never_agree_leave_it_undecided(KGB_UNUSED void **state)
+{
+	struct kgb_timer_config config = new_config();
+	struct world world = new_world(200, 0.5);
+	struct kgb_timer_result result;
+
+	world.cheat = WORLD_HOT;
+	world_run(&world, &config, 1, &result);
+	assert_int_equal(result.result, KGB_TIMING_UNDECIDED);
+	assert_int_equal(result.why, KGB_WHY_CLOCK);
+	assert_int_equal(result.n_rounds, 0);
+}
+
+/* ---- the floor ---- */
+
+static struct kgb_timer_result run_once(const struct world *world,
+					const struct kgb_timer_config *config)
+{
+	struct kgb_timer_result result;
+
+	world_run(world, config, 1, &result);
+	return result;
+}
+
+static void test_the_physical_floor_counts_what_must_leave_the_chip(KGB_UNUSED void **state)
+{
+	struct world world = new_world(200, 1);
+	struct kgb_timer_config config = new_config();
+
+	assert_true(run_once(&world, &config).floor_ns == 2000);
+	config.bytes = 440 * 1000 * 1000; /* 100 us at 4.4 TB/s */
+	assert_true(fabs(run_once(&world, &config).floor_ns - 100e3) < 1);
+	/* Results that fit into the cache need not have left it. */
+	config.written_bytes = 44 * 1000 * 1000;
+	assert_true(fabs(run_once(&world, &config).floor_ns - 90e3) < 1);
+	config.written_bytes = 220 * 1000 * 1000;
+	assert_true(fabs(run_once(&world, &config).floor_ns - (100e3 - 50 * 1048576 / 4400.0)) < 1);
+	config.flops = 12 * INT64_C(1000000000); /* 200 us at 60 TFLOPS, less an eighth */
+	assert_true(fabs(run_once(&world, &config).floor_ns - 175e3) < 1);
+	assert_int_equal(run_once(&world, &config).result, KGB_TIMING_SAME);
+}
+
+static void test_times_below_the_floor_are_no_times(KGB_UNUSED void **state)
+{
+	struct world world = new_world(200, 0.1);
+	struct kgb_timer_config config = new_config();
+
+	config.bytes = 440 * 1000 * 1000;
+	struct kgb_timer_result result = run_once(&world, &config);
+	assert_int_equal(result.result, KGB_TIMING_UNTRUSTED);
+	assert_int_equal(result.why, KGB_WHY_BELOW_FLOOR);
+	assert_true(result.accuses);
+	assert_true(isnan(result.speedup.value) && isnan(result.median_ratio.value));
+	assert_contains(result.text, "of the candidate are below the physical floor of 100.00 us");
+	/* A baseline below it says that the floor is wrong. */
+	world.ns[KGB_SIDE_A] = world.ns[KGB_SIDE_B];
+	result = run_once(&world, &config);
+	assert_int_equal(result.why, KGB_WHY_FLOOR_WRONG);
+	assert_false(result.accuses);
+	/* A kernel that takes 2 % less than the floor is within what a measured rate can be off. */
+	world = new_world(100, 0.97);
+	config.bytes = 440 * 1000 * 1000;
+	assert_int_equal(run_once(&world, &config).result, KGB_TIMING_FASTER);
+}
+
+/* ---- the plan ---- */
+
+struct log {
+	struct kgb_timer_block blocks[4096];
+	size_t n;
+	struct world world;
+	size_t fail_at;
+};
+
+static int log_sample(void *payload, const struct kgb_timer_block *block,
+		      struct kgb_exec_sample *samples, uint64_t *outside_ns, struct kgb_err *err)
+{
+	struct log *log = payload;
+
+	assert_true(log->n < KGB_ARRAY_LEN(log->blocks));
+	log->blocks[log->n++] = *block;
+	if (log->n == log->fail_at)
+		return kgb_fail(err, KGB_ERR_FAILED, "the device is gone");
+	return world_sample(&log->world, block, samples, outside_ns, err);
+}
+
+static struct log *run_logged(const struct world *world, const struct kgb_timer_config *config,
+			      struct kgb_timer *timer, struct kgb_timer_result *result)
+{
+	struct log *log = kgb_xcalloc(1, sizeof(*log));
+	struct kgb_err err = KGB_ERR_INIT;
+
+	log->world = *world;
+	world_start(&log->world, 1);
+	assert_ok(kgb_timer_init(timer, config, &err), err);
+	assert_ok(kgb_timer_run(timer, log_sample, log, result, &err), err);
+	return log;
+}
+
+static void test_rounds_are_abba_in_random_order_with_random_sizes(KGB_UNUSED void **state)
+{
+	struct kgb_timer_config config = new_config();
+	struct world world = new_world(200, 1);
+	struct kgb_timer timer;
+	struct kgb_timer_result result;
+	size_t n_sizes[8] = {0}, n_first[KGB_N_SIDES] = {0}, i = 0, n_rounds = 0;
+
+	world.noise = 0.02;
+	struct log *log = run_logged(&world, &config, &timer, &result);
+	while (log->blocks[i].phase != KGB_PHASE_ROUNDS)
+		i++;
+	for (; log->blocks[i].phase == KGB_PHASE_ROUNDS; i += 4, n_rounds++) {
+		const struct kgb_timer_block *b = &log->blocks[i];
+		assert_int_equal(b[0].side, b[3].side);
+		assert_int_equal(b[1].side, b[2].side);
+		assert_int_not_equal(b[0].side, b[1].side);
+		n_first[b[0].side]++;
+		for (int k = 0; k < 4; k++) {
+			assert_int_equal(b[k].round, n_rounds);
+			assert_true(b[k].n >= 2 && b[k].n <= 6);
+			assert_true(b[k].slot < b[k].n_slots && b[k].n_slots <= config.n_slots);
+			n_sizes[b[k].n]++;
+		}
+	}
+	assert_true(n_rounds > 50);
+	assert_true(n_first[0] > n_rounds / 4 && n_first[1] > n_rounds / 4);
+	for (size_t n = 2; n <= 6; n++)
+		assert_true(n_sizes[n] > n_rounds / 3);
+	kgb_timer_release(&timer);
+	kgb_free(log);
+}
+
+static void test_the_baseline_runs_alone_before_and_after(KGB_UNUSED void **state)
+{
+	static const enum kgb_timer_phase order[] = {KGB_PHASE_SOLO_BEFORE, KGB_PHASE_WARMUP,
+						     KGB_PHASE_ROUNDS, KGB_PHASE_SOLO_AFTER};
+	struct kgb_timer_config config = new_config();
+	struct world world = new_world(200, 1);
+	struct kgb_timer timer;
+	struct kgb_timer_result result;
+	struct log *log = run_logged(&world, &config, &timer, &result);
+	size_t at = 0;
+
+	for (size_t i = 0; i < log->n; i++) {
+		const struct kgb_timer_block *b = &log->blocks[i];
+		if (b->phase != order[at])
+			assert_int_equal(b->phase, order[++at]);
+		if (b->phase == KGB_PHASE_SOLO_BEFORE || b->phase == KGB_PHASE_SOLO_AFTER)
+			assert_int_equal(b->side, KGB_SIDE_A);
+	}
+	assert_int_equal(at, 3);
+	assert_true(fabs(result.solo_ns[0] / 203e3 - 1) < 0.01);
+	assert_true(fabs(result.solo_ns[1] / 203e3 - 1) < 0.01);
+	/* Half the input sets are kept back, to be new later. */
+	assert_int_equal(log->blocks[0].n_slots, config.n_slots / 2);
+	kgb_timer_release(&timer);
+	kgb_free(log);
+}
+
+static void test_the_same_seed_gives_the_same_plan_and_another_one_does_not(KGB_UNUSED void **state)
+{
+	struct kgb_timer_config config = new_config();
+	struct world world = new_world(200, 1);
+	struct kgb_timer_result results[3];
+	struct log *logs[3];
+
+	for (int i = 0; i < 3; i++) {
+		struct kgb_timer timer;
+		config.seed.bytes[3] = i == 2;
+		logs[i] = run_logged(&world, &config, &timer, &results[i]);
+		kgb_timer_release(&timer);
+	}
+	assert_int_equal(logs[0]->n, logs[1]->n);
+	assert_memory_equal(logs[0]->blocks, logs[1]->blocks, logs[0]->n * sizeof(logs[0]->blocks[0]));
+	assert_memory_equal(&results[0].speedup, &results[1].speedup, sizeof(results[0].speedup));
+	assert_memory_not_equal(logs[0]->blocks, logs[2]->blocks, 20 * sizeof(logs[0]->blocks[0]));
+	for (int i = 0; i < 3; i++)
+		kgb_free(logs[i]);
+}
+
+static void test_throttled_samples_do_not_count_and_the_device_may_rest(KGB_UNUSED void **state)
+{
+	struct kgb_timer_config config = new_config();
+	struct world world = new_world(200, 1);
+	struct kgb_timer timer;
+	struct kgb_timer_result result;
+	uint32_t longest = 0;
+
+	world.throttle_share = 0.2;
+	struct log *log = run_logged(&world, &config, &timer, &result);
+	for (size_t i = 0; i < log->n; i++)
+		longest = log->blocks[i].pause_ms > longest ? log->blocks[i].pause_ms : longest;
+	assert_true(longest >= 50);
+	assert_true(result.n_fates[KGB_SIDE_A][KGB_SAMPLE_THROTTLED] > 0);
+	assert_true(result.clock_mhz[KGB_SIDE_A] == 1980);
+	assert_int_equal(result.result, KGB_TIMING_SAME);
+	for (size_t i = 0; i < timer.n_samples; i++)
+		if (timer.samples[i].fate == KGB_SAMPLE_KEPT)
+			assert_int_equal(timer.samples[i].raw.sm_mhz, 1980);
+	kgb_timer_release(&timer);
+	kgb_free(log);
+}
+
+static void test_slow_kernels_get_fewer_samples_and_the_budget_ends_it(KGB_UNUSED void **state)
+{
+	struct kgb_timer_config config = new_config();
+	struct world world = new_world(30000, 1);
+	struct kgb_timer_result result = run_once(&world, &config);
+
+	/* Twelve rounds of at least four calls, whatever the budget. */
+	assert_true(result.n_rounds >= config.min_rounds && result.n_rounds < 20);
+	assert_true(result.outside_ns < 2 * config.budget_ns);
+	world = new_world(200, 1);
+	world.noise = 0.1;
+	config.budget_ns = 400 * 1000 * 1000;
+	result = run_once(&world, &config);
+	assert_true(result.outside_ns < config.budget_ns * 11 / 10);
+	assert_int_equal(result.result, KGB_TIMING_UNDECIDED);
+	assert_int_equal(result.why, KGB_WHY_WIDE);
+	assert_false(result.narrow);
+	config.max_samples = KGB_TIMER_SAMPLES_MIN;
+	config.min_rounds = 6;
+	assert_true(run_once(&world, &config).outside_ns < config.budget_ns);
+}
+
+/* ---- answers that cannot be ---- */
+
+static void test_answers_that_do_not_fit_the_question_are_refused(KGB_UNUSED void **state)
+{
+	static const struct {
+		int what;
+		const char *message;
+	} rows[] = {
+		{0, "2 samples asked for, 1 given"},
+		{1, "sample 1 ran on input set 99, not on "},
+		{2, "sample 0 has no possible time"},
+		{3, "sample 1 has no possible time"},
+		{4, "sample 1 has no possible time"},
+	};
+
+	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++) {
+		struct kgb_timer_config config = new_config();
+		struct kgb_timer timer;
+		struct kgb_timer_block block;
+		struct kgb_err err = KGB_ERR_INIT;
+		struct kgb_exec_sample samples[8];
+		assert_ok(kgb_timer_init(&timer, &config, &err), err);
+		assert_true(kgb_timer_next(&timer, &block));
+		assert_int_equal(block.n, 2);
+		for (uint32_t k = 0; k < block.n; k++)
+			samples[k] = (struct kgb_exec_sample){
+				.event_ns = 1000,
+				.host_ns = 2000,
+				.slot = (block.slot + k) % block.n_slots,
+			};
+		if (rows[i].what == 1)
+			samples[1].slot = 99;
+		if (rows[i].what == 2)
+			samples[0].event_ns = 0;
+		if (rows[i].what == 3)
+			samples[1].host_ns = 0;
+		if (rows[i].what == 4)
+			samples[1].activity_ns = UINT64_MAX;
+		assert_int_equal(kgb_timer_give(&timer, samples, rows[i].what == 0 ? 1 : 2, 10000,
+						&err),
+				 -1);
+		assert_int_equal(err.kind, KGB_ERR_INVALID);
+		assert_contains(err.msg,
+				"timer of 'add/float32/x/standard': block of the baseline: ");
+		assert_contains(err.msg, rows[i].message);
+		assert_int_equal(timer.n_samples, 0);
+		kgb_timer_release(&timer);
+	}
+}
+
+static void test_a_source_that_fails_ends_it_without_a_result(KGB_UNUSED void **state)
+{
+	struct kgb_timer_config config = new_config();
+	struct kgb_timer timer;
+	struct kgb_timer_result result = {.n_rounds = 77};
+	struct kgb_err err = KGB_ERR_INIT;
+	struct log *log = kgb_xcalloc(1, sizeof(*log));
+
+	log->world = new_world(200, 1);
+	log->fail_at = 30;
+	world_start(&log->world, 1);
+	assert_ok(kgb_timer_init(&timer, &config, &err), err);
+	assert_fails(kgb_timer_run(&timer, log_sample, log, &result, &err), err,
+		     "the device is gone");
+	assert_int_equal(result.n_rounds, 77);
+	kgb_timer_release(&timer);
+	kgb_free(log);
+}
+
+static void test_settings_out_of_range_are_refused(KGB_UNUSED void **state)
+{
+	struct kgb_timer_config rows[12];
+	struct kgb_timer timer;
+
+	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++)
+		rows[i] = new_config();
+	rows[0].n_slots = 1;
+	rows[1].min_rounds = 5;
+	rows[2].max_rounds = KGB_TIMER_ROUNDS_MAX + 1;
+	rows[3].max_samples = KGB_TIMER_SAMPLES_MIN - 1;
+	rows[4].n_ops[KGB_SIDE_B] = 0;
+	rows[5].confidence = 1;
+	rows[6].width = 0;
+	rows[7].margin_relative = rows[7].margin_ns = 0;
+	rows[8].machine.bytes_per_s = (double)NAN;
+	rows[9].written_bytes = 1;
+	rows[10].budget_ns = 0;
+	rows[11].max_samples = KGB_TIMER_SAMPLES_MAX + 1;
+	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++) {
+		struct kgb_err err = KGB_ERR_INIT;
+		assert_int_equal(kgb_timer_init(&timer, &rows[i], &err), -1);
+		assert_contains(err.msg, "out of range");
+	}
+}
+
+/* ---- the document ---- */
+
+static cJSON *document(const struct world *world, bool samples, size_t *n_samples)
+{
+	struct kgb_timer_config config = new_config();
+	struct kgb_timer timer;
+	struct kgb_timer_result result;
+	struct kgb_jsonw w;
+	struct kgb_err err = KGB_ERR_INIT;
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+	cJSON *out = NULL;
+
+	kgb_free(run_logged(world, &config, &timer, &result));
+	kgb_jsonw_init(&w, &text, 0);
+	kgb_jsonw_object(&w);
+	kgb_timing_write(&timer, &result, samples, &w);
+	kgb_jsonw_object_end(&w);
+	*n_samples = timer.n_samples;
+	kgb_timer_release(&timer);
+	assert_ok(kgb_json_parse(text.ptr, text.len, &out, &err), err);
+	return out;
+}
+
+static void test_the_document_keeps_every_sample(KGB_UNUSED void **state)
+{
+	static const char *const letters[] = {"samples.side", "samples.phase", "samples.fate",
+					      "samples.place"};
+	static const char *const numbers[] = {"samples.round",       "samples.slot",
+					      "samples.event_ns",    "samples.activity_ns",
+					      "samples.host_ns",     "samples.sm_mhz"};
+	struct world world = new_world(200, 0.5);
+	size_t n;
+	KGB_AUTO(json) cJSON *json = document(&world, true, &n);
+
+	for (size_t i = 0; i < KGB_ARRAY_LEN(letters); i++)
+		assert_int_equal(strlen(kgb_json_str(json, letters[i], "")), n);
+	for (size_t i = 0; i < KGB_ARRAY_LEN(numbers); i++)
+		assert_int_equal(cJSON_GetArraySize(kgb_json_get(json, numbers[i])), n);
+	assert_int_equal(strspn(kgb_json_str(json, "samples.fate", ""), "kswtcr"), n);
+	assert_string_equal(kgb_json_str(json, "result", ""), "FASTER");
+	assert_true(kgb_json_num(json, "speedup.low", 0) > 1.9);
+	assert_true(kgb_json_num(json, "candidate_ms", 0) < kgb_json_num(json, "baseline_ms", 0));
+	assert_true(fabs(kgb_json_num(json, "baseline.activity_ns", 0) - 200e3) < 2e3);
+	assert_null(kgb_json_get(json, "baseline.samples.event_ns"));
+	assert_true(kgb_json_i64(json, "candidate.samples.kept", 0) > 90);
+}
+
+static void test_what_is_untrusted_has_no_times_to_divide(KGB_UNUSED void **state)
+{
+	struct world world = new_world(200, 1);
+	size_t n;
+
+	world.cheat = WORLD_FORGED_EVENTS;
+	KGB_AUTO(json) cJSON *json = document(&world, false, &n);
+	assert_string_equal(kgb_json_str(json, "result", ""), "UNTRUSTED");
+	assert_string_equal(kgb_json_str(json, "why", ""), "ruler_order");
+	assert_true(kgb_json_bool(json, "accuses", false));
+	assert_true(cJSON_IsNull(kgb_json_get(json, "speedup")));
+	assert_true(cJSON_IsNull(kgb_json_get(json, "speedup_device")));
+	assert_true(cJSON_IsNull(kgb_json_get(json, "median_ratio")));
+	assert_true(cJSON_IsNull(kgb_json_get(json, "candidate_ms")));
+	assert_true(cJSON_IsNull(kgb_json_get(json, "baseline_ms")));
+	assert_null(kgb_json_get(json, "samples"));
+}
+
+/* The schema and the writer name the same members. */
+static void assert_described(const cJSON *schema, const char *definition, const cJSON *object,
+			     const char *optional)
+{
+	KGB_AUTO(free) char *path = kgb_xasprintf("$defs.%s.properties", definition);
+	const cJSON *properties = kgb_json_get(schema, path), *item;
+
+	assert_non_null(properties);
+	cJSON_ArrayForEach(item, object) {
+		if (!cJSON_HasObjectItem(properties, item->string))
+			fail_msg("the schema's %s has no '%s'", definition, item->string);
+	}
+	cJSON_ArrayForEach(item, properties) {
+		if (!cJSON_HasObjectItem(object, item->string) &&
+		    !(optional && strcmp(item->string, optional) == 0))
+			fail_msg("nobody writes %s.%s", definition, item->string);
+	}
+}
+
+static bool lists(const cJSON *names, const char *name)
+{
+	const cJSON *item;
+
+	cJSON_ArrayForEach(item, names) {
+		if (name ? cJSON_IsString(item) && strcmp(item->valuestring, name) == 0
+			 : cJSON_IsNull(item))
+			return true;
+	}
+	return false;
+}
+
+static void test_the_schema_describes_the_document(KGB_UNUSED void **state)
+{
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(1 << 20);
+	struct world world = new_world(200, 0.5);
+	struct kgb_err err = KGB_ERR_INIT;
+	KGB_AUTO(json) cJSON *schema = NULL;
+	size_t n;
+	KGB_AUTO(json) cJSON *json = document(&world, true, &n);
+	KGB_AUTO(json) cJSON *brief = document(&world, false, &n);
+
+	assert_ok(kgb_fs_read(AT_FDCWD, KGB_TEST_SOURCE_DIR "/docs/schemas/verdict.schema.json",
+			      1 << 20, &text, &err),
+		  err);
+	assert_ok(kgb_json_parse(text.ptr, text.len, &schema, &err), err);
+	assert_described(schema, "timed_case", json, NULL);
+	assert_described(schema, "timed_case", brief, "samples");
+	assert_described(schema, "timed_side", kgb_json_get(json, "baseline"), NULL);
+	assert_described(schema, "raw_samples", kgb_json_get(json, "samples"), NULL);
+	const cJSON *results = kgb_json_get(schema, "$defs.timed_case.properties.result.enum");
+	const cJSON *whys = kgb_json_get(schema, "$defs.timed_case.properties.why.enum");
+	assert_int_equal(cJSON_GetArraySize(results), KGB_N_TIMING_RESULTS);
+	assert_int_equal(cJSON_GetArraySize(whys), KGB_N_TIMING_WHYS);
+	for (int i = 0; i < KGB_N_TIMING_RESULTS; i++)
+		assert_true(lists(results, kgb_timing_result_name((enum kgb_timing_result)i)));
+	for (int i = 0; i < KGB_N_TIMING_WHYS; i++)
+		assert_true(lists(whys, kgb_timing_why_name((enum kgb_timing_why)i)));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_identical_kernels_are_the_same),
+		cmocka_unit_test(test_one_percent_at_200_us_is_found),
+		cmocka_unit_test(test_an_effect_below_the_margin_is_never_a_gain),
+		cmocka_unit_test(test_intervals_cover_the_true_speedup),
+		cmocka_unit_test(test_dishonest_sources_get_no_number),
+		cmocka_unit_test(test_a_neighbour_in_turns_is_seen),
+		cmocka_unit_test(test_clocks_that_never_agree_leave_it_undecided),
+		cmocka_unit_test(test_the_physical_floor_counts_what_must_leave_the_chip),
+		cmocka_unit_test(test_times_below_the_floor_are_no_times),
+		cmocka_unit_test(test_rounds_are_abba_in_random_order_with_random_sizes),
+		cmocka_unit_test(test_the_baseline_runs_alone_before_and_after),
+		cmocka_unit_test(test_the_same_seed_gives_the_same_plan_and_another_one_does_not),
+		cmocka_unit_test(test_throttled_samples_do_not_count_and_the_device_may_rest),
+		cmocka_unit_test(test_slow_kernels_get_fewer_samples_and_the_budget_ends_it),
+		cmocka_unit_test(test_answers_that_do_not_fit_the_question_are_refused),
+		cmocka_unit_test(test_a_source_that_fails_ends_it_without_a_result),
+		cmocka_unit_test(test_settings_out_of_range_are_refused),
+		cmocka_unit_test(test_the_document_keeps_every_sample),
+		cmocka_unit_test(test_what_is_untrusted_has_no_times_to_divide),
+		cmocka_unit_test(test_the_schema_describes_the_document),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * The memory that plans run on: the arena at its fixed address, the blocks of all plans, the images
+ * and results shared with the judge. Statuses as in verify/exec/gpu.h.
+ */
+#ifndef KGB_VERIFY_EXEC_MEMORY_H
+#define KGB_VERIFY_EXEC_MEMORY_H
+
+#include "verify/exec/gpu.h"
+#include "verify/record.h"
+
+/** One mapping of GPU memory; no two share a page. */
+struct kgb_mapping {
+	uint64_t address, bytes;
+	CUmemGenericAllocationHandle handle;
+};
+
+/** A table of spans in device memory, for our kernels. */
+struct kgb_span_table {
+	struct kgb_gpu_buffer buffer;
+	size_t n;
+};
+
+struct kgb_memory {
+	struct kgb_gpu *gpu; /* borrowed */
+	struct kgb_mapping *mappings; /* owned; of blocks */
+	size_t n_mappings, cap_mappings;
+	struct kgb_spans blocks_mapped; /* pages of the mappings */
+	struct kgb_spans reserved; /* addresses that are ours */
+
+	struct kgb_mapping arena; /* bytes 0: none */
+	uint64_t arena_bytes; /* of one image; the rest of its last page is slack */
+	uint32_t n_slots;
+	const char *input; /* mapped memfds */
+	size_t input_bytes;
+	char *output;
+	size_t output_bytes;
+	struct kgb_gpu_buffer images; /* device copies of all slots, when they fit */
+	uint32_t n_images; /* so many of them are up to date */
+
+	struct kgb_span_table poisoned; /* everything that poison goes to */
+	bool poisoned_valid;
+	struct kgb_span_table slack;
+	struct kgb_gpu_buffer found; /* struct kgb_found */
+	struct kgb_gpu_buffer flushed;
+	struct kgb_span_table flush; /* the part of it that is written: flush_bytes */
+	uint64_t flush_bytes; /* 0: no table yet */
+};
+
+/** Reserve arena and pool. RESERVATION when a range is taken. */
+enum kgb_exec_status kgb_memory_open(struct kgb_memory *memory, struct kgb_gpu *gpu,
+				     struct kgb_err *err);
+
+/** Take new memfds (borrowed) and make the arena this large. */
+enum kgb_exec_status kgb_memory_set_arena(struct kgb_memory *memory,
+					  const struct kgb_exec_request *request, const int fds[2],
+					  struct kgb_err *err);
+
+/** Map what these blocks need and is not mapped yet. BAD_PLAN names a place outside arena and pool
+ * that is taken here. */
+enum kgb_exec_status kgb_memory_map_blocks(struct kgb_memory *memory,
+					   const struct kgb_spans *blocks, struct kgb_err *err);
+/** Unmap everything but the arena. */
+void kgb_memory_forget(struct kgb_memory *memory);
+
+/** All addresses that may be used: mapped blocks and the image in the arena, by whole pages. */
+void kgb_memory_spans(const struct kgb_memory *memory, struct kgb_spans *out);
+
+/* The following are put on the main stream, in order. */
+
+/** Random bytes to everything but the image in the arena, and to all shared memory. */
+enum kgb_exec_status kgb_memory_poison(struct kgb_memory *memory, uint64_t seed,
+				       struct kgb_err *err);
+/** Fill the arena from the judge's memory. */
+enum kgb_exec_status kgb_memory_load(struct kgb_memory *memory, uint32_t slot, struct kgb_err *err);
+/** The same from copies that are already on the device, if they fit there. */
+enum kgb_exec_status kgb_memory_load_fast(struct kgb_memory *memory, uint32_t slot,
+					  uint32_t n_slots, struct kgb_err *err);
+/** Write so many bytes of memory that nobody else uses, to push others out of the caches. */
+enum kgb_exec_status kgb_memory_flush(struct kgb_memory *memory, uint64_t bytes, uint64_t seed,
+				      struct kgb_err *err);
+/** Say what is slack for the checks to come: all bytes mapped, without the arena's image and
+ * `blocks`. Forgets what was found. */
+enum kgb_exec_status kgb_memory_set_slack(struct kgb_memory *memory, const struct kgb_spans *blocks,
+					  struct kgb_err *err);
+/** Compare slack with the poison of `seed`; findings add up. */
+enum kgb_exec_status kgb_memory_check_slack(struct kgb_memory *memory, uint64_t seed,
+					    struct kgb_err *err);
+
+/** Wait for the stream; SLACK when anything was found since kgb_memory_set_slack, with the lowest
+ * address in *out_address. */
+enum kgb_exec_status kgb_memory_slack_found(struct kgb_memory *memory, uint64_t *out_address,
+					    struct kgb_err *err);
+/** Copy the arena and the ranges to the output, which must be idle. */
+enum kgb_exec_status kgb_memory_bring_back(struct kgb_memory *memory,
+					   const struct kgb_exec_request *request,
+					   const uint64_t *offsets, struct kgb_err *err);
+
+#endif

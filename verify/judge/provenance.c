@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: MIT */
+#include "verify/judge/provenance.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/str.h"
+#include "base/time.h"
+#include "verify/judge/elf64.h"
+#include "verify/judge/fatbin.h"
+#include "verify/judge/recompile.h"
+
+enum {
+	/* Warp specialization has a few results for the same input; each is as good as another. */
+	ATTEMPTS = 8,
+	CLAIMS_PER_IMAGE = 4,
+};
+
+void kgb_provenance_init(struct kgb_provenance *provenance, const struct kgb_provenance_spec *spec)
+{
+	memset(provenance, 0, sizeof(*provenance));
+	provenance->spec = *spec;
+}
+
+void kgb_provenance_release(struct kgb_provenance *provenance)
+{
+	kgb_arena_release(&provenance->arena);
+	provenance->n_proofs = 0;
+	provenance->n_records = 0;
+}
+
+static void give_reason(struct kgb_image_proof *proof, const char *fmt, ...) KGB_PRINTF(2, 3);
+static void give_reason(struct kgb_image_proof *proof, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vsnprintf(proof->reason, sizeof(proof->reason), fmt, ap);
+	va_end(ap);
+}
+
+/* ---- what the IR of a claim may contain ---- */
+
+/* ptxas calls a variable that is declared inside of a function like this. Triton declares none. */
+#define OF_FUNCTION_SCOPE "$__"
+
+/* Could this piece of inline assembly use the variable? PTX has no way to spell a name but the
+ * name. */
+static bool asm_may_use(const char *text, const char *variable)
+{
+	return kgb_str_starts(variable, OF_FUNCTION_SCOPE) || strstr(text, variable) != NULL;
+}
+
+/* Counts the texts that a kernel's author wrote in PTX. False when one of them uses a variable of
+ * the module: it could keep data from one launch to the next there. */
+static bool asm_is_stateless(struct kgb_image_proof *proof, const cJSON *texts,
+			     const struct kgb_cubin *cubin)
+{
+	const cJSON *text;
+
+	cJSON_ArrayForEach(text, texts) {
+		if (!cJSON_IsString(text)) {
+			give_reason(proof, "the compiler's facts are broken");
+			return false;
+		}
+		for (size_t i = 0; i < cubin->variables.n; i++) {
+			char brief[KGB_BRIEF_LEN];
+			if (!asm_may_use(text->valuestring, cubin->variables.items[i]))
+				continue;
+			give_reason(
+				proof,
+				"inline assembly uses the variable '%s', which outlives a launch",
+				kgb_brief(cubin->variables.items[i], brief));
+			return false;
+		}
+		proof->n_inline_asm++;
+	}
+	return true;
+}
+
+static bool operators_are_allowed(struct kgb_image_proof *proof,
+				  const struct kgb_device_policy *policy, const cJSON *operators)
+{
+	const cJSON *operator;
+	char brief[KGB_BRIEF_LEN];
+
+	if (!cJSON_IsObject(operators)) {
+		give_reason(proof, "the compiler's facts are broken");
+		return false;
+	}
+	cJSON_ArrayForEach(operator, operators) {
+		if (kgb_device_policy_operator(policy, operator->string))
+			continue;
+		give_reason(proof, "its IR contains '%s', which no Triton source makes",
+			    kgb_brief(operator->string, brief));
+		return false;
+	}
+	return true;
+}
+
+static bool imports_are_allowed(struct kgb_image_proof *proof,
+				const struct kgb_device_policy *policy,
+				const struct kgb_cubin_names *imports)
+{
+	char brief[KGB_BRIEF_LEN];
+
+	for (size_t i = 0; i < imports->n; i++) {
+		if (kgb_device_policy_import(policy, imports->items[i]))
+			continue;
+		give_reason(proof, "it calls the driver's '%s'",
+			    kgb_brief(imports->items[i], brief));
+		return false;
+	}
+	return true;
+}
+
+static bool claim_is_allowed(const struct kgb_provenance *provenance, struct kgb_image_proof *proof,
+			     const cJSON *facts, const struct kgb_cubin *cubin)
+{
+	const struct kgb_device_policy *policy = provenance->spec.policy;
+
+	if (cubin->kernels.n != 1) {
+		give_reason(proof, "it holds %zu kernels", cubin->kernels.n);
+		return false;
+	}
+	if (cubin->zeroed_bytes > 0) {
+		give_reason(proof, "it keeps %llu bytes of its own from one launch to the next",
+			    (unsigned long long)cubin->zeroed_bytes);
+		return false;
+	}
+	return operators_are_allowed(proof, policy, kgb_json_get(facts, "ops")) &&
+	       asm_is_stateless(proof, kgb_json_get(facts, "asm"), cubin) &&
+	       imports_are_allowed(proof, policy, &cubin->imports);
+}
+
+/* ---- proof by compilation ---- */
+
+struct attempt {
+	const struct kgb_provenance *provenance;
+	const struct kgb_claim *claim;
+	const struct kgb_cubin *image;
+	struct kgb_image_proof *proof;
+	struct kgb_arena *arena;
+	struct kgb_worker *worker;
+	int64_t deadline_ms;
+};
+
+/* 1: the claim gives the image's code, and it is decided whether that is allowed. 0: it gives other
+ * code or none. */
+static int try_once(const struct attempt *attempt, struct kgb_err *err)
+{
+	KGB_AUTO(recompiled) struct kgb_recompiled ours = KGB_RECOMPILED_INIT;
+	struct kgb_image_proof *proof = attempt->proof;
+	struct kgb_cubin cubin;
+	struct kgb_err read_err = KGB_ERR_INIT;
+	char why[KGB_RECOMPILE_WHY];
+	int rc = kgb_recompile(attempt->worker, attempt->claim, attempt->provenance->spec.sm,
+			       attempt->deadline_ms, &ours, why, err);
+
+	if (rc < 0)
+		return -1;
+	if (rc == 1) {
+		give_reason(proof, "its IR does not compile here: %s", why);
+		return 0;
+	}
+	if (kgb_cubin_read(ours.cubin, ours.len, attempt->arena, &cubin, &read_err) < 0) {
+		give_reason(proof, "its IR compiles to something else: %.200s", read_err.msg);
+		return 0;
+	}
+	if (!kgb_str_eq(cubin.load_sha256, attempt->image->load_sha256)) {
+		give_reason(proof, "its IR compiles to other %s than was launched",
+			    kgb_str_eq(cubin.code_sha256, attempt->image->code_sha256)
+				    ? "resources or data"
+				    : "code");
+		return 0;
+	}
+	if (!claim_is_allowed(attempt->provenance, proof, ours.facts, &cubin))
+		return 1;
+	unsigned char *copy = kgb_arena_alloc(attempt->arena, ours.len);
+	memcpy(copy, ours.cubin, ours.len);
+	proof->kind = KGB_PROOF_TRITON;
+	proof->name = kgb_arena_strdup(attempt->arena, attempt->claim->name);
+	proof->cubin = copy;
+	proof->cubin_len = ours.len;
+	proof->kernels = cubin.kernels;
+	proof->reason[0] = '\0';
+	return 1;
+}
+
+static int try_claim(const struct attempt *attempt, struct kgb_err *err)
+{
+	const int n = strstr(attempt->claim->ttir, "warp_specialize") ? ATTEMPTS : 1;
+	int rc = 0;
+
+	for (int i = 0; i < n && rc == 0; i++) {
+		rc = try_once(attempt, err);
+		if (attempt->worker->end != KGB_WORKER_ALIVE)
+			break;
+	}
+	return rc;
+}
+
+static int prove_by_compiling(struct kgb_provenance *provenance, const struct kgb_cubin *image,
+			      const struct kgb_claims *claims, struct kgb_image_proof *proof,
+			      struct kgb_err *err)
+{
+	size_t n;
+	const struct kgb_claim *claim = kgb_claims_find(claims, proof->image_sha256, &n);
+	int rc = 0;
+
+	if (n == 0)
+		give_reason(proof, "the candidate's Triton cache does not hold it");
+	for (size_t i = 0; i < n && i < CLAIMS_PER_IMAGE && rc == 0; i++) {
+		struct kgb_worker worker = KGB_WORKER_INIT;
+		const struct attempt attempt = {
+			.provenance = provenance,
+			.claim = &claim[i],
+			.image = image,
+			.proof = proof,
+			.arena = &provenance->arena,
+			.worker = &worker,
+			.deadline_ms = kgb_mono_ms() + provenance->spec.timeout_ms,
+		};
+		if (kgb_recompile_start(&worker, provenance->spec.compiler, err) < 0)
+			return -1;
+		rc = try_claim(&attempt, err);
+		kgb_worker_stop(&worker);
+	}
+	return rc < 0 ? -1 : 0;
+}
+
+/* ---- one image ---- */
+
+static int prove_cubin(struct kgb_provenance *provenance, const struct kgb_image *image,
+		       const struct kgb_claims *claims, struct kgb_image_proof *proof,
+		       struct kgb_err *err)
+{
+	struct kgb_cubin cubin;
+	struct kgb_err read_err = KGB_ERR_INIT;
+
+	if (kgb_cubin_read(image->bytes, image->len, &provenance->arena, &cubin, &read_err) < 0) {
+		give_reason(proof, "%.300s", read_err.msg);
+		return 0;
+	}
+	if (cubin.sm != provenance->spec.sm) {
+		give_reason(proof, "it is code for sm_%u, this GPU is sm_%u", cubin.sm,
+			    provenance->spec.sm);
+		return 0;
+	}
+	return prove_by_compiling(provenance, &cubin, claims, proof, err);
+}
+
+static int prove_image(struct kgb_provenance *provenance, const struct kgb_image *image,
+		       const struct kgb_claims *claims, struct kgb_image_proof *proof,
+		       struct kgb_err *err)
+{
+	const char *library =
+		kgb_image_index_find(provenance->spec.index, image->bytes, image->len);
+
+	proof->kind = KGB_PROOF_NONE;
+	proof->name = "";
+	if (library) {
+		proof->kind = KGB_PROOF_LIBRARY;
+		proof->name = kgb_arena_strdup(&provenance->arena, library);
+		return 0;
+	}
+	if (kgb_elf_is(image->bytes, image->len))
+		return prove_cubin(provenance, image, claims, proof, err);
+	give_reason(proof, "%s",
+		    kgb_fatbin_size(image->bytes, image->len) > 0
+			    ? "no library of the judge holds this fatbin"
+			    : "neither a cubin nor a fatbin");
+	return 0;
+}
+
+static const struct kgb_image_proof *find(const struct kgb_provenance *provenance,
+					  const char *image_sha256)
+{
+	for (size_t i = 0; i < provenance->n_proofs; i++)
+		if (kgb_str_eq(provenance->proofs[i]->image_sha256, image_sha256))
+			return provenance->proofs[i];
+	return NULL;
+}
+
+bool kgb_provenance_knows(const struct kgb_provenance *provenance, const struct kgb_image *image)
+{
+	char hex[KGB_SHA256_HEX_LEN];
+
+	kgb_sha256_hex(image->bytes, image->len, hex);
+	return find(provenance, hex) != NULL;
+}
+
+static int prove_or_find(struct kgb_provenance *provenance, const struct kgb_image *image,
+			 const struct kgb_claims *claims, const struct kgb_image_proof **out,
+			 struct kgb_err *err)
+{
+	char hex[KGB_SHA256_HEX_LEN];
+
+	kgb_sha256_hex(image->bytes, image->len, hex);
+	*out = find(provenance, hex);
+	if (*out)
+		return 0;
+	if (provenance->n_proofs == KGB_PROVENANCE_IMAGES_MAX)
+		return kgb_fail(err, KGB_ERR_LIMIT, "more than %d different images",
+				KGB_PROVENANCE_IMAGES_MAX);
+	struct kgb_image_proof *proof = kgb_arena_alloc(&provenance->arena, sizeof(*proof));
+	memcpy(proof->image_sha256, hex, sizeof(hex));
+	if (prove_image(provenance, image, claims, proof, err) < 0)
+		return -1;
+	provenance->proofs[provenance->n_proofs++] = proof;
+	*out = proof;
+	return 0;
+}
+
+int kgb_provenance_prove(struct kgb_provenance *provenance, const struct kgb_record *record,
+			 const struct kgb_claims *claims, struct kgb_err *err)
+{
+	if (provenance->n_records == KGB_PROVENANCE_RECORDS_MAX)
+		return kgb_fail(err, KGB_ERR_LIMIT, "provenance of more than %d records",
+				KGB_PROVENANCE_RECORDS_MAX);
+	struct kgb_proved_record *proved = &provenance->records[provenance->n_records];
+	const struct kgb_image_proof **proofs =
+		kgb_arena_array(&provenance->arena, record->n_images + 1, sizeof(*proofs));
+	for (size_t i = 0; i < record->n_images; i++)
+		if (prove_or_find(provenance, &record->images[i], claims, &proofs[i], err) < 0)
+			return kgb_ctx(err, "provenance of image %u", record->images[i].id);
+	*proved = (struct kgb_proved_record){
+		.images = record->images, .n_images = record->n_images, .proofs = proofs};
+	provenance->n_records++;
+	return 0;
+}
+
+void kgb_provenance_forget(struct kgb_provenance *provenance, const struct kgb_record *record)
+{
+	for (size_t i = provenance->n_records; i-- > 0;)
+		if (provenance->records[i].images == record->images)
+			provenance->records[i] = provenance->records[--provenance->n_records];
+}
+
+const struct kgb_image_proof *kgb_provenance_of(const struct kgb_provenance *provenance,
+						const struct kgb_image *image)
+{
+	const uintptr_t at = (uintptr_t)image;
+
+	for (size_t i = 0; i < provenance->n_records; i++) {
+		const struct kgb_proved_record *record = &provenance->records[i];
+		const uintptr_t first = (uintptr_t)record->images;
+		if (at >= first && at < first + record->n_images * sizeof(*image))
+			return record->proofs[(at - first) / sizeof(*image)];
+	}
+	return NULL;
+}
+
+enum kgb_owner kgb_provenance_owner(const struct kgb_image *image, const char *kernel,
+				    const void *payload)
+{
+	const struct kgb_provenance *provenance = payload;
+	const struct kgb_image_proof *proof = kgb_provenance_of(provenance, image);
+
+	if (!proof)
+		return KGB_OWNER_UNKNOWN;
+	switch (proof->kind) {
+	case KGB_PROOF_TRITON:
+		return kgb_cubin_names_has(&proof->kernels, kernel) ? KGB_OWNER_TRITON
+								    : KGB_OWNER_UNKNOWN;
+	case KGB_PROOF_LIBRARY:
+		return kgb_device_policy_move(provenance->spec.policy, kernel)
+			       ? KGB_OWNER_TORCH_MOVE
+			       : KGB_OWNER_LIBRARY;
+	case KGB_PROOF_NONE:
+		return KGB_OWNER_UNKNOWN;
+	}
+	KGB_UNREACHABLE();
+}

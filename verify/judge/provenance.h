@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * Who made the code that kernels of a record were launched from. Nothing that the candidate's
+ * process says is believed: an image is the candidate's Triton code when our own compilation of the
+ * Triton IR in its cache gives the same code, it is torch's when the judge's own torch holds the
+ * same bytes, and unknown otherwise. What that proves and what not: docs/provenance.md.
+ */
+#ifndef KGB_VERIFY_JUDGE_PROVENANCE_H
+#define KGB_VERIFY_JUDGE_PROVENANCE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "verify/judge/claims.h"
+#include "verify/judge/cubin.h"
+#include "verify/judge/device_policy.h"
+#include "verify/judge/image_index.h"
+#include "verify/judge/windows.h"
+#include "verify/judge/zygote.h"
+
+#define KGB_PROVENANCE_RECORDS_MAX 256
+#define KGB_PROVENANCE_IMAGES_MAX 4096
+#define KGB_PROOF_REASON 320
+
+enum kgb_proof_kind {
+	KGB_PROOF_TRITON, /* we compiled the same code from the candidate's Triton IR */
+	KGB_PROOF_LIBRARY, /* the same bytes lie in a library of the judge */
+	KGB_PROOF_NONE, /* neither; `reason` */
+};
+
+/** What is known of one image. Everything is owned by the provenance. */
+struct kgb_image_proof {
+	char image_sha256[KGB_SHA256_HEX_LEN];
+	enum kgb_proof_kind kind;
+	const char *name; /* TRITON: of the kernel; LIBRARY: of the library; NONE: "" */
+	char reason[KGB_PROOF_REASON]; /* NONE: why, one line */
+	/** TRITON: what we compiled, with the same behaviour as the image. A plan that holds these
+	 * bytes runs nothing that came from the candidate's process. */
+	const unsigned char *cubin;
+	size_t cubin_len;
+	struct kgb_cubin_names kernels; /* TRITON */
+	size_t n_inline_asm; /* TRITON: pieces of PTX in the source; allowed, counted and shown */
+};
+
+struct kgb_provenance_spec {
+	struct kgb_zygote *compiler; /* of KGB_ROLE_COMPILE */
+	const struct kgb_image_index *index;
+	const struct kgb_device_policy *policy;
+	unsigned sm; /* of the GPU: 90 for compute capability 9.0 */
+	int64_t timeout_ms; /* to compile one image */
+};
+
+struct kgb_proved_record {
+	const struct kgb_image *images; /* of the record; borrowed */
+	size_t n_images;
+	const struct kgb_image_proof **proofs; /* arena; one per image */
+};
+
+struct kgb_provenance {
+	struct kgb_provenance_spec spec;
+	struct kgb_arena arena;
+	struct kgb_image_proof *proofs[KGB_PROVENANCE_IMAGES_MAX]; /* arena */
+	size_t n_proofs;
+	struct kgb_proved_record records[KGB_PROVENANCE_RECORDS_MAX];
+	size_t n_records;
+};
+
+/** What the spec points to must outlive the provenance. Pair with kgb_provenance_release. */
+void kgb_provenance_init(struct kgb_provenance *provenance, const struct kgb_provenance_spec *spec);
+void kgb_provenance_release(struct kgb_provenance *provenance);
+
+/** Prove all images of a record, which must outlive the provenance. An image that was seen before,
+ * in any record, costs its digest only. An image without a proof is no error. -1: our own trouble
+ * (no compiler), or LIMIT. */
+KGB_MUST_CHECK int kgb_provenance_prove(struct kgb_provenance *provenance,
+					const struct kgb_record *record,
+					const struct kgb_claims *claims, struct kgb_err *err);
+/** Was this image seen before, in any record? Then no claim about it is needed. */
+bool kgb_provenance_knows(const struct kgb_provenance *provenance, const struct kgb_image *image);
+/** The record is about to be released. What was learned of its images stays. */
+void kgb_provenance_forget(struct kgb_provenance *provenance, const struct kgb_record *record);
+/** The proof of an image of a record that was proved; NULL for another. */
+const struct kgb_image_proof *kgb_provenance_of(const struct kgb_provenance *provenance,
+						const struct kgb_image *image);
+/** `of` of struct kgb_owners; payload is a struct kgb_provenance. */
+enum kgb_owner kgb_provenance_owner(const struct kgb_image *image, const char *kernel,
+				    const void *payload);
+
+#endif

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+#include "verify/judge/recompile.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "verify/judge/memory.h"
+
+enum { START_MS = 10 * 1000, CPU_S = 120 };
+static const int64_t memory_bytes = INT64_C(4) << 30;
+static const int64_t tmp_bytes = INT64_C(64) << 20;
+
+struct output_header {
+	uint64_t cubin_bytes, facts_bytes;
+};
+
+void kgb_recompiled_release(struct kgb_recompiled *result)
+{
+	kgb_free(result->cubin);
+	cJSON_Delete(result->facts);
+	*result = (struct kgb_recompiled)KGB_RECOMPILED_INIT;
+}
+
+void kgb_auto_recompiled(struct kgb_recompiled *result)
+{
+	kgb_recompiled_release(result);
+}
+
+int kgb_recompile_start(struct kgb_worker *worker, struct kgb_zygote *zygote, struct kgb_err *err)
+{
+	const struct kgb_worker_spec spec = {
+		.role = "compile",
+		.memory_bytes = memory_bytes,
+		.cpu_s = CPU_S,
+		.tmp_bytes = tmp_bytes,
+	};
+
+	return kgb_worker_start(worker, zygote, &spec, START_MS, err);
+}
+
+/* Input of the worker: the IR, then the options. */
+static int make_input(const struct kgb_claim *claim, int *out_fd, struct kgb_err *err)
+{
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+
+	kgb_buf_add(&text, claim->ttir, claim->ttir_len);
+	kgb_buf_add(&text, claim->metadata, claim->metadata_len);
+	return kgb_memfd_of("kgb-claim", text.ptr, text.len, out_fd, err);
+}
+
+static int refuse(char why[KGB_RECOMPILE_WHY], const char *text)
+{
+	KGB_AUTO(buf) struct kgb_buf shown = KGB_BUF_INIT(0);
+
+	kgb_escape(&shown, text, strcspn(text, "\n"));
+	snprintf(why, KGB_RECOMPILE_WHY, "%s", shown.ptr);
+	return 1;
+}
+
+static int explain_end(const struct kgb_worker *worker, char why[KGB_RECOMPILE_WHY],
+		       struct kgb_err *err)
+{
+	char text[KGB_RECOMPILE_WHY];
+
+	switch (worker->end) {
+	case KGB_WORKER_ALIVE:
+	case KGB_WORKER_LOST:
+		return kgb_fail(err, KGB_ERR_FAILED, "the compiler's supervisor is gone");
+	case KGB_WORKER_EXITED:
+		snprintf(text, sizeof(text), "the compiler ended with status %d",
+			 worker->end_value);
+		break;
+	case KGB_WORKER_SIGNALED:
+		snprintf(text, sizeof(text), "the compiler ended by signal %d", worker->end_value);
+		break;
+	case KGB_WORKER_TIMED_OUT:
+		snprintf(text, sizeof(text), "compiling takes too long");
+		break;
+	case KGB_WORKER_LIED:
+		snprintf(text, sizeof(text), "the compiler's answer is broken: %s", worker->why);
+		break;
+	}
+	return refuse(why, text);
+}
+
+/* Copies first: the worker may still write to its output. */
+static int read_output(int fd, int64_t total, struct kgb_recompiled *out,
+		       char why[KGB_RECOMPILE_WHY], struct kgb_err *err)
+{
+	struct kgb_recompiled result = KGB_RECOMPILED_INIT;
+	struct output_header header;
+	struct kgb_err json_err = KGB_ERR_INIT;
+
+	if (total < (int64_t)sizeof(header) || total > (int64_t)KGB_RECOMPILE_OUTPUT_MAX)
+		return refuse(why, "the compiler's answer has an impossible size");
+	const size_t room = (size_t)total - sizeof(header);
+	void *mapped = mmap(NULL, (size_t)total, PROT_READ, MAP_SHARED, fd, 0);
+	if (mapped == MAP_FAILED)
+		return kgb_fail_errno(err, errno, "map the compiler's output");
+	memcpy(&header, mapped, sizeof(header));
+	result.cubin = kgb_xmalloc(room + 1);
+	memcpy(result.cubin, (const char *)mapped + sizeof(header), room);
+	munmap(mapped, (size_t)total);
+	if (header.cubin_bytes > room || header.facts_bytes != room - header.cubin_bytes ||
+	    kgb_json_parse(result.cubin + header.cubin_bytes, header.facts_bytes, &result.facts,
+			   &json_err) < 0) {
+		kgb_recompiled_release(&result);
+		return refuse(why, "the compiler's answer is broken");
+	}
+	result.len = header.cubin_bytes;
+	*out = result;
+	return 0;
+}
+
+int kgb_recompile(struct kgb_worker *worker, const struct kgb_claim *claim, unsigned sm,
+		  int64_t deadline_ms, struct kgb_recompiled *out, char why[KGB_RECOMPILE_WHY],
+		  struct kgb_err *err)
+{
+	KGB_AUTO(fd) int input = -1;
+	KGB_AUTO(fd) int output = -1;
+	KGB_AUTO(free) struct kgb_wire_reply *reply = kgb_xmalloc(sizeof(*reply));
+	KGB_AUTO(free)
+	char *request = kgb_xasprintf("{\"op\":\"compile\",\"sm\":%u,\"num_warps\":%u,"
+				      "\"ttir_bytes\":%zu,\"options_bytes\":%zu}",
+				      sm, claim->num_warps, claim->ttir_len, claim->metadata_len);
+
+	if (make_input(claim, &input, err) < 0 ||
+	    kgb_memfd_sized("kgb-compiled", KGB_RECOMPILE_OUTPUT_MAX, 0, &output, err) < 0)
+		return -1;
+	const int fds[] = {input, output};
+	if (kgb_worker_send(worker, request, fds, KGB_ARRAY_LEN(fds), err) < 0)
+		return -1;
+	if (!kgb_worker_wait(worker, deadline_ms, reply))
+		return explain_end(worker, why, err);
+	if (reply->status != KGB_WIRE_OK)
+		return refuse(why, reply->text);
+	return read_output(output, reply->value, out, why, err);
+}

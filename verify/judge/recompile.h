@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * Our own compilation of what a candidate says its kernels were made from: Triton IR and options
+ * in, machine code out. Done by a worker without GPU, network or torch
+ * (verify/runner/recompile.py); the text that it parses may be hostile, so each claim gets a worker
+ * of its own.
+ */
+#ifndef KGB_VERIFY_JUDGE_RECOMPILE_H
+#define KGB_VERIFY_JUDGE_RECOMPILE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/json.h"
+#include "verify/judge/claims.h"
+#include "verify/judge/worker.h"
+
+#define KGB_RECOMPILE_OUTPUT_MAX (32u << 20) /* one cubin and its facts */
+#define KGB_RECOMPILE_WHY 320
+
+struct kgb_recompiled {
+	char *cubin; /* owned */
+	size_t len;
+	cJSON *facts; /* owned; see verify/runner/recompile.py */
+};
+#define KGB_RECOMPILED_INIT   \
+	{                     \
+		.cubin = NULL \
+	}
+void kgb_recompiled_release(struct kgb_recompiled *result);
+void kgb_auto_recompiled(struct kgb_recompiled *result);
+
+/** Start a worker for one claim (pair with kgb_worker_stop). */
+KGB_MUST_CHECK int kgb_recompile_start(struct kgb_worker *worker, struct kgb_zygote *zygote,
+				       struct kgb_err *err);
+/** Compile for compute capability `sm`. 0: *out is filled. 1: there is no such code; `why` says why
+ * in one line (the worker may be dead then). -1: our own trouble. May be called again for another
+ * attempt at the same claim. */
+KGB_MUST_CHECK int kgb_recompile(struct kgb_worker *worker, const struct kgb_claim *claim,
+				 unsigned sm, int64_t deadline_ms, struct kgb_recompiled *out,
+				 char why[KGB_RECOMPILE_WHY], struct kgb_err *err);
+
+#endif

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: MIT */
+#include "verify/judge/replay.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/time.h"
+#include "verify/judge/provenance.h"
+
+enum {
+	ABOUT_MS = 60 * 1000,
+	EXEC_START_MS = 30 * 1000,
+	ARENA_MS = 20 * 1000,
+	COMPILE_MS = 30 * 1000,
+	REPLAY_REPETITION = 40, /* repetitions of replays; even ones poison buffers with NaN */
+};
+#define LEAST_SHARED_BYTES ((size_t)4 << 20)
+
+#define say(judge, ...) kgb_arena_printf(&(judge)->verdict->arena, __VA_ARGS__)
+
+static int refuse(struct kgb_failure *failure, const char *code, const char *message,
+		  const char *hint)
+{
+	*failure = (struct kgb_failure){.code = code, .message = message, .hint = hint};
+	return 1;
+}
+
+/* ---- once for a verification ---- */
+
+/* Where digests of libraries are kept; malloc'ed, NULL when there is no such place. */
+static char *cache_dir(void)
+{
+	static const char *const places[][2] = {
+		{"KGB_CACHE_DIR", "images"},
+		{"XDG_CACHE_HOME", "kgb-agent/images"},
+		{"HOME", ".cache/kgb-agent/images"},
+	};
+
+	for (size_t i = 0; i < KGB_ARRAY_LEN(places); i++) {
+		const char *value = getenv(places[i][0]);
+		if (value && value[0] == '/')
+			return kgb_path_join(value, places[i][1]);
+	}
+	return NULL;
+}
+
+/* The reference process is trusted and uses the same torch and the same GPU as the runner. */
+static int ask_about(struct kgb_judge *judge, unsigned *sm, char **torch_dir, struct kgb_err *err)
+{
+	KGB_AUTO(free) struct kgb_wire_reply *reply = kgb_xmalloc(sizeof(*reply));
+
+	if (kgb_worker_send(&judge->reference, "{\"op\":\"about\"}", NULL, 0, err) < 0)
+		return -1;
+	if (!kgb_worker_wait(&judge->reference, kgb_mono_ms() + ABOUT_MS, reply))
+		return kgb_fail(err, KGB_ERR_UNAVAILABLE,
+				"the reference process cannot use the GPU");
+	if (reply->status != KGB_WIRE_OK)
+		return kgb_fail(err, KGB_ERR_UNAVAILABLE, "GPU: %s", reply->text);
+	*sm = (unsigned)reply->value;
+	*torch_dir = kgb_xstrdup(reply->text);
+	return 0;
+}
+
+int kgb_replay_new(struct kgb_judge *judge, struct kgb_err *err)
+{
+	struct kgb_replay *replay = kgb_xmalloc(sizeof(*replay));
+	KGB_AUTO(free) char *torch_dir = NULL;
+	KGB_AUTO(free) char *cache = cache_dir();
+	KGB_AUTO(free)
+	char *policy = kgb_path_join(judge->options->data_dir, "verify/policy/device.yaml");
+	unsigned sm = 0;
+
+	*replay = (struct kgb_replay)KGB_REPLAY_INIT;
+	judge->replay = replay;
+	if (kgb_device_policy_load(policy, &replay->policy, err) < 0 ||
+	    ask_about(judge, &sm, &torch_dir, err) < 0)
+		return -1;
+	KGB_AUTO(free) char *library = kgb_path_join(torch_dir, "lib/libtorch_cuda.so");
+	if (kgb_image_index_add(&replay->index, library, cache, err) < 0)
+		return -1;
+	const struct kgb_provenance_spec spec = {
+		.compiler = &judge->zygotes[KGB_ROLE_COMPILE],
+		.index = &replay->index,
+		.policy = replay->policy,
+		.sm = sm,
+		.timeout_ms = COMPILE_MS,
+	};
+	replay->provenance = kgb_xmalloc(sizeof(*replay->provenance));
+	kgb_provenance_init(replay->provenance, &spec);
+	return 0;
+}
+
+void kgb_replay_free(struct kgb_replay *replay)
+{
+	if (!replay)
+		return;
+	if (replay->exec_runs)
+		kgb_exec_stop(&replay->exec);
+	if (replay->input)
+		munmap(replay->input, replay->input_bytes);
+	if (replay->output)
+		munmap(replay->output, replay->output_bytes);
+	kgb_close(replay->record_fd);
+	kgb_close(replay->input_fd);
+	kgb_close(replay->output_fd);
+	if (replay->provenance)
+		kgb_provenance_release(replay->provenance);
+	kgb_free(replay->provenance);
+	kgb_image_index_release(&replay->index);
+	kgb_device_policy_free(replay->policy);
+	kgb_free(replay);
+}
+
+/* ---- kgb-exec ---- */
+
+/* What a request that was not done means. 1 with *failure: the candidate's doing; -1: ours. */
+int kgb_replay_explain(struct kgb_judge *judge, enum kgb_exec_outcome outcome,
+		       struct kgb_failure *failure, struct kgb_err *err)
+{
+	const char *text = say(judge, "replayed on fresh data: %s", err->msg);
+
+	if (outcome >= KGB_EXEC_FAULTED) {
+		kgb_exec_stop(&judge->replay->exec);
+		judge->replay->exec_runs = false;
+	}
+	switch (outcome) {
+	case KGB_EXEC_UNREPLAYABLE:
+		return refuse(failure, "verify.not_replayable", text,
+			      "Use plain launches, fills and copies on one device.");
+	case KGB_EXEC_WROTE_OUTSIDE:
+		return refuse(
+			failure, "verify.out_of_bounds", text,
+			"Mask every tl.store: offsets must stay below the number of elements.");
+	case KGB_EXEC_FAULTED:
+		return refuse(
+			failure, "verify.out_of_bounds", text,
+			"A kernel reached memory that is no tensor of its: check offsets, strides and "
+			"masks, and that nothing is kept from earlier calls.");
+	case KGB_EXEC_TIMED_OUT:
+		return refuse(failure, "verify.timeout", text,
+			      "Look for a loop that does not end.");
+	case KGB_EXEC_OUT_OF_MEMORY:
+		return refuse(failure, "verify.oom", text,
+			      "Allocate no more than the operator needs.");
+	case KGB_EXEC_DONE:
+	case KGB_EXEC_REFUSED:
+	case KGB_EXEC_DIED:
+	case KGB_EXEC_BROKE_PROTOCOL:
+	case KGB_EXEC_NO_GPU:
+	case KGB_EXEC_N_OUTCOMES:
+		break;
+	}
+	return -1;
+}
+
+int kgb_replay_start_exec(struct kgb_judge *judge, struct kgb_err *err)
+{
+	struct kgb_replay *replay = judge->replay;
+	const struct kgb_exec_spec spec = {.device = (uint32_t)judge->options->device,
+					   .cupti = judge->options->cupti};
+
+	if (replay->exec_runs)
+		return 0;
+	if (kgb_exec_start(&replay->exec, &spec, EXEC_START_MS, err) != KGB_EXEC_DONE)
+		return -1;
+	replay->exec_runs = true;
+	return 0;
+}
+
+static int reserve(const char *name, size_t wanted, bool is_input, char **memory, size_t *bytes,
+		   int *fd, struct kgb_err *err)
+{
+	size_t size = *bytes > 0 ? *bytes : LEAST_SHARED_BYTES;
+
+	if (wanted <= *bytes)
+		return 0;
+	while (size < wanted)
+		size *= 2;
+	if (*memory)
+		munmap(*memory, *bytes);
+	kgb_close(*fd);
+	*memory = NULL;
+	*fd = -1;
+	*bytes = 0;
+	if (kgb_memfd_mapped(name, size, is_input, memory, fd, err) < 0)
+		return -1;
+	*bytes = size;
+	return 0;
+}
+
+static size_t output_bytes_of(const struct kgb_replay_case *rcase, size_t n_ranges)
+{
+	size_t sum = rcase->call.arena_bytes + 64;
+
+	for (size_t i = 0; i < n_ranges; i++)
+		sum += rcase->ranges[i].bytes + 64;
+	return sum;
+}
+
+/* Contiguous elements of a strided result out of the bytes that came back. */
+static void *gather(const struct kgb_wire_output *output, size_t item, const char *from)
+{
+	struct kgb_view view = {.ndim = output->ndim};
+	struct kgb_view_walk walk;
+
+	memcpy(view.sizes, output->sizes, sizeof(view.sizes));
+	memcpy(view.strides, output->strides, sizeof(view.strides));
+	int64_t n = kgb_view_numel(&view);
+	char *values = kgb_xreallocarray(NULL, (size_t)n, item);
+	kgb_view_walk_init(&walk, &view);
+	for (int64_t k = 0; k < n; k++, kgb_view_walk_next(&walk))
+		memcpy(values + (size_t)k * item, from + (size_t)walk.at * item, item);
+	return values;
+}
+
+static int run(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
+	       const struct kgb_data *data, int skip, struct kgb_call *call,
+	       struct kgb_failure *failure, struct kgb_err *err)
+{
+	struct kgb_replay *replay = judge->replay;
+	struct kgb_exec_range ranges[KGB_MAX_RESULTS];
+	struct kgb_exec_layout layout;
+	struct kgb_exec_run_spec spec = {
+		.prologue = rcase->has_prologue ? 1 : KGB_EXEC_NO_PLAN,
+		.skip = skip,
+		.ranges = ranges,
+	};
+	int64_t left_ms = kgb_judge_call_deadline(judge) - kgb_mono_ms();
+
+	kgb_random(&spec.poison, sizeof(spec.poison));
+	for (size_t i = 0; i < data->n_results; i++)
+		if (rcase->ranges[i].bytes > 0)
+			ranges[spec.n_ranges++] = rcase->ranges[i];
+	if (reserve("kgb-exec-input", call->arena_bytes, true, &replay->input, &replay->input_bytes,
+		    &replay->input_fd, err) < 0 ||
+	    reserve("kgb-exec-output", output_bytes_of(rcase, spec.n_ranges), false,
+		    &replay->output, &replay->output_bytes, &replay->output_fd, err) < 0)
+		return -1;
+	memcpy(replay->input, judge->image.ptr, call->arena_bytes);
+	enum kgb_exec_outcome outcome =
+		kgb_exec_arena(&replay->exec, replay->input_fd, call->arena_bytes, 1,
+			       replay->output_fd, replay->output_bytes, ARENA_MS, err);
+	if (outcome == KGB_EXEC_DONE)
+		outcome = kgb_exec_run(&replay->exec, &spec, &layout, left_ms, err);
+	if (outcome != KGB_EXEC_DONE)
+		return kgb_replay_explain(judge, outcome, failure, err);
+	kgb_call_resize(&judge->after, call->arena_bytes);
+	memcpy(judge->after.ptr, replay->output, call->arena_bytes);
+	for (size_t i = 0, n = 0; i < data->n_results; i++)
+		if (rcase->ranges[i].bytes > 0)
+			call->values[i] = gather(&call->reply.outputs[i],
+						 kgb_dtype_size(data->results[i].view.dtype),
+						 replay->output + layout.ranges[n++]);
+	kgb_call_take_held(judge, data, call);
+	return 0;
+}
+
+int kgb_replay_run(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
+		   const struct kgb_data *data, int repetition, int skip, struct kgb_call *call,
+		   struct kgb_failure *failure, struct kgb_err *err)
+{
+	const struct kgb_call_spec spec = {.repetition = REPLAY_REPETITION + repetition,
+					   .places = 1};
+
+	if (kgb_call_prepare(judge, data, &spec, call, err) < 0 ||
+	    kgb_replay_start_exec(judge, err) < 0)
+		return -1;
+	call->reply = rcase->call.reply;
+	return run(judge, rcase, data, skip, call, failure, err);
+}

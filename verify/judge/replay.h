@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * Judging on a GPU: a case is called in the runner while its work on the GPU is written down, the
+ * record is proved to be the candidate's own work and made into a plan, and kgb-exec runs that plan
+ * on data that the runner has never seen. What the runner returned itself only helps to refuse
+ * early.
+ */
+#ifndef KGB_VERIFY_JUDGE_REPLAY_H
+#define KGB_VERIFY_JUDGE_REPLAY_H
+
+#include "verify/judge/call.h"
+#include "verify/judge/exec.h"
+#include "verify/judge/image_index.h"
+#include "verify/judge/judge.h"
+#include "verify/judge/plan.h"
+
+#define KGB_REPLAY_CALLS 3 /* cold, new data in the same tensors, new tensors */
+
+/** What a verification keeps from case to case. */
+struct kgb_replay {
+	int record_fd; /* memfd that the runner's trace library writes to; -1: none yet */
+	struct kgb_exec exec;
+	bool exec_runs;
+	int input_fd, output_fd; /* shared with kgb-exec */
+	char *input, *output; /* our mappings of them */
+	size_t input_bytes, output_bytes;
+	struct kgb_device_policy *policy; /* owned */
+	struct kgb_image_index index;
+	struct kgb_provenance *provenance; /* owned */
+};
+#define KGB_REPLAY_INIT                                                                        \
+	{                                                                                      \
+		.record_fd = -1, .exec = KGB_EXEC_CLIENT_INIT, .input_fd = -1, .output_fd = -1 \
+	}
+
+/** Set judge->replay up. The reference process must run. UNAVAILABLE says what is missing. */
+KGB_MUST_CHECK int kgb_replay_new(struct kgb_judge *judge, struct kgb_err *err);
+void kgb_replay_free(struct kgb_replay *replay);
+
+/** A case that is ready to be replayed. */
+struct kgb_replay_case {
+	struct kgb_call call; /* the last recorded one: its places and the results that it named */
+	struct kgb_plan plan; /* of that call; plan 0 of kgb-exec */
+	bool has_prologue; /* the first call is plan 1 of kgb-exec */
+	enum kgb_replay_class replay;
+	struct kgb_exec_range ranges[KGB_MAX_RESULTS]; /* of results that are returned fresh */
+};
+
+/** Call the case three times and make its plan. `data[0]` (with its truth) is that of the first and
+ * the last call, `data[1]` that of the second. 0: *out is ready. 1: *failure says why the candidate
+ * is refused. -1: *err. *out must be released in every case. */
+KGB_MUST_CHECK int kgb_replay_capture(struct kgb_judge *judge, const struct kgb_data data[2],
+				      struct kgb_replay_case *out, struct kgb_failure *failure,
+				      struct kgb_err *err);
+void kgb_replay_case_release(struct kgb_replay_case *rcase);
+
+/** Run the plan on `data` under random poison, without op number `skip` (-1: all of it). 0: *call
+ * is as after kgb_call_run, judge->image and judge->after too. 1: *failure. -1: *err. *call must be
+ * released in every case. */
+KGB_MUST_CHECK int kgb_replay_run(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
+				  const struct kgb_data *data, int repetition, int skip,
+				  struct kgb_call *call, struct kgb_failure *failure,
+				  struct kgb_err *err);
+/** Judge one case, `data` being its first inputs with their truth. 0 right, 1 *failure, -1 *err. */
+KGB_MUST_CHECK int kgb_replay_check(struct kgb_judge *judge, const struct kgb_data *data,
+				    struct kgb_failure *failure, struct kgb_err *err);
+/** Leave out each kernel of the candidate in turn: some result must break. 0 it does, 1 *failure,
+ * -1 *err. */
+KGB_MUST_CHECK int kgb_replay_haunt(struct kgb_judge *judge, const struct kgb_data *data,
+				    struct kgb_failure *failure, struct kgb_err *err);
+
+/** A kgb-exec that runs. */
+KGB_MUST_CHECK int kgb_replay_start_exec(struct kgb_judge *judge, struct kgb_err *err);
+/** What it means that kgb-exec did not do as asked. 1 with *failure: the candidate's doing. -1:
+ * ours, *err as it was. */
+KGB_MUST_CHECK int kgb_replay_explain(struct kgb_judge *judge, enum kgb_exec_outcome outcome,
+				      struct kgb_failure *failure, struct kgb_err *err);
+
+#endif

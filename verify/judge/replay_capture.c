@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * The first half of judging on a GPU: three recorded calls of a case, what they prove, and the plan
+ * that is made of the last one.
+ */
+#include <errno.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/jsonw.h"
+#include "base/limits.h"
+#include "base/time.h"
+#include "verify/judge/claims.h"
+#include "verify/judge/provenance.h"
+#include "verify/judge/replay.h"
+
+enum { RECORD_BYTES_MAX = 64 << 20, CLAIMS_MS = 10 * 1000, PLAN_MS = 20 * 1000 };
+
+#define say(judge, ...) kgb_arena_printf(&(judge)->verdict->arena, __VA_ARGS__)
+
+static int refuse(struct kgb_failure *failure, const char *code, const char *message,
+		  const char *hint)
+{
+	*failure = (struct kgb_failure){.code = code, .message = message, .hint = hint};
+	return 1;
+}
+
+void kgb_replay_case_release(struct kgb_replay_case *rcase)
+{
+	kgb_call_release(&rcase->call);
+	kgb_plan_release(&rcase->plan);
+}
+
+/* ---- recording ---- */
+
+/* A request with one descriptor. 0 with *reply, 1 *failure, -1 *err. */
+static int ask_runner(struct kgb_judge *judge, const char *json, int fd, int64_t deadline_ms,
+		      struct kgb_wire_reply *reply, struct kgb_failure *failure,
+		      struct kgb_err *err)
+{
+	if (kgb_worker_send(&judge->runner, json, &fd, 1, err) < 0)
+		return -1;
+	if (!kgb_worker_wait(&judge->runner, deadline_ms, reply))
+		return kgb_judge_explain_end(judge, failure, err);
+	return kgb_judge_explain_reply(judge, reply, failure);
+}
+
+static int start_record(struct kgb_judge *judge, struct kgb_failure *failure, struct kgb_err *err)
+{
+	KGB_AUTO(free) struct kgb_wire_reply *reply = kgb_xmalloc(sizeof(*reply));
+	KGB_AUTO(free)
+	char *json = kgb_xasprintf("{\"op\":\"record\",\"max_bytes\":%d}", RECORD_BYTES_MAX);
+
+	if (judge->replay->record_fd < 0) {
+		judge->replay->record_fd = memfd_create("kgb-record", MFD_CLOEXEC);
+		if (judge->replay->record_fd < 0)
+			return kgb_fail_errno(err, errno, "memfd 'kgb-record'");
+	}
+	return ask_runner(judge, json, judge->replay->record_fd, kgb_judge_call_deadline(judge),
+			  reply, failure, err);
+}
+
+/* A private copy of what a process wrote that may still be writing. */
+static int copy_file(int fd, size_t limit, struct kgb_buf *out, struct kgb_err *err)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return kgb_fail_errno(err, errno, "fstat");
+	if (st.st_size < 0 || (uint64_t)st.st_size > limit)
+		return kgb_fail(err, KGB_ERR_LIMIT, "%lld bytes, more than %zu",
+				(long long)st.st_size, limit);
+	kgb_call_resize(out, (size_t)st.st_size);
+	for (size_t at = 0; at < out->len;) {
+		ssize_t n = pread(fd, out->ptr + at, out->len - at, (off_t)at);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return kgb_fail(err, KGB_ERR_INVALID, "it shrank while it was read");
+		at += (size_t)n;
+	}
+	return 0;
+}
+
+static int refuse_record(struct kgb_judge *judge, const char *what, const struct kgb_err *why,
+			 struct kgb_failure *failure)
+{
+	return refuse(failure, "verify.record", say(judge, "the %s is damaged: %s", what, why->msg),
+		      "Leave the process's own GPU tracing and Triton's cache alone.");
+}
+
+/* The three calls, checked as far as what the runner returns goes. */
+static int make_calls(struct kgb_judge *judge, const struct kgb_data data[2],
+		      struct kgb_call calls[KGB_REPLAY_CALLS], struct kgb_failure *failure,
+		      struct kgb_err *err)
+{
+	for (int i = 0; i < KGB_REPLAY_CALLS; i++) {
+		const struct kgb_data *d = &data[i == 1];
+		const struct kgb_call_spec spec = {.repetition = i,
+						   .places = i == 2,
+						   .window = (uint32_t)i + 1,
+						   .keep = i > 0};
+		struct kgb_compare compare;
+		int rc = kgb_call_run(judge, d, &spec, &calls[i], failure, err);
+		if (rc != 0)
+			return rc;
+		if (!kgb_call_check(judge, d, &calls[i], failure))
+			return 1;
+		for (size_t k = 0; i != 1 && k < d->n_results; k++)
+			if (!kgb_call_compare(d, &calls[i], k, &compare)) {
+				kgb_call_explain_mismatch(judge, d, k, &compare, failure);
+				return 1;
+			}
+	}
+	return 0;
+}
+
+/* ---- provenance ---- */
+
+/* The request for claims about images that were not seen before; false when there are none. */
+static bool ask_for(const struct kgb_judge *judge, const struct kgb_record *record,
+		    struct kgb_buf *request)
+{
+	enum { WANTED_MAX = 512 };
+	struct kgb_jsonw w;
+	size_t n = 0;
+
+	kgb_jsonw_init(&w, request, 0);
+	kgb_jsonw_object(&w);
+	kgb_jsonw_kstr(&w, "op", "claims");
+	kgb_jsonw_key(&w, "wanted");
+	kgb_jsonw_array(&w);
+	for (size_t i = 0; i < record->n_images && n < WANTED_MAX; i++) {
+		const struct kgb_image *image = &record->images[i];
+		char digest[KGB_SHA256_HEX_LEN];
+		if (kgb_provenance_knows(judge->replay->provenance, image))
+			continue;
+		kgb_sha256_hex(image->bytes, image->len, digest);
+		kgb_jsonw_str(&w, digest);
+		n++;
+	}
+	kgb_jsonw_array_end(&w);
+	kgb_jsonw_object_end(&w);
+	return n > 0;
+}
+
+static int prove(struct kgb_judge *judge, const struct kgb_record *record,
+		 struct kgb_failure *failure, struct kgb_err *err)
+{
+	KGB_AUTO(fd) int fd = memfd_create("kgb-claims", MFD_CLOEXEC);
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+	KGB_AUTO(buf) struct kgb_buf request = KGB_BUF_INIT(0);
+	KGB_AUTO(free) struct kgb_wire_reply *reply = kgb_xmalloc(sizeof(*reply));
+	struct kgb_claims claims = KGB_CLAIMS_INIT;
+	struct kgb_err why = KGB_ERR_INIT;
+
+	if (fd < 0)
+		return kgb_fail_errno(err, errno, "memfd 'kgb-claims'");
+	if (!ask_for(judge, record, &request))
+		return kgb_provenance_prove(judge->replay->provenance, record, &claims, err);
+	int rc = ask_runner(judge, request.ptr, fd, kgb_mono_ms() + CLAIMS_MS, reply, failure, err);
+	if (rc != 0)
+		return rc;
+	if (copy_file(fd, KGB_CLAIMS_BYTES_MAX, &text, &why) < 0 ||
+	    kgb_claims_parse(text.ptr, text.len, &claims, &why) < 0)
+		return refuse_record(judge, "list of compiled kernels", &why, failure);
+	rc = kgb_provenance_prove(judge->replay->provenance, record, &claims, err);
+	kgb_claims_release(&claims);
+	return rc;
+}
+
+/* ---- classes ---- */
+
+static size_t places_of(const struct kgb_data *data, const struct kgb_call *call,
+			struct kgb_place *out)
+{
+	const struct kgb_case *c = data->kase;
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->n_args; i++) {
+		const struct kgb_view *view = &call->views[i];
+		if (c->args[i].param->kind == KGB_PARAM_VALUE || view->storage_elements == 0)
+			continue;
+		out[n++] = (struct kgb_place){
+			.name = c->args[i].param->name,
+			.offset = call->at[i],
+			.bytes = (size_t)view->storage_elements * kgb_dtype_size(view->dtype),
+		};
+	}
+	return n;
+}
+
+/* 0 when a plan may be made. */
+static int judge_class(struct kgb_judge *judge, const struct kgb_windows *windows,
+		       struct kgb_failure *failure)
+{
+	const char *reason = say(judge, "%s", windows->reason.text);
+
+	switch (windows->replay) {
+	case KGB_REPLAY_REPLAYABLE:
+	case KGB_REPLAY_PROLOGUE:
+		return 0;
+	case KGB_REPLAY_LIBRARY:
+		return refuse(
+			failure, "cheat.library_compute", reason,
+			"Compute in @triton.jit functions. Allocation, fills, views, copies and dtype "
+			"conversion may be done with torch, nothing else.");
+	case KGB_REPLAY_NO_WORK:
+		return refuse(failure, "cheat.no_launch", reason,
+			      "Launch a @triton.jit kernel for every input that has elements.");
+	case KGB_REPLAY_HOST:
+		return refuse(
+			failure, "verify.host_dependent", reason,
+			"Do not read tensors on the host (item, cpu, tolist, print): what is launched may "
+			"depend on shapes, strides and dtypes only.");
+	case KGB_REPLAY_RANDOM:
+		return refuse(
+			failure, "verify.varying_parameters", reason,
+			"Two calls with arguments of the same shapes must launch the same work.");
+	case KGB_REPLAY_TIMEOUT:
+	case KGB_REPLAY_UNSUPPORTED:
+	case KGB_N_REPLAY_CLASSES:
+		break;
+	}
+	return refuse(
+		failure, "verify.not_replayable", reason,
+		"Use plain launches, fills and copies on one device: what cannot be repeated cannot be "
+		"judged.");
+}
+
+/* ---- results that are returned fresh ---- */
+
+static bool is_fresh(const struct kgb_data *data, size_t i)
+{
+	for (size_t k = 0; k < data->kase->n_args; k++)
+		if (data->kase->args[k].param->result == (int)i)
+			return false;
+	return true;
+}
+
+/* Where the elements of a result lie on the device. False: nowhere that it may. */
+static bool range_of(const struct kgb_wire_output *output, size_t item, struct kgb_exec_range *out)
+{
+	int64_t reach = 1;
+
+	for (int d = 0; d < output->ndim; d++) {
+		int64_t more;
+		if (output->sizes[d] == 0 || output->strides[d] < 0 ||
+		    __builtin_mul_overflow(output->sizes[d] - 1, output->strides[d], &more) ||
+		    __builtin_add_overflow(reach, more, &reach))
+			return false;
+	}
+	if ((uint64_t)reach > KGB_LIMIT_TENSOR_BYTES / item || output->address % item != 0)
+		return false;
+	*out = (struct kgb_exec_range){.address = output->address, .bytes = (uint64_t)reach * item};
+	return output->address >= KGB_POOL_ADDRESS &&
+	       output->address + out->bytes <= KGB_POOL_ADDRESS + KGB_POOL_BYTES;
+}
+
+static int find_ranges(struct kgb_judge *judge, const struct kgb_data *data,
+		       struct kgb_replay_case *rcase, struct kgb_failure *failure)
+{
+	for (size_t i = 0; i < data->n_results; i++) {
+		const struct kgb_view *view = &data->results[i].view;
+		if (!is_fresh(data, i) || kgb_view_numel(view) == 0)
+			continue;
+		if (i >= rcase->call.reply.n_outputs ||
+		    !range_of(&rcase->call.reply.outputs[i], kgb_dtype_size(view->dtype),
+			      &rcase->ranges[i]))
+			return refuse(failure, "verify.layout",
+				      say(judge,
+					  "result %zu lies in memory that torch did not allocate",
+					  i),
+				      "Allocate results with torch.empty or torch.empty_like.");
+	}
+	return 0;
+}
+
+/* ---- one case ---- */
+
+static int load_plans(struct kgb_judge *judge, const struct kgb_capture captures[KGB_REPLAY_CALLS],
+		      const struct kgb_windows *windows, const struct kgb_owners *owners,
+		      struct kgb_replay_case *out, struct kgb_failure *failure, struct kgb_err *err)
+{
+	struct kgb_exec *exec = &judge->replay->exec;
+	struct kgb_err why = KGB_ERR_INIT;
+	struct kgb_plan prologue = {0};
+
+	if (kgb_plan_make(&captures[KGB_REPLAY_CALLS - 1], owners, KGB_PLAN_NAMED, &out->plan,
+			  &why) < 0)
+		return refuse(failure, "verify.not_replayable", say(judge, "%s", why.msg), NULL);
+	if (kgb_replay_start_exec(judge, err) < 0)
+		return -1;
+	enum kgb_exec_outcome outcome = kgb_exec_forget(exec, PLAN_MS, err);
+	if (outcome == KGB_EXEC_DONE)
+		outcome = kgb_exec_plan(exec, 0, out->plan.record.ptr, out->plan.record.len,
+					PLAN_MS, err);
+	/* A candidate may rest on what its first call leaves (a zeroed counter, a table). */
+	if (outcome == KGB_EXEC_DONE && windows->older_memory && windows->prologue_ok &&
+	    kgb_plan_make(&captures[0], owners, KGB_PLAN_NAMED, &prologue, &why) == 0) {
+		outcome = kgb_exec_plan(exec, 1, prologue.record.ptr, prologue.record.len, PLAN_MS,
+					err);
+		out->has_prologue = outcome == KGB_EXEC_DONE;
+	}
+	kgb_plan_release(&prologue);
+	return outcome == KGB_EXEC_DONE ? 0 : kgb_replay_explain(judge, outcome, failure, err);
+}
+
+static int make_case(struct kgb_judge *judge, const struct kgb_data data[2],
+		     const struct kgb_call calls[KGB_REPLAY_CALLS], const struct kgb_record *record,
+		     struct kgb_replay_case *out, struct kgb_failure *failure, struct kgb_err *err)
+{
+	struct kgb_place places[KGB_REPLAY_CALLS][KGB_MAX_ARGS];
+	struct kgb_capture captures[KGB_REPLAY_CALLS];
+	struct kgb_windows windows;
+	const struct kgb_owners owners = {.of = kgb_provenance_owner,
+					  .payload = judge->replay->provenance};
+
+	for (int i = 0; i < KGB_REPLAY_CALLS; i++) {
+		const struct kgb_call *call = i == KGB_REPLAY_CALLS - 1 ? &out->call : &calls[i];
+		captures[i] = (struct kgb_capture){
+			.record = record,
+			.window = kgb_record_window(record, (uint32_t)i + 1),
+			.places = places[i],
+			.n_places = places_of(&data[i == 1], call, places[i]),
+			.arena_bytes = judge->runner_memory.arena_bytes,
+		};
+		if (!captures[i].window)
+			return refuse(failure, "verify.record",
+				      say(judge, "the record of call %d is missing", i + 1),
+				      "Leave the process's own GPU tracing alone.");
+	}
+	int rc = prove(judge, record, failure, err);
+	if (rc != 0)
+		return rc;
+	kgb_windows_classify(captures, KGB_REPLAY_CALLS, &owners, &windows);
+	out->replay = windows.replay;
+	rc = judge_class(judge, &windows, failure);
+	if (rc == 0)
+		rc = find_ranges(judge, &data[0], out, failure);
+	if (rc == 0)
+		rc = load_plans(judge, captures, &windows, &owners, out, failure, err);
+	return rc;
+}
+
+static void count_launches(struct kgb_judge *judge, const struct kgb_plan *plan)
+{
+	for (size_t i = 0; i < plan->n_ops; i++)
+		if (kgb_plan_is_candidate(plan, i))
+			kgb_verdict_count_launches(judge->verdict, plan->ops[i].kernel, 1);
+}
+
+int kgb_replay_capture(struct kgb_judge *judge, const struct kgb_data data[2],
+		       struct kgb_replay_case *out, struct kgb_failure *failure,
+		       struct kgb_err *err)
+{
+	KGB_AUTO(free)
+	struct kgb_call *calls = kgb_xcalloc(KGB_REPLAY_CALLS, sizeof(*calls));
+	KGB_AUTO(buf) struct kgb_buf bytes = KGB_BUF_INIT(0);
+	struct kgb_record record = {0};
+	struct kgb_err why = KGB_ERR_INIT;
+
+	*out = (struct kgb_replay_case){0};
+	int rc = start_record(judge, failure, err);
+	if (rc == 0)
+		rc = make_calls(judge, data, calls, failure, err);
+	if (rc == 0 && (copy_file(judge->replay->record_fd, RECORD_BYTES_MAX, &bytes, &why) < 0 ||
+			kgb_record_parse(bytes.ptr, bytes.len, &record, &why) < 0))
+		rc = refuse_record(judge, "record of its GPU work", &why, failure);
+	if (rc == 0) {
+		out->call = calls[KGB_REPLAY_CALLS - 1];
+		calls[KGB_REPLAY_CALLS - 1] = (struct kgb_call){0};
+		rc = make_case(judge, data, calls, &record, out, failure, err);
+	}
+	if (rc == 0)
+		count_launches(judge, &out->plan);
+	kgb_provenance_forget(judge->replay->provenance, &record);
+	kgb_record_release(&record);
+	for (int i = 0; i < KGB_REPLAY_CALLS; i++)
+		kgb_call_release(&calls[i]);
+	return rc;
+}

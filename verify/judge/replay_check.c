@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * What the stages do with replays: is a case right on data that the runner never saw, and does each
+ * kernel matter?
+ */
+#include "base/time.h"
+#include "verify/judge/replay.h"
+
+enum { REFERENCE_MS = 120 * 1000, N_REPLAYS = 2, ABLATIONS_MAX = 32, ABLATION_REPETITION = 10 };
+enum { VARIANT_RECORDED, VARIANT_CHANGED, VARIANT_FRESH };
+
+#define say(judge, ...) kgb_arena_printf(&(judge)->verdict->arena, __VA_ARGS__)
+
+/* Inputs of their own and what is right for them. */
+static int fill_fresh(struct kgb_judge *judge, const struct kgb_case *c, struct kgb_data *out,
+		      struct kgb_err *err)
+{
+	int64_t deadline = kgb_mono_ms() + REFERENCE_MS;
+
+	kgb_data_fill(out, c, &judge->verdict->seed, VARIANT_FRESH);
+	if (kgb_data_ask(out, &judge->reference, &judge->reference_memory, true, deadline, err) < 0)
+		return -1;
+	return kgb_data_learn(out, &judge->reference, &judge->reference_memory, true, deadline,
+			      err);
+}
+
+static int capture(struct kgb_judge *judge, const struct kgb_data *data,
+		   struct kgb_replay_case *rcase, struct kgb_failure *failure, struct kgb_err *err)
+{
+	struct kgb_data pair[2] = {*data};
+
+	kgb_data_fill(&pair[1], data->kase, &judge->verdict->seed, VARIANT_CHANGED);
+	kgb_data_shape(&pair[1], data);
+	int rc = kgb_replay_capture(judge, pair, rcase, failure, err);
+	kgb_data_release(&pair[1]);
+	return rc;
+}
+
+static void explain_replay(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
+			   struct kgb_failure *failure)
+{
+	failure->message =
+		say(judge, "replayed on fresh data%s: %s",
+		    rcase->has_prologue ? " after its first call" : "", failure->message);
+}
+
+static bool same_bits(const struct kgb_data *data, const struct kgb_call *a,
+		      const struct kgb_call *b)
+{
+	for (size_t i = 0; i < data->n_results; i++) {
+		const struct kgb_view *view = &data->results[i].view;
+		size_t n = (size_t)kgb_view_numel(view) * kgb_dtype_size(view->dtype);
+		if (a->values[i] && b->values[i] && memcmp(a->values[i], b->values[i], n) != 0)
+			return false;
+	}
+	return true;
+}
+
+/* 0 right, 1 *failure, -1 *err. */
+static int replay_once(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
+		       const struct kgb_data *fresh, int repetition, struct kgb_call *call,
+		       struct kgb_failure *failure, struct kgb_err *err)
+{
+	struct kgb_compare compare;
+	int rc = kgb_replay_run(judge, rcase, fresh, repetition, -1, call, failure, err);
+
+	if (rc != 0)
+		return rc;
+	if (!kgb_call_check(judge, fresh, call, failure)) {
+		explain_replay(judge, rcase, failure);
+		return 1;
+	}
+	for (size_t i = 0; i < fresh->n_results; i++)
+		if (!kgb_call_compare(fresh, call, i, &compare)) {
+			kgb_call_explain_mismatch(judge, fresh, i, &compare, failure);
+			explain_replay(judge, rcase, failure);
+			return 1;
+		}
+	return 0;
+}
+
+int kgb_replay_check(struct kgb_judge *judge, const struct kgb_data *data,
+		     struct kgb_failure *failure, struct kgb_err *err)
+{
+	struct kgb_call calls[N_REPLAYS] = {0};
+	struct kgb_replay_case rcase = {0};
+	struct kgb_data fresh = {0};
+	int rc = capture(judge, data, &rcase, failure, err);
+
+	if (rc == 0)
+		rc = fill_fresh(judge, data->kase, &fresh, err);
+	for (int i = 0; i < N_REPLAYS && rc == 0; i++)
+		rc = replay_once(judge, &rcase, &fresh, i, &calls[i], failure, err);
+	if (rc == 0 && !same_bits(&fresh, &calls[0], &calls[1])) {
+		judge->verdict->deterministic = false;
+		judge->verdict->n_nondeterministic++;
+	}
+	for (int i = 0; i < N_REPLAYS; i++)
+		kgb_call_release(&calls[i]);
+	kgb_data_release(&fresh);
+	kgb_replay_case_release(&rcase);
+	return rc;
+}
+
+/* ---- ablation ---- */
+
+/* Is any result still right without this op? A replay that fails is broken, as it should be. */
+static int ablate(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
+		  const struct kgb_data *fresh, size_t op, bool *broken, struct kgb_err *err)
+{
+	struct kgb_call call;
+	struct kgb_failure failure;
+	struct kgb_compare compare;
+	int rc = kgb_replay_run(judge, rcase, fresh, ABLATION_REPETITION, (int)op, &call, &failure,
+				err);
+
+	*broken = rc == 1;
+	for (size_t i = 0; rc == 0 && i < fresh->n_results; i++)
+		*broken |= !kgb_call_compare(fresh, &call, i, &compare);
+	kgb_call_release(&call);
+	return rc < 0 ? -1 : 0;
+}
+
+static void record(struct kgb_judge *judge, const struct kgb_data *data, const char *kernel,
+		   bool broken)
+{
+	struct kgb_verdict *verdict = judge->verdict;
+
+	if (verdict->n_ghosts == KGB_VERDICT_GHOSTS_MAX)
+		return;
+	verdict->ghosts[verdict->n_ghosts++] = (struct kgb_ghost_run){
+		.case_name = say(judge, "%s", data->kase->name),
+		.kernel = say(judge, "%s", kernel),
+		.broken = broken,
+	};
+}
+
+static int haunt(struct kgb_judge *judge, const struct kgb_data *data,
+		 const struct kgb_replay_case *rcase, const struct kgb_data *fresh,
+		 struct kgb_failure *failure, struct kgb_err *err)
+{
+	size_t n_broken = 0;
+	int n_tried = 0;
+
+	for (size_t i = 0; i < rcase->plan.n_ops && n_tried < ABLATIONS_MAX; i++) {
+		bool broken;
+		if (!kgb_plan_is_candidate(&rcase->plan, i))
+			continue;
+		if (ablate(judge, rcase, fresh, i, &broken, err) < 0)
+			return -1;
+		record(judge, data, rcase->plan.ops[i].kernel, broken);
+		n_broken += broken;
+		n_tried++;
+		/* A fault of the crippled plan ended kgb-exec, and its plans with it. */
+		if (!judge->replay->exec_runs)
+			break;
+	}
+	if (n_broken > 0)
+		return 0;
+	*failure = (struct kgb_failure){
+		.code = "cheat.ghost",
+		.message = say(judge, "case %s is right whichever Triton kernel is left out",
+			       data->kase->name),
+		.hint = "The result must be computed by the Triton kernels and by nothing else.",
+	};
+	return 1;
+}
+
+int kgb_replay_haunt(struct kgb_judge *judge, const struct kgb_data *data,
+		     struct kgb_failure *failure, struct kgb_err *err)
+{
+	struct kgb_replay_case rcase = {0};
+	struct kgb_data fresh = {0};
+	int rc = capture(judge, data, &rcase, failure, err);
+
+	if (rc == 0)
+		rc = fill_fresh(judge, data->kase, &fresh, err);
+	if (rc == 0)
+		rc = haunt(judge, data, &rcase, &fresh, failure, err);
+	kgb_data_release(&fresh);
+	kgb_replay_case_release(&rcase);
+	return rc;
+}

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: MIT */
+#include "verify/judge/stats.h"
+
+#include <math.h>
+
+#include "base/mem.h"
+
+#define NONE ((double)NAN)
+
+static int compare_doubles(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return x < y ? -1 : x > y;
+}
+
+/* A sorted copy, or NULL when there is nothing that can be sorted. */
+static double *sorted_copy(const double *values, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!isfinite(values[i]))
+			return NULL;
+	if (n == 0)
+		return NULL;
+	double *copy = kgb_xreallocarray(NULL, n, sizeof(*copy));
+	memcpy(copy, values, n * sizeof(*copy));
+	qsort(copy, n, sizeof(*copy), compare_doubles);
+	return copy;
+}
+
+/* ---- one sample ---- */
+
+static double sorted_quantile(const double *sorted, size_t n, double p)
+{
+	double at = p * (double)(n - 1);
+	size_t below = (size_t)floor(at);
+
+	if (below + 1 >= n)
+		return sorted[n - 1];
+	return sorted[below] + (at - (double)below) * (sorted[below + 1] - sorted[below]);
+}
+
+double kgb_quantile(const double *values, size_t n, double p)
+{
+	KGB_ASSERT(p >= 0 && p <= 1);
+	KGB_AUTO(free) double *sorted = sorted_copy(values, n);
+
+	return sorted ? sorted_quantile(sorted, n, p) : NONE;
+}
+
+double kgb_median(const double *values, size_t n)
+{
+	return kgb_quantile(values, n, 0.5);
+}
+
+double kgb_mad(const double *values, size_t n)
+{
+	KGB_AUTO(free) double *away = sorted_copy(values, n);
+
+	if (!away)
+		return NONE;
+	double middle = sorted_quantile(away, n, 0.5);
+	for (size_t i = 0; i < n; i++)
+		away[i] = fabs(away[i] - middle);
+	return kgb_median(away, n);
+}
+
+/* A sample as sorted values, each of which is there `count` times: what a bootstrap draws. */
+struct weighted {
+	const double *sorted;
+	const uint32_t *counts; /* NULL: each once */
+	size_t n_values;
+	size_t n; /* sum of counts */
+};
+
+struct trimmed {
+	double mean, error; /* error NaN: too few values */
+};
+
+/* How many of the positions begin .. begin + count - 1 lie in first .. last - 1. */
+static size_t overlap(size_t begin, size_t count, size_t first, size_t last)
+{
+	size_t from = begin > first ? begin : first;
+	size_t to = begin + count < last ? begin + count : last;
+	return to > from ? to - from : 0;
+}
+
+/* Values are taken relative to `shift`, a number near their middle, so that squares of small
+ * differences of large numbers stay exact. */
+static struct trimmed trim(const struct weighted *w, double cut, double shift)
+{
+	size_t n = w->n, g = (size_t)floor(cut * (double)n), h = n - 2 * g, at = 0;
+	double sum = 0, squares = 0, lowest = 0, highest = 0;
+
+	for (size_t i = 0; i < w->n_values; i++) {
+		size_t count = w->counts ? w->counts[i] : 1;
+		size_t kept = overlap(at, count, g, n - g);
+		double x = w->sorted[i] - shift;
+		if (kept > 0) {
+			lowest = at <= g ? x : lowest;
+			highest = x;
+			sum += (double)kept * x;
+			squares += (double)kept * x * x;
+		}
+		at += count;
+	}
+	double ends = (double)g * (lowest + highest);
+	double winsorized_mean = (sum + ends) / (double)n;
+	squares += (double)g * (lowest * lowest + highest * highest) -
+		   (double)n * winsorized_mean * winsorized_mean;
+	struct trimmed out = {.mean = shift + sum / (double)h, .error = NONE};
+	if (h >= 2)
+		out.error = sqrt(fmax(squares, 0) / ((double)h * (double)(h - 1)));
+	return out;
+}
+
+static struct trimmed trim_values(const double *values, size_t n, double cut)
+{
+	KGB_ASSERT(cut >= 0 && cut < 0.5);
+	KGB_AUTO(free) double *sorted = sorted_copy(values, n);
+
+	if (!sorted)
+		return (struct trimmed){NONE, NONE};
+	const struct weighted all = {.sorted = sorted, .n_values = n, .n = n};
+	return trim(&all, cut, sorted[n / 2]);
+}
+
+double kgb_trimmed_mean(const double *values, size_t n, double cut)
+{
+	return trim_values(values, n, cut).mean;
+}
+
+double kgb_trimmed_error(const double *values, size_t n, double cut)
+{
+	return trim_values(values, n, cut).error;
+}
+
+/* ---- Hodges and Lehmann ---- */
+
+/* Doubles in the order of unsigned integers, so that a bisection ends at neighbouring doubles. */
+static uint64_t to_key(double x)
+{
+	uint64_t bits;
+	memcpy(&bits, &x, sizeof(bits));
+	return bits >> 63 ? ~bits : bits | UINT64_C(1) << 63;
+}
+
+static double from_key(uint64_t key)
+{
+	uint64_t bits = key >> 63 ? key ^ UINT64_C(1) << 63 : ~key;
+	double x;
+	memcpy(&x, &bits, sizeof(x));
+	return x;
+}
+
+/* Pairs i <= j whose average is at most `limit`. Averages grow in both indices, so the last fitting
+ * j falls as i rises. */
+static size_t count_averages(const double *sorted, size_t n, double limit)
+{
+	size_t total = 0, end = n; /* j < end fit */
+
+	for (size_t i = 0; i < n; i++) {
+		while (end > i && sorted[i] / 2 + sorted[end - 1] / 2 > limit)
+			end--;
+		if (end <= i)
+			break;
+		total += end - i;
+	}
+	return total;
+}
+
+/* The k-th smallest average, k from 1. */
+static double select_average(const double *sorted, size_t n, size_t k)
+{
+	uint64_t low = to_key(sorted[0]), high = to_key(sorted[n - 1]);
+
+	while (low < high) {
+		uint64_t middle = low + (high - low) / 2;
+		if (count_averages(sorted, n, from_key(middle)) >= k)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return from_key(low);
+}
+
+double kgb_hodges_lehmann(const double *values, size_t n)
+{
+	KGB_AUTO(free) double *sorted = sorted_copy(values, n);
+
+	if (!sorted)
+		return NONE;
+	size_t n_averages = n * (n + 1) / 2;
+	double upper = select_average(sorted, n, n_averages / 2 + 1);
+	if (n_averages % 2 == 1)
+		return upper;
+	return select_average(sorted, n, n_averages / 2) / 2 + upper / 2;
+}
+
+/* ---- bootstrap ---- */
+
+/* One of n. The bias of this multiplication is below n / 2^32. */
+static uint32_t draw(struct kgb_rng *rng, size_t n)
+{
+	return (uint32_t)((uint64_t)kgb_rng_u32(rng) * n >> 32);
+}
+
+static void draw_counts(struct kgb_rng *rng, uint32_t *counts, size_t n)
+{
+	memset(counts, 0, n * sizeof(*counts));
+	for (size_t i = 0; i < n; i++)
+		counts[draw(rng, n)]++;
+}
+
+static double studentized(struct trimmed replica, double mean)
+{
+	double away = fabs(replica.mean - mean);
+
+	if (away == 0)
+		return 0;
+	return replica.error > 0 ? away / replica.error : (double)INFINITY;
+}
+
+struct kgb_interval kgb_trimmed_bootstrap(const double *values, size_t n, double cut,
+					  double confidence, size_t n_replicas, struct kgb_rng *rng)
+{
+	KGB_ASSERT(confidence > 0 && confidence < 1 && n_replicas > 0);
+	struct trimmed all = trim_values(values, n, cut);
+	struct kgb_interval out = {all.mean, NONE, NONE};
+
+	if (n < 3 || isnan(all.error))
+		return out;
+	KGB_AUTO(free) double *sorted = sorted_copy(values, n);
+	KGB_AUTO(free) uint32_t *counts = kgb_xcalloc(n, sizeof(*counts));
+	KGB_AUTO(free) double *t = kgb_xcalloc(n_replicas, sizeof(*t));
+	const struct weighted replica = {
+		.sorted = sorted, .counts = counts, .n_values = n, .n = n};
+	for (size_t r = 0; r < n_replicas; r++) {
+		draw_counts(rng, counts, n);
+		t[r] = studentized(trim(&replica, cut, all.mean), all.mean);
+	}
+	/* No interpolation: the largest may be infinite. */
+	qsort(t, n_replicas, sizeof(*t), compare_doubles);
+	size_t rank = (size_t)ceil(confidence * (double)(n_replicas + 1));
+	double reach = all.error > 0 ? t[(rank < n_replicas ? rank : n_replicas) - 1] * all.error : 0;
+	out.low = out.value - reach;
+	out.high = out.value + reach;
+	return out;
+}
+
+static int compare_round_values(const void *a, const void *b)
+{
+	return compare_doubles(&((const struct kgb_round_value *)a)->value,
+			       &((const struct kgb_round_value *)b)->value);
+}
+
+static struct kgb_round_value *sorted_rounds(const struct kgb_round_value *values, size_t n,
+					     uint32_t n_rounds)
+{
+	struct kgb_round_value *copy = kgb_xreallocarray(NULL, n, sizeof(*copy));
+
+	memcpy(copy, values, n * sizeof(*copy));
+	qsort(copy, n, sizeof(*copy), compare_round_values);
+	for (size_t i = 0; i < n; i++)
+		KGB_ASSERT(copy[i].round < n_rounds);
+	return copy;
+}
+
+/* Median of values of which each is there as often as its round. */
+static double weighted_median(const struct kgb_round_value *sorted, size_t n,
+			      const uint32_t *counts)
+{
+	size_t total = 0, at = 0;
+	double lower = NONE;
+
+	for (size_t i = 0; i < n; i++)
+		total += counts[sorted[i].round];
+	for (size_t i = 0; i < n; i++) {
+		at += counts[sorted[i].round];
+		if (isnan(lower) && 2 * at >= total && total > 0)
+			lower = sorted[i].value;
+		if (2 * at > total)
+			return (lower + sorted[i].value) / 2;
+	}
+	return lower;
+}
+
+struct kgb_interval kgb_median_ratio_bootstrap(const struct kgb_round_value *a, size_t n_a,
+					       const struct kgb_round_value *b, size_t n_b,
+					       uint32_t n_rounds, double confidence,
+					       size_t n_replicas, struct kgb_rng *rng)
+{
+	KGB_ASSERT(confidence > 0 && confidence < 1 && n_replicas > 0);
+	if (n_a == 0 || n_b == 0 || n_rounds == 0)
+		return (struct kgb_interval){NONE, NONE, NONE};
+	KGB_AUTO(free) struct kgb_round_value *sorted_a = sorted_rounds(a, n_a, n_rounds);
+	KGB_AUTO(free) struct kgb_round_value *sorted_b = sorted_rounds(b, n_b, n_rounds);
+	KGB_AUTO(free) uint32_t *counts = kgb_xcalloc(n_rounds, sizeof(*counts));
+	KGB_AUTO(free) double *ratios = kgb_xcalloc(n_replicas, sizeof(*ratios));
+	struct kgb_interval out;
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < n_rounds; i++)
+		counts[i] = 1;
+	out.value = weighted_median(sorted_a, n_a, counts) / weighted_median(sorted_b, n_b, counts);
+	for (size_t r = 0; r < n_replicas; r++) {
+		draw_counts(rng, counts, n_rounds);
+		ratios[n] = weighted_median(sorted_a, n_a, counts) /
+			    weighted_median(sorted_b, n_b, counts);
+		n += isfinite(ratios[n]) ? 1 : 0; /* a draw may have missed a side */
+	}
+	out.low = kgb_quantile(ratios, n, (1 - confidence) / 2);
+	out.high = kgb_quantile(ratios, n, (1 + confidence) / 2);
+	return out;
+}
+
+/* ---- of many cases, of counts ---- */
+
+struct kgb_interval kgb_geometric_mean(const struct kgb_interval *values, size_t n)
+{
+	double sum = 0, below = 0, above = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (!(values[i].value > 0 && values[i].low > 0 && isfinite(values[i].high) &&
+		      values[i].low <= values[i].value && values[i].value <= values[i].high))
+			return (struct kgb_interval){NONE, NONE, NONE};
+		double low = log(values[i].value / values[i].low);
+		double high = log(values[i].high / values[i].value);
+		sum += log(values[i].value);
+		below += low * low;
+		above += high * high;
+	}
+	double mean = sum / (double)n; /* NaN for none */
+	return (struct kgb_interval){
+		.value = exp(mean),
+		.low = exp(mean - sqrt(below) / (double)n),
+		.high = exp(mean + sqrt(above) / (double)n),
+	};
+}
+
+struct kgb_interval kgb_wilson(uint64_t successes, uint64_t n, double confidence)
+{
+	KGB_ASSERT(successes <= n && confidence > 0 && confidence < 1);
+	if (n == 0)
+		return (struct kgb_interval){NONE, 0, 1};
+	double z = kgb_normal_quantile((1 + confidence) / 2), count = (double)n;
+	double p = (double)successes / count, scale = 1 + z * z / count;
+	double middle = (p + z * z / (2 * count)) / scale;
+	double reach = z / scale * sqrt(p * (1 - p) / count + z * z / (4 * count * count));
+
+	/* At the ends the formula gives 0 and 1 exactly, but for rounding. */
+	return (struct kgb_interval){
+		.value = p,
+		.low = successes == 0 ? 0 : middle - reach,
+		.high = successes == n ? 1 : middle + reach,
+	};
+}
+
+/* Bisection on the complementary error function: slow, exact and short. */
+double kgb_normal_quantile(double p)
+{
+	KGB_ASSERT(p > 0 && p < 1);
+	double low = -40, high = 40;
+
+	for (int i = 0; i < 100; i++) {
+		double middle = (low + high) / 2;
+		if (erfc(-middle / M_SQRT2) / 2 < p)
+			low = middle;
+		else
+			high = middle;
+	}
+	return (low + high) / 2;
+}
+
+double kgb_detectable(double error, double confidence, double power)
+{
+	return (kgb_normal_quantile((1 + confidence) / 2) + kgb_normal_quantile(power)) * error;
+}

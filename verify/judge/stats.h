@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * Statistics of repeated measurements: robust locations, intervals that do not assume a
+ * distribution, and what an experiment could have seen. Pure arithmetic; random numbers come from
+ * the caller's counter-based generator, so the same seed gives the same interval. Formulas and
+ * sources: docs/timing.md.
+ *
+ * Inputs are never changed. An empty or unusable input gives NaN, never a number that looks right.
+ */
+#ifndef KGB_VERIFY_JUDGE_STATS_H
+#define KGB_VERIFY_JUDGE_STATS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "verify/judge/fill.h"
+
+/** An estimate and an interval that covers the truth with the confidence asked for. */
+struct kgb_interval {
+	double value, low, high;
+};
+
+/* ---- one sample ---- */
+
+/** Quantile 0 <= p <= 1 of n values, type 7 of Hyndman and Fan: linear between order statistics. */
+double kgb_quantile(const double *values, size_t n, double p);
+double kgb_median(const double *values, size_t n);
+/** Median of |x - median|, unscaled; times KGB_MAD_TO_SIGMA it estimates a normal sigma. */
+double kgb_mad(const double *values, size_t n);
+#define KGB_MAD_TO_SIGMA 1.4826022185056018
+/** Mean of what is left when floor(cut * n) values are taken from each end; 0 <= cut < 0.5. */
+double kgb_trimmed_mean(const double *values, size_t n, double cut);
+/** Yuen's standard error of the trimmed mean: sqrt(SS_w / (h (h - 1))), SS_w the winsorized sum of
+ * squares about its mean, h the number of values that are left. NaN for h < 2. */
+double kgb_trimmed_error(const double *values, size_t n, double cut);
+/** Hodges-Lehmann location: the median of the averages of all pairs i <= j. Exact, O(n log n). */
+double kgb_hodges_lehmann(const double *values, size_t n);
+
+/* ---- intervals ---- */
+
+/** Trimmed mean with a studentized bootstrap interval, symmetric in t: value -+ q * error, q the
+ * `confidence` quantile of |t*| over n_replicas resamples. NaN bounds for fewer than 3 values. */
+struct kgb_interval kgb_trimmed_bootstrap(const double *values, size_t n, double cut,
+					  double confidence, size_t n_replicas,
+					  struct kgb_rng *rng);
+
+/** One number of one round; rounds are what is resampled, because samples of one round share its
+ * clock and neighbours. */
+struct kgb_round_value {
+	double value; /* > 0 */
+	uint32_t round; /* 0 .. n_rounds - 1 */
+};
+/** median(a) / median(b) over all samples, with a percentile bootstrap that resamples whole rounds
+ * (a's and b's samples of a round stay together). */
+struct kgb_interval kgb_median_ratio_bootstrap(const struct kgb_round_value *a, size_t n_a,
+					       const struct kgb_round_value *b, size_t n_b,
+					       uint32_t n_rounds, double confidence,
+					       size_t n_replicas, struct kgb_rng *rng);
+
+/** Geometric mean of n positive values that were measured independently. Its interval combines
+ * theirs in the logarithm (Zou and Donner's recovery of variances); NaN if any is not positive. */
+struct kgb_interval kgb_geometric_mean(const struct kgb_interval *values, size_t n);
+
+/** Wilson's interval for a proportion; n = 0 gives NaN in [0, 1]. */
+struct kgb_interval kgb_wilson(uint64_t successes, uint64_t n, double confidence);
+
+/** Standard normal quantile, 0 < p < 1, to 1e-9. */
+double kgb_normal_quantile(double p);
+/** Smallest true difference from a border that an estimate with this standard error gets wholly
+ * beyond it with probability `power`: (z_(1+confidence)/2 + z_power) * error. */
+double kgb_detectable(double error, double confidence, double power);
+
+#endif

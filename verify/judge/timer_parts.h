@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * What the files of the timer share; nobody else includes this. timer.c asks for blocks and sorts
+ * samples, timer_result.c decides, timer_doubts.c finds contradictions, timer_write.c writes.
+ */
+#ifndef KGB_VERIFY_JUDGE_TIMER_PARTS_H
+#define KGB_VERIFY_JUDGE_TIMER_PARTS_H
+
+#include "verify/judge/timer.h"
+
+#define KGB_TIMER_CUT 0.2 /* trimmed from each end of the rounds' ratios */
+#define KGB_TIMER_THROTTLE 0.75 /* of the reference clock */
+#define KGB_TIMER_CLOCK 0.03 /* clocks nearer than this are the same */
+
+/** log(baseline / candidate) of the usable rounds in order; `out` has room for all. Returns how
+ * many. */
+size_t kgb_timer__log_ratios(const struct kgb_timer *timer, enum kgb_ruler ruler, double *out);
+/** Times of the usable rounds of one side, in order. */
+size_t kgb_timer__round_times(const struct kgb_timer *timer, enum kgb_side side,
+			      enum kgb_ruler ruler, double *out);
+/** Half the width that a t interval of the log ratios has; NaN for too few. */
+double kgb_timer__half_width(const struct kgb_timer_config *config, const double *ratios, size_t n);
+/** Speedups within 1 / (1 + margin) and 1 + margin are the same, for times of `ns`. */
+double kgb_timer__margin(const struct kgb_timer_config *config, double ns, double step_ns);
+/** Resolution of the events: the larger of what the machine says and what the baseline shows. */
+double kgb_timer__event_step(const struct kgb_timer *timer);
+
+/** A number of a sample. */
+typedef double (*kgb_timer_value_fn)(const struct kgb_timer_sample *sample);
+double kgb_timer__event(const struct kgb_timer_sample *sample);
+double kgb_timer__activity(const struct kgb_timer_sample *sample);
+double kgb_timer__host(const struct kgb_timer_sample *sample);
+/** That number of all samples of a side and fate, in order; a new array, *n long. */
+double *kgb_timer__gather(const struct kgb_timer *timer, enum kgb_side side,
+			  enum kgb_sample_fate fate, kgb_timer_value_fn value, size_t *n);
+
+/** Look for contradictions, the gravest first. Fills result->why, accuses and text, and returns
+ * true, when there is one. */
+bool kgb_timer__doubt(const struct kgb_timer *timer, struct kgb_timer_result *result);
+void kgb_timer__say(struct kgb_timer_result *result, enum kgb_timing_why why, const char *fmt, ...)
+	KGB_PRINTF(3, 4);
+
+#endif

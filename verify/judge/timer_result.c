@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: MIT */
+#include "verify/judge/timer_result.h"
+
+#include <math.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "verify/judge/timer_parts.h"
+
+enum { REPLICAS = 1999 };
+#define POWER 0.8 /* with which `detectable` would be found */
+
+/* ---- numbers of samples and rounds ---- */
+
+double kgb_timer__event(const struct kgb_timer_sample *sample)
+{
+	return (double)sample->raw.event_ns;
+}
+
+double kgb_timer__activity(const struct kgb_timer_sample *sample)
+{
+	return (double)sample->raw.activity_ns;
+}
+
+double kgb_timer__host(const struct kgb_timer_sample *sample)
+{
+	return (double)sample->raw.host_ns;
+}
+
+static double clock_of(const struct kgb_timer_sample *sample)
+{
+	return sample->raw.sm_mhz;
+}
+
+double *kgb_timer__gather(const struct kgb_timer *timer, enum kgb_side side,
+			  enum kgb_sample_fate fate, kgb_timer_value_fn value, size_t *n)
+{
+	double *out = kgb_xcalloc(timer->n_samples + 1, sizeof(*out));
+
+	*n = 0;
+	for (size_t i = 0; i < timer->n_samples; i++)
+		if (timer->samples[i].side == side && timer->samples[i].fate == fate)
+			out[(*n)++] = value(&timer->samples[i]);
+	return out;
+}
+
+size_t kgb_timer__log_ratios(const struct kgb_timer *timer, enum kgb_ruler ruler, double *out)
+{
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < timer->n_rounds; i++) {
+		const struct kgb_timer_round *round = &timer->rounds[i];
+		double ratio = log(round->ns[KGB_SIDE_A][ruler] / round->ns[KGB_SIDE_B][ruler]);
+		if (isfinite(ratio))
+			out[n++] = ratio;
+	}
+	return n;
+}
+
+size_t kgb_timer__round_times(const struct kgb_timer *timer, enum kgb_side side,
+			      enum kgb_ruler ruler, double *out)
+{
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < timer->n_rounds; i++)
+		if (isfinite(timer->rounds[i].ns[side][ruler]))
+			out[n++] = timer->rounds[i].ns[side][ruler];
+	return n;
+}
+
+/* ---- width and margin ---- */
+
+double kgb_timer__half_width(const struct kgb_timer_config *config, const double *ratios, size_t n)
+{
+	size_t h = n - 2 * (size_t)floor(KGB_TIMER_CUT * (double)n);
+	double z = kgb_normal_quantile((1 + config->confidence) / 2);
+
+	if (h < 2)
+		return (double)NAN;
+	/* Student's t by the first term of its expansion in 1 / degrees of freedom. */
+	double t = z + (z * z * z + z) / (4 * (double)(h - 1));
+	return t * kgb_trimmed_error(ratios, n, KGB_TIMER_CUT);
+}
+
+double kgb_timer__margin(const struct kgb_timer_config *config, double ns, double step_ns)
+{
+	return config->margin_relative + fmax(config->margin_ns, step_ns) / ns;
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return x < y ? -1 : x > y;
+}
+
+double kgb_timer__event_step(const struct kgb_timer *timer)
+{
+	enum { ENOUGH = 16, ROUNDING_NS = 2 };
+	size_t n;
+	KGB_AUTO(free)
+	double *ns = kgb_timer__gather(timer, KGB_SIDE_A, KGB_SAMPLE_KEPT, kgb_timer__event, &n);
+	double known = (double)timer->config.machine.event_step_ns, seen = (double)INFINITY;
+
+	qsort(ns, n, sizeof(*ns), compare_doubles);
+	for (size_t i = 1; i < n; i++)
+		if (ns[i] - ns[i - 1] > ROUNDING_NS)
+			seen = fmin(seen, ns[i] - ns[i - 1]);
+	return n >= ENOUGH && isfinite(seen) ? fmax(known, seen) : known;
+}
+
+/* Spread of a side's samples about the middle of their own round, so that drift does not count. */
+static double spread_in_rounds(const struct kgb_timer *timer, enum kgb_side side)
+{
+	KGB_AUTO(free) double *away = kgb_xcalloc(timer->n_samples + 1, sizeof(*away));
+	size_t n = 0;
+
+	for (size_t i = 0; i < timer->n_samples; i++) {
+		const struct kgb_timer_sample *s = &timer->samples[i];
+		if (s->side == side && s->fate == KGB_SAMPLE_KEPT)
+			away[n++] = fabs(kgb_timer__event(s) -
+					 timer->rounds[s->round].ns[side][KGB_RULER_EVENT]);
+	}
+	return KGB_MAD_TO_SIGMA * kgb_median(away, n);
+}
+
+/* How far the mean of values that were rounded to steps can be off: the first harmonic of the
+ * rounding error, which noise of a step's size wipes out. */
+static double rounding_bias(double step, double sigma)
+{
+	double noise = M_PI * sigma / step;
+	return step > 0 ? step / M_PI * exp(-2 * noise * noise) : 0;
+}
+
+static double bias_of_ratio(const struct kgb_timer *timer, const struct kgb_timer_result *result,
+			    double step)
+{
+	double bias = 0;
+
+	for (int side = 0; side < KGB_N_SIDES; side++)
+		bias += rounding_bias(step, spread_in_rounds(timer, (enum kgb_side)side)) /
+			result->median_ns[side][KGB_RULER_EVENT];
+	return bias;
+}
+
+/* ---- the intervals ---- */
+
+static void seed_bootstrap(const struct kgb_timer *timer, enum kgb_ruler ruler, struct kgb_rng *rng)
+{
+	KGB_AUTO(free)
+	char *label = kgb_xasprintf("timer bootstrap %s", timer->config.case_name);
+	kgb_rng_init(rng, &timer->config.seed, label, (uint32_t)ruler);
+}
+
+/* In the logarithm; widened by what rounding may hide. */
+static struct kgb_interval log_speedup(const struct kgb_timer *timer, enum kgb_ruler ruler,
+				       double bias)
+{
+	KGB_AUTO(free) double *ratios = kgb_xcalloc(timer->n_rounds + 1u, sizeof(*ratios));
+	size_t n = kgb_timer__log_ratios(timer, ruler, ratios);
+	struct kgb_rng rng;
+
+	seed_bootstrap(timer, ruler, &rng);
+	struct kgb_interval out = kgb_trimmed_bootstrap(
+		ratios, n, KGB_TIMER_CUT, timer->config.confidence, REPLICAS, &rng);
+	out.low -= bias;
+	out.high += bias;
+	return out;
+}
+
+static struct kgb_interval from_log(struct kgb_interval x)
+{
+	return (struct kgb_interval){exp(x.value), exp(x.low), exp(x.high)};
+}
+
+static struct kgb_round_value *kept_events(const struct kgb_timer *timer, enum kgb_side side,
+					   size_t *n)
+{
+	struct kgb_round_value *out = kgb_xcalloc(timer->n_samples + 1, sizeof(*out));
+
+	*n = 0;
+	for (size_t i = 0; i < timer->n_samples; i++) {
+		const struct kgb_timer_sample *s = &timer->samples[i];
+		if (s->side == side && s->fate == KGB_SAMPLE_KEPT)
+			out[(*n)++] = (struct kgb_round_value){kgb_timer__event(s), s->round};
+	}
+	return out;
+}
+
+static struct kgb_interval ratio_of_medians(const struct kgb_timer *timer)
+{
+	size_t n_a, n_b;
+	KGB_AUTO(free) struct kgb_round_value *a = kept_events(timer, KGB_SIDE_A, &n_a);
+	KGB_AUTO(free) struct kgb_round_value *b = kept_events(timer, KGB_SIDE_B, &n_b);
+	struct kgb_rng rng;
+
+	seed_bootstrap(timer, KGB_N_RULERS, &rng);
+	return kgb_median_ratio_bootstrap(a, n_a, b, n_b, timer->n_rounds,
+					  timer->config.confidence, REPLICAS, &rng);
+}
+
+/* ---- description ---- */
+
+static void describe_samples(const struct kgb_timer *timer, struct kgb_timer_result *out)
+{
+	static const kgb_timer_value_fn values[KGB_N_RULERS] = {
+		kgb_timer__event, kgb_timer__activity, kgb_timer__host};
+
+	for (int side = 0; side < KGB_N_SIDES; side++) {
+		size_t n;
+		for (int ruler = 0; ruler < KGB_N_RULERS; ruler++) {
+			KGB_AUTO(free)
+			double *ns = kgb_timer__gather(timer, (enum kgb_side)side, KGB_SAMPLE_KEPT,
+						       values[ruler], &n);
+			double median = kgb_median(ns, n);
+			out->median_ns[side][ruler] = median > 0 ? median : (double)NAN;
+			if (ruler == KGB_RULER_EVENT)
+				out->mad_ns[side] = kgb_mad(ns, n);
+		}
+		KGB_AUTO(free)
+		double *mhz = kgb_timer__gather(timer, (enum kgb_side)side, KGB_SAMPLE_KEPT,
+						clock_of, &n);
+		double median = kgb_median(mhz, n);
+		out->clock_mhz[side] = median > 0 ? median : (double)NAN;
+	}
+	for (size_t i = 0; i < timer->n_samples; i++)
+		out->n_fates[timer->samples[i].side][timer->samples[i].fate]++;
+}
+
+static double solo_median(const struct kgb_timer *timer, enum kgb_timer_phase phase)
+{
+	double ns[64];
+	size_t n = 0;
+
+	for (size_t i = 0; i < timer->n_samples && n < KGB_ARRAY_LEN(ns); i++) {
+		const struct kgb_timer_sample *s = &timer->samples[i];
+		if (s->phase == phase && s->fate == KGB_SAMPLE_SOLO)
+			ns[n++] = kgb_timer__event(s);
+	}
+	return kgb_median(ns, n);
+}
+
+static double baseline_drift(const struct kgb_timer *timer)
+{
+	KGB_AUTO(free) double *ns = kgb_xcalloc(timer->n_rounds + 1u, sizeof(*ns));
+	size_t n = kgb_timer__round_times(timer, KGB_SIDE_A, KGB_RULER_EVENT, ns), third = n / 3;
+
+	return kgb_median(ns + n - third, third) / kgb_median(ns, third) - 1;
+}
+
+/* No kernel can be faster. The results may still lie in the L2 cache when it ends, so as much of
+ * them as fits there is not counted; and one level of Strassen's algorithm saves an eighth of the
+ * arithmetic. */
+static double physical_floor(const struct kgb_timer_config *c)
+{
+	double absorbed = fmin((double)c->written_bytes, (double)c->machine.l2_bytes);
+	double floor = (double)c->machine.launch_floor_ns;
+
+	if (c->machine.bytes_per_s > 0)
+		floor = fmax(floor, ((double)c->bytes - absorbed) / c->machine.bytes_per_s * 1e9);
+	if (c->machine.flops_per_s > 0)
+		floor = fmax(floor, 0.875 * (double)c->flops / c->machine.flops_per_s * 1e9);
+	return floor;
+}
+
+/* ---- the decision ---- */
+
+void kgb_timer__say(struct kgb_timer_result *result, enum kgb_timing_why why, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(result->text, sizeof(result->text), fmt, ap);
+	va_end(ap);
+	result->why = why;
+}
+
+static enum kgb_timing_result place(struct kgb_interval log_speedup, double border)
+{
+	if (log_speedup.low > border)
+		return KGB_TIMING_FASTER;
+	if (log_speedup.high < -border)
+		return KGB_TIMING_SLOWER;
+	if (log_speedup.low > -border && log_speedup.high < border)
+		return KGB_TIMING_SAME;
+	return KGB_TIMING_UNDECIDED;
+}
+
+static uint32_t n_of_fate(const struct kgb_timer_result *result, enum kgb_sample_fate fate)
+{
+	return result->n_fates[KGB_SIDE_A][fate] + result->n_fates[KGB_SIDE_B][fate];
+}
+
+/* Too few rounds to say anything: what took them away? */
+static void explain_few(const struct kgb_timer *timer, struct kgb_timer_result *out)
+{
+	uint32_t n_throttled = n_of_fate(out, KGB_SAMPLE_THROTTLED);
+	uint32_t n_clock = n_of_fate(out, KGB_SAMPLE_CLOCK);
+
+	if (n_throttled > n_clock && 4 * n_throttled > timer->n_samples)
+		kgb_timer__say(out, KGB_WHY_THROTTLED,
+			       "%u of %zu samples ran below 75 %% of the clock: let the device cool "
+			       "or raise its power limit",
+			       n_throttled, timer->n_samples);
+	else if (4 * n_clock > timer->n_samples)
+		kgb_timer__say(out, KGB_WHY_CLOCK,
+			       "%u of %zu samples ran at a clock that changed or differed between "
+			       "the sides: lock the clock",
+			       n_clock, timer->n_samples);
+	else
+		kgb_timer__say(out, KGB_WHY_FEW, "%u usable rounds, %u are needed", out->n_rounds,
+			       timer->config.min_rounds);
+}
+
+static void decide(const struct kgb_timer *timer, struct kgb_interval log_speedup,
+		   struct kgb_timer_result *out)
+{
+	out->result = KGB_TIMING_UNDECIDED;
+	if (out->n_rounds < timer->config.min_rounds || isnan(log_speedup.low)) {
+		explain_few(timer, out);
+		return;
+	}
+	out->result = place(log_speedup, log1p(out->margin));
+	if (out->result == KGB_TIMING_UNDECIDED)
+		kgb_timer__say(out, KGB_WHY_WIDE,
+			       "speedup %.4f, between %.4f and %.4f, reaches over a border of the "
+			       "margin of %.2f %%",
+			       exp(log_speedup.value), exp(log_speedup.low), exp(log_speedup.high),
+			       100 * out->margin);
+}
+
+/* Events are what users know, but no gain is claimed of which the device saw the opposite. */
+static bool opposes(enum kgb_timing_result a, enum kgb_timing_result b)
+{
+	return (a == KGB_TIMING_FASTER && b == KGB_TIMING_SLOWER) ||
+	       (a == KGB_TIMING_SLOWER && b == KGB_TIMING_FASTER);
+}
+
+static const struct kgb_interval no_interval = {(double)NAN, (double)NAN, (double)NAN};
+
+static void distrust(struct kgb_timer_result *out)
+{
+	out->result = KGB_TIMING_UNTRUSTED;
+	out->speedup = out->speedup_device = out->median_ratio = no_interval;
+	out->detectable = (double)NAN;
+}
+
+static void measure(const struct kgb_timer *timer, struct kgb_timer_result *out)
+{
+	KGB_AUTO(free) double *ratios = kgb_xcalloc(timer->n_rounds + 1u, sizeof(*ratios));
+	const struct kgb_timer_config *c = &timer->config;
+	double step = kgb_timer__event_step(timer), bias = bias_of_ratio(timer, out, step);
+	double ns = fmin(out->median_ns[KGB_SIDE_A][KGB_RULER_EVENT],
+			 out->median_ns[KGB_SIDE_B][KGB_RULER_EVENT]);
+
+	out->n_rounds = (uint32_t)kgb_timer__log_ratios(timer, KGB_RULER_EVENT, ratios);
+	out->margin = kgb_timer__margin(c, ns, step);
+	struct kgb_interval events = log_speedup(timer, KGB_RULER_EVENT, bias);
+	struct kgb_interval device = log_speedup(timer, KGB_RULER_ACTIVITY, 0);
+	double error = kgb_trimmed_error(ratios, out->n_rounds, KGB_TIMER_CUT);
+	out->detectable = expm1(log1p(out->margin) + bias +
+				kgb_detectable(error, c->confidence, POWER));
+	out->speedup = from_log(events);
+	out->speedup_device = from_log(device);
+	out->median_ratio = ratio_of_medians(timer);
+	decide(timer, events, out);
+	if (kgb_timer__doubt(timer, out)) {
+		distrust(out);
+	} else if (opposes(out->result, place(device, log1p(out->margin)))) {
+		out->result = KGB_TIMING_UNDECIDED;
+		kgb_timer__say(out, KGB_WHY_OPPOSED,
+			       "events give a speedup of %.4f, activity one of %.4f",
+			       out->speedup.value, out->speedup_device.value);
+	}
+}
+
+void kgb_timer_finish(struct kgb_timer *timer, struct kgb_timer_result *out)
+{
+	KGB_ASSERT(timer->phase == KGB_PHASE_DONE);
+	*out = (struct kgb_timer_result){
+		.solo_ns = {solo_median(timer, KGB_PHASE_SOLO_BEFORE),
+			    solo_median(timer, KGB_PHASE_SOLO_AFTER)},
+		.drift = baseline_drift(timer),
+		.floor_ns = physical_floor(&timer->config),
+		.narrow = timer->narrow_at > 0,
+		.outside_ns = timer->outside_ns,
+	};
+	describe_samples(timer, out);
+	measure(timer, out);
+}

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: MIT
+"""The cuda platform of the runner: real launches on a GPU. Nothing is checked or counted here: a library that the driver
+loads writes down what happens between begin and end (verify/trace), and the judge makes of it what it can prove.
+"""
+
+import contextlib
+import ctypes
+import mmap
+import os
+import random
+
+import torch
+import triton
+import triton.language  # noqa: F401
+
+import claims
+import memory
+import wire
+
+LIBRARY = "/kgb/lib/libkgb_trace.so"
+ARENA_ADDRESS = 0x100000000000  # KGB_ARENA_ADDRESS of verify/record.h
+CACHE = "/kgb/tmp/triton"
+
+
+class NoKernelError(Exception):
+    """Never raised: kernels on a GPU fail by an exception of torch or by the end of the process."""
+
+
+KERNEL_ERROR = OUT_OF_BOUNDS = NoKernelError
+TRACE = None
+
+
+def load_library():
+    library = ctypes.CDLL(LIBRARY)
+    library.kgb_trace_status.restype = ctypes.c_char_p
+    library.kgb_trace_open.argtypes = (ctypes.c_int, ctypes.c_uint64)
+    library.kgb_trace_begin.argtypes = (ctypes.c_uint32,)
+    library.kgb_trace_arena_map.argtypes = (ctypes.c_uint64, ctypes.c_int)
+    for name in ("kgb_trace_arena_write", "kgb_trace_arena_read"):
+        getattr(library, name).argtypes = (ctypes.c_uint64, ctypes.c_void_p, ctypes.c_uint64)
+    library.kgb_trace_poison.argtypes = (ctypes.c_int,)
+    library.kgb_trace_poison.restype = None
+    return library
+
+
+def prepare():
+    """Once, in the zygote: no CUDA context may be made here, a fork would lose it."""
+    global TRACE
+    TRACE = load_library()
+    allocator = torch.cuda.memory.CUDAPluggableAllocator(LIBRARY, "kgb_trace_malloc", "kgb_trace_free")
+    torch.cuda.memory.change_current_allocator(allocator)
+    from triton.backends.nvidia import driver
+    driver.CudaUtils()  # compiles a module of Triton's own
+
+
+def checked(status):
+    if status != 0:
+        raise RuntimeError(TRACE.kgb_trace_status().decode("utf-8", "replace"))
+
+
+class Memory:
+    """Device memory at an address, for torch.as_tensor."""
+
+    def __init__(self, address, n_bytes):
+        self.__cuda_array_interface__ = {"shape": (n_bytes,), "typestr": "|u1", "data": (address, False), "version": 2}
+
+
+class Platform:
+    """One worker's memory and how it runs the candidate."""
+
+    device = "cuda"
+
+    def __init__(self):
+        self.host = None
+        self.host_address = 0
+        self.arena_bytes = 0
+        self.out = None
+        self.out_bytes = 0
+        self.out_address = 0
+        torch.cuda.init()
+
+    def map(self, request, fds):
+        self.host = mmap.mmap(fds[0], request["arena_bytes"])
+        self.host_address = memory.address_of(self.host)
+        self.out = mmap.mmap(fds[1], request["out_bytes"])
+        self.out_address = memory.address_of(self.out)
+        self.arena_bytes, self.out_bytes = request["arena_bytes"], request["out_bytes"]
+        checked(TRACE.kgb_trace_arena_map(self.arena_bytes, 0))
+        for fd in fds:
+            os.close(fd)
+
+    def record(self, request, fd):
+        """From now on what calls do is written to this descriptor."""
+        checked(TRACE.kgb_trace_open(fd, request["max_bytes"]))
+
+    def tensor(self, arg):
+        dtype = memory.TORCH_DTYPES[arg["dtype"]]
+        if arg["elements"] == 0:
+            return torch.empty_strided(arg["sizes"], arg["strides"], dtype=dtype, device="cuda")
+        raw = Memory(ARENA_ADDRESS + arg["at"], arg["elements"] * dtype.itemsize)
+        storage = torch.as_tensor(raw, device="cuda").view(dtype)
+        return torch.as_strided(storage, arg["sizes"], arg["strides"], arg["first"])
+
+    @contextlib.contextmanager
+    def loading(self, request):
+        yield
+
+    @contextlib.contextmanager
+    def calling(self, request):
+        fill = request["fill"]
+        TRACE.kgb_trace_poison(random.Random(request["seed"]).randrange(256) if fill is None else fill)
+        checked(TRACE.kgb_trace_arena_write(0, self.host_address, self.arena_bytes))
+        window = request.get("window", 0)
+        if window:
+            checked(TRACE.kgb_trace_begin(window))
+        yield
+        torch.cuda.synchronize()
+        if window:
+            checked(TRACE.kgb_trace_end())
+        checked(TRACE.kgb_trace_arena_read(0, self.host_address, self.arena_bytes))
+
+    def damage(self):
+        return None
+
+    def log_to(self, reply):
+        pass
+
+    def place(self, tensor):
+        """(where, address) of a result's first element."""
+        address = tensor.data_ptr()
+        if ARENA_ADDRESS <= address < ARENA_ADDRESS + self.arena_bytes:
+            return wire.ARENA, address - ARENA_ADDRESS
+        return wire.FRESH, address
+
+    def copy_out(self, tensor, start):
+        host = tensor.detach().contiguous().cpu()
+        ctypes.memmove(self.out_address + start, host.data_ptr(), host.numel() * host.element_size())
+
+    def claims(self, request):
+        return claims.collect(CACHE, frozenset(request["wanted"]))

@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: MIT
+"""The compile worker: Triton IR (TTIR) as a candidate's cache holds it goes in, the machine code that our own Triton and
+ptxas make of it comes out.
+
+Text and options are a candidate's claim and may be hostile, so each claim gets a worker of its own, in a jail without
+network, GPU, /proc or a writable place other than /kgb/tmp. Nothing that names a file is taken from the claim.
+
+Request: {"id", "op": "compile", "sm", "num_warps", "ttir_bytes", "options_bytes"} with descriptors [input, output].
+Input holds the TTIR, then the JSON that Triton stored beside it. num_warps replaces the recorded number unless it is 0:
+a warp-specialized kernel is recorded with the warps that it ended up with, not with those it was compiled for. Output
+gets two little-endian 64-bit lengths, the cubin, and JSON facts of the module: {"name", "ops": {operator: count},
+"asm": [texts of inline assembly]}. The reply's value is the number of bytes written.
+"""
+
+import dataclasses
+import json
+import mmap
+import os
+import re
+import struct
+
+import triton
+from triton import knobs
+from triton._C.libtriton import ir
+from triton.backends.compiler import GPUTarget
+from triton.backends.nvidia.compiler import CUDAOptions
+from triton.compiler.compiler import make_backend
+
+import wire
+
+TMP = "/kgb/tmp"
+WARP_SIZE = 32
+HEADER = struct.Struct("<QQ")
+OPTION_FIELDS = {field.name: field for field in dataclasses.fields(CUDAOptions)}
+# Taken from the claim as they are, when they have this type.
+PLAIN = {
+    "num_warps": int, "num_ctas": int, "num_stages": int, "maxnreg": int, "ptx_version": int, "min_shared_mem": int,
+    "enable_fp_fusion": bool, "sched4reg": bool, "enable_reflect_ftz": bool, "launch_cooperative_grid": bool,
+    "launch_pdl": bool, "clc": bool, "debug": bool, "sanitize_overflow": bool, "default_dot_input_precision": str,
+}
+NAME_LISTS = ("supported_fp8_dtypes", "deprecated_fp8_dot_operand_dtypes", "allowed_dot_input_precisions")
+# Ours, whatever the claim says.
+OWN = ("arch", "backend_name", "warp_size", "extern_libs", "max_num_imprecise_acc_default")
+PTXAS_FLAG = re.compile(r"(-O|--opt-level[= ])[0-3]|--?maxrregcount[= ]\d{1,3}|--fmad[= ](true|false)|"
+                        r"--allow-expensive-optimizations[= ](true|false)|--?dlcm[= ]c[agv]|--?dscm[= ](wb|cg|wt)")
+
+
+class Refused(Exception):
+    """The claim asks for something that no proof can rest on."""
+
+
+def ptxas_flags(value):
+    """Flags that tune code are fine; one that names a file would let ptxas read and write where it is told."""
+    text = " ".join(value.split()) if isinstance(value, str) else "\0"
+    rest = PTXAS_FLAG.sub(" ", text)
+    if rest.strip():
+        raise Refused("option ptx_options %r" % (value,))
+    return value
+
+
+def check_libraries(value):
+    """Only libdevice may be linked, and it is our own."""
+    for entry in value or []:
+        if not isinstance(entry, list) or len(entry) != 2 or entry[0] != "libdevice":
+            raise Refused("links other code than libdevice: option extern_libs %r" % (value,))
+
+
+def option(name, value, target):
+    """The value to compile with."""
+    if name in PLAIN:
+        if type(value) is not PLAIN[name]:
+            raise Refused("option %s %r" % (name, value))
+        return value
+    if name in NAME_LISTS:
+        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+            raise Refused("option %s %r" % (name, value))
+        return tuple(value)
+    if name == "ptx_options":
+        return ptxas_flags(value)
+    raise Refused("option %s %r is not one that proofs know" % (name, value))
+
+
+def options_of(metadata, sm, num_warps):
+    """What of the stored JSON decides how code is made; everything else there is result, not input."""
+    if not isinstance(metadata, dict):
+        raise Refused("metadata is no object")
+    if metadata.get("arch", "sm%d" % sm) != "sm%d" % sm:
+        raise Refused("compiled for %r, this GPU is sm%d" % (metadata["arch"], sm))
+    check_libraries(metadata.get("extern_libs"))
+    chosen = {}
+    for name, field in OPTION_FIELDS.items():
+        value = metadata.get(name)
+        if value is None or name in OWN or value == field.default:
+            continue
+        chosen[name] = option(name, value, sm)
+    if num_warps:
+        chosen["num_warps"] = num_warps
+    return chosen
+
+
+def facts_of(path, backend):
+    """Names of all operators, and what they say in assembly. Fails where the text does not parse."""
+    context = ir.context()
+    ir.load_dialects(context)
+    backend.load_dialects(context)
+    module = ir.parse_mlir_module(path, context)
+    ops = {}
+    asm = []
+
+    def visit(operator):
+        name = operator.get_name()
+        ops[name] = ops.get(name, 0) + 1
+        if name == "tt.elementwise_inline_asm":
+            asm.append(operator.get_str_attr("asm_string") or "")
+
+    module.walk(visit)
+    return {"name": module.get_entry_func_name(), "ops": ops, "asm": asm}
+
+
+def compile_text(ttir, metadata, sm, num_warps):
+    """(cubin, facts)"""
+    target = GPUTarget("cuda", sm, WARP_SIZE)
+    options = options_of(metadata, sm, num_warps)
+    path = os.path.join(TMP, "claim.ttir")
+    with open(path, "wb") as file:
+        file.write(ttir)
+    facts = facts_of(path, make_backend(target))
+    kernel = triton.compile(path, target=target, options=options)
+    return kernel.asm["cubin"], facts
+
+
+def compile_request(request, fds):
+    n_ttir, n_options = request["ttir_bytes"], request["options_bytes"]
+    text = os.pread(fds[0], n_ttir + n_options, 0)
+    if len(text) != n_ttir + n_options:
+        return wire.Reply(wire.BAD_REQUEST, "input is shorter than announced")
+    cubin, facts = compile_text(text[:n_ttir], json.loads(text[n_ttir:]), request["sm"], request["num_warps"])
+    told = json.dumps(facts).encode()
+    total = HEADER.size + len(cubin) + len(told)
+    room = os.fstat(fds[1]).st_size
+    if total > room:
+        return wire.Reply(wire.MEMORY, "%d bytes of results, more than %d" % (total, room))
+    with mmap.mmap(fds[1], room) as out:
+        out[:total] = HEADER.pack(len(cubin), len(told)) + cubin + told
+    reply = wire.Reply()
+    reply.value = total
+    return reply
+
+
+def handle(request, fds):
+    try:
+        return compile_request(request, fds)
+    except Refused as error:
+        return wire.Reply(wire.BAD_REQUEST, str(error))
+    except MemoryError:
+        return wire.Reply(wire.MEMORY, "out of memory")
+    except Exception as error:  # whatever the compiler makes of hostile text
+        return wire.Reply(wire.EXCEPTION, "%s: %s" % (type(error).__name__, error))
+    finally:
+        for fd in fds:
+            os.close(fd)
+
+
+WARM_UP = b"""module {
+  tt.func public @warm(%p: !tt.ptr<f32>) {
+    %r = tt.make_range {end = 32 : i32, start = 0 : i32} : tensor<32xi32>
+    %s = tt.splat %p : !tt.ptr<f32> -> tensor<32x!tt.ptr<f32>>
+    %a = tt.addptr %s, %r : tensor<32x!tt.ptr<f32>>, tensor<32xi32>
+    %v = tt.load %a : tensor<32x!tt.ptr<f32>>
+    tt.store %a, %v : tensor<32x!tt.ptr<f32>>
+    tt.return
+  }
+}
+"""
+
+
+def prepare():
+    """Once, in the zygote: a first compilation, for everything that loads or is asked for lazily."""
+    # Triton's warp specialization follows the order of addresses: the same input has several results, and who asks
+    # again wants another one.
+    knobs.compilation.always_compile = True
+    knobs.compilation.store_binary_only = True
+    compile_text(WARM_UP, {}, 90, 0)
+
+
+def main(channel):
+    wire.serve(channel, handle)

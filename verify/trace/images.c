@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: MIT */
+#include "verify/trace/images.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <link.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "verify/record.h"
+
+#define LIBRARY_FLAG (UINT64_C(1) << 32) /* beside the id of a handle */
+
+#define FATBIN_MAGIC 0xba55ed50u
+#define WRAPPER_MAGIC 0x466243b1u
+
+/* Of the fatbin format only the front of its header matters here. */
+struct fatbin_header {
+	uint32_t magic;
+	uint16_t version;
+	uint16_t header_bytes;
+	uint64_t payload_bytes;
+};
+struct fatbin_wrapper {
+	uint32_t magic;
+	uint32_t version;
+	const void *fatbin;
+	const void *more;
+};
+
+/* ---- How long is it ---- */
+
+/* Grows *end to offset + bytes. */
+static int reach(uint64_t offset, uint64_t bytes, size_t limit, uint64_t *end, struct kgb_err *err)
+{
+	uint64_t sum;
+
+	if (__builtin_add_overflow(offset, bytes, &sum) || sum > limit)
+		return kgb_fail(err, KGB_ERR_LIMIT, "image is longer than %zu bytes", limit);
+	if (sum > *end)
+		*end = sum;
+	return 0;
+}
+
+static int measure_segments(const unsigned char *elf, const Elf64_Ehdr *head, size_t limit,
+			    uint64_t *end, struct kgb_err *err)
+{
+	if (head->e_phnum == 0)
+		return 0;
+	if (head->e_phentsize != sizeof(Elf64_Phdr))
+		return kgb_fail(err, KGB_ERR_INVALID, "ELF with program headers of %u bytes",
+				(unsigned)head->e_phentsize);
+	if (reach(head->e_phoff, (uint64_t)head->e_phnum * sizeof(Elf64_Phdr), limit, end, err))
+		return -1;
+	for (unsigned i = 0; i < head->e_phnum; i++) {
+		Elf64_Phdr segment;
+
+		memcpy(&segment, elf + head->e_phoff + i * sizeof(segment), sizeof(segment));
+		if (reach(segment.p_offset, segment.p_filesz, limit, end, err))
+			return -1;
+	}
+	return 0;
+}
+
+static int measure_sections(const unsigned char *elf, const Elf64_Ehdr *head, size_t limit,
+			    uint64_t *end, struct kgb_err *err)
+{
+	if (head->e_shnum == 0)
+		return 0;
+	if (head->e_shentsize != sizeof(Elf64_Shdr))
+		return kgb_fail(err, KGB_ERR_INVALID, "ELF with section headers of %u bytes",
+				(unsigned)head->e_shentsize);
+	if (reach(head->e_shoff, (uint64_t)head->e_shnum * sizeof(Elf64_Shdr), limit, end, err))
+		return -1;
+	for (unsigned i = 0; i < head->e_shnum; i++) {
+		Elf64_Shdr section;
+
+		memcpy(&section, elf + head->e_shoff + i * sizeof(section), sizeof(section));
+		if (section.sh_type == SHT_NOBITS || section.sh_type == SHT_NULL)
+			continue;
+		if (reach(section.sh_offset, section.sh_size, limit, end, err))
+			return -1;
+	}
+	return 0;
+}
+
+static int measure_elf(const unsigned char *elf, size_t limit, size_t *len, struct kgb_err *err)
+{
+	Elf64_Ehdr head;
+	uint64_t end = sizeof(head);
+
+	if (limit < sizeof(head))
+		return kgb_fail(err, KGB_ERR_LIMIT, "image is longer than %zu bytes", limit);
+	memcpy(&head, elf, sizeof(head));
+	if (head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_ident[EI_DATA] != ELFDATA2LSB)
+		return kgb_fail(err, KGB_ERR_INVALID, "ELF image is not of 64 bits, little endian");
+	if (measure_segments(elf, &head, limit, &end, err) ||
+	    measure_sections(elf, &head, limit, &end, err))
+		return -1;
+	*len = (size_t)end;
+	return 0;
+}
+
+static int measure_fatbin(const unsigned char *fatbin, size_t limit, size_t *len,
+			  struct kgb_err *err)
+{
+	struct fatbin_header head;
+	uint64_t end = 0;
+
+	if (limit < sizeof(head))
+		return kgb_fail(err, KGB_ERR_LIMIT, "image is longer than %zu bytes", limit);
+	memcpy(&head, fatbin, sizeof(head));
+	if (head.header_bytes < sizeof(head))
+		return kgb_fail(err, KGB_ERR_INVALID, "fatbin with a header of %u bytes",
+				(unsigned)head.header_bytes);
+	if (reach(head.header_bytes, head.payload_bytes, limit, &end, err))
+		return -1;
+	*len = (size_t)end;
+	return 0;
+}
+
+static uint32_t magic_at(const unsigned char *bytes)
+{
+	uint32_t magic;
+
+	memcpy(&magic, bytes, sizeof(magic));
+	return magic;
+}
+
+static int measure(const unsigned char *bytes, size_t limit, size_t *len, struct kgb_err *err)
+{
+	if (magic_at(bytes) == FATBIN_MAGIC)
+		return measure_fatbin(bytes, limit, len, err);
+	if (memcmp(bytes, ELFMAG, SELFMAG) == 0)
+		return measure_elf(bytes, limit, len, err);
+	return kgb_fail(err, KGB_ERR_INVALID, "image is neither ELF nor fatbin");
+}
+
+int kgb_image_measure(const void *image, size_t limit, const unsigned char **start, size_t *len,
+		      struct kgb_err *err)
+{
+	const unsigned char *bytes = image;
+	size_t measured = 0;
+
+	if (!image || limit < sizeof(uint32_t))
+		return kgb_fail(err, KGB_ERR_INVALID, "no image");
+	if (magic_at(bytes) == WRAPPER_MAGIC) {
+		struct fatbin_wrapper wrapper;
+
+		if (limit < sizeof(wrapper))
+			return kgb_fail(err, KGB_ERR_LIMIT, "image is longer than %zu bytes",
+					limit);
+		memcpy(&wrapper, bytes, sizeof(wrapper));
+		if (!wrapper.fatbin)
+			return kgb_fail(err, KGB_ERR_INVALID, "wrapper without a fatbin");
+		bytes = wrapper.fatbin;
+	}
+	if (measure(bytes, limit, &measured, err))
+		return -1;
+	*start = bytes;
+	*len = measured;
+	return 0;
+}
+
+/* ---- The table ---- */
+
+struct borrow_query {
+	const unsigned char *bytes;
+	size_t len;
+	bool found;
+};
+
+static int on_loaded_object(struct dl_phdr_info *object, size_t size, void *payload)
+{
+	struct borrow_query *query = payload;
+	const uint64_t first = (uint64_t)(uintptr_t)query->bytes;
+
+	(void)size;
+	for (unsigned i = 0; i < object->dlpi_phnum; i++) {
+		const ElfW(Phdr) *segment = &object->dlpi_phdr[i];
+		const uint64_t start = object->dlpi_addr + segment->p_vaddr;
+
+		if (segment->p_type != PT_LOAD || (segment->p_flags & PF_W) || first < start)
+			continue;
+		if (first - start <= segment->p_memsz &&
+		    query->len <= segment->p_memsz - (first - start)) {
+			query->found = true;
+			return 1;
+		}
+	}
+	return 0;
+}
+
+/* Bytes that lie read-only in a loaded library need no copy: torch brings hundreds of MB of them. */
+static bool lies_in_library(const unsigned char *bytes, size_t len)
+{
+	struct borrow_query query = {.bytes = bytes, .len = len};
+
+	dl_iterate_phdr(on_loaded_object, &query);
+	return query.found;
+}
+
+static struct kgb_image_entry *add_entry(struct kgb_images *images)
+{
+	struct kgb_image_entry *entry;
+
+	if (images->n == images->cap) {
+		images->cap = images->cap ? 2 * images->cap : 64;
+		images->items = kgb_xreallocarray(images->items, images->cap,
+						  sizeof(images->items[0]));
+	}
+	entry = &images->items[images->n++];
+	*entry = (struct kgb_image_entry){.id = ++images->last_id};
+	return entry;
+}
+
+static void bind_handle(struct kgb_images *images, enum kgb_image_handle kind, uint64_t handle,
+			struct kgb_image_entry *entry)
+{
+	const uint64_t value = entry->id | (kind == KGB_IMAGE_LIBRARY ? LIBRARY_FLAG : 0);
+
+	entry->n_handles++;
+	/* A handle that the driver gives out again belongs to the new image. This may move the
+	 * entries. */
+	kgb_images_unload(images, handle);
+	kgb_map_put(&images->handles, handle, value);
+}
+
+static void refuse(struct kgb_images *images, enum kgb_image_handle kind, uint64_t handle,
+		   const char *why)
+{
+	struct kgb_image_entry *entry = add_entry(images);
+
+	entry->refused = why;
+	bind_handle(images, kind, handle, entry);
+}
+
+static struct kgb_image_entry *find_bytes(const struct kgb_images *images,
+					  const unsigned char *bytes, size_t len)
+{
+	for (size_t i = 0; i < images->n; i++) {
+		struct kgb_image_entry *entry = &images->items[i];
+
+		if (entry->bytes && entry->len == len &&
+		    (entry->bytes == bytes || memcmp(entry->bytes, bytes, len) == 0))
+			return entry;
+	}
+	return NULL;
+}
+
+void kgb_images_load(struct kgb_images *images, enum kgb_image_handle kind, uint64_t handle,
+		     const void *image)
+{
+	struct kgb_err err = KGB_ERR_INIT;
+	const unsigned char *bytes = NULL;
+	struct kgb_image_entry *entry;
+	size_t len = 0;
+
+	if (kgb_image_measure(image, KGB_RECORD_IMAGE_BYTES_MAX, &bytes, &len, &err)) {
+		refuse(images, kind, handle,
+		       err.kind == KGB_ERR_LIMIT ? "image too long" : "image is no cubin or fatbin");
+		return;
+	}
+	entry = find_bytes(images, bytes, len);
+	if (entry) {
+		bind_handle(images, kind, handle, entry);
+		return;
+	}
+	if (lies_in_library(bytes, len)) {
+		entry = add_entry(images);
+		entry->bytes = bytes;
+	} else if (len > KGB_IMAGES_OWNED_MAX - images->owned_bytes) {
+		refuse(images, kind, handle, "too many bytes of images");
+		return;
+	} else {
+		entry = add_entry(images);
+		entry->owned = kgb_xmalloc(len);
+		memcpy(entry->owned, bytes, len);
+		entry->bytes = entry->owned;
+		images->owned_bytes += len;
+	}
+	entry->len = len;
+	bind_handle(images, kind, handle, entry);
+}
+
+/* The whole file with zeros behind it, or NULL. */
+static unsigned char *slurp(const char *path, size_t *len)
+{
+	KGB_AUTO(fd) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
+	unsigned char *bytes;
+	size_t got = 0;
+
+	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_size <= 0 ||
+	    st.st_size > KGB_RECORD_IMAGE_BYTES_MAX)
+		return NULL;
+	*len = (size_t)st.st_size;
+	bytes = kgb_xcalloc(1, *len + 1);
+	while (got < *len) {
+		const ssize_t n = read(fd, bytes + got, *len - got);
+
+		if (n <= 0) {
+			kgb_free(bytes);
+			return NULL;
+		}
+		got += (size_t)n;
+	}
+	return bytes;
+}
+
+void kgb_images_load_file(struct kgb_images *images, enum kgb_image_handle kind, uint64_t handle,
+			  const char *path)
+{
+	struct kgb_err err = KGB_ERR_INIT;
+	size_t len = 0, measured = 0;
+	KGB_AUTO(free) unsigned char *bytes = slurp(path, &len);
+
+	/* No wrapper here: that struct has a pointer in it. */
+	if (!bytes || len < sizeof(uint32_t) || measure(bytes, len, &measured, &err)) {
+		refuse(images, kind, handle, "image file is no cubin or fatbin");
+		return;
+	}
+	kgb_images_load(images, kind, handle, bytes);
+}
+
+static void forget(struct kgb_images *images, struct kgb_image_entry *entry)
+{
+	const size_t i = (size_t)(entry - images->items);
+
+	if (entry->owned)
+		images->owned_bytes -= entry->len;
+	kgb_free(entry->owned);
+	memmove(entry, entry + 1, (images->n - i - 1) * sizeof(*entry));
+	images->n--;
+}
+
+uint32_t kgb_images_unload(struct kgb_images *images, uint64_t handle)
+{
+	const uint32_t id = kgb_images_of(images, handle);
+	struct kgb_image_entry *entry = kgb_images_find(images, id);
+
+	if (!entry)
+		return 0;
+	kgb_map_drop(&images->handles, handle);
+	entry->n_handles--;
+	if (entry->n_handles == 0 && !entry->used)
+		forget(images, entry);
+	return id;
+}
+
+uint32_t kgb_images_of(const struct kgb_images *images, uint64_t handle)
+{
+	uint64_t id = 0;
+
+	return kgb_map_get(&images->handles, handle, &id) ? (uint32_t)id : 0;
+}
+
+bool kgb_images_next_library(const struct kgb_images *images, size_t *i, uint64_t *handle,
+			     uint32_t *id)
+{
+	uint64_t value;
+
+	while (kgb_map_next(&images->handles, i, handle, &value)) {
+		if (value & LIBRARY_FLAG) {
+			*id = (uint32_t)value;
+			return true;
+		}
+	}
+	return false;
+}
+
+struct kgb_image_entry *kgb_images_find(const struct kgb_images *images, uint32_t id)
+{
+	size_t low = 0, high = images->n;
+
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+
+		if (images->items[middle].id == id)
+			return &images->items[middle];
+		if (images->items[middle].id < id)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return NULL;
+}
+
+void kgb_images_end_window(struct kgb_images *images)
+{
+	for (size_t i = images->n; i-- > 0;) {
+		images->items[i].used = false;
+		if (images->items[i].n_handles == 0)
+			forget(images, &images->items[i]);
+	}
+}
+
+void kgb_images_start_record(struct kgb_images *images)
+{
+	for (size_t i = 0; i < images->n; i++)
+		images->items[i].written = false;
+}
+
+void kgb_images_release(struct kgb_images *images)
+{
+	for (size_t i = 0; i < images->n; i++)
+		kgb_free(images->items[i].owned);
+	kgb_free(images->items);
+	kgb_map_release(&images->handles);
+	*images = (struct kgb_images){0};
+}

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: MIT */
+#include "verify/trace/pool.h"
+
+#include "base/mem.h"
+
+#define POOL_END (KGB_POOL_ADDRESS + KGB_POOL_BYTES)
+
+static int cuda_failed(const struct kgb_cuda *cu, CUresult result, const char *what,
+		       struct kgb_err *err)
+{
+	return kgb_fail(err, result == CUDA_ERROR_OUT_OF_MEMORY ? KGB_ERR_LIMIT : KGB_ERR_FAILED,
+			"%s: %s", what, kgb_cuda_error_name(cu, result));
+}
+
+void kgb_pool_init(struct kgb_pool *pool, const struct kgb_cuda *cu)
+{
+	*pool = (struct kgb_pool){.cu = cu, .next = KGB_POOL_ADDRESS, .poison = -1};
+}
+
+void kgb_pool_release(struct kgb_pool *pool)
+{
+	kgb_free(pool->pieces);
+	kgb_map_release(&pool->by_address);
+	kgb_pool_init(pool, pool->cu);
+}
+
+/* ---- Mapping ---- */
+
+static CUmemAllocationProp properties(int device)
+{
+	return (CUmemAllocationProp){
+		.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+		.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device},
+	};
+}
+
+/* The driver rounds a wanted address up to 32 MiB; ours are multiples of that. */
+static int reserve(const struct kgb_cuda *cu, uint64_t address, uint64_t bytes, const char *what,
+		   struct kgb_err *err)
+{
+	CUdeviceptr got = 0;
+	const CUresult result = cu->cuMemAddressReserve(&got, bytes, 0, address, 0);
+
+	if (result != CUDA_SUCCESS)
+		return cuda_failed(cu, result, what, err);
+	if (got == address)
+		return 0;
+	cu->cuMemAddressFree(got, bytes);
+	return kgb_fail(err, KGB_ERR_BUSY, "%s: the addresses from 0x%llx are taken", what,
+			(unsigned long long)address);
+}
+
+static int check_granularity(const struct kgb_cuda *cu, int device, struct kgb_err *err)
+{
+	const CUmemAllocationProp prop = properties(device);
+	size_t page = 0;
+	const CUresult result = cu->cuMemGetAllocationGranularity(
+		&page, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM);
+
+	if (result != CUDA_SUCCESS)
+		return cuda_failed(cu, result, "page size of the GPU", err);
+	if (page == 0 || KGB_GPU_PAGE % page)
+		return kgb_fail(err, KGB_ERR_UNAVAILABLE, "pages of the GPU have %zu bytes, not %llu",
+				page, (unsigned long long)KGB_GPU_PAGE);
+	return 0;
+}
+
+static int map(const struct kgb_cuda *cu, uint64_t address, uint64_t bytes, int device,
+	       struct kgb_err *err)
+{
+	const CUmemAllocationProp prop = properties(device);
+	const CUmemAccessDesc access = {
+		.location = prop.location,
+		.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
+	};
+	CUmemGenericAllocationHandle handle;
+	CUresult result = cu->cuMemCreate(&handle, bytes, &prop, 0);
+
+	if (result != CUDA_SUCCESS)
+		return cuda_failed(cu, result, "memory of the GPU", err);
+	result = cu->cuMemMap(address, bytes, 0, handle, 0);
+	/* The mapping keeps the memory from here on. */
+	cu->cuMemRelease(handle);
+	if (result != CUDA_SUCCESS)
+		return cuda_failed(cu, result, "map memory of the GPU", err);
+	result = cu->cuMemSetAccess(address, bytes, &access, 1);
+	if (result != CUDA_SUCCESS) {
+		cu->cuMemUnmap(address, bytes);
+		return cuda_failed(cu, result, "access to memory of the GPU", err);
+	}
+	return 0;
+}
+
+static uint64_t whole_pages(uint64_t bytes)
+{
+	return (bytes + KGB_GPU_PAGE - 1) / KGB_GPU_PAGE * KGB_GPU_PAGE;
+}
+
+/* ---- Pieces of the pool ---- */
+
+int kgb_pool_trim(struct kgb_pool *pool, struct kgb_err *err)
+{
+	CUresult result;
+
+	if (pool->n_spare == 0)
+		return 0;
+	/* What still runs may use what its owner has freed. */
+	result = pool->cu->cuCtxSynchronize();
+	if (result != CUDA_SUCCESS)
+		return cuda_failed(pool->cu, result, "wait for the GPU", err);
+	for (size_t i = 0; i < pool->n; i++) {
+		struct kgb_piece *piece = &pool->pieces[i];
+
+		if (piece->state != KGB_PIECE_SPARE)
+			continue;
+		result = pool->cu->cuMemUnmap(piece->address, piece->mapped_bytes);
+		if (result != CUDA_SUCCESS)
+			return cuda_failed(pool->cu, result, "unmap memory of the GPU", err);
+		piece->state = KGB_PIECE_VACANT;
+		pool->n_spare--;
+		pool->spare_bytes -= piece->mapped_bytes;
+		pool->mapped_bytes -= piece->mapped_bytes;
+	}
+	return 0;
+}
+
+/* The first piece in that state that fits exactly; one of the same stream is best. */
+static struct kgb_piece *find_piece(struct kgb_pool *pool, int state, uint64_t mapped_bytes,
+				    int device, CUstream stream)
+{
+	struct kgb_piece *found = NULL;
+
+	for (size_t i = 0; i < pool->n; i++) {
+		struct kgb_piece *piece = &pool->pieces[i];
+
+		if ((int)piece->state != state || piece->mapped_bytes != mapped_bytes)
+			continue;
+		if (state == KGB_PIECE_VACANT)
+			return piece;
+		if (piece->device != device)
+			continue;
+		if (piece->stream == stream)
+			return piece;
+		if (!found)
+			found = piece;
+	}
+	return found;
+}
+
+/* A freed piece, safe to use on `stream`; NULL when there is none. */
+static struct kgb_piece *reuse(struct kgb_pool *pool, uint64_t mapped_bytes, int device,
+			       CUstream stream)
+{
+	struct kgb_piece *piece;
+
+	if (pool->n_spare == 0)
+		return NULL;
+	piece = find_piece(pool, KGB_PIECE_SPARE, mapped_bytes, device, stream);
+	if (!piece)
+		return NULL;
+	/* Work of another stream may still use it; that stream may be gone, so wait for all. */
+	if (piece->stream != stream && pool->cu->cuCtxSynchronize() != CUDA_SUCCESS)
+		return NULL;
+	pool->n_spare--;
+	pool->spare_bytes -= mapped_bytes;
+	return piece;
+}
+
+/* Addresses that were never used, or at least are not in use. */
+static struct kgb_piece *new_piece(struct kgb_pool *pool, uint64_t mapped_bytes,
+				   struct kgb_err *err)
+{
+	struct kgb_piece *piece;
+
+	if (mapped_bytes + KGB_GPU_PAGE > POOL_END - pool->next) {
+		piece = pool->hold ? NULL : find_piece(pool, KGB_PIECE_VACANT, mapped_bytes, 0,
+						       NULL);
+		if (!piece)
+			kgb_fail(err, KGB_ERR_LIMIT, "pool: no addresses left for %llu bytes",
+				 (unsigned long long)mapped_bytes);
+		return piece;
+	}
+	if (pool->n == pool->cap) {
+		pool->cap = pool->cap ? 2 * pool->cap : 64;
+		pool->pieces = kgb_xreallocarray(pool->pieces, pool->cap, sizeof(*pool->pieces));
+	}
+	piece = &pool->pieces[pool->n];
+	*piece = (struct kgb_piece){
+		.address = pool->next,
+		.mapped_bytes = mapped_bytes,
+		.state = KGB_PIECE_VACANT,
+	};
+	kgb_map_put(&pool->by_address, piece->address, pool->n);
+	pool->n++;
+	pool->next += mapped_bytes + KGB_GPU_PAGE;
+	return piece;
+}
+
+static struct kgb_piece *make(struct kgb_pool *pool, uint64_t mapped_bytes, int device,
+			      struct kgb_err *err)
+{
+	struct kgb_err first = KGB_ERR_INIT;
+	struct kgb_piece *piece;
+
+	if (!pool->reserved) {
+		if (check_granularity(pool->cu, device, err) ||
+		    reserve(pool->cu, KGB_POOL_ADDRESS, KGB_POOL_BYTES, "pool", err))
+			return NULL;
+		pool->reserved = true;
+	}
+	piece = new_piece(pool, mapped_bytes, err);
+	if (!piece)
+		return NULL;
+	if (map(pool->cu, piece->address, mapped_bytes, device, &first)) {
+		if (first.kind != KGB_ERR_LIMIT || pool->n_spare == 0) {
+			*err = first;
+			return NULL;
+		}
+		/* Out of memory: give back what is only kept. */
+		if (kgb_pool_trim(pool, err) ||
+		    map(pool->cu, piece->address, mapped_bytes, device, err))
+			return NULL;
+	}
+	pool->mapped_bytes += mapped_bytes;
+	return piece;
+}
+
+static int fill(struct kgb_pool *pool, const struct kgb_piece *piece, struct kgb_err *err)
+{
+	CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+	CUresult result;
+
+	if (pool->poison < 0)
+		return 0;
+	/* On a stream that captures it would become part of the graph. */
+	if (piece->for_graph &&
+	    (pool->cu->cuStreamIsCapturing(piece->stream, &status) != CUDA_SUCCESS ||
+	     status != CU_STREAM_CAPTURE_STATUS_NONE))
+		return 0;
+	result = pool->cu->cuMemsetD8Async(piece->address, (unsigned char)pool->poison,
+					   piece->mapped_bytes, piece->stream);
+	return result == CUDA_SUCCESS ? 0 : cuda_failed(pool->cu, result, "poison a block", err);
+}
+
+int kgb_pool_alloc(struct kgb_pool *pool, uint64_t bytes, int device, CUstream stream,
+		   bool in_capture, uint64_t *address, struct kgb_err *err)
+{
+	struct kgb_piece *piece = NULL;
+
+	if (bytes == 0 || bytes > KGB_POOL_BYTES)
+		return kgb_fail(err, KGB_ERR_INVALID, "pool: a block of %llu bytes",
+				(unsigned long long)bytes);
+	if (!pool->hold && !in_capture)
+		piece = reuse(pool, whole_pages(bytes), device, stream);
+	if (!piece)
+		piece = make(pool, whole_pages(bytes), device, err);
+	if (!piece)
+		return kgb_ctx(err, "pool: %llu bytes", (unsigned long long)bytes);
+	piece->stream = stream;
+	piece->device = device;
+	piece->state = KGB_PIECE_LIVE;
+	piece->for_graph = in_capture;
+	if (fill(pool, piece, err))
+		return -1;
+	*address = piece->address;
+	return 0;
+}
+
+static int keep(struct kgb_pool *pool, struct kgb_piece *piece, struct kgb_err *err)
+{
+	piece->state = KGB_PIECE_SPARE;
+	pool->n_spare++;
+	pool->spare_bytes += piece->mapped_bytes;
+	if (pool->n_spare <= KGB_POOL_SPARE_MAX && pool->spare_bytes <= KGB_POOL_SPARE_BYTES)
+		return 0;
+	return kgb_pool_trim(pool, err);
+}
+
+int kgb_pool_free(struct kgb_pool *pool, uint64_t address, CUstream stream, bool *gone,
+		  struct kgb_err *err)
+{
+	struct kgb_piece *piece;
+	uint64_t i;
+
+	if (!kgb_map_get(&pool->by_address, address, &i) ||
+	    pool->pieces[i].state != KGB_PIECE_LIVE)
+		return kgb_fail(err, KGB_ERR_INVALID, "pool: no block at 0x%llx",
+				(unsigned long long)address);
+	piece = &pool->pieces[i];
+	piece->stream = stream;
+	*gone = !piece->for_graph;
+	if (piece->for_graph)
+		piece->state = KGB_PIECE_GRAPH;
+	else if (pool->hold)
+		piece->state = KGB_PIECE_HELD;
+	else
+		return keep(pool, piece, err);
+	return 0;
+}
+
+int kgb_pool_hold(struct kgb_pool *pool, bool hold, struct kgb_err *err)
+{
+	pool->hold = hold;
+	if (hold)
+		return 0;
+	for (size_t i = 0; i < pool->n; i++) {
+		if (pool->pieces[i].state == KGB_PIECE_HELD &&
+		    keep(pool, &pool->pieces[i], err))
+			return -1;
+	}
+	return 0;
+}
+
+/* ---- The arena ---- */
+
+int kgb_pool_arena_unmap(struct kgb_pool *pool, struct kgb_err *err)
+{
+	CUresult result;
+
+	if (pool->arena_bytes == 0)
+		return 0;
+	result = pool->cu->cuCtxSynchronize();
+	if (result != CUDA_SUCCESS)
+		return cuda_failed(pool->cu, result, "arena: wait for the GPU", err);
+	result = pool->cu->cuMemUnmap(KGB_ARENA_ADDRESS, pool->arena_bytes);
+	if (result != CUDA_SUCCESS)
+		return cuda_failed(pool->cu, result, "arena: unmap", err);
+	pool->mapped_bytes -= pool->arena_bytes;
+	pool->arena_bytes = 0;
+	return 0;
+}
+
+int kgb_pool_arena_map(struct kgb_pool *pool, uint64_t bytes, int device, struct kgb_err *err)
+{
+	if (bytes == 0 || bytes > KGB_ARENA_BYTES_MAX)
+		return kgb_fail(err, KGB_ERR_INVALID, "arena: %llu bytes are not from 1 to %llu",
+				(unsigned long long)bytes,
+				(unsigned long long)KGB_ARENA_BYTES_MAX);
+	if (kgb_pool_arena_unmap(pool, err))
+		return -1;
+	if (!pool->arena_reserved) {
+		if (check_granularity(pool->cu, device, err) ||
+		    reserve(pool->cu, KGB_ARENA_ADDRESS, KGB_ARENA_BYTES_MAX, "arena", err))
+			return -1;
+		pool->arena_reserved = true;
+	}
+	if (map(pool->cu, KGB_ARENA_ADDRESS, whole_pages(bytes), device, err))
+		return kgb_ctx(err, "arena");
+	pool->arena_bytes = whole_pages(bytes);
+	pool->mapped_bytes += pool->arena_bytes;
+	return 0;
+}

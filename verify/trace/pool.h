@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * Device memory at known addresses: the arena for the arguments of calls, and the pool that torch
+ * allocates from. The addresses are in verify/record.h. Not thread-safe.
+ */
+#ifndef KGB_VERIFY_TRACE_POOL_H
+#define KGB_VERIFY_TRACE_POOL_H
+
+#include "verify/record.h"
+#include "verify/trace/driver.h"
+#include "verify/trace/map.h"
+
+#define KGB_POOL_SPARE_MAX 512 /* freed pieces that are kept */
+#define KGB_POOL_SPARE_BYTES (UINT64_C(8) << 30)
+
+/** A mapping of whole pages, followed by an unmapped page. */
+struct kgb_piece {
+	uint64_t address, mapped_bytes;
+	CUstream stream; /* of its last user */
+	int device;
+	enum {
+		KGB_PIECE_LIVE,
+		KGB_PIECE_SPARE, /* freed; may be given out again */
+		KGB_PIECE_HELD, /* freed while addresses must not come back */
+		KGB_PIECE_GRAPH, /* made during a stream capture: a graph may use it for ever */
+		KGB_PIECE_VACANT, /* only the addresses: nothing is mapped */
+	} state;
+	bool for_graph;
+};
+
+struct kgb_pool {
+	const struct kgb_cuda *cu; /* borrowed */
+	bool reserved;
+	uint64_t next; /* first address that was never used */
+	struct kgb_piece *pieces; /* owned, by address; none is ever removed */
+	size_t n, cap;
+	struct kgb_map by_address; /* address -> index */
+	size_t n_spare;
+	uint64_t spare_bytes, mapped_bytes;
+	int poison; /* byte, or -1 */
+	bool hold;
+
+	bool arena_reserved;
+	uint64_t arena_bytes; /* mapped */
+};
+
+void kgb_pool_init(struct kgb_pool *pool, const struct kgb_cuda *cu);
+/** Forget everything without touching the driver: the process ends, or so do its contexts. */
+void kgb_pool_release(struct kgb_pool *pool);
+
+/** A block for work on `stream`; `in_capture`: a stream capture is under way somewhere. LIMIT when
+ * there is no memory, or no address, left. */
+KGB_MUST_CHECK int kgb_pool_alloc(struct kgb_pool *pool, uint64_t bytes, int device,
+				  CUstream stream, bool in_capture, uint64_t *address,
+				  struct kgb_err *err);
+/** INVALID when no live block begins there. *gone: nobody can use the block any more (a graph still
+ * may). */
+KGB_MUST_CHECK int kgb_pool_free(struct kgb_pool *pool, uint64_t address, CUstream stream,
+				 bool *gone, struct kgb_err *err);
+KGB_MUST_CHECK int kgb_pool_hold(struct kgb_pool *pool, bool hold, struct kgb_err *err);
+KGB_MUST_CHECK int kgb_pool_trim(struct kgb_pool *pool, struct kgb_err *err);
+
+KGB_MUST_CHECK int kgb_pool_arena_map(struct kgb_pool *pool, uint64_t bytes, int device,
+				      struct kgb_err *err);
+KGB_MUST_CHECK int kgb_pool_arena_unmap(struct kgb_pool *pool, struct kgb_err *err);
+
+#endif

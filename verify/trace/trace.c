@@ -1,0 +1,447 @@
+/* SPDX-License-Identifier: MIT */
+#include "verify/trace/trace.h"
+
+#include <stdio.h>
+
+#include "verify/trace/capture.h"
+#include "verify/trace/pool.h"
+
+/* The library is one per process, and lives as long as that. Lock order: memory before capture. */
+static struct {
+	pthread_once_t once;
+	const struct kgb_cuda *cu; /* NULL: no driver, see load_error */
+	struct kgb_err load_error;
+
+	pthread_mutex_t mutex; /* of the status */
+	bool injected, ready;
+	char not_ready[512]; /* why */
+	char status[512]; /* of the last failed call, or how it started */
+
+	pthread_mutex_t memory_mutex; /* of the pool */
+	struct kgb_pool pool;
+
+	struct kgb_capture capture; /* with a mutex of its own */
+} trace = {
+	.once = PTHREAD_ONCE_INIT,
+	.mutex = PTHREAD_MUTEX_INITIALIZER,
+	.memory_mutex = PTHREAD_MUTEX_INITIALIZER,
+	.capture.mutex = PTHREAD_MUTEX_INITIALIZER,
+};
+
+static void set_status(const char *text)
+{
+	pthread_mutex_lock(&trace.mutex);
+	snprintf(trace.status, sizeof(trace.status), "%s", text);
+	pthread_mutex_unlock(&trace.mutex);
+}
+
+/* 0 or -1 as the caller should return. */
+static int result_of(int status, const struct kgb_err *err)
+{
+	if (status)
+		set_status(err->msg);
+	return status ? -1 : 0;
+}
+
+static void load_driver(void)
+{
+	if (kgb_cuda_load(&trace.cu, &trace.load_error)) {
+		trace.cu = NULL;
+		return;
+	}
+	kgb_pool_init(&trace.pool, trace.cu);
+	kgb_tracer_init(&trace.capture.tracer, trace.cu);
+}
+
+static int need_driver(struct kgb_err *err)
+{
+	pthread_once(&trace.once, load_driver);
+	if (trace.cu)
+		return 0;
+	*err = trace.load_error;
+	return -1;
+}
+
+static int need_callbacks(struct kgb_err *err)
+{
+	bool injected, ready;
+
+	if (need_driver(err))
+		return -1;
+	pthread_mutex_lock(&trace.mutex);
+	injected = trace.injected;
+	ready = trace.ready;
+	pthread_mutex_unlock(&trace.mutex);
+	if (!injected)
+		return kgb_fail(err, KGB_ERR_UNAVAILABLE,
+				"not injected: CUDA has not started yet, or CUDA_INJECTION64_PATH does "
+				"not name this library");
+	/* Written once, before `injected` could be seen. */
+	return ready ? 0 : kgb_fail(err, KGB_ERR_UNAVAILABLE, "%s", trace.not_ready);
+}
+
+static const char *start(struct kgb_err *err, char *text, size_t cap)
+{
+	uint32_t version = 0;
+
+	if (need_driver(err) || kgb_capture_start(&trace.capture, err))
+		return NULL;
+	trace.capture.cupti.cuptiGetVersion(&version);
+	snprintf(text, cap, "ready: callbacks from %s, version %u", trace.capture.cupti.path,
+		 version);
+	return text;
+}
+
+static pthread_once_t start_once = PTHREAD_ONCE_INIT;
+
+static void start_callbacks(void)
+{
+	struct kgb_err err = KGB_ERR_INIT;
+	char text[256];
+	const char *ready;
+
+	kgb_capture_mute();
+	ready = start(&err, text, sizeof(text));
+	kgb_capture_unmute();
+	pthread_mutex_lock(&trace.mutex);
+	trace.injected = true;
+	trace.ready = ready != NULL;
+	snprintf(trace.not_ready, sizeof(trace.not_ready), "%s", err.msg);
+	snprintf(trace.status, sizeof(trace.status), "%s", ready ? ready : err.msg);
+	pthread_mutex_unlock(&trace.mutex);
+}
+
+int InitializeInjection(void)
+{
+	pthread_once(&start_once, start_callbacks);
+	return 1;
+}
+
+uint32_t kgb_trace_version(void)
+{
+	return KGB_TRACE_VERSION;
+}
+
+const char *kgb_trace_status(void)
+{
+	static _Thread_local char text[sizeof(trace.status)];
+	struct kgb_err err = KGB_ERR_INIT;
+	const int status = need_callbacks(&err);
+
+	pthread_mutex_lock(&trace.mutex);
+	snprintf(text, sizeof(text), "%s", status && !trace.status[0] ? err.msg : trace.status);
+	pthread_mutex_unlock(&trace.mutex);
+	return text;
+}
+
+/* ---- Windows ---- */
+
+int kgb_trace_open(int fd, uint64_t max_bytes)
+{
+	struct kgb_err err = KGB_ERR_INIT;
+	int status = need_callbacks(&err);
+
+	if (status == 0) {
+		pthread_mutex_lock(&trace.capture.mutex);
+		atomic_store(&trace.capture.in_window, false);
+		status = kgb_recorder_open(&trace.capture.tracer.recorder, fd, max_bytes, &err);
+		pthread_mutex_unlock(&trace.capture.mutex);
+	}
+	return result_of(status, &err);
+}
+
+int kgb_trace_close(void)
+{
+	struct kgb_err err = KGB_ERR_INIT;
+	const int status = need_driver(&err);
+
+	if (status == 0) {
+		pthread_mutex_lock(&trace.capture.mutex);
+		atomic_store(&trace.capture.in_window, false);
+		kgb_recorder_close(&trace.capture.tracer.recorder);
+		pthread_mutex_unlock(&trace.capture.mutex);
+	}
+	return result_of(status, &err);
+}
+
+int kgb_trace_begin(uint32_t number)
+{
+	struct kgb_err err = KGB_ERR_INIT;
+	int status = need_callbacks(&err);
+
+	if (status == 0 && !kgb_capture_alive(trace.cu))
+		status = kgb_fail(&err, KGB_ERR_FAILED, "window %u: callbacks were switched off",
+				  number);
+	if (status == 0) {
+		pthread_mutex_lock(&trace.capture.mutex);
+		status = kgb_tracer_begin(&trace.capture.tracer, number, &err);
+		if (status == 0)
+			atomic_store(&trace.capture.in_window, true);
+		pthread_mutex_unlock(&trace.capture.mutex);
+	}
+	return result_of(status, &err);
+}
+
+int kgb_trace_end(void)
+{
+	struct kgb_err err = KGB_ERR_INIT;
+	int status = need_driver(&err);
+
+	if (status == 0) {
+		const bool alive = kgb_capture_alive(trace.cu);
+		struct kgb_tracer *tracer = &trace.capture.tracer;
+
+		pthread_mutex_lock(&trace.capture.mutex);
+		atomic_store(&trace.capture.in_window, false);
+		if (!alive)
+			kgb_recorder_break(&tracer->recorder, "callbacks were switched off");
+		if (atomic_load(&tracer->captures) != 0)
+			kgb_recorder_unsupported(&tracer->recorder, 0,
+						 "stream capture that does not end");
+		status = kgb_recorder_end(&tracer->recorder, &err);
+		pthread_mutex_unlock(&trace.capture.mutex);
+	}
+	return result_of(status, &err);
+}
+
+uint64_t kgb_trace_bytes(void)
+{
+	uint64_t bytes;
+
+	pthread_mutex_lock(&trace.capture.mutex);
+	bytes = trace.capture.tracer.recorder.written;
+	pthread_mutex_unlock(&trace.capture.mutex);
+	return bytes;
+}
+
+/* ---- Memory ---- */
+
+/* Our own calls are not recorded, and are fine while some stream captures. */
+static CUstreamCaptureMode enter_memory(void)
+{
+	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+
+	pthread_mutex_lock(&trace.memory_mutex);
+	kgb_capture_mute();
+	trace.cu->cuThreadExchangeStreamCaptureMode(&mode);
+	return mode;
+}
+
+static void leave_memory(CUstreamCaptureMode mode)
+{
+	trace.cu->cuThreadExchangeStreamCaptureMode(&mode);
+	kgb_capture_unmute();
+	pthread_mutex_unlock(&trace.memory_mutex);
+}
+
+/* A context, and with it the injection of this library. */
+static int need_context(int device, struct kgb_err *err)
+{
+	const struct kgb_cuda *cu;
+	CUcontext context = NULL;
+	CUdevice handle = 0;
+	CUresult result;
+
+	if (need_driver(err))
+		return -1;
+	cu = trace.cu;
+	result = cu->cuInit(0);
+	if (result == CUDA_SUCCESS)
+		result = cu->cuCtxGetCurrent(&context);
+	if (result == CUDA_SUCCESS && !context) {
+		result = cu->cuDeviceGet(&handle, device);
+		if (result == CUDA_SUCCESS)
+			result = cu->cuDevicePrimaryCtxRetain(&context, handle);
+		if (result == CUDA_SUCCESS)
+			result = cu->cuCtxSetCurrent(context);
+	}
+	if (result != CUDA_SUCCESS)
+		return kgb_fail(err, KGB_ERR_UNAVAILABLE, "GPU %d: %s", device,
+				kgb_cuda_error_name(cu, result));
+	return 0;
+}
+
+int kgb_trace_arena_map(uint64_t bytes, int device)
+{
+	struct kgb_err err = KGB_ERR_INIT;
+	int status = need_context(device, &err);
+
+	if (status == 0) {
+		const CUstreamCaptureMode mode = enter_memory();
+
+		status = kgb_pool_arena_map(&trace.pool, bytes, device, &err);
+		leave_memory(mode);
+	}
+	return result_of(status, &err);
+}
+
+int kgb_trace_arena_unmap(void)
+{
+	struct kgb_err err = KGB_ERR_INIT;
+	int status = need_driver(&err);
+
+	if (status == 0) {
+		const CUstreamCaptureMode mode = enter_memory();
+
+		status = kgb_pool_arena_unmap(&trace.pool, &err);
+		leave_memory(mode);
+	}
+	return result_of(status, &err);
+}
+
+static int check_arena(uint64_t offset, uint64_t bytes, struct kgb_err *err)
+{
+	const uint64_t mapped = trace.pool.arena_bytes;
+
+	if (offset > mapped || bytes > mapped - offset)
+		return kgb_fail(err, KGB_ERR_INVALID,
+				"arena: %llu bytes at %llu are not in its %llu",
+				(unsigned long long)bytes, (unsigned long long)offset,
+				(unsigned long long)mapped);
+	return 0;
+}
+
+int kgb_trace_arena_write(uint64_t offset, const void *from, uint64_t bytes)
+{
+	struct kgb_err err = KGB_ERR_INIT;
+	int status = need_context(0, &err);
+
+	if (status == 0) {
+		const CUstreamCaptureMode mode = enter_memory();
+
+		status = check_arena(offset, bytes, &err);
+		if (status == 0 && bytes) {
+			const CUresult result = trace.cu->cuMemcpyHtoD(KGB_ARENA_ADDRESS + offset,
+								       from, bytes);
+
+			if (result != CUDA_SUCCESS)
+				status = kgb_fail(&err, KGB_ERR_FAILED, "arena: write: %s",
+						  kgb_cuda_error_name(trace.cu, result));
+		}
+		leave_memory(mode);
+	}
+	return result_of(status, &err);
+}
+
+int kgb_trace_arena_read(uint64_t offset, void *to, uint64_t bytes)
+{
+	struct kgb_err err = KGB_ERR_INIT;
+	int status = need_context(0, &err);
+
+	if (status == 0) {
+		const CUstreamCaptureMode mode = enter_memory();
+
+		status = check_arena(offset, bytes, &err);
+		if (status == 0 && bytes) {
+			const CUresult result = trace.cu->cuMemcpyDtoH(
+				to, KGB_ARENA_ADDRESS + offset, bytes);
+
+			if (result != CUDA_SUCCESS)
+				status = kgb_fail(&err, KGB_ERR_FAILED, "arena: read: %s",
+						  kgb_cuda_error_name(trace.cu, result));
+		}
+		leave_memory(mode);
+	}
+	return result_of(status, &err);
+}
+
+void *kgb_trace_malloc(ssize_t bytes, int device, struct CUstream_st *stream)
+{
+	struct kgb_err err = KGB_ERR_INIT;
+	struct kgb_tracer *tracer = &trace.capture.tracer;
+	CUstreamCaptureMode mode;
+	uint64_t address = 0;
+	int status;
+
+	if (bytes <= 0)
+		return NULL;
+	if (need_driver(&err)) {
+		result_of(-1, &err);
+		return NULL;
+	}
+	mode = enter_memory();
+	status = kgb_pool_alloc(&trace.pool, (uint64_t)bytes, device, stream,
+				atomic_load(&tracer->captures) != 0, &address, &err);
+	pthread_mutex_lock(&trace.capture.mutex);
+	if (status == 0)
+		kgb_tracer_pool_block(tracer, address, (uint64_t)bytes);
+	else
+		kgb_recorder_break(&tracer->recorder, "%s", err.msg);
+	pthread_mutex_unlock(&trace.capture.mutex);
+	leave_memory(mode);
+	result_of(status, &err);
+	return (void *)(uintptr_t)address;
+}
+
+void kgb_trace_free(void *block, ssize_t bytes, int device, struct CUstream_st *stream)
+{
+	struct kgb_err err = KGB_ERR_INIT;
+	const uint64_t address = (uint64_t)(uintptr_t)block;
+	CUstreamCaptureMode mode;
+	bool gone = false;
+	int status;
+
+	(void)bytes;
+	(void)device;
+	if (!block || need_driver(&err))
+		return;
+	mode = enter_memory();
+	status = kgb_pool_free(&trace.pool, address, stream, &gone, &err);
+	pthread_mutex_lock(&trace.capture.mutex);
+	if (gone)
+		kgb_tracer_pool_block_gone(&trace.capture.tracer, address);
+	if (status)
+		kgb_recorder_break(&trace.capture.tracer.recorder, "%s", err.msg);
+	pthread_mutex_unlock(&trace.capture.mutex);
+	leave_memory(mode);
+	result_of(status, &err);
+}
+
+void kgb_trace_poison(int byte)
+{
+	struct kgb_err err = KGB_ERR_INIT;
+
+	if (need_driver(&err))
+		return;
+	pthread_mutex_lock(&trace.memory_mutex);
+	trace.pool.poison = byte < 0 || byte > 255 ? -1 : byte;
+	pthread_mutex_unlock(&trace.memory_mutex);
+}
+
+int kgb_trace_hold(int hold)
+{
+	struct kgb_err err = KGB_ERR_INIT;
+	int status = need_driver(&err);
+
+	if (status == 0) {
+		const CUstreamCaptureMode mode = enter_memory();
+
+		status = kgb_pool_hold(&trace.pool, hold != 0, &err);
+		leave_memory(mode);
+	}
+	return result_of(status, &err);
+}
+
+int kgb_trace_trim(void)
+{
+	struct kgb_err err = KGB_ERR_INIT;
+	int status = need_driver(&err);
+
+	if (status == 0) {
+		const CUstreamCaptureMode mode = enter_memory();
+
+		status = kgb_pool_trim(&trace.pool, &err);
+		leave_memory(mode);
+	}
+	return result_of(status, &err);
+}
+
+uint64_t kgb_trace_pool_bytes(void)
+{
+	uint64_t bytes;
+
+	pthread_mutex_lock(&trace.memory_mutex);
+	bytes = trace.pool.mapped_bytes - trace.pool.arena_bytes;
+	pthread_mutex_unlock(&trace.memory_mutex);
+	return bytes;
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * What the process has and does on the GPU, turned into ops of a record. One mutex of the owner
+ * guards all of it; the driver is called from here only to ask.
+ */
+#ifndef KGB_VERIFY_TRACE_TRACER_H
+#define KGB_VERIFY_TRACE_TRACER_H
+
+#include <stdatomic.h>
+
+#include "verify/record.h"
+#include "verify/trace/driver.h"
+#include "verify/trace/functions.h"
+#include "verify/trace/images.h"
+#include "verify/trace/map.h"
+#include "verify/trace/ranges.h"
+#include "verify/trace/recorder.h"
+
+#define KGB_TRACER_STICKY 16
+
+struct kgb_tracer {
+	const struct kgb_cuda *cu; /* borrowed */
+	struct kgb_images images;
+	struct kgb_functions functions;
+	struct kgb_map graphs; /* CUgraphExec -> struct kgb_graph *, owned */
+	struct kgb_ranges pool; /* live blocks of our own pool */
+	struct kgb_ranges foreign; /* and of everybody else */
+	struct kgb_ranges globals; /* variables of modules whose address was asked for */
+	struct kgb_map checked; /* parameter words that are no host pointers */
+	struct kgb_recorder recorder;
+	const char *sticky[KGB_TRACER_STICKY]; /* static texts: what spoils every window from now on */
+	size_t n_sticky;
+	bool sticky_full;
+	atomic_int captures; /* stream captures under way; read without the mutex too */
+	unsigned char params[KGB_LAUNCH_PARAMS_MAX]; /* scratch */
+};
+
+struct kgb_launch_request {
+	CUfunction function; /* or a CUkernel */
+	unsigned grid[3], block[3];
+	unsigned shared_bytes;
+	void *const *params; /* NULL: see extra */
+	void *const *extra;
+	const CUlaunchAttribute *attrs;
+	unsigned n_attrs;
+};
+
+/** Where an address points. */
+enum kgb_place {
+	KGB_PLACE_DEVICE,
+	KGB_PLACE_GLOBAL, /* a variable of a module */
+	KGB_PLACE_MANAGED,
+	KGB_PLACE_HOST, /* or nowhere */
+};
+
+void kgb_tracer_init(struct kgb_tracer *tracer, const struct kgb_cuda *cu);
+void kgb_tracer_release(struct kgb_tracer *tracer);
+
+/** Open a window: live blocks and what spoils every window come first. */
+KGB_MUST_CHECK int kgb_tracer_begin(struct kgb_tracer *tracer, uint32_t number,
+				    struct kgb_err *err);
+
+/** `name` (static text) makes this window and all later ones unsupported. */
+void kgb_tracer_stick(struct kgb_tracer *tracer, const char *name);
+
+enum kgb_place kgb_tracer_place(struct kgb_tracer *tracer, uint64_t address);
+
+/** Make an op of a launch. Parameters go to `params` (KGB_LAUNCH_PARAMS_MAX bytes), the name is
+ * borrowed from the function. Returns NULL, or a static text: why it cannot be recorded. */
+const char *kgb_tracer_build_launch(struct kgb_tracer *tracer,
+				    const struct kgb_launch_request *request,
+				    unsigned char *params, struct kgb_op *op);
+/** Record an op that was built before (of a launch: after a look at its parameters). */
+void kgb_tracer_emit(struct kgb_tracer *tracer, const struct kgb_op *op);
+
+void kgb_tracer_launch(struct kgb_tracer *tracer, uint64_t stream,
+		       const struct kgb_launch_request *request);
+/** Any 1-D copy; `name` is what to call it when it is not supported. */
+void kgb_tracer_copy(struct kgb_tracer *tracer, uint64_t stream, uint64_t dst, uint64_t src,
+		     uint64_t bytes, const char *name);
+void kgb_tracer_memset(struct kgb_tracer *tracer, const struct kgb_op *op, const char *name);
+
+/** Device memory that is not from our pool comes and goes. */
+void kgb_tracer_foreign(struct kgb_tracer *tracer, uint64_t address, uint64_t bytes);
+void kgb_tracer_foreign_gone(struct kgb_tracer *tracer, uint64_t address, uint64_t bytes);
+/** Blocks of our pool. */
+void kgb_tracer_pool_block(struct kgb_tracer *tracer, uint64_t address, uint64_t bytes);
+void kgb_tracer_pool_block_gone(struct kgb_tracer *tracer, uint64_t address);
+
+#endif
