@@ -45,8 +45,10 @@ static void add_signature(const struct kgb_interface *interface, struct kgb_buf 
 {
 	kgb_buf_addf(out, "- `def %s(", interface->entry);
 	bool keyword = false;
-	for (size_t i = 0; i < interface->n_params; i++) {
-		const struct kgb_param *param = &interface->params[i];
+	struct kgb_param params[KGB_MAX_ARGS];
+	size_t n_params = kgb_interface_called_params(interface, params);
+	for (size_t i = 0; i < n_params; i++) {
+		const struct kgb_param *param = &params[i];
 		if (i > 0)
 			kgb_buf_adds(out, ", ");
 		if (param->keyword && !keyword) {

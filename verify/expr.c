@@ -272,7 +272,7 @@ static int ask_step(const struct step *step, kgb_expr_ask_fn ask, void *payload,
 int kgb_expr_eval(const struct kgb_expr *expr, kgb_expr_ask_fn ask, void *payload, int64_t *out,
 		  struct kgb_err *err)
 {
-	int64_t stack[KGB_EXPR_NODES_MAX];
+	int64_t stack[KGB_EXPR_NODES_MAX] = {0};
 	size_t n = 0;
 
 	for (size_t i = 0; i < expr->n; i++) {

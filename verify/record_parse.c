@@ -20,8 +20,11 @@ struct reader {
 	size_t len, at;
 };
 
+/* INVALID, and -1 in sight of the static analyzer. */
+#define bad(err, at, ...) (set_bad((err), (at), __VA_ARGS__), -1)
+
 KGB_PRINTF(3, 4)
-static int bad(struct kgb_err *err, size_t at, const char *fmt, ...)
+static void set_bad(struct kgb_err *err, size_t at, const char *fmt, ...)
 {
 	char text[200];
 	va_list ap;
@@ -29,7 +32,7 @@ static int bad(struct kgb_err *err, size_t at, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	return kgb_fail(err, KGB_ERR_INVALID, "record at byte %zu: %s", at, text);
+	kgb_fail(err, KGB_ERR_INVALID, "record at byte %zu: %s", at, text);
 }
 
 static int read_header(struct reader *in, struct kgb_err *err)
@@ -504,11 +507,11 @@ static int fill_all(struct reader in, const struct survey *survey, struct kgb_re
 		if (fill_chunk(&filling, &chunk, err) < 0)
 			return -1;
 	}
-	for (size_t i = 0; i < record->n_windows; i++)
-		record->windows[i].n_blocks =
-			sort_blocks(filling.blocks[i], record->windows[i].n_blocks);
 	if (more < 0 || sort_images(record, err) < 0)
 		return -1;
+	for (size_t i = 0; i < survey->n_windows; i++)
+		record->windows[i].n_blocks =
+			sort_blocks(filling.blocks[i], record->windows[i].n_blocks);
 	return check_images(record, err);
 }
 

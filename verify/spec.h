@@ -58,6 +58,8 @@ struct kgb_param {
 			     "int(lo,hi)", "bool", "ones" */
 	const cJSON *value; /* VALUE: "$alpha", "$alpha|1" (with a default) or a literal */
 	enum kgb_value_as as;
+	const char *list; /* TENSOR: neighbours of the same name here are passed as one Python list,
+			     which has that name; NULL: passed on its own */
 	const cJSON *node; /* the parameter's own mapping, for messages */
 };
 
@@ -112,7 +114,7 @@ struct kgb_interface {
 /** One line of a case set: variables that parameters refer to. */
 struct kgb_case_vars {
 	const char *id;
-	const char *mode; /* "standard" | "outlier" | "special" */
+	const char *mode; /* "standard" | "outlier" | "special" | "benchmark" */
 	const char **dtypes; /* NULL: the spec's */
 	size_t n_dtypes;
 	const cJSON *vars; /* the line itself, variable -> node (id, mode and dtypes among them);
@@ -168,6 +170,9 @@ typedef int (*kgb_spec_read_fn)(void *payload, const char *path, struct kgb_buf 
 KGB_MUST_CHECK int kgb_spec_load_with(const char *path, kgb_spec_read_fn reader, void *payload,
 				      struct kgb_spec *out, struct kgb_err *err);
 void kgb_spec_release(struct kgb_spec *spec);
+/** The parameters as a caller sees them: those of one list are one, under the list's name. Returns
+ * how many; `out` has room for KGB_MAX_ARGS. */
+size_t kgb_interface_called_params(const struct kgb_interface *interface, struct kgb_param *out);
 
 /** Names of all operators of a dataset ("KernelGenBench", "KernelGenBench-aten", ...), from the
  * file names alone. */

@@ -15,7 +15,7 @@ struct raw_param {
 	const char *name;
 	const cJSON *tensor, *value;
 	int64_t out, result;
-	const char *layout, *dtype, *fill;
+	const char *layout, *dtype, *fill, *list;
 	int as;
 	bool keyword;
 };
@@ -61,6 +61,8 @@ static const struct kgb_field param_table[] = {
 	FIELD(STR, raw_param, layout, "memory layout: contiguous", .required = false),
 	FIELD(STR, raw_param, dtype, "element type: $dtype", .required = false),
 	FIELD(STR, raw_param, fill, "distribution of the values: normal", .required = false),
+	FIELD(STR, raw_param, list, "name of the Python list that the tensor is passed in",
+	      .required = false),
 	FIELD(ENUM, raw_param, as, "how a value is passed", .names = as_names),
 	FIELD(BOOL, raw_param, keyword, "passed by name", .required = false),
 	KGB_FIELD_END,
@@ -208,6 +210,7 @@ static int load_tensor_param(struct kgb_spec_loader *l, const struct raw_param *
 	out->layout = text_or(raw->layout, "contiguous");
 	out->dtype = text_or(raw->dtype, "$dtype");
 	out->fill = text_or(raw->fill, "normal");
+	out->list = raw->list;
 	out->result = kgb_json_get(out->node, "result") ? (int)raw->result : -1;
 	if (refuse_keys(l, out, "tensor", foreign) < 0)
 		return -1;
@@ -221,9 +224,10 @@ static int load_tensor_param(struct kgb_spec_loader *l, const struct raw_param *
 
 static int load_param(struct kgb_spec_loader *l, const struct raw_param *raw, struct kgb_param *out)
 {
-	static const char *const foreign_to_out[] = {"value", "as",     "dtype",
-						     "fill",  "result", NULL};
-	static const char *const foreign_to_value[] = {"layout", "dtype", "fill", "result", NULL};
+	static const char *const foreign_to_out[] = {"value",  "as",   "dtype", "fill",
+						     "result", "list", NULL};
+	static const char *const foreign_to_value[] = {"layout", "dtype", "fill",
+						       "result", "list",  NULL};
 
 	out->name = raw->name;
 	out->keyword = raw->keyword;
@@ -246,6 +250,38 @@ static int load_param(struct kgb_spec_loader *l, const struct raw_param *raw, st
 	out->kind = KGB_PARAM_VALUE;
 	out->value = raw->value;
 	return refuse_keys(l, out, "value", foreign_to_value);
+}
+
+/* Tensors of a list stand side by side and are passed alike; no parameter bears the list's name. */
+static int check_list(struct kgb_spec_loader *l, const struct kgb_interface *out, size_t i)
+{
+	const struct kgb_param *p = &out->params[i];
+
+	for (size_t k = 0; k < i; k++)
+		if (kgb_str_eq(out->params[k].list, p->name))
+			return fail_at(l, p->node, "parameter '%s' has the name of a list",
+				       p->name);
+	if (!p->list)
+		return 0;
+	if (!kgb_spec__is_identifier(p->list))
+		return fail_at(l, p->node, "list: '%.80s' is not a Python name", p->list);
+	if (p->result >= 0)
+		return fail_at(l, p->node, "parameter '%s': 'result' does not go with 'list'",
+			       p->name);
+	for (size_t k = 0; k < i; k++) {
+		const struct kgb_param *earlier = &out->params[k];
+		if (kgb_str_eq(earlier->name, p->list))
+			return fail_at(l, p->node, "list '%s' has the name of a parameter",
+				       p->list);
+		if (!earlier->list || !kgb_str_eq(earlier->list, p->list))
+			continue;
+		if (earlier->keyword != p->keyword || !kgb_str_eq(out->params[i - 1].list, p->list))
+			return fail_at(
+				l, p->node,
+				"list '%s': its parameters must stand side by side and be passed alike",
+				p->list);
+	}
+	return 0;
 }
 
 static int check_param_order(struct kgb_spec_loader *l, const struct kgb_interface *out, size_t i)
@@ -297,7 +333,7 @@ static int load_params(struct kgb_spec_loader *l, const struct raw_interface *ra
 	for (size_t i = 0; i < out->n_params; i++) {
 		out->params[i].node = cJSON_GetArrayItem(list, (int)i);
 		if (load_param(l, &items[i], &out->params[i]) < 0 ||
-		    check_param_order(l, out, i) < 0)
+		    check_param_order(l, out, i) < 0 || check_list(l, out, i) < 0)
 			return -1;
 	}
 	return check_results_held(l, out);
@@ -324,8 +360,8 @@ static bool holds_value(const struct kgb_interface *interface, const char *name)
 }
 
 /* Are the names there? Variables are of the case lines, and looked up there. */
-static int check_name(void *payload, enum kgb_expr_ask ask, const char *name,
-		      KGB_UNUSED int64_t k, KGB_UNUSED int64_t *out, struct kgb_err *err)
+static int check_name(void *payload, enum kgb_expr_ask ask, const char *name, KGB_UNUSED int64_t k,
+		      KGB_UNUSED int64_t *out, struct kgb_err *err)
 {
 	const struct kgb_interface *interface = payload;
 

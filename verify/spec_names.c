@@ -54,8 +54,23 @@ bool kgb_spec_is_result(const char *name, int64_t *number)
 	if (!kgb_str_starts(name, "result"))
 		return false;
 	*number = 0;
-	return *digits == '\0' ||
-	       kgb_parse_i64(digits, 1, KGB_MAX_RESULTS - 1, number, NULL) == 0;
+	return *digits == '\0' || kgb_parse_i64(digits, 1, KGB_MAX_RESULTS - 1, number, NULL) == 0;
+}
+
+size_t kgb_interface_called_params(const struct kgb_interface *interface, struct kgb_param *out)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < interface->n_params; i++) {
+		const struct kgb_param *param = &interface->params[i];
+		if (i > 0 && param->list && kgb_str_eq(param->list, interface->params[i - 1].list))
+			continue;
+		out[n] = *param;
+		if (param->list)
+			out[n].name = param->list;
+		n++;
+	}
+	return n;
 }
 
 char *kgb_safe_name(const char *name)

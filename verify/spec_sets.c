@@ -27,14 +27,15 @@ static const struct kgb_case_set *find_set(const struct kgb_spec *spec, const ch
 static int load_case_mode(struct kgb_spec_loader *l, const struct kgb_yaml *doc, const cJSON *node,
 			  const char **out)
 {
-	static const char *const modes[] = {"standard", "outlier", "special"};
+	static const char *const modes[] = {"standard", "outlier", "special", "benchmark"};
 
 	*out = modes[0];
 	if (!node)
 		return 0;
 	if (!cJSON_IsString(node))
-		return kgb_yaml_fail(doc, node, l->err,
-				     "mode: expected one of: standard, outlier, special");
+		return kgb_yaml_fail(
+			doc, node, l->err,
+			"mode: expected one of: standard, outlier, special, benchmark");
 	for (size_t i = 0; i < KGB_ARRAY_LEN(modes); i++) {
 		if (kgb_str_eq(node->valuestring, modes[i])) {
 			*out = modes[i];
@@ -44,7 +45,7 @@ static int load_case_mode(struct kgb_spec_loader *l, const struct kgb_yaml *doc,
 	KGB_AUTO(buf) struct kgb_buf hint = KGB_BUF_INIT(256);
 	kgb_suggest(&hint, node->valuestring, modes, KGB_ARRAY_LEN(modes));
 	return kgb_yaml_fail(doc, node, l->err,
-			     "mode: '%.40s' is none of: standard, outlier, special%s",
+			     "mode: '%.40s' is none of: standard, outlier, special, benchmark%s",
 			     node->valuestring, hint.ptr);
 }
 

@@ -160,7 +160,7 @@ static void count(const struct row *row, const struct kgb_timer_result *r, struc
 
 static double percent(int n, int of)
 {
-	return of ? 100.0 * n / of : (double)NAN;
+	return 100.0 * n / of;
 }
 
 static const char *commonest(const struct tally *t)
@@ -192,11 +192,15 @@ static void print_row(const struct row *row, int n_runs)
 	printf("| %-32s |", row->name);
 	for (int i = 0; i < KGB_N_TIMING_RESULTS; i++)
 		printf(" %5.1f |", percent(t.results[i], n_runs));
-	printf(" %5.1f | %5.1f | %5.1f | %6.3f | %5.0f | %5.0f | %-14s | %4.0f |\n",
-	       percent(t.n_covered, t.n_intervals), percent(t.n_median_covered, t.n_intervals),
-	       percent(t.n_device_covered, t.n_intervals), 100 * t.half_width / t.n_intervals,
-	       t.samples / n_runs, t.ms / n_runs, commonest(&t),
-	       (double)(kgb_mono_ms() - begun) / n_runs);
+	if (t.n_intervals > 0)
+		printf(" %5.1f | %5.1f | %5.1f | %6.3f |", percent(t.n_covered, t.n_intervals),
+		       percent(t.n_median_covered, t.n_intervals),
+		       percent(t.n_device_covered, t.n_intervals),
+		       100 * t.half_width / t.n_intervals);
+	else
+		printf("     - |     - |     - |      - |");
+	printf(" %5.0f | %5.0f | %-14s | %4.0f |\n", t.samples / n_runs, t.ms / n_runs,
+	       commonest(&t), (double)(kgb_mono_ms() - begun) / n_runs);
 	fflush(stdout);
 }
 

@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: MIT
 """Honest and cheating kernels through the judge.
 
-    run_corpus.py --judge build/bin/kgb-judge [--python PATH] [--only REGEX] [--jobs N]
+    run_corpus.py --judge build/bin/kgb-judge [--python PATH] [--device NAME] [--only REGEX] [--jobs N]
 
 Every file below tests/honest/<operator> must pass. Every file below tests/redteam/<operator> must be rejected with a code that its header's
-`# expect:` (a regular expression for the whole code) allows. Prints TAP, then how often attacks succeeded and honest
+`# expect:` (a regular expression for the whole code) allows; on a GPU, where other checks come first, with any code.
+Prints TAP, then how often attacks succeeded and honest
 kernels were refused, with 95 % Wilson intervals, and which stage decided. Exit status 0 only if every file was judged as
 it should be; 77 when there is no Python with torch and triton, unless KGB_TESTS_MUST_RUN names "corpus".
 """
@@ -60,8 +61,9 @@ def find_python(given):
 class Zygotes:
     """Warm worker processes for the whole run; they end when their stdin closes."""
 
-    def __init__(self, judge, python, directory):
-        self.process = subprocess.Popen([judge, "zygotes", "--dir", directory, "--python", python, "--die-with-parent"],
+    def __init__(self, judge, python, device, directory):
+        self.process = subprocess.Popen([judge, "zygotes", "--dir", directory, "--python", python, "--device", device,
+                                         "--die-with-parent"],
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.ready = self.process.stdout.readline().strip() == "ready"
 
@@ -70,10 +72,11 @@ class Zygotes:
         self.process.wait(timeout=30)
 
 
-def judge_one(judge, python, directory, kernel):
+def judge_one(options, python, directory, kernel):
     """(verdict or None, text of the failure to get one)"""
-    argv = [judge, "verify", "--op", kernel.header["operator"], "--kernel", str(kernel.path), "--zygotes", directory,
-            "--python", python, "--verdict-fd", "1", "--call-timeout", CALL_TIMEOUT]
+    argv = [options.judge, "verify", "--device", options.device, "--op", kernel.header["operator"],
+            "--kernel", str(kernel.path), "--zygotes", directory, "--python", python, "--verdict-fd", "1",
+            "--call-timeout", CALL_TIMEOUT]
     try:
         done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=WALL_S)
         return json.loads(done.stdout), ""
@@ -83,10 +86,11 @@ def judge_one(judge, python, directory, kernel):
         return None, "exit %d: %s" % (done.returncode, done.stderr.decode("utf-8", "replace").strip()[:300])
 
 
-def is_right(kernel, verdict):
+def is_right(kernel, verdict, device):
     if kernel.honest:
         return verdict["status"] == "passed"
-    return verdict["status"] in ("failed", "cheated") and kernel.expect.fullmatch(verdict["code"] or "") is not None
+    return verdict["status"] in ("failed", "cheated") and (
+        device != "cpu" or kernel.expect.fullmatch(verdict["code"] or "") is not None)
 
 
 def wilson(hits, n):
@@ -119,8 +123,8 @@ def summarise(results):
         print("# no verdict or infra_error: %d" % undecided)
 
 
-def report(number, kernel, verdict, trouble, seconds):
-    right = verdict is not None and is_right(kernel, verdict)
+def report(number, kernel, verdict, trouble, seconds, device):
+    right = verdict is not None and is_right(kernel, verdict, device)
     outcome = "%s %s" % (verdict["status"], verdict["code"] or "") if verdict else trouble
     print("%s %d - %s (%s, %.1f s)" % ("ok" if right else "not ok", number, kernel.name, outcome.strip(), seconds))
     if not right:
@@ -136,14 +140,14 @@ def report(number, kernel, verdict, trouble, seconds):
 def run(options, kernels, python, directory):
     def timed(kernel):
         started = time.monotonic()
-        return judge_one(options.judge, python, directory, kernel) + (time.monotonic() - started,)
+        return judge_one(options, python, directory, kernel) + (time.monotonic() - started,)
 
     results, all_right = [], True
     print("TAP version 13\n1..%d" % len(kernels))
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         for number, (kernel, answer) in enumerate(zip(kernels, pool.map(timed, kernels)), 1):
             verdict, trouble, seconds = answer
-            all_right &= report(number, kernel, verdict, trouble, seconds)
+            all_right &= report(number, kernel, verdict, trouble, seconds, options.device)
             results.append((kernel, verdict))
     summarise(results)
     return 0 if all_right else 1
@@ -153,6 +157,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--judge", required=True)
     parser.add_argument("--python")
+    parser.add_argument("--device", default="cpu", help="cpu, cuda or cuda:N")
     parser.add_argument("--only", default=os.environ.get("KGB_CORPUS_ONLY"), help="regular expression for names")
     parser.add_argument("--jobs", type=int, default=max(1, min(8, (os.cpu_count() or 2) // 2)))
     options = parser.parse_args()
@@ -161,7 +166,7 @@ def main():
         raise SystemExit("no kernel matches %r" % options.only)
     python = find_python(options.python)
     with tempfile.TemporaryDirectory(prefix="kgb-corpus-") as directory:
-        zygotes = Zygotes(options.judge, python, directory) if python else None
+        zygotes = Zygotes(options.judge, python, options.device, directory) if python else None
         if zygotes is None or not zygotes.ready:
             print("1..0 # SKIP no Python with torch and triton, or no sandbox")
             return 1 if "corpus" in os.environ.get("KGB_TESTS_MUST_RUN", "") else 77

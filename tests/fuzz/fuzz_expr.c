@@ -15,7 +15,7 @@ static int answer(void *payload, enum kgb_expr_ask ask, const char *name, int64_
 	KGB_ASSERT(ask < KGB_EXPR_N_ASKS);
 	if (name[0] == 'z')
 		return kgb_fail(err, KGB_ERR_INVALID, "no '%s'", name);
-	*out = name[0] == 'b' ? INT64_MAX - k : (int64_t)ask + k % 100;
+	*out = name[0] == 'b' ? INT64_MAX : (int64_t)ask + k % 100;
 	return 0;
 }
 

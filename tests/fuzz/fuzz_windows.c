@@ -12,7 +12,7 @@ static enum kgb_owner owner_of(const struct kgb_image *image, const char *kernel
 	KGB_ASSERT(kernel[0] != '\0');
 	return (enum kgb_owner)(image->bytes[0] % KGB_N_OWNERS);
 }
-static const struct kgb_owners OWNERS = {.of = owner_of};
+static const struct kgb_owners test_owners = {.of = owner_of};
 
 /* A plan that was made can be read, is checked already, and making a plan of it changes nothing. */
 static void check_plan(const struct kgb_capture *capture, enum kgb_plan_blocks blocks)
@@ -23,7 +23,7 @@ static void check_plan(const struct kgb_capture *capture, enum kgb_plan_blocks b
 	struct kgb_err err = KGB_ERR_INIT;
 
 	const bool good = kgb_window_check(capture, &finding);
-	if (kgb_plan_make(capture, &OWNERS, blocks, &plan, &err) < 0) {
+	if (kgb_plan_make(capture, &test_owners, blocks, &plan, &err) < 0) {
 		KGB_ASSERT(!good && finding.text[0] != '\0' && err.kind == KGB_ERR_INVALID);
 		return;
 	}
@@ -34,11 +34,11 @@ static void check_plan(const struct kgb_capture *capture, enum kgb_plan_blocks b
 	struct kgb_capture planned = *capture;
 	planned.record = &record;
 	planned.window = &record.windows[0];
-	KGB_ASSERT(kgb_plan_make(&planned, &OWNERS, blocks, &again, &err) == 0);
+	KGB_ASSERT(kgb_plan_make(&planned, &test_owners, blocks, &again, &err) == 0);
 	KGB_ASSERT(plan.record.len == again.record.len &&
 		   memcmp(plan.record.ptr, again.record.ptr, plan.record.len) == 0);
 	/* Names are what the plan has renumbered, so it is the same work as what it came from. */
-	KGB_ASSERT(kgb_window_compare(capture, &planned, &OWNERS, &finding) == KGB_SAME);
+	KGB_ASSERT(kgb_window_compare(capture, &planned, &test_owners, &finding) == KGB_SAME);
 	kgb_plan_release(&again);
 	kgb_plan_release(&plan);
 	kgb_record_release(&record);
@@ -49,16 +49,16 @@ static void check_classes(const struct kgb_capture *captures, size_t n)
 	struct kgb_windows windows;
 	struct kgb_window_finding finding = {0};
 
-	kgb_windows_classify(captures, n, &OWNERS, &windows);
+	kgb_windows_classify(captures, n, &test_owners, &windows);
 	KGB_ASSERT((windows.replay == KGB_REPLAY_REPLAYABLE) == (windows.reason.text[0] == '\0'));
 	KGB_ASSERT(windows.reason.op == KGB_NO_OP ||
 		   windows.reason.op < captures[n - 1].window->n_ops ||
 		   windows.reason.op < captures[n - 2].window->n_ops);
 	KGB_ASSERT(n == 3 || !windows.prologue_ok);
 	const enum kgb_difference there =
-		kgb_window_compare(&captures[n - 2], &captures[n - 1], &OWNERS, &finding);
+		kgb_window_compare(&captures[n - 2], &captures[n - 1], &test_owners, &finding);
 	const enum kgb_difference back =
-		kgb_window_compare(&captures[n - 1], &captures[n - 2], &OWNERS, &finding);
+		kgb_window_compare(&captures[n - 1], &captures[n - 2], &test_owners, &finding);
 	KGB_ASSERT(there == back);
 	if (windows.replay == KGB_REPLAY_REPLAYABLE)
 		KGB_ASSERT(kgb_window_check(&captures[n - 1], &finding));
@@ -91,8 +91,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		};
 		check_plan(&captures[i], KGB_PLAN_NAMED);
 		check_plan(&captures[i], KGB_PLAN_ALL);
-		kgb_window_describe(&captures[i], &OWNERS, &text);
-		KGB_ASSERT(kgb_window_compare(&captures[i], &captures[i], &OWNERS, &finding) ==
+		kgb_window_describe(&captures[i], &test_owners, &text);
+		KGB_ASSERT(kgb_window_compare(&captures[i], &captures[i], &test_owners, &finding) ==
 			   KGB_SAME);
 	}
 	if (n >= 2)

@@ -4,7 +4,8 @@
  *   provenance_driver cubin FILE...
  *   provenance_driver index [--cache DIR] LIBRARY...
  *   provenance_driver prove --python FILE --data DIR --kgbrun FILE --sm N --claims FILE
- *                           [--cache DIR] [--library FILE]... [--kernel NAME] IMAGE...
+ *                           [--cache DIR] [--library FILE]... [--kernel NAME] (IMAGE... | --record
+ * FILE)
  *
  * Exit status 0 when everything was answered, whatever the answers are. */
 #include <fcntl.h>
@@ -22,8 +23,9 @@
 enum { READY_MS = 120 * 1000, IMAGE_MS = 120 * 1000 };
 
 struct arguments {
-	const char *python, *data, *kgbrun, *claims, *cache, *kernel;
+	const char *python, *data, *kgbrun, *claims, *cache, *kernel, *record;
 	int64_t sm;
+	bool together;
 	struct kgb_strv libraries, files;
 };
 
@@ -94,13 +96,14 @@ static int make_index(const struct kgb_strv *libraries, const char *cache,
 	return 0;
 }
 
+static const char *const kinds[] = {"triton", "library", "none"};
+static const char *const owners[] = {"triton", "torch_move", "library", "unknown"};
+
 /* A record of one image. */
 static int print_proof(struct kgb_provenance *provenance, const struct kgb_claims *claims,
 		       const char *path, const struct kgb_image *image, const char *kernel,
 		       struct kgb_err *err)
 {
-	static const char *const kinds[] = {"triton", "library", "none"};
-	static const char *const owners[] = {"triton", "torch_move", "library", "unknown"};
 	KGB_AUTO(buf) struct kgb_buf line = KGB_BUF_INIT(0);
 	struct kgb_record record = {.n_images = 1};
 	struct kgb_jsonw w;
@@ -132,26 +135,102 @@ static int print_proof(struct kgb_provenance *provenance, const struct kgb_claim
 	return 0;
 }
 
+static void print_launch(const struct kgb_provenance *provenance, const struct kgb_record *record,
+			 uint32_t window, const struct kgb_launch *launch)
+{
+	KGB_AUTO(buf) struct kgb_buf line = KGB_BUF_INIT(0);
+	const struct kgb_image *image = kgb_record_image(record, launch->image);
+	const struct kgb_image_proof *proof = kgb_provenance_of(provenance, image);
+	const struct kgb_image code = kgb_provenance_code(provenance, image);
+	struct kgb_jsonw w;
+
+	kgb_jsonw_init(&w, &line, 0);
+	kgb_jsonw_object(&w);
+	kgb_jsonw_ki64(&w, "window", window);
+	kgb_jsonw_kstr(&w, "kernel", launch->kernel);
+	kgb_jsonw_kstr(&w, "owner",
+		       owners[kgb_provenance_owner(image, launch->kernel, provenance)]);
+	kgb_jsonw_kstr(&w, "proof", kinds[proof->kind]);
+	kgb_jsonw_kstr(&w, "name", proof->name);
+	kgb_jsonw_kstr(&w, "reason", proof->reason);
+	kgb_jsonw_ki64(&w, "image_bytes", (int64_t)image->len);
+	kgb_jsonw_kbool(&w, "own_code", code.bytes != image->bytes);
+	kgb_jsonw_object_end(&w);
+	print_line(&line);
+}
+
+/* Every launch of a record that the trace library wrote. */
+static int prove_record(struct kgb_provenance *provenance, const struct kgb_claims *claims,
+			const char *path, struct kgb_err *err)
+{
+	KGB_AUTO(buf) struct kgb_buf bytes = KGB_BUF_INIT(0);
+	struct kgb_record record;
+
+	if (kgb_fs_read(AT_FDCWD, path, KGB_RECORD_BYTES_MAX, &bytes, err) < 0 ||
+	    kgb_record_parse(bytes.ptr, bytes.len, &record, err) < 0)
+		return kgb_ctx(err, "%s", path);
+	int rc = kgb_provenance_prove(provenance, &record, claims, err);
+	for (size_t i = 0; i < record.n_windows && rc == 0; i++) {
+		const struct kgb_window *window = &record.windows[i];
+		for (size_t j = 0; j < window->n_ops; j++)
+			if (window->ops[j].kind == KGB_OP_LAUNCH)
+				print_launch(provenance, &record, window->number,
+					     &window->ops[j].launch);
+	}
+	kgb_provenance_forget(provenance, &record);
+	kgb_record_release(&record);
+	return rc;
+}
+
+static int read_images(struct kgb_arena *arena, const struct kgb_strv *files,
+		       struct kgb_image *images, struct kgb_err *err)
+{
+	for (size_t i = 0; i < files->n; i++) {
+		KGB_AUTO(buf) struct kgb_buf bytes = KGB_BUF_INIT(0);
+		if (kgb_fs_read(AT_FDCWD, files->items[i], KGB_CUBIN_BYTES_MAX, &bytes, err) < 0)
+			return -1;
+		unsigned char *copy = kgb_arena_alloc(arena, bytes.len + 1);
+		memcpy(copy, bytes.ptr, bytes.len);
+		images[i] = (struct kgb_image){.id = (uint32_t)i, .bytes = copy, .len = bytes.len};
+	}
+	return 0;
+}
+
+/* All images as those of one record: the compilations run beside each other. */
+static int prove_together(struct kgb_provenance *provenance, const struct kgb_claims *claims,
+			  struct kgb_image *images, size_t n, struct kgb_err *err)
+{
+	const struct kgb_record record = {.images = images, .n_images = n};
+	int64_t started_ns = kgb_mono_ns();
+
+	if (kgb_provenance_prove(provenance, &record, claims, err) < 0)
+		return -1;
+	fprintf(stderr, "%zu images together: %.0f ms\n", n,
+		(double)(kgb_mono_ns() - started_ns) / 1e6);
+	return 0;
+}
+
 static int prove_files(struct kgb_provenance *provenance, const struct arguments *arguments,
 		       struct kgb_err *err)
 {
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+	KGB_AUTO(arena) struct kgb_arena arena = KGB_ARENA_INIT;
+	const struct kgb_strv *files = &arguments->files;
+	struct kgb_image *images = kgb_arena_array(&arena, files->n + 1, sizeof(*images));
 	struct kgb_claims claims = KGB_CLAIMS_INIT;
-	int rc = 0;
+	int rc;
 
 	if (kgb_fs_read(AT_FDCWD, arguments->claims, KGB_CLAIMS_BYTES_MAX, &text, err) < 0 ||
 	    kgb_claims_parse(text.ptr, text.len, &claims, err) < 0)
 		return kgb_ctx(err, "%s", arguments->claims);
-	for (size_t i = 0; i < arguments->files.n && rc == 0; i++) {
-		KGB_AUTO(buf) struct kgb_buf bytes = KGB_BUF_INIT(0);
-		const char *path = arguments->files.items[i];
-		rc = kgb_fs_read(AT_FDCWD, path, KGB_CUBIN_BYTES_MAX, &bytes, err);
-		const struct kgb_image image = {.id = (uint32_t)i,
-						.bytes = (const unsigned char *)bytes.ptr,
-						.len = bytes.len};
-		if (rc == 0)
-			rc = print_proof(provenance, &claims, path, &image, arguments->kernel, err);
-	}
+	rc = read_images(&arena, files, images, err);
+	if (rc == 0 && arguments->record)
+		rc = prove_record(provenance, &claims, arguments->record, err);
+	if (rc == 0 && arguments->together)
+		rc = prove_together(provenance, &claims, images, files->n, err);
+	for (size_t i = 0; i < files->n && rc == 0; i++)
+		rc = print_proof(provenance, &claims, files->items[i], &images[i],
+				 arguments->kernel, err);
 	kgb_claims_release(&claims);
 	return rc;
 }
@@ -204,6 +283,8 @@ static int parse(int argc, char **argv, struct arguments *out, struct kgb_err *e
 		{"library", required_argument, NULL, 'l'},
 		{"kernel", required_argument, NULL, 'n'},
 		{"sm", required_argument, NULL, 's'},
+		{"record", required_argument, NULL, 'r'},
+		{"together", no_argument, NULL, 't'},
 		{NULL, 0, NULL, 0},
 	};
 	int option;
@@ -230,6 +311,12 @@ static int parse(int argc, char **argv, struct arguments *out, struct kgb_err *e
 			break;
 		case 'n':
 			out->kernel = optarg;
+			break;
+		case 'r':
+			out->record = optarg;
+			break;
+		case 't':
+			out->together = true;
 			break;
 		case 's':
 			if (kgb_parse_i64(optarg, 1, 999, &out->sm, err) < 0)

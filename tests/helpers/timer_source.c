@@ -127,6 +127,10 @@ static void sample(struct world *world, const struct kgb_timer_block *block, uin
 	world->throttled = episode(world, world->throttled, world->throttle_share, 40);
 	if (side == KGB_SIDE_B)
 		ns *= diligence(world, slot, i + 1 == block->n);
+	if (world->two_speeds > 0 && chance(world) < 0.4)
+		ns *= 1 + world->two_speeds;
+	if (i + 1 == block->n)
+		ns *= 1 + world->last_slower;
 	bool beside = block->phase == KGB_PHASE_WARMUP || block->phase == KGB_PHASE_ROUNDS;
 	if (side == KGB_SIDE_A && beside && world->cheat == WORLD_SLOW_BASELINE)
 		ns *= 1.1;

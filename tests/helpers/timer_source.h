@@ -32,6 +32,8 @@ struct world {
 			    */
 	double outlier_share, outlier_scale; /* Pareto tail: 1 + scale * (u^-0.5 - 1) */
 	double neighbour_share, neighbour_slower; /* episodes of about 60 samples */
+	double two_speeds; /* two calls of five are slower by this part, on both sides, at random */
+	double last_slower; /* the last call of each block, on both sides */
 	double throttle_share; /* episodes of about 40 samples at 60 % of the clock */
 	double event_step, activity_step; /* resolution in ns; 0: 32 */
 	double sample_ns; /* what a sample costs around the call: poison, copies, flush */

@@ -36,7 +36,8 @@ enum kgb_exec_op {
 	 * on: send ARENA again after changing one. */
 	KGB_EXEC_ARENA,
 	/** Descriptor [record]: its one window and its images become plan `plan`, replacing an
-	 * earlier one of that number. Value: bytes of GPU memory mapped for all plans. */
+	 * earlier one of that number (which is gone in any case). Value: bytes of GPU memory mapped
+	 * for all plans. */
 	KGB_EXEC_PLAN,
 	KGB_EXEC_RUN, /* run plan once, untimed */
 	KGB_EXEC_TIME, /* run plan n_samples times in fresh mode */

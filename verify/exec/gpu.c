@@ -79,7 +79,6 @@ enum kgb_exec_status kgb_gpu_check(struct kgb_gpu *gpu, CUresult result,
 static enum kgb_exec_status read_attributes(struct kgb_gpu *gpu, struct kgb_err *err)
 {
 	int l2_bytes = 0;
-	int major = 0;
 	int persisting_bytes = 0;
 	const struct {
 		CUdevice_attribute attribute;
@@ -88,7 +87,6 @@ static enum kgb_exec_status read_attributes(struct kgb_gpu *gpu, struct kgb_err 
 		{CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, &gpu->n_sms},
 		{CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, &gpu->shared_bytes_max},
 		{CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, &l2_bytes},
-		{CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, &major},
 		{CU_DEVICE_ATTRIBUTE_MAX_PERSISTING_L2_CACHE_SIZE, &persisting_bytes},
 	};
 
@@ -103,7 +101,6 @@ static enum kgb_exec_status read_attributes(struct kgb_gpu *gpu, struct kgb_err 
 	}
 	gpu->l2_bytes = (uint64_t)l2_bytes;
 	gpu->keeps_lines = persisting_bytes > 0;
-	gpu->can_wait_value = major >= 7; /* memory operations of streams: Volta and later */
 	return KGB_EXEC_OK;
 }
 

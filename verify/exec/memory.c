@@ -10,6 +10,7 @@
 #include "verify/exec/kernels.h"
 
 #define RESERVE_GRANULE (UINT64_C(32) << 20)
+#define RESERVE_LEAST (UINT64_C(8) << 30)
 /* Left to the driver when copies of the images are made. */
 #define SPARE_BYTES (UINT64_C(2) << 30)
 
@@ -32,15 +33,30 @@ static enum kgb_exec_status reserve(struct kgb_memory *memory, uint64_t address,
 	return KGB_EXEC_OK;
 }
 
+/* All of a range, or as much from its start as the driver gives: it is more than plans use, and
+ * what is missing can still be had when it is needed. */
+static enum kgb_exec_status reserve_most(struct kgb_memory *memory, uint64_t address,
+					 uint64_t bytes, struct kgb_err *err)
+{
+	enum kgb_exec_status status;
+
+	for (;;) {
+		status = reserve(memory, address, bytes, err);
+		if (!status || bytes / 2 < RESERVE_LEAST)
+			return status;
+		bytes /= 2;
+	}
+}
+
 enum kgb_exec_status kgb_memory_open(struct kgb_memory *memory, struct kgb_gpu *gpu,
 				     struct kgb_err *err)
 {
 	enum kgb_exec_status status;
 
 	memory->gpu = gpu;
-	status = reserve(memory, KGB_ARENA_ADDRESS, KGB_ARENA_BYTES_MAX, err);
+	status = reserve_most(memory, KGB_ARENA_ADDRESS, KGB_ARENA_BYTES_MAX, err);
 	if (!status)
-		status = reserve(memory, KGB_POOL_ADDRESS, KGB_POOL_BYTES, err);
+		status = reserve_most(memory, KGB_POOL_ADDRESS, KGB_POOL_BYTES, err);
 	return status ? status
 		      : kgb_gpu_buffer_reserve(gpu, &memory->found, sizeof(struct kgb_found), err);
 }
@@ -92,6 +108,11 @@ static enum kgb_exec_status map_arena(struct kgb_memory *memory, uint64_t bytes,
 				      memory->arena.handle);
 		memory->arena = (struct kgb_mapping){0};
 		struct kgb_mapping made = {.address = KGB_ARENA_ADDRESS, .bytes = pages};
+		if (!kgb_spans_hold(&memory->reserved, made.address, made.bytes)) {
+			(void)kgb_fail(err, KGB_ERR_BUSY, "no addresses for an arena of %llu bytes",
+				       (unsigned long long)bytes);
+			return KGB_EXEC_RESERVATION;
+		}
 		status = kgb_gpu_map(memory->gpu, made.address, made.bytes, &made.handle, err);
 		if (status)
 			return status;
@@ -122,9 +143,14 @@ enum kgb_exec_status kgb_memory_set_arena(struct kgb_memory *memory,
 	return map_arena(memory, request->arena_bytes, err);
 }
 
-/* Addresses outside of arena and pool, for blocks that the candidate's process got elsewhere. The
+static bool is_in_pool(const struct kgb_span *span)
+{
+	return span->start >= KGB_POOL_ADDRESS && span->start < KGB_POOL_ADDRESS + KGB_POOL_BYTES;
+}
+
+/* Addresses that are not ours yet, for blocks that the candidate's process got elsewhere. The
  * driver gives places in multiples of RESERVE_GRANULE only. */
-static enum kgb_exec_status reserve_foreign(struct kgb_memory *memory,
+static enum kgb_exec_status reserve_missing(struct kgb_memory *memory,
 					    const struct kgb_spans *pages, struct kgb_err *err)
 {
 	KGB_AUTO(spans) struct kgb_spans wanted = KGB_SPANS_INIT;
@@ -138,6 +164,8 @@ static enum kgb_exec_status reserve_foreign(struct kgb_memory *memory,
 			reserve(memory, missing.items[i].start, missing.items[i].bytes, err);
 		if (!status)
 			continue;
+		if (is_in_pool(&missing.items[i]))
+			return status;
 		(void)kgb_ctx(err, "memory that did not come from the pool, at 0x%llx",
 			      (unsigned long long)missing.items[i].start);
 		return KGB_EXEC_BAD_PLAN;
@@ -156,29 +184,43 @@ static void add_mapping(struct kgb_memory *memory, const struct kgb_mapping *map
 	memory->poisoned_valid = false;
 }
 
+/* The copies of the images go before a plan goes without. */
+static enum kgb_exec_status make_room(struct kgb_memory *memory, uint64_t bytes,
+				      struct kgb_err *err)
+{
+	const struct kgb_cuda *cu = memory->gpu->cu;
+	size_t free_bytes = 0;
+	size_t total_bytes = 0;
+	CUresult result = cu->cuMemGetInfo(&free_bytes, &total_bytes);
+
+	if (result == CUDA_SUCCESS && bytes > free_bytes && memory->images.bytes > 0) {
+		kgb_gpu_buffer_release(memory->gpu, &memory->images);
+		memory->n_images = 0;
+		result = cu->cuMemGetInfo(&free_bytes, &total_bytes);
+	}
+	enum kgb_exec_status status =
+		kgb_gpu_check(memory->gpu, result, KGB_EXEC_NO_MEMORY, err, "free GPU memory");
+	if (!status && bytes > free_bytes) {
+		(void)kgb_fail(err, KGB_ERR_LIMIT, "%llu bytes of GPU memory, %zu are free",
+			       (unsigned long long)bytes, free_bytes);
+		return KGB_EXEC_NO_MEMORY;
+	}
+	return status;
+}
+
 enum kgb_exec_status kgb_memory_map_blocks(struct kgb_memory *memory,
 					   const struct kgb_spans *blocks, struct kgb_err *err)
 {
 	KGB_AUTO(spans) struct kgb_spans pages = KGB_SPANS_INIT;
 	KGB_AUTO(spans) struct kgb_spans missing = KGB_SPANS_INIT;
 	enum kgb_exec_status status;
-	size_t free_bytes = 0;
-	size_t total_bytes = 0;
 
 	kgb_spans_put_all(&pages, blocks);
 	kgb_spans_round(&pages, KGB_GPU_PAGE);
 	kgb_spans_subtract(&pages, &memory->blocks_mapped, &missing);
-	status =
-		kgb_gpu_check(memory->gpu, memory->gpu->cu->cuMemGetInfo(&free_bytes, &total_bytes),
-			      KGB_EXEC_NO_MEMORY, err, "free GPU memory");
-	if (status)
-		return status;
-	if (kgb_spans_total(&missing) > free_bytes) {
-		(void)kgb_fail(err, KGB_ERR_LIMIT, "%llu bytes of GPU memory, %zu are free",
-			       (unsigned long long)kgb_spans_total(&missing), free_bytes);
-		return KGB_EXEC_NO_MEMORY;
-	}
-	status = reserve_foreign(memory, &pages, err);
+	status = make_room(memory, kgb_spans_total(&missing), err);
+	if (!status)
+		status = reserve_missing(memory, &pages, err);
 	for (size_t i = 0; !status && i < missing.n; i++) {
 		struct kgb_mapping made = {.address = missing.items[i].start,
 					   .bytes = missing.items[i].bytes};

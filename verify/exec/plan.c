@@ -14,7 +14,7 @@ enum { PARAMS_MAX = 4096, PARAMS_ALIGN = 128, PARAMS_PADDING_MAX = 16 };
 
 #define SHARED_WITHOUT_ASKING (48u << 10)
 
-static enum kgb_exec_status read_record(struct kgb_plan *plan, int fd, struct kgb_err *err)
+static enum kgb_exec_status read_record(struct kgb_gpu_plan *plan, int fd, struct kgb_err *err)
 {
 	struct stat st;
 	size_t len;
@@ -45,7 +45,7 @@ static enum kgb_exec_status read_record(struct kgb_plan *plan, int fd, struct kg
 	return KGB_EXEC_OK;
 }
 
-static enum kgb_exec_status load_images(struct kgb_plan *plan, struct kgb_err *err)
+static enum kgb_exec_status load_images(struct kgb_gpu_plan *plan, struct kgb_err *err)
 {
 	plan->libraries = kgb_xcalloc(plan->record.n_images + 1, sizeof(CUlibrary));
 	for (size_t i = 0; i < plan->record.n_images; i++) {
@@ -63,8 +63,9 @@ static enum kgb_exec_status load_images(struct kgb_plan *plan, struct kgb_err *e
 }
 
 /* Where the parameters of a kernel lie in its buffer. */
-static enum kgb_exec_status read_params(struct kgb_plan *plan, struct kgb_plan_kernel *kernel,
-					CUkernel handle, struct kgb_err *err)
+static enum kgb_exec_status read_params(struct kgb_gpu_plan *plan,
+					struct kgb_gpu_plan_kernel *kernel, CUkernel handle,
+					struct kgb_err *err)
 {
 	kernel->offsets = kgb_xcalloc(PARAMS_MAX, sizeof(kernel->offsets[0]));
 	for (size_t i = 0; i < PARAMS_MAX; i++) {
@@ -93,7 +94,7 @@ static enum kgb_exec_status read_params(struct kgb_plan *plan, struct kgb_plan_k
 	return KGB_EXEC_BAD_PLAN;
 }
 
-static enum kgb_exec_status find_kernel(struct kgb_plan *plan, const struct kgb_launch *launch,
+static enum kgb_exec_status find_kernel(struct kgb_gpu_plan *plan, const struct kgb_launch *launch,
 					size_t *out, struct kgb_err *err)
 {
 	const struct kgb_cuda *cu = plan->gpu->cu;
@@ -107,8 +108,8 @@ static enum kgb_exec_status find_kernel(struct kgb_plan *plan, const struct kgb_
 			return KGB_EXEC_OK;
 	while (plan->record.images[image].id != launch->image)
 		image++;
-	struct kgb_plan_kernel *kernel = &plan->kernels[plan->n_kernels];
-	*kernel = (struct kgb_plan_kernel){
+	struct kgb_gpu_plan_kernel *kernel = &plan->kernels[plan->n_kernels];
+	*kernel = (struct kgb_gpu_plan_kernel){
 		.image = launch->image, .name = launch->kernel, .carveout = -1};
 	status = kgb_gpu_check(
 		plan->gpu, cu->cuLibraryGetKernel(&handle, plan->libraries[image], kernel->name),
@@ -133,7 +134,7 @@ static bool has_cluster(const struct kgb_launch *launch)
 }
 
 /* What a launch asks of its kernel beforehand. */
-static enum kgb_exec_status allow(struct kgb_plan *plan, struct kgb_plan_kernel *kernel,
+static enum kgb_exec_status allow(struct kgb_gpu_plan *plan, struct kgb_gpu_plan_kernel *kernel,
 				  const struct kgb_launch *launch, struct kgb_err *err)
 {
 	const struct kgb_cuda *cu = plan->gpu->cu;
@@ -161,7 +162,7 @@ static enum kgb_exec_status allow(struct kgb_plan *plan, struct kgb_plan_kernel 
 	return status;
 }
 
-static void copy_attrs(struct kgb_plan_launch *made, const struct kgb_launch *launch)
+static void copy_attrs(struct kgb_gpu_plan_launch *made, const struct kgb_launch *launch)
 {
 	made->attrs = kgb_xcalloc(launch->n_attrs + 1, sizeof(made->attrs[0]));
 	for (uint32_t i = 0; i < launch->n_attrs; i++) {
@@ -172,14 +173,15 @@ static void copy_attrs(struct kgb_plan_launch *made, const struct kgb_launch *la
 	}
 }
 
-static enum kgb_exec_status prepare_launch(struct kgb_plan *plan, const struct kgb_launch *launch,
-					   struct kgb_plan_launch *made, struct kgb_err *err)
+static enum kgb_exec_status prepare_launch(struct kgb_gpu_plan *plan,
+					   const struct kgb_launch *launch,
+					   struct kgb_gpu_plan_launch *made, struct kgb_err *err)
 {
 	enum kgb_exec_status status = find_kernel(plan, launch, &made->kernel, err);
 
 	if (status)
 		return status;
-	struct kgb_plan_kernel *kernel = &plan->kernels[made->kernel];
+	struct kgb_gpu_plan_kernel *kernel = &plan->kernels[made->kernel];
 	/* A buffer may be padded to the alignment of its largest member. */
 	if (launch->params_bytes < kernel->params_bytes ||
 	    launch->params_bytes - kernel->params_bytes >= PARAMS_PADDING_MAX) {
@@ -203,7 +205,7 @@ static enum kgb_exec_status prepare_launch(struct kgb_plan *plan, const struct k
 	return allow(plan, kernel, launch, err);
 }
 
-static enum kgb_exec_status find_stream(struct kgb_plan *plan, uint64_t number, size_t *out,
+static enum kgb_exec_status find_stream(struct kgb_gpu_plan *plan, uint64_t number, size_t *out,
 					struct kgb_err *err)
 {
 	const struct kgb_cuda *cu = plan->gpu->cu;
@@ -232,7 +234,7 @@ static enum kgb_exec_status find_stream(struct kgb_plan *plan, uint64_t number, 
 }
 
 /* `make`: an event that is not known yet is made. */
-static enum kgb_exec_status find_event(struct kgb_plan *plan, uint64_t number, bool make,
+static enum kgb_exec_status find_event(struct kgb_gpu_plan *plan, uint64_t number, bool make,
 				       size_t *out, bool *known, struct kgb_err *err)
 {
 	for (*out = 0; *out < plan->n_events; (*out)++) {
@@ -264,10 +266,10 @@ static enum kgb_exec_status find_event(struct kgb_plan *plan, uint64_t number, b
 	return status;
 }
 
-static enum kgb_exec_status prepare_op(struct kgb_plan *plan, size_t i, struct kgb_err *err)
+static enum kgb_exec_status prepare_op(struct kgb_gpu_plan *plan, size_t i, struct kgb_err *err)
 {
 	const struct kgb_op *op = &plan->window->ops[i];
-	struct kgb_plan_op *made = &plan->ops[i];
+	struct kgb_gpu_plan_op *made = &plan->ops[i];
 	enum kgb_exec_status status = find_stream(plan, op->stream, &made->stream, err);
 	bool known;
 
@@ -296,7 +298,7 @@ static enum kgb_exec_status prepare_op(struct kgb_plan *plan, size_t i, struct k
 
 /* Payloads of uploads in pinned memory: a copy from other memory would make the host wait for the
  * stream, and the stream may wait for the host. */
-static enum kgb_exec_status pin_payloads(struct kgb_plan *plan, struct kgb_err *err)
+static enum kgb_exec_status pin_payloads(struct kgb_gpu_plan *plan, struct kgb_err *err)
 {
 	uint64_t download_bytes = 0;
 	uint64_t at = 0;
@@ -329,7 +331,7 @@ static enum kgb_exec_status pin_payloads(struct kgb_plan *plan, struct kgb_err *
 	return KGB_EXEC_OK;
 }
 
-static enum kgb_exec_status prepare_ops(struct kgb_plan *plan, struct kgb_err *err)
+static enum kgb_exec_status prepare_ops(struct kgb_gpu_plan *plan, struct kgb_err *err)
 {
 	const size_t n = plan->window->n_ops;
 	enum kgb_exec_status status = KGB_EXEC_OK;
@@ -345,12 +347,12 @@ static enum kgb_exec_status prepare_ops(struct kgb_plan *plan, struct kgb_err *e
 	return status ? status : pin_payloads(plan, err);
 }
 
-enum kgb_exec_status kgb_plan_load(struct kgb_plan *plan, struct kgb_memory *memory, int record_fd,
-				   struct kgb_err *err)
+enum kgb_exec_status kgb_gpu_plan_load(struct kgb_gpu_plan *plan, struct kgb_memory *memory,
+				       int record_fd, struct kgb_err *err)
 {
 	enum kgb_exec_status status;
 
-	*plan = (struct kgb_plan){.gpu = memory->gpu};
+	*plan = (struct kgb_gpu_plan){.gpu = memory->gpu};
 	status = read_record(plan, record_fd, err);
 	if (!status)
 		status = kgb_memory_map_blocks(memory, &plan->blocks, err);
@@ -359,11 +361,11 @@ enum kgb_exec_status kgb_plan_load(struct kgb_plan *plan, struct kgb_memory *mem
 	if (!status)
 		status = prepare_ops(plan, err);
 	if (status)
-		kgb_plan_release(plan);
+		kgb_gpu_plan_release(plan);
 	return status;
 }
 
-void kgb_plan_release(struct kgb_plan *plan)
+void kgb_gpu_plan_release(struct kgb_gpu_plan *plan)
 {
 	if (!plan->gpu)
 		return;
@@ -395,5 +397,5 @@ void kgb_plan_release(struct kgb_plan *plan)
 	kgb_spans_release(&plan->blocks);
 	kgb_record_release(&plan->record);
 	kgb_free(plan->bytes);
-	*plan = (struct kgb_plan){0};
+	*plan = (struct kgb_gpu_plan){0};
 }

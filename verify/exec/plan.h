@@ -11,7 +11,7 @@
 #include "verify/record.h"
 
 /** A kernel of a loaded image; launches share it. */
-struct kgb_plan_kernel {
+struct kgb_gpu_plan_kernel {
 	uint32_t image;
 	const char *name; /* borrowed from the record */
 	CUfunction function;
@@ -22,7 +22,7 @@ struct kgb_plan_kernel {
 	int32_t carveout; /* as it is set now */
 };
 
-struct kgb_plan_launch {
+struct kgb_gpu_plan_launch {
 	size_t kernel; /* index */
 	unsigned char *params; /* owned; aligned as tensor maps want it */
 	void **pointers; /* owned; into params */
@@ -30,15 +30,15 @@ struct kgb_plan_launch {
 };
 
 /** What an op needs beyond its record. */
-struct kgb_plan_op {
+struct kgb_gpu_plan_op {
 	size_t stream; /* index into streams, 0: main */
 	size_t event; /* EVENT_RECORD, EVENT_WAIT */
 	bool waits; /* EVENT_WAIT: the event was recorded before, in this window */
-	struct kgb_plan_launch launch; /* LAUNCH */
+	struct kgb_gpu_plan_launch launch; /* LAUNCH */
 	const unsigned char *upload; /* UPLOAD: pinned */
 };
 
-struct kgb_plan {
+struct kgb_gpu_plan {
 	struct kgb_gpu *gpu; /* borrowed; NULL: no such plan */
 	unsigned char *bytes; /* owned; what the record points into */
 	struct kgb_record record;
@@ -47,9 +47,9 @@ struct kgb_plan {
 
 	CUlibrary *libraries; /* owned; one for each image */
 	size_t n_libraries;
-	struct kgb_plan_kernel *kernels; /* owned */
+	struct kgb_gpu_plan_kernel *kernels; /* owned */
 	size_t n_kernels;
-	struct kgb_plan_op *ops; /* owned; one for each op of the window */
+	struct kgb_gpu_plan_op *ops; /* owned; one for each op of the window */
 
 	CUstream streams[KGB_EXEC_STREAMS_MAX]; /* [0] is the main stream */
 	CUevent joins[KGB_EXEC_STREAMS_MAX]; /* one for each stream */
@@ -66,8 +66,8 @@ struct kgb_plan {
 
 /** Make a plan of a memfd with a record. BAD_PLAN says what cannot be replayed. On failure *plan is
  * empty. */
-enum kgb_exec_status kgb_plan_load(struct kgb_plan *plan, struct kgb_memory *memory, int record_fd,
-				   struct kgb_err *err);
-void kgb_plan_release(struct kgb_plan *plan);
+enum kgb_exec_status kgb_gpu_plan_load(struct kgb_gpu_plan *plan, struct kgb_memory *memory,
+				       int record_fd, struct kgb_err *err);
+void kgb_gpu_plan_release(struct kgb_gpu_plan *plan);
 
 #endif

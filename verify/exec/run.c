@@ -7,6 +7,20 @@
 /* Ops beyond these are not told apart when a run faults. */
 #define PROGRESS_OPS 4095u
 
+/* Streams cannot wait for memory everywhere, and some virtual GPUs tell only when asked to. */
+static bool can_wait_value(struct kgb_run *run)
+{
+	const struct kgb_cuda *cu = run->gpu->cu;
+	const CUstream stream = run->gpu->stream;
+
+	run->words[0] = 1;
+	return cu->cuStreamWaitValue32(stream, run->words_address, 1, CU_STREAM_WAIT_VALUE_GEQ) ==
+		       CUDA_SUCCESS &&
+	       cu->cuStreamWriteValue32(stream, run->words_address, 2,
+					CU_STREAM_WRITE_VALUE_DEFAULT) == CUDA_SUCCESS &&
+	       cu->cuStreamSynchronize(stream) == CUDA_SUCCESS && run->words[0] == 2;
+}
+
 enum kgb_exec_status kgb_run_open(struct kgb_run *run, struct kgb_gpu *gpu,
 				  struct kgb_memory *memory, const char *cupti, struct kgb_err *err)
 {
@@ -31,13 +45,14 @@ enum kgb_exec_status kgb_run_open(struct kgb_run *run, struct kgb_gpu *gpu,
 	if (!status)
 		status = kgb_gpu_check(gpu, cu->cuEventCreate(&run->end, CU_EVENT_DEFAULT),
 				       KGB_EXEC_NO_MEMORY, err, "make an event");
+	gpu->can_wait_value = !status && can_wait_value(run);
 	if (!status && cu->cuDeviceGetPCIBusId(bus_id, sizeof(bus_id), gpu->device) == CUDA_SUCCESS)
 		kgb_clock_open(&run->clock, bus_id);
 	return status;
 }
 
 /* The side streams start where the main stream is. */
-static CUresult fork_streams(struct kgb_plan *plan)
+static CUresult fork_streams(struct kgb_gpu_plan *plan)
 {
 	const struct kgb_cuda *cu = plan->gpu->cu;
 	CUresult result = CUDA_SUCCESS;
@@ -50,7 +65,7 @@ static CUresult fork_streams(struct kgb_plan *plan)
 }
 
 /* The main stream waits for all others. */
-static CUresult join_streams(struct kgb_plan *plan)
+static CUresult join_streams(struct kgb_gpu_plan *plan)
 {
 	const struct kgb_cuda *cu = plan->gpu->cu;
 	CUresult result = CUDA_SUCCESS;
@@ -65,7 +80,7 @@ static CUresult join_streams(struct kgb_plan *plan)
 
 /* Two launches of one kernel may ask for different carveouts; the driver keeps one for each kernel.
  */
-static CUresult set_carveout(struct kgb_plan *plan, struct kgb_plan_kernel *kernel,
+static CUresult set_carveout(struct kgb_gpu_plan *plan, struct kgb_gpu_plan_kernel *kernel,
 			     int32_t carveout)
 {
 	if (kernel->carveout == carveout)
@@ -75,11 +90,11 @@ static CUresult set_carveout(struct kgb_plan *plan, struct kgb_plan_kernel *kern
 		kernel->function, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, carveout);
 }
 
-static CUresult issue_launch(struct kgb_plan *plan, size_t i, CUstream stream)
+static CUresult issue_launch(struct kgb_gpu_plan *plan, size_t i, CUstream stream)
 {
 	const struct kgb_launch *launch = &plan->window->ops[i].launch;
-	const struct kgb_plan_launch *made = &plan->ops[i].launch;
-	struct kgb_plan_kernel *kernel = &plan->kernels[made->kernel];
+	const struct kgb_gpu_plan_launch *made = &plan->ops[i].launch;
+	struct kgb_gpu_plan_kernel *kernel = &plan->kernels[made->kernel];
 	const CUlaunchConfig config = {
 		.gridDimX = launch->grid[0],
 		.gridDimY = launch->grid[1],
@@ -123,11 +138,11 @@ static CUresult issue_memset(const struct kgb_cuda *cu, const struct kgb_op *op,
 	}
 }
 
-static CUresult issue_op(struct kgb_plan *plan, size_t i)
+static CUresult issue_op(struct kgb_gpu_plan *plan, size_t i)
 {
 	const struct kgb_cuda *cu = plan->gpu->cu;
 	const struct kgb_op *op = &plan->window->ops[i];
-	const struct kgb_plan_op *made = &plan->ops[i];
+	const struct kgb_gpu_plan_op *made = &plan->ops[i];
 	const CUstream stream = plan->streams[made->stream];
 	CUresult result;
 
@@ -172,7 +187,7 @@ static bool overlaps(const struct kgb_op *op)
 	return false;
 }
 
-static CUresult mark(struct kgb_run *run, struct kgb_plan *plan, size_t i)
+static CUresult mark(struct kgb_run *run, struct kgb_gpu_plan *plan, size_t i)
 {
 	const struct kgb_window *window = plan->window;
 
@@ -184,7 +199,7 @@ static CUresult mark(struct kgb_run *run, struct kgb_plan *plan, size_t i)
 						  1, CU_STREAM_WRITE_VALUE_DEFAULT);
 }
 
-enum kgb_exec_status kgb_run_issue(struct kgb_run *run, struct kgb_plan *plan, int32_t skip,
+enum kgb_exec_status kgb_run_issue(struct kgb_run *run, struct kgb_gpu_plan *plan, int32_t skip,
 				   bool progress, struct kgb_err *err)
 {
 	enum kgb_exec_status status;
@@ -223,8 +238,9 @@ static enum kgb_exec_status check_ranges(const struct kgb_exec_request *request,
 }
 
 enum kgb_exec_status kgb_run_check(struct kgb_run *run, const struct kgb_exec_request *request,
-				   const struct kgb_plan *plan, const struct kgb_plan *prologue,
-				   struct kgb_exec_layout *out, struct kgb_err *err)
+				   const struct kgb_gpu_plan *plan,
+				   const struct kgb_gpu_plan *prologue, struct kgb_exec_layout *out,
+				   struct kgb_err *err)
 {
 	const struct kgb_memory *memory = run->memory;
 	KGB_AUTO(spans) struct kgb_spans spans = KGB_SPANS_INIT;
@@ -261,8 +277,8 @@ enum kgb_exec_status kgb_run_check(struct kgb_run *run, const struct kgb_exec_re
 	return check_ranges(request, &spans, err);
 }
 
-enum kgb_exec_status kgb_run_set_slack(struct kgb_run *run, const struct kgb_plan *plan,
-				       const struct kgb_plan *prologue, struct kgb_err *err)
+enum kgb_exec_status kgb_run_set_slack(struct kgb_run *run, const struct kgb_gpu_plan *plan,
+				       const struct kgb_gpu_plan *prologue, struct kgb_err *err)
 {
 	KGB_AUTO(spans) struct kgb_spans blocks = KGB_SPANS_INIT;
 
@@ -280,8 +296,8 @@ static enum kgb_exec_status wait_stream(struct kgb_run *run, const char *what, s
 }
 
 /* The first op that is not known to have ended, and its kernel, into *err. */
-static void blame(struct kgb_run *run, const struct kgb_plan *plan, int32_t skip, uint64_t *value,
-		  struct kgb_err *err)
+static void blame(struct kgb_run *run, const struct kgb_gpu_plan *plan, int32_t skip,
+		  uint64_t *value, struct kgb_err *err)
 {
 	size_t i = 0;
 
@@ -306,7 +322,7 @@ static void blame(struct kgb_run *run, const struct kgb_plan *plan, int32_t skip
 
 /* Poison, input, prologue, the plan itself. */
 static enum kgb_exec_status run_ops(struct kgb_run *run, const struct kgb_exec_request *request,
-				    struct kgb_plan *plan, struct kgb_plan *prologue,
+				    struct kgb_gpu_plan *plan, struct kgb_gpu_plan *prologue,
 				    uint64_t *value, struct kgb_err *err)
 {
 	enum kgb_exec_status status;
@@ -328,12 +344,6 @@ static enum kgb_exec_status run_ops(struct kgb_run *run, const struct kgb_exec_r
 	for (size_t i = 0; i <= PROGRESS_OPS; i++)
 		run->words[i] = 0;
 	status = kgb_run_issue(run, plan, request->skip, true, err);
-	if (status == KGB_EXEC_BAD_PLAN) {
-		/* What was issued before still runs. */
-		struct kgb_err ignored = KGB_ERR_INIT;
-		(void)wait_stream(run, "ops", &ignored);
-		return status;
-	}
 	if (!status)
 		status = wait_stream(run, "run", err);
 	if (status == KGB_EXEC_GPU_FAULT)
@@ -342,8 +352,8 @@ static enum kgb_exec_status run_ops(struct kgb_run *run, const struct kgb_exec_r
 }
 
 enum kgb_exec_status kgb_run_once(struct kgb_run *run, const struct kgb_exec_request *request,
-				  struct kgb_plan *plan, struct kgb_plan *prologue, uint64_t *value,
-				  struct kgb_err *err)
+				  struct kgb_gpu_plan *plan, struct kgb_gpu_plan *prologue,
+				  uint64_t *value, struct kgb_err *err)
 {
 	struct kgb_exec_layout layout;
 	struct kgb_err ignored = KGB_ERR_INIT;

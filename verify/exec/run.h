@@ -29,25 +29,26 @@ enum kgb_exec_status kgb_run_open(struct kgb_run *run, struct kgb_gpu *gpu,
 
 /** KGB_EXEC_RUN. `prologue` may be NULL. *value as in the reply. */
 enum kgb_exec_status kgb_run_once(struct kgb_run *run, const struct kgb_exec_request *request,
-				  struct kgb_plan *plan, struct kgb_plan *prologue, uint64_t *value,
-				  struct kgb_err *err);
+				  struct kgb_gpu_plan *plan, struct kgb_gpu_plan *prologue,
+				  uint64_t *value, struct kgb_err *err);
 
 /** KGB_EXEC_TIME. After a good end *err may say why there is no activity (err->msg not empty). */
 enum kgb_exec_status kgb_run_timed(struct kgb_run *run, const struct kgb_exec_request *request,
-				   struct kgb_plan *plan, struct kgb_plan *prologue,
+				   struct kgb_gpu_plan *plan, struct kgb_gpu_plan *prologue,
 				   uint64_t *value, struct kgb_err *err);
 
 /** Put the ops of a plan on its streams, joined to the main stream at both ends. `skip`: an op that
  * is left out, -1. `progress`: each op that ends sets its word. Returns before they have run;
  * KGB_EXEC_BAD_PLAN names an op that the driver refuses. */
-enum kgb_exec_status kgb_run_issue(struct kgb_run *run, struct kgb_plan *plan, int32_t skip,
+enum kgb_exec_status kgb_run_issue(struct kgb_run *run, struct kgb_gpu_plan *plan, int32_t skip,
 				   bool progress, struct kgb_err *err);
 /** Slack is what neither plan has a block on. */
-enum kgb_exec_status kgb_run_set_slack(struct kgb_run *run, const struct kgb_plan *plan,
-				       const struct kgb_plan *prologue, struct kgb_err *err);
+enum kgb_exec_status kgb_run_set_slack(struct kgb_run *run, const struct kgb_gpu_plan *plan,
+				       const struct kgb_gpu_plan *prologue, struct kgb_err *err);
 /** Do all ops stay in memory that is mapped, and are the slots there? */
 enum kgb_exec_status kgb_run_check(struct kgb_run *run, const struct kgb_exec_request *request,
-				   const struct kgb_plan *plan, const struct kgb_plan *prologue,
-				   struct kgb_exec_layout *out, struct kgb_err *err);
+				   const struct kgb_gpu_plan *plan,
+				   const struct kgb_gpu_plan *prologue, struct kgb_exec_layout *out,
+				   struct kgb_err *err);
 
 #endif

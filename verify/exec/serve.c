@@ -20,7 +20,7 @@ struct server {
 	struct kgb_gpu gpu;
 	struct kgb_memory memory;
 	struct kgb_run run;
-	struct kgb_plan plans[KGB_EXEC_PLANS_MAX];
+	struct kgb_gpu_plan plans[KGB_EXEC_PLANS_MAX];
 };
 
 static enum kgb_exec_status open_gpu(struct server *server, const struct kgb_exec_request *request,
@@ -49,11 +49,11 @@ static enum kgb_exec_status open_gpu(struct server *server, const struct kgb_exe
 static enum kgb_exec_status make_plan(struct server *server, const struct kgb_exec_request *request,
 				      int fd, struct kgb_exec_reply *reply, struct kgb_err *err)
 {
-	struct kgb_plan *plan = &server->plans[request->plan];
+	struct kgb_gpu_plan *plan = &server->plans[request->plan];
 	enum kgb_exec_status status;
 
-	kgb_plan_release(plan);
-	status = kgb_plan_load(plan, &server->memory, fd, err);
+	kgb_gpu_plan_release(plan);
+	status = kgb_gpu_plan_load(plan, &server->memory, fd, err);
 	reply->value = kgb_spans_total(&server->memory.blocks_mapped);
 	return status;
 }
@@ -61,15 +61,15 @@ static enum kgb_exec_status make_plan(struct server *server, const struct kgb_ex
 static enum kgb_exec_status forget(struct server *server)
 {
 	for (size_t i = 0; i < KGB_EXEC_PLANS_MAX; i++)
-		kgb_plan_release(&server->plans[i]);
+		kgb_gpu_plan_release(&server->plans[i]);
 	kgb_memory_forget(&server->memory);
 	return KGB_EXEC_OK;
 }
 
 /* The plan of that number; NULL with *err when there is none. */
-static struct kgb_plan *find_plan(struct server *server, uint32_t number, struct kgb_err *err)
+static struct kgb_gpu_plan *find_plan(struct server *server, uint32_t number, struct kgb_err *err)
 {
-	struct kgb_plan *plan = &server->plans[number];
+	struct kgb_gpu_plan *plan = &server->plans[number];
 
 	if (plan->gpu)
 		return plan;
@@ -80,8 +80,10 @@ static struct kgb_plan *find_plan(struct server *server, uint32_t number, struct
 static enum kgb_exec_status run(struct server *server, const struct kgb_exec_request *request,
 				struct kgb_exec_reply *reply, struct kgb_err *err)
 {
-	struct kgb_plan *plan = find_plan(server, request->plan, err);
-	struct kgb_plan *prologue = NULL;
+	struct kgb_gpu_plan *plan = find_plan(server, request->plan, err);
+	struct kgb_gpu_plan *prologue = NULL;
+	struct kgb_err ignored = KGB_ERR_INIT;
+	enum kgb_exec_status status;
 
 	if (!plan)
 		return KGB_EXEC_BAD_REQUEST;
@@ -90,9 +92,19 @@ static enum kgb_exec_status run(struct server *server, const struct kgb_exec_req
 		if (!prologue)
 			return KGB_EXEC_BAD_REQUEST;
 	}
-	return request->op == KGB_EXEC_RUN
-		       ? kgb_run_once(&server->run, request, plan, prologue, &reply->value, err)
-		       : kgb_run_timed(&server->run, request, plan, prologue, &reply->value, err);
+	status = request->op == KGB_EXEC_RUN
+			 ? kgb_run_once(&server->run, request, plan, prologue, &reply->value, err)
+			 : kgb_run_timed(&server->run, request, plan, prologue, &reply->value, err);
+	/* What was issued before it went wrong may still run, on memory that may be gone with the
+	 * next request. */
+	if (status != KGB_EXEC_OK && status != KGB_EXEC_GPU_FAULT &&
+	    kgb_gpu_check(&server->gpu, server->gpu.cu->cuCtxSynchronize(), KGB_EXEC_GPU_FAULT,
+			  &ignored, "after '%s'", err->msg)) {
+		*err = ignored;
+		reply->value = UINT64_MAX;
+		return KGB_EXEC_GPU_FAULT;
+	}
+	return status;
 }
 
 static enum kgb_exec_status carry_out(struct server *server, const struct kgb_exec_request *request,

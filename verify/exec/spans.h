@@ -19,9 +19,9 @@ struct kgb_spans {
 	struct kgb_span *items; /* owned */
 	size_t n, cap;
 };
-#define KGB_SPANS_INIT \
-	{              \
-		NULL   \
+#define KGB_SPANS_INIT        \
+	{                     \
+		.items = NULL \
 	}
 
 /** Append one; an empty one is dropped. Follow with kgb_spans_normalize. */

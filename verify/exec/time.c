@@ -45,7 +45,8 @@ static enum kgb_exec_status drop_kept_lines(struct kgb_gpu *gpu, struct kgb_err 
 /* Everything that comes before the ops of a sample; afterwards the GPU is idle, its caches hold
  * nothing of use, its memory nothing of the sample before. */
 static enum kgb_exec_status prepare(struct kgb_run *run, const struct kgb_exec_request *request,
-				    struct kgb_plan *prologue, uint32_t sample, struct kgb_err *err)
+				    struct kgb_gpu_plan *prologue, uint32_t sample,
+				    struct kgb_err *err)
 {
 	struct kgb_memory *memory = run->memory;
 	const uint32_t slot = slot_of(request, sample);
@@ -105,13 +106,13 @@ static enum kgb_exec_status close_gate(struct kgb_run *run, struct kgb_err *err)
 			     KGB_EXEC_UNAVAILABLE, err, "wait for a word");
 }
 
-static bool can_gate(const struct kgb_run *run, const struct kgb_plan *plan)
+static bool can_gate(const struct kgb_run *run, const struct kgb_gpu_plan *plan)
 {
 	return run->gpu->can_wait_value && plan->window->n_ops <= GATED_OPS_MAX &&
 	       plan->params_bytes <= GATED_PARAMS_MAX;
 }
 
-static enum kgb_exec_status issue_between_events(struct kgb_run *run, struct kgb_plan *plan,
+static enum kgb_exec_status issue_between_events(struct kgb_run *run, struct kgb_gpu_plan *plan,
 						 struct kgb_err *err)
 {
 	const struct kgb_cuda *cu = run->gpu->cu;
@@ -129,7 +130,7 @@ static enum kgb_exec_status issue_between_events(struct kgb_run *run, struct kgb
 
 /* Put the events and ops of a sample on an idle stream. `gated`: the stream does not start before
  * all is there, so that neither the events nor the host's clock see how long that took. */
-static enum kgb_exec_status measure(struct kgb_run *run, struct kgb_plan *plan, bool gated,
+static enum kgb_exec_status measure(struct kgb_run *run, struct kgb_gpu_plan *plan, bool gated,
 				    int64_t *host_ns, struct kgb_err *err)
 {
 	const struct kgb_cuda *cu = run->gpu->cu;
@@ -140,14 +141,12 @@ static enum kgb_exec_status measure(struct kgb_run *run, struct kgb_plan *plan, 
 		status = issue_between_events(run, plan, err);
 	if (gated) {
 		set_alarm(0);
-		start = kgb_mono_ns();
+		if (!__atomic_load_n(gate, __ATOMIC_SEQ_CST)) /* not let go by the timer */
+			start = kgb_mono_ns();
 		open_gate();
 	}
-	if (status) {
-		/* What was put there still runs. */
-		(void)cu->cuStreamSynchronize(run->gpu->stream);
+	if (status)
 		return status;
-	}
 	status = kgb_gpu_check(run->gpu, cu->cuEventSynchronize(run->end), KGB_EXEC_GPU_FAULT, err,
 			       "timed run");
 	*host_ns = kgb_mono_ns() - start;
@@ -157,7 +156,7 @@ static enum kgb_exec_status measure(struct kgb_run *run, struct kgb_plan *plan, 
 /* A first run loads code and may make the driver wait for the stream: it is neither gated nor
  * counted. */
 static enum kgb_exec_status warm_up(struct kgb_run *run, const struct kgb_exec_request *request,
-				    struct kgb_plan *plan, struct kgb_plan *prologue,
+				    struct kgb_gpu_plan *plan, struct kgb_gpu_plan *prologue,
 				    struct kgb_err *err)
 {
 	int64_t host_ns;
@@ -167,7 +166,7 @@ static enum kgb_exec_status warm_up(struct kgb_run *run, const struct kgb_exec_r
 }
 
 static enum kgb_exec_status take_sample(struct kgb_run *run, const struct kgb_exec_request *request,
-					struct kgb_plan *plan, struct kgb_plan *prologue,
+					struct kgb_gpu_plan *plan, struct kgb_gpu_plan *prologue,
 					uint32_t i, struct kgb_exec_sample *out,
 					struct kgb_err *err)
 {
@@ -197,7 +196,7 @@ static enum kgb_exec_status take_sample(struct kgb_run *run, const struct kgb_ex
 /* The same again under CUPTI. What it cannot measure stays 0. */
 static enum kgb_exec_status take_activity(struct kgb_run *run,
 					  const struct kgb_exec_request *request,
-					  struct kgb_plan *plan, struct kgb_plan *prologue,
+					  struct kgb_gpu_plan *plan, struct kgb_gpu_plan *prologue,
 					  struct kgb_exec_sample *samples, struct kgb_err *err)
 {
 	struct kgb_err note = KGB_ERR_INIT;
@@ -229,7 +228,7 @@ static enum kgb_exec_status take_activity(struct kgb_run *run,
 }
 
 enum kgb_exec_status kgb_run_timed(struct kgb_run *run, const struct kgb_exec_request *request,
-				   struct kgb_plan *plan, struct kgb_plan *prologue,
+				   struct kgb_gpu_plan *plan, struct kgb_gpu_plan *prologue,
 				   uint64_t *value, struct kgb_err *err)
 {
 	KGB_AUTO(free) struct kgb_exec_sample *samples = NULL;
@@ -238,9 +237,7 @@ enum kgb_exec_status kgb_run_timed(struct kgb_run *run, const struct kgb_exec_re
 	enum kgb_exec_status status = kgb_run_check(run, request, plan, prologue, &layout, err);
 
 	if (!status)
-		status = kgb_gpu_check(
-			run->gpu, run->gpu->cu->cuCtxSetLimit(CU_LIMIT_PERSISTING_L2_CACHE_SIZE, 0),
-			KGB_EXEC_UNAVAILABLE, err, "no persisting lines in the L2 cache");
+		status = refuse_kept_lines(run->gpu, err);
 	if (!status)
 		status = kgb_run_set_slack(run, plan, prologue, err);
 	if (!status)

@@ -135,7 +135,14 @@ static size_t out_bytes(const struct kgb_data *data)
 
 /* ---- the call ---- */
 
-static int send_call(struct kgb_judge *judge, const struct kgb_data *data,
+static void write_entry(struct kgb_jsonw *w, const struct kgb_interface *interface, bool baseline)
+{
+	KGB_AUTO(free) char *target = kgb_target_name(interface);
+
+	kgb_jsonw_kstr(w, "entry", baseline ? target : interface->entry);
+}
+
+static int send_call(struct kgb_worker *worker, const struct kgb_data *data,
 		     const struct kgb_call_spec *spec, struct kgb_rng *rng,
 		     const struct kgb_call *call, struct kgb_err *err)
 {
@@ -145,7 +152,7 @@ static int send_call(struct kgb_judge *judge, const struct kgb_data *data,
 	kgb_jsonw_init(&w, &text, 0);
 	kgb_jsonw_object(&w);
 	kgb_jsonw_kstr(&w, "op", "call");
-	kgb_jsonw_kstr(&w, "entry", data->kase->interface->entry);
+	write_entry(&w, data->kase->interface, spec->baseline);
 	kgb_jsonw_ki64(&w, "poison", kgb_rng_int(rng, 1, 254));
 	kgb_jsonw_key(&w, "fill");
 	if (spec->repetition % 2 == 0)
@@ -162,12 +169,12 @@ static int send_call(struct kgb_judge *judge, const struct kgb_data *data,
 	if (spec->skip)
 		kgb_jsonw_str(&w, spec->skip);
 	kgb_jsonw_array_end(&w);
-	kgb_request_args(&w, data->kase, call->at, call->views, true);
+	kgb_request_args(&w, data->kase, call->at, call->views, !spec->baseline);
 	kgb_jsonw_object_end(&w);
 	if (text.overflowed)
 		return kgb_fail(err, KGB_ERR_LIMIT, "case '%s': its request is too long",
 				data->kase->name);
-	return kgb_worker_send(&judge->runner, text.ptr, NULL, 0, err);
+	return kgb_worker_send(worker, text.ptr, NULL, 0, err);
 }
 
 /* Contiguous elements of a view into our snapshot of the arena. */
@@ -251,31 +258,55 @@ int kgb_call_prepare(struct kgb_judge *judge, const struct kgb_data *data,
 	return prepare(judge, data, spec, call, &rng, err);
 }
 
+/* The candidate's process, or the baseline's. */
+struct party {
+	struct kgb_worker *worker;
+	struct kgb_shared *memory;
+};
+
+/* Trouble of the baseline is ours. */
+static int wait_for_reply(struct kgb_judge *judge, const struct party *party, bool baseline,
+			  int64_t deadline_ms, struct kgb_call *call, struct kgb_failure *failure,
+			  struct kgb_err *err)
+{
+	bool replied = kgb_worker_wait(party->worker, deadline_ms, &call->reply);
+
+	if (!baseline)
+		return replied ? kgb_judge_explain_reply(judge, &call->reply, failure)
+			       : kgb_judge_explain_end(judge, failure, err);
+	if (!replied)
+		return kgb_fail(err, KGB_ERR_FAILED, "the baseline's process ended");
+	if (call->reply.status != KGB_WIRE_OK)
+		return kgb_fail(err, KGB_ERR_FAILED, "baseline: %.300s", call->reply.text);
+	return 0;
+}
+
 int kgb_call_run(struct kgb_judge *judge, const struct kgb_data *data,
 		 const struct kgb_call_spec *spec, struct kgb_call *call,
 		 struct kgb_failure *failure, struct kgb_err *err)
 {
+	const struct party candidate = {&judge->runner, &judge->runner_memory};
+	const struct party baseline = {&judge->baseline, &judge->baseline_memory};
+	const struct party *party = spec->baseline ? &baseline : &candidate;
 	struct kgb_rng rng;
 	int64_t deadline = kgb_judge_call_deadline(judge);
 
 	if (prepare(judge, data, spec, call, &rng, err) < 0)
 		return -1;
-	if (kgb_shared_reserve(&judge->runner_memory, &judge->runner, call->arena_bytes,
-			       out_bytes(data), false, deadline, err) < 0)
+	if (kgb_shared_reserve(party->memory, party->worker, call->arena_bytes, out_bytes(data),
+			       false, deadline, err) < 0)
 		return -1;
-	memcpy(judge->runner_memory.arena, judge->image.ptr, call->arena_bytes);
-	add_noise(judge, &rng, judge->runner_memory.out, out_bytes(data));
+	memcpy(party->memory->arena, judge->image.ptr, call->arena_bytes);
+	add_noise(judge, &rng, party->memory->out, out_bytes(data));
 
 	int64_t started_ns = kgb_mono_ns();
-	if (send_call(judge, data, spec, &rng, call, err) < 0)
+	if (send_call(party->worker, data, spec, &rng, call, err) < 0)
 		return -1;
-	if (!kgb_worker_wait(&judge->runner, deadline, &call->reply))
-		return kgb_judge_explain_end(judge, failure, err);
+	int rc = wait_for_reply(judge, party, spec->baseline, deadline, call, failure, err);
 	call->wall_ns = kgb_mono_ns() - started_ns;
-	if (kgb_judge_explain_reply(judge, &call->reply, failure))
-		return 1;
-	take_snapshot(judge, data, call);
-	return 0;
+	if (rc == 0 && !spec->baseline)
+		take_snapshot(judge, data, call);
+	return rc;
 }
 
 void kgb_call_release(struct kgb_call *call)
@@ -388,6 +419,30 @@ static bool check_held(struct kgb_judge *judge, const struct kgb_data *data,
 		    name, name));
 }
 
+/* A view where PyTorch gives one: the same memory of the same argument, walked through alike. */
+static bool check_view(struct kgb_judge *judge, const struct kgb_data *data,
+		       const struct kgb_call *call, size_t i, struct kgb_failure *failure)
+{
+	const struct kgb_wire_output *output = &call->reply.outputs[i];
+	const struct kgb_truth *truth = &data->results[i];
+	const char *name = data->kase->args[truth->alias_arg].param->name;
+
+	if (output->where != KGB_WIRE_ARENA ||
+	    output->address != call->at[truth->alias_arg] + truth->alias_at)
+		return refuse(
+			failure, "verify.alias",
+			say(judge, "the result is not the part of '%s' that it must be", name),
+			say(judge, "Return a view of '%s', which shares its memory.", name));
+	for (int d = 0; d < output->ndim; d++)
+		if (output->sizes[d] > 1 && output->strides[d] != truth->strides[d])
+			return refuse(failure, "verify.strides",
+				      say(judge, "stride %d of the result is %lld, expected %lld",
+					  d, (long long)output->strides[d],
+					  (long long)truth->strides[d]),
+				      "The view must walk through memory as PyTorch's does.");
+	return true;
+}
+
 static bool check_fresh(struct kgb_judge *judge, const struct kgb_data *data,
 			const struct kgb_call *call, size_t i, struct kgb_failure *failure)
 {
@@ -395,8 +450,10 @@ static bool check_fresh(struct kgb_judge *judge, const struct kgb_data *data,
 
 	if (!check_type(judge, &data->results[i], output, failure))
 		return false;
-	if (judge->spec.triton == KGB_TRITON_NONE || kgb_view_numel(&data->results[i].view) == 0)
+	if (kgb_view_numel(&data->results[i].view) == 0)
 		return true;
+	if (judge->spec.triton == KGB_TRITON_NONE && data->results[i].is_alias)
+		return check_view(judge, data, call, i, failure);
 	if (output->where != KGB_WIRE_FRESH)
 		return refuse(
 			failure, "verify.alias", "the result shares memory with an argument",

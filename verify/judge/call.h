@@ -15,6 +15,8 @@ struct kgb_call_spec {
 	uint32_t window; /* number under which a GPU's work is written down; 0: it is not */
 	bool keep; /* the runner holds on to the results of the call before, so that their memory
 		      cannot serve again */
+	bool baseline; /* call what the candidate is measured against; nothing is taken of what it
+			  returns */
 	bool ghost; /* no launch does anything */
 	const char *skip; /* launches of this kernel do nothing; NULL: none such */
 };

@@ -22,7 +22,7 @@ struct expander {
 
 const char *kgb_mode_name(enum kgb_mode mode)
 {
-	static const char *const names[] = {"standard", "outlier", "special"};
+	static const char *const names[] = {"standard", "outlier", "special", "benchmark"};
 	KGB_ASSERT((size_t)mode < KGB_ARRAY_LEN(names));
 	return names[mode];
 }
@@ -459,6 +459,25 @@ static int check_names(const struct kgb_spec *spec, const struct kgb_cases *case
 	return 0;
 }
 
+/* The order among each kind stays. */
+static void benchmarks_last(struct kgb_cases *cases)
+{
+	KGB_AUTO(free)
+	struct kgb_case *sorted = kgb_xcalloc(cases->n + 1, sizeof(*sorted));
+	size_t n = 0, n_all = cases->n;
+
+	for (int benchmark = 0; benchmark <= 1; benchmark++) {
+		for (size_t i = 0; i < n_all; i++)
+			if ((cases->items[i].mode == KGB_MODE_BENCHMARK) == (benchmark == 1))
+				sorted[n++] = cases->items[i];
+		if (benchmark == 0)
+			cases->n = n;
+	}
+	cases->n_benchmarks = n_all - cases->n;
+	if (n_all > 0)
+		memcpy(cases->items, sorted, n_all * sizeof(*sorted));
+}
+
 int kgb_cases_expand(const struct kgb_spec *spec, struct kgb_cases *out, struct kgb_err *err)
 {
 	struct kgb_cases cases = {.arena = KGB_ARENA_INIT};
@@ -473,6 +492,7 @@ int kgb_cases_expand(const struct kgb_spec *spec, struct kgb_cases *out, struct 
 		kgb_cases_release(&cases);
 		return -1;
 	}
+	benchmarks_last(&cases);
 	*out = cases;
 	return 0;
 }

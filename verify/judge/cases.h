@@ -87,7 +87,7 @@ enum kgb_fill_kind {
 	KGB_FILL_BOOL,
 	KGB_FILL_ONES
 };
-enum kgb_mode { KGB_MODE_STANDARD, KGB_MODE_OUTLIER, KGB_MODE_SPECIAL };
+enum kgb_mode { KGB_MODE_STANDARD, KGB_MODE_OUTLIER, KGB_MODE_SPECIAL, KGB_MODE_BENCHMARK };
 const char *kgb_mode_name(enum kgb_mode mode);
 
 struct kgb_arg {
@@ -115,8 +115,9 @@ struct kgb_case {
 
 struct kgb_cases {
 	struct kgb_arena arena;
-	struct kgb_case *items;
-	size_t n;
+	struct kgb_case *items; /* benchmarks come behind the others */
+	size_t n; /* cases that decide on correctness */
+	size_t n_benchmarks; /* large ones, behind those: for timing on a device */
 };
 
 /** All cases of a spec in a fixed order: by interface, then case set, line and dtype, each as

@@ -154,6 +154,13 @@ static void add_symbol(struct kgb_buf *out, const struct reader *reader, const E
 	add_number(out, (uint64_t)symbol->st_info << 8 | symbol->st_other);
 }
 
+/* Asked for in loops too: one long name that is named often would keep us. */
+static int fail_too_much(struct kgb_err *err)
+{
+	return kgb_fail(err, KGB_ERR_LIMIT, "cubin: more than %u bytes to compare",
+			(unsigned)DIGEST_MAX);
+}
+
 /* Relocations name symbols by number; numbers depend on debugging data, what they stand for does
  * not. */
 static int add_relocations(struct kgb_buf *out, const struct reader *reader,
@@ -173,6 +180,8 @@ static int add_relocations(struct kgb_buf *out, const struct reader *reader,
 		add_number(out, ELF64_R_TYPE(entry.r_info));
 		add_number(out, (uint64_t)entry.r_addend);
 		add_symbol(out, reader, &symbol, name);
+		if (out->overflowed)
+			return fail_too_much(err);
 	}
 	return 0;
 }
@@ -207,6 +216,8 @@ static int add_symbols(struct kgb_buf *out, const struct reader *reader, struct 
 		const struct kgb_elf_section *section = home(reader, &symbol);
 		if (!section || !is_left_out(section->name))
 			add_symbol(out, reader, &symbol, name);
+		if (out->overflowed)
+			return fail_too_much(err);
 	}
 	return 0;
 }
@@ -232,8 +243,7 @@ static int digest(const struct reader *reader, struct kgb_cubin *out, struct kgb
 	if (add_symbols(&load, reader, err) < 0)
 		return -1;
 	if (code.overflowed || load.overflowed)
-		return kgb_fail(err, KGB_ERR_LIMIT, "cubin: more than %u bytes to compare",
-				(unsigned)DIGEST_MAX);
+		return fail_too_much(err);
 	kgb_sha256_hex(code.ptr, code.len, out->code_sha256);
 	kgb_sha256_hex(load.ptr, load.len, out->load_sha256);
 	return 0;

@@ -32,8 +32,12 @@ void kgb_data_fill(struct kgb_data *data, const struct kgb_case *c, const struct
 void kgb_data_shape(struct kgb_data *data, const struct kgb_data *like)
 {
 	data->n_results = like->n_results;
-	for (size_t i = 0; i < like->n_results; i++)
-		data->results[i] = (struct kgb_truth){.view = like->results[i].view};
+	for (size_t i = 0; i < like->n_results; i++) {
+		data->results[i] = like->results[i];
+		data->results[i].native = NULL;
+		data->results[i].exact = NULL;
+		data->results[i].magnitude = NULL;
+	}
 }
 
 static void release_results(struct kgb_data *data)
@@ -117,11 +121,14 @@ void kgb_request_args(struct kgb_jsonw *w, const struct kgb_case *c, const size_
 	kgb_jsonw_array(w);
 	for (size_t i = 0; i < c->n_args; i++) {
 		const struct kgb_arg *arg = &c->args[i];
-		if (arg->param->kind == KGB_PARAM_OUT && !with_out)
+		const char *list = arg->param->list;
+		if ((arg->param->kind == KGB_PARAM_OUT && !with_out) || (list && arg->is_absent))
 			continue;
 		kgb_jsonw_object(w);
+		if (list)
+			kgb_jsonw_kstr(w, "list", list);
 		if (arg->param->keyword)
-			kgb_jsonw_kstr(w, "name", arg->param->name);
+			kgb_jsonw_kstr(w, "name", list ? list : arg->param->name);
 		if (arg->param->kind == KGB_PARAM_VALUE || arg->is_absent)
 			write_value(w, &arg->value);
 		else
@@ -133,12 +140,16 @@ void kgb_request_args(struct kgb_jsonw *w, const struct kgb_case *c, const size_
 
 /* ---- the reference ---- */
 
+char *kgb_target_name(const struct kgb_interface *interface)
+{
+	return kgb_xasprintf("%s:%s",
+			     interface->reference == KGB_REFERENCE_ATEN ? "aten" : "python",
+			     interface->target);
+}
+
 static void write_target(struct kgb_jsonw *w, const struct kgb_interface *interface)
 {
-	KGB_AUTO(free)
-	char *target = kgb_xasprintf("%s:%s",
-				     interface->reference == KGB_REFERENCE_ATEN ? "aten" : "python",
-				     interface->target);
+	KGB_AUTO(free) char *target = kgb_target_name(interface);
 	KGB_AUTO(free) char *magnitude = NULL;
 
 	if (interface->magnitude == KGB_MAGNITUDE_PYTHON)
@@ -244,6 +255,24 @@ static int check_in_place(const struct kgb_case *c, size_t i, const struct kgb_v
 	return 0;
 }
 
+/* Storages lie in the reference's arena one behind the other, as kgb_data_ask puts them there. */
+static void keep_alias(struct kgb_data *data, struct kgb_truth *truth,
+		       const struct kgb_wire_output *native)
+{
+	size_t at = 0;
+
+	memcpy(truth->strides, native->strides, sizeof(truth->strides));
+	for (size_t i = 0; i < data->kase->n_args && native->where == KGB_WIRE_ARENA; i++) {
+		size_t end = at + data->storage_bytes[i];
+		if (native->address >= at && native->address < end) {
+			truth->is_alias = true;
+			truth->alias_arg = i;
+			truth->alias_at = (size_t)native->address - at;
+		}
+		at = aligned(end);
+	}
+}
+
 static int keep_result(struct kgb_data *data, size_t i, const struct kgb_wire_reply *reply,
 		       const struct kgb_shared *shared, bool exact, struct kgb_err *err)
 {
@@ -267,6 +296,7 @@ static int keep_result(struct kgb_data *data, size_t i, const struct kgb_wire_re
 		    reply->outputs[more].n_bytes != n_elements * (int64_t)sizeof(double))
 			return kgb_fail(err, KGB_ERR_FAILED,
 					"float64 result %zu of the reference is incomplete", i);
+	keep_alias(data, truth, native);
 	truth->native = copy_output(native, shared);
 	if (exact && kgb_dtype_is_float(truth->view.dtype))
 		truth->exact = copy_output(&reply->outputs[data->n_results + i], shared);

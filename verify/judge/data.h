@@ -21,6 +21,10 @@ struct kgb_truth {
 	void *native; /* owned; NULL when it has no elements */
 	double *exact; /* owned; float64 result, NULL for integers and bool */
 	double *magnitude; /* owned; NULL when the spec declares none */
+	bool is_alias; /* the native result looks into an argument's memory: */
+	size_t alias_arg; /* that argument */
+	size_t alias_at; /* byte offset of the first element in its storage */
+	int64_t strides[KGB_MAX_DIMS]; /* of the native result, in elements */
 };
 
 struct kgb_data {
@@ -48,6 +52,9 @@ KGB_MUST_CHECK int kgb_data_ask(const struct kgb_data *data, struct kgb_worker *
 KGB_MUST_CHECK int kgb_data_learn(struct kgb_data *data, struct kgb_worker *reference,
 				  struct kgb_shared *shared, bool exact, int64_t deadline_ms,
 				  struct kgb_err *err);
+
+/** "aten:add.Tensor" or "python:FILE:FUNCTION", as the workers read it; malloc'ed. */
+char *kgb_target_name(const struct kgb_interface *interface);
 
 /** Arguments as the workers read them: appends `"args":[...]` members. `at` gives the byte offset
  * of each storage and `views` the layout of each tensor, both indexed by argument; OUT arguments

@@ -26,15 +26,20 @@ struct call {
 struct document {
 	const char *schema;
 	struct kgb_objects moves;
+	struct kgb_strs silent;
 	struct kgb_objects operators;
 	struct kgb_objects imports;
+};
+
+struct pattern {
+	pcre2_code *code; /* owned */
 };
 
 struct kgb_device_policy {
 	struct kgb_arena arena;
 	struct document document;
-	pcre2_code **moves; /* owned; one per move */
-	size_t n_codes;
+	struct pattern *patterns; /* owned; one per move */
+	size_t n_patterns;
 	pcre2_match_context *context;
 	pcre2_match_data *match_data;
 };
@@ -89,6 +94,11 @@ static const struct kgb_field document_table[] = {
 	 .sub = move_table,
 	 .sub_size = sizeof(struct move),
 	 .doc = "kernels of torch that a candidate may use"},
+	{.name = "silent",
+	 .type = KGB_FIELD_STRS,
+	 AT(document, silent),
+	 .required = true,
+	 .doc = "other torch operators that a candidate may call; they launch nothing"},
 	{.name = "operators",
 	 .type = KGB_FIELD_OBJECTS,
 	 AT(document, operators),
@@ -134,12 +144,12 @@ static int fill(struct kgb_device_policy *policy, const struct kgb_yaml *doc, st
 				     "schema: '%.40s' is not kgb.device/1", document->schema);
 	const cJSON *list = kgb_json_get(doc->root, "moves");
 	const struct move *moves = document->moves.items;
-	policy->moves = kgb_xcalloc(document->moves.n + 1, sizeof(*policy->moves));
+	policy->patterns = kgb_xcalloc(document->moves.n + 1, sizeof(*policy->patterns));
 	for (size_t i = 0; i < document->moves.n; i++) {
 		const cJSON *node = kgb_json_get(cJSON_GetArrayItem(list, (int)i), "match");
-		if (compile(doc, node, moves[i].match, &policy->moves[i], err) < 0)
+		if (compile(doc, node, moves[i].match, &policy->patterns[i].code, err) < 0)
 			return -1;
-		policy->n_codes = i + 1;
+		policy->n_patterns = i + 1;
 	}
 	policy->context = pcre2_match_context_create(NULL);
 	policy->match_data = pcre2_match_data_create(1, NULL);
@@ -181,9 +191,9 @@ void kgb_device_policy_free(struct kgb_device_policy *policy)
 {
 	if (!policy)
 		return;
-	for (size_t i = 0; i < policy->n_codes; i++)
-		pcre2_code_free(policy->moves[i]);
-	kgb_free(policy->moves);
+	for (size_t i = 0; i < policy->n_patterns; i++)
+		pcre2_code_free(policy->patterns[i].code);
+	kgb_free(policy->patterns);
 	pcre2_match_context_free(policy->context);
 	pcre2_match_data_free(policy->match_data);
 	kgb_arena_release(&policy->arena);
@@ -195,8 +205,8 @@ const char *kgb_device_policy_move(const struct kgb_device_policy *policy, const
 	const struct move *moves = policy->document.moves.items;
 
 	/* A match that runs into a limit is no match: nothing is allowed by accident. */
-	for (size_t i = 0; i < policy->n_codes; i++)
-		if (pcre2_match(policy->moves[i], (PCRE2_SPTR)kernel, strlen(kernel), 0, 0,
+	for (size_t i = 0; i < policy->n_patterns; i++)
+		if (pcre2_match(policy->patterns[i].code, (PCRE2_SPTR)kernel, strlen(kernel), 0, 0,
 				policy->match_data, policy->context) >= 0)
 			return moves[i].name;
 	return NULL;
@@ -235,5 +245,6 @@ const char *kgb_device_policy_torch_op(const struct kgb_device_policy *policy, s
 			return moves[i].operators.items[index];
 		index -= moves[i].operators.n;
 	}
-	return NULL;
+	const struct kgb_strs *silent = &policy->document.silent;
+	return index < silent->n ? silent->items[index] : NULL;
 }

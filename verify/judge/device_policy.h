@@ -25,7 +25,8 @@ const char *kgb_device_policy_move(const struct kgb_device_policy *policy, const
 bool kgb_device_policy_operator(const struct kgb_device_policy *policy, const char *name);
 /** May a Triton kernel call this function of the driver? */
 bool kgb_device_policy_import(const struct kgb_device_policy *policy, const char *name);
-/** Torch operators that the rules of moves are for, one at a time; NULL behind the last. */
+/** Torch operators that a candidate may call according to this policy, one at a time; NULL behind
+ * the last. */
 const char *kgb_device_policy_torch_op(const struct kgb_device_policy *policy, size_t index);
 
 #endif

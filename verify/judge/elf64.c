@@ -9,17 +9,26 @@ static bool lies_within(uint64_t offset, uint64_t size, size_t len)
 	return offset <= len && size <= len - offset;
 }
 
+/* The name at `offset` of a table, NULL when it does not end there or is too long. */
+static const char *name_at(const void *table, size_t len, size_t offset)
+{
+	if (offset >= len)
+		return NULL;
+	const size_t room = len - offset < KGB_ELF_NAME_MAX ? len - offset : KGB_ELF_NAME_MAX;
+	const char *name = (const char *)table + offset;
+	return memchr(name, '\0', room) ? name : NULL;
+}
+
 bool kgb_elf_is(const void *bytes, size_t len)
 {
-	const unsigned char *ident = bytes;
+	static const unsigned char begin[] = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB};
 
-	return len >= sizeof(Elf64_Ehdr) && memcmp(ident, ELFMAG, SELFMAG) == 0 &&
-	       ident[EI_CLASS] == ELFCLASS64 && ident[EI_DATA] == ELFDATA2LSB;
+	return len >= sizeof(Elf64_Ehdr) && memcmp(bytes, begin, sizeof(begin)) == 0;
 }
 
 static int open_names(struct kgb_elf *elf, struct kgb_err *err)
 {
-	struct kgb_elf_section section;
+	struct kgb_elf_section section = {.name = ""};
 
 	if (elf->n_sections == 0)
 		return 0;
@@ -28,9 +37,9 @@ static int open_names(struct kgb_elf *elf, struct kgb_err *err)
 				elf->header.e_shstrndx, elf->n_sections);
 	if (kgb_elf_section(elf, elf->header.e_shstrndx, &section, err) < 0)
 		return -1;
-	if (section.n_bytes == 0 || section.data[section.n_bytes - 1] != '\0')
-		return kgb_fail(err, KGB_ERR_INVALID, "ELF: section names do not end");
-	elf->names = (const char *)section.data;
+	if (!section.data)
+		return kgb_fail(err, KGB_ERR_INVALID, "ELF: no section names");
+	elf->names = section.data;
 	elf->names_len = section.n_bytes;
 	return 0;
 }
@@ -64,10 +73,10 @@ int kgb_elf_section(const struct kgb_elf *elf, size_t index, struct kgb_elf_sect
 	       sizeof(section.header));
 	/* The names themselves are read before there are any. */
 	if (elf->names) {
-		if (section.header.sh_name >= elf->names_len)
+		section.name = name_at(elf->names, elf->names_len, section.header.sh_name);
+		if (!section.name)
 			return kgb_fail(err, KGB_ERR_INVALID, "ELF: section %zu has no name",
 					index);
-		section.name = elf->names + section.header.sh_name;
 	}
 	if (section.header.sh_type != SHT_NOBITS && section.header.sh_type != SHT_NULL) {
 		if (!lies_within(section.header.sh_offset, section.header.sh_size, elf->len))
@@ -82,8 +91,5 @@ int kgb_elf_section(const struct kgb_elf *elf, size_t index, struct kgb_elf_sect
 
 const char *kgb_elf_string(const struct kgb_elf_section *table, size_t offset)
 {
-	if (offset >= table->n_bytes ||
-	    !memchr(table->data + offset, '\0', table->n_bytes - offset))
-		return NULL;
-	return (const char *)table->data + offset;
+	return name_at(table->data, table->n_bytes, offset);
 }

@@ -12,12 +12,16 @@
 
 #include "base/err.h"
 
+/** Longest name, so that bytes which name one long text many times do not cost its length each
+ * time. Mangled names of templates reach 1,500. */
+#define KGB_ELF_NAME_MAX 4096
+
 struct kgb_elf {
 	const unsigned char *bytes; /* borrowed */
 	size_t len;
 	Elf64_Ehdr header;
 	size_t n_sections;
-	const char *names; /* section names, end with NUL */
+	const void *names; /* of sections; NULL: none were read yet */
 	size_t names_len;
 };
 
@@ -37,7 +41,8 @@ KGB_MUST_CHECK int kgb_elf_open(const void *bytes, size_t len, struct kgb_elf *o
 /** Section `index`, which must be below n_sections. INVALID when its name or bytes lie outside. */
 KGB_MUST_CHECK int kgb_elf_section(const struct kgb_elf *elf, size_t index,
 				   struct kgb_elf_section *out, struct kgb_err *err);
-/** The string at `offset` of a string table, NULL when it does not end within the table. */
+/** The name at `offset` of a string table, NULL when it does not end within the table or is too
+ * long. */
 const char *kgb_elf_string(const struct kgb_elf_section *table, size_t offset);
 
 #endif

@@ -310,7 +310,11 @@ static enum kgb_exec_outcome ask(struct kgb_exec *exec, struct kgb_exec_request 
 	request->magic = KGB_EXEC_MAGIC;
 	request->version = KGB_EXEC_VERSION;
 	request->id = ++exec->last_id;
-	KGB_ASSERT(exec->launcher > 0);
+	if (exec->launcher <= 0) {
+		(void)kgb_fail(err, KGB_ERR_FAILED, "kgb-exec: no process for '%s'",
+			       kgb_exec_op_name((enum kgb_exec_op)request->op));
+		return KGB_EXEC_DIED;
+	}
 	if (kgb_exec_request_check(request, sizeof(*request), n_fds, err) < 0)
 		return KGB_EXEC_REFUSED;
 	/* One that died shows at the end of the stream, with its last words. */

@@ -12,6 +12,7 @@
 #include "verify/judge/replay.h"
 
 enum { READY_MS = 120 * 1000, START_MS = 30 * 1000, TMP_BYTES = 32 << 20 };
+#define GPU_TMP_BYTES ((int64_t)2 << 30) /* compiled variants of a tuned kernel */
 
 /* The reference runs our own code on our own sizes: these are backstops only. */
 #define REFERENCE_MEMORY_BYTES ((int64_t)64 << 30)
@@ -161,7 +162,8 @@ int kgb_judge_explain_reply(struct kgb_judge *judge, const struct kgb_wire_reply
 
 /* ---- workers ---- */
 
-static int send_reference_file(struct kgb_judge *judge, const char *file, struct kgb_err *err)
+static int send_reference_file(struct kgb_judge *judge, struct kgb_worker *worker, const char *file,
+			       struct kgb_err *err)
 {
 	KGB_AUTO(free) char *path = kgb_path_join(judge->spec.reference_dir, file);
 	KGB_AUTO(buf) struct kgb_buf source = KGB_BUF_INIT(KGB_LIMIT_KERNEL);
@@ -178,9 +180,9 @@ static int send_reference_file(struct kgb_judge *judge, const char *file, struct
 	kgb_jsonw_kstr(&w, "op", "load");
 	kgb_jsonw_kstr(&w, "file", file);
 	kgb_jsonw_object_end(&w);
-	if (kgb_worker_send(&judge->reference, text.ptr, &fd, 1, err) < 0)
+	if (kgb_worker_send(worker, text.ptr, &fd, 1, err) < 0)
 		return -1;
-	if (!kgb_worker_wait(&judge->reference, kgb_mono_ms() + START_MS, reply))
+	if (!kgb_worker_wait(worker, kgb_mono_ms() + START_MS, reply))
 		return kgb_fail(err, KGB_ERR_FAILED,
 				"the reference process ended while loading '%s'", path);
 	if (reply->status != KGB_WIRE_OK)
@@ -189,8 +191,8 @@ static int send_reference_file(struct kgb_judge *judge, const char *file, struct
 }
 
 /* "file.py:function" -> the file once; targets of ATen have none. */
-static int send_target_file(struct kgb_judge *judge, struct kgb_strv *sent, const char *target,
-			    struct kgb_err *err)
+static int send_target_file(struct kgb_judge *judge, struct kgb_worker *worker,
+			    struct kgb_strv *sent, const char *target, struct kgb_err *err)
 {
 	const char *colon = strchr(target, ':');
 
@@ -200,31 +202,48 @@ static int send_target_file(struct kgb_judge *judge, struct kgb_strv *sent, cons
 	if (kgb_strv_has(sent, file))
 		return 0;
 	kgb_strv_add(sent, file);
-	return send_reference_file(judge, file, err);
+	return send_reference_file(judge, worker, file, err);
+}
+
+/* The spec's Python functions. */
+static int send_targets(struct kgb_judge *judge, struct kgb_worker *worker, struct kgb_err *err)
+{
+	KGB_AUTO(strv) struct kgb_strv sent = KGB_STRV_INIT;
+
+	for (size_t i = 0; i < judge->spec.n_interfaces; i++) {
+		const struct kgb_interface *interface = &judge->spec.interfaces[i];
+		if (interface->reference == KGB_REFERENCE_PYTHON &&
+		    send_target_file(judge, worker, &sent, interface->target, err) < 0)
+			return -1;
+		if (interface->magnitude == KGB_MAGNITUDE_PYTHON &&
+		    send_target_file(judge, worker, &sent, interface->magnitude_target, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int start_trusted(struct kgb_judge *judge, struct kgb_worker *worker, const char *role,
+			 struct kgb_err *err)
+{
+	const struct kgb_worker_spec spec = {
+		.role = role,
+		.memory_bytes = REFERENCE_MEMORY_BYTES,
+		.cpu_s = REFERENCE_CPU_S,
+	};
+
+	if (kgb_worker_start(worker, &judge->zygotes[KGB_ROLE_REFERENCE], &spec, START_MS, err) < 0)
+		return -1;
+	return send_targets(judge, worker, err);
 }
 
 int kgb_judge_start_reference(struct kgb_judge *judge, struct kgb_err *err)
 {
-	const struct kgb_worker_spec spec = {
-		.role = "reference",
-		.memory_bytes = REFERENCE_MEMORY_BYTES,
-		.cpu_s = REFERENCE_CPU_S,
-	};
-	KGB_AUTO(strv) struct kgb_strv sent = KGB_STRV_INIT;
+	return start_trusted(judge, &judge->reference, "reference", err);
+}
 
-	if (kgb_worker_start(&judge->reference, &judge->zygotes[KGB_ROLE_REFERENCE], &spec,
-			     START_MS, err) < 0)
-		return -1;
-	for (size_t i = 0; i < judge->spec.n_interfaces; i++) {
-		const struct kgb_interface *interface = &judge->spec.interfaces[i];
-		if (interface->reference == KGB_REFERENCE_PYTHON &&
-		    send_target_file(judge, &sent, interface->target, err) < 0)
-			return -1;
-		if (interface->magnitude == KGB_MAGNITUDE_PYTHON &&
-		    send_target_file(judge, &sent, interface->magnitude_target, err) < 0)
-			return -1;
-	}
-	return 0;
+int kgb_judge_start_baseline(struct kgb_judge *judge, struct kgb_err *err)
+{
+	return start_trusted(judge, &judge->baseline, "baseline", err);
 }
 
 static void write_load(const struct kgb_judge *judge, struct kgb_buf *text)
@@ -261,7 +280,7 @@ int kgb_judge_load(struct kgb_judge *judge, struct kgb_failure *failure, struct 
 		.role = "runner",
 		.memory_bytes = judge->options->memory_bytes,
 		.cpu_s = judge->options->timeout_ms / 1000 + 1,
-		.tmp_bytes = TMP_BYTES,
+		.tmp_bytes = judge->options->device == KGB_DEVICE_CPU ? TMP_BYTES : GPU_TMP_BYTES,
 		.fds = {kernel},
 		.n_fds = 1,
 	};
@@ -438,6 +457,8 @@ static void release(struct kgb_judge *judge)
 	kgb_replay_free(judge->replay);
 	kgb_worker_stop(&judge->runner);
 	kgb_worker_stop(&judge->reference);
+	kgb_worker_stop(&judge->baseline);
+	kgb_shared_release(&judge->baseline_memory);
 	kgb_shared_release(&judge->runner_memory);
 	kgb_shared_release(&judge->reference_memory);
 	for (int role = 0; role < KGB_N_ROLES; role++)
@@ -463,6 +484,7 @@ int kgb_judge_run(const struct kgb_judge_options *options, struct kgb_verdict *v
 		.after = KGB_BUF_INIT(0),
 		.runner = KGB_WORKER_INIT,
 		.reference = KGB_WORKER_INIT,
+		.baseline = KGB_WORKER_INIT,
 	};
 	struct kgb_rng rng;
 	int64_t started_ms = kgb_mono_ms();

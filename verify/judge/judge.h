@@ -55,6 +55,8 @@ struct kgb_judge {
 	struct kgb_zygote zygotes[KGB_N_ROLES];
 	struct kgb_worker runner;
 	struct kgb_worker reference;
+	struct kgb_worker baseline; /* on a GPU */
+	struct kgb_shared baseline_memory;
 	struct kgb_shared runner_memory;
 	struct kgb_shared reference_memory;
 	char *noise; /* KGB_NOISE_BYTES random bytes: redzones and poison are cut from it */
@@ -79,6 +81,9 @@ int kgb_stage_static(struct kgb_judge *judge); /* contract and l1 */
 int kgb_stage_correctness(struct kgb_judge *judge);
 int kgb_stage_ghost(struct kgb_judge *judge);
 int kgb_stage_timing(struct kgb_judge *judge);
+/** Time one case on a GPU. 0, 1 decided, -1 *err. */
+KGB_MUST_CHECK int kgb_time_on_gpu(struct kgb_judge *judge, const struct kgb_case *c,
+				   struct kgb_err *err);
 
 /** Start the runner with the candidate loaded. 0, 1 with *failure (the import failed), -1 with *err
  * (ours). */
@@ -86,6 +91,8 @@ KGB_MUST_CHECK int kgb_judge_load(struct kgb_judge *judge, struct kgb_failure *f
 				  struct kgb_err *err);
 /** Start the reference and give it the spec's Python functions. */
 KGB_MUST_CHECK int kgb_judge_start_reference(struct kgb_judge *judge, struct kgb_err *err);
+/** Start the process that calls what the candidate is measured against, on a GPU. */
+KGB_MUST_CHECK int kgb_judge_start_baseline(struct kgb_judge *judge, struct kgb_err *err);
 /** Until when one call may take: its own limit, and never past the end of the verification. */
 int64_t kgb_judge_call_deadline(const struct kgb_judge *judge);
 /** Fill *failure from the way the runner died. 1, or -1 with *err when it was not the candidate's

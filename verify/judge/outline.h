@@ -75,7 +75,7 @@ void kgb_op_visit_words(const struct kgb_op *op, void (*visit)(uint64_t word, vo
 /** The word at a multiple of 8 in packed bytes. */
 uint64_t kgb_word_at(const unsigned char *bytes, size_t offset);
 
-const char *kgb_outline_image_hash(struct kgb_outline *outline, uint32_t image);
+const char *kgb_outline_image_hash(struct kgb_outline *outline, uint32_t id);
 
 /** Attributes of a launch sorted by id, bytes that mean nothing cleared. -1 and *finding (op left
  * alone) when one of them cannot be replayed. */

@@ -15,6 +15,7 @@ enum {
 	/* Warp specialization has a few results for the same input; each is as good as another. */
 	ATTEMPTS = 8,
 	CLAIMS_PER_IMAGE = 4,
+	JOBS_AT_ONCE = 8,
 };
 
 void kgb_provenance_init(struct kgb_provenance *provenance, const struct kgb_provenance_spec *spec)
@@ -120,6 +121,7 @@ static bool claim_is_allowed(const struct kgb_provenance *provenance, struct kgb
 {
 	const struct kgb_device_policy *policy = provenance->spec.policy;
 
+	proof->n_inline_asm = 0; /* another attempt may have counted */
 	if (cubin->kernels.n != 1) {
 		give_reason(proof, "it holds %zu kernels", cubin->kernels.n);
 		return false;
@@ -136,137 +138,138 @@ static bool claim_is_allowed(const struct kgb_provenance *provenance, struct kgb
 
 /* ---- proof by compilation ---- */
 
-struct attempt {
-	const struct kgb_provenance *provenance;
-	const struct kgb_claim *claim;
-	const struct kgb_cubin *image;
+/* An image on its way to a proof. */
+struct job {
+	struct kgb_provenance *provenance;
+	const struct kgb_image *image;
 	struct kgb_image_proof *proof;
-	struct kgb_arena *arena;
-	struct kgb_worker *worker;
+	struct kgb_cubin cubin; /* of the image */
+	const struct kgb_claim *claims; /* about it */
+	size_t n_claims;
+	struct kgb_worker worker; /* of the claim that is tried */
+	int output_fd;
 	int64_t deadline_ms;
 };
 
-/* 1: the claim gives the image's code, and it is decided whether that is allowed. 0: it gives other
- * code or none. */
-static int try_once(const struct attempt *attempt, struct kgb_err *err)
+static int ask(struct job *job, const struct kgb_claim *claim, struct kgb_err *err)
 {
-	KGB_AUTO(recompiled) struct kgb_recompiled ours = KGB_RECOMPILED_INIT;
-	struct kgb_image_proof *proof = attempt->proof;
+	kgb_close(job->output_fd);
+	job->output_fd = -1;
+	return kgb_recompile_send(&job->worker, claim, job->provenance->spec.sm, &job->output_fd,
+				  err);
+}
+
+static int start_claim(struct job *job, const struct kgb_claim *claim, struct kgb_err *err)
+{
+	kgb_worker_stop(&job->worker);
+	job->deadline_ms = kgb_mono_ms() + job->provenance->spec.timeout_ms;
+	if (kgb_recompile_start(&job->worker, job->provenance->spec.compiler, err) < 0)
+		return -1;
+	return ask(job, claim, err);
+}
+
+/* What we compiled, compared with what was launched. 1: the same, and it is decided whether that is
+ * allowed. 0: something else. */
+static int compare(struct job *job, const struct kgb_claim *claim,
+		   const struct kgb_recompiled *ours)
+{
+	struct kgb_arena *arena = &job->provenance->arena;
+	struct kgb_image_proof *proof = job->proof;
 	struct kgb_cubin cubin;
 	struct kgb_err read_err = KGB_ERR_INIT;
-	char why[KGB_RECOMPILE_WHY];
-	int rc = kgb_recompile(attempt->worker, attempt->claim, attempt->provenance->spec.sm,
-			       attempt->deadline_ms, &ours, why, err);
 
-	if (rc < 0)
-		return -1;
-	if (rc == 1) {
-		give_reason(proof, "its IR does not compile here: %s", why);
-		return 0;
-	}
-	if (kgb_cubin_read(ours.cubin, ours.len, attempt->arena, &cubin, &read_err) < 0) {
+	if (kgb_cubin_read(ours->cubin, ours->len, arena, &cubin, &read_err) < 0) {
 		give_reason(proof, "its IR compiles to something else: %.200s", read_err.msg);
 		return 0;
 	}
-	if (!kgb_str_eq(cubin.load_sha256, attempt->image->load_sha256)) {
+	if (!kgb_str_eq(cubin.load_sha256, job->cubin.load_sha256)) {
 		give_reason(proof, "its IR compiles to other %s than was launched",
-			    kgb_str_eq(cubin.code_sha256, attempt->image->code_sha256)
+			    kgb_str_eq(cubin.code_sha256, job->cubin.code_sha256)
 				    ? "resources or data"
 				    : "code");
 		return 0;
 	}
-	if (!claim_is_allowed(attempt->provenance, proof, ours.facts, &cubin))
+	if (!claim_is_allowed(job->provenance, proof, ours->facts, &cubin))
 		return 1;
-	unsigned char *copy = kgb_arena_alloc(attempt->arena, ours.len);
-	memcpy(copy, ours.cubin, ours.len);
+	unsigned char *copy = kgb_arena_alloc(arena, ours->len);
+	memcpy(copy, ours->cubin, ours->len);
 	proof->kind = KGB_PROOF_TRITON;
-	proof->name = kgb_arena_strdup(attempt->arena, attempt->claim->name);
+	proof->name = kgb_arena_strdup(arena, claim->name);
 	proof->cubin = copy;
-	proof->cubin_len = ours.len;
+	proof->cubin_len = ours->len;
 	proof->kernels = cubin.kernels;
 	proof->reason[0] = '\0';
 	return 1;
 }
 
-static int try_claim(const struct attempt *attempt, struct kgb_err *err)
+/* The claim was asked for once. 1 decided, 0 another claim may do, -1 our own trouble. */
+static int try_claim(struct job *job, const struct kgb_claim *claim, struct kgb_err *err)
 {
-	const int n = strstr(attempt->claim->ttir, "warp_specialize") ? ATTEMPTS : 1;
+	const int n = strstr(claim->ttir, "warp_specialize") ? ATTEMPTS : 1;
 	int rc = 0;
 
 	for (int i = 0; i < n && rc == 0; i++) {
-		rc = try_once(attempt, err);
-		if (attempt->worker->end != KGB_WORKER_ALIVE)
-			break;
+		KGB_AUTO(recompiled) struct kgb_recompiled ours = KGB_RECOMPILED_INIT;
+		char why[KGB_RECOMPILE_WHY];
+		if (i > 0 && ask(job, claim, err) < 0)
+			return -1;
+		rc = kgb_recompile_wait(&job->worker, job->output_fd, job->deadline_ms, &ours, why,
+					err);
+		if (rc < 0)
+			return -1;
+		if (rc == 1) {
+			give_reason(job->proof, "its IR does not compile here: %s", why);
+			return 0;
+		}
+		rc = compare(job, claim, &ours);
 	}
 	return rc;
 }
 
-static int prove_by_compiling(struct kgb_provenance *provenance, const struct kgb_cubin *image,
-			      const struct kgb_claims *claims, struct kgb_image_proof *proof,
-			      struct kgb_err *err)
-{
-	size_t n;
-	const struct kgb_claim *claim = kgb_claims_find(claims, proof->image_sha256, &n);
-	int rc = 0;
-
-	if (n == 0)
-		give_reason(proof, "the candidate's Triton cache does not hold it");
-	for (size_t i = 0; i < n && i < CLAIMS_PER_IMAGE && rc == 0; i++) {
-		struct kgb_worker worker = KGB_WORKER_INIT;
-		const struct attempt attempt = {
-			.provenance = provenance,
-			.claim = &claim[i],
-			.image = image,
-			.proof = proof,
-			.arena = &provenance->arena,
-			.worker = &worker,
-			.deadline_ms = kgb_mono_ms() + provenance->spec.timeout_ms,
-		};
-		if (kgb_recompile_start(&worker, provenance->spec.compiler, err) < 0)
-			return -1;
-		rc = try_claim(&attempt, err);
-		kgb_worker_stop(&worker);
-	}
-	return rc < 0 ? -1 : 0;
-}
-
 /* ---- one image ---- */
 
-static int prove_cubin(struct kgb_provenance *provenance, const struct kgb_image *image,
-		       const struct kgb_claims *claims, struct kgb_image_proof *proof,
-		       struct kgb_err *err)
+static int begin_cubin(struct job *job, const struct kgb_claims *claims, struct kgb_err *err)
 {
-	struct kgb_cubin cubin;
+	struct kgb_provenance *provenance = job->provenance;
 	struct kgb_err read_err = KGB_ERR_INIT;
+	size_t n;
 
-	if (kgb_cubin_read(image->bytes, image->len, &provenance->arena, &cubin, &read_err) < 0) {
-		give_reason(proof, "%.300s", read_err.msg);
+	if (kgb_cubin_read(job->image->bytes, job->image->len, &provenance->arena, &job->cubin,
+			   &read_err) < 0) {
+		give_reason(job->proof, "%.300s", read_err.msg);
 		return 0;
 	}
-	if (cubin.sm != provenance->spec.sm) {
-		give_reason(proof, "it is code for sm_%u, this GPU is sm_%u", cubin.sm,
+	if (job->cubin.sm != provenance->spec.sm) {
+		give_reason(job->proof, "it is code for sm_%u, this GPU is sm_%u", job->cubin.sm,
 			    provenance->spec.sm);
 		return 0;
 	}
-	return prove_by_compiling(provenance, &cubin, claims, proof, err);
+	job->claims = kgb_claims_find(claims, job->proof->image_sha256, &n);
+	if (n == 0) {
+		give_reason(job->proof, "the candidate's Triton cache does not hold it");
+		return 0;
+	}
+	job->n_claims = n < CLAIMS_PER_IMAGE ? n : CLAIMS_PER_IMAGE;
+	return start_claim(job, &job->claims[0], err);
 }
 
-static int prove_image(struct kgb_provenance *provenance, const struct kgb_image *image,
-		       const struct kgb_claims *claims, struct kgb_image_proof *proof,
-		       struct kgb_err *err)
+/* All that needs no waiting. */
+static int begin(struct job *job, const struct kgb_claims *claims, struct kgb_err *err)
 {
+	struct kgb_image_proof *proof = job->proof;
+	const struct kgb_image *image = job->image;
 	const char *library =
-		kgb_image_index_find(provenance->spec.index, image->bytes, image->len);
+		kgb_image_index_find(job->provenance->spec.index, image->bytes, image->len);
 
 	proof->kind = KGB_PROOF_NONE;
 	proof->name = "";
 	if (library) {
 		proof->kind = KGB_PROOF_LIBRARY;
-		proof->name = kgb_arena_strdup(&provenance->arena, library);
+		proof->name = kgb_arena_strdup(&job->provenance->arena, library);
 		return 0;
 	}
 	if (kgb_elf_is(image->bytes, image->len))
-		return prove_cubin(provenance, image, claims, proof, err);
+		return begin_cubin(job, claims, err);
 	give_reason(proof, "%s",
 		    kgb_fatbin_size(image->bytes, image->len) > 0
 			    ? "no library of the judge holds this fatbin"
@@ -274,8 +277,46 @@ static int prove_image(struct kgb_provenance *provenance, const struct kgb_image
 	return 0;
 }
 
-static const struct kgb_image_proof *find(const struct kgb_provenance *provenance,
-					  const char *image_sha256)
+static int finish(struct job *job, struct kgb_err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < job->n_claims && rc == 0; i++) {
+		if (i > 0 && start_claim(job, &job->claims[i], err) < 0)
+			return -1;
+		rc = try_claim(job, &job->claims[i], err);
+	}
+	return rc < 0 ? -1 : 0;
+}
+
+/* ---- records ---- */
+
+struct jobs {
+	struct job items[JOBS_AT_ONCE];
+	size_t n;
+};
+
+/* Compilations run beside each other, each in a worker of its own. */
+static int run(struct jobs *jobs, const struct kgb_claims *claims, struct kgb_err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < jobs->n && rc == 0; i++)
+		if ((rc = begin(&jobs->items[i], claims, err)) < 0)
+			kgb_ctx(err, "provenance of image %u", jobs->items[i].image->id);
+	for (size_t i = 0; i < jobs->n; i++) {
+		struct job *job = &jobs->items[i];
+		if (rc == 0 && (rc = finish(job, err)) < 0)
+			kgb_ctx(err, "provenance of image %u", job->image->id);
+		kgb_worker_stop(&job->worker);
+		kgb_close(job->output_fd);
+	}
+	jobs->n = 0;
+	return rc;
+}
+
+static struct kgb_image_proof *find(const struct kgb_provenance *provenance,
+				    const char *image_sha256)
 {
 	for (size_t i = 0; i < provenance->n_proofs; i++)
 		if (kgb_str_eq(provenance->proofs[i]->image_sha256, image_sha256))
@@ -291,40 +332,64 @@ bool kgb_provenance_knows(const struct kgb_provenance *provenance, const struct 
 	return find(provenance, hex) != NULL;
 }
 
-static int prove_or_find(struct kgb_provenance *provenance, const struct kgb_image *image,
-			 const struct kgb_claims *claims, const struct kgb_image_proof **out,
-			 struct kgb_err *err)
+/* The image's proof: an earlier one, or an empty one and a job that will fill it. NULL: too many.
+ */
+static struct kgb_image_proof *find_or_add(struct kgb_provenance *provenance,
+					   const struct kgb_image *image, struct jobs *jobs)
 {
 	char hex[KGB_SHA256_HEX_LEN];
 
 	kgb_sha256_hex(image->bytes, image->len, hex);
-	*out = find(provenance, hex);
-	if (*out)
-		return 0;
+	struct kgb_image_proof *proof = find(provenance, hex);
+	if (proof)
+		return proof;
 	if (provenance->n_proofs == KGB_PROVENANCE_IMAGES_MAX)
-		return kgb_fail(err, KGB_ERR_LIMIT, "more than %d different images",
-				KGB_PROVENANCE_IMAGES_MAX);
-	struct kgb_image_proof *proof = kgb_arena_alloc(&provenance->arena, sizeof(*proof));
+		return NULL;
+	proof = kgb_arena_alloc(&provenance->arena, sizeof(*proof));
 	memcpy(proof->image_sha256, hex, sizeof(hex));
-	if (prove_image(provenance, image, claims, proof, err) < 0)
-		return -1;
 	provenance->proofs[provenance->n_proofs++] = proof;
-	*out = proof;
+	jobs->items[jobs->n++] = (struct job){.provenance = provenance,
+					      .image = image,
+					      .proof = proof,
+					      .worker = KGB_WORKER_INIT,
+					      .output_fd = -1};
+	return proof;
+}
+
+static int prove_images(struct kgb_provenance *provenance, const struct kgb_record *record,
+			const struct kgb_claims *claims, const struct kgb_image_proof **proofs,
+			struct kgb_err *err)
+{
+	KGB_AUTO(free) struct jobs *jobs = kgb_xcalloc(1, sizeof(*jobs));
+
+	for (size_t i = 0; i < record->n_images; i++) {
+		proofs[i] = find_or_add(provenance, &record->images[i], jobs);
+		if (!proofs[i])
+			return kgb_fail(err, KGB_ERR_LIMIT,
+					"provenance of more than %d different images",
+					KGB_PROVENANCE_IMAGES_MAX);
+		if ((jobs->n == JOBS_AT_ONCE || i + 1 == record->n_images) &&
+		    run(jobs, claims, err) < 0)
+			return -1;
+	}
 	return 0;
 }
 
 int kgb_provenance_prove(struct kgb_provenance *provenance, const struct kgb_record *record,
 			 const struct kgb_claims *claims, struct kgb_err *err)
 {
+	const size_t n_before = provenance->n_proofs;
+
 	if (provenance->n_records == KGB_PROVENANCE_RECORDS_MAX)
 		return kgb_fail(err, KGB_ERR_LIMIT, "provenance of more than %d records",
 				KGB_PROVENANCE_RECORDS_MAX);
 	struct kgb_proved_record *proved = &provenance->records[provenance->n_records];
-	const struct kgb_image_proof **proofs =
-		kgb_arena_array(&provenance->arena, record->n_images + 1, sizeof(*proofs));
-	for (size_t i = 0; i < record->n_images; i++)
-		if (prove_or_find(provenance, &record->images[i], claims, &proofs[i], err) < 0)
-			return kgb_ctx(err, "provenance of image %u", record->images[i].id);
+	const struct kgb_image_proof **proofs = kgb_arena_array(
+		&provenance->arena, record->n_images + 1, sizeof(struct kgb_image_proof *));
+	if (prove_images(provenance, record, claims, proofs, err) < 0) {
+		provenance->n_proofs = n_before; /* some are half done */
+		return -1;
+	}
 	*proved = (struct kgb_proved_record){
 		.images = record->images, .n_images = record->n_images, .proofs = proofs};
 	provenance->n_records++;
@@ -350,6 +415,16 @@ const struct kgb_image_proof *kgb_provenance_of(const struct kgb_provenance *pro
 			return record->proofs[(at - first) / sizeof(*image)];
 	}
 	return NULL;
+}
+
+struct kgb_image kgb_provenance_code(const struct kgb_provenance *provenance,
+				     const struct kgb_image *image)
+{
+	const struct kgb_image_proof *proof = kgb_provenance_of(provenance, image);
+
+	if (!proof || proof->kind != KGB_PROOF_TRITON)
+		return *image;
+	return (struct kgb_image){.id = image->id, .bytes = proof->cubin, .len = proof->cubin_len};
 }
 
 enum kgb_owner kgb_provenance_owner(const struct kgb_image *image, const char *kernel,

@@ -84,6 +84,10 @@ void kgb_provenance_forget(struct kgb_provenance *provenance, const struct kgb_r
 /** The proof of an image of a record that was proved; NULL for another. */
 const struct kgb_image_proof *kgb_provenance_of(const struct kgb_provenance *provenance,
 						const struct kgb_image *image);
+/** What to replay in an image's place: the code that we compiled ourselves where it has the same
+ * behaviour, else the image. Nothing then runs from bytes that only look right. */
+struct kgb_image kgb_provenance_code(const struct kgb_provenance *provenance,
+				     const struct kgb_image *image);
 /** `of` of struct kgb_owners; payload is a struct kgb_provenance. */
 enum kgb_owner kgb_provenance_owner(const struct kgb_image *image, const char *kernel,
 				    const void *payload);

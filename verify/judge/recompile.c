@@ -116,13 +116,11 @@ static int read_output(int fd, int64_t total, struct kgb_recompiled *out,
 	return 0;
 }
 
-int kgb_recompile(struct kgb_worker *worker, const struct kgb_claim *claim, unsigned sm,
-		  int64_t deadline_ms, struct kgb_recompiled *out, char why[KGB_RECOMPILE_WHY],
-		  struct kgb_err *err)
+int kgb_recompile_send(struct kgb_worker *worker, const struct kgb_claim *claim, unsigned sm,
+		       int *output_fd, struct kgb_err *err)
 {
 	KGB_AUTO(fd) int input = -1;
 	KGB_AUTO(fd) int output = -1;
-	KGB_AUTO(free) struct kgb_wire_reply *reply = kgb_xmalloc(sizeof(*reply));
 	KGB_AUTO(free)
 	char *request = kgb_xasprintf("{\"op\":\"compile\",\"sm\":%u,\"num_warps\":%u,"
 				      "\"ttir_bytes\":%zu,\"options_bytes\":%zu}",
@@ -134,9 +132,18 @@ int kgb_recompile(struct kgb_worker *worker, const struct kgb_claim *claim, unsi
 	const int fds[] = {input, output};
 	if (kgb_worker_send(worker, request, fds, KGB_ARRAY_LEN(fds), err) < 0)
 		return -1;
+	*output_fd = kgb_take_fd(&output);
+	return 0;
+}
+
+int kgb_recompile_wait(struct kgb_worker *worker, int output_fd, int64_t deadline_ms,
+		       struct kgb_recompiled *out, char why[KGB_RECOMPILE_WHY], struct kgb_err *err)
+{
+	KGB_AUTO(free) struct kgb_wire_reply *reply = kgb_xmalloc(sizeof(*reply));
+
 	if (!kgb_worker_wait(worker, deadline_ms, reply))
 		return explain_end(worker, why, err);
 	if (reply->status != KGB_WIRE_OK)
 		return refuse(why, reply->text);
-	return read_output(output, reply->value, out, why, err);
+	return read_output(output_fd, reply->value, out, why, err);
 }

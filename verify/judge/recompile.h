@@ -33,11 +33,15 @@ void kgb_auto_recompiled(struct kgb_recompiled *result);
 /** Start a worker for one claim (pair with kgb_worker_stop). */
 KGB_MUST_CHECK int kgb_recompile_start(struct kgb_worker *worker, struct kgb_zygote *zygote,
 				       struct kgb_err *err);
-/** Compile for compute capability `sm`. 0: *out is filled. 1: there is no such code; `why` says why
- * in one line (the worker may be dead then). -1: our own trouble. May be called again for another
- * attempt at the same claim. */
-KGB_MUST_CHECK int kgb_recompile(struct kgb_worker *worker, const struct kgb_claim *claim,
-				 unsigned sm, int64_t deadline_ms, struct kgb_recompiled *out,
-				 char why[KGB_RECOMPILE_WHY], struct kgb_err *err);
+/** Ask for a compilation for compute capability `sm`; its results will lie in *output_fd, which the
+ * caller closes. */
+KGB_MUST_CHECK int kgb_recompile_send(struct kgb_worker *worker, const struct kgb_claim *claim,
+				      unsigned sm, int *output_fd, struct kgb_err *err);
+/** Wait for it. 0: *out is filled. 1: there is no such code; `why` says why in one line (the worker
+ * may be dead then). -1: our own trouble. The worker may be asked again, for another attempt at the
+ * same claim. */
+KGB_MUST_CHECK int kgb_recompile_wait(struct kgb_worker *worker, int output_fd, int64_t deadline_ms,
+				      struct kgb_recompiled *out, char why[KGB_RECOMPILE_WHY],
+				      struct kgb_err *err);
 
 #endif

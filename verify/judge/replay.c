@@ -214,6 +214,31 @@ static void *gather(const struct kgb_wire_output *output, size_t item, const cha
 	return values;
 }
 
+size_t kgb_replay_ranges(const struct kgb_replay_case *rcase, const struct kgb_data *data,
+			 struct kgb_exec_range ranges[KGB_MAX_RESULTS])
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < data->n_results; i++)
+		if (rcase->ranges[i].bytes > 0)
+			ranges[n++] = rcase->ranges[i];
+	return n;
+}
+
+void kgb_replay_take(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
+		     const struct kgb_data *data, const char *output,
+		     const struct kgb_exec_layout *layout, struct kgb_call *call)
+{
+	kgb_call_resize(&judge->after, call->arena_bytes);
+	memcpy(judge->after.ptr, output, call->arena_bytes);
+	for (size_t i = 0, n = 0; i < data->n_results; i++)
+		if (rcase->ranges[i].bytes > 0)
+			call->values[i] = gather(&call->reply.outputs[i],
+						 kgb_dtype_size(data->results[i].view.dtype),
+						 output + layout->ranges[n++]);
+	kgb_call_take_held(judge, data, call);
+}
+
 static int run(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
 	       const struct kgb_data *data, int skip, struct kgb_call *call,
 	       struct kgb_failure *failure, struct kgb_err *err)
@@ -229,9 +254,7 @@ static int run(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
 	int64_t left_ms = kgb_judge_call_deadline(judge) - kgb_mono_ms();
 
 	kgb_random(&spec.poison, sizeof(spec.poison));
-	for (size_t i = 0; i < data->n_results; i++)
-		if (rcase->ranges[i].bytes > 0)
-			ranges[spec.n_ranges++] = rcase->ranges[i];
+	spec.n_ranges = kgb_replay_ranges(rcase, data, ranges);
 	if (reserve("kgb-exec-input", call->arena_bytes, true, &replay->input, &replay->input_bytes,
 		    &replay->input_fd, err) < 0 ||
 	    reserve("kgb-exec-output", output_bytes_of(rcase, spec.n_ranges), false,
@@ -245,14 +268,7 @@ static int run(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
 		outcome = kgb_exec_run(&replay->exec, &spec, &layout, left_ms, err);
 	if (outcome != KGB_EXEC_DONE)
 		return kgb_replay_explain(judge, outcome, failure, err);
-	kgb_call_resize(&judge->after, call->arena_bytes);
-	memcpy(judge->after.ptr, replay->output, call->arena_bytes);
-	for (size_t i = 0, n = 0; i < data->n_results; i++)
-		if (rcase->ranges[i].bytes > 0)
-			call->values[i] = gather(&call->reply.outputs[i],
-						 kgb_dtype_size(data->results[i].view.dtype),
-						 replay->output + layout.ranges[n++]);
-	kgb_call_take_held(judge, data, call);
+	kgb_replay_take(judge, rcase, data, replay->output, &layout, call);
 	return 0;
 }
 

@@ -41,7 +41,8 @@ void kgb_replay_free(struct kgb_replay *replay);
 struct kgb_replay_case {
 	struct kgb_call call; /* the last recorded one: its places and the results that it named */
 	struct kgb_plan plan; /* of that call; plan 0 of kgb-exec */
-	bool has_prologue; /* the first call is plan 1 of kgb-exec */
+	struct kgb_plan prologue; /* of the first call; plan 1 of kgb-exec, if has_prologue */
+	bool has_prologue;
 	enum kgb_replay_class replay;
 	struct kgb_exec_range ranges[KGB_MAX_RESULTS]; /* of results that are returned fresh */
 };
@@ -68,6 +69,21 @@ KGB_MUST_CHECK int kgb_replay_check(struct kgb_judge *judge, const struct kgb_da
  * -1 *err. */
 KGB_MUST_CHECK int kgb_replay_haunt(struct kgb_judge *judge, const struct kgb_data *data,
 				    struct kgb_failure *failure, struct kgb_err *err);
+
+/** What results and where on the device kgb-exec brings back: writes to ranges[] and returns how
+ * many. */
+size_t kgb_replay_ranges(const struct kgb_replay_case *rcase, const struct kgb_data *data,
+			 struct kgb_exec_range ranges[KGB_MAX_RESULTS]);
+/** Fill judge->after and call->values from kgb-exec's output. call->reply and call->places are
+ * those of the case. */
+void kgb_replay_take(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
+		     const struct kgb_data *data, const char *output,
+		     const struct kgb_exec_layout *layout, struct kgb_call *call);
+
+/** Make the plan of the baseline for the case that `data` belongs to. Starts its process when there
+ * is none. */
+KGB_MUST_CHECK int kgb_replay_capture_baseline(struct kgb_judge *judge, const struct kgb_data *data,
+					       struct kgb_plan *out, struct kgb_err *err);
 
 /** A kgb-exec that runs. */
 KGB_MUST_CHECK int kgb_replay_start_exec(struct kgb_judge *judge, struct kgb_err *err);

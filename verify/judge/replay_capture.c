@@ -31,6 +31,7 @@ void kgb_replay_case_release(struct kgb_replay_case *rcase)
 {
 	kgb_call_release(&rcase->call);
 	kgb_plan_release(&rcase->plan);
+	kgb_plan_release(&rcase->prologue);
 }
 
 /* ---- recording ---- */
@@ -47,19 +48,27 @@ static int ask_runner(struct kgb_judge *judge, const char *json, int fd, int64_t
 	return kgb_judge_explain_reply(judge, reply, failure);
 }
 
-static int start_record(struct kgb_judge *judge, struct kgb_failure *failure, struct kgb_err *err)
-{
-	KGB_AUTO(free) struct kgb_wire_reply *reply = kgb_xmalloc(sizeof(*reply));
-	KGB_AUTO(free)
-	char *json = kgb_xasprintf("{\"op\":\"record\",\"max_bytes\":%d}", RECORD_BYTES_MAX);
+static const char record_request[] = "{\"op\":\"record\",\"max_bytes\":67108864}";
+_Static_assert(RECORD_BYTES_MAX == 67108864, "as the request says");
 
+static int make_record_fd(struct kgb_judge *judge, struct kgb_err *err)
+{
 	if (judge->replay->record_fd < 0) {
 		judge->replay->record_fd = memfd_create("kgb-record", MFD_CLOEXEC);
 		if (judge->replay->record_fd < 0)
 			return kgb_fail_errno(err, errno, "memfd 'kgb-record'");
 	}
-	return ask_runner(judge, json, judge->replay->record_fd, kgb_judge_call_deadline(judge),
-			  reply, failure, err);
+	return 0;
+}
+
+static int start_record(struct kgb_judge *judge, struct kgb_failure *failure, struct kgb_err *err)
+{
+	KGB_AUTO(free) struct kgb_wire_reply *reply = kgb_xmalloc(sizeof(*reply));
+
+	if (make_record_fd(judge, err) < 0)
+		return -1;
+	return ask_runner(judge, record_request, judge->replay->record_fd,
+			  kgb_judge_call_deadline(judge), reply, failure, err);
 }
 
 /* A private copy of what a process wrote that may still be writing. */
@@ -286,7 +295,6 @@ static int load_plans(struct kgb_judge *judge, const struct kgb_capture captures
 {
 	struct kgb_exec *exec = &judge->replay->exec;
 	struct kgb_err why = KGB_ERR_INIT;
-	struct kgb_plan prologue = {0};
 
 	if (kgb_plan_make(&captures[KGB_REPLAY_CALLS - 1], owners, KGB_PLAN_NAMED, &out->plan,
 			  &why) < 0)
@@ -299,12 +307,11 @@ static int load_plans(struct kgb_judge *judge, const struct kgb_capture captures
 					PLAN_MS, err);
 	/* A candidate may rest on what its first call leaves (a zeroed counter, a table). */
 	if (outcome == KGB_EXEC_DONE && windows->older_memory && windows->prologue_ok &&
-	    kgb_plan_make(&captures[0], owners, KGB_PLAN_NAMED, &prologue, &why) == 0) {
-		outcome = kgb_exec_plan(exec, 1, prologue.record.ptr, prologue.record.len, PLAN_MS,
-					err);
+	    kgb_plan_make(&captures[0], owners, KGB_PLAN_NAMED, &out->prologue, &why) == 0) {
+		outcome = kgb_exec_plan(exec, 1, out->prologue.record.ptr, out->prologue.record.len,
+					PLAN_MS, err);
 		out->has_prologue = outcome == KGB_EXEC_DONE;
 	}
-	kgb_plan_release(&prologue);
 	return outcome == KGB_EXEC_DONE ? 0 : kgb_replay_explain(judge, outcome, failure, err);
 }
 
@@ -380,5 +387,83 @@ int kgb_replay_capture(struct kgb_judge *judge, const struct kgb_data data[2],
 	kgb_record_release(&record);
 	for (int i = 0; i < KGB_REPLAY_CALLS; i++)
 		kgb_call_release(&calls[i]);
+	return rc;
+}
+
+/* ---- the baseline ---- */
+
+static int start_baseline_record(struct kgb_judge *judge, struct kgb_err *err)
+{
+	KGB_AUTO(free) struct kgb_wire_reply *reply = kgb_xmalloc(sizeof(*reply));
+
+	if (make_record_fd(judge, err) < 0)
+		return -1;
+	if (judge->baseline.end != KGB_WORKER_ALIVE && kgb_judge_start_baseline(judge, err) < 0)
+		return -1;
+	if (kgb_worker_send(&judge->baseline, record_request, &judge->replay->record_fd, 1, err) <
+	    0)
+		return -1;
+	if (!kgb_worker_wait(&judge->baseline, kgb_mono_ms() + PLAN_MS, reply))
+		return kgb_fail(err, KGB_ERR_FAILED, "the baseline's process ended");
+	return reply->status == KGB_WIRE_OK
+		       ? 0
+		       : kgb_fail(err, KGB_ERR_FAILED, "baseline: %.300s", reply->text);
+}
+
+/* Nothing of a baseline is the candidate's, and nobody asks whose it is. */
+static enum kgb_owner owner_of_baseline(const struct kgb_image *image, const char *kernel,
+					const void *payload)
+{
+	(void)image;
+	(void)kernel;
+	(void)payload;
+	return KGB_OWNER_LIBRARY;
+}
+
+static int plan_baseline(struct kgb_judge *judge, const struct kgb_data *data,
+			 const struct kgb_call *call, struct kgb_plan *out, struct kgb_err *err)
+{
+	KGB_AUTO(buf) struct kgb_buf bytes = KGB_BUF_INIT(0);
+	struct kgb_place places[KGB_MAX_ARGS];
+	struct kgb_record record = {0};
+	const struct kgb_owners owners = {.of = owner_of_baseline};
+
+	if (copy_file(judge->replay->record_fd, RECORD_BYTES_MAX, &bytes, err) < 0 ||
+	    kgb_record_parse(bytes.ptr, bytes.len, &record, err) < 0)
+		return kgb_ctx(err, "record of the baseline");
+	const struct kgb_capture capture = {
+		.record = &record,
+		.window = kgb_record_window(&record, 1),
+		.places = places,
+		.n_places = places_of(data, call, places),
+		.arena_bytes = judge->baseline_memory.arena_bytes,
+		.foreign_ok = true,
+	};
+	int rc = capture.window ? kgb_plan_make(&capture, &owners, KGB_PLAN_ALL, out, err)
+				: kgb_fail(err, KGB_ERR_FAILED, "the baseline's call is missing");
+	kgb_record_release(&record);
+	return rc < 0 ? kgb_ctx(err, "baseline of case '%s'", data->kase->name) : 0;
+}
+
+int kgb_replay_capture_baseline(struct kgb_judge *judge, const struct kgb_data *data,
+				struct kgb_plan *out, struct kgb_err *err)
+{
+	struct kgb_failure failure;
+	struct kgb_call call = {0};
+
+	if (start_baseline_record(judge, err) < 0)
+		return -1;
+	/* The first call loads and tunes; the second is what users pay for. */
+	for (uint32_t window = 0; window <= 1; window++) {
+		const struct kgb_call_spec spec = {
+			.repetition = 0, .places = 1, .window = window, .baseline = true};
+		kgb_call_release(&call);
+		if (kgb_call_run(judge, data, &spec, &call, &failure, err) != 0) {
+			kgb_call_release(&call);
+			return -1;
+		}
+	}
+	int rc = plan_baseline(judge, data, &call, out, err);
+	kgb_call_release(&call);
 	return rc;
 }

@@ -337,10 +337,14 @@ static int check_entry(struct scan *s, const struct kgb_interface *in, const str
 	if (!cJSON_IsArray(params) || !keeps_signature(kgb_json_get(b->node, "decorators")))
 		return 0;
 	struct signature sig = read_signature(params);
-	int found = check_positions(s, in, &sig, line);
+	struct kgb_param called[KGB_MAX_ARGS];
+	struct kgb_interface seen = *in;
+	seen.params = called;
+	seen.n_params = kgb_interface_called_params(in, called);
+	int found = check_positions(s, &seen, &sig, line);
 	if (!found)
-		found = check_keywords(s, in, &sig, line);
-	return found ? found : check_leftovers(s, in, &sig, line);
+		found = check_keywords(s, &seen, &sig, line);
+	return found ? found : check_leftovers(s, &seen, &sig, line);
 }
 
 static int check_missing(struct scan *s)

@@ -227,13 +227,13 @@ struct kgb_interval kgb_trimmed_bootstrap(const double *values, size_t n, double
 	struct trimmed all = trim_values(values, n, cut);
 	struct kgb_interval out = {all.mean, NONE, NONE};
 
-	if (n < 3 || isnan(all.error))
-		return out;
 	KGB_AUTO(free) double *sorted = sorted_copy(values, n);
+
+	if (n < 3 || !sorted || isnan(all.error))
+		return out;
 	KGB_AUTO(free) uint32_t *counts = kgb_xcalloc(n, sizeof(*counts));
 	KGB_AUTO(free) double *t = kgb_xcalloc(n_replicas, sizeof(*t));
-	const struct weighted replica = {
-		.sorted = sorted, .counts = counts, .n_values = n, .n = n};
+	const struct weighted replica = {.sorted = sorted, .counts = counts, .n_values = n, .n = n};
 	for (size_t r = 0; r < n_replicas; r++) {
 		draw_counts(rng, counts, n);
 		t[r] = studentized(trim(&replica, cut, all.mean), all.mean);
@@ -241,7 +241,8 @@ struct kgb_interval kgb_trimmed_bootstrap(const double *values, size_t n, double
 	/* No interpolation: the largest may be infinite. */
 	qsort(t, n_replicas, sizeof(*t), compare_doubles);
 	size_t rank = (size_t)ceil(confidence * (double)(n_replicas + 1));
-	double reach = all.error > 0 ? t[(rank < n_replicas ? rank : n_replicas) - 1] * all.error : 0;
+	double reach =
+		all.error > 0 ? t[(rank < n_replicas ? rank : n_replicas) - 1] * all.error : 0;
 	out.low = out.value - reach;
 	out.high = out.value + reach;
 	return out;

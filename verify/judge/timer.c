@@ -95,9 +95,7 @@ static uint32_t pick(struct kgb_timer *timer, uint32_t low, uint32_t high)
 /* Slow kernels get smaller blocks: `parts` of them fit into the budget, 1 .. most samples each. */
 static uint32_t affordable(const struct kgb_timer *timer, uint32_t parts, uint32_t most)
 {
-	uint64_t n = timer->sample_ns
-			     ? timer->config.budget_ns / timer->sample_ns / parts
-			     : most;
+	uint64_t n = timer->sample_ns ? timer->config.budget_ns / timer->sample_ns / parts : most;
 	return n < 1 ? 1 : n < most ? (uint32_t)n : most;
 }
 
@@ -279,9 +277,8 @@ static bool is_narrow(const struct kgb_timer *timer)
 	n = kgb_timer__log_ratios(timer, KGB_RULER_EVENT, ratios);
 	double margin = kgb_timer__margin(&timer->config, fmin(ns[KGB_SIDE_A], ns[KGB_SIDE_B]),
 					  (double)timer->config.machine.event_step_ns);
-	return n >= timer->config.min_rounds &&
-	       kgb_timer__half_width(&timer->config, ratios, n) <=
-		       timer->config.width * log1p(margin);
+	return n >= timer->config.min_rounds && kgb_timer__half_width(&timer->config, ratios, n) <=
+							timer->config.width * log1p(margin);
 }
 
 /* The first narrow look is narrow by luck, in part. Some rounds more, whatever they show, take that
@@ -411,8 +408,7 @@ static int check_samples(const struct kgb_timer *timer, const struct kgb_exec_sa
 		if (samples[i].event_ns == 0 || samples[i].host_ns == 0 ||
 		    samples[i].event_ns > INT64_MAX || samples[i].host_ns > INT64_MAX ||
 		    samples[i].activity_ns > INT64_MAX)
-			return kgb_fail(err, KGB_ERR_INVALID, "sample %zu has no possible time",
-					i);
+			return kgb_fail(err, KGB_ERR_INVALID, "sample %zu has no possible time", i);
 	}
 	return 0;
 }
@@ -476,6 +472,7 @@ int kgb_timer_give(struct kgb_timer *timer, const struct kgb_exec_sample *sample
 	timer->n_throttled = throttled ? timer->n_throttled + 1 : 0;
 	timer->n_contradicted[side] += contradicts(samples, n, outside_ns) ? 1 : 0;
 	timer->outside_ns += outside_ns;
+	KGB_ASSERT(n > 0);
 	timer->sample_ns = outside_ns / n;
 	timer->waiting = false;
 	advance(timer);

@@ -44,7 +44,8 @@ struct kgb_timer_config {
 	int64_t written_bytes; /* the part of it that is written: may stay in the L2 cache */
 	int64_t flops; /* compulsory arithmetic; 0 unknown */
 	uint32_t n_ops[KGB_N_SIDES]; /* operations that each side puts on the stream */
-	uint32_t n_slots; /* input sets that exist, at least 2; with fewer than 8, reuse goes unseen */
+	uint32_t n_slots; /* input sets that exist, at least 2; with fewer than 8, reuse goes unseen
+			   */
 	bool with_activity; /* the activity ruler is to be measured, and must be */
 	uint32_t min_rounds, max_rounds;
 	uint32_t max_samples; /* of both sides together, KGB_TIMER_SAMPLES_MIN .. _MAX */
@@ -59,12 +60,11 @@ struct kgb_timer_config {
 #define KGB_TIMER_SAMPLES_MAX 16384u
 #define KGB_TIMER_SLOTS_MAX 4096u
 #define KGB_TIMER_ROUNDS_MAX 1024u
-#define KGB_TIMER_CONFIG_INIT                                                              \
-	{                                                                                  \
-		.n_ops = {1, 1}, .n_slots = 16, .with_activity = true, .min_rounds = 16,    \
-		.max_rounds = 256, .max_samples = 4096, .budget_ns = UINT64_C(3000000000), \
-		.width = 0.4, .confidence = 0.95, .margin_relative = 0.003,                \
-		.margin_ns = 100,                                                          \
+#define KGB_TIMER_CONFIG_INIT                                                                 \
+	{                                                                                     \
+		.n_ops = {1, 1}, .n_slots = 16, .with_activity = true, .min_rounds = 16,      \
+		.max_rounds = 256, .max_samples = 4096, .budget_ns = UINT64_C(3000000000),    \
+		.width = 0.4, .confidence = 0.95, .margin_relative = 0.003, .margin_ns = 100, \
 	}
 
 enum kgb_timer_phase {
@@ -86,6 +86,12 @@ struct kgb_timer_block {
 	uint32_t slot, n_slots; /* first input set, and how many are rotated from 0 on */
 	uint32_t pause_ms; /* wait so long before: the device was throttled */
 };
+
+/** The input set of the block's last sample, whose output is left to be checked. */
+static inline uint32_t kgb_timer_last_slot(const struct kgb_timer_block *block)
+{
+	return (uint32_t)(((uint64_t)block->slot + block->n - 1) % block->n_slots);
+}
 
 struct kgb_timer_sample {
 	struct kgb_exec_sample raw;
@@ -133,7 +139,8 @@ void kgb_timer_release(struct kgb_timer *timer);
 bool kgb_timer_next(struct kgb_timer *timer, struct kgb_timer_block *out);
 /** Answer the block of the last kgb_timer_next. `outside_ns` is the judge's own clock around the
  * whole request, pause excluded. INVALID when the samples do not fit what was asked for (number,
- * slots, a time of 0): a short or invented record is never used. */
+ * slots, a time of 0): a short or invented record is never used. After an error only
+ * kgb_timer_release may follow. */
 KGB_MUST_CHECK int kgb_timer_give(struct kgb_timer *timer, const struct kgb_exec_sample *samples,
 				  size_t n, uint64_t outside_ns, struct kgb_err *err);
 /** Decide. Sets the final fate of every sample. */

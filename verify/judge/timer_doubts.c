@@ -13,7 +13,9 @@
 #define SHARE 0.05 /* of samples that may break a rule by accident */
 #define FLOOR 0.98 /* of the physical floor */
 #define ORDER_NS 1000.0 /* events against activity: two time stamps of the device */
-#define ORDER_HOST_NS 10000.0 /* events against the host: the clock starts after the first event */
+#define ORDER_HOST_NS                                                              \
+	10000.0 /* events against the host: the clock starts after the first event \
+		 */
 #define ORDER_PART 0.005
 #define ACTIVITY_NS 4000.0 /* by which what events add to activity may differ between the sides */
 #define ACTIVITY_OP_NS 2000.0 /* for each operation that one side has more */
@@ -111,7 +113,8 @@ static void positive(const struct kgb_timer *timer, kgb_timer_value_fn value, do
 
 static bool doubt_order(const struct kgb_timer *timer, struct kgb_timer_result *out)
 {
-	double slack = kgb_timer__event_step(timer) + (double)timer->config.machine.activity_step_ns;
+	double slack =
+		kgb_timer__event_step(timer) + (double)timer->config.machine.activity_step_ns;
 	bool broken[KGB_N_SIDES];
 
 	positive(timer, activity_over_events, slack, broken);
@@ -252,7 +255,8 @@ static bool is_first_visit(const struct kgb_timer_sample *sample)
 /* The lower median: of 4 values, 2 outliers do not move it. */
 static double low_median(const double *x, size_t n)
 {
-	return kgb_quantile(x, n, (double)((n - 1) / 2) / fmax((double)n - 1, 1));
+	size_t middle = (n - 1) / 2;
+	return kgb_quantile(x, n, (double)middle / fmax((double)n - 1, 1));
 }
 
 /* How much longer calls of a group take than the others of the same side and round. */
@@ -289,15 +293,17 @@ static bool doubt_group(const struct kgb_timer *timer, in_group_fn in_group,
 {
 	struct effect a = effect_of(timer, KGB_SIDE_A, in_group);
 	struct effect b = effect_of(timer, KGB_SIDE_B, in_group);
-	double rounding = kgb_timer__event_step(timer) / out->median_ns[KGB_SIDE_B][KGB_RULER_EVENT];
+	double rounding =
+		kgb_timer__event_step(timer) / out->median_ns[KGB_SIDE_B][KGB_RULER_EVENT];
 	double more = b.value - a.value;
 
 	if (!(more > EFFECT + rounding + SIGMAS * hypot(a.error, b.error)))
 		return false;
 	out->accuses = true;
-	kgb_timer__say(out, why,
-		       "calls %s take %.1f %% longer than the others, those of the baseline %.1f %%",
-		       which, 100 * expm1(b.value), 100 * expm1(a.value));
+	kgb_timer__say(
+		out, why,
+		"calls %s take %.1f %% longer than the others, those of the baseline %.1f %%",
+		which, 100 * expm1(b.value), 100 * expm1(a.value));
 	return true;
 }
 
@@ -320,7 +326,7 @@ static int compare_doubles(const void *a, const void *b)
 /* How many values are below x, counting equals half. */
 static double rank_of(const double *sorted, size_t n, double x)
 {
-	size_t below = 0, upto = n;
+	size_t below = 0, past = n;
 
 	for (size_t end = n; below < end;) {
 		size_t middle = below + (end - below) / 2;
@@ -329,14 +335,14 @@ static double rank_of(const double *sorted, size_t n, double x)
 		else
 			end = middle;
 	}
-	for (size_t begin = below; begin < upto;) {
-		size_t middle = begin + (upto - begin) / 2;
+	for (size_t begin = below; begin < past;) {
+		size_t middle = begin + (past - begin) / 2;
 		if (sorted[middle] > x)
-			upto = middle;
+			past = middle;
 		else
 			begin = middle + 1;
 	}
-	return (double)(below + upto) / 2;
+	return (double)(below + past) / 2;
 }
 
 /* Pettitt's test: where the values change, if they do. Returns the probability that chance does as
@@ -392,9 +398,13 @@ static bool doubt_disturbance(const struct kgb_timer *timer, struct kgb_timer_re
 	double error = 1.2533 * sigma / sqrt(fmax((double)n / 2, 1));
 	double allowed = EFFECT * alone + SIGMAS * error + kgb_timer__event_step(timer);
 
+	out->accuses = false;
+	if (isnan(alone) && isfinite(beside)) {
+		kgb_timer__say(out, KGB_WHY_DISTURBED, "no time of the baseline alone is usable");
+		return true;
+	}
 	if (!(beside - alone > allowed))
 		return false;
-	out->accuses = false;
 	kgb_timer__say(out, KGB_WHY_DISTURBED,
 		       "the baseline takes %.2f us beside the candidate, but %.2f us before it and "
 		       "%.2f us after",
@@ -490,7 +500,8 @@ static bool doubt_neighbour(const struct kgb_timer *timer, struct kgb_timer_resu
 	memcpy(sorted, x, n * sizeof(*x));
 	qsort(sorted, n, sizeof(*sorted), compare_doubles);
 	struct modes modes = find_modes(sorted, n);
-	double rounding = kgb_timer__event_step(timer) / out->median_ns[KGB_SIDE_A][KGB_RULER_EVENT];
+	double rounding =
+		kgb_timer__event_step(timer) / out->median_ns[KGB_SIDE_A][KGB_RULER_EVENT];
 	double apart = modes.high - modes.low, sigma = hypot(modes.sigma, rounding / sqrt(12.0));
 	if (modes.share < MODES_SHARE || apart < MODES + 3 * rounding ||
 	    apart < MODES_SIGMAS * sigma || clustering(x, n, modes.border) < SIGMAS ||
@@ -504,9 +515,20 @@ static bool doubt_neighbour(const struct kgb_timer *timer, struct kgb_timer_resu
 	return true;
 }
 
-static bool doubt_drift(struct kgb_timer_result *out)
+static double clock_of(const struct kgb_timer_sample *sample)
 {
-	if (!(fabs(out->drift) > DRIFT))
+	return sample->raw.sm_mhz;
+}
+
+static bool doubt_drift(const struct kgb_timer *timer, struct kgb_timer_result *out)
+{
+	size_t n;
+	KGB_AUTO(free)
+	double *mhz = kgb_timer__gather(timer, KGB_SIDE_A, KGB_SAMPLE_KEPT, clock_of, &n);
+	double before = kgb_median(mhz, n / 3), after = kgb_median(mhz + n - n / 3, n / 3);
+
+	/* A clock that moves slows both sides, in the open. */
+	if (!(fabs(out->drift) > DRIFT) || fabs(before / after - 1) > KGB_TIMER_CLOCK)
 		return false;
 	out->accuses = false;
 	kgb_timer__say(out, KGB_WHY_DRIFT, "the baseline drifts by %.1f %%", 100 * out->drift);
@@ -520,5 +542,5 @@ bool kgb_timer__doubt(const struct kgb_timer *timer, struct kgb_timer_result *re
 	       doubt_outside(timer, result) || doubt_checked(timer, result) ||
 	       doubt_reuse(timer, result) || doubt_trend(timer, result) ||
 	       doubt_disturbance(timer, result) || doubt_neighbour(timer, result) ||
-	       doubt_drift(result);
+	       doubt_drift(timer, result);
 }

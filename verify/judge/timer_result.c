@@ -108,8 +108,12 @@ double kgb_timer__event_step(const struct kgb_timer *timer)
 	return n >= ENOUGH && isfinite(seen) ? fmax(known, seen) : known;
 }
 
+static const kgb_timer_value_fn values[KGB_N_RULERS] = {kgb_timer__event, kgb_timer__activity,
+							kgb_timer__host};
+
 /* Spread of a side's samples about the middle of their own round, so that drift does not count. */
-static double spread_in_rounds(const struct kgb_timer *timer, enum kgb_side side)
+static double spread_in_rounds(const struct kgb_timer *timer, enum kgb_side side,
+			       enum kgb_ruler ruler)
 {
 	KGB_AUTO(free) double *away = kgb_xcalloc(timer->n_samples + 1, sizeof(*away));
 	size_t n = 0;
@@ -117,8 +121,8 @@ static double spread_in_rounds(const struct kgb_timer *timer, enum kgb_side side
 	for (size_t i = 0; i < timer->n_samples; i++) {
 		const struct kgb_timer_sample *s = &timer->samples[i];
 		if (s->side == side && s->fate == KGB_SAMPLE_KEPT)
-			away[n++] = fabs(kgb_timer__event(s) -
-					 timer->rounds[s->round].ns[side][KGB_RULER_EVENT]);
+			away[n++] =
+				fabs(values[ruler](s) - timer->rounds[s->round].ns[side][ruler]);
 	}
 	return KGB_MAD_TO_SIGMA * kgb_median(away, n);
 }
@@ -132,13 +136,13 @@ static double rounding_bias(double step, double sigma)
 }
 
 static double bias_of_ratio(const struct kgb_timer *timer, const struct kgb_timer_result *result,
-			    double step)
+			    enum kgb_ruler ruler, double step)
 {
 	double bias = 0;
 
 	for (int side = 0; side < KGB_N_SIDES; side++)
-		bias += rounding_bias(step, spread_in_rounds(timer, (enum kgb_side)side)) /
-			result->median_ns[side][KGB_RULER_EVENT];
+		bias += rounding_bias(step, spread_in_rounds(timer, (enum kgb_side)side, ruler)) /
+			result->median_ns[side][ruler];
 	return bias;
 }
 
@@ -160,8 +164,8 @@ static struct kgb_interval log_speedup(const struct kgb_timer *timer, enum kgb_r
 	struct kgb_rng rng;
 
 	seed_bootstrap(timer, ruler, &rng);
-	struct kgb_interval out = kgb_trimmed_bootstrap(
-		ratios, n, KGB_TIMER_CUT, timer->config.confidence, REPLICAS, &rng);
+	struct kgb_interval out = kgb_trimmed_bootstrap(ratios, n, KGB_TIMER_CUT,
+							timer->config.confidence, REPLICAS, &rng);
 	out.low -= bias;
 	out.high += bias;
 	return out;
@@ -194,17 +198,14 @@ static struct kgb_interval ratio_of_medians(const struct kgb_timer *timer)
 	struct kgb_rng rng;
 
 	seed_bootstrap(timer, KGB_N_RULERS, &rng);
-	return kgb_median_ratio_bootstrap(a, n_a, b, n_b, timer->n_rounds,
-					  timer->config.confidence, REPLICAS, &rng);
+	return kgb_median_ratio_bootstrap(a, n_a, b, n_b, timer->n_rounds, timer->config.confidence,
+					  REPLICAS, &rng);
 }
 
 /* ---- description ---- */
 
 static void describe_samples(const struct kgb_timer *timer, struct kgb_timer_result *out)
 {
-	static const kgb_timer_value_fn values[KGB_N_RULERS] = {
-		kgb_timer__event, kgb_timer__activity, kgb_timer__host};
-
 	for (int side = 0; side < KGB_N_SIDES; side++) {
 		size_t n;
 		for (int ruler = 0; ruler < KGB_N_RULERS; ruler++) {
@@ -297,10 +298,11 @@ static void explain_few(const struct kgb_timer *timer, struct kgb_timer_result *
 	uint32_t n_clock = n_of_fate(out, KGB_SAMPLE_CLOCK);
 
 	if (n_throttled > n_clock && 4 * n_throttled > timer->n_samples)
-		kgb_timer__say(out, KGB_WHY_THROTTLED,
-			       "%u of %zu samples ran below 75 %% of the clock: let the device cool "
-			       "or raise its power limit",
-			       n_throttled, timer->n_samples);
+		kgb_timer__say(
+			out, KGB_WHY_THROTTLED,
+			"%u of %zu samples ran below 75 %% of the clock: let the device cool "
+			"or raise its power limit",
+			n_throttled, timer->n_samples);
 	else if (4 * n_clock > timer->n_samples)
 		kgb_timer__say(out, KGB_WHY_CLOCK,
 			       "%u of %zu samples ran at a clock that changed or differed between "
@@ -348,17 +350,20 @@ static void measure(const struct kgb_timer *timer, struct kgb_timer_result *out)
 {
 	KGB_AUTO(free) double *ratios = kgb_xcalloc(timer->n_rounds + 1u, sizeof(*ratios));
 	const struct kgb_timer_config *c = &timer->config;
-	double step = kgb_timer__event_step(timer), bias = bias_of_ratio(timer, out, step);
+	double step = kgb_timer__event_step(timer);
+	double bias = bias_of_ratio(timer, out, KGB_RULER_EVENT, step);
+	double device_bias =
+		bias_of_ratio(timer, out, KGB_RULER_ACTIVITY, (double)c->machine.activity_step_ns);
 	double ns = fmin(out->median_ns[KGB_SIDE_A][KGB_RULER_EVENT],
 			 out->median_ns[KGB_SIDE_B][KGB_RULER_EVENT]);
 
 	out->n_rounds = (uint32_t)kgb_timer__log_ratios(timer, KGB_RULER_EVENT, ratios);
 	out->margin = kgb_timer__margin(c, ns, step);
 	struct kgb_interval events = log_speedup(timer, KGB_RULER_EVENT, bias);
-	struct kgb_interval device = log_speedup(timer, KGB_RULER_ACTIVITY, 0);
+	struct kgb_interval device = log_speedup(timer, KGB_RULER_ACTIVITY, device_bias);
 	double error = kgb_trimmed_error(ratios, out->n_rounds, KGB_TIMER_CUT);
-	out->detectable = expm1(log1p(out->margin) + bias +
-				kgb_detectable(error, c->confidence, POWER));
+	out->detectable =
+		expm1(log1p(out->margin) + bias + kgb_detectable(error, c->confidence, POWER));
 	out->speedup = from_log(events);
 	out->speedup_device = from_log(device);
 	out->median_ratio = ratio_of_medians(timer);

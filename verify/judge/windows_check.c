@@ -61,7 +61,7 @@ static int insert_attr(struct kgb_launch_attr out[], size_t n, const struct kgb_
 int kgb_launch_attrs(const struct kgb_launch *launch, struct kgb_launch_attr out[], size_t *n_out,
 		     struct kgb_window_finding *finding)
 {
-	struct kgb_launch_attr sorted[KGB_LAUNCH_ATTRS_MAX];
+	struct kgb_launch_attr sorted[KGB_LAUNCH_ATTRS_MAX] = {{0}};
 	size_t n = 0;
 
 	for (size_t i = 0; i < launch->n_attrs; i++) {
@@ -121,7 +121,7 @@ static bool check_clusters(const struct kgb_launch *launch, const struct kgb_lau
 
 static bool check_attrs(const struct kgb_launch *launch, struct kgb_window_finding *finding)
 {
-	struct kgb_launch_attr sorted[KGB_LAUNCH_ATTRS_MAX];
+	struct kgb_launch_attr sorted[KGB_LAUNCH_ATTRS_MAX] = {{0}};
 	size_t n = 0;
 
 	if (kgb_launch_attrs(launch, sorted, &n, finding) < 0)

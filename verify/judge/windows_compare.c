@@ -143,6 +143,11 @@ static void compare_packed(const struct pair *pair, const char *what, const unsi
 		differ_scalar(pair, what, at, tail_a, tail_b);
 }
 
+static bool is_address(const struct kgb_outline *outline, uint64_t word)
+{
+	return kgb_outline_locate(outline, word).kind != KGB_SPOT_NONE;
+}
+
 /* Parameters with gaps that hold what the stack held before, old addresses too. Nobody can tell
  * which words count, so it takes a launch whose addresses all differ. */
 static void compare_gappy(const struct pair *pair, const struct kgb_launch *a,
@@ -151,11 +156,13 @@ static void compare_gappy(const struct pair *pair, const struct kgb_launch *a,
 	size_t n_same = 0, first = SIZE_MAX;
 
 	for (size_t at = 0; at + 8 <= b->params_bytes; at += 8) {
+		const uint64_t word_a = kgb_word_at(a->params, at);
 		const uint64_t word_b = kgb_word_at(b->params, at);
-		const enum word_match match = match_words(pair, kgb_word_at(a->params, at), word_b);
-		if (match == WORD_ADDRESSES && first == SIZE_MAX)
+		const enum word_match match = match_words(pair, word_a, word_b);
+		if (match != WORD_SAME && match != WORD_NUMBERS && first == SIZE_MAX)
 			first = at;
-		if (match == WORD_SAME && kgb_outline_locate(pair->b, word_b).kind != KGB_SPOT_NONE)
+		if (match == WORD_SAME && is_address(pair->a, word_a) &&
+		    is_address(pair->b, word_b))
 			n_same++;
 	}
 	if (n_same == 0 && first != SIZE_MAX)

@@ -36,9 +36,12 @@ def prepare():
 
 
 def widened(value):
-    """float64 for floating tensors and floating dtypes, everything else as it is."""
+    """float64 for floating tensors and floating dtypes, everything else as it is. The whole storage is converted, for
+    operators that look beyond a tensor's own elements."""
     if isinstance(value, torch.Tensor) and value.is_floating_point():
-        return value.double()
+        n_elements = value.untyped_storage().nbytes() // value.element_size()
+        storage = torch.as_strided(value, (n_elements,), (1,), 0).double()
+        return torch.as_strided(storage, value.size(), value.stride(), value.storage_offset())
     if isinstance(value, torch.dtype) and value.is_floating_point:
         return torch.float64
     return value
@@ -70,6 +73,7 @@ class Reference:
         self.out = None
         self.out_view = None
         self.modules = {}
+        self.places = {}
 
     def handle(self, request, fds):
         try:
@@ -116,6 +120,7 @@ class Reference:
             # A copy of the storage: an in-place operator may write to it.
             storage = torch.frombuffer(self.inputs, dtype=dtype, count=arg["elements"], offset=arg["at"])
             storage = storage.clone() if DEVICE == "cpu" else storage.to(DEVICE)
+            self.places[storage.untyped_storage().data_ptr()] = (arg["at"], storage)
             return torch.as_strided(storage, arg["sizes"], arg["strides"], arg["first"])
         if kind == "float":
             return float(arg["value"])
@@ -125,15 +130,10 @@ class Reference:
 
     def run(self, request, target, change):
         """The results as a list; `change` is applied to every argument, and asks for float64 unless it is None."""
-        args, kwargs = [], {}
-        for arg in request["args"]:
-            value = self.argument(arg)
-            if change:
-                value = change(value)
-            if arg.get("name"):
-                kwargs[arg["name"]] = value
-            else:
-                args.append(value)
+        def value_of(arg):
+            return change(self.argument(arg)) if change else self.argument(arg)
+
+        args, kwargs = wire.call_arguments(request["args"], value_of)
         torch.set_default_dtype(torch.float64 if change else torch.float32)
         with torch.no_grad():
             result = self.function(target)(*args, **kwargs)
@@ -152,7 +152,9 @@ class Reference:
 
     def do_call(self, request, fds):
         target, magnitude = request["target"], request["magnitude"]
+        self.places = {}
         native = self.run(request, target, None)
+        places, self.places = self.places, {}
         values = list(native)
         if request["exact"]:
             values += self.run_exact(request, target, widened, native)
@@ -166,8 +168,17 @@ class Reference:
         used = 0
         for value in values:
             used = self.put(reply, value, used)
+        self.tell_aliases(reply, native, places)
         reply.value = used
         return reply
+
+    def tell_aliases(self, reply, native, places):
+        """Native results that look into an argument's memory: where, as if it were still in the arena."""
+        for output, value in zip(reply.outputs, native):
+            place = places.get(value.untyped_storage().data_ptr())
+            if place and value.numel():
+                output.where = wire.ARENA
+                output.address = place[0] + value.storage_offset() * value.element_size()
 
     def put(self, reply, value, used):
         """Copy one result out. Where the output memory is too small only the size is counted."""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The entries of a Triton cache as the judge wants them: what each kernel was compiled from.
 
-Runs in the candidate's process, after the candidate. Nothing here needs to be honest: the judge compiles what it is told
-and believes its own result. Read by verify/judge/claims.c.
+Runs in the candidate's process, after the candidate. Nothing here needs to be honest: the judge compiles what it is
+told and believes its own result. Read by verify/judge/claims.c.
 """
 
 import hashlib

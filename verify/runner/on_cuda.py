@@ -18,7 +18,7 @@ import memory
 import wire
 
 LIBRARY = "/kgb/lib/libkgb_trace.so"
-ARENA_ADDRESS = 0x100000000000  # KGB_ARENA_ADDRESS of verify/record.h
+ARENA_ADDRESS = 0x135700000000  # KGB_ARENA_ADDRESS of verify/record.h
 CACHE = "/kgb/tmp/triton"
 
 
@@ -43,12 +43,17 @@ def load_library():
     return library
 
 
-def prepare():
-    """Once, in the zygote: no CUDA context may be made here, a fork would lose it."""
+def take_over_memory():
+    """Every block that torch allocates comes from the library from now on. Before CUDA starts."""
     global TRACE
     TRACE = load_library()
     allocator = torch.cuda.memory.CUDAPluggableAllocator(LIBRARY, "kgb_trace_malloc", "kgb_trace_free")
     torch.cuda.memory.change_current_allocator(allocator)
+
+
+def prepare():
+    """Once, in the zygote: no CUDA context may be made here, a fork would lose it."""
+    take_over_memory()
     from triton.backends.nvidia import driver
     driver.CudaUtils()  # compiles a module of Triton's own
 

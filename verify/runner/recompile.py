@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The compile worker: Triton IR (TTIR) as a candidate's cache holds it goes in, the machine code that our own Triton and
-ptxas make of it comes out.
+"""The compile worker: Triton IR (TTIR) as a candidate's cache holds it goes in, the machine code that our own Triton
+and ptxas make of it comes out.
 
 Text and options are a candidate's claim and may be hostile, so each claim gets a worker of its own, in a jail without
 network, GPU, /proc or a writable place other than /kgb/tmp. Nothing that names a file is taken from the claim.

@@ -124,14 +124,8 @@ class Runner:
         return reply
 
     def do_call(self, request, fds):
-        args, kwargs = [], {}
-        for arg in request["args"]:
-            value = self.argument(arg)
-            if arg.get("name"):
-                kwargs[arg["name"]] = value
-            else:
-                args.append(value)
-        entry = getattr(self.module, request["entry"])
+        args, kwargs = wire.call_arguments(request["args"], self.argument)
+        entry = self.entry(request["entry"])
         try:
             with self.platform.calling(request):
                 result = entry(*args, **kwargs)
@@ -143,6 +137,9 @@ class Runner:
         reply = wire.Reply(wire.GUARD, damage) if damage else self.results(result)
         self.kept = [self.kept[-1] if self.kept and request["keep"] else None, result]
         return self.with_log(reply)
+
+    def entry(self, name):
+        return getattr(self.module, name)
 
     def argument(self, arg):
         kind = arg["kind"]

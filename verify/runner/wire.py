@@ -102,3 +102,21 @@ def serve(channel, handle):
             return
         reply = handle(request, fds)
         channel.send(reply.pack(request["id"]))
+
+
+def call_arguments(described, value_of):
+    """Positional and keyword arguments of a call; neighbours of one list come as a Python list."""
+    args, kwargs, last = [], {}, None
+    for arg in described:
+        value, name, in_list = value_of(arg), arg.get("name"), arg.get("list")
+        if in_list and in_list == last:
+            (kwargs[name] if name else args[-1]).append(value)
+            continue
+        last = in_list
+        if in_list:
+            value = [value]
+        if name:
+            kwargs[name] = value
+        else:
+            args.append(value)
+    return args, kwargs

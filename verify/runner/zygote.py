@@ -98,7 +98,10 @@ def run_worker(role, start, fds, alive, base_bytes, gpu):
     close_all_but(keep)
     set_limits(start, base_bytes, gpu)
     channel = socket.socket(fileno=fds[0])
-    if role == "reference":
+    if start["role"] == "baseline":
+        import baseline
+        baseline.main(channel)
+    elif role == "reference":
         import reference
         reference.main(channel)
     elif role == "compile":

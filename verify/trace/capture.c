@@ -4,19 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "verify/trace/graph.h"
-#include "verify/trace/watched.h"
-
-/* One call of a driver function. */
-struct call {
-	struct kgb_tracer *tracer;
-	const void *params; /* the struct that CUPTI defines for the function */
-	const char *name;
-	CUresult result; /* on exit */
-	bool per_thread; /* a variant whose default stream is the thread's own */
-};
-
-#define PARAMS(function) const function##_params *p = call->params
+#include "verify/trace/handlers.h"
 
 static _Thread_local unsigned muted;
 static _Thread_local bool canary_seen;
@@ -31,572 +19,45 @@ void kgb_capture_unmute(void)
 	muted--;
 }
 
-/* ---- Streams ---- */
-
-#define STREAM_PER_THREAD 2 /* as CU_STREAM_PER_THREAD, and the number of that stream in records \
-			     */
-
-static uint64_t stream_number(const struct call *call, CUstream stream)
-{
-	const uint64_t number = (uint64_t)(uintptr_t)stream;
-
-	if (number == 0)
-		return call->per_thread ? STREAM_PER_THREAD : 0;
-	return number == (uint64_t)(uintptr_t)CU_STREAM_LEGACY ? 0 : number;
-}
-
-/* What goes to a capturing stream is not done, but becomes part of a graph. */
-static bool capturing(const struct call *call, CUstream stream)
-{
-	CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-
-	if (atomic_load(&call->tracer->captures) == 0)
-		return false;
-	if (!stream && call->per_thread)
-		stream = CU_STREAM_PER_THREAD;
-	return call->tracer->cu->cuStreamIsCapturing(stream, &status) == CUDA_SUCCESS &&
-	       status != CU_STREAM_CAPTURE_STATUS_NONE;
-}
-
-static void on_capture_begin(const struct call *call)
-{
-	atomic_fetch_add(&call->tracer->captures, 1);
-}
-
-/* It is over too when the driver says that it went wrong (the 900s), but not when there was none.
- */
-static void on_capture_end(const struct call *call)
-{
-	const bool over = call->result == CUDA_SUCCESS ||
-			  (call->result >= CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED &&
-			   call->result < CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD);
-
-	if (over && atomic_load(&call->tracer->captures) > 0)
-		atomic_fetch_sub(&call->tracer->captures, 1);
-}
-
-/* ---- Launches ---- */
-
-static void on_launch(const struct call *call)
-{
-	PARAMS(cuLaunchKernel);
-	const struct kgb_launch_request request = {
-		.function = p->f,
-		.grid = {p->gridDimX, p->gridDimY, p->gridDimZ},
-		.block = {p->blockDimX, p->blockDimY, p->blockDimZ},
-		.shared_bytes = p->sharedMemBytes,
-		.params = p->kernelParams,
-		.extra = p->extra,
-	};
-
-	if (!capturing(call, p->hStream))
-		kgb_tracer_launch(call->tracer, stream_number(call, p->hStream), &request);
-}
-
-static void on_launch_ex(const struct call *call)
-{
-	PARAMS(cuLaunchKernelEx);
-	const CUlaunchConfig *config = p->config;
-	const struct kgb_launch_request request = {
-		.function = p->f,
-		.grid = {config->gridDimX, config->gridDimY, config->gridDimZ},
-		.block = {config->blockDimX, config->blockDimY, config->blockDimZ},
-		.shared_bytes = config->sharedMemBytes,
-		.params = p->kernelParams,
-		.extra = p->extra,
-		.attrs = config->attrs,
-		.n_attrs = config->numAttrs,
-	};
-
-	if (!capturing(call, config->hStream))
-		kgb_tracer_launch(call->tracer, stream_number(call, config->hStream), &request);
-}
-
-static void on_launch_cooperative(const struct call *call)
-{
-	PARAMS(cuLaunchCooperativeKernel);
-	CUlaunchAttribute attr;
-	const struct kgb_launch_request request = {
-		.function = p->f,
-		.grid = {p->gridDimX, p->gridDimY, p->gridDimZ},
-		.block = {p->blockDimX, p->blockDimY, p->blockDimZ},
-		.shared_bytes = p->sharedMemBytes,
-		.params = p->kernelParams,
-		.attrs = &attr,
-		.n_attrs = 1,
-	};
-
-	memset(&attr, 0, sizeof(attr));
-	attr.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
-	attr.value.cooperative = 1;
-	if (!capturing(call, p->hStream))
-		kgb_tracer_launch(call->tracer, stream_number(call, p->hStream), &request);
-}
-
-/* ---- Memsets ---- */
-
-static void record_memset(const struct call *call, CUstream stream, const struct kgb_op *wanted)
-{
-	struct kgb_op op = *wanted;
-
-	if (capturing(call, stream))
-		return;
-	op.kind = KGB_OP_MEMSET;
-	op.stream = stream_number(call, stream);
-	kgb_tracer_memset(call->tracer, &op, call->name);
-}
-
-/* One handler for each width of element, plain and 2-D, waiting and asynchronous. */
-#define MEMSET(handler, function, field, size, stream)                          \
-	static void handler(const struct call *call)                            \
-	{                                                                       \
-		PARAMS(function);                                               \
-		const struct kgb_op op = {                                      \
-			.memset = {p->dstDevice, 0, p->field, (size), p->N, 1}, \
-		};                                                              \
-                                                                                \
-		record_memset(call, (stream), &op);                             \
-	}
-#define MEMSET_2D(handler, function, field, size, stream)                                 \
-	static void handler(const struct call *call)                                      \
-	{                                                                                 \
-		PARAMS(function);                                                         \
-		const struct kgb_op op = {                                                \
-			.memset = {p->dstDevice, p->dstPitch, p->field, (size), p->Width, \
-				   p->Height},                                            \
-		};                                                                        \
-                                                                                          \
-		record_memset(call, (stream), &op);                                       \
-	}
-
-MEMSET(on_memset_8, cuMemsetD8_v2, uc, 1, NULL)
-MEMSET(on_memset_16, cuMemsetD16_v2, us, 2, NULL)
-MEMSET(on_memset_32, cuMemsetD32_v2, ui, 4, NULL)
-MEMSET(on_memset_8_async, cuMemsetD8Async, uc, 1, p->hStream)
-MEMSET(on_memset_16_async, cuMemsetD16Async, us, 2, p->hStream)
-MEMSET(on_memset_32_async, cuMemsetD32Async, ui, 4, p->hStream)
-MEMSET_2D(on_memset_2d_8, cuMemsetD2D8_v2, uc, 1, NULL)
-MEMSET_2D(on_memset_2d_16, cuMemsetD2D16_v2, us, 2, NULL)
-MEMSET_2D(on_memset_2d_32, cuMemsetD2D32_v2, ui, 4, NULL)
-MEMSET_2D(on_memset_2d_8_async, cuMemsetD2D8Async, uc, 1, p->hStream)
-MEMSET_2D(on_memset_2d_16_async, cuMemsetD2D16Async, us, 2, p->hStream)
-MEMSET_2D(on_memset_2d_32_async, cuMemsetD2D32Async, ui, 4, p->hStream)
-
-/* ---- Copies ---- */
-
-static void record_copy(const struct call *call, CUstream stream, uint64_t dst, uint64_t src,
-			uint64_t bytes)
-{
-	if (!capturing(call, stream))
-		kgb_tracer_copy(call->tracer, stream_number(call, stream), dst, src, bytes,
-				call->name);
-}
-
-#define COPY(handler, function, dst, src, stream)                                            \
-	static void handler(const struct call *call)                                         \
-	{                                                                                    \
-		PARAMS(function);                                                            \
-                                                                                             \
-		record_copy(call, (stream), (uint64_t)(dst), (uint64_t)(src), p->ByteCount); \
-	}
-
-COPY(on_copy, cuMemcpy, p->dst, p->src, NULL)
-COPY(on_copy_async, cuMemcpyAsync, p->dst, p->src, p->hStream)
-COPY(on_copy_dd, cuMemcpyDtoD_v2, p->dstDevice, p->srcDevice, NULL)
-COPY(on_copy_dd_async, cuMemcpyDtoDAsync_v2, p->dstDevice, p->srcDevice, p->hStream)
-COPY(on_copy_hd, cuMemcpyHtoD_v2, p->dstDevice, (uintptr_t)p->srcHost, NULL)
-COPY(on_copy_hd_async, cuMemcpyHtoDAsync_v2, p->dstDevice, (uintptr_t)p->srcHost, p->hStream)
-COPY(on_copy_dh, cuMemcpyDtoH_v2, (uintptr_t)p->dstHost, p->srcDevice, NULL)
-COPY(on_copy_dh_async, cuMemcpyDtoHAsync_v2, (uintptr_t)p->dstHost, p->srcDevice, p->hStream)
-
-/* ---- Order between streams and the host ---- */
-
-static void record_order(const struct call *call, enum kgb_op_kind kind, CUstream stream,
-			 CUevent event)
-{
-	const struct kgb_op op = {
-		.kind = kind,
-		.stream = stream_number(call, stream),
-		.event = (uint64_t)(uintptr_t)event,
-	};
-
-	if (!capturing(call, stream))
-		kgb_recorder_op(&call->tracer->recorder, &op);
-}
-
-static void on_event_record(const struct call *call)
-{
-	PARAMS(cuEventRecord);
-
-	record_order(call, KGB_OP_EVENT_RECORD, p->hStream, p->hEvent);
-}
-
-static void on_event_record_flags(const struct call *call)
-{
-	PARAMS(cuEventRecordWithFlags);
-
-	record_order(call, KGB_OP_EVENT_RECORD, p->hStream, p->hEvent);
-}
-
-static void on_event_wait(const struct call *call)
-{
-	PARAMS(cuStreamWaitEvent);
-
-	record_order(call, KGB_OP_EVENT_WAIT, p->hStream, p->hEvent);
-}
-
-static void on_stream_sync(const struct call *call)
-{
-	PARAMS(cuStreamSynchronize);
-
-	record_order(call, KGB_OP_SYNC, p->hStream, NULL);
-}
-
-static void on_sync(const struct call *call)
-{
-	const struct kgb_op op = {.kind = KGB_OP_SYNC};
-
-	kgb_recorder_op(&call->tracer->recorder, &op);
-}
-
-/* ---- Images and functions ---- */
-
-static uint64_t number_of(const void *handle)
-{
-	return (uint64_t)(uintptr_t)handle;
-}
-
-/* The driver gives a handle out again: what was known of it is of the image before. */
-static void forget_handle(struct kgb_tracer *tracer, uint64_t handle)
-{
-	const uint32_t id = kgb_images_unload(&tracer->images, handle);
-
-	if (id)
-		kgb_functions_forget(&tracer->functions, id);
-}
-
-static void load_image(const struct call *call, enum kgb_image_handle kind, const void *handle,
-		       const void *image)
-{
-	forget_handle(call->tracer, number_of(handle));
-	kgb_images_load(&call->tracer->images, kind, number_of(handle), image);
-}
-
-static void load_image_file(const struct call *call, enum kgb_image_handle kind, const void *handle,
-			    const char *path)
-{
-	forget_handle(call->tracer, number_of(handle));
-	kgb_images_load_file(&call->tracer->images, kind, number_of(handle), path);
-}
-
-static void on_module_file(const struct call *call)
-{
-	PARAMS(cuModuleLoad);
-
-	load_image_file(call, KGB_IMAGE_MODULE, *p->module, p->fname);
-}
-
-static void on_module_data(const struct call *call)
-{
-	PARAMS(cuModuleLoadData);
-
-	load_image(call, KGB_IMAGE_MODULE, *p->module, p->image);
-}
-
-static void on_module_data_ex(const struct call *call)
-{
-	PARAMS(cuModuleLoadDataEx);
-
-	load_image(call, KGB_IMAGE_MODULE, *p->module, p->image);
-}
-
-static void on_module_fatbin(const struct call *call)
-{
-	PARAMS(cuModuleLoadFatBinary);
-
-	load_image(call, KGB_IMAGE_MODULE, *p->module, p->fatCubin);
-}
-
-static void on_library_data(const struct call *call)
-{
-	PARAMS(cuLibraryLoadData);
-
-	load_image(call, KGB_IMAGE_LIBRARY, *p->library, p->code);
-}
-
-static void on_library_file(const struct call *call)
-{
-	PARAMS(cuLibraryLoadFromFile);
-
-	load_image_file(call, KGB_IMAGE_LIBRARY, *p->library, p->fileName);
-}
-
-static void on_module_unload(const struct call *call)
-{
-	PARAMS(cuModuleUnload);
-
-	forget_handle(call->tracer, number_of(p->hmod));
-}
-
-static void on_library_unload(const struct call *call)
-{
-	PARAMS(cuLibraryUnload);
-
-	forget_handle(call->tracer, number_of(p->library));
-}
-
-static void set_cache(const struct call *call, uint64_t handle, CUfunc_cache cache)
-{
-	struct kgb_tracer *tracer = call->tracer;
-
-	kgb_functions_get(&tracer->functions, tracer->cu, &tracer->images, handle)->cache = cache;
-	kgb_functions_attribute_set(&tracer->functions);
-}
-
-static void on_function_cache(const struct call *call)
-{
-	PARAMS(cuFuncSetCacheConfig);
-
-	set_cache(call, number_of(p->hfunc), p->config);
-}
-
-static void on_kernel_cache(const struct call *call)
-{
-	PARAMS(cuKernelSetCacheConfig);
-
-	set_cache(call, number_of(p->kernel), p->config);
-}
-
-static void on_function_attribute(const struct call *call)
-{
-	kgb_functions_attribute_set(&call->tracer->functions);
-}
-
-/* Variables of modules hold state that no plan restores. Asking for an address is harmless (the
- * CUDA runtime does it on its own), using it is not. The caller may have left out either result. */
-static void on_module_global(const struct call *call)
-{
-	PARAMS(cuModuleGetGlobal_v2);
-	CUdeviceptr address = 0;
-	size_t bytes = 0;
-
-	if (call->tracer->cu->cuModuleGetGlobal(&address, &bytes, p->hmod, p->name) == CUDA_SUCCESS)
-		kgb_ranges_put(&call->tracer->globals, address, bytes);
-}
-
-static void on_library_global(const struct call *call)
-{
-	PARAMS(cuLibraryGetGlobal);
-	CUdeviceptr address = 0;
-	size_t bytes = 0;
-
-	if (call->tracer->cu->cuLibraryGetGlobal(&address, &bytes, p->library, p->name) ==
-	    CUDA_SUCCESS)
-		kgb_ranges_put(&call->tracer->globals, address, bytes);
-}
-
-/* ---- Memory ---- */
-
-static void on_alloc(const struct call *call)
-{
-	PARAMS(cuMemAlloc_v2);
-
-	kgb_tracer_foreign(call->tracer, *p->dptr, p->bytesize);
-}
-
-static void on_alloc_pitch(const struct call *call)
-{
-	PARAMS(cuMemAllocPitch_v2);
-
-	kgb_tracer_foreign(call->tracer, *p->dptr, *p->pPitch * p->Height);
-}
-
-static void on_alloc_async(const struct call *call)
-{
-	PARAMS(cuMemAllocAsync);
-
-	if (!capturing(call, p->hStream))
-		kgb_tracer_foreign(call->tracer, *p->dptr, p->bytesize);
-}
-
-static void on_alloc_from_pool(const struct call *call)
-{
-	PARAMS(cuMemAllocFromPoolAsync);
-
-	if (!capturing(call, p->hStream))
-		kgb_tracer_foreign(call->tracer, *p->dptr, p->bytesize);
-}
-
-static void on_free(const struct call *call)
-{
-	PARAMS(cuMemFree_v2);
-
-	kgb_tracer_foreign_gone(call->tracer, p->dptr, 0);
-}
-
-static void on_free_async(const struct call *call)
-{
-	PARAMS(cuMemFreeAsync);
-
-	if (!capturing(call, p->hStream))
-		kgb_tracer_foreign_gone(call->tracer, p->dptr, 0);
-}
-
-/* Pages of ours that somebody else moves about are no longer what the judge thinks. */
-static void guard_own_ranges(const struct call *call, uint64_t address, uint64_t bytes)
-{
-	const uint64_t end = bytes > UINT64_MAX - address ? UINT64_MAX : address + bytes;
-
-	if ((address < KGB_ARENA_ADDRESS + KGB_ARENA_BYTES_MAX && end > KGB_ARENA_ADDRESS) ||
-	    (address < KGB_POOL_ADDRESS + KGB_POOL_BYTES && end > KGB_POOL_ADDRESS))
-		kgb_tracer_stick(call->tracer, "mapping over the arena or the pool");
-}
-
-static void on_map(const struct call *call)
-{
-	PARAMS(cuMemMap);
-
-	guard_own_ranges(call, p->ptr, p->size);
-	kgb_tracer_foreign(call->tracer, p->ptr, p->size);
-}
-
-static void on_unmap(const struct call *call)
-{
-	PARAMS(cuMemUnmap);
-
-	guard_own_ranges(call, p->ptr, p->size);
-	kgb_tracer_foreign_gone(call->tracer, p->ptr, p->size);
-}
-
-/* Numbers that were no host pointers may have become some. */
-static void on_host_memory(const struct call *call)
-{
-	kgb_map_release(&call->tracer->checked);
-}
-
-static void on_managed_memory(const struct call *call)
-{
-	on_host_memory(call);
-	kgb_recorder_unsupported(&call->tracer->recorder, 0, call->name);
-}
-
-/* ---- Graphs ---- */
-
-static void on_instantiate(const struct call *call)
-{
-	/* All variants begin with these two. */
-	PARAMS(cuGraphInstantiate_v2);
-
-	kgb_graphs_instantiate(call->tracer, *p->phGraphExec, p->hGraph);
-}
-
-static void on_graph_launch(const struct call *call)
-{
-	PARAMS(cuGraphLaunch);
-
-	if (!capturing(call, p->hStream))
-		kgb_graphs_launch(call->tracer, p->hGraph, stream_number(call, p->hStream));
-}
-
-/* Every function that changes an executable graph has it as its first argument. */
-static void on_graph_change(const struct call *call)
-{
-	PARAMS(cuGraphExecDestroy);
-
-	kgb_graphs_spoil(call->tracer, p->hGraphExec, "graph that was changed after it was made");
-}
-
-static void on_graph_destroy(const struct call *call)
-{
-	PARAMS(cuGraphExecDestroy);
-
-	kgb_graphs_destroy(call->tracer, p->hGraphExec);
-}
-
-/* ---- What no replay can repeat ---- */
-
-static void on_unsupported(const struct call *call)
-{
-	kgb_recorder_unsupported(&call->tracer->recorder, 0, call->name);
-}
-
-/* Memory or a context that others can reach spoils later windows too. */
-static void on_sticky(const struct call *call)
-{
-	kgb_tracer_stick(call->tracer, call->name);
-}
-
-static void on_context_gone(const struct call *call)
-{
-	kgb_functions_forget(&call->tracer->functions, 0);
-	kgb_tracer_stick(call->tracer, call->name);
-}
-
-/* ---- From CUPTI to the handlers ---- */
-
-enum {
-	IN_WINDOW = 1,
-	ON_ENTRY = 2,
-	EVEN_FAILED = 4,
-	NEEDED = 8,
-	PER_THREAD = 16,
+/* Functions without effect: one of them is watched only so that its callback can be waited for.
+ * Which one is known to come through depends on the CUPTI; the rarer a program calls it, the
+ * better. */
+static const CUpti_CallbackId canaries[] = {
+	CUPTI_DRIVER_TRACE_CBID_cuModuleGetLoadingMode,
+	CUPTI_DRIVER_TRACE_CBID_cuDeviceGetCount,
+	CUPTI_DRIVER_TRACE_CBID_cuCtxGetCurrent,
 };
 
-struct watched {
-	uint16_t id;
-	uint16_t flags;
-	void (*handler)(const struct call *call);
-	const char *name;
-};
-
-/* Pasted in place and not by a macro of its own: cuda.h renames functions, and the old ones have
- * numbers of their own. */
-#define ROW(function, handler, flags) \
-	{CUPTI_DRIVER_TRACE_CBID_##function, (flags), handler, #function},
-#define ROW_PTSZ(function, handler, flags)                                                 \
-	{CUPTI_DRIVER_TRACE_CBID_##function, (flags), handler, #function},                 \
-		{CUPTI_DRIVER_TRACE_CBID_##function##_ptsz, (flags) | PER_THREAD, handler, \
-		 #function},
-#define ROW_PTDS(function, handler, flags)                                                 \
-	{CUPTI_DRIVER_TRACE_CBID_##function, (flags), handler, #function},                 \
-		{CUPTI_DRIVER_TRACE_CBID_##function##_ptds, (flags) | PER_THREAD, handler, \
-		 #function},
-
-static const struct watched watched[] = {KGB_WATCHED(ROW, ROW_PTSZ, ROW_PTDS)};
-
-/* A function without effect that is watched only so that its callback can be waited for. */
-#define CANARY CUPTI_DRIVER_TRACE_CBID_cuModuleGetLoadingMode
-
-static const struct watched *by_id[CUPTI_DRIVER_TRACE_CBID_SIZE];
+static const struct kgb_watched *by_id[CUPTI_DRIVER_TRACE_CBID_SIZE];
 
 static void on_callback(void *payload, CUpti_CallbackDomain domain, CUpti_CallbackId id,
 			const void *raw)
 {
 	struct kgb_capture *capture = payload;
 	const CUpti_CallbackData *data = raw;
-	const struct watched *row;
-	struct call call;
+	const struct kgb_watched *row;
+	struct kgb_call call;
 
 	if (domain != CUPTI_CB_DOMAIN_DRIVER_API)
 		return;
-	if (id == CANARY) {
+	if (id == atomic_load(&capture->canary)) {
 		canary_seen = true;
 		return;
 	}
 	row = id < KGB_ARRAY_LEN(by_id) ? by_id[id] : NULL;
 	if (!row || muted ||
-	    (data->callbackSite == CUPTI_API_ENTER) != ((row->flags & ON_ENTRY) != 0) ||
-	    ((row->flags & IN_WINDOW) && !atomic_load(&capture->in_window)))
+	    (data->callbackSite == CUPTI_API_ENTER) != ((row->flags & KGB_WATCH_ON_ENTRY) != 0) ||
+	    ((row->flags & KGB_WATCH_IN_WINDOW) && !atomic_load(&capture->in_window)))
 		return;
-	call = (struct call){
+	call = (struct kgb_call){
 		.tracer = &capture->tracer,
 		.params = data->functionParams,
 		.name = row->name,
-		.per_thread = (row->flags & PER_THREAD) != 0,
+		.per_thread = (row->flags & KGB_WATCH_PER_THREAD) != 0,
 	};
 	if (data->callbackSite == CUPTI_API_EXIT) {
 		memcpy(&call.result, data->functionReturnValue, sizeof(call.result));
-		if (call.result != CUDA_SUCCESS && !(row->flags & EVEN_FAILED))
+		if (call.result != CUDA_SUCCESS && !(row->flags & KGB_WATCH_EVEN_FAILED))
 			return;
 	}
 	/* Questions to the driver from within a handler come back here: not recorded. */
@@ -631,15 +92,18 @@ static int enable(struct kgb_capture *capture, CUpti_CallbackId id, const char *
 
 static int enable_all(struct kgb_capture *capture, struct kgb_err *err)
 {
-	for (size_t i = 0; i < KGB_ARRAY_LEN(watched); i++) {
-		const struct watched *row = &watched[i];
+	size_t n;
+	const struct kgb_watched *rows = kgb_watched_rows(&n);
+
+	for (size_t i = 0; i < n; i++) {
+		const struct kgb_watched *row = &rows[i];
 
 		KGB_ASSERT(row->id < KGB_ARRAY_LEN(by_id) && !by_id[row->id]);
 		by_id[row->id] = row;
-		if (enable(capture, row->id, row->name, (row->flags & NEEDED) != 0, err))
+		if (enable(capture, row->id, row->name, (row->flags & KGB_WATCH_NEEDED) != 0, err))
 			return -1;
 	}
-	return enable(capture, CANARY, "cuModuleGetLoadingMode", true, err);
+	return 0;
 }
 
 int kgb_capture_start(struct kgb_capture *capture, struct kgb_err *err)
@@ -658,10 +122,50 @@ int kgb_capture_start(struct kgb_capture *capture, struct kgb_err *err)
 	return 0;
 }
 
-bool kgb_capture_alive(const struct kgb_cuda *cu)
+/* Whatever the driver answers, the callback should come. */
+static bool canary_comes(struct kgb_capture *capture, CUpti_CallbackId id)
 {
+	const struct kgb_cuda *cu = capture->tracer.cu;
 	CUmoduleLoadingMode mode;
+	CUcontext context;
+	int n;
 
 	canary_seen = false;
-	return cu->cuModuleGetLoadingMode(&mode) == CUDA_SUCCESS && canary_seen;
+	switch (id) {
+	case CUPTI_DRIVER_TRACE_CBID_cuModuleGetLoadingMode:
+		cu->cuModuleGetLoadingMode(&mode);
+		break;
+	case CUPTI_DRIVER_TRACE_CBID_cuDeviceGetCount:
+		cu->cuDeviceGetCount(&n);
+		break;
+	default:
+		cu->cuCtxGetCurrent(&context);
+		break;
+	}
+	return canary_seen;
+}
+
+/* The first time: take the first one that works. */
+static bool choose_canary(struct kgb_capture *capture)
+{
+	for (size_t i = 0; i < KGB_ARRAY_LEN(canaries); i++) {
+		struct kgb_err ignored = KGB_ERR_INIT;
+
+		if (enable(capture, canaries[i], "", true, &ignored))
+			continue;
+		atomic_store(&capture->canary, canaries[i]);
+		if (canary_comes(capture, canaries[i]))
+			return true;
+		capture->cupti.cuptiEnableCallback(0, capture->subscriber,
+						   CUPTI_CB_DOMAIN_DRIVER_API, canaries[i]);
+	}
+	atomic_store(&capture->canary, 0);
+	return false;
+}
+
+bool kgb_capture_alive(struct kgb_capture *capture)
+{
+	const CUpti_CallbackId canary = atomic_load(&capture->canary);
+
+	return canary ? canary_comes(capture, canary) : choose_canary(capture);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * The callbacks: which driver functions are watched, and what each means for the record. CUPTI calls
- * on whatever thread the program uses; one mutex orders them.
+ * The callbacks: which driver functions are watched, and what each means for the record. CUPTI
+ * calls on whatever thread the program uses; one mutex orders them.
  */
 #ifndef KGB_VERIFY_TRACE_CAPTURE_H
 #define KGB_VERIFY_TRACE_CAPTURE_H
@@ -17,6 +17,7 @@ struct kgb_capture {
 	atomic_bool in_window; /* read without the mutex by callbacks that count only in windows */
 	struct kgb_cupti cupti;
 	CUpti_SubscriberHandle subscriber;
+	_Atomic(CUpti_CallbackId) canary; /* 0: not chosen yet */
 };
 
 /** Ask for callbacks; the capture must live as long as the process. The tracer is initialised. */
@@ -26,7 +27,8 @@ KGB_MUST_CHECK int kgb_capture_start(struct kgb_capture *capture, struct kgb_err
 void kgb_capture_mute(void);
 void kgb_capture_unmute(void);
 
-/** Whether callbacks still come in: a test call into the driver. */
-bool kgb_capture_alive(const struct kgb_cuda *cu);
+/** Whether callbacks still come in: a test call into the driver, which must be initialised. Called
+ * by one thread at a time. */
+bool kgb_capture_alive(struct kgb_capture *capture);
 
 #endif

@@ -49,8 +49,8 @@ int kgb_cupti_load(struct kgb_cupti *out, struct kgb_err *err)
 
 	if (!library)
 		return -1;
-#define LOAD(name)                                                          \
-	if (kgb_dl_symbol(library, #name, (void *)&cupti.name, err))        \
+#define LOAD(name)                                                   \
+	if (kgb_dl_symbol(library, #name, (void *)&cupti.name, err)) \
 		return kgb_ctx(err, "%s", cupti.path);
 	KGB_CUPTI_FUNCTIONS(LOAD)
 #undef LOAD

@@ -104,6 +104,7 @@
 /* clang-format on */
 
 struct kgb_cuda {
+/* NOLINTNEXTLINE(bugprone-macro-parentheses): a declaration */
 #define KGB_CUDA_MEMBER(name) __typeof__(name) *name;
 	KGB_CUDA_FUNCTIONS(KGB_CUDA_MEMBER)
 #undef KGB_CUDA_MEMBER

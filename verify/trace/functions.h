@@ -37,7 +37,7 @@ struct kgb_functions {
 struct kgb_function *kgb_functions_get(struct kgb_functions *functions, const struct kgb_cuda *cu,
 				       const struct kgb_images *images, uint64_t handle);
 /** Its share of shared memory in percent, -1 the driver's choice. */
-int32_t kgb_function_carveout(struct kgb_function *function, const struct kgb_cuda *cu);
+int32_t kgb_function_carveout(struct kgb_function *fn, const struct kgb_cuda *cu);
 /** An attribute of some function was set: ask again. */
 void kgb_functions_attribute_set(struct kgb_functions *functions);
 /** Functions of an image that was unloaded; image 0: all. */

@@ -198,8 +198,7 @@ static const char *find_first(const struct kgb_cuda *cu, const CUgraphNode *node
 	for (size_t i = 0; i < n; i++) {
 		size_t n_before = 0;
 
-		if (cu->cuGraphNodeGetDependencies(nodes[i], NULL, NULL, &n_before) !=
-		    CUDA_SUCCESS)
+		if (cu->cuGraphNodeGetDependencies(nodes[i], NULL, NULL, &n_before) != CUDA_SUCCESS)
 			return "graph edges";
 		if (n_before > 1 || (n_before == 0 && *first))
 			return "graph that is no chain";
@@ -224,6 +223,7 @@ static const char *build(struct kgb_tracer *tracer, CUgraph from, struct kgb_gra
 	if (n > NODES_MAX)
 		return "graph with too many nodes";
 
+	/* NOLINTNEXTLINE(bugprone-sizeof-expression): handles are pointers */
 	KGB_AUTO(free) CUgraphNode *nodes = kgb_xcalloc(n, sizeof(*nodes));
 
 	if (cu->cuGraphGetNodes(from, nodes, &n) != CUDA_SUCCESS)

@@ -193,7 +193,7 @@ static int on_loaded_object(struct dl_phdr_info *object, size_t size, void *payl
 	return 0;
 }
 
-/* Bytes that lie read-only in a loaded library need no copy: torch brings hundreds of MB of them. */
+/* Bytes that lie read-only in a loaded library need no copy: torch brings hundreds of MB. */
 static bool lies_in_library(const unsigned char *bytes, size_t len)
 {
 	struct borrow_query query = {.bytes = bytes, .len = len};
@@ -208,8 +208,8 @@ static struct kgb_image_entry *add_entry(struct kgb_images *images)
 
 	if (images->n == images->cap) {
 		images->cap = images->cap ? 2 * images->cap : 64;
-		images->items = kgb_xreallocarray(images->items, images->cap,
-						  sizeof(images->items[0]));
+		images->items =
+			kgb_xreallocarray(images->items, images->cap, sizeof(images->items[0]));
 	}
 	entry = &images->items[images->n++];
 	*entry = (struct kgb_image_entry){.id = ++images->last_id};
@@ -260,9 +260,11 @@ void kgb_images_load(struct kgb_images *images, enum kgb_image_handle kind, uint
 
 	if (kgb_image_measure(image, KGB_RECORD_IMAGE_BYTES_MAX, &bytes, &len, &err)) {
 		refuse(images, kind, handle,
-		       err.kind == KGB_ERR_LIMIT ? "image too long" : "image is no cubin or fatbin");
+		       err.kind == KGB_ERR_LIMIT ? "image too long"
+						 : "image is no cubin or fatbin");
 		return;
 	}
+	KGB_ASSERT(bytes);
 	entry = find_bytes(images, bytes, len);
 	if (entry) {
 		bind_handle(images, kind, handle, entry);

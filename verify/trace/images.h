@@ -35,9 +35,9 @@ struct kgb_images {
 };
 
 /** Where an image begins and how long it is, from its own headers: ELF of 64 bits, fatbin, or the
- * wrapper struct of a fatbin that compilers emit. Reads only below image + limit (a wrapper's fatbin:
- * below its start + limit). INVALID for anything else, PTX text included; LIMIT when it is longer
- * than `limit`. */
+ * wrapper struct of a fatbin that compilers emit. Reads only below image + limit (a wrapper's
+ * fatbin: below its start + limit). INVALID for anything else, PTX text included; LIMIT when it is
+ * longer than `limit`. */
 KGB_MUST_CHECK int kgb_image_measure(const void *image, size_t limit, const unsigned char **start,
 				     size_t *len, struct kgb_err *err);
 

@@ -54,14 +54,15 @@ static int check_granularity(const struct kgb_cuda *cu, int device, struct kgb_e
 {
 	const CUmemAllocationProp prop = properties(device);
 	size_t page = 0;
-	const CUresult result = cu->cuMemGetAllocationGranularity(
-		&page, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM);
+	const CUresult result =
+		cu->cuMemGetAllocationGranularity(&page, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM);
 
 	if (result != CUDA_SUCCESS)
 		return cuda_failed(cu, result, "page size of the GPU", err);
 	if (page == 0 || KGB_GPU_PAGE % page)
-		return kgb_fail(err, KGB_ERR_UNAVAILABLE, "pages of the GPU have %zu bytes, not %llu",
-				page, (unsigned long long)KGB_GPU_PAGE);
+		return kgb_fail(err, KGB_ERR_UNAVAILABLE,
+				"pages of the GPU have %zu bytes, not %llu", page,
+				(unsigned long long)KGB_GPU_PAGE);
 	return 0;
 }
 
@@ -173,8 +174,8 @@ static struct kgb_piece *new_piece(struct kgb_pool *pool, uint64_t mapped_bytes,
 	struct kgb_piece *piece;
 
 	if (mapped_bytes + KGB_GPU_PAGE > POOL_END - pool->next) {
-		piece = pool->hold ? NULL : find_piece(pool, KGB_PIECE_VACANT, mapped_bytes, 0,
-						       NULL);
+		piece = pool->hold ? NULL
+				   : find_piece(pool, KGB_PIECE_VACANT, mapped_bytes, 0, NULL);
 		if (!piece)
 			kgb_fail(err, KGB_ERR_LIMIT, "pool: no addresses left for %llu bytes",
 				 (unsigned long long)mapped_bytes);
@@ -282,8 +283,7 @@ int kgb_pool_free(struct kgb_pool *pool, uint64_t address, CUstream stream, bool
 	struct kgb_piece *piece;
 	uint64_t i;
 
-	if (!kgb_map_get(&pool->by_address, address, &i) ||
-	    pool->pieces[i].state != KGB_PIECE_LIVE)
+	if (!kgb_map_get(&pool->by_address, address, &i) || pool->pieces[i].state != KGB_PIECE_LIVE)
 		return kgb_fail(err, KGB_ERR_INVALID, "pool: no block at 0x%llx",
 				(unsigned long long)address);
 	piece = &pool->pieces[i];
@@ -304,8 +304,7 @@ int kgb_pool_hold(struct kgb_pool *pool, bool hold, struct kgb_err *err)
 	if (hold)
 		return 0;
 	for (size_t i = 0; i < pool->n; i++) {
-		if (pool->pieces[i].state == KGB_PIECE_HELD &&
-		    keep(pool, &pool->pieces[i], err))
+		if (pool->pieces[i].state == KGB_PIECE_HELD && keep(pool, &pool->pieces[i], err))
 			return -1;
 	}
 	return 0;
@@ -334,8 +333,7 @@ int kgb_pool_arena_map(struct kgb_pool *pool, uint64_t bytes, int device, struct
 {
 	if (bytes == 0 || bytes > KGB_ARENA_BYTES_MAX)
 		return kgb_fail(err, KGB_ERR_INVALID, "arena: %llu bytes are not from 1 to %llu",
-				(unsigned long long)bytes,
-				(unsigned long long)KGB_ARENA_BYTES_MAX);
+				(unsigned long long)bytes, (unsigned long long)KGB_ARENA_BYTES_MAX);
 	if (kgb_pool_arena_unmap(pool, err))
 		return -1;
 	if (!pool->arena_reserved) {

@@ -31,8 +31,8 @@ void kgb_ranges_put(struct kgb_ranges *ranges, uint64_t address, uint64_t bytes)
 	}
 	if (ranges->n == ranges->cap) {
 		ranges->cap = ranges->cap ? 2 * ranges->cap : 64;
-		ranges->items = kgb_xreallocarray(ranges->items, ranges->cap,
-						  sizeof(ranges->items[0]));
+		ranges->items =
+			kgb_xreallocarray(ranges->items, ranges->cap, sizeof(ranges->items[0]));
 	}
 	memmove(ranges->items + i + 1, ranges->items + i,
 		(ranges->n - i) * sizeof(ranges->items[0]));
@@ -78,7 +78,7 @@ const struct kgb_range *kgb_ranges_find(const struct kgb_ranges *ranges, uint64_
 		return NULL;
 	i--;
 	return address - ranges->items[i].address < ranges->items[i].bytes ? &ranges->items[i]
-									    : NULL;
+									   : NULL;
 }
 
 void kgb_ranges_release(struct kgb_ranges *ranges)

@@ -216,26 +216,27 @@ static int compare_blocks(const void *a, const void *b)
 		return x->address < y->address ? -1 : 1;
 	if (x->bytes != y->bytes)
 		return x->bytes < y->bytes ? -1 : 1;
-	if (x->before != y->before)
-		return x->before ? -1 : 1;
 	return (int)x->foreign - (int)y->foreign;
 }
 
-/* Sorted, no two alike. */
+/* Sorted, no two alike: a block that was freed and made again lived before. */
 static void put_blocks(struct kgb_recorder *rec, struct kgb_buf *out)
 {
+	struct kgb_block *blocks = rec->blocks;
 	size_t n = 0;
 
 	if (rec->n_window_blocks == 0)
 		return;
-	qsort(rec->blocks, rec->n_window_blocks, sizeof(rec->blocks[0]), compare_blocks);
+	qsort(blocks, rec->n_window_blocks, sizeof(blocks[0]), compare_blocks);
 	for (size_t i = 0; i < rec->n_window_blocks; i++) {
-		if (i && compare_blocks(&rec->blocks[i], &rec->blocks[i - 1]) == 0)
-			continue;
-		kgb_record_put_block(out, &rec->blocks[i]);
-		n++;
+		if (n && compare_blocks(&blocks[n - 1], &blocks[i]) == 0)
+			blocks[n - 1].before |= blocks[i].before;
+		else
+			blocks[n++] = blocks[i];
 	}
 	rec->n_window_blocks = n;
+	for (size_t i = 0; i < n; i++)
+		kgb_record_put_block(out, &blocks[i]);
 }
 
 /* Images that this window uses and the record lacks; their number. */

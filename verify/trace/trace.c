@@ -20,11 +20,13 @@ static struct {
 	pthread_mutex_t memory_mutex; /* of the pool */
 	struct kgb_pool pool;
 
+	pthread_mutex_t window_mutex; /* of who asks whether callbacks come */
 	struct kgb_capture capture; /* with a mutex of its own */
 } trace = {
 	.once = PTHREAD_ONCE_INIT,
 	.mutex = PTHREAD_MUTEX_INITIALIZER,
 	.memory_mutex = PTHREAD_MUTEX_INITIALIZER,
+	.window_mutex = PTHREAD_MUTEX_INITIALIZER,
 	.capture.mutex = PTHREAD_MUTEX_INITIALIZER,
 };
 
@@ -73,9 +75,10 @@ static int need_callbacks(struct kgb_err *err)
 	ready = trace.ready;
 	pthread_mutex_unlock(&trace.mutex);
 	if (!injected)
-		return kgb_fail(err, KGB_ERR_UNAVAILABLE,
-				"not injected: CUDA has not started yet, or CUDA_INJECTION64_PATH does "
-				"not name this library");
+		return kgb_fail(
+			err, KGB_ERR_UNAVAILABLE,
+			"not injected: CUDA has not started yet, or CUDA_INJECTION64_PATH does "
+			"not name this library");
 	/* Written once, before `injected` could be seen. */
 	return ready ? 0 : kgb_fail(err, KGB_ERR_UNAVAILABLE, "%s", trace.not_ready);
 }
@@ -164,12 +167,24 @@ int kgb_trace_close(void)
 	return result_of(status, &err);
 }
 
+static bool callbacks_come(void)
+{
+	bool alive;
+
+	if (need_callbacks(&(struct kgb_err)KGB_ERR_INIT))
+		return false;
+	pthread_mutex_lock(&trace.window_mutex);
+	alive = kgb_capture_alive(&trace.capture);
+	pthread_mutex_unlock(&trace.window_mutex);
+	return alive;
+}
+
 int kgb_trace_begin(uint32_t number)
 {
 	struct kgb_err err = KGB_ERR_INIT;
 	int status = need_callbacks(&err);
 
-	if (status == 0 && !kgb_capture_alive(trace.cu))
+	if (status == 0 && !callbacks_come())
 		status = kgb_fail(&err, KGB_ERR_FAILED, "window %u: callbacks were switched off",
 				  number);
 	if (status == 0) {
@@ -188,7 +203,7 @@ int kgb_trace_end(void)
 	int status = need_driver(&err);
 
 	if (status == 0) {
-		const bool alive = kgb_capture_alive(trace.cu);
+		const bool alive = callbacks_come();
 		struct kgb_tracer *tracer = &trace.capture.tracer;
 
 		pthread_mutex_lock(&trace.capture.mutex);
@@ -311,8 +326,8 @@ int kgb_trace_arena_write(uint64_t offset, const void *from, uint64_t bytes)
 
 		status = check_arena(offset, bytes, &err);
 		if (status == 0 && bytes) {
-			const CUresult result = trace.cu->cuMemcpyHtoD(KGB_ARENA_ADDRESS + offset,
-								       from, bytes);
+			const CUresult result =
+				trace.cu->cuMemcpyHtoD(KGB_ARENA_ADDRESS + offset, from, bytes);
 
 			if (result != CUDA_SUCCESS)
 				status = kgb_fail(&err, KGB_ERR_FAILED, "arena: write: %s",
@@ -333,8 +348,8 @@ int kgb_trace_arena_read(uint64_t offset, void *to, uint64_t bytes)
 
 		status = check_arena(offset, bytes, &err);
 		if (status == 0 && bytes) {
-			const CUresult result = trace.cu->cuMemcpyDtoH(
-				to, KGB_ARENA_ADDRESS + offset, bytes);
+			const CUresult result =
+				trace.cu->cuMemcpyDtoH(to, KGB_ARENA_ADDRESS + offset, bytes);
 
 			if (result != CUDA_SUCCESS)
 				status = kgb_fail(&err, KGB_ERR_FAILED, "arena: read: %s",

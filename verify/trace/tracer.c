@@ -212,12 +212,11 @@ static const char *build_attrs(const struct kgb_launch_request *request, struct 
 }
 
 const char *kgb_tracer_build_launch(struct kgb_tracer *tracer,
-				    const struct kgb_launch_request *request,
-				    unsigned char *params, struct kgb_op *op)
+				    const struct kgb_launch_request *request, unsigned char *params,
+				    struct kgb_op *op)
 {
-	struct kgb_function *fn =
-		kgb_functions_get(&tracer->functions, tracer->cu, &tracer->images,
-				  (uint64_t)(uintptr_t)request->function);
+	struct kgb_function *fn = kgb_functions_get(&tracer->functions, tracer->cu, &tracer->images,
+						    (uint64_t)(uintptr_t)request->function);
 	const struct kgb_image_entry *image = kgb_images_find(&tracer->images, fn->image);
 	struct kgb_err err = KGB_ERR_INIT;
 	uint32_t bytes = 0;
@@ -228,7 +227,7 @@ const char *kgb_tracer_build_launch(struct kgb_tracer *tracer,
 	if (!image)
 		return "kernel of an image that is gone";
 	if (!image->bytes)
-		return image->refused;
+		return image->refused ? image->refused : "image without bytes";
 	if (!request->params && request->extra)
 		status = kgb_params_take(fn->params, fn->n_params, request->extra, params,
 					 KGB_LAUNCH_PARAMS_MAX, &bytes, &err);

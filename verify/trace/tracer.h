@@ -28,7 +28,7 @@ struct kgb_tracer {
 	struct kgb_ranges globals; /* variables of modules whose address was asked for */
 	struct kgb_map checked; /* parameter words that are no host pointers */
 	struct kgb_recorder recorder;
-	const char *sticky[KGB_TRACER_STICKY]; /* static texts: what spoils every window from now on */
+	const char *sticky[KGB_TRACER_STICKY]; /* static texts: what spoils all later windows */
 	size_t n_sticky;
 	bool sticky_full;
 	atomic_int captures; /* stream captures under way; read without the mutex too */
@@ -68,8 +68,8 @@ enum kgb_place kgb_tracer_place(struct kgb_tracer *tracer, uint64_t address);
 /** Make an op of a launch. Parameters go to `params` (KGB_LAUNCH_PARAMS_MAX bytes), the name is
  * borrowed from the function. Returns NULL, or a static text: why it cannot be recorded. */
 const char *kgb_tracer_build_launch(struct kgb_tracer *tracer,
-				    const struct kgb_launch_request *request,
-				    unsigned char *params, struct kgb_op *op);
+				    const struct kgb_launch_request *request, unsigned char *params,
+				    struct kgb_op *op);
 /** Record an op that was built before (of a launch: after a look at its parameters). */
 void kgb_tracer_emit(struct kgb_tracer *tracer, const struct kgb_op *op);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
  * The driver functions that are watched; all others cost nothing. Each row: name, handler in
- * capture.c, flags:
+ * handlers.c, flags:
  *   IN_WINDOW    counts only while a window is open
  *   ON_ENTRY     handled before the driver acts, because what it names is gone afterwards
  *   EVEN_FAILED  handled whatever the driver returns

@@ -4,6 +4,7 @@
  * order of the calls. It knows the kernels of verify/exec/kernels.ptx and tests/gpu/exec_check.ptx
  * by name. */
 #include <cuda.h>
+#include <cupti.h>
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,8 @@
 
 #include "tests/gpu/fake/fake.h"
 
-enum { HANDLES_MAX = 4096 };
+/* Names of parameters are this file's own. */
+/* NOLINTBEGIN(readability-inconsistent-declaration-parameter-name) */
 
 /* After a fault every call fails. */
 static CUresult sticky;
@@ -104,9 +106,6 @@ CUresult CUDAAPI cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, 
 	case CU_DEVICE_ATTRIBUTE_MAX_PERSISTING_L2_CACHE_SIZE:
 		*value = 1 << 19;
 		return CUDA_SUCCESS;
-	case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
-		*value = 9;
-		return CUDA_SUCCESS;
 	default:
 		return CUDA_ERROR_INVALID_VALUE;
 	}
@@ -143,6 +142,11 @@ CUresult CUDAAPI cuCtxSetLimit(CUlimit limit, size_t value)
 {
 	return limit == CU_LIMIT_PERSISTING_L2_CACHE_SIZE && value == 0 ? sticky
 									: CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult CUDAAPI cuCtxSynchronize(void)
+{
+	return sticky;
 }
 
 CUresult CUDAAPI cuCtxResetPersistingL2Cache(void)
@@ -261,6 +265,7 @@ static CUresult copy(CUdeviceptr to, CUdeviceptr from, size_t bytes)
 {
 	RETURN_IF_FAULTED();
 	memmove((void *)to, (const void *)from, bytes);
+	fake_activity(CUPTI_ACTIVITY_KIND_MEMCPY);
 	return CUDA_SUCCESS;
 }
 
@@ -291,6 +296,7 @@ static CUresult set(CUdeviceptr dst, size_t pitch, const void *value, size_t siz
 		    size_t height)
 {
 	RETURN_IF_FAULTED();
+	fake_activity(CUPTI_ACTIVITY_KIND_MEMSET);
 	for (size_t y = 0; y < height; y++)
 		for (size_t x = 0; x < width; x++)
 			memcpy((char *)dst + y * pitch + x * size, value, size);
@@ -482,6 +488,7 @@ CUresult CUDAAPI cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction funct
 	RETURN_IF_FAULTED();
 	if (extra || config->sharedMemBytes > FAKE_SHARED_BYTES)
 		return CUDA_ERROR_INVALID_VALUE;
+	fake_activity(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
 	return ((const struct fake_kernel *)(const void *)function)->run(config, params);
 }
 
@@ -530,3 +537,5 @@ CUresult CUDAAPI cuLinkDestroy(CUlinkState state)
 	(void)state;
 	return CUDA_SUCCESS;
 }
+
+/* NOLINTEND(readability-inconsistent-declaration-parameter-name) */

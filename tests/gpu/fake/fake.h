@@ -21,6 +21,9 @@ struct fake_kernel {
 
 const struct fake_kernel *fake_kernel_find(const char *name);
 
+/** One kernel, memset or copy was carried out (CUpti_ActivityKind), for cupti.c. */
+void fake_activity(int kind);
+
 /** From now on every call fails with this; returns what the launch itself returns. */
 CUresult fake_fault(CUresult result);
 

@@ -30,6 +30,25 @@ static CUresult run_fill(const CUlaunchConfig *config, void **params)
 	return CUDA_SUCCESS;
 }
 
+/* One word of a span; only those of its bytes that lie in it count. */
+static void check_word(const struct kgb_span *span, uint64_t at, uint64_t good,
+		       struct kgb_found *found)
+{
+	bool wrong = false;
+
+	if (*(const uint64_t *)at == good)
+		return;
+	for (uint64_t i = 0; i < 8; i++) {
+		if (at + i < span->start || at + i >= span->start + span->bytes ||
+		    *(const unsigned char *)(at + i) == (unsigned char)(good >> 8 * i))
+			continue;
+		wrong = true;
+		if (at + i < found->lowest)
+			found->lowest = at + i;
+	}
+	found->n_words += wrong;
+}
+
 static CUresult run_check(const CUlaunchConfig *config, void **params)
 {
 	const uint64_t seed = PARAM(uint64_t, 1);
@@ -37,17 +56,9 @@ static CUresult run_check(const CUlaunchConfig *config, void **params)
 
 	for (unsigned int row = 0; row < config->gridDimY; row++) {
 		const struct kgb_span *span = span_of(params, row);
-		uint64_t last_word = UINT64_MAX;
-		for (uint64_t at = span->start; at < span->start + span->bytes; at++) {
-			unsigned char good;
-			kgb_exec_poison_bytes(seed, at, &good, 1);
-			if (*(const unsigned char *)at == good)
-				continue;
-			found->n_words += at / 8 != last_word;
-			last_word = at / 8;
-			if (at < found->lowest)
-				found->lowest = at;
-		}
+		for (uint64_t at = span->start & ~UINT64_C(7); at < span->start + span->bytes;
+		     at += 8)
+			check_word(span, at, kgb_exec_poison_word(seed, at), found);
 	}
 	return CUDA_SUCCESS;
 }

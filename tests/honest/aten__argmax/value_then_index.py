@@ -24,7 +24,7 @@ def argmax_kernel(x_ptr, o_ptr, rows, cols, ROWS: tl.constexpr, BLOCK: tl.conste
         x = tl.where(inside, tl.load(x_ptr + row * cols + c, mask=inside), top)
         is_nan = x != x
         nan_at = tl.minimum(nan_at, first_where(is_nan & inside, c))
-        best = tl.max(tl.where(is_nan, top, x), axis=1, keep_dims=True)
+        best = tl.max(tl.where(is_nan, top, x), axis=1, keep_dims=True).to(top.dtype)  # float16 is reduced in float32
         top = tl.where(best > top, best, top)
     at = tl.full([ROWS, 1], FAR, tl.int64)
     for start in range(0, cols, BLOCK):

@@ -9,9 +9,8 @@ import triton.language as tl
 def place(i, sizes, strides):
     at = i * 0
     for d in tl.static_range(len(sizes)):
-        k: tl.constexpr = len(sizes) - 1 - d
-        at += (i % sizes[k]) * strides[k]
-        i = i // sizes[k]
+        at += (i % sizes[len(sizes) - 1 - d]) * strides[len(sizes) - 1 - d]
+        i = i // sizes[len(sizes) - 1 - d]
     return at
 
 

@@ -47,7 +47,8 @@ def mul_Tensor(self, other):
 def mul_Scalar(self, other):
     # A 0-dimensional tensor of the promoted type: int64 with 2.5 is float32.
     return mul_Tensor(self.to(dtype := torch.result_type(self, other)),
-                      torch.full((), other, dtype=torch.float32 if dtype.is_floating_point else dtype))
+                      torch.full((), other, dtype=torch.float32 if dtype.is_floating_point else dtype,
+                                 device=self.device))
 
 
 mul_out = returning_out(mul_Tensor)

@@ -80,11 +80,13 @@ static void test_repeated_memory_counts_once(KGB_UNUSED void **state)
 	struct kgb_cases cases;
 	struct kgb_cost cost;
 
-	load_toy((struct spec_change){SPEC_PATH,
-				      "    params:\n      - {name: self, tensor: $a, layout: $a_layout}",
-				      "    bytes: bytes(self)\n    flops: numel(self)\n"
-				      "    params:\n      - {name: self, tensor: $b, layout: expanded}"},
-		 &spec);
+	load_toy(
+		(struct spec_change){
+			SPEC_PATH,
+			"    params:\n      - {name: self, tensor: $a, layout: $a_layout}",
+			"    bytes: bytes(self)\n    flops: numel(self)\n"
+			"    params:\n      - {name: self, tensor: $b, layout: expanded}"},
+		&spec);
 	/* A tensor of 4 x 1000 whose rows are all the same one. */
 	assert_ok(kgb_cases_expand(&spec, &cases, &err), err);
 	assert_ok(kgb_case_cost(&spec, &cases.items[2], NULL, 0, &cost, &err), err);
@@ -97,8 +99,9 @@ static void test_repeated_memory_counts_once(KGB_UNUSED void **state)
 
 /* ---- the specs of the dataset ---- */
 
-static const char *const costed[] = {"aten/aten__add",     "aten/aten__mm",  "aten/aten__silu",
-				     "aten/aten__softmax", "aten/aten__sum", "vllm/vllm13__rms_norm"};
+static const char *const costed[] = {"aten/aten__add",  "aten/aten__mm",
+				     "aten/aten__silu", "aten/aten__softmax",
+				     "aten/aten__sum",  "vllm/vllm13__rms_norm"};
 
 static void test_every_case_of_the_dataset_that_has_costs_can_be_counted(KGB_UNUSED void **state)
 {
@@ -118,7 +121,8 @@ static void test_every_case_of_the_dataset_that_has_costs_can_be_counted(KGB_UNU
 			size_t tensor = 0;
 			while (c->args[tensor].param->kind != KGB_PARAM_TENSOR)
 				tensor++;
-			/* Of the shape of the first tensor; what is real is known to a reference. */
+			/* Of the shape of the first tensor; what is real is known to a reference.
+			 */
 			result = c->args[tensor].view;
 			assert_non_null(c->interface->bytes);
 			assert_ok(kgb_case_cost(&spec, c, &result, 1, &cost, &err), err);
@@ -138,8 +142,7 @@ static void test_a_matrix_product_costs_what_it_must(KGB_UNUSED void **state)
 	struct kgb_view result;
 	struct kgb_cost cost;
 
-	assert_ok(kgb_spec_load(KGB_TEST_SOURCE_DIR
-				"/datasets/kernelgenbench/aten/aten__mm.yaml",
+	assert_ok(kgb_spec_load(KGB_TEST_SOURCE_DIR "/datasets/kernelgenbench/aten/aten__mm.yaml",
 				&spec, &err),
 		  err);
 	assert_ok(kgb_cases_expand(&spec, &cases, &err), err);

@@ -212,6 +212,7 @@ static void test_statuses_become_outcomes_and_a_fault_ends_the_process(void **st
 		assert_string_equal(err.msg, exec.reply.text);
 		assert_int_equal(exec.launcher == 0, outcomes[i] == KGB_EXEC_FAULTED);
 	}
+	assert_int_equal(kgb_exec_forget(&exec, DEADLINE_MS, &err), KGB_EXEC_DIED);
 	kgb_exec_stop(&exec);
 }
 

@@ -14,9 +14,9 @@ static int answer(void *payload, enum kgb_expr_ask ask, const char *name, int64_
 		const char *name;
 		int64_t value;
 	} known[] = {
-		{KGB_EXPR_VALUE, "n", 7},        {KGB_EXPR_VALUE, "big", INT64_MAX},
-		{KGB_EXPR_VARIABLE, "v", -4},    {KGB_EXPR_NUMEL, "x", 30},
-		{KGB_EXPR_SIZE, "x", 4},         {KGB_EXPR_BYTES, "x", 120},
+		{KGB_EXPR_VALUE, "n", 7},     {KGB_EXPR_VALUE, "big", INT64_MAX},
+		{KGB_EXPR_VARIABLE, "v", -4}, {KGB_EXPR_NUMEL, "x", 30},
+		{KGB_EXPR_SIZE, "x", 4},      {KGB_EXPR_BYTES, "x", 120},
 		{KGB_EXPR_NDIM, "x", 3},
 	};
 	size_t *n_asked = payload;

@@ -54,7 +54,7 @@ static void test_a_plan_has_what_the_replay_needs_and_nothing_else(void **state)
 	struct kgb_err err = KGB_ERR_INIT;
 
 	(void)state;
-	assert_ok(kgb_plan_make(busy_call(&call), &OWNERS, KGB_PLAN_NAMED, &plan, &err), err);
+	assert_ok(kgb_plan_make(busy_call(&call), &test_owners, KGB_PLAN_NAMED, &plan, &err), err);
 	call_release(&call); /* the plan stands alone */
 	assert_ok(kgb_record_parse(plan.record.ptr, plan.record.len, &record, &err), err);
 
@@ -125,7 +125,7 @@ static void test_all_memory_is_planned_on_request(void **state)
 	struct kgb_err err = KGB_ERR_INIT;
 
 	(void)state;
-	assert_ok(kgb_plan_make(busy_call(&call), &OWNERS, KGB_PLAN_ALL, &plan, &err), err);
+	assert_ok(kgb_plan_make(busy_call(&call), &test_owners, KGB_PLAN_ALL, &plan, &err), err);
 	assert_int_equal(plan.n_blocks, 4);
 	assert_int_equal(plan.block_bytes, 150 + 200 + 300 + 400);
 	kgb_plan_release(&plan);
@@ -150,7 +150,7 @@ static void test_a_plan_tells_what_kind_of_memory_it_needs(void **state)
 		kgb_record_put_block(&call.bytes, &blocks[i]);
 	add_launch(&call, IMAGE_ADD, "k", words, 2);
 	call_end(&call, 0);
-	assert_ok(kgb_plan_make(&call.capture, &OWNERS, KGB_PLAN_NAMED, &plan, &err), err);
+	assert_ok(kgb_plan_make(&call.capture, &test_owners, KGB_PLAN_NAMED, &plan, &err), err);
 	assert_ok(kgb_record_parse(plan.record.ptr, plan.record.len, &record, &err), err);
 	assert_int_equal(record.windows[0].n_blocks, 2);
 	for (size_t i = 0; i < KGB_ARRAY_LEN(blocks); i++) {
@@ -170,12 +170,12 @@ static void test_a_plan_of_a_plan_is_the_same(void **state)
 	struct kgb_err err = KGB_ERR_INIT;
 
 	(void)state;
-	assert_ok(kgb_plan_make(busy_call(&call), &OWNERS, KGB_PLAN_NAMED, &first, &err), err);
+	assert_ok(kgb_plan_make(busy_call(&call), &test_owners, KGB_PLAN_NAMED, &first, &err), err);
 	assert_ok(kgb_record_parse(first.record.ptr, first.record.len, &record, &err), err);
 	struct kgb_capture capture = call.capture;
 	capture.record = &record;
 	capture.window = &record.windows[0];
-	assert_ok(kgb_plan_make(&capture, &OWNERS, KGB_PLAN_NAMED, &second, &err), err);
+	assert_ok(kgb_plan_make(&capture, &test_owners, KGB_PLAN_NAMED, &second, &err), err);
 	assert_int_equal(first.record.len, second.record.len);
 	assert_memory_equal(first.record.ptr, second.record.ptr, first.record.len);
 	kgb_plan_release(&first);
@@ -211,8 +211,8 @@ static void test_no_plan_is_made_of_what_cannot_be_replayed(void **state)
 		else
 			add_plain(&call, cases[i].kind, 0, 0);
 		call_end(&call, 0);
-		assert_fails(kgb_plan_make(&call.capture, &OWNERS, KGB_PLAN_ALL, &plan, &err), err,
-			     cases[i].message);
+		assert_fails(kgb_plan_make(&call.capture, &test_owners, KGB_PLAN_ALL, &plan, &err),
+			     err, cases[i].message);
 		assert_int_equal(err.kind, KGB_ERR_INVALID);
 		assert_int_equal(plan.n_ops, 55);
 		call_release(&call);

@@ -128,6 +128,7 @@ static void test_torch_may_fill_and_copy_and_its_other_kernels_are_a_librarys(vo
 	const struct kgb_image_proof *proof = kgb_provenance_of(scene.provenance, &image);
 	assert_int_equal(proof->kind, KGB_PROOF_LIBRARY);
 	assert_string_equal(proof->name, "libtorch_cuda.so");
+	assert_ptr_equal(kgb_provenance_code(scene.provenance, &image).bytes, image.bytes);
 	assert_int_equal(kgb_provenance_owner(&image, FILL_KERNEL, scene.provenance),
 			 KGB_OWNER_TORCH_MOVE);
 	assert_int_equal(kgb_provenance_owner(&image, "gemm", scene.provenance), KGB_OWNER_LIBRARY);

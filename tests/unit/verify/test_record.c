@@ -5,7 +5,7 @@
 #include "tests/unit/base/support.h"
 #include "verify/record_format.h"
 
-static const unsigned char PARAMS[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
+static const unsigned char some_params[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
 
 static struct kgb_op launch_op(const char *kernel)
 {
@@ -20,8 +20,8 @@ static struct kgb_op launch_op(const char *kernel)
 		.carveout = -1,
 		.n_attrs = 1,
 		.attrs = {{.id = 4, .value = {2, 0, 0, 0, 1, 0, 0, 0, 1}}},
-		.params = PARAMS,
-		.params_bytes = sizeof(PARAMS),
+		.params = some_params,
+		.params_bytes = sizeof(some_params),
 	};
 	return op;
 }
@@ -136,8 +136,8 @@ static void test_what_is_written_is_read(void **state)
 		    launch->grid[2] == 3 && launch->block[0] == 128 && launch->block[2] == 1);
 	assert_true(launch->shared_bytes == 4096 && launch->carveout == -1 && launch->n_attrs == 1);
 	assert_true(launch->attrs[0].id == 4 && launch->attrs[0].value[8] == 1);
-	assert_int_equal(launch->params_bytes, sizeof(PARAMS));
-	assert_memory_equal(launch->params, PARAMS, sizeof(PARAMS));
+	assert_int_equal(launch->params_bytes, sizeof(some_params));
+	assert_memory_equal(launch->params, some_params, sizeof(some_params));
 	assert_int_equal((launch->params - (const unsigned char *)bytes.ptr) % 8, 0);
 	const struct kgb_op *set = &ops[KGB_OP_MEMSET];
 	assert_true(set->memset.dst == KGB_POOL_ADDRESS && set->memset.pitch == 512 &&

@@ -185,6 +185,24 @@ static const struct {
 	{{SPEC_PATH, "magnitude: abs", "magnitude: 'toy:x'"},
 	 "interface 'toy_Tensor': " SPEC_PATH
 	 ":11:16: 'toy:x' is not FILE.py:FUNCTION, with a file in aten/reference"},
+	/* lists */
+	{{SPEC_PATH, "layout: $a_layout}", "layout: $a_layout, list: 2x}"},
+	 "list: '2x' is not a Python name"},
+	{{SPEC_PATH, "dtype: $b_dtype|$dtype", "list: self"},
+	 "list 'self' has the name of a parameter"},
+	{{SPEC_PATH, "layout: $a_layout}", "layout: $a_layout, list: alpha}"},
+	 "parameter 'alpha' has the name of a list"},
+	{{SPEC_PATH, "value: $alpha|1", "value: $alpha|1, list: pair"},
+	 "parameter 'alpha': 'list' does not go with 'value'"},
+	{{SPEC_PATH, "layout: $out_layout", "layout: $out_layout, list: pair"},
+	 "parameter 'out': 'list' does not go with 'out'"},
+	{{SPEC_PATH, "tensor: $a, result: 1", "tensor: $a, result: 1, list: pair"},
+	 "parameter 'self': 'result' does not go with 'list'"},
+	{{SPEC_PATH, "layout: $a_layout}\n",
+	  "layout: $a_layout, list: pair}\n"
+	  "      - {name: gap, value: 1}\n"
+	  "      - {name: late, tensor: $a, list: pair}\n"},
+	 "list 'pair': its parameters must stand side by side and be passed alike"},
 	/* costs */
 	{{SPEC_PATH, "magnitude: abs", "bytes: bytes(self) + bytes(result) + alpha * $n"}, NULL},
 	{{SPEC_PATH, "magnitude: abs", "bytes: numel(selff)"},
@@ -195,7 +213,8 @@ static const struct {
 	 ":11:12: bytes: column 5: dim: no tensor, output or result is named 'alpha'"},
 	{{SPEC_PATH, "magnitude: abs", "flops: numel(result1)"},
 	 ":11:12: flops: column 1: numel: no tensor, output or result is named 'result1'"},
-	{{SPEC_PATH, "returns: false", "returns: false\n    flops: numel(result1) + size(out)"}, NULL},
+	{{SPEC_PATH, "returns: false", "returns: false\n    flops: numel(result1) + size(out)"},
+	 NULL},
 	{{SPEC_PATH, "magnitude: abs", "flops: 2 * self"},
 	 ":11:12: flops: column 5: no value parameter is named 'self'"},
 	{{SPEC_PATH, "magnitude: abs", "flops: 2 *"},
@@ -256,9 +275,9 @@ static const struct {
 	 SET_PATH ":4:5: cases: id is required: text of letters, digits and any of _ = . , + -"},
 	{{SET_PATH, "mode: outlier", "mode: outlyer"},
 	 "case 'outlier': " SET_PATH
-	 ":6:25: mode: 'outlyer' is none of: standard, outlier, special; did you mean 'outlier'?"},
+	 ":6:25: mode: 'outlyer' is none of: standard, outlier, special, benchmark; did you mean 'outlier'?"},
 	{{SET_PATH, "mode: outlier", "mode: 3"},
-	 "case 'outlier': " SET_PATH ":6:25: mode: expected one of: standard, outlier, special"},
+	 "case 'outlier': " SET_PATH ":6:25: mode: expected one of: standard, outlier, special, benchmark"},
 	{{SET_PATH, "[int64]", "int64"},
 	 "case 'outlier': " SET_PATH ":6:83: dtypes: expected a list of dtype names"},
 	{{SET_PATH, "[int64]", "[64]"},
@@ -302,6 +321,27 @@ static void test_every_fault_is_named_with_its_place(KGB_UNUSED void **state)
 		assert_contains(err.msg, faults[i].message);
 		assert_string_equal(spec.name, "untouched");
 	}
+}
+
+static void test_tensors_of_a_list_are_one_parameter_to_the_caller(KGB_UNUSED void **state)
+{
+	struct kgb_spec spec;
+	struct kgb_param called[KGB_MAX_ARGS];
+
+	load_toy((struct spec_change){SPEC_PATH, "layout: $a_layout}\n",
+				      "layout: $a_layout, list: pair}\n"
+				      "      - {name: second, tensor: $a, list: pair}\n"
+				      "      - {name: third, tensor: $a, list: more}\n"},
+		 &spec);
+	assert_int_equal(spec.interfaces[0].n_params, 5);
+	assert_int_equal(kgb_interface_called_params(&spec.interfaces[0], called), 4);
+	assert_string_equal(called[0].name, "pair");
+	assert_string_equal(called[1].name, "more");
+	assert_string_equal(called[2].name, "other");
+	assert_string_equal(called[3].name, "alpha");
+	assert_int_equal(kgb_interface_called_params(&spec.interfaces[1], called), 2);
+	assert_string_equal(called[0].name, "self");
+	kgb_spec_release(&spec);
 }
 
 static void test_too_many_parameters_are_refused(KGB_UNUSED void **state)
@@ -512,6 +552,7 @@ int main(void)
 		cmocka_unit_test(test_case_sets_are_read_once_with_their_variables),
 		cmocka_unit_test(test_the_hash_covers_spec_cases_and_reference),
 		cmocka_unit_test(test_every_fault_is_named_with_its_place),
+		cmocka_unit_test(test_tensors_of_a_list_are_one_parameter_to_the_caller),
 		cmocka_unit_test(test_too_many_parameters_are_refused),
 		cmocka_unit_test(test_the_example_of_the_documentation_loads),
 		cmocka_unit_test_setup_teardown(test_the_index_lists_specs_sorted_and_nothing_else,

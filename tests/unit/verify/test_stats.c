@@ -5,11 +5,11 @@
 
 #include "tests/unit/base/support.h"
 
-#define assert_near(got, expected, tolerance)                                        \
-	do {                                                                         \
-		double got_ = (got), expected_ = (expected);                         \
-		if (!(fabs(got_ - expected_) <= (tolerance)))                        \
-			fail_msg("%s is %.12g, not %.12g", #got, got_, expected_);   \
+#define assert_near(got, expected, tolerance)                                      \
+	do {                                                                       \
+		double got_ = (got), expected_ = (expected);                       \
+		if (!(fabs(got_ - expected_) <= (tolerance)))                      \
+			fail_msg("%s is %.12g, not %.12g", #got, got_, expected_); \
 	} while (0)
 
 #define NONE ((double)NAN)
@@ -53,6 +53,7 @@ static void test_an_error_of_large_numbers_keeps_its_digits(KGB_UNUSED void **st
 static void test_nothing_usable_gives_no_number(KGB_UNUSED void **state)
 {
 	const double bad[] = {1, NONE, 2}, infinite[] = {1, (double)INFINITY}, one[] = {1};
+	const double three[] = {1, 2, 4};
 	struct kgb_rng rng;
 
 	start_rng(&rng, 0);
@@ -64,6 +65,8 @@ static void test_nothing_usable_gives_no_number(KGB_UNUSED void **state)
 	assert_true(isnan(kgb_trimmed_error(one, 1, 0)));
 	assert_true(isnan(kgb_trimmed_bootstrap(infinite, 2, 0, 0.95, 10, &rng).low));
 	assert_true(isnan(kgb_trimmed_bootstrap(bad, 3, 0, 0.95, 10, &rng).value));
+	/* One value is left after trimming: it has no spread to go by. */
+	assert_true(isnan(kgb_trimmed_bootstrap(three, 3, 0.4, 0.95, 10, &rng).low));
 	assert_true(isnan(kgb_median_ratio_bootstrap(NULL, 0, NULL, 0, 0, 0.95, 10, &rng).value));
 }
 
@@ -174,10 +177,10 @@ static struct kgb_interval ratio_of_rounds(bool paired)
 	for (uint32_t i = 0; i < ROUNDS * EACH; i++) {
 		uint32_t round = i / EACH, other = (round + ROUNDS / 2) % ROUNDS;
 		double common = 1 + 0.2 * round / ROUNDS;
-		a[i] = (struct kgb_round_value){
-			100 * common * (1 + 0.01 * kgb_rng_normal(&rng)), round};
-		b[i] = (struct kgb_round_value){
-			50 * common * (1 + 0.01 * kgb_rng_normal(&rng)), paired ? round : other};
+		a[i] = (struct kgb_round_value){100 * common * (1 + 0.01 * kgb_rng_normal(&rng)),
+						round};
+		b[i] = (struct kgb_round_value){50 * common * (1 + 0.01 * kgb_rng_normal(&rng)),
+						paired ? round : other};
 	}
 	return kgb_median_ratio_bootstrap(a, ROUNDS * EACH, b, ROUNDS * EACH, ROUNDS, 0.95, 999,
 					  &rng);
@@ -191,6 +194,30 @@ static void test_a_ratio_of_medians_profits_from_pairs(KGB_UNUSED void **state)
 	assert_true(paired.value == apart.value);
 	assert_true(paired.low <= 2 && 2 <= paired.high);
 	assert_true((paired.high - paired.low) * 4 < apart.high - apart.low);
+}
+
+/* The same draws with the sides swapped give the reciprocal, so both tails weigh the same. */
+static void test_a_ratio_of_medians_has_two_equal_tails(KGB_UNUSED void **state)
+{
+	enum { ROUNDS = 40 };
+	struct kgb_round_value a[ROUNDS], b[ROUNDS];
+	struct kgb_rng rng;
+
+	start_rng(&rng, 6);
+	for (uint32_t i = 0; i < ROUNDS; i++) {
+		a[i] = (struct kgb_round_value){100 + 5 * kgb_rng_normal(&rng), i};
+		b[i] = (struct kgb_round_value){100 + 5 * kgb_rng_normal(&rng), i};
+	}
+	start_rng(&rng, 7);
+	struct kgb_interval x =
+		kgb_median_ratio_bootstrap(a, ROUNDS, b, ROUNDS, ROUNDS, 0.9, 1999, &rng);
+	start_rng(&rng, 7);
+	struct kgb_interval y =
+		kgb_median_ratio_bootstrap(b, ROUNDS, a, ROUNDS, ROUNDS, 0.9, 1999, &rng);
+	assert_near(x.value * y.value, 1, 1e-12);
+	assert_near(x.low * y.high, 1, 1e-4);
+	assert_near(x.high * y.low, 1, 1e-4);
+	assert_true(x.low < x.value && x.value < x.high);
 }
 
 static void test_medians_of_rounds_are_medians(KGB_UNUSED void **state)
@@ -258,11 +285,11 @@ int main(void)
 		cmocka_unit_test(test_an_error_of_large_numbers_keeps_its_digits),
 		cmocka_unit_test(test_nothing_usable_gives_no_number),
 		cmocka_unit_test(test_hodges_lehmann_is_the_median_of_all_averages),
-		cmocka_unit_test(
-			test_bootstrap_intervals_cover_the_truth_as_often_as_they_claim),
+		cmocka_unit_test(test_bootstrap_intervals_cover_the_truth_as_often_as_they_claim),
 		cmocka_unit_test(test_a_bootstrap_depends_on_its_seed_alone),
 		cmocka_unit_test(test_equal_values_have_no_width_and_ties_an_open_one),
 		cmocka_unit_test(test_a_ratio_of_medians_profits_from_pairs),
+		cmocka_unit_test(test_a_ratio_of_medians_has_two_equal_tails),
 		cmocka_unit_test(test_medians_of_rounds_are_medians),
 		cmocka_unit_test(test_a_geometric_mean_combines_intervals),
 		cmocka_unit_test(test_wilson_intervals_of_known_counts),

@@ -131,6 +131,17 @@ static void test_intervals_cover_the_true_speedup(KGB_UNUSED void **state)
 	assert_true(tally.n_covered < 5 * RUNS);
 }
 
+/* Both sides round to the same step, 0.4 % apart though they are. */
+static void test_an_interval_admits_what_a_coarse_ruler_hides(KGB_UNUSED void **state)
+{
+	struct kgb_timer_config config = new_config();
+	struct world world = {
+		.ns = {200100, 200900}, .noise_ns = 50, .event_step = 2000, .sample_ns = 300e3};
+
+	config.machine.event_step_ns = 2000;
+	assert_int_equal(run_many(&world, &config, FEW_RUNS).n_covered, FEW_RUNS);
+}
+
 static void test_dishonest_sources_get_no_number(KGB_UNUSED void **state)
 {
 	static const struct {
@@ -168,6 +179,16 @@ static void test_dishonest_sources_get_no_number(KGB_UNUSED void **state)
 	}
 }
 
+/* What the harness does to the last call of a block it does to both sides. */
+static void test_an_effect_on_both_sides_accuses_nobody(KGB_UNUSED void **state)
+{
+	struct kgb_timer_config config = new_config();
+	struct world world = new_world(200, 1);
+
+	world.last_slower = 0.1;
+	assert_int_equal(run_many(&world, &config, FEW_RUNS).results[KGB_TIMING_UNTRUSTED], 0);
+}
+
 static void test_a_neighbour_in_turns_is_seen(KGB_UNUSED void **state)
 {
 	struct kgb_timer_config config = new_config();
@@ -179,6 +200,26 @@ static void test_a_neighbour_in_turns_is_seen(KGB_UNUSED void **state)
 	struct tally tally = run_many(&world, &config, RUNS);
 	assert_true(tally.whys[KGB_WHY_NEIGHBOUR] >= RUNS * 3 / 4);
 	assert_int_equal(tally.n_accused, 0);
+	/* Two speeds that change from call to call are noise. */
+	world.neighbour_share = 0;
+	world.two_speeds = 0.08;
+	assert_int_equal(run_many(&world, &config, FEW_RUNS).results[KGB_TIMING_UNTRUSTED], 0);
+}
+
+static void test_a_large_drift_is_refused_unless_the_clock_explains_it(KGB_UNUSED void **state)
+{
+	struct kgb_timer_config config = new_config();
+	struct world world = new_world(200, 1);
+
+	config.min_rounds = 40;
+	world.drift = 0.4;
+	struct tally tally = run_many(&world, &config, FEW_RUNS);
+	assert_int_equal(tally.whys[KGB_WHY_DRIFT], FEW_RUNS);
+	assert_int_equal(tally.n_accused, 0);
+	world.drift = 0;
+	world.clock_step = 0.2;
+	tally = run_many(&world, &config, FEW_RUNS);
+	assert_int_equal(tally.results[KGB_TIMING_SAME], FEW_RUNS);
 }
 
 static void test_clocks_that_never_agree_leave_it_undecided(KGB_UNUSED void **state)
@@ -302,6 +343,8 @@ static void test_rounds_are_abba_in_random_order_with_random_sizes(KGB_UNUSED vo
 			assert_int_equal(b[k].round, n_rounds);
 			assert_true(b[k].n >= 2 && b[k].n <= 6);
 			assert_true(b[k].slot < b[k].n_slots && b[k].n_slots <= config.n_slots);
+			assert_int_equal(kgb_timer_last_slot(&b[k]),
+					 (b[k].slot + b[k].n - 1) % b[k].n_slots);
 			n_sizes[b[k].n]++;
 		}
 	}
@@ -354,7 +397,8 @@ static void test_the_same_seed_gives_the_same_plan_and_another_one_does_not(KGB_
 		kgb_timer_release(&timer);
 	}
 	assert_int_equal(logs[0]->n, logs[1]->n);
-	assert_memory_equal(logs[0]->blocks, logs[1]->blocks, logs[0]->n * sizeof(logs[0]->blocks[0]));
+	assert_memory_equal(logs[0]->blocks, logs[1]->blocks,
+			    logs[0]->n * sizeof(logs[0]->blocks[0]));
 	assert_memory_equal(&results[0].speedup, &results[1].speedup, sizeof(results[0].speedup));
 	assert_memory_not_equal(logs[0]->blocks, logs[2]->blocks, 20 * sizeof(logs[0]->blocks[0]));
 	for (int i = 0; i < 3; i++)
@@ -414,10 +458,8 @@ static void test_answers_that_do_not_fit_the_question_are_refused(KGB_UNUSED voi
 		int what;
 		const char *message;
 	} rows[] = {
-		{0, "2 samples asked for, 1 given"},
-		{1, "sample 1 ran on input set 99, not on "},
-		{2, "sample 0 has no possible time"},
-		{3, "sample 1 has no possible time"},
+		{0, "2 samples asked for, 1 given"},  {1, "sample 1 ran on input set 99, not on "},
+		{2, "sample 0 has no possible time"}, {3, "sample 1 has no possible time"},
 		{4, "sample 1 has no possible time"},
 	};
 
@@ -444,9 +486,9 @@ static void test_answers_that_do_not_fit_the_question_are_refused(KGB_UNUSED voi
 			samples[1].host_ns = 0;
 		if (rows[i].what == 4)
 			samples[1].activity_ns = UINT64_MAX;
-		assert_int_equal(kgb_timer_give(&timer, samples, rows[i].what == 0 ? 1 : 2, 10000,
-						&err),
-				 -1);
+		assert_int_equal(
+			kgb_timer_give(&timer, samples, rows[i].what == 0 ? 1 : 2, 10000, &err),
+			-1);
 		assert_int_equal(err.kind, KGB_ERR_INVALID);
 		assert_contains(err.msg,
 				"timer of 'add/float32/x/standard': block of the baseline: ");
@@ -528,9 +570,9 @@ static void test_the_document_keeps_every_sample(KGB_UNUSED void **state)
 {
 	static const char *const letters[] = {"samples.side", "samples.phase", "samples.fate",
 					      "samples.place"};
-	static const char *const numbers[] = {"samples.round",       "samples.slot",
-					      "samples.event_ns",    "samples.activity_ns",
-					      "samples.host_ns",     "samples.sm_mhz"};
+	static const char *const numbers[] = {"samples.round",    "samples.slot",
+					      "samples.event_ns", "samples.activity_ns",
+					      "samples.host_ns",  "samples.sm_mhz"};
 	struct world world = new_world(200, 0.5);
 	size_t n;
 	KGB_AUTO(json) cJSON *json = document(&world, true, &n);
@@ -632,8 +674,11 @@ int main(void)
 		cmocka_unit_test(test_one_percent_at_200_us_is_found),
 		cmocka_unit_test(test_an_effect_below_the_margin_is_never_a_gain),
 		cmocka_unit_test(test_intervals_cover_the_true_speedup),
+		cmocka_unit_test(test_an_interval_admits_what_a_coarse_ruler_hides),
 		cmocka_unit_test(test_dishonest_sources_get_no_number),
+		cmocka_unit_test(test_an_effect_on_both_sides_accuses_nobody),
 		cmocka_unit_test(test_a_neighbour_in_turns_is_seen),
+		cmocka_unit_test(test_a_large_drift_is_refused_unless_the_clock_explains_it),
 		cmocka_unit_test(test_clocks_that_never_agree_leave_it_undecided),
 		cmocka_unit_test(test_the_physical_floor_counts_what_must_leave_the_chip),
 		cmocka_unit_test(test_times_below_the_floor_are_no_times),

@@ -33,10 +33,10 @@ static const struct kgb_capture *honest_call(struct call *call, const struct hon
 	return call_end(call, h->shift);
 }
 
-static const struct honest SECOND = {
+static const struct honest second_call = {
 	.number = 2, .first_id = 10, .shift = 4096, .pool = POOL, .n = 1000};
 /* Everything lies elsewhere, the larger block first; images have other ids. */
-static const struct honest THIRD = {
+static const struct honest third_call = {
 	.number = 3, .first_id = 500, .shift = 12288, .pool = POOL + 64 * PAGE, .n = 1000};
 
 static struct kgb_windows classify_two(const struct honest *second, const struct honest *third)
@@ -45,7 +45,7 @@ static struct kgb_windows classify_two(const struct honest *second, const struct
 	struct kgb_windows out;
 
 	const struct kgb_capture captures[] = {*honest_call(&a, second), *honest_call(&b, third)};
-	kgb_windows_classify(captures, 2, &OWNERS, &out);
+	kgb_windows_classify(captures, 2, &test_owners, &out);
 	call_release(&a);
 	call_release(&b);
 	return out;
@@ -60,7 +60,7 @@ static void assert_class(const struct kgb_windows *got, enum kgb_replay_class ex
 
 static void test_the_same_work_on_other_memory_is_the_same(void **state)
 {
-	const struct kgb_windows out = classify_two(&SECOND, &THIRD);
+	const struct kgb_windows out = classify_two(&second_call, &third_call);
 
 	(void)state;
 	assert_class(&out, KGB_REPLAY_REPLAYABLE);
@@ -92,7 +92,7 @@ static void test_a_changed_number_is_named_with_its_place(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
-		struct honest second = SECOND, third = THIRD;
+		struct honest second = second_call, third = third_call;
 		second.n = cases[i].second;
 		third.n = cases[i].third;
 		const struct kgb_windows out = classify_two(&second, &third);
@@ -110,7 +110,7 @@ static void test_equal_numbers_that_look_like_addresses_are_equal(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < KGB_ARRAY_LEN(looks); i++) {
-		struct honest second = SECOND, third = THIRD;
+		struct honest second = second_call, third = third_call;
 		second.n = third.n = looks[i];
 		const struct kgb_windows out = classify_two(&second, &third);
 		assert_class(&out, KGB_REPLAY_REPLAYABLE);
@@ -159,6 +159,17 @@ static void other_copy_from(struct call *call, const struct honest *h)
 static void other_upload_to(struct call *call, const struct honest *h)
 {
 	add_upload(call, h->pool + h->number, "1", 1);
+}
+static void two_blocks_or_one(struct call *call, const struct honest *h)
+{
+	const uint64_t words[] = {h->number == 3 ? h->pool : h->pool + 8 * PAGE};
+	add_block(call, h->pool + 8 * PAGE, 64);
+	add_launch(call, h->first_id + IMAGE_ADD, "add_kernel", words, 1);
+}
+static void copy_of_a_number(struct call *call, const struct honest *h)
+{
+	const uint64_t words[] = {h->number == 3 ? 5 : h->pool, 77};
+	add_launch(call, h->first_id + IMAGE_FILL, "fill", words, 2);
 }
 static void copy_between_others(struct call *call, const struct honest *h)
 {
@@ -286,6 +297,10 @@ static void test_other_work_depends_on_the_host(void **state)
 		{other_copy_to, "op 3 (copy): destination: block 0+2 in window 2, "},
 		{other_copy_from, "op 3 (copy): source: x+2 in window 2, x+3 in window 3"},
 		{other_upload_to, "op 3 (upload): destination: block 0+2 in window 2, "},
+		{two_blocks_or_one, "op 3 (launch add_kernel): parameter byte 0: block 2+0 in "
+				    "window 2, block 0+0 in window 3"},
+		{copy_of_a_number, "op 3 (launch fill): parameter byte 0: block 0+0 in window 2, "
+				   "0x5 in window 3"},
 		{copy_between_others, "op 3 (launch fill): parameter byte 0: block 1+0 in window "
 				      "2, block 0+0 in window 3"},
 		{other_kernel, "op 3 (launch fast): kernel: slow in window 2, fast in window 3"},
@@ -312,7 +327,7 @@ static void test_other_work_depends_on_the_host(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
-		struct honest second = SECOND, third = THIRD;
+		struct honest second = second_call, third = third_call;
 		second.extra = third.extra = cases[i].extra;
 		const struct kgb_windows out = classify_two(&second, &third);
 		assert_contains(out.reason.text, cases[i].text);
@@ -330,7 +345,7 @@ static void number_and_work(struct call *call, const struct honest *h)
 
 static void test_other_work_outweighs_other_numbers(void **state)
 {
-	struct honest second = SECOND, third = THIRD;
+	struct honest second = second_call, third = third_call;
 
 	(void)state;
 	second.extra = third.extra = number_and_work;
@@ -360,7 +375,11 @@ static void old_pointer_to_memory_not_yet_named(struct call *call, const struct 
 	add_block(call, second, 64);
 	add_launch(call, h->first_id + IMAGE_FILL, "fill", garbage_words, 2);
 	add_launch(call, h->first_id + IMAGE_FILL, "fill", &first, 1);
-	add_memset(call, first, 64);
+}
+static void numbers_of_torch(struct call *call, const struct honest *h)
+{
+	const uint64_t words[] = {h->number, UINT64_C(0x7f0000000000) + h->number};
+	add_launch(call, h->first_id + IMAGE_FILL, "fill", words, 2);
 }
 static void pitch_of_one_row(struct call *call, const struct honest *h)
 {
@@ -431,13 +450,14 @@ static void test_what_means_nothing_may_differ(void **state)
 		nothing,
 		pointer_table,
 		attr_gaps,
+		numbers_of_torch,
 		pitch_of_one_row,
 		end_pointer,
 	};
 
 	(void)state;
 	for (size_t i = 0; i < KGB_ARRAY_LEN(extras); i++) {
-		struct honest second = SECOND, third = THIRD;
+		struct honest second = second_call, third = third_call;
 		second.extra = third.extra = extras[i];
 		const struct kgb_windows out = classify_two(&second, &third);
 		assert_class(&out, KGB_REPLAY_REPLAYABLE);
@@ -461,7 +481,7 @@ static void test_events_that_order_other_work_differ(void **state)
 		add_plain(call, KGB_OP_EVENT_WAIT, 6, 2);
 		call_end(call, 0);
 	}
-	assert_int_equal(kgb_window_compare(&a.capture, &b.capture, &OWNERS, &finding),
+	assert_int_equal(kgb_window_compare(&a.capture, &b.capture, &test_owners, &finding),
 			 KGB_WORK_DIFFERS);
 	assert_string_equal(finding.text, "op 3 (event wait): event: 1 in window 2, 0 in window 3");
 	call_release(&a);
@@ -512,7 +532,7 @@ static void test_each_class_has_its_reason(void **state)
 	(void)state;
 	/* In both calls, in the earlier one only, in the later one only. */
 	for (size_t i = 0; i < 3 * KGB_ARRAY_LEN(cases); i++) {
-		struct honest second = SECOND, third = THIRD;
+		struct honest second = second_call, third = third_call;
 		second.extra = i % 3 == 2 ? NULL : cases[i / 3].extra;
 		third.extra = i % 3 == 1 ? NULL : cases[i / 3].extra;
 		const struct kgb_windows out = classify_two(&second, &third);
@@ -535,11 +555,11 @@ static void test_a_call_without_a_kernel_of_the_candidate_is_no_work(void **stat
 	add_upload(&idle, ARENA, "123456789", 9);
 	add_launch(&idle, IMAGE_FILL, "fill", NULL, 0);
 	call_end(&idle, 0);
-	honest_call(&busy, &SECOND);
+	honest_call(&busy, &second_call);
 	for (size_t last = 0; last < 2; last++) {
 		const struct kgb_capture captures[] = {last ? idle.capture : busy.capture,
 						       last ? busy.capture : idle.capture};
-		kgb_windows_classify(captures, 2, &OWNERS, &out);
+		kgb_windows_classify(captures, 2, &test_owners, &out);
 		assert_class(&out, KGB_REPLAY_NO_WORK);
 		assert_string_equal(out.reason.text, "window 3: no Triton kernel ran during the "
 						     "call (3 ops in all)");
@@ -565,11 +585,11 @@ static void test_a_cold_first_call_does_not_matter(void **state)
 		if (bad == 2)
 			add_download(&first, ARENA, 4);
 		call_end(&first, 0);
-		honest_call(&second, &SECOND);
-		honest_call(&third, &THIRD);
+		honest_call(&second, &second_call);
+		honest_call(&third, &third_call);
 		const struct kgb_capture captures[] = {first.capture, second.capture,
 						       third.capture};
-		kgb_windows_classify(captures, 3, &OWNERS, &out);
+		kgb_windows_classify(captures, 3, &test_owners, &out);
 		assert_class(&out, KGB_REPLAY_REPLAYABLE);
 		assert_int_equal(out.prologue_ok, bad == 0);
 		assert_int_equal(out.prologue_reason.op, bad == 0 ? KGB_NO_OP : 3219);
@@ -597,7 +617,7 @@ static void test_hints_tell_of_older_memory_and_host_pointers(void **state)
 		add_launch(&call, IMAGE_ADD, "k", words, 2);
 		call_end(&call, 0);
 		const struct kgb_capture captures[] = {call.capture, call.capture};
-		kgb_windows_classify(captures, 2, &OWNERS, &out);
+		kgb_windows_classify(captures, 2, &test_owners, &out);
 		assert_class(&out, KGB_REPLAY_REPLAYABLE);
 		assert_int_equal(out.older_memory, used);
 		assert_string_equal(out.host_pointer.text,
@@ -630,7 +650,7 @@ static void test_a_description_has_a_line_per_op(void **state)
 	add_download(&call, POOL, 4);
 	add_plain(&call, KGB_OP_EVENT_RECORD, 16, 32);
 	add_plain(&call, KGB_OP_UNSUPPORTED, 0, 0);
-	kgb_window_describe(call_end(&call, 0), &OWNERS, &text);
+	kgb_window_describe(call_end(&call, 0), &test_owners, &text);
 	assert_string_equal(
 		text.ptr,
 		"op 0, stream 0x0: sync\n"
@@ -649,7 +669,7 @@ static void test_a_description_has_a_line_per_op(void **state)
 	kgb_buf_clear(&text);
 	call_begin(&call, 2, 0);
 	add_launch(&call, IMAGE_ADD, "k", many, 100);
-	kgb_window_describe(call_end(&call, 0), &OWNERS, &text);
+	kgb_window_describe(call_end(&call, 0), &test_owners, &text);
 	assert_contains(text.ptr, " 0x0 0x0 ... (800 bytes)\n");
 	assert_true(text.len < 300);
 	call_release(&call);
@@ -659,7 +679,7 @@ static void test_a_description_has_a_line_per_op(void **state)
 	kgb_buf_clear(&text);
 	call_begin(&call, 2, 0);
 	add_launch(&call, IMAGE_ADD, "k", places, 4);
-	kgb_window_describe(call_end(&call, 64), &OWNERS, &text);
+	kgb_window_describe(call_end(&call, 64), &test_owners, &text);
 	assert_contains(text.ptr, ": 0x10000000003f x+0 x+4100 0x100000100000\n");
 	call_release(&call);
 }

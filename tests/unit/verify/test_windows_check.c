@@ -2,7 +2,7 @@
 /* Which recorded calls may be replayed at all: windows_check.c and the memory part of outline.c. */
 #include "tests/unit/verify/windows_support.h"
 
-static const struct kgb_op GOOD_LAUNCH = {
+static const struct kgb_op good_launch = {
 	.kind = KGB_OP_LAUNCH,
 	.launch = {.image = IMAGE_ADD,
 		   .kernel = "k",
@@ -99,7 +99,7 @@ static void test_only_what_can_be_replayed_passes(void **state)
 		 "clusters of 32 blocks"},
 
 		{TEST_MEMSET(POOL, 1, 64, 1, 0), NULL},
-		{TEST_MEMSET(POOL, 1, 65, 1, 0), "sets 65 bytes at block 0+0 (0x200000000000), "
+		{TEST_MEMSET(POOL, 1, 65, 1, 0), "sets 65 bytes at block 0+0 (0x2acb00000000), "
 						 "which is not wholly in an argument or in memory "
 						 "that torch allocated"},
 		{TEST_MEMSET(POOL, 4, 2, 4, 16), NULL}, /* 3 * 16 + 8 */
@@ -257,7 +257,7 @@ static void test_order_that_only_the_host_keeps_is_refused(void **state)
 		struct kgb_window_finding finding = {0};
 		call_begin(&call, 2, 0);
 		for (const char *c = cases[i].ops; *c; c++) {
-			struct kgb_op op = GOOD_LAUNCH;
+			struct kgb_op op = good_launch;
 			if (*c == 's')
 				op.kind = KGB_OP_SYNC;
 			else
@@ -280,7 +280,7 @@ static void test_streams_are_limited(void **state)
 		struct kgb_window_finding finding = {0};
 		call_begin(&call, 2, 0);
 		for (uint64_t i = 0; i < n; i++) {
-			struct kgb_op op = GOOD_LAUNCH;
+			struct kgb_op op = good_launch;
 			op.stream = i * 1000;
 			add_op(&call, &op);
 		}

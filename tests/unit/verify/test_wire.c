@@ -311,6 +311,34 @@ static void test_the_python_side_packs_the_same_struct(void **state)
 	assert_memory_equal(&got, &expected, sizeof(got));
 }
 
+static void test_neighbours_of_one_list_are_one_argument(void **state)
+{
+	static const char script[] =
+		"import sys; sys.path.insert(0, sys.argv[1]); import wire\n"
+		"def call(*described):\n"
+		"    return wire.call_arguments([dict(d) for d in described], lambda arg: arg['v'])\n"
+		"def arg(v, **more): return dict(more, v=v)\n"
+		"def same(got, *args, **kwargs): assert got == (list(args), kwargs), got\n"
+		"same(call())\n"
+		"same(call(arg(1), arg(None), arg(2, name='k')), 1, None, k=2)\n"
+		"same(call(arg(1, list='t'), arg(2, list='t'), arg(3)), [1, 2], 3)\n"
+		"same(call(arg(1, list='t'), arg(2, list='u'), arg(3, list='u')), [1], [2, 3])\n"
+		"same(call(arg(0), arg(1, list='t', name='t'), arg(2, list='t', name='t')), 0, t=[1, 2])\n"
+		"same(call(arg(1, list='t'), arg(2), arg(3, list='t')), [1], 2, [3])\n";
+	int status;
+
+	(void)state;
+	pid_t pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		execl(KGB_TEST_PYTHON, "python3", "-I", "-B", "-c", script,
+		      KGB_TEST_SOURCE_DIR "/verify/runner", NULL);
+		_exit(127);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -322,6 +350,7 @@ int main(void)
 		cmocka_unit_test(test_datagrams_keep_their_borders_and_descriptors),
 		cmocka_unit_test(test_sending_never_blocks),
 		cmocka_unit_test(test_the_python_side_packs_the_same_struct),
+		cmocka_unit_test(test_neighbours_of_one_list_are_one_argument),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -40,7 +40,7 @@ static inline enum kgb_owner owner_of(const struct kgb_image *image, const char 
 		return KGB_OWNER_UNKNOWN;
 	}
 }
-static const struct kgb_owners OWNERS = {.of = owner_of};
+static const struct kgb_owners test_owners = {.of = owner_of};
 
 /** Begin window `number`. Image ids start at `first_id`, so that they can differ between calls. */
 static inline void call_begin(struct call *call, uint32_t number, uint32_t first_id)

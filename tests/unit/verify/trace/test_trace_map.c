@@ -99,9 +99,8 @@ static void test_ranges_stay_sorted_and_find_what_holds_an_address(void **state)
 
 	static const struct {
 		uint64_t address, holder;
-	} cases[] = {{0, 0},     {99, 0},    {100, 100}, {159, 100}, {160, 0},
-		     {200, 200}, {201, 0},   {300, 300}, {309, 300}, {310, 0},
-		     {UINT64_MAX, 0}};
+	} cases[] = {{0, 0},   {99, 0},    {100, 100}, {159, 100}, {160, 0},       {200, 200},
+		     {201, 0}, {300, 300}, {309, 300}, {310, 0},   {UINT64_MAX, 0}};
 
 	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
 		const struct kgb_range *found = kgb_ranges_find(&ranges, cases[i].address);

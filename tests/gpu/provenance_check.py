@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: MIT
+"""Checks proofs of provenance on a machine with a GPU, torch and triton: which kernels of a real process are the
+candidate's, torch's fills and copies, or a library's. One line per check, PASS, FAIL or SKIP, figures in between; exit
+status 0 when nothing failed.
+
+    python3 tests/gpu/provenance_check.py <build> [--work DIR]
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+HELPERS = os.path.join(ROOT, "tests/helpers")
+MOVES, TRITON, COMPUTING = 1, 2, 3  # windows
+N = 4096
+FAILED = []
+
+
+def check(name, right, text=""):
+    print("%s %s%s" % ("PASS" if right else "FAIL", name, ": " + text if text else ""), flush=True)
+    if not right:
+        FAILED.append(name)
+
+
+# ---- the process that is recorded ----
+
+def moves(torch):
+    """All that dispatch.yaml allows outside of kernels and that runs on the GPU."""
+    x = torch.empty((N, 64), device="cuda")
+    for dtype in (torch.float32, torch.float16, torch.bfloat16, torch.int64, torch.bool):
+        torch.full((1000, 3), 1, dtype=dtype, device="cuda").fill_(0)
+        torch.zeros(1001, dtype=dtype, device="cuda")
+        torch.ones_like(x, dtype=dtype)
+        x.to(dtype).float()
+        x[:, 3:40].to(dtype).clone()
+    torch.arange(1000, device="cuda")
+    torch.arange(0, 1, 0.25, device="cuda")
+    x.t().contiguous()
+    x[::2, ::3].contiguous()
+    x.copy_(x[:1, :].expand(N, 64))
+    x[:, 1:].zero_()
+    torch.full((), 2.0, device="cuda")
+
+
+def triton_kernels(torch, kernels):
+    x = torch.ones(N, device="cuda")
+    out = torch.empty(N, device="cuda")
+    a = torch.ones((256, 256), dtype=torch.float16, device="cuda")
+    c = torch.empty_like(a)
+
+    def run():
+        kernels.add[(4,)](x, x, out, N, BLOCK=1024)
+        kernels.add[(4,)](x, x, out, N, BLOCK=1024, num_warps=8)
+        kernels.softmax[(4,)](x, out, 1024, BLOCK=1024)
+        kernels.sine[(16,)](x, out, N, BLOCK=256)
+        kernels.assembly[(1,)](x, out, 256, BLOCK=256)
+        kernels.total_of_squares[(1,)](x, out, N, BLOCK=256)
+        kernels.matmul[(4, 4)](a, a, c, 256, 256, 256, BLOCK=64)
+    return run
+
+
+def computing(torch):
+    x = torch.ones((N, 64), device="cuda")
+    x + x
+    -x
+    torch._neg_view(x).clone()
+    torch.cat([x, x])
+    x.sum()
+    x.t() @ x
+
+
+def recorded_process(work, library):
+    """Runs with CUDA_INJECTION64_PATH set; leaves work/record."""
+    import ctypes
+    import torch
+    sys.path.insert(0, HELPERS)
+    import provenance_kernels
+    trace = ctypes.CDLL(library)
+    trace.kgb_trace_status.restype = ctypes.c_char_p
+
+    def call(name, *arguments):
+        if getattr(trace, name)(*arguments) != 0:
+            raise SystemExit("%s: %s" % (name, trace.kgb_trace_status().decode()))
+
+    torch.zeros(1, device="cuda")
+    print(trace.kgb_trace_status().decode())
+    record = os.open(os.path.join(work, "record"), os.O_RDWR | os.O_CREAT | os.O_TRUNC)
+    call("kgb_trace_open", record, ctypes.c_uint64(256 << 20))
+    run = triton_kernels(torch, provenance_kernels)
+    run()  # compiles
+    for number, function in ((MOVES, lambda: moves(torch)), (TRITON, run), (COMPUTING, lambda: computing(torch))):
+        call("kgb_trace_begin", number)
+        function()
+        torch.cuda.synchronize()
+        call("kgb_trace_end")
+    call("kgb_trace_close")
+    with open(os.path.join(work, "torch.json"), "w", encoding="utf-8") as file:
+        major, minor = torch.cuda.get_device_capability()
+        json.dump({"lib": os.path.join(os.path.dirname(torch.__file__), "lib"), "sm": 10 * major + minor,
+                   "torch": torch.__version__}, file)
+
+
+# ---- checks ----
+
+def run_driver(arguments, *more):
+    command = [os.path.join(arguments.build, "bin/provenance_driver")] + list(more)
+    done = subprocess.run(command, stdout=subprocess.PIPE, check=False)
+    if done.returncode != 0:
+        raise SystemExit("FAIL driver: status %d: %s" % (done.returncode, " ".join(command[:3])))
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def check_index(arguments, libraries):
+    for cached in (False, True):
+        started = time.monotonic()
+        lines = run_driver(arguments, "index", "--cache", os.path.join(arguments.work, "index"), *libraries)
+        for line in lines:
+            print("    %(library)s: %(fatbins)d fatbins, %(digests)d digests, %(ms).1f ms" % line)
+        check("index%s" % (" from the cache" if cached else ""), all(line["cached"] == cached for line in lines) and
+              lines[0]["fatbins"] > 100, "%d libraries in %.3f s" % (len(lines), time.monotonic() - started))
+
+
+def check_owners(lines):
+    by_window = {number: [line for line in lines if line.get("window") == number]
+                 for number in (MOVES, TRITON, COMPUTING)}
+    for number, owners, name in ((MOVES, {"torch_move"}, "fills and copies"), (TRITON, {"triton"}, "Triton kernels"),
+                                 (COMPUTING, {"library", "unknown", "torch_move"}, "computing kernels")):
+        found = by_window[number]
+        wrong = [line for line in found if line["owner"] not in owners]
+        check(name, found and not wrong, "%d launches, %d different kernels" % (
+            len(found), len({line["kernel"] for line in found})))
+        for line in wrong[:20]:
+            print("    %(owner)s: %(kernel)s (%(reason)s)" % line)
+    check("Triton kernels are replayed from our own code", all(line["own_code"] for line in by_window[TRITON]))
+    computing_names = {line["kernel"] for line in by_window[COMPUTING] if line["owner"] == "torch_move"}
+    check("no computing kernel passes for a move", not any(word in name for name in computing_names for word in (
+        "neg", "add", "Cat", "reduce", "gemm", "nvjet", "cutlass")), ", ".join(sorted(computing_names))[:300])
+    for line in by_window[COMPUTING]:
+        print("    %(owner)s, %(proof)s %(name)s, %(image_bytes)d bytes: %(kernel).100s" % line)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("build", type=os.path.abspath)
+    parser.add_argument("--work", type=os.path.abspath)
+    parser.add_argument("--recorded", action="store_true", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    trace = os.path.join(arguments.build, "lib/kgb/libkgb_trace.so")
+    kgbrun = os.path.join(arguments.build, "lib/kgb/_kgbrun.abi3.so")
+    if arguments.recorded:
+        recorded_process(arguments.work, trace)
+        return 0
+    arguments.work = arguments.work or tempfile.mkdtemp(prefix="kgb-provenance-")
+    cache = os.path.join(arguments.work, "cache")
+    os.makedirs(cache, exist_ok=True)
+    started = time.monotonic()
+    done = subprocess.run([sys.executable, os.path.abspath(__file__), arguments.build, "--work", arguments.work,
+                           "--recorded"], check=False,
+                          env=dict(os.environ, CUDA_INJECTION64_PATH=trace, TRITON_CACHE_DIR=cache))
+    check("a process was recorded", done.returncode == 0, "%.1f s" % (time.monotonic() - started))
+    if done.returncode != 0:
+        return 1
+    with open(os.path.join(arguments.work, "torch.json"), encoding="utf-8") as file:
+        told = json.load(file)
+    print("    torch %(torch)s, sm_%(sm)d" % told)
+    libraries = [os.path.join(told["lib"], name) for name in ("libtorch_cuda.so", "libtorch_cuda_linalg.so")]
+    libraries = [path for path in libraries if os.path.exists(path)]
+    check_index(arguments, libraries)
+    sys.path.insert(0, os.path.join(ROOT, "verify/runner"))
+    import claims
+    path = os.path.join(arguments.work, "claims.json")
+    with open(path, "wb") as file:
+        file.write(claims.collect(cache))
+    options = ["prove", "--python", sys.executable, "--data", ROOT, "--kgbrun", kgbrun, "--sm", str(told["sm"]),
+               "--claims", path]
+    started = time.monotonic()
+    lines = run_driver(arguments, *options, "--record", os.path.join(arguments.work, "record"), "--cache",
+                       os.path.join(arguments.work, "index"), "--library", libraries[0])
+    print("    proofs of a whole record: %.2f s with the start of the compiler" % (time.monotonic() - started))
+    check_owners(lines)
+    files = [os.path.join(folder, name) for folder, _, names in os.walk(cache)
+             for name in names if name.endswith(".cubin")]
+    lines = run_driver(arguments, *options, *files)
+    for line in lines:
+        print("    %(proof)s %(name)s: %(ms).0f ms, same file: %(same_bytes)s %(reason)s" % line)
+    check("every cubin of the cache is proved", lines and all(line["proof"] == "triton" for line in lines),
+          "%d of %d" % (sum(line["proof"] == "triton" for line in lines), len(lines)))
+    print("SUCCESS" if not FAILED else "FAILED: " + ", ".join(FAILED))
+    return 1 if FAILED else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * Stage timing on a GPU: the candidate's plan and the baseline's run in two processes of their own,
+ * in blocks that the timer's controller orders, on rotating inputs. The result of the last call of
+ * every block of the candidate is checked.
+ */
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/hash.h"
+#include "base/time.h"
+#include "verify/judge/cost.h"
+#include "verify/judge/replay.h"
+#include "verify/judge/timer.h"
+
+enum {
+	REFERENCE_MS = 120 * 1000,
+	EXEC_MS = 60 * 1000,
+	SLOTS_MAX = 16,
+	SLOTS_MIN = 4,
+	FIRST_VARIANT = 100,
+	FIRST_REPETITION = 60,
+};
+#define INPUT_BYTES_WANTED ((size_t)512 << 20) /* of all slots together, unless that is too few */
+#define CASE_BUDGET_NS UINT64_C(2000000000)
+
+#define say(judge, ...) kgb_arena_printf(&(judge)->verdict->arena, __VA_ARGS__)
+
+struct player {
+	struct kgb_exec exec;
+	bool runs;
+	int output_fd;
+	char *output;
+	size_t output_bytes;
+};
+
+/* Timing of one case. */
+struct session {
+	struct kgb_judge *judge;
+	const struct kgb_case *kase;
+	struct player sides[KGB_N_SIDES];
+	struct kgb_data data; /* of the capture, with its truth */
+	struct kgb_replay_case rcase;
+	struct kgb_plan baseline;
+	struct kgb_exec_range ranges[KGB_MAX_RESULTS];
+	size_t n_ranges;
+	char *input;
+	int input_fd;
+	size_t input_bytes, arena_bytes;
+	uint32_t n_slots;
+	char digests[SLOTS_MAX][KGB_SHA256_HEX_LEN]; /* of the right results on each slot */
+	bool refused; /* failure holds why */
+	struct kgb_failure failure;
+};
+
+static void release(struct session *s)
+{
+	for (int side = 0; side < KGB_N_SIDES; side++) {
+		struct player *player = &s->sides[side];
+		if (player->runs)
+			kgb_exec_stop(&player->exec);
+		if (player->output)
+			munmap(player->output, player->output_bytes);
+		kgb_close(player->output_fd);
+	}
+	if (s->input)
+		munmap(s->input, s->input_bytes);
+	kgb_close(s->input_fd);
+	kgb_plan_release(&s->baseline);
+	kgb_replay_case_release(&s->rcase);
+	kgb_data_release(&s->data);
+}
+
+static int learn(struct kgb_judge *judge, struct kgb_data *data, struct kgb_err *err)
+{
+	int64_t deadline = kgb_mono_ms() + REFERENCE_MS;
+
+	if (kgb_data_ask(data, &judge->reference, &judge->reference_memory, true, deadline, err) <
+	    0)
+		return -1;
+	return kgb_data_learn(data, &judge->reference, &judge->reference_memory, true, deadline,
+			      err);
+}
+
+/* ---- inputs ---- */
+
+/* Of all results together: a digest of their digests. */
+static void digest_results(const struct kgb_data *data, const struct kgb_call *call,
+			   char out[KGB_SHA256_HEX_LEN])
+{
+	char digests[KGB_MAX_RESULTS][KGB_SHA256_HEX_LEN] = {{0}};
+
+	for (size_t i = 0; i < data->n_results; i++) {
+		const struct kgb_view *view = &data->results[i].view;
+		size_t n = (size_t)kgb_view_numel(view) * kgb_dtype_size(view->dtype);
+		if (call->values[i])
+			kgb_sha256_hex(call->values[i], n, digests[i]);
+	}
+	kgb_sha256_hex(digests, sizeof(digests), out);
+}
+
+/* Fill slot number `slot`, replay the candidate on it untimed, compare, and note what is right. */
+static int prepare_slot(struct session *s, uint32_t slot, struct kgb_err *err)
+{
+	struct kgb_judge *judge = s->judge;
+	struct kgb_data data;
+	struct kgb_call call = {0};
+	struct kgb_compare compare;
+
+	kgb_data_fill(&data, s->kase, &judge->verdict->seed, FIRST_VARIANT + slot);
+	int rc = learn(judge, &data, err);
+	if (rc == 0)
+		rc = kgb_replay_run(judge, &s->rcase, &data, FIRST_REPETITION + (int)slot, -1,
+				    &call, &s->failure, err);
+	if (rc == 0 && !kgb_call_check(judge, &data, &call, &s->failure))
+		rc = 1;
+	for (size_t i = 0; rc == 0 && i < data.n_results; i++)
+		if (!kgb_call_compare(&data, &call, i, &compare)) {
+			kgb_call_explain_mismatch(judge, &data, i, &compare, &s->failure);
+			rc = 1;
+		}
+	if (rc == 0) {
+		digest_results(&data, &call, s->digests[slot]);
+		memcpy(s->input + (size_t)slot * s->arena_bytes, judge->image.ptr, s->arena_bytes);
+	}
+	s->refused |= rc == 1;
+	kgb_call_release(&call);
+	kgb_data_release(&data);
+	return rc == 0 ? 0 : -1;
+}
+
+static int prepare_inputs(struct session *s, struct kgb_err *err)
+{
+	size_t wanted = INPUT_BYTES_WANTED / (s->rcase.call.arena_bytes + 1);
+
+	s->arena_bytes = s->rcase.call.arena_bytes;
+	s->n_slots = wanted > SLOTS_MAX   ? SLOTS_MAX
+		     : wanted < SLOTS_MIN ? SLOTS_MIN
+					  : (uint32_t)wanted;
+	s->input_bytes = s->arena_bytes * s->n_slots;
+	if (kgb_memfd_mapped("kgb-timing-input", s->input_bytes, true, &s->input, &s->input_fd,
+			     err) < 0)
+		return -1;
+	for (uint32_t slot = 0; slot < s->n_slots; slot++)
+		if (prepare_slot(s, slot, err) < 0)
+			return -1;
+	return 0;
+}
+
+/* ---- processes ---- */
+
+static int fail_exec(struct session *s, enum kgb_side side, enum kgb_exec_outcome outcome,
+		     struct kgb_err *err)
+{
+	if (outcome >= KGB_EXEC_FAULTED)
+		s->sides[side].runs = false;
+	if (side == KGB_SIDE_A)
+		return kgb_ctx(err, "baseline of case '%s'", s->kase->name);
+	s->refused = kgb_replay_explain(s->judge, outcome, &s->failure, err) == 1;
+	return -1;
+}
+
+static int start_side(struct session *s, enum kgb_side side, struct kgb_err *err)
+{
+	struct player *player = &s->sides[side];
+	const struct kgb_plan *plan = side == KGB_SIDE_A ? &s->baseline : &s->rcase.plan;
+	const struct kgb_exec_spec spec = {.device = (uint32_t)s->judge->options->device,
+					   .cupti = s->judge->options->cupti};
+	size_t bytes =
+		s->arena_bytes + 4096 + KGB_EXEC_SAMPLES_MAX * sizeof(struct kgb_exec_sample);
+
+	for (size_t i = 0; i < s->n_ranges; i++)
+		bytes += s->ranges[i].bytes + 64;
+	player->output_bytes = bytes;
+	if (kgb_memfd_mapped("kgb-timing-output", bytes, false, &player->output, &player->output_fd,
+			     err) < 0)
+		return -1;
+	enum kgb_exec_outcome outcome = kgb_exec_start(&player->exec, &spec, EXEC_MS, err);
+	if (outcome != KGB_EXEC_DONE)
+		return -1;
+	player->runs = true;
+	outcome = kgb_exec_arena(&player->exec, s->input_fd, s->arena_bytes, s->n_slots,
+				 player->output_fd, bytes, EXEC_MS, err);
+	if (outcome == KGB_EXEC_DONE)
+		outcome = kgb_exec_plan(&player->exec, 0, plan->record.ptr, plan->record.len,
+					EXEC_MS, err);
+	if (outcome == KGB_EXEC_DONE && side == KGB_SIDE_B && s->rcase.has_prologue)
+		outcome = kgb_exec_plan(&player->exec, 1, s->rcase.prologue.record.ptr,
+					s->rcase.prologue.record.len, EXEC_MS, err);
+	return outcome == KGB_EXEC_DONE ? 0 : fail_exec(s, side, outcome, err);
+}
+
+/* ---- samples ---- */
+
+static int check_last(struct session *s, const struct kgb_timer_block *block,
+		      const struct kgb_exec_layout *layout, struct kgb_err *err)
+{
+	struct kgb_judge *judge = s->judge;
+	struct kgb_call call = s->rcase.call;
+	char digest[KGB_SHA256_HEX_LEN];
+
+	memset(call.values, 0, sizeof(call.values));
+	kgb_replay_take(judge, &s->rcase, &s->data, s->sides[KGB_SIDE_B].output, layout, &call);
+	digest_results(&s->data, &call, digest);
+	kgb_call_release(&call);
+	if (strcmp(digest, s->digests[kgb_timer_last_slot(block)]) == 0)
+		return 0;
+	/* Sums by atomics differ from run to run; then the comparison is that of the untimed runs.
+	 */
+	if (!judge->verdict->deterministic)
+		return 0;
+	s->refused = true;
+	s->failure = (struct kgb_failure){
+		.code = "cheat.timing.other_result",
+		.message =
+			say(judge,
+			    "case %s: a timed call gave another result than the same call untimed",
+			    s->kase->name),
+		.hint = "The result must depend on the arguments only.",
+	};
+	return kgb_fail(err, KGB_ERR_FAILED, "wrong result of a timed call");
+}
+
+static void pause_for(uint32_t ms)
+{
+	struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
+
+	while (ms > 0 && nanosleep(&t, &t) < 0)
+		;
+}
+
+static int take_block(void *payload, const struct kgb_timer_block *block,
+		      struct kgb_exec_sample *samples, uint64_t *outside_ns, struct kgb_err *err)
+{
+	struct session *s = payload;
+	struct player *player = &s->sides[block->side];
+	bool is_candidate = block->side == KGB_SIDE_B;
+	struct kgb_exec_layout layout;
+	struct kgb_exec_run_spec spec = {
+		.prologue = is_candidate && s->rcase.has_prologue ? 1 : KGB_EXEC_NO_PLAN,
+		.skip = -1,
+		.slot = block->slot,
+		.n_slots = block->n_slots,
+		.n_samples = block->n,
+		.flush_bytes = 2 * player->exec.l2_bytes,
+		.with_activity = true,
+		.ranges = s->ranges,
+		.n_ranges = is_candidate ? s->n_ranges : 0,
+	};
+
+	pause_for(block->pause_ms);
+	kgb_random(&spec.poison, sizeof(spec.poison));
+	int64_t started_ns = kgb_mono_ns();
+	enum kgb_exec_outcome outcome = kgb_exec_time(&player->exec, &spec, &layout, EXEC_MS, err);
+	*outside_ns = (uint64_t)(kgb_mono_ns() - started_ns);
+	if (outcome != KGB_EXEC_DONE)
+		return fail_exec(s, block->side, outcome, err);
+	memcpy(samples, player->output + layout.samples, block->n * sizeof(*samples));
+	return is_candidate ? check_last(s, block, &layout, err) : 0;
+}
+
+/* ---- one case ---- */
+
+static int configure(struct session *s, struct kgb_timer_config *config, struct kgb_err *err)
+{
+	struct kgb_view views[KGB_MAX_RESULTS];
+	struct kgb_cost cost;
+
+	for (size_t i = 0; i < s->data.n_results; i++)
+		views[i] = s->data.results[i].view;
+	if (kgb_case_cost(&s->judge->spec, s->kase, views, s->data.n_results, &cost, err) < 0)
+		return -1;
+	*config = (struct kgb_timer_config)KGB_TIMER_CONFIG_INIT;
+	config->case_name = s->kase->name;
+	config->seed = s->judge->verdict->seed;
+	config->machine.l2_bytes = s->sides[KGB_SIDE_A].exec.l2_bytes;
+	config->bytes = cost.bytes;
+	config->written_bytes = cost.written_bytes;
+	config->flops = cost.flops;
+	config->n_ops[KGB_SIDE_A] = (uint32_t)s->baseline.n_ops;
+	config->n_ops[KGB_SIDE_B] = (uint32_t)s->rcase.plan.n_ops;
+	config->n_slots = s->n_slots;
+	config->budget_ns = CASE_BUDGET_NS;
+	return 0;
+}
+
+static void accuse(struct session *s, const struct kgb_timer_result *result)
+{
+	s->refused = true;
+	s->failure = (struct kgb_failure){
+		.code = say(s->judge, "cheat.timing.%s", kgb_timing_why_name(result->why)),
+		.message = say(s->judge, "case %s: %s", s->kase->name, result->text),
+		.hint = "The time of a call must be that of its work, whoever measures it.",
+	};
+}
+
+static int measure(struct session *s, struct kgb_err *err)
+{
+	struct kgb_timer_config config;
+	struct kgb_timer timer;
+	struct kgb_timer_result result;
+
+	if (configure(s, &config, err) < 0 || kgb_timer_init(&timer, &config, err) < 0)
+		return -1;
+	int rc = kgb_timer_run(&timer, take_block, s, &result, err);
+	if (rc == 0) {
+		kgb_verdict_add_timing(s->judge->verdict, &timer, &result, true);
+		if (result.accuses)
+			accuse(s, &result);
+	}
+	kgb_timer_release(&timer);
+	return rc;
+}
+
+static int capture(struct session *s, struct kgb_err *err)
+{
+	struct kgb_judge *judge = s->judge;
+	struct kgb_data pair[2];
+
+	kgb_data_fill(&s->data, s->kase, &judge->verdict->seed, 0);
+	if (learn(judge, &s->data, err) < 0)
+		return -1;
+	pair[0] = s->data;
+	kgb_data_fill(&pair[1], s->kase, &judge->verdict->seed, 1);
+	kgb_data_shape(&pair[1], &s->data);
+	int rc = kgb_replay_capture(judge, pair, &s->rcase, &s->failure, err);
+	kgb_data_release(&pair[1]);
+	s->refused = rc == 1;
+	if (rc != 0)
+		return -1;
+	s->n_ranges = kgb_replay_ranges(&s->rcase, &s->data, s->ranges);
+	return kgb_replay_capture_baseline(judge, &s->data, &s->baseline, err);
+}
+
+int kgb_time_on_gpu(struct kgb_judge *judge, const struct kgb_case *c, struct kgb_err *err)
+{
+	struct session *s = kgb_xcalloc(1, sizeof(*s));
+
+	*s = (struct session){.judge = judge, .kase = c, .input_fd = -1};
+	for (int side = 0; side < KGB_N_SIDES; side++)
+		s->sides[side] = (struct player){.exec = KGB_EXEC_CLIENT_INIT, .output_fd = -1};
+	int rc = capture(s, err);
+	if (rc == 0)
+		rc = prepare_inputs(s, err);
+	for (int side = 0; side < KGB_N_SIDES && rc == 0; side++)
+		rc = start_side(s, (enum kgb_side)side, err);
+	if (rc == 0)
+		rc = measure(s, err);
+	if (s->refused)
+		kgb_verdict_decide(judge->verdict, KGB_STAGE_TIMING, &s->failure);
+	rc = s->refused ? 1 : rc;
+	release(s);
+	kgb_free(s);
+	return rc;
+}
