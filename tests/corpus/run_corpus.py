@@ -77,6 +77,8 @@ def judge_one(options, python, directory, kernel):
     argv = [options.judge, "verify", "--device", options.device, "--op", kernel.header["operator"],
             "--kernel", str(kernel.path), "--zygotes", directory, "--python", python, "--verdict-fd", "1",
             "--call-timeout", CALL_TIMEOUT]
+    if options.jobs > 1 and options.device != "cpu":
+        argv.append("--skip-timing")  # kernels that run beside each other cannot be timed
     try:
         done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=WALL_S)
         return json.loads(done.stdout), ""

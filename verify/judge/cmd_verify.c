@@ -89,6 +89,9 @@ static int parse_option(struct arguments *a, int option, const char *text, struc
 	case 'u':
 		o->cupti = text;
 		return 0;
+	case 'n':
+		o->skip_timing = true;
+		return 0;
 	case 'x':
 		a->die_with_parent = true;
 		return 0;
@@ -115,6 +118,7 @@ static int parse(struct arguments *a, int argc, char **argv, struct kgb_err *err
 		{"verdict-fd", required_argument, NULL, 'f'},
 		{"device", required_argument, NULL, 'g'},
 		{"cupti", required_argument, NULL, 'u'},
+		{"skip-timing", no_argument, NULL, 'n'},
 		{"die-with-parent", no_argument, NULL, 'x'},
 		{NULL, 0, NULL, 0},
 	};

@@ -39,7 +39,25 @@ struct bulk {
 
 static size_t binade_of(double magnitude)
 {
+	uint64_t bits;
+
+	memcpy(&bits, &magnitude, sizeof(bits));
+	uint64_t exponent = bits >> 52; /* biased by 1023; the sign is 0 */
+	if (exponent > 0)
+		return (size_t)((int)exponent - 1023 - LOWEST_EXPONENT + 1);
 	return magnitude == 0 ? 0 : (size_t)(ilogb(magnitude) - LOWEST_EXPONENT + 1);
+}
+
+/* fmax without its care for NaN, which makes it a call. */
+static double larger(double a, double b)
+{
+	return a > b ? a : b;
+}
+
+/* Is the number that is nearest to r in the dtype finite? */
+static bool fits(const struct context *x, double r)
+{
+	return fabs(r) <= x->max || (isfinite(r) && isfinite(kgb_dtype_round(x->dtype, r)));
 }
 
 static double load_native(const struct context *x, int64_t i)
@@ -51,7 +69,7 @@ static double load_native(const struct context *x, int64_t i)
  * dtype. */
 static bool is_regular(const struct context *x, double r, double n)
 {
-	return isfinite(n) && isfinite(r) && isfinite(kgb_dtype_round(x->dtype, r));
+	return isfinite(n) && fits(x, r);
 }
 
 /* ---- what the trusted implementation tells ---- */
@@ -86,14 +104,14 @@ static void measure_native(struct context *x, int64_t n_elements)
 		size_t b = binade_of(fabs(r));
 		double e = fabs(n - r);
 		error->count[b]++;
-		error->abs[b] = fmax(error->abs[b], e);
+		error->abs[b] = larger(error->abs[b], e);
 		if (b > 0)
-			error->rel[b] = fmax(error->rel[b], e / fabs(r));
+			error->rel[b] = larger(error->rel[b], e / fabs(r));
 	}
 	for (size_t b = 1; b < N_BINADES; b++)
-		error->abs[b] = fmax(error->abs[b], error->abs[b - 1]);
+		error->abs[b] = larger(error->abs[b], error->abs[b - 1]);
 	for (size_t b = N_BINADES - 1; b > 0; b--)
-		error->rel[b - 1] = fmax(error->rel[b - 1], error->rel[b]);
+		error->rel[b - 1] = larger(error->rel[b - 1], error->rel[b]);
 	x->median = median_binade(error->count);
 }
 
@@ -102,7 +120,7 @@ static double native_error_at(const struct context *x, double w)
 {
 	size_t b = binade_of(w);
 	double from_larger = b + 1 < N_BINADES ? w * x->error.rel[b + 1] : 0;
-	return fmax(x->error.abs[b], from_larger);
+	return larger(x->error.abs[b], from_larger);
 }
 
 /* ---- element by element ---- */
@@ -110,13 +128,13 @@ static double native_error_at(const struct context *x, double w)
 static double weight_at(const struct context *x, double r)
 {
 	double own = isfinite(r) ? fabs(r) : 0;
-	return fmax(fmax(own, x->median), x->tiny);
+	return larger(larger(own, x->median), x->tiny);
 }
 
 /* S_i. Magnitudes that overflowed say nothing. */
 static double magnitude_at(const struct context *x, int64_t i, double w)
 {
-	return x->magnitude && isfinite(x->magnitude[i]) ? fmax(fabs(x->magnitude[i]), w) : w;
+	return x->magnitude && isfinite(x->magnitude[i]) ? larger(fabs(x->magnitude[i]), w) : w;
 }
 
 static double allowed_at(const struct context *x, int64_t i)
@@ -139,7 +157,7 @@ static bool finite_is_right(const struct context *x, double c, double r, double 
 {
 	double loosest = x->tolerance->ulps * x->eps;
 
-	if (isfinite(r) && isfinite(kgb_dtype_round(x->dtype, r)))
+	if (fits(x, r))
 		return fabs(c - r) <= allowed;
 	/* Only rounding overflowed: a saturating conversion is as good as an infinity. */
 	if (isfinite(r))
@@ -212,7 +230,7 @@ static void note_element(struct kgb_compare *out, struct worst *worst, int64_t i
 	double err = finite ? fabs(c - r) : 0;
 	double ratio = err == 0 ? 0 : err / allowed; /* infinite when nothing is allowed */
 
-	out->max_abs_err = fmax(out->max_abs_err, err);
+	out->max_abs_err = larger(out->max_abs_err, err);
 	if (!right && out->n_wrong++ == 0)
 		out->first_wrong = i;
 	if (!right && !finite && !worst->has_misplaced) {

@@ -31,6 +31,7 @@ struct kgb_judge_options {
 	bool has_seed; /* else the OS gives one */
 	struct kgb_seed seed;
 	bool final_mode;
+	bool skip_timing;
 	int64_t timeout_ms; /* the whole verification */
 	int64_t call_timeout_ms; /* one call of the candidate */
 	int64_t memory_bytes; /* that the candidate may take */

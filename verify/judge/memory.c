@@ -89,8 +89,8 @@ int kgb_shared_reserve(struct kgb_shared *shared, struct kgb_worker *worker, siz
 		rounded_up(arena_bytes > shared->arena_bytes ? arena_bytes : shared->arena_bytes);
 	out_bytes = rounded_up(out_bytes > shared->out_bytes ? out_bytes : shared->out_bytes);
 	kgb_shared_release(shared);
-	if (kgb_memfd_mapped("kgb-arena", arena_bytes, arena_is_read_only, &shared->arena, &arena_fd,
-			err) < 0)
+	if (kgb_memfd_mapped("kgb-arena", arena_bytes, arena_is_read_only, &shared->arena,
+			     &arena_fd, err) < 0)
 		return -1;
 	shared->arena_bytes = arena_bytes;
 	if (kgb_memfd_mapped("kgb-out", out_bytes, false, &shared->out, &out_fd, err) < 0)

@@ -296,7 +296,7 @@ static int load_plans(struct kgb_judge *judge, const struct kgb_capture captures
 	struct kgb_exec *exec = &judge->replay->exec;
 	struct kgb_err why = KGB_ERR_INIT;
 
-	if (kgb_plan_make(&captures[KGB_REPLAY_CALLS - 1], owners, KGB_PLAN_NAMED, &out->plan,
+	if (kgb_plan_make(&captures[KGB_REPLAY_CALLS - 1], owners, KGB_PLAN_ALL, &out->plan,
 			  &why) < 0)
 		return refuse(failure, "verify.not_replayable", say(judge, "%s", why.msg), NULL);
 	if (kgb_replay_start_exec(judge, err) < 0)
@@ -307,7 +307,7 @@ static int load_plans(struct kgb_judge *judge, const struct kgb_capture captures
 					PLAN_MS, err);
 	/* A candidate may rest on what its first call leaves (a zeroed counter, a table). */
 	if (outcome == KGB_EXEC_DONE && windows->older_memory && windows->prologue_ok &&
-	    kgb_plan_make(&captures[0], owners, KGB_PLAN_NAMED, &out->prologue, &why) == 0) {
+	    kgb_plan_make(&captures[0], owners, KGB_PLAN_ALL, &out->prologue, &why) == 0) {
 		outcome = kgb_exec_plan(exec, 1, out->prologue.record.ptr, out->prologue.record.len,
 					PLAN_MS, err);
 		out->has_prologue = outcome == KGB_EXEC_DONE;

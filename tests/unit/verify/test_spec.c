@@ -277,7 +277,8 @@ static const struct {
 	 "case 'outlier': " SET_PATH
 	 ":6:25: mode: 'outlyer' is none of: standard, outlier, special, benchmark; did you mean 'outlier'?"},
 	{{SET_PATH, "mode: outlier", "mode: 3"},
-	 "case 'outlier': " SET_PATH ":6:25: mode: expected one of: standard, outlier, special, benchmark"},
+	 "case 'outlier': " SET_PATH
+	 ":6:25: mode: expected one of: standard, outlier, special, benchmark"},
 	{{SET_PATH, "[int64]", "int64"},
 	 "case 'outlier': " SET_PATH ":6:83: dtypes: expected a list of dtype names"},
 	{{SET_PATH, "[int64]", "[64]"},
