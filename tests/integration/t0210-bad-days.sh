@@ -154,7 +154,7 @@ test_expect_success 'missing parts: exit 4 with the command that fixes it, nothi
 	test ! -e runs
 '
 test_expect_success 'typos: exit 2 with the nearest names, nothing created' '
-	test_expect_code 2 kgb-agent ad 2>err && test_grep "did you mean .add.?" err &&
+	test_expect_code 2 kgb-agent ad 2>err && test_grep "did you mean .add." err &&
 	test_expect_code 2 kgb-agent add -m normal_c 2>err && test_grep "normal_cc" err &&
 	test_expect_code 2 kgb-agent add --dataset KernelGenBench-atn 2>err && test_grep "KernelGenBench-aten" err &&
 	test ! -e runs

@@ -23,9 +23,9 @@ struct kgb_places {
 KGB_MUST_CHECK int kgb_places_find(struct kgb_places *places, const char *python,
 				   struct kgb_err *err);
 void kgb_places_release(struct kgb_places *places);
-/** What `--device` means: "cpu", "cuda", "cuda:N", or "auto" (NULL too): the first GPU where there is
- * one and this build can use it, else the CPU. Writes to spec->device and ->trace_library. INVALID,
- * UNAVAILABLE. */
+/** What `--device` means: "cpu", "cuda", "cuda:N", or "auto" (NULL too): the first GPU where there
+ * is one and this build can use it, else the CPU. Writes to spec->device and ->trace_library.
+ * INVALID, UNAVAILABLE. */
 KGB_MUST_CHECK int kgb_places_device(const struct kgb_places *places, const char *text,
 				     struct kgb_zygote_spec *spec, struct kgb_err *err);
 

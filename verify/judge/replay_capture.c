@@ -296,8 +296,8 @@ static int load_plans(struct kgb_judge *judge, const struct kgb_capture captures
 	struct kgb_exec *exec = &judge->replay->exec;
 	struct kgb_err why = KGB_ERR_INIT;
 
-	if (kgb_plan_make(&captures[KGB_REPLAY_CALLS - 1], owners, KGB_PLAN_ALL, &out->plan,
-			  &why) < 0)
+	if (kgb_plan_make(&captures[KGB_REPLAY_CALLS - 1], owners, KGB_PLAN_ALL, &out->plan, &why) <
+	    0)
 		return refuse(failure, "verify.not_replayable", say(judge, "%s", why.msg), NULL);
 	if (kgb_replay_start_exec(judge, err) < 0)
 		return -1;

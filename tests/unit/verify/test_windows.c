@@ -680,7 +680,7 @@ static void test_a_description_has_a_line_per_op(void **state)
 	call_begin(&call, 2, 0);
 	add_launch(&call, IMAGE_ADD, "k", places, 4);
 	kgb_window_describe(call_end(&call, 64), &test_owners, &text);
-	assert_contains(text.ptr, ": 0x10000000003f x+0 x+4100 0x100000100000\n");
+	assert_contains(text.ptr, ": 0x13570000003f x+0 x+4100 0x135700100000\n");
 	call_release(&call);
 }
 
