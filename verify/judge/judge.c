@@ -455,6 +455,7 @@ static int run(struct kgb_judge *judge, struct kgb_err *err)
 static void release(struct kgb_judge *judge)
 {
 	kgb_replay_free(judge->replay);
+	kgb_lease_give(&judge->lease);
 	kgb_worker_stop(&judge->runner);
 	kgb_worker_stop(&judge->reference);
 	kgb_worker_stop(&judge->baseline);
@@ -482,6 +483,7 @@ int kgb_judge_run(const struct kgb_judge_options *options, struct kgb_verdict *v
 		.source = KGB_BUF_INIT(KGB_LIMIT_KERNEL + 1),
 		.image = KGB_BUF_INIT(0),
 		.after = KGB_BUF_INIT(0),
+		.lease = KGB_LEASE_NONE,
 		.runner = KGB_WORKER_INIT,
 		.reference = KGB_WORKER_INIT,
 		.baseline = KGB_WORKER_INIT,

@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "verify/judge/data.h"
+#include "verify/judge/lease.h"
 #include "verify/judge/memory.h"
 #include "verify/judge/scan.h"
 #include "verify/judge/verdict.h"
@@ -65,6 +66,7 @@ struct kgb_judge {
 	struct kgb_buf after; /* what we found there after the call */
 	int64_t deadline_ms; /* of the whole verification, monotonic */
 	struct kgb_replay *replay; /* owned; NULL without a GPU */
+	struct kgb_lease lease; /* on the GPU */
 	const char *no_launch_case; /* first case that needed a launch and made none; borrowed from
 				       cases */
 };

@@ -230,6 +230,9 @@ static int run_stage(struct kgb_judge *judge, struct kgb_err *err)
 	KGB_AUTO(free) size_t *order = kgb_xcalloc(judge->cases.n + 1, sizeof(*order));
 	struct kgb_failure failure = {0};
 
+	if (judge->options->device != KGB_DEVICE_CPU &&
+	    kgb_lease_take(&judge->lease, judge->options->device, false, judge->deadline_ms, err) < 0)
+		return -1;
 	int rc = kgb_judge_load(judge, &failure, err);
 	if (rc == 1)
 		kgb_verdict_decide(judge->verdict, KGB_STAGE_CORRECTNESS, &failure);

@@ -122,8 +122,11 @@ int kgb_stage_timing(struct kgb_judge *judge)
 		return 0;
 	}
 	if (judge->replay) {
-		judge->verdict->timing_comparable = true;
-		judge->verdict->timing_reason = NULL;
+		judge->verdict->timing_comparable = judge->cases.n_benchmarks > 0;
+		judge->verdict->timing_reason =
+			judge->cases.n_benchmarks > 0 ? NULL : "the operator has no benchmark case";
+		rc = kgb_lease_take(&judge->lease, judge->options->device, true, judge->deadline_ms,
+				    &err);
 	}
 	for (size_t i = 0; i < judge->cases.n_benchmarks && judge->replay && rc == 0; i++)
 		rc = kgb_time_on_gpu(judge, &judge->cases.items[judge->cases.n + i], &err);

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/time.h"
+#include "tests/unit/base/support.h"
+#include "verify/judge/lease.h"
+
+enum { DEVICE = 61, SOON_MS = 100 }; /* a device that no machine has */
+
+static int take(struct kgb_lease *lease, bool alone)
+{
+	struct kgb_err err = KGB_ERR_INIT;
+	int rc = kgb_lease_take(lease, DEVICE, alone, kgb_mono_ms() + SOON_MS, &err);
+
+	if (rc < 0)
+		assert_int_equal(err.kind, KGB_ERR_TIMEOUT);
+	return rc;
+}
+
+static void test_many_share_one_is_alone(KGB_UNUSED void **state)
+{
+	struct kgb_lease a = KGB_LEASE_NONE, b = KGB_LEASE_NONE;
+
+	assert_int_equal(take(&a, false), 0);
+	assert_int_equal(take(&b, false), 0);
+	assert_int_equal(take(&b, true), -1); /* a still shares; b holds nothing now */
+	assert_int_equal(b.fd, -1);
+	assert_int_equal(take(&a, true), 0);
+	assert_int_equal(take(&b, false), -1);
+	kgb_lease_give(&a);
+	assert_int_equal(take(&b, true), 0);
+	kgb_lease_give(&b);
+	kgb_lease_give(&b);
+}
+
+static void test_the_end_of_a_process_gives_back(KGB_UNUSED void **state)
+{
+	struct kgb_lease lease = KGB_LEASE_NONE;
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		struct kgb_lease held = KGB_LEASE_NONE;
+		struct kgb_err err = KGB_ERR_INIT;
+		_exit(kgb_lease_take(&held, DEVICE, true, kgb_mono_ms() + SOON_MS, &err) < 0);
+	}
+	int status = -1;
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	assert_int_equal(take(&lease, true), 0);
+	kgb_lease_give(&lease);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_many_share_one_is_alone),
+		cmocka_unit_test(test_the_end_of_a_process_gives_back),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
