@@ -31,8 +31,8 @@ def cumsum(self, dim, *, dtype=None):
     if x.numel() > 0:
         cols = x.shape[-1]
         rows = x.numel() // cols
-        scan_kernel[(triton.cdiv(rows, 64),)](x, y, rows, cols, ACC=tl.float32 if dtype.is_floating_point else tl.int64,
-                                              ROWS=64, BLOCK=64)
+        acc = tl.float16 if dtype == torch.float16 else tl.float32 if dtype.is_floating_point else tl.int64
+        scan_kernel[(triton.cdiv(rows, 64),)](x, y, rows, cols, ACC=acc, ROWS=64, BLOCK=64)
     return y.movedim(-1, dim).contiguous()
 
 
