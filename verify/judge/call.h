@@ -41,7 +41,7 @@ KGB_MUST_CHECK int kgb_call_prepare(struct kgb_judge *judge, const struct kgb_da
 void kgb_call_take_held(const struct kgb_judge *judge, const struct kgb_data *data,
 			struct kgb_call *call);
 /** Make judge->image or judge->after this long, contents undefined. */
-void kgb_call_resize(struct kgb_buf *image, size_t len);
+void kgb_call_resize(struct kgb_buf *buf, size_t len);
 
 /** Run it. 0: *call holds a reply with status OK. 1: *failure says why not (exception, crash, time,
  * forbidden operator ...). -1: *err, trouble of ours. *call must be released in every case. */

@@ -231,7 +231,8 @@ static int run_stage(struct kgb_judge *judge, struct kgb_err *err)
 	struct kgb_failure failure = {0};
 
 	if (judge->options->device != KGB_DEVICE_CPU &&
-	    kgb_lease_take(&judge->lease, judge->options->device, false, judge->deadline_ms, err) < 0)
+	    kgb_lease_take(&judge->lease, judge->options->device, false, judge->deadline_ms, err) <
+		    0)
 		return -1;
 	int rc = kgb_judge_load(judge, &failure, err);
 	if (rc == 1)
