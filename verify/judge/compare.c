@@ -42,9 +42,9 @@ static size_t binade_of(double magnitude)
 	uint64_t bits;
 
 	memcpy(&bits, &magnitude, sizeof(bits));
-	uint64_t exponent = bits >> 52; /* biased by 1023; the sign is 0 */
+	size_t exponent = bits >> 52; /* biased by 1023; the sign is 0 */
 	if (exponent > 0)
-		return (size_t)((int)exponent - 1023 - LOWEST_EXPONENT + 1);
+		return exponent + (size_t)(-1023 - LOWEST_EXPONENT + 1);
 	return magnitude == 0 ? 0 : (size_t)(ilogb(magnitude) - LOWEST_EXPONENT + 1);
 }
 
