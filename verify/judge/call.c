@@ -24,8 +24,7 @@ static size_t storage_bytes(const struct kgb_view *view)
 	return (size_t)view->storage_elements * kgb_dtype_size(view->dtype);
 }
 
-/* The parameter that holds result i after the call; SIZE_MAX: it is returned fresh. */
-static size_t holder_of(const struct kgb_case *c, size_t i)
+size_t kgb_call_holder(const struct kgb_case *c, size_t i)
 {
 	for (size_t k = 0; k < c->n_args; k++)
 		if (c->args[k].param->result == (int)i)
@@ -214,7 +213,7 @@ void kgb_call_take_held(const struct kgb_judge *judge, const struct kgb_data *da
 			struct kgb_call *call)
 {
 	for (size_t i = 0; i < data->n_results; i++) {
-		size_t holder = holder_of(data->kase, i);
+		size_t holder = kgb_call_holder(data->kase, i);
 		if (holder != SIZE_MAX)
 			call->values[i] = gather(judge, call, holder);
 	}
@@ -227,7 +226,7 @@ static void take_snapshot(struct kgb_judge *judge, const struct kgb_data *data,
 	memcpy(judge->after.ptr, judge->runner_memory.arena, call->arena_bytes);
 	kgb_call_take_held(judge, data, call);
 	for (size_t i = 0; i < data->n_results && i < call->reply.n_outputs; i++)
-		if (holder_of(data->kase, i) == SIZE_MAX)
+		if (kgb_call_holder(data->kase, i) == SIZE_MAX)
 			call->values[i] =
 				take_output(judge, &data->results[i], &call->reply.outputs[i]);
 }
@@ -483,7 +482,7 @@ static bool check_results(struct kgb_judge *judge, const struct kgb_data *data,
 	if (!data->kase->interface->returns_results)
 		return true;
 	for (size_t i = 0; i < data->n_results; i++) {
-		size_t holder = holder_of(data->kase, i);
+		size_t holder = kgb_call_holder(data->kase, i);
 		bool fine = holder == SIZE_MAX ? check_fresh(judge, data, call, i, failure)
 					       : check_held(judge, data, call, i, holder, failure);
 		if (!fine)
@@ -536,7 +535,7 @@ static bool check_memory(struct kgb_judge *judge, const struct kgb_data *data,
 			 const struct kgb_call *call, struct kgb_failure *failure)
 {
 	for (size_t i = 0; i < data->n_results; i++) {
-		size_t arg = holder_of(data->kase, i);
+		size_t arg = kgb_call_holder(data->kase, i);
 		struct kgb_view_walk walk;
 		if (arg == SIZE_MAX)
 			continue;
@@ -638,4 +637,29 @@ void kgb_call_explain_mismatch(struct kgb_judge *judge, const struct kgb_data *d
 			judge,
 			"%sthe result as a whole is too inaccurate: relative error %.3g, allowed %.3g",
 			which, compare->rms_err, compare->allowed_rms_err);
+}
+
+bool kgb_call_check_values(struct kgb_judge *judge, const struct kgb_data *data,
+			   const struct kgb_call *call, struct kgb_failure *failure)
+{
+	for (size_t i = 0; i < data->n_results; i++) {
+		struct kgb_compare compare;
+		if (kgb_call_compare(data, call, i, &compare))
+			continue;
+		kgb_call_explain_mismatch(judge, data, i, &compare, failure);
+		return false;
+	}
+	return true;
+}
+
+bool kgb_call_same_bits(const struct kgb_data *data, const struct kgb_call *a,
+			const struct kgb_call *b)
+{
+	for (size_t i = 0; i < data->n_results; i++) {
+		const struct kgb_view *view = &data->results[i].view;
+		size_t n = (size_t)kgb_view_numel(view) * kgb_dtype_size(view->dtype);
+		if (a->values[i] && b->values[i] && memcmp(a->values[i], b->values[i], n) != 0)
+			return false;
+	}
+	return true;
 }

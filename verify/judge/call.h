@@ -55,6 +55,14 @@ bool kgb_call_check(struct kgb_judge *judge, const struct kgb_data *data,
 /** Compare result i with what is right. Values that were not delivered are wrong. */
 bool kgb_call_compare(const struct kgb_data *data, const struct kgb_call *call, size_t i,
 		      struct kgb_compare *out);
+/** Compare all results. True: right. False: *failure tells of the first that is wrong. */
+bool kgb_call_check_values(struct kgb_judge *judge, const struct kgb_data *data,
+			   const struct kgb_call *call, struct kgb_failure *failure);
+/** Are all results that both calls delivered the same, bit by bit? */
+bool kgb_call_same_bits(const struct kgb_data *data, const struct kgb_call *a,
+			const struct kgb_call *b);
+/** Number of the argument that holds result i after the call; SIZE_MAX: it is returned fresh. */
+size_t kgb_call_holder(const struct kgb_case *c, size_t i);
 /** The failure that a comparison tells of. */
 void kgb_call_explain_mismatch(struct kgb_judge *judge, const struct kgb_data *data, size_t i,
 			       const struct kgb_compare *compare, struct kgb_failure *failure);

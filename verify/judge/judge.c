@@ -11,7 +11,12 @@
 #include "base/yaml.h"
 #include "verify/judge/replay.h"
 
-enum { READY_MS = 120 * 1000, START_MS = 30 * 1000, TMP_BYTES = 32 << 20 };
+enum {
+	READY_MS = 120 * 1000,
+	REFERENCE_MS = 120 * 1000,
+	START_MS = 30 * 1000,
+	TMP_BYTES = 32 << 20
+};
 #define GPU_TMP_BYTES ((int64_t)2 << 30) /* compiled variants of a tuned kernel */
 
 /* The reference runs our own code on our own sizes: these are backstops only. */
@@ -239,6 +244,17 @@ static int start_trusted(struct kgb_judge *judge, struct kgb_worker *worker, con
 int kgb_judge_start_reference(struct kgb_judge *judge, struct kgb_err *err)
 {
 	return start_trusted(judge, &judge->reference, "reference", err);
+}
+
+int kgb_judge_learn(struct kgb_judge *judge, struct kgb_data *data, struct kgb_err *err)
+{
+	int64_t deadline = kgb_mono_ms() + REFERENCE_MS;
+
+	if (kgb_data_ask(data, &judge->reference, &judge->reference_memory, true, deadline, err) <
+	    0)
+		return -1;
+	return kgb_data_learn(data, &judge->reference, &judge->reference_memory, true, deadline,
+			      err);
 }
 
 int kgb_judge_start_baseline(struct kgb_judge *judge, struct kgb_err *err)

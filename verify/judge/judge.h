@@ -94,6 +94,9 @@ KGB_MUST_CHECK int kgb_judge_load(struct kgb_judge *judge, struct kgb_failure *f
 				  struct kgb_err *err);
 /** Start the reference and give it the spec's Python functions. */
 KGB_MUST_CHECK int kgb_judge_start_reference(struct kgb_judge *judge, struct kgb_err *err);
+/** Have the reference tell what is right for `data`, and wait for it. */
+KGB_MUST_CHECK int kgb_judge_learn(struct kgb_judge *judge, struct kgb_data *data,
+				   struct kgb_err *err);
 /** Start the process that calls what the candidate is measured against, on a GPU. */
 KGB_MUST_CHECK int kgb_judge_start_baseline(struct kgb_judge *judge, struct kgb_err *err);
 /** Until when one call may take: its own limit, and never past the end of the verification. */

@@ -47,10 +47,10 @@ struct kgb_replay_case {
 	struct kgb_exec_range ranges[KGB_MAX_RESULTS]; /* of results that are returned fresh */
 };
 
-/** Call the case three times and make its plan. `data[0]` (with its truth) is that of the first and
- * the last call, `data[1]` that of the second. 0: *out is ready. 1: *failure says why the candidate
- * is refused. -1: *err. *out must be released in every case. */
-KGB_MUST_CHECK int kgb_replay_capture(struct kgb_judge *judge, const struct kgb_data data[2],
+/** Call the case three times and make its plan. `data` (with its truth) is that of the first and
+ * the last call; the second gets variant 1 of the case's inputs. 0: *out is ready. 1: *failure says
+ * why the candidate is refused. -1: *err. *out must be released in every case. */
+KGB_MUST_CHECK int kgb_replay_capture(struct kgb_judge *judge, const struct kgb_data *data,
 				      struct kgb_replay_case *out, struct kgb_failure *failure,
 				      struct kgb_err *err);
 void kgb_replay_case_release(struct kgb_replay_case *rcase);

@@ -39,18 +39,6 @@ static void choose_order(const struct kgb_cases *cases, size_t *order)
 
 /* ---- one case ---- */
 
-static bool same_bits(const struct kgb_data *data, const struct kgb_call *a,
-		      const struct kgb_call *b)
-{
-	for (size_t i = 0; i < data->n_results; i++) {
-		const struct kgb_view *view = &data->results[i].view;
-		size_t n = (size_t)kgb_view_numel(view) * kgb_dtype_size(view->dtype);
-		if (a->values[i] && b->values[i] && memcmp(a->values[i], b->values[i], n) != 0)
-			return false;
-	}
-	return true;
-}
-
 /* Did the case need a kernel at all? Not when there is nothing to read or nothing to write. */
 static bool needs_launch(const struct kgb_judge *judge, const struct kgb_data *data)
 {
@@ -68,19 +56,6 @@ static bool needs_launch(const struct kgb_judge *judge, const struct kgb_data *d
 	return writes;
 }
 
-static int check_values(struct kgb_judge *judge, const struct kgb_data *data,
-			const struct kgb_call *call, struct kgb_failure *failure)
-{
-	for (size_t i = 0; i < data->n_results; i++) {
-		struct kgb_compare compare;
-		if (kgb_call_compare(data, call, i, &compare))
-			continue;
-		kgb_call_explain_mismatch(judge, data, i, &compare, failure);
-		return 1;
-	}
-	return 0;
-}
-
 /* 0 right, 1 *failure, -1 *err. */
 static int run_repetition(struct kgb_judge *judge, const struct kgb_data *data, int repetition,
 			  struct kgb_call *call, struct kgb_failure *failure, struct kgb_err *err)
@@ -96,7 +71,7 @@ static int run_repetition(struct kgb_judge *judge, const struct kgb_data *data, 
 					   call->reply.launches[i].count);
 	if (!kgb_call_check(judge, data, call, failure))
 		return 1;
-	return check_values(judge, data, call, failure);
+	return kgb_call_check_values(judge, data, call, failure) ? 0 : 1;
 }
 
 static int run_case(struct kgb_judge *judge, const struct kgb_data *data,
@@ -119,7 +94,7 @@ static int run_case(struct kgb_judge *judge, const struct kgb_data *data,
 		};
 		rc = 1;
 	}
-	if (rc == 0 && !same_bits(data, &calls[0], &calls[1])) {
+	if (rc == 0 && !kgb_call_same_bits(data, &calls[0], &calls[1])) {
 		judge->verdict->deterministic = false;
 		judge->verdict->n_nondeterministic++;
 	}

@@ -11,7 +11,6 @@
 enum {
 	CASES_PER_INTERFACE = 2,
 	TRIES_PER_INTERFACE = 12, /* cases whose result would not tell anything are passed over */
-	REFERENCE_MS = 120 * 1000,
 	PLAIN_REPETITION = 10, /* repetitions that correctness has not used */
 	GHOST_REPETITION = 11,
 	ABLATION_REPETITION = 12,
@@ -237,16 +236,11 @@ static int haunt_interface(struct kgb_judge *judge, const struct kgb_interface *
 
 	for (int tried = 0; tried < TRIES_PER_INTERFACE && n_done < CASES_PER_INTERFACE; tried++) {
 		struct kgb_data data;
-		int64_t deadline = kgb_mono_ms() + REFERENCE_MS;
 		c = next_case(&judge->cases, interface, c);
 		if (!c)
 			break;
 		kgb_data_fill(&data, c, &judge->verdict->seed, 0);
-		int rc = kgb_data_ask(&data, &judge->reference, &judge->reference_memory, true,
-				      deadline, err);
-		if (rc == 0)
-			rc = kgb_data_learn(&data, &judge->reference, &judge->reference_memory,
-					    true, deadline, err);
+		int rc = kgb_judge_learn(judge, &data, err);
 		if (rc == 0 && tells_something(&data)) {
 			rc = haunt(judge, &data, err);
 			n_done++;

@@ -41,15 +41,11 @@ static int time_candidate(struct kgb_judge *judge, const struct kgb_data *data, 
 						   .places = FIRST_REPETITION + i};
 		struct kgb_call call;
 		struct kgb_failure failure;
-		struct kgb_compare compare;
 		int rc = kgb_call_run(judge, data, &spec, &call, &failure, err);
 		if (rc == 0 && !kgb_call_check(judge, data, &call, &failure))
 			rc = 1;
-		for (size_t k = 0; rc == 0 && k < data->n_results; k++)
-			if (!kgb_call_compare(data, &call, k, &compare)) {
-				kgb_call_explain_mismatch(judge, data, k, &compare, &failure);
-				rc = 1;
-			}
+		if (rc == 0 && !kgb_call_check_values(judge, data, &call, &failure))
+			rc = 1;
 		ns[i] = call.wall_ns;
 		kgb_call_release(&call);
 		if (rc == 1) {
@@ -92,14 +88,9 @@ static int time_case(struct kgb_judge *judge, const struct kgb_case *c, struct k
 	struct kgb_verdict *verdict = judge->verdict;
 	struct kgb_timing timing = {.case_name = say(judge, "%s", c->name)};
 	struct kgb_data data;
-	int64_t deadline = kgb_mono_ms() + REFERENCE_MS;
 
 	kgb_data_fill(&data, c, &verdict->seed, 0);
-	int rc = kgb_data_ask(&data, &judge->reference, &judge->reference_memory, true, deadline,
-			      err);
-	if (rc == 0)
-		rc = kgb_data_learn(&data, &judge->reference, &judge->reference_memory, true,
-				    deadline, err);
+	int rc = kgb_judge_learn(judge, &data, err);
 	if (rc == 0)
 		rc = time_candidate(judge, &data, &timing.candidate_ms, err);
 	kgb_data_release(&data);

@@ -15,7 +15,6 @@
 #include "verify/judge/timer.h"
 
 enum {
-	REFERENCE_MS = 120 * 1000,
 	EXEC_MS = 60 * 1000,
 	SLOTS_MAX = 16,
 	SLOTS_MIN = 8, /* with fewer the timer cannot see that results are reused */
@@ -75,17 +74,6 @@ static void release(struct session *s)
 	kgb_data_release(&s->data);
 }
 
-static int learn(struct kgb_judge *judge, struct kgb_data *data, struct kgb_err *err)
-{
-	int64_t deadline = kgb_mono_ms() + REFERENCE_MS;
-
-	if (kgb_data_ask(data, &judge->reference, &judge->reference_memory, true, deadline, err) <
-	    0)
-		return -1;
-	return kgb_data_learn(data, &judge->reference, &judge->reference_memory, true, deadline,
-			      err);
-}
-
 /* ---- inputs ---- */
 
 /* Of all results together: a digest of their digests. */
@@ -103,18 +91,6 @@ static void digest_results(const struct kgb_data *data, const struct kgb_call *c
 	kgb_sha256_hex(digests, sizeof(digests), out);
 }
 
-static bool is_right(struct session *s, const struct kgb_data *data, const struct kgb_call *call)
-{
-	struct kgb_compare compare;
-
-	for (size_t i = 0; i < data->n_results; i++)
-		if (!kgb_call_compare(data, call, i, &compare)) {
-			kgb_call_explain_mismatch(s->judge, data, i, &compare, &s->failure);
-			return false;
-		}
-	return true;
-}
-
 /* Fill slot number `slot`, replay the candidate on it untimed, and note its results. The first ones
  * are compared with the reference; what the candidate does cannot depend on a number that it does
  * not know. */
@@ -128,7 +104,7 @@ static int prepare_slot(struct session *s, uint32_t slot, struct kgb_err *err)
 	kgb_data_fill(&data, s->kase, &judge->verdict->seed, FIRST_VARIANT + slot);
 	kgb_data_shape(&data, &s->data);
 	if (slot < CHECKED_SLOTS)
-		rc = learn(judge, &data, err);
+		rc = kgb_judge_learn(judge, &data, err);
 	if (rc == 0)
 		rc = kgb_replay_run(judge, &s->rcase, &data, FIRST_REPETITION + (int)slot, -1,
 				    &call, &s->failure, err);
@@ -136,7 +112,8 @@ static int prepare_slot(struct session *s, uint32_t slot, struct kgb_err *err)
 		memcpy(s->input + (size_t)slot * s->arena_bytes, judge->image.ptr, s->arena_bytes);
 	if (rc == 0 && !kgb_call_check(judge, &data, &call, &s->failure))
 		rc = 1;
-	if (rc == 0 && slot < CHECKED_SLOTS && !is_right(s, &data, &call))
+	if (rc == 0 && slot < CHECKED_SLOTS &&
+	    !kgb_call_check_values(judge, &data, &call, &s->failure))
 		rc = 1;
 	if (rc == 0)
 		digest_results(&data, &call, s->digests[slot]);
@@ -228,11 +205,11 @@ static int check_with_reference(struct session *s, const struct kgb_timer_block 
 	memset(call.values, 0, sizeof(call.values));
 	kgb_data_fill(&data, s->kase, &judge->verdict->seed,
 		      FIRST_VARIANT + kgb_timer_last_slot(block));
-	int rc = learn(judge, &data, err);
+	int rc = kgb_judge_learn(judge, &data, err);
 	if (rc == 0) {
 		kgb_replay_take(judge, &s->rcase, &data, s->sides[KGB_SIDE_B].output, layout,
 				&call);
-		s->refused = !is_right(s, &data, &call);
+		s->refused = !kgb_call_check_values(judge, &data, &call, &s->failure);
 		rc = s->refused ? kgb_fail(err, KGB_ERR_FAILED, "wrong result of a timed call") : 0;
 	}
 	kgb_call_release(&call);
@@ -377,16 +354,11 @@ static int measure(struct session *s, struct kgb_err *err)
 static int capture(struct session *s, struct kgb_err *err)
 {
 	struct kgb_judge *judge = s->judge;
-	struct kgb_data pair[2];
 
 	kgb_data_fill(&s->data, s->kase, &judge->verdict->seed, 0);
-	if (learn(judge, &s->data, err) < 0)
+	if (kgb_judge_learn(judge, &s->data, err) < 0)
 		return -1;
-	pair[0] = s->data;
-	kgb_data_fill(&pair[1], s->kase, &judge->verdict->seed, 1);
-	kgb_data_shape(&pair[1], &s->data);
-	int rc = kgb_replay_capture(judge, pair, &s->rcase, &s->failure, err);
-	kgb_data_release(&pair[1]);
+	int rc = kgb_replay_capture(judge, &s->data, &s->rcase, &s->failure, err);
 	s->refused = rc == 1;
 	if (rc != 0)
 		return -1;
