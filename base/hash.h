@@ -10,6 +10,9 @@
 
 #define KGB_SHA256_HEX_LEN 65
 void kgb_sha256_hex(const void *data, size_t len, char out[KGB_SHA256_HEX_LEN]);
+/** SHA-256 of the SHA-256 of each MiB in turn: as hard to forge, and made by several threads. It is
+ * another number than kgb_sha256_hex gives. */
+void kgb_sha256_tree_hex(const void *data, size_t len, char out[KGB_SHA256_HEX_LEN]);
 /** CRC-32C (Castagnoli, reflected, init and xorout 0xffffffff): "123456789" -> 0xe3069283. */
 uint32_t kgb_crc32c(const void *data, size_t len);
 /** getrandom(2); aborts if the kernel refuses. */

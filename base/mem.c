@@ -189,6 +189,16 @@ char *kgb_arena_printf(struct kgb_arena *arena, const char *fmt, ...)
 	return copy;
 }
 
+void kgb_arena_join(struct kgb_arena *to, struct kgb_arena *from)
+{
+	struct kgb_arena_block **end = &to->head;
+
+	while (*end)
+		end = &(*end)->next;
+	*end = from->head;
+	from->head = NULL;
+}
+
 void kgb_arena_release(struct kgb_arena *arena)
 {
 	struct kgb_arena_block *block = arena->head;

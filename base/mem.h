@@ -52,6 +52,8 @@ void *kgb_arena_array(struct kgb_arena *arena, size_t count, size_t size);
 char *kgb_arena_strdup(struct kgb_arena *arena, const char *s);
 char *kgb_arena_strndup(struct kgb_arena *arena, const char *s, size_t len);
 char *kgb_arena_printf(struct kgb_arena *arena, const char *fmt, ...) KGB_PRINTF(2, 3);
+/** Everything in `from` is from now on freed with `to`; `from` is empty. */
+void kgb_arena_join(struct kgb_arena *to, struct kgb_arena *from);
 void kgb_arena_release(struct kgb_arena *arena);
 void kgb_auto_arena(struct kgb_arena *arena);
 

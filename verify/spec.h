@@ -96,6 +96,8 @@ struct kgb_interface {
 	const char *doc;
 	enum kgb_reference_kind reference;
 	const char *target;
+	enum kgb_reference_kind baseline; /* what candidates are timed against */
+	const char *baseline_target;
 	enum kgb_magnitude_kind magnitude;
 	const char *magnitude_target; /* PYTHON: "<file>:<function>"; else NULL */
 	struct kgb_param *params;

@@ -22,7 +22,7 @@ struct raw_param {
 
 struct raw_interface {
 	const char *entry, *schema, *doc;
-	struct raw_reference reference;
+	struct raw_reference reference, baseline;
 	const char *magnitude;
 	bool returns;
 	int64_t results;
@@ -74,6 +74,8 @@ static const struct kgb_field interface_table[] = {
 	FIELD(STR, raw_interface, doc, "what this interface adds to the semantics",
 	      .required = false),
 	FIELD(OBJECT, raw_interface, reference, "ground truth", .required = true,
+	      .sub = reference_table),
+	FIELD(OBJECT, raw_interface, baseline, "what kernels are timed against: the reference",
 	      .sub = reference_table),
 	FIELD(STR, raw_interface, magnitude,
 	      "none, abs or FILE.py:FUNCTION: size of the terms that are added up",
@@ -144,20 +146,34 @@ static int load_python_target(struct kgb_spec_loader *l, const cJSON *node, cons
 	return 0;
 }
 
+static int load_function(struct kgb_spec_loader *l, const cJSON *interface, const char *key,
+			 const struct raw_reference *raw, enum kgb_reference_kind *kind,
+			 const char **target)
+{
+	const cJSON *node = kgb_json_get(interface, key);
+
+	if (!raw->aten == !raw->python)
+		return fail_at(l, node, "%s: give one of aten and python", key);
+	*kind = raw->aten ? KGB_REFERENCE_ATEN : KGB_REFERENCE_PYTHON;
+	*target = raw->aten ? raw->aten : raw->python;
+	if (raw->aten && !kgb_spec__is_aten_target(raw->aten))
+		return fail_at(l, node, "%s: '%.80s' is not an overload like add.Tensor", key,
+			       raw->aten);
+	return raw->python ? load_python_target(l, node, raw->python) : 0;
+}
+
 static int load_reference(struct kgb_spec_loader *l, const struct raw_interface *raw,
 			  struct kgb_interface *out)
 {
-	const cJSON *node = kgb_json_get(out->node, "reference");
-	const char *aten = raw->reference.aten, *python = raw->reference.python;
-
-	if (!aten == !python)
-		return fail_at(l, node, "reference: give one of aten and python");
-	out->reference = aten ? KGB_REFERENCE_ATEN : KGB_REFERENCE_PYTHON;
-	out->target = aten ? aten : python;
-	if (aten && !kgb_spec__is_aten_target(aten))
-		return fail_at(l, node, "reference: '%.80s' is not an overload like add.Tensor",
-			       aten);
-	return python ? load_python_target(l, node, python) : 0;
+	if (load_function(l, out->node, "reference", &raw->reference, &out->reference,
+			  &out->target) < 0)
+		return -1;
+	out->baseline = out->reference;
+	out->baseline_target = out->target;
+	if (!kgb_json_get(out->node, "baseline"))
+		return 0;
+	return load_function(l, out->node, "baseline", &raw->baseline, &out->baseline,
+			     &out->baseline_target);
 }
 
 static int load_magnitude(struct kgb_spec_loader *l, const struct raw_interface *raw,

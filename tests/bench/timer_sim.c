@@ -18,7 +18,7 @@ struct row {
 	struct world world;
 	struct kgb_timer_machine machine;
 	int64_t bytes;
-	uint32_t min_rounds; /* 0: the usual */
+	uint32_t min_rounds, placement_rounds; /* 0: the usual */
 };
 
 /* Time on the device; events add 3 us. */
@@ -78,6 +78,28 @@ static const struct row rows[] = {
 	{.name = "2 % faster, 20 us, noise 1 %", .world = {AT(20, 0.98), .noise = 0.01}, H200},
 	{.name = "10 % faster, 5 us, noise 0.15 us", .world = {AT(5, 0.9), .noise_ns = 150}, H200},
 	{.name = "2 times faster, 200 us", .world = {AT(200, 0.5), .noise = 0.01}, H200},
+	{.name = "A/A 200 us, placements 0.3 %",
+	 .world = {AT(200, 1), .noise = 0.003, .placement_sd = 0.003},
+	 H200},
+	{.name = "A/A 200 us, placements 1 %",
+	 .world = {AT(200, 1), .noise = 0.003, .placement_sd = 0.01},
+	 H200},
+	{.name = "A/A 200 us, placements 3 %",
+	 .world = {AT(200, 1), .noise = 0.003, .placement_sd = 0.03},
+	 H200},
+	{.name = "A/A 10 us, placements 3 %",
+	 .world = {AT(10, 1), .noise_ns = 100, .placement_sd = 0.03},
+	 H200},
+	{.name = "A/A 10 us, placements of two speeds",
+	 .world = {AT(10, 1), .noise_ns = 100, .placement_share = 0.3, .placement_slower = 0.1},
+	 H200},
+	{.name = "A/A 10 us, 4 rounds each, 3 %",
+	 .world = {AT(10, 1), .noise_ns = 100, .placement_sd = 0.03},
+	 H200,
+	 .placement_rounds = 4},
+	{.name = "5 % faster, 10 us, placements 3 %",
+	 .world = {AT(10, 0.95), .noise_ns = 100, .placement_sd = 0.03},
+	 H200},
 	{.name = "cheat: checked calls only",
 	 .world = {AT(200, 1), .noise = 0.01, .cheat = WORLD_CHECKED_SLOW},
 	 H200},
@@ -183,6 +205,8 @@ static void print_row(const struct row *row, int n_runs)
 	config.case_name = row->name;
 	config.machine = row->machine;
 	config.bytes = row->bytes;
+	if (row->placement_rounds)
+		config.placement_rounds = row->placement_rounds;
 	config.min_rounds = row->min_rounds ? row->min_rounds : config.min_rounds;
 	for (int i = 0; i < n_runs; i++) {
 		struct kgb_timer_result result;

@@ -2,53 +2,51 @@
 # SPDX-License-Identifier: MIT
 """Honest and cheating kernels through the judge.
 
-    run_corpus.py --judge build/bin/kgb-judge [--python PATH] [--device NAME] [--only REGEX] [--jobs N]
+    run_corpus.py --judge build/bin/kgb-judge [--python PATH] [--device NAME] [--only REGEX] [--jobs N] [--json FILE]
+    run_corpus.py --judge ... --open-rules    the same with a policy for L1 that allows every name
+    run_corpus.py --table           writes docs/redteam.md
+    run_corpus.py --check-table     fails when that is stale, or a known cheat has neither a kernel nor a reason
 
-Every file below tests/honest/<operator> must pass. Every file below tests/redteam/<operator> must be rejected with a code that its header's
-`# expect:` (a regular expression for the whole code) allows; on a GPU, where other checks come first, with any code.
-Prints TAP, then how often attacks succeeded and honest
-kernels were refused, with 95 % Wilson intervals, and which stage decided. Exit status 0 only if every file was judged as
-it should be; 77 when there is no Python with torch and triton, unless KGB_TESTS_MUST_RUN names "corpus".
+Every file below tests/honest/<operator> must pass. Every file below tests/redteam/<operator> must be rejected with a code that
+its header's `# expect:` (a regular expression for the whole code) allows; on a GPU, where other checks come first, with any
+code. What a header may say: corpus_files.py. Prints TAP, then how often attacks succeeded and honest kernels were refused, with
+95 % Wilson intervals, over all and by the stage that decided; --json writes that and every verdict in short.
+
+With --open-rules any code will do, and attacks that pass are listed: what the stages after L1 have no reason to refuse, since
+the result is right and made by kernels.
+
+Exit status 0 only if every file was judged as it should be; 77 when there is no Python with torch and triton, unless
+KGB_TESTS_MUST_RUN names "corpus".
 """
 
 import argparse
 import concurrent.futures
 import json
-import math
 import os
 import pathlib
-import re
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-HEADER = re.compile(r"^# (operator|expect|catalogue|style): *(.+)$")
-STAGES = ("contract", "l1", "correctness", "l2", "timing")
+import corpus_doc
+import corpus_rates
+from corpus_files import ROOT, find_kernels
+
 CALL_TIMEOUT = "10s"
+OPEN_RULES = """\
+schema: kgb.l1/1
+limits: {match: 100000, depth: 250, heap_kib: 512}
+rules:
+  - code: ok.everything
+    severity: allow
+    kind: [import, name, builtin, dunder, attribute, dynamic, operator, tensor_store, class, def, launch, jit_attr,
+           jit_call, kernel_call, kernel_syntax]
+    context: [host, kernel, annotation]
+    reason: A measurement of the other stages.
+"""
 WALL_S = 400
-
-
-class Kernel:
-    def __init__(self, path, honest):
-        self.path, self.honest = path, honest
-        self.name = "%s %s/%s" % ("honest" if honest else "redteam", path.parent.name, path.name)
-        self.header = {}
-        for line in path.read_text(encoding="utf-8").splitlines()[:8]:
-            match = HEADER.match(line)
-            if match:
-                self.header[match.group(1)] = match.group(2).strip()
-        if "operator" not in self.header or (not honest and not {"expect", "catalogue"} <= self.header.keys()):
-            raise SystemExit("%s: the header must name operator%s" % (path, "" if honest else ", expect and catalogue"))
-        if not honest:
-            self.expect = re.compile(self.header["expect"])
-
-
-def find_kernels(only):
-    kernels = [Kernel(path, folder == "honest") for folder in ("honest", "redteam")
-               for path in sorted((ROOT / "tests" / folder).glob("*__*/*.py"))]
-    return [kernel for kernel in kernels if not only or re.search(only, kernel.name)]
 
 
 def find_python(given):
@@ -56,6 +54,15 @@ def find_python(given):
         if path and os.access(path, os.X_OK):
             return path
     return None
+
+
+def open_rules(directory):
+    """A data directory whose L1 allows every name; the processes to be started use it."""
+    data = pathlib.Path(directory) / "data"
+    shutil.copytree(ROOT / "verify", data / "verify")
+    (data / "datasets").symlink_to(ROOT / "datasets")
+    (data / "verify" / "policy" / "l1.yaml").write_text(OPEN_RULES, encoding="utf-8")
+    os.environ["KGB_DATA_DIR"] = str(data)
 
 
 class Zygotes:
@@ -88,86 +95,108 @@ def judge_one(options, python, directory, kernel):
         return None, "exit %d: %s" % (done.returncode, done.stderr.decode("utf-8", "replace").strip()[:300])
 
 
-def is_right(kernel, verdict, device):
-    if kernel.honest:
-        return verdict["status"] == "passed"
-    return verdict["status"] in ("failed", "cheated") and (
-        device != "cpu" or kernel.expect.fullmatch(verdict["code"] or "") is not None)
+class Outcome:
+    """What became of one kernel."""
+
+    def __init__(self, kernel, verdict, trouble, seconds, options):
+        self.kernel, self.verdict, self.trouble, self.seconds = kernel, verdict, trouble, seconds
+        self.skipped = None
+        self.any_code = options.open_rules or options.device != "cpu"
+        if options.device == "cpu" and kernel.needs_gpu:
+            # an honest one must get past the static stages all the same
+            if not kernel.honest or (verdict is not None and verdict["stage"] not in ("contract", "l1")):
+                self.skipped = "needs a GPU"
+        elif verdict is not None and kernel.too_new(verdict["versions"].get("triton")):
+            self.skipped = "Triton is too new for it"
+        self.right = self.skipped is not None or self.is_right() or (options.open_rules and not kernel.honest)
+
+    def is_right(self):
+        if self.verdict is None:
+            return False
+        if self.kernel.honest:
+            return self.verdict["status"] == "passed"
+        return corpus_rates.rejected(self.verdict) and (
+            self.any_code or self.kernel.expect.fullmatch(self.verdict["code"] or "") is not None)
+
+    def report(self, number):
+        verdict, kernel = self.verdict, self.kernel
+        outcome = "%s %s" % (verdict["status"], verdict["code"] or "") if verdict else self.trouble
+        note = " # SKIP %s" % self.skipped if self.skipped else " (%s, %.1f s)" % (outcome.strip(), self.seconds)
+        print("%s %d - %s%s" % ("ok" if self.right else "not ok", number, kernel.name, note))
+        if not self.right:
+            print("# expected %s" % ("passed" if kernel.honest else kernel.header["expect"]))
+            if verdict:
+                print("# seed %s: %s" % (verdict["seed"], str(verdict.get("message"))[:300]))
+                for failure in (verdict.get("failures") or [])[:3]:
+                    print("# %s: %s" % (failure.get("case"), str(failure.get("message"))[:200]))
+        sys.stdout.flush()
+
+    def summary(self):
+        short = {key: self.verdict.get(key) for key in ("status", "code", "stage", "seed", "wall_ms")} if self.verdict else {}
+        return {"kernel": self.kernel.name, "operator": self.kernel.header["operator"], "honest": self.kernel.honest,
+                "right": self.right, "skipped": self.skipped, "trouble": self.trouble or None, **short}
 
 
-def wilson(hits, n):
-    if n == 0:
-        return 0.0, 1.0
-    z = 1.959964
-    p = hits / n
-    middle = p + z * z / (2 * n)
-    spread = z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
-    return max(0.0, (middle - spread) / (1 + z * z / n)), min(1.0, (middle + spread) / (1 + z * z / n))
-
-
-def rate(label, hits, n):
-    low, high = wilson(hits, n)
-    share = 100 * hits / n if n else 0.0
-    print("# %s: %d of %d = %.1f %% (95 %% interval %.1f to %.1f %%)" % (label, hits, n, share, 100 * low, 100 * high))
-
-
-def summarise(results):
-    honest = [(k, v) for k, v in results if k.honest]
-    attacks = [(k, v) for k, v in results if not k.honest]
-    rate("attack success", sum(v is not None and v["status"] == "passed" for _, v in attacks), len(attacks))
-    rate("false rejects", sum(v is None or v["status"] != "passed" for _, v in honest), len(honest))
-    print("# %-12s %8s %8s" % ("stage", "attacks", "honest"))
-    for stage in STAGES + (None,):
-        row = [sum(v is not None and v.get("stage") == stage for _, v in group) for group in (attacks, honest)]
-        print("# %-12s %8d %8d" % (stage or "none: passed", *row))
-    undecided = sum(v is None or v["status"] == "infra_error" for _, v in results)
-    if undecided:
-        print("# no verdict or infra_error: %d" % undecided)
-
-
-def report(number, kernel, verdict, trouble, seconds, device):
-    right = verdict is not None and is_right(kernel, verdict, device)
-    outcome = "%s %s" % (verdict["status"], verdict["code"] or "") if verdict else trouble
-    print("%s %d - %s (%s, %.1f s)" % ("ok" if right else "not ok", number, kernel.name, outcome.strip(), seconds))
-    if not right:
-        print("# expected %s" % ("passed" if kernel.honest else kernel.header["expect"]))
-        if verdict:
-            print("# %s" % str(verdict.get("message"))[:300])
-            for failure in (verdict.get("failures") or [])[:3]:
-                print("# %s: %s" % (failure.get("case"), str(failure.get("message"))[:200]))
-    sys.stdout.flush()
-    return right
+def judged(options, python, directory, kernel):
+    started = time.monotonic()
+    if kernel.needs_gpu and not kernel.honest and options.device == "cpu":
+        return Outcome(kernel, None, "", 0.0, options)
+    verdict, trouble = judge_one(options, python, directory, kernel)
+    return Outcome(kernel, verdict, trouble, time.monotonic() - started, options)
 
 
 def run(options, kernels, python, directory):
-    def timed(kernel):
-        started = time.monotonic()
-        return judge_one(options, python, directory, kernel) + (time.monotonic() - started,)
-
-    results, all_right = [], True
+    outcomes, started = [], time.monotonic()
     print("TAP version 13\n1..%d" % len(kernels))
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        for number, (kernel, answer) in enumerate(zip(kernels, pool.map(timed, kernels)), 1):
-            verdict, trouble, seconds = answer
-            all_right &= report(number, kernel, verdict, trouble, seconds, options.device)
-            results.append((kernel, verdict))
-    summarise(results)
-    return 0 if all_right else 1
+        for outcome in pool.map(lambda kernel: judged(options, python, directory, kernel), kernels):
+            outcomes.append(outcome)
+            outcome.report(len(outcomes))
+    figures = corpus_rates.rates([(o.kernel, o.verdict) for o in outcomes if not o.skipped])
+    for line in corpus_rates.lines(figures):
+        print("# " + line)
+    if options.open_rules:
+        accepted = [o.kernel.name for o in outcomes if not o.kernel.honest and o.verdict and o.verdict["status"] == "passed"]
+        print("# accepted with open rules: %s" % (" ".join(accepted) or "none"))
+    print("# %d skipped; %.0f s" % (sum(o.skipped is not None for o in outcomes), time.monotonic() - started))
+    if options.json:
+        versions = next((o.verdict["versions"] for o in outcomes if o.verdict), None)
+        with open(options.json, "w", encoding="utf-8") as file:
+            json.dump({"schema": "kgb.corpus/1", "device": options.device, "versions": versions, "rates": figures,
+                       "kernels": [o.summary() for o in outcomes]}, file, indent=1)
+            file.write("\n")
+    return 0 if all(o.right for o in outcomes) else 1
+
+
+def table(problems):
+    for problem in problems:
+        print(problem, file=sys.stderr)
+    return 1 if problems else 0
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--judge", required=True)
+    parser.add_argument("--judge")
     parser.add_argument("--python")
     parser.add_argument("--device", default="cpu", help="cpu, cuda or cuda:N")
     parser.add_argument("--only", default=os.environ.get("KGB_CORPUS_ONLY"), help="regular expression for names")
     parser.add_argument("--jobs", type=int, default=max(1, min(8, (os.cpu_count() or 2) // 2)))
+    parser.add_argument("--json", metavar="FILE", help="figures and verdicts in short")
+    parser.add_argument("--open-rules", action="store_true", help="allow every name: measures what comes after L1")
+    parser.add_argument("--table", action="store_true", help="write docs/redteam.md")
+    parser.add_argument("--check-table", action="store_true", help="is docs/redteam.md what --table would write?")
     options = parser.parse_args()
+    if options.table or options.check_table:
+        return table(corpus_doc.write() if options.table else corpus_doc.check())
+    if not options.judge:
+        parser.error("--judge is missing")
     kernels = find_kernels(options.only)
     if not kernels:
         raise SystemExit("no kernel matches %r" % options.only)
     python = find_python(options.python)
     with tempfile.TemporaryDirectory(prefix="kgb-corpus-") as directory:
+        if options.open_rules:
+            open_rules(directory)
         zygotes = Zygotes(options.judge, python, options.device, directory) if python else None
         if zygotes is None or not zygotes.ready:
             print("1..0 # SKIP no Python with torch and triton, or no sandbox")

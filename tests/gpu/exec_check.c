@@ -6,83 +6,18 @@
  * Prints a line PASS or FAIL for each thing looked at, INFO for figures, and a last line; exit
  * status 0 when nothing failed, 4 without a GPU. --direct: without the sandbox. With the stand-in
  * for the driver (tests/gpu/fake) everything but speed is looked at. */
-#include <dlfcn.h>
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/socket.h>
-#include <unistd.h>
+#include <math.h>
 
 #include "base/fs.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/time.h"
-#include "verify/judge/exec.h"
-#include "verify/judge/memory.h"
-#include "verify/record.h"
-#include "verify/trace/driver.h"
+#include "tests/gpu/exec_support.h"
+#include "verify/judge/machine.h"
 
-enum {
-	SLOTS = 3,
-	WAIT_MS = 60000,
-	LOOP_WAIT_MS = 1500,
-	EXTRA = 5, /* bytes of the arena behind its tensors: its end is not aligned */
-	SAMPLES = 100,
-	IMAGE = 1 /* id */
-};
+enum { LOOP_WAIT_MS = 1500, SAMPLES = 100 };
 
-#define POOL KGB_POOL_ADDRESS
 #define FAR_AWAY (KGB_POOL_ADDRESS + (UINT64_C(512) << 30))
-#define ARENA KGB_ARENA_ADDRESS
-
-static struct {
-	struct kgb_exec_spec spec;
-	bool direct;
-	bool fake;
-	struct kgb_exec exec;
-	size_t n; /* floats in a tensor */
-	uint64_t arena_bytes;
-	size_t output_bytes;
-	int input_fd, output_fd;
-	float *input; /* SLOTS images */
-	char *output;
-	void *cubin;
-	size_t cubin_bytes;
-	int n_failed;
-	struct kgb_err err;
-	struct kgb_exec_layout layout;
-} g = {.input_fd = -1, .output_fd = -1, .exec = KGB_EXEC_CLIENT_INIT};
-
-static bool verdict(bool good, const char *fmt, ...) KGB_PRINTF(2, 3);
-
-static bool verdict(bool good, const char *fmt, ...)
-{
-	va_list ap;
-
-	printf(good ? "PASS " : "FAIL ");
-	va_start(ap, fmt);
-	vprintf(fmt, ap);
-	va_end(ap);
-	if (!good)
-		printf(" [last reply: %s, cuda %u; last error: %s]",
-		       kgb_exec_status_name((enum kgb_exec_status)g.exec.reply.status),
-		       g.exec.reply.cuda_error, g.err.msg);
-	putchar('\n');
-	fflush(stdout);
-	g.n_failed += !good;
-	return good;
-}
-
-static void give_up(const char *what)
-{
-	printf("FAIL %s: %s\n", what, g.err.msg);
-	kgb_exec_stop(&g.exec);
-	exit(g.err.kind == KGB_ERR_UNAVAILABLE ? KGB_EXIT_ENVIRONMENT : KGB_EXIT_FAILURES);
-}
-
-static uint64_t tensor(size_t i)
-{
-	return ARENA + i * g.n * sizeof(float);
-}
 
 /* --- our own context, for the linker only --- */
 
@@ -93,24 +28,6 @@ __asm__(".pushsection .rodata\n"
 	".incbin \"" KGB_SOURCE_DIR "/tests/gpu/exec_check.ptx\"\n"
 	".byte 0\n"
 	".popsection\n");
-
-static void *driver_function(const char *name)
-{
-	void *library = dlopen("libcuda.so.1", RTLD_NOW);
-	void *function = NULL;
-
-	if (!library || kgb_dl_symbol(library, name, (void *)&function, &g.err) < 0)
-		give_up(name);
-	return function;
-}
-
-static void need(const struct kgb_cuda *cu, CUresult result, const char *what)
-{
-	if (result == CUDA_SUCCESS)
-		return;
-	(void)kgb_fail(&g.err, KGB_ERR_FAILED, "%s", kgb_cuda_error_name(cu, result));
-	give_up(what);
-}
 
 /* The driver compiles our PTX for its own GPU. */
 static void make_cubin(void)
@@ -151,227 +68,9 @@ static void make_cubin(void)
 	printf("INFO device %s, cubin of %zu bytes\n", name, g.cubin_bytes);
 }
 
-/* --- plans --- */
-
-static struct kgb_buf record_begin(void)
-{
-	struct kgb_buf record = KGB_BUF_INIT(KGB_RECORD_BYTES_MAX);
-
-	kgb_record_put_header(&record);
-	kgb_record_put_image(&record, IMAGE, g.cubin, g.cubin_bytes);
-	kgb_record_put_window_begin(&record, 1);
-	return record;
-}
-
-static void put_block(struct kgb_buf *record, uint64_t address, uint64_t bytes)
-{
-	const struct kgb_block block = {.address = address, .bytes = bytes, .before = true};
-
-	kgb_record_put_block(record, &block);
-}
-
-static struct kgb_op launch_op(const char *kernel, const void *params, uint32_t params_bytes)
-{
-	return (struct kgb_op){.kind = KGB_OP_LAUNCH,
-			       .launch = {.image = IMAGE,
-					  .kernel = kernel,
-					  .grid = {1, 1, 1},
-					  .block = {1, 1, 1},
-					  .carveout = -1,
-					  .params = params,
-					  .params_bytes = params_bytes}};
-}
-
-struct add_params {
-	uint64_t a, b, out;
-	uint32_t n;
-};
-
-static void put_add(struct kgb_buf *record, uint64_t out, size_t n)
-{
-	const struct add_params params = {tensor(0), tensor(1), out, (uint32_t)n};
-	struct kgb_op op = launch_op("check_add", &params, offsetof(struct add_params, n) + 4);
-
-	op.launch.block[0] = 256;
-	op.launch.grid[0] = (uint32_t)((n + 255) / 256);
-	kgb_record_put_op(record, &op);
-}
-
-static void put_poke(struct kgb_buf *record, uint64_t address, uint32_t value)
-{
-	struct {
-		uint64_t address;
-		uint32_t value;
-	} params = {address, value};
-	struct kgb_op op = launch_op("check_poke", &params, 12);
-
-	kgb_record_put_op(record, &op);
-}
-
-static void put_copy(struct kgb_buf *record, uint64_t stream, uint64_t dst, uint64_t src,
-		     uint64_t bytes)
-{
-	const struct kgb_op op = {.kind = KGB_OP_COPY, .stream = stream, .copy = {dst, src, bytes}};
-
-	kgb_record_put_op(record, &op);
-}
-
-static void put_memset(struct kgb_buf *record, uint64_t stream, uint64_t dst, uint32_t value,
-		       uint32_t element_bytes, uint64_t width)
-{
-	const struct kgb_op op = {.kind = KGB_OP_MEMSET,
-				  .stream = stream,
-				  .memset = {.dst = dst,
-					     .value = value,
-					     .element_bytes = element_bytes,
-					     .width = width,
-					     .height = 1}};
-
-	kgb_record_put_op(record, &op);
-}
-
-static void put_event(struct kgb_buf *record, enum kgb_op_kind kind, uint64_t stream,
-		      uint64_t event)
-{
-	const struct kgb_op op = {.kind = kind, .stream = stream, .event = event};
-
-	kgb_record_put_op(record, &op);
-}
-
-/* Send it as plan `number`; releases it. */
-static enum kgb_exec_outcome send_plan(struct kgb_buf *record, uint32_t number)
-{
-	kgb_record_put_window_end(record);
-	enum kgb_exec_outcome outcome =
-		kgb_exec_plan(&g.exec, number, record->ptr, record->len, WAIT_MS, &g.err);
-	kgb_buf_release(record);
-	return outcome;
-}
-
-/* --- the process --- */
-
-static enum kgb_exec_outcome start_direct(void)
-{
-	int pair[2];
-
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
-		(void)kgb_fail(&g.err, KGB_ERR_FAILED, "socketpair");
-		return KGB_EXEC_NO_GPU;
-	}
-	fflush(NULL);
-	pid_t pid = fork();
-	if (pid == 0) {
-		if (dup2(pair[1], KGB_EXEC_FD) == KGB_EXEC_FD)
-			execl(g.spec.program, g.spec.program, g.spec.cupti, (char *)NULL);
-		_exit(127);
-	}
-	close(pair[1]);
-	return kgb_exec_adopt(&g.exec, pid, pair[0], g.spec.device, WAIT_MS, &g.err);
-}
-
-static void start(void)
-{
-	const int64_t begin = kgb_mono_ns();
-
-	kgb_exec_stop(&g.exec);
-	g.err = (struct kgb_err)KGB_ERR_INIT;
-	enum kgb_exec_outcome outcome =
-		g.direct ? start_direct() : kgb_exec_start(&g.exec, &g.spec, WAIT_MS, &g.err);
-	if (outcome != KGB_EXEC_DONE)
-		give_up("start");
-	const double started_ms = (double)(kgb_mono_ns() - begin) / 1e6;
-	const double open_ms = (double)g.exec.reply.wall_ns / 1e6;
-	if (kgb_exec_arena(&g.exec, g.input_fd, g.arena_bytes, SLOTS, g.output_fd, g.output_bytes,
-			   WAIT_MS, &g.err) != KGB_EXEC_DONE)
-		give_up("arena");
-	printf("INFO start %.1f ms (open %.1f ms, %d process), arena of %llu bytes %.1f ms\n",
-	       started_ms, open_ms, g.exec.n_starts, (unsigned long long)g.arena_bytes,
-	       (double)g.exec.reply.wall_ns / 1e6);
-}
-
-static void make_data(void)
-{
-	uint64_t x = 1;
-
-	g.n = g.fake ? 10000 : 16 << 20;
-	g.arena_bytes = 3 * g.n * sizeof(float) + EXTRA;
-	g.output_bytes = g.arena_bytes + (16 << 20);
-	if (kgb_memfd_sized("check-in", SLOTS * g.arena_bytes, 0, &g.input_fd, &g.err) < 0 ||
-	    kgb_memfd_sized("check-out", g.output_bytes, 0, &g.output_fd, &g.err) < 0)
-		give_up("memory");
-	g.input = mmap(NULL, SLOTS * g.arena_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, g.input_fd,
-		       0);
-	g.output = mmap(NULL, g.output_bytes, PROT_READ, MAP_SHARED, g.output_fd, 0);
-	if (g.input == MAP_FAILED || g.output == MAP_FAILED)
-		give_up("map memory");
-	for (size_t slot = 0; slot < SLOTS; slot++) {
-		char *image = (char *)g.input + slot * g.arena_bytes;
-		for (size_t i = 0; i < 3 * g.n; i++) {
-			float value = (float)(int32_t)(x >> 40) * 0x1p-20f;
-			memcpy(image + i * sizeof(value), &value, sizeof(value));
-			x = x * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-		}
-		memset(image + 3 * g.n * sizeof(float), 0x77, EXTRA);
-	}
-}
-
-static const char *image_of(size_t slot)
-{
-	return (const char *)g.input + slot * g.arena_bytes;
-}
-
-static float float_at(const char *bytes, size_t i)
-{
-	float value;
-
-	memcpy(&value, bytes + i * sizeof(value), sizeof(value));
-	return value;
-}
-
-/* `sum`: n floats that must be a + b of that slot. */
-static size_t count_wrong(size_t slot, const char *sum, size_t n)
-{
-	size_t n_wrong = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		float want = float_at(image_of(slot), i) + float_at(image_of(slot), g.n + i);
-		n_wrong += float_at(sum, i) != want;
-	}
-	return n_wrong;
-}
-
-static bool is_poison(uint64_t seed, uint64_t address, const char *bytes, size_t len)
-{
-	unsigned char want[64];
-
-	for (size_t i = 0; i < len; i += sizeof(want)) {
-		size_t n = len - i < sizeof(want) ? len - i : sizeof(want);
-		kgb_exec_poison_bytes(seed, address + i, want, n);
-		if (memcmp(want, bytes + i, n) != 0)
-			return false;
-	}
-	return true;
-}
-
-static struct kgb_exec_run_spec run_spec(uint64_t poison)
-{
-	return (struct kgb_exec_run_spec){
-		.prologue = KGB_EXEC_NO_PLAN, .skip = -1, .poison = poison};
-}
-
-static enum kgb_exec_outcome run(const struct kgb_exec_run_spec *spec)
-{
-	return kgb_exec_run(&g.exec, spec, &g.layout, WAIT_MS, &g.err);
-}
-
-static const char *range(size_t i)
-{
-	return g.output + g.layout.ranges[i];
-}
-
 /* --- what is looked at --- */
 
-static void check_results(void)
+void check_results(void)
 {
 	struct kgb_buf record = record_begin();
 
@@ -687,6 +386,23 @@ static void check_faults(void)
 	start();
 }
 
+/* Only the stand-in breaks when it is told to. */
+static void check_broken_hardware(void)
+{
+	struct kgb_exec_run_spec spec = run_spec(23);
+	struct kgb_buf record = record_begin();
+	struct kgb_op op = launch_op("check_broken", NULL, 0);
+
+	kgb_record_put_op(&record, &op);
+	spec.plan = 9;
+	bool planned = send_plan(&record, 9) == KGB_EXEC_DONE;
+	enum kgb_exec_outcome outcome = planned ? run(&spec) : KGB_EXEC_REFUSED;
+	verdict(outcome == KGB_EXEC_NO_GPU && strstr(g.err.msg, "CUDA_ERROR_ECC_UNCORRECTABLE"),
+		"a memory error is the machine's: %s: %s", kgb_exec_outcome_name(outcome),
+		g.err.msg);
+	start();
+}
+
 static void check_endless_loop(void)
 {
 	const uint64_t at = ARENA;
@@ -707,14 +423,6 @@ static void check_endless_loop(void)
 		(long long)took);
 	start();
 	check_results();
-}
-
-static int by_size(const void *a, const void *b)
-{
-	const uint64_t *x = a;
-	const uint64_t *y = b;
-
-	return (*x > *y) - (*x < *y);
 }
 
 struct medians {
@@ -752,6 +460,24 @@ static struct medians read_samples(size_t n)
 	return m;
 }
 
+/* Where nobody looks at the arena only ranges come back. */
+static void check_without_arena(const struct kgb_exec_run_spec *timed)
+{
+	struct kgb_exec_run_spec spec = *timed;
+	const uint64_t last = kgb_exec_poison_word(spec.poison, 8);
+	const char mark[16] = "left as it was";
+
+	spec.n_samples = 2;
+	spec.with_activity = false;
+	spec.without_arena = true;
+	memcpy(g.output, mark, sizeof(mark));
+	memset(g.output + g.layout.ranges[0], 0, 4096);
+	verdict(kgb_exec_time(&g.exec, &spec, &g.layout, WAIT_MS, &g.err) == KGB_EXEC_DONE &&
+			memcmp(g.output, mark, sizeof(mark)) == 0 &&
+			is_poison(last, POOL, range(0), 4096),
+		"without the arena only ranges come back");
+}
+
 static void time_add(size_t n, bool with_activity)
 {
 	const struct kgb_exec_range ranges[] = {{POOL, 4096}};
@@ -782,6 +508,7 @@ static void time_add(size_t n, bool with_activity)
 			is_poison(last, POOL, range(0), 4096),
 		"the last sample's result is right and its poison its own");
 	verdict(m.slots_rotate, "slots rotate");
+	check_without_arena(&spec);
 	printf("INFO medians: events %.2f us (%.0f GB/s), host %.2f us, activity %.2f us, SM %.0f MHz\n",
 	       m.event_us, gb_s, m.host_us, m.activity_us, m.mhz);
 	if (g.fake) {
@@ -813,38 +540,44 @@ static void check_new_images(void)
 		"new images");
 }
 
-/* How fast is poison made? Runs of a plan of nothing but a block, with next to no arena. */
-static void time_poison(void)
+/* In a fresh process: what the device can do, twice, and what the judge makes of it. */
+static void check_measure(void)
 {
-	const uint64_t bytes = g.fake ? 4 << 20 : UINT64_C(16) << 30;
-	struct kgb_exec_run_spec spec = run_spec(24);
-	uint64_t best[2] = {UINT64_MAX, UINT64_MAX};
-	bool good = kgb_exec_arena(&g.exec, g.input_fd, 4096, 1, g.output_fd, g.output_bytes,
-				   WAIT_MS, &g.err) == KGB_EXEC_DONE;
+	const struct kgb_exec_machine *m = &g.exec.machine;
+	struct kgb_exec_machine first;
+	struct kgb_machine machine;
 
-	spec.plan = 12;
-	for (int large = 0; large < 2; large++) {
-		struct kgb_buf record = record_begin();
-		put_block(&record, POOL, large ? bytes : KGB_GPU_PAGE);
-		good = good && kgb_exec_forget(&g.exec, WAIT_MS, &g.err) == KGB_EXEC_DONE &&
-		       send_plan(&record, 12) == KGB_EXEC_DONE;
-		if (large)
-			printf("INFO plan with %llu bytes of memory: %.2f ms\n",
-			       (unsigned long long)bytes, (double)g.exec.reply.wall_ns / 1e6);
-		for (int i = 0; good && i < 5; i++) {
-			good = run(&spec) == KGB_EXEC_DONE;
-			if (g.exec.reply.wall_ns < best[large])
-				best[large] = g.exec.reply.wall_ns;
-		}
-	}
-	if (!verdict(good, "runs of plans of no ops"))
+	if (!verdict(kgb_exec_measure(&g.exec, WAIT_MS, &g.err) == KGB_EXEC_DONE,
+		     "the device is measured"))
 		return;
-	const double ms = ((double)best[1] - (double)best[0]) / 1e6;
-	const double gb_s = ms > 0 ? (double)bytes / ms / 1e6 : 0;
-	printf("INFO poison of %llu bytes: %.2f ms, %.0f GB/s; a run of nothing %.3f ms\n",
-	       (unsigned long long)bytes, ms, gb_s, (double)best[0] / 1e6);
-	if (!g.fake)
-		verdict(gb_s > 1000, "poison is made at more than 1,000 GB/s");
+	first = *m;
+	printf("INFO %s %s, driver %s, at %s, %u.%u, %u multiprocessors, %u MHz, %llu MiB of L2\n",
+	       m->name, m->uuid, m->driver, m->pci, m->cc_major, m->cc_minor, m->n_sms, m->sm_mhz,
+	       (unsigned long long)m->l2_bytes >> 20);
+	printf("INFO reads %.0f GB/s of %.0f; an empty kernel %llu ns; %.1f ms for the measurement\n",
+	       (double)m->bytes_per_s / 1e9, (double)m->peak_bytes_per_s / 1e9,
+	       (unsigned long long)m->launch_floor_ns, (double)g.exec.reply.wall_ns / 1e6);
+	verdict(m->tested_bytes >= 64 << 20 && m->n_wrong == 0, "memory holds what is written");
+	verdict(m->uuid[0] && m->pci[0] && m->sm_mhz > 0, "it has a name of its own");
+	if (verdict(kgb_machine_take(m, &machine, &g.err) == 0, "figures make sense: %s",
+		    g.err.msg))
+		printf("INFO floor: %.0f GB/s, %.0f Tflop/s in float16, %llu ns\n",
+		       machine.bytes_per_s / 1e9,
+		       kgb_machine_flops_per_s(&machine, KGB_DTYPE_FLOAT16) / 1e12,
+		       (unsigned long long)machine.launch_floor_ns);
+	verdict(kgb_exec_measure(&g.exec, WAIT_MS, &g.err) == KGB_EXEC_DONE &&
+			(g.fake ||
+			 (fabs((double)m->bytes_per_s / (double)first.bytes_per_s - 1) < 0.02 &&
+			  fabs((double)m->launch_floor_ns / (double)first.launch_floor_ns - 1) <
+				  0.05)),
+		"and the same again: %.0f GB/s, %llu ns", (double)m->bytes_per_s / 1e9,
+		(unsigned long long)m->launch_floor_ns);
+}
+
+static void check_measure_comes_first(void)
+{
+	verdict(kgb_exec_measure(&g.exec, WAIT_MS, &g.err) == KGB_EXEC_REFUSED,
+		"no measurement where plans were: %s", g.err.msg);
 }
 
 static void options(char **argv)
@@ -871,7 +604,9 @@ int main(int argc, char **argv)
 	make_cubin();
 	make_data();
 	start();
+	check_measure();
 	check_results();
+	check_measure_comes_first();
 	check_poison();
 	check_slack();
 	check_memory_ops();
@@ -883,8 +618,13 @@ int main(int argc, char **argv)
 	time_add(g.n, false);
 	check_new_images();
 	time_add(4096, false);
+	check_placements();
+	check_holes();
+	time_requests();
 	time_poison();
 	check_faults();
+	if (g.fake)
+		check_broken_hardware();
 	check_endless_loop();
 	time_add(g.n, true);
 	kgb_exec_stop(&g.exec);

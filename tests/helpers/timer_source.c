@@ -10,6 +10,7 @@ void world_start(struct world *world, uint32_t seed)
 	const struct kgb_seed zero = {{0}};
 
 	kgb_rng_init(&world->rng, &zero, "world", seed);
+	world->seed = seed;
 }
 
 static double chance(struct world *world)
@@ -85,7 +86,7 @@ static uint64_t rounded(double ns, double step)
 }
 
 /* What the rulers say of a call that took `ns`. */
-static void read_rulers(struct world *world, enum kgb_side side, double ns,
+static void read_rulers(struct world *world, enum kgb_side side, bool with_activity, double ns,
 			struct kgb_exec_sample *out)
 {
 	double events = ns + 3000 + 150 * kgb_rng_normal(&world->rng);
@@ -101,7 +102,7 @@ static void read_rulers(struct world *world, enum kgb_side side, double ns,
 	out->event_ns = rounded(events, world->event_step);
 	out->activity_ns = rounded(ns, world->activity_step);
 	out->host_ns = rounded(host, 1);
-	if (world->cheat == WORLD_ACTIVITY_LOST)
+	if (world->cheat == WORLD_ACTIVITY_LOST || !with_activity)
 		out->activity_ns = 0;
 }
 
@@ -116,12 +117,27 @@ static uint32_t clock_now(const struct world *world, enum kgb_side side)
 	return (uint32_t)mhz;
 }
 
+/* Where memory lies: the same number is the same place. */
+static double placement_effect(const struct world *world, enum kgb_side side, uint32_t placement)
+{
+	const struct kgb_seed zero = {{0}};
+	struct kgb_rng rng;
+
+	if (world->placement_sd <= 0 && world->placement_share <= 0)
+		return 1;
+	KGB_AUTO(free) char *label = kgb_xasprintf("placement %u %u", side, placement);
+	kgb_rng_init(&rng, &zero, label, world->seed);
+	double out = exp(world->placement_sd * kgb_rng_normal(&rng));
+	return kgb_rng_uniform(&rng) < world->placement_share ? out * (1 + world->placement_slower)
+							      : out;
+}
+
 static void sample(struct world *world, const struct kgb_timer_block *block, uint32_t i,
 		   struct kgb_exec_sample *out)
 {
 	enum kgb_side side = block->side;
 	uint32_t slot = (block->slot + i) % block->n_slots;
-	double ns = world->ns[side];
+	double ns = world->ns[side] * placement_effect(world, side, block->placement);
 
 	world->neighbour = episode(world, world->neighbour, world->neighbour_share, 60);
 	world->throttled = episode(world, world->throttled, world->throttle_share, 40);
@@ -135,7 +151,7 @@ static void sample(struct world *world, const struct kgb_timer_block *block, uin
 	if (side == KGB_SIDE_A && beside && world->cheat == WORLD_SLOW_BASELINE)
 		ns *= 1.1;
 	*out = (struct kgb_exec_sample){.slot = slot, .sm_mhz = clock_now(world, side)};
-	read_rulers(world, side, noisy(world, ns * surroundings(world)), out);
+	read_rulers(world, side, block->with_activity, noisy(world, ns * surroundings(world)), out);
 	world->n_samples++;
 	world->n_calls[side]++;
 }

@@ -33,6 +33,8 @@ struct world {
 	double outlier_share, outlier_scale; /* Pareto tail: 1 + scale * (u^-0.5 - 1) */
 	double neighbour_share, neighbour_slower; /* episodes of about 60 samples */
 	double two_speeds; /* two calls of five are slower by this part, on both sides, at random */
+	double placement_sd; /* of the logarithm, over placements, on each side by itself */
+	double placement_share, placement_slower; /* so many placements are slower by this part */
 	double last_slower; /* the last call of each block, on both sides */
 	double throttle_share; /* episodes of about 40 samples at 60 % of the clock */
 	double event_step, activity_step; /* resolution in ns; 0: 32 */
@@ -43,6 +45,7 @@ struct world {
 	/* state */
 	struct kgb_rng rng;
 	uint64_t n_samples, n_calls[KGB_N_SIDES];
+	uint32_t seed;
 	bool neighbour, throttled;
 	bool seen[KGB_TIMER_SLOTS_MAX];
 };

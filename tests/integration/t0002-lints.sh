@@ -149,6 +149,20 @@ test_expect_success 'tidy and cppcheck: a null pointer' '
 	test_grep "nullPointer" out
 '
 
+test_expect_success 'redteam: a cheat without a kernel, a kernel that is gone, a stale page' '
+	mkdir -p red/tests red/docs &&
+	for folder in corpus redteam honest; do
+		cp -R "$KGB_TEST_SOURCE_DIR/tests/$folder" red/tests/ || return 1
+	done &&
+	cp "$KGB_TEST_SOURCE_DIR/docs/redteam.md" red/docs/ &&
+	python3 red/tests/corpus/run_corpus.py --check-table &&
+	rm red/tests/redteam/aten__sgn/captured_graph.py &&
+	test_expect_code 1 python3 red/tests/corpus/run_corpus.py --check-table 2>err &&
+	test_grep "^cheat 26 .* neither a kernel nor a reason" err &&
+	test_grep "bypasses.tsv: 33: no such attack" err &&
+	test_grep "docs/redteam.md is stale" err
+'
+
 test_expect_success 'a missing tool skips the lint, or fails it where lints must run' '
 	fresh
 	mkdir none && for tool in dirname find sed sort mktemp rm grep cat wc sh pwd; do

@@ -16,6 +16,7 @@ test_expect_success 'wrong arguments are usage errors that name the option' '
 	test_expect_code 2 kgb-judge verify --kernel kernel.py --op add --mode test 2>err && test_grep "agent or final" err &&
 	test_expect_code 2 kgb-judge verify --kernel kernel.py --op add --timeout 3 2>err && test_grep "\-\-timeout" err &&
 	test_expect_code 2 kgb-judge verify --kernel kernel.py --op add --timeout 1ms 2>err && test_grep "least" err &&
+	test_expect_code 2 kgb-judge verify --kernel kernel.py --op add --baseline cublas 2>err && test_grep "\-\-baseline" err &&
 	test_expect_code 2 kgb-judge verify --kernel kernel.py --op add --verdict-fd 9 2>err && test_grep "\-\-verdict-fd 9" err &&
 	test_expect_code 2 kgb-judge zygotes 2>err && test_grep "\-\-dir" err &&
 	test_expect_code 0 kgb-judge --version >out && test_grep "^kgb-judge [0-9]" out
@@ -173,6 +174,11 @@ test_expect_success 'what is odd but right is recorded' '
 	judge "$process/honest.py" --zygotes zygotes && jq -e ".deterministic" verdict.json &&
 	judge "$process/idle_kernel.py" --zygotes zygotes &&
 	jq -e "[.ghost.ablation[] | {(.kernel): .broken}] | add == {add_kernel: true, idle: false}" verdict.json
+'
+
+test_expect_success 'one slow call of three that are timed does not count' '
+	judge "$process/slow_once.py" --zygotes zygotes &&
+	jq -e ".timing.cases | length == 1 and .[0].candidate_ms > 0 and .[0].candidate_ms < 1500" verdict.json
 '
 
 test_expect_success 'a failing case is told with its inputs, the element and both values' '

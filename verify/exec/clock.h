@@ -12,6 +12,8 @@ struct kgb_clock {
 	/* Functions of libnvidia-ml.so.1; NULL: not there. */
 	int (*get_clock)(void *device, int type, unsigned int *out_mhz);
 	void *device;
+	uint32_t max_mhz; /* that it can run at; 0 unknown */
+	char driver[32]; /* version of the driver; "" unknown */
 	uint32_t mhz; /* as of the last look */
 	int64_t looked_ns; /* kgb_mono_ns */
 	int64_t cost_ns; /* of one look */

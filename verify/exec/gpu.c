@@ -27,9 +27,6 @@ static bool is_fatal(CUresult result)
 		CUDA_ERROR_INVALID_ADDRESS_SPACE,
 		CUDA_ERROR_INVALID_PC,
 		CUDA_ERROR_LAUNCH_FAILED,
-		CUDA_ERROR_ECC_UNCORRECTABLE,
-		CUDA_ERROR_NVLINK_UNCORRECTABLE,
-		CUDA_ERROR_CONTAINED,
 		CUDA_ERROR_CONTEXT_IS_DESTROYED,
 		CUDA_ERROR_EXTERNAL_DEVICE,
 		CUDA_ERROR_TENSOR_MEMORY_LEAK,
@@ -43,14 +40,23 @@ static bool is_fatal(CUresult result)
 	return false;
 }
 
+/* Errors that no kernel causes. */
+static bool is_the_machines(CUresult result)
+{
+	return result == CUDA_ERROR_NO_DEVICE || result == CUDA_ERROR_DEVICE_UNAVAILABLE ||
+	       result == CUDA_ERROR_SYSTEM_NOT_READY ||
+	       result == CUDA_ERROR_SYSTEM_DRIVER_MISMATCH ||
+	       result == CUDA_ERROR_ECC_UNCORRECTABLE ||
+	       result == CUDA_ERROR_NVLINK_UNCORRECTABLE || result == CUDA_ERROR_CONTAINED;
+}
+
 static enum kgb_exec_status status_of(CUresult result, enum kgb_exec_status otherwise)
 {
 	if (result == CUDA_SUCCESS)
 		return KGB_EXEC_OK;
 	if (result == CUDA_ERROR_OUT_OF_MEMORY)
 		return KGB_EXEC_NO_MEMORY;
-	if (result == CUDA_ERROR_NO_DEVICE || result == CUDA_ERROR_DEVICE_UNAVAILABLE ||
-	    result == CUDA_ERROR_SYSTEM_NOT_READY || result == CUDA_ERROR_SYSTEM_DRIVER_MISMATCH)
+	if (is_the_machines(result))
 		return KGB_EXEC_UNAVAILABLE;
 	/* Before there is a context none can be lost: a driver that gives up is a missing one. */
 	if (is_fatal(result) && otherwise != KGB_EXEC_UNAVAILABLE)
@@ -192,38 +198,42 @@ enum kgb_exec_status kgb_gpu_open(struct kgb_gpu *gpu, uint32_t device, struct k
 	return status ? status : load_kernels(gpu, err);
 }
 
-enum kgb_exec_status kgb_gpu_map(struct kgb_gpu *gpu, CUdeviceptr address, uint64_t bytes,
-				 CUmemGenericAllocationHandle *out, struct kgb_err *err)
+enum kgb_exec_status kgb_gpu_memory_new(struct kgb_gpu *gpu, uint64_t bytes,
+					CUmemGenericAllocationHandle *out, struct kgb_err *err)
 {
-	const struct kgb_cuda *cu = gpu->cu;
 	const CUmemAllocationProp prop = {
 		.type = CU_MEM_ALLOCATION_TYPE_PINNED,
 		.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = gpu->device},
 	};
-	const CUmemAccessDesc access = {.location = prop.location,
-					.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
 	CUmemGenericAllocationHandle handle;
+	enum kgb_exec_status status = kgb_gpu_check(
+		gpu, gpu->cu->cuMemCreate(&handle, bytes, &prop, 0), KGB_EXEC_NO_MEMORY, err,
+		"%llu bytes of GPU memory", (unsigned long long)bytes);
+
+	if (!status)
+		*out = handle;
+	return status;
+}
+
+enum kgb_exec_status kgb_gpu_map(struct kgb_gpu *gpu, CUdeviceptr address, uint64_t bytes,
+				 CUmemGenericAllocationHandle handle, struct kgb_err *err)
+{
+	const struct kgb_cuda *cu = gpu->cu;
+	const CUmemAccessDesc access = {
+		.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = gpu->device},
+		.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
 	enum kgb_exec_status status;
 
-	status = kgb_gpu_check(gpu, cu->cuMemCreate(&handle, bytes, &prop, 0), KGB_EXEC_NO_MEMORY,
-			       err, "%llu bytes of GPU memory", (unsigned long long)bytes);
-	if (status)
-		return status;
 	status = kgb_gpu_check(gpu, cu->cuMemMap(address, bytes, 0, handle, 0), KGB_EXEC_BAD_PLAN,
 			       err, "map %llu bytes at 0x%llx", (unsigned long long)bytes, address);
-	if (status) {
-		(void)cu->cuMemRelease(handle);
+	if (status)
 		return status;
-	}
 	status = kgb_gpu_check(gpu, cu->cuMemSetAccess(address, bytes, &access, 1),
 			       KGB_EXEC_NO_MEMORY, err, "access to %llu bytes at 0x%llx",
 			       (unsigned long long)bytes, address);
-	if (status) {
-		kgb_gpu_unmap(gpu, address, bytes, handle);
-		return status;
-	}
-	*out = handle;
-	return KGB_EXEC_OK;
+	if (status)
+		(void)cu->cuMemUnmap(address, bytes);
+	return status;
 }
 
 void kgb_gpu_unmap(struct kgb_gpu *gpu, CUdeviceptr address, uint64_t bytes,
@@ -231,6 +241,19 @@ void kgb_gpu_unmap(struct kgb_gpu *gpu, CUdeviceptr address, uint64_t bytes,
 {
 	(void)gpu->cu->cuMemUnmap(address, bytes);
 	(void)gpu->cu->cuMemRelease(handle);
+}
+
+enum kgb_exec_status kgb_gpu_free_bytes(struct kgb_gpu *gpu, uint64_t *out, struct kgb_err *err)
+{
+	size_t free_bytes = 0;
+	size_t total_bytes = 0;
+	enum kgb_exec_status status =
+		kgb_gpu_check(gpu, gpu->cu->cuMemGetInfo(&free_bytes, &total_bytes),
+			      KGB_EXEC_NO_MEMORY, err, "free GPU memory");
+
+	if (!status)
+		*out = free_bytes;
+	return status;
 }
 
 enum kgb_exec_status kgb_gpu_reserve(struct kgb_gpu *gpu, uint64_t address, uint64_t bytes,
@@ -287,11 +310,15 @@ enum kgb_exec_status kgb_gpu_buffer_reserve(struct kgb_gpu *gpu, struct kgb_gpu_
 		(unsigned long long)made.bytes);
 	if (status)
 		return status;
-	status = kgb_gpu_map(gpu, made.address, made.bytes, &made.handle, err);
-	if (status) {
-		(void)gpu->cu->cuMemAddressFree(made.address, made.bytes);
-		return status;
+	status = kgb_gpu_memory_new(gpu, made.bytes, &made.handle, err);
+	if (!status) {
+		status = kgb_gpu_map(gpu, made.address, made.bytes, made.handle, err);
+		if (status)
+			(void)gpu->cu->cuMemRelease(made.handle);
 	}
-	*buffer = made;
-	return KGB_EXEC_OK;
+	if (status)
+		(void)gpu->cu->cuMemAddressFree(made.address, made.bytes);
+	else
+		*buffer = made;
+	return status;
 }

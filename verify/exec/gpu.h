@@ -49,11 +49,17 @@ enum kgb_exec_status kgb_gpu_buffer_reserve(struct kgb_gpu *gpu, struct kgb_gpu_
 					    uint64_t bytes, struct kgb_err *err);
 void kgb_gpu_buffer_release(struct kgb_gpu *gpu, struct kgb_gpu_buffer *buffer);
 
-/** Physical memory at a reserved address; whole pages. */
+/** Physical memory that is not mapped yet; whole pages. Release with cuMemRelease, or kgb_gpu_unmap
+ * once it is mapped. */
+enum kgb_exec_status kgb_gpu_memory_new(struct kgb_gpu *gpu, uint64_t bytes,
+					CUmemGenericAllocationHandle *out, struct kgb_err *err);
+/** Map all of it at a reserved address. When that fails it stays with the caller, not mapped. */
 enum kgb_exec_status kgb_gpu_map(struct kgb_gpu *gpu, CUdeviceptr address, uint64_t bytes,
-				 CUmemGenericAllocationHandle *out, struct kgb_err *err);
+				 CUmemGenericAllocationHandle handle, struct kgb_err *err);
 void kgb_gpu_unmap(struct kgb_gpu *gpu, CUdeviceptr address, uint64_t bytes,
 		   CUmemGenericAllocationHandle handle);
+/** Bytes of the GPU's memory that nobody uses. */
+enum kgb_exec_status kgb_gpu_free_bytes(struct kgb_gpu *gpu, uint64_t *out, struct kgb_err *err);
 /** Reserve exactly this place (multiples of 32 MiB). RESERVATION when it cannot be had. */
 enum kgb_exec_status kgb_gpu_reserve(struct kgb_gpu *gpu, uint64_t address, uint64_t bytes,
 				     struct kgb_err *err);

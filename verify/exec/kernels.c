@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "verify/exec/kernels.h"
 
-/* The text of kernels.ptx, with a NUL. */
-__asm__(".pushsection .rodata\n"
-	".global kgb_kernels_ptx\n"
-	".type kgb_kernels_ptx, @object\n"
-	"kgb_kernels_ptx:\n"
-	".incbin \"" KGB_SOURCE_DIR "/verify/exec/kernels.ptx\"\n"
-	".byte 0\n"
-	".size kgb_kernels_ptx, . - kgb_kernels_ptx\n"
-	".popsection\n");
+/* The text of a file beside this one, with a NUL. */
+#define TEXT_OF(file, name)                                             \
+	__asm__(".pushsection .rodata\n"                                \
+		".global " name "\n"                                    \
+		".type " name ", @object\n" name ":\n"                  \
+		".incbin \"" KGB_SOURCE_DIR "/verify/exec/" file "\"\n" \
+		".byte 0\n"                                             \
+		".size " name ", . - " name "\n"                        \
+		".popsection\n")
+
+TEXT_OF("kernels.ptx", "kgb_kernels_ptx");
+TEXT_OF("measure.ptx", "kgb_measure_ptx");

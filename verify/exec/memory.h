@@ -6,14 +6,8 @@
 #ifndef KGB_VERIFY_EXEC_MEMORY_H
 #define KGB_VERIFY_EXEC_MEMORY_H
 
-#include "verify/exec/gpu.h"
+#include "verify/exec/mappings.h"
 #include "verify/record.h"
-
-/** One mapping of GPU memory; no two share a page. */
-struct kgb_mapping {
-	uint64_t address, bytes;
-	CUmemGenericAllocationHandle handle;
-};
 
 /** A table of spans in device memory, for our kernels. */
 struct kgb_span_table {
@@ -23,13 +17,16 @@ struct kgb_span_table {
 
 struct kgb_memory {
 	struct kgb_gpu *gpu; /* borrowed */
-	struct kgb_mapping *mappings; /* owned; of blocks */
-	size_t n_mappings, cap_mappings;
-	struct kgb_spans blocks_mapped; /* pages of the mappings */
+	struct kgb_mappings blocks, arena;
+	struct kgb_spares spares;
+	struct kgb_spans wanted; /* pages of the blocks of all plans; others of blocks are idle */
 	struct kgb_spans reserved; /* addresses that are ours */
+	uint32_t placement; /* in force */
 
-	struct kgb_mapping arena; /* bytes 0: none */
-	uint64_t arena_bytes; /* of one image; the rest of its last page is slack */
+	uint64_t arena_bytes; /* of one image */
+	struct kgb_spans
+		parts; /* addresses that an image fills; the rest of their pages is slack */
+	uint64_t packed_bytes; /* what the parts of one image take in `images` */
 	uint32_t n_slots;
 	const char *input; /* mapped memfds */
 	size_t input_bytes;
@@ -51,7 +48,8 @@ struct kgb_memory {
 enum kgb_exec_status kgb_memory_open(struct kgb_memory *memory, struct kgb_gpu *gpu,
 				     struct kgb_err *err);
 
-/** Take new memfds (borrowed) and make the arena this large. */
+/** Take new memfds (borrowed) and map the parts of the arena that the request names, and no others.
+ */
 enum kgb_exec_status kgb_memory_set_arena(struct kgb_memory *memory,
 					  const struct kgb_exec_request *request, const int fds[2],
 					  struct kgb_err *err);
@@ -60,15 +58,20 @@ enum kgb_exec_status kgb_memory_set_arena(struct kgb_memory *memory,
  * that is taken here. */
 enum kgb_exec_status kgb_memory_map_blocks(struct kgb_memory *memory,
 					   const struct kgb_spans *blocks, struct kgb_err *err);
-/** Unmap everything but the arena. */
+/** No block is wanted any more. Some stay mapped for plans to come, as slack. */
 void kgb_memory_forget(struct kgb_memory *memory);
 
-/** All addresses that may be used: mapped blocks and the image in the arena, by whole pages. */
+/** Replace the physical memory of arena and blocks, by what is in force as this placement then. */
+enum kgb_exec_status kgb_memory_place(struct kgb_memory *memory, uint32_t placement,
+				      struct kgb_err *err);
+
+/** All addresses that plans may use: their blocks and the parts of the arena, by whole pages. */
 void kgb_memory_spans(const struct kgb_memory *memory, struct kgb_spans *out);
 
 /* The following are put on the main stream, in order. */
 
-/** Random bytes to everything but the image in the arena, and to all shared memory. */
+/** Random bytes to all that is mapped, whether a plan wants it or not, but the image in the arena,
+ * and to all shared memory. */
 enum kgb_exec_status kgb_memory_poison(struct kgb_memory *memory, uint64_t seed,
 				       struct kgb_err *err);
 /** Fill the arena from the judge's memory. */
@@ -91,7 +94,8 @@ enum kgb_exec_status kgb_memory_check_slack(struct kgb_memory *memory, uint64_t 
  * address in *out_address. */
 enum kgb_exec_status kgb_memory_slack_found(struct kgb_memory *memory, uint64_t *out_address,
 					    struct kgb_err *err);
-/** Copy the arena and the ranges to the output, which must be idle. */
+/** Copy the arena, unless the request does without, and the ranges to the output, which must be
+ * idle. */
 enum kgb_exec_status kgb_memory_bring_back(struct kgb_memory *memory,
 					   const struct kgb_exec_request *request,
 					   const uint64_t *offsets, struct kgb_err *err);

@@ -8,11 +8,7 @@
 #include "base/mem.h"
 #include "verify/exec/check.h"
 
-/* Parameters of a kernel that are looked at; the driver allows no more than KGB_LAUNCH_PARAMS_MAX
- * bytes. */
-enum { PARAMS_MAX = 4096, PARAMS_ALIGN = 128, PARAMS_PADDING_MAX = 16 };
-
-#define SHARED_WITHOUT_ASKING (48u << 10)
+enum { PARAMS_ALIGN = 128, PARAMS_PADDING_MAX = 16 };
 
 static enum kgb_exec_status read_record(struct kgb_gpu_plan *plan, int fd, struct kgb_err *err)
 {
@@ -47,82 +43,32 @@ static enum kgb_exec_status read_record(struct kgb_gpu_plan *plan, int fd, struc
 
 static enum kgb_exec_status load_images(struct kgb_gpu_plan *plan, struct kgb_err *err)
 {
-	plan->libraries = kgb_xcalloc(plan->record.n_images + 1, sizeof(CUlibrary));
+	plan->images = kgb_xcalloc(plan->record.n_images + 1, sizeof(struct kgb_loaded *));
 	for (size_t i = 0; i < plan->record.n_images; i++) {
-		CUresult result = plan->gpu->cu->cuLibraryLoadData(&plan->libraries[i],
-								   plan->record.images[i].bytes,
-								   NULL, NULL, 0, NULL, NULL, 0);
+		const struct kgb_image *image = &plan->record.images[i];
 		enum kgb_exec_status status =
-			kgb_gpu_check(plan->gpu, result, KGB_EXEC_BAD_PLAN, err, "load image %u",
-				      plan->record.images[i].id);
-		if (status)
+			kgb_code_take(plan->code, image->bytes, image->len, &plan->images[i], err);
+		if (status) {
+			(void)kgb_ctx(err, "image %u", image->id);
 			return status;
-		plan->n_libraries++;
+		}
+		plan->n_images++;
 	}
 	return KGB_EXEC_OK;
 }
 
-/* Where the parameters of a kernel lie in its buffer. */
-static enum kgb_exec_status read_params(struct kgb_gpu_plan *plan,
-					struct kgb_gpu_plan_kernel *kernel, CUkernel handle,
-					struct kgb_err *err)
-{
-	kernel->offsets = kgb_xcalloc(PARAMS_MAX, sizeof(kernel->offsets[0]));
-	for (size_t i = 0; i < PARAMS_MAX; i++) {
-		size_t offset = 0;
-		size_t bytes = 0;
-		CUresult result = plan->gpu->cu->cuKernelGetParamInfo(handle, i, &offset, &bytes);
-		if (result == CUDA_ERROR_INVALID_VALUE) { /* there are no more */
-			kernel->offsets = kgb_xreallocarray(kernel->offsets, i + 1,
-							    sizeof(kernel->offsets[0]));
-			return KGB_EXEC_OK;
-		}
-		enum kgb_exec_status status =
-			kgb_gpu_check(plan->gpu, result, KGB_EXEC_BAD_PLAN, err,
-				      "parameter %zu of kernel '%.100s'", i, kernel->name);
-		if (status)
-			return status;
-		if (offset > KGB_LAUNCH_PARAMS_MAX || bytes > KGB_LAUNCH_PARAMS_MAX - offset)
-			break;
-		kernel->offsets[i] = offset;
-		kernel->n_params = i + 1;
-		if (offset + bytes > kernel->params_bytes)
-			kernel->params_bytes = offset + bytes;
-	}
-	(void)kgb_fail(err, KGB_ERR_INVALID, "kernel '%.100s' has more parameters than can be",
-		       kernel->name);
-	return KGB_EXEC_BAD_PLAN;
-}
-
 static enum kgb_exec_status find_kernel(struct kgb_gpu_plan *plan, const struct kgb_launch *launch,
-					size_t *out, struct kgb_err *err)
+					struct kgb_kernel **out, struct kgb_err *err)
 {
-	const struct kgb_cuda *cu = plan->gpu->cu;
-	enum kgb_exec_status status;
-	CUkernel handle;
 	size_t image = 0;
 
-	for (*out = 0; *out < plan->n_kernels; (*out)++)
-		if (plan->kernels[*out].image == launch->image &&
-		    strcmp(plan->kernels[*out].name, launch->kernel) == 0)
-			return KGB_EXEC_OK;
 	while (plan->record.images[image].id != launch->image)
 		image++;
-	struct kgb_gpu_plan_kernel *kernel = &plan->kernels[plan->n_kernels];
-	*kernel = (struct kgb_gpu_plan_kernel){
-		.image = launch->image, .name = launch->kernel, .carveout = -1};
-	status = kgb_gpu_check(
-		plan->gpu, cu->cuLibraryGetKernel(&handle, plan->libraries[image], kernel->name),
-		KGB_EXEC_BAD_PLAN, err, "kernel '%.200s' in image %u", kernel->name, launch->image);
-	/* Loads the code now and not during the first run. */
-	if (!status)
-		status =
-			kgb_gpu_check(plan->gpu, cu->cuKernelGetFunction(&kernel->function, handle),
-				      KGB_EXEC_BAD_PLAN, err, "load kernel '%.200s'", kernel->name);
+	enum kgb_exec_status status =
+		kgb_code_kernel(plan->code, plan->images[image], launch->kernel, out, err);
 	if (status)
-		return status;
-	plan->n_kernels++; /* released from here on */
-	return read_params(plan, kernel, handle, err);
+		(void)kgb_ctx(err, "image %u", launch->image);
+	return status;
 }
 
 static bool has_cluster(const struct kgb_launch *launch)
@@ -131,35 +77,6 @@ static bool has_cluster(const struct kgb_launch *launch)
 		if (launch->attrs[i].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
 			return true;
 	return false;
-}
-
-/* What a launch asks of its kernel beforehand. */
-static enum kgb_exec_status allow(struct kgb_gpu_plan *plan, struct kgb_gpu_plan_kernel *kernel,
-				  const struct kgb_launch *launch, struct kgb_err *err)
-{
-	const struct kgb_cuda *cu = plan->gpu->cu;
-	enum kgb_exec_status status = KGB_EXEC_OK;
-
-	if (launch->shared_bytes > kernel->shared_bytes &&
-	    launch->shared_bytes > SHARED_WITHOUT_ASKING) {
-		status = kgb_gpu_check(
-			plan->gpu,
-			launch->shared_bytes > INT32_MAX
-				? CUDA_ERROR_INVALID_VALUE
-				: cu->cuFuncSetAttribute(
-					  kernel->function,
-					  CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-					  (int)launch->shared_bytes),
-			KGB_EXEC_BAD_PLAN, err, "%u bytes of shared memory for '%.100s'",
-			launch->shared_bytes, kernel->name);
-		kernel->shared_bytes = launch->shared_bytes;
-	}
-	/* Allows sizes over 8; changes nothing for others. Older GPUs have no clusters at all, and
-	 * their launch will say so. */
-	if (!status && has_cluster(launch))
-		(void)cu->cuFuncSetAttribute(
-			kernel->function, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1);
-	return status;
 }
 
 static void copy_attrs(struct kgb_gpu_plan_launch *made, const struct kgb_launch *launch)
@@ -181,7 +98,7 @@ static enum kgb_exec_status prepare_launch(struct kgb_gpu_plan *plan,
 
 	if (status)
 		return status;
-	struct kgb_gpu_plan_kernel *kernel = &plan->kernels[made->kernel];
+	const struct kgb_kernel *kernel = made->kernel;
 	/* A buffer may be padded to the alignment of its largest member. */
 	if (launch->params_bytes < kernel->params_bytes ||
 	    launch->params_bytes - kernel->params_bytes >= PARAMS_PADDING_MAX) {
@@ -202,7 +119,9 @@ static enum kgb_exec_status prepare_launch(struct kgb_gpu_plan *plan,
 		made->pointers[i] = aligned + kernel->offsets[i];
 	plan->params_bytes += launch->params_bytes;
 	copy_attrs(made, launch);
-	return allow(plan, kernel, launch, err);
+	if (has_cluster(launch))
+		kgb_code_allow_clusters(plan->code, made->kernel);
+	return kgb_code_allow_shared(plan->code, made->kernel, launch->shared_bytes, err);
 }
 
 static enum kgb_exec_status find_stream(struct kgb_gpu_plan *plan, uint64_t number, size_t *out,
@@ -337,7 +256,6 @@ static enum kgb_exec_status prepare_ops(struct kgb_gpu_plan *plan, struct kgb_er
 	enum kgb_exec_status status = KGB_EXEC_OK;
 
 	plan->ops = kgb_xcalloc(n + 1, sizeof(plan->ops[0]));
-	plan->kernels = kgb_xcalloc(n + 1, sizeof(plan->kernels[0]));
 	for (size_t i = 0; !status && i < n; i++) {
 		status = prepare_op(plan, i, err);
 		if (status)
@@ -348,11 +266,11 @@ static enum kgb_exec_status prepare_ops(struct kgb_gpu_plan *plan, struct kgb_er
 }
 
 enum kgb_exec_status kgb_gpu_plan_load(struct kgb_gpu_plan *plan, struct kgb_memory *memory,
-				       int record_fd, struct kgb_err *err)
+				       struct kgb_code *code, int record_fd, struct kgb_err *err)
 {
 	enum kgb_exec_status status;
 
-	*plan = (struct kgb_gpu_plan){.gpu = memory->gpu};
+	*plan = (struct kgb_gpu_plan){.gpu = memory->gpu, .code = code};
 	status = read_record(plan, record_fd, err);
 	if (!status)
 		status = kgb_memory_map_blocks(memory, &plan->blocks, err);
@@ -375,8 +293,6 @@ void kgb_gpu_plan_release(struct kgb_gpu_plan *plan)
 		kgb_free(plan->ops[i].launch.pointers);
 		kgb_free(plan->ops[i].launch.attrs);
 	}
-	for (size_t i = 0; i < plan->n_kernels; i++)
-		kgb_free(plan->kernels[i].offsets);
 	for (size_t i = 0; i < plan->n_streams; i++) {
 		if (plan->joins[i])
 			(void)cu->cuEventDestroy(plan->joins[i]);
@@ -385,15 +301,14 @@ void kgb_gpu_plan_release(struct kgb_gpu_plan *plan)
 	}
 	for (size_t i = 0; i < plan->n_events; i++)
 		(void)cu->cuEventDestroy(plan->events[i]);
-	for (size_t i = 0; i < plan->n_libraries; i++)
-		(void)cu->cuLibraryUnload(plan->libraries[i]);
+	for (size_t i = 0; i < plan->n_images; i++)
+		kgb_code_give(plan->code, plan->images[i]);
 	if (plan->pinned)
 		(void)cu->cuMemFreeHost(plan->pinned);
 	kgb_free(plan->ops);
-	kgb_free(plan->kernels);
 	kgb_free(plan->events);
 	kgb_free(plan->event_numbers);
-	kgb_free(plan->libraries);
+	kgb_free(plan->images);
 	kgb_spans_release(&plan->blocks);
 	kgb_record_release(&plan->record);
 	kgb_free(plan->bytes);

@@ -7,23 +7,12 @@
 #define KGB_VERIFY_EXEC_PLAN_H
 
 #include "verify/exec/check.h"
+#include "verify/exec/code.h"
 #include "verify/exec/memory.h"
 #include "verify/record.h"
 
-/** A kernel of a loaded image; launches share it. */
-struct kgb_gpu_plan_kernel {
-	uint32_t image;
-	const char *name; /* borrowed from the record */
-	CUfunction function;
-	uint64_t *offsets; /* owned; of its parameters */
-	size_t n_params;
-	uint64_t params_bytes; /* end of the last one */
-	uint32_t shared_bytes; /* the largest of its launches */
-	int32_t carveout; /* as it is set now */
-};
-
 struct kgb_gpu_plan_launch {
-	size_t kernel; /* index */
+	struct kgb_kernel *kernel; /* borrowed from the loaded image */
 	unsigned char *params; /* owned; aligned as tensor maps want it */
 	void **pointers; /* owned; into params */
 	CUlaunchAttribute *attrs; /* owned */
@@ -45,10 +34,9 @@ struct kgb_gpu_plan {
 	const struct kgb_window *window;
 	struct kgb_spans blocks;
 
-	CUlibrary *libraries; /* owned; one for each image */
-	size_t n_libraries;
-	struct kgb_gpu_plan_kernel *kernels; /* owned */
-	size_t n_kernels;
+	struct kgb_code *code; /* borrowed */
+	struct kgb_loaded **images; /* taken; one for each image of the record */
+	size_t n_images;
 	struct kgb_gpu_plan_op *ops; /* owned; one for each op of the window */
 
 	CUstream streams[KGB_EXEC_STREAMS_MAX]; /* [0] is the main stream */
@@ -67,7 +55,7 @@ struct kgb_gpu_plan {
 /** Make a plan of a memfd with a record. BAD_PLAN says what cannot be replayed. On failure *plan is
  * empty. */
 enum kgb_exec_status kgb_gpu_plan_load(struct kgb_gpu_plan *plan, struct kgb_memory *memory,
-				       int record_fd, struct kgb_err *err);
+				       struct kgb_code *code, int record_fd, struct kgb_err *err);
 void kgb_gpu_plan_release(struct kgb_gpu_plan *plan);
 
 #endif

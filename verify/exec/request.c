@@ -11,8 +11,10 @@ enum { ALIGNMENT = 64, RECORD_FDS = 1, ARENA_FDS = 2 };
 const char *kgb_exec_op_name(enum kgb_exec_op op)
 {
 	static const char *const names[KGB_EXEC_N_OPS] = {
-		[KGB_EXEC_OPEN] = "open", [KGB_EXEC_ARENA] = "arena", [KGB_EXEC_PLAN] = "plan",
-		[KGB_EXEC_RUN] = "run",   [KGB_EXEC_TIME] = "time",   [KGB_EXEC_FORGET] = "forget",
+		[KGB_EXEC_OPEN] = "open",       [KGB_EXEC_ARENA] = "arena",
+		[KGB_EXEC_PLAN] = "plan",       [KGB_EXEC_RUN] = "run",
+		[KGB_EXEC_TIME] = "time",       [KGB_EXEC_FORGET] = "forget",
+		[KGB_EXEC_MEASURE] = "measure",
 	};
 
 	return op < KGB_EXEC_N_OPS ? names[op] : "unknown";
@@ -34,6 +36,26 @@ const char *kgb_exec_status_name(enum kgb_exec_status status)
 	return status < KGB_EXEC_N_STATUSES ? names[status] : "unknown";
 }
 
+/* Parts of the arena, one behind the other. */
+static int check_parts(const struct kgb_exec_request *request, struct kgb_err *err)
+{
+	uint64_t at = KGB_ARENA_ADDRESS;
+
+	if (request->n_ranges > KGB_EXEC_RANGES)
+		return refuse(err, "%u parts", request->n_ranges);
+	for (uint32_t i = 0; i < request->n_ranges; i++) {
+		const struct kgb_exec_range *part = &request->ranges[i];
+		const uint64_t end = KGB_ARENA_ADDRESS + request->arena_bytes;
+		if (part->address < at || part->address > end || part->bytes == 0 ||
+		    part->bytes > end - part->address)
+			return refuse(err, "part %u of %llu bytes at 0x%llx", i,
+				      (unsigned long long)part->bytes,
+				      (unsigned long long)part->address);
+		at = part->address + part->bytes;
+	}
+	return 0;
+}
+
 static int check_arena(const struct kgb_exec_request *request, struct kgb_err *err)
 {
 	if (request->arena_bytes == 0 || request->arena_bytes > KGB_ARENA_BYTES_MAX)
@@ -45,7 +67,7 @@ static int check_arena(const struct kgb_exec_request *request, struct kgb_err *e
 	    request->output_bytes > KGB_EXEC_OUTPUT_MAX)
 		return refuse(err, "output memory of %llu bytes",
 			      (unsigned long long)request->output_bytes);
-	return 0;
+	return check_parts(request, err);
 }
 
 static int check_ranges(const struct kgb_exec_request *request, struct kgb_err *err)
@@ -101,17 +123,17 @@ static int check_unused(const struct kgb_exec_request *request, struct kgb_err *
 	const bool arena = request->op == KGB_EXEC_ARENA;
 	const struct kgb_exec_range none = {0};
 
-	if (request->zero != 0 || (request->op != KGB_EXEC_OPEN && request->device != 0) ||
+	if ((request->op != KGB_EXEC_OPEN && request->device != 0) ||
 	    (!runs && request->op != KGB_EXEC_PLAN && request->plan != 0) ||
-	    (!runs && (request->prologue || request->skip || request->slot || request->poison ||
-		       request->n_ranges)) ||
-	    (!arena && !times && request->n_slots) || (!times && request->n_samples) ||
-	    (!times && (request->flush_bytes || request->flags)) ||
+	    (!runs && (request->prologue || request->skip || request->slot || request->poison)) ||
+	    (!runs && !arena && request->n_ranges) || (!arena && !times && request->n_slots) ||
+	    (!times && request->n_samples) ||
+	    (!times && (request->flush_bytes || request->flags || request->placement)) ||
 	    (!arena && (request->arena_bytes || request->output_bytes)) ||
-	    (request->flags & ~KGB_EXEC_WITH_ACTIVITY))
+	    (request->flags & ~(KGB_EXEC_WITH_ACTIVITY | KGB_EXEC_WITHOUT_ARENA)))
 		return refuse(err, "a field that '%s' does not use is set",
 			      kgb_exec_op_name((enum kgb_exec_op)request->op));
-	for (size_t i = runs ? request->n_ranges : 0; i < KGB_EXEC_RANGES; i++)
+	for (size_t i = request->n_ranges; i < KGB_EXEC_RANGES; i++)
 		if (memcmp(&request->ranges[i], &none, sizeof(none)) != 0)
 			return refuse(err, "an unused range is set");
 	return 0;

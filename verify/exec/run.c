@@ -78,23 +78,10 @@ static CUresult join_streams(struct kgb_gpu_plan *plan)
 	return result;
 }
 
-/* Two launches of one kernel may ask for different carveouts; the driver keeps one for each kernel.
- */
-static CUresult set_carveout(struct kgb_gpu_plan *plan, struct kgb_gpu_plan_kernel *kernel,
-			     int32_t carveout)
-{
-	if (kernel->carveout == carveout)
-		return CUDA_SUCCESS;
-	kernel->carveout = carveout;
-	return plan->gpu->cu->cuFuncSetAttribute(
-		kernel->function, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, carveout);
-}
-
 static CUresult issue_launch(struct kgb_gpu_plan *plan, size_t i, CUstream stream)
 {
 	const struct kgb_launch *launch = &plan->window->ops[i].launch;
 	const struct kgb_gpu_plan_launch *made = &plan->ops[i].launch;
-	struct kgb_gpu_plan_kernel *kernel = &plan->kernels[made->kernel];
 	const CUlaunchConfig config = {
 		.gridDimX = launch->grid[0],
 		.gridDimY = launch->grid[1],
@@ -107,11 +94,12 @@ static CUresult issue_launch(struct kgb_gpu_plan *plan, size_t i, CUstream strea
 		.attrs = launch->n_attrs > 0 ? made->attrs : NULL,
 		.numAttrs = launch->n_attrs,
 	};
-	CUresult result = set_carveout(plan, kernel, launch->carveout);
+	CUresult result = kgb_code_set_carveout(plan->code, made->kernel, launch->carveout);
 
-	return result == CUDA_SUCCESS ? plan->gpu->cu->cuLaunchKernelEx(&config, kernel->function,
-									made->pointers, NULL)
-				      : result;
+	return result == CUDA_SUCCESS
+		       ? plan->gpu->cu->cuLaunchKernelEx(&config, made->kernel->function,
+							 made->pointers, NULL)
+		       : result;
 }
 
 static CUresult issue_memset(const struct kgb_cuda *cu, const struct kgb_op *op, CUstream stream)

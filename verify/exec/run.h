@@ -42,6 +42,17 @@ enum kgb_exec_status kgb_run_timed(struct kgb_run *run, const struct kgb_exec_re
  * KGB_EXEC_BAD_PLAN names an op that the driver refuses. */
 enum kgb_exec_status kgb_run_issue(struct kgb_run *run, struct kgb_gpu_plan *plan, int32_t skip,
 				   bool progress, struct kgb_err *err);
+
+/** Puts work on the main stream. */
+typedef enum kgb_exec_status (*kgb_run_issue_fn)(struct kgb_run *run, void *payload,
+						 struct kgb_err *err);
+/** Measure work on an idle stream by events and by the host's clock. `gated`: the stream does not
+ * start before all is there, so that neither sees how long that took. */
+enum kgb_exec_status kgb_run_measure(struct kgb_run *run, kgb_run_issue_fn issue, void *payload,
+				     bool gated, int64_t *host_ns, struct kgb_err *err);
+/** What the events of the last measurement say. */
+enum kgb_exec_status kgb_run_event_ns(struct kgb_run *run, uint64_t *out, struct kgb_err *err);
+
 /** Slack is what neither plan has a block on. */
 enum kgb_exec_status kgb_run_set_slack(struct kgb_run *run, const struct kgb_gpu_plan *plan,
 				       const struct kgb_gpu_plan *prologue, struct kgb_err *err);

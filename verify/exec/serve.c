@@ -8,7 +8,7 @@
 
 #include "base/mem.h"
 #include "base/time.h"
-#include "verify/exec/run.h"
+#include "verify/exec/measure.h"
 #include "verify/wire.h"
 
 enum { FDS_MAX = 2 };
@@ -17,8 +17,10 @@ struct server {
 	int socket_fd;
 	const char *cupti;
 	bool opened;
+	bool planned; /* what a plan may have done to the figures is not known */
 	struct kgb_gpu gpu;
 	struct kgb_memory memory;
+	struct kgb_code code;
 	struct kgb_run run;
 	struct kgb_gpu_plan plans[KGB_EXEC_PLANS_MAX];
 };
@@ -40,10 +42,23 @@ static enum kgb_exec_status open_gpu(struct server *server, const struct kgb_exe
 				      err);
 	if (status)
 		return status;
+	server->code.gpu = &server->gpu;
 	server->opened = true;
 	reply->value = server->gpu.l2_bytes;
+	kgb_measure_identity(&server->run, &reply->machine);
 	(void)snprintf(err->msg, sizeof(err->msg), "%s", server->gpu.name);
 	return KGB_EXEC_OK;
+}
+
+static enum kgb_exec_status measure(struct server *server, struct kgb_exec_reply *reply,
+				    struct kgb_err *err)
+{
+	if (server->planned) {
+		(void)kgb_fail(err, KGB_ERR_INVALID, "a plan was made here: measure before");
+		return KGB_EXEC_BAD_REQUEST;
+	}
+	kgb_measure_identity(&server->run, &reply->machine);
+	return kgb_measure(&server->run, &reply->machine, err);
 }
 
 static enum kgb_exec_status make_plan(struct server *server, const struct kgb_exec_request *request,
@@ -52,9 +67,10 @@ static enum kgb_exec_status make_plan(struct server *server, const struct kgb_ex
 	struct kgb_gpu_plan *plan = &server->plans[request->plan];
 	enum kgb_exec_status status;
 
+	server->planned = true;
 	kgb_gpu_plan_release(plan);
-	status = kgb_gpu_plan_load(plan, &server->memory, fd, err);
-	reply->value = kgb_spans_total(&server->memory.blocks_mapped);
+	status = kgb_gpu_plan_load(plan, &server->memory, &server->code, fd, err);
+	reply->value = kgb_spans_total(&server->memory.wanted);
 	return status;
 }
 
@@ -77,6 +93,18 @@ static struct kgb_gpu_plan *find_plan(struct server *server, uint32_t number, st
 	return NULL;
 }
 
+/* Other memory for arena, blocks and code where a TIME asks for it. */
+static enum kgb_exec_status place(struct server *server, const struct kgb_exec_request *request,
+				  struct kgb_err *err)
+{
+	enum kgb_exec_status status;
+
+	if (request->op != KGB_EXEC_TIME || request->placement == server->memory.placement)
+		return KGB_EXEC_OK;
+	status = kgb_memory_place(&server->memory, request->placement, err);
+	return status ? status : kgb_code_reload(&server->code, request->placement, err);
+}
+
 static enum kgb_exec_status run(struct server *server, const struct kgb_exec_request *request,
 				struct kgb_exec_reply *reply, struct kgb_err *err)
 {
@@ -92,19 +120,24 @@ static enum kgb_exec_status run(struct server *server, const struct kgb_exec_req
 		if (!prologue)
 			return KGB_EXEC_BAD_REQUEST;
 	}
+	status = place(server, request, err);
+	if (status)
+		return status;
 	status = request->op == KGB_EXEC_RUN
 			 ? kgb_run_once(&server->run, request, plan, prologue, &reply->value, err)
 			 : kgb_run_timed(&server->run, request, plan, prologue, &reply->value, err);
 	/* What was issued before it went wrong may still run, on memory that may be gone with the
 	 * next request. */
-	if (status != KGB_EXEC_OK && status != KGB_EXEC_GPU_FAULT &&
-	    kgb_gpu_check(&server->gpu, server->gpu.cu->cuCtxSynchronize(), KGB_EXEC_GPU_FAULT,
-			  &ignored, "after '%s'", err->msg)) {
-		*err = ignored;
-		reply->value = UINT64_MAX;
-		return KGB_EXEC_GPU_FAULT;
-	}
-	return status;
+	if (status == KGB_EXEC_OK || status == KGB_EXEC_GPU_FAULT)
+		return status;
+	enum kgb_exec_status after =
+		kgb_gpu_check(&server->gpu, server->gpu.cu->cuCtxSynchronize(), KGB_EXEC_GPU_FAULT,
+			      &ignored, "after '%s'", err->msg);
+	if (!after)
+		return status;
+	*err = ignored;
+	reply->value = UINT64_MAX;
+	return after;
 }
 
 static enum kgb_exec_status carry_out(struct server *server, const struct kgb_exec_request *request,
@@ -127,6 +160,8 @@ static enum kgb_exec_status carry_out(struct server *server, const struct kgb_ex
 		return run(server, request, reply, err);
 	case KGB_EXEC_FORGET:
 		return forget(server);
+	case KGB_EXEC_MEASURE:
+		return measure(server, reply, err);
 	case KGB_EXEC_N_OPS:
 		break;
 	}

@@ -82,25 +82,38 @@ void kgb_spans_subtract(const struct kgb_spans *a, const struct kgb_spans *b, st
 	}
 }
 
-bool kgb_spans_hold(const struct kgb_spans *spans, uint64_t start, uint64_t bytes)
+/* How many spans begin before `address`. */
+static size_t count_before(const struct kgb_spans *spans, uint64_t address)
 {
 	size_t low = 0;
 	size_t high = spans->n;
 
-	if (bytes == 0)
-		return true;
-	/* The last span that starts at or before `start`. */
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
-		if (spans->items[middle].start <= start)
+		if (spans->items[middle].start < address)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	if (low == 0)
+	return low;
+}
+
+bool kgb_spans_hold(const struct kgb_spans *spans, uint64_t start, uint64_t bytes)
+{
+	if (bytes == 0)
+		return true;
+	size_t n = count_before(spans, start + 1);
+	if (n == 0)
 		return false;
-	const struct kgb_span *span = &spans->items[low - 1];
+	const struct kgb_span *span = &spans->items[n - 1];
 	return start - span->start < span->bytes && bytes <= span->bytes - (start - span->start);
+}
+
+bool kgb_spans_touch(const struct kgb_spans *spans, uint64_t start, uint64_t bytes)
+{
+	size_t n = bytes > 0 ? count_before(spans, start + bytes) : 0;
+
+	return n > 0 && end_of(&spans->items[n - 1]) > start;
 }
 
 uint64_t kgb_spans_total(const struct kgb_spans *spans)

@@ -36,6 +36,8 @@ void kgb_spans_subtract(const struct kgb_spans *a, const struct kgb_spans *b,
 			struct kgb_spans *out);
 /** Does one span hold all these bytes? Nothing is held everywhere. */
 bool kgb_spans_hold(const struct kgb_spans *spans, uint64_t start, uint64_t bytes);
+/** Does any span hold any of these bytes? */
+bool kgb_spans_touch(const struct kgb_spans *spans, uint64_t start, uint64_t bytes);
 uint64_t kgb_spans_total(const struct kgb_spans *spans);
 void kgb_spans_clear(struct kgb_spans *spans);
 void kgb_spans_release(struct kgb_spans *spans);

@@ -112,8 +112,8 @@ static bool can_gate(const struct kgb_run *run, const struct kgb_gpu_plan *plan)
 	       plan->params_bytes <= GATED_PARAMS_MAX;
 }
 
-static enum kgb_exec_status issue_between_events(struct kgb_run *run, struct kgb_gpu_plan *plan,
-						 struct kgb_err *err)
+static enum kgb_exec_status issue_between_events(struct kgb_run *run, kgb_run_issue_fn issue,
+						 void *payload, struct kgb_err *err)
 {
 	const struct kgb_cuda *cu = run->gpu->cu;
 	enum kgb_exec_status status;
@@ -121,24 +121,22 @@ static enum kgb_exec_status issue_between_events(struct kgb_run *run, struct kgb
 	status = kgb_gpu_check(run->gpu, cu->cuEventRecord(run->begin, run->gpu->stream),
 			       KGB_EXEC_UNAVAILABLE, err, "record an event");
 	if (!status)
-		status = kgb_run_issue(run, plan, -1, false, err);
+		status = issue(run, payload, err);
 	if (!status)
 		status = kgb_gpu_check(run->gpu, cu->cuEventRecord(run->end, run->gpu->stream),
 				       KGB_EXEC_UNAVAILABLE, err, "record an event");
 	return status;
 }
 
-/* Put the events and ops of a sample on an idle stream. `gated`: the stream does not start before
- * all is there, so that neither the events nor the host's clock see how long that took. */
-static enum kgb_exec_status measure(struct kgb_run *run, struct kgb_gpu_plan *plan, bool gated,
-				    int64_t *host_ns, struct kgb_err *err)
+enum kgb_exec_status kgb_run_measure(struct kgb_run *run, kgb_run_issue_fn issue, void *payload,
+				     bool gated, int64_t *host_ns, struct kgb_err *err)
 {
 	const struct kgb_cuda *cu = run->gpu->cu;
 	enum kgb_exec_status status = gated ? close_gate(run, err) : KGB_EXEC_OK;
 	int64_t start = kgb_mono_ns();
 
 	if (!status)
-		status = issue_between_events(run, plan, err);
+		status = issue_between_events(run, issue, payload, err);
 	if (gated) {
 		set_alarm(0);
 		if (!__atomic_load_n(gate, __ATOMIC_SEQ_CST)) /* not let go by the timer */
@@ -151,6 +149,29 @@ static enum kgb_exec_status measure(struct kgb_run *run, struct kgb_gpu_plan *pl
 			       "timed run");
 	*host_ns = kgb_mono_ns() - start;
 	return status;
+}
+
+enum kgb_exec_status kgb_run_event_ns(struct kgb_run *run, uint64_t *out, struct kgb_err *err)
+{
+	float ms = 0;
+	enum kgb_exec_status status =
+		kgb_gpu_check(run->gpu, run->gpu->cu->cuEventElapsedTime(&ms, run->begin, run->end),
+			      KGB_EXEC_GPU_FAULT, err, "time between events");
+
+	if (!status)
+		*out = ms > 0 ? (uint64_t)((double)ms * 1e6 + 0.5) : 0;
+	return status;
+}
+
+static enum kgb_exec_status issue_plan(struct kgb_run *run, void *plan, struct kgb_err *err)
+{
+	return kgb_run_issue(run, plan, -1, false, err);
+}
+
+static enum kgb_exec_status measure(struct kgb_run *run, struct kgb_gpu_plan *plan, bool gated,
+				    int64_t *host_ns, struct kgb_err *err)
+{
+	return kgb_run_measure(run, issue_plan, plan, gated, host_ns, err);
 }
 
 /* A first run loads code and may make the driver wait for the stream: it is neither gated nor
@@ -171,7 +192,6 @@ static enum kgb_exec_status take_sample(struct kgb_run *run, const struct kgb_ex
 					struct kgb_err *err)
 {
 	struct kgb_exec_sample made = {.slot = slot_of(request, i)};
-	float ms = 0;
 	int64_t host_ns = 0;
 	enum kgb_exec_status status = prepare(run, request, prologue, i, err);
 
@@ -180,15 +200,12 @@ static enum kgb_exec_status take_sample(struct kgb_run *run, const struct kgb_ex
 	made.sm_mhz = kgb_clock_mhz(&run->clock);
 	status = measure(run, plan, can_gate(run, plan), &host_ns, err);
 	if (!status)
-		status = kgb_gpu_check(run->gpu,
-				       run->gpu->cu->cuEventElapsedTime(&ms, run->begin, run->end),
-				       KGB_EXEC_GPU_FAULT, err, "time between events");
+		status = kgb_run_event_ns(run, &made.event_ns, err);
 	if (!status)
 		status = kgb_memory_check_slack(run->memory, seed_of(request, i), err);
 	if (status)
 		return status;
 	made.host_ns = (uint64_t)host_ns;
-	made.event_ns = ms > 0 ? (uint64_t)((double)ms * 1e6 + 0.5) : 0;
 	*out = made;
 	return KGB_EXEC_OK;
 }

@@ -7,11 +7,14 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/time.h"
+#include "verify/record.h"
 
 enum {
 	GUARD_BYTES = 64 << 10, /* a kernel without a mask writes up to a block past the end */
 	STORAGE_ALIGN = 64,
 	JITTER_STEPS = 64, /* storages start at one of so many places, STORAGE_ALIGN apart */
+	TIGHT_ALIGN = 16, /* compilers make use of as much */
+	HOLE_PAGES_MAX = 3,
 	/* random streams of a case beyond its arguments' */
 	PLACES_STREAM = 1000,
 	CALL_STREAM = 2000,
@@ -52,28 +55,97 @@ static int lay_out_views(const struct kgb_data *data, struct kgb_call *call, str
 	return 0;
 }
 
-/* Storages in random order, each at a random multiple of STORAGE_ALIGN behind a guard. */
-static void place_storages(const struct kgb_case *c, struct kgb_rng *rng, struct kgb_call *call)
+static bool has_storage(const struct kgb_case *c, const struct kgb_call *call, size_t i)
 {
-	size_t order[KGB_MAX_ARGS];
-	size_t used = GUARD_BYTES;
+	return c->args[i].param->kind != KGB_PARAM_VALUE && call->views[i].storage_elements > 0;
+}
 
-	for (size_t i = 0; i < c->n_args; i++) {
+static void shuffle(size_t *order, size_t n, struct kgb_rng *rng)
+{
+	for (size_t i = 0; i < n; i++) {
 		size_t k = (size_t)kgb_rng_int(rng, 0, (int64_t)i);
 		order[i] = order[k];
 		order[k] = i;
 	}
+}
+
+static size_t round_up(size_t bytes, size_t granule)
+{
+	return (bytes + granule - 1) / granule * granule;
+}
+
+/* Bytes of a storage up to where its page ends. */
+static size_t tight_bytes(const struct kgb_view *view)
+{
+	return round_up(storage_bytes(view), TIGHT_ALIGN);
+}
+
+/* Storages in random order, each at a random multiple of STORAGE_ALIGN behind a guard. `alike`: so
+ * much behind that as its tight place is. */
+static void place_loosely(const struct kgb_case *c, const size_t *order, bool alike,
+			  struct kgb_rng *rng, struct kgb_call *call)
+{
+	size_t used = GUARD_BYTES;
+
 	for (size_t n = 0; n < c->n_args; n++) {
 		size_t i = order[n];
 		used += (size_t)kgb_rng_int(rng, 0, JITTER_STEPS - 1) * STORAGE_ALIGN;
 		call->at[i] = used;
-		if (c->args[i].param->kind == KGB_PARAM_VALUE ||
-		    call->views[i].storage_elements == 0)
+		if (!has_storage(c, call, i))
 			continue;
-		used += storage_bytes(&call->views[i]) + GUARD_BYTES;
-		used = (used + STORAGE_ALIGN - 1) / STORAGE_ALIGN * STORAGE_ALIGN;
+		size_t bytes = tight_bytes(&call->views[i]);
+		if (alike)
+			call->at[i] += round_up(bytes, STORAGE_ALIGN) - bytes;
+		used = call->at[i] + storage_bytes(&call->views[i]) + GUARD_BYTES;
+		used = round_up(used, STORAGE_ALIGN);
 	}
 	call->arena_bytes = used;
+	call->parts[0] = (struct kgb_part){0, used};
+	call->n_parts = 1;
+}
+
+/* Storages in random order, each at the end of pages of its own, with empty pages between. The
+ * guard before one ends where its pages begin; behind it there is next to none. */
+static void place_tightly(const struct kgb_case *c, const size_t *order, struct kgb_rng *rng,
+			  struct kgb_call *call)
+{
+	size_t used = 0;
+
+	for (size_t n = 0; n < c->n_args; n++) {
+		size_t i = order[n];
+		call->at[i] = used;
+		if (!has_storage(c, call, i))
+			continue;
+		size_t bytes = tight_bytes(&call->views[i]);
+		used += (size_t)kgb_rng_int(rng, 1, HOLE_PAGES_MAX) * KGB_GPU_PAGE;
+		size_t guard = round_up(bytes, KGB_GPU_PAGE) - bytes;
+		guard = guard < GUARD_BYTES ? guard : GUARD_BYTES;
+		used += round_up(bytes, KGB_GPU_PAGE);
+		call->at[i] = used - bytes;
+		call->parts[call->n_parts++] =
+			(struct kgb_part){call->at[i] - guard, bytes + guard};
+	}
+	call->arena_bytes = used + KGB_GPU_PAGE;
+	if (call->n_parts == 0)
+		call->parts[call->n_parts++] = (struct kgb_part){0, GUARD_BYTES};
+}
+
+static void place_storages(const struct kgb_case *c, enum kgb_arrangement arrangement,
+			   struct kgb_rng *rng, struct kgb_call *call)
+{
+	size_t order[KGB_MAX_ARGS];
+
+	shuffle(order, c->n_args, rng);
+	if (arrangement == KGB_ARRANGED_TIGHTLY)
+		place_tightly(c, order, rng, call);
+	else
+		place_loosely(c, order, arrangement == KGB_ARRANGED_ALIKE, rng, call);
+}
+
+void kgb_call_copy_parts(const struct kgb_call *call, char *to, const char *from)
+{
+	for (size_t i = 0; i < call->n_parts; i++)
+		memcpy(to + call->parts[i].at, from + call->parts[i].at, call->parts[i].bytes);
 }
 
 static void add_noise(struct kgb_judge *judge, struct kgb_rng *rng, char *out, size_t len)
@@ -107,7 +179,8 @@ static void write_image(struct kgb_judge *judge, const struct kgb_data *data, in
 	const struct kgb_case *c = data->kase;
 
 	kgb_call_resize(&judge->image, call->arena_bytes);
-	add_noise(judge, rng, judge->image.ptr, call->arena_bytes);
+	for (size_t i = 0; i < call->n_parts; i++)
+		add_noise(judge, rng, judge->image.ptr + call->parts[i].at, call->parts[i].bytes);
 	for (size_t i = 0; i < c->n_args; i++) {
 		char *at = judge->image.ptr + call->at[i];
 		if (data->storages[i])
@@ -134,15 +207,16 @@ static size_t out_bytes(const struct kgb_data *data)
 
 /* ---- the call ---- */
 
-static void write_entry(struct kgb_jsonw *w, const struct kgb_interface *interface, bool baseline)
+static void write_entry(struct kgb_jsonw *w, const struct kgb_interface *interface, bool native)
 {
-	KGB_AUTO(free) char *target = kgb_target_name(interface);
+	KGB_AUTO(free) char *target = kgb_baseline_name(interface);
 
-	kgb_jsonw_kstr(w, "entry", baseline ? target : interface->entry);
+	kgb_jsonw_kstr(w, "entry", native ? target : interface->entry);
 }
 
+/* `native`: the operator's own implementation is called, not an entry of a kernel file. */
 static int send_call(struct kgb_worker *worker, const struct kgb_data *data,
-		     const struct kgb_call_spec *spec, struct kgb_rng *rng,
+		     const struct kgb_call_spec *spec, bool native, struct kgb_rng *rng,
 		     const struct kgb_call *call, struct kgb_err *err)
 {
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(KGB_WIRE_REQUEST_MAX);
@@ -151,7 +225,7 @@ static int send_call(struct kgb_worker *worker, const struct kgb_data *data,
 	kgb_jsonw_init(&w, &text, 0);
 	kgb_jsonw_object(&w);
 	kgb_jsonw_kstr(&w, "op", "call");
-	write_entry(&w, data->kase->interface, spec->baseline);
+	write_entry(&w, data->kase->interface, native);
 	kgb_jsonw_ki64(&w, "poison", kgb_rng_int(rng, 1, 254));
 	kgb_jsonw_key(&w, "fill");
 	if (spec->repetition % 2 == 0)
@@ -161,6 +235,7 @@ static int send_call(struct kgb_worker *worker, const struct kgb_data *data,
 	kgb_jsonw_ki64(&w, "seed", (int64_t)kgb_rng_u32(rng));
 	if (spec->window)
 		kgb_jsonw_ki64(&w, "window", spec->window);
+	kgb_jsonw_kbool(&w, "tune", data->kase->mode == KGB_MODE_BENCHMARK);
 	kgb_jsonw_kbool(&w, "keep", spec->keep);
 	kgb_jsonw_kbool(&w, "ghost", spec->ghost);
 	kgb_jsonw_key(&w, "skip");
@@ -168,7 +243,14 @@ static int send_call(struct kgb_worker *worker, const struct kgb_data *data,
 	if (spec->skip)
 		kgb_jsonw_str(&w, spec->skip);
 	kgb_jsonw_array_end(&w);
-	kgb_request_args(&w, data->kase, call->at, call->views, !spec->baseline);
+	kgb_jsonw_key(&w, "parts");
+	kgb_jsonw_array(&w);
+	for (size_t i = 0; i < call->n_parts; i++) {
+		kgb_jsonw_i64(&w, (int64_t)call->parts[i].at);
+		kgb_jsonw_i64(&w, (int64_t)call->parts[i].bytes);
+	}
+	kgb_jsonw_array_end(&w);
+	kgb_request_args(&w, data->kase, call->at, call->views, !native);
 	kgb_jsonw_object_end(&w);
 	if (text.overflowed)
 		return kgb_fail(err, KGB_ERR_LIMIT, "case '%s': its request is too long",
@@ -223,7 +305,7 @@ static void take_snapshot(struct kgb_judge *judge, const struct kgb_data *data,
 			  struct kgb_call *call)
 {
 	kgb_call_resize(&judge->after, call->arena_bytes);
-	memcpy(judge->after.ptr, judge->runner_memory.arena, call->arena_bytes);
+	kgb_call_copy_parts(call, judge->after.ptr, judge->runner_memory.arena);
 	kgb_call_take_held(judge, data, call);
 	for (size_t i = 0; i < data->n_results && i < call->reply.n_outputs; i++)
 		if (kgb_call_holder(data->kase, i) == SIZE_MAX)
@@ -244,7 +326,7 @@ static int prepare(struct kgb_judge *judge, const struct kgb_data *data,
 		     CALL_STREAM + (uint32_t)spec->repetition);
 	if (lay_out_views(data, call, err) < 0)
 		return -1;
-	place_storages(data->kase, &places, call);
+	place_storages(data->kase, spec->arrangement, &places, call);
 	write_image(judge, data, spec->repetition, rng, call);
 	return 0;
 }
@@ -287,19 +369,21 @@ int kgb_call_run(struct kgb_judge *judge, const struct kgb_data *data,
 	const struct party candidate = {&judge->runner, &judge->runner_memory};
 	const struct party baseline = {&judge->baseline, &judge->baseline_memory};
 	const struct party *party = spec->baseline ? &baseline : &candidate;
+	const bool native = spec->baseline && judge->options->baseline != KGB_BASELINE_KERNEL;
 	struct kgb_rng rng;
-	int64_t deadline = kgb_judge_call_deadline(judge);
+	/* A baseline may have to be compiled first, and is trusted to end. */
+	int64_t deadline = spec->baseline ? judge->deadline_ms : kgb_judge_call_deadline(judge);
 
 	if (prepare(judge, data, spec, call, &rng, err) < 0)
 		return -1;
 	if (kgb_shared_reserve(party->memory, party->worker, call->arena_bytes, out_bytes(data),
 			       false, deadline, err) < 0)
 		return -1;
-	memcpy(party->memory->arena, judge->image.ptr, call->arena_bytes);
+	kgb_call_copy_parts(call, party->memory->arena, judge->image.ptr);
 	add_noise(judge, &rng, party->memory->out, out_bytes(data));
 
 	int64_t started_ns = kgb_mono_ns();
-	if (send_call(party->worker, data, spec, &rng, call, err) < 0)
+	if (send_call(party->worker, data, spec, native, &rng, call, err) < 0)
 		return -1;
 	int rc = wait_for_reply(judge, party, spec->baseline, deadline, call, failure, err);
 	call->wall_ns = kgb_mono_ns() - started_ns;
@@ -547,12 +631,15 @@ static bool check_memory(struct kgb_judge *judge, const struct kgb_data *data,
 			memcpy(judge->after.ptr + at, judge->image.ptr + at, item);
 		}
 	}
-	if (memcmp(judge->after.ptr, judge->image.ptr, call->arena_bytes) == 0)
-		return true;
-	size_t at = 0;
-	while (judge->after.ptr[at] == judge->image.ptr[at])
-		at++;
-	return explain_change(judge, data, call, at, failure);
+	for (size_t i = 0; i < call->n_parts; i++) {
+		size_t at = call->parts[i].at;
+		if (memcmp(judge->after.ptr + at, judge->image.ptr + at, call->parts[i].bytes) == 0)
+			continue;
+		while (judge->after.ptr[at] == judge->image.ptr[at])
+			at++;
+		return explain_change(judge, data, call, at, failure);
+	}
+	return true;
 }
 
 bool kgb_call_check(struct kgb_judge *judge, const struct kgb_data *data,

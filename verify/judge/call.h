@@ -9,9 +9,23 @@
 #include "verify/judge/compare.h"
 #include "verify/judge/judge.h"
 
+/** How the storages of a call lie in the arena. */
+enum kgb_arrangement {
+	/** One behind the other at multiples of 64, guards between them. */
+	KGB_ARRANGED_LOOSELY,
+	/** For replays that shall notice reads too far: each ends at the end of a page (but for the
+	 * gap to the next multiple of 16), with one or more pages behind it, and before the first,
+	 * in which nothing lies. Replays do not map these, so who reaches there faults. */
+	KGB_ARRANGED_TIGHTLY,
+	/** Loosely, but each at the same place modulo 64 as tightly: calls that are compared must
+	 * not differ in what code can be chosen by. */
+	KGB_ARRANGED_ALIKE,
+};
+
 struct kgb_call_spec {
 	int repetition; /* another poison */
 	int places; /* calls with the same number find their arguments at the same addresses */
+	enum kgb_arrangement arrangement;
 	uint32_t window; /* number under which a GPU's work is written down; 0: it is not */
 	bool keep; /* the runner holds on to the results of the call before, so that their memory
 		      cannot serve again */
@@ -21,12 +35,20 @@ struct kgb_call_spec {
 	const char *skip; /* launches of this kernel do nothing; NULL: none such */
 };
 
+/** Bytes of the arena. */
+struct kgb_part {
+	size_t at, bytes;
+};
+
 /** What a call left. Release with kgb_call_release. */
 struct kgb_call {
 	struct kgb_wire_reply reply;
 	size_t at[KGB_MAX_ARGS]; /* byte offset of each storage in the arena */
 	struct kgb_view views[KGB_MAX_ARGS]; /* of TENSOR and OUT arguments as they were passed */
-	size_t arena_bytes; /* used of the arena; judge->image and judge->after hold both states */
+	size_t arena_bytes; /* used of the arena; judge->image and judge->after hold both states: */
+	struct kgb_part
+		parts[KGB_MAX_ARGS]; /* of it only these bytes, guards and storages, in order */
+	size_t n_parts; /* at least 1 */
 	void *values[KGB_MAX_RESULTS]; /* owned; contiguous elements of each result; NULL: none, or
 					  not delivered */
 	int64_t wall_ns; /* from sending the request to having the reply */
@@ -40,6 +62,8 @@ KGB_MUST_CHECK int kgb_call_prepare(struct kgb_judge *judge, const struct kgb_da
 /** Take the values of results that parameters hold from judge->after. */
 void kgb_call_take_held(const struct kgb_judge *judge, const struct kgb_data *data,
 			struct kgb_call *call);
+/** Copy all parts from one arena to another. */
+void kgb_call_copy_parts(const struct kgb_call *call, char *to, const char *from);
 /** Make judge->image or judge->after this long, contents undefined. */
 void kgb_call_resize(struct kgb_buf *buf, size_t len);
 

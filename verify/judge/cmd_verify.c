@@ -14,6 +14,7 @@
 #include "base/str.h"
 #include "verify/judge/cli.h"
 #include "verify/judge/judge.h"
+#include "verify/judge/lanes.h"
 
 enum { VERDICT_FD = 3 };
 
@@ -32,6 +33,22 @@ static int parse_mode(const char *text, bool *is_final, struct kgb_err *err)
 	*is_final = kgb_str_eq(text, "final");
 	if (!*is_final && !kgb_str_eq(text, "agent"))
 		return kgb_fail(err, KGB_ERR_INVALID, "--mode '%s': agent or final", text);
+	return 0;
+}
+
+/* A path has a slash or ends in .py. */
+static int parse_baseline(const char *text, struct kgb_judge_options *o, struct kgb_err *err)
+{
+	if (kgb_str_eq(text, "torch"))
+		o->baseline = KGB_BASELINE_TORCH;
+	else if (kgb_str_eq(text, "compile"))
+		o->baseline = KGB_BASELINE_COMPILE;
+	else if (strchr(text, '/') || kgb_str_ends(text, ".py"))
+		o->baseline = KGB_BASELINE_KERNEL;
+	else
+		return kgb_fail(err, KGB_ERR_INVALID,
+				"--baseline '%s': torch, compile or a kernel file", text);
+	o->baseline_path = text;
 	return 0;
 }
 
@@ -89,6 +106,13 @@ static int parse_option(struct arguments *a, int option, const char *text, struc
 	case 'u':
 		o->cupti = text;
 		return 0;
+	case 'b':
+		return parse_baseline(text, o, err);
+	case 'l':
+		if (kgb_parse_i64(text, 1, KGB_LANES_MAX, &number, err) < 0)
+			return kgb_ctx(err, "--lanes");
+		o->lanes = (int)number;
+		return 0;
 	case 'n':
 		o->skip_timing = true;
 		return 0;
@@ -117,6 +141,8 @@ static int parse(struct arguments *a, int argc, char **argv, struct kgb_err *err
 		{"memory", required_argument, NULL, 'y'},
 		{"verdict-fd", required_argument, NULL, 'f'},
 		{"device", required_argument, NULL, 'g'},
+		{"baseline", required_argument, NULL, 'b'},
+		{"lanes", required_argument, NULL, 'l'},
 		{"cupti", required_argument, NULL, 'u'},
 		{"skip-timing", no_argument, NULL, 'n'},
 		{"die-with-parent", no_argument, NULL, 'x'},
@@ -198,6 +224,9 @@ static int verify(struct arguments *a, struct kgb_err *err)
 	kgb_verdict_init(verdict);
 	if (rc == 0)
 		rc = kgb_places_device(&places, a->device, &device, err);
+	if (rc == 0 && device.device == KGB_DEVICE_CPU && a->options.baseline != KGB_BASELINE_TORCH)
+		rc = kgb_fail(err, KGB_ERR_INVALID, "--baseline '%s' needs a GPU",
+			      a->options.baseline_path);
 	if (rc == 0 && a->op)
 		rc = find_spec(a, places.data_dir, &spec, err);
 	if (rc == 0) {

@@ -12,6 +12,7 @@
 #include "base/fs.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "verify/judge/cli.h"
 #include "verify/judge/zygote.h"
 
@@ -29,8 +30,10 @@ struct arguments {
 	const char *python;
 	const char *device;
 	const char *cupti;
+	int64_t spares;
 	bool die_with_parent;
 };
+enum { SPARES_DEFAULT = 2, SPARES_MAX = 64 };
 
 static int parse(struct arguments *a, int argc, char **argv, struct kgb_err *err)
 {
@@ -39,6 +42,7 @@ static int parse(struct arguments *a, int argc, char **argv, struct kgb_err *err
 		{"python", required_argument, NULL, 'p'},
 		{"device", required_argument, NULL, 'g'},
 		{"cupti", required_argument, NULL, 'u'},
+		{"spares", required_argument, NULL, 's'},
 		{"die-with-parent", no_argument, NULL, 'x'},
 		{NULL, 0, NULL, 0},
 	};
@@ -53,6 +57,10 @@ static int parse(struct arguments *a, int argc, char **argv, struct kgb_err *err
 			a->device = optarg;
 		else if (option == 'u')
 			a->cupti = optarg;
+		else if (option == 's' && kgb_parse_i64(optarg, 0, SPARES_MAX, &a->spares, err) < 0)
+			return kgb_ctx(err, "--spares");
+		else if (option == 's')
+			continue;
 		else if (option == 'x')
 			a->die_with_parent = true;
 		else
@@ -72,7 +80,8 @@ static int start(struct server *server, const struct arguments *a, const struct 
 	struct kgb_zygote_spec spec = {.python = places->python,
 				       .data_dir = places->data_dir,
 				       .library = places->library,
-				       .cupti = a->cupti};
+				       .cupti = a->cupti,
+				       .spares = (int)a->spares};
 
 	if (kgb_places_device(places, a->device, &spec, err) < 0 ||
 	    kgb_fs_mkdirs(AT_FDCWD, a->dir, 0700, err) < 0 ||
@@ -174,7 +183,7 @@ int kgb_cmd_zygotes(int argc, char **argv)
 	struct server server = {.listeners = {-1, -1, -1}, .signals = -1, .dir_fd = -1};
 	struct kgb_err err = KGB_ERR_INIT;
 	struct kgb_places places = {0};
-	struct arguments a = {0};
+	struct arguments a = {.spares = SPARES_DEFAULT};
 
 	(void)signal(SIGPIPE, SIG_IGN);
 	if (parse(&a, argc, argv, &err) < 0)

@@ -3,23 +3,34 @@
 
 #include <float.h>
 #include <math.h>
+#include <pthread.h>
 
 #include "base/mem.h"
+#include "base/parallel.h"
+#include "verify/judge/wide.h"
 
 /* Binades of |r|: slot 0 is zero itself, the others hold [2^e, 2^(e+1)) for every exponent of a
  * double. */
 #define LOWEST_EXPONENT (-1074)
 #define N_BINADES (1024 - LOWEST_EXPONENT + 1)
 
-/* The trusted implementation's own error by size of the element. */
-struct native_error {
-	double *abs; /* [b]: largest |n - r| over elements of binade <= b */
-	double *rel; /* [b]: largest |n - r| / |r| over elements of binade >= b */
-	int64_t *count; /* [b]: elements of binade b */
+enum {
+	CHUNK = 256, /* elements at once */
+	LANES = 8, /* sums side by side */
+};
+#define PIECE ((int64_t)1 << 16) /* elements that are worth a thread; sums are made by piece */
+
+/* The trusted implementation's own error on elements of one binade; when all are known, of the
+ * other binades too. */
+struct binade {
+	double abs; /* largest |n - r|, smaller elements included */
+	double rel; /* largest |n - r| / |r|, larger elements included */
+	int64_t count;
 };
 
 struct context {
 	enum kgb_dtype dtype;
+	const struct kgb_view *view; /* of the candidate */
 	const char *candidate;
 	const char *native;
 	const double *ref64;
@@ -28,16 +39,17 @@ struct context {
 	double eps, eps_terms, tiny, max;
 	double flushed; /* absolute error that flushing subnormals to zero may make */
 	double median; /* m: a power of two near the median |r|; 0 if all are zero */
-	struct native_error error;
+	struct binade *binades; /* owned; N_BINADES, and one more of zeros */
 };
 
-/* Sums for the bulk line. */
-struct bulk {
-	double candidate, native, magnitude;
-	int64_t count;
+/* Sums for the bulk line, and the largest error, by element number modulo LANES. */
+struct lanes {
+	double candidate[LANES], native[LANES], magnitude[LANES];
+	double count[LANES];
+	double max_abs_err[LANES];
 };
 
-static size_t binade_of(double magnitude)
+static inline size_t binade_of(double magnitude)
 {
 	uint64_t bits;
 
@@ -49,100 +61,181 @@ static size_t binade_of(double magnitude)
 }
 
 /* fmax without its care for NaN, which makes it a call. */
-static double larger(double a, double b)
+KGB_WIDE_BODY double larger(double a, double b)
 {
 	return a > b ? a : b;
 }
 
 /* Is the number that is nearest to r in the dtype finite? */
-static bool fits(const struct context *x, double r)
+static inline bool fits(const struct context *x, double r)
 {
 	return fabs(r) <= x->max || (isfinite(r) && isfinite(kgb_dtype_round(x->dtype, r)));
 }
 
-static double load_native(const struct context *x, int64_t i)
-{
-	return kgb_dtype_load(x->dtype, x->native + (size_t)i * kgb_dtype_size(x->dtype));
-}
-
 /* Both what is expected and what the trusted implementation made of it are ordinary numbers of the
  * dtype. */
-static bool is_regular(const struct context *x, double r, double n)
+static inline bool is_regular(const struct context *x, double r, double n)
 {
-	return isfinite(n) && fits(x, r);
+	return fabs(n) <= DBL_MAX && fits(x, r);
 }
 
 /* ---- what the trusted implementation tells ---- */
 
 /* Lower end of the binade of the lower median over nonzero elements: a few huge or tiny ones do not
  * move it. */
-static double median_binade(const int64_t *count)
+static double median_binade(const struct binade *binades)
 {
 	int64_t total = 0, seen = 0;
 
 	for (size_t b = 1; b < N_BINADES; b++)
-		total += count[b];
+		total += binades[b].count;
 	for (size_t b = 1; b < N_BINADES; b++) {
-		seen += count[b];
+		seen += binades[b].count;
 		if (total > 0 && 2 * seen >= total)
 			return ldexp(1.0, (int)b - 1 + LOWEST_EXPONENT);
 	}
 	return 0;
 }
 
+static struct binade *new_binades(void)
+{
+	return kgb_xcalloc(N_BINADES + 1, sizeof(struct binade));
+}
+
+static void merge_binades(struct binade *into, const struct binade *from)
+{
+	for (size_t b = 0; b < N_BINADES; b++) {
+		into[b].abs = larger(into[b].abs, from[b].abs);
+		into[b].rel = larger(into[b].rel, from[b].rel);
+		into[b].count += from[b].count;
+	}
+}
+
+/* One element. The division is made only where it can give more than there is: the quotient's
+ * rounding is far less than 2^-50 of it, and below DBL_MIN the product says nothing. */
+static inline void add_native_error(struct binade *binades, double r, double n)
+{
+	double size = fabs(r), e = fabs(n - r);
+	struct binade *binade = &binades[binade_of(size)];
+	double enough = binade->rel * (1 - 0x1p-50) * size - DBL_MIN;
+
+	binade->count++;
+	binade->abs = larger(binade->abs, e);
+	if ((e > 0) & (e > enough) & (size > 0))
+		binade->rel = larger(binade->rel, e / size);
+}
+
+struct measuring {
+	const struct context *x;
+	pthread_mutex_t lock; /* of x->binades */
+};
+
+static void load_native(const struct context *x, int64_t first, int64_t n, double *out)
+{
+	kgb_dtype_load_array(x->dtype, x->native + (size_t)first * kgb_dtype_size(x->dtype),
+			     (size_t)n, out);
+}
+
+static void measure_elements(const struct context *x, int64_t begin, int64_t end,
+			     struct binade *binades)
+{
+	double native[CHUNK];
+
+	for (int64_t first = begin; first < end; first += CHUNK) {
+		int64_t n = end - first < CHUNK ? end - first : CHUNK;
+		load_native(x, first, n, native);
+		for (int64_t i = 0; i < n; i++)
+			if (is_regular(x, x->ref64[first + i], native[i]))
+				add_native_error(binades, x->ref64[first + i], native[i]);
+	}
+}
+
+static void measure_piece(void *payload, int64_t begin, int64_t end)
+{
+	struct measuring *measuring = payload;
+	struct binade *binades = new_binades();
+
+	measure_elements(measuring->x, begin, end, binades);
+	pthread_mutex_lock(&measuring->lock);
+	merge_binades(measuring->x->binades, binades);
+	pthread_mutex_unlock(&measuring->lock);
+	kgb_free(binades);
+}
+
 static void measure_native(struct context *x, int64_t n_elements)
 {
-	struct native_error *error = &x->error;
+	struct measuring measuring = {.x = x, .lock = PTHREAD_MUTEX_INITIALIZER};
+	double abs = 0, rel = 0;
 
-	error->abs = kgb_xcalloc(N_BINADES, sizeof(*error->abs));
-	error->rel = kgb_xcalloc(N_BINADES, sizeof(*error->rel));
-	error->count = kgb_xcalloc(N_BINADES, sizeof(*error->count));
-	for (int64_t i = 0; i < n_elements; i++) {
-		double r = x->ref64[i], n = load_native(x, i);
-		if (!is_regular(x, r, n))
-			continue;
-		size_t b = binade_of(fabs(r));
-		double e = fabs(n - r);
-		error->count[b]++;
-		error->abs[b] = larger(error->abs[b], e);
-		if (b > 0)
-			error->rel[b] = larger(error->rel[b], e / fabs(r));
-	}
-	for (size_t b = 1; b < N_BINADES; b++)
-		error->abs[b] = larger(error->abs[b], error->abs[b - 1]);
-	for (size_t b = N_BINADES - 1; b > 0; b--)
-		error->rel[b - 1] = larger(error->rel[b - 1], error->rel[b]);
-	x->median = median_binade(error->count);
+	x->binades = new_binades();
+	if (n_elements <= PIECE)
+		measure_elements(x, 0, n_elements, x->binades);
+	else
+		kgb_parallel_for(n_elements, PIECE, measure_piece, &measuring);
+	x->median = median_binade(x->binades);
+	for (size_t b = 0; b < N_BINADES; b++)
+		x->binades[b].abs = abs = larger(x->binades[b].abs, abs);
+	for (size_t b = N_BINADES; b-- > 0;)
+		x->binades[b].rel = rel = larger(x->binades[b].rel, rel);
 }
 
 /* E_i for an element of weight w. */
-static double native_error_at(const struct context *x, double w)
+static inline double native_error_at(const struct context *x, double w)
 {
-	size_t b = binade_of(w);
-	double from_larger = b + 1 < N_BINADES ? w * x->error.rel[b + 1] : 0;
-	return larger(x->error.abs[b], from_larger);
+	const struct binade *binade = &x->binades[binade_of(w)];
+
+	return larger(binade[0].abs, w * binade[1].rel);
 }
 
 /* ---- element by element ---- */
 
-static double weight_at(const struct context *x, double r)
-{
-	double own = isfinite(r) ? fabs(r) : 0;
-	return larger(larger(own, x->median), x->tiny);
-}
+/* What is known of up to CHUNK elements before they are judged, filled up with zeros to a multiple
+ * of LANES. */
+struct chunk {
+	int64_t first, n;
+	double c[CHUNK], r[CHUNK], n64[CHUNK];
+	double w[CHUNK], magnitude[CHUNK]; /* w_i, S_i */
+	double native_error[CHUNK]; /* E_i */
+	double allowed[CHUNK];
+	double is_doubtful[CHUNK]; /* 1: needs a closer look, 0 */
+};
 
-/* S_i. Magnitudes that overflowed say nothing. */
-static double magnitude_at(const struct context *x, int64_t i, double w)
-{
-	return x->magnitude && isfinite(x->magnitude[i]) ? larger(fabs(x->magnitude[i]), w) : w;
-}
+struct element {
+	int64_t i;
+	double c, r, n;
+	double w, magnitude;
+	double allowed;
+};
 
-static double allowed_at(const struct context *x, int64_t i)
+KGB_WIDE_BODY void weigh_body(const struct context *x, struct chunk *chunk, int64_t n)
 {
-	double w = weight_at(x, x->ref64[i]);
-	return x->tolerance->ulps * (x->eps * w + x->eps_terms * magnitude_at(x, i, w)) +
-	       x->tolerance->factor * native_error_at(x, w) + x->flushed;
+	double median = x->median, tiny = x->tiny;
+
+	for (int64_t i = 0; i < n; i++) {
+		double size = fabs(chunk->r[i]);
+		double own = size <= DBL_MAX ? size : 0; /* NaN too */
+		chunk->w[i] = larger(larger(own, median), tiny);
+	}
+	/* Magnitudes that overflowed say nothing. */
+	for (int64_t i = 0; x->magnitude && i < n; i++) {
+		double size = fabs(chunk->magnitude[i]);
+		chunk->magnitude[i] = larger(size <= DBL_MAX ? size : 0, chunk->w[i]);
+	}
+	if (!x->magnitude)
+		memcpy(chunk->magnitude, chunk->w, sizeof(chunk->w));
 }
+KGB_WIDE(weigh, (const struct context *x, struct chunk *chunk, int64_t n), (x, chunk, n))
+
+KGB_WIDE_BODY void allow_body(const struct context *x, struct chunk *chunk, int64_t n)
+{
+	double ulps = x->tolerance->ulps, factor = x->tolerance->factor;
+	double eps = x->eps, eps_terms = x->eps_terms, flushed = x->flushed;
+
+	for (int64_t i = 0; i < n; i++)
+		chunk->allowed[i] = ulps * (eps * chunk->w[i] + eps_terms * chunk->magnitude[i]) +
+				    factor * chunk->native_error[i] + flushed;
+}
+KGB_WIDE(allow, (const struct context *x, struct chunk *chunk, int64_t n), (x, chunk, n))
 
 /* An infinity is right where r is one, where the native result is one, and where r is so large that
  * an allowed error carries it past the largest finite value. */
@@ -166,39 +259,78 @@ static bool finite_is_right(const struct context *x, double c, double r, double 
 	return isfinite(n) && fabs(c - n) <= x->tolerance->factor * loosest * fabs(n) + x->tiny;
 }
 
-static bool element_is_right(const struct context *x, double c, double r, double n, double allowed)
+static bool is_right(const struct context *x, const struct element *e)
 {
-	if (isnan(c))
-		return isnan(r) || isnan(n);
-	if (isinf(c))
-		return infinity_is_right(x, c, r, n, allowed);
-	return finite_is_right(x, c, r, n, allowed);
+	if (isnan(e->c))
+		return isnan(e->r) || isnan(e->n);
+	if (isinf(e->c))
+		return infinity_is_right(x, e->c, e->r, e->n, e->allowed);
+	return finite_is_right(x, e->c, e->r, e->n, e->allowed);
 }
 
 /* ---- the tensor as a whole ---- */
 
-static void bulk_add(const struct context *x, struct bulk *bulk, int64_t i, double c, double r,
-		     double n)
+static void bulk_add(struct lanes *lanes, const struct element *e)
 {
-	double w = weight_at(x, r);
+	int lane = (int)(e->i % LANES);
+	double per_w = 1 / e->w, q_candidate = (e->c - e->r) * per_w,
+	       q_native = (e->n - e->r) * per_w, q_magnitude = e->magnitude * per_w;
 
-	/* Below the normal range the spacing is absolute and flushing to zero is fair: the element
-	 * bound covers it. */
-	if (!is_regular(x, r, n) || !isfinite(c) || w <= x->tiny)
-		return;
-	double q_candidate = (c - r) / w, q_native = (n - r) / w,
-	       q_magnitude = magnitude_at(x, i, w) / w;
-	bulk->candidate += q_candidate * q_candidate;
-	bulk->native += q_native * q_native;
-	bulk->magnitude += q_magnitude * q_magnitude;
-	bulk->count++;
+	lanes->candidate[lane] += q_candidate * q_candidate;
+	lanes->native[lane] += q_native * q_native;
+	lanes->magnitude[lane] += q_magnitude * q_magnitude;
+	lanes->count[lane]++;
+}
+
+/* Below the normal range the spacing is absolute and flushing to zero is fair: the element bound
+ * covers it. What is too large for the dtype and yet fits is added one by one (look_closer). */
+KGB_WIDE_BODY void bulk_add_chunk_body(const struct context *x, const struct chunk *chunk,
+				       int64_t n, struct lanes *lanes)
+{
+	double tiny = x->tiny, max = x->max;
+	struct lanes sums = *lanes;
+
+	for (int64_t i = 0; i < n; i += LANES)
+		for (int64_t k = 0; k < LANES; k++) {
+			double c = chunk->c[i + k], r = chunk->r[i + k], n64 = chunk->n64[i + k];
+			double per_w = 1 / chunk->w[i + k];
+			bool counts = (fabs(c) <= DBL_MAX) & (fabs(r) <= max) &
+				      (fabs(n64) <= DBL_MAX) & (chunk->w[i + k] > tiny);
+			double q_candidate = counts ? (c - r) * per_w : 0;
+			double q_native = counts ? (n64 - r) * per_w : 0;
+			double q_magnitude = counts ? chunk->magnitude[i + k] * per_w : 0;
+			sums.candidate[k] += q_candidate * q_candidate;
+			sums.native[k] += q_native * q_native;
+			sums.magnitude[k] += q_magnitude * q_magnitude;
+			sums.count[k] += counts ? 1 : 0;
+		}
+	*lanes = sums;
+}
+KGB_WIDE(bulk_add_chunk,
+	 (const struct context *x, const struct chunk *chunk, int64_t n, struct lanes *lanes),
+	 (x, chunk, n, lanes))
+
+/* Sums over all lanes. */
+struct bulk {
+	double candidate, native, magnitude;
+	double count;
+};
+
+static void bulk_sum(struct bulk *bulk, const struct lanes *lanes)
+{
+	for (int k = 0; k < LANES; k++) {
+		bulk->candidate += lanes->candidate[k];
+		bulk->native += lanes->native[k];
+		bulk->magnitude += lanes->magnitude[k];
+		bulk->count += lanes->count[k];
+	}
 }
 
 static void bulk_judge(const struct context *x, const struct bulk *bulk, struct kgb_compare *out)
 {
 	if (bulk->count == 0)
 		return;
-	double count = (double)bulk->count;
+	double count = bulk->count;
 	out->rms_err = sqrt(bulk->candidate / count);
 	out->allowed_rms_err = x->tolerance->factor * sqrt(bulk->native / count) +
 			       x->tolerance->ulps * (x->eps * (0.25 + 1 / sqrt(count)) +
@@ -208,75 +340,224 @@ static void bulk_judge(const struct context *x, const struct bulk *bulk, struct 
 
 /* ---- all together ---- */
 
-/* Which element the report speaks of. */
-struct worst {
+/* What is found in one piece of the tensor. */
+struct finding {
+	struct kgb_compare out; /* of its elements; those that speak of the whole are not set */
 	bool has_misplaced; /* the reported element is a misplaced NaN or infinity: the first one
 			       stays */
 	double ratio; /* error over allowed error of the reported element */
+	struct lanes lanes;
 };
 
-static void report(struct kgb_compare *out, int64_t i, double expected, double got, double allowed)
+static void report(struct finding *found, const struct element *e)
 {
-	out->reported = i;
-	out->expected = expected;
-	out->got = got;
-	out->allowed_abs_err = allowed;
+	found->out.reported = e->i;
+	found->out.expected = e->r;
+	found->out.got = e->c;
+	found->out.allowed_abs_err = e->allowed;
 }
 
-static void note_element(struct kgb_compare *out, struct worst *worst, int64_t i, double c,
-			 double r, double allowed, bool right)
+static void note_element(struct finding *found, const struct element *e, bool right)
 {
-	bool finite = isfinite(c) && isfinite(r);
-	double err = finite ? fabs(c - r) : 0;
-	double ratio = err == 0 ? 0 : err / allowed; /* infinite when nothing is allowed */
+	bool finite = isfinite(e->c) && isfinite(e->r);
+	double err = finite ? fabs(e->c - e->r) : 0;
+	double ratio = err == 0 ? 0 : err / e->allowed; /* infinite when nothing is allowed */
 
-	out->max_abs_err = larger(out->max_abs_err, err);
-	if (!right && out->n_wrong++ == 0)
-		out->first_wrong = i;
-	if (!right && !finite && !worst->has_misplaced) {
-		worst->has_misplaced = true;
-		report(out, i, r, c, allowed);
-	} else if (!worst->has_misplaced && (out->reported < 0 || ratio > worst->ratio)) {
-		worst->ratio = ratio;
-		report(out, i, r, c, allowed);
+	found->out.max_abs_err = larger(found->out.max_abs_err, err);
+	if (!right && found->out.n_wrong++ == 0)
+		found->out.first_wrong = e->i;
+	if (!right && !finite && !found->has_misplaced) {
+		found->has_misplaced = true;
+		report(found, e);
+	} else if (!found->has_misplaced && (e->i == 0 || ratio > found->ratio)) {
+		found->ratio = ratio;
+		report(found, e);
 	}
 }
 
-static void compare_floats(struct context *x, const struct kgb_view *view, struct kgb_compare *out)
+/* Most elements are right and farther from their bound than another one: then there is nothing to
+ * note but the error. What cannot be told without a division is doubtful. The number of these. */
+KGB_WIDE_BODY void doubt_body(const struct context *x, struct chunk *chunk, int64_t n, double ratio,
+			      struct lanes *lanes, double *n_doubtful)
 {
-	struct worst worst = {0};
-	struct bulk bulk = {0};
-	struct kgb_view_walk walk;
+	double max = x->max, less = ratio * (1 - 0x1p-50);
+	double count[LANES] = {0}, worst[LANES];
 
-	measure_native(x, out->n_elements);
-	kgb_view_walk_init(&walk, view);
-	for (int64_t i = 0; i < out->n_elements; i++, kgb_view_walk_next(&walk)) {
-		double c = kgb_dtype_load(
-			x->dtype, x->candidate + (size_t)walk.at * kgb_dtype_size(x->dtype));
-		double r = x->ref64[i], n = load_native(x, i);
-		double allowed = allowed_at(x, i);
-		note_element(out, &worst, i, c, r, allowed, element_is_right(x, c, r, n, allowed));
-		bulk_add(x, &bulk, i, c, r, n);
-	}
-	bulk_judge(x, &bulk, out);
-	kgb_free(x->error.abs);
-	kgb_free(x->error.rel);
-	kgb_free(x->error.count);
+	memcpy(worst, lanes->max_abs_err, sizeof(worst));
+	for (int64_t i = 0; i < n; i += LANES)
+		for (int64_t k = 0; k < LANES; k++) {
+			double r = chunk->r[i + k], allowed = chunk->allowed[i + k];
+			double err = fabs(chunk->c[i + k] - r);
+			double wrong =
+				((err <= DBL_MAX) & (fabs(r) <= max) & (err <= allowed)) ? 0 : 1;
+			double worse = ((err > 0) & (err > less * allowed - DBL_MIN)) ? 1 : 0;
+			double doubtful = larger(wrong, worse);
+			double plain_err = doubtful > 0 ? 0 : err;
+			worst[k] = larger(plain_err, worst[k]);
+			chunk->is_doubtful[i + k] = doubtful;
+			count[k] += doubtful;
+		}
+	memcpy(lanes->max_abs_err, worst, sizeof(worst));
+	for (int k = 0; k < LANES; k++)
+		*n_doubtful += count[k];
+}
+KGB_WIDE(doubt,
+	 (const struct context *x, struct chunk *chunk, int64_t n, double ratio,
+	  struct lanes *lanes, double *n_doubtful),
+	 (x, chunk, n, ratio, lanes, n_doubtful))
+
+static void look_closer(const struct context *x, const struct chunk *chunk, int64_t i,
+			struct finding *found)
+{
+	struct element e = {.i = chunk->first + i,
+			    .c = chunk->c[i],
+			    .r = chunk->r[i],
+			    .n = chunk->n64[i],
+			    .w = chunk->w[i],
+			    .magnitude = chunk->magnitude[i],
+			    .allowed = chunk->allowed[i]};
+
+	note_element(found, &e, is_right(x, &e));
+	if (fabs(e.r) > x->max && fabs(e.c) <= DBL_MAX && is_regular(x, e.r, e.n))
+		bulk_add(&found->lanes, &e);
 }
 
-static void compare_integers(const struct context *x, const struct kgb_view *view,
-			     struct kgb_compare *out)
+static void merge(struct finding *into, const struct finding *from)
+{
+	into->out.max_abs_err = larger(into->out.max_abs_err, from->out.max_abs_err);
+	if (into->out.n_wrong == 0)
+		into->out.first_wrong = from->out.first_wrong;
+	into->out.n_wrong += from->out.n_wrong;
+	if (into->has_misplaced || !(from->has_misplaced || from->ratio > into->ratio))
+		return;
+	into->has_misplaced = from->has_misplaced;
+	into->ratio = from->ratio;
+	into->out.reported = from->out.reported;
+	into->out.expected = from->out.expected;
+	into->out.got = from->out.got;
+	into->out.allowed_abs_err = from->out.allowed_abs_err;
+}
+
+struct comparison {
+	const struct context *x;
+	bool is_contiguous;
+	struct finding *found; /* of each piece */
+};
+
+/* The candidate's elements first to first + n - 1 as they lie in memory, maybe in `buffer`. */
+static const char *candidate_part(const struct comparison *comparison, int64_t first, int64_t n,
+				  char *buffer)
+{
+	const struct context *x = comparison->x;
+
+	if (comparison->is_contiguous)
+		return x->candidate + (size_t)(x->view->offset + first) * kgb_dtype_size(x->dtype);
+	kgb_view_gather_part(x->view, x->candidate, first, n, buffer);
+	return buffer;
+}
+
+static void load_chunk(const struct context *x, const char *candidate, struct chunk *chunk)
+{
+	size_t n = (size_t)chunk->n, padding = (CHUNK - n) * sizeof(double);
+
+	kgb_dtype_load_array(x->dtype, candidate, n, chunk->c);
+	load_native(x, chunk->first, chunk->n, chunk->n64);
+	memcpy(chunk->r, x->ref64 + chunk->first, n * sizeof(double));
+	memset(chunk->c + n, 0, padding);
+	memset(chunk->n64 + n, 0, padding);
+	memset(chunk->r + n, 0, padding);
+	if (!x->magnitude)
+		return;
+	memcpy(chunk->magnitude, x->magnitude + chunk->first, n * sizeof(double));
+	memset(chunk->magnitude + n, 0, padding);
+}
+
+static void compare_floats(const struct context *x, struct finding *found, const char *candidate,
+			   struct chunk *chunk)
+{
+	int64_t n = (chunk->n + LANES - 1) / LANES * LANES;
+	double n_doubtful = 0;
+
+	load_chunk(x, candidate, chunk);
+	weigh(x, chunk, n);
+	for (int64_t i = 0; i < n; i++)
+		chunk->native_error[i] = native_error_at(x, chunk->w[i]);
+	allow(x, chunk, n);
+	for (int64_t i = chunk->n; i < n; i++)
+		chunk->w[i] = 0; /* does not count */
+	bulk_add_chunk(x, chunk, n, &found->lanes);
+	doubt(x, chunk, n, found->ratio, &found->lanes, &n_doubtful);
+	if (chunk->first == 0) /* reported if no other is */
+		n_doubtful += chunk->is_doubtful[0] = 1;
+	for (int64_t i = 0; n_doubtful > 0 && i < chunk->n; i++)
+		if (chunk->is_doubtful[i] > 0)
+			look_closer(x, chunk, i, found);
+}
+
+static void compare_integers(const struct context *x, struct finding *found, const char *candidate,
+			     int64_t first, int64_t n)
 {
 	size_t size = kgb_dtype_size(x->dtype);
-	struct worst worst = {0};
-	struct kgb_view_walk walk;
+	const char *native = x->native + (size_t)first * size;
 
-	kgb_view_walk_init(&walk, view);
-	for (int64_t i = 0; i < out->n_elements; i++, kgb_view_walk_next(&walk)) {
-		int64_t c = kgb_dtype_load_i64(x->dtype, x->candidate + (size_t)walk.at * size);
-		int64_t n = kgb_dtype_load_i64(x->dtype, x->native + (size_t)i * size);
-		note_element(out, &worst, i, (double)c, (double)n, 0, c == n);
+	/* Equal elements have nothing to report but the very first. */
+	if (first > 0 && memcmp(candidate, native, (size_t)n * size) == 0)
+		return;
+	for (int64_t i = 0; i < n; i++) {
+		int64_t got = kgb_dtype_load_i64(x->dtype, candidate + (size_t)i * size);
+		int64_t expected = kgb_dtype_load_i64(x->dtype, native + (size_t)i * size);
+		struct element e = {
+			.i = first + i, .c = (double)got, .r = (double)expected, .allowed = 0};
+		note_element(found, &e, got == expected);
 	}
+}
+
+static void compare_piece(void *payload, int64_t begin, int64_t end)
+{
+	const struct comparison *comparison = payload;
+	const struct context *x = comparison->x;
+	struct finding found = {.out = {.first_wrong = -1, .reported = -1}};
+	char buffer[CHUNK * sizeof(int64_t)];
+	struct chunk chunk;
+
+	for (int64_t first = begin; first < end; first += CHUNK) {
+		int64_t n = end - first < CHUNK ? end - first : CHUNK;
+		const char *candidate = candidate_part(comparison, first, n, buffer);
+		chunk.first = first;
+		chunk.n = n;
+		if (kgb_dtype_is_float(x->dtype))
+			compare_floats(x, &found, candidate, &chunk);
+		else
+			compare_integers(x, &found, candidate, first, n);
+	}
+	for (int k = 0; k < LANES; k++)
+		found.out.max_abs_err = larger(found.out.max_abs_err, found.lanes.max_abs_err[k]);
+	comparison->found[begin / PIECE] = found;
+}
+
+/* What the pieces say together, in their order: sums are rounded the same however many threads
+ * there were. */
+static void compare_all(const struct context *x, struct kgb_compare *out)
+{
+	int64_t n = kgb_view_numel(x->view), n_pieces = (n + PIECE - 1) / PIECE;
+	struct finding total = {.out = {.first_wrong = -1, .reported = -1}};
+	KGB_AUTO(free)
+	struct finding *found = kgb_xcalloc((size_t)n_pieces + 1, sizeof(*found));
+	struct bulk bulk = {0};
+	struct comparison comparison = {x, kgb_view_is_contiguous(x->view), found};
+
+	kgb_parallel_for(n, PIECE, compare_piece, &comparison);
+	for (int64_t i = 0; i < n_pieces; i++) {
+		bulk_sum(&bulk, &found[i].lanes);
+		if (i == 0)
+			total = found[0];
+		else
+			merge(&total, &found[i]);
+	}
+	*out = total.out;
+	out->n_elements = n;
+	bulk_judge(x, &bulk, out);
+	out->ok = out->n_wrong == 0 && !out->rms_failed;
 }
 
 /* One rounding of each term to the result's dtype, or a chain of float32 additions: rounding errors
@@ -295,6 +576,7 @@ void kgb_compare(const struct kgb_view *cand_view, const void *candidate, const 
 	double eps = kgb_dtype_eps(dtype);
 	struct context x = {
 		.dtype = dtype,
+		.view = cand_view,
 		.candidate = candidate,
 		.native = native,
 		.ref64 = ref64,
@@ -308,13 +590,13 @@ void kgb_compare(const struct kgb_view *cand_view, const void *candidate, const 
 		.flushed = dtype == KGB_DTYPE_FLOAT16 ? 0 : kgb_dtype_tiny(dtype),
 	};
 
-	*out = (struct kgb_compare){
-		.n_elements = kgb_view_numel(cand_view), .first_wrong = -1, .reported = -1};
-	if (kgb_dtype_is_float(dtype))
-		compare_floats(&x, cand_view, out);
-	else
-		compare_integers(&x, cand_view, out);
-	out->ok = out->n_wrong == 0 && !out->rms_failed;
+	if (!kgb_dtype_is_float(dtype)) {
+		compare_all(&x, out);
+		return;
+	}
+	measure_native(&x, kgb_view_numel(cand_view));
+	compare_all(&x, out);
+	kgb_free(x.binades);
 }
 
 void kgb_unravel(int64_t i, const int64_t *sizes, int ndim, int64_t *index)

@@ -140,11 +140,19 @@ void kgb_request_args(struct kgb_jsonw *w, const struct kgb_case *c, const size_
 
 /* ---- the reference ---- */
 
+static char *function_name(enum kgb_reference_kind kind, const char *target)
+{
+	return kgb_xasprintf("%s:%s", kind == KGB_REFERENCE_ATEN ? "aten" : "python", target);
+}
+
 char *kgb_target_name(const struct kgb_interface *interface)
 {
-	return kgb_xasprintf("%s:%s",
-			     interface->reference == KGB_REFERENCE_ATEN ? "aten" : "python",
-			     interface->target);
+	return function_name(interface->reference, interface->target);
+}
+
+char *kgb_baseline_name(const struct kgb_interface *interface)
+{
+	return function_name(interface->baseline, interface->baseline_target);
 }
 
 static void write_target(struct kgb_jsonw *w, const struct kgb_interface *interface)

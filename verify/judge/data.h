@@ -55,6 +55,8 @@ KGB_MUST_CHECK int kgb_data_learn(struct kgb_data *data, struct kgb_worker *refe
 
 /** "aten:add.Tensor" or "python:FILE:FUNCTION", as the workers read it; malloc'ed. */
 char *kgb_target_name(const struct kgb_interface *interface);
+/** The same for what candidates are timed against. */
+char *kgb_baseline_name(const struct kgb_interface *interface);
 
 /** Arguments as the workers read them: appends `"args":[...]` members. `at` gives the byte offset
  * of each storage and `views` the layout of each tensor, both indexed by argument; OUT arguments

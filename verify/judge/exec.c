@@ -75,6 +75,8 @@ int kgb_exec_policy(struct kgb_policy *policy, const struct kgb_exec_spec *spec,
 	kgb_policy_ro(policy, program, "/kgb/kgb-exec");
 	/* What the driver compiles must not come from, or go to, a place that outlives us. */
 	kgb_policy_setenv(policy, "CUDA_CACHE_DISABLE", "1");
+	/* A GPU's number means the same here as to the workers. */
+	kgb_policy_setenv(policy, "CUDA_DEVICE_ORDER", "PCI_BUS_ID");
 	kgb_policy_set_cwd(policy, "/");
 	kgb_policy_arg(policy, "/kgb/kgb-exec");
 	if (spec->cupti) {
@@ -228,6 +230,23 @@ static enum kgb_exec_outcome broken(struct kgb_exec *exec, struct kgb_err *err, 
 	return KGB_EXEC_BROKE_PROTOCOL;
 }
 
+static void clean_text(char *text, size_t size)
+{
+	text[size - 1] = '\0';
+	for (; *text; text++)
+		if (*text < ' ' || *text > '~')
+			*text = '?';
+}
+
+static void take_machine(struct kgb_exec *exec, const struct kgb_exec_machine *machine)
+{
+	exec->machine = *machine;
+	clean_text(exec->machine.name, sizeof(exec->machine.name));
+	clean_text(exec->machine.uuid, sizeof(exec->machine.uuid));
+	clean_text(exec->machine.driver, sizeof(exec->machine.driver));
+	clean_text(exec->machine.pci, sizeof(exec->machine.pci));
+}
+
 /* Copy a reply that keeps to the protocol into exec->reply; otherwise say what is wrong with it. */
 static const char *check_reply(struct kgb_exec *exec, const struct kgb_exec_reply *reply,
 			       size_t len)
@@ -299,14 +318,9 @@ static bool wait_readable(int fd, int64_t deadline_ms)
 	}
 }
 
-/* One request, one reply. */
-static enum kgb_exec_outcome ask(struct kgb_exec *exec, struct kgb_exec_request *request,
-				 const int *fds, size_t n_fds, int64_t timeout_ms,
-				 struct kgb_err *err)
+static enum kgb_exec_outcome send_request(struct kgb_exec *exec, struct kgb_exec_request *request,
+					  const int *fds, size_t n_fds, struct kgb_err *err)
 {
-	KGB_AUTO(free) struct kgb_exec_reply *reply = kgb_xmalloc(sizeof(*reply));
-	enum kgb_err_kind kind = KGB_ERR_FAILED;
-
 	request->magic = KGB_EXEC_MAGIC;
 	request->version = KGB_EXEC_VERSION;
 	request->id = ++exec->last_id;
@@ -321,11 +335,19 @@ static enum kgb_exec_outcome ask(struct kgb_exec *exec, struct kgb_exec_request 
 	if (kgb_wire_send(exec->channel_fd, request, sizeof(*request), fds, n_fds, err) < 0 &&
 	    err->code != EPIPE && err->code != ECONNRESET)
 		return broken(exec, err, "does not read its requests");
+	return KGB_EXEC_DONE;
+}
+
+static enum kgb_exec_outcome await_reply(struct kgb_exec *exec, enum kgb_exec_op op,
+					 int64_t timeout_ms, struct kgb_err *err)
+{
+	KGB_AUTO(free) struct kgb_exec_reply *reply = kgb_xmalloc(sizeof(*reply));
+	enum kgb_err_kind kind = KGB_ERR_FAILED;
+
 	if (!wait_readable(exec->channel_fd, kgb_mono_ms() + timeout_ms)) {
 		end_now(exec);
 		(void)kgb_fail(err, KGB_ERR_TIMEOUT, "kgb-exec: '%s' took longer than %lld ms",
-			       kgb_exec_op_name((enum kgb_exec_op)request->op),
-			       (long long)timeout_ms);
+			       kgb_exec_op_name(op), (long long)timeout_ms);
 		return KGB_EXEC_TIMED_OUT;
 	}
 	ssize_t n = kgb_wire_recv(exec->channel_fd, reply, sizeof(*reply), NULL, 0, NULL, err);
@@ -345,15 +367,35 @@ static enum kgb_exec_outcome ask(struct kgb_exec *exec, struct kgb_exec_request 
 	return outcome;
 }
 
-static enum kgb_exec_outcome open_device(struct kgb_exec *exec, uint32_t device, int64_t timeout_ms,
+/* One request, one reply. */
+static enum kgb_exec_outcome ask(struct kgb_exec *exec, struct kgb_exec_request *request,
+				 const int *fds, size_t n_fds, int64_t timeout_ms,
+				 struct kgb_err *err)
+{
+	enum kgb_exec_outcome outcome = send_request(exec, request, fds, n_fds, err);
+
+	return outcome == KGB_EXEC_DONE
+		       ? await_reply(exec, (enum kgb_exec_op)request->op, timeout_ms, err)
+		       : outcome;
+}
+
+static enum kgb_exec_outcome ask_to_open(struct kgb_exec *exec, uint32_t device,
 					 struct kgb_err *err)
 {
 	struct kgb_exec_request request = {.op = KGB_EXEC_OPEN, .device = device};
-	enum kgb_exec_outcome outcome = ask(exec, &request, NULL, 0, timeout_ms, err);
+
+	return send_request(exec, &request, NULL, 0, err);
+}
+
+static enum kgb_exec_outcome await_open(struct kgb_exec *exec, int64_t timeout_ms,
+					struct kgb_err *err)
+{
+	enum kgb_exec_outcome outcome = await_reply(exec, KGB_EXEC_OPEN, timeout_ms, err);
 
 	if (outcome != KGB_EXEC_DONE)
 		return outcome;
 	exec->l2_bytes = exec->reply.value;
+	take_machine(exec, &exec->reply.machine);
 	snprintf(exec->device_name, sizeof(exec->device_name), "%.255s", exec->reply.text);
 	return KGB_EXEC_DONE;
 }
@@ -365,32 +407,69 @@ enum kgb_exec_outcome kgb_exec_adopt(struct kgb_exec *exec, pid_t pid, int take_
 	exec->launcher = pid;
 	exec->channel_fd = take_channel_fd;
 	exec->n_starts = 1;
-	enum kgb_exec_outcome outcome = open_device(exec, device, timeout_ms, err);
+	enum kgb_exec_outcome outcome = ask_to_open(exec, device, err);
+	if (outcome == KGB_EXEC_DONE)
+		outcome = await_open(exec, timeout_ms, err);
 	if (outcome != KGB_EXEC_DONE)
 		kgb_exec_stop(exec);
 	return outcome;
 }
 
-enum kgb_exec_outcome kgb_exec_start(struct kgb_exec *exec, const struct kgb_exec_spec *spec,
-				     int64_t timeout_ms, struct kgb_err *err)
+enum kgb_exec_outcome kgb_exec_begin(struct kgb_exec *exec, const struct kgb_exec_spec *spec,
+				     struct kgb_err *err)
 {
-	const int64_t deadline = kgb_mono_ms() + timeout_ms;
+	const int n_starts = exec->n_starts + 1;
 	enum kgb_exec_outcome outcome = KGB_EXEC_NO_GPU;
 
 	*exec = (struct kgb_exec)KGB_EXEC_CLIENT_INIT;
-	for (int i = 1; i <= STARTS_MAX; i++) {
-		exec->n_starts = i;
+	exec->n_starts = n_starts;
+	if (spawn(exec, spec, err) == 0)
+		outcome = ask_to_open(exec, spec->device, err);
+	if (outcome != KGB_EXEC_DONE) {
+		kgb_exec_stop(exec);
+		(void)kgb_ctx(err, "kgb-exec");
+	}
+	return outcome;
+}
+
+enum kgb_exec_outcome kgb_exec_finish(struct kgb_exec *exec, const struct kgb_exec_spec *spec,
+				      int64_t timeout_ms, struct kgb_err *err)
+{
+	const int64_t deadline = kgb_mono_ms() + timeout_ms;
+
+	for (;;) {
 		exec->reply.status = KGB_EXEC_OK;
-		outcome = KGB_EXEC_NO_GPU;
-		if (spawn(exec, spec, err) == 0)
-			outcome = open_device(exec, spec->device, deadline - kgb_mono_ms(), err);
+		enum kgb_exec_outcome outcome = await_open(exec, deadline - kgb_mono_ms(), err);
 		if (outcome == KGB_EXEC_DONE)
 			return outcome;
+		const bool again =
+			exec->reply.status == KGB_EXEC_RESERVATION && exec->n_starts < STARTS_MAX;
 		kgb_exec_stop(exec);
-		if (exec->reply.status != KGB_EXEC_RESERVATION)
-			break;
+		if (!again || kgb_exec_begin(exec, spec, err) != KGB_EXEC_DONE) {
+			(void)kgb_ctx(err, "kgb-exec");
+			return outcome;
+		}
 	}
-	(void)kgb_ctx(err, "kgb-exec");
+}
+
+enum kgb_exec_outcome kgb_exec_start(struct kgb_exec *exec, const struct kgb_exec_spec *spec,
+				     int64_t timeout_ms, struct kgb_err *err)
+{
+	enum kgb_exec_outcome outcome;
+
+	*exec = (struct kgb_exec)KGB_EXEC_CLIENT_INIT;
+	outcome = kgb_exec_begin(exec, spec, err);
+	return outcome == KGB_EXEC_DONE ? kgb_exec_finish(exec, spec, timeout_ms, err) : outcome;
+}
+
+enum kgb_exec_outcome kgb_exec_measure(struct kgb_exec *exec, int64_t timeout_ms,
+				       struct kgb_err *err)
+{
+	struct kgb_exec_request request = {.op = KGB_EXEC_MEASURE};
+	enum kgb_exec_outcome outcome = ask(exec, &request, NULL, 0, timeout_ms, err);
+
+	if (outcome == KGB_EXEC_DONE)
+		take_machine(exec, &exec->reply.machine);
 	return outcome;
 }
 
@@ -409,27 +488,48 @@ static int check_sealed(int fd, uint64_t bytes, const char *what, struct kgb_err
 	return 0;
 }
 
+enum kgb_exec_outcome kgb_exec_arena_in_parts(struct kgb_exec *exec,
+					      const struct kgb_exec_arena_spec *spec,
+					      int64_t timeout_ms, struct kgb_err *err)
+{
+	struct kgb_exec_request request = {.op = KGB_EXEC_ARENA,
+					   .arena_bytes = spec->arena_bytes,
+					   .n_slots = spec->n_slots,
+					   .output_bytes = spec->output_bytes};
+	const int fds[] = {spec->input_fd, spec->output_fd};
+	uint64_t input_bytes;
+
+	if (spec->n_parts > KGB_EXEC_RANGES) {
+		(void)kgb_fail(err, KGB_ERR_LIMIT, "%zu parts, at most %d", spec->n_parts,
+			       KGB_EXEC_RANGES);
+		return KGB_EXEC_REFUSED;
+	}
+	request.n_ranges = (uint32_t)spec->n_parts;
+	for (size_t i = 0; i < spec->n_parts; i++)
+		request.ranges[i] = spec->parts[i];
+	if (__builtin_mul_overflow(spec->arena_bytes, spec->n_slots, &input_bytes))
+		input_bytes = UINT64_MAX;
+	if (check_sealed(spec->input_fd, input_bytes, "input", err) < 0 ||
+	    check_sealed(spec->output_fd, spec->output_bytes, "output", err) < 0)
+		return KGB_EXEC_REFUSED;
+	enum kgb_exec_outcome outcome =
+		ask(exec, &request, fds, KGB_ARRAY_LEN(fds), timeout_ms, err);
+	exec->arena_bytes = outcome == KGB_EXEC_DONE ? spec->arena_bytes : 0;
+	exec->output_bytes = outcome == KGB_EXEC_DONE ? spec->output_bytes : 0;
+	return outcome;
+}
+
 enum kgb_exec_outcome kgb_exec_arena(struct kgb_exec *exec, int input_fd, uint64_t arena_bytes,
 				     uint32_t n_slots, int output_fd, uint64_t output_bytes,
 				     int64_t timeout_ms, struct kgb_err *err)
 {
-	struct kgb_exec_request request = {.op = KGB_EXEC_ARENA,
-					   .arena_bytes = arena_bytes,
-					   .n_slots = n_slots,
-					   .output_bytes = output_bytes};
-	const int fds[] = {input_fd, output_fd};
-	uint64_t input_bytes;
+	const struct kgb_exec_arena_spec spec = {.input_fd = input_fd,
+						 .output_fd = output_fd,
+						 .arena_bytes = arena_bytes,
+						 .output_bytes = output_bytes,
+						 .n_slots = n_slots};
 
-	if (__builtin_mul_overflow(arena_bytes, n_slots, &input_bytes))
-		input_bytes = UINT64_MAX;
-	if (check_sealed(input_fd, input_bytes, "input", err) < 0 ||
-	    check_sealed(output_fd, output_bytes, "output", err) < 0)
-		return KGB_EXEC_REFUSED;
-	enum kgb_exec_outcome outcome =
-		ask(exec, &request, fds, KGB_ARRAY_LEN(fds), timeout_ms, err);
-	exec->arena_bytes = outcome == KGB_EXEC_DONE ? arena_bytes : 0;
-	exec->output_bytes = outcome == KGB_EXEC_DONE ? output_bytes : 0;
-	return outcome;
+	return kgb_exec_arena_in_parts(exec, &spec, timeout_ms, err);
 }
 
 enum kgb_exec_outcome kgb_exec_plan(struct kgb_exec *exec, uint32_t plan, const void *record,
@@ -503,7 +603,9 @@ enum kgb_exec_outcome kgb_exec_time(struct kgb_exec *exec, const struct kgb_exec
 		.n_slots = spec->n_slots,
 		.n_samples = spec->n_samples,
 		.flush_bytes = spec->flush_bytes,
-		.flags = spec->with_activity ? KGB_EXEC_WITH_ACTIVITY : 0,
+		.placement = spec->placement,
+		.flags = (spec->with_activity ? KGB_EXEC_WITH_ACTIVITY : 0) |
+			 (spec->without_arena ? KGB_EXEC_WITHOUT_ARENA : 0),
 	};
 
 	return run_or_time(exec, &request, spec, out, timeout_ms, err);

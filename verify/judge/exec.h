@@ -44,6 +44,7 @@ struct kgb_exec {
 	int n_starts; /* how many processes it took until the addresses were free */
 	uint64_t l2_bytes; /* of the device */
 	char device_name[256];
+	struct kgb_exec_machine machine; /* as of the last reply that told; texts are printable */
 	struct kgb_exec_reply reply; /* the last one that came, checked: text is printable */
 };
 #define KGB_EXEC_CLIENT_INIT                                    \
@@ -70,11 +71,24 @@ KGB_MUST_CHECK enum kgb_exec_outcome kgb_exec_start(struct kgb_exec *exec,
 						    const struct kgb_exec_spec *spec,
 						    int64_t timeout_ms, struct kgb_err *err);
 
+/** The same in two steps, for what can be done meanwhile. *exec starts as KGB_EXEC_CLIENT_INIT.
+ * After a begin that gave DONE comes kgb_exec_finish or kgb_exec_stop. */
+KGB_MUST_CHECK enum kgb_exec_outcome
+kgb_exec_begin(struct kgb_exec *exec, const struct kgb_exec_spec *spec, struct kgb_err *err);
+KGB_MUST_CHECK enum kgb_exec_outcome kgb_exec_finish(struct kgb_exec *exec,
+						     const struct kgb_exec_spec *spec,
+						     int64_t timeout_ms, struct kgb_err *err);
+
 /** The same for a process that somebody else started, without a sandbox: for tests. Takes `pid`,
  * our child, and its socket; both are gone when it fails. */
 KGB_MUST_CHECK enum kgb_exec_outcome kgb_exec_adopt(struct kgb_exec *exec, pid_t pid,
 						    int take_channel_fd, uint32_t device,
 						    int64_t timeout_ms, struct kgb_err *err);
+
+/** Have the device measured: exec->machine is complete then. Only in a process that was given no
+ * plan yet, so that nobody has lied. */
+KGB_MUST_CHECK enum kgb_exec_outcome kgb_exec_measure(struct kgb_exec *exec, int64_t timeout_ms,
+						      struct kgb_err *err);
 
 /** Give it its memory: `input_fd` holds n_slots images of arena_bytes, one after the other. Both
  * are memfds whose size is sealed (kgb_memfd_sized); the input should also be sealed against
@@ -83,6 +97,20 @@ KGB_MUST_CHECK enum kgb_exec_outcome kgb_exec_arena(struct kgb_exec *exec, int i
 						    uint64_t arena_bytes, uint32_t n_slots,
 						    int output_fd, uint64_t output_bytes,
 						    int64_t timeout_ms, struct kgb_err *err);
+
+/** The same with holes: only `parts` of the arena (device addresses, in order, apart from each
+ * other) are memory, images and results count there only, and whoever reaches further than to the
+ * end of a page of theirs faults. */
+struct kgb_exec_arena_spec {
+	int input_fd, output_fd;
+	uint64_t arena_bytes, output_bytes;
+	uint32_t n_slots;
+	const struct kgb_exec_range *parts; /* borrowed */
+	size_t n_parts; /* at most KGB_EXEC_RANGES; 0: all of the arena */
+};
+KGB_MUST_CHECK enum kgb_exec_outcome
+kgb_exec_arena_in_parts(struct kgb_exec *exec, const struct kgb_exec_arena_spec *spec,
+			int64_t timeout_ms, struct kgb_err *err);
 
 /** Make plan number `plan` of a record with one window (verify/record.h). */
 KGB_MUST_CHECK enum kgb_exec_outcome kgb_exec_plan(struct kgb_exec *exec, uint32_t plan,
@@ -100,7 +128,9 @@ struct kgb_exec_run_spec {
 	uint32_t n_samples; /* time only */
 	uint64_t poison;
 	uint64_t flush_bytes; /* time only */
+	uint32_t placement; /* time only; another number than before: other physical memory */
 	bool with_activity; /* time only */
+	bool without_arena; /* time only: it is not brought back */
 	const struct kgb_exec_range *ranges; /* borrowed */
 	size_t n_ranges; /* at most KGB_EXEC_RANGES */
 };

@@ -2,132 +2,12 @@
 #include "verify/judge/fill.h"
 
 #include <math.h>
+#include <stdatomic.h>
 
-#include "base/buf.h"
-#include "base/hash.h"
-#include "base/str.h"
+#include "base/parallel.h"
 
 #define OUTLIER_PROBABILITY 0.001
 #define OUTLIER_FACTOR 50
-
-/* ---- generator ---- */
-
-static void philox_round(uint32_t counter[4], const uint32_t key[2])
-{
-	uint64_t p0 = UINT64_C(0xD2511F53) * counter[0];
-	uint64_t p1 = UINT64_C(0xCD9E8D57) * counter[2];
-	uint32_t c1 = counter[1], c3 = counter[3];
-
-	counter[0] = (uint32_t)(p1 >> 32) ^ c1 ^ key[0];
-	counter[1] = (uint32_t)p1;
-	counter[2] = (uint32_t)(p0 >> 32) ^ c3 ^ key[1];
-	counter[3] = (uint32_t)p0;
-}
-
-void kgb_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4])
-{
-	uint32_t k[2] = {key[0], key[1]};
-
-	memcpy(out, counter, 4 * sizeof(*out));
-	for (int i = 0; i < 10; i++) {
-		philox_round(out, k);
-		k[0] += 0x9E3779B9;
-		k[1] += 0xBB67AE85;
-	}
-}
-
-static uint32_t load_le32(const uint8_t *p)
-{
-	return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
-}
-
-void kgb_rng_init(struct kgb_rng *rng, const struct kgb_seed *seed, const char *label,
-		  uint32_t index)
-{
-	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
-	const uint8_t le[4] = {(uint8_t)index, (uint8_t)(index >> 8), (uint8_t)(index >> 16),
-			       (uint8_t)(index >> 24)};
-	char hex[KGB_SHA256_HEX_LEN];
-	uint8_t digest[32];
-	struct kgb_err err = KGB_ERR_INIT;
-
-	/* The label's NUL keeps its end apart from the index. */
-	kgb_buf_add(&text, seed->bytes, sizeof(seed->bytes));
-	kgb_buf_add(&text, label, strlen(label) + 1);
-	kgb_buf_add(&text, le, sizeof(le));
-	kgb_sha256_hex(text.ptr, text.len, hex);
-	KGB_ASSERT(kgb_parse_hex(hex, digest, sizeof(digest), &err) == 0);
-
-	/* 128 bits tell streams apart: the key, and the half of the counter that does not count. */
-	*rng = (struct kgb_rng){
-		.key = {load_le32(digest), load_le32(digest + 4)},
-		.counter = {0, 0, load_le32(digest + 8), load_le32(digest + 12)},
-		.used = 4,
-	};
-}
-
-uint32_t kgb_rng_u32(struct kgb_rng *rng)
-{
-	if (rng->used == 4) {
-		kgb_philox(rng->counter, rng->key, rng->out);
-		if (++rng->counter[0] == 0)
-			rng->counter[1]++;
-		rng->used = 0;
-	}
-	return rng->out[rng->used++];
-}
-
-static uint64_t next_u64(struct kgb_rng *rng)
-{
-	uint64_t high = kgb_rng_u32(rng);
-	return high << 32 | kgb_rng_u32(rng);
-}
-
-double kgb_rng_uniform(struct kgb_rng *rng)
-{
-	return (double)(next_u64(rng) >> 11) * 0x1p-53;
-}
-
-/* Box and Muller, in pairs. 1 - uniform lies in (0, 1], where the logarithm is finite. */
-double kgb_rng_normal(struct kgb_rng *rng)
-{
-	if (rng->has_spare) {
-		rng->has_spare = false;
-		return rng->spare;
-	}
-	double radius = sqrt(-2 * log(1 - kgb_rng_uniform(rng)));
-	double angle = 2 * M_PI * kgb_rng_uniform(rng);
-	rng->spare = radius * sin(angle);
-	rng->has_spare = true;
-	return radius * cos(angle);
-}
-
-int64_t kgb_rng_int(struct kgb_rng *rng, int64_t lo, int64_t hi)
-{
-	KGB_ASSERT(lo <= hi);
-	uint64_t span = (uint64_t)hi - (uint64_t)lo + 1; /* 0: all 2^64 values */
-	uint64_t draw = next_u64(rng);
-
-	if (span == 0)
-		return (int64_t)draw;
-	/* Draws beyond the last whole multiple of span would favour small values. */
-	uint64_t excess = (UINT64_MAX % span + 1) % span;
-	while (draw > UINT64_MAX - excess)
-		draw = next_u64(rng);
-	return (int64_t)((uint64_t)lo + draw % span);
-}
-
-void kgb_rng_bytes(struct kgb_rng *rng, void *out, size_t len)
-{
-	uint8_t *p = out;
-	for (size_t i = 0; i < len; i += 4) {
-		uint32_t word = kgb_rng_u32(rng);
-		for (size_t k = i; k < i + 4 && k < len; k++, word >>= 8)
-			p[k] = (uint8_t)word;
-	}
-}
-
-/* ---- tensors ---- */
 
 static void *element_at(const struct kgb_view *view, void *storage, int64_t at)
 {
@@ -140,52 +20,282 @@ static void *random_element(const struct kgb_view *view, void *storage, struct k
 	return element_at(view, storage, kgb_view_element(view, i));
 }
 
-/* Integers are drawn as such, so that every value of int64 can come exactly. */
-static void draw(const struct kgb_arg *arg, struct kgb_rng *rng, void *p)
+/* ---- every element ---- */
+
+enum {
+	CHUNK = 512, /* elements converted at once */
+	TABLE = 1 << 16, /* draws of a benchmark */
+};
+/* Elements that are worth a thread; even, as normals come in pairs. */
+#define PIECE ((int64_t)1 << 16)
+
+struct job {
+	const struct kgb_arg *arg;
+	char *storage;
+	struct kgb_rng rng; /* at the first element's words */
+	const char *table; /* benchmarks */
+	bool is_contiguous;
+	_Atomic bool is_biased; /* integers: a draw has to be repeated */
+	_Atomic int64_t n_outliers;
+};
+
+/* Words of the stream that n elements take, whatever comes out. */
+static uint64_t words_of(enum kgb_fill_kind fill, int64_t n)
 {
-	double value = 1;
+	switch (fill) {
+	case KGB_FILL_NORMAL:
+	case KGB_FILL_POSITIVE:
+		return 4 * (((uint64_t)n + 1) / 2);
+	case KGB_FILL_UNIFORM:
+	case KGB_FILL_INT:
+		return 2 * (uint64_t)n;
+	case KGB_FILL_BOOL:
+		return (uint64_t)n;
+	case KGB_FILL_ONES:
+		return 0;
+	}
+	KGB_UNREACHABLE();
+}
+
+/* Integers are drawn as such, so that every value of int64 can come exactly. False if one of them
+ * must be drawn again: then the words of all that follow shift. */
+static bool draw_integers(const struct kgb_arg *arg, struct kgb_rng *rng, double *out, size_t n)
+{
+	uint64_t lo = (uint64_t)(int64_t)ceil(arg->lo), hi = (uint64_t)(int64_t)floor(arg->hi);
+	uint64_t span = hi - lo + 1, excess = span ? (UINT64_MAX % span + 1) % span : 0;
+	uint32_t words[2 * CHUNK];
+	bool is_fair = true;
+
+	kgb_rng_words(rng, words, 2 * n);
+	for (size_t i = 0; i < n; i++) {
+		uint64_t draw = (uint64_t)words[2 * i] << 32 | words[2 * i + 1];
+		is_fair &= draw <= UINT64_MAX - excess;
+		out[i] = (double)(int64_t)(lo + (span ? draw % span : draw));
+	}
+	return is_fair;
+}
+
+/* At most CHUNK of them. */
+static bool draw(const struct kgb_arg *arg, struct kgb_rng *rng, double *out, size_t n)
+{
+	uint32_t words[CHUNK];
 
 	switch (arg->fill) {
 	case KGB_FILL_NORMAL:
-		value = kgb_rng_normal(rng);
-		break;
 	case KGB_FILL_POSITIVE:
-		value = fabs(kgb_rng_normal(rng));
+		kgb_rng_normals(rng, out, n);
+		for (size_t i = 0; arg->fill == KGB_FILL_POSITIVE && i < n; i++)
+			out[i] = fabs(out[i]);
 		break;
 	case KGB_FILL_UNIFORM:
-		value = arg->lo + (arg->hi - arg->lo) * kgb_rng_uniform(rng);
+		kgb_rng_uniforms(rng, out, n);
+		for (size_t i = 0; i < n; i++)
+			out[i] = arg->lo + (arg->hi - arg->lo) * out[i];
 		break;
 	case KGB_FILL_INT:
-		value = (double)kgb_rng_int(rng, (int64_t)ceil(arg->lo), (int64_t)floor(arg->hi));
-		break;
+		return draw_integers(arg, rng, out, n);
 	case KGB_FILL_BOOL:
-		value = kgb_rng_u32(rng) & 1;
+		kgb_rng_words(rng, words, n);
+		for (size_t i = 0; i < n; i++)
+			out[i] = words[i] & 1;
 		break;
 	case KGB_FILL_ONES:
+		for (size_t i = 0; i < n; i++)
+			out[i] = 1;
 		break;
 	}
-	kgb_dtype_store(arg->view.dtype, p, value);
+	return true;
 }
+
+/* Where the elements from `first` on are made: in place, or in `buffer`. */
+static char *target(const struct job *job, int64_t first, char *buffer)
+{
+	const struct kgb_view *view = &job->arg->view;
+
+	return job->is_contiguous
+		       ? job->storage + (size_t)(view->offset + first) * kgb_dtype_size(view->dtype)
+		       : buffer;
+}
+
+static void deliver(const struct job *job, int64_t first, int64_t n, const char *elements)
+{
+	if (!job->is_contiguous)
+		kgb_view_scatter_part(&job->arg->view, elements, first, n, job->storage);
+}
+
+static void fill_piece(void *payload, int64_t begin, int64_t end)
+{
+	struct job *job = payload;
+	struct kgb_rng rng = job->rng;
+	double values[CHUNK];
+	char buffer[CHUNK * sizeof(int64_t)];
+
+	kgb_rng_skip(&rng, words_of(job->arg->fill, begin));
+	for (int64_t first = begin; first < end; first += CHUNK) {
+		int64_t n = end - first < CHUNK ? end - first : CHUNK;
+		char *elements = target(job, first, buffer);
+		if (!draw(job->arg, &rng, values, (size_t)n))
+			job->is_biased = true;
+		kgb_dtype_store_array(job->arg->view.dtype, values, (size_t)n, elements);
+		deliver(job, first, n, elements);
+	}
+}
+
+/* One by one, as long as it takes: next to never, as spans are far smaller than 2^64. */
+static void fill_integers_slowly(struct job *job)
+{
+	const struct kgb_view *view = &job->arg->view;
+	int64_t n = kgb_view_numel(view);
+	struct kgb_view_walk walk;
+
+	kgb_view_walk_init(&walk, view);
+	for (int64_t i = 0; i < n; i++, kgb_view_walk_next(&walk)) {
+		int64_t value = kgb_rng_int(&job->rng, (int64_t)ceil(job->arg->lo),
+					    (int64_t)floor(job->arg->hi));
+		kgb_dtype_store(view->dtype, element_at(view, job->storage, walk.at),
+				(double)value);
+	}
+}
+
+/* Elements that share a place are written in their order. */
+static int64_t piece_of(const struct kgb_view *view)
+{
+	return kgb_view_may_overlap(view) ? INT64_C(1) << 40 : PIECE;
+}
+
+static void fill_all(struct job *job)
+{
+	const struct kgb_view *view = &job->arg->view;
+	int64_t n = kgb_view_numel(view);
+
+	kgb_parallel_for(n, piece_of(view), fill_piece, job);
+	if (job->is_biased)
+		fill_integers_slowly(job);
+	else
+		kgb_rng_skip(&job->rng, words_of(job->arg->fill, n));
+}
+
+/* Two elements to a word. */
+static inline __attribute__((always_inline)) void
+pick_sized(const char *table, const uint32_t *words, size_t n, char *out, size_t item)
+{
+	for (size_t i = 0; i < n; i++) {
+		uint32_t which = words[i / 2] >> (i % 2 * 16) & (TABLE - 1);
+		memcpy(out + i * item, table + which * item, item);
+	}
+}
+
+/* One loop for each size: then the compiler copies by a register. */
+static void pick(const char *table, const uint32_t *words, size_t n, size_t item, char *out)
+{
+	if (item == 1)
+		pick_sized(table, words, n, out, 1);
+	else if (item == 2)
+		pick_sized(table, words, n, out, 2);
+	else if (item == 4)
+		pick_sized(table, words, n, out, 4);
+	else
+		pick_sized(table, words, n, out, 8);
+}
+
+/* Large tensors for timing: every element is one of TABLE fresh draws, chosen by 16 random bits.
+ * Faster; nobody asks these values for their distribution. */
+static void pick_piece(void *payload, int64_t begin, int64_t end)
+{
+	struct job *job = payload;
+	size_t item = kgb_dtype_size(job->arg->view.dtype);
+	struct kgb_rng rng = job->rng;
+	uint32_t words[CHUNK / 2];
+	char buffer[CHUNK * sizeof(int64_t)];
+
+	kgb_rng_skip(&rng, (uint64_t)begin / 2);
+	for (int64_t first = begin; first < end; first += CHUNK) {
+		int64_t n = end - first < CHUNK ? end - first : CHUNK;
+		char *elements = target(job, first, buffer);
+		kgb_rng_words(&rng, words, ((size_t)n + 1) / 2);
+		pick(job->table, words, (size_t)n, item, elements);
+		deliver(job, first, n, elements);
+	}
+}
+
+static void fill_from_table(struct job *job)
+{
+	const struct kgb_view *view = &job->arg->view;
+	size_t item = kgb_dtype_size(view->dtype);
+	int64_t n = kgb_view_numel(view);
+	struct kgb_arg all = *job->arg;
+	KGB_AUTO(free) char *table = kgb_xreallocarray(NULL, TABLE, item);
+
+	all.view = (struct kgb_view){.dtype = view->dtype,
+				     .ndim = 1,
+				     .sizes = {TABLE},
+				     .strides = {1},
+				     .storage_elements = TABLE};
+	struct job draws = {.arg = &all, .storage = table, .rng = job->rng, .is_contiguous = true};
+	fill_all(&draws);
+	job->rng = draws.rng;
+	job->table = table;
+	kgb_parallel_for(n, piece_of(view), pick_piece, job);
+	kgb_rng_skip(&job->rng, ((uint64_t)n + 1) / 2);
+}
+
+/* ---- the rest of the storage ---- */
+
+static void noise_piece(void *payload, int64_t begin, int64_t end)
+{
+	struct job *job = payload;
+	struct kgb_rng rng = job->rng;
+
+	kgb_rng_skip(&rng, (uint64_t)begin / sizeof(uint32_t));
+	kgb_rng_bytes(&rng, job->storage + begin, (size_t)(end - begin));
+}
+
+static void fill_storage(struct job *job)
+{
+	const struct kgb_view *view = &job->arg->view;
+	int64_t n = view->storage_elements * (int64_t)kgb_dtype_size(view->dtype);
+
+	kgb_parallel_for(n, 4 * PIECE, noise_piece, job);
+	kgb_rng_skip(&job->rng, ((uint64_t)n + 3) / 4);
+}
+
+/* ---- modes ---- */
 
 static void enlarge(enum kgb_dtype dtype, void *p)
 {
 	kgb_dtype_store(dtype, p, kgb_dtype_load(dtype, p) * OUTLIER_FACTOR);
 }
 
-static void add_outliers(const struct kgb_view *view, struct kgb_rng *rng, void *storage)
+static void outlier_piece(void *payload, int64_t begin, int64_t end)
 {
-	int64_t n = kgb_view_numel(view), n_outliers = 0;
-	struct kgb_view_walk walk;
+	struct job *job = payload;
+	const struct kgb_view *view = &job->arg->view;
+	struct kgb_rng rng = job->rng;
+	double uniforms[CHUNK];
 
-	kgb_view_walk_init(&walk, view);
-	for (int64_t i = 0; i < n; i++, kgb_view_walk_next(&walk)) {
-		if (kgb_rng_uniform(rng) >= OUTLIER_PROBABILITY)
-			continue;
-		enlarge(view->dtype, element_at(view, storage, walk.at));
-		n_outliers++;
+	kgb_rng_skip(&rng, 2 * (uint64_t)begin);
+	for (int64_t first = begin; first < end; first += CHUNK) {
+		int64_t n = end - first < CHUNK ? end - first : CHUNK;
+		kgb_rng_uniforms(&rng, uniforms, (size_t)n);
+		for (int64_t i = 0; i < n; i++) {
+			if (uniforms[i] >= OUTLIER_PROBABILITY)
+				continue;
+			enlarge(view->dtype,
+				element_at(view, job->storage, kgb_view_element(view, first + i)));
+			job->n_outliers++;
+		}
 	}
-	if (n_outliers == 0)
-		enlarge(view->dtype, random_element(view, storage, rng));
+}
+
+static void add_outliers(struct job *job)
+{
+	const struct kgb_view *view = &job->arg->view;
+	int64_t n = kgb_view_numel(view);
+
+	kgb_parallel_for(n, piece_of(view), outlier_piece, job);
+	kgb_rng_skip(&job->rng, 2 * (uint64_t)n);
+	if (job->n_outliers == 0)
+		enlarge(view->dtype, random_element(view, job->storage, &job->rng));
 }
 
 /* Subnormal inputs of float16 only: hardware and compilers flush those of the other types as they
@@ -230,49 +340,27 @@ static void add_specials(const struct kgb_view *view, struct kgb_rng *rng, void 
 	}
 }
 
-/* Large tensors for timing: every element is one of TABLE fresh draws, chosen by 16 random bits.
- * Eight times as fast; nobody asks these values for their distribution. */
-static void fill_from_table(const struct kgb_arg *arg, struct kgb_rng *rng, void *storage)
-{
-	enum { TABLE = 1 << 16 };
-	const struct kgb_view *view = &arg->view;
-	size_t item = kgb_dtype_size(view->dtype);
-	char *table = kgb_xreallocarray(NULL, TABLE, item);
-	struct kgb_view_walk walk;
-	uint32_t bits = 0;
-	int64_t n = kgb_view_numel(view);
-
-	for (size_t i = 0; i < TABLE; i++)
-		draw(arg, rng, table + i * item);
-	kgb_view_walk_init(&walk, view);
-	for (int64_t i = 0; i < n; i++, kgb_view_walk_next(&walk)) {
-		bits = i % 2 == 0 ? kgb_rng_u32(rng) : bits >> 16;
-		memcpy(element_at(view, storage, walk.at), table + (bits & (TABLE - 1)) * item,
-		       item);
-	}
-	kgb_free(table);
-}
-
 void kgb_fill(const struct kgb_arg *arg, enum kgb_mode mode, struct kgb_rng *rng, void *storage)
 {
 	const struct kgb_view *view = &arg->view;
 	int64_t n = kgb_view_numel(view);
-	struct kgb_view_walk walk;
+	struct job job = {.arg = arg,
+			  .storage = storage,
+			  .rng = *rng,
+			  .is_contiguous = kgb_view_is_contiguous(view)};
 
+	job.rng.has_spare = false;
 	if (n != view->storage_elements)
-		kgb_rng_bytes(rng, storage,
-			      (size_t)view->storage_elements * kgb_dtype_size(view->dtype));
-	if (mode == KGB_MODE_BENCHMARK) {
-		fill_from_table(arg, rng, storage);
-		return;
+		fill_storage(&job);
+	if (mode == KGB_MODE_BENCHMARK)
+		fill_from_table(&job);
+	else
+		fill_all(&job);
+	if (n > 0 && !arg->bounded && view->dtype != KGB_DTYPE_BOOL) {
+		if (mode == KGB_MODE_OUTLIER)
+			add_outliers(&job);
+		else if (mode == KGB_MODE_SPECIAL)
+			add_specials(view, &job.rng, storage);
 	}
-	kgb_view_walk_init(&walk, view);
-	for (int64_t i = 0; i < n; i++, kgb_view_walk_next(&walk))
-		draw(arg, rng, element_at(view, storage, walk.at));
-	if (n == 0 || arg->bounded || view->dtype == KGB_DTYPE_BOOL)
-		return;
-	if (mode == KGB_MODE_OUTLIER)
-		add_outliers(view, rng, storage);
-	else if (mode == KGB_MODE_SPECIAL)
-		add_specials(view, rng, storage);
+	*rng = job.rng;
 }

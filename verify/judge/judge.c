@@ -9,6 +9,7 @@
 #include "base/limits.h"
 #include "base/time.h"
 #include "base/yaml.h"
+#include "verify/judge/health.h"
 #include "verify/judge/replay.h"
 
 enum {
@@ -34,11 +35,11 @@ int64_t kgb_judge_call_deadline(const struct kgb_judge *judge)
 
 /* ---- what went wrong ---- */
 
-/* The end of what the candidate wrote to stderr, for a message; "" when there is nothing. */
-static const char *last_words(struct kgb_judge *judge)
+/* The end of what a worker wrote to stderr, for a message; "" when there is nothing. */
+static const char *words_of(struct kgb_judge *judge, const struct kgb_worker *worker)
 {
 	enum { SHOWN = 300 };
-	const struct kgb_buf *text = &judge->runner.stderr_text;
+	const struct kgb_buf *text = &worker->stderr_text;
 	KGB_AUTO(buf) struct kgb_buf shown = KGB_BUF_INIT(0);
 	size_t from = text->len > SHOWN ? text->len - SHOWN : 0;
 
@@ -46,6 +47,11 @@ static const char *last_words(struct kgb_judge *judge)
 		return "";
 	kgb_escape(&shown, text->ptr + from, text->len - from);
 	return say(judge, "; it wrote: %s", shown.ptr);
+}
+
+static const char *last_words(struct kgb_judge *judge)
+{
+	return words_of(judge, &judge->runner);
 }
 
 static void explain_signal(struct kgb_judge *judge, int signo, struct kgb_failure *failure)
@@ -220,6 +226,9 @@ static int send_targets(struct kgb_judge *judge, struct kgb_worker *worker, stru
 		if (interface->reference == KGB_REFERENCE_PYTHON &&
 		    send_target_file(judge, worker, &sent, interface->target, err) < 0)
 			return -1;
+		if (interface->baseline == KGB_REFERENCE_PYTHON &&
+		    send_target_file(judge, worker, &sent, interface->baseline_target, err) < 0)
+			return -1;
 		if (interface->magnitude == KGB_MAGNITUDE_PYTHON &&
 		    send_target_file(judge, worker, &sent, interface->magnitude_target, err) < 0)
 			return -1;
@@ -243,23 +252,27 @@ static int start_trusted(struct kgb_judge *judge, struct kgb_worker *worker, con
 
 int kgb_judge_start_reference(struct kgb_judge *judge, struct kgb_err *err)
 {
+	KGB_MEASURE(judge, KGB_PHASE_REFERENCE);
 	return start_trusted(judge, &judge->reference, "reference", err);
+}
+
+void kgb_judge_fill(struct kgb_judge *judge, struct kgb_data *data, const struct kgb_case *c,
+		    uint32_t variant)
+{
+	KGB_MEASURE(judge, KGB_PHASE_FILL);
+	kgb_data_fill(data, c, &judge->verdict->seed, variant);
 }
 
 int kgb_judge_learn(struct kgb_judge *judge, struct kgb_data *data, struct kgb_err *err)
 {
 	int64_t deadline = kgb_mono_ms() + REFERENCE_MS;
 
+	KGB_MEASURE(judge, KGB_PHASE_TRUTH);
 	if (kgb_data_ask(data, &judge->reference, &judge->reference_memory, true, deadline, err) <
 	    0)
 		return -1;
 	return kgb_data_learn(data, &judge->reference, &judge->reference_memory, true, deadline,
 			      err);
-}
-
-int kgb_judge_start_baseline(struct kgb_judge *judge, struct kgb_err *err)
-{
-	return start_trusted(judge, &judge->baseline, "baseline", err);
 }
 
 static void write_load(const struct kgb_judge *judge, struct kgb_buf *text)
@@ -282,15 +295,32 @@ static void write_load(const struct kgb_judge *judge, struct kgb_buf *text)
 	kgb_jsonw_object_end(&w);
 }
 
-int kgb_judge_load(struct kgb_judge *judge, struct kgb_failure *failure, struct kgb_err *err)
+/* Until here nothing of the candidate has run: what goes wrong (no GPU, a driver too old for torch,
+ * no memory for a context) is ours. */
+static int await_ready(struct kgb_judge *judge, struct kgb_worker *worker, struct kgb_err *err)
+{
+	KGB_AUTO(free) struct kgb_wire_reply *reply = kgb_xmalloc(sizeof(*reply));
+
+	if (kgb_worker_send(worker, "{\"op\":\"ready\"}", NULL, 0, err) < 0)
+		return -1;
+	if (!kgb_worker_wait(worker, kgb_mono_ms() + START_MS, reply))
+		return kgb_fail(err, KGB_ERR_UNAVAILABLE,
+				"the process for the kernel does not start%s",
+				words_of(judge, worker));
+	if (reply->status != KGB_WIRE_OK)
+		return kgb_fail(err, KGB_ERR_FAILED, "the process for the kernel: %.300s",
+				reply->text);
+	return 0;
+}
+
+/* Start a jailed process and have it load a kernel file; the reply to that is still to come. */
+static int send_kernel(struct kgb_judge *judge, struct kgb_worker *worker,
+		       const struct kgb_buf *source, struct kgb_err *err)
 {
 	KGB_AUTO(fd) int kernel = -1;
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(KGB_WIRE_REQUEST_MAX);
-	KGB_AUTO(free) struct kgb_wire_reply *reply = kgb_xmalloc(sizeof(*reply));
 
-	kgb_worker_stop(&judge->runner);
-	kgb_shared_release(&judge->runner_memory);
-	if (kgb_memfd_of("kgb-kernel", judge->source.ptr, judge->source.len, &kernel, err) < 0)
+	if (kgb_memfd_of("kgb-kernel", source->ptr, source->len, &kernel, err) < 0)
 		return -1;
 	const struct kgb_worker_spec spec = {
 		.role = "runner",
@@ -300,17 +330,56 @@ int kgb_judge_load(struct kgb_judge *judge, struct kgb_failure *failure, struct 
 		.fds = {kernel},
 		.n_fds = 1,
 	};
-	if (kgb_worker_start(&judge->runner, &judge->zygotes[KGB_ROLE_RUNNER], &spec, START_MS,
-			     err) < 0)
+	if (kgb_worker_start(worker, &judge->zygotes[KGB_ROLE_RUNNER], &spec, START_MS, err) < 0)
+		return -1;
+	if (await_ready(judge, worker, err) < 0)
+		return -1;
+	write_load(judge, &text);
+	if (text.overflowed)
+		return kgb_fail(err, KGB_ERR_LIMIT, "the load request is too long");
+	return kgb_worker_send(worker, text.ptr, NULL, 0, err);
+}
+
+/* What the candidate is measured against is another kernel file. */
+static int load_baseline_kernel(struct kgb_judge *judge, const char *path, struct kgb_err *err)
+{
+	KGB_AUTO(buf) struct kgb_buf source = KGB_BUF_INIT(KGB_LIMIT_KERNEL);
+	KGB_AUTO(free) struct kgb_wire_reply *reply = kgb_xmalloc(sizeof(*reply));
+
+	if (kgb_fs_read(AT_FDCWD, path, KGB_LIMIT_KERNEL, &source, err) < 0 ||
+	    send_kernel(judge, &judge->baseline, &source, err) < 0)
+		return -1;
+	if (!kgb_worker_wait(&judge->baseline, kgb_judge_call_deadline(judge), reply))
+		return kgb_fail(err, KGB_ERR_FAILED, "baseline '%s': its process ended", path);
+	if (reply->status != KGB_WIRE_OK)
+		return kgb_fail(err, KGB_ERR_FAILED, "baseline '%s': %.300s", path, reply->text);
+	return 0;
+}
+
+int kgb_judge_start_baseline(struct kgb_judge *judge, struct kgb_err *err)
+{
+	const struct kgb_judge_options *options = judge->options;
+
+	KGB_MEASURE(judge, KGB_PHASE_BASELINE);
+	if (options->baseline == KGB_BASELINE_KERNEL)
+		return load_baseline_kernel(judge, options->baseline_path, err);
+	return start_trusted(judge, &judge->baseline,
+			     options->baseline == KGB_BASELINE_COMPILE ? "compiled" : "baseline",
+			     err);
+}
+
+int kgb_judge_load(struct kgb_judge *judge, struct kgb_failure *failure, struct kgb_err *err)
+{
+	KGB_AUTO(free) struct kgb_wire_reply *reply = kgb_xmalloc(sizeof(*reply));
+
+	KGB_MEASURE(judge, KGB_PHASE_RUNNER);
+	kgb_worker_stop(&judge->runner);
+	kgb_shared_release(&judge->runner_memory);
+	if (send_kernel(judge, &judge->runner, &judge->source, err) < 0)
 		return -1;
 	memcpy(judge->verdict->python, judge->runner.python, sizeof(judge->verdict->python));
 	memcpy(judge->verdict->torch, judge->runner.torch, sizeof(judge->verdict->torch));
 	memcpy(judge->verdict->triton, judge->runner.triton, sizeof(judge->verdict->triton));
-	write_load(judge, &text);
-	if (text.overflowed)
-		return kgb_fail(err, KGB_ERR_LIMIT, "the load request is too long");
-	if (kgb_worker_send(&judge->runner, text.ptr, NULL, 0, err) < 0)
-		return -1;
 	if (!kgb_worker_wait(&judge->runner, kgb_judge_call_deadline(judge), reply))
 		return kgb_judge_explain_end(judge, failure, err);
 	return kgb_judge_explain_reply(judge, reply, failure);
@@ -421,6 +490,7 @@ static void run_stages(struct kgb_judge *judge)
 	};
 	struct kgb_stage_result *l3 = &judge->verdict->stages[KGB_STAGE_L3];
 
+	judge->verdict->platform = judge->options->device == KGB_DEVICE_CPU ? "cpu" : "cuda";
 	if (judge->options->device == KGB_DEVICE_CPU) {
 		l3->status = KGB_STAGE_UNAVAILABLE;
 		l3->message = "the cpu platform has no device trace";
@@ -464,28 +534,53 @@ static int run(struct kgb_judge *judge, struct kgb_err *err)
 		return -1;
 	/* The clock of the verification starts when the candidate's own work does. */
 	judge->deadline_ms = kgb_mono_ms() + judge->options->timeout_ms;
+	kgb_health_watch(judge);
 	run_stages(judge);
+	kgb_health_check(judge);
 	return 0;
 }
 
-static void release(struct kgb_judge *judge)
+void kgb_judge_init_lane(struct kgb_judge *judge)
+{
+	judge->runner = (struct kgb_worker)KGB_WORKER_INIT;
+	judge->reference = (struct kgb_worker)KGB_WORKER_INIT;
+	judge->baseline = (struct kgb_worker)KGB_WORKER_INIT;
+	judge->runner_memory = (struct kgb_shared){0};
+	judge->reference_memory = (struct kgb_shared){0};
+	judge->baseline_memory = (struct kgb_shared){0};
+	judge->image = (struct kgb_buf)KGB_BUF_INIT(0);
+	judge->after = (struct kgb_buf)KGB_BUF_INIT(0);
+	judge->replay = NULL;
+	judge->ghost = (struct kgb_failure){0};
+	judge->no_launch_case = NULL;
+}
+
+void kgb_judge_release_lane(struct kgb_judge *judge)
 {
 	kgb_replay_free(judge->replay);
-	kgb_lease_give(&judge->lease);
 	kgb_worker_stop(&judge->runner);
 	kgb_worker_stop(&judge->reference);
 	kgb_worker_stop(&judge->baseline);
 	kgb_shared_release(&judge->baseline_memory);
 	kgb_shared_release(&judge->runner_memory);
 	kgb_shared_release(&judge->reference_memory);
+	kgb_buf_release(&judge->image);
+	kgb_buf_release(&judge->after);
+}
+
+static void release(struct kgb_judge *judge)
+{
+	kgb_judge_release_lane(judge);
+	kgb_gpu_facts_free(judge->gpu);
+	kgb_lease_give(&judge->lease);
 	for (int role = 0; role < KGB_N_ROLES; role++)
 		kgb_zygote_stop(&judge->zygotes[role]);
 	kgb_buf_release(&judge->source);
-	kgb_buf_release(&judge->image);
-	kgb_buf_release(&judge->after);
 	kgb_strv_release(&judge->allowed_ops);
 	kgb_l1_free(judge->l1);
 	kgb_free(judge->noise);
+	kgb_free(judge->wants_ablation);
+	kgb_free(judge->n_ablated);
 	kgb_cases_release(&judge->cases);
 	kgb_spec_release(&judge->spec);
 }
@@ -497,16 +592,12 @@ int kgb_judge_run(const struct kgb_judge_options *options, struct kgb_verdict *v
 		.options = options,
 		.verdict = verdict,
 		.source = KGB_BUF_INIT(KGB_LIMIT_KERNEL + 1),
-		.image = KGB_BUF_INIT(0),
-		.after = KGB_BUF_INIT(0),
 		.lease = KGB_LEASE_NONE,
-		.runner = KGB_WORKER_INIT,
-		.reference = KGB_WORKER_INIT,
-		.baseline = KGB_WORKER_INIT,
 	};
 	struct kgb_rng rng;
 	int64_t started_ms = kgb_mono_ms();
 
+	kgb_judge_init_lane(&judge);
 	if (options->has_seed)
 		verdict->seed = options->seed;
 	else

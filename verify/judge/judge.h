@@ -19,6 +19,13 @@
 #include "verify/judge/zygote.h"
 #include "verify/spec.h"
 
+/** What a candidate's speed is measured against. */
+enum kgb_baseline {
+	KGB_BASELINE_TORCH, /* torch's own implementation, called eagerly */
+	KGB_BASELINE_COMPILE, /* the same through torch.compile */
+	KGB_BASELINE_KERNEL, /* another kernel file, which is taken as it is */
+};
+
 struct kgb_judge_options {
 	const char *spec_path; /* of the operator's YAML file */
 	const char *kernel_path;
@@ -33,10 +40,13 @@ struct kgb_judge_options {
 	struct kgb_seed seed;
 	bool final_mode;
 	bool skip_timing;
+	enum kgb_baseline baseline;
+	const char *baseline_path; /* of BASELINE_KERNEL */
 	int64_t timeout_ms; /* the whole verification */
 	int64_t call_timeout_ms; /* one call of the candidate */
 	int64_t memory_bytes; /* that the candidate may take */
 	int max_failures; /* correctness stops after so many failed cases */
+	int lanes; /* cases judged side by side; 0: as many as the machine is good for */
 };
 #define KGB_JUDGE_OPTIONS_INIT                                                                    \
 	{                                                                                         \
@@ -45,7 +55,10 @@ struct kgb_judge_options {
 	}
 
 struct kgb_replay;
+struct kgb_gpu_facts;
+struct kgb_nvml;
 
+/** Lanes (lanes.h) have copies of this: what they share is only read while they run. */
 struct kgb_judge {
 	const struct kgb_judge_options *options; /* borrowed */
 	struct kgb_verdict *verdict; /* borrowed */
@@ -55,18 +68,25 @@ struct kgb_judge {
 	struct kgb_l1 *l1;
 	struct kgb_strv allowed_ops; /* torch operators that may run outside a kernel */
 	struct kgb_zygote zygotes[KGB_N_ROLES];
+	char *noise; /* KGB_NOISE_BYTES random bytes: redzones and poison are cut from it */
+	int64_t deadline_ms; /* of the whole verification, monotonic */
+	struct kgb_gpu_facts *gpu; /* owned; NULL without a GPU */
+	struct kgb_lease lease; /* on the GPU */
+	struct kgb_nvml *nvml; /* owned; NULL: none */
+	unsigned char *wants_ablation; /* owned; for each case: may tell whether kernels matter */
+	unsigned char *n_ablated; /* owned; for each interface, cases that told; lanes add to it */
+
+	/* Of each lane. */
 	struct kgb_worker runner;
 	struct kgb_worker reference;
 	struct kgb_worker baseline; /* on a GPU */
 	struct kgb_shared baseline_memory;
 	struct kgb_shared runner_memory;
 	struct kgb_shared reference_memory;
-	char *noise; /* KGB_NOISE_BYTES random bytes: redzones and poison are cut from it */
 	struct kgb_buf image; /* what we wrote to the arena */
 	struct kgb_buf after; /* what we found there after the call */
-	int64_t deadline_ms; /* of the whole verification, monotonic */
 	struct kgb_replay *replay; /* owned; NULL without a GPU */
-	struct kgb_lease lease; /* on the GPU */
+	struct kgb_failure ghost; /* of a case that is right whatever is left out; code NULL: none */
 	const char *no_launch_case; /* first case that needed a launch and made none; borrowed from
 				       cases */
 };
@@ -77,6 +97,11 @@ struct kgb_judge {
  * should be written. */
 KGB_MUST_CHECK int kgb_judge_run(const struct kgb_judge_options *options,
 				 struct kgb_verdict *verdict, struct kgb_err *err);
+
+/** Make everything of the lane empty, whatever it held: for a copy of another lane. */
+void kgb_judge_init_lane(struct kgb_judge *judge);
+/** End the lane's processes and free what is its own. */
+void kgb_judge_release_lane(struct kgb_judge *judge);
 
 /* Stages. Each decides through judge->verdict and returns 0 to go on, 1 when something was decided.
  * Trouble of ours is decided too (infra_error). */
@@ -97,6 +122,15 @@ KGB_MUST_CHECK int kgb_judge_start_reference(struct kgb_judge *judge, struct kgb
 /** Have the reference tell what is right for `data`, and wait for it. */
 KGB_MUST_CHECK int kgb_judge_learn(struct kgb_judge *judge, struct kgb_data *data,
 				   struct kgb_err *err);
+/** kgb_data_fill with the verification's seed. */
+void kgb_judge_fill(struct kgb_judge *judge, struct kgb_data *data, const struct kgb_case *c,
+		    uint32_t variant);
+/** Note which cases are to tell whether kernels matter: the cheapest of each interface. */
+void kgb_ghost_choose(struct kgb_judge *judge);
+/** Does the case tell that, and is there need of it? Not when the result is constant or an input. */
+bool kgb_ghost_wants(const struct kgb_judge *judge, const struct kgb_data *data);
+/** A case told, on a GPU. */
+void kgb_ghost_count(struct kgb_judge *judge, const struct kgb_data *data);
 /** Start the process that calls what the candidate is measured against, on a GPU. */
 KGB_MUST_CHECK int kgb_judge_start_baseline(struct kgb_judge *judge, struct kgb_err *err);
 /** Until when one call may take: its own limit, and never past the end of the verification. */

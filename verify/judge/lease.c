@@ -14,13 +14,13 @@
 
 enum { RETRY_MS = 20 };
 
-/* Everybody may lock it: the device is everybody's too. */
-static int open_lock(int device, int *out_fd, struct kgb_err *err)
+/* Everybody may lock it: the machine is everybody's too. */
+static int open_lock(const char *kind, size_t number, int *out_fd, struct kgb_err *err)
 {
 	char path[64];
 	struct stat st;
 
-	(void)snprintf(path, sizeof(path), "/tmp/kgb-gpu-%d.lock", device);
+	(void)snprintf(path, sizeof(path), "/tmp/kgb-%s-%zu.lock", kind, number);
 	KGB_AUTO(fd)
 	int fd = open(path, O_RDONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0444);
 	if (fd < 0)
@@ -34,7 +34,7 @@ static int open_lock(int device, int *out_fd, struct kgb_err *err)
 int kgb_lease_take(struct kgb_lease *lease, int device, bool alone, int64_t deadline_ms,
 		   struct kgb_err *err)
 {
-	if (lease->fd < 0 && open_lock(device, &lease->fd, err) < 0)
+	if (lease->fd < 0 && open_lock("gpu", (size_t)device, &lease->fd, err) < 0)
 		return -1;
 	while (flock(lease->fd, (alone ? LOCK_EX : LOCK_SH) | LOCK_NB) < 0) {
 		int saved = errno;
@@ -56,4 +56,26 @@ void kgb_lease_give(struct kgb_lease *lease)
 {
 	kgb_close(lease->fd);
 	lease->fd = -1;
+}
+
+void kgb_seats_take(struct kgb_seats *seats, size_t wanted, size_t n_all)
+{
+	struct kgb_err ignored = KGB_ERR_INIT;
+
+	seats->n = 0;
+	for (size_t i = 0; i < n_all && seats->n < wanted && seats->n < KGB_SEATS_MAX; i++) {
+		int fd;
+		if (open_lock("seat", i, &fd, &ignored) < 0)
+			continue;
+		if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+			seats->fds[seats->n++] = fd;
+		else
+			kgb_close(fd);
+	}
+}
+
+void kgb_seats_give(struct kgb_seats *seats)
+{
+	while (seats->n > 0)
+		kgb_close(seats->fds[--seats->n]);
 }

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * The right to use a GPU, among all judges of this machine: shared while a kernel is checked, alone
- * while one is timed. A lock file for each device; the kernel gives the lock back when we end,
- * however that happens.
+ * What all judges of this machine share, as locks on files in /tmp; the kernel gives a lock back when
+ * we end, however that happens. The right to use a GPU is shared while a kernel is checked, and
+ * one's alone while one is timed. A verification may have as many lanes (lanes.h) as it gets
+ * processors for.
  */
 #ifndef KGB_VERIFY_JUDGE_LEASE_H
 #define KGB_VERIFY_JUDGE_LEASE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -26,5 +28,16 @@ KGB_MUST_CHECK int kgb_lease_take(struct kgb_lease *lease, int device, bool alon
 				  int64_t deadline_ms, struct kgb_err *err);
 /** Accepts one that holds nothing. */
 void kgb_lease_give(struct kgb_lease *lease);
+
+#define KGB_SEATS_MAX 32
+
+/** Processors, as far as judges agree about them: one seat for every two. */
+struct kgb_seats {
+	int fds[KGB_SEATS_MAX];
+	size_t n;
+};
+/** Take up to `wanted` of the machine's `n_all` seats, without waiting. Pair with kgb_seats_give. */
+void kgb_seats_take(struct kgb_seats *seats, size_t wanted, size_t n_all);
+void kgb_seats_give(struct kgb_seats *seats);
 
 #endif

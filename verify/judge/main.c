@@ -28,6 +28,8 @@ static const char usage[] =
 	"  --device NAME       cpu, cuda, cuda:N or auto, a GPU if there is one (default: auto)\n"
 	"  --cupti FILE        libcupti.so.N for a GPU (default: where the loader finds it)\n"
 	"  --skip-timing       decide on correctness only\n"
+	"  --baseline WHAT     what it is timed against: torch, compile (torch.compile) or a kernel FILE\n"
+	"                      (default: torch)\n"
 	"  --zygotes DIR       use the processes of 'kgb-judge zygotes --dir DIR'\n"
 	"  --verdict-fd N      where the verdict goes\n"
 	"  --python PATH       interpreter with torch and triton (default: $KGB_PYTHON, else .deps/venv)\n"

@@ -356,40 +356,66 @@ static struct kgb_image_proof *find_or_add(struct kgb_provenance *provenance,
 	return proof;
 }
 
-static int prove_images(struct kgb_provenance *provenance, const struct kgb_record *record,
-			const struct kgb_claims *claims, const struct kgb_image_proof **proofs,
-			struct kgb_err *err)
+static int prove_images(struct kgb_provenance *provenance, const struct kgb_image *const *images,
+			size_t n, const struct kgb_claims *claims,
+			const struct kgb_image_proof **proofs, struct kgb_err *err)
 {
 	KGB_AUTO(free) struct jobs *jobs = kgb_xcalloc(1, sizeof(*jobs));
+	const size_t n_before = provenance->n_proofs;
 
-	for (size_t i = 0; i < record->n_images; i++) {
-		proofs[i] = find_or_add(provenance, &record->images[i], jobs);
-		if (!proofs[i])
-			return kgb_fail(err, KGB_ERR_LIMIT,
-					"provenance of more than %d different images",
-					KGB_PROVENANCE_IMAGES_MAX);
-		if ((jobs->n == JOBS_AT_ONCE || i + 1 == record->n_images) &&
-		    run(jobs, claims, err) < 0)
-			return -1;
+	for (size_t i = 0; i < n; i++) {
+		proofs[i] = find_or_add(provenance, images[i], jobs);
+		if (!proofs[i]) {
+			(void)kgb_fail(err, KGB_ERR_LIMIT,
+				       "provenance of more than %d different images",
+				       KGB_PROVENANCE_IMAGES_MAX);
+			break;
+		}
+		if ((jobs->n == JOBS_AT_ONCE || i + 1 == n) && run(jobs, claims, err) < 0)
+			break;
+		if (i + 1 == n)
+			return 0;
 	}
-	return 0;
+	if (n == 0)
+		return 0;
+	provenance->n_proofs = n_before; /* some are half done */
+	return -1;
+}
+
+static const struct kgb_image **images_of(struct kgb_provenance *provenance,
+					  const struct kgb_record *record)
+{
+	const struct kgb_image **images = kgb_arena_array(
+		&provenance->arena, record->n_images + 1, sizeof(struct kgb_image *));
+
+	for (size_t i = 0; i < record->n_images; i++)
+		images[i] = &record->images[i];
+	return images;
+}
+
+int kgb_provenance_prove_ahead(struct kgb_provenance *provenance,
+			       const struct kgb_image *const *images, size_t n,
+			       const struct kgb_claims *claims, struct kgb_err *err)
+{
+	KGB_AUTO(free)
+	const struct kgb_image_proof **proofs =
+		kgb_xcalloc(n + 1, sizeof(struct kgb_image_proof *));
+
+	return prove_images(provenance, images, n, claims, proofs, err);
 }
 
 int kgb_provenance_prove(struct kgb_provenance *provenance, const struct kgb_record *record,
 			 const struct kgb_claims *claims, struct kgb_err *err)
 {
-	const size_t n_before = provenance->n_proofs;
-
 	if (provenance->n_records == KGB_PROVENANCE_RECORDS_MAX)
 		return kgb_fail(err, KGB_ERR_LIMIT, "provenance of more than %d records",
 				KGB_PROVENANCE_RECORDS_MAX);
 	struct kgb_proved_record *proved = &provenance->records[provenance->n_records];
 	const struct kgb_image_proof **proofs = kgb_arena_array(
 		&provenance->arena, record->n_images + 1, sizeof(struct kgb_image_proof *));
-	if (prove_images(provenance, record, claims, proofs, err) < 0) {
-		provenance->n_proofs = n_before; /* some are half done */
+	if (prove_images(provenance, images_of(provenance, record), record->n_images, claims,
+			 proofs, err) < 0)
 		return -1;
-	}
 	*proved = (struct kgb_proved_record){
 		.images = record->images, .n_images = record->n_images, .proofs = proofs};
 	provenance->n_records++;

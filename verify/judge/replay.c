@@ -6,6 +6,7 @@
 
 #include "base/fs.h"
 #include "base/time.h"
+#include "verify/judge/cache.h"
 #include "verify/judge/provenance.h"
 
 enum {
@@ -28,23 +29,6 @@ static int refuse(struct kgb_failure *failure, const char *code, const char *mes
 
 /* ---- once for a verification ---- */
 
-/* Where digests of libraries are kept; malloc'ed, NULL when there is no such place. */
-static char *cache_dir(void)
-{
-	static const char *const places[][2] = {
-		{"KGB_CACHE_DIR", "images"},
-		{"XDG_CACHE_HOME", "kgb-agent/images"},
-		{"HOME", ".cache/kgb-agent/images"},
-	};
-
-	for (size_t i = 0; i < KGB_ARRAY_LEN(places); i++) {
-		const char *value = getenv(places[i][0]);
-		if (value && value[0] == '/')
-			return kgb_path_join(value, places[i][1]);
-	}
-	return NULL;
-}
-
 /* The reference process is trusted and uses the same torch and the same GPU as the runner. */
 static int ask_about(struct kgb_judge *judge, unsigned *sm, char **torch_dir, struct kgb_err *err)
 {
@@ -62,40 +46,72 @@ static int ask_about(struct kgb_judge *judge, unsigned *sm, char **torch_dir, st
 	return 0;
 }
 
-int kgb_replay_new(struct kgb_judge *judge, struct kgb_err *err)
+int kgb_gpu_facts_new(struct kgb_judge *judge, struct kgb_err *err)
 {
-	struct kgb_replay *replay = kgb_xmalloc(sizeof(*replay));
+	struct kgb_gpu_facts *facts = kgb_xcalloc(1, sizeof(*facts));
 	KGB_AUTO(free) char *torch_dir = NULL;
-	KGB_AUTO(free) char *cache = cache_dir();
+	KGB_AUTO(free) char *cache = kgb_cache_dir("images");
 	KGB_AUTO(free)
 	char *policy = kgb_path_join(judge->options->data_dir, "verify/policy/device.yaml");
-	unsigned sm = 0;
 
-	*replay = (struct kgb_replay)KGB_REPLAY_INIT;
-	judge->replay = replay;
-	if (kgb_device_policy_load(policy, &replay->policy, err) < 0 ||
-	    ask_about(judge, &sm, &torch_dir, err) < 0)
+	KGB_MEASURE(judge, KGB_PHASE_DEVICE);
+	judge->gpu = facts;
+	if (kgb_device_policy_load(policy, &facts->policy, err) < 0 ||
+	    ask_about(judge, &facts->sm, &torch_dir, err) < 0)
 		return -1;
 	KGB_AUTO(free) char *library = kgb_path_join(torch_dir, "lib/libtorch_cuda.so");
-	if (kgb_image_index_add(&replay->index, library, cache, err) < 0)
+	return kgb_image_index_add(&facts->index, library, cache, err);
+}
+
+void kgb_gpu_facts_free(struct kgb_gpu_facts *facts)
+{
+	if (!facts)
+		return;
+	kgb_image_index_release(&facts->index);
+	kgb_device_policy_free(facts->policy);
+	kgb_free(facts);
+}
+
+static struct kgb_exec_spec exec_spec(const struct kgb_judge *judge)
+{
+	return (struct kgb_exec_spec){.device = (uint32_t)judge->options->device,
+				      .cupti = judge->options->cupti};
+}
+
+int kgb_replay_begin(struct kgb_judge *judge, struct kgb_err *err)
+{
+	const struct kgb_exec_spec spec = exec_spec(judge);
+
+	KGB_MEASURE(judge, KGB_PHASE_EXEC);
+	judge->replay = kgb_xmalloc(sizeof(*judge->replay));
+	*judge->replay = (struct kgb_replay)KGB_REPLAY_INIT;
+	if (kgb_exec_begin(&judge->replay->exec, &spec, err) != KGB_EXEC_DONE)
 		return -1;
+	judge->replay->exec_begun = true;
+	return 0;
+}
+
+int kgb_replay_new(struct kgb_judge *judge, struct kgb_err *err)
+{
+	struct kgb_replay *replay = judge->replay;
 	const struct kgb_provenance_spec spec = {
 		.compiler = &judge->zygotes[KGB_ROLE_COMPILE],
-		.index = &replay->index,
-		.policy = replay->policy,
-		.sm = sm,
+		.index = &judge->gpu->index,
+		.policy = judge->gpu->policy,
+		.sm = judge->gpu->sm,
 		.timeout_ms = COMPILE_MS,
 	};
+
 	replay->provenance = kgb_xmalloc(sizeof(*replay->provenance));
 	kgb_provenance_init(replay->provenance, &spec);
-	return 0;
+	return kgb_replay_start_exec(judge, err);
 }
 
 void kgb_replay_free(struct kgb_replay *replay)
 {
 	if (!replay)
 		return;
-	if (replay->exec_runs)
+	if (replay->exec_begun || replay->exec_runs)
 		kgb_exec_stop(&replay->exec);
 	if (replay->input)
 		munmap(replay->input, replay->input_bytes);
@@ -107,8 +123,6 @@ void kgb_replay_free(struct kgb_replay *replay)
 	if (replay->provenance)
 		kgb_provenance_release(replay->provenance);
 	kgb_free(replay->provenance);
-	kgb_image_index_release(&replay->index);
-	kgb_device_policy_free(replay->policy);
 	kgb_free(replay);
 }
 
@@ -157,15 +171,18 @@ int kgb_replay_explain(struct kgb_judge *judge, enum kgb_exec_outcome outcome,
 int kgb_replay_start_exec(struct kgb_judge *judge, struct kgb_err *err)
 {
 	struct kgb_replay *replay = judge->replay;
-	const struct kgb_exec_spec spec = {.device = (uint32_t)judge->options->device,
-					   .cupti = judge->options->cupti};
+	const struct kgb_exec_spec spec = exec_spec(judge);
+	const bool begun = replay->exec_begun;
 
 	if (replay->exec_runs)
 		return 0;
-	if (kgb_exec_start(&replay->exec, &spec, EXEC_START_MS, err) != KGB_EXEC_DONE)
-		return -1;
-	replay->exec_runs = true;
-	return 0;
+	KGB_MEASURE(judge, KGB_PHASE_EXEC);
+	replay->exec_begun = false;
+	enum kgb_exec_outcome outcome =
+		begun ? kgb_exec_finish(&replay->exec, &spec, EXEC_START_MS, err)
+		      : kgb_exec_start(&replay->exec, &spec, EXEC_START_MS, err);
+	replay->exec_runs = outcome == KGB_EXEC_DONE;
+	return replay->exec_runs ? 0 : -1;
 }
 
 static int reserve(const char *name, size_t wanted, bool is_input, char **memory, size_t *bytes,
@@ -187,6 +204,11 @@ static int reserve(const char *name, size_t wanted, bool is_input, char **memory
 		return -1;
 	*bytes = size;
 	return 0;
+}
+
+bool kgb_replay_is_tight(const struct kgb_case *c)
+{
+	return c->mode != KGB_MODE_BENCHMARK;
 }
 
 static size_t output_bytes_of(const struct kgb_replay_case *rcase, size_t n_ranges)
@@ -230,13 +252,35 @@ void kgb_replay_take(struct kgb_judge *judge, const struct kgb_replay_case *rcas
 		     const struct kgb_exec_layout *layout, struct kgb_call *call)
 {
 	kgb_call_resize(&judge->after, call->arena_bytes);
-	memcpy(judge->after.ptr, output, call->arena_bytes);
+	kgb_call_copy_parts(call, judge->after.ptr, output);
 	for (size_t i = 0, n = 0; i < data->n_results; i++)
 		if (rcase->ranges[i].bytes > 0)
 			call->values[i] = gather(&call->reply.outputs[i],
 						 kgb_dtype_size(data->results[i].view.dtype),
 						 output + layout->ranges[n++]);
 	kgb_call_take_held(judge, data, call);
+}
+
+/* Only what lies in a part is memory; but a prologue was recorded at places of its own. */
+static enum kgb_exec_outcome send_arena(struct kgb_replay *replay,
+					const struct kgb_replay_case *rcase,
+					const struct kgb_call *call, struct kgb_err *err)
+{
+	struct kgb_exec_range parts[KGB_MAX_ARGS];
+	const struct kgb_exec_arena_spec spec = {
+		.input_fd = replay->input_fd,
+		.output_fd = replay->output_fd,
+		.arena_bytes = call->arena_bytes,
+		.output_bytes = replay->output_bytes,
+		.n_slots = 1,
+		.parts = parts,
+		.n_parts = rcase->has_prologue ? 0 : call->n_parts,
+	};
+
+	for (size_t i = 0; i < call->n_parts; i++)
+		parts[i] = (struct kgb_exec_range){.address = KGB_ARENA_ADDRESS + call->parts[i].at,
+						   .bytes = call->parts[i].bytes};
+	return kgb_exec_arena_in_parts(&replay->exec, &spec, ARENA_MS, err);
 }
 
 static int run(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
@@ -260,10 +304,8 @@ static int run(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
 	    reserve("kgb-exec-output", output_bytes_of(rcase, spec.n_ranges), false,
 		    &replay->output, &replay->output_bytes, &replay->output_fd, err) < 0)
 		return -1;
-	memcpy(replay->input, judge->image.ptr, call->arena_bytes);
-	enum kgb_exec_outcome outcome =
-		kgb_exec_arena(&replay->exec, replay->input_fd, call->arena_bytes, 1,
-			       replay->output_fd, replay->output_bytes, ARENA_MS, err);
+	kgb_call_copy_parts(call, replay->input, judge->image.ptr);
+	enum kgb_exec_outcome outcome = send_arena(replay, rcase, call, err);
 	if (outcome == KGB_EXEC_DONE)
 		outcome = kgb_exec_run(&replay->exec, &spec, &layout, left_ms, err);
 	if (outcome != KGB_EXEC_DONE)
@@ -277,7 +319,10 @@ int kgb_replay_run(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
 		   struct kgb_failure *failure, struct kgb_err *err)
 {
 	const struct kgb_call_spec spec = {.repetition = REPLAY_REPETITION + repetition,
-					   .places = 1};
+					   .places = 1,
+					   .arrangement = kgb_replay_is_tight(data->kase)
+								  ? KGB_ARRANGED_TIGHTLY
+								  : KGB_ARRANGED_LOOSELY};
 
 	if (kgb_call_prepare(judge, data, &spec, call, err) < 0 ||
 	    kgb_replay_start_exec(judge, err) < 0)

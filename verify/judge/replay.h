@@ -16,16 +16,26 @@
 
 #define KGB_REPLAY_CALLS 3 /* cold, new data in the same tensors, new tensors */
 
-/** What a verification keeps from case to case. */
+/** What is known of the GPU and of the code that may run on it; the same for all lanes. */
+struct kgb_gpu_facts {
+	unsigned sm; /* 90: compute capability 9.0 */
+	struct kgb_device_policy *policy; /* owned */
+	struct kgb_image_index index; /* of torch's libraries */
+};
+
+/** Set judge->gpu up. The reference process must run. UNAVAILABLE says what is missing. */
+KGB_MUST_CHECK int kgb_gpu_facts_new(struct kgb_judge *judge, struct kgb_err *err);
+void kgb_gpu_facts_free(struct kgb_gpu_facts *facts);
+
+/** What a lane keeps from case to case. */
 struct kgb_replay {
 	int record_fd; /* memfd that the runner's trace library writes to; -1: none yet */
 	struct kgb_exec exec;
+	bool exec_begun; /* it is starting */
 	bool exec_runs;
 	int input_fd, output_fd; /* shared with kgb-exec */
 	char *input, *output; /* our mappings of them */
 	size_t input_bytes, output_bytes;
-	struct kgb_device_policy *policy; /* owned */
-	struct kgb_image_index index;
 	struct kgb_provenance *provenance; /* owned */
 };
 #define KGB_REPLAY_INIT                                                                        \
@@ -33,9 +43,41 @@ struct kgb_replay {
 		.record_fd = -1, .exec = KGB_EXEC_CLIENT_INIT, .input_fd = -1, .output_fd = -1 \
 	}
 
-/** Set judge->replay up. The reference process must run. UNAVAILABLE says what is missing. */
+/** Make judge->replay and let its kgb-exec start meanwhile. */
+KGB_MUST_CHECK int kgb_replay_begin(struct kgb_judge *judge, struct kgb_err *err);
+/** Complete judge->replay. judge->gpu must be. */
 KGB_MUST_CHECK int kgb_replay_new(struct kgb_judge *judge, struct kgb_err *err);
 void kgb_replay_free(struct kgb_replay *replay);
+
+/** Three calls of a case and what they did with the GPU. */
+struct kgb_recorded {
+	struct kgb_data data[2]; /* of the first and the last call (borrowed), of the second (owned) */
+	struct kgb_call *calls; /* owned; KGB_REPLAY_CALLS of them, without values */
+	size_t arena_bytes; /* of the runner, then */
+	struct kgb_buf bytes; /* that record looks into */
+	struct kgb_record record;
+};
+
+/** Call the case three times under the trace. `data` (with its truth) is that of the first and the
+ * last call; the second gets variant 1 of the case's inputs. 0: *out is recorded. 1: *failure says
+ * why the candidate is refused. -1: *err. *out must be released in every case. */
+KGB_MUST_CHECK int kgb_replay_record(struct kgb_judge *judge, const struct kgb_data *data,
+				     struct kgb_recorded *out, struct kgb_failure *failure,
+				     struct kgb_err *err);
+void kgb_recorded_release(struct kgb_judge *judge, struct kgb_recorded *recorded);
+/** Prove whose code ran, for all images of `n` records at once. 0 tried, whatever came out of it. 1
+ * *failure, -1 *err. */
+KGB_MUST_CHECK int kgb_replay_prove(struct kgb_judge *judge,
+				    const struct kgb_recorded *const *recorded, size_t n,
+				    struct kgb_failure *failure, struct kgb_err *err);
+
+/** A memfd for records, in judge->replay. */
+KGB_MUST_CHECK int kgb_replay_make_record_fd(struct kgb_judge *judge, struct kgb_err *err);
+/** The request that goes with it. */
+extern const char kgb_record_request[];
+#define KGB_REPLAY_RECORD_BYTES (64 << 20) /* of a record, at most */
+/** A private copy of a file that another process may still be writing. */
+KGB_MUST_CHECK int kgb_replay_copy(int fd, size_t limit, struct kgb_buf *out, struct kgb_err *err);
 
 /** A case that is ready to be replayed. */
 struct kgb_replay_case {
@@ -47,9 +89,12 @@ struct kgb_replay_case {
 	struct kgb_exec_range ranges[KGB_MAX_RESULTS]; /* of results that are returned fresh */
 };
 
-/** Call the case three times and make its plan. `data` (with its truth) is that of the first and
- * the last call; the second gets variant 1 of the case's inputs. 0: *out is ready. 1: *failure says
+/** Make the plan of a case whose images were proved, and load it. 0: *out is ready. 1: *failure says
  * why the candidate is refused. -1: *err. *out must be released in every case. */
+KGB_MUST_CHECK int kgb_replay_make(struct kgb_judge *judge, struct kgb_recorded *recorded,
+				   struct kgb_replay_case *out, struct kgb_failure *failure,
+				   struct kgb_err *err);
+/** All three: record, prove, make. */
 KGB_MUST_CHECK int kgb_replay_capture(struct kgb_judge *judge, const struct kgb_data *data,
 				      struct kgb_replay_case *out, struct kgb_failure *failure,
 				      struct kgb_err *err);
@@ -62,14 +107,15 @@ KGB_MUST_CHECK int kgb_replay_run(struct kgb_judge *judge, const struct kgb_repl
 				  const struct kgb_data *data, int repetition, int skip,
 				  struct kgb_call *call, struct kgb_failure *failure,
 				  struct kgb_err *err);
-/** Judge one case, `data` being its first inputs with their truth. 0 right, 1 *failure, -1 *err. */
-KGB_MUST_CHECK int kgb_replay_check(struct kgb_judge *judge, const struct kgb_data *data,
-				    struct kgb_failure *failure, struct kgb_err *err);
-/** Leave out each kernel of the candidate in turn: some result must break. 0 it does, 1 *failure,
- * -1 *err. */
-KGB_MUST_CHECK int kgb_replay_haunt(struct kgb_judge *judge, const struct kgb_data *data,
+/** Judge a case that was recorded and whose images were proved. 0 right, 1 *failure, -1 *err. Where
+ * kgb_ghost_wants the case, each kernel of the candidate is left out in turn, too: some result must
+ * break, else judge->ghost says that none did. */
+KGB_MUST_CHECK int kgb_replay_check(struct kgb_judge *judge, struct kgb_recorded *recorded,
 				    struct kgb_failure *failure, struct kgb_err *err);
 
+/** Do the storages of a case's last recorded call and of its replays lie tightly? Not where they are
+ * timed: no program has its tensors there. */
+bool kgb_replay_is_tight(const struct kgb_case *c);
 /** What results and where on the device kgb-exec brings back: writes to ranges[] and returns how
  * many. */
 size_t kgb_replay_ranges(const struct kgb_replay_case *rcase, const struct kgb_data *data,

@@ -1,22 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * The first half of judging on a GPU: three recorded calls of a case, what they prove, and the plan
- * that is made of the last one.
+ * The second step of judging on a GPU: what the recorded calls of a case are, and the plan that is
+ * made of the last one. And the same for a baseline.
  */
-#include <errno.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include "base/fs.h"
-#include "base/jsonw.h"
 #include "base/limits.h"
 #include "base/time.h"
 #include "verify/judge/claims.h"
 #include "verify/judge/provenance.h"
 #include "verify/judge/replay.h"
 
-enum { RECORD_BYTES_MAX = 64 << 20, CLAIMS_MS = 10 * 1000, PLAN_MS = 20 * 1000 };
+enum { PLAN_MS = 20 * 1000 };
 
 #define say(judge, ...) kgb_arena_printf(&(judge)->verdict->arena, __VA_ARGS__)
 
@@ -32,151 +25,6 @@ void kgb_replay_case_release(struct kgb_replay_case *rcase)
 	kgb_call_release(&rcase->call);
 	kgb_plan_release(&rcase->plan);
 	kgb_plan_release(&rcase->prologue);
-}
-
-/* ---- recording ---- */
-
-/* A request with one descriptor. 0 with *reply, 1 *failure, -1 *err. */
-static int ask_runner(struct kgb_judge *judge, const char *json, int fd, int64_t deadline_ms,
-		      struct kgb_wire_reply *reply, struct kgb_failure *failure,
-		      struct kgb_err *err)
-{
-	if (kgb_worker_send(&judge->runner, json, &fd, 1, err) < 0)
-		return -1;
-	if (!kgb_worker_wait(&judge->runner, deadline_ms, reply))
-		return kgb_judge_explain_end(judge, failure, err);
-	return kgb_judge_explain_reply(judge, reply, failure);
-}
-
-static const char record_request[] = "{\"op\":\"record\",\"max_bytes\":67108864}";
-_Static_assert(RECORD_BYTES_MAX == 67108864, "as the request says");
-
-static int make_record_fd(struct kgb_judge *judge, struct kgb_err *err)
-{
-	if (judge->replay->record_fd < 0) {
-		judge->replay->record_fd = memfd_create("kgb-record", MFD_CLOEXEC);
-		if (judge->replay->record_fd < 0)
-			return kgb_fail_errno(err, errno, "memfd 'kgb-record'");
-	}
-	return 0;
-}
-
-static int start_record(struct kgb_judge *judge, struct kgb_failure *failure, struct kgb_err *err)
-{
-	KGB_AUTO(free) struct kgb_wire_reply *reply = kgb_xmalloc(sizeof(*reply));
-
-	if (make_record_fd(judge, err) < 0)
-		return -1;
-	return ask_runner(judge, record_request, judge->replay->record_fd,
-			  kgb_judge_call_deadline(judge), reply, failure, err);
-}
-
-/* A private copy of what a process wrote that may still be writing. */
-static int copy_file(int fd, size_t limit, struct kgb_buf *out, struct kgb_err *err)
-{
-	struct stat st;
-
-	if (fstat(fd, &st) < 0)
-		return kgb_fail_errno(err, errno, "fstat");
-	if (st.st_size < 0 || (uint64_t)st.st_size > limit)
-		return kgb_fail(err, KGB_ERR_LIMIT, "%lld bytes, more than %zu",
-				(long long)st.st_size, limit);
-	kgb_call_resize(out, (size_t)st.st_size);
-	for (size_t at = 0; at < out->len;) {
-		ssize_t n = pread(fd, out->ptr + at, out->len - at, (off_t)at);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return kgb_fail(err, KGB_ERR_INVALID, "it shrank while it was read");
-		at += (size_t)n;
-	}
-	return 0;
-}
-
-static int refuse_record(struct kgb_judge *judge, const char *what, const struct kgb_err *why,
-			 struct kgb_failure *failure)
-{
-	return refuse(failure, "verify.record", say(judge, "the %s is damaged: %s", what, why->msg),
-		      "Leave the process's own GPU tracing and Triton's cache alone.");
-}
-
-/* The three calls, checked as far as what the runner returns goes. The values of benchmarks are
- * left to their replays: to compare millions of elements takes longer than to compute them. */
-static int make_calls(struct kgb_judge *judge, const struct kgb_data data[2],
-		      struct kgb_call calls[KGB_REPLAY_CALLS], struct kgb_failure *failure,
-		      struct kgb_err *err)
-{
-	for (int i = 0; i < KGB_REPLAY_CALLS; i++) {
-		const struct kgb_data *d = &data[i == 1];
-		const struct kgb_call_spec spec = {.repetition = i,
-						   .places = i == 2,
-						   .window = (uint32_t)i + 1,
-						   .keep = i > 0};
-		int rc = kgb_call_run(judge, d, &spec, &calls[i], failure, err);
-		if (rc != 0)
-			return rc;
-		if (!kgb_call_check(judge, d, &calls[i], failure))
-			return 1;
-		if (d->kase->mode == KGB_MODE_BENCHMARK)
-			continue;
-		if (i != 1 && !kgb_call_check_values(judge, d, &calls[i], failure))
-			return 1;
-	}
-	return 0;
-}
-
-/* ---- provenance ---- */
-
-/* The request for claims about images that were not seen before; false when there are none. */
-static bool ask_for(const struct kgb_judge *judge, const struct kgb_record *record,
-		    struct kgb_buf *request)
-{
-	enum { WANTED_MAX = 512 };
-	struct kgb_jsonw w;
-	size_t n = 0;
-
-	kgb_jsonw_init(&w, request, 0);
-	kgb_jsonw_object(&w);
-	kgb_jsonw_kstr(&w, "op", "claims");
-	kgb_jsonw_key(&w, "wanted");
-	kgb_jsonw_array(&w);
-	for (size_t i = 0; i < record->n_images && n < WANTED_MAX; i++) {
-		const struct kgb_image *image = &record->images[i];
-		char digest[KGB_SHA256_HEX_LEN];
-		if (kgb_provenance_knows(judge->replay->provenance, image))
-			continue;
-		kgb_sha256_hex(image->bytes, image->len, digest);
-		kgb_jsonw_str(&w, digest);
-		n++;
-	}
-	kgb_jsonw_array_end(&w);
-	kgb_jsonw_object_end(&w);
-	return n > 0;
-}
-
-static int prove(struct kgb_judge *judge, const struct kgb_record *record,
-		 struct kgb_failure *failure, struct kgb_err *err)
-{
-	KGB_AUTO(fd) int fd = memfd_create("kgb-claims", MFD_CLOEXEC);
-	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
-	KGB_AUTO(buf) struct kgb_buf request = KGB_BUF_INIT(0);
-	KGB_AUTO(free) struct kgb_wire_reply *reply = kgb_xmalloc(sizeof(*reply));
-	struct kgb_claims claims = KGB_CLAIMS_INIT;
-	struct kgb_err why = KGB_ERR_INIT;
-
-	if (fd < 0)
-		return kgb_fail_errno(err, errno, "memfd 'kgb-claims'");
-	if (!ask_for(judge, record, &request))
-		return kgb_provenance_prove(judge->replay->provenance, record, &claims, err);
-	int rc = ask_runner(judge, request.ptr, fd, kgb_mono_ms() + CLAIMS_MS, reply, failure, err);
-	if (rc != 0)
-		return rc;
-	if (copy_file(fd, KGB_CLAIMS_BYTES_MAX, &text, &why) < 0 ||
-	    kgb_claims_parse(text.ptr, text.len, &claims, &why) < 0)
-		return refuse_record(judge, "list of compiled kernels", &why, failure);
-	rc = kgb_provenance_prove(judge->replay->provenance, record, &claims, err);
-	kgb_claims_release(&claims);
-	return rc;
 }
 
 /* ---- classes ---- */
@@ -287,6 +135,7 @@ static int load_plans(struct kgb_judge *judge, const struct kgb_capture captures
 	struct kgb_exec *exec = &judge->replay->exec;
 	struct kgb_err why = KGB_ERR_INIT;
 
+	KGB_MEASURE(judge, KGB_PHASE_PLAN);
 	if (kgb_plan_make(&captures[KGB_REPLAY_CALLS - 1], owners, KGB_PLAN_ALL, &out->plan, &why) <
 	    0)
 		return refuse(failure, "verify.not_replayable", say(judge, "%s", why.msg), NULL);
@@ -315,44 +164,6 @@ static void use_own_code(struct kgb_judge *judge, struct kgb_record *record)
 			kgb_provenance_code(judge->replay->provenance, &record->images[i]);
 }
 
-static int make_case(struct kgb_judge *judge, const struct kgb_data data[2],
-		     const struct kgb_call calls[KGB_REPLAY_CALLS], struct kgb_record *record,
-		     struct kgb_replay_case *out, struct kgb_failure *failure, struct kgb_err *err)
-{
-	struct kgb_place places[KGB_REPLAY_CALLS][KGB_MAX_ARGS];
-	struct kgb_capture captures[KGB_REPLAY_CALLS];
-	struct kgb_windows windows;
-	const struct kgb_owners owners = {.of = kgb_provenance_owner,
-					  .payload = judge->replay->provenance};
-
-	for (int i = 0; i < KGB_REPLAY_CALLS; i++) {
-		const struct kgb_call *call = i == KGB_REPLAY_CALLS - 1 ? &out->call : &calls[i];
-		captures[i] = (struct kgb_capture){
-			.record = record,
-			.window = kgb_record_window(record, (uint32_t)i + 1),
-			.places = places[i],
-			.n_places = places_of(&data[i == 1], call, places[i]),
-			.arena_bytes = judge->runner_memory.arena_bytes,
-		};
-		if (!captures[i].window)
-			return refuse(failure, "verify.record",
-				      say(judge, "the record of call %d is missing", i + 1),
-				      "Leave the process's own GPU tracing alone.");
-	}
-	int rc = prove(judge, record, failure, err);
-	if (rc != 0)
-		return rc;
-	use_own_code(judge, record);
-	kgb_windows_classify(captures, KGB_REPLAY_CALLS, &owners, &windows);
-	out->replay = windows.replay;
-	rc = judge_class(judge, &windows, failure);
-	if (rc == 0)
-		rc = find_ranges(judge, &data[0], out, failure);
-	if (rc == 0)
-		rc = load_plans(judge, captures, &windows, &owners, out, failure, err);
-	return rc;
-}
-
 static void count_launches(struct kgb_judge *judge, const struct kgb_plan *plan)
 {
 	for (size_t i = 0; i < plan->n_ops; i++)
@@ -360,33 +171,45 @@ static void count_launches(struct kgb_judge *judge, const struct kgb_plan *plan)
 			kgb_verdict_count_launches(judge->verdict, plan->ops[i].kernel, 1);
 }
 
-static int capture(struct kgb_judge *judge, const struct kgb_data data[2],
-		   struct kgb_replay_case *out, struct kgb_failure *failure, struct kgb_err *err)
+int kgb_replay_make(struct kgb_judge *judge, struct kgb_recorded *recorded,
+		    struct kgb_replay_case *out, struct kgb_failure *failure, struct kgb_err *err)
 {
-	KGB_AUTO(free)
-	struct kgb_call *calls = kgb_xcalloc(KGB_REPLAY_CALLS, sizeof(*calls));
-	KGB_AUTO(buf) struct kgb_buf bytes = KGB_BUF_INIT(0);
-	struct kgb_record record = {0};
-	struct kgb_err why = KGB_ERR_INIT;
+	struct kgb_place places[KGB_REPLAY_CALLS][KGB_MAX_ARGS];
+	struct kgb_capture captures[KGB_REPLAY_CALLS];
+	struct kgb_windows windows;
+	struct kgb_record *record = &recorded->record;
+	const struct kgb_claims no_claims = KGB_CLAIMS_INIT;
+	const struct kgb_owners owners = {.of = kgb_provenance_owner,
+					  .payload = judge->replay->provenance};
 
-	*out = (struct kgb_replay_case){0};
-	int rc = start_record(judge, failure, err);
-	if (rc == 0)
-		rc = make_calls(judge, data, calls, failure, err);
-	if (rc == 0 && (copy_file(judge->replay->record_fd, RECORD_BYTES_MAX, &bytes, &why) < 0 ||
-			kgb_record_parse(bytes.ptr, bytes.len, &record, &why) < 0))
-		rc = refuse_record(judge, "record of its GPU work", &why, failure);
-	if (rc == 0) {
-		out->call = calls[KGB_REPLAY_CALLS - 1];
-		calls[KGB_REPLAY_CALLS - 1] = (struct kgb_call){0};
-		rc = make_case(judge, data, calls, &record, out, failure, err);
+	*out = (struct kgb_replay_case){.call = recorded->calls[KGB_REPLAY_CALLS - 1]};
+	for (int i = 0; i < KGB_REPLAY_CALLS; i++) {
+		captures[i] = (struct kgb_capture){
+			.record = record,
+			.window = kgb_record_window(record, (uint32_t)i + 1),
+			.places = places[i],
+			.n_places = places_of(&recorded->data[i == 1], &recorded->calls[i],
+					      places[i]),
+			.arena_bytes = recorded->arena_bytes,
+		};
+		if (!captures[i].window)
+			return refuse(failure, "verify.record",
+				      say(judge, "the record of call %d is missing", i + 1),
+				      "Leave the process's own GPU tracing alone.");
 	}
+	/* All that can be proved was proved before (kgb_replay_prove). */
+	if (kgb_provenance_prove(judge->replay->provenance, record, &no_claims, err) < 0)
+		return -1;
+	use_own_code(judge, record);
+	kgb_windows_classify(captures, KGB_REPLAY_CALLS, &owners, &windows);
+	out->replay = windows.replay;
+	int rc = judge_class(judge, &windows, failure);
+	if (rc == 0)
+		rc = find_ranges(judge, &recorded->data[0], out, failure);
+	if (rc == 0)
+		rc = load_plans(judge, captures, &windows, &owners, out, failure, err);
 	if (rc == 0)
 		count_launches(judge, &out->plan);
-	kgb_provenance_forget(judge->replay->provenance, &record);
-	kgb_record_release(&record);
-	for (int i = 0; i < KGB_REPLAY_CALLS; i++)
-		kgb_call_release(&calls[i]);
 	return rc;
 }
 
@@ -394,12 +217,16 @@ int kgb_replay_capture(struct kgb_judge *judge, const struct kgb_data *data,
 		       struct kgb_replay_case *out, struct kgb_failure *failure,
 		       struct kgb_err *err)
 {
-	struct kgb_data pair[2] = {*data};
+	struct kgb_recorded recorded;
+	const struct kgb_recorded *const list[] = {&recorded};
 
-	kgb_data_fill(&pair[1], data->kase, &judge->verdict->seed, 1);
-	kgb_data_shape(&pair[1], data);
-	int rc = capture(judge, pair, out, failure, err);
-	kgb_data_release(&pair[1]);
+	*out = (struct kgb_replay_case){0};
+	int rc = kgb_replay_record(judge, data, &recorded, failure, err);
+	if (rc == 0)
+		rc = kgb_replay_prove(judge, list, 1, failure, err);
+	if (rc == 0)
+		rc = kgb_replay_make(judge, &recorded, out, failure, err);
+	kgb_recorded_release(judge, &recorded);
 	return rc;
 }
 
@@ -409,11 +236,11 @@ static int start_baseline_record(struct kgb_judge *judge, struct kgb_err *err)
 {
 	KGB_AUTO(free) struct kgb_wire_reply *reply = kgb_xmalloc(sizeof(*reply));
 
-	if (make_record_fd(judge, err) < 0)
+	if (kgb_replay_make_record_fd(judge, err) < 0)
 		return -1;
 	if (judge->baseline.end != KGB_WORKER_ALIVE && kgb_judge_start_baseline(judge, err) < 0)
 		return -1;
-	if (kgb_worker_send(&judge->baseline, record_request, &judge->replay->record_fd, 1, err) <
+	if (kgb_worker_send(&judge->baseline, kgb_record_request, &judge->replay->record_fd, 1, err) <
 	    0)
 		return -1;
 	if (!kgb_worker_wait(&judge->baseline, kgb_mono_ms() + PLAN_MS, reply))
@@ -441,7 +268,7 @@ static int plan_baseline(struct kgb_judge *judge, const struct kgb_data *data,
 	struct kgb_record record = {0};
 	const struct kgb_owners owners = {.of = owner_of_baseline};
 
-	if (copy_file(judge->replay->record_fd, RECORD_BYTES_MAX, &bytes, err) < 0 ||
+	if (kgb_replay_copy(judge->replay->record_fd, KGB_REPLAY_RECORD_BYTES, &bytes, err) < 0 ||
 	    kgb_record_parse(bytes.ptr, bytes.len, &record, err) < 0)
 		return kgb_ctx(err, "record of the baseline");
 	const struct kgb_capture capture = {
@@ -466,6 +293,7 @@ int kgb_replay_capture_baseline(struct kgb_judge *judge, const struct kgb_data *
 
 	if (start_baseline_record(judge, err) < 0)
 		return -1;
+	KGB_MEASURE(judge, KGB_PHASE_BASELINE);
 	/* The first call loads and tunes; the second is what users pay for. */
 	for (uint32_t window = 0; window <= 1; window++) {
 		const struct kgb_call_spec spec = {

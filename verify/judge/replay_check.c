@@ -14,7 +14,7 @@ enum { VARIANT_FRESH = 2 }; /* 0 and 1 are those of the recorded calls */
 static int fill_fresh(struct kgb_judge *judge, const struct kgb_case *c, struct kgb_data *out,
 		      struct kgb_err *err)
 {
-	kgb_data_fill(out, c, &judge->verdict->seed, VARIANT_FRESH);
+	kgb_judge_fill(judge, out, c, VARIANT_FRESH);
 	return kgb_judge_learn(judge, out, err);
 }
 
@@ -42,26 +42,22 @@ static int replay_once(struct kgb_judge *judge, const struct kgb_replay_case *rc
 	return 1;
 }
 
-int kgb_replay_check(struct kgb_judge *judge, const struct kgb_data *data,
-		     struct kgb_failure *failure, struct kgb_err *err)
+static int check_case(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
+		      const struct kgb_data *fresh, struct kgb_failure *failure,
+		      struct kgb_err *err)
 {
 	struct kgb_call calls[N_REPLAYS] = {0};
-	struct kgb_replay_case rcase = {0};
-	struct kgb_data fresh = {0};
-	int rc = kgb_replay_capture(judge, data, &rcase, failure, err);
+	int rc = 0;
 
-	if (rc == 0)
-		rc = fill_fresh(judge, data->kase, &fresh, err);
+	KGB_MEASURE(judge, KGB_PHASE_REPLAY);
 	for (int i = 0; i < N_REPLAYS && rc == 0; i++)
-		rc = replay_once(judge, &rcase, &fresh, i, &calls[i], failure, err);
-	if (rc == 0 && !kgb_call_same_bits(&fresh, &calls[0], &calls[1])) {
+		rc = replay_once(judge, rcase, fresh, i, &calls[i], failure, err);
+	if (rc == 0 && !kgb_call_same_bits(fresh, &calls[0], &calls[1])) {
 		judge->verdict->deterministic = false;
 		judge->verdict->n_nondeterministic++;
 	}
 	for (int i = 0; i < N_REPLAYS; i++)
 		kgb_call_release(&calls[i]);
-	kgb_data_release(&fresh);
-	kgb_replay_case_release(&rcase);
 	return rc;
 }
 
@@ -98,48 +94,52 @@ static void record(struct kgb_judge *judge, const struct kgb_data *data, const c
 	};
 }
 
-static int haunt(struct kgb_judge *judge, const struct kgb_data *data,
-		 const struct kgb_replay_case *rcase, const struct kgb_data *fresh,
-		 struct kgb_failure *failure, struct kgb_err *err)
+/* Leave out each kernel in turn. -1 *err. */
+static int haunt(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
+		 const struct kgb_data *fresh, struct kgb_err *err)
 {
 	size_t n_broken = 0;
 	int n_tried = 0;
 
+	KGB_MEASURE(judge, KGB_PHASE_ABLATION);
 	for (size_t i = 0; i < rcase->plan.n_ops && n_tried < ABLATIONS_MAX; i++) {
 		bool broken;
 		if (!kgb_plan_is_candidate(&rcase->plan, i))
 			continue;
 		if (ablate(judge, rcase, fresh, i, &broken, err) < 0)
 			return -1;
-		record(judge, data, rcase->plan.ops[i].kernel, broken);
+		record(judge, fresh, rcase->plan.ops[i].kernel, broken);
 		n_broken += broken;
 		n_tried++;
 		/* A fault of the crippled plan ended kgb-exec, and its plans with it. */
 		if (!judge->replay->exec_runs)
 			break;
 	}
-	if (n_broken > 0)
-		return 0;
-	*failure = (struct kgb_failure){
-		.code = "cheat.ghost",
-		.message = say(judge, "case %s is right whichever Triton kernel is left out",
-			       data->kase->name),
-		.hint = "The result must be computed by the Triton kernels and by nothing else.",
-	};
-	return 1;
+	kgb_ghost_count(judge, fresh);
+	if (n_broken == 0 && !judge->ghost.code)
+		judge->ghost = (struct kgb_failure){
+			.code = "cheat.ghost",
+			.message =
+				say(judge, "case %s is right whichever Triton kernel is left out",
+				    fresh->kase->name),
+			.hint = "The result must be computed by the Triton kernels and by nothing else.",
+		};
+	return 0;
 }
 
-int kgb_replay_haunt(struct kgb_judge *judge, const struct kgb_data *data,
+int kgb_replay_check(struct kgb_judge *judge, struct kgb_recorded *recorded,
 		     struct kgb_failure *failure, struct kgb_err *err)
 {
-	struct kgb_replay_case rcase = {0};
+	struct kgb_replay_case rcase;
 	struct kgb_data fresh = {0};
-	int rc = kgb_replay_capture(judge, data, &rcase, failure, err);
+	int rc = kgb_replay_make(judge, recorded, &rcase, failure, err);
 
 	if (rc == 0)
-		rc = fill_fresh(judge, data->kase, &fresh, err);
+		rc = fill_fresh(judge, recorded->data[0].kase, &fresh, err);
 	if (rc == 0)
-		rc = haunt(judge, data, &rcase, &fresh, failure, err);
+		rc = check_case(judge, &rcase, &fresh, failure, err);
+	if (rc == 0 && kgb_ghost_wants(judge, &fresh))
+		rc = haunt(judge, &rcase, &fresh, err);
 	kgb_data_release(&fresh);
 	kgb_replay_case_release(&rcase);
 	return rc;

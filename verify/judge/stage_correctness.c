@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Stage correctness: every case twice, under different poison and at different addresses. While the
- * runner computes one case, the reference computes the next.
+ * Stage correctness: every case twice, under different poison and at different addresses; on a GPU
+ * by replay. The cheapest case is judged first, then the others, spread over lanes. While the runner
+ * computes one case, the reference computes the next.
  */
+#include <pthread.h>
+
+#include "base/str.h"
 #include "base/time.h"
 #include "verify/judge/call.h"
 #include "verify/judge/judge.h"
+#include "verify/judge/lanes.h"
 #include "verify/judge/replay.h"
 
-enum { REPETITIONS = 2, REFERENCE_MS = 120 * 1000 };
+enum { REPETITIONS = 2, REFERENCE_MS = 120 * 1000, CASES_PER_LANE = 6, BATCH_MAX = 32 };
+#define BATCH_BYTES ((size_t)128 << 20) /* of inputs and records, about */
 
 #define say(judge, ...) kgb_arena_printf(&(judge)->verdict->arena, __VA_ARGS__)
 
@@ -56,16 +62,25 @@ static bool needs_launch(const struct kgb_judge *judge, const struct kgb_data *d
 	return writes;
 }
 
+static int run_call(struct kgb_judge *judge, const struct kgb_data *data,
+		    const struct kgb_call_spec *spec, struct kgb_call *call,
+		    struct kgb_failure *failure, struct kgb_err *err)
+{
+	KGB_MEASURE(judge, KGB_PHASE_CALL);
+	return kgb_call_run(judge, data, spec, call, failure, err);
+}
+
 /* 0 right, 1 *failure, -1 *err. */
 static int run_repetition(struct kgb_judge *judge, const struct kgb_data *data, int repetition,
 			  struct kgb_call *call, struct kgb_failure *failure, struct kgb_err *err)
 {
 	const struct kgb_call_spec spec = {
 		.repetition = repetition, .places = repetition, .keep = repetition > 0};
-	int rc = kgb_call_run(judge, data, &spec, call, failure, err);
+	int rc = run_call(judge, data, &spec, call, failure, err);
 
 	if (rc != 0)
 		return rc;
+	KGB_MEASURE(judge, KGB_PHASE_CHECK);
 	for (uint32_t i = 0; i < call->reply.n_launches; i++)
 		kgb_verdict_count_launches(judge->verdict, call->reply.launches[i].name,
 					   call->reply.launches[i].count);
@@ -80,8 +95,6 @@ static int run_case(struct kgb_judge *judge, const struct kgb_data *data,
 	struct kgb_call calls[REPETITIONS] = {0};
 	int rc = 0;
 
-	if (judge->replay && needs_launch(judge, data))
-		return kgb_replay_check(judge, data, failure, err);
 	for (int i = 0; i < REPETITIONS && rc == 0; i++)
 		rc = run_repetition(judge, data, i, &calls[i], failure, err);
 	if (rc == 0 && kgb_call_shares_memory(data, &calls[0], &calls[1])) {
@@ -124,67 +137,322 @@ static void record_failure(struct kgb_judge *judge, const struct kgb_case *c,
 
 /* ---- all cases ---- */
 
+/* What lanes take their cases from. */
+struct work {
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	const struct kgb_judge *first; /* lane 0 */
+	const size_t *order;
+	size_t n, next;
+	size_t n_lanes;
+	int64_t n_failed;
+	bool smoke_done; /* the first case is judged: others may begin */
+	bool stop;
+};
+
+/* Cases that a lane took, as places in the order. */
+struct share {
+	size_t next, end;
+};
+
+static void stop(struct work *work)
+{
+	pthread_mutex_lock(&work->lock);
+	work->stop = true;
+	pthread_cond_broadcast(&work->changed);
+	pthread_mutex_unlock(&work->lock);
+}
+
+static bool wait_for_smoke(struct work *work)
+{
+	pthread_mutex_lock(&work->lock);
+	while (!work->smoke_done && !work->stop)
+		pthread_cond_wait(&work->changed, &work->lock);
+	bool go = !work->stop;
+	pthread_mutex_unlock(&work->lock);
+	return go;
+}
+
+/* The lane's next turn, n when there is none. Neighbours in the list go to one lane: most of them
+ * need the same compiled kernels. */
+static size_t take(struct work *work, struct share *share)
+{
+	size_t turn = work->n;
+
+	pthread_mutex_lock(&work->lock);
+	if (share->next == share->end && work->next < work->n) {
+		size_t left = work->n - work->next;
+		size_t size = work->next == 0 ? 1 : left / (2 * work->n_lanes);
+		share->next = work->next;
+		share->end = work->next + (size > 0 ? size : 1);
+		work->next = share->end;
+	}
+	if (!work->stop && share->next < share->end)
+		turn = share->next++;
+	pthread_mutex_unlock(&work->lock);
+	return turn;
+}
+
 static int ask(struct kgb_judge *judge, const struct kgb_data *data, struct kgb_err *err)
 {
+	KGB_MEASURE(judge, KGB_PHASE_TRUTH);
 	return kgb_data_ask(data, &judge->reference, &judge->reference_memory, true,
 			    kgb_mono_ms() + REFERENCE_MS, err);
 }
 
-/* One step of the pipeline: the truth of `data` is asked for already; ask for that of `next` before
- * running. */
-static int run_step(struct kgb_judge *judge, struct kgb_data *data, const struct kgb_data *next,
-		    struct kgb_err *err)
+static int learn(struct kgb_judge *judge, struct kgb_data *data, struct kgb_err *err)
 {
-	int64_t deadline = kgb_mono_ms() + REFERENCE_MS;
-	struct kgb_failure failure = {0};
-
-	if (kgb_data_learn(data, &judge->reference, &judge->reference_memory, true, deadline, err) <
-	    0)
-		return -1;
-	/* A replay asks the reference too: then there is no asking ahead. */
-	if (next && !judge->replay && ask(judge, next, err) < 0)
-		return -1;
-	int rc = run_case(judge, data, &failure, err);
-	if (rc < 0 || (next && judge->replay && ask(judge, next, err) < 0))
-		return -1;
-	if (rc == 0) {
-		judge->verdict->passed_tests++;
-		count_of(judge, data->kase)->passed++;
-		return 0;
-	}
-	record_failure(judge, data->kase, &failure);
-	return 0;
+	KGB_MEASURE(judge, KGB_PHASE_TRUTH);
+	return kgb_data_learn(data, &judge->reference, &judge->reference_memory, true,
+			      kgb_mono_ms() + REFERENCE_MS, err);
 }
 
 /* A dead runner, a cheat and enough failures end the stage. */
-static bool is_over(const struct kgb_judge *judge)
+static bool ends_all(const struct kgb_judge *judge, const struct kgb_failure *failure)
 {
-	const struct kgb_verdict *verdict = judge->verdict;
-
-	if (judge->runner.end != KGB_WORKER_ALIVE ||
-	    verdict->failed_tests >= judge->options->max_failures)
-		return true;
-	return verdict->n_failures > 0 && strncmp(verdict->failures[verdict->n_failures - 1].code,
-						  "cheat.", strlen("cheat.")) == 0;
+	return judge->runner.end != KGB_WORKER_ALIVE || kgb_str_starts(failure->code, "cheat.");
 }
 
-static int run_cases(struct kgb_judge *judge, const size_t *order, struct kgb_err *err)
+static bool is_over(struct work *work)
 {
-	const struct kgb_cases *cases = &judge->cases;
+	pthread_mutex_lock(&work->lock);
+	bool over = work->stop;
+	pthread_mutex_unlock(&work->lock);
+	return over;
+}
+
+/* One case is judged; others may wait for that. */
+static void note_end(struct kgb_judge *judge, struct work *work, const struct kgb_failure *failure)
+{
+	pthread_mutex_lock(&work->lock);
+	work->smoke_done = true;
+	work->n_failed += failure != NULL;
+	if (failure && (ends_all(judge, failure) ||
+			work->n_failed >= judge->options->max_failures))
+		work->stop = true;
+	pthread_cond_broadcast(&work->changed);
+	pthread_mutex_unlock(&work->lock);
+}
+
+static void settle(struct kgb_judge *judge, struct work *work, size_t turn,
+		   const struct kgb_case *c, int rc, struct kgb_failure *failure)
+{
+	if (rc == 0) {
+		judge->verdict->passed_tests++;
+		count_of(judge, c)->passed++;
+	} else {
+		failure->turn = turn;
+		record_failure(judge, c, failure);
+	}
+	note_end(judge, work, rc == 0 ? NULL : failure);
+}
+
+/* One step of the pipeline: the truth of `data` is asked for already; ask for that of `next` before
+ * running. */
+static int run_step(struct kgb_judge *judge, struct work *work, size_t turn, struct kgb_data *data,
+		    const struct kgb_data *next, struct kgb_err *err)
+{
+	struct kgb_failure failure = {0};
+
+	if (learn(judge, data, err) < 0)
+		return -1;
+	if (next && ask(judge, next, err) < 0)
+		return -1;
+	int rc = run_case(judge, data, &failure, err);
+	if (rc < 0)
+		return -1;
+	settle(judge, work, turn, data->kase, rc, &failure);
+	return 0;
+}
+
+static int run_cases(struct kgb_judge *judge, struct work *work, struct share *share,
+		     struct kgb_err *err)
+{
 	struct kgb_data data[2] = {0};
+	size_t turn = take(work, share);
 	int rc = 0;
 
-	kgb_data_fill(&data[0], &cases->items[order[0]], &judge->verdict->seed, 0);
-	rc = ask(judge, &data[0], err);
-	for (size_t i = 0; i < cases->n && rc == 0 && !is_over(judge); i++) {
-		struct kgb_data *next = i + 1 < cases->n ? &data[(i + 1) % 2] : NULL;
+	if (turn < work->n) {
+		kgb_judge_fill(judge, &data[0], &judge->cases.items[work->order[turn]], 0);
+		rc = ask(judge, &data[0], err);
+	}
+	for (size_t i = 0; turn < work->n && rc == 0; i++) {
+		size_t next_turn = take(work, share);
+		struct kgb_data *next = next_turn < work->n ? &data[(i + 1) % 2] : NULL;
 		if (next)
-			kgb_data_fill(next, &cases->items[order[i + 1]], &judge->verdict->seed, 0);
-		rc = run_step(judge, &data[i % 2], next, err);
+			kgb_judge_fill(judge, next, &judge->cases.items[work->order[next_turn]], 0);
+		rc = run_step(judge, work, turn, &data[i % 2], next, err);
 		kgb_data_release(&data[i % 2]);
+		turn = is_over(work) ? work->n : next_turn;
 	}
 	kgb_data_release(&data[0]);
 	kgb_data_release(&data[1]);
+	return rc;
+}
+
+/* ---- on a GPU: cases are recorded, proved together, and replayed ---- */
+
+struct entry {
+	size_t turn;
+	struct kgb_data data;
+	struct kgb_recorded recorded;
+	bool waits; /* recorded, and to be replayed */
+};
+struct batch {
+	struct entry entries[BATCH_MAX];
+	size_t n;
+};
+
+static size_t bytes_of(const struct entry *entry)
+{
+	size_t sum = entry->recorded.bytes.len;
+
+	for (size_t i = 0; i < entry->data.kase->n_args; i++)
+		sum += 2 * entry->data.storage_bytes[i];
+	return sum;
+}
+
+static int record_entry(struct kgb_judge *judge, struct work *work, struct entry *entry,
+			struct kgb_err *err)
+{
+	const struct kgb_case *c = &judge->cases.items[work->order[entry->turn]];
+	struct kgb_failure failure = {0};
+	int rc;
+
+	kgb_judge_fill(judge, &entry->data, c, 0);
+	if (kgb_judge_learn(judge, &entry->data, err) < 0)
+		return -1;
+	if (!needs_launch(judge, &entry->data)) {
+		rc = run_case(judge, &entry->data, &failure, err);
+	} else {
+		rc = kgb_replay_record(judge, &entry->data, &entry->recorded, &failure, err);
+		entry->waits = rc == 0;
+		if (rc != 0)
+			kgb_recorded_release(judge, &entry->recorded);
+	}
+	if (rc < 0)
+		return -1;
+	if (!entry->waits)
+		settle(judge, work, entry->turn, c, rc, &failure);
+	return 0;
+}
+
+static int record_batch(struct kgb_judge *judge, struct work *work, struct share *share,
+			struct batch *batch, struct kgb_err *err)
+{
+	size_t bytes = 0;
+	size_t turn;
+
+	while (batch->n < BATCH_MAX && bytes < BATCH_BYTES &&
+	       (turn = take(work, share)) < work->n) {
+		struct entry *entry = &batch->entries[batch->n++];
+		*entry = (struct entry){.turn = turn};
+		if (record_entry(judge, work, entry, err) < 0)
+			return -1;
+		bytes += bytes_of(entry);
+		if (turn == 0)
+			break; /* others wait for it */
+	}
+	return 0;
+}
+
+static int replay_batch(struct kgb_judge *judge, struct work *work, struct batch *batch,
+			struct kgb_err *err)
+{
+	const struct kgb_recorded *list[BATCH_MAX];
+	struct kgb_failure failure = {0};
+	size_t n = 0;
+
+	for (size_t i = 0; i < batch->n; i++)
+		if (batch->entries[i].waits)
+			list[n++] = &batch->entries[i].recorded;
+	/* A runner that died since is what its last call was refused for. */
+	int proved = n > 0 && !is_over(work) ? kgb_replay_prove(judge, list, n, &failure, err) : 0;
+	if (proved < 0)
+		return -1;
+	for (size_t i = 0; i < batch->n && !is_over(work); i++) {
+		struct entry *entry = &batch->entries[i];
+		if (!entry->waits)
+			continue;
+		int rc = proved;
+		if (rc == 0)
+			rc = kgb_replay_check(judge, &entry->recorded, &failure, err);
+		if (rc < 0)
+			return -1;
+		settle(judge, work, entry->turn, entry->data.kase, rc, &failure);
+	}
+	return 0;
+}
+
+static void release_batch(struct kgb_judge *judge, struct batch *batch)
+{
+	for (size_t i = 0; i < batch->n; i++) {
+		if (batch->entries[i].waits)
+			kgb_recorded_release(judge, &batch->entries[i].recorded);
+		kgb_data_release(&batch->entries[i].data);
+	}
+	batch->n = 0;
+}
+
+static int replay_cases(struct kgb_judge *judge, struct work *work, struct share *share,
+			struct kgb_err *err)
+{
+	KGB_AUTO(free) struct batch *batch = kgb_xcalloc(1, sizeof(*batch));
+	size_t n;
+	int rc;
+
+	do {
+		rc = record_batch(judge, work, share, batch, err);
+		if (rc == 0)
+			rc = replay_batch(judge, work, batch, err);
+		n = batch->n;
+		release_batch(judge, batch);
+	} while (rc == 0 && n > 0);
+	return rc;
+}
+
+/* ---- lanes ---- */
+
+static int start_lane(struct kgb_judge *lane, struct kgb_err *err)
+{
+	struct kgb_failure failure = {0};
+	int rc = kgb_judge_load(lane, &failure, err);
+
+	if (rc == 1)
+		kgb_verdict_decide(lane->verdict, KGB_STAGE_CORRECTNESS, &failure);
+	if (rc != 0)
+		return rc;
+	return kgb_judge_start_reference(lane, err);
+}
+
+static int run_in_lane(struct kgb_judge *lane, size_t number, struct work *work,
+		       struct kgb_err *err)
+{
+	bool gpu = lane->options->device != KGB_DEVICE_CPU;
+	struct share share = {0};
+
+	if (gpu && kgb_replay_begin(lane, err) < 0)
+		return -1;
+	int rc = start_lane(lane, err);
+	if (rc != 0)
+		return rc;
+	if (number == 0 && gpu && kgb_gpu_facts_new(lane, err) < 0)
+		return -1;
+	if (number > 0 && !wait_for_smoke(work))
+		return 0;
+	lane->gpu = work->first->gpu;
+	if (gpu)
+		return kgb_replay_new(lane, err) < 0 ? -1 : replay_cases(lane, work, &share, err);
+	return run_cases(lane, work, &share, err);
+}
+
+static int run_lane(struct kgb_judge *lane, size_t number, void *payload, struct kgb_err *err)
+{
+	struct work *work = payload;
+	int rc = run_in_lane(lane, number, work, err);
+
+	if (rc != 0)
+		stop(work);
 	return rc;
 }
 
@@ -200,27 +468,36 @@ static void decide(struct kgb_judge *judge)
 	kgb_verdict_decide(verdict, KGB_STAGE_CORRECTNESS, chosen);
 }
 
-static int run_stage(struct kgb_judge *judge, struct kgb_err *err)
+static int judge_all(struct kgb_judge *judge, struct kgb_err *err)
 {
 	KGB_AUTO(free) size_t *order = kgb_xcalloc(judge->cases.n + 1, sizeof(*order));
-	struct kgb_failure failure = {0};
+	struct work work = {
+		.lock = PTHREAD_MUTEX_INITIALIZER,
+		.changed = PTHREAD_COND_INITIALIZER,
+		.first = judge,
+		.order = order,
+		.n = judge->cases.n,
+	};
+	struct kgb_seats seats;
 
+	choose_order(&judge->cases, order);
+	kgb_ghost_choose(judge);
+	work.n_lanes = kgb_lanes_count(judge, judge->cases.n, CASES_PER_LANE, &seats);
+	judge->verdict->lanes = (int)work.n_lanes;
+	int rc = kgb_lanes_run(judge, work.n_lanes, run_lane, &work, err);
+	kgb_seats_give(&seats);
+	return rc;
+}
+
+static int run_stage(struct kgb_judge *judge, struct kgb_err *err)
+{
 	if (judge->options->device != KGB_DEVICE_CPU &&
 	    kgb_lease_take(&judge->lease, judge->options->device, false, judge->deadline_ms, err) <
 		    0)
 		return -1;
-	int rc = kgb_judge_load(judge, &failure, err);
-	if (rc == 1)
-		kgb_verdict_decide(judge->verdict, KGB_STAGE_CORRECTNESS, &failure);
+	int rc = judge_all(judge, err);
 	if (rc != 0)
 		return rc;
-	if (kgb_judge_start_reference(judge, err) < 0)
-		return -1;
-	if (judge->options->device != KGB_DEVICE_CPU && kgb_replay_new(judge, err) < 0)
-		return -1;
-	choose_order(&judge->cases, order);
-	if (run_cases(judge, order, err) < 0)
-		return -1;
 	if (judge->verdict->failed_tests > 0) {
 		decide(judge);
 		return 1;

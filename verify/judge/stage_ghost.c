@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
  * Stage l2: without its launches a kernel must fail. Whatever is still right was not computed by
- * Triton. Then each kernel of its own is left out, for the record.
+ * Triton. Then each kernel of its own is left out, for the record. On a GPU kernels are left out of
+ * replays, and all that is left to do here is to decide.
  */
 #include "base/time.h"
 #include "verify/judge/call.h"
@@ -156,17 +157,6 @@ static int ablate(struct kgb_judge *judge, const struct kgb_data *data,
 	return 0;
 }
 
-/* On a GPU the kernels are left out of the replay. 0 went on, 1 decided, -1 *err. */
-static int haunt_replay(struct kgb_judge *judge, const struct kgb_data *data, struct kgb_err *err)
-{
-	struct kgb_failure failure;
-	int rc = kgb_replay_haunt(judge, data, &failure, err);
-
-	if (rc == 1)
-		kgb_verdict_decide(judge->verdict, KGB_STAGE_L2, &failure);
-	return rc;
-}
-
 /* 0 went on, 1 decided, -1 *err. */
 static int haunt(struct kgb_judge *judge, const struct kgb_data *data, struct kgb_err *err)
 {
@@ -178,8 +168,6 @@ static int haunt(struct kgb_judge *judge, const struct kgb_data *data, struct kg
 		.repetition = GHOST_REPETITION, .places = GHOST_REPETITION, .ghost = true};
 	size_t n_right;
 
-	if (judge->replay)
-		return haunt_replay(judge, data, err);
 	if (count_right(judge, data, &plain_spec, &n_right, plain, err) < 0)
 		return -1;
 	if (n_right < data->n_results)
@@ -228,6 +216,15 @@ static const struct kgb_case *next_case(const struct kgb_cases *cases,
 	return best;
 }
 
+static int fail_untold(const struct kgb_interface *interface, struct kgb_err *err)
+{
+	return kgb_fail(
+		err, KGB_ERR_FAILED,
+		"%s: no case shows whether the kernels compute anything: add one whose result is neither "
+		"constant nor an input",
+		interface->entry);
+}
+
 static int haunt_interface(struct kgb_judge *judge, const struct kgb_interface *interface,
 			   struct kgb_err *err)
 {
@@ -239,7 +236,7 @@ static int haunt_interface(struct kgb_judge *judge, const struct kgb_interface *
 		c = next_case(&judge->cases, interface, c);
 		if (!c)
 			break;
-		kgb_data_fill(&data, c, &judge->verdict->seed, 0);
+		kgb_judge_fill(judge, &data, c, 0);
 		int rc = kgb_judge_learn(judge, &data, err);
 		if (rc == 0 && tells_something(&data)) {
 			rc = haunt(judge, &data, err);
@@ -249,12 +246,54 @@ static int haunt_interface(struct kgb_judge *judge, const struct kgb_interface *
 		if (rc != 0)
 			return rc;
 	}
-	if (n_done == 0)
-		return kgb_fail(
-			err, KGB_ERR_FAILED,
-			"%s: no case shows whether the kernels compute anything: add one whose result is neither "
-			"constant nor an input",
-			interface->entry);
+	return n_done > 0 ? 0 : fail_untold(interface, err);
+}
+
+/* ---- on a GPU: kernels are left out of replays, where cases are judged ---- */
+
+void kgb_ghost_choose(struct kgb_judge *judge)
+{
+	judge->wants_ablation = kgb_xcalloc(judge->cases.n + 1, 1);
+	judge->n_ablated = kgb_xcalloc(judge->spec.n_interfaces + 1, 1);
+	for (size_t i = 0; i < judge->spec.n_interfaces; i++) {
+		const struct kgb_case *c = NULL;
+		for (int tried = 0; tried < TRIES_PER_INTERFACE; tried++) {
+			c = next_case(&judge->cases, &judge->spec.interfaces[i], c);
+			if (!c)
+				break;
+			judge->wants_ablation[c - judge->cases.items] = 1;
+		}
+	}
+}
+
+static unsigned char *count_of(const struct kgb_judge *judge, const struct kgb_case *c)
+{
+	return &judge->n_ablated[c->interface - judge->spec.interfaces];
+}
+
+bool kgb_ghost_wants(const struct kgb_judge *judge, const struct kgb_data *data)
+{
+	const struct kgb_case *c = data->kase;
+
+	return judge->wants_ablation[c - judge->cases.items] &&
+	       __atomic_load_n(count_of(judge, c), __ATOMIC_RELAXED) < CASES_PER_INTERFACE &&
+	       tells_something(data);
+}
+
+void kgb_ghost_count(struct kgb_judge *judge, const struct kgb_data *data)
+{
+	(void)__atomic_fetch_add(count_of(judge, data->kase), 1, __ATOMIC_RELAXED);
+}
+
+static int decide_replayed(struct kgb_judge *judge, struct kgb_err *err)
+{
+	if (judge->ghost.code) {
+		kgb_verdict_decide(judge->verdict, KGB_STAGE_L2, &judge->ghost);
+		return 1;
+	}
+	for (size_t i = 0; i < judge->spec.n_interfaces; i++)
+		if (judge->n_ablated[i] == 0)
+			return fail_untold(&judge->spec.interfaces[i], err);
 	return 0;
 }
 
@@ -270,6 +309,8 @@ static int run_stage(struct kgb_judge *judge, struct kgb_err *err)
 		kgb_verdict_decide(judge->verdict, KGB_STAGE_L2, &failure);
 		return 1;
 	}
+	if (judge->replay)
+		return decide_replayed(judge, err);
 	for (size_t i = 0; i < judge->spec.n_interfaces; i++) {
 		int rc = haunt_interface(judge, &judge->spec.interfaces[i], err);
 		if (rc != 0)

@@ -5,11 +5,12 @@
  * checked like all others.
  */
 #include "base/time.h"
+#include "verify/judge/cache.h"
 #include "verify/judge/call.h"
 #include "verify/judge/judge.h"
 #include "verify/judge/replay.h"
 
-enum { REPETITIONS = 3, FIRST_REPETITION = 20, REFERENCE_MS = 120 * 1000 };
+enum { REPETITIONS = 3, FIRST_REPETITION = 20, REFERENCE_MS = 120 * 1000, MACHINE_MS = 60 * 1000 };
 
 #define say(judge, ...) kgb_arena_printf(&(judge)->verdict->arena, __VA_ARGS__)
 
@@ -101,6 +102,37 @@ static int time_case(struct kgb_judge *judge, const struct kgb_case *c, struct k
 	return rc;
 }
 
+/* All benchmark cases, with the GPU to ourselves. */
+static int time_on_gpu(struct kgb_judge *judge, struct kgb_err *err)
+{
+	struct kgb_verdict *verdict = judge->verdict;
+	const struct kgb_exec_spec spec = {.device = (uint32_t)judge->options->device,
+					   .cupti = judge->options->cupti};
+	static const char *const baselines[] = {
+		[KGB_BASELINE_TORCH] = "torch",
+		[KGB_BASELINE_COMPILE] = "torch.compile",
+		[KGB_BASELINE_KERNEL] = "kernel",
+	};
+	KGB_AUTO(free) char *cache = kgb_cache_dir("machines");
+	int rc = 0;
+
+	verdict->timing_comparable = judge->cases.n_benchmarks > 0;
+	verdict->timing_reason =
+		verdict->timing_comparable ? NULL : "the operator has no benchmark case";
+	verdict->timing_baseline = baselines[judge->options->baseline];
+	if (!verdict->timing_comparable)
+		return 0;
+	if (kgb_lease_take(&judge->lease, judge->options->device, true, judge->deadline_ms, err) <
+		    0 ||
+	    kgb_machine_find(&verdict->machine, &spec, &judge->replay->exec.machine, cache,
+			     MACHINE_MS, err) < 0)
+		return -1;
+	verdict->has_machine = true;
+	for (size_t i = 0; i < judge->cases.n_benchmarks && rc == 0; i++)
+		rc = kgb_time_on_gpu(judge, &judge->cases.items[judge->cases.n + i], err);
+	return rc;
+}
+
 int kgb_stage_timing(struct kgb_judge *judge)
 {
 	struct kgb_stage_result *stage = &judge->verdict->stages[KGB_STAGE_TIMING];
@@ -112,15 +144,8 @@ int kgb_stage_timing(struct kgb_judge *judge)
 		stage->message = "not asked for";
 		return 0;
 	}
-	if (judge->replay) {
-		judge->verdict->timing_comparable = judge->cases.n_benchmarks > 0;
-		judge->verdict->timing_reason =
-			judge->cases.n_benchmarks > 0 ? NULL : "the operator has no benchmark case";
-		rc = kgb_lease_take(&judge->lease, judge->options->device, true, judge->deadline_ms,
-				    &err);
-	}
-	for (size_t i = 0; i < judge->cases.n_benchmarks && judge->replay && rc == 0; i++)
-		rc = kgb_time_on_gpu(judge, &judge->cases.items[judge->cases.n + i], &err);
+	if (judge->replay)
+		rc = time_on_gpu(judge, &err);
 	for (size_t i = 0; i < judge->spec.n_timing_cases && !judge->replay && rc == 0; i++) {
 		const struct kgb_case *c = find_case(&judge->cases, judge->spec.timing_cases[i]);
 		KGB_ASSERT(c); /* kgb_cases_expand has checked */

@@ -8,14 +8,16 @@
 #include "verify/judge/timer_parts.h"
 
 enum {
-	SOLO_BLOCKS = 3, /* the first is warm-up */
-	SOLO_SAMPLES = 8, /* most of a block that is not of a round */
+	SOLO_BLOCKS = 5, /* the first is warm-up */
+	SOLO_SAMPLES = 4, /* most of such a block */
 	FIRST_SAMPLES = 2, /* of the very first block, which tells what a sample costs */
 	WARMUP_MIN = 2, /* blocks of each side */
 	WARMUP_MAX = 4,
+	WARMUP_SAMPLES = 8,
 	ROUND_BLOCKS = 4,
 	BLOCK_SAMPLES = 6, /* most of a block of a round */
 	KEPT_MIN = 2, /* samples of each side that make a round */
+	ACTIVITY_ROUNDS = 4, /* one of so many has the activity measured, which doubles its cost */
 	MORE_ROUNDS = 4, /* after the interval was narrow: one for each so many */
 	PAUSE_MS = 50,
 	PAUSE_MAX_MS = 400,
@@ -30,6 +32,8 @@ static int check_config(const struct kgb_timer_config *c, struct kgb_err *err)
 
 	if (c->n_slots < 2 || c->n_slots > KGB_TIMER_SLOTS_MAX)
 		wrong = "n_slots";
+	else if (c->placement_rounds == 0)
+		wrong = "placement_rounds";
 	else if (c->min_rounds < 6 || c->min_rounds > c->max_rounds ||
 		 c->max_rounds > KGB_TIMER_ROUNDS_MAX)
 		wrong = "min_rounds and max_rounds";
@@ -108,8 +112,10 @@ static uint32_t block_samples(struct kgb_timer *timer)
 	}
 	if (timer->sample_ns == 0)
 		return FIRST_SAMPLES;
-	uint32_t most = affordable(timer, 8 * SOLO_BLOCKS, SOLO_SAMPLES);
-	return timer->phase == KGB_PHASE_WARMUP ? pick(timer, (most + 1) / 2, most) : most;
+	if (timer->phase != KGB_PHASE_WARMUP)
+		return affordable(timer, 8 * SOLO_BLOCKS, SOLO_SAMPLES);
+	uint32_t most = affordable(timer, 8 * WARMUP_MAX, WARMUP_SAMPLES);
+	return pick(timer, (most + 1) / 2, most);
 }
 
 /* Half the blocks of a round begin at the input set that was opened last. */
@@ -155,6 +161,9 @@ bool kgb_timer_next(struct kgb_timer *timer, struct kgb_timer_block *out)
 		.n = block_samples(timer),
 		.slot = first_slot(timer),
 		.n_slots = timer->open_slots,
+		.placement = KGB_N_SIDES * timer->placement + (uint32_t)side_of_step(timer),
+		.with_activity = timer->config.with_activity && timer->phase == KGB_PHASE_ROUNDS &&
+				 timer->round % ACTIVITY_ROUNDS == 0,
 		.pause_ms = pause_ms(timer),
 	};
 	KGB_ASSERT(timer->n_samples + timer->block.n <= timer->config.max_samples);
@@ -205,6 +214,8 @@ static double round_time(struct kgb_timer *timer, enum kgb_side side, kgb_timer_
 		if (s->side != side || s->fate != KGB_SAMPLE_KEPT)
 			continue;
 		ns[n] = value(s);
+		if (isnan(ns[n]))
+			continue; /* not asked for */
 		n_known += ns[n] > 0 ? 1 : 0;
 		ns[n++] += step * (kgb_rng_uniform(&timer->dither) - 0.5);
 	}
@@ -274,11 +285,13 @@ static bool is_narrow(const struct kgb_timer *timer)
 		n = kgb_timer__round_times(timer, (enum kgb_side)side, KGB_RULER_EVENT, ratios);
 		ns[side] = kgb_median(ratios, n);
 	}
-	n = kgb_timer__log_ratios(timer, KGB_RULER_EVENT, ratios);
+	size_t n_usable = kgb_timer__log_ratios(timer, KGB_RULER_EVENT, ratios);
+	n = kgb_timer__placement_ratios(timer, KGB_RULER_EVENT, ratios);
 	double margin = kgb_timer__margin(&timer->config, fmin(ns[KGB_SIDE_A], ns[KGB_SIDE_B]),
 					  (double)timer->config.machine.event_step_ns);
-	return n >= timer->config.min_rounds && kgb_timer__half_width(&timer->config, ratios, n) <=
-							timer->config.width * log1p(margin);
+	return n_usable >= timer->config.min_rounds &&
+	       kgb_timer__half_width(&timer->config, ratios, n) <=
+		       timer->config.width * log1p(margin);
 }
 
 /* The first narrow look is narrow by luck, in part. Some rounds more, whatever they show, take that
@@ -304,7 +317,7 @@ static bool may_go_on(const struct kgb_timer *timer)
 
 static double block_median(const struct kgb_timer *timer, size_t begin, size_t end)
 {
-	double ns[SOLO_SAMPLES];
+	double ns[WARMUP_SAMPLES];
 	size_t n = 0;
 
 	for (size_t i = begin; i < end; i++)
@@ -361,6 +374,7 @@ static void after_round_block(struct kgb_timer *timer)
 	}
 	timer->round++;
 	timer->step = 0;
+	timer->placement += timer->round % timer->config.placement_rounds == 0 ? 1 : 0;
 	timer->b_first = pick(timer, 0, 1);
 	if (timer->open_slots < timer->config.n_slots)
 		timer->open_slots += pick(timer, 0, 3) > 0 ? 1 : 0;
@@ -371,6 +385,7 @@ static void advance(struct kgb_timer *timer)
 	timer->step++;
 	switch (timer->phase) {
 	case KGB_PHASE_SOLO_BEFORE:
+		timer->placement++;
 		if (timer->step == SOLO_BLOCKS)
 			enter(timer, KGB_PHASE_WARMUP);
 		break;
@@ -381,6 +396,7 @@ static void advance(struct kgb_timer *timer)
 		after_round_block(timer);
 		break;
 	case KGB_PHASE_SOLO_AFTER:
+		timer->placement++;
 		if (timer->step == SOLO_BLOCKS)
 			enter(timer, KGB_PHASE_DONE);
 		break;
@@ -451,6 +467,7 @@ static void keep(struct kgb_timer *timer, const struct kgb_exec_sample *raw, boo
 		.phase = (uint8_t)block->phase,
 		.last = last,
 		.first_visit = !*seen,
+		.with_activity = block->with_activity,
 	};
 	*seen = true;
 }
@@ -482,7 +499,7 @@ int kgb_timer_give(struct kgb_timer *timer, const struct kgb_exec_sample *sample
 int kgb_timer_run(struct kgb_timer *timer, kgb_timer_source_fn source, void *payload,
 		  struct kgb_timer_result *out, struct kgb_err *err)
 {
-	struct kgb_exec_sample samples[SOLO_SAMPLES];
+	struct kgb_exec_sample samples[WARMUP_SAMPLES];
 	struct kgb_timer_block block;
 
 	while (kgb_timer_next(timer, &block)) {

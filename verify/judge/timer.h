@@ -46,7 +46,9 @@ struct kgb_timer_config {
 	uint32_t n_ops[KGB_N_SIDES]; /* operations that each side puts on the stream */
 	uint32_t n_slots; /* input sets that exist, at least 2; with fewer than 8, reuse goes unseen
 			   */
-	bool with_activity; /* the activity ruler is to be measured, and must be */
+	uint32_t placement_rounds; /* so many rounds in a row share a placement of the memory */
+	bool with_activity; /* the activity ruler is to be measured, and must be: in one round of
+			       four */
 	uint32_t min_rounds, max_rounds;
 	uint32_t max_samples; /* of both sides together, KGB_TIMER_SAMPLES_MIN .. _MAX */
 	uint64_t budget_ns; /* wall time of all blocks by the clock outside. min_rounds are tried
@@ -62,9 +64,10 @@ struct kgb_timer_config {
 #define KGB_TIMER_ROUNDS_MAX 1024u
 #define KGB_TIMER_CONFIG_INIT                                                                 \
 	{                                                                                     \
-		.n_ops = {1, 1}, .n_slots = 16, .with_activity = true, .min_rounds = 16,      \
-		.max_rounds = 256, .max_samples = 4096, .budget_ns = UINT64_C(3000000000),    \
-		.width = 0.4, .confidence = 0.95, .margin_relative = 0.003, .margin_ns = 100, \
+		.n_ops = {1, 1}, .n_slots = 16, .placement_rounds = 1, .with_activity = true, \
+		.min_rounds = 16, .max_rounds = 256, .max_samples = 4096,                     \
+		.budget_ns = UINT64_C(3000000000), .width = 0.4, .confidence = 0.95,          \
+		.margin_relative = 0.003, .margin_ns = 100,                                   \
 	}
 
 enum kgb_timer_phase {
@@ -84,6 +87,9 @@ struct kgb_timer_block {
 	uint32_t n; /* samples; random, so that the last one, whose output is checked, is not known
 		       to the candidate */
 	uint32_t slot, n_slots; /* first input set, and how many are rotated from 0 on */
+	uint32_t placement; /* of the process' memory on the device: another number, another place
+			     */
+	bool with_activity; /* it is asked for */
 	uint32_t pause_ms; /* wait so long before: the device was throttled */
 };
 
@@ -99,6 +105,7 @@ struct kgb_timer_sample {
 	uint8_t side, fate, phase;
 	uint8_t last : 1; /* of its block: its output is what the judge checks */
 	uint8_t first_visit : 1; /* of its slot by this side */
+	uint8_t with_activity : 1; /* it was asked for */
 };
 
 /** A usable round has both times, else NaN. */
@@ -116,6 +123,7 @@ struct kgb_timer {
 	bool b_first; /* this round is BAAB */
 	bool waiting; /* a block was asked for and not given */
 	struct kgb_timer_block block;
+	uint32_t placement; /* how often it has changed */
 	uint32_t open_slots; /* input sets in use; the rest comes later, to be new then */
 	uint32_t narrow_at; /* rounds when the interval was narrow first; 0 not yet */
 	uint32_t n_throttled; /* blocks in a row that were */

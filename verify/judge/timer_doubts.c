@@ -31,6 +31,8 @@
 #define MODES 0.05 /* distance of two speeds */
 #define MODES_SHARE 0.10 /* of the rarer one */
 #define MODES_SIGMAS 4.0
+#define FOLLOWS 0.25 /* of the baseline's distance, by which the candidate follows */
+#define FOLLOWS_SIGMAS 3.0
 #define GROUP_MIN 4
 
 static const enum kgb_side sides[] = {KGB_SIDE_A, KGB_SIDE_B};
@@ -96,7 +98,7 @@ static double events_over_host(const struct kgb_timer_sample *s)
 
 static double missing_activity(const struct kgb_timer_sample *s)
 {
-	return s->raw.activity_ns ? -1 : 1;
+	return s->with_activity ? (s->raw.activity_ns ? -1 : 1) : (double)NAN;
 }
 
 /* Of which sides does more than a stray share of the samples give a positive number? */
@@ -369,7 +371,7 @@ static double change_point(const double *x, size_t n, size_t *at)
 static bool doubt_trend(const struct kgb_timer *timer, struct kgb_timer_result *out)
 {
 	KGB_AUTO(free) double *ratios = kgb_xcalloc(timer->n_rounds + 1u, sizeof(*ratios));
-	size_t n = kgb_timer__log_ratios(timer, KGB_RULER_EVENT, ratios), at;
+	size_t n = kgb_timer__placement_ratios(timer, KGB_RULER_EVENT, ratios), at;
 
 	if (change_point(ratios, n, &at) > CHANCE)
 		return false;
@@ -378,25 +380,46 @@ static bool doubt_trend(const struct kgb_timer *timer, struct kgb_timer_result *
 		return false;
 	out->accuses = true;
 	kgb_timer__say(out, KGB_WHY_TREND,
-		       "the speedup is %.4f in the first %zu rounds and %.4f in the %zu after them",
+		       "the speedup is %.4f at the first %zu placements and %.4f at the %zu after "
+		       "them",
 		       exp(before), at, exp(after), n - at);
 	return true;
 }
 
 /* ---- the baseline's surroundings ---- */
 
+/* Logarithms of one side's times in the usable rounds. */
+static size_t log_round_times(const struct kgb_timer *timer, enum kgb_side side, double *out)
+{
+	size_t n = kgb_timer__round_times(timer, side, KGB_RULER_EVENT, out);
+
+	for (size_t i = 0; i < n; i++)
+		out[i] = log(out[i]);
+	return n;
+}
+
+/* Blocks of the baseline alone whose samples count; each has a placement of its own. */
+static size_t n_solo_blocks(const struct kgb_timer *timer)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < timer->n_samples; i++)
+		n += timer->samples[i].last && timer->samples[i].fate == KGB_SAMPLE_SOLO;
+	return n;
+}
+
 /* Whatever drifts in one direction lies between the two measurements of the baseline alone; what
- * comes and goes with the candidate does not. */
+ * comes and goes with the candidate does not. Those two are of a few placements only: how far
+ * placements differ is seen in the rounds. */
 static bool doubt_disturbance(const struct kgb_timer *timer, struct kgb_timer_result *out)
 {
-	size_t n;
-	KGB_AUTO(free)
-	double *solo = kgb_timer__gather(timer, KGB_SIDE_A, KGB_SAMPLE_SOLO, kgb_timer__event, &n);
+	KGB_AUTO(free) double *x = kgb_xcalloc(timer->n_rounds + 1u, sizeof(*x));
+	size_t n = log_round_times(timer, KGB_SIDE_A, x);
 	double beside = out->median_ns[KGB_SIDE_A][KGB_RULER_EVENT];
 	double alone = fmax(out->solo_ns[0], out->solo_ns[1]);
-	double sigma = KGB_MAD_TO_SIGMA * out->mad_ns[KGB_SIDE_A];
-	double error = 1.2533 * sigma / sqrt(fmax((double)n / 2, 1));
-	double allowed = EFFECT * alone + SIGMAS * error + kgb_timer__event_step(timer);
+	double error = 1.2533 * KGB_MAD_TO_SIGMA * kgb_mad(x, n) /
+		       sqrt(fmax((double)n_solo_blocks(timer) / 2, 1));
+	double allowed = (EFFECT + SIGMAS * error) * alone + kgb_timer__event_step(timer);
 
 	out->accuses = false;
 	if (isnan(alone) && isfinite(beside)) {
@@ -488,6 +511,46 @@ static double log_event(const struct kgb_timer_sample *sample)
 	return log(kgb_timer__event(sample));
 }
 
+/* Mann and Whitney: by how many standard deviations more values of `high` lie above those of `low`
+ * than chance would put there. */
+static double rank_distance(const double *low, size_t n_low, const double *high, size_t n_high)
+{
+	const size_t n = n_low + n_high;
+	KGB_AUTO(free) double *all = kgb_xcalloc(n + 1, sizeof(*all));
+	double ranks = 0, count = (double)n;
+
+	memcpy(all, low, n_low * sizeof(*low));
+	memcpy(all + n_low, high, n_high * sizeof(*high));
+	qsort(all, n, sizeof(*all), compare_doubles);
+	for (size_t i = 0; i < n_high; i++)
+		ranks += rank_of(all, n, high[i]) - count / 2;
+	return ranks / sqrt((double)n_low * (double)n_high * (count + 1) / 12);
+}
+
+/* A neighbour slows both sides; a placement of the baseline's memory only the baseline. */
+static bool candidate_follows(const struct kgb_timer *timer, const struct modes *modes)
+{
+	KGB_AUTO(free) double *low = kgb_xcalloc(timer->n_rounds + 1u, sizeof(*low));
+	KGB_AUTO(free) double *high = kgb_xcalloc(timer->n_rounds + 1u, sizeof(*high));
+	size_t n_low = 0, n_high = 0;
+
+	for (uint32_t i = 0; i < timer->n_rounds; i++) {
+		double a = log(timer->rounds[i].ns[KGB_SIDE_A][KGB_RULER_EVENT]);
+		double b = log(timer->rounds[i].ns[KGB_SIDE_B][KGB_RULER_EVENT]);
+		if (isnan(a) || isnan(b))
+			continue;
+		if (a > modes->border)
+			high[n_high++] = b;
+		else
+			low[n_low++] = b;
+	}
+	if (n_low < GROUP_MIN || n_high < GROUP_MIN)
+		return false;
+	double apart = kgb_median(high, n_high) - kgb_median(low, n_low);
+	return apart > FOLLOWS * (modes->high - modes->low) &&
+	       rank_distance(low, n_low, high, n_high) > FOLLOWS_SIGMAS;
+}
+
 static bool doubt_neighbour(const struct kgb_timer *timer, struct kgb_timer_result *out)
 {
 	size_t n;
@@ -505,12 +568,12 @@ static bool doubt_neighbour(const struct kgb_timer *timer, struct kgb_timer_resu
 	double apart = modes.high - modes.low, sigma = hypot(modes.sigma, rounding / sqrt(12.0));
 	if (modes.share < MODES_SHARE || apart < MODES + 3 * rounding ||
 	    apart < MODES_SIGMAS * sigma || clustering(x, n, modes.border) < SIGMAS ||
-	    clock_differs(timer, modes.border))
+	    !candidate_follows(timer, &modes) || clock_differs(timer, modes.border))
 		return false;
 	out->accuses = false;
 	kgb_timer__say(out, KGB_WHY_NEIGHBOUR,
-		       "the baseline has two speeds, %.1f %% apart, that come in turns: somebody "
-		       "else uses the device",
+		       "both sides have two speeds, of the baseline %.1f %% apart, that come in "
+		       "turns: somebody else uses the device",
 		       100 * expm1(apart));
 	return true;
 }

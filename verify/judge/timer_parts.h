@@ -8,13 +8,17 @@
 
 #include "verify/judge/timer.h"
 
-#define KGB_TIMER_CUT 0.2 /* trimmed from each end of the rounds' ratios */
+#define KGB_TIMER_CUT 0.2 /* trimmed from each end of the placements' ratios */
 #define KGB_TIMER_THROTTLE 0.75 /* of the reference clock */
 #define KGB_TIMER_CLOCK 0.03 /* clocks nearer than this are the same */
 
 /** log(baseline / candidate) of the usable rounds in order; `out` has room for all. Returns how
  * many. */
 size_t kgb_timer__log_ratios(const struct kgb_timer *timer, enum kgb_ruler ruler, double *out);
+/** The same, one number for each placement: the mean of its rounds. These are what is averaged and
+ * resampled. */
+size_t kgb_timer__placement_ratios(const struct kgb_timer *timer, enum kgb_ruler ruler,
+				   double *out);
 /** Times of the usable rounds of one side, in order. */
 size_t kgb_timer__round_times(const struct kgb_timer *timer, enum kgb_side side,
 			      enum kgb_ruler ruler, double *out);
@@ -25,12 +29,12 @@ double kgb_timer__margin(const struct kgb_timer_config *config, double ns, doubl
 /** Resolution of the events: the larger of what the machine says and what the baseline shows. */
 double kgb_timer__event_step(const struct kgb_timer *timer);
 
-/** A number of a sample. */
+/** A number of a sample; NaN: it has none. */
 typedef double (*kgb_timer_value_fn)(const struct kgb_timer_sample *sample);
 double kgb_timer__event(const struct kgb_timer_sample *sample);
 double kgb_timer__activity(const struct kgb_timer_sample *sample);
 double kgb_timer__host(const struct kgb_timer_sample *sample);
-/** That number of all samples of a side and fate, in order; a new array, *n long. */
+/** That number of all samples of a side and fate that have it, in order; a new array, *n long. */
 double *kgb_timer__gather(const struct kgb_timer *timer, enum kgb_side side,
 			  enum kgb_sample_fate fate, kgb_timer_value_fn value, size_t *n);
 

@@ -8,6 +8,7 @@
 #include "verify/judge/timer_parts.h"
 
 enum { REPLICAS = 1999 };
+#define LEFT_BY_FLUSH 0.125 /* of the L2 cache */
 #define POWER 0.8 /* with which `detectable` would be found */
 
 /* ---- numbers of samples and rounds ---- */
@@ -19,7 +20,7 @@ double kgb_timer__event(const struct kgb_timer_sample *sample)
 
 double kgb_timer__activity(const struct kgb_timer_sample *sample)
 {
-	return (double)sample->raw.activity_ns;
+	return sample->with_activity ? (double)sample->raw.activity_ns : (double)NAN;
 }
 
 double kgb_timer__host(const struct kgb_timer_sample *sample)
@@ -38,10 +39,20 @@ double *kgb_timer__gather(const struct kgb_timer *timer, enum kgb_side side,
 	double *out = kgb_xcalloc(timer->n_samples + 1, sizeof(*out));
 
 	*n = 0;
-	for (size_t i = 0; i < timer->n_samples; i++)
-		if (timer->samples[i].side == side && timer->samples[i].fate == fate)
-			out[(*n)++] = value(&timer->samples[i]);
+	for (size_t i = 0; i < timer->n_samples; i++) {
+		const struct kgb_timer_sample *s = &timer->samples[i];
+		double x = s->side == side && s->fate == fate ? value(s) : (double)NAN;
+		if (!isnan(x))
+			out[(*n)++] = x;
+	}
 	return out;
+}
+
+/* NaN for a round that is not usable. */
+static double log_ratio(const struct kgb_timer_round *round, enum kgb_ruler ruler)
+{
+	double ratio = log(round->ns[KGB_SIDE_A][ruler] / round->ns[KGB_SIDE_B][ruler]);
+	return isfinite(ratio) ? ratio : (double)NAN;
 }
 
 size_t kgb_timer__log_ratios(const struct kgb_timer *timer, enum kgb_ruler ruler, double *out)
@@ -49,10 +60,27 @@ size_t kgb_timer__log_ratios(const struct kgb_timer *timer, enum kgb_ruler ruler
 	size_t n = 0;
 
 	for (uint32_t i = 0; i < timer->n_rounds; i++) {
-		const struct kgb_timer_round *round = &timer->rounds[i];
-		double ratio = log(round->ns[KGB_SIDE_A][ruler] / round->ns[KGB_SIDE_B][ruler]);
-		if (isfinite(ratio))
+		double ratio = log_ratio(&timer->rounds[i], ruler);
+		if (!isnan(ratio))
 			out[n++] = ratio;
+	}
+	return n;
+}
+
+size_t kgb_timer__placement_ratios(const struct kgb_timer *timer, enum kgb_ruler ruler, double *out)
+{
+	const uint32_t each = timer->config.placement_rounds;
+	size_t n = 0;
+
+	for (uint32_t first = 0; first < timer->n_rounds; first += each) {
+		double sum = 0, n_usable = 0;
+		for (uint32_t i = first; i < timer->n_rounds && i < first + each; i++) {
+			double ratio = log_ratio(&timer->rounds[i], ruler);
+			sum += isnan(ratio) ? 0 : ratio;
+			n_usable += isnan(ratio) ? 0 : 1;
+		}
+		if (n_usable > 0)
+			out[n++] = sum / n_usable;
 	}
 	return n;
 }
@@ -120,9 +148,10 @@ static double spread_in_rounds(const struct kgb_timer *timer, enum kgb_side side
 
 	for (size_t i = 0; i < timer->n_samples; i++) {
 		const struct kgb_timer_sample *s = &timer->samples[i];
-		if (s->side == side && s->fate == KGB_SAMPLE_KEPT)
-			away[n++] =
-				fabs(values[ruler](s) - timer->rounds[s->round].ns[side][ruler]);
+		if (s->side != side || s->fate != KGB_SAMPLE_KEPT)
+			continue;
+		away[n] = fabs(values[ruler](s) - timer->rounds[s->round].ns[side][ruler]);
+		n += isnan(away[n]) ? 0 : 1;
 	}
 	return KGB_MAD_TO_SIGMA * kgb_median(away, n);
 }
@@ -160,7 +189,7 @@ static struct kgb_interval log_speedup(const struct kgb_timer *timer, enum kgb_r
 				       double bias)
 {
 	KGB_AUTO(free) double *ratios = kgb_xcalloc(timer->n_rounds + 1u, sizeof(*ratios));
-	size_t n = kgb_timer__log_ratios(timer, ruler, ratios);
+	size_t n = kgb_timer__placement_ratios(timer, ruler, ratios);
 	struct kgb_rng rng;
 
 	seed_bootstrap(timer, ruler, &rng);
@@ -185,7 +214,8 @@ static struct kgb_round_value *kept_events(const struct kgb_timer *timer, enum k
 	for (size_t i = 0; i < timer->n_samples; i++) {
 		const struct kgb_timer_sample *s = &timer->samples[i];
 		if (s->side == side && s->fate == KGB_SAMPLE_KEPT)
-			out[(*n)++] = (struct kgb_round_value){kgb_timer__event(s), s->round};
+			out[(*n)++] = (struct kgb_round_value){
+				kgb_timer__event(s), s->round / timer->config.placement_rounds};
 	}
 	return out;
 }
@@ -249,11 +279,15 @@ static double baseline_drift(const struct kgb_timer *timer)
 }
 
 /* No kernel can be faster. The results may still lie in the L2 cache when it ends, so as much of
- * them as fits there is not counted; and one level of Strassen's algorithm saves an eighth of the
- * arithmetic. */
+ * them as fits there is not counted; nor is what of the inputs may have outlived the flush, which
+ * is only known to write twice the cache's size; and one level of Strassen's algorithm saves an
+ * eighth of the arithmetic. */
 static double physical_floor(const struct kgb_timer_config *c)
 {
-	double absorbed = fmin((double)c->written_bytes, (double)c->machine.l2_bytes);
+	double l2_bytes = (double)c->machine.l2_bytes;
+	double read_bytes = (double)(c->bytes - c->written_bytes);
+	double absorbed = fmin((double)c->written_bytes, l2_bytes) +
+			  fmin(read_bytes, l2_bytes * LEFT_BY_FLUSH);
 	double floor = (double)c->machine.launch_floor_ns;
 
 	if (c->machine.bytes_per_s > 0)
@@ -358,10 +392,11 @@ static void measure(const struct kgb_timer *timer, struct kgb_timer_result *out)
 			 out->median_ns[KGB_SIDE_B][KGB_RULER_EVENT]);
 
 	out->n_rounds = (uint32_t)kgb_timer__log_ratios(timer, KGB_RULER_EVENT, ratios);
+	out->n_placements = (uint32_t)kgb_timer__placement_ratios(timer, KGB_RULER_EVENT, ratios);
 	out->margin = kgb_timer__margin(c, ns, step);
 	struct kgb_interval events = log_speedup(timer, KGB_RULER_EVENT, bias);
 	struct kgb_interval device = log_speedup(timer, KGB_RULER_ACTIVITY, device_bias);
-	double error = kgb_trimmed_error(ratios, out->n_rounds, KGB_TIMER_CUT);
+	double error = kgb_trimmed_error(ratios, out->n_placements, KGB_TIMER_CUT);
 	out->detectable =
 		expm1(log1p(out->margin) + bias + kgb_detectable(error, c->confidence, POWER));
 	out->speedup = from_log(events);

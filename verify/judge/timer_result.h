@@ -55,7 +55,7 @@ enum kgb_timing_why {
 	/* UNTRUSTED: nobody's proven doing */
 	KGB_WHY_DISTURBED, /* the baseline is slower beside the candidate than alone */
 	KGB_WHY_FLOOR_WRONG, /* the baseline itself is below the floor */
-	KGB_WHY_NEIGHBOUR, /* the baseline has two speeds */
+	KGB_WHY_NEIGHBOUR, /* both sides have two speeds, in turns */
 	KGB_WHY_DRIFT, /* the baseline drifts */
 	/* UNDECIDED */
 	KGB_WHY_THROTTLED,
@@ -86,6 +86,7 @@ struct kgb_timer_result {
 	double drift; /* baseline, last third over first third of the rounds, less 1 */
 	double clock_mhz[KGB_N_SIDES]; /* median of kept samples; NaN unknown */
 	uint32_t n_rounds; /* that count */
+	uint32_t n_placements; /* that those were taken at */
 	uint32_t n_fates[KGB_N_SIDES][KGB_N_SAMPLE_FATES];
 	bool narrow; /* the interval became as narrow as was asked for */
 	uint64_t outside_ns;

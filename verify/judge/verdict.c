@@ -37,6 +37,22 @@ const char *kgb_stage_name(enum kgb_stage stage)
 	return names[stage];
 }
 
+const char *kgb_phase_name(enum kgb_phase phase)
+{
+	static const char *const names[KGB_N_PHASES] = {
+		[KGB_PHASE_RUNNER] = "runner",       [KGB_PHASE_REFERENCE] = "reference",
+		[KGB_PHASE_DEVICE] = "device",       [KGB_PHASE_EXEC] = "exec",
+		[KGB_PHASE_FILL] = "fill",           [KGB_PHASE_TRUTH] = "truth",
+		[KGB_PHASE_CALL] = "call",           [KGB_PHASE_CHECK] = "check",
+		[KGB_PHASE_CLAIMS] = "claims",       [KGB_PHASE_PROVE] = "prove",
+		[KGB_PHASE_PLAN] = "plan",           [KGB_PHASE_REPLAY] = "replay",
+		[KGB_PHASE_ABLATION] = "ablation",   [KGB_PHASE_BASELINE] = "baseline",
+		[KGB_PHASE_SLOTS] = "slots",         [KGB_PHASE_TIMER] = "timer",
+	};
+
+	return names[phase];
+}
+
 static const char *stage_status_name(enum kgb_stage_status status)
 {
 	static const char *const names[] = {
@@ -52,6 +68,7 @@ static const char *stage_status_name(enum kgb_stage_status status)
 void kgb_verdict_init(struct kgb_verdict *verdict)
 {
 	*verdict = (struct kgb_verdict){
+		.platform = "cpu",
 		.status = KGB_STATUS_PASSED,
 		.deterministic = true,
 		.timing_reason = "cpu interpreter",
@@ -90,6 +107,16 @@ void kgb_verdict_decide(struct kgb_verdict *verdict, enum kgb_stage stage,
 	result->message = failure->message;
 }
 
+void kgb_verdict_withdraw(struct kgb_verdict *verdict)
+{
+	struct kgb_stage_result *stage = &verdict->stages[verdict->decided_by];
+
+	stage->status = KGB_STAGE_SKIPPED;
+	stage->code = stage->message = NULL;
+	verdict->status = KGB_STATUS_PASSED;
+	verdict->code = verdict->message = verdict->hint = NULL;
+}
+
 void kgb_verdict_decide_infra(struct kgb_verdict *verdict, enum kgb_stage stage, const char *code,
 			      const struct kgb_err *err)
 {
@@ -117,6 +144,49 @@ void kgb_verdict_count_launches(struct kgb_verdict *verdict, const char *name, i
 			.name = kgb_arena_strdup(&verdict->arena, name), .count = 0};
 	}
 	verdict->kernels[i].count += count;
+}
+
+/* The failures of both in the order of their cases, as many as there is room for. */
+static void merge_failures(struct kgb_verdict *to, const struct kgb_verdict *from)
+{
+	for (size_t i = 0; i < from->n_failures; i++) {
+		const struct kgb_failure *failure = &from->failures[i];
+		size_t at = to->n_failures;
+		while (at > 0 && to->failures[at - 1].turn > failure->turn)
+			at--;
+		if (at == KGB_VERDICT_FAILURES_MAX)
+			continue;
+		if (to->n_failures < KGB_VERDICT_FAILURES_MAX)
+			to->n_failures++;
+		memmove(&to->failures[at + 1], &to->failures[at],
+			(to->n_failures - 1 - at) * sizeof(to->failures[0]));
+		to->failures[at] = *failure;
+	}
+}
+
+void kgb_verdict_merge(struct kgb_verdict *to, struct kgb_verdict *from)
+{
+	if (from->code && !to->code) {
+		const struct kgb_failure failure = {
+			.code = from->code, .message = from->message, .hint = from->hint};
+		kgb_verdict_decide(to, from->decided_by, &failure);
+	}
+	to->passed_tests += from->passed_tests;
+	to->failed_tests += from->failed_tests;
+	for (size_t i = 0; i < to->n_interfaces && i < from->n_interfaces; i++) {
+		to->interfaces[i].passed += from->interfaces[i].passed;
+		to->interfaces[i].failed += from->interfaces[i].failed;
+	}
+	merge_failures(to, from);
+	to->deterministic &= from->deterministic;
+	to->n_nondeterministic += from->n_nondeterministic;
+	for (size_t i = 0; i < from->n_ghosts && to->n_ghosts < KGB_VERDICT_GHOSTS_MAX; i++)
+		to->ghosts[to->n_ghosts++] = from->ghosts[i];
+	for (size_t i = 0; i < from->n_kernels; i++)
+		kgb_verdict_count_launches(to, from->kernels[i].name, from->kernels[i].count);
+	for (size_t i = 0; i < KGB_N_PHASES; i++)
+		to->phase_ns[i] += from->phase_ns[i];
+	kgb_arena_join(&to->arena, &from->arena);
 }
 
 void kgb_verdict_add_timing(struct kgb_verdict *verdict, const struct kgb_timer *timer,
@@ -168,6 +238,19 @@ static void write_stages(const struct kgb_verdict *verdict, struct kgb_jsonw *w)
 		kgb_jsonw_object_end(w);
 	}
 	kgb_jsonw_array_end(w);
+}
+
+/* Those that took any time. */
+static void write_phases(const struct kgb_verdict *verdict, struct kgb_jsonw *w)
+{
+	kgb_jsonw_ki64(w, "lanes", verdict->lanes);
+	kgb_jsonw_key(w, "phases_ms");
+	kgb_jsonw_object(w);
+	for (int i = 0; i < KGB_N_PHASES; i++)
+		if (verdict->phase_ns[i] > 0)
+			kgb_jsonw_knum(w, kgb_phase_name((enum kgb_phase)i),
+				       (double)(verdict->phase_ns[i] / 1000) / 1e3);
+	kgb_jsonw_object_end(w);
 }
 
 static void write_tests(const struct kgb_verdict *verdict, struct kgb_jsonw *w)
@@ -260,8 +343,14 @@ static void write_timing(const struct kgb_verdict *verdict, struct kgb_jsonw *w)
 	kgb_jsonw_object(w);
 	kgb_jsonw_kbool(w, "comparable", verdict->timing_comparable);
 	kgb_jsonw_kstr(w, "reason", verdict->timing_reason);
-	if (verdict->timing_comparable)
+	if (verdict->timing_comparable) {
+		kgb_jsonw_kstr(w, "baseline", verdict->timing_baseline);
 		write_speedup(verdict, w);
+	}
+	if (verdict->has_machine) {
+		kgb_jsonw_key(w, "machine");
+		kgb_machine_write(&verdict->machine, w);
+	}
 	kgb_jsonw_key(w, "cases");
 	kgb_jsonw_array(w);
 	for (size_t i = 0; i < verdict->n_timings; i++) {
@@ -279,8 +368,34 @@ static void write_timing(const struct kgb_verdict *verdict, struct kgb_jsonw *w)
 	kgb_jsonw_object_end(w);
 }
 
+/* Null where there is no GPU. */
+static void write_health(const struct kgb_verdict *verdict, struct kgb_jsonw *w)
+{
+	const struct kgb_health *health = &verdict->health;
+
+	kgb_jsonw_key(w, "gpu_health");
+	if (kgb_str_eq(verdict->platform, "cpu")) {
+		kgb_jsonw_null(w);
+		return;
+	}
+	kgb_jsonw_object(w);
+	kgb_jsonw_kbool(w, "tested", health->tested);
+	if (health->tested)
+		kgb_jsonw_kbool(w, "well", health->well);
+	else
+		kgb_jsonw_knull(w, "well");
+	kgb_jsonw_ki64(w, "wall_ms", health->wall_ms);
+	kgb_jsonw_key(w, "notes");
+	kgb_jsonw_array(w);
+	for (size_t i = 0; i < health->n_notes; i++)
+		kgb_jsonw_str(w, health->notes[i]);
+	kgb_jsonw_array_end(w);
+	kgb_jsonw_object_end(w);
+}
+
 static void write_environment(const struct kgb_verdict *verdict, struct kgb_jsonw *w)
 {
+	write_health(verdict, w);
 	kgb_jsonw_key(w, "isolation");
 	if (verdict->has_isolation)
 		kgb_isolation_write(&verdict->isolation, w);
@@ -307,7 +422,7 @@ void kgb_verdict_write(const struct kgb_verdict *verdict, struct kgb_buf *out)
 	kgb_jsonw_object(&w);
 	kgb_jsonw_kstr(&w, "schema", KGB_VERDICT_SCHEMA);
 	kgb_jsonw_kstr(&w, "operator", verdict->operator_name);
-	kgb_jsonw_kstr(&w, "platform", "cpu");
+	kgb_jsonw_kstr(&w, "platform", verdict->platform);
 	kgb_jsonw_kstr(&w, "mode", verdict->final_mode ? "final" : "agent");
 	kgb_jsonw_kstr(&w, "status", kgb_status_name(verdict->status));
 	kgb_jsonw_kstr(&w, "code", verdict->code);
@@ -320,6 +435,7 @@ void kgb_verdict_write(const struct kgb_verdict *verdict, struct kgb_buf *out)
 	kgb_jsonw_kstr(&w, "started", started);
 	kgb_jsonw_ki64(&w, "wall_ms", verdict->wall_ms);
 	write_stages(verdict, &w);
+	write_phases(verdict, &w);
 	write_tests(verdict, &w);
 	kgb_jsonw_key(&w, "failures");
 	kgb_jsonw_array(&w);

@@ -15,6 +15,8 @@
 #include "sandbox/isolation/probe.h"
 #include "verify/judge/cases.h"
 #include "verify/judge/fill.h"
+#include "verify/judge/machine.h"
+#include "verify/judge/phase.h"
 #include "verify/judge/timer.h"
 
 #define KGB_VERDICT_SCHEMA "kgb.verdict/1"
@@ -22,6 +24,7 @@
 #define KGB_VERDICT_KERNELS_MAX 64
 #define KGB_VERDICT_GHOSTS_MAX 256
 #define KGB_VERDICT_TIMINGS_MAX 64
+#define KGB_HEALTH_NOTES_MAX 8
 
 enum kgb_status {
 	KGB_STATUS_PASSED,
@@ -59,6 +62,7 @@ struct kgb_stage_result {
 /** Something that rejects, found in one case or in none. Strings live in the verdict's arena. */
 struct kgb_failure {
 	const char *case_name; /* NULL: not about a case */
+	size_t turn; /* of the case, in the order in which cases are judged */
 	const char *interface;
 	const char *code;
 	const char *message;
@@ -95,9 +99,19 @@ struct kgb_timing {
 			     medians is known */
 };
 
+/** Of the GPU, when the verdict was over. */
+struct kgb_health {
+	bool tested; /* something went wrong that called for it */
+	bool well; /* with tested */
+	int64_t wall_ms;
+	const char *notes[KGB_HEALTH_NOTES_MAX]; /* arena or static */
+	size_t n_notes;
+};
+
 struct kgb_verdict {
 	struct kgb_arena arena;
 	const char *operator_name;
+	const char *platform; /* static: "cpu", "cuda" */
 	bool final_mode;
 	enum kgb_status status;
 	const char *code;
@@ -110,6 +124,8 @@ struct kgb_verdict {
 	int64_t started_wall_ms;
 	int64_t wall_ms;
 	struct kgb_stage_result stages[KGB_N_STAGES];
+	int64_t phase_ns[KGB_N_PHASES]; /* summed over lanes */
+	int lanes; /* that correctness took; 0: it was not reached */
 	int64_t total_tests, passed_tests, failed_tests; /* the rest was not run */
 	struct kgb_interface_count *interfaces; /* arena */
 	size_t n_interfaces;
@@ -123,8 +139,12 @@ struct kgb_verdict {
 	size_t n_kernels;
 	bool timing_comparable; /* the times are those of the device that the operator is for */
 	const char *timing_reason; /* why not; NULL when comparable */
+	const char *timing_baseline; /* static: "torch", "torch.compile", "kernel" */
 	struct kgb_timing timings[KGB_VERDICT_TIMINGS_MAX];
 	size_t n_timings;
+	bool has_machine;
+	struct kgb_machine machine; /* the GPU that was timed on */
+	struct kgb_health health;
 	bool has_isolation;
 	struct kgb_isolation_info isolation;
 	char python[32], torch[64], triton[32];
@@ -138,9 +158,14 @@ void kgb_verdict_release(struct kgb_verdict *verdict);
  * cheated, "infra.…" is infra_error). */
 void kgb_verdict_decide(struct kgb_verdict *verdict, enum kgb_stage stage,
 			const struct kgb_failure *failure);
+/** Take the decision back, for another one. */
+void kgb_verdict_withdraw(struct kgb_verdict *verdict);
 /** A trouble of ours: status infra_error, code "infra.<what>", the error's text as message. */
 void kgb_verdict_decide_infra(struct kgb_verdict *verdict, enum kgb_stage stage, const char *code,
 			      const struct kgb_err *err);
+/** Add what was found elsewhere about other cases of the same interfaces. The strings of `from` go
+ * over to `to`; release it all the same. */
+void kgb_verdict_merge(struct kgb_verdict *to, struct kgb_verdict *from);
 /** Add launches to the count of a kernel name; names beyond the table are counted under "(others)".
  */
 void kgb_verdict_count_launches(struct kgb_verdict *verdict, const char *name, int64_t count);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+#include "verify/judge/view.h"
+
 #include "base/limits.h"
 #include "base/mem.h"
+#include "base/parallel.h"
 #include "base/str.h"
-#include "verify/judge/cases.h"
 
 #define ROW_GAP 7
 #define STORAGE_OFFSET 3
@@ -28,6 +30,15 @@ int64_t kgb_view_element(const struct kgb_view *view, int64_t i)
 void kgb_view_walk_init(struct kgb_view_walk *walk, const struct kgb_view *view)
 {
 	*walk = (struct kgb_view_walk){.view = view, .at = view->offset};
+}
+
+void kgb_view_walk_to(struct kgb_view_walk *walk, const struct kgb_view *view, int64_t i)
+{
+	*walk = (struct kgb_view_walk){.view = view, .at = kgb_view_element(view, i)};
+	for (int k = view->ndim - 1; k >= 0; k--) {
+		walk->index[k] = i % view->sizes[k];
+		i /= view->sizes[k];
+	}
 }
 
 void kgb_view_walk_next(struct kgb_view_walk *walk)
@@ -253,4 +264,150 @@ void kgb_view_describe(const struct kgb_view *view, struct kgb_buf *out)
 	}
 	if (view->offset != 0)
 		kgb_buf_addf(out, " storage_offset %lld", (long long)view->offset);
+}
+
+/* ---- moving elements ---- */
+
+#define PIECE ((int64_t)1 << 18) /* elements that are worth a thread */
+
+bool kgb_view_may_overlap(const struct kgb_view *view)
+{
+	bool is_done[KGB_MAX_DIMS] = {false};
+	int64_t reach = 0;
+
+	/* By ascending stride, each dim must step over all that the dims before it span. */
+	for (;;) {
+		int next = -1;
+		for (int k = 0; k < view->ndim; k++)
+			if (!is_done[k] && view->sizes[k] != 1 &&
+			    (next < 0 || view->strides[k] < view->strides[next]))
+				next = k;
+		if (next < 0)
+			return false;
+		if (view->strides[next] <= reach)
+			return true;
+		reach += (view->sizes[next] - 1) * view->strides[next];
+		is_done[next] = true;
+	}
+}
+
+/* The same elements in the same order with as few dims as possible: one if contiguous. */
+static struct kgb_view merge_dims(const struct kgb_view *view)
+{
+	struct kgb_view out = {.dtype = view->dtype, .offset = view->offset};
+
+	for (int k = 0; k < view->ndim; k++) {
+		int last = out.ndim - 1;
+		if (view->sizes[k] == 1)
+			continue;
+		if (last >= 0 && out.strides[last] == view->strides[k] * view->sizes[k]) {
+			out.sizes[last] *= view->sizes[k];
+			out.strides[last] = view->strides[k];
+			continue;
+		}
+		out.sizes[out.ndim] = view->sizes[k];
+		out.strides[out.ndim++] = view->strides[k];
+	}
+	if (out.ndim == 0) {
+		out.ndim = 1;
+		out.sizes[0] = out.strides[0] = 1;
+	}
+	return out;
+}
+
+/* Elements of one dim: `to_step` and `from_step` are in elements. */
+static void move_run(char *to, int64_t to_step, const char *from, int64_t from_step, int64_t n,
+		     size_t item)
+{
+	int64_t to_bytes = to_step * (int64_t)item, from_bytes = from_step * (int64_t)item;
+
+	if (to_step == 1 && from_step == 1) {
+		memcpy(to, from, (size_t)n * item);
+		return;
+	}
+	/* One loop for each size: then the compiler copies by a register. */
+	for (int64_t i = 0; item == 1 && i < n; i++)
+		to[i * to_bytes] = from[i * from_bytes];
+	for (int64_t i = 0; item == 2 && i < n; i++)
+		memcpy(to + i * to_bytes, from + i * from_bytes, 2);
+	for (int64_t i = 0; item == 4 && i < n; i++)
+		memcpy(to + i * to_bytes, from + i * from_bytes, 4);
+	for (int64_t i = 0; item == 8 && i < n; i++)
+		memcpy(to + i * to_bytes, from + i * from_bytes, 8);
+}
+
+/* Each end goes by the view, or has the elements one behind the other. */
+struct move {
+	const struct kgb_view *view;
+	char *to;
+	const char *from;
+	bool to_view, from_view;
+};
+
+static void move_part(const struct move *move, int64_t first, int64_t n)
+{
+	struct kgb_view view = merge_dims(move->view);
+	int64_t item = (int64_t)kgb_dtype_size(view.dtype);
+	int last = view.ndim - 1;
+	struct kgb_view_walk walk;
+
+	if (n <= 0)
+		return;
+	kgb_view_walk_to(&walk, &view, first);
+	for (int64_t done = 0; done < n;) {
+		int64_t run = view.sizes[last] - walk.index[last];
+		run = run < n - done ? run : n - done;
+		move_run(move->to + (move->to_view ? walk.at : done) * item,
+			 move->to_view ? view.strides[last] : 1,
+			 move->from + (move->from_view ? walk.at : done) * item,
+			 move->from_view ? view.strides[last] : 1, run, (size_t)item);
+		done += run;
+		walk.index[last] += run - 1;
+		walk.at += (run - 1) * view.strides[last];
+		kgb_view_walk_next(&walk);
+	}
+}
+
+void kgb_view_gather_part(const struct kgb_view *view, const void *storage, int64_t first,
+			  int64_t n, void *out)
+{
+	move_part(&(struct move){.view = view, .to = out, .from = storage, .from_view = true},
+		  first, n);
+}
+
+void kgb_view_scatter_part(const struct kgb_view *view, const void *elements, int64_t first,
+			   int64_t n, void *storage)
+{
+	move_part(&(struct move){.view = view, .to = storage, .from = elements, .to_view = true},
+		  first, n);
+}
+
+static void gather_piece(void *payload, int64_t begin, int64_t end)
+{
+	struct move move = *(const struct move *)payload;
+
+	move.to += (size_t)begin * kgb_dtype_size(move.view->dtype);
+	move_part(&move, begin, end - begin);
+}
+
+void kgb_view_gather(const struct kgb_view *view, const void *storage, void *out)
+{
+	struct move move = {.view = view, .to = out, .from = storage, .from_view = true};
+
+	kgb_parallel_for(kgb_view_numel(view), PIECE, gather_piece, &move);
+}
+
+static void copy_piece(void *payload, int64_t begin, int64_t end)
+{
+	move_part(payload, begin, end - begin);
+}
+
+void kgb_view_copy(const struct kgb_view *view, const void *from, void *to)
+{
+	struct move move = {
+		.view = view, .to = to, .from = from, .to_view = true, .from_view = true};
+	int64_t n = kgb_view_numel(view);
+
+	/* Two threads must not write the same place, be it the same value. */
+	kgb_parallel_for(n, kgb_view_may_overlap(view) ? n + 1 : PIECE, copy_piece, &move);
 }

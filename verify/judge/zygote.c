@@ -73,6 +73,7 @@ static void set_environment(struct kgb_policy *policy, enum kgb_role role,
 	};
 	bool gpu = spec->device != KGB_DEVICE_CPU && role != KGB_ROLE_COMPILE;
 	KGB_AUTO(free) char *device = kgb_xasprintf("%d", spec->device);
+	KGB_AUTO(free) char *spares = kgb_xasprintf("%d", spec->spares);
 
 	for (size_t i = 0; i < KGB_ARRAY_LEN(always); i++)
 		kgb_policy_setenv(policy, always[i][0], always[i][1]);
@@ -80,6 +81,7 @@ static void set_environment(struct kgb_policy *policy, enum kgb_role role,
 	kgb_policy_setenv(policy, "CUDA_VISIBLE_DEVICES", gpu ? device : "");
 	if (gpu) {
 		kgb_policy_setenv(policy, "KGB_DEVICE", "cuda");
+		kgb_policy_setenv(policy, "KGB_SPARES", spares);
 		kgb_policy_setenv(policy, "CUDA_INJECTION64_PATH", TRACE_LIBRARY);
 		if (spec->cupti)
 			kgb_policy_setenv(policy, "KGB_CUPTI", spec->cupti);

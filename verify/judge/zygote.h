@@ -45,6 +45,7 @@ struct kgb_zygote_spec {
 	int device; /* number of the GPU that workers use, KGB_DEVICE_CPU: none */
 	const char *trace_library; /* path of libkgb_trace.so; with a GPU only */
 	const char *cupti; /* path of libcupti.so.N; NULL: where the loader finds it */
+	int spares; /* GPU workers of each role that are made before they are needed */
 };
 
 /** Is there work for this role on this device (KGB_DEVICE_CPU or a GPU's number)? */

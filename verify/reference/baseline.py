@@ -3,6 +3,10 @@
 theirs. Takes the requests of runner.py; "load" and the names of functions ("entry") are those of reference.py.
 """
 
+import os
+
+import torch
+
 import on_cuda
 import reference
 import runner
@@ -10,17 +14,25 @@ import wire
 
 
 class Baseline(runner.Runner):
-    def __init__(self):
+    def __init__(self, compiled):
         super().__init__(b"")
         self.functions = reference.Reference()
+        self.compiled = {} if compiled else None
 
     def do_load(self, request, fds):
         return self.functions.do_load(request, fds)
 
     def entry(self, name):
-        return self.functions.function(name)
+        function = self.functions.function(name)
+        if self.compiled is None:
+            return function
+        if name not in self.compiled:
+            self.compiled[name] = torch.compile(lambda *args, **kwargs: function(*args, **kwargs), dynamic=False)
+        return self.compiled[name]
 
 
-def main(channel):
+def main(channel, compiled):
+    if compiled:
+        os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = "1"  # no processes beside this one
     on_cuda.take_over_memory()
-    wire.serve(channel, Baseline().handle)
+    wire.serve(channel, Baseline(compiled).handle)

@@ -8,7 +8,8 @@ on_cuda.py.
 Requests: {"id", "op"} and
     map     descriptors [arena, out], "arena_bytes", "out_bytes"
     load    "entries", "allow": torch operators that may run outside a kernel
-    call    "entry", "args", "poison", "fill", "seed", "keep", "ghost", "skip", "window"
+    call    "entry", "args", "poison", "fill", "seed", "keep", "ghost", "skip", "window", "parts": which bytes
+            of the arena count (offset, length, ...)
 and on a GPU
     record  descriptor [record], "max_bytes": where calls with a "window" are written down
     claims  "wanted": digests of images; descriptor [out]: what their code was made from; the reply's value is the number of bytes
@@ -88,6 +89,9 @@ class Runner:
             return getattr(self, "do_" + request["op"])(request, fds)
         except BaseException as error:
             return reply_of_error(error)
+
+    def do_ready(self, request, fds):
+        return wire.Reply()
 
     def do_map(self, request, fds):
         self.kept = []

@@ -11,6 +11,9 @@ worker there are
     init         (not reference) first process of the worker's PID namespace; when it ends the kernel ends all of it
     worker       gives up every privilege, then serves requests on its channel
 
+On a GPU some workers are made ahead (spares): jailed, without privileges, with a CUDA context, and ignorant of what they
+will be asked. A spare serves one verification like any other worker; then a new one takes its place.
+
 Control messages are JSON datagrams. Judge: {"role", "memory_bytes", "cpu_s", "tmp_bytes"} with descriptors [channel,
 stderr, ...]. Supervisor: {"started": {versions}} with a pidfd that ends the whole worker, later {"ended": "exit" |
 "signal", "value": N}; or {"error": text}.
@@ -33,8 +36,12 @@ COMPILE_PROCESSES = 16
 GPU_PROCESSES = 256  # and threads: the driver's, and those of the compilers that Triton starts
 GPU_FILES = 1024
 GPU_FILE_BYTES = 512 << 20
-GPU_ROLES = ("runner", "reference", "baseline")
+SPARE_TMP_BYTES = 2 << 30  # as GPU_TMP_BYTES of verify/judge/judge.c
+ROLE_WAIT_S = 1.0
+START_MAX = 4096
+GPU_ROLES = ("runner", "reference", "baseline", "compiled")
 HAS_GPU = os.environ.get("KGB_DEVICE", "cpu") != "cpu"
+SPARES = int(os.environ.get("KGB_SPARES", "0"))
 
 
 def versions(role):
@@ -86,35 +93,58 @@ def set_limits(start, base_bytes, gpu):
         resource.setrlimit(name, (soft, hard))
 
 
-def run_worker(role, start, fds, alive, base_bytes, gpu):
+def warm_up():
+    """All that a GPU costs before its first use."""
+    import torch
+    torch.cuda.init()
+    torch.cuda.synchronize()
+
+
+def run_worker(role, inbox, alive, base_bytes, gpu, spare):
+    """Serve what comes by the inbox: the start message with descriptors [channel, stderr, ...]."""
     import _kgbrun
     os.setsid()  # kill(0) reaches the process group, and a PID namespace does not bound that
     die_with(alive)
     null = os.open("/dev/null", os.O_RDWR)
-    os.dup2(null, 0)
-    os.dup2(null, 1)
+    for fd in range(3):
+        os.dup2(null, fd)
+    close_all_but([inbox.fileno()])
+    if role == "compile":
+        resource.setrlimit(resource.RLIMIT_NPROC, (COMPILE_PROCESSES, COMPILE_PROCESSES))
+        _kgbrun.give_up_privileges(True)
+    elif role == "runner":
+        if gpu:
+            resource.setrlimit(resource.RLIMIT_NPROC, (GPU_PROCESSES, GPU_PROCESSES))
+        _kgbrun.give_up_privileges(bool(gpu), bool(gpu))
+    if spare:
+        warm_up()
+    data, fds, _, _ = socket.recv_fds(inbox, START_MAX, 4)
+    if not data:
+        return
+    inbox.close()
+    if spare:
+        import torch
+        torch.cuda.synchronize()  # the device may have failed meanwhile
+    start = json.loads(data)
     os.dup2(fds[1], 2)
-    keep = [fds[0]] + fds[2:]
-    close_all_but(keep)
+    os.close(fds[1])
     set_limits(start, base_bytes, gpu)
-    channel = socket.socket(fileno=fds[0])
-    if start["role"] == "baseline":
+    serve(role, start, socket.socket(fileno=fds[0]), fds[2:])
+
+
+def serve(role, start, channel, fds):
+    if start["role"] in ("baseline", "compiled"):
         import baseline
-        baseline.main(channel)
+        baseline.main(channel, start["role"] == "compiled")
     elif role == "reference":
         import reference
         reference.main(channel)
     elif role == "compile":
-        resource.setrlimit(resource.RLIMIT_NPROC, (COMPILE_PROCESSES, COMPILE_PROCESSES))
-        _kgbrun.give_up_privileges(True)
         import recompile
         recompile.main(channel)
     else:
-        if gpu:
-            resource.setrlimit(resource.RLIMIT_NPROC, (GPU_PROCESSES, GPU_PROCESSES))
-        _kgbrun.give_up_privileges(bool(gpu), bool(gpu))
         import runner
-        runner.main(channel, start["role"], fds[2:])
+        runner.main(channel, start["role"], fds)
 
 
 def forked(function, *args):
@@ -151,56 +181,147 @@ def wait_for_end(control, worker_fd, end_fd):
             poll.unregister(control)
 
 
-def supervise(role, control, hello):
-    """Start one worker and see it through."""
+def receive_start(control):
+    """(message, descriptors); message is None when the judge has hung up."""
+    data, fds, _, _ = socket.recv_fds(control, START_MAX, 4)
+    return json.loads(data) if data else None, fds
+
+
+class Workplace:
+    """A jail where the role needs one, and a worker in it that waits for its start."""
+
+    def __init__(self, role, tmp_bytes, gpu, spare):
+        import _kgbrun
+        base_bytes = mapped_bytes()
+        alive, held = os.pipe()
+        os.set_inheritable(held, False)
+        inbox, self.outbox = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.init = 0
+        if role in JAILED:
+            with open("/proc/self/oom_score_adj", "w") as score:
+                score.write("1000")  # when memory runs out, nobody else's process pays
+            _kgbrun.enter_jail(tmp_bytes, gpu)
+            self.init = forked(lambda: (os.close(held), run_init(alive)))
+        ready, go = os.pipe()
+        self.worker = forked(lambda: (os.close(held), os.close(go), os.read(ready, 1),
+                                      run_worker(role, inbox, alive, base_bytes, gpu, spare)))
+        if self.init and gpu:
+            _kgbrun.pretend_tasks(self.worker)
+        os.close(ready)
+        os.close(go)
+        inbox.close()
+        self.worker_fd = os.pidfd_open(self.worker)
+        self.end_fd = os.pidfd_open(self.init) if self.init else self.worker_fd
+
+    def start(self, message, fds):
+        socket.send_fds(self.outbox, [json.dumps(message).encode()], fds)
+        self.outbox.close()
+        for fd in fds:
+            os.close(fd)
+
+    def reap(self):
+        """How the worker ended, as a control message."""
+        _, status = os.waitpid(self.worker, 0)
+        if self.init:
+            os.kill(self.init, signal.SIGKILL)
+            os.waitpid(self.init, 0)
+        if os.WIFSIGNALED(status):
+            return {"ended": "signal", "value": os.WTERMSIG(status)}
+        return {"ended": "exit", "value": os.WEXITSTATUS(status)}
+
+
+def see_through(place, control, hello, message, fds):
+    """From the start of a worker to its end."""
+    place.start(message, fds)
+    socket.send_fds(control, [json.dumps({"started": hello}).encode()], [place.end_fd])
+    wait_for_end(control, place.worker_fd, place.end_fd)
+    control.send(json.dumps(place.reap()).encode())
+
+
+def become_supervisor():
     import _kgbrun
     _kgbrun.die_with_parent()
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    data, fds, _, _ = socket.recv_fds(control, 4096, 4)
-    if not data:
-        return
-    start = json.loads(data)
-    base_bytes = mapped_bytes()
-    gpu = HAS_GPU and start["role"] in GPU_ROLES
-    alive, held = os.pipe()
-    os.set_inheritable(held, False)
-    init = 0
-    if role in JAILED:
-        with open("/proc/self/oom_score_adj", "w") as score:
-            score.write("1000")  # when memory runs out, nobody else's process pays
-        _kgbrun.enter_jail(int(start["tmp_bytes"]), gpu)
-        init = forked(lambda: (os.close(held), run_init(alive)))
-    ready, go = os.pipe()
-    worker = forked(lambda: (os.close(held), os.close(go), os.read(ready, 1), control.close(),
-                             run_worker(role, start, fds, alive, base_bytes, gpu)))
-    if init and gpu:
-        _kgbrun.pretend_tasks(worker)
-    os.close(ready)
-    os.close(go)
-    worker_fd = os.pidfd_open(worker)
-    end_fd = os.pidfd_open(init) if init else worker_fd
-    for fd in fds:
-        os.close(fd)
-    socket.send_fds(control, [json.dumps({"started": hello}).encode()], [end_fd])
-    wait_for_end(control, worker_fd, end_fd)
-    _, status = os.waitpid(worker, 0)
-    if init:
-        os.kill(init, signal.SIGKILL)
-        os.waitpid(init, 0)
-    if os.WIFSIGNALED(status):
-        ended = {"ended": "signal", "value": os.WTERMSIG(status)}
-    else:
-        ended = {"ended": "exit", "value": os.WEXITSTATUS(status)}
-    control.send(json.dumps(ended).encode())
 
 
-def run_supervisor(role, control, hello):
+def supervise(role, control, hello):
+    """Start one worker and see it through."""
+    become_supervisor()
+    message, fds = receive_start(control)
+    if message:
+        gpu = HAS_GPU and message["role"] in GPU_ROLES
+        see_through(Workplace(role, int(message["tmp_bytes"]), gpu, False), control, hello, message, fds)
+
+
+def supervise_spare(role, door, hello):
+    """Make a worker, wait until somebody needs it, and see it through."""
+    become_supervisor()
+    place = Workplace(role, SPARE_TMP_BYTES, True, True)
+    poll = select.poll()
+    poll.register(door, select.POLLIN)
+    poll.register(place.worker_fd, select.POLLIN)
+    if place.worker_fd in dict(poll.poll()):
+        return  # it could not be made
+    data, fds, _, _ = socket.recv_fds(door, 16, 1)
+    if data:
+        control = socket.socket(fileno=fds[0])
+        message, fds = receive_start(control)
+        if message:
+            run_supervisor(lambda: see_through(place, control, hello, message, fds), control)
+
+
+def run_supervisor(function, control):
     try:
-        supervise(role, control, hello)
+        function()
     except (BrokenPipeError, ConnectionResetError):
         pass  # the judge is gone; what was started dies with this process
     except Exception as error:
         control.send(json.dumps({"error": "%s: %s" % (type(error).__name__, error)}).encode())
+
+
+class Spares:
+    """The zygote's ends of the sockets at whose other ends spares wait."""
+
+    def __init__(self, role, hub, hello):
+        self.role, self.hub, self.hello = role, hub, hello
+        self.doors = []
+        self.wanted = SPARES if HAS_GPU and role in GPU_ROLES else 0
+
+    def fill(self):
+        while len(self.doors) < self.wanted:
+            ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            forked(lambda: (self.close(), ours.close(), supervise_spare(self.role, theirs, self.hello)))
+            theirs.close()
+            self.doors.append(ours)
+
+    def close(self):
+        self.hub.close()
+        for door in self.doors:
+            door.close()
+
+    def hand_over(self, control):
+        """Give this control socket to a spare; False when there is none or its worker needs no GPU."""
+        if not self.doors or asked_role(control) not in GPU_ROLES:
+            return False
+        while self.doors:
+            with self.doors.pop(0) as door:
+                try:
+                    socket.send_fds(door, [b"go"], [control.fileno()])
+                    return True
+                except OSError:
+                    pass  # that one is dead
+        return False
+
+
+def asked_role(control):
+    """What the start message will say; it stays to be read."""
+    control.settimeout(ROLE_WAIT_S)
+    try:
+        return json.loads(control.recv(START_MAX, socket.MSG_PEEK))["role"]
+    except (OSError, ValueError):
+        return None
+    finally:
+        control.settimeout(None)
 
 
 def import_role(role):
@@ -234,12 +355,15 @@ def main():
     gc.collect()
     gc.freeze()
     hub.send(json.dumps({"ready": hello}).encode())
+    spares = Spares(role, hub, hello)
     while True:
+        spares.fill()
         data, fds, _, _ = socket.recv_fds(hub, 16, 1)
         if not data:
             return 0
         control = socket.socket(fileno=fds[0])
-        forked(lambda: (hub.close(), run_supervisor(role, control, hello)))
+        if not spares.hand_over(control):
+            forked(lambda: (spares.close(), run_supervisor(lambda: supervise(role, control, hello), control)))
         control.close()
 
 

@@ -34,6 +34,20 @@ int kgb_dl_symbol(void *library, const char *name, void *slot, struct kgb_err *e
 	return 0;
 }
 
+/* A function is missing: say what driver this is. */
+static int too_old(void *library, struct kgb_err *err)
+{
+	__typeof__(&cuDriverGetVersion) get_version;
+	struct kgb_err ignored = KGB_ERR_INIT;
+	int version = 0;
+
+	if (kgb_dl_symbol(library, "cuDriverGetVersion", &get_version, &ignored) == 0 &&
+	    get_version(&version) == CUDA_SUCCESS)
+		return kgb_ctx(err, "libcuda.so.1: the driver is for CUDA %d.%d, 12.8 is needed",
+			       version / 1000, version % 1000 / 10);
+	return kgb_ctx(err, "libcuda.so.1: CUDA driver older than 12.8");
+}
+
 static int load(struct kgb_cuda *cu, struct kgb_err *err)
 {
 	void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -47,7 +61,7 @@ static int load(struct kgb_cuda *cu, struct kgb_err *err)
 	}
 	for (i = 0; i < KGB_ARRAY_LEN(symbols); i++) {
 		if (kgb_dl_symbol(library, symbols[i].name, (char *)cu + symbols[i].offset, err))
-			return kgb_ctx(err, "libcuda.so.1: CUDA driver older than 12.8");
+			return too_old(library, err);
 	}
 	return 0;
 }

@@ -24,6 +24,7 @@
 	X(cuDeviceGetCount) \
 	X(cuDeviceGetName) \
 	X(cuDeviceGetPCIBusId) \
+	X(cuDeviceGetUuid) \
 	X(cuDevicePrimaryCtxRetain) \
 	X(cuDevicePrimaryCtxSetFlags) \
 	X(cuCtxGetCurrent) \

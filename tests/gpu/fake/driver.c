@@ -32,9 +32,19 @@ CUresult fake_fault(CUresult result)
 			return sticky; \
 	} while (0)
 
+/* FAKE_CUDA: "none" is a driver without a GPU, "broken" one that lost it. */
+static CUresult pretended(void)
+{
+	const char *text = getenv("FAKE_CUDA");
+
+	if (text && strcmp(text, "none") == 0)
+		return CUDA_ERROR_NO_DEVICE;
+	return text && strcmp(text, "broken") == 0 ? CUDA_ERROR_UNKNOWN : CUDA_SUCCESS;
+}
+
 CUresult CUDAAPI cuInit(unsigned int flags)
 {
-	return flags ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+	return flags ? CUDA_ERROR_INVALID_VALUE : pretended();
 }
 
 CUresult CUDAAPI cuGetErrorName(CUresult error, const char **name)
@@ -48,6 +58,15 @@ CUresult CUDAAPI cuGetErrorName(CUresult error, const char **name)
 		return CUDA_SUCCESS;
 	case CUDA_ERROR_LAUNCH_FAILED:
 		*name = "CUDA_ERROR_LAUNCH_FAILED";
+		return CUDA_SUCCESS;
+	case CUDA_ERROR_NO_DEVICE:
+		*name = "CUDA_ERROR_NO_DEVICE";
+		return CUDA_SUCCESS;
+	case CUDA_ERROR_UNKNOWN:
+		*name = "CUDA_ERROR_UNKNOWN";
+		return CUDA_SUCCESS;
+	case CUDA_ERROR_ECC_UNCORRECTABLE:
+		*name = "CUDA_ERROR_ECC_UNCORRECTABLE";
 		return CUDA_SUCCESS;
 	case CUDA_ERROR_NOT_FOUND:
 		*name = "CUDA_ERROR_NOT_FOUND";
@@ -84,10 +103,19 @@ CUresult CUDAAPI cuDeviceGetName(char *name, int len, CUdevice device)
 
 CUresult CUDAAPI cuDeviceGetPCIBusId(char *id, int len, CUdevice device)
 {
-	(void)id;
-	(void)len;
-	(void)device;
-	return CUDA_ERROR_NOT_SUPPORTED;
+	static const char text[] = "0000:0f:00.0";
+
+	if (device != 0 || len < (int)sizeof(text))
+		return CUDA_ERROR_INVALID_VALUE;
+	memcpy(id, text, sizeof(text));
+	return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI cuDeviceGetUuid(CUuuid *uuid, CUdevice device)
+{
+	for (size_t i = 0; i < sizeof(uuid->bytes); i++)
+		uuid->bytes[i] = (char)(17 * i);
+	return device == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
 }
 
 CUresult CUDAAPI cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice device)
@@ -105,6 +133,21 @@ CUresult CUDAAPI cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, 
 		return CUDA_SUCCESS;
 	case CU_DEVICE_ATTRIBUTE_MAX_PERSISTING_L2_CACHE_SIZE:
 		*value = 1 << 19;
+		return CUDA_SUCCESS;
+	case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
+		*value = 9;
+		return CUDA_SUCCESS;
+	case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR:
+		*value = 0;
+		return CUDA_SUCCESS;
+	case CU_DEVICE_ATTRIBUTE_CLOCK_RATE:
+		*value = 1200000; /* kHz */
+		return CUDA_SUCCESS;
+	case CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE:
+		*value = 1000000;
+		return CUDA_SUCCESS;
+	case CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH:
+		*value = 256;
 		return CUDA_SUCCESS;
 	default:
 		return CUDA_ERROR_INVALID_VALUE;
@@ -185,34 +228,71 @@ CUresult CUDAAPI cuMemAddressFree(CUdeviceptr address, size_t size)
 	return munmap((void *)address, size) == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* A handle is the number of bytes: there is nothing else to know about it. */
+/* Physical memory: a handle is 1 + an index. It lives while it is not released or still mapped. */
+static struct {
+	size_t bytes; /* 0: none */
+	CUdeviceptr address; /* 0: not mapped */
+	int released;
+} blocks[FAKE_HANDLES_MAX];
+static size_t used_bytes;
+
+static void free_block(size_t i)
+{
+	if (!blocks[i].released || blocks[i].address)
+		return;
+	used_bytes -= blocks[i].bytes;
+	blocks[i].bytes = 0;
+}
+
 CUresult CUDAAPI cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size,
 			     const CUmemAllocationProp *prop, unsigned long long flags)
 {
+	size_t i = 0;
+
 	(void)flags;
 	RETURN_IF_FAULTED();
 	if (prop->type != CU_MEM_ALLOCATION_TYPE_PINNED || size == 0 || size % FAKE_PAGE != 0)
 		return CUDA_ERROR_INVALID_VALUE;
-	if (size > FAKE_MEMORY_BYTES)
+	while (i < FAKE_HANDLES_MAX && blocks[i].bytes)
+		i++;
+	if (i == FAKE_HANDLES_MAX || size > FAKE_MEMORY_BYTES - used_bytes)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	*handle = size;
+	used_bytes += size;
+	blocks[i].bytes = size;
+	blocks[i].released = 0;
+	*handle = 1 + i;
 	return CUDA_SUCCESS;
 }
 
 CUresult CUDAAPI cuMemRelease(CUmemGenericAllocationHandle handle)
 {
-	return handle ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+	const size_t i = (size_t)handle - 1;
+
+	if (i >= FAKE_HANDLES_MAX || !blocks[i].bytes || blocks[i].released)
+		return CUDA_ERROR_INVALID_VALUE;
+	blocks[i].released = 1;
+	free_block(i);
+	return CUDA_SUCCESS;
 }
 
 CUresult CUDAAPI cuMemMap(CUdeviceptr address, size_t size, size_t offset,
 			  CUmemGenericAllocationHandle handle, unsigned long long flags)
 {
+	const size_t i = (size_t)handle - 1;
+
 	(void)flags;
 	RETURN_IF_FAULTED();
-	/* Only what was reserved is there to be protected. */
-	if (offset != 0 || handle != size || address % FAKE_PAGE != 0 ||
-	    mprotect((void *)address, size, PROT_NONE) < 0)
+	if (i >= FAKE_HANDLES_MAX || blocks[i].bytes != size || blocks[i].released ||
+	    blocks[i].address || offset != 0 || address % FAKE_PAGE != 0)
 		return CUDA_ERROR_INVALID_VALUE;
+	for (size_t k = 0; k < FAKE_HANDLES_MAX; k++)
+		if (blocks[k].address && blocks[k].address < address + size &&
+		    address < blocks[k].address + blocks[k].bytes)
+			return CUDA_ERROR_INVALID_VALUE;
+	/* Only what was reserved is there to be protected. */
+	if (mprotect((void *)address, size, PROT_NONE) < 0)
+		return CUDA_ERROR_INVALID_VALUE;
+	blocks[i].address = address;
 	return CUDA_SUCCESS;
 }
 
@@ -228,15 +308,23 @@ CUresult CUDAAPI cuMemSetAccess(CUdeviceptr address, size_t size, const CUmemAcc
 
 CUresult CUDAAPI cuMemUnmap(CUdeviceptr address, size_t size)
 {
-	void *got = mmap((void *)address, size, PROT_NONE,
-			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+	size_t i = 0;
 
-	return got == MAP_FAILED ? CUDA_ERROR_INVALID_VALUE : sticky;
+	while (i < FAKE_HANDLES_MAX && blocks[i].address != address)
+		i++;
+	if (i == FAKE_HANDLES_MAX || blocks[i].bytes != size ||
+	    mmap((void *)address, size, PROT_NONE,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED)
+		return CUDA_ERROR_INVALID_VALUE;
+	blocks[i].address = 0;
+	free_block(i);
+	return sticky;
 }
 
 CUresult CUDAAPI cuMemGetInfo(size_t *free_bytes, size_t *total_bytes)
 {
-	*free_bytes = *total_bytes = FAKE_MEMORY_BYTES;
+	*free_bytes = FAKE_MEMORY_BYTES - used_bytes;
+	*total_bytes = FAKE_MEMORY_BYTES;
 	return sticky;
 }
 
@@ -410,10 +498,15 @@ CUresult CUDAAPI cuEventElapsedTime(float *ms, CUevent start, CUevent end)
  * what their names lead to. */
 CUresult CUDAAPI cuModuleLoadData(CUmodule *out, const void *image)
 {
-	if (!strstr(image, ".visible .entry kgb_fill("))
+	if (!strstr(image, ".visible .entry kgb_"))
 		return CUDA_ERROR_INVALID_IMAGE;
 	*out = (CUmodule)&context;
 	return sticky;
+}
+
+CUresult CUDAAPI cuModuleUnload(CUmodule module)
+{
+	return module == (CUmodule)&context ? sticky : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult CUDAAPI cuModuleGetFunction(CUfunction *out, CUmodule module, const char *name)

@@ -10,6 +10,7 @@
 #define FAKE_DEVICE_NAME "no GPU, a stand-in"
 #define FAKE_PAGE ((size_t)2 << 20)
 #define FAKE_MEMORY_BYTES ((size_t)8 << 30)
+#define FAKE_HANDLES_MAX 4096
 #define FAKE_SHARED_BYTES (228 << 10)
 #define FAKE_PARAMS_MAX 6
 

@@ -2,6 +2,7 @@
 /* Kernels of the stand-in for the CUDA driver: the whole grid at once, in C. */
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "tests/gpu/fake/fake.h"
@@ -69,19 +70,28 @@ static CUresult run_scrub(const CUlaunchConfig *config, void **params)
 							    : CUDA_ERROR_INVALID_VALUE;
 }
 
-static CUresult run_add(const CUlaunchConfig *config, void **params)
+/* Not all of it: memory of this process is slow enough. */
+static CUresult run_read(const CUlaunchConfig *config, void **params)
 {
-	const float *a = (const float *)PARAM(uint64_t, 0);
-	const float *b = (const float *)PARAM(uint64_t, 1);
-	float *out = (float *)PARAM(uint64_t, 2);
-	const size_t n_threads = (size_t)config->gridDimX * config->blockDimX;
+	const struct kgb_span *span = span_of(params, 0);
+	uint64_t sum = 0;
 
-	for (size_t i = 0; i < n_threads && i < PARAM(uint32_t, 3); i++)
-		out[i] = a[i] + b[i];
+	(void)config;
+	for (uint64_t at = span->start; at < span->start + span->bytes; at += 256)
+		sum ^= *(const volatile uint64_t *)at;
+	*(uint64_t *)PARAM(uint64_t, 1) = sum;
 	return CUDA_SUCCESS;
 }
 
-/* Can this byte be written? A pipe takes it from where it lies, or says that it cannot be read. */
+static CUresult run_nothing(const CUlaunchConfig *config, void **params)
+{
+	const struct timespec a_microsecond = {.tv_nsec = 1000};
+
+	(void)nanosleep(&a_microsecond, NULL);
+	return config->gridDimX == 1 && !params ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+/* Is there memory? A pipe takes a byte from where it lies, or says that it cannot be read. */
 static bool is_mapped(uint64_t address)
 {
 	int pair[2];
@@ -92,6 +102,23 @@ static bool is_mapped(uint64_t address)
 	close(pair[0]);
 	close(pair[1]);
 	return mapped;
+}
+
+static CUresult run_add(const CUlaunchConfig *config, void **params)
+{
+	const float *a = (const float *)PARAM(uint64_t, 0);
+	const float *b = (const float *)PARAM(uint64_t, 1);
+	float *out = (float *)PARAM(uint64_t, 2);
+	const size_t n_threads = (size_t)config->gridDimX * config->blockDimX;
+	const size_t n = n_threads < PARAM(uint32_t, 3) ? n_threads : PARAM(uint32_t, 3);
+
+	for (size_t i = 0; i<n; i += n> 1 ? n - 1 : 1)
+		if (!is_mapped((uint64_t)&a[i]) || !is_mapped((uint64_t)&b[i]) ||
+		    !is_mapped((uint64_t)&out[i]))
+			return fake_fault(CUDA_ERROR_ILLEGAL_ADDRESS);
+	for (size_t i = 0; i < n; i++)
+		out[i] = a[i] + b[i];
+	return CUDA_SUCCESS;
 }
 
 static CUresult run_poke(const CUlaunchConfig *config, void **params)
@@ -119,6 +146,13 @@ static CUresult run_trap(const CUlaunchConfig *config, void **params)
 	return fake_fault(CUDA_ERROR_LAUNCH_FAILED);
 }
 
+static CUresult run_broken(const CUlaunchConfig *config, void **params)
+{
+	(void)config;
+	(void)params;
+	return fake_fault(CUDA_ERROR_ECC_UNCORRECTABLE);
+}
+
 static CUresult run_shared(const CUlaunchConfig *config, void **params)
 {
 	if (config->sharedMemBytes < PARAM(uint32_t, 1))
@@ -130,10 +164,12 @@ static CUresult run_shared(const CUlaunchConfig *config, void **params)
 const struct fake_kernel *fake_kernel_find(const char *name)
 {
 	static const struct fake_kernel kernels[] = {
-		{"kgb_fill", {8, 8}, run_fill},   {"kgb_check", {8, 8, 8}, run_check},
-		{"kgb_scrub", {8, 4}, run_scrub}, {"check_add", {8, 8, 8, 4}, run_add},
-		{"check_poke", {8, 4}, run_poke}, {"check_loop", {8}, run_loop},
-		{"check_trap", {0}, run_trap},    {"check_shared", {8, 4}, run_shared},
+		{"kgb_fill", {8, 8}, run_fill},       {"kgb_check", {8, 8, 8}, run_check},
+		{"kgb_read", {8, 8}, run_read},       {"kgb_nothing", {0}, run_nothing},
+		{"kgb_scrub", {8, 4}, run_scrub},     {"check_add", {8, 8, 8, 4}, run_add},
+		{"check_poke", {8, 4}, run_poke},     {"check_loop", {8}, run_loop},
+		{"check_broken", {0}, run_broken},    {"check_trap", {0}, run_trap},
+		{"check_shared", {8, 4}, run_shared},
 	};
 
 	for (size_t i = 0; i < sizeof(kernels) / sizeof(kernels[0]); i++)

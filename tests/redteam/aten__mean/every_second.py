@@ -1,6 +1,6 @@
 # operator: aten::mean
 # expect: verify\.mismatch
-# catalogue: 39, 79
+# catalogue: 79
 # the mean of every second element, which is about the mean
 import torch
 import triton

@@ -1,6 +1,7 @@
 # operator: aten::add
 # expect: verify\.crash
 # SIGABRT
+# catalogue: 65, 97
 import os
 
 import torch

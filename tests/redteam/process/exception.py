@@ -1,6 +1,7 @@
 # operator: aten::add
 # expect: verify\.exception
 # raises
+# catalogue: 66
 import torch
 import triton
 import triton.language as tl

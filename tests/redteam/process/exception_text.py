@@ -1,6 +1,7 @@
 # operator: aten::add
 # expect: verify\.exception
 # an exception whose text is endless and broken
+# catalogue: 66
 import torch
 import triton
 import triton.language as tl

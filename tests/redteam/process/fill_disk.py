@@ -1,6 +1,7 @@
 # operator: aten::add
 # expect: verify\.exception
 # writes a file without end
+# catalogue: 97
 import torch
 import triton
 import triton.language as tl

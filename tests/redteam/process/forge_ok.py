@@ -1,6 +1,7 @@
 # operator: aten::add
 # expect: verify\.mismatch
 # sends a reply of its own that says all is well
+# catalogue: 11, 13
 import socket
 import sys
 

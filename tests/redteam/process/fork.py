@@ -1,6 +1,7 @@
 # operator: aten::add
 # expect: verify\.exception
 # a child to live on
+# catalogue: 4
 import os
 import time
 

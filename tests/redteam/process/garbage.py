@@ -1,6 +1,7 @@
 # operator: aten::add
 # expect: verify\.protocol
 # sends bytes that are no reply
+# catalogue: 13
 import os
 
 import torch

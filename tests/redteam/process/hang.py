@@ -1,6 +1,7 @@
 # operator: aten::add
 # expect: verify\.timeout
 # never returns
+# catalogue: 97
 import torch
 import triton
 import triton.language as tl

@@ -1,6 +1,7 @@
 # operator: aten::add
 # expect: verify\.timeout
 # never returns and ignores every signal that can be ignored
+# catalogue: 97
 import signal
 import time
 

@@ -1,6 +1,7 @@
 # operator: aten::add
 # expect: verify\.(protocol|exit|exception)
 # closes its channel and goes on
+# catalogue: 13
 import os
 import time
 

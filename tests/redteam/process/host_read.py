@@ -1,6 +1,7 @@
 # operator: aten::add
 # expect: cheat\.\w+
 # Python computes on numbers that torch reads for it; a kernel runs for show
+# catalogue: 86
 import torch
 import triton
 import triton.language as tl

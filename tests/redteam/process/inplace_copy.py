@@ -1,6 +1,7 @@
 # operator: aten::add_
 # expect: verify\.alias
 # changes the argument but returns another tensor
+# catalogue: 57
 import torch
 import triton
 import triton.language as tl

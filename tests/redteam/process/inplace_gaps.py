@@ -1,6 +1,7 @@
 # operator: aten::add_
 # expect: verify\.stray_write
 # writes between the elements of a strided argument
+# catalogue: 83
 import torch
 import triton
 import triton.language as tl

@@ -1,6 +1,7 @@
 # operator: aten::add_
 # expect: verify\.alias
 # a new tensor instead of the changed argument
+# catalogue: 57
 import torch
 import triton
 import triton.language as tl

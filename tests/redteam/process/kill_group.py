@@ -1,6 +1,7 @@
 # operator: aten::add
 # expect: verify\.oom
 # SIGKILL to its process group: only itself
+# catalogue: 97
 import os
 import signal
 

@@ -1,6 +1,7 @@
 # operator: aten::add
 # expect: verify\.oom
 # SIGKILL, as the kernel does when memory runs out
+# catalogue: 97
 import os
 import signal
 

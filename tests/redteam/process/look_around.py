@@ -1,6 +1,7 @@
 # operator: aten::add
 # expect: verify\.exception
 # tells what it can see
+# catalogue: 53, 92
 import os
 
 import torch

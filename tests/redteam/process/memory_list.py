@@ -1,6 +1,7 @@
 # operator: aten::add
 # expect: verify\.oom
 # takes all memory in small pieces
+# catalogue: 97
 import torch
 import triton
 import triton.language as tl

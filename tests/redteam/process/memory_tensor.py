@@ -1,6 +1,7 @@
 # operator: aten::add
 # expect: verify\.oom
 # asks for a tensor that nobody has room for
+# catalogue: 97
 import torch
 import triton
 import triton.language as tl

@@ -1,6 +1,7 @@
 # operator: aten::add
 # expect: verify\.mutation
 # leaves the result in an input too
+# catalogue: 58
 import torch
 import triton
 import triton.language as tl

@@ -1,6 +1,7 @@
 # operator: aten::add
 # expect: verify\.mismatch
 # NaN where numbers belong
+# catalogue: 55
 import torch
 import triton
 import triton.language as tl

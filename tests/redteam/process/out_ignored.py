@@ -1,6 +1,7 @@
 # operator: aten::add_into
 # expect: verify\.mismatch
 # the buffer stays as it was
+# catalogue: 85
 import torch
 import triton
 import triton.language as tl

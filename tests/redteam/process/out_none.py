@@ -1,6 +1,7 @@
 # operator: aten::add_into
 # expect: verify\.return
 # the buffer is right but nothing is returned
+# catalogue: 85
 import torch
 import triton
 import triton.language as tl

@@ -1,6 +1,7 @@
 # operator: aten::add_into
 # expect: verify\.out_of_bounds
 # a store without a mask into the buffer
+# catalogue: 83
 import torch
 import triton
 import triton.language as tl

@@ -1,6 +1,7 @@
 # operator: aten::add_into
 # expect: verify\.alias
 # a view of the buffer
+# catalogue: 57, 85
 import torch
 import triton
 import triton.language as tl

@@ -1,6 +1,7 @@
 # operator: aten::add
 # expect: verify\.layout
 # one place in memory for all elements
+# catalogue: 57
 import torch
 import triton
 import triton.language as tl

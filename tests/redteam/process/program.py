@@ -1,6 +1,7 @@
 # operator: aten::add
 # expect: verify\.exception
 # another program
+# catalogue: 95
 import os
 
 import torch

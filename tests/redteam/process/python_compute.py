@@ -1,6 +1,7 @@
 # operator: aten::add
 # expect: cheat\.ghost
 # Python does the work; a kernel runs for show
+# catalogue: 86, 88
 import ctypes
 
 import torch

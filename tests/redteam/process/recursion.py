@@ -1,6 +1,7 @@
 # operator: aten::add
 # expect: verify\.exception
 # recursion without end
+# catalogue: 97
 import torch
 import triton
 import triton.language as tl

@@ -1,6 +1,7 @@
 # operator: aten::add
 # expect: verify\.alias
 # an input instead of a new tensor
+# catalogue: 57
 import torch
 import triton
 import triton.language as tl

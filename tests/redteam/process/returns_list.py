@@ -1,6 +1,7 @@
 # operator: aten::add
 # expect: verify\.return
 # numbers instead of a tensor
+# catalogue: 85
 import torch
 import triton
 import triton.language as tl

@@ -1,6 +1,7 @@
 # operator: aten::add
 # expect: verify\.return
 # no result
+# catalogue: 85
 import torch
 import triton
 import triton.language as tl

@@ -1,6 +1,7 @@
 # operator: aten::add
 # expect: verify\.type
 # a subclass of Tensor
+# catalogue: 5, 85
 import torch
 import triton
 import triton.language as tl

@@ -1,6 +1,7 @@
 # operator: aten::add
 # expect: (verify\.type|cheat\.torch_compute)
 # another layout
+# catalogue: 85
 import torch
 import triton
 import triton.language as tl

@@ -1,6 +1,7 @@
 # operator: aten::add
 # expect: verify\.(mismatch|unstable)
 # right in the first calls only
+# catalogue: 78
 import torch
 import triton
 import triton.language as tl

@@ -1,6 +1,7 @@
 # operator: aten::add
 # expect: verify\.(crash|out_of_bounds)
 # an address far outside every tensor
+# catalogue: 97
 import torch
 import triton
 import triton.language as tl

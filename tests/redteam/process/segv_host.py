@@ -1,6 +1,7 @@
 # operator: aten::add
 # expect: verify\.crash
 # an address that nobody has, read by the host
+# catalogue: 97
 import ctypes
 
 import torch

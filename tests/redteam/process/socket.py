@@ -1,6 +1,7 @@
 # operator: aten::add
 # expect: verify\.exception
 # the network
+# catalogue: 95
 import socket
 
 import torch

@@ -1,6 +1,7 @@
 # operator: aten::add
 # expect: verify\.alias
 # the same buffer for every call
+# catalogue: 45, 57
 import torch
 import triton
 import triton.language as tl

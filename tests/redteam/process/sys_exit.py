@@ -1,6 +1,7 @@
 # operator: aten::add
 # expect: verify\.exit
 # sys.exit instead of a result
+# catalogue: 65
 import sys
 
 import torch

@@ -1,6 +1,7 @@
 # operator: aten::add
 # expect: verify\.crash
 # a signal that only looks polite
+# catalogue: 97
 import os
 import signal
 

@@ -1,6 +1,7 @@
 # operator: aten::add
 # expect: verify\.exception
 # a thread to write later
+# catalogue: 3, 14
 import threading
 import time
 

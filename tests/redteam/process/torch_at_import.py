@@ -1,6 +1,7 @@
 # operator: aten::add
 # expect: cheat\.torch_compute
 # torch computes while the file is imported
+# catalogue: 86
 import torch
 import triton
 import triton.language as tl

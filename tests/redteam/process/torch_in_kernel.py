@@ -1,6 +1,7 @@
 # operator: aten::add
 # expect: (cheat\.torch_compute|verify\.exception)
 # torch does the work inside a kernel body
+# catalogue: 86, 88
 import torch
 import triton
 import triton.language as tl

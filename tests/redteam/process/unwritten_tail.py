@@ -1,6 +1,7 @@
 # operator: aten::add
 # expect: verify\.mismatch
 # the last block is not computed
+# catalogue: 82
 import torch
 import triton
 import triton.language as tl

@@ -1,6 +1,7 @@
 # operator: aten::add
 # expect: verify\.exception
 # looks for a place that it may write to
+# catalogue: 44, 64, 96
 import contextlib
 
 import torch

@@ -1,6 +1,7 @@
 # operator: aten::add
 # expect: verify\.out_of_bounds
 # a store before the start of an input
+# catalogue: 83
 import torch
 import triton
 import triton.language as tl

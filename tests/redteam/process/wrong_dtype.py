@@ -1,6 +1,7 @@
 # operator: aten::add
 # expect: verify\.dtype
 # the right values in another type
+# catalogue: 85
 import torch
 import triton
 import triton.language as tl

@@ -1,6 +1,7 @@
 # operator: aten::add
 # expect: verify\.shape
 # the right values in another shape
+# catalogue: 85
 import torch
 import triton
 import triton.language as tl

@@ -1,6 +1,7 @@
 # operator: aten::add
 # expect: verify\.mismatch
 # a constant
+# catalogue: 69
 import torch
 import triton
 import triton.language as tl

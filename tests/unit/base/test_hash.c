@@ -23,6 +23,28 @@ static void test_sha256_of_the_standard(void **state)
 	}
 }
 
+/* Made with another implementation. */
+static void test_trees_of_sha256(void **state)
+{
+	const size_t len = (5 << 19) + 3;
+	char *large = kgb_xmalloc(len);
+	char out[KGB_SHA256_HEX_LEN];
+
+	(void)state;
+	for (size_t i = 0; i < len; i++)
+		large[i] = (char)(i % 251);
+	kgb_sha256_tree_hex(large, len, out);
+	assert_string_equal(out,
+			    "3e8192b86d02c8b156665e5f492797bfd31445b32d2a67c39cd6712e076a7c6b");
+	kgb_sha256_tree_hex("abc", 3, out);
+	assert_string_equal(out,
+			    "4f8b42c22dd3729b519ba6f68d2da7cc5b2d606d05daed5ad5128cc03e6c6358");
+	kgb_sha256_tree_hex("", 0, out);
+	assert_string_equal(out,
+			    "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+	kgb_free(large);
+}
+
 /* The check value of the catalogue, and RFC 3720 B.4. */
 static void test_crc32c_of_the_standard(void **state)
 {
@@ -71,6 +93,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sha256_of_the_standard),
+		cmocka_unit_test(test_trees_of_sha256),
 		cmocka_unit_test(test_crc32c_of_the_standard),
 		cmocka_unit_test(test_hex),
 		cmocka_unit_test(test_random_bytes_differ),

@@ -465,6 +465,52 @@ static void test_every_operator_of_the_datasets_expands(KGB_UNUSED void **state)
 	kgb_spec_index_release(&index);
 }
 
+static void test_benchmarks_come_behind_and_are_counted_apart(KGB_UNUSED void **state)
+{
+	struct kgb_spec spec;
+	struct kgb_cases cases;
+	struct kgb_err err = KGB_ERR_INIT;
+
+	load_toy((struct spec_change){SET_PATH, "{id: scalar, a", "{id: scalar, mode: benchmark, a"},
+		 &spec);
+	assert_ok(kgb_cases_expand(&spec, &cases, &err), err);
+	/* Two interfaces: three lines, of which one has one dtype and two have two. */
+	assert_int_equal(cases.n, 6);
+	assert_int_equal(cases.n_benchmarks, 4);
+	for (size_t i = 0; i < cases.n + cases.n_benchmarks; i++)
+		assert_int_equal(cases.items[i].mode == KGB_MODE_BENCHMARK, i >= cases.n);
+	kgb_cases_release(&cases);
+	kgb_spec_release(&spec);
+}
+
+static int read_with_more(void *payload, const char *path, struct kgb_buf *out, struct kgb_err *err)
+{
+	if (kgb_str_eq(path, "kgb/cases/more.yaml"))
+		return kgb_buf_adds(out, "name: more\n"
+					 "doc: another\n"
+					 "cases:\n"
+					 "  - {id: pair, a: [2], b: [2]}\n");
+	return read_spec_file(payload, path, out, err);
+}
+
+static void test_every_case_set_of_an_interface_is_used(KGB_UNUSED void **state)
+{
+	struct spec_change change = {SPEC_PATH, "cases: [toy]", "cases: [toy, more]"};
+	struct kgb_spec spec;
+	struct kgb_cases cases;
+	struct kgb_err err = KGB_ERR_INIT;
+	int n_pairs = 0;
+
+	assert_ok(kgb_spec_load_with(SPEC_PATH, read_with_more, &change, &spec, &err), err);
+	assert_ok(kgb_cases_expand(&spec, &cases, &err), err);
+	assert_int_equal(cases.n, 12);
+	for (size_t i = 0; i < cases.n; i++)
+		n_pairs += strstr(cases.items[i].name, "/pair/") != NULL;
+	assert_int_equal(n_pairs, 2);
+	kgb_cases_release(&cases);
+	kgb_spec_release(&spec);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -481,6 +527,8 @@ int main(void)
 		cmocka_unit_test(test_every_fault_names_set_case_and_variable),
 		cmocka_unit_test(test_too_many_cases_are_refused),
 		cmocka_unit_test(test_every_operator_of_the_datasets_expands),
+		cmocka_unit_test(test_benchmarks_come_behind_and_are_counted_apart),
+		cmocka_unit_test(test_every_case_set_of_an_interface_is_used),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -212,6 +212,196 @@ static void test_sections_that_overlap_are_refused(void **state)
 		     "cubin: sections overlap");
 }
 
+/* ---- single fields of a file ---- */
+
+static Elf64_Shdr get_section(const struct kgb_buf *bytes, const char *name, size_t *at)
+{
+	struct kgb_err err = KGB_ERR_INIT;
+	struct kgb_elf elf;
+	struct kgb_elf_section section;
+
+	assert_ok(kgb_elf_open(bytes->ptr, bytes->len, &elf, &err), err);
+	for (size_t i = 0; i < elf.n_sections; i++) {
+		assert_ok(kgb_elf_section(&elf, i, &section, &err), err);
+		*at = elf.header.e_shoff + i * sizeof(Elf64_Shdr);
+		if (strcmp(section.name, name) == 0)
+			return section.header;
+	}
+	fail_msg("no section '%s'", name);
+	return (Elf64_Shdr){0};
+}
+
+static void put_section(struct kgb_buf *bytes, size_t at, const Elf64_Shdr *header)
+{
+	memcpy(bytes->ptr + at, header, sizeof(*header));
+}
+
+/* Changes one thing of the file. */
+typedef void (*change_fn)(struct kgb_buf *bytes);
+
+static void change_flags(struct kgb_buf *bytes)
+{
+	Elf64_Ehdr header;
+
+	memcpy(&header, bytes->ptr, sizeof(header));
+	header.e_flags ^= 1u << 24;
+	memcpy(bytes->ptr, &header, sizeof(header));
+}
+
+static void change_state_size(struct kgb_buf *bytes)
+{
+	size_t at;
+	Elf64_Shdr header = get_section(bytes, ".nv.global", &at);
+
+	header.sh_size = 8;
+	put_section(bytes, at, &header);
+}
+
+static void change_relocation(struct kgb_buf *bytes)
+{
+	size_t at;
+	const Elf64_Shdr header = get_section(bytes, ".rela.nv.constant4", &at);
+
+	bytes->ptr[header.sh_offset] ^= 8; /* r_offset */
+}
+
+static void change_addend(struct kgb_buf *bytes)
+{
+	size_t at;
+	const Elf64_Shdr header = get_section(bytes, ".rela.nv.constant4", &at);
+
+	bytes->ptr[header.sh_offset + offsetof(Elf64_Rela, r_addend)] ^= 8;
+}
+
+static void change_alignment(struct kgb_buf *bytes)
+{
+	size_t at;
+	Elf64_Shdr header = get_section(bytes, ".text.scale", &at);
+
+	header.sh_addralign *= 2;
+	put_section(bytes, at, &header);
+}
+
+static void test_every_field_that_a_loader_reads_is_in_the_digest(void **state)
+{
+	static const change_fn changes[] = {change_flags, change_state_size, change_relocation,
+					    change_addend, change_alignment};
+	KGB_AUTO(arena) struct kgb_arena arena = KGB_ARENA_INIT;
+	struct kgb_cubin before, after;
+
+	(void)state;
+	read_cubin("state.cubin", &arena, &before);
+	for (size_t i = 0; i < KGB_ARRAY_LEN(changes); i++) {
+		KGB_AUTO(buf) struct kgb_buf bytes = KGB_BUF_INIT(0);
+		struct kgb_err err = KGB_ERR_INIT;
+		read_file("state.cubin", &bytes);
+		changes[i](&bytes);
+		assert_ok(kgb_cubin_read(bytes.ptr, bytes.len, &arena, &after, &err), err);
+		if (strcmp(before.load_sha256, after.load_sha256) == 0)
+			fail_msg("change %zu leaves the digest as it is", i);
+	}
+}
+
+static void test_only_entries_are_kernels(void **state)
+{
+	KGB_AUTO(buf) struct kgb_buf bytes = KGB_BUF_INIT(0);
+	KGB_AUTO(arena) struct kgb_arena arena = KGB_ARENA_INIT;
+	struct kgb_cubin cubin;
+	struct kgb_err err = KGB_ERR_INIT;
+	size_t at;
+
+	(void)state;
+	read_file("scale.cubin", &bytes);
+	const Elf64_Shdr symbols = get_section(&bytes, ".symtab", &at);
+	/* What was the kernel is a device function now. */
+	for (size_t i = 0; i < symbols.sh_size / sizeof(Elf64_Sym); i++) {
+		Elf64_Sym symbol;
+		char *place = bytes.ptr + symbols.sh_offset + i * sizeof(symbol);
+		memcpy(&symbol, place, sizeof(symbol));
+		if (ELF64_ST_TYPE(symbol.st_info) == STT_FUNC)
+			symbol.st_other &= (unsigned char)~0x10u;
+		memcpy(place, &symbol, sizeof(symbol));
+	}
+	assert_ok(kgb_cubin_read(bytes.ptr, bytes.len, &arena, &cubin, &err), err);
+	assert_int_equal(cubin.kernels.n, 0);
+}
+
+static void add_symbol_table(struct kgb_buf *bytes)
+{
+	size_t at, ignored;
+	Elf64_Shdr header = get_section(bytes, ".nv.callgraph", &at);
+	const Elf64_Shdr symbols = get_section(bytes, ".symtab", &ignored);
+
+	header.sh_type = SHT_SYMTAB;
+	header.sh_entsize = sizeof(Elf64_Sym);
+	header.sh_size = sizeof(Elf64_Sym);
+	header.sh_link = symbols.sh_link;
+	put_section(bytes, at, &header);
+}
+
+static void reach_past_the_end(struct kgb_buf *bytes)
+{
+	size_t at;
+	Elf64_Shdr header = get_section(bytes, ".text.scale", &at);
+
+	header.sh_size = bytes->len - header.sh_offset + 1;
+	put_section(bytes, at, &header);
+}
+
+static void name_without_end(struct kgb_buf *bytes)
+{
+	size_t at, of_names;
+	Elf64_Shdr header = get_section(bytes, ".text.scale", &at);
+	const Elf64_Shdr names = get_section(bytes, ".shstrtab", &of_names);
+
+	header.sh_name = (Elf64_Word)names.sh_size - 1;
+	bytes->ptr[names.sh_offset + names.sh_size - 1] = 'x';
+	put_section(bytes, at, &header);
+}
+
+static void symbols_of_odd_size(struct kgb_buf *bytes)
+{
+	size_t at;
+	Elf64_Shdr header = get_section(bytes, ".symtab", &at);
+
+	header.sh_entsize = 8;
+	put_section(bytes, at, &header);
+}
+
+static void relocation_of_no_symbol(struct kgb_buf *bytes)
+{
+	size_t at;
+	const Elf64_Shdr header = get_section(bytes, ".rela.nv.constant4", &at);
+
+	memset(bytes->ptr + header.sh_offset + offsetof(Elf64_Rela, r_info) + 4, 0x7f, 4);
+}
+
+static void test_files_that_lie_about_themselves_are_refused(void **state)
+{
+	static const struct {
+		change_fn change;
+		const char *message;
+	} cases[] = {
+		{add_symbol_table, "two symbol tables"},
+		{reach_past_the_end, "lies outside of the file"},
+		{name_without_end, "has no name"},
+		{symbols_of_odd_size, "symbol table of odd size"},
+		{relocation_of_no_symbol, "cubin: symbol 2139062143 of 16"},
+	};
+	KGB_AUTO(arena) struct kgb_arena arena = KGB_ARENA_INIT;
+
+	(void)state;
+	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
+		KGB_AUTO(buf) struct kgb_buf bytes = KGB_BUF_INIT(0);
+		struct kgb_cubin cubin;
+		struct kgb_err err = KGB_ERR_INIT;
+		read_file("state.cubin", &bytes);
+		cases[i].change(&bytes);
+		assert_int_equal(kgb_cubin_read(bytes.ptr, bytes.len, &arena, &cubin, &err), -1);
+		assert_contains(err.msg, cases[i].message);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -225,6 +415,9 @@ int main(void)
 		cmocka_unit_test(test_a_cut_file_is_refused_at_every_length),
 		cmocka_unit_test(test_what_is_no_cubin_is_refused),
 		cmocka_unit_test(test_sections_that_overlap_are_refused),
+		cmocka_unit_test(test_every_field_that_a_loader_reads_is_in_the_digest),
+		cmocka_unit_test(test_only_entries_are_kernels),
+		cmocka_unit_test(test_files_that_lie_about_themselves_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -147,6 +147,23 @@ static void test_a_wrong_policy_is_refused_with_its_place(void **state)
 	}
 }
 
+static void test_a_pattern_that_explodes_allows_nothing(void **state)
+{
+	static const char text[] =
+		"schema: kgb.device/1\nmoves:\n  - {name: a, match: '^(a+)+$', operators: [], reason: r}\n"
+		"silent: []\noperators: []\nimports: []\n";
+	struct kgb_device_policy *policy = NULL;
+	struct kgb_err err = KGB_ERR_INIT;
+
+	(void)state;
+	assert_ok(kgb_device_policy_parse("p.yaml", text, strlen(text), &policy, &err), err);
+	assert_non_null(kgb_device_policy_move(policy, "aaa"));
+	assert_null(kgb_device_policy_move(policy, "b"));
+	assert_null(kgb_device_policy_move(
+		policy, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!"));
+	kgb_device_policy_free(policy);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -154,6 +171,7 @@ int main(void)
 		cmocka_unit_test(test_ir_of_triton_is_known_and_ir_that_it_cannot_make_is_not),
 		cmocka_unit_test(test_it_says_the_same_as_the_list_of_torch_operators),
 		cmocka_unit_test(test_a_wrong_policy_is_refused_with_its_place),
+		cmocka_unit_test(test_a_pattern_that_explodes_allows_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -77,9 +77,9 @@ struct bad_field {
 
 static const struct bad_field bad_fields[] = {
 	{KGB_EXEC_OPEN, FIELD(magic), 1},
-	{KGB_EXEC_OPEN, FIELD(version), 2},
+	{KGB_EXEC_OPEN, FIELD(version), KGB_EXEC_VERSION + 1},
 	{KGB_EXEC_OPEN, FIELD(op), KGB_EXEC_N_OPS},
-	{KGB_EXEC_OPEN, FIELD(zero), 1},
+	{KGB_EXEC_OPEN, FIELD(placement), 1},
 	{KGB_EXEC_OPEN, FIELD(plan), 1},
 	{KGB_EXEC_OPEN, FIELD(poison), 1},
 	{KGB_EXEC_OPEN, FIELD(n_slots), 1},
@@ -93,6 +93,10 @@ static const struct bad_field bad_fields[] = {
 	{KGB_EXEC_ARENA, FIELD(output_bytes), 99},
 	{KGB_EXEC_ARENA, FIELD(output_bytes), UINT64_MAX},
 	{KGB_EXEC_ARENA, FIELD(device), 1},
+	{KGB_EXEC_ARENA, FIELD(n_ranges), KGB_EXEC_RANGES + 1},
+	{KGB_EXEC_ARENA, FIELD(ranges[0].bytes), 1},
+	{KGB_EXEC_ARENA, FIELD(placement), 1},
+	{KGB_EXEC_PLAN, FIELD(n_ranges), 1},
 	{KGB_EXEC_PLAN, FIELD(plan), KGB_EXEC_PLANS_MAX},
 	{KGB_EXEC_PLAN, FIELD(plan), KGB_EXEC_NO_PLAN},
 	{KGB_EXEC_PLAN, FIELD(skip), 1},
@@ -107,12 +111,13 @@ static const struct bad_field bad_fields[] = {
 	{KGB_EXEC_RUN, FIELD(n_samples), 1},
 	{KGB_EXEC_RUN, FIELD(flags), KGB_EXEC_WITH_ACTIVITY},
 	{KGB_EXEC_RUN, FIELD(flush_bytes), 1},
+	{KGB_EXEC_RUN, FIELD(placement), 1},
 	{KGB_EXEC_TIME, FIELD(skip), 0},
 	{KGB_EXEC_TIME, FIELD(n_samples), 0},
 	{KGB_EXEC_TIME, FIELD(n_samples), KGB_EXEC_SAMPLES_MAX + 1},
 	{KGB_EXEC_TIME, FIELD(n_slots), 0},
 	{KGB_EXEC_TIME, FIELD(slot), 2},
-	{KGB_EXEC_TIME, FIELD(flags), 2},
+	{KGB_EXEC_TIME, FIELD(flags), 4},
 	{KGB_EXEC_TIME, FIELD(flush_bytes), KGB_EXEC_FLUSH_MAX + 1},
 	{KGB_EXEC_FORGET, FIELD(plan), 1},
 };
@@ -146,6 +151,35 @@ static void test_ranges_that_wrap_around_are_refused(void **state)
 	assert_int_equal(kgb_exec_request_check(&request, sizeof(request), 0, &err), -1);
 	request.ranges[1] = (struct kgb_exec_range){0, 0};
 	assert_ok(kgb_exec_request_check(&request, sizeof(request), 0, &err), err);
+}
+
+static void test_parts_of_the_arena_lie_in_it_in_order(void **state)
+{
+	static const struct {
+		struct kgb_exec_range parts[2];
+		bool good;
+	} cases[] = {
+		{{{KGB_ARENA_ADDRESS, 50}, {KGB_ARENA_ADDRESS + 50, 50}}, true},
+		{{{KGB_ARENA_ADDRESS + 1, 1}, {KGB_ARENA_ADDRESS + 99, 1}}, true},
+		{{{KGB_ARENA_ADDRESS, 51}, {KGB_ARENA_ADDRESS + 50, 50}}, false},
+		{{{KGB_ARENA_ADDRESS + 50, 50}, {KGB_ARENA_ADDRESS, 50}}, false},
+		{{{KGB_ARENA_ADDRESS - 1, 50}, {KGB_ARENA_ADDRESS + 50, 50}}, false},
+		{{{KGB_ARENA_ADDRESS, 50}, {KGB_ARENA_ADDRESS + 50, 51}}, false},
+		{{{KGB_ARENA_ADDRESS, 50}, {KGB_ARENA_ADDRESS + 60, UINT64_MAX}}, false},
+		{{{KGB_ARENA_ADDRESS, 0}, {KGB_ARENA_ADDRESS + 60, 1}}, false},
+		{{{KGB_ARENA_ADDRESS, 1}, {0, 0}}, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
+		struct kgb_exec_request request = request_of(KGB_EXEC_ARENA);
+		struct kgb_err err = KGB_ERR_INIT;
+		request.n_ranges = 2;
+		memcpy(request.ranges, cases[i].parts, sizeof(cases[i].parts));
+		if ((kgb_exec_request_check(&request, sizeof(request), 2, &err) == 0) !=
+		    cases[i].good)
+			fail_msg("row %zu: %s", i, err.msg);
+	}
 }
 
 static void test_results_lie_one_after_the_other_at_multiples_of_64(void **state)
@@ -302,6 +336,13 @@ static void test_spans_hold_what_lies_in_one_of_them(void **state)
 	assert_false(kgb_spans_hold(&spans, 105, 100));
 	assert_false(kgb_spans_hold(&spans, 209, UINT64_MAX));
 	assert_false(kgb_spans_hold(&spans, UINT64_MAX, 2));
+	assert_true(kgb_spans_touch(&spans, 99, 2));
+	assert_true(kgb_spans_touch(&spans, 109, 5));
+	assert_true(kgb_spans_touch(&spans, 105, 100));
+	assert_true(kgb_spans_touch(&spans, 0, 10000));
+	assert_false(kgb_spans_touch(&spans, 99, 1));
+	assert_false(kgb_spans_touch(&spans, 110, 1));
+	assert_false(kgb_spans_touch(&spans, 105, 0));
 }
 
 /* --- plans --- */
@@ -593,6 +634,7 @@ int main(void)
 			test_requests_of_wrong_length_or_with_other_descriptors_are_refused),
 		cmocka_unit_test(test_every_bad_field_is_refused),
 		cmocka_unit_test(test_ranges_that_wrap_around_are_refused),
+		cmocka_unit_test(test_parts_of_the_arena_lie_in_it_in_order),
 		cmocka_unit_test(test_results_lie_one_after_the_other_at_multiples_of_64),
 		cmocka_unit_test(test_more_results_than_any_memory_are_refused),
 		cmocka_unit_test(test_poison_is_what_its_description_says),

@@ -13,6 +13,7 @@
 #include "base/time.h"
 #include "tests/unit/base/support.h"
 #include "verify/judge/memory.h"
+#include "verify/record.h"
 
 enum { DEADLINE_MS = 3000 };
 
@@ -64,6 +65,23 @@ static void play_honest(int channel)
 		if (request.magic == 0)
 			_exit(0);
 		send_reply(channel, request.id, KGB_EXEC_OK, "");
+	}
+}
+/* Says what it was asked: the value of a reply is a sum over the fields that a test looks at. */
+static void play_echo(int channel)
+{
+	send_reply(channel, take_request(channel).id, KGB_EXEC_OK, "A GPU");
+	for (;;) {
+		struct kgb_exec_request request = take_request(channel);
+		struct kgb_exec_reply reply = {.magic = KGB_EXEC_MAGIC,
+					       .version = KGB_EXEC_VERSION,
+					       .id = request.id,
+					       .value = request.placement};
+		if (request.magic == 0)
+			_exit(0);
+		for (uint32_t i = 0; i < request.n_ranges; i++)
+			reply.value += request.ranges[i].address + request.ranges[i].bytes;
+		(void)!send(channel, &reply, sizeof(reply), MSG_NOSIGNAL);
 	}
 }
 static void play_no_driver(int channel)
@@ -269,6 +287,44 @@ static void test_results_that_do_not_fit_are_refused(void **state)
 	kgb_exec_stop(&exec);
 }
 
+static void test_parts_and_placements_reach_the_process(void **state)
+{
+	const struct kgb_exec_range parts[] = {{KGB_ARENA_ADDRESS, 7}, {KGB_ARENA_ADDRESS + 9, 30}};
+	const struct kgb_exec_range outside = {KGB_ARENA_ADDRESS + 4000, 97};
+	struct kgb_exec_run_spec run = {.prologue = KGB_EXEC_NO_PLAN,
+					.skip = -1,
+					.n_samples = 1,
+					.n_slots = 1,
+					.placement = 77};
+	struct kgb_exec_arena_spec spec = {.arena_bytes = 4096,
+					   .n_slots = 1,
+					   .output_bytes = 8192,
+					   .parts = parts,
+					   .n_parts = 2};
+	KGB_AUTO(fd) int fd = -1;
+	struct kgb_exec exec;
+	struct kgb_exec_layout layout;
+	struct kgb_err err = KGB_ERR_INIT;
+
+	(void)state;
+	assert_ok(kgb_memfd_sized("memory", 8192, 0, &fd, &err), err);
+	spec.input_fd = spec.output_fd = fd;
+	assert_int_equal(start_fake(&exec, play_echo, &err), KGB_EXEC_DONE);
+	assert_int_equal(kgb_exec_arena_in_parts(&exec, &spec, DEADLINE_MS, &err), KGB_EXEC_DONE);
+	assert_true(exec.reply.value == 2 * KGB_ARENA_ADDRESS + 7 + 9 + 30);
+	assert_int_equal(kgb_exec_time(&exec, &run, &layout, DEADLINE_MS, &err), KGB_EXEC_DONE);
+	assert_int_equal(exec.reply.value, 77);
+	spec.parts = &outside;
+	spec.n_parts = 1;
+	assert_int_equal(kgb_exec_arena_in_parts(&exec, &spec, DEADLINE_MS, &err),
+			 KGB_EXEC_REFUSED);
+	assert_int_equal(exec.arena_bytes, 0);
+	spec.n_parts = KGB_EXEC_RANGES + 1;
+	assert_int_equal(kgb_exec_arena_in_parts(&exec, &spec, DEADLINE_MS, &err),
+			 KGB_EXEC_REFUSED);
+	kgb_exec_stop(&exec);
+}
+
 static void test_a_machine_without_a_driver_says_what_is_missing(void **state)
 {
 	const struct kgb_exec_spec spec = {.program = KGB_TEST_BIN_DIR "/kgb-exec",
@@ -307,6 +363,7 @@ int main(void)
 		cmocka_unit_test(test_statuses_become_outcomes_and_a_fault_ends_the_process),
 		cmocka_unit_test(test_memory_that_could_shrink_is_refused),
 		cmocka_unit_test(test_results_that_do_not_fit_are_refused),
+		cmocka_unit_test(test_parts_and_placements_reach_the_process),
 		cmocka_unit_test(test_a_machine_without_a_driver_says_what_is_missing),
 		cmocka_unit_test(test_a_missing_program_is_named),
 	};

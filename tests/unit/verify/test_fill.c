@@ -361,6 +361,54 @@ static void test_empty_and_tiny_tensors_are_fine_in_every_mode(KGB_UNUSED void *
 	}
 }
 
+static void test_special_zeros_have_both_signs(KGB_UNUSED void **state)
+{
+	struct tensor t = fill(normal, KGB_DTYPE_FLOAT32, 100, 100, "contiguous", KGB_MODE_SPECIAL,
+			       "zeros");
+	int plus = 0, minus = 0;
+
+	for (int64_t i = 0; i < 10000; i++) {
+		double v = value_at(&t, i);
+		plus += v == 0 && !signbit(v);
+		minus += v == 0 && signbit(v);
+	}
+	assert_true(plus > 0 && minus > 0);
+	kgb_free(t.storage);
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return x < y ? -1 : x > y;
+}
+
+/* Many different numbers of the right distribution, and neighbours that have nothing in common. */
+static void test_benchmarks_are_random_too(KGB_UNUSED void **state)
+{
+	enum { N = 60000 };
+	struct tensor t = fill(normal, KGB_DTYPE_FLOAT32, 200, 300, "contiguous",
+			       KGB_MODE_BENCHMARK, "benchmark");
+	double *values = kgb_xcalloc(N, sizeof(*values));
+	double sum = 0, squares = 0;
+	int equal_neighbours = 0, different = 1;
+
+	for (int64_t i = 0; i < N; i++) {
+		values[i] = value_at(&t, i);
+		sum += values[i];
+		squares += values[i] * values[i];
+		equal_neighbours += i > 0 && values[i] == values[i - 1];
+	}
+	qsort(values, N, sizeof(*values), compare_doubles);
+	for (int i = 1; i < N; i++)
+		different += values[i] != values[i - 1];
+	assert_true(fabs(sum / N) < 0.05);
+	assert_true(fabs(squares / N - 1) < 0.05);
+	assert_true(equal_neighbours < 10);
+	assert_true(different > N / 2);
+	kgb_free(values);
+	kgb_free(t.storage);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -378,6 +426,8 @@ int main(void)
 		cmocka_unit_test(test_integers_have_specials_too),
 		cmocka_unit_test(test_bounded_fills_keep_their_range_in_every_mode),
 		cmocka_unit_test(test_empty_and_tiny_tensors_are_fine_in_every_mode),
+		cmocka_unit_test(test_special_zeros_have_both_signs),
+		cmocka_unit_test(test_benchmarks_are_random_too),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -233,6 +233,123 @@ static void test_a_library_without_device_code_is_fine(void **state)
 	kgb_image_index_release(&index);
 }
 
+static void put_library(const struct place *place, const char *section_name,
+			const struct kgb_buf *section)
+{
+	KGB_AUTO(buf) struct kgb_buf file = KGB_BUF_INIT(0);
+	struct kgb_err err = KGB_ERR_INIT;
+
+	make_library(&file, section_name, section);
+	assert_ok(kgb_fs_write_atomic(AT_FDCWD, place->library, file.ptr, file.len, 0644, false,
+				      &err),
+		  err);
+}
+
+static void test_code_that_is_linked_at_run_time_is_indexed_too(void **state)
+{
+	struct kgb_image_index index = KGB_IMAGE_INDEX_INIT;
+	KGB_AUTO(buf) struct kgb_buf fatbin = KGB_BUF_INIT(0);
+	struct place place;
+
+	(void)state;
+	make_place(&place);
+	make_fatbin(&fatbin, some_entries, 3);
+	put_library(&place, "__nv_relfatbin", &fatbin);
+	add(&index, &place);
+	assert_int_equal(index.libraries[0].n_fatbins, 1);
+	assert_non_null(kgb_image_index_find(&index, fatbin.ptr, fatbin.len));
+	kgb_image_index_release(&index);
+	remove_place(&place);
+}
+
+static void test_a_library_with_a_broken_fatbin_is_refused_as_a_whole(void **state)
+{
+	struct kgb_image_index index = KGB_IMAGE_INDEX_INIT;
+	KGB_AUTO(buf) struct kgb_buf fatbin = KGB_BUF_INIT(0);
+	struct kgb_err err = KGB_ERR_INIT;
+	struct place place;
+
+	(void)state;
+	make_place(&place);
+	make_fatbin(&fatbin, some_entries, 3);
+	memset(fatbin.ptr + 16 + 8, 0xff, 8); /* length of the first entry */
+	put_library(&place, ".nv_fatbin", &fatbin);
+	assert_int_equal(kgb_image_index_add(&index, place.library, place.cache, &err), -1);
+	assert_contains(err.msg, "a fatbin with a broken entry");
+	assert_int_equal(index.n_libraries, 0);
+	remove_place(&place);
+}
+
+static void test_a_library_that_was_rewritten_in_place_is_read_again(void **state)
+{
+	struct kgb_err err = KGB_ERR_INIT;
+	struct place place;
+	struct stat st;
+
+	(void)state;
+	make_place(&place);
+	write_library(&place, "hello");
+	assert_int_equal(stat(place.library, &st), 0);
+	for (int round = 0; round < 2; round++) {
+		struct kgb_image_index index = KGB_IMAGE_INDEX_INIT;
+		KGB_AUTO(buf) struct kgb_buf fatbin = KGB_BUF_INIT(0);
+		/* The same file, the same size and the same second. */
+		if (round == 1) {
+			KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+			const struct timespec times[2] = {
+				st.st_atim,
+				{st.st_mtim.tv_sec, (st.st_mtim.tv_nsec + 1) % 1000000000}};
+			int fd = open(place.library, O_RDWR | O_CLOEXEC);
+			assert_ok(kgb_fs_read(AT_FDCWD, place.library, 1 << 16, &text, &err), err);
+			char *at = memmem(text.ptr, text.len, "hello", 5);
+			assert_non_null(at);
+			assert_int_equal(pwrite(fd, "hullo", 5, at - text.ptr), 5);
+			assert_int_equal(futimens(fd, times), 0);
+			close(fd);
+		}
+		add(&index, &place);
+		make_fatbin(&fatbin,
+			    &(struct made_entry){KGB_FATBIN_ELF, 90, MAKER_ZSTD,
+						 round == 0 ? "hello" : "hullo", 5},
+			    1);
+		assert_false(index.libraries[0].cached);
+		assert_non_null(kgb_image_index_find(&index, fatbin.ptr, fatbin.len));
+		kgb_image_index_release(&index);
+	}
+	remove_place(&place);
+}
+
+static void test_the_cache_of_another_library_is_not_believed(void **state)
+{
+	struct kgb_image_index index = KGB_IMAGE_INDEX_INIT;
+	KGB_AUTO(buf) struct kgb_buf first = KGB_BUF_INIT(0);
+	KGB_AUTO(buf) struct kgb_buf fatbin = KGB_BUF_INIT(0);
+	struct kgb_err err = KGB_ERR_INIT;
+	struct place place;
+	char path[200];
+
+	(void)state;
+	make_place(&place);
+	write_library(&place, "hello");
+	add(&index, &place);
+	kgb_image_index_release(&index);
+	cache_file(&place, path, sizeof(path));
+	assert_ok(kgb_fs_read(AT_FDCWD, path, 1 << 16, &first, &err), err);
+	assert_int_equal(unlink(path), 0);
+	write_library(&place, "hullo");
+	add(&index, &place);
+	kgb_image_index_release(&index);
+	cache_file(&place, path, sizeof(path));
+	assert_ok(kgb_fs_write_atomic(AT_FDCWD, path, first.ptr, first.len, 0600, false, &err),
+		  err);
+	add(&index, &place);
+	assert_false(index.libraries[0].cached);
+	make_fatbin(&fatbin, &(struct made_entry){KGB_FATBIN_ELF, 90, MAKER_ZSTD, "hello", 5}, 1);
+	assert_null(kgb_image_index_find(&index, fatbin.ptr, fatbin.len));
+	kgb_image_index_release(&index);
+	remove_place(&place);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -244,6 +361,10 @@ int main(void)
 		cmocka_unit_test(test_a_damaged_cache_is_made_anew),
 		cmocka_unit_test(test_what_cannot_be_indexed_is_told_with_its_path),
 		cmocka_unit_test(test_a_library_without_device_code_is_fine),
+		cmocka_unit_test(test_code_that_is_linked_at_run_time_is_indexed_too),
+		cmocka_unit_test(test_a_library_with_a_broken_fatbin_is_refused_as_a_whole),
+		cmocka_unit_test(test_a_library_that_was_rewritten_in_place_is_read_again),
+		cmocka_unit_test(test_the_cache_of_another_library_is_not_believed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -50,6 +50,14 @@ static void test_wrong_claims_are_refused(void **state)
 		 "\"metadata\":\"\",\"num_warps\":1}]}",
 		 "claims: claim 0: cubin_sha256 is no digest"},
 		{"{\"schema\":\"kgb.claims/1\",\"claims\":[{\"name\":\"\",\"cubin_sha256\":\"" DIGEST
+		 "0\",\"ttir\":\"\",\"metadata\":\"\",\"num_warps\":1}]}",
+		 "claims: claim 0: cubin_sha256 is no digest"},
+		{"{\"schema\":\"kgb.claims/1\",\"claims\":[{\"name\":\"\",\"cubin_sha256\":"
+		 "\"0123456789ABCDEF0123456789ABCDEF0123456789ABCDEF0123456789ABCDEF\",\"ttir\":\"\","
+		 "\"metadata\":\"\",\"num_warps\":1}]}",
+		 "claims: claim 0: cubin_sha256 is no digest"},
+		{"{\"schema\":\"kgb.claims/2\",\"claims\":[]}", "claims: schema is not kgb.claims/1"},
+		{"{\"schema\":\"kgb.claims/1\",\"claims\":[{\"name\":\"\",\"cubin_sha256\":\"" DIGEST
 		 "\",\"ttir\":\"\",\"metadata\":\"\",\"num_warps\":-1}]}",
 		 "claims: claim 0: num_warps is no number up to 64"},
 	};
@@ -224,6 +232,39 @@ static void test_an_image_is_proved_once_for_all_records(void **state)
 	close_scene(&scene);
 }
 
+static void test_proved_code_runs_in_the_place_of_what_was_launched(void **state)
+{
+	static const char *kernels[] = {"scale"};
+	static const unsigned char ours[] = "ours";
+	struct scene scene;
+	struct kgb_image_proof triton = {.kind = KGB_PROOF_TRITON,
+					 .cubin = ours,
+					 .cubin_len = sizeof(ours),
+					 .kernels = {.items = kernels, .n = 1}};
+	const struct kgb_image_proof *proofs[] = {&triton};
+	struct kgb_image image = image_of(5, "theirs", 6);
+	const struct kgb_record record = {.images = &image, .n_images = 1};
+
+	(void)state;
+	open_scene(&scene);
+	scene.provenance->records[0] =
+		(struct kgb_proved_record){.images = &image, .n_images = 1, .proofs = proofs};
+	scene.provenance->n_records = 1;
+	const struct kgb_image code = kgb_provenance_code(scene.provenance, &image);
+	assert_int_equal(code.id, 5);
+	assert_ptr_equal(code.bytes, ours);
+	assert_int_equal(code.len, sizeof(ours));
+	assert_int_equal(kgb_provenance_owner(&image, "scale", scene.provenance), KGB_OWNER_TRITON);
+	assert_int_equal(kgb_provenance_owner(&image, "other", scene.provenance),
+			 KGB_OWNER_UNKNOWN);
+	kgb_provenance_forget(scene.provenance, &record);
+	assert_null(kgb_provenance_of(scene.provenance, &image));
+	assert_int_equal(kgb_provenance_owner(&image, "scale", scene.provenance),
+			 KGB_OWNER_UNKNOWN);
+	assert_ptr_equal(kgb_provenance_code(scene.provenance, &image).bytes, image.bytes);
+	close_scene(&scene);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -233,6 +274,7 @@ int main(void)
 		cmocka_unit_test(test_what_nobody_vouches_for_is_unknown_with_a_reason),
 		cmocka_unit_test(test_code_for_another_gpu_is_unknown),
 		cmocka_unit_test(test_an_image_is_proved_once_for_all_records),
+		cmocka_unit_test(test_proved_code_runs_in_the_place_of_what_was_launched),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

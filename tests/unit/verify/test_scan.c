@@ -98,6 +98,8 @@ static const struct {
 	 "kind: is empty"},
 	{HEAD "  - {code: l1.x, severity: cheat, kind: [name], message: m, hint: h, reason: r}\n",
 	 "starts with 'cheat.'"},
+	{HEAD "  - {code: contract.x, severity: cheat, kind: [name], message: m, hint: h, reason: r}\n",
+	 "starts with 'cheat.'"},
 	{HEAD
 	 "  - {code: cheat.l1.x, severity: contract, kind: [name], message: m, hint: h, reason: r}\n",
 	 "starts with 'contract.' or 'l1.'"},
@@ -530,7 +532,8 @@ static void test_malformed_facts_are_our_trouble_and_never_clean(void **state)
 	static const char *const cases[] = {
 		"[]",
 		"{}",
-		"{\"schema\":\"kgb.ast_facts/2\",\"error\":null}",
+		"{\"schema\":\"kgb.ast_facts/2\",\"error\":null,\"bindings\":[" GOOD "],\"module_refs\":[],\"kernels\":[" KERNELS
+		"],\"facts\":[]}",
 		DOC("", "[]", "[]", "[]", "[]"),
 		DOC("\"error\":{\"kind\":\"new\"},", "[]", "[]", "[]", "[]"),
 		DOC(NO_ERROR, "{}", "[]", "[]", "[]"),
@@ -565,6 +568,36 @@ static void test_names_from_the_candidate_are_printable_in_messages(void **state
 	assert_null(strchr(finding.message, '\x1b'));
 	assert_null(strchr(finding.message, '\n'));
 	assert_contains(finding.message, "torch.\\x1b[2J\\n");
+}
+
+static void test_an_exception_that_explodes_is_none(KGB_UNUSED void **state)
+{
+	static const char policy[] =
+		"schema: kgb.l1/1\nlimits: {match: 1000}\nrules:\n"
+		"  - {code: cheat.l1.x, severity: cheat, kind: [name], match: '^a', allow_match: '^(a+)+$', message: m, hint: h,\n"
+		"     reason: r}\n";
+	struct kgb_l1 *l1 = NULL;
+	struct kgb_finding finding;
+	struct kgb_err err = KGB_ERR_INIT;
+
+	assert_ok(kgb_l1_parse("p.yaml", policy, strlen(policy), &l1, &err), err);
+	expect(l1, GOOD, HOST("1", "name", "aaa", "call", ""), "", NULL);
+	assert_int_equal(
+		scan_parts(l1, GOOD, "", KERNELS,
+			   HOST("1", "name", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!",
+				"call", ""),
+			   &finding),
+		1);
+	kgb_l1_free(l1);
+}
+
+static void test_what_is_allowed_hides_nothing_behind_it(void **state)
+{
+	expect(*state, GOOD,
+	       HOST("1", "name", "torch.empty_like", "call", "") ","
+		HOST("2", "name", "torch.sum", "load", "") ","
+		HOST("3", "name", "torch.empty_like", "call", ""),
+	       "cheat.l1.torch_compute", "torch.sum");
 }
 
 static void test_a_pattern_that_explodes_counts_as_a_hit(KGB_UNUSED void **state)
@@ -627,6 +660,9 @@ int main(void)
 			test_names_from_the_candidate_are_printable_in_messages, load_policy,
 			free_policy),
 		cmocka_unit_test(test_a_pattern_that_explodes_counts_as_a_hit),
+		cmocka_unit_test(test_an_exception_that_explodes_is_none),
+		cmocka_unit_test_setup_teardown(test_what_is_allowed_hides_nothing_behind_it,
+						load_policy, free_policy),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

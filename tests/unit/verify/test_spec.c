@@ -54,6 +54,9 @@ static void test_interfaces_and_parameters_are_decoded(KGB_UNUSED void **state)
 	assert_true(add->params[2].keyword);
 	assert_int_equal(out->reference, KGB_REFERENCE_PYTHON);
 	assert_string_equal(out->target, "toy.py:toy");
+	assert_int_equal(add->baseline, KGB_REFERENCE_ATEN);
+	assert_string_equal(add->baseline_target, "toy.Tensor");
+	assert_string_equal(out->baseline_target, "toy.py:toy");
 	assert_int_equal(out->magnitude, KGB_MAGNITUDE_NONE);
 	assert_false(out->returns_results);
 	assert_int_equal(out->params[0].result, 1);
@@ -94,6 +97,19 @@ static void test_case_sets_are_read_once_with_their_variables(KGB_UNUSED void **
 	assert_non_null(cJSON_GetObjectItem(last->vars, "a_layout"));
 	assert_string_equal(spec.case_sets[0].cases[0].mode, "standard");
 	assert_null(spec.case_sets[0].cases[0].dtypes);
+	kgb_spec_release(&spec);
+}
+
+static void test_a_baseline_may_be_another_function_than_the_reference(KGB_UNUSED void **state)
+{
+	const struct spec_change change = {SPEC_PATH, "magnitude: abs",
+					   "magnitude: abs\n    baseline: {python: 'toy.py:fast'}"};
+	struct kgb_spec spec;
+
+	load_toy(change, &spec);
+	assert_int_equal(spec.interfaces[0].reference, KGB_REFERENCE_ATEN);
+	assert_int_equal(spec.interfaces[0].baseline, KGB_REFERENCE_PYTHON);
+	assert_string_equal(spec.interfaces[0].baseline_target, "toy.py:fast");
 	kgb_spec_release(&spec);
 }
 
@@ -179,6 +195,11 @@ static const struct {
 	{{SPEC_PATH, "'toy.py:toy'", "'toys.py:toy'"},
 	 "interface 'toy_out': " SPEC_PATH
 	 ":20:16: reference 'toys.py:toy': open 'kgb/aten/reference/toys.py': No such file or directory"},
+	{{SPEC_PATH, "magnitude: abs", "magnitude: abs\n    baseline: {}"},
+	 "interface 'toy_Tensor': " SPEC_PATH ":12:15: baseline: give one of aten and python"},
+	{{SPEC_PATH, "magnitude: abs", "magnitude: abs\n    baseline: {python: 'no.py:f'}"},
+	 "interface 'toy_Tensor': " SPEC_PATH
+	 ":12:15: reference 'no.py:f': open 'kgb/aten/reference/no.py': No such file or directory"},
 	{{SPEC_PATH, "magnitude: abs", "magnitude: absolute"},
 	 "interface 'toy_Tensor': " SPEC_PATH
 	 ":11:16: magnitude: 'absolute' is none of: none, abs, FILE.py:FUNCTION"},
@@ -551,6 +572,7 @@ int main(void)
 		cmocka_unit_test(test_interfaces_and_parameters_are_decoded),
 		cmocka_unit_test(test_tolerances_are_inherited_key_by_key),
 		cmocka_unit_test(test_case_sets_are_read_once_with_their_variables),
+		cmocka_unit_test(test_a_baseline_may_be_another_function_than_the_reference),
 		cmocka_unit_test(test_the_hash_covers_spec_cases_and_reference),
 		cmocka_unit_test(test_every_fault_is_named_with_its_place),
 		cmocka_unit_test(test_tensors_of_a_list_are_one_parameter_to_the_caller),

@@ -106,7 +106,7 @@ static void test_one_percent_at_200_us_is_found(KGB_UNUSED void **state)
 	assert_int_equal(run_many(&world, &config, RUNS).results[KGB_TIMING_SLOWER], RUNS);
 	world.ns[KGB_SIDE_B] = 198e3;
 	world.drift = 0.03;
-	assert_int_equal(run_many(&world, &config, RUNS).results[KGB_TIMING_FASTER], RUNS);
+	assert_true(run_many(&world, &config, RUNS).results[KGB_TIMING_FASTER] >= RUNS * 95 / 100);
 }
 
 /* Between the margin's middle and its border there is no wrong answer, only none. */
@@ -206,6 +206,41 @@ static void test_a_neighbour_in_turns_is_seen(KGB_UNUSED void **state)
 	assert_int_equal(run_many(&world, &config, FEW_RUNS).results[KGB_TIMING_UNTRUSTED], 0);
 }
 
+/* Where memory lies is no neighbour and no gain, though it moves the baseline by 3 %. */
+static void test_placements_are_part_of_the_interval(KGB_UNUSED void **state)
+{
+	static const struct {
+		const char *name;
+		uint32_t placement_rounds;
+		struct world world;
+	} rows[] = {
+		{"3 %", 1, {.ns = {2e5, 2e5}, .noise = 0.003, .placement_sd = 0.03}},
+		{"two speeds",
+		 1,
+		 {.ns = {2e5, 2e5},
+		  .noise = 0.003,
+		  .placement_share = 0.3,
+		  .placement_slower = 0.07}},
+		{"10 us", 1, {.ns = {1e4, 1e4}, .noise_ns = 100, .placement_sd = 0.03}},
+		{"rounds that share", 4, {.ns = {2e5, 2e5}, .noise = 0.003, .placement_sd = 0.03}},
+	};
+
+	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++) {
+		struct kgb_timer_config config = new_config();
+		struct world world = rows[i].world;
+		world.sample_ns = 300e3;
+		config.placement_rounds = rows[i].placement_rounds;
+		struct tally tally = run_many(&world, &config, 2 * RUNS);
+		if (tally.n_covered < 2 * RUNS * 90 / 100 ||
+		    tally.results[KGB_TIMING_FASTER] + tally.results[KGB_TIMING_SLOWER] > 2 ||
+		    tally.results[KGB_TIMING_UNTRUSTED] > 0)
+			fail_msg("%s: %d covered, %d FASTER, %d SLOWER, %d UNTRUSTED of %d",
+				 rows[i].name, tally.n_covered, tally.results[KGB_TIMING_FASTER],
+				 tally.results[KGB_TIMING_SLOWER],
+				 tally.results[KGB_TIMING_UNTRUSTED], 2 * RUNS);
+	}
+}
+
 static void test_a_large_drift_is_refused_unless_the_clock_explains_it(KGB_UNUSED void **state)
 {
 	struct kgb_timer_config config = new_config();
@@ -252,13 +287,18 @@ static void test_the_physical_floor_counts_what_must_leave_the_chip(KGB_UNUSED v
 	struct kgb_timer_config config = new_config();
 
 	assert_true(run_once(&world, &config).floor_ns == 2000);
+	const double left_ns = 50 * 1048576 / 8 / 4400.0; /* of the inputs, by the flush */
 	config.bytes = 440 * 1000 * 1000; /* 100 us at 4.4 TB/s */
-	assert_true(fabs(run_once(&world, &config).floor_ns - 100e3) < 1);
+	assert_true(fabs(run_once(&world, &config).floor_ns + left_ns - 100e3) < 1);
 	/* Results that fit into the cache need not have left it. */
 	config.written_bytes = 44 * 1000 * 1000;
-	assert_true(fabs(run_once(&world, &config).floor_ns - 90e3) < 1);
+	assert_true(fabs(run_once(&world, &config).floor_ns + left_ns - 90e3) < 1);
 	config.written_bytes = 220 * 1000 * 1000;
-	assert_true(fabs(run_once(&world, &config).floor_ns - (100e3 - 50 * 1048576 / 4400.0)) < 1);
+	assert_true(fabs(run_once(&world, &config).floor_ns + 9 * left_ns - 100e3) < 1);
+	/* All of it may lie there. */
+	config.bytes = 40 * 1000 * 1000;
+	config.written_bytes = 36 * 1000 * 1000;
+	assert_true(run_once(&world, &config).floor_ns == 2000);
 	config.flops = 12 * INT64_C(1000000000); /* 200 us at 60 TFLOPS, less an eighth */
 	assert_true(fabs(run_once(&world, &config).floor_ns - 175e3) < 1);
 	assert_int_equal(run_once(&world, &config).result, KGB_TIMING_SAME);
@@ -275,7 +315,7 @@ static void test_times_below_the_floor_are_no_times(KGB_UNUSED void **state)
 	assert_int_equal(result.why, KGB_WHY_BELOW_FLOOR);
 	assert_true(result.accuses);
 	assert_true(isnan(result.speedup.value) && isnan(result.median_ratio.value));
-	assert_contains(result.text, "of the candidate are below the physical floor of 100.00 us");
+	assert_contains(result.text, "of the candidate are below the physical floor of 98.51 us");
 	/* A baseline below it says that the floor is wrong. */
 	world.ns[KGB_SIDE_A] = world.ns[KGB_SIDE_B];
 	result = run_once(&world, &config);
@@ -354,6 +394,35 @@ static void test_rounds_are_abba_in_random_order_with_random_sizes(KGB_UNUSED vo
 		assert_true(n_sizes[n] > n_rounds / 3);
 	kgb_timer_release(&timer);
 	kgb_free(log);
+}
+
+/* Both sides change together, at the beginning of every round or of every few, and share no number.
+ */
+static void test_every_round_has_a_placement_of_its_own(KGB_UNUSED void **state)
+{
+	for (uint32_t each = 1; each <= 3; each += 2) {
+		struct kgb_timer_config config = new_config();
+		struct world world = new_world(200, 1);
+		struct kgb_timer timer;
+		struct kgb_timer_result result;
+		config.placement_rounds = each;
+		struct log *log = run_logged(&world, &config, &timer, &result);
+		const struct kgb_timer_block *first = log->blocks;
+		while (first->phase != KGB_PHASE_ROUNDS)
+			first++;
+		for (size_t i = 0; i < log->n; i++) {
+			const struct kgb_timer_block *b = &log->blocks[i];
+			assert_int_equal(b->placement % KGB_N_SIDES, b->side);
+			if (b->phase == KGB_PHASE_ROUNDS)
+				assert_int_equal(b->placement / KGB_N_SIDES,
+						 first->placement / KGB_N_SIDES + b->round / each);
+			if (b->phase == KGB_PHASE_SOLO_BEFORE)
+				assert_int_equal(b->placement / KGB_N_SIDES, i);
+		}
+		assert_int_equal(result.n_placements, (result.n_rounds + each - 1) / each);
+		kgb_timer_release(&timer);
+		kgb_free(log);
+	}
 }
 
 static void test_the_baseline_runs_alone_before_and_after(KGB_UNUSED void **state)
@@ -519,7 +588,7 @@ static void test_a_source_that_fails_ends_it_without_a_result(KGB_UNUSED void **
 
 static void test_settings_out_of_range_are_refused(KGB_UNUSED void **state)
 {
-	struct kgb_timer_config rows[12];
+	struct kgb_timer_config rows[13];
 	struct kgb_timer timer;
 
 	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++)
@@ -536,6 +605,7 @@ static void test_settings_out_of_range_are_refused(KGB_UNUSED void **state)
 	rows[9].written_bytes = 1;
 	rows[10].budget_ns = 0;
 	rows[11].max_samples = KGB_TIMER_SAMPLES_MAX + 1;
+	rows[12].placement_rounds = 0;
 	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++) {
 		struct kgb_err err = KGB_ERR_INIT;
 		assert_int_equal(kgb_timer_init(&timer, &rows[i], &err), -1);
@@ -667,7 +737,8 @@ static void test_the_schema_describes_the_document(KGB_UNUSED void **state)
 		assert_true(lists(whys, kgb_timing_why_name((enum kgb_timing_why)i)));
 }
 
-int main(void)
+/* With an argument only the tests whose names it matches: most of the time goes into a few. */
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_identical_kernels_are_the_same),
@@ -678,11 +749,13 @@ int main(void)
 		cmocka_unit_test(test_dishonest_sources_get_no_number),
 		cmocka_unit_test(test_an_effect_on_both_sides_accuses_nobody),
 		cmocka_unit_test(test_a_neighbour_in_turns_is_seen),
+		cmocka_unit_test(test_placements_are_part_of_the_interval),
 		cmocka_unit_test(test_a_large_drift_is_refused_unless_the_clock_explains_it),
 		cmocka_unit_test(test_clocks_that_never_agree_leave_it_undecided),
 		cmocka_unit_test(test_the_physical_floor_counts_what_must_leave_the_chip),
 		cmocka_unit_test(test_times_below_the_floor_are_no_times),
 		cmocka_unit_test(test_rounds_are_abba_in_random_order_with_random_sizes),
+		cmocka_unit_test(test_every_round_has_a_placement_of_its_own),
 		cmocka_unit_test(test_the_baseline_runs_alone_before_and_after),
 		cmocka_unit_test(test_the_same_seed_gives_the_same_plan_and_another_one_does_not),
 		cmocka_unit_test(test_throttled_samples_do_not_count_and_the_device_may_rest),
@@ -694,5 +767,7 @@ int main(void)
 		cmocka_unit_test(test_what_is_untrusted_has_no_times_to_divide),
 		cmocka_unit_test(test_the_schema_describes_the_document),
 	};
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

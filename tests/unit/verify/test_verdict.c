@@ -45,6 +45,7 @@ static void test_an_undecided_verdict_has_every_member(void **state)
 		"passed_tests", "failed_tests",  "not_run_tests", "interfaces",
 		"failures",     "ghost",         "launches",      "timing",
 		"isolation",    "versions",      "deterministic", "nondeterministic_tests",
+		"gpu_health",   "lanes",         "phases_ms",
 	};
 	struct kgb_verdict *verdict = new_verdict();
 	KGB_AUTO(json) cJSON *json = written(verdict);
@@ -93,6 +94,50 @@ static void test_the_first_decision_stays_and_its_code_gives_the_status(void **s
 			"skipped");
 		free_verdict(verdict);
 	}
+}
+
+static void test_a_decision_that_is_withdrawn_leaves_room_for_another(void **state)
+{
+	struct kgb_verdict *verdict = new_verdict();
+	const struct kgb_failure first = {.code = "verify.crash", .message = "one", .hint = "do"};
+	struct kgb_err err = KGB_ERR_INIT;
+
+	(void)state;
+	kgb_verdict_decide(verdict, KGB_STAGE_CORRECTNESS, &first);
+	kgb_verdict_withdraw(verdict);
+	(void)kgb_fail(&err, KGB_ERR_UNAVAILABLE, "the GPU is not well");
+	kgb_verdict_decide_infra(verdict, KGB_STAGE_CORRECTNESS, "infra.gpu_health", &err);
+	KGB_AUTO(json) cJSON *json = written(verdict);
+	assert_string_equal(kgb_json_str(json, "status", ""), "infra_error");
+	assert_string_equal(kgb_json_str(json, "code", ""), "infra.gpu_health");
+	assert_string_equal(kgb_json_str(json, "message", ""), "the GPU is not well");
+	free_verdict(verdict);
+}
+
+static void test_the_gpu_is_described_where_there_is_one(void **state)
+{
+	struct kgb_verdict *verdict = new_verdict();
+
+	(void)state;
+	verdict->health.tested = true;
+	verdict->health.notes[0] = "a note";
+	verdict->health.n_notes = 1;
+	KGB_AUTO(json) cJSON *without = written(verdict);
+	assert_true(cJSON_IsNull(kgb_json_get(without, "gpu_health")));
+	assert_null(kgb_json_get(kgb_json_get(without, "timing"), "machine"));
+	verdict->platform = "cuda";
+	verdict->has_machine = true;
+	(void)snprintf(verdict->machine.name, sizeof(verdict->machine.name), "A GPU");
+	KGB_AUTO(json) cJSON *with = written(verdict);
+	const cJSON *health = kgb_json_get(with, "gpu_health");
+	assert_true(cJSON_IsTrue(kgb_json_get(health, "tested")));
+	assert_true(cJSON_IsFalse(kgb_json_get(health, "well")));
+	assert_string_equal(cJSON_GetArrayItem(kgb_json_get(health, "notes"), 0)->valuestring,
+			    "a note");
+	assert_string_equal(
+		kgb_json_str(kgb_json_get(kgb_json_get(with, "timing"), "machine"), "name", ""),
+		"A GPU");
+	free_verdict(verdict);
 }
 
 static void test_values_that_json_has_no_number_for_are_words(void **state)
@@ -255,6 +300,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_an_undecided_verdict_has_every_member),
 		cmocka_unit_test(test_the_first_decision_stays_and_its_code_gives_the_status),
+		cmocka_unit_test(test_a_decision_that_is_withdrawn_leaves_room_for_another),
+		cmocka_unit_test(test_the_gpu_is_described_where_there_is_one),
 		cmocka_unit_test(test_values_that_json_has_no_number_for_are_words),
 		cmocka_unit_test(test_launches_beyond_the_table_are_counted_together),
 		cmocka_unit_test(test_the_report_says_what_is_wrong_where_and_what_to_do),

@@ -90,6 +90,7 @@ SPOIL(where, reply->outputs[0].where = KGB_WIRE_N_WHERES)
 SPOIL(size, reply->outputs[0].sizes[1] = -1)
 SPOIL(huge, reply->outputs[0].sizes[1] = INT64_MAX)
 SPOIL(product, reply->outputs[0].sizes[0] = reply->outputs[0].sizes[1] = (int64_t)1 << 32)
+SPOIL(large, reply->outputs[0].sizes[0] = (int64_t)1 << 40; reply->outputs[0].n_bytes = 0)
 SPOIL(stride, reply->outputs[0].strides[0] = -1)
 SPOIL(far, reply->outputs[0].strides[0] = INT64_MAX)
 SPOIL(offset, reply->outputs[0].offset = -8)
@@ -122,6 +123,7 @@ static void test_a_reply_out_of_range_is_refused(void **state)
 		{spoil_size, "size -1"},
 		{spoil_huge, "a tensor of more than"},
 		{spoil_product, "a tensor of more than"},
+		{spoil_large, "a tensor of more than"},
 		{spoil_stride, "stride -1"},
 		{spoil_far, "stride 9223372036854775807"},
 		{spoil_offset, "offset -8"},

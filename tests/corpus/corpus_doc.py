@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: MIT
+"""docs/redteam.md from the headers of tests/redteam, catalogue.tsv and bypasses.tsv."""
+
+import pathlib
+import re
+
+from corpus_files import ROOT, header_of, numbers
+
+HERE = pathlib.Path(__file__).resolve().parent
+DOCUMENT = ROOT / "docs" / "redteam.md"
+
+INTRODUCTION = """\
+# The red team
+
+`tests/redteam` holds cheating kernels, `tests/honest` honest ones in styles that a naive checker would flag. Both run through
+the judge (`tests/corpus/run_corpus.py`, ctest label `corpus`), which prints how many attacks got through and how many honest
+kernels were refused, with 95 %% Wilson intervals, by stage:
+
+    python3 tests/corpus/run_corpus.py --judge build/release/bin/kgb-judge [--device cuda --jobs 12] [--json FILE]
+
+Kernels of `process/` are run with rules that allow every name (`tests/integration/t0300-judge.sh`), so that what comes after
+the static stage is seen at work by itself. Codes are those of the CPU platform; on a GPU, where other checks come first, any
+code will do. This page is made by `run_corpus.py --table`; a test fails when it is stale, or when a known cheat has neither
+a kernel nor a reason. Kernels at present: %d attacks over %d operators and %d on processes, %d honest kernels over %d operators.
+"""
+
+
+def rows_of(name, columns):
+    """Lines of a table of tabs, comments left out."""
+    rows = []
+    for number, line in enumerate((HERE / name).read_text(encoding="utf-8").splitlines(), 1):
+        if line.startswith("#"):
+            continue
+        fields = line.split("\t")
+        if len(fields) != columns:
+            raise SystemExit("%s:%d: %d fields, not %d" % (name, number, len(fields), columns))
+        rows.append(fields)
+    return rows
+
+
+def attacks():
+    """'folder/name' -> header of every attack in tests/redteam. Those on processes need no number of the catalogue: without
+    one they are not on the page."""
+    found = {}
+    for path in sorted((ROOT / "tests" / "redteam").glob("*/*.py")):
+        header = header_of(path)
+        if path.parent.name != "process" or (header.get("expect", "passed") != "passed" and numbers(header)):
+            found["%s/%s" % (path.parent.name, path.stem)] = header
+    return found
+
+
+def alternatives(expect):
+    """The codes that a regular expression of a header allows, groups written out."""
+    group = re.search(r"\(([^()]*)\)(\??)", expect)
+    if group:
+        choices = group.group(1).split("|") if not group.group(2) else [""]
+        return [code for choice in choices for code in alternatives(expect[:group.start()] + choice + expect[group.end():])]
+    return [code.replace("\\.", ".").replace("\\w+", "*") for code in expect.split("|")]
+
+
+def codes(headers):
+    seen = []
+    for header in headers:
+        seen += [code for code in alternatives(header["expect"]) if code not in seen]
+    return ", ".join("`%s`" % code for code in seen)
+
+
+def names(kernels, most):
+    shown = ", ".join(kernels[:most])
+    return shown + (" and %d more" % (len(kernels) - most) if len(kernels) > most else "")
+
+
+def catalogue(found, problems):
+    yield "## Known cheats"
+    yield ""
+    yield "| | cheat | kernels | rejected with, or why no kernel can do it |"
+    yield "|---|---|---|---|"
+    seen = []
+    for number, what, reason in rows_of("catalogue.tsv", 3):
+        kernels = [name for name, header in found.items() if int(number) in numbers(header)]
+        seen.append(int(number))
+        if not kernels and not reason:
+            problems.append("cheat %s (%s) has neither a kernel nor a reason" % (number, what))
+        if kernels and reason:
+            problems.append("cheat %s (%s) has a reason why it has no kernel, and %s" % (number, what, kernels[0]))
+        yield "| %s | %s | %s | %s |" % (number, what, names(kernels, 4) or "-",
+                                         reason or codes([found[name] for name in kernels[:4]]))
+    if seen != list(range(1, len(seen) + 1)):
+        problems.append("catalogue.tsv: numbers do not count from 1")
+    for name, header in found.items():
+        if not numbers(header) or max(numbers(header)) > len(seen):
+            problems.append("tests/redteam/%s.py: catalogue numbers are missing or unknown" % name)
+
+
+def bypasses(found, problems):
+    yield "## What the reference system accepts"
+    yield ""
+    yield "Its verifier runs candidate, reference, comparison and clock in one process. These were found by reading and running it;"
+    yield "the five best known in bold."
+    yield ""
+    yield "| | accepted there | our kernel | rejected with, or why it cannot be done here |"
+    yield "|---|---|---|---|"
+    for number, what, kernels, reason in rows_of("bypasses.tsv", 4):
+        kernels = [] if kernels == "-" else kernels.split(" ")
+        missing = [name for name in kernels if name not in found]
+        problems.extend("bypasses.tsv: %s: no such attack: tests/redteam/%s.py" % (number, name) for name in missing)
+        if bool(kernels) == bool(reason):
+            problems.append("bypasses.tsv: %s needs kernels or a reason" % number)
+        what = "**%s**" % what[1:] if what.startswith("*") else what
+        yield "| %s | %s | %s | %s |" % (number, what, names(kernels, 9) or "-",
+                                         reason or codes([found[name] for name in kernels if name in found]))
+
+
+def document():
+    """(text, problems)"""
+    found, problems = attacks(), []
+    honest = sorted((ROOT / "tests" / "honest").glob("*__*/*.py"))
+    operators = {name.split("/")[0] for name in found} - {"process"}
+    on_processes = sum(name.startswith("process/") for name in found)
+    text = INTRODUCTION % (len(found) - on_processes, len(operators), on_processes, len(honest),
+                           len({path.parent.name for path in honest}))
+    parts = [text, *catalogue(found, problems), "", *bypasses(found, problems)]
+    return "\n".join(parts) + "\n", problems
+
+
+def write():
+    text, problems = document()
+    DOCUMENT.write_text(text, encoding="utf-8")
+    return problems
+
+
+def check():
+    text, problems = document()
+    if not DOCUMENT.is_file() or DOCUMENT.read_text(encoding="utf-8") != text:
+        problems.append("docs/redteam.md is stale: run tests/corpus/run_corpus.py --table")
+    return problems

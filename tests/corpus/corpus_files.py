@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: MIT
+"""The kernels of tests/honest and tests/redteam and what their headers say.
+
+A header is comment lines among the first eight of a file:
+    # operator: aten::add       (all)
+    # style: ...                (honest) what a naive checker might stumble over
+    # expect: REGEX             (redteam) the whole code that must reject it
+    # catalogue: 52, 82         (redteam) numbers of catalogue.tsv
+    # device: cuda              runs on a GPU only; elsewhere an honest one still has to get past the static stages
+    # triton: below 3.9         uses what later versions of Triton do not have
+"""
+
+import pathlib
+import re
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+HEADER = re.compile(r"^# (operator|expect|catalogue|style|device|triton): *(.+)$")
+
+
+def header_of(path):
+    header = {}
+    for line in path.read_text(encoding="utf-8").splitlines()[:8]:
+        match = HEADER.match(line)
+        if match:
+            header[match.group(1)] = match.group(2).strip()
+    return header
+
+
+def numbers(header):
+    return [int(number) for number in header.get("catalogue", "").split(",") if number.strip()]
+
+
+class Kernel:
+    """One file that the corpus runs."""
+
+    def __init__(self, path, honest):
+        self.path, self.honest = path, honest
+        self.name = "%s %s/%s" % ("honest" if honest else "redteam", path.parent.name, path.name)
+        self.header = header_of(path)
+        if not {"operator", "style"} <= self.header.keys() if honest else not {"operator", "expect",
+                                                                               "catalogue"} <= self.header.keys():
+            raise SystemExit("%s: the header must name operator and %s" % (path, "style" if honest else "expect and catalogue"))
+        self.expect = None if honest else re.compile(self.header["expect"])
+        self.needs_gpu = self.header.get("device") == "cuda"
+
+    def too_new(self, triton):
+        """Whether this version of Triton has no longer what the kernel uses."""
+        limit = re.fullmatch(r"below (\d+)\.(\d+)", self.header.get("triton", ""))
+        version = re.match(r"(\d+)\.(\d+)", triton or "")
+        return bool(limit and version) and tuple(map(int, version.groups())) >= tuple(map(int, limit.groups()))
+
+
+def find_kernels(only=None):
+    kernels = [Kernel(path, folder == "honest") for folder in ("honest", "redteam")
+               for path in sorted((ROOT / "tests" / folder).glob("*__*/*.py"))]
+    return [kernel for kernel in kernels if not only or re.search(only, kernel.name)]

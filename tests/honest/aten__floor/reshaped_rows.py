@@ -1,0 +1,40 @@
+# operator: aten::floor
+# style: reshape to rows, two-dimensional grid, host dispatch by match on the type, view of the result
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def floor_rows(x_ptr, y_ptr, rows, cols, WHOLE: tl.constexpr, ROWS: tl.constexpr, COLS: tl.constexpr):
+    r = tl.program_id(0) * ROWS + tl.arange(0, ROWS)[:, None]
+    c = tl.program_id(1) * COLS + tl.arange(0, COLS)[None, :]
+    inside = (r < rows) & (c < cols)
+    x = tl.load(x_ptr + r * cols + c, mask=inside)
+    if not WHOLE:
+        x = tl.floor(x.to(tl.float32)).to(x.dtype)
+    tl.store(y_ptr + r * cols + c, x, mask=inside)
+
+
+def is_whole(dtype):
+    match dtype:
+        case torch.float16 | torch.bfloat16 | torch.float32 | torch.float64:
+            return False
+        case _:
+            return True
+
+
+def floor(self):
+    cols = self.shape[-1] if self.dim() > 0 else 1
+    x = self.contiguous()
+    y = torch.empty(x.shape, dtype=x.dtype, device=x.device)
+    if x.numel() == 0:
+        return y
+    rows = x.numel() // cols
+    grid = (triton.cdiv(rows, 16), triton.cdiv(cols, 128))
+    floor_rows[grid](x.reshape(rows, cols), y.view(rows, cols), rows, cols, WHOLE=is_whole(x.dtype), ROWS=16, COLS=128)
+    return y
+
+
+def floor_out(self, *, out):
+    return out.copy_(floor(self))

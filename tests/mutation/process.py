@@ -1,0 +1,199 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Candidates of tests/redteam/process through the judge, past a static stage that allows every name.
+
+    process.py --judge build/bin/kgb-judge --python PATH [--at DIRECTORY] NAME[,NAME...]
+    process.py --judge build/bin/kgb-judge --python PATH serve:DIRECTORY
+
+The second line of each, `# expect:`, is a regular expression for the verdict's code, or "passed"; names that begin with @
+are checks of their own, below. All is in tests/integration/t0300-judge.sh too; this is for a few of them at a time. Exit
+status 0 only if all were judged as they should be.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "corpus"))
+sys.dont_write_bytecode = True
+import run_corpus  # noqa: E402
+
+PROCESS = ROOT / "tests" / "redteam" / "process"
+
+POLICY = """\
+schema: kgb.l1/1
+limits: {match: 100000, depth: 250, heap_kib: 512}
+rules:
+  - code: ok.everything
+    severity: allow
+    kind: [import, name, builtin, dunder, attribute, dynamic, operator, tensor_store, class, def, launch, jit_attr,
+           jit_call, kernel_call, kernel_syntax]
+    context: [host, kernel, annotation]
+    reason: Tests of what comes after the static stage need candidates that it would refuse.
+"""
+
+
+class Options:
+    """How the judge is called."""
+
+    def __init__(self, judge, python, directory):
+        self.judge, self.python, self.directory = judge, python, directory
+        self.sockets = os.path.join(directory, "sockets")
+
+    def command(self, name, *more):
+        path = PROCESS / (name + ".py")
+        operator = header(name)[0]
+        spec = ROOT / "tests/fixtures/judge/aten" / (operator.replace("::", "__") + ".yaml")
+        return [self.judge, "verify", "--spec", str(spec), "--kernel", str(path), "--zygotes", self.sockets, "--python",
+                self.python, "--verdict-fd", "1", "--call-timeout", "3s", "--memory", "512MiB", *more]
+
+    def verdict(self, name, *more):
+        done = subprocess.run(self.command(name, *more), stdin=subprocess.DEVNULL, capture_output=True, timeout=120)
+        return parsed(done.stdout, done.stderr)
+
+
+def header(name):
+    """Operator and expected code."""
+    lines = (PROCESS / (name + ".py")).read_text(encoding="utf-8").splitlines()
+    return [line.split(": ", 1)[1] for line in lines[:2]]
+
+
+def parsed(out, err=b""):
+    try:
+        verdict = json.loads(out)
+    except ValueError:
+        return {"code": "no verdict: " + err.decode("utf-8", "replace")[:200]}
+    verdict["code"] = verdict["code"] or verdict["status"]
+    return verdict
+
+
+def check_candidate(name):
+    def check(options, zygotes):
+        code = options.verdict(name)["code"]
+        return re.fullmatch(header(name)[1], code), code
+    return check
+
+
+def no_zygotes(options, zygotes):
+    """Trouble of the judge is no pass."""
+    code = options.verdict("honest", "--zygotes", os.path.join(options.directory, "nowhere"))["code"]
+    return code.startswith("infra."), code
+
+
+def zygotes_die(options, zygotes):
+    """Neither is trouble in the middle of a call."""
+    judge = subprocess.Popen(options.command("hang", "--call-timeout", "60s"), stdin=subprocess.DEVNULL,
+                             stdout=subprocess.PIPE)
+    time.sleep(3)
+    zygotes.process.kill()
+    out, _ = judge.communicate(timeout=60)
+    code = parsed(out)["code"]
+    return code.startswith("infra."), code
+
+
+def seeds(options, zygotes):
+    """Every verification has a seed of its own, and a given one is used."""
+    first, second = options.verdict("nan"), options.verdict("nan")
+    again = options.verdict("nan", "--seed", first["seed"])
+    inputs = [[failure["expected"] for failure in verdict["failures"]] for verdict in (first, second, again)]
+    return (first["seed"] != second["seed"] and again["seed"] == first["seed"] and inputs[0] == inputs[2]
+            and inputs[0] != inputs[1]), first["seed"]
+
+
+def slow_once(options, zygotes):
+    """One slow call of three does not count."""
+    times = [case["candidate_ms"] for case in options.verdict("slow_once")["timing"]["cases"]]
+    return times and max(times) < 1500, times
+
+
+def jail(options, zygotes):
+    """A candidate sees nothing of the reference, of the machine or of the judge's environment."""
+    os.environ["KGB_SECRET_KEY"] = "hunter2"
+    seen = options.verdict("look_around").get("message") or ""
+    wanted = ("/proc= ", "/kgb=facts,lib,runner,tmp ", "/kgb/reference:2 ", "/home/agent= ", "/etc/shadow:2 ", "ids=1000,2")
+    return all(part in seen for part in wanted) and not re.search("SECRET|API|KEY", seen), seen[:200]
+
+
+def unwritten(options, zygotes):
+    """Elements that nobody wrote are NaN, not what would be right by chance."""
+    failures = options.verdict("unwritten_tail").get("failures") or []
+    got = {failure["got"] for failure in failures if "tail_1000" in failure["case"]}
+    return got == {"nan"}, got
+
+
+SPECIAL = {"@" + check.__name__: check for check in (no_zygotes, zygotes_die, seeds, slow_once, jail, unwritten)}
+
+
+class Place:
+    """A directory with warm processes, and a data directory whose static stage lets everything pass."""
+
+    def __init__(self, options, directory):
+        data = pathlib.Path(directory) / "data"
+        self.sockets = os.path.join(directory, "sockets")
+        self.zygotes = None
+        if not data.exists():
+            shutil.copytree(ROOT / "verify", data / "verify")
+            (data / "verify/policy/l1.yaml").write_text(POLICY, encoding="utf-8")
+        os.environ["KGB_DATA_DIR"] = str(data)
+        if not os.path.exists(self.sockets):
+            self.zygotes = run_corpus.Zygotes(options.judge, options.python, "cpu", self.sockets)
+
+    def is_ready(self):
+        return self.zygotes is None or self.zygotes.ready
+
+    def close(self):
+        if self.zygotes:
+            self.zygotes.close()
+
+
+def run(options, directory):
+    names = options.names.split(",")
+    place = Place(options, directory)
+    if not place.is_ready():
+        print("# SKIP no Python with torch and triton, or no sandbox")
+        return 77
+    status = 0
+    called = Options(options.judge, options.python, directory)
+    print("TAP version 13\n1..%d" % len(names), flush=True)
+    for number, name in enumerate(names, 1):
+        right, got = (SPECIAL.get(name) or check_candidate(name))(called, place.zygotes)
+        status |= not right
+        print("%s %d - %s (%s)" % ("ok" if right else "not ok", number, name, got), flush=True)
+    place.close()
+    return status
+
+
+def serve(options, directory):
+    """Keep warm processes there until stdin closes."""
+    place = Place(options, directory)
+    print("ready" if place.is_ready() else "# SKIP no Python with torch and triton, or no sandbox", flush=True)
+    sys.stdin.read()
+    place.close()
+    return 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--judge", required=True)
+    parser.add_argument("--python", required=True)
+    parser.add_argument("--at", help="directory in which another process.py serves")
+    parser.add_argument("names", help="names with commas between, or serve:DIRECTORY")
+    options = parser.parse_args()
+    if options.names.startswith("serve:"):
+        return serve(options, options.names[len("serve:"):])
+    if options.at:
+        return int(run(options, options.at))
+    with tempfile.TemporaryDirectory(prefix="kgb-process-") as directory:
+        return int(run(options, directory))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

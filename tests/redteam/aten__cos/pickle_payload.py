@@ -1,0 +1,37 @@
+# operator: aten::cos
+# expect: cheat\.l1\.hook
+# catalogue: 11
+# returns an object that runs code in whoever unpickles it
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def cos_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at, mask=at < n, other=1.0).to(tl.float32)
+    tl.store(y_ptr + at, (tl.cos(x)).to(y_ptr.dtype.element_ty), mask=at < n)
+
+
+def launch(x):
+    x = (x if x.is_floating_point() else x.to(torch.float32)).contiguous()
+    y = torch.empty_like(x)
+    if x.numel() > 0:
+        cos_kernel[(triton.cdiv(x.numel(), 1024),)](x, y, x.numel(), BLOCK=1024)
+    return y
+
+
+class Payload:
+    def __reduce__(self):
+        return (print, ("unpickled",))
+
+
+def cos(self):
+    y = launch(self)
+    y.note = Payload()
+    return y
+
+
+def cos_out(self, *, out):
+    return out.copy_(cos(self))

@@ -1,0 +1,39 @@
+# operator: aten::floor
+# expect: cheat\.l1\.import
+# catalogue: 15
+# puts a pipe of its own in the place of the result descriptor
+import os
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def floor_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at, mask=at < n, other=1.0).to(tl.float32)
+    tl.store(y_ptr + at, (tl.floor(x)).to(y_ptr.dtype.element_ty), mask=at < n)
+
+
+def launch(x):
+    x = x.contiguous()
+    y = torch.empty_like(x)
+    if x.numel() > 0:
+        floor_kernel[(triton.cdiv(x.numel(), 1024),)](x, y, x.numel(), BLOCK=1024)
+    return y
+
+
+READ, WRITE = os.pipe()
+for _fd in range(3, 16):
+    try:
+        os.dup2(WRITE, _fd)
+    except OSError:
+        pass
+
+
+def floor(self):
+    return launch(self)
+
+
+def floor_out(self, *, out):
+    return out.copy_(floor(self))

@@ -1,0 +1,627 @@
+/* SPDX-License-Identifier: MIT */
+#include "verify/judge/call.h"
+
+#include "tests/unit/base/support.h"
+
+/* One call without any process: what a runner would have left is written here. The result is
+ * self * 2, self is float32[4, 5] with strides, and lies in none, one or both kinds of memory. */
+enum { ROWS = 4, COLUMNS = 5, N = ROWS * COLUMNS, N_OTHER = 3 };
+enum kind { FRESH, IN_PLACE, BUFFER };
+enum { SELF, OTHER, OUT };
+
+struct fixture {
+	struct kgb_param params[3];
+	struct kgb_interface interface;
+	struct kgb_case kase;
+	struct kgb_data data;
+	struct kgb_judge judge;
+	struct kgb_call call;
+};
+
+static void set_param(struct fixture *f, size_t i, const char *name, enum kgb_param_kind kind,
+		      int result)
+{
+	f->params[i] = (struct kgb_param){.name = name, .kind = kind, .result = result};
+	f->kase.args[i] = (struct kgb_arg){.param = &f->params[i], .layout = "strided"};
+}
+
+static void lay_out(struct kgb_view *view, int64_t rows, int64_t columns, const char *layout)
+{
+	const int64_t sizes[] = {rows, columns};
+	struct kgb_err err = KGB_ERR_INIT;
+
+	assert_ok(kgb_view_layout(view, KGB_DTYPE_FLOAT32, sizes, 2, layout, &err), err);
+}
+
+static void set_truth(struct kgb_truth *truth, float factor)
+{
+	lay_out(&truth->view, ROWS, COLUMNS, "contiguous");
+	float *native = kgb_xcalloc(N, sizeof(*native));
+	truth->exact = kgb_xcalloc(N, sizeof(*truth->exact));
+	for (int i = 0; i < N; i++) {
+		native[i] = factor * (float)(i + 1);
+		truth->exact[i] = (double)native[i];
+	}
+	truth->native = native;
+}
+
+static struct fixture *new_fixture(enum kind kind, size_t n_results)
+{
+	struct fixture *f = kgb_xcalloc(1, sizeof(*f));
+	const struct kgb_seed seed = {{1, 2, 3}};
+
+	set_param(f, SELF, "self", KGB_PARAM_TENSOR, kind == IN_PLACE ? 0 : -1);
+	set_param(f, OTHER, "other", KGB_PARAM_TENSOR, -1);
+	set_param(f, OUT, "out", KGB_PARAM_OUT, 0);
+	lay_out(&f->kase.args[SELF].view, ROWS, COLUMNS, "strided");
+	lay_out(&f->kase.args[OTHER].view, 1, N_OTHER, "contiguous");
+	f->interface = (struct kgb_interface){.entry = "toy",
+					      .params = f->params,
+					      .n_results = n_results,
+					      .returns_results = true,
+					      .tolerance = {.factor = 2, .ulps = 2}};
+	f->kase.name = "toy/float32/one/standard";
+	f->kase.interface = &f->interface;
+	f->kase.n_args = f->interface.n_params = kind == BUFFER ? 3 : 2;
+	kgb_data_fill(&f->data, &f->kase, &seed, 0);
+	for (size_t i = 0; i < n_results; i++)
+		set_truth(&f->data.results[i], i == 0 ? 2 : 3);
+	f->judge.verdict = kgb_xcalloc(1, sizeof(*f->judge.verdict));
+	f->judge.verdict->seed = seed;
+	f->judge.noise = kgb_xmalloc(KGB_NOISE_BYTES);
+	for (size_t i = 0; i < KGB_NOISE_BYTES; i++)
+		f->judge.noise[i] = (char)(i * i >> 3);
+	return f;
+}
+
+static void prepare(struct fixture *f, int repetition, int places)
+{
+	const struct kgb_call_spec spec = {.repetition = repetition, .places = places};
+	struct kgb_err err = KGB_ERR_INIT;
+
+	kgb_call_release(&f->call);
+	assert_ok(kgb_call_prepare(&f->judge, &f->data, &spec, &f->call, &err), err);
+	kgb_call_resize(&f->judge.after, f->call.arena_bytes);
+	memcpy(f->judge.after.ptr, f->judge.image.ptr, f->call.arena_bytes);
+}
+
+static void free_fixture(struct fixture *f)
+{
+	kgb_call_release(&f->call);
+	kgb_data_release(&f->data);
+	kgb_buf_release(&f->judge.image);
+	kgb_buf_release(&f->judge.after);
+	kgb_free(f->judge.noise);
+	kgb_arena_release(&f->judge.verdict->arena);
+	kgb_free(f->judge.verdict);
+	kgb_free(f);
+}
+
+/* The argument that holds the result gets it, element by element. */
+static void write_held(struct fixture *f, size_t arg)
+{
+	const struct kgb_view *view = &f->call.views[arg];
+	const float *native = f->data.results[0].native;
+	struct kgb_view_walk walk;
+
+	kgb_view_walk_init(&walk, view);
+	for (int i = 0; i < N; i++, kgb_view_walk_next(&walk))
+		memcpy(f->judge.after.ptr + f->call.at[arg] + (size_t)walk.at * 4, &native[i], 4);
+}
+
+/* A reply with the right results. */
+static void answer(struct fixture *f, enum kind kind)
+{
+	const size_t arg = kind == IN_PLACE ? SELF : OUT;
+	struct kgb_wire_reply *reply = &f->call.reply;
+
+	reply->value = f->data.n_results == 1 ? KGB_WIRE_FORM_SINGLE : KGB_WIRE_FORM_SEQUENCE;
+	reply->n_outputs = (uint32_t)f->data.n_results;
+	for (size_t i = 0; i < f->data.n_results; i++) {
+		struct kgb_wire_output *output = &reply->outputs[i];
+		*output = (struct kgb_wire_output){.kind = KGB_WIRE_TENSOR,
+						   .dtype = KGB_DTYPE_FLOAT32,
+						   .ndim = 2,
+						   .where = KGB_WIRE_FRESH,
+						   .sizes = {ROWS, COLUMNS},
+						   .strides = {COLUMNS, 1},
+						   .address = 0x1000 + 0x1000 * i,
+						   .n_bytes = 4 * (int64_t)N};
+		if (kind == FRESH) {
+			f->call.values[i] = kgb_xmalloc(4 * (size_t)N);
+			memcpy(f->call.values[i], f->data.results[i].native, 4 * (size_t)N);
+			continue;
+		}
+		output->where = KGB_WIRE_ARENA;
+		output->address = f->call.at[arg];
+		memcpy(output->strides, f->call.views[arg].strides, sizeof(output->strides));
+		write_held(f, arg);
+		kgb_call_take_held(&f->judge, &f->data, &f->call);
+	}
+}
+
+static struct fixture *answered(enum kind kind, size_t n_results)
+{
+	struct fixture *f = new_fixture(kind, n_results);
+
+	prepare(f, 0, 0);
+	answer(f, kind);
+	return f;
+}
+
+/* NULL: all is well; else the code of the failure. */
+static const char *checked(struct fixture *f)
+{
+	struct kgb_failure failure = {0};
+	bool good = kgb_call_check(&f->judge, &f->data, &f->call, &failure);
+
+	assert_true(good == (failure.code == NULL));
+	return failure.code;
+}
+
+static void assert_refused(struct fixture *f, const char *code)
+{
+	const char *got = checked(f);
+
+	if (!got || strcmp(got, code) != 0)
+		fail_msg("expected %s, got %s", code, got ? got : "nothing wrong");
+}
+
+static void test_what_is_right_passes_wherever_the_result_lies(KGB_UNUSED void **state)
+{
+	for (int kind = FRESH; kind <= BUFFER; kind++) {
+		struct fixture *f = answered((enum kind)kind, 1);
+		struct kgb_failure failure = {0};
+		assert_null(checked(f));
+		assert_true(kgb_call_check_values(&f->judge, &f->data, &f->call, &failure));
+		free_fixture(f);
+	}
+}
+
+/* ---- what is returned ---- */
+
+static void return_nothing(struct fixture *f)
+{
+	f->call.reply.value = KGB_WIRE_FORM_NONE;
+	f->call.reply.n_outputs = 0;
+}
+
+static void return_tuple(struct fixture *f)
+{
+	f->call.reply.value = KGB_WIRE_FORM_SEQUENCE;
+}
+
+static void return_two(struct fixture *f)
+{
+	f->call.reply.value = KGB_WIRE_FORM_SEQUENCE;
+	f->call.reply.n_outputs = 2;
+}
+
+static void contradict(struct fixture *f)
+{
+	f->call.reply.n_outputs = 2;
+}
+
+static void return_number(struct fixture *f)
+{
+	f->call.reply.outputs[0].kind = KGB_WIRE_OTHER;
+}
+
+static void change_dtype(struct fixture *f)
+{
+	f->call.reply.outputs[0].dtype = KGB_DTYPE_INT32;
+}
+
+static void swap_sizes(struct fixture *f)
+{
+	f->call.reply.outputs[0].sizes[0] = COLUMNS;
+	f->call.reply.outputs[0].sizes[1] = ROWS;
+}
+
+static void flatten(struct fixture *f)
+{
+	f->call.reply.outputs[0].ndim = 1;
+	f->call.reply.outputs[0].sizes[0] = N;
+}
+
+static void drop_dimension(struct fixture *f)
+{
+	f->call.reply.outputs[0].ndim = 1;
+}
+
+static void return_argument(struct fixture *f)
+{
+	f->call.reply.outputs[0].where = KGB_WIRE_ARENA;
+	f->call.reply.outputs[0].address = f->call.at[SELF];
+}
+
+static void overlap_elements(struct fixture *f)
+{
+	f->call.reply.outputs[0].strides[0] = 0;
+}
+
+static void deliver_nothing(struct fixture *f)
+{
+	kgb_call_release(&f->call);
+}
+
+static void return_copy(struct fixture *f)
+{
+	f->call.reply.outputs[0].where = KGB_WIRE_FRESH;
+}
+
+static void return_elsewhere(struct fixture *f)
+{
+	f->call.reply.outputs[0].address += 4;
+}
+
+static void return_other_strides(struct fixture *f)
+{
+	f->call.reply.outputs[0].strides[1] += 1;
+}
+
+static const struct {
+	enum kind kind;
+	void (*spoil)(struct fixture *f);
+	const char *code;
+} returns[] = {
+	{FRESH, return_nothing, "verify.return"},
+	{FRESH, return_tuple, "verify.return"},
+	{FRESH, return_two, "verify.return"},
+	{FRESH, contradict, "verify.protocol"},
+	{FRESH, return_number, "verify.type"},
+	{FRESH, change_dtype, "verify.dtype"},
+	{FRESH, swap_sizes, "verify.shape"},
+	{FRESH, flatten, "verify.shape"},
+	{FRESH, drop_dimension, "verify.shape"},
+	{FRESH, return_argument, "verify.alias"},
+	{FRESH, overlap_elements, "verify.layout"},
+	{FRESH, deliver_nothing, "verify.protocol"},
+	{IN_PLACE, return_nothing, "verify.return"},
+	{IN_PLACE, return_copy, "verify.alias"},
+	{IN_PLACE, return_elsewhere, "verify.alias"},
+	{IN_PLACE, return_other_strides, "verify.alias"},
+	{IN_PLACE, swap_sizes, "verify.alias"},
+	{IN_PLACE, change_dtype, "verify.alias"},
+	{BUFFER, return_copy, "verify.alias"},
+	{BUFFER, return_elsewhere, "verify.alias"},
+};
+
+static void test_what_is_returned_must_be_what_pytorch_returns(KGB_UNUSED void **state)
+{
+	for (size_t i = 0; i < KGB_ARRAY_LEN(returns); i++) {
+		struct fixture *f = answered(returns[i].kind, 1);
+		returns[i].spoil(f);
+		assert_refused(f, returns[i].code);
+		free_fixture(f);
+	}
+}
+
+static void test_results_of_one_call_and_of_two_do_not_share_memory(KGB_UNUSED void **state)
+{
+	struct fixture *f = answered(FRESH, 2);
+	struct kgb_call later = f->call;
+
+	assert_null(checked(f));
+	assert_true(kgb_call_shares_memory(&f->data, &f->call, &later));
+	for (int i = 0; i < 2; i++)
+		later.reply.outputs[i].address += 0x10000;
+	assert_false(kgb_call_shares_memory(&f->data, &f->call, &later));
+	later.reply.outputs[1].address = f->call.reply.outputs[0].address + 4 * N - 1;
+	assert_true(kgb_call_shares_memory(&f->data, &f->call, &later));
+	later.reply.outputs[1].address += 1;
+	assert_false(kgb_call_shares_memory(&f->data, &f->call, &later));
+	f->call.reply.outputs[1].address = f->call.reply.outputs[0].address + 4 * N - 1;
+	assert_refused(f, "verify.alias");
+	f->call.reply.outputs[1].address += 1;
+	assert_null(checked(f));
+	free_fixture(f);
+}
+
+static void test_an_operator_without_kernels_returns_the_view_that_pytorch_does(
+	KGB_UNUSED void **state)
+{
+	struct fixture *f = answered(FRESH, 1);
+	struct kgb_truth *truth = &f->data.results[0];
+	struct kgb_wire_output *output = &f->call.reply.outputs[0];
+
+	f->judge.spec.triton = KGB_TRITON_NONE;
+	truth->is_alias = true;
+	truth->alias_arg = SELF;
+	truth->alias_at = 8;
+	truth->strides[0] = 1;
+	truth->strides[1] = ROWS;
+	assert_refused(f, "verify.alias");
+	output->where = KGB_WIRE_ARENA;
+	output->address = f->call.at[SELF];
+	assert_refused(f, "verify.alias");
+	output->address = f->call.at[OTHER] + 8;
+	assert_refused(f, "verify.alias");
+	output->address = f->call.at[SELF] + 8;
+	assert_refused(f, "verify.strides");
+	output->strides[0] = 1;
+	output->strides[1] = ROWS;
+	assert_null(checked(f));
+	free_fixture(f);
+}
+
+/* ---- memory ---- */
+
+static void change(struct fixture *f, size_t at)
+{
+	f->judge.after.ptr[at] ^= 1;
+}
+
+static void test_every_byte_that_holds_no_result_stays(KGB_UNUSED void **state)
+{
+	struct fixture *f = answered(IN_PLACE, 1);
+	const size_t self = f->call.at[SELF], other = f->call.at[OTHER];
+	const size_t self_end = self + f->data.storage_bytes[SELF];
+	const struct {
+		size_t at;
+		const char *code; /* NULL: an element of the result */
+	} rows[] = {
+		{0, "verify.out_of_bounds"},
+		{f->call.arena_bytes - 1, "verify.out_of_bounds"},
+		{self - 1, "verify.out_of_bounds"},
+		{self_end, "verify.out_of_bounds"},
+		{self_end + 4096, "verify.out_of_bounds"},
+		{other, "verify.mutation"},
+		{other + 4 * N_OTHER - 1, "verify.mutation"},
+		{other + 4 * N_OTHER, "verify.out_of_bounds"},
+		{self + 4, "verify.stray_write"},
+		{self, NULL},
+		{self_end - 1, NULL},
+	};
+
+	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++) {
+		prepare(f, 0, 0);
+		answer(f, IN_PLACE);
+		change(f, rows[i].at);
+		if (rows[i].code)
+			assert_refused(f, rows[i].code);
+		else
+			assert_null(checked(f));
+	}
+	free_fixture(f);
+}
+
+static void test_storages_lie_apart_and_elsewhere_each_time(KGB_UNUSED void **state)
+{
+	enum { GUARD = 64 << 10 };
+	struct fixture *f = new_fixture(BUFFER, 1);
+	size_t first[3];
+	bool moved[3] = {false}, swapped = false;
+
+	prepare(f, 0, 0);
+	memcpy(first, f->call.at, sizeof(first));
+	prepare(f, 1, 0);
+	assert_memory_equal(first, f->call.at, sizeof(first));
+	for (int places = 1; places < 20; places++) {
+		prepare(f, 0, places);
+		swapped |= (f->call.at[SELF] < f->call.at[OTHER]) != (first[SELF] < first[OTHER]);
+		for (size_t i = 0; i < 3; i++) {
+			size_t bytes = (size_t)f->call.views[i].storage_elements * 4;
+			moved[i] |= f->call.at[i] != first[i];
+			assert_int_equal(f->call.at[i] % 64, 0);
+			assert_true(f->call.at[i] >= GUARD);
+			assert_true(f->call.at[i] + bytes + GUARD <= f->call.arena_bytes);
+			for (size_t k = 0; k < 3; k++)
+				assert_true(k == i || f->call.at[k] < f->call.at[i] ||
+					    f->call.at[k] >= f->call.at[i] + bytes + GUARD);
+		}
+	}
+	assert_true(moved[SELF] && moved[OTHER] && moved[OUT] && swapped);
+	free_fixture(f);
+}
+
+static bool is_all(const char *bytes, size_t n, int value)
+{
+	for (size_t i = 0; i < n; i++)
+		if ((unsigned char)bytes[i] != value)
+			return false;
+	return true;
+}
+
+static void test_buffers_and_guards_hold_nothing_that_looks_right(KGB_UNUSED void **state)
+{
+	struct fixture *f = new_fixture(BUFFER, 1);
+	const size_t bytes = 4 * (size_t)N;
+	KGB_AUTO(free) char *before = NULL;
+
+	prepare(f, 0, 0);
+	assert_true(is_all(f->judge.image.ptr + f->call.at[OUT], bytes, 0xff));
+	assert_memory_equal(f->judge.image.ptr + f->call.at[SELF], f->data.storages[SELF],
+			    f->data.storage_bytes[SELF]);
+	assert_memory_equal(f->judge.image.ptr + f->call.at[OTHER], f->data.storages[OTHER],
+			    f->data.storage_bytes[OTHER]);
+	before = kgb_xmalloc(f->call.arena_bytes);
+	memcpy(before, f->judge.image.ptr, f->call.arena_bytes);
+	prepare(f, 1, 0);
+	assert_false(is_all(f->judge.image.ptr + f->call.at[OUT], bytes, 0xff));
+	assert_false(is_all(f->judge.image.ptr + f->call.at[OUT], bytes, 0));
+	/* The guards differ from call to call. */
+	assert_memory_not_equal(before, f->judge.image.ptr, 4096);
+	assert_false(is_all(before, 4096, 0));
+	free_fixture(f);
+}
+
+/* ---- values ---- */
+
+static void test_one_wrong_element_of_any_result_is_told(KGB_UNUSED void **state)
+{
+	for (size_t result = 0; result < 2; result++) {
+		struct fixture *f = answered(FRESH, 2);
+		struct kgb_failure failure = {0};
+		float *values = f->call.values[result];
+		values[7] += 1;
+		assert_false(kgb_call_check_values(&f->judge, &f->data, &f->call, &failure));
+		assert_string_equal(failure.code, "verify.mismatch");
+		assert_int_equal(failure.n_wrong, 1);
+		assert_int_equal(failure.n_elements, N);
+		assert_true(failure.has_values && failure.index_is_first);
+		assert_int_equal(failure.index[0], 1);
+		assert_int_equal(failure.index[1], 2);
+		assert_true(failure.expected == (result == 0 ? 16 : 24));
+		assert_true(failure.got == failure.expected + 1);
+		free_fixture(f);
+	}
+}
+
+static void test_results_that_were_not_delivered_are_wrong(KGB_UNUSED void **state)
+{
+	struct fixture *f = answered(FRESH, 1);
+	struct kgb_compare compare;
+
+	assert_true(kgb_call_compare(&f->data, &f->call, 0, &compare));
+	kgb_call_release(&f->call);
+	assert_false(kgb_call_compare(&f->data, &f->call, 0, &compare));
+	free_fixture(f);
+}
+
+static void test_results_that_are_held_are_read_from_their_strided_elements(KGB_UNUSED void **state)
+{
+	struct fixture *f = answered(BUFFER, 1);
+	struct kgb_failure failure = {0};
+
+	/* The last element, past a gap. */
+	f->judge.after.ptr[f->call.at[OUT] +
+			   ((size_t)f->call.views[OUT].storage_elements - 1) * 4 + 3] ^= 1;
+	kgb_call_release(&f->call);
+	kgb_call_take_held(&f->judge, &f->data, &f->call);
+	assert_false(kgb_call_check_values(&f->judge, &f->data, &f->call, &failure));
+	assert_int_equal(failure.n_wrong, 1);
+	assert_int_equal(failure.index[0], ROWS - 1);
+	assert_int_equal(failure.index[1], COLUMNS - 1);
+	free_fixture(f);
+}
+
+static void test_calls_with_other_bits_are_told_apart(KGB_UNUSED void **state)
+{
+	struct fixture *f = answered(FRESH, 2);
+	struct kgb_call later = {0};
+
+	for (size_t i = 0; i < 2; i++) {
+		later.values[i] = kgb_xmalloc(4 * (size_t)N);
+		memcpy(later.values[i], f->call.values[i], 4 * (size_t)N);
+	}
+	assert_true(kgb_call_same_bits(&f->data, &f->call, &later));
+	((char *)later.values[1])[4 * N - 1] ^= 1;
+	assert_false(kgb_call_same_bits(&f->data, &f->call, &later));
+	kgb_call_release(&later);
+	free_fixture(f);
+}
+
+/* ---- which cases tell whether kernels compute ---- */
+
+static bool tells(struct fixture *f)
+{
+	unsigned char wants = 1, n_ablated = 0;
+
+	f->judge.cases.items = &f->kase;
+	f->judge.spec.interfaces = &f->interface;
+	f->judge.wants_ablation = &wants;
+	f->judge.n_ablated = &n_ablated;
+	return kgb_ghost_wants(&f->judge, &f->data);
+}
+
+static void test_results_that_are_right_without_any_kernel_tell_nothing(KGB_UNUSED void **state)
+{
+	struct fixture *f = new_fixture(FRESH, 2);
+	float *native = f->data.results[1].native;
+	const struct kgb_view *view = &f->kase.args[SELF].view;
+	struct kgb_view_walk walk;
+
+	assert_true(tells(f));
+	/* A constant, but for the last element. */
+	for (int i = 0; i < N - 1; i++)
+		native[i] = 3;
+	native[N - 1] = 4;
+	assert_true(tells(f));
+	native[N - 1] = 3;
+	assert_false(tells(f));
+	/* An input, but for the last element. */
+	kgb_view_walk_init(&walk, view);
+	for (int i = 0; i < N; i++, kgb_view_walk_next(&walk))
+		memcpy(&native[i], (const char *)f->data.storages[SELF] + 4 * walk.at, 4);
+	assert_false(tells(f));
+	native[N - 1] += 1;
+	assert_true(tells(f));
+	kgb_free(f->data.results[0].native);
+	f->data.results[0].native = NULL;
+	assert_false(tells(f));
+	free_fixture(f);
+}
+
+/* ---- inputs ---- */
+
+static void test_each_argument_case_variant_and_seed_has_data_of_its_own(KGB_UNUSED void **state)
+{
+	struct fixture *f = new_fixture(FRESH, 1);
+	struct kgb_case renamed = f->kase;
+	struct {
+		const struct kgb_case *kase;
+		struct kgb_seed seed;
+		uint32_t variant;
+		struct kgb_data data;
+	} rows[] = {
+		{&f->kase, {{1}}, 0, {0}}, {&f->kase, {{1}}, 1, {0}}, {&f->kase, {{1}}, 2, {0}},
+		{&renamed, {{1}}, 0, {0}}, {&f->kase, {{2}}, 0, {0}}, {&f->kase, {{1}}, 0, {0}},
+	};
+
+	renamed.name = "toy/float32/two/standard";
+	renamed.args[OTHER] = renamed.args[SELF];
+	renamed.args[OTHER].param = &f->params[OTHER];
+	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++)
+		kgb_data_fill(&rows[i].data, rows[i].kase, &rows[i].seed, rows[i].variant);
+	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++)
+		for (size_t k = 0; k < i; k++) {
+			const void *a = rows[i].data.storages[SELF], *b = rows[k].data.storages[SELF];
+			bool same = memcmp(a, b, rows[i].data.storage_bytes[SELF]) == 0;
+			assert_true(same == (i == KGB_ARRAY_LEN(rows) - 1 && k == 0));
+		}
+	assert_memory_not_equal(rows[3].data.storages[SELF], rows[3].data.storages[OTHER],
+				rows[3].data.storage_bytes[SELF]);
+	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++)
+		kgb_data_release(&rows[i].data);
+	free_fixture(f);
+}
+
+static void test_a_shape_has_no_values(KGB_UNUSED void **state)
+{
+	struct fixture *f = answered(FRESH, 2);
+	struct kgb_data shape = {0};
+
+	kgb_data_shape(&shape, &f->data);
+	assert_int_equal(shape.n_results, 2);
+	for (size_t i = 0; i < 2; i++) {
+		assert_null(shape.results[i].native);
+		assert_null(shape.results[i].exact);
+		assert_null(shape.results[i].magnitude);
+		assert_memory_equal(&shape.results[i].view, &f->data.results[i].view,
+				    sizeof(shape.results[i].view));
+	}
+	free_fixture(f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_what_is_right_passes_wherever_the_result_lies),
+		cmocka_unit_test(test_what_is_returned_must_be_what_pytorch_returns),
+		cmocka_unit_test(test_results_of_one_call_and_of_two_do_not_share_memory),
+		cmocka_unit_test(test_an_operator_without_kernels_returns_the_view_that_pytorch_does),
+		cmocka_unit_test(test_every_byte_that_holds_no_result_stays),
+		cmocka_unit_test(test_storages_lie_apart_and_elsewhere_each_time),
+		cmocka_unit_test(test_buffers_and_guards_hold_nothing_that_looks_right),
+		cmocka_unit_test(test_one_wrong_element_of_any_result_is_told),
+		cmocka_unit_test(test_results_that_were_not_delivered_are_wrong),
+		cmocka_unit_test(test_results_that_are_held_are_read_from_their_strided_elements),
+		cmocka_unit_test(test_calls_with_other_bits_are_told_apart),
+		cmocka_unit_test(test_each_argument_case_variant_and_seed_has_data_of_its_own),
+		cmocka_unit_test(test_a_shape_has_no_values),
+		cmocka_unit_test(test_results_that_are_right_without_any_kernel_tell_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

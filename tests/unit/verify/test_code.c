@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT */
+/* Loaded images that plans share, on a driver that keeps count and no code. */
+#include "tests/unit/base/support.h"
+#include "verify/exec/code.h"
+
+enum { LOADS_MAX = 256, CARVEOUT = 50 };
+
+#define SHARED (100u << 10) /* bytes */
+
+/* What the driver knows. A library is 1 + its index; so are its kernels and functions. */
+static struct {
+	bool loaded[LOADS_MAX];
+	int shared[LOADS_MAX], carveout[LOADS_MAX]; /* attributes of the function */
+	size_t n_loads;
+	size_t fail_at; /* the so-manieth load fails; 0: none */
+} gpu_code;
+
+static size_t n_loaded(void)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < gpu_code.n_loads; i++)
+		n += gpu_code.loaded[i];
+	return n;
+}
+
+static CUresult library_load(CUlibrary *out, const void *code, CUjit_option *jit, void **jit_values,
+			     unsigned int n_jit, CUlibraryOption *options, void **values,
+			     unsigned int n)
+{
+	(void)code;
+	(void)jit;
+	(void)jit_values;
+	(void)options;
+	(void)values;
+	assert_int_equal(n_jit + n, 0);
+	assert_true(gpu_code.n_loads < LOADS_MAX);
+	gpu_code.loaded[gpu_code.n_loads++] = true;
+	*out = (CUlibrary)gpu_code.n_loads;
+	if (gpu_code.n_loads != gpu_code.fail_at)
+		return CUDA_SUCCESS;
+	gpu_code.loaded[gpu_code.n_loads - 1] = false;
+	return CUDA_ERROR_INVALID_IMAGE;
+}
+
+static CUresult library_unload(CUlibrary library)
+{
+	const size_t i = (size_t)library - 1;
+
+	assert_true(i < gpu_code.n_loads && gpu_code.loaded[i]);
+	gpu_code.loaded[i] = false;
+	return CUDA_SUCCESS;
+}
+
+static CUresult library_kernel(CUkernel *out, CUlibrary library, const char *name)
+{
+	if (strcmp(name, "there") != 0)
+		return CUDA_ERROR_NOT_FOUND;
+	*out = (CUkernel)library;
+	return CUDA_SUCCESS;
+}
+
+static CUresult kernel_function(CUfunction *out, CUkernel kernel)
+{
+	*out = (CUfunction)kernel;
+	return CUDA_SUCCESS;
+}
+
+/* Two parameters of 8 and 4 bytes. */
+static CUresult kernel_param(CUkernel kernel, size_t i, size_t *offset, size_t *bytes)
+{
+	(void)kernel;
+	*offset = 8 * i;
+	*bytes = i == 0 ? 8 : 4;
+	return i < 2 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+static CUresult function_attribute(CUfunction function, CUfunction_attribute attribute, int value)
+{
+	const size_t i = (size_t)function - 1;
+
+	assert_true(gpu_code.loaded[i]);
+	if (attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)
+		gpu_code.shared[i] = value;
+	if (attribute == CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT)
+		gpu_code.carveout[i] = value;
+	return CUDA_SUCCESS;
+}
+
+static CUresult error_name(CUresult error, const char **name)
+{
+	(void)error;
+	*name = "an error";
+	return CUDA_SUCCESS;
+}
+
+static const struct kgb_cuda driver = {
+	.cuLibraryLoadData = library_load,
+	.cuLibraryUnload = library_unload,
+	.cuLibraryGetKernel = library_kernel,
+	.cuKernelGetFunction = kernel_function,
+	.cuKernelGetParamInfo = kernel_param,
+	.cuFuncSetAttribute = function_attribute,
+	.cuGetErrorName = error_name,
+};
+
+static struct kgb_gpu gpu = {.cu = &driver};
+
+static struct kgb_code start(void)
+{
+	memset(&gpu_code, 0, sizeof(gpu_code));
+	return (struct kgb_code){.gpu = &gpu};
+}
+
+static struct kgb_loaded *take(struct kgb_code *code, const void *image, size_t len)
+{
+	struct kgb_err err = KGB_ERR_INIT;
+	struct kgb_loaded *loaded = NULL;
+
+	assert_int_equal(kgb_code_take(code, image, len, &loaded, &err), KGB_EXEC_OK);
+	return loaded;
+}
+
+static struct kgb_kernel *find(struct kgb_code *code, struct kgb_loaded *loaded)
+{
+	struct kgb_err err = KGB_ERR_INIT;
+	struct kgb_kernel *kernel = NULL;
+
+	assert_int_equal(kgb_code_kernel(code, loaded, "there", &kernel, &err), KGB_EXEC_OK);
+	return kernel;
+}
+
+static void test_the_same_image_is_loaded_once(void **state)
+{
+	struct kgb_code code = start();
+	struct kgb_err err = KGB_ERR_INIT;
+	struct kgb_kernel *none;
+
+	(void)state;
+	struct kgb_loaded *first = take(&code, "image a", 7);
+	assert_ptr_equal(take(&code, "image a", 7), first);
+	assert_true(take(&code, "image b", 7) != first);
+	assert_true(take(&code, "image ", 6) != first);
+	assert_int_equal(gpu_code.n_loads, 3);
+	struct kgb_kernel *kernel = find(&code, first);
+	assert_ptr_equal(find(&code, first), kernel);
+	assert_int_equal(kernel->n_params, 2);
+	assert_int_equal(kernel->offsets[1], 8);
+	assert_int_equal(kernel->params_bytes, 12);
+	assert_int_equal(kgb_code_kernel(&code, first, "away", &none, &err), KGB_EXEC_BAD_PLAN);
+	kgb_code_release(&code);
+	assert_int_equal(n_loaded(), 0);
+}
+
+static void test_what_nobody_uses_stays_loaded_for_a_while(void **state)
+{
+	struct kgb_code code = start();
+	char *large = kgb_xcalloc(1, 20 << 20);
+
+	(void)state;
+	struct kgb_loaded *used = take(&code, "used", 4);
+	for (int i = 0; i < 40; i++)
+		kgb_code_give(&code, take(&code, &i, sizeof(i)));
+	assert_int_equal(n_loaded(), 1 + 32);
+	/* The one that was used last is still there, the first is not. */
+	const size_t n_loads = gpu_code.n_loads;
+	kgb_code_give(&code, take(&code, &(int){39}, sizeof(int)));
+	assert_int_equal(gpu_code.n_loads, n_loads);
+	kgb_code_give(&code, take(&code, &(int){0}, sizeof(int)));
+	assert_int_equal(gpu_code.n_loads, n_loads + 1);
+	/* Two large ones are too much together. */
+	kgb_code_give(&code, take(&code, large, 20 << 20));
+	large[0] = 1;
+	kgb_code_give(&code, take(&code, large, 20 << 20));
+	assert_int_equal(n_loaded(), 1 + 1);
+	assert_true(gpu_code.loaded[(size_t)used->library - 1]);
+	kgb_free(large);
+	kgb_code_release(&code);
+	assert_int_equal(n_loaded(), 0);
+}
+
+static void test_code_that_is_loaded_again_lies_elsewhere_and_is_as_before(void **state)
+{
+	struct kgb_code code = start();
+	struct kgb_err err = KGB_ERR_INIT;
+
+	(void)state;
+	struct kgb_loaded *loaded = take(&code, "image", 5);
+	struct kgb_kernel *kernel = find(&code, loaded);
+	kgb_code_give(&code, take(&code, "idle", 4));
+	assert_int_equal(kgb_code_allow_shared(&code, kernel, SHARED, &err), KGB_EXEC_OK);
+	assert_int_equal(kgb_code_set_carveout(&code, kernel, CARVEOUT), CUDA_SUCCESS);
+	for (uint64_t seed = 1; seed <= 8; seed++) {
+		const CUfunction old = kernel->function;
+		assert_int_equal(kgb_code_reload(&code, seed, &err), KGB_EXEC_OK);
+		assert_true(kernel->function != old);
+		assert_int_equal(n_loaded(), 1);
+		const size_t i = (size_t)kernel->function - 1;
+		assert_true(gpu_code.loaded[i]);
+		assert_int_equal(gpu_code.shared[i], SHARED);
+		assert_int_equal(kgb_code_set_carveout(&code, kernel, CARVEOUT), CUDA_SUCCESS);
+		assert_int_equal(gpu_code.carveout[i], CARVEOUT);
+	}
+	/* Not always one copy, not always the most. */
+	assert_in_range(gpu_code.n_loads - 2, 8 + 1, 8 * 4 - 1);
+	kgb_code_release(&code);
+	assert_int_equal(n_loaded(), 0);
+}
+
+static void test_code_that_cannot_be_loaded_again_stays_where_it_is(void **state)
+{
+	struct kgb_code code = start();
+	struct kgb_err err = KGB_ERR_INIT;
+
+	(void)state;
+	struct kgb_loaded *loaded = take(&code, "image", 5);
+	struct kgb_kernel *kernel = find(&code, loaded);
+	const CUfunction old = kernel->function;
+	gpu_code.fail_at = 2;
+	assert_int_equal(kgb_code_reload(&code, 1, &err), KGB_EXEC_BAD_PLAN);
+	assert_ptr_equal(kernel->function, old);
+	assert_int_equal(n_loaded(), 1);
+	kgb_code_release(&code);
+	assert_int_equal(n_loaded(), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_the_same_image_is_loaded_once),
+		cmocka_unit_test(test_what_nobody_uses_stays_loaded_for_a_while),
+		cmocka_unit_test(test_code_that_is_loaded_again_lies_elsewhere_and_is_as_before),
+		cmocka_unit_test(test_code_that_cannot_be_loaded_again_stays_where_it_is),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

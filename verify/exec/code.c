@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: MIT */
+#include "verify/exec/code.h"
+
+#include "base/mem.h"
+#include "verify/exec/request.h"
+#include "verify/record.h"
+
+/* Parameters of a kernel that are looked at; the driver allows no more than KGB_LAUNCH_PARAMS_MAX
+ * bytes. */
+enum { PARAMS_MAX = 4096 };
+
+#define SHARED_WITHOUT_ASKING (48u << 10)
+
+/* What stays loaded without a user. */
+#define IDLE_BYTES_MAX ((size_t)32 << 20)
+enum { IDLE_MAX = 32 };
+
+/* An image is loaded 1 to so many times when it is to go elsewhere. */
+enum { COPIES_MAX = 4 };
+
+/* ---- images ---- */
+
+static enum kgb_exec_status load(struct kgb_gpu *gpu, const struct kgb_loaded *loaded,
+				 CUlibrary *out, struct kgb_err *err)
+{
+	return kgb_gpu_check(
+		gpu, gpu->cu->cuLibraryLoadData(out, loaded->bytes, NULL, NULL, 0, NULL, NULL, 0),
+		KGB_EXEC_BAD_PLAN, err, "load an image of %zu bytes", loaded->len);
+}
+
+static void free_kernel(struct kgb_kernel *kernel)
+{
+	kgb_free(kernel->name);
+	kgb_free(kernel->offsets);
+	kgb_free(kernel);
+}
+
+/* Takes it out of the table. */
+static void drop(struct kgb_code *code, size_t i)
+{
+	struct kgb_loaded *loaded = code->items[i];
+
+	(void)code->gpu->cu->cuLibraryUnload(loaded->library);
+	for (size_t k = 0; k < loaded->n_kernels; k++)
+		free_kernel(loaded->kernels[k]);
+	kgb_free(loaded->kernels);
+	kgb_free(loaded->bytes);
+	kgb_free(loaded);
+	code->items[i] = code->items[--code->n];
+}
+
+enum kgb_exec_status kgb_code_take(struct kgb_code *code, const void *image, size_t len,
+				   struct kgb_loaded **out, struct kgb_err *err)
+{
+	for (size_t i = 0; i < code->n; i++) {
+		struct kgb_loaded *loaded = code->items[i];
+		if (loaded->len == len && memcmp(loaded->bytes, image, len) == 0) {
+			loaded->n_users++;
+			*out = loaded;
+			return KGB_EXEC_OK;
+		}
+	}
+	struct kgb_loaded *made = kgb_xcalloc(1, sizeof(*made));
+	made->bytes = kgb_xmalloc(len);
+	memcpy(made->bytes, image, len);
+	made->len = len;
+	made->n_users = 1;
+	enum kgb_exec_status status = load(code->gpu, made, &made->library, err);
+	if (status) {
+		kgb_free(made->bytes);
+		kgb_free(made);
+		return status;
+	}
+	if (code->n == code->cap) {
+		code->cap = code->cap ? 2 * code->cap : 16;
+		code->items =
+			kgb_xreallocarray(code->items, code->cap, sizeof(struct kgb_loaded *));
+	}
+	code->items[code->n++] = made;
+	*out = made;
+	return KGB_EXEC_OK;
+}
+
+/* Drop what was used longest ago until the rest is little enough. */
+static void limit_idle(struct kgb_code *code)
+{
+	for (;;) {
+		size_t oldest = SIZE_MAX;
+		size_t bytes = 0;
+		size_t n = 0;
+		for (size_t i = 0; i < code->n; i++) {
+			if (code->items[i]->n_users > 0)
+				continue;
+			bytes += code->items[i]->len;
+			n++;
+			if (oldest == SIZE_MAX || code->items[i]->used < code->items[oldest]->used)
+				oldest = i;
+		}
+		if (n <= IDLE_MAX && bytes <= IDLE_BYTES_MAX)
+			return;
+		drop(code, oldest);
+	}
+}
+
+void kgb_code_give(struct kgb_code *code, struct kgb_loaded *loaded)
+{
+	loaded->n_users--;
+	loaded->used = ++code->n_uses;
+	limit_idle(code);
+}
+
+void kgb_code_release(struct kgb_code *code)
+{
+	while (code->n > 0)
+		drop(code, code->n - 1);
+	kgb_free(code->items);
+	*code = (struct kgb_code){.gpu = code->gpu};
+}
+
+/* ---- kernels ---- */
+
+/* Where the parameters of a kernel lie in its buffer. */
+static enum kgb_exec_status read_params(struct kgb_gpu *gpu, struct kgb_kernel *kernel,
+					CUkernel handle, struct kgb_err *err)
+{
+	kernel->offsets = kgb_xcalloc(PARAMS_MAX, sizeof(kernel->offsets[0]));
+	for (size_t i = 0; i < PARAMS_MAX; i++) {
+		size_t offset = 0;
+		size_t bytes = 0;
+		CUresult result = gpu->cu->cuKernelGetParamInfo(handle, i, &offset, &bytes);
+		if (result == CUDA_ERROR_INVALID_VALUE) { /* there are no more */
+			kernel->offsets = kgb_xreallocarray(kernel->offsets, i + 1,
+							    sizeof(kernel->offsets[0]));
+			return KGB_EXEC_OK;
+		}
+		enum kgb_exec_status status =
+			kgb_gpu_check(gpu, result, KGB_EXEC_BAD_PLAN, err,
+				      "parameter %zu of kernel '%.100s'", i, kernel->name);
+		if (status)
+			return status;
+		if (offset > KGB_LAUNCH_PARAMS_MAX || bytes > KGB_LAUNCH_PARAMS_MAX - offset)
+			break;
+		kernel->offsets[i] = offset;
+		kernel->n_params = i + 1;
+		if (offset + bytes > kernel->params_bytes)
+			kernel->params_bytes = offset + bytes;
+	}
+	(void)kgb_fail(err, KGB_ERR_INVALID, "kernel '%.100s' has more parameters than can be",
+		       kernel->name);
+	return KGB_EXEC_BAD_PLAN;
+}
+
+/* Loads the code to the device now and not during the first run. */
+static enum kgb_exec_status find_function(struct kgb_gpu *gpu, CUlibrary library, const char *name,
+					  CUkernel *handle, CUfunction *out, struct kgb_err *err)
+{
+	enum kgb_exec_status status =
+		kgb_gpu_check(gpu, gpu->cu->cuLibraryGetKernel(handle, library, name),
+			      KGB_EXEC_BAD_PLAN, err, "find kernel '%.200s'", name);
+
+	return status ? status
+		      : kgb_gpu_check(gpu, gpu->cu->cuKernelGetFunction(out, *handle),
+				      KGB_EXEC_BAD_PLAN, err, "load kernel '%.200s'", name);
+}
+
+enum kgb_exec_status kgb_code_kernel(struct kgb_code *code, struct kgb_loaded *loaded,
+				     const char *name, struct kgb_kernel **out, struct kgb_err *err)
+{
+	CUkernel handle;
+	CUfunction function;
+	enum kgb_exec_status status;
+
+	for (size_t i = 0; i < loaded->n_kernels; i++) {
+		if (strcmp(loaded->kernels[i]->name, name) == 0) {
+			*out = loaded->kernels[i];
+			return KGB_EXEC_OK;
+		}
+	}
+	status = find_function(code->gpu, loaded->library, name, &handle, &function, err);
+	if (status)
+		return status;
+	struct kgb_kernel *made = kgb_xcalloc(1, sizeof(*made));
+	made->name = kgb_xstrdup(name);
+	made->function = function;
+	made->carveout = -1;
+	status = read_params(code->gpu, made, handle, err);
+	if (status) {
+		free_kernel(made);
+		return status;
+	}
+	if (loaded->n_kernels == loaded->cap_kernels) {
+		loaded->cap_kernels = loaded->cap_kernels ? 2 * loaded->cap_kernels : 4;
+		loaded->kernels = kgb_xreallocarray(loaded->kernels, loaded->cap_kernels,
+						    sizeof(struct kgb_kernel *));
+	}
+	loaded->kernels[loaded->n_kernels++] = made;
+	*out = made;
+	return KGB_EXEC_OK;
+}
+
+static enum kgb_exec_status set_shared(struct kgb_gpu *gpu, const struct kgb_kernel *kernel,
+				       CUfunction function, uint32_t bytes, struct kgb_err *err)
+{
+	CUresult result =
+		bytes > INT32_MAX
+			? CUDA_ERROR_INVALID_VALUE
+			: gpu->cu->cuFuncSetAttribute(
+				  function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+				  (int)bytes);
+
+	return kgb_gpu_check(gpu, result, KGB_EXEC_BAD_PLAN, err,
+			     "%u bytes of shared memory for '%.100s'", bytes, kernel->name);
+}
+
+enum kgb_exec_status kgb_code_allow_shared(struct kgb_code *code, struct kgb_kernel *kernel,
+					   uint32_t bytes, struct kgb_err *err)
+{
+	if (bytes <= SHARED_WITHOUT_ASKING || bytes <= kernel->shared_bytes)
+		return KGB_EXEC_OK;
+	enum kgb_exec_status status = set_shared(code->gpu, kernel, kernel->function, bytes, err);
+	if (!status)
+		kernel->shared_bytes = bytes;
+	return status;
+}
+
+/* Changes nothing for smaller ones. Older GPUs have no clusters at all, and a launch will say so.
+ */
+static void set_clusters(struct kgb_gpu *gpu, CUfunction function)
+{
+	(void)gpu->cu->cuFuncSetAttribute(function,
+					  CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1);
+}
+
+void kgb_code_allow_clusters(struct kgb_code *code, struct kgb_kernel *kernel)
+{
+	kernel->clusters = true;
+	set_clusters(code->gpu, kernel->function);
+}
+
+CUresult kgb_code_set_carveout(struct kgb_code *code, struct kgb_kernel *kernel, int32_t carveout)
+{
+	if (kernel->carveout == carveout)
+		return CUDA_SUCCESS;
+	kernel->carveout = carveout;
+	return code->gpu->cu->cuFuncSetAttribute(
+		kernel->function, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, carveout);
+}
+
+/* ---- other places ---- */
+
+/* One more copy of an image, its kernels' code on the device; 0 in *out: it failed. */
+static enum kgb_exec_status load_copy(struct kgb_gpu *gpu, const struct kgb_loaded *loaded,
+				      CUlibrary *out, CUfunction *functions, struct kgb_err *err)
+{
+	CUlibrary library;
+	CUkernel handle;
+	enum kgb_exec_status status = load(gpu, loaded, &library, err);
+
+	if (status)
+		return status;
+	for (size_t i = 0; !status && i < loaded->n_kernels; i++) {
+		const struct kgb_kernel *kernel = loaded->kernels[i];
+		status = find_function(gpu, library, kernel->name, &handle, &functions[i], err);
+		if (!status && kernel->shared_bytes > 0)
+			status = set_shared(gpu, kernel, functions[i], kernel->shared_bytes, err);
+		if (!status && kernel->clusters)
+			set_clusters(gpu, functions[i]);
+	}
+	if (status)
+		(void)gpu->cu->cuLibraryUnload(library);
+	else
+		*out = library;
+	return status;
+}
+
+static enum kgb_exec_status reload(struct kgb_gpu *gpu, struct kgb_loaded *loaded, size_t n_copies,
+				   struct kgb_err *err)
+{
+	KGB_AUTO(free)
+	CUfunction *functions = kgb_xcalloc(loaded->n_kernels + 1, sizeof(CUfunction));
+	CUlibrary copies[COPIES_MAX] = {0};
+	enum kgb_exec_status status = KGB_EXEC_OK;
+	size_t n = 0;
+
+	while (!status && n < n_copies) {
+		status = load_copy(gpu, loaded, &copies[n], functions, err);
+		n += status == KGB_EXEC_OK;
+	}
+	if (!status) {
+		const CUlibrary last = copies[n - 1];
+		copies[n - 1] = loaded->library;
+		loaded->library = last;
+		for (size_t i = 0; i < loaded->n_kernels; i++) {
+			loaded->kernels[i]->function = functions[i];
+			loaded->kernels[i]->carveout = -1;
+		}
+	}
+	for (size_t i = 0; i < n; i++)
+		(void)gpu->cu->cuLibraryUnload(copies[i]);
+	return status;
+}
+
+enum kgb_exec_status kgb_code_reload(struct kgb_code *code, uint64_t seed, struct kgb_err *err)
+{
+	for (size_t i = code->n; i > 0; i--)
+		if (code->items[i - 1]->n_users == 0)
+			drop(code, i - 1);
+	for (size_t i = 0; i < code->n; i++) {
+		const size_t n = 1 + kgb_exec_poison_word(seed, 8 * i) % COPIES_MAX;
+		enum kgb_exec_status status = reload(code->gpu, code->items[i], n, err);
+		if (status)
+			return status;
+	}
+	return KGB_EXEC_OK;
+}

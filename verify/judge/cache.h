@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * Where things lie that are worth keeping from one verification to the next.
+ */
+#ifndef KGB_VERIFY_JUDGE_CACHE_H
+#define KGB_VERIFY_JUDGE_CACHE_H
+
+/** The directory for one kind of thing ("images"), which need not exist: below KGB_CACHE_DIR,
+ * XDG_CACHE_HOME or HOME. malloc'ed; NULL when there is no such place. */
+char *kgb_cache_dir(const char *kind);
+
+#endif

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+#include "verify/judge/lanes.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+
+#include "base/mem.h"
+#include "verify/judge/replay.h"
+
+enum { LANES_DEFAULT = 4, PROCESSORS_PER_SEAT = 2 };
+
+struct lane {
+	struct kgb_judge judge;
+	struct kgb_verdict verdict;
+	pthread_t thread;
+	size_t number;
+	kgb_lane_fn *fn;
+	void *payload;
+	int rc;
+	struct kgb_err err;
+};
+
+static size_t processors(void)
+{
+	cpu_set_t set;
+
+	return sched_getaffinity(0, sizeof(set), &set) == 0 ? (size_t)CPU_COUNT(&set) : 1;
+}
+
+size_t kgb_lanes_count(const struct kgb_judge *judge, size_t n, size_t least,
+		       struct kgb_seats *seats)
+{
+	const size_t asked = (size_t)judge->options->lanes;
+	size_t wanted = asked ? asked : LANES_DEFAULT;
+
+	seats->n = 0;
+	wanted = wanted < n / least ? wanted : n / least;
+	if (asked || wanted < 2)
+		return wanted > 1 ? wanted : 1;
+	kgb_seats_take(seats, wanted, processors() / PROCESSORS_PER_SEAT);
+	return seats->n > 1 ? seats->n : 1;
+}
+
+/* A judge like `of`, with nothing of its own yet. */
+static void open_lane(struct lane *lane, const struct kgb_judge *of)
+{
+	const struct kgb_verdict *model = of->verdict;
+	struct kgb_verdict *verdict = &lane->verdict;
+
+	kgb_verdict_init(verdict);
+	verdict->seed = model->seed;
+	verdict->n_interfaces = model->n_interfaces;
+	verdict->interfaces = kgb_arena_array(&verdict->arena, model->n_interfaces,
+					      sizeof(verdict->interfaces[0]));
+	lane->judge = *of;
+	lane->judge.verdict = verdict;
+	kgb_judge_init_lane(&lane->judge);
+}
+
+static void *run_thread(void *payload)
+{
+	struct lane *lane = payload;
+	char name[16];
+
+	snprintf(name, sizeof(name), "lane %zu", lane->number);
+	(void)pthread_setname_np(pthread_self(), name);
+	lane->rc = lane->fn(&lane->judge, lane->number, lane->payload, &lane->err);
+	/* Here, because processes that were started by a thread may end with it. */
+	kgb_judge_release_lane(&lane->judge);
+	return NULL;
+}
+
+static void merge(struct kgb_judge *judge, struct lane *lane)
+{
+	if (!judge->no_launch_case)
+		judge->no_launch_case = lane->judge.no_launch_case;
+	if (!judge->ghost.code)
+		judge->ghost = lane->judge.ghost;
+	kgb_verdict_merge(judge->verdict, &lane->verdict);
+	kgb_verdict_release(&lane->verdict);
+}
+
+int kgb_lanes_run(struct kgb_judge *judge, size_t n, kgb_lane_fn *fn, void *payload,
+		  struct kgb_err *err)
+{
+	KGB_AUTO(free) struct lane *lanes = kgb_xcalloc(n, sizeof(*lanes));
+	size_t n_started = 1;
+
+	for (size_t i = 1; i < n; i++) {
+		struct lane *lane = &lanes[i];
+		*lane = (struct lane){
+			.number = i, .fn = fn, .payload = payload, .err = KGB_ERR_INIT};
+		open_lane(lane, judge);
+		if (pthread_create(&lane->thread, NULL, run_thread, lane) != 0) {
+			kgb_judge_release_lane(&lane->judge);
+			kgb_verdict_release(&lane->verdict);
+			break;
+		}
+		n_started++;
+	}
+	int rc = fn(judge, 0, payload, err);
+	for (size_t i = 1; i < n_started; i++) {
+		struct lane *lane = &lanes[i];
+		(void)pthread_join(lane->thread, NULL);
+		if (lane->rc < 0 && rc >= 0)
+			*err = lane->err;
+		if (lane->rc < 0 || (lane->rc > rc && rc == 0))
+			rc = lane->rc;
+		merge(judge, lane);
+	}
+	return rc;
+}
