@@ -51,11 +51,16 @@ def attacks():
 
 def alternatives(expect):
     """The codes that a regular expression of a header allows, groups written out."""
-    group = re.search(r"\(([^()]*)\)(\??)", expect)
-    if group:
-        choices = group.group(1).split("|") if not group.group(2) else [""]
-        return [code for choice in choices for code in alternatives(expect[:group.start()] + choice + expect[group.end():])]
-    return [code.replace("\\.", ".").replace("\\w+", "*") for code in expect.split("|")]
+    found = []
+    for part in re.findall(r"(?:[^|()]|\([^()]*\)\??)+", expect):
+        group = re.search(r"\(([^()]*)\)(\??)", part)
+        if group:
+            choices = [""] if group.group(2) else group.group(1).split("|")
+            written = [alternatives(part[:group.start()] + choice + part[group.end():]) for choice in choices]
+            found += [code for codes_of_choice in written for code in codes_of_choice]
+        else:
+            found.append(part.replace("\\.", ".").replace("\\w+", "*"))
+    return found
 
 
 def codes(headers):

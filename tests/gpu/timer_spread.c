@@ -107,7 +107,8 @@ static void open_judge(const char *spec_path)
 	kgb_rng_init(&rng, &g.verdict.seed, "noise", 0);
 	kgb_rng_bytes(&rng, g.judge.noise, KGB_NOISE_BYTES);
 	g.judge.replay = kgb_xmalloc(sizeof(*g.judge.replay));
-	*g.judge.replay = (struct kgb_replay)KGB_REPLAY_INIT;
+	/* Plans run in processes of our own. */
+	*g.judge.replay = (struct kgb_replay){.record_fd = -1, .replayer_is_lent = true};
 	if (kgb_spec_load(spec_path, &g.judge.spec, &g.err) < 0 ||
 	    kgb_cases_expand(&g.judge.spec, &g.judge.cases, &g.err) < 0 ||
 	    kgb_judge_start_reference(&g.judge, &g.err) < 0)

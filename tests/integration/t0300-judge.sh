@@ -103,6 +103,24 @@ descendants() {
 }
 descendants "$zygotes_pid" >idle
 
+# What lanes must not change.
+same='[.status, .code, .stage, .total_tests, .passed_tests, .failed_tests, .interfaces, .launches, .deterministic,
+	([.failures[].case] | sort)]'
+
+test_expect_success 'the verdict is the same however many lanes the cases take' '
+	for candidate in honest unwritten_tail no_launch nondeterministic hang; do
+		for lanes in 1 4; do
+			judge "$process/$candidate.py" --zygotes zygotes --seed 00112233445566778899aabbccddeeff --lanes $lanes &&
+			test_equal $lanes "$(jq .lanes verdict.json)" lanes &&
+			jq -c "$same" verdict.json >"$candidate.$lanes" || return 1
+		done
+	done &&
+	for candidate in honest unwritten_tail no_launch nondeterministic; do
+		cmp $candidate.1 $candidate.4 || return 1
+	done &&
+	test "$(jq -r ".[0], .[1]" hang.1)" = "$(jq -r ".[0], .[1]" hang.4)"
+'
+
 test_expect_success 'warm: without descriptor 3 the verdict goes to stdout' '
 	kgb-judge verify --spec "$fixtures/aten__add.yaml" --kernel "$process/honest.py" --zygotes zygotes --mode agent \
 		3>&- >out &&

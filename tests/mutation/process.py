@@ -15,7 +15,6 @@ import json
 import os
 import pathlib
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -28,20 +27,8 @@ import run_corpus  # noqa: E402
 
 PROCESS = ROOT / "tests" / "redteam" / "process"
 
-POLICY = """\
-schema: kgb.l1/1
-limits: {match: 100000, depth: 250, heap_kib: 512}
-rules:
-  - code: ok.everything
-    severity: allow
-    kind: [import, name, builtin, dunder, attribute, dynamic, operator, tensor_store, class, def, launch, jit_attr,
-           jit_call, kernel_call, kernel_syntax]
-    context: [host, kernel, annotation]
-    reason: Tests of what comes after the static stage need candidates that it would refuse.
-"""
 
-
-class Options:
+class Judge:
     """How the judge is called."""
 
     def __init__(self, judge, python, directory):
@@ -76,55 +63,54 @@ def parsed(out, err=b""):
 
 
 def check_candidate(name):
-    def check(options, zygotes):
-        code = options.verdict(name)["code"]
+    def check(judge, zygotes):
+        code = judge.verdict(name)["code"]
         return re.fullmatch(header(name)[1], code), code
     return check
 
 
-def no_zygotes(options, zygotes):
+def no_zygotes(judge, zygotes):
     """Trouble of the judge is no pass."""
-    code = options.verdict("honest", "--zygotes", os.path.join(options.directory, "nowhere"))["code"]
+    code = judge.verdict("honest", "--zygotes", os.path.join(judge.directory, "nowhere"))["code"]
     return code.startswith("infra."), code
 
 
-def zygotes_die(options, zygotes):
+def zygotes_die(judge, zygotes):
     """Neither is trouble in the middle of a call."""
-    judge = subprocess.Popen(options.command("hang", "--call-timeout", "60s"), stdin=subprocess.DEVNULL,
-                             stdout=subprocess.PIPE)
+    process = subprocess.Popen(judge.command("hang", "--call-timeout", "60s"), stdin=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE)
     time.sleep(3)
     zygotes.process.kill()
-    out, _ = judge.communicate(timeout=60)
+    out, _ = process.communicate(timeout=60)
     code = parsed(out)["code"]
     return code.startswith("infra."), code
 
 
-def seeds(options, zygotes):
+def seeds(judge, zygotes):
     """Every verification has a seed of its own, and a given one is used."""
-    first, second = options.verdict("nan"), options.verdict("nan")
-    again = options.verdict("nan", "--seed", first["seed"])
+    first, second = judge.verdict("nan"), judge.verdict("nan")
+    again = judge.verdict("nan", "--seed", first["seed"])
     inputs = [[failure["expected"] for failure in verdict["failures"]] for verdict in (first, second, again)]
     return (first["seed"] != second["seed"] and again["seed"] == first["seed"] and inputs[0] == inputs[2]
             and inputs[0] != inputs[1]), first["seed"]
 
 
-def slow_once(options, zygotes):
+def slow_once(judge, zygotes):
     """One slow call of three does not count."""
-    times = [case["candidate_ms"] for case in options.verdict("slow_once")["timing"]["cases"]]
+    times = [case["candidate_ms"] for case in judge.verdict("slow_once")["timing"]["cases"]]
     return times and max(times) < 1500, times
 
 
-def jail(options, zygotes):
+def jail(judge, zygotes):
     """A candidate sees nothing of the reference, of the machine or of the judge's environment."""
-    os.environ["KGB_SECRET_KEY"] = "hunter2"
-    seen = options.verdict("look_around").get("message") or ""
+    seen = judge.verdict("look_around").get("message") or ""
     wanted = ("/proc= ", "/kgb=facts,lib,runner,tmp ", "/kgb/reference:2 ", "/home/agent= ", "/etc/shadow:2 ", "ids=1000,2")
     return all(part in seen for part in wanted) and not re.search("SECRET|API|KEY", seen), seen[:200]
 
 
-def unwritten(options, zygotes):
+def unwritten(judge, zygotes):
     """Elements that nobody wrote are NaN, not what would be right by chance."""
-    failures = options.verdict("unwritten_tail").get("failures") or []
+    failures = judge.verdict("unwritten_tail").get("failures") or []
     got = {failure["got"] for failure in failures if "tail_1000" in failure["case"]}
     return got == {"nan"}, got
 
@@ -136,13 +122,14 @@ class Place:
     """A directory with warm processes, and a data directory whose static stage lets everything pass."""
 
     def __init__(self, options, directory):
-        data = pathlib.Path(directory) / "data"
+        data = os.path.join(directory, "data")
         self.sockets = os.path.join(directory, "sockets")
         self.zygotes = None
-        if not data.exists():
-            shutil.copytree(ROOT / "verify", data / "verify")
-            (data / "verify/policy/l1.yaml").write_text(POLICY, encoding="utf-8")
-        os.environ["KGB_DATA_DIR"] = str(data)
+        if os.path.exists(data):
+            os.environ["KGB_DATA_DIR"] = data
+        else:
+            run_corpus.open_rules(directory)
+        os.environ["KGB_SECRET_KEY"] = "hunter2"  # nobody may see it
         if not os.path.exists(self.sockets):
             self.zygotes = run_corpus.Zygotes(options.judge, options.python, "cpu", self.sockets)
 
@@ -161,10 +148,10 @@ def run(options, directory):
         print("# SKIP no Python with torch and triton, or no sandbox")
         return 77
     status = 0
-    called = Options(options.judge, options.python, directory)
+    judge = Judge(options.judge, options.python, directory)
     print("TAP version 13\n1..%d" % len(names), flush=True)
     for number, name in enumerate(names, 1):
-        right, got = (SPECIAL.get(name) or check_candidate(name))(called, place.zygotes)
+        right, got = (SPECIAL.get(name) or check_candidate(name))(judge, place.zygotes)
         status |= not right
         print("%s %d - %s (%s)" % ("ok" if right else "not ok", number, name, got), flush=True)
     place.close()

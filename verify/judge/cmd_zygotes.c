@@ -33,7 +33,7 @@ struct arguments {
 	int64_t spares;
 	bool die_with_parent;
 };
-enum { SPARES_DEFAULT = 2, SPARES_MAX = 64 };
+enum { SPARES_DEFAULT = 4, SPARES_MAX = 64 };
 
 static int parse(struct arguments *a, int argc, char **argv, struct kgb_err *err)
 {

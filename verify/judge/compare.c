@@ -598,11 +598,3 @@ void kgb_compare(const struct kgb_view *cand_view, const void *candidate, const 
 	compare_all(&x, out);
 	kgb_free(x.binades);
 }
-
-void kgb_unravel(int64_t i, const int64_t *sizes, int ndim, int64_t *index)
-{
-	for (int k = ndim - 1; k >= 0; k--) {
-		index[k] = i % sizes[k];
-		i /= sizes[k];
-	}
-}

@@ -48,11 +48,10 @@ struct kgb_compare {
 
 /** `candidate`: storage bytes behind cand_view, whose dtype is the result's. `native`: contiguous,
  * same sizes and dtype. `ref64`: contiguous float64 (ignored for integers and bool). `magnitude`:
- * contiguous float64 or NULL. Sizes were checked by the caller. */
+ * contiguous float64 or NULL. Sizes were checked by the caller. Large results are compared by
+ * several threads; what comes out does not depend on their number. */
 void kgb_compare(const struct kgb_view *cand_view, const void *candidate, const void *native,
 		 const double *ref64, const double *magnitude,
 		 const struct kgb_tolerance *tolerance, struct kgb_compare *out);
-/** Row-major element number -> multi-index. */
-void kgb_unravel(int64_t i, const int64_t *sizes, int ndim, int64_t *index);
 
 #endif

@@ -151,12 +151,17 @@ static bool reap(struct kgb_exec *exec, int64_t wait_ms)
 	return true;
 }
 
+void kgb_exec_kill(const struct kgb_exec *exec)
+{
+	if (exec->launcher > 0)
+		(void)kill(exec->launcher, SIGTERM);
+}
+
 static void end_now(struct kgb_exec *exec)
 {
-	if (exec->launcher > 0) {
-		(void)kill(exec->launcher, SIGTERM);
+	kgb_exec_kill(exec);
+	if (exec->launcher > 0)
 		(void)reap(exec, -1);
-	}
 }
 
 void kgb_exec_stop(struct kgb_exec *exec)

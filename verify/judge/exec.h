@@ -148,6 +148,8 @@ KGB_MUST_CHECK enum kgb_exec_outcome kgb_exec_time(struct kgb_exec *exec,
 						   struct kgb_exec_layout *out, int64_t timeout_ms,
 						   struct kgb_err *err);
 
+/** Let the process end, without waiting for that: kgb_exec_stop has less to wait for then. */
+void kgb_exec_kill(const struct kgb_exec *exec);
 /** End the process and everything of it, at once. Accepts one that was never started, or is gone.
  */
 void kgb_exec_stop(struct kgb_exec *exec);

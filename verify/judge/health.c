@@ -284,6 +284,7 @@ void kgb_health_watch(struct kgb_judge *judge)
 
 	if (judge->options->device == KGB_DEVICE_CPU)
 		return;
+	KGB_MEASURE(judge, KGB_PHASE_HEALTH);
 	if (kgb_nvml_open(&judge->nvml, &err) < 0)
 		note(judge, say(judge, "%s", err.msg));
 }
@@ -297,7 +298,7 @@ void kgb_health_check(struct kgb_judge *judge)
 	if (judge->options->device == KGB_DEVICE_CPU)
 		return;
 	if (judge->replay)
-		memcpy(test.pci, judge->replay->exec.machine.pci, sizeof(test.pci));
+		memcpy(test.pci, judge->replay->replayer->exec.machine.pci, sizeof(test.pci));
 	kgb_judge_release_lane(judge);
 	kgb_judge_init_lane(judge);
 	if (verdict->code && kgb_health_is_due(verdict->code, text_of(verdict)))

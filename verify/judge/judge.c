@@ -253,7 +253,7 @@ static int start_trusted(struct kgb_judge *judge, struct kgb_worker *worker, con
 int kgb_judge_start_reference(struct kgb_judge *judge, struct kgb_err *err)
 {
 	KGB_MEASURE(judge, KGB_PHASE_REFERENCE);
-	return start_trusted(judge, &judge->reference, "reference", err);
+	return start_trusted(judge, &judge->reference->worker, "reference", err);
 }
 
 void kgb_judge_fill(struct kgb_judge *judge, struct kgb_data *data, const struct kgb_case *c,
@@ -263,16 +263,32 @@ void kgb_judge_fill(struct kgb_judge *judge, struct kgb_data *data, const struct
 	kgb_data_fill(data, c, &judge->verdict->seed, variant);
 }
 
-int kgb_judge_learn(struct kgb_judge *judge, struct kgb_data *data, struct kgb_err *err)
+int kgb_judge_ask_truth(struct kgb_judge *judge, const struct kgb_data *data, struct kgb_err *err)
 {
-	int64_t deadline = kgb_mono_ms() + REFERENCE_MS;
+	struct kgb_reference *reference = judge->reference;
 
 	KGB_MEASURE(judge, KGB_PHASE_TRUTH);
-	if (kgb_data_ask(data, &judge->reference, &judge->reference_memory, true, deadline, err) <
-	    0)
-		return -1;
-	return kgb_data_learn(data, &judge->reference, &judge->reference_memory, true, deadline,
-			      err);
+	return kgb_data_ask(data, &reference->worker, &reference->memory, true,
+			    kgb_mono_ms() + REFERENCE_MS, err);
+}
+
+int kgb_judge_take_truth(struct kgb_judge *judge, struct kgb_data *data, struct kgb_err *err)
+{
+	struct kgb_reference *reference = judge->reference;
+
+	KGB_MEASURE(judge, KGB_PHASE_TRUTH);
+	return kgb_data_learn(data, &reference->worker, &reference->memory, true,
+			      kgb_mono_ms() + REFERENCE_MS, err);
+}
+
+int kgb_judge_learn(struct kgb_judge *judge, struct kgb_data *data, struct kgb_err *err)
+{
+	pthread_mutex_lock(&judge->reference->lock);
+	int rc = kgb_judge_ask_truth(judge, data, err);
+	if (rc == 0)
+		rc = kgb_judge_take_truth(judge, data, err);
+	pthread_mutex_unlock(&judge->reference->lock);
+	return rc;
 }
 
 static void write_load(const struct kgb_judge *judge, struct kgb_buf *text)
@@ -543,10 +559,11 @@ static int run(struct kgb_judge *judge, struct kgb_err *err)
 void kgb_judge_init_lane(struct kgb_judge *judge)
 {
 	judge->runner = (struct kgb_worker)KGB_WORKER_INIT;
-	judge->reference = (struct kgb_worker)KGB_WORKER_INIT;
+	judge->reference = kgb_xmalloc(sizeof(*judge->reference));
+	*judge->reference = (struct kgb_reference)KGB_REFERENCE_INIT;
+	judge->reference_is_lent = false;
 	judge->baseline = (struct kgb_worker)KGB_WORKER_INIT;
 	judge->runner_memory = (struct kgb_shared){0};
-	judge->reference_memory = (struct kgb_shared){0};
 	judge->baseline_memory = (struct kgb_shared){0};
 	judge->image = (struct kgb_buf)KGB_BUF_INIT(0);
 	judge->after = (struct kgb_buf)KGB_BUF_INIT(0);
@@ -557,13 +574,24 @@ void kgb_judge_init_lane(struct kgb_judge *judge)
 
 void kgb_judge_release_lane(struct kgb_judge *judge)
 {
+	KGB_MEASURE(judge, KGB_PHASE_END);
+	/* All of them first: to take down a CUDA context takes its time. */
+	kgb_worker_kill(&judge->runner);
+	kgb_worker_kill(&judge->baseline);
+	if (!judge->reference_is_lent)
+		kgb_worker_kill(&judge->reference->worker);
+	if (judge->replay && !judge->replay->replayer_is_lent)
+		kgb_exec_kill(&judge->replay->replayer->exec);
 	kgb_replay_free(judge->replay);
 	kgb_worker_stop(&judge->runner);
-	kgb_worker_stop(&judge->reference);
+	if (!judge->reference_is_lent) {
+		kgb_worker_stop(&judge->reference->worker);
+		kgb_shared_release(&judge->reference->memory);
+		kgb_free(judge->reference);
+	}
 	kgb_worker_stop(&judge->baseline);
 	kgb_shared_release(&judge->baseline_memory);
 	kgb_shared_release(&judge->runner_memory);
-	kgb_shared_release(&judge->reference_memory);
 	kgb_buf_release(&judge->image);
 	kgb_buf_release(&judge->after);
 }

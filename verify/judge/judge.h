@@ -5,6 +5,7 @@
 #ifndef KGB_VERIFY_JUDGE_JUDGE_H
 #define KGB_VERIFY_JUDGE_JUDGE_H
 
+#include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -56,6 +57,18 @@ struct kgb_judge_options {
 
 struct kgb_replay;
 struct kgb_gpu_facts;
+
+/** The trusted process that knows what is right. Lanes on a GPU share one, because a context is dear
+ * there: `lock` is held from a question to its answer. */
+struct kgb_reference {
+	pthread_mutex_t lock;
+	struct kgb_worker worker;
+	struct kgb_shared memory;
+};
+#define KGB_REFERENCE_INIT                                                   \
+	{                                                                    \
+		.lock = PTHREAD_MUTEX_INITIALIZER, .worker = KGB_WORKER_INIT \
+	}
 struct kgb_nvml;
 
 /** Lanes (lanes.h) have copies of this: what they share is only read while they run. */
@@ -78,11 +91,11 @@ struct kgb_judge {
 
 	/* Of each lane. */
 	struct kgb_worker runner;
-	struct kgb_worker reference;
+	struct kgb_reference *reference; /* owned, unless it is lent */
+	bool reference_is_lent;
 	struct kgb_worker baseline; /* on a GPU */
 	struct kgb_shared baseline_memory;
 	struct kgb_shared runner_memory;
-	struct kgb_shared reference_memory;
 	struct kgb_buf image; /* what we wrote to the arena */
 	struct kgb_buf after; /* what we found there after the call */
 	struct kgb_replay *replay; /* owned; NULL without a GPU */
@@ -119,6 +132,12 @@ KGB_MUST_CHECK int kgb_judge_load(struct kgb_judge *judge, struct kgb_failure *f
 				  struct kgb_err *err);
 /** Start the reference and give it the spec's Python functions. */
 KGB_MUST_CHECK int kgb_judge_start_reference(struct kgb_judge *judge, struct kgb_err *err);
+/** Ask the reference what is right for `data`; its answer must be taken by kgb_judge_take_truth before
+ * anything else is asked. For lanes that share none. */
+KGB_MUST_CHECK int kgb_judge_ask_truth(struct kgb_judge *judge, const struct kgb_data *data,
+				       struct kgb_err *err);
+KGB_MUST_CHECK int kgb_judge_take_truth(struct kgb_judge *judge, struct kgb_data *data,
+					struct kgb_err *err);
 /** Have the reference tell what is right for `data`, and wait for it. */
 KGB_MUST_CHECK int kgb_judge_learn(struct kgb_judge *judge, struct kgb_data *data,
 				   struct kgb_err *err);

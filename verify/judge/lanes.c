@@ -34,8 +34,10 @@ size_t kgb_lanes_count(const struct kgb_judge *judge, size_t n, size_t least,
 	const size_t asked = (size_t)judge->options->lanes;
 	size_t wanted = asked ? asked : LANES_DEFAULT;
 
+	const size_t most = asked ? n : n / least;
+
 	seats->n = 0;
-	wanted = wanted < n / least ? wanted : n / least;
+	wanted = wanted < most ? wanted : most;
 	if (asked || wanted < 2)
 		return wanted > 1 ? wanted : 1;
 	kgb_seats_take(seats, wanted, processors() / PROCESSORS_PER_SEAT);

@@ -17,7 +17,8 @@ enum kgb_phase {
 	KGB_PHASE_EXEC, /* start kgb-exec */
 	KGB_PHASE_FILL, /* make inputs */
 	KGB_PHASE_TRUTH, /* the reference's answers */
-	KGB_PHASE_CALL, /* the candidate's calls, with compiling */
+	KGB_PHASE_FIRST_CALL, /* the candidate's first call of a case, with compiling */
+	KGB_PHASE_CALL, /* its other calls */
 	KGB_PHASE_CHECK, /* compare what calls returned */
 	KGB_PHASE_CLAIMS, /* what the candidate's compiler left */
 	KGB_PHASE_PROVE, /* whose code it is */
@@ -27,6 +28,8 @@ enum kgb_phase {
 	KGB_PHASE_BASELINE, /* start it, and its calls */
 	KGB_PHASE_SLOTS, /* inputs and right results for the timer */
 	KGB_PHASE_TIMER,
+	KGB_PHASE_HEALTH, /* of the GPU */
+	KGB_PHASE_END, /* end processes */
 	KGB_N_PHASES,
 };
 const char *kgb_phase_name(enum kgb_phase phase);

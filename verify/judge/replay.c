@@ -34,9 +34,9 @@ static int ask_about(struct kgb_judge *judge, unsigned *sm, char **torch_dir, st
 {
 	KGB_AUTO(free) struct kgb_wire_reply *reply = kgb_xmalloc(sizeof(*reply));
 
-	if (kgb_worker_send(&judge->reference, "{\"op\":\"about\"}", NULL, 0, err) < 0)
+	if (kgb_worker_send(&judge->reference->worker, "{\"op\":\"about\"}", NULL, 0, err) < 0)
 		return -1;
-	if (!kgb_worker_wait(&judge->reference, kgb_mono_ms() + ABOUT_MS, reply))
+	if (!kgb_worker_wait(&judge->reference->worker, kgb_mono_ms() + ABOUT_MS, reply))
 		return kgb_fail(err, KGB_ERR_UNAVAILABLE,
 				"the reference process cannot use the GPU");
 	if (reply->status != KGB_WIRE_OK)
@@ -78,20 +78,37 @@ static struct kgb_exec_spec exec_spec(const struct kgb_judge *judge)
 				      .cupti = judge->options->cupti};
 }
 
+static struct kgb_replay *new_replay(struct kgb_replayer *replayer, bool is_lent)
+{
+	struct kgb_replay *replay = kgb_xmalloc(sizeof(*replay));
+
+	*replay = (struct kgb_replay){
+		.record_fd = -1, .replayer = replayer, .replayer_is_lent = is_lent};
+	return replay;
+}
+
 int kgb_replay_begin(struct kgb_judge *judge, struct kgb_err *err)
 {
 	const struct kgb_exec_spec spec = exec_spec(judge);
+	struct kgb_replayer *replayer = kgb_xmalloc(sizeof(*replayer));
 
 	KGB_MEASURE(judge, KGB_PHASE_EXEC);
-	judge->replay = kgb_xmalloc(sizeof(*judge->replay));
-	*judge->replay = (struct kgb_replay)KGB_REPLAY_INIT;
-	if (kgb_exec_begin(&judge->replay->exec, &spec, err) != KGB_EXEC_DONE)
-		return -1;
-	judge->replay->exec_begun = true;
-	return 0;
+	*replayer = (struct kgb_replayer)KGB_REPLAYER_INIT;
+	judge->replay = new_replay(replayer, false);
+	replayer->begun = kgb_exec_begin(&replayer->exec, &spec, err) == KGB_EXEC_DONE;
+	return replayer->begun ? 0 : -1;
 }
 
-int kgb_replay_new(struct kgb_judge *judge, struct kgb_err *err)
+void kgb_replay_borrow(struct kgb_judge *judge, const struct kgb_judge *lender)
+{
+	kgb_free(judge->reference);
+	judge->reference = lender->reference;
+	judge->reference_is_lent = true;
+	judge->replay = new_replay(lender->replay->replayer, true);
+	judge->gpu = lender->gpu;
+}
+
+void kgb_replay_new(struct kgb_judge *judge)
 {
 	struct kgb_replay *replay = judge->replay;
 	const struct kgb_provenance_spec spec = {
@@ -104,22 +121,28 @@ int kgb_replay_new(struct kgb_judge *judge, struct kgb_err *err)
 
 	replay->provenance = kgb_xmalloc(sizeof(*replay->provenance));
 	kgb_provenance_init(replay->provenance, &spec);
-	return kgb_replay_start_exec(judge, err);
+}
+
+static void free_replayer(struct kgb_replayer *replayer)
+{
+	if (replayer->begun || replayer->runs)
+		kgb_exec_stop(&replayer->exec);
+	if (replayer->input)
+		munmap(replayer->input, replayer->input_bytes);
+	if (replayer->output)
+		munmap(replayer->output, replayer->output_bytes);
+	kgb_close(replayer->input_fd);
+	kgb_close(replayer->output_fd);
+	kgb_free(replayer);
 }
 
 void kgb_replay_free(struct kgb_replay *replay)
 {
 	if (!replay)
 		return;
-	if (replay->exec_begun || replay->exec_runs)
-		kgb_exec_stop(&replay->exec);
-	if (replay->input)
-		munmap(replay->input, replay->input_bytes);
-	if (replay->output)
-		munmap(replay->output, replay->output_bytes);
+	if (!replay->replayer_is_lent)
+		free_replayer(replay->replayer);
 	kgb_close(replay->record_fd);
-	kgb_close(replay->input_fd);
-	kgb_close(replay->output_fd);
 	if (replay->provenance)
 		kgb_provenance_release(replay->provenance);
 	kgb_free(replay->provenance);
@@ -135,8 +158,8 @@ int kgb_replay_explain(struct kgb_judge *judge, enum kgb_exec_outcome outcome,
 	const char *text = say(judge, "replayed on fresh data: %s", err->msg);
 
 	if (outcome >= KGB_EXEC_FAULTED) {
-		kgb_exec_stop(&judge->replay->exec);
-		judge->replay->exec_runs = false;
+		kgb_exec_stop(&judge->replay->replayer->exec);
+		judge->replay->replayer->runs = false;
 	}
 	switch (outcome) {
 	case KGB_EXEC_UNREPLAYABLE:
@@ -170,19 +193,19 @@ int kgb_replay_explain(struct kgb_judge *judge, enum kgb_exec_outcome outcome,
 
 int kgb_replay_start_exec(struct kgb_judge *judge, struct kgb_err *err)
 {
-	struct kgb_replay *replay = judge->replay;
+	struct kgb_replayer *replayer = judge->replay->replayer;
 	const struct kgb_exec_spec spec = exec_spec(judge);
-	const bool begun = replay->exec_begun;
+	const bool begun = replayer->begun;
 
-	if (replay->exec_runs)
+	if (replayer->runs)
 		return 0;
 	KGB_MEASURE(judge, KGB_PHASE_EXEC);
-	replay->exec_begun = false;
+	replayer->begun = false;
 	enum kgb_exec_outcome outcome =
-		begun ? kgb_exec_finish(&replay->exec, &spec, EXEC_START_MS, err)
-		      : kgb_exec_start(&replay->exec, &spec, EXEC_START_MS, err);
-	replay->exec_runs = outcome == KGB_EXEC_DONE;
-	return replay->exec_runs ? 0 : -1;
+		begun ? kgb_exec_finish(&replayer->exec, &spec, EXEC_START_MS, err)
+		      : kgb_exec_start(&replayer->exec, &spec, EXEC_START_MS, err);
+	replayer->runs = outcome == KGB_EXEC_DONE;
+	return replayer->runs ? 0 : -1;
 }
 
 static int reserve(const char *name, size_t wanted, bool is_input, char **memory, size_t *bytes,
@@ -230,6 +253,10 @@ static void *gather(const struct kgb_wire_output *output, size_t item, const cha
 	memcpy(view.strides, output->strides, sizeof(view.strides));
 	int64_t n = kgb_view_numel(&view);
 	char *values = kgb_xreallocarray(NULL, (size_t)n, item);
+	if (kgb_view_is_contiguous(&view)) {
+		memcpy(values, from, (size_t)n * item);
+		return values;
+	}
 	kgb_view_walk_init(&walk, &view);
 	for (int64_t k = 0; k < n; k++, kgb_view_walk_next(&walk))
 		memcpy(values + (size_t)k * item, from + (size_t)walk.at * item, item);
@@ -247,31 +274,38 @@ size_t kgb_replay_ranges(const struct kgb_replay_case *rcase, const struct kgb_d
 	return n;
 }
 
+void kgb_replay_take_fresh(const struct kgb_replay_case *rcase, const struct kgb_data *data,
+			   const char *output, const struct kgb_exec_layout *layout,
+			   struct kgb_call *call)
+{
+	for (size_t i = 0, n = 0; i < data->n_results; i++)
+		if (rcase->ranges[i].bytes > 0)
+			call->values[i] = gather(&call->reply.outputs[i],
+						 kgb_dtype_size(data->results[i].view.dtype),
+						 output + layout->ranges[n++]);
+}
+
 void kgb_replay_take(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
 		     const struct kgb_data *data, const char *output,
 		     const struct kgb_exec_layout *layout, struct kgb_call *call)
 {
 	kgb_call_resize(&judge->after, call->arena_bytes);
 	kgb_call_copy_parts(call, judge->after.ptr, output);
-	for (size_t i = 0, n = 0; i < data->n_results; i++)
-		if (rcase->ranges[i].bytes > 0)
-			call->values[i] = gather(&call->reply.outputs[i],
-						 kgb_dtype_size(data->results[i].view.dtype),
-						 output + layout->ranges[n++]);
+	kgb_replay_take_fresh(rcase, data, output, layout, call);
 	kgb_call_take_held(judge, data, call);
 }
 
 /* Only what lies in a part is memory; but a prologue was recorded at places of its own. */
-static enum kgb_exec_outcome send_arena(struct kgb_replay *replay,
+static enum kgb_exec_outcome send_arena(struct kgb_replayer *replayer,
 					const struct kgb_replay_case *rcase,
 					const struct kgb_call *call, struct kgb_err *err)
 {
 	struct kgb_exec_range parts[KGB_MAX_ARGS];
 	const struct kgb_exec_arena_spec spec = {
-		.input_fd = replay->input_fd,
-		.output_fd = replay->output_fd,
+		.input_fd = replayer->input_fd,
+		.output_fd = replayer->output_fd,
 		.arena_bytes = call->arena_bytes,
-		.output_bytes = replay->output_bytes,
+		.output_bytes = replayer->output_bytes,
 		.n_slots = 1,
 		.parts = parts,
 		.n_parts = rcase->has_prologue ? 0 : call->n_parts,
@@ -280,14 +314,14 @@ static enum kgb_exec_outcome send_arena(struct kgb_replay *replay,
 	for (size_t i = 0; i < call->n_parts; i++)
 		parts[i] = (struct kgb_exec_range){.address = KGB_ARENA_ADDRESS + call->parts[i].at,
 						   .bytes = call->parts[i].bytes};
-	return kgb_exec_arena_in_parts(&replay->exec, &spec, ARENA_MS, err);
+	return kgb_exec_arena_in_parts(&replayer->exec, &spec, ARENA_MS, err);
 }
 
 static int run(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
 	       const struct kgb_data *data, int skip, struct kgb_call *call,
 	       struct kgb_failure *failure, struct kgb_err *err)
 {
-	struct kgb_replay *replay = judge->replay;
+	struct kgb_replayer *replayer = judge->replay->replayer;
 	struct kgb_exec_range ranges[KGB_MAX_RESULTS];
 	struct kgb_exec_layout layout;
 	struct kgb_exec_run_spec spec = {
@@ -299,18 +333,18 @@ static int run(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
 
 	kgb_random(&spec.poison, sizeof(spec.poison));
 	spec.n_ranges = kgb_replay_ranges(rcase, data, ranges);
-	if (reserve("kgb-exec-input", call->arena_bytes, true, &replay->input, &replay->input_bytes,
-		    &replay->input_fd, err) < 0 ||
+	if (reserve("kgb-exec-input", call->arena_bytes, true, &replayer->input, &replayer->input_bytes,
+		    &replayer->input_fd, err) < 0 ||
 	    reserve("kgb-exec-output", output_bytes_of(rcase, spec.n_ranges), false,
-		    &replay->output, &replay->output_bytes, &replay->output_fd, err) < 0)
+		    &replayer->output, &replayer->output_bytes, &replayer->output_fd, err) < 0)
 		return -1;
-	kgb_call_copy_parts(call, replay->input, judge->image.ptr);
-	enum kgb_exec_outcome outcome = send_arena(replay, rcase, call, err);
+	kgb_call_copy_parts(call, replayer->input, judge->image.ptr);
+	enum kgb_exec_outcome outcome = send_arena(replayer, rcase, call, err);
 	if (outcome == KGB_EXEC_DONE)
-		outcome = kgb_exec_run(&replay->exec, &spec, &layout, left_ms, err);
+		outcome = kgb_exec_run(&replayer->exec, &spec, &layout, left_ms, err);
 	if (outcome != KGB_EXEC_DONE)
 		return kgb_replay_explain(judge, outcome, failure, err);
-	kgb_replay_take(judge, rcase, data, replay->output, &layout, call);
+	kgb_replay_take(judge, rcase, data, replayer->output, &layout, call);
 	return 0;
 }
 

@@ -27,26 +27,38 @@ struct kgb_gpu_facts {
 KGB_MUST_CHECK int kgb_gpu_facts_new(struct kgb_judge *judge, struct kgb_err *err);
 void kgb_gpu_facts_free(struct kgb_gpu_facts *facts);
 
+/** kgb-exec and the memory that is shared with it. Lanes share one: `lock` is held from loading a
+ * plan to its last run. */
+struct kgb_replayer {
+	pthread_mutex_t lock;
+	struct kgb_exec exec;
+	bool begun; /* it is starting */
+	bool runs;
+	int input_fd, output_fd; /* shared with it */
+	char *input, *output; /* our mappings of them */
+	size_t input_bytes, output_bytes;
+};
+#define KGB_REPLAYER_INIT                                                                       \
+	{                                                                                       \
+		.lock = PTHREAD_MUTEX_INITIALIZER, .exec = KGB_EXEC_CLIENT_INIT, .input_fd = -1, \
+		.output_fd = -1                                                                 \
+	}
+
 /** What a lane keeps from case to case. */
 struct kgb_replay {
 	int record_fd; /* memfd that the runner's trace library writes to; -1: none yet */
-	struct kgb_exec exec;
-	bool exec_begun; /* it is starting */
-	bool exec_runs;
-	int input_fd, output_fd; /* shared with kgb-exec */
-	char *input, *output; /* our mappings of them */
-	size_t input_bytes, output_bytes;
+	struct kgb_replayer *replayer; /* owned, unless it is lent */
+	bool replayer_is_lent;
 	struct kgb_provenance *provenance; /* owned */
 };
-#define KGB_REPLAY_INIT                                                                        \
-	{                                                                                      \
-		.record_fd = -1, .exec = KGB_EXEC_CLIENT_INIT, .input_fd = -1, .output_fd = -1 \
-	}
 
 /** Make judge->replay and let its kgb-exec start meanwhile. */
 KGB_MUST_CHECK int kgb_replay_begin(struct kgb_judge *judge, struct kgb_err *err);
+/** Make judge->replay with the kgb-exec and the reference of another lane, which must outlive this
+ * one. */
+void kgb_replay_borrow(struct kgb_judge *judge, const struct kgb_judge *lender);
 /** Complete judge->replay. judge->gpu must be. */
-KGB_MUST_CHECK int kgb_replay_new(struct kgb_judge *judge, struct kgb_err *err);
+void kgb_replay_new(struct kgb_judge *judge);
 void kgb_replay_free(struct kgb_replay *replay);
 
 /** Three calls of a case and what they did with the GPU. */
@@ -125,6 +137,10 @@ size_t kgb_replay_ranges(const struct kgb_replay_case *rcase, const struct kgb_d
 void kgb_replay_take(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
 		     const struct kgb_data *data, const char *output,
 		     const struct kgb_exec_layout *layout, struct kgb_call *call);
+/** The same for results that no parameter holds alone; the arena need not have come back. */
+void kgb_replay_take_fresh(const struct kgb_replay_case *rcase, const struct kgb_data *data,
+			   const char *output, const struct kgb_exec_layout *layout,
+			   struct kgb_call *call);
 
 /** Make the plan of the baseline for the case that `data` belongs to. Starts its process when there
  * is none. */

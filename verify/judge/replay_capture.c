@@ -132,7 +132,7 @@ static int load_plans(struct kgb_judge *judge, const struct kgb_capture captures
 		      const struct kgb_windows *windows, const struct kgb_owners *owners,
 		      struct kgb_replay_case *out, struct kgb_failure *failure, struct kgb_err *err)
 {
-	struct kgb_exec *exec = &judge->replay->exec;
+	struct kgb_exec *exec = &judge->replay->replayer->exec;
 	struct kgb_err why = KGB_ERR_INIT;
 
 	KGB_MEASURE(judge, KGB_PHASE_PLAN);

@@ -112,7 +112,7 @@ static int haunt(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
 		n_broken += broken;
 		n_tried++;
 		/* A fault of the crippled plan ended kgb-exec, and its plans with it. */
-		if (!judge->replay->exec_runs)
+		if (!judge->replay->replayer->runs)
 			break;
 	}
 	kgb_ghost_count(judge, fresh);

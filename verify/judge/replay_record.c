@@ -95,7 +95,7 @@ static int run_call(struct kgb_judge *judge, const struct kgb_data *data,
 		    const struct kgb_call_spec *spec, struct kgb_call *call,
 		    struct kgb_failure *failure, struct kgb_err *err)
 {
-	KGB_MEASURE(judge, KGB_PHASE_CALL);
+	KGB_MEASURE(judge, spec->repetition == 0 ? KGB_PHASE_FIRST_CALL : KGB_PHASE_CALL);
 	return kgb_call_run(judge, data, spec, call, failure, err);
 }
 

@@ -5,6 +5,7 @@
  * computes one case, the reference computes the next.
  */
 #include <pthread.h>
+#include <stdlib.h>
 
 #include "base/str.h"
 #include "base/time.h"
@@ -23,24 +24,57 @@ static struct kgb_interface_count *count_of(const struct kgb_judge *judge, const
 	return &judge->verdict->interfaces[c->interface - judge->spec.interfaces];
 }
 
+static bool is_cheaper(const struct kgb_case *c, const struct kgb_case *than)
+{
+	return c->mode == KGB_MODE_STANDARD && kgb_case_elements(c) > 0 &&
+	       (kgb_case_elements(than) == 0 || kgb_case_elements(c) < kgb_case_elements(than));
+}
+
+/* The types of the tensors: cases that share them share most of their compiled kernels. */
+static uint64_t types_of(const struct kgb_case *c)
+{
+	uint64_t types = 0;
+
+	for (size_t i = 0; i < c->n_args; i++)
+		if (c->args[i].param->kind == KGB_PARAM_TENSOR && !c->args[i].is_absent)
+			types = types * KGB_N_DTYPES + (uint64_t)c->args[i].view.dtype;
+	return types;
+}
+
+struct place {
+	size_t index;
+	uint64_t types;
+	bool is_smoke;
+};
+
+static int by_types(const void *a, const void *b)
+{
+	const struct place *x = a;
+	const struct place *y = b;
+
+	if (x->is_smoke != y->is_smoke)
+		return x->is_smoke ? -1 : 1;
+	if (x->types != y->types)
+		return x->types < y->types ? -1 : 1;
+	return x->index < y->index ? -1 : x->index > y->index;
+}
+
 /* The cheapest ordinary case goes first, so that a broken kernel is told so at once; the others
- * follow as listed. */
+ * follow as listed, those of the same types together. */
 static void choose_order(const struct kgb_cases *cases, size_t *order)
 {
+	KGB_AUTO(free) struct place *places = kgb_xcalloc(cases->n + 1, sizeof(*places));
 	size_t smoke = 0;
-	size_t n = 1;
 
-	for (size_t i = 1; i < cases->n; i++) {
-		const struct kgb_case *c = &cases->items[i];
-		bool ordinary = c->mode == KGB_MODE_STANDARD && kgb_case_elements(c) > 0;
-		if (ordinary && (kgb_case_elements(&cases->items[smoke]) == 0 ||
-				 kgb_case_elements(c) < kgb_case_elements(&cases->items[smoke])))
+	for (size_t i = 0; i < cases->n; i++) {
+		if (is_cheaper(&cases->items[i], &cases->items[smoke]))
 			smoke = i;
+		places[i] = (struct place){.index = i, .types = types_of(&cases->items[i])};
 	}
-	order[0] = smoke;
+	places[smoke].is_smoke = true;
+	qsort(places, cases->n, sizeof(*places), by_types);
 	for (size_t i = 0; i < cases->n; i++)
-		if (i != smoke)
-			order[n++] = i;
+		order[i] = places[i].index;
 }
 
 /* ---- one case ---- */
@@ -66,7 +100,7 @@ static int run_call(struct kgb_judge *judge, const struct kgb_data *data,
 		    const struct kgb_call_spec *spec, struct kgb_call *call,
 		    struct kgb_failure *failure, struct kgb_err *err)
 {
-	KGB_MEASURE(judge, KGB_PHASE_CALL);
+	KGB_MEASURE(judge, spec->repetition == 0 ? KGB_PHASE_FIRST_CALL : KGB_PHASE_CALL);
 	return kgb_call_run(judge, data, spec, call, failure, err);
 }
 
@@ -193,20 +227,6 @@ static size_t take(struct work *work, struct share *share)
 	return turn;
 }
 
-static int ask(struct kgb_judge *judge, const struct kgb_data *data, struct kgb_err *err)
-{
-	KGB_MEASURE(judge, KGB_PHASE_TRUTH);
-	return kgb_data_ask(data, &judge->reference, &judge->reference_memory, true,
-			    kgb_mono_ms() + REFERENCE_MS, err);
-}
-
-static int learn(struct kgb_judge *judge, struct kgb_data *data, struct kgb_err *err)
-{
-	KGB_MEASURE(judge, KGB_PHASE_TRUTH);
-	return kgb_data_learn(data, &judge->reference, &judge->reference_memory, true,
-			      kgb_mono_ms() + REFERENCE_MS, err);
-}
-
 /* A dead runner, a cheat and enough failures end the stage. */
 static bool ends_all(const struct kgb_judge *judge, const struct kgb_failure *failure)
 {
@@ -254,9 +274,9 @@ static int run_step(struct kgb_judge *judge, struct work *work, size_t turn, str
 {
 	struct kgb_failure failure = {0};
 
-	if (learn(judge, data, err) < 0)
+	if (kgb_judge_take_truth(judge, data, err) < 0)
 		return -1;
-	if (next && ask(judge, next, err) < 0)
+	if (next && kgb_judge_ask_truth(judge, next, err) < 0)
 		return -1;
 	int rc = run_case(judge, data, &failure, err);
 	if (rc < 0)
@@ -265,19 +285,19 @@ static int run_step(struct kgb_judge *judge, struct work *work, size_t turn, str
 	return 0;
 }
 
-static int run_cases(struct kgb_judge *judge, struct work *work, struct share *share,
-		     struct kgb_err *err)
+static int run_cases(struct kgb_judge *judge, struct work *work, struct kgb_err *err)
 {
+	struct share share = {0};
 	struct kgb_data data[2] = {0};
-	size_t turn = take(work, share);
+	size_t turn = take(work, &share);
 	int rc = 0;
 
 	if (turn < work->n) {
 		kgb_judge_fill(judge, &data[0], &judge->cases.items[work->order[turn]], 0);
-		rc = ask(judge, &data[0], err);
+		rc = kgb_judge_ask_truth(judge, &data[0], err);
 	}
 	for (size_t i = 0; turn < work->n && rc == 0; i++) {
-		size_t next_turn = take(work, share);
+		size_t next_turn = take(work, &share);
 		struct kgb_data *next = next_turn < work->n ? &data[(i + 1) % 2] : NULL;
 		if (next)
 			kgb_judge_fill(judge, next, &judge->cases.items[work->order[next_turn]], 0);
@@ -356,6 +376,17 @@ static int record_batch(struct kgb_judge *judge, struct work *work, struct share
 	return 0;
 }
 
+static int check_entry(struct kgb_judge *judge, struct entry *entry, struct kgb_failure *failure,
+		       struct kgb_err *err)
+{
+	struct kgb_replayer *replayer = judge->replay->replayer;
+
+	pthread_mutex_lock(&replayer->lock);
+	int rc = kgb_replay_check(judge, &entry->recorded, failure, err);
+	pthread_mutex_unlock(&replayer->lock);
+	return rc;
+}
+
 static int replay_batch(struct kgb_judge *judge, struct work *work, struct batch *batch,
 			struct kgb_err *err)
 {
@@ -376,7 +407,7 @@ static int replay_batch(struct kgb_judge *judge, struct work *work, struct batch
 			continue;
 		int rc = proved;
 		if (rc == 0)
-			rc = kgb_replay_check(judge, &entry->recorded, &failure, err);
+			rc = check_entry(judge, entry, &failure, err);
 		if (rc < 0)
 			return -1;
 		settle(judge, work, entry->turn, entry->data.kase, rc, &failure);
@@ -394,15 +425,15 @@ static void release_batch(struct kgb_judge *judge, struct batch *batch)
 	batch->n = 0;
 }
 
-static int replay_cases(struct kgb_judge *judge, struct work *work, struct share *share,
-			struct kgb_err *err)
+static int replay_cases(struct kgb_judge *judge, struct work *work, struct kgb_err *err)
 {
+	struct share share = {0};
 	KGB_AUTO(free) struct batch *batch = kgb_xcalloc(1, sizeof(*batch));
 	size_t n;
 	int rc;
 
 	do {
-		rc = record_batch(judge, work, share, batch, err);
+		rc = record_batch(judge, work, &share, batch, err);
 		if (rc == 0)
 			rc = replay_batch(judge, work, batch, err);
 		n = batch->n;
@@ -413,43 +444,53 @@ static int replay_cases(struct kgb_judge *judge, struct work *work, struct share
 
 /* ---- lanes ---- */
 
-static int start_lane(struct kgb_judge *lane, struct kgb_err *err)
+/* 0, 1 decided, -1 *err. */
+static int load(struct kgb_judge *lane, struct kgb_err *err)
 {
 	struct kgb_failure failure = {0};
 	int rc = kgb_judge_load(lane, &failure, err);
 
 	if (rc == 1)
 		kgb_verdict_decide(lane->verdict, KGB_STAGE_CORRECTNESS, &failure);
-	if (rc != 0)
-		return rc;
-	return kgb_judge_start_reference(lane, err);
+	return rc;
 }
 
-static int run_in_lane(struct kgb_judge *lane, size_t number, struct work *work,
-		       struct kgb_err *err)
+static int run_on_cpu(struct kgb_judge *lane, size_t number, struct work *work, struct kgb_err *err)
 {
-	bool gpu = lane->options->device != KGB_DEVICE_CPU;
-	struct share share = {0};
+	int rc = load(lane, err);
 
-	if (gpu && kgb_replay_begin(lane, err) < 0)
+	if (rc == 0)
+		rc = kgb_judge_start_reference(lane, err);
+	if (rc == 0 && (number == 0 || wait_for_smoke(work)))
+		rc = run_cases(lane, work, err);
+	return rc;
+}
+
+/* Only the runner is each lane's own: contexts on a GPU are dear, and what the others do is done in
+ * a tenth of the time. */
+static int run_on_gpu(struct kgb_judge *lane, size_t number, struct work *work, struct kgb_err *err)
+{
+	if (number == 0 && kgb_replay_begin(lane, err) < 0)
 		return -1;
-	int rc = start_lane(lane, err);
+	int rc = load(lane, err);
 	if (rc != 0)
 		return rc;
-	if (number == 0 && gpu && kgb_gpu_facts_new(lane, err) < 0)
+	if (number == 0 &&
+	    (kgb_judge_start_reference(lane, err) < 0 || kgb_gpu_facts_new(lane, err) < 0))
 		return -1;
 	if (number > 0 && !wait_for_smoke(work))
 		return 0;
-	lane->gpu = work->first->gpu;
-	if (gpu)
-		return kgb_replay_new(lane, err) < 0 ? -1 : replay_cases(lane, work, &share, err);
-	return run_cases(lane, work, &share, err);
+	if (number > 0)
+		kgb_replay_borrow(lane, work->first);
+	kgb_replay_new(lane);
+	return replay_cases(lane, work, err);
 }
 
 static int run_lane(struct kgb_judge *lane, size_t number, void *payload, struct kgb_err *err)
 {
 	struct work *work = payload;
-	int rc = run_in_lane(lane, number, work, err);
+	int rc = lane->options->device == KGB_DEVICE_CPU ? run_on_cpu(lane, number, work, err)
+							  : run_on_gpu(lane, number, work, err);
 
 	if (rc != 0)
 		stop(work);

@@ -8,7 +8,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/hash.h"
 #include "base/time.h"
 #include "verify/judge/cost.h"
 #include "verify/judge/replay.h"
@@ -53,7 +52,10 @@ struct session {
 	int input_fd;
 	size_t input_bytes, arena_bytes;
 	uint32_t n_slots;
-	char digests[SLOTS_MAX][KGB_SHA256_HEX_LEN]; /* of the right results on each slot */
+	void *right[SLOTS_MAX][KGB_MAX_RESULTS]; /* owned; results on each slot */
+	struct kgb_data truths[SLOTS_MAX]; /* of the slots that `knows` says so of */
+	bool knows[SLOTS_MAX];
+	bool in_arena; /* a parameter holds a result */
 	bool refused; /* failure holds why */
 	struct kgb_failure failure;
 };
@@ -79,27 +81,18 @@ static void release(struct session *s)
 	if (s->input)
 		munmap(s->input, s->input_bytes);
 	kgb_close(s->input_fd);
+	for (size_t slot = 0; slot < SLOTS_MAX; slot++) {
+		for (size_t i = 0; i < KGB_MAX_RESULTS; i++)
+			kgb_free(s->right[slot][i]);
+		if (s->knows[slot])
+			kgb_data_release(&s->truths[slot]);
+	}
 	kgb_plan_release(&s->baseline);
 	kgb_replay_case_release(&s->rcase);
 	kgb_data_release(&s->data);
 }
 
 /* ---- inputs ---- */
-
-/* Of all results together: a digest of their digests. */
-static void digest_results(const struct kgb_data *data, const struct kgb_call *call,
-			   char out[KGB_SHA256_HEX_LEN])
-{
-	char digests[KGB_MAX_RESULTS][KGB_SHA256_HEX_LEN] = {{0}};
-
-	for (size_t i = 0; i < data->n_results; i++) {
-		const struct kgb_view *view = &data->results[i].view;
-		size_t n = (size_t)kgb_view_numel(view) * kgb_dtype_size(view->dtype);
-		if (call->values[i])
-			kgb_sha256_hex(call->values[i], n, digests[i]);
-	}
-	kgb_sha256_hex(digests, sizeof(digests), out);
-}
 
 /* Fill slot number `slot`, replay the candidate on it untimed, and note its results. The first ones
  * are compared with the reference; what the candidate does cannot depend on a number that it does
@@ -125,8 +118,10 @@ static int prepare_slot(struct session *s, uint32_t slot, struct kgb_err *err)
 	if (rc == 0 && slot < CHECKED_SLOTS &&
 	    !kgb_call_check_values(judge, &data, &call, &s->failure))
 		rc = 1;
-	if (rc == 0)
-		digest_results(&data, &call, s->digests[slot]);
+	for (size_t i = 0; i < data.n_results && rc == 0; i++) {
+		s->right[slot][i] = call.values[i];
+		call.values[i] = NULL;
+	}
 	s->refused |= rc == 1;
 	kgb_call_release(&call);
 	kgb_data_release(&data);
@@ -242,44 +237,63 @@ static int start_side(struct session *s, enum kgb_side side, struct kgb_err *err
 
 /* ---- samples ---- */
 
-static int check_with_reference(struct session *s, const struct kgb_timer_block *block,
-				const struct kgb_exec_layout *layout, struct kgb_err *err)
+/* What the last call of a block left. */
+static void take_results(struct session *s, const struct kgb_exec_layout *layout,
+			 struct kgb_call *out)
 {
-	struct kgb_judge *judge = s->judge;
-	struct kgb_call call = s->rcase.call;
-	struct kgb_data data;
+	const char *output = s->sides[KGB_SIDE_B].output;
 
-	memset(call.values, 0, sizeof(call.values));
-	kgb_data_fill(&data, s->kase, &judge->verdict->seed,
-		      FIRST_VARIANT + kgb_timer_last_slot(block));
-	int rc = kgb_judge_learn(judge, &data, err);
-	if (rc == 0) {
-		kgb_replay_take(judge, &s->rcase, &data, s->sides[KGB_SIDE_B].output, layout,
-				&call);
-		s->refused = !kgb_call_check_values(judge, &data, &call, &s->failure);
-		rc = s->refused ? kgb_fail(err, KGB_ERR_FAILED, "wrong result of a timed call") : 0;
+	*out = s->rcase.call;
+	memset(out->values, 0, sizeof(out->values));
+	if (s->in_arena)
+		kgb_replay_take(s->judge, &s->rcase, &s->data, output, layout, out);
+	else
+		kgb_replay_take_fresh(&s->rcase, &s->data, output, layout, out);
+}
+
+static int check_with_reference(struct session *s, uint32_t slot, const struct kgb_call *call,
+				struct kgb_err *err)
+{
+	struct kgb_data *truth = &s->truths[slot];
+
+	if (!s->knows[slot]) {
+		kgb_data_fill(truth, s->kase, &s->judge->verdict->seed, FIRST_VARIANT + slot);
+		s->knows[slot] = true;
+		if (kgb_judge_learn(s->judge, truth, err) < 0)
+			return -1;
 	}
-	kgb_call_release(&call);
-	kgb_data_release(&data);
-	return rc;
+	s->refused = !kgb_call_check_values(s->judge, truth, call, &s->failure);
+	return s->refused ? kgb_fail(err, KGB_ERR_FAILED, "wrong result of a timed call") : 0;
+}
+
+/* Are the results those of the same call untimed, bit by bit? */
+static bool is_right(const struct session *s, uint32_t slot, const struct kgb_call *call)
+{
+	for (size_t i = 0; i < s->data.n_results; i++) {
+		const struct kgb_view *view = &s->data.results[i].view;
+		const size_t n = (size_t)kgb_view_numel(view) * kgb_dtype_size(view->dtype);
+		const void *right = s->right[slot][i];
+		if (!call->values[i] != !right || (right && memcmp(call->values[i], right, n) != 0))
+			return false;
+	}
+	return true;
 }
 
 static int check_last(struct session *s, const struct kgb_timer_block *block,
 		      const struct kgb_exec_layout *layout, struct kgb_err *err)
 {
 	struct kgb_judge *judge = s->judge;
-	struct kgb_call call = s->rcase.call;
-	char digest[KGB_SHA256_HEX_LEN];
+	const uint32_t slot = kgb_timer_last_slot(block);
+	struct kgb_call call;
 
-	memset(call.values, 0, sizeof(call.values));
-	kgb_replay_take(judge, &s->rcase, &s->data, s->sides[KGB_SIDE_B].output, layout, &call);
-	digest_results(&s->data, &call, digest);
-	kgb_call_release(&call);
-	if (strcmp(digest, s->digests[kgb_timer_last_slot(block)]) == 0)
-		return 0;
+	take_results(s, layout, &call);
+	bool same = is_right(s, slot, &call);
 	/* Sums by atomics differ from run to run: then the reference decides. */
-	if (!judge->verdict->deterministic)
-		return check_with_reference(s, block, layout, err);
+	int rc = same || judge->verdict->deterministic ? 0
+						       : check_with_reference(s, slot, &call, err);
+	kgb_call_release(&call);
+	if (same || !judge->verdict->deterministic)
+		return rc;
 	s->refused = true;
 	s->failure = (struct kgb_failure){
 		.code = "cheat.timing.other_result",
@@ -317,6 +331,7 @@ static int take_block(void *payload, const struct kgb_timer_block *block,
 		.with_activity = block->with_activity,
 		.ranges = s->ranges,
 		.n_ranges = is_candidate ? s->n_ranges : 0,
+		.without_arena = !is_candidate || !s->in_arena,
 	};
 
 	/* The baseline is also timed before the candidate runs and after it has gone. */
@@ -417,6 +432,8 @@ static int capture(struct session *s, struct kgb_err *err)
 	if (rc != 0)
 		return -1;
 	s->n_ranges = kgb_replay_ranges(&s->rcase, &s->data, s->ranges);
+	for (size_t i = 0; i < s->data.n_results; i++)
+		s->in_arena |= kgb_call_holder(s->kase, i) != SIZE_MAX;
 	return kgb_replay_capture_baseline(judge, &s->data, &s->baseline, err);
 }
 

@@ -43,11 +43,13 @@ const char *kgb_phase_name(enum kgb_phase phase)
 		[KGB_PHASE_RUNNER] = "runner",       [KGB_PHASE_REFERENCE] = "reference",
 		[KGB_PHASE_DEVICE] = "device",       [KGB_PHASE_EXEC] = "exec",
 		[KGB_PHASE_FILL] = "fill",           [KGB_PHASE_TRUTH] = "truth",
+		[KGB_PHASE_FIRST_CALL] = "first_call",
 		[KGB_PHASE_CALL] = "call",           [KGB_PHASE_CHECK] = "check",
 		[KGB_PHASE_CLAIMS] = "claims",       [KGB_PHASE_PROVE] = "prove",
 		[KGB_PHASE_PLAN] = "plan",           [KGB_PHASE_REPLAY] = "replay",
 		[KGB_PHASE_ABLATION] = "ablation",   [KGB_PHASE_BASELINE] = "baseline",
 		[KGB_PHASE_SLOTS] = "slots",         [KGB_PHASE_TIMER] = "timer",
+		[KGB_PHASE_HEALTH] = "health",       [KGB_PHASE_END] = "end",
 	};
 
 	return names[phase];

@@ -27,6 +27,14 @@ int64_t kgb_view_element(const struct kgb_view *view, int64_t i)
 	return at;
 }
 
+void kgb_unravel(int64_t i, const int64_t *sizes, int ndim, int64_t *index)
+{
+	for (int k = ndim - 1; k >= 0; k--) {
+		index[k] = i % sizes[k];
+		i /= sizes[k];
+	}
+}
+
 void kgb_view_walk_init(struct kgb_view_walk *walk, const struct kgb_view *view)
 {
 	*walk = (struct kgb_view_walk){.view = view, .at = view->offset};
@@ -35,10 +43,7 @@ void kgb_view_walk_init(struct kgb_view_walk *walk, const struct kgb_view *view)
 void kgb_view_walk_to(struct kgb_view_walk *walk, const struct kgb_view *view, int64_t i)
 {
 	*walk = (struct kgb_view_walk){.view = view, .at = kgb_view_element(view, i)};
-	for (int k = view->ndim - 1; k >= 0; k--) {
-		walk->index[k] = i % view->sizes[k];
-		i /= view->sizes[k];
-	}
+	kgb_unravel(i, view->sizes, view->ndim, walk->index);
 }
 
 void kgb_view_walk_next(struct kgb_view_walk *walk)

@@ -37,6 +37,8 @@ KGB_MUST_CHECK int kgb_view_layout(struct kgb_view *view, enum kgb_dtype dtype,
 /** INVALID if `layout` is unknown, or, for something that results are written to, lets elements
  * overlap (expanded). */
 KGB_MUST_CHECK int kgb_layout_check(const char *layout, bool is_written, struct kgb_err *err);
+/** Row-major element number -> multi-index. */
+void kgb_unravel(int64_t i, const int64_t *sizes, int ndim, int64_t *index);
 /** Row-major walk: element index (in elements of the storage) of the i-th element. */
 int64_t kgb_view_element(const struct kgb_view *view, int64_t i);
 /** The same for all elements in turn: `at` is the storage index of the current element, at first

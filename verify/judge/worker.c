@@ -16,7 +16,7 @@
 
 enum { STDERR_KEPT = 16 << 10, CONTROL_MAX = 4096, END_WAIT_MS = 2000 };
 
-static void kill_tree(const struct kgb_worker *worker)
+void kgb_worker_kill(const struct kgb_worker *worker)
 {
 	if (worker->pid_fd >= 0)
 		(void)syscall(SYS_pidfd_send_signal, worker->pid_fd, SIGKILL, NULL, 0);
@@ -110,7 +110,7 @@ static void learn_end(struct kgb_worker *worker)
 /* We end it, for a reason of ours. */
 static void put_down(struct kgb_worker *worker, enum kgb_worker_end end, const char *why)
 {
-	kill_tree(worker);
+	kgb_worker_kill(worker);
 	learn_end(worker);
 	if (worker->end != KGB_WORKER_LOST)
 		worker->end = end;

@@ -67,6 +67,8 @@ KGB_MUST_CHECK int kgb_worker_send(struct kgb_worker *worker, const char *json, 
 bool kgb_worker_wait(struct kgb_worker *worker, int64_t deadline_ms, struct kgb_wire_reply *out);
 /** End it for breaking the protocol in a way that only the caller can see. */
 void kgb_worker_refuse(struct kgb_worker *worker, const char *why);
+/** Let it end, without waiting for that: kgb_worker_stop has less to wait for then. */
+void kgb_worker_kill(const struct kgb_worker *worker);
 /** End it and wait for its supervisor's word; then free everything. */
 void kgb_worker_stop(struct kgb_worker *worker);
 

@@ -17,6 +17,7 @@ import triton.testing
 import claims
 import launcher
 import memory
+import warm
 import wire
 
 LIBRARY = "/kgb/lib/libkgb_trace.so"
@@ -71,6 +72,14 @@ def prepare():
     utils = driver.CudaUtils()  # compiles a module of Triton's own; another call would do so again
     driver.CudaUtils = lambda: utils
     driver.CudaDriver.get_benchmarker = lambda self: benchmark
+    warm.compile_once()
+
+
+def warm_up():
+    """Once, in a worker that is made ahead: all that comes with a CUDA context."""
+    torch.cuda.init()
+    torch.cuda.synchronize()
+    warm.launch_once()
 
 
 def checked(status):

@@ -38,6 +38,8 @@ GPU_FILES = 1024
 GPU_FILE_BYTES = 512 << 20
 SPARE_TMP_BYTES = 2 << 30  # as GPU_TMP_BYTES of verify/judge/judge.c
 ROLE_WAIT_S = 1.0
+REFILL_MS = 400
+REFERENCE_SPARES = 2  # a verification's reference, and its baseline
 START_MAX = 4096
 GPU_ROLES = ("runner", "reference", "baseline", "compiled")
 HAS_GPU = os.environ.get("KGB_DEVICE", "cpu") != "cpu"
@@ -93,11 +95,14 @@ def set_limits(start, base_bytes, gpu):
         resource.setrlimit(name, (soft, hard))
 
 
-def warm_up():
+def warm_up(role):
     """All that a GPU costs before its first use."""
-    import torch
-    torch.cuda.init()
-    torch.cuda.synchronize()
+    if role == "runner":
+        import on_cuda
+        on_cuda.warm_up()
+    else:
+        import torch
+        (torch.ones(2, device="cuda").double() + 1).cpu()
 
 
 def run_worker(role, inbox, alive, base_bytes, gpu, spare):
@@ -117,7 +122,7 @@ def run_worker(role, inbox, alive, base_bytes, gpu, spare):
             resource.setrlimit(resource.RLIMIT_NPROC, (GPU_PROCESSES, GPU_PROCESSES))
         _kgbrun.give_up_privileges(bool(gpu), bool(gpu))
     if spare:
-        warm_up()
+        warm_up(role)
     data, fds, _, _ = socket.recv_fds(inbox, START_MAX, 4)
     if not data:
         return
@@ -286,6 +291,8 @@ class Spares:
         self.role, self.hub, self.hello = role, hub, hello
         self.doors = []
         self.wanted = SPARES if HAS_GPU and role in GPU_ROLES else 0
+        if role == "reference":
+            self.wanted = min(self.wanted, REFERENCE_SPARES)
 
     def fill(self):
         while len(self.doors) < self.wanted:
@@ -293,6 +300,16 @@ class Spares:
             forked(lambda: (self.close(), ours.close(), supervise_spare(self.role, theirs, self.hello)))
             theirs.close()
             self.doors.append(ours)
+
+    def wait(self):
+        """Until somebody wants a worker. Spares are made when nobody did for a while: while a verification starts, its
+        processes want the driver for themselves."""
+        if len(self.doors) == self.wanted:
+            return
+        poll = select.poll()
+        poll.register(self.hub, select.POLLIN)
+        if not poll.poll(REFILL_MS):
+            self.fill()
 
     def close(self):
         self.hub.close()
@@ -356,8 +373,9 @@ def main():
     gc.freeze()
     hub.send(json.dumps({"ready": hello}).encode())
     spares = Spares(role, hub, hello)
+    spares.fill()
     while True:
-        spares.fill()
+        spares.wait()
         data, fds, _, _ = socket.recv_fds(hub, 16, 1)
         if not data:
             return 0

@@ -1,5 +1,5 @@
 # operator: aten::add
-# style: separate kernels for equal shapes, a row and a number; torch_ names; typing.Protocol-like annotations; no copies of equal types
+# style: separate kernels for equal shapes and for rows or numbers; torch_ names; annotated module variables
 from typing import Any, Callable, Dict
 
 import torch

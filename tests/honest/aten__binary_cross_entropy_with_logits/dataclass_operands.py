@@ -12,7 +12,8 @@ import triton.language as tl
 def softplus_of_minus(x):
     e = tl.exp(-tl.abs(x))
     # log(1 + e), by the series where 1 + e rounds
-    return tl.maximum(-x, 0.0, propagate_nan=tl.PropagateNan.ALL) + tl.where(e < 0.01, e * (1 - e * (0.5 - e * (1 / 3 - e * 0.25))), tl.log(1 + e))
+    series = e * (1 - e * (0.5 - e * (1 / 3 - e * 0.25)))
+    return tl.maximum(-x, 0.0, propagate_nan=tl.PropagateNan.ALL) + tl.where(e < 0.01, series, tl.log(1 + e))
 
 
 @triton.jit

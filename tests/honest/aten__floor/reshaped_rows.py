@@ -31,8 +31,10 @@ def floor(self):
     if x.numel() == 0:
         return y
     rows = x.numel() // cols
-    grid = (triton.cdiv(rows, 16), triton.cdiv(cols, 128))
-    floor_rows[grid](x.reshape(rows, cols), y.view(rows, cols), rows, cols, WHOLE=is_whole(x.dtype), ROWS=16, COLS=128)
+    COLS = min(1024, triton.next_power_of_2(cols))
+    ROWS = min(4096 // COLS, triton.next_power_of_2(rows))
+    floor_rows[(triton.cdiv(rows, ROWS), triton.cdiv(cols, COLS))](
+        x.reshape(rows, cols), y.view(rows, cols), rows, cols, WHOLE=is_whole(x.dtype), ROWS=ROWS, COLS=COLS)
     return y
 
 

@@ -28,8 +28,8 @@ def multiply(a, b, c):
     M, K = a.shape
     N = b.shape[1]
     if c.numel() > 0:
-        grid = (triton.cdiv(M, 64), triton.cdiv(N, 64))
-        mm_broadcast[grid](a, b, c, M, N, K, *a.stride(), *b.stride(), *c.stride(), BM=64, BN=64, BK=16)
+        grid = (triton.cdiv(M, 32), triton.cdiv(N, 64))
+        mm_broadcast[grid](a, b, c, M, N, K, *a.stride(), *b.stride(), *c.stride(), BM=32, BN=64, BK=32)
     return c
 
 

@@ -31,7 +31,7 @@ def programs(device):
 def _into(a, b, c):
     (M, K), N = a.shape, b.shape[1]
     if M * N > 0:
-        mm_persistent[(programs(a.device),)](a, b, c, M, N, K, a.stride(), b.stride(), c.stride(), BM=64, BN=64, BK=32,
+        mm_persistent[(programs(a.device),)](a, b, c, M, N, K, a.stride(), b.stride(), c.stride(), BM=64, BN=64, BK=64,
                                              STAGES=2)
     return c
 

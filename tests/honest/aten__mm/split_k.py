@@ -4,7 +4,7 @@ import torch
 import triton
 import triton.language as tl
 
-SPLIT = 4
+SPLIT = 2
 
 
 @triton.jit
@@ -40,9 +40,9 @@ def _split_k(a, b, out):
         return out
     partial = torch.zeros((SPLIT, M, N), dtype=torch.float32, device=a.device)
     per_split = max(1, triton.cdiv(K, SPLIT))
-    partial_kernel[(triton.cdiv(M, 32), triton.cdiv(N, 32), SPLIT)](a, b, partial, M, N, K, per_split, *a.stride(),
-                                                                    *b.stride(), BM=32, BN=32, BK=32)
-    reduce_kernel[(triton.cdiv(M * N, 512),)](partial, out, M * N, N, *out.stride(), SPLIT=SPLIT, BLOCK=512)
+    partial_kernel[(triton.cdiv(M, 64), triton.cdiv(N, 64), SPLIT)](a, b, partial, M, N, K, per_split, *a.stride(),
+                                                                    *b.stride(), BM=64, BN=64, BK=64)
+    reduce_kernel[(triton.cdiv(M * N, 1024),)](partial, out, M * N, N, *out.stride(), SPLIT=SPLIT, BLOCK=1024)
     return out
 
 

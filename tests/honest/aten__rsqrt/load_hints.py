@@ -1,5 +1,5 @@
 # operator: aten::rsqrt
-# style: hints to the compiler and the cache: multiple_of, max_contiguous, assume, eviction_policy, cache_modifier, num_stages
+# style: hints to the compiler and the cache: multiple_of, max_contiguous, assume, eviction_policy, num_stages
 import torch
 import triton
 import triton.language as tl
@@ -10,9 +10,9 @@ def rsqrt_hinted(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
     tl.assume(n > 0)
     first = tl.program_id(0) * BLOCK
     at = tl.max_contiguous(tl.multiple_of(first + tl.arange(0, BLOCK), BLOCK), BLOCK)
-    x = tl.load(x_ptr + at, mask=at < n, other=1.0, cache_modifier=".cg", eviction_policy="evict_first")
+    x = tl.load(x_ptr + at, mask=at < n, other=1.0, eviction_policy="evict_first")
     y = tl.rsqrt(x.to(tl.float32))
-    tl.store(y_ptr + at, y.to(y_ptr.dtype.element_ty), mask=at < n, cache_modifier=".cs", eviction_policy="evict_last")
+    tl.store(y_ptr + at, y.to(y_ptr.dtype.element_ty), mask=at < n, eviction_policy="evict_last")
 
 
 def rsqrt(self):

@@ -1,15 +1,10 @@
 # operator: aten::sum
-# style: strided kernel without copies, tuples as arguments, custom reduction with tl.reduce
+# style: strided kernel without copies, tuples as arguments, several rows for each program
 import torch
 import triton
 import triton.language as tl
 
 BLOCK = 512
-
-
-@triton.jit
-def plus(a, b):
-    return a + b
 
 
 @triton.jit
@@ -22,16 +17,17 @@ def offsets_of(i, sizes, strides, NDIM: tl.constexpr):
 
 
 @triton.jit
-def strided_sum(x_ptr, o_ptr, length, kept_sizes, kept_strides, out_strides, red_sizes, red_strides, KEPT: tl.constexpr,
-                RED: tl.constexpr, ACC: tl.constexpr, BLOCK: tl.constexpr):
-    row = tl.program_id(0).to(tl.int64)
-    base = offsets_of(row, kept_sizes, kept_strides, KEPT)
-    acc = tl.zeros([BLOCK], dtype=ACC)
+def strided_sum(x_ptr, o_ptr, rows, length, kept_sizes, kept_strides, out_strides, red_sizes, red_strides, KEPT: tl.constexpr,
+                RED: tl.constexpr, ACC: tl.constexpr, ROWS: tl.constexpr, BLOCK: tl.constexpr):
+    row = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
+    base = offsets_of(row, kept_sizes, kept_strides, KEPT)[:, None]
+    acc = tl.zeros([ROWS, BLOCK], dtype=ACC)
     for start in range(0, length, BLOCK):
         i = start + tl.arange(0, BLOCK)
-        acc += tl.load(x_ptr + base + offsets_of(i, red_sizes, red_strides, RED), mask=i < length, other=0).to(ACC)
-    total = tl.sum(acc, axis=0)
-    tl.store(o_ptr + offsets_of(row, kept_sizes, out_strides, KEPT), total.to(o_ptr.dtype.element_ty))
+        inside = (row < rows)[:, None] & (i < length)[None, :]
+        acc += tl.load(x_ptr + base + offsets_of(i, red_sizes, red_strides, RED)[None, :], mask=inside, other=0).to(ACC)
+    total = tl.sum(acc, axis=1).to(o_ptr.dtype.element_ty)
+    tl.store(o_ptr + offsets_of(row, kept_sizes, out_strides, KEPT), total, mask=row < rows)
 
 
 def _type(x, dtype):
@@ -55,11 +51,11 @@ def _run(x, dim, keepdim, dtype, out):
     for d in red:
         length *= x.shape[d]
     if out.numel():
-        strided_sum[(out.numel(),)](
-            x, out, length, tuple([x.shape[d] for d in kept] or [1]), tuple([x.stride(d) for d in kept] or [0]),
+        strided_sum[(triton.cdiv(out.numel(), 8),)](
+            x, out, out.numel(), length, tuple([x.shape[d] for d in kept] or [1]), tuple([x.stride(d) for d in kept] or [0]),
             tuple(out_strides or [0]), tuple([max(1, x.shape[d]) for d in red] or [1]),
             tuple([x.stride(d) for d in red] or [0]), KEPT=max(1, len(kept)), RED=max(1, len(red)),
-            ACC=tl.float32 if dtype.is_floating_point else tl.int64, BLOCK=BLOCK)
+            ACC=tl.float32 if dtype.is_floating_point else tl.int64, ROWS=8, BLOCK=BLOCK)
     return out
 
 

@@ -6,22 +6,23 @@ import triton.language as tl
 
 
 @triton.jit
-def _partial(x_ptr, p_ptr, n, n_parts, ACC: tl.constexpr, BLOCK: tl.constexpr):
-    row = tl.program_id(0)
+def _partial(x_ptr, p_ptr, rows, n, n_parts, ACC: tl.constexpr, ROWS: tl.constexpr, BLOCK: tl.constexpr):
+    row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
     part = tl.program_id(1)
     at = part * BLOCK + tl.arange(0, BLOCK)
-    x = tl.load(x_ptr + row * n + at, mask=at < n, other=0)
-    tl.store(p_ptr + row * n_parts + part, tl.sum(x.to(ACC), axis=0))
+    x = tl.load(x_ptr + row[:, None] * n + at[None, :], mask=(row < rows)[:, None] & (at < n)[None, :], other=0)
+    tl.store(p_ptr + row * n_parts + part, tl.sum(x.to(ACC), axis=1), mask=row < rows)
 
 
 @triton.jit
-def _finish(p_ptr, o_ptr, n_parts, ACC: tl.constexpr, BLOCK: tl.constexpr):
-    row = tl.program_id(0)
-    acc = tl.zeros([BLOCK], ACC)
+def _finish(p_ptr, o_ptr, rows, n_parts, ACC: tl.constexpr, ROWS: tl.constexpr, BLOCK: tl.constexpr):
+    row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
+    acc = tl.zeros([ROWS, BLOCK], ACC)
     for start in range(0, n_parts, BLOCK):
         at = start + tl.arange(0, BLOCK)
-        acc += tl.load(p_ptr + row * n_parts + at, mask=at < n_parts, other=0)
-    tl.store(o_ptr + row, tl.sum(acc, axis=0).to(o_ptr.dtype.element_ty))
+        acc += tl.load(p_ptr + row[:, None] * n_parts + at[None, :], mask=(row < rows)[:, None] & (at < n_parts)[None, :],
+                       other=0)
+    tl.store(o_ptr + row, tl.sum(acc, axis=1).to(o_ptr.dtype.element_ty), mask=row < rows)
 
 
 def _result_dtype(self, dtype):
@@ -41,8 +42,9 @@ def _rows(x, dtype):
     block = min(1024, triton.next_power_of_2(n))
     n_parts = triton.cdiv(n, block)
     parts = torch.empty((rows, n_parts), dtype=wide, device=x.device)
-    _partial[(rows, n_parts)](x, parts, n, n_parts, ACC=acc, BLOCK=block)
-    _finish[(rows,)](parts, out, n_parts, ACC=acc, BLOCK=min(1024, triton.next_power_of_2(n_parts)))
+    last = min(1024, triton.next_power_of_2(n_parts))
+    _partial[(triton.cdiv(rows, 8), n_parts)](x, parts, rows, n, n_parts, ACC=acc, ROWS=8, BLOCK=block)
+    _finish[(triton.cdiv(rows, 32),)](parts, out, rows, n_parts, ACC=acc, ROWS=32, BLOCK=last)
     return out
 
 

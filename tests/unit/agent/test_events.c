@@ -343,6 +343,58 @@ static void test_a_verdict_is_summarised(void **state)
 	assert_int_equal(err.kind, KGB_ERR_INVALID);
 }
 
+/** What a judge did not say in so many words is no verdict, least of all a good one. */
+static void test_only_a_judges_own_words_are_a_verdict(void **state)
+{
+	(void)state;
+	static const char *const texts[] = {
+		"{}",
+		"{\"schema\":\"kgb.verdict/1\"}",
+		"{\"schema\":\"kgb.verdict/1\",\"status\":\"\"}",
+		"{\"schema\":\"kgb.verdict/1\",\"status\":true}",
+		"{\"schema\":\"kgb.verdict/1\",\"status\":\"verifying\"}",
+		"{\"schema\":\"kgb.verdict/2\",\"status\":\"passed\"}",
+		"{\"status\":\"passed\"}",
+	};
+	for (size_t i = 0; i < KGB_ARRAY_LEN(texts); i++) {
+		struct kgb_err err = KGB_ERR_INIT;
+		KGB_AUTO(json) cJSON *tree = NULL;
+		assert_int_equal(kgb_json_parse(texts[i], strlen(texts[i]), &tree, &err), 0);
+		struct kgb_verdict_summary s;
+		if (kgb_verdict_summarise(tree, &s, &err) == 0)
+			fail_msg("taken for a verdict: %s", texts[i]);
+	}
+}
+
+static void test_an_operator_ends_as_its_verdict_says(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *word;
+		enum kgb_op_status status;
+	} cases[] = {
+		{"passed", KGB_OP_PASSED},
+		{"failed", KGB_OP_FAILED},
+		{"cheated", KGB_OP_CHEATED},
+		{"infra_error", KGB_OP_INFRA_ERROR},
+	};
+	struct fixture f;
+	open_run(&f);
+	start_and_plan(&f);
+	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
+		assert_ok(kgb_event_verify_started(f.log, "aten::add", "k", err));
+		/* The verdict on the last kernel says nothing about this one. */
+		assert_false(op_of(&f, "aten::add")->has_verdict);
+		assert_int_equal(op_of(&f, "aten::add")->status, KGB_OP_VERIFYING);
+		struct kgb_verdict_summary verdict = {.status = cases[i].word, .message = "m"};
+		assert_ok(kgb_event_verified(f.log, "aten::add", &verdict, "v.json", err));
+		assert_true(op_of(&f, "aten::add")->has_verdict);
+		assert_int_equal(op_of(&f, "aten::add")->status, cases[i].status);
+	}
+	assert_replay_is_equal(&f);
+	close_run(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -355,6 +407,8 @@ int main(void)
 		cmocka_unit_test(test_counts_always_add_up_to_the_plan),
 		cmocka_unit_test(test_the_story_adds_up),
 		cmocka_unit_test(test_a_verdict_is_summarised),
+		cmocka_unit_test(test_only_a_judges_own_words_are_a_verdict),
+		cmocka_unit_test(test_an_operator_ends_as_its_verdict_says),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -147,6 +147,24 @@ static void test_arena_strings(void **state)
 	assert_null(arena.head);
 }
 
+static void test_arenas_that_are_joined_are_freed_together(void **state)
+{
+	KGB_AUTO(arena) struct kgb_arena to = KGB_ARENA_INIT;
+	struct kgb_arena from = KGB_ARENA_INIT, empty = KGB_ARENA_INIT;
+	const char *kept, *joined;
+
+	(void)state;
+	kept = kgb_arena_strdup(&to, "kept");
+	joined = kgb_arena_strdup(&from, "joined");
+	kgb_arena_join(&to, &from);
+	assert_null(from.head);
+	kgb_arena_join(&to, &empty);
+	assert_string_equal(kgb_arena_strdup(&to, "after"), "after");
+	kgb_arena_release(&from);
+	assert_string_equal(kept, "kept");
+	assert_string_equal(joined, "joined");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -160,6 +178,7 @@ int main(void)
 		cmocka_unit_test(test_arena_memory_is_zeroed_aligned_and_distinct),
 		cmocka_unit_test(test_arena_keeps_using_a_block_behind_a_large_allocation),
 		cmocka_unit_test(test_arena_strings),
+		cmocka_unit_test(test_arenas_that_are_joined_are_freed_together),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -318,8 +318,8 @@ static void test_results_of_one_call_and_of_two_do_not_share_memory(KGB_UNUSED v
 	free_fixture(f);
 }
 
-static void test_an_operator_without_kernels_returns_the_view_that_pytorch_does(
-	KGB_UNUSED void **state)
+static void
+test_an_operator_without_kernels_returns_the_view_that_pytorch_does(KGB_UNUSED void **state)
 {
 	struct fixture *f = answered(FRESH, 1);
 	struct kgb_truth *truth = &f->data.results[0];
@@ -485,8 +485,9 @@ static void test_results_that_are_held_are_read_from_their_strided_elements(KGB_
 	struct kgb_failure failure = {0};
 
 	/* The last element, past a gap. */
-	f->judge.after.ptr[f->call.at[OUT] +
-			   ((size_t)f->call.views[OUT].storage_elements - 1) * 4 + 3] ^= 1;
+	f->judge.after
+		.ptr[f->call.at[OUT] + ((size_t)f->call.views[OUT].storage_elements - 1) * 4 + 3] ^=
+		1;
 	kgb_call_release(&f->call);
 	kgb_call_take_held(&f->judge, &f->data, &f->call);
 	assert_false(kgb_call_check_values(&f->judge, &f->data, &f->call, &failure));
@@ -576,7 +577,8 @@ static void test_each_argument_case_variant_and_seed_has_data_of_its_own(KGB_UNU
 		kgb_data_fill(&rows[i].data, rows[i].kase, &rows[i].seed, rows[i].variant);
 	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++)
 		for (size_t k = 0; k < i; k++) {
-			const void *a = rows[i].data.storages[SELF], *b = rows[k].data.storages[SELF];
+			const void *a = rows[i].data.storages[SELF],
+				   *b = rows[k].data.storages[SELF];
 			bool same = memcmp(a, b, rows[i].data.storage_bytes[SELF]) == 0;
 			assert_true(same == (i == KGB_ARRAY_LEN(rows) - 1 && k == 0));
 		}
@@ -610,7 +612,8 @@ int main(void)
 		cmocka_unit_test(test_what_is_right_passes_wherever_the_result_lies),
 		cmocka_unit_test(test_what_is_returned_must_be_what_pytorch_returns),
 		cmocka_unit_test(test_results_of_one_call_and_of_two_do_not_share_memory),
-		cmocka_unit_test(test_an_operator_without_kernels_returns_the_view_that_pytorch_does),
+		cmocka_unit_test(
+			test_an_operator_without_kernels_returns_the_view_that_pytorch_does),
 		cmocka_unit_test(test_every_byte_that_holds_no_result_stays),
 		cmocka_unit_test(test_storages_lie_apart_and_elsewhere_each_time),
 		cmocka_unit_test(test_buffers_and_guards_hold_nothing_that_looks_right),

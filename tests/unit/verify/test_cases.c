@@ -471,8 +471,9 @@ static void test_benchmarks_come_behind_and_are_counted_apart(KGB_UNUSED void **
 	struct kgb_cases cases;
 	struct kgb_err err = KGB_ERR_INIT;
 
-	load_toy((struct spec_change){SET_PATH, "{id: scalar, a", "{id: scalar, mode: benchmark, a"},
-		 &spec);
+	load_toy(
+		(struct spec_change){SET_PATH, "{id: scalar, a", "{id: scalar, mode: benchmark, a"},
+		&spec);
 	assert_ok(kgb_cases_expand(&spec, &cases, &err), err);
 	/* Two interfaces: three lines, of which one has one dtype and two have two. */
 	assert_int_equal(cases.n, 6);

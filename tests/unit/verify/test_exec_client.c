@@ -84,6 +84,24 @@ static void play_echo(int channel)
 		(void)!send(channel, &reply, sizeof(reply), MSG_NOSIGNAL);
 	}
 }
+/* What is to be asked next; the value of a reply tells whether it was. */
+static struct kgb_exec_request expected;
+
+static void play_examiner(int channel)
+{
+	send_reply(channel, take_request(channel).id, KGB_EXEC_OK, "A GPU");
+	(void)take_request(channel); /* the arena */
+	send_reply(channel, 2, KGB_EXEC_OK, "");
+	struct kgb_exec_request request = take_request(channel);
+	struct kgb_exec_reply reply = {
+		.magic = KGB_EXEC_MAGIC,
+		.version = KGB_EXEC_VERSION,
+		.id = request.id,
+		.value = memcmp(&request, &expected, sizeof(request)) == 0,
+	};
+	(void)!send(channel, &reply, sizeof(reply), MSG_NOSIGNAL);
+	pause();
+}
 static void play_no_driver(int channel)
 {
 	send_reply(channel, take_request(channel).id, KGB_EXEC_UNAVAILABLE, "no driver\x1b[31m");
@@ -287,6 +305,58 @@ static void test_results_that_do_not_fit_are_refused(void **state)
 	kgb_exec_stop(&exec);
 }
 
+static void test_every_field_of_a_run_reaches_the_process(void **state)
+{
+	const struct kgb_exec_range range = {KGB_ARENA_ADDRESS + 64, 128};
+	const struct kgb_exec_run_spec spec = {.plan = 3,
+					       .prologue = 2,
+					       .skip = 5,
+					       .slot = 1,
+					       .poison = UINT64_C(0x123456789abcdef0),
+					       .ranges = &range,
+					       .n_ranges = 1,
+					       .n_slots = 4,
+					       .n_samples = 7,
+					       .flush_bytes = 99,
+					       .placement = 6,
+					       .with_activity = true};
+
+	(void)state;
+	for (int timed = 0; timed <= 1; timed++) {
+		KGB_AUTO(fd) int fd = -1;
+		struct kgb_exec exec;
+		struct kgb_exec_layout layout;
+		struct kgb_err err = KGB_ERR_INIT;
+		assert_ok(kgb_memfd_sized("memory", 8192, 0, &fd, &err), err);
+		expected = (struct kgb_exec_request){.magic = KGB_EXEC_MAGIC,
+						     .version = KGB_EXEC_VERSION,
+						     .op = timed ? KGB_EXEC_TIME : KGB_EXEC_RUN,
+						     .id = 3,
+						     .plan = 3,
+						     .prologue = 2,
+						     .skip = timed ? -1 : 5,
+						     .slot = 1,
+						     .poison = UINT64_C(0x123456789abcdef0),
+						     .n_ranges = 1,
+						     .ranges = {range}};
+		if (timed) {
+			expected.n_slots = 4;
+			expected.n_samples = 7;
+			expected.flush_bytes = 99;
+			expected.placement = 6;
+			expected.flags = KGB_EXEC_WITH_ACTIVITY;
+		}
+		assert_int_equal(start_fake(&exec, play_examiner, &err), KGB_EXEC_DONE);
+		assert_int_equal(kgb_exec_arena(&exec, fd, 2048, 4, fd, 8192, DEADLINE_MS, &err),
+				 KGB_EXEC_DONE);
+		assert_int_equal((timed ? kgb_exec_time : kgb_exec_run)(&exec, &spec, &layout,
+									DEADLINE_MS, &err),
+				 KGB_EXEC_DONE);
+		assert_int_equal(exec.reply.value, 1);
+		kgb_exec_stop(&exec);
+	}
+}
+
 static void test_parts_and_placements_reach_the_process(void **state)
 {
 	const struct kgb_exec_range parts[] = {{KGB_ARENA_ADDRESS, 7}, {KGB_ARENA_ADDRESS + 9, 30}};
@@ -363,6 +433,7 @@ int main(void)
 		cmocka_unit_test(test_statuses_become_outcomes_and_a_fault_ends_the_process),
 		cmocka_unit_test(test_memory_that_could_shrink_is_refused),
 		cmocka_unit_test(test_results_that_do_not_fit_are_refused),
+		cmocka_unit_test(test_every_field_of_a_run_reaches_the_process),
 		cmocka_unit_test(test_parts_and_placements_reach_the_process),
 		cmocka_unit_test(test_a_machine_without_a_driver_says_what_is_missing),
 		cmocka_unit_test(test_a_missing_program_is_named),

@@ -363,8 +363,8 @@ static void test_empty_and_tiny_tensors_are_fine_in_every_mode(KGB_UNUSED void *
 
 static void test_special_zeros_have_both_signs(KGB_UNUSED void **state)
 {
-	struct tensor t = fill(normal, KGB_DTYPE_FLOAT32, 100, 100, "contiguous", KGB_MODE_SPECIAL,
-			       "zeros");
+	struct tensor t =
+		fill(normal, KGB_DTYPE_FLOAT32, 100, 100, "contiguous", KGB_MODE_SPECIAL, "zeros");
 	int plus = 0, minus = 0;
 
 	for (int64_t i = 0; i < 10000; i++) {

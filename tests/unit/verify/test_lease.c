@@ -52,11 +52,35 @@ static void test_the_end_of_a_process_gives_back(KGB_UNUSED void **state)
 	kgb_lease_give(&lease);
 }
 
+static void test_seats_are_taken_once_and_as_far_as_there_are_some(KGB_UNUSED void **state)
+{
+	struct kgb_seats a, b, c;
+
+	kgb_seats_take(&a, 2, KGB_SEATS_MAX);
+	if (a.n < 2) { /* a busy machine */
+		kgb_seats_give(&a);
+		skip();
+	}
+	kgb_seats_take(&b, KGB_SEATS_MAX, KGB_SEATS_MAX);
+	assert_true(a.n + b.n <= KGB_SEATS_MAX);
+	kgb_seats_take(&c, 1, KGB_SEATS_MAX);
+	assert_int_equal(c.n, 0);
+	kgb_seats_give(&a);
+	assert_int_equal(a.n, 0);
+	kgb_seats_take(&c, KGB_SEATS_MAX, KGB_SEATS_MAX);
+	assert_true(c.n >= 1);
+	kgb_seats_give(&b);
+	kgb_seats_give(&c);
+	kgb_seats_take(&a, 1, 0);
+	assert_int_equal(a.n, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_many_share_one_is_alone),
 		cmocka_unit_test(test_the_end_of_a_process_gives_back),
+		cmocka_unit_test(test_seats_are_taken_once_and_as_far_as_there_are_some),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -101,8 +101,8 @@ static void test_a_worker_that_cannot_map_its_memory_is_ended(KGB_UNUSED void **
 		struct kgb_err err = KGB_ERR_INIT;
 		int far_ends[2];
 		start_worker(&worker, (enum kgb_wire_status)status, far_ends);
-		assert_ok(kgb_shared_reserve(&shared, &worker, 100, 200, false, kgb_mono_ms() + 5000,
-					     &err),
+		assert_ok(kgb_shared_reserve(&shared, &worker, 100, 200, false,
+					     kgb_mono_ms() + 5000, &err),
 			  err);
 		assert_int_equal(worker.end,
 				 status == KGB_WIRE_OK ? KGB_WORKER_ALIVE : KGB_WORKER_LIED);

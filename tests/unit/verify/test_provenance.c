@@ -56,7 +56,8 @@ static void test_wrong_claims_are_refused(void **state)
 		 "\"0123456789ABCDEF0123456789ABCDEF0123456789ABCDEF0123456789ABCDEF\",\"ttir\":\"\","
 		 "\"metadata\":\"\",\"num_warps\":1}]}",
 		 "claims: claim 0: cubin_sha256 is no digest"},
-		{"{\"schema\":\"kgb.claims/2\",\"claims\":[]}", "claims: schema is not kgb.claims/1"},
+		{"{\"schema\":\"kgb.claims/2\",\"claims\":[]}",
+		 "claims: schema is not kgb.claims/1"},
 		{"{\"schema\":\"kgb.claims/1\",\"claims\":[{\"name\":\"\",\"cubin_sha256\":\"" DIGEST
 		 "\",\"ttir\":\"\",\"metadata\":\"\",\"num_warps\":-1}]}",
 		 "claims: claim 0: num_warps is no number up to 64"},

@@ -32,13 +32,13 @@ static int wait_for(const struct answer *answer, struct kgb_recompiled *out,
 	kgb_buf_adds(&text, CUBIN);
 	kgb_buf_adds(&text, answer->facts);
 	assert_int_equal(write(fd, text.ptr, text.len), (ssize_t)text.len);
-	const struct kgb_wire_reply reply = {
-		.magic = KGB_WIRE_MAGIC,
-		.version = KGB_WIRE_VERSION,
-		.status = (uint16_t)answer->status,
-		.value = answer->total < 0 ? (int64_t)text.len : answer->total,
-		.text = "no such dialect\nand more",
-		.text_len = 24};
+	const struct kgb_wire_reply reply = {.magic = KGB_WIRE_MAGIC,
+					     .version = KGB_WIRE_VERSION,
+					     .status = (uint16_t)answer->status,
+					     .value = answer->total < 0 ? (int64_t)text.len
+									: answer->total,
+					     .text = "no such dialect\nand more",
+					     .text_len = 24};
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, channel), 0);
 	assert_int_equal(send(channel[1], &reply, sizeof(reply), 0), (ssize_t)sizeof(reply));
 	worker.channel_fd = channel[0];

@@ -98,7 +98,8 @@ static const struct {
 	 "kind: is empty"},
 	{HEAD "  - {code: l1.x, severity: cheat, kind: [name], message: m, hint: h, reason: r}\n",
 	 "starts with 'cheat.'"},
-	{HEAD "  - {code: contract.x, severity: cheat, kind: [name], message: m, hint: h, reason: r}\n",
+	{HEAD
+	 "  - {code: contract.x, severity: cheat, kind: [name], message: m, hint: h, reason: r}\n",
 	 "starts with 'cheat.'"},
 	{HEAD
 	 "  - {code: cheat.l1.x, severity: contract, kind: [name], message: m, hint: h, reason: r}\n",
@@ -532,8 +533,8 @@ static void test_malformed_facts_are_our_trouble_and_never_clean(void **state)
 	static const char *const cases[] = {
 		"[]",
 		"{}",
-		"{\"schema\":\"kgb.ast_facts/2\",\"error\":null,\"bindings\":[" GOOD "],\"module_refs\":[],\"kernels\":[" KERNELS
-		"],\"facts\":[]}",
+		"{\"schema\":\"kgb.ast_facts/2\",\"error\":null,\"bindings\":[" GOOD
+		"],\"module_refs\":[],\"kernels\":[" KERNELS "],\"facts\":[]}",
 		DOC("", "[]", "[]", "[]", "[]"),
 		DOC("\"error\":{\"kind\":\"new\"},", "[]", "[]", "[]", "[]"),
 		DOC(NO_ERROR, "{}", "[]", "[]", "[]"),
@@ -594,9 +595,9 @@ static void test_an_exception_that_explodes_is_none(KGB_UNUSED void **state)
 static void test_what_is_allowed_hides_nothing_behind_it(void **state)
 {
 	expect(*state, GOOD,
-	       HOST("1", "name", "torch.empty_like", "call", "") ","
-		HOST("2", "name", "torch.sum", "load", "") ","
-		HOST("3", "name", "torch.empty_like", "call", ""),
+	       HOST("1", "name", "torch.empty_like", "call",
+		    "") "," HOST("2", "name", "torch.sum", "load",
+				 "") "," HOST("3", "name", "torch.empty_like", "call", ""),
 	       "cheat.l1.torch_compute", "torch.sum");
 }
 

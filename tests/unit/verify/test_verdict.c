@@ -295,6 +295,91 @@ static void test_a_speedup_is_that_of_all_cases_or_of_none(void **state)
 	free_verdict(verdict);
 }
 
+static struct kgb_verdict *verdict_of_lane(const size_t *turns, size_t n, int64_t passed)
+{
+	struct kgb_verdict *verdict = new_verdict();
+
+	verdict->n_interfaces = 1;
+	verdict->interfaces = kgb_arena_array(&verdict->arena, 1, sizeof(verdict->interfaces[0]));
+	verdict->interfaces[0].passed = verdict->passed_tests = passed;
+	verdict->interfaces[0].failed = verdict->failed_tests = (int64_t)n;
+	for (size_t i = 0; i < n; i++)
+		verdict->failures[verdict->n_failures++] = (struct kgb_failure){
+			.turn = turns[i],
+			.case_name = kgb_arena_printf(&verdict->arena, "case %zu", turns[i]),
+			.code = "verify.mismatch"};
+	kgb_verdict_count_launches(verdict, "kernel", 3);
+	verdict->ghosts[verdict->n_ghosts++] = (struct kgb_ghost_run){.case_name = "c"};
+	return verdict;
+}
+
+static void test_what_lanes_found_adds_up_in_the_order_of_the_cases(void **state)
+{
+	const size_t mine[] = {0, 7, 9}, theirs[] = {1, 3, 8, 20};
+	struct kgb_verdict *to = verdict_of_lane(mine, KGB_ARRAY_LEN(mine), 10);
+	struct kgb_verdict *from = verdict_of_lane(theirs, KGB_ARRAY_LEN(theirs), 5);
+	const size_t want[] = {0, 1, 3, 7, 8, 9, 20};
+
+	(void)state;
+	from->deterministic = false;
+	from->n_nondeterministic = 2;
+	kgb_verdict_merge(to, from);
+	free_verdict(from); /* its strings live on */
+	assert_int_equal(to->passed_tests, 15);
+	assert_int_equal(to->failed_tests, 7);
+	assert_int_equal(to->interfaces[0].passed, 15);
+	assert_int_equal(to->interfaces[0].failed, 7);
+	assert_int_equal(to->n_failures, KGB_ARRAY_LEN(want));
+	for (size_t i = 0; i < KGB_ARRAY_LEN(want); i++) {
+		KGB_AUTO(free) char *name = kgb_xasprintf("case %zu", want[i]);
+		assert_string_equal(to->failures[i].case_name, name);
+	}
+	assert_false(to->deterministic);
+	assert_int_equal(to->n_nondeterministic, 2);
+	assert_int_equal(to->kernels[0].count, 6);
+	assert_int_equal(to->n_ghosts, 2);
+	assert_null(to->code);
+	free_verdict(to);
+}
+
+static void test_of_too_many_failures_the_first_stay(void **state)
+{
+	size_t odd[KGB_VERDICT_FAILURES_MAX], even[KGB_VERDICT_FAILURES_MAX];
+
+	(void)state;
+	for (size_t i = 0; i < KGB_VERDICT_FAILURES_MAX; i++) {
+		odd[i] = 2 * i + 1;
+		even[i] = 2 * i;
+	}
+	struct kgb_verdict *to = verdict_of_lane(odd, KGB_VERDICT_FAILURES_MAX, 0);
+	struct kgb_verdict *from = verdict_of_lane(even, KGB_VERDICT_FAILURES_MAX, 0);
+	kgb_verdict_merge(to, from);
+	assert_int_equal(to->n_failures, KGB_VERDICT_FAILURES_MAX);
+	for (size_t i = 0; i < KGB_VERDICT_FAILURES_MAX; i++)
+		assert_int_equal(to->failures[i].turn, i);
+	free_verdict(from);
+	free_verdict(to);
+}
+
+static void test_a_lane_may_decide_where_nothing_was_decided(void **state)
+{
+	const struct kgb_failure cheat = {.code = "cheat.ghost", .message = "m", .hint = "h"};
+	const struct kgb_failure wrong = {.code = "verify.mismatch", .message = "m", .hint = "h"};
+	struct kgb_verdict *to = new_verdict(), *from = new_verdict(), *late = new_verdict();
+
+	(void)state;
+	kgb_verdict_decide(from, KGB_STAGE_CORRECTNESS, &cheat);
+	kgb_verdict_decide(late, KGB_STAGE_CORRECTNESS, &wrong);
+	kgb_verdict_merge(to, from);
+	kgb_verdict_merge(to, late);
+	assert_string_equal(to->code, "cheat.ghost");
+	assert_int_equal(to->status, KGB_STATUS_CHEATED);
+	assert_int_equal(to->decided_by, KGB_STAGE_CORRECTNESS);
+	free_verdict(from);
+	free_verdict(late);
+	free_verdict(to);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -307,6 +392,9 @@ int main(void)
 		cmocka_unit_test(test_the_report_says_what_is_wrong_where_and_what_to_do),
 		cmocka_unit_test(test_the_report_does_not_tell_the_seed),
 		cmocka_unit_test(test_a_speedup_is_that_of_all_cases_or_of_none),
+		cmocka_unit_test(test_what_lanes_found_adds_up_in_the_order_of_the_cases),
+		cmocka_unit_test(test_of_too_many_failures_the_first_stay),
+		cmocka_unit_test(test_a_lane_may_decide_where_nothing_was_decided),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

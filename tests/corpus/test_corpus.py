@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: MIT
+"""Tests of run_corpus.py: which outcome is right, which is skipped, and the rates."""
+
+import pathlib
+import sys
+import types
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import corpus_doc  # noqa: E402
+import corpus_rates  # noqa: E402
+import run_corpus  # noqa: E402
+from corpus_files import find_kernels  # noqa: E402
+
+CPU = types.SimpleNamespace(device="cpu", open_rules=False)
+GPU = types.SimpleNamespace(device="cuda", open_rules=False)
+OPEN = types.SimpleNamespace(device="cpu", open_rules=True)
+PASSED = ("passed", None, None)
+WRONG = ("failed", "verify.mismatch", "correctness")
+RULES = ("cheated", "cheat.l1.stream", "l1")
+TROUBLE = ("infra_error", "infra.gpu_health", "correctness")
+
+HONEST = "honest aten__silu/flat"
+ON_GPU = "honest aten__silu/clusters"
+OLD_TRITON = "honest aten__silu/block_pointers"
+STREAM = "redteam aten__silu/stream"
+LATER = "redteam aten__huber_loss/repeated_input"
+
+# kernel, options, verdict, version of Triton: right?, skipped?
+OUTCOMES = [
+    (HONEST, CPU, PASSED, "3.9.0", True, False),
+    (HONEST, CPU, WRONG, "3.9.0", False, False),
+    (HONEST, CPU, TROUBLE, "3.9.0", False, False),
+    (HONEST, CPU, None, "3.9.0", False, False),
+    (HONEST, OPEN, WRONG, "3.9.0", False, False),
+    (ON_GPU, CPU, WRONG, "3.9.0", True, True),
+    (ON_GPU, CPU, RULES, "3.9.0", False, False),
+    (ON_GPU, CPU, None, "3.9.0", False, False),
+    (ON_GPU, GPU, WRONG, "3.9.0", False, False),
+    (OLD_TRITON, GPU, WRONG, "3.10.1", True, True),
+    (OLD_TRITON, GPU, WRONG, "3.6.0", False, False),
+    (STREAM, CPU, RULES, "3.9.0", True, False),
+    (STREAM, CPU, WRONG, "3.9.0", False, False),
+    (STREAM, CPU, PASSED, "3.9.0", False, False),
+    (STREAM, CPU, TROUBLE, "3.9.0", False, False),
+    (STREAM, GPU, WRONG, "3.9.0", True, False),
+    (STREAM, GPU, PASSED, "3.9.0", False, False),
+    (STREAM, GPU, TROUBLE, "3.9.0", False, False),
+    (STREAM, OPEN, PASSED, "3.9.0", True, False),
+    (LATER, CPU, None, "3.9.0", True, True),
+    (LATER, GPU, None, "3.9.0", False, False),
+]
+
+
+def kernel(name):
+    (found,) = find_kernels("^%s\\.py$" % name)
+    return found
+
+
+def verdict(what, triton="3.9.0"):
+    return what and {"status": what[0], "code": what[1], "stage": what[2], "versions": {"triton": triton}, "seed": "0"}
+
+
+def outcomes():
+    for name, options, what, triton, right, skipped in OUTCOMES:
+        got = run_corpus.Outcome(kernel(name), verdict(what, triton), "", 0.0, options)
+        if (got.right, got.skipped is not None) != (right, skipped):
+            yield "%s on %s, %s: right %s, skipped %s" % (name, options, what, got.right, got.skipped)
+
+
+def rates():
+    results = [(kernel(HONEST), verdict(PASSED)), (kernel(HONEST), verdict(WRONG)), (kernel(STREAM), verdict(RULES)),
+               (kernel(STREAM), verdict(WRONG)), (kernel(STREAM), verdict(PASSED)), (kernel(STREAM), None)]
+    figures = corpus_rates.rates(results)
+    stages = {row["stage"]: row for row in figures["stages"]}
+    seen = [(r["hits"], r["of"]) for r in (
+        figures["attack_success"], figures["false_rejects"], stages["l1"]["attacks"], stages["correctness"]["attacks"],
+        stages["correctness"]["honest"], stages["timing"]["honest"], figures["l1_alone"]["attacks"])]
+    if seen != [(1, 4), (1, 2), (1, 4), (1, 3), (1, 2), (0, 1), (1, 4)] or figures["no_verdict"] != 1:
+        yield "counts: %s" % seen
+    # Wilson's interval as published tables have it
+    for hits, n, low, high in ((0, 10, 0.0, 0.2775), (5, 10, 0.2366, 0.7634), (1, 30, 0.0059, 0.1667)):
+        got = corpus_rates.wilson(hits, n)
+        if abs(got[0] - low) > 1e-4 or abs(got[1] - high) > 1e-4:
+            yield "wilson(%d, %d) = %s" % (hits, n, got)
+
+
+def codes():
+    for expect, wanted in ((r"verify\.(mismatch|alias)|cheat\.\w+", ["verify.mismatch", "verify.alias", "cheat.*"]),
+                           (r"cheat\.\w+(\.\w+)?", ["cheat.*"]), (r"l1\.name", ["l1.name"])):
+        if corpus_doc.alternatives(expect) != wanted:
+            yield "%s: %s" % (expect, corpus_doc.alternatives(expect))
+
+
+def main():
+    tests = (("each outcome is right, wrong or skipped as it should be", outcomes), ("rates and intervals", rates),
+             ("the codes that a header allows", codes))
+    print("1..%d" % len(tests))
+    failed = 0
+    for number, (title, test) in enumerate(tests, 1):
+        problems = list(test())
+        failed += bool(problems)
+        print("%s %d - %s" % ("not ok" if problems else "ok", number, title))
+        for problem in problems:
+            print("# " + problem)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

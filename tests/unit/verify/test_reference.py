@@ -1,0 +1,182 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""verify/reference/reference.py: native results, those in float64 and the magnitudes, of arguments in every layout."""
+
+import importlib.util
+import mmap
+import os
+import pathlib
+import struct
+import sys
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+ARENA = 4096
+
+if not importlib.util.find_spec("torch"):
+    python = os.environ.get("KGB_PYTHON")
+    if not python or os.environ.get("KGB_TEST_AGAIN"):
+        print("1..0 # SKIP no torch")
+        sys.exit(77)
+    os.environ["KGB_TEST_AGAIN"] = "1"
+    os.execv(python, [python, "-I", __file__])
+
+sys.dont_write_bytecode = True
+sys.path[:0] = [str(ROOT / "verify" / "reference"), str(ROOT / "verify" / "runner")]
+import torch  # noqa: E402
+import reference  # noqa: E402
+import wire  # noqa: E402
+
+
+def tensor(at, sizes, strides=None, dtype=torch.float32, elements=None, first=0, **more):
+    if strides is None:
+        strides, step = [], 1
+        for size in reversed(sizes):
+            strides.insert(0, step)
+            step *= size
+    last = sum((size - 1) * stride for size, stride in zip(sizes, strides))
+    return dict(kind="tensor", dtype=reference.DTYPE_NUMBERS[dtype], elements=elements or first + last + 1, at=at,
+                sizes=sizes, strides=strides, first=first, **more)
+
+
+class Calls(unittest.TestCase):
+    def setUp(self):
+        files = [os.memfd_create(name) for name in ("inputs", "out")]
+        for file in files:
+            os.ftruncate(file, ARENA)
+        self.inputs, self.out = (mmap.mmap(file, ARENA) for file in files)
+        self.reference = reference.Reference()
+        reply = self.reference.handle({"op": "map", "arena_bytes": ARENA, "out_bytes": ARENA}, files)
+        self.assertEqual(reply.status, wire.OK, reply.text)
+
+    def write(self, at, values, form="f"):
+        struct.pack_into("%d%s" % (len(values), form), self.inputs, at, *values)
+
+    def call(self, target, args, exact=True, magnitude=None):
+        """The reply, and every result as (dtype, list of numbers)."""
+        before = self.inputs[:]
+        request = {"op": "call", "target": target, "args": args, "exact": exact, "magnitude": magnitude}
+        reply = self.reference.handle(request, [])
+        self.assertEqual(reply.status, wire.OK, reply.text)
+        self.assertEqual(self.inputs[:], before, "an argument was written to")
+        results = []
+        for output in reply.outputs:
+            dtype = reference.TORCH_DTYPES[output.dtype]
+            count = output.n_bytes // dtype.itemsize
+            values = torch.frombuffer(self.out, dtype=dtype, count=count, offset=output.offset)
+            results.append((dtype, values.tolist()))
+        return reply, results
+
+    def test_the_exact_results_are_computed_in_float64(self):
+        self.write(0, [1e8, 1.0, -1e8])
+        _, results = self.call("aten:sum", [tensor(0, [3])])
+        self.assertEqual([dtype for dtype, _ in results], [torch.float32, torch.float64])
+        self.assertEqual(results[1][1], [1.0])
+
+    def test_nothing_exact_unless_it_is_asked_for(self):
+        self.write(0, [1.0, 2.0])
+        _, results = self.call("aten:neg", [tensor(0, [2])], exact=False, magnitude="abs")
+        self.assertEqual(results, [(torch.float32, [-1.0, -2.0])])
+
+    def test_layouts_survive_the_widening(self):
+        self.write(64, list(range(24)))
+        places = ({"strides": [1, 4]}, {"strides": [8, 2]}, {"strides": [0, 1]}, {"strides": [1, 4], "first": 5})
+        for place in places:
+            with self.subTest(place):
+                first, (s0, s1) = place.get("first", 0), place["strides"]
+                wanted = [-float(first + i * s0 + j * s1) for i in range(3) for j in range(4)]
+                _, results = self.call("aten:neg", [tensor(64, [3, 4], elements=24, **place)])
+                self.assertEqual(results, [(torch.float32, wanted), (torch.float64, wanted)])
+
+    def test_what_lies_beside_the_elements_is_widened_too(self):
+        self.write(0, list(range(8)))
+        args = [tensor(0, [2], elements=8), dict(kind="int", value=2, list=1), dict(kind="int", value=2, list=2),
+                dict(kind="int", value=3)]
+        _, results = self.call("aten:as_strided", args)
+        self.assertEqual(results, [(torch.float32, [3.0, 5.0]), (torch.float64, [3.0, 5.0])])
+
+    def test_integers_stay_integers_until_they_are_told(self):
+        self.write(0, [7, -7], "q")
+        args = [tensor(0, [2], dtype=torch.int64), dict(kind="int", value=2)]
+        _, results = self.call("aten:floor_divide", args)
+        self.assertEqual(results, [(torch.int64, [3, -4]), (torch.float64, [3.0, -4.0])])
+
+    def test_magnitudes_do_not_cancel(self):
+        self.write(0, [3.0, -3.0])
+        _, results = self.call("aten:sum", [tensor(0, [2])], magnitude="abs")
+        self.assertEqual([values for _, values in results], [[0.0], [0.0], [6.0]])
+
+    def test_magnitudes_of_numbers_too(self):
+        self.write(0, [1.0])
+        self.write(64, [2.0])
+        args = [tensor(0, [1]), tensor(64, [1]), dict(kind="float", value="-3.0", name="alpha")]
+        _, results = self.call("aten:add.Tensor", args, magnitude="abs")
+        self.assertEqual([values for _, values in results], [[-5.0], [-5.0], [7.0]])
+
+    def test_magnitudes_of_a_function_of_its_own(self):
+        self.write(0, [3.0, -4.0])
+        _, results = self.call("aten:sum", [tensor(0, [2])], magnitude="aten:prod")
+        self.assertEqual([values for _, values in results], [[-1.0], [-1.0], [-12.0]])
+
+    def test_results_are_float32_unless_something_else_was_said(self):
+        size = [dict(kind="int", value=2, list=1)]
+        _, results = self.call("aten:ones", size)
+        self.assertEqual(results[0], (torch.float32, [1.0, 1.0]))
+
+    def test_a_dtype_that_is_asked_for_is_widened(self):
+        self.write(0, [1.0, 2.0 ** -12])
+        dtype = dict(kind="dtype", value=reference.DTYPE_NUMBERS[torch.float16], name="dtype")
+        _, results = self.call("aten:sum", [tensor(0, [2]), dtype])
+        self.assertEqual(results, [(torch.float16, [1.0]), (torch.float64, [1.0 + 2.0 ** -12])])
+
+    def test_an_operator_in_place_does_so_on_copies(self):
+        self.write(0, [1.0, 2.0])
+        _, results = self.call("aten:add_.Tensor", [tensor(0, [2]), tensor(0, [2])], magnitude="abs")
+        self.assertEqual([values for _, values in results], [[2.0, 4.0]] * 3)
+
+    def test_a_view_of_an_argument_is_told(self):
+        self.write(128, [1.0, 2.0, 3.0])
+        args = [tensor(128, [3]), dict(kind="int", value=0), dict(kind="int", value=2)]
+        reply, _ = self.call("aten:select.int", args)
+        native, exact = reply.outputs
+        self.assertEqual((native.where, native.address, exact.where), (wire.ARENA, 136, wire.FRESH))
+        reply, _ = self.call("aten:neg", [tensor(128, [3])])
+        self.assertEqual(reply.outputs[0].where, wire.FRESH)
+
+    def test_other_sizes_in_float64_are_an_error(self):
+        source = b"def twice(x):\n    return x.repeat(2 if str(x.dtype) == 'torch.float64' else 1)\n"
+        file = os.memfd_create("source")
+        os.pwrite(file, source, 0)
+        self.assertEqual(self.reference.handle({"op": "load", "file": "own.py"}, [file]).status, wire.OK)
+        request = {"op": "call", "target": "python:own.py:twice", "args": [tensor(0, [2])], "magnitude": None}
+        self.assertEqual(self.reference.handle(dict(request, exact=False), []).status, wire.OK)
+        reply = self.reference.handle(dict(request, exact=True), [])
+        self.assertEqual(reply.status, wire.EXCEPTION)
+        self.assertIn("other sizes", reply.text)
+
+    def test_results_without_room_are_counted_and_not_written(self):
+        args = [dict(kind="int", value=ARENA, list=1)]
+        request = {"op": "call", "target": "aten:ones", "args": args, "exact": False, "magnitude": None}
+        reply = self.reference.handle(request, [])
+        self.assertEqual((reply.status, reply.value, reply.outputs[0].n_bytes), (wire.OK, 4 * ARENA, 0))
+
+
+class Tap(unittest.TestResult):
+    number = 0
+
+    def stopTest(self, test):
+        super().stopTest(test)
+        self.number += 1
+        problems = [text for failed, text in self.failures + self.errors if getattr(failed, "test_case", failed) is test]
+        print("%s %d - %s" % ("not ok" if problems else "ok", self.number, test.id().replace("__main__.", "")))
+        for problem in problems:
+            print("# " + problem.replace("\n", "\n# "))
+
+
+if __name__ == "__main__":
+    reference.prepare()
+    suite = unittest.defaultTestLoader.loadTestsFromModule(sys.modules[__name__])
+    print("1..%d" % suite.countTestCases())
+    result = Tap()
+    suite.run(result)
+    sys.exit(0 if result.wasSuccessful() else 1)
