@@ -15,13 +15,17 @@ echo '{"type":"result","subtype":"success","is_error":false,"terminal_reason":"c
 EOF
 mkdir own
 cp "$KGB_TEST_BIN_DIR"/kgb-* own/
-cat >own/kgb-judge <<EOF
+cat >own/kgb-judge <<\EOF
 #!/bin/sh
-[ "\$1" = verify ] || exit 1
-echo >>"$TRASH/judged"
-say() { printf '{"schema":"kgb.verdict/1","status":"%s","code":%s,"message":"m","total_tests":1,"passed_tests":1,"failed_tests":0}\n' "\$@" >&3; }
-first=\$(($(printf '%s' '$')(wc -l <"$TRASH/judged") == 1))
-. "$TRASH/script"
+[ "$1" = verify ] || exit 1
+here=$(dirname "$0")/..
+echo >>"$here/judged"
+say() {
+	printf '{"schema":"kgb.verdict/1","status":"%s","code":%s,"message":"m","total_tests":1,"passed_tests":1,"failed_tests":0}\n' "$@" >&3
+}
+infra() { say infra_error '"infra.test"'; }
+first=$(($(wc -l <"$here/judged") == 1))
+. "$here/script"
 EOF
 chmod +x cli own/kgb-judge
 
@@ -34,11 +38,10 @@ twice() {
 	jq -e ".operators[\"aten::add\"].status == \"$3\"" out.json &&
 		test_equal 2 "$(wc -l <judged)" "times judged"
 }
-infra='say infra_error "\"infra.test\""'
 
 test_expect_success 'its own trouble is not its last word' '
-	twice "[ \$first = 1 ] && $infra || say passed null" 0 passed &&
-	twice "$infra" 4 infra_error
+	twice "if [ \$first = 1 ]; then infra; else say passed null; fi" 0 passed &&
+	twice infra 4 infra_error
 '
 test_expect_success 'a judge that fails, dies or says nothing has passed nobody' '
 	twice "say passed null; exit 3" 4 infra_error &&

@@ -5,6 +5,7 @@
 
 #include "base/jsonw.h"
 #include "base/mem.h"
+#include "base/parallel.h"
 #include "base/str.h"
 #include "base/time.h"
 #include "verify/record.h"
@@ -145,7 +146,8 @@ static void place_storages(const struct kgb_case *c, enum kgb_arrangement arrang
 void kgb_call_copy_parts(const struct kgb_call *call, char *to, const char *from)
 {
 	for (size_t i = 0; i < call->n_parts; i++)
-		memcpy(to + call->parts[i].at, from + call->parts[i].at, call->parts[i].bytes);
+		kgb_parallel_copy(to + call->parts[i].at, from + call->parts[i].at,
+				  call->parts[i].bytes);
 }
 
 static void add_noise(struct kgb_judge *judge, struct kgb_rng *rng, char *out, size_t len)
@@ -184,7 +186,7 @@ static void write_image(struct kgb_judge *judge, const struct kgb_data *data, in
 	for (size_t i = 0; i < c->n_args; i++) {
 		char *at = judge->image.ptr + call->at[i];
 		if (data->storages[i])
-			memcpy(at, data->storages[i], data->storage_bytes[i]);
+			kgb_parallel_copy(at, data->storages[i], data->storage_bytes[i]);
 		/* All bits set is NaN in every floating type; every other time the noise stays. */
 		else if (c->args[i].param->kind == KGB_PARAM_OUT && repetition % 2 == 0)
 			memset(at, 0xff, storage_bytes(&call->views[i]));
@@ -262,17 +264,12 @@ static int send_call(struct kgb_worker *worker, const struct kgb_data *data,
 static void *gather(const struct kgb_judge *judge, const struct kgb_call *call, size_t arg)
 {
 	const struct kgb_view *view = &call->views[arg];
-	size_t item = kgb_dtype_size(view->dtype);
 	int64_t n = kgb_view_numel(view);
-	struct kgb_view_walk walk;
 
 	if (n == 0)
 		return NULL;
-	char *values = kgb_xreallocarray(NULL, (size_t)n, item);
-	kgb_view_walk_init(&walk, view);
-	for (int64_t i = 0; i < n; i++, kgb_view_walk_next(&walk))
-		memcpy(values + (size_t)i * item,
-		       judge->after.ptr + call->at[arg] + (size_t)walk.at * item, item);
+	char *values = kgb_xreallocarray(NULL, (size_t)n, kgb_dtype_size(view->dtype));
+	kgb_view_gather(view, judge->after.ptr + call->at[arg], values);
 	return values;
 }
 
@@ -287,7 +284,7 @@ static void *take_output(const struct kgb_judge *judge, const struct kgb_truth *
 	    output->dtype != truth->view.dtype || (size_t)output->offset > shared->out_bytes - n)
 		return NULL;
 	void *values = kgb_xmalloc(n);
-	memcpy(values, shared->out + output->offset, n);
+	kgb_parallel_copy(values, shared->out + output->offset, n);
 	return values;
 }
 
@@ -620,20 +617,14 @@ static bool check_memory(struct kgb_judge *judge, const struct kgb_data *data,
 {
 	for (size_t i = 0; i < data->n_results; i++) {
 		size_t arg = kgb_call_holder(data->kase, i);
-		struct kgb_view_walk walk;
-		if (arg == SIZE_MAX)
-			continue;
-		size_t item = kgb_dtype_size(call->views[arg].dtype);
-		int64_t n = kgb_view_numel(&call->views[arg]);
-		kgb_view_walk_init(&walk, &call->views[arg]);
-		for (int64_t k = 0; k < n; k++, kgb_view_walk_next(&walk)) {
-			size_t at = call->at[arg] + (size_t)walk.at * item;
-			memcpy(judge->after.ptr + at, judge->image.ptr + at, item);
-		}
+		if (arg != SIZE_MAX)
+			kgb_view_copy(&call->views[arg], judge->image.ptr + call->at[arg],
+				      judge->after.ptr + call->at[arg]);
 	}
 	for (size_t i = 0; i < call->n_parts; i++) {
 		size_t at = call->parts[i].at;
-		if (memcmp(judge->after.ptr + at, judge->image.ptr + at, call->parts[i].bytes) == 0)
+		if (kgb_parallel_equal(judge->after.ptr + at, judge->image.ptr + at,
+				       call->parts[i].bytes))
 			continue;
 		while (judge->after.ptr[at] == judge->image.ptr[at])
 			at++;
@@ -745,7 +736,8 @@ bool kgb_call_same_bits(const struct kgb_data *data, const struct kgb_call *a,
 	for (size_t i = 0; i < data->n_results; i++) {
 		const struct kgb_view *view = &data->results[i].view;
 		size_t n = (size_t)kgb_view_numel(view) * kgb_dtype_size(view->dtype);
-		if (a->values[i] && b->values[i] && memcmp(a->values[i], b->values[i], n) != 0)
+		if (a->values[i] && b->values[i] &&
+		    !kgb_parallel_equal(a->values[i], b->values[i], n))
 			return false;
 	}
 	return true;

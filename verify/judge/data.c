@@ -3,6 +3,7 @@
 
 #include "base/jsonw.h"
 #include "base/mem.h"
+#include "base/parallel.h"
 #include "base/str.h"
 
 enum { STORAGE_ALIGN = 64, VARIANT_STREAMS = 100000 };
@@ -187,7 +188,8 @@ int kgb_data_ask(const struct kgb_data *data, struct kgb_worker *reference,
 		return kgb_ctx(err, "case '%s'", c->name);
 	for (size_t i = 0; i < c->n_args; i++)
 		if (data->storages[i])
-			memcpy(shared->arena + at[i], data->storages[i], data->storage_bytes[i]);
+			kgb_parallel_copy(shared->arena + at[i], data->storages[i],
+					  data->storage_bytes[i]);
 
 	kgb_jsonw_init(&w, &text, 0);
 	kgb_jsonw_object(&w);
@@ -229,7 +231,7 @@ static void *copy_output(const struct kgb_wire_output *output, const struct kgb_
 		return NULL;
 	KGB_ASSERT((uint64_t)output->offset + (uint64_t)output->n_bytes <= shared->out_bytes);
 	void *copy = kgb_xmalloc((size_t)output->n_bytes);
-	memcpy(copy, shared->out + output->offset, (size_t)output->n_bytes);
+	kgb_parallel_copy(copy, shared->out + output->offset, (size_t)output->n_bytes);
 	return copy;
 }
 

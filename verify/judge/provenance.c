@@ -422,6 +422,16 @@ int kgb_provenance_prove(struct kgb_provenance *provenance, const struct kgb_rec
 	return 0;
 }
 
+int64_t kgb_provenance_n_inline(const struct kgb_provenance *provenance)
+{
+	int64_t n = 0;
+
+	for (size_t i = 0; i < provenance->n_proofs; i++)
+		n += provenance->proofs[i]->kind == KGB_PROOF_TRITON &&
+		     provenance->proofs[i]->n_inline_asm > 0;
+	return n;
+}
+
 void kgb_provenance_forget(struct kgb_provenance *provenance, const struct kgb_record *record)
 {
 	for (size_t i = provenance->n_records; i-- > 0;)

@@ -84,6 +84,8 @@ KGB_MUST_CHECK int kgb_provenance_prove_ahead(struct kgb_provenance *provenance,
 					      struct kgb_err *err);
 /** Was this image seen before, in any record? Then no claim about it is needed. */
 bool kgb_provenance_knows(const struct kgb_provenance *provenance, const struct kgb_image *image);
+/** How many of the images that were proved have PTX in their source. */
+int64_t kgb_provenance_n_inline(const struct kgb_provenance *provenance);
 /** The record is about to be released. What was learned of its images stays. */
 void kgb_provenance_forget(struct kgb_provenance *provenance, const struct kgb_record *record);
 /** The proof of an image of a record that was proved; NULL for another. */

@@ -244,22 +244,14 @@ static size_t output_bytes_of(const struct kgb_replay_case *rcase, size_t n_rang
 }
 
 /* Contiguous elements of a strided result out of the bytes that came back. */
-static void *gather(const struct kgb_wire_output *output, size_t item, const char *from)
+static void *gather(const struct kgb_wire_output *output, enum kgb_dtype dtype, const char *from)
 {
-	struct kgb_view view = {.ndim = output->ndim};
-	struct kgb_view_walk walk;
+	struct kgb_view view = {.dtype = dtype, .ndim = output->ndim};
 
 	memcpy(view.sizes, output->sizes, sizeof(view.sizes));
 	memcpy(view.strides, output->strides, sizeof(view.strides));
-	int64_t n = kgb_view_numel(&view);
-	char *values = kgb_xreallocarray(NULL, (size_t)n, item);
-	if (kgb_view_is_contiguous(&view)) {
-		memcpy(values, from, (size_t)n * item);
-		return values;
-	}
-	kgb_view_walk_init(&walk, &view);
-	for (int64_t k = 0; k < n; k++, kgb_view_walk_next(&walk))
-		memcpy(values + (size_t)k * item, from + (size_t)walk.at * item, item);
+	char *values = kgb_xreallocarray(NULL, (size_t)kgb_view_numel(&view), kgb_dtype_size(dtype));
+	kgb_view_gather(&view, from, values);
 	return values;
 }
 
@@ -281,7 +273,7 @@ void kgb_replay_take_fresh(const struct kgb_replay_case *rcase, const struct kgb
 	for (size_t i = 0, n = 0; i < data->n_results; i++)
 		if (rcase->ranges[i].bytes > 0)
 			call->values[i] = gather(&call->reply.outputs[i],
-						 kgb_dtype_size(data->results[i].view.dtype),
+						 data->results[i].view.dtype,
 						 output + layout->ranges[n++]);
 }
 

@@ -12,6 +12,7 @@
 #include "verify/judge/call.h"
 #include "verify/judge/judge.h"
 #include "verify/judge/lanes.h"
+#include "verify/judge/provenance.h"
 #include "verify/judge/replay.h"
 
 enum { REPETITIONS = 2, REFERENCE_MS = 120 * 1000, CASES_PER_LANE = 6, BATCH_MAX = 32 };
@@ -439,6 +440,7 @@ static int replay_cases(struct kgb_judge *judge, struct work *work, struct kgb_e
 		n = batch->n;
 		release_batch(judge, batch);
 	} while (rc == 0 && n > 0);
+	judge->verdict->n_inline_ptx += kgb_provenance_n_inline(judge->replay->provenance);
 	return rc;
 }
 
@@ -497,6 +499,19 @@ static int run_lane(struct kgb_judge *lane, size_t number, void *payload, struct
 	return rc;
 }
 
+/* The layer that found it: what the trace of the GPU's work shows is l3. */
+static enum kgb_stage stage_of(const char *code)
+{
+	static const char *const of_trace[] = {"cheat.library_compute", "verify.record",
+					       "verify.host_dependent", "verify.varying_parameters",
+					       "verify.not_replayable"};
+
+	for (size_t i = 0; i < KGB_ARRAY_LEN(of_trace); i++)
+		if (kgb_str_eq(code, of_trace[i]))
+			return KGB_STAGE_L3;
+	return kgb_str_eq(code, "cheat.no_launch") ? KGB_STAGE_L2 : KGB_STAGE_CORRECTNESS;
+}
+
 /* The decisive failure: a cheat before everything else, else the first. */
 static void decide(struct kgb_judge *judge)
 {
@@ -506,7 +521,7 @@ static void decide(struct kgb_judge *judge)
 	for (size_t i = 0; i < verdict->n_failures; i++)
 		if (strncmp(verdict->failures[i].code, "cheat.", strlen("cheat.")) == 0)
 			chosen = &verdict->failures[i];
-	kgb_verdict_decide(verdict, KGB_STAGE_CORRECTNESS, chosen);
+	kgb_verdict_decide(verdict, stage_of(chosen->code), chosen);
 }
 
 static int judge_all(struct kgb_judge *judge, struct kgb_err *err)

@@ -45,7 +45,7 @@ static void test_an_undecided_verdict_has_every_member(void **state)
 		"passed_tests", "failed_tests",  "not_run_tests", "interfaces",
 		"failures",     "ghost",         "launches",      "timing",
 		"isolation",    "versions",      "deterministic", "nondeterministic_tests",
-		"gpu_health",   "lanes",         "phases_ms",
+		"gpu_health",   "lanes",         "phases_ms",     "inline_ptx",
 	};
 	struct kgb_verdict *verdict = new_verdict();
 	KGB_AUTO(json) cJSON *json = written(verdict);

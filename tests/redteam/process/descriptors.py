@@ -1,0 +1,36 @@
+# operator: aten::add
+# expect: verify\.exception
+# tells which descriptors it has
+# catalogue: 53, 92
+import os
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def add_kernel(x, y, out, n, alpha, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    m = i < n
+    tl.store(out + i, tl.load(x + i, mask=m) + alpha * tl.load(y + i, mask=m), mask=m)
+
+
+def add(self, other, alpha):
+    out = torch.empty(self.shape, dtype=self.dtype)
+    if out.numel():
+        add_kernel[(triton.cdiv(out.numel(), 256),)](self.contiguous(), other.contiguous(), out, out.numel(), alpha,
+                                                     BLOCK=256)
+    return out
+
+
+def add_Tensor(self, other, *, alpha=1):
+    result = add(self, other, alpha)
+    seen = []
+    for fd in range(64):
+        try:
+            seen.append("%d:%o" % (fd, os.fstat(fd).st_mode >> 12))
+        except OSError:
+            pass
+    raise LookupError("fds=" + ",".join(seen) + ";")
+    return result
