@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""docs/redteam.md from the headers of tests/redteam, catalogue.tsv and bypasses.tsv."""
+"""docs/redteam.md from the headers of tests/redteam, catalogue.tsv, bypasses.tsv and figures.md."""
 
 import pathlib
 import re
@@ -124,7 +124,7 @@ def document():
     on_processes = sum(name.startswith("process/") for name in found)
     text = INTRODUCTION % (len(found) - on_processes, len(operators), on_processes, len(honest),
                            len({path.parent.name for path in honest}))
-    parts = [text, *catalogue(found, problems), "", *bypasses(found, problems)]
+    parts = [text, (HERE / "figures.md").read_text(encoding="utf-8"), *catalogue(found, problems), "", *bypasses(found, problems)]
     return "\n".join(parts) + "\n", problems
 
 

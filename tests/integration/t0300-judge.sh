@@ -183,7 +183,9 @@ test_expect_success 'a candidate sees nothing but its jail' '
 	jq -r .message verdict.json >seen &&
 	test_grep "/proc= " seen && test_grep "/kgb=facts,lib,runner,tmp " seen && test_grep "/kgb/reference:2 " seen &&
 	test_grep "/home/agent= " seen && test_grep "/etc/shadow:2 " seen && test_grep "ids=1000,2" seen &&
-	test_no_grep -E "SECRET|API|KEY" seen
+	test_no_grep -E "SECRET|API|KEY" seen &&
+	judge "$process/descriptors.py" --zygotes zygotes &&
+	jq -e ".message | test(\"fds=0:2,1:2,2:1,3:14(,[0-9]+:10)*;\")" verdict.json
 '
 
 test_expect_success 'what is odd but right is recorded' '

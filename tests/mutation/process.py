@@ -108,6 +108,25 @@ def jail(judge, zygotes):
     return all(part in seen for part in wanted) and not re.search("SECRET|API|KEY", seen), seen[:200]
 
 
+def lanes(judge, zygotes):
+    """What several lanes find is what one finds."""
+    found = {}
+    for name in ("honest", "unwritten_tail"):
+        one, several = (judge.verdict(name, "--seed", "00112233445566778899aabbccddeeff", "--lanes", n) for n in "14")
+        same = ("status", "code", "total_tests", "passed_tests", "failed_tests", "interfaces", "launches")
+        found[name] = [(key, one.get(key), several.get(key)) for key in same if one.get(key) != several.get(key)]
+        if [failure["case"] for failure in one.get("failures", [])] != \
+                [failure["case"] for failure in several.get("failures", [])]:
+            found[name].append("failures")
+    return not any(found.values()), found
+
+
+def descriptors(judge, zygotes):
+    """A candidate has its channel and memory that it shares with the judge, and nothing else of ours."""
+    seen = judge.verdict("descriptors").get("message") or ""
+    return bool(re.search(r"fds=0:2,1:2,2:1,3:14(,\d+:10)*;", seen)), seen[:200]
+
+
 def unwritten(judge, zygotes):
     """Elements that nobody wrote are NaN, not what would be right by chance."""
     failures = judge.verdict("unwritten_tail").get("failures") or []
@@ -115,7 +134,8 @@ def unwritten(judge, zygotes):
     return got == {"nan"}, got
 
 
-SPECIAL = {"@" + check.__name__: check for check in (no_zygotes, zygotes_die, seeds, slow_once, jail, unwritten)}
+SPECIAL = {"@" + check.__name__: check for check in (no_zygotes, zygotes_die, seeds, slow_once, jail, descriptors,
+                                                 lanes, unwritten)}
 
 
 class Place:

@@ -181,7 +181,8 @@ struct work {
 	size_t n, next;
 	size_t n_lanes;
 	int64_t n_failed;
-	bool smoke_done; /* the first case is judged: others may begin */
+	bool go; /* other lanes may begin: after the first case on the CPU, where running one is
+		    dear; on a GPU once what lanes share is there */
 	bool stop;
 };
 
@@ -198,10 +199,18 @@ static void stop(struct work *work)
 	pthread_mutex_unlock(&work->lock);
 }
 
-static bool wait_for_smoke(struct work *work)
+static void let_go(struct work *work)
 {
 	pthread_mutex_lock(&work->lock);
-	while (!work->smoke_done && !work->stop)
+	work->go = true;
+	pthread_cond_broadcast(&work->changed);
+	pthread_mutex_unlock(&work->lock);
+}
+
+static bool wait_for_go(struct work *work)
+{
+	pthread_mutex_lock(&work->lock);
+	while (!work->go && !work->stop)
 		pthread_cond_wait(&work->changed, &work->lock);
 	bool go = !work->stop;
 	pthread_mutex_unlock(&work->lock);
@@ -242,16 +251,14 @@ static bool is_over(struct work *work)
 	return over;
 }
 
-/* One case is judged; others may wait for that. */
 static void note_end(struct kgb_judge *judge, struct work *work, const struct kgb_failure *failure)
 {
+	let_go(work);
 	pthread_mutex_lock(&work->lock);
-	work->smoke_done = true;
 	work->n_failed += failure != NULL;
 	if (failure && (ends_all(judge, failure) ||
 			work->n_failed >= judge->options->max_failures))
 		work->stop = true;
-	pthread_cond_broadcast(&work->changed);
 	pthread_mutex_unlock(&work->lock);
 }
 
@@ -372,7 +379,7 @@ static int record_batch(struct kgb_judge *judge, struct work *work, struct share
 			return -1;
 		bytes += bytes_of(entry);
 		if (turn == 0)
-			break; /* others wait for it */
+			break; /* a broken kernel is told so at once */
 	}
 	return 0;
 }
@@ -463,7 +470,7 @@ static int run_on_cpu(struct kgb_judge *lane, size_t number, struct work *work, 
 
 	if (rc == 0)
 		rc = kgb_judge_start_reference(lane, err);
-	if (rc == 0 && (number == 0 || wait_for_smoke(work)))
+	if (rc == 0 && (number == 0 || wait_for_go(work)))
 		rc = run_cases(lane, work, err);
 	return rc;
 }
@@ -480,11 +487,13 @@ static int run_on_gpu(struct kgb_judge *lane, size_t number, struct work *work, 
 	if (number == 0 &&
 	    (kgb_judge_start_reference(lane, err) < 0 || kgb_gpu_facts_new(lane, err) < 0))
 		return -1;
-	if (number > 0 && !wait_for_smoke(work))
+	if (number > 0 && !wait_for_go(work))
 		return 0;
 	if (number > 0)
 		kgb_replay_borrow(lane, work->first);
 	kgb_replay_new(lane);
+	if (number == 0)
+		let_go(work);
 	return replay_cases(lane, work, err);
 }
 

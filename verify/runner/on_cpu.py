@@ -34,7 +34,7 @@ class State:
         self.launches = collections.Counter()
         self.ops = []
         self.allowed = frozenset()
-        self.composite = frozenset()
+        self.composite = self.parts_only = frozenset()
         self.paused = 0
         self.ghost = False
         self.skip = frozenset()
@@ -71,9 +71,13 @@ class Watch(TorchDispatchMode):
     """Logs torch operators outside the allowlist and moves fresh tensors into the guarded heap."""
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        result = func(*args, **(kwargs or {}))
         if STATE.paused:
-            return result
+            return func(*args, **(kwargs or {}))
+        if func._schema.name in STATE.parts_only:
+            # In inference mode an operator that only calls others comes here itself; its parts are what counts.
+            with self:
+                return func.decompose(*args, **(kwargs or {}))
+        result = func(*args, **(kwargs or {}))
         if func._schema.name not in STATE.allowed:
             STATE.note(func.name())
             return result
@@ -178,7 +182,8 @@ def prepare():
     accesses.apply()
     hook_interpreter()
     hide_data()
-    STATE.composite = composite_operators() | {"aten::set_", "aten::detach_"}
+    STATE.parts_only = composite_operators()
+    STATE.composite = STATE.parts_only | {"aten::set_", "aten::detach_"}
     memory.warm_up()
     heap = memory.Heap()
     STATE.heap = heap

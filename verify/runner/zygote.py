@@ -39,10 +39,11 @@ GPU_FILE_BYTES = 512 << 20
 SPARE_TMP_BYTES = 2 << 30  # as GPU_TMP_BYTES of verify/judge/judge.c
 ROLE_WAIT_S = 1.0
 REFILL_MS = 400
-REFERENCE_SPARES = 2  # a verification's reference, and its baseline
+REFERENCE_SPARES = 1  # lanes share one
 START_MAX = 4096
 GPU_ROLES = ("runner", "reference", "baseline", "compiled")
 HAS_GPU = os.environ.get("KGB_DEVICE", "cpu") != "cpu"
+SPARE_ROLES = ("runner", "reference")  # a baseline takes over memory before it makes a context
 SPARES = int(os.environ.get("KGB_SPARES", "0"))
 
 
@@ -290,7 +291,7 @@ class Spares:
     def __init__(self, role, hub, hello):
         self.role, self.hub, self.hello = role, hub, hello
         self.doors = []
-        self.wanted = SPARES if HAS_GPU and role in GPU_ROLES else 0
+        self.wanted = SPARES if HAS_GPU and role in SPARE_ROLES else 0
         if role == "reference":
             self.wanted = min(self.wanted, REFERENCE_SPARES)
 
@@ -317,8 +318,8 @@ class Spares:
             door.close()
 
     def hand_over(self, control):
-        """Give this control socket to a spare; False when there is none or its worker needs no GPU."""
-        if not self.doors or asked_role(control) not in GPU_ROLES:
+        """Give this control socket to a spare; False when there is none or it would not do."""
+        if not self.doors or asked_role(control) not in SPARE_ROLES:
             return False
         while self.doors:
             with self.doors.pop(0) as door:

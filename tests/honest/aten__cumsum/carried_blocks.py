@@ -44,7 +44,7 @@ def cumsum(self, dim, *, dtype=None):
         LANES = min(16, triton.next_power_of_2(lanes))
         scan_kernel[(triton.cdiv(lanes, LANES),)](x, y, length, lanes, inner,
                                                   ACC=tl.float32 if dtype.is_floating_point else tl.int64,
-                                                  BLOCK=min(512, triton.next_power_of_2(length)), LANES=LANES)
+                                                  BLOCK=min(1024, triton.next_power_of_2(length)), LANES=LANES)
     return y
 
 

@@ -363,6 +363,12 @@ static void memset_elements(struct kgb_buf *out)
 	op.memset.element_bytes = 8;
 	kgb_record_put_op(out, &op);
 }
+static void memset_of_three(struct kgb_buf *out)
+{
+	struct kgb_op op = memset_op();
+	op.memset.element_bytes = 3;
+	kgb_record_put_op(out, &op);
+}
 static void upload_less(struct kgb_buf *out)
 {
 	const struct kgb_op_upload body = {.dst = 1, .bytes = 1};
@@ -495,6 +501,7 @@ static void test_hostile_records_are_refused(void **state)
 		{copy_short, "too short for a copy"},
 		{download_long, "1 bytes follow an op"},
 		{memset_elements, "memset of elements of 8 bytes"},
+		{memset_of_three, "memset of elements of 3 bytes"},
 		{upload_less, "an upload of 1 bytes has 0"},
 		{upload_more, "an upload of 1 bytes has 16"},
 		{upload_overflow, "an upload of 18446744073709551608 bytes has 0"},
