@@ -106,6 +106,7 @@ descendants "$zygotes_pid" >idle
 # What lanes must not change.
 same='[.status, .code, .stage, .total_tests, .passed_tests, .failed_tests, .interfaces, .launches, .deterministic,
 	([.failures[].case] | sort)]'
+export same
 
 test_expect_success 'the verdict is the same however many lanes the cases take' '
 	for candidate in honest unwritten_tail no_launch nondeterministic hang; do

@@ -46,8 +46,8 @@ enum kgb_exec_op {
 	KGB_EXEC_TIME, /* run plan n_samples times in fresh mode */
 	KGB_EXEC_FORGET, /* drop all plans; the arena stays. Some of their memory may stay mapped,
 			    as slack */
-	/** Find out what the device can do: the reply's `machine` is complete. Tests some memory too.
-	 * Before any PLAN only: beside hostile kernels no figure is worth anything. */
+	/** Find out what the device can do: the reply's `machine` is complete. Tests some memory
+	 * too. Before any PLAN only: beside hostile kernels no figure is worth anything. */
 	KGB_EXEC_MEASURE,
 	KGB_EXEC_N_OPS,
 };
@@ -79,10 +79,11 @@ struct kgb_exec_request {
 	uint64_t output_bytes; /* ARENA */
 	uint64_t flush_bytes; /* TIME: written before each run to clear the caches */
 	uint32_t n_ranges; /* RUN, TIME: brought back after the (last) run. ARENA: its parts, in
-			      order, apart from each other, in arena_bytes from KGB_ARENA_ADDRESS on */
-	/** TIME: where in the GPU's memory it takes place. Unless it is the number in force (0 in the
-	 * beginning) all physical memory of arena and blocks is replaced by other pages, at the same
-	 * addresses. The number seeds where these lie; an earlier one again need not give the
+			      order, apart from each other, in arena_bytes from KGB_ARENA_ADDRESS on
+			    */
+	/** TIME: where in the GPU's memory it takes place. Unless it is the number in force (0 in
+	 * the beginning) all physical memory of arena and blocks is replaced by other pages, at the
+	 * same addresses. The number seeds where these lie; an earlier one again need not give the
 	 * same pages. NO_MEMORY when twice the memory cannot be had for a moment: as before. */
 	uint32_t placement;
 	struct kgb_exec_range ranges[KGB_EXEC_RANGES];

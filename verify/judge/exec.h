@@ -108,9 +108,10 @@ struct kgb_exec_arena_spec {
 	const struct kgb_exec_range *parts; /* borrowed */
 	size_t n_parts; /* at most KGB_EXEC_RANGES; 0: all of the arena */
 };
-KGB_MUST_CHECK enum kgb_exec_outcome
-kgb_exec_arena_in_parts(struct kgb_exec *exec, const struct kgb_exec_arena_spec *spec,
-			int64_t timeout_ms, struct kgb_err *err);
+KGB_MUST_CHECK enum kgb_exec_outcome kgb_exec_arena_in_parts(struct kgb_exec *exec,
+							     const struct kgb_exec_arena_spec *spec,
+							     int64_t timeout_ms,
+							     struct kgb_err *err);
 
 /** Make plan number `plan` of a record with one window (verify/record.h). */
 KGB_MUST_CHECK enum kgb_exec_outcome kgb_exec_plan(struct kgb_exec *exec, uint32_t plan,

@@ -58,8 +58,8 @@ struct kgb_judge_options {
 struct kgb_replay;
 struct kgb_gpu_facts;
 
-/** The trusted process that knows what is right. Lanes on a GPU share one, because a context is dear
- * there: `lock` is held from a question to its answer. */
+/** The trusted process that knows what is right. Lanes on a GPU share one, because a context is
+ * dear there: `lock` is held from a question to its answer. */
 struct kgb_reference {
 	pthread_mutex_t lock;
 	struct kgb_worker worker;
@@ -99,7 +99,8 @@ struct kgb_judge {
 	struct kgb_buf image; /* what we wrote to the arena */
 	struct kgb_buf after; /* what we found there after the call */
 	struct kgb_replay *replay; /* owned; NULL without a GPU */
-	struct kgb_failure ghost; /* of a case that is right whatever is left out; code NULL: none */
+	struct kgb_failure
+		ghost; /* of a case that is right whatever is left out; code NULL: none */
 	const char *no_launch_case; /* first case that needed a launch and made none; borrowed from
 				       cases */
 };
@@ -132,8 +133,8 @@ KGB_MUST_CHECK int kgb_judge_load(struct kgb_judge *judge, struct kgb_failure *f
 				  struct kgb_err *err);
 /** Start the reference and give it the spec's Python functions. */
 KGB_MUST_CHECK int kgb_judge_start_reference(struct kgb_judge *judge, struct kgb_err *err);
-/** Ask the reference what is right for `data`; its answer must be taken by kgb_judge_take_truth before
- * anything else is asked. For lanes that share none. */
+/** Ask the reference what is right for `data`; its answer must be taken by kgb_judge_take_truth
+ * before anything else is asked. For lanes that share none. */
 KGB_MUST_CHECK int kgb_judge_ask_truth(struct kgb_judge *judge, const struct kgb_data *data,
 				       struct kgb_err *err);
 KGB_MUST_CHECK int kgb_judge_take_truth(struct kgb_judge *judge, struct kgb_data *data,
@@ -146,7 +147,8 @@ void kgb_judge_fill(struct kgb_judge *judge, struct kgb_data *data, const struct
 		    uint32_t variant);
 /** Note which cases are to tell whether kernels matter: the cheapest of each interface. */
 void kgb_ghost_choose(struct kgb_judge *judge);
-/** Does the case tell that, and is there need of it? Not when the result is constant or an input. */
+/** Does the case tell that, and is there need of it? Not when the result is constant or an input.
+ */
 bool kgb_ghost_wants(const struct kgb_judge *judge, const struct kgb_data *data);
 /** A case told, on a GPU. */
 void kgb_ghost_count(struct kgb_judge *judge, const struct kgb_data *data);

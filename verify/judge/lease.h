@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * What all judges of this machine share, as locks on files in /tmp; the kernel gives a lock back when
- * we end, however that happens. The right to use a GPU is shared while a kernel is checked, and
- * one's alone while one is timed. A verification may have as many lanes (lanes.h) as it gets
+ * What all judges of this machine share, as locks on files in /tmp; the kernel gives a lock back
+ * when we end, however that happens. The right to use a GPU is shared while a kernel is checked,
+ * and one's alone while one is timed. A verification may have as many lanes (lanes.h) as it gets
  * processors for.
  */
 #ifndef KGB_VERIFY_JUDGE_LEASE_H
@@ -36,7 +36,8 @@ struct kgb_seats {
 	int fds[KGB_SEATS_MAX];
 	size_t n;
 };
-/** Take up to `wanted` of the machine's `n_all` seats, without waiting. Pair with kgb_seats_give. */
+/** Take up to `wanted` of the machine's `n_all` seats, without waiting. Pair with kgb_seats_give.
+ */
 void kgb_seats_take(struct kgb_seats *seats, size_t wanted, size_t n_all);
 void kgb_seats_give(struct kgb_seats *seats);
 

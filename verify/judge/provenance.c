@@ -385,8 +385,8 @@ static int prove_images(struct kgb_provenance *provenance, const struct kgb_imag
 static const struct kgb_image **images_of(struct kgb_provenance *provenance,
 					  const struct kgb_record *record)
 {
-	const struct kgb_image **images = kgb_arena_array(
-		&provenance->arena, record->n_images + 1, sizeof(struct kgb_image *));
+	const struct kgb_image **images = kgb_arena_array(&provenance->arena, record->n_images + 1,
+							  sizeof(struct kgb_image *));
 
 	for (size_t i = 0; i < record->n_images; i++)
 		images[i] = &record->images[i];

@@ -80,8 +80,7 @@ KGB_MUST_CHECK int kgb_provenance_prove(struct kgb_provenance *provenance,
 /** Prove images of any records at once: compilations run beside each other. */
 KGB_MUST_CHECK int kgb_provenance_prove_ahead(struct kgb_provenance *provenance,
 					      const struct kgb_image *const *images, size_t n,
-					      const struct kgb_claims *claims,
-					      struct kgb_err *err);
+					      const struct kgb_claims *claims, struct kgb_err *err);
 /** Was this image seen before, in any record? Then no claim about it is needed. */
 bool kgb_provenance_knows(const struct kgb_provenance *provenance, const struct kgb_image *image);
 /** How many of the images that were proved have PTX in their source. */

@@ -250,7 +250,8 @@ static void *gather(const struct kgb_wire_output *output, enum kgb_dtype dtype, 
 
 	memcpy(view.sizes, output->sizes, sizeof(view.sizes));
 	memcpy(view.strides, output->strides, sizeof(view.strides));
-	char *values = kgb_xreallocarray(NULL, (size_t)kgb_view_numel(&view), kgb_dtype_size(dtype));
+	char *values =
+		kgb_xreallocarray(NULL, (size_t)kgb_view_numel(&view), kgb_dtype_size(dtype));
 	kgb_view_gather(&view, from, values);
 	return values;
 }
@@ -272,9 +273,9 @@ void kgb_replay_take_fresh(const struct kgb_replay_case *rcase, const struct kgb
 {
 	for (size_t i = 0, n = 0; i < data->n_results; i++)
 		if (rcase->ranges[i].bytes > 0)
-			call->values[i] = gather(&call->reply.outputs[i],
-						 data->results[i].view.dtype,
-						 output + layout->ranges[n++]);
+			call->values[i] =
+				gather(&call->reply.outputs[i], data->results[i].view.dtype,
+				       output + layout->ranges[n++]);
 }
 
 void kgb_replay_take(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
@@ -325,8 +326,8 @@ static int run(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
 
 	kgb_random(&spec.poison, sizeof(spec.poison));
 	spec.n_ranges = kgb_replay_ranges(rcase, data, ranges);
-	if (reserve("kgb-exec-input", call->arena_bytes, true, &replayer->input, &replayer->input_bytes,
-		    &replayer->input_fd, err) < 0 ||
+	if (reserve("kgb-exec-input", call->arena_bytes, true, &replayer->input,
+		    &replayer->input_bytes, &replayer->input_fd, err) < 0 ||
 	    reserve("kgb-exec-output", output_bytes_of(rcase, spec.n_ranges), false,
 		    &replayer->output, &replayer->output_bytes, &replayer->output_fd, err) < 0)
 		return -1;

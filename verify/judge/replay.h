@@ -38,10 +38,10 @@ struct kgb_replayer {
 	char *input, *output; /* our mappings of them */
 	size_t input_bytes, output_bytes;
 };
-#define KGB_REPLAYER_INIT                                                                       \
-	{                                                                                       \
+#define KGB_REPLAYER_INIT                                                                        \
+	{                                                                                        \
 		.lock = PTHREAD_MUTEX_INITIALIZER, .exec = KGB_EXEC_CLIENT_INIT, .input_fd = -1, \
-		.output_fd = -1                                                                 \
+		.output_fd = -1                                                                  \
 	}
 
 /** What a lane keeps from case to case. */
@@ -63,7 +63,8 @@ void kgb_replay_free(struct kgb_replay *replay);
 
 /** Three calls of a case and what they did with the GPU. */
 struct kgb_recorded {
-	struct kgb_data data[2]; /* of the first and the last call (borrowed), of the second (owned) */
+	struct kgb_data
+		data[2]; /* of the first and the last call (borrowed), of the second (owned) */
 	struct kgb_call *calls; /* owned; KGB_REPLAY_CALLS of them, without values */
 	size_t arena_bytes; /* of the runner, then */
 	struct kgb_buf bytes; /* that record looks into */
@@ -101,8 +102,8 @@ struct kgb_replay_case {
 	struct kgb_exec_range ranges[KGB_MAX_RESULTS]; /* of results that are returned fresh */
 };
 
-/** Make the plan of a case whose images were proved, and load it. 0: *out is ready. 1: *failure says
- * why the candidate is refused. -1: *err. *out must be released in every case. */
+/** Make the plan of a case whose images were proved, and load it. 0: *out is ready. 1: *failure
+ * says why the candidate is refused. -1: *err. *out must be released in every case. */
 KGB_MUST_CHECK int kgb_replay_make(struct kgb_judge *judge, struct kgb_recorded *recorded,
 				   struct kgb_replay_case *out, struct kgb_failure *failure,
 				   struct kgb_err *err);
@@ -125,8 +126,8 @@ KGB_MUST_CHECK int kgb_replay_run(struct kgb_judge *judge, const struct kgb_repl
 KGB_MUST_CHECK int kgb_replay_check(struct kgb_judge *judge, struct kgb_recorded *recorded,
 				    struct kgb_failure *failure, struct kgb_err *err);
 
-/** Do the storages of a case's last recorded call and of its replays lie tightly? Not where they are
- * timed: no program has its tensors there. */
+/** Do the storages of a case's last recorded call and of its replays lie tightly? Not where they
+ * are timed: no program has its tensors there. */
 bool kgb_replay_is_tight(const struct kgb_case *c);
 /** What results and where on the device kgb-exec brings back: writes to ranges[] and returns how
  * many. */

@@ -188,8 +188,8 @@ int kgb_replay_make(struct kgb_judge *judge, struct kgb_recorded *recorded,
 			.record = record,
 			.window = kgb_record_window(record, (uint32_t)i + 1),
 			.places = places[i],
-			.n_places = places_of(&recorded->data[i == 1], &recorded->calls[i],
-					      places[i]),
+			.n_places =
+				places_of(&recorded->data[i == 1], &recorded->calls[i], places[i]),
 			.arena_bytes = recorded->arena_bytes,
 		};
 		if (!captures[i].window)
@@ -240,8 +240,8 @@ static int start_baseline_record(struct kgb_judge *judge, struct kgb_err *err)
 		return -1;
 	if (judge->baseline.end != KGB_WORKER_ALIVE && kgb_judge_start_baseline(judge, err) < 0)
 		return -1;
-	if (kgb_worker_send(&judge->baseline, kgb_record_request, &judge->replay->record_fd, 1, err) <
-	    0)
+	if (kgb_worker_send(&judge->baseline, kgb_record_request, &judge->replay->record_fd, 1,
+			    err) < 0)
 		return -1;
 	if (!kgb_worker_wait(&judge->baseline, kgb_mono_ms() + PLAN_MS, reply))
 		return kgb_fail(err, KGB_ERR_FAILED, "the baseline's process ended");

@@ -265,8 +265,7 @@ int kgb_replay_prove(struct kgb_judge *judge, const struct kgb_recorded *const *
 	const struct kgb_image **images =
 		kgb_xcalloc(CLAIMS_WANTED_MAX, sizeof(struct kgb_image *));
 	KGB_AUTO(free)
-	char(*digests)[KGB_SHA256_HEX_LEN] =
-		kgb_xcalloc(CLAIMS_WANTED_MAX + 1, KGB_SHA256_HEX_LEN);
+	char(*digests)[KGB_SHA256_HEX_LEN] = kgb_xcalloc(CLAIMS_WANTED_MAX + 1, KGB_SHA256_HEX_LEN);
 	struct strangers strangers = {.images = images, .digests = digests};
 
 	for (size_t i = 0; i < n; i++)

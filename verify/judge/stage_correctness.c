@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
  * Stage correctness: every case twice, under different poison and at different addresses; on a GPU
- * by replay. The cheapest case is judged first, then the others, spread over lanes. While the runner
- * computes one case, the reference computes the next.
+ * by replay. The cheapest case is judged first, then the others, spread over lanes. While the
+ * runner computes one case, the reference computes the next.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -256,8 +256,7 @@ static void note_end(struct kgb_judge *judge, struct work *work, const struct kg
 	let_go(work);
 	pthread_mutex_lock(&work->lock);
 	work->n_failed += failure != NULL;
-	if (failure && (ends_all(judge, failure) ||
-			work->n_failed >= judge->options->max_failures))
+	if (failure && (ends_all(judge, failure) || work->n_failed >= judge->options->max_failures))
 		work->stop = true;
 	pthread_mutex_unlock(&work->lock);
 }
@@ -501,7 +500,7 @@ static int run_lane(struct kgb_judge *lane, size_t number, void *payload, struct
 {
 	struct work *work = payload;
 	int rc = lane->options->device == KGB_DEVICE_CPU ? run_on_cpu(lane, number, work, err)
-							  : run_on_gpu(lane, number, work, err);
+							 : run_on_gpu(lane, number, work, err);
 
 	if (rc != 0)
 		stop(work);

@@ -72,11 +72,11 @@ static int time_baseline(struct kgb_judge *judge, const struct kgb_case *c, doub
 	for (int i = 0; i < REPETITIONS && rc == 0; i++) {
 		int64_t deadline = kgb_mono_ms() + REFERENCE_MS;
 		int64_t started_ns = kgb_mono_ns();
-		rc = kgb_data_ask(&data, &judge->reference->worker, &judge->reference->memory, false,
-				  deadline, err);
+		rc = kgb_data_ask(&data, &judge->reference->worker, &judge->reference->memory,
+				  false, deadline, err);
 		if (rc == 0)
-			rc = kgb_data_learn(&data, &judge->reference->worker, &judge->reference->memory,
-					    false, deadline, err);
+			rc = kgb_data_learn(&data, &judge->reference->worker,
+					    &judge->reference->memory, false, deadline, err);
 		ns[i] = kgb_mono_ns() - started_ns;
 	}
 	kgb_data_release(&data);
@@ -125,8 +125,8 @@ static int time_on_gpu(struct kgb_judge *judge, struct kgb_err *err)
 	if (kgb_lease_take(&judge->lease, judge->options->device, true, judge->deadline_ms, err) <
 		    0 ||
 	    kgb_replay_start_exec(judge, err) < 0 ||
-	    kgb_machine_find(&verdict->machine, &spec, &judge->replay->replayer->exec.machine, cache,
-			     MACHINE_MS, err) < 0)
+	    kgb_machine_find(&verdict->machine, &spec, &judge->replay->replayer->exec.machine,
+			     cache, MACHINE_MS, err) < 0)
 		return -1;
 	verdict->has_machine = true;
 	for (size_t i = 0; i < judge->cases.n_benchmarks && rc == 0; i++)

@@ -40,16 +40,25 @@ const char *kgb_stage_name(enum kgb_stage stage)
 const char *kgb_phase_name(enum kgb_phase phase)
 {
 	static const char *const names[KGB_N_PHASES] = {
-		[KGB_PHASE_RUNNER] = "runner",       [KGB_PHASE_REFERENCE] = "reference",
-		[KGB_PHASE_DEVICE] = "device",       [KGB_PHASE_EXEC] = "exec",
-		[KGB_PHASE_FILL] = "fill",           [KGB_PHASE_TRUTH] = "truth",
+		[KGB_PHASE_RUNNER] = "runner",
+		[KGB_PHASE_REFERENCE] = "reference",
+		[KGB_PHASE_DEVICE] = "device",
+		[KGB_PHASE_EXEC] = "exec",
+		[KGB_PHASE_FILL] = "fill",
+		[KGB_PHASE_TRUTH] = "truth",
 		[KGB_PHASE_FIRST_CALL] = "first_call",
-		[KGB_PHASE_CALL] = "call",           [KGB_PHASE_CHECK] = "check",
-		[KGB_PHASE_CLAIMS] = "claims",       [KGB_PHASE_PROVE] = "prove",
-		[KGB_PHASE_PLAN] = "plan",           [KGB_PHASE_REPLAY] = "replay",
-		[KGB_PHASE_ABLATION] = "ablation",   [KGB_PHASE_BASELINE] = "baseline",
-		[KGB_PHASE_SLOTS] = "slots",         [KGB_PHASE_TIMER] = "timer",
-		[KGB_PHASE_HEALTH] = "health",       [KGB_PHASE_END] = "end",
+		[KGB_PHASE_CALL] = "call",
+		[KGB_PHASE_CHECK] = "check",
+		[KGB_PHASE_CLAIMS] = "claims",
+		[KGB_PHASE_PROVE] = "prove",
+		[KGB_PHASE_PLAN] = "plan",
+		[KGB_PHASE_REPLAY] = "replay",
+		[KGB_PHASE_ABLATION] = "ablation",
+		[KGB_PHASE_BASELINE] = "baseline",
+		[KGB_PHASE_SLOTS] = "slots",
+		[KGB_PHASE_TIMER] = "timer",
+		[KGB_PHASE_HEALTH] = "health",
+		[KGB_PHASE_END] = "end",
 	};
 
 	return names[phase];
