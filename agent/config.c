@@ -42,13 +42,18 @@ static const struct kgb_field run_table[] = {
 	 .offset = offsetof(struct kgb_settings_run, method),
 	 .def = "normal_cc",
 	 .doc = "How kernels are produced (-m); `kgb-agent list --methods` names them."},
+	{.name = "device",
+	 .type = KGB_FIELD_STR,
+	 .offset = offsetof(struct kgb_settings_run, device),
+	 .def = "auto",
+	 .doc = "Where kernels are judged (--device): cpu; cuda, the first GPUs; cuda:0,2, these; auto, GPUs if there are any."},
 	{.name = "device_count",
 	 .type = KGB_FIELD_I64,
 	 .offset = offsetof(struct kgb_settings_run, device_count),
 	 .min = 1,
 	 .max = 64,
 	 .def = "1",
-	 .doc = "How many operators are worked on at the same time (--device-count)."},
+	 .doc = "How many operators are worked on at the same time, each on a GPU of its own if there are so many (--device-count)."},
 	{.name = "max_attempts",
 	 .type = KGB_FIELD_I64,
 	 .offset = offsetof(struct kgb_settings_run, max_attempts),
@@ -178,7 +183,7 @@ static const struct {
 } aliases[] = {{"KGB_PYTHON", "paths.python"}, {"KGB_CLAUDE_BIN", "paths.claude"}};
 
 /** Variables in our name space that are no settings. */
-static const char *const other_variables[] = {"KGB_CONFIG", "KGB_DATA_DIR"};
+static const char *const other_variables[] = {"KGB_CONFIG", "KGB_DATA_DIR", "KGB_CACHE_DIR"};
 static const char *const other_prefixes[] = {"KGB_TEST", "KGB_BOOTSTRAP_"};
 
 static void collect_keys(const struct kgb_field *table, const char *prefix, struct kgb_strv *out)
@@ -259,6 +264,7 @@ static int check(const struct kgb_config *config, struct kgb_err *err)
 	} texts[] = {{"paths.runs", s->paths.runs},
 		     {"run.dataset", s->run.dataset},
 		     {"run.method", s->run.method},
+		     {"run.device", s->run.device},
 		     {"model.name", s->model.name},
 		     {"gateway.upstream_url", s->gateway.upstream_url},
 		     {"paths.python", s->paths.python},

@@ -35,6 +35,7 @@ struct kgb_settings {
 	struct kgb_settings_run {
 		const char *dataset;
 		const char *method;
+		const char *device; /* as kgb_devices_find takes it */
 		int64_t device_count;
 		/* Of one operator; only faults of the provider or of this machine are tried again.
 		 */

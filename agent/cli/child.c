@@ -211,16 +211,6 @@ static void reap(const struct child *child, struct kgb_child_end *end)
 	end->interrupted = child->interrupted;
 }
 
-void kgb_child_env(struct kgb_strv *env)
-{
-	static const char *const names[] = {"PATH", "HOME", "TMPDIR", "LANG", "LC_ALL"};
-	for (size_t i = 0; i < KGB_ARRAY_LEN(names); i++) {
-		const char *value = getenv(names[i]);
-		if (value)
-			kgb_strv_addf(env, "%s=%s", names[i], value);
-	}
-}
-
 int kgb_child_run(const struct kgb_child_spec *spec, struct kgb_buf *out, struct kgb_child_end *end,
 		  struct kgb_err *err)
 {

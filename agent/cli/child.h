@@ -35,7 +35,4 @@ struct kgb_child_end {
 KGB_MUST_CHECK int kgb_child_run(const struct kgb_child_spec *spec, struct kgb_buf *out,
 				 struct kgb_child_end *end, struct kgb_err *err);
 
-/** What programs that we start may see of our environment: paths and language, never a key. */
-void kgb_child_env(struct kgb_strv *env);
-
 #endif

@@ -31,6 +31,7 @@ struct kgb_flags {
 	const char *kernels; /* --kernels DIR */
 	const char *op; /* verify --op */
 	const char *seed;
+	const char *baseline; /* verify --baseline */
 	struct kgb_strv set; /* --set key=value */
 	int verbose;
 	bool json, dry_run, skip_gen, skip_verify, quiet, help, version, methods, schema, example;

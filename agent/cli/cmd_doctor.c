@@ -11,6 +11,7 @@
 
 #include "agent/cli/child.h"
 #include "agent/cli/cmd.h"
+#include "agent/env.h"
 #include "base/fs.h"
 #include "base/json.h"
 #include "base/jsonw.h"

@@ -7,6 +7,7 @@
 
 #include "agent/cli/child.h"
 #include "agent/cli/cmd.h"
+#include "agent/env.h"
 #include "base/fs.h"
 #include "base/json.h"
 #include "base/limits.h"

@@ -26,7 +26,13 @@ const struct kgb_opt kgb_cli_options[] = {
 	 .setting = "run.device_count",
 	 .arg = "N",
 	 .commands = KGB_COMMAND_RUN | KGB_COMMAND_CONFIG,
-	 .doc = "operators worked on at the same time"},
+	 .doc = "operators worked on at the same time, each on a GPU of its own if there are so many"},
+	{.name = "device",
+	 .type = KGB_OPT_STR,
+	 .setting = "run.device",
+	 .arg = "WHERE",
+	 .commands = KGB_COMMAND_RUN | KGB_COMMAND_VERIFY | KGB_COMMAND_DOCTOR | KGB_COMMAND_CONFIG,
+	 .doc = "judge on cpu, cuda, or GPUs by number (cuda:0,2); auto: GPUs if there are any"},
 	{.name = "timeout",
 	 .type = KGB_OPT_DURATION,
 	 .setting = "limits.attempt_timeout",
@@ -79,6 +85,12 @@ const struct kgb_opt kgb_cli_options[] = {
 	 .arg = "HEX",
 	 .commands = KGB_COMMAND_VERIFY,
 	 .doc = "32 hex digits; the seed of an earlier verdict repeats its inputs (default: random)"},
+	{.name = "baseline",
+	 .type = KGB_OPT_STR,
+	 .offset = FLAG(baseline),
+	 .arg = "WHAT",
+	 .commands = KGB_COMMAND_VERIFY,
+	 .doc = "on a GPU, time it against torch, compile (torch.compile) or a kernel file (default: torch)"},
 	{.name = "methods",
 	 .type = KGB_OPT_FLAG,
 	 .offset = FLAG(methods),
@@ -164,6 +176,7 @@ static const char run_help[] =
 	"  kgb-agent add,softmax,mm -m naive_cc --model opus --timeout 10m\n"
 	"  kgb-agent --skip-gen                   verify the kernels of the latest run again\n"
 	"  kgb-agent add --kernels DIR            verify DIR/aten__add.py\n"
+	"  kgb-agent all --device cuda --device-count 4   four at a time, on the first four GPUs\n"
 	"\n"
 	"exit status: 0 all verified, 1 finished with failures, 2 usage, 3 configuration, 4 environment, 5 budget,\n"
 	"70 internal error, 75 the run is held by another process, 130/143 interrupted\n";
@@ -171,8 +184,9 @@ static const char run_help[] =
 static const char verify_help[] =
 	"Prints a report, or with --json the verdict. The file's code runs in a sandbox; no model is asked.\n"
 	"\n"
-	"example:\n"
+	"examples:\n"
 	"  kgb-agent verify kernel.py --op aten::silu\n"
+	"  kgb-agent verify kernel.py --op silu --device cuda:1 --baseline compile\n"
 	"\n"
 	"exit status: 0 passed, 1 not passed, 2 usage, 4 the check could not be run here\n";
 

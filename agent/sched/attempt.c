@@ -409,7 +409,9 @@ static int begin(struct kgb_attempt *attempt, struct kgb_err *err)
 	const struct kgb_event_attempt_started event = {
 		.operator= attempt->spec->name,
 		.attempt = attempt->number,
-		.device = attempt->device,
+		.device = kgb_devices_at(env->devices, attempt->slot)->number >= 0
+				  ? kgb_devices_at(env->devices, attempt->slot)->number
+				  : attempt->slot,
 		.timeout_ms = env->timeout_ms,
 		.prompt_sha256 = attempt->prompt_sha256,
 	};
@@ -432,7 +434,7 @@ static int begin(struct kgb_attempt *attempt, struct kgb_err *err)
 }
 
 int kgb_attempt_start(struct kgb_attempt **out, const struct kgb_attempt_env *env,
-		      const struct kgb_spec *spec, int number, int device, kgb_attempt_done_fn done,
+		      const struct kgb_spec *spec, int number, int slot, kgb_attempt_done_fn done,
 		      void *payload, struct kgb_err *err)
 {
 	struct kgb_attempt *attempt = kgb_xcalloc(1, sizeof(*attempt));
@@ -440,7 +442,7 @@ int kgb_attempt_start(struct kgb_attempt **out, const struct kgb_attempt_env *en
 		.env = env,
 		.spec = spec,
 		.number = number,
-		.device = device,
+		.slot = slot,
 		.done = done,
 		.payload = payload,
 		.rel = kgb_rundir_attempt_rel(spec->safe_name, number),

@@ -52,7 +52,7 @@ struct kgb_attempt_env {
 	const char *bin_dir;
 	const char *cli_path; /* the coding CLI's executable */
 	const char *model; /* never empty */
-	const char *platform;
+	const struct kgb_devices *devices;
 	int64_t timeout_ms;
 	int64_t max_verify_calls;
 	int64_t tmp_bytes;
@@ -76,10 +76,11 @@ struct kgb_attempt_outcome {
 typedef void (*kgb_attempt_done_fn)(void *payload, struct kgb_attempt *attempt,
 				    const struct kgb_attempt_outcome *outcome);
 
-/** Start attempt `number` (from 1) for the operator of `spec` (borrowed until done). Failure is an
+/** Start attempt `number` (from 1) for the operator of `spec` (borrowed until done), as number
+ * `slot` of those that run at the same time: that gives its device. Failure is an
  * infrastructure problem: nothing runs, no callback comes. */
 KGB_MUST_CHECK int kgb_attempt_start(struct kgb_attempt **out, const struct kgb_attempt_env *env,
-				     const struct kgb_spec *spec, int number, int device,
+				     const struct kgb_spec *spec, int number, int slot,
 				     kgb_attempt_done_fn done, void *payload, struct kgb_err *err);
 /** End it: politely (the CLI may report its usage), or at once with `now`. */
 void kgb_attempt_cancel(struct kgb_attempt *attempt, bool now);

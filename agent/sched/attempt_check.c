@@ -57,6 +57,15 @@ static int keep_verdict(struct kgb_attempt *attempt, const struct kgb_job_result
 				     summary, attempt->check_commit, err);
 }
 
+/** A later version replaces an earlier one unless it is known to be slower. */
+static void note_best(struct kgb_attempt *attempt, const struct kgb_verdict_summary *summary)
+{
+	if (!kgb_str_eq(summary->status, "passed") || summary->speedup < attempt->best_speedup)
+		return;
+	attempt->best_check = attempt->n_asked;
+	attempt->best_speedup = summary->speedup;
+}
+
 static void on_job_done(void *payload, const struct kgb_job_result *result)
 {
 	struct kgb_attempt *attempt = payload;
@@ -70,8 +79,7 @@ static void on_job_done(void *payload, const struct kgb_job_result *result)
 		reply_trouble(attempt, err.msg);
 	} else {
 		attempt->n_checks++;
-		if (kgb_str_eq(summary.status, "passed"))
-			attempt->best_check = attempt->n_asked;
+		note_best(attempt, &summary);
 		if (keep_verdict(attempt, result, &summary, &err) < 0) {
 			reply_trouble(attempt, err.msg);
 			kgb_attempt__fatal(attempt, &err);
@@ -129,14 +137,16 @@ void kgb_attempt__on_verify(void *payload, struct kgb_verify_request *req, const
 		return;
 	}
 	KGB_AUTO(free) char *path = verdict_file(attempt, attempt->n_asked, "py");
-	attempt->job =
-		kgb_broker_submit(attempt->env->broker, &(struct kgb_job_spec){
-								.operator= attempt->spec->name,
-								.kernel_path = path,
-								.final = false,
-								.done = on_job_done,
-								.payload = attempt,
-							});
+	const struct kgb_device *device = kgb_devices_at(attempt->env->devices, attempt->slot);
+	const struct kgb_job_spec job = {
+		.operator= attempt->spec->name,
+		.kernel_path = path,
+		.device = device,
+		.timed = attempt->env->method->verify_timing && device->number >= 0,
+		.done = on_job_done,
+		.payload = attempt,
+	};
+	attempt->job = kgb_broker_submit(attempt->env->broker, &job);
 }
 
 void kgb_attempt__watch_kernel(struct kgb_attempt *attempt)

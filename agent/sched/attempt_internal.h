@@ -25,7 +25,7 @@
 struct kgb_attempt {
 	const struct kgb_attempt_env *env; /* borrowed */
 	const struct kgb_spec *spec; /* borrowed */
-	int number, device;
+	int number, slot;
 	kgb_attempt_done_fn done;
 	void *payload;
 	enum kgb_attempt_phase phase;
@@ -61,7 +61,8 @@ struct kgb_attempt {
 	struct kgb_job *job;
 	int n_checks; /* with a verdict */
 	int n_asked; /* files verdicts/NNN.py written */
-	int best_check; /* number of the last check that passed; 0: none */
+	int best_check; /* number of the fastest check that passed, or else of the last; 0: none */
+	double best_speedup; /* its; 0: not timed */
 	char check_commit[KGB_OID_LEN];
 	bool reported_fatal;
 };

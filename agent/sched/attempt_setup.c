@@ -71,7 +71,7 @@ static int seal_prompt(const struct kgb_buf *prompt, int *out, struct kgb_err *e
 static int make_prompt(struct kgb_attempt *attempt, struct kgb_buf *prompt, struct kgb_err *err)
 {
 	const struct kgb_attempt_env *env = attempt->env;
-	const struct kgb_prompt_vars vars = {.platform = env->platform,
+	const struct kgb_prompt_vars vars = {.platform = kgb_devices_platform(env->devices),
 					     .max_verify_calls = env->max_verify_calls};
 	KGB_AUTO(free) char *path = path_in(attempt, "prompt.md");
 	if (kgb_prompt_render(env->data_dir, env->method, attempt->spec, &vars, prompt, err) < 0 ||

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "agent/env.h"
 #include "base/fs.h"
 #include "base/limits.h"
 #include "base/log.h"
@@ -26,7 +27,8 @@ struct kgb_job {
 	struct kgb_job *next;
 	char *operator; /* owned */
 	char *kernel_path; /* owned */
-	bool final;
+	struct zygotes *zygotes; /* of its device */
+	bool final, timed;
 	bool started, cancelled, timed_out, reaped;
 	void (*done)(void *payload, const struct kgb_job_result *result);
 	void *payload;
@@ -41,21 +43,31 @@ struct kgb_job {
 
 enum zygotes_state { ZYGOTES_STARTING, ZYGOTES_READY, ZYGOTES_GONE };
 
+/** The warm processes of one device. */
+struct zygotes {
+	struct kgb_broker *broker;
+	const char *device; /* as the judge is told; borrowed */
+	char *dir; /* owned; holds their sockets while they live */
+	enum zygotes_state state;
+	uv_process_t process;
+	uv_pipe_t in, out;
+	uv_timer_t timer; /* how long they may take to get ready, then their grace */
+	char line[64];
+	bool spawned;
+};
+
 struct kgb_broker {
 	uv_loop_t *loop;
-	char *judge, *data_dir, *python, *zygote_dir; /* owned */
+	char *judge, *data_dir, *python; /* owned */
 	int max_jobs, n_running;
 	int64_t verify_timeout_ms, call_timeout_ms, memory_bytes;
 	struct kgb_job *queue, **queue_tail; /* waiting */
 	struct kgb_job *running; /* started, or on their way out */
-	enum zygotes_state zygotes;
-	uv_process_t zygote_process;
-	uv_pipe_t zygote_stdin, zygote_stdout;
-	uv_timer_t zygote_timer; /* how long they may take to get ready, then their grace */
+	struct zygotes *zygotes; /* for each device, in their order */
+	const struct kgb_devices *devices; /* borrowed */
 	uv_timer_t kick; /* starts jobs from the loop, never from inside a caller */
-	char zygote_line[64];
 	int open; /* handles not closed yet */
-	bool zygotes_spawned, closing;
+	bool closing;
 	void (*closed)(void *payload);
 	void *closed_payload;
 };
@@ -137,7 +149,11 @@ static void maybe_closed(struct kgb_broker *broker)
 	kgb_free(broker->judge);
 	kgb_free(broker->data_dir);
 	kgb_free(broker->python);
-	kgb_free(broker->zygote_dir);
+	for (size_t i = 0; i < broker->devices->n; i++) {
+		(void)rmdir(broker->zygotes[i].dir);
+		kgb_free(broker->zygotes[i].dir);
+	}
+	kgb_free(broker->zygotes);
 	kgb_free(broker);
 	if (closed)
 		closed(payload);
@@ -189,30 +205,28 @@ static void on_job_timer(uv_timer_t *timer)
 static void judge_argv(const struct kgb_job *job, struct kgb_strv *argv)
 {
 	const struct kgb_broker *broker = job->broker;
+	const struct zygotes *zygotes = job->zygotes;
 	kgb_strv_add(argv, broker->judge);
 	kgb_strv_add(argv, "verify");
 	kgb_strv_addf(argv, "--op=%s", job->operator);
 	kgb_strv_addf(argv, "--kernel=%s", job->kernel_path);
 	kgb_strv_addf(argv, "--mode=%s", job->final ? "final" : "agent");
+	kgb_strv_addf(argv, "--device=%s", zygotes->device);
 	kgb_strv_addf(argv, "--python=%s", broker->python);
 	kgb_strv_addf(argv, "--timeout=%lldms", (long long)broker->verify_timeout_ms);
 	kgb_strv_addf(argv, "--call-timeout=%lldms", (long long)broker->call_timeout_ms);
 	kgb_strv_addf(argv, "--memory=%lld", (long long)broker->memory_bytes);
 	kgb_strv_add(argv, "--verdict-fd=3");
 	kgb_strv_add(argv, "--die-with-parent");
-	if (broker->zygotes == ZYGOTES_READY)
-		kgb_strv_addf(argv, "--zygotes=%s", broker->zygote_dir);
+	if (!job->timed)
+		kgb_strv_add(argv, "--skip-timing");
+	if (zygotes->state == ZYGOTES_READY)
+		kgb_strv_addf(argv, "--zygotes=%s", zygotes->dir);
 }
 
-/** What a judge may see of our environment: never a key. */
 static void judge_env(const struct kgb_broker *broker, struct kgb_strv *env)
 {
-	static const char *const names[] = {"PATH", "HOME", "TMPDIR", "LANG", "LC_ALL"};
-	for (size_t i = 0; i < KGB_ARRAY_LEN(names); i++) {
-		const char *value = getenv(names[i]);
-		if (value)
-			kgb_strv_addf(env, "%s=%s", names[i], value);
-	}
+	kgb_child_env(env);
 	kgb_strv_addf(env, "KGB_DATA_DIR=%s", broker->data_dir);
 }
 
@@ -277,8 +291,9 @@ static void move_to_running(struct kgb_job *job)
 static void on_kick(uv_timer_t *timer)
 {
 	struct kgb_broker *broker = timer->data;
-	if (broker->zygotes == ZYGOTES_STARTING)
-		return;
+	for (size_t i = 0; i < broker->devices->n; i++)
+		if (broker->zygotes[i].state == ZYGOTES_STARTING)
+			return;
 	while (broker->queue && broker->n_running < broker->max_jobs) {
 		struct kgb_job *job = broker->queue;
 		move_to_running(job);
@@ -301,7 +316,9 @@ struct kgb_job *kgb_broker_submit(struct kgb_broker *broker, const struct kgb_jo
 		.broker = broker,
 		.operator= kgb_xstrdup(spec->operator),
 		.kernel_path = kgb_xstrdup(spec->kernel_path),
+		.zygotes = &broker->zygotes[spec->device - broker->devices->items],
 		.final = spec->final,
+		.timed = spec->timed,
 		.done = spec->done,
 		.payload = spec->payload,
 		.verdict_fd = -1,
@@ -332,100 +349,128 @@ void kgb_job_cancel(struct kgb_job *job)
 
 /* ---- zygotes ---- */
 
-static void on_broker_handle_closed(uv_handle_t *handle)
+static void on_kick_closed(uv_handle_t *handle)
 {
 	struct kgb_broker *broker = handle->data;
 	broker->open--;
 	maybe_closed(broker);
 }
 
+static void on_zygotes_closed(uv_handle_t *handle)
+{
+	struct zygotes *zygotes = handle->data;
+	zygotes->broker->open--;
+	maybe_closed(zygotes->broker);
+}
+
 static void close_handle(void *handle)
 {
 	if (!uv_is_closing(handle))
-		uv_close(handle, on_broker_handle_closed);
+		uv_close(handle, on_zygotes_closed);
 }
 
-static void zygotes_settled(struct kgb_broker *broker, enum zygotes_state state)
+static void close_zygotes(struct zygotes *zygotes)
 {
-	broker->zygotes = state;
-	if (!broker->closing)
-		uv_timer_stop(&broker->zygote_timer);
-	kick(broker);
+	close_handle(&zygotes->process);
+	close_handle(&zygotes->in);
+	close_handle(&zygotes->out);
+	close_handle(&zygotes->timer);
 }
 
-static void on_zygote_exit(uv_process_t *process, int64_t status, int signal)
+static void settle(struct zygotes *zygotes, enum zygotes_state state)
 {
-	struct kgb_broker *broker = process->data;
-	broker->zygotes_spawned = false;
-	if (!broker->closing)
+	zygotes->state = state;
+	if (!zygotes->broker->closing)
+		uv_timer_stop(&zygotes->timer);
+	kick(zygotes->broker);
+}
+
+static void on_zygotes_exit(uv_process_t *process, int64_t status, int signal)
+{
+	struct zygotes *zygotes = process->data;
+	zygotes->spawned = false;
+	if (!zygotes->broker->closing)
 		kgb_warn(
-			"the warm workers ended (status %lld, signal %d); verifications start their own from now on",
-			(long long)status, signal);
-	zygotes_settled(broker, ZYGOTES_GONE);
-	close_handle(&broker->zygote_process);
-	close_handle(&broker->zygote_stdin);
-	close_handle(&broker->zygote_stdout);
-	close_handle(&broker->zygote_timer);
+			"the warm workers for %s ended (status %lld, signal %d); verifications start their own from now on",
+			zygotes->device, (long long)status, signal);
+	settle(zygotes, ZYGOTES_GONE);
+	close_zygotes(zygotes);
 }
 
-static void on_zygote_timer(uv_timer_t *timer)
+static void on_zygotes_timer(uv_timer_t *timer)
 {
-	struct kgb_broker *broker = timer->data;
-	if (broker->zygotes_spawned)
-		uv_process_kill(&broker->zygote_process, SIGKILL);
+	struct zygotes *zygotes = timer->data;
+	if (zygotes->spawned)
+		uv_process_kill(&zygotes->process, SIGKILL);
 }
 
-static void on_zygote_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buf)
+static void on_zygotes_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buf)
 {
 	(void)suggested;
-	struct kgb_broker *broker = handle->data;
-	*buf = uv_buf_init(broker->zygote_line, sizeof(broker->zygote_line));
+	struct zygotes *zygotes = handle->data;
+	*buf = uv_buf_init(zygotes->line, sizeof(zygotes->line));
 }
 
 /** The first thing they print is "ready". */
-static void on_zygote_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
+static void on_zygotes_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 {
 	(void)buf;
-	struct kgb_broker *broker = stream->data;
-	if (n > 0 && broker->zygotes == ZYGOTES_STARTING)
-		zygotes_settled(broker, ZYGOTES_READY);
+	struct zygotes *zygotes = stream->data;
+	if (n > 0 && zygotes->state == ZYGOTES_STARTING)
+		settle(zygotes, ZYGOTES_READY);
 	if (n < 0)
 		uv_read_stop(stream);
 }
 
-static int spawn_zygotes(struct kgb_broker *broker, struct kgb_err *err)
+static int spawn_zygotes(struct zygotes *zygotes, struct kgb_err *err)
 {
+	const struct kgb_broker *broker = zygotes->broker;
 	KGB_AUTO(strv) struct kgb_strv argv = KGB_STRV_INIT;
 	kgb_strv_add(&argv, broker->judge);
 	kgb_strv_add(&argv, "zygotes");
-	kgb_strv_addf(&argv, "--dir=%s", broker->zygote_dir);
+	kgb_strv_addf(&argv, "--dir=%s", zygotes->dir);
+	kgb_strv_addf(&argv, "--device=%s", zygotes->device);
 	kgb_strv_addf(&argv, "--python=%s", broker->python);
 	KGB_AUTO(strv) struct kgb_strv env = KGB_STRV_INIT;
 	judge_env(broker, &env);
 	uv_stdio_container_t stdio[3] = {
 		{.flags = UV_CREATE_PIPE | UV_READABLE_PIPE,
-		 .data.stream = (uv_stream_t *)&broker->zygote_stdin},
+		 .data.stream = (uv_stream_t *)&zygotes->in},
 		{.flags = UV_CREATE_PIPE | UV_WRITABLE_PIPE,
-		 .data.stream = (uv_stream_t *)&broker->zygote_stdout},
+		 .data.stream = (uv_stream_t *)&zygotes->out},
 		{.flags = UV_INHERIT_FD, .data.fd = 2},
 	};
 	uv_process_options_t options = {
 		.file = broker->judge,
 		.args = argv.items,
 		.env = env.items,
-		.exit_cb = on_zygote_exit,
+		.exit_cb = on_zygotes_exit,
 		.stdio = stdio,
 		.stdio_count = 3,
 		.flags = UV_PROCESS_DETACHED,
 	};
-	int rc = uv_spawn(broker->loop, &broker->zygote_process, &options);
+	int rc = uv_spawn(broker->loop, &zygotes->process, &options);
 	if (rc < 0)
 		return kgb_fail_code(err, KGB_ERR_DOMAIN_UV, KGB_ERR_UNAVAILABLE, rc,
 				     "start '%s': %s", broker->judge, uv_strerror(rc));
-	broker->zygotes_spawned = true;
-	uv_read_start((uv_stream_t *)&broker->zygote_stdout, on_zygote_alloc, on_zygote_read);
-	uv_timer_start(&broker->zygote_timer, on_zygote_timer, ZYGOTES_READY_MS, 0);
+	zygotes->spawned = true;
+	uv_read_start((uv_stream_t *)&zygotes->out, on_zygotes_alloc, on_zygotes_read);
+	uv_timer_start(&zygotes->timer, on_zygotes_timer, ZYGOTES_READY_MS, 0);
 	return 0;
+}
+
+static void init_zygotes(struct zygotes *zygotes, struct kgb_broker *broker, const char *device,
+			 const char *dir)
+{
+	zygotes->broker = broker;
+	zygotes->device = device;
+	zygotes->dir = kgb_xasprintf("%s/.zygotes-%s", dir, device);
+	uv_pipe_init(broker->loop, &zygotes->in, 0);
+	uv_pipe_init(broker->loop, &zygotes->out, 0);
+	uv_timer_init(broker->loop, &zygotes->timer);
+	zygotes->process.data = zygotes->in.data = zygotes->out.data = zygotes->timer.data =
+		zygotes;
+	broker->open += 4;
 }
 
 int kgb_broker_start(struct kgb_broker **out, const struct kgb_broker_spec *spec,
@@ -437,22 +482,24 @@ int kgb_broker_start(struct kgb_broker **out, const struct kgb_broker_spec *spec
 		.judge = kgb_path_join(spec->bin_dir, "kgb-judge"),
 		.data_dir = kgb_xstrdup(spec->data_dir),
 		.python = kgb_xstrdup(spec->python),
-		.zygote_dir = kgb_xstrdup(spec->zygote_dir),
 		.max_jobs = spec->max_jobs,
 		.verify_timeout_ms = spec->verify_timeout_ms,
 		.call_timeout_ms = spec->call_timeout_ms,
 		.memory_bytes = spec->memory_bytes,
-		.open = 5,
+		.zygotes = kgb_xcalloc(spec->devices->n, sizeof(struct zygotes)),
+		.devices = spec->devices,
+		.open = 1,
 	};
 	broker->queue_tail = &broker->queue;
-	uv_pipe_init(spec->loop, &broker->zygote_stdin, 0);
-	uv_pipe_init(spec->loop, &broker->zygote_stdout, 0);
-	uv_timer_init(spec->loop, &broker->zygote_timer);
 	uv_timer_init(spec->loop, &broker->kick);
-	broker->zygote_process.data = broker->zygote_stdin.data = broker->zygote_stdout.data =
-		broker;
-	broker->zygote_timer.data = broker->kick.data = broker;
-	if (spawn_zygotes(broker, err) < 0) {
+	broker->kick.data = broker;
+	for (size_t i = 0; i < broker->devices->n; i++)
+		init_zygotes(&broker->zygotes[i], broker, broker->devices->items[i].name,
+			     spec->zygote_dir);
+	int rc = 0;
+	for (size_t i = 0; i < broker->devices->n; i++)
+		rc = spawn_zygotes(&broker->zygotes[i], err) < 0 ? -1 : rc;
+	if (rc < 0) {
 		kgb_broker_close(broker, NULL, NULL);
 		return -1;
 	}
@@ -469,15 +516,15 @@ void kgb_broker_close(struct kgb_broker *broker, void (*done)(void *payload), vo
 		kgb_job_cancel(broker->queue);
 	for (struct kgb_job *job = broker->running; job; job = job->next)
 		kgb_job_cancel(job);
-	close_handle(&broker->kick);
-	if (broker->zygotes_spawned) {
-		/* The end of their stdin is their signal to go. */
-		close_handle(&broker->zygote_stdin);
-		uv_timer_start(&broker->zygote_timer, on_zygote_timer, JUDGE_GRACE_MS, 0);
-		return;
+	uv_close((uv_handle_t *)&broker->kick, on_kick_closed);
+	for (size_t i = 0; i < broker->devices->n; i++) {
+		struct zygotes *zygotes = &broker->zygotes[i];
+		if (zygotes->spawned) {
+			/* The end of their stdin is their signal to go. */
+			close_handle(&zygotes->in);
+			uv_timer_start(&zygotes->timer, on_zygotes_timer, JUDGE_GRACE_MS, 0);
+		} else {
+			close_zygotes(zygotes);
+		}
 	}
-	close_handle(&broker->zygote_process);
-	close_handle(&broker->zygote_stdin);
-	close_handle(&broker->zygote_stdout);
-	close_handle(&broker->zygote_timer);
 }

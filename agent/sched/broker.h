@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
  * Runs verifications: a queue of jobs, each one kgb-judge process, at most as many at once as there
- * are devices. Owns the warm zygotes from which the judges fork their workers; when those die,
- * judges start their own (slower, same verdict). Loop thread only.
+ * are operators in work. Owns the warm zygotes of each device from which the judges fork their
+ * workers; when those die, judges start their own (slower, same verdict). Loop thread only.
  */
 #ifndef KGB_AGENT_SCHED_BROKER_H
 #define KGB_AGENT_SCHED_BROKER_H
@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <uv.h>
 
+#include "agent/devices.h"
 #include "base/err.h"
 #include "base/json.h"
 
@@ -22,7 +23,9 @@ struct kgb_broker_spec {
 	const char *bin_dir; /* where kgb-judge is */
 	const char *data_dir;
 	const char *python;
-	const char *zygote_dir; /* existing directory for the zygotes' sockets */
+	const char *zygote_dir; /* existing directory; folders for the zygotes' sockets are made in
+				   it */
+	const struct kgb_devices *devices; /* borrowed, outlives the broker */
 	int max_jobs; /* at once */
 	int64_t verify_timeout_ms;
 	int64_t call_timeout_ms;
@@ -41,7 +44,9 @@ struct kgb_job_result {
 struct kgb_job_spec {
 	const char *operator; /* "aten::add" */
 	const char *kernel_path; /* absolute, not writable by an agent */
+	const struct kgb_device *device; /* one of the broker's list */
 	bool final; /* false: a check that the agent asked for */
+	bool timed; /* else it is about correctness only */
 	void (*done)(void *payload, const struct kgb_job_result *result);
 	void *payload;
 };

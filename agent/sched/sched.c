@@ -25,7 +25,8 @@ struct item {
 	const struct kgb_spec *spec;
 	bool generate;
 	enum item_phase phase;
-	int device;
+	int slot; /* of those that work at the same time; gives its device */
+	bool holds_slot;
 	int n_attempts, n_tries;
 	struct kgb_attempt *attempt;
 	struct kgb_job *job;
@@ -35,7 +36,7 @@ struct sched {
 	const struct kgb_sched_spec *spec;
 	uv_loop_t loop;
 	struct item *items;
-	bool *device_busy; /* one per device */
+	bool *slot_busy;
 	int n_generating, n_verifying;
 	struct kgb_attempt_env env;
 	struct kgb_gateway *gateway;
@@ -101,6 +102,25 @@ static void end_item(struct item *item, enum kgb_op_status status, const char *c
 
 static void verify(struct item *item);
 
+static bool take_slot(struct item *item)
+{
+	struct sched *sched = item->sched;
+	for (int i = 0; i < sched->spec->device_count && !item->holds_slot; i++) {
+		if (sched->slot_busy[i])
+			continue;
+		sched->slot_busy[i] = item->holds_slot = true;
+		item->slot = i;
+	}
+	return item->holds_slot;
+}
+
+static void give_slot(struct item *item)
+{
+	if (item->holds_slot)
+		item->sched->slot_busy[item->slot] = false;
+	item->holds_slot = false;
+}
+
 /** The next free verdicts/<safe_name>/NNN.json, relative to the run directory; malloc'ed. */
 static char *next_verdict_path(const struct item *item, struct kgb_err *err)
 {
@@ -134,6 +154,7 @@ static void on_verified(void *payload, const struct kgb_job_result *result)
 	item->job = NULL;
 	sched->n_verifying--;
 	if (result->cancelled) {
+		give_slot(item);
 		end_item(item, KGB_OP_CANCELLED, "infra.cancelled", "cancelled before a verdict");
 		return;
 	}
@@ -146,6 +167,7 @@ static void on_verified(void *payload, const struct kgb_job_result *result)
 		verify(item);
 		return;
 	}
+	give_slot(item);
 	if (!usable) {
 		end_item(item, KGB_OP_INFRA_ERROR, "infra.judge", err.msg);
 		return;
@@ -166,12 +188,15 @@ static void verify(struct item *item)
 	item->phase = ITEM_VERIFYING;
 	item->n_tries++;
 	if (kgb_fs_read_untrusted(sched->spec->dir->fd, rel, KGB_LIMIT_KERNEL, &kernel, &err) < 0) {
+		give_slot(item);
 		end_item(item, KGB_OP_FAILED, "agent.no_kernel", err.msg);
 		return;
 	}
 	char sha256[KGB_SHA256_HEX_LEN];
 	kgb_sha256_hex(kernel.ptr, kernel.len, sha256);
-	if (kgb_event_verify_started(sched->spec->log, item->spec->name, sha256, &err) < 0) {
+	const struct kgb_device *device = kgb_devices_at(sched->spec->devices, item->slot);
+	if (kgb_event_verify_started(sched->spec->log, item->spec->name, sha256, device->name,
+				     &err) < 0) {
 		item->phase = ITEM_ENDED;
 		on_fatal(sched, &err);
 		return;
@@ -180,24 +205,15 @@ static void verify(struct item *item)
 	item->job = kgb_broker_submit(sched->broker, &(struct kgb_job_spec){
 							     .operator= item->spec->name,
 							     .kernel_path = path,
+							     .device = device,
 							     .final = true,
+							     .timed = true,
 							     .done = on_verified,
 							     .payload = item,
 						     });
 }
 
 /* ---- generation ---- */
-
-static int take_device(struct sched *sched)
-{
-	for (int i = 0; i < sched->spec->device_count; i++) {
-		if (!sched->device_busy[i]) {
-			sched->device_busy[i] = true;
-			return i;
-		}
-	}
-	return -1;
-}
 
 static void on_attempt_done(void *payload, struct kgb_attempt *attempt,
 			    const struct kgb_attempt_outcome *outcome)
@@ -207,7 +223,7 @@ static void on_attempt_done(void *payload, struct kgb_attempt *attempt,
 	struct sched *sched = item->sched;
 	item->attempt = NULL;
 	sched->n_generating--;
-	sched->device_busy[item->device] = false;
+	give_slot(item);
 	if (outcome->has_kernel && !sched->spec->skip_verify && !sched->stopping)
 		verify(item);
 	else if (outcome->retry && !sched->stopping)
@@ -221,16 +237,14 @@ static void generate(struct item *item)
 {
 	struct sched *sched = item->sched;
 	struct kgb_err err = KGB_ERR_INIT;
-	int device = take_device(sched);
-	item->device = device;
 	item->n_attempts++;
 	item->phase = ITEM_GENERATING;
-	if (kgb_attempt_start(&item->attempt, &sched->env, item->spec, item->n_attempts, device,
+	if (kgb_attempt_start(&item->attempt, &sched->env, item->spec, item->n_attempts, item->slot,
 			      on_attempt_done, item, &err) == 0) {
 		sched->n_generating++;
 		return;
 	}
-	sched->device_busy[device] = false;
+	give_slot(item);
 	if (err.kind == KGB_ERR_LIMIT) {
 		item->phase = ITEM_ENDED;
 		on_fatal(sched, &err);
@@ -308,12 +322,12 @@ static void on_pump(uv_timer_t *timer)
 	struct sched *sched = timer->data;
 	for (size_t i = 0; i < sched->spec->n_items && !sched->stopping; i++) {
 		struct item *item = &sched->items[i];
-		if (item->phase != ITEM_WAITING)
+		if (item->phase != ITEM_WAITING || !take_slot(item))
 			continue;
-		if (!item->generate)
-			verify(item);
-		else if (sched->n_generating < sched->spec->device_count)
+		if (item->generate)
 			generate(item);
+		else
+			verify(item);
 	}
 	bool idle = sched->n_generating == 0 && sched->n_verifying == 0;
 	if (idle && (sched->stopping || all_ended(sched)))
@@ -360,7 +374,7 @@ static void fill_env(struct sched *sched)
 		.bin_dir = spec->bin_dir,
 		.cli_path = spec->cli_path,
 		.model = spec->model,
-		.platform = spec->platform,
+		.devices = spec->devices,
 		.timeout_ms = spec->attempt_timeout_ms,
 		.max_verify_calls = spec->max_verify_calls,
 		.tmp_bytes = spec->tmp_bytes,
@@ -391,6 +405,7 @@ static int start_parts(struct sched *sched, struct kgb_err *err)
 		.data_dir = spec->data_dir,
 		.python = spec->python,
 		.zygote_dir = spec->dir->path,
+		.devices = spec->devices,
 		.max_jobs = spec->device_count,
 		.verify_timeout_ms = spec->verify_timeout_ms,
 		.call_timeout_ms = spec->call_timeout_ms,
@@ -412,14 +427,12 @@ static void make_items(struct sched *sched)
 {
 	const struct kgb_sched_spec *spec = sched->spec;
 	sched->items = kgb_xcalloc(spec->n_items + 1, sizeof(*sched->items));
-	sched->device_busy =
-		kgb_xcalloc((size_t)spec->device_count + 1, sizeof(*sched->device_busy));
+	sched->slot_busy = kgb_xcalloc((size_t)spec->device_count, sizeof(*sched->slot_busy));
 	for (size_t i = 0; i < spec->n_items; i++)
 		sched->items[i] = (struct item){
 			.sched = sched,
 			.spec = spec->items[i].spec,
 			.generate = spec->items[i].generate,
-			.device = -1,
 		};
 }
 
@@ -446,7 +459,7 @@ int kgb_sched_run(const struct kgb_sched_spec *spec, struct kgb_sched_outcome *o
 		uv_print_all_handles(&sched.loop, stderr);
 	KGB_ASSERT(rc == 0);
 	kgb_free(sched.items);
-	kgb_free(sched.device_busy);
+	kgb_free(sched.slot_busy);
 	*out = sched.outcome;
 	return started;
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Drives a run: attempts for the planned operators, at most one per device, each followed by its
- * final verification while the next attempt already runs. Owns the loop from start to end, answers
+ * Drives a run: attempts for the planned operators, at most device_count at a time, spread over the
+ * devices, each followed by its final verification on the same device while the next attempt already runs. Owns the loop from start to end, answers
  * signals, and only ever appends events.
  */
 #ifndef KGB_AGENT_SCHED_SCHED_H
 #define KGB_AGENT_SCHED_SCHED_H
 
+#include "agent/devices.h"
 #include "agent/report/status.h"
 #include "agent/store/events.h"
 #include "agent/store/rundir.h"
@@ -26,11 +27,12 @@ struct kgb_sched_spec {
 	const struct kgb_method *method; /* NULL when nothing is generated */
 	const struct kgb_sched_item *items;
 	size_t n_items;
-	int device_count;
+	int device_count; /* operators at a time */
+	const struct kgb_devices *devices; /* borrowed */
 	bool skip_verify;
 	enum kgb_status_style status_style;
 	struct kgb_gateway_spec gateway; /* used when something is generated */
-	const char *data_dir, *bin_dir, *cli_path, *python, *model, *platform;
+	const char *data_dir, *bin_dir, *cli_path, *python, *model;
 	int64_t attempt_timeout_ms, verify_timeout_ms, call_timeout_ms, memory_bytes, tmp_bytes,
 		max_verify_calls;
 	int max_attempts;

@@ -82,8 +82,10 @@ KGB_MUST_CHECK int kgb_event_attempt_finished(struct kgb_run_log *log,
 KGB_MUST_CHECK int kgb_event_kernel_adopted(struct kgb_run_log *log, const char *operator,
 					    const char * kernel_sha256, const char *origin,
 					    struct kgb_err *err);
+/** `device`: where the final verification is made, "cuda:0". */
 KGB_MUST_CHECK int kgb_event_verify_started(struct kgb_run_log *log, const char *operator,
-					    const char * kernel_sha256, struct kgb_err *err);
+					    const char * kernel_sha256, const char *device,
+					    struct kgb_err *err);
 KGB_MUST_CHECK int kgb_event_verified(struct kgb_run_log *log, const char *operator,
 				      const struct kgb_verdict_summary * verdict,
 				      const char *verdict_path, struct kgb_err *err);

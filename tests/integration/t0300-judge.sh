@@ -87,9 +87,10 @@ test_expect_success 'cold: one complete verdict on descriptor 3, nothing on stdo
 		(.ghost.cases | length > 0 and all(.broken)) and .isolation.level == \"L3\"" verdict.json
 '
 
-# Warm processes for all that follow; their stdin stays open as long as this file runs.
+# Warm processes for all that follow; their stdin stays open as long as this file runs. No spare workers: whatever
+# runs there beside the zygotes themselves was left behind.
 mkfifo hold
-kgb-judge zygotes --dir zygotes <hold >ready 2>zygotes.log &
+kgb-judge zygotes --dir zygotes --spares 0 <hold >ready 2>zygotes.log &
 zygotes_pid=$!
 exec 9>hold
 test_wait_for 120 grep -q ready ready || cat zygotes.log
@@ -234,6 +235,74 @@ test_expect_success 'a judge that outlives its zygotes reports trouble of ours' 
 		--zygotes zygotes2 3>verdict.json & } && pid=$! &&
 	sleep 3 && kill -9 "$other" && wait "$pid" &&
 	jq -e ".status == \"infra_error\"" verdict.json
+'
+
+# ---- workers that are made ahead ----
+
+mkfifo hold_spares
+kgb-judge zygotes --dir spared --spares 2 <hold_spares >ready_spares 2>spared.log &
+spared_pid=$!
+exec 7>hold_spares
+test_wait_for 120 grep -q ready ready_spares || cat spared.log
+
+# Of the processes below the zygotes: those whose parent is one of these Pythons too, which a spare's supervisor and what
+# is below it are.
+spares() {
+	descendants "$spared_pid" >below
+	ps -e -o pid= -o ppid= -o args= | awk -v list="$(tr "\n" " " <below)" '
+		BEGIN { n = split(list, p, " "); for (i = 1; i <= n; i++) below[p[i]] = 1 }
+		($1 in below) && /zygote[.]py/ && !/bwrap/ { python[$1] = 1; parent[$1] = $2 }
+		END { for (q in python) if (parent[q] in python) print q }'
+}
+n_spares() {
+	test "$(spares | wc -l)" -eq "$1"
+}
+
+# Two spare runners, each with supervisor, init and worker; one spare reference, with supervisor and worker.
+test_expect_success 'as many spare workers are made as were asked for' '
+	test_wait_for 20 n_spares 8
+'
+
+test_expect_success 'a spare serves one verification, and another takes its place' '
+	spares | sort >before &&
+	for i in 1 2 3 4; do
+		judge "$process/honest.py" --zygotes spared && jq -e ".status == \"passed\"" verdict.json || return 1
+	done &&
+	judge "$process/hang.py" --zygotes spared && jq -e ".code == \"verify.timeout\"" verdict.json &&
+	judge "$process/look_around.py" --zygotes spared && cp verdict.json spared.json &&
+	judge "$process/look_around.py" --zygotes zygotes &&
+	test_equal "$(jq -c "[.status, .code]" verdict.json)" "$(jq -c "[.status, .code]" spared.json)" "what a spare sees" &&
+	test_wait_for 20 n_spares 8 &&
+	spares | sort >after && test_equal "" "$(comm -12 before after)" "spares that served twice"
+'
+
+test_expect_success 'more at once than there are spares' '
+	for i in 1 2 3 4; do
+		kgb-judge verify --spec "$fixtures/aten__add.yaml" --kernel "$process/honest.py" --zygotes spared 3>&- >many.$i &
+		eval "pid$i=$!"
+	done &&
+	wait "$pid1" && wait "$pid2" && wait "$pid3" && wait "$pid4" &&
+	for i in 1 2 3 4; do
+		jq -e ".status == \"passed\"" many.$i || return 1
+	done &&
+	test_wait_for 20 n_spares 8
+'
+
+test_expect_success 'a spare that died is no loss' '
+	kill -9 $(spares) &&
+	judge "$process/honest.py" --zygotes spared && jq -e ".status == \"passed\"" verdict.json &&
+	test_wait_for 20 n_spares 8
+'
+
+exec 7>&-
+spared_status=0
+wait "$spared_pid" || spared_status=$?
+export spared_status
+test_expect_success 'spares end with the zygotes' '
+	test_equal 0 "$spared_status" status &&
+	for pid in $(cat below); do
+		test ! -s "/proc/$pid/cmdline" || { ps -fp "$pid"; return 1; }
+	done
 '
 
 # ---- the end ----

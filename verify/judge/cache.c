@@ -2,6 +2,8 @@
 #include "verify/judge/cache.h"
 
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 
@@ -19,4 +21,12 @@ char *kgb_cache_dir(const char *kind)
 			return kgb_xasprintf("%s%s%s", value, places[i][1], kind);
 	}
 	return NULL;
+}
+
+bool kgb_cache_is_ours(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && st.st_uid == geteuid() &&
+	       (st.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }

@@ -5,8 +5,12 @@
 #ifndef KGB_VERIFY_JUDGE_CACHE_H
 #define KGB_VERIFY_JUDGE_CACHE_H
 
+#include <stdbool.h>
+
 /** The directory for one kind of thing ("images"), which need not exist: below KGB_CACHE_DIR,
  * XDG_CACHE_HOME or HOME. malloc'ed; NULL when there is no such place. */
 char *kgb_cache_dir(const char *kind);
+/** Is this file or directory ours, and can nobody else write to it? */
+bool kgb_cache_is_ours(int fd);
 
 #endif

@@ -11,8 +11,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
-
-enum { DEVICES_MAX = 64 };
+#include "verify/judge/devices.h"
 
 static int find_python(struct kgb_places *places, const char *python, struct kgb_err *err)
 {
@@ -73,32 +72,6 @@ void kgb_places_release(struct kgb_places *places)
 	*places = (struct kgb_places){0};
 }
 
-/* CUDA_VISIBLE_DEVICES says which GPUs are meant for us: GPU number `number` is the one at that
- * place of it. Workers are told the GPU's own number. */
-static int find_visible(int64_t number, int *out, struct kgb_err *err)
-{
-	const char *visible = getenv("CUDA_VISIBLE_DEVICES");
-	struct kgb_err ignored = KGB_ERR_INIT;
-	int64_t own = number;
-
-	for (int64_t i = 0; visible && i <= number; i++) {
-		size_t len = strcspn(visible, ",");
-		KGB_AUTO(free) char *entry = kgb_xstrndup(visible, len);
-		if (len == 0 || kgb_str_eq(entry, "-1"))
-			return kgb_fail(err, KGB_ERR_UNAVAILABLE,
-					"GPU %lld is hidden by CUDA_VISIBLE_DEVICES='%s'",
-					(long long)number, getenv("CUDA_VISIBLE_DEVICES"));
-		if (kgb_parse_i64(entry, 0, DEVICES_MAX - 1, &own, &ignored) < 0)
-			return kgb_fail(
-				err, KGB_ERR_INVALID,
-				"CUDA_VISIBLE_DEVICES='%s': only numbers are understood here",
-				getenv("CUDA_VISIBLE_DEVICES"));
-		visible += len + (visible[len] == ',');
-	}
-	*out = (int)own;
-	return 0;
-}
-
 int kgb_places_device(const struct kgb_places *places, const char *text,
 		      struct kgb_zygote_spec *spec, struct kgb_err *err)
 {
@@ -111,7 +84,7 @@ int kgb_places_device(const struct kgb_places *places, const char *text,
 	if (wanted && kgb_str_eq(text, "cpu"))
 		return 0;
 	if (wanted && kgb_str_starts(text, "cuda:")) {
-		if (kgb_parse_i64(text + strlen("cuda:"), 0, DEVICES_MAX - 1, &number, err) < 0)
+		if (kgb_parse_i64(text + strlen("cuda:"), 0, KGB_GPUS_MAX - 1, &number, err) < 0)
 			return kgb_ctx(err, "--device");
 	} else if (wanted && !kgb_str_eq(text, "cuda")) {
 		return kgb_fail(err, KGB_ERR_INVALID,
@@ -123,7 +96,7 @@ int kgb_places_device(const struct kgb_places *places, const char *text,
 				text);
 	if (!wanted && (!places->trace_library || access("/dev/nvidiactl", R_OK | W_OK) < 0))
 		return 0;
-	if (find_visible(number, &device, err) < 0) {
+	if (kgb_gpu_visible(number, &device, err) < 0) {
 		if (!wanted && err->kind == KGB_ERR_UNAVAILABLE)
 			return 0;
 		return kgb_ctx(err, "--device %s", wanted ? text : "auto");

@@ -116,6 +116,9 @@ static int parse_option(struct arguments *a, int option, const char *text, struc
 	case 'n':
 		o->skip_timing = true;
 		return 0;
+	case 'r':
+		o->no_cache = true;
+		return 0;
 	case 'x':
 		a->die_with_parent = true;
 		return 0;
@@ -145,6 +148,7 @@ static int parse(struct arguments *a, int argc, char **argv, struct kgb_err *err
 		{"lanes", required_argument, NULL, 'l'},
 		{"cupti", required_argument, NULL, 'u'},
 		{"skip-timing", no_argument, NULL, 'n'},
+		{"no-cache", no_argument, NULL, 'r'},
 		{"die-with-parent", no_argument, NULL, 'x'},
 		{NULL, 0, NULL, 0},
 	};

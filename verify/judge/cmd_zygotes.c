@@ -30,10 +30,10 @@ struct arguments {
 	const char *python;
 	const char *device;
 	const char *cupti;
-	int64_t spares;
+	int64_t spares; /* AS_DEVICE: as many as are good for it */
 	bool die_with_parent;
 };
-enum { SPARES_DEFAULT = 4, SPARES_MAX = 64 };
+enum { SPARES_CPU = 1, SPARES_GPU = 4, SPARES_MAX = 64, AS_DEVICE = -1 };
 
 static int parse(struct arguments *a, int argc, char **argv, struct kgb_err *err)
 {
@@ -80,11 +80,14 @@ static int start(struct server *server, const struct arguments *a, const struct 
 	struct kgb_zygote_spec spec = {.python = places->python,
 				       .data_dir = places->data_dir,
 				       .library = places->library,
-				       .cupti = a->cupti,
-				       .spares = (int)a->spares};
+				       .cupti = a->cupti};
 
-	if (kgb_places_device(places, a->device, &spec, err) < 0 ||
-	    kgb_fs_mkdirs(AT_FDCWD, a->dir, 0700, err) < 0 ||
+	if (kgb_places_device(places, a->device, &spec, err) < 0)
+		return -1;
+	spec.spares = a->spares != AS_DEVICE          ? (int)a->spares
+		      : spec.device == KGB_DEVICE_CPU ? SPARES_CPU
+						      : SPARES_GPU;
+	if (kgb_fs_mkdirs(AT_FDCWD, a->dir, 0700, err) < 0 ||
 	    kgb_fs_opendir(AT_FDCWD, a->dir, &server->dir_fd, err) < 0)
 		return -1;
 	for (int role = 0; role < KGB_N_ROLES; role++) {
@@ -101,8 +104,9 @@ static int start(struct server *server, const struct arguments *a, const struct 
 	/* Sockets only now: who can connect finds somebody who answers. */
 	for (int role = 0; role < KGB_N_ROLES; role++)
 		if (kgb_role_is_needed((enum kgb_role)role, spec.device) &&
-		    kgb_zygote_listen(server->dir_fd, (enum kgb_role)role, &server->listeners[role],
-				      err) < 0)
+		    (kgb_zygote_tell_identity(&server->zygotes[role], server->dir_fd, err) < 0 ||
+		     kgb_zygote_listen(server->dir_fd, (enum kgb_role)role,
+				       &server->listeners[role], err) < 0))
 			return -1;
 	return 0;
 }
@@ -155,8 +159,12 @@ static void stop(struct server *server)
 	for (int role = 0; role < KGB_N_ROLES; role++) {
 		KGB_AUTO(free)
 		char *name = kgb_xasprintf("%s.sock", kgb_role_name((enum kgb_role)role));
-		if (server->listeners[role] >= 0)
+		KGB_AUTO(free)
+		char *identity = kgb_xasprintf("%s.identity", kgb_role_name((enum kgb_role)role));
+		if (server->listeners[role] >= 0) {
 			(void)unlinkat(server->dir_fd, name, 0);
+			(void)unlinkat(server->dir_fd, identity, 0);
+		}
 		kgb_close(server->listeners[role]);
 		kgb_zygote_stop(&server->zygotes[role]);
 	}
@@ -183,7 +191,7 @@ int kgb_cmd_zygotes(int argc, char **argv)
 	struct server server = {.listeners = {-1, -1, -1}, .signals = -1, .dir_fd = -1};
 	struct kgb_err err = KGB_ERR_INIT;
 	struct kgb_places places = {0};
-	struct arguments a = {.spares = SPARES_DEFAULT};
+	struct arguments a = {.spares = AS_DEVICE};
 
 	(void)signal(SIGPIPE, SIG_IGN);
 	if (parse(&a, argc, argv, &err) < 0)

@@ -169,35 +169,52 @@ static void write_target(struct kgb_jsonw *w, const struct kgb_interface *interf
 	kgb_jsonw_kstr(w, "magnitude", magnitude);
 }
 
-int kgb_data_ask(const struct kgb_data *data, struct kgb_worker *reference,
-		 struct kgb_shared *shared, bool exact, int64_t deadline_ms, struct kgb_err *err)
+/* Where the storages lie in the reference's arena: one behind the other. Bytes of all of them. */
+static size_t place_storages(const struct kgb_data *data, size_t at[KGB_MAX_ARGS])
+{
+	size_t used = 0;
+
+	for (size_t i = 0; i < data->kase->n_args; i++) {
+		at[i] = used;
+		used = aligned(used + data->storage_bytes[i]);
+	}
+	return used;
+}
+
+void kgb_data_write_request(const struct kgb_data *data, bool exact, struct kgb_buf *out)
 {
 	const struct kgb_case *c = data->kase;
 	size_t at[KGB_MAX_ARGS] = {0};
 	struct kgb_view views[KGB_MAX_ARGS];
-	size_t used = 0;
 	struct kgb_jsonw w;
-	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(KGB_WIRE_REQUEST_MAX);
 
-	for (size_t i = 0; i < c->n_args; i++) {
-		views[i] = c->args[i].view;
-		at[i] = used;
-		used = aligned(used + data->storage_bytes[i]);
-	}
-	if (kgb_shared_reserve(shared, reference, used, 1, true, deadline_ms, err) < 0)
-		return kgb_ctx(err, "case '%s'", c->name);
+	(void)place_storages(data, at);
 	for (size_t i = 0; i < c->n_args; i++)
-		if (data->storages[i])
-			kgb_parallel_copy(shared->arena + at[i], data->storages[i],
-					  data->storage_bytes[i]);
-
-	kgb_jsonw_init(&w, &text, 0);
+		views[i] = c->args[i].view;
+	kgb_jsonw_init(&w, out, 0);
 	kgb_jsonw_object(&w);
 	kgb_jsonw_kstr(&w, "op", "call");
 	kgb_jsonw_kbool(&w, "exact", exact);
 	write_target(&w, c->interface);
 	kgb_request_args(&w, c, at, views, false);
 	kgb_jsonw_object_end(&w);
+}
+
+int kgb_data_ask(const struct kgb_data *data, struct kgb_worker *reference,
+		 struct kgb_shared *shared, bool exact, int64_t deadline_ms, struct kgb_err *err)
+{
+	const struct kgb_case *c = data->kase;
+	size_t at[KGB_MAX_ARGS] = {0};
+	const size_t used = place_storages(data, at);
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(KGB_WIRE_REQUEST_MAX);
+
+	if (kgb_shared_reserve(shared, reference, used, 1, true, deadline_ms, err) < 0)
+		return kgb_ctx(err, "case '%s'", c->name);
+	for (size_t i = 0; i < c->n_args; i++)
+		if (data->storages[i])
+			kgb_parallel_copy(shared->arena + at[i], data->storages[i],
+					  data->storage_bytes[i]);
+	kgb_data_write_request(data, exact, &text);
 	if (text.overflowed)
 		return kgb_fail(err, KGB_ERR_LIMIT, "case '%s': its request is too long", c->name);
 	return kgb_worker_send(reference, text.ptr, NULL, 0, err);
@@ -225,21 +242,20 @@ static int fail_lost(const struct kgb_worker *reference, struct kgb_err *err)
 }
 
 /* A copy of one output's elements; NULL when it has none. */
-static void *copy_output(const struct kgb_wire_output *output, const struct kgb_shared *shared)
+static void *copy_output(const struct kgb_wire_output *output, const char *out)
 {
 	if (output->n_bytes == 0)
 		return NULL;
-	KGB_ASSERT((uint64_t)output->offset + (uint64_t)output->n_bytes <= shared->out_bytes);
 	void *copy = kgb_xmalloc((size_t)output->n_bytes);
-	kgb_parallel_copy(copy, shared->out + output->offset, (size_t)output->n_bytes);
+	kgb_parallel_copy(copy, out + output->offset, (size_t)output->n_bytes);
 	return copy;
 }
 
-static bool fits(const struct kgb_wire_reply *reply, const struct kgb_shared *shared)
+static bool fits(const struct kgb_wire_reply *reply, size_t out_bytes)
 {
 	for (uint32_t i = 0; i < reply->n_outputs; i++)
 		if ((uint64_t)reply->outputs[i].offset + (uint64_t)reply->outputs[i].n_bytes >
-		    shared->out_bytes)
+		    out_bytes)
 			return false;
 	return true;
 }
@@ -284,7 +300,7 @@ static void keep_alias(struct kgb_data *data, struct kgb_truth *truth,
 }
 
 static int keep_result(struct kgb_data *data, size_t i, const struct kgb_wire_reply *reply,
-		       const struct kgb_shared *shared, bool exact, struct kgb_err *err)
+		       const char *out, bool exact, struct kgb_err *err)
 {
 	const struct kgb_interface *interface = data->kase->interface;
 	const struct kgb_wire_output *native = &reply->outputs[i];
@@ -307,20 +323,18 @@ static int keep_result(struct kgb_data *data, size_t i, const struct kgb_wire_re
 			return kgb_fail(err, KGB_ERR_FAILED,
 					"float64 result %zu of the reference is incomplete", i);
 	keep_alias(data, truth, native);
-	truth->native = copy_output(native, shared);
+	truth->native = copy_output(native, out);
 	if (exact && kgb_dtype_is_float(truth->view.dtype))
-		truth->exact = copy_output(&reply->outputs[data->n_results + i], shared);
+		truth->exact = copy_output(&reply->outputs[data->n_results + i], out);
 	if (exact && interface->magnitude != KGB_MAGNITUDE_NONE && truth->exact)
-		truth->magnitude = copy_output(&reply->outputs[2 * data->n_results + i], shared);
+		truth->magnitude = copy_output(&reply->outputs[2 * data->n_results + i], out);
 	return 0;
 }
 
-int kgb_data_learn(struct kgb_data *data, struct kgb_worker *reference, struct kgb_shared *shared,
-		   bool exact, int64_t deadline_ms, struct kgb_err *err)
+int kgb_data_wait(const struct kgb_data *data, struct kgb_worker *reference,
+		  struct kgb_shared *shared, bool exact, int64_t deadline_ms,
+		  struct kgb_wire_reply *reply, struct kgb_err *err)
 {
-	KGB_AUTO(free) struct kgb_wire_reply *reply = kgb_xmalloc(sizeof(*reply));
-	size_t kinds = !exact ? 1 : data->kase->interface->magnitude == KGB_MAGNITUDE_NONE ? 2 : 3;
-
 	if (!kgb_worker_wait(reference, deadline_ms, reply))
 		return fail_lost(reference, err);
 	if (reply->status == KGB_WIRE_OK && (uint64_t)reply->value > shared->out_bytes) {
@@ -335,13 +349,31 @@ int kgb_data_learn(struct kgb_data *data, struct kgb_worker *reference, struct k
 	if (reply->status != KGB_WIRE_OK)
 		return kgb_fail(err, KGB_ERR_FAILED, "case '%s': the reference failed: %s",
 				data->kase->name, reply->text);
-	if (reply->n_outputs != kinds * data->n_results || !fits(reply, shared))
+	return 0;
+}
+
+int kgb_data_take(struct kgb_data *data, const struct kgb_wire_reply *reply, const char *out,
+		  size_t out_bytes, bool exact, struct kgb_err *err)
+{
+	size_t kinds = !exact ? 1 : data->kase->interface->magnitude == KGB_MAGNITUDE_NONE ? 2 : 3;
+
+	if (reply->n_outputs != kinds * data->n_results || !fits(reply, out_bytes))
 		return kgb_fail(err, KGB_ERR_FAILED,
 				"case '%s': the reference returned %u results, the spec says %zu",
 				data->kase->name, reply->n_outputs, kinds * data->n_results);
 	release_results(data);
 	for (size_t i = 0; i < data->n_results; i++)
-		if (keep_result(data, i, reply, shared, exact, err) < 0)
+		if (keep_result(data, i, reply, out, exact, err) < 0)
 			return kgb_ctx(err, "case '%s'", data->kase->name);
 	return 0;
+}
+
+int kgb_data_learn(struct kgb_data *data, struct kgb_worker *reference, struct kgb_shared *shared,
+		   bool exact, int64_t deadline_ms, struct kgb_err *err)
+{
+	KGB_AUTO(free) struct kgb_wire_reply *reply = kgb_xmalloc(sizeof(*reply));
+
+	if (kgb_data_wait(data, reference, shared, exact, deadline_ms, reply, err) < 0)
+		return -1;
+	return kgb_data_take(data, reply, shared->out, shared->out_bytes, exact, err);
 }

@@ -9,6 +9,7 @@
 #include <stddef.h>
 
 #include "base/err.h"
+#include "base/hash.h"
 #include "base/jsonw.h"
 #include "verify/judge/cases.h"
 #include "verify/judge/fill.h"
@@ -33,6 +34,8 @@ struct kgb_data {
 	size_t storage_bytes[KGB_MAX_ARGS];
 	struct kgb_truth results[KGB_MAX_RESULTS];
 	size_t n_results;
+	char truth_key[KGB_SHA256_HEX_LEN]; /* to keep the answer under (truth_cache.h); "": none */
+	bool is_recalled; /* the results were kept by an earlier verification */
 };
 
 /** Make the inputs. The same seed, case and variant give the same bytes. */
@@ -48,7 +51,18 @@ void kgb_data_release(struct kgb_data *data);
 KGB_MUST_CHECK int kgb_data_ask(const struct kgb_data *data, struct kgb_worker *reference,
 				struct kgb_shared *shared, bool exact, int64_t deadline_ms,
 				struct kgb_err *err);
-/** Wait for the answer and keep it. Every error is trouble of ours: the reference is trusted. */
+/** Append that request. */
+void kgb_data_write_request(const struct kgb_data *data, bool exact, struct kgb_buf *out);
+/** Wait for the answer, whose results lie in shared->out then. Every error is trouble of ours: the
+ * reference is trusted. */
+KGB_MUST_CHECK int kgb_data_wait(const struct kgb_data *data, struct kgb_worker *reference,
+				 struct kgb_shared *shared, bool exact, int64_t deadline_ms,
+				 struct kgb_wire_reply *reply, struct kgb_err *err);
+/** Copy the results out of an answer. */
+KGB_MUST_CHECK int kgb_data_take(struct kgb_data *data, const struct kgb_wire_reply *reply,
+				 const char *out, size_t out_bytes, bool exact,
+				 struct kgb_err *err);
+/** Both. */
 KGB_MUST_CHECK int kgb_data_learn(struct kgb_data *data, struct kgb_worker *reference,
 				  struct kgb_shared *shared, bool exact, int64_t deadline_ms,
 				  struct kgb_err *err);

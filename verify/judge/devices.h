@@ -1,12 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * What a sandboxed process needs of this host to use its NVIDIA GPUs: one place for everything that
- * runs CUDA inside (kgb-exec, the runner).
+ * NVIDIA GPUs of this host: which there are, and what a sandboxed process needs to use them
+ * (kgb-exec, the runner).
  */
 #ifndef KGB_VERIFY_JUDGE_DEVICES_H
 #define KGB_VERIFY_JUDGE_DEVICES_H
 
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
 #include "sandbox/isolation/policy.h"
+
+#define KGB_GPUS_MAX 64
+
+/** How many NVIDIA GPUs have a device node here. */
+size_t kgb_gpu_count(void);
+/** The own number (in the order of the PCI bus) of GPU `number` of those that CUDA_VISIBLE_DEVICES
+ * leaves; whether there is such a GPU is not asked. UNAVAILABLE: it is hidden; INVALID. */
+KGB_MUST_CHECK int kgb_gpu_visible(int64_t number, int *out, struct kgb_err *err);
 
 /** Add the device nodes (/dev/nvidia0 ..., nvidiactl, nvidia-uvm) as far as they exist, and a
  * read-only /sys. Call it after kgb_policy_base, which gives the driver's libraries (/usr) and a

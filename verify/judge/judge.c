@@ -7,18 +7,16 @@
 #include "base/fs.h"
 #include "base/jsonw.h"
 #include "base/limits.h"
+#include "base/log.h"
 #include "base/time.h"
 #include "base/yaml.h"
+#include "verify/judge/cache.h"
 #include "verify/judge/health.h"
+#include "verify/judge/proof_cache.h"
 #include "verify/judge/replay.h"
+#include "verify/judge/truth_cache.h"
 
-enum {
-	READY_MS = 120 * 1000,
-	REFERENCE_MS = 120 * 1000,
-	START_MS = 30 * 1000,
-	TMP_BYTES = 32 << 20
-};
-#define GPU_TMP_BYTES ((int64_t)2 << 30) /* compiled variants of a tuned kernel */
+enum { READY_MS = 120 * 1000, REFERENCE_MS = 120 * 1000, START_MS = 30 * 1000 };
 
 /* The reference runs our own code on our own sizes: these are backstops only. */
 #define REFERENCE_MEMORY_BYTES ((int64_t)64 << 30)
@@ -263,7 +261,25 @@ void kgb_judge_fill(struct kgb_judge *judge, struct kgb_data *data, const struct
 	kgb_data_fill(data, c, &judge->verdict->seed, variant);
 }
 
-int kgb_judge_ask_truth(struct kgb_judge *judge, const struct kgb_data *data, struct kgb_err *err)
+/* Was this answered in an earlier verification? */
+static bool recall(struct kgb_judge *judge, struct kgb_data *data)
+{
+	const struct kgb_truth_place place = {
+		.identity = judge->reference->worker.identity,
+		.device = judge->gpu ? judge->gpu->name : "cpu",
+		.spec_sha256 = judge->spec.sha256,
+	};
+
+	KGB_MEASURE(judge, KGB_PHASE_TRUTH);
+	data->truth_key[0] = '\0';
+	data->is_recalled = judge->truths.dir_fd >= 0 &&
+			    kgb_truth_key(&place, data, data->truth_key) &&
+			    kgb_truth_recall(&judge->truths, data->truth_key, data);
+	judge->verdict->n_truths_recalled += data->is_recalled;
+	return data->is_recalled;
+}
+
+static int ask(struct kgb_judge *judge, const struct kgb_data *data, struct kgb_err *err)
 {
 	struct kgb_reference *reference = judge->reference;
 
@@ -272,19 +288,36 @@ int kgb_judge_ask_truth(struct kgb_judge *judge, const struct kgb_data *data, st
 			    kgb_mono_ms() + REFERENCE_MS, err);
 }
 
+int kgb_judge_ask_truth(struct kgb_judge *judge, struct kgb_data *data, struct kgb_err *err)
+{
+	return recall(judge, data) ? 0 : ask(judge, data, err);
+}
+
 int kgb_judge_take_truth(struct kgb_judge *judge, struct kgb_data *data, struct kgb_err *err)
 {
 	struct kgb_reference *reference = judge->reference;
+	const struct kgb_shared *memory = &reference->memory;
+	KGB_AUTO(free) struct kgb_wire_reply *reply = NULL;
 
+	if (data->is_recalled)
+		return 0;
 	KGB_MEASURE(judge, KGB_PHASE_TRUTH);
-	return kgb_data_learn(data, &reference->worker, &reference->memory, true,
-			      kgb_mono_ms() + REFERENCE_MS, err);
+	reply = kgb_xmalloc(sizeof(*reply));
+	if (kgb_data_wait(data, &reference->worker, &reference->memory, true,
+			  kgb_mono_ms() + REFERENCE_MS, reply, err) < 0 ||
+	    kgb_data_take(data, reply, memory->out, memory->out_bytes, true, err) < 0)
+		return -1;
+	if (data->truth_key[0])
+		kgb_truth_keep(&judge->truths, data->truth_key, reply, memory->out);
+	return 0;
 }
 
 int kgb_judge_learn(struct kgb_judge *judge, struct kgb_data *data, struct kgb_err *err)
 {
+	if (recall(judge, data))
+		return 0;
 	pthread_mutex_lock(&judge->reference->lock);
-	int rc = kgb_judge_ask_truth(judge, data, err);
+	int rc = ask(judge, data, err);
 	if (rc == 0)
 		rc = kgb_judge_take_truth(judge, data, err);
 	pthread_mutex_unlock(&judge->reference->lock);
@@ -342,7 +375,7 @@ static int send_kernel(struct kgb_judge *judge, struct kgb_worker *worker,
 		.role = "runner",
 		.memory_bytes = judge->options->memory_bytes,
 		.cpu_s = judge->options->timeout_ms / 1000 + 1,
-		.tmp_bytes = judge->options->device == KGB_DEVICE_CPU ? TMP_BYTES : GPU_TMP_BYTES,
+		.tmp_bytes = kgb_runner_tmp_bytes(judge->options->device),
 		.fds = {kernel},
 		.n_fds = 1,
 	};
@@ -611,6 +644,31 @@ static void release(struct kgb_judge *judge)
 	kgb_free(judge->n_ablated);
 	kgb_cases_release(&judge->cases);
 	kgb_spec_release(&judge->spec);
+	kgb_store_close(&judge->truths);
+	kgb_store_close(&judge->proofs);
+}
+
+static void open_store(struct kgb_store *store, const char *kind, size_t entry_max,
+		       uint64_t total_max)
+{
+	KGB_AUTO(free) char *dir = kgb_cache_dir(kind);
+	struct kgb_err err = KGB_ERR_INIT;
+
+	if (dir && kgb_store_open(store, dir, entry_max, total_max, &err) < 0)
+		kgb_warn("nothing is kept for later verifications: %s", err.msg);
+}
+
+/* Random inputs never come again: then there is no use in keeping what is right for them. */
+static void open_stores(struct kgb_judge *judge)
+{
+	const struct kgb_judge_options *options = judge->options;
+
+	if (options->has_seed && !options->no_cache)
+		open_store(&judge->truths, "truths", KGB_TRUTH_CACHE_ENTRY_MAX,
+			   KGB_TRUTH_CACHE_TOTAL_MAX);
+	if (options->device != KGB_DEVICE_CPU && !options->no_cache)
+		open_store(&judge->proofs, "proofs", KGB_PROOF_CACHE_ENTRY_MAX,
+			   KGB_PROOF_CACHE_TOTAL_MAX);
 }
 
 int kgb_judge_run(const struct kgb_judge_options *options, struct kgb_verdict *verdict,
@@ -621,11 +679,14 @@ int kgb_judge_run(const struct kgb_judge_options *options, struct kgb_verdict *v
 		.verdict = verdict,
 		.source = KGB_BUF_INIT(KGB_LIMIT_KERNEL + 1),
 		.lease = KGB_LEASE_NONE,
+		.truths = {.dir_fd = -1},
+		.proofs = {.dir_fd = -1},
 	};
 	struct kgb_rng rng;
 	int64_t started_ms = kgb_mono_ms();
 
 	kgb_judge_init_lane(&judge);
+	open_stores(&judge);
 	if (options->has_seed)
 		verdict->seed = options->seed;
 	else

@@ -15,6 +15,7 @@
 #include "verify/judge/lease.h"
 #include "verify/judge/memory.h"
 #include "verify/judge/scan.h"
+#include "verify/judge/store.h"
 #include "verify/judge/verdict.h"
 #include "verify/judge/worker.h"
 #include "verify/judge/zygote.h"
@@ -48,6 +49,7 @@ struct kgb_judge_options {
 	int64_t memory_bytes; /* that the candidate may take */
 	int max_failures; /* correctness stops after so many failed cases */
 	int lanes; /* cases judged side by side; 0: as many as the machine is good for */
+	bool no_cache; /* neither answers of the reference nor compilations come from earlier ones */
 };
 #define KGB_JUDGE_OPTIONS_INIT                                                                    \
 	{                                                                                         \
@@ -86,6 +88,8 @@ struct kgb_judge {
 	struct kgb_gpu_facts *gpu; /* owned; NULL without a GPU */
 	struct kgb_lease lease; /* on the GPU */
 	struct kgb_nvml *nvml; /* owned; NULL: none */
+	struct kgb_store truths; /* dir_fd -1: none */
+	struct kgb_store proofs; /* dir_fd -1: none */
 	unsigned char *wants_ablation; /* owned; for each case: may tell whether kernels matter */
 	unsigned char *n_ablated; /* owned; for each interface, cases that told; lanes add to it */
 
@@ -133,9 +137,9 @@ KGB_MUST_CHECK int kgb_judge_load(struct kgb_judge *judge, struct kgb_failure *f
 				  struct kgb_err *err);
 /** Start the reference and give it the spec's Python functions. */
 KGB_MUST_CHECK int kgb_judge_start_reference(struct kgb_judge *judge, struct kgb_err *err);
-/** Ask the reference what is right for `data`; its answer must be taken by kgb_judge_take_truth
- * before anything else is asked. For lanes that share none. */
-KGB_MUST_CHECK int kgb_judge_ask_truth(struct kgb_judge *judge, const struct kgb_data *data,
+/** Ask the reference what is right for `data`, unless that is known; its answer must be taken by
+ * kgb_judge_take_truth before anything else is asked. For lanes that share none. */
+KGB_MUST_CHECK int kgb_judge_ask_truth(struct kgb_judge *judge, struct kgb_data *data,
 				       struct kgb_err *err);
 KGB_MUST_CHECK int kgb_judge_take_truth(struct kgb_judge *judge, struct kgb_data *data,
 					struct kgb_err *err);

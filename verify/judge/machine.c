@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <math.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fs.h"
@@ -12,6 +11,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/time.h"
+#include "verify/judge/cache.h"
 
 enum { CACHE_BYTES_MAX = 1024, DAY_MS = 24 * 3600 * 1000 };
 
@@ -185,15 +185,6 @@ static char *cache_name(const struct kgb_buf *head)
 	return kgb_xasprintf("%.32s.machine", hex);
 }
 
-/* Only what we alone can write to. */
-static bool is_ours(int fd)
-{
-	struct stat st;
-
-	return fstat(fd, &st) == 0 && st.st_uid == geteuid() &&
-	       (st.st_mode & (S_IWGRP | S_IWOTH)) == 0;
-}
-
 static bool read_file(const char *cache_dir, const char *name, struct kgb_buf *out)
 {
 	KGB_AUTO(fd) int dir = -1;
@@ -201,8 +192,8 @@ static bool read_file(const char *cache_dir, const char *name, struct kgb_buf *o
 	struct kgb_err ignored = KGB_ERR_INIT;
 	char bytes[CACHE_BYTES_MAX];
 
-	if (kgb_fs_opendir(AT_FDCWD, cache_dir, &dir, &ignored) < 0 || !is_ours(dir) ||
-	    kgb_fs_open_untrusted(dir, name, sizeof(bytes), &fd, &ignored) < 0 || !is_ours(fd))
+	if (kgb_fs_opendir(AT_FDCWD, cache_dir, &dir, &ignored) < 0 || !kgb_cache_is_ours(dir) ||
+	    kgb_fs_open_untrusted(dir, name, sizeof(bytes), &fd, &ignored) < 0 || !kgb_cache_is_ours(fd))
 		return false;
 	ssize_t n = read(fd, bytes, sizeof(bytes));
 	if (n > 0)

@@ -22,6 +22,7 @@ static const char usage[] =
 	"  --dataset-dir DIR   directory that holds datasets/ (default: $KGB_DATA_DIR)\n"
 	"  --mode agent|final  what the verdict is for (default: final)\n"
 	"  --seed HEX          32 digits: make the same inputs again (default: from the OS)\n"
+	"  --no-cache          ask the reference and compile anew, whatever earlier verifications have kept\n"
 	"  --timeout TIME      for the whole verification (default: 300s)\n"
 	"  --call-timeout TIME for one call of the kernel (default: 20s)\n"
 	"  --memory SIZE       that the kernel may take (default: 4GiB)\n"

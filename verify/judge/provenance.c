@@ -9,6 +9,7 @@
 #include "base/time.h"
 #include "verify/judge/elf64.h"
 #include "verify/judge/fatbin.h"
+#include "verify/judge/proof_cache.h"
 #include "verify/judge/recompile.h"
 
 enum {
@@ -205,7 +206,7 @@ static int compare(struct job *job, const struct kgb_claim *claim,
 /* The claim was asked for once. 1 decided, 0 another claim may do, -1 our own trouble. */
 static int try_claim(struct job *job, const struct kgb_claim *claim, struct kgb_err *err)
 {
-	const int n = strstr(claim->ttir, "warp_specialize") ? ATTEMPTS : 1;
+	const int n = kgb_claim_has_one_result(claim) ? 1 : ATTEMPTS;
 	int rc = 0;
 
 	for (int i = 0; i < n && rc == 0; i++) {
@@ -222,8 +223,30 @@ static int try_claim(struct job *job, const struct kgb_claim *claim, struct kgb_
 			return 0;
 		}
 		rc = compare(job, claim, &ours);
+		if (job->proof->kind == KGB_PROOF_TRITON && job->provenance->spec.cache)
+			kgb_proof_keep(job->provenance->spec.cache, claim,
+				       job->provenance->spec.sm, job->worker.identity, &ours);
 	}
 	return rc;
+}
+
+/* An earlier verification may have compiled one of the claims. What proves nothing now is compiled
+ * again: only that can tell why. */
+static bool recall_proof(struct job *job)
+{
+	const struct kgb_provenance_spec *spec = &job->provenance->spec;
+
+	for (size_t i = 0; i < job->n_claims && spec->cache; i++) {
+		KGB_AUTO(recompiled) struct kgb_recompiled ours = KGB_RECOMPILED_INIT;
+		if (kgb_proof_recall(spec->cache, &job->claims[i], spec->sm,
+				     spec->compiler->identity, &ours) &&
+		    compare(job, &job->claims[i], &ours) == 1 &&
+		    job->proof->kind == KGB_PROOF_TRITON) {
+			job->provenance->n_recalled++;
+			return true;
+		}
+	}
+	return false;
 }
 
 /* ---- one image ---- */
@@ -250,6 +273,10 @@ static int begin_cubin(struct job *job, const struct kgb_claims *claims, struct 
 		return 0;
 	}
 	job->n_claims = n < CLAIMS_PER_IMAGE ? n : CLAIMS_PER_IMAGE;
+	if (recall_proof(job)) {
+		job->n_claims = 0; /* nothing is left to try */
+		return 0;
+	}
 	return start_claim(job, &job->claims[0], err);
 }
 

@@ -17,6 +17,7 @@
 #include "verify/judge/cubin.h"
 #include "verify/judge/device_policy.h"
 #include "verify/judge/image_index.h"
+#include "verify/judge/store.h"
 #include "verify/judge/windows.h"
 #include "verify/judge/zygote.h"
 
@@ -50,6 +51,7 @@ struct kgb_provenance_spec {
 	const struct kgb_device_policy *policy;
 	unsigned sm; /* of the GPU: 90 for compute capability 9.0 */
 	int64_t timeout_ms; /* to compile one image */
+	const struct kgb_store *cache; /* of compilations (proof_cache.h); NULL: none */
 };
 
 struct kgb_proved_record {
@@ -63,6 +65,7 @@ struct kgb_provenance {
 	struct kgb_arena arena;
 	struct kgb_image_proof *proofs[KGB_PROVENANCE_IMAGES_MAX]; /* arena */
 	size_t n_proofs;
+	int64_t n_recalled; /* compilations that the cache had */
 	struct kgb_proved_record records[KGB_PROVENANCE_RECORDS_MAX];
 	size_t n_records;
 };

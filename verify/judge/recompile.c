@@ -20,7 +20,7 @@ struct output_header {
 
 void kgb_recompiled_release(struct kgb_recompiled *result)
 {
-	kgb_free(result->cubin);
+	kgb_free(result->bytes);
 	cJSON_Delete(result->facts);
 	*result = (struct kgb_recompiled)KGB_RECOMPILED_INIT;
 }
@@ -87,33 +87,43 @@ static int explain_end(const struct kgb_worker *worker, char why[KGB_RECOMPILE_W
 	return refuse(why, text);
 }
 
-/* Copies first: the worker may still write to its output. */
+int kgb_recompiled_parse(const char *bytes, size_t len, struct kgb_recompiled *out,
+			 struct kgb_err *err)
+{
+	struct kgb_recompiled result = {.bytes = kgb_xmalloc(len + 1), .n_bytes = len};
+	struct output_header header = {0};
+	const size_t room = len < sizeof(header) ? 0 : len - sizeof(header);
+
+	/* Copied first: a worker may still write to it. */
+	memcpy(result.bytes, bytes, len);
+	if (len >= sizeof(header))
+		memcpy(&header, result.bytes, sizeof(header));
+	result.cubin = result.bytes + sizeof(header);
+	result.len = header.cubin_bytes;
+	if (len < sizeof(header) || header.cubin_bytes > room ||
+	    header.facts_bytes != room - header.cubin_bytes ||
+	    kgb_json_parse(result.cubin + result.len, header.facts_bytes, &result.facts, err) < 0) {
+		kgb_recompiled_release(&result);
+		return kgb_fail(err, KGB_ERR_INVALID, "the compiler's answer is broken");
+	}
+	*out = result;
+	return 0;
+}
+
 static int read_output(int fd, int64_t total, struct kgb_recompiled *out,
 		       char why[KGB_RECOMPILE_WHY], struct kgb_err *err)
 {
-	struct kgb_recompiled result = KGB_RECOMPILED_INIT;
-	struct output_header header;
-	struct kgb_err json_err = KGB_ERR_INIT;
+	struct kgb_err broken = KGB_ERR_INIT;
 
-	if (total < (int64_t)sizeof(header) || total > (int64_t)KGB_RECOMPILE_OUTPUT_MAX)
+	if (total < (int64_t)sizeof(struct output_header) ||
+	    total > (int64_t)KGB_RECOMPILE_OUTPUT_MAX)
 		return refuse(why, "the compiler's answer has an impossible size");
-	const size_t room = (size_t)total - sizeof(header);
 	void *mapped = mmap(NULL, (size_t)total, PROT_READ, MAP_SHARED, fd, 0);
 	if (mapped == MAP_FAILED)
 		return kgb_fail_errno(err, errno, "map the compiler's output");
-	memcpy(&header, mapped, sizeof(header));
-	result.cubin = kgb_xmalloc(room + 1);
-	memcpy(result.cubin, (const char *)mapped + sizeof(header), room);
+	int rc = kgb_recompiled_parse(mapped, (size_t)total, out, &broken);
 	munmap(mapped, (size_t)total);
-	if (header.cubin_bytes > room || header.facts_bytes != room - header.cubin_bytes ||
-	    kgb_json_parse(result.cubin + header.cubin_bytes, header.facts_bytes, &result.facts,
-			   &json_err) < 0) {
-		kgb_recompiled_release(&result);
-		return refuse(why, "the compiler's answer is broken");
-	}
-	result.len = header.cubin_bytes;
-	*out = result;
-	return 0;
+	return rc < 0 ? refuse(why, broken.msg) : 0;
 }
 
 int kgb_recompile_send(struct kgb_worker *worker, const struct kgb_claim *claim, unsigned sm,

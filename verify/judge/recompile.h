@@ -19,16 +19,22 @@
 #define KGB_RECOMPILE_WHY 320
 
 struct kgb_recompiled {
-	char *cubin; /* owned */
+	char *bytes; /* owned; the whole answer */
+	size_t n_bytes;
+	const char *cubin; /* in it */
 	size_t len;
 	cJSON *facts; /* owned; see verify/runner/recompile.py */
 };
 #define KGB_RECOMPILED_INIT   \
 	{                     \
-		.cubin = NULL \
+		.bytes = NULL \
 	}
 void kgb_recompiled_release(struct kgb_recompiled *result);
 void kgb_auto_recompiled(struct kgb_recompiled *result);
+
+/** Read an answer, which is untrusted; out->bytes are a copy. INVALID. */
+KGB_MUST_CHECK int kgb_recompiled_parse(const char *bytes, size_t len, struct kgb_recompiled *out,
+					struct kgb_err *err);
 
 /** Start a worker for one claim (pair with kgb_worker_stop). */
 KGB_MUST_CHECK int kgb_recompile_start(struct kgb_worker *worker, struct kgb_zygote *zygote,

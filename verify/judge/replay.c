@@ -30,7 +30,8 @@ static int refuse(struct kgb_failure *failure, const char *code, const char *mes
 /* ---- once for a verification ---- */
 
 /* The reference process is trusted and uses the same torch and the same GPU as the runner. */
-static int ask_about(struct kgb_judge *judge, unsigned *sm, char **torch_dir, struct kgb_err *err)
+static int ask_about(struct kgb_judge *judge, struct kgb_gpu_facts *facts, char **torch_dir,
+		     struct kgb_err *err)
 {
 	KGB_AUTO(free) struct kgb_wire_reply *reply = kgb_xmalloc(sizeof(*reply));
 
@@ -41,8 +42,10 @@ static int ask_about(struct kgb_judge *judge, unsigned *sm, char **torch_dir, st
 				"the reference process cannot use the GPU");
 	if (reply->status != KGB_WIRE_OK)
 		return kgb_fail(err, KGB_ERR_UNAVAILABLE, "GPU: %s", reply->text);
-	*sm = (unsigned)reply->value;
-	*torch_dir = kgb_xstrdup(reply->text);
+	const size_t len = strcspn(reply->text, "\n");
+	facts->sm = (unsigned)reply->value;
+	*torch_dir = kgb_xstrndup(reply->text, len);
+	snprintf(facts->name, sizeof(facts->name), "%s", reply->text + len);
 	return 0;
 }
 
@@ -57,7 +60,7 @@ int kgb_gpu_facts_new(struct kgb_judge *judge, struct kgb_err *err)
 	KGB_MEASURE(judge, KGB_PHASE_DEVICE);
 	judge->gpu = facts;
 	if (kgb_device_policy_load(policy, &facts->policy, err) < 0 ||
-	    ask_about(judge, &facts->sm, &torch_dir, err) < 0)
+	    ask_about(judge, facts, &torch_dir, err) < 0)
 		return -1;
 	KGB_AUTO(free) char *library = kgb_path_join(torch_dir, "lib/libtorch_cuda.so");
 	return kgb_image_index_add(&facts->index, library, cache, err);
@@ -117,6 +120,7 @@ void kgb_replay_new(struct kgb_judge *judge)
 		.policy = judge->gpu->policy,
 		.sm = judge->gpu->sm,
 		.timeout_ms = COMPILE_MS,
+		.cache = judge->proofs.dir_fd < 0 ? NULL : &judge->proofs,
 	};
 
 	replay->provenance = kgb_xmalloc(sizeof(*replay->provenance));

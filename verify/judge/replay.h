@@ -19,6 +19,7 @@
 /** What is known of the GPU and of the code that may run on it; the same for all lanes. */
 struct kgb_gpu_facts {
 	unsigned sm; /* 90: compute capability 9.0 */
+	char name[128]; /* as torch calls it, and the version of CUDA that the driver has */
 	struct kgb_device_policy *policy; /* owned */
 	struct kgb_image_index index; /* of torch's libraries */
 };

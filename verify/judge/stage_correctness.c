@@ -277,7 +277,7 @@ static void settle(struct kgb_judge *judge, struct work *work, size_t turn,
 /* One step of the pipeline: the truth of `data` is asked for already; ask for that of `next` before
  * running. */
 static int run_step(struct kgb_judge *judge, struct work *work, size_t turn, struct kgb_data *data,
-		    const struct kgb_data *next, struct kgb_err *err)
+		    struct kgb_data *next, struct kgb_err *err)
 {
 	struct kgb_failure failure = {0};
 
@@ -447,6 +447,7 @@ static int replay_cases(struct kgb_judge *judge, struct work *work, struct kgb_e
 		release_batch(judge, batch);
 	} while (rc == 0 && n > 0);
 	judge->verdict->n_inline_ptx += kgb_provenance_n_inline(judge->replay->provenance);
+	judge->verdict->n_proofs_recalled += judge->replay->provenance->n_recalled;
 	return rc;
 }
 

@@ -195,6 +195,8 @@ void kgb_verdict_merge(struct kgb_verdict *to, struct kgb_verdict *from)
 		to->ghosts[to->n_ghosts++] = from->ghosts[i];
 	for (size_t i = 0; i < from->n_kernels; i++)
 		kgb_verdict_count_launches(to, from->kernels[i].name, from->kernels[i].count);
+	to->n_truths_recalled += from->n_truths_recalled;
+	to->n_proofs_recalled += from->n_proofs_recalled;
 	to->n_inline_ptx += from->n_inline_ptx;
 	for (size_t i = 0; i < KGB_N_PHASES; i++)
 		to->phase_ns[i] += from->phase_ns[i];
@@ -338,6 +340,11 @@ static void write_ghost(const struct kgb_verdict *verdict, struct kgb_jsonw *w)
 		kgb_jsonw_ki64(w, verdict->kernels[i].name, verdict->kernels[i].count);
 	kgb_jsonw_object_end(w);
 	kgb_jsonw_ki64(w, "inline_ptx", verdict->n_inline_ptx);
+	kgb_jsonw_key(w, "recalled");
+	kgb_jsonw_object(w);
+	kgb_jsonw_ki64(w, "truths", verdict->n_truths_recalled);
+	kgb_jsonw_ki64(w, "proofs", verdict->n_proofs_recalled);
+	kgb_jsonw_object_end(w);
 }
 
 /* Of all cases, or of none: one that nobody vouches for leaves the operator without a number. */

@@ -137,6 +137,8 @@ struct kgb_verdict {
 	size_t n_ghosts;
 	struct kgb_kernel_count kernels[KGB_VERDICT_KERNELS_MAX];
 	size_t n_kernels;
+	int64_t n_truths_recalled; /* answers of the reference that an earlier verification kept */
+	int64_t n_proofs_recalled; /* compilations, the same */
 	int64_t n_inline_ptx; /* compiled kernels with PTX in their source, on a GPU */
 	bool timing_comparable; /* the times are those of the device that the operator is for */
 	const char *timing_reason; /* why not; NULL when comparable */

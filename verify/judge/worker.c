@@ -150,6 +150,8 @@ static int read_started(struct kgb_worker *worker, int64_t timeout_ms, struct kg
 	snprintf(worker->python, sizeof(worker->python), "%s", kgb_json_str(started, "python", ""));
 	snprintf(worker->torch, sizeof(worker->torch), "%s", kgb_json_str(started, "torch", ""));
 	snprintf(worker->triton, sizeof(worker->triton), "%s", kgb_json_str(started, "triton", ""));
+	snprintf(worker->identity, sizeof(worker->identity), "%s",
+		 kgb_json_str(started, "identity", ""));
 	worker->end = KGB_WORKER_ALIVE;
 	return 0;
 }

@@ -12,6 +12,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/hash.h"
 #include "verify/judge/zygote.h"
 #include "verify/wire.h"
 
@@ -36,6 +37,7 @@ struct kgb_worker {
 	int end_value;
 	char why[256];
 	char python[32], torch[64], triton[32]; /* versions as the supervisor told them */
+	char identity[KGB_SHA256_HEX_LEN]; /* what its answers depend on; "" for a runner */
 };
 
 struct kgb_worker_spec {

@@ -46,6 +46,11 @@ const char *kgb_role_name(enum kgb_role role)
 	KGB_UNREACHABLE();
 }
 
+int64_t kgb_runner_tmp_bytes(int device)
+{
+	return device == KGB_DEVICE_CPU ? INT64_C(32) << 20 : INT64_C(2) << 30;
+}
+
 bool kgb_role_is_needed(enum kgb_role role, int device)
 {
 	return role != KGB_ROLE_COMPILE || device != KGB_DEVICE_CPU;
@@ -73,15 +78,17 @@ static void set_environment(struct kgb_policy *policy, enum kgb_role role,
 	};
 	bool gpu = spec->device != KGB_DEVICE_CPU && role != KGB_ROLE_COMPILE;
 	KGB_AUTO(free) char *device = kgb_xasprintf("%d", spec->device);
-	KGB_AUTO(free) char *spares = kgb_xasprintf("%d", spec->spares);
+	KGB_AUTO(free)
+	char *spares = kgb_xasprintf("%d %lld", spec->spares,
+				     (long long)kgb_runner_tmp_bytes(spec->device));
 
 	for (size_t i = 0; i < KGB_ARRAY_LEN(always); i++)
 		kgb_policy_setenv(policy, always[i][0], always[i][1]);
+	kgb_policy_setenv(policy, "KGB_SPARES", spares);
 	kgb_policy_setenv(policy, "CUDA_DEVICE_ORDER", "PCI_BUS_ID");
 	kgb_policy_setenv(policy, "CUDA_VISIBLE_DEVICES", gpu ? device : "");
 	if (gpu) {
 		kgb_policy_setenv(policy, "KGB_DEVICE", "cuda");
-		kgb_policy_setenv(policy, "KGB_SPARES", spares);
 		kgb_policy_setenv(policy, "CUDA_INJECTION64_PATH", TRACE_LIBRARY);
 		if (spec->cupti)
 			kgb_policy_setenv(policy, "KGB_CUPTI", spec->cupti);
@@ -243,7 +250,35 @@ int kgb_zygote_wait_ready(struct kgb_zygote *zygote, int64_t timeout_ms, struct 
 			"%s process: %s: run `./bootstrap setup` to install torch and triton, or name an interpreter that has "
 			"them in KGB_PYTHON",
 			kgb_role_name(zygote->role), error);
+	snprintf(zygote->identity, sizeof(zygote->identity), "%s",
+		 kgb_json_str(kgb_json_get(json, "ready"), "identity", ""));
 	return 0;
+}
+
+static char *identity_file(enum kgb_role role)
+{
+	return kgb_xasprintf("%s.identity", kgb_role_name(role));
+}
+
+int kgb_zygote_tell_identity(const struct kgb_zygote *zygote, int dir_fd, struct kgb_err *err)
+{
+	KGB_AUTO(free) char *name = identity_file(zygote->role);
+
+	return kgb_fs_write_atomic(dir_fd, name, zygote->identity, strlen(zygote->identity), 0600,
+				   false, err);
+}
+
+/* Without it all that is kept under it is not found. */
+static void read_identity(struct kgb_zygote *zygote)
+{
+	KGB_AUTO(free) char *name = identity_file(zygote->role);
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(KGB_SHA256_HEX_LEN);
+	KGB_AUTO(fd) int dir = -1;
+	struct kgb_err ignored = KGB_ERR_INIT;
+
+	if (kgb_fs_opendir(AT_FDCWD, zygote->socket_dir, &dir, &ignored) == 0 &&
+	    kgb_fs_read_untrusted(dir, name, KGB_SHA256_HEX_LEN, &text, &ignored) == 0)
+		snprintf(zygote->identity, sizeof(zygote->identity), "%s", text.ptr);
 }
 
 void kgb_zygote_use(struct kgb_zygote *zygote, enum kgb_role role, const char *dir)
@@ -253,6 +288,7 @@ void kgb_zygote_use(struct kgb_zygote *zygote, enum kgb_role role, const char *d
 				      .log_fd = -1,
 				      .status_fd = -1,
 				      .socket_dir = kgb_xstrdup(dir)};
+	read_identity(zygote);
 }
 
 /* A socket's path may have 107 bytes only; through /proc any directory will do. */

@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "base/hash.h"
 #include "base/json.h"
 
 enum kgb_role {
@@ -34,6 +35,8 @@ struct kgb_zygote {
 	int status_fd; /* own zygote: what the launcher and bwrap report; -1 */
 	pid_t launcher; /* own zygote; 0 when it was reaped */
 	char *socket_dir; /* owned; NULL for an own zygote */
+	/** What its workers' answers depend on (verify/runner/identity.py); "": not known. */
+	char identity[KGB_SHA256_HEX_LEN];
 };
 
 #define KGB_DEVICE_CPU (-1)
@@ -45,9 +48,11 @@ struct kgb_zygote_spec {
 	int device; /* number of the GPU that workers use, KGB_DEVICE_CPU: none */
 	const char *trace_library; /* path of libkgb_trace.so; with a GPU only */
 	const char *cupti; /* path of libcupti.so.N; NULL: where the loader finds it */
-	int spares; /* GPU workers of each role that are made before they are needed */
+	int spares; /* workers that are made before they are needed */
 };
 
+/** Private disk space of a runner: on a GPU for all compiled variants of a tuned kernel. */
+int64_t kgb_runner_tmp_bytes(int device);
 /** Is there work for this role on this device (KGB_DEVICE_CPU or a GPU's number)? */
 bool kgb_role_is_needed(enum kgb_role role, int device);
 /** Start an own zygote; it is not ready yet. UNAVAILABLE says what is missing and how to get it. */
@@ -64,6 +69,9 @@ KGB_MUST_CHECK int kgb_zygote_connect(struct kgb_zygote *zygote, int *out_fd, st
 /** Hand a control socket (borrowed) to an own zygote. */
 KGB_MUST_CHECK int kgb_zygote_forward(struct kgb_zygote *zygote, int control_fd,
 				      struct kgb_err *err);
+/** Tell those who use it through its socket in `dir_fd` its identity: a file "<role>.identity". */
+KGB_MUST_CHECK int kgb_zygote_tell_identity(const struct kgb_zygote *zygote, int dir_fd,
+					    struct kgb_err *err);
 /** End an own zygote with all its workers, and reap it. Accepts one that was never started (all
  * zero). */
 void kgb_zygote_stop(struct kgb_zygote *zygote);

@@ -6,7 +6,8 @@ each contiguous.
 
 Requests: {"id", "op"} and
     map     descriptors [inputs, out], "arena_bytes", "out_bytes"
-    about   on a GPU: the reply's value is its compute capability, its text the directory of torch
+    about   on a GPU: the reply's value is its compute capability, its text the directory of torch, a line break, and
+            what the GPU and its driver are called
     load    descriptor [source], "file": a Python file with reference functions
     call    "target": "aten:add.Tensor" or "python:FILE:FUNCTION", "args", "exact": compute the float64 results too,
             "magnitude": null, "abs" (the float64 results of the absolute values) or another target called like this one
@@ -98,8 +99,9 @@ class Reference:
         return wire.Reply()
 
     def do_about(self, request, fds):
-        """The GPU's compute capability as 10 * major + minor, and where this torch lies."""
-        reply = wire.Reply(wire.OK, os.path.dirname(torch.__file__))
+        """The GPU's compute capability as 10 * major + minor, where this torch lies, and names."""
+        names = "%s, CUDA %d" % (torch.cuda.get_device_name(0), torch._C._cuda_getDriverVersion())
+        reply = wire.Reply(wire.OK, "%s\n%s" % (os.path.dirname(torch.__file__), names))
         major, minor = torch.cuda.get_device_capability(0)
         reply.value = 10 * major + minor
         return reply

@@ -7,6 +7,7 @@ import collections
 import contextlib
 import mmap
 import os
+import re
 
 import torch
 import triton
@@ -25,6 +26,9 @@ import wire
 
 KERNEL_ERROR = triton.runtime.errors.InterpreterError
 OUT_OF_BOUNDS = accesses.OutOfBounds
+# Operators that are registered as if they only called others and look at data by themselves.
+COMPUTING = re.compile("aten::(tensor_split|max_pool1d|choose_qparams_optimized|_rowwise_prune|_saturate_weight_to_fp16|"
+                       "(fbgemm|_sobol_engine|quantized)_.*)")
 
 
 class State:
@@ -100,20 +104,20 @@ class Watch(TorchDispatchMode):
 
 
 def composite_operators():
-    """Names of operators that only call others, which are recorded themselves. tensor_split looks at data by itself."""
+    """Names of operators that only call others, which are recorded themselves."""
     composite, names = {}, torch._C._dispatch_get_registrations_for_dispatch_key("CompositeImplicitAutograd")
     names = frozenset(names)
     for name in torch._C._dispatch_get_all_op_names():
         base = name.partition(".")[0]
         composite[base] = composite.get(base, True) and name in names
-    return frozenset(base for base, is_composite in composite.items() if is_composite) - {"aten::tensor_split"}
+    return frozenset(base for base, is_composite in composite.items() if is_composite and not COMPUTING.fullmatch(base))
 
 
 @contextlib.contextmanager
 def recorded():
     """A second log of torch operators, made by the dispatcher itself: it also has what runs where modes are switched off
-    (callbacks of torch.tensor, printing). set_ and frombuffer are the runner's and the interpreter's own; Watch sees the
-    candidate's."""
+    (callbacks of torch.tensor, printing). set_ and detach_ are the runner's own; Watch sees the candidate's. Names without a
+    namespace are no operators."""
     _enable_profiler_legacy(ProfilerConfig(ProfilerState.CPU, False, False, False, False, False, _ExperimentalConfig()))
     try:
         yield
@@ -121,7 +125,7 @@ def recorded():
         allowed = STATE.allowed | STATE.composite
         for thread in _disable_profiler_legacy():
             for name in frozenset(event.name() for event in thread if event.kind() == "push"):
-                if name.startswith("aten::") and name not in allowed:
+                if "::" in name and name not in allowed:
                     STATE.note(name)
 
 

@@ -11,8 +11,8 @@ worker there are
     init         (not reference) first process of the worker's PID namespace; when it ends the kernel ends all of it
     worker       gives up every privilege, then serves requests on its channel
 
-On a GPU some workers are made ahead (spares): jailed, without privileges, with a CUDA context, and ignorant of what they
-will be asked. A spare serves one verification like any other worker; then a new one takes its place.
+Some workers are made ahead (spares): jailed, without privileges, with a CUDA context where there is a GPU, and ignorant of
+what they will be asked. A spare serves one verification like any other worker; then a new one takes its place.
 
 Control messages are JSON datagrams. Judge: {"role", "memory_bytes", "cpu_s", "tmp_bytes"} with descriptors [channel,
 stderr, ...]. Supervisor: {"started": {versions}} with a pidfd that ends the whole worker, later {"ended": "exit" |
@@ -36,7 +36,6 @@ COMPILE_PROCESSES = 16
 GPU_PROCESSES = 256  # and threads: the driver's, and those of the compilers that Triton starts
 GPU_FILES = 1024
 GPU_FILE_BYTES = 512 << 20
-SPARE_TMP_BYTES = 2 << 30  # as GPU_TMP_BYTES of verify/judge/judge.c
 ROLE_WAIT_S = 1.0
 REFILL_MS = 400
 REFERENCE_SPARES = 1  # lanes share one
@@ -44,15 +43,18 @@ START_MAX = 4096
 GPU_ROLES = ("runner", "reference", "baseline", "compiled")
 HAS_GPU = os.environ.get("KGB_DEVICE", "cpu") != "cpu"
 SPARE_ROLES = ("runner", "reference")  # a baseline takes over memory before it makes a context
-SPARES = int(os.environ.get("KGB_SPARES", "0"))
+SPARES, SPARE_TMP_BYTES = map(int, os.environ.get("KGB_SPARES", "0 0").split())
 
 
 def versions(role):
+    import identity
     import triton
     found = {"python": "%d.%d.%d" % sys.version_info[:3], "triton": str(triton.__version__)}
     if role != "compile":
         import torch
         found["torch"] = str(torch.__version__)
+    if role != "runner":
+        found["identity"] = identity.identity(role)
     return found
 
 
@@ -98,6 +100,8 @@ def set_limits(start, base_bytes, gpu):
 
 def warm_up(role):
     """All that a GPU costs before its first use."""
+    if not HAS_GPU:
+        return
     if role == "runner":
         import on_cuda
         on_cuda.warm_up()
@@ -128,7 +132,7 @@ def run_worker(role, inbox, alive, base_bytes, gpu, spare):
     if not data:
         return
     inbox.close()
-    if spare:
+    if spare and HAS_GPU:
         import torch
         torch.cuda.synchronize()  # the device may have failed meanwhile
     start = json.loads(data)
@@ -262,7 +266,7 @@ def supervise(role, control, hello):
 def supervise_spare(role, door, hello):
     """Make a worker, wait until somebody needs it, and see it through."""
     become_supervisor()
-    place = Workplace(role, SPARE_TMP_BYTES, True, True)
+    place = Workplace(role, SPARE_TMP_BYTES, HAS_GPU, True)
     poll = select.poll()
     poll.register(door, select.POLLIN)
     poll.register(place.worker_fd, select.POLLIN)
@@ -291,7 +295,7 @@ class Spares:
     def __init__(self, role, hub, hello):
         self.role, self.hub, self.hello = role, hub, hello
         self.doors = []
-        self.wanted = SPARES if HAS_GPU and role in SPARE_ROLES else 0
+        self.wanted = SPARES if role in SPARE_ROLES else 0
         if role == "reference":
             self.wanted = min(self.wanted, REFERENCE_SPARES)
 

@@ -386,6 +386,27 @@ static void test_every_byte_that_holds_no_result_stays(KGB_UNUSED void **state)
 	free_fixture(f);
 }
 
+/* Where only parts of the arena exist, what lies between them cannot be looked at. */
+static void test_every_part_of_an_arena_is_looked_at(KGB_UNUSED void **state)
+{
+	struct fixture *f = answered(FRESH, 1);
+	const size_t end = f->call.arena_bytes, third = end / 3;
+
+	for (int i = 0; i < 3; i++) {
+		prepare(f, 0, 0);
+		answer(f, FRESH);
+		f->call.parts[0] = (struct kgb_part){0, third};
+		f->call.parts[1] = (struct kgb_part){2 * third, end - 2 * third};
+		f->call.n_parts = 2;
+		change(f, i == 0 ? 0 : i == 1 ? third : end - 1);
+		if (i == 1)
+			assert_null(checked(f));
+		else
+			assert_refused(f, "verify.out_of_bounds");
+	}
+	free_fixture(f);
+}
+
 static void test_storages_lie_apart_and_elsewhere_each_time(KGB_UNUSED void **state)
 {
 	enum { GUARD = 64 << 10 };
@@ -615,6 +636,7 @@ int main(void)
 		cmocka_unit_test(
 			test_an_operator_without_kernels_returns_the_view_that_pytorch_does),
 		cmocka_unit_test(test_every_byte_that_holds_no_result_stays),
+		cmocka_unit_test(test_every_part_of_an_arena_is_looked_at),
 		cmocka_unit_test(test_storages_lie_apart_and_elsewhere_each_time),
 		cmocka_unit_test(test_buffers_and_guards_hold_nothing_that_looks_right),
 		cmocka_unit_test(test_one_wrong_element_of_any_result_is_told),

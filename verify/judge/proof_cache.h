@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * What our own compilation gave for a claim, from one verification to the next. An entry lies under
+ * everything that went into the compilation, text and options of the claim and the software's
+ * identity, so who made it decides about nobody else's claim (docs/provenance.md).
+ */
+#ifndef KGB_VERIFY_JUDGE_PROOF_CACHE_H
+#define KGB_VERIFY_JUDGE_PROOF_CACHE_H
+
+#include "verify/judge/claims.h"
+#include "verify/judge/recompile.h"
+#include "verify/judge/store.h"
+
+#define KGB_PROOF_CACHE_ENTRY_MAX ((size_t)8 << 20)
+#define KGB_PROOF_CACHE_TOTAL_MAX (UINT64_C(256) << 20)
+
+/** The compilation of a claim for compute capability `sm` by workers of this identity. False: not
+ * known, or one with several results (warp specialization), which is never kept. */
+bool kgb_proof_recall(const struct kgb_store *store, const struct kgb_claim *claim, unsigned sm,
+		      const char *identity, struct kgb_recompiled *out);
+/** Keep it. */
+void kgb_proof_keep(const struct kgb_store *store, const struct kgb_claim *claim, unsigned sm,
+		    const char *identity, const struct kgb_recompiled *compiled);
+/** Does the same text always compile to the same code? Warp specialization follows addresses. */
+bool kgb_claim_has_one_result(const struct kgb_claim *claim);
+
+#endif
