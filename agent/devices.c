@@ -40,9 +40,10 @@ static int add_gpu(struct kgb_devices *out, int64_t number, struct kgb_err *err)
 		return kgb_fail(err, hidden.kind, "%s: %s: unset it, or use --device cpu",
 				device.name, hidden.msg);
 	if (n_gpus == 0)
-		return kgb_fail(err, KGB_ERR_UNAVAILABLE,
-				"%s: there is no NVIDIA GPU here (no /dev/nvidia0): load its driver, let the container have it, or use --device cpu",
-				device.name);
+		return kgb_fail(
+			err, KGB_ERR_UNAVAILABLE,
+			"%s: there is no NVIDIA GPU here (no /dev/nvidia0): load its driver, let the container have it, or use --device cpu",
+			device.name);
 	if ((size_t)device.own >= n_gpus)
 		return kgb_fail(err, KGB_ERR_UNAVAILABLE, "%s: there %s here", device.name,
 				n_gpus == 1 ? "is only cuda:0" : "are not so many GPUs");
@@ -104,9 +105,10 @@ int kgb_devices_find(struct kgb_devices *out, const char *text, int64_t wanted, 
 	if ((named ? add_named(out, text, err) : add_first(out, wanted, err)) < 0)
 		return kgb_ctx(err, "device");
 	if (!has_gpu_parts(bin_dir))
-		return kgb_fail(err, KGB_ERR_UNAVAILABLE,
-				"device %s: kgb-agent was built without CUDA's headers: `./bootstrap setup` fetches them",
-				out->items[0].name);
+		return kgb_fail(
+			err, KGB_ERR_UNAVAILABLE,
+			"device %s: kgb-agent was built without CUDA's headers: `./bootstrap setup` fetches them",
+			out->items[0].name);
 	return 0;
 }
 
@@ -137,9 +139,13 @@ int kgb_devices_try(const struct kgb_devices *devices, struct kgb_err *err)
 {
 	for (size_t i = 0; i < devices->n; i++) {
 		struct kgb_exec_machine ignored;
+		struct kgb_err why = KGB_ERR_INIT;
 		if (devices->items[i].number >= 0 &&
-		    kgb_device_try(&devices->items[i], &ignored, err) < 0)
-			return -1;
+		    kgb_device_try(&devices->items[i], &ignored, &why) < 0)
+			return kgb_fail(
+				err, why.kind,
+				"%s (`kgb-agent doctor` tells more, --device cpu does without)",
+				why.msg);
 	}
 	return 0;
 }

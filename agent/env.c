@@ -8,8 +8,15 @@
 void kgb_child_env(struct kgb_strv *env)
 {
 	static const char *const names[] = {
-		"PATH",   "HOME",           "TMPDIR",       "LANG",
-		"LC_ALL", "XDG_CACHE_HOME", "KGB_CACHE_DIR", "CUDA_VISIBLE_DEVICES",
+		"PATH",
+		"HOME",
+		"TMPDIR",
+		"LANG",
+		"LC_ALL",
+		"XDG_CACHE_HOME",
+		"KGB_CACHE_DIR",
+		"LD_LIBRARY_PATH",
+		"CUDA_VISIBLE_DEVICES",
 	};
 	for (size_t i = 0; i < KGB_ARRAY_LEN(names); i++) {
 		const char *value = getenv(names[i]);

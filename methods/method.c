@@ -29,6 +29,8 @@ static const struct kgb_field method_fields[] = {
 	      .doc = "Model asked for when none is configured"),
 	FIELD(verify_tool, .name = "verify_tool", .type = KGB_FIELD_BOOL, .def = "false",
 	      .doc = "Whether kgb-verify is offered inside"),
+	FIELD(verify_timing, .name = "verify_timing", .type = KGB_FIELD_BOOL, .def = "false",
+	      .doc = "Whether it also times a kernel that passes, where there is a GPU"),
 	FIELD(session, .name = "session", .type = KGB_FIELD_ENUM, .names = session_names,
 	      .def = "verify", .doc = "Session of the offline model"),
 	FIELD(result, .name = "result", .type = KGB_FIELD_ENUM, .names = result_names,

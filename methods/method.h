@@ -31,6 +31,7 @@ struct kgb_method {
 	const char *adapter; /* reader of its event stream (events.h) */
 	const char *model; /* default model */
 	bool verify_tool; /* kgb-verify is in the sandbox and answers */
+	bool verify_timing; /* and on a GPU it times a kernel that passes */
 	int session; /* enum kgb_method_session */
 	int result; /* enum kgb_method_result */
 	const char *instructions; /* file name below the method's folder; appended to the task */

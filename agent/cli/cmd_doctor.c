@@ -11,6 +11,7 @@
 
 #include "agent/cli/child.h"
 #include "agent/cli/cmd.h"
+#include "agent/devices.h"
 #include "agent/env.h"
 #include "base/fs.h"
 #include "base/json.h"
@@ -110,6 +111,7 @@ static int probe_program(const char *const *argv, int64_t timeout_ms, const char
 	KGB_AUTO(strv) struct kgb_strv env = KGB_STRV_INIT;
 	kgb_child_env(&env);
 	kgb_strv_add(&env, "TRITON_INTERPRET=1");
+	kgb_strv_add(&env, "CUDA_DEVICE_ORDER=PCI_BUS_ID");
 	const struct kgb_child_spec spec = {.argv = argv,
 					    .env = (const char *const *)env.items,
 					    .capture_fd = STDOUT_FILENO,
@@ -161,6 +163,103 @@ static void check_python(const struct kgb_cli *cli, struct finding *f)
 	}
 	set(f, PASS, "", "%s: Python %s, torch %s, triton %s", python,
 	    kgb_json_str(found, "python", "?"), torch, triton);
+}
+
+/* ---- GPUs ---- */
+
+#define GPU_WHY "kernels are judged and timed there"
+
+/** Which GPUs a run could use; an error is what it would say, or why it would take the CPU. */
+static int find_gpus(const struct kgb_cli *cli, struct kgb_devices *out, struct kgb_err *err)
+{
+	const char *text = cli->config.settings.run.device;
+	return kgb_devices_find(out, kgb_str_eq(text, "auto") ? "cuda" : text, KGB_GPUS_MAX,
+				cli->bin_dir, err);
+}
+
+static void check_no_gpu(const struct kgb_cli *cli, const struct kgb_err *why, struct finding *f)
+{
+	const char *text = cli->config.settings.run.device;
+	if (kgb_str_eq(text, "cpu") || (kgb_str_eq(text, "auto") && kgb_gpu_count() == 0))
+		set(f, PASS, "",
+		    "%s: kernels run in Triton's interpreter on the CPU, speed is not measured",
+		    kgb_str_eq(text, "cpu") ? "not asked for (run.device is cpu)" : "none here");
+	else
+		set(f, kgb_str_eq(text, "auto") ? WARN : FAIL, "--device cpu judges without a GPU",
+		    "%s", why->msg);
+}
+
+static void check_gpu(const struct kgb_device *device, struct finding *f)
+{
+	static const char fix[] =
+		"nvidia-smi shows what the driver sees; needed is one for CUDA 12.8 or later";
+	const double gib = 1024.0 * 1024 * 1024;
+	struct kgb_exec_machine m;
+	struct kgb_err err = KGB_ERR_INIT;
+	if (kgb_device_try(device, &m, &err) < 0) {
+		set(f, FAIL, fix, "%s", err.msg);
+		return;
+	}
+	bool shared = m.free_bytes < m.memory_bytes / 2;
+	set(f, shared ? WARN : PASS,
+	    shared ? "end what else uses it (nvidia-smi names it): timings would be disturbed" : "",
+	    "%s: %s, driver %s, %.1f GiB (%.1f free), compute capability %u.%u", device->name,
+	    m.name, *m.driver ? m.driver : "unknown", (double)m.memory_bytes / gib,
+	    (double)m.free_bytes / gib, m.cc_major, m.cc_minor);
+}
+
+/** torch uses each GPU of the list, and has loaded CUPTI, with which work on a GPU is recorded. */
+static void check_torch_gpu(const struct kgb_cli *cli, const struct kgb_devices *devices,
+			    struct finding *f)
+{
+	static const char script[] =
+		"import ctypes, json, os, sys\n"
+		"import torch\n"
+		"found = {'cuda': torch.version.cuda, 'cupti': None, 'error': None}\n"
+		"for name in ('libcupti.so.13', 'libcupti.so.12'):\n"
+		"    try:\n"
+		"        ctypes.CDLL(name)\n"
+		"        found['cupti'] = name\n"
+		"        break\n"
+		"    except OSError:\n"
+		"        pass\n"
+		"try:\n"
+		"    for number in sys.argv[1:]:\n"
+		"        (torch.ones(1, device='cuda:' + number) + 1).item()\n"
+		"except Exception as problem:\n"
+		"    found['error'] = 'cuda:%s: %s' % (number, str(problem).split('\\n')[0][:200])\n"
+		"print(json.dumps(found))\n";
+	static const char fix[] =
+		"install torch built for the driver's CUDA (pytorch.org), or set paths.python";
+	KGB_AUTO(free) char *python = kgb_config_python(&cli->config);
+	KGB_AUTO(strv) struct kgb_strv argv = KGB_STRV_INIT;
+	const char *const words[] = {python, "-c", script};
+	for (size_t i = 0; i < KGB_ARRAY_LEN(words); i++)
+		kgb_strv_add(&argv, words[i]);
+	for (size_t i = 0; i < devices->n; i++)
+		kgb_strv_addf(&argv, "%d", devices->items[i].number);
+	KGB_AUTO(buf) struct kgb_buf out = KGB_BUF_INIT(0);
+	if (probe_program((const char *const *)argv.items, PYTHON_TIMEOUT_MS, fix, &out, f) < 0)
+		return;
+	KGB_AUTO(json) cJSON *found = NULL;
+	struct kgb_err err = KGB_ERR_INIT;
+	if (kgb_json_parse(out.ptr, out.len, &found, &err) < 0) {
+		set(f, FAIL, fix, "'%s' did not answer as expected: %s", python, err.msg);
+		return;
+	}
+	const char *cuda = kgb_json_str(found, "cuda", NULL);
+	const char *cupti = kgb_json_str(found, "cupti", NULL);
+	const char *error = kgb_json_str(found, "error", NULL);
+	if (!cuda)
+		set(f, FAIL, fix, "torch is a build without CUDA");
+	else if (error)
+		set(f, FAIL, fix, "torch for CUDA %s: %s", cuda, error);
+	else if (!cupti)
+		set(f, FAIL, "pip install nvidia-cuda-cupti (a CUDA build of torch brings it)",
+		    "torch for CUDA %s, but no libcupti.so.13 or .12 beside it", cuda);
+	else
+		set(f, PASS, "", "torch for CUDA %s uses %s, %s found", cuda,
+		    devices->n == 1 ? "it" : "them all", cupti);
 }
 
 static void check_claude(const struct kgb_cli *cli, struct finding *f)
@@ -277,35 +376,69 @@ static void add_advice(struct kgb_buf *out, const char *why, const struct findin
 			     f->outcome == PASS ? "to change that" : "fix", f->fix);
 }
 
+/** What doctor prints: as text and as JSON. */
+struct report {
+	struct kgb_buf text, json;
+	struct kgb_jsonw w;
+	bool failed;
+};
+
+static void add_finding(struct report *report, const char *name, const char *why,
+			const struct finding *f)
+{
+	report->failed = report->failed || f->outcome == FAIL;
+	kgb_jsonw_object(&report->w);
+	kgb_jsonw_kstr(&report->w, "name", name);
+	kgb_jsonw_kstr(&report->w, "status", outcome_names[f->outcome]);
+	kgb_jsonw_kstr(&report->w, "detail", f->detail);
+	kgb_jsonw_kstr(&report->w, "why", why);
+	kgb_jsonw_kstr(&report->w, "fix", *f->fix ? f->fix : NULL);
+	kgb_jsonw_object_end(&report->w);
+	add_text(&report->text, name, f);
+	add_advice(&report->text, why, f);
+}
+
+/** One line for each GPU, and one for torch with them. */
+static void add_gpus(const struct kgb_cli *cli, struct report *report)
+{
+	struct kgb_devices devices;
+	struct kgb_err err = KGB_ERR_INIT;
+	struct finding f = {0};
+	if (find_gpus(cli, &devices, &err) < 0 || devices.items[0].number < 0) {
+		check_no_gpu(cli, &err, &f);
+		add_finding(report, "gpu", GPU_WHY, &f);
+		return;
+	}
+	for (size_t i = 0; i < devices.n; i++) {
+		check_gpu(&devices.items[i], &f);
+		add_finding(report, "gpu", GPU_WHY, &f);
+	}
+	check_torch_gpu(cli, &devices, &f);
+	add_finding(report, "torch-gpu",
+		    "candidates run on torch tensors there, and CUPTI records what they do", &f);
+}
+
 int kgb_cmd_doctor(struct kgb_cli *cli)
 {
-	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
-	KGB_AUTO(buf) struct kgb_buf json = KGB_BUF_INIT(0);
-	struct kgb_jsonw w;
-	bool failed = false;
-	kgb_jsonw_init(&w, &json, 2);
-	kgb_jsonw_object(&w);
-	kgb_jsonw_kstr(&w, "schema", "kgb.doctor/1");
-	kgb_jsonw_key(&w, "checks");
-	kgb_jsonw_array(&w);
+	struct report report = {.text = KGB_BUF_INIT(0), .json = KGB_BUF_INIT(0)};
+	kgb_jsonw_init(&report.w, &report.json, 2);
+	kgb_jsonw_object(&report.w);
+	kgb_jsonw_kstr(&report.w, "schema", "kgb.doctor/1");
+	kgb_jsonw_key(&report.w, "checks");
+	kgb_jsonw_array(&report.w);
 	for (size_t i = 0; i < KGB_ARRAY_LEN(checks); i++) {
 		struct finding f = {0};
 		checks[i].check(cli, &f);
-		failed = failed || f.outcome == FAIL;
-		kgb_jsonw_object(&w);
-		kgb_jsonw_kstr(&w, "name", checks[i].name);
-		kgb_jsonw_kstr(&w, "status", outcome_names[f.outcome]);
-		kgb_jsonw_kstr(&w, "detail", f.detail);
-		kgb_jsonw_kstr(&w, "why", checks[i].why);
-		kgb_jsonw_kstr(&w, "fix", *f.fix ? f.fix : NULL);
-		kgb_jsonw_object_end(&w);
-		add_text(&text, checks[i].name, &f);
-		add_advice(&text, checks[i].why, &f);
+		add_finding(&report, checks[i].name, checks[i].why, &f);
 	}
-	kgb_jsonw_array_end(&w);
-	kgb_jsonw_kbool(&w, "ok", !failed);
-	kgb_jsonw_object_end(&w);
-	kgb_buf_addc(&json, '\n');
-	return kgb_cli_print(cli->flags.json ? &json : &text,
-			     failed ? KGB_EXIT_ENVIRONMENT : KGB_EXIT_OK);
+	add_gpus(cli, &report);
+	kgb_jsonw_array_end(&report.w);
+	kgb_jsonw_kbool(&report.w, "ok", !report.failed);
+	kgb_jsonw_object_end(&report.w);
+	kgb_buf_addc(&report.json, '\n');
+	int exit_code = kgb_cli_print(cli->flags.json ? &report.json : &report.text,
+				      report.failed ? KGB_EXIT_ENVIRONMENT : KGB_EXIT_OK);
+	kgb_buf_release(&report.text);
+	kgb_buf_release(&report.json);
+	return exit_code;
 }

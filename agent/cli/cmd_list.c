@@ -97,6 +97,7 @@ static int list_methods(const struct kgb_cli *cli, struct kgb_buf *out, struct k
 			kgb_jsonw_kstr(&w, "name", method.name);
 			kgb_jsonw_kstr(&w, "cli", method.cli);
 			kgb_jsonw_kbool(&w, "verify_tool", method.verify_tool);
+			kgb_jsonw_kbool(&w, "verify_timing", method.verify_timing);
 			kgb_jsonw_kstr(&w, "summary", method.summary);
 			kgb_jsonw_object_end(&w);
 		} else {

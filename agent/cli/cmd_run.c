@@ -10,6 +10,7 @@
 
 #include "agent/cli/cmd.h"
 #include "agent/cli/preflight.h"
+#include "agent/devices.h"
 #include "agent/report/results.h"
 #include "agent/report/terminal.h"
 #include "agent/sched/sched.h"
@@ -44,6 +45,8 @@ struct plan {
 	const char *api_key;
 	bool key_is_bearer;
 	struct kgb_isolation_info isolation;
+	struct kgb_devices devices;
+	int at_a_time; /* operators */
 };
 
 static void plan_release(struct plan *plan)
@@ -145,7 +148,16 @@ static int plan_generation(struct plan *plan, struct kgb_err *err)
 /** What the machine must have for this plan. */
 static int plan_environment(struct plan *plan, struct kgb_err *err)
 {
+	const struct kgb_settings *settings = &plan->cli->config.settings;
 	plan->python = kgb_config_python(&plan->cli->config);
+	if (kgb_devices_find(&plan->devices, settings->run.device, settings->run.device_count,
+			     plan->cli->bin_dir, err) < 0 ||
+	    kgb_devices_try(&plan->devices, err) < 0)
+		return -1;
+	/* Whoever names GPUs wants them used. */
+	plan->at_a_time = (int)settings->run.device_count;
+	if ((size_t)plan->at_a_time < plan->devices.n)
+		plan->at_a_time = (int)plan->devices.n;
 	if (plan->generate && (plan_gateway(plan, err) < 0 ||
 			       kgb_preflight_cli(plan->cli_path, &plan->cli_version, err) < 0))
 		return -1;
@@ -187,8 +199,8 @@ static int append_start(struct plan *plan, const char *method, struct kgb_err *e
 		.cli_name = plan->has_method ? plan->method.cli : NULL,
 		.cli_version = plan->has_method ? plan->cli_version.ptr : NULL,
 		.isolation = kgb_isolation_level_name(plan->isolation.level),
-		.platform = "cpu",
-		.device_count = (int)plan->cli->config.settings.run.device_count,
+		.platform = kgb_devices_platform(&plan->devices),
+		.device_count = plan->at_a_time,
 		.skip_gen = plan->cli->flags.skip_gen,
 		.skip_verify = plan->cli->flags.skip_verify,
 	};
@@ -340,7 +352,8 @@ static int drive(struct plan *plan, struct kgb_sched_outcome *outcome, struct kg
 		.method = plan->has_method ? &plan->method : NULL,
 		.items = items,
 		.n_items = plan->n_specs,
-		.device_count = (int)s->run.device_count,
+		.device_count = plan->at_a_time,
+		.devices = &plan->devices,
 		.skip_verify = plan->cli->flags.skip_verify,
 		.status_style = plan->cli->flags.quiet ? KGB_STATUS_QUIET : KGB_STATUS_AUTO,
 		.gateway =
@@ -356,7 +369,6 @@ static int drive(struct plan *plan, struct kgb_sched_outcome *outcome, struct kg
 		.cli_path = plan->cli_path,
 		.python = plan->python,
 		.model = plan->model,
-		.platform = "cpu",
 		.attempt_timeout_ms = s->limits.attempt_timeout,
 		.verify_timeout_ms = s->limits.verify_timeout,
 		.call_timeout_ms = s->limits.call_timeout,
@@ -416,14 +428,15 @@ static void plan_text(const struct plan *plan, const char *method, struct kgb_bu
 		     s->run.dataset);
 	if (plan->generate)
 		kgb_buf_addf(
-			out, " with %s (model %s, %s), %lld at a time, up to %s each", method,
-			plan->model, kgb_gateway_mode_name(plan->gateway_mode),
-			(long long)s->run.device_count,
+			out, " with %s (model %s, %s), %d at a time, up to %s each", method,
+			plan->model, kgb_gateway_mode_name(plan->gateway_mode), plan->at_a_time,
 			kgb_duration_format(s->limits.attempt_timeout, timeout, sizeof(timeout)));
 	else if (plan->cli->flags.kernels)
 		kgb_buf_addf(out, " in %s", plan->cli->flags.kernels);
 	else
 		kgb_buf_addf(out, " in run %s", plan->dir.name);
+	for (size_t i = 0; i < plan->devices.n; i++)
+		kgb_buf_addf(out, "%s%s", i == 0 ? ", on " : ", ", plan->devices.items[i].name);
 	kgb_buf_addc(out, '\n');
 	for (size_t i = 0; i < plan->n_specs; i++)
 		kgb_buf_addf(out, "  %s\n", plan->specs[i].name);
@@ -444,9 +457,14 @@ static void plan_json(const struct plan *plan, const char *method, struct kgb_bu
 	if (plan->generate) {
 		kgb_jsonw_kstr(&w, "model", plan->model);
 		kgb_jsonw_kstr(&w, "gateway", kgb_gateway_mode_name(plan->gateway_mode));
-		kgb_jsonw_ki64(&w, "device_count", s->run.device_count);
+		kgb_jsonw_ki64(&w, "device_count", plan->at_a_time);
 		kgb_jsonw_ki64(&w, "attempt_timeout_ms", s->limits.attempt_timeout);
 	}
+	kgb_jsonw_key(&w, "devices");
+	kgb_jsonw_array(&w);
+	for (size_t i = 0; i < plan->devices.n; i++)
+		kgb_jsonw_str(&w, plan->devices.items[i].name);
+	kgb_jsonw_array_end(&w);
 	kgb_jsonw_key(&w, "operators");
 	kgb_jsonw_array(&w);
 	for (size_t i = 0; i < plan->n_specs; i++)

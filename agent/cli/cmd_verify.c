@@ -7,6 +7,7 @@
 
 #include "agent/cli/child.h"
 #include "agent/cli/cmd.h"
+#include "agent/devices.h"
 #include "agent/env.h"
 #include "base/fs.h"
 #include "base/json.h"
@@ -46,8 +47,18 @@ static int check_arguments(const struct kgb_cli *cli, char **name_out, struct kg
 	return rc < 0 ? kgb_ctx(err, "--op") : 0;
 }
 
+static int find_device(const struct kgb_cli *cli, struct kgb_devices *out, struct kgb_err *err)
+{
+	if (kgb_devices_find(out, cli->config.settings.run.device, 1, cli->bin_dir, err) < 0)
+		return -1;
+	if (out->n > 1)
+		return kgb_fail(err, KGB_ERR_INVALID, "--device %s: one is enough to verify a file",
+				cli->config.settings.run.device);
+	return kgb_devices_try(out, err);
+}
+
 static void judge_argv(const struct kgb_cli *cli, const char *judge, const char *name,
-		       struct kgb_strv *argv)
+		       const char *device, struct kgb_strv *argv)
 {
 	const struct kgb_settings *settings = &cli->config.settings;
 	KGB_AUTO(free) char *python = kgb_config_python(&cli->config);
@@ -56,6 +67,9 @@ static void judge_argv(const struct kgb_cli *cli, const char *judge, const char 
 	kgb_strv_addf(argv, "--op=%s", name);
 	kgb_strv_addf(argv, "--kernel=%s", cli->operators.items[0]);
 	kgb_strv_add(argv, "--mode=final");
+	kgb_strv_addf(argv, "--device=%s", device);
+	if (cli->flags.baseline)
+		kgb_strv_addf(argv, "--baseline=%s", cli->flags.baseline);
 	kgb_strv_addf(argv, "--python=%s", python);
 	kgb_strv_addf(argv, "--timeout=%" PRId64 "ms", settings->limits.verify_timeout);
 	kgb_strv_addf(argv, "--call-timeout=%" PRId64 "ms", settings->limits.call_timeout);
@@ -66,13 +80,13 @@ static void judge_argv(const struct kgb_cli *cli, const char *judge, const char 
 		kgb_strv_addf(argv, "--seed=%s", cli->flags.seed);
 }
 
-static int run_judge(const struct kgb_cli *cli, const char *name, struct kgb_buf *out,
-		     struct kgb_child_end *end, struct kgb_err *err)
+static int run_judge(const struct kgb_cli *cli, const char *name, const char *device,
+		     struct kgb_buf *out, struct kgb_child_end *end, struct kgb_err *err)
 {
 	KGB_AUTO(free) char *judge = kgb_path_join(cli->bin_dir, "kgb-judge");
 	KGB_AUTO(strv) struct kgb_strv argv = KGB_STRV_INIT;
 	KGB_AUTO(strv) struct kgb_strv env = KGB_STRV_INIT;
-	judge_argv(cli, judge, name, &argv);
+	judge_argv(cli, judge, name, device, &argv);
 	kgb_child_env(&env);
 	kgb_strv_addf(&env, "KGB_DATA_DIR=%s", cli->data_dir);
 	const struct kgb_child_spec spec = {
@@ -115,7 +129,10 @@ int kgb_cmd_verify(struct kgb_cli *cli)
 		return kgb_cli_fail(&err, KGB_EXIT_USAGE);
 	KGB_AUTO(buf) struct kgb_buf raw = KGB_BUF_INIT(KGB_LIMIT_VERDICT);
 	struct kgb_child_end end = {0};
-	if (run_judge(cli, name, &raw, &end, &err) < 0)
+	struct kgb_devices devices;
+	if (find_device(cli, &devices, &err) < 0)
+		return kgb_cli_fail(&err, KGB_EXIT_USAGE);
+	if (run_judge(cli, name, devices.items[0].name, &raw, &end, &err) < 0)
 		return kgb_cli_fail(&err, KGB_EXIT_ENVIRONMENT);
 	if (end.interrupted)
 		return 128 + end.interrupted;

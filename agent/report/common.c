@@ -2,6 +2,7 @@
 #include "agent/report/common.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 #include "base/str.h"
 #include "base/time.h"
@@ -57,6 +58,17 @@ void kgb_report__dollars(struct kgb_jsonw *w, const char *key, int64_t micros)
 		kgb_jsonw_knum(w, key, (double)micros / 1e6);
 }
 
+void kgb_report__speedup(struct kgb_jsonw *w, const struct kgb_run_state *state)
+{
+	size_t n = 0;
+	double mean = kgb_run_speedup(state, &n);
+	kgb_jsonw_key(w, "speedup");
+	kgb_jsonw_object(w);
+	kgb_jsonw_knum(w, "geometric_mean", n > 0 ? mean : (double)NAN);
+	kgb_jsonw_ki64(w, "operators", (int64_t)n);
+	kgb_jsonw_object_end(w);
+}
+
 int64_t kgb_report__op_start(const struct kgb_op_state *op)
 {
 	return op->n_attempts > 0 ? op->attempts[0].started_ms : op->verify_started_ms;
@@ -72,6 +84,18 @@ int64_t kgb_report__verify_ms(const struct kgb_op_state *op)
 	if (op->verify_started_ms < 0 || op->verified_ms < 0)
 		return -1;
 	return op->verified_ms - op->verify_started_ms;
+}
+
+const char *kgb_report__interval(const struct kgb_verdict_summary *verdict, char *out, size_t cap)
+{
+	char low[16] = "0";
+	char high[16] = "?";
+	if (verdict->speedup_low > 0)
+		snprintf(low, sizeof(low), "%.4g", verdict->speedup_low);
+	if (verdict->speedup_high > 0)
+		snprintf(high, sizeof(high), "%.4g", verdict->speedup_high);
+	snprintf(out, cap, "%.4gx (%s to %s)", verdict->speedup, low, high);
+	return out;
 }
 
 const char *kgb_report__count(int64_t n, char *out, size_t cap)

@@ -19,12 +19,16 @@ void kgb_report__usage(struct kgb_jsonw *w, const char *key, const struct kgb_us
 void kgb_report__agree(struct kgb_jsonw *w, const struct kgb_usage *a, const struct kgb_usage *b);
 /** Dollars from millionths, or null when negative. */
 void kgb_report__dollars(struct kgb_jsonw *w, const char *key, int64_t micros);
+/** "speedup":{"geometric_mean":..,"operators":..} of the run; the mean of none is null. */
+void kgb_report__speedup(struct kgb_jsonw *w, const struct kgb_run_state *state);
 /** When the operator was first and last worked on; -1 when not. */
 int64_t kgb_report__op_start(const struct kgb_op_state *op);
 int64_t kgb_report__op_end(const struct kgb_op_state *op);
 /** Milliseconds of its last final verification, -1 when there was none. */
 int64_t kgb_report__verify_ms(const struct kgb_op_state *op);
 
+/** "1.23x (1.2 to 1.25)"; returns out. */
+const char *kgb_report__interval(const struct kgb_verdict_summary *verdict, char *out, size_t cap);
 /** "12.3k", "4.5M", "-" when negative; returns out. */
 const char *kgb_report__count(int64_t n, char *out, size_t cap);
 /** Prompt tokens of all kinds; -1 when nothing is known. */

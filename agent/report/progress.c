@@ -2,6 +2,7 @@
 #include "agent/report/progress.h"
 
 #include "agent/report/common.h"
+#include "agent/store/events_json.h"
 #include "base/fs.h"
 #include "base/jsonw.h"
 #include "base/log.h"
@@ -26,6 +27,7 @@ static void write_summary(struct kgb_jsonw *w, const struct kgb_run_state *state
 			kgb_jsonw_ki64(w, kgb_op_status_name((enum kgb_op_status)i),
 				       (int64_t)counts.by_status[i]);
 	kgb_jsonw_object_end(w);
+	kgb_report__speedup(w, state);
 	kgb_jsonw_object_end(w);
 }
 
@@ -42,6 +44,7 @@ static void write_last_check(struct kgb_jsonw *w, const struct kgb_op_state *op)
 	kgb_report__time(w, "time", call->time_ms);
 	kgb_jsonw_kstr(w, "status", call->verdict.status);
 	kgb_jsonw_kstr(w, "code", call->verdict.code);
+	kgb_verdict_summary__write_speedup(w, &call->verdict);
 	kgb_jsonw_object_end(w);
 }
 
@@ -62,6 +65,8 @@ static void write_op(struct kgb_jsonw *w, const struct kgb_op_state *op)
 	kgb_jsonw_kbool(w, "code_generated", op->code_generated);
 	kgb_jsonw_kstr(w, "error", op->error_message);
 	kgb_jsonw_kstr(w, "error_code", op->error_code);
+	kgb_jsonw_kstr(w, "device", op->device);
+	kgb_verdict_summary__write_speedup(w, op->has_verdict ? &op->verdict : NULL);
 	write_last_check(w, op);
 	kgb_report__usage(w, "token_usage", &usage);
 	kgb_jsonw_object_end(w);
@@ -76,6 +81,7 @@ void kgb_progress_render(const struct kgb_run_state *state, struct kgb_buf *out)
 	kgb_jsonw_kstr(&w, "run_name", state->run_name);
 	kgb_jsonw_kstr(&w, "dataset", state->dataset);
 	kgb_jsonw_kstr(&w, "method", state->method);
+	kgb_jsonw_kstr(&w, "platform", state->platform);
 	kgb_jsonw_kstr(&w, "status", state->finished ? kgb_run_end_name(state->end) : "running");
 	kgb_report__time(&w, "start_time", state->started_ms);
 	kgb_report__time(&w, "end_time", state->ended_ms);

@@ -2,6 +2,7 @@
 #include "agent/report/results.h"
 
 #include "agent/report/common.h"
+#include "agent/store/events_json.h"
 #include "base/fs.h"
 #include "base/jsonw.h"
 #include "base/str.h"
@@ -67,6 +68,7 @@ static void write_summary(struct kgb_jsonw *w, const struct kgb_run_state *state
 			kgb_jsonw_ki64(w, kgb_op_status_name((enum kgb_op_status)i),
 				       (int64_t)counts.by_status[i]);
 	kgb_jsonw_object_end(w);
+	kgb_report__speedup(w, state);
 	write_tokens(w, &sums.gateway, &sums.cli);
 	kgb_report__dollars(w, "cost_usd", sums.cost_micros);
 	kgb_jsonw_key(w, "seconds");
@@ -128,6 +130,7 @@ static void write_call(struct kgb_jsonw *w, const struct kgb_verify_call *call)
 	kgb_jsonw_kstr(w, "failing_case", v->failing_case);
 	kgb_jsonw_kcount(w, "total_tests", v->total_tests);
 	kgb_jsonw_kcount(w, "passed_tests", v->passed_tests);
+	kgb_verdict_summary__write_speedup(w, v);
 	kgb_report__seconds(w, "seconds", v->wall_ms);
 	kgb_jsonw_kstr(w, "kernel_sha256", v->kernel_sha256);
 	kgb_jsonw_kstr(w, "commit", call->commit);
@@ -140,15 +143,14 @@ static void write_verdict(struct kgb_jsonw *w, const struct kgb_op_state *op)
 	kgb_jsonw_kcount(w, "total_tests", v ? v->total_tests : -1);
 	kgb_jsonw_kcount(w, "passed_tests", v ? v->passed_tests : -1);
 	kgb_jsonw_kcount(w, "failed_tests", v ? v->failed_tests : -1);
-	if (v && v->comparable)
-		kgb_jsonw_knum(w, "speedup", v->speedup);
-	else
-		kgb_jsonw_knull(w, "speedup");
+	kgb_verdict_summary__write_speedup(w, v);
 	kgb_jsonw_kstr(w, "error", op->error_message);
 	kgb_jsonw_kstr(w, "error_code", op->error_code);
 	kgb_jsonw_kstr(w, "failing_case", v ? v->failing_case : NULL);
 	kgb_jsonw_kstr(w, "verdict", op->verdict_path);
 	kgb_jsonw_kstr(w, "platform", v ? v->platform : NULL);
+	kgb_jsonw_kstr(w, "device", op->device);
+	kgb_jsonw_kstr(w, "gpu", v ? v->gpu : NULL);
 	kgb_jsonw_kstr(w, "seed", v ? v->seed : NULL);
 }
 

@@ -122,6 +122,10 @@ static void line_verdict(const struct kgb_verdict_summary *v, struct kgb_buf *ou
 		if (v->total_tests >= 0)
 			kgb_buf_addf(out, " %" PRId64 "/%" PRId64 " tests", v->passed_tests,
 				     v->total_tests);
+		char speedup[64];
+		if (v->speedup > 0)
+			kgb_buf_addf(out, ", speedup %s",
+				     kgb_report__interval(v, speedup, sizeof(speedup)));
 	} else {
 		kgb_buf_addf(out, "%s %s: %s",
 			     kgb_str_eq(v->status, "cheated")  ? "CHEATED"

@@ -24,8 +24,8 @@ enum column {
 static const char *const titles[N_COLUMNS] = {"operator", "status", "tests",         "speedup",
 					      "attempts", "checks", "tokens in/out", "time"};
 /** What goes first when the terminal is narrow. */
-static const enum column dispensable[] = {COL_ATTEMPTS, COL_SPEEDUP, COL_CHECKS,
-					  COL_TOKENS,   COL_TIME,    COL_TESTS};
+static const enum column dispensable[] = {COL_ATTEMPTS, COL_CHECKS, COL_TOKENS,
+					  COL_TIME,     COL_TESTS,  COL_SPEEDUP};
 
 struct row {
 	char cells[N_COLUMNS][96];
@@ -47,8 +47,8 @@ static void fill_row(const struct kgb_op_state *op, struct row *row)
 	if (v && v->total_tests >= 0)
 		snprintf(row->cells[COL_TESTS], sizeof(row->cells[0]), "%" PRId64 "/%" PRId64,
 			 v->passed_tests, v->total_tests);
-	if (v && v->comparable)
-		snprintf(row->cells[COL_SPEEDUP], sizeof(row->cells[0]), "%.2fx", v->speedup);
+	if (v && v->speedup > 0)
+		kgb_report__interval(v, row->cells[COL_SPEEDUP], sizeof(row->cells[0]));
 	snprintf(row->cells[COL_ATTEMPTS], sizeof(row->cells[0]), "%zu", op->n_attempts);
 	snprintf(row->cells[COL_CHECKS], sizeof(row->cells[0]), "%zu", op->n_calls);
 	if (usage.output >= 0)
@@ -150,6 +150,20 @@ static void add_failures(const struct kgb_run_state *state, const char *run_path
 	}
 }
 
+/** Which operators passed on a GPU and have no speedup all the same. */
+static void add_timing_notes(const struct kgb_run_state *state, struct kgb_buf *out)
+{
+	for (size_t i = 0; i < state->n_ops; i++) {
+		const struct kgb_op_state *op = &state->ops[i];
+		if (op->status != KGB_OP_PASSED || !op->has_verdict || !*op->verdict.timing_note)
+			continue;
+		const char *note = op->verdict.timing_note;
+		kgb_buf_addf(out, "\n%s: no speedup: ", op->name);
+		kgb_escape(out, note, strlen(note));
+		kgb_buf_addc(out, '\n');
+	}
+}
+
 static void add_totals(const struct kgb_run_state *state, struct kgb_buf *out)
 {
 	struct kgb_run_counts counts;
@@ -169,6 +183,10 @@ static void add_totals(const struct kgb_run_state *state, struct kgb_buf *out)
 	else
 		kgb_buf_addf(out, "\n%zu of %zu passed", counts.by_status[KGB_OP_PASSED],
 			     counts.total);
+	size_t n_timed = 0;
+	double speedup = kgb_run_speedup(state, &n_timed);
+	if (n_timed > 0)
+		kgb_buf_addf(out, ", speedup %.4gx (geometric mean of %zu)", speedup, n_timed);
 	if (gateway.output >= 0) {
 		char prompt[32];
 		char output[32];
@@ -195,6 +213,7 @@ void kgb_results_table(const struct kgb_run_state *state, const char *run_path, 
 {
 	if (state->n_ops > 0)
 		add_table(state, width > 0 ? width : DEFAULT_WIDTH, color, out);
+	add_timing_notes(state, out);
 	add_failures(state, run_path, out);
 	add_totals(state, out);
 	if (run_path)

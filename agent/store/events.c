@@ -257,11 +257,12 @@ int kgb_event_kernel_adopted(struct kgb_run_log *log, const char *operator,
 }
 
 int kgb_event_verify_started(struct kgb_run_log *log, const char *operator,
-			     const char * kernel_sha256, struct kgb_err *err)
+			     const char * kernel_sha256, const char *device, struct kgb_err *err)
 {
 	struct draft draft;
 	draft_begin_op(&draft, "verify_started", operator);
 	kgb_jsonw_kstr(&draft.w, "kernel_sha256", kernel_sha256);
+	kgb_jsonw_kstr(&draft.w, "device", device);
 	return draft_commit(log, &draft, KGB_JOURNAL_SYNC, err);
 }
 

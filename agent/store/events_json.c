@@ -107,6 +107,22 @@ void kgb_cli_report__read(const cJSON *node, struct kgb_arena *arena, struct kgb
 	out->n_unknown_events = kgb_json_i64(node, "unknown_events", 0);
 }
 
+/** 0 is a number that is not known, and a bound that is none. */
+static void write_known(struct kgb_jsonw *w, const char *key, double number)
+{
+	kgb_jsonw_knum(w, key, number > 0 ? number : (double)NAN);
+}
+
+void kgb_verdict_summary__write_speedup(struct kgb_jsonw *w,
+					const struct kgb_verdict_summary *summary)
+{
+	write_known(w, "speedup", summary ? summary->speedup : 0);
+	write_known(w, "speedup_low", summary ? summary->speedup_low : 0);
+	write_known(w, "speedup_high", summary ? summary->speedup_high : 0);
+	kgb_jsonw_kstr(w, "timing_note",
+		       summary && *summary->timing_note ? summary->timing_note : NULL);
+}
+
 void kgb_verdict_summary__write(struct kgb_jsonw *w, const struct kgb_verdict_summary *summary)
 {
 	kgb_jsonw_object(w);
@@ -123,11 +139,8 @@ void kgb_verdict_summary__write(struct kgb_jsonw *w, const struct kgb_verdict_su
 	kgb_jsonw_kcount(w, "total_tests", summary->total_tests);
 	kgb_jsonw_kcount(w, "passed_tests", summary->passed_tests);
 	kgb_jsonw_kcount(w, "failed_tests", summary->failed_tests);
-	kgb_jsonw_kbool(w, "comparable", summary->comparable);
-	if (summary->comparable)
-		kgb_jsonw_knum(w, "speedup", summary->speedup);
-	else
-		kgb_jsonw_knull(w, "speedup");
+	kgb_jsonw_kstr(w, "gpu", summary->gpu);
+	kgb_verdict_summary__write_speedup(w, summary);
 	kgb_jsonw_object_end(w);
 }
 
@@ -144,7 +157,6 @@ int kgb_verdict_summary__read(const cJSON *node, struct kgb_arena *arena,
 	if (!is_verdict_status(status))
 		return kgb_fail(err, KGB_ERR_INVALID, "'%s' is not the status of a verdict",
 				status);
-	double speedup = kgb_json_num(node, "speedup", 0);
 	*out = (struct kgb_verdict_summary){
 		.status = copy_member(node, "status", arena),
 		.code = copy_member(node, "code", arena),
@@ -159,27 +171,54 @@ int kgb_verdict_summary__read(const cJSON *node, struct kgb_arena *arena,
 		.total_tests = kgb_json_i64(node, "total_tests", -1),
 		.passed_tests = kgb_json_i64(node, "passed_tests", -1),
 		.failed_tests = kgb_json_i64(node, "failed_tests", -1),
-		.comparable = kgb_json_bool(node, "comparable", false) && speedup > 0,
-		.speedup = speedup,
+		.gpu = copy_member(node, "gpu", arena),
+		.speedup = kgb_json_num(node, "speedup", 0),
+		.speedup_low = kgb_json_num(node, "speedup_low", 0),
+		.speedup_high = kgb_json_num(node, "speedup_high", 0),
 	};
+	snprintf(out->timing_note, sizeof(out->timing_note), "%s",
+		 kgb_json_str(node, "timing_note", ""));
 	return 0;
 }
 
-/** Geometric mean of baseline over candidate; 0 when any case lacks a positive time. */
-static double geometric_speedup(const cJSON *cases)
+/** Why a kernel that passed on a GPU has no speedup: it was not timed, or a case has none. */
+static void explain_timing(const cJSON *verdict, struct kgb_verdict_summary *out)
 {
-	double sum_log = 0;
-	int n = 0;
 	const cJSON *item = NULL;
-	cJSON_ArrayForEach(item, cases) {
-		double candidate_ms = kgb_json_num(item, "candidate_ms", 0);
-		double baseline_ms = kgb_json_num(item, "baseline_ms", 0);
-		if (!(candidate_ms > 0) || !(baseline_ms > 0))
-			return 0;
-		sum_log += log(baseline_ms / candidate_ms);
-		n++;
+	cJSON_ArrayForEach(item, kgb_json_get(verdict, "stages")) {
+		if (!kgb_str_eq(kgb_json_str(item, "name", ""), "timing") ||
+		    kgb_str_eq(kgb_json_str(item, "status", ""), "passed"))
+			continue;
+		snprintf(out->timing_note, sizeof(out->timing_note), "not timed: %s",
+			 kgb_json_str(item, "message", "no reason given"));
+		return;
 	}
-	return n > 0 ? exp(sum_log / n) : 0;
+	snprintf(out->timing_note, sizeof(out->timing_note), "%s",
+		 kgb_json_str(verdict, "timing.reason", "the verdict has no speedup"));
+	cJSON_ArrayForEach(item, kgb_json_get(verdict, "timing.cases")) {
+		if (kgb_json_num(item, "speedup.value", 0) > 0)
+			continue;
+		snprintf(out->timing_note, sizeof(out->timing_note), "%s %s: %s",
+			 kgb_json_str(item, "case", "?"), kgb_json_str(item, "result", "?"),
+			 kgb_json_str(item, "text", kgb_json_str(item, "why", "?")));
+		return;
+	}
+}
+
+/** The verdict's own figures; nothing is computed here. */
+static void read_timing(const cJSON *verdict, struct kgb_verdict_summary *out)
+{
+	if (!kgb_str_eq(out->status, "passed") || !out->platform ||
+	    kgb_str_eq(out->platform, "cpu"))
+		return;
+	out->gpu = kgb_json_str(verdict, "timing.machine.name", NULL);
+	out->speedup = kgb_json_num(verdict, "timing.speedup.value", 0);
+	if (out->speedup > 0) {
+		out->speedup_low = kgb_json_num(verdict, "timing.speedup.low", 0);
+		out->speedup_high = kgb_json_num(verdict, "timing.speedup.high", 0);
+	} else {
+		explain_timing(verdict, out);
+	}
 }
 
 /** A member that a judge leaves empty when it does not know. */
@@ -200,7 +239,6 @@ int kgb_verdict_summarise(const cJSON *verdict, struct kgb_verdict_summary *out,
 	if (!is_verdict_status(status))
 		return kgb_fail(err, KGB_ERR_INVALID, "'%s' is not the status of a verdict",
 				status);
-	double speedup = geometric_speedup(kgb_json_get(verdict, "timing.cases"));
 	const cJSON *failures = kgb_json_get(verdict, "failures");
 	*out = (struct kgb_verdict_summary){
 		.status = status,
@@ -216,9 +254,8 @@ int kgb_verdict_summarise(const cJSON *verdict, struct kgb_verdict_summary *out,
 		.total_tests = kgb_json_i64(verdict, "total_tests", -1),
 		.passed_tests = kgb_json_i64(verdict, "passed_tests", -1),
 		.failed_tests = kgb_json_i64(verdict, "failed_tests", -1),
-		.comparable = kgb_json_bool(verdict, "timing.comparable", false) && speedup > 0,
-		.speedup = speedup,
 	};
+	read_timing(verdict, out);
 	return 0;
 }
 

@@ -22,6 +22,10 @@ void kgb_cli_report__write(struct kgb_jsonw *w, const struct kgb_cli_report *rep
 void kgb_cli_report__read(const cJSON *node, struct kgb_arena *arena, struct kgb_cli_report *out);
 
 void kgb_verdict_summary__write(struct kgb_jsonw *w, const struct kgb_verdict_summary *summary);
+/** Members speedup, speedup_low, speedup_high and timing_note, of a journal's record or a
+ * projection; NULL: there is no verdict. */
+void kgb_verdict_summary__write_speedup(struct kgb_jsonw *w,
+					const struct kgb_verdict_summary *summary);
 /** INVALID when the status is none of a verdict's. Strings go to the arena; NULL arena: only
  * checks. */
 KGB_MUST_CHECK int kgb_verdict_summary__read(const cJSON *node, struct kgb_arena *arena,

@@ -2,6 +2,7 @@
 #include "agent/store/state.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 #include "agent/store/events_json.h"
 #include "base/json.h"
@@ -420,6 +421,7 @@ static int fold_verify_started(struct kgb_run_state *state, const struct kgb_jou
 		return 0;
 	s.op->kernel_sha256 = text_of(state, record->data, "kernel_sha256");
 	s.op->code_generated = true;
+	s.op->device = text_of(state, record->data, "device");
 	s.op->verify_started_ms = record->time_ms;
 	s.op->verified_ms = -1;
 	s.op->has_verdict = false;
@@ -566,6 +568,20 @@ int64_t kgb_op_agent_ms(const struct kgb_op_state *op)
 		if (op->attempts[i].ended_ms >= 0)
 			sum += op->attempts[i].ended_ms - op->attempts[i].started_ms;
 	return sum;
+}
+
+double kgb_run_speedup(const struct kgb_run_state *state, size_t *n)
+{
+	double sum_log = 0;
+	*n = 0;
+	for (size_t i = 0; i < state->n_ops; i++) {
+		const struct kgb_op_state *op = &state->ops[i];
+		if (op->status != KGB_OP_PASSED || !op->has_verdict || !(op->verdict.speedup > 0))
+			continue;
+		sum_log += log(op->verdict.speedup);
+		++*n;
+	}
+	return *n > 0 ? exp(sum_log / (double)*n) : 0;
 }
 
 void kgb_run_state_count(const struct kgb_run_state *state, struct kgb_run_counts *out)

@@ -52,6 +52,8 @@ struct kgb_cli_report {
 	int64_t n_events, n_bad_lines, n_unknown_events; /* of its stream */
 };
 
+#define KGB_TIMING_NOTE_LEN 320
+
 /** What a verdict comes down to. Counts are -1 when not known. */
 struct kgb_verdict_summary {
 	const char *status; /* "passed", "failed", "cheated", "infra_error" */
@@ -65,8 +67,10 @@ struct kgb_verdict_summary {
 	const char *platform;
 	int64_t wall_ms;
 	int64_t total_tests, passed_tests, failed_tests;
-	bool comparable; /* timing means something */
-	double speedup; /* geometric mean over timed cases; valid when comparable */
+	const char *gpu; /* name of the GPU that timed it, or NULL */
+	/* Baseline over candidate as the verdict says, with its interval; 0: there is none. */
+	double speedup, speedup_low, speedup_high;
+	char timing_note[KGB_TIMING_NOTE_LEN]; /* passed on a GPU, but no speedup: why; "" else */
 };
 /** Summarise a verdict document of kgb-judge. Strings point into it. INVALID when it is not a
  * verdict. */
@@ -117,6 +121,7 @@ struct kgb_op_state {
 	size_t n_calls;
 	bool code_generated;
 	const char *kernel_sha256; /* of kernels/<safe_name>.py */
+	const char *device; /* where its last final verification is made: "cuda:0"; or NULL */
 	int64_t verify_started_ms; /* -1: never */
 	int64_t verified_ms; /* -1: not (yet) */
 	bool has_verdict;
@@ -186,6 +191,10 @@ void kgb_op_cli_usage(const struct kgb_op_state *op, struct kgb_usage *out);
 int64_t kgb_op_cli_cost_micros(const struct kgb_op_state *op);
 /** Milliseconds of all ended attempts. */
 int64_t kgb_op_agent_ms(const struct kgb_op_state *op);
+
+/** Geometric mean of the speedups of the operators that passed and have one, and how many these
+ * are; 0 when none. */
+double kgb_run_speedup(const struct kgb_run_state *state, size_t *n);
 
 struct kgb_run_counts {
 	size_t total, pending, running, completed,

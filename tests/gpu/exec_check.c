@@ -249,7 +249,8 @@ static void check_streams(void)
 static void check_prologue(void)
 {
 	const uint64_t at = POOL + (UINT64_C(3) << 30);
-	const struct kgb_exec_range ranges[] = {{at + 64, 1}};
+	const struct kgb_exec_range ranges[] = {{at + 64, 16}};
+	const char zeros[8] = {0};
 	struct kgb_exec_run_spec spec = run_spec(13);
 	struct kgb_buf first = record_begin();
 	struct kgb_buf second = record_begin();
@@ -258,9 +259,10 @@ static void check_prologue(void)
 	kgb_exec_poison_bytes(13, at, &poison, 1);
 	put_block(&first, at, 128);
 	put_poke(&first, at, poison + 1u);
+	put_copy(&first, 0, at + 8, ARENA, 8);
 	put_poke(&first, ARENA, 1);
 	put_block(&second, at, 128);
-	put_copy(&second, 0, at + 64, at, 1);
+	put_copy(&second, 0, at + 64, at, 16);
 	spec.plan = 6;
 	spec.ranges = ranges;
 	spec.n_ranges = 1;
@@ -272,6 +274,8 @@ static void check_prologue(void)
 			(unsigned char)range(0)[0] == (unsigned char)(poison + 1) &&
 			memcmp(g.output, image_of(0), g.arena_bytes) == 0,
 		"with it, it reads what the prologue wrote; the arena is new");
+	verdict(good && memcmp(range(0) + 8, zeros, 8) == 0 && memcmp(image_of(0), zeros, 8) != 0,
+		"the prologue did not find the plan's input");
 }
 
 static void check_bad(const char *what, struct kgb_buf *record)

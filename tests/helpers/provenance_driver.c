@@ -4,8 +4,8 @@
  *   provenance_driver cubin FILE...
  *   provenance_driver index [--cache DIR] LIBRARY...
  *   provenance_driver prove --python FILE --data DIR --kgbrun FILE --sm N --claims FILE
- *                           [--cache DIR] [--library FILE]... [--kernel NAME] (IMAGE... | --record
- * FILE)
+ *                           [--cache DIR] [--library FILE]... [--kernel NAME] [--proofs DIR]
+ *                           (IMAGE... | --record FILE)
  *
  * Exit status 0 when everything was answered, whatever the answers are. */
 #include <fcntl.h>
@@ -18,12 +18,13 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/time.h"
+#include "verify/judge/proof_cache.h"
 #include "verify/judge/provenance.h"
 
 enum { READY_MS = 120 * 1000, IMAGE_MS = 120 * 1000 };
 
 struct arguments {
-	const char *python, *data, *kgbrun, *claims, *cache, *kernel, *record;
+	const char *python, *data, *kgbrun, *claims, *cache, *kernel, *record, *proofs;
 	int64_t sm;
 	bool together;
 	struct kgb_strv libraries, files;
@@ -129,6 +130,7 @@ static int print_proof(struct kgb_provenance *provenance, const struct kgb_claim
 			proof->cubin_len == image->len &&
 				memcmp(proof->cubin, image->bytes, image->len) == 0);
 	kgb_jsonw_ki64(&w, "inline_asm", (int64_t)proof->n_inline_asm);
+	kgb_jsonw_ki64(&w, "recalled", provenance->n_recalled);
 	kgb_jsonw_knum(&w, "ms", (double)(kgb_mono_ns() - started_ns) / 1e6);
 	kgb_jsonw_object_end(&w);
 	print_line(&line);
@@ -247,8 +249,12 @@ static int prove(const struct arguments *arguments, struct kgb_err *err)
 	struct kgb_image_index index = KGB_IMAGE_INDEX_INIT;
 	struct kgb_zygote compiler = {0};
 	struct kgb_provenance *provenance = kgb_xcalloc(1, sizeof(*provenance));
+	struct kgb_store *proofs = NULL;
 	int rc = kgb_device_policy_load(policy_path, &policy, err);
 
+	if (rc == 0 && arguments->proofs)
+		rc = kgb_store_new(&proofs, arguments->proofs, KGB_PROOF_CACHE_ENTRY_MAX,
+				   KGB_PROOF_CACHE_TOTAL_MAX, err);
 	if (rc == 0)
 		rc = make_index(&arguments->libraries, arguments->cache, &index, err);
 	if (rc == 0)
@@ -260,13 +266,15 @@ static int prove(const struct arguments *arguments, struct kgb_err *err)
 							 .index = &index,
 							 .policy = policy,
 							 .sm = (unsigned)arguments->sm,
-							 .timeout_ms = IMAGE_MS};
+							 .timeout_ms = IMAGE_MS,
+							 .cache = proofs};
 		kgb_provenance_init(provenance, &spec);
 		rc = prove_files(provenance, arguments, err);
 	}
 	kgb_provenance_release(provenance);
 	kgb_free(provenance);
 	kgb_zygote_stop(&compiler);
+	kgb_store_free(proofs);
 	kgb_image_index_release(&index);
 	kgb_device_policy_free(policy);
 	return rc;
@@ -275,17 +283,12 @@ static int prove(const struct arguments *arguments, struct kgb_err *err)
 static int parse(int argc, char **argv, struct arguments *out, struct kgb_err *err)
 {
 	static const struct option options[] = {
-		{"python", required_argument, NULL, 'p'},
-		{"data", required_argument, NULL, 'd'},
-		{"kgbrun", required_argument, NULL, 'k'},
-		{"claims", required_argument, NULL, 'c'},
-		{"cache", required_argument, NULL, 'i'},
-		{"library", required_argument, NULL, 'l'},
-		{"kernel", required_argument, NULL, 'n'},
-		{"sm", required_argument, NULL, 's'},
-		{"record", required_argument, NULL, 'r'},
-		{"together", no_argument, NULL, 't'},
-		{NULL, 0, NULL, 0},
+		{"python", required_argument, NULL, 'p'}, {"data", required_argument, NULL, 'd'},
+		{"kgbrun", required_argument, NULL, 'k'}, {"claims", required_argument, NULL, 'c'},
+		{"cache", required_argument, NULL, 'i'},  {"library", required_argument, NULL, 'l'},
+		{"kernel", required_argument, NULL, 'n'}, {"sm", required_argument, NULL, 's'},
+		{"record", required_argument, NULL, 'r'}, {"proofs", required_argument, NULL, 'o'},
+		{"together", no_argument, NULL, 't'},     {NULL, 0, NULL, 0},
 	};
 	int option;
 
@@ -314,6 +317,9 @@ static int parse(int argc, char **argv, struct arguments *out, struct kgb_err *e
 			break;
 		case 'r':
 			out->record = optarg;
+			break;
+		case 'o':
+			out->proofs = optarg;
 			break;
 		case 't':
 			out->together = true;

@@ -109,6 +109,18 @@ test_expect_success 'bad values are refused by the name of their option' '
 	nothing_created
 '
 
+test_expect_success 'a device that is not there is an error of the machine, and nothing is created' '
+	printf "x = 1\n" >aten__add.py &&
+	test_expect_code 2 kgb-agent --kernels . --device gpu 2>err && test_grep "cpu, auto, cuda" err &&
+	test_expect_code 4 env CUDA_VISIBLE_DEVICES= kgb-agent --kernels . --device cuda 2>err &&
+	test_grep "hidden by CUDA_VISIBLE_DEVICES.*--device cpu" err &&
+	test_expect_code 4 env CUDA_VISIBLE_DEVICES= kgb-agent verify aten__add.py --op add --device cuda:0 2>err &&
+	test_grep "hidden" err &&
+	test_expect_code 4 env CUDA_VISIBLE_DEVICES= kgb-agent doctor --device cuda >out &&
+	test_grep "^FAIL  gpu " out &&
+	nothing_created
+'
+
 test_expect_success 'a bad configuration file is named with line and column, status 3' '
 	printf "limits:\n  attempt_timout: 20m\n" >bad.yaml &&
 	test_expect_code 3 kgb-agent config --config bad.yaml 2>err &&

@@ -138,6 +138,29 @@ test_expect_success 'each verification draws its own seed; a given seed repeats 
 	test_cmp 1 3 && ! cmp -s 1 2
 '
 
+test_expect_success 'what is right for a given seed is kept, and changes nothing' '
+	kept=$HOME/.cache/kgb-agent/truths seed=a0112233445566778899aabbccddeeff &&
+	judge "$process/nan.py" --zygotes zygotes --seed $seed && cp verdict.json asked.json &&
+	judge "$process/nan.py" --zygotes zygotes --seed $seed && cp verdict.json recalled.json &&
+	judge "$process/nan.py" --zygotes zygotes --seed $seed --no-cache && cp verdict.json anew.json &&
+	for verdict in asked recalled anew; do
+		jq ".failures, .status, .passed_tests" $verdict.json >$verdict || return 1
+	done &&
+	test_cmp asked recalled && test_cmp asked anew &&
+	jq -e ".recalled.truths < .total_tests" asked.json && jq -e ".recalled.truths >= .total_tests" recalled.json &&
+	test_equal 0 "$(jq .recalled.truths anew.json)" anew &&
+	n=$(ls "$kept" | wc -l) && judge "$process/honest.py" --zygotes zygotes &&
+	test_equal 0 "$(jq .recalled.truths verdict.json)" random && test_equal $n "$(ls "$kept" | wc -l)" files &&
+	test_equal 700 "$(stat -c %a "$kept")" mode
+'
+
+test_expect_success 'candidates do not see what is kept' '
+	{ cat "$process/honest.py"; echo "import os"
+	  echo "assert os.path.exists(\"/usr\") and not os.path.exists(\"$HOME/.cache/kgb-agent\")"; } >peek.py &&
+	test -d "$HOME/.cache/kgb-agent/truths" && judge peek.py --zygotes zygotes &&
+	jq -e ".status == \"passed\"" verdict.json
+'
+
 test_expect_success 'what is not a plain file of moderate size is rejected without being read' '
 	ln -s "$process/honest.py" link.py && mkfifo fifo.py && head -c 300000 /dev/zero >big.py &&
 	for pair in link.py:contract.not_a_file fifo.py:contract.not_a_file big.py:contract.too_large; do

@@ -24,6 +24,7 @@ for name in no_claim another_kernels_code other_options other_warps linked_code 
 	changed_resources by_hand kept_variable kept_initialized foreign_operator spliced_assembly second_kernel heap; do
 	test_expect_success "claim '$name' is judged as it should be" 'test_grep "^PASS $name\( \|$\)" cases'
 done
+test_expect_success 'what was proved once is proved again without compiling' 'test_grep "^PASS recalled" cases'
 test_expect_success 'nothing else failed' '
 	test_no_grep "^FAIL" cases && test_equal 0 "$(cat status)" || { cat cases.err; false; }
 '

@@ -65,7 +65,8 @@ struct kgb_exec_request {
 	uint32_t device; /* OPEN */
 	uint32_t plan; /* PLAN, RUN, TIME */
 	uint32_t prologue; /* RUN, TIME: plan to run before on the same memory, or KGB_EXEC_NO_PLAN;
-			      afterwards the arena is filled anew, the pool is not */
+			      it finds zeros in the arena, which is filled afterwards; what it
+			      leaves in the pool stays */
 	int32_t skip; /* RUN: number of an op that is left out, -1 none; TIME: -1 */
 	uint32_t slot; /* RUN: which input image; TIME: the first one, the next sample takes the
 			  next, round robin over slots 0 .. n_slots - 1 */

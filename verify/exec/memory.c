@@ -297,6 +297,17 @@ static uint64_t offset_of(uint64_t address)
 	return address - KGB_ARENA_ADDRESS;
 }
 
+enum kgb_exec_status kgb_memory_clear(struct kgb_memory *memory, struct kgb_err *err)
+{
+	struct kgb_gpu *gpu = memory->gpu;
+	CUresult result = CUDA_SUCCESS;
+
+	for (size_t i = 0; result == CUDA_SUCCESS && i < memory->parts.n; i++)
+		result = gpu->cu->cuMemsetD8Async(memory->parts.items[i].start, 0,
+						  memory->parts.items[i].bytes, gpu->stream);
+	return kgb_gpu_check(gpu, result, KGB_EXEC_UNAVAILABLE, err, "clear the arena");
+}
+
 enum kgb_exec_status kgb_memory_load(struct kgb_memory *memory, uint32_t slot, struct kgb_err *err)
 {
 	const char *image = memory->input + slot * memory->arena_bytes;

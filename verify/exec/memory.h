@@ -74,6 +74,8 @@ void kgb_memory_spans(const struct kgb_memory *memory, struct kgb_spans *out);
  * and to all shared memory. */
 enum kgb_exec_status kgb_memory_poison(struct kgb_memory *memory, uint64_t seed,
 				       struct kgb_err *err);
+/** Zeros to where images lie in the arena. */
+enum kgb_exec_status kgb_memory_clear(struct kgb_memory *memory, struct kgb_err *err);
 /** Fill the arena from the judge's memory. */
 enum kgb_exec_status kgb_memory_load(struct kgb_memory *memory, uint32_t slot, struct kgb_err *err);
 /** The same from copies that are already on the device, if they fit there. */

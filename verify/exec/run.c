@@ -209,6 +209,14 @@ enum kgb_exec_status kgb_run_issue(struct kgb_run *run, struct kgb_gpu_plan *pla
 	return kgb_gpu_check(run->gpu, result, KGB_EXEC_BAD_PLAN, err, "streams of a plan");
 }
 
+enum kgb_exec_status kgb_run_prologue(struct kgb_run *run, struct kgb_gpu_plan *prologue,
+				      struct kgb_err *err)
+{
+	enum kgb_exec_status status = kgb_memory_clear(run->memory, err);
+
+	return status ? status : kgb_run_issue(run, prologue, -1, false, err);
+}
+
 static enum kgb_exec_status check_ranges(const struct kgb_exec_request *request,
 					 const struct kgb_spans *memory, struct kgb_err *err)
 {
@@ -308,7 +316,7 @@ static void blame(struct kgb_run *run, const struct kgb_gpu_plan *plan, int32_t 
 		(void)kgb_ctx(err, "op %zu (%s)", i, kgb_op_kind_name(op->kind));
 }
 
-/* Poison, input, prologue, the plan itself. */
+/* Poison, prologue, input, the plan itself. */
 static enum kgb_exec_status run_ops(struct kgb_run *run, const struct kgb_exec_request *request,
 				    struct kgb_gpu_plan *plan, struct kgb_gpu_plan *prologue,
 				    uint64_t *value, struct kgb_err *err)
@@ -316,15 +324,12 @@ static enum kgb_exec_status run_ops(struct kgb_run *run, const struct kgb_exec_r
 	enum kgb_exec_status status;
 
 	status = kgb_memory_poison(run->memory, request->poison, err);
+	if (!status && prologue)
+		status = kgb_run_prologue(run, prologue, err);
+	if (!status && prologue)
+		status = wait_stream(run, "prologue", err);
 	if (!status)
 		status = kgb_memory_load(run->memory, request->slot, err);
-	if (!status && prologue) {
-		status = kgb_run_issue(run, prologue, -1, false, err);
-		if (!status)
-			status = wait_stream(run, "prologue", err);
-		if (!status)
-			status = kgb_memory_load(run->memory, request->slot, err);
-	}
 	if (!status)
 		status = wait_stream(run, "input", err);
 	if (status)

@@ -43,6 +43,11 @@ enum kgb_exec_status kgb_run_timed(struct kgb_run *run, const struct kgb_exec_re
 enum kgb_exec_status kgb_run_issue(struct kgb_run *run, struct kgb_gpu_plan *plan, int32_t skip,
 				   bool progress, struct kgb_err *err);
 
+/** Put a prologue on the main stream. It finds zeros where images lie: it shall do nothing that
+ * the plan's own work on its input could rest on, least of all where only the plan is timed. */
+enum kgb_exec_status kgb_run_prologue(struct kgb_run *run, struct kgb_gpu_plan *prologue,
+				      struct kgb_err *err);
+
 /** Puts work on the main stream. */
 typedef enum kgb_exec_status (*kgb_run_issue_fn)(struct kgb_run *run, void *payload,
 						 struct kgb_err *err);

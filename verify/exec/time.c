@@ -53,13 +53,10 @@ static enum kgb_exec_status prepare(struct kgb_run *run, const struct kgb_exec_r
 	enum kgb_exec_status status;
 
 	status = kgb_memory_poison(memory, seed_of(request, sample), err);
+	if (!status && prologue)
+		status = kgb_run_prologue(run, prologue, err);
 	if (!status)
 		status = kgb_memory_load_fast(memory, slot, request->n_slots, err);
-	if (!status && prologue) {
-		status = kgb_run_issue(run, prologue, -1, false, err);
-		if (!status)
-			status = kgb_memory_load_fast(memory, slot, request->n_slots, err);
-	}
 	if (!status)
 		status = drop_kept_lines(run->gpu, err);
 	if (!status)

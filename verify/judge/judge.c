@@ -272,9 +272,8 @@ static bool recall(struct kgb_judge *judge, struct kgb_data *data)
 
 	KGB_MEASURE(judge, KGB_PHASE_TRUTH);
 	data->truth_key[0] = '\0';
-	data->is_recalled = judge->truths.dir_fd >= 0 &&
-			    kgb_truth_key(&place, data, data->truth_key) &&
-			    kgb_truth_recall(&judge->truths, data->truth_key, data);
+	data->is_recalled = judge->truths && kgb_truth_key(&place, data, data->truth_key) &&
+			    kgb_truth_recall(judge->truths, data->truth_key, data);
 	judge->verdict->n_truths_recalled += data->is_recalled;
 	return data->is_recalled;
 }
@@ -308,7 +307,7 @@ int kgb_judge_take_truth(struct kgb_judge *judge, struct kgb_data *data, struct 
 	    kgb_data_take(data, reply, memory->out, memory->out_bytes, true, err) < 0)
 		return -1;
 	if (data->truth_key[0])
-		kgb_truth_keep(&judge->truths, data->truth_key, reply, memory->out);
+		kgb_truth_keep(judge->truths, data->truth_key, reply, memory->out);
 	return 0;
 }
 
@@ -644,18 +643,19 @@ static void release(struct kgb_judge *judge)
 	kgb_free(judge->n_ablated);
 	kgb_cases_release(&judge->cases);
 	kgb_spec_release(&judge->spec);
-	kgb_store_close(&judge->truths);
-	kgb_store_close(&judge->proofs);
+	kgb_store_free(judge->truths);
+	kgb_store_free(judge->proofs);
 }
 
-static void open_store(struct kgb_store *store, const char *kind, size_t entry_max,
-		       uint64_t total_max)
+static struct kgb_store *open_store(const char *kind, size_t entry_max, uint64_t total_max)
 {
 	KGB_AUTO(free) char *dir = kgb_cache_dir(kind);
+	struct kgb_store *store = NULL;
 	struct kgb_err err = KGB_ERR_INIT;
 
-	if (dir && kgb_store_open(store, dir, entry_max, total_max, &err) < 0)
+	if (dir && kgb_store_new(&store, dir, entry_max, total_max, &err) < 0)
 		kgb_warn("nothing is kept for later verifications: %s", err.msg);
+	return store;
 }
 
 /* Random inputs never come again: then there is no use in keeping what is right for them. */
@@ -664,11 +664,11 @@ static void open_stores(struct kgb_judge *judge)
 	const struct kgb_judge_options *options = judge->options;
 
 	if (options->has_seed && !options->no_cache)
-		open_store(&judge->truths, "truths", KGB_TRUTH_CACHE_ENTRY_MAX,
-			   KGB_TRUTH_CACHE_TOTAL_MAX);
+		judge->truths =
+			open_store("truths", KGB_TRUTH_CACHE_ENTRY_MAX, KGB_TRUTH_CACHE_TOTAL_MAX);
 	if (options->device != KGB_DEVICE_CPU && !options->no_cache)
-		open_store(&judge->proofs, "proofs", KGB_PROOF_CACHE_ENTRY_MAX,
-			   KGB_PROOF_CACHE_TOTAL_MAX);
+		judge->proofs =
+			open_store("proofs", KGB_PROOF_CACHE_ENTRY_MAX, KGB_PROOF_CACHE_TOTAL_MAX);
 }
 
 int kgb_judge_run(const struct kgb_judge_options *options, struct kgb_verdict *verdict,
@@ -679,8 +679,6 @@ int kgb_judge_run(const struct kgb_judge_options *options, struct kgb_verdict *v
 		.verdict = verdict,
 		.source = KGB_BUF_INIT(KGB_LIMIT_KERNEL + 1),
 		.lease = KGB_LEASE_NONE,
-		.truths = {.dir_fd = -1},
-		.proofs = {.dir_fd = -1},
 	};
 	struct kgb_rng rng;
 	int64_t started_ms = kgb_mono_ms();

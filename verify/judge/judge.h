@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * One verification: everything the stages share. One thread, one candidate.
+ * One verification of one candidate: everything the stages share, and what each lane (lanes.h) has
+ * for itself. A lane is one thread.
  */
 #ifndef KGB_VERIFY_JUDGE_JUDGE_H
 #define KGB_VERIFY_JUDGE_JUDGE_H
@@ -49,7 +50,8 @@ struct kgb_judge_options {
 	int64_t memory_bytes; /* that the candidate may take */
 	int max_failures; /* correctness stops after so many failed cases */
 	int lanes; /* cases judged side by side; 0: as many as the machine is good for */
-	bool no_cache; /* neither answers of the reference nor compilations come from earlier ones */
+	bool no_cache; /* neither answers of the reference nor compilations come from earlier ones
+			*/
 };
 #define KGB_JUDGE_OPTIONS_INIT                                                                    \
 	{                                                                                         \
@@ -88,8 +90,8 @@ struct kgb_judge {
 	struct kgb_gpu_facts *gpu; /* owned; NULL without a GPU */
 	struct kgb_lease lease; /* on the GPU */
 	struct kgb_nvml *nvml; /* owned; NULL: none */
-	struct kgb_store truths; /* dir_fd -1: none */
-	struct kgb_store proofs; /* dir_fd -1: none */
+	struct kgb_store *truths; /* owned; NULL: none */
+	struct kgb_store *proofs; /* owned; NULL: none */
 	unsigned char *wants_ablation; /* owned; for each case: may tell whether kernels matter */
 	unsigned char *n_ablated; /* owned; for each interface, cases that told; lanes add to it */
 

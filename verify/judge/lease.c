@@ -14,7 +14,24 @@
 
 enum { RETRY_MS = 20 };
 
-/* Everybody may lock it: the machine is everybody's too. */
+/* A descriptor, -1 with errno. Everybody may lock it: the machine is everybody's too. A file that
+ * is there is opened without O_CREAT, which the kernel refuses for somebody else's in /tmp
+ * (fs.protected_regular). */
+static int open_or_make(const char *path)
+{
+	const int flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+	int fd = open(path, flags);
+
+	if (fd >= 0 || errno != ENOENT)
+		return fd;
+	fd = open(path, flags | O_CREAT | O_EXCL, 0444);
+	if (fd < 0 && errno == EEXIST)
+		return open(path, flags);
+	if (fd >= 0)
+		(void)fchmod(fd, 0444); /* whatever the umask says */
+	return fd;
+}
+
 static int open_lock(const char *kind, size_t number, int *out_fd, struct kgb_err *err)
 {
 	char path[64];
@@ -22,7 +39,7 @@ static int open_lock(const char *kind, size_t number, int *out_fd, struct kgb_er
 
 	(void)snprintf(path, sizeof(path), "/tmp/kgb-%s-%zu.lock", kind, number);
 	KGB_AUTO(fd)
-	int fd = open(path, O_RDONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0444);
+	int fd = open_or_make(path);
 	if (fd < 0)
 		return kgb_fail_errno(err, errno, "open '%s'", path);
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
@@ -31,23 +48,36 @@ static int open_lock(const char *kind, size_t number, int *out_fd, struct kgb_er
 	return 0;
 }
 
+static int wait_for(int fd, int kind, int device, int64_t deadline_ms, struct kgb_err *err)
+{
+	while (flock(fd, kind | LOCK_NB) < 0) {
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return kgb_fail_errno(err, errno, "lock GPU %d", device);
+		if (kgb_mono_ms() >= deadline_ms)
+			return kgb_fail(err, KGB_ERR_TIMEOUT,
+					"GPU %d is in use by other verifications", device);
+		(void)poll(NULL, 0, RETRY_MS);
+	}
+	return 0;
+}
+
 int kgb_lease_take(struct kgb_lease *lease, int device, bool alone, int64_t deadline_ms,
 		   struct kgb_err *err)
 {
+	const int kind = alone ? LOCK_EX : LOCK_SH;
+	KGB_AUTO(fd) int turn = -1;
+
 	if (lease->fd < 0 && open_lock("gpu", (size_t)device, &lease->fd, err) < 0)
 		return -1;
-	while (flock(lease->fd, (alone ? LOCK_EX : LOCK_SH) | LOCK_NB) < 0) {
-		int saved = errno;
-		if (saved != EWOULDBLOCK && saved != EINTR) {
-			kgb_lease_give(lease);
-			return kgb_fail_errno(err, saved, "lock GPU %d", device);
-		}
-		if (kgb_mono_ms() >= deadline_ms) {
-			kgb_lease_give(lease);
-			return kgb_fail(err, KGB_ERR_TIMEOUT,
-					"GPU %d is in use by other verifications", device);
-		}
-		(void)poll(NULL, 0, RETRY_MS);
+	/* Nobody waits for others with a share of his own in hand. */
+	(void)flock(lease->fd, LOCK_UN);
+	/* Who wants it alone takes the turn and keeps it while he waits: else those who come
+	 * after him could go on sharing for ever. */
+	if (open_lock("gpu-turn", (size_t)device, &turn, err) < 0 ||
+	    wait_for(turn, kind, device, deadline_ms, err) < 0 ||
+	    wait_for(lease->fd, kind, device, deadline_ms, err) < 0) {
+		kgb_lease_give(lease);
+		return -1;
 	}
 	return 0;
 }

@@ -193,7 +193,8 @@ static bool read_file(const char *cache_dir, const char *name, struct kgb_buf *o
 	char bytes[CACHE_BYTES_MAX];
 
 	if (kgb_fs_opendir(AT_FDCWD, cache_dir, &dir, &ignored) < 0 || !kgb_cache_is_ours(dir) ||
-	    kgb_fs_open_untrusted(dir, name, sizeof(bytes), &fd, &ignored) < 0 || !kgb_cache_is_ours(fd))
+	    kgb_fs_open_untrusted(dir, name, sizeof(bytes), &fd, &ignored) < 0 ||
+	    !kgb_cache_is_ours(fd))
 		return false;
 	ssize_t n = read(fd, bytes, sizeof(bytes));
 	if (n > 0)

@@ -12,7 +12,8 @@
 
 static const char usage[] =
 	"usage: kgb-judge verify --op NAME --kernel FILE [options]\n"
-	"       kgb-judge zygotes --dir DIR [--python PATH] [--device NAME] [--cupti FILE] [--die-with-parent]\n"
+	"       kgb-judge zygotes --dir DIR [--spares N] [--python PATH] [--device NAME] [--cupti FILE]\n"
+	"                         [--die-with-parent]\n"
 	"       kgb-judge --help | --version\n"
 	"\n"
 	"verify checks a kernel file and writes one verdict (JSON) to descriptor 3, or to stdout when 3 is not open.\n"
@@ -28,6 +29,7 @@ static const char usage[] =
 	"  --memory SIZE       that the kernel may take (default: 4GiB)\n"
 	"  --device NAME       cpu, cuda, cuda:N or auto, a GPU if there is one (default: auto)\n"
 	"  --cupti FILE        libcupti.so.N for a GPU (default: where the loader finds it)\n"
+	"  --lanes N           judge so many cases side by side (default: up to 4, as processors are free)\n"
 	"  --skip-timing       decide on correctness only\n"
 	"  --baseline WHAT     what it is timed against: torch, compile (torch.compile) or a kernel FILE\n"
 	"                      (default: torch)\n"
@@ -36,7 +38,8 @@ static const char usage[] =
 	"  --python PATH       interpreter with torch and triton (default: $KGB_PYTHON, else .deps/venv)\n"
 	"  --die-with-parent   end when the parent process ends\n"
 	"\n"
-	"zygotes prints 'ready' and serves until its stdin closes.\n"
+	"zygotes prints 'ready' and serves until its stdin closes. --spares N: workers of each kind that are made\n"
+	"before they are needed (default: 4 on a GPU, else 1).\n"
 	"\n"
 	"Exit status: 0 verdict written (whatever it says), 2 usage, 4 environment, 70 internal error.\n";
 

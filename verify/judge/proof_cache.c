@@ -10,8 +10,8 @@ bool kgb_claim_has_one_result(const struct kgb_claim *claim)
 	return strstr(claim->ttir, "warp_specialize") == NULL;
 }
 
-/* All of the metadata counts, though most of it is no option: what differs there only makes a second
- * entry. */
+/* All of the metadata counts, though most of it is no option: what differs there only makes a
+ * second entry. */
 static bool make_key(const struct kgb_claim *claim, unsigned sm, const char *identity,
 		     char key[KGB_SHA256_HEX_LEN])
 {

@@ -224,8 +224,8 @@ static int try_claim(struct job *job, const struct kgb_claim *claim, struct kgb_
 		}
 		rc = compare(job, claim, &ours);
 		if (job->proof->kind == KGB_PROOF_TRITON && job->provenance->spec.cache)
-			kgb_proof_keep(job->provenance->spec.cache, claim,
-				       job->provenance->spec.sm, job->worker.identity, &ours);
+			kgb_proof_keep(job->provenance->spec.cache, claim, job->provenance->spec.sm,
+				       job->worker.identity, &ours);
 	}
 	return rc;
 }

@@ -98,6 +98,7 @@ int kgb_replay_begin(struct kgb_judge *judge, struct kgb_err *err)
 	KGB_MEASURE(judge, KGB_PHASE_EXEC);
 	*replayer = (struct kgb_replayer)KGB_REPLAYER_INIT;
 	judge->replay = new_replay(replayer, false);
+	replayer->starter = gettid();
 	replayer->begun = kgb_exec_begin(&replayer->exec, &spec, err) == KGB_EXEC_DONE;
 	return replayer->begun ? 0 : -1;
 }
@@ -120,7 +121,7 @@ void kgb_replay_new(struct kgb_judge *judge)
 		.policy = judge->gpu->policy,
 		.sm = judge->gpu->sm,
 		.timeout_ms = COMPILE_MS,
-		.cache = judge->proofs.dir_fd < 0 ? NULL : &judge->proofs,
+		.cache = judge->proofs,
 	};
 
 	replay->provenance = kgb_xmalloc(sizeof(*replay->provenance));
@@ -140,11 +141,25 @@ static void free_replayer(struct kgb_replayer *replayer)
 	kgb_free(replayer);
 }
 
+/* A kgb-exec that this thread started anew (after a fault) would die with the thread, under the
+ * hands of the lanes that go on. */
+static void end_own_exec(struct kgb_replayer *replayer)
+{
+	pthread_mutex_lock(&replayer->lock);
+	if (replayer->runs && replayer->starter == gettid()) {
+		kgb_exec_stop(&replayer->exec);
+		replayer->runs = false;
+	}
+	pthread_mutex_unlock(&replayer->lock);
+}
+
 void kgb_replay_free(struct kgb_replay *replay)
 {
 	if (!replay)
 		return;
-	if (!replay->replayer_is_lent)
+	if (replay->replayer_is_lent)
+		end_own_exec(replay->replayer);
+	else
 		free_replayer(replay->replayer);
 	kgb_close(replay->record_fd);
 	if (replay->provenance)
@@ -200,6 +215,7 @@ int kgb_replay_start_exec(struct kgb_judge *judge, struct kgb_err *err)
 	struct kgb_replayer *replayer = judge->replay->replayer;
 	const struct kgb_exec_spec spec = exec_spec(judge);
 	const bool begun = replayer->begun;
+	const int n_starts = replayer->exec.n_starts;
 
 	if (replayer->runs)
 		return 0;
@@ -209,6 +225,8 @@ int kgb_replay_start_exec(struct kgb_judge *judge, struct kgb_err *err)
 		begun ? kgb_exec_finish(&replayer->exec, &spec, EXEC_START_MS, err)
 		      : kgb_exec_start(&replayer->exec, &spec, EXEC_START_MS, err);
 	replayer->runs = outcome == KGB_EXEC_DONE;
+	if (!begun || replayer->exec.n_starts != n_starts)
+		replayer->starter = gettid();
 	return replayer->runs ? 0 : -1;
 }
 

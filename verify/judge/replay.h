@@ -35,6 +35,7 @@ struct kgb_replayer {
 	struct kgb_exec exec;
 	bool begun; /* it is starting */
 	bool runs;
+	pid_t starter; /* thread that started it, and that it ends with */
 	int input_fd, output_fd; /* shared with it */
 	char *input, *output; /* our mappings of them */
 	size_t input_bytes, output_bytes;

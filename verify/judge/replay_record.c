@@ -14,7 +14,7 @@
 #include "verify/judge/provenance.h"
 #include "verify/judge/replay.h"
 
-enum { CLAIMS_MS = 10 * 1000, CLAIMS_WANTED_MAX = 512 };
+enum { CLAIMS_MS = 10 * 1000, CLAIMS_WANTED_MAX = 512 /* in one request */ };
 
 #define say(judge, ...) kgb_arena_printf(&(judge)->verdict->arena, __VA_ARGS__)
 
@@ -192,7 +192,7 @@ static void add_stranger(const struct kgb_judge *judge, const struct kgb_image *
 {
 	char *digest = out->digests[out->n];
 
-	if (out->n == CLAIMS_WANTED_MAX || kgb_provenance_knows(judge->replay->provenance, image))
+	if (kgb_provenance_knows(judge->replay->provenance, image))
 		return;
 	kgb_sha256_hex(image->bytes, image->len, digest);
 	for (size_t i = 0; i < out->n; i++)
@@ -267,9 +267,16 @@ int kgb_replay_prove(struct kgb_judge *judge, const struct kgb_recorded *const *
 	KGB_AUTO(free)
 	char(*digests)[KGB_SHA256_HEX_LEN] = kgb_xcalloc(CLAIMS_WANTED_MAX + 1, KGB_SHA256_HEX_LEN);
 	struct strangers strangers = {.images = images, .digests = digests};
+	int rc = 0;
 
-	for (size_t i = 0; i < n; i++)
-		for (size_t k = 0; k < recorded[i]->record.n_images; k++)
+	for (size_t i = 0; i < n; i++) {
+		for (size_t k = 0; k < recorded[i]->record.n_images && rc == 0; k++) {
 			add_stranger(judge, &recorded[i]->record.images[k], &strangers);
-	return prove_strangers(judge, &strangers, failure, err);
+			if (strangers.n < CLAIMS_WANTED_MAX)
+				continue;
+			rc = prove_strangers(judge, &strangers, failure, err);
+			strangers.n = 0;
+		}
+	}
+	return rc == 0 ? prove_strangers(judge, &strangers, failure, err) : rc;
 }

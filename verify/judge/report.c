@@ -120,6 +120,67 @@ static void add_counts(const cJSON *verdict, struct kgb_buf *out)
 				   (long long)(total - passed - failed), (long long)total);
 }
 
+/* A bound that is null is none. */
+static void add_bound(struct kgb_buf *out, const cJSON *interval, const char *key, const char *none)
+{
+	double bound = kgb_json_num(interval, key, 0);
+
+	if (bound > 0)
+		(void)kgb_buf_addf(out, "%.4g", bound);
+	else
+		(void)kgb_buf_adds(out, none);
+}
+
+/* "1.25 (1.2 to 1.3)"; false when there is no such number. */
+static bool add_interval(struct kgb_buf *out, const cJSON *interval)
+{
+	double value = kgb_json_num(interval, "value", 0);
+
+	if (!(value > 0))
+		return false;
+	(void)kgb_buf_addf(out, "%.4g (", value);
+	add_bound(out, interval, "low", "0");
+	(void)kgb_buf_adds(out, " to ");
+	add_bound(out, interval, "high", "?");
+	(void)kgb_buf_addc(out, ')');
+	return true;
+}
+
+static void add_timed_case(struct kgb_buf *out, const cJSON *item)
+{
+	double candidate_ms = kgb_json_num(item, "candidate_ms", 0);
+	double baseline_ms = kgb_json_num(item, "baseline_ms", 0);
+	const char *text = kgb_json_str(item, "text", NULL);
+
+	(void)kgb_buf_adds(out, "  ");
+	add_text(out, kgb_json_str(item, "case", "?"));
+	(void)kgb_buf_addc(out, ' ');
+	add_text(out, kgb_json_str(item, "result", "?"));
+	(void)kgb_buf_addc(out, ' ');
+	if (add_interval(out, kgb_json_get(item, "speedup")) && candidate_ms > 0 && baseline_ms > 0)
+		(void)kgb_buf_addf(out, ", %.4g ms against %.4g ms", candidate_ms, baseline_ms);
+	else if (text)
+		add_text(out, text);
+	(void)kgb_buf_addc(out, '\n');
+}
+
+/* How fast a kernel is that passed, where that was measured. */
+static void add_timing(const cJSON *verdict, struct kgb_buf *out)
+{
+	const cJSON *item;
+
+	if (!kgb_json_bool(verdict, "timing.comparable", false))
+		return;
+	(void)kgb_buf_adds(out, "speedup over ");
+	add_text(out, kgb_json_str(verdict, "timing.baseline", "the baseline"));
+	(void)kgb_buf_adds(out, ": ");
+	if (!add_interval(out, kgb_json_get(verdict, "timing.speedup")))
+		(void)kgb_buf_adds(out, "none, because not every case has one");
+	(void)kgb_buf_addc(out, '\n');
+	cJSON_ArrayForEach(item, kgb_json_get(verdict, "timing.cases"))
+		add_timed_case(out, item);
+}
+
 void kgb_verdict_report(const cJSON *verdict, struct kgb_buf *out)
 {
 	const char *status = kgb_json_str(verdict, "status", "infra_error");
@@ -131,6 +192,7 @@ void kgb_verdict_report(const cJSON *verdict, struct kgb_buf *out)
 		(void)kgb_buf_addf(out, "PASSED %lld/%lld cases\n",
 				   (long long)kgb_json_i64(verdict, "passed_tests", 0),
 				   (long long)kgb_json_i64(verdict, "total_tests", 0));
+		add_timing(verdict, out);
 		return;
 	}
 	(void)kgb_buf_addf(out, "%s ", word);

@@ -23,8 +23,14 @@ enum {
 	NAME_MAX_KEPT = 72,
 };
 
-int kgb_store_open(struct kgb_store *store, const char *dir, size_t entry_max, uint64_t total_max,
-		   struct kgb_err *err)
+struct kgb_store {
+	int dir_fd;
+	size_t entry_max;
+	uint64_t total_max;
+};
+
+int kgb_store_new(struct kgb_store **out, const char *dir, size_t entry_max, uint64_t total_max,
+		  struct kgb_err *err)
 {
 	KGB_AUTO(fd) int fd = -1;
 
@@ -32,17 +38,20 @@ int kgb_store_open(struct kgb_store *store, const char *dir, size_t entry_max, u
 	    kgb_fs_opendir(AT_FDCWD, dir, &fd, err) < 0)
 		return -1;
 	if (!kgb_cache_is_ours(fd))
-		return kgb_fail(err, KGB_ERR_DENIED, "'%s' belongs to others or is writable by them",
-				dir);
+		return kgb_fail(err, KGB_ERR_DENIED,
+				"'%s' belongs to others or is writable by them", dir);
+	struct kgb_store *store = kgb_xmalloc(sizeof(*store));
 	*store = (struct kgb_store){
 		.dir_fd = kgb_take_fd(&fd), .entry_max = entry_max, .total_max = total_max};
+	*out = store;
 	return 0;
 }
 
-void kgb_store_close(struct kgb_store *store)
+void kgb_store_free(struct kgb_store *store)
 {
-	kgb_close(store->dir_fd);
-	store->dir_fd = -1;
+	if (store)
+		kgb_close(store->dir_fd);
+	kgb_free(store);
 }
 
 static void add_head(struct kgb_buf *out, const char *key)
@@ -137,13 +146,11 @@ static void add_file(struct files *files, int dir_fd, const char *name)
 		return;
 	if (files->n == files->cap) {
 		files->cap = files->cap ? 2 * files->cap : 1024;
-		files->items =
-			kgb_xreallocarray(files->items, files->cap, sizeof(files->items[0]));
+		files->items = kgb_xreallocarray(files->items, files->cap, sizeof(files->items[0]));
 	}
 	struct file *file = &files->items[files->n++];
 	*file = (struct file){
-		.written_ns =
-			(int64_t)st.st_mtim.tv_sec * 1000000000 + (int64_t)st.st_mtim.tv_nsec,
+		.written_ns = (int64_t)st.st_mtim.tv_sec * 1000000000 + (int64_t)st.st_mtim.tv_nsec,
 		.bytes = st.st_size < LEAST_FILE ? LEAST_FILE : (uint64_t)st.st_size,
 	};
 	memcpy(file->name, name, strlen(name) + 1);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
  * Bytes under the digest of everything that they were made from, in a directory that only we can
- * write to. Whatever is not beyond doubt counts as not there. All functions may be called by several
- * threads and processes at once.
+ * write to. Whatever is not beyond doubt counts as not there. All functions may be called by
+ * several threads and processes at once.
  */
 #ifndef KGB_VERIFY_JUDGE_STORE_H
 #define KGB_VERIFY_JUDGE_STORE_H
@@ -15,16 +15,14 @@
 #include "base/err.h"
 #include "base/hash.h"
 
-struct kgb_store {
-	int dir_fd;
-	size_t entry_max; /* larger ones are not kept */
-	uint64_t total_max; /* of the directory, give or take a sixteenth */
-};
+struct kgb_store;
 
-/** Open the directory, which is made when absent. DENIED when others own it or may write to it. */
-KGB_MUST_CHECK int kgb_store_open(struct kgb_store *store, const char *dir, size_t entry_max,
-				  uint64_t total_max, struct kgb_err *err);
-void kgb_store_close(struct kgb_store *store);
+/** Open the directory, which is made when absent. Entries of more than `entry_max` bytes are not
+ * kept; the directory holds `total_max`, give or take a sixteenth. DENIED when others own it or may
+ * write to it. Pair with kgb_store_free. */
+KGB_MUST_CHECK int kgb_store_new(struct kgb_store **out, const char *dir, size_t entry_max,
+				 uint64_t total_max, struct kgb_err *err);
+void kgb_store_free(struct kgb_store *store);
 
 /** Read what was kept under `key`, a SHA-256 in hexadecimal digits, into *out. False: nothing, or
  * something that is damaged or that others may have written. */

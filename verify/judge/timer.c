@@ -18,7 +18,7 @@ enum {
 	BLOCK_SAMPLES = 6, /* most of a block of a round */
 	KEPT_MIN = 2, /* samples of each side that make a round */
 	ACTIVITY_ROUNDS = 4, /* one of so many has the activity measured, which doubles its cost */
-	MORE_ROUNDS = 4, /* after the interval was narrow: one for each so many */
+	MORE_ROUNDS = 2, /* after the interval was narrow: one for each so many */
 	PAUSE_MS = 50,
 	PAUSE_MAX_MS = 400,
 };

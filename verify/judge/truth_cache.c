@@ -21,8 +21,8 @@ bool kgb_truth_key(const struct kgb_truth_place *place, const struct kgb_data *d
 		total += data->storage_bytes[i];
 	if (!place->identity[0] || !place->device[0] || total > KGB_TRUTH_CACHE_INPUT_MAX)
 		return false;
-	kgb_buf_addf(&text, "truth 1\n%s\n%s\n%s\n%s\n", KGB_VERSION, place->identity, place->device,
-		     place->spec_sha256);
+	kgb_buf_addf(&text, "truth 1\n%s\n%s\n%s\n%s\n", KGB_VERSION, place->identity,
+		     place->device, place->spec_sha256);
 	kgb_data_write_request(data, true, &text);
 	for (size_t i = 0; i < data->kase->n_args; i++) {
 		if (!data->storages[i])
@@ -75,7 +75,7 @@ void kgb_truth_keep(const struct kgb_store *store, const char *key,
 	const struct entry_head head = {.n_outputs = reply->n_outputs,
 					.n_bytes = (uint64_t)reply->value};
 
-	if (head.n_bytes > store->entry_max)
+	if (head.n_bytes > KGB_TRUTH_CACHE_ENTRY_MAX)
 		return;
 	kgb_buf_add(&entry, &head, sizeof(head));
 	kgb_buf_add(&entry, reply->outputs, reply->n_outputs * sizeof(reply->outputs[0]));

@@ -157,26 +157,49 @@ void kgb_verdict_count_launches(struct kgb_verdict *verdict, const char *name, i
 	verdict->kernels[i].count += count;
 }
 
-/* The failures of both in the order of their cases, as many as there is room for. */
-static void merge_failures(struct kgb_verdict *to, const struct kgb_verdict *from)
+static bool is_cheat(const char *code)
 {
-	for (size_t i = 0; i < from->n_failures; i++) {
-		const struct kgb_failure *failure = &from->failures[i];
-		size_t at = to->n_failures;
-		while (at > 0 && to->failures[at - 1].turn > failure->turn)
-			at--;
-		if (at == KGB_VERDICT_FAILURES_MAX)
-			continue;
-		if (to->n_failures < KGB_VERDICT_FAILURES_MAX)
-			to->n_failures++;
-		memmove(&to->failures[at + 1], &to->failures[at],
-			(to->n_failures - 1 - at) * sizeof(to->failures[0]));
-		to->failures[at] = *failure;
-	}
+	return status_of_code(code) == KGB_STATUS_CHEATED;
+}
+
+const struct kgb_failure *kgb_verdict_cheat(const struct kgb_verdict *verdict)
+{
+	for (size_t i = 0; i < verdict->n_failures; i++)
+		if (is_cheat(verdict->failures[i].code))
+			return &verdict->failures[i];
+	return NULL;
+}
+
+/* Give up the last failure that is no cheat, for one that matters more. False: this one does not.
+ */
+static bool make_room(struct kgb_verdict *verdict, const struct kgb_failure *failure)
+{
+	size_t i = verdict->n_failures;
+
+	while (i > 0 && is_cheat(verdict->failures[i - 1].code))
+		i--;
+	if (i == 0 || (!is_cheat(failure->code) && verdict->failures[i - 1].turn < failure->turn))
+		return false;
+	memmove(&verdict->failures[i - 1], &verdict->failures[i],
+		(verdict->n_failures - i) * sizeof(verdict->failures[0]));
+	verdict->n_failures--;
+	return true;
+}
+
+void kgb_verdict_add_failure(struct kgb_verdict *verdict, const struct kgb_failure *failure)
+{
+	if (verdict->n_failures == KGB_VERDICT_FAILURES_MAX && !make_room(verdict, failure))
+		return;
+	size_t at = verdict->n_failures++;
+	for (; at > 0 && verdict->failures[at - 1].turn > failure->turn; at--)
+		verdict->failures[at] = verdict->failures[at - 1];
+	verdict->failures[at] = *failure;
 }
 
 void kgb_verdict_merge(struct kgb_verdict *to, struct kgb_verdict *from)
 {
+	if (from->code && to->code && is_cheat(from->code) && !is_cheat(to->code))
+		kgb_verdict_withdraw(to);
 	if (from->code && !to->code) {
 		const struct kgb_failure failure = {
 			.code = from->code, .message = from->message, .hint = from->hint};
@@ -188,7 +211,8 @@ void kgb_verdict_merge(struct kgb_verdict *to, struct kgb_verdict *from)
 		to->interfaces[i].passed += from->interfaces[i].passed;
 		to->interfaces[i].failed += from->interfaces[i].failed;
 	}
-	merge_failures(to, from);
+	for (size_t i = 0; i < from->n_failures; i++)
+		kgb_verdict_add_failure(to, &from->failures[i]);
 	to->deterministic &= from->deterministic;
 	to->n_nondeterministic += from->n_nondeterministic;
 	for (size_t i = 0; i < from->n_ghosts && to->n_ghosts < KGB_VERDICT_GHOSTS_MAX; i++)

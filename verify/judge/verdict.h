@@ -166,6 +166,11 @@ void kgb_verdict_withdraw(struct kgb_verdict *verdict);
 /** A trouble of ours: status infra_error, code "infra.<what>", the error's text as message. */
 void kgb_verdict_decide_infra(struct kgb_verdict *verdict, enum kgb_stage stage, const char *code,
 			      const struct kgb_err *err);
+/** Add to the failures, which stay in the order of their cases' turns. Of too many the first stay,
+ * and every cheat before other ones. */
+void kgb_verdict_add_failure(struct kgb_verdict *verdict, const struct kgb_failure *failure);
+/** The first failure that is a cheat; NULL: there is none. */
+const struct kgb_failure *kgb_verdict_cheat(const struct kgb_verdict *verdict);
 /** Add what was found elsewhere about other cases of the same interfaces. The strings of `from` go
  * over to `to`; release it all the same. */
 void kgb_verdict_merge(struct kgb_verdict *to, struct kgb_verdict *from);

@@ -2,8 +2,8 @@
 /** \file
  * Warm parents of workers: a sandboxed Python with torch and triton imported, which forks a worker
  * for every control socket that it is handed. Either our own, started for one verification, or one
- * that `kgb-judge zygotes` keeps warm and that is reached through a socket in a directory. One
- * thread.
+ * that `kgb-judge zygotes` keeps warm and that is reached through a socket in a directory. Threads
+ * may ask for workers at the same time; starting and ending are for one.
  */
 #ifndef KGB_VERIFY_JUDGE_ZYGOTE_H
 #define KGB_VERIFY_JUDGE_ZYGOTE_H

@@ -54,7 +54,7 @@ static const struct {
 	{"2026-11-21T08:00:00.000Z", "run_started",
 	 "{\"run\":\"normal_cc_KernelGenBench_20261121T080000Z_0a1b\",\"dataset\":\"KernelGenBench\",\"method\":"
 	 "\"normal_cc\",\"model\":\"m\",\"gateway\":\"offline\",\"cli\":\"claude\",\"cli_version\":\"2.1.329\","
-	 "\"isolation\":\"L3\",\"platform\":\"cpu\",\"host\":\"h\",\"version\":\"0.1.0\",\"device_count\":2,"
+	 "\"isolation\":\"L3\",\"platform\":\"cuda\",\"host\":\"h\",\"version\":\"0.1.0\",\"device_count\":2,"
 	 "\"skip_gen\":false,\"skip_verify\":false}"},
 	{"2026-11-21T08:00:00.010Z", "planned",
 	 "{\"operators\":[{\"name\":\"aten::add\",\"safe_name\":\"aten__add\",\"spec_sha256\":\"" SHA_B
@@ -75,13 +75,15 @@ static const struct {
 	 "\"stage\":\"correctness\",\"message\":\"24 of 1000 elements are wrong\",\"failing_case\":"
 	 "\"add_Tensor/float32/n=1000/standard\",\"kernel_sha256\":\"" SHA_B
 	 "\",\"seed\":\"00\",\"wall_ms\":900,"
-	 "\"total_tests\":36,\"passed_tests\":12,\"failed_tests\":24,\"comparable\":false,\"speedup\":null},"
+	 "\"total_tests\":36,\"passed_tests\":12,\"failed_tests\":24,\"gpu\":null,"
+	 "\"speedup\":null,\"speedup_low\":null,\"speedup_high\":null,\"timing_note\":null},"
 	 "\"commit\":\"c1\"}"},
 	{"2026-11-21T08:00:08.000Z", "verify_call",
 	 "{\"operator\":\"aten::add\",\"attempt\":1,\"verdict\":{\"status\":\"passed\",\"code\":null,\"stage\":null,"
 	 "\"message\":\"all tests passed\",\"kernel_sha256\":\"" SHA_A
 	 "\",\"seed\":\"01\",\"wall_ms\":1100,"
-	 "\"total_tests\":36,\"passed_tests\":36,\"failed_tests\":0,\"comparable\":false,\"speedup\":null},"
+	 "\"total_tests\":36,\"passed_tests\":36,\"failed_tests\":0,\"gpu\":\"NVIDIA H200\","
+	 "\"speedup\":0.987,\"speedup_low\":0.98,\"speedup_high\":0.995,\"timing_note\":null},"
 	 "\"commit\":\"c2\"}"},
 	{"2026-11-21T08:00:10.250Z", "attempt_finished",
 	 "{\"operator\":\"aten::add\",\"attempt\":1,\"end\":\"agent.ok\",\"retry\":false,\"exit_code\":0,\"term_signal\":0,"
@@ -89,12 +91,13 @@ static const struct {
 	 "\",\"kernel_source\":\"verified\",\"error_code\":null,\"error_message\":null,"
 	 "\"gateway\":" TOTALS ",\"cli\":" CLI "}"},
 	{"2026-11-21T08:00:10.300Z", "verify_started",
-	 "{\"operator\":\"aten::add\",\"kernel_sha256\":\"" SHA_A "\"}"},
+	 "{\"operator\":\"aten::add\",\"kernel_sha256\":\"" SHA_A "\",\"device\":\"cuda:0\"}"},
 	{"2026-11-21T08:00:12.300Z", "verified",
 	 "{\"operator\":\"aten::add\",\"verdict\":{\"status\":\"passed\",\"code\":null,\"stage\":null,\"message\":\"all "
 	 "tests passed\",\"kernel_sha256\":\"" SHA_A "\",\"spec_sha256\":\"" SHA_B "\",\"seed\":"
-	 "\"000102030405060708090a0b0c0d0e0f\",\"platform\":\"cpu\",\"wall_ms\":1900,\"total_tests\":72,"
-	 "\"passed_tests\":72,\"failed_tests\":0,\"comparable\":false,\"speedup\":null},\"path\":"
+	 "\"000102030405060708090a0b0c0d0e0f\",\"platform\":\"cuda\",\"wall_ms\":1900,\"total_tests\":72,"
+	 "\"passed_tests\":72,\"failed_tests\":0,\"gpu\":\"NVIDIA H200\",\"speedup\":1.025,\"speedup_low\":1.0222,"
+	 "\"speedup_high\":1.0278,\"timing_note\":null},\"path\":"
 	 "\"attempts/aten__add/001/verdicts/final.json\"}"},
 	{"2026-11-21T08:00:20.000Z", "attempt_finished",
 	 "{\"operator\":\"aten::mm\",\"attempt\":1,\"end\":\"agent.timeout\",\"retry\":false,\"exit_code\":-1,"
@@ -104,12 +107,12 @@ static const struct {
 	 "{\"operator\":\"aten::silu\",\"kernel_sha256\":\"" SHA_B
 	 "\",\"origin\":\"/k/aten__silu.py\"}"},
 	{"2026-11-21T08:00:20.200Z", "verify_started",
-	 "{\"operator\":\"aten::silu\",\"kernel_sha256\":\"" SHA_B "\"}"},
+	 "{\"operator\":\"aten::silu\",\"kernel_sha256\":\"" SHA_B "\",\"device\":\"cuda:1\"}"},
 	{"2026-11-21T08:00:21.200Z", "verified",
 	 "{\"operator\":\"aten::silu\",\"verdict\":{\"status\":\"cheated\",\"code\":\"cheat.l1.torch_compute\",\"stage\":"
 	 "\"l1\",\"message\":\"line 3 calls torch.add\",\"kernel_sha256\":\"" SHA_B
-	 "\",\"platform\":\"cpu\",\"wall_ms\":"
-	 "100,\"total_tests\":40,\"passed_tests\":0,\"failed_tests\":0,\"comparable\":false},\"path\":\"v.json\"}"},
+	 "\",\"platform\":\"cuda\",\"wall_ms\":"
+	 "100,\"total_tests\":40,\"passed_tests\":0,\"failed_tests\":0},\"path\":\"v.json\"}"},
 	{"2026-11-21T08:00:22.000Z", "run_finished",
 	 "{\"end\":\"interrupted\",\"exit_code\":130,\"message\":\"interrupted by signal 2\"}"},
 };

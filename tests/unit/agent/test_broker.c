@@ -25,14 +25,16 @@
 static const char fake_judge[] =
 	"#!/bin/sh\n"
 	"if [ \"$1\" = zygotes ]; then\n"
-	"	dir=${2#--dir=}\n"
-	"	[ -e \"$dir/broken\" ] && exit 4\n"
-	"	echo ready; cat >/dev/null; : >\"$dir/gone\"; exit 0\n"
+	"	up=${2#--dir=}/..; mkdir -p \"${2#--dir=}\"\n"
+	"	[ -e \"$up/broken\" ] && exit 4\n"
+	"	echo ready; cat >/dev/null; : >\"$up/gone-${3#--device=}\"; exit 0\n"
 	"fi\n"
 	"op=${2#--op=}\n"
-	"case $* in *--zygotes=*) warm=true ;; *) warm=false ;; esac\n"
+	"warm=none; device=none; timed=yes\n"
+	"for word; do case $word in --zygotes=*) warm=${word##*/} ;; --device=*) device=${word#*=} ;;\n"
+	"	--skip-timing) timed=no ;; esac; done\n"
 	"case $op in\n"
-	"ok) echo \"{\\\"warm\\\":$warm}\" >&3 ;;\n"
+	"ok) echo \"[\\\"$warm $device $timed\\\"]\" >&3 ;;\n"
 	"garbage) echo '{\"half\":' >&3 ;;\n"
 	"silent) ;;\n"
 	"crash) kill -SEGV $$ ;;\n"
@@ -43,9 +45,15 @@ static const char fake_judge[] =
 	"slow) sleep 0.3; echo '{}' >&3 ;;\n"
 	"esac\n";
 
+#define OK_ON_CPU "[\".zygotes-cpu cpu no\"]\n"
+
+static const struct kgb_devices one_cpu = {.items = {{"cpu", -1, -1}}, .n = 1};
+static const struct kgb_devices two_gpus = {.items = {{"cuda:0", 0, 0}, {"cuda:3", 3, 3}}, .n = 2};
+
 struct fixture {
 	uv_loop_t loop;
 	char dir[32];
+	const struct kgb_devices *devices;
 	struct kgb_broker *broker;
 	int n_done, n_closed;
 };
@@ -56,6 +64,8 @@ struct expectation {
 	const char *error; /* part of the message; NULL: a verdict */
 	const char *verdict; /* exact text */
 	bool cancelled;
+	bool timed;
+	size_t device;
 	bool done;
 	struct kgb_job *job;
 };
@@ -83,10 +93,11 @@ static void on_closed(void *payload)
 	fixture->n_closed++;
 }
 
-static void start(struct fixture *fixture, int64_t timeout_ms, int max_jobs, bool broken_zygotes)
+static void start_on(struct fixture *fixture, const struct kgb_devices *devices, int64_t timeout_ms,
+		     int max_jobs, bool broken_zygotes)
 {
 	struct kgb_err err = KGB_ERR_INIT;
-	*fixture = (struct fixture){.dir = "/tmp/kgb-test-broker-XXXXXX"};
+	*fixture = (struct fixture){.dir = "/tmp/kgb-test-broker-XXXXXX", .devices = devices};
 	assert_non_null(mkdtemp(fixture->dir));
 	int fd = open(fixture->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	assert_int_equal(kgb_fs_write_atomic(fd, "kgb-judge", fake_judge, sizeof(fake_judge) - 1,
@@ -102,6 +113,7 @@ static void start(struct fixture *fixture, int64_t timeout_ms, int max_jobs, boo
 		.data_dir = "/",
 		.python = "/usr/bin/python3",
 		.zygote_dir = fixture->dir,
+		.devices = devices,
 		.max_jobs = max_jobs,
 		.verify_timeout_ms = timeout_ms,
 		.call_timeout_ms = 1000,
@@ -111,15 +123,23 @@ static void start(struct fixture *fixture, int64_t timeout_ms, int max_jobs, boo
 		fail_msg("%s", err.msg);
 }
 
+static void start(struct fixture *fixture, int64_t timeout_ms, int max_jobs, bool broken_zygotes)
+{
+	start_on(fixture, &one_cpu, timeout_ms, max_jobs, broken_zygotes);
+}
+
 static void submit(struct fixture *fixture, struct expectation *e)
 {
 	e->fixture = fixture;
-	e->job = kgb_broker_submit(fixture->broker, &(struct kgb_job_spec){
-							    .operator= e->operator,
-							    .kernel_path = "/dev/null",
-							    .done = on_done,
-							    .payload = e,
-						    });
+	e->job = kgb_broker_submit(fixture->broker,
+				   &(struct kgb_job_spec){
+					   .operator= e->operator,
+					   .kernel_path = "/dev/null",
+					   .device = &fixture->devices->items[e->device],
+					   .timed = e->timed,
+					   .done = on_done,
+					   .payload = e,
+				   });
 }
 
 static void run_until_done(struct fixture *fixture, int n)
@@ -152,7 +172,7 @@ static void test_every_way_a_judge_can_end_has_its_message(void **state)
 	(void)state;
 	struct fixture fixture;
 	struct expectation cases[] = {
-		{.operator= "ok", .verdict = "{\"warm\":true}\n"},
+		{.operator= "ok", .verdict = OK_ON_CPU},
 		{.operator= "garbage", .error = "the judge's verdict: "},
 		{.operator= "silent", .error = "the judge's verdict: "},
 		{.operator= "crash", .error = "ended by signal 11"},
@@ -172,7 +192,7 @@ static void test_without_zygotes_judges_start_cold(void **state)
 {
 	(void)state;
 	struct fixture fixture;
-	struct expectation ok = {.operator= "ok", .verdict = "{\"warm\":false}\n"};
+	struct expectation ok = {.operator= "ok", .verdict = "[\"none cpu no\"]\n"};
 	start(&fixture, 20000, 1, true);
 	submit(&fixture, &ok);
 	run_until_done(&fixture, 1);
@@ -185,7 +205,7 @@ static void test_cancelled_jobs_end_whether_queued_or_running(void **state)
 	struct fixture fixture;
 	struct expectation hang = {.operator= "hang", .error = "cancelled", .cancelled = true};
 	struct expectation queued = {.operator= "ok", .error = "cancelled", .cancelled = true};
-	struct expectation fast = {.operator= "ok", .verdict = "{\"warm\":true}\n"};
+	struct expectation fast = {.operator= "ok", .verdict = OK_ON_CPU};
 	start(&fixture, 20000, 1, false);
 	submit(&fixture, &fast);
 	run_until_done(&fixture, 1);
@@ -206,7 +226,7 @@ static void test_closing_cancels_what_is_left_and_ends_the_zygotes(void **state)
 	struct fixture fixture;
 	struct expectation deaf = {.operator= "deaf", .error = "cancelled", .cancelled = true};
 	struct expectation queued = {.operator= "ok", .error = "cancelled", .cancelled = true};
-	struct expectation first = {.operator= "ok", .verdict = "{\"warm\":true}\n"};
+	struct expectation first = {.operator= "ok", .verdict = OK_ON_CPU};
 	start(&fixture, 20000, 1, false);
 	submit(&fixture, &first);
 	run_until_done(&fixture, 1);
@@ -217,8 +237,37 @@ static void test_closing_cancels_what_is_left_and_ends_the_zygotes(void **state)
 	uv_run(&fixture.loop, UV_RUN_DEFAULT);
 	assert_int_equal(fixture.n_done, 3);
 	assert_int_equal(fixture.n_closed, 1);
-	KGB_AUTO(free) char *gone = kgb_path_join(fixture.dir, "gone");
+	KGB_AUTO(free) char *gone = kgb_path_join(fixture.dir, "gone-cpu");
 	assert_true(kgb_fs_exists(AT_FDCWD, gone));
+	assert_int_equal(uv_loop_close(&fixture.loop), 0);
+	struct kgb_err err = KGB_ERR_INIT;
+	assert_int_equal(kgb_fs_remove_tree(AT_FDCWD, fixture.dir, &err), 0);
+}
+
+static void test_each_device_has_its_own_zygotes(void **state)
+{
+	(void)state;
+	struct fixture fixture;
+	struct expectation jobs[] = {
+		{.operator= "ok", .verdict = "[\".zygotes-cuda:0 cuda:0 no\"]\n"},
+		{.operator= "ok",
+		 .device = 1,
+		 .timed = true,
+		 .verdict = "[\".zygotes-cuda:3 cuda:3 yes\"]\n"},
+	};
+	start_on(&fixture, &two_gpus, 20000, 2, false);
+	for (size_t i = 0; i < KGB_ARRAY_LEN(jobs); i++)
+		submit(&fixture, &jobs[i]);
+	run_until_done(&fixture, KGB_ARRAY_LEN(jobs));
+	kgb_broker_close(fixture.broker, on_closed, &fixture);
+	uv_run(&fixture.loop, UV_RUN_DEFAULT);
+	static const char *const names[] = {"cuda:0", "cuda:3"};
+	for (size_t i = 0; i < KGB_ARRAY_LEN(names); i++) {
+		KGB_AUTO(free) char *gone = kgb_xasprintf("%s/gone-%s", fixture.dir, names[i]);
+		KGB_AUTO(free) char *dir = kgb_xasprintf("%s/.zygotes-%s", fixture.dir, names[i]);
+		assert_true(kgb_fs_exists(AT_FDCWD, gone));
+		assert_false(kgb_fs_exists(AT_FDCWD, dir));
+	}
 	assert_int_equal(uv_loop_close(&fixture.loop), 0);
 	struct kgb_err err = KGB_ERR_INIT;
 	assert_int_equal(kgb_fs_remove_tree(AT_FDCWD, fixture.dir, &err), 0);
@@ -274,6 +323,7 @@ int main(void)
 		cmocka_unit_test(test_without_zygotes_judges_start_cold),
 		cmocka_unit_test(test_cancelled_jobs_end_whether_queued_or_running),
 		cmocka_unit_test(test_closing_cancels_what_is_left_and_ends_the_zygotes),
+		cmocka_unit_test(test_each_device_has_its_own_zygotes),
 		cmocka_unit_test(test_at_most_max_jobs_run_at_once),
 		cmocka_unit_test(test_the_attempts_table_is_total_and_ends_in_done),
 	};

@@ -2,6 +2,7 @@
 #include "tests/unit/agent/agent_test.h"
 
 #include <fcntl.h>
+#include <math.h>
 #include <signal.h>
 #include <sys/resource.h>
 
@@ -133,16 +134,18 @@ static void test_a_whole_life_is_folded_and_replays_to_the_same_bytes(void **sta
 	assert_string_equal(op_of(&f, "aten::add")->calls[0].verdict.message, "24 \"wrong\"\n");
 	finish_attempt(&f, "aten::add", 1, KGB_AGENT_OK, false, "k1");
 	assert_int_equal(op_of(&f, "aten::add")->status, KGB_OP_GENERATED);
-	assert_ok(kgb_event_verify_started(f.log, "aten::add", "k1", err));
+	assert_ok(kgb_event_verify_started(f.log, "aten::add", "k1", "cuda:1", err));
 	assert_int_equal(op_of(&f, "aten::add")->status, KGB_OP_VERIFYING);
 	struct kgb_verdict_summary good = {.status = "passed",
 					   .wall_ms = 7,
 					   .total_tests = 3,
 					   .passed_tests = 3,
-					   .comparable = true,
-					   .speedup = 1.5};
+					   .gpu = "G",
+					   .speedup = 1.5,
+					   .speedup_low = 1.25};
 	assert_ok(kgb_event_verified(f.log, "aten::add", &good, "v.json", err));
 	assert_int_equal(op_of(&f, "aten::add")->status, KGB_OP_PASSED);
+	assert_string_equal(op_of(&f, "aten::add")->device, "cuda:1");
 	assert_int_equal(f.n_told, 8);
 	assert_string_equal(f.last_type, "verified");
 	assert_ok(kgb_event_operator_ended(f.log, "aten::mm", KGB_OP_CANCELLED, "agent.cancelled",
@@ -200,7 +203,7 @@ static void test_impossible_events_are_refused_and_leave_no_trace(void **state)
 	struct kgb_totals totals = {0};
 	assert_fails(kgb_event_usage(f.log, "aten::add", 1, &totals, err), KGB_ERR_INVALID,
 		     "attempt 1 of 'aten::add'");
-	assert_fails(kgb_event_verify_started(f.log, "aten::mul", "k", err), KGB_ERR_INVALID,
+	assert_fails(kgb_event_verify_started(f.log, "aten::mul", "k", "cpu", err), KGB_ERR_INVALID,
 		     "never planned");
 	start_attempt(&f, "aten::add", 1);
 	assert_fails(kgb_event_verify_call(f.log, "aten::add", 1, &odd, NULL, err), KGB_ERR_INVALID,
@@ -226,7 +229,7 @@ static void test_what_a_dead_process_left_open_is_closed_by_the_next_start(void 
 	open_run(&f);
 	start_and_plan(&f);
 	start_attempt(&f, "aten::add", 1);
-	assert_ok(kgb_event_verify_started(f.log, "aten::mm", "k", err));
+	assert_ok(kgb_event_verify_started(f.log, "aten::mm", "k", "cpu", err));
 	kgb_run_log_close(f.log);
 	assert_ok(kgb_run_log_open(&f.log, &f.dir, err));
 	assert_int_equal(op_of(&f, "aten::add")->status, KGB_OP_RUNNING);
@@ -323,24 +326,55 @@ static void test_a_verdict_is_summarised(void **state)
 		"{\"schema\":\"kgb.verdict/1\",\"status\":\"failed\",\"code\":\"verify.mismatch\",\"stage\":\"correctness\","
 		"\"message\":\"m\",\"kernel_sha256\":\"k\",\"spec_sha256\":\"s\",\"seed\":\"00\",\"platform\":\"cuda\","
 		"\"wall_ms\":12,\"total_tests\":4,\"passed_tests\":3,\"failed_tests\":1,\"failures\":[{\"case\":\"c1\"},"
-		"{\"case\":\"c2\"}],\"timing\":{\"comparable\":true,\"cases\":[{\"candidate_ms\":1.0,\"baseline_ms\":2.0},"
-		"{\"candidate_ms\":1.0,\"baseline_ms\":8.0}]}}";
+		"{\"case\":\"c2\"}],\"timing\":{\"comparable\":true,\"cases\":[{\"candidate_ms\":1.0,\"baseline_ms\":2.0}]}}";
 	struct kgb_err err = KGB_ERR_INIT;
 	KGB_AUTO(json) cJSON *tree = NULL;
 	assert_int_equal(kgb_json_parse(verdict, strlen(verdict), &tree, &err), 0);
 	struct kgb_verdict_summary s;
 	assert_int_equal(kgb_verdict_summarise(tree, &s, &err), 0);
 	assert_string_equal(s.failing_case, "c1");
-	assert_true(s.comparable);
-	assert_true(s.speedup > 3.999 && s.speedup < 4.001);
-	cJSON_ReplaceItemInObject(kgb_json_get(tree, "timing") ? cJSON_GetObjectItem(tree, "timing")
-							       : NULL,
-				  "comparable", cJSON_CreateFalse());
-	assert_int_equal(kgb_verdict_summarise(tree, &s, &err), 0);
-	assert_false(s.comparable);
+	assert_true(s.speedup <= 0);
+	assert_string_equal(s.timing_note,
+			    ""); /* what failed needs no excuse for having no speed */
 	cJSON_ReplaceItemInObject(tree, "status", cJSON_CreateString("fine"));
 	assert_int_equal(kgb_verdict_summarise(tree, &s, &err), -1);
 	assert_int_equal(err.kind, KGB_ERR_INVALID);
+}
+
+/** Verdicts of kgb-judge on a GPU, without their raw samples. */
+static void test_timings_are_the_verdicts_own(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *file;
+		double speedup, low, high;
+		const char *note;
+		const char *gpu;
+	} cases[] = {
+		{"verdict_timed.json", 1.025, 1.022, 1.028, "", "NVIDIA H200"},
+		{"verdict_untrusted.json", 0, 0, 0,
+		 "add_Tensor/float32/big/benchmark UNTRUSTED: the baseline has two speeds",
+		 "NVIDIA H200"},
+		{"verdict_not_timed.json", 0, 0, 0, "not timed: not asked for", NULL},
+		{"verdict_cpu.json", 0, 0, 0, "", NULL},
+	};
+	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
+		struct kgb_verdict_summary s;
+		KGB_AUTO(json) cJSON *tree = NULL;
+		KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+		KGB_AUTO(free)
+		char *path = kgb_xasprintf(KGB_TEST_SOURCE_DIR "/tests/fixtures/agent/%s",
+					   cases[i].file);
+		assert_ok(kgb_fs_read(AT_FDCWD, path, 1 << 20, &text, err));
+		assert_ok(kgb_json_parse(text.ptr, text.len, &tree, err));
+		assert_ok(kgb_verdict_summarise(tree, &s, err));
+		assert_string_equal(s.status, "passed");
+		assert_true(fabs(s.speedup - cases[i].speedup) < 1e-9);
+		assert_true(fabs(s.speedup_low - cases[i].low) < 1e-9);
+		assert_true(fabs(s.speedup_high - cases[i].high) < 1e-9);
+		assert_string_equal(s.timing_note, cases[i].note);
+		assert_true(kgb_str_eq(s.gpu, cases[i].gpu));
+	}
 }
 
 /** What a judge did not say in so many words is no verdict, least of all a good one. */
@@ -382,7 +416,7 @@ static void test_an_operator_ends_as_its_verdict_says(void **state)
 	open_run(&f);
 	start_and_plan(&f);
 	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
-		assert_ok(kgb_event_verify_started(f.log, "aten::add", "k", err));
+		assert_ok(kgb_event_verify_started(f.log, "aten::add", "k", "cpu", err));
 		/* The verdict on the last kernel says nothing about this one. */
 		assert_false(op_of(&f, "aten::add")->has_verdict);
 		assert_int_equal(op_of(&f, "aten::add")->status, KGB_OP_VERIFYING);
@@ -407,6 +441,7 @@ int main(void)
 		cmocka_unit_test(test_counts_always_add_up_to_the_plan),
 		cmocka_unit_test(test_the_story_adds_up),
 		cmocka_unit_test(test_a_verdict_is_summarised),
+		cmocka_unit_test(test_timings_are_the_verdicts_own),
 		cmocka_unit_test(test_only_a_judges_own_words_are_a_verdict),
 		cmocka_unit_test(test_an_operator_ends_as_its_verdict_says),
 	};

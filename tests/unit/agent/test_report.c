@@ -74,6 +74,33 @@ static void test_the_table_is_as_recorded(void **state)
 	assert_golden("table.txt", &text);
 }
 
+static void test_a_run_has_the_mean_of_the_speedups_there_are(void **state)
+{
+	(void)state;
+	KGB_AUTO(run_state) struct kgb_run_state run = KGB_RUN_STATE_INIT;
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+	size_t n = 0;
+	fold_story(&run, NULL);
+	run.ops[0].verdict.speedup = 4;
+	run.ops[3].has_verdict = true;
+	run.ops[3].verdict = (struct kgb_verdict_summary){.speedup = 1};
+	assert_true(kgb_run_speedup(&run, &n) > 3.999); /* aten::sum has not passed */
+	assert_int_equal(n, 1);
+	run.ops[3].status = KGB_OP_PASSED;
+	double mean = kgb_run_speedup(&run, &n);
+	assert_true(mean > 1.999 && mean < 2.001);
+	assert_int_equal(n, 2);
+	/* A cheat is not fast, whatever its verdict holds. */
+	run.ops[2].verdict.speedup = 100;
+	assert_true(kgb_run_speedup(&run, &n) < 2.001);
+	/* One without a speedup does not count as 1, and the table says why. */
+	run.ops[3].verdict = (struct kgb_verdict_summary){.timing_note = "case x UNTRUSTED: \033y"};
+	assert_true(kgb_run_speedup(&run, &n) > 3.999);
+	kgb_results_table(&run, NULL, 100, false, &text);
+	assert_non_null(strstr(text.ptr, "aten::sum: no speedup: case x UNTRUSTED: \\x1by\n"));
+	assert_non_null(strstr(text.ptr, "speedup 4x (geometric mean of 1)"));
+}
+
 /** Longest line in bytes (the story is ASCII). */
 static size_t widest(const char *text)
 {
@@ -166,7 +193,8 @@ static void test_events_have_their_plain_lines(void **state)
 		{-1, "run_finished", "run interrupted: interrupted by signal 2"},
 		{0, "usage", ""},
 		{0, "attempt_started", "aten::add: attempt 1 started"},
-		{0, "verify_call", "aten::add: check 2: PASSED 36/36 tests (1.1 s)"},
+		{0, "verify_call",
+		 "aten::add: check 2: PASSED 36/36 tests, speedup 0.987x (0.98 to 0.995) (1.1 s)"},
 		{0, "attempt_finished",
 		 "aten::add: attempt 1 ended after 9.2 s: agent.ok, kernel kept (verified)"},
 		{1, "attempt_finished",
@@ -318,6 +346,7 @@ int main(void)
 		cmocka_unit_test(test_results_of_the_story_are_as_recorded),
 		cmocka_unit_test(test_an_empty_run_has_projections_too),
 		cmocka_unit_test(test_the_table_is_as_recorded),
+		cmocka_unit_test(test_a_run_has_the_mean_of_the_speedups_there_are),
 		cmocka_unit_test(test_a_narrow_terminal_loses_columns_not_lines),
 		cmocka_unit_test(test_colours_never_stand_alone),
 		cmocka_unit_test(test_an_agents_text_cannot_drive_the_terminal),

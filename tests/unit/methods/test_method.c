@@ -117,8 +117,9 @@ static void test_every_operator_has_a_prompt_for_every_method(void **state)
 	if (kgb_spec_index_load(KGB_TEST_SOURCE_DIR, "KernelGenBench", &index, &err) < 0)
 		fail_msg("%s", err.msg);
 	assert_true(index.names.n >= 6);
-	const struct kgb_prompt_vars prompt_vars = {.platform = "cpu", .max_verify_calls = 7};
 	for (size_t i = 0; i < index.names.n; i++) {
+		const struct kgb_prompt_vars prompt_vars = {.platform = i % 2 ? "cuda" : "cpu",
+							    .max_verify_calls = 7};
 		struct kgb_spec spec;
 		if (kgb_spec_load(index.paths.items[i], &spec, &err) < 0)
 			fail_msg("%s", err.msg);

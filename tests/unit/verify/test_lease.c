@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+#include <poll.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -6,7 +8,7 @@
 #include "tests/unit/base/support.h"
 #include "verify/judge/lease.h"
 
-enum { DEVICE = 61, SOON_MS = 100 }; /* a device that no machine has */
+enum { DEVICE = 61, SOON_MS = 100, LONG_MS = 5000 }; /* a device that no machine has */
 
 static int take(struct kgb_lease *lease, bool alone)
 {
@@ -32,6 +34,50 @@ static void test_many_share_one_is_alone(KGB_UNUSED void **state)
 	assert_int_equal(take(&b, true), 0);
 	kgb_lease_give(&b);
 	kgb_lease_give(&b);
+}
+
+static void test_who_waits_to_be_alone_comes_before_those_who_come_later(KGB_UNUSED void **state)
+{
+	struct kgb_lease a = KGB_LEASE_NONE, b = KGB_LEASE_NONE;
+
+	assert_int_equal(take(&a, false), 0);
+	pid_t pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		struct kgb_lease waits = KGB_LEASE_NONE;
+		struct kgb_err err = KGB_ERR_INIT;
+		(void)close(a.fd); /* a copy would keep it locked */
+		_exit(kgb_lease_take(&waits, DEVICE, true, kgb_mono_ms() + LONG_MS, &err) < 0);
+	}
+	int tries = 0;
+	while (take(&b, false) == 0 && ++tries < LONG_MS / SOON_MS)
+		(void)poll(NULL, 0, SOON_MS); /* until it waits */
+	assert_int_equal(b.fd, -1);
+	kgb_lease_give(&a);
+	int status = -1;
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	assert_int_equal(take(&b, false), 0);
+	kgb_lease_give(&b);
+}
+
+static void test_locks_are_everybodys(KGB_UNUSED void **state)
+{
+	static const char *const paths[] = {"/tmp/kgb-gpu-62.lock", "/tmp/kgb-gpu-turn-62.lock"};
+	struct kgb_lease lease = KGB_LEASE_NONE;
+	struct kgb_err err = KGB_ERR_INIT;
+	struct stat st;
+
+	for (size_t i = 0; i < KGB_ARRAY_LEN(paths); i++)
+		(void)unlink(paths[i]);
+	mode_t before = umask(0077);
+	assert_ok(kgb_lease_take(&lease, DEVICE + 1, true, kgb_mono_ms() + SOON_MS, &err), err);
+	(void)umask(before);
+	for (size_t i = 0; i < KGB_ARRAY_LEN(paths); i++) {
+		assert_int_equal(stat(paths[i], &st), 0);
+		assert_int_equal(st.st_mode & 07777, 0444);
+	}
+	kgb_lease_give(&lease);
 }
 
 static void test_the_end_of_a_process_gives_back(KGB_UNUSED void **state)
@@ -79,6 +125,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_many_share_one_is_alone),
+		cmocka_unit_test(test_who_waits_to_be_alone_comes_before_those_who_come_later),
+		cmocka_unit_test(test_locks_are_everybodys),
 		cmocka_unit_test(test_the_end_of_a_process_gives_back),
 		cmocka_unit_test(test_seats_are_taken_once_and_as_far_as_there_are_some),
 	};

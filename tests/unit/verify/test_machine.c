@@ -8,6 +8,7 @@
 #include "base/fs.h"
 #include "base/hash.h"
 #include "base/json.h"
+#include "base/time.h"
 #include "tests/unit/base/support.h"
 
 enum { HOUR_MS = 3600 * 1000 };
@@ -237,22 +238,34 @@ static void test_a_known_device_needs_no_process(void **state)
 	assert_int_equal(kgb_machine_find(&machine, &spec, &identity, cache.path, 1000, &err), -1);
 }
 
-static void test_an_old_measurement_is_none(void **state)
+/* Is what was measured then taken for what the device can do now? */
+static bool is_taken(const struct cache *cache, int64_t wall_ms)
 {
 	const struct kgb_exec_spec spec = {.program = "/nowhere/kgb-exec"};
-	struct cache cache;
 	struct kgb_machine machine;
 	struct kgb_err err = KGB_ERR_INIT;
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
 	char hex[KGB_SHA256_HEX_LEN];
 
-	keep(&cache, state);
-	kgb_buf_addf(&text, "kgb machine 1\n%s\n%s\n1000\n4500000000000\n2000\n", h200.uuid,
-		     h200.driver);
+	kgb_buf_addf(&text, "kgb machine 1\n%s\n%s\n%lld\n4500000000000\n2000\n", h200.uuid,
+		     h200.driver, (long long)wall_ms);
 	kgb_sha256_hex(text.ptr, text.len, hex);
 	kgb_buf_adds(&text, hex);
-	put_file(AT_FDCWD, cache.file, text.ptr);
-	assert_int_equal(kgb_machine_find(&machine, &spec, &h200, cache.path, 1000, &err), -1);
+	put_file(AT_FDCWD, cache->file, text.ptr);
+	return kgb_machine_find(&machine, &spec, &h200, cache->path, 1000, &err) == 0;
+}
+
+static void test_an_old_measurement_is_none(void **state)
+{
+	const int64_t now_ms = kgb_wall_ms();
+	struct cache cache;
+
+	keep(&cache, state);
+	assert_true(is_taken(&cache, now_ms - HOUR_MS));
+	assert_false(is_taken(&cache, 1000));
+	assert_false(is_taken(&cache, now_ms - 25 * (int64_t)HOUR_MS));
+	/* Of a clock that was wrong, then or now. */
+	assert_false(is_taken(&cache, now_ms + HOUR_MS));
 }
 
 static void test_another_gpu_or_driver_is_measured_anew(void **state)

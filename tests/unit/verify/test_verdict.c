@@ -218,6 +218,22 @@ static const struct {
 	 "case: c\n"
 	 "wrong: 3 of 4 elements, worst at [1, 2]: expected 1, got 2.25\n"
 	 "error: largest absolute error 1.25, allowed there 0.5\n"},
+	{"{\"status\":\"passed\",\"passed_tests\":3,\"total_tests\":3,\"timing\":{\"comparable\":false,"
+	 "\"cases\":[{\"case\":\"c\",\"candidate_ms\":1,\"baseline_ms\":2}]}}",
+	 "PASSED 3/3 cases\n"},
+	{"{\"status\":\"passed\",\"passed_tests\":3,\"total_tests\":3,\"timing\":{\"comparable\":true,"
+	 "\"baseline\":\"torch.compile\",\"speedup\":{\"value\":1.5,\"low\":1.25,\"high\":null},"
+	 "\"cases\":[{\"case\":\"c\",\"candidate_ms\":1,\"baseline_ms\":2,\"result\":\"FASTER\","
+	 "\"speedup\":{\"value\":2.0,\"low\":1.9,\"high\":2.1}}]}}",
+	 "PASSED 3/3 cases\n"
+	 "speedup over torch.compile: 1.5 (1.25 to ?)\n"
+	 "  c FASTER 2 (1.9 to 2.1), 1 ms against 2 ms\n"},
+	{"{\"status\":\"passed\",\"passed_tests\":3,\"total_tests\":3,\"timing\":{\"comparable\":true,"
+	 "\"baseline\":\"torch\",\"speedup\":null,\"cases\":[{\"case\":\"c\",\"candidate_ms\":null,"
+	 "\"baseline_ms\":null,\"result\":\"UNTRUSTED\",\"text\":\"two speeds\",\"speedup\":null}]}}",
+	 "PASSED 3/3 cases\n"
+	 "speedup over torch: none, because not every case has one\n"
+	 "  c UNTRUSTED two speeds\n"},
 	{"{\"status\":\"failed\",\"code\":\"verify.exception\",\"message\":\"ValueError: \\u001b[2J\\nx\","
 	 "\"failures\":[{\"case\":\"a\",\"message\":\"ValueError: \\u001b[2J\"},{\"case\":\"b\",\"message\":\"y\"},"
 	 "{\"case\":\"c\",\"message\":\"z\"},{\"case\":\"d\",\"message\":\"not shown\"}]}",
@@ -361,6 +377,31 @@ static void test_of_too_many_failures_the_first_stay(void **state)
 	free_verdict(to);
 }
 
+static void test_no_number_of_failures_hides_a_cheat(void **state)
+{
+	size_t turns[KGB_VERDICT_FAILURES_MAX], late[] = {90, 91};
+
+	(void)state;
+	for (size_t i = 0; i < KGB_VERDICT_FAILURES_MAX; i++)
+		turns[i] = i;
+	struct kgb_verdict *to = verdict_of_lane(turns, KGB_VERDICT_FAILURES_MAX, 0);
+	struct kgb_verdict *from = verdict_of_lane(late, KGB_ARRAY_LEN(late), 0);
+	assert_null(kgb_verdict_cheat(to));
+	from->failures[1].code = "cheat.torch_compute";
+	kgb_verdict_merge(to, from);
+	assert_int_equal(to->n_failures, KGB_VERDICT_FAILURES_MAX);
+	assert_ptr_equal(kgb_verdict_cheat(to), &to->failures[KGB_VERDICT_FAILURES_MAX - 1]);
+	assert_int_equal(kgb_verdict_cheat(to)->turn, 91);
+	assert_int_equal(to->failures[KGB_VERDICT_FAILURES_MAX - 2].turn,
+			 KGB_VERDICT_FAILURES_MAX - 2);
+	const struct kgb_failure early = {.turn = 0, .code = "verify.crash"};
+	kgb_verdict_add_failure(to, &early);
+	assert_string_equal(to->failures[1].code, "verify.crash");
+	assert_int_equal(kgb_verdict_cheat(to)->turn, 91);
+	free_verdict(from);
+	free_verdict(to);
+}
+
 static void test_a_lane_may_decide_where_nothing_was_decided(void **state)
 {
 	const struct kgb_failure cheat = {.code = "cheat.ghost", .message = "m", .hint = "h"};
@@ -372,6 +413,11 @@ static void test_a_lane_may_decide_where_nothing_was_decided(void **state)
 	kgb_verdict_decide(late, KGB_STAGE_CORRECTNESS, &wrong);
 	kgb_verdict_merge(to, from);
 	kgb_verdict_merge(to, late);
+	assert_string_equal(to->code, "cheat.ghost");
+	kgb_verdict_withdraw(to);
+	kgb_verdict_merge(to, late);
+	assert_string_equal(to->code, "verify.mismatch");
+	kgb_verdict_merge(to, from); /* a cheat counts whenever it comes */
 	assert_string_equal(to->code, "cheat.ghost");
 	assert_int_equal(to->status, KGB_STATUS_CHEATED);
 	assert_int_equal(to->decided_by, KGB_STAGE_CORRECTNESS);
@@ -394,6 +440,7 @@ int main(void)
 		cmocka_unit_test(test_a_speedup_is_that_of_all_cases_or_of_none),
 		cmocka_unit_test(test_what_lanes_found_adds_up_in_the_order_of_the_cases),
 		cmocka_unit_test(test_of_too_many_failures_the_first_stay),
+		cmocka_unit_test(test_no_number_of_failures_hides_a_cheat),
 		cmocka_unit_test(test_a_lane_may_decide_where_nothing_was_decided),
 	};
 

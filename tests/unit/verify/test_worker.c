@@ -3,6 +3,7 @@
  * another its supervisor. */
 #include "verify/judge/worker.h"
 
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
@@ -239,6 +240,32 @@ static void test_a_dead_worker_is_no_error_to_send_to(void **state)
 	assert_true(waitpid(-1, NULL, 0) > 0);
 }
 
+static void play_leave(int channel, int log)
+{
+	(void)channel;
+	(void)log;
+	_exit(4);
+}
+
+/* Between two requests, so that the next one finds nobody: its own doing all the same. */
+static void test_a_worker_that_died_before_its_request_has_died(void **state)
+{
+	struct kgb_worker worker;
+	struct kgb_wire_reply reply;
+	struct kgb_err err = KGB_ERR_INIT;
+
+	(void)state;
+	start_fake(&worker, play_leave);
+	struct pollfd gone = {.fd = worker.channel_fd, .events = POLLIN};
+	assert_int_equal(poll(&gone, 1, DEADLINE_MS), 1);
+	assert_ok(kgb_worker_send(&worker, "{\"op\":\"x\"}", NULL, 0, &err), err);
+	assert_false(kgb_worker_wait(&worker, kgb_mono_ms() + DEADLINE_MS, &reply));
+	assert_int_equal(worker.end, KGB_WORKER_EXITED);
+	assert_int_equal(worker.end_value, 4);
+	kgb_worker_stop(&worker);
+	assert_true(waitpid(-1, NULL, 0) > 0);
+}
+
 static void test_a_worker_that_does_not_read_is_refused(void **state)
 {
 	struct kgb_worker worker;
@@ -262,6 +289,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_behaviour_of_a_worker_has_its_end),
 		cmocka_unit_test(test_a_dead_worker_is_no_error_to_send_to),
+		cmocka_unit_test(test_a_worker_that_died_before_its_request_has_died),
 		cmocka_unit_test(test_a_worker_that_does_not_read_is_refused),
 	};
 
