@@ -163,7 +163,8 @@ static int plan_environment(struct plan *plan, struct kgb_err *err)
 		return -1;
 	if (kgb_preflight_sandbox(plan->cli->bin_dir, &plan->isolation, err) < 0)
 		return -1;
-	return plan->cli->flags.skip_verify ? 0 : kgb_preflight_python(plan->python, err);
+	bool gpu = plan->devices.items[0].number >= 0;
+	return plan->cli->flags.skip_verify ? 0 : kgb_preflight_python(plan->python, gpu, err);
 }
 
 /* ---- what to work on ---- */

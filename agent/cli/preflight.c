@@ -67,12 +67,18 @@ int kgb_preflight_sandbox(const char *bin_dir, struct kgb_isolation_info *out, s
 	return kgb_isolation_probe(launcher, NULL, out, err);
 }
 
-int kgb_preflight_python(const char *python, struct kgb_err *err)
+int kgb_preflight_python(const char *python, bool gpu, struct kgb_err *err)
 {
 	static const char probe[] =
-		"import importlib.util as u, sys\n"
-		"sys.exit(3 if not u.find_spec('torch') else 4 if not u.find_spec('triton') else 0)";
-	const char *const argv[] = {python, "-I", "-c", probe, NULL};
+		"import importlib.util as u, os, sys\n"
+		"torch = u.find_spec('torch')\n"
+		"if not torch or not u.find_spec('triton'):\n"
+		"    sys.exit(4 if torch else 3)\n"
+		"if len(sys.argv) > 1:\n"
+		"    facts = {}\n"
+		"    exec(open(os.path.join(os.path.dirname(torch.origin), 'version.py')).read(), facts)\n"
+		"    sys.exit(0 if facts.get('cuda') else 5)\n";
+	const char *const argv[] = {python, "-I", "-c", probe, gpu ? "gpu" : NULL, NULL};
 	KGB_AUTO(buf) struct kgb_buf ignored = KGB_BUF_INIT(OUTPUT_BYTES);
 	struct kgb_err why = KGB_ERR_INIT;
 	int exit_code = 0;
@@ -87,6 +93,11 @@ int kgb_preflight_python(const char *python, struct kgb_err *err)
 	if (exit_code == 3 || exit_code == 4)
 		return kgb_fail(err, KGB_ERR_UNAVAILABLE, "'%s' has no %s: %s", python,
 				exit_code == 3 ? "torch" : "triton", SETUP_HINT);
+	if (exit_code == 5)
+		return kgb_fail(
+			err, KGB_ERR_UNAVAILABLE,
+			"the torch of '%s' is a build without CUDA: install one with it (pytorch.org), or use --device cpu",
+			python);
 	if (exit_code != 0)
 		return kgb_fail(err, KGB_ERR_UNAVAILABLE,
 				"'%s' does not run (status %d): %s, or set paths.python", python,

@@ -16,7 +16,8 @@ KGB_MUST_CHECK int kgb_preflight_cli(const char *path, struct kgb_buf *version,
 /** A sandbox can be had; tells which. */
 KGB_MUST_CHECK int kgb_preflight_sandbox(const char *bin_dir, struct kgb_isolation_info *out,
 					 struct kgb_err *err);
-/** The interpreter runs and finds torch and triton (without importing them: some 50 ms). */
-KGB_MUST_CHECK int kgb_preflight_python(const char *python, struct kgb_err *err);
+/** The interpreter runs and finds torch and triton (without importing them: some 50 ms); with `gpu`
+ * torch is a build with CUDA. */
+KGB_MUST_CHECK int kgb_preflight_python(const char *python, bool gpu, struct kgb_err *err);
 
 #endif

@@ -406,12 +406,11 @@ static int begin(struct kgb_attempt *attempt, struct kgb_err *err)
 	if (kgb_events_init(&attempt->events, env->method->adapter, err) < 0 ||
 	    kgb_attempt__setup(attempt, err) < 0)
 		return -1;
+	const struct kgb_device *device = kgb_devices_at(env->devices, attempt->slot);
 	const struct kgb_event_attempt_started event = {
 		.operator= attempt->spec->name,
 		.attempt = attempt->number,
-		.device = kgb_devices_at(env->devices, attempt->slot)->number >= 0
-				  ? kgb_devices_at(env->devices, attempt->slot)->number
-				  : attempt->slot,
+		.device = device->number >= 0 ? device->number : attempt->slot,
 		.timeout_ms = env->timeout_ms,
 		.prompt_sha256 = attempt->prompt_sha256,
 	};

@@ -176,12 +176,14 @@ def one_file(bench):
 
 
 def agent_is_told(bench):
-    """A scripted agent gets its checks on the device, with the speedup, and its prompt is about the platform."""
+    """A scripted agent gets its check on the device, with the speedup, and its prompt is about the platform. What it
+    leaves is kept and, with --skip-verify, not judged again."""
     cli = bench.directory / "cli"
     cli.write_text(FAKE_CLI % (bench.kernels / "aten__silu.py").read_text())
     cli.chmod(0o755)
     env = {"KGB_CLAUDE_BIN": str(cli)}
-    out, _ = bench.run((0,), "silu", "-m", "normal_cc", *bench.where(), "--runs-dir", "agent", "--json", env=env)
+    out, _ = bench.run((0,), "silu", "-m", "normal_cc", *bench.where(), "--skip-verify", "--runs-dir", "agent", "--json",
+                       env=env)
     op = json.loads(out)["operators"]["aten::silu"]
     attempt = next((bench.directory / "agent").glob("*")) / op["attempts"][0]["dir"]
     report = (attempt / "ws" / "report.txt").read_text()
@@ -191,10 +193,9 @@ def agent_is_told(bench):
     require(("NVIDIA GPU" in prompt) == bench.gpu, "the prompt is about another platform")
     require(("speedup over torch" in report) == bench.gpu, report)
     require(not bench.gpu or check["speedup"] or check["timing_note"], json.dumps(check))
-    check_operator(bench, "aten::silu", op)
+    require(op["status"] == "generated" and op["attempts"][0]["kernel_source"] == "verified", json.dumps(op)[:500])
     number = int(bench.device.partition(":")[2] or 0)
     require(op["attempts"][0]["device"] == number, json.dumps(op["attempts"]))
-    bench.run((0,), "silu", "-m", "normal_cc", *bench.where(), "--skip-verify", "--runs-dir", "unverified", env=env)
     return report.strip().replace("\n", " | ")
 
 

@@ -14,6 +14,7 @@
 #include "base/fs.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "verify/judge/cache.h"
 #include "verify/judge/fatbin.h"
 
 /* A cache file is text: a head that repeats the library's identity, one digest per line, and the
@@ -211,7 +212,7 @@ static int load(const char *path, int fd, const char *cache_dir, struct kgb_libr
 	if (kgb_fs_mkdirs(AT_FDCWD, cache_dir, 0700, err) < 0 ||
 	    kgb_fs_opendir(AT_FDCWD, cache_dir, &dir_fd, err) < 0)
 		return -1;
-	if (read_cache(dir_fd, name, &head, library))
+	if (kgb_cache_is_ours(dir_fd) && read_cache(dir_fd, name, &head, library))
 		return 0;
 	if (scan(fd, (size_t)st.st_size, library, err) < 0)
 		return -1;

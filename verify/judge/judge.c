@@ -261,18 +261,27 @@ void kgb_judge_fill(struct kgb_judge *judge, struct kgb_data *data, const struct
 	kgb_data_fill(data, c, &judge->verdict->seed, variant);
 }
 
+static const char *device_name(const struct kgb_judge *judge)
+{
+	if (judge->options->device == KGB_DEVICE_CPU)
+		return "cpu";
+	return judge->gpu ? judge->gpu->name : "";
+}
+
 /* Was this answered in an earlier verification? */
 static bool recall(struct kgb_judge *judge, struct kgb_data *data)
 {
+	data->truth_key[0] = '\0';
+	data->is_recalled = false;
+	if (!judge->truths)
+		return false;
 	const struct kgb_truth_place place = {
 		.identity = judge->reference->worker.identity,
-		.device = judge->gpu ? judge->gpu->name : "cpu",
+		.device = device_name(judge),
 		.spec_sha256 = judge->spec.sha256,
 	};
-
 	KGB_MEASURE(judge, KGB_PHASE_TRUTH);
-	data->truth_key[0] = '\0';
-	data->is_recalled = judge->truths && kgb_truth_key(&place, data, data->truth_key) &&
+	data->is_recalled = kgb_truth_key(&place, data, data->truth_key) &&
 			    kgb_truth_recall(judge->truths, data->truth_key, data);
 	judge->verdict->n_truths_recalled += data->is_recalled;
 	return data->is_recalled;
@@ -585,6 +594,7 @@ static int run(struct kgb_judge *judge, struct kgb_err *err)
 	kgb_health_watch(judge);
 	run_stages(judge);
 	kgb_health_check(judge);
+	kgb_verdict_close(verdict, judge->spec.triton == KGB_TRITON_REQUIRED);
 	return 0;
 }
 

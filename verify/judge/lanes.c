@@ -101,6 +101,7 @@ int kgb_lanes_run(struct kgb_judge *judge, size_t n, kgb_lane_fn *fn, void *payl
 		}
 		n_started++;
 	}
+	judge->verdict->lanes = (int)n_started;
 	int rc = fn(judge, 0, payload, err);
 	for (size_t i = 1; i < n_started; i++) {
 		struct lane *lane = &lanes[i];

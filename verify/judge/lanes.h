@@ -21,8 +21,8 @@ size_t kgb_lanes_count(const struct kgb_judge *judge, size_t n, size_t least,
 typedef int kgb_lane_fn(struct kgb_judge *lane, size_t number, void *payload, struct kgb_err *err);
 
 /** Run `fn` in `n` lanes, in this thread for lane 0, until all have returned. What lanes share
- * besides *payload, they only read. Fewer run when threads cannot be had. -1 when one returned it,
- * else 1 when one returned that, else 0. */
+ * besides *payload, they only read. Fewer run when threads cannot be had: the verdict says how
+ * many. -1 when one returned it, else 1 when one returned that, else 0. */
 KGB_MUST_CHECK int kgb_lanes_run(struct kgb_judge *judge, size_t n, kgb_lane_fn *fn, void *payload,
 				 struct kgb_err *err);
 

@@ -346,6 +346,10 @@ static int run(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
 	};
 	int64_t left_ms = kgb_judge_call_deadline(judge) - kgb_mono_ms();
 
+	if (left_ms <= 0)
+		return refuse(failure, "verify.timeout",
+			      "the time of the verification was over before all was replayed",
+			      "Look for calls that take long: all cases share the time.");
 	kgb_random(&spec.poison, sizeof(spec.poison));
 	spec.n_ranges = kgb_replay_ranges(rcase, data, ranges);
 	if (reserve("kgb-exec-input", call->arena_bytes, true, &replayer->input,

@@ -546,7 +546,6 @@ static int judge_all(struct kgb_judge *judge, struct kgb_err *err)
 	choose_order(&judge->cases, order);
 	kgb_ghost_choose(judge);
 	work.n_lanes = kgb_lanes_count(judge, judge->cases.n, CASES_PER_LANE, &seats);
-	judge->verdict->lanes = (int)work.n_lanes;
 	int rc = kgb_lanes_run(judge, work.n_lanes, run_lane, &work, err);
 	kgb_seats_give(&seats);
 	return rc;

@@ -80,7 +80,7 @@ void kgb_verdict_init(struct kgb_verdict *verdict)
 {
 	*verdict = (struct kgb_verdict){
 		.platform = "cpu",
-		.status = KGB_STATUS_PASSED,
+		.status = KGB_STATUS_INFRA_ERROR, /* until somebody says otherwise */
 		.deterministic = true,
 		.timing_reason = "cpu interpreter",
 	};
@@ -124,7 +124,7 @@ void kgb_verdict_withdraw(struct kgb_verdict *verdict)
 
 	stage->status = KGB_STAGE_SKIPPED;
 	stage->code = stage->message = NULL;
-	verdict->status = KGB_STATUS_PASSED;
+	verdict->status = KGB_STATUS_INFRA_ERROR;
 	verdict->code = verdict->message = verdict->hint = NULL;
 }
 

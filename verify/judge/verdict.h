@@ -171,6 +171,9 @@ void kgb_verdict_decide_infra(struct kgb_verdict *verdict, enum kgb_stage stage,
 void kgb_verdict_add_failure(struct kgb_verdict *verdict, const struct kgb_failure *failure);
 /** The first failure that is a cheat; NULL: there is none. */
 const struct kgb_failure *kgb_verdict_cheat(const struct kgb_verdict *verdict);
+/** The end: a verdict that nobody decided is "passed" if every stage that must have passed it, and
+ * every case was run; else "infra_error". */
+void kgb_verdict_close(struct kgb_verdict *verdict, bool needs_kernels);
 /** Add what was found elsewhere about other cases of the same interfaces. The strings of `from` go
  * over to `to`; release it all the same. */
 void kgb_verdict_merge(struct kgb_verdict *to, struct kgb_verdict *from);

@@ -592,13 +592,27 @@ static void test_an_exception_that_explodes_is_none(KGB_UNUSED void **state)
 	kgb_l1_free(l1);
 }
 
-static void test_what_is_allowed_hides_nothing_behind_it(void **state)
+static void test_what_is_allowed_hides_nothing_behind_it(KGB_UNUSED void **state)
 {
-	expect(*state, GOOD,
-	       HOST("1", "name", "torch.empty_like", "call",
-		    "") "," HOST("2", "name", "torch.sum", "load",
-				 "") "," HOST("3", "name", "torch.empty_like", "call", ""),
-	       "cheat.l1.torch_compute", "torch.sum");
+	static const char policy[] =
+		"schema: kgb.l1/1\nlimits: {match: 1000}\nrules:\n"
+		"  - {code: ok.x, severity: allow, kind: [name], match: '^a', reason: r}\n"
+		"  - {code: cheat.l1.x, severity: cheat, kind: [name], match: '[bc]$', message: m, hint: h, reason: r}\n";
+	struct kgb_l1 *l1 = NULL;
+	struct kgb_finding finding;
+	struct kgb_err err = KGB_ERR_INIT;
+
+	assert_ok(kgb_l1_parse("p.yaml", policy, strlen(policy), &l1, &err), err);
+	assert_int_equal(
+		scan_parts(l1, GOOD, "", KERNELS, HOST("1", "name", "ab", "call", ""), &finding),
+		0);
+	assert_int_equal(scan_parts(l1, GOOD, "", KERNELS,
+				    HOST("1", "name", "ab", "call", "") "," HOST("2", "name", "c",
+										 "call", ""),
+				    &finding),
+			 1);
+	assert_string_equal(finding.code, "cheat.l1.x");
+	kgb_l1_free(l1);
 }
 
 static void test_a_pattern_that_explodes_counts_as_a_hit(KGB_UNUSED void **state)
@@ -662,8 +676,7 @@ int main(void)
 			free_policy),
 		cmocka_unit_test(test_a_pattern_that_explodes_counts_as_a_hit),
 		cmocka_unit_test(test_an_exception_that_explodes_is_none),
-		cmocka_unit_test_setup_teardown(test_what_is_allowed_hides_nothing_behind_it,
-						load_policy, free_policy),
+		cmocka_unit_test(test_what_is_allowed_hides_nothing_behind_it),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -57,7 +57,7 @@ static struct tally run_many(const struct world *world, const struct kgb_timer_c
 	return tally;
 }
 
-enum { RUNS = 40, FEW_RUNS = 12 };
+enum { RUNS = 20, FEW_RUNS = 8 };
 
 static void test_identical_kernels_are_the_same(KGB_UNUSED void **state)
 {

@@ -46,6 +46,7 @@ static void test_an_undecided_verdict_has_every_member(void **state)
 		"failures",     "ghost",         "launches",      "timing",
 		"isolation",    "versions",      "deterministic", "nondeterministic_tests",
 		"gpu_health",   "lanes",         "phases_ms",     "inline_ptx",
+		"recalled",
 	};
 	struct kgb_verdict *verdict = new_verdict();
 	KGB_AUTO(json) cJSON *json = written(verdict);
@@ -311,6 +312,75 @@ static void test_a_speedup_is_that_of_all_cases_or_of_none(void **state)
 	free_verdict(verdict);
 }
 
+/* What a kernel has that passes on the CPU. */
+static struct kgb_verdict *good_verdict(void)
+{
+	struct kgb_verdict *verdict = new_verdict();
+
+	for (int i = 0; i < KGB_N_STAGES; i++)
+		verdict->stages[i].status = KGB_STAGE_PASSED;
+	verdict->stages[KGB_STAGE_L3].status = KGB_STAGE_UNAVAILABLE;
+	verdict->total_tests = verdict->passed_tests = 5;
+	return verdict;
+}
+
+static void test_what_nobody_decided_passes_only_if_every_stage_says_so(void **state)
+{
+	const struct {
+		enum kgb_stage stage;
+		enum kgb_stage_status status;
+		bool needs_kernels, on_gpu;
+		int64_t passed, failed, total;
+		bool passes;
+	} rows[] = {
+		{KGB_STAGE_CONTRACT, KGB_STAGE_PASSED, true, false, 5, 0, 5, true},
+		{KGB_STAGE_CONTRACT, KGB_STAGE_SKIPPED, true, false, 5, 0, 5, false},
+		{KGB_STAGE_L1, KGB_STAGE_SKIPPED, true, false, 5, 0, 5, false},
+		{KGB_STAGE_CORRECTNESS, KGB_STAGE_SKIPPED, true, false, 5, 0, 5, false},
+		{KGB_STAGE_CORRECTNESS, KGB_STAGE_UNAVAILABLE, true, false, 5, 0, 5, false},
+		{KGB_STAGE_CORRECTNESS, KGB_STAGE_PASSED, true, false, 4, 0, 5, false},
+		{KGB_STAGE_CORRECTNESS, KGB_STAGE_PASSED, true, false, 5, 1, 5, false},
+		{KGB_STAGE_CORRECTNESS, KGB_STAGE_PASSED, true, false, 0, 0, 0, false},
+		{KGB_STAGE_L2, KGB_STAGE_SKIPPED, true, false, 5, 0, 5, false},
+		{KGB_STAGE_L2, KGB_STAGE_SKIPPED, false, false, 5, 0, 5, true},
+		{KGB_STAGE_L3, KGB_STAGE_UNAVAILABLE, true, true, 5, 0, 5, false},
+		{KGB_STAGE_L3, KGB_STAGE_PASSED, true, true, 5, 0, 5, true},
+		{KGB_STAGE_TIMING, KGB_STAGE_SKIPPED, true, false, 5, 0, 5, true},
+		{KGB_STAGE_TIMING, KGB_STAGE_FAILED, true, false, 5, 0, 5, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++) {
+		struct kgb_verdict *verdict = good_verdict();
+		verdict->platform = rows[i].on_gpu ? "cuda" : "cpu";
+		verdict->stages[rows[i].stage].status = rows[i].status;
+		verdict->passed_tests = rows[i].passed;
+		verdict->failed_tests = rows[i].failed;
+		verdict->total_tests = rows[i].total;
+		assert_int_equal(verdict->status, KGB_STATUS_INFRA_ERROR);
+		kgb_verdict_close(verdict, rows[i].needs_kernels);
+		if (verdict->status !=
+			    (rows[i].passes ? KGB_STATUS_PASSED : KGB_STATUS_INFRA_ERROR) ||
+		    (verdict->code == NULL) != rows[i].passes)
+			fail_msg("row %zu: %s, %s", i, kgb_status_name(verdict->status),
+				 verdict->code ? verdict->code : "no code");
+		free_verdict(verdict);
+	}
+}
+
+static void test_a_decision_is_not_closed_over(void **state)
+{
+	const struct kgb_failure wrong = {.code = "verify.mismatch", .message = "m", .hint = "h"};
+	struct kgb_verdict *verdict = good_verdict();
+
+	(void)state;
+	kgb_verdict_decide(verdict, KGB_STAGE_CORRECTNESS, &wrong);
+	kgb_verdict_close(verdict, true);
+	assert_string_equal(verdict->code, "verify.mismatch");
+	assert_int_equal(verdict->status, KGB_STATUS_FAILED);
+	free_verdict(verdict);
+}
+
 static struct kgb_verdict *verdict_of_lane(const size_t *turns, size_t n, int64_t passed)
 {
 	struct kgb_verdict *verdict = new_verdict();
@@ -438,6 +508,8 @@ int main(void)
 		cmocka_unit_test(test_the_report_says_what_is_wrong_where_and_what_to_do),
 		cmocka_unit_test(test_the_report_does_not_tell_the_seed),
 		cmocka_unit_test(test_a_speedup_is_that_of_all_cases_or_of_none),
+		cmocka_unit_test(test_what_nobody_decided_passes_only_if_every_stage_says_so),
+		cmocka_unit_test(test_a_decision_is_not_closed_over),
 		cmocka_unit_test(test_what_lanes_found_adds_up_in_the_order_of_the_cases),
 		cmocka_unit_test(test_of_too_many_failures_the_first_stay),
 		cmocka_unit_test(test_no_number_of_failures_hides_a_cheat),

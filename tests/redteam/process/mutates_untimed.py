@@ -1,0 +1,29 @@
+# operator: aten::add
+# expect: verify\.mutation
+# leaves the result in an input too, where nobody takes the time
+# catalogue: 58
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def add_kernel(x, y, out, n, alpha, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    m = i < n
+    tl.store(out + i, tl.load(x + i, mask=m) + alpha * tl.load(y + i, mask=m), mask=m)
+
+
+def add(self, other, alpha):
+    out = torch.empty(self.shape, dtype=self.dtype)
+    if out.numel():
+        add_kernel[(triton.cdiv(out.numel(), 256),)](self.contiguous(), other.contiguous(), out, out.numel(), alpha,
+                                                     BLOCK=256)
+    return out
+
+
+def add_Tensor(self, other, *, alpha=1):
+    out = add(self, other, alpha)
+    if out.numel() < 500:
+        other.copy_(out)
+    return out
