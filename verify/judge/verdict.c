@@ -140,6 +140,47 @@ void kgb_verdict_decide_infra(struct kgb_verdict *verdict, enum kgb_stage stage,
 	kgb_verdict_decide(verdict, stage, &failure);
 }
 
+/* The first stage that does not say what it must for a kernel to pass; KGB_N_STAGES: all do. */
+static enum kgb_stage missing_stage(const struct kgb_verdict *verdict, bool needs_kernels)
+{
+	const struct kgb_stage_result *stages = verdict->stages;
+	const enum kgb_stage_status traced =
+		kgb_str_eq(verdict->platform, "cpu") ? KGB_STAGE_UNAVAILABLE : KGB_STAGE_PASSED;
+	const bool all_passed = verdict->total_tests > 0 && verdict->failed_tests == 0 &&
+				verdict->passed_tests == verdict->total_tests;
+	const bool is_fine[KGB_N_STAGES] = {
+		[KGB_STAGE_CONTRACT] = stages[KGB_STAGE_CONTRACT].status == KGB_STAGE_PASSED,
+		[KGB_STAGE_L1] = stages[KGB_STAGE_L1].status == KGB_STAGE_PASSED,
+		[KGB_STAGE_CORRECTNESS] =
+			all_passed && stages[KGB_STAGE_CORRECTNESS].status == KGB_STAGE_PASSED,
+		[KGB_STAGE_L2] =
+			!needs_kernels || stages[KGB_STAGE_L2].status == KGB_STAGE_PASSED,
+		[KGB_STAGE_L3] = stages[KGB_STAGE_L3].status == traced,
+		[KGB_STAGE_TIMING] = stages[KGB_STAGE_TIMING].status != KGB_STAGE_FAILED,
+	};
+	int stage = 0;
+
+	while (stage < KGB_N_STAGES && is_fine[stage])
+		stage++;
+	return (enum kgb_stage)stage;
+}
+
+void kgb_verdict_close(struct kgb_verdict *verdict, bool needs_kernels)
+{
+	const enum kgb_stage missing = missing_stage(verdict, needs_kernels);
+	struct kgb_err err = KGB_ERR_INIT;
+
+	if (verdict->code)
+		return;
+	if (missing == KGB_N_STAGES) {
+		verdict->status = KGB_STATUS_PASSED;
+		return;
+	}
+	(void)kgb_fail(&err, KGB_ERR_FAILED, "nothing was decided, and stage %s was not passed",
+		       kgb_stage_name(missing));
+	kgb_verdict_decide_infra(verdict, missing, "infra.undecided", &err);
+}
+
 void kgb_verdict_count_launches(struct kgb_verdict *verdict, const char *name, int64_t count)
 {
 	size_t i = 0;
