@@ -2,6 +2,7 @@
 #include "verify/judge/recompile.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -75,6 +76,10 @@ static int explain_end(const struct kgb_worker *worker, char why[KGB_RECOMPILE_W
 			 worker->end_value);
 		break;
 	case KGB_WORKER_SIGNALED:
+		/* Its own limits end it otherwise, and later than our deadline. */
+		if (worker->end_value == SIGKILL)
+			return kgb_fail(err, KGB_ERR_FAILED,
+					"the compiler was killed, most likely for lack of memory");
 		snprintf(text, sizeof(text), "the compiler ended by signal %d", worker->end_value);
 		break;
 	case KGB_WORKER_TIMED_OUT:

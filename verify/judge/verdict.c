@@ -153,8 +153,7 @@ static enum kgb_stage missing_stage(const struct kgb_verdict *verdict, bool need
 		[KGB_STAGE_L1] = stages[KGB_STAGE_L1].status == KGB_STAGE_PASSED,
 		[KGB_STAGE_CORRECTNESS] =
 			all_passed && stages[KGB_STAGE_CORRECTNESS].status == KGB_STAGE_PASSED,
-		[KGB_STAGE_L2] =
-			!needs_kernels || stages[KGB_STAGE_L2].status == KGB_STAGE_PASSED,
+		[KGB_STAGE_L2] = !needs_kernels || stages[KGB_STAGE_L2].status == KGB_STAGE_PASSED,
 		[KGB_STAGE_L3] = stages[KGB_STAGE_L3].status == traced,
 		[KGB_STAGE_TIMING] = stages[KGB_STAGE_TIMING].status != KGB_STAGE_FAILED,
 	};
