@@ -35,6 +35,7 @@ import corpus_rates
 from corpus_files import ROOT, find_kernels
 
 CALL_TIMEOUT = "10s"
+STATIC_TIMEOUT = "5s"  # enough for the static stages, which is all that counts of what needs a GPU where there is none
 OPEN_RULES = """\
 schema: kgb.l1/1
 limits: {match: 100000, depth: 250, heap_kib: 512}
@@ -84,6 +85,8 @@ def judge_one(options, python, directory, kernel):
     argv = [options.judge, "verify", "--device", options.device, "--op", kernel.header["operator"],
             "--kernel", str(kernel.path), "--zygotes", directory, "--python", python, "--verdict-fd", "1",
             "--call-timeout", CALL_TIMEOUT]
+    if kernel.needs_gpu and options.device == "cpu":
+        argv += ["--timeout", STATIC_TIMEOUT]
     if options.jobs > 1 and options.device != "cpu":
         argv.append("--skip-timing")  # kernels that run beside each other cannot be timed
     try:
