@@ -69,14 +69,13 @@ enum kgb_exec_status kgb_gpu_check(struct kgb_gpu *gpu, CUresult result,
 				   const char *what, ...)
 {
 	enum kgb_exec_status status = status_of(result, otherwise);
-	char text[256];
 	va_list ap;
 
 	if (status == KGB_EXEC_OK)
 		return status;
 	gpu->result = result;
 	va_start(ap, what);
-	vsnprintf(text, sizeof(text), what, ap);
+	KGB_AUTO(free) char *text = kgb_xvasprintf(what, ap);
 	va_end(ap);
 	(void)kgb_fail(err, KGB_ERR_FAILED, "%s: %s", text, kgb_cuda_error_name(gpu->cu, result));
 	return status;

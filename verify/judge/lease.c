@@ -94,7 +94,7 @@ void kgb_seats_take(struct kgb_seats *seats, size_t wanted, size_t n_all)
 
 	seats->n = 0;
 	for (size_t i = 0; i < n_all && seats->n < wanted && seats->n < KGB_SEATS_MAX; i++) {
-		int fd;
+		int fd = -1;
 		if (open_lock("seat", i, &fd, &ignored) < 0)
 			continue;
 		if (flock(fd, LOCK_EX | LOCK_NB) == 0)

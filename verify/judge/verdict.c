@@ -327,7 +327,7 @@ static void write_phases(const struct kgb_verdict *verdict, struct kgb_jsonw *w)
 	for (int i = 0; i < KGB_N_PHASES; i++)
 		if (verdict->phase_ns[i] > 0)
 			kgb_jsonw_knum(w, kgb_phase_name((enum kgb_phase)i),
-				       (double)(verdict->phase_ns[i] / 1000) / 1e3);
+				       round((double)verdict->phase_ns[i] / 1e3) / 1e3);
 	kgb_jsonw_object_end(w);
 }
 

@@ -37,12 +37,12 @@ int kgb_dl_symbol(void *library, const char *name, void *slot, struct kgb_err *e
 /* A function is missing: say what driver this is. */
 static int too_old(void *library, struct kgb_err *err)
 {
-	__typeof__(&cuDriverGetVersion) get_version;
+	__typeof__(&cuDriverGetVersion) get_version = NULL;
 	struct kgb_err ignored = KGB_ERR_INIT;
 	int version = 0;
 
 	if (kgb_dl_symbol(library, "cuDriverGetVersion", &get_version, &ignored) == 0 &&
-	    get_version(&version) == CUDA_SUCCESS)
+	    get_version && get_version(&version) == CUDA_SUCCESS)
 		return kgb_ctx(err, "libcuda.so.1: the driver is for CUDA %d.%d, 12.8 is needed",
 			       version / 1000, version % 1000 / 10);
 	return kgb_ctx(err, "libcuda.so.1: CUDA driver older than 12.8");

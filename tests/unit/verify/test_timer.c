@@ -287,7 +287,7 @@ static void test_the_physical_floor_counts_what_must_leave_the_chip(KGB_UNUSED v
 	struct kgb_timer_config config = new_config();
 
 	assert_true(run_once(&world, &config).floor_ns == 2000);
-	const double left_ns = 50 * 1048576 / 8 / 4400.0; /* of the inputs, by the flush */
+	const double left_ns = 50 * 1048576 / 8.0 / 4400; /* of the inputs, by the flush */
 	config.bytes = 440 * 1000 * 1000; /* 100 us at 4.4 TB/s */
 	assert_true(fabs(run_once(&world, &config).floor_ns + left_ns - 100e3) < 1);
 	/* Results that fit into the cache need not have left it. */
