@@ -34,7 +34,7 @@ static void *on_thread(void *payload)
 	return NULL;
 }
 
-static int64_t n_cores(void)
+int64_t kgb_parallel_cores(void)
 {
 	cpu_set_t set;
 
@@ -51,7 +51,7 @@ void kgb_parallel_for(int64_t n, int64_t grain, kgb_parallel_fn fn, void *payloa
 	KGB_ASSERT(grain > 0 && n <= INT64_MAX - (KGB_PARALLEL_MAX + 1) * grain);
 	wanted = (n + grain - 1) / grain;
 	if (wanted > 1) {
-		int64_t cores = n_cores();
+		int64_t cores = kgb_parallel_cores();
 		wanted = wanted < cores ? wanted : cores;
 		wanted = wanted < KGB_PARALLEL_MAX ? wanted : KGB_PARALLEL_MAX;
 	}

@@ -11,6 +11,9 @@
 
 #define KGB_PARALLEL_MAX 16 /* threads, the caller's own among them */
 
+/** Cores that this process may use, at least 1. */
+int64_t kgb_parallel_cores(void);
+
 /** The work on items [begin, end). */
 typedef void (*kgb_parallel_fn)(void *payload, int64_t begin, int64_t end);
 

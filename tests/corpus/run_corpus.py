@@ -33,6 +33,7 @@ import time
 import corpus_doc
 import corpus_rates
 from corpus_files import ROOT, find_kernels
+from warm_judge import Zygotes, find_python
 
 CALL_TIMEOUT = "10s"
 STATIC_TIMEOUT = "5s"  # enough for the static stages, which is all that counts of what needs a GPU where there is none
@@ -50,13 +51,6 @@ rules:
 WALL_S = 400
 
 
-def find_python(given):
-    for path in (given, os.environ.get("KGB_PYTHON"), str(ROOT / ".deps" / "venv" / "bin" / "python")):
-        if path and os.access(path, os.X_OK):
-            return path
-    return None
-
-
 def open_rules(directory):
     """A data directory whose L1 allows every name; the processes to be started use it."""
     data = pathlib.Path(directory) / "data"
@@ -64,20 +58,6 @@ def open_rules(directory):
     (data / "datasets").symlink_to(ROOT / "datasets")
     (data / "verify" / "policy" / "l1.yaml").write_text(OPEN_RULES, encoding="utf-8")
     os.environ["KGB_DATA_DIR"] = str(data)
-
-
-class Zygotes:
-    """Warm worker processes for the whole run; they end when their stdin closes."""
-
-    def __init__(self, judge, python, device, directory):
-        self.process = subprocess.Popen([judge, "zygotes", "--dir", directory, "--python", python, "--device", device,
-                                         "--die-with-parent"],
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.ready = self.process.stdout.readline().strip() == "ready"
-
-    def close(self):
-        self.process.stdin.close()
-        self.process.wait(timeout=30)
 
 
 def judge_one(options, python, directory, kernel):
@@ -200,7 +180,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="kgb-corpus-") as directory:
         if options.open_rules:
             open_rules(directory)
-        zygotes = Zygotes(options.judge, python, options.device, directory) if python else None
+        zygotes = Zygotes(options.judge, directory, options.device, python) if python else None
         if zygotes is None or not zygotes.ready:
             print("1..0 # SKIP no Python with torch and triton, or no sandbox")
             return 1 if "corpus" in os.environ.get("KGB_TESTS_MUST_RUN", "") else 77

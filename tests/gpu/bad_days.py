@@ -25,6 +25,9 @@ import time
 from bad_kernels import BAD, CASES, HEAD, HOLD_ALL, HONEST, KEEP_BUSY, ON_CPU, SPEC
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "corpus"))
+from warm_judge import Zygotes, find_python  # noqa: E402
+
 VERDICT_S = 60
 HONEST_S = 60
 
@@ -107,15 +110,12 @@ class Bench:
 
     def start_zygotes(self):
         where = str(self.directory / "zygotes")
-        self.zygotes = subprocess.Popen(
-            [self.options.judge, "zygotes", "--dir", where, "--python", self.options.python,
-             "--device", self.options.device, "--die-with-parent"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        require(self.zygotes.stdout.readline().strip() == "ready", "zygotes do not start")
+        self.zygotes = Zygotes(self.options.judge, where, self.options.device, self.options.python)
+        require(self.zygotes.ready, "zygotes do not start")
 
     def stop_zygotes(self):
         if self.zygotes:
-            self.zygotes.stdin.close()
-            self.zygotes.wait(timeout=30)
+            self.zygotes.close()
 
     def command(self, kernel, *more, cold=False, timing=False):
         argv = [self.options.judge, "verify", "--spec", str(self.spec), "--kernel", str(kernel), "--python",
@@ -398,13 +398,6 @@ def days(gpu):
             ("there is no driver", no_driver),
         ]
     return listed
-
-
-def find_python(given):
-    for path in (given, os.environ.get("KGB_PYTHON"), str(ROOT / ".deps" / "venv" / "bin" / "python")):
-        if path and os.access(path, os.X_OK):
-            return path
-    return None
 
 
 def nvml_cost(python):

@@ -26,6 +26,9 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "corpus"))
+from warm_judge import Zygotes  # noqa: E402
+
 DATA = ROOT / "datasets" / "kernelgenbench"
 WALL_S = 300
 SMALL = 100  # elements of a case that is kept for the check of correctness
@@ -132,9 +135,8 @@ class Judge:
         self.options, self.directory = options, directory
         python = ["--python", options.python] if options.python else []
         self.common = ["--device", options.device] + python
-        self.zygotes = subprocess.Popen([options.judge, "zygotes", "--dir", directory, "--die-with-parent"] + self.common,
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        if self.zygotes.stdout.readline().strip() != "ready":
+        self.zygotes = Zygotes(options.judge, directory, options.device, options.python)
+        if not self.zygotes.ready:
             raise SystemExit("no GPU, no sandbox, or no Python with torch and triton")
 
     def time(self, spec, kernel, baseline="torch"):
@@ -154,8 +156,7 @@ class Judge:
         return verdict["timing"]["cases"]
 
     def close(self):
-        self.zygotes.stdin.close()
-        self.zygotes.wait(timeout=30)
+        self.zygotes.close()
 
 
 def short(case):

@@ -389,6 +389,14 @@ int kgb_call_run(struct kgb_judge *judge, const struct kgb_data *data,
 	return rc;
 }
 
+int kgb_call_measured(struct kgb_judge *judge, const struct kgb_data *data,
+		      const struct kgb_call_spec *spec, struct kgb_call *call,
+		      struct kgb_failure *failure, struct kgb_err *err)
+{
+	KGB_MEASURE(judge, spec->repetition == 0 ? KGB_PHASE_FIRST_CALL : KGB_PHASE_CALL);
+	return kgb_call_run(judge, data, spec, call, failure, err);
+}
+
 void kgb_call_release(struct kgb_call *call)
 {
 	for (size_t i = 0; i < KGB_MAX_RESULTS; i++) {

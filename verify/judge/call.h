@@ -72,6 +72,11 @@ void kgb_call_resize(struct kgb_buf *buf, size_t len);
 KGB_MUST_CHECK int kgb_call_run(struct kgb_judge *judge, const struct kgb_data *data,
 				const struct kgb_call_spec *spec, struct kgb_call *call,
 				struct kgb_failure *failure, struct kgb_err *err);
+/** The same for the candidate, its time noted: the phase of first calls for repetition 0, else that
+ * of the others. */
+KGB_MUST_CHECK int kgb_call_measured(struct kgb_judge *judge, const struct kgb_data *data,
+				     const struct kgb_call_spec *spec, struct kgb_call *call,
+				     struct kgb_failure *failure, struct kgb_err *err);
 /** Everything but the values: number and kind of results, dtype, sizes, layout, aliasing, guards,
  * unchanged inputs. True: fine. */
 bool kgb_call_check(struct kgb_judge *judge, const struct kgb_data *data,

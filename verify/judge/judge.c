@@ -33,6 +33,13 @@ int64_t kgb_judge_call_deadline(const struct kgb_judge *judge)
 
 /* ---- what went wrong ---- */
 
+int kgb_judge_refuse(struct kgb_failure *failure, const char *code, const char *message,
+		     const char *hint)
+{
+	*failure = (struct kgb_failure){.code = code, .message = message, .hint = hint};
+	return 1;
+}
+
 /* The end of what a worker wrote to stderr, for a message; "" when there is nothing. */
 static const char *words_of(struct kgb_judge *judge, const struct kgb_worker *worker)
 {

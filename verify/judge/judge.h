@@ -162,6 +162,9 @@ void kgb_ghost_count(struct kgb_judge *judge, const struct kgb_data *data);
 KGB_MUST_CHECK int kgb_judge_start_baseline(struct kgb_judge *judge, struct kgb_err *err);
 /** Until when one call may take: its own limit, and never past the end of the verification. */
 int64_t kgb_judge_call_deadline(const struct kgb_judge *judge);
+/** Fill *failure with this, and nothing else: returns 1. */
+int kgb_judge_refuse(struct kgb_failure *failure, const char *code, const char *message,
+		     const char *hint);
 /** Fill *failure from the way the runner died. 1, or -1 with *err when it was not the candidate's
  * doing. */
 int kgb_judge_explain_end(struct kgb_judge *judge, struct kgb_failure *failure,

@@ -2,10 +2,10 @@
 #include "verify/judge/lanes.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <stdio.h>
 
 #include "base/mem.h"
+#include "base/parallel.h"
 #include "verify/judge/replay.h"
 
 enum { LANES_DEFAULT = 4, PROCESSORS_PER_SEAT = 2 };
@@ -21,26 +21,18 @@ struct lane {
 	struct kgb_err err;
 };
 
-static size_t processors(void)
-{
-	cpu_set_t set;
-
-	return sched_getaffinity(0, sizeof(set), &set) == 0 ? (size_t)CPU_COUNT(&set) : 1;
-}
-
 size_t kgb_lanes_count(const struct kgb_judge *judge, size_t n, size_t least,
 		       struct kgb_seats *seats)
 {
 	const size_t asked = (size_t)judge->options->lanes;
-	size_t wanted = asked ? asked : LANES_DEFAULT;
-
 	const size_t most = asked ? n : n / least;
+	size_t wanted = asked ? asked : LANES_DEFAULT;
 
 	seats->n = 0;
 	wanted = wanted < most ? wanted : most;
 	if (asked || wanted < 2)
 		return wanted > 1 ? wanted : 1;
-	kgb_seats_take(seats, wanted, processors() / PROCESSORS_PER_SEAT);
+	kgb_seats_take(seats, wanted, (size_t)kgb_parallel_cores() / PROCESSORS_PER_SEAT);
 	return seats->n > 1 ? seats->n : 1;
 }
 

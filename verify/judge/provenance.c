@@ -351,12 +351,9 @@ static struct kgb_image_proof *find(const struct kgb_provenance *provenance,
 	return NULL;
 }
 
-bool kgb_provenance_knows(const struct kgb_provenance *provenance, const struct kgb_image *image)
+bool kgb_provenance_knows(const struct kgb_provenance *provenance, const char *image_sha256)
 {
-	char hex[KGB_SHA256_HEX_LEN];
-
-	kgb_sha256_hex(image->bytes, image->len, hex);
-	return find(provenance, hex) != NULL;
+	return find(provenance, image_sha256) != NULL;
 }
 
 /* The image's proof: an earlier one, or an empty one and a job that will fill it. NULL: too many.

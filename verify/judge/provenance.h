@@ -84,8 +84,8 @@ KGB_MUST_CHECK int kgb_provenance_prove(struct kgb_provenance *provenance,
 KGB_MUST_CHECK int kgb_provenance_prove_ahead(struct kgb_provenance *provenance,
 					      const struct kgb_image *const *images, size_t n,
 					      const struct kgb_claims *claims, struct kgb_err *err);
-/** Was this image seen before, in any record? Then no claim about it is needed. */
-bool kgb_provenance_knows(const struct kgb_provenance *provenance, const struct kgb_image *image);
+/** Was the image of this SHA-256 seen before, in any record? Then no claim about it is needed. */
+bool kgb_provenance_knows(const struct kgb_provenance *provenance, const char *image_sha256);
 /** How many of the images that were proved have PTX in their source. */
 int64_t kgb_provenance_n_inline(const struct kgb_provenance *provenance);
 /** The record is about to be released. What was learned of its images stays. */

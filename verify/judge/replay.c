@@ -20,13 +20,6 @@ enum {
 
 #define say(judge, ...) kgb_arena_printf(&(judge)->verdict->arena, __VA_ARGS__)
 
-static int refuse(struct kgb_failure *failure, const char *code, const char *message,
-		  const char *hint)
-{
-	*failure = (struct kgb_failure){.code = code, .message = message, .hint = hint};
-	return 1;
-}
-
 /* ---- once for a verification ---- */
 
 /* The reference process is trusted and uses the same torch and the same GPU as the runner. */
@@ -182,23 +175,23 @@ int kgb_replay_explain(struct kgb_judge *judge, enum kgb_exec_outcome outcome,
 	}
 	switch (outcome) {
 	case KGB_EXEC_UNREPLAYABLE:
-		return refuse(failure, "verify.not_replayable", text,
-			      "Use plain launches, fills and copies on one device.");
+		return kgb_judge_refuse(failure, "verify.not_replayable", text,
+					"Use plain launches, fills and copies on one device.");
 	case KGB_EXEC_WROTE_OUTSIDE:
-		return refuse(
+		return kgb_judge_refuse(
 			failure, "verify.out_of_bounds", text,
 			"Mask every tl.store: offsets must stay below the number of elements.");
 	case KGB_EXEC_FAULTED:
-		return refuse(
+		return kgb_judge_refuse(
 			failure, "verify.out_of_bounds", text,
 			"A kernel reached memory that is no tensor of its: check offsets, strides and "
 			"masks, and that nothing is kept from earlier calls.");
 	case KGB_EXEC_TIMED_OUT:
-		return refuse(failure, "verify.timeout", text,
-			      "Look for a loop that does not end.");
+		return kgb_judge_refuse(failure, "verify.timeout", text,
+					"Look for a loop that does not end.");
 	case KGB_EXEC_OUT_OF_MEMORY:
-		return refuse(failure, "verify.oom", text,
-			      "Allocate no more than the operator needs.");
+		return kgb_judge_refuse(failure, "verify.oom", text,
+					"Allocate no more than the operator needs.");
 	case KGB_EXEC_DONE:
 	case KGB_EXEC_REFUSED:
 	case KGB_EXEC_DIED:
@@ -347,9 +340,10 @@ static int run(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
 	int64_t left_ms = kgb_judge_call_deadline(judge) - kgb_mono_ms();
 
 	if (left_ms <= 0)
-		return refuse(failure, "verify.timeout",
-			      "the time of the verification was over before all was replayed",
-			      "Look for calls that take long: all cases share the time.");
+		return kgb_judge_refuse(
+			failure, "verify.timeout",
+			"the time of the verification was over before all was replayed",
+			"Look for calls that take long: all cases share the time.");
 	kgb_random(&spec.poison, sizeof(spec.poison));
 	spec.n_ranges = kgb_replay_ranges(rcase, data, ranges);
 	if (reserve("kgb-exec-input", call->arena_bytes, true, &replayer->input,

@@ -13,13 +13,6 @@ enum { PLAN_MS = 20 * 1000 };
 
 #define say(judge, ...) kgb_arena_printf(&(judge)->verdict->arena, __VA_ARGS__)
 
-static int refuse(struct kgb_failure *failure, const char *code, const char *message,
-		  const char *hint)
-{
-	*failure = (struct kgb_failure){.code = code, .message = message, .hint = hint};
-	return 1;
-}
-
 void kgb_replay_case_release(struct kgb_replay_case *rcase)
 {
 	kgb_call_release(&rcase->call);
@@ -59,20 +52,21 @@ static int judge_class(struct kgb_judge *judge, const struct kgb_windows *window
 	case KGB_REPLAY_PROLOGUE:
 		return 0;
 	case KGB_REPLAY_LIBRARY:
-		return refuse(
+		return kgb_judge_refuse(
 			failure, "cheat.library_compute", reason,
 			"Compute in @triton.jit functions. Allocation, fills, views, copies and dtype "
 			"conversion may be done with torch, nothing else.");
 	case KGB_REPLAY_NO_WORK:
-		return refuse(failure, "cheat.no_launch", reason,
-			      "Launch a @triton.jit kernel for every input that has elements.");
+		return kgb_judge_refuse(
+			failure, "cheat.no_launch", reason,
+			"Launch a @triton.jit kernel for every input that has elements.");
 	case KGB_REPLAY_HOST:
-		return refuse(
+		return kgb_judge_refuse(
 			failure, "verify.host_dependent", reason,
 			"Do not read tensors on the host (item, cpu, tolist, print): what is launched may "
 			"depend on shapes, strides and dtypes only.");
 	case KGB_REPLAY_RANDOM:
-		return refuse(
+		return kgb_judge_refuse(
 			failure, "verify.varying_parameters", reason,
 			"Two calls with arguments of the same shapes must launch the same work.");
 	case KGB_REPLAY_TIMEOUT:
@@ -80,7 +74,7 @@ static int judge_class(struct kgb_judge *judge, const struct kgb_windows *window
 	case KGB_N_REPLAY_CLASSES:
 		break;
 	}
-	return refuse(
+	return kgb_judge_refuse(
 		failure, "verify.not_replayable", reason,
 		"Use plain launches, fills and copies on one device: what cannot be repeated cannot be "
 		"judged.");
@@ -117,11 +111,11 @@ static int find_ranges(struct kgb_judge *judge, const struct kgb_data *data,
 		if (i >= rcase->call.reply.n_outputs ||
 		    !range_of(&rcase->call.reply.outputs[i], kgb_dtype_size(view->dtype),
 			      &rcase->ranges[i]))
-			return refuse(failure, "verify.layout",
-				      say(judge,
-					  "result %zu lies in memory that torch did not allocate",
-					  i),
-				      "Allocate results with torch.empty or torch.empty_like.");
+			return kgb_judge_refuse(
+				failure, "verify.layout",
+				say(judge, "result %zu lies in memory that torch did not allocate",
+				    i),
+				"Allocate results with torch.empty or torch.empty_like.");
 	}
 	return 0;
 }
@@ -138,7 +132,8 @@ static int load_plans(struct kgb_judge *judge, const struct kgb_capture captures
 	KGB_MEASURE(judge, KGB_PHASE_PLAN);
 	if (kgb_plan_make(&captures[KGB_REPLAY_CALLS - 1], owners, KGB_PLAN_ALL, &out->plan, &why) <
 	    0)
-		return refuse(failure, "verify.not_replayable", say(judge, "%s", why.msg), NULL);
+		return kgb_judge_refuse(failure, "verify.not_replayable", say(judge, "%s", why.msg),
+					NULL);
 	if (kgb_replay_start_exec(judge, err) < 0)
 		return -1;
 	enum kgb_exec_outcome outcome = kgb_exec_forget(exec, PLAN_MS, err);
@@ -193,9 +188,10 @@ int kgb_replay_make(struct kgb_judge *judge, struct kgb_recorded *recorded,
 			.arena_bytes = recorded->arena_bytes,
 		};
 		if (!captures[i].window)
-			return refuse(failure, "verify.record",
-				      say(judge, "the record of call %d is missing", i + 1),
-				      "Leave the process's own GPU tracing alone.");
+			return kgb_judge_refuse(
+				failure, "verify.record",
+				say(judge, "the record of call %d is missing", i + 1),
+				"Leave the process's own GPU tracing alone.");
 	}
 	/* All that can be proved was proved before (kgb_replay_prove). */
 	if (kgb_provenance_prove(judge->replay->provenance, record, &no_claims, err) < 0)

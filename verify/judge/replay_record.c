@@ -18,13 +18,6 @@ enum { CLAIMS_MS = 10 * 1000, CLAIMS_WANTED_MAX = 512 /* in one request */ };
 
 #define say(judge, ...) kgb_arena_printf(&(judge)->verdict->arena, __VA_ARGS__)
 
-static int refuse(struct kgb_failure *failure, const char *code, const char *message,
-		  const char *hint)
-{
-	*failure = (struct kgb_failure){.code = code, .message = message, .hint = hint};
-	return 1;
-}
-
 /* ---- recording ---- */
 
 /* A request with one descriptor. 0 with *reply, 1 *failure, -1 *err. */
@@ -87,16 +80,9 @@ int kgb_replay_copy(int fd, size_t limit, struct kgb_buf *out, struct kgb_err *e
 static int refuse_record(struct kgb_judge *judge, const char *what, const struct kgb_err *why,
 			 struct kgb_failure *failure)
 {
-	return refuse(failure, "verify.record", say(judge, "the %s is damaged: %s", what, why->msg),
-		      "Leave the process's own GPU tracing and Triton's cache alone.");
-}
-
-static int run_call(struct kgb_judge *judge, const struct kgb_data *data,
-		    const struct kgb_call_spec *spec, struct kgb_call *call,
-		    struct kgb_failure *failure, struct kgb_err *err)
-{
-	KGB_MEASURE(judge, spec->repetition == 0 ? KGB_PHASE_FIRST_CALL : KGB_PHASE_CALL);
-	return kgb_call_run(judge, data, spec, call, failure, err);
+	return kgb_judge_refuse(failure, "verify.record",
+				say(judge, "the %s is damaged: %s", what, why->msg),
+				"Leave the process's own GPU tracing and Triton's cache alone.");
 }
 
 static enum kgb_arrangement arrangement_of(const struct kgb_case *c, bool is_last)
@@ -120,7 +106,7 @@ static int make_calls(struct kgb_judge *judge, const struct kgb_data data[2],
 			.arrangement = arrangement_of(d->kase, i == KGB_REPLAY_CALLS - 1),
 			.window = (uint32_t)i + 1,
 			.keep = i > 0};
-		int rc = run_call(judge, d, &spec, &calls[i], failure, err);
+		int rc = kgb_call_measured(judge, d, &spec, &calls[i], failure, err);
 		if (rc != 0)
 			return rc;
 		KGB_MEASURE(judge, KGB_PHASE_CHECK);
@@ -192,9 +178,9 @@ static void add_stranger(const struct kgb_judge *judge, const struct kgb_image *
 {
 	char *digest = out->digests[out->n];
 
-	if (kgb_provenance_knows(judge->replay->provenance, image))
-		return;
 	kgb_sha256_hex(image->bytes, image->len, digest);
+	if (kgb_provenance_knows(judge->replay->provenance, digest))
+		return;
 	for (size_t i = 0; i < out->n; i++)
 		if (strcmp(out->digests[i], digest) == 0)
 			return;

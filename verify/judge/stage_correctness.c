@@ -97,21 +97,13 @@ static bool needs_launch(const struct kgb_judge *judge, const struct kgb_data *d
 	return writes;
 }
 
-static int run_call(struct kgb_judge *judge, const struct kgb_data *data,
-		    const struct kgb_call_spec *spec, struct kgb_call *call,
-		    struct kgb_failure *failure, struct kgb_err *err)
-{
-	KGB_MEASURE(judge, spec->repetition == 0 ? KGB_PHASE_FIRST_CALL : KGB_PHASE_CALL);
-	return kgb_call_run(judge, data, spec, call, failure, err);
-}
-
 /* 0 right, 1 *failure, -1 *err. */
 static int run_repetition(struct kgb_judge *judge, const struct kgb_data *data, int repetition,
 			  struct kgb_call *call, struct kgb_failure *failure, struct kgb_err *err)
 {
 	const struct kgb_call_spec spec = {
 		.repetition = repetition, .places = repetition, .keep = repetition > 0};
-	int rc = run_call(judge, data, &spec, call, failure, err);
+	int rc = kgb_call_measured(judge, data, &spec, call, failure, err);
 
 	if (rc != 0)
 		return rc;
@@ -239,7 +231,7 @@ static size_t take(struct work *work, struct share *share)
 /* A dead runner, a cheat, the end of the verification's time, and enough failures end the stage. */
 static bool ends_all(const struct kgb_judge *judge, const struct kgb_failure *failure)
 {
-	return judge->runner.end != KGB_WORKER_ALIVE || kgb_str_starts(failure->code, "cheat.") ||
+	return judge->runner.end != KGB_WORKER_ALIVE || kgb_code_is_cheat(failure->code) ||
 	       kgb_mono_ms() >= judge->deadline_ms;
 }
 

@@ -197,7 +197,7 @@ void kgb_verdict_count_launches(struct kgb_verdict *verdict, const char *name, i
 	verdict->kernels[i].count += count;
 }
 
-static bool is_cheat(const char *code)
+bool kgb_code_is_cheat(const char *code)
 {
 	return status_of_code(code) == KGB_STATUS_CHEATED;
 }
@@ -205,7 +205,7 @@ static bool is_cheat(const char *code)
 const struct kgb_failure *kgb_verdict_cheat(const struct kgb_verdict *verdict)
 {
 	for (size_t i = 0; i < verdict->n_failures; i++)
-		if (is_cheat(verdict->failures[i].code))
+		if (kgb_code_is_cheat(verdict->failures[i].code))
 			return &verdict->failures[i];
 	return NULL;
 }
@@ -216,9 +216,10 @@ static bool make_room(struct kgb_verdict *verdict, const struct kgb_failure *fai
 {
 	size_t i = verdict->n_failures;
 
-	while (i > 0 && is_cheat(verdict->failures[i - 1].code))
+	while (i > 0 && kgb_code_is_cheat(verdict->failures[i - 1].code))
 		i--;
-	if (i == 0 || (!is_cheat(failure->code) && verdict->failures[i - 1].turn < failure->turn))
+	if (i == 0 ||
+	    (!kgb_code_is_cheat(failure->code) && verdict->failures[i - 1].turn < failure->turn))
 		return false;
 	memmove(&verdict->failures[i - 1], &verdict->failures[i],
 		(verdict->n_failures - i) * sizeof(verdict->failures[0]));
@@ -238,7 +239,7 @@ void kgb_verdict_add_failure(struct kgb_verdict *verdict, const struct kgb_failu
 
 void kgb_verdict_merge(struct kgb_verdict *to, struct kgb_verdict *from)
 {
-	if (from->code && to->code && is_cheat(from->code) && !is_cheat(to->code))
+	if (from->code && to->code && kgb_code_is_cheat(from->code) && !kgb_code_is_cheat(to->code))
 		kgb_verdict_withdraw(to);
 	if (from->code && !to->code) {
 		const struct kgb_failure failure = {

@@ -169,6 +169,8 @@ void kgb_verdict_decide_infra(struct kgb_verdict *verdict, enum kgb_stage stage,
 /** Add to the failures, which stay in the order of their cases' turns. Of too many the first stay,
  * and every cheat before other ones. */
 void kgb_verdict_add_failure(struct kgb_verdict *verdict, const struct kgb_failure *failure);
+/** Does a failure of this code make the status "cheated"? */
+bool kgb_code_is_cheat(const char *code);
 /** The first failure that is a cheat; NULL: there is none. */
 const struct kgb_failure *kgb_verdict_cheat(const struct kgb_verdict *verdict);
 /** The end: a verdict that nobody decided is "passed" if every stage that must have passed it, and
