@@ -15,6 +15,7 @@ Requests: {"id", "op"} and
 Results: all native ones, then all float64 ones, then all magnitudes.
 """
 
+import ctypes
 import mmap
 import os
 import types
@@ -68,6 +69,15 @@ def aten_function(target):
     return function
 
 
+def driver_version():
+    """As 1000 * major + 10 * minor; torch 2.11 has no call for it."""
+    version = ctypes.c_int()
+    status = ctypes.CDLL("libcuda.so.1").cuDriverGetVersion(ctypes.byref(version))
+    if status:
+        raise OSError("cuDriverGetVersion: error %d" % status)
+    return version.value
+
+
 class Reference:
     def __init__(self):
         self.inputs = None
@@ -100,7 +110,7 @@ class Reference:
 
     def do_about(self, request, fds):
         """The GPU's compute capability as 10 * major + minor, where this torch lies, and names."""
-        names = "%s, CUDA %d" % (torch.cuda.get_device_name(0), torch._C._cuda_getDriverVersion())
+        names = "%s, CUDA %d" % (torch.cuda.get_device_name(0), driver_version())
         reply = wire.Reply(wire.OK, "%s\n%s" % (os.path.dirname(torch.__file__), names))
         major, minor = torch.cuda.get_device_capability(0)
         reply.value = 10 * major + minor
