@@ -28,6 +28,26 @@ static const struct kgb_field paths_table[] = {
 	 .offset = offsetof(struct kgb_settings_paths, claude),
 	 .def = "\"\"",
 	 .doc = "Claude Code's native binary; empty: the one that bootstrap installs below .deps/cli."},
+	{.name = "opencode",
+	 .type = KGB_FIELD_STR,
+	 .offset = offsetof(struct kgb_settings_paths, opencode),
+	 .def = "\"\"",
+	 .doc = "OpenCode's native binary; empty: the one that bootstrap installs."},
+	{.name = "codex",
+	 .type = KGB_FIELD_STR,
+	 .offset = offsetof(struct kgb_settings_paths, codex),
+	 .def = "\"\"",
+	 .doc = "Codex's native binary; empty: the one that bootstrap installs."},
+	{.name = "command",
+	 .type = KGB_FIELD_STR,
+	 .offset = offsetof(struct kgb_settings_paths, command),
+	 .def = "\"\"",
+	 .doc = "The program of the method `command`: a file, or a folder with an executable `run`."},
+	{.name = "prices",
+	 .type = KGB_FIELD_STR,
+	 .offset = offsetof(struct kgb_settings_paths, prices),
+	 .def = "\"\"",
+	 .doc = "Table of what models cost; empty: datasets/prices.yaml."},
 	KGB_FIELD_END,
 };
 
@@ -113,6 +133,110 @@ static const struct kgb_field limits_table[] = {
 	KGB_FIELD_END,
 };
 
+#define MAX_TOKENS ((int64_t)1 << 50)
+#define MAX_USD 1000000
+#define YEAR_MS (365 * (int64_t)DAY_MS)
+
+#define TOKENS(member, text)                                                               \
+	{                                                                                  \
+		.name = #member, .type = KGB_FIELD_I64,                                    \
+		.offset = offsetof(struct kgb_settings_budget, member), .max = MAX_TOKENS, \
+		.def = "0", .doc = (text)                                                  \
+	}
+#define USD(member, text)                                                               \
+	{                                                                               \
+		.name = #member, .type = KGB_FIELD_NUM,                                 \
+		.offset = offsetof(struct kgb_settings_budget, member), .max = MAX_USD, \
+		.def = "0", .doc = (text)                                               \
+	}
+#define BUDGET_TIME(member, text)                                                       \
+	{                                                                               \
+		.name = #member, .type = KGB_FIELD_DURATION,                            \
+		.offset = offsetof(struct kgb_settings_budget, member), .max = YEAR_MS, \
+		.def = "0s", .doc = (text)                                              \
+	}
+
+static const struct kgb_field budget_table[] = {
+	TOKENS(run_tokens,
+	       "Tokens of all classes that a run may use, also over several starts (--max-tokens); 0: no limit."),
+	TOKENS(operator_tokens, "The same of all attempts for one operator."),
+	TOKENS(attempt_tokens, "The same of one attempt."),
+	USD(run_usd,
+	    "Dollars that a run may cost by the table of prices (--max-usd); 0: no limit. Models without a price are refused."),
+	USD(operator_usd, "The same of all attempts for one operator."),
+	USD(attempt_usd, "The same of one attempt."),
+	BUDGET_TIME(run_time,
+		    "Wall time in which agents may work, over all starts of a run; 0s: no limit."),
+	BUDGET_TIME(operator_time,
+		    "Wall time of all attempts for one operator together; 0s: no limit."),
+	{.name = "warn_at",
+	 .type = KGB_FIELD_I64,
+	 .offset = offsetof(struct kgb_settings_budget, warn_at),
+	 .max = 100,
+	 .def = "80",
+	 .doc = "Percent of a budget from which on the agent is told, beside its verdicts; 0: never."},
+	KGB_FIELD_END,
+};
+
+/* In the order of enum kgb_isolation_level. */
+static const char *const isolation_levels[] = {"L0", "L2", "L3", "L4", NULL};
+static const char *const sandbox_gpus[] = {"none", "agent", NULL};
+
+static const struct kgb_field sandbox_table[] = {
+	{.name = "isolation",
+	 .type = KGB_FIELD_ENUM,
+	 .offset = offsetof(struct kgb_settings_sandbox, isolation),
+	 .names = isolation_levels,
+	 .def = "L3",
+	 .doc = "The least isolation of agents that is accepted (--isolation); the best that the machine has is used. L4: namespaces, Landlock, system-call filter, cgroup; L3: without Landlock or cgroup; L2: without namespaces; L0: none."},
+	{.name = "gpu",
+	 .type = KGB_FIELD_ENUM,
+	 .offset = offsetof(struct kgb_settings_sandbox, gpu),
+	 .names = sandbox_gpus,
+	 .def = "none",
+	 .doc = "none: agents see no GPU, their kernels run where they are judged; agent: the GPU on which theirs are judged, and no other."},
+	{.name = "disk",
+	 .type = KGB_FIELD_SIZE,
+	 .offset = offsetof(struct kgb_settings_sandbox, disk),
+	 .min = 16 << 20,
+	 .max = (int64_t)1 << 44,
+	 .def = "4GiB",
+	 .doc = "What one attempt may write: workspace, HOME, output, recorded requests. More ends it."},
+	{.name = "files",
+	 .type = KGB_FIELD_I64,
+	 .offset = offsetof(struct kgb_settings_sandbox, files),
+	 .min = 1000,
+	 .max = 100000000,
+	 .def = "200000",
+	 .doc = "Files that one attempt may have at a time. More end it."},
+	{.name = "memory",
+	 .type = KGB_FIELD_SIZE,
+	 .offset = offsetof(struct kgb_settings_sandbox, memory),
+	 .min = 256 << 20,
+	 .max = (int64_t)1 << 44,
+	 .def = "8GiB",
+	 .doc = "Memory of all processes of one attempt, /tmp included where cgroups can be had. More ends the largest process."},
+	{.name = "processes",
+	 .type = KGB_FIELD_I64,
+	 .offset = offsetof(struct kgb_settings_sandbox, processes),
+	 .min = 64,
+	 .max = 1000000,
+	 .def = "4096",
+	 .doc = "Processes and threads of one attempt. More end it."},
+	{.name = "idle_timeout",
+	 .type = KGB_FIELD_DURATION,
+	 .offset = offsetof(struct kgb_settings_sandbox, idle_timeout),
+	 .max = DAY_MS,
+	 .def = "15m",
+	 .doc = "An attempt without any sign of life for so long (no event, no request to the model, no processor time, no change of its processes) is ended; 0s: never."},
+	{.name = "watch_files",
+	 .type = KGB_FIELD_BOOL,
+	 .offset = offsetof(struct kgb_settings_sandbox, watch_files),
+	 .def = "true",
+	 .doc = "Look at the files that agents open, and tell of keys and of our own files; costs some 25 us for each."},
+	KGB_FIELD_END,
+};
+
 static const struct kgb_field model_table[] = {
 	{.name = "name",
 	 .type = KGB_FIELD_STR,
@@ -136,7 +260,17 @@ static const struct kgb_field gateway_table[] = {
 	 .type = KGB_FIELD_STR,
 	 .offset = offsetof(struct kgb_settings_gateway, upstream_url),
 	 .def = "\"https://api.anthropic.com\"",
-	 .doc = "Where live requests go; a path prefix is kept."},
+	 .doc = "Where live requests in Anthropic's protocol go; a path prefix is kept."},
+	{.name = "openai_url",
+	 .type = KGB_FIELD_STR,
+	 .offset = offsetof(struct kgb_settings_gateway, openai_url),
+	 .def = "\"https://api.openai.com\"",
+	 .doc = "Where live requests in OpenAI's protocols go, before /v1."},
+	{.name = "provider_tools",
+	 .type = KGB_FIELD_BOOL,
+	 .offset = offsetof(struct kgb_settings_gateway, provider_tools),
+	 .def = "false",
+	 .doc = "Let agents use what the provider runs for them, such as web search."},
 	{.name = "connect_timeout",
 	 .type = KGB_FIELD_DURATION,
 	 .offset = offsetof(struct kgb_settings_gateway, connect_timeout),
@@ -144,6 +278,33 @@ static const struct kgb_field gateway_table[] = {
 	 .max = 600 * SECOND_MS,
 	 .def = "20s",
 	 .doc = "Time to reach the real API."},
+	{.name = "idle_timeout",
+	 .type = KGB_FIELD_DURATION,
+	 .offset = offsetof(struct kgb_settings_gateway, idle_timeout),
+	 .min = SECOND_MS,
+	 .max = 3600 * SECOND_MS,
+	 .def = "300s",
+	 .doc = "A call on which nothing comes for so long is given up."},
+	{.name = "max_tries",
+	 .type = KGB_FIELD_I64,
+	 .offset = offsetof(struct kgb_settings_gateway, max_tries),
+	 .min = 1,
+	 .max = 100,
+	 .def = "8",
+	 .doc = "Calls for one request, the first included, while the provider is overloaded, limits us or cannot be reached; 1: the CLI itself retries."},
+	{.name = "max_wait",
+	 .type = KGB_FIELD_DURATION,
+	 .offset = offsetof(struct kgb_settings_gateway, max_wait),
+	 .max = 3600 * SECOND_MS,
+	 .def = "4m",
+	 .doc = "How long one request may wait for that; CLIs give up after ten minutes."},
+	{.name = "max_concurrent",
+	 .type = KGB_FIELD_I64,
+	 .offset = offsetof(struct kgb_settings_gateway, max_concurrent),
+	 .min = 1,
+	 .max = 4096,
+	 .def = "256",
+	 .doc = "Calls at the same time, at most; fewer while the provider is overloaded."},
 	KGB_FIELD_END,
 };
 
@@ -163,6 +324,16 @@ const struct kgb_field kgb_settings_table[] = {
 	 .offset = offsetof(struct kgb_settings, limits),
 	 .sub = limits_table,
 	 .doc = "What it may take."},
+	{.name = "budget",
+	 .type = KGB_FIELD_OBJECT,
+	 .offset = offsetof(struct kgb_settings, budget),
+	 .sub = budget_table,
+	 .doc = "What it may cost: checked before a request leaves, for all CLIs alike."},
+	{.name = "sandbox",
+	 .type = KGB_FIELD_OBJECT,
+	 .offset = offsetof(struct kgb_settings, sandbox),
+	 .sub = sandbox_table,
+	 .doc = "The walls around an agent."},
 	{.name = "model",
 	 .type = KGB_FIELD_OBJECT,
 	 .offset = offsetof(struct kgb_settings, model),
@@ -180,10 +351,15 @@ const struct kgb_field kgb_settings_table[] = {
 static const struct {
 	const char *variable;
 	const char *key;
-} aliases[] = {{"KGB_PYTHON", "paths.python"}, {"KGB_CLAUDE_BIN", "paths.claude"}};
+} aliases[] = {{"KGB_PYTHON", "paths.python"},
+	       {"KGB_CLAUDE_BIN", "paths.claude"},
+	       {"KGB_OPENCODE_BIN", "paths.opencode"},
+	       {"KGB_CODEX_BIN", "paths.codex"},
+	       {"KGB_COMMAND_BIN", "paths.command"}};
 
 /** Variables in our name space that are no settings. */
-static const char *const other_variables[] = {"KGB_CONFIG", "KGB_DATA_DIR", "KGB_CACHE_DIR"};
+static const char *const other_variables[] = {"KGB_CONFIG", "KGB_DATA_DIR", "KGB_CACHE_DIR",
+					      "KGB_BWRAP"};
 static const char *const other_prefixes[] = {"KGB_TEST", "KGB_BOOTSTRAP_"};
 
 static void collect_keys(const struct kgb_field *table, const char *prefix, struct kgb_strv *out)
@@ -237,8 +413,8 @@ static char *variable_of(const char *key)
 /** Paths and limits are never empty by accident; these may be. */
 static bool may_be_empty(const char *key)
 {
-	return kgb_str_eq(key, "paths.python") || kgb_str_eq(key, "paths.claude") ||
-	       kgb_str_eq(key, "model.name");
+	return (kgb_str_starts(key, "paths.") && !kgb_str_eq(key, "paths.runs")) ||
+	       kgb_str_eq(key, "paths.prices") || kgb_str_eq(key, "model.name");
 }
 
 static int set_key(struct kgb_config *config, const char *key, const char *text, const char *origin,
@@ -267,19 +443,24 @@ static int check(const struct kgb_config *config, struct kgb_err *err)
 		     {"run.device", s->run.device},
 		     {"model.name", s->model.name},
 		     {"gateway.upstream_url", s->gateway.upstream_url},
+		     {"gateway.openai_url", s->gateway.openai_url},
 		     {"paths.python", s->paths.python},
-		     {"paths.claude", s->paths.claude}};
+		     {"paths.claude", s->paths.claude},
+		     {"paths.prices", s->paths.prices}};
 	for (size_t i = 0; i < KGB_ARRAY_LEN(texts); i++) {
 		const char *value = texts[i].value;
 		if (!value || (!*value && !may_be_empty(texts[i].key)))
 			return kgb_fail(err, KGB_ERR_INVALID, "%s: %s must not be empty",
 					kgb_config_origin(config, texts[i].key), texts[i].key);
 	}
-	const char *url = s->gateway.upstream_url;
-	if (!kgb_str_starts(url, "https://") && !kgb_str_starts(url, "http://"))
-		return kgb_fail(err, KGB_ERR_INVALID,
-				"%s: gateway.upstream_url must start with https://, not '%.80s'",
-				kgb_config_origin(config, "gateway.upstream_url"), url);
+	const char *const urls[] = {"gateway.upstream_url", s->gateway.upstream_url,
+				    "gateway.openai_url", s->gateway.openai_url};
+	for (size_t i = 0; i < KGB_ARRAY_LEN(urls); i += 2)
+		if (!kgb_str_starts(urls[i + 1], "https://") &&
+		    !kgb_str_starts(urls[i + 1], "http://"))
+			return kgb_fail(err, KGB_ERR_INVALID,
+					"%s: %s must start with https://, not '%.80s'",
+					kgb_config_origin(config, urls[i]), urls[i], urls[i + 1]);
 	return 0;
 }
 
@@ -536,10 +717,30 @@ char *kgb_config_python(const struct kgb_config *config)
 	return installed(config->settings.paths.python, ".deps/venv/bin/python");
 }
 
-char *kgb_config_claude(const struct kgb_config *config)
+char *kgb_config_program(const struct kgb_config *config, const struct kgb_program *program)
 {
-	return installed(config->settings.paths.claude,
-			 ".deps/cli/node_modules/@anthropic-ai/claude-code-linux-x64/claude");
+	const struct kgb_settings_paths *paths = &config->settings.paths;
+	const struct {
+		const char *name;
+		const char *setting;
+	} table[] = {{"claude", paths->claude},
+		     {"opencode", paths->opencode},
+		     {"codex", paths->codex},
+		     {"command", paths->command}};
+	KGB_AUTO(free) char *below = kgb_program_installed(program);
+	const char *setting = "";
+	for (size_t i = 0; i < KGB_ARRAY_LEN(table); i++)
+		if (kgb_str_eq(table[i].name, program->name))
+			setting = table[i].setting;
+	return *setting || below ? installed(setting, below) : NULL;
+}
+
+char *kgb_config_prices(const struct kgb_config *config)
+{
+	if (*config->settings.paths.prices)
+		return kgb_xstrdup(config->settings.paths.prices);
+	KGB_AUTO(free) char *data_dir = kgb_data_dir();
+	return kgb_path_join(data_dir, "datasets/prices.yaml");
 }
 
 char *kgb_config_runs(const struct kgb_config *config)
@@ -551,12 +752,14 @@ char *kgb_config_runs(const struct kgb_config *config)
 	return kgb_path_join(cwd ? cwd : ".", runs);
 }
 
-const char *kgb_api_key(bool *is_bearer)
+const char *kgb_api_key(enum kgb_provider provider, bool *is_bearer)
 {
-	const char *key = getenv("ANTHROPIC_API_KEY");
+	const char *key = getenv(kgb_provider_key_variable(provider));
 	*is_bearer = false;
 	if (key && *key)
 		return key;
+	if (provider != KGB_PROVIDER_ANTHROPIC)
+		return NULL;
 	key = getenv("ANTHROPIC_AUTH_TOKEN");
 	*is_bearer = key && *key;
 	return *is_bearer ? key : NULL;

@@ -5,8 +5,8 @@
  * file < environment < flags; the origin of each key is kept. A key `limits.attempt_timeout` is
  * KGB_LIMITS_ATTEMPT_TIMEOUT in the environment.
  *
- * API keys are not settings: they are read from ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN only and
- * written nowhere.
+ * API keys are not settings: they are read from ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN and
+ * OPENAI_API_KEY only and written nowhere.
  */
 #ifndef KGB_AGENT_CONFIG_H
 #define KGB_AGENT_CONFIG_H
@@ -19,6 +19,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "methods/program.h"
 
 enum kgb_gateway_choice {
 	KGB_GATEWAY_CHOICE_AUTO, /* live when a key is in the environment, else offline */
@@ -26,11 +27,21 @@ enum kgb_gateway_choice {
 	KGB_GATEWAY_CHOICE_OFFLINE,
 };
 
+enum kgb_sandbox_gpu {
+	KGB_SANDBOX_GPU_NONE, /* the agent sees none: kernels run where they are judged */
+	KGB_SANDBOX_GPU_AGENT, /* the GPU on which its kernels are judged */
+};
+
 struct kgb_settings {
 	struct kgb_settings_paths {
 		const char *runs; /* as written; relative to the working directory */
 		const char *python; /* "": <root>/.deps/venv/bin/python */
-		const char *claude; /* "": <root>/.deps/cli/... */
+		/* "": <root>/.deps/cli/... */
+		const char *claude;
+		const char *opencode;
+		const char *codex;
+		const char *command; /* "": none */
+		const char *prices; /* "": <data>/datasets/prices.yaml */
 	} paths;
 	struct kgb_settings_run {
 		const char *dataset;
@@ -49,13 +60,35 @@ struct kgb_settings {
 		int64_t memory; /* bytes; one verification's address space of a candidate */
 		int64_t tmp_size; /* bytes; memory file systems of an agent's sandbox */
 	} limits;
+	struct kgb_settings_budget { /* 0: no limit */
+		int64_t run_tokens, operator_tokens, attempt_tokens;
+		double run_usd, operator_usd, attempt_usd;
+		int64_t run_time, operator_time; /* ms */
+		int64_t warn_at; /* percent */
+	} budget;
+	struct kgb_settings_sandbox {
+		int isolation; /* enum kgb_isolation_level: the least that is accepted */
+		int gpu; /* enum kgb_sandbox_gpu */
+		int64_t disk; /* bytes that one attempt may write */
+		int64_t files; /* that one attempt may make */
+		int64_t memory; /* bytes of all processes of one attempt */
+		int64_t processes; /* and threads, of one attempt */
+		int64_t idle_timeout; /* ms without a sign of life; 0: for ever */
+		bool watch_files; /* which files an agent opens is looked at */
+	} sandbox;
 	struct kgb_settings_model {
 		const char *name; /* "": the method's */
 	} model;
 	struct kgb_settings_gateway {
 		int mode; /* enum kgb_gateway_choice */
 		const char *upstream_url;
+		const char *openai_url;
+		bool provider_tools;
 		int64_t connect_timeout; /* ms */
+		int64_t idle_timeout; /* ms */
+		int64_t max_tries;
+		int64_t max_wait; /* ms */
+		int64_t max_concurrent;
 	} gateway;
 };
 
@@ -103,12 +136,15 @@ char *kgb_data_dir(void);
  * malloc'ed. The environment variable KGB_PYTHON is a short name of KGB_PATHS_PYTHON,
  * KGB_CLAUDE_BIN of KGB_PATHS_CLAUDE. */
 char *kgb_config_python(const struct kgb_config *config);
-/** The Claude Code binary, same rules; malloc'ed. */
-char *kgb_config_claude(const struct kgb_config *config);
+/** Where a program lies, same rules (KGB_OPENCODE_BIN, KGB_CODEX_BIN, KGB_COMMAND_BIN); malloc'ed;
+ * NULL when the user has to name it and has not. */
+char *kgb_config_program(const struct kgb_config *config, const struct kgb_program *program);
+/** The table of prices; malloc'ed. */
+char *kgb_config_prices(const struct kgb_config *config);
 /** Absolute runs directory; malloc'ed. */
 char *kgb_config_runs(const struct kgb_config *config);
 
-/** The key for the upstream API, borrowed from the environment; NULL when there is none. */
-const char *kgb_api_key(bool *is_bearer);
+/** The key for a provider's API, borrowed from the environment; NULL when there is none. */
+const char *kgb_api_key(enum kgb_provider provider, bool *is_bearer);
 
 #endif

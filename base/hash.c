@@ -40,6 +40,35 @@ void kgb_sha256_hex(const void *data, size_t len, char out[KGB_SHA256_HEX_LEN])
 	kgb_hex(digest, sizeof(digest), out);
 }
 
+struct kgb_sha256 {
+	EVP_MD_CTX *ctx; /* owned */
+};
+
+struct kgb_sha256 *kgb_sha256_begin(void)
+{
+	struct kgb_sha256 *sha256 = kgb_xcalloc(1, sizeof(*sha256));
+	sha256->ctx = EVP_MD_CTX_new();
+	KGB_ASSERT(sha256->ctx && EVP_DigestInit_ex(sha256->ctx, EVP_sha256(), NULL) == 1);
+	return sha256;
+}
+
+void kgb_sha256_add(struct kgb_sha256 *sha256, const void *data, size_t len)
+{
+	int ok = EVP_DigestUpdate(sha256->ctx, data, len);
+	KGB_ASSERT(ok == 1);
+}
+
+void kgb_sha256_end(struct kgb_sha256 *sha256, char out[KGB_SHA256_HEX_LEN])
+{
+	unsigned char digest[SHA256_BYTES];
+	unsigned n = 0;
+	int ok = EVP_DigestFinal_ex(sha256->ctx, digest, &n);
+	KGB_ASSERT(ok == 1 && n == SHA256_BYTES);
+	kgb_hex(digest, sizeof(digest), out);
+	EVP_MD_CTX_free(sha256->ctx);
+	kgb_free(sha256);
+}
+
 struct tree {
 	const char *data;
 	unsigned char (*leaves)[SHA256_BYTES];

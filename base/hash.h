@@ -10,6 +10,11 @@
 
 #define KGB_SHA256_HEX_LEN 65
 void kgb_sha256_hex(const void *data, size_t len, char out[KGB_SHA256_HEX_LEN]);
+/** The same of bytes that come piece by piece: begin, add, then end, which frees it. */
+struct kgb_sha256;
+struct kgb_sha256 *kgb_sha256_begin(void);
+void kgb_sha256_add(struct kgb_sha256 *sha256, const void *data, size_t len);
+void kgb_sha256_end(struct kgb_sha256 *sha256, char out[KGB_SHA256_HEX_LEN]);
 /** SHA-256 of the SHA-256 of each MiB in turn: as hard to forge, and made by several threads. It is
  * another number than kgb_sha256_hex gives. */
 void kgb_sha256_tree_hex(const void *data, size_t len, char out[KGB_SHA256_HEX_LEN]);

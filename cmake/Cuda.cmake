@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
 # Headers of CUDA, for the programs that talk to a GPU. Headers only: the libraries are opened at run
 # time, so what is built here runs (and says what is missing) on machines without a driver too.
-# Gives KGB_HAVE_CUDA and, when that is true, the interface target kgb::cuda_headers.
+# Gives KGB_HAVE_CUDA and, when that is true, the interface target kgb::cuda_headers, KGB_HAVE_CUBLAS and KGB_CUBLAS_FOLDER.
 
 set(KGB_CUDA_INCLUDE "" CACHE PATH "Folder with cuda.h and cupti.h; empty: search a toolkit and .deps/cuda/include")
 
 set(KGB_HAVE_CUDA FALSE)
+set(KGB_HAVE_CUBLAS FALSE)
 if(KGB_CUDA_INCLUDE)
 	set(cuda_candidates ${KGB_CUDA_INCLUDE})
 else()
@@ -44,6 +45,15 @@ if(KGB_HAVE_CUDA)
 	target_link_libraries(kgb_cuda_headers INTERFACE ${CMAKE_DL_LIBS})
 	set(KGB_CUDA_FOLDERS ${cuda_folders})
 	list(JOIN cuda_folders ", " cuda_note)
+	# cuBLAS has a package of its own: where torch for CUDA is installed, its headers are too.
+	file(GLOB cublas_candidates ${PROJECT_SOURCE_DIR}/.deps/venv/lib/python3*/site-packages/nvidia/cu13/include)
+	list(GET cuda_folders 0 cuda_folder)
+	find_path(KGB_CUBLAS_FOLDER cublas_v2.h
+		PATHS ${cuda_folder} ${cuda_folder}/../../cublas/include ${cublas_candidates} NO_DEFAULT_PATH)
+	if(KGB_CUBLAS_FOLDER)
+		set(KGB_HAVE_CUBLAS TRUE)
+	endif()
+	add_feature_info(cublas KGB_HAVE_CUBLAS "baselines of cuBLAS' routines; they need cublas_v2.h of CUDA 13 (`./bootstrap setup` fetches it)")
 	add_feature_info(cuda TRUE "GPU programs, with the headers of CUDA ${KGB_CUDA_VERSION} in ${cuda_note}")
 elseif(KGB_CUDA_INCLUDE)
 	message(FATAL_ERROR "KGB_CUDA_INCLUDE=${KGB_CUDA_INCLUDE}: no cuda.h, cupti.h and crt/host_defines.h of CUDA 13 there")

@@ -8,12 +8,18 @@
 #include "base/mem.h"
 #include "base/str.h"
 
+/* Most that is kept of one string of an event. */
+#define STRING_BYTES (KGB_LIMIT_EVENT / 2)
+
 static const struct {
 	const char *name;
-	enum kgb_adapter_kind kind;
-	void (*on_event)(struct kgb_events *events, const cJSON *event);
-} adapters[] = {
-	{"claude", KGB_ADAPTER_CLAUDE, kgb_events__claude},
+	void (*on_event)(struct kgb_events *events, const cJSON *event); /* NULL: text, not JSON */
+	kgb_classify_fn classify;
+} adapters[KGB_N_ADAPTERS] = {
+	[KGB_ADAPTER_CLAUDE] = {"claude", kgb_events__claude, kgb_events__claude_end},
+	[KGB_ADAPTER_OPENCODE] = {"opencode", kgb_events__opencode, kgb_events__opencode_end},
+	[KGB_ADAPTER_CODEX] = {"codex", kgb_events__codex, kgb_events__codex_end},
+	[KGB_ADAPTER_EXIT] = {"exit", NULL, kgb_events__exit_end},
 };
 
 int kgb_events_init(struct kgb_events *events, const char *adapter, struct kgb_err *err)
@@ -21,15 +27,16 @@ int kgb_events_init(struct kgb_events *events, const char *adapter, struct kgb_e
 	for (size_t i = 0; i < KGB_ARRAY_LEN(adapters); i++) {
 		if (!kgb_str_eq(adapters[i].name, adapter))
 			continue;
-		*events = (struct kgb_events){.kind = adapters[i].kind};
+		*events = (struct kgb_events){.report.kind = (enum kgb_adapter_kind)i};
 		events->report.usage = (struct kgb_usage)KGB_USAGE_UNKNOWN;
 		events->report.n_turns = -1;
 		events->report.cost_usd = -1;
 		events->report.api_error_status = -1;
-		kgb_lines_init(&events->lines, KGB_LIMIT_EVENT);
+		kgb_slim_init(&events->lines, KGB_LIMIT_EVENT, STRING_BYTES);
 		return 0;
 	}
-	return kgb_fail(err, KGB_ERR_INVALID, "unknown event adapter '%s'; there is 'claude'",
+	return kgb_fail(err, KGB_ERR_INVALID,
+			"unknown event adapter '%s'; there are claude, opencode, codex and exit",
 			adapter);
 }
 
@@ -38,6 +45,14 @@ static void on_line(void *payload, const char *line, size_t len)
 	struct kgb_events *events = payload;
 	if (len == 0)
 		return;
+	struct kgb_report *report = &events->report;
+	if (!adapters[report->kind].on_event) {
+		report->n_events++;
+		KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+		kgb_utf8_repair(&text, line, len < 80 ? len : 80);
+		snprintf(report->last_event, sizeof(report->last_event), "%s", text.ptr);
+		return;
+	}
 	struct kgb_err err = KGB_ERR_INIT;
 	KGB_AUTO(json) cJSON *event = NULL;
 	if (kgb_json_parse(line, len, &event, &err) < 0 || !cJSON_IsObject(event)) {
@@ -45,24 +60,24 @@ static void on_line(void *payload, const char *line, size_t len)
 		return;
 	}
 	events->report.n_events++;
-	adapters[events->kind].on_event(events, event);
+	adapters[events->report.kind].on_event(events, event);
 }
 
 void kgb_events_feed(struct kgb_events *events, const char *data, size_t len)
 {
-	kgb_lines_feed(&events->lines, data, len, on_line, events);
+	kgb_slim_feed(&events->lines, data, len, on_line, events);
 }
 
 void kgb_events_finish(struct kgb_events *events)
 {
-	kgb_lines_finish(&events->lines, on_line, events);
-	events->report.n_bad_lines += events->lines.n_too_long;
-	events->lines.n_too_long = 0;
+	kgb_slim_finish(&events->lines, on_line, events);
+	events->report.n_bad_lines += events->lines.n_dropped;
+	events->lines.n_dropped = 0;
 }
 
 void kgb_events_release(struct kgb_events *events)
 {
-	kgb_lines_release(&events->lines);
+	kgb_slim_release(&events->lines);
 	kgb_free(events->report.final_text);
 	events->report.final_text = NULL;
 }
@@ -85,7 +100,12 @@ static const struct {
 	[KGB_AGENT_NETWORK] = {"provider.network", true},
 	[KGB_AGENT_INTERRUPTED] = {"agent.interrupted", false},
 	[KGB_AGENT_TIMEOUT] = {"agent.timeout", false},
+	[KGB_AGENT_BUDGET] = {"budget.reached", false},
 	[KGB_AGENT_CANCELLED] = {"agent.cancelled", false},
+	[KGB_AGENT_DISK] = {"agent.disk", false},
+	[KGB_AGENT_MEMORY] = {"agent.memory", false},
+	[KGB_AGENT_PROCESSES] = {"agent.processes", false},
+	[KGB_AGENT_HUNG] = {"agent.hung", false},
 	[KGB_AGENT_KILLED] = {"agent.killed", false},
 	[KGB_AGENT_CRASHED] = {"agent.crashed", false},
 	[KGB_AGENT_NOT_STARTED] = {"infra.not_started", true},
@@ -101,7 +121,7 @@ bool kgb_agent_end_retryable(enum kgb_agent_end end)
 	return ends[end].retryable;
 }
 
-static enum kgb_agent_end classify_status(int64_t status)
+enum kgb_agent_end kgb_events__status_end(int64_t status)
 {
 	if (status == 401 || status == 403)
 		return KGB_AGENT_AUTH;
@@ -114,34 +134,23 @@ static enum kgb_agent_end classify_status(int64_t status)
 	return KGB_AGENT_REQUEST;
 }
 
-/** A closing event came, and the harness did not end the process. */
-static enum kgb_agent_end classify_result(const struct kgb_report *r,
-					  const struct kgb_agent_exit *exit)
+enum kgb_agent_end kgb_events__silent_end(const struct kgb_agent_exit *exit)
 {
-	if (kgb_str_eq(r->subtype, "error_max_turns") ||
-	    kgb_str_eq(r->subtype, "error_max_budget_usd"))
-		return KGB_AGENT_LIMIT;
-	if (kgb_str_eq(r->terminal_reason, "prompt_too_long"))
-		return KGB_AGENT_CONTEXT;
-	if (kgb_str_eq(r->stop_reason, "refusal"))
-		return KGB_AGENT_REFUSED;
-	if (r->is_error && kgb_str_eq(r->assistant_error, "max_output_tokens"))
-		return KGB_AGENT_TRUNCATED;
-	if (r->api_error_status > 0)
-		return classify_status(r->api_error_status);
-	if (r->connection_failed)
-		return KGB_AGENT_NETWORK;
-	if (kgb_str_eq(r->subtype, "error_during_execution"))
-		return KGB_AGENT_INTERRUPTED;
-	if (kgb_str_eq(r->terminal_reason, "api_error"))
-		return kgb_str_eq(r->assistant_error, "authentication_failed")
-			       ? KGB_AGENT_AUTH
-			       : KGB_AGENT_TRANSIENT;
-	if (r->n_permission_denials > 0)
-		return KGB_AGENT_DENIED;
-	if (!r->is_error && kgb_str_eq(r->terminal_reason, "completed") && exit->status == 0)
-		return KGB_AGENT_OK;
-	return KGB_AGENT_CRASHED;
+	/* 128 + signal is how bubblewrap reports a signal of its child. */
+	return exit->signal != 0 || exit->status > 128 ? KGB_AGENT_KILLED : KGB_AGENT_CRASHED;
+}
+
+enum kgb_agent_end kgb_events__exit_end(const struct kgb_report *report,
+					const struct kgb_agent_exit *exit)
+{
+	(void)report;
+	return exit->status == 0 && exit->signal == 0 ? KGB_AGENT_OK : kgb_events__silent_end(exit);
+}
+
+void kgb_events__final_text(struct kgb_report *report, const char *text)
+{
+	kgb_free(report->final_text);
+	report->final_text = kgb_xstrdup(text);
 }
 
 enum kgb_agent_end kgb_agent_classify(const struct kgb_report *report,
@@ -153,12 +162,7 @@ enum kgb_agent_end kgb_agent_classify(const struct kgb_report *report,
 		return KGB_AGENT_CANCELLED;
 	if (exit->timed_out)
 		return KGB_AGENT_TIMEOUT;
-	if (report->has_result)
-		return classify_result(report, exit);
-	/* 128 + signal is how bubblewrap reports a signal of its child. */
-	if (exit->signal != 0 || exit->status > 128)
-		return KGB_AGENT_KILLED;
-	return KGB_AGENT_CRASHED;
+	return adapters[report->kind].classify(report, exit);
 }
 
 /** Info strings whose first word means Python. */

@@ -2,7 +2,8 @@
 /** \file
  * What a coding CLI says about itself on stdout: one JSON event a line, read as it grows. The words
  * are foreign and loose, so everything is optional here: unknown events are counted, broken lines
- * are counted, nothing is fatal. One adapter (events_<cli>.c) per kind of stream.
+ * are counted, nothing is fatal, and a line may be of any length. One adapter (events_<cli>.c) per
+ * kind of stream; "exit" is the one for programs that have none.
  */
 #ifndef KGB_METHODS_EVENTS_H
 #define KGB_METHODS_EVENTS_H
@@ -11,25 +12,35 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "base/lines.h"
+#include "methods/slim.h"
 #include "sandbox/gateway/usage.h"
+
+enum kgb_adapter_kind {
+	KGB_ADAPTER_CLAUDE,
+	KGB_ADAPTER_OPENCODE,
+	KGB_ADAPTER_CODEX,
+	KGB_ADAPTER_EXIT,
+	KGB_N_ADAPTERS,
+};
 
 /** A CLI's own account of one session. */
 struct kgb_report {
+	enum kgb_adapter_kind kind;
 	char session_id[64];
 	char cli_version[32];
 	char model[96];
 	char last_event[96]; /* for the status line: "Bash: kgb-verify", "text", "api_retry 2/3" */
-	int64_t n_events; /* lines that were JSON objects */
+	int64_t n_events; /* lines that were JSON objects; of a program without events: lines */
 	int64_t n_unknown_events; /* of these, of a type that the adapter does not know */
 	int64_t n_bad_lines; /* not JSON, not UTF-8, too long, or cut off at the end */
 	int64_t n_turns; /* as reported; -1 unknown */
 	int64_t n_tool_calls;
 	int64_t n_api_retries;
 	int64_t n_permission_denials;
+	int64_t n_unfinished; /* commands that were begun and not ended */
 	struct kgb_usage usage; /* -1 where the CLI did not say */
 	double cost_usd; /* by the CLI's own price list; -1 unknown */
-	bool has_result; /* the closing event came */
+	bool has_result; /* the closing event came, and nothing after it */
 	bool is_error; /* as the closing event says */
 	char subtype[48]; /* "success", "error_max_turns", ... */
 	char terminal_reason[48]; /* "completed", "api_error", ... */
@@ -42,12 +53,9 @@ struct kgb_report {
 	char *final_text; /* owned; last message for the user, NULL if none */
 };
 
-enum kgb_adapter_kind { KGB_ADAPTER_CLAUDE };
-
 /** Reader of one stream. */
 struct kgb_events {
-	enum kgb_adapter_kind kind;
-	struct kgb_lines lines;
+	struct kgb_slim lines;
 	struct kgb_report report;
 	char seen_message[96]; /* id of the message whose usage is being collected */
 };
@@ -84,7 +92,12 @@ enum kgb_agent_end {
 	KGB_AGENT_NETWORK, /* connection failed */
 	KGB_AGENT_INTERRUPTED, /* it was interrupted and reported that */
 	KGB_AGENT_TIMEOUT,
+	KGB_AGENT_BUDGET, /* a budget of ours in tokens, dollars or time is used up */
 	KGB_AGENT_CANCELLED,
+	KGB_AGENT_DISK, /* it wrote more than it may */
+	KGB_AGENT_MEMORY, /* it was ended for want of memory */
+	KGB_AGENT_PROCESSES, /* it started more processes than it may */
+	KGB_AGENT_HUNG, /* no sign of life */
 	KGB_AGENT_KILLED, /* a signal, and not ours */
 	KGB_AGENT_CRASHED, /* ended without its closing event */
 	KGB_AGENT_NOT_STARTED,
@@ -104,8 +117,29 @@ enum kgb_agent_end kgb_agent_classify(const struct kgb_report *report,
  * malloc'ed. */
 char *kgb_last_python_block(const char *text);
 
-/* Adapters: one event at a time (internal to methods/). */
+/* ---- internal to methods/ ---- */
+
+/** How a CLI ended that the harness did not end. */
+typedef enum kgb_agent_end (*kgb_classify_fn)(const struct kgb_report *report,
+					      const struct kgb_agent_exit *exit);
 struct cJSON;
+/* One event at a time, and what they say together. */
 void kgb_events__claude(struct kgb_events *events, const struct cJSON *event);
+enum kgb_agent_end kgb_events__claude_end(const struct kgb_report *report,
+					  const struct kgb_agent_exit *exit);
+void kgb_events__opencode(struct kgb_events *events, const struct cJSON *event);
+enum kgb_agent_end kgb_events__opencode_end(const struct kgb_report *report,
+					    const struct kgb_agent_exit *exit);
+void kgb_events__codex(struct kgb_events *events, const struct cJSON *event);
+enum kgb_agent_end kgb_events__codex_end(const struct kgb_report *report,
+					 const struct kgb_agent_exit *exit);
+enum kgb_agent_end kgb_events__exit_end(const struct kgb_report *report,
+					const struct kgb_agent_exit *exit);
+/** What an HTTP status of the API means. */
+enum kgb_agent_end kgb_events__status_end(int64_t status);
+/** No closing event came: killed or crashed. */
+enum kgb_agent_end kgb_events__silent_end(const struct kgb_agent_exit *exit);
+/** Keep what was said last to the user. */
+void kgb_events__final_text(struct kgb_report *report, const char *text);
 
 #endif

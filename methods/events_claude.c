@@ -87,8 +87,7 @@ static void on_content(struct kgb_report *r, const cJSON *block)
 		if (!text)
 			return;
 		copy_text(r->last_event, sizeof(r->last_event), "text");
-		kgb_free(r->final_text);
-		r->final_text = kgb_xstrdup(text);
+		kgb_events__final_text(r, text);
 	}
 }
 
@@ -146,10 +145,8 @@ static void on_result(struct kgb_report *r, const cJSON *event)
 	if (sum_model_usage(event, &usage))
 		r->usage = usage;
 	const char *text = kgb_json_str(event, "result", NULL);
-	if (text && !r->is_error) {
-		kgb_free(r->final_text);
-		r->final_text = kgb_xstrdup(text);
-	}
+	if (text && !r->is_error)
+		kgb_events__final_text(r, text);
 	if (r->is_error) {
 		const cJSON *first = cJSON_GetArrayItem(kgb_json_get(event, "errors"), 0);
 		copy_text(r->error, sizeof(r->error),
@@ -171,4 +168,36 @@ void kgb_events__claude(struct kgb_events *events, const cJSON *event)
 		known = kgb_str_eq(type, "user") || kgb_str_eq(type, "stream_event");
 	if (!known)
 		events->report.n_unknown_events++;
+}
+
+/* Never by exit status or subtype alone: an API error comes with the subtype "success". */
+enum kgb_agent_end kgb_events__claude_end(const struct kgb_report *r,
+					  const struct kgb_agent_exit *exit)
+{
+	if (!r->has_result)
+		return kgb_events__silent_end(exit);
+	if (kgb_str_eq(r->subtype, "error_max_turns") ||
+	    kgb_str_eq(r->subtype, "error_max_budget_usd"))
+		return KGB_AGENT_LIMIT;
+	if (kgb_str_eq(r->terminal_reason, "prompt_too_long"))
+		return KGB_AGENT_CONTEXT;
+	if (kgb_str_eq(r->stop_reason, "refusal"))
+		return KGB_AGENT_REFUSED;
+	if (r->is_error && kgb_str_eq(r->assistant_error, "max_output_tokens"))
+		return KGB_AGENT_TRUNCATED;
+	if (r->api_error_status > 0)
+		return kgb_events__status_end(r->api_error_status);
+	if (r->connection_failed)
+		return KGB_AGENT_NETWORK;
+	if (kgb_str_eq(r->subtype, "error_during_execution"))
+		return KGB_AGENT_INTERRUPTED;
+	if (kgb_str_eq(r->terminal_reason, "api_error"))
+		return kgb_str_eq(r->assistant_error, "authentication_failed")
+			       ? KGB_AGENT_AUTH
+			       : KGB_AGENT_TRANSIENT;
+	if (r->n_permission_denials > 0)
+		return KGB_AGENT_DENIED;
+	if (!r->is_error && kgb_str_eq(r->terminal_reason, "completed") && exit->status == 0)
+		return KGB_AGENT_OK;
+	return KGB_AGENT_CRASHED;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "methods/method.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -8,9 +9,22 @@
 
 #include "base/fs.h"
 #include "base/hash.h"
+#include "sandbox/gateway/usage.h"
 
 static const char *const session_names[] = {"verify", "oneshot", NULL};
 static const char *const result_names[] = {"workspace", "reply", NULL};
+static const char *const prompt_names[] = {"stdin", "file", NULL};
+
+static const struct kgb_field limits_fields[] = {
+	{.name = "model_requests",
+	 .type = KGB_FIELD_I64,
+	 .offset = offsetof(struct kgb_method_limits, model_requests),
+	 .min = 0,
+	 .max = 1000000,
+	 .def = "0",
+	 .doc = "Requests to the model in one attempt; 0: no limit"},
+	KGB_FIELD_END,
+};
 
 #define FIELD(member, ...)                                                 \
 	{                                                                  \
@@ -22,9 +36,7 @@ static const struct kgb_field method_fields[] = {
 	FIELD(summary, .name = "summary", .type = KGB_FIELD_STR, .required = true,
 	      .doc = "One line for `list --methods`"),
 	FIELD(cli, .name = "cli", .type = KGB_FIELD_STR, .required = true,
-	      .doc = "Coding CLI that runs"),
-	FIELD(adapter, .name = "adapter", .type = KGB_FIELD_STR, .required = true,
-	      .doc = "Reader of the CLI's event stream"),
+	      .doc = "Program that runs: one of methods/program/"),
 	FIELD(model, .name = "model", .type = KGB_FIELD_STR, .required = true,
 	      .doc = "Model asked for when none is configured"),
 	FIELD(verify_tool, .name = "verify_tool", .type = KGB_FIELD_BOOL, .def = "false",
@@ -35,12 +47,18 @@ static const struct kgb_field method_fields[] = {
 	      .def = "verify", .doc = "Session of the offline model"),
 	FIELD(result, .name = "result", .type = KGB_FIELD_ENUM, .names = result_names,
 	      .def = "workspace", .doc = "Where the candidate comes from"),
+	FIELD(prompt, .name = "prompt", .type = KGB_FIELD_ENUM, .names = prompt_names,
+	      .def = "stdin", .doc = "How the task reaches the program"),
 	FIELD(instructions, .name = "instructions", .type = KGB_FIELD_STR, .required = true,
-	      .doc = "Template with the method's own instructions"),
+	      .doc = "Template with the method's own instructions, relative to its folder"),
 	FIELD(argv, .name = "argv", .type = KGB_FIELD_STRS, .required = true,
 	      .doc = "Arguments of the CLI"),
 	FIELD(env, .name = "env", .type = KGB_FIELD_MAP,
-	      .doc = "Environment of the CLI, besides HOME, PATH, TMPDIR and LANG"),
+	      .doc = "Environment of the CLI, besides its program's"),
+	FIELD(files, .name = "files", .type = KGB_FIELD_MAP,
+	      .doc = "Files that lie in its home before it starts: text by path"),
+	FIELD(limits, .name = "limits", .type = KGB_FIELD_OBJECT, .sub = limits_fields,
+	      .doc = "What one attempt may use at most"),
 	KGB_FIELD_END,
 };
 #undef FIELD
@@ -76,6 +94,35 @@ static int fail_unknown(const char *data_dir, const char *name, struct kgb_err *
 	return kgb_fail(err, KGB_ERR_NOT_FOUND, "%s", msg.ptr);
 }
 
+/** A path stays below the home. */
+static bool is_inside(const char *path)
+{
+	if (!*path || *path == '/')
+		return false;
+	for (const char *at = path; at; at = strchr(at, '/')) {
+		at += *at == '/';
+		size_t len = strcspn(at, "/");
+		if (len == 0 || (len <= 2 && strncmp(at, "..", len) == 0))
+			return false;
+	}
+	return true;
+}
+
+static int check(const struct kgb_method *method, const char *name, const char *path,
+		 struct kgb_err *err)
+{
+	if (!kgb_str_eq(method->name, name))
+		return kgb_fail(err, KGB_ERR_INVALID,
+				"%s: name: '%s' must equal the folder's name '%s'", path,
+				method->name, name);
+	for (size_t i = 0; i < method->files.n; i++)
+		if (!is_inside(method->files.keys[i]))
+			return kgb_fail(err, KGB_ERR_INVALID,
+					"%s: files: '%s' must be a path below the home", path,
+					method->files.keys[i]);
+	return 0;
+}
+
 int kgb_method_load(const char *data_dir, const char *name, struct kgb_method *out,
 		    struct kgb_err *err)
 {
@@ -91,11 +138,12 @@ int kgb_method_load(const char *data_dir, const char *name, struct kgb_method *o
 	KGB_AUTO(yaml) struct kgb_yaml doc = KGB_YAML_INIT;
 	kgb_decode_defaults(method_fields, &method, &method.arena);
 	if (kgb_yaml_read(AT_FDCWD, path, &doc, err) < 0 ||
-	    kgb_decode(method_fields, &doc, doc.root, &method, &method.arena, err) < 0)
+	    kgb_decode(method_fields, &doc, doc.root, &method, &method.arena, err) < 0 ||
+	    check(&method, name, path, err) < 0)
 		goto failed;
-	if (!kgb_str_eq(method.name, name)) {
-		kgb_fail(err, KGB_ERR_INVALID, "%s: name: '%s' must equal the folder's name '%s'",
-			 path, method.name, name);
+	if (kgb_program_load(data_dir, method.cli, &method.arena, &method.program, err) < 0) {
+		if (err->kind == KGB_ERR_NOT_FOUND)
+			kgb_ctx(err, "%s", path);
 		goto failed;
 	}
 	*out = method;
@@ -125,23 +173,60 @@ static const char *lookup_var(const char *name, const void *payload)
 	return NULL;
 }
 
-int kgb_method_render(const struct kgb_method *method, const struct kgb_method_vars *vars,
-		      struct kgb_strv *argv, struct kgb_strv *env, struct kgb_err *err)
+static int render_map(const struct kgb_map *map, const struct kgb_method_vars *vars,
+		      struct kgb_strv *names, struct kgb_strv *texts, struct kgb_err *err)
 {
+	for (size_t i = 0; i < map->n; i++) {
+		KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+		if (kgb_template_render(&text, map->values[i], lookup_var, vars, err) < 0)
+			return kgb_ctx(err, "%s", map->keys[i]);
+		if (names) {
+			kgb_strv_add(names, map->keys[i]);
+			kgb_strv_add(texts, text.ptr);
+		} else {
+			kgb_strv_addf(texts, "%s=%s", map->keys[i], text.ptr);
+		}
+	}
+	return 0;
+}
+
+static bool is_model_name(const char *name)
+{
+	static const char others[] = "._:/@+-[]";
+	size_t len = strlen(name);
+	for (size_t i = 0; i < len; i++)
+		if (!isalnum((unsigned char)name[i]) && !strchr(others, name[i]))
+			return false;
+	return len > 0 && len < KGB_USAGE_MODEL_LEN;
+}
+
+int kgb_method_render(const struct kgb_method *method, const struct kgb_method_vars *vars,
+		      struct kgb_method_command *out, struct kgb_err *err)
+{
+	if (!is_model_name(vars->model))
+		return kgb_fail(err, KGB_ERR_INVALID, "'%.100s' is no name of a model",
+				vars->model);
 	for (size_t i = 0; i < method->argv.n; i++) {
 		KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
 		if (kgb_template_render(&text, method->argv.items[i], lookup_var, vars, err) < 0)
 			return kgb_ctx(err, "method '%s': argv[%zu]", method->name, i);
-		kgb_strv_add(argv, text.ptr);
+		kgb_strv_add(&out->argv, text.ptr);
 	}
-	for (size_t i = 0; i < method->env.n; i++) {
-		KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
-		if (kgb_template_render(&text, method->env.values[i], lookup_var, vars, err) < 0)
-			return kgb_ctx(err, "method '%s': env.%s", method->name,
-				       method->env.keys[i]);
-		kgb_strv_addf(env, "%s=%s", method->env.keys[i], text.ptr);
-	}
+	if (render_map(&method->program.env, vars, NULL, &out->env, err) < 0)
+		return kgb_ctx(err, "program '%s': env", method->cli);
+	if (render_map(&method->env, vars, NULL, &out->env, err) < 0)
+		return kgb_ctx(err, "method '%s': env", method->name);
+	if (render_map(&method->files, vars, &out->paths, &out->texts, err) < 0)
+		return kgb_ctx(err, "method '%s': files", method->name);
 	return 0;
+}
+
+void kgb_method_command_release(struct kgb_method_command *command)
+{
+	kgb_strv_release(&command->argv);
+	kgb_strv_release(&command->env);
+	kgb_strv_release(&command->paths);
+	kgb_strv_release(&command->texts);
 }
 
 void kgb_uuid4(char out[37])

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Methods: how a kernel is produced. A method is data (methods/NAME/method.yaml and its templates);
- * this module reads it and renders its command line and environment for one attempt.
+ * Methods: how a kernel is produced. A method is data (methods/NAME/method.yaml, its templates, and
+ * the program that it runs); this module reads it and renders its command line, environment and
+ * configuration files for one attempt.
  */
 #ifndef KGB_METHODS_METHOD_H
 #define KGB_METHODS_METHOD_H
@@ -12,9 +13,17 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "methods/program.h"
 
 /** Which session of the offline model suits the method. */
 enum kgb_method_session { KGB_METHOD_SESSION_VERIFY, KGB_METHOD_SESSION_ONESHOT };
+
+/** How the program gets its task. */
+enum kgb_method_prompt {
+	KGB_METHOD_PROMPT_STDIN,
+	KGB_METHOD_PROMPT_FILE, /* TASK.md in its working directory, which is there in any case;
+				   stdin is empty */
+};
 
 /** Where the candidate is taken from when no version has passed a check. */
 enum kgb_method_result {
@@ -27,16 +36,21 @@ struct kgb_method {
 	struct kgb_arena arena;
 	const char *name;
 	const char *summary;
-	const char *cli; /* which coding CLI runs: "claude" */
-	const char *adapter; /* reader of its event stream (events.h) */
+	const char *cli; /* which program runs: "claude" */
+	struct kgb_program program; /* that one */
 	const char *model; /* default model */
 	bool verify_tool; /* kgb-verify is in the sandbox and answers */
 	bool verify_timing; /* and on a GPU it times a kernel that passes */
 	int session; /* enum kgb_method_session */
 	int result; /* enum kgb_method_result */
+	int prompt; /* enum kgb_method_prompt */
 	const char *instructions; /* file name below the method's folder; appended to the task */
 	struct kgb_strs argv; /* after the program; {{placeholders}} of kgb_method_vars */
 	struct kgb_map env; /* same */
+	struct kgb_map files; /* same; by path below the program's home */
+	struct kgb_method_limits {
+		int64_t model_requests; /* of one attempt; 0: no limit */
+	} limits;
 	const char *dir; /* absolute */
 };
 
@@ -56,11 +70,18 @@ KGB_MUST_CHECK int kgb_method_load(const char *data_dir, const char *name, struc
 				   struct kgb_err *err);
 void kgb_method_release(struct kgb_method *method);
 
-/** Append the CLI's arguments (without the program) to argv and its environment as "NAME=value" to
- * env. */
+/** What one attempt needs of its method, with the placeholders filled in. */
+struct kgb_method_command {
+	struct kgb_strv argv; /* after the program */
+	struct kgb_strv env; /* "NAME=value" */
+	struct kgb_strv paths, texts; /* files below the program's home, pairwise */
+};
+/** INVALID on a placeholder that does not exist, and on a model's name with characters that no
+ * model's name has: it goes into command lines and configuration files. */
 KGB_MUST_CHECK int kgb_method_render(const struct kgb_method *method,
-				     const struct kgb_method_vars *vars, struct kgb_strv *argv,
-				     struct kgb_strv *env, struct kgb_err *err);
+				     const struct kgb_method_vars *vars,
+				     struct kgb_method_command *out, struct kgb_err *err);
+void kgb_method_command_release(struct kgb_method_command *command);
 /** A random version 4 UUID. */
 void kgb_uuid4(char out[37]);
 

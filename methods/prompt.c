@@ -60,6 +60,14 @@ static void add_signature(const struct kgb_interface *interface, struct kgb_buf 
 	kgb_buf_addf(out, ")` for `%s`", interface->schema);
 }
 
+static bool leads_to_result(const struct kgb_interface *interface, const struct kgb_param *array)
+{
+	for (size_t i = 0; i < interface->n_params; i++)
+		if (kgb_str_eq(interface->params[i].name, array->into))
+			return interface->params[i].result >= 0;
+	return false;
+}
+
 static void add_interface(const struct kgb_interface *interface, struct kgb_buf *out)
 {
 	add_signature(interface, out);
@@ -67,10 +75,19 @@ static void add_interface(const struct kgb_interface *interface, struct kgb_buf 
 		const struct kgb_param *param = &interface->params[i];
 		if (param->kind == KGB_PARAM_OUT)
 			kgb_buf_addf(out, "; writes its result into `%s`", param->name);
-		else if (param->result >= 0)
+		else if (param->into && leads_to_result(interface, param))
+			kgb_buf_addf(out, "; modifies the memory that `%s` has the addresses of",
+				     param->name);
+		else if (param->is_behind)
+			continue;
+		else if (param->result >= 0 && !param->list)
 			kgb_buf_addf(out, "; modifies `%s` in place", param->name);
+		else if (param->result >= 0 && !(i > 0 && kgb_str_eq(param[-1].list, param->list)))
+			kgb_buf_addf(out, "; modifies the tensors in `%s` in place", param->list);
 	}
-	kgb_buf_adds(out, interface->returns_results ? "; returns the result" : "; returns `None`");
+	kgb_buf_adds(out, interface->n_returned > 1 ? "; returns a tuple of the results"
+			  : interface->n_returned   ? "; returns the result"
+						    : "; returns `None`");
 	if (interface->doc)
 		kgb_buf_addf(out, ". %s", interface->doc);
 	kgb_buf_addc(out, '\n');

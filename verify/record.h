@@ -21,6 +21,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/hash.h"
 #include "base/mem.h"
 
 #define KGB_ARENA_ADDRESS UINT64_C(0x135700000000)
@@ -119,6 +120,7 @@ struct kgb_image {
 	uint32_t id;
 	const unsigned char *bytes; /* ELF (cubin) or fatbin */
 	size_t len;
+	char *sha256; /* room for the digest, empty until somebody asks; NULL: none is kept */
 };
 
 struct kgb_record {
@@ -138,6 +140,9 @@ KGB_MUST_CHECK int kgb_record_parse(const void *bytes, size_t len, struct kgb_re
 void kgb_record_release(struct kgb_record *record);
 const struct kgb_window *kgb_record_window(const struct kgb_record *record, uint32_t number);
 const struct kgb_image *kgb_record_image(const struct kgb_record *record, uint32_t id);
+/** SHA-256 of an image's bytes in hexadecimal digits. Those of a parsed record, which have
+ * megabytes, are hashed once; one thread. */
+void kgb_image_sha256(const struct kgb_image *image, char out[KGB_SHA256_HEX_LEN]);
 
 /* Writing: a header once, then images and windows in any order; ops and blocks between _begin and
  * _end. */

@@ -358,7 +358,8 @@ static int decode_block(const struct chunk *chunk, struct kgb_block *out, struct
 	return 0;
 }
 
-static int decode_image(const struct chunk *chunk, struct kgb_image *out, struct kgb_err *err)
+static int decode_image(const struct chunk *chunk, struct kgb_arena *arena, struct kgb_image *out,
+			struct kgb_err *err)
 {
 	struct cursor in = {.chunk = chunk};
 	struct kgb_chunk_image body;
@@ -368,7 +369,10 @@ static int decode_image(const struct chunk *chunk, struct kgb_image *out, struct
 	const size_t len = left_of(&in);
 	if (body.zero != 0 || len == 0 || len > KGB_RECORD_IMAGE_BYTES_MAX)
 		return bad(err, chunk->at, "image %u of %zu bytes", body.id, len);
-	*out = (struct kgb_image){.id = body.id, .bytes = take(&in, len), .len = len};
+	*out = (struct kgb_image){.id = body.id,
+				  .bytes = take(&in, len),
+				  .len = len,
+				  .sha256 = kgb_arena_alloc(arena, KGB_SHA256_HEX_LEN)};
 	return 0;
 }
 
@@ -410,7 +414,8 @@ static int fill_chunk(struct filling *filling, const struct chunk *chunk, struct
 	struct kgb_record *record = filling->record;
 
 	if (chunk->tag == KGB_CHUNK_IMAGE)
-		return decode_image(chunk, &record->images[record->n_images++], err);
+		return decode_image(chunk, &record->arena, &record->images[record->n_images++],
+				    err);
 	if (chunk->tag == KGB_CHUNK_WINDOW_BEGIN)
 		return fill_window(record, chunk, err);
 	if (chunk->tag == KGB_CHUNK_WINDOW_END)
@@ -555,4 +560,15 @@ const struct kgb_image *kgb_record_image(const struct kgb_record *record, uint32
 	return record->n_images == 0 ? NULL
 				     : bsearch(&key, record->images, record->n_images,
 					       sizeof(*record->images), compare_images);
+}
+
+void kgb_image_sha256(const struct kgb_image *image, char out[KGB_SHA256_HEX_LEN])
+{
+	if (image->sha256 && image->sha256[0] != '\0') {
+		memcpy(out, image->sha256, KGB_SHA256_HEX_LEN);
+		return;
+	}
+	kgb_sha256_hex(image->bytes, image->len, out);
+	if (image->sha256)
+		memcpy(image->sha256, out, KGB_SHA256_HEX_LEN);
 }

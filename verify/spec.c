@@ -13,7 +13,7 @@
 /* What the YAML says, before it is checked. */
 struct raw_spec {
 	const char *operator, * category, *summary, *semantics;
-	int source, triton;
+	int source, triton, launches;
 	struct kgb_strs dtypes, timing;
 	const cJSON *tolerance, *interfaces;
 	struct kgb_objects excluded;
@@ -21,6 +21,7 @@ struct raw_spec {
 
 static const char *const source_names[] = {"aten", "vllm", "cublas", NULL};
 static const char *const triton_names[] = {"required", "none", NULL};
+static const char *const launches_names[] = {"fixed", "by_data", NULL};
 
 static const struct kgb_field excluded_table[] = {
 	FIELD(STR, kgb_excluded, overload, "what is left out", .required = true),
@@ -37,6 +38,8 @@ static const struct kgb_field spec_table[] = {
 	FIELD(STR, raw_spec, semantics, "complete enough to implement from", .required = true),
 	FIELD(ENUM, raw_spec, triton, "whether the result must come from Triton kernels",
 	      .names = triton_names),
+	FIELD(ENUM, raw_spec, launches, "whether what is launched may depend on data",
+	      .names = launches_names),
 	FIELD(STRS, raw_spec, dtypes, "element types to test", .required = true),
 	FIELD(NODE, raw_spec, tolerance, "see docs/tolerance.md", .required = false),
 	FIELD(NODE, raw_spec, interfaces, "overloads or API variants", .required = true),
@@ -127,6 +130,7 @@ static int take_over(struct kgb_spec_loader *l, const struct raw_spec *raw)
 	spec->summary = raw->summary;
 	spec->semantics = raw->semantics;
 	spec->triton = (enum kgb_triton_rule)raw->triton;
+	spec->launches = (enum kgb_launches_rule)raw->launches;
 	spec->reference_dir = kgb_arena_printf(&spec->arena, "%s/reference", l->dir);
 	spec->dtypes = raw->dtypes.items;
 	spec->n_dtypes = raw->dtypes.n;

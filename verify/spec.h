@@ -23,6 +23,12 @@ enum kgb_triton_rule {
 	KGB_TRITON_NONE, /* metadata operator: judged on shape, strides and aliasing only */
 };
 
+enum kgb_launches_rule {
+	KGB_LAUNCHES_FIXED, /* what is launched depends on shapes, strides, dtypes and values only
+			     */
+	KGB_LAUNCHES_BY_DATA, /* also on what tensors hold, as that of nonzero must */
+};
+
 enum kgb_reference_kind {
 	KGB_REFERENCE_ATEN, /* torch.ops.aten.<target> ("add.Tensor") */
 	KGB_REFERENCE_PYTHON, /* "<file>:<function>" below datasets/<set>/<source>/reference/ */
@@ -39,11 +45,12 @@ enum kgb_param_kind {
 enum kgb_value_as {
 	KGB_AS_AUTO,
 	KGB_AS_FLOAT, /* a number, always passed as float */
+	KGB_AS_COMPLEX, /* a number or [real part, imaginary part], passed as complex */
 	KGB_AS_DTYPE, /* a dtype name, passed as torch.dtype; null stays None */
 };
 
 #define KGB_MAX_RESULTS 8
-#define KGB_MAX_ARGS 16 /* parameters of an interface */
+#define KGB_MAX_ARGS 24 /* parameters of an interface */
 
 struct kgb_param {
 	const char *name;
@@ -54,12 +61,15 @@ struct kgb_param {
 			       like `value` */
 	const char *layout; /* TENSOR, OUT: "$a_layout" or a layout name; default contiguous */
 	const char *dtype; /* TENSOR: "$dtype" (default) or a dtype name */
-	const char *fill; /* TENSOR: "normal" (default), "positive", "uniform(lo,hi)",
-			     "int(lo,hi)", "bool", "ones" */
+	const char *fill; /* TENSOR: "normal" (default), "int(lo,hi)" ...: docs/operator-spec.md */
 	const cJSON *value; /* VALUE: "$alpha", "$alpha|1" (with a default) or a literal */
 	enum kgb_value_as as;
 	const char *list; /* TENSOR: neighbours of the same name here are passed as one Python list,
 			     which has that name; NULL: passed on its own */
+	const char *into; /* TENSOR: its elements are numbers of rows of this other parameter, and
+			     whoever is called gets the rows' addresses instead */
+	bool is_behind; /* some other parameter leads into it: it is memory that is not passed
+			   itself, but to references */
 	const cJSON *node; /* the parameter's own mapping, for messages */
 };
 
@@ -77,6 +87,8 @@ struct kgb_tolerance {
 	double ulps; /* plus this many units of eps(dtype), relative to the element */
 	enum kgb_accumulate
 		accumulate; /* precision that goes with the magnitudes (kgb_magnitude_kind) */
+	enum kgb_accumulate before_rounding; /* precision of what `rounded` results are rounded from
+					      */
 };
 
 /** Where the fp64 magnitudes come from: per result element the sum of |term| over the terms that
@@ -103,8 +115,11 @@ struct kgb_interface {
 	struct kgb_param *params;
 	size_t n_params;
 	size_t n_results;
-	bool returns_results; /* results come as return values (aliases of OUT / in-place parameters
-				 where those exist); false: returns None */
+	size_t n_returned; /* of the results, the first ones: they come as return values (aliases of
+			      OUT / in-place parameters where those exist); 0: returns None */
+	size_t n_nones; /* so many None are returned behind them */
+	bool is_rounded[KGB_MAX_RESULTS]; /* the result is rounded to a coarse type (quantised): see
+					     verify/judge/compare.h */
 	const char **case_sets;
 	size_t n_case_sets;
 	struct kgb_tolerance tolerance;
@@ -149,6 +164,7 @@ struct kgb_spec {
 	const char *path; /* of the YAML file */
 	const char *reference_dir; /* "<directory of the spec>/reference", as given by `path` */
 	enum kgb_triton_rule triton;
+	enum kgb_launches_rule launches;
 	const char **dtypes;
 	size_t n_dtypes;
 	struct kgb_interface *interfaces;
@@ -172,8 +188,8 @@ typedef int (*kgb_spec_read_fn)(void *payload, const char *path, struct kgb_buf 
 KGB_MUST_CHECK int kgb_spec_load_with(const char *path, kgb_spec_read_fn reader, void *payload,
 				      struct kgb_spec *out, struct kgb_err *err);
 void kgb_spec_release(struct kgb_spec *spec);
-/** The parameters as a caller sees them: those of one list are one, under the list's name. Returns
- * how many; `out` has room for KGB_MAX_ARGS. */
+/** The parameters as a caller sees them: those of one list are one, under the list's name, and
+ * memory behind addresses is none. Returns how many; `out` has room for KGB_MAX_ARGS. */
 size_t kgb_interface_called_params(const struct kgb_interface *interface, struct kgb_param *out);
 
 /** Names of all operators of a dataset ("KernelGenBench", "KernelGenBench-aten", ...), from the

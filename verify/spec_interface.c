@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+#include <math.h>
+
 #include "base/decode.h"
 #include "base/fs.h"
 #include "base/json.h"
@@ -15,7 +17,7 @@ struct raw_param {
 	const char *name;
 	const cJSON *tensor, *value;
 	int64_t out, result;
-	const char *layout, *dtype, *fill, *list;
+	const char *layout, *dtype, *fill, *list, *into;
 	int as;
 	bool keyword;
 };
@@ -25,7 +27,8 @@ struct raw_interface {
 	struct raw_reference reference, baseline;
 	const char *magnitude;
 	bool returns;
-	int64_t results;
+	int64_t results, returned, nones;
+	const cJSON *rounded;
 	struct kgb_objects params;
 	struct kgb_strs cases;
 	const cJSON *tolerance;
@@ -34,10 +37,10 @@ struct raw_interface {
 
 struct raw_tolerance {
 	double factor, ulps;
-	int accumulate;
+	int accumulate, before_rounding;
 };
 
-static const char *const as_names[] = {"auto", "float", "dtype", NULL};
+static const char *const as_names[] = {"auto", "float", "complex", "dtype", NULL};
 static const char *const accumulate_names[] = {"float32", "result", NULL};
 
 static const struct kgb_field reference_table[] = {
@@ -63,6 +66,8 @@ static const struct kgb_field param_table[] = {
 	FIELD(STR, raw_param, fill, "distribution of the values: normal", .required = false),
 	FIELD(STR, raw_param, list, "name of the Python list that the tensor is passed in",
 	      .required = false),
+	FIELD(STR, raw_param, into, "name of the tensor whose rows this one has the addresses of",
+	      .required = false),
 	FIELD(ENUM, raw_param, as, "how a value is passed", .names = as_names),
 	FIELD(BOOL, raw_param, keyword, "passed by name", .required = false),
 	KGB_FIELD_END,
@@ -83,6 +88,13 @@ static const struct kgb_field interface_table[] = {
 	FIELD(BOOL, raw_interface, returns, "false: returns None", .def = "true"),
 	FIELD(I64, raw_interface, results, "number of results", .min = 1, .max = KGB_MAX_RESULTS,
 	      .def = "1"),
+	FIELD(I64, raw_interface, returned,
+	      "how many of the results are returned, the first ones: all of them", .min = 1,
+	      .max = KGB_MAX_RESULTS),
+	FIELD(I64, raw_interface, nones, "so many None are returned behind the results",
+	      .max = KGB_MAX_RESULTS),
+	FIELD(NODE, raw_interface, rounded, "numbers of results that are rounded to a coarse type",
+	      .required = false),
 	FIELD(OBJECTS, raw_interface, params, "parameters in call order", .required = true,
 	      .sub = param_table, .sub_size = sizeof(struct raw_param)),
 	FIELD(STRS, raw_interface, cases, "names of case sets", .required = true),
@@ -100,6 +112,8 @@ static const struct kgb_field tolerance_table[] = {
 	FIELD(NUM, raw_tolerance, ulps, "allowed error in units of eps", .max = 64),
 	FIELD(ENUM, raw_tolerance, accumulate, "precision in which terms are added up",
 	      .names = accumulate_names),
+	FIELD(ENUM, raw_tolerance, before_rounding,
+	      "precision of what 'rounded' results are rounded from", .names = accumulate_names),
 	KGB_FIELD_END,
 };
 
@@ -119,6 +133,8 @@ static int load_tolerance(struct kgb_spec_loader *l, const cJSON *node, struct k
 		out->ulps = raw.ulps;
 	if (kgb_json_get(node, "accumulate"))
 		out->accumulate = (enum kgb_accumulate)raw.accumulate;
+	if (kgb_json_get(node, "before_rounding"))
+		out->before_rounding = (enum kgb_accumulate)raw.before_rounding;
 	if (out->factor <= 0 || out->ulps <= 0)
 		return fail_at(l, node, "tolerance: factor and ulps must be greater than 0");
 	return 0;
@@ -227,6 +243,7 @@ static int load_tensor_param(struct kgb_spec_loader *l, const struct raw_param *
 	out->dtype = text_or(raw->dtype, "$dtype");
 	out->fill = text_or(raw->fill, "normal");
 	out->list = raw->list;
+	out->into = raw->into;
 	out->result = kgb_json_get(out->node, "result") ? (int)raw->result : -1;
 	if (refuse_keys(l, out, "tensor", foreign) < 0)
 		return -1;
@@ -241,9 +258,9 @@ static int load_tensor_param(struct kgb_spec_loader *l, const struct raw_param *
 static int load_param(struct kgb_spec_loader *l, const struct raw_param *raw, struct kgb_param *out)
 {
 	static const char *const foreign_to_out[] = {"value",  "as",   "dtype", "fill",
-						     "result", "list", NULL};
-	static const char *const foreign_to_value[] = {"layout", "dtype", "fill",
-						       "result", "list",  NULL};
+						     "result", "list", "into",  NULL};
+	static const char *const foreign_to_value[] = {"layout", "dtype", "fill", "result",
+						       "list",   "into",  NULL};
 
 	out->name = raw->name;
 	out->keyword = raw->keyword;
@@ -281,8 +298,9 @@ static int check_list(struct kgb_spec_loader *l, const struct kgb_interface *out
 		return 0;
 	if (!kgb_spec__is_identifier(p->list))
 		return fail_at(l, p->node, "list: '%.80s' is not a Python name", p->list);
-	if (p->result >= 0)
-		return fail_at(l, p->node, "parameter '%s': 'result' does not go with 'list'",
+	if (p->result >= 0 && (size_t)p->result < out->n_returned)
+		return fail_at(l, p->node,
+			       "parameter '%s': a result that is returned cannot be in a 'list'",
 			       p->name);
 	for (size_t k = 0; k < i; k++) {
 		const struct kgb_param *earlier = &out->params[k];
@@ -321,17 +339,42 @@ static int check_param_order(struct kgb_spec_loader *l, const struct kgb_interfa
 	return 0;
 }
 
-/* When nothing is returned, every result must be in a parameter, or nobody could see it. */
+/* What is not returned must be in a parameter, or nobody could see it. */
 static int check_results_held(struct kgb_spec_loader *l, const struct kgb_interface *out)
 {
-	for (size_t r = 0; r < out->n_results && !out->returns_results; r++) {
+	for (size_t r = out->n_returned; r < out->n_results; r++) {
 		size_t k = 0;
 		while (k < out->n_params && out->params[k].result != (int)r)
 			k++;
 		if (k == out->n_params)
 			return fail_at(l, out->node,
-				       "returns: false, but no parameter holds result %zu", r);
+				       "no parameter holds result %zu, which is not returned", r);
 	}
+	return 0;
+}
+
+/* What addresses lead into comes behind all that is passed, and is a tensor. */
+static int find_behind(struct kgb_spec_loader *l, struct kgb_interface *out)
+{
+	for (size_t i = 0; i < out->n_params; i++) {
+		const struct kgb_param *p = &out->params[i];
+		size_t k = i + 1;
+		if (!p->into)
+			continue;
+		while (k < out->n_params && !kgb_str_eq(out->params[k].name, p->into))
+			k++;
+		if (k == out->n_params || out->params[k].kind != KGB_PARAM_TENSOR ||
+		    out->params[k].keyword || out->params[k].list || out->params[k].into)
+			return fail_at(l, p->node,
+				       "parameter '%s': into: '%.80s' is no plain tensor behind it",
+				       p->name, p->into);
+		out->params[k].is_behind = true;
+	}
+	for (size_t i = 1; i < out->n_params; i++)
+		if (out->params[i - 1].is_behind && !out->params[i].is_behind)
+			return fail_at(l, out->params[i].node,
+				       "parameter '%s' comes after '%s', which is not passed",
+				       out->params[i].name, out->params[i - 1].name);
 	return 0;
 }
 
@@ -352,7 +395,7 @@ static int load_params(struct kgb_spec_loader *l, const struct raw_interface *ra
 		    check_param_order(l, out, i) < 0 || check_list(l, out, i) < 0)
 			return -1;
 	}
-	return check_results_held(l, out);
+	return find_behind(l, out) < 0 ? -1 : check_results_held(l, out);
 }
 
 /* ---- costs ---- */
@@ -429,6 +472,47 @@ static int load_case_names(struct kgb_spec_loader *l, const struct kgb_strs *nam
 	return 0;
 }
 
+/* What comes back from the call, and how exact it can be. */
+static int load_returned(struct kgb_spec_loader *l, const struct raw_interface *raw,
+			 struct kgb_interface *out)
+{
+	const cJSON *returned = kgb_json_get(out->node, "returned"), *number = NULL;
+
+	out->n_returned = !raw->returns ? 0 : returned ? (size_t)raw->returned : out->n_results;
+	out->n_nones = (size_t)raw->nones;
+	if (out->n_returned > out->n_results || (returned && !raw->returns))
+		return fail_at(l, returned, "returned: there are not so many results to return");
+	if (out->n_nones > 0 && out->n_returned == 0)
+		return fail_at(l, kgb_json_get(out->node, "nones"),
+			       "nones: nothing is returned before them");
+	if (raw->rounded && !cJSON_IsArray(raw->rounded))
+		return fail_at(l, raw->rounded, "rounded: expected a list of results' numbers");
+	cJSON_ArrayForEach(number, raw->rounded) {
+		double value = cJSON_IsNumber(number) ? number->valuedouble : -1;
+		if (!(value >= 0) || value >= (double)out->n_results || value != floor(value))
+			return fail_at(l, number, "rounded: there is no such result");
+		out->is_rounded[(size_t)value] = true;
+	}
+	return 0;
+}
+
+/* Interfaces of one entry differ in what its arguments may be, not in its signature. */
+static int check_variant(struct kgb_spec_loader *l, const struct kgb_interface *a,
+			 const struct kgb_interface *b)
+{
+	struct kgb_param ours[KGB_MAX_ARGS], theirs[KGB_MAX_ARGS];
+	size_t n = kgb_interface_called_params(a, ours);
+	bool same = n == kgb_interface_called_params(b, theirs);
+
+	for (size_t i = 0; same && i < n; i++)
+		same = kgb_str_eq(ours[i].name, theirs[i].name) &&
+		       ours[i].keyword == theirs[i].keyword;
+	return same ? 0
+		    : fail_at(l, b->node,
+			      "interface '%s' is there twice, with other names of parameters",
+			      b->entry);
+}
+
 static int load_interface(struct kgb_spec_loader *l, struct kgb_interface *out)
 {
 	static const char *const texts[] = {"schema", "doc", NULL};
@@ -441,7 +525,8 @@ static int load_interface(struct kgb_spec_loader *l, struct kgb_interface *out)
 	out->schema = raw.schema;
 	out->doc = raw.doc;
 	out->n_results = (size_t)raw.results;
-	out->returns_results = raw.returns;
+	if (load_returned(l, &raw, out) < 0)
+		return kgb_ctx(l->err, "interface '%.80s'", raw.entry);
 	if (!kgb_spec__is_identifier(raw.entry))
 		return fail_at(l, kgb_json_get(out->node, "entry"),
 			       "entry: '%.80s' is not a Python name", raw.entry);
@@ -475,9 +560,9 @@ int kgb_spec__load_interfaces(struct kgb_spec_loader *l, const cJSON *list, cons
 		if (load_interface(l, out) < 0)
 			return kgb_ctx(l->err, "interfaces[%zu]", spec->n_interfaces);
 		for (size_t j = 0; j < spec->n_interfaces; j++)
-			if (kgb_str_eq(spec->interfaces[j].entry, out->entry))
-				return fail_at(l, out->node, "interface '%s' is there twice",
-					       out->entry);
+			if (kgb_str_eq(spec->interfaces[j].entry, out->entry) &&
+			    check_variant(l, &spec->interfaces[j], out) < 0)
+				return -1;
 		spec->n_interfaces++;
 	}
 	return 0;

@@ -63,6 +63,8 @@ size_t kgb_interface_called_params(const struct kgb_interface *interface, struct
 
 	for (size_t i = 0; i < interface->n_params; i++) {
 		const struct kgb_param *param = &interface->params[i];
+		if (param->is_behind)
+			continue;
 		if (i > 0 && param->list && kgb_str_eq(param->list, interface->params[i - 1].list))
 			continue;
 		out[n] = *param;

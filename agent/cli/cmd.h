@@ -21,7 +21,9 @@ enum kgb_command {
 	KGB_COMMAND_DOCTOR = 1u << 3,
 	KGB_COMMAND_CONFIG = 1u << 4,
 	KGB_COMMAND_REBUILD = 1u << 5,
-	KGB_COMMAND_ANY = (1u << 6) - 1,
+	KGB_COMMAND_REPLAY = 1u << 6,
+	KGB_COMMAND_RESUME = 1u << 7,
+	KGB_COMMAND_ANY = (1u << 8) - 1,
 };
 
 /** Values of options that are not settings. */
@@ -43,6 +45,7 @@ struct kgb_cli {
 	struct kgb_flags flags;
 	struct kgb_strv operators; /* positionals, split at commas (run, list), else as given */
 	struct kgb_config config; /* resolved: flags applied */
+	char *run_path; /* resume: the run directory; owned */
 	char *data_dir;
 	char *bin_dir; /* where kgb-judge, kgb-launch and kgb-verify are: beside this program */
 };
@@ -56,6 +59,8 @@ int kgb_cmd_list(struct kgb_cli *cli);
 int kgb_cmd_doctor(struct kgb_cli *cli);
 int kgb_cmd_config(struct kgb_cli *cli);
 int kgb_cmd_rebuild(struct kgb_cli *cli);
+int kgb_cmd_replay(struct kgb_cli *cli);
+int kgb_cmd_resume(struct kgb_cli *cli);
 
 /** Print err and map its kind to an exit status: BUSY 75, UNAVAILABLE 4, LIMIT on the disk 4,
  * INVALID and NOT_FOUND to `invalid` (2 or 3, as the caller knows what was wrong), else 70. */

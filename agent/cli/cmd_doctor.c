@@ -11,36 +11,25 @@
 
 #include "agent/cli/child.h"
 #include "agent/cli/cmd.h"
+#include "agent/cli/doctor.h"
+#include "agent/cli/program_probe.h"
 #include "agent/devices.h"
 #include "agent/env.h"
 #include "base/fs.h"
 #include "base/json.h"
 #include "base/jsonw.h"
 #include "methods/method.h"
-#include "sandbox/isolation/probe.h"
 #include "verify/spec.h"
 
-#define CLAUDE_TESTED "2.1.329"
 #define PROBE_LIMIT ((size_t)64 << 10)
 #define PYTHON_TIMEOUT_MS 120000 /* a cold import of torch from a slow disk */
-#define CLI_TIMEOUT_MS 30000
 #define MIN_FREE_BYTES ((uint64_t)1 << 30)
 #define MIN_OPEN_FILES 256
 
-enum outcome { PASS, WARN, FAIL };
 static const char *const outcome_names[] = {"PASS", "WARN", "FAIL"};
 
-/** One line of the report. */
-struct finding {
-	enum outcome outcome;
-	char detail[512];
-	char fix[512]; /* a command or an instruction; "" when nothing is to be done */
-};
-
-static void set(struct finding *f, enum outcome outcome, const char *fix, const char *fmt, ...)
-	KGB_PRINTF(4, 5);
-
-static void set(struct finding *f, enum outcome outcome, const char *fix, const char *fmt, ...)
+void kgb_finding_set(struct kgb_finding *f, enum kgb_outcome outcome, const char *fix,
+		     const char *fmt, ...)
 {
 	va_list ap;
 	f->outcome = outcome;
@@ -50,20 +39,21 @@ static void set(struct finding *f, enum outcome outcome, const char *fix, const 
 	snprintf(f->fix, sizeof(f->fix), "%s", fix);
 }
 
-static void check_programs(const struct kgb_cli *cli, struct finding *f)
+static void check_programs(const struct kgb_cli *cli, struct kgb_finding *f)
 {
-	static const char *const programs[] = {"kgb-judge", "kgb-launch", "kgb-verify"};
+	static const char *const programs[] = {"kgb-judge", "kgb-launch", "kgb-confine",
+					       "kgb-verify"};
 	for (size_t i = 0; i < KGB_ARRAY_LEN(programs); i++) {
 		KGB_AUTO(free) char *path = kgb_path_join(cli->bin_dir, programs[i]);
 		if (access(path, X_OK) < 0) {
-			set(f, FAIL, "./bootstrap setup", "'%s' is missing", path);
+			kgb_finding_set(f, KGB_FAIL, "./bootstrap setup", "'%s' is missing", path);
 			return;
 		}
 	}
-	set(f, PASS, "", "%s", cli->bin_dir);
+	kgb_finding_set(f, KGB_PASS, "", "%s", cli->bin_dir);
 }
 
-static void check_data(const struct kgb_cli *cli, struct finding *f)
+static void check_data(const struct kgb_cli *cli, struct kgb_finding *f)
 {
 	struct kgb_err err = KGB_ERR_INIT;
 	struct kgb_spec_index index = {0};
@@ -71,40 +61,20 @@ static void check_data(const struct kgb_cli *cli, struct finding *f)
 	if (kgb_method_names(cli->data_dir, &methods, &err) < 0 ||
 	    kgb_spec_index_load(cli->data_dir, cli->config.settings.run.dataset, &index, &err) <
 		    0) {
-		set(f, FAIL,
-		    "set KGB_DATA_DIR to the directory that holds methods/, datasets/ and verify/",
-		    "%s", err.msg);
+		kgb_finding_set(
+			f, KGB_FAIL,
+			"set KGB_DATA_DIR to the directory that holds methods/, datasets/ and verify/",
+			"%s", err.msg);
 		return;
 	}
-	set(f, PASS, "", "%s: %zu operators in %s, %zu methods", cli->data_dir, index.names.n,
-	    cli->config.settings.run.dataset, methods.n);
+	kgb_finding_set(f, KGB_PASS, "", "%s: %zu operators in %s, %zu methods", cli->data_dir,
+			index.names.n, cli->config.settings.run.dataset, methods.n);
 	kgb_spec_index_release(&index);
-}
-
-static void check_sandbox(const struct kgb_cli *cli, struct finding *f)
-{
-	struct kgb_err err = KGB_ERR_INIT;
-	struct kgb_isolation_info info = {0};
-	KGB_AUTO(free) char *launcher = kgb_path_join(cli->bin_dir, "kgb-launch");
-	if (kgb_isolation_probe(launcher, NULL, &info, &err) < 0) {
-		set(f, FAIL,
-		    "sudo apt-get install bubblewrap; in a container: allow user namespaces", "%s",
-		    err.msg);
-		return;
-	}
-	bool full = info.listener && info.nested_userns;
-	set(f, full ? PASS : FAIL,
-	    full ? "" : "allow unprivileged user namespaces (kernel.unprivileged_userns_clone=1)",
-	    "level %s, bubblewrap %s, started in %lld ms%s%s%s",
-	    kgb_isolation_level_name(info.level), info.bwrap_version, (long long)info.start_ms,
-	    info.seccomp ? "" : ", no seccomp",
-	    info.listener ? "" : ", no socket in an empty network namespace",
-	    info.nested_userns ? "" : ", no nested user namespaces");
 }
 
 /** Run a program for its output; on failure *f says why. */
 static int probe_program(const char *const *argv, int64_t timeout_ms, const char *fix,
-			 struct kgb_buf *out, struct finding *f)
+			 struct kgb_buf *out, struct kgb_finding *f)
 {
 	struct kgb_err err = KGB_ERR_INIT;
 	struct kgb_child_end end;
@@ -119,18 +89,18 @@ static int probe_program(const char *const *argv, int64_t timeout_ms, const char
 					    .timeout_ms = timeout_ms,
 					    .quiet = true};
 	if (kgb_child_run(&spec, out, &end, &err) < 0) {
-		set(f, FAIL, fix, "%s", err.msg);
+		kgb_finding_set(f, KGB_FAIL, fix, "%s", err.msg);
 		return -1;
 	}
 	if (end.exit_code != 0) {
-		set(f, FAIL, fix, "'%s' ended with status %d, signal %d", argv[0], end.exit_code,
-		    end.term_signal);
+		kgb_finding_set(f, KGB_FAIL, fix, "'%s' ended with status %d, signal %d", argv[0],
+				end.exit_code, end.term_signal);
 		return -1;
 	}
 	return 0;
 }
 
-static void check_python(const struct kgb_cli *cli, struct finding *f)
+static void check_python(const struct kgb_cli *cli, struct kgb_finding *f)
 {
 	static const char script[] = "import json, platform\n"
 				     "found = {'python': platform.python_version()}\n"
@@ -150,19 +120,20 @@ static void check_python(const struct kgb_cli *cli, struct finding *f)
 	KGB_AUTO(json) cJSON *found = NULL;
 	struct kgb_err err = KGB_ERR_INIT;
 	if (kgb_json_parse(out.ptr, out.len, &found, &err) < 0) {
-		set(f, FAIL, fix, "'%s' did not answer as expected: %s", python, err.msg);
+		kgb_finding_set(f, KGB_FAIL, fix, "'%s' did not answer as expected: %s", python,
+				err.msg);
 		return;
 	}
 	const char *torch = kgb_json_str(found, "torch", NULL);
 	const char *triton = kgb_json_str(found, "triton", NULL);
 	if (!torch || !triton) {
-		set(f, FAIL, fix, "%s: torch %s, triton %s", python,
-		    torch ? torch : kgb_json_str(found, "torch_error", "missing"),
-		    triton ? triton : kgb_json_str(found, "triton_error", "missing"));
+		kgb_finding_set(f, KGB_FAIL, fix, "%s: torch %s, triton %s", python,
+				torch ? torch : kgb_json_str(found, "torch_error", "missing"),
+				triton ? triton : kgb_json_str(found, "triton_error", "missing"));
 		return;
 	}
-	set(f, PASS, "", "%s: Python %s, torch %s, triton %s", python,
-	    kgb_json_str(found, "python", "?"), torch, triton);
+	kgb_finding_set(f, KGB_PASS, "", "%s: Python %s, torch %s, triton %s", python,
+			kgb_json_str(found, "python", "?"), torch, triton);
 }
 
 /* ---- GPUs ---- */
@@ -177,19 +148,22 @@ static int find_gpus(const struct kgb_cli *cli, struct kgb_devices *out, struct 
 				cli->bin_dir, err);
 }
 
-static void check_no_gpu(const struct kgb_cli *cli, const struct kgb_err *why, struct finding *f)
+static void check_no_gpu(const struct kgb_cli *cli, const struct kgb_err *why,
+			 struct kgb_finding *f)
 {
 	const char *text = cli->config.settings.run.device;
 	if (kgb_str_eq(text, "cpu") || (kgb_str_eq(text, "auto") && kgb_gpu_count() == 0))
-		set(f, PASS, "",
-		    "%s: kernels run in Triton's interpreter on the CPU, speed is not measured",
-		    kgb_str_eq(text, "cpu") ? "not asked for (run.device is cpu)" : "none here");
+		kgb_finding_set(
+			f, KGB_PASS, "",
+			"%s: kernels run in Triton's interpreter on the CPU, speed is not measured",
+			kgb_str_eq(text, "cpu") ? "not asked for (run.device is cpu)"
+						: "none here");
 	else
-		set(f, kgb_str_eq(text, "auto") ? WARN : FAIL, "--device cpu judges without a GPU",
-		    "%s", why->msg);
+		kgb_finding_set(f, kgb_str_eq(text, "auto") ? KGB_WARN : KGB_FAIL,
+				"--device cpu judges without a GPU", "%s", why->msg);
 }
 
-static void check_gpu(const struct kgb_device *device, struct finding *f)
+static void check_gpu(const struct kgb_device *device, struct kgb_finding *f)
 {
 	static const char fix[] =
 		"nvidia-smi shows what the driver sees; needed is one for CUDA 12.8 or later";
@@ -197,20 +171,22 @@ static void check_gpu(const struct kgb_device *device, struct finding *f)
 	struct kgb_exec_machine m;
 	struct kgb_err err = KGB_ERR_INIT;
 	if (kgb_device_try(device, &m, &err) < 0) {
-		set(f, FAIL, fix, "%s", err.msg);
+		kgb_finding_set(f, KGB_FAIL, fix, "%s", err.msg);
 		return;
 	}
 	bool shared = m.free_bytes < m.memory_bytes / 2;
-	set(f, shared ? WARN : PASS,
-	    shared ? "end what else uses it (nvidia-smi names it): timings would be disturbed" : "",
-	    "%s: %s, driver %s, %.1f GiB (%.1f free), compute capability %u.%u", device->name,
-	    m.name, *m.driver ? m.driver : "unknown", (double)m.memory_bytes / gib,
-	    (double)m.free_bytes / gib, m.cc_major, m.cc_minor);
+	kgb_finding_set(
+		f, shared ? KGB_WARN : KGB_PASS,
+		shared ? "end what else uses it (nvidia-smi names it): timings would be disturbed"
+		       : "",
+		"%s: %s, driver %s, %.1f GiB (%.1f free), compute capability %u.%u", device->name,
+		m.name, *m.driver ? m.driver : "unknown", (double)m.memory_bytes / gib,
+		(double)m.free_bytes / gib, m.cc_major, m.cc_minor);
 }
 
 /** torch uses each GPU of the list, and has loaded CUPTI, with which work on a GPU is recorded. */
 static void check_torch_gpu(const struct kgb_cli *cli, const struct kgb_devices *devices,
-			    struct finding *f)
+			    struct kgb_finding *f)
 {
 	static const char script[] =
 		"import ctypes, json, os, sys\n"
@@ -244,43 +220,83 @@ static void check_torch_gpu(const struct kgb_cli *cli, const struct kgb_devices 
 	KGB_AUTO(json) cJSON *found = NULL;
 	struct kgb_err err = KGB_ERR_INIT;
 	if (kgb_json_parse(out.ptr, out.len, &found, &err) < 0) {
-		set(f, FAIL, fix, "'%s' did not answer as expected: %s", python, err.msg);
+		kgb_finding_set(f, KGB_FAIL, fix, "'%s' did not answer as expected: %s", python,
+				err.msg);
 		return;
 	}
 	const char *cuda = kgb_json_str(found, "cuda", NULL);
 	const char *cupti = kgb_json_str(found, "cupti", NULL);
 	const char *error = kgb_json_str(found, "error", NULL);
 	if (!cuda)
-		set(f, FAIL, fix, "torch is a build without CUDA");
+		kgb_finding_set(f, KGB_FAIL, fix, "torch is a build without CUDA");
 	else if (error)
-		set(f, FAIL, fix, "torch for CUDA %s: %s", cuda, error);
+		kgb_finding_set(f, KGB_FAIL, fix, "torch for CUDA %s: %s", cuda, error);
 	else if (!cupti)
-		set(f, FAIL, "pip install nvidia-cuda-cupti (a CUDA build of torch brings it)",
-		    "torch for CUDA %s, but no libcupti.so.13 or .12 beside it", cuda);
+		kgb_finding_set(f, KGB_FAIL,
+				"pip install nvidia-cuda-cupti (a CUDA build of torch brings it)",
+				"torch for CUDA %s, but no libcupti.so.13 or .12 beside it", cuda);
 	else
-		set(f, PASS, "", "torch for CUDA %s uses %s, %s found", cuda,
-		    devices->n == 1 ? "it" : "them all", cupti);
+		kgb_finding_set(f, KGB_PASS, "", "torch for CUDA %s uses %s, %s found", cuda,
+				devices->n == 1 ? "it" : "them all", cupti);
 }
 
-static void check_claude(const struct kgb_cli *cli, struct finding *f)
+/** The method that runs when none is named drives this program. */
+static bool is_default(const struct kgb_cli *cli, const char *name)
 {
-	static const char fix[] =
-		"./bootstrap setup (or set paths.claude to Claude Code's native binary)";
-	KGB_AUTO(free) char *claude = kgb_config_claude(&cli->config);
-	KGB_AUTO(buf) struct kgb_buf out = KGB_BUF_INIT(0);
-	const char *const argv[] = {claude, "--version", NULL};
-	if (probe_program(argv, CLI_TIMEOUT_MS, fix, &out, f) < 0)
-		return;
-	kgb_buf_truncate(&out, strcspn(out.ptr, " \n"));
-	if (!kgb_str_eq(out.ptr, CLAUDE_TESTED))
-		set(f, WARN, "./bootstrap setup installs the tested one",
-		    "Claude Code %s; tested is %s", out.ptr, CLAUDE_TESTED);
-	else
-		set(f, PASS, "", "Claude Code %s", out.ptr);
+	struct kgb_method method;
+	struct kgb_err err = KGB_ERR_INIT;
+	if (kgb_method_load(cli->data_dir, cli->config.settings.run.method, &method, &err) < 0)
+		return false;
+	bool same = kgb_str_eq(method.cli, name);
+	kgb_method_release(&method);
+	return same;
 }
 
-/** The nearest directory that exists: where a run would be created. */
-static char *existing_parent(const char *path)
+/** One of the coding CLIs; a machine need not have them all. */
+static void check_program(const struct kgb_cli *cli, const char *name, struct kgb_finding *f)
+{
+	KGB_AUTO(buf) struct kgb_buf untested = KGB_BUF_INIT(0);
+	KGB_AUTO(arena) struct kgb_arena arena = KGB_ARENA_INIT;
+	struct kgb_program program = {0};
+	struct kgb_err err = KGB_ERR_INIT;
+	char version[KGB_VERSION_LEN];
+	if (kgb_program_load(cli->data_dir, name, &arena, &program, &err) < 0) {
+		kgb_finding_set(f, KGB_FAIL, "restore methods/program", "%s", err.msg);
+		return;
+	}
+	KGB_AUTO(free) char *path = kgb_config_program(&cli->config, &program);
+	bool missing = !path || !kgb_fs_exists(AT_FDCWD, path);
+	if (missing) {
+		kgb_finding_set(f, is_default(cli, name) ? KGB_FAIL : KGB_WARN, program.install,
+				"%s is not there%s%s", program.title, path ? ": " : "",
+				path ? path : "");
+		return;
+	}
+	if (kgb_program_probe(&program, path, cli->bin_dir, kgb_doctor_ladder(cli), version, &err) <
+	    0)
+		kgb_finding_set(f, KGB_FAIL, program.install, "%s", err.msg);
+	else if (kgb_program_untested(&program, version, &untested))
+		kgb_finding_set(f, KGB_WARN, program.install, "%s", untested.ptr);
+	else
+		kgb_finding_set(f, KGB_PASS, "", "%s %s", program.title, version);
+}
+
+static void check_claude(const struct kgb_cli *cli, struct kgb_finding *f)
+{
+	check_program(cli, "claude", f);
+}
+
+static void check_opencode(const struct kgb_cli *cli, struct kgb_finding *f)
+{
+	check_program(cli, "opencode", f);
+}
+
+static void check_codex(const struct kgb_cli *cli, struct kgb_finding *f)
+{
+	check_program(cli, "codex", f);
+}
+
+char *kgb_doctor_existing_parent(const char *path)
 {
 	char *dir = kgb_xstrdup(path);
 	while (!kgb_fs_exists(AT_FDCWD, dir)) {
@@ -294,86 +310,116 @@ static char *existing_parent(const char *path)
 	return dir;
 }
 
-static void check_runs(const struct kgb_cli *cli, struct finding *f)
+static void check_runs(const struct kgb_cli *cli, struct kgb_finding *f)
 {
 	KGB_AUTO(free) char *runs = kgb_config_runs(&cli->config);
-	KGB_AUTO(free) char *dir = existing_parent(runs);
+	KGB_AUTO(free) char *dir = kgb_doctor_existing_parent(runs);
 	struct statvfs fs;
 	if (access(dir, W_OK | X_OK) < 0 || statvfs(dir, &fs) < 0) {
-		set(f, FAIL, "make it writable, or name another with --runs-dir or paths.runs",
-		    "'%s' cannot be written: %s", dir, strerror(errno));
+		kgb_finding_set(f, KGB_FAIL,
+				"make it writable, or name another with --runs-dir or paths.runs",
+				"'%s' cannot be written: %s", dir, strerror(errno));
 		return;
 	}
 	uint64_t free_bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
 	double free_gib = (double)free_bytes / (double)((uint64_t)1 << 30);
 	bool enough = free_bytes >= MIN_FREE_BYTES && (fs.f_files == 0 || fs.f_favail > 10000);
-	set(f, enough ? PASS : WARN,
-	    enough ? "" : "free some space, or name another place with --runs-dir",
-	    "%s: %.1f GiB free", runs, free_gib);
+	kgb_finding_set(f, enough ? KGB_PASS : KGB_WARN,
+			enough ? "" : "free some space, or name another place with --runs-dir",
+			"%s: %.1f GiB free", runs, free_gib);
 }
 
-static void check_model(const struct kgb_cli *cli, struct finding *f)
+static void check_model(const struct kgb_cli *cli, struct kgb_finding *f)
 {
-	static const char fix[] = "export ANTHROPIC_API_KEY=...";
-	bool is_bearer = false;
-	bool has_key = kgb_api_key(&is_bearer) != NULL;
+	static const char fix[] = "export ANTHROPIC_API_KEY=... or OPENAI_API_KEY=...";
+	bool is_bearer = false, ignored = false;
+	bool anthropic = kgb_api_key(KGB_PROVIDER_ANTHROPIC, &is_bearer) != NULL;
+	bool openai = kgb_api_key(KGB_PROVIDER_OPENAI, &ignored) != NULL;
+	bool has_key = anthropic || openai;
+	const struct kgb_settings_gateway *gateway = &cli->config.settings.gateway;
 	int mode = cli->config.settings.gateway.mode;
 	if (mode == KGB_GATEWAY_CHOICE_OFFLINE || (mode == KGB_GATEWAY_CHOICE_AUTO && !has_key))
-		set(f, PASS, has_key ? "" : fix, "the built-in offline model, which is a script%s",
-		    has_key ? "" : "; there is no API key for the real one");
+		kgb_finding_set(f, KGB_PASS, has_key ? "" : fix,
+				"the built-in offline model, which is a script%s",
+				has_key ? "" : "; there is no API key for the real one");
 	else if (!has_key)
-		set(f, FAIL, fix,
-		    "gateway.mode is live, but there is no API key in the environment");
+		kgb_finding_set(f, KGB_FAIL, fix,
+				"gateway.mode is live, but there is no API key in the environment");
 	else
-		set(f, PASS, "", "live at %s, key from %s",
-		    cli->config.settings.gateway.upstream_url,
-		    is_bearer ? "ANTHROPIC_AUTH_TOKEN" : "ANTHROPIC_API_KEY");
+		kgb_finding_set(
+			f, KGB_PASS, "", "live%s%s%s%s%s%s", anthropic ? ", Claude Code at " : "",
+			anthropic ? gateway->upstream_url : "",
+			is_bearer ? " (ANTHROPIC_AUTH_TOKEN)" : "",
+			openai ? ", OpenCode and Codex at " : "", openai ? gateway->openai_url : "",
+			anthropic && openai ? "" : "; the other key is not set");
 }
 
-static void check_limits(const struct kgb_cli *cli, struct finding *f)
+static void check_limits(const struct kgb_cli *cli, struct kgb_finding *f)
 {
 	(void)cli;
 	struct rlimit files = {0};
 	if (getrlimit(RLIMIT_NOFILE, &files) < 0) {
-		set(f, WARN, "", "the limit of open files is not known: %s", strerror(errno));
+		kgb_finding_set(f, KGB_WARN, "", "the limit of open files is not known: %s",
+				strerror(errno));
 		return;
 	}
 	bool enough = files.rlim_cur == RLIM_INFINITY || files.rlim_cur >= MIN_OPEN_FILES;
-	set(f, enough ? PASS : WARN, enough ? "" : "ulimit -n 1024", "%llu open files",
-	    (unsigned long long)files.rlim_cur);
+	kgb_finding_set(f, enough ? KGB_PASS : KGB_WARN, enough ? "" : "ulimit -n 1024",
+			"%llu open files", (unsigned long long)files.rlim_cur);
 }
 
 static const struct {
 	const char *name;
 	const char *why;
-	void (*check)(const struct kgb_cli *cli, struct finding *f);
+	kgb_check_fn check;
 } checks[] = {
 	{"programs", "the judge, the launcher and the sandbox's client lie beside kgb-agent",
 	 check_programs},
 	{"data", "operators and methods are data", check_data},
-	{"sandbox", "agents and candidates run without network and outside of your files",
-	 check_sandbox},
+	{"sandbox", "agents and candidates run in namespaces of their own, outside of your files",
+	 kgb_check_namespaces},
+	{"network", "an agent reaches the model through one socket, and nothing else",
+	 kgb_check_network},
+	{"nested", "each kernel is judged in namespaces below those of a warm process",
+	 kgb_check_nested},
+	{"landlock", "a second wall around an agent's files, should the first have a hole",
+	 kgb_check_landlock},
+	{"calls", "what an agent tries and is refused is told in the results (cheat.probe)",
+	 kgb_check_calls},
+	{"cgroup", "the kernel itself bounds memory and processes of an attempt as a whole",
+	 kgb_check_cgroup},
+	{"isolation", "a run is refused below the level of sandbox.isolation", kgb_check_isolation},
+	{"kill", "whatever an agent leaves behind is found, killed and proven gone",
+	 kgb_check_kill},
+	{"disk", "each attempt may write sandbox.disk bytes, and the disk must hold them",
+	 kgb_check_disk},
+	{"memory", "each attempt may use sandbox.memory bytes", kgb_check_memory},
+	{"gpu-policy", "an agent that holds a GPU can disturb and read what runs there",
+	 kgb_check_gpu_policy},
 	{"python", "candidates are Triton kernels, ground truth is torch", check_python},
 	{"claude", "the methods normal_cc and naive_cc drive Claude Code", check_claude},
+	{"opencode", "the methods normal_opencode and naive_opencode drive OpenCode",
+	 check_opencode},
+	{"codex", "the methods normal_codex and naive_codex drive Codex", check_codex},
 	{"model", "an agent needs a model", check_model},
 	{"runs", "results and evidence are written there", check_runs},
 	{"limits", "each attempt holds some dozen descriptors", check_limits},
 };
 
-static void add_text(struct kgb_buf *out, const char *name, const struct finding *f)
+static void add_text(struct kgb_buf *out, const char *name, const struct kgb_finding *f)
 {
 	kgb_buf_addf(out, "%s  %-9s ", outcome_names[f->outcome], name);
 	kgb_escape(out, f->detail, strlen(f->detail));
 	kgb_buf_addc(out, '\n');
 }
 
-static void add_advice(struct kgb_buf *out, const char *why, const struct finding *f)
+static void add_advice(struct kgb_buf *out, const char *why, const struct kgb_finding *f)
 {
-	if (f->outcome != PASS)
+	if (f->outcome != KGB_PASS)
 		kgb_buf_addf(out, "                why: %s\n", why);
 	if (*f->fix)
 		kgb_buf_addf(out, "                %s: %s\n",
-			     f->outcome == PASS ? "to change that" : "fix", f->fix);
+			     f->outcome == KGB_PASS ? "to change that" : "fix", f->fix);
 }
 
 /** What doctor prints: as text and as JSON. */
@@ -384,9 +430,9 @@ struct report {
 };
 
 static void add_finding(struct report *report, const char *name, const char *why,
-			const struct finding *f)
+			const struct kgb_finding *f)
 {
-	report->failed = report->failed || f->outcome == FAIL;
+	report->failed = report->failed || f->outcome == KGB_FAIL;
 	kgb_jsonw_object(&report->w);
 	kgb_jsonw_kstr(&report->w, "name", name);
 	kgb_jsonw_kstr(&report->w, "status", outcome_names[f->outcome]);
@@ -403,7 +449,7 @@ static void add_gpus(const struct kgb_cli *cli, struct report *report)
 {
 	struct kgb_devices devices;
 	struct kgb_err err = KGB_ERR_INIT;
-	struct finding f = {0};
+	struct kgb_finding f = {0};
 	if (find_gpus(cli, &devices, &err) < 0 || devices.items[0].number < 0) {
 		check_no_gpu(cli, &err, &f);
 		add_finding(report, "gpu", GPU_WHY, &f);
@@ -427,7 +473,7 @@ int kgb_cmd_doctor(struct kgb_cli *cli)
 	kgb_jsonw_key(&report.w, "checks");
 	kgb_jsonw_array(&report.w);
 	for (size_t i = 0; i < KGB_ARRAY_LEN(checks); i++) {
-		struct finding f = {0};
+		struct kgb_finding f = {0};
 		checks[i].check(cli, &f);
 		add_finding(&report, checks[i].name, checks[i].why, &f);
 	}

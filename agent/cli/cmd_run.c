@@ -4,12 +4,14 @@
  * Everything that can be wrong with the command or the machine is found before anything is created.
  */
 #include <fcntl.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include "agent/cli/cmd.h"
 #include "agent/cli/preflight.h"
+#include "agent/cli/program_probe.h"
 #include "agent/devices.h"
 #include "agent/report/results.h"
 #include "agent/report/terminal.h"
@@ -27,11 +29,15 @@
 
 /* The name that a run of foreign kernels bears in place of a method's. */
 #define KERNELS_METHOD "kernels"
+/* Waits before an overloaded provider is asked again: the first, and the longest. */
+#define RETRY_BASE_MS 500
+#define RETRY_CAP_MS 30000
 
 /** What is going to be done; everything in it is resolved and checked. */
 struct plan {
 	struct kgb_cli *cli;
 	bool generate;
+	bool resume; /* what an earlier start has left, in its directory */
 	struct kgb_method method; /* when generating */
 	bool has_method;
 	struct kgb_spec *specs; /* one per operator */
@@ -39,14 +45,15 @@ struct plan {
 	struct kgb_rundir dir;
 	struct kgb_run_log *log;
 	char *cli_path, *python;
-	struct kgb_buf cli_version;
+	char cli_version[KGB_VERSION_LEN];
 	const char *model;
 	enum kgb_gateway_mode gateway_mode;
-	const char *api_key;
-	bool key_is_bearer;
-	struct kgb_isolation_info isolation;
+	struct kgb_account_spec accounts[KGB_N_PROVIDERS]; /* what the method's program may use */
+	bool has_key;
+	struct kgb_ladder ladder;
 	struct kgb_devices devices;
 	int at_a_time; /* operators */
+	struct kgb_prices *prices; /* NULL: nothing is generated */
 };
 
 static void plan_release(struct plan *plan)
@@ -59,7 +66,7 @@ static void plan_release(struct plan *plan)
 	kgb_free(plan->specs);
 	if (plan->has_method)
 		kgb_method_release(&plan->method);
-	kgb_buf_release(&plan->cli_version);
+	kgb_prices_free(plan->prices);
 	kgb_free(plan->cli_path);
 	kgb_free(plan->python);
 }
@@ -109,15 +116,44 @@ static int plan_operators(struct plan *plan, struct kgb_err *err)
 	return rc < 0 ? -1 : load_specs(plan, &paths, err);
 }
 
+/** Keys of the providers whose protocols the method's program speaks, and no others. */
+static void find_keys(struct plan *plan)
+{
+	const struct kgb_settings *settings = &plan->cli->config.settings;
+	const char *const urls[KGB_N_PROVIDERS] = {
+		[KGB_PROVIDER_ANTHROPIC] = settings->gateway.upstream_url,
+		[KGB_PROVIDER_OPENAI] = settings->gateway.openai_url,
+	};
+	unsigned protocols = kgb_program_protocols(&plan->method.program);
+	for (int i = 0; i < KGB_N_PROTOCOLS; i++) {
+		enum kgb_provider provider = kgb_protocol_provider((enum kgb_protocol)i);
+		struct kgb_account_spec *account = &plan->accounts[provider];
+		if (!(protocols & KGB_PROTOCOL_BIT((unsigned)i)))
+			continue;
+		account->url = urls[provider];
+		account->api_key = kgb_api_key(provider, &account->key_is_bearer);
+		plan->has_key = plan->has_key || account->api_key;
+	}
+}
+
+/** "ANTHROPIC_API_KEY": what to set for the method's program. */
+static const char *wanted_keys(const struct plan *plan)
+{
+	enum kgb_protocol protocol = (enum kgb_protocol)plan->method.program.protocol;
+	if (protocol == KGB_N_PROTOCOLS)
+		return "ANTHROPIC_API_KEY or OPENAI_API_KEY";
+	return kgb_provider_key_variable(kgb_protocol_provider(protocol));
+}
+
 static int plan_gateway(struct plan *plan, struct kgb_err *err)
 {
 	const struct kgb_settings *settings = &plan->cli->config.settings;
-	plan->api_key = kgb_api_key(&plan->key_is_bearer);
-	if (settings->gateway.mode == KGB_GATEWAY_CHOICE_LIVE && !plan->api_key)
-		return kgb_fail(
-			err, KGB_ERR_UNAVAILABLE,
-			"gateway.mode is live but neither ANTHROPIC_API_KEY nor ANTHROPIC_AUTH_TOKEN is set");
-	bool offline = settings->gateway.mode == KGB_GATEWAY_CHOICE_OFFLINE || !plan->api_key;
+	find_keys(plan);
+	if (settings->gateway.mode == KGB_GATEWAY_CHOICE_LIVE && !plan->has_key)
+		return kgb_fail(err, KGB_ERR_UNAVAILABLE,
+				"gateway.mode is live but %s needs a key that is not there: set %s",
+				plan->method.program.title, wanted_keys(plan));
+	bool offline = settings->gateway.mode == KGB_GATEWAY_CHOICE_OFFLINE || !plan->has_key;
 	plan->gateway_mode = offline ? KGB_GATEWAY_OFFLINE : KGB_GATEWAY_LIVE;
 	for (size_t i = 0; offline && i < plan->n_specs; i++) {
 		KGB_AUTO(free)
@@ -126,9 +162,25 @@ static int plan_gateway(struct plan *plan, struct kgb_err *err)
 		if (!kgb_fs_exists(AT_FDCWD, script))
 			return kgb_fail(
 				err, KGB_ERR_UNAVAILABLE,
-				"the offline model has no script for %s: set ANTHROPIC_API_KEY to use the real one",
-				plan->specs[i].name);
+				"the offline model has no script for %s: set %s to use a real one",
+				plan->specs[i].name, wanted_keys(plan));
 	}
+	return 0;
+}
+
+/** Prices are part of the configuration; a budget in dollars needs that of the model. */
+static int plan_prices(struct plan *plan, struct kgb_err *err)
+{
+	const struct kgb_settings_budget *budget = &plan->cli->config.settings.budget;
+	KGB_AUTO(free) char *path = kgb_config_prices(&plan->cli->config);
+	if (kgb_prices_load(&plan->prices, path, err) < 0)
+		return -1;
+	bool limited = budget->run_usd > 0 || budget->operator_usd > 0 || budget->attempt_usd > 0;
+	if (limited && plan->gateway_mode == KGB_GATEWAY_LIVE &&
+	    !kgb_prices_find(plan->prices, plan->model, kgb_wall_ms()))
+		return kgb_fail(err, KGB_ERR_INVALID,
+				"a budget in dollars needs the price of model '%s': add it to '%s'",
+				plan->model, path);
 	return 0;
 }
 
@@ -141,7 +193,20 @@ static int plan_generation(struct plan *plan, struct kgb_err *err)
 	plan->has_method = true;
 	plan->model =
 		*config->settings.model.name ? config->settings.model.name : plan->method.model;
-	plan->cli_path = kgb_config_claude(config);
+	plan->cli_path = kgb_config_program(config, &plan->method.program);
+	return 0;
+}
+
+/** The method's program, asked for its version where it can do no harm. */
+static int plan_program(struct plan *plan, struct kgb_err *err)
+{
+	const struct kgb_program *program = &plan->method.program;
+	KGB_AUTO(buf) struct kgb_buf untested = KGB_BUF_INIT(0);
+	if (kgb_program_probe(program, plan->cli_path, plan->cli->bin_dir, &plan->ladder,
+			      plan->cli_version, err) < 0)
+		return -1;
+	if (kgb_program_untested(program, plan->cli_version, &untested))
+		kgb_warn("%s", untested.ptr);
 	return 0;
 }
 
@@ -158,11 +223,21 @@ static int plan_environment(struct plan *plan, struct kgb_err *err)
 	plan->at_a_time = (int)settings->run.device_count;
 	if ((size_t)plan->at_a_time < plan->devices.n)
 		plan->at_a_time = (int)plan->devices.n;
-	if (plan->generate && (plan_gateway(plan, err) < 0 ||
-			       kgb_preflight_cli(plan->cli_path, &plan->cli_version, err) < 0))
+	if (plan->generate && (plan_gateway(plan, err) < 0 || plan_prices(plan, err) < 0))
 		return -1;
-	if (kgb_preflight_sandbox(plan->cli->bin_dir, &plan->isolation, err) < 0)
+	enum kgb_isolation_level minimum =
+		plan->generate ? (enum kgb_isolation_level)settings->sandbox.isolation
+			       : KGB_ISOLATION_NONE;
+	if (kgb_preflight_sandbox(plan->cli->bin_dir, minimum, &plan->ladder, err) < 0 ||
+	    (plan->generate && plan_program(plan, err) < 0))
 		return -1;
+	bool needs_judge =
+		!plan->cli->flags.skip_verify || (plan->has_method && plan->method.verify_tool);
+	if (needs_judge && plan->ladder.level < KGB_ISOLATION_L3)
+		return kgb_fail(
+			err, KGB_ERR_UNAVAILABLE,
+			"kernels are judged in namespaces only (without: --skip-verify and a method without checks): %s",
+			plan->ladder.no_sandbox);
 	bool gpu = plan->devices.items[0].number >= 0;
 	return plan->cli->flags.skip_verify ? 0 : kgb_preflight_python(plan->python, gpu, err);
 }
@@ -198,8 +273,8 @@ static int append_start(struct plan *plan, const char *method, struct kgb_err *e
 		.model = plan->model,
 		.gateway_mode = plan->generate ? kgb_gateway_mode_name(plan->gateway_mode) : NULL,
 		.cli_name = plan->has_method ? plan->method.cli : NULL,
-		.cli_version = plan->has_method ? plan->cli_version.ptr : NULL,
-		.isolation = kgb_isolation_level_name(plan->isolation.level),
+		.cli_version = plan->has_method ? plan->cli_version : NULL,
+		.isolation = kgb_isolation_level_name(plan->ladder.level),
 		.platform = kgb_devices_platform(&plan->devices),
 		.device_count = plan->at_a_time,
 		.skip_gen = plan->cli->flags.skip_gen,
@@ -330,6 +405,60 @@ static int plan_earlier_run(struct plan *plan, struct kgb_err *err)
 	return rc < 0 ? -1 : load_specs(plan, &paths, err);
 }
 
+/** Whether a resume has something to do for an operator: a verdict, or an attempt that ended
+ * without use by itself, is the end of it. */
+static bool is_unfinished(const struct kgb_op_state *op, bool skip_verify)
+{
+	switch (op->status) {
+	case KGB_OP_PLANNED:
+	case KGB_OP_RUNNING:
+	case KGB_OP_RETRYING:
+	case KGB_OP_VERIFYING:
+	case KGB_OP_BUDGET:
+	case KGB_OP_CANCELLED:
+	case KGB_OP_INFRA_ERROR:
+		return true;
+	case KGB_OP_GENERATED:
+		return !skip_verify;
+	case KGB_OP_PASSED:
+	case KGB_OP_FAILED:
+	case KGB_OP_CHEATED:
+	case KGB_OP_TIMEOUT:
+	case KGB_OP_N_STATUSES:
+		return false;
+	}
+	KGB_UNREACHABLE();
+}
+
+/** resume: the operators of the run that have not come to their end. */
+static int plan_rest(struct plan *plan, struct kgb_err *err)
+{
+	struct kgb_flags *flags = &plan->cli->flags;
+	if (kgb_rundir_open(&plan->dir, "", plan->cli->run_path, KGB_RUNDIR_LOCK, err) < 0 ||
+	    kgb_run_log_open(&plan->log, &plan->dir, err) < 0)
+		return -1;
+	const struct kgb_run_state *state = kgb_run_log_state(plan->log);
+	if (!state->dataset || !state->gateway_mode)
+		return kgb_fail(err, KGB_ERR_NOT_FOUND,
+				"run '%s' has no agent's work to go on with", plan->dir.name);
+	flags->skip_verify = flags->skip_verify || state->skip_verify;
+	struct kgb_spec_index index = {0};
+	KGB_AUTO(strv) struct kgb_strv paths = KGB_STRV_INIT;
+	if (kgb_spec_index_load(plan->cli->data_dir, state->dataset, &index, err) < 0)
+		return -1;
+	int rc = 0;
+	for (size_t i = 0; i < state->n_ops && rc == 0; i++) {
+		const char *name = NULL, *path = NULL;
+		if (!is_unfinished(&state->ops[i], flags->skip_verify))
+			continue;
+		rc = kgb_spec_index_find(&index, state->ops[i].name, &name, &path, err);
+		if (rc == 0)
+			kgb_strv_add(&paths, path);
+	}
+	kgb_spec_index_release(&index);
+	return rc < 0 ? -1 : load_specs(plan, &paths, err);
+}
+
 /* ---- running ---- */
 
 static void announce(const struct plan *plan)
@@ -337,8 +466,26 @@ static void announce(const struct plan *plan)
 	if (plan->generate && plan->gateway_mode == KGB_GATEWAY_OFFLINE)
 		kgb_info(
 			"offline: %s, so the model is kgb-agent's built-in script, not a language model",
-			plan->api_key ? "gateway.mode says so" : "no API key is set");
+			plan->has_key ? "gateway.mode says so" : "no API key is set");
 	kgb_info("run %s", plan->dir.path);
+}
+
+static struct kgb_charge charge(int64_t tokens, double usd)
+{
+	return (struct kgb_charge){.tokens = tokens,
+				   .nanos = llround(usd * (double)KGB_NANOS_PER_USD)};
+}
+
+/** After a resume an operator goes on where it was. */
+static struct kgb_sched_item plan_item(const struct plan *plan, const struct kgb_spec *spec)
+{
+	struct kgb_sched_item item = {.spec = spec, .generate = plan->generate};
+	const struct kgb_op_state *op = kgb_run_state_op(kgb_run_log_state(plan->log), spec->name);
+	if (plan->resume && op) {
+		item.generate = op->status != KGB_OP_GENERATED;
+		item.n_attempts = (int)op->n_attempts;
+	}
+	return item;
 }
 
 static int drive(struct plan *plan, struct kgb_sched_outcome *outcome, struct kgb_err *err)
@@ -346,7 +493,7 @@ static int drive(struct plan *plan, struct kgb_sched_outcome *outcome, struct kg
 	const struct kgb_settings *s = &plan->cli->config.settings;
 	struct kgb_sched_item *items = kgb_xcalloc(plan->n_specs + 1, sizeof(*items));
 	for (size_t i = 0; i < plan->n_specs; i++)
-		items[i] = (struct kgb_sched_item){&plan->specs[i], plan->generate};
+		items[i] = plan_item(plan, &plan->specs[i]);
 	const struct kgb_sched_spec spec = {
 		.log = plan->log,
 		.dir = &plan->dir,
@@ -360,10 +507,18 @@ static int drive(struct plan *plan, struct kgb_sched_outcome *outcome, struct kg
 		.gateway =
 			{
 				.mode = plan->gateway_mode,
-				.upstream_url = s->gateway.upstream_url,
-				.api_key = plan->api_key,
-				.key_is_bearer = plan->key_is_bearer,
+				.accounts = {plan->accounts[KGB_PROVIDER_ANTHROPIC],
+					     plan->accounts[KGB_PROVIDER_OPENAI]},
+				.model = plan->model,
+				.allow_provider_tools = s->gateway.provider_tools,
 				.connect_timeout_ms = s->gateway.connect_timeout,
+				.idle_timeout_ms = s->gateway.idle_timeout,
+				.retry = {.max_tries = (int)s->gateway.max_tries,
+					  .base_ms = RETRY_BASE_MS,
+					  .cap_ms = RETRY_CAP_MS,
+					  .total_ms = s->gateway.max_wait},
+				.max_concurrent = (size_t)s->gateway.max_concurrent,
+				.prices = plan->prices,
 			},
 		.data_dir = plan->cli->data_dir,
 		.bin_dir = plan->cli->bin_dir,
@@ -374,9 +529,26 @@ static int drive(struct plan *plan, struct kgb_sched_outcome *outcome, struct kg
 		.verify_timeout_ms = s->limits.verify_timeout,
 		.call_timeout_ms = s->limits.call_timeout,
 		.memory_bytes = s->limits.memory,
-		.tmp_bytes = s->limits.tmp_size,
+		.walls =
+			{
+				.ladder = &plan->ladder,
+				.gpu = s->sandbox.gpu == KGB_SANDBOX_GPU_AGENT,
+				.disk_bytes = s->sandbox.disk,
+				.n_files = s->sandbox.files,
+				.memory_bytes = s->sandbox.memory,
+				.n_tasks = s->sandbox.processes,
+				.idle_timeout_ms = s->sandbox.idle_timeout,
+				.tmp_bytes = s->limits.tmp_size,
+				.watch_files = s->sandbox.watch_files,
+			},
 		.max_verify_calls = s->limits.verify_calls,
 		.max_attempts = (int)s->run.max_attempts,
+		.run_budget = charge(s->budget.run_tokens, s->budget.run_usd),
+		.operator_budget = charge(s->budget.operator_tokens, s->budget.operator_usd),
+		.attempt_budget = charge(s->budget.attempt_tokens, s->budget.attempt_usd),
+		.run_time_ms = s->budget.run_time,
+		.operator_time_ms = s->budget.operator_time,
+		.warn_percent = (int)s->budget.warn_at,
 	};
 	int rc = kgb_sched_run(&spec, outcome, err);
 	kgb_free(items);
@@ -409,8 +581,10 @@ static int report(struct plan *plan, const struct kgb_sched_outcome *outcome)
 		add_table(plan, state, &text);
 	exit_code = kgb_cli_print(&text, exit_code);
 	if (outcome->signal) {
-		kgb_info("interrupted; verify what is there with: kgb-agent --skip-gen --run %s",
-			 plan->dir.name);
+		kgb_info(
+			"interrupted; go on with: kgb-agent resume %s, or verify what is there with: "
+			"kgb-agent --skip-gen --run %s",
+			plan->dir.name, plan->dir.name);
 		return 128 + outcome->signal;
 	}
 	return exit_code;
@@ -497,10 +671,8 @@ int kgb_cmd_run(struct kgb_cli *cli)
 {
 	struct kgb_err err = KGB_ERR_INIT;
 	const char *kernels = cli->flags.kernels;
-	struct plan plan = {.cli = cli,
-			    .dir = KGB_RUNDIR_INIT,
-			    .generate = !cli->flags.skip_gen && !kernels,
-			    .cli_version = KGB_BUF_INIT(0)};
+	struct plan plan = {
+		.cli = cli, .dir = KGB_RUNDIR_INIT, .generate = !cli->flags.skip_gen && !kernels};
 	bool earlier = !plan.generate && !kernels;
 	if (check_flags(&plan, &err) < 0)
 		return plan_failed(&plan, &err);
@@ -525,6 +697,33 @@ int kgb_cmd_run(struct kgb_cli *cli)
 	if ((!earlier && start_new_run(&plan, method, &err) < 0) ||
 	    append_start(&plan, method, &err) < 0 ||
 	    (kernels && adopt_kernels(&plan, kernels, &err) < 0)) {
+		plan_release(&plan);
+		return kgb_cli_fail(&err, KGB_EXIT_INTERNAL);
+	}
+	announce(&plan);
+	int exit_code = drive(&plan, &outcome, &err) < 0 && !outcome.fatal
+				? kgb_cli_fail(&err, KGB_EXIT_INTERNAL)
+				: report(&plan, &outcome);
+	plan_release(&plan);
+	return exit_code;
+}
+
+int kgb_cmd_resume(struct kgb_cli *cli)
+{
+	struct kgb_err err = KGB_ERR_INIT;
+	struct kgb_sched_outcome outcome = {0};
+	struct plan plan = {.cli = cli, .dir = KGB_RUNDIR_INIT, .generate = true, .resume = true};
+	if (plan_rest(&plan, &err) < 0)
+		return plan_failed(&plan, &err);
+	if (plan.n_specs == 0) {
+		kgb_info("run %s has come to its end already", plan.dir.name);
+		int exit_code = report(&plan, &outcome);
+		plan_release(&plan);
+		return exit_code;
+	}
+	if (plan_generation(&plan, &err) < 0 || plan_environment(&plan, &err) < 0)
+		return plan_failed(&plan, &err);
+	if (append_start(&plan, plan.method.name, &err) < 0) {
 		plan_release(&plan);
 		return kgb_cli_fail(&err, KGB_EXIT_INTERNAL);
 	}

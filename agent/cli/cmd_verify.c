@@ -13,14 +13,15 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "verify/judge/lease.h"
 #include "verify/judge/report.h"
 #include "verify/spec.h"
 
 #define VERDICT_FD 3
 #define SEED_BYTES 16
-/** The judge ends itself at its timeout with a verdict that says so; this much later it is ended
- * from outside. */
-#define SLACK_MS 30000
+/** The judge ends itself at its timeout, and what it waited for others, with a verdict that says
+ * so; this much later it is ended from outside. */
+#define SLACK_MS (KGB_WAITS_MAX_MS + 30000)
 
 /** Everything that can be wrong with the command line, before anything is started. */
 static int check_arguments(const struct kgb_cli *cli, char **name_out, struct kgb_err *err)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "agent/cli/cmd.h"
+#include "agent/store/rundir.h"
 #include "agent/version.h"
 #include "base/fs.h"
 #include "base/log.h"
@@ -26,6 +27,7 @@ static const struct {
 	{KGB_COMMAND_RUN, kgb_cmd_run},       {KGB_COMMAND_VERIFY, kgb_cmd_verify},
 	{KGB_COMMAND_LIST, kgb_cmd_list},     {KGB_COMMAND_DOCTOR, kgb_cmd_doctor},
 	{KGB_COMMAND_CONFIG, kgb_cmd_config}, {KGB_COMMAND_REBUILD, kgb_cmd_rebuild},
+	{KGB_COMMAND_REPLAY, kgb_cmd_replay}, {KGB_COMMAND_RESUME, kgb_cmd_resume},
 };
 
 /** A standard descriptor that is missing now would be given to the first file that is opened. */
@@ -112,19 +114,45 @@ static int apply_flags(struct kgb_cli *cli, const struct kgb_cmdline *line, stru
  * (an empty shell variable): it must not come to mean all of them. */
 static int take_positional(struct kgb_cli *cli, const struct kgb_cmdline *line, struct kgb_err *err)
 {
+	static const struct {
+		enum kgb_command bit;
+		const char *what;
+	} single[] = {{KGB_COMMAND_VERIFY, "file"},
+		      {KGB_COMMAND_REPLAY, "run"},
+		      {KGB_COMMAND_RESUME, "run"}};
+	const char *what = NULL;
+	for (size_t i = 0; i < KGB_ARRAY_LEN(single); i++)
+		if (single[i].bit == cli->command->bit)
+			what = single[i].what;
 	for (size_t i = 0; i < line->positional.n; i++) {
 		const char *word = line->positional.items[i];
 		size_t before = cli->operators.n;
-		if (cli->command->bit == KGB_COMMAND_VERIFY && *word)
+		if (what && *word)
 			kgb_strv_add(&cli->operators, word);
-		else if (cli->command->bit != KGB_COMMAND_VERIFY)
+		else if (!what)
 			kgb_strv_split(&cli->operators, word, ',');
 		if (cli->operators.n == before)
 			return kgb_fail(err, KGB_ERR_INVALID, "'%s' names no %s", word,
-					cli->command->bit == KGB_COMMAND_VERIFY ? "file"
-										: "operator");
+					what ? what : "operator");
 	}
 	return 0;
+}
+
+/** A run goes on with the settings that it began with: its own file in the place of the user's. */
+static int take_own_config(struct kgb_cli *cli, const struct kgb_cmdline *line, struct kgb_err *err)
+{
+	const char *name = cli->operators.n > 0 ? cli->operators.items[0] : NULL;
+	KGB_AUTO(rundir) struct kgb_rundir dir = KGB_RUNDIR_INIT;
+	KGB_AUTO(free) char *runs = kgb_config_runs(&cli->config);
+	if (kgb_rundir_open(&dir, runs, name, KGB_RUNDIR_READ, err) < 0)
+		return -1;
+	cli->run_path = kgb_xstrdup(dir.path);
+	KGB_AUTO(free) char *path = kgb_path_join(dir.path, "config.yaml");
+	kgb_config_release(&cli->config);
+	cli->config = (struct kgb_config)KGB_CONFIG_INIT;
+	if (kgb_config_load(&cli->config, path, (const char *const *)environ, err) < 0)
+		return -1;
+	return apply_flags(cli, line, err);
 }
 
 static int dispatch(struct kgb_cli *cli, const struct kgb_cmdline *line)
@@ -137,6 +165,8 @@ static int dispatch(struct kgb_cli *cli, const struct kgb_cmdline *line)
 		return KGB_EXIT_CONFIG;
 	}
 	if (apply_flags(cli, line, &err) < 0 || take_positional(cli, line, &err) < 0)
+		return kgb_cli_fail(&err, KGB_EXIT_USAGE);
+	if (cli->command->bit == KGB_COMMAND_RESUME && take_own_config(cli, line, &err) < 0)
 		return kgb_cli_fail(&err, KGB_EXIT_USAGE);
 	cli->data_dir = kgb_data_dir();
 	cli->bin_dir = kgb_path_self_dir();
@@ -188,6 +218,7 @@ int main(int argc, char **argv)
 	kgb_strv_release(&cli.flags.set);
 	kgb_strv_release(&cli.operators);
 	kgb_config_release(&cli.config);
+	kgb_free(cli.run_path);
 	kgb_free(cli.data_dir);
 	kgb_free(cli.bin_dir);
 	return exit_code;

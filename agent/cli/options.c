@@ -25,19 +25,20 @@ const struct kgb_opt kgb_cli_options[] = {
 	 .type = KGB_OPT_INT,
 	 .setting = "run.device_count",
 	 .arg = "N",
-	 .commands = KGB_COMMAND_RUN | KGB_COMMAND_CONFIG,
+	 .commands = KGB_COMMAND_RUN | KGB_COMMAND_RESUME | KGB_COMMAND_CONFIG,
 	 .doc = "operators worked on at the same time, each on a GPU of its own if there are so many"},
 	{.name = "device",
 	 .type = KGB_OPT_STR,
 	 .setting = "run.device",
 	 .arg = "WHERE",
-	 .commands = KGB_COMMAND_RUN | KGB_COMMAND_VERIFY | KGB_COMMAND_DOCTOR | KGB_COMMAND_CONFIG,
+	 .commands = KGB_COMMAND_RUN | KGB_COMMAND_RESUME | KGB_COMMAND_VERIFY |
+		     KGB_COMMAND_DOCTOR | KGB_COMMAND_CONFIG,
 	 .doc = "judge on cpu, cuda, or GPUs by number (cuda:0,2), an operator on each; auto: GPUs if there are any"},
 	{.name = "timeout",
 	 .type = KGB_OPT_DURATION,
 	 .setting = "limits.attempt_timeout",
 	 .arg = "TIME",
-	 .commands = KGB_COMMAND_RUN | KGB_COMMAND_CONFIG,
+	 .commands = KGB_COMMAND_RUN | KGB_COMMAND_RESUME | KGB_COMMAND_CONFIG,
 	 .doc = "wall time of one attempt of an agent, such as 20m"},
 	{.name = "timeout",
 	 .type = KGB_OPT_DURATION,
@@ -45,6 +46,24 @@ const struct kgb_opt kgb_cli_options[] = {
 	 .arg = "TIME",
 	 .commands = KGB_COMMAND_VERIFY,
 	 .doc = "wall time of the verification, such as 300s"},
+	{.name = "max-tokens",
+	 .type = KGB_OPT_INT,
+	 .setting = "budget.run_tokens",
+	 .arg = "N",
+	 .commands = KGB_COMMAND_RUN | KGB_COMMAND_RESUME | KGB_COMMAND_CONFIG,
+	 .doc = "tokens of all classes that the run may use; then it stops (--set budget... for each operator or attempt)"},
+	{.name = "max-usd",
+	 .type = KGB_OPT_STR,
+	 .setting = "budget.run_usd",
+	 .arg = "USD",
+	 .commands = KGB_COMMAND_RUN | KGB_COMMAND_RESUME | KGB_COMMAND_CONFIG,
+	 .doc = "dollars that the run may cost by the table of prices, such as 2.50; then it stops"},
+	{.name = "isolation",
+	 .type = KGB_OPT_STR,
+	 .setting = "sandbox.isolation",
+	 .arg = "LEVEL",
+	 .commands = KGB_COMMAND_RUN | KGB_COMMAND_DOCTOR | KGB_COMMAND_CONFIG,
+	 .doc = "least isolation of agents that is accepted: L4, L3 (the default), L2, L0; doctor says what can be had"},
 	{.name = "model",
 	 .type = KGB_OPT_STR,
 	 .setting = "model.name",
@@ -71,7 +90,7 @@ const struct kgb_opt kgb_cli_options[] = {
 	{.name = "skip-verify",
 	 .type = KGB_OPT_FLAG,
 	 .offset = FLAG(skip_verify),
-	 .commands = KGB_COMMAND_RUN,
+	 .commands = KGB_COMMAND_RUN | KGB_COMMAND_RESUME,
 	 .doc = "produce kernels without the final verification"},
 	{.name = "op",
 	 .type = KGB_OPT_STR,
@@ -110,8 +129,8 @@ const struct kgb_opt kgb_cli_options[] = {
 	 .type = KGB_OPT_STR,
 	 .setting = "paths.runs",
 	 .arg = "DIR",
-	 .commands =
-		 KGB_COMMAND_RUN | KGB_COMMAND_REBUILD | KGB_COMMAND_DOCTOR | KGB_COMMAND_CONFIG,
+	 .commands = KGB_COMMAND_RUN | KGB_COMMAND_RESUME | KGB_COMMAND_REBUILD |
+		     KGB_COMMAND_REPLAY | KGB_COMMAND_DOCTOR | KGB_COMMAND_CONFIG,
 	 .doc = "where run directories are"},
 	{.name = "config",
 	 .letter = 'c',
@@ -207,6 +226,29 @@ static const char rebuild_help[] =
 	"\n"
 	"exit status: 0, 2 there is no such run, 75 it is held by another process\n";
 
+static const char resume_help[] =
+	"Goes on with a run that was interrupted, killed or stopped by its budget: operators without a verdict get their\n"
+	"next attempt, kernels that nobody judged are judged. The run's own settings hold, but for the options given\n"
+	"here. What it has spent counts: with a budget that is used up give a larger one. Without RUN: the latest.\n"
+	"\n"
+	"examples:\n"
+	"  kgb-agent resume\n"
+	"  kgb-agent resume normal_cc_KernelGenBench_20261121T080000Z_0a1b --max-usd 20\n"
+	"\n"
+	"exit status: as of run\n";
+
+static const char replay_help[] =
+	"Runs the coding CLI of an earlier run once more, without a model, a judge and money: the model's answers and\n"
+	"the verdicts come from the run's record. A request that is not in it is an error that names the nearest one\n"
+	"and the difference. Without RUN: the latest. The replay is kept in RUN/replays/.\n"
+	"\n"
+	"examples:\n"
+	"  kgb-agent replay\n"
+	"  kgb-agent replay normal_cc_KernelGenBench_20261121T080000Z_0a1b --json\n"
+	"\n"
+	"exit status: 0 kernels and checked versions are byte for byte as recorded, 1 they are not, 2 there is no such\n"
+	"run, 4 this machine lacks something\n";
+
 static const char list_help[] =
 	"Operators of the dataset, or those named; -v also shows their types and the functions of a kernel file.\n"
 	"\n"
@@ -248,5 +290,17 @@ const struct kgb_subcommand kgb_cli_commands[] = {
 	 .bit = KGB_COMMAND_REBUILD,
 	 .summary = "Write a run's JSON files again from its journal",
 	 .help = rebuild_help},
+	{.name = "resume",
+	 .bit = KGB_COMMAND_RESUME,
+	 .positional = "[RUN]",
+	 .max_positional = 1,
+	 .summary = "Go on with a run that did not come to its end",
+	 .help = resume_help},
+	{.name = "replay",
+	 .bit = KGB_COMMAND_REPLAY,
+	 .positional = "[RUN]",
+	 .max_positional = 1,
+	 .summary = "Run the agents of an earlier run again from its record",
+	 .help = replay_help},
 	{0},
 };

@@ -41,30 +41,12 @@ static int run_short(const char *const *argv, struct kgb_buf *out, int *exit_cod
 	return 0;
 }
 
-int kgb_preflight_cli(const char *path, struct kgb_buf *version, struct kgb_err *err)
-{
-	const char *const argv[] = {path, "--version", NULL};
-	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(OUTPUT_BYTES);
-	struct kgb_err why = KGB_ERR_INIT;
-	int exit_code = 0;
-	if (access(path, X_OK) < 0)
-		return kgb_fail(err, KGB_ERR_UNAVAILABLE,
-				"Claude Code is not at '%s': %s, or set paths.claude", path,
-				SETUP_HINT);
-	if (run_short(argv, &text, &exit_code, &why) < 0)
-		return kgb_fail(err, KGB_ERR_UNAVAILABLE, "%s: %s, or set paths.claude", why.msg,
-				SETUP_HINT);
-	if (exit_code != 0)
-		return kgb_fail(err, KGB_ERR_UNAVAILABLE,
-				"'%s --version' ends with status %d: %s, or set paths.claude", path,
-				exit_code, SETUP_HINT);
-	return kgb_buf_add(version, text.ptr, strcspn(text.ptr, " \t\r\n"));
-}
-
-int kgb_preflight_sandbox(const char *bin_dir, struct kgb_isolation_info *out, struct kgb_err *err)
+int kgb_preflight_sandbox(const char *bin_dir, enum kgb_isolation_level minimum,
+			  struct kgb_ladder *out, struct kgb_err *err)
 {
 	KGB_AUTO(free) char *launcher = kgb_path_join(bin_dir, "kgb-launch");
-	return kgb_isolation_probe(launcher, NULL, out, err);
+	kgb_ladder_probe(launcher, NULL, out);
+	return kgb_ladder_require(out, minimum, err);
 }
 
 int kgb_preflight_python(const char *python, bool gpu, struct kgb_err *err)

@@ -21,8 +21,6 @@
 #define REST_BYTES (16LL << 20)
 /* A CLI that has said its last word may take this long to go. */
 #define LINGER_MS 10000
-/* From SIGINT (the CLI reports its usage) to SIGKILL. */
-#define STOP_GRACE_MS 5000
 
 static const enum kgb_attempt_phase transitions[KGB_N_ATTEMPT_PHASES][KGB_N_ATTEMPT_EVENTS] = {
 #define NO KGB_N_ATTEMPT_PHASES
@@ -100,7 +98,7 @@ static void read_rest(struct kgb_attempt *attempt)
 	kgb_events_finish(&attempt->events);
 }
 
-static void stop(struct kgb_attempt *attempt, int signo, int64_t grace_ms)
+void kgb_attempt__stop(struct kgb_attempt *attempt, int signo, int64_t grace_ms)
 {
 	step(attempt, KGB_ATTEMPT_ON_STOP);
 	if (attempt->phase != KGB_ATTEMPT_STOPPING)
@@ -116,15 +114,22 @@ static void on_limit(uv_timer_t *timer)
 	struct kgb_attempt *attempt = timer->data;
 	if (attempt->phase != KGB_ATTEMPT_RUNNING && attempt->phase != KGB_ATTEMPT_STARTING)
 		return;
+	kgb_attempt__diagnose(attempt);
 	if (attempt->result_seen_ms != 0) {
 		kgb_verbose("%s: the CLI has finished but does not exit; ending it",
 			    attempt->spec->name);
 		attempt->lingered = true;
-		stop(attempt, SIGTERM, STOP_GRACE_MS / 2);
+		kgb_attempt__stop(attempt, SIGTERM, KGB_STOP_GRACE_MS / 2);
 		return;
 	}
-	attempt->timed_out = true;
-	stop(attempt, SIGINT, STOP_GRACE_MS);
+	if (!attempt->budget_code && attempt->timed_by) {
+		attempt->budget_code = "budget.seconds";
+		snprintf(attempt->budget_why, sizeof(attempt->budget_why),
+			 "the time budget of the %s is used up", attempt->timed_by);
+	}
+	if (!attempt->budget_code)
+		attempt->timed_out = true;
+	kgb_attempt__stop(attempt, SIGINT, KGB_STOP_GRACE_MS);
 }
 
 static void flush_usage(struct kgb_attempt *attempt)
@@ -138,6 +143,20 @@ static void flush_usage(struct kgb_attempt *attempt)
 		kgb_attempt__fatal(attempt, &err);
 }
 
+/** After its closing event a CLI may linger a while. Some speak on after what looked like it. */
+static void follow_result(struct kgb_attempt *attempt)
+{
+	bool has_result = attempt->events.report.has_result;
+	int64_t now_ms = kgb_mono_ms();
+	if (attempt->env->method->program.completion != KGB_COMPLETION_CLOSING_EVENT)
+		return;
+	if (attempt->budget_code || has_result == (attempt->result_seen_ms != 0))
+		return;
+	attempt->result_seen_ms = has_result ? now_ms : 0;
+	int64_t left_ms = attempt->deadline_ms > now_ms ? attempt->deadline_ms - now_ms : 0;
+	uv_timer_start(&attempt->limit, on_limit, (uint64_t)(has_result ? LINGER_MS : left_ms), 0);
+}
+
 static void on_tick(uv_timer_t *timer)
 {
 	struct kgb_attempt *attempt = timer->data;
@@ -146,12 +165,10 @@ static void on_tick(uv_timer_t *timer)
 	read_stream(attempt);
 	if (attempt->env->status && report->n_events != n_events)
 		kgb_status_note(attempt->env->status, attempt->spec->name, report->last_event);
-	if (report->has_result && attempt->result_seen_ms == 0) {
-		attempt->result_seen_ms = kgb_mono_ms();
-		uv_timer_start(&attempt->limit, on_limit, LINGER_MS, 0);
-	}
+	follow_result(attempt);
 	flush_usage(attempt);
 	kgb_attempt__watch_kernel(attempt);
+	kgb_attempt__watch(attempt);
 }
 
 /* ---- gateway ---- */
@@ -175,9 +192,37 @@ static void on_exchange(void *payload, const struct kgb_exchange_summary *exchan
 	kgb_attempt__fatal(attempt, &err);
 }
 
+/** Before part of a budget is taken it is written down: a killed run counts it as spent. */
+static void on_reserve(void *payload, const struct kgb_totals *totals)
+{
+	struct kgb_attempt *attempt = payload;
+	on_usage(attempt, totals);
+	flush_usage(attempt);
+}
+
+/** The CLI has its error and should end by itself. */
+static void on_budget(void *payload, const char *why)
+{
+	struct kgb_attempt *attempt = payload;
+	if (attempt->budget_code)
+		return;
+	const struct kgb_budget *budget = kgb_budget_reached(&attempt->budget);
+	attempt->budget_code = kgb_budget_code(budget->reached);
+	snprintf(attempt->budget_why, sizeof(attempt->budget_why), "%s", why);
+	kgb_warn("%s: %s", attempt->spec->name, why);
+	if (attempt->phase == KGB_ATTEMPT_RUNNING)
+		uv_timer_start(&attempt->limit, on_limit, LINGER_MS, 0);
+}
+
+static void on_activity(void *payload)
+{
+	kgb_attempt__note_life(payload);
+}
+
 static void on_probe(void *payload, const char *what, const char *method, const char *path)
 {
-	const struct kgb_attempt *attempt = payload;
+	struct kgb_attempt *attempt = payload;
+	kgb_attempt__watch_probe(attempt, what, path);
 	kgb_verbose("%s: refused at the gateway (%s): %s %s", attempt->spec->name, what, method,
 		    path);
 }
@@ -189,15 +234,24 @@ static void on_ready(struct kgb_launch *launch, int listen_fd, void *payload)
 	step(attempt, KGB_ATTEMPT_ON_READY);
 	KGB_AUTO(free) char *traffic = kgb_path_join(attempt->dir, "traffic");
 	const struct kgb_session_spec spec = {
-		.take_listen_fd = listen_fd,
+		.take_listen_fd =
+			listen_fd >= 0 ? listen_fd : kgb_take_fd(&attempt->host_listen_fd),
 		.token = attempt->token,
 		.traffic_dir = traffic,
 		.offline = attempt->offline,
+		.protocols = kgb_program_protocols(&attempt->env->method->program),
+		.max_exchanges = attempt->env->method->limits.model_requests,
+		.cassette = attempt->cassette,
+		.budget = &attempt->budget,
 		.callbacks =
 			{
 				.on_usage = on_usage,
+				.on_reserve = on_reserve,
+				.on_budget = on_budget,
+				.on_miss = kgb_attempt__on_miss,
 				.on_exchange = on_exchange,
 				.on_probe = on_probe,
+				.on_activity = on_activity,
 				.on_verify = attempt->env->method->verify_tool
 						     ? kgb_attempt__on_verify
 						     : NULL,
@@ -207,7 +261,7 @@ static void on_ready(struct kgb_launch *launch, int listen_fd, void *payload)
 	struct kgb_err err = KGB_ERR_INIT;
 	if (kgb_session_open(&attempt->session, attempt->env->gateway, &spec, &err) < 0) {
 		kgb_error("%s: open the gateway's session: %s", attempt->spec->name, err.msg);
-		stop(attempt, SIGKILL, 0);
+		kgb_attempt__stop(attempt, SIGKILL, 0);
 	}
 }
 
@@ -219,9 +273,13 @@ static void free_attempt(struct kgb_attempt *attempt)
 	kgb_close(attempt->stdout_fd);
 	kgb_close(attempt->stderr_fd);
 	kgb_close(attempt->stdout_read_fd);
+	kgb_close(attempt->host_listen_fd);
 	kgb_workspace_release(&attempt->ws);
+	kgb_attempt__watch_close(attempt);
 	kgb_events_release(&attempt->events);
 	kgb_offline_free(attempt->offline);
+	kgb_cassette_free(attempt->cassette);
+	kgb_free(attempt->recorded_dir);
 	kgb_free(attempt->dir);
 	kgb_free(attempt->rel);
 	kgb_free(attempt);
@@ -229,6 +287,8 @@ static void free_attempt(struct kgb_attempt *attempt)
 
 static enum kgb_agent_end classify(const struct kgb_attempt *attempt)
 {
+	if (attempt->watch.has_end && !attempt->cancelled)
+		return attempt->watch.end;
 	struct kgb_agent_exit ended = {
 		.started = attempt->result.started && attempt->result.exit_code >= 0,
 		.timed_out = attempt->timed_out,
@@ -242,7 +302,13 @@ static enum kgb_agent_end classify(const struct kgb_attempt *attempt)
 		ended.status = 0;
 		ended.signal = 0;
 	}
-	return kgb_agent_classify(&attempt->events.report, &ended);
+	enum kgb_agent_end end = kgb_agent_classify(&attempt->events.report, &ended);
+	/* A CLI whose last request was refused reports just that; one that made do without is fine.
+	 */
+	if (attempt->budget_code && end != KGB_AGENT_OK && end != KGB_AGENT_CANCELLED &&
+	    end != KGB_AGENT_NOT_STARTED)
+		end = KGB_AGENT_BUDGET;
+	return end;
 }
 
 static const char *killed_by(int signo)
@@ -275,6 +341,9 @@ static void explain_missing(const struct kgb_attempt *attempt, enum kgb_agent_en
 		out->code = "agent.no_kernel";
 		out->message =
 			"the agent ended without a kernel.py and without a python block in its last message";
+	} else if (end == KGB_AGENT_BUDGET) {
+		out->code = attempt->budget_code;
+		out->message = attempt->budget_why;
 	} else {
 		out->code = kgb_agent_end_code(end);
 		out->message = attempt->events.report.error;
@@ -282,6 +351,8 @@ static void explain_missing(const struct kgb_attempt *attempt, enum kgb_agent_en
 			out->message = attempt->result.err.msg;
 		else if (end == KGB_AGENT_TIMEOUT)
 			out->message = "the attempt's time was over";
+		else if (attempt->watch.has_end)
+			out->message = attempt->watch.why;
 		else if (end == KGB_AGENT_CANCELLED)
 			out->message = "cancelled before there was a kernel";
 		else if (end == KGB_AGENT_KILLED && !*out->message)
@@ -297,6 +368,10 @@ static int record_end(struct kgb_attempt *attempt, enum kgb_agent_end end,
 {
 	if (kgb_attempt__write_exit(attempt, end, err) < 0)
 		return -1;
+	KGB_AUTO(buf) struct kgb_buf sandbox = KGB_BUF_INIT(KGB_LIMIT_JSON);
+	struct kgb_jsonw w;
+	kgb_jsonw_init(&w, &sandbox, 0);
+	kgb_attempt__write_sandbox(&w, attempt);
 	const struct kgb_event_attempt_finished event = {
 		.operator= attempt->spec->name,
 		.attempt = attempt->number,
@@ -310,19 +385,32 @@ static int record_end(struct kgb_attempt *attempt, enum kgb_agent_end end,
 		.error_message = outcome->message,
 		.gateway = &attempt->totals,
 		.cli = &attempt->events.report,
+		.sandbox = sandbox.ptr,
 	};
 	return kgb_event_attempt_finished(attempt->env->log, &event, err);
+}
+
+/** Both meters are to be compared; a CLI that is silent about tokens cannot be. */
+static void check_report(const struct kgb_attempt *attempt, enum kgb_agent_end end)
+{
+	const struct kgb_program *program = &attempt->env->method->program;
+	if (end == KGB_AGENT_OK && program->usage == KGB_PROGRAM_USAGE_REPORTED &&
+	    !kgb_usage_complete(&attempt->events.report.usage))
+		kgb_warn(
+			"%s: %s did not report all of its tokens; those counted by the gateway stand",
+			attempt->spec->name, program->title);
 }
 
 /** Harvest, journal, tell. */
 static void finish(struct kgb_attempt *attempt)
 {
 	/* The CLI prices every answer by its own list; a script costs nothing. */
-	if (attempt->env->gateway_mode == KGB_GATEWAY_OFFLINE)
+	if (attempt->env->gateway_mode != KGB_GATEWAY_LIVE)
 		attempt->events.report.cost_usd = -1;
 	struct kgb_err err = KGB_ERR_INIT;
 	struct kgb_harvest harvest = {.kernel = KGB_BUF_INIT(KGB_LIMIT_KERNEL + 1)};
 	struct kgb_attempt_outcome outcome = {.end = classify(attempt)};
+	check_report(attempt, outcome.end);
 	attempt->n_watched = 0; /* the last version is kept in any case */
 	kgb_attempt__watch_kernel(attempt);
 	if (kgb_attempt__harvest(attempt, &harvest, &err) < 0)
@@ -355,7 +443,8 @@ static void on_timer_closed(uv_handle_t *handle)
 
 void kgb_attempt__maybe_settled(struct kgb_attempt *attempt)
 {
-	if (attempt->phase != KGB_ATTEMPT_CLOSING || attempt->session || attempt->job)
+	if (attempt->phase != KGB_ATTEMPT_CLOSING || attempt->session || attempt->job ||
+	    attempt->watch.counting)
 		return;
 	step(attempt, KGB_ATTEMPT_ON_SETTLED);
 	uv_close((uv_handle_t *)&attempt->tick, on_timer_closed);
@@ -380,6 +469,7 @@ static void on_launch_done(struct kgb_launch *launch, const struct kgb_launch_re
 	uv_timer_stop(&attempt->tick);
 	uv_timer_stop(&attempt->limit);
 	read_rest(attempt);
+	kgb_attempt__watch_ended(attempt);
 	if (attempt->job)
 		kgb_job_cancel(attempt->job);
 	if (attempt->session)
@@ -392,7 +482,8 @@ void kgb_attempt_cancel(struct kgb_attempt *attempt, bool now)
 	if (attempt->phase == KGB_ATTEMPT_DONE || attempt->phase == KGB_ATTEMPT_CLOSING)
 		return;
 	attempt->cancelled = true;
-	stop(attempt, now ? SIGKILL : SIGINT, now ? 0 : STOP_GRACE_MS);
+	kgb_attempt__diagnose(attempt);
+	kgb_attempt__stop(attempt, now ? SIGKILL : SIGINT, now ? 0 : KGB_STOP_GRACE_MS);
 }
 
 /* ---- the beginning ---- */
@@ -403,15 +494,15 @@ static const struct kgb_launch_callbacks launch_callbacks = {.on_ready = on_read
 static int begin(struct kgb_attempt *attempt, struct kgb_err *err)
 {
 	const struct kgb_attempt_env *env = attempt->env;
-	if (kgb_events_init(&attempt->events, env->method->adapter, err) < 0 ||
-	    kgb_attempt__setup(attempt, err) < 0)
+	if (kgb_events_init(&attempt->events, env->method->program.adapter, err) < 0 ||
+	    kgb_attempt__setup(attempt, err) < 0 || kgb_attempt__watch_open(attempt, err) < 0)
 		return -1;
 	const struct kgb_device *device = kgb_devices_at(env->devices, attempt->slot);
 	const struct kgb_event_attempt_started event = {
 		.operator= attempt->spec->name,
 		.attempt = attempt->number,
 		.device = device->number >= 0 ? device->number : attempt->slot,
-		.timeout_ms = env->timeout_ms,
+		.timeout_ms = attempt->timeout_ms,
 		.prompt_sha256 = attempt->prompt_sha256,
 	};
 	if (kgb_event_attempt_started(env->log, &event, err) < 0)
@@ -433,23 +524,31 @@ static int begin(struct kgb_attempt *attempt, struct kgb_err *err)
 }
 
 int kgb_attempt_start(struct kgb_attempt **out, const struct kgb_attempt_env *env,
-		      const struct kgb_spec *spec, int number, int slot, kgb_attempt_done_fn done,
-		      void *payload, struct kgb_err *err)
+		      const struct kgb_attempt_task *task, kgb_attempt_done_fn done, void *payload,
+		      struct kgb_err *err)
 {
 	struct kgb_attempt *attempt = kgb_xcalloc(1, sizeof(*attempt));
 	*attempt = (struct kgb_attempt){
 		.env = env,
-		.spec = spec,
-		.number = number,
-		.slot = slot,
+		.spec = task->spec,
+		.number = task->number,
+		.slot = task->slot,
+		.budget = {.level = "attempt",
+			   .parent = task->budget,
+			   .limit = env->budget,
+			   .soft_percent = env->warn_percent},
+		.timeout_ms = task->timeout_ms,
+		.timed_by = task->timed_by,
 		.done = done,
 		.payload = payload,
-		.rel = kgb_rundir_attempt_rel(spec->safe_name, number),
+		.rel = kgb_rundir_attempt_rel(task->spec->safe_name, task->number),
 		.ws = {.worktree_fd = -1},
 		.prompt_fd = -1,
 		.stdout_fd = -1,
 		.stderr_fd = -1,
 		.stdout_read_fd = -1,
+		.watch = {.dir_fd = -1},
+		.host_listen_fd = -1,
 		.open = 2,
 	};
 	attempt->dir = kgb_path_join(env->dir->path, attempt->rel);
@@ -461,7 +560,8 @@ int kgb_attempt_start(struct kgb_attempt **out, const struct kgb_attempt_env *en
 	uv_timer_init(env->loop, &attempt->limit);
 	attempt->tick.data = attempt->limit.data = attempt;
 	uv_timer_start(&attempt->tick, on_tick, TICK_MS, TICK_MS);
-	uv_timer_start(&attempt->limit, on_limit, (uint64_t)env->timeout_ms, 0);
+	attempt->deadline_ms = kgb_mono_ms() + attempt->timeout_ms;
+	uv_timer_start(&attempt->limit, on_limit, (uint64_t)attempt->timeout_ms, 0);
 	*out = attempt;
 	return 0;
 }

@@ -11,6 +11,7 @@
 
 #include "agent/report/status.h"
 #include "agent/sched/broker.h"
+#include "agent/sched/walls.h"
 #include "agent/store/events.h"
 #include "agent/store/rundir.h"
 #include "base/err.h"
@@ -38,6 +39,12 @@ enum kgb_attempt_event {
  * answer. */
 enum kgb_attempt_phase kgb_attempt_next(enum kgb_attempt_phase phase, enum kgb_attempt_event event);
 
+/** A replay: what answers come from. */
+struct kgb_replay_source {
+	const char *dir; /* of the recorded run, absolute */
+	const struct kgb_run_state *state; /* its journal, folded */
+};
+
 /** What all attempts of a run share; borrowed, outlives them. */
 struct kgb_attempt_env {
 	uv_loop_t *loop;
@@ -45,6 +52,7 @@ struct kgb_attempt_env {
 	const struct kgb_rundir *dir;
 	struct kgb_gateway *gateway;
 	enum kgb_gateway_mode gateway_mode;
+	const struct kgb_replay_source *replay; /* NULL: none */
 	struct kgb_broker *broker;
 	struct kgb_status *status; /* may be NULL */
 	const struct kgb_method *method;
@@ -53,9 +61,10 @@ struct kgb_attempt_env {
 	const char *cli_path; /* the coding CLI's executable */
 	const char *model; /* never empty */
 	const struct kgb_devices *devices;
-	int64_t timeout_ms;
 	int64_t max_verify_calls;
-	int64_t tmp_bytes;
+	struct kgb_charge budget; /* limits of one attempt; 0: none */
+	int warn_percent;
+	struct kgb_walls walls;
 	int max_attempts;
 	/** The run cannot go on (journal or disk failed). Called at most once per attempt. */
 	void (*on_fatal)(void *payload, const struct kgb_err *err);
@@ -76,12 +85,21 @@ struct kgb_attempt_outcome {
 typedef void (*kgb_attempt_done_fn)(void *payload, struct kgb_attempt *attempt,
 				    const struct kgb_attempt_outcome *outcome);
 
-/** Start attempt `number` (from 1) for the operator of `spec` (borrowed until done), as number
- * `slot` of those that run at the same time: that gives its device. Failure is an
- * infrastructure problem: nothing runs, no callback comes. */
+/** What an attempt is for and what it may take. */
+struct kgb_attempt_task {
+	const struct kgb_spec *spec; /* borrowed until done */
+	int number; /* from 1 */
+	int slot; /* of those that run at the same time: that gives its device */
+	struct kgb_budget *budget; /* the operator's; borrowed until done; NULL: none */
+	int64_t timeout_ms;
+	const char *timed_by; /* whose time that is when it is not the attempt's own: "operator",
+				 "run"; NULL */
+};
+
+/** Failure is an infrastructure problem: nothing runs, no callback comes. */
 KGB_MUST_CHECK int kgb_attempt_start(struct kgb_attempt **out, const struct kgb_attempt_env *env,
-				     const struct kgb_spec *spec, int number, int slot,
-				     kgb_attempt_done_fn done, void *payload, struct kgb_err *err);
+				     const struct kgb_attempt_task *task, kgb_attempt_done_fn done,
+				     void *payload, struct kgb_err *err);
 /** End it: politely (the CLI may report its usage), or at once with `now`. */
 void kgb_attempt_cancel(struct kgb_attempt *attempt, bool now);
 const char *kgb_attempt_operator(const struct kgb_attempt *attempt);

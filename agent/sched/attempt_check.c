@@ -33,6 +33,9 @@ static void reply_verdict(struct kgb_attempt *attempt, const cJSON *verdict)
 	kgb_verdict_report(verdict, &text);
 	int64_t left = attempt->env->max_verify_calls - attempt->n_checks;
 	kgb_buf_addf(&text, "checks left: %lld\n", (long long)left);
+	char warning[160];
+	if (kgb_budget_warning(&attempt->budget, warning, sizeof(warning)))
+		kgb_buf_addf(&text, "budget: %s\n", warning);
 	kgb_verify_reply(attempt->check, HTTP_OK, text.ptr);
 	attempt->check = NULL;
 }
@@ -66,9 +69,8 @@ static void note_best(struct kgb_attempt *attempt, const struct kgb_verdict_summ
 	attempt->best_speedup = summary->speedup;
 }
 
-static void on_job_done(void *payload, const struct kgb_job_result *result)
+void kgb_attempt__take_verdict(struct kgb_attempt *attempt, const struct kgb_job_result *result)
 {
-	struct kgb_attempt *attempt = payload;
 	struct kgb_verdict_summary summary;
 	struct kgb_err err = result->err;
 	attempt->job = NULL;
@@ -88,6 +90,11 @@ static void on_job_done(void *payload, const struct kgb_job_result *result)
 		}
 	}
 	kgb_attempt__maybe_settled(attempt);
+}
+
+static void on_job_done(void *payload, const struct kgb_job_result *result)
+{
+	kgb_attempt__take_verdict(payload, result);
 }
 
 /** Keep the bytes that are about to be judged, as a file and as a commit. */
@@ -134,6 +141,10 @@ void kgb_attempt__on_verify(void *payload, struct kgb_verify_request *req, const
 	if (keep_candidate(attempt, kernel, len, &err) < 0) {
 		reply_trouble(attempt, err.msg);
 		kgb_attempt__fatal(attempt, &err);
+		return;
+	}
+	if (attempt->env->replay) {
+		kgb_attempt__replay_check(attempt, kernel, len);
 		return;
 	}
 	KGB_AUTO(free) char *path = verdict_file(attempt, attempt->n_asked, "py");

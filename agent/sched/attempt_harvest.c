@@ -119,6 +119,9 @@ static void write_gateway(struct kgb_jsonw *w, const struct kgb_totals *totals)
 	kgb_jsonw_ki64(w, "probes", totals->n_probes);
 	kgb_jsonw_ki64(w, "verify_calls", totals->n_verify);
 	kgb_jsonw_ki64(w, "busy_ms", totals->busy_ms);
+	kgb_jsonw_ki64(w, "wait_ms", totals->wait_ms);
+	kgb_jsonw_ki64(w, "retries", totals->n_retries);
+	kgb_jsonw_ki64(w, "charged_tokens", totals->charged_tokens);
 	write_usage(w, "usage", &totals->usage);
 	kgb_jsonw_object_end(w);
 }
@@ -134,9 +137,12 @@ int kgb_attempt__write_exit(const struct kgb_attempt *attempt, enum kgb_agent_en
 	kgb_jsonw_kbool(&w, "timed_out", attempt->timed_out);
 	kgb_jsonw_kbool(&w, "cancelled", attempt->cancelled);
 	kgb_jsonw_kbool(&w, "lingered", attempt->lingered);
+	kgb_jsonw_kstr(&w, "budget", attempt->budget_code);
 	write_process(&w, &attempt->result);
 	write_report(&w, &attempt->events.report);
 	write_gateway(&w, &attempt->totals);
+	kgb_jsonw_key(&w, "sandbox");
+	kgb_attempt__write_sandbox(&w, attempt);
 	kgb_jsonw_object_end(&w);
 	kgb_buf_addc(&text, '\n');
 	KGB_AUTO(free) char *path = kgb_path_join(attempt->dir, "exit.json");

@@ -9,7 +9,9 @@
 #include <sys/stat.h>
 
 #include "agent/sched/attempt.h"
+#include "agent/sched/attempt_watch.h"
 #include "sandbox/gateway/offline.h"
+#include "sandbox/gateway/replay.h"
 #include "sandbox/isolation/launch.h"
 #include "sandbox/workspace/workspace.h"
 
@@ -18,7 +20,6 @@
 #define KGB_INSIDE_BIN "/opt/kgb/bin"
 #define KGB_INSIDE_CLI "/opt/kgb/cli/"
 #define KGB_INSIDE_PORT 8123
-#define KGB_INSIDE_GATEWAY "http://127.0.0.1:8123"
 
 #define KGB_TOKEN_LEN 33 /* 32 hex digits and the NUL */
 
@@ -37,11 +38,18 @@ struct kgb_attempt {
 	struct kgb_workspace ws;
 	struct kgb_session *session; /* NULL: not open */
 	struct kgb_offline_session *offline;
+	struct kgb_cassette *cassette; /* replay; NULL else */
+	char *recorded_dir; /* owned; replay: of the attempt that is replayed */
 	struct kgb_totals totals;
 	bool totals_changed;
 	char token[KGB_TOKEN_LEN];
 	char session_id[37];
 	char prompt_sha256[KGB_SHA256_HEX_LEN];
+
+	struct kgb_watch watch;
+	char gateway_url[48]; /* as the agent sees it */
+	uint16_t host_port; /* without namespaces: where it listens; 0 else */
+	int host_listen_fd; /* and that socket, -1 once the session has it */
 
 	struct kgb_events events;
 	int prompt_fd, stdout_fd, stderr_fd; /* for the CLI; -1 once it has them */
@@ -51,8 +59,14 @@ struct kgb_attempt {
 	uv_timer_t tick; /* reads the stream, watches kernel.py */
 	uv_timer_t limit; /* the attempt's time, then the linger after the closing event */
 	int open; /* timers not closed yet */
+	int64_t deadline_ms; /* monotonic: end of its time */
 	int64_t result_seen_ms; /* when the closing event came; 0: not yet */
 	bool timed_out, cancelled, lingered;
+	struct kgb_budget budget;
+	int64_t timeout_ms;
+	const char *timed_by;
+	const char *budget_code; /* which budget is used up; NULL: none */
+	char budget_why[256];
 
 	struct stat kernel_stat; /* of kernel.py when it was last committed */
 	int n_watched; /* how often that was */
@@ -77,8 +91,17 @@ KGB_MUST_CHECK int kgb_attempt__launch(struct kgb_attempt *attempt,
 /** kgb_session_callbacks.on_verify */
 void kgb_attempt__on_verify(void *payload, struct kgb_verify_request *req, const char *kernel,
 			    size_t len);
+/** A check has its answer. */
+void kgb_attempt__take_verdict(struct kgb_attempt *attempt, const struct kgb_job_result *result);
 /** Commit kernel.py when it has changed and been left alone for one tick. */
 void kgb_attempt__watch_kernel(struct kgb_attempt *attempt);
+
+/* attempt_replay.c */
+KGB_MUST_CHECK int kgb_attempt__load_replay(struct kgb_attempt *attempt, struct kgb_err *err);
+/** kgb_session_callbacks.on_miss */
+void kgb_attempt__on_miss(void *payload, const char *why);
+/** Answer the check that waits with the recorded verdict, if it is of the same kernel. */
+void kgb_attempt__replay_check(struct kgb_attempt *attempt, const char *kernel, size_t len);
 
 /* attempt_harvest.c */
 struct kgb_harvest {
@@ -97,6 +120,8 @@ KGB_MUST_CHECK int kgb_attempt__write_exit(const struct kgb_attempt *attempt,
 /* attempt.c */
 /** All sources are settled? Then finish. */
 void kgb_attempt__maybe_settled(struct kgb_attempt *attempt);
+/** Ask the CLI to end, by SIGKILL everything at once. */
+void kgb_attempt__stop(struct kgb_attempt *attempt, int signo, int64_t grace_ms);
 /** A failure of journal or disk: the run cannot go on. */
 void kgb_attempt__fatal(struct kgb_attempt *attempt, const struct kgb_err *err);
 

@@ -17,8 +17,6 @@
 #define JUDGE_GRACE_MS 3000
 /* Importing torch and triton twice: 1.5 s each when warm, much more from a cold disk. */
 #define ZYGOTES_READY_MS 180000
-/* Time over the judge's own limit before we stop believing in it. */
-#define JUDGE_SLACK_MS 30000
 /* What we keep of a judge's stderr, for the message when it wrote no verdict. */
 #define JUDGE_STDERR_BYTES 4096
 
@@ -271,7 +269,7 @@ static int spawn_judge(struct kgb_job *job)
 				     "start '%s': %s", broker->judge, uv_strerror(rc));
 	job->started = true;
 	uv_timer_start(&job->timer, on_job_timer,
-		       (uint64_t)(broker->verify_timeout_ms + JUDGE_SLACK_MS), 0);
+		       (uint64_t)(broker->verify_timeout_ms + KGB_BROKER_SLACK_MS), 0);
 	return 0;
 }
 

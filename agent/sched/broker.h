@@ -14,9 +14,14 @@
 #include "agent/devices.h"
 #include "base/err.h"
 #include "base/json.h"
+#include "verify/judge/lease.h"
 
 struct kgb_broker;
 struct kgb_job;
+
+/** Time over the judge's own limit, and what it may wait for others, before it is ended and not
+ * believed. */
+#define KGB_BROKER_SLACK_MS (KGB_WAITS_MAX_MS + 30000)
 
 struct kgb_broker_spec {
 	uv_loop_t *loop;

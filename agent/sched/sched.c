@@ -13,6 +13,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/time.h"
 
 /* A verdict of infra_error says nothing about the kernel: it is asked for again, this often in all.
  */
@@ -28,6 +29,7 @@ struct item {
 	int slot; /* of those that work at the same time; gives its device */
 	bool holds_slot;
 	int n_attempts, n_tries;
+	struct kgb_budget budget; /* of its operator */
 	struct kgb_attempt *attempt;
 	struct kgb_job *job;
 };
@@ -39,6 +41,8 @@ struct sched {
 	bool *slot_busy;
 	int n_generating, n_verifying;
 	struct kgb_attempt_env env;
+	struct kgb_budget budget; /* of the run */
+	int64_t started_ms; /* monotonic */
 	struct kgb_gateway *gateway;
 	struct kgb_broker *broker;
 	struct kgb_progress *progress;
@@ -233,14 +237,60 @@ static void on_attempt_done(void *payload, struct kgb_attempt *attempt,
 	pump(sched);
 }
 
+/** How long the next attempt may take, and whose time that is. */
+static void allot_time(const struct item *item, struct kgb_attempt_task *task)
+{
+	const struct sched *sched = item->sched;
+	const struct kgb_sched_spec *spec = sched->spec;
+	const struct kgb_run_state *state = kgb_run_log_state(spec->log);
+	const struct kgb_op_state *op = kgb_run_state_op(state, item->spec->name);
+	const struct {
+		const char *name;
+		int64_t limit_ms, used_ms;
+	} clocks[] = {
+		{"operator", spec->operator_time_ms, op ? kgb_op_agent_ms(op) : 0},
+		{"run", spec->run_time_ms, state->active_ms + kgb_mono_ms() - sched->started_ms}};
+	task->timeout_ms = spec->attempt_timeout_ms;
+	for (size_t i = 0; i < KGB_ARRAY_LEN(clocks); i++) {
+		int64_t left_ms = clocks[i].limit_ms - clocks[i].used_ms;
+		if (clocks[i].limit_ms == 0 || left_ms >= task->timeout_ms)
+			continue;
+		task->timeout_ms = left_ms;
+		task->timed_by = clocks[i].name;
+	}
+}
+
+/** No attempt is begun when a budget is used up already: ends the operator then. */
+static bool is_spent(struct item *item, const struct kgb_attempt_task *task)
+{
+	static const char code_time[] = "budget.seconds";
+	const struct kgb_budget *budget = kgb_budget_reached(&item->budget);
+	if (task->timeout_ms > 0 && !budget)
+		return false;
+	KGB_AUTO(free)
+	char *message = kgb_xasprintf("the %sbudget of the %s is used up", budget ? "" : "time ",
+				      budget ? budget->level : task->timed_by);
+	give_slot(item);
+	end_item(item, KGB_OP_BUDGET, budget ? kgb_budget_code(budget->reached) : code_time,
+		 message);
+	return true;
+}
+
 static void generate(struct item *item)
 {
 	struct sched *sched = item->sched;
 	struct kgb_err err = KGB_ERR_INIT;
+	struct kgb_attempt_task task = {.spec = item->spec,
+					.number = item->n_attempts + 1,
+					.slot = item->slot,
+					.budget = &item->budget};
+	allot_time(item, &task);
+	if (is_spent(item, &task))
+		return;
 	item->n_attempts++;
 	item->phase = ITEM_GENERATING;
-	if (kgb_attempt_start(&item->attempt, &sched->env, item->spec, item->n_attempts, item->slot,
-			      on_attempt_done, item, &err) == 0) {
+	if (kgb_attempt_start(&item->attempt, &sched->env, &task, on_attempt_done, item, &err) ==
+	    0) {
 		sched->n_generating++;
 		return;
 	}
@@ -263,6 +313,19 @@ static bool all_ended(const struct sched *sched)
 	return true;
 }
 
+/** Operators were left because the run's own budget is used up. */
+static bool is_run_spent(const struct sched *sched)
+{
+	const struct kgb_sched_spec *spec = sched->spec;
+	int64_t used_ms =
+		kgb_run_log_state(spec->log)->active_ms + kgb_mono_ms() - sched->started_ms;
+	bool spent = sched->budget.reached != KGB_BUDGET_NONE ||
+		     (spec->run_time_ms > 0 && used_ms >= spec->run_time_ms);
+	struct kgb_run_counts counts;
+	kgb_run_state_count(kgb_run_log_state(spec->log), &counts);
+	return spent && counts.by_status[KGB_OP_BUDGET] > 0;
+}
+
 /** The last event, with the file that shows it. Errors end up in the outcome. */
 static void finish_run(struct sched *sched)
 {
@@ -270,6 +333,7 @@ static void finish_run(struct sched *sched)
 	const struct kgb_sched_spec *spec = sched->spec;
 	enum kgb_run_end end = sched->outcome.fatal    ? KGB_RUN_FAILED
 			       : sched->outcome.signal ? KGB_RUN_INTERRUPTED
+			       : is_run_spent(sched)   ? KGB_RUN_BUDGET
 						       : KGB_RUN_COMPLETED;
 	int exit_code = sched->outcome.signal ? 128 + sched->outcome.signal
 					      : kgb_results_exit_code(kgb_run_log_state(spec->log));
@@ -320,15 +384,26 @@ static void close_all(struct sched *sched)
 static void on_pump(uv_timer_t *timer)
 {
 	struct sched *sched = timer->data;
+	/* While the provider has shut us out, an attempt would only be wasted. */
+	int64_t paused_ms = sched->gateway ? kgb_gateway_paused_ms(sched->gateway) : 0;
+	bool delayed = false;
 	for (size_t i = 0; i < sched->spec->n_items && !sched->stopping; i++) {
 		struct item *item = &sched->items[i];
-		if (item->phase != ITEM_WAITING || !take_slot(item))
+		if (item->phase != ITEM_WAITING)
+			continue;
+		if (item->generate && paused_ms > 0) {
+			delayed = true;
+			continue;
+		}
+		if (!take_slot(item))
 			continue;
 		if (item->generate)
 			generate(item);
 		else
 			verify(item);
 	}
+	if (delayed)
+		uv_timer_start(&sched->pump_timer, on_pump, (uint64_t)paused_ms, 0);
 	bool idle = sched->n_generating == 0 && sched->n_verifying == 0;
 	if (idle && (sched->stopping || all_ended(sched)))
 		close_all(sched);
@@ -367,6 +442,7 @@ static void fill_env(struct sched *sched)
 		.dir = spec->dir,
 		.gateway = sched->gateway,
 		.gateway_mode = spec->gateway.mode,
+		.replay = spec->replay,
 		.broker = sched->broker,
 		.status = sched->status,
 		.method = spec->method,
@@ -375,9 +451,10 @@ static void fill_env(struct sched *sched)
 		.cli_path = spec->cli_path,
 		.model = spec->model,
 		.devices = spec->devices,
-		.timeout_ms = spec->attempt_timeout_ms,
+		.budget = spec->attempt_budget,
+		.warn_percent = spec->warn_percent,
 		.max_verify_calls = spec->max_verify_calls,
-		.tmp_bytes = spec->tmp_bytes,
+		.walls = spec->walls,
 		.max_attempts = spec->max_attempts,
 		.on_fatal = on_fatal,
 		.payload = sched,
@@ -414,13 +491,32 @@ static int start_parts(struct sched *sched, struct kgb_err *err)
 	if (kgb_progress_start(&sched->progress, &sched->loop, spec->log, spec->dir->fd, err) < 0 ||
 	    kgb_status_start(&sched->status, &sched->loop, spec->log, spec->status_style, err) < 0)
 		return -1;
-	bool needs_judge = !spec->skip_verify || (spec->method && spec->method->verify_tool);
+	bool needs_judge = !spec->replay &&
+			   (!spec->skip_verify || (spec->method && spec->method->verify_tool));
 	if (needs_judge && kgb_broker_start(&sched->broker, &broker, err) < 0)
 		return -1;
 	if (spec->method && kgb_gateway_new(&sched->gateway, &sched->loop, &spec->gateway, err) < 0)
 		return -1;
 	fill_env(sched);
 	return 0;
+}
+
+/** Budgets begin with what earlier starts of this run have spent. */
+static void open_budgets(struct sched *sched)
+{
+	const struct kgb_run_state *state = kgb_run_log_state(sched->spec->log);
+	sched->budget = (struct kgb_budget){.level = "run",
+					    .limit = sched->spec->run_budget,
+					    .soft_percent = sched->spec->warn_percent};
+	for (size_t i = 0; i < state->n_ops; i++) {
+		struct kgb_charge spent;
+		kgb_op_charged(&state->ops[i], &spent.tokens, &spent.nanos);
+		sched->budget.spent.tokens += spent.tokens;
+		sched->budget.spent.nanos += spent.nanos;
+		for (size_t k = 0; k < sched->spec->n_items; k++)
+			if (kgb_str_eq(sched->items[k].spec->name, state->ops[i].name))
+				sched->items[k].budget.spent = spent;
+	}
 }
 
 static void make_items(struct sched *sched)
@@ -433,13 +529,19 @@ static void make_items(struct sched *sched)
 			.sched = sched,
 			.spec = spec->items[i].spec,
 			.generate = spec->items[i].generate,
+			.n_attempts = spec->items[i].n_attempts,
+			.budget = {.level = "operator",
+				   .parent = &sched->budget,
+				   .limit = spec->operator_budget,
+				   .soft_percent = spec->warn_percent},
 		};
+	open_budgets(sched);
 }
 
 int kgb_sched_run(const struct kgb_sched_spec *spec, struct kgb_sched_outcome *out,
 		  struct kgb_err *err)
 {
-	struct sched sched = {.spec = spec};
+	struct sched sched = {.spec = spec, .started_ms = kgb_mono_ms()};
 	int rc = uv_loop_init(&sched.loop);
 	if (rc < 0)
 		return kgb_fail_code(err, KGB_ERR_DOMAIN_UV, KGB_ERR_FAILED, rc,

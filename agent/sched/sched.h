@@ -9,6 +9,7 @@
 
 #include "agent/devices.h"
 #include "agent/report/status.h"
+#include "agent/sched/walls.h"
 #include "agent/store/events.h"
 #include "agent/store/rundir.h"
 #include "base/err.h"
@@ -19,6 +20,7 @@
 struct kgb_sched_item {
 	const struct kgb_spec *spec; /* borrowed */
 	bool generate; /* false: verify kernels/<safe_name>.py as it is */
+	int n_attempts; /* that there were already */
 };
 
 struct kgb_sched_spec {
@@ -32,10 +34,16 @@ struct kgb_sched_spec {
 	bool skip_verify;
 	enum kgb_status_style status_style;
 	struct kgb_gateway_spec gateway; /* used when something is generated */
+	const struct kgb_replay_source *replay; /* NULL: not a replay */
 	const char *data_dir, *bin_dir, *cli_path, *python, *model;
-	int64_t attempt_timeout_ms, verify_timeout_ms, call_timeout_ms, memory_bytes, tmp_bytes,
+	int64_t attempt_timeout_ms, verify_timeout_ms, call_timeout_ms, memory_bytes,
 		max_verify_calls;
+	struct kgb_walls walls;
 	int max_attempts;
+	/* Limits; 0: none. */
+	struct kgb_charge run_budget, operator_budget, attempt_budget;
+	int64_t run_time_ms, operator_time_ms;
+	int warn_percent;
 };
 
 struct kgb_sched_outcome {

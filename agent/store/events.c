@@ -243,6 +243,10 @@ int kgb_event_attempt_finished(struct kgb_run_log *log,
 		write_cli(w, event->cli);
 	else
 		kgb_jsonw_null(w);
+	if (event->sandbox) {
+		kgb_jsonw_key(w, "sandbox");
+		kgb_jsonw_raw(w, event->sandbox);
+	}
 	return draft_commit(log, &draft, KGB_JOURNAL_SYNC, err);
 }
 

@@ -55,6 +55,7 @@ struct kgb_event_attempt_finished {
 	const char *error_code, *error_message;
 	const struct kgb_totals *gateway; /* may be NULL */
 	const struct kgb_report *cli; /* may be NULL */
+	const char *sandbox; /* what the walls saw, a JSON object; NULL: nothing */
 };
 
 /* Each appends one record (synced unless said), folds it and tells the listeners. */

@@ -34,6 +34,13 @@ void kgb_totals__write(struct kgb_jsonw *w, const struct kgb_totals *totals)
 	kgb_jsonw_ki64(w, "verify_calls", totals->n_verify);
 	kgb_jsonw_ki64(w, "probes", totals->n_probes);
 	kgb_jsonw_ki64(w, "busy_ms", totals->busy_ms);
+	kgb_jsonw_ki64(w, "wait_ms", totals->wait_ms);
+	kgb_jsonw_ki64(w, "retries", totals->n_retries);
+	kgb_jsonw_ki64(w, "cost_nanos", totals->cost_nanos);
+	kgb_jsonw_ki64(w, "unpriced", totals->n_unpriced);
+	kgb_jsonw_ki64(w, "charged_tokens", totals->charged_tokens);
+	kgb_jsonw_ki64(w, "charged_nanos", totals->charged_nanos);
+	kgb_jsonw_ki64(w, "misses", totals->n_misses);
 	kgb_jsonw_key(w, "models");
 	kgb_jsonw_array(w);
 	for (size_t i = 0; i < totals->n_models; i++) {
@@ -59,6 +66,14 @@ void kgb_totals__read(const cJSON *node, struct kgb_totals *out)
 	out->n_verify = kgb_json_i64(node, "verify_calls", 0);
 	out->n_probes = kgb_json_i64(node, "probes", 0);
 	out->busy_ms = kgb_json_i64(node, "busy_ms", 0);
+	out->wait_ms = kgb_json_i64(node, "wait_ms", 0);
+	out->n_retries = kgb_json_i64(node, "retries", 0);
+	out->cost_nanos = kgb_json_i64(node, "cost_nanos", 0);
+	/* Journals from before there were prices. */
+	out->n_unpriced = kgb_json_i64(node, "unpriced", out->n_exchanges);
+	out->charged_tokens = kgb_json_i64(node, "charged_tokens", 0);
+	out->charged_nanos = kgb_json_i64(node, "charged_nanos", 0);
+	out->n_misses = kgb_json_i64(node, "misses", 0);
 	const cJSON *model = NULL;
 	cJSON_ArrayForEach(model, kgb_json_get(node, "models")) {
 		if (out->n_models == KGB_USAGE_MODELS)

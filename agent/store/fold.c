@@ -6,6 +6,8 @@
 
 #include "agent/store/events_json.h"
 #include "base/json.h"
+#include "base/jsonw.h"
+#include "base/limits.h"
 #include "base/str.h"
 
 static const char *const op_status_names[] = {
@@ -63,10 +65,15 @@ enum kgb_op_status kgb_agent_end_status(enum kgb_agent_end end)
 	case KGB_AGENT_CONTEXT:
 	case KGB_AGENT_REFUSED:
 	case KGB_AGENT_TRUNCATED:
+	case KGB_AGENT_DISK:
+	case KGB_AGENT_MEMORY:
+	case KGB_AGENT_PROCESSES:
+	case KGB_AGENT_HUNG:
 	case KGB_AGENT_KILLED:
 	case KGB_AGENT_CRASHED:
 		return KGB_OP_FAILED;
 	case KGB_AGENT_LIMIT:
+	case KGB_AGENT_BUDGET:
 		return KGB_OP_BUDGET;
 	case KGB_AGENT_TIMEOUT:
 		return KGB_OP_TIMEOUT;
@@ -212,6 +219,9 @@ static int fold_run_started(struct kgb_run_state *state, const struct kgb_journa
 	if (!apply)
 		return 0;
 	close_lost(state);
+	if (state->started_ms > 0 && !state->skip_gen)
+		state->active_ms +=
+			(state->finished ? state->ended_ms : state->updated_ms) - state->started_ms;
 	keep_or_set(state, &state->run_name, data, "run");
 	keep_or_set(state, &state->dataset, data, "dataset");
 	keep_or_set(state, &state->method, data, "method");
@@ -359,6 +369,14 @@ static void apply_attempt_finished(struct kgb_run_state *state, struct subject *
 	if (cJSON_IsObject(cli)) {
 		kgb_cli_report__read(cli, &state->arena, &attempt->cli);
 		attempt->has_cli = true;
+	}
+	const cJSON *sandbox = kgb_json_get(data, "sandbox");
+	if (cJSON_IsObject(sandbox)) {
+		KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(KGB_LIMIT_JSON);
+		struct kgb_jsonw w;
+		kgb_jsonw_init(&w, &text, 0);
+		kgb_jsonw_tree(&w, sandbox);
+		attempt->sandbox = kgb_arena_strdup(&state->arena, text.ptr);
 	}
 	struct kgb_op_state *op = s->op;
 	op->changed_ms = time_ms;
@@ -559,6 +577,39 @@ int64_t kgb_op_cli_cost_micros(const struct kgb_op_state *op)
 			sum = (sum < 0 ? 0 : sum) + cost;
 	}
 	return sum;
+}
+
+int64_t kgb_attempt_cost_micros(const struct kgb_attempt_state *attempt)
+{
+	const struct kgb_totals *totals = &attempt->gateway;
+	/* An answer that was still coming when kgb-agent died was never counted. */
+	bool lost = attempt->ended_ms >= 0 && totals->n_open > 0;
+	if (!attempt->has_gateway || totals->n_unpriced > 0 || lost)
+		return -1;
+	return totals->cost_nanos / 1000;
+}
+
+int64_t kgb_op_cost_micros(const struct kgb_op_state *op)
+{
+	int64_t sum = -1;
+	for (size_t i = 0; i < op->n_attempts; i++) {
+		int64_t cost = kgb_attempt_cost_micros(&op->attempts[i]);
+		if (cost < 0)
+			return -1;
+		sum = (sum < 0 ? 0 : sum) + cost;
+	}
+	return sum;
+}
+
+void kgb_op_charged(const struct kgb_op_state *op, int64_t *tokens, int64_t *nanos)
+{
+	*tokens = *nanos = 0;
+	for (size_t i = 0; i < op->n_attempts; i++) {
+		if (!op->attempts[i].has_gateway)
+			continue;
+		*tokens += op->attempts[i].gateway.charged_tokens;
+		*nanos += op->attempts[i].gateway.charged_nanos;
+	}
 }
 
 int64_t kgb_op_agent_ms(const struct kgb_op_state *op)

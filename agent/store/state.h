@@ -107,6 +107,7 @@ struct kgb_attempt_state {
 	struct kgb_totals gateway;
 	bool has_cli;
 	struct kgb_cli_report cli;
+	const char *sandbox; /* what the walls saw, a JSON object in one line; NULL: not told */
 	int n_verify_calls;
 };
 
@@ -157,6 +158,7 @@ struct kgb_run_state {
 	bool skip_gen, skip_verify;
 	int device_count;
 	int64_t started_ms; /* of the last run_started; 0: none */
+	int64_t active_ms; /* how long agents could work under the starts before that one */
 	bool finished;
 	enum kgb_run_end end;
 	int exit_code;
@@ -189,6 +191,13 @@ void kgb_op_gateway_usage(const struct kgb_op_state *op, struct kgb_usage *out);
 void kgb_op_cli_usage(const struct kgb_op_state *op, struct kgb_usage *out);
 /** Sum of what the CLI reported, -1 when no attempt reported any. */
 int64_t kgb_op_cli_cost_micros(const struct kgb_op_state *op);
+/** Millionths of a dollar by our table of prices; -1: not known. */
+int64_t kgb_attempt_cost_micros(const struct kgb_attempt_state *attempt);
+/** Of all attempts; -1 when one is not known, or when there was none. */
+int64_t kgb_op_cost_micros(const struct kgb_op_state *op);
+/** What budgets count for all its attempts; requests that were open when kgb-agent died count as
+ * what had been reserved for them. */
+void kgb_op_charged(const struct kgb_op_state *op, int64_t *tokens, int64_t *nanos);
 /** Milliseconds of all ended attempts. */
 int64_t kgb_op_agent_ms(const struct kgb_op_state *op);
 

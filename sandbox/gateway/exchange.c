@@ -8,6 +8,8 @@
 /* A client that hung up does not stop an answer at once: what the provider has charged must be read
  * off its end. */
 #define SETTLE_MS 60000
+/* Longer requests are read on a worker thread: the loop serves all attempts. */
+#define INLINE_BYTES (256u << 10)
 
 struct kgb_exchange *kgb_exchange__new(struct kgb_session *session, const char *uri)
 {
@@ -20,13 +22,15 @@ struct kgb_exchange *kgb_exchange__new(struct kgb_session *session, const char *
 	ex->attached = true;
 	ex->uri = kgb_xstrdup(uri);
 	ex->body = (struct kgb_buf)KGB_BUF_INIT(0);
-	ex->sent_body = (struct kgb_buf)KGB_BUF_INIT(0);
+	ex->adapted = (struct kgb_adapted)KGB_ADAPTED_INIT;
+	ex->scripted = (struct kgb_offline_reply)KGB_OFFLINE_REPLY_INIT;
 	ex->out = (struct kgb_buf)KGB_BUF_INIT(0);
 	ex->ttfb_ms = -1;
 	ex->started_ms = kgb_mono_ms();
 	ex->started_wall_ms = kgb_wall_ms();
 	kgb_scrub_init(&ex->scrub);
-	kgb_scrub_add(&ex->scrub, session->gw->api_key);
+	for (int i = 0; i < KGB_N_PROVIDERS; i++)
+		kgb_scrub_add(&ex->scrub, session->gw->accounts[i].api_key);
 	kgb_record_init(&ex->record, &(struct kgb_record_spec){.dir_fd = -1});
 	return ex;
 }
@@ -48,9 +52,11 @@ static void free_exchange(struct kgb_exchange *ex)
 	kgb_strv_release(&ex->header_values);
 	kgb_strv_release(&ex->reply_names);
 	kgb_strv_release(&ex->reply_values);
+	kgb_strv_release(&ex->tries);
 	session->body_bytes -= ex->body.len;
 	kgb_buf_release(&ex->body);
-	kgb_buf_release(&ex->sent_body);
+	kgb_adapted_release(&ex->adapted);
+	kgb_offline_reply_release(&ex->scripted);
 	kgb_buf_release(&ex->out);
 	kgb_free(ex->cuts);
 	kgb_free(ex->uri);
@@ -63,7 +69,7 @@ static void free_exchange(struct kgb_exchange *ex)
 /* Lets the exchange go when nothing holds it any more. */
 static void maybe_free(struct kgb_exchange *ex)
 {
-	if (ex->attached || ex->source_open || ex->recording)
+	if (ex->attached || ex->source_open || ex->recording || ex->preparing)
 		return;
 	if (ex->timing) {
 		ex->timing = false;
@@ -85,12 +91,12 @@ void kgb_exchange__on_closed(uv_handle_t *handle)
 
 static void fill_summary(const struct kgb_exchange *ex, struct kgb_exchange_summary *out)
 {
-	bool messages = ex->endpoint == KGB_ENDPOINT_MESSAGES;
+	bool messages = kgb_http_is_generation(ex->endpoint);
 	bool good = ex->status >= 200 && ex->status < 300;
 	*out = (struct kgb_exchange_summary){
 		.number = ex->number,
 		.path = ex->path,
-		.model = ex->metered ? ex->meter.model : "",
+		.model = ex->metered && *ex->meter.model ? ex->meter.model : ex->adapted.model,
 		.message_id = ex->metered ? ex->meter.message_id : "",
 		.status = ex->status,
 		.billed = messages && good && ex->metered && ex->meter.started && !ex->repeated,
@@ -102,6 +108,7 @@ static void fill_summary(const struct kgb_exchange *ex, struct kgb_exchange_summ
 		.total_ms = kgb_mono_ms() - ex->started_ms,
 		.request_bytes = (int64_t)ex->body.len,
 		.response_bytes = ex->response_bytes,
+		.n_tools_removed = (int64_t)ex->adapted.n_tools_removed,
 		.error = *ex->error ? ex->error : NULL,
 	};
 	if (messages && good && ex->metered)
@@ -112,18 +119,12 @@ static void fill_summary(const struct kgb_exchange *ex, struct kgb_exchange_summ
 static void settle(struct kgb_exchange *ex)
 {
 	ex->settled = true;
+	kgb_exchange__charge(ex);
 	struct kgb_session *session = ex->session;
 	struct kgb_totals *totals = &session->ledger.totals;
 	struct kgb_exchange_summary summary;
 	fill_summary(ex, &summary);
-	char model[KGB_USAGE_MODEL_LEN];
-	size_t start, end;
-	if (!*summary.model && kgb_http_find_model(ex->body.ptr, ex->body.len, &start, &end)) {
-		snprintf(model, sizeof(model), "%.*s", (int)(end - start - 2),
-			 ex->body.ptr + start + 1);
-		summary.model = model;
-	}
-	if (ex->endpoint == KGB_ENDPOINT_MESSAGES) {
+	if (kgb_http_is_generation(ex->endpoint)) {
 		totals->n_open--;
 		totals->n_exchanges++;
 		totals->busy_ms += summary.total_ms;
@@ -134,8 +135,16 @@ static void settle(struct kgb_exchange *ex)
 		if (ex->repeated)
 			totals->n_repeated++;
 	}
-	kgb_record_finish(&ex->record, &summary, kgb_gateway_mode_name(session->gw->mode),
-			  ex->started_wall_ms);
+	const struct kgb_record_end record_end = {
+		.summary = &summary,
+		.source = kgb_gateway_mode_name(session->gw->mode),
+		.started_wall_ms = ex->started_wall_ms,
+		.waited_ms = ex->waited_ms,
+		.reply_names = &ex->reply_names,
+		.reply_values = &ex->reply_values,
+		.tries = &ex->tries,
+	};
+	kgb_record_finish(&ex->record, &record_end);
 	summary.record_error = ex->record.failed ? ex->record.err.msg
 			       : ex->work_failed ? ex->work_err.msg
 						 : NULL;
@@ -146,7 +155,8 @@ static void settle(struct kgb_exchange *ex)
 /* A model request is over when the client and the source of the answer both are. */
 static void maybe_settle(struct kgb_exchange *ex)
 {
-	if (ex->number > 0 && !ex->settled && !ex->attached && !ex->source_open && !ex->recording)
+	if (ex->number > 0 && !ex->settled && !ex->attached && !ex->source_open && !ex->recording &&
+	    !ex->preparing)
 		settle(ex);
 	maybe_free(ex);
 }
@@ -158,8 +168,7 @@ static void on_settle_timeout(uv_timer_t *timer)
 	struct kgb_exchange *ex = timer->data;
 	if (!ex->source_open)
 		return;
-	kgb_upstream_cancel(ex->call);
-	ex->call = NULL;
+	kgb_exchange__stop(ex);
 	kgb_exchange__end(ex, "the client hung up, and the answer did not end within a minute");
 }
 
@@ -190,16 +199,17 @@ void kgb_exchange__detach(struct kgb_exchange *ex, bool finished)
 		ex->open++;
 		uv_timer_start(&ex->gone_timer, on_settle_timeout, SETTLE_MS, 0);
 		kgb_upstream_resume(ex->call);
+	} else if (ex->waits || ex->turn.state == KGB_TURN_WAITING) {
+		kgb_exchange__stop(ex);
+		ex->source_open = false;
+		snprintf(ex->error, sizeof(ex->error), "the client hung up while it waited");
 	}
 	maybe_settle(ex);
 }
 
 void kgb_exchange__abort(struct kgb_exchange *ex)
 {
-	if (ex->call) {
-		kgb_upstream_cancel(ex->call);
-		ex->call = NULL;
-	}
+	kgb_exchange__stop(ex);
 	if (ex->verify) {
 		ex->verify->exchange = NULL;
 		ex->verify = NULL;
@@ -248,7 +258,7 @@ ssize_t kgb_exchange__read(struct kgb_exchange *ex, char *out, size_t max)
 void kgb_exchange__head(struct kgb_exchange *ex, int status, const char *content_type)
 {
 	ex->status = status;
-	kgb_meter_init(&ex->meter, content_type);
+	kgb_meter_init(&ex->meter, ex->protocol, content_type);
 	ex->metered = true;
 	kgb_exchange__wake(ex);
 }
@@ -257,7 +267,7 @@ void kgb_exchange__head(struct kgb_exchange *ex, int status, const char *content
 static void account(struct kgb_exchange *ex)
 {
 	struct kgb_session *session = ex->session;
-	if (ex->endpoint != KGB_ENDPOINT_MESSAGES || ex->status < 200 || ex->status >= 300 ||
+	if (!kgb_http_is_generation(ex->endpoint) || ex->status < 200 || ex->status >= 300 ||
 	    !kgb_meter_take_change(&ex->meter))
 		return;
 	if (kgb_ledger_report(&session->ledger, ex->number, ex->meter.message_id, ex->meter.model,
@@ -282,6 +292,21 @@ void kgb_exchange__bytes(struct kgb_exchange *ex, const char *bytes, size_t len)
 	kgb_session__activity(ex->session);
 }
 
+static const char *closing_missing(enum kgb_protocol protocol)
+{
+	switch (protocol) {
+	case KGB_PROTOCOL_ANTHROPIC:
+		return "upstream: the stream ended without message_stop";
+	case KGB_PROTOCOL_CHAT:
+		return "upstream: the stream ended without [DONE]";
+	case KGB_PROTOCOL_RESPONSES:
+		return "upstream: the stream ended without response.completed";
+	case KGB_N_PROTOCOLS:
+		break;
+	}
+	KGB_UNREACHABLE();
+}
+
 void kgb_exchange__end(struct kgb_exchange *ex, const char *error)
 {
 	ex->source_open = false;
@@ -289,9 +314,9 @@ void kgb_exchange__end(struct kgb_exchange *ex, const char *error)
 		kgb_meter_finish(&ex->meter);
 		account(ex);
 	}
-	bool stream = ex->metered && ex->meter.streamed && ex->endpoint == KGB_ENDPOINT_MESSAGES;
+	bool stream = ex->metered && ex->meter.streamed && kgb_http_is_generation(ex->endpoint);
 	if (!error && stream && ex->status < 300 && !ex->meter.stopped && !ex->meter.errored)
-		error = "upstream: the stream ended without message_stop";
+		error = closing_missing(ex->protocol);
 	if (error) {
 		if (error != ex->error)
 			snprintf(ex->error, sizeof(ex->error), "%s", error);
@@ -314,10 +339,12 @@ void kgb_exchange__end(struct kgb_exchange *ex, const char *error)
 
 static struct kgb_record_spec record_spec(const struct kgb_exchange *ex)
 {
+	const struct kgb_account *accounts = ex->session->gw->accounts;
 	return (struct kgb_record_spec){
 		.dir_fd = ex->session->dir_fd,
 		.number = ex->number,
-		.secrets = {ex->session->token, ex->session->gw->api_key},
+		.secrets = {ex->session->token, accounts[KGB_PROVIDER_ANTHROPIC].api_key,
+			    accounts[KGB_PROVIDER_OPENAI].api_key},
 	};
 }
 
@@ -334,7 +361,8 @@ static void record_request(uv_work_t *work)
 		.body = ex->body.ptr,
 		.body_len = ex->body.len,
 	};
-	ex->work_failed = kgb_record_write_request(&spec, &request, &ex->work_err) < 0;
+	ex->work_failed =
+		kgb_record_write_request(&spec, &request, ex->record.key, &ex->work_err) < 0;
 }
 
 static void on_request_recorded(uv_work_t *work, int status)
@@ -358,29 +386,80 @@ static void start_record(struct kgb_exchange *ex)
 		ex->recording = true;
 }
 
+/* Refuse before anything goes upstream. */
+static void refuse(struct kgb_exchange *ex, int status, const char *why)
+{
+	ex->source_open = false;
+	if (why != ex->error)
+		snprintf(ex->error, sizeof(ex->error), "%s", why);
+	kgb_exchange__reply_error(ex, status, ex->error);
+	maybe_settle(ex);
+}
+
+/* On any thread: reads the request, and writes only what belongs to the preparation. */
+static void prepare(uv_work_t *work)
+{
+	struct kgb_exchange *ex = work->data;
+	const struct kgb_gateway *gw = ex->session->gw;
+	const struct kgb_adapt_spec spec = {
+		.endpoint = ex->endpoint,
+		.model = gw->model,
+		.allow_provider_tools = gw->allow_provider_tools,
+	};
+	if (ex->endpoint != KGB_ENDPOINT_MODELS)
+		ex->prepare_failed = kgb_adapt_request(&spec, ex->body.ptr, ex->body.len,
+						       &ex->adapted, &ex->prepare_err) < 0;
+	if (!ex->prepare_failed && gw->mode == KGB_GATEWAY_OFFLINE)
+		kgb_exchange__script(ex);
+}
+
+static void on_prepared(uv_work_t *work, int status)
+{
+	(void)status;
+	struct kgb_exchange *ex = work->data;
+	ex->preparing = false;
+	if (!ex->attached || ex->out_abort) /* nobody waits: nothing is spent */
+		ex->source_open = false;
+	if (!ex->source_open) {
+		maybe_settle(ex);
+		return;
+	}
+	if (ex->prepare_failed)
+		refuse(ex, 400, ex->prepare_err.msg);
+	else if (ex->session->gw->mode == KGB_GATEWAY_LIVE && !kgb_exchange__account(ex)->api_key)
+		refuse(ex, 401, "this run has no key for that API");
+	else
+		kgb_exchange__admit(ex);
+}
+
+static void start_prepare(struct kgb_exchange *ex)
+{
+	ex->prepare.data = ex;
+	ex->preparing = true;
+	if (ex->body.len > INLINE_BYTES &&
+	    uv_queue_work(ex->session->gw->loop, &ex->prepare, prepare, on_prepared) == 0)
+		return;
+	prepare(&ex->prepare);
+	on_prepared(&ex->prepare, 0);
+}
+
 static void dispatch_model(struct kgb_exchange *ex)
 {
 	struct kgb_session *session = ex->session;
 	ex->number = ++session->next_number;
 	ex->source_open = true;
-	if (ex->endpoint == KGB_ENDPOINT_MESSAGES) {
+	if (kgb_http_is_generation(ex->endpoint)) {
 		session->ledger.totals.n_open++;
 		session->n_messages++;
 	}
-	if (session->gw->model)
-		kgb_http_replace_model(ex->body.ptr, ex->body.len, session->gw->model,
-				       &ex->sent_body);
 	start_record(ex);
 	if (session->max_exchanges > 0 && session->n_messages > session->max_exchanges) {
-		ex->source_open = false;
 		snprintf(ex->error, sizeof(ex->error),
 			 "the limit of %lld model requests for this attempt is reached",
 			 (long long)session->max_exchanges);
-		kgb_exchange__reply_error(ex, 402, ex->error);
-	} else if (session->gw->mode == KGB_GATEWAY_OFFLINE) {
-		kgb_exchange__offline(ex);
+		refuse(ex, kgb_http_stop_status(ex->protocol), ex->error);
 	} else {
-		kgb_exchange__relay(ex);
+		start_prepare(ex);
 	}
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * The only way out of a sandbox: an HTTP/1.1 server that speaks the Anthropic Messages protocol to
- * the coding CLI, relays to the real API (live) or to a scripted model (offline), reads token
- * counts off the wire, records every exchange without keys, and takes verification requests.
+ * The only way out of a sandbox: an HTTP/1.1 server that speaks the protocols of protocol.h to the
+ * coding CLI, relays to the real API (live) or to a scripted model (offline), reads token counts
+ * off the wire, records every exchange without keys, and takes verification requests.
  *
  * One gateway per process holds the real key and the upstream connections; one session per attempt
  * listens on a socket that was created inside that attempt's network namespace and knows one
@@ -11,12 +11,15 @@
  *
  * Endpoints ("[prefix]" is any path before them):
  *   POST [prefix]/v1/messages                 relayed, metered, recorded
+ *   POST [prefix]/v1/chat/completions         the same
+ *   POST [prefix]/v1/responses                the same
  *   POST [prefix]/v1/messages/count_tokens    relayed, recorded, not billed
  *   GET  [prefix]/v1/models                   relayed
  *   HEAD / and HEAD /api/hello                answered here
  *   POST /kgb/v1/verify                       handed to on_verify
- * Everything else is 404; a wrong token is 401 with "x-should-retry: false". Both are counted as
- * probes.
+ * Everything else is 404, and so are protocols that the session does not speak; a wrong token is
+ * 401 with "x-should-retry: false". Both are counted as probes. Requests are changed on their way
+ * out as adapt.h says.
  */
 #ifndef KGB_SANDBOX_GATEWAY_GATEWAY_H
 #define KGB_SANDBOX_GATEWAY_GATEWAY_H
@@ -26,27 +29,45 @@
 #include <uv.h>
 
 #include "base/err.h"
+#include "sandbox/gateway/budget.h"
+#include "sandbox/gateway/prices.h"
+#include "sandbox/gateway/protocol.h"
+#include "sandbox/gateway/retry.h"
 #include "sandbox/gateway/usage.h"
 
 struct kgb_gateway;
 struct kgb_session;
 struct kgb_verify_request;
 struct kgb_offline_session;
+struct kgb_cassette;
 
 enum kgb_gateway_mode {
 	KGB_GATEWAY_LIVE, /* relay to upstream_url */
 	KGB_GATEWAY_OFFLINE, /* answer from the session's script; never opens a connection */
+	KGB_GATEWAY_REPLAY, /* answer from the session's cassette; never opens a connection */
 };
-/** "live" or "offline". */
+/** "live", "offline", "replay". */
 const char *kgb_gateway_mode_name(enum kgb_gateway_mode mode);
 
 struct kgb_gateway_spec {
 	enum kgb_gateway_mode mode;
-	const char *upstream_url; /* NULL: https://api.anthropic.com; a path prefix is kept */
-	const char *api_key; /* live: required; never recorded, logged or handed to a client */
-	bool key_is_bearer; /* send "Authorization: Bearer KEY" instead of "x-api-key: KEY" */
+	/** Live: one key at least is required; keys are never recorded, logged or handed to a
+	 * client. */
+	struct kgb_account_spec {
+		const char *url; /* NULL: the provider's own; a path prefix is kept */
+		const char *api_key; /* NULL: its requests are refused */
+		bool key_is_bearer; /* Anthropic: send "Authorization: Bearer KEY" instead of
+				       "x-api-key: KEY" */
+	} accounts[KGB_N_PROVIDERS];
 	const char *model; /* NULL: as asked; else every request's "model" is replaced by this */
+	bool allow_provider_tools; /* leave tools in requests that the provider runs: web search,
+				      ... */
 	int64_t connect_timeout_ms; /* 0: 20 s */
+	int64_t idle_timeout_ms; /* an upstream that sends nothing for so long is given up; 0: 300 s
+				  */
+	struct kgb_retry_policy retry; /* all 0: 8 tries within 4 minutes */
+	size_t max_concurrent; /* calls at the same time, at most; 0: 256 */
+	const struct kgb_prices *prices; /* borrowed; NULL: no cost is known */
 };
 
 /** A gateway without sessions. Strings are copied. Fails (INVALID) on a bad URL or a missing key.
@@ -56,6 +77,8 @@ KGB_MUST_CHECK int kgb_gateway_new(struct kgb_gateway **out, uv_loop_t *loop,
 /** Closes its sessions, then itself; frees *gw and calls done (may be NULL) from the loop. Call it
  * once. */
 void kgb_gateway_close(struct kgb_gateway *gw, void (*done)(void *payload), void *payload);
+/** Milliseconds for which the provider has asked an account to stay away; 0: it has not. */
+int64_t kgb_gateway_paused_ms(const struct kgb_gateway *gw);
 
 /** One model request, told when it is over. Pointers live until the callback returns. */
 struct kgb_exchange_summary {
@@ -64,7 +87,7 @@ struct kgb_exchange_summary {
 	const char *model; /* as answered, else as asked, else "" */
 	const char *message_id; /* "" if none */
 	int status; /* sent to the client; 0 if the client left before a status was known */
-	bool billed; /* an answer of POST /v1/messages with usage, seen for the first time */
+	bool billed; /* a model's answer with usage, seen for the first time */
 	bool repeated; /* its message id had been counted already */
 	bool usage_complete;
 	bool aborted_by_client;
@@ -74,6 +97,7 @@ struct kgb_exchange_summary {
 	int64_t total_ms;
 	int64_t request_bytes;
 	int64_t response_bytes;
+	int64_t n_tools_removed; /* that the provider would have run */
 	const char *error; /* NULL, or why it went wrong, one line */
 	const char *record_error; /* NULL, or why the record of it is incomplete (disk full, ...) */
 };
@@ -82,6 +106,13 @@ struct kgb_exchange_summary {
 struct kgb_session_callbacks {
 	/** Counts changed (message_start, message_delta or an answer in one piece). */
 	void (*on_usage)(void *payload, const struct kgb_totals *totals);
+	/** Part of the budget was reserved; when this returns the request leaves. Who wants to
+	 * count it after a crash writes it down now. */
+	void (*on_reserve)(void *payload, const struct kgb_totals *totals);
+	/** A request was refused because a budget is used up: the attempt cannot go on. */
+	void (*on_budget)(void *payload, const char *why);
+	/** Replay: the record has no answer for a request. `why` names the nearest one. */
+	void (*on_miss)(void *payload, const char *why);
 	void (*on_exchange)(void *payload, const struct kgb_exchange_summary *exchange);
 	/** The sandbox asks for a verdict on `kernel` (bytes as sent; may be anything; lives until
 	 * the callback returns). Answer with kgb_verify_reply, now or later, exactly once: `req`
@@ -102,7 +133,10 @@ struct kgb_session_spec {
 	const char *traffic_dir; /* existing directory for the record; NULL: record nothing */
 	const struct kgb_offline_session
 		*offline; /* borrowed until done; required in offline mode */
-	int64_t max_exchanges; /* 0: none; more are answered 402 without going upstream */
+	const struct kgb_cassette *cassette; /* borrowed until done; required for a replay */
+	struct kgb_budget *budget; /* the attempt's; borrowed until done; NULL: none */
+	unsigned protocols; /* KGB_PROTOCOL_BITs that it answers; 0: all */
+	int64_t max_exchanges; /* 0: none; more are refused without going upstream */
 	struct kgb_session_callbacks callbacks;
 	void *payload;
 };

@@ -18,6 +18,8 @@ enum kgb_endpoint kgb_http_endpoint(const char *method, const char *path)
 	} table[] = {
 		{"POST", "/v1/messages", true, KGB_ENDPOINT_MESSAGES},
 		{"POST", "/v1/messages/count_tokens", true, KGB_ENDPOINT_COUNT_TOKENS},
+		{"POST", "/v1/chat/completions", true, KGB_ENDPOINT_CHAT},
+		{"POST", "/v1/responses", true, KGB_ENDPOINT_RESPONSES},
 		{"GET", "/v1/models", true, KGB_ENDPOINT_MODELS},
 		{"HEAD", "/", false, KGB_ENDPOINT_HELLO},
 		{"HEAD", "/api/hello", false, KGB_ENDPOINT_HELLO},
@@ -40,6 +42,10 @@ const char *kgb_http_upstream_path(enum kgb_endpoint endpoint)
 		return "/v1/messages";
 	case KGB_ENDPOINT_COUNT_TOKENS:
 		return "/v1/messages/count_tokens";
+	case KGB_ENDPOINT_CHAT:
+		return "/v1/chat/completions";
+	case KGB_ENDPOINT_RESPONSES:
+		return "/v1/responses";
 	case KGB_ENDPOINT_MODELS:
 		return "/v1/models";
 	case KGB_ENDPOINT_NONE:
@@ -48,6 +54,19 @@ const char *kgb_http_upstream_path(enum kgb_endpoint endpoint)
 		return NULL;
 	}
 	KGB_UNREACHABLE();
+}
+
+bool kgb_http_is_generation(enum kgb_endpoint endpoint)
+{
+	return endpoint == KGB_ENDPOINT_MESSAGES || endpoint == KGB_ENDPOINT_CHAT ||
+	       endpoint == KGB_ENDPOINT_RESPONSES;
+}
+
+enum kgb_protocol kgb_http_protocol(enum kgb_endpoint endpoint)
+{
+	if (endpoint == KGB_ENDPOINT_CHAT)
+		return KGB_PROTOCOL_CHAT;
+	return endpoint == KGB_ENDPOINT_RESPONSES ? KGB_PROTOCOL_RESPONSES : KGB_PROTOCOL_ANTHROPIC;
 }
 
 static bool equal_slowly(const char *token, const char *given)
@@ -84,9 +103,9 @@ static bool listed(const char *const *list, const char *name)
 
 bool kgb_http_forward_request_header(const char *name)
 {
-	static const char *const list[] = {
-		"anthropic-*", "content-type",    "accept",        "user-agent",
-		"x-app",       "x-claude-code-*", "x-stainless-*", NULL};
+	static const char *const list[] = {"anthropic-*",   "content-type", "accept",
+					   "user-agent",    "x-app",        "x-claude-code-*",
+					   "x-stainless-*", "openai-beta",  NULL};
 	return listed(list, name);
 }
 
@@ -94,7 +113,9 @@ bool kgb_http_forward_reply_header(const char *name)
 {
 	static const char *const list[] = {"content-type",          "request-id",
 					   "retry-after",           "x-should-retry",
-					   "anthropic-ratelimit-*", NULL};
+					   "anthropic-ratelimit-*", "x-request-id",
+					   "retry-after-ms",        "x-ratelimit-*",
+					   "openai-processing-ms",  NULL};
 	return listed(list, name);
 }
 
@@ -105,111 +126,51 @@ bool kgb_http_secret_header(const char *name)
 	return listed(list, name);
 }
 
-void kgb_http_error_body(struct kgb_buf *out, const char *type, const char *message)
+/* Error type of the protocol for a status. */
+static const char *error_type(enum kgb_protocol protocol, int status)
+{
+	static const struct {
+		int status;
+		const char *anthropic, *openai;
+	} table[] = {
+		{400, "invalid_request_error", "invalid_request_error"},
+		{401, "authentication_error", "invalid_request_error"},
+		{402, "billing_error", "insufficient_quota"},
+		{403, "permission_error", "invalid_request_error"},
+		{404, "not_found_error", "invalid_request_error"},
+		{413, "request_too_large", "invalid_request_error"},
+		{415, "invalid_request_error", "invalid_request_error"},
+		{429, "rate_limit_error", "rate_limit_exceeded"},
+	};
+	bool anthropic = protocol == KGB_PROTOCOL_ANTHROPIC;
+	for (size_t i = 0; i < KGB_ARRAY_LEN(table); i++)
+		if (table[i].status == status)
+			return anthropic ? table[i].anthropic : table[i].openai;
+	return anthropic ? "api_error" : "server_error";
+}
+
+void kgb_http_error_body(struct kgb_buf *out, enum kgb_protocol protocol, int status,
+			 const char *message)
 {
 	struct kgb_jsonw w;
 	kgb_jsonw_init(&w, out, 0);
 	kgb_jsonw_object(&w);
-	kgb_jsonw_kstr(&w, "type", "error");
+	if (protocol == KGB_PROTOCOL_ANTHROPIC)
+		kgb_jsonw_kstr(&w, "type", "error");
 	kgb_jsonw_key(&w, "error");
 	kgb_jsonw_object(&w);
-	kgb_jsonw_kstr(&w, "type", type);
+	kgb_jsonw_kstr(&w, "type", error_type(protocol, status));
 	kgb_jsonw_kstr(&w, "message", message);
+	if (protocol != KGB_PROTOCOL_ANTHROPIC) {
+		kgb_jsonw_knull(&w, "param");
+		kgb_jsonw_knull(&w, "code");
+	}
 	kgb_jsonw_object_end(&w);
 	kgb_jsonw_object_end(&w);
 }
 
-const char *kgb_http_error_type(int status)
+int kgb_http_stop_status(enum kgb_protocol protocol)
 {
-	switch (status) {
-	case 400:
-		return "invalid_request_error";
-	case 401:
-		return "authentication_error";
-	case 402:
-		return "billing_error";
-	case 404:
-		return "not_found_error";
-	case 413:
-		return "request_too_large";
-	default:
-		return "api_error";
-	}
-}
-
-/* Skip a JSON string that starts at `at` (its quote); position behind the closing quote, 0 if there
- * is none. */
-static size_t skip_string(const char *body, size_t len, size_t at)
-{
-	for (at++; at < len; at++) {
-		if (body[at] == '\\')
-			at++;
-		else if (body[at] == '"')
-			return at + 1;
-	}
-	return 0;
-}
-
-static size_t skip_blanks(const char *body, size_t len, size_t at)
-{
-	while (at < len &&
-	       (body[at] == ' ' || body[at] == '\n' || body[at] == '\r' || body[at] == '\t'))
-		at++;
-	return at;
-}
-
-/* Whether the string at [start, end) is the key "model" and a string value follows; then gives that
- * value's span. */
-static bool model_value(const char *body, size_t len, size_t start, size_t end, size_t *value,
-			size_t *value_end)
-{
-	static const char key[] = "\"model\"";
-	if (end - start != sizeof(key) - 1 || memcmp(body + start, key, sizeof(key) - 1) != 0)
-		return false;
-	size_t at = skip_blanks(body, len, end);
-	if (at >= len || body[at] != ':')
-		return false;
-	at = skip_blanks(body, len, at + 1);
-	if (at >= len || body[at] != '"')
-		return false;
-	*value = at;
-	*value_end = skip_string(body, len, at);
-	return *value_end > 0;
-}
-
-bool kgb_http_find_model(const char *body, size_t len, size_t *start, size_t *end)
-{
-	size_t depth = 0;
-	for (size_t at = 0; at < len;) {
-		char c = body[at];
-		if (c == '"') {
-			size_t after = skip_string(body, len, at);
-			if (after == 0)
-				return false;
-			if (depth == 1 && model_value(body, len, at, after, start, end))
-				return true;
-			at = after;
-			continue;
-		}
-		if (c == '{' || c == '[')
-			depth++;
-		else if ((c == '}' || c == ']') && depth > 0)
-			depth--;
-		at++;
-	}
-	return false;
-}
-
-void kgb_http_replace_model(const char *body, size_t len, const char *model, struct kgb_buf *out)
-{
-	size_t start, end;
-	if (!kgb_http_find_model(body, len, &start, &end)) {
-		kgb_buf_add(out, body, len);
-		return;
-	}
-	kgb_buf_add(out, body, start);
-	struct kgb_jsonw w;
-	kgb_jsonw_init(&w, out, 0);
-	kgb_jsonw_str(&w, model);
-	kgb_buf_add(out, body + end, len - end);
+	/* Codex asks six times after a 402 and once after a 400. */
+	return protocol == KGB_PROTOCOL_RESPONSES ? 400 : 402;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
  * Small pieces of HTTP that server and relay share: which endpoint a request means, token check,
- * error bodies, the "model" of a request.
+ * error bodies.
  */
 #ifndef KGB_SANDBOX_GATEWAY_HTTP_H
 #define KGB_SANDBOX_GATEWAY_HTTP_H
@@ -9,11 +9,14 @@
 #include <stddef.h>
 
 #include "base/buf.h"
+#include "sandbox/gateway/protocol.h"
 
 enum kgb_endpoint {
 	KGB_ENDPOINT_NONE, /* not offered: 404 */
 	KGB_ENDPOINT_MESSAGES,
 	KGB_ENDPOINT_COUNT_TOKENS,
+	KGB_ENDPOINT_CHAT,
+	KGB_ENDPOINT_RESPONSES,
 	KGB_ENDPOINT_MODELS,
 	KGB_ENDPOINT_HELLO, /* liveness checks of CLIs, answered without a token */
 	KGB_ENDPOINT_VERIFY,
@@ -34,15 +37,15 @@ bool kgb_http_forward_reply_header(const char *name);
 /** The header's value is a secret and is not recorded. */
 bool kgb_http_secret_header(const char *name);
 
-/** {"type":"error","error":{"type":TYPE,"message":MESSAGE}} */
-void kgb_http_error_body(struct kgb_buf *out, const char *type, const char *message);
-/** Error type of the protocol for a status: 401 -> "authentication_error", ... */
-const char *kgb_http_error_type(int status);
+/** The endpoint makes a model answer, which costs tokens. */
+bool kgb_http_is_generation(enum kgb_endpoint endpoint);
+/** Protocol of an endpoint; Anthropic's for those that have none of their own. */
+enum kgb_protocol kgb_http_protocol(enum kgb_endpoint endpoint);
 
-/** Find the value of the outermost object's "model" when it is a string: [start, end) with its
- * quotes. The body need not be valid JSON. */
-bool kgb_http_find_model(const char *body, size_t len, size_t *start, size_t *end);
-/** Copy of the body with that value replaced; a body without one is copied as it is. */
-void kgb_http_replace_model(const char *body, size_t len, const char *model, struct kgb_buf *out);
+/** An error in the form of the protocol. */
+void kgb_http_error_body(struct kgb_buf *out, enum kgb_protocol protocol, int status,
+			 const char *message);
+/** The status that makes the CLIs of a protocol stop asking at once. */
+int kgb_http_stop_status(enum kgb_protocol protocol);
 
 #endif

@@ -2,10 +2,10 @@
 /** \file
  * What the files of the gateway share. Loop thread only.
  *
- * An exchange is one HTTP request. Up to four things hold it: the client's connection, the source
- * of the answer (an upstream call), the worker that writes the request to disk, and its libuv
- * handles. It is settled (metered, recorded, reported) when connection and source have let go, and
- * freed when all have.
+ * An exchange is one HTTP request. Up to five things hold it: the client's connection, the source
+ * of the answer (an upstream call), the worker that prepares the request, the worker that writes it
+ * to disk, and its libuv handles. It is settled (metered, recorded, reported) when connection and
+ * source have let go, and freed when all have.
  */
 #ifndef KGB_SANDBOX_GATEWAY_INTERNAL_H
 #define KGB_SANDBOX_GATEWAY_INTERNAL_H
@@ -16,29 +16,45 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include "sandbox/gateway/adapt.h"
+#include "sandbox/gateway/budget.h"
+#include "sandbox/gateway/credential.h"
 #include "sandbox/gateway/gateway.h"
 #include "sandbox/gateway/http.h"
 #include "sandbox/gateway/ledger.h"
 #include "sandbox/gateway/meter.h"
+#include "sandbox/gateway/offline.h"
 #include "sandbox/gateway/record.h"
+#include "sandbox/gateway/replay.h"
 #include "sandbox/gateway/upstream.h"
 
 /** All bodies of a session at one time: a sandbox must not eat the orchestrator's memory over many
  * connections. */
 #define KGB_SESSION_BODY_BYTES (4 * (size_t)KGB_LIMIT_HTTP_BODY)
 
+/** Where requests of a provider go, and who pays. */
+struct kgb_account {
+	char *base_url; /* owned; without trailing slash; NULL offline */
+	char *api_key; /* owned; NULL: there is none, requests are refused */
+	bool key_is_bearer;
+	struct kgb_credential credential; /* live only */
+};
+
 struct kgb_gateway {
 	uv_loop_t *loop; /* borrowed */
 	enum kgb_gateway_mode mode;
-	char *base_url; /* owned; without trailing slash */
-	char *api_key; /* owned; NULL offline */
-	bool key_is_bearer;
+	struct kgb_account accounts[KGB_N_PROVIDERS];
 	char *model; /* owned; NULL: as asked */
-	int64_t connect_timeout_ms;
-	struct kgb_upstream *upstream; /* owned; NULL offline */
+	bool allow_provider_tools;
+	int64_t connect_timeout_ms, idle_timeout_ms;
+	struct kgb_retry_policy retry;
+	const struct kgb_prices *prices; /* borrowed */
+	struct kgb_exchange *first_waiting; /* for a budget, in order of arrival */
+	struct kgb_upstream *upstream; /* owned; NULL unless live */
 	struct kgb_session *sessions; /* list */
 	bool closing;
 	bool finishing; /* no session is left: its own parts are closing */
+	size_t n_open_accounts; /* while finishing */
 	uv_timer_t closer; /* a gateway without sessions still closes from the loop, not from the
 			      call */
 	void (*done)(void *payload);
@@ -54,14 +70,18 @@ struct kgb_session {
 	size_t open; /* handles that are not closed */
 	bool full; /* no more clients are let in */
 	char *token; /* owned */
+	unsigned protocols; /* those that it answers */
 	int dir_fd; /* -1: no record */
 	const struct kgb_offline_session *offline;
+	const struct kgb_cassette *cassette;
+	struct kgb_cassette_use cassette_use; /* which answers were given already */
+	struct kgb_budget *budget;
 	int64_t max_exchanges;
 	struct kgb_session_callbacks callbacks;
 	void *payload;
 	size_t body_bytes; /* of all requests that are not over */
 	int64_t next_number;
-	int64_t n_messages; /* POST /v1/messages so far, for max_exchanges */
+	int64_t n_messages; /* requests for a model's answer so far, for max_exchanges */
 	struct kgb_ledger ledger;
 	struct kgb_exchange *exchanges; /* list */
 	bool closing;
@@ -78,11 +98,18 @@ struct kgb_exchange {
 	char *method; /* owned; NULL until the head is read */
 	char *path; /* owned; without query */
 	enum kgb_endpoint endpoint;
+	enum kgb_protocol protocol;
 	struct kgb_strv header_names, header_values;
 	struct kgb_buf body;
-	struct kgb_buf sent_body; /* with the model replaced; empty: body is sent */
+	struct kgb_adapted adapted; /* what of it goes out instead */
+	bool preparing; /* the worker makes that, and offline the answer */
+	uv_work_t prepare;
+	struct kgb_err prepare_err;
+	bool prepare_failed;
+	struct kgb_offline_reply scripted; /* offline: the answer */
 	bool rejected; /* body is read and thrown away */
 	bool too_large; /* the same, because it was too long */
+	bool encoded; /* the same, because it is compressed */
 	bool dispatched; /* all of the request is here */
 	int64_t number; /* 0: not a model request */
 
@@ -100,6 +127,19 @@ struct kgb_exchange {
 	uv_work_t work;
 	struct kgb_err work_err;
 	bool work_failed;
+
+	/* Before and between upstream calls (admit.c, relay.c). */
+	struct kgb_charge wish; /* the most that it can take */
+	int64_t wish_input; /* the part of wish.tokens that goes in */
+	bool has_reserved; /* the budget holds `wish` */
+	bool waits; /* for the budget */
+	struct kgb_exchange *next_waiting;
+	struct kgb_turn turn;
+	int64_t asked_ms; /* monotonic: when its wait began */
+	int64_t waited_ms;
+	int n_tries; /* upstream calls that were begun */
+	struct kgb_retry_decision decision; /* on the call that failed last */
+	struct kgb_strv tries; /* what became of those that failed, a sentence each */
 
 	/* Answer. */
 	int status; /* 0: not known yet */
@@ -173,11 +213,25 @@ void kgb_exchange__wake(struct kgb_exchange *ex);
 /** Hand status and headers to the server, and the body or a reader for it. */
 enum MHD_Result kgb_exchange__queue(struct kgb_exchange *ex);
 
+/* admit.c */
+/** A model request is complete: answer it as soon as the budget allows it, or refuse it. */
+void kgb_exchange__admit(struct kgb_exchange *ex);
+/** It is over: the budget gets what it took in the place of what was reserved. */
+void kgb_exchange__charge(struct kgb_exchange *ex);
+/** Nobody waits for its answer any more: leave all queues and cut its call. */
+void kgb_exchange__stop(struct kgb_exchange *ex);
+
 /* relay.c */
-/** Start the upstream call of a model request. */
+/** Start the upstream call of a model request, when it is its turn. */
 void kgb_exchange__relay(struct kgb_exchange *ex);
-/** Answer a model request from the script. */
+/** Answer a model request from the record. */
+void kgb_exchange__replay(struct kgb_exchange *ex);
+/** What the script answers to a model request, into ex->scripted; on any thread. */
+void kgb_exchange__script(struct kgb_exchange *ex);
+/** Send that. */
 void kgb_exchange__offline(struct kgb_exchange *ex);
+/** The account that a request is charged to. */
+struct kgb_account *kgb_exchange__account(const struct kgb_exchange *ex);
 
 /* Used by relay.c on whatever source the answer has. */
 void kgb_exchange__head(struct kgb_exchange *ex, int status, const char *content_type);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/time.h"
 
 /* Ids come from the upstream. Beyond this many messages an attempt is long past any sensible
  * budget; later ones still count, only their repetition is no longer noticed. */
@@ -16,11 +17,13 @@ struct kgb_ledger_entry {
 	int64_t number; /* exchange that reported it first */
 	size_t row; /* in totals.models */
 	struct kgb_usage usage; /* as counted in the totals */
+	int64_t nanos; /* the same; -1: not known */
+	int64_t first_wall_ms; /* the day's prices hold */
 };
 
-void kgb_ledger_init(struct kgb_ledger *ledger)
+void kgb_ledger_init(struct kgb_ledger *ledger, const struct kgb_prices *prices)
 {
-	memset(ledger, 0, sizeof(*ledger));
+	*ledger = (struct kgb_ledger){.prices = prices};
 }
 
 void kgb_ledger_release(struct kgb_ledger *ledger)
@@ -65,6 +68,12 @@ static void move_usage(struct kgb_usage *total, const struct kgb_usage *before,
 	move_count(&total->cache_read, before->cache_read, now->cache_read);
 }
 
+static void move_cost(struct kgb_totals *totals, int64_t before, int64_t now)
+{
+	move_count(&totals->cost_nanos, before, now);
+	totals->n_unpriced += (now < 0) - (before < 0);
+}
+
 /* Index of `id`, or of the place where it belongs. */
 static size_t find(const struct kgb_ledger *ledger, const char *id, bool *found)
 {
@@ -95,8 +104,11 @@ static struct kgb_ledger_entry *insert(struct kgb_ledger *ledger, size_t at, con
 	memmove(&ledger->entries[at + 1], &ledger->entries[at],
 		(ledger->n - at) * sizeof(*ledger->entries));
 	ledger->n++;
-	ledger->entries[at] =
-		(struct kgb_ledger_entry){.id = kgb_xstrdup(id), .usage = KGB_USAGE_UNKNOWN};
+	ledger->entries[at] = (struct kgb_ledger_entry){.id = kgb_xstrdup(id),
+							.usage = KGB_USAGE_UNKNOWN,
+							.nanos = -1,
+							.first_wall_ms = kgb_wall_ms()};
+	ledger->totals.n_unpriced++;
 	return &ledger->entries[at];
 }
 
@@ -117,6 +129,7 @@ bool kgb_ledger_report(struct kgb_ledger *ledger, int64_t number, const char *id
 		kgb_usage_add(&totals->usage, usage);
 		kgb_usage_add(&totals->models[row].usage, usage);
 		totals->models[row].n_messages++;
+		totals->n_unpriced++;
 		return false;
 	}
 	struct kgb_ledger_entry *entry = found ? &ledger->entries[at] : insert(ledger, at, id);
@@ -132,5 +145,9 @@ bool kgb_ledger_report(struct kgb_ledger *ledger, int64_t number, const char *id
 	move_usage(&totals->usage, &entry->usage, &now);
 	move_usage(&totals->models[entry->row].usage, &entry->usage, &now);
 	entry->usage = now;
+	int64_t nanos =
+		kgb_price_nanos(kgb_prices_find(ledger->prices, model, entry->first_wall_ms), &now);
+	move_cost(totals, entry->nanos, nanos);
+	entry->nanos = nanos;
 	return repeated;
 }

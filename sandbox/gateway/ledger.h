@@ -9,16 +9,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sandbox/gateway/prices.h"
 #include "sandbox/gateway/usage.h"
 
 struct kgb_ledger {
 	struct kgb_ledger_entry *entries; /* owned; sorted by id */
 	size_t n;
 	size_t cap;
+	const struct kgb_prices *prices; /* borrowed; NULL: no cost is known */
 	struct kgb_totals totals;
 };
 
-void kgb_ledger_init(struct kgb_ledger *ledger);
+void kgb_ledger_init(struct kgb_ledger *ledger, const struct kgb_prices *prices);
 /** Tell what exchange `number` knows by now about message `id` ("" : the exchange is its own
  * message). Later reports of the same exchange replace its earlier ones. Returns whether another
  * exchange had reported that id before. */

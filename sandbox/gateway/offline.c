@@ -14,96 +14,13 @@
 #include "sandbox/gateway/offline_script.h"
 #include "sandbox/gateway/offline_wire.h"
 
-#define MAX_TURN 99
 #define MODEL_ID "kgb-offline-script"
 
-/* ---- reading the request ---- */
-
-static void add_text(struct kgb_buf *out, const cJSON *content)
-{
-	if (cJSON_IsString(content)) {
-		kgb_buf_adds(out, content->valuestring);
-		return;
-	}
-	const cJSON *block;
-	cJSON_ArrayForEach(block, content) {
-		kgb_buf_adds(out, kgb_json_str(block, "text", ""));
-		kgb_buf_addc(out, '\n');
-	}
-}
-
-/* Turn number in a tool call's id, or -1 when it is not ours. */
-static int turn_of_id(const char *id)
-{
-	static const char prefix[] = KGB_OFFLINE_TOOL_ID;
-	if (strncmp(id, prefix, sizeof(prefix) - 1) != 0)
-		return -1;
-	int64_t turn;
-	struct kgb_err err = KGB_ERR_INIT;
-	if (kgb_parse_i64(id + sizeof(prefix) - 1, 0, MAX_TURN, &turn, &err) < 0)
-		return -1;
-	return (int)turn;
-}
-
-/* Looks for our last tool call, and for its result behind it. */
-static void find_position(struct kgb_offline_request *req)
-{
-	req->own_message = req->own_turn = -1;
-	const char *own_id = NULL;
-	int index = 0;
-	const cJSON *message, *block;
-	cJSON_ArrayForEach(message, req->messages) {
-		cJSON_ArrayForEach(block, kgb_json_get(message, "content")) {
-			const char *type = kgb_json_str(block, "type", "");
-			int turn = strcmp(type, "tool_use") == 0
-					   ? turn_of_id(kgb_json_str(block, "id", ""))
-					   : -1;
-			if (turn >= 0) {
-				req->own_turn = turn;
-				req->own_message = index;
-				own_id = kgb_json_str(block, "id", "");
-				kgb_buf_clear(&req->report);
-			} else if (own_id && strcmp(type, "tool_result") == 0 &&
-				   strcmp(kgb_json_str(block, "tool_use_id", ""), own_id) == 0) {
-				kgb_buf_clear(&req->report);
-				add_text(&req->report, kgb_json_get(block, "content"));
-			}
-		}
-		index++;
-	}
-}
-
-/* The CLIs call their shell tool differently. */
-static const cJSON *find_shell(const cJSON *tools)
-{
-	static const char *const names[] = {"Bash", "bash", "shell", "exec_command"};
-	for (size_t i = 0; i < KGB_ARRAY_LEN(names); i++) {
-		const cJSON *tool;
-		cJSON_ArrayForEach(tool, tools)
-			if (strcmp(kgb_json_str(tool, "name", ""), names[i]) == 0)
-				return tool;
-	}
-	return NULL;
-}
-
-static const char *read_request(struct kgb_offline_request *req, const cJSON *root)
-{
-	req->root = root;
-	req->messages = kgb_json_get(root, "messages");
-	req->model = kgb_json_str(root, "model", "");
-	req->streamed = kgb_json_bool(root, "stream", false);
-	const cJSON *tools = kgb_json_get(root, "tools");
-	req->has_tools = cJSON_IsArray(tools) && cJSON_GetArraySize(tools) > 0;
-	req->shell = find_shell(tools);
-	if (!cJSON_IsObject(root))
-		return "the request is not a JSON object";
-	if (!*req->model)
-		return "model: field required";
-	if (!cJSON_IsArray(req->messages) || cJSON_GetArraySize(req->messages) == 0)
-		return "messages: at least one message is required";
-	find_position(req);
-	return NULL;
-}
+static const struct kgb_offline_wire *const wires[KGB_N_PROTOCOLS] = {
+	[KGB_PROTOCOL_ANTHROPIC] = &kgb_offline__messages,
+	[KGB_PROTOCOL_CHAT] = &kgb_offline__chat,
+	[KGB_PROTOCOL_RESPONSES] = &kgb_offline__responses,
+};
 
 /* ---- deciding what to say ---- */
 
@@ -129,9 +46,8 @@ static bool is_side_call(const struct kgb_offline_session *session,
 		return false;
 	if (session->variant == KGB_OFFLINE_VERIFY)
 		return true;
-	KGB_AUTO(buf) struct kgb_buf prompt = KGB_BUF_INIT(0);
-	add_text(&prompt, kgb_json_get(req->root, "system"));
-	return prompt.len < SIDE_CALL_SYSTEM_BYTES && contains_nocase(prompt.ptr, "title");
+	return req->own_words.len < SIDE_CALL_SYSTEM_BYTES &&
+	       contains_nocase(req->own_words.ptr, "title");
 }
 
 static void render(const struct kgb_offline_session *session, const char *text, const char *report,
@@ -156,6 +72,20 @@ static bool expectation_met(const struct kgb_offline_turn *turn, const char *rep
 	KGB_UNREACHABLE();
 }
 
+/* The command of the last turn still runs: Codex hands out a number to ask for it again. */
+static int64_t running_session(const struct kgb_offline_request *req)
+{
+	static const char mark[] = "running with session ID ";
+	const char *at = req->poll ? strstr(req->report.ptr, mark) : NULL;
+	int64_t session = -1;
+	struct kgb_err err = KGB_ERR_INIT;
+	if (!at)
+		return -1;
+	at += sizeof(mark) - 1;
+	KGB_AUTO(free) char *number = kgb_xstrndup(at, strspn(at, "0123456789"));
+	return kgb_parse_i64(number, 0, INT32_MAX, &session, &err) < 0 ? -1 : session;
+}
+
 static void decide(const struct kgb_offline_session *session, const struct kgb_offline_request *req,
 		   struct kgb_offline_said *out)
 {
@@ -166,6 +96,11 @@ static void decide(const struct kgb_offline_session *session, const struct kgb_o
 	bool verify = session->variant == KGB_OFFLINE_VERIFY && req->shell;
 	const struct kgb_offline_turns *turns = verify ? &session->verify : &session->oneshot;
 	size_t next = verify ? (size_t)(req->own_turn + 1) : 0;
+	if (verify && req->own_turn >= 0 && (out->poll_session = running_session(req)) >= 0) {
+		out->turn = req->own_turn;
+		kgb_buf_adds(&out->say, "It is still running; I wait.");
+		return;
+	}
 	out->turn = (int)(next < turns->n ? next : turns->n - 1);
 	const struct kgb_offline_turn *turn = &turns->items[out->turn];
 	if (!expectation_met(turn, req->report.ptr)) {
@@ -208,77 +143,94 @@ static int64_t tokens(int64_t bytes)
 	return (bytes + 3) / 4;
 }
 
-static void estimate_input(const struct kgb_offline_request *req, struct kgb_usage *usage)
+static void estimate_input(const struct kgb_offline_request *req, enum kgb_protocol protocol,
+			   struct kgb_usage *usage)
 {
 	int64_t prefix = weight_of(kgb_json_get(req->root, "system")) +
+			 weight_of(kgb_json_get(req->root, "instructions")) +
 			 weight_of(kgb_json_get(req->root, "tools"));
 	int64_t seen = 0, since = 0, last = 0;
-	int index = 0;
+	/* The first request of a session writes system and tools into the cache, the later ones
+	 * read them from there. */
+	bool first = !req->own_message, before = !first;
 	const cJSON *message;
-	cJSON_ArrayForEach(message, req->messages) {
+	cJSON_ArrayForEach(message, req->conversation) {
 		int64_t bytes = weight_of(message);
+		before = before && message != req->own_message;
 		if (!message->next)
 			last = bytes;
-		else if (index < req->own_message)
+		else if (before)
 			seen += bytes;
 		else
 			since += bytes;
-		index++;
 	}
-	/* The first request of a session writes system and tools into the cache, the later ones
-	 * read them from there. */
-	bool first = req->own_message < 0;
 	usage->input = tokens(last);
 	usage->cache_creation = tokens(since + (first ? prefix : 0));
 	usage->cache_read = tokens(seen + (first ? 0 : prefix));
+	if (protocol == KGB_PROTOCOL_ANTHROPIC)
+		return;
+	/* The others do not tell what went into the cache. */
+	usage->input += usage->cache_creation;
+	usage->cache_creation = 0;
 }
 
 /* ---- interface ---- */
 
-static void reply_error(struct kgb_offline_reply *out, const char *message)
+static void reply_error(struct kgb_offline_reply *out, enum kgb_protocol protocol,
+			const char *message)
 {
 	out->status = 400;
 	out->content_type = "application/json";
-	kgb_http_error_body(&out->body, kgb_http_error_type(400), message);
+	kgb_http_error_body(&out->body, protocol, 400, message);
 }
 
-static void reply_answer(const struct kgb_offline_session *session,
+static void reply_answer(const struct kgb_offline_session *session, enum kgb_protocol protocol,
 			 const struct kgb_offline_request *req, struct kgb_offline_reply *out)
 {
-	struct kgb_offline_said said = {.say = KGB_BUF_INIT(0), .command = KGB_BUF_INIT(0)};
+	struct kgb_offline_said said = {
+		.say = KGB_BUF_INIT(0), .command = KGB_BUF_INIT(0), .poll_session = -1};
 	unsigned char random[8];
-	char hex[2 * sizeof(random) + 1];
 	kgb_random(random, sizeof(random));
-	kgb_hex(random, sizeof(random), hex);
-	snprintf(said.message_id, sizeof(said.message_id), "msg_offline_%s", hex);
+	kgb_hex(random, sizeof(random), said.id); /* 16 digits */
 	decide(session, req, &said);
-	estimate_input(req, &said.usage);
+	estimate_input(req, protocol, &said.usage);
 	said.usage.output = tokens((int64_t)(said.say.len + said.command.len));
 	out->status = 200;
 	out->content_type = req->streamed ? "text/event-stream; charset=utf-8" : "application/json";
 	if (req->streamed)
-		kgb_offline__write_stream(out, req, &said);
+		wires[protocol]->write_stream(out, req, &said);
 	else
-		kgb_offline__write_json(out, req, &said);
+		wires[protocol]->write_json(out, req, &said);
 	kgb_buf_release(&said.say);
 	kgb_buf_release(&said.command);
 }
 
-void kgb_offline_answer(const struct kgb_offline_session *session, const char *body, size_t len,
-			struct kgb_offline_reply *out)
+static const char *read_request(struct kgb_offline_request *req, enum kgb_protocol protocol)
+{
+	if (!cJSON_IsObject(req->root))
+		return "the request is not a JSON object";
+	if (!*kgb_json_str(req->root, "model", ""))
+		return "model: field required";
+	return wires[protocol]->read(req);
+}
+
+void kgb_offline_answer(const struct kgb_offline_session *session, enum kgb_protocol protocol,
+			const char *body, size_t len, struct kgb_offline_reply *out)
 {
 	KGB_AUTO(json) cJSON *root = NULL;
 	struct kgb_err err = KGB_ERR_INIT;
 	if (kgb_json_parse(body, len, &root, &err) < 0) {
-		reply_error(out, err.msg);
+		reply_error(out, protocol, err.msg);
 		return;
 	}
-	struct kgb_offline_request req = {.report = KGB_BUF_INIT(0)};
-	const char *wrong = read_request(&req, root);
+	struct kgb_offline_request req = {
+		.root = root, .own_words = KGB_BUF_INIT(0), .report = KGB_BUF_INIT(0)};
+	const char *wrong = read_request(&req, protocol);
 	if (wrong)
-		reply_error(out, wrong);
+		reply_error(out, protocol, wrong);
 	else
-		reply_answer(session, &req, out);
+		reply_answer(session, protocol, &req, out);
+	kgb_buf_release(&req.own_words);
 	kgb_buf_release(&req.report);
 }
 
@@ -287,7 +239,7 @@ void kgb_offline_count_tokens(const char *body, size_t len, struct kgb_offline_r
 	KGB_AUTO(json) cJSON *root = NULL;
 	struct kgb_err err = KGB_ERR_INIT;
 	if (kgb_json_parse(body, len, &root, &err) < 0) {
-		reply_error(out, err.msg);
+		reply_error(out, KGB_PROTOCOL_ANTHROPIC, err.msg);
 		return;
 	}
 	int64_t bytes = weight_of(kgb_json_get(root, "system")) +
@@ -298,14 +250,18 @@ void kgb_offline_count_tokens(const char *body, size_t len, struct kgb_offline_r
 	kgb_buf_addf(&out->body, "{\"input_tokens\":%" PRId64 "}", tokens(bytes));
 }
 
-void kgb_offline_models(struct kgb_offline_reply *out)
+void kgb_offline_models(enum kgb_protocol protocol, struct kgb_offline_reply *out)
 {
 	out->status = 200;
 	out->content_type = "application/json";
-	kgb_buf_adds(&out->body,
-		     "{\"data\":[{\"type\":\"model\",\"id\":\"" MODEL_ID
-		     "\",\"display_name\":\"Built-in offline script\"}],\"has_more\":false,"
-		     "\"first_id\":\"" MODEL_ID "\",\"last_id\":\"" MODEL_ID "\"}");
+	if (protocol == KGB_PROTOCOL_ANTHROPIC)
+		kgb_buf_adds(&out->body,
+			     "{\"data\":[{\"type\":\"model\",\"id\":\"" MODEL_ID
+			     "\",\"display_name\":\"Built-in offline script\"}],\"has_more\":false,"
+			     "\"first_id\":\"" MODEL_ID "\",\"last_id\":\"" MODEL_ID "\"}");
+	else
+		kgb_buf_adds(&out->body, "{\"object\":\"list\",\"data\":[{\"id\":\"" MODEL_ID
+					 "\",\"object\":\"model\",\"owned_by\":\"kgb-agent\"}]}");
 }
 
 void kgb_offline_reply_release(struct kgb_offline_reply *reply)

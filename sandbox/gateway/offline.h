@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * The built-in offline model: a script, not a language model, that speaks the Anthropic Messages
- * protocol well enough to drive a real coding CLI through its shell tool. It is data:
+ * The built-in offline model: a script, not a language model, that speaks all protocols of
+ * protocol.h well enough to drive a real coding CLI through its shell tool. It is data:
  * datasets/offline/session.yaml tells what is said and done turn by turn,
  * datasets/offline/<safe_name>.yaml brings the kernels of one operator.
  *
@@ -49,6 +49,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "sandbox/gateway/protocol.h"
 #include "sandbox/gateway/usage.h"
 
 enum kgb_offline_variant {
@@ -94,14 +95,14 @@ struct kgb_offline_reply {
 		.body = KGB_BUF_INIT(0) \
 	}
 
-/** Answer one POST /v1/messages. Bad requests get a 400 reply in the protocol's error form, so this
- * cannot fail. */
-void kgb_offline_answer(const struct kgb_offline_session *session, const char *body, size_t len,
-			struct kgb_offline_reply *out);
+/** Answer one request for a model's answer. Bad requests get a 400 reply in the protocol's error
+ * form, so this cannot fail. Safe on any thread. */
+void kgb_offline_answer(const struct kgb_offline_session *session, enum kgb_protocol protocol,
+			const char *body, size_t len, struct kgb_offline_reply *out);
 /** Answer POST /v1/messages/count_tokens: {"input_tokens": N}. */
 void kgb_offline_count_tokens(const char *body, size_t len, struct kgb_offline_reply *out);
 /** Answer GET /v1/models. */
-void kgb_offline_models(struct kgb_offline_reply *out);
+void kgb_offline_models(enum kgb_protocol protocol, struct kgb_offline_reply *out);
 void kgb_offline_reply_release(struct kgb_offline_reply *reply);
 
 #endif

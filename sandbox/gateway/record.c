@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/time.h"
 #include "sandbox/gateway/http.h"
+#include "sandbox/gateway/replay.h"
 
 static void add_secrets(struct kgb_scrub *scrub, const struct kgb_record_spec *spec)
 {
@@ -53,6 +54,10 @@ void kgb_record_release(struct kgb_record *record)
 {
 	kgb_close(record->fd);
 	record->fd = -1;
+	if (record->sha256) {
+		char ignored[KGB_SHA256_HEX_LEN];
+		kgb_sha256_end(KGB_TAKE(record->sha256), ignored);
+	}
 	kgb_scrub_release(&record->scrub);
 	kgb_buf_release(&record->chunk);
 }
@@ -62,6 +67,7 @@ static void write_chunk(struct kgb_record *record)
 	if (!record->failed &&
 	    kgb_fs_write_all(record->fd, record->chunk.ptr, record->chunk.len, &record->err) < 0)
 		record->failed = true;
+	kgb_sha256_add(record->sha256, record->chunk.ptr, record->chunk.len);
 	kgb_buf_clear(&record->chunk);
 }
 
@@ -73,6 +79,10 @@ void kgb_record_response(struct kgb_record *record, bool sse, const char *bytes,
 				     &record->fd, &record->err) < 0) {
 		record->failed = true;
 		return;
+	}
+	if (!record->sha256) {
+		record->sse = sse;
+		record->sha256 = kgb_sha256_begin();
 	}
 	kgb_scrub_feed(&record->scrub, bytes, len, &record->chunk);
 	write_chunk(record);
@@ -89,17 +99,52 @@ static void write_usage(struct kgb_jsonw *w, const struct kgb_usage *usage)
 	kgb_jsonw_object_end(w);
 }
 
-static void write_meta(struct kgb_buf *out, const struct kgb_exchange_summary *summary,
-		       const char *source, int64_t started_wall_ms)
+static void write_tries(struct kgb_jsonw *w, const struct kgb_record_end *end)
 {
+	kgb_jsonw_ki64(w, "waited_ms", end->waited_ms);
+	kgb_jsonw_key(w, "tries");
+	kgb_jsonw_array(w);
+	for (size_t i = 0; i < end->tries->n; i++)
+		kgb_jsonw_str(w, end->tries->items[i]);
+	kgb_jsonw_array_end(w);
+}
+
+/* What a replay needs besides the answer itself. */
+static void write_reply(struct kgb_jsonw *w, struct kgb_record *record,
+			const struct kgb_record_end *end)
+{
+	char name[40], sha256[KGB_SHA256_HEX_LEN];
+	bool there = record->sha256 != NULL;
+	snprintf(name, sizeof(name), "%04" PRId64 ".response.%s", record->spec.number,
+		 record->sse ? "sse" : "json");
+	if (there)
+		kgb_sha256_end(KGB_TAKE(record->sha256), sha256);
+	kgb_jsonw_kstr(w, "response", there ? name : NULL);
+	kgb_jsonw_kstr(w, "response_sha256", there ? sha256 : NULL);
+	kgb_jsonw_key(w, "reply_headers");
+	kgb_jsonw_array(w);
+	for (size_t i = 0; i < end->reply_names->n; i++) {
+		kgb_jsonw_array(w);
+		kgb_jsonw_str(w, end->reply_names->items[i]);
+		kgb_jsonw_str(w, end->reply_values->items[i]);
+		kgb_jsonw_array_end(w);
+	}
+	kgb_jsonw_array_end(w);
+}
+
+static void write_meta(struct kgb_buf *out, struct kgb_record *record,
+		       const struct kgb_record_end *end)
+{
+	const struct kgb_exchange_summary *summary = end->summary;
 	char started[KGB_TIME_LEN];
-	kgb_time_format(started_wall_ms, started);
+	kgb_time_format(end->started_wall_ms, started);
 	struct kgb_jsonw w;
 	kgb_jsonw_init(&w, out, 2);
 	kgb_jsonw_object(&w);
 	kgb_jsonw_kstr(&w, "schema", "kgb.exchange/1");
 	kgb_jsonw_ki64(&w, "number", summary->number);
-	kgb_jsonw_kstr(&w, "source", source);
+	kgb_jsonw_kstr(&w, "source", end->source);
+	kgb_jsonw_kstr(&w, "key", *record->key ? record->key : NULL);
 	kgb_jsonw_kstr(&w, "path", summary->path);
 	kgb_jsonw_ki64(&w, "status", summary->status);
 	kgb_jsonw_kstr(&w, "model", summary->model);
@@ -113,15 +158,17 @@ static void write_meta(struct kgb_buf *out, const struct kgb_exchange_summary *s
 	kgb_jsonw_kbool(&w, "usage_complete", summary->usage_complete);
 	kgb_jsonw_kbool(&w, "billed", summary->billed);
 	kgb_jsonw_kbool(&w, "repeated", summary->repeated);
+	kgb_jsonw_ki64(&w, "tools_removed", summary->n_tools_removed);
 	kgb_jsonw_kbool(&w, "aborted_by_client", summary->aborted_by_client);
 	kgb_jsonw_kbool(&w, "cut_upstream", summary->cut_upstream);
 	kgb_jsonw_kstr(&w, "error", summary->error);
+	write_tries(&w, end);
+	write_reply(&w, record, end);
 	kgb_jsonw_object_end(&w);
 	kgb_buf_addc(out, '\n');
 }
 
-void kgb_record_finish(struct kgb_record *record, const struct kgb_exchange_summary *summary,
-		       const char *source, int64_t started_wall_ms)
+void kgb_record_finish(struct kgb_record *record, const struct kgb_record_end *end)
 {
 	if (record->spec.dir_fd < 0)
 		return;
@@ -131,7 +178,7 @@ void kgb_record_finish(struct kgb_record *record, const struct kgb_exchange_summ
 	}
 	KGB_AUTO(buf) struct kgb_buf meta = KGB_BUF_INIT(0);
 	KGB_AUTO(buf) struct kgb_buf clean = KGB_BUF_INIT(0);
-	write_meta(&meta, summary, source, started_wall_ms);
+	write_meta(&meta, record, end);
 	scrub_whole(&record->spec, meta.ptr, meta.len, &clean);
 	KGB_AUTO(free) char *name = kgb_xasprintf("%04" PRId64 ".meta.json", record->spec.number);
 	struct kgb_err err = KGB_ERR_INIT;
@@ -177,8 +224,17 @@ static void write_body(struct kgb_jsonw *w, const struct kgb_record_request *req
 }
 
 int kgb_record_write_request(const struct kgb_record_spec *spec,
-			     const struct kgb_record_request *request, struct kgb_err *err)
+			     const struct kgb_record_request *request, char key[KGB_SHA256_HEX_LEN],
+			     struct kgb_err *err)
 {
+	struct kgb_replay_request asked = {
+		.method = request->method,
+		.path = request->path,
+		.body = request->body,
+		.body_len = request->body_len,
+	};
+	memcpy(asked.secrets, spec->secrets, sizeof(asked.secrets));
+	kgb_replay_key(&asked, key);
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
 	KGB_AUTO(buf) struct kgb_buf clean = KGB_BUF_INIT(0);
 	struct kgb_jsonw w;

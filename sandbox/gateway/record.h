@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
  * The record of one exchange below traffic/: NNNN.request.json, NNNN.response.sse or .json (the
- * body as it came), NNNN.meta.json. Neither the real key nor the capability token is ever written:
- * secret headers are replaced, and both texts are taken out of bodies.
+ * body as it came), NNNN.meta.json, which holds the request's key (replay.h) and the SHA-256 of the
+ * answer: by these a replay finds and checks it. Neither the real key nor the capability token is
+ * ever written: secret headers are replaced, and both texts are taken out of bodies.
  */
 #ifndef KGB_SANDBOX_GATEWAY_RECORD_H
 #define KGB_SANDBOX_GATEWAY_RECORD_H
@@ -13,6 +14,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/hash.h"
 #include "base/str.h"
 #include "sandbox/gateway/gateway.h"
 #include "sandbox/gateway/scrub.h"
@@ -26,6 +28,9 @@ struct kgb_record_spec {
 struct kgb_record {
 	struct kgb_record_spec spec;
 	int fd; /* response file; -1 before the first byte */
+	bool sse;
+	struct kgb_sha256 *sha256; /* of what is in it; NULL before the first byte */
+	char key[KGB_SHA256_HEX_LEN]; /* of the request; "" when it was not written */
 	struct kgb_scrub scrub;
 	struct kgb_buf chunk;
 	struct kgb_err err; /* first thing that went wrong, depth 0 and empty message: nothing */
@@ -45,13 +50,21 @@ void kgb_record_init(struct kgb_record *record, const struct kgb_record_spec *sp
 /** Append to the response file, which is created at first use. */
 void kgb_record_response(struct kgb_record *record, bool sse, const char *bytes, size_t len);
 /** Meta file, last: its presence says that the record is whole. */
-void kgb_record_finish(struct kgb_record *record, const struct kgb_exchange_summary *summary,
-		       const char *source, int64_t started_wall_ms);
+struct kgb_record_end {
+	const struct kgb_exchange_summary *summary;
+	const char *source;
+	int64_t started_wall_ms;
+	int64_t waited_ms; /* for the budget, its turn, between tries */
+	const struct kgb_strv *reply_names, *reply_values;
+	const struct kgb_strv *tries; /* calls that failed before the one that counts */
+};
+void kgb_record_finish(struct kgb_record *record, const struct kgb_record_end *end);
 void kgb_record_release(struct kgb_record *record);
 
-/** Write the request file. Touches nothing but its arguments, so it may run on a worker thread. */
+/** Write the request file and give its key. Touches nothing but its arguments, so it may run on a
+ * worker thread. */
 KGB_MUST_CHECK int kgb_record_write_request(const struct kgb_record_spec *spec,
 					    const struct kgb_record_request *request,
-					    struct kgb_err *err);
+					    char key[KGB_SHA256_HEX_LEN], struct kgb_err *err);
 
 #endif

@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 #include <string.h>
-#include <strings.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
+#include "base/time.h"
 #include "sandbox/gateway/internal.h"
 #include "sandbox/gateway/offline.h"
 
 /* A client that reads slowly holds the upstream back beyond this. */
 #define MAX_UNSENT_BYTES (1u << 20)
+
+struct kgb_account *kgb_exchange__account(const struct kgb_exchange *ex)
+{
+	return &ex->session->gw->accounts[kgb_protocol_provider(ex->protocol)];
+}
 
 static void add_reply_header(struct kgb_exchange *ex, const char *name, const char *value)
 {
@@ -15,18 +21,55 @@ static void add_reply_header(struct kgb_exchange *ex, const char *name, const ch
 	kgb_strv_add(&ex->reply_values, value);
 }
 
-/* ---- live ---- */
+/* ---- live: an answer passes, unless it is one to try again after ---- */
+
+static void set_reply_header(struct kgb_exchange *ex, const char *name, const char *value)
+{
+	for (size_t i = 0; i < ex->reply_names.n; i++) {
+		if (strcmp(ex->reply_names.items[i], name) != 0)
+			continue;
+		kgb_free(ex->reply_values.items[i]);
+		ex->reply_values.items[i] = kgb_xstrdup(value);
+		return;
+	}
+	add_reply_header(ex, name, value);
+}
+
+/* Decide on a call that brought no good answer. */
+static void judge_fault(struct kgb_exchange *ex, const struct kgb_retry_fault *fault)
+{
+	uint32_t dice;
+	kgb_random(&dice, sizeof(dice));
+	kgb_retry_decide(&ex->session->gw->retry, fault, ex->n_tries,
+			 kgb_mono_ms() - ex->started_ms, (double)dice / 4294967296.0,
+			 &ex->decision);
+	/* For a client that has left, or is about to, nothing is bought twice. */
+	if (!ex->attached || ex->out_abort || ex->session->closing)
+		ex->decision.again = false;
+}
+
+/* We have done the retrying: clients need not. */
+static void forbid_retries(struct kgb_exchange *ex)
+{
+	if (ex->session->gw->retry.max_tries > 1)
+		set_reply_header(ex, "x-should-retry", "false");
+}
 
 static int on_head(void *payload, const struct kgb_upstream_head *head)
 {
 	struct kgb_exchange *ex = payload;
-	const char *encoding = kgb_upstream_header(head, "content-encoding");
-	if (encoding && strcasecmp(encoding, "identity") != 0) {
-		snprintf(
-			ex->error, sizeof(ex->error),
-			"upstream: the answer is encoded as '%.40s' although identity was asked for",
-			encoding);
-		return -1;
+	if (head->status >= 300) {
+		const struct kgb_retry_fault fault = {
+			.status = head->status,
+			.retry_after = kgb_upstream_header(head, "retry-after"),
+			.retry_after_ms = kgb_upstream_header(head, "retry-after-ms"),
+			.should_retry = kgb_upstream_header(head, "x-should-retry"),
+		};
+		judge_fault(ex, &fault);
+		if (ex->decision.again) {
+			kgb_strv_addf(&ex->tries, "status %d", head->status);
+			return 0;
+		}
 	}
 	const char *type = kgb_upstream_header(head, "content-type");
 	for (size_t i = 0; i < head->names.n; i++)
@@ -34,6 +77,8 @@ static int on_head(void *payload, const struct kgb_upstream_head *head)
 			add_reply_header(ex, head->names.items[i], head->values.items[i]);
 	if (!type)
 		add_reply_header(ex, "content-type", "application/json");
+	if (head->status >= 300)
+		forbid_retries(ex);
 	kgb_exchange__head(ex, head->status, type);
 	return 0;
 }
@@ -41,17 +86,81 @@ static int on_head(void *payload, const struct kgb_upstream_head *head)
 static bool on_data(void *payload, const char *bytes, size_t len)
 {
 	struct kgb_exchange *ex = payload;
+	if (ex->decision.again)
+		return true; /* nobody gets this one */
 	if (ex->attached && ex->out.len - ex->out_pos > MAX_UNSENT_BYTES)
 		return false;
 	kgb_exchange__bytes(ex, bytes, len);
 	return true;
 }
 
+static void start_call(void *payload);
+
+static void ask_for_turn(struct kgb_exchange *ex, int64_t wait_ms)
+{
+	ex->asked_ms = kgb_mono_ms();
+	kgb_credential_ask(&kgb_exchange__account(ex)->credential, &ex->turn, wait_ms, start_call,
+			   ex);
+}
+
+/* The account has to stay away for longer than a client would wait. */
+static void refuse_paused(struct kgb_exchange *ex, int64_t paused_ms)
+{
+	KGB_AUTO(free) char *seconds = kgb_xasprintf("%lld", (long long)(paused_ms + 999) / 1000);
+	ex->source_open = false;
+	snprintf(ex->error, sizeof(ex->error),
+		 "the provider has asked this account to wait: %s s are left", seconds);
+	add_reply_header(ex, "retry-after", seconds);
+	kgb_exchange__reply_error(ex, 429, ex->error);
+}
+
+/* All that wait already would wait in vain. */
+static void refuse_waiting(struct kgb_gateway *gw, const struct kgb_account *account)
+{
+	int64_t paused_ms = kgb_credential_paused_ms(&account->credential);
+	if (paused_ms <= gw->retry.total_ms)
+		return;
+	for (struct kgb_session *session = gw->sessions; session; session = session->next) {
+		for (struct kgb_exchange *ex = session->exchanges, *next; ex; ex = next) {
+			next = ex->next;
+			if (ex->turn.state != KGB_TURN_WAITING ||
+			    kgb_exchange__account(ex) != account)
+				continue;
+			kgb_exchange__stop(ex);
+			refuse_paused(ex, paused_ms);
+		}
+	}
+}
+
 static void on_done(void *payload, const struct kgb_err *err)
 {
 	struct kgb_exchange *ex = payload;
+	struct kgb_gateway *gw = ex->session->gw;
+	struct kgb_account *account = kgb_exchange__account(ex);
 	ex->call = NULL;
-	kgb_exchange__end(ex, !err ? NULL : *ex->error ? ex->error : err->msg);
+	if (err && ex->status == 0 && !ex->decision.again && !*ex->error) {
+		judge_fault(ex, &(struct kgb_retry_fault){.err = err});
+		if (ex->decision.again)
+			kgb_strv_add(&ex->tries, err->msg);
+		else
+			forbid_retries(ex);
+	}
+	const struct kgb_retry_decision decision = ex->decision;
+	bool good = !err && ex->status >= 200 && ex->status < 300;
+	/* Who leaves retries to the client leaves it the pauses too. */
+	if (gw->retry.max_tries > 1)
+		kgb_credential_pause(&account->credential, decision.pause_ms);
+	kgb_credential_leave(&account->credential, &ex->turn,
+			     good               ? KGB_TURN_WENT_WELL
+			     : decision.crowded ? KGB_TURN_CROWDED
+						: KGB_TURN_SAID_NOTHING);
+	if (decision.again && ex->attached && !ex->out_abort)
+		ask_for_turn(ex, decision.wait_ms);
+	else if (decision.again)
+		kgb_exchange__end(ex, "the client hung up while the provider was asked again");
+	else
+		kgb_exchange__end(ex, !err ? NULL : *ex->error ? ex->error : err->msg);
+	refuse_waiting(gw, account);
 }
 
 static struct curl_slist *add_header(struct curl_slist *list, const char *name, const char *value)
@@ -65,17 +174,17 @@ static struct curl_slist *add_header(struct curl_slist *list, const char *name, 
 /* The client's headers that concern the API, with the real key in the place of its token. */
 static struct curl_slist *upstream_headers(const struct kgb_exchange *ex)
 {
-	const struct kgb_gateway *gw = ex->session->gw;
+	const struct kgb_account *account = kgb_exchange__account(ex);
 	struct curl_slist *list = NULL;
 	for (size_t i = 0; i < ex->header_names.n; i++)
 		if (kgb_http_forward_request_header(ex->header_names.items[i]))
 			list = add_header(list, ex->header_names.items[i],
 					  ex->header_values.items[i]);
-	if (gw->key_is_bearer) {
-		KGB_AUTO(free) char *bearer = kgb_xasprintf("Bearer %s", gw->api_key);
+	if (account->key_is_bearer) {
+		KGB_AUTO(free) char *bearer = kgb_xasprintf("Bearer %s", account->api_key);
 		list = add_header(list, "authorization", bearer);
 	} else {
-		list = add_header(list, "x-api-key", gw->api_key);
+		list = add_header(list, "x-api-key", account->api_key);
 	}
 	list = add_header(list, "accept-encoding", "identity");
 	/* No "100 Continue" round trip. */
@@ -84,14 +193,15 @@ static struct curl_slist *upstream_headers(const struct kgb_exchange *ex)
 	return longer;
 }
 
-void kgb_exchange__relay(struct kgb_exchange *ex)
+static void start_call(void *payload)
 {
+	struct kgb_exchange *ex = payload;
 	const struct kgb_gateway *gw = ex->session->gw;
 	const char *query = strchr(ex->uri, '?');
 	KGB_AUTO(free)
-	char *url = kgb_xasprintf("%s%s%s", gw->base_url, kgb_http_upstream_path(ex->endpoint),
-				  query ? query : "");
-	const struct kgb_buf *body = ex->sent_body.len ? &ex->sent_body : &ex->body;
+	char *url = kgb_xasprintf("%s%s%s", kgb_exchange__account(ex)->base_url,
+				  kgb_http_upstream_path(ex->endpoint), query ? query : "");
+	const struct kgb_buf *body = ex->adapted.body.len ? &ex->adapted.body : &ex->body;
 	struct kgb_upstream_spec spec = {
 		.method = ex->method,
 		.url = url,
@@ -99,33 +209,101 @@ void kgb_exchange__relay(struct kgb_exchange *ex)
 		.body = body->ptr,
 		.body_len = body->len,
 		.connect_timeout_ms = gw->connect_timeout_ms,
+		.idle_timeout_ms = gw->idle_timeout_ms,
 		.on_head = on_head,
 		.on_data = on_data,
 		.on_done = on_done,
 		.payload = ex,
 	};
 	struct kgb_err err = KGB_ERR_INIT;
+	ex->waited_ms += kgb_mono_ms() - ex->asked_ms;
+	ex->decision = (struct kgb_retry_decision){0};
+	ex->n_tries++;
 	if (kgb_upstream_start(&ex->call, gw->upstream, &spec, &err) < 0)
-		kgb_exchange__end(ex, err.msg);
+		on_done(ex, &err);
+}
+
+void kgb_exchange__relay(struct kgb_exchange *ex)
+{
+	const struct kgb_gateway *gw = ex->session->gw;
+	int64_t paused_ms = kgb_credential_paused_ms(&kgb_exchange__account(ex)->credential);
+	if (paused_ms > gw->retry.total_ms)
+		refuse_paused(ex, paused_ms);
+	else
+		ask_for_turn(ex, 0);
 }
 
 /* ---- offline ---- */
 
+void kgb_exchange__script(struct kgb_exchange *ex)
+{
+	const struct kgb_buf *body = ex->adapted.body.len ? &ex->adapted.body : &ex->body;
+	if (ex->endpoint == KGB_ENDPOINT_MODELS)
+		kgb_offline_models(ex->protocol, &ex->scripted);
+	else if (ex->endpoint == KGB_ENDPOINT_COUNT_TOKENS)
+		kgb_offline_count_tokens(body->ptr, body->len, &ex->scripted);
+	else
+		kgb_offline_answer(ex->session->offline, ex->protocol, body->ptr, body->len,
+				   &ex->scripted);
+}
+
 void kgb_exchange__offline(struct kgb_exchange *ex)
 {
-	const struct kgb_buf *body = ex->sent_body.len ? &ex->sent_body : &ex->body;
-	struct kgb_offline_reply reply = KGB_OFFLINE_REPLY_INIT;
-	if (ex->endpoint == KGB_ENDPOINT_MODELS)
-		kgb_offline_models(&reply);
-	else if (ex->endpoint == KGB_ENDPOINT_COUNT_TOKENS)
-		kgb_offline_count_tokens(body->ptr, body->len, &reply);
-	else
-		kgb_offline_answer(ex->session->offline, body->ptr, body->len, &reply);
-	add_reply_header(ex, "content-type", reply.content_type);
-	kgb_exchange__head(ex, reply.status, reply.content_type);
-	ex->cuts = KGB_TAKE(reply.event_ends);
-	ex->n_cuts = reply.n_events;
-	kgb_exchange__bytes(ex, reply.body.ptr, reply.body.len);
+	struct kgb_offline_reply *reply = &ex->scripted;
+	add_reply_header(ex, "content-type", reply->content_type);
+	kgb_exchange__head(ex, reply->status, reply->content_type);
+	ex->cuts = KGB_TAKE(reply->event_ends);
+	ex->n_cuts = reply->n_events;
+	kgb_exchange__bytes(ex, reply->body.ptr, reply->body.len);
 	kgb_exchange__end(ex, NULL);
-	kgb_offline_reply_release(&reply);
+}
+
+/* ---- replay ---- */
+
+static void tell_miss(struct kgb_exchange *ex, const char *why)
+{
+	struct kgb_session *session = ex->session;
+	session->ledger.totals.n_misses++;
+	ex->source_open = false;
+	snprintf(ex->error, sizeof(ex->error), "%s", why);
+	if (!session->closing && session->callbacks.on_miss)
+		session->callbacks.on_miss(session->payload, why);
+	/* As for a budget: the client is to end, so no number that it could take for a status. */
+	kgb_exchange__reply_error(ex, kgb_http_stop_status(ex->protocol),
+				  "replay: this request is not in the record");
+}
+
+void kgb_exchange__replay(struct kgb_exchange *ex)
+{
+	struct kgb_session *session = ex->session;
+	struct kgb_err err = KGB_ERR_INIT;
+	KGB_AUTO(buf) struct kgb_buf why = KGB_BUF_INIT(0);
+	const struct kgb_replay_request request = {
+		.method = ex->method,
+		.path = ex->path,
+		.body = ex->body.ptr,
+		.body_len = ex->body.len,
+		.secrets = {session->token, session->gw->accounts[KGB_PROVIDER_ANTHROPIC].api_key,
+			    session->gw->accounts[KGB_PROVIDER_OPENAI].api_key},
+	};
+	struct kgb_replay_answer answer = KGB_REPLAY_ANSWER_INIT;
+	const char *type = NULL;
+	int found = kgb_cassette_answer(session->cassette, &session->cassette_use, &request,
+					&answer, &err);
+	if (found == 0) {
+		kgb_cassette_explain(session->cassette, &session->cassette_use, &request, &why);
+		tell_miss(ex, why.ptr);
+	} else if (found < 0) {
+		tell_miss(ex, err.msg);
+	} else {
+		for (size_t i = 0; i < answer.names.n; i++) {
+			add_reply_header(ex, answer.names.items[i], answer.values.items[i]);
+			if (strcmp(answer.names.items[i], "content-type") == 0)
+				type = answer.values.items[i];
+		}
+		kgb_exchange__head(ex, answer.status, type);
+		kgb_exchange__bytes(ex, answer.body.ptr, answer.body.len);
+		kgb_exchange__end(ex, answer.cut ? "as recorded: the answer was cut off" : NULL);
+	}
+	kgb_replay_answer_release(&answer);
 }

@@ -79,9 +79,9 @@ void kgb_exchange__reply(struct kgb_exchange *ex, int status, const char *conten
 void kgb_exchange__reply_error(struct kgb_exchange *ex, int status, const char *message)
 {
 	KGB_AUTO(buf) struct kgb_buf body = KGB_BUF_INIT(0);
-	kgb_http_error_body(&body, kgb_http_error_type(status), message);
+	kgb_http_error_body(&body, ex->protocol, status, message);
 	if (status < 500) {
-		/* Asking again cannot help; Anthropic's own clients honour this. */
+		/* Asking again cannot help; the official clients honour this. */
 		kgb_strv_add(&ex->reply_names, "x-should-retry");
 		kgb_strv_add(&ex->reply_values, "false");
 	}

@@ -10,7 +10,7 @@
 
 #include "base/buf.h"
 
-#define KGB_SCRUB_MAX 2
+#define KGB_SCRUB_MAX 3
 /** What stands in the place of a secret. */
 #define KGB_SCRUB_MARK "<removed>"
 

@@ -5,6 +5,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/socket.h>
 
 #include "base/fs.h"
@@ -48,6 +49,20 @@ static void probe(struct kgb_exchange *ex, const char *what)
 		session->callbacks.on_probe(session->payload, what, ex->method, ex->path);
 }
 
+/* Both providers have a list of models at the same path. */
+static enum kgb_protocol protocol_of(const struct kgb_exchange *ex)
+{
+	unsigned protocols = ex->session->protocols;
+	bool anthropic = protocols & KGB_PROTOCOL_BIT(KGB_PROTOCOL_ANTHROPIC);
+	bool others = protocols & ~KGB_PROTOCOL_BIT(KGB_PROTOCOL_ANTHROPIC);
+	if (ex->endpoint != KGB_ENDPOINT_MODELS)
+		return kgb_http_protocol(ex->endpoint);
+	if (!others || (anthropic && header(ex, "x-api-key")))
+		return KGB_PROTOCOL_ANTHROPIC;
+	return protocols & KGB_PROTOCOL_BIT(KGB_PROTOCOL_CHAT) ? KGB_PROTOCOL_CHAT
+							       : KGB_PROTOCOL_RESPONSES;
+}
+
 /* The head of a request is here: what is it, and may it? A rejected one is answered when its body
  * is through. */
 static void on_request_head(struct kgb_exchange *ex, const char *path, const char *method)
@@ -55,7 +70,11 @@ static void on_request_head(struct kgb_exchange *ex, const char *path, const cha
 	ex->method = kgb_xstrdup(method);
 	ex->path = kgb_xstrdup(path);
 	ex->endpoint = kgb_http_endpoint(method, path);
+	ex->protocol = protocol_of(ex);
 	const struct kgb_session *session = ex->session;
+	bool speaks = session->protocols & KGB_PROTOCOL_BIT(ex->protocol);
+	if (!speaks && kgb_http_upstream_path(ex->endpoint))
+		ex->endpoint = KGB_ENDPOINT_NONE;
 	if (ex->endpoint == KGB_ENDPOINT_VERIFY && !session->callbacks.on_verify)
 		ex->endpoint = KGB_ENDPOINT_NONE;
 	if (ex->endpoint == KGB_ENDPOINT_NONE || ex->endpoint == KGB_ENDPOINT_HELLO) {
@@ -67,6 +86,8 @@ static void on_request_head(struct kgb_exchange *ex, const char *path, const cha
 		ex->rejected = true;
 		return;
 	}
+	const char *encoding = header(ex, "content-encoding");
+	ex->encoded = encoding && strcasecmp(encoding, "identity") != 0;
 	ex->body.limit =
 		ex->endpoint == KGB_ENDPOINT_VERIFY ? KGB_LIMIT_KERNEL : KGB_LIMIT_HTTP_BODY;
 	MHD_get_connection_values(ex->conn, MHD_HEADER_KIND, on_header, ex);
@@ -89,7 +110,7 @@ static void reject(struct kgb_exchange *ex)
 static void take_body(struct kgb_exchange *ex, const char *data, size_t len)
 {
 	struct kgb_session *session = ex->session;
-	if (ex->rejected || ex->too_large)
+	if (ex->rejected || ex->encoded || ex->too_large)
 		return;
 	if (session->body_bytes + len > KGB_SESSION_BODY_BYTES ||
 	    kgb_buf_add(&ex->body, data, len) < 0) {
@@ -108,6 +129,8 @@ static void on_request_complete(struct kgb_exchange *ex)
 		reject(ex);
 	else if (ex->too_large)
 		kgb_exchange__reply_error(ex, 413, "the request is too large");
+	else if (ex->encoded) /* what cannot be read cannot be metered */
+		kgb_exchange__reply_error(ex, 415, "send the request without content-encoding");
 	else
 		kgb_exchange__dispatch(ex);
 }
@@ -267,6 +290,7 @@ static int watch_daemon(struct kgb_session *session, struct kgb_err *err)
 static void free_session(struct kgb_session *session)
 {
 	kgb_ledger_release(&session->ledger);
+	kgb_cassette_use_release(&session->cassette_use);
 	kgb_close(session->dir_fd);
 	kgb_free(session->token);
 	kgb_free(session);
@@ -279,6 +303,8 @@ static int open_checked(struct kgb_session *session, int *listen_fd,
 		return kgb_fail(err, KGB_ERR_INVALID, "gateway: a session needs a token");
 	if (session->gw->mode == KGB_GATEWAY_OFFLINE && !spec->offline)
 		return kgb_fail(err, KGB_ERR_INVALID, "gateway: an offline session needs a script");
+	if (session->gw->mode == KGB_GATEWAY_REPLAY && !spec->cassette)
+		return kgb_fail(err, KGB_ERR_INVALID, "gateway: a replay needs a cassette");
 	session->token = kgb_xstrdup(spec->token);
 	if (spec->traffic_dir &&
 	    kgb_fs_opendir(AT_FDCWD, spec->traffic_dir, &session->dir_fd, err) < 0)
@@ -297,10 +323,13 @@ int kgb_session_open(struct kgb_session **out, struct kgb_gateway *gw,
 	session->gw = gw;
 	session->dir_fd = -1;
 	session->offline = spec->offline;
+	session->protocols = spec->protocols ? spec->protocols : KGB_PROTOCOLS_ALL;
+	session->cassette = spec->cassette;
+	session->budget = spec->budget;
 	session->max_exchanges = spec->max_exchanges;
 	session->callbacks = spec->callbacks;
 	session->payload = spec->payload;
-	kgb_ledger_init(&session->ledger);
+	kgb_ledger_init(&session->ledger, gw->mode == KGB_GATEWAY_LIVE ? gw->prices : NULL);
 	if (open_checked(session, &listen_fd, spec, err) < 0) {
 		if (session->daemon)
 			MHD_stop_daemon(session->daemon);

@@ -8,17 +8,22 @@
 #include <sys/socket.h>
 
 #include "base/mem.h"
+#include "base/time.h"
 
 /* Idle connections that are kept; there may be more while calls run. */
 #define MAX_IDLE_CONNECTIONS 64L
 #define MAX_HEADERS 64
+/* How often calls are looked at on which nothing comes. */
+#define WATCH_MS 250
 
 struct kgb_upstream {
 	uv_loop_t *loop; /* borrowed */
 	CURLM *multi; /* owned */
 	uv_timer_t timer;
+	bool in_timeout; /* it is being served */
+	uv_timer_t watch; /* runs while there are calls */
 	struct kgb_upstream_call *calls; /* list of all */
-	size_t open; /* handles that are not closed: the timer and one per socket */
+	size_t open; /* handles that are not closed: the timers and one per socket */
 	bool closing;
 	void (*done)(void *payload);
 	void *payload;
@@ -40,6 +45,8 @@ struct kgb_upstream_call {
 	bool head_told;
 	bool refused; /* on_head said no */
 	bool held;
+	int64_t active_ms; /* monotonic: when bytes moved last */
+	curl_off_t sent; /* by then */
 	char error[CURL_ERROR_SIZE];
 };
 
@@ -130,6 +137,37 @@ static void finish_call(struct kgb_upstream_call *call, CURLcode code)
 	on_done(payload, failed ? &err : NULL);
 }
 
+/* Whether bytes moved since the last look, or could not because we hold them back. */
+static bool is_active(struct kgb_upstream_call *call)
+{
+	curl_off_t sent = 0;
+	curl_easy_getinfo(call->easy, CURLINFO_SIZE_UPLOAD_T, &sent);
+	bool moved = call->held || sent != call->sent;
+	call->sent = sent;
+	return moved;
+}
+
+/* libcurl's own check of the speed looks at averages, and not before the first byte. */
+static void on_watch(uv_timer_t *timer)
+{
+	struct kgb_upstream *up = timer->data;
+	int64_t now_ms = kgb_mono_ms();
+	for (struct kgb_upstream_call *call = up->calls; call;) {
+		if (is_active(call))
+			call->active_ms = now_ms;
+		if (now_ms - call->active_ms < call->spec.idle_timeout_ms) {
+			call = call->next;
+			continue;
+		}
+		snprintf(call->error, sizeof(call->error), "nothing came for %lld s",
+			 (long long)call->spec.idle_timeout_ms / 1000);
+		finish_call(call, CURLE_OPERATION_TIMEDOUT);
+		call = up->calls; /* others may have gone too */
+	}
+	if (!up->calls)
+		uv_timer_stop(&up->watch);
+}
+
 /* Finished transfers must be looked for after every socket action: one action can finish several.
  */
 static void collect_finished(struct kgb_upstream *up)
@@ -152,7 +190,9 @@ static void on_timeout(uv_timer_t *timer)
 {
 	struct kgb_upstream *up = timer->data;
 	int running;
+	up->in_timeout = true;
 	curl_multi_socket_action(up->multi, CURL_SOCKET_TIMEOUT, 0, &running);
+	up->in_timeout = false;
 	collect_finished(up);
 }
 
@@ -162,9 +202,11 @@ static int on_curl_timer(CURLM *multi, long timeout_ms, void *payload)
 	struct kgb_upstream *up = payload;
 	if (timeout_ms < 0)
 		uv_timer_stop(&up->timer);
-	else /* 0 means now, but curl must not be called back from its own callback */
-		uv_timer_start(&up->timer, on_timeout, timeout_ms == 0 ? 1 : (uint64_t)timeout_ms,
-			       0);
+	else if (timeout_ms == 0 && up->in_timeout)
+		/* "Now" again: not within the same round of timers, sockets come first. */
+		uv_timer_start(&up->timer, on_timeout, 1, 0);
+	else
+		uv_timer_start(&up->timer, on_timeout, (uint64_t)timeout_ms, 0);
 	return 0;
 }
 
@@ -265,6 +307,7 @@ static size_t on_curl_header(char *line, size_t size, size_t n, void *payload)
 {
 	struct kgb_upstream_call *call = payload;
 	size_t len = size * n;
+	call->active_ms = kgb_mono_ms();
 	if (len > 5 && strncasecmp(line, "HTTP/", 5) == 0) {
 		/* A new head: what came before was an interim answer (100, 103). */
 		head_release(&call->head);
@@ -283,6 +326,7 @@ static size_t on_curl_data(char *bytes, size_t size, size_t n, void *payload)
 {
 	struct kgb_upstream_call *call = payload;
 	size_t len = size * n;
+	call->active_ms = kgb_mono_ms();
 	if (!call->spec.on_data(call->spec.payload, bytes, len)) {
 		call->held = true;
 		return CURL_WRITEFUNC_PAUSE;
@@ -305,6 +349,9 @@ static bool set_options(struct kgb_upstream_call *call)
 	bool ok = curl_easy_setopt(easy, CURLOPT_URL, spec->url) == CURLE_OK;
 	ok = ok && curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https") == CURLE_OK;
 	ok = ok && curl_easy_setopt(easy, CURLOPT_HTTPHEADER, spec->take_headers) == CURLE_OK;
+	/* We ask for none, but some send encoded answers all the same: to be read they are decoded.
+	 */
+	curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "");
 	curl_easy_setopt(easy, CURLOPT_PRIVATE, call);
 	curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
 	curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, call->error);
@@ -329,6 +376,7 @@ int kgb_upstream_start(struct kgb_upstream_call **out, struct kgb_upstream *up,
 	struct kgb_upstream_call *call = kgb_xcalloc(1, sizeof(*call));
 	call->up = up;
 	call->spec = *spec;
+	call->active_ms = kgb_mono_ms();
 	call->next = up->calls;
 	if (up->calls)
 		up->calls->prev = call;
@@ -339,6 +387,8 @@ int kgb_upstream_start(struct kgb_upstream_call **out, struct kgb_upstream *up,
 		call_free(call);
 		return kgb_fail(err, KGB_ERR_FAILED, "start a call to '%s'", spec->url);
 	}
+	if (!uv_is_active((uv_handle_t *)&up->watch))
+		uv_timer_start(&up->watch, on_watch, WATCH_MS, WATCH_MS);
 	*out = call;
 	return 0;
 }
@@ -355,7 +405,9 @@ int kgb_upstream_new(struct kgb_upstream **out, uv_loop_t *loop, struct kgb_err 
 	up->multi = multi;
 	uv_timer_init(loop, &up->timer);
 	up->timer.data = up;
-	up->open = 1;
+	uv_timer_init(loop, &up->watch);
+	up->watch.data = up;
+	up->open = 2;
 	curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, on_curl_socket);
 	curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, up);
 	curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, on_curl_timer);
@@ -374,4 +426,5 @@ void kgb_upstream_close(struct kgb_upstream *up, void (*done)(void *payload), vo
 	/* Closes idle connections, which takes their sockets off the loop. */
 	curl_multi_cleanup(up->multi);
 	uv_close((uv_handle_t *)&up->timer, on_timer_closed);
+	uv_close((uv_handle_t *)&up->watch, on_timer_closed);
 }

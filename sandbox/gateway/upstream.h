@@ -38,6 +38,7 @@ struct kgb_upstream_spec {
 	const char *body; /* borrowed until on_done or cancel */
 	size_t body_len;
 	int64_t connect_timeout_ms;
+	int64_t idle_timeout_ms; /* nothing comes for so long: TIMEOUT */
 	/** Headers are complete. -1 ends the call with on_done. */
 	int (*on_head)(void *payload, const struct kgb_upstream_head *head);
 	/** Bytes of the answer. false: take them back and hold; kgb_upstream_resume asks for them

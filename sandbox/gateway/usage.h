@@ -39,7 +39,7 @@ void kgb_usage_max(struct kgb_usage *usage, const struct kgb_usage *other);
  * something is missing. */
 struct kgb_totals {
 	struct kgb_usage usage; /* all models; fields are 0 before the first exchange */
-	int64_t n_exchanges; /* POST /v1/messages with the right token that are over */
+	int64_t n_exchanges; /* requests for a model's answer with the right token that are over */
 	int64_t n_errors; /* of these, without a 2xx answer, or cut off */
 	int64_t n_incomplete; /* answered with 2xx, but some count never came */
 	int64_t n_repeated; /* answers whose message id had been counted already */
@@ -47,6 +47,13 @@ struct kgb_totals {
 	int64_t n_verify; /* calls of /kgb/v1/verify */
 	int64_t n_probes; /* requests with a bad token or an endpoint that is not offered */
 	int64_t busy_ms; /* sum over exchanges of request received -> answer complete */
+	int64_t wait_ms; /* of that: waiting for a turn, for a pause to end, to try again */
+	int64_t n_retries; /* upstream calls that repeated an earlier one */
+	int64_t cost_nanos; /* billionths of a dollar, of the messages whose cost is known */
+	int64_t n_unpriced; /* messages whose cost is not known */
+	int64_t charged_tokens; /* what budgets count: spent, and reserved by open exchanges */
+	int64_t charged_nanos;
+	int64_t n_misses; /* replay: requests that the record does not hold */
 	size_t n_models;
 	struct {
 		char name[KGB_USAGE_MODEL_LEN]; /* as the answer names it; "(other)" once the table

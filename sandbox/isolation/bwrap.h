@@ -26,10 +26,35 @@ struct kgb_fdmap {
 	bool owned; /* closed by kgb_sandbox_release */
 };
 
+/** What more than namespaces holds a sandbox together, as found out by probing
+ * (sandbox/isolation/ladder.h). */
+struct kgb_confinement {
+	/** No namespaces and no mounts (L2, L0): the command runs where the policy's sources are,
+	 * see host.h. Without Landlock nothing holds it at all. */
+	bool no_namespaces;
+	int landlock_abi; /* 0: no Landlock rules */
+	bool watch_calls; /* system calls that are refused are counted and named in the status */
+	/* Directories in which the launcher makes cgroups; "": none. */
+	char cgroup_v2[256];
+	char cgroup_pids[256]; /* of version 1, as the next */
+	char cgroup_memory[256];
+};
+
+#define KGB_PRIVATE_PATHS_MAX 4
+
 struct kgb_sandbox_spec {
 	const struct kgb_policy *policy;
 	const char *launcher; /* path of kgb-launch; NULL: beside the running program */
+	const char *confiner; /* path of kgb-confine; NULL: beside the launcher */
 	const char *bwrap; /* path of bwrap; NULL: $KGB_BWRAP, else found in $PATH */
+	/** NULL: namespaces and the system-call filter alone. Not for policies that allow nested
+	 * user namespaces: Landlock forbids mounts. */
+	const struct kgb_confinement *confinement;
+	/** With a confinement that watches calls: also files that are opened are looked at (some
+	 * 25 us for each), and those are told that hold keys or lie below these directories of the
+	 * host; absolute, borrowed. */
+	bool watch_files;
+	const char *private_paths[KGB_PRIVATE_PATHS_MAX];
 	int stdio[3]; /* our descriptors for 0, 1, 2 (borrowed); -1: /dev/null */
 	/** More descriptors for the program inside: `from` is borrowed, `to` >= 3. */
 	struct kgb_fdmap pass[8];
@@ -64,12 +89,21 @@ void kgb_sandbox_close_child_fds(struct kgb_sandbox *sandbox);
 void kgb_sandbox_release(struct kgb_sandbox *sandbox);
 void kgb_auto_sandbox(struct kgb_sandbox *sandbox);
 
+struct kgb_bwrap_options {
+	const char *bwrap;
+	/* Numbers in the child; -1 leaves the option out. */
+	int status_fd;
+	int seccomp_fd;
+	const int *data_fds; /* text of KGB_MOUNT_DATA, one per such mount in order */
+	const char *confiner; /* NULL: no kgb-confine */
+	const struct kgb_strv *confine_args; /* its options */
+};
 /** Only the bwrap part (`bwrap` options, `--`, the policy's command), for display and tests.
- * `status_fd` and `seccomp_fd` are numbers in the child, -1 leaves the option out. Text of
- * KGB_MOUNT_DATA comes from the descriptors `data_fds`, one per such mount in order. Appends to
- * *argv. */
-void kgb_bwrap_argv(const struct kgb_policy *policy, const char *bwrap, int status_fd,
-		    int seccomp_fd, const int *data_fds, struct kgb_strv *argv);
+ * Appends to *argv. */
+void kgb_bwrap_argv(const struct kgb_policy *policy, const struct kgb_bwrap_options *options,
+		    struct kgb_strv *argv);
+/** Options of kgb-confine that allow what the policy's mounts show. Appends to *args. */
+void kgb_confine_args(const struct kgb_policy *policy, int landlock_abi, struct kgb_strv *args);
 
 /** Fork and execute a prepared sandbox; child descriptors are closed here. *out_pid is the
  * launcher: SIGTERM ends the whole sandbox by SIGKILL, it exits (with the program's status, 128+N

@@ -235,7 +235,8 @@ static void on_status_read(uv_stream_t *stream, ssize_t len, const uv_buf_t *buf
 	kgb_sandbox_status_feed(&launch->status, buf->base, (size_t)len);
 	/* An older bwrap names no namespaces. */
 	struct kgb_err ignored = KGB_ERR_INIT;
-	if (launch->status.init_pid && launch->status.pidns_inode == 0)
+	if (launch->status.init_pid && launch->status.pidns_inode == 0 &&
+	    !launch->status.no_namespaces)
 		(void)!kgb_pidns_inode(launch->status.init_pid, &launch->status.pidns_inode,
 				       &ignored);
 	check_ready(launch);

@@ -4,27 +4,30 @@
  * everything below itself when the parent dies or it gets SIGTERM, SIGINT or SIGHUP, and exits,
  * with the command's status (128+N for signal N), only when nothing below it is left.
  *
- *     kgb-launch --parent PID [--status-fd FD] [--listen PORT --send-fd FD] [--keep FD]... [--limit
- * NAME=N]...
- *                -- COMMAND [ARG]...
+ *     kgb-launch --parent PID [OPTION VALUE]... -- COMMAND [ARG]...
  *
  * --parent     exit when this process is not, or no longer, the parent
  * --status-fd  write one JSON line there at the end (and one when the start fails)
  * --listen     put the command into an empty network namespace with loopback up, listen there on
  * 127.0.0.1:PORT and send the listening socket over the socket --send-fd
  * --keep       the command inherits this descriptor; all others above 2 are closed
- * --limit      nofile, nproc, fsize or as; the core limit is always 0
+ * --limit      for each process: nofile, nproc, fsize or as; the core limit is always 0. For all
+ * together: tasks, memory, nameless (see launch_limits.c)
+ * --cgroup-v2, --cgroup-pids, --cgroup-memory  make a cgroup in this directory for the command
+ * --tell-child 1: say on the status what bwrap would, of a command that makes no namespaces
+ * --private    who opens files below this directory of the host, should be told (with --calls-fd)
+ * --calls-fd   a socket over which kgb-confine sends the listener of its system-call filter
  *
  * Why not only `bwrap --die-with-parent`: between bwrap's clone and its own prctl a dead parent
  * goes unnoticed and the sandbox would live on. This process is a subreaper, so such an orphan
  * comes back to it and is killed. Static and without any library, because one stays in memory for
  * each attempt.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -33,10 +36,13 @@
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "sandbox/isolation/launch_internal.h"
 
 enum {
 	EXIT_USAGE = 2,
@@ -58,11 +64,16 @@ struct options {
 	pid_t parent;
 	int status_fd;
 	int send_fd;
+	int calls_fd;
 	uint16_t port;
 	int keep[KEEP_MAX];
 	size_t n_keep;
 	struct limit limits[LIMITS_MAX];
 	size_t n_limits;
+	struct launch_limits together;
+	bool tell_child;
+	const char *private_paths[PRIVATE_PATHS_MAX];
+	size_t n_private;
 	char **command;
 };
 
@@ -83,8 +94,9 @@ static __attribute__((noreturn)) void usage(void)
 {
 	(void)dprintf(
 		STDERR_FILENO,
-		"usage: kgb-launch --parent PID [--status-fd FD] [--listen PORT --send-fd FD] [--keep FD]... "
-		"[--limit NAME=N]... -- COMMAND [ARG]...\n");
+		"usage: kgb-launch --parent PID [--status-fd FD] [--listen PORT --send-fd FD] "
+		"[--calls-fd FD] [--keep FD]... [--limit NAME=N]... [--cgroup-v2 DIR] "
+		"[--cgroup-pids DIR] [--cgroup-memory DIR] -- COMMAND [ARG]...\n");
 	_exit(EXIT_USAGE);
 }
 
@@ -106,44 +118,82 @@ static uint64_t number(const char *text, uint64_t max)
 	return value;
 }
 
-static struct limit parse_limit(const char *text)
+static void parse_limit(struct options *options, const char *text)
 {
-	static const struct {
+	const struct {
 		const char *name;
 		int resource;
-	} names[] = {{"nofile=", RLIMIT_NOFILE},
-		     {"nproc=", RLIMIT_NPROC},
-		     {"fsize=", RLIMIT_FSIZE},
-		     {"as=", RLIMIT_AS}};
+		int64_t *together;
+	} names[] = {{"nofile=", RLIMIT_NOFILE, NULL},
+		     {"nproc=", RLIMIT_NPROC, NULL},
+		     {"fsize=", RLIMIT_FSIZE, NULL},
+		     {"as=", RLIMIT_AS, NULL},
+		     {"tasks=", 0, &options->together.n_tasks},
+		     {"memory=", 0, &options->together.memory_bytes},
+		     {"nameless=", 0, &options->together.nameless_bytes}};
 
 	for (size_t i = 0; text && i < sizeof(names) / sizeof(names[0]); i++) {
 		size_t len = strlen(names[i].name);
-		if (strncmp(text, names[i].name, len) == 0)
-			return (struct limit){names[i].resource, number(text + len, INT64_MAX)};
+		if (strncmp(text, names[i].name, len) != 0)
+			continue;
+		uint64_t value = number(text + len, INT64_MAX);
+		if (names[i].together)
+			*names[i].together = (int64_t)value;
+		else if (options->n_limits < LIMITS_MAX)
+			options->limits[options->n_limits++] =
+				(struct limit){names[i].resource, value};
+		return;
 	}
 	usage();
 }
 
+static int descriptor(const char *text)
+{
+	return (int)number(text, INT32_MAX);
+}
+
+static bool parse_cgroup(struct launch_limits *limits, const char *option, const char *value)
+{
+	if (strcmp(option, "--cgroup-v2") == 0)
+		limits->cgroup_v2 = value;
+	else if (strcmp(option, "--cgroup-pids") == 0)
+		limits->cgroup_pids = value;
+	else if (strcmp(option, "--cgroup-memory") == 0)
+		limits->cgroup_memory = value;
+	else
+		return false;
+	return true;
+}
+
+static void parse_option(struct options *options, const char *option, const char *value)
+{
+	if (strcmp(option, "--parent") == 0)
+		options->parent = descriptor(value);
+	else if (strcmp(option, "--status-fd") == 0)
+		options->status_fd = descriptor(value);
+	else if (strcmp(option, "--send-fd") == 0)
+		options->send_fd = descriptor(value);
+	else if (strcmp(option, "--calls-fd") == 0)
+		options->calls_fd = descriptor(value);
+	else if (strcmp(option, "--listen") == 0)
+		options->port = (uint16_t)number(value, UINT16_MAX);
+	else if (strcmp(option, "--keep") == 0 && options->n_keep < KEEP_MAX)
+		options->keep[options->n_keep++] = descriptor(value);
+	else if (strcmp(option, "--tell-child") == 0)
+		options->tell_child = number(value, 1) == 1;
+	else if (strcmp(option, "--private") == 0 && options->n_private < PRIVATE_PATHS_MAX)
+		options->private_paths[options->n_private++] = value;
+	else if (strcmp(option, "--limit") == 0)
+		parse_limit(options, value);
+	else if (!value || !parse_cgroup(&options->together, option, value))
+		usage();
+}
+
 static void parse(struct options *options, char **argv)
 {
-	*options = (struct options){.status_fd = -1, .send_fd = -1};
-	for (argv++; *argv && strcmp(*argv, "--") != 0; argv += 2) {
-		const char *value = argv[1];
-		if (strcmp(*argv, "--parent") == 0)
-			options->parent = (pid_t)number(value, INT32_MAX);
-		else if (strcmp(*argv, "--status-fd") == 0)
-			options->status_fd = (int)number(value, INT32_MAX);
-		else if (strcmp(*argv, "--send-fd") == 0)
-			options->send_fd = (int)number(value, INT32_MAX);
-		else if (strcmp(*argv, "--listen") == 0)
-			options->port = (uint16_t)number(value, UINT16_MAX);
-		else if (strcmp(*argv, "--keep") == 0 && options->n_keep < KEEP_MAX)
-			options->keep[options->n_keep++] = (int)number(value, INT32_MAX);
-		else if (strcmp(*argv, "--limit") == 0 && options->n_limits < LIMITS_MAX)
-			options->limits[options->n_limits++] = parse_limit(value);
-		else
-			usage();
-	}
+	*options = (struct options){.status_fd = -1, .send_fd = -1, .calls_fd = -1};
+	for (argv++; *argv && strcmp(*argv, "--") != 0; argv += 2)
+		parse_option(options, argv[0], argv[1]);
 	if (!*argv || !argv[1] || options->parent == 0 ||
 	    (options->port != 0) != (options->send_fd >= 0))
 		usage();
@@ -161,7 +211,8 @@ static void bind_to_parent(const struct options *options, pid_t parent, int sign
 
 static bool is_kept(const struct options *options, int fd)
 {
-	if (fd <= STDERR_FILENO || fd == options->status_fd || fd == options->send_fd)
+	if (fd <= STDERR_FILENO || fd == options->status_fd || fd == options->send_fd ||
+	    fd == options->calls_fd)
 		return true;
 	for (size_t i = 0; i < options->n_keep; i++)
 		if (options->keep[i] == fd)
@@ -180,6 +231,8 @@ static void close_other_fds(const struct options *options)
 		highest = options->status_fd;
 	if (options->send_fd > highest)
 		highest = options->send_fd;
+	if (options->calls_fd > highest)
+		highest = options->calls_fd;
 	for (int fd = STDERR_FILENO + 1; fd <= highest; fd++)
 		if (!is_kept(options, fd))
 			(void)close(fd);
@@ -296,7 +349,8 @@ static int lower_limit(__rlimit_resource_t resource, rlim_t value)
 	return setrlimit(resource, &limit);
 }
 
-static __attribute__((noreturn)) void run_command(const struct options *options, pid_t launcher)
+static __attribute__((noreturn)) void run_command(const struct options *options,
+						  const struct launch_watch *watch, pid_t launcher)
 {
 	const struct rlimit no_core = {0, 0};
 	sigset_t none;
@@ -305,6 +359,10 @@ static __attribute__((noreturn)) void run_command(const struct options *options,
 	(void)pthread_sigmask(SIG_SETMASK, &none, NULL);
 	bind_to_parent(options, launcher, SIGKILL);
 	volunteer_for_oom();
+	if (launch_watch_enter(watch) < 0)
+		die(options, "enter a cgroup");
+	if (options->calls_fd >= 0)
+		(void)close(options->calls_fd);
 	if (options->port) {
 		enter_network_namespace(options);
 		send_fd(options, listen_on_loopback(options));
@@ -320,77 +378,74 @@ static __attribute__((noreturn)) void run_command(const struct options *options,
 	die(options, "execute the sandbox program");
 }
 
-/* Parent of a process from /proc/PID/stat, 0 when it is gone. */
-static pid_t parent_of(const char *pid)
-{
-	char path[TEXT_MAX];
-	char text[TEXT_MAX];
-	pid_t parent = 0;
+/* What the launcher waits on while the command runs. */
+struct supervision {
+	pid_t command;
+	int command_status;
+	bool ending;
+	bool is_bare; /* the command makes no namespaces */
+	int signal_fd;
+	struct launch_watch *watch;
+	struct launch_calls *calls;
+};
 
-	(void)snprintf(path, sizeof(path), "/proc/%s/stat", pid);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	ssize_t len = read(fd, text, sizeof(text) - 1);
-	(void)close(fd);
-	if (len <= 0)
-		return 0;
-	text[len] = '\0';
-	/* "pid (name) S ppid": the name may hold brackets and blanks. */
-	const char *end = strrchr(text, ')');
-	if (!end || strlen(end) < sizeof(") S "))
-		return 0;
-	for (const char *digit = end + sizeof(") S ") - 1; *digit >= '0' && *digit <= '9'; digit++)
-		parent = 10 * parent + (*digit - '0');
-	return parent;
+static void end_all(struct supervision *s)
+{
+	s->ending = true;
+	launch_watch_kill(s->watch);
+	if (s->is_bare)
+		launch_kill_descendants();
+	launch_kill_children();
 }
 
-/* Kill each child, also those inherited as a subreaper. They cannot be reused numbers: only we reap
- * them. */
-static void kill_children(void)
+/* Reap whoever has ended; false when nobody is left. */
+static bool reap(struct supervision *s)
 {
-	DIR *proc = opendir("/proc");
-
-	if (!proc)
-		return;
-	for (struct dirent *entry; (entry = readdir(proc));) {
-		pid_t pid = 0;
-		const char *digit = entry->d_name;
-		for (; *digit >= '0' && *digit <= '9'; digit++)
-			pid = 10 * pid + (*digit - '0');
-		if (pid > 0 && !*digit && parent_of(entry->d_name) == getpid())
-			(void)kill(pid, SIGKILL);
-	}
-	(void)closedir(proc);
-}
-
-/* Reap until nothing is left; returns the command's wait status. */
-static int supervise(pid_t command, const sigset_t *signals)
-{
-	int command_status = 0;
-	bool ending = false;
-
 	for (;;) {
 		int status;
 		pid_t pid = waitpid(-1, &status, WNOHANG);
 		if (pid < 0 && errno == ECHILD)
-			return command_status;
-		if (pid == command) {
-			command_status = status;
-			ending = true;
-		}
-		if (pid > 0)
-			continue;
-		/* Whoever is orphaned by a kill becomes our child and is found in the next round.
-		 */
-		if (ending)
-			kill_children();
-		siginfo_t info;
-		if (sigwaitinfo(signals, &info) > 0 && info.si_signo != SIGCHLD) {
-			ending = true;
-			kill_children();
+			return false;
+		if (pid <= 0)
+			break;
+		if (pid == s->command) {
+			s->command_status = status;
+			s->ending = true;
 		}
 	}
+	/* Whoever is orphaned by a kill becomes our child and is found in the next round. */
+	if (s->ending && s->is_bare)
+		launch_kill_descendants();
+	if (s->ending)
+		launch_kill_children();
+	return true;
+}
+
+static void on_signals(struct supervision *s)
+{
+	struct signalfd_siginfo info;
+
+	while (read(s->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
+		if (info.ssi_signo != SIGCHLD)
+			end_all(s);
+}
+
+/* Until nothing is left; returns the command's wait status. */
+static int supervise(struct supervision *s)
+{
+	while (reap(s)) {
+		struct pollfd fds[] = {{.fd = s->signal_fd, .events = POLLIN},
+				       {.fd = launch_calls_fd(s->calls), .events = POLLIN}};
+		if (poll(fds, 2, s->ending ? -1 : launch_watch_interval_ms(s->watch)) < 0)
+			continue;
+		if (fds[0].revents)
+			on_signals(s);
+		if (fds[1].revents)
+			launch_calls_serve(s->calls);
+		if (!s->ending && launch_watch_look(s->watch))
+			end_all(s);
+	}
+	return s->command_status;
 }
 
 static long long milliseconds(struct timeval time)
@@ -398,11 +453,46 @@ static long long milliseconds(struct timeval time)
 	return 1000LL * time.tv_sec + time.tv_usec / 1000;
 }
 
+/* 128+N for signal N. */
+static int exit_code(int status)
+{
+	return WIFEXITED(status) ? WEXITSTATUS(status) : SIGNAL_BASE + WTERMSIG(status);
+}
+
+static void report(const struct options *options)
+{
+	struct rusage all;
+
+	if (options->status_fd >= 0 && getrusage(RUSAGE_CHILDREN, &all) == 0)
+		(void)dprintf(
+			options->status_fd,
+			"{\"tree-empty\":true,\"user-ms\":%lld,\"sys-ms\":%lld,\"max-rss-bytes\":%lld}\n",
+			milliseconds(all.ru_utime), milliseconds(all.ru_stime),
+			1024LL * all.ru_maxrss);
+}
+
+/* Signals come as readable data from here on. */
+static int block_signals(const struct options *options)
+{
+	static const int signos[] = {SIGCHLD, SIGTERM, SIGINT, SIGHUP};
+	sigset_t signals;
+
+	sigemptyset(&signals);
+	for (size_t i = 0; i < sizeof(signos) / sizeof(signos[0]); i++)
+		sigaddset(&signals, signos[i]);
+	(void)pthread_sigmask(SIG_BLOCK, &signals, NULL);
+	int fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (fd < 0)
+		die(options, "wait for signals");
+	return fd;
+}
+
 int main(int argc, char **argv)
 {
+	static struct launch_watch watch;
+	static struct launch_calls calls;
 	struct options options;
-	sigset_t signals;
-	struct rusage usage_of_all;
+	const char *what;
 
 	(void)argc;
 	parse(&options, argv);
@@ -410,29 +500,43 @@ int main(int argc, char **argv)
 	bind_to_parent(&options, options.parent, SIGTERM);
 	close_other_fds(&options);
 	(void)setsid();
-	sigemptyset(&signals);
-	sigaddset(&signals, SIGCHLD);
-	sigaddset(&signals, SIGTERM);
-	sigaddset(&signals, SIGINT);
-	sigaddset(&signals, SIGHUP);
-	(void)pthread_sigmask(SIG_BLOCK, &signals, NULL);
+	int signal_fd = block_signals(&options);
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
 		die(&options, "become a subreaper");
+	launch_calls_init(&calls, options.calls_fd);
+	memcpy(calls.private_paths, options.private_paths, sizeof(calls.private_paths));
+	calls.n_private = options.n_private;
+	if (launch_watch_start(&watch, &options.together, &what) < 0) {
+		int code = errno;
+		launch_watch_finish(&watch, -1);
+		errno = code;
+		die(&options, what);
+	}
 
 	pid_t launcher = getpid();
 	pid_t command = fork();
 	if (command < 0)
 		die(&options, "fork");
 	if (command == 0)
-		run_command(&options, launcher);
+		run_command(&options, &watch, launcher);
+	launch_watch_started(&watch);
 	close_command_fds(&options);
-	int status = supervise(command, &signals);
+	if (options.tell_child)
+		(void)dprintf(options.status_fd, "{\"child-pid\":%d,\"no-namespaces\":true}\n",
+			      command);
+	struct supervision s = {
+		.command = command,
+		.is_bare = options.tell_child,
+		.signal_fd = signal_fd,
+		.watch = &watch,
+		.calls = &calls,
+	};
+	int status = supervise(&s);
 
-	if (options.status_fd >= 0 && getrusage(RUSAGE_CHILDREN, &usage_of_all) == 0)
-		(void)dprintf(
-			options.status_fd,
-			"{\"tree-empty\":true,\"user-ms\":%lld,\"sys-ms\":%lld,\"max-rss-bytes\":%lld}\n",
-			milliseconds(usage_of_all.ru_utime), milliseconds(usage_of_all.ru_stime),
-			1024LL * usage_of_all.ru_maxrss);
-	return WIFEXITED(status) ? WEXITSTATUS(status) : SIGNAL_BASE + WTERMSIG(status);
+	if (options.tell_child)
+		(void)dprintf(options.status_fd, "{\"exit-code\":%d}\n", exit_code(status));
+	launch_calls_finish(&calls, options.status_fd);
+	launch_watch_finish(&watch, options.status_fd);
+	report(&options);
+	return exit_code(status);
 }

@@ -51,15 +51,22 @@ enum kgb_network {
 	KGB_NETWORK_NONE, /* an empty network namespace: loopback only, no routes */
 	/** The same, plus one socket listening on 127.0.0.1:listen_port that is handed to us. */
 	KGB_NETWORK_LISTENER,
+	/** The host's own, of which TCP to listen_port on the own machine is meant; only without
+	 * namespaces (struct kgb_confinement). */
+	KGB_NETWORK_HOST,
 };
 
-/** Limits by setrlimit(2), inherited by the whole sandbox. 0: leave as it is. Core dumps are always
- * off. */
+/** 0: leave as it is. Core dumps are always off. */
 struct kgb_limits {
+	/* Of each process, by setrlimit(2). */
 	int64_t n_open_files;
 	int64_t n_processes; /* counted per user: useless when the caller is root */
 	int64_t file_size_bytes;
 	int64_t address_space_bytes; /* breaks V8/JSC and CUDA, fine for small native programs */
+	/* Of all together, by a cgroup or by looking; see launch_limits.c. */
+	int64_t n_tasks; /* processes and threads: more end the sandbox */
+	int64_t memory_bytes; /* more ends the largest process */
+	int64_t nameless_bytes; /* of files on a disk that no name leads to: more end the sandbox */
 };
 
 struct kgb_policy {
@@ -125,6 +132,12 @@ void kgb_policy_set_cwd(struct kgb_policy *policy, const char *cwd);
  * exist, INVALID when it is a wrapper and not the interpreter of an installation. */
 KGB_MUST_CHECK int kgb_policy_python(struct kgb_policy *policy, const char *python,
 				     struct kgb_err *err);
+
+/** Show one NVIDIA GPU, by its own number on this machine, and no other: its node below `dev_dir`
+ * ("/dev"), those that all GPUs share, and a read-only /sys. After kgb_policy_base. NOT_FOUND when
+ * there is no such GPU. */
+KGB_MUST_CHECK int kgb_policy_one_gpu(struct kgb_policy *policy, const char *dev_dir, int number,
+				      struct kgb_err *err);
 
 /** Refuse what cannot be right before anything is started: no command, relative targets, bad or
  * dangerous (LD_*) variable names, listener without port, bind sources that do not exist. bwrap.h

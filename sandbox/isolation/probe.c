@@ -73,11 +73,10 @@ static int refuse(const struct kgb_sandbox_status *status, const struct kgb_buf 
 }
 
 /* Run one prepared sandbox, whose output goes to *write_fd, to its end; with a deadline. */
-static int run_trial(struct kgb_sandbox *sandbox, int read_fd, int *write_fd, struct kgb_buf *said,
-		     struct kgb_err *err)
+static int run_trial(struct kgb_sandbox *sandbox, int read_fd, int *write_fd,
+		     struct kgb_sandbox_status *status, struct kgb_buf *said, struct kgb_err *err)
 {
 	int64_t deadline_ms = kgb_mono_ms() + LIMIT_MS;
-	struct kgb_sandbox_status status;
 	KGB_AUTO(buf) struct kgb_buf lines = KGB_BUF_INIT(OUTPUT_MAX);
 	pid_t pid;
 	int wait_status;
@@ -94,19 +93,16 @@ static int run_trial(struct kgb_sandbox *sandbox, int read_fd, int *write_fd, st
 	if (!in_time)
 		return kgb_fail(err, KGB_ERR_UNAVAILABLE, "sandbox: a trial did not end in %d s",
 				LIMIT_MS / 1000);
-	kgb_sandbox_status_init(&status);
-	kgb_sandbox_status_feed(&status, lines.ptr, lines.len);
+	kgb_sandbox_status_feed(status, lines.ptr, lines.len);
 	int exit_code = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : -1;
-	int rc = exit_code == 0 && status.tree_empty && status.exit_code == 0
-			 ? 0
-			 : refuse(&status, said, exit_code, err);
-	kgb_sandbox_status_release(&status);
-	return rc;
+	return exit_code == 0 && status->tree_empty && status->exit_code == 0
+		       ? 0
+		       : refuse(status, said, exit_code, err);
 }
 
-/* Run `script` in a sandbox; its output is left in *said. */
-static int trial(const struct kgb_sandbox_spec *base, struct kgb_policy *policy, const char *script,
-		 struct kgb_buf *said, struct kgb_err *err)
+int kgb_isolation__trial(const struct kgb_sandbox_spec *base, struct kgb_policy *policy,
+			 const char *script, struct kgb_sandbox_status *status,
+			 struct kgb_buf *said, struct kgb_err *err)
 {
 	struct kgb_sandbox_spec spec = *base;
 	const struct kgb_policy_base_spec base_spec = {.tmp_bytes = PROBE_TMP_BYTES,
@@ -129,7 +125,19 @@ static int trial(const struct kgb_sandbox_spec *base, struct kgb_policy *policy,
 	spec.stdio[2] = write_fd;
 	if (kgb_sandbox_prepare(&sandbox, &spec, err) < 0)
 		return -1;
-	return run_trial(&sandbox, read_fd, &write_fd, said, err);
+	return run_trial(&sandbox, read_fd, &write_fd, status, said, err);
+}
+
+/* The same, of which only the output matters. */
+static int trial(const struct kgb_sandbox_spec *base, struct kgb_policy *policy, const char *script,
+		 struct kgb_buf *said, struct kgb_err *err)
+{
+	struct kgb_sandbox_status status;
+
+	kgb_sandbox_status_init(&status);
+	int rc = kgb_isolation__trial(base, policy, script, &status, said, err);
+	kgb_sandbox_status_release(&status);
+	return rc;
 }
 
 /* `bwrap --version` prints "bubblewrap 0.8.0". */

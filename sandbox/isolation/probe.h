@@ -8,6 +8,8 @@
 
 #include "base/err.h"
 #include "base/jsonw.h"
+#include "sandbox/isolation/bwrap.h"
+#include "sandbox/isolation/status.h"
 
 enum kgb_isolation_level {
 	KGB_ISOLATION_NONE, /* L0: no sandbox */
@@ -35,5 +37,13 @@ KGB_MUST_CHECK int kgb_isolation_probe(const char *launcher, const char *bwrap,
 				       struct kgb_isolation_info *out, struct kgb_err *err);
 /** Write it as a JSON object (as in results and verdicts). */
 void kgb_isolation_write(const struct kgb_isolation_info *info, struct kgb_jsonw *w);
+
+/** Internal to probing (ladder.c): run `script` by sh in a sandbox with the base policy, to its
+ * end; its output goes to *said, what the launcher tells to *status (initialised by the caller, and
+ * filled as far as it came, also on failure). */
+KGB_MUST_CHECK int kgb_isolation__trial(const struct kgb_sandbox_spec *base,
+					struct kgb_policy *policy, const char *script,
+					struct kgb_sandbox_status *status, struct kgb_buf *said,
+					struct kgb_err *err);
 
 #endif

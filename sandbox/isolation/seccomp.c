@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <seccomp.h>
 #include <sys/ioctl.h>
@@ -11,79 +12,31 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "sandbox/isolation/refused.h"
 
 struct rule {
 	int syscall;
 	int refuse_errno;
 };
 
-/* Refused in every sandbox. */
-static const struct rule always[] = {
-	/* other processes' memory and descriptors */
-	{SCMP_SYS(ptrace), EPERM},
-	{SCMP_SYS(process_vm_readv), EPERM},
-	{SCMP_SYS(process_vm_writev), EPERM},
-	{SCMP_SYS(process_madvise), EPERM},
-	{SCMP_SYS(pidfd_getfd), EPERM},
-	{SCMP_SYS(kcmp), EPERM},
-	/* the kernel's own machinery: never needed, often where the holes are */
-	{SCMP_SYS(bpf), EPERM},
-	{SCMP_SYS(perf_event_open), EPERM},
-	{SCMP_SYS(userfaultfd), EPERM},
-	{SCMP_SYS(kexec_load), EPERM},
-	{SCMP_SYS(kexec_file_load), EPERM},
-	{SCMP_SYS(init_module), EPERM},
-	{SCMP_SYS(finit_module), EPERM},
-	{SCMP_SYS(delete_module), EPERM},
-	{SCMP_SYS(lookup_dcookie), EPERM},
-	{SCMP_SYS(fanotify_init), EPERM},
-	{SCMP_SYS(open_by_handle_at), EPERM},
-	{SCMP_SYS(syslog), EPERM},
-	{SCMP_SYS(reboot), EPERM},
-	{SCMP_SYS(swapon), EPERM},
-	{SCMP_SYS(swapoff), EPERM},
-	{SCMP_SYS(acct), EPERM},
-	{SCMP_SYS(quotactl), EPERM},
-	{SCMP_SYS(quotactl_fd), EPERM},
-	{SCMP_SYS(vhangup), EPERM},
-	{SCMP_SYS(settimeofday), EPERM},
-	{SCMP_SYS(clock_settime), EPERM},
-	{SCMP_SYS(sethostname), EPERM},
-	{SCMP_SYS(setdomainname), EPERM},
-	/* keyrings are not namespaced by user: they would be shared with the caller */
-	{SCMP_SYS(keyctl), EPERM},
-	{SCMP_SYS(add_key), EPERM},
-	{SCMP_SYS(request_key), EPERM},
-	{SCMP_SYS(setns), EPERM},
-	/* "not in this kernel": libraries fall back to plain system calls */
-	{SCMP_SYS(io_uring_setup), ENOSYS},
-	{SCMP_SYS(io_uring_enter), ENOSYS},
-	{SCMP_SYS(io_uring_register), ENOSYS},
-};
+#define RULE(name, refuse_errno) {SCMP_SYS(name), refuse_errno},
+static const struct rule always[] = {KGB_REFUSED_ALWAYS(RULE)};
+static const struct rule unless_nested[] = {KGB_REFUSED_UNLESS_NESTED(RULE)};
+#undef RULE
 
-/* Refused unless the policy allows nested user namespaces, whose use needs them. */
-static const struct rule unless_nested[] = {
-	{SCMP_SYS(mount), EPERM},
-	{SCMP_SYS(umount2), EPERM},
-	{SCMP_SYS(pivot_root), EPERM},
-	{SCMP_SYS(chroot), EPERM},
-	{SCMP_SYS(move_mount), EPERM},
-	{SCMP_SYS(open_tree), EPERM},
-	{SCMP_SYS(fsopen), EPERM},
-	{SCMP_SYS(fsconfig), EPERM},
-	{SCMP_SYS(fsmount), EPERM},
-	{SCMP_SYS(fspick), EPERM},
-	{SCMP_SYS(mount_setattr), EPERM},
-	/* Its flags lie in memory, where a filter cannot look; the C library then uses clone. */
-	{SCMP_SYS(clone3), ENOSYS},
-};
+/* What is done with a call that is refused: the error alone, or the answer of whoever listens. */
+static uint32_t refuse(const struct kgb_seccomp_spec *spec, int refuse_errno)
+{
+	return spec->notify ? SCMP_ACT_NOTIFY : SCMP_ACT_ERRNO((uint32_t)refuse_errno);
+}
 
 /* Each returns 0 or a negative errno, as libseccomp does. */
 
-static int add_rules(scmp_filter_ctx ctx, const struct rule *rules, size_t n)
+static int add_rules(scmp_filter_ctx ctx, const struct kgb_seccomp_spec *spec,
+		     const struct rule *rules, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		uint32_t action = SCMP_ACT_ERRNO((uint32_t)rules[i].refuse_errno);
+		uint32_t action = refuse(spec, rules[i].refuse_errno);
 		int rc = seccomp_rule_add(ctx, action, rules[i].syscall, 0);
 		/* EDOM: this architecture has no such system call. */
 		if (rc < 0 && rc != -EDOM)
@@ -93,11 +46,10 @@ static int add_rules(scmp_filter_ctx ctx, const struct rule *rules, size_t n)
 }
 
 /* Refuse a system call whose arguments meet all n conditions. */
-static int add_conditional(scmp_filter_ctx ctx, int refuse_errno, int syscall, unsigned n,
+static int add_conditional(scmp_filter_ctx ctx, uint32_t action, int syscall, unsigned n,
 			   const struct scmp_arg_cmp *conditions)
 {
-	return seccomp_rule_add_array(ctx, SCMP_ACT_ERRNO((uint32_t)refuse_errno), syscall, n,
-				      conditions);
+	return seccomp_rule_add_array(ctx, action, syscall, n, conditions);
 }
 
 /* Argument number `arg`, under `mask`, is `value`. */
@@ -107,55 +59,108 @@ static struct scmp_arg_cmp masked(unsigned arg, uint64_t mask, uint64_t value)
 		.arg = arg, .op = SCMP_CMP_MASKED_EQ, .datum_a = mask, .datum_b = value};
 }
 
-static int add_userns_rules(scmp_filter_ctx ctx)
+static int add_userns_rules(scmp_filter_ctx ctx, const struct kgb_seccomp_spec *spec)
 {
 	/* The flags are the first argument on all architectures that we know (s390 has them
 	 * second). */
 	const struct scmp_arg_cmp newuser = masked(0, CLONE_NEWUSER, CLONE_NEWUSER);
-	int rc = add_conditional(ctx, EPERM, SCMP_SYS(unshare), 1, &newuser);
+	int rc = add_conditional(ctx, refuse(spec, EPERM), SCMP_SYS(unshare), 1, &newuser);
 
-	return rc < 0 ? rc : add_conditional(ctx, EPERM, SCMP_SYS(clone), 1, &newuser);
+	if (rc == 0)
+		rc = add_conditional(ctx, refuse(spec, EPERM), SCMP_SYS(clone), 1, &newuser);
+	/* Its flags lie in memory, where a filter cannot look; the C library then uses clone, for
+	 * each thread: nobody is told of that. */
+	return rc < 0 ? rc : seccomp_rule_add(ctx, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
 }
 
 /* Only unix, inet, inet6 and netlink (getaddrinfo and node ask it for interfaces); no raw sockets.
  */
-static int add_socket_rules(scmp_filter_ctx ctx)
+static int add_socket_rules(scmp_filter_ctx ctx, const struct kgb_seccomp_spec *spec)
 {
 	static const int inet_families[] = {AF_INET, AF_INET6};
 	/* Also catches a good family with bits above the 32 that the kernel looks at. */
 	const struct scmp_arg_cmp is_higher = {
 		.op = SCMP_CMP_GT, .datum_a = AF_NETLINK, .datum_b = 0};
-	int rc = add_conditional(ctx, EAFNOSUPPORT, SCMP_SYS(socket), 1, &is_higher);
+	const uint32_t unknown_family = refuse(spec, EAFNOSUPPORT);
+	int rc = add_conditional(ctx, unknown_family, SCMP_SYS(socket), 1, &is_higher);
 
 	for (int family = 0; rc == 0 && family < AF_NETLINK; family++) {
 		const struct scmp_arg_cmp is_family = masked(0, UINT64_MAX, (uint64_t)family);
 		if (family != AF_UNIX && family != AF_INET && family != AF_INET6)
-			rc = add_conditional(ctx, EAFNOSUPPORT, SCMP_SYS(socket), 1, &is_family);
+			rc = add_conditional(ctx, unknown_family, SCMP_SYS(socket), 1, &is_family);
 	}
 	for (size_t i = 0; rc == 0 && i < KGB_ARRAY_LEN(inet_families); i++) {
 		const struct scmp_arg_cmp is_raw[] = {
 			masked(0, UINT64_MAX, (uint64_t)inet_families[i]),
 			masked(1, 0xf, SOCK_RAW)};
-		rc = add_conditional(ctx, EPERM, SCMP_SYS(socket), KGB_ARRAY_LEN(is_raw), is_raw);
+		rc = add_conditional(ctx, refuse(spec, EPERM), SCMP_SYS(socket),
+				     KGB_ARRAY_LEN(is_raw), is_raw);
+	}
+	return rc;
+}
+
+/* On the network of the host: Landlock looks at TCP connections alone, so everything else must go.
+ * Programs try that for good reasons, so nobody is told. */
+static int add_host_network_rules(scmp_filter_ctx ctx)
+{
+	static const int families[] = {AF_INET, AF_INET6};
+	const struct scmp_arg_cmp is_unix = masked(0, UINT64_MAX, AF_UNIX);
+	int rc = add_conditional(ctx, SCMP_ACT_ERRNO(EAFNOSUPPORT), SCMP_SYS(socket), 1, &is_unix);
+
+	for (size_t i = 0; rc == 0 && i < KGB_ARRAY_LEN(families); i++) {
+		const struct scmp_arg_cmp is_family = masked(0, UINT64_MAX, (uint64_t)families[i]);
+		const struct scmp_arg_cmp not_stream[] = {is_family, masked(1, 0xf, SOCK_DGRAM)};
+		const struct scmp_arg_cmp not_tcp[] = {
+			is_family,
+			{.arg = 2, .op = SCMP_CMP_GT, .datum_a = IPPROTO_TCP, .datum_b = 0}};
+		rc = add_conditional(ctx, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(socket), 2, not_stream);
+		if (rc == 0)
+			rc = add_conditional(ctx, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(socket), 2,
+					     not_tcp);
 	}
 	return rc;
 }
 
 /* Typing into a terminal that somebody outside reads. The kernel looks at 32 bits of the request.
  */
-static int add_ioctl_rules(scmp_filter_ctx ctx)
+static int add_ioctl_rules(scmp_filter_ctx ctx, const struct kgb_seccomp_spec *spec)
 {
 	static const unsigned long requests[] = {TIOCSTI, TIOCLINUX};
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < KGB_ARRAY_LEN(requests); i++) {
 		const struct scmp_arg_cmp is_request = masked(1, UINT32_MAX, requests[i]);
-		rc = add_conditional(ctx, EPERM, SCMP_SYS(ioctl), 1, &is_request);
+		rc = add_conditional(ctx, refuse(spec, EPERM), SCMP_SYS(ioctl), 1, &is_request);
 	}
 	return rc;
 }
 
-static int add_all_rules(scmp_filter_ctx ctx, bool allow_nested_userns)
+/* SysV shared memory lies in no file and, unattached, in no process: nobody would count it. */
+static int add_memory_rules(scmp_filter_ctx ctx)
+{
+	return seccomp_rule_add(ctx, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(shmget), 0);
+}
+
+/* Where a program wants to connect or send to, and what it opens, is looked at, not refused: the
+ * namespaces do that. */
+static int add_watch_rules(scmp_filter_ctx ctx, const struct kgb_seccomp_spec *spec)
+{
+	static const int opening[] = {SCMP_SYS(open), SCMP_SYS(openat), SCMP_SYS(openat2)};
+	const struct scmp_arg_cmp has_address = {
+		.arg = 4, .op = SCMP_CMP_NE, .datum_a = 0, .datum_b = 0};
+	int rc = seccomp_rule_add(ctx, SCMP_ACT_NOTIFY, SCMP_SYS(connect), 0);
+
+	if (rc == 0)
+		rc = add_conditional(ctx, SCMP_ACT_NOTIFY, SCMP_SYS(sendto), 1, &has_address);
+	for (size_t i = 0; rc == 0 && spec->watch_files && i < KGB_ARRAY_LEN(opening); i++) {
+		rc = seccomp_rule_add(ctx, SCMP_ACT_NOTIFY, opening[i], 0);
+		if (rc == -EDOM) /* this architecture has no such system call */
+			rc = 0;
+	}
+	return rc;
+}
+
+static int add_all_rules(scmp_filter_ctx ctx, const struct kgb_seccomp_spec *spec)
 {
 	/* A 32-bit program on a 64-bit kernel would slip past rules on numbers: it gets "no such
 	 * system call". */
@@ -164,19 +169,25 @@ static int add_all_rules(scmp_filter_ctx ctx, bool allow_nested_userns)
 	if (rc == 0) /* a binary tree by system call number: fewer steps for each call */
 		rc = seccomp_attr_set(ctx, SCMP_FLTATR_CTL_OPTIMIZE, 2);
 	if (rc == 0)
-		rc = add_rules(ctx, always, KGB_ARRAY_LEN(always));
-	if (rc == 0 && !allow_nested_userns)
-		rc = add_rules(ctx, unless_nested, KGB_ARRAY_LEN(unless_nested));
-	if (rc == 0 && !allow_nested_userns)
-		rc = add_userns_rules(ctx);
+		rc = add_rules(ctx, spec, always, KGB_ARRAY_LEN(always));
+	if (rc == 0 && !spec->allow_nested_userns)
+		rc = add_rules(ctx, spec, unless_nested, KGB_ARRAY_LEN(unless_nested));
+	if (rc == 0 && !spec->allow_nested_userns)
+		rc = add_userns_rules(ctx, spec);
 	if (rc == 0)
-		rc = add_socket_rules(ctx);
+		rc = add_socket_rules(ctx, spec);
+	if (rc == 0 && spec->host_network)
+		rc = add_host_network_rules(ctx);
 	if (rc == 0)
-		rc = add_ioctl_rules(ctx);
+		rc = add_ioctl_rules(ctx, spec);
+	if (rc == 0 && spec->notify)
+		rc = add_memory_rules(ctx);
+	if (rc == 0 && spec->notify)
+		rc = add_watch_rules(ctx, spec);
 	return rc;
 }
 
-int kgb_seccomp_memfd(bool allow_nested_userns, int *out_fd, struct kgb_err *err)
+int kgb_seccomp_memfd(const struct kgb_seccomp_spec *spec, int *out_fd, struct kgb_err *err)
 {
 	KGB_AUTO(fd) int fd = memfd_create("kgb-seccomp", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (fd < 0)
@@ -186,7 +197,7 @@ int kgb_seccomp_memfd(bool allow_nested_userns, int *out_fd, struct kgb_err *err
 	if (!ctx)
 		return kgb_fail(err, KGB_ERR_UNAVAILABLE,
 				"seccomp: libseccomp refuses to start on this architecture");
-	int rc = add_all_rules(ctx, allow_nested_userns);
+	int rc = add_all_rules(ctx, spec);
 	if (rc == 0)
 		rc = seccomp_export_bpf(ctx, fd);
 	seccomp_release(ctx);

@@ -12,10 +12,20 @@
 
 #include "base/err.h"
 
+struct kgb_seccomp_spec {
+	bool allow_nested_userns; /* leave out the rules on user namespaces and mounts */
+	/** Ask a listener instead of refusing at once (seccomp(2), "user-space notification"), also
+	 * about addresses that are connected or sent to. Who installs the filter must have one. */
+	bool notify;
+	/** With it: ask about files that are opened, too. */
+	bool watch_files;
+	/** No network namespace: of sockets only TCP, none of the unix kind (pairs are fine). */
+	bool host_network;
+};
+
 /** Compile the filter into a new sealed memfd (close-on-exec, offset 0) in the form that `bwrap
- * --seccomp` and prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER) take: an array of struct sock_filter.
- * `allow_nested_userns` leaves out the rules on user namespaces and mounts. The caller closes
- * *out_fd. */
-KGB_MUST_CHECK int kgb_seccomp_memfd(bool allow_nested_userns, int *out_fd, struct kgb_err *err);
+ * --seccomp` and seccomp(2) take: an array of struct sock_filter. The caller closes *out_fd. */
+KGB_MUST_CHECK int kgb_seccomp_memfd(const struct kgb_seccomp_spec *spec, int *out_fd,
+				     struct kgb_err *err);
 
 #endif

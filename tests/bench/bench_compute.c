@@ -69,7 +69,7 @@ static void fill(struct bench *b)
 	kgb_fill(&b->arg, b->mode, &rng, b->storage);
 }
 
-static const struct kgb_tolerance tolerance = {4, 2, KGB_ACCUMULATE_FLOAT32};
+static const struct kgb_tolerance tolerance = {.factor = 4, .ulps = 2};
 
 static void compare(struct bench *b)
 {

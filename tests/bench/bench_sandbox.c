@@ -1,20 +1,37 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * How long a sandbox takes: from the policy to the launcher's end, the program being `true`.
+ * How long a sandbox takes: its start (from the policy to the end of `true`), and its end with many
+ * processes in it that do not want to die, until it is proven that none is left.
  *
- *     bench_sandbox [N]
+ *     bench_sandbox [RUNS [PROCESSES]]
  */
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/fs.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/time.h"
-#include "sandbox/isolation/bwrap.h"
+#include "sandbox/isolation/ladder.h"
+#include "sandbox/isolation/pidns.h"
+#include "sandbox/isolation/status.h"
 
-enum { RUNS_DEFAULT = 100, RUNS_MAX = 100000, PORT = 8123 };
+enum {
+	RUNS_DEFAULT = 100,
+	RUNS_MAX = 100000,
+	PROCESSES_DEFAULT = 1000,
+	PROCESSES_MAX = 20000,
+	KILLS_SHARE = 10, /* of the runs */
+	PORT = 8123,
+	LINE_MAX_BYTES = 4096,
+};
+
+static const char launcher[] = KGB_TEST_BIN_DIR "/kgb-launch";
 
 static int compare(const void *a, const void *b)
 {
@@ -24,68 +41,191 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* One sandbox with the base policy. */
-static int run_once(enum kgb_network network, int64_t *out_prepare_ns, int64_t *out_total_ns,
-		    struct kgb_err *err)
+static double milliseconds(int64_t ns)
+{
+	return (double)ns / 1e6;
+}
+
+static void print_spread(const char *name, int64_t *ns, int64_t n, const char *more)
+{
+	qsort(ns, (size_t)n, sizeof(*ns), compare);
+	printf("%-28s median %.2f ms, best %.2f ms, p90 %.2f ms, worst %.2f ms (%lld runs)%s\n",
+	       name, milliseconds(ns[n / 2]), milliseconds(ns[0]), milliseconds(ns[n * 9 / 10]),
+	       milliseconds(ns[n - 1]), (long long)n, more);
+}
+
+/* A sandbox with the base policy, started. */
+static int start(struct kgb_policy *policy, const struct kgb_confinement *confinement, int out_fd,
+		 struct kgb_sandbox *sandbox, pid_t *pid, struct kgb_err *err)
+{
+	const struct kgb_sandbox_spec spec = {.policy = policy,
+					      .launcher = launcher,
+					      .confinement = confinement,
+					      .stdio = {-1, out_fd, 2}};
+
+	if (kgb_policy_base(policy, &(struct kgb_policy_base_spec){0}, err) < 0)
+		return -1;
+	if (confinement) {
+		policy->limits.n_tasks = 2 * PROCESSES_MAX;
+		policy->limits.memory_bytes = INT64_C(8) << 30;
+		policy->limits.nameless_bytes = INT64_C(4) << 30;
+	}
+	return kgb_sandbox_prepare(sandbox, &spec, err) < 0 ? -1
+							    : kgb_sandbox_spawn(sandbox, pid, err);
+}
+
+static int wait_for(pid_t pid)
+{
+	int status;
+
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return status;
+}
+
+/* ---- starting ---- */
+
+static int start_once(enum kgb_network network, const struct kgb_confinement *confinement,
+		      int64_t *out_ns, struct kgb_err *err)
 {
 	KGB_AUTO(policy) struct kgb_policy policy;
 	KGB_AUTO(sandbox) struct kgb_sandbox sandbox = KGB_SANDBOX_INIT;
-	const struct kgb_sandbox_spec spec = {.policy = &policy,
-					      .launcher = KGB_TEST_BIN_DIR "/kgb-launch",
-					      .stdio = {-1, -1, 2}};
 	int64_t start_ns = kgb_mono_ns();
-	int status;
 	pid_t pid;
 
 	kgb_policy_init(&policy);
 	policy.network = network;
 	policy.listen_port = PORT;
 	kgb_policy_arg(&policy, "true");
-	if (kgb_policy_base(&policy, &(struct kgb_policy_base_spec){0}, err) < 0 ||
-	    kgb_sandbox_prepare(&sandbox, &spec, err) < 0)
+	if (start(&policy, confinement, -1, &sandbox, &pid, err) < 0)
 		return -1;
-	*out_prepare_ns = kgb_mono_ns() - start_ns;
-	if (kgb_sandbox_spawn(&sandbox, &pid, err) < 0)
-		return -1;
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	*out_total_ns = kgb_mono_ns() - start_ns;
+	int status = wait_for(pid);
+	*out_ns = kgb_mono_ns() - start_ns;
 	if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
 		return kgb_fail(err, KGB_ERR_FAILED, "the sandbox ended with wait status %d",
 				status);
 	return 0;
 }
 
-static double milliseconds(int64_t ns)
+static int measure_start(const char *name, enum kgb_network network,
+			 const struct kgb_confinement *confinement, int64_t n, struct kgb_err *err)
 {
-	return (double)ns / 1e6;
-}
-
-static int measure(const char *name, enum kgb_network network, int64_t n, struct kgb_err *err)
-{
-	KGB_AUTO(free) int64_t *prepare_ns = kgb_xcalloc((size_t)n, sizeof(*prepare_ns));
-	KGB_AUTO(free) int64_t *total_ns = kgb_xcalloc((size_t)n, sizeof(*total_ns));
+	KGB_AUTO(free) int64_t *ns = kgb_xcalloc((size_t)n, sizeof(*ns));
 
 	for (int64_t i = 0; i < n; i++)
-		if (run_once(network, &prepare_ns[i], &total_ns[i], err) < 0)
+		if (start_once(network, confinement, &ns[i], err) < 0)
 			return -1;
-	qsort(prepare_ns, (size_t)n, sizeof(*prepare_ns), compare);
-	qsort(total_ns, (size_t)n, sizeof(*total_ns), compare);
-	printf("%-9s median %.2f ms, best %.2f ms, p90 %.2f ms; of this preparing %.2f ms (%lld runs)\n",
-	       name, milliseconds(total_ns[n / 2]), milliseconds(total_ns[0]),
-	       milliseconds(total_ns[n * 9 / 10]), milliseconds(prepare_ns[n / 2]), (long long)n);
+	print_spread(name, ns, n, "; goal 5 ms");
 	return 0;
+}
+
+/* ---- killing ---- */
+
+/* The first lines of the status tell the PID namespace. */
+static int read_status(int fd, struct kgb_sandbox_status *status, struct kgb_err *err)
+{
+	while (status->pidns_inode == 0) {
+		char text[LINE_MAX_BYTES];
+		ssize_t len = read(fd, text, sizeof(text));
+		if (len <= 0)
+			return kgb_fail(err, KGB_ERR_FAILED, "the sandbox did not say where it is");
+		kgb_sandbox_status_feed(status, text, (size_t)len);
+		if (status->init_pid && status->pidns_inode == 0)
+			return kgb_pidns_inode(status->init_pid, &status->pidns_inode, err);
+	}
+	return 0;
+}
+
+static int kill_once(const struct kgb_confinement *confinement, int64_t n_processes,
+		     int64_t *out_ns, int *survivors, struct kgb_err *err)
+{
+	KGB_AUTO(policy) struct kgb_policy policy;
+	KGB_AUTO(sandbox) struct kgb_sandbox sandbox = KGB_SANDBOX_INIT;
+	KGB_AUTO(free) char *count = kgb_xasprintf("%lld", (long long)n_processes);
+	struct kgb_sandbox_status status;
+	int out[2];
+	char byte;
+	pid_t pid;
+
+	if (pipe2(out, O_CLOEXEC) < 0)
+		return kgb_fail_errno(err, errno, "make a pipe");
+	KGB_AUTO(fd) int read_fd = out[0];
+	kgb_policy_init(&policy);
+	kgb_policy_arg(&policy, "/opt/guest");
+	kgb_policy_arg(&policy, "crowd");
+	kgb_policy_arg(&policy, count);
+	kgb_policy_ro(&policy, KGB_TEST_GUEST, "/opt/guest");
+	int rc = start(&policy, confinement, out[1], &sandbox, &pid, err);
+	kgb_close(out[1]);
+	if (rc < 0)
+		return -1;
+	kgb_sandbox_status_init(&status);
+	rc = read_status(sandbox.status_fd, &status, err);
+	if (rc == 0 && read(read_fd, &byte, 1) != 1)
+		rc = kgb_fail(err, KGB_ERR_FAILED, "the crowd did not gather");
+	int64_t start_ns = kgb_mono_ns();
+	(void)kill(pid, SIGTERM);
+	(void)wait_for(pid);
+	if (rc == 0)
+		*survivors += kgb_pidns_count(status.pidns_inode);
+	*out_ns = kgb_mono_ns() - start_ns;
+	kgb_sandbox_status_release(&status);
+	return rc;
+}
+
+static int measure_kill(const char *name, const struct kgb_confinement *confinement, int64_t n,
+			int64_t n_processes, struct kgb_err *err)
+{
+	KGB_AUTO(free) int64_t *ns = kgb_xcalloc((size_t)n, sizeof(*ns));
+	int survivors = 0;
+
+	for (int64_t i = 0; i < n; i++)
+		if (kill_once(confinement, n_processes, &ns[i], &survivors, err) < 0)
+			return -1;
+	KGB_AUTO(free)
+	char *more = kgb_xasprintf(" of %lld processes, %d survivors; goal 350 ms and none",
+				   (long long)n_processes, survivors);
+	print_spread(name, ns, n, more);
+	return survivors == 0 ? 0 : kgb_fail(err, KGB_ERR_FAILED, "%d survivors", survivors);
+}
+
+/* ---- what it was measured on ---- */
+
+static void print_head(int argc, char **argv, const struct kgb_ladder *ladder)
+{
+	struct utsname machine;
+	char date[KGB_TIME_LEN];
+
+	kgb_time_format(kgb_wall_ms(), date);
+	(void)uname(&machine);
+	printf("date       %s\nmachine    %s %s, %ld processors\ncommand   ", date, machine.sysname,
+	       machine.release, sysconf(_SC_NPROCESSORS_ONLN));
+	for (int i = 0; i < argc; i++)
+		printf(" %s", argv[i]);
+	printf("\nisolation  %s, bubblewrap %s, Landlock %d, cgroup %s\n",
+	       kgb_isolation_level_name(ladder->level), ladder->info.bwrap_version,
+	       ladder->confinement.landlock_abi, kgb_ladder_cgroup_name(ladder));
 }
 
 int main(int argc, char **argv)
 {
 	struct kgb_err err = KGB_ERR_INIT;
+	struct kgb_ladder ladder;
 	int64_t n = RUNS_DEFAULT;
+	int64_t n_processes = PROCESSES_DEFAULT;
 
 	kgb_log_init("bench_sandbox", KGB_LOG_INFO);
+	kgb_ladder_probe(launcher, NULL, &ladder);
+	print_head(argc, argv, &ladder);
 	if ((argc > 1 && kgb_parse_i64(argv[1], 1, RUNS_MAX, &n, &err) < 0) ||
-	    measure("none", KGB_NETWORK_NONE, n, &err) < 0 ||
-	    measure("listener", KGB_NETWORK_LISTENER, n, &err) < 0) {
+	    (argc > 2 && kgb_parse_i64(argv[2], 1, PROCESSES_MAX, &n_processes, &err) < 0) ||
+	    measure_start("start, no network", KGB_NETWORK_NONE, NULL, n, &err) < 0 ||
+	    measure_start("start, listener", KGB_NETWORK_LISTENER, NULL, n, &err) < 0 ||
+	    measure_start("start as an agent", KGB_NETWORK_LISTENER, &ladder.confinement, n, &err) <
+		    0 ||
+	    measure_kill("kill", NULL, n / KILLS_SHARE + 1, n_processes, &err) < 0 ||
+	    measure_kill("kill as an agent", &ladder.confinement, n / KILLS_SHARE + 1, n_processes,
+			 &err) < 0) {
 		kgb_log_err(&err);
 		return KGB_EXIT_FAILURES;
 	}

@@ -12,9 +12,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	if (size < 3)
 		return 0;
-	enum kgb_dtype dtype = data[0] % KGB_N_DTYPES;
-	struct kgb_tolerance tolerance = {
-		4, 2, data[1] % 2 ? KGB_ACCUMULATE_RESULT : KGB_ACCUMULATE_FLOAT32};
+	enum kgb_dtype dtype = data[0] % KGB_DTYPE_COMPLEX64; /* complex ones are two of these */
+	struct kgb_tolerance tolerance = {.factor = 4,
+					  .ulps = 2,
+					  .accumulate = data[1] % 2 ? KGB_ACCUMULATE_RESULT
+								    : KGB_ACCUMULATE_FLOAT32};
 	size_t element = 2 * kgb_dtype_size(dtype) + 2 * sizeof(double), n = (size - 2) / element;
 	size_t bytes = n * kgb_dtype_size(dtype);
 	struct kgb_view view = {.dtype = dtype,

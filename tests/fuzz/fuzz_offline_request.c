@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* A client's request to the offline model. Whatever comes, the answer is whole: a stream that ends
- * with message_stop, or one JSON document. */
+/* A client's request to the offline model, in each protocol, and what the gateway makes of it
+ * before it leaves. Whatever comes, the answer is whole: a stream with its closing event, or one
+ * JSON document. */
 #include <stdint.h>
 
 #include "base/json.h"
 #include "base/mem.h"
-#include "sandbox/gateway/http.h"
+#include "base/str.h"
+#include "sandbox/gateway/adapt.h"
 #include "sandbox/gateway/meter.h"
 #include "sandbox/gateway/offline.h"
 
@@ -32,40 +34,63 @@ static struct kgb_offline_session *load(enum kgb_offline_variant variant)
 	return session;
 }
 
-static void check(const struct kgb_offline_reply *reply)
+static void check(enum kgb_protocol protocol, const struct kgb_offline_reply *reply)
 {
 	struct kgb_meter meter;
-	kgb_meter_init(&meter, reply->content_type);
+	kgb_meter_init(&meter, protocol, reply->content_type);
 	kgb_meter_feed(&meter, reply->body.ptr, reply->body.len);
 	kgb_meter_finish(&meter);
 	KGB_ASSERT(meter.n_bad == 0 && meter.stopped);
-	KGB_ASSERT(reply->status == 400 || kgb_usage_complete(&meter.usage));
+	/* A streamed chat tells its usage only when asked. */
+	KGB_ASSERT(reply->status == 400 || (protocol == KGB_PROTOCOL_CHAT && meter.streamed) ||
+		   kgb_usage_complete(&meter.usage));
 	KGB_ASSERT(reply->n_events == 0 ||
 		   reply->event_ends[reply->n_events - 1] == reply->body.len);
 	kgb_meter_release(&meter);
+}
+
+static const enum kgb_endpoint endpoints[KGB_N_PROTOCOLS] = {
+	KGB_ENDPOINT_MESSAGES, KGB_ENDPOINT_CHAT, KGB_ENDPOINT_RESPONSES};
+
+/* What goes out instead of it is a JSON object if it was one. */
+static void adapt(enum kgb_protocol protocol, const char *bytes, size_t size)
+{
+	struct kgb_adapted adapted = KGB_ADAPTED_INIT;
+	struct kgb_err err = KGB_ERR_INIT;
+	const struct kgb_adapt_spec spec = {.endpoint = endpoints[protocol], .model = "m"};
+	KGB_AUTO(json) cJSON *before = NULL;
+	KGB_AUTO(json) cJSON *after = NULL;
+	bool valid = kgb_json_parse(bytes, size, &before, &err) == 0 && cJSON_IsObject(before);
+	bool adapts = kgb_adapt_request(&spec, bytes, size, &adapted, &err) == 0;
+	if (valid && adapts && adapted.body.len > 0)
+		KGB_ASSERT(kgb_json_parse(adapted.body.ptr, adapted.body.len, &after, &err) == 0 &&
+			   cJSON_IsObject(after));
+	if (valid && adapts) {
+		const cJSON *sent = after ? after : before;
+		const cJSON *model = kgb_json_get(sent, "model");
+		KGB_ASSERT(!model || kgb_str_eq(kgb_json_str(sent, "model", ""), "m"));
+		KGB_ASSERT(!kgb_json_get(after, "mcp_servers"));
+	}
+	kgb_adapted_release(&adapted);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct kgb_offline_session *variants[2];
 	const char *bytes = (const char *)data;
-	for (int i = 0; i < 2; i++) {
-		if (!variants[i])
-			variants[i] = load(i ? KGB_OFFLINE_ONESHOT : KGB_OFFLINE_VERIFY);
+	for (int i = 0; i < 2 * KGB_N_PROTOCOLS; i++) {
+		enum kgb_protocol protocol = (enum kgb_protocol)(i / 2);
+		int k = i % 2;
+		if (!variants[k])
+			variants[k] = load(k ? KGB_OFFLINE_ONESHOT : KGB_OFFLINE_VERIFY);
 		struct kgb_offline_reply reply = KGB_OFFLINE_REPLY_INIT;
-		kgb_offline_answer(variants[i], bytes, size, &reply);
-		check(&reply);
+		kgb_offline_answer(variants[k], protocol, bytes, size, &reply);
+		check(protocol, &reply);
 		kgb_offline_reply_release(&reply);
+		adapt(protocol, bytes, size);
 	}
 	struct kgb_offline_reply count = KGB_OFFLINE_REPLY_INIT;
 	kgb_offline_count_tokens(bytes, size, &count);
 	kgb_offline_reply_release(&count);
-
-	size_t start, end;
-	if (kgb_http_find_model(bytes, size, &start, &end))
-		KGB_ASSERT(start < end && end <= size && bytes[start] == '"' &&
-			   bytes[end - 1] == '"');
-	KGB_AUTO(buf) struct kgb_buf replaced = KGB_BUF_INIT(0);
-	kgb_http_replace_model(bytes, size, "m", &replaced);
 	return 0;
 }

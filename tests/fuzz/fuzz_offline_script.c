@@ -33,7 +33,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	};
 	for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++) {
 		struct kgb_offline_reply reply = KGB_OFFLINE_REPLY_INIT;
-		kgb_offline_answer(session, requests[i], strlen(requests[i]), &reply);
+		kgb_offline_answer(session, KGB_PROTOCOL_ANTHROPIC, requests[i],
+				   strlen(requests[i]), &reply);
 		KGB_ASSERT(reply.status == 200);
 		kgb_offline_reply_release(&reply);
 	}

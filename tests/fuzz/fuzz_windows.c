@@ -44,17 +44,18 @@ static void check_plan(const struct kgb_capture *capture, enum kgb_plan_blocks b
 	kgb_record_release(&record);
 }
 
-static void check_classes(const struct kgb_capture *captures, size_t n)
+static void check_classes(const struct kgb_capture *captures, size_t n, bool needs_kernel)
 {
 	struct kgb_windows windows;
 	struct kgb_window_finding finding = {0};
 
-	kgb_windows_classify(captures, n, &test_owners, &windows);
+	kgb_windows_classify(captures, n, &test_owners, needs_kernel, &windows);
 	KGB_ASSERT((windows.replay == KGB_REPLAY_REPLAYABLE) == (windows.reason.text[0] == '\0'));
 	KGB_ASSERT(windows.reason.op == KGB_NO_OP ||
 		   windows.reason.op < captures[n - 1].window->n_ops ||
 		   windows.reason.op < captures[n - 2].window->n_ops);
 	KGB_ASSERT(n == 3 || !windows.prologue_ok);
+	KGB_ASSERT(needs_kernel || windows.replay != KGB_REPLAY_NO_WORK);
 	const enum kgb_difference there =
 		kgb_window_compare(&captures[n - 2], &captures[n - 1], &test_owners, &finding);
 	const enum kgb_difference back =
@@ -96,7 +97,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			   KGB_SAME);
 	}
 	if (n >= 2)
-		check_classes(captures, n);
+		check_classes(captures, n, size % 16 != 8);
 	kgb_record_release(&record);
 	return 0;
 }

@@ -221,6 +221,17 @@ def timed_day(bench):
         verdict["timing"].get("machine"))
 
 
+def by_data_day(bench):
+    """An operator whose launches depend on data: nothing to replay, so the runner's results are judged, and counted."""
+    spec = ROOT / "tests" / "fixtures" / "judge" / "aten" / "aten__nonzero.yaml"
+    kernel = ROOT / "tests" / "redteam" / "process" / "by_data.py"
+    verdict = bench.verdict(kernel, "--spec", str(spec))
+    require(verdict["status"] == "passed", describe(verdict))
+    judged = verdict["sandbox_judged_tests"]
+    require(judged == (verdict["total_tests"] if bench.gpu else 0), "%d judged in the sandbox" % judged)
+    return "%d of %d judged in the sandbox" % (judged, verdict["total_tests"])
+
+
 def working_runners(family):
     """Processes that have worked for a second since they were forked from another one of the role "runner"."""
     return [pid for pid, (parent, _, command, ticks) in family.items()
@@ -375,7 +386,7 @@ def no_driver(bench):
 
 
 def days(gpu):
-    listed = [("an honest kernel passes", honest_day)]
+    listed = [("an honest kernel passes", honest_day), ("launches that depend on data", by_data_day)]
     if gpu:
         listed.append(("an honest kernel is timed", timed_day))
     for name in BAD:

@@ -88,8 +88,7 @@ def sgemm(self, mat2):
     (m, k), n = self.shape, mat2.shape[1]
     out = torch.empty((m, n), dtype=self.dtype, device=self.device)
     # Columns first: the transposed product, of the matrices the other way round.
-    cublas.call("cublasSgemm_v2", cublas.N, cublas.N, n, m, k, cublas.scalar(1.0), mat2, n, self, k,
-                cublas.scalar(0.0), out, n)
+    cublas.call("cublasSgemm_v2", 0, 0, n, m, k, 1.0, mat2, n, self, k, 0.0, out, n)
     return out
 '''
 STEPS = 1200

@@ -100,6 +100,22 @@ def check_conversions():
             assert torch.allclose(out.double(), want.double(), rtol=0, atol=0, equal_nan=True), (source, target)
 
 
+def check_float8():
+    float8 = torch.float8_e4m3fn
+    values = torch.cat([torch.randn(N) * scale for scale in (1, 100, 0.01)])
+    values[:10] = torch.tensor([0.0, -0.0, 448, 463, 1000, 2 ** -9, 2 ** -10, 3 * 2 ** -10, 1.0625, 1.1875])
+    for source in (torch.float32, torch.float16, BF16):
+        for x in values.to(source).split(N):
+            out = torch.empty(N, dtype=float8)
+            convert[(1,)](x, out, N=N)
+            assert torch.equal(out.view(torch.uint8), x.float().clamp(-448, 448).to(float8).view(torch.uint8)), source
+    patterns = torch.arange(N).to(torch.uint8).view(float8)
+    for target in (torch.float32, torch.float16, BF16):
+        out = torch.empty(N, dtype=target)
+        convert[(1,)](patterns, out, N=N)
+        assert torch.allclose(out.float(), patterns.float(), rtol=0, atol=0, equal_nan=True), target
+
+
 def check_reductions():
     x = torch.randint(-8, 8, (256,)).to(BF16)
     total, high = torch.empty(1), torch.empty(1)

@@ -107,7 +107,11 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 	if (n > 0)
 		kgb_buf_add(&call->in, buf->base, (size_t)n);
 	kgb_free(buf->base);
-	if (n < 0)
+	if (n > 0 && call->in.ptr[0] == '\x16') {
+		/* A TLS client: what servers without TLS say to it. */
+		fake_llm_sends(call, "HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n");
+		fake_llm_cut(call, false);
+	} else if (n < 0)
 		drop(call);
 	else
 		look(call);
@@ -282,7 +286,8 @@ static void be_json(struct fake_llm_call *call)
 {
 	fake_llm_reply(
 		call, 200, "",
-		"{\"id\":\"msg_json\",\"type\":\"message\",\"role\":\"assistant\",\"model\":\"m-1\",\"content\":[],"
+		"{\"id\":\"msg_json\",\"type\":\"message\",\"role\":\"assistant\",\"model\":\"m-1\","
+		"\"content\":[{\"type\":\"text\",\"text\":\"hello\"}],"
 		"\"stop_reason\":\"end_turn\",\"usage\":{\"input_tokens\":10,\"output_tokens\":20,"
 		"\"cache_creation_input_tokens\":0,\"cache_read_input_tokens\":30}}");
 }
@@ -308,6 +313,60 @@ static void be_500(struct fake_llm_call *call)
 	fake_llm_reply(
 		call, 500, "",
 		"{\"type\":\"error\",\"error\":{\"type\":\"api_error\",\"message\":\"oops\"}}");
+}
+
+static void be_error(struct fake_llm_call *call, int status, const char *headers, const char *type)
+{
+	KGB_AUTO(free)
+	char *body = kgb_xasprintf(
+		"{\"type\":\"error\",\"error\":{\"type\":\"%s\",\"message\":\"as asked\"}}", type);
+	fake_llm_reply(call, status, headers, body);
+}
+
+static void be_429_soon(struct fake_llm_call *call)
+{
+	be_error(call, 429, "retry-after: 1\r\n", "rate_limit_error");
+}
+
+static void be_429_plain(struct fake_llm_call *call)
+{
+	be_error(call, 429, "", "rate_limit_error");
+}
+
+static void be_529(struct fake_llm_call *call)
+{
+	be_error(call, 529, "", "overloaded_error");
+}
+
+static void be_401(struct fake_llm_call *call)
+{
+	be_error(call, 401, "", "authentication_error");
+}
+
+static void be_402(struct fake_llm_call *call)
+{
+	be_error(call, 402, "", "billing_error");
+}
+
+static void be_403(struct fake_llm_call *call)
+{
+	be_error(call, 403, "", "permission_error");
+}
+
+static void be_404(struct fake_llm_call *call)
+{
+	be_error(call, 404, "", "not_found_error");
+}
+
+static void be_unique(struct fake_llm_call *call)
+{
+	KGB_AUTO(free)
+	char *body = kgb_xasprintf(
+		"{\"id\":\"msg_%d\",\"type\":\"message\",\"role\":\"assistant\",\"model\":\"m-1\",\"content\":[],"
+		"\"stop_reason\":\"end_turn\",\"usage\":{\"input_tokens\":10,\"output_tokens\":20,"
+		"\"cache_creation_input_tokens\":0,\"cache_read_input_tokens\":30}}",
+		fake_llm_calls(call->llm));
+	fake_llm_reply(call, 200, "", body);
 }
 
 static void be_malformed(struct fake_llm_call *call)
@@ -341,7 +400,21 @@ static void be_error_event(struct fake_llm_call *call)
 
 static void be_gzip(struct fake_llm_call *call)
 {
-	fake_llm_reply(call, 200, "content-encoding: gzip\r\n", "\x1f\x8b");
+	/* {"id":"msg_gzip","model":"m-1","usage":{...}} with the counts of FAKE_LLM_MESSAGE */
+	static const unsigned char body[] = {
+		0x1f, 0x8b, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x03, 0x65, 0x8a, 0x49, 0x0a,
+		0x80, 0x20, 0x14, 0x86, 0xef, 0xf2, 0xaf, 0x0b, 0x2c, 0x68, 0xe3, 0x65, 0x44, 0xf4,
+		0x61, 0x52, 0x0e, 0xe4, 0x73, 0x53, 0x74, 0xf7, 0x86, 0x45, 0x44, 0x2d, 0xbf, 0x61,
+		0x83, 0xb7, 0x90, 0x08, 0xc5, 0x29, 0xb7, 0xfa, 0x8c, 0x06, 0x21, 0x59, 0x9a, 0x2f,
+		0xd5, 0x76, 0x27, 0xd5, 0xa2, 0x1d, 0x41, 0x6e, 0xf0, 0x31, 0x57, 0x56, 0x9c, 0x26,
+		0x8a, 0x05, 0xb2, 0x13, 0xa2, 0x81, 0xd1, 0x66, 0x24, 0x65, 0x16, 0xd2, 0xec, 0x53,
+		0x54, 0xbf, 0xe3, 0x59, 0xce, 0xc3, 0x7e, 0x72, 0x7f, 0xe7, 0x54, 0xf9, 0x2d, 0x07,
+		0xb1, 0xef, 0x07, 0x08, 0x57, 0xbc, 0xfc, 0x91, 0x00, 0x00, 0x00,
+	};
+	fake_llm_sends(call, "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n"
+			     "content-encoding: gzip\r\nconnection: close\r\n\r\n");
+	fake_llm_send(call, (const char *)body, sizeof(body));
+	fake_llm_cut(call, false);
 }
 
 static void be_null_usage(struct fake_llm_call *call)
@@ -368,12 +441,15 @@ static void be_refuse(struct fake_llm_call *call)
 }
 
 const char *const fake_llm_behaviours[] = {
-	"ok",      "early_hints", "json", "bytewise",   "429",   "500",    "malformed", "cut",
-	"no_stop", "error_event", "gzip", "null_usage", "stall", "silent", "refuse",    NULL};
+	"ok",        "early_hints", "json",    "bytewise",    "429",       "500",
+	"malformed", "cut",         "no_stop", "error_event", "gzip",      "null_usage",
+	"stall",     "silent",      "refuse",  "429_soon",    "429_plain", "529",
+	"401",       "402",         "403",     "404",         "unique",    NULL};
 static void (*const behaviours[])(struct fake_llm_call *) = {
-	be_ok,   be_early_hints, be_json,  be_bytewise, be_429,
-	be_500,  be_malformed,   be_cut,   be_no_stop,  be_error_event,
-	be_gzip, be_null_usage,  be_stall, be_silent,   be_refuse};
+	be_ok,        be_early_hints, be_json,    be_bytewise,    be_429,       be_500,
+	be_malformed, be_cut,         be_no_stop, be_error_event, be_gzip,      be_null_usage,
+	be_stall,     be_silent,      be_refuse,  be_429_soon,    be_429_plain, be_529,
+	be_401,       be_402,         be_403,     be_404,         be_unique};
 
 bool fake_llm_behave(struct fake_llm_call *call, const char *behaviour)
 {

@@ -155,8 +155,8 @@ static int start(struct driver *driver, struct kgb_err *err)
 	kgb_hex(random, sizeof(random), token);
 	struct kgb_gateway_spec gateway = {
 		.mode = driver->script ? KGB_GATEWAY_OFFLINE : KGB_GATEWAY_LIVE,
-		.upstream_url = getenv("ANTHROPIC_BASE_URL"),
-		.api_key = getenv("ANTHROPIC_API_KEY"),
+		.accounts = {[KGB_PROVIDER_ANTHROPIC] = {.url = getenv("ANTHROPIC_BASE_URL"),
+							 .api_key = getenv("ANTHROPIC_API_KEY")}},
 	};
 	if (kgb_gateway_listen_loopback(0, &fd, &port, err) < 0 ||
 	    kgb_gateway_new(&driver->gw, &driver->loop, &gateway, err) < 0)

@@ -5,7 +5,7 @@
  *   provenance_driver index [--cache DIR] LIBRARY...
  *   provenance_driver prove --python FILE --data DIR --kgbrun FILE --sm N --claims FILE
  *                           [--cache DIR] [--library FILE]... [--kernel NAME] [--proofs DIR]
- *                           (IMAGE... | --record FILE)
+ *                           [--limit MS] (IMAGE... | --record FILE)
  *
  * Exit status 0 when everything was answered, whatever the answers are. */
 #include <fcntl.h>
@@ -25,7 +25,7 @@ enum { READY_MS = 120 * 1000, IMAGE_MS = 120 * 1000 };
 
 struct arguments {
 	const char *python, *data, *kgbrun, *claims, *cache, *kernel, *record, *proofs;
-	int64_t sm;
+	int64_t sm, limit_ms;
 	bool together;
 	struct kgb_strv libraries, files;
 };
@@ -73,8 +73,8 @@ static int print_cubin(const char *path, struct kgb_err *err)
 	return 0;
 }
 
-static int make_index(const struct kgb_strv *libraries, const char *cache,
-		      struct kgb_image_index *index, struct kgb_err *err)
+static int add_libraries(const struct kgb_strv *libraries, const struct kgb_store *cache,
+			 struct kgb_image_index *index, struct kgb_err *err)
 {
 	KGB_AUTO(buf) struct kgb_buf line = KGB_BUF_INIT(0);
 
@@ -97,8 +97,18 @@ static int make_index(const struct kgb_strv *libraries, const char *cache,
 	return 0;
 }
 
-static const char *const kinds[] = {"triton", "library", "none"};
-static const char *const owners[] = {"triton", "torch_move", "library", "unknown"};
+static int make_index(const struct kgb_strv *libraries, const char *dir,
+		      struct kgb_image_index *index, struct kgb_err *err)
+{
+	struct kgb_store *cache = kgb_store_try(dir, KGB_INDEX_ENTRY_MAX, KGB_INDEX_TOTAL_MAX);
+	int rc = add_libraries(libraries, cache, index, err);
+
+	kgb_store_free(cache);
+	return rc;
+}
+
+static const char *const kinds[] = {"triton", "library", "none", "undecided"};
+static const char *const owners[] = {"triton", "torch_move", "library", "unknown", "undecided"};
 
 /* A record of one image. */
 static int print_proof(struct kgb_provenance *provenance, const struct kgb_claims *claims,
@@ -266,7 +276,7 @@ static int prove(const struct arguments *arguments, struct kgb_err *err)
 							 .index = &index,
 							 .policy = policy,
 							 .sm = (unsigned)arguments->sm,
-							 .timeout_ms = IMAGE_MS,
+							 .timeout_ms = arguments->limit_ms,
 							 .cache = proofs};
 		kgb_provenance_init(provenance, &spec);
 		rc = prove_files(provenance, arguments, err);
@@ -283,12 +293,19 @@ static int prove(const struct arguments *arguments, struct kgb_err *err)
 static int parse(int argc, char **argv, struct arguments *out, struct kgb_err *err)
 {
 	static const struct option options[] = {
-		{"python", required_argument, NULL, 'p'}, {"data", required_argument, NULL, 'd'},
-		{"kgbrun", required_argument, NULL, 'k'}, {"claims", required_argument, NULL, 'c'},
-		{"cache", required_argument, NULL, 'i'},  {"library", required_argument, NULL, 'l'},
-		{"kernel", required_argument, NULL, 'n'}, {"sm", required_argument, NULL, 's'},
-		{"record", required_argument, NULL, 'r'}, {"proofs", required_argument, NULL, 'o'},
-		{"together", no_argument, NULL, 't'},     {NULL, 0, NULL, 0},
+		{"python", required_argument, NULL, 'p'},
+		{"data", required_argument, NULL, 'd'},
+		{"kgbrun", required_argument, NULL, 'k'},
+		{"claims", required_argument, NULL, 'c'},
+		{"cache", required_argument, NULL, 'i'},
+		{"library", required_argument, NULL, 'l'},
+		{"kernel", required_argument, NULL, 'n'},
+		{"sm", required_argument, NULL, 's'},
+		{"record", required_argument, NULL, 'r'},
+		{"proofs", required_argument, NULL, 'o'},
+		{"together", no_argument, NULL, 't'},
+		{"limit", required_argument, NULL, 'm'},
+		{NULL, 0, NULL, 0},
 	};
 	int option;
 
@@ -320,6 +337,10 @@ static int parse(int argc, char **argv, struct arguments *out, struct kgb_err *e
 			break;
 		case 'o':
 			out->proofs = optarg;
+			break;
+		case 'm':
+			if (kgb_parse_i64(optarg, 1, IMAGE_MS, &out->limit_ms, err) < 0)
+				return -1;
 			break;
 		case 't':
 			out->together = true;
@@ -360,7 +381,8 @@ static int run(const char *command, const struct arguments *arguments, struct kg
 
 int main(int argc, char **argv)
 {
-	struct arguments arguments = {.libraries = KGB_STRV_INIT, .files = KGB_STRV_INIT};
+	struct arguments arguments = {
+		.libraries = KGB_STRV_INIT, .files = KGB_STRV_INIT, .limit_ms = IMAGE_MS};
 	struct kgb_err err = KGB_ERR_INIT;
 	int rc = argc < 2 ? kgb_fail(&err, KGB_ERR_INVALID, "cubin, index or prove?")
 			  : parse(argc - 1, argv + 1, &arguments, &err);

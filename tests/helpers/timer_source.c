@@ -71,6 +71,7 @@ static double diligence(struct world *world, uint32_t slot, bool last)
 	case WORLD_FORGED_DEVICE:
 	case WORLD_HOST_SHORT:
 	case WORLD_OUTSIDE_SHORT:
+	case WORLD_BASELINE_OUTSIDE_SHORT:
 	case WORLD_ACTIVITY_LOST:
 	case WORLD_SLOW_BASELINE:
 	case WORLD_HOT:
@@ -171,7 +172,8 @@ int world_sample(void *payload, const struct kgb_timer_block *block,
 		sample(world, block, i, &samples[i]);
 		*outside_ns += samples[i].host_ns + (uint64_t)world->sample_ns;
 	}
-	if (world->cheat == WORLD_OUTSIDE_SHORT && block->side == KGB_SIDE_B)
+	if ((world->cheat == WORLD_OUTSIDE_SHORT && block->side == KGB_SIDE_B) ||
+	    (world->cheat == WORLD_BASELINE_OUTSIDE_SHORT && block->side == KGB_SIDE_A))
 		*outside_ns /= 20;
 	return 0;
 }

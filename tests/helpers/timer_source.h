@@ -17,6 +17,7 @@ enum world_cheat {
 	WORLD_FORGED_DEVICE, /* events and activity of half the length */
 	WORLD_HOST_SHORT, /* the host claims less than the events */
 	WORLD_OUTSIDE_SHORT, /* more time claimed than passed */
+	WORLD_BASELINE_OUTSIDE_SHORT, /* the same of the baseline */
 	WORLD_ACTIVITY_LOST,
 	WORLD_SLOW_BASELINE, /* something of the candidate runs beside the baseline */
 	WORLD_HOT, /* the candidate's calls always find a lower clock */

@@ -39,6 +39,7 @@ if [ "${KGB_TEST_CLEAN:-}" != 1 ]; then
 		KGB_TESTS_MUST_RUN="${KGB_TESTS_MUST_RUN:-}" KGB_TEST_HARNESS="${HARNESS_ACTIVE:-}" \
 		KGB_TEST_TMPDIR="${TMPDIR:-/tmp}" ${KGB_KILL_POINTS:+KGB_KILL_POINTS="$KGB_KILL_POINTS"} \
 		${KGB_PYTHON:+KGB_PYTHON="$KGB_PYTHON"} ${KGB_CLAUDE_BIN:+KGB_CLAUDE_BIN="$KGB_CLAUDE_BIN"} \
+		${KGB_OPENCODE_BIN:+KGB_OPENCODE_BIN="$KGB_OPENCODE_BIN"} ${KGB_CODEX_BIN:+KGB_CODEX_BIN="$KGB_CODEX_BIN"} \
 		${ASAN_OPTIONS:+ASAN_OPTIONS="$ASAN_OPTIONS"} ${UBSAN_OPTIONS:+UBSAN_OPTIONS="$UBSAN_OPTIONS"} \
 		PATH="$KGB_TEST_BIN_DIR:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin" \
 		LC_ALL=C TZ=UTC sh "$0" "$@"
@@ -141,6 +142,20 @@ test_skip() {
 
 # ---- what this machine can do ----
 
+# test_cli_path NAME: where the executable of a coding CLI is.
+test_cli_path() {
+	case $1 in
+	claude) test_path=${KGB_CLAUDE_BIN:-} ;;
+	opencode) test_path=${KGB_OPENCODE_BIN:-} ;;
+	codex) test_path=${KGB_CODEX_BIN:-} ;;
+	esac
+	if [ -z "$test_path" ]; then
+		test_path=$(sed -n "s/^  $(uname -m): *//p" "$KGB_TEST_SOURCE_DIR/methods/program/$1.yaml")
+		test_path=$KGB_TEST_SOURCE_DIR/.deps/cli/$1/$test_path
+	fi
+	printf '%s\n' "$test_path"
+}
+
 # test_have FEATURE: true when it is there; prints why not otherwise.
 test_have() {
 	case $1 in
@@ -157,10 +172,10 @@ test_have() {
 			return 1
 		}
 		;;
-	claude)
-		test_claude=${KGB_CLAUDE_BIN:-$KGB_TEST_SOURCE_DIR/.deps/cli/node_modules/@anthropic-ai/claude-code-linux-x64/claude}
-		[ -x "$test_claude" ] || {
-			echo "no Claude Code at $test_claude"
+	claude | opencode | codex)
+		test_cli=$(test_cli_path "$1")
+		[ -x "$test_cli" ] || {
+			echo "no $1 at $test_cli"
 			return 1
 		}
 		;;
@@ -185,7 +200,7 @@ test_have() {
 	esac
 }
 
-# test_require FEATURE...: skip the whole file unless all are there: sandbox, torch, claude, gpu, root, or the
+# test_require FEATURE...: skip the whole file unless all are there: sandbox, torch, claude, opencode, codex, gpu, root, or the
 # name of a command. A feature named in KGB_TESTS_MUST_RUN (comma-separated) fails instead of being skipped.
 test_require() {
 	for test_feature; do

@@ -49,9 +49,17 @@ EOF
 stub npm <<'EOF'
 echo "$*" >>"$state/npm.log"
 [ ! -e "$state/offline" ] || { echo "no network"; exit 1; }
-for platform in x64 arm64; do
-	at=node_modules/@anthropic-ai/claude-code-linux-$platform
-	mkdir -p "$at" && cp /usr/bin/true "$at/claude"
+case $(pwd) in
+*/claude.new) binaries="@anthropic-ai/claude-code-linux-x64/claude @anthropic-ai/claude-code-linux-arm64/claude" ;;
+*/codex.new)
+	binaries="@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex
+		@openai/codex-linux-arm64/vendor/aarch64-unknown-linux-musl/bin/codex"
+	;;
+*/opencode.new) binaries=opencode-linux-x64/bin/opencode ;;
+esac
+for binary in $binaries; do
+	mkdir -p "node_modules/${binary%/*}" && printf '#!/bin/sh\ntouch "$state/ran"\n' >"node_modules/$binary"
+	chmod +x "node_modules/$binary"
 done
 EOF
 stub cmake <<'EOF'
@@ -79,7 +87,7 @@ export PATH KGB_BOOTSTRAP_PYTHON
 
 # tree NAME: a copy of what bootstrap needs.
 tree() {
-	mkdir "$1" "$1/tests" && cp -R "$KGB_TEST_SOURCE_DIR/bootstrap" "$KGB_TEST_SOURCE_DIR/deps" \
+	mkdir "$1" "$1/tests" && cp -R "$KGB_TEST_SOURCE_DIR/bootstrap" "$KGB_TEST_SOURCE_DIR/deps" "$KGB_TEST_SOURCE_DIR/methods" \
 		"$KGB_TEST_SOURCE_DIR/CMakePresets.json" "$1" && cp "$KGB_TEST_SOURCE_DIR/tests/summary.py" "$1/tests"
 }
 forget_calls() { rm -f "$state"/*.log; }
@@ -90,7 +98,7 @@ test_expect_success 'help, no command, an unknown one, an unknown suite: nothing
 	test_expect_code 2 ./bootstrap 2>err && test_grep "^Usage" err &&
 	test_expect_code 2 ./bootstrap rnu add 2>err && test_grep "run, test, setup" err &&
 	test_expect_code 2 ./bootstrap test unti 2>err && test_grep "unit fuzz integration corpus lint" err &&
-	test_expect_code 2 ./bootstrap setup now &&
+	test_expect_code 2 ./bootstrap setup now 2>err && test_grep "no CLI .now.; there are: claude codex opencode all" err &&
 	test ! -e .deps && test ! -e build
 '
 
@@ -98,7 +106,7 @@ test_expect_success 'the first run sets up everything; standard output is only t
 	tree main &&
 	main/bootstrap run add "a b" "" >out 2>err &&
 	test_equal "[add][a b][]" "$(cat out)" "arguments" &&
-	for step in python cuda cli configure build; do
+	for step in python cuda cublas claude configure build; do
 		test_grep "^bootstrap: $step: done in [0-9.]* s" err || return 1
 	done &&
 	test_grep "^ci --ignore-scripts --no-audit --no-fund" "$state/npm.log" &&
@@ -114,6 +122,21 @@ test_expect_success 'the second run calls nothing and takes less than 3 s' '
 	test_grep "up to date" err &&
 	test ! -e "$state/npm.log" && test ! -e "$state/cmake.log" && test ! -e "$state/apt.log" &&
 	test_no_grep "^-m" "$state/python.log"
+'
+
+test_expect_success 'a method brings its CLI with it, and no other; nothing of a CLI is run' '
+	test -x main/.deps/cli/claude/node_modules/@anthropic-ai/claude-code-linux-x64/claude &&
+	test ! -e main/.deps/cli/codex && test ! -e main/.deps/cli/opencode &&
+	forget_calls &&
+	main/bootstrap run add -m normal_codex 2>err && test_grep "^bootstrap: codex: done" err &&
+	test -d main/.deps/cli/codex && test ! -e main/.deps/cli/opencode &&
+	test_equal 1 "$(wc -l <"$state/npm.log")" "installations" &&
+	main/bootstrap run add --method=command 2>err && test_grep "no CLI" err &&
+	main/bootstrap setup 2>err && test_grep "opencode: not installed; ./bootstrap setup opencode does it" err &&
+	if [ "$(uname -m)" = x86_64 ]; then
+		main/bootstrap setup all 2>err && test_grep "^bootstrap: opencode: done" err
+	fi &&
+	test ! -e "$state/ran"
 '
 
 test_expect_success 'the exit status is that of kgb-agent' '
@@ -185,16 +208,16 @@ test_expect_success 'without network it says what is missing and what works, and
 	offline/bootstrap run list >out 2>err &&
 	test_equal "[list]" "$(cat out)" output &&
 	test_grep "NOT FETCHED: Python packages" err && test_grep "NOT FETCHED: coding CLIs" err &&
-	test_grep "NOT FETCHED: headers of CUDA" err &&
+	test_grep "NOT FETCHED: headers of CUDA" err && test_grep "NOT FETCHED: headers of cuBLAS" err &&
 	test_grep "no network" err &&
-	test ! -e offline/.deps/venv && test ! -e offline/.deps/cli &&
+	test ! -e offline/.deps/venv && test ! -e offline/.deps/cli/claude &&
 	test_expect_code 4 offline/bootstrap setup
 '
 
 test_expect_success 'what was missing is fetched when the network is back' '
 	rm "$state/offline" && forget_calls && offline/bootstrap setup &&
 	test_grep "^ci" "$state/npm.log" && test -x offline/.deps/venv/bin/python &&
-	test -d offline/.deps/cuda/include && test_grep -e "--preset release --fresh" "$state/cmake.log" &&
+	test -d offline/.deps/cuda/include && test -d offline/.deps/cublas/include && test_grep -e "--preset release --fresh" "$state/cmake.log" &&
 	forget_calls && offline/bootstrap setup && test ! -e "$state/cmake.log"
 '
 

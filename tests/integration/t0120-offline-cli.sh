@@ -9,7 +9,7 @@ driver=${KGB_TEST_BIN_DIR%/bin}/tests/helpers/gateway_driver
 [ -x "$driver" ] || test_skip_all "no $driver"
 # shellcheck disable=SC2034 # used in the bodies
 scripts=$KGB_TEST_SOURCE_DIR/datasets/offline
-claude=${KGB_CLAUDE_BIN:-$KGB_TEST_SOURCE_DIR/.deps/cli/node_modules/@anthropic-ai/claude-code-linux-x64/claude}
+claude=$(test_cli_path claude)
 
 # with_claude DRIVER...: the CLI below those drivers, in a folder and a home of its own.
 with_claude() {

@@ -5,7 +5,7 @@ test_description='the examples of CONTRIBUTING.md are true: each is taken out of
 
 data=$TRASH/data
 python=${KGB_PYTHON:-$KGB_TEST_SOURCE_DIR/.deps/venv/bin/python}
-claude=${KGB_CLAUDE_BIN:-$KGB_TEST_SOURCE_DIR/.deps/cli/node_modules/@anthropic-ai/claude-code-linux-x64/claude}
+claude=$(test_cli_path claude)
 
 mkdir "$data"
 cp -R "$KGB_TEST_SOURCE_DIR/datasets" "$KGB_TEST_SOURCE_DIR/methods" "$KGB_TEST_SOURCE_DIR/verify" "$data/"

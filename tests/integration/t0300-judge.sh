@@ -260,6 +260,16 @@ test_expect_success 'a judge that outlives its zygotes reports trouble of ours' 
 	jq -e ".status == \"infra_error\"" verdict.json
 '
 
+# The rules of text are open here: the list of torch operators decides.
+test_expect_success 'the host may read values where the operator needs it, and nowhere else' '
+	sed "/^launches:/d" "$fixtures/aten__nonzero.yaml" >aten__nonzero.yaml &&
+	mkdir -p set/aten && mv aten__nonzero.yaml set/aten && cp -R "$fixtures/../cases" set/ &&
+	kgb-judge verify --spec "$fixtures/aten__nonzero.yaml" --kernel "$process/by_data.py" --zygotes zygotes 3>verdict.json &&
+	jq -e ".status == \"passed\" and .sandbox_judged_tests == 0" verdict.json &&
+	kgb-judge verify --spec set/aten/aten__nonzero.yaml --kernel "$process/by_data.py" --zygotes zygotes 3>verdict.json &&
+	jq -e ".code == \"cheat.torch_compute\" and (.message | test(\"_local_scalar_dense\"))" verdict.json
+'
+
 # ---- workers that are made ahead ----
 
 mkfifo hold_spares
@@ -268,26 +278,26 @@ spared_pid=$!
 exec 7>hold_spares
 test_wait_for 120 grep -q ready ready_spares || cat spared.log
 
-# Of the processes below the zygotes: those whose parent is one of these Pythons too, which a spare's supervisor and what
-# is below it are.
+# spares ROLE: of the processes of that role's zygote, those whose parent is one of them too, which a spare's supervisor and
+# what is below it are.
 spares() {
 	descendants "$spared_pid" >below
-	ps -e -o pid= -o ppid= -o args= | awk -v list="$(tr "\n" " " <below)" '
+	ps -e -o pid= -o ppid= -o args= | awk -v list="$(tr "\n" " " <below)" -v role="zygote[.]py $1 " '
 		BEGIN { n = split(list, p, " "); for (i = 1; i <= n; i++) below[p[i]] = 1 }
-		($1 in below) && /zygote[.]py/ && !/bwrap/ { python[$1] = 1; parent[$1] = $2 }
+		($1 in below) && $0 ~ role && !/bwrap/ { python[$1] = 1; parent[$1] = $2 }
 		END { for (q in python) if (parent[q] in python) print q }'
 }
 n_spares() {
-	test "$(spares | wc -l)" -eq "$1"
+	test "$(spares "$1" | wc -l)" -eq "$2"
 }
 
-# Two spare runners, each with supervisor, init and worker; one spare reference, with supervisor and worker.
+# Two spare runners, each with supervisor, init and worker; one reference, with supervisor and worker.
 test_expect_success 'as many spare workers are made as were asked for' '
-	test_wait_for 20 n_spares 8
+	test_wait_for 20 n_spares runner 6 && test_wait_for 20 n_spares reference 2
 '
 
-test_expect_success 'a spare serves one verification, and another takes its place' '
-	spares | sort >before &&
+test_expect_success 'a spare runner serves one verification, and another takes its place; the reference stays' '
+	spares runner | sort >before && spares reference | sort >reference_before &&
 	for i in 1 2 3 4; do
 		judge "$process/honest.py" --zygotes spared && jq -e ".status == \"passed\"" verdict.json || return 1
 	done &&
@@ -295,8 +305,10 @@ test_expect_success 'a spare serves one verification, and another takes its plac
 	judge "$process/look_around.py" --zygotes spared && cp verdict.json spared.json &&
 	judge "$process/look_around.py" --zygotes zygotes &&
 	test_equal "$(jq -c "[.status, .code]" verdict.json)" "$(jq -c "[.status, .code]" spared.json)" "what a spare sees" &&
-	test_wait_for 20 n_spares 8 &&
-	spares | sort >after && test_equal "" "$(comm -12 before after)" "spares that served twice"
+	test_wait_for 20 n_spares runner 6 &&
+	spares runner | sort >after && test_equal "" "$(comm -12 before after)" "spares that served twice" &&
+	spares reference | sort >reference_after &&
+	test_equal "" "$(comm -23 reference_before reference_after)" "references that ended"
 '
 
 test_expect_success 'more at once than there are spares' '
@@ -308,13 +320,13 @@ test_expect_success 'more at once than there are spares' '
 	for i in 1 2 3 4; do
 		jq -e ".status == \"passed\"" many.$i || return 1
 	done &&
-	test_wait_for 20 n_spares 8
+	test_wait_for 20 n_spares runner 6 && test "$(spares reference | wc -l)" -le 4
 '
 
 test_expect_success 'a spare that died is no loss' '
-	kill -9 $(spares) &&
+	kill -9 $(spares runner) $(spares reference) &&
 	judge "$process/honest.py" --zygotes spared && jq -e ".status == \"passed\"" verdict.json &&
-	test_wait_for 20 n_spares 8
+	test_wait_for 20 n_spares runner 6
 '
 
 exec 7>&-

@@ -41,9 +41,44 @@ test_expect_success 'a compiler that hostile text has taken over stays in its ja
 	test_grep "works: private files, another process, ptxas; escaped: ;" out
 '
 
+test_expect_success 'a compilation that does not end in time decides nothing' '
+	"$driver" prove --python "$python" --data "$KGB_TEST_SOURCE_DIR" --kgbrun "$kgbrun" --sm 90 --claims claims.json \
+		--limit 1 "$fixtures/scale.cubin" >out &&
+	jq -e ".proof == \"undecided\" and .owner == \"undecided\" and (.reason | test(\"takes too long\"))" out
+'
+
 test_expect_success 'without Triton there is no proof but an error that names the remedy' '
 	test_must_fail "$driver" prove --python "$(command -v python3)" --data "$KGB_TEST_SOURCE_DIR" --kgbrun "$kgbrun" \
 		--sm 90 --claims claims.json "$fixtures/scale.cubin" 2>err &&
 	test_grep "triton" err && test_grep "bootstrap" err
+'
+
+# compile_for CASE: what compiler_cases.py does with it, as the driver saw it.
+compile_for() {
+	mkdir -p "$1" && "$KGB_TEST_BIN_DIR/compiler_driver" "$python" "$KGB_TEST_SOURCE_DIR" "$kgbrun" "$TRASH/made" 90 \
+		"$python" -B "$helpers/compiler_cases.py" "$KGB_TEST_SOURCE_DIR/verify/runner" "$TRASH/$1" "$1" >"$1.out"
+}
+count() {
+	grep -c "^$1 " "$2.out"
+}
+test_expect_success 'the judge compiles for a runner, a launch finds the same facts, and the code is proved' '
+	compile_for styles && test_equal 10 "$(count "made triton" styles)" && test_no_grep "unknown\|none" styles.out &&
+	test_equal 10 "$(sort -u styles.out | grep -c made)" different && test_grep "^recalled 0$" styles.out
+'
+test_expect_success 'what was compiled once is not compiled again, whatever the runner has in its cache' '
+	rm -rf styles && compile_for styles && test_grep "^recalled 10$" styles.out && test_equal 10 "$(count "made triton" styles)"
+'
+test_expect_success 'two runners that want the same code get one compilation' '
+	compile_for threads && test_equal 2 "$(count "made triton" threads)" &&
+	test_equal 1 "$(grep "^made " threads.out | sort -u | wc -l)"
+'
+test_expect_success 'what was made of IR that is not allowed is not proved' '
+	compile_for rules && test_equal 1 "$(count "made triton" rules)" && test_equal 2 "$(count "made none" rules)"
+'
+test_expect_success 'what the judge refuses to compile the runner compiles, unproved' '
+	compile_for refused && test_equal 1 "$(count "unknown none" refused)" && test_equal 1 "$(count "made triton" refused)"
+'
+test_expect_success 'a runner that breaks the protocol is left to itself' '
+	compile_for hostile && test_equal 1 "$(count "unknown none" hostile)" && test_no_grep made hostile.out
 '
 test_done

@@ -70,9 +70,9 @@ def check_candidate(name):
 
 
 def no_zygotes(judge, zygotes):
-    """Trouble of the judge is no pass."""
+    """Trouble of the judge is no pass, and has its reason."""
     code = judge.verdict("honest", "--zygotes", os.path.join(judge.directory, "nowhere"))["code"]
-    return code.startswith("infra."), code
+    return code == "infra.facts", code
 
 
 def zygotes_die(judge, zygotes):
@@ -83,7 +83,7 @@ def zygotes_die(judge, zygotes):
     zygotes.process.kill()
     out, _ = process.communicate(timeout=60)
     code = parsed(out)["code"]
-    return code.startswith("infra."), code
+    return code == "infra.correctness", code
 
 
 def seeds(judge, zygotes):
@@ -150,7 +150,7 @@ class Place:
             run_corpus.open_rules(directory)
         os.environ["KGB_SECRET_KEY"] = "hunter2"  # nobody may see it
         if not os.path.exists(self.sockets):
-            self.zygotes = run_corpus.Zygotes(options.judge, options.python, "cpu", self.sockets)
+            self.zygotes = run_corpus.Zygotes(options.judge, self.sockets, "cpu", options.python)
 
     def is_ready(self):
         return self.zygotes is None or self.zygotes.ready

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "verify/judge/call.h"
 
+#include <float.h>
 #include <math.h>
 
 #include "base/jsonw.h"
@@ -174,6 +175,26 @@ void kgb_call_resize(struct kgb_buf *buf, size_t len)
 	buf->len = len;
 }
 
+/* Numbers of rows become the rows' addresses. The arena lies at the same place in every process
+ * that has one. */
+static void write_addresses(const struct kgb_data *data, const struct kgb_call *call, size_t i,
+			    char *image)
+{
+	const struct kgb_arg *arg = &data->kase->args[i];
+	const struct kgb_view *rows = &call->views[arg->behind];
+	uint64_t first = KGB_ARENA_ADDRESS + call->at[arg->behind];
+	uint64_t row_bytes = (uint64_t)rows->sizes[1] * kgb_dtype_size(rows->dtype);
+	int64_t n = kgb_view_numel(&call->views[i]);
+
+	for (int64_t k = 0; k < n; k++) {
+		uint64_t address;
+		char *p = image + call->at[i] + (size_t)k * sizeof(address);
+		memcpy(&address, p, sizeof(address));
+		address = first + address * row_bytes;
+		memcpy(p, &address, sizeof(address));
+	}
+}
+
 /* Guards, inputs, poisoned buffers: first here, then in the arena. */
 static void write_image(struct kgb_judge *judge, const struct kgb_data *data, int repetition,
 			struct kgb_rng *rng, struct kgb_call *call)
@@ -190,6 +211,8 @@ static void write_image(struct kgb_judge *judge, const struct kgb_data *data, in
 		/* All bits set is NaN in every floating type; every other time the noise stays. */
 		else if (c->args[i].param->kind == KGB_PARAM_OUT && repetition % 2 == 0)
 			memset(at, 0xff, storage_bytes(&call->views[i]));
+		if (c->args[i].param->into)
+			write_addresses(data, call, i, judge->image.ptr);
 	}
 }
 
@@ -419,7 +442,7 @@ static bool check_count(struct kgb_judge *judge, const struct kgb_data *data,
 {
 	const struct kgb_interface *interface = data->kase->interface;
 	const struct kgb_wire_reply *reply = &call->reply;
-	size_t wanted = interface->returns_results ? interface->n_results : 0;
+	size_t wanted = interface->n_returned + interface->n_nones;
 	int64_t wanted_form = wanted == 0   ? KGB_WIRE_FORM_NONE
 			      : wanted == 1 ? KGB_WIRE_FORM_SINGLE
 					    : KGB_WIRE_FORM_SEQUENCE;
@@ -435,7 +458,10 @@ static bool check_count(struct kgb_judge *judge, const struct kgb_data *data,
 				  : say(judge, "a sequence of %u values", reply->n_outputs);
 	const char *must = wanted == 0   ? "None: its results go into its parameters"
 			   : wanted == 1 ? "one tensor"
-					 : say(judge, "a tuple of %zu tensors", wanted);
+			   : interface->n_nones == 0
+				   ? say(judge, "a tuple of %zu tensors", wanted)
+				   : say(judge, "a tuple of %zu values, the last %zu of them None",
+					 wanted, interface->n_nones);
 	return refuse(failure, "verify.return", say(judge, "%s returned %s", interface->entry, got),
 		      say(judge, "%s must return %s.", interface->entry, must));
 }
@@ -478,6 +504,16 @@ static bool check_type(struct kgb_judge *judge, const struct kgb_truth *truth,
 			say(judge, "the result is %s, expected %s", got.ptr, want.ptr),
 			"Compute the output's shape from all inputs (broadcasting, keepdim, empty sizes).");
 	return true;
+}
+
+/* The argument that is returned for a result that argument `holder` holds: itself, or what holds
+ * the addresses of its rows. */
+static size_t returned_for(const struct kgb_case *c, size_t holder)
+{
+	for (size_t i = 0; i < c->n_args; i++)
+		if (c->args[i].param->into && c->args[i].behind == holder)
+			return i;
+	return holder;
 }
 
 /* A result that a parameter holds must be returned as that very tensor. */
@@ -568,12 +604,23 @@ static bool overlap(const struct kgb_wire_output *a, const struct kgb_wire_outpu
 static bool check_results(struct kgb_judge *judge, const struct kgb_data *data,
 			  const struct kgb_call *call, struct kgb_failure *failure)
 {
-	if (!data->kase->interface->returns_results)
-		return true;
-	for (size_t i = 0; i < data->n_results; i++) {
+	const struct kgb_interface *interface = data->kase->interface;
+
+	for (size_t i = 0; i < interface->n_nones; i++) {
+		const struct kgb_wire_output *none =
+			&call->reply.outputs[interface->n_returned + i];
+		if (none->kind != KGB_WIRE_NONE)
+			return refuse(failure, "verify.return",
+				      say(judge, "value %zu of what %s returned is %s",
+					  interface->n_returned + i, interface->entry, none->type),
+				      "There is no such result here: return None in its place.");
+	}
+	for (size_t i = 0; i < interface->n_returned; i++) {
 		size_t holder = kgb_call_holder(data->kase, i);
-		bool fine = holder == SIZE_MAX ? check_fresh(judge, data, call, i, failure)
-					       : check_held(judge, data, call, i, holder, failure);
+		bool fine = holder == SIZE_MAX
+				    ? check_fresh(judge, data, call, i, failure)
+				    : check_held(judge, data, call, i,
+						 returned_for(data->kase, holder), failure);
 		if (!fine)
 			return false;
 		for (size_t k = 0; k < i; k++)
@@ -659,6 +706,15 @@ bool kgb_call_shares_memory(const struct kgb_data *data, const struct kgb_call *
 	return false;
 }
 
+/* Of what is rounded in the end: computed in float32, or with steps rounded to the case's type. */
+static double eps_before_rounding(const struct kgb_case *c)
+{
+	bool by_step = c->interface->tolerance.before_rounding == KGB_ACCUMULATE_RESULT;
+
+	return by_step && kgb_dtype_is_float(c->dtype) ? kgb_dtype_eps(c->dtype)
+						       : 4 * (double)FLT_EPSILON;
+}
+
 bool kgb_call_compare(const struct kgb_data *data, const struct kgb_call *call, size_t i,
 		      struct kgb_compare *out)
 {
@@ -669,8 +725,15 @@ bool kgb_call_compare(const struct kgb_data *data, const struct kgb_call *call, 
 		return true;
 	if (!call->values[i])
 		return false;
-	kgb_compare(&truth->view, call->values[i], truth->native, truth->exact, truth->magnitude,
-		    &data->kase->interface->tolerance, out);
+	const struct kgb_interface *interface = data->kase->interface;
+	const struct kgb_tolerance *tolerance = &interface->tolerance;
+	if (interface->is_rounded[i] && truth->exact)
+		kgb_compare_rounded(&truth->view, call->values[i], truth->native, truth->exact,
+				    truth->magnitude, eps_before_rounding(data->kase), tolerance,
+				    out);
+	else
+		kgb_compare(&truth->view, call->values[i], truth->native, truth->exact,
+			    truth->magnitude, tolerance, out);
 	return out->ok;
 }
 

@@ -155,6 +155,20 @@ static int number_value(const struct expander *x, const cJSON *node, struct kgb_
 	return 0;
 }
 
+static int complex_value(const struct expander *x, const cJSON *node, struct kgb_value *out)
+{
+	const cJSON *re = cJSON_IsArray(node) ? cJSON_GetArrayItem(node, 0) : node;
+	const cJSON *im = cJSON_IsArray(node) ? cJSON_GetArrayItem(node, 1) : NULL;
+
+	if (!cJSON_IsNumber(re) ||
+	    (cJSON_IsArray(node) && (!cJSON_IsNumber(im) || cJSON_GetArraySize(node) != 2)))
+		return fail_case(x, "expected a number or [real part, imaginary part]");
+	out->kind = KGB_VALUE_COMPLEX;
+	out->number = re->valuedouble;
+	out->imaginary = im ? im->valuedouble : 0;
+	return 0;
+}
+
 static int dtype_value(const struct expander *x, const cJSON *node, struct kgb_value *out)
 {
 	struct kgb_err why = KGB_ERR_INIT;
@@ -181,6 +195,8 @@ static int expand_value(const struct expander *x, struct kgb_arg *arg)
 	}
 	if (arg->param->as == KGB_AS_DTYPE)
 		return dtype_value(x, node, out);
+	if (arg->param->as == KGB_AS_COMPLEX)
+		return complex_value(x, node, out);
 	if (cJSON_IsNumber(node))
 		return number_value(x, node, out);
 	if (arg->param->as == KGB_AS_FLOAT)
@@ -202,7 +218,8 @@ static int expand_value(const struct expander *x, struct kgb_arg *arg)
 
 /* ---- tensors ---- */
 
-static int parse_bounds(const char *args, double *lo, double *hi)
+/* "(low,high)", or "(high)" alone with `n_bounds` 1: then both are that. */
+static int parse_bounds(const char *args, size_t n_bounds, double *lo, double *hi)
 {
 	KGB_AUTO(strv) struct kgb_strv parts = KGB_STRV_INIT;
 	size_t len = strlen(args);
@@ -211,41 +228,131 @@ static int parse_bounds(const char *args, double *lo, double *hi)
 		return -1;
 	KGB_AUTO(free) char *inside = kgb_xstrndup(args + 1, len - 2);
 	kgb_strv_split(&parts, inside, ',');
-	if (parts.n != 2 || kgb_parse_double(parts.items[0], lo, NULL) < 0 ||
-	    kgb_parse_double(parts.items[1], hi, NULL) < 0)
+	if (parts.n != n_bounds || kgb_parse_double(parts.items[0], lo, NULL) < 0 ||
+	    kgb_parse_double(parts.items[n_bounds - 1], hi, NULL) < 0)
 		return -1;
 	return *lo <= *hi ? 0 : -1;
 }
 
+/* "(name)" of an earlier tensor. */
+static int parse_sibling(const struct expander *x, const char *args, struct kgb_arg *arg)
+{
+	const struct kgb_arg *first = arg - (x->param - x->interface->params);
+	size_t len = strlen(args);
+
+	for (const struct kgb_arg *a = first; len > 2 && a < arg; a++) {
+		const char *name = a->param->name;
+		if (a->param->kind == KGB_PARAM_TENSOR && !a->is_absent && a->view.ndim == 1 &&
+		    !kgb_dtype_is_float(a->view.dtype) && a->view.sizes[0] >= 2 &&
+		    strlen(name) == len - 2 && strncmp(args + 1, name, len - 2) == 0) {
+			arg->sibling = (size_t)(a - first);
+			return 0;
+		}
+	}
+	return -1;
+}
+
+struct fill_form {
+	const char *name;
+	enum kgb_fill_kind kind;
+	const char *args; /* as they are written; NULL: none */
+	size_t n_bounds; /* of them; 0 with args: the name of a parameter */
+	bool bounded;
+};
+
+static const struct fill_form fill_forms[] = {
+	{"normal", KGB_FILL_NORMAL, NULL, 0, false},
+	{"positive", KGB_FILL_POSITIVE, NULL, 0, false},
+	{"uniform", KGB_FILL_UNIFORM, "(low,high) with low <= high", 2, true},
+	{"int", KGB_FILL_INT, "(low,high) with low <= high", 2, true},
+	{"bool", KGB_FILL_BOOL, NULL, 0, true},
+	{"ones", KGB_FILL_ONES, NULL, 0, true},
+	{"nan", KGB_FILL_NAN, NULL, 0, true},
+	{"triangle", KGB_FILL_TRIANGLE, "(rows)", 1, true},
+	{"distinct", KGB_FILL_DISTINCT, "(low,high) with low <= high", 2, true},
+	{"slots", KGB_FILL_SLOTS, "(low,high) with low <= high", 2, true},
+	{"choice", KGB_FILL_CHOICE, "(low,high) with low <= high", 2, true},
+	{"sorted", KGB_FILL_SORTED, "(low,high) with low <= high", 2, true},
+	{"sorted_down", KGB_FILL_SORTED_DOWN, "(low,high) with low <= high", 2, true},
+	{"offsets", KGB_FILL_OFFSETS, "(total)", 1, true},
+	{"steps", KGB_FILL_STEPS, "(length)", 1, true},
+	{"blocks", KGB_FILL_BLOCKS, "(bytes)", 1, true},
+	{"pairs", KGB_FILL_PAIRS, NULL, 0, true},
+	{"owners", KGB_FILL_OWNERS, "(name of an earlier tensor of offsets)", 0, true},
+};
+
 static int parse_fill(const struct expander *x, const char *text, struct kgb_arg *arg)
 {
-	static const struct {
-		const char *name;
-		enum kgb_fill_kind kind;
-		bool bounded;
-	} kinds[] = {
-		{"normal", KGB_FILL_NORMAL, false},  {"positive", KGB_FILL_POSITIVE, false},
-		{"uniform", KGB_FILL_UNIFORM, true}, {"int", KGB_FILL_INT, true},
-		{"bool", KGB_FILL_BOOL, false},      {"ones", KGB_FILL_ONES, false},
-	};
 	size_t len = strcspn(text, "(");
 
-	for (size_t i = 0; i < KGB_ARRAY_LEN(kinds); i++) {
-		if (strlen(kinds[i].name) != len || strncmp(kinds[i].name, text, len) != 0)
+	for (size_t i = 0; i < KGB_ARRAY_LEN(fill_forms); i++) {
+		const struct fill_form *form = &fill_forms[i];
+		if (strlen(form->name) != len || strncmp(form->name, text, len) != 0)
 			continue;
-		arg->fill = kinds[i].kind;
-		arg->bounded =
-			kinds[i].kind != KGB_FILL_NORMAL && kinds[i].kind != KGB_FILL_POSITIVE;
-		bool good = kinds[i].bounded ? parse_bounds(text + len, &arg->lo, &arg->hi) == 0
-					     : text[len] == '\0';
+		arg->fill = form->kind;
+		arg->bounded = form->bounded;
+		bool good = !form->args      ? text[len] == '\0'
+			    : form->n_bounds ? parse_bounds(text + len, form->n_bounds, &arg->lo,
+							    &arg->hi) == 0
+					     : parse_sibling(x, text + len, arg) == 0;
 		return good ? 0
-			    : fail_case(x, "fill '%.80s' must read %s%s", text, kinds[i].name,
-					kinds[i].bounded ? "(low,high) with low <= high" : "");
+			    : fail_case(x, "fill '%.80s' must read %s%s", text, form->name,
+					form->args ? form->args : "");
 	}
 	return fail_case(
 		x,
-		"fill '%.80s' is none of: normal, positive, uniform(low,high), int(low,high), bool, ones",
+		"fill '%.80s' is none of: normal, positive, uniform(low,high), int(low,high), bool, ones, "
+		"or a structured one (docs/operator-spec.md)",
 		text);
+}
+
+static bool is_whole_number(double value)
+{
+	return value == floor(value) && fabs(value) <= 0x1p53;
+}
+
+/* Can so many numbers of lo .. hi be different? All of them are laid out to choose from. */
+static bool has_enough(const struct kgb_arg *arg, int64_t n)
+{
+	return arg->hi - arg->lo + 1 >= (double)n && arg->hi - arg->lo < 0x1p24;
+}
+
+/* Structured fills go with integers of a size that holds what they make. */
+static int fit_structured(const struct expander *x, const struct kgb_arg *arg)
+{
+	const struct kgb_view *view = &arg->view;
+	int64_t n = kgb_view_numel(view), last = view->ndim > 0 ? view->sizes[view->ndim - 1] : 1;
+	enum kgb_dtype dtype = view->dtype;
+	bool good = !kgb_dtype_is_float(dtype) && dtype != KGB_DTYPE_BOOL &&
+		    is_whole_number(arg->lo) && is_whole_number(arg->hi) &&
+		    arg->lo >= (double)kgb_dtype_min_i64(dtype) &&
+		    arg->hi <= (double)kgb_dtype_max_i64(dtype);
+
+	if (arg->fill == KGB_FILL_DISTINCT || arg->fill == KGB_FILL_SLOTS)
+		good = good && has_enough(arg, n) && (arg->fill != KGB_FILL_SLOTS || arg->lo >= 0);
+	else if (arg->fill == KGB_FILL_CHOICE || arg->fill == KGB_FILL_SORTED ||
+		 arg->fill == KGB_FILL_SORTED_DOWN)
+		good = good && has_enough(arg, last);
+	else if (arg->fill == KGB_FILL_OFFSETS)
+		good = good && n >= 2 && arg->hi >= 0;
+	else if (arg->fill == KGB_FILL_STEPS)
+		good = good && arg->lo >= 1 &&
+		       (double)n / arg->lo <= (double)kgb_dtype_max_i64(dtype);
+	else if (arg->fill == KGB_FILL_BLOCKS)
+		good = dtype == KGB_DTYPE_UINT8 && kgb_view_is_contiguous(view) && arg->lo >= 2 &&
+		       is_whole_number(arg->lo);
+	else if (arg->fill == KGB_FILL_PAIRS)
+		good = dtype == KGB_DTYPE_INT16 || dtype == KGB_DTYPE_INT32;
+	return good ? 0 : fail_case(x, "fill: its numbers do not suit the tensor's type and sizes");
+}
+
+static int fit_floats(const struct expander *x, const struct kgb_arg *arg)
+{
+	if (arg->fill == KGB_FILL_TRIANGLE && !(arg->lo >= 1 && is_whole_number(arg->lo)))
+		return fail_case(x, "fill: a matrix has a whole number of rows");
+	if (arg->fill == KGB_FILL_INT && (fabs(arg->lo) > 0x1p53 || fabs(arg->hi) > 0x1p53))
+		return fail_case(x, "fill: the bounds must be within 2^53");
+	return 0;
 }
 
 /* Integers have no normal distribution: small whole numbers stand in, so that one spec serves all
@@ -254,11 +361,12 @@ static int fit_fill(const struct expander *x, struct kgb_arg *arg)
 {
 	enum kgb_dtype dtype = arg->view.dtype;
 
-	if (kgb_dtype_is_float(dtype)) {
-		if (arg->fill == KGB_FILL_INT && (fabs(arg->lo) > 0x1p53 || fabs(arg->hi) > 0x1p53))
-			return fail_case(x, "fill: the bounds must be within 2^53");
-		return 0;
-	}
+	if (kgb_fill_is_structured(arg->fill))
+		return fit_structured(x, arg);
+	if (kgb_dtype_is_float(dtype))
+		return fit_floats(x, arg);
+	if (arg->fill == KGB_FILL_NAN || arg->fill == KGB_FILL_TRIANGLE)
+		return fail_case(x, "fill: only floating-point numbers can be that");
 	if (dtype == KGB_DTYPE_BOOL) {
 		arg->fill = arg->fill == KGB_FILL_ONES ? KGB_FILL_ONES : KGB_FILL_BOOL;
 		return 0;
@@ -360,6 +468,27 @@ static int expand_arg(const struct expander *x, struct kgb_arg *arg)
 	KGB_UNREACHABLE();
 }
 
+/* Where the numbers of rows come from must be rows enough. */
+static int check_into(struct expander *x, struct kgb_case *c, size_t i)
+{
+	struct kgb_arg *arg = &c->args[i];
+	size_t k = i + 1;
+
+	x->param = arg->param;
+	while (!kgb_str_eq(c->args[k].param->name, arg->param->into))
+		k++; /* the spec's loader has found it */
+	const struct kgb_view *rows = &c->args[k].view;
+	bool whole = arg->fill == KGB_FILL_INT || arg->fill == KGB_FILL_DISTINCT;
+	if (arg->is_absent || arg->view.dtype != KGB_DTYPE_INT64 || !whole || arg->lo < 0 ||
+	    !kgb_view_is_contiguous(&arg->view) || arg->view.offset != 0)
+		return fail_case(x, "into: expected contiguous int64 numbers, int or distinct");
+	if (c->args[k].is_absent || rows->ndim != 2 || !kgb_view_is_contiguous(rows) ||
+	    rows->offset != 0 || arg->hi >= (double)rows->sizes[0])
+		return fail_case(x, "into: '%s' has not so many rows", arg->param->into);
+	arg->behind = k;
+	return 0;
+}
+
 static int expand_case(struct expander *x)
 {
 	struct kgb_cases *cases = x->cases;
@@ -388,6 +517,9 @@ static int expand_case(struct expander *x)
 		if (expand_arg(x, &c->args[i]) < 0)
 			return -1;
 	}
+	for (size_t i = 0; i < c->n_args; i++)
+		if (c->args[i].param->into && check_into(x, c, i) < 0)
+			return -1;
 	cases->n++;
 	return 0;
 }
@@ -448,8 +580,14 @@ static int check_names(const struct kgb_spec *spec, const struct kgb_cases *case
 	for (size_t i = 0; i < spec->n_timing_cases; i++) {
 		const char *const *found = bsearch(&spec->timing_cases[i], names, cases->n,
 						   sizeof(*names), compare_names);
-		if (found)
+		if (found && !kgb_str_ends(*found, "/benchmark"))
 			continue;
+		if (found)
+			return kgb_yaml_fail(
+				&spec->doc, cJSON_GetArrayItem(list, (int)i), err,
+				"timing: '%.100s' is a benchmark, which a CPU does not "
+				"run and a GPU times in any case",
+				*found);
 		KGB_AUTO(buf) struct kgb_buf hint = KGB_BUF_INIT(256);
 		kgb_suggest(&hint, spec->timing_cases[i], names, cases->n);
 		return kgb_yaml_fail(&spec->doc, cJSON_GetArrayItem(list, (int)i), err,
@@ -536,6 +674,13 @@ void kgb_value_describe(const struct kgb_value *value, struct kgb_buf *out)
 		break;
 	case KGB_VALUE_FLOAT:
 		describe_float(value->number, out);
+		break;
+	case KGB_VALUE_COMPLEX:
+		kgb_buf_adds(out, "complex(");
+		describe_float(value->number, out);
+		kgb_buf_adds(out, ", ");
+		describe_float(value->imaginary, out);
+		kgb_buf_addc(out, ')');
 		break;
 	case KGB_VALUE_INTS:
 		kgb_buf_addc(out, '[');

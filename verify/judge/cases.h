@@ -21,6 +21,7 @@ enum kgb_value_kind {
 	KGB_VALUE_BOOL,
 	KGB_VALUE_INT,
 	KGB_VALUE_FLOAT,
+	KGB_VALUE_COMPLEX,
 	KGB_VALUE_INTS,
 	KGB_VALUE_DTYPE,
 	KGB_VALUE_STR
@@ -29,14 +30,16 @@ struct kgb_value {
 	enum kgb_value_kind kind;
 	bool boolean;
 	int64_t integer;
-	double number;
+	double number; /* FLOAT; of COMPLEX the real part */
+	double imaginary;
 	const int64_t *ints; /* arena */
 	size_t n_ints;
 	enum kgb_dtype dtype;
 	const char *str;
 };
 
-/** As Python would print it: "0.5", "100.0", "None", "[0, 1]", "torch.float16"; appends. */
+/** As Python would read it: "0.5", "100.0", "complex(0.5, -1.0)", "None", "[0, 1]",
+ * "torch.float16"; appends. */
 void kgb_value_describe(const struct kgb_value *value, struct kgb_buf *out);
 
 enum kgb_fill_kind {
@@ -45,8 +48,23 @@ enum kgb_fill_kind {
 	KGB_FILL_UNIFORM,
 	KGB_FILL_INT,
 	KGB_FILL_BOOL,
-	KGB_FILL_ONES
+	KGB_FILL_ONES,
+	KGB_FILL_NAN,
+	KGB_FILL_TRIANGLE, /* matrices with columns of lo elements whose triangles can be solved */
+	/* structured (fill_structured.c) */
+	KGB_FILL_DISTINCT, /* no number of lo .. hi twice */
+	KGB_FILL_SLOTS, /* the same, but about every eighth is -1 */
+	KGB_FILL_CHOICE, /* no number twice along the last dimension */
+	KGB_FILL_SORTED, /* the same, ascending */
+	KGB_FILL_SORTED_DOWN, /* the same, descending */
+	KGB_FILL_OFFSETS, /* ascending from 0 to hi, some of them equal */
+	KGB_FILL_STEPS, /* element i is i / lo */
+	KGB_FILL_BLOCKS, /* of lo random bytes, each begins with a float16 that is a number */
+	KGB_FILL_PAIRS, /* fields of 4 bits, each of two numbers 0 .. 3 that ascend */
+	KGB_FILL_OWNERS, /* of the offsets in another argument */
 };
+bool kgb_fill_is_structured(enum kgb_fill_kind fill);
+
 enum kgb_mode { KGB_MODE_STANDARD, KGB_MODE_OUTLIER, KGB_MODE_SPECIAL, KGB_MODE_BENCHMARK };
 const char *kgb_mode_name(enum kgb_mode mode);
 
@@ -57,7 +75,9 @@ struct kgb_arg {
 	const char *layout; /* TENSOR, OUT: layout name */
 	enum kgb_fill_kind fill; /* TENSOR; already fitted to the dtype: integers are never NORMAL,
 				    POSITIVE or UNIFORM */
-	double lo, hi; /* UNIFORM, INT */
+	double lo, hi; /* UNIFORM, INT and structured ones */
+	size_t behind; /* TENSOR with param->into: number of the argument with the rows */
+	size_t sibling; /* OWNERS: number of the argument with the offsets, an earlier one */
 	bool bounded; /* the spec gives the range: no mode leaves it (indices, probabilities, masks)
 		       */
 	struct kgb_value value; /* VALUE */

@@ -11,6 +11,7 @@
 
 int kgb_cmd_verify(int argc, char **argv);
 int kgb_cmd_zygotes(int argc, char **argv);
+int kgb_cmd_lint(int argc, char **argv);
 
 /** Where things lie; all malloc'ed. */
 struct kgb_places {

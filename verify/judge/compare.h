@@ -19,6 +19,9 @@
  * as eps_S is tied to float32, accumulating in half precision is still seen. The bulk line bounds
  * the precision of the tensor as a whole. docs/tolerance.md has the numbers and the reasons.
  *
+ * Real and imaginary parts are compared one by one, as numbers of their own; `ref64` and
+ * `magnitude` have two doubles for each complex number, and elements are counted by parts.
+ *
  * Integers and bool must be equal to n. NaN must stand where NaN stands and infinities where they
  * stand, in r or in n; where only rounding to the dtype overflows, the infinity and the largest
  * finite values are both right.
@@ -53,5 +56,13 @@ struct kgb_compare {
 void kgb_compare(const struct kgb_view *cand_view, const void *candidate, const void *native,
 		 const double *ref64, const double *magnitude,
 		 const struct kgb_tolerance *tolerance, struct kgb_compare *out);
+
+/** The same for results that are rounded to a type far coarser than what they are computed in
+ * (quantised): `ref64` is the value before that rounding, known up to ulps * eps * S_i. Right is
+ * what the trusted implementation gave, and whatever a number within that of r rounds to. */
+void kgb_compare_rounded(const struct kgb_view *cand_view, const void *candidate,
+			 const void *native, const double *ref64, const double *magnitude,
+			 double eps, const struct kgb_tolerance *tolerance,
+			 struct kgb_compare *out);
 
 #endif

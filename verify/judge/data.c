@@ -26,7 +26,11 @@ void kgb_data_fill(struct kgb_data *data, const struct kgb_case *c, const struct
 			(size_t)arg->view.storage_elements * kgb_dtype_size(arg->view.dtype);
 		data->storages[i] = kgb_xmalloc(data->storage_bytes[i]);
 		kgb_rng_init(&rng, seed, c->name, variant * VARIANT_STREAMS + (uint32_t)i);
-		kgb_fill(arg, c->mode, &rng, data->storages[i]);
+		if (arg->fill == KGB_FILL_OWNERS)
+			kgb_fill_owners(arg, data->storages[i], &c->args[arg->sibling],
+					data->storages[arg->sibling]);
+		else
+			kgb_fill(arg, c->mode, &rng, data->storages[i]);
 	}
 }
 
@@ -81,14 +85,22 @@ static void write_tensor(struct kgb_jsonw *w, const struct kgb_view *view, size_
 	write_numbers(w, "strides", view->strides, (size_t)view->ndim);
 }
 
-static void write_value(struct kgb_jsonw *w, const struct kgb_value *value)
+/* As text: JSON has no infinity. */
+static void write_float(struct kgb_jsonw *w, double value)
 {
 	char number[40];
 
+	snprintf(number, sizeof(number), "%.17g", value);
+	kgb_jsonw_str(w, number);
+}
+
+static void write_value(struct kgb_jsonw *w, const struct kgb_value *value)
+{
 	kgb_jsonw_kstr(w, "kind",
-		       value->kind == KGB_VALUE_FLOAT   ? "float"
-		       : value->kind == KGB_VALUE_DTYPE ? "dtype"
-							: "plain");
+		       value->kind == KGB_VALUE_FLOAT     ? "float"
+		       : value->kind == KGB_VALUE_COMPLEX ? "complex"
+		       : value->kind == KGB_VALUE_DTYPE   ? "dtype"
+							  : "plain");
 	switch (value->kind) {
 	case KGB_VALUE_NONE:
 		kgb_jsonw_knull(w, "value");
@@ -99,9 +111,16 @@ static void write_value(struct kgb_jsonw *w, const struct kgb_value *value)
 	case KGB_VALUE_INT:
 		kgb_jsonw_ki64(w, "value", value->integer);
 		break;
-	case KGB_VALUE_FLOAT: /* as text: JSON has no infinity */
-		snprintf(number, sizeof(number), "%.17g", value->number);
-		kgb_jsonw_kstr(w, "value", number);
+	case KGB_VALUE_FLOAT:
+		kgb_jsonw_key(w, "value");
+		write_float(w, value->number);
+		break;
+	case KGB_VALUE_COMPLEX:
+		kgb_jsonw_key(w, "value");
+		kgb_jsonw_array(w);
+		write_float(w, value->number);
+		write_float(w, value->imaginary);
+		kgb_jsonw_array_end(w);
 		break;
 	case KGB_VALUE_INTS:
 		write_numbers(w, "value", value->ints, value->n_ints);
@@ -115,6 +134,16 @@ static void write_value(struct kgb_jsonw *w, const struct kgb_value *value)
 	}
 }
 
+/* Memory that addresses lead into. */
+static void write_behind(struct kgb_jsonw *w, const struct kgb_case *c, size_t i, const size_t *at)
+{
+	const struct kgb_view *view = &c->args[i].view;
+	const int64_t place[] = {(int64_t)at[i],
+				 view->storage_elements * (int64_t)kgb_dtype_size(view->dtype)};
+
+	write_numbers(w, "behind", place, KGB_ARRAY_LEN(place));
+}
+
 void kgb_request_args(struct kgb_jsonw *w, const struct kgb_case *c, const size_t *at,
 		      const struct kgb_view *views, bool with_out)
 {
@@ -123,7 +152,8 @@ void kgb_request_args(struct kgb_jsonw *w, const struct kgb_case *c, const size_
 	for (size_t i = 0; i < c->n_args; i++) {
 		const struct kgb_arg *arg = &c->args[i];
 		const char *list = arg->param->list;
-		if ((arg->param->kind == KGB_PARAM_OUT && !with_out) || (list && arg->is_absent))
+		if ((arg->param->kind == KGB_PARAM_OUT && !with_out) || (list && arg->is_absent) ||
+		    (arg->param->is_behind && with_out))
 			continue;
 		kgb_jsonw_object(w);
 		if (list)
@@ -134,6 +164,8 @@ void kgb_request_args(struct kgb_jsonw *w, const struct kgb_case *c, const size_
 			write_value(w, &arg->value);
 		else
 			write_tensor(w, &views[i], at[i]);
+		if (arg->param->into)
+			write_behind(w, c, arg->behind, at);
 		kgb_jsonw_object_end(w);
 	}
 	kgb_jsonw_array_end(w);
@@ -317,14 +349,16 @@ static int keep_result(struct kgb_data *data, size_t i, const struct kgb_wire_re
 	if (native->n_bytes != n_elements * (int64_t)kgb_dtype_size(truth->view.dtype))
 		return kgb_fail(err, KGB_ERR_FAILED, "result %zu of the reference is incomplete",
 				i);
+	enum kgb_dtype wide =
+		kgb_dtype_is_complex(truth->view.dtype) ? KGB_DTYPE_COMPLEX128 : KGB_DTYPE_FLOAT64;
 	for (size_t more = i + data->n_results; more < reply->n_outputs; more += data->n_results)
-		if (reply->outputs[more].dtype != KGB_DTYPE_FLOAT64 ||
-		    reply->outputs[more].n_bytes != n_elements * (int64_t)sizeof(double))
+		if (reply->outputs[more].dtype != wide ||
+		    reply->outputs[more].n_bytes != n_elements * (int64_t)kgb_dtype_size(wide))
 			return kgb_fail(err, KGB_ERR_FAILED,
 					"float64 result %zu of the reference is incomplete", i);
 	keep_alias(data, truth, native);
 	truth->native = copy_output(native, out);
-	if (exact && kgb_dtype_is_float(truth->view.dtype))
+	if (exact && (kgb_dtype_is_float(truth->view.dtype) || interface->is_rounded[i]))
 		truth->exact = copy_output(&reply->outputs[data->n_results + i], out);
 	if (exact && interface->magnitude != KGB_MAGNITUDE_NONE && truth->exact)
 		truth->magnitude = copy_output(&reply->outputs[2 * data->n_results + i], out);

@@ -41,7 +41,6 @@ struct kgb_device_policy {
 	struct pattern *patterns; /* owned; one per move */
 	size_t n_patterns;
 	pcre2_match_context *context;
-	pcre2_match_data *match_data;
 };
 
 #define AT(type, field) .offset = offsetof(struct type, field)
@@ -152,8 +151,7 @@ static int fill(struct kgb_device_policy *policy, const struct kgb_yaml *doc, st
 		policy->n_patterns = i + 1;
 	}
 	policy->context = pcre2_match_context_create(NULL);
-	policy->match_data = pcre2_match_data_create(1, NULL);
-	KGB_ASSERT(policy->context && policy->match_data);
+	KGB_ASSERT(policy->context);
 	pcre2_set_match_limit(policy->context, MATCH_LIMIT);
 	pcre2_set_depth_limit(policy->context, DEPTH_LIMIT);
 	pcre2_set_heap_limit(policy->context, HEAP_KIB);
@@ -195,7 +193,6 @@ void kgb_device_policy_free(struct kgb_device_policy *policy)
 		pcre2_code_free(policy->patterns[i].code);
 	kgb_free(policy->patterns);
 	pcre2_match_context_free(policy->context);
-	pcre2_match_data_free(policy->match_data);
 	kgb_arena_release(&policy->arena);
 	kgb_free(policy);
 }
@@ -203,13 +200,18 @@ void kgb_device_policy_free(struct kgb_device_policy *policy)
 const char *kgb_device_policy_move(const struct kgb_device_policy *policy, const char *kernel)
 {
 	const struct move *moves = policy->document.moves.items;
+	/* Not the policy's: several lanes may ask at once. */
+	pcre2_match_data *match_data = pcre2_match_data_create(1, NULL);
+	const char *found = NULL;
 
+	KGB_ASSERT(match_data);
 	/* A match that runs into a limit is no match: nothing is allowed by accident. */
-	for (size_t i = 0; i < policy->n_patterns; i++)
+	for (size_t i = 0; i < policy->n_patterns && !found; i++)
 		if (pcre2_match(policy->patterns[i].code, (PCRE2_SPTR)kernel, strlen(kernel), 0, 0,
-				policy->match_data, policy->context) >= 0)
-			return moves[i].name;
-	return NULL;
+				match_data, policy->context) >= 0)
+			found = moves[i].name;
+	pcre2_match_data_free(match_data);
+	return found;
 }
 
 static bool is_listed(const struct kgb_objects *list, const char *name)

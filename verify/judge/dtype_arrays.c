@@ -128,6 +128,9 @@ void kgb_dtype_load_array(enum kgb_dtype dtype, const void *p, size_t n, double 
 	case KGB_DTYPE_INT16:
 	case KGB_DTYPE_INT32:
 	case KGB_DTYPE_INT64:
+	case KGB_DTYPE_FLOAT8_E4M3FN:
+	case KGB_DTYPE_COMPLEX64:
+	case KGB_DTYPE_COMPLEX128:
 		for (size_t i = 0; i < n; i++)
 			out[i] = kgb_dtype_load(dtype, (const char *)p + i * size);
 		return;
@@ -191,6 +194,8 @@ KGB_WIDE_BODY void store_integers(enum kgb_dtype dtype, size_t size, const doubl
 
 void kgb_dtype_store_array(enum kgb_dtype dtype, const double *values, size_t n, void *p)
 {
+	size_t size = kgb_dtype_size(dtype);
+
 	switch (dtype) {
 	case KGB_DTYPE_FLOAT16:
 		store_float16(values, n, p);
@@ -217,6 +222,12 @@ void kgb_dtype_store_array(enum kgb_dtype dtype, const double *values, size_t n,
 		return;
 	case KGB_DTYPE_INT64:
 		store_integers(dtype, 8, values, n, p);
+		return;
+	case KGB_DTYPE_FLOAT8_E4M3FN:
+	case KGB_DTYPE_COMPLEX64:
+	case KGB_DTYPE_COMPLEX128:
+		for (size_t i = 0; i < n; i++)
+			kgb_dtype_store(dtype, (char *)p + i * size, values[i]);
 		return;
 	case KGB_N_DTYPES:
 		break;

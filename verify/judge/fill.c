@@ -47,12 +47,25 @@ static uint64_t words_of(enum kgb_fill_kind fill, int64_t n)
 	case KGB_FILL_POSITIVE:
 		return 4 * (((uint64_t)n + 1) / 2);
 	case KGB_FILL_UNIFORM:
+	case KGB_FILL_TRIANGLE:
 	case KGB_FILL_INT:
 		return 2 * (uint64_t)n;
 	case KGB_FILL_BOOL:
 		return (uint64_t)n;
 	case KGB_FILL_ONES:
+	case KGB_FILL_NAN:
 		return 0;
+	case KGB_FILL_DISTINCT:
+	case KGB_FILL_SLOTS:
+	case KGB_FILL_CHOICE:
+	case KGB_FILL_SORTED:
+	case KGB_FILL_SORTED_DOWN:
+	case KGB_FILL_OFFSETS:
+	case KGB_FILL_STEPS:
+	case KGB_FILL_BLOCKS:
+	case KGB_FILL_PAIRS:
+	case KGB_FILL_OWNERS:
+		break;
 	}
 	KGB_UNREACHABLE();
 }
@@ -100,9 +113,26 @@ static bool draw(const struct kgb_arg *arg, struct kgb_rng *rng, double *out, si
 			out[i] = words[i] & 1;
 		break;
 	case KGB_FILL_ONES:
+	case KGB_FILL_NAN:
 		for (size_t i = 0; i < n; i++)
-			out[i] = 1;
+			out[i] = arg->fill == KGB_FILL_ONES ? 1 : (double)NAN;
 		break;
+	case KGB_FILL_TRIANGLE:
+		kgb_rng_uniforms(rng, out, n);
+		for (size_t i = 0; i < n; i++)
+			out[i] = (2 * out[i] - 1) / sqrt(arg->lo);
+		break;
+	case KGB_FILL_DISTINCT:
+	case KGB_FILL_SLOTS:
+	case KGB_FILL_CHOICE:
+	case KGB_FILL_SORTED:
+	case KGB_FILL_SORTED_DOWN:
+	case KGB_FILL_OFFSETS:
+	case KGB_FILL_STEPS:
+	case KGB_FILL_BLOCKS:
+	case KGB_FILL_PAIRS:
+	case KGB_FILL_OWNERS:
+		KGB_UNREACHABLE();
 	}
 	return true;
 }
@@ -340,7 +370,8 @@ static void add_specials(const struct kgb_view *view, struct kgb_rng *rng, void 
 	}
 }
 
-void kgb_fill(const struct kgb_arg *arg, enum kgb_mode mode, struct kgb_rng *rng, void *storage)
+static void fill_parts(const struct kgb_arg *arg, enum kgb_mode mode, struct kgb_rng *rng,
+		       void *storage)
 {
 	const struct kgb_view *view = &arg->view;
 	int64_t n = kgb_view_numel(view);
@@ -352,7 +383,9 @@ void kgb_fill(const struct kgb_arg *arg, enum kgb_mode mode, struct kgb_rng *rng
 	job.rng.has_spare = false;
 	if (n != view->storage_elements)
 		fill_storage(&job);
-	if (mode == KGB_MODE_BENCHMARK)
+	if (kgb_fill_is_structured(arg->fill))
+		kgb_fill_structured(arg, &job.rng, storage);
+	else if (mode == KGB_MODE_BENCHMARK)
 		fill_from_table(&job);
 	else
 		fill_all(&job);
@@ -363,4 +396,35 @@ void kgb_fill(const struct kgb_arg *arg, enum kgb_mode mode, struct kgb_rng *rng
 			add_specials(view, &job.rng, storage);
 	}
 	*rng = job.rng;
+}
+
+/* Beside so small elements, a diagonal between 1 and 2 makes either triangle well conditioned: the
+ * entries of its inverse do not grow with its size. One matrix, by columns, lies along the last
+ * dimension. */
+static void strengthen_diagonals(const struct kgb_arg *arg, void *storage)
+{
+	const struct kgb_view *view = &arg->view;
+	enum kgb_dtype part = kgb_dtype_part(view->dtype);
+	size_t part_size = kgb_dtype_size(part), n_parts = kgb_dtype_size(view->dtype) / part_size;
+	int64_t n = kgb_view_numel(view), last = view->ndim > 0 ? view->sizes[view->ndim - 1] : 1;
+
+	for (int64_t i = 0; i < n; i++) {
+		if (i % last % ((int64_t)arg->lo + 1) != 0)
+			continue;
+		char *p = element_at(view, storage, kgb_view_element(view, i));
+		for (size_t k = 0; k < n_parts; k++, p += part_size) {
+			double value = kgb_dtype_load(part, p) * sqrt(arg->lo);
+			kgb_dtype_store(part, p, value < 0 ? value - 1 : value + 1);
+		}
+	}
+}
+
+void kgb_fill(const struct kgb_arg *arg, enum kgb_mode mode, struct kgb_rng *rng, void *storage)
+{
+	struct kgb_arg parts = *arg;
+
+	parts.view = kgb_view_parts(&arg->view);
+	fill_parts(&parts, mode, rng, storage);
+	if (arg->fill == KGB_FILL_TRIANGLE)
+		strengthen_diagonals(arg, storage);
 }

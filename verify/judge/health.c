@@ -34,6 +34,9 @@ bool kgb_health_is_due(const char *code, const char *message)
 		"verify.crash",    "verify.exit",   "verify.oom",    "verify.out_of_bounds",
 		"verify.protocol", "verify.record", "verify.timeout"};
 
+	/* Who was not let at the GPU says nothing of it, and must not use it now. */
+	if (kgb_str_eq(code, "infra.gpu_busy") || kgb_str_eq(code, "infra.gpu_lease"))
+		return false;
 	if (kgb_str_starts(code, "infra."))
 		return true;
 	for (size_t i = 0; i < KGB_ARRAY_LEN(due); i++)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
  * Digests of all device code in the judge's own libraries (libtorch_cuda.so, ...): tells whether an
- * image that a process gave to the driver is one of theirs. Made once per library file and kept in
- * a cache directory under the file's identity.
+ * image that a process gave to the driver is one of theirs. Made once per library file and kept
+ * under the file's identity.
  */
 #ifndef KGB_VERIFY_JUDGE_IMAGE_INDEX_H
 #define KGB_VERIFY_JUDGE_IMAGE_INDEX_H
@@ -11,9 +11,12 @@
 
 #include "base/err.h"
 #include "base/hash.h"
+#include "verify/judge/store.h"
 
 #define KGB_INDEX_LIBRARIES_MAX 64
 #define KGB_INDEX_IMAGES_MAX (256u << 10) /* of one library */
+#define KGB_INDEX_ENTRY_MAX (KGB_SHA256_HEX_LEN * ((size_t)KGB_INDEX_IMAGES_MAX + 1))
+#define KGB_INDEX_TOTAL_MAX (UINT64_C(256) << 20)
 
 struct kgb_library_images {
 	char *name; /* owned; file name without directories */
@@ -32,15 +35,13 @@ struct kgb_image_index {
 		.n_libraries = 0 \
 	}
 
-/** Add the images of the library at `path`. With `cache_dir` (made when absent; NULL: none) the
- * digests are read from there if the library is the file that they were made from, and stored
- * there otherwise. A cache file that is damaged is made anew. */
+/** Add the images of the library at `path`. Digests that `store` (NULL: none) has of this very file
+ * are taken from there, others are stored. */
 KGB_MUST_CHECK int kgb_image_index_add(struct kgb_image_index *index, const char *path,
-				       const char *cache_dir, struct kgb_err *err);
-/** Name of the library that holds this image (a whole fatbin, or an uncompressed entry of one),
- * NULL when none does. */
-const char *kgb_image_index_find(const struct kgb_image_index *index, const void *bytes,
-				 size_t len);
+				       const struct kgb_store *store, struct kgb_err *err);
+/** Name of the library that holds the image of this SHA-256 (a whole fatbin, or an uncompressed
+ * entry of one), NULL when none does. */
+const char *kgb_image_index_find(const struct kgb_image_index *index, const char *image_sha256);
 void kgb_image_index_release(struct kgb_image_index *index);
 
 #endif

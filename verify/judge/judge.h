@@ -74,6 +74,8 @@ struct kgb_reference {
 		.lock = PTHREAD_MUTEX_INITIALIZER, .worker = KGB_WORKER_INIT \
 	}
 struct kgb_nvml;
+struct kgb_compiler;
+struct kgb_compiler_seat;
 
 /** Lanes (lanes.h) have copies of this: what they share is only read while they run. */
 struct kgb_judge {
@@ -87,16 +89,19 @@ struct kgb_judge {
 	struct kgb_zygote zygotes[KGB_N_ROLES];
 	char *noise; /* KGB_NOISE_BYTES random bytes: redzones and poison are cut from it */
 	int64_t deadline_ms; /* of the whole verification, monotonic */
+	int64_t waited_ms; /* for others: not the verification's time */
 	struct kgb_gpu_facts *gpu; /* owned; NULL without a GPU */
 	struct kgb_lease lease; /* on the GPU */
 	struct kgb_nvml *nvml; /* owned; NULL: none */
 	struct kgb_store *truths; /* owned; NULL: none */
 	struct kgb_store *proofs; /* owned; NULL: none */
+	struct kgb_compiler *compiler; /* owned; NULL without a GPU */
 	unsigned char *wants_ablation; /* owned; for each case: may tell whether kernels matter */
 	unsigned char *n_ablated; /* owned; for each interface, cases that told; lanes add to it */
 
 	/* Of each lane. */
 	struct kgb_worker runner;
+	struct kgb_compiler_seat *seat; /* of the runner; NULL: none */
 	struct kgb_reference *reference; /* owned, unless it is lent */
 	bool reference_is_lent;
 	struct kgb_worker baseline; /* on a GPU */
@@ -133,6 +138,13 @@ int kgb_stage_timing(struct kgb_judge *judge);
 KGB_MUST_CHECK int kgb_time_on_gpu(struct kgb_judge *judge, const struct kgb_case *c,
 				   struct kgb_err *err);
 
+/** Take the right to use the GPU, shared or alone (lease.h). Waiting for it does not use up the
+ * verification's time, and is bounded on its own (KGB_WAITS_MAX_MS). 0, 1 decided. */
+KGB_MUST_CHECK int kgb_judge_take_gpu(struct kgb_judge *judge, enum kgb_stage stage, bool alone);
+/** kgb_worker_start, whose waiting is not the verification's time either. */
+KGB_MUST_CHECK int kgb_judge_start_worker(struct kgb_judge *judge, struct kgb_worker *worker,
+					  enum kgb_role role, const struct kgb_worker_spec *spec,
+					  int64_t timeout_ms, struct kgb_err *err);
 /** Start the runner with the candidate loaded. 0, 1 with *failure (the import failed), -1 with *err
  * (ours). */
 KGB_MUST_CHECK int kgb_judge_load(struct kgb_judge *judge, struct kgb_failure *failure,
@@ -151,6 +163,11 @@ KGB_MUST_CHECK int kgb_judge_learn(struct kgb_judge *judge, struct kgb_data *dat
 /** kgb_data_fill with the verification's seed. */
 void kgb_judge_fill(struct kgb_judge *judge, struct kgb_data *data, const struct kgb_case *c,
 		    uint32_t variant);
+/** Is there anything to compute? Not when no result has elements, nor for operators that only
+ * rearrange metadata. */
+bool kgb_case_computes(const struct kgb_judge *judge, const struct kgb_data *data);
+/** Does the case need a kernel for that? Fills and copies will do when an input is empty. */
+bool kgb_case_needs_launch(const struct kgb_judge *judge, const struct kgb_data *data);
 /** Note which cases are to tell whether kernels matter: the cheapest of each interface. */
 void kgb_ghost_choose(struct kgb_judge *judge);
 /** Does the case tell that, and is there need of it? Not when the result is constant or an input.
@@ -165,6 +182,10 @@ int64_t kgb_judge_call_deadline(const struct kgb_judge *judge);
 /** Fill *failure with this, and nothing else: returns 1. */
 int kgb_judge_refuse(struct kgb_failure *failure, const char *code, const char *message,
 		     const char *hint);
+/** The same for a result that lies where an earlier one does. */
+int kgb_judge_refuse_kept(struct kgb_failure *failure);
+/** The end of what a worker wrote to stderr, for a message; "" when there is nothing. */
+const char *kgb_judge_last_words(struct kgb_judge *judge, const struct kgb_worker *worker);
 /** Fill *failure from the way the runner died. 1, or -1 with *err when it was not the candidate's
  * doing. */
 int kgb_judge_explain_end(struct kgb_judge *judge, struct kgb_failure *failure,

@@ -8,7 +8,9 @@
 #include "base/parallel.h"
 #include "verify/judge/replay.h"
 
-enum { LANES_DEFAULT = 4, PROCESSORS_PER_SEAT = 2 };
+/* Each lane on a GPU has a context there. The driver makes and ends contexts one after the other,
+ * 0.2 s each (tests/bench/contexts): many at once would only wait for each other. */
+enum { LANES_ON_CPU = 4, LANES_ON_GPU = 2, SEATS_ON_GPU = 4, PROCESSORS_PER_SEAT = 2 };
 
 struct lane {
 	struct kgb_judge judge;
@@ -24,15 +26,18 @@ struct lane {
 size_t kgb_lanes_count(const struct kgb_judge *judge, size_t n, size_t least,
 		       struct kgb_seats *seats)
 {
+	const bool gpu = judge->options->device != KGB_DEVICE_CPU;
 	const size_t asked = (size_t)judge->options->lanes;
 	const size_t most = asked ? n : n / least;
-	size_t wanted = asked ? asked : LANES_DEFAULT;
+	const size_t processors = (size_t)kgb_parallel_cores() / PROCESSORS_PER_SEAT;
+	const size_t n_seats = gpu && processors > SEATS_ON_GPU ? SEATS_ON_GPU : processors;
+	size_t wanted = asked ? asked : gpu ? LANES_ON_GPU : LANES_ON_CPU;
 
 	seats->n = 0;
 	wanted = wanted < most ? wanted : most;
 	if (asked || wanted < 2)
 		return wanted > 1 ? wanted : 1;
-	kgb_seats_take(seats, wanted, (size_t)kgb_parallel_cores() / PROCESSORS_PER_SEAT);
+	kgb_seats_take(seats, wanted, n_seats);
 	return seats->n > 1 ? seats->n : 1;
 }
 

@@ -12,8 +12,8 @@
 #define KGB_LANES_MAX KGB_SEATS_MAX
 
 /** How many lanes are worth their start: as many as the options say, never more than cases; or else
- * up to 4, as far as there are seats for them (lease.h; *seats is to be given back), never more
- * than one for `least` of the `n` cases. */
+ * up to 4 (on a GPU 2), as far as there are seats for them (lease.h; *seats is to be given back),
+ * never more than one for `least` of the `n` cases. */
 size_t kgb_lanes_count(const struct kgb_judge *judge, size_t n, size_t least,
 		       struct kgb_seats *seats);
 

@@ -14,6 +14,10 @@
 
 #include "base/err.h"
 
+/** So long one verification waits for others at most, in all: for the GPU, and for its own
+ * processes to start. This comes on top of its own time. */
+#define KGB_WAITS_MAX_MS (INT64_C(300) * 1000)
+
 struct kgb_lease {
 	int fd; /* -1: none */
 };

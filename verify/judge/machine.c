@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "verify/judge/machine.h"
 
-#include <fcntl.h>
 #include <math.h>
-#include <unistd.h>
 
-#include "base/fs.h"
 #include "base/hash.h"
-#include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/time.h"
-#include "verify/judge/cache.h"
 
-enum { CACHE_BYTES_MAX = 1024, DAY_MS = 24 * 3600 * 1000 };
+enum { DAY_MS = 24 * 3600 * 1000 };
 
 /* ---- figures ---- */
 
@@ -118,7 +113,7 @@ static const struct rates *find_rates(const struct kgb_machine *machine)
 
 static double rate_of(const struct rates *rates, enum kgb_dtype dtype)
 {
-	switch (dtype) {
+	switch (kgb_dtype_part(dtype)) {
 	case KGB_DTYPE_FLOAT16:
 	case KGB_DTYPE_BFLOAT16:
 	/* In tf32, which has half the rate, numbers keep as many bits as in float16. */
@@ -134,7 +129,10 @@ static double rate_of(const struct rates *rates, enum kgb_dtype dtype)
 	case KGB_DTYPE_INT16:
 	case KGB_DTYPE_INT32:
 	case KGB_DTYPE_INT64:
+	case KGB_DTYPE_FLOAT8_E4M3FN:
 		return rates->int8;
+	case KGB_DTYPE_COMPLEX64:
+	case KGB_DTYPE_COMPLEX128:
 	case KGB_N_DTYPES:
 		break;
 	}
@@ -170,97 +168,46 @@ void kgb_machine_write(const struct kgb_machine *machine, struct kgb_jsonw *w)
 
 /* ---- the cache ---- */
 
-/* A file is text: this head, three numbers, and the digest of all that. Another version of the
- * format has another head. */
-static void write_head(const struct kgb_exec_machine *machine, struct kgb_buf *out)
+/* Another GPU or driver, or another version of this, is another entry. */
+static void make_key(const struct kgb_exec_machine *machine, char key[KGB_SHA256_HEX_LEN])
 {
-	kgb_buf_addf(out, "kgb machine 1\n%s\n%s\n", machine->uuid, machine->driver);
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+
+	kgb_buf_addf(&text, "machine 2\n%s\n%s\n", machine->uuid, machine->driver);
+	kgb_sha256_hex(text.ptr, text.len, key);
 }
 
-static char *cache_name(const struct kgb_buf *head)
-{
-	char hex[KGB_SHA256_HEX_LEN];
+struct entry {
+	int64_t wall_ms;
+	uint64_t bytes_per_s, launch_floor_ns;
+};
 
-	kgb_sha256_hex(head->ptr, head->len, hex);
-	return kgb_xasprintf("%.32s.machine", hex);
-}
-
-static bool read_file(const char *cache_dir, const char *name, struct kgb_buf *out)
-{
-	KGB_AUTO(fd) int dir = -1;
-	KGB_AUTO(fd) int fd = -1;
-	struct kgb_err ignored = KGB_ERR_INIT;
-	char bytes[CACHE_BYTES_MAX];
-
-	if (kgb_fs_opendir(AT_FDCWD, cache_dir, &dir, &ignored) < 0 || !kgb_cache_is_ours(dir) ||
-	    kgb_fs_open_untrusted(dir, name, sizeof(bytes), &fd, &ignored) < 0 ||
-	    !kgb_cache_is_ours(fd))
-		return false;
-	ssize_t n = read(fd, bytes, sizeof(bytes));
-	if (n > 0)
-		kgb_buf_add(out, bytes, (size_t)n);
-	return n > 0;
-}
-
-/* "N\n" from *at on. */
-static bool take_number(const char **at, int64_t *out)
-{
-	struct kgb_err ignored = KGB_ERR_INIT;
-	const char *end = strchr(*at, '\n');
-
-	if (!end)
-		return false;
-	KGB_AUTO(free) char *text = kgb_xstrndup(*at, (size_t)(end - *at));
-	*at = end + 1;
-	return kgb_parse_i64(text, 0, INT64_MAX, out, &ignored) == 0;
-}
-
-bool kgb_machine_recall(struct kgb_exec_machine *machine, const char *cache_dir,
+bool kgb_machine_recall(struct kgb_exec_machine *machine, const struct kgb_store *store,
 			int64_t *out_age_ms)
 {
-	KGB_AUTO(buf) struct kgb_buf head = KGB_BUF_INIT(CACHE_BYTES_MAX);
-	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(CACHE_BYTES_MAX);
-	char hex[KGB_SHA256_HEX_LEN];
-	int64_t wall_ms;
-	int64_t bytes_per_s;
-	int64_t launch_floor_ns;
+	KGB_AUTO(buf) struct kgb_buf bytes = KGB_BUF_INIT(0);
+	struct entry entry;
+	char key[KGB_SHA256_HEX_LEN];
 
-	write_head(machine, &head);
-	KGB_AUTO(free) char *name = cache_name(&head);
-	if (!read_file(cache_dir, name, &text) || text.len < head.len ||
-	    memcmp(text.ptr, head.ptr, head.len) != 0)
+	make_key(machine, key);
+	if (!kgb_store_get(store, key, &bytes) || bytes.len != sizeof(entry))
 		return false;
-	const char *at = text.ptr + head.len;
-	if (!take_number(&at, &wall_ms) || !take_number(&at, &bytes_per_s) ||
-	    !take_number(&at, &launch_floor_ns))
-		return false;
-	kgb_sha256_hex(text.ptr, (size_t)(at - text.ptr), hex);
-	if (!kgb_str_eq(at, hex))
-		return false;
-	machine->bytes_per_s = (uint64_t)bytes_per_s;
-	machine->launch_floor_ns = (uint64_t)launch_floor_ns;
-	*out_age_ms = kgb_wall_ms() - wall_ms;
+	memcpy(&entry, bytes.ptr, sizeof(entry));
+	machine->bytes_per_s = entry.bytes_per_s;
+	machine->launch_floor_ns = entry.launch_floor_ns;
+	*out_age_ms = kgb_wall_ms() - entry.wall_ms;
 	return true;
 }
 
-int kgb_machine_keep(const struct kgb_exec_machine *machine, const char *cache_dir,
-		     struct kgb_err *err)
+void kgb_machine_keep(const struct kgb_exec_machine *machine, const struct kgb_store *store)
 {
-	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(CACHE_BYTES_MAX);
-	KGB_AUTO(fd) int dir = -1;
-	char hex[KGB_SHA256_HEX_LEN];
+	const struct entry entry = {.wall_ms = kgb_wall_ms(),
+				    .bytes_per_s = machine->bytes_per_s,
+				    .launch_floor_ns = machine->launch_floor_ns};
+	char key[KGB_SHA256_HEX_LEN];
 
-	write_head(machine, &text);
-	KGB_AUTO(free) char *name = cache_name(&text);
-	kgb_buf_addf(&text, "%lld\n%llu\n%llu\n", (long long)kgb_wall_ms(),
-		     (unsigned long long)machine->bytes_per_s,
-		     (unsigned long long)machine->launch_floor_ns);
-	kgb_sha256_hex(text.ptr, text.len, hex);
-	kgb_buf_adds(&text, hex);
-	if (kgb_fs_mkdirs(AT_FDCWD, cache_dir, 0700, err) < 0 ||
-	    kgb_fs_opendir(AT_FDCWD, cache_dir, &dir, err) < 0)
-		return -1;
-	return kgb_fs_write_atomic(dir, name, text.ptr, text.len, 0600, false, err);
+	make_key(machine, key);
+	kgb_store_put(store, key, &entry, sizeof(entry));
 }
 
 /* ---- */
@@ -276,7 +223,7 @@ static void merge(struct kgb_exec_machine *machine, const struct kgb_exec_machin
 
 /* From the cache. False: nothing there, or too old; *out_earlier has what it was, figures 0 when
  * there was nothing. */
-static bool recall(const struct kgb_exec_machine *identity, const char *cache_dir,
+static bool recall(const struct kgb_exec_machine *identity, const struct kgb_store *store,
 		   struct kgb_exec_machine *out_earlier, struct kgb_machine *out)
 {
 	struct kgb_err ignored = KGB_ERR_INIT;
@@ -284,8 +231,8 @@ static bool recall(const struct kgb_exec_machine *identity, const char *cache_di
 
 	*out_earlier = *identity;
 	out_earlier->bytes_per_s = out_earlier->launch_floor_ns = out_earlier->n_wrong = 0;
-	if (!cache_dir || !identity->uuid[0] || !identity->driver[0] ||
-	    !kgb_machine_recall(out_earlier, cache_dir, &age_ms) ||
+	if (!identity->uuid[0] || !identity->driver[0] ||
+	    !kgb_machine_recall(out_earlier, store, &age_ms) ||
 	    kgb_machine_take(out_earlier, out, &ignored) < 0) {
 		out_earlier->bytes_per_s = out_earlier->launch_floor_ns = 0;
 		return false;
@@ -294,13 +241,12 @@ static bool recall(const struct kgb_exec_machine *identity, const char *cache_di
 	return age_ms >= 0 && age_ms < DAY_MS;
 }
 
-static int measure(struct kgb_exec *exec, const char *cache_dir, struct kgb_machine *out,
+static int measure(struct kgb_exec *exec, const struct kgb_store *store, struct kgb_machine *out,
 		   int64_t timeout_ms, struct kgb_err *err)
 {
 	struct kgb_exec_machine earlier;
-	struct kgb_err ignored = KGB_ERR_INIT;
 
-	if (recall(&exec->machine, cache_dir, &earlier, out))
+	if (recall(&exec->machine, store, &earlier, out))
 		return 0;
 	if (kgb_exec_measure(exec, timeout_ms, err) != KGB_EXEC_DONE)
 		return -1;
@@ -308,25 +254,35 @@ static int measure(struct kgb_exec *exec, const char *cache_dir, struct kgb_mach
 		merge(&exec->machine, &earlier);
 	if (kgb_machine_take(&exec->machine, out, err) < 0)
 		return -1;
-	/* Without a place to keep it the next verification measures again. */
-	if (cache_dir && exec->machine.uuid[0] && exec->machine.driver[0] &&
-	    kgb_machine_keep(&exec->machine, cache_dir, &ignored) < 0)
-		kgb_warn("measurement of the GPU not kept: %s", ignored.msg);
+	if (exec->machine.uuid[0] && exec->machine.driver[0])
+		kgb_machine_keep(&exec->machine, store);
 	return 0;
+}
+
+static int find(struct kgb_machine *out, const struct kgb_exec_spec *spec,
+		const struct kgb_exec_machine *identity, const struct kgb_store *store,
+		int64_t timeout_ms, struct kgb_err *err)
+{
+	struct kgb_exec_machine earlier;
+	struct kgb_exec exec;
+
+	if (identity && recall(identity, store, &earlier, out))
+		return 0;
+	if (kgb_exec_start(&exec, spec, timeout_ms, err) != KGB_EXEC_DONE)
+		return -1;
+	int rc = measure(&exec, store, out, timeout_ms, err);
+	kgb_exec_stop(&exec);
+	return rc < 0 ? kgb_ctx(err, "what the GPU can do") : 0;
 }
 
 int kgb_machine_find(struct kgb_machine *out, const struct kgb_exec_spec *spec,
 		     const struct kgb_exec_machine *identity, const char *cache_dir,
 		     int64_t timeout_ms, struct kgb_err *err)
 {
-	struct kgb_exec_machine earlier;
-	struct kgb_exec exec;
+	struct kgb_store *store =
+		kgb_store_try(cache_dir, KGB_MACHINE_ENTRY_MAX, KGB_MACHINE_TOTAL_MAX);
+	int rc = find(out, spec, identity, store, timeout_ms, err);
 
-	if (identity && recall(identity, cache_dir, &earlier, out))
-		return 0;
-	if (kgb_exec_start(&exec, spec, timeout_ms, err) != KGB_EXEC_DONE)
-		return -1;
-	int rc = measure(&exec, cache_dir, out, timeout_ms, err);
-	kgb_exec_stop(&exec);
-	return rc < 0 ? kgb_ctx(err, "what the GPU can do") : 0;
+	kgb_store_free(store);
+	return rc;
 }

@@ -13,6 +13,10 @@
 #include "base/jsonw.h"
 #include "verify/judge/dtype.h"
 #include "verify/judge/exec.h"
+#include "verify/judge/store.h"
+
+#define KGB_MACHINE_ENTRY_MAX ((size_t)1 << 10)
+#define KGB_MACHINE_TOTAL_MAX (UINT64_C(4) << 20)
 
 struct kgb_machine {
 	char name[128]; /* "NVIDIA H200" */
@@ -48,13 +52,11 @@ void kgb_machine_write(const struct kgb_machine *machine, struct kgb_jsonw *w);
 KGB_MUST_CHECK int kgb_machine_take(const struct kgb_exec_machine *measured,
 				    struct kgb_machine *out, struct kgb_err *err);
 
-/** Fill in bytes_per_s and launch_floor_ns from the cache file of this GPU (uuid) and driver. False
- * when there is none, or one that somebody else could have written. *out_age_ms may be negative:
- * clocks are set back. */
-bool kgb_machine_recall(struct kgb_exec_machine *machine, const char *cache_dir,
+/** Fill in bytes_per_s and launch_floor_ns as they were kept for this GPU (uuid) and driver. False
+ * when nothing was. *out_age_ms may be negative: clocks are set back. */
+bool kgb_machine_recall(struct kgb_exec_machine *machine, const struct kgb_store *store,
 			int64_t *out_age_ms);
-/** Write that file. */
-KGB_MUST_CHECK int kgb_machine_keep(const struct kgb_exec_machine *machine, const char *cache_dir,
-				    struct kgb_err *err);
+/** Keep them. */
+void kgb_machine_keep(const struct kgb_exec_machine *machine, const struct kgb_store *store);
 
 #endif

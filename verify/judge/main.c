@@ -14,6 +14,7 @@ static const char usage[] =
 	"usage: kgb-judge verify --op NAME --kernel FILE [options]\n"
 	"       kgb-judge zygotes --dir DIR [--spares N] [--python PATH] [--device NAME] [--cupti FILE]\n"
 	"                         [--die-with-parent]\n"
+	"       kgb-judge lint [--dataset NAME] [--seed HEX] [--device NAME] [OPERATOR]...\n"
 	"       kgb-judge --help | --version\n"
 	"\n"
 	"verify checks a kernel file and writes one verdict (JSON) to descriptor 3, or to stdout when 3 is not open.\n"
@@ -41,7 +42,11 @@ static const char usage[] =
 	"zygotes prints 'ready' and serves until its stdin closes. --spares N: workers of each kind that are made\n"
 	"before they are needed (default: 4 on a GPU, else 1).\n"
 	"\n"
-	"Exit status: 0 verdict written (whatever it says), 2 usage, 4 environment, 70 internal error.\n";
+	"lint asks the reference for every case of every operator (default: all of KernelGenBench) and sees that its\n"
+	"own answers are right by the tolerance, and that zeros, ones, inputs, half the precision and a missing last\n"
+	"element are not. Exit status: 0 all is well, 1 not.\n"
+	"\n"
+	"Exit status of verify: 0 verdict written (whatever it says), 2 usage, 4 environment, 70 internal error.\n";
 
 int main(int argc, char **argv)
 {
@@ -53,6 +58,8 @@ int main(int argc, char **argv)
 		return kgb_cmd_verify(argc - 1, argv + 1);
 	if (argc >= 2 && kgb_str_eq(argv[1], "zygotes"))
 		return kgb_cmd_zygotes(argc - 1, argv + 1);
+	if (argc >= 2 && kgb_str_eq(argv[1], "lint"))
+		return kgb_cmd_lint(argc - 1, argv + 1);
 	if (argc == 2 && kgb_str_eq(argv[1], "--version")) {
 		printf("kgb-judge %s\n", KGB_VERSION);
 		return KGB_EXIT_OK;

@@ -400,6 +400,6 @@ const char *kgb_outline_image_hash(struct kgb_outline *outline, uint32_t id)
 						  sizeof(*outline->hashes));
 	char *hash = outline->hashes[image - record->images];
 	if (hash[0] == '\0')
-		kgb_sha256_hex(image->bytes, image->len, hash);
+		kgb_image_sha256(image, hash);
 	return hash;
 }

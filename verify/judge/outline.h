@@ -91,6 +91,10 @@ bool kgb_outline_check(const struct kgb_outline *outline, struct kgb_window_find
 /** Why a download is no matter for a replay: false and *finding when there is one. */
 bool kgb_outline_check_downloads(const struct kgb_outline *outline,
 				 struct kgb_window_finding *finding);
+/** Is all work over for who goes on with the default stream? False and *finding when some of
+ * another stream may not be. */
+bool kgb_outline_check_joined(const struct kgb_outline *outline,
+			      struct kgb_window_finding *finding);
 enum kgb_difference kgb_outline_compare(struct kgb_outline *a, struct kgb_outline *b,
 					struct kgb_window_finding *finding);
 

@@ -61,6 +61,10 @@ static bool asm_is_stateless(struct kgb_image_proof *proof, const cJSON *texts,
 {
 	const cJSON *text;
 
+	if (!cJSON_IsArray(texts)) {
+		give_reason(proof, "the compiler's facts are broken");
+		return false;
+	}
 	cJSON_ArrayForEach(text, texts) {
 		if (!cJSON_IsString(text)) {
 			give_reason(proof, "the compiler's facts are broken");
@@ -87,7 +91,7 @@ static bool operators_are_allowed(struct kgb_image_proof *proof,
 	const cJSON *operator;
 	char brief[KGB_BRIEF_LEN];
 
-	if (!cJSON_IsObject(operators)) {
+	if (!cJSON_IsObject(operators) || !operators->child) {
 		give_reason(proof, "the compiler's facts are broken");
 		return false;
 	}
@@ -150,6 +154,7 @@ struct job {
 	struct kgb_worker worker; /* of the claim that is tried */
 	int output_fd;
 	int64_t deadline_ms;
+	bool is_undecided; /* one of the claims could not be tried to its end */
 };
 
 static int ask(struct job *job, const struct kgb_claim *claim, struct kgb_err *err)
@@ -203,6 +208,20 @@ static int compare(struct job *job, const struct kgb_claim *claim,
 	return 1;
 }
 
+/* The answer to what was asked. What crashes the compiler is asked once more: the same text does so
+ * again, trouble of ours does not. */
+static int await_answer(struct job *job, const struct kgb_claim *claim, struct kgb_recompiled *out,
+			char why[KGB_RECOMPILE_WHY], struct kgb_err *err)
+{
+	int rc = kgb_recompile_wait(&job->worker, job->output_fd, job->deadline_ms, out, why, err);
+
+	if (rc != KGB_RECOMPILE_CRASHED)
+		return rc;
+	if (start_claim(job, claim, err) < 0)
+		return -1;
+	return kgb_recompile_wait(&job->worker, job->output_fd, job->deadline_ms, out, why, err);
+}
+
 /* The claim was asked for once. 1 decided, 0 another claim may do, -1 our own trouble. */
 static int try_claim(struct job *job, const struct kgb_claim *claim, struct kgb_err *err)
 {
@@ -214,12 +233,12 @@ static int try_claim(struct job *job, const struct kgb_claim *claim, struct kgb_
 		char why[KGB_RECOMPILE_WHY];
 		if (i > 0 && ask(job, claim, err) < 0)
 			return -1;
-		rc = kgb_recompile_wait(&job->worker, job->output_fd, job->deadline_ms, &ours, why,
-					err);
+		rc = await_answer(job, claim, &ours, why, err);
 		if (rc < 0)
 			return -1;
-		if (rc == 1) {
+		if (rc != KGB_RECOMPILE_DONE) {
 			give_reason(job->proof, "its IR does not compile here: %s", why);
+			job->is_undecided |= rc == KGB_RECOMPILE_UNDECIDED;
 			return 0;
 		}
 		rc = compare(job, claim, &ours);
@@ -253,7 +272,11 @@ static bool recall_proof(struct job *job)
 
 static int begin_cubin(struct job *job, const struct kgb_claims *claims, struct kgb_err *err)
 {
+	static const struct kgb_claim no_claim = {.name = "", .ttir = ""};
 	struct kgb_provenance *provenance = job->provenance;
+	struct kgb_compiler *maker = provenance->spec.maker;
+	const struct kgb_recompiled *made =
+		maker ? kgb_compiler_find(maker, job->proof->image_sha256) : NULL;
 	struct kgb_err read_err = KGB_ERR_INIT;
 	size_t n;
 
@@ -265,6 +288,10 @@ static int begin_cubin(struct job *job, const struct kgb_claims *claims, struct 
 	if (job->cubin.sm != provenance->spec.sm) {
 		give_reason(job->proof, "it is code for sm_%u, this GPU is sm_%u", job->cubin.sm,
 			    provenance->spec.sm);
+		return 0;
+	}
+	if (made) {
+		(void)compare(job, &no_claim, made);
 		return 0;
 	}
 	job->claims = kgb_claims_find(claims, job->proof->image_sha256, &n);
@@ -286,7 +313,7 @@ static int begin(struct job *job, const struct kgb_claims *claims, struct kgb_er
 	struct kgb_image_proof *proof = job->proof;
 	const struct kgb_image *image = job->image;
 	const char *library =
-		kgb_image_index_find(job->provenance->spec.index, image->bytes, image->len);
+		kgb_image_index_find(job->provenance->spec.index, proof->image_sha256);
 
 	proof->kind = KGB_PROOF_NONE;
 	proof->name = "";
@@ -313,6 +340,9 @@ static int finish(struct job *job, struct kgb_err *err)
 			return -1;
 		rc = try_claim(job, &job->claims[i], err);
 	}
+	/* Another claim may have been found false, which says nothing of this one. */
+	if (rc == 0 && job->is_undecided)
+		job->proof->kind = KGB_PROOF_UNDECIDED;
 	return rc < 0 ? -1 : 0;
 }
 
@@ -363,7 +393,7 @@ static struct kgb_image_proof *find_or_add(struct kgb_provenance *provenance,
 {
 	char hex[KGB_SHA256_HEX_LEN];
 
-	kgb_sha256_hex(image->bytes, image->len, hex);
+	kgb_image_sha256(image, hex);
 	struct kgb_image_proof *proof = find(provenance, hex);
 	if (proof)
 		return proof;
@@ -477,6 +507,18 @@ const struct kgb_image_proof *kgb_provenance_of(const struct kgb_provenance *pro
 	return NULL;
 }
 
+const char *kgb_provenance_reason(const struct kgb_provenance *provenance,
+				  const struct kgb_record *record, enum kgb_proof_kind kind)
+{
+	for (size_t i = 0; i < record->n_images; i++) {
+		const struct kgb_image_proof *proof =
+			kgb_provenance_of(provenance, &record->images[i]);
+		if (proof && proof->kind == kind)
+			return proof->reason;
+	}
+	return NULL;
+}
+
 struct kgb_image kgb_provenance_code(const struct kgb_provenance *provenance,
 				     const struct kgb_image *image)
 {
@@ -505,6 +547,8 @@ enum kgb_owner kgb_provenance_owner(const struct kgb_image *image, const char *k
 			       : KGB_OWNER_LIBRARY;
 	case KGB_PROOF_NONE:
 		return KGB_OWNER_UNKNOWN;
+	case KGB_PROOF_UNDECIDED:
+		return KGB_OWNER_UNDECIDED;
 	}
 	KGB_UNREACHABLE();
 }

@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "verify/judge/claims.h"
+#include "verify/judge/compiler.h"
 #include "verify/judge/cubin.h"
 #include "verify/judge/device_policy.h"
 #include "verify/judge/image_index.h"
@@ -29,14 +30,15 @@ enum kgb_proof_kind {
 	KGB_PROOF_TRITON, /* we compiled the same code from the candidate's Triton IR */
 	KGB_PROOF_LIBRARY, /* the same bytes lie in a library of the judge */
 	KGB_PROOF_NONE, /* neither; `reason` */
+	KGB_PROOF_UNDECIDED, /* our compiler got no answer; `reason` */
 };
 
 /** What is known of one image. Everything is owned by the provenance. */
 struct kgb_image_proof {
 	char image_sha256[KGB_SHA256_HEX_LEN];
 	enum kgb_proof_kind kind;
-	const char *name; /* TRITON: of the kernel; LIBRARY: of the library; NONE: "" */
-	char reason[KGB_PROOF_REASON]; /* NONE: why, one line */
+	const char *name; /* TRITON: of the kernel; LIBRARY: of the library; else "" */
+	char reason[KGB_PROOF_REASON]; /* NONE, UNDECIDED: why, one line */
 	/** TRITON: what we compiled, with the same behaviour as the image. A plan that holds these
 	 * bytes runs nothing that came from the candidate's process. */
 	const unsigned char *cubin;
@@ -52,6 +54,7 @@ struct kgb_provenance_spec {
 	unsigned sm; /* of the GPU: 90 for compute capability 9.0 */
 	int64_t timeout_ms; /* to compile one image */
 	const struct kgb_store *cache; /* of compilations (proof_cache.h); NULL: none */
+	struct kgb_compiler *maker; /* of code that runners asked us for; NULL: none */
 };
 
 struct kgb_proved_record {
@@ -90,6 +93,10 @@ bool kgb_provenance_knows(const struct kgb_provenance *provenance, const char *i
 int64_t kgb_provenance_n_inline(const struct kgb_provenance *provenance);
 /** The record is about to be released. What was learned of its images stays. */
 void kgb_provenance_forget(struct kgb_provenance *provenance, const struct kgb_record *record);
+/** Why the first image of the record without a proof of this kind has none, NONE or UNDECIDED;
+ * NULL: there is none. */
+const char *kgb_provenance_reason(const struct kgb_provenance *provenance,
+				  const struct kgb_record *record, enum kgb_proof_kind kind);
 /** The proof of an image of a record that was proved; NULL for another. */
 const struct kgb_image_proof *kgb_provenance_of(const struct kgb_provenance *provenance,
 						const struct kgb_image *image);

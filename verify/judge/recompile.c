@@ -53,43 +53,60 @@ static int make_input(const struct kgb_claim *claim, int *out_fd, struct kgb_err
 	return kgb_memfd_of("kgb-claim", text.ptr, text.len, out_fd, err);
 }
 
-static int refuse(char why[KGB_RECOMPILE_WHY], const char *text)
+static int say_why(char why[KGB_RECOMPILE_WHY], enum kgb_recompile_end end, const char *text)
 {
 	KGB_AUTO(buf) struct kgb_buf shown = KGB_BUF_INIT(0);
 
 	kgb_escape(&shown, text, strcspn(text, "\n"));
 	snprintf(why, KGB_RECOMPILE_WHY, "%s", shown.ptr);
-	return 1;
+	return (int)end;
+}
+
+/* Did it lack something, by what it wrote last? */
+static bool lacked_memory(const struct kgb_worker *worker)
+{
+	static const char *const words[] = {"out of memory", "bad_alloc", "Cannot allocate memory"};
+
+	for (size_t i = 0; i < KGB_ARRAY_LEN(words); i++)
+		if (strstr(worker->stderr_text.ptr, words[i]))
+			return true;
+	return false;
+}
+
+/* Its own limits end it by these, or the machine does. */
+static bool is_of_a_limit(int signo)
+{
+	return signo == SIGKILL || signo == SIGXCPU || signo == SIGBUS;
 }
 
 static int explain_end(const struct kgb_worker *worker, char why[KGB_RECOMPILE_WHY],
 		       struct kgb_err *err)
 {
+	const enum kgb_recompile_end crash =
+		lacked_memory(worker) ? KGB_RECOMPILE_UNDECIDED : KGB_RECOMPILE_CRASHED;
 	char text[KGB_RECOMPILE_WHY];
 
 	switch (worker->end) {
 	case KGB_WORKER_ALIVE:
 	case KGB_WORKER_LOST:
-		return kgb_fail(err, KGB_ERR_FAILED, "the compiler's supervisor is gone");
+		break;
 	case KGB_WORKER_EXITED:
 		snprintf(text, sizeof(text), "the compiler ended with status %d",
 			 worker->end_value);
-		break;
+		return say_why(why, crash, text);
 	case KGB_WORKER_SIGNALED:
-		/* Its own limits end it otherwise, and later than our deadline. */
-		if (worker->end_value == SIGKILL)
-			return kgb_fail(err, KGB_ERR_FAILED,
-					"the compiler was killed, most likely for lack of memory");
-		snprintf(text, sizeof(text), "the compiler ended by signal %d", worker->end_value);
-		break;
+		snprintf(text, sizeof(text), "the compiler ended by signal %d%s", worker->end_value,
+			 worker->end_value == SIGKILL ? ", most likely for lack of memory" : "");
+		return say_why(why,
+			       is_of_a_limit(worker->end_value) ? KGB_RECOMPILE_UNDECIDED : crash,
+			       text);
 	case KGB_WORKER_TIMED_OUT:
-		snprintf(text, sizeof(text), "compiling takes too long");
-		break;
-	case KGB_WORKER_LIED:
+		return say_why(why, KGB_RECOMPILE_UNDECIDED, "compiling takes too long");
+	case KGB_WORKER_LIED: /* a compiler does not; who does was taken over by its input */
 		snprintf(text, sizeof(text), "the compiler's answer is broken: %s", worker->why);
-		break;
+		return say_why(why, KGB_RECOMPILE_NO_CODE, text);
 	}
-	return refuse(why, text);
+	return kgb_fail(err, KGB_ERR_FAILED, "the compiler's supervisor is gone");
 }
 
 int kgb_recompiled_parse(const char *bytes, size_t len, struct kgb_recompiled *out,
@@ -122,13 +139,14 @@ static int read_output(int fd, int64_t total, struct kgb_recompiled *out,
 
 	if (total < (int64_t)sizeof(struct output_header) ||
 	    total > (int64_t)KGB_RECOMPILE_OUTPUT_MAX)
-		return refuse(why, "the compiler's answer has an impossible size");
+		return say_why(why, KGB_RECOMPILE_NO_CODE,
+			       "the compiler's answer has an impossible size");
 	void *mapped = mmap(NULL, (size_t)total, PROT_READ, MAP_SHARED, fd, 0);
 	if (mapped == MAP_FAILED)
 		return kgb_fail_errno(err, errno, "map the compiler's output");
 	int rc = kgb_recompiled_parse(mapped, (size_t)total, out, &broken);
 	munmap(mapped, (size_t)total);
-	return rc < 0 ? refuse(why, broken.msg) : 0;
+	return rc < 0 ? say_why(why, KGB_RECOMPILE_NO_CODE, broken.msg) : KGB_RECOMPILE_DONE;
 }
 
 int kgb_recompile_send(struct kgb_worker *worker, const struct kgb_claim *claim, unsigned sm,
@@ -158,7 +176,9 @@ int kgb_recompile_wait(struct kgb_worker *worker, int output_fd, int64_t deadlin
 
 	if (!kgb_worker_wait(worker, deadline_ms, reply))
 		return explain_end(worker, why, err);
+	if (reply->status == KGB_WIRE_MEMORY)
+		return say_why(why, KGB_RECOMPILE_UNDECIDED, reply->text);
 	if (reply->status != KGB_WIRE_OK)
-		return refuse(why, reply->text);
+		return say_why(why, KGB_RECOMPILE_NO_CODE, reply->text);
 	return read_output(output_fd, reply->value, out, why, err);
 }

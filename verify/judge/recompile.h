@@ -43,9 +43,17 @@ KGB_MUST_CHECK int kgb_recompile_start(struct kgb_worker *worker, struct kgb_zyg
  * caller closes. */
 KGB_MUST_CHECK int kgb_recompile_send(struct kgb_worker *worker, const struct kgb_claim *claim,
 				      unsigned sm, int *output_fd, struct kgb_err *err);
-/** Wait for it. 0: *out is filled. 1: there is no such code; `why` says why in one line (the worker
- * may be dead then). -1: our own trouble. The worker may be asked again, for another attempt at the
- * same claim. */
+enum kgb_recompile_end {
+	KGB_RECOMPILE_DONE,
+	KGB_RECOMPILE_NO_CODE, /* it does not compile, whoever tries */
+	KGB_RECOMPILE_CRASHED, /* the compiler crashed. If it does again, so it will for everybody
+				*/
+	KGB_RECOMPILE_UNDECIDED, /* the compiler got no answer, for lack of time or memory. Nothing
+				    follows, neither for nor against who claims it */
+};
+/** Wait for it. DONE: *out is filled. The others: `why` says why in one line (the worker may be
+ * dead then). -1: the worker's supervisor is gone, *err. The worker may be asked again, for another
+ * attempt at the same claim. */
 KGB_MUST_CHECK int kgb_recompile_wait(struct kgb_worker *worker, int output_fd, int64_t deadline_ms,
 				      struct kgb_recompiled *out, char why[KGB_RECOMPILE_WHY],
 				      struct kgb_err *err);

@@ -7,6 +7,7 @@
 #include "base/fs.h"
 #include "base/time.h"
 #include "verify/judge/cache.h"
+#include "verify/judge/compiler.h"
 #include "verify/judge/provenance.h"
 
 enum {
@@ -56,7 +57,10 @@ int kgb_gpu_facts_new(struct kgb_judge *judge, struct kgb_err *err)
 	    ask_about(judge, facts, &torch_dir, err) < 0)
 		return -1;
 	KGB_AUTO(free) char *library = kgb_path_join(torch_dir, "lib/libtorch_cuda.so");
-	return kgb_image_index_add(&facts->index, library, cache, err);
+	struct kgb_store *store = kgb_store_try(cache, KGB_INDEX_ENTRY_MAX, KGB_INDEX_TOTAL_MAX);
+	int rc = kgb_image_index_add(&facts->index, library, store, err);
+	kgb_store_free(store);
+	return rc;
 }
 
 void kgb_gpu_facts_free(struct kgb_gpu_facts *facts)
@@ -115,8 +119,10 @@ void kgb_replay_new(struct kgb_judge *judge)
 		.sm = judge->gpu->sm,
 		.timeout_ms = COMPILE_MS,
 		.cache = judge->proofs,
+		.maker = judge->compiler,
 	};
 
+	kgb_compiler_set_sm(judge->compiler, judge->gpu->sm);
 	replay->provenance = kgb_xmalloc(sizeof(*replay->provenance));
 	kgb_provenance_init(replay->provenance, &spec);
 }

@@ -68,6 +68,7 @@ struct kgb_recorded {
 	struct kgb_data
 		data[2]; /* of the first and the last call (borrowed), of the second (owned) */
 	struct kgb_call *calls; /* owned; KGB_REPLAY_CALLS of them, without values */
+	bool needs_kernel; /* else fills and copies will do */
 	size_t arena_bytes; /* of the runner, then */
 	struct kgb_buf bytes; /* that record looks into */
 	struct kgb_record record;
@@ -101,6 +102,7 @@ struct kgb_replay_case {
 	struct kgb_plan prologue; /* of the first call; plan 1 of kgb-exec, if has_prologue */
 	bool has_prologue;
 	enum kgb_replay_class replay;
+	uint64_t upload_bytes; /* that the host sent in the last call */
 	struct kgb_exec_range ranges[KGB_MAX_RESULTS]; /* of results that are returned fresh */
 };
 
@@ -128,6 +130,10 @@ KGB_MUST_CHECK int kgb_replay_run(struct kgb_judge *judge, const struct kgb_repl
 KGB_MUST_CHECK int kgb_replay_check(struct kgb_judge *judge, struct kgb_recorded *recorded,
 				    struct kgb_failure *failure, struct kgb_err *err);
 
+/** Was the case refused only because its launches depend on data, as the spec says they may? Then
+ * nothing can be replayed, and it is judged by what the runner returns; the verdict says so. */
+bool kgb_replay_stays_in_sandbox(const struct kgb_judge *judge,
+				 const struct kgb_replay_case *rcase);
 /** Do the storages of a case's last recorded call and of its replays lie tightly? Not where they
  * are timed: no program has its tensors there. */
 bool kgb_replay_is_tight(const struct kgb_case *c);

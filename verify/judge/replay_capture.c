@@ -41,11 +41,25 @@ static size_t places_of(const struct kgb_data *data, const struct kgb_call *call
 	return n;
 }
 
+/* The sentence, and what is known of the image without a proof. */
+static const char *reason_of(struct kgb_judge *judge, const struct kgb_windows *windows,
+			     const struct kgb_record *record)
+{
+	const char *about = NULL;
+
+	if (windows->replay == KGB_REPLAY_LIBRARY || windows->replay == KGB_REPLAY_UNDECIDED)
+		about = kgb_provenance_reason(judge->replay->provenance, record,
+					      windows->replay == KGB_REPLAY_LIBRARY
+						      ? KGB_PROOF_NONE
+						      : KGB_PROOF_UNDECIDED);
+	return say(judge, "%s%s%s", windows->reason.text, about ? "; " : "", about ? about : "");
+}
+
 /* 0 when a plan may be made. */
 static int judge_class(struct kgb_judge *judge, const struct kgb_windows *windows,
-		       struct kgb_failure *failure)
+		       const struct kgb_record *record, struct kgb_failure *failure)
 {
-	const char *reason = say(judge, "%s", windows->reason.text);
+	const char *reason = reason_of(judge, windows, record);
 
 	switch (windows->replay) {
 	case KGB_REPLAY_REPLAYABLE:
@@ -56,6 +70,9 @@ static int judge_class(struct kgb_judge *judge, const struct kgb_windows *window
 			failure, "cheat.library_compute", reason,
 			"Compute in @triton.jit functions. Allocation, fills, views, copies and dtype "
 			"conversion may be done with torch, nothing else.");
+	/* Nothing was proved, so nothing passes; but that is not the candidate's doing. */
+	case KGB_REPLAY_UNDECIDED:
+		return kgb_judge_refuse(failure, "infra.recompile", reason, NULL);
 	case KGB_REPLAY_NO_WORK:
 		return kgb_judge_refuse(
 			failure, "cheat.no_launch", reason,
@@ -98,7 +115,7 @@ static bool range_of(const struct kgb_wire_output *output, size_t item, struct k
 		return false;
 	*out = (struct kgb_exec_range){.address = output->address, .bytes = (uint64_t)reach * item};
 	return output->address >= KGB_POOL_ADDRESS &&
-	       output->address + out->bytes <= KGB_POOL_ADDRESS + KGB_POOL_BYTES;
+	       output->address - KGB_POOL_ADDRESS <= KGB_POOL_BYTES - out->bytes;
 }
 
 static int find_ranges(struct kgb_judge *judge, const struct kgb_data *data,
@@ -197,9 +214,10 @@ int kgb_replay_make(struct kgb_judge *judge, struct kgb_recorded *recorded,
 	if (kgb_provenance_prove(judge->replay->provenance, record, &no_claims, err) < 0)
 		return -1;
 	use_own_code(judge, record);
-	kgb_windows_classify(captures, KGB_REPLAY_CALLS, &owners, &windows);
+	kgb_windows_classify(captures, KGB_REPLAY_CALLS, &owners, recorded->needs_kernel, &windows);
 	out->replay = windows.replay;
-	int rc = judge_class(judge, &windows, failure);
+	out->upload_bytes = windows.upload_bytes;
+	int rc = judge_class(judge, &windows, record, failure);
 	if (rc == 0)
 		rc = find_ranges(judge, &recorded->data[0], out, failure);
 	if (rc == 0)

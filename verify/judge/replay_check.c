@@ -3,10 +3,14 @@
  * What the stages do with replays: is a case right on data that the runner never saw, and does each
  * kernel matter?
  */
+#include "base/str.h"
+#include "base/time.h"
 #include "verify/judge/replay.h"
+#include "verify/judge/stage_correctness.h"
 
 enum { N_REPLAYS = 2, ABLATIONS_MAX = 32, ABLATION_REPETITION = 10 };
 enum { VARIANT_FRESH = 2 }; /* 0 and 1 are those of the recorded calls */
+enum { UPLOADS_PART = 4 }; /* of the bytes of results, that a host may send at most */
 
 #define say(judge, ...) kgb_arena_printf(&(judge)->verdict->arena, __VA_ARGS__)
 
@@ -63,16 +67,23 @@ static int check_case(struct kgb_judge *judge, const struct kgb_replay_case *rca
 
 /* ---- ablation ---- */
 
-/* Is any result still right without this op? A replay that fails is broken, as it should be. */
+/* Is any result still right without this op? A replay that fails is broken, as it should be. 0, 1
+ * *failure (no time or memory is left), -1 *err. */
 static int ablate(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
-		  const struct kgb_data *fresh, size_t op, bool *broken, struct kgb_err *err)
+		  const struct kgb_data *fresh, size_t op, bool *broken,
+		  struct kgb_failure *failure, struct kgb_err *err)
 {
 	struct kgb_call call;
-	struct kgb_failure failure;
 	struct kgb_compare compare;
-	int rc = kgb_replay_run(judge, rcase, fresh, ABLATION_REPETITION, (int)op, &call, &failure,
+	int rc = kgb_replay_run(judge, rcase, fresh, ABLATION_REPETITION, (int)op, &call, failure,
 				err);
 
+	/* The end of our time or memory breaks nothing. */
+	if (rc == 1 &&
+	    (kgb_mono_ms() >= judge->deadline_ms || kgb_str_eq(failure->code, "verify.oom"))) {
+		kgb_call_release(&call);
+		return 1;
+	}
 	*broken = rc == 1;
 	for (size_t i = 0; rc == 0 && i < fresh->n_results; i++)
 		*broken |= !kgb_call_compare(fresh, &call, i, &compare);
@@ -94,9 +105,9 @@ static void record(struct kgb_judge *judge, const struct kgb_data *data, const c
 	};
 }
 
-/* Leave out each kernel in turn. -1 *err. */
+/* Leave out each kernel in turn. 0, 1 *failure, -1 *err. */
 static int haunt(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
-		 const struct kgb_data *fresh, struct kgb_err *err)
+		 const struct kgb_data *fresh, struct kgb_failure *failure, struct kgb_err *err)
 {
 	size_t n_broken = 0;
 	int n_tried = 0;
@@ -106,8 +117,9 @@ static int haunt(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
 		bool broken;
 		if (!kgb_plan_is_candidate(&rcase->plan, i))
 			continue;
-		if (ablate(judge, rcase, fresh, i, &broken, err) < 0)
-			return -1;
+		int rc = ablate(judge, rcase, fresh, i, &broken, failure, err);
+		if (rc != 0)
+			return rc;
 		record(judge, fresh, rcase->plan.ops[i].kernel, broken);
 		n_broken += broken;
 		n_tried++;
@@ -127,6 +139,41 @@ static int haunt(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
 	return 0;
 }
 
+/* ---- without a replay ---- */
+
+bool kgb_replay_stays_in_sandbox(const struct kgb_judge *judge, const struct kgb_replay_case *rcase)
+{
+	return judge->spec.launches == KGB_LAUNCHES_BY_DATA &&
+	       (rcase->replay == KGB_REPLAY_HOST || rcase->replay == KGB_REPLAY_RANDOM);
+}
+
+/* Calls in the runner on data of their own. Whose kernels ran was proved of the recorded calls; a
+ * host that sends about as much as it returns may have computed it. */
+static int check_in_sandbox(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
+			    const struct kgb_case *c, struct kgb_failure *failure,
+			    struct kgb_err *err)
+{
+	struct kgb_data fresh = {0};
+	uint64_t bytes = 0;
+	int rc = fill_fresh(judge, c, &fresh, err);
+
+	for (size_t i = 0; i < fresh.n_results; i++)
+		bytes += (uint64_t)kgb_view_numel(&fresh.results[i].view) *
+			 kgb_dtype_size(fresh.results[i].view.dtype);
+	if (rc == 0 && rcase->upload_bytes * UPLOADS_PART > bytes)
+		rc = kgb_judge_refuse(
+			failure, "verify.host_dependent",
+			say(judge,
+			    "the host sends %llu bytes to the GPU in a call whose results have %llu",
+			    (unsigned long long)rcase->upload_bytes, (unsigned long long)bytes),
+			"Compute on the GPU; the host may read sizes, not make results.");
+	if (rc == 0)
+		rc = kgb_case_judge(judge, &fresh, failure, err);
+	judge->verdict->n_in_sandbox++;
+	kgb_data_release(&fresh);
+	return rc;
+}
+
 int kgb_replay_check(struct kgb_judge *judge, struct kgb_recorded *recorded,
 		     struct kgb_failure *failure, struct kgb_err *err)
 {
@@ -134,12 +181,16 @@ int kgb_replay_check(struct kgb_judge *judge, struct kgb_recorded *recorded,
 	struct kgb_data fresh = {0};
 	int rc = kgb_replay_make(judge, recorded, &rcase, failure, err);
 
+	if (rc == 1 && kgb_replay_stays_in_sandbox(judge, &rcase)) {
+		kgb_replay_case_release(&rcase);
+		return check_in_sandbox(judge, &rcase, recorded->data[0].kase, failure, err);
+	}
 	if (rc == 0)
 		rc = fill_fresh(judge, recorded->data[0].kase, &fresh, err);
 	if (rc == 0)
 		rc = check_case(judge, &rcase, &fresh, failure, err);
 	if (rc == 0 && kgb_ghost_wants(judge, &fresh))
-		rc = haunt(judge, &rcase, &fresh, err);
+		rc = haunt(judge, &rcase, &fresh, failure, err);
 	kgb_data_release(&fresh);
 	kgb_replay_case_release(&rcase);
 	return rc;

@@ -11,6 +11,8 @@
 #include "base/jsonw.h"
 #include "base/time.h"
 #include "verify/judge/claims.h"
+#include "verify/judge/compiler.h"
+#include "verify/judge/elf64.h"
 #include "verify/judge/provenance.h"
 #include "verify/judge/replay.h"
 
@@ -112,6 +114,10 @@ static int make_calls(struct kgb_judge *judge, const struct kgb_data data[2],
 		KGB_MEASURE(judge, KGB_PHASE_CHECK);
 		if (!kgb_call_check(judge, d, &calls[i], failure))
 			return 1;
+		/* The runner holds all earlier results still. */
+		for (int k = 0; k < i; k++)
+			if (kgb_call_shares_memory(d, &calls[k], &calls[i]))
+				return kgb_judge_refuse_kept(failure);
 		if (d->kase->mode == KGB_MODE_BENCHMARK)
 			continue;
 		if (i != 1 && !kgb_call_check_values(judge, d, &calls[i], failure))
@@ -144,10 +150,15 @@ int kgb_replay_record(struct kgb_judge *judge, const struct kgb_data *data,
 	*out = (struct kgb_recorded){
 		.data = {*data},
 		.calls = kgb_xcalloc(KGB_REPLAY_CALLS, sizeof(*out->calls)),
+		.needs_kernel = kgb_case_needs_launch(judge, data),
 		.bytes = KGB_BUF_INIT(0),
 	};
 	kgb_judge_fill(judge, &out->data[1], data->kase, 1);
-	kgb_data_shape(&out->data[1], data);
+	/* Results of an operator whose launches depend on data may have sizes that do, too. */
+	if (judge->spec.launches == KGB_LAUNCHES_FIXED)
+		kgb_data_shape(&out->data[1], data);
+	else if (kgb_judge_learn(judge, &out->data[1], err) < 0)
+		return -1;
 	int rc = record_calls(judge, out, failure, err);
 	for (int i = 0; i < KGB_REPLAY_CALLS; i++)
 		kgb_call_release(&out->calls[i]); /* the values; places and replies stay */
@@ -166,7 +177,7 @@ void kgb_recorded_release(struct kgb_judge *judge, struct kgb_recorded *recorded
 
 /* ---- provenance ---- */
 
-/* Images that were not seen before. */
+/* Code that was not seen before and that we did not make. */
 struct strangers {
 	const struct kgb_image **images;
 	char (*digests)[KGB_SHA256_HEX_LEN];
@@ -178,8 +189,11 @@ static void add_stranger(const struct kgb_judge *judge, const struct kgb_image *
 {
 	char *digest = out->digests[out->n];
 
-	kgb_sha256_hex(image->bytes, image->len, digest);
-	if (kgb_provenance_knows(judge->replay->provenance, digest))
+	if (!kgb_elf_is(image->bytes, image->len))
+		return;
+	kgb_image_sha256(image, digest);
+	if (kgb_provenance_knows(judge->replay->provenance, digest) ||
+	    kgb_compiler_find(judge->compiler, digest))
 		return;
 	for (size_t i = 0; i < out->n; i++)
 		if (strcmp(out->digests[i], digest) == 0)

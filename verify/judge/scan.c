@@ -460,7 +460,8 @@ static int check_l1(struct scan *s, bool *is_cheat)
 		if (owner && !owner->live)
 			continue;
 		const struct kgb_rule *rule = kgb_l1__find(s->l1, &fact);
-		if (!rule || kgb_rule__severity(rule) == KGB_SEVERITY_ALLOW)
+		if (!rule || kgb_rule__severity(rule) == KGB_SEVERITY_ALLOW ||
+		    !kgb_rule__is_for(rule, s->spec))
 			continue;
 		if (!worst || kgb_rule__severity(rule) > kgb_rule__severity(worst) ||
 		    (kgb_rule__severity(rule) == kgb_rule__severity(worst) &&

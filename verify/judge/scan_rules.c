@@ -17,6 +17,7 @@ static const char *const kind_names[] = {
 _Static_assert(KGB_ARRAY_LEN(kind_names) <= 33, "kinds are bits of a uint32_t");
 static const char *const context_names[] = {"host", "kernel", "annotation", NULL};
 static const char *const severity_names[] = {"allow", "contract", "cheat", NULL};
+static const char *const launches_names[] = {"any", "fixed", NULL};
 
 /* A sorted set of strings; an empty one that was not given matches everything or nothing, as the
  * caller decides. */
@@ -27,7 +28,7 @@ struct set {
 
 struct raw_rule {
 	const char *code, *message, *hint, *reason, *match, *allow_match, *base_match;
-	int severity;
+	int severity, launches;
 	struct kgb_strs kind, context, use, on, not_on, names, allow;
 	const cJSON *catalogue;
 };
@@ -35,6 +36,7 @@ struct raw_rule {
 struct kgb_rule {
 	const char *code, *message, *hint;
 	enum kgb_severity severity;
+	bool spares_by_data; /* it is not for operators whose launches depend on data */
 	uint32_t kinds, contexts; /* bit per enum value */
 	struct set use, on, not_on, names, allow;
 	pcre2_code *match, *allow_match, *base_match; /* owned */
@@ -71,6 +73,11 @@ static const struct kgb_field rule_table[] = {
 	 .required = true,
 	 .names = severity_names,
 	 .doc = "cheat, contract or allow"},
+	{.name = "launches",
+	 .type = KGB_FIELD_ENUM,
+	 AT(raw_rule, launches),
+	 .names = launches_names,
+	 .doc = "fixed: not for operators whose launches depend on data"},
 	{.name = "kind",
 	 .type = KGB_FIELD_STRS,
 	 AT(raw_rule, kind),
@@ -286,6 +293,7 @@ static int load_rule(const struct loader *l, const struct raw_rule *raw, struct 
 		.message = raw->message,
 		.hint = raw->hint,
 		.severity = (enum kgb_severity)raw->severity,
+		.spares_by_data = raw->launches == 1,
 		.use = make_set(&raw->use),
 		.on = make_set(&raw->on),
 		.not_on = make_set(&raw->not_on),
@@ -392,6 +400,11 @@ int kgb_fact__kind(const char *name)
 int kgb_fact__context(const char *name)
 {
 	return name_index(context_names, name);
+}
+
+bool kgb_rule__is_for(const struct kgb_rule *rule, const struct kgb_spec *spec)
+{
+	return !rule->spares_by_data || spec->launches != KGB_LAUNCHES_BY_DATA;
 }
 
 enum kgb_severity kgb_rule__severity(const struct kgb_rule *rule)

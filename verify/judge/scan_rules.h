@@ -36,6 +36,8 @@ enum kgb_severity {
 struct kgb_rule;
 /** The first rule that applies, NULL if none does. */
 const struct kgb_rule *kgb_l1__find(const struct kgb_l1 *l1, const struct kgb_fact *fact);
+/** Does it hold for kernels of this operator? */
+bool kgb_rule__is_for(const struct kgb_rule *rule, const struct kgb_spec *spec);
 enum kgb_severity kgb_rule__severity(const struct kgb_rule *rule);
 /** The finding that a rule makes of a fact. */
 void kgb_rule__explain(const struct kgb_rule *rule, const struct kgb_fact *fact,

@@ -69,7 +69,7 @@ static int extract_facts(struct kgb_judge *judge, cJSON **out, struct kgb_err *e
 		.fds = {kernel, facts},
 		.n_fds = 2,
 	};
-	if (kgb_worker_start(&worker, &judge->zygotes[KGB_ROLE_RUNNER], &spec, FACTS_MS, err) < 0)
+	if (kgb_judge_start_worker(judge, &worker, KGB_ROLE_RUNNER, &spec, FACTS_MS, err) < 0)
 		return -1;
 	if (kgb_worker_send(&worker, "{\"op\":\"facts\"}", NULL, 0, err) < 0) {
 		kgb_worker_stop(&worker);

@@ -122,9 +122,9 @@ static int time_on_gpu(struct kgb_judge *judge, struct kgb_err *err)
 	verdict->timing_baseline = baselines[judge->options->baseline];
 	if (!verdict->timing_comparable)
 		return 0;
-	if (kgb_lease_take(&judge->lease, judge->options->device, true, judge->deadline_ms, err) <
-		    0 ||
-	    kgb_replay_start_exec(judge, err) < 0 ||
+	if (kgb_judge_take_gpu(judge, KGB_STAGE_TIMING, true) != 0)
+		return 1;
+	if (kgb_replay_start_exec(judge, err) < 0 ||
 	    kgb_machine_find(&verdict->machine, &spec, &judge->replay->replayer->exec.machine,
 			     cache, MACHINE_MS, err) < 0)
 		return -1;

@@ -57,6 +57,7 @@ struct session {
 	bool knows[SLOTS_MAX];
 	bool in_arena; /* a parameter holds a result */
 	bool refused; /* failure holds why */
+	bool skipped; /* there is nothing to replay, as the spec allows */
 	struct kgb_failure failure;
 };
 
@@ -428,7 +429,8 @@ static int capture(struct session *s, struct kgb_err *err)
 	if (kgb_judge_learn(judge, &s->data, err) < 0)
 		return -1;
 	int rc = kgb_replay_capture(judge, &s->data, &s->rcase, &s->failure, err);
-	s->refused = rc == 1;
+	s->skipped = rc == 1 && kgb_replay_stays_in_sandbox(judge, &s->rcase);
+	s->refused = rc == 1 && !s->skipped;
 	if (rc != 0)
 		return -1;
 	s->n_ranges = kgb_replay_ranges(&s->rcase, &s->data, s->ranges);
@@ -449,13 +451,15 @@ int kgb_time_on_gpu(struct kgb_judge *judge, const struct kgb_case *c, struct kg
 		rc = begin_side(s, (enum kgb_side)side, err);
 	if (rc == 0)
 		rc = capture(s, err);
+	if (s->skipped)
+		rc = 1;
 	if (rc == 0)
 		rc = prepare_inputs(s, err);
 	if (rc == 0)
 		rc = measure(s, err);
 	if (s->refused)
 		kgb_verdict_decide(judge->verdict, KGB_STAGE_TIMING, &s->failure);
-	rc = s->refused ? 1 : rc;
+	rc = s->refused ? 1 : s->skipped ? 0 : rc;
 	release(s);
 	kgb_free(s);
 	return rc;

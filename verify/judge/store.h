@@ -23,6 +23,11 @@ struct kgb_store;
 KGB_MUST_CHECK int kgb_store_new(struct kgb_store **out, const char *dir, size_t entry_max,
 				 uint64_t total_max, struct kgb_err *err);
 void kgb_store_free(struct kgb_store *store);
+/** The same where a verification goes on without: NULL, with a warning where there could be one.
+ * `dir` may be NULL. */
+struct kgb_store *kgb_store_try(const char *dir, size_t entry_max, uint64_t total_max);
+
+/* A store that is NULL holds nothing and keeps nothing. */
 
 /** Read what was kept under `key`, a SHA-256 in hexadecimal digits, into *out. False: nothing, or
  * something that is damaged or that others may have written. */

@@ -144,8 +144,10 @@ void kgb_verdict_decide_infra(struct kgb_verdict *verdict, enum kgb_stage stage,
 static enum kgb_stage missing_stage(const struct kgb_verdict *verdict, bool needs_kernels)
 {
 	const struct kgb_stage_result *stages = verdict->stages;
-	const enum kgb_stage_status traced =
-		kgb_str_eq(verdict->platform, "cpu") ? KGB_STAGE_UNAVAILABLE : KGB_STAGE_PASSED;
+	const enum kgb_stage_status traced = kgb_str_eq(verdict->platform, "cpu")
+						     ? KGB_STAGE_UNAVAILABLE
+					     : needs_kernels ? KGB_STAGE_PASSED
+							     : KGB_STAGE_SKIPPED;
 	const bool all_passed = verdict->total_tests > 0 && verdict->failed_tests == 0 &&
 				verdict->passed_tests == verdict->total_tests;
 	const bool is_fine[KGB_N_STAGES] = {
@@ -256,6 +258,7 @@ void kgb_verdict_merge(struct kgb_verdict *to, struct kgb_verdict *from)
 		kgb_verdict_add_failure(to, &from->failures[i]);
 	to->deterministic &= from->deterministic;
 	to->n_nondeterministic += from->n_nondeterministic;
+	to->n_in_sandbox += from->n_in_sandbox;
 	for (size_t i = 0; i < from->n_ghosts && to->n_ghosts < KGB_VERDICT_GHOSTS_MAX; i++)
 		to->ghosts[to->n_ghosts++] = from->ghosts[i];
 	for (size_t i = 0; i < from->n_kernels; i++)
@@ -332,6 +335,29 @@ static void write_phases(const struct kgb_verdict *verdict, struct kgb_jsonw *w)
 	kgb_jsonw_object_end(w);
 }
 
+/* Of all interfaces with this entry, at the first of them. */
+static void write_counts(const struct kgb_verdict *verdict, size_t i, struct kgb_jsonw *w)
+{
+	const struct kgb_interface_count *all = verdict->interfaces;
+	struct kgb_interface_count sum = all[i];
+
+	for (size_t k = 0; k < verdict->n_interfaces; k++) {
+		if (k == i || !kgb_str_eq(all[k].entry, all[i].entry))
+			continue;
+		if (k < i)
+			return;
+		sum.total += all[k].total;
+		sum.passed += all[k].passed;
+		sum.failed += all[k].failed;
+	}
+	kgb_jsonw_key(w, sum.entry);
+	kgb_jsonw_object(w);
+	kgb_jsonw_ki64(w, "total", sum.total);
+	kgb_jsonw_ki64(w, "passed", sum.passed);
+	kgb_jsonw_ki64(w, "failed", sum.failed);
+	kgb_jsonw_object_end(w);
+}
+
 static void write_tests(const struct kgb_verdict *verdict, struct kgb_jsonw *w)
 {
 	kgb_jsonw_ki64(w, "total_tests", verdict->total_tests);
@@ -341,14 +367,8 @@ static void write_tests(const struct kgb_verdict *verdict, struct kgb_jsonw *w)
 		       verdict->total_tests - verdict->passed_tests - verdict->failed_tests);
 	kgb_jsonw_key(w, "interfaces");
 	kgb_jsonw_object(w);
-	for (size_t i = 0; i < verdict->n_interfaces; i++) {
-		kgb_jsonw_key(w, verdict->interfaces[i].entry);
-		kgb_jsonw_object(w);
-		kgb_jsonw_ki64(w, "total", verdict->interfaces[i].total);
-		kgb_jsonw_ki64(w, "passed", verdict->interfaces[i].passed);
-		kgb_jsonw_ki64(w, "failed", verdict->interfaces[i].failed);
-		kgb_jsonw_object_end(w);
-	}
+	for (size_t i = 0; i < verdict->n_interfaces; i++)
+		write_counts(verdict, i, w);
 	kgb_jsonw_object_end(w);
 }
 
@@ -529,6 +549,7 @@ void kgb_verdict_write(const struct kgb_verdict *verdict, struct kgb_buf *out)
 	kgb_jsonw_array_end(&w);
 	kgb_jsonw_kbool(&w, "deterministic", verdict->deterministic);
 	kgb_jsonw_ki64(&w, "nondeterministic_tests", verdict->n_nondeterministic);
+	kgb_jsonw_ki64(&w, "sandbox_judged_tests", verdict->n_in_sandbox);
 	write_ghost(verdict, &w);
 	write_timing(verdict, &w);
 	write_environment(verdict, &w);

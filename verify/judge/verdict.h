@@ -133,6 +133,7 @@ struct kgb_verdict {
 	size_t n_failures;
 	bool deterministic; /* no repetition gave other bits */
 	int64_t n_nondeterministic;
+	int64_t n_in_sandbox; /* on a GPU: passed by what the candidate's process returned */
 	struct kgb_ghost_run ghosts[KGB_VERDICT_GHOSTS_MAX];
 	size_t n_ghosts;
 	struct kgb_kernel_count kernels[KGB_VERDICT_KERNELS_MAX];

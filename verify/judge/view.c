@@ -233,9 +233,9 @@ int kgb_view_layout(struct kgb_view *view, enum kgb_dtype dtype, const int64_t *
 	struct kgb_view made = {.dtype = dtype, .ndim = ndim};
 	int64_t limit = (int64_t)KGB_LIMIT_TENSOR_BYTES / (int64_t)kgb_dtype_size(dtype);
 
-	if (ndim < 0 || ndim > KGB_MAX_DIMS)
-		return kgb_fail(err, KGB_ERR_LIMIT, "%d dims, at most %d are possible", ndim,
-				KGB_MAX_DIMS);
+	int most = KGB_MAX_DIMS - kgb_dtype_is_complex(dtype); /* room for kgb_view_parts */
+	if (ndim < 0 || ndim > most)
+		return kgb_fail(err, KGB_ERR_LIMIT, "%d dims, at most %d are possible", ndim, most);
 	for (int k = 0; k < ndim; k++) {
 		if (sizes[k] < 0)
 			return kgb_fail(err, KGB_ERR_INVALID, "dim %d has the negative size %lld",
@@ -253,6 +253,23 @@ int kgb_view_layout(struct kgb_view *view, enum kgb_dtype dtype, const int64_t *
 				KGB_LIMIT_TENSOR_BYTES);
 	*view = made;
 	return 0;
+}
+
+struct kgb_view kgb_view_parts(const struct kgb_view *view)
+{
+	struct kgb_view parts = *view;
+
+	if (!kgb_dtype_is_complex(view->dtype))
+		return parts;
+	KGB_ASSERT(view->ndim < KGB_MAX_DIMS);
+	parts.dtype = kgb_dtype_part(view->dtype);
+	parts.offset *= 2;
+	parts.storage_elements *= 2;
+	for (int k = 0; k < view->ndim; k++)
+		parts.strides[k] *= 2;
+	parts.sizes[parts.ndim] = 2;
+	parts.strides[parts.ndim++] = 1;
+	return parts;
 }
 
 void kgb_view_describe(const struct kgb_view *view, struct kgb_buf *out)
@@ -339,6 +356,8 @@ static void move_run(char *to, int64_t to_step, const char *from, int64_t from_s
 		memcpy(to + i * to_bytes, from + i * from_bytes, 4);
 	for (int64_t i = 0; item == 8 && i < n; i++)
 		memcpy(to + i * to_bytes, from + i * from_bytes, 8);
+	for (int64_t i = 0; item == 16 && i < n; i++)
+		memcpy(to + i * to_bytes, from + i * from_bytes, 16);
 }
 
 /* Each end goes by the view, or has the elements one behind the other. */

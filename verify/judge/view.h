@@ -34,6 +34,9 @@ bool kgb_view_is_contiguous(const struct kgb_view *view);
 KGB_MUST_CHECK int kgb_view_layout(struct kgb_view *view, enum kgb_dtype dtype,
 				   const int64_t *sizes, int ndim, const char *layout,
 				   struct kgb_err *err);
+/** Of complex numbers a view of their real and imaginary parts, which a last dim of size 2 tells
+ * apart; of others the same view. */
+struct kgb_view kgb_view_parts(const struct kgb_view *view);
 /** INVALID if `layout` is unknown, or, for something that results are written to, lets elements
  * overlap (expanded). */
 KGB_MUST_CHECK int kgb_layout_check(const char *layout, bool is_written, struct kgb_err *err);

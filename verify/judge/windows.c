@@ -13,6 +13,7 @@ const char *kgb_owner_name(enum kgb_owner owner)
 		[KGB_OWNER_TORCH_MOVE] = "a fill or copy of torch",
 		[KGB_OWNER_LIBRARY] = "of a library",
 		[KGB_OWNER_UNKNOWN] = "of unknown origin",
+		[KGB_OWNER_UNDECIDED] = "of an origin that could not be found out",
 	};
 	_Static_assert(KGB_ARRAY_LEN(names) == KGB_N_OWNERS, "one name per owner");
 
@@ -27,6 +28,7 @@ const char *kgb_replay_class_name(enum kgb_replay_class replay)
 		[KGB_REPLAY_LIBRARY] = "library",         [KGB_REPLAY_NO_WORK] = "no_work",
 		[KGB_REPLAY_HOST] = "host_dependent",     [KGB_REPLAY_RANDOM] = "random",
 		[KGB_REPLAY_UNSUPPORTED] = "unsupported", [KGB_REPLAY_TIMEOUT] = "timeout",
+		[KGB_REPLAY_UNDECIDED] = "undecided",
 	};
 	_Static_assert(KGB_ARRAY_LEN(names) == KGB_N_REPLAY_CLASSES, "one name per class");
 
@@ -36,24 +38,32 @@ const char *kgb_replay_class_name(enum kgb_replay_class replay)
 
 /* --- classes --- */
 
-/* False: a launch of code that a candidate may not use. */
-static bool check_owners(const struct kgb_outline *outline, struct kgb_window_finding *finding)
+/* False: a launch of code that a candidate may not use. *finding tells of the first, but of one
+ * that is known to be refused before one of which nothing is known. */
+static bool check_owners(const struct kgb_outline *outline, struct kgb_window_finding *finding,
+			 enum kgb_replay_class *replay)
 {
+	const struct kgb_outline_op *found = NULL;
+
 	for (size_t i = 0; i < outline->n_ops; i++) {
 		const struct kgb_outline_op *kept = &outline->ops[i];
-		if (kept->op->kind != KGB_OP_LAUNCH)
+		if (kept->op->kind != KGB_OP_LAUNCH || kept->owner == KGB_OWNER_TRITON ||
+		    kept->owner == KGB_OWNER_TORCH_MOVE)
 			continue;
-		if (kept->owner == KGB_OWNER_TRITON || kept->owner == KGB_OWNER_TORCH_MOVE)
-			continue;
-		*finding = (struct kgb_window_finding){.op = kept->source};
-		kgb_window_finding_set(
-			finding, kept->source,
-			"op %zu launches kernel %.200s, which is %s: only the candidate's "
-			"own Triton kernels and fills and copies of torch may run",
-			kept->source, kept->op->launch.kernel, kgb_owner_name(kept->owner));
-		return false;
+		if (!found ||
+		    (found->owner == KGB_OWNER_UNDECIDED && kept->owner != KGB_OWNER_UNDECIDED))
+			found = kept;
 	}
-	return true;
+	if (!found)
+		return true;
+	*replay = found->owner == KGB_OWNER_UNDECIDED ? KGB_REPLAY_UNDECIDED : KGB_REPLAY_LIBRARY;
+	*finding = (struct kgb_window_finding){.op = found->source};
+	kgb_window_finding_set(finding, found->source,
+			       "op %zu launches kernel %.200s, which is %s: only the candidate's "
+			       "own Triton kernels and fills and copies of torch may run",
+			       found->source, found->op->launch.kernel,
+			       kgb_owner_name(found->owner));
+	return false;
 }
 
 static size_t count_launches(const struct kgb_outline *outline, size_t n_launches[KGB_N_OWNERS])
@@ -82,20 +92,26 @@ static bool check_work(const struct kgb_outline *outline, struct kgb_window_find
 }
 
 static enum kgb_replay_class classify(struct kgb_outline *a, struct kgb_outline *b,
-				      struct kgb_window_finding *reason)
+				      bool needs_kernel, struct kgb_window_finding *reason)
 {
-	/* What is refused for good comes before what may be judged in another way. */
-	if (!check_owners(b, reason) || !check_owners(a, reason))
-		return KGB_REPLAY_LIBRARY;
+	enum kgb_replay_class replay = KGB_REPLAY_REPLAYABLE;
+
+	/* What is refused for good comes before what may be judged in another way, and what is
+	 * known before what is not. */
+	if (!check_owners(b, reason, &replay) && replay == KGB_REPLAY_LIBRARY)
+		return replay;
+	if (!check_owners(a, reason, &replay) || replay == KGB_REPLAY_UNDECIDED)
+		return replay;
 	if (!kgb_outline_check(b, reason) || !kgb_outline_check(a, reason))
 		return KGB_REPLAY_UNSUPPORTED;
-	if (!check_work(b, reason) || !check_work(a, reason))
+	if (needs_kernel && (!check_work(b, reason) || !check_work(a, reason)))
 		return KGB_REPLAY_NO_WORK;
 	if (!kgb_outline_check_downloads(b, reason) || !kgb_outline_check_downloads(a, reason))
 		return KGB_REPLAY_HOST;
 	switch (kgb_outline_compare(a, b, reason)) {
 	case KGB_SAME:
-		return KGB_REPLAY_REPLAYABLE;
+		return kgb_outline_check_joined(b, reason) ? KGB_REPLAY_REPLAYABLE
+							   : KGB_REPLAY_UNSUPPORTED;
 	case KGB_SCALARS_DIFFER:
 		return KGB_REPLAY_RANDOM;
 	case KGB_WORK_DIFFERS:
@@ -156,16 +172,19 @@ static bool check_prologue(const struct kgb_capture *capture, const struct kgb_o
 			   struct kgb_window_finding *finding)
 {
 	struct kgb_outline outline;
+	enum kgb_replay_class ignored;
 
 	kgb_outline_init(&outline, capture, owners);
-	const bool good = check_owners(&outline, finding) && kgb_outline_check(&outline, finding) &&
+	const bool good = check_owners(&outline, finding, &ignored) &&
+			  kgb_outline_check(&outline, finding) &&
 			  kgb_outline_check_downloads(&outline, finding);
 	kgb_outline_release(&outline);
 	return good;
 }
 
 void kgb_windows_classify(const struct kgb_capture *captures, size_t n_captures,
-			  const struct kgb_owners *owners, struct kgb_windows *out)
+			  const struct kgb_owners *owners, bool needs_kernel,
+			  struct kgb_windows *out)
 {
 	struct kgb_outline a, b;
 
@@ -177,7 +196,7 @@ void kgb_windows_classify(const struct kgb_capture *captures, size_t n_captures,
 	};
 	kgb_outline_init(&a, &captures[n_captures - 2], owners);
 	kgb_outline_init(&b, &captures[n_captures - 1], owners);
-	out->replay = classify(&a, &b, &out->reason);
+	out->replay = classify(&a, &b, needs_kernel, &out->reason);
 	measure(&b, out);
 	kgb_outline_release(&a);
 	kgb_outline_release(&b);

@@ -20,6 +20,7 @@ enum kgb_owner {
 	KGB_OWNER_TORCH_MOVE, /* torch's fill or copy, which a candidate may use */
 	KGB_OWNER_LIBRARY, /* any other kernel of torch or a vendor library */
 	KGB_OWNER_UNKNOWN, /* matches nothing */
+	KGB_OWNER_UNDECIDED, /* could not be found out */
 	KGB_N_OWNERS,
 };
 const char *kgb_owner_name(enum kgb_owner owner); /* "the candidate's", "of a library", ... */
@@ -59,6 +60,7 @@ enum kgb_replay_class {
 			      read nothing they could come from */
 	KGB_REPLAY_UNSUPPORTED, /* an op that a replay cannot repeat */
 	KGB_REPLAY_TIMEOUT, /* found by replaying */
+	KGB_REPLAY_UNDECIDED, /* launches code of which nobody could find out whose it is */
 	KGB_N_REPLAY_CLASSES,
 };
 const char *kgb_replay_class_name(enum kgb_replay_class replay); /* "replayable", "no_work", ... */
@@ -90,9 +92,10 @@ struct kgb_windows {
 
 /** Classify two or three captures of the same case in the order in which they were made. The last
  * two must be the same work; the first of three is a prologue only, and may differ (a cold call
- * compiles and tunes). A case without elements needs no kernel: do not ask about it. */
+ * compiles and tunes). A case with an empty input may do without a kernel: `needs_kernel` false. */
 void kgb_windows_classify(const struct kgb_capture *captures, size_t n_captures,
-			  const struct kgb_owners *owners, struct kgb_windows *out);
+			  const struct kgb_owners *owners, bool needs_kernel,
+			  struct kgb_windows *out);
 
 /** May a plan be made of this call? Owners are not asked. False: *finding is why not. */
 bool kgb_window_check(const struct kgb_capture *capture, struct kgb_window_finding *finding);

@@ -271,6 +271,86 @@ bool kgb_outline_check_downloads(const struct kgb_outline *outline,
 	return true;
 }
 
+/* ---- work that nobody waits for ---- */
+
+/* For every stream: how many ops of every stream are over when its next one begins. */
+struct clocks {
+	uint32_t known[KGB_OUTLINE_STREAMS_MAX][KGB_OUTLINE_STREAMS_MAX];
+	uint32_t host[KGB_OUTLINE_STREAMS_MAX]; /* the same of what the host does next */
+	uint32_t n_ops[KGB_OUTLINE_STREAMS_MAX]; /* so far */
+	size_t last[KGB_OUTLINE_STREAMS_MAX]; /* of each stream, in the outline */
+	uint32_t (*at_event)[KGB_OUTLINE_STREAMS_MAX]; /* for each event that is waited for */
+};
+
+static void learn(uint32_t to[KGB_OUTLINE_STREAMS_MAX],
+		  const uint32_t from[KGB_OUTLINE_STREAMS_MAX])
+{
+	for (size_t i = 0; i < KGB_OUTLINE_STREAMS_MAX; i++)
+		to[i] = to[i] > from[i] ? to[i] : from[i];
+}
+
+static void tick(struct clocks *clocks, const struct kgb_outline *outline, size_t op)
+{
+	const struct kgb_outline_op *kept = &outline->ops[op];
+	uint32_t *known = clocks->known[kept->stream];
+
+	learn(known, clocks->host);
+	if (kept->op->kind == KGB_OP_EVENT_WAIT) {
+		learn(known, clocks->at_event[kept->event]);
+	} else if (kept->op->kind == KGB_OP_EVENT_RECORD) {
+		memcpy(clocks->at_event[kept->event], known, sizeof(clocks->known[0]));
+	} else {
+		known[kept->stream] = ++clocks->n_ops[kept->stream];
+		clocks->last[kept->stream] = op;
+	}
+}
+
+/* The caller's stream is the default one. Whoever waits on the host for something is taken to wait
+ * for all; but the last wait of a window is the runner's own. */
+static void run_clocks(struct clocks *clocks, const struct kgb_outline *outline)
+{
+	const struct kgb_window *window = outline->capture->window;
+	size_t next = 0;
+
+	for (size_t i = 0; i < window->n_ops; i++) {
+		if (window->ops[i].kind == KGB_OP_SYNC && i + 1 < window->n_ops)
+			memcpy(clocks->host, clocks->n_ops, sizeof(clocks->host));
+		if (next < outline->n_ops && outline->ops[next].source == i)
+			tick(clocks, outline, next++);
+	}
+}
+
+bool kgb_outline_check_joined(const struct kgb_outline *outline, struct kgb_window_finding *finding)
+{
+	KGB_AUTO(free) struct clocks *clocks = NULL;
+	KGB_AUTO(free) uint32_t(*at_event)[KGB_OUTLINE_STREAMS_MAX] = NULL;
+	uint32_t *callers;
+	char title[KGB_OP_TITLE];
+
+	if (outline->n_streams == 1 && outline->streams[0] == 0)
+		return true;
+	clocks = kgb_xcalloc(1, sizeof(*clocks));
+	at_event = kgb_xcalloc(outline->n_ops + 1, sizeof(*at_event));
+	clocks->at_event = at_event;
+	run_clocks(clocks, outline);
+	callers = clocks->host;
+	for (size_t i = 0; i < outline->n_streams; i++)
+		if (outline->streams[i] == 0)
+			learn(callers, clocks->known[i]);
+	for (size_t i = 0; i < outline->n_streams; i++) {
+		if (outline->streams[i] == 0 || callers[i] >= clocks->n_ops[i])
+			continue;
+		const struct kgb_outline_op *kept = &outline->ops[clocks->last[i]];
+		*finding = (struct kgb_window_finding){.op = kept->source};
+		kgb_window_finding_set(finding, kept->source,
+				       "op %zu (%s) runs on another stream, and the caller's does "
+				       "not wait for it",
+				       kept->source, kgb_op_title(kept->op, title));
+		return false;
+	}
+	return true;
+}
+
 bool kgb_window_check(const struct kgb_capture *capture, struct kgb_window_finding *finding)
 {
 	struct kgb_outline outline;

@@ -16,10 +16,18 @@
 
 enum { STDERR_KEPT = 16 << 10, CONTROL_MAX = 4096, END_WAIT_MS = 2000 };
 
-void kgb_worker_kill(const struct kgb_worker *worker)
+static void kill_now(const struct kgb_worker *worker)
 {
 	if (worker->pid_fd >= 0)
 		(void)syscall(SYS_pidfd_send_signal, worker->pid_fd, SIGKILL, NULL, 0);
+}
+
+void kgb_worker_kill(const struct kgb_worker *worker)
+{
+	if (worker->is_lasting)
+		(void)shutdown(worker->channel_fd, SHUT_RDWR);
+	else
+		kill_now(worker);
 }
 
 static void close_fd(int *fd)
@@ -110,7 +118,7 @@ static void learn_end(struct kgb_worker *worker)
 /* We end it, for a reason of ours. */
 static void put_down(struct kgb_worker *worker, enum kgb_worker_end end, const char *why)
 {
-	kgb_worker_kill(worker);
+	kill_now(worker);
 	learn_end(worker);
 	if (worker->end != KGB_WORKER_LOST)
 		worker->end = end;
@@ -152,6 +160,7 @@ static int read_started(struct kgb_worker *worker, int64_t timeout_ms, struct kg
 	snprintf(worker->triton, sizeof(worker->triton), "%s", kgb_json_str(started, "triton", ""));
 	snprintf(worker->identity, sizeof(worker->identity), "%s",
 		 kgb_json_str(started, "identity", ""));
+	worker->is_lasting = cJSON_IsTrue(kgb_json_get(json, "lasting"));
 	worker->end = KGB_WORKER_ALIVE;
 	return 0;
 }
@@ -241,7 +250,9 @@ bool kgb_worker_wait(struct kgb_worker *worker, int64_t deadline_ms, struct kgb_
 
 void kgb_worker_stop(struct kgb_worker *worker)
 {
-	if (worker->end == KGB_WORKER_ALIVE)
+	if (worker->end == KGB_WORKER_ALIVE && worker->is_lasting)
+		kgb_worker_kill(worker);
+	else if (worker->end == KGB_WORKER_ALIVE)
 		put_down(worker, KGB_WORKER_EXITED, "no longer needed");
 	close_fd(&worker->control_fd);
 	close_fd(&worker->channel_fd);

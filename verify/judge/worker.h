@@ -31,6 +31,7 @@ struct kgb_worker {
 	int channel_fd;
 	int stderr_fd;
 	int pid_fd; /* ends the worker and all its descendants */
+	bool is_lasting; /* it serves others afterwards: stopping it is to hang up */
 	uint64_t last_id;
 	struct kgb_buf stderr_text; /* the first bytes of it; the rest is read and forgotten */
 	enum kgb_worker_end end;
@@ -69,7 +70,8 @@ KGB_MUST_CHECK int kgb_worker_send(struct kgb_worker *worker, const char *json, 
 bool kgb_worker_wait(struct kgb_worker *worker, int64_t deadline_ms, struct kgb_wire_reply *out);
 /** End it for breaking the protocol in a way that only the caller can see. */
 void kgb_worker_refuse(struct kgb_worker *worker, const char *why);
-/** Let it end, without waiting for that: kgb_worker_stop has less to wait for then. */
+/** Let it end, or hang up on a lasting one, without waiting for that: kgb_worker_stop has less to
+ * wait for then. */
 void kgb_worker_kill(const struct kgb_worker *worker);
 /** End it and wait for its supervisor's word; then free everything. */
 void kgb_worker_stop(struct kgb_worker *worker);

@@ -99,6 +99,18 @@ static void set_environment(struct kgb_policy *policy, enum kgb_role role,
 	}
 }
 
+/* It lies beside the other library, where there were headers to build it. */
+static void bind_cublas(struct kgb_policy *policy, const char *trace_library)
+{
+	const char *slash = strrchr(trace_library, '/');
+	int folder = slash ? (int)(slash - trace_library) : 0;
+	KGB_AUTO(free)
+	char *library = kgb_xasprintf("%.*s/libkgb_cublas.so", folder, trace_library);
+
+	if (access(library, R_OK) == 0)
+		kgb_policy_ro(policy, library, "/kgb/lib/libkgb_cublas.so");
+}
+
 /* What they see: the interpreter, our Python files, a GPU if there is one to work on; nothing of
  * datasets, runs or the workspace. */
 static int make_policy(struct kgb_policy *policy, enum kgb_role role,
@@ -122,6 +134,8 @@ static int make_policy(struct kgb_policy *policy, enum kgb_role role,
 	if (spec->device != KGB_DEVICE_CPU && role != KGB_ROLE_COMPILE) {
 		kgb_policy_ro(policy, spec->trace_library, TRACE_LIBRARY);
 		kgb_policy_gpu(policy);
+		if (role == KGB_ROLE_REFERENCE)
+			bind_cublas(policy, spec->trace_library);
 	}
 	kgb_policy_tmpfs(policy, "/kgb/tmp", PRIVATE_BYTES);
 	set_environment(policy, role, spec);

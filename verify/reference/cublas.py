@@ -1,50 +1,66 @@
 # SPDX-License-Identifier: MIT
-"""cuBLAS called directly, on tensors in device memory: the baseline of operators that are functions of cuBLAS, without
-what torch does around them. Not on a CPU. The library is the one that torch came with.
+"""cuBLAS, by the names of its routines, on tensors in device memory: the native result and the baseline of operators
+that are such routines. Not on a CPU. What is called, and the check of every argument and status, is libkgb_cublas.so
+(verify/cublas/blas.h); the library behind it is the one that torch came with.
 
-    cublas.call("cublasSgemm_v2", cublas.N, cublas.T, m, n, k, cublas.scalar(1.0), a, lda, b, ldb, cublas.scalar(0.0), c, ldc)
+    cublas.call("cublasSgemm_v2", 0, 1, m, n, k, 1.0, a, lda, b, ldb, 0.0, c, ldc)
 
-Tensors are passed by their address, numbers of Python as int, scalars by reference from the host.
+Arguments are those of the routine without the handle: whole numbers, numbers by value, tensors for memory.
 """
 
 import ctypes
 
 import torch
 
-N, T, C = 0, 1, 2  # cublasOperation_t
+LIBRARY = "/kgb/lib/libkgb_cublas.so"
 WORKSPACE_BYTES = 32 << 20  # what torch gives it, too
+INTEGER, NUMBER, POINTER = range(3)
 STATE = {}
 
 
-def scalar(value, kind=ctypes.c_float):
-    return ctypes.byref(kind(value))
+class Value(ctypes.Structure):
+    """struct kgb_cublas_value."""
+
+    _fields_ = [("kind", ctypes.c_uint32), ("zero", ctypes.c_uint32), ("integer", ctypes.c_int64),
+                ("re", ctypes.c_double), ("im", ctypes.c_double), ("pointer", ctypes.c_void_p)]
 
 
-def checked(name, status):
+def value_of(arg):
+    if isinstance(arg, torch.Tensor):  # an empty one has no address, and cuBLAS may want to see one
+        return Value(kind=POINTER, pointer=arg.data_ptr() or STATE["workspace"].data_ptr())
+    if isinstance(arg, int):
+        return Value(kind=INTEGER, integer=arg)
+    return Value(kind=NUMBER, re=complex(arg).real, im=complex(arg).imag)
+
+
+def checked(status):
     if status != 0:
-        raise RuntimeError("%s: status %d" % (name, status))
+        raise RuntimeError(STATE["library"].kgb_blas_error().decode("utf-8", "replace"))
 
 
 def load():
-    """The library, a handle on the default stream, and memory for it to work in that comes from torch."""
-    for name in ("libcublas.so.13", "libcublas.so.12"):
-        try:
-            library = ctypes.CDLL(name)
-            break
-        except OSError:
-            continue
-    else:
-        raise RuntimeError("torch has loaded no libcublas.so.13 or .12")
-    handle = ctypes.c_void_p()
-    checked("cublasCreate_v2", library.cublasCreate_v2(ctypes.byref(handle)))
-    workspace = torch.empty(WORKSPACE_BYTES, dtype=torch.uint8, device="cuda")
-    checked("cublasSetWorkspace_v2", library.cublasSetWorkspace_v2(
-        handle, ctypes.c_void_p(workspace.data_ptr()), ctypes.c_size_t(WORKSPACE_BYTES)))
-    STATE.update(library=library, handle=handle, workspace=workspace)
+    """A handle on the default stream, and memory for it to work in that comes from torch."""
+    library = ctypes.CDLL(LIBRARY)
+    library.kgb_blas_error.restype = ctypes.c_char_p
+    library.kgb_blas_workspace.argtypes = (ctypes.c_void_p, ctypes.c_size_t)
+    library.kgb_blas_call.argtypes = (ctypes.c_char_p, ctypes.c_void_p, ctypes.c_size_t)
+    STATE["library"] = library
+    torch.cuda.init()
+    workspace = torch.empty(WORKSPACE_BYTES, dtype=torch.uint8, device="cuda")  # makes the context, too
+    checked(library.kgb_blas_open())
+    checked(library.kgb_blas_workspace(workspace.data_ptr(), WORKSPACE_BYTES))
+    STATE["workspace"] = workspace
 
 
 def call(name, *args):
-    if not STATE:
+    if "workspace" not in STATE:
         load()
-    values = [ctypes.c_void_p(arg.data_ptr()) if isinstance(arg, torch.Tensor) else arg for arg in args]
-    checked(name, getattr(STATE["library"], name)(STATE["handle"], *values))
+    values = (Value * len(args))(*map(value_of, args))
+    checked(STATE["library"].kgb_blas_call(name.encode(), values, len(args)))
+
+
+def is_native(args):
+    """Is this a call in the routine's own types on a GPU? Then cuBLAS itself gives the result. Calls for the float64
+    truth are told by torch's default type (reference.py), as those of float64 routines look alike."""
+    on_gpu = any(isinstance(arg, torch.Tensor) and arg.is_cuda for arg in args)
+    return on_gpu and torch.get_default_dtype() != torch.float64

@@ -38,11 +38,12 @@ def prepare():
 
 
 def widened(value):
-    """float64 for floating tensors and floating dtypes, everything else as it is. The whole storage is converted, for
-    operators that look beyond a tensor's own elements."""
-    if isinstance(value, torch.Tensor) and value.is_floating_point():
+    """float64 for floating tensors and floating dtypes, complex128 for complex tensors, everything else as it is. The
+    whole storage is converted, for operators that look beyond a tensor's own elements."""
+    if isinstance(value, torch.Tensor) and (value.is_floating_point() or value.is_complex()):
         n_elements = value.untyped_storage().nbytes() // value.element_size()
-        storage = torch.as_strided(value, (n_elements,), (1,), 0).double()
+        wide = torch.complex128 if value.is_complex() else torch.float64
+        storage = torch.as_strided(value, (n_elements,), (1,), 0).to(wide)
         return torch.as_strided(storage, value.size(), value.stride(), value.storage_offset())
     if isinstance(value, torch.dtype) and value.is_floating_point:
         return torch.float64
@@ -53,9 +54,16 @@ def absolute(value):
     """The absolute value of tensors and numbers, everything else as it is."""
     if isinstance(value, torch.Tensor) and value.dtype != torch.bool:
         return value.abs()
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
+    if isinstance(value, (int, float, complex)) and not isinstance(value, bool):
         return abs(value)
     return value
+
+
+def exact_form(value, native):
+    """float64, or where the native result is complex complex128: a real magnitude is one of both parts."""
+    if not native.is_complex():
+        return value.double()
+    return value.to(torch.complex128) if value.is_complex() else torch.complex(value.double(), value.double())
 
 
 def aten_function(target):
@@ -136,6 +144,8 @@ class Reference:
             return torch.as_strided(storage, arg["sizes"], arg["strides"], arg["first"])
         if kind == "float":
             return float(arg["value"])
+        if kind == "complex":
+            return complex(*map(float, arg["value"]))
         if kind == "dtype":
             return TORCH_DTYPES[arg["value"]]
         return arg["value"]
@@ -160,7 +170,7 @@ class Reference:
         results = self.run(request, target, change)
         if [tuple(value.size()) for value in results] != [tuple(value.size()) for value in native]:
             raise ValueError("%s gives other sizes in float64 than natively" % target)
-        return [value.double() for value in results]
+        return [exact_form(value, like) for value, like in zip(results, native)]
 
     def do_call(self, request, fds):
         target, magnitude = request["target"], request["magnitude"]

@@ -20,6 +20,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -41,6 +42,10 @@
 #define PRIVATE_DIR "/kgb/tmp"
 
 enum { MAX_DIMS = 8 };
+
+#ifndef PyBUF_WRITE
+#define PyBUF_WRITE 0x200 /* part of the limited API, but its headers show it from 3.11 on only */
+#endif
 
 /* linux/mount.h clashes with sys/mount.h in older C libraries. */
 struct mount_attr_v0 {
@@ -409,6 +414,33 @@ static PyObject *gather(PyObject *self, PyObject *args)
 	Py_RETURN_NONE;
 }
 
+static const char map_at_doc[] =
+	"map_at(address, fd, bytes): map a file there for reading and writing, instead of what the last call mapped. "
+	"A memoryview.";
+
+static PyObject *map_at(PyObject *self, PyObject *args)
+{
+	static char *mapped;
+	static size_t mapped_bytes;
+	unsigned long long address;
+	int fd;
+	Py_ssize_t bytes;
+
+	(void)self;
+	if (!PyArg_ParseTuple(args, "Kin:map_at", &address, &fd, &bytes))
+		return NULL;
+	if (mapped)
+		munmap(mapped, mapped_bytes);
+	mapped = mmap((void *)(uintptr_t)address, (size_t)bytes, PROT_READ | PROT_WRITE,
+		      MAP_SHARED | MAP_FIXED_NOREPLACE, fd, 0);
+	if (mapped == MAP_FAILED) {
+		mapped = NULL;
+		return PyErr_SetFromErrno(PyExc_OSError);
+	}
+	mapped_bytes = (size_t)bytes;
+	return PyMemoryView_FromMemory(mapped, bytes, PyBUF_WRITE);
+}
+
 static PyMethodDef methods[] = {
 	{"enter_jail", enter_jail, METH_VARARGS, enter_jail_doc},
 	{"pretend_tasks", pretend_tasks, METH_VARARGS, pretend_tasks_doc},
@@ -416,6 +448,7 @@ static PyMethodDef methods[] = {
 	{"give_up_privileges", give_up_privileges, METH_VARARGS, give_up_privileges_doc},
 	{"perturb", perturb, METH_VARARGS, perturb_doc},
 	{"gather", gather, METH_VARARGS, gather_doc},
+	{"map_at", map_at, METH_VARARGS, map_at_doc},
 	{NULL, NULL, 0, NULL},
 };
 

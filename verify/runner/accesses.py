@@ -33,12 +33,14 @@ def tensors_in(values):
 
 
 class Launch:
-    """The memory of one launch: the storages of its arguments, and which program touched what."""
+    """The memory of one launch: the storages of its arguments and what addresses in them lead to, and which program
+    touched what."""
 
     current = None
+    behind = ()  # (address, bytes) of the latter
 
     def __init__(self, args):
-        sizes = {}
+        sizes = dict(self.behind)
         for tensor in tensors_in(args):
             storage = tensor.untyped_storage()
             sizes[storage.data_ptr()] = max(storage.nbytes(), sizes.get(storage.data_ptr(), 0))

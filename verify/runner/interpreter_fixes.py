@@ -3,7 +3,7 @@
 
 bfloat16 is stored as uint16 there. Arithmetic, comparisons, tl.dot and conversions other than to and from float32 work on
 those integers, and rounding from float32 truncates. Here they go through float32 and round to nearest even, as the
-hardware does. Autotuning has no device to measure on: every configuration takes the same time, so the first one is used.
+hardware does. So do conversions to and from float8e4nv, whose carries got lost and whose NaN was a number. Autotuning has no device to measure on: every configuration takes the same time, so the first one is used.
 """
 
 import numpy as np
@@ -34,11 +34,39 @@ def narrow(values):
     return np.where(is_nan, (bits >> np.uint32(16)) | np.uint32(0x40), rounded).astype(np.uint16)
 
 
+def float8_table():
+    """float32 values of all patterns of float8e4nv: 4 bits of exponent, 3 of mantissa, no infinities."""
+    bits = np.arange(256)
+    exponent, mantissa = bits >> 3 & 15, bits & 7
+    sizes = np.where(exponent == 0, np.ldexp(mantissa, -9), np.ldexp(1 + mantissa / 8, exponent - 7))
+    sizes = np.where((bits & 127) == 127, np.nan, sizes)
+    return np.where(bits < 128, sizes, -sizes).astype(np.float32)
+
+
+FLOAT8 = float8_table()
+
+
+def narrow_to_float8(values):
+    """float32 -> float8e4nv bits, to nearest even; what is too large becomes the largest, as on hardware."""
+    values = np.asarray(values, dtype=np.float32)
+    sizes = np.minimum(np.abs(values.astype(np.float64)), 448.0)
+    exponents = np.where(sizes >= 2.0 ** -6, np.frexp(sizes)[1] - 1, -6)
+    steps = np.rint(np.ldexp(np.nan_to_num(sizes), 3 - exponents)).astype(np.int64)  # 8 .. 16, below 8 only if subnormal
+    bits = ((exponents + 6) << 3) + steps
+    return (np.where(np.isnan(sizes), 127, bits) | np.signbit(values) << 7).astype(np.uint8)
+
+
 def is_bfloat16(value):
     return isinstance(value, interpreter.TensorHandle) and value.dtype.scalar == tl.bfloat16
 
 
+def is_float8(value):
+    return isinstance(value, interpreter.TensorHandle) and value.dtype.scalar == tl.float8e4nv
+
+
 def widened(value):
+    if is_float8(value):
+        return interpreter.TensorHandle(FLOAT8[value.data], tl.float32)
     return interpreter.TensorHandle(widen(value.data), tl.float32) if is_bfloat16(value) else value
 
 
@@ -57,15 +85,17 @@ def through_float32(function):
 
 
 def fixed_cast(function):
-    """Conversions to and from bfloat16 by way of float32."""
+    """Conversions to and from bfloat16 and float8e4nv by way of float32."""
+    narrowed = {tl.bfloat16: narrow, tl.float8e4nv: narrow_to_float8}
 
     def cast(self, src, dst_type):
         source, target = src.dtype.scalar, dst_type.scalar
-        if target == tl.bfloat16 and source != tl.bfloat16:
-            return interpreter.TensorHandle(narrow(src.data.astype(np.float32)), tl.bfloat16)
-        if source == tl.bfloat16 and target != tl.bfloat16:
-            wide = interpreter.TensorHandle(widen(src.data), tl.float32)
-            return wide if target == tl.float32 else function(self, wide, dst_type)
+        if source != target and source in narrowed:
+            src, source = widened(src), tl.float32
+            if target == tl.float32:
+                return src
+        if source != target and target in narrowed:
+            return interpreter.TensorHandle(narrowed[target](src.data.astype(np.float32)), target)
         return function(self, src, dst_type)
 
     return cast
@@ -74,9 +104,10 @@ def fixed_cast(function):
 def fixed_fp_to_fp(function):
     def convert(self, src, dst_type, rounding_mode):
         nearest = rounding_mode is None or rounding_mode == interpreter._ir.ROUNDING_MODE.RTNE
-        plain = (tl.float16, tl.float32, tl.float64, tl.bfloat16)
+        plain = (tl.float16, tl.float32, tl.float64, tl.bfloat16, tl.float8e4nv)
         pair = (src.dtype.scalar, dst_type.scalar)
-        if nearest and tl.bfloat16 in pair and all(dtype in plain for dtype in pair):
+        narrow_one = tl.bfloat16 in pair or tl.float8e4nv in pair
+        if nearest and narrow_one and all(dtype in plain for dtype in pair):
             return self.cast_impl(src, dst_type)
         return function(self, src, dst_type, rounding_mode)
 

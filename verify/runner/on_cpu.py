@@ -209,7 +209,7 @@ class Platform:
         self.out_address = 0
 
     def map(self, request, fds):
-        self.arena = mmap.mmap(fds[0], request["arena_bytes"])
+        self.arena = _kgbrun.map_at(memory.ARENA_ADDRESS, fds[0], request["arena_bytes"])
         self.out = mmap.mmap(fds[1], request["out_bytes"])
         self.out_bytes = request["out_bytes"]
         self.out_address = memory.address_of(self.out)
@@ -234,6 +234,8 @@ class Platform:
     def calling(self, request):
         STATE.ghost = request["ghost"]
         STATE.skip = frozenset(request["skip"])
+        accesses.Launch.behind = [(STATE.arena[0] + arg["behind"][0], arg["behind"][1])
+                                  for arg in request["args"] if "behind" in arg]
         STATE.begin_call()
         STATE.heap.begin_call(request["fill"], request["seed"])
         _kgbrun.perturb(request["poison"])

@@ -17,11 +17,11 @@ import triton.testing
 import claims
 import launcher
 import memory
+import remote
 import warm
 import wire
 
 LIBRARY = "/kgb/lib/libkgb_trace.so"
-ARENA_ADDRESS = 0x135700000000  # KGB_ARENA_ADDRESS of verify/record.h
 CACHE = "/kgb/tmp/triton"
 BRIEF_MS = 2
 
@@ -68,6 +68,7 @@ def prepare():
         raise RuntimeError("torch %s was built without CUDA" % torch.__version__)
     take_over_memory()
     launcher.install()
+    remote.install()
     from triton.backends.nvidia import driver
     utils = driver.CudaUtils()  # compiles a module of Triton's own; another call would do so again
     driver.CudaUtils = lambda: utils
@@ -80,6 +81,11 @@ def warm_up():
     torch.cuda.init()
     torch.cuda.synchronize()
     warm.launch_once()
+
+
+def compile_by(fd):
+    """The judge makes machine code at the other end of this socket."""
+    remote.use(fd)
 
 
 def checked(status):
@@ -132,7 +138,7 @@ class Platform:
         dtype = memory.TORCH_DTYPES[arg["dtype"]]
         if arg["elements"] == 0:
             return torch.empty_strided(arg["sizes"], arg["strides"], dtype=dtype, device="cuda")
-        raw = Memory(ARENA_ADDRESS + arg["at"], arg["elements"] * dtype.itemsize)
+        raw = Memory(memory.ARENA_ADDRESS + arg["at"], arg["elements"] * dtype.itemsize)
         storage = torch.as_tensor(raw, device="cuda").view(dtype)
         return torch.as_strided(storage, arg["sizes"], arg["strides"], arg["first"])
 
@@ -167,8 +173,8 @@ class Platform:
     def place(self, tensor):
         """(where, address) of a result's first element."""
         address = tensor.data_ptr()
-        if ARENA_ADDRESS <= address < ARENA_ADDRESS + self.arena_bytes:
-            return wire.ARENA, address - ARENA_ADDRESS
+        if memory.ARENA_ADDRESS <= address < memory.ARENA_ADDRESS + self.arena_bytes:
+            return wire.ARENA, address - memory.ARENA_ADDRESS
         return wire.FRESH, address
 
     def copy_out(self, tensor, start):

@@ -9,7 +9,7 @@ Request: {"id", "op": "compile", "sm", "num_warps", "ttir_bytes", "options_bytes
 Input holds the TTIR, then the JSON that Triton stored beside it. num_warps replaces the recorded number unless it is 0:
 a warp-specialized kernel is recorded with the warps that it ended up with, not with those it was compiled for. Output
 gets two little-endian 64-bit lengths, the cubin, and JSON facts of the module: {"name", "ops": {operator: count},
-"asm": [texts of inline assembly]}. The reply's value is the number of bytes written.
+"asm": [texts of inline assembly], "metadata": what Triton stores beside the cubin}. The reply's value is the number of bytes written.
 """
 
 import dataclasses
@@ -18,6 +18,7 @@ import mmap
 import os
 import re
 import struct
+import subprocess
 
 import triton
 from triton import knobs
@@ -41,6 +42,7 @@ PLAIN = {
 NAME_LISTS = ("supported_fp8_dtypes", "deprecated_fp8_dot_operand_dtypes", "allowed_dot_input_precisions")
 # Ours, whatever the claim says.
 OWN = ("arch", "backend_name", "warp_size", "extern_libs", "max_num_imprecise_acc_default")
+UNSAID = ("hash", "target", "extern_libs")  # of the metadata: what tells of this process
 PTXAS_FLAG = re.compile(r"(-O|--opt-level[= ])[0-3]|--?maxrregcount[= ]\d{1,3}|--fmad[= ](true|false)|"
                         r"--allow-expensive-optimizations[= ](true|false)|--?dlcm[= ]c[agv]|--?dscm[= ](wb|cg|wt)")
 
@@ -126,6 +128,7 @@ def compile_text(ttir, metadata, sm, num_warps):
         file.write(ttir)
     facts = facts_of(path, make_backend(target))
     kernel = triton.compile(path, target=target, options=options)
+    facts["metadata"] = {name: value for name, value in kernel.metadata._asdict().items() if name not in UNSAID}
     return kernel.asm["cubin"], facts
 
 
@@ -135,7 +138,7 @@ def compile_request(request, fds):
     if len(text) != n_ttir + n_options:
         return wire.Reply(wire.BAD_REQUEST, "input is shorter than announced")
     cubin, facts = compile_text(text[:n_ttir], json.loads(text[n_ttir:]), request["sm"], request["num_warps"])
-    told = json.dumps(facts).encode()
+    told = json.dumps(facts, default=vars).encode()
     total = HEADER.size + len(cubin) + len(told)
     room = os.fstat(fds[1]).st_size
     if total > room:
@@ -147,6 +150,12 @@ def compile_request(request, fds):
     return reply
 
 
+def was_killed(error):
+    """Did ptxas end by a signal? Then it said nothing of its input."""
+    cause = error.__cause__ or error.__context__
+    return isinstance(cause, subprocess.CalledProcessError) and cause.returncode < 0
+
+
 def handle(request, fds):
     try:
         return compile_request(request, fds)
@@ -154,7 +163,11 @@ def handle(request, fds):
         return wire.Reply(wire.BAD_REQUEST, str(error))
     except MemoryError:
         return wire.Reply(wire.MEMORY, "out of memory")
+    except OSError as error:  # no room, no process: trouble of this machine
+        return wire.Reply(wire.MEMORY, "%s: %s" % (type(error).__name__, error))
     except Exception as error:  # whatever the compiler makes of hostile text
+        if was_killed(error):
+            return wire.Reply(wire.MEMORY, "ptxas was killed")
         return wire.Reply(wire.EXCEPTION, "%s: %s" % (type(error).__name__, error))
     finally:
         for fd in fds:

@@ -83,7 +83,7 @@ class Runner:
         self.source = source
         self.module = None
         self.platform = platform.Platform()
-        self.kept = []
+        self.kept = []  # results that the judge still counts as in use, also when memory is mapped anew
 
     def handle(self, request, fds):
         try:
@@ -95,7 +95,6 @@ class Runner:
         return wire.Reply()
 
     def do_map(self, request, fds):
-        self.kept = []
         self.platform.map(request, fds)
         return wire.Reply()
 
@@ -152,6 +151,8 @@ class Runner:
             return self.platform.tensor(arg)
         if kind == "float":
             return float(arg["value"])
+        if kind == "complex":
+            return complex(*map(float, arg["value"]))
         if kind == "dtype":
             return memory.TORCH_DTYPES[arg["value"]]
         return arg["value"]
@@ -224,5 +225,7 @@ class Facts:
 def main(channel, role, fds):
     source = os.pread(fds[0], os.fstat(fds[0]).st_size, 0)
     os.close(fds[0])
+    if role == "runner" and len(fds) > 1:
+        platform.compile_by(fds[1])
     worker = Facts(source, fds[1]) if role == "facts" else Runner(source)
     wire.serve(channel, worker.handle)

@@ -24,7 +24,8 @@ NONE, TENSOR, OTHER = range(3)
 FRESH, ARENA = range(2)
 
 # As enum kgb_dtype.
-DTYPES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64")
+DTYPES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64",
+          "float8_e4m3fn", "complex64", "complex128")
 
 _HEADER = struct.Struct("<IHHQqIIIIII")
 _OUTPUT = struct.Struct("<BBBBI8q8qQqq64s")
@@ -88,7 +89,10 @@ class Reply:
 
 def receive(channel):
     """The next request and its descriptors; (None, []) when the judge has closed the channel."""
-    data, fds, _, _ = socket.recv_fds(channel, REQUEST_MAX, FDS_MAX)
+    try:
+        data, fds, _, _ = socket.recv_fds(channel, REQUEST_MAX, FDS_MAX)
+    except ConnectionResetError:
+        return None, []  # closed before it read the last reply
     if not data:
         return None, []
     return json.loads(data), fds
@@ -101,7 +105,10 @@ def serve(channel, handle):
         if request is None:
             return
         reply = handle(request, fds)
-        channel.send(reply.pack(request["id"]))
+        try:
+            channel.send(reply.pack(request["id"]))
+        except (BrokenPipeError, ConnectionResetError):
+            return  # nobody waits for it any more
 
 
 def call_arguments(described, value_of):

@@ -12,11 +12,12 @@ worker there are
     worker       gives up every privilege, then serves requests on its channel
 
 Some workers are made ahead (spares): jailed, without privileges, with a CUDA context where there is a GPU, and ignorant of
-what they will be asked. A spare serves one verification like any other worker; then a new one takes its place.
+what they will be asked. A spare serves one verification like any other worker; then a new one takes its place. Those of
+the reference are lasting: they never run foreign code, so when one verification is over they serve the next.
 
 Control messages are JSON datagrams. Judge: {"role", "memory_bytes", "cpu_s", "tmp_bytes"} with descriptors [channel,
-stderr, ...]. Supervisor: {"started": {versions}} with a pidfd that ends the whole worker, later {"ended": "exit" |
-"signal", "value": N}; or {"error": text}.
+stderr, ...]. Supervisor: {"started": {versions}, "lasting": true | false} with a pidfd that ends the whole worker, later
+{"ended": "exit" | "signal", "value": N}, which a lasting worker does not need an end for; or {"error": text}.
 """
 
 import gc
@@ -38,7 +39,9 @@ GPU_FILES = 1024
 GPU_FILE_BYTES = 512 << 20
 ROLE_WAIT_S = 1.0
 REFILL_MS = 400
-REFERENCE_SPARES = 1  # lanes share one
+LASTING_ROLE = "reference"
+LASTING_AT_FIRST = 1  # lanes share one
+FREE = b"free"
 START_MAX = 4096
 GPU_ROLES = ("runner", "reference", "baseline", "compiled")
 HAS_GPU = os.environ.get("KGB_DEVICE", "cpu") != "cpu"
@@ -128,18 +131,41 @@ def run_worker(role, inbox, alive, base_bytes, gpu, spare):
         _kgbrun.give_up_privileges(bool(gpu), bool(gpu))
     if spare:
         warm_up(role)
+    if spare and role == LASTING_ROLE:
+        while serve_next(role, inbox, lambda start: None):
+            tidy()
+            inbox.send(FREE)
+    else:
+        serve_next(role, inbox, lambda start: (inbox.close(), synchronize(spare), set_limits(start, base_bytes, gpu)))
+
+
+def serve_next(role, inbox, begin):
+    """Serve one verification; False when there is none."""
     data, fds, _, _ = socket.recv_fds(inbox, START_MAX, 4)
     if not data:
-        return
-    inbox.close()
-    if spare and HAS_GPU:
-        import torch
-        torch.cuda.synchronize()  # the device may have failed meanwhile
+        return False
     start = json.loads(data)
     os.dup2(fds[1], 2)
     os.close(fds[1])
-    set_limits(start, base_bytes, gpu)
+    begin(start)
     serve(role, start, socket.socket(fileno=fds[0]), fds[2:])
+    return True
+
+
+def synchronize(spare):
+    """The device may have failed while a spare waited."""
+    if spare and HAS_GPU:
+        import torch
+        torch.cuda.synchronize()
+
+
+def tidy():
+    """Leave nothing of one verification to the next, and its memory to others. A device that has failed shows here."""
+    gc.collect()
+    if HAS_GPU:
+        import torch
+        torch.cuda.synchronize()
+        torch.cuda.empty_cache()
 
 
 def serve(role, start, channel, fds):
@@ -177,17 +203,23 @@ def mapped_bytes():
         return int(statm.read().split()[0]) * PAGE
 
 
-def wait_for_end(control, worker_fd, end_fd):
-    """Until the worker ends; when the judge hangs up first, end the worker."""
+def wait_for_end(control, place):
+    """Until the worker ends, or is free again if it is lasting: True then. When the judge hangs up first, end the worker; a
+    lasting one sees by itself that nobody asks any more."""
     poll = select.poll()
     poll.register(control, select.POLLIN)
-    poll.register(worker_fd, select.POLLIN)
+    poll.register(place.worker_fd, select.POLLIN)
+    if place.lasting:
+        poll.register(place.outbox, select.POLLIN)
     while True:
         ready = dict(poll.poll())
-        if worker_fd in ready:
-            return
+        if place.lasting and ready.get(place.outbox.fileno()) == select.POLLIN:
+            return place.outbox.recv(len(FREE)) == FREE
+        if place.worker_fd in ready:
+            return False
         if control.fileno() in ready:
-            signal.pidfd_send_signal(end_fd, signal.SIGKILL)
+            if not place.lasting:
+                signal.pidfd_send_signal(place.end_fd, signal.SIGKILL)
             poll.unregister(control)
 
 
@@ -202,6 +234,8 @@ class Workplace:
 
     def __init__(self, role, tmp_bytes, gpu, spare):
         import _kgbrun
+        self.lasting = spare and role == LASTING_ROLE
+        self.free = False
         base_bytes = mapped_bytes()
         alive, held = os.pipe()
         os.set_inheritable(held, False)
@@ -225,7 +259,8 @@ class Workplace:
 
     def start(self, message, fds):
         socket.send_fds(self.outbox, [json.dumps(message).encode()], fds)
-        self.outbox.close()
+        if not self.lasting:
+            self.outbox.close()
         for fd in fds:
             os.close(fd)
 
@@ -241,11 +276,13 @@ class Workplace:
 
 
 def see_through(place, control, hello, message, fds):
-    """From the start of a worker to its end."""
+    """From the start of a worker to its end, or until it is free."""
+    place.free = False
     place.start(message, fds)
-    socket.send_fds(control, [json.dumps({"started": hello}).encode()], [place.end_fd])
-    wait_for_end(control, place.worker_fd, place.end_fd)
-    control.send(json.dumps(place.reap()).encode())
+    started = {"started": hello, "lasting": place.lasting}
+    socket.send_fds(control, [json.dumps(started).encode()], [place.end_fd])
+    place.free = wait_for_end(control, place)
+    control.send(json.dumps({"ended": "exit", "value": 0} if place.free else place.reap()).encode())
 
 
 def become_supervisor():
@@ -264,20 +301,28 @@ def supervise(role, control, hello):
 
 
 def supervise_spare(role, door, hello):
-    """Make a worker, wait until somebody needs it, and see it through."""
+    """Make a worker, wait until somebody needs it, and see it through; a lasting one again and again."""
     become_supervisor()
     place = Workplace(role, SPARE_TMP_BYTES, HAS_GPU, True)
+    while lend(place, door, hello):
+        door.send(FREE)
+
+
+def lend(place, door, hello):
+    """One verification with a spare. Can it serve another one?"""
     poll = select.poll()
     poll.register(door, select.POLLIN)
     poll.register(place.worker_fd, select.POLLIN)
     if place.worker_fd in dict(poll.poll()):
-        return  # it could not be made
+        return False  # it could not be made
     data, fds, _, _ = socket.recv_fds(door, 16, 1)
-    if data:
-        control = socket.socket(fileno=fds[0])
+    if not data:
+        return False
+    with socket.socket(fileno=fds[0]) as control:
         message, fds = receive_start(control)
         if message:
             run_supervisor(lambda: see_through(place, control, hello, message, fds), control)
+    return place.free
 
 
 def run_supervisor(function, control):
@@ -295,43 +340,69 @@ class Spares:
     def __init__(self, role, hub, hello):
         self.role, self.hub, self.hello = role, hub, hello
         self.doors = []
-        self.wanted = SPARES if role in SPARE_ROLES else 0
-        if role == "reference":
-            self.wanted = min(self.wanted, REFERENCE_SPARES)
+        self.lent = []  # doors of lasting ones that serve somebody
+        self.lasts = role == LASTING_ROLE
+        self.most = SPARES if role in SPARE_ROLES else 0
+        self.wanted = min(self.most, LASTING_AT_FIRST) if self.lasts else self.most
+
+    def count(self):
+        return len(self.doors) + len(self.lent)
+
+    def add(self):
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        forked(lambda: (self.close(), ours.close(), supervise_spare(self.role, theirs, self.hello)))
+        theirs.close()
+        self.doors.append(ours)
 
     def fill(self):
-        while len(self.doors) < self.wanted:
-            ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-            forked(lambda: (self.close(), ours.close(), supervise_spare(self.role, theirs, self.hello)))
-            theirs.close()
-            self.doors.append(ours)
+        while self.count() < self.wanted:
+            self.add()
 
     def wait(self):
         """Until somebody wants a worker. Spares are made when nobody did for a while: while a verification starts, its
-        processes want the driver for themselves."""
-        if len(self.doors) == self.wanted:
-            return
-        poll = select.poll()
-        poll.register(self.hub, select.POLLIN)
-        if not poll.poll(REFILL_MS):
-            self.fill()
+        processes want the driver, or on the CPU the processors, for themselves."""
+        while True:
+            poll = select.poll()
+            for one in [self.hub] + self.lent:
+                poll.register(one, select.POLLIN)
+            ready = [fd for fd, _ in poll.poll(REFILL_MS if self.count() < self.wanted else None)]
+            self.take_back([door for door in self.lent if door.fileno() in ready])
+            if self.hub.fileno() in ready:
+                return
+            if not ready:
+                self.fill()
+
+    def take_back(self, doors):
+        for door in doors:
+            self.lent.remove(door)
+            if door.recv(len(FREE)) == FREE:
+                self.doors.append(door)
+            else:
+                door.close()
 
     def close(self):
         self.hub.close()
-        for door in self.doors:
+        for door in self.doors + self.lent:
             door.close()
 
     def hand_over(self, control):
         """Give this control socket to a spare; False when there is none or it would not do."""
-        if not self.doors or asked_role(control) not in SPARE_ROLES:
+        if asked_role(control) not in SPARE_ROLES:
             return False
+        if self.lasts and not self.doors and self.count() < self.most:
+            self.add()
         while self.doors:
-            with self.doors.pop(0) as door:
-                try:
-                    socket.send_fds(door, [b"go"], [control.fileno()])
-                    return True
-                except OSError:
-                    pass  # that one is dead
+            door = self.doors.pop(0)
+            try:
+                socket.send_fds(door, [b"go"], [control.fileno()])
+            except OSError:
+                door.close()  # that one is dead
+                continue
+            if self.lasts:
+                self.lent.append(door)
+            else:
+                door.close()
+            return True
         return False
 
 

@@ -1,5 +1,6 @@
 # operator: aten::mm
-# style: no tl.dot: products by broadcasting, tl.sum over the middle axis; several outputs types; helper that makes masks
+# style: no tl.dot: products by broadcasting, tl.sum over the last axis; several outputs types; helper that makes masks
+# (Of a sum over the middle axis Triton makes a tl.dot, in tf32.)
 import torch
 import triton
 import triton.language as tl
@@ -19,8 +20,8 @@ def mm_broadcast(a_ptr, b_ptr, c_ptr, M, N, K, sam, sak, sbk, sbn, scm, scn, BM:
     for start in range(0, K, BK):
         k = start + tl.arange(0, BK)
         a = tl.load(a_ptr + m[:, None] * sam + k[None, :] * sak, mask=both(m, k, M, K), other=0).to(tl.float32)
-        b = tl.load(b_ptr + k[:, None] * sbk + n[None, :] * sbn, mask=both(k, n, K, N), other=0).to(tl.float32)
-        acc += tl.sum(a[:, :, None] * b[None, :, :], axis=1)
+        b = tl.load(b_ptr + n[:, None] * sbn + k[None, :] * sbk, mask=both(n, k, N, K), other=0).to(tl.float32)
+        acc += tl.sum(a[:, None, :] * b[None, :, :], axis=2)
     tl.store(c_ptr + m[:, None] * scm + n[None, :] * scn, acc.to(c_ptr.dtype.element_ty), mask=both(m, n, M, N))
 
 
@@ -28,8 +29,8 @@ def multiply(a, b, c):
     M, K = a.shape
     N = b.shape[1]
     if c.numel() > 0:
-        grid = (triton.cdiv(M, 32), triton.cdiv(N, 64))
-        mm_broadcast[grid](a, b, c, M, N, K, *a.stride(), *b.stride(), *c.stride(), BM=32, BN=64, BK=32)
+        grid = (triton.cdiv(M, 16), triton.cdiv(N, 32))
+        mm_broadcast[grid](a, b, c, M, N, K, *a.stride(), *b.stride(), *c.stride(), BM=16, BN=32, BK=32)
     return c
 
 

@@ -17,7 +17,7 @@ def ordered_key(x):
 
 
 @triton.jit
-def sort_rows(x_ptr, v_ptr, i_ptr, rows, cols, DESCENDING: tl.constexpr, ROWS: tl.constexpr, BLOCK: tl.constexpr):
+def sort_rows(x_ptr, v_ptr, i_ptr, rows, cols, DESCENDING: tl.constexpr, FLOATING: tl.constexpr, ROWS: tl.constexpr, BLOCK: tl.constexpr):
     r = tl.program_id(0) * ROWS + tl.arange(0, ROWS)[:, None]
     c = tl.arange(0, BLOCK)[None, :]
     inside = (r < rows) & (c < cols)
@@ -34,21 +34,23 @@ def sort_rows(x_ptr, v_ptr, i_ptr, rows, cols, DESCENDING: tl.constexpr, ROWS: t
 
 
 @triton.jit
-def rank_row(x_ptr, v_ptr, i_ptr, rows, cols, DESCENDING: tl.constexpr, ROWS: tl.constexpr, BLOCK: tl.constexpr):
+def rank_row(x_ptr, v_ptr, i_ptr, rows, cols, DESCENDING: tl.constexpr, FLOATING: tl.constexpr, ROWS: tl.constexpr, BLOCK: tl.constexpr):
     row = tl.program_id(0).to(tl.int64) * cols
     i = tl.arange(0, BLOCK)
-    x = tl.load(x_ptr + row + i, mask=i < cols, other=0)
+    value = tl.load(x_ptr + row + i, mask=i < cols, other=0)
+    x = ordered_key(value) if FLOATING else value
     rank = tl.zeros([BLOCK], tl.int32)
     for start in range(0, cols, 64):
         j = start + tl.arange(0, 64)
-        y = tl.load(x_ptr + row + j, mask=j < cols, other=0)[:, None]
+        other = tl.load(x_ptr + row + j, mask=j < cols, other=0)
+        y = (ordered_key(other) if FLOATING else other)[:, None]
         if DESCENDING:
             before = y > x[None, :]
         else:
             before = y < x[None, :]
         before |= (y == x[None, :]) & (j[:, None] < i[None, :])
         rank += tl.sum((before & (j < cols)[:, None]).to(tl.int32), axis=0)
-    tl.store(v_ptr + row + rank, x, mask=i < cols)
+    tl.store(v_ptr + row + rank, value, mask=i < cols)
     tl.store(i_ptr + row + rank, i.to(tl.int64), mask=i < cols)
 
 
@@ -58,9 +60,12 @@ def sort(self, dim=-1, descending=False):
     cols = x.shape[-1]
     if x.numel() > 0:
         rows, block = x.numel() // cols, triton.next_power_of_2(cols)
-        # a tile of rows for the network, one row for each program that counts
-        kernel, tile = (sort_rows, max(1, min(64, 4096 // block))) if x.dtype.is_floating_point else (rank_row, 1)
-        kernel[(triton.cdiv(rows, tile),)](x, values, indices, rows, cols, DESCENDING=bool(descending), ROWS=tile, BLOCK=block)
+        # a tile of short rows for the network, one row for each program that counts
+        floating = x.dtype.is_floating_point
+        network = floating and block <= 64
+        kernel, tile = (sort_rows, min(8, 256 // block)) if network else (rank_row, 1)
+        kernel[(triton.cdiv(rows, tile),)](x, values, indices, rows, cols, DESCENDING=bool(descending), FLOATING=floating,
+                                             ROWS=tile, BLOCK=block)
     if self.dim() == 0:
         return values.view(()), indices.view(())
     return values.movedim(-1, dim), indices.movedim(-1, dim)

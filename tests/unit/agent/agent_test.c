@@ -37,10 +37,12 @@ void add_line(struct kgb_buf *out, int64_t seq, const char *time, const char *ty
 #define SHA_A "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 #define SHA_B "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
 #define USAGE "\"input\":300,\"output\":120,\"cache_creation\":4000,\"cache_read\":9000"
-#define TOTALS                                                                                         \
-	"{" USAGE                                                                                      \
-	",\"exchanges\":4,\"errors\":0,\"incomplete\":0,\"repeated\":0,\"open\":0,\"verify_calls\":2," \
-	"\"probes\":0,\"busy_ms\":2500,\"models\":[{\"name\":\"m\"," USAGE ",\"messages\":4}]}"
+#define TOTALS                                                                                                  \
+	"{" USAGE                                                                                               \
+	",\"exchanges\":4,\"errors\":0,\"incomplete\":0,\"repeated\":0,\"open\":0,\"verify_calls\":2,"          \
+	"\"probes\":0,\"busy_ms\":2500,\"wait_ms\":1500,\"retries\":1,\"cost_nanos\":54321999,"                 \
+	"\"unpriced\":0,\"charged_tokens\":13420,\"charged_nanos\":54321999,\"models\":[{\"name\":\"m\"," USAGE \
+	",\"messages\":4}]}"
 #define CLI                                                                                                      \
 	"{" USAGE                                                                                                \
 	",\"cost_usd_micros\":12345,\"turns\":5,\"session_id\":\"s-1\",\"model\":\"m\",\"version\":\"2.1.329\"," \

@@ -41,6 +41,7 @@ static const char fake_judge[] =
 	"env) echo 'kgb-judge: error: install torch' >&2; exit 4 ;;\n"
 	"hang) sleep 60 ;;\n"
 	"deaf) trap '' TERM; sleep 60 & wait; sleep 60 ;;\n"
+	"late) echo '{}' >&3; trap 'exit 0' TERM; sleep 60 & wait ;;\n"
 	"secret) echo \"{\\\"key\\\":\\\"$ANTHROPIC_API_KEY\\\"}\" >&3 ;;\n"
 	"slow) sleep 0.3; echo '{}' >&3 ;;\n"
 	"esac\n";
@@ -188,6 +189,19 @@ static void test_every_way_a_judge_can_end_has_its_message(void **state)
 	unsetenv("ANTHROPIC_API_KEY");
 }
 
+/* Whatever it has written by then. */
+static void test_a_judge_that_does_not_end_in_time_is_not_believed(void **state)
+{
+	(void)state;
+	struct fixture fixture;
+	struct expectation late = {.operator= "late",
+				   .error = "the judge itself did not end in time"};
+	start(&fixture, 500 - KGB_BROKER_SLACK_MS, 1, false);
+	submit(&fixture, &late);
+	run_until_done(&fixture, 1);
+	finish(&fixture);
+}
+
 static void test_without_zygotes_judges_start_cold(void **state)
 {
 	(void)state;
@@ -320,6 +334,7 @@ int main(void)
 	kgb_log_init("test_broker", KGB_LOG_ERROR);
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_way_a_judge_can_end_has_its_message),
+		cmocka_unit_test(test_a_judge_that_does_not_end_in_time_is_not_believed),
 		cmocka_unit_test(test_without_zygotes_judges_start_cold),
 		cmocka_unit_test(test_cancelled_jobs_end_whether_queued_or_running),
 		cmocka_unit_test(test_closing_cancels_what_is_left_and_ends_the_zygotes),

@@ -58,13 +58,20 @@ static void test_later_sources_win_and_say_so(void **state)
 static void test_short_variables_name_the_programs(void **state)
 {
 	(void)state;
-	static const char *const env[] = {"KGB_PYTHON=/p", "KGB_CLAUDE_BIN=/c", NULL};
+	static const char *const env[] = {"KGB_PYTHON=/p", "KGB_CLAUDE_BIN=/c", "KGB_CODEX_BIN=/x",
+					  NULL};
+	struct kgb_program program = {.name = "claude"};
 	KGB_AUTO(config) struct kgb_config config = KGB_CONFIG_INIT;
 	assert_ok(parse(&config, "{}", env, err));
 	KGB_AUTO(free) char *python = kgb_config_python(&config);
-	KGB_AUTO(free) char *claude = kgb_config_claude(&config);
+	KGB_AUTO(free) char *claude = kgb_config_program(&config, &program);
+	program.name = "codex";
+	KGB_AUTO(free) char *codex = kgb_config_program(&config, &program);
+	program.name = "command";
+	assert_null(kgb_config_program(&config, &program));
 	assert_string_equal(python, "/p");
 	assert_string_equal(claude, "/c");
+	assert_string_equal(codex, "/x");
 	assert_string_equal(kgb_config_origin(&config, "paths.python"), "KGB_PYTHON");
 }
 
@@ -216,12 +223,17 @@ static void test_a_key_comes_from_the_environment_only(void **state)
 	bool is_bearer = true;
 	setenv("ANTHROPIC_API_KEY", "", 1);
 	setenv("ANTHROPIC_AUTH_TOKEN", "", 1);
-	assert_null(kgb_api_key(&is_bearer));
+	assert_null(kgb_api_key(KGB_PROVIDER_ANTHROPIC, &is_bearer));
 	setenv("ANTHROPIC_AUTH_TOKEN", "t", 1);
-	assert_string_equal(kgb_api_key(&is_bearer), "t");
+	assert_string_equal(kgb_api_key(KGB_PROVIDER_ANTHROPIC, &is_bearer), "t");
 	assert_true(is_bearer);
 	setenv("ANTHROPIC_API_KEY", "k", 1);
-	assert_string_equal(kgb_api_key(&is_bearer), "k");
+	assert_string_equal(kgb_api_key(KGB_PROVIDER_ANTHROPIC, &is_bearer), "k");
+	assert_false(is_bearer);
+	setenv("OPENAI_API_KEY", "", 1);
+	assert_null(kgb_api_key(KGB_PROVIDER_OPENAI, &is_bearer));
+	setenv("OPENAI_API_KEY", "o", 1);
+	assert_string_equal(kgb_api_key(KGB_PROVIDER_OPENAI, &is_bearer), "o");
 	assert_false(is_bearer);
 	KGB_AUTO(config) struct kgb_config config = KGB_CONFIG_INIT;
 	assert_fails(parse(&config, "gateway:\n  api_key: k\n", NULL, err), KGB_ERR_INVALID,

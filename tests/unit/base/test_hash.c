@@ -89,9 +89,27 @@ static void test_random_bytes_differ(void **state)
 	kgb_free(large);
 }
 
+static void test_pieces_have_the_hash_of_the_whole(void **state)
+{
+	(void)state;
+	static const char text[] = "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq";
+	char whole[KGB_SHA256_HEX_LEN], pieces[KGB_SHA256_HEX_LEN];
+	kgb_sha256_hex(text, sizeof(text) - 1, whole);
+	for (size_t piece = 1; piece < sizeof(text); piece++) {
+		struct kgb_sha256 *sha256 = kgb_sha256_begin();
+		for (size_t at = 0; at < sizeof(text) - 1; at += piece) {
+			size_t left = sizeof(text) - 1 - at;
+			kgb_sha256_add(sha256, text + at, left < piece ? left : piece);
+		}
+		kgb_sha256_end(sha256, pieces);
+		assert_string_equal(pieces, whole);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_pieces_have_the_hash_of_the_whole),
 		cmocka_unit_test(test_sha256_of_the_standard),
 		cmocka_unit_test(test_trees_of_sha256),
 		cmocka_unit_test(test_crc32c_of_the_standard),

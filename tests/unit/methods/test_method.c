@@ -16,6 +16,7 @@
 #include "base/fs.h"
 #include "base/limits.h"
 #include "base/mem.h"
+#include "methods/events.h"
 #include "methods/method.h"
 #include "methods/prompt.h"
 
@@ -37,15 +38,27 @@ static void test_every_shipped_method_loads_and_renders(void **state)
 		struct kgb_method method;
 		if (kgb_method_load(KGB_TEST_SOURCE_DIR, names.items[i], &method, &err) < 0)
 			fail_msg("%s", err.msg);
-		KGB_AUTO(strv) struct kgb_strv argv = KGB_STRV_INIT;
-		KGB_AUTO(strv) struct kgb_strv env = KGB_STRV_INIT;
-		if (kgb_method_render(&method, &vars, &argv, &env, &err) < 0)
+		struct kgb_method_command command = {0};
+		if (kgb_method_render(&method, &vars, &command, &err) < 0)
 			fail_msg("%s", err.msg);
-		assert_true(kgb_strv_has(&argv, "a-model"));
-		assert_true(
-			kgb_strv_has(&env, "ANTHROPIC_API_KEY=0123456789abcdef0123456789abcdef"));
-		for (size_t k = 0; k < argv.n; k++)
-			assert_null(strstr(argv.items[k], "{{"));
+		const struct kgb_strv *const parts[] = {&command.argv, &command.env,
+							&command.texts};
+		bool has_model = false, has_token = false;
+		for (size_t k = 0; k < KGB_ARRAY_LEN(parts); k++) {
+			for (size_t t = 0; t < parts[k]->n; t++) {
+				const char *text = parts[k]->items[t];
+				assert_null(strstr(text, "{{"));
+				has_model = has_model || strstr(text, "a-model");
+				has_token = has_token || strstr(text, vars.token);
+			}
+		}
+		assert_true(has_model && has_token);
+		assert_int_equal(command.paths.n, command.texts.n);
+		struct kgb_events events;
+		if (kgb_events_init(&events, method.program.adapter, &err) < 0)
+			fail_msg("%s", err.msg);
+		kgb_events_release(&events);
+		kgb_method_command_release(&command);
 		kgb_method_release(&method);
 	}
 }
@@ -65,12 +78,20 @@ static const struct {
 	const char *message;
 } broken[] = {
 	{"name: m\n", "m/method.yaml:1:1: "},
-	{"name: m\nsummary: s\ncli: claude\nadapter: claude\nmodel: x\ninstructions: i.md\nargv: []\nverify_tol: true\n",
+	{"name: m\nsummary: s\ncli: claude\nmodel: x\ninstructions: i.md\nargv: []\nverify_tol: true\n",
 	 "'verify_tol'"},
-	{"name: other\nsummary: s\ncli: claude\nadapter: claude\nmodel: x\ninstructions: i.md\nargv: []\n",
+	{"name: other\nsummary: s\ncli: claude\nmodel: x\ninstructions: i.md\nargv: []\n",
 	 "name: 'other' must equal the folder's name 'm'"},
-	{"name: m\nsummary: s\ncli: claude\nadapter: claude\nmodel: x\ninstructions: i.md\nargv: []\nsession: never\n",
+	{"name: m\nsummary: s\ncli: claude\nmodel: x\ninstructions: i.md\nargv: []\nsession: never\n",
 	 "'never'"},
+	{"name: m\nsummary: s\ncli: claud\nmodel: x\ninstructions: i.md\nargv: []\n",
+	 "m/method.yaml: cli: 'claud': there is no "},
+	{"name: m\nsummary: s\ncli: claude\nmodel: x\ninstructions: i.md\nargv: []\nfiles: {../x: y}\n",
+	 "files: '../x' must be a path below the home"},
+	{"name: m\nsummary: s\ncli: claude\nmodel: x\ninstructions: i.md\nargv: []\nfiles: {/x: y}\n",
+	 "files: '/x' must be a path below the home"},
+	{"name: m\nsummary: s\ncli: claude\nmodel: x\ninstructions: i.md\nargv: []\nlimits: {requests: 1}\n",
+	 "m/method.yaml:7:10: "},
 };
 
 static void test_a_broken_method_is_refused_with_its_place(void **state)
@@ -99,12 +120,79 @@ static void test_an_unknown_placeholder_is_an_error_that_names_the_key(void **st
 	(void)state;
 	const char *items[] = {"--x={{modle}}"};
 	struct kgb_method method = {.name = "m", .argv = {items, 1}};
-	KGB_AUTO(strv) struct kgb_strv argv = KGB_STRV_INIT;
-	KGB_AUTO(strv) struct kgb_strv env = KGB_STRV_INIT;
+	struct kgb_method_command command = {0};
 	struct kgb_err err = KGB_ERR_INIT;
-	assert_int_equal(kgb_method_render(&method, &vars, &argv, &env, &err), -1);
+	assert_int_equal(kgb_method_render(&method, &vars, &command, &err), -1);
 	assert_non_null(strstr(err.msg, "method 'm': argv[0]"));
 	assert_non_null(strstr(err.msg, "modle"));
+	kgb_method_command_release(&command);
+}
+
+static void test_a_model_s_name_cannot_break_out_of_a_configuration_file(void **state)
+{
+	(void)state;
+	static const char *const names[] = {"", "a\"b", "a b", "a\nb", "a{b", "a,b", "a\\b"};
+	struct kgb_method method = {.name = "m"};
+	for (size_t i = 0; i < KGB_ARRAY_LEN(names); i++) {
+		struct kgb_method_command command = {0};
+		struct kgb_err err = KGB_ERR_INIT;
+		const struct kgb_method_vars bad = {.model = names[i]};
+		assert_int_equal(kgb_method_render(&method, &bad, &command, &err), -1);
+		assert_int_equal(err.kind, KGB_ERR_INVALID);
+	}
+}
+
+static void test_programs_are_data(void **state)
+{
+	(void)state;
+	struct kgb_err err = KGB_ERR_INIT;
+	KGB_AUTO(strv) struct kgb_strv names = KGB_STRV_INIT;
+	assert_int_equal(kgb_program_names(KGB_TEST_SOURCE_DIR, &names, &err), 0);
+	assert_int_equal(names.n, 4);
+	for (size_t i = 0; i < names.n; i++) {
+		KGB_AUTO(arena) struct kgb_arena arena = KGB_ARENA_INIT;
+		struct kgb_program program;
+		if (kgb_program_load(KGB_TEST_SOURCE_DIR, names.items[i], &arena, &program, &err) <
+		    0)
+			fail_msg("%s", err.msg);
+		KGB_AUTO(free) char *installed = kgb_program_installed(&program);
+		bool own = kgb_str_eq(program.name, "command");
+		assert_true(own == (installed == NULL));
+		assert_true(kgb_program_protocols(&program) != 0);
+		assert_true(kgb_program_tested(&program, program.tested_to));
+		assert_true(own || !kgb_program_tested(&program, "999.1"));
+		assert_true(own || !kgb_program_tested(&program, ""));
+	}
+}
+
+static void test_versions_are_found_and_compared_as_numbers(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *text, *version;
+	} texts[] = {
+		{"2.1.329 (Claude Code)\n", "2.1.329"},
+		{"codex-cli 0.169.0\n", "0.169.0"},
+		{"1.18.33\n", "1.18.33"},
+		{"none here 3\n", ""},
+		{"", ""},
+	};
+	for (size_t i = 0; i < KGB_ARRAY_LEN(texts); i++) {
+		char version[KGB_VERSION_LEN];
+		kgb_version_find(texts[i].text, version);
+		assert_string_equal(version, texts[i].version);
+	}
+	static const struct {
+		const char *a, *b;
+		int order;
+	} pairs[] = {
+		{"1.9", "1.10", -1}, {"2.1.329", "2.1.329", 0},      {"2.1", "2.1.0", 0},
+		{"2.1.1", "2.1", 1}, {"0.169.0-beta", "0.169.0", 0}, {"10", "9.9.9", 1},
+	};
+	for (size_t i = 0; i < KGB_ARRAY_LEN(pairs); i++) {
+		int order = kgb_version_compare(pairs[i].a, pairs[i].b);
+		assert_int_equal((order > 0) - (order < 0), pairs[i].order);
+	}
 }
 
 static void test_every_operator_has_a_prompt_for_every_method(void **state)
@@ -143,6 +231,32 @@ static void test_every_operator_has_a_prompt_for_every_method(void **state)
 	kgb_spec_index_release(&index);
 }
 
+static void test_memory_behind_addresses_is_described_and_not_asked_for(void **state)
+{
+	(void)state;
+	const struct kgb_prompt_vars prompt_vars = {.platform = "cpu", .max_verify_calls = 7};
+	KGB_AUTO(buf) struct kgb_buf prompt = KGB_BUF_INIT(KGB_LIMIT_PROMPT);
+	struct kgb_err err = KGB_ERR_INIT;
+	struct kgb_method method;
+	struct kgb_spec spec;
+	if (kgb_spec_load(KGB_TEST_SOURCE_DIR
+			  "/datasets/kernelgenbench/cublas/cublas__cublasZtrsmBatched.yaml",
+			  &spec, &err) < 0)
+		fail_msg("%s", err.msg);
+	assert_int_equal(kgb_method_load(KGB_TEST_SOURCE_DIR, "normal_cc", &method, &err), 0);
+	assert_int_equal(
+		kgb_prompt_render(KGB_TEST_SOURCE_DIR, &method, &spec, &prompt_vars, &prompt, &err),
+		0);
+	assert_non_null(strstr(prompt.ptr,
+			       "def cublasZtrsmBatched(side, uplo, trans, diag, m, n, alpha, "
+			       "Aarray, lda, Barray, ldb, batchCount)`"));
+	assert_non_null(strstr(prompt.ptr,
+			       "modifies the memory that `Barray` has the addresses of; returns"));
+	assert_null(strstr(prompt.ptr, "modifies `B` in place"));
+	kgb_method_release(&method);
+	kgb_spec_release(&spec);
+}
+
 static void test_a_uuid_has_version_4_and_its_variant(void **state)
 {
 	(void)state;
@@ -162,7 +276,11 @@ int main(void)
 		cmocka_unit_test(test_an_unknown_method_is_answered_with_the_nearest),
 		cmocka_unit_test(test_a_broken_method_is_refused_with_its_place),
 		cmocka_unit_test(test_an_unknown_placeholder_is_an_error_that_names_the_key),
+		cmocka_unit_test(test_a_model_s_name_cannot_break_out_of_a_configuration_file),
+		cmocka_unit_test(test_programs_are_data),
+		cmocka_unit_test(test_versions_are_found_and_compared_as_numbers),
 		cmocka_unit_test(test_every_operator_has_a_prompt_for_every_method),
+		cmocka_unit_test(test_memory_behind_addresses_is_described_and_not_asked_for),
 		cmocka_unit_test(test_a_uuid_has_version_4_and_its_variant),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

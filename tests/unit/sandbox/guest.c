@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
@@ -270,6 +271,13 @@ static int fill(char **args)
 	return 0;
 }
 
+static int be_deaf_in_silence(void)
+{
+	for (int signo = 1; signo < NSIG; signo++)
+		(void)signal(signo, SIG_IGN);
+	return sleep_forever();
+}
+
 /* A grandchild in its own session, orphaned, deaf to everything that can be ignored; then go on as
  * args say. */
 static void start_daemon(void)
@@ -280,9 +288,7 @@ static void start_daemon(void)
 		(void)setsid();
 		if (fork() != 0)
 			_exit(0);
-		for (int signo = 1; signo < NSIG; signo++)
-			(void)signal(signo, SIG_IGN);
-		exit(sleep_forever());
+		exit(be_deaf_in_silence());
 	}
 	(void)waitpid(pid, NULL, 0);
 }
@@ -313,6 +319,67 @@ static int bomb(char **args)
 			(void)setsid();
 			exit(sleep_forever());
 		}
+	return sleep_forever();
+}
+
+/* Hold some megabytes, as args say: of memory, of a file without a name in memory, or on a disk. */
+static int hog(char **args)
+{
+	int n = number(args[1]);
+	int fd = -1;
+
+	pid_t pid = fork();
+	if (pid != 0) {
+		int status = 0;
+		(void)waitpid(pid, &status, 0);
+		printf("child=%s\n",
+		       WIFSIGNALED(status) ? sigabbrev_np(WTERMSIG(status)) : "exited");
+		return 0;
+	}
+	if (strcmp(args[0], "memfd") == 0)
+		fd = memfd_create("hog", 0);
+	if (strcmp(args[0], "disk") == 0) {
+		fd = create_in(args[2], "hog");
+		(void)unlinkat(open(args[2], O_RDONLY | O_DIRECTORY), "hog", 0);
+	}
+	for (int i = 0; i < n; i++) {
+		char *block = malloc(FILLER);
+		if (!block)
+			return EXIT_BAD_MODE;
+		memset(block, i, FILLER);
+		if (fd >= 0 && write(fd, block, FILLER) != FILLER)
+			return EXIT_BAD_MODE;
+		if (fd >= 0)
+			free(block);
+	}
+	return sleep_forever();
+}
+
+/* As many children as args say: deaf to what can be ignored, every second one a daemon. */
+static int crowd(char **args)
+{
+	int n = number(args[0]);
+
+	for (int i = 0; i < n; i++) {
+		if (i % 2)
+			start_daemon();
+		else if (fork() == 0)
+			exit(be_deaf_in_silence());
+	}
+	printf("ready\n");
+	return sleep_forever();
+}
+
+/* Doubles a few times, each process in a session of its own: enough for a test, and no danger for
+ * the machine should nobody end it. */
+static int fork_bomb(char **args)
+{
+	enum { DOUBLINGS = 9 };
+
+	(void)args;
+	for (int i = 0; i < DOUBLINGS; i++)
+		if (fork() == 0)
+			(void)setsid();
 	return sleep_forever();
 }
 
@@ -383,6 +450,9 @@ int main(int argc, char **argv)
 		{"leave-daemon", leave_daemon},
 		{"daemon", daemon_and_wait},
 		{"bomb", bomb},
+		{"crowd", crowd},
+		{"fork-bomb", fork_bomb},
+		{"hog", hog},
 		{"polite", be_polite},
 		{"deaf", be_deaf},
 		{"close-passed", close_passed},

@@ -62,6 +62,12 @@ static void read_to_end(int fd, int64_t deadline_ms, struct kgb_buf *out)
 
 void run_guest(const struct kgb_policy *policy, struct guest_run *run)
 {
+	run_guest_confined(policy, NULL, run);
+}
+
+void run_guest_confined(const struct kgb_policy *policy, const struct kgb_confinement *confinement,
+			struct guest_run *run)
+{
 	struct kgb_err err = KGB_ERR_INIT;
 	struct kgb_sandbox sandbox;
 	struct kgb_buf lines = KGB_BUF_INIT(OUTPUT_MAX);
@@ -73,7 +79,11 @@ void run_guest(const struct kgb_policy *policy, struct guest_run *run)
 	kgb_sandbox_status_init(&run->status);
 	assert_int_equal(pipe2(pipe_fds, O_CLOEXEC), 0);
 	const struct kgb_sandbox_spec spec = {
-		.policy = policy, .launcher = LAUNCHER, .stdio = {-1, pipe_fds[1], pipe_fds[1]}};
+		.policy = policy,
+		.launcher = LAUNCHER,
+		.confinement = confinement,
+		.stdio = {-1, pipe_fds[1], pipe_fds[1]},
+	};
 	assert_ok(kgb_sandbox_prepare(&sandbox, &spec, &err), &err);
 	assert_ok(kgb_sandbox_spawn(&sandbox, &pid, &err), &err);
 	(void)close(pipe_fds[1]);

@@ -50,7 +50,12 @@ static void test_mounts_keep_the_order_of_the_calls(void **state)
 	kgb_policy_dev(&policy, "/dev/null", "/dev/nvidia0");
 	kgb_policy_arg(&policy, "prog");
 	kgb_policy_arg(&policy, "--bind");
-	kgb_bwrap_argv(&policy, "/usr/bin/bwrap", 3, 4, data_fds, &argv);
+	kgb_bwrap_argv(&policy,
+		       &(struct kgb_bwrap_options){.bwrap = "/usr/bin/bwrap",
+						   .status_fd = 3,
+						   .seccomp_fd = 4,
+						   .data_fds = data_fds},
+		       &argv);
 	static const char *const expected[] = {"--ro-bind", "/usr",         "/usr",
 					       "--perms",   "0444",         "--ro-bind-data",
 					       "20",        "/etc/one",     "--size",
@@ -70,6 +75,8 @@ static void test_mounts_keep_the_order_of_the_calls(void **state)
 	kgb_policy_release(&policy);
 }
 
+static const struct kgb_bwrap_options plain = {.bwrap = "bwrap", .status_fd = -1, .seccomp_fd = -1};
+
 static void test_every_namespace_is_new(void **state)
 {
 	static const char *const needed[] = {"--unshare-user", "--unshare-pid", "--unshare-ipc",
@@ -81,7 +88,7 @@ static void test_every_namespace_is_new(void **state)
 	(void)state;
 	kgb_policy_init(&policy);
 	kgb_policy_arg(&policy, "true");
-	kgb_bwrap_argv(&policy, "bwrap", -1, -1, NULL, &argv);
+	kgb_bwrap_argv(&policy, &plain, &argv);
 	for (size_t i = 0; i < KGB_ARRAY_LEN(needed); i++)
 		assert_true(kgb_strv_has(&argv, needed[i]));
 	assert_false(kgb_strv_has(&argv, "--seccomp"));
@@ -89,7 +96,7 @@ static void test_every_namespace_is_new(void **state)
 	/* The launcher has made the network namespace already; a second one would hide the
 	 * listener. */
 	policy.network = KGB_NETWORK_LISTENER;
-	kgb_bwrap_argv(&policy, "bwrap", -1, -1, NULL, &argv);
+	kgb_bwrap_argv(&policy, &plain, &argv);
 	assert_false(kgb_strv_has(&argv, "--unshare-net"));
 	kgb_strv_release(&argv);
 	kgb_policy_release(&policy);

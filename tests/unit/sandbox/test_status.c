@@ -40,6 +40,35 @@ static void test_the_words_of_bwrap_and_launcher_are_understood(void **state)
 	kgb_sandbox_status_release(&status);
 }
 
+static void test_limits_and_probes_are_understood(void **state)
+{
+	struct kgb_sandbox_status status;
+
+	(void)state;
+	kgb_sandbox_status_init(&status);
+	assert_int_equal(status.cgroup_empty, -1);
+	assert_int_equal(status.peak_tasks, -1);
+	feed(&status, "{\"limit\":\"processes\",\"limit-value\":300,\"limit-seen\":412}\n");
+	feed(&status,
+	     "{\"oom-kills\":2,\"peak-memory-bytes\":4096,\"peak-tasks\":412,\"cgroup-empty\":true}\n");
+	feed(&status, "{\"probe\":\"network\",\"detail\":\"192.0.2.1:80\",\"count\":3}\n");
+	assert_string_equal(status.limit, "processes");
+	assert_int_equal(status.limit_value, 300);
+	assert_int_equal(status.limit_seen, 412);
+	assert_int_equal(status.n_oom_kills, 2);
+	assert_int_equal(status.peak_memory_bytes, 4096);
+	assert_int_equal(status.peak_tasks, 412);
+	assert_int_equal(status.cgroup_empty, 1);
+	assert_int_equal(status.n_probes, 1);
+	assert_string_equal(status.probes[0].name, "network");
+	assert_string_equal(status.probes[0].detail, "192.0.2.1:80");
+	assert_int_equal(status.probes[0].count, 3);
+	for (int i = 0; i < 2 * KGB_SANDBOX_PROBES_MAX; i++)
+		feed(&status, "{\"probe\":\"x\",\"count\":1}\n");
+	assert_int_equal(status.n_probes, KGB_SANDBOX_PROBES_MAX);
+	kgb_sandbox_status_release(&status);
+}
+
 static void test_text_may_come_in_any_pieces(void **state)
 {
 	static const char text[] = "{ \"child-pid\": 12 }\n{ \"exit-code\": 0 }\n";
@@ -103,6 +132,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_words_of_bwrap_and_launcher_are_understood),
+		cmocka_unit_test(test_limits_and_probes_are_understood),
 		cmocka_unit_test(test_text_may_come_in_any_pieces),
 		cmocka_unit_test(test_nonsense_is_counted_and_changes_nothing),
 		cmocka_unit_test(test_a_launch_error_is_kept),

@@ -307,7 +307,9 @@ void oracle_compare(const struct kgb_view *cand_view, const void *candidate, con
 		.tiny = kgb_dtype_tiny(dtype),
 		.max = kgb_dtype_max(dtype),
 		/* No hardware flushes float16, whose subnormals are of ordinary size. */
-		.flushed = dtype == KGB_DTYPE_FLOAT16 ? 0 : kgb_dtype_tiny(dtype),
+		.flushed = dtype == KGB_DTYPE_FLOAT16 || dtype == KGB_DTYPE_FLOAT8_E4M3FN
+				   ? 0
+				   : kgb_dtype_tiny(dtype),
 	};
 
 	*out = (struct kgb_compare){
@@ -340,7 +342,7 @@ static void draw(const struct kgb_arg *arg, struct kgb_rng *rng, void *p)
 {
 	double value = 1;
 
-	switch (arg->fill) {
+	switch ((int)arg->fill) { /* others are drawn for whole tensors: fill_structured.c */
 	case KGB_FILL_NORMAL:
 		value = kgb_rng_normal(rng);
 		break;
@@ -358,6 +360,8 @@ static void draw(const struct kgb_arg *arg, struct kgb_rng *rng, void *p)
 		break;
 	case KGB_FILL_ONES:
 		break;
+	default:
+		KGB_UNREACHABLE();
 	}
 	kgb_dtype_store(arg->view.dtype, p, value);
 }

@@ -251,6 +251,39 @@ static void test_places_depend_on_their_number_only(void **state)
 	}
 }
 
+static void test_numbers_of_rows_become_addresses(void **state)
+{
+	static const int64_t sizes[] = {4, 250}; /* rows of 1000 bytes */
+	static const int64_t numbers[] = {2, 0, 3};
+	const int64_t n = KGB_ARRAY_LEN(numbers);
+	struct kgb_err err = KGB_ERR_INIT;
+	struct kgb_call call;
+	struct scene s;
+
+	(void)state;
+	set_up(&s, 0);
+	struct kgb_arg *at = &s.c.args[3], *rows = &s.c.args[0];
+	assert_ok(kgb_view_layout(&rows->view, KGB_DTYPE_FLOAT32, sizes, 2, "contiguous", &err),
+		  err);
+	assert_ok(kgb_view_layout(&at->view, KGB_DTYPE_INT64, &n, 1, "contiguous", &err), err);
+	s.data.storage_bytes[3] = sizeof(numbers);
+	s.data.storages[3] = kgb_xmalloc(sizeof(numbers));
+	memcpy(s.data.storages[3], numbers, sizeof(numbers));
+	s.params[3].into = "rows";
+	at->behind = 0;
+	for (int kind = KGB_ARRANGED_LOOSELY; kind <= KGB_ARRANGED_ALIKE; kind++) {
+		prepare(&s, (enum kgb_arrangement)kind, kind, &call);
+		for (size_t i = 0; i < KGB_ARRAY_LEN(numbers); i++) {
+			uint64_t address;
+			memcpy(&address, s.judge.image.ptr + call.at[3] + 8 * i, sizeof(address));
+			assert_int_equal(address, KGB_ARENA_ADDRESS + call.at[0] +
+							  1000 * (uint64_t)numbers[i]);
+		}
+		assert_memory_equal(s.data.storages[3], numbers, sizeof(numbers));
+	}
+	tear_down(&s);
+}
+
 static void test_only_parts_are_copied(void **state)
 {
 	const struct kgb_call call = {.parts = {{1, 2}, {5, 1}}, .n_parts = 2};
@@ -269,6 +302,7 @@ int main(void)
 		cmocka_unit_test(test_loose_storages_have_guards_on_both_sides),
 		cmocka_unit_test(test_storages_arranged_alike_lie_as_tight_ones_do_modulo_64),
 		cmocka_unit_test(test_places_depend_on_their_number_only),
+		cmocka_unit_test(test_numbers_of_rows_become_addresses),
 		cmocka_unit_test(test_only_parts_are_copied),
 	};
 

@@ -58,7 +58,7 @@ static struct fixture *new_fixture(enum kind kind, size_t n_results)
 	f->interface = (struct kgb_interface){.entry = "toy",
 					      .params = f->params,
 					      .n_results = n_results,
-					      .returns_results = true,
+					      .n_returned = n_results,
 					      .tolerance = {.factor = 2, .ulps = 2}};
 	f->kase.name = "toy/float32/one/standard";
 	f->kase.interface = &f->interface;
@@ -550,9 +550,14 @@ static bool tells(struct fixture *f)
 static void test_results_that_are_right_without_any_kernel_tell_nothing(KGB_UNUSED void **state)
 {
 	struct fixture *f = new_fixture(FRESH, 2);
-	float *native = f->data.results[1].native;
+	float *native = f->data.results[1].native, *other = f->data.results[0].native;
 	const struct kgb_view *view = &f->kase.args[SELF].view;
 	struct kgb_view_walk walk;
+
+	assert_true(tells(f));
+	/* One that tells is enough. */
+	for (int i = 0; i < N; i++)
+		other[i] = 3;
 
 	assert_true(tells(f));
 	/* A constant, but for the last element. */
@@ -569,9 +574,27 @@ static void test_results_that_are_right_without_any_kernel_tell_nothing(KGB_UNUS
 	assert_false(tells(f));
 	native[N - 1] += 1;
 	assert_true(tells(f));
-	kgb_free(f->data.results[0].native);
-	f->data.results[0].native = NULL;
+	kgb_free(native);
+	f->data.results[1].native = NULL;
 	assert_false(tells(f));
+	free_fixture(f);
+}
+
+/* Results behind the returned ones are in parameters, None may stand behind them. */
+static void test_some_results_may_be_returned_with_none_behind(KGB_UNUSED void **state)
+{
+	struct fixture *f = answered(FRESH, 2);
+	struct kgb_failure failure;
+
+	f->interface.n_nones = 1;
+	assert_false(kgb_call_check(&f->judge, &f->data, &f->call, &failure));
+	assert_string_equal(failure.code, "verify.return");
+	f->call.reply.n_outputs = 3;
+	f->call.reply.outputs[2] = (struct kgb_wire_output){.kind = KGB_WIRE_NONE};
+	assert_true(kgb_call_check(&f->judge, &f->data, &f->call, &failure));
+	f->call.reply.outputs[2].kind = KGB_WIRE_OTHER;
+	assert_false(kgb_call_check(&f->judge, &f->data, &f->call, &failure));
+	assert_string_equal(failure.code, "verify.return");
 	free_fixture(f);
 }
 
@@ -646,6 +669,7 @@ int main(void)
 		cmocka_unit_test(test_each_argument_case_variant_and_seed_has_data_of_its_own),
 		cmocka_unit_test(test_a_shape_has_no_values),
 		cmocka_unit_test(test_results_that_are_right_without_any_kernel_tell_nothing),
+		cmocka_unit_test(test_some_results_may_be_returned_with_none_behind),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

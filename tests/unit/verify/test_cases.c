@@ -237,6 +237,9 @@ static void test_values_keep_their_kind(KGB_UNUSED void **state)
 		{"value: 1.0", "1.0", KGB_VALUE_FLOAT},
 		{"value: 1, as: float", "1.0", KGB_VALUE_FLOAT},
 		{"value: 9007199254740993", "9007199254740993", KGB_VALUE_INT},
+		{"value: [0.5, -1], as: complex", "complex(0.5, -1.0)", KGB_VALUE_COMPLEX},
+		{"value: 2, as: complex", "complex(2.0, 0.0)", KGB_VALUE_COMPLEX},
+		{"value: null, as: complex", "None", KGB_VALUE_NONE},
 		{"value: 0.1", "0.1", KGB_VALUE_FLOAT},
 		{"value: -111.999", "-111.999", KGB_VALUE_FLOAT},
 		{"value: 1.0e-6", "1e-06", KGB_VALUE_FLOAT},
@@ -318,6 +321,11 @@ static void test_fills_are_fitted_to_the_dtype(KGB_UNUSED void **state)
 		{", fill: positive", KGB_DTYPE_FLOAT32, KGB_FILL_POSITIVE, 0, 0, false},
 		{", dtype: int16, fill: positive", KGB_DTYPE_INT16, KGB_FILL_INT, 1, 100, false},
 		{", fill: ones", KGB_DTYPE_FLOAT32, KGB_FILL_ONES, 0, 0, true},
+		{", dtype: float32, fill: nan", KGB_DTYPE_FLOAT32, KGB_FILL_NAN, 0, 0, true},
+		{", dtype: float64, fill: triangle(12)", KGB_DTYPE_FLOAT64, KGB_FILL_TRIANGLE, 12,
+		 12, true},
+		{", dtype: complex64, fill: nan", KGB_DTYPE_COMPLEX64, KGB_FILL_NAN, 0, 0, true},
+		{", dtype: complex128", KGB_DTYPE_COMPLEX128, KGB_FILL_NORMAL, 0, 0, false},
 		{", fill: $fill", KGB_DTYPE_FLOAT32, KGB_FILL_NORMAL, 0, 0, false},
 		{", fill: '$fill|ones'", KGB_DTYPE_FLOAT32, KGB_FILL_ONES, 0, 0, true},
 	};
@@ -334,6 +342,52 @@ static void test_fills_are_fitted_to_the_dtype(KGB_UNUSED void **state)
 		if (rows[i].fill == KGB_FILL_INT || rows[i].fill == KGB_FILL_UNIFORM)
 			assert_true(arg->lo == rows[i].lo && arg->hi == rows[i].hi);
 		kgb_cases_release(&cases);
+		kgb_spec_release(&spec);
+	}
+}
+
+static void test_addresses_lead_to_rows_that_are_there(KGB_UNUSED void **state)
+{
+	static const struct {
+		const char *params, *message;
+	} rows[] = {
+		{"dtype: int64, fill: 'distinct(0,2)', into: rows}\n      - {name: rows, tensor: [3, 5]",
+		 NULL},
+		{"dtype: int64, fill: 'int(1,1)', into: rows}\n      - {name: rows, tensor: [2, 5]",
+		 NULL},
+		{"dtype: int64, fill: 'int(0,3)', into: rows}\n      - {name: rows, tensor: [3, 5]",
+		 "into: 'rows' has not so many rows"},
+		{"dtype: int64, fill: 'int(0,1)', into: rows}\n      - {name: rows, tensor: [15]",
+		 "into: 'rows' has not so many rows"},
+		{"dtype: int64, fill: 'int(0,1)', into: rows}\n      - {name: rows, tensor: [3, 5], layout: strided",
+		 "into: 'rows' has not so many rows"},
+		{"dtype: int32, fill: 'int(0,1)', into: rows}\n      - {name: rows, tensor: [3, 5]",
+		 "into: expected contiguous int64 numbers, int or distinct"},
+		{"dtype: int64, into: rows}\n      - {name: rows, tensor: [300, 5]",
+		 "into: expected contiguous int64 numbers, int or distinct"},
+	};
+
+	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++) {
+		KGB_AUTO(free)
+		char *text = kgb_xasprintf(
+			"      - {name: at, tensor: [2], %s}\n    cases: [toy]\n", rows[i].params);
+		struct spec_change change = {
+			SPEC_PATH,
+			"      - {name: alpha, value: $alpha|1, keyword: true}\n"
+			"    cases: [toy]\n",
+			text};
+		struct kgb_err err = KGB_ERR_INIT;
+		struct kgb_spec spec;
+		struct kgb_cases cases;
+		assert_ok(kgb_spec_load_with(SPEC_PATH, read_spec_file, &change, &spec, &err), err);
+		int rc = kgb_cases_expand(&spec, &cases, &err);
+		assert_int_equal(rc, rows[i].message ? -1 : 0);
+		if (rows[i].message)
+			assert_contains(err.msg, rows[i].message);
+		else
+			assert_int_equal(cases.items[0].args[2].behind, 3);
+		if (rc == 0)
+			kgb_cases_release(&cases);
 		kgb_spec_release(&spec);
 	}
 }
@@ -391,6 +445,31 @@ static void test_every_fault_names_set_case_and_variable(KGB_UNUSED void **state
 		 SELF "fill: no whole numbers of int8 within the bounds, or bounds outside of it"},
 		{{SPEC_PATH, "layout: $a_layout", "dtype: int8, fill: 'uniform(0.2,0.8)'"},
 		 SELF "fill: no whole numbers of int8 within the bounds, or bounds outside of it"},
+		{{SPEC_PATH, "layout: $a_layout", "dtype: int8, fill: nan"},
+		 SELF "fill: only floating-point numbers can be that"},
+		{{SPEC_PATH, "layout: $a_layout", "dtype: int32, fill: 'distinct(0,-1)'"},
+		 SELF "fill 'distinct(0,-1)' must read distinct(low,high) with low <= high"},
+		{{SPEC_PATH, "layout: $a_layout", "dtype: int32, fill: 'slots(-1,5)'"},
+		 SELF "fill: its numbers do not suit the tensor's type and sizes"},
+		{{SPEC_PATH, "layout: $a_layout", "dtype: int32, fill: 'offsets(1,2)'"},
+		 SELF "fill 'offsets(1,2)' must read offsets(total)"},
+		{{SPEC_PATH, "layout: $a_layout", "dtype: int32, fill: 'blocks(34)'"},
+		 SELF "fill: its numbers do not suit the tensor's type and sizes"},
+		{{SPEC_PATH, "layout: $a_layout", "dtype: int32, fill: 'steps(0)'"},
+		 SELF "fill: its numbers do not suit the tensor's type and sizes"},
+		{{SPEC_PATH, "layout: $a_layout", "dtype: int32, fill: 'owners(other)'"},
+		 SELF
+		 "fill 'owners(other)' must read owners(name of an earlier tensor of offsets)"},
+		{{SPEC_PATH, "layout: $a_layout", "fill: 'distinct(0,5)'"},
+		 SELF "fill: its numbers do not suit the tensor's type and sizes"},
+		{{SPEC_PATH, "layout: $a_layout", "fill: triangle(2.5)"},
+		 SELF "fill: a matrix has a whole number of rows"},
+		{{SPEC_PATH, "layout: $a_layout", "fill: 'triangle(0)'"},
+		 SELF "fill: a matrix has a whole number of rows"},
+		{{SPEC_PATH, "value: $alpha|1", "value: [1, 2, 3], as: complex"},
+		 ALPHA "expected a number or [real part, imaginary part]"},
+		{{SPEC_PATH, "value: $alpha|1", "value: [1, x], as: complex"},
+		 ALPHA "expected a number or [real part, imaginary part]"},
 		{{SPEC_PATH, "value: $alpha|1", "value: [1, 2.5]"},
 		 ALPHA "a list may hold whole numbers only"},
 		{{SPEC_PATH, "value: $alpha|1", "value: {x: 1}"},
@@ -411,6 +490,9 @@ static void test_every_fault_names_set_case_and_variable(KGB_UNUSED void **state
 		{{SET_PATH, "id: tail_1000", "id: scalar"},
 		 SPEC_PATH
 		 ": two cases are named 'toy_Tensor/float16/scalar/standard': give them different ids"},
+		{{SET_PATH, "id: tail_1000", "mode: benchmark, id: tail_1000"},
+		 SPEC_PATH
+		 ":29:10: timing: no case is named 'toy_Tensor/float16/tail_1000/standard'"},
 		{{SPEC_PATH, "float16/tail_1000/standard]", "float16/tail_100/standard]"},
 		 SPEC_PATH
 		 ":29:10: timing: no case is named 'toy_Tensor/float16/tail_100/standard'; did you mean "
@@ -525,6 +607,7 @@ int main(void)
 		cmocka_unit_test(test_values_keep_their_kind),
 		cmocka_unit_test(test_a_tensor_of_null_is_none),
 		cmocka_unit_test(test_fills_are_fitted_to_the_dtype),
+		cmocka_unit_test(test_addresses_lead_to_rows_that_are_there),
 		cmocka_unit_test(test_every_fault_names_set_case_and_variable),
 		cmocka_unit_test(test_too_many_cases_are_refused),
 		cmocka_unit_test(test_every_operator_of_the_datasets_expands),

@@ -8,7 +8,7 @@
 #define NAN_ ((double)NAN)
 #define INF_ ((double)INFINITY)
 
-static const struct kgb_tolerance standard = {4, 2, KGB_ACCUMULATE_FLOAT32};
+static const struct kgb_tolerance standard = {.factor = 4, .ulps = 2};
 
 static struct kgb_view flat(enum kgb_dtype dtype, int64_t n)
 {
@@ -40,12 +40,41 @@ static void test_equal_results_pass_in_every_dtype(KGB_UNUSED void **state)
 {
 	static const double r[] = {0, 1, 1, 0, 1};
 	for (int d = 0; d < KGB_N_DTYPES; d++) {
+		if (kgb_dtype_is_complex((enum kgb_dtype)d))
+			continue; /* two numbers each */
 		struct kgb_compare out = compare((enum kgb_dtype)d, 5, r, r, NULL);
 		assert_true(out.ok);
 		assert_int_equal(out.n_elements, 5);
 		assert_int_equal(out.n_wrong, 0);
 		assert_int_equal(out.first_wrong, -1);
 		assert_true(out.max_abs_err == 0);
+	}
+}
+
+static void test_complex_results_are_compared_by_their_parts(KGB_UNUSED void **state)
+{
+	static const double r[] = {1, -2, 3, 0.5, 0, 1};
+	static const struct {
+		size_t part;
+		double error;
+		int64_t first_wrong;
+	} rows[] = {{0, 0, -1},   {0, 1e-9, -1}, {1, 1e-3, 0},
+		    {2, 1e-3, 1}, {4, 1e-3, 2},  {5, 1e-3, 2}};
+	struct kgb_view view = flat(KGB_DTYPE_COMPLEX64, 3);
+
+	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++) {
+		float native[6], candidate[6];
+		struct kgb_compare out;
+		for (size_t k = 0; k < 6; k++)
+			native[k] = candidate[k] = (float)r[k];
+		candidate[rows[i].part] += (float)rows[i].error;
+		kgb_compare(&view, candidate, native, r, NULL, &standard, &out);
+		assert_int_equal(out.ok, rows[i].first_wrong < 0);
+		assert_int_equal(out.n_wrong, rows[i].first_wrong < 0 ? 0 : 1);
+		assert_int_equal(out.first_wrong, rows[i].first_wrong);
+		if (rows[i].first_wrong >= 0)
+			assert_int_equal(out.reported, rows[i].first_wrong);
+		assert_int_equal(out.n_elements, 6);
 	}
 }
 
@@ -319,7 +348,8 @@ static void test_magnitudes_tell_cancellation_from_error(KGB_UNUSED void **state
 
 static void test_half_terms_need_the_spec_s_leave(KGB_UNUSED void **state)
 {
-	static const struct kgb_tolerance by_term = {4, 2, KGB_ACCUMULATE_RESULT};
+	static const struct kgb_tolerance by_term = {
+		.factor = 4, .ulps = 2, .accumulate = KGB_ACCUMULATE_RESULT};
 	const double r[] = {0.01}, magnitude[] = {2};
 	uint16_t native, candidate;
 	struct kgb_view view = flat(KGB_DTYPE_FLOAT16, 1);
@@ -340,10 +370,47 @@ static void test_zero_results_allow_no_visible_error(KGB_UNUSED void **state)
 	assert_int_equal(compare(KGB_DTYPE_FLOAT32, 4, c, r, NULL).first_wrong, 1);
 }
 
+/* int8 after a division: the value before the rounding is known but for `slack`. */
+static bool rounded_ok(enum kgb_dtype dtype, double r, double native, double c, double eps)
+{
+	char candidate[8], trusted[8];
+	struct kgb_view view = flat(dtype, 1);
+	struct kgb_compare out;
+
+	kgb_dtype_store(dtype, candidate, c);
+	kgb_dtype_store(dtype, trusted, native);
+	kgb_compare_rounded(&view, candidate, trusted, &r, NULL, eps, &standard, &out);
+	assert_int_equal(out.n_wrong, !out.ok);
+	return out.ok;
+}
+
+static void test_rounded_results_may_fall_to_either_side_of_a_tie(KGB_UNUSED void **state)
+{
+	const double eps = 0x1p-20;
+
+	assert_true(rounded_ok(KGB_DTYPE_INT8, 41.3, 41, 41, eps));
+	assert_false(rounded_ok(KGB_DTYPE_INT8, 41.3, 41, 42, eps));
+	assert_false(rounded_ok(KGB_DTYPE_INT8, 41.3, 41, 40, eps));
+	assert_true(rounded_ok(KGB_DTYPE_INT8, 41.5 - 0x1p-18, 41, 42, eps));
+	assert_false(rounded_ok(KGB_DTYPE_INT8, 41.499, 41, 42, eps));
+	assert_true(rounded_ok(KGB_DTYPE_INT8, 41.499, 41, 42, 0x1p-12));
+	assert_true(rounded_ok(KGB_DTYPE_INT8, 41.3, 44, 44, eps)); /* the trusted one's bits */
+	assert_true(rounded_ok(KGB_DTYPE_INT8, 300, 127, 127, eps));
+	assert_false(rounded_ok(KGB_DTYPE_INT8, 300, 127, 126, eps));
+	assert_true(rounded_ok(KGB_DTYPE_FLOAT8_E4M3FN, 1.02, 1, 1, eps));
+	assert_false(rounded_ok(KGB_DTYPE_FLOAT8_E4M3FN, 1.02, 1, 1.125, eps));
+	assert_true(rounded_ok(KGB_DTYPE_FLOAT8_E4M3FN, 1.0625 + 0x1p-20, 1.125, 1, eps));
+	assert_true(rounded_ok(KGB_DTYPE_FLOAT8_E4M3FN, 448, 448, 448, eps));
+	assert_false(rounded_ok(KGB_DTYPE_FLOAT8_E4M3FN, 448, 448, NAN_, eps));
+	assert_true(rounded_ok(KGB_DTYPE_FLOAT8_E4M3FN, NAN_, NAN_, NAN_, eps));
+	assert_false(rounded_ok(KGB_DTYPE_FLOAT8_E4M3FN, NAN_, NAN_, 1, eps));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_equal_results_pass_in_every_dtype),
+		cmocka_unit_test(test_complex_results_are_compared_by_their_parts),
 		cmocka_unit_test(test_nothing_to_compare_passes),
 		cmocka_unit_test(test_special_values_must_stand_where_they_stand),
 		cmocka_unit_test(test_a_misplaced_nan_is_reported_before_large_errors),
@@ -361,6 +428,7 @@ int main(void)
 		cmocka_unit_test(test_magnitudes_tell_cancellation_from_error),
 		cmocka_unit_test(test_half_terms_need_the_spec_s_leave),
 		cmocka_unit_test(test_zero_results_allow_no_visible_error),
+		cmocka_unit_test(test_rounded_results_may_fall_to_either_side_of_a_tie),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

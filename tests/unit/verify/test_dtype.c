@@ -37,6 +37,10 @@ static void test_names_sizes_and_limits_are_torch_s(KGB_UNUSED void **state)
 		{KGB_DTYPE_FLOAT32, "float32", 4, (double)FLT_EPSILON, (double)FLT_MAX,
 		 (double)FLT_MIN},
 		{KGB_DTYPE_FLOAT64, "float64", 8, DBL_EPSILON, DBL_MAX, DBL_MIN},
+		{KGB_DTYPE_FLOAT8_E4M3FN, "float8_e4m3fn", 1, 0x1p-3, 448, 0x1p-6},
+		{KGB_DTYPE_COMPLEX64, "complex64", 8, (double)FLT_EPSILON, (double)FLT_MAX,
+		 (double)FLT_MIN},
+		{KGB_DTYPE_COMPLEX128, "complex128", 16, DBL_EPSILON, DBL_MAX, DBL_MIN},
 	};
 	assert_int_equal(KGB_ARRAY_LEN(rows), KGB_N_DTYPES);
 	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++) {
@@ -234,10 +238,56 @@ static void test_an_invalid_bool_is_visible(KGB_UNUSED void **state)
 	assert_true(load_bits(KGB_DTYPE_BOOL, 255) == 255);
 }
 
+/* No infinities: all bits but the sign are NaN, and what is too large becomes that. */
+static void test_float8_e4m3fn_is_finite(KGB_UNUSED void **state)
+{
+	static const struct {
+		double value;
+		uint8_t bits;
+	} rows[] = {
+		{0, 0},         {-0.0, 0x80},    {1, 0x38},
+		{448, 0x7e},    {-448, 0xfe},    {0x1p-6, 0x08},
+		{0x1p-9, 0x01}, {0x1p-10, 0x00}, {0x1.8p-10, 0x01},
+		{464, 0x7e},    {464.1, 0x7f},   {480, 0x7f},
+		{1e300, 0x7f},  {-1e300, 0xff},  {INFINITY, 0x7f},
+		{1.0625, 0x38}, {1.1875, 0x3a},
+	};
+	uint8_t bits;
+
+	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++) {
+		kgb_dtype_store(KGB_DTYPE_FLOAT8_E4M3FN, &bits, rows[i].value);
+		if (bits != rows[i].bits)
+			fail_msg("%g is stored as %#x", rows[i].value, bits);
+	}
+	for (int i = 0; i < 256; i++) {
+		uint8_t pattern = (uint8_t)i;
+		double value = kgb_dtype_load(KGB_DTYPE_FLOAT8_E4M3FN, &pattern);
+		assert_int_equal(isnan(value) != 0, (i & 0x7f) == 0x7f);
+		kgb_dtype_store(KGB_DTYPE_FLOAT8_E4M3FN, &bits, value);
+		assert_int_equal(bits, pattern);
+	}
+}
+
+static void test_complex_numbers_are_two_parts(KGB_UNUSED void **state)
+{
+	static const float number[] = {-2.5f, 7};
+	static const double stored[] = {-2.5, 0};
+	double bytes[2] = {1, 1};
+
+	assert_int_equal(kgb_dtype_part(KGB_DTYPE_COMPLEX64), KGB_DTYPE_FLOAT32);
+	assert_int_equal(kgb_dtype_part(KGB_DTYPE_COMPLEX128), KGB_DTYPE_FLOAT64);
+	assert_int_equal(kgb_dtype_part(KGB_DTYPE_INT8), KGB_DTYPE_INT8);
+	assert_true(kgb_dtype_is_complex(KGB_DTYPE_COMPLEX128));
+	assert_false(kgb_dtype_is_complex(KGB_DTYPE_FLOAT64));
+	assert_true(kgb_dtype_load(KGB_DTYPE_COMPLEX64, number) == -2.5);
+	kgb_dtype_store(KGB_DTYPE_COMPLEX128, bytes, -2.5);
+	assert_memory_equal(bytes, stored, sizeof(stored));
+}
+
 static void test_a_store_touches_its_own_bytes_only(KGB_UNUSED void **state)
 {
 	for (int d = 0; d < KGB_N_DTYPES; d++) {
-		char bytes[16];
+		char bytes[24];
 		memset(bytes, 0x5a, sizeof(bytes));
 		kgb_dtype_store((enum kgb_dtype)d, bytes, 1);
 		for (size_t i = kgb_dtype_size((enum kgb_dtype)d); i < sizeof(bytes); i++)
@@ -258,6 +308,8 @@ int main(void)
 		cmocka_unit_test(test_integers_saturate_and_round_to_even),
 		cmocka_unit_test(test_integers_beyond_doubles_are_exact),
 		cmocka_unit_test(test_an_invalid_bool_is_visible),
+		cmocka_unit_test(test_float8_e4m3fn_is_finite),
+		cmocka_unit_test(test_complex_numbers_are_two_parts),
 		cmocka_unit_test(test_a_store_touches_its_own_bytes_only),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -30,6 +30,62 @@ static void test_philox_gives_the_published_vectors(KGB_UNUSED void **state)
 	}
 }
 
+static void test_complex_tensors_are_filled_by_their_parts(KGB_UNUSED void **state)
+{
+	struct kgb_arg arg = {.fill = KGB_FILL_NORMAL};
+	struct kgb_err err = KGB_ERR_INIT;
+	const int64_t sizes[] = {30, 40};
+	float storage[2 * 30 * 47];
+	double sums[2] = {0, 0}, squares[2] = {0, 0};
+	struct kgb_rng rng;
+
+	assert_ok(kgb_view_layout(&arg.view, KGB_DTYPE_COMPLEX64, sizes, 2, "row_strided", &err),
+		  err);
+	const struct kgb_view parts = kgb_view_parts(&arg.view);
+	assert_int_equal(parts.storage_elements, 2 * arg.view.storage_elements);
+	assert_true(parts.storage_elements <= (int64_t)KGB_ARRAY_LEN(storage));
+	kgb_rng_init(&rng, &seed, "complex", 0);
+	kgb_fill(&arg, KGB_MODE_STANDARD, &rng, storage);
+	for (int64_t i = 0; i < kgb_view_numel(&parts); i++) {
+		double value = (double)storage[kgb_view_element(&parts, i)];
+		sums[i % 2] += value / 1200;
+		squares[i % 2] += value * value / 1200;
+	}
+	for (int k = 0; k < 2; k++) {
+		assert_true(fabs(sums[k]) < 0.15);
+		assert_true(squares[k] > 0.8 && squares[k] < 1.2);
+	}
+	assert_int_equal(kgb_view_element(&parts, 1), 1);
+	assert_int_equal(kgb_view_element(&parts, 2), 2);
+	assert_int_equal(kgb_view_element(&parts, 80), 2 * 47);
+}
+
+static void test_triangles_can_be_solved(KGB_UNUSED void **state)
+{
+	static const enum kgb_dtype dtypes[] = {KGB_DTYPE_FLOAT32, KGB_DTYPE_COMPLEX64};
+	enum { ROWS = 67, COLUMNS = 64, MATRICES = 2 };
+	const int64_t sizes[] = {MATRICES, ROWS * COLUMNS};
+
+	for (size_t d = 0; d < KGB_ARRAY_LEN(dtypes); d++) {
+		struct kgb_arg arg = {.fill = KGB_FILL_TRIANGLE, .lo = ROWS, .bounded = true};
+		struct kgb_err err = KGB_ERR_INIT;
+		size_t n_parts = d + 1;
+		float storage[2 * MATRICES * ROWS * COLUMNS];
+		struct kgb_rng rng;
+		assert_ok(kgb_view_layout(&arg.view, dtypes[d], sizes, 2, "contiguous", &err), err);
+		kgb_rng_init(&rng, &seed, "triangle", 0);
+		kgb_fill(&arg, KGB_MODE_OUTLIER, &rng, storage);
+		for (size_t i = 0; i < MATRICES * ROWS * COLUMNS * n_parts; i++) {
+			size_t at = i / n_parts % (ROWS * COLUMNS);
+			double size = fabs((double)storage[i]);
+			if (at % ROWS == at / ROWS)
+				assert_true(size >= 1 && size <= 2);
+			else
+				assert_true(size <= 1 / sqrt(ROWS));
+		}
+	}
+}
+
 static void test_streams_differ_by_seed_label_and_index_and_repeat(KGB_UNUSED void **state)
 {
 	struct kgb_seed other = seed;
@@ -409,10 +465,144 @@ static void test_benchmarks_are_random_too(KGB_UNUSED void **state)
 	kgb_free(t.storage);
 }
 
+/* ---- structured ---- */
+
+enum { N_PLACES = 4000 };
+
+/* `n` numbers of int32 in rows of `last`. */
+static void fill_numbers(enum kgb_fill_kind fill, double lo, double hi, int64_t n, int64_t last,
+			 int64_t *out)
+{
+	struct kgb_arg arg = {.fill = fill, .lo = lo, .hi = hi, .bounded = true};
+	const int64_t sizes[] = {n / last, last};
+	struct kgb_err err = KGB_ERR_INIT;
+	struct kgb_rng rng;
+	int32_t storage[N_PLACES];
+
+	assert_ok(kgb_view_layout(&arg.view, KGB_DTYPE_INT32, sizes, 2, "contiguous", &err), err);
+	kgb_rng_init(&rng, &seed, "structured", 0);
+	kgb_fill(&arg, KGB_MODE_BENCHMARK, &rng, storage);
+	for (int64_t i = 0; i < n; i++)
+		out[i] = storage[i];
+}
+
+static void check_different(const int64_t *numbers, int64_t n, int64_t lo, int64_t hi)
+{
+	bool seen[N_PLACES] = {false};
+
+	for (int64_t i = 0; i < n; i++) {
+		assert_in_range(numbers[i], lo, hi);
+		assert_false(seen[numbers[i]]);
+		seen[numbers[i]] = true;
+	}
+}
+
+static void test_permutations_have_every_number_once(KGB_UNUSED void **state)
+{
+	int64_t out[N_PLACES], n_moved = 0;
+
+	fill_numbers(KGB_FILL_DISTINCT, 0, 999, 1000, 1, out);
+	check_different(out, 1000, 0, 999);
+	for (int64_t i = 0; i < 1000; i++)
+		n_moved += out[i] != i;
+	assert_true(n_moved > 900);
+}
+
+static void test_slots_skip_about_an_eighth(KGB_UNUSED void **state)
+{
+	int64_t out[N_PLACES], kept[N_PLACES], n_kept = 0;
+
+	fill_numbers(KGB_FILL_SLOTS, 0, 1999, 1600, 1, out);
+	for (int64_t i = 0; i < 1600; i++)
+		if (out[i] != -1)
+			kept[n_kept++] = out[i];
+	check_different(kept, n_kept, 0, 1999);
+	assert_in_range(1600 - n_kept, 130, 270);
+}
+
+static void test_rows_are_chosen_and_sorted_for_themselves(KGB_UNUSED void **state)
+{
+	int64_t out[N_PLACES];
+
+	fill_numbers(KGB_FILL_CHOICE, 0, 7, 800, 2, out);
+	for (int64_t row = 0; row < 400; row++)
+		check_different(out + 2 * row, 2, 0, 7);
+	fill_numbers(KGB_FILL_SORTED, 3, 40, 100, 10, out);
+	for (int64_t i = 0; i < 100; i++)
+		assert_true(i % 10 == 0 || out[i - 1] < out[i]);
+	fill_numbers(KGB_FILL_SORTED_DOWN, 3, 40, 100, 10, out);
+	for (int64_t i = 0; i < 100; i++)
+		assert_true(i % 10 == 0 || out[i - 1] > out[i]);
+}
+
+static void test_offsets_and_their_owners_agree(KGB_UNUSED void **state)
+{
+	struct kgb_arg offsets = {.fill = KGB_FILL_OFFSETS, .lo = 50, .hi = 50, .bounded = true};
+	struct kgb_arg owners = {.fill = KGB_FILL_OWNERS, .bounded = true};
+	struct kgb_err err = KGB_ERR_INIT;
+	int64_t sizes[] = {31};
+	int32_t cu[31], of[50];
+	struct kgb_rng rng;
+	bool has_empty = false;
+
+	assert_ok(kgb_view_layout(&offsets.view, KGB_DTYPE_INT32, sizes, 1, "contiguous", &err),
+		  err);
+	sizes[0] = 50;
+	assert_ok(kgb_view_layout(&owners.view, KGB_DTYPE_INT32, sizes, 1, "contiguous", &err),
+		  err);
+	kgb_rng_init(&rng, &seed, "offsets", 0);
+	kgb_fill(&offsets, KGB_MODE_STANDARD, &rng, cu);
+	assert_int_equal(cu[0], 0);
+	assert_int_equal(cu[30], 50);
+	for (int i = 1; i < 31; i++) {
+		assert_true(cu[i] >= cu[i - 1]);
+		has_empty |= cu[i] == cu[i - 1];
+	}
+	assert_true(has_empty);
+	kgb_fill_owners(&owners, of, &offsets, cu);
+	for (int i = 0; i < 50; i++)
+		assert_true(cu[of[i]] <= i && i < cu[of[i] + 1]);
+}
+
+static void test_steps_blocks_and_pairs_are_what_they_say(KGB_UNUSED void **state)
+{
+	struct kgb_arg blocks = {.fill = KGB_FILL_BLOCKS, .lo = 34, .hi = 34, .bounded = true};
+	const int64_t sizes[] = {6, 34};
+	struct kgb_err err = KGB_ERR_INIT;
+	struct kgb_rng rng;
+	uint8_t bytes[6 * 34];
+	int64_t out[N_PLACES];
+
+	fill_numbers(KGB_FILL_STEPS, 3, 3, 100, 1, out);
+	for (int64_t i = 0; i < 100; i++)
+		assert_int_equal(out[i], i / 3);
+	fill_numbers(KGB_FILL_PAIRS, 0, 0, 100, 1, out);
+	for (int64_t i = 0; i < 100; i++)
+		for (int k = 0; k < 8; k++) {
+			int64_t field = out[i] >> 4 * k & 15;
+			assert_true((field & 3) < field >> 2);
+		}
+	assert_ok(kgb_view_layout(&blocks.view, KGB_DTYPE_UINT8, sizes, 2, "contiguous", &err),
+		  err);
+	kgb_rng_init(&rng, &seed, "blocks", 0);
+	kgb_fill(&blocks, KGB_MODE_OUTLIER, &rng, bytes);
+	for (int i = 0; i < 6; i++) {
+		double scale = fabs(kgb_dtype_load(KGB_DTYPE_FLOAT16, bytes + 34 * i));
+		assert_true(scale >= 0x1p-10 && scale <= 0x1p-4);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_permutations_have_every_number_once),
+		cmocka_unit_test(test_slots_skip_about_an_eighth),
+		cmocka_unit_test(test_rows_are_chosen_and_sorted_for_themselves),
+		cmocka_unit_test(test_offsets_and_their_owners_agree),
+		cmocka_unit_test(test_steps_blocks_and_pairs_are_what_they_say),
 		cmocka_unit_test(test_philox_gives_the_published_vectors),
+		cmocka_unit_test(test_complex_tensors_are_filled_by_their_parts),
+		cmocka_unit_test(test_triangles_can_be_solved),
 		cmocka_unit_test(test_streams_differ_by_seed_label_and_index_and_repeat),
 		cmocka_unit_test(test_the_counter_carries_and_blocks_do_not_repeat),
 		cmocka_unit_test(test_uniform_and_normal_have_their_moments),

@@ -163,6 +163,8 @@ static void test_crashes_call_for_a_test_and_wrong_results_do_not(KGB_UNUSED voi
 		{"verify.out_of_bounds", "", true},
 		{"infra.correctness", "", true},
 		{"infra.timing", "", true},
+		{"infra.gpu_busy", "", false},
+		{"infra.gpu_lease", "", false},
 		{"verify.exception", "RuntimeError: CUDA error: an illegal address", true},
 		{"verify.exception", "CompilationError: at 3:4", false},
 		{"verify.mismatch", "", false},

@@ -86,7 +86,7 @@ static void test_an_answer_that_contradicts_itself_is_no_code(KGB_UNUSED void **
 		struct kgb_recompiled out = KGB_RECOMPILED_INIT;
 		char why[KGB_RECOMPILE_WHY] = "";
 		struct kgb_err err = KGB_ERR_INIT;
-		if (wait_for(&cases[i].answer, &out, why, &err) != 1)
+		if (wait_for(&cases[i].answer, &out, why, &err) != KGB_RECOMPILE_NO_CODE)
 			fail_msg("case %zu is believed", i);
 		assert_contains(why, cases[i].why);
 		assert_null(strchr(why, '\n'));
@@ -95,11 +95,75 @@ static void test_an_answer_that_contradicts_itself_is_no_code(KGB_UNUSED void **
 	}
 }
 
+/* A worker of which its supervisor says this; with no time left it is ended by us. */
+static int end_with(const char *word, const char *words, bool in_time, char why[KGB_RECOMPILE_WHY],
+		    struct kgb_err *err)
+{
+	struct kgb_recompiled out = KGB_RECOMPILED_INIT;
+	struct kgb_worker worker = KGB_WORKER_INIT;
+	int channel[2], control[2];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, channel), 0);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control), 0);
+	assert_int_equal(send(control[1], word, strlen(word), 0), (ssize_t)strlen(word));
+	if (in_time)
+		assert_int_equal(shutdown(channel[1], SHUT_RDWR), 0);
+	worker.channel_fd = channel[0];
+	worker.control_fd = control[0];
+	worker.end = KGB_WORKER_ALIVE;
+	worker.stderr_text = (struct kgb_buf)KGB_BUF_INIT(0);
+	kgb_buf_adds(&worker.stderr_text, words);
+	int rc = kgb_recompile_wait(&worker, -1, kgb_mono_ms() + (in_time ? 5000 : 0), &out, why,
+				    err);
+	kgb_buf_release(&worker.stderr_text);
+	for (int i = 0; i < 2; i++) {
+		close(channel[i]);
+		close(control[i]);
+	}
+	return rc;
+}
+
+static void
+test_a_compiler_without_time_or_memory_says_nothing_of_the_claim(KGB_UNUSED void **state)
+{
+#define SIGNAL(n) "{\"ended\":\"signal\",\"value\":" #n "}"
+#define EXIT(n) "{\"ended\":\"exit\",\"value\":" #n "}"
+	static const struct {
+		const char *word, *words;
+		bool in_time;
+		enum kgb_recompile_end end;
+		const char *why;
+	} cases[] = {
+		{SIGNAL(9), "", false, KGB_RECOMPILE_UNDECIDED, "compiling takes too long"},
+		{SIGNAL(9), "", true, KGB_RECOMPILE_UNDECIDED,
+		 "the compiler ended by signal 9, most likely for lack of memory"},
+		{SIGNAL(24), "", true, KGB_RECOMPILE_UNDECIDED, "the compiler ended by signal 24"},
+		{SIGNAL(6), "LLVM ERROR: out of memory\n", true, KGB_RECOMPILE_UNDECIDED,
+		 "the compiler ended by signal 6"},
+		{SIGNAL(6), "LLVM ERROR: bad IR\n", true, KGB_RECOMPILE_CRASHED,
+		 "the compiler ended by signal 6"},
+		{SIGNAL(11), "", true, KGB_RECOMPILE_CRASHED, "the compiler ended by signal 11"},
+		{EXIT(1), "", true, KGB_RECOMPILE_CRASHED, "the compiler ended with status 1"},
+	};
+	const struct answer no_memory = {KGB_WIRE_MEMORY, 0, 0, -1, ""};
+	struct kgb_recompiled out = KGB_RECOMPILED_INIT;
+	char why[KGB_RECOMPILE_WHY];
+	struct kgb_err err = KGB_ERR_INIT;
+
+	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
+		int rc = end_with(cases[i].word, cases[i].words, cases[i].in_time, why, &err);
+		assert_int_equal(rc, cases[i].end);
+		assert_string_equal(why, cases[i].why);
+	}
+	assert_int_equal(wait_for(&no_memory, &out, why, &err), KGB_RECOMPILE_UNDECIDED);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_code_and_facts_come_as_they_were_written),
 		cmocka_unit_test(test_an_answer_that_contradicts_itself_is_no_code),
+		cmocka_unit_test(test_a_compiler_without_time_or_memory_says_nothing_of_the_claim),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

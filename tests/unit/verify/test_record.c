@@ -101,6 +101,34 @@ static void put_good(struct kgb_buf *out)
 	kgb_record_put_image(out, 5, "image five", 10);
 }
 
+/* Images have megabytes, and several parts of the judge ask for their digests. */
+static void test_the_digest_of_an_image_is_made_once(void **state)
+{
+	KGB_AUTO(buf) struct kgb_buf bytes = KGB_BUF_INIT(0);
+	struct kgb_record record;
+	struct kgb_err err = KGB_ERR_INIT;
+	char right[KGB_SHA256_HEX_LEN], got[KGB_SHA256_HEX_LEN];
+
+	(void)state;
+	put_good(&bytes);
+	assert_ok(kgb_record_parse(bytes.ptr, bytes.len, &record, &err), err);
+	const struct kgb_image *image = kgb_record_image(&record, 9);
+	const struct kgb_image copy = {.bytes = image->bytes, .len = image->len};
+	kgb_sha256_hex("nine", 4, right);
+	for (int round = 0; round < 2; round++) {
+		kgb_image_sha256(image, got);
+		assert_string_equal(got, right);
+		kgb_image_sha256(&copy, got); /* keeps none */
+		assert_int_equal(strcmp(got, right) == 0, round == 0);
+		if (round == 0)
+			memcpy(memmem(bytes.ptr, bytes.len, "nine", 4), "five", 4);
+	}
+	kgb_image_sha256(kgb_record_image(&record, 5), got);
+	kgb_sha256_hex("image five", 10, right);
+	assert_string_equal(got, right);
+	kgb_record_release(&record);
+}
+
 static void test_what_is_written_is_read(void **state)
 {
 	KGB_AUTO(buf) struct kgb_buf bytes = KGB_BUF_INIT(0);
@@ -686,6 +714,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_is_written_is_read),
+		cmocka_unit_test(test_the_digest_of_an_image_is_made_once),
 		cmocka_unit_test(test_a_record_written_again_is_read_alike),
 		cmocka_unit_test(test_a_record_cut_anywhere_is_refused_or_lacks_what_was_cut),
 		cmocka_unit_test(test_hostile_records_are_refused),

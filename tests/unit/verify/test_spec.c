@@ -41,8 +41,8 @@ static void test_interfaces_and_parameters_are_decoded(KGB_UNUSED void **state)
 	assert_int_equal(add->reference, KGB_REFERENCE_ATEN);
 	assert_string_equal(add->target, "toy.Tensor");
 	assert_int_equal(add->magnitude, KGB_MAGNITUDE_ABS);
-	assert_true(add->returns_results);
 	assert_int_equal(add->n_results, 1);
+	assert_int_equal(add->n_returned, 1);
 	assert_int_equal(add->n_params, 3);
 	assert_int_equal(add->params[0].kind, KGB_PARAM_TENSOR);
 	assert_int_equal(add->params[0].result, -1);
@@ -58,7 +58,7 @@ static void test_interfaces_and_parameters_are_decoded(KGB_UNUSED void **state)
 	assert_string_equal(add->baseline_target, "toy.Tensor");
 	assert_string_equal(out->baseline_target, "toy.py:toy");
 	assert_int_equal(out->magnitude, KGB_MAGNITUDE_NONE);
-	assert_false(out->returns_results);
+	assert_int_equal(out->n_returned, 0);
 	assert_int_equal(out->params[0].result, 1);
 	assert_int_equal(out->params[1].kind, KGB_PARAM_OUT);
 	assert_int_equal(out->params[1].result, 0);
@@ -158,7 +158,7 @@ static const struct {
 	{{SPEC_PATH, "entry: toy_Tensor", "entry: toy.Tensor"},
 	 SPEC_PATH ":8:12: entry: 'toy.Tensor' is not a Python name"},
 	{{SPEC_PATH, "entry: toy_out", "entry: toy_Tensor"},
-	 SPEC_PATH ":18:5: interface 'toy_Tensor' is there twice"},
+	 SPEC_PATH ":18:5: interface 'toy_Tensor' is there twice, with other names of parameters"},
 	/* texts */
 	{{SPEC_PATH, "summary: adds", "summary: ''"}, SPEC_PATH ":4:10: summary: is empty"},
 	{{SPEC_PATH, "summary: adds", "summary: \"a\\nb\""},
@@ -217,8 +217,10 @@ static const struct {
 	 "parameter 'alpha': 'list' does not go with 'value'"},
 	{{SPEC_PATH, "layout: $out_layout", "layout: $out_layout, list: pair"},
 	 "parameter 'out': 'list' does not go with 'out'"},
-	{{SPEC_PATH, "tensor: $a, result: 1", "tensor: $a, result: 1, list: pair"},
-	 "parameter 'self': 'result' does not go with 'list'"},
+	/* what nobody returns may be in a list */
+	{{SPEC_PATH, "tensor: $a, result: 1", "tensor: $a, result: 1, list: pair"}, NULL},
+	{{SPEC_PATH, "tensor: $a, layout: $a_layout}", "tensor: $a, result: 0, list: pair}"},
+	 "parameter 'self': a result that is returned cannot be in a 'list'"},
 	{{SPEC_PATH, "layout: $a_layout}\n",
 	  "layout: $a_layout, list: pair}\n"
 	  "      - {name: gap, value: 1}\n"
@@ -275,7 +277,21 @@ static const struct {
 	 ":24:9: parameter 'out': result 0 is already held by 'self'"},
 	{{SPEC_PATH, "results: 2", "results: 3"},
 	 "interface 'toy_out': " SPEC_PATH
-	 ":18:5: returns: false, but no parameter holds result 2"},
+	 ":18:5: no parameter holds result 2, which is not returned"},
+	{{SPEC_PATH, "magnitude: abs", "results: 2\n    returned: 1"},
+	 "interface 'toy_Tensor': " SPEC_PATH
+	 ":8:5: no parameter holds result 1, which is not returned"},
+	{{SPEC_PATH, "magnitude: abs", "returned: 2"},
+	 SPEC_PATH ":11:15: returned: there are not so many results to return"},
+	{{SPEC_PATH, "returns: false", "returns: false\n    returned: 1"},
+	 "returned: there are not so many results to return"},
+	{{SPEC_PATH, "returns: false", "returns: false\n    nones: 1"},
+	 "nones: nothing is returned before them"},
+	{{SPEC_PATH, "magnitude: abs", "rounded: 0"},
+	 SPEC_PATH ":11:14: rounded: expected a list of results' numbers"},
+	{{SPEC_PATH, "magnitude: abs", "rounded: [1]"},
+	 SPEC_PATH ":11:15: rounded: there is no such result"},
+	{{SPEC_PATH, "magnitude: abs", "rounded: [0]\n    nones: 2"}, NULL},
 	/* case sets */
 	{{SPEC_PATH, "cases: [toy]", "cases: []"},
 	 "interface 'toy_Tensor': " SPEC_PATH ":17:12: cases: is empty"},
@@ -366,6 +382,49 @@ static void test_tensors_of_a_list_are_one_parameter_to_the_caller(KGB_UNUSED vo
 	kgb_spec_release(&spec);
 }
 
+#define ALPHA_AND_CASES                                           \
+	"      - {name: alpha, value: $alpha|1, keyword: true}\n" \
+	"    cases: [toy]\n"
+
+static void test_memory_behind_addresses_is_not_passed(KGB_UNUSED void **state)
+{
+	static const char places[] = "      - {name: at, tensor: [2], dtype: int64, "
+				     "fill: 'distinct(0,2)', into: %s}\n";
+	static const struct {
+		const char *into, *rest, *message;
+	} rows[] = {
+		{"rows", "      - {name: rows, tensor: [3, 5]}\n", NULL},
+		{"rowz", "      - {name: rows, tensor: [3, 5]}\n",
+		 "parameter 'at': into: 'rowz' is no plain tensor behind it"},
+		{"self", "", "parameter 'at': into: 'self' is no plain tensor behind it"},
+		{"rows", "      - {name: rows, value: 3}\n",
+		 "parameter 'at': into: 'rows' is no plain tensor behind it"},
+		{"rows", "      - {name: rows, tensor: [3, 5]}\n      - {name: n, value: 3}\n",
+		 "parameter 'n' comes after 'rows', which is not passed"},
+	};
+
+	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++) {
+		KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+		struct kgb_param called[KGB_MAX_ARGS];
+		struct kgb_err err = KGB_ERR_INIT;
+		struct kgb_spec spec;
+		kgb_buf_addf(&text, places, rows[i].into);
+		kgb_buf_addf(&text, "%s    cases: [toy]\n", rows[i].rest);
+		struct spec_change change = {SPEC_PATH, ALPHA_AND_CASES, text.ptr};
+		int rc = kgb_spec_load_with(SPEC_PATH, read_spec_file, &change, &spec, &err);
+		if (rows[i].message) {
+			assert_int_equal(rc, -1);
+			assert_contains(err.msg, rows[i].message);
+			continue;
+		}
+		assert_ok(rc, err);
+		assert_int_equal(spec.interfaces[0].n_params, 4);
+		assert_int_equal(kgb_interface_called_params(&spec.interfaces[0], called), 3);
+		assert_string_equal(called[2].name, "at");
+		kgb_spec_release(&spec);
+	}
+}
+
 static void test_too_many_parameters_are_refused(KGB_UNUSED void **state)
 {
 	KGB_AUTO(buf) struct kgb_buf many = KGB_BUF_INIT(0);
@@ -377,7 +436,7 @@ static void test_too_many_parameters_are_refused(KGB_UNUSED void **state)
 	kgb_buf_adds(&many, "      - {name: out, out: 0");
 	struct spec_change change = {SPEC_PATH, "      - {name: out, out: 0", many.ptr};
 	assert_int_equal(kgb_spec_load_with(SPEC_PATH, read_spec_file, &change, &spec, &err), -1);
-	assert_contains(err.msg, "params: 18 parameters, 1 to 16 are possible");
+	assert_contains(err.msg, "params: 26 parameters, 1 to 24 are possible");
 }
 
 /* ---- documentation ---- */
@@ -576,6 +635,7 @@ int main(void)
 		cmocka_unit_test(test_the_hash_covers_spec_cases_and_reference),
 		cmocka_unit_test(test_every_fault_is_named_with_its_place),
 		cmocka_unit_test(test_tensors_of_a_list_are_one_parameter_to_the_caller),
+		cmocka_unit_test(test_memory_behind_addresses_is_not_passed),
 		cmocka_unit_test(test_too_many_parameters_are_refused),
 		cmocka_unit_test(test_the_example_of_the_documentation_loads),
 		cmocka_unit_test_setup_teardown(test_the_index_lists_specs_sorted_and_nothing_else,

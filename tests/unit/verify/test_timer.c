@@ -156,6 +156,7 @@ static void test_dishonest_sources_get_no_number(KGB_UNUSED void **state)
 		{WORLD_FORGED_DEVICE, KGB_WHY_RULER_HOST, true},
 		{WORLD_HOST_SHORT, KGB_WHY_RULER_ORDER, true},
 		{WORLD_OUTSIDE_SHORT, KGB_WHY_RULER_OUTSIDE, true},
+		{WORLD_BASELINE_OUTSIDE_SHORT, KGB_WHY_RULER_OUTSIDE, false},
 		{WORLD_ACTIVITY_LOST, KGB_WHY_RULER_ACTIVITY, false},
 		{WORLD_SLOW_BASELINE, KGB_WHY_DISTURBED, false},
 	};
@@ -519,6 +520,19 @@ static void test_slow_kernels_get_fewer_samples_and_the_budget_ends_it(KGB_UNUSE
 	assert_true(run_once(&world, &config).outside_ns < config.budget_ns);
 }
 
+/* Such kernels get as many rounds as the budget four times over has room for. */
+static void test_too_few_rounds_decide_nothing_however_clear_they_are(KGB_UNUSED void **state)
+{
+	struct kgb_timer_config config = new_config();
+	struct world world = new_world(4000, 0.5);
+
+	config.budget_ns = 60 * 1000 * 1000;
+	struct kgb_timer_result result = run_once(&world, &config);
+	assert_true(result.n_rounds >= 4 && result.n_rounds < config.min_rounds);
+	assert_int_equal(result.result, KGB_TIMING_UNDECIDED);
+	assert_int_equal(result.why, KGB_WHY_FEW);
+}
+
 /* ---- answers that cannot be ---- */
 
 static void test_answers_that_do_not_fit_the_question_are_refused(KGB_UNUSED void **state)
@@ -760,6 +774,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_the_same_seed_gives_the_same_plan_and_another_one_does_not),
 		cmocka_unit_test(test_throttled_samples_do_not_count_and_the_device_may_rest),
 		cmocka_unit_test(test_slow_kernels_get_fewer_samples_and_the_budget_ends_it),
+		cmocka_unit_test(test_too_few_rounds_decide_nothing_however_clear_they_are),
 		cmocka_unit_test(test_answers_that_do_not_fit_the_question_are_refused),
 		cmocka_unit_test(test_a_source_that_fails_ends_it_without_a_result),
 		cmocka_unit_test(test_settings_out_of_range_are_refused),

@@ -38,15 +38,23 @@ static void free_verdict(struct kgb_verdict *verdict)
 static void test_an_undecided_verdict_has_every_member(void **state)
 {
 	static const char *const members[] = {
-		"schema",       "operator",      "platform",      "mode",
-		"status",       "code",          "stage",         "message",
-		"hint",         "kernel_sha256", "spec_sha256",   "seed",
-		"started",      "wall_ms",       "stages",        "total_tests",
-		"passed_tests", "failed_tests",  "not_run_tests", "interfaces",
-		"failures",     "ghost",         "launches",      "timing",
-		"isolation",    "versions",      "deterministic", "nondeterministic_tests",
-		"gpu_health",   "lanes",         "phases_ms",     "inline_ptx",
-		"recalled",
+		"schema",        "operator",
+		"platform",      "mode",
+		"status",        "code",
+		"stage",         "message",
+		"hint",          "kernel_sha256",
+		"spec_sha256",   "seed",
+		"started",       "wall_ms",
+		"stages",        "total_tests",
+		"passed_tests",  "failed_tests",
+		"not_run_tests", "interfaces",
+		"failures",      "ghost",
+		"launches",      "timing",
+		"isolation",     "versions",
+		"deterministic", "nondeterministic_tests",
+		"gpu_health",    "lanes",
+		"phases_ms",     "inline_ptx",
+		"recalled",      "sandbox_judged_tests",
 	};
 	struct kgb_verdict *verdict = new_verdict();
 	KGB_AUTO(json) cJSON *json = written(verdict);
@@ -345,6 +353,10 @@ static void test_what_nobody_decided_passes_only_if_every_stage_says_so(void **s
 		{KGB_STAGE_L2, KGB_STAGE_SKIPPED, false, false, 5, 0, 5, true},
 		{KGB_STAGE_L3, KGB_STAGE_UNAVAILABLE, true, true, 5, 0, 5, false},
 		{KGB_STAGE_L3, KGB_STAGE_PASSED, true, true, 5, 0, 5, true},
+		{KGB_STAGE_L3, KGB_STAGE_SKIPPED, true, true, 5, 0, 5, false},
+		/* Where no kernel runs nobody says that one was looked at. */
+		{KGB_STAGE_L3, KGB_STAGE_SKIPPED, false, true, 5, 0, 5, true},
+		{KGB_STAGE_L3, KGB_STAGE_PASSED, false, true, 5, 0, 5, false},
 		{KGB_STAGE_TIMING, KGB_STAGE_SKIPPED, true, false, 5, 0, 5, true},
 		{KGB_STAGE_TIMING, KGB_STAGE_FAILED, true, false, 5, 0, 5, false},
 	};
@@ -378,6 +390,28 @@ static void test_a_decision_is_not_closed_over(void **state)
 	kgb_verdict_close(verdict, true);
 	assert_string_equal(verdict->code, "verify.mismatch");
 	assert_int_equal(verdict->status, KGB_STATUS_FAILED);
+	free_verdict(verdict);
+}
+
+static void test_interfaces_of_one_entry_are_counted_together(void **state)
+{
+	static const struct kgb_interface_count counts[] = {
+		{"twice", 5, 3, 2}, {"once", 7, 7, 0}, {"twice", 10, 9, 1}};
+	struct kgb_verdict *verdict = new_verdict();
+
+	(void)state;
+	verdict->n_interfaces = KGB_ARRAY_LEN(counts);
+	verdict->interfaces =
+		kgb_arena_array(&verdict->arena, KGB_ARRAY_LEN(counts), sizeof(counts[0]));
+	memcpy(verdict->interfaces, counts, sizeof(counts));
+	KGB_AUTO(json) cJSON *json = written(verdict);
+	const cJSON *interfaces = kgb_json_get(json, "interfaces");
+	const cJSON *twice = kgb_json_get(interfaces, "twice");
+	assert_int_equal(cJSON_GetArraySize(interfaces), 2);
+	assert_int_equal(kgb_json_i64(twice, "total", 0), 15);
+	assert_int_equal(kgb_json_i64(twice, "passed", 0), 12);
+	assert_int_equal(kgb_json_i64(twice, "failed", 0), 3);
+	assert_int_equal(kgb_json_i64(kgb_json_get(interfaces, "once"), "total", 0), 7);
 	free_verdict(verdict);
 }
 
@@ -499,6 +533,7 @@ static void test_a_lane_may_decide_where_nothing_was_decided(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_interfaces_of_one_entry_are_counted_together),
 		cmocka_unit_test(test_an_undecided_verdict_has_every_member),
 		cmocka_unit_test(test_the_first_decision_stays_and_its_code_gives_the_status),
 		cmocka_unit_test(test_a_decision_that_is_withdrawn_leaves_room_for_another),

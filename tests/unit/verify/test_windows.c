@@ -45,7 +45,7 @@ static struct kgb_windows classify_two(const struct honest *second, const struct
 	struct kgb_windows out;
 
 	const struct kgb_capture captures[] = {*honest_call(&a, second), *honest_call(&b, third)};
-	kgb_windows_classify(captures, 2, &test_owners, &out);
+	kgb_windows_classify(captures, 2, &test_owners, true, &out);
 	call_release(&a);
 	call_release(&b);
 	return out;
@@ -336,6 +336,19 @@ static void test_other_work_depends_on_the_host(void **state)
 	}
 }
 
+/* A record has one number for an image that several calls use. */
+static void test_another_kernel_of_the_same_image_is_other_work(void **state)
+{
+	struct honest second = second_call, third = third_call;
+
+	(void)state;
+	second.extra = third.extra = other_kernel;
+	second.first_id = third.first_id;
+	const struct kgb_windows out = classify_two(&second, &third);
+	assert_contains(out.reason.text, "kernel: slow in window 2, fast in window 3");
+	assert_class(&out, KGB_REPLAY_HOST);
+}
+
 static void number_and_work(struct call *call, const struct honest *h)
 {
 	const uint64_t words[] = {h->number};
@@ -402,6 +415,8 @@ static void events_of_other_numbers(struct call *call, const struct honest *h)
 		op.stream = 100 * h->number;
 		add_op(call, &op);
 	}
+	add_plain(call, KGB_OP_EVENT_RECORD, 100 * h->number, first);
+	add_plain(call, KGB_OP_EVENT_WAIT, 0, first);
 }
 static void nothing(struct call *call, const struct honest *h)
 {
@@ -499,6 +514,16 @@ static void unknown(struct call *call, const struct honest *h)
 	add_launch(call, h->first_id + IMAGE_ODD, "odd", NULL, 0);
 	add_download(call, h->pool, 4);
 }
+static void undecided(struct call *call, const struct honest *h)
+{
+	add_launch(call, h->first_id + IMAGE_SLOW, "slow", NULL, 0);
+	add_plain(call, KGB_OP_UNSUPPORTED, 0, 0);
+}
+static void undecided_then_library(struct call *call, const struct honest *h)
+{
+	undecided(call, h);
+	library(call, h);
+}
 static void unsupported(struct call *call, const struct honest *h)
 {
 	add_plain(call, KGB_OP_UNSUPPORTED, 0, 0);
@@ -523,6 +548,8 @@ static void test_each_class_has_its_reason(void **state)
 		 "Triton kernels and fills and copies of torch may run"},
 		{unknown, KGB_REPLAY_LIBRARY,
 		 "op 3 launches kernel odd, which is of unknown origin: "},
+		{undecided, KGB_REPLAY_UNDECIDED,
+		 "op 3 launches kernel slow, which is of an origin that could not be found out: "},
 		{unsupported, KGB_REPLAY_UNSUPPORTED,
 		 "op 3 (unsupported): cannot be replayed: cuGraphLaunch: a graph with a host "
 		 "node"},
@@ -539,6 +566,75 @@ static void test_each_class_has_its_reason(void **state)
 		assert_class(&out, cases[i / 3].replay);
 		assert_contains(out.reason.text, cases[i / 3].text);
 		assert_int_equal(out.reason.op, 3);
+	}
+}
+
+/* Nobody hides a library's kernel behind one that nobody could judge. */
+static void test_what_is_known_to_be_refused_comes_before_what_nobody_knows(void **state)
+{
+	static void (*const extras[][2])(struct call *, const struct honest *) = {
+		{undecided_then_library, undecided_then_library},
+		{undecided, library},
+		{library, undecided},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < KGB_ARRAY_LEN(extras); i++) {
+		struct honest second = second_call, third = third_call;
+		second.extra = extras[i][0];
+		third.extra = extras[i][1];
+		const struct kgb_windows out = classify_two(&second, &third);
+		assert_class(&out, KGB_REPLAY_LIBRARY);
+		assert_contains(out.reason.text, "launches kernel nvjet_gemm");
+	}
+}
+
+/* Who reads the result goes on with the default stream, and does not wait for others. */
+static void test_work_on_another_stream_must_be_waited_for(void **state)
+{
+	static const struct {
+		/* digits: work on that stream; r2 and w0: an event recorded on 2, 0 waits for it;
+		 * s: the host waits. The last s is the runner's. */
+		const char *ops;
+		bool good;
+	} cases[] = {
+		{"00s", true},       {"22s", false},        {"02s", false},
+		{"2r2w00s", true},   {"r22w00s", false},    {"2r2w02s", false},
+		{"2r2w22s", false},  {"02ss", true},        {"22ss", true},
+		{"0s2s", false},     {"2r2w3r3w00s", true}, {"2r2w33r2w00s", false},
+		{"2r23w00s", false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
+		struct call calls[2];
+		struct kgb_windows out;
+		for (uint32_t n = 0; n < 2; n++) {
+			uint64_t event = 0;
+			call_begin(&calls[n], n + 2, 0);
+			for (const char *c = cases[i].ops; *c; c++) {
+				struct kgb_op op = launch_of(IMAGE_ADD, "k", NULL, 0);
+				op.stream = (uint64_t)(*c - '0');
+				if (*c == 's')
+					add_plain(&calls[n], KGB_OP_SYNC, 0, 0);
+				else if (*c == 'r')
+					add_plain(&calls[n], KGB_OP_EVENT_RECORD,
+						  (uint64_t)(*++c - '0'), ++event);
+				else if (*c == 'w')
+					add_plain(&calls[n], KGB_OP_EVENT_WAIT,
+						  (uint64_t)(*++c - '0'), event);
+				else
+					add_op(&calls[n], &op);
+			}
+			call_end(&calls[n], 0);
+		}
+		const struct kgb_capture captures[] = {calls[0].capture, calls[1].capture};
+		kgb_windows_classify(captures, 2, &test_owners, true, &out);
+		if ((out.replay == KGB_REPLAY_REPLAYABLE) != cases[i].good)
+			fail_msg("%s: %s '%s'", cases[i].ops, kgb_replay_class_name(out.replay),
+				 out.reason.text);
+		call_release(&calls[0]);
+		call_release(&calls[1]);
 	}
 }
 
@@ -559,7 +655,7 @@ static void test_a_call_without_a_kernel_of_the_candidate_is_no_work(void **stat
 	for (size_t last = 0; last < 2; last++) {
 		const struct kgb_capture captures[] = {last ? idle.capture : busy.capture,
 						       last ? busy.capture : idle.capture};
-		kgb_windows_classify(captures, 2, &test_owners, &out);
+		kgb_windows_classify(captures, 2, &test_owners, true, &out);
 		assert_class(&out, KGB_REPLAY_NO_WORK);
 		assert_string_equal(out.reason.text, "window 3: no Triton kernel ran during the "
 						     "call (3 ops in all)");
@@ -568,6 +664,39 @@ static void test_a_call_without_a_kernel_of_the_candidate_is_no_work(void **stat
 	}
 	call_release(&busy);
 	call_release(&idle);
+}
+
+/* Zeros for an empty sum: fills and copies will do, and nothing else. */
+static void test_a_case_with_an_empty_input_may_do_without_a_kernel(void **state)
+{
+	static const struct {
+		uint32_t image;
+		bool reads;
+		enum kgb_replay_class replay;
+	} cases[] = {
+		{IMAGE_FILL, false, KGB_REPLAY_REPLAYABLE},
+		{IMAGE_GEMM, false, KGB_REPLAY_LIBRARY},
+		{IMAGE_FILL, true, KGB_REPLAY_HOST},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
+		struct call a, b;
+		struct kgb_windows out;
+		for (uint32_t number = 2; number <= 3; number++) {
+			struct call *call = number == 2 ? &a : &b;
+			call_begin(call, number, 0);
+			add_launch(call, cases[i].image, "k", NULL, 0);
+			if (cases[i].reads)
+				add_download(call, ARENA, 4);
+			call_end(call, 0);
+		}
+		const struct kgb_capture captures[] = {a.capture, b.capture};
+		kgb_windows_classify(captures, 2, &test_owners, false, &out);
+		assert_class(&out, cases[i].replay);
+		call_release(&a);
+		call_release(&b);
+	}
 }
 
 static void test_a_cold_first_call_does_not_matter(void **state)
@@ -589,7 +718,7 @@ static void test_a_cold_first_call_does_not_matter(void **state)
 		honest_call(&third, &third_call);
 		const struct kgb_capture captures[] = {first.capture, second.capture,
 						       third.capture};
-		kgb_windows_classify(captures, 3, &test_owners, &out);
+		kgb_windows_classify(captures, 3, &test_owners, true, &out);
 		assert_class(&out, KGB_REPLAY_REPLAYABLE);
 		assert_int_equal(out.prologue_ok, bad == 0);
 		assert_int_equal(out.prologue_reason.op, bad == 0 ? KGB_NO_OP : 3219);
@@ -617,7 +746,7 @@ static void test_hints_tell_of_older_memory_and_host_pointers(void **state)
 		add_launch(&call, IMAGE_ADD, "k", words, 2);
 		call_end(&call, 0);
 		const struct kgb_capture captures[] = {call.capture, call.capture};
-		kgb_windows_classify(captures, 2, &test_owners, &out);
+		kgb_windows_classify(captures, 2, &test_owners, true, &out);
 		assert_class(&out, KGB_REPLAY_REPLAYABLE);
 		assert_int_equal(out.older_memory, used);
 		assert_string_equal(out.host_pointer.text,
@@ -701,11 +830,15 @@ int main(void)
 		cmocka_unit_test(test_a_changed_number_is_named_with_its_place),
 		cmocka_unit_test(test_equal_numbers_that_look_like_addresses_are_equal),
 		cmocka_unit_test(test_other_work_depends_on_the_host),
+		cmocka_unit_test(test_another_kernel_of_the_same_image_is_other_work),
 		cmocka_unit_test(test_other_work_outweighs_other_numbers),
 		cmocka_unit_test(test_what_means_nothing_may_differ),
 		cmocka_unit_test(test_events_that_order_other_work_differ),
 		cmocka_unit_test(test_each_class_has_its_reason),
+		cmocka_unit_test(test_what_is_known_to_be_refused_comes_before_what_nobody_knows),
+		cmocka_unit_test(test_work_on_another_stream_must_be_waited_for),
 		cmocka_unit_test(test_a_call_without_a_kernel_of_the_candidate_is_no_work),
+		cmocka_unit_test(test_a_case_with_an_empty_input_may_do_without_a_kernel),
 		cmocka_unit_test(test_a_cold_first_call_does_not_matter),
 		cmocka_unit_test(test_hints_tell_of_older_memory_and_host_pointers),
 		cmocka_unit_test(test_a_description_has_a_line_per_op),

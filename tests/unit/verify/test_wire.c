@@ -117,7 +117,7 @@ static void test_a_reply_out_of_range_is_refused(void **state)
 		{spoil_value, "value -1"},
 		{spoil_line, "line 4294967295"},
 		{spoil_kind, "result 0: reply of the worker: kind 3"},
-		{spoil_dtype, "dtype 10"},
+		{spoil_dtype, "dtype 13"},
 		{spoil_ndim, "9 dimensions"},
 		{spoil_where, "place 2"},
 		{spoil_size, "size -1"},

@@ -13,7 +13,14 @@
 #define POOL KGB_POOL_ADDRESS
 #define PAGE KGB_GPU_PAGE
 
-enum { IMAGE_ADD = 1, IMAGE_MUL = 2, IMAGE_FILL = 3, IMAGE_GEMM = 4, IMAGE_ODD = 5 };
+enum {
+	IMAGE_ADD = 1,
+	IMAGE_MUL = 2,
+	IMAGE_FILL = 3,
+	IMAGE_GEMM = 4,
+	IMAGE_ODD = 5,
+	IMAGE_SLOW = 6
+};
 
 /** A capture that owns what it is made of. */
 struct call {
@@ -36,6 +43,8 @@ static inline enum kgb_owner owner_of(const struct kgb_image *image, const char 
 		return KGB_OWNER_TORCH_MOVE;
 	case 'l':
 		return KGB_OWNER_LIBRARY;
+	case '?':
+		return KGB_OWNER_UNDECIDED;
 	default:
 		return KGB_OWNER_UNKNOWN;
 	}
@@ -45,7 +54,8 @@ static const struct kgb_owners test_owners = {.of = owner_of};
 /** Begin window `number`. Image ids start at `first_id`, so that they can differ between calls. */
 static inline void call_begin(struct call *call, uint32_t number, uint32_t first_id)
 {
-	static const char *const images[] = {"", "t add", "t mul", "m fill", "l gemm", "odd"};
+	static const char *const images[] = {"",       "t add", "t mul", "m fill",
+					     "l gemm", "odd",   "? slow"};
 
 	*call = (struct call){.bytes = KGB_BUF_INIT(0)};
 	kgb_record_put_header(&call->bytes);

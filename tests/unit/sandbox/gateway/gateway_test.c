@@ -41,6 +41,26 @@ static void on_usage(void *payload, const struct kgb_totals *totals)
 	((struct fixture *)payload)->n_usage++;
 }
 
+static void on_reserve(void *payload, const struct kgb_totals *totals)
+{
+	(void)totals;
+	((struct fixture *)payload)->n_reserves++;
+}
+
+static void on_budget(void *payload, const char *why)
+{
+	struct fixture *f = payload;
+	f->n_refusals++;
+	snprintf(f->why, sizeof(f->why), "%s", why);
+}
+
+static void on_miss(void *payload, const char *why)
+{
+	struct fixture *f = payload;
+	f->n_misses++;
+	snprintf(f->why, sizeof(f->why), "%s", why);
+}
+
 static void on_activity(void *payload)
 {
 	((struct fixture *)payload)->n_activity++;
@@ -77,7 +97,9 @@ static void on_call(void *payload, struct fake_llm_call *call)
 {
 	struct fixture *f = payload;
 	f->call = call;
-	if (f->behaviour)
+	if (f->behaviours && *f->behaviours)
+		assert_true(fake_llm_behave(call, *f->behaviours++));
+	else if (f->behaviour)
 		assert_true(fake_llm_behave(call, f->behaviour));
 }
 
@@ -94,13 +116,24 @@ static void start_gateway(struct fixture *f, const struct fixture_spec *spec)
 		f->llm = NULL;
 		run_for(f, 50);
 	}
-	snprintf(url, sizeof(url), "http://127.0.0.1:%u/", (unsigned)upstream);
+	snprintf(url, sizeof(url), "%s://127.0.0.1:%u/", spec->tls ? "https" : "http",
+		 (unsigned)upstream);
 	struct kgb_gateway_spec gateway = {.mode = spec->mode,
-					   .upstream_url = url,
-					   .api_key =
-						   spec->mode == KGB_GATEWAY_LIVE ? TEST_KEY : NULL,
-					   .key_is_bearer = spec->key_is_bearer,
-					   .model = spec->model};
+					   .model = spec->model,
+					   .allow_provider_tools = spec->allow_provider_tools,
+					   .idle_timeout_ms = spec->idle_timeout_ms,
+					   .retry = spec->retry,
+					   .max_concurrent = spec->max_concurrent,
+					   .prices = spec->prices};
+	/* Tests of retries say how many they want. */
+	if (gateway.retry.max_tries == 0)
+		gateway.retry.max_tries = 1;
+	if (spec->mode == KGB_GATEWAY_LIVE) {
+		gateway.accounts[KGB_PROVIDER_ANTHROPIC] =
+			(struct kgb_account_spec){url, TEST_KEY, spec->key_is_bearer};
+		gateway.accounts[KGB_PROVIDER_OPENAI] = (struct kgb_account_spec){
+			url, spec->without_openai_key ? NULL : TEST_OPENAI_KEY, false};
+	}
 	assert_ok(kgb_gateway_new(&f->gw, &f->loop, &gateway, &err), err);
 	assert_ok(kgb_gateway_listen_loopback(0, &fd, &f->port, &err), err);
 	struct kgb_session_spec session = {
@@ -108,8 +141,14 @@ static void start_gateway(struct fixture *f, const struct fixture_spec *spec)
 		.token = TEST_TOKEN,
 		.traffic_dir = f->traffic,
 		.offline = spec->offline,
+		.protocols = spec->protocols,
+		.cassette = spec->cassette,
+		.budget = spec->budget,
 		.max_exchanges = spec->max_exchanges,
 		.callbacks = {.on_usage = on_usage,
+			      .on_reserve = on_reserve,
+			      .on_budget = on_budget,
+			      .on_miss = on_miss,
 			      .on_exchange = on_exchange,
 			      .on_verify = spec->without_verify ? NULL : on_verify,
 			      .on_probe = on_probe,
@@ -126,6 +165,7 @@ struct fixture *fixture_new(const struct fixture_spec *spec)
 	assert_non_null(mkdtemp(dir));
 	f->traffic = kgb_xstrdup(dir);
 	f->behaviour = spec->behaviour;
+	f->behaviours = spec->behaviours;
 	assert_int_equal(uv_loop_init(&f->loop), 0);
 	uv_timer_init(&f->loop, &f->tick);
 	uv_timer_start(&f->tick, on_tick, 10, 10);

@@ -21,6 +21,7 @@
 #include "tests/helpers/fake_llm.h"
 
 #define TEST_KEY "sk-real-key-0123456789abcdef"
+#define TEST_OPENAI_KEY "sk-other-key-0123456789abcdef"
 #define TEST_TOKEN "tok-0123456789abcdef0123456789abcdef"
 #define MAX_SUMMARIES 128
 
@@ -42,6 +43,7 @@ struct fixture {
 	uv_timer_t tick; /* keeps uv_run(ONCE) from sleeping through a deadline */
 	struct fake_llm *llm; /* NULL: nobody listens upstream */
 	const char *behaviour; /* NULL: calls are kept in `call` for the test to answer */
+	const char *const *behaviours; /* for the next calls, before that */
 	struct fake_llm_call *call; /* the last one */
 	struct kgb_gateway *gw;
 	struct kgb_session *session; /* NULL once closed */
@@ -60,6 +62,10 @@ struct fixture {
 	struct kgb_verify_request *verify; /* the last */
 	char *kernel; /* it brought */
 	int n_verify;
+	int n_reserves;
+	int n_refusals; /* for a budget */
+	int n_misses;
+	char why[600]; /* of the last refusal or miss */
 };
 
 struct fixture_spec {
@@ -68,9 +74,20 @@ struct fixture_spec {
 	const char *model;
 	bool key_is_bearer;
 	bool without_upstream; /* the fake is there but its port is closed */
+	bool tls; /* the gateway speaks TLS, the fake does not */
 	bool without_verify;
+	bool without_openai_key;
+	bool allow_provider_tools;
+	unsigned protocols;
 	const struct kgb_offline_session *offline;
 	int64_t max_exchanges;
+	int64_t idle_timeout_ms;
+	struct kgb_retry_policy retry; /* all 0: nothing is tried again */
+	size_t max_concurrent;
+	const struct kgb_prices *prices;
+	struct kgb_budget *budget;
+	const struct kgb_cassette *cassette;
+	const char *const *behaviours; /* one for each call, NULL-terminated; then `behaviour` */
 };
 
 struct fixture *fixture_new(const struct fixture_spec *spec);

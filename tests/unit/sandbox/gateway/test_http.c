@@ -4,63 +4,26 @@
 #include "sandbox/gateway/http.h"
 #include "sandbox/gateway/scrub.h"
 
-static void test_the_outermost_model_is_found_and_nothing_else(void **state)
-{
-	(void)state;
-	static const struct {
-		const char *body;
-		const char *model; /* with quotes; NULL none */
-	} cases[] = {
-		{"{\"model\":\"a\"}", "\"a\""},
-		{" { \"x\" : {\"model\":\"no\"}, \"y\":[{\"model\":\"no\"}], \"model\" : \"b\\\"c\" } ",
-		 "\"b\\\"c\""},
-		{"{\"messages\":[{\"content\":\"\\\"model\\\":\\\"no\\\"\"}],\"model\":\"c\"}",
-		 "\"c\""},
-		{"{\"model\":5}", NULL},
-		{"{\"model\":\"cut", NULL},
-		{"{\"model\":\"cut\\\"", NULL},
-		{"{\"model\"", NULL},
-		{"{\"model\":", NULL},
-		{"[{\"model\":\"no\"}]", NULL},
-		{"\"model\":\"no\"", NULL},
-		{"{\"other\":\"model\",\"x\":\"y\"}", NULL},
-		{"}}}{\"model\":\"d\"}", "\"d\""},
-		{"{\"\\", NULL},
-		{"", NULL},
-	};
-	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
-		size_t start = 0, end = 0;
-		bool found =
-			kgb_http_find_model(cases[i].body, strlen(cases[i].body), &start, &end);
-		assert_int_equal(found, cases[i].model != NULL);
-		if (found && cases[i].model) {
-			assert_int_equal(end - start, strlen(cases[i].model));
-			assert_memory_equal(cases[i].body + start, cases[i].model, end - start);
-		}
-	}
-}
-
-static void test_replacing_the_model_keeps_every_other_byte(void **state)
-{
-	(void)state;
-	static const char body[] = "{ \"a\":1e400, \"model\" :\t\"x\" ,\"b\":12345678901234567890}";
-	KGB_AUTO(buf) struct kgb_buf out = KGB_BUF_INIT(0);
-	kgb_http_replace_model(body, strlen(body), "new\n", &out);
-	assert_string_equal(out.ptr,
-			    "{ \"a\":1e400, \"model\" :\t\"new\\n\" ,\"b\":12345678901234567890}");
-	kgb_buf_clear(&out);
-	kgb_http_replace_model("no JSON", 7, "new", &out);
-	assert_string_equal(out.ptr, "no JSON");
-}
-
 static void test_errors_have_the_form_of_the_protocol(void **state)
 {
 	(void)state;
-	KGB_AUTO(buf) struct kgb_buf out = KGB_BUF_INIT(0);
-	kgb_http_error_body(&out, kgb_http_error_type(401), "say \"who\"");
-	assert_string_equal(
-		out.ptr,
-		"{\"type\":\"error\",\"error\":{\"type\":\"authentication_error\",\"message\":\"say \\\"who\\\"\"}}");
+	static const struct {
+		enum kgb_protocol protocol;
+		int status;
+		const char *body;
+	} cases[] = {
+		{KGB_PROTOCOL_ANTHROPIC, 401,
+		 "{\"type\":\"error\",\"error\":{\"type\":\"authentication_error\",\"message\":\"say \\\"who\\\"\"}}"},
+		{KGB_PROTOCOL_CHAT, 402,
+		 "{\"error\":{\"type\":\"insufficient_quota\",\"message\":\"say \\\"who\\\"\",\"param\":null,\"code\":null}}"},
+		{KGB_PROTOCOL_RESPONSES, 502,
+		 "{\"error\":{\"type\":\"server_error\",\"message\":\"say \\\"who\\\"\",\"param\":null,\"code\":null}}"},
+	};
+	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
+		KGB_AUTO(buf) struct kgb_buf out = KGB_BUF_INIT(0);
+		kgb_http_error_body(&out, cases[i].protocol, cases[i].status, "say \"who\"");
+		assert_string_equal(out.ptr, cases[i].body);
+	}
 }
 
 /* ---- scrub ---- */
@@ -128,8 +91,6 @@ static void test_bytes_that_start_no_secret_are_not_held_back(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_the_outermost_model_is_found_and_nothing_else),
-		cmocka_unit_test(test_replacing_the_model_keeps_every_other_byte),
 		cmocka_unit_test(test_errors_have_the_form_of_the_protocol),
 		cmocka_unit_test(test_secrets_are_taken_out_however_the_stream_is_cut),
 		cmocka_unit_test(test_bytes_that_start_no_secret_are_not_held_back),

@@ -123,7 +123,8 @@ static void test_streams_are_metered_exactly_however_they_are_cut(void **state)
 		print_message("# %s\n", want->name);
 		for (size_t p = 0; p < KGB_ARRAY_LEN(pieces); p++) {
 			struct kgb_meter meter;
-			kgb_meter_init(&meter, "text/event-stream; charset=utf-8");
+			kgb_meter_init(&meter, KGB_PROTOCOL_ANTHROPIC,
+				       "text/event-stream; charset=utf-8");
 			size_t len = strlen(want->bytes);
 			for (size_t at = 0; at < len; at += pieces[p])
 				kgb_meter_feed(&meter, want->bytes + at,
@@ -158,7 +159,7 @@ static void test_answers_in_one_piece_are_metered_at_their_end(void **state)
 	};
 	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
 		struct kgb_meter meter;
-		kgb_meter_init(&meter, i % 2 ? NULL : "application/json");
+		kgb_meter_init(&meter, KGB_PROTOCOL_ANTHROPIC, i % 2 ? NULL : "application/json");
 		for (const char *p = cases[i].body; *p; p++)
 			kgb_meter_feed(&meter, p, 1);
 		assert_false(kgb_meter_take_change(&meter));
@@ -173,7 +174,7 @@ static void test_changes_are_told_once(void **state)
 {
 	(void)state;
 	struct kgb_meter meter;
-	kgb_meter_init(&meter, "text/event-stream");
+	kgb_meter_init(&meter, KGB_PROTOCOL_ANTHROPIC, "text/event-stream");
 	kgb_meter_feed(&meter, START(FULL), strlen(START(FULL)));
 	assert_true(kgb_meter_take_change(&meter));
 	assert_false(kgb_meter_take_change(&meter));
@@ -194,7 +195,7 @@ static void test_later_reports_of_an_exchange_replace_its_earlier_ones(void **st
 {
 	(void)state;
 	struct kgb_ledger ledger;
-	kgb_ledger_init(&ledger);
+	kgb_ledger_init(&ledger, NULL);
 	report(&ledger, 1, "a", "m", (struct kgb_usage){10, -1, 5, 0}, false);
 	assert_counts(&ledger.totals.usage, &(struct kgb_usage){10, 0, 5, 0});
 	report(&ledger, 1, "a", "m", (struct kgb_usage){8, 20, 5, 0}, false);
@@ -209,7 +210,7 @@ static void test_a_repeated_id_counts_the_larger_report_once(void **state)
 {
 	(void)state;
 	struct kgb_ledger ledger;
-	kgb_ledger_init(&ledger);
+	kgb_ledger_init(&ledger, NULL);
 	report(&ledger, 1, "a", "m", (struct kgb_usage){10, -1, 0, 0}, false);
 	report(&ledger, 2, "a", "m", (struct kgb_usage){10, 30, 0, 0}, true);
 	report(&ledger, 3, "a", "m", (struct kgb_usage){9, 20, 0, 0}, true);
@@ -222,7 +223,7 @@ static void test_messages_without_an_id_are_all_their_own(void **state)
 {
 	(void)state;
 	struct kgb_ledger ledger;
-	kgb_ledger_init(&ledger);
+	kgb_ledger_init(&ledger, NULL);
 	for (int i = 1; i <= 3; i++)
 		report(&ledger, i, "", "m", (struct kgb_usage){1, 1, 1, 1}, false);
 	assert_counts(&ledger.totals.usage, &(struct kgb_usage){3, 3, 3, 3});
@@ -234,7 +235,7 @@ static void test_models_are_kept_apart_and_their_table_has_an_end(void **state)
 	(void)state;
 	struct kgb_ledger ledger;
 	struct kgb_usage sum = {0, 0, 0, 0};
-	kgb_ledger_init(&ledger);
+	kgb_ledger_init(&ledger, NULL);
 	for (int i = 0; i < 40; i++) {
 		char id[16], model[16];
 		snprintf(id, sizeof(id), "id%d", i);
@@ -256,7 +257,7 @@ static void test_absurd_counts_saturate(void **state)
 {
 	(void)state;
 	struct kgb_ledger ledger;
-	kgb_ledger_init(&ledger);
+	kgb_ledger_init(&ledger, NULL);
 	report(&ledger, 1, "a", "m", (struct kgb_usage){INT64_MAX, 1, 0, 0}, false);
 	report(&ledger, 2, "b", "m", (struct kgb_usage){INT64_MAX, 1, 0, 0}, false);
 	assert_counts(&ledger.totals.usage, &(struct kgb_usage){INT64_MAX, 2, 0, 0});

@@ -78,7 +78,7 @@ static const cJSON *talk_ask(struct talk *t)
 	struct kgb_offline_reply reply = KGB_OFFLINE_REPLY_INIT;
 	struct kgb_err err = KGB_ERR_INIT;
 	request_body(t, false, &body);
-	kgb_offline_answer(t->session, body.ptr, body.len, &reply);
+	kgb_offline_answer(t->session, KGB_PROTOCOL_ANTHROPIC, body.ptr, body.len, &reply);
 	assert_int_equal(reply.status, 200);
 	cJSON_Delete(t->answer);
 	t->answer = NULL;
@@ -285,7 +285,7 @@ static void test_what_is_no_main_conversation_gets_its_own_answer(void **state)
 	static const char title[] =
 		"{\"model\":\"m\",\"system\":[{\"type\":\"text\",\"text\":\"Write a Title\"}],"
 		"\"messages\":[{\"role\":\"user\",\"content\":\"x\"}]}";
-	kgb_offline_answer(session, title, strlen(title), &reply);
+	kgb_offline_answer(session, KGB_PROTOCOL_ANTHROPIC, title, strlen(title), &reply);
 	assert_non_null(strstr(reply.body.ptr, "Offline script"));
 	kgb_offline_reply_release(&reply);
 	kgb_offline_free(session);
@@ -323,7 +323,7 @@ static void test_the_stream_says_the_same_as_the_answer_in_one_piece(void **stat
 	KGB_AUTO(buf) struct kgb_buf body = KGB_BUF_INIT(0);
 	struct kgb_offline_reply reply = KGB_OFFLINE_REPLY_INIT;
 	request_body(&t, true, &body);
-	kgb_offline_answer(session, body.ptr, body.len, &reply);
+	kgb_offline_answer(session, KGB_PROTOCOL_ANTHROPIC, body.ptr, body.len, &reply);
 	assert_string_equal(reply.content_type, "text/event-stream; charset=utf-8");
 
 	struct collected c = {.text = KGB_BUF_INIT(0), .input = KGB_BUF_INIT(0)};
@@ -342,7 +342,7 @@ static void test_the_stream_says_the_same_as_the_answer_in_one_piece(void **stat
 	assert_string_equal(c.last, "message_stop");
 
 	struct kgb_meter meter;
-	kgb_meter_init(&meter, reply.content_type);
+	kgb_meter_init(&meter, KGB_PROTOCOL_ANTHROPIC, reply.content_type);
 	kgb_meter_feed(&meter, reply.body.ptr, reply.body.len);
 	kgb_meter_finish(&meter);
 	assert_true(kgb_usage_complete(&meter.usage));
@@ -382,7 +382,7 @@ static void test_no_character_is_cut_by_a_delta(void **state)
 	struct kgb_offline_reply reply = KGB_OFFLINE_REPLY_INIT;
 	static const char body[] =
 		"{\"model\":\"m\",\"stream\":true,\"messages\":[{\"role\":\"user\",\"content\":\"x\"}]}";
-	kgb_offline_answer(session, body, strlen(body), &reply);
+	kgb_offline_answer(session, KGB_PROTOCOL_ANTHROPIC, body, strlen(body), &reply);
 	struct collected c = {.text = KGB_BUF_INIT(0), .input = KGB_BUF_INIT(0)};
 	struct kgb_sse sse;
 	kgb_sse_init(&sse, 1 << 20);
@@ -411,7 +411,8 @@ static void test_bad_requests_are_400(void **state)
 	struct kgb_offline_session *session = session_new(KGB_OFFLINE_VERIFY);
 	for (size_t i = 0; i < KGB_ARRAY_LEN(bodies); i++) {
 		struct kgb_offline_reply reply = KGB_OFFLINE_REPLY_INIT;
-		kgb_offline_answer(session, bodies[i], strlen(bodies[i]), &reply);
+		kgb_offline_answer(session, KGB_PROTOCOL_ANTHROPIC, bodies[i], strlen(bodies[i]),
+				   &reply);
 		assert_int_equal(reply.status, 400);
 		assert_non_null(strstr(reply.body.ptr, "invalid_request_error"));
 		kgb_offline_reply_release(&reply);

@@ -169,7 +169,7 @@ static const struct behaviour_case behaviour_cases[] = {
 	{"error_event", 200, WHOLE | BILLED, "Overloaded", NO_OUTPUT, NULL, 0, 1},
 	{"cut", 200, BILLED | CUT, "hello", NO_OUTPUT, "upstream", 1, 0},
 	{"no_stop", 200, BILLED | COUNTED | CUT, "hello", FULL, "without message_stop", 1, 0},
-	{"gzip", 502, WHOLE, "encoded as 'gzip'", KGB_USAGE_UNKNOWN, "gzip", 1, 0},
+	{"gzip", 200, WHOLE | BILLED | COUNTED, "msg_gzip", FULL, NULL, 0, 0},
 	{"refuse", 502, WHOLE, "api_error", KGB_USAGE_UNKNOWN, "upstream", 1, 0},
 };
 

@@ -237,16 +237,22 @@ static void test_a_gateway_refuses_settings_that_cannot_work(void **state)
 		struct kgb_gateway_spec spec;
 		const char *message;
 	} cases[] = {
-		{{.mode = KGB_GATEWAY_LIVE}, "ANTHROPIC_API_KEY"},
-		{{.mode = KGB_GATEWAY_LIVE, .api_key = ""}, "ANTHROPIC_API_KEY"},
-		{{.mode = KGB_GATEWAY_LIVE, .api_key = "a\r\nx: y"}, "control characters"},
-		{{.mode = KGB_GATEWAY_LIVE, .api_key = "k", .upstream_url = "api.anthropic.com"},
+		{{.mode = KGB_GATEWAY_LIVE}, "ANTHROPIC_API_KEY or OPENAI_API_KEY"},
+		{{.mode = KGB_GATEWAY_LIVE, .accounts = {{.api_key = ""}}}, "ANTHROPIC_API_KEY"},
+		{{.mode = KGB_GATEWAY_LIVE, .accounts = {{.api_key = "a\r\nx: y"}}},
+		 "control characters: check ANTHROPIC_API_KEY"},
+		{{.mode = KGB_GATEWAY_LIVE, .accounts = {{0}, {.api_key = "a b"}}},
+		 "control characters: check OPENAI_API_KEY"},
+		{{.mode = KGB_GATEWAY_LIVE,
+		  .accounts = {{.api_key = "k", .url = "api.anthropic.com"}}},
 		 "http://"},
-		{{.mode = KGB_GATEWAY_LIVE, .api_key = "k", .upstream_url = "file:///etc/passwd"},
+		{{.mode = KGB_GATEWAY_LIVE,
+		  .accounts = {{.api_key = "k", .url = "file:///etc/passwd"}}},
 		 "http://"},
-		{{.mode = KGB_GATEWAY_LIVE, .api_key = "k", .upstream_url = "https://"},
+		{{.mode = KGB_GATEWAY_LIVE, .accounts = {{.api_key = "k", .url = "https://"}}},
 		 "https://"},
-		{{.mode = KGB_GATEWAY_LIVE, .api_key = "k", .upstream_url = "https://a/?b=c"},
+		{{.mode = KGB_GATEWAY_LIVE,
+		  .accounts = {{.api_key = "k", .url = "https://a/?b=c"}}},
 		 "query"},
 	};
 	uv_loop_t loop;

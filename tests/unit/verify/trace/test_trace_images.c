@@ -253,6 +253,19 @@ static void test_read_only_bytes_of_a_library_are_not_copied(void **state)
 	kgb_images_release(&images);
 }
 
+static void test_bytes_of_a_library_that_can_be_changed_are_copied(void **state)
+{
+	static struct fatbin variable = {FATBIN_MAGIC, 1, 16, 48, "variable"};
+	struct kgb_images images = {0};
+
+	(void)state;
+	kgb_images_load(&images, KGB_IMAGE_LIBRARY, 10, &variable);
+	variable.payload[0] ^= 1;
+	assert_non_null(kgb_images_find(&images, 1)->owned);
+	assert_memory_equal(kgb_images_find(&images, 1)->bytes + 16, "variable", 8);
+	kgb_images_release(&images);
+}
+
 static void test_an_image_in_use_outlives_its_handle_until_the_window_ends(void **state)
 {
 	struct kgb_images images = {0};
@@ -379,6 +392,7 @@ int main(void)
 		cmocka_unit_test(test_a_wrapper_leads_to_its_fatbin_and_other_bytes_to_nothing),
 		cmocka_unit_test(test_handles_lead_to_bytes_and_equal_bytes_have_one_id),
 		cmocka_unit_test(test_read_only_bytes_of_a_library_are_not_copied),
+		cmocka_unit_test(test_bytes_of_a_library_that_can_be_changed_are_copied),
 		cmocka_unit_test(test_an_image_in_use_outlives_its_handle_until_the_window_ends),
 		cmocka_unit_test(test_a_handle_that_comes_again_belongs_to_the_new_image),
 		cmocka_unit_test(test_only_libraries_are_visited_as_such),

@@ -258,6 +258,46 @@ static void test_a_full_record_says_so_in_every_window_to_the_last(void **state)
 	assert_in_range(n_full, 5, KGB_RECORD_WINDOWS_MAX - 5);
 }
 
+/* Also when what was left out is the last thing of its window. */
+static void test_an_operation_that_no_record_holds_is_not_left_out_in_silence(void **state)
+{
+	struct fixture *fx = *state;
+
+	open_record(fx, 128 << 10);
+	begin(fx, 1);
+	put_launch(fx, 1);
+	put_upload(fx, 128 << 10);
+	end(fx);
+	begin(fx, 2);
+	put_launch(fx, 1);
+	end(fx);
+	assert_string_equal(only_reason(read_back(fx), 1), "trace: record over 131072 bytes");
+	assert_int_equal(kgb_record_window(&fx->record, 2)->n_ops, 1);
+}
+
+static void test_large_images_are_written_too(void **state)
+{
+	enum { BYTES = 300000 };
+	struct fixture *fx = *state;
+	const struct fatbin head = {.magic = 0xba55ed50u,
+				    .version = 1,
+				    .header_bytes = 16,
+				    .payload_bytes = BYTES - 16};
+	KGB_AUTO(free) unsigned char *large = kgb_xcalloc(1, BYTES);
+
+	memcpy(large, &head, 16);
+	large[BYTES - 1] = 'z';
+	kgb_images_load(&fx->images, KGB_IMAGE_MODULE, 30, large);
+	open_record(fx, 1 << 20);
+	begin(fx, 1);
+	put_launch(fx, 3);
+	end(fx);
+	const struct kgb_image *image = kgb_record_image(read_back(fx), 3);
+	assert_non_null(image);
+	assert_int_equal(image->len, BYTES);
+	assert_memory_equal(image->bytes, large, BYTES);
+}
+
 static void test_too_many_ops_and_blocks_break_the_window(void **state)
 {
 	struct fixture *fx = *state;
@@ -363,6 +403,8 @@ int main(void)
 		RECORDER_TEST(test_blocks_are_sorted_and_no_two_alike),
 		RECORDER_TEST(test_a_window_that_is_broken_holds_only_the_first_reason),
 		RECORDER_TEST(test_a_full_record_says_so_in_every_window_to_the_last),
+		RECORDER_TEST(test_an_operation_that_no_record_holds_is_not_left_out_in_silence),
+		RECORDER_TEST(test_large_images_are_written_too),
 		RECORDER_TEST(test_too_many_ops_and_blocks_break_the_window),
 		RECORDER_TEST(test_reasons_are_made_printable),
 		RECORDER_TEST(test_wrong_order_of_calls_is_refused),

@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * `kgb-agent replay [RUN]`: the agents of an earlier run once more, with the real CLI but without a
+ * model, a judge and money: the model's answers and the verdicts come from the record. What the
+ * CLI leaves must be what it left then, byte for byte. The replay is a run of its own, below
+ * RUN/replays/.
+ */
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "agent/cli/cmd.h"
+#include "agent/cli/preflight.h"
+#include "agent/cli/program_probe.h"
+#include "agent/sched/attempt.h"
+#include "agent/sched/sched.h"
+#include "base/fs.h"
+#include "base/jsonw.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "methods/method.h"
+
+#define MAX_AT_A_TIME 4
+
+struct replay {
+	struct kgb_cli *cli;
+	struct kgb_rundir source;
+	struct kgb_run_state recorded;
+	struct kgb_config config; /* the recorded run's */
+	struct kgb_method method;
+	bool has_method;
+	struct kgb_devices devices;
+	struct kgb_ladder ladder;
+	char *cli_path; /* owned */
+	char cli_version[KGB_VERSION_LEN];
+	struct kgb_spec *specs; /* of the operators that an agent worked on */
+	size_t n_specs;
+	struct kgb_rundir dir;
+	struct kgb_run_log *log;
+};
+
+static void replay_release(struct replay *r)
+{
+	if (r->log)
+		kgb_run_log_close(r->log);
+	kgb_rundir_release(&r->dir);
+	for (size_t i = 0; i < r->n_specs; i++)
+		kgb_spec_release(&r->specs[i]);
+	kgb_free(r->specs);
+	kgb_free(r->cli_path);
+	if (r->has_method)
+		kgb_method_release(&r->method);
+	kgb_config_release(&r->config);
+	kgb_run_state_release(&r->recorded);
+	kgb_rundir_release(&r->source);
+}
+
+/* ---- the record ---- */
+
+static int open_source(struct replay *r, struct kgb_err *err)
+{
+	const char *name = r->cli->operators.n > 0 ? r->cli->operators.items[0] : NULL;
+	KGB_AUTO(free) char *runs = kgb_config_runs(&r->cli->config);
+	if (kgb_rundir_open(&r->source, runs, name, KGB_RUNDIR_READ, err) < 0)
+		return -1;
+	if (kgb_journal_read(r->source.fd, kgb_run_state_fold, &r->recorded, NULL, err) < 0)
+		return kgb_ctx(err, "run '%s'", r->source.name);
+	KGB_AUTO(free) char *config = kgb_path_join(r->source.path, "config.yaml");
+	return kgb_config_load(&r->config, config, NULL, err);
+}
+
+static int load_specs(struct replay *r, struct kgb_err *err)
+{
+	struct kgb_spec_index index = {0};
+	if (kgb_spec_index_load(r->cli->data_dir, r->recorded.dataset, &index, err) < 0)
+		return -1;
+	int rc = 0;
+	r->specs = kgb_xcalloc(r->recorded.n_ops + 1, sizeof(*r->specs));
+	for (size_t i = 0; i < r->recorded.n_ops && rc == 0; i++) {
+		const char *name = NULL, *path = NULL;
+		if (r->recorded.ops[i].n_attempts == 0)
+			continue;
+		rc = kgb_spec_index_find(&index, r->recorded.ops[i].name, &name, &path, err);
+		if (rc == 0)
+			rc = kgb_spec_load(path, &r->specs[r->n_specs], err);
+		r->n_specs += rc == 0;
+	}
+	kgb_spec_index_release(&index);
+	if (rc == 0 && r->n_specs == 0)
+		return kgb_fail(err, KGB_ERR_NOT_FOUND, "run '%s' has no agent's work to replay",
+				r->source.name);
+	return rc;
+}
+
+/* The prompt names the platform, so it is the recorded one, whatever this machine has. */
+static void set_devices(struct replay *r)
+{
+	bool cpu = kgb_str_eq(r->recorded.platform, "cpu");
+	r->devices = (struct kgb_devices){.n = 1};
+	r->devices.items[0].number = r->devices.items[0].own = cpu ? -1 : 0;
+	snprintf(r->devices.items[0].name, sizeof(r->devices.items[0].name), "%s",
+		 cpu ? "cpu" : "cuda:0");
+}
+
+static int prepare(struct replay *r, struct kgb_err *err)
+{
+	if (open_source(r, err) < 0)
+		return -1;
+	if (!r->recorded.method || !r->recorded.dataset || !r->recorded.model)
+		return kgb_fail(err, KGB_ERR_NOT_FOUND, "run '%s' has no agent's work to replay",
+				r->source.name);
+	if (kgb_method_load(r->cli->data_dir, r->recorded.method, &r->method, err) < 0)
+		return -1;
+	r->has_method = true;
+	set_devices(r);
+	if (load_specs(r, err) < 0)
+		return -1;
+	r->cli_path = kgb_config_program(&r->cli->config, &r->method.program);
+	if (kgb_preflight_sandbox(
+		    r->cli->bin_dir,
+		    (enum kgb_isolation_level)r->cli->config.settings.sandbox.isolation, &r->ladder,
+		    err) < 0 ||
+	    kgb_program_probe(&r->method.program, r->cli_path, r->cli->bin_dir, &r->ladder,
+			      r->cli_version, err) < 0)
+		return -1;
+	if (r->recorded.cli_version && !kgb_str_eq(r->recorded.cli_version, r->cli_version))
+		kgb_warn("recorded with version %s of the CLI, replayed with %s",
+			 r->recorded.cli_version, r->cli_version);
+	return 0;
+}
+
+/* ---- running ---- */
+
+static int start_run(struct replay *r, struct kgb_err *err)
+{
+	KGB_AUTO(free) char *replays = kgb_path_join(r->source.path, "replays");
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(KGB_LIMIT_YAML);
+	kgb_config_print(&r->config, &text);
+	if (kgb_rundir_create(&r->dir, replays, r->recorded.method, r->recorded.dataset, err) < 0 ||
+	    kgb_fs_write_atomic(r->dir.fd, "config.yaml", text.ptr, text.len, 0644, true, err) <
+		    0 ||
+	    kgb_run_log_open(&r->log, &r->dir, err) < 0)
+		return -1;
+	const struct kgb_event_run_started started = {
+		.run_name = r->dir.name,
+		.dataset = r->recorded.dataset,
+		.method = r->recorded.method,
+		.model = r->recorded.model,
+		.gateway_mode = kgb_gateway_mode_name(KGB_GATEWAY_REPLAY),
+		.cli_name = r->method.cli,
+		.cli_version = r->cli_version,
+		.isolation = kgb_isolation_level_name(r->ladder.level),
+		.platform = r->recorded.platform,
+		.device_count = 1,
+		.skip_verify = true,
+	};
+	struct kgb_event_plan_item *items = kgb_xcalloc(r->n_specs + 1, sizeof(*items));
+	for (size_t i = 0; i < r->n_specs; i++)
+		items[i] = (struct kgb_event_plan_item){r->specs[i].name, r->specs[i].safe_name,
+							r->specs[i].sha256};
+	int rc = kgb_event_run_started(r->log, &started, err);
+	if (rc == 0)
+		rc = kgb_event_planned(r->log, items, r->n_specs, err);
+	kgb_free(items);
+	return rc;
+}
+
+static int drive(struct replay *r, struct kgb_sched_outcome *outcome, struct kgb_err *err)
+{
+	const struct kgb_settings *s = &r->config.settings;
+	const struct kgb_replay_source source = {.dir = r->source.path, .state = &r->recorded};
+	struct kgb_sched_item *items = kgb_xcalloc(r->n_specs + 1, sizeof(*items));
+	size_t most_attempts = 1;
+	for (size_t i = 0; i < r->n_specs; i++) {
+		const struct kgb_op_state *op = kgb_run_state_op(&r->recorded, r->specs[i].name);
+		items[i] = (struct kgb_sched_item){.spec = &r->specs[i], .generate = true};
+		if (op->n_attempts > most_attempts)
+			most_attempts = op->n_attempts;
+	}
+	const struct kgb_sched_spec spec = {
+		.log = r->log,
+		.dir = &r->dir,
+		.method = &r->method,
+		.items = items,
+		.n_items = r->n_specs,
+		.device_count = r->n_specs < MAX_AT_A_TIME ? (int)r->n_specs : MAX_AT_A_TIME,
+		.devices = &r->devices,
+		.skip_verify = true,
+		.status_style = r->cli->flags.quiet ? KGB_STATUS_QUIET : KGB_STATUS_AUTO,
+		.gateway = {.mode = KGB_GATEWAY_REPLAY},
+		.replay = &source,
+		.data_dir = r->cli->data_dir,
+		.bin_dir = r->cli->bin_dir,
+		.cli_path = r->cli_path,
+		.model = r->recorded.model,
+		.attempt_timeout_ms = s->limits.attempt_timeout,
+		.walls =
+			{
+				.ladder = &r->ladder,
+				.disk_bytes = s->sandbox.disk,
+				.n_files = s->sandbox.files,
+				.memory_bytes = s->sandbox.memory,
+				.n_tasks = s->sandbox.processes,
+				.idle_timeout_ms = s->sandbox.idle_timeout,
+				.tmp_bytes = s->limits.tmp_size,
+			},
+		.max_verify_calls = s->limits.verify_calls,
+		.max_attempts = (int)most_attempts,
+	};
+	int rc = kgb_sched_run(&spec, outcome, err);
+	kgb_free(items);
+	return rc;
+}
+
+/* ---- comparing ---- */
+
+/* What became of one operator. */
+struct comparison {
+	bool same_kernel, same_checks;
+	int64_t n_checks, n_recorded_checks;
+	int64_t n_misses;
+};
+
+/* Both are there and equal, or neither is. */
+static bool same_file(int dir_a, int dir_b, const char *path)
+{
+	KGB_AUTO(buf) struct kgb_buf a = KGB_BUF_INIT(KGB_LIMIT_KERNEL);
+	KGB_AUTO(buf) struct kgb_buf b = KGB_BUF_INIT(KGB_LIMIT_KERNEL);
+	struct kgb_err ignored = KGB_ERR_INIT;
+	bool has_a = kgb_fs_exists(dir_a, path), has_b = kgb_fs_exists(dir_b, path);
+	if (!has_a || !has_b)
+		return !has_a && !has_b;
+	return kgb_fs_read_untrusted(dir_a, path, KGB_LIMIT_KERNEL, &a, &ignored) == 0 &&
+	       kgb_fs_read_untrusted(dir_b, path, KGB_LIMIT_KERNEL, &b, &ignored) == 0 &&
+	       a.len == b.len && memcmp(a.ptr, b.ptr, a.len) == 0;
+}
+
+/* Candidates of an attempt in both runs, until there is none in either. */
+static void compare_checks(const struct replay *r, const char *attempt_rel, struct comparison *out)
+{
+	for (int i = 1;; i++) {
+		KGB_AUTO(free) char *path = kgb_xasprintf("%s/verdicts/%03d.py", attempt_rel, i);
+		bool recorded = kgb_fs_exists(r->source.fd, path);
+		bool now = kgb_fs_exists(r->dir.fd, path);
+		if (!recorded && !now)
+			return;
+		out->n_recorded_checks += recorded;
+		out->n_checks += now;
+		if (!same_file(r->source.fd, r->dir.fd, path))
+			out->same_checks = false;
+	}
+}
+
+static void compare(const struct replay *r, const struct kgb_spec *spec, struct comparison *out)
+{
+	const struct kgb_op_state *op = kgb_run_state_op(kgb_run_log_state(r->log), spec->name);
+	const struct kgb_op_state *recorded = kgb_run_state_op(&r->recorded, spec->name);
+	KGB_AUTO(free) char *kernel = kgb_xasprintf("kernels/%s.py", spec->safe_name);
+	*out = (struct comparison){.same_checks = true};
+	out->same_kernel = same_file(r->source.fd, r->dir.fd, kernel);
+	size_t n = op->n_attempts > recorded->n_attempts ? op->n_attempts : recorded->n_attempts;
+	for (size_t i = 0; i < n; i++) {
+		KGB_AUTO(free) char *rel = kgb_rundir_attempt_rel(spec->safe_name, (int)i + 1);
+		compare_checks(r, rel, out);
+		if (i < op->n_attempts)
+			out->n_misses += op->attempts[i].gateway.n_misses;
+	}
+}
+
+static bool is_identical(const struct comparison *c)
+{
+	return c->same_kernel && c->same_checks && c->n_misses == 0;
+}
+
+static void add_text(struct kgb_buf *out, const char *name, const struct comparison *c)
+{
+	kgb_buf_addf(out, "%-24s %s", name, is_identical(c) ? "identical" : "DIFFERS");
+	kgb_buf_addf(out, ": kernel %s, %lld of %lld checks %s", c->same_kernel ? "same" : "other",
+		     (long long)c->n_checks, (long long)c->n_recorded_checks,
+		     c->same_checks ? "same" : "not the same");
+	if (c->n_misses > 0)
+		kgb_buf_addf(out, ", %lld requests not in the record", (long long)c->n_misses);
+	kgb_buf_addc(out, '\n');
+}
+
+static void add_json(struct kgb_jsonw *w, const char *name, const struct comparison *c)
+{
+	kgb_jsonw_key(w, name);
+	kgb_jsonw_object(w);
+	kgb_jsonw_kbool(w, "identical", is_identical(c));
+	kgb_jsonw_kbool(w, "same_kernel", c->same_kernel);
+	kgb_jsonw_kbool(w, "same_checks", c->same_checks);
+	kgb_jsonw_ki64(w, "checks", c->n_checks);
+	kgb_jsonw_ki64(w, "recorded_checks", c->n_recorded_checks);
+	kgb_jsonw_ki64(w, "misses", c->n_misses);
+	kgb_jsonw_object_end(w);
+}
+
+static int report(const struct replay *r)
+{
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+	struct kgb_jsonw w;
+	bool json = r->cli->flags.json, identical = true;
+	kgb_jsonw_init(&w, &text, 2);
+	if (json) {
+		kgb_jsonw_object(&w);
+		kgb_jsonw_kstr(&w, "schema", "kgb.replay/1");
+		kgb_jsonw_kstr(&w, "recorded", r->source.path);
+		kgb_jsonw_kstr(&w, "replay", r->dir.path);
+		kgb_jsonw_key(&w, "operators");
+		kgb_jsonw_object(&w);
+	}
+	for (size_t i = 0; i < r->n_specs; i++) {
+		struct comparison c;
+		compare(r, &r->specs[i], &c);
+		identical = identical && is_identical(&c);
+		if (json)
+			add_json(&w, r->specs[i].name, &c);
+		else
+			add_text(&text, r->specs[i].name, &c);
+	}
+	if (json) {
+		kgb_jsonw_object_end(&w);
+		kgb_jsonw_kbool(&w, "identical", identical);
+		kgb_jsonw_object_end(&w);
+		kgb_buf_addc(&text, '\n');
+	}
+	return kgb_cli_print(&text, identical ? KGB_EXIT_OK : KGB_EXIT_FAILURES);
+}
+
+static int replay(struct replay *r)
+{
+	struct kgb_err err = KGB_ERR_INIT;
+	struct kgb_sched_outcome outcome = {0};
+	if (prepare(r, &err) < 0)
+		return kgb_cli_fail(&err, KGB_EXIT_USAGE);
+	if (start_run(r, &err) < 0)
+		return kgb_cli_fail(&err, KGB_EXIT_INTERNAL);
+	kgb_info("replay of %s in %s", r->source.path, r->dir.path);
+	if (drive(r, &outcome, &err) < 0)
+		return kgb_cli_fail(&err, KGB_EXIT_INTERNAL);
+	if (outcome.fatal)
+		return kgb_cli_fail(&outcome.err, KGB_EXIT_INTERNAL);
+	int exit_code = report(r);
+	return outcome.signal ? 128 + outcome.signal : exit_code;
+}
+
+int kgb_cmd_replay(struct kgb_cli *cli)
+{
+	struct replay r = {.cli = cli,
+			   .source = KGB_RUNDIR_INIT,
+			   .recorded = KGB_RUN_STATE_INIT,
+			   .config = KGB_CONFIG_INIT,
+			   .dir = KGB_RUNDIR_INIT};
+	int exit_code = replay(&r);
+	replay_release(&r);
+	return exit_code;
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+#include "methods/program.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <sys/utsname.h>
+
+#include "base/fs.h"
+#include "base/str.h"
+
+static const char *const protocol_names[] = {"anthropic", "chat", "responses", "any", NULL};
+_Static_assert(KGB_ARRAY_LEN(protocol_names) == KGB_N_PROTOCOLS + 2,
+	       "one name a protocol, and any");
+static const char *const completion_names[] = {"closing_event", "exit_status", NULL};
+static const char *const usage_names[] = {"reported", "none", NULL};
+
+#define FIELD(member, ...)                                                  \
+	{                                                                   \
+		.offset = offsetof(struct kgb_program, member), __VA_ARGS__ \
+	}
+static const struct kgb_field program_fields[] = {
+	FIELD(name, .name = "name", .type = KGB_FIELD_STR, .required = true,
+	      .doc = "As methods name it; equals the file's name"),
+	FIELD(title, .name = "title", .type = KGB_FIELD_STR, .required = true,
+	      .doc = "As people call it"),
+	FIELD(install, .name = "install", .type = KGB_FIELD_STR, .required = true,
+	      .doc = "What to do when it is missing"),
+	FIELD(binaries, .name = "binaries", .type = KGB_FIELD_MAP,
+	      .doc = "Its executable below .deps/cli/NAME, by machine (uname -m)"),
+	FIELD(version_argv, .name = "version_argv", .type = KGB_FIELD_STRS,
+	      .doc = "Arguments that make it print its version"),
+	FIELD(tested_from, .name = "tested_from", .type = KGB_FIELD_STR, .def = "\"\"",
+	      .doc = "Oldest version that this project was tested with"),
+	FIELD(tested_to, .name = "tested_to", .type = KGB_FIELD_STR, .def = "\"\"",
+	      .doc = "Newest such version"),
+	FIELD(protocol, .name = "protocol", .type = KGB_FIELD_ENUM, .names = protocol_names,
+	      .required = true, .doc = "What it speaks with the model"),
+	FIELD(adapter, .name = "adapter", .type = KGB_FIELD_STR, .required = true,
+	      .doc = "Reader of its event stream"),
+	FIELD(completion, .name = "completion", .type = KGB_FIELD_ENUM, .names = completion_names,
+	      .required = true, .doc = "What tells that it has finished well"),
+	FIELD(usage, .name = "usage", .type = KGB_FIELD_ENUM, .names = usage_names,
+	      .required = true, .doc = "Whether it counts tokens itself"),
+	FIELD(env, .name = "env", .type = KGB_FIELD_MAP,
+	      .doc = "Environment, besides HOME, PATH, TMPDIR and LANG"),
+	KGB_FIELD_END,
+};
+#undef FIELD
+
+static int check(const struct kgb_program *program, const char *name, const char *path,
+		 struct kgb_err *err)
+{
+	bool has_version = program->version_argv.n > 0;
+	if (!kgb_str_eq(program->name, name))
+		return kgb_fail(err, KGB_ERR_INVALID,
+				"%s: name: '%s' must equal the file's name '%s'", path,
+				program->name, name);
+	if (has_version && (!*program->tested_from || !*program->tested_to))
+		return kgb_fail(err, KGB_ERR_INVALID,
+				"%s: version_argv needs tested_from and tested_to", path);
+	if (has_version && kgb_version_compare(program->tested_from, program->tested_to) > 0)
+		return kgb_fail(err, KGB_ERR_INVALID,
+				"%s: tested_from: '%s' is newer than tested_to '%s'", path,
+				program->tested_from, program->tested_to);
+	return 0;
+}
+
+int kgb_program_load(const char *data_dir, const char *name, struct kgb_arena *arena,
+		     struct kgb_program *out, struct kgb_err *err)
+{
+	KGB_AUTO(free) char *path = kgb_xasprintf("%s/methods/program/%s.yaml", data_dir, name);
+	KGB_AUTO(yaml) struct kgb_yaml doc = KGB_YAML_INIT;
+	struct kgb_program program = {0};
+	if (!kgb_fs_exists(AT_FDCWD, path))
+		return kgb_fail(err, KGB_ERR_NOT_FOUND, "cli: '%s': there is no '%s'", name, path);
+	kgb_decode_defaults(program_fields, &program, arena);
+	if (kgb_yaml_read(AT_FDCWD, path, &doc, err) < 0 ||
+	    kgb_decode(program_fields, &doc, doc.root, &program, arena, err) < 0 ||
+	    check(&program, name, path, err) < 0)
+		return -1;
+	*out = program;
+	return 0;
+}
+
+int kgb_program_names(const char *data_dir, struct kgb_strv *out, struct kgb_err *err)
+{
+	KGB_AUTO(free) char *path = kgb_path_join(data_dir, "methods/program");
+	DIR *dir = opendir(path);
+	if (!dir)
+		return kgb_fail_errno(err, errno, "open '%s'", path);
+	for (const struct dirent *entry; (entry = readdir(dir));) {
+		size_t len = strlen(entry->d_name);
+		if (entry->d_name[0] != '.' && kgb_str_ends(entry->d_name, ".yaml"))
+			kgb_strv_addf(out, "%.*s", (int)(len - strlen(".yaml")), entry->d_name);
+	}
+	closedir(dir);
+	kgb_strv_sort(out);
+	return 0;
+}
+
+char *kgb_program_installed(const struct kgb_program *program)
+{
+	struct utsname machine;
+	if (uname(&machine) < 0)
+		return NULL;
+	for (size_t i = 0; i < program->binaries.n; i++)
+		if (kgb_str_eq(program->binaries.keys[i], machine.machine))
+			return kgb_xasprintf(".deps/cli/%s/%s", program->name,
+					     program->binaries.values[i]);
+	return NULL;
+}
+
+unsigned kgb_program_protocols(const struct kgb_program *program)
+{
+	return program->protocol == KGB_N_PROTOCOLS ? KGB_PROTOCOLS_ALL
+						    : KGB_PROTOCOL_BIT((unsigned)program->protocol);
+}
+
+/* ---- versions ---- */
+
+void kgb_version_find(const char *text, char out[KGB_VERSION_LEN])
+{
+	*out = '\0';
+	for (const char *at = text; *at;) {
+		size_t len = strcspn(at, " \t\r\n");
+		bool digit = isdigit((unsigned char)*at) && memchr(at, '.', len);
+		if (digit && len < KGB_VERSION_LEN) {
+			snprintf(out, KGB_VERSION_LEN, "%.*s", (int)len, at);
+			return;
+		}
+		at += len;
+		at += strspn(at, " \t\r\n");
+	}
+}
+
+/* The number at `*at`, which is left behind the dot after it. */
+static int64_t next_number(const char **at)
+{
+	int64_t n = 0;
+	for (; isdigit((unsigned char)**at); (*at)++)
+		n = n < INT32_MAX ? n * 10 + (**at - '0') : n;
+	*at += strcspn(*at, ".");
+	*at += **at == '.';
+	return n;
+}
+
+int kgb_version_compare(const char *a, const char *b)
+{
+	while (*a || *b) {
+		int64_t x = next_number(&a), y = next_number(&b);
+		if (x != y)
+			return x < y ? -1 : 1;
+	}
+	return 0;
+}
+
+bool kgb_program_tested(const struct kgb_program *program, const char *version)
+{
+	if (program->version_argv.n == 0)
+		return true;
+	return *version && kgb_version_compare(program->tested_from, version) <= 0 &&
+	       kgb_version_compare(version, program->tested_to) <= 0;
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * The programs that methods run: a coding CLI as data (methods/program/NAME.yaml), shared by all
+ * methods that drive it. Where its binary lies, how it tells its version and which versions this
+ * project was tested with, which protocol it speaks, who reads its stream.
+ */
+#ifndef KGB_METHODS_PROGRAM_H
+#define KGB_METHODS_PROGRAM_H
+
+#include "base/decode.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "sandbox/gateway/protocol.h"
+
+/** How a session ends well. */
+enum kgb_program_completion {
+	KGB_COMPLETION_CLOSING_EVENT, /* its closing event, whatever the exit status adds to it */
+	KGB_COMPLETION_EXIT_STATUS, /* exit status 0 */
+};
+
+/** Whether it counts tokens itself. */
+enum kgb_program_usage {
+	KGB_PROGRAM_USAGE_REPORTED, /* in its stream: compared with the gateway's counts */
+	KGB_PROGRAM_USAGE_NONE, /* the gateway's counts are all there is */
+};
+
+struct kgb_program {
+	const char *name;
+	const char *title; /* "Claude Code" */
+	const char *install; /* what to run when it is missing */
+	struct kgb_map binaries; /* by machine as uname says, below .deps/cli/NAME; empty: the user
+				    brings it */
+	struct kgb_strs version_argv; /* none: it has no version */
+	const char *tested_from, *tested_to; /* versions */
+	int protocol; /* enum kgb_protocol, or KGB_N_PROTOCOLS: any */
+	const char *adapter; /* reader of its stream (events.h) */
+	int completion; /* enum kgb_program_completion */
+	int usage; /* enum kgb_program_usage */
+	struct kgb_map env; /* beside what the method adds; {{placeholders}} of kgb_method_vars */
+};
+
+/** Load one; everything lives in `arena`. NOT_FOUND names the file. */
+KGB_MUST_CHECK int kgb_program_load(const char *data_dir, const char *name, struct kgb_arena *arena,
+				    struct kgb_program *out, struct kgb_err *err);
+/** Names of all programs, sorted. */
+KGB_MUST_CHECK int kgb_program_names(const char *data_dir, struct kgb_strv *out,
+				     struct kgb_err *err);
+/** Where bootstrap puts its binary, relative to the source root; NULL when the user brings it or
+ * there is none for this machine. malloc'ed. */
+char *kgb_program_installed(const struct kgb_program *program);
+/** Protocols that a session of it may speak, as KGB_PROTOCOL_BITs. */
+unsigned kgb_program_protocols(const struct kgb_program *program);
+
+#define KGB_VERSION_LEN 32
+/** The first word of `text` that looks like a version ("codex-cli 0.169.0" -> "0.169.0"); "" if
+ * there is none. */
+void kgb_version_find(const char *text, char out[KGB_VERSION_LEN]);
+/** <0, 0, >0: numbers between dots are compared as numbers, missing ones as 0. */
+int kgb_version_compare(const char *a, const char *b);
+/** The version was tested, or the program has none. */
+bool kgb_program_tested(const struct kgb_program *program, const char *version);
+
+#endif

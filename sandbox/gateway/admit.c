@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "base/time.h"
+#include "sandbox/gateway/internal.h"
+
+/* Input is estimated from bytes. Text and code have three to five to a token; what providers add
+ * to a request, such as their own words on tools, is some hundred tokens. So this is nearly always
+ * more than what will be counted. */
+#define BYTES_PER_TOKEN 2
+#define ADDED_TOKENS 1024
+/* Output of a request that does not limit it. */
+#define DEFAULT_OUTPUT_TOKENS 32768
+
+/* ---- what a request can take ---- */
+
+static const struct kgb_price *asked_price(const struct kgb_exchange *ex)
+{
+	if (!*ex->adapted.model)
+		return NULL;
+	return kgb_prices_find(ex->session->gw->prices, ex->adapted.model, kgb_wall_ms());
+}
+
+static void estimate(struct kgb_exchange *ex)
+{
+	int64_t output = ex->adapted.max_output_tokens;
+	if (output < 0)
+		output = DEFAULT_OUTPUT_TOKENS;
+	ex->wish_input = (int64_t)ex->body.len / BYTES_PER_TOKEN + ADDED_TOKENS;
+	ex->wish.tokens = ex->wish_input + output;
+	/* Nobody is paid for what is not sent. */
+	ex->wish.nanos = ex->session->gw->mode == KGB_GATEWAY_LIVE
+				 ? kgb_price_most(asked_price(ex), ex->wish_input, output)
+				 : 0;
+}
+
+/* ---- the way to an answer ---- */
+
+static void start(struct kgb_exchange *ex)
+{
+	char warning[160];
+	if (ex->session->budget &&
+	    kgb_budget_warning(ex->session->budget, warning, sizeof(warning))) {
+		kgb_strv_add(&ex->reply_names, "x-kgb-budget");
+		kgb_strv_add(&ex->reply_values, warning);
+	}
+	switch (ex->session->gw->mode) {
+	case KGB_GATEWAY_LIVE:
+		kgb_exchange__relay(ex);
+		return;
+	case KGB_GATEWAY_OFFLINE:
+		kgb_exchange__offline(ex);
+		return;
+	case KGB_GATEWAY_REPLAY:
+		kgb_exchange__replay(ex);
+		return;
+	}
+	KGB_UNREACHABLE();
+}
+
+static void tell_charged(struct kgb_session *session)
+{
+	struct kgb_totals *totals = &session->ledger.totals;
+	const struct kgb_budget *b = session->budget;
+	totals->charged_tokens = b->spent.tokens + b->reserved.tokens;
+	totals->charged_nanos = b->spent.nanos + b->reserved.nanos;
+}
+
+/* What the client reads holds no number: OpenCode takes an error for a passing one when "500" or
+ * "429" stands anywhere in its text. */
+static void refuse(struct kgb_exchange *ex, const char *why)
+{
+	struct kgb_session *session = ex->session;
+	ex->source_open = false;
+	snprintf(ex->error, sizeof(ex->error), "%s", why);
+	if (!session->closing && session->callbacks.on_budget)
+		session->callbacks.on_budget(session->payload, why);
+	char plain[120];
+	kgb_budget_plain(kgb_budget_reached(session->budget), plain, sizeof(plain));
+	kgb_exchange__reply_error(ex, kgb_http_stop_status(ex->protocol), plain);
+}
+
+static void wait_for_budget(struct kgb_exchange *ex)
+{
+	struct kgb_exchange **at = &ex->session->gw->first_waiting;
+	while (*at)
+		at = &(*at)->next_waiting;
+	*at = ex;
+	ex->waits = true;
+	ex->asked_ms = kgb_mono_ms();
+}
+
+static void stop_waiting(struct kgb_exchange *ex)
+{
+	if (!ex->waits)
+		return;
+	struct kgb_exchange **at = &ex->session->gw->first_waiting;
+	while (*at != ex)
+		at = &(*at)->next_waiting;
+	*at = ex->next_waiting;
+	ex->next_waiting = NULL;
+	ex->waits = false;
+	ex->waited_ms += kgb_mono_ms() - ex->asked_ms;
+}
+
+/* false: it has to wait. */
+static bool try(struct kgb_exchange *ex)
+{
+	struct kgb_session *session = ex->session;
+	struct kgb_err why = KGB_ERR_INIT;
+	switch (kgb_budget_reserve(session->budget, &ex->wish, &why)) {
+	case KGB_BUDGET_LATER:
+		return false;
+	case KGB_BUDGET_REFUSED:
+		stop_waiting(ex);
+		refuse(ex, why.msg);
+		return true;
+	case KGB_BUDGET_GRANTED:
+		stop_waiting(ex);
+		ex->has_reserved = true;
+		tell_charged(session);
+		if (!session->closing && session->callbacks.on_reserve)
+			session->callbacks.on_reserve(session->payload, &session->ledger.totals);
+		start(ex);
+		return true;
+	}
+	KGB_UNREACHABLE();
+}
+
+void kgb_exchange__admit(struct kgb_exchange *ex)
+{
+	/* Counting tokens and listing models are free. */
+	bool free_of_charge =
+		ex->endpoint == KGB_ENDPOINT_COUNT_TOKENS || ex->endpoint == KGB_ENDPOINT_MODELS;
+	if (!ex->session->budget || free_of_charge) {
+		start(ex);
+		return;
+	}
+	estimate(ex);
+	if (!try(ex))
+		wait_for_budget(ex);
+}
+
+/* Something was settled: who waits may go now, or never. Each answer may settle in turn, so the
+ * list is looked through anew after each. */
+static void admit_waiting(struct kgb_gateway *gw)
+{
+	struct kgb_exchange *ex = gw->first_waiting;
+	while (ex)
+		ex = try(ex) ? gw->first_waiting : ex->next_waiting;
+}
+
+/* ---- the end ---- */
+
+/* What an exchange took. What nobody reported is counted as the most that it can have been: an
+ * answer has no more tokens than bytes, and a request that left has been read. */
+static struct kgb_charge taken(const struct kgb_exchange *ex)
+{
+	bool good = ex->status >= 200 && ex->status < 300;
+	bool left = ex->session->gw->mode == KGB_GATEWAY_LIVE && ex->n_tries > 0;
+	if (ex->repeated || (ex->status != 0 && !good) || (ex->status == 0 && !left))
+		return (struct kgb_charge){0};
+	struct kgb_usage usage = KGB_USAGE_UNKNOWN;
+	if (ex->metered)
+		usage = ex->meter.usage;
+	if (usage.input < 0 && usage.cache_creation < 0 && usage.cache_read < 0)
+		usage.input = ex->wish_input;
+	if (usage.output < 0) {
+		int64_t most = ex->wish.tokens - ex->wish_input;
+		usage.output = ex->response_bytes < most ? ex->response_bytes : most;
+	}
+	struct kgb_usage known = {0};
+	kgb_usage_add(&known, &usage);
+	struct kgb_charge charge = {.tokens = known.input + known.output + known.cache_creation +
+					      known.cache_read};
+	if (ex->session->gw->mode == KGB_GATEWAY_LIVE) {
+		const struct kgb_price *price = NULL;
+		if (ex->metered && *ex->meter.model)
+			price = kgb_prices_find(ex->session->gw->prices, ex->meter.model,
+						ex->started_wall_ms);
+		if (!price)
+			price = asked_price(ex);
+		charge.nanos = kgb_price_nanos(price, &known);
+	}
+	return charge;
+}
+
+void kgb_exchange__charge(struct kgb_exchange *ex)
+{
+	struct kgb_session *session = ex->session;
+	struct kgb_totals *totals = &session->ledger.totals;
+	totals->wait_ms += ex->waited_ms;
+	totals->n_retries += ex->n_tries > 1 ? ex->n_tries - 1 : 0;
+	if (!ex->has_reserved)
+		return;
+	ex->has_reserved = false;
+	struct kgb_charge charge = taken(ex);
+	kgb_budget_settle(session->budget, &ex->wish, &charge);
+	tell_charged(session);
+	if (!session->closing && session->callbacks.on_usage)
+		session->callbacks.on_usage(session->payload, totals);
+	admit_waiting(session->gw);
+}
+
+void kgb_exchange__stop(struct kgb_exchange *ex)
+{
+	stop_waiting(ex);
+	if (ex->call) {
+		kgb_upstream_cancel(ex->call);
+		ex->call = NULL;
+	}
+	if (ex->turn.state != KGB_TURN_IDLE)
+		kgb_credential_leave(&kgb_exchange__account(ex)->credential, &ex->turn,
+				     KGB_TURN_SAID_NOTHING);
+}

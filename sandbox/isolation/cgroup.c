@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: MIT */
+#include "sandbox/isolation/cgroup.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/mem.h"
+
+enum { TEXT_MAX = 1 << 20 };
+
+static const char fix[] =
+	"start it as `systemd-run --user --scope -p Delegate=yes kgb-agent ...`; in a container: mount cgroups writable";
+
+/* One mounted hierarchy of cgroups, with where we are in it. */
+struct hierarchy {
+	char mount[PATH_MAX];
+	char root[PATH_MAX]; /* which of its groups the mount shows */
+	char ours[PATH_MAX]; /* our group, by its name in the hierarchy; "": not told */
+};
+
+/* The next line of a text without its end; NULL at the end. */
+static char *next_line(char **text)
+{
+	char *line = *text;
+
+	if (!line || !*line)
+		return NULL;
+	char *end = strchr(line, '\n');
+	if (end)
+		*end = '\0';
+	*text = end ? end + 1 : line + strlen(line);
+	return line;
+}
+
+/* Word number `index` of a line; false when it has fewer. */
+static bool word(const char *line, int index, char *out, size_t size)
+{
+	for (; index > 0 && line; index--) {
+		line = strchr(line, ' ');
+		line = line ? line + 1 : NULL;
+	}
+	if (!line)
+		return false;
+	(void)snprintf(out, size, "%.*s", (int)strcspn(line, " "), line);
+	return true;
+}
+
+/* Is `item` one of the words of `list` between commas? */
+static bool in_list(const char *list, const char *item)
+{
+	size_t len = strlen(item);
+
+	for (; list; list = strchr(list, ',') ? strchr(list, ',') + 1 : NULL)
+		if (strncmp(list, item, len) == 0 && (list[len] == ',' || list[len] == '\0'))
+			return true;
+	return false;
+}
+
+/* The mount of version 2 (controller NULL), or of a controller of version 1. */
+static bool find_mount(const char *mountinfo, const char *controller, struct hierarchy *out)
+{
+	KGB_AUTO(free) char *copy = kgb_xstrdup(mountinfo);
+	char *rest = copy;
+
+	for (char *line; (line = next_line(&rest));) {
+		/* "36 35 98:0 /root /mount options - type source super-options" */
+		const char *tail = strstr(line, " - ");
+		char type[32];
+		char options[256];
+		if (!tail || !word(tail + 3, 0, type, sizeof(type)) ||
+		    !word(tail + 3, 2, options, sizeof(options)))
+			continue;
+		if (!kgb_str_eq(type, controller ? "cgroup" : "cgroup2") ||
+		    (controller && !in_list(options, controller)))
+			continue;
+		return word(line, 3, out->root, sizeof(out->root)) &&
+		       word(line, 4, out->mount, sizeof(out->mount));
+	}
+	return false;
+}
+
+/* Where we are, of "4:memory:/path" or "0::/path". */
+static bool find_ours(const char *cgroup, const char *controller, struct hierarchy *out)
+{
+	KGB_AUTO(free) char *copy = kgb_xstrdup(cgroup);
+	char *rest = copy;
+
+	for (char *line; (line = next_line(&rest));) {
+		char *names = strchr(line, ':');
+		char *path = names ? strchr(names + 1, ':') : NULL;
+		if (!path)
+			continue;
+		*path++ = '\0';
+		names++;
+		if (controller ? !in_list(names, controller) : *names != '\0')
+			continue;
+		(void)snprintf(out->ours, sizeof(out->ours), "%s", path);
+		return true;
+	}
+	return false;
+}
+
+/* The directory of our group. A mount that shows only a part of the hierarchy has our name without
+ * that part. */
+static char *our_dir(const struct hierarchy *h)
+{
+	const char *path = h->ours;
+	size_t len = strlen(h->root);
+
+	if (!kgb_str_eq(h->root, "/") && strncmp(path, h->root, len) == 0)
+		path += len;
+	while (*path == '/')
+		path++;
+	return *path ? kgb_path_join(h->mount, path) : kgb_xstrdup(h->mount);
+}
+
+static char *locate(const char *mountinfo, const char *cgroup, const char *controller,
+		    struct kgb_err *err)
+{
+	struct hierarchy h;
+
+	if (!find_mount(mountinfo, controller, &h) || !find_ours(cgroup, controller, &h)) {
+		(void)kgb_fail(err, KGB_ERR_UNAVAILABLE, "no cgroups for '%s' are mounted: %s",
+			       controller ? controller : "version 2", fix);
+		return NULL;
+	}
+	KGB_AUTO(free) char *dir = our_dir(&h);
+	if (access(dir, F_OK) < 0) {
+		(void)kgb_fail_errno(err, errno, "our cgroup '%s'", dir);
+		return NULL;
+	}
+	return KGB_TAKE(dir);
+}
+
+static int set_dir(char out[256], const char *dir, struct kgb_err *err)
+{
+	if (access(dir, W_OK) < 0)
+		return kgb_fail(err, KGB_ERR_UNAVAILABLE, "cgroup '%s' may not be changed: %s", dir,
+				fix);
+	if (strlen(dir) >= 256)
+		return kgb_fail(err, KGB_ERR_LIMIT, "cgroup '%s' has too long a name", dir);
+	(void)snprintf(out, 256, "%s", dir);
+	return 0;
+}
+
+static int find_v1(const char *mountinfo, const char *cgroup, struct kgb_confinement *out,
+		   struct kgb_err *err)
+{
+	KGB_AUTO(free) char *pids = locate(mountinfo, cgroup, "pids", err);
+	KGB_AUTO(free) char *memory = pids ? locate(mountinfo, cgroup, "memory", err) : NULL;
+
+	if (!pids || !memory || set_dir(out->cgroup_pids, pids, err) < 0 ||
+	    set_dir(out->cgroup_memory, memory, err) < 0) {
+		out->cgroup_pids[0] = out->cgroup_memory[0] = '\0';
+		return -1;
+	}
+	return 0;
+}
+
+/* Does the file of words hold both controllers? */
+static bool has_controllers(const char *dir, const char *name)
+{
+	struct kgb_err ignored = KGB_ERR_INIT;
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(TEXT_MAX);
+	KGB_AUTO(free) char *path = kgb_path_join(dir, name);
+	KGB_AUTO(fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0 || kgb_fs_read_fd(fd, TEXT_MAX, &text, &ignored) < 0)
+		return false;
+	for (char *c = text.ptr; c && *c; c++)
+		if (*c == ' ' || *c == '\n')
+			*c = ',';
+	return in_list(text.ptr, "memory") && in_list(text.ptr, "pids");
+}
+
+static int write_text(const char *dir, const char *name, const char *text)
+{
+	KGB_AUTO(free) char *path = kgb_path_join(dir, name);
+	KGB_AUTO(fd) int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	return fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text) ? 0 : -1;
+}
+
+/* Is this process the only one of the group? */
+static bool are_alone(const char *dir)
+{
+	struct kgb_err ignored = KGB_ERR_INIT;
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(TEXT_MAX);
+	KGB_AUTO(free) char *path = kgb_path_join(dir, "cgroup.procs");
+	KGB_AUTO(free) char *own = kgb_xasprintf("%d\n", getpid());
+	KGB_AUTO(fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	return fd >= 0 && kgb_fs_read_fd(fd, TEXT_MAX, &text, &ignored) == 0 &&
+	       kgb_str_eq(text.ptr, own);
+}
+
+/* Into a child of our group, so that it may give controllers to its other children. */
+static int step_aside(const char *dir, struct kgb_err *err)
+{
+	KGB_AUTO(free) char *aside = kgb_path_join(dir, "kgb-agent");
+
+	if (!are_alone(dir))
+		return kgb_fail(err, KGB_ERR_UNAVAILABLE,
+				"cgroup '%s' holds other processes too: %s", dir, fix);
+	if ((mkdir(aside, 0755) < 0 && errno != EEXIST) ||
+	    write_text(aside, "cgroup.procs", "0") < 0)
+		return kgb_fail(err, KGB_ERR_UNAVAILABLE, "cgroup '%s' may not be changed: %s", dir,
+				fix);
+	if (write_text(dir, "cgroup.subtree_control", "+memory +pids") == 0)
+		return 0;
+	(void)write_text(dir, "cgroup.procs", "0");
+	(void)rmdir(aside);
+	return kgb_fail(err, KGB_ERR_UNAVAILABLE,
+			"cgroup '%s' does not give the controllers memory and pids away: %s", dir,
+			fix);
+}
+
+static int find_v2(const char *mountinfo, const char *cgroup, bool may_move,
+		   struct kgb_confinement *out, struct kgb_err *err)
+{
+	KGB_AUTO(free) char *dir = locate(mountinfo, cgroup, NULL, err);
+
+	if (!dir)
+		return -1;
+	/* A run before us in this process tree has stepped aside already. */
+	if (kgb_str_ends(dir, "/kgb-agent"))
+		dir[strlen(dir) - strlen("/kgb-agent")] = '\0';
+	if (!has_controllers(dir, "cgroup.controllers"))
+		return kgb_fail(err, KGB_ERR_UNAVAILABLE,
+				"cgroup '%s' does not have the controllers memory and pids: %s",
+				dir, fix);
+	if (set_dir(out->cgroup_v2, dir, err) == 0 &&
+	    (has_controllers(dir, "cgroup.subtree_control") ||
+	     (may_move && step_aside(dir, err) == 0)))
+		return 0;
+	out->cgroup_v2[0] = '\0';
+	return err->msg[0] ? -1
+			   : kgb_fail(err, KGB_ERR_UNAVAILABLE,
+				      "cgroup '%s' gives its children no controllers", dir);
+}
+
+int kgb_cgroup_find_in(const char *mountinfo, const char *cgroup, bool may_move,
+		       struct kgb_confinement *out, struct kgb_err *err)
+{
+	struct kgb_err why = KGB_ERR_INIT;
+	struct kgb_err ignored = KGB_ERR_INIT;
+	struct hierarchy h;
+
+	if (find_v2(mountinfo, cgroup, may_move, out, &why) == 0)
+		return 0;
+	if (find_v1(mountinfo, cgroup, out, &ignored) == 0)
+		return 0;
+	/* Which of the two failures helps: the one of the kind that has the controllers. */
+	*err = find_mount(mountinfo, "memory", &h) ? ignored : why;
+	return -1;
+}
+
+static int read_proc(const char *path, struct kgb_buf *out, struct kgb_err *err)
+{
+	KGB_AUTO(fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return kgb_fail_errno(err, errno, "open '%s'", path);
+	return kgb_fs_read_fd(fd, TEXT_MAX, out, err);
+}
+
+/* Groups of launchers that were killed before they could tidy up: kgb-PID, without that process. */
+static void remove_stale(const char *dir)
+{
+	DIR *groups = *dir ? opendir(dir) : NULL;
+
+	for (struct dirent *entry; groups && (entry = readdir(groups));) {
+		struct kgb_err ignored = KGB_ERR_INIT;
+		int64_t pid;
+		if (!kgb_str_starts(entry->d_name, "kgb-") ||
+		    kgb_parse_i64(entry->d_name + 4, 1, INT32_MAX, &pid, &ignored) < 0)
+			continue;
+		if (kill((pid_t)pid, 0) < 0 && errno == ESRCH)
+			(void)unlinkat(dirfd(groups), entry->d_name, AT_REMOVEDIR);
+	}
+	if (groups)
+		closedir(groups);
+}
+
+int kgb_cgroup_find(struct kgb_confinement *out, struct kgb_err *err)
+{
+	KGB_AUTO(buf) struct kgb_buf mountinfo = KGB_BUF_INIT(TEXT_MAX);
+	KGB_AUTO(buf) struct kgb_buf cgroup = KGB_BUF_INIT(TEXT_MAX);
+
+	if (read_proc("/proc/self/mountinfo", &mountinfo, err) < 0 ||
+	    read_proc("/proc/self/cgroup", &cgroup, err) < 0)
+		return -1;
+	if (kgb_cgroup_find_in(mountinfo.ptr, cgroup.ptr, true, out, err) < 0)
+		return -1;
+	remove_stale(out->cgroup_v2);
+	remove_stale(out->cgroup_pids);
+	remove_stale(out->cgroup_memory);
+	return 0;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * The isolation ladder of agents: how much of L4, L3, L2, L0 this machine can give, found out by
+ * trying, and the lowest step that a run accepts.
+ *
+ *   L4  bubblewrap with all namespaces, system-call filter, Landlock, cgroup
+ *   L3  the same without Landlock or without a cgroup (limits by looking)
+ *   L2  no user namespaces: Landlock, system-call filter, subreaper
+ *   L0  nothing; only when it is asked for
+ */
+#ifndef KGB_SANDBOX_ISOLATION_LADDER_H
+#define KGB_SANDBOX_ISOLATION_LADDER_H
+
+#include "base/err.h"
+#include "base/jsonw.h"
+#include "sandbox/isolation/bwrap.h"
+#include "sandbox/isolation/probe.h"
+
+struct kgb_ladder {
+	enum kgb_isolation_level level;
+	struct kgb_isolation_info info; /* of bubblewrap */
+	struct kgb_confinement confinement; /* what can be had beyond it; for kgb_sandbox_spec */
+	/* Why the next step cannot be had, with the fix; "" when it can. */
+	char no_sandbox[400], no_landlock[200], no_cgroup[400], no_calls[200];
+};
+
+/** Try everything on this machine, with real sandboxes (some 50 ms). `launcher` and `bwrap` as in
+ * struct kgb_sandbox_spec. Never fails: what cannot be had lowers the level. */
+void kgb_ladder_probe(const char *launcher, const char *bwrap, struct kgb_ladder *out);
+/** DENIED when the level is below `minimum`, with what would lift it. */
+KGB_MUST_CHECK int kgb_ladder_require(const struct kgb_ladder *ladder,
+				      enum kgb_isolation_level minimum, struct kgb_err *err);
+/** Write it as a JSON object, as in the result of an attempt. */
+void kgb_ladder_write(const struct kgb_ladder *ladder, struct kgb_jsonw *w);
+/** "v2", "v1", "none" */
+const char *kgb_ladder_cgroup_name(const struct kgb_ladder *ladder);
+
+#endif

@@ -1,0 +1,459 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * Prepares a sandbox: its command line, environment and descriptors; and starts it without a loop.
+ */
+#include "sandbox/isolation/bwrap.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "sandbox/isolation/host.h"
+#include "sandbox/isolation/seccomp.h"
+
+enum { FD_SCRATCH = 512, STATUS_EXEC_FAILED = 127 };
+
+/* Give the child a descriptor. Asserts when the table is full: its size covers the largest policy.
+ */
+static void map_fd(struct kgb_sandbox *sandbox, int from, int to, bool owned)
+{
+	KGB_ASSERT(sandbox->n_fds < KGB_SANDBOX_FDS_MAX);
+	sandbox->fds[sandbox->n_fds++] = (struct kgb_fdmap){.from = from, .to = to, .owned = owned};
+}
+
+static int map_callers_fds(struct kgb_sandbox *sandbox, const struct kgb_sandbox_spec *spec,
+			   int *next_fd, struct kgb_err *err)
+{
+	for (int i = 0; i < 3; i++) {
+		if (spec->stdio[i] >= 0) {
+			map_fd(sandbox, spec->stdio[i], i, false);
+			continue;
+		}
+		int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+		if (fd < 0)
+			return kgb_fail_errno(err, errno, "open '/dev/null'");
+		map_fd(sandbox, fd, i, true);
+	}
+	for (size_t i = 0; i < spec->n_pass; i++) {
+		KGB_ASSERT(spec->pass[i].to >= 3 && spec->pass[i].from >= 0);
+		map_fd(sandbox, spec->pass[i].from, spec->pass[i].to, false);
+		if (spec->pass[i].to >= *next_fd)
+			*next_fd = spec->pass[i].to + 1;
+	}
+	return 0;
+}
+
+static int map_text(struct kgb_sandbox *sandbox, const char *text, int to, struct kgb_err *err)
+{
+	KGB_AUTO(fd) int fd = memfd_create("kgb-data", MFD_CLOEXEC);
+
+	if (fd < 0)
+		return kgb_fail_errno(err, errno, "create a memfd");
+	if (kgb_fs_write_all(fd, text, strlen(text), err) < 0)
+		return -1;
+	if (lseek(fd, 0, SEEK_SET) < 0)
+		return kgb_fail_errno(err, errno, "rewind a memfd");
+	map_fd(sandbox, kgb_take_fd(&fd), to, true);
+	return 0;
+}
+
+/* Numbers, in the child, of the descriptors that are ours and not the caller's. */
+struct child_fds {
+	int status;
+	int seccomp;
+	int send; /* -1 without a listener */
+	int calls; /* the launcher's end of the socket for the filter's listener; -1: none */
+	int calls_inside; /* the other end */
+	int data[KGB_SANDBOX_FDS_MAX];
+	size_t n_data;
+};
+
+/* Two connected descriptors for the child: *a is that of the launcher. */
+static int map_pair(struct kgb_sandbox *sandbox, int *next_fd, int *a, int *b, struct kgb_err *err)
+{
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return kgb_fail_errno(err, errno, "make a socket pair");
+	*a = (*next_fd)++;
+	*b = (*next_fd)++;
+	map_fd(sandbox, pair[0], *a, true);
+	map_fd(sandbox, pair[1], *b, true);
+	return 0;
+}
+
+static int map_own_fds(struct kgb_sandbox *sandbox, const struct kgb_sandbox_spec *spec,
+		       int next_fd, struct child_fds *out, struct kgb_err *err)
+{
+	const struct kgb_policy *policy = spec->policy;
+	const struct kgb_seccomp_spec filter = {
+		.allow_nested_userns = policy->allow_nested_userns,
+		.notify = spec->confinement && spec->confinement->watch_calls,
+		.watch_files = spec->watch_files,
+		.host_network = spec->confinement && spec->confinement->no_namespaces,
+	};
+	int pair[2];
+
+	if (pipe2(pair, O_CLOEXEC) < 0)
+		return kgb_fail_errno(err, errno, "make a pipe");
+	sandbox->status_fd = pair[0];
+	out->status = next_fd++;
+	map_fd(sandbox, pair[1], out->status, true);
+
+	int filter_fd;
+	if (kgb_seccomp_memfd(&filter, &filter_fd, err) < 0)
+		return -1;
+	out->seccomp = next_fd++;
+	map_fd(sandbox, filter_fd, out->seccomp, true);
+	if (filter.notify && map_pair(sandbox, &next_fd, &out->calls, &out->calls_inside, err) < 0)
+		return -1;
+
+	if (policy->network == KGB_NETWORK_LISTENER) {
+		if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+			return kgb_fail_errno(err, errno, "make a socket pair");
+		sandbox->listen_fd = pair[0];
+		out->send = next_fd++;
+		map_fd(sandbox, pair[1], out->send, true);
+	}
+	for (size_t i = 0; i < policy->n_mounts; i++) {
+		if (policy->mounts[i].kind != KGB_MOUNT_DATA)
+			continue;
+		if (sandbox->n_fds == KGB_SANDBOX_FDS_MAX)
+			return kgb_fail(err, KGB_ERR_LIMIT, "sandbox: too many generated files");
+		if (map_text(sandbox, policy->mounts[i].source, next_fd, err) < 0)
+			return -1;
+		out->data[out->n_data++] = next_fd++;
+	}
+	return 0;
+}
+
+static void add_limit(struct kgb_strv *argv, const char *name, int64_t value)
+{
+	if (value <= 0)
+		return;
+	kgb_strv_add(argv, "--limit");
+	kgb_strv_addf(argv, "%s=%lld", name, (long long)value);
+}
+
+static void add_limits(struct kgb_strv *argv, const struct kgb_limits *limits)
+{
+	add_limit(argv, "nofile", limits->n_open_files);
+	add_limit(argv, "nproc", limits->n_processes);
+	add_limit(argv, "fsize", limits->file_size_bytes);
+	add_limit(argv, "as", limits->address_space_bytes);
+	add_limit(argv, "tasks", limits->n_tasks);
+	add_limit(argv, "memory", limits->memory_bytes);
+	add_limit(argv, "nameless", limits->nameless_bytes);
+}
+
+static void add_fd(struct kgb_strv *argv, const char *option, int fd)
+{
+	if (fd < 0)
+		return;
+	kgb_strv_add(argv, option);
+	kgb_strv_addf(argv, "%d", fd);
+}
+
+static void add_cgroups(struct kgb_strv *argv, const struct kgb_confinement *confinement)
+{
+	const struct {
+		const char *option, *dir;
+	} all[] = {{"--cgroup-v2", confinement->cgroup_v2},
+		   {"--cgroup-pids", confinement->cgroup_pids},
+		   {"--cgroup-memory", confinement->cgroup_memory}};
+
+	for (size_t i = 0; i < KGB_ARRAY_LEN(all); i++) {
+		if (!*all[i].dir)
+			continue;
+		kgb_strv_add(argv, all[i].option);
+		kgb_strv_add(argv, all[i].dir);
+	}
+}
+
+static void add_launcher_args(struct kgb_sandbox *sandbox, const struct kgb_sandbox_spec *spec,
+			      const char *launcher, const struct child_fds *fds)
+{
+	struct kgb_strv *argv = &sandbox->argv;
+
+	kgb_strv_add(argv, launcher);
+	add_fd(argv, "--parent", getpid());
+	add_fd(argv, "--status-fd", fds->status);
+	add_fd(argv, "--calls-fd", fds->calls);
+	if (fds->send >= 0) {
+		kgb_strv_add(argv, "--listen");
+		kgb_strv_addf(argv, "%u", spec->policy->listen_port);
+		add_fd(argv, "--send-fd", fds->send);
+	}
+	for (size_t i = 0; i < sandbox->n_fds; i++)
+		if (sandbox->fds[i].to >= 3 && sandbox->fds[i].to != fds->send &&
+		    sandbox->fds[i].to != fds->calls)
+			add_fd(argv, "--keep", sandbox->fds[i].to);
+	add_limits(argv, &spec->policy->limits);
+	if (spec->confinement)
+		add_cgroups(argv, spec->confinement);
+	for (size_t i = 0; i < KGB_PRIVATE_PATHS_MAX; i++) {
+		if (!spec->private_paths[i] || fds->calls < 0)
+			continue;
+		kgb_strv_add(argv, "--private");
+		kgb_strv_add(argv, spec->private_paths[i]);
+	}
+	if (spec->confinement && spec->confinement->no_namespaces) {
+		kgb_strv_add(argv, "--tell-child");
+		kgb_strv_add(argv, "1");
+	}
+	kgb_strv_add(argv, "--");
+}
+
+char *kgb_sandbox_find_bwrap(const char *given, struct kgb_err *err)
+{
+	const char *name = given ? given : getenv("KGB_BWRAP");
+	char *path = kgb_path_which(name ? name : "bwrap", getenv("PATH"));
+
+	if (!path)
+		(void)kgb_fail(
+			err, KGB_ERR_UNAVAILABLE,
+			"sandbox: '%s' not found: install bubblewrap (Debian: apt-get install bubblewrap)",
+			name ? name : "bwrap");
+	return path;
+}
+
+/* A program of ours: as given, else `name` beside `beside`, else beside the running program. */
+static char *find_program(const char *given, const char *beside, const char *name,
+			  struct kgb_err *err)
+{
+	const char *slash = beside ? strrchr(beside, '/') : NULL;
+	KGB_AUTO(free)
+	char *dir = slash ? kgb_xstrndup(beside, (size_t)(slash - beside)) : kgb_path_self_dir();
+	KGB_AUTO(free) char *path = given ? kgb_xstrdup(given) : kgb_path_join(dir, name);
+
+	if (access(path, X_OK) < 0) {
+		(void)kgb_fail(err, KGB_ERR_UNAVAILABLE,
+			       "sandbox: '%s' not found: build or install kgb-agent completely",
+			       path);
+		return NULL;
+	}
+	return KGB_TAKE(path);
+}
+
+/* Without namespaces: kgb-confine is started where we are. */
+static int add_host_command(struct kgb_sandbox *sandbox, const struct kgb_sandbox_spec *spec,
+			    const char *confiner, const struct child_fds *fds, struct kgb_err *err)
+{
+	KGB_AUTO(strv) struct kgb_strv args = KGB_STRV_INIT;
+	const struct kgb_policy *policy = spec->policy;
+
+	if (kgb_host_make_dirs(policy, err) < 0)
+		return -1;
+	/* The lowest level: nothing is held, so nothing is filtered either. */
+	if (spec->confinement->landlock_abi > 0) {
+		add_fd(&args, "--filter-fd", fds->seccomp);
+		add_fd(&args, "--calls-fd", fds->calls_inside);
+	}
+	kgb_strv_add(&sandbox->argv, confiner);
+	kgb_host_command(policy, spec->confinement->landlock_abi, &sandbox->argv, &args);
+	for (size_t i = 0; i < policy->n_env; i++) {
+		KGB_AUTO(free) char *value = kgb_host_translate(policy, policy->env[i].value);
+		kgb_strv_addf(&sandbox->env, "%s=%s", policy->env[i].name, value);
+	}
+	return 0;
+}
+
+static void add_command(struct kgb_sandbox *sandbox, const struct kgb_sandbox_spec *spec,
+			const char *bwrap, const char *confiner, const struct child_fds *fds)
+{
+	KGB_AUTO(strv) struct kgb_strv args = KGB_STRV_INIT;
+	const struct kgb_bwrap_options options = {
+		.bwrap = bwrap,
+		.status_fd = fds->status,
+		.seccomp_fd = fds->seccomp,
+		.data_fds = fds->data,
+		.confiner = confiner,
+		.confine_args = &args,
+	};
+
+	if (confiner) {
+		kgb_confine_args(spec->policy, spec->confinement->landlock_abi, &args);
+		add_fd(&args, "--filter-fd", fds->seccomp);
+		add_fd(&args, "--calls-fd", fds->calls_inside);
+	}
+	kgb_bwrap_argv(spec->policy, &options, &sandbox->argv);
+}
+
+int kgb_sandbox_prepare(struct kgb_sandbox *sandbox, const struct kgb_sandbox_spec *spec,
+			struct kgb_err *err)
+{
+	const struct kgb_policy *policy = spec->policy;
+	KGB_AUTO(sandbox) struct kgb_sandbox made = KGB_SANDBOX_INIT;
+	struct child_fds fds = {.send = -1, .calls = -1, .calls_inside = -1};
+	int next_fd = 3;
+
+	KGB_ASSERT(!spec->confinement || !policy->allow_nested_userns);
+	bool is_bare = spec->confinement && spec->confinement->no_namespaces;
+	KGB_ASSERT(policy->network != (is_bare ? KGB_NETWORK_LISTENER : KGB_NETWORK_HOST));
+	if (kgb_policy_check(policy, err) < 0)
+		return -1;
+	KGB_AUTO(free) char *bwrap = is_bare ? NULL : kgb_sandbox_find_bwrap(spec->bwrap, err);
+	if (!bwrap && !is_bare)
+		return -1;
+	KGB_AUTO(free) char *launcher = find_program(spec->launcher, NULL, "kgb-launch", err);
+	if (!launcher)
+		return -1;
+	KGB_AUTO(free) char *confiner = NULL;
+	if (spec->confinement &&
+	    !(confiner = find_program(spec->confiner, launcher, "kgb-confine", err)))
+		return -1;
+	if (map_callers_fds(&made, spec, &next_fd, err) < 0 ||
+	    map_own_fds(&made, spec, next_fd, &fds, err) < 0)
+		return -1;
+	add_launcher_args(&made, spec, launcher, &fds);
+	if (is_bare) {
+		if (add_host_command(&made, spec, confiner, &fds, err) < 0)
+			return -1;
+	} else {
+		add_command(&made, spec, bwrap, confiner, &fds);
+		for (size_t i = 0; i < policy->n_env; i++)
+			kgb_strv_addf(&made.env, "%s=%s", policy->env[i].name,
+				      policy->env[i].value);
+	}
+	*sandbox = made;
+	made = (struct kgb_sandbox)KGB_SANDBOX_INIT;
+	return 0;
+}
+
+void kgb_sandbox_close_child_fds(struct kgb_sandbox *sandbox)
+{
+	for (size_t i = 0; i < sandbox->n_fds; i++)
+		if (sandbox->fds[i].owned)
+			kgb_close(sandbox->fds[i].from);
+	sandbox->n_fds = 0;
+}
+
+void kgb_sandbox_release(struct kgb_sandbox *sandbox)
+{
+	kgb_sandbox_close_child_fds(sandbox);
+	kgb_close(sandbox->status_fd);
+	kgb_close(sandbox->listen_fd);
+	kgb_strv_release(&sandbox->argv);
+	kgb_strv_release(&sandbox->env);
+	*sandbox = (struct kgb_sandbox)KGB_SANDBOX_INIT;
+}
+
+void kgb_auto_sandbox(struct kgb_sandbox *sandbox)
+{
+	kgb_sandbox_release(sandbox);
+}
+
+/* Above all numbers that are given out; -1 with errno. */
+static int move_up(int fd)
+{
+	int moved = fcntl(fd, F_DUPFD_CLOEXEC, FD_SCRATCH);
+
+	if (moved < 0 && errno == EINVAL) /* that is more than `ulimit -n` */
+		errno = EMFILE;
+	return moved;
+}
+
+/* In the child of a fork: only async-signal-safe calls. Returns only when something failed, with
+ * errno. */
+static void become(const struct kgb_sandbox *sandbox, char *const *envp, int report_fd)
+{
+	const struct sigaction default_action = {.sa_handler = SIG_DFL};
+	int scratch[KGB_SANDBOX_FDS_MAX];
+	sigset_t none;
+
+	for (int signo = 1; signo < NSIG; signo++)
+		(void)sigaction(signo, &default_action, NULL);
+	sigemptyset(&none);
+	(void)pthread_sigmask(SIG_SETMASK, &none, NULL);
+	/* First out of the way, then into place, so that no number is overwritten before it was
+	 * used. */
+	int moved = move_up(report_fd);
+	if (moved < 0)
+		goto failed;
+	report_fd = moved;
+	for (size_t i = 0; i < sandbox->n_fds; i++) {
+		scratch[i] = move_up(sandbox->fds[i].from);
+		if (scratch[i] < 0)
+			goto failed;
+	}
+	for (size_t i = 0; i < sandbox->n_fds; i++)
+		if (dup2(scratch[i], sandbox->fds[i].to) < 0)
+			goto failed;
+	execve(sandbox->argv.items[0], sandbox->argv.items, envp);
+failed:;
+	int code = errno;
+	ssize_t written = write(report_fd, &code, sizeof(code));
+	(void)written;
+	_exit(STATUS_EXEC_FAILED);
+}
+
+int kgb_sandbox_spawn(struct kgb_sandbox *sandbox, pid_t *out_pid, struct kgb_err *err)
+{
+	char *no_env[] = {NULL};
+	int report[2];
+	int code = 0;
+
+	if (pipe2(report, O_CLOEXEC) < 0)
+		return kgb_fail_errno(err, errno, "make a pipe");
+	pid_t pid = fork();
+	if (pid < 0) {
+		code = errno;
+		kgb_close(report[0]);
+		kgb_close(report[1]);
+		return kgb_fail_errno(err, code, "fork the sandbox launcher");
+	}
+	if (pid == 0)
+		become(sandbox, sandbox->env.n ? sandbox->env.items : no_env, report[1]);
+	kgb_close(report[1]);
+	kgb_sandbox_close_child_fds(sandbox);
+	ssize_t got;
+	while ((got = read(report[0], &code, sizeof(code))) < 0 && errno == EINTR)
+		;
+	kgb_close(report[0]);
+	if (got == (ssize_t)sizeof(code)) {
+		(void)waitpid(pid, NULL, 0);
+		return kgb_fail_errno(err, code, "start '%s'", sandbox->argv.items[0]);
+	}
+	*out_pid = pid;
+	return 0;
+}
+
+int kgb_sandbox_recv_listener(int socket_fd, int timeout_ms, int *out_fd, struct kgb_err *err)
+{
+	union {
+		struct cmsghdr align;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control = {0};
+	char byte;
+	struct iovec iov = {.iov_base = &byte, .iov_len = 1};
+	struct msghdr msg = {.msg_iov = &iov,
+			     .msg_iovlen = 1,
+			     .msg_control = control.bytes,
+			     .msg_controllen = sizeof(control.bytes)};
+	struct pollfd poll_fd = {.fd = socket_fd, .events = POLLIN};
+	int n;
+
+	while ((n = poll(&poll_fd, 1, timeout_ms)) < 0 && errno == EINTR)
+		;
+	if (n < 0)
+		return kgb_fail_errno(err, errno, "wait for the sandbox's listening socket");
+	if (n == 0)
+		return kgb_fail(err, KGB_ERR_TIMEOUT,
+				"the sandbox's listening socket did not come in %d ms", timeout_ms);
+	ssize_t got = recvmsg(socket_fd, &msg, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+	if (got < 0)
+		return kgb_fail_errno(err, errno, "receive the sandbox's listening socket");
+	const struct cmsghdr *head = CMSG_FIRSTHDR(&msg);
+	if (got == 0 || !head || head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS ||
+	    head->cmsg_len != CMSG_LEN(sizeof(int)))
+		return kgb_fail(err, KGB_ERR_FAILED,
+				"the launcher ended without sending its listening socket");
+	memcpy(out_fd, CMSG_DATA(head), sizeof(*out_fd));
+	return 0;
+}

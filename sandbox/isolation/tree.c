@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: MIT */
+#include "sandbox/isolation/tree.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+enum {
+	PATH_LEN = 64,
+	STAT_LEN = 1024,
+	ROLLUP_LEN = 4096,
+	CAP_FIRST = 1024,
+	FILES_MAX = 8192, /* nameless files that are told apart */
+	DESCRIPTORS_MAX = 1 << 16, /* looked at in one go: nobody keeps us busy with more */
+	TMPFS_MAGIC_NUMBER = 0x01021994,
+};
+
+enum mark { UNKNOWN, INSIDE, OUTSIDE };
+
+/* A decimal number after blanks; moves *text behind it. */
+static int64_t next_number(const char **text)
+{
+	int64_t value = 0;
+	bool negative = false;
+
+	while (**text == ' ')
+		(*text)++;
+	if (**text == '-') {
+		negative = true;
+		(*text)++;
+	}
+	for (; **text >= '0' && **text <= '9'; (*text)++)
+		value = value < INT64_MAX / 16 ? 10 * value + (**text - '0') : value;
+	return negative ? -value : value;
+}
+
+/* All of a small file as text; its length, -1 with errno. */
+static ssize_t read_text(int dir_fd, const char *path, char *text, size_t size)
+{
+	int fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return -1;
+	ssize_t len = read(fd, text, size - 1);
+	(void)close(fd);
+	text[len > 0 ? len : 0] = '\0';
+	return len;
+}
+
+static bool parse_stat(const char *text, struct kgb_tree_process *out)
+{
+	/* "pid (name) S ppid ...": the name may hold anything, also ") ". */
+	const char *open = strchr(text, '(');
+	const char *end = strrchr(text, ')');
+
+	if (!open || !end || end < open || strlen(end) < 5)
+		return false;
+	*out = (struct kgb_tree_process){.state = end[2]};
+	size_t len = (size_t)(end - open) - 1;
+	memcpy(out->name, open + 1, len < sizeof(out->name) ? len : sizeof(out->name) - 1);
+	out->pid = (pid_t)next_number(&text);
+	const char *rest = end + 3;
+	/* Fields 4 (parent) to 24 (rss), see proc(5). */
+	for (int field = 4; field <= 24; field++) {
+		int64_t value = next_number(&rest);
+		if (field == 4)
+			out->parent = (pid_t)value;
+		else if (field >= 14 && field <= 17)
+			out->cpu_ticks += value;
+		else if (field == 20)
+			out->n_threads = (int32_t)value;
+		else if (field == 24)
+			out->rss_pages = value;
+	}
+	return true;
+}
+
+static int grow(struct kgb_tree *tree)
+{
+	size_t size = sizeof(*tree->items);
+	size_t cap = tree->cap ? 2 * tree->cap : CAP_FIRST;
+	void *items = tree->cap ? mremap(tree->items, tree->cap * size, cap * size, MREMAP_MAYMOVE)
+				: mmap(NULL, cap * size, PROT_READ | PROT_WRITE,
+				       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (items == MAP_FAILED)
+		return -1;
+	tree->items = items;
+	tree->cap = cap;
+	return 0;
+}
+
+static int read_all(struct kgb_tree *tree)
+{
+	DIR *proc = opendir("/proc");
+
+	if (!proc)
+		return -1;
+	tree->n = 0;
+	for (struct dirent *entry; (entry = readdir(proc));) {
+		char path[sizeof(entry->d_name) + sizeof("/stat")];
+		char text[STAT_LEN];
+		if (entry->d_name[0] < '0' || entry->d_name[0] > '9')
+			continue;
+		if (tree->n == tree->cap && grow(tree) < 0) {
+			(void)closedir(proc);
+			return -1;
+		}
+		(void)snprintf(path, sizeof(path), "%s/stat", entry->d_name);
+		if (read_text(dirfd(proc), path, text, sizeof(text)) > 0 &&
+		    parse_stat(text, &tree->items[tree->n]))
+			tree->n++;
+	}
+	(void)closedir(proc);
+	return 0;
+}
+
+static int by_pid(const void *a, const void *b)
+{
+	const struct kgb_tree_process *x = a;
+	const struct kgb_tree_process *y = b;
+
+	return (x->pid > y->pid) - (x->pid < y->pid);
+}
+
+static struct kgb_tree_process *find(const struct kgb_tree *tree, pid_t pid)
+{
+	const struct kgb_tree_process key = {.pid = pid};
+
+	return bsearch(&key, tree->items, tree->n, sizeof(key), by_pid);
+}
+
+/* Decide one process and all between it and the first ancestor that is decided. The way up is
+ * bounded: a number that was reused while we read may close a circle. */
+static void decide(const struct kgb_tree *tree, struct kgb_tree_process *start, pid_t root)
+{
+	enum mark mark = OUTSIDE;
+	struct kgb_tree_process *process = start;
+
+	for (size_t i = 0; process && i <= tree->n; i++) {
+		if (process->mark != UNKNOWN) {
+			mark = (enum mark)process->mark;
+			break;
+		}
+		if (process->parent == root) {
+			mark = INSIDE;
+			break;
+		}
+		process = process->pid == root ? NULL : find(tree, process->parent);
+	}
+	process = start;
+	for (size_t i = 0; process && process->mark == UNKNOWN && i <= tree->n; i++) {
+		process->mark = (uint8_t)mark;
+		process = process->parent == root ? NULL : find(tree, process->parent);
+	}
+}
+
+int kgb_tree_scan(struct kgb_tree *tree, pid_t root)
+{
+	size_t n = 0;
+
+	if (read_all(tree) < 0)
+		return -1;
+	qsort(tree->items, tree->n, sizeof(*tree->items), by_pid);
+	for (size_t i = 0; i < tree->n; i++)
+		if (tree->items[i].mark == UNKNOWN)
+			decide(tree, &tree->items[i], root);
+	for (size_t i = 0; i < tree->n; i++)
+		if (tree->items[i].mark == INSIDE && tree->items[i].pid != root &&
+		    tree->items[i].state != 'Z')
+			tree->items[n++] = tree->items[i];
+	tree->n = n;
+	return 0;
+}
+
+void kgb_tree_release(struct kgb_tree *tree)
+{
+	if (tree->cap)
+		(void)munmap(tree->items, tree->cap * sizeof(*tree->items));
+	*tree = (struct kgb_tree)KGB_TREE_INIT;
+}
+
+int64_t kgb_tree_tasks(const struct kgb_tree *tree)
+{
+	int64_t n = 0;
+
+	for (size_t i = 0; i < tree->n; i++)
+		n += tree->items[i].n_threads;
+	return n;
+}
+
+int64_t kgb_tree_rss_pages(const struct kgb_tree *tree)
+{
+	int64_t n = 0;
+
+	for (size_t i = 0; i < tree->n; i++)
+		n += tree->items[i].rss_pages;
+	return n;
+}
+
+int64_t kgb_tree_private_bytes(pid_t pid)
+{
+	static const char *const keys[] = {"\nPss_Anon:", "\nPss_Shmem:"};
+	char path[PATH_LEN];
+	char text[ROLLUP_LEN];
+	int64_t bytes = 0;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/smaps_rollup", pid);
+	if (read_text(AT_FDCWD, path, text, sizeof(text)) <= 0)
+		return -1;
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		const char *at = strstr(text, keys[i]);
+		if (!at)
+			return -1;
+		at += strlen(keys[i]);
+		bytes += 1024 * next_number(&at);
+	}
+	return bytes;
+}
+
+/* Files that were counted already. */
+struct seen {
+	size_t n_descriptors;
+	size_t n;
+	struct {
+		dev_t dev;
+		ino_t ino;
+	} items[FILES_MAX];
+};
+
+static bool is_new(struct seen *seen, const struct stat *st)
+{
+	for (size_t i = 0; i < seen->n; i++)
+		if (seen->items[i].ino == st->st_ino && seen->items[i].dev == st->st_dev)
+			return false;
+	if (seen->n == FILES_MAX)
+		return false;
+	seen->items[seen->n].dev = st->st_dev;
+	seen->items[seen->n++].ino = st->st_ino;
+	return true;
+}
+
+static void add_descriptors(pid_t pid, struct seen *seen, struct kgb_tree_nameless *out)
+{
+	char path[PATH_LEN];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/fd", pid);
+	DIR *dir = opendir(path);
+	if (!dir)
+		return;
+	for (struct dirent *entry; seen->n_descriptors < DESCRIPTORS_MAX && (entry = readdir(dir));
+	     seen->n_descriptors++) {
+		struct stat st;
+		struct statfs fs;
+		char link[PATH_LEN + sizeof(entry->d_name)];
+		if (entry->d_name[0] == '.' || fstatat(dirfd(dir), entry->d_name, &st, 0) < 0 ||
+		    !S_ISREG(st.st_mode) || st.st_nlink > 0 || !is_new(seen, &st))
+			continue;
+		(void)snprintf(link, sizeof(link), "%s/%s", path, entry->d_name);
+		bool in_memory = statfs(link, &fs) == 0 && fs.f_type == TMPFS_MAGIC_NUMBER;
+		int64_t *sum = in_memory ? &out->memory_bytes : &out->disk_bytes;
+		*sum += 512 * (int64_t)st.st_blocks;
+	}
+	(void)closedir(dir);
+}
+
+void kgb_tree_nameless(const struct kgb_tree *tree, struct kgb_tree_nameless *out)
+{
+	struct seen *seen = mmap(NULL, sizeof(*seen), PROT_READ | PROT_WRITE,
+				 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	*out = (struct kgb_tree_nameless){0};
+	if (seen == MAP_FAILED)
+		return;
+	for (size_t i = 0; i < tree->n; i++)
+		add_descriptors(tree->items[i].pid, seen, out);
+	(void)munmap(seen, sizeof(*seen));
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * The processes below a process, with what they use, from /proc. Plain C without any other part of
+ * this project: kgb-launch watches limits with it, kgb-agent tells a hung agent from a busy one.
+ */
+#ifndef KGB_SANDBOX_ISOLATION_TREE_H
+#define KGB_SANDBOX_ISOLATION_TREE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct kgb_tree_process {
+	pid_t pid;
+	pid_t parent;
+	char state; /* of ps: R S D T Z ... */
+	char name[16]; /* as the process calls itself; any bytes */
+	int32_t n_threads;
+	int64_t cpu_ticks; /* its own and that of the children it has reaped */
+	int64_t rss_pages;
+	uint8_t mark; /* internal */
+};
+
+struct kgb_tree {
+	struct kgb_tree_process *items; /* by pid */
+	size_t n;
+	size_t cap;
+};
+#define KGB_TREE_INIT \
+	{             \
+		0     \
+	}
+
+/** Fill with all processes below `root` (not itself) that are alive. Sizes are those of one moment
+ * only as far as /proc has one. -1 with errno when /proc cannot be read or memory is short. */
+int kgb_tree_scan(struct kgb_tree *tree, pid_t root);
+void kgb_tree_release(struct kgb_tree *tree);
+
+/** Threads of all of them. */
+int64_t kgb_tree_tasks(const struct kgb_tree *tree);
+/** Resident pages of all of them; what is shared counts for each. */
+int64_t kgb_tree_rss_pages(const struct kgb_tree *tree);
+
+/** Proportional memory of one process without what belongs to files, in bytes; -1 when it cannot be
+ * told (an old kernel, a process that is gone). Costs some 0.1 ms for each GB. */
+int64_t kgb_tree_private_bytes(pid_t pid);
+
+/** Bytes of files that no name leads to any more (memory files, and deleted ones that are still
+ * open): of all processes of the tree, each file once. */
+struct kgb_tree_nameless {
+	int64_t memory_bytes;
+	int64_t disk_bytes;
+};
+void kgb_tree_nameless(const struct kgb_tree *tree, struct kgb_tree_nameless *out);
+
+#endif

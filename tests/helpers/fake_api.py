@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: MIT
+"""A model's API on 127.0.0.1 that behaves badly on demand: http://127.0.0.1:PORT/BEHAVIOUR/v1/...
+
+usage: fake_api.py PORT_FILE      writes its port there, serves until it is killed
+
+Behaviours: a status (401, 404, 429, 529), or of a stream: ok, malformed, cut (after counts were told),
+no_stop (ends in peace without its closing event), error_event. Protocols: messages, chat, responses.
+"""
+
+import http.server
+import json
+import os
+import sys
+import time
+
+
+def sse(name, **data):
+    head = f"event: {name}\n" if name else ""
+    return (head + "data: " + json.dumps(data) + "\n\n").encode()
+
+
+def named(name, **data):
+    return sse(name, type=name, **data)
+
+
+def messages(behaviour):
+    usage = {"input_tokens": 100, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0, "output_tokens": 1}
+    message = {"id": f"msg_{time.time_ns()}", "type": "message", "role": "assistant", "model": "m", "content": [],
+               "stop_reason": None, "stop_sequence": None, "usage": usage}
+    yield named("message_start", message=message)
+    yield named("content_block_start", index=0, content_block={"type": "text", "text": ""})
+    yield named("content_block_delta", index=0, delta={"type": "text_delta", "text": "hello"})
+    if behaviour == "malformed":
+        yield b'event: content_block_delta\ndata: {"type":"content_blo\n\n'
+    if behaviour == "error_event":
+        yield named("error", error={"type": "overloaded_error", "message": "Overloaded"})
+    if behaviour in ("cut", "no_stop", "error_event"):
+        return
+    yield named("content_block_stop", index=0)
+    yield named("message_delta", delta={"stop_reason": "end_turn", "stop_sequence": None}, usage={"output_tokens": 5})
+    yield named("message_stop")
+
+
+def chat(behaviour):
+    base = {"id": f"c{time.time_ns()}", "object": "chat.completion.chunk", "created": 1, "model": "m"}
+    usage = {"prompt_tokens": 100, "completion_tokens": 5, "total_tokens": 105}
+    yield sse("", **base, choices=[{"index": 0, "delta": {"role": "assistant", "content": "hello"}, "finish_reason": None}])
+    if behaviour == "malformed":
+        yield b'data: {"id":"c1","choi\n\n'
+    if behaviour == "error_event":
+        yield sse("", error={"message": "Overloaded", "type": "server_error", "code": None, "param": None})
+    if behaviour == "cut":
+        yield sse("", **base, choices=[], usage=usage)
+    if behaviour in ("cut", "no_stop", "error_event"):
+        return
+    yield sse("", **base, choices=[{"index": 0, "delta": {}, "finish_reason": "stop"}])
+    yield sse("", **base, choices=[], usage=usage)
+    yield b"data: [DONE]\n\n"
+
+
+def responses(behaviour):
+    base = {"id": f"r{time.time_ns()}", "object": "response", "model": "m", "output": []}
+    item = {"id": "m1", "type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "hello", "annotations": []}]}
+    usage = {"input_tokens": 100, "input_tokens_details": {"cached_tokens": 0}, "output_tokens": 5,
+             "output_tokens_details": {"reasoning_tokens": 0}, "total_tokens": 105}
+    yield named("response.created", response={**base, "status": "in_progress"})
+    yield named("response.output_item.added", output_index=0, item={**item, "content": []})
+    yield named("response.output_text.delta", output_index=0, item_id="m1", content_index=0, delta="hello")
+    if behaviour == "malformed":
+        yield b'event: response.output_item.done\ndata: {"type":"response.out\n\n'
+    if behaviour == "error_event":
+        error = {"code": "server_is_overloaded", "message": "Overloaded"}
+        yield named("response.failed", response={**base, "status": "failed", "error": error, "usage": usage})
+    if behaviour in ("cut", "no_stop", "error_event"):
+        return
+    yield named("response.output_item.done", output_index=0, item=item)
+    yield named("response.completed", response={**base, "status": "completed", "output": [item], "usage": usage})
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *args):
+        pass
+
+    def fail(self, status):
+        body = json.dumps({"error": {"message": f"status {status}", "type": "error", "code": None, "param": None}}).encode()
+        self.send_response(status)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def do_POST(self):
+        self.rfile.read(int(self.headers.get("content-length", 0)))
+        behaviour = self.path.split("/")[1]
+        if behaviour.isdigit():
+            self.fail(int(behaviour))
+            return
+        path = self.path.split("?")[0]
+        stream = messages if path.endswith("/messages") else chat if path.endswith("/completions") else responses
+        self.send_response(200)
+        self.send_header("content-type", "text/event-stream")
+        self.send_header("transfer-encoding", "chunked")
+        self.end_headers()
+        for event in stream(behaviour):
+            self.wfile.write(b"%x\r\n%s\r\n" % (len(event), event))
+            self.wfile.flush()
+        if behaviour == "cut":
+            time.sleep(0.1)
+            self.close_connection = True
+            return
+        self.wfile.write(b"0\r\n\r\n")
+
+
+def main():
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    with open(sys.argv[1] + ".new", "w", encoding="ascii") as file:
+        file.write(str(server.server_address[1]))
+    os.rename(sys.argv[1] + ".new", sys.argv[1])
+    server.serve_forever()
+
+
+main()

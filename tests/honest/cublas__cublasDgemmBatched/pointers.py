@@ -1,0 +1,38 @@
+# operator: cublas::cublasDgemmBatched
+# style: addresses loaded from the arrays and turned into pointers; products by broadcasting; one program for each tile of a member
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def gemm(a_array, b_array, c_array, m, n, k, alpha, beta, a_row, a_column, b_row, b_column, ldc, KEEP: tl.constexpr,
+         TM: tl.constexpr, TN: tl.constexpr, TK: tl.constexpr):
+    member = tl.program_id(2)
+    a_ptr = tl.load(a_array + member).to(tl.pointer_type(tl.float64))
+    b_ptr = tl.load(b_array + member).to(tl.pointer_type(tl.float64))
+    c_ptr = tl.load(c_array + member).to(tl.pointer_type(tl.float64))
+    i = tl.program_id(0) * TM + tl.arange(0, TM)
+    j = tl.program_id(1) * TN + tl.arange(0, TN)
+    acc = tl.zeros((TM, TN), tl.float64)
+    for start in range(0, k, TK):
+        p = start + tl.arange(0, TK)
+        a = tl.load(a_ptr + i[:, None] * a_row + p[None, :] * a_column, mask=(i < m)[:, None] & (p < k)[None, :], other=0.0)
+        b = tl.load(b_ptr + j[:, None] * b_column + p[None, :] * b_row, mask=(j < n)[:, None] & (p < k)[None, :], other=0.0)
+        acc += tl.sum(a[:, None, :] * b[None, :, :], axis=2)
+    inside = (i < m)[:, None] & (j < n)[None, :]
+    at = c_ptr + i[:, None] + j[None, :] * ldc
+    result = alpha * acc
+    if KEEP:
+        result += beta * tl.load(at, mask=inside, other=0.0)
+    tl.store(at, result, mask=inside)
+
+
+def cublasDgemmBatched(transa, transb, m, n, k, alpha, Aarray, lda, Barray, ldb, beta, Carray, ldc, batchCount):
+    if m > 0 and n > 0 and batchCount > 0:
+        a_strides = (1, lda) if transa == 0 else (lda, 1)
+        b_strides = (1, ldb) if transb == 0 else (ldb, 1)
+        grid = (triton.cdiv(m, 32), triton.cdiv(n, 32), batchCount)
+        gemm[grid](Aarray, Barray, Carray, m, n, k, alpha, beta, *a_strides, *b_strides, ldc, KEEP=beta != 0, TM=32, TN=32,
+                   TK=8, num_warps=8)
+    return Carray

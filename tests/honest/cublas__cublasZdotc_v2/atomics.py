@@ -1,0 +1,30 @@
+# operator: cublas::cublasZdotc_v2
+# style: conjugated products, real and imaginary parts added up by atomics on a result that is zeroed first
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def dotc(n, x_ptr, x_first, incx, y_ptr, y_first, incy, out_ptr, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    xs = x_ptr + 2 * (x_first + i * incx)
+    ys = y_ptr + 2 * (y_first + i * incy)
+    x_re = tl.load(xs, mask=i < n, other=0.0)
+    x_im = tl.load(xs + 1, mask=i < n, other=0.0)
+    y_re = tl.load(ys, mask=i < n, other=0.0)
+    y_im = tl.load(ys + 1, mask=i < n, other=0.0)
+    tl.atomic_add(out_ptr, tl.sum(x_re * y_re + x_im * y_im, axis=0))
+    tl.atomic_add(out_ptr + 1, tl.sum(x_re * y_im - x_im * y_re, axis=0))
+
+
+def first(n, inc):
+    return (1 - n) * inc if inc < 0 else 0
+
+
+def cublasZdotc_v2(n, x, incx, y, incy, result):
+    result.zero_()
+    if n > 0:
+        dotc[(triton.cdiv(n, 1024),)](n, torch.view_as_real(x), first(n, incx), incx, torch.view_as_real(y), first(n, incy),
+                                      incy, torch.view_as_real(result), BLOCK=1024)
+    return result

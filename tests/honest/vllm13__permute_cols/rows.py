@@ -1,0 +1,24 @@
+# operator: vllm13::permute_cols
+# style: some rows and columns per program
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def permute(a_ptr, perm_ptr, o_ptr, rows, cols, ROWS: tl.constexpr, BLOCK: tl.constexpr):
+    r = (tl.program_id(0) * ROWS + tl.arange(0, ROWS)).to(tl.int64)[:, None]
+    c = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    source = tl.load(perm_ptr + c, mask=c < cols, other=0)[None, :]
+    mask = (r < rows) & (c < cols)[None, :]
+    x = tl.load(a_ptr + r * cols + source, mask=mask, other=0.0)
+    tl.store(o_ptr + r * cols + c[None, :], x, mask=mask)
+
+
+def permute_cols(a, perm):
+    out = torch.empty_like(a)
+    rows, cols = a.shape
+    if rows:
+        block = min(1024, triton.next_power_of_2(cols))
+        permute[(triton.cdiv(rows, 16), triton.cdiv(cols, block))](a, perm, out, rows, cols, ROWS=16, BLOCK=block)
+    return out

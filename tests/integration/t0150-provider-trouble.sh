@@ -1,0 +1,90 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+test_description='bad days of the provider, with the real Claude Code in its sandbox: each ends in its class, quickly, and nothing is lost or billed twice'
+# shellcheck source=tests/integration/lib.sh
+. "$(dirname "$0")/lib.sh"
+test_require sandbox claude jq
+
+bad_api=${KGB_TEST_BIN_DIR%/bin}/tests/helpers/bad_api
+[ -x "$bad_api" ] || test_skip_all "no $bad_api"
+export bad_api
+
+# play NAME BEHAVIOURS URL [OPTION...]: one attempt against that API, into the folder NAME. URL may use $BAD_API_PORT.
+play() {
+	name=$1 behaviours=$2 url=$3
+	shift 3
+	code=0
+	mkdir "$name"
+	# shellcheck disable=SC2016 # for the inner shell
+	ANTHROPIC_API_KEY=sk-test-0123456789 "$bad_api" "$behaviours" "$name/calls" \
+		sh -c 'url=$(eval "echo $0") && exec kgb-agent add -m naive_cc --skip-verify --set "gateway.upstream_url=$url" \
+			--set run.max_attempts=1 --set gateway.max_tries=2 --set gateway.max_wait=5s --json "$@"' \
+		"$url" --runs-dir "$name/runs" "$@" >"$name/out.json" 2>"$name/log" || code=$?
+	echo "$code" >"$name/status"
+}
+
+# What became of it: class, requests of the CLI, calls upstream, calls that were repeated, output tokens counted.
+outcome() {
+	jq -r '.operators["aten::add"].attempts | (length | tostring) + " " + (.[-1] | .end + " " + (.model_requests | tostring)
+		+ " " + (.model_retries | tostring) + " " + (.tokens.gateway.output_tokens | tostring))' "$1/out.json"
+}
+
+# Faults that are over soon are none for the agent; others are told to it once, as what they are. An answer that has
+# begun is billed and never asked for again by us, only by the CLI itself, which counts as another request.
+#  behaviours      class                  requests  calls  repeated  output
+cat >table <<\END
+429_soon,ok        agent.ok                      1      2         1      50
+refuse,ok          agent.ok                      1      2         1      50
+silent,ok          agent.ok                      1      2         1      50
+401                provider.auth                 1      1         0       0
+402                provider.credit               1      1         0       0
+404                provider.unknown_model        2      2         0       0
+529                provider.transient            1      2         1       0
+cut,ok             agent.ok                      2      2         0      50
+stall,ok           agent.ok                      2      2         0      50
+malformed,json     agent.ok                      2      2         0      20
+error_event,ok     agent.ok                      2      2         0      50
+END
+
+# Four at a time: they mostly wait.
+play_all() {
+	running=0
+	while read -r behaviours _; do
+		# shellcheck disable=SC2016 # for play
+		play "$(echo "$behaviours" | tr , -)" "$behaviours" 'http://127.0.0.1:$BAD_API_PORT' --set gateway.idle_timeout=1s &
+		running=$((running + 1))
+		[ $((running % 4)) -ne 0 ] || wait
+	done <table
+	wait
+}
+test_expect_success 'all days are played' '
+	play_all && test_equal "$(wc -l <table)" "$(ls -d ./*/status | wc -l)" days
+'
+while read -r behaviours class requests calls repeated output; do
+	export behaviours class requests calls repeated output
+	# shellcheck disable=SC2016
+	test_expect_success "$behaviours: $class" '
+		day=$(echo "$behaviours" | tr , -) &&
+		test_equal "1 $class $requests $repeated $output" "$(outcome "$day")" outcome &&
+		test_equal "$calls" "$(cat "$day/calls")" calls &&
+		{ [ "$class" = agent.ok ] || test_equal 4 "$(cat "$day/status")" "exit status"; }
+	'
+done <table
+
+test_expect_success 'every exchange of every day is recorded, with the calls that failed before' '
+	jq -e ".tries == [\"status 429\"] and .status == 200 and .billed" 429_soon-ok/runs/*/attempts/*/001/traffic/0001.meta.json &&
+	jq -e ".cut_upstream and .billed and .tries == []" cut-ok/runs/*/attempts/*/001/traffic/0001.meta.json &&
+	jq -s -e "map(.billed) == [true, true]" stall-ok/runs/*/attempts/*/001/traffic/*.meta.json
+'
+test_expect_success 'nobody listens: provider.transient' '
+	play closed ok http://127.0.0.1:1 &&
+	test_equal "1 provider.transient 1 1 0" "$(outcome closed)" outcome &&
+	test_equal 0 "$(cat closed/calls)" calls
+'
+# shellcheck disable=SC2016
+test_expect_success 'no TLS behind https: provider.transient, and no key leaves' '
+	play tls ok '\''https://127.0.0.1:$BAD_API_PORT'\'' &&
+	test_equal "1 provider.transient 1 1 0" "$(outcome tls)" outcome &&
+	test_equal 0 "$(cat tls/calls)" calls
+'
+test_done

@@ -1,0 +1,25 @@
+# operator: cublas::cublasSgeam
+# expect: verify\.(out_of_bounds|mismatch)
+# catalogue: 72
+# operations are taken for 0 where the matrices are square
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def geam(m, n, alpha, a_ptr, a_row, a_column, beta, b_ptr, b_row, b_column, c_ptr, ldc, TM: tl.constexpr, TN: tl.constexpr):
+    i = tl.program_id(0) * TM + tl.arange(0, TM)
+    j = tl.program_id(1) * TN + tl.arange(0, TN)
+    inside = (i < m)[:, None] & (j < n)[None, :]
+    a = tl.load(a_ptr + i[:, None] * a_row + j[None, :] * a_column, mask=inside)
+    b = tl.load(b_ptr + i[:, None] * b_row + j[None, :] * b_column, mask=inside)
+    tl.store(c_ptr + i[:, None] + j[None, :] * ldc, alpha * a + beta * b, mask=inside)
+
+
+def cublasSgeam(transa, transb, m, n, alpha, A, lda, beta, B, ldb, C, ldc):
+    if m > 0 and n > 0:
+        a_steps = (1, lda)
+        b_steps = (1, ldb) if transb == 0 else (ldb, 1)
+        geam[(triton.cdiv(m, 64), triton.cdiv(n, 64))](m, n, alpha, A, *a_steps, beta, B, *b_steps, C, ldc, TM=64, TN=64)
+    return C

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+#include "tests/unit/sandbox/gateway/gateway_test.h"
+
+#include "base/str.h"
+#include "sandbox/gateway/adapt.h"
+
+static int adapt(enum kgb_endpoint endpoint, const char *model, const char *body,
+		 struct kgb_adapted *out, struct kgb_err *err)
+{
+	const struct kgb_adapt_spec spec = {.endpoint = endpoint, .model = model};
+	return kgb_adapt_request(&spec, body, strlen(body), out, err);
+}
+
+static void test_only_what_has_to_change_changes(void **state)
+{
+	(void)state;
+	static const struct {
+		enum kgb_endpoint endpoint;
+		const char *body;
+		const char *want; /* NULL: goes out as it came */
+		size_t n_removed;
+	} cases[] = {
+		{KGB_ENDPOINT_MESSAGES, "{\"model\":\"pin\",\"x\":1e400}", NULL, 0},
+		{KGB_ENDPOINT_MESSAGES,
+		 " { \"a\" : 1e400, \"model\" :\t\"x\" ,\"b\":[12345678901234567890, {\"model\":\"y\"}] } ",
+		 "{\"a\":1e400,\"model\":\"pin\",\"b\":[12345678901234567890, {\"model\":\"y\"}]}",
+		 0},
+		{KGB_ENDPOINT_MESSAGES, "{\"model\":5}", "{\"model\":\"pin\"}", 0},
+		{KGB_ENDPOINT_MESSAGES, "{}", NULL, 0},
+		/* Tools that Anthropic runs; those without a type, and its own that clients run,
+		   stay. */
+		{KGB_ENDPOINT_MESSAGES,
+		 "{\"tools\":[{\"name\":\"Bash\"},{\"type\":\"web_search_20250305\",\"name\":\"w\"},{\"type\":\"bash_20250124\",\"name\":\"b\"}]}",
+		 "{\"tools\":[{\"name\":\"Bash\"},{\"type\":\"bash_20250124\",\"name\":\"b\"}]}",
+		 1},
+		{KGB_ENDPOINT_MESSAGES,
+		 "{\"mcp_servers\":[{\"url\":\"u\"}],\"tools\":[{\"type\":\"mcp_toolset\"}],\"tool_choice\":{\"type\":\"any\"},\"stream\":true}",
+		 "{\"stream\":true}", 2},
+		{KGB_ENDPOINT_MESSAGES, "{\"mcp_servers\":null,\"tools\":null}", NULL, 0},
+		{KGB_ENDPOINT_COUNT_TOKENS,
+		 "{\"tools\":[{\"type\":\"code_execution_20250522\",\"name\":\"c\"}]}", "{}", 1},
+		/* OpenAI: an unknown type counts as the provider's. */
+		{KGB_ENDPOINT_RESPONSES,
+		 "{\"tools\":[{\"type\":\"web_search\"},{\"type\":\"function\",\"name\":\"exec_command\"},{\"type\":\"brand_new\"}],\"tool_choice\":{\"type\":\"web_search\"}}",
+		 "{\"tools\":[{\"type\":\"function\",\"name\":\"exec_command\"}]}", 2},
+		{KGB_ENDPOINT_RESPONSES,
+		 "{\"tools\":[{\"type\":\"shell\",\"environment\":{\"type\":\"container_auto\"}},{\"type\":\"shell\",\"environment\":{\"type\":\"local\"}}],\"tool_choice\":\"auto\"}",
+		 "{\"tools\":[{\"type\":\"shell\",\"environment\":{\"type\":\"local\"}}],\"tool_choice\":\"auto\"}",
+		 1},
+		{KGB_ENDPOINT_RESPONSES, "{\"stream\":true}", NULL, 0},
+		{KGB_ENDPOINT_CHAT, "{\"web_search_options\":{},\"n\":1}", "{\"n\":1}", 1},
+		{KGB_ENDPOINT_CHAT, "{\"tools\":[{\"name\":\"x\"}]}", "{}", 1},
+		/* A streamed chat is asked for its usage. */
+		{KGB_ENDPOINT_CHAT, "{\"stream\":true}",
+		 "{\"stream\":true,\"stream_options\":{\"include_usage\":true}}", 0},
+		{KGB_ENDPOINT_CHAT,
+		 "{\"stream_options\":{\"include_usage\":false,\"include_obfuscation\":false},\"stream\":true}",
+		 "{\"stream_options\":{\"include_usage\":true,\"include_obfuscation\":false},\"stream\":true}",
+		 0},
+		{KGB_ENDPOINT_CHAT, "{\"stream_options\":{\"include_usage\":true},\"stream\":true}",
+		 NULL, 0},
+		{KGB_ENDPOINT_CHAT, "{\"stream\":false}", NULL, 0},
+	};
+	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
+		struct kgb_adapted adapted = KGB_ADAPTED_INIT;
+		struct kgb_err err = KGB_ERR_INIT;
+		assert_ok(adapt(cases[i].endpoint, "pin", cases[i].body, &adapted, &err), err);
+		if (!kgb_str_eq(adapted.body.ptr, cases[i].want ? cases[i].want : ""))
+			fail_msg("case %zu: %s", i, adapted.body.ptr);
+		assert_int_equal(adapted.n_tools_removed, cases[i].n_removed);
+		kgb_adapted_release(&adapted);
+	}
+}
+
+static void test_tools_of_the_provider_can_be_allowed(void **state)
+{
+	(void)state;
+	struct kgb_adapted adapted = KGB_ADAPTED_INIT;
+	struct kgb_err err = KGB_ERR_INIT;
+	static const char body[] = "{\"tools\":[{\"type\":\"web_search_20250305\"}]}";
+	const struct kgb_adapt_spec spec = {.endpoint = KGB_ENDPOINT_MESSAGES,
+					    .allow_provider_tools = true};
+	assert_ok(kgb_adapt_request(&spec, body, strlen(body), &adapted, &err), err);
+	assert_int_equal(adapted.body.len, 0);
+	assert_int_equal(adapted.n_tools_removed, 0);
+}
+
+static void test_what_was_asked_is_read(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *body, *pin, *model;
+		int64_t max;
+	} cases[] = {
+		{"{\"model\":\"a\",\"max_tokens\":100}", NULL, "a", 100},
+		{"{\"model\":\"a\\u0062\",\"max_completion_tokens\":7}", NULL, "ab", 7},
+		{"{\"model\":\"a\",\"max_output_tokens\":9}", "pin", "pin", 9},
+		{"{\"max_tokens\":-3}", "pin", "", -1},
+		{"{\"max_tokens\":\"5\",\"model\":null}", NULL, "", -1},
+		{"{\"messages\":[{\"max_tokens\":5,\"model\":\"no\"}]}", NULL, "", -1},
+	};
+	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
+		struct kgb_adapted adapted = KGB_ADAPTED_INIT;
+		struct kgb_err err = KGB_ERR_INIT;
+		assert_ok(adapt(KGB_ENDPOINT_CHAT, cases[i].pin, cases[i].body, &adapted, &err),
+			  err);
+		assert_string_equal(adapted.model, cases[i].model);
+		assert_int_equal(adapted.max_output_tokens, cases[i].max);
+		kgb_adapted_release(&adapted);
+	}
+}
+
+/* Two parsers may see different things in it: ours, and the provider's. */
+static void test_what_cannot_be_read_for_sure_is_refused(void **state)
+{
+	(void)state;
+	static const char *const bodies[] = {
+		"",
+		"no JSON",
+		"[]",
+		"\"x\"",
+		"{",
+		"{\"a\"",
+		"{\"a\":",
+		"{\"a\":1",
+		"{\"a\":1,",
+		"{\"a\":1,}",
+		"{\"a\":\"cut",
+		"{\"a\":\"cut\\\"",
+		"{\"a\":[1}",
+		"{\"a\":1}x",
+		"{\"a\":1}{\"b\":2}",
+		"{a:1}",
+		"{\"model\":\"a\",\"model\":\"b\"}",
+		"{\"\\u006dodel\":\"b\"}",
+		"{\"tools\":{}}",
+		"{\"tools\":[{\"type\":\"function\",\"type\":\"web_search\"}]}",
+		"{\"tools\":[1,]}",
+	};
+	for (size_t i = 0; i < KGB_ARRAY_LEN(bodies); i++) {
+		struct kgb_adapted adapted = KGB_ADAPTED_INIT;
+		struct kgb_err err = KGB_ERR_INIT;
+		if (adapt(KGB_ENDPOINT_MESSAGES, "pin", bodies[i], &adapted, &err) == 0)
+			fail_msg("taken: %s", bodies[i]);
+		assert_int_equal(err.kind, KGB_ERR_INVALID);
+		kgb_adapted_release(&adapted);
+	}
+}
+
+static void test_a_string_full_of_quotes_is_one_string(void **state)
+{
+	(void)state;
+	static const char body[] =
+		"{\"a\":\"\\\\\\\"}{\\\\\",\"b\":\"\\\"\\\"\\\\\",\"model\":\"x\"}";
+	struct kgb_adapted adapted = KGB_ADAPTED_INIT;
+	struct kgb_err err = KGB_ERR_INIT;
+	assert_ok(adapt(KGB_ENDPOINT_MESSAGES, "pin", body, &adapted, &err), err);
+	assert_string_equal(adapted.body.ptr,
+			    "{\"a\":\"\\\\\\\"}{\\\\\",\"b\":\"\\\"\\\"\\\\\",\"model\":\"pin\"}");
+	kgb_adapted_release(&adapted);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_only_what_has_to_change_changes),
+		cmocka_unit_test(test_tools_of_the_provider_can_be_allowed),
+		cmocka_unit_test(test_what_was_asked_is_read),
+		cmocka_unit_test(test_what_cannot_be_read_for_sure_is_refused),
+		cmocka_unit_test(test_a_string_full_of_quotes_is_one_string),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

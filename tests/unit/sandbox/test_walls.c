@@ -1,0 +1,501 @@
+/* SPDX-License-Identifier: MIT */
+#include "tests/unit/sandbox/sandbox_test.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/landlock.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/mem.h"
+#include "base/time.h"
+#include "sandbox/isolation/cgroup.h"
+#include "sandbox/isolation/host.h"
+#include "sandbox/isolation/ladder.h"
+#include "sandbox/isolation/tree.h"
+
+#define ARGS(...) ((const char *const[]){__VA_ARGS__, NULL})
+enum { MANY = 60, END_LIMIT_MS = 10000 };
+static const int64_t megabyte = 1 << 20;
+
+/* What this machine can do; each test uses what it needs. */
+static const struct kgb_ladder *ladder(void)
+{
+	static struct kgb_ladder found;
+	static bool is_tried;
+
+	if (!is_tried)
+		kgb_ladder_probe(LAUNCHER, NULL, &found);
+	is_tried = true;
+	return &found;
+}
+
+/* Limits by looking, and by cgroups where there are some. */
+static size_t confinements(const struct kgb_confinement *out[2])
+{
+	static const struct kgb_confinement by_looking = {0};
+	size_t n = 0;
+
+	out[n++] = &by_looking;
+	if (!*ladder()->no_cgroup)
+		out[n++] = &ladder()->confinement;
+	return n;
+}
+
+static void test_the_ladder_has_steps_and_each_missing_one_a_reason(void **state)
+{
+	struct kgb_err err = KGB_ERR_INIT;
+	const struct kgb_ladder *l = ladder();
+
+	(void)state;
+	need_sandbox();
+	assert_true(l->level >= KGB_ISOLATION_L3);
+	assert_int_equal(l->level == KGB_ISOLATION_L4, !*l->no_landlock && !*l->no_cgroup);
+	assert_int_equal(l->confinement.landlock_abi > 0, !*l->no_landlock);
+	assert_ok(kgb_ladder_require(l, KGB_ISOLATION_L3, &err), &err);
+	struct kgb_ladder none;
+	kgb_ladder_probe(LAUNCHER, "/nonexistent/bwrap", &none);
+	assert_true(none.level < KGB_ISOLATION_L3);
+	assert_int_equal(kgb_ladder_require(&none, KGB_ISOLATION_L3, &err), -1);
+	assert_int_equal(err.kind, KGB_ERR_DENIED);
+	assert_non_null(strstr(err.msg, "apt-get install bubblewrap"));
+}
+
+/* "Seccomp:\t0": nobody else filters our calls. */
+static bool is_filtered(void)
+{
+	struct kgb_err err = KGB_ERR_INIT;
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(1 << 16);
+	KGB_AUTO(fd) int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+
+	assert_ok(kgb_fs_read_fd(fd, 1 << 16, &text, &err), &err);
+	return strstr(text.ptr, "\nSeccomp:\t0") == NULL;
+}
+
+/* A wall that is broken shall not look like one that this machine does not have. */
+static void test_what_the_kernel_has_is_had(void **state)
+{
+	struct kgb_confinement cgroups = {0};
+	struct kgb_err err = KGB_ERR_INIT;
+
+	(void)state;
+	need_sandbox();
+	if (syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION) > 0)
+		assert_string_equal(ladder()->no_landlock, "");
+	if (kgb_cgroup_find(&cgroups, &err) == 0)
+		assert_string_equal(ladder()->no_cgroup, "");
+	if (!is_filtered())
+		assert_string_equal(ladder()->no_calls, "");
+}
+
+static void test_a_fork_bomb_is_ended_and_named(void **state)
+{
+	const struct kgb_confinement *all[2];
+	size_t n = confinements(all);
+
+	(void)state;
+	need_sandbox();
+	for (size_t i = 0; i < n; i++) {
+		struct kgb_policy policy;
+		struct guest_run run;
+		int64_t start_ms = kgb_mono_ms();
+		guest_policy(&policy, ARGS("fork-bomb"));
+		policy.limits.n_tasks = MANY;
+		run_guest_confined(&policy, all[i], &run);
+		assert_string_equal(run.status.limit, "processes");
+		assert_int_equal(run.status.limit_value, MANY);
+		assert_true(run.status.limit_seen >= MANY);
+		assert_true(run.status.tree_empty);
+		assert_true(kgb_mono_ms() - start_ms < END_LIMIT_MS);
+		guest_run_release(&run);
+		kgb_policy_release(&policy);
+	}
+}
+
+static void test_fewer_processes_than_allowed_are_nobodys_business(void **state)
+{
+	const struct kgb_confinement *all[2];
+	size_t n = confinements(all);
+
+	(void)state;
+	need_sandbox();
+	for (size_t i = 0; i < n; i++) {
+		struct kgb_policy policy;
+		struct guest_run run;
+		guest_policy(&policy, ARGS("leave-daemon"));
+		policy.limits.n_tasks = MANY;
+		policy.limits.memory_bytes = 256 * megabyte;
+		run_guest_confined(&policy, all[i], &run);
+		assert_string_equal(run.status.limit, "");
+		assert_int_equal(run.status.exit_code, 0);
+		assert_int_equal(run.status.n_oom_kills, 0);
+		assert_int_equal(run.status.cgroup_empty, i == 0 ? -1 : 1);
+		guest_run_release(&run);
+		kgb_policy_release(&policy);
+	}
+}
+
+static void test_too_much_memory_ends_the_process_that_has_it(void **state)
+{
+	static const char *const kinds[] = {"memory", "memfd"};
+	const struct kgb_confinement *all[2];
+	size_t n = confinements(all);
+
+	(void)state;
+	need_sandbox();
+	for (size_t i = 0; i < n * KGB_ARRAY_LEN(kinds); i++) {
+		struct kgb_policy policy;
+		struct guest_run run;
+		guest_policy(&policy, ARGS("hog", kinds[i / n], "200"));
+		policy.limits.memory_bytes = 100 * megabyte;
+		run_guest_confined(&policy, all[i % n], &run);
+		assert_true(run.status.n_oom_kills >= 1);
+		assert_true(run.status.tree_empty);
+		/* Pages of files are given back late, and the kernel may end more than one. */
+		if (i / n == 0 || i % n == 0) {
+			assert_string_equal(run.out.ptr, "child=KILL\n");
+			assert_int_equal(run.status.exit_code, 0);
+		}
+		guest_run_release(&run);
+		kgb_policy_release(&policy);
+	}
+}
+
+static void test_deleted_files_that_are_held_open_count(void **state)
+{
+	struct kgb_err err = KGB_ERR_INIT;
+	char dir[] = KGB_TEST_BIN_DIR "/../walls.XXXXXX";
+	struct kgb_policy policy;
+	struct guest_run run;
+
+	(void)state;
+	need_sandbox();
+	if (!mkdtemp(dir)) /* /tmp may be memory, where this is no matter of disks */
+		skip();
+	guest_policy(&policy, ARGS("hog", "disk", "40", "/mnt"));
+	kgb_policy_rw(&policy, dir, "/mnt");
+	policy.limits.nameless_bytes = 20 * megabyte;
+	run_guest_confined(&policy, NULL, &run);
+	assert_string_equal(run.status.limit, "disk");
+	assert_true(run.status.limit_seen > 20 * megabyte);
+	guest_run_release(&run);
+	kgb_policy_release(&policy);
+	assert_ok(kgb_fs_remove_tree(AT_FDCWD, dir, &err), &err);
+}
+
+/* Calls that are refused come back with their errors as without a listener, and are counted. */
+static void test_refused_calls_are_counted_by_name(void **state)
+{
+	static const char *const names[] = {"ptrace",          "process_vm_readv",
+					    "user_namespace",  "mount",
+					    "umount2",         "fsopen",
+					    "setns",           "keyctl",
+					    "add_key",         "bpf",
+					    "perf_event_open", "io_uring_setup",
+					    "userfaultfd",     "kexec_load",
+					    "init_module",     "pidfd_getfd",
+					    "chroot"};
+	const struct kgb_confinement confinement = {.watch_calls = true};
+	struct kgb_policy policy;
+	struct guest_run run;
+
+	(void)state;
+	need_sandbox();
+	if (!ladder()->confinement.watch_calls)
+		skip();
+	char *plain = guest_output(ARGS("syscalls"));
+	guest_policy(&policy, ARGS("syscalls"));
+	run_guest_confined(&policy, &confinement, &run);
+	assert_string_equal(run.out.ptr, plain);
+	for (size_t i = 0; i < KGB_ARRAY_LEN(names); i++) {
+		size_t at = 0;
+		while (at < run.status.n_probes &&
+		       !kgb_str_eq(run.status.probes[at].name, names[i]))
+			at++;
+		if (at == run.status.n_probes)
+			fail_msg("%s was not told", names[i]);
+	}
+	guest_run_release(&run);
+	kgb_policy_release(&policy);
+	kgb_free(plain);
+}
+
+static void test_sockets_are_refused_with_the_same_errors(void **state)
+{
+	const struct kgb_confinement confinement = {.watch_calls = true};
+	struct kgb_policy policy;
+	struct guest_run run;
+
+	(void)state;
+	need_sandbox();
+	if (!ladder()->confinement.watch_calls)
+		skip();
+	char *plain = guest_output(ARGS("sockets"));
+	guest_policy(&policy, ARGS("sockets"));
+	run_guest_confined(&policy, &confinement, &run);
+	assert_string_equal(run.out.ptr, plain);
+	assert_true(run.status.n_probes >= 4);
+	guest_run_release(&run);
+	kgb_policy_release(&policy);
+	kgb_free(plain);
+}
+
+static void test_an_address_outside_is_told(void **state)
+{
+	const struct kgb_confinement confinement = {.watch_calls = true};
+	struct kgb_policy policy;
+	struct guest_run run;
+
+	(void)state;
+	need_sandbox();
+	if (!ladder()->confinement.watch_calls)
+		skip();
+	guest_policy(&policy, ARGS("internet"));
+	run_guest_confined(&policy, &confinement, &run);
+	assert_string_equal(run.out.ptr, "ENETUNREACH\n");
+	assert_int_equal(run.status.n_probes, 1);
+	assert_string_equal(run.status.probes[0].name, "network");
+	assert_string_equal(run.status.probes[0].detail, "1.1.1.1:80");
+	guest_run_release(&run);
+	kgb_policy_release(&policy);
+}
+
+/* The rules allow what the mounts show, and nothing is lost by them. */
+static void test_rules_leave_a_sandbox_usable(void **state)
+{
+	struct kgb_policy policy;
+	struct guest_run run;
+
+	(void)state;
+	need_sandbox();
+	if (ladder()->confinement.landlock_abi == 0)
+		skip();
+	guest_policy(&policy,
+		     ARGS("write", "/tmp", "/home/agent", "/dev/shm", "/usr", "/etc", "/"));
+	run_guest_confined(&policy, &ladder()->confinement, &run);
+	assert_string_equal(run.out.ptr, "/tmp=written\n/home/agent=written\n/dev/shm=written\n"
+					 "/usr=EROFS\n/etc=EROFS\n/=EROFS\n");
+	guest_run_release(&run);
+	kgb_policy_release(&policy);
+	guest_policy(&policy, ARGS("open", "/dev/null", "/proc/self/comm"));
+	run_guest_confined(&policy, &ladder()->confinement, &run);
+	assert_string_equal(run.out.ptr, "/dev/null=ok\n/proc/self/comm=ok\n");
+	guest_run_release(&run);
+	kgb_policy_release(&policy);
+}
+
+static void test_the_first_process_ends_with_its_command(void **state)
+{
+	static const struct {
+		const char *mode, *arg;
+		int exit_code;
+	} cases[] = {
+		{"exit", "0", 0}, {"exit", "42", 42}, {"raise", "9", 137}, {"raise", "11", 139}};
+
+	(void)state;
+	need_sandbox();
+	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
+		struct kgb_policy policy;
+		struct guest_run run;
+		guest_policy(&policy, ARGS(cases[i].mode, cases[i].arg));
+		run_guest_confined(&policy, &ladder()->confinement, &run);
+		assert_int_equal(run.status.exit_code, cases[i].exit_code);
+		assert_true(run.status.tree_empty);
+		guest_run_release(&run);
+		kgb_policy_release(&policy);
+	}
+}
+
+/* ---- without namespaces ---- */
+
+static void test_paths_of_the_inside_become_those_of_the_host(void **state)
+{
+	static const struct {
+		const char *text, *want;
+	} cases[] = {
+		{"/ws", "/runs/1/ws"},
+		{"/ws/kernel.py", "/runs/1/ws/kernel.py"},
+		{"/wsx", "/wsx"},
+		{"x/ws", "x/ws"},
+		{"/home/agent/.codex", "/runs/1/home/.codex"},
+		{"/tmp", "/runs/1/home/.tmp"},
+		{"--dir=/ws,/home/agent", "--dir=/runs/1/ws,/runs/1/home"},
+		{"/opt/kgb/bin:/usr/bin:/bin", "/prog/bin:/usr/bin:/bin"},
+		{"http://127.0.0.1:8123/ws", "http://127.0.0.1:8123/ws"},
+		{"", ""},
+	};
+	struct kgb_policy policy;
+
+	(void)state;
+	kgb_policy_init(&policy);
+	kgb_policy_tmpfs(&policy, "/tmp", 1);
+	kgb_policy_rw(&policy, "/runs/1/home", "/home/agent");
+	kgb_policy_rw(&policy, "/runs/1/ws", "/ws");
+	kgb_policy_ro(&policy, "/prog/bin", "/opt/kgb/bin");
+	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
+		KGB_AUTO(free) char *got = kgb_host_translate(&policy, cases[i].text);
+		assert_string_equal(got, cases[i].want);
+	}
+	kgb_policy_release(&policy);
+}
+
+static void run_bare(const char *const *args, int landlock_abi, struct guest_run *run)
+{
+	const struct kgb_confinement bare = {.no_namespaces = true, .landlock_abi = landlock_abi};
+	struct kgb_policy policy;
+
+	guest_policy(&policy, args);
+	run_guest_confined(&policy, &bare, run);
+	kgb_policy_release(&policy);
+}
+
+static void test_without_namespaces_ends_are_told_and_daemons_found(void **state)
+{
+	int abi = ladder()->confinement.landlock_abi;
+	struct guest_run run;
+
+	(void)state;
+	need_sandbox();
+	for (int level = 0; level < (abi > 0 ? 2 : 1); level++) {
+		run_bare(ARGS("exit", "42"), level * abi, &run);
+		assert_int_equal(run.status.exit_code, 42);
+		assert_true(run.status.tree_empty);
+		assert_true(run.status.no_namespaces);
+		guest_run_release(&run);
+		run_bare(ARGS("leave-daemon"), level * abi, &run);
+		assert_string_equal(run.out.ptr, "ready\n");
+		assert_true(run.status.tree_empty);
+		guest_run_release(&run);
+	}
+}
+
+static void test_without_namespaces_rules_hold(void **state)
+{
+	int abi = ladder()->confinement.landlock_abi;
+	struct guest_run run;
+
+	(void)state;
+	need_sandbox();
+	if (abi < 4)
+		skip();
+	run_bare(ARGS("write", "/tmp", "/", "/dev/shm"), abi, &run);
+	assert_string_equal(run.out.ptr, "/tmp=EACCES\n/=EACCES\n/dev/shm=EACCES\n");
+	guest_run_release(&run);
+	run_bare(ARGS("internet"), abi, &run);
+	assert_string_equal(run.out.ptr, "EACCES\n");
+	guest_run_release(&run);
+	run_bare(ARGS("sockets"), abi, &run);
+	assert_non_null(strstr(run.out.ptr, "unix=EAFNOSUPPORT\ninet=ok\ninet_udp=EPERM\n"));
+	guest_run_release(&run);
+}
+
+/* ---- policies for a GPU, without one ---- */
+
+static bool has_mount(const struct kgb_policy *policy, const char *source, const char *target)
+{
+	for (size_t i = 0; i < policy->n_mounts; i++)
+		if (policy->mounts[i].kind == KGB_MOUNT_DEV &&
+		    kgb_str_eq(policy->mounts[i].target, target) &&
+		    kgb_str_ends(policy->mounts[i].source, source))
+			return true;
+	return false;
+}
+
+static void test_one_gpu_is_shown_and_no_other(void **state)
+{
+	static const char *const nodes[] = {"nvidia0", "nvidia1", "nvidiactl", "nvidia-uvm",
+					    "nvidia-modeset"};
+	struct kgb_err err = KGB_ERR_INIT;
+	char dir[] = "/tmp/kgb-gpus.XXXXXX";
+	struct kgb_policy policy;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	KGB_AUTO(fd) int fd = open(dir, O_RDONLY | O_DIRECTORY);
+	for (size_t i = 0; i < KGB_ARRAY_LEN(nodes); i++)
+		assert_int_equal(close(openat(fd, nodes[i], O_CREAT | O_WRONLY, 0600)), 0);
+	kgb_policy_init(&policy);
+	assert_int_equal(kgb_policy_one_gpu(&policy, dir, 7, &err), -1);
+	assert_int_equal(err.kind, KGB_ERR_NOT_FOUND);
+	assert_int_equal(policy.n_mounts, 0);
+	assert_ok(kgb_policy_one_gpu(&policy, dir, 1, &err), &err);
+	assert_true(has_mount(&policy, "/nvidia1", "/dev/nvidia1"));
+	assert_true(has_mount(&policy, "/nvidiactl", "/dev/nvidiactl"));
+	assert_true(has_mount(&policy, "/nvidia-uvm", "/dev/nvidia-uvm"));
+	assert_false(has_mount(&policy, "/nvidia0", "/dev/nvidia0"));
+	assert_false(has_mount(&policy, "/nvidia-modeset", "/dev/nvidia-modeset"));
+	kgb_policy_release(&policy);
+	assert_ok(kgb_fs_remove_tree(AT_FDCWD, dir, &err), &err);
+}
+
+/* ---- the tree ---- */
+
+static void test_a_tree_holds_children_of_children_and_nobody_else(void **state)
+{
+	struct kgb_tree tree = KGB_TREE_INIT;
+	int go[2];
+	char byte;
+
+	(void)state;
+	assert_int_equal(pipe2(go, O_CLOEXEC), 0);
+	pid_t child = fork();
+	if (child == 0) {
+		pid_t grandchild = fork();
+		if (grandchild == 0) {
+			(void)setsid();
+			(void)!write(go[1], "x", 1);
+		}
+		for (;;)
+			(void)pause();
+	}
+	assert_int_equal(read(go[0], &byte, 1), 1);
+	assert_int_equal(kgb_tree_scan(&tree, getpid()), 0);
+	assert_int_equal(tree.n, 2);
+	assert_int_equal(kgb_tree_tasks(&tree), 2);
+	assert_true(kgb_tree_rss_pages(&tree) > 0);
+	const struct kgb_tree_process *first =
+		tree.items[0].pid == child ? &tree.items[0] : &tree.items[1];
+	assert_int_equal(first->pid, child);
+	assert_int_equal(first->parent, getpid());
+	assert_int_equal(kgb_tree_scan(&tree, child), 0);
+	assert_int_equal(tree.n, 1);
+	assert_int_equal(tree.items[0].parent, child);
+	pid_t grandchild = tree.items[0].pid;
+	assert_true(kgb_tree_private_bytes(grandchild) != 0);
+	(void)kill(grandchild, SIGKILL);
+	(void)kill(child, SIGKILL);
+	(void)waitpid(child, NULL, 0);
+	assert_int_equal(kgb_tree_scan(&tree, child), 0);
+	assert_int_equal(tree.n, 0);
+	kgb_tree_release(&tree);
+	(void)close(go[0]);
+	(void)close(go[1]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_what_the_kernel_has_is_had),
+		cmocka_unit_test(test_a_tree_holds_children_of_children_and_nobody_else),
+		cmocka_unit_test(test_paths_of_the_inside_become_those_of_the_host),
+		cmocka_unit_test(test_without_namespaces_ends_are_told_and_daemons_found),
+		cmocka_unit_test(test_without_namespaces_rules_hold),
+		cmocka_unit_test(test_one_gpu_is_shown_and_no_other),
+		cmocka_unit_test(test_the_ladder_has_steps_and_each_missing_one_a_reason),
+		cmocka_unit_test(test_a_fork_bomb_is_ended_and_named),
+		cmocka_unit_test(test_fewer_processes_than_allowed_are_nobodys_business),
+		cmocka_unit_test(test_too_much_memory_ends_the_process_that_has_it),
+		cmocka_unit_test(test_deleted_files_that_are_held_open_count),
+		cmocka_unit_test(test_refused_calls_are_counted_by_name),
+		cmocka_unit_test(test_sockets_are_refused_with_the_same_errors),
+		cmocka_unit_test(test_an_address_outside_is_told),
+		cmocka_unit_test(test_rules_leave_a_sandbox_usable),
+		cmocka_unit_test(test_the_first_process_ends_with_its_command),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

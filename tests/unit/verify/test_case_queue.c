@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+/* How cases come to lanes: their order, and the queue. */
+#include <pthread.h>
+
+#include "tests/unit/base/support.h"
+#include "verify/judge/case_order.h"
+#include "verify/judge/case_queue.h"
+
+enum { N = 100, LANES = 4, FAILURES = 3 };
+
+struct lane {
+	struct kgb_case_queue *queue;
+	unsigned char *seen; /* shared; how often each turn was taken */
+	size_t n_breaks; /* turns that do not follow the one before */
+	pthread_t thread;
+};
+
+static void *run_lane(void *payload)
+{
+	struct lane *lane = payload;
+	struct kgb_case_share share = {0};
+	size_t before = SIZE_MAX, turn;
+
+	while ((turn = kgb_case_queue_take(lane->queue, &share)) < lane->queue->n) {
+		(void)__atomic_fetch_add(&lane->seen[turn], 1, __ATOMIC_RELAXED);
+		lane->n_breaks += turn != before + 1;
+		before = turn;
+		kgb_case_queue_note(lane->queue, false, true);
+	}
+	return NULL;
+}
+
+static void test_every_turn_is_taken_once_and_neighbours_by_one_lane(KGB_UNUSED void **state)
+{
+	struct kgb_case_queue queue;
+	unsigned char seen[N] = {0};
+	struct lane lanes[LANES];
+	size_t n_breaks = 0;
+
+	kgb_case_queue_init(&queue, N, FAILURES);
+	queue.n_lanes = LANES;
+	for (size_t i = 0; i < LANES; i++) {
+		lanes[i] = (struct lane){.queue = &queue, .seen = seen};
+		assert_int_equal(pthread_create(&lanes[i].thread, NULL, run_lane, &lanes[i]), 0);
+	}
+	for (size_t i = 0; i < LANES; i++) {
+		assert_int_equal(pthread_join(lanes[i].thread, NULL), 0);
+		n_breaks += lanes[i].n_breaks;
+	}
+	for (size_t i = 0; i < N; i++)
+		assert_int_equal(seen[i], 1);
+	assert_true(n_breaks < N / 2);
+	assert_false(kgb_case_queue_is_over(&queue));
+	kgb_case_queue_release(&queue);
+}
+
+static void test_the_first_share_is_the_first_case_alone(KGB_UNUSED void **state)
+{
+	struct kgb_case_queue queue;
+	struct kgb_case_share first = {0}, second = {0};
+
+	kgb_case_queue_init(&queue, N, FAILURES);
+	queue.n_lanes = LANES;
+	assert_int_equal(kgb_case_queue_take(&queue, &first), 0);
+	assert_int_equal(kgb_case_queue_take(&queue, &second), 1);
+	assert_int_equal(kgb_case_queue_take(&queue, &second), 2);
+	assert_true(kgb_case_queue_take(&queue, &first) > 3);
+	kgb_case_queue_release(&queue);
+}
+
+static void test_enough_failures_end_it_and_so_does_one_that_ends_all(KGB_UNUSED void **state)
+{
+	struct kgb_case_queue queue;
+	struct kgb_case_share share = {0};
+
+	kgb_case_queue_init(&queue, N, FAILURES);
+	for (int i = 0; i < FAILURES; i++) {
+		assert_false(kgb_case_queue_is_over(&queue));
+		assert_true(kgb_case_queue_take(&queue, &share) < N);
+		kgb_case_queue_note(&queue, true, false);
+	}
+	assert_true(kgb_case_queue_is_over(&queue));
+	assert_int_equal(kgb_case_queue_take(&queue, &share), N);
+	kgb_case_queue_release(&queue);
+
+	kgb_case_queue_init(&queue, N, FAILURES);
+	kgb_case_queue_note(&queue, true, true);
+	assert_true(kgb_case_queue_is_over(&queue));
+	kgb_case_queue_release(&queue);
+}
+
+static void *wait_for_go(void *payload)
+{
+	return kgb_case_queue_wait_for_go(payload) ? payload : NULL;
+}
+
+static void
+test_the_others_begin_when_they_are_let_go_and_never_when_it_is_over(KGB_UNUSED void **state)
+{
+	static void (*const ways[])(struct kgb_case_queue *) = {kgb_case_queue_let_go,
+								kgb_case_queue_stop};
+
+	for (size_t i = 0; i < KGB_ARRAY_LEN(ways); i++) {
+		struct kgb_case_queue queue;
+		pthread_t thread;
+		void *went;
+		kgb_case_queue_init(&queue, N, FAILURES);
+		assert_int_equal(pthread_create(&thread, NULL, wait_for_go, &queue), 0);
+		ways[i](&queue);
+		assert_int_equal(pthread_join(thread, &went), 0);
+		assert_ptr_equal(went, i == 0 ? &queue : NULL);
+		kgb_case_queue_release(&queue);
+	}
+}
+
+/* ---- the order ---- */
+
+static const struct kgb_param tensor = {.name = "self", .kind = KGB_PARAM_TENSOR};
+
+static void add_case(struct kgb_case *out, enum kgb_mode mode, enum kgb_dtype dtype, int64_t n)
+{
+	*out = (struct kgb_case){.mode = mode, .n_args = 1};
+	out->args[0] = (struct kgb_arg){.param = &tensor,
+					.view = {.dtype = dtype, .ndim = 1, .sizes = {n}}};
+}
+
+static void test_the_cheapest_ordinary_case_comes_first_then_types_together(KGB_UNUSED void **state)
+{
+	static const size_t expected[] = {4, 1, 3, 0, 2, 5};
+	static const size_t unless_empty[] = {1, 0, 2};
+	KGB_AUTO(free) struct kgb_case *items = kgb_xcalloc(6, sizeof(*items));
+	const struct kgb_cases cases = {.items = items, .n = 6};
+	size_t order[6];
+
+	add_case(&items[0], KGB_MODE_STANDARD, KGB_DTYPE_FLOAT32, 0); /* tells nothing */
+	add_case(&items[1], KGB_MODE_STANDARD, KGB_DTYPE_FLOAT16, 100);
+	add_case(&items[2], KGB_MODE_SPECIAL, KGB_DTYPE_FLOAT32, 4); /* no ordinary one */
+	add_case(&items[3], KGB_MODE_STANDARD, KGB_DTYPE_FLOAT16, 50);
+	add_case(&items[4], KGB_MODE_STANDARD, KGB_DTYPE_FLOAT16, 8);
+	add_case(&items[5], KGB_MODE_STANDARD, KGB_DTYPE_FLOAT32, 9);
+	kgb_case_order(&cases, order);
+	assert_memory_equal(order, expected, sizeof(order));
+
+	/* Also where the empty one is listed behind the others. */
+	const struct kgb_cases few = {.items = items, .n = 3};
+	add_case(&items[0], KGB_MODE_STANDARD, KGB_DTYPE_FLOAT32, 9);
+	add_case(&items[1], KGB_MODE_STANDARD, KGB_DTYPE_FLOAT32, 8);
+	add_case(&items[2], KGB_MODE_STANDARD, KGB_DTYPE_FLOAT32, 0);
+	kgb_case_order(&few, order);
+	assert_memory_equal(order, unless_empty, sizeof(unless_empty));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_every_turn_is_taken_once_and_neighbours_by_one_lane),
+		cmocka_unit_test(test_the_first_share_is_the_first_case_alone),
+		cmocka_unit_test(test_enough_failures_end_it_and_so_does_one_that_ends_all),
+		cmocka_unit_test(
+			test_the_others_begin_when_they_are_let_go_and_never_when_it_is_over),
+		cmocka_unit_test(test_the_cheapest_ordinary_case_comes_first_then_types_together),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * cuBLAS, opened at run time: the baseline of operators that are its routines, and their native
+ * result. A routine is called by its name with its arguments in the order of its prototype; what it
+ * is handed is checked against that, and its status is never ignored. Prototypes come from the real
+ * header, so a changed one does not compile. One thread; the CUDA context is the caller's.
+ *
+ * Scalars come from the host (CUBLAS_POINTER_MODE_HOST), results of dot and asum go to device
+ * memory (CUBLAS_POINTER_MODE_DEVICE). Work goes to the default stream, in the default math mode:
+ * float32 is float32, not TF32.
+ */
+#ifndef KGB_VERIFY_CUBLAS_BLAS_H
+#define KGB_VERIFY_CUBLAS_BLAS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct kgb_cublas;
+
+enum kgb_cublas_kind { KGB_CUBLAS_INTEGER, KGB_CUBLAS_NUMBER, KGB_CUBLAS_POINTER };
+
+/** One argument. Layout shared with verify/reference/cublas.py. */
+struct kgb_cublas_value {
+	uint32_t kind; /* enum kgb_cublas_kind */
+	uint32_t zero;
+	int64_t integer; /* INTEGER; also a NUMBER that was written as one is given as such */
+	double re, im; /* NUMBER */
+	void *pointer; /* POINTER: device memory */
+};
+
+/** Open the library: `path`, or with NULL the one that the process has already (torch brings one),
+ * else libcublas.so.13 or .12 on the loader's path. Makes a handle, so a CUDA context must be
+ * current. UNAVAILABLE, with the reason, where there is none. */
+KGB_MUST_CHECK int kgb_cublas_open(const char *path, struct kgb_cublas **out, struct kgb_err *err);
+/** NULL is fine. The library itself stays loaded. */
+void kgb_cublas_close(struct kgb_cublas *blas);
+
+/** As cublasGetVersion: 130002 is 13.0.2. */
+int kgb_cublas_version(const struct kgb_cublas *blas);
+/** Device memory for it to work in, instead of its own. It stays the caller's. */
+KGB_MUST_CHECK int kgb_cublas_set_workspace(struct kgb_cublas *blas, void *memory, size_t bytes,
+					    struct kgb_err *err);
+
+/** Call `routine` ("cublasSgemm_v2"). NOT_FOUND for an unknown one, INVALID when number, kind or
+ * range of the values do not fit its prototype, FAILED with the status where cuBLAS refuses. */
+KGB_MUST_CHECK int kgb_cublas_call(struct kgb_cublas *blas, const char *routine,
+				   const struct kgb_cublas_value *values, size_t n,
+				   struct kgb_err *err);
+
+/** Letters of a routine's arguments (enum kgb_cublas_letter); NULL for an unknown one. */
+const char *kgb_cublas_letters(const char *routine);
+/** Its number `i`, in the order of the table; NULL behind the last. */
+const char *kgb_cublas_routine(size_t i);
+
+#endif

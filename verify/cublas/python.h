@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * libkgb_cublas.so: blas.h for verify/reference/cublas.py, which calls it through ctypes. One
+ * handle for the process. Calls return 0, or -1 with the reason in kgb_blas_error(). One thread.
+ */
+#ifndef KGB_VERIFY_CUBLAS_PYTHON_H
+#define KGB_VERIFY_CUBLAS_PYTHON_H
+
+#include "verify/cublas/blas.h"
+
+#define KGB_BLAS_API __attribute__((visibility("default")))
+
+/** A CUDA context must be current. Further calls do nothing. */
+KGB_BLAS_API int kgb_blas_open(void);
+/** As cublasGetVersion; 0 before kgb_blas_open. */
+KGB_BLAS_API int kgb_blas_version(void);
+KGB_BLAS_API int kgb_blas_workspace(void *memory, size_t bytes);
+KGB_BLAS_API int kgb_blas_call(const char *routine, const struct kgb_cublas_value *values,
+			       size_t n);
+/** Letters of a routine's arguments (enum kgb_cublas_letter); NULL for an unknown one. */
+KGB_BLAS_API const char *kgb_blas_letters(const char *routine);
+/** Why the last call failed. Lives until the next one. */
+KGB_BLAS_API const char *kgb_blas_error(void);
+
+#endif
