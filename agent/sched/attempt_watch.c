@@ -24,7 +24,7 @@
 /* Of all time at most 1/20 goes into counting files. */
 #define DISK_SHARE 20
 /* A disk that had room is never filled by attempts: with less than this left, those end that hold
- * much. */
+ * much, and with half of it all: who fills it may hold what nobody sees. */
 #define DISK_RESERVE ((int64_t)512 << 20)
 /* Less than this share of a processor is no sign of life: timers of a CLI that waits. */
 #define LIFE_CPU_SHARE 100
@@ -117,7 +117,7 @@ static void check_disk(struct kgb_attempt *attempt)
 			attempt, "nesting", 0, 0,
 			"the agent nested directories so deep and wide that their size cannot be told");
 	} else if (watch->had_room && room.bytes >= 0 && room.bytes < DISK_RESERVE &&
-		   used->bytes > DISK_RESERVE / 4) {
+		   (used->bytes > DISK_RESERVE / 4 || room.bytes < DISK_RESERVE / 2)) {
 		snprintf(why, sizeof(why),
 			 "only %lld bytes are left on the disk, and the agent holds %lld",
 			 (long long)room.bytes, (long long)used->bytes);
@@ -459,6 +459,12 @@ static void take_launcher_end(struct kgb_attempt *attempt)
 			watch->why, sizeof(watch->why),
 			"the agent holds %lld bytes in files that it has deleted; sandbox.disk allows %lld",
 			(long long)status->limit_seen, (long long)status->limit_value);
+	} else if (kgb_str_eq(status->limit, "files")) {
+		end_by(attempt, KGB_AGENT_DISK, "files", status->limit_value, status->limit_seen);
+		snprintf(
+			watch->why, sizeof(watch->why),
+			"the agent holds more than %lld files that it has deleted, or so many open ones that the size of these cannot be told",
+			(long long)status->limit_value);
 	} else if (status->n_oom_kills > 0 && attempt->result.term_signal == SIGKILL &&
 		   !attempt->result.stop_requested) {
 		end_by(attempt, KGB_AGENT_MEMORY, "memory", attempt->env->walls.memory_bytes,

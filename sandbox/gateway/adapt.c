@@ -112,18 +112,28 @@ static int add_member(struct body *body, const struct member *member, struct kgb
 	return 0;
 }
 
+/* `"key":` at `at`: tells where the key ends and the value begins. */
+static bool scan_key(const struct body *body, size_t at, struct member *out)
+{
+	size_t end = at < body->len && body->bytes[at] == '"' ? skip_string(body, at) : 0;
+	if (end == 0)
+		return false;
+	*out = (struct member){.key = at + 1, .key_end = end - 1};
+	end = skip_blanks(body, end);
+	if (end >= body->len || body->bytes[end] != ':')
+		return false;
+	out->value = skip_blanks(body, end + 1);
+	return true;
+}
+
 /* One `"key": value` at `*at`; leaves `*at` behind it. */
 static int scan_member(struct body *body, size_t *at, struct kgb_err *err)
 {
-	struct member member = {.key = *at + 1};
-	size_t end = *at < body->len && body->bytes[*at] == '"' ? skip_string(body, *at) : 0;
-	if (end > 0) {
-		member.key_end = end - 1;
-		end = skip_blanks(body, end);
-		end = end < body->len && body->bytes[end] == ':' ? skip_blanks(body, end + 1) : 0;
-	}
-	member.value = end;
-	member.value_end = end > 0 ? skip_value(body, end) : 0;
+	struct member member;
+	if (scan_key(body, *at, &member))
+		member.value_end = skip_value(body, member.value);
+	else
+		member.value_end = 0;
 	if (member.value_end == 0)
 		return kgb_fail(err, KGB_ERR_INVALID, "the request is not a JSON object");
 	*at = member.value_end;
@@ -157,15 +167,18 @@ static int scan(struct body *body, struct kgb_err *err)
 
 /* ---- what is changed ---- */
 
-static struct member *find(struct body *body, const char *key)
+static bool key_is(const struct body *body, const struct member *member, const char *key)
 {
 	size_t len = strlen(key);
-	for (size_t i = 0; i < body->n; i++) {
-		const struct member *member = &body->members[i];
-		if (member->key_end - member->key == len &&
-		    memcmp(body->bytes + member->key, key, len) == 0)
+	return member->key_end - member->key == len &&
+	       memcmp(body->bytes + member->key, key, len) == 0;
+}
+
+static struct member *find(struct body *body, const char *key)
+{
+	for (size_t i = 0; i < body->n; i++)
+		if (key_is(body, &body->members[i], key))
 			return &body->members[i];
-	}
 	return NULL;
 }
 
@@ -272,6 +285,121 @@ static void remove_switches(struct body *body, struct kgb_adapted *out)
 	}
 }
 
+/* ---- what is refused ---- */
+
+/* Members that make a request cost what cannot be seen in it, and their values that do not. */
+static int refuse_unbounded(struct body *body, enum kgb_endpoint endpoint, struct kgb_err *err)
+{
+	static const struct {
+		enum kgb_endpoint endpoint; /* NONE: all */
+		const char *key;
+		const char *harmless[3]; /* besides null */
+	} list[] = {
+		{KGB_ENDPOINT_CHAT, "n", {"1"}},
+		{KGB_ENDPOINT_RESPONSES, "background", {"false"}},
+		{KGB_ENDPOINT_RESPONSES, "previous_response_id", {NULL}},
+		{KGB_ENDPOINT_RESPONSES, "conversation", {NULL}},
+		{KGB_ENDPOINT_RESPONSES, "prompt", {NULL}},
+		{KGB_ENDPOINT_NONE,
+		 "service_tier",
+		 {"\"auto\"", "\"default\"", "\"standard_only\""}},
+		{KGB_ENDPOINT_NONE, "speed", {"\"standard\""}},
+	};
+	for (size_t i = 0; i < KGB_ARRAY_LEN(list); i++) {
+		const struct member *member = find(body, list[i].key);
+		if (!member || value_is(body, member, "null") ||
+		    (list[i].endpoint != KGB_ENDPOINT_NONE && list[i].endpoint != endpoint))
+			continue;
+		bool harmless = false;
+		for (size_t k = 0; k < KGB_ARRAY_LEN(list[i].harmless); k++)
+			harmless = harmless || (list[i].harmless[k] &&
+						value_is(body, member, list[i].harmless[k]));
+		if (!harmless)
+			return kgb_fail(err, KGB_ERR_INVALID,
+					"%s: not taken with this value: what it costs cannot be "
+					"known before",
+					list[i].key);
+	}
+	return 0;
+}
+
+/* Whether a member of some content makes the provider get the content from elsewhere. */
+static bool fetches(const struct body *body, enum kgb_endpoint endpoint,
+		    const struct member *member)
+{
+	static const char inline_url[] = "\"data:";
+	bool is_text = body->bytes[member->value] == '"';
+	if (key_is(body, member, "file_id"))
+		return !value_is(body, member, "null");
+	if (endpoint == KGB_ENDPOINT_CHAT || endpoint == KGB_ENDPOINT_RESPONSES) {
+		bool is_url = key_is(body, member, "image_url") ||
+			      key_is(body, member, "file_url") ||
+			      (endpoint == KGB_ENDPOINT_CHAT && key_is(body, member, "url"));
+		return is_url && is_text &&
+		       (member->value_end - member->value < sizeof(inline_url) ||
+			memcmp(body->bytes + member->value, inline_url, strlen(inline_url)) != 0);
+	}
+	/* Only sources have these types. */
+	return key_is(body, member, "type") && is_text &&
+	       (value_is(body, member, "\"url\"") || value_is(body, member, "\"file\"") ||
+		memchr(body->bytes + member->value, '\\', member->value_end - member->value));
+}
+
+/* One pass over all keys at any depth: a string with a colon behind it is one. */
+static int refuse_fetched(const struct body *body, const struct member *content,
+			  enum kgb_endpoint endpoint, struct kgb_err *err)
+{
+	bool messages = endpoint == KGB_ENDPOINT_MESSAGES || endpoint == KGB_ENDPOINT_COUNT_TOKENS;
+	size_t at = content->value;
+	while (at > 0 && at < content->value_end) {
+		struct member member;
+		if (body->bytes[at] != '"') {
+			at++;
+			continue;
+		}
+		if (!scan_key(body, at, &member)) {
+			at = skip_string(body, at);
+			continue;
+		}
+		at = member.value;
+		if (at < body->len && strchr("{[", body->bytes[at])) {
+			/* What a tool was called with is the model's own. */
+			if (messages && key_is(body, &member, "input"))
+				at = skip_value(body, at);
+			member.value_end = member.value + 1;
+		} else {
+			member.value_end = skip_value(body, at);
+			at = member.value_end;
+		}
+		if (at == 0)
+			break;
+		if (memchr(body->bytes + member.key, '\\', member.key_end - member.key))
+			return kgb_fail(err, KGB_ERR_INVALID,
+					"the request's content has a key with an escape");
+		if (fetches(body, endpoint, &member))
+			return kgb_fail(err, KGB_ERR_INVALID,
+					"content that the provider would have to fetch is not "
+					"taken: send it in the request");
+	}
+	return at > 0 ? 0 : kgb_fail(err, KGB_ERR_INVALID, "the request is not a JSON object");
+}
+
+static int refuse_what_nobody_can_bound(struct body *body, enum kgb_endpoint endpoint,
+					struct kgb_err *err)
+{
+	static const char *const keys[] = {"messages", "system", "input"};
+	if (refuse_unbounded(body, endpoint, err) < 0)
+		return -1;
+	for (size_t i = 0; i < KGB_ARRAY_LEN(keys); i++) {
+		const struct member *content = find(body, keys[i]);
+		if (content && refuse_fetched(body, content, endpoint, err) < 0)
+			return kgb_ctx(err, "%s", keys[i]);
+	}
+	return 0;
+}
+
+/* ---- the whole ---- */
+
 /* A streamed chat tells its usage only when asked. Gives the value to send; NULL: no change. */
 static int ask_for_usage(struct body *body, struct kgb_buf *text, bool *asked, struct kgb_err *err)
 {
@@ -314,14 +442,16 @@ static void read_asked(struct body *body, struct kgb_adapted *out)
 		snprintf(out->model, sizeof(out->model), "%s", name->valuestring);
 	for (size_t i = 0; i < KGB_ARRAY_LEN(keys); i++) {
 		const struct member *limit = find(body, keys[i]);
-		int64_t value = -1;
-		if (!limit)
+		int64_t value;
+		if (!limit || value_is(body, limit, "null"))
 			continue;
 		KGB_AUTO(free)
 		char *text =
 			kgb_xstrndup(body->bytes + limit->value, limit->value_end - limit->value);
-		if (kgb_parse_i64(text, 0, INT64_MAX, &value, &err) == 0 &&
-		    value > out->max_output_tokens)
+		/* 1e99, "5": who knows what the provider makes of it. */
+		if (kgb_parse_i64(text, 0, KGB_MAX_OUTPUT_TOKENS, &value, &err) < 0)
+			value = KGB_MAX_OUTPUT_TOKENS;
+		if (value > out->max_output_tokens)
 			out->max_output_tokens = value;
 	}
 }
@@ -371,7 +501,8 @@ static int adapt(struct body *body, const struct kgb_adapt_spec *spec, struct kg
 		snprintf(out->model, sizeof(out->model), "%s", spec->model);
 	}
 	if (!spec->allow_provider_tools) {
-		if (filter_tools(body, spec->endpoint, &tools, out, err) < 0)
+		if (refuse_what_nobody_can_bound(body, spec->endpoint, err) < 0 ||
+		    filter_tools(body, spec->endpoint, &tools, out, err) < 0)
 			return -1;
 		remove_switches(body, out);
 	}

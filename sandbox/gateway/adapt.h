@@ -2,7 +2,8 @@
 /** \file
  * What the gateway changes in a model request before it leaves: the model is the one that the run
  * pays for, tools that the provider would run on its own machines go, and a streamed chat is asked
- * for its usage. Every other value stays byte for byte.
+ * for its usage. Every other value stays byte for byte. What would be billed beyond what a budget
+ * can reserve for, and content that the provider would fetch itself, is refused.
  *
  * The body is read by a scanner that only knows where values begin and end, so that one of 60 MB
  * costs one pass and no tree. What it cannot read for sure (no object, a key twice, a key in
@@ -25,10 +26,14 @@ struct kgb_adapt_spec {
 	bool allow_provider_tools;
 };
 
+/** Above what any model writes. */
+#define KGB_MAX_OUTPUT_TOKENS (1 << 24)
+
 struct kgb_adapted {
 	struct kgb_buf body; /* empty: the request goes out as it came */
 	char model[KGB_USAGE_MODEL_LEN]; /* that it goes out with, cut to size; "" if none */
-	int64_t max_output_tokens; /* as asked; -1 if it does not say */
+	int64_t max_output_tokens; /* as asked, at most KGB_MAX_OUTPUT_TOKENS; that too when it is
+				      no count; -1 if it does not say */
 	size_t n_tools_removed;
 };
 #define KGB_ADAPTED_INIT                                         \

@@ -64,8 +64,10 @@ static void tell_charged(struct kgb_session *session)
 {
 	struct kgb_totals *totals = &session->ledger.totals;
 	const struct kgb_budget *b = session->budget;
-	totals->charged_tokens = b->spent.tokens + b->reserved.tokens;
-	totals->charged_nanos = b->spent.nanos + b->reserved.nanos;
+	struct kgb_charge charged = b->spent;
+	kgb_charge_add(&charged, &b->reserved);
+	totals->charged_tokens = charged.tokens;
+	totals->charged_nanos = charged.nanos;
 }
 
 /* What the client reads holds no number: OpenCode takes an error for a passing one when "500" or
@@ -154,23 +156,19 @@ static void admit_waiting(struct kgb_gateway *gw)
 
 /* ---- the end ---- */
 
-/* What an exchange took. What nobody reported is counted as the most that it can have been: an
- * answer has no more tokens than bytes, and a request that left has been read. */
-static struct kgb_charge taken(const struct kgb_exchange *ex)
+/* What the answer took. What it does not report is counted as the most that it can have been:
+ * models also write what is not sent, and what comes after a client has hung up. */
+static struct kgb_charge answered(const struct kgb_exchange *ex)
 {
-	bool good = ex->status >= 200 && ex->status < 300;
-	bool left = ex->session->gw->mode == KGB_GATEWAY_LIVE && ex->n_tries > 0;
-	if (ex->repeated || (ex->status != 0 && !good) || (ex->status == 0 && !left))
-		return (struct kgb_charge){0};
 	struct kgb_usage usage = KGB_USAGE_UNKNOWN;
+	if (ex->repeated || ex->status < 200 || ex->status >= 300)
+		return (struct kgb_charge){0};
 	if (ex->metered)
 		usage = ex->meter.usage;
 	if (usage.input < 0 && usage.cache_creation < 0 && usage.cache_read < 0)
 		usage.input = ex->wish_input;
-	if (usage.output < 0) {
-		int64_t most = ex->wish.tokens - ex->wish_input;
-		usage.output = ex->response_bytes < most ? ex->response_bytes : most;
-	}
+	if (usage.output < 0)
+		usage.output = ex->wish.tokens - ex->wish_input;
 	struct kgb_usage known = {0};
 	kgb_usage_add(&known, &usage);
 	struct kgb_charge charge = {.tokens = known.input + known.output + known.cache_creation +
@@ -184,6 +182,16 @@ static struct kgb_charge taken(const struct kgb_exchange *ex)
 			price = asked_price(ex);
 		charge.nanos = kgb_price_nanos(price, &known);
 	}
+	return charge;
+}
+
+/* What an exchange took, with the tries that may have been answered without our seeing it. */
+static struct kgb_charge taken(const struct kgb_exchange *ex)
+{
+	struct kgb_charge answer = answered(ex), charge = {0};
+	kgb_charge_add(&charge, &answer);
+	for (int i = 0; i < ex->n_lost; i++)
+		kgb_charge_add(&charge, &ex->wish);
 	return charge;
 }
 
@@ -208,6 +216,8 @@ void kgb_exchange__stop(struct kgb_exchange *ex)
 {
 	stop_waiting(ex);
 	if (ex->call) {
+		if (ex->status == 0 && !ex->decision.again && kgb_upstream_sent(ex->call))
+			ex->n_lost++;
 		kgb_upstream_cancel(ex->call);
 		ex->call = NULL;
 	}

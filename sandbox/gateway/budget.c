@@ -27,6 +27,12 @@ static void add(int64_t *sum, int64_t n)
 		*sum = INT64_MAX;
 }
 
+void kgb_charge_add(struct kgb_charge *sum, const struct kgb_charge *more)
+{
+	add(&sum->tokens, more->tokens);
+	add(&sum->nanos, more->nanos > 0 ? more->nanos : 0);
+}
+
 /* Whether `used` and `wish` are within the limit; 0 is none. */
 static bool fits(int64_t limit, int64_t used, int64_t wish)
 {
@@ -37,13 +43,14 @@ static bool fits(int64_t limit, int64_t used, int64_t wish)
 static enum kgb_budget_kind objection(const struct kgb_budget *b, const struct kgb_charge *wish,
 				      bool with_reserved)
 {
-	int64_t tokens = b->spent.tokens + (with_reserved ? b->reserved.tokens : 0);
-	int64_t nanos = b->spent.nanos + (with_reserved ? b->reserved.nanos : 0);
-	if (!fits(b->limit.tokens, tokens, wish->tokens))
+	struct kgb_charge used = b->spent;
+	if (with_reserved)
+		kgb_charge_add(&used, &b->reserved);
+	if (!fits(b->limit.tokens, used.tokens, wish->tokens))
 		return KGB_BUDGET_TOKENS;
 	if (b->limit.nanos > 0 && wish->nanos < 0)
 		return KGB_BUDGET_PRICE;
-	if (!fits(b->limit.nanos, nanos, wish->nanos))
+	if (!fits(b->limit.nanos, used.nanos, wish->nanos))
 		return KGB_BUDGET_USD;
 	return KGB_BUDGET_NONE;
 }
@@ -81,14 +88,16 @@ enum kgb_budget_answer kgb_budget_reserve(struct kgb_budget *budget, const struc
 				b->reached = kind;
 			return KGB_BUDGET_REFUSED;
 		}
-		later = later || objection(b, wish, true) != KGB_BUDGET_NONE;
+		/* What is reserved is taken off again: it must be the sum, not the largest number.
+		 */
+		later = later || objection(b, wish, true) != KGB_BUDGET_NONE ||
+			wish->tokens > INT64_MAX - b->reserved.tokens ||
+			wish->nanos > INT64_MAX - b->reserved.nanos;
 	}
 	if (later)
 		return KGB_BUDGET_LATER;
-	for (struct kgb_budget *b = budget; b; b = b->parent) {
-		add(&b->reserved.tokens, wish->tokens);
-		add(&b->reserved.nanos, wish->nanos > 0 ? wish->nanos : 0);
-	}
+	for (struct kgb_budget *b = budget; b; b = b->parent)
+		kgb_charge_add(&b->reserved, wish);
 	return KGB_BUDGET_GRANTED;
 }
 
@@ -99,8 +108,7 @@ void kgb_budget_settle(struct kgb_budget *budget, const struct kgb_charge *reser
 		b->reserved.tokens -= reserved->tokens;
 		b->reserved.nanos -= reserved->nanos > 0 ? reserved->nanos : 0;
 		KGB_ASSERT(b->reserved.tokens >= 0 && b->reserved.nanos >= 0);
-		add(&b->spent.tokens, spent->tokens);
-		add(&b->spent.nanos, spent->nanos > 0 ? spent->nanos : 0);
+		kgb_charge_add(&b->spent, spent);
 	}
 }
 

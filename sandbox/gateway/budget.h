@@ -22,6 +22,9 @@ struct kgb_charge {
 	int64_t nanos; /* billionths of a dollar; -1 in a wish: the price is not known */
 };
 
+/** Nanos that are not known count as none. Stays at the largest number rather than wrap around. */
+void kgb_charge_add(struct kgb_charge *sum, const struct kgb_charge *more);
+
 enum kgb_budget_kind {
 	KGB_BUDGET_NONE, /* not reached */
 	KGB_BUDGET_TOKENS,

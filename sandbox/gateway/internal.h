@@ -138,6 +138,7 @@ struct kgb_exchange {
 	int64_t asked_ms; /* monotonic: when its wait began */
 	int64_t waited_ms;
 	int n_tries; /* upstream calls that were begun */
+	int n_lost; /* of those: sent, and nobody knows what became of them */
 	struct kgb_retry_decision decision; /* on the call that failed last */
 	struct kgb_strv tries; /* what became of those that failed, a sentence each */
 

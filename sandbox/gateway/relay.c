@@ -132,12 +132,14 @@ static void refuse_waiting(struct kgb_gateway *gw, const struct kgb_account *acc
 	}
 }
 
-static void on_done(void *payload, const struct kgb_err *err)
+static void on_done(void *payload, bool sent, const struct kgb_err *err)
 {
 	struct kgb_exchange *ex = payload;
 	struct kgb_gateway *gw = ex->session->gw;
 	struct kgb_account *account = kgb_exchange__account(ex);
 	ex->call = NULL;
+	if (err && sent && ex->status == 0 && !ex->decision.again)
+		ex->n_lost++;
 	if (err && ex->status == 0 && !ex->decision.again && !*ex->error) {
 		judge_fault(ex, &(struct kgb_retry_fault){.err = err});
 		if (ex->decision.again)
@@ -220,7 +222,7 @@ static void start_call(void *payload)
 	ex->decision = (struct kgb_retry_decision){0};
 	ex->n_tries++;
 	if (kgb_upstream_start(&ex->call, gw->upstream, &spec, &err) < 0)
-		on_done(ex, &err);
+		on_done(ex, false, &err);
 }
 
 void kgb_exchange__relay(struct kgb_exchange *ex)

@@ -106,6 +106,15 @@ static void call_free(struct kgb_upstream_call *call)
 	kgb_free(call);
 }
 
+bool kgb_upstream_sent(const struct kgb_upstream_call *call)
+{
+	long head = 0;
+	curl_off_t body = 0;
+	curl_easy_getinfo(call->easy, CURLINFO_REQUEST_SIZE, &head);
+	curl_easy_getinfo(call->easy, CURLINFO_SIZE_UPLOAD_T, &body);
+	return head > 0 && body >= (curl_off_t)call->spec.body_len;
+}
+
 void kgb_upstream_cancel(struct kgb_upstream_call *call)
 {
 	curl_multi_remove_handle(call->up->multi, call->easy);
@@ -125,16 +134,16 @@ static enum kgb_err_kind kind_of(CURLcode code)
 static void finish_call(struct kgb_upstream_call *call, CURLcode code)
 {
 	struct kgb_err err = KGB_ERR_INIT;
-	bool failed = code != CURLE_OK || call->refused;
+	bool failed = code != CURLE_OK || call->refused, sent = kgb_upstream_sent(call);
 	if (failed)
 		(void)kgb_fail_code(&err, KGB_ERR_DOMAIN_CURL, kind_of(code), (int)code,
 				    "upstream: %s",
 				    *call->error ? call->error : curl_easy_strerror(code));
 	curl_multi_remove_handle(call->up->multi, call->easy);
-	void (*on_done)(void *, const struct kgb_err *) = call->spec.on_done;
+	void (*on_done)(void *, bool, const struct kgb_err *) = call->spec.on_done;
 	void *payload = call->spec.payload;
 	call_free(call);
-	on_done(payload, failed ? &err : NULL);
+	on_done(payload, sent, failed ? &err : NULL);
 }
 
 /* Whether bytes moved since the last look, or could not because we hold them back. */

@@ -44,8 +44,9 @@ struct kgb_upstream_spec {
 	/** Bytes of the answer. false: take them back and hold; kgb_upstream_resume asks for them
 	 * again. */
 	bool (*on_data)(void *payload, const char *bytes, size_t len);
-	/** The answer is complete (err NULL) or not; the call is gone when this returns. */
-	void (*on_done)(void *payload, const struct kgb_err *err);
+	/** The answer is complete (err NULL) or not; the call is gone when this returns. `sent`:
+	 * all of the request has left. */
+	void (*on_done)(void *payload, bool sent, const struct kgb_err *err);
 	void *payload;
 };
 
@@ -54,6 +55,8 @@ KGB_MUST_CHECK int kgb_upstream_start(struct kgb_upstream_call **out, struct kgb
 				      const struct kgb_upstream_spec *spec, struct kgb_err *err);
 /** Ask a held call for its bytes again. Not from its own callbacks. */
 void kgb_upstream_resume(struct kgb_upstream_call *call);
+/** All of the request has left, so the provider may bill it. */
+bool kgb_upstream_sent(const struct kgb_upstream_call *call);
 /** Forget a call: its connection is cut, no callback comes. Not from its own callbacks. */
 void kgb_upstream_cancel(struct kgb_upstream_call *call);
 

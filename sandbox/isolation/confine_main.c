@@ -13,7 +13,7 @@
  * --dev        existing files there may be read and written
  * --list       names there may be read
  * --chdir      work there
- * --connect    TCP connections to this port only, 0: none (where there is no network namespace)
+ * --connect    of TCP only connections to this port, 0: none (where there is no network namespace)
  * --filter-fd  the filter, an array of struct sock_filter
  * --calls-fd   send the filter's listener over this socket, see launch_calls.c
  *
@@ -44,7 +44,8 @@ enum { EXIT_USAGE = 2, EXIT_SETUP = 125, EXIT_EXEC = 127, SIGNAL_BASE = 128, FIL
 /* Names that this C library's header may be too old for. */
 #define ACCESS_FS_TRUNCATE (1ULL << 14) /* version 3 */
 #define ACCESS_FS_IOCTL_DEV (1ULL << 15) /* version 5 */
-#define ACCESS_NET_CONNECT (1ULL << 1) /* version 4 */
+#define ACCESS_NET_BIND (1ULL << 0) /* version 4 */
+#define ACCESS_NET_CONNECT (1ULL << 1)
 #define SCOPE_ABSTRACT_UNIX (1ULL << 0) /* version 6 */
 #define SCOPE_SIGNAL (1ULL << 1)
 enum {
@@ -126,7 +127,7 @@ static int make_ruleset(int abi, bool restrict_net)
 {
 	const struct ruleset_attr attr = {
 		.fs = known_fs(abi),
-		.net = restrict_net && abi >= ABI_NET ? ACCESS_NET_CONNECT : 0,
+		.net = restrict_net && abi >= ABI_NET ? ACCESS_NET_BIND | ACCESS_NET_CONNECT : 0,
 		.scoped = abi >= ABI_SCOPE ? SCOPE_ABSTRACT_UNIX | SCOPE_SIGNAL : 0,
 	};
 	size_t size = abi >= ABI_SCOPE ? sizeof(attr)

@@ -11,9 +11,9 @@
 #define HOME_INSIDE "/home/agent"
 
 /* What everybody needs of a host beyond the policy's mounts of /usr and the like. Not all of /dev,
- * and of /proc nothing to write: the settings of the kernel are there. */
-static const char *const devices[] = {"/dev/null",    "/dev/zero", "/dev/full", "/dev/random",
-				      "/dev/urandom", "/dev/tty",  "/dev/ptmx", "/dev/pts"};
+ * no terminal of anybody, and of /proc nothing to write: the settings of the kernel are there. */
+static const char *const devices[] = {"/dev/null",   "/dev/zero",    "/dev/full",
+				      "/dev/random", "/dev/urandom", "/dev/ptmx"};
 static const char *const host_files[] = {"/etc/passwd", "/etc/group", "/etc/hosts",
 					 "/etc/nsswitch.conf", "/etc/localtime"};
 

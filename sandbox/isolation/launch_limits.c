@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -29,6 +30,7 @@ enum {
 	LOOK_MS = 50,
 	SCAN_MS = 1000,
 	SCAN_SHARE = 20, /* of all time at most 1/20 goes into scans */
+	FIRST_NICE = -10,
 	REMOVE_TRIES = 50,
 	REMOVE_WAIT_NS = 10 * 1000 * 1000,
 };
@@ -193,14 +195,16 @@ int launch_watch_enter(const struct launch_watch *watch)
 	return 0;
 }
 
-/* Who must look shall not wait in a queue of thousands. Root only, so not for those whom
- * RLIMIT_NPROC holds anyway; children get no more than anybody. */
+/* Who must look shall not wait in a queue of thousands. No real-time priority: who calls what is
+ * refused keeps us busy. Root only, so not for those whom RLIMIT_NPROC holds anyway; children get
+ * no more than anybody. */
 static void go_first(const struct launch_watch *watch)
 {
-	const struct sched_param first = {.sched_priority = 1};
+	const struct sched_param param = {0};
 
-	if (launch_watch_interval_ms(watch) >= 0)
-		(void)sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &first);
+	if (launch_watch_interval_ms(watch) >= 0 &&
+	    sched_setscheduler(0, SCHED_OTHER | SCHED_RESET_ON_FORK, &param) == 0)
+		(void)setpriority(PRIO_PROCESS, 0, FIRST_NICE);
 }
 
 void launch_watch_started(struct launch_watch *watch)
@@ -294,6 +298,23 @@ static bool is_kept(const struct kgb_tree *tree, const struct kgb_tree_process *
 	return true;
 }
 
+/* The process that had this number when the tree was read may be gone, and a stranger have it: hold
+ * on to whoever has it now, and see that it is still one of ours. True when it was ended. */
+static bool end_process(struct launch_watch *watch, pid_t pid)
+{
+	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	bool is_ours = false;
+
+	if (fd < 0)
+		return false;
+	if (kgb_tree_scan(&watch->tree, getpid()) == 0)
+		for (size_t i = 0; i < watch->tree.n; i++)
+			is_ours = is_ours || watch->tree.items[i].pid == pid;
+	bool ended = is_ours && syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0) == 0;
+	(void)close(fd);
+	return ended;
+}
+
 /* More memory than allowed? Then the largest process ends. What is shared counts for each of its
  * users at first, and is divided among them only when the sum is too large. */
 static void check_memory(struct launch_watch *watch, int64_t nameless_bytes)
@@ -323,9 +344,11 @@ static void check_memory(struct launch_watch *watch, int64_t nameless_bytes)
 		watch->peak_memory_bytes = sum;
 	if (sum <= watch->limits.memory_bytes || !largest)
 		return;
-	watch->n_oom_kills++;
-	watch->victim = largest->pid;
-	(void)kill(largest->pid, SIGKILL);
+	pid_t pid = largest->pid;
+	if (end_process(watch, pid)) {
+		watch->n_oom_kills++;
+		watch->victim = pid;
+	}
 	watch->last_scan_ms = 0; /* look again at once: it may not have been enough */
 }
 
@@ -345,6 +368,8 @@ static bool scan(struct launch_watch *watch)
 		return broken(watch, "processes", watch->limits.n_tasks, n);
 	if (watch->limits.nameless_bytes > 0 || counts_memory(watch))
 		kgb_tree_nameless(&watch->tree, &nameless);
+	if (nameless.is_partial)
+		return broken(watch, "files", KGB_TREE_NAMELESS_MAX, KGB_TREE_NAMELESS_MAX);
 	if (watch->limits.nameless_bytes > 0 && nameless.disk_bytes > watch->limits.nameless_bytes)
 		return broken(watch, "disk", watch->limits.nameless_bytes, nameless.disk_bytes);
 	int64_t end_ms = now_ms();

@@ -99,6 +99,24 @@ static int add_socket_rules(scmp_filter_ctx ctx, const struct kgb_seccomp_spec *
 	return rc;
 }
 
+/* Sending that connects: Landlock does not look at it. */
+static int add_fast_open_rules(scmp_filter_ctx ctx)
+{
+	static const struct {
+		int syscall;
+		unsigned flags_arg;
+	} sending[] = {{SCMP_SYS(sendto), 3}, {SCMP_SYS(sendmsg), 2}, {SCMP_SYS(sendmmsg), 3}};
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < KGB_ARRAY_LEN(sending); i++) {
+		const struct scmp_arg_cmp is_fast_open =
+			masked(sending[i].flags_arg, MSG_FASTOPEN, MSG_FASTOPEN);
+		rc = add_conditional(ctx, SCMP_ACT_ERRNO(EPERM), sending[i].syscall, 1,
+				     &is_fast_open);
+	}
+	return rc;
+}
+
 /* On the network of the host: Landlock looks at TCP connections alone, so everything else must go.
  * Programs try that for good reasons, so nobody is told. */
 static int add_host_network_rules(scmp_filter_ctx ctx)
@@ -109,16 +127,19 @@ static int add_host_network_rules(scmp_filter_ctx ctx)
 
 	for (size_t i = 0; rc == 0 && i < KGB_ARRAY_LEN(families); i++) {
 		const struct scmp_arg_cmp is_family = masked(0, UINT64_MAX, (uint64_t)families[i]);
-		const struct scmp_arg_cmp not_stream[] = {is_family, masked(1, 0xf, SOCK_DGRAM)};
 		const struct scmp_arg_cmp not_tcp[] = {
 			is_family,
 			{.arg = 2, .op = SCMP_CMP_GT, .datum_a = IPPROTO_TCP, .datum_b = 0}};
-		rc = add_conditional(ctx, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(socket), 2, not_stream);
-		if (rc == 0)
-			rc = add_conditional(ctx, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(socket), 2,
-					     not_tcp);
+		rc = add_conditional(ctx, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(socket), 2, not_tcp);
+		/* Raw ones are refused everywhere. */
+		for (unsigned type = 0; rc == 0 && type <= 0xf; type++) {
+			const struct scmp_arg_cmp not_stream[] = {is_family, masked(1, 0xf, type)};
+			if (type != SOCK_STREAM && type != SOCK_RAW)
+				rc = add_conditional(ctx, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(socket),
+						     2, not_stream);
+		}
 	}
-	return rc;
+	return rc < 0 ? rc : add_fast_open_rules(ctx);
 }
 
 /* Typing into a terminal that somebody outside reads. The kernel looks at 32 bits of the request.
@@ -146,12 +167,15 @@ static int add_memory_rules(scmp_filter_ctx ctx)
 static int add_watch_rules(scmp_filter_ctx ctx, const struct kgb_seccomp_spec *spec)
 {
 	static const int opening[] = {SCMP_SYS(open), SCMP_SYS(openat), SCMP_SYS(openat2)};
-	const struct scmp_arg_cmp has_address = {
-		.arg = 4, .op = SCMP_CMP_NE, .datum_a = 0, .datum_b = 0};
+	/* The second for what add_fast_open_rules does not refuse: who looks lets it go on. */
+	const struct scmp_arg_cmp has_address[] = {
+		{.arg = 4, .op = SCMP_CMP_NE, .datum_a = 0, .datum_b = 0},
+		masked(3, MSG_FASTOPEN, 0)};
 	int rc = seccomp_rule_add(ctx, SCMP_ACT_NOTIFY, SCMP_SYS(connect), 0);
 
 	if (rc == 0)
-		rc = add_conditional(ctx, SCMP_ACT_NOTIFY, SCMP_SYS(sendto), 1, &has_address);
+		rc = add_conditional(ctx, SCMP_ACT_NOTIFY, SCMP_SYS(sendto),
+				     spec->host_network ? 2 : 1, has_address);
 	for (size_t i = 0; rc == 0 && spec->watch_files && i < KGB_ARRAY_LEN(opening); i++) {
 		rc = seccomp_rule_add(ctx, SCMP_ACT_NOTIFY, opening[i], 0);
 		if (rc == -EDOM) /* this architecture has no such system call */

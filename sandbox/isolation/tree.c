@@ -18,8 +18,7 @@ enum {
 	STAT_LEN = 1024,
 	ROLLUP_LEN = 4096,
 	CAP_FIRST = 1024,
-	FILES_MAX = 8192, /* nameless files that are told apart */
-	DESCRIPTORS_MAX = 1 << 16, /* looked at in one go: nobody keeps us busy with more */
+	LOOKS_MAX = 1 << 18, /* descriptors and deleted mappings: nobody keeps us busy with more */
 	TMPFS_MAGIC_NUMBER = 0x01021994,
 };
 
@@ -228,12 +227,13 @@ int64_t kgb_tree_private_bytes(pid_t pid)
 
 /* Files that were counted already. */
 struct seen {
-	size_t n_descriptors;
+	size_t n_looks;
+	bool is_partial;
 	size_t n;
 	struct {
 		dev_t dev;
 		ino_t ino;
-	} items[FILES_MAX];
+	} items[KGB_TREE_NAMELESS_MAX];
 };
 
 static bool is_new(struct seen *seen, const struct stat *st)
@@ -241,11 +241,20 @@ static bool is_new(struct seen *seen, const struct stat *st)
 	for (size_t i = 0; i < seen->n; i++)
 		if (seen->items[i].ino == st->st_ino && seen->items[i].dev == st->st_dev)
 			return false;
-	if (seen->n == FILES_MAX)
+	if (seen->n == KGB_TREE_NAMELESS_MAX) {
+		seen->is_partial = true;
 		return false;
+	}
 	seen->items[seen->n].dev = st->st_dev;
 	seen->items[seen->n++].ino = st->st_ino;
 	return true;
+}
+
+/* May one more be looked at? */
+static bool may_look(struct seen *seen)
+{
+	seen->is_partial = seen->is_partial || seen->n_looks == LOOKS_MAX;
+	return !seen->is_partial && ++seen->n_looks;
 }
 
 static void add_descriptors(pid_t pid, struct seen *seen, struct kgb_tree_nameless *out)
@@ -256,8 +265,7 @@ static void add_descriptors(pid_t pid, struct seen *seen, struct kgb_tree_namele
 	DIR *dir = opendir(path);
 	if (!dir)
 		return;
-	for (struct dirent *entry; seen->n_descriptors < DESCRIPTORS_MAX && (entry = readdir(dir));
-	     seen->n_descriptors++) {
+	for (struct dirent *entry; (entry = readdir(dir)) && may_look(seen);) {
 		struct stat st;
 		struct statfs fs;
 		char link[PATH_LEN + sizeof(entry->d_name)];
@@ -272,6 +280,60 @@ static void add_descriptors(pid_t pid, struct seen *seen, struct kgb_tree_namele
 	(void)closedir(dir);
 }
 
+/* A mapping, by the range that begins its line in maps ("00400000-0040b000 r-xp ..."). What is
+ * mapped of a memory file is memory of the process. */
+static void add_mapping(pid_t pid, const char *line, struct seen *seen,
+			struct kgb_tree_nameless *out)
+{
+	const char *start = line + strspn(line, "0");
+	const char *dash = strchr(line, '-');
+	struct stat st;
+	struct statfs fs;
+	char link[2 * PATH_LEN];
+
+	if (!dash)
+		return;
+	const char *end = dash + 1 + strspn(dash + 1, "0");
+	(void)snprintf(link, sizeof(link), "/proc/%d/map_files/%.*s-%.*s", pid,
+		       start < dash ? (int)(dash - start) : 1, start < dash ? start : "0",
+		       (int)strcspn(end, " "), end);
+	if (stat(link, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink == 0 &&
+	    statfs(link, &fs) == 0 && fs.f_type != TMPFS_MAGIC_NUMBER && is_new(seen, &st))
+		out->disk_bytes += 512 * (int64_t)st.st_blocks;
+}
+
+/* Lines may be of any length: kept are the first bytes and the last. */
+static void add_mappings(pid_t pid, struct seen *seen, struct kgb_tree_nameless *out)
+{
+	static const char mark[] = " (deleted)";
+	enum { MARK_LEN = sizeof(mark) - 1 };
+	char path[PATH_LEN];
+	char head[PATH_LEN];
+	char tail[MARK_LEN];
+	size_t len = 0;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	FILE *maps = fopen(path, "re");
+	if (!maps)
+		return;
+	for (int c; (c = getc_unlocked(maps)) != EOF;) {
+		if (c != '\n') {
+			if (len < sizeof(head) - 1)
+				head[len] = (char)c;
+			tail[len++ % MARK_LEN] = (char)c;
+			continue;
+		}
+		size_t n = 0;
+		while (n < MARK_LEN && len >= MARK_LEN && tail[(len + n) % MARK_LEN] == mark[n])
+			n++;
+		head[len < sizeof(head) ? len : sizeof(head) - 1] = '\0';
+		len = 0;
+		if (n == MARK_LEN && may_look(seen))
+			add_mapping(pid, head, seen, out);
+	}
+	(void)fclose(maps);
+}
+
 void kgb_tree_nameless(const struct kgb_tree *tree, struct kgb_tree_nameless *out)
 {
 	struct seen *seen = mmap(NULL, sizeof(*seen), PROT_READ | PROT_WRITE,
@@ -282,5 +344,8 @@ void kgb_tree_nameless(const struct kgb_tree *tree, struct kgb_tree_nameless *ou
 		return;
 	for (size_t i = 0; i < tree->n; i++)
 		add_descriptors(tree->items[i].pid, seen, out);
+	for (size_t i = 0; i < tree->n; i++)
+		add_mappings(tree->items[i].pid, seen, out);
+	out->is_partial = seen->is_partial;
 	(void)munmap(seen, sizeof(*seen));
 }

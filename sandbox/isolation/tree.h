@@ -6,6 +6,7 @@
 #ifndef KGB_SANDBOX_ISOLATION_TREE_H
 #define KGB_SANDBOX_ISOLATION_TREE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -45,11 +46,16 @@ int64_t kgb_tree_rss_pages(const struct kgb_tree *tree);
  * told (an old kernel, a process that is gone). Costs some 0.1 ms for each GB. */
 int64_t kgb_tree_private_bytes(pid_t pid);
 
+/** So many nameless files are told apart. */
+enum { KGB_TREE_NAMELESS_MAX = 8192 };
+
 /** Bytes of files that no name leads to any more (memory files, and deleted ones that are still
- * open): of all processes of the tree, each file once. */
+ * open, or mapped and on a disk): of all processes of the tree, each file once. What is only mapped
+ * is seen with CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE alone. */
 struct kgb_tree_nameless {
 	int64_t memory_bytes;
 	int64_t disk_bytes;
+	bool is_partial; /* there was more than anybody looks at: the sizes are too small */
 };
 void kgb_tree_nameless(const struct kgb_tree *tree, struct kgb_tree_nameless *out);
 

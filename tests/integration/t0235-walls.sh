@@ -147,9 +147,9 @@ attack("unix", lambda: connect(socket.AF_UNIX, socket.SOCK_STREAM, HOST + "/sock
 attack("abstract", lambda: connect(socket.AF_UNIX, socket.SOCK_STREAM, ABSTRACT))
 def netlink():
     s = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0)
-    # RTM_NEWADDR 192.0.2.9/24 on interface 1
-    body = struct.pack("BBBBI", socket.AF_INET, 24, 0, 0, 1) + struct.pack("HH4s", 8, 2, bytes([192, 0, 2, 9]))
-    s.send(struct.pack("IHHII", 16 + len(body), 20, 5, 1, 0) + body)
+    # RTM_NEWADDR, to replace: 127.0.0.1/8 on interface 1, which has it already
+    body = struct.pack("BBBBI", socket.AF_INET, 8, 0, 0, 1) + struct.pack("HH4s", 8, 2, bytes([127, 0, 0, 1]))
+    s.send(struct.pack("IHHII", 16 + len(body), 20, 0x105, 1, 0) + body)
     code = struct.unpack("i", s.recv(4096)[16:20])[0]
     if code < 0:
         raise OSError(-code, os.strerror(-code))
@@ -286,24 +286,26 @@ test_expect_success 'a fork bomb: ended with its class, nothing survives' '
 	python_cli <<-\EOF &&
 	import os, time
 	try:
-	    for i in range(11): # no more than a test needs
+	    for i in range(9): # 512 in all, whatever fails
 	        if os.fork() == 0:
 	            os.setsid()
 	except OSError:
 	    pass
-	time.sleep(1009)
+	time.sleep(90)
 	EOF
 	test_expect_code 1 run_bare --set sandbox.processes=300 &&
 	attempt ".end == \"agent.processes\" and .sandbox.broken_limit.name == \"processes\" and .sandbox.empty.proven" &&
 	operator ".error | test(\"sandbox.processes\")" && test_no_process attack.py
 '
-test_expect_success 'a hundred gigabytes in files of a size that is allowed: ended with its class' '
+test_expect_success 'gigabytes in files of a size that is allowed: ended with its class' '
 	python_cli <<-\EOF &&
+	import time
 	block = b"x" * (1 << 20)
-	for i in range(1000):
+	for i in range(30):
 	    with open("/ws/part%d" % i, "wb") as f:
 	        for _ in range(100):
 	            f.write(block)
+	time.sleep(30)
 	EOF
 	test_expect_code 1 run_bare --set sandbox.disk=64MiB &&
 	attempt ".end == \"agent.disk\" and .sandbox.broken_limit.name == \"disk\"" &&
@@ -341,8 +343,10 @@ test_expect_success 'the same in files that are deleted at once: ended with its 
 '
 test_expect_success 'very many small files: ended with its class' '
 	python_cli <<-\EOF &&
-	for i in range(1000000):
+	import time
+	for i in range(20000):
 	    open("/ws/f%d" % i, "w").close()
+	time.sleep(30)
 	EOF
 	test_expect_code 1 run_bare --set sandbox.files=5000 &&
 	attempt ".end == \"agent.disk\" and .sandbox.broken_limit.name == \"files\" and .sandbox.broken_limit.seen > 5000"
@@ -400,13 +404,13 @@ test_expect_success 'a CLI that takes too much memory itself: ended with its cla
 # ---- what waits ----
 
 test_expect_success 'no sign of life: ended with its class, and what it waited for' '
-	printf "sleep 1010 & wait\n" | fake_cli &&
+	printf "sleep 90.1010 & wait\n" | fake_cli &&
 	test_expect_code 1 run_bare --set sandbox.idle_timeout=1s &&
 	attempt ".end == \"agent.hung\" and .sandbox.waiting_for.class == \"tool\" and (.sandbox.waiting_for.evidence | test(\"sleep\"))" &&
-	operator ".error | test(\"no sign of life\")" && test_no_process "sleep 1010"
+	operator ".error | test(\"no sign of life\")" && test_no_process "sleep 90.1010"
 '
 test_expect_success 'a CLI that waits for nothing at all' '
-	printf "exec sleep 1011\n" | fake_cli && test_expect_code 1 run_bare --set sandbox.idle_timeout=1s &&
+	printf "exec sleep 90.1011\n" | fake_cli && test_expect_code 1 run_bare --set sandbox.idle_timeout=1s &&
 	attempt ".end == \"agent.hung\" and .sandbox.waiting_for.class == \"nothing\""
 '
 test_expect_success 'a CLI that was stopped' '
@@ -464,10 +468,13 @@ test_expect_success 'what is asked for and cannot be had: exit 4 with the fix, n
 	test_grep "isolation L3 is asked for, L[02] can be had here: .*bubblewrap" err && test ! -e runs &&
 	test_expect_code 2 env KGB_CLAUDE_BIN="$TRASH/cli" kgb-agent add --isolation L7 2>err && test_grep "L0, L2, L3, L4" err
 '
+# Whoever may mount and name the machine does it aside: an attack that succeeds harms nobody.
+aside='unshare --mount --uts --propagation private'
+$aside true 2>/dev/null || aside=
 # Without bubblewrap, as on a machine that forbids user namespaces.
 run_bare_walls() {
 	rm -rf runs
-	KGB_BWRAP=/nonexistent KGB_CLAUDE_BIN=$TRASH/cli timeout 60 kgb-agent add -m naive_cc --skip-verify --json "$@" >out.json 2>log
+	KGB_BWRAP=/nonexistent KGB_CLAUDE_BIN=$TRASH/cli $aside timeout 60 kgb-agent add -m naive_cc --skip-verify --json "$@" >out.json 2>log
 }
 landlock=$(KGB_BWRAP=/nonexistent kgb-agent doctor --json 2>/dev/null | jq -r '.checks[] | select(.name == "isolation") | .detail' | grep -c "L2 can be had")
 if [ "$landlock" -eq 1 ]; then
@@ -499,20 +506,20 @@ if [ "$landlock" -eq 1 ]; then
 		    if os.fork() == 0:
 		        os.setsid()
 		        if os.fork() == 0:
-		            os.execlp("sleep", "sleep", "1012")
+		            os.execlp("sleep", "sleep", "90.1012")
 		        os._exit(0)
 		EOF
 		test_expect_code 1 run_bare_walls --isolation L2 && attempt ".end == \"agent.ok\" and .sandbox.empty.proven" &&
-		test_no_process "sleep 1012" &&
+		test_no_process "sleep 90.1012" &&
 		python_cli <<-\EOF &&
 		import os, time
 		try:
-		    for i in range(11):
+		    for i in range(9):
 		        if os.fork() == 0:
 		            os.setsid()
 		except OSError:
 		    pass
-		time.sleep(1013)
+		time.sleep(90)
 		EOF
 		test_expect_code 1 run_bare_walls --isolation L2 --set sandbox.processes=300 &&
 		attempt ".end == \"agent.processes\" and .sandbox.empty.proven" && test_no_process attack.py

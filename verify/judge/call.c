@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "base/jsonw.h"
+#include "base/limits.h"
 #include "base/mem.h"
 #include "base/parallel.h"
 #include "base/str.h"
@@ -594,11 +595,29 @@ static bool check_fresh(struct kgb_judge *judge, const struct kgb_data *data,
 }
 
 /* Two results of one call must not lie in the same memory. */
+/* From the first to the last element, as the strides say; they are not believed beyond what fits.
+ */
+static uint64_t reach_of(const struct kgb_wire_output *output)
+{
+	int64_t reach = 1;
+
+	for (int d = 0; d < output->ndim; d++) {
+		int64_t more;
+		if (output->strides[d] < 0 ||
+		    __builtin_mul_overflow(output->sizes[d] - 1, output->strides[d], &more) ||
+		    __builtin_add_overflow(reach, more, &reach))
+			return (uint64_t)output->n_bytes;
+	}
+	return (uint64_t)reach > KGB_LIMIT_TENSOR_BYTES
+		       ? (uint64_t)output->n_bytes
+		       : (uint64_t)reach * kgb_dtype_size((enum kgb_dtype)output->dtype);
+}
+
 static bool overlap(const struct kgb_wire_output *a, const struct kgb_wire_output *b)
 {
 	return a->n_bytes > 0 && b->n_bytes > 0 && a->where == KGB_WIRE_FRESH &&
-	       b->where == KGB_WIRE_FRESH && a->address < b->address + (uint64_t)b->n_bytes &&
-	       b->address < a->address + (uint64_t)a->n_bytes;
+	       b->where == KGB_WIRE_FRESH && a->address < b->address + reach_of(b) &&
+	       b->address < a->address + reach_of(a);
 }
 
 static bool check_results(struct kgb_judge *judge, const struct kgb_data *data,

@@ -30,7 +30,7 @@ struct kgb_compiler {
 	struct kgb_zygote *zygote;
 	const struct kgb_store *cache;
 	pthread_mutex_t lock;
-	pthread_cond_t changed; /* sm, closing, or an entry is done */
+	pthread_cond_t changed; /* a seat is left, or an entry is done */
 	unsigned sm; /* 0: not known yet */
 	struct entry *entries;
 	size_t n_entries, n_bytes;
@@ -84,7 +84,6 @@ void kgb_compiler_set_sm(struct kgb_compiler *compiler, unsigned sm)
 {
 	pthread_mutex_lock(&compiler->lock);
 	compiler->sm = sm;
-	pthread_cond_broadcast(&compiler->changed);
 	pthread_mutex_unlock(&compiler->lock);
 }
 
@@ -207,10 +206,8 @@ static const struct entry *make(struct kgb_compiler_seat *seat, const struct req
 
 	kgb_sha256_hex(request->text, request->len, key);
 	pthread_mutex_lock(&compiler->lock);
-	while (compiler->sm == 0 && !seat->leaving)
-		pthread_cond_wait(&compiler->changed, &compiler->lock);
 	const unsigned sm = compiler->sm;
-	struct entry *entry = seat->leaving ? NULL : claim_entry(seat, key, &is_ours);
+	struct entry *entry = seat->leaving || sm == 0 ? NULL : claim_entry(seat, key, &is_ours);
 	pthread_mutex_unlock(&compiler->lock);
 	if (!entry || !is_ours)
 		return entry;
@@ -278,7 +275,7 @@ static bool read_request(int fd, struct request *request)
 
 static bool answer(int fd, const struct entry *entry)
 {
-	const char *why = entry ? entry->why : "no room for more kernels";
+	const char *why = entry ? entry->why : "not now";
 
 	if (entry && entry->made.bytes)
 		return send_all(fd, entry->made.bytes, entry->made.n_bytes);

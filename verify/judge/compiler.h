@@ -22,7 +22,8 @@
 struct kgb_compiler;
 
 /** `zygote` (of KGB_ROLE_COMPILE) and `cache` (of compilations, proof_cache.h; NULL: none) are
- * borrowed. Requests wait until kgb_compiler_set_sm. */
+ * borrowed. Refuses all before kgb_compiler_set_sm: who compiles while he is imported would wait
+ * for what is done afterwards. */
 struct kgb_compiler *kgb_compiler_new(struct kgb_zygote *zygote, const struct kgb_store *cache);
 /** No seat may be left. NULL is fine. */
 void kgb_compiler_free(struct kgb_compiler *compiler);

@@ -7,7 +7,9 @@
 
 bool kgb_claim_has_one_result(const struct kgb_claim *claim)
 {
-	return strstr(claim->ttir, "warp_specialize") == NULL;
+	static const char mark[] = "warp_specialize";
+
+	return memmem(claim->ttir, claim->ttir_len, mark, strlen(mark)) == NULL;
 }
 
 /* All of the metadata counts, though most of it is no option: what differs there only makes a

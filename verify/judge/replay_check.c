@@ -170,6 +170,7 @@ static int check_in_sandbox(struct kgb_judge *judge, const struct kgb_replay_cas
 	if (rc == 0)
 		rc = kgb_case_judge(judge, &fresh, failure, err);
 	judge->verdict->n_in_sandbox++;
+	kgb_ghost_count(judge, &fresh); /* nothing can be left out */
 	kgb_data_release(&fresh);
 	return rc;
 }

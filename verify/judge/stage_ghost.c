@@ -304,7 +304,7 @@ static int decide_replayed(struct kgb_judge *judge, struct kgb_err *err)
 		return 1;
 	}
 	for (size_t i = 0; i < judge->spec.n_interfaces; i++)
-		if (judge->n_ablated[i] == 0 && judge->verdict->n_in_sandbox == 0)
+		if (judge->n_ablated[i] == 0)
 			return fail_untold(&judge->spec.interfaces[i], err);
 	return 0;
 }

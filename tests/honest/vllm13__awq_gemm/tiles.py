@@ -25,7 +25,7 @@ def multiply(a_ptr, w_ptr, s_ptr, z_ptr, o_ptr, m, n, k, group, M: tl.constexpr,
         z = fields(tl.load(z_ptr + g * (n // 8) + j[None, :] // 8, mask=inside, other=0), j[None, :] % 8)
         s = tl.load(s_ptr + g * n + j[None, :], mask=inside, other=0.0)
         a = tl.load(a_ptr + i[:, None] * k + at[None, :], mask=(i < m)[:, None], other=0.0)
-        total += tl.dot(a, ((w - z).to(tl.float32) * s.to(tl.float32)).to(a.dtype))
+        total += tl.dot(a.to(tl.float32), (w - z).to(tl.float32) * s.to(tl.float32), input_precision="ieee")
     tl.store(o_ptr + i[:, None] * n + j[None, :], total.to(o_ptr.dtype.element_ty), mask=(i < m)[:, None] & inside)
 
 

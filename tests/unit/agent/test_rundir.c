@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -74,6 +75,7 @@ static void test_the_lock_dies_with_its_process(void **state)
 	assert_int_equal(pipe(ready), 0);
 	pid_t pid = fork();
 	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 		struct kgb_err err = KGB_ERR_INIT;
 		struct kgb_rundir dir = KGB_RUNDIR_INIT;
 		int rc = kgb_rundir_open(&dir, scratch.path, "run", KGB_RUNDIR_LOCK, &err);
@@ -82,6 +84,8 @@ static void test_the_lock_dies_with_its_process(void **state)
 		pause();
 		_exit(0);
 	}
+	assert_true(pid > 0);
+	close(ready[1]);
 	char answer = 0;
 	assert_int_equal(read(ready[0], &answer, 1), 1);
 	assert_int_equal(answer, '+');
@@ -93,7 +97,6 @@ static void test_the_lock_dies_with_its_process(void **state)
 	assert_ok(kgb_rundir_open(&dir, scratch.path, "run", KGB_RUNDIR_LOCK, err));
 	kgb_rundir_release(&dir);
 	close(ready[0]);
-	close(ready[1]);
 	drop_scratch(&scratch);
 }
 

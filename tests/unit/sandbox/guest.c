@@ -61,7 +61,7 @@ static int create_in(const char *dir, const char *name)
 {
 	int dir_fd = open(dir, O_RDONLY | O_DIRECTORY);
 
-	return dir_fd < 0 ? -1 : openat(dir_fd, name, O_CREAT | O_WRONLY, 0600);
+	return dir_fd < 0 ? -1 : openat(dir_fd, name, O_CREAT | O_RDWR, 0600);
 }
 
 static int show_fds(char **args)
@@ -226,6 +226,32 @@ static int try_sockets(char **args)
 	return 0;
 }
 
+/* Ways around a rule that looks at connect alone. */
+static int try_fast_open(char **args)
+{
+	struct sockaddr_in address = {.sin_family = AF_INET,
+				      .sin_port = htons(9),
+				      .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	struct iovec iov = {.iov_base = "x", .iov_len = 1};
+	struct mmsghdr message = {.msg_hdr = {.msg_name = &address,
+					      .msg_namelen = sizeof(address),
+					      .msg_iov = &iov,
+					      .msg_iovlen = 1}};
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+	const struct sockaddr *to = (const struct sockaddr *)&address;
+
+	(void)args;
+	report("sendto", sendto(fd, "x", 1, MSG_FASTOPEN, to, sizeof(address)));
+	report("sendmsg", sendmsg(fd, &message.msg_hdr, MSG_FASTOPEN | MSG_NOSIGNAL));
+	report("sendmmsg", sendmmsg(fd, &message, 1, MSG_FASTOPEN));
+	report("plain", sendto(fd, "x", 1, MSG_NOSIGNAL, to, sizeof(address)));
+	address.sin_port = 0;
+	report("bind", bind(fd, to, sizeof(address)));
+	report("seqpacket", socket(AF_INET6, SOCK_SEQPACKET, 0));
+	report("dccp", socket(AF_INET, SOCK_DCCP, 0));
+	return 0;
+}
+
 static int try_nested(char **args)
 {
 	(void)args;
@@ -338,7 +364,7 @@ static int hog(char **args)
 	}
 	if (strcmp(args[0], "memfd") == 0)
 		fd = memfd_create("hog", 0);
-	if (strcmp(args[0], "disk") == 0) {
+	if (strcmp(args[0], "disk") == 0 || strcmp(args[0], "mapped") == 0) {
 		fd = create_in(args[2], "hog");
 		(void)unlinkat(open(args[2], O_RDONLY | O_DIRECTORY), "hog", 0);
 	}
@@ -351,6 +377,11 @@ static int hog(char **args)
 			return EXIT_BAD_MODE;
 		if (fd >= 0)
 			free(block);
+	}
+	if (strcmp(args[0], "mapped") == 0) {
+		if (mmap(NULL, FILLER, PROT_READ, MAP_SHARED, fd, 0) == MAP_FAILED)
+			return EXIT_BAD_MODE;
+		(void)close(fd);
 	}
 	return sleep_forever();
 }
@@ -374,12 +405,13 @@ static int crowd(char **args)
  * the machine should nobody end it. */
 static int fork_bomb(char **args)
 {
-	enum { DOUBLINGS = 9 };
+	enum { DOUBLINGS = 9, SECONDS = 90 };
 
 	(void)args;
 	for (int i = 0; i < DOUBLINGS; i++)
 		if (fork() == 0)
 			(void)setsid();
+	(void)alarm(SECONDS);
 	return sleep_forever();
 }
 
@@ -451,6 +483,7 @@ int main(int argc, char **argv)
 		{"daemon", daemon_and_wait},
 		{"bomb", bomb},
 		{"crowd", crowd},
+		{"fast-open", try_fast_open},
 		{"fork-bomb", fork_bomb},
 		{"hog", hog},
 		{"polite", be_polite},

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <linux/landlock.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -165,18 +166,32 @@ static void test_too_much_memory_ends_the_process_that_has_it(void **state)
 	}
 }
 
-static void test_deleted_files_that_are_held_open_count(void **state)
+/* May we look at what others have mapped? */
+static bool sees_mappings(void)
+{
+	KGB_AUTO(fd) int fd = open("/proc/self/map_files", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(dup(fd));
+	struct stat st;
+	bool found = false;
+
+	for (struct dirent *entry; !found && dir && (entry = readdir(dir));)
+		found = entry->d_name[0] != '.' && fstatat(fd, entry->d_name, &st, 0) == 0;
+	if (dir)
+		(void)closedir(dir);
+	return found;
+}
+
+/* Held by a descriptor, or by a mapping alone. */
+static void check_deleted(const char *how)
 {
 	struct kgb_err err = KGB_ERR_INIT;
 	char dir[] = KGB_TEST_BIN_DIR "/../walls.XXXXXX";
 	struct kgb_policy policy;
 	struct guest_run run;
 
-	(void)state;
-	need_sandbox();
 	if (!mkdtemp(dir)) /* /tmp may be memory, where this is no matter of disks */
 		skip();
-	guest_policy(&policy, ARGS("hog", "disk", "40", "/mnt"));
+	guest_policy(&policy, ARGS("hog", how, "40", "/mnt"));
 	kgb_policy_rw(&policy, dir, "/mnt");
 	policy.limits.nameless_bytes = 20 * megabyte;
 	run_guest_confined(&policy, NULL, &run);
@@ -185,6 +200,15 @@ static void test_deleted_files_that_are_held_open_count(void **state)
 	guest_run_release(&run);
 	kgb_policy_release(&policy);
 	assert_ok(kgb_fs_remove_tree(AT_FDCWD, dir, &err), &err);
+}
+
+static void test_deleted_files_that_are_held_count(void **state)
+{
+	(void)state;
+	need_sandbox();
+	check_deleted("disk");
+	if (sees_mappings())
+		check_deleted("mapped");
 }
 
 /* Calls that are refused come back with their errors as without a listener, and are counted. */
@@ -345,7 +369,9 @@ static void test_paths_of_the_inside_become_those_of_the_host(void **state)
 
 static void run_bare(const char *const *args, int landlock_abi, struct guest_run *run)
 {
-	const struct kgb_confinement bare = {.no_namespaces = true, .landlock_abi = landlock_abi};
+	const struct kgb_confinement bare = {.no_namespaces = true,
+					     .landlock_abi = landlock_abi,
+					     .watch_calls = ladder()->confinement.watch_calls};
 	struct kgb_policy policy;
 
 	guest_policy(&policy, args);
@@ -390,6 +416,11 @@ static void test_without_namespaces_rules_hold(void **state)
 	guest_run_release(&run);
 	run_bare(ARGS("sockets"), abi, &run);
 	assert_non_null(strstr(run.out.ptr, "unix=EAFNOSUPPORT\ninet=ok\ninet_udp=EPERM\n"));
+	guest_run_release(&run);
+	run_bare(ARGS("fast-open"), abi, &run);
+	assert_string_equal(run.out.ptr,
+			    "sendto=EPERM\nsendmsg=EPERM\nsendmmsg=EPERM\nplain=EPIPE\n"
+			    "bind=EACCES\nseqpacket=EPERM\ndccp=EPERM\n");
 	guest_run_release(&run);
 }
 
@@ -444,14 +475,20 @@ static void test_a_tree_holds_children_of_children_and_nobody_else(void **state)
 	assert_int_equal(pipe2(go, O_CLOEXEC), 0);
 	pid_t child = fork();
 	if (child == 0) {
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 		pid_t grandchild = fork();
+		if (grandchild < 0)
+			_exit(1);
 		if (grandchild == 0) {
+			(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 			(void)setsid();
 			(void)!write(go[1], "x", 1);
 		}
 		for (;;)
 			(void)pause();
 	}
+	assert_true(child > 0);
+	(void)close(go[1]);
 	assert_int_equal(read(go[0], &byte, 1), 1);
 	assert_int_equal(kgb_tree_scan(&tree, getpid()), 0);
 	assert_int_equal(tree.n, 2);
@@ -473,7 +510,6 @@ static void test_a_tree_holds_children_of_children_and_nobody_else(void **state)
 	assert_int_equal(tree.n, 0);
 	kgb_tree_release(&tree);
 	(void)close(go[0]);
-	(void)close(go[1]);
 }
 
 int main(void)
@@ -489,7 +525,7 @@ int main(void)
 		cmocka_unit_test(test_a_fork_bomb_is_ended_and_named),
 		cmocka_unit_test(test_fewer_processes_than_allowed_are_nobodys_business),
 		cmocka_unit_test(test_too_much_memory_ends_the_process_that_has_it),
-		cmocka_unit_test(test_deleted_files_that_are_held_open_count),
+		cmocka_unit_test(test_deleted_files_that_are_held_count),
 		cmocka_unit_test(test_refused_calls_are_counted_by_name),
 		cmocka_unit_test(test_sockets_are_refused_with_the_same_errors),
 		cmocka_unit_test(test_an_address_outside_is_told),

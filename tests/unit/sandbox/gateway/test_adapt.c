@@ -95,8 +95,13 @@ static void test_what_was_asked_is_read(void **state)
 		{"{\"model\":\"a\",\"max_tokens\":100}", NULL, "a", 100},
 		{"{\"model\":\"a\\u0062\",\"max_completion_tokens\":7}", NULL, "ab", 7},
 		{"{\"model\":\"a\",\"max_output_tokens\":9}", "pin", "pin", 9},
-		{"{\"max_tokens\":-3}", "pin", "", -1},
-		{"{\"max_tokens\":\"5\",\"model\":null}", NULL, "", -1},
+		{"{\"max_tokens\":null}", "pin", "", -1},
+		/* More than can be, and what is no count. */
+		{"{\"max_tokens\":9223372036854775807}", "pin", "", KGB_MAX_OUTPUT_TOKENS},
+		{"{\"max_tokens\":99999999999999999999}", "pin", "", KGB_MAX_OUTPUT_TOKENS},
+		{"{\"max_tokens\":1e3}", "pin", "", KGB_MAX_OUTPUT_TOKENS},
+		{"{\"max_tokens\":-3}", "pin", "", KGB_MAX_OUTPUT_TOKENS},
+		{"{\"max_tokens\":\"5\",\"model\":null}", NULL, "", KGB_MAX_OUTPUT_TOKENS},
 		{"{\"messages\":[{\"max_tokens\":5,\"model\":\"no\"}]}", NULL, "", -1},
 	};
 	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
@@ -147,6 +152,94 @@ static void test_what_cannot_be_read_for_sure_is_refused(void **state)
 	}
 }
 
+/* Content is looked at key by key, so what only looks like a URL to fetch must pass. */
+static void test_what_the_provider_would_fetch_or_bill_unseen_is_refused(void **state)
+{
+	(void)state;
+	static const struct {
+		enum kgb_endpoint endpoint;
+		const char *body;
+		bool taken;
+	} cases[] = {
+		{KGB_ENDPOINT_CHAT, "{\"n\":2}", false},
+		{KGB_ENDPOINT_CHAT, "{\"n\":1e2}", false},
+		{KGB_ENDPOINT_CHAT, "{\"n\":null}", true},
+		{KGB_ENDPOINT_RESPONSES, "{\"background\":true}", false},
+		{KGB_ENDPOINT_RESPONSES, "{\"background\":false}", true},
+		{KGB_ENDPOINT_RESPONSES, "{\"previous_response_id\":\"resp_1\"}", false},
+		{KGB_ENDPOINT_RESPONSES, "{\"previous_response_id\":null}", true},
+		{KGB_ENDPOINT_RESPONSES, "{\"conversation\":{\"id\":\"conv_1\"}}", false},
+		{KGB_ENDPOINT_RESPONSES, "{\"prompt\":{\"id\":\"pmpt_1\"}}", false},
+		{KGB_ENDPOINT_RESPONSES, "{\"service_tier\":\"priority\"}", false},
+		{KGB_ENDPOINT_CHAT, "{\"service_tier\":\"\\u0070riority\"}", false},
+		{KGB_ENDPOINT_MESSAGES, "{\"service_tier\":\"auto\"}", true},
+		{KGB_ENDPOINT_MESSAGES, "{\"speed\":\"fast\"}", false},
+		{KGB_ENDPOINT_MESSAGES,
+		 "{\"messages\":[{\"content\":[{\"type\":\"image\",\"source\":{\"type\" : \"url\",\"url\":\"https://x\"}}]}]}",
+		 false},
+		{KGB_ENDPOINT_COUNT_TOKENS,
+		 "{\"messages\":[{\"content\":[{\"type\":\"tool_result\",\"content\":[{\"source\":{\"url\":\"https://x\",\"type\":\"url\"},\"type\":\"document\"}]}]}]}",
+		 false},
+		{KGB_ENDPOINT_MESSAGES, "{\"system\":[{\"source\":{\"type\":\"\\u0075rl\"}}]}",
+		 false},
+		{KGB_ENDPOINT_MESSAGES, "{\"messages\":[{\"source\":{\"\\u0074ype\":\"url\"}}]}",
+		 false},
+		{KGB_ENDPOINT_MESSAGES,
+		 "{\"messages\":[{\"source\":{\"type\":\"file\",\"file_id\":\"file_1\"}}]}", false},
+		{KGB_ENDPOINT_MESSAGES,
+		 "{\"messages\":[{\"type\":\"container_upload\",\"file_id\":\"file_1\"}]}", false},
+		{KGB_ENDPOINT_MESSAGES,
+		 "{\"messages\":[{\"type\":\"tool_use\",\"input\":{\"type\":\"url\",\"file_id\":\"a\",\"\\u0061\":1}},"
+		 "{\"type\":\"text\",\"text\":\"\\\"type\\\":\\\"url\\\"\"},[\"type\",\"url\"],"
+		 "{\"type\":\"image\",\"source\":{\"type\":\"base64\",\"data\":\"QUJD\"}}],"
+		 "\"tools\":[{\"name\":\"x\",\"input_schema\":{\"properties\":{\"file_id\":{\"type\":\"file\"}}}}]}",
+		 true},
+		{KGB_ENDPOINT_MESSAGES,
+		 "{\"messages\":[{\"type\":\"tool_use\",\"input\":{}},{\"source\":{\"type\":\"url\"}}]}",
+		 false},
+		{KGB_ENDPOINT_CHAT,
+		 "{\"messages\":[{\"content\":[{\"type\":\"image_url\",\"image_url\":{\"url\":\"https://x\"}}]}]}",
+		 false},
+		{KGB_ENDPOINT_CHAT, "{\"messages\":[{\"image_url\":\"\\u0068ttps://x\"}]}", false},
+		{KGB_ENDPOINT_CHAT, "{\"messages\":[{\"file\":{\"file_id\":\"file-1\"}}]}", false},
+		{KGB_ENDPOINT_CHAT,
+		 "{\"messages\":[{\"content\":[{\"type\":\"image_url\",\"image_url\":{\"url\":\"data:image/png;base64,QUJD\"}}],"
+		 "\"tool_calls\":[{\"function\":{\"arguments\":\"{\\\"url\\\":\\\"https://x\\\"}\"}}]}]}",
+		 true},
+		{KGB_ENDPOINT_RESPONSES,
+		 "{\"input\":[{\"content\":[{\"type\":\"input_image\",\"image_url\":\"https://x\"}]}]}",
+		 false},
+		{KGB_ENDPOINT_RESPONSES,
+		 "{\"input\":[{\"type\":\"function_call_output\",\"output\":[{\"type\":\"input_file\",\"file_url\":\"https://x\"}]}]}",
+		 false},
+		{KGB_ENDPOINT_RESPONSES, "{\"input\":[{\"image_url\":\"\"}]}", false},
+		{KGB_ENDPOINT_RESPONSES, "{\"input\":[{\"input\":[{\"file_id\":\"file-1\"}]}]}",
+		 false},
+		{KGB_ENDPOINT_RESPONSES,
+		 "{\"input\":[{\"type\":\"input_image\",\"image_url\":\"data:image/png;base64,QUJD\",\"file_id\":null}]}",
+		 true},
+		{KGB_ENDPOINT_RESPONSES, "{\"input\":\"see https://x\"}", true},
+	};
+	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
+		struct kgb_adapted adapted = KGB_ADAPTED_INIT;
+		struct kgb_err err = KGB_ERR_INIT;
+		int rc = adapt(cases[i].endpoint, NULL, cases[i].body, &adapted, &err);
+		if ((rc == 0) != cases[i].taken)
+			fail_msg("%s: %s", cases[i].body, rc == 0 ? "taken" : err.msg);
+		if (rc < 0)
+			assert_int_equal(err.kind, KGB_ERR_INVALID);
+		kgb_adapted_release(&adapted);
+		/* Who allows the provider's tools allows these too. */
+		const struct kgb_adapt_spec allowed = {.endpoint = cases[i].endpoint,
+						       .allow_provider_tools = true};
+		adapted = (struct kgb_adapted)KGB_ADAPTED_INIT;
+		assert_ok(kgb_adapt_request(&allowed, cases[i].body, strlen(cases[i].body),
+					    &adapted, &err),
+			  err);
+		kgb_adapted_release(&adapted);
+	}
+}
+
 static void test_a_string_full_of_quotes_is_one_string(void **state)
 {
 	(void)state;
@@ -167,6 +260,7 @@ int main(void)
 		cmocka_unit_test(test_tools_of_the_provider_can_be_allowed),
 		cmocka_unit_test(test_what_was_asked_is_read),
 		cmocka_unit_test(test_what_cannot_be_read_for_sure_is_refused),
+		cmocka_unit_test(test_what_the_provider_would_fetch_or_bill_unseen_is_refused),
 		cmocka_unit_test(test_a_string_full_of_quotes_is_one_string),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,6 +2,7 @@
 #include "tests/unit/sandbox/gateway/gateway_test.h"
 
 #include "base/time.h"
+#include "sandbox/gateway/adapt.h"
 #include "sandbox/gateway/budget.h"
 #include "sandbox/gateway/prices.h"
 
@@ -151,6 +152,27 @@ static void test_a_wish_is_reserved_in_every_budget_or_in_none(void **state)
 	assert_non_null(strstr(why.msg, "token budget of the run"));
 	assert_ptr_equal(kgb_budget_reached(&attempt), &run);
 	assert_string_equal(kgb_budget_code(run.reached), "budget.tokens");
+}
+
+static void test_what_is_reserved_never_wraps_around(void **state)
+{
+	(void)state;
+	static const struct kgb_charge huge[] = {{.tokens = INT64_MAX / 2 + 1},
+						 {.nanos = INT64_MAX / 2 + 1}};
+	struct kgb_budget run = {.level = "run"};
+	struct kgb_err why = KGB_ERR_INIT;
+	for (int i = 0; i < 4; i++) {
+		const struct kgb_charge *wish = &huge[i % 2];
+		assert_int_equal(kgb_budget_reserve(&run, wish, &why), KGB_BUDGET_GRANTED);
+		assert_int_equal(kgb_budget_reserve(&run, wish, &why), KGB_BUDGET_LATER);
+		kgb_budget_settle(&run, wish, wish);
+		assert_int_equal(run.reserved.tokens, 0);
+		assert_int_equal(run.reserved.nanos, 0);
+	}
+	assert_int_equal(run.spent.tokens, INT64_MAX);
+	assert_int_equal(run.spent.nanos, INT64_MAX);
+	run.limit.tokens = INT64_MAX;
+	assert_int_equal(kgb_budget_reserve(&run, &huge[0], &why), KGB_BUDGET_REFUSED);
 }
 
 static void test_dollars_are_refused_when_the_price_is_not_known(void **state)
@@ -329,9 +351,36 @@ static void test_a_client_that_leaves_while_it_waits_takes_nothing(void **state)
 	fixture_free(f);
 }
 
+static void test_two_requests_that_ask_for_endless_answers_do_no_harm(void **state)
+{
+	(void)state;
+	static const char *const asked[] = {"4611686018427387904", "9223372036854775807"};
+	for (size_t i = 0; i < KGB_ARRAY_LEN(asked); i++) {
+		struct kgb_budget attempt = {.level = "attempt", .limit = {.tokens = 1 << 26}};
+		struct fixture *f = fixture_new(
+			&(struct fixture_spec){.mode = KGB_GATEWAY_LIVE, .budget = &attempt});
+		struct client c[2];
+		char body[128];
+		snprintf(body, sizeof(body), "{\"max_tokens\":%s,\"messages\":[]}", asked[i]);
+		for (int k = 0; k < 2; k++) {
+			f->call = NULL;
+			client_open(&c[k], f);
+			client_ask(&c[k], body);
+			run_until(f, has_call, f, 2000);
+			fake_llm_behave(f->call, "stall");
+		}
+		assert_true(attempt.reserved.tokens > 2 * KGB_MAX_OUTPUT_TOKENS);
+		client_close(&c[0]);
+		client_close(&c[1]);
+		fixture_close_session(f);
+		assert_int_equal(attempt.reserved.tokens, 0);
+		fixture_free(f);
+	}
+}
+
 struct charge_case {
 	const char *behaviour;
-	int64_t tokens; /* charged; -1: input counts as reported, output as at most its bytes */
+	int64_t tokens; /* charged */
 };
 
 static void test_what_is_charged_is_what_was_taken_or_the_most_it_can_have_been(void **state)
@@ -342,9 +391,10 @@ static void test_what_is_charged_is_what_was_taken_or_the_most_it_can_have_been(
 		{"json", 60},
 		{"429_plain", 0},
 		{"500", 0},
-		{"refuse", 0},
+		/* Read by the provider, and then nothing. */
+		{"refuse", WISH},
 		{"401", 0},
-		/* No count of the output came: max_tokens is less than the bytes that came. */
+		/* No count of the output came: all of max_tokens. */
 		{"cut", 3100 + 100},
 		{"malformed", 3100 + 100},
 		{"error_event", 3100 + 100},
@@ -365,6 +415,85 @@ static void test_what_is_charged_is_what_was_taken_or_the_most_it_can_have_been(
 		assert_int_equal(attempt.spent.tokens, cases[i].tokens);
 		assert_int_equal(attempt.reserved.tokens, 0);
 		assert_int_equal(f->totals.charged_tokens, cases[i].tokens);
+		fixture_free(f);
+	}
+}
+
+static const struct kgb_retry_policy three_tries = {
+	.max_tries = 3, .base_ms = 20, .cap_ms = 40, .total_ms = 60000};
+
+static void test_tries_that_were_lost_on_the_way_back_count_too(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *behaviours[4];
+		int64_t tokens;
+	} cases[] = {
+		{{"refuse", "unique"}, WISH + ACTUAL},
+		{{"refuse", "refuse", "refuse"}, 3 * WISH},
+		/* An answer that is an error costs nothing. */
+		{{"500", "unique"}, ACTUAL},
+		{{"refuse", "500", "401"}, WISH},
+	};
+	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
+		struct kgb_budget attempt = {.level = "attempt", .limit = {.tokens = 1000000}};
+		struct fixture *f =
+			fixture_new(&(struct fixture_spec){.mode = KGB_GATEWAY_LIVE,
+							   .behaviour = "unique",
+							   .behaviours = cases[i].behaviours,
+							   .retry = three_tries,
+							   .budget = &attempt});
+		struct client c;
+		ask_once(f, &c);
+		client_close(&c);
+		fixture_close_session(f);
+		assert_int_equal(attempt.spent.tokens, cases[i].tokens);
+		assert_int_equal(attempt.reserved.tokens, 0);
+		fixture_free(f);
+	}
+}
+
+static void test_a_call_that_never_left_costs_nothing(void **state)
+{
+	(void)state;
+	struct kgb_budget attempt = {.level = "attempt", .limit = {.tokens = 1000000}};
+	struct fixture *f = fixture_new(&(struct fixture_spec){.mode = KGB_GATEWAY_LIVE,
+							       .without_upstream = true,
+							       .retry = three_tries,
+							       .budget = &attempt});
+	struct client c;
+	ask_once(f, &c);
+	assert_int_equal(client_status(&c), 502);
+	client_close(&c);
+	fixture_close_session(f);
+	assert_int_equal(attempt.spent.tokens, 0);
+	fixture_free(f);
+}
+
+/* The answer goes on being made for a client that has left; cut before its end, all that it may
+ * come to counts. */
+static void test_an_open_call_that_is_cut_counts_as_the_most(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *behaviour;
+		int64_t tokens;
+	} cases[] = {{"silent", WISH}, {"stall", 3100 + 100}};
+	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
+		struct kgb_budget attempt = {.level = "attempt", .limit = {.tokens = 1000000}};
+		struct fixture *f =
+			fixture_new(&(struct fixture_spec){.mode = KGB_GATEWAY_LIVE,
+							   .behaviour = cases[i].behaviour,
+							   .budget = &attempt});
+		struct client c;
+		client_open(&c, f);
+		client_ask(&c, BODY);
+		run_until(f, has_call, f, 2000);
+		run_for(f, 50);
+		client_close(&c);
+		fixture_close_session(f);
+		assert_int_equal(attempt.spent.tokens, cases[i].tokens);
+		assert_int_equal(attempt.reserved.tokens, 0);
 		fixture_free(f);
 	}
 }
@@ -406,14 +535,19 @@ int main(void)
 		cmocka_unit_test(test_a_bad_table_of_prices_is_refused_with_its_place),
 		cmocka_unit_test(test_the_table_that_comes_with_the_program_can_be_read),
 		cmocka_unit_test(test_a_wish_is_reserved_in_every_budget_or_in_none),
+		cmocka_unit_test(test_what_is_reserved_never_wraps_around),
 		cmocka_unit_test(test_dollars_are_refused_when_the_price_is_not_known),
 		cmocka_unit_test(test_the_warning_names_the_fullest_budget),
 		cmocka_unit_test(test_64_callers_at_once_never_overshoot),
 		cmocka_unit_test(test_a_refusal_is_an_error_of_the_protocol_that_ends_the_client),
 		cmocka_unit_test(test_a_client_near_its_budget_is_told_in_a_header),
 		cmocka_unit_test(test_a_client_that_leaves_while_it_waits_takes_nothing),
+		cmocka_unit_test(test_two_requests_that_ask_for_endless_answers_do_no_harm),
 		cmocka_unit_test(
 			test_what_is_charged_is_what_was_taken_or_the_most_it_can_have_been),
+		cmocka_unit_test(test_tries_that_were_lost_on_the_way_back_count_too),
+		cmocka_unit_test(test_a_call_that_never_left_costs_nothing),
+		cmocka_unit_test(test_an_open_call_that_is_cut_counts_as_the_most),
 		cmocka_unit_test(test_costs_are_summed_from_the_table),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
