@@ -667,6 +667,19 @@ static int plan_failed(struct plan *plan, const struct kgb_err *err)
 	return kgb_cli_fail(err, KGB_EXIT_USAGE);
 }
 
+/* What is planned and written down: run it, and say what came of it. */
+static int carry_out(struct plan *plan)
+{
+	struct kgb_err err = KGB_ERR_INIT;
+	struct kgb_sched_outcome outcome = {0};
+	announce(plan);
+	int exit_code = drive(plan, &outcome, &err) < 0 && !outcome.fatal
+				? kgb_cli_fail(&err, KGB_EXIT_INTERNAL)
+				: report(plan, &outcome);
+	plan_release(plan);
+	return exit_code;
+}
+
 int kgb_cmd_run(struct kgb_cli *cli)
 {
 	struct kgb_err err = KGB_ERR_INIT;
@@ -693,31 +706,25 @@ int kgb_cmd_run(struct kgb_cli *cli)
 		plan_release(&plan);
 		return exit_code;
 	}
-	struct kgb_sched_outcome outcome = {0};
 	if ((!earlier && start_new_run(&plan, method, &err) < 0) ||
 	    append_start(&plan, method, &err) < 0 ||
 	    (kernels && adopt_kernels(&plan, kernels, &err) < 0)) {
 		plan_release(&plan);
 		return kgb_cli_fail(&err, KGB_EXIT_INTERNAL);
 	}
-	announce(&plan);
-	int exit_code = drive(&plan, &outcome, &err) < 0 && !outcome.fatal
-				? kgb_cli_fail(&err, KGB_EXIT_INTERNAL)
-				: report(&plan, &outcome);
-	plan_release(&plan);
-	return exit_code;
+	return carry_out(&plan);
 }
 
 int kgb_cmd_resume(struct kgb_cli *cli)
 {
 	struct kgb_err err = KGB_ERR_INIT;
-	struct kgb_sched_outcome outcome = {0};
 	struct plan plan = {.cli = cli, .dir = KGB_RUNDIR_INIT, .generate = true, .resume = true};
 	if (plan_rest(&plan, &err) < 0)
 		return plan_failed(&plan, &err);
 	if (plan.n_specs == 0) {
 		kgb_info("run %s has come to its end already", plan.dir.name);
-		int exit_code = report(&plan, &outcome);
+		const struct kgb_sched_outcome nothing = {0};
+		int exit_code = report(&plan, &nothing);
 		plan_release(&plan);
 		return exit_code;
 	}
@@ -727,10 +734,5 @@ int kgb_cmd_resume(struct kgb_cli *cli)
 		plan_release(&plan);
 		return kgb_cli_fail(&err, KGB_EXIT_INTERNAL);
 	}
-	announce(&plan);
-	int exit_code = drive(&plan, &outcome, &err) < 0 && !outcome.fatal
-				? kgb_cli_fail(&err, KGB_EXIT_INTERNAL)
-				: report(&plan, &outcome);
-	plan_release(&plan);
-	return exit_code;
+	return carry_out(&plan);
 }

@@ -33,11 +33,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "sandbox/isolation/pass_fd.h"
 
 enum { EXIT_USAGE = 2, EXIT_SETUP = 125, EXIT_EXEC = 127, SIGNAL_BASE = 128, FILTER_MAX = 4096 };
 
@@ -169,30 +170,6 @@ static void allow_port(int ruleset_fd, int abi, int port)
 
 /* ---- the filter ---- */
 
-static void send_listener(int socket_fd, int listener_fd)
-{
-	union {
-		struct cmsghdr align;
-		char bytes[CMSG_SPACE(sizeof(int))];
-	} control = {.bytes = {0}};
-	char byte = 0;
-	struct iovec iov = {.iov_base = &byte, .iov_len = 1};
-	struct msghdr msg = {.msg_iov = &iov,
-			     .msg_iovlen = 1,
-			     .msg_control = control.bytes,
-			     .msg_controllen = sizeof(control.bytes)};
-	struct cmsghdr *head = CMSG_FIRSTHDR(&msg);
-
-	head->cmsg_level = SOL_SOCKET;
-	head->cmsg_type = SCM_RIGHTS;
-	head->cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(head), &listener_fd, sizeof(listener_fd));
-	if (sendmsg(socket_fd, &msg, MSG_NOSIGNAL) != 1)
-		die("send the filter's listener");
-	(void)close(listener_fd);
-	(void)close(socket_fd);
-}
-
 static void install_filter(int filter_fd, int calls_fd)
 {
 	static struct sock_filter filter[FILTER_MAX];
@@ -212,8 +189,8 @@ static void install_filter(int filter_fd, int calls_fd)
 		fd = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
 	if (fd < 0)
 		die("install the system-call filter");
-	if (calls_fd >= 0)
-		send_listener(calls_fd, fd);
+	if (calls_fd >= 0 && !kgb_pass_fd(calls_fd, fd))
+		die("send the filter's listener");
 }
 
 /* ---- the command ---- */

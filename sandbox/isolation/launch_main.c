@@ -43,6 +43,7 @@
 #include <unistd.h>
 
 #include "sandbox/isolation/launch_internal.h"
+#include "sandbox/isolation/pass_fd.h"
 
 enum {
 	EXIT_USAGE = 2,
@@ -298,30 +299,6 @@ static int listen_on_loopback(const struct options *options)
 	return fd;
 }
 
-static void send_fd(const struct options *options, int fd)
-{
-	union {
-		struct cmsghdr align;
-		char bytes[CMSG_SPACE(sizeof(int))];
-	} control = {0};
-	char byte = 0;
-	struct iovec iov = {.iov_base = &byte, .iov_len = 1};
-	struct msghdr msg = {.msg_iov = &iov,
-			     .msg_iovlen = 1,
-			     .msg_control = control.bytes,
-			     .msg_controllen = sizeof(control.bytes)};
-	struct cmsghdr *head = CMSG_FIRSTHDR(&msg);
-
-	head->cmsg_level = SOL_SOCKET;
-	head->cmsg_type = SCM_RIGHTS;
-	head->cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(head), &fd, sizeof(fd));
-	if (sendmsg(options->send_fd, &msg, MSG_NOSIGNAL) != 1)
-		die(options, "send the listening socket");
-	(void)close(fd);
-	(void)close(options->send_fd);
-}
-
 /* When memory runs out, the kernel shall take from the sandbox and not from who is judging it. No
  * kernel without the file is known, but a sandbox without it is no less tight. */
 static void volunteer_for_oom(void)
@@ -365,7 +342,8 @@ static __attribute__((noreturn)) void run_command(const struct options *options,
 		(void)close(options->calls_fd);
 	if (options->port) {
 		enter_network_namespace(options);
-		send_fd(options, listen_on_loopback(options));
+		if (!kgb_pass_fd(options->send_fd, listen_on_loopback(options)))
+			die(options, "send the listening socket");
 		/* A change of credentials may clear the parent-death signal. */
 		bind_to_parent(options, launcher, SIGKILL);
 	}

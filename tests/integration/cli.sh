@@ -5,7 +5,6 @@
 # offline model, and on the bad days of a real API (tests/helpers/fake_api.py). Set $cli before.
 
 run_dir() { echo "$1"/*_KernelGenBench_*; }
-attempt() { jq -e ".operators[\"aten::add\"].attempts[-1] | $1" out.json; }
 
 # test_cli_works: the same session as that of the main job, and one without tools.
 test_cli_works() {

@@ -291,3 +291,7 @@ test_no_process() {
 	printf 'test_no_process: still running:\n%s\n' "$test_found" >&2
 	return 1
 }
+
+# attempt FILTER, operator FILTER: is this true of the last attempt, of the operator, in the results in out.json?
+attempt() { jq -e ".operators[\"aten::add\"].attempts[-1] | $1" out.json; }
+operator() { jq -e ".operators[\"aten::add\"] | $1" out.json; }

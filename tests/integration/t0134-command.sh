@@ -25,7 +25,6 @@ run() {
 	rm -rf runs
 	KGB_COMMAND_BIN=$1 kgb-agent add -m command --skip-verify --json >out.json 2>log
 }
-operator() { jq -e ".operators[\"aten::add\"] | $1" out.json; }
 
 test_expect_success 'a folder with an executable `run` is a method: refused once, then passed' '
 	test_expect_code 0 run "$TRASH/agent" &&

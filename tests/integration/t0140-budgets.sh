@@ -15,7 +15,6 @@ models:
   - {model: claude-sonnet-4-5, input: 3, output: 15, cache_write: 3.75, cache_read: 0.3}
   - {model: m-1, input: 3, output: 15, cache_write: 3.75, cache_read: 0.3}
 END
-operator() { jq -e ".operators[\"aten::add\"] | $1" out.json; }
 
 # live BEHAVIOURS OPTION...: one run against an API that behaves so; requests that reached it are in calls.
 live() {

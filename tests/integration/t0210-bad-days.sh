@@ -5,15 +5,9 @@ test_description='what goes wrong with agents and machines: each ends in its cla
 . "$(dirname "$0")/lib.sh"
 test_require sandbox torch jq
 
-cat >preamble <<\EOF
-#!/bin/sh
-[ "${1:-}" != --version ] || { echo 0.0.0; exit 0; }
-say() { printf '%s\n' "$1"; }
-say '{"type":"system","subtype":"init","session_id":"s","claude_code_version":"0"}'
-result() {
-	say '{"type":"result","subtype":"success","is_error":false,"terminal_reason":"completed","num_turns":1,"result":"'"$1"'","permission_denials":[],"modelUsage":{}}'
-}
-EOF
+# shellcheck source=tests/integration/fake_cli.sh
+. "$KGB_TEST_SOURCE_DIR/tests/integration/fake_cli.sh"
+
 # An honest kernel, as a script that writes it.
 {
 	echo "cat >/ws/kernel.py <<\KGB_EOF"
@@ -33,19 +27,11 @@ result done
 printf '{"half":'
 EOF
 
-# A CLI that does what BEHAVIOUR says: the real one does not misbehave on demand. It runs inside the sandbox.
-fake_cli() {
-	cat preamble - >cli
-	chmod +x cli
-}
-
 # run the fake with a short leash; the table is not of interest
 run_fake() {
 	rm -rf runs
 	KGB_CLAUDE_BIN=$TRASH/cli kgb-agent add -m normal_cc --json "$@" >out.json 2>log
 }
-attempt() { jq -e ".operators[\"aten::add\"].attempts[-1] | $1" out.json; }
-operator() { jq -e ".operators[\"aten::add\"] | $1" out.json; }
 
 test_expect_success 'exits 0 without a kernel: failed, agent.no_kernel' '
 	printf "result done\n" | fake_cli &&

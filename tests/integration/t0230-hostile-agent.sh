@@ -5,29 +5,9 @@ test_description='a hostile program in the place of the coding CLI: what it trie
 . "$(dirname "$0")/lib.sh"
 test_require sandbox torch jq python3
 
-cat >preamble <<\EOF
-#!/bin/sh
-[ "${1:-}" != --version ] || { echo 0.0.0; exit 0; }
-say() { printf '%s\n' "$1"; }
-say '{"type":"system","subtype":"init","session_id":"s","claude_code_version":"0"}'
-result() {
-	say '{"type":"result","subtype":"success","is_error":false,"terminal_reason":"completed","num_turns":1,"result":"'"$1"'","permission_denials":[],"modelUsage":{}}'
-}
-EOF
-fake_cli() {
-	cat preamble - >cli
-	chmod +x cli
-}
-# Body of a CLI: the Python program on stdin, then a clean end.
-python_cli() {
-	{
-		echo "cat >/tmp/attack.py <<\KGB_EOF"
-		cat
-		echo KGB_EOF
-		echo 'python3 -u /tmp/attack.py >/ws/seen 2>&1 </dev/null'
-		echo 'result done'
-	} | fake_cli
-}
+# shellcheck source=tests/integration/fake_cli.sh
+. "$KGB_TEST_SOURCE_DIR/tests/integration/fake_cli.sh"
+
 # Without judge and table: for attacks on the sandbox alone, a third of a second each.
 run_bare() {
 	rm -rf runs
@@ -37,10 +17,6 @@ run_judged() {
 	rm -rf runs
 	KGB_CLAUDE_BIN=$TRASH/cli kgb-agent add -m normal_cc --json "$@" >out.json 2>log
 }
-attempt() { jq -e ".operators[\"aten::add\"].attempts[-1] | $1" out.json; }
-operator() { jq -e ".operators[\"aten::add\"] | $1" out.json; }
-# The attacks of one run report lines "name: refused" or "name: SUCCEEDED ...".
-refused() { test_grep "^$1: refused" seen && test_no_grep "^$1: SUCCEEDED" seen; }
 
 # ---- one run, many attacks on the walls ----
 

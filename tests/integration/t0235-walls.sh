@@ -5,36 +5,13 @@ test_description='the walls around an agent: what is refused is counted, what ta
 . "$(dirname "$0")/lib.sh"
 test_require sandbox jq python3
 
-cat >preamble <<\EOF
-#!/bin/sh
-[ "${1:-}" != --version ] || { echo 0.0.0; exit 0; }
-say() { printf '%s\n' "$1"; }
-say '{"type":"system","subtype":"init","session_id":"s","claude_code_version":"0"}'
-result() {
-	say '{"type":"result","subtype":"success","is_error":false,"terminal_reason":"completed","num_turns":1,"result":"'"$1"'","permission_denials":[],"modelUsage":{}}'
-}
-EOF
-fake_cli() {
-	cat preamble - >cli
-	chmod +x cli
-}
-# Body of a CLI: the Python program on stdin, then a clean end.
-python_cli() {
-	{
-		echo "cat >\$TMPDIR/attack.py <<\KGB_EOF"
-		cat
-		echo KGB_EOF
-		echo 'python3 -u $TMPDIR/attack.py >seen 2>&1 </dev/null'
-		echo 'result done'
-	} | fake_cli
-}
+# shellcheck source=tests/integration/fake_cli.sh
+. "$KGB_TEST_SOURCE_DIR/tests/integration/fake_cli.sh"
+
 run_bare() {
 	rm -rf runs
 	KGB_CLAUDE_BIN=$TRASH/cli timeout 60 kgb-agent add -m naive_cc --skip-verify --json "$@" >out.json 2>log
 }
-attempt() { jq -e ".operators[\"aten::add\"].attempts[-1] | $1" out.json; }
-operator() { jq -e ".operators[\"aten::add\"] | $1" out.json; }
-refused() { test_grep "^$1: refused" seen && test_no_grep "^$1: SUCCEEDED" seen; }
 # A kind of call that was refused is in the result, under this name (where the kernel can tell).
 told() {
 	jq -e --arg what "$1" '.operators["aten::add"].attempts[-1].sandbox | (.isolation.calls_watched | not) or
