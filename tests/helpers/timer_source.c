@@ -118,16 +118,32 @@ static uint32_t clock_now(const struct world *world, enum kgb_side side)
 	return (uint32_t)mhz;
 }
 
-/* Where memory lies: the same number is the same place. */
-static double placement_effect(const struct world *world, enum kgb_side side, uint32_t placement)
+/* Random numbers that belong to a thing of this session: the same number is the same thing. */
+static struct kgb_rng rng_of(const struct world *world, const char *what, enum kgb_side side,
+			     uint32_t number)
 {
 	const struct kgb_seed zero = {{0}};
 	struct kgb_rng rng;
 
+	KGB_AUTO(free) char *label = kgb_xasprintf("%s %u %u", what, side, number);
+	kgb_rng_init(&rng, &zero, label, world->seed);
+	return rng;
+}
+
+static double process_effect(const struct world *world, enum kgb_side side, uint32_t process)
+{
+	if (world->process_sd <= 0)
+		return 1;
+	struct kgb_rng rng = rng_of(world, "process", side, process);
+	return exp(world->process_sd * kgb_rng_normal(&rng));
+}
+
+/* Where memory lies. */
+static double placement_effect(const struct world *world, enum kgb_side side, uint32_t placement)
+{
 	if (world->placement_sd <= 0 && world->placement_share <= 0)
 		return 1;
-	KGB_AUTO(free) char *label = kgb_xasprintf("placement %u %u", side, placement);
-	kgb_rng_init(&rng, &zero, label, world->seed);
+	struct kgb_rng rng = rng_of(world, "placement", side, placement);
 	double out = exp(world->placement_sd * kgb_rng_normal(&rng));
 	return kgb_rng_uniform(&rng) < world->placement_share ? out * (1 + world->placement_slower)
 							      : out;
@@ -138,7 +154,8 @@ static void sample(struct world *world, const struct kgb_timer_block *block, uin
 {
 	enum kgb_side side = block->side;
 	uint32_t slot = (block->slot + i) % block->n_slots;
-	double ns = world->ns[side] * placement_effect(world, side, block->placement);
+	double ns = world->ns[side] * placement_effect(world, side, block->placement) *
+		    process_effect(world, side, block->process);
 
 	world->neighbour = episode(world, world->neighbour, world->neighbour_share, 60);
 	world->throttled = episode(world, world->throttled, world->throttle_share, 40);
@@ -163,6 +180,11 @@ int world_sample(void *payload, const struct kgb_timer_block *block,
 	struct world *world = payload;
 
 	(void)err;
+	if (block->process != world->process) {
+		world->process = block->process;
+		memset(world->n_calls, 0, sizeof(world->n_calls));
+		memset(world->seen, 0, sizeof(world->seen));
+	}
 	*outside_ns = 50000;
 	/* Cold clocks and caches: the first calls of a block after a pause cool nothing here, but
 	 * the episode ends sooner. */

@@ -43,6 +43,7 @@ struct session {
 	struct kgb_judge *judge;
 	const struct kgb_case *kase;
 	struct player sides[KGB_N_SIDES];
+	uint32_t process; /* number of both */
 	struct kgb_data data; /* of the capture, with its truth */
 	struct kgb_replay_case rcase;
 	struct kgb_plan baseline;
@@ -175,6 +176,19 @@ static int begin_side(struct session *s, enum kgb_side side, struct kgb_err *err
 	player->exec = (struct kgb_exec)KGB_EXEC_CLIENT_INIT;
 	player->begun = kgb_exec_begin(&player->exec, &spec, err) == KGB_EXEC_DONE;
 	return player->begun ? 0 : -1;
+}
+
+/* Both begin at once: the driver makes contexts one after the other, and the first is needed first.
+ */
+static int change_processes(struct session *s, uint32_t number, struct kgb_err *err)
+{
+	s->process = number;
+	for (int side = 0; side < KGB_N_SIDES; side++) {
+		stop_side(s, (enum kgb_side)side);
+		if (begin_side(s, (enum kgb_side)side, err) < 0)
+			return -1;
+	}
+	return 0;
 }
 
 static int open_output(struct session *s, struct player *player, struct kgb_err *err)
@@ -335,6 +349,8 @@ static int take_block(void *payload, const struct kgb_timer_block *block,
 		.without_arena = !is_candidate || !s->in_arena,
 	};
 
+	if (block->process != s->process && change_processes(s, block->process, err) < 0)
+		return -1;
 	/* The baseline is also timed before the candidate runs and after it has gone. */
 	if (block->phase == KGB_PHASE_SOLO_AFTER)
 		stop_side(s, KGB_SIDE_B);
@@ -404,6 +420,7 @@ static int measure(struct session *s, struct kgb_err *err)
 
 	for (int i = 0; i < TRIES && rc == 0; i++) {
 		struct kgb_timer timer;
+		s->process = 0;
 		if (kgb_timer_init(&timer, &config, err) < 0)
 			return -1;
 		rc = kgb_timer_run(&timer, take_block, s, &result, err);

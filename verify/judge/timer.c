@@ -34,6 +34,8 @@ static int check_config(const struct kgb_timer_config *c, struct kgb_err *err)
 		wrong = "n_slots";
 	else if (c->placement_rounds == 0)
 		wrong = "placement_rounds";
+	else if (c->process_rounds == 0 || c->max_processes == 0 || !(c->process_ns >= 0))
+		wrong = "process_rounds, max_processes and process_ns";
 	else if (c->min_rounds < 6 || c->min_rounds > c->max_rounds ||
 		 c->max_rounds > KGB_TIMER_ROUNDS_MAX)
 		wrong = "min_rounds and max_rounds";
@@ -61,6 +63,12 @@ static int check_config(const struct kgb_timer_config *c, struct kgb_err *err)
 	return 0;
 }
 
+/* Half the input sets are kept back at first. */
+static uint32_t slots_at_first(const struct kgb_timer_config *config)
+{
+	return (config->n_slots + 1) / 2;
+}
+
 int kgb_timer_init(struct kgb_timer *timer, const struct kgb_timer_config *config,
 		   struct kgb_err *err)
 {
@@ -68,7 +76,7 @@ int kgb_timer_init(struct kgb_timer *timer, const struct kgb_timer_config *confi
 		return -1;
 	*timer = (struct kgb_timer){
 		.config = *config,
-		.open_slots = (config->n_slots + 1) / 2,
+		.open_slots = slots_at_first(config),
 		.samples = kgb_xcalloc(config->max_samples, sizeof(*timer->samples)),
 		.rounds = kgb_xcalloc(config->max_rounds, sizeof(*timer->rounds)),
 	};
@@ -162,6 +170,7 @@ bool kgb_timer_next(struct kgb_timer *timer, struct kgb_timer_block *out)
 		.slot = first_slot(timer),
 		.n_slots = timer->open_slots,
 		.placement = KGB_N_SIDES * timer->placement + (uint32_t)side_of_step(timer),
+		.process = timer->process,
 		.with_activity = timer->config.with_activity && timer->phase == KGB_PHASE_ROUNDS &&
 				 timer->round % ACTIVITY_ROUNDS == 0,
 		.pause_ms = pause_ms(timer),
@@ -273,22 +282,30 @@ static void close_round(struct kgb_timer *timer)
 
 /* ---- when to go on ---- */
 
+/* Median of the faster side's rounds; NaN without any. */
+static double faster_ns(const struct kgb_timer *timer)
+{
+	KGB_AUTO(free) double *times = kgb_xcalloc(timer->n_rounds + 1u, sizeof(*times));
+	double ns[KGB_N_SIDES];
+
+	for (int side = 0; side < KGB_N_SIDES; side++) {
+		size_t n =
+			kgb_timer__round_times(timer, (enum kgb_side)side, KGB_RULER_EVENT, times);
+		ns[side] = kgb_median(times, n);
+	}
+	return fmin(ns[KGB_SIDE_A], ns[KGB_SIDE_B]);
+}
+
 /* Looks only at the width, never at where the interval lies: a rule that stops when the answer
  * pleases would not have the error rate that it claims. */
 static bool is_narrow(const struct kgb_timer *timer)
 {
 	KGB_AUTO(free) double *ratios = kgb_xcalloc(timer->n_rounds, sizeof(*ratios));
-	double ns[KGB_N_SIDES];
-	size_t n = 0;
-
-	for (int side = 0; side < KGB_N_SIDES; side++) {
-		n = kgb_timer__round_times(timer, (enum kgb_side)side, KGB_RULER_EVENT, ratios);
-		ns[side] = kgb_median(ratios, n);
-	}
 	size_t n_usable = kgb_timer__log_ratios(timer, KGB_RULER_EVENT, ratios);
-	n = kgb_timer__placement_ratios(timer, KGB_RULER_EVENT, ratios);
-	double margin = kgb_timer__margin(&timer->config, fmin(ns[KGB_SIDE_A], ns[KGB_SIDE_B]),
+	size_t n = kgb_timer__placement_ratios(timer, KGB_RULER_EVENT, ratios);
+	double margin = kgb_timer__margin(&timer->config, faster_ns(timer),
 					  (double)timer->config.machine.event_step_ns);
+
 	return n_usable >= timer->config.min_rounds &&
 	       kgb_timer__half_width(&timer->config, ratios, n) <=
 		       timer->config.width * log1p(margin);
@@ -304,15 +321,26 @@ static bool is_enough(struct kgb_timer *timer)
 	       timer->n_rounds >= timer->narrow_at + timer->narrow_at / MORE_ROUNDS;
 }
 
-/* Is there room for one more round, and for the baseline alone after it? */
+/* Is there room for new processes, one more round, and the baseline alone after it? */
 static bool may_go_on(const struct kgb_timer *timer)
 {
 	const struct kgb_timer_config *c = &timer->config;
 	uint64_t limit = timer->n_rounds < c->min_rounds ? 4 * c->budget_ns : c->budget_ns;
 
 	return timer->n_rounds < c->max_rounds && timer->outside_ns < limit &&
-	       timer->n_samples + ROUND_BLOCKS * BLOCK_SAMPLES + SOLO_BLOCKS * SOLO_SAMPLES <=
+	       timer->n_samples + 2 * WARMUP_MAX * WARMUP_SAMPLES + ROUND_BLOCKS * BLOCK_SAMPLES +
+			       SOLO_BLOCKS * SOLO_SAMPLES <=
 		       c->max_samples;
+}
+
+/* What a process adds to the time of a short call stays with it, so the next session, with other
+ * processes, would find another speedup. */
+static bool wants_processes(const struct kgb_timer *timer)
+{
+	const struct kgb_timer_config *c = &timer->config;
+
+	return timer->process + 1 < c->max_processes && timer->n_rounds % c->process_rounds == 0 &&
+	       faster_ns(timer) < c->process_ns;
 }
 
 static double block_median(const struct kgb_timer *timer, size_t begin, size_t end)
@@ -349,7 +377,7 @@ static bool is_warm(const struct kgb_timer *timer)
 static void enter(struct kgb_timer *timer, enum kgb_timer_phase phase)
 {
 	timer->phase = phase;
-	timer->round = 0;
+	timer->round = phase == KGB_PHASE_ROUNDS ? timer->n_rounds : 0;
 	timer->step = 0;
 	timer->round_begin = timer->n_samples;
 	timer->b_first = phase == KGB_PHASE_ROUNDS && pick(timer, 0, 1);
@@ -361,6 +389,16 @@ static void after_warmup_block(struct kgb_timer *timer)
 
 	if (timer->step >= 2 * WARMUP_MIN && timer->step % 2 == 0 && (over || is_warm(timer)))
 		enter(timer, KGB_PHASE_ROUNDS);
+}
+
+/* They know nothing of the others' calls, and begin cold. */
+static void change_processes(struct kgb_timer *timer)
+{
+	timer->process++;
+	timer->open_slots = slots_at_first(&timer->config);
+	for (int side = 0; side < KGB_N_SIDES; side++)
+		memset(timer->seen[side], 0, timer->config.n_slots * sizeof(*timer->seen[side]));
+	enter(timer, KGB_PHASE_WARMUP);
 }
 
 static void after_round_block(struct kgb_timer *timer)
@@ -378,6 +416,8 @@ static void after_round_block(struct kgb_timer *timer)
 	timer->b_first = pick(timer, 0, 1);
 	if (timer->open_slots < timer->config.n_slots)
 		timer->open_slots += pick(timer, 0, 3) > 0 ? 1 : 0;
+	if (wants_processes(timer))
+		change_processes(timer);
 }
 
 static void advance(struct kgb_timer *timer)

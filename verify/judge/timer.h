@@ -47,6 +47,10 @@ struct kgb_timer_config {
 	uint32_t n_slots; /* input sets that exist, at least 2; with fewer than 8, reuse goes unseen
 			   */
 	uint32_t placement_rounds; /* so many rounds in a row share a placement of the memory */
+	uint32_t process_rounds; /* and so many the processes, where a call of the faster side
+				    takes less than `process_ns` and not after `max_processes` */
+	uint32_t max_processes; /* of each side; 1: they never change */
+	double process_ns;
 	bool with_activity; /* the activity ruler is to be measured, and must be: in one round of
 			       four */
 	uint32_t min_rounds, max_rounds;
@@ -62,12 +66,12 @@ struct kgb_timer_config {
 #define KGB_TIMER_SAMPLES_MAX 16384u
 #define KGB_TIMER_SLOTS_MAX 4096u
 #define KGB_TIMER_ROUNDS_MAX 1024u
-#define KGB_TIMER_CONFIG_INIT                                                                 \
-	{                                                                                     \
-		.n_ops = {1, 1}, .n_slots = 16, .placement_rounds = 1, .with_activity = true, \
-		.min_rounds = 16, .max_rounds = 256, .max_samples = 4096,                     \
-		.budget_ns = UINT64_C(3000000000), .width = 0.4, .confidence = 0.95,          \
-		.margin_relative = 0.003, .margin_ns = 100,                                   \
+#define KGB_TIMER_CONFIG_INIT                                                                     \
+	{                                                                                         \
+		.n_ops = {1, 1}, .n_slots = 16, .placement_rounds = 1, .process_rounds = 8,       \
+		.max_processes = 4, .process_ns = 30000, .with_activity = true, .min_rounds = 16, \
+		.max_rounds = 256, .max_samples = 4096, .budget_ns = UINT64_C(3000000000),        \
+		.width = 0.4, .confidence = 0.95, .margin_relative = 0.003, .margin_ns = 100,     \
 	}
 
 enum kgb_timer_phase {
@@ -89,6 +93,7 @@ struct kgb_timer_block {
 	uint32_t slot, n_slots; /* first input set, and how many are rotated from 0 on */
 	uint32_t placement; /* of the process' memory on the device: another number, another place
 			     */
+	uint32_t process; /* that runs it, of each side: another number, another process */
 	bool with_activity; /* it is asked for */
 	uint32_t pause_ms; /* wait so long before: the device was throttled */
 };
@@ -124,6 +129,7 @@ struct kgb_timer {
 	bool waiting; /* a block was asked for and not given */
 	struct kgb_timer_block block;
 	uint32_t placement; /* how often it has changed */
+	uint32_t process; /* how often both have changed */
 	uint32_t open_slots; /* input sets in use; the rest comes later, to be new then */
 	uint32_t narrow_at; /* rounds when the interval was narrow first; 0 not yet */
 	uint32_t n_throttled; /* blocks in a row that were */
@@ -131,7 +137,7 @@ struct kgb_timer {
 	uint32_t top_mhz; /* highest clock of the baseline alone */
 	uint64_t outside_ns;
 	uint32_t n_contradicted[KGB_N_SIDES]; /* blocks that claim more time than they took */
-	bool *seen[KGB_N_SIDES]; /* owned; slots that a side has run on */
+	bool *seen[KGB_N_SIDES]; /* owned; slots that a side's process has run on */
 	struct kgb_timer_round *rounds; /* owned; of PHASE_ROUNDS */
 	uint32_t n_rounds;
 	size_t round_begin; /* first sample of the current round */

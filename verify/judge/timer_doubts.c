@@ -367,12 +367,15 @@ static double change_point(const double *x, size_t n, size_t *at)
 	return n < 2 ? 1 : 2 * exp(-6 * largest * largest / (count * count * (count + 1)));
 }
 
-/* The sides are compared round by round, so what slows both does not show here. */
+/* The sides are compared round by round, so what slows both does not show here. Where processes
+ * change, the speedup does so with them, and it is nobody's doing. */
 static bool doubt_trend(const struct kgb_timer *timer, struct kgb_timer_result *out)
 {
 	KGB_AUTO(free) double *ratios = kgb_xcalloc(timer->n_rounds + 1u, sizeof(*ratios));
 	size_t n = kgb_timer__placement_ratios(timer, KGB_RULER_EVENT, ratios), at;
 
+	if (timer->process > 0)
+		return false;
 	if (change_point(ratios, n, &at) > CHANCE)
 		return false;
 	double before = kgb_median(ratios, at), after = kgb_median(ratios + at, n - at);

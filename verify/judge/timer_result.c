@@ -393,6 +393,7 @@ static void measure(const struct kgb_timer *timer, struct kgb_timer_result *out)
 
 	out->n_rounds = (uint32_t)kgb_timer__log_ratios(timer, KGB_RULER_EVENT, ratios);
 	out->n_placements = (uint32_t)kgb_timer__placement_ratios(timer, KGB_RULER_EVENT, ratios);
+	out->n_processes = timer->process + 1;
 	out->margin = kgb_timer__margin(c, ns, step);
 	struct kgb_interval events = log_speedup(timer, KGB_RULER_EVENT, bias);
 	struct kgb_interval device = log_speedup(timer, KGB_RULER_ACTIVITY, device_bias);

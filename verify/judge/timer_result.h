@@ -87,6 +87,7 @@ struct kgb_timer_result {
 	double clock_mhz[KGB_N_SIDES]; /* median of kept samples; NaN unknown */
 	uint32_t n_rounds; /* that count */
 	uint32_t n_placements; /* that those were taken at */
+	uint32_t n_processes; /* of each side */
 	uint32_t n_fates[KGB_N_SIDES][KGB_N_SAMPLE_FATES];
 	bool narrow; /* the interval became as narrow as was asked for */
 	uint64_t outside_ns;

@@ -230,6 +230,7 @@ void kgb_timing_write(const struct kgb_timer *timer, const struct kgb_timer_resu
 	kgb_jsonw_knum(w, "solo_after_ns", info->solo_ns[1]);
 	kgb_jsonw_ki64(w, "rounds", info->n_rounds);
 	kgb_jsonw_ki64(w, "placements", info->n_placements);
+	kgb_jsonw_ki64(w, "processes", info->n_processes);
 	kgb_jsonw_kbool(w, "narrow", info->narrow);
 	kgb_jsonw_ki64(w, "outside_us", (int64_t)(info->outside_ns / 1000));
 	write_side(info, KGB_SIDE_A, w);

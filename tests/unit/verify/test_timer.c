@@ -426,6 +426,81 @@ static void test_every_round_has_a_placement_of_its_own(KGB_UNUSED void **state)
 	}
 }
 
+/* Short calls only: four processes of each side, each warmed up, on inputs that it has not seen. */
+static void test_processes_change_where_calls_are_short(KGB_UNUSED void **state)
+{
+	static const struct {
+		double us, slower; /* event times are 3 us longer */
+		uint32_t max_processes, n_processes;
+	} rows[] = {{10, 1, 4, 4}, {10, 1, 1, 1}, {40, 0.5, 4, 4}, {40, 1, 4, 1}, {200, 1, 4, 1}};
+
+	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++) {
+		struct kgb_timer_config config = new_config();
+		struct world world = new_world(rows[i].us, rows[i].slower);
+		struct kgb_timer timer;
+		struct kgb_timer_result result;
+		uint32_t process = 0;
+		config.max_processes = rows[i].max_processes;
+		config.min_rounds = 40;
+		struct log *log = run_logged(&world, &config, &timer, &result);
+		for (size_t k = 0, sample = 0; k < log->n; sample += log->blocks[k++].n) {
+			const struct kgb_timer_block *b = &log->blocks[k];
+			uint32_t due = b->round / config.process_rounds;
+			if (b->process != process) {
+				assert_int_equal(b->process, ++process);
+				assert_int_equal(b->phase, KGB_PHASE_WARMUP);
+				assert_int_equal(b[-1].phase, KGB_PHASE_ROUNDS);
+				assert_int_equal(b[-1].round + 1, config.process_rounds * process);
+				assert_int_equal(b->n_slots, (config.n_slots + 1) / 2);
+				assert_true(timer.samples[sample].first_visit);
+			}
+			if (b->phase == KGB_PHASE_ROUNDS)
+				assert_int_equal(b->process, due < rows[i].n_processes
+								     ? due
+								     : rows[i].n_processes - 1);
+		}
+		assert_int_equal(result.n_processes, rows[i].n_processes);
+		kgb_timer_release(&timer);
+		kgb_free(log);
+	}
+}
+
+/* Largest distance of a session's speedup from the median of five. */
+static double worst_of_five(struct kgb_timer_config *config, const struct world *world,
+			    uint32_t first_seed)
+{
+	double speedups[5], worst = 0;
+
+	for (uint32_t i = 0; i < 5; i++) {
+		struct kgb_timer_result result;
+		world_run(world, config, first_seed + i, &result);
+		assert_int_not_equal(result.result, KGB_TIMING_UNTRUSTED);
+		speedups[i] = result.speedup.value;
+	}
+	double middle = kgb_median(speedups, 5);
+	for (size_t i = 0; i < 5; i++)
+		worst = fmax(worst, fabs(speedups[i] / middle - 1));
+	return worst;
+}
+
+/* What processes differ by accuses nobody, and sessions repeat better for their number. */
+static void test_sessions_repeat_better_with_more_processes(KGB_UNUSED void **state)
+{
+	enum { SERIES = 20 };
+	struct kgb_timer_config config = new_config();
+	struct world world = new_world(15, 0.9);
+	double one[SERIES], four[SERIES];
+
+	world.process_sd = 0.01;
+	for (uint32_t i = 0; i < SERIES; i++) {
+		config.max_processes = 1;
+		one[i] = worst_of_five(&config, &world, 100 * i);
+		config.max_processes = 4;
+		four[i] = worst_of_five(&config, &world, 100 * i);
+	}
+	assert_true(kgb_median(four, SERIES) < 0.75 * kgb_median(one, SERIES));
+}
+
 static void test_the_baseline_runs_alone_before_and_after(KGB_UNUSED void **state)
 {
 	static const enum kgb_timer_phase order[] = {KGB_PHASE_SOLO_BEFORE, KGB_PHASE_WARMUP,
@@ -602,7 +677,7 @@ static void test_a_source_that_fails_ends_it_without_a_result(KGB_UNUSED void **
 
 static void test_settings_out_of_range_are_refused(KGB_UNUSED void **state)
 {
-	struct kgb_timer_config rows[13];
+	struct kgb_timer_config rows[16];
 	struct kgb_timer timer;
 
 	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++)
@@ -620,6 +695,9 @@ static void test_settings_out_of_range_are_refused(KGB_UNUSED void **state)
 	rows[10].budget_ns = 0;
 	rows[11].max_samples = KGB_TIMER_SAMPLES_MAX + 1;
 	rows[12].placement_rounds = 0;
+	rows[13].process_rounds = 0;
+	rows[14].max_processes = 0;
+	rows[15].process_ns = (double)NAN;
 	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++) {
 		struct kgb_err err = KGB_ERR_INIT;
 		assert_int_equal(kgb_timer_init(&timer, &rows[i], &err), -1);
@@ -770,6 +848,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_times_below_the_floor_are_no_times),
 		cmocka_unit_test(test_rounds_are_abba_in_random_order_with_random_sizes),
 		cmocka_unit_test(test_every_round_has_a_placement_of_its_own),
+		cmocka_unit_test(test_processes_change_where_calls_are_short),
+		cmocka_unit_test(test_sessions_repeat_better_with_more_processes),
 		cmocka_unit_test(test_the_baseline_runs_alone_before_and_after),
 		cmocka_unit_test(test_the_same_seed_gives_the_same_plan_and_another_one_does_not),
 		cmocka_unit_test(test_throttled_samples_do_not_count_and_the_device_may_rest),
