@@ -9,6 +9,7 @@
 #include "base/jsonw.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "methods/method.h"
 
 #define DEFAULT_FILE "config.yaml"
 
@@ -81,6 +82,13 @@ static const struct kgb_field run_table[] = {
 	 .max = 10,
 	 .def = "3",
 	 .doc = "Attempts per operator; only faults of the provider or of this machine are tried again."},
+	{.name = "iterations",
+	 .type = KGB_FIELD_I64,
+	 .offset = offsetof(struct kgb_settings_run, iterations),
+	 .min = 0,
+	 .max = KGB_METHOD_ITERATIONS_MAX,
+	 .def = "0",
+	 .doc = "Rounds at most of a method that works in rounds (--iterations); 0: as many as the method says."},
 	KGB_FIELD_END,
 };
 
@@ -410,13 +418,6 @@ static char *variable_of(const char *key)
 	return name;
 }
 
-/** Paths and limits are never empty by accident; these may be. */
-static bool may_be_empty(const char *key)
-{
-	return (kgb_str_starts(key, "paths.") && !kgb_str_eq(key, "paths.runs")) ||
-	       kgb_str_eq(key, "paths.prices") || kgb_str_eq(key, "model.name");
-}
-
 static int set_key(struct kgb_config *config, const char *key, const char *text, const char *origin,
 		   struct kgb_err *err)
 {
@@ -429,30 +430,39 @@ static int set_key(struct kgb_config *config, const char *key, const char *text,
 	return 0;
 }
 
-/** Strings have no range in the table: what must not be empty is checked once all sources are in.
- */
+/** Texts have no range in the table: one whose default is empty may be empty, no other. `*key` is
+ * the number of the table's first leaf among config->keys. */
+static int check_texts(const struct kgb_config *config, const struct kgb_field *table,
+		       const void *in, size_t *key, struct kgb_err *err)
+{
+	for (; table->name; table++) {
+		const char *slot = (const char *)in + table->offset;
+		if (table->type == KGB_FIELD_OBJECT) {
+			if (check_texts(config, table->sub, slot, key, err) < 0)
+				return -1;
+			continue;
+		}
+		size_t i = (*key)++;
+		if (table->type != KGB_FIELD_STR)
+			continue;
+		const char *text;
+		memcpy(&text, slot, sizeof(text));
+		if (!text || (!*text && !kgb_str_eq(table->def, "\"\"")))
+			return kgb_fail(
+				err, KGB_ERR_INVALID,
+				"%s: %s must not be empty: leave it out for the default, %s",
+				config->origins.items[i], config->keys.items[i], table->def);
+	}
+	return 0;
+}
+
+/** What a table cannot tell, once all sources are in. */
 static int check(const struct kgb_config *config, struct kgb_err *err)
 {
 	const struct kgb_settings *s = &config->settings;
-	const struct {
-		const char *key;
-		const char *value;
-	} texts[] = {{"paths.runs", s->paths.runs},
-		     {"run.dataset", s->run.dataset},
-		     {"run.method", s->run.method},
-		     {"run.device", s->run.device},
-		     {"model.name", s->model.name},
-		     {"gateway.upstream_url", s->gateway.upstream_url},
-		     {"gateway.openai_url", s->gateway.openai_url},
-		     {"paths.python", s->paths.python},
-		     {"paths.claude", s->paths.claude},
-		     {"paths.prices", s->paths.prices}};
-	for (size_t i = 0; i < KGB_ARRAY_LEN(texts); i++) {
-		const char *value = texts[i].value;
-		if (!value || (!*value && !may_be_empty(texts[i].key)))
-			return kgb_fail(err, KGB_ERR_INVALID, "%s: %s must not be empty",
-					kgb_config_origin(config, texts[i].key), texts[i].key);
-	}
+	size_t key = 0;
+	if (check_texts(config, kgb_settings_table, s, &key, err) < 0)
+		return -1;
 	const char *const urls[] = {"gateway.upstream_url", s->gateway.upstream_url,
 				    "gateway.openai_url", s->gateway.openai_url};
 	for (size_t i = 0; i < KGB_ARRAY_LEN(urls); i += 2)

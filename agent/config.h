@@ -51,6 +51,7 @@ struct kgb_settings {
 		/* Of one operator; only faults of the provider or of this machine are tried again.
 		 */
 		int64_t max_attempts;
+		int64_t iterations; /* rounds of one attempt at most; 0: the method's */
 	} run;
 	struct kgb_settings_limits {
 		int64_t attempt_timeout; /* ms */

@@ -99,9 +99,10 @@ int kgb_devices_find(struct kgb_devices *out, const char *text, int64_t wanted, 
 	}
 	bool named = kgb_str_starts(text, GPU ":");
 	if (!named && !kgb_str_eq(text, GPU))
-		return kgb_fail(err, KGB_ERR_INVALID,
-				"device '%.40s': cpu, auto, cuda, or GPUs by number (cuda:0,2)",
-				text);
+		return kgb_fail(
+			err, KGB_ERR_INVALID,
+			"device '%.40s' is none of cpu, auto, cuda, GPUs by number (cuda:0,2)",
+			text);
 	if ((named ? add_named(out, text, err) : add_first(out, wanted, err)) < 0)
 		return kgb_ctx(err, "device");
 	if (!has_gpu_parts(bin_dir))

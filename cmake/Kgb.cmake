@@ -98,7 +98,7 @@ function(kgb_unit_test name)
 	target_link_libraries(${name} PRIVATE ${ARG_DEPS} PkgConfig::CMOCKA kgb::flags)
 	target_compile_definitions(${name} PRIVATE KGB_TEST_SOURCE_DIR="${PROJECT_SOURCE_DIR}" KGB_TEST_BIN_DIR="${PROJECT_BINARY_DIR}/bin")
 	add_test(NAME unit.${name} COMMAND ${name})
-	set_tests_properties(unit.${name} PROPERTIES LABELS unit TIMEOUT ${ARG_TIMEOUT}
+	set_tests_properties(unit.${name} PROPERTIES LABELS unit TIMEOUT ${ARG_TIMEOUT} COST ${ARG_TIMEOUT}
 		ENVIRONMENT "CMOCKA_MESSAGE_OUTPUT=TAP;${KGB_TEST_SANITIZERS};LC_ALL=C;TZ=UTC")
 endfunction()
 

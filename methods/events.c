@@ -7,6 +7,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "sandbox/gateway/broken.h"
 
 /* Most that is kept of one string of an event. */
 #define STRING_BYTES (KGB_LIMIT_EVENT / 2)
@@ -147,6 +148,11 @@ enum kgb_agent_end kgb_events__exit_end(const struct kgb_report *report,
 	return exit->status == 0 && exit->signal == 0 ? KGB_AGENT_OK : kgb_events__silent_end(exit);
 }
 
+void kgb_events__copy(char *out, size_t cap, const char *text)
+{
+	snprintf(out, cap, "%s", text);
+}
+
 void kgb_events__final_text(struct kgb_report *report, const char *text)
 {
 	kgb_free(report->final_text);
@@ -162,6 +168,9 @@ enum kgb_agent_end kgb_agent_classify(const struct kgb_report *report,
 		return KGB_AGENT_CANCELLED;
 	if (exit->timed_out)
 		return KGB_AGENT_TIMEOUT;
+	/* In the words of our own gateway, whatever status it has to say them with. */
+	if (strstr(report->error, KGB_BROKEN_TEXT))
+		return KGB_AGENT_TRANSIENT;
 	return adapters[report->kind].classify(report, exit);
 }
 

@@ -37,7 +37,6 @@ struct kgb_report {
 	int64_t n_tool_calls;
 	int64_t n_api_retries;
 	int64_t n_permission_denials;
-	int64_t n_unfinished; /* commands that were begun and not ended */
 	struct kgb_usage usage; /* -1 where the CLI did not say */
 	double cost_usd; /* by the CLI's own price list; -1 unknown */
 	bool has_result; /* the closing event came, and nothing after it */
@@ -139,6 +138,8 @@ enum kgb_agent_end kgb_events__exit_end(const struct kgb_report *report,
 enum kgb_agent_end kgb_events__status_end(int64_t status);
 /** No closing event came: killed or crashed. */
 enum kgb_agent_end kgb_events__silent_end(const struct kgb_agent_exit *exit);
+/** A text into a field of the report, cut to size. */
+void kgb_events__copy(char *out, size_t cap, const char *text);
 /** Keep what was said last to the user. */
 void kgb_events__final_text(struct kgb_report *report, const char *text);
 

@@ -11,18 +11,14 @@
 #include "base/str.h"
 #include "methods/events.h"
 
-static void copy_text(char *out, size_t cap, const char *text)
-{
-	snprintf(out, cap, "%s", text);
-}
-
 static void on_init(struct kgb_report *r, const cJSON *event)
 {
-	copy_text(r->session_id, sizeof(r->session_id), kgb_json_str(event, "session_id", ""));
-	copy_text(r->cli_version, sizeof(r->cli_version),
-		  kgb_json_str(event, "claude_code_version", ""));
-	copy_text(r->model, sizeof(r->model), kgb_json_str(event, "model", ""));
-	copy_text(r->last_event, sizeof(r->last_event), "started");
+	kgb_events__copy(r->session_id, sizeof(r->session_id),
+			 kgb_json_str(event, "session_id", ""));
+	kgb_events__copy(r->cli_version, sizeof(r->cli_version),
+			 kgb_json_str(event, "claude_code_version", ""));
+	kgb_events__copy(r->model, sizeof(r->model), kgb_json_str(event, "model", ""));
+	kgb_events__copy(r->last_event, sizeof(r->last_event), "started");
 }
 
 static bool on_system(struct kgb_report *r, const cJSON *event)
@@ -63,7 +59,7 @@ static void on_message_usage(struct kgb_events *events, const cJSON *message)
 	const cJSON *usage = kgb_json_get(message, "usage");
 	if (!usage || !*id || kgb_str_eq(events->seen_message, id))
 		return;
-	copy_text(events->seen_message, sizeof(events->seen_message), id);
+	kgb_events__copy(events->seen_message, sizeof(events->seen_message), id);
 	struct kgb_usage part = {
 		.input = kgb_json_i64(usage, "input_tokens", -1),
 		.output = -1,
@@ -86,7 +82,7 @@ static void on_content(struct kgb_report *r, const cJSON *block)
 		const char *text = kgb_json_str(block, "text", NULL);
 		if (!text)
 			return;
-		copy_text(r->last_event, sizeof(r->last_event), "text");
+		kgb_events__copy(r->last_event, sizeof(r->last_event), "text");
 		kgb_events__final_text(r, text);
 	}
 }
@@ -96,7 +92,7 @@ static void on_assistant(struct kgb_events *events, const cJSON *event)
 	struct kgb_report *r = &events->report;
 	const char *error = kgb_json_str(event, "error", NULL);
 	if (error)
-		copy_text(r->assistant_error, sizeof(r->assistant_error), error);
+		kgb_events__copy(r->assistant_error, sizeof(r->assistant_error), error);
 	if (cJSON_IsString(kgb_json_get(event, "parent_tool_use_id")))
 		return; /* a sub-agent's message: not the session's own */
 	const cJSON *message = kgb_json_get(event, "message");
@@ -130,11 +126,12 @@ static void on_result(struct kgb_report *r, const cJSON *event)
 {
 	r->has_result = true;
 	r->is_error = kgb_json_bool(event, "is_error", true);
-	copy_text(r->subtype, sizeof(r->subtype), kgb_json_str(event, "subtype", ""));
-	copy_text(r->terminal_reason, sizeof(r->terminal_reason),
-		  kgb_json_str(event, "terminal_reason", ""));
-	copy_text(r->stop_reason, sizeof(r->stop_reason), kgb_json_str(event, "stop_reason", ""));
-	copy_text(r->last_event, sizeof(r->last_event), "finished");
+	kgb_events__copy(r->subtype, sizeof(r->subtype), kgb_json_str(event, "subtype", ""));
+	kgb_events__copy(r->terminal_reason, sizeof(r->terminal_reason),
+			 kgb_json_str(event, "terminal_reason", ""));
+	kgb_events__copy(r->stop_reason, sizeof(r->stop_reason),
+			 kgb_json_str(event, "stop_reason", ""));
+	kgb_events__copy(r->last_event, sizeof(r->last_event), "finished");
 	r->n_turns = kgb_json_i64(event, "num_turns", -1);
 	r->api_error_status = kgb_json_i64(event, "api_error_status", -1);
 	r->connection_failed =
@@ -149,8 +146,9 @@ static void on_result(struct kgb_report *r, const cJSON *event)
 		kgb_events__final_text(r, text);
 	if (r->is_error) {
 		const cJSON *first = cJSON_GetArrayItem(kgb_json_get(event, "errors"), 0);
-		copy_text(r->error, sizeof(r->error),
-			  text ? text : (cJSON_IsString(first) ? first->valuestring : r->subtype));
+		kgb_events__copy(r->error, sizeof(r->error),
+				 text ? text
+				      : (cJSON_IsString(first) ? first->valuestring : r->subtype));
 	}
 }
 

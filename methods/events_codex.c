@@ -11,11 +11,6 @@
 #include "base/str.h"
 #include "methods/events.h"
 
-static void copy_text(char *out, size_t cap, const char *text)
-{
-	snprintf(out, cap, "%s", text);
-}
-
 static bool is_call(const char *type)
 {
 	return kgb_str_eq(type, "command_execution") || kgb_str_eq(type, "file_change") ||
@@ -28,20 +23,15 @@ static bool on_item(struct kgb_report *r, const cJSON *item, bool completed)
 	const char *type = kgb_json_str(item, "type", "");
 	const char *command = kgb_json_str(item, "command", "");
 	if (is_call(type)) {
-		bool is_command = kgb_str_eq(type, "command_execution");
-		if (is_command && !completed)
-			r->n_unfinished++;
-		else if (is_command && r->n_unfinished > 0)
-			r->n_unfinished--;
 		if (completed)
 			r->n_tool_calls++;
 		snprintf(r->last_event, sizeof(r->last_event), "%.24s: %.64s",
-			 is_command ? "exec" : type, command);
+			 kgb_str_eq(type, "command_execution") ? "exec" : type, command);
 		return true;
 	}
 	if (kgb_str_eq(type, "agent_message")) {
 		kgb_events__final_text(r, kgb_json_str(item, "text", ""));
-		copy_text(r->last_event, sizeof(r->last_event), "text");
+		kgb_events__copy(r->last_event, sizeof(r->last_event), "text");
 		return true;
 	}
 	return kgb_str_eq(type, "reasoning") || kgb_str_eq(type, "error") ||
@@ -82,7 +72,7 @@ static int64_t status_in(const char *message)
 
 static void on_failure(struct kgb_report *r, const char *message)
 {
-	copy_text(r->error, sizeof(r->error), message);
+	kgb_events__copy(r->error, sizeof(r->error), message);
 	r->api_error_status = status_in(message);
 }
 
@@ -99,8 +89,9 @@ static void on_end(struct kgb_report *r, bool failed)
 {
 	r->has_result = true;
 	r->is_error = failed;
-	copy_text(r->terminal_reason, sizeof(r->terminal_reason), failed ? "failed" : "completed");
-	copy_text(r->last_event, sizeof(r->last_event), "finished");
+	kgb_events__copy(r->terminal_reason, sizeof(r->terminal_reason),
+			 failed ? "failed" : "completed");
+	kgb_events__copy(r->last_event, sizeof(r->last_event), "finished");
 	if (!failed)
 		*r->error = '\0';
 }
@@ -111,9 +102,9 @@ void kgb_events__codex(struct kgb_events *events, const cJSON *event)
 	const char *type = kgb_json_str(event, "type", "");
 	bool known = true;
 	if (kgb_str_eq(type, "thread.started")) {
-		copy_text(r->session_id, sizeof(r->session_id),
-			  kgb_json_str(event, "thread_id", ""));
-		copy_text(r->last_event, sizeof(r->last_event), "started");
+		kgb_events__copy(r->session_id, sizeof(r->session_id),
+				 kgb_json_str(event, "thread_id", ""));
+		kgb_events__copy(r->last_event, sizeof(r->last_event), "started");
 	} else if (kgb_str_eq(type, "turn.started")) {
 		r->has_result = false;
 	} else if (kgb_str_eq(type, "item.started")) {

@@ -13,11 +13,6 @@
 #include "base/str.h"
 #include "methods/events.h"
 
-static void copy_text(char *out, size_t cap, const char *text)
-{
-	snprintf(out, cap, "%s", text);
-}
-
 static void on_tool(struct kgb_report *r, const cJSON *part)
 {
 	const char *input = kgb_json_str(part, "state.input.command",
@@ -42,12 +37,12 @@ static void on_step_finish(struct kgb_events *events, const cJSON *part)
 	const cJSON *tokens = kgb_json_get(part, "tokens");
 	const char *id = kgb_json_str(part, "id", "");
 	const char *reason = kgb_json_str(part, "reason", "");
-	copy_text(r->stop_reason, sizeof(r->stop_reason), reason);
-	copy_text(r->terminal_reason, sizeof(r->terminal_reason), reason);
+	kgb_events__copy(r->stop_reason, sizeof(r->stop_reason), reason);
+	kgb_events__copy(r->terminal_reason, sizeof(r->terminal_reason), reason);
 	r->has_result = !kgb_str_eq(reason, "tool-calls") && !kgb_str_eq(reason, "unknown");
 	if (*id && kgb_str_eq(events->seen_message, id))
 		return;
-	copy_text(events->seen_message, sizeof(events->seen_message), id);
+	kgb_events__copy(events->seen_message, sizeof(events->seen_message), id);
 	r->n_turns = r->n_turns < 0 ? 1 : r->n_turns + 1;
 	double cost = kgb_json_num(part, "cost", 0);
 	if (cost > 0)
@@ -68,11 +63,11 @@ static void on_error(struct kgb_report *r, const cJSON *error)
 	const char *name = kgb_json_str(error, "name", "error");
 	const char *message = kgb_json_str(error, "data.message", name);
 	r->is_error = true;
-	copy_text(r->subtype, sizeof(r->subtype), name);
-	copy_text(r->error, sizeof(r->error), message);
+	kgb_events__copy(r->subtype, sizeof(r->subtype), name);
+	kgb_events__copy(r->error, sizeof(r->error), message);
 	r->api_error_status = kgb_json_i64(error, "data.statusCode", -1);
 	r->connection_failed = kgb_str_starts(message, "Cannot connect to API");
-	copy_text(r->last_event, sizeof(r->last_event), "error");
+	kgb_events__copy(r->last_event, sizeof(r->last_event), "error");
 }
 
 void kgb_events__opencode(struct kgb_events *events, const cJSON *event)
@@ -81,13 +76,13 @@ void kgb_events__opencode(struct kgb_events *events, const cJSON *event)
 	const char *type = kgb_json_str(event, "type", "");
 	const cJSON *part = kgb_json_get(event, "part");
 	if (!*r->session_id)
-		copy_text(r->session_id, sizeof(r->session_id),
-			  kgb_json_str(event, "sessionID", ""));
+		kgb_events__copy(r->session_id, sizeof(r->session_id),
+				 kgb_json_str(event, "sessionID", ""));
 	if (kgb_str_eq(type, "step_start")) {
 		r->has_result = false;
 	} else if (kgb_str_eq(type, "text")) {
 		kgb_events__final_text(r, kgb_json_str(part, "text", ""));
-		copy_text(r->last_event, sizeof(r->last_event), "text");
+		kgb_events__copy(r->last_event, sizeof(r->last_event), "text");
 	} else if (kgb_str_eq(type, "tool_use")) {
 		on_tool(r, part);
 	} else if (kgb_str_eq(type, "step_finish")) {

@@ -9,11 +9,13 @@
 
 #include "base/fs.h"
 #include "base/hash.h"
+#include "base/json.h"
 #include "sandbox/gateway/usage.h"
 
 static const char *const session_names[] = {"verify", "oneshot", NULL};
 static const char *const result_names[] = {"workspace", "reply", NULL};
 static const char *const prompt_names[] = {"stdin", "file", NULL};
+static const char *const start_names[] = {"empty", "stub", "from_run", NULL};
 
 static const struct kgb_field limits_fields[] = {
 	{.name = "model_requests",
@@ -25,6 +27,30 @@ static const struct kgb_field limits_fields[] = {
 	 .doc = "Requests to the model in one attempt; 0: no limit"},
 	KGB_FIELD_END,
 };
+
+#define LOOP(member, ...)                                                       \
+	{                                                                       \
+		.offset = offsetof(struct kgb_method_loop, member), __VA_ARGS__ \
+	}
+static const struct kgb_field loop_fields[] = {
+	LOOP(iterations, .name = "iterations", .type = KGB_FIELD_I64, .required = true, .min = 1,
+	     .max = KGB_METHOD_ITERATIONS_MAX, .doc = "Rounds of one attempt at most"),
+	LOOP(patience, .name = "patience", .type = KGB_FIELD_I64, .min = 0,
+	     .max = KGB_METHOD_ITERATIONS_MAX, .def = "0",
+	     .doc = "Rounds without a better kernel after which it ends; 0: no limit"),
+	LOOP(target_speedup, .name = "target_speedup", .type = KGB_FIELD_NUM, .min = 0,
+	     .max = 1000000, .def = "0", .doc = "Speedup of the best at which it ends; 0: none"),
+	LOOP(start, .name = "start", .type = KGB_FIELD_ENUM, .names = start_names, .def = "empty",
+	     .doc = "What the first round begins with"),
+	LOOP(prompt, .name = "prompt", .type = KGB_FIELD_STR, .required = true,
+	     .doc = "Template appended to the task in each round, relative to its folder"),
+	LOOP(hints, .name = "hints", .type = KGB_FIELD_MAP,
+	     .doc = "Files with advice, by platform"),
+	LOOP(memory, .name = "memory", .type = KGB_FIELD_BOOL, .def = "false",
+	     .doc = "Whether rounds see what helped on other operators of the run"),
+	KGB_FIELD_END,
+};
+#undef LOOP
 
 #define FIELD(member, ...)                                                 \
 	{                                                                  \
@@ -59,6 +85,8 @@ static const struct kgb_field method_fields[] = {
 	      .doc = "Files that lie in its home before it starts: text by path"),
 	FIELD(limits, .name = "limits", .type = KGB_FIELD_OBJECT, .sub = limits_fields,
 	      .doc = "What one attempt may use at most"),
+	FIELD(loop, .name = "loop", .type = KGB_FIELD_OBJECT, .sub = loop_fields,
+	      .doc = "Several rounds in one attempt"),
 	KGB_FIELD_END,
 };
 #undef FIELD
@@ -108,6 +136,40 @@ static bool is_inside(const char *path)
 	return true;
 }
 
+/** A file of the method that a key names. */
+static int check_file(const struct kgb_method *method, const struct kgb_yaml *doc, const char *key,
+		      const char *file, struct kgb_err *err)
+{
+	KGB_AUTO(free) char *path = kgb_path_join(method->dir, file);
+	if (kgb_fs_exists(AT_FDCWD, path))
+		return 0;
+	return kgb_yaml_fail(doc, kgb_json_get(doc->root, key), err, "%s: there is no file '%s'",
+			     key, path);
+}
+
+static int check_loop(const struct kgb_method *method, const struct kgb_yaml *doc,
+		      const char *data_dir, struct kgb_err *err)
+{
+	const struct kgb_method_loop *loop = &method->loop;
+	if (loop->iterations == 0)
+		return 0;
+	if (check_file(method, doc, "loop.prompt", loop->prompt, err) < 0)
+		return -1;
+	for (size_t i = 0; i < loop->hints.n; i++) {
+		const char *platform = loop->hints.keys[i];
+		KGB_AUTO(free) char *key = kgb_xasprintf("loop.hints.%s", platform);
+		KGB_AUTO(free)
+		char *path = kgb_xasprintf("%s/methods/platform/%s.md", data_dir, platform);
+		if (!kgb_fs_exists(AT_FDCWD, path))
+			return kgb_yaml_fail_key(doc, kgb_json_get(doc->root, key), err,
+						 "%s: '%s' is no platform: there is no '%s'", key,
+						 platform, path);
+		if (check_file(method, doc, key, loop->hints.values[i], err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 static int check(const struct kgb_method *method, const char *name, const char *path,
 		 struct kgb_err *err)
 {
@@ -139,7 +201,7 @@ int kgb_method_load(const char *data_dir, const char *name, struct kgb_method *o
 	kgb_decode_defaults(method_fields, &method, &method.arena);
 	if (kgb_yaml_read(AT_FDCWD, path, &doc, err) < 0 ||
 	    kgb_decode(method_fields, &doc, doc.root, &method, &method.arena, err) < 0 ||
-	    check(&method, name, path, err) < 0)
+	    check(&method, name, path, err) < 0 || check_loop(&method, &doc, data_dir, err) < 0)
 		goto failed;
 	if (kgb_program_load(data_dir, method.cli, &method.arena, &method.program, err) < 0) {
 		if (err->kind == KGB_ERR_NOT_FOUND)
@@ -157,6 +219,11 @@ failed:
 void kgb_method_release(struct kgb_method *method)
 {
 	kgb_arena_release(&method->arena);
+}
+
+bool kgb_method_needs_judge(const struct kgb_method *method)
+{
+	return method->verify_tool || method->loop.iterations > 0;
 }
 
 static const char *lookup_var(const char *name, const void *payload)

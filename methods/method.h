@@ -32,6 +32,30 @@ enum kgb_method_result {
 	KGB_METHOD_RESULT_REPLY, /* the last fenced block of the final message, else kernel.py */
 };
 
+#define KGB_METHOD_ITERATIONS_MAX 1000
+
+/** What a method that works in rounds begins its first round with, unless the user names the
+ * kernels of an earlier run. */
+enum kgb_method_start {
+	KGB_METHOD_START_EMPTY, /* no kernel.py */
+	KGB_METHOD_START_STUB, /* one whose functions only raise NotImplementedError */
+	KGB_METHOD_START_FROM_RUN, /* nothing: an earlier run must be named */
+};
+
+/** Rounds: the program is started several times in one attempt, each time anew, on the best kernel
+ * so far. After each round the harness has the kernel judged, keeps it or puts the best one back.
+ */
+struct kgb_method_loop {
+	int64_t iterations; /* rounds at most; 0: the method has no loop */
+	int64_t patience; /* rounds without a better kernel after which it ends; 0: no limit */
+	double target_speedup; /* of the best kernel at which it ends; 0: none */
+	int start; /* enum kgb_method_start */
+	const char *prompt; /* file name below the method's folder; appended to the task in each
+			       round */
+	struct kgb_map hints; /* the same by platform; {{hints}} of that prompt */
+	bool memory; /* {{memory}}: what rounds on other operators of the run have brought */
+};
+
 struct kgb_method {
 	struct kgb_arena arena;
 	const char *name;
@@ -51,6 +75,7 @@ struct kgb_method {
 	struct kgb_method_limits {
 		int64_t model_requests; /* of one attempt; 0: no limit */
 	} limits;
+	struct kgb_method_loop loop;
 	const char *dir; /* absolute */
 };
 
@@ -69,6 +94,8 @@ KGB_MUST_CHECK int kgb_method_names(const char *data_dir, struct kgb_strv *out,
 KGB_MUST_CHECK int kgb_method_load(const char *data_dir, const char *name, struct kgb_method *out,
 				   struct kgb_err *err);
 void kgb_method_release(struct kgb_method *method);
+/** Kernels are judged while it works: because the agent asks, or after each round. */
+bool kgb_method_needs_judge(const struct kgb_method *method);
 
 /** What one attempt needs of its method, with the placeholders filled in. */
 struct kgb_method_command {

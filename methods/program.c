@@ -14,7 +14,6 @@
 static const char *const protocol_names[] = {"anthropic", "chat", "responses", "any", NULL};
 _Static_assert(KGB_ARRAY_LEN(protocol_names) == KGB_N_PROTOCOLS + 2,
 	       "one name a protocol, and any");
-static const char *const completion_names[] = {"closing_event", "exit_status", NULL};
 static const char *const usage_names[] = {"reported", "none", NULL};
 
 #define FIELD(member, ...)                                                  \
@@ -40,8 +39,6 @@ static const struct kgb_field program_fields[] = {
 	      .required = true, .doc = "What it speaks with the model"),
 	FIELD(adapter, .name = "adapter", .type = KGB_FIELD_STR, .required = true,
 	      .doc = "Reader of its event stream"),
-	FIELD(completion, .name = "completion", .type = KGB_FIELD_ENUM, .names = completion_names,
-	      .required = true, .doc = "What tells that it has finished well"),
 	FIELD(usage, .name = "usage", .type = KGB_FIELD_ENUM, .names = usage_names,
 	      .required = true, .doc = "Whether it counts tokens itself"),
 	FIELD(env, .name = "env", .type = KGB_FIELD_MAP,

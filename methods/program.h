@@ -13,12 +13,6 @@
 #include "base/str.h"
 #include "sandbox/gateway/protocol.h"
 
-/** How a session ends well. */
-enum kgb_program_completion {
-	KGB_COMPLETION_CLOSING_EVENT, /* its closing event, whatever the exit status adds to it */
-	KGB_COMPLETION_EXIT_STATUS, /* exit status 0 */
-};
-
 /** Whether it counts tokens itself. */
 enum kgb_program_usage {
 	KGB_PROGRAM_USAGE_REPORTED, /* in its stream: compared with the gateway's counts */
@@ -35,7 +29,6 @@ struct kgb_program {
 	const char *tested_from, *tested_to; /* versions */
 	int protocol; /* enum kgb_protocol, or KGB_N_PROTOCOLS: any */
 	const char *adapter; /* reader of its stream (events.h) */
-	int completion; /* enum kgb_program_completion */
 	int usage; /* enum kgb_program_usage */
 	struct kgb_map env; /* beside what the method adds; {{placeholders}} of kgb_method_vars */
 };

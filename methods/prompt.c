@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 #include "methods/prompt.h"
 
+#include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 
 #include "base/fs.h"
 #include "base/limits.h"
+#include "verify/judge/cases.h"
 
 struct prompt_values {
 	const struct kgb_spec *spec;
 	const char *interfaces;
 	const char *dtypes;
 	const char *tf32;
+	const char *examples;
+	const char *conventions;
 	const char *platform;
 	const char *instructions;
 	const char *max_verify_calls;
@@ -30,6 +35,8 @@ static const char *lookup_value(const char *name, const void *payload)
 		{"interfaces", v->interfaces},
 		{"dtypes", v->dtypes},
 		{"tf32", v->tf32},
+		{"examples", v->examples},
+		{"conventions", v->conventions},
 		{"platform", v->platform},
 		{"instructions", v->instructions},
 		{"max_verify_calls", v->max_verify_calls},
@@ -40,10 +47,10 @@ static const char *lookup_value(const char *name, const void *payload)
 	return NULL;
 }
 
-/** "def add_Tensor(self, other, *, alpha=...)": names and order as the judge will call them. */
+/** "def add_Tensor(self, other, *, alpha)": names and order as the judge will call them. */
 static void add_signature(const struct kgb_interface *interface, struct kgb_buf *out)
 {
-	kgb_buf_addf(out, "- `def %s(", interface->entry);
+	kgb_buf_addf(out, "def %s(", interface->entry);
 	bool keyword = false;
 	struct kgb_param params[KGB_MAX_ARGS];
 	size_t n_params = kgb_interface_called_params(interface, params);
@@ -57,7 +64,7 @@ static void add_signature(const struct kgb_interface *interface, struct kgb_buf 
 		}
 		kgb_buf_adds(out, param->name);
 	}
-	kgb_buf_addf(out, ")` for `%s`", interface->schema);
+	kgb_buf_addc(out, ')');
 }
 
 static bool leads_to_result(const struct kgb_interface *interface, const struct kgb_param *array)
@@ -70,7 +77,9 @@ static bool leads_to_result(const struct kgb_interface *interface, const struct 
 
 static void add_interface(const struct kgb_interface *interface, struct kgb_buf *out)
 {
+	kgb_buf_adds(out, "- `");
 	add_signature(interface, out);
+	kgb_buf_addf(out, "` for `%s`", interface->schema);
 	for (size_t i = 0; i < interface->n_params; i++) {
 		const struct kgb_param *param = &interface->params[i];
 		if (param->kind == KGB_PARAM_OUT)
@@ -93,9 +102,67 @@ static void add_interface(const struct kgb_interface *interface, struct kgb_buf 
 	kgb_buf_addc(out, '\n');
 }
 
+/** What the function is called with, for instance: the case in the middle, which is neither empty
+ * nor special, and the last benchmark of those that are not small. */
+static void add_examples(const struct kgb_interface *interface, const struct kgb_cases *cases,
+			 struct kgb_buf *out)
+{
+	const struct kgb_case *small = NULL, *large = NULL;
+	size_t n = 0, k = 0;
+	for (size_t i = 0; i < cases->n; i++)
+		n += cases->items[i].interface == interface;
+	for (size_t i = 0; i < cases->n + cases->n_benchmarks; i++) {
+		const struct kgb_case *c = &cases->items[i];
+		if (c->interface != interface)
+			continue;
+		if (c->mode == KGB_MODE_STANDARD && (!small || k <= n / 2))
+			small = c;
+		if (c->mode == KGB_MODE_BENCHMARK &&
+		    (!large || kgb_case_elements(c) > kgb_case_elements(large)))
+			large = c;
+		k++;
+	}
+	if (small) {
+		kgb_buf_addf(out, "- `%s`, checked for instance with `", interface->entry);
+		kgb_case_describe(small, out);
+		kgb_buf_adds(out, "`\n");
+	}
+	if (large) {
+		kgb_buf_addf(out, "- `%s`, timed for instance with `", interface->entry);
+		kgb_case_describe(large, out);
+		kgb_buf_adds(out, "`\n");
+	}
+}
+
+static int add_all_examples(const struct kgb_spec *spec, struct kgb_buf *out, struct kgb_err *err)
+{
+	struct kgb_cases cases;
+	if (kgb_cases_expand(spec, &cases, err) < 0)
+		return -1;
+	for (size_t i = 0; i < spec->n_interfaces; i++)
+		add_examples(&spec->interfaces[i], &cases, out);
+	kgb_cases_release(&cases);
+	return 0;
+}
+
 static int read_text(const char *path, struct kgb_buf *out, struct kgb_err *err)
 {
 	return kgb_fs_read(AT_FDCWD, path, KGB_LIMIT_PROMPT, out, err);
+}
+
+int kgb_prompt_platforms(const char *data_dir, struct kgb_strv *out, struct kgb_err *err)
+{
+	KGB_AUTO(free) char *path = kgb_path_join(data_dir, "methods/platform");
+	DIR *dir = opendir(path);
+	if (!dir)
+		return kgb_fail_errno(err, errno, "open '%s'", path);
+	for (const struct dirent *entry; (entry = readdir(dir));)
+		if (kgb_str_ends(entry->d_name, ".md"))
+			kgb_strv_addf(out, "%.*s", (int)(strlen(entry->d_name) - strlen(".md")),
+				      entry->d_name);
+	closedir(dir);
+	kgb_strv_sort(out);
+	return 0;
 }
 
 int kgb_prompt_render(const char *data_dir, const struct kgb_method *method,
@@ -104,6 +171,8 @@ int kgb_prompt_render(const char *data_dir, const struct kgb_method *method,
 {
 	KGB_AUTO(buf) struct kgb_buf interfaces = KGB_BUF_INIT(KGB_LIMIT_PROMPT);
 	KGB_AUTO(buf) struct kgb_buf dtypes = KGB_BUF_INIT(KGB_LIMIT_PROMPT);
+	KGB_AUTO(buf) struct kgb_buf examples = KGB_BUF_INIT(KGB_LIMIT_PROMPT);
+	KGB_AUTO(buf) struct kgb_buf conventions = KGB_BUF_INIT(KGB_LIMIT_PROMPT);
 	KGB_AUTO(buf) struct kgb_buf template = KGB_BUF_INIT(KGB_LIMIT_PROMPT);
 	KGB_AUTO(buf) struct kgb_buf platform = KGB_BUF_INIT(KGB_LIMIT_PROMPT);
 	KGB_AUTO(buf) struct kgb_buf own = KGB_BUF_INIT(KGB_LIMIT_PROMPT);
@@ -111,8 +180,12 @@ int kgb_prompt_render(const char *data_dir, const struct kgb_method *method,
 	KGB_AUTO(free) char *template_path = kgb_xasprintf("%s/methods/prompt.md", data_dir);
 	KGB_AUTO(free)
 	char *platform_path = kgb_xasprintf("%s/methods/platform/%s.md", data_dir, vars->platform);
+	KGB_AUTO(free)
+	char *source_path = kgb_xasprintf("%s/methods/source/%s.md", data_dir, spec->source);
 	KGB_AUTO(free) char *own_path = kgb_xasprintf("%s/%s", method->dir, method->instructions);
 	if (read_text(template_path, &template, err) < 0 ||
+	    read_text(source_path, &conventions, err) < 0 ||
+	    add_all_examples(spec, &examples, err) < 0 ||
 	    read_text(platform_path, &platform, err) < 0 || read_text(own_path, &own, err) < 0)
 		return -1;
 
@@ -131,6 +204,8 @@ int kgb_prompt_render(const char *data_dir, const struct kgb_method *method,
 		.tf32 = has_float32
 				? " (for `tl.dot` on float32 that means `input_precision=\"ieee\"`)"
 				: "",
+		.examples = examples.ptr,
+		.conventions = conventions.ptr,
 		.platform = platform.ptr,
 		.max_verify_calls = calls,
 	};
@@ -140,4 +215,65 @@ int kgb_prompt_render(const char *data_dir, const struct kgb_method *method,
 	if (kgb_template_render(out, template.ptr, lookup_value, &values, err) < 0)
 		return kgb_ctx(err, "%s", template_path);
 	return 0;
+}
+
+struct round_values {
+	const struct kgb_prompt_round *round;
+	const char *number, *of;
+	const char *hints;
+};
+
+static const char *lookup_round(const char *name, const void *payload)
+{
+	const struct round_values *v = payload;
+	const struct {
+		const char *name;
+		const char *value;
+	} table[] = {
+		{"round", v->number},   {"rounds", v->of},   {"state", v->round->state},
+		{"log", v->round->log}, {"hints", v->hints}, {"memory", v->round->memory},
+	};
+	for (size_t i = 0; i < KGB_ARRAY_LEN(table); i++)
+		if (kgb_str_eq(name, table[i].name))
+			return table[i].value;
+	return NULL;
+}
+
+int kgb_prompt_round_render(const struct kgb_method *method, const struct kgb_prompt_round *round,
+			    struct kgb_buf *out, struct kgb_err *err)
+{
+	const struct kgb_map *files = &method->loop.hints;
+	KGB_AUTO(buf) struct kgb_buf template = KGB_BUF_INIT(KGB_LIMIT_PROMPT);
+	KGB_AUTO(buf) struct kgb_buf hints = KGB_BUF_INIT(KGB_LIMIT_PROMPT);
+	KGB_AUTO(free) char *path = kgb_path_join(method->dir, method->loop.prompt);
+	if (read_text(path, &template, err) < 0)
+		return -1;
+	for (size_t i = 0; i < files->n; i++) {
+		KGB_AUTO(free) char *hints_path = kgb_path_join(method->dir, files->values[i]);
+		if (kgb_str_eq(files->keys[i], round->platform) &&
+		    read_text(hints_path, &hints, err) < 0)
+			return -1;
+	}
+	while (kgb_str_ends(hints.ptr, "\n")) /* the template has its own */
+		kgb_buf_truncate(&hints, hints.len - 1);
+	KGB_AUTO(free) char *number = kgb_xasprintf("%lld", (long long)round->round);
+	KGB_AUTO(free) char *of = kgb_xasprintf("%lld", (long long)round->rounds);
+	const struct round_values values = {
+		.round = round, .number = number, .of = of, .hints = hints.ptr};
+	if (kgb_template_render(out, template.ptr, lookup_round, &values, err) < 0)
+		return kgb_ctx(err, "%s", path);
+	return 0;
+}
+
+void kgb_prompt_stub(const struct kgb_spec *spec, struct kgb_buf *out)
+{
+	kgb_buf_addf(out,
+		     "# %s: nothing is written yet. TASK.md tells what each function must do.\n",
+		     spec->name);
+	kgb_buf_adds(out, "import torch\nimport triton\nimport triton.language as tl\n");
+	for (size_t i = 0; i < spec->n_interfaces; i++) {
+		kgb_buf_adds(out, "\n\n");
+		add_signature(&spec->interfaces[i], out);
+		kgb_buf_adds(out, ":\n    raise NotImplementedError\n");
+	}
 }

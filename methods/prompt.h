@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
  * Prompts: methods/prompt.md filled from an operator's spec, with the method's own instructions at
- * its end. The same text goes to every CLI; nothing in it comes from a test's hidden values.
+ * its end, and what a method that works in rounds says in each of them. The same text goes to every
+ * CLI; nothing in it comes from a test's hidden values.
  */
 #ifndef KGB_METHODS_PROMPT_H
 #define KGB_METHODS_PROMPT_H
@@ -16,11 +17,30 @@ struct kgb_prompt_vars {
 	int64_t max_verify_calls; /* checks that the agent may ask for */
 };
 
+/** The platforms that there is something to say about: names of methods/platform/NAME.md, sorted.
+ */
+KGB_MUST_CHECK int kgb_prompt_platforms(const char *data_dir, struct kgb_strv *out,
+					struct kgb_err *err);
 /** Render into out (cleared by the caller, cap KGB_LIMIT_PROMPT). Unknown placeholders and missing
  * files are errors. */
 KGB_MUST_CHECK int kgb_prompt_render(const char *data_dir, const struct kgb_method *method,
 				     const struct kgb_spec *spec,
 				     const struct kgb_prompt_vars *vars, struct kgb_buf *out,
 				     struct kgb_err *err);
+
+/** What changes from round to round (struct kgb_method_loop). */
+struct kgb_prompt_round {
+	const char *platform;
+	int64_t round, rounds; /* {{round}} of {{rounds}} */
+	const char *state; /* {{state}}: what kernel.py holds now, and how it was judged */
+	const char *log; /* {{log}}: the rounds so far */
+	const char *memory; /* {{memory}}: rounds on other operators */
+};
+/** Append the method's loop.prompt, filled in. */
+KGB_MUST_CHECK int kgb_prompt_round_render(const struct kgb_method *method,
+					   const struct kgb_prompt_round *round,
+					   struct kgb_buf *out, struct kgb_err *err);
+/** A kernel.py with every function of the operator, none of which does anything. */
+void kgb_prompt_stub(const struct kgb_spec *spec, struct kgb_buf *out);
 
 #endif

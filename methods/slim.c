@@ -65,7 +65,6 @@ static void string_byte(struct kgb_slim *slim, char c)
 	}
 	if (!inside_unit && !slim->cutting && is_full(slim)) {
 		slim->cutting = true;
-		slim->n_cut++;
 		if (is_high_surrogate(slim))
 			kgb_buf_truncate(&slim->line, slim->unit_at);
 	}

@@ -20,7 +20,6 @@ struct kgb_slim {
 	int hex_left; /* digits of a \u escape to come */
 	bool in_string, escaped, cutting;
 	bool skipping; /* what is kept of the line is over the cap: it is dropped */
-	int64_t n_cut; /* strings that were cut */
 	int64_t n_dropped; /* lines */
 };
 typedef void (*kgb_slim_fn)(void *payload, const char *line, size_t len); /* without \n or \r\n */

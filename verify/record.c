@@ -86,13 +86,20 @@ void kgb_record_put_window_end(struct kgb_buf *out)
 	put_chunk(out, KGB_CHUNK_WINDOW_END, NULL, 0);
 }
 
+void kgb_block_merge(struct kgb_block *block, const struct kgb_block *alike)
+{
+	block->again |= alike->again || block->before != alike->before;
+	block->before |= alike->before;
+}
+
 void kgb_record_put_block(struct kgb_buf *out, const struct kgb_block *block)
 {
 	const struct kgb_chunk_block chunk = {
 		.address = block->address,
 		.bytes = block->bytes,
 		.flags = (block->foreign ? KGB_BLOCK_FOREIGN : 0) |
-			 (block->before ? KGB_BLOCK_BEFORE : 0),
+			 (block->before ? KGB_BLOCK_BEFORE : 0) |
+			 (block->again ? KGB_BLOCK_AGAIN : 0),
 	};
 	const struct part part = {&chunk, sizeof(chunk)};
 

@@ -41,6 +41,7 @@ struct kgb_chunk_window {
 
 #define KGB_BLOCK_FOREIGN 1u
 #define KGB_BLOCK_BEFORE 2u
+#define KGB_BLOCK_AGAIN 4u
 struct kgb_chunk_block {
 	uint64_t address, bytes;
 	uint32_t flags, zero;

@@ -347,13 +347,15 @@ static int decode_block(const struct chunk *chunk, struct kgb_block *out, struct
 	if (take_struct(&in, &body, sizeof(body), "a block", err) < 0 ||
 	    end_of(&in, "a block", err) < 0)
 		return -1;
-	if ((body.flags & ~(KGB_BLOCK_FOREIGN | KGB_BLOCK_BEFORE)) != 0 || body.zero != 0)
+	if ((body.flags & ~(KGB_BLOCK_FOREIGN | KGB_BLOCK_BEFORE | KGB_BLOCK_AGAIN)) != 0 ||
+	    body.zero != 0)
 		return bad(err, chunk->at, "unknown flags 0x%x of a block", body.flags);
 	*out = (struct kgb_block){
 		.address = body.address,
 		.bytes = body.bytes,
 		.foreign = (body.flags & KGB_BLOCK_FOREIGN) != 0,
 		.before = (body.flags & KGB_BLOCK_BEFORE) != 0,
+		.again = (body.flags & KGB_BLOCK_AGAIN) != 0,
 	};
 	return 0;
 }
@@ -448,7 +450,7 @@ static size_t sort_blocks(struct kgb_block *blocks, size_t n)
 		qsort(blocks, n, sizeof(*blocks), compare_blocks);
 	for (size_t i = 0; i < n; i++) {
 		if (kept > 0 && compare_blocks(&blocks[kept - 1], &blocks[i]) == 0)
-			blocks[kept - 1].before |= blocks[i].before;
+			kgb_block_merge(&blocks[kept - 1], &blocks[i]);
 		else
 			blocks[kept++] = blocks[i];
 	}

@@ -20,6 +20,8 @@
 
 enum kgb_triton_rule {
 	KGB_TRITON_REQUIRED, /* the result must come from the candidate's own Triton kernels */
+	KGB_TRITON_ALONE, /* and from nothing else: the operator is a fill or a copy itself, so
+			     those of torch would do its work */
 	KGB_TRITON_NONE, /* metadata operator: judged on shape, strides and aliasing only */
 };
 
@@ -47,6 +49,7 @@ enum kgb_value_as {
 	KGB_AS_FLOAT, /* a number, always passed as float */
 	KGB_AS_COMPLEX, /* a number or [real part, imaginary part], passed as complex */
 	KGB_AS_DTYPE, /* a dtype name, passed as torch.dtype; null stays None */
+	KGB_AS_DEVICE, /* "here", passed as the torch.device of the case; null stays None */
 };
 
 #define KGB_MAX_RESULTS 8
@@ -68,6 +71,7 @@ struct kgb_param {
 			     which has that name; NULL: passed on its own */
 	const char *into; /* TENSOR: its elements are numbers of rows of this other parameter, and
 			     whoever is called gets the rows' addresses instead */
+	bool unused; /* what is passed changes no result; lints see to it */
 	bool is_behind; /* some other parameter leads into it: it is memory that is not passed
 			   itself, but to references */
 	const cJSON *node; /* the parameter's own mapping, for messages */
@@ -102,10 +106,29 @@ enum kgb_magnitude_kind {
 			       */
 };
 
+/** How the elements of a result are distributed, given what was passed as the parameters `args`.
+ * See verify/judge/law.h. */
+enum kgb_law_kind {
+	KGB_LAW_NONE, /* they are no draws */
+	KGB_LAW_BERNOULLI, /* (p): 1 with probability p, else 0 */
+	KGB_LAW_EXPONENTIAL, /* (rate) */
+	KGB_LAW_POISSON, /* (rate) */
+	KGB_LAW_RRELU, /* (x, low, high): uniform where x <= 0, 1 elsewhere */
+	KGB_LAW_PRODUCT, /* (x, draws): x times the result that is drawn into `draws` */
+	KGB_N_LAWS,
+};
+#define KGB_LAW_ARGS 3
+struct kgb_law {
+	enum kgb_law_kind kind;
+	const char *text; /* as the spec has it */
+	size_t args[KGB_LAW_ARGS]; /* numbers of parameters */
+};
+
 struct kgb_interface {
 	const char *entry; /* Python function that kernel.py must define: "add_Tensor" */
 	const char *schema; /* for the prompt and the signature check */
 	const char *doc;
+	const char *same_as; /* entry of another interface that is the same function; NULL */
 	enum kgb_reference_kind reference;
 	const char *target;
 	enum kgb_reference_kind baseline; /* what candidates are timed against */
@@ -120,6 +143,11 @@ struct kgb_interface {
 	size_t n_nones; /* so many None are returned behind them */
 	bool is_rounded[KGB_MAX_RESULTS]; /* the result is rounded to a coarse type (quantised): see
 					     verify/judge/compare.h */
+	bool is_number; /* a Python number is returned, no tensor */
+	bool is_unwritten; /* what is returned is memory that nobody has written: elements do not
+			      count, strides do */
+	bool is_random; /* some results are draws: */
+	struct kgb_law laws[KGB_MAX_RESULTS];
 	const char **case_sets;
 	size_t n_case_sets;
 	struct kgb_tolerance tolerance;

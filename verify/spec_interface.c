@@ -19,16 +19,17 @@ struct raw_param {
 	int64_t out, result;
 	const char *layout, *dtype, *fill, *list, *into;
 	int as;
-	bool keyword;
+	bool keyword, unused;
 };
 
 struct raw_interface {
-	const char *entry, *schema, *doc;
+	const char *entry, *schema, *doc, *same_as;
 	struct raw_reference reference, baseline;
 	const char *magnitude;
 	bool returns;
+	bool number, unwritten;
 	int64_t results, returned, nones;
-	const cJSON *rounded;
+	const cJSON *rounded, *laws;
 	struct kgb_objects params;
 	struct kgb_strs cases;
 	const cJSON *tolerance;
@@ -40,7 +41,7 @@ struct raw_tolerance {
 	int accumulate, before_rounding;
 };
 
-static const char *const as_names[] = {"auto", "float", "complex", "dtype", NULL};
+static const char *const as_names[] = {"auto", "float", "complex", "dtype", "device", NULL};
 static const char *const accumulate_names[] = {"float32", "result", NULL};
 
 static const struct kgb_field reference_table[] = {
@@ -70,6 +71,7 @@ static const struct kgb_field param_table[] = {
 	      .required = false),
 	FIELD(ENUM, raw_param, as, "how a value is passed", .names = as_names),
 	FIELD(BOOL, raw_param, keyword, "passed by name", .required = false),
+	FIELD(BOOL, raw_param, unused, "what is passed changes no result", .required = false),
 	KGB_FIELD_END,
 };
 
@@ -77,6 +79,8 @@ static const struct kgb_field interface_table[] = {
 	FIELD(STR, raw_interface, entry, "function that kernel.py defines", .required = true),
 	FIELD(STR, raw_interface, schema, "signature for the prompt", .required = true),
 	FIELD(STR, raw_interface, doc, "what this interface adds to the semantics",
+	      .required = false),
+	FIELD(STR, raw_interface, same_as, "entry of another interface that is the same function",
 	      .required = false),
 	FIELD(OBJECT, raw_interface, reference, "ground truth", .required = true,
 	      .sub = reference_table),
@@ -94,6 +98,13 @@ static const struct kgb_field interface_table[] = {
 	FIELD(I64, raw_interface, nones, "so many None are returned behind the results",
 	      .max = KGB_MAX_RESULTS),
 	FIELD(NODE, raw_interface, rounded, "numbers of results that are rounded to a coarse type",
+	      .required = false),
+	FIELD(BOOL, raw_interface, number, "a Python number is returned, no tensor",
+	      .required = false),
+	FIELD(BOOL, raw_interface, unwritten,
+	      "memory that nobody has written is returned: its elements do not count",
+	      .required = false),
+	FIELD(NODE, raw_interface, laws, "how the elements of each result are distributed",
 	      .required = false),
 	FIELD(OBJECTS, raw_interface, params, "parameters in call order", .required = true,
 	      .sub = param_table, .sub_size = sizeof(struct raw_param)),
@@ -257,13 +268,14 @@ static int load_tensor_param(struct kgb_spec_loader *l, const struct raw_param *
 
 static int load_param(struct kgb_spec_loader *l, const struct raw_param *raw, struct kgb_param *out)
 {
-	static const char *const foreign_to_out[] = {"value",  "as",   "dtype", "fill",
-						     "result", "list", "into",  NULL};
+	static const char *const foreign_to_out[] = {"value", "as",   "dtype",  "fill", "result",
+						     "list",  "into", "unused", NULL};
 	static const char *const foreign_to_value[] = {"layout", "dtype", "fill", "result",
 						       "list",   "into",  NULL};
 
 	out->name = raw->name;
 	out->keyword = raw->keyword;
+	out->unused = raw->unused;
 	out->result = -1;
 	out->as = (enum kgb_value_as)raw->as;
 	if (!kgb_spec__is_identifier(raw->name))
@@ -496,6 +508,26 @@ static int load_returned(struct kgb_spec_loader *l, const struct raw_interface *
 	return 0;
 }
 
+/* A number, and memory that nobody has written, is all that comes back, and freshly made. */
+static int load_kind(struct kgb_spec_loader *l, const struct raw_interface *raw,
+		     struct kgb_interface *out)
+{
+	bool is_held = false;
+
+	out->is_number = raw->number;
+	out->is_unwritten = raw->unwritten;
+	for (size_t i = 0; i < out->n_params; i++)
+		is_held |= out->params[i].result >= 0;
+	if (!out->is_number && !out->is_unwritten)
+		return 0;
+	if ((out->is_number && out->is_unwritten) || out->n_results != 1 || out->n_returned != 1 ||
+	    out->n_nones > 0 || is_held || l->spec->triton != KGB_TRITON_NONE)
+		return fail_at(l, out->node,
+			       "number, unwritten: one of them, with one result that no parameter "
+			       "holds, and with 'triton: none'");
+	return 0;
+}
+
 /* Interfaces of one entry differ in what its arguments may be, not in its signature. */
 static int check_variant(struct kgb_spec_loader *l, const struct kgb_interface *a,
 			 const struct kgb_interface *b)
@@ -524,6 +556,7 @@ static int load_interface(struct kgb_spec_loader *l, struct kgb_interface *out)
 	out->entry = raw.entry;
 	out->schema = raw.schema;
 	out->doc = raw.doc;
+	out->same_as = raw.same_as;
 	out->n_results = (size_t)raw.results;
 	if (load_returned(l, &raw, out) < 0)
 		return kgb_ctx(l->err, "interface '%.80s'", raw.entry);
@@ -532,6 +565,7 @@ static int load_interface(struct kgb_spec_loader *l, struct kgb_interface *out)
 			       "entry: '%.80s' is not a Python name", raw.entry);
 	if (kgb_spec__check_texts(l, out->node, texts) < 0 || load_reference(l, &raw, out) < 0 ||
 	    load_magnitude(l, &raw, out) < 0 || load_params(l, &raw, out) < 0 ||
+	    load_kind(l, &raw, out) < 0 || kgb_spec__load_laws(l, raw.laws, out) < 0 ||
 	    load_case_names(l, &raw.cases, out) < 0 ||
 	    load_tolerance(l, raw.tolerance, &out->tolerance) < 0 ||
 	    load_cost(l, "bytes", raw.bytes, out, &out->bytes) < 0 ||

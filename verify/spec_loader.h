@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
  * What the files of the spec loader share; nobody else includes this. spec.c reads the whole,
- * spec_interface.c the interfaces and their parameters, spec_sets.c the case sets, spec_names.c
- * knows how names are spelled.
+ * spec_interface.c the interfaces and their parameters, spec_law.c laws, spec_sets.c the case sets,
+ * spec_names.c knows how names are spelled.
  */
 #ifndef KGB_VERIFY_SPEC_LOADER_H
 #define KGB_VERIFY_SPEC_LOADER_H
@@ -44,6 +44,9 @@ KGB_MUST_CHECK int kgb_spec__check_dtypes(const struct kgb_yaml *doc, const cJSO
 					  const struct kgb_strs *dtypes, struct kgb_err *err);
 KGB_MUST_CHECK int kgb_spec__load_interfaces(struct kgb_spec_loader *l, const cJSON *list,
 					     const cJSON *tolerance);
+/** The laws of an interface's results from the list of its spec; its parameters must be known. */
+KGB_MUST_CHECK int kgb_spec__load_laws(struct kgb_spec_loader *l, const cJSON *list,
+				       struct kgb_interface *out);
 /** Every case set that the interfaces name. */
 KGB_MUST_CHECK int kgb_spec__load_sets(struct kgb_spec_loader *l);
 

@@ -83,13 +83,25 @@ static int check_tensor(struct kgb_wire_output *output, struct kgb_err *err)
 	return 0;
 }
 
+static int check_number(const struct kgb_wire_output *output, struct kgb_err *err)
+{
+	if (output->ndim > 0 || output->where != KGB_WIRE_FRESH ||
+	    (output->dtype != KGB_DTYPE_BOOL && output->dtype != KGB_DTYPE_INT64 &&
+	     output->dtype != KGB_DTYPE_FLOAT64))
+		return refuse(err, "a number of dtype %d with %d dimensions", output->dtype,
+			      output->ndim);
+	return 0;
+}
+
 static int check_output(struct kgb_wire_output *output, struct kgb_err *err)
 {
 	if (output->kind >= KGB_WIRE_N_KINDS)
 		return refuse(err, "kind %d", output->kind);
 	if (check_name(output->type, "a type name", err) < 0)
 		return -1;
-	if (output->kind == KGB_WIRE_TENSOR)
+	if (output->kind == KGB_WIRE_NUMBER && check_number(output, err) < 0)
+		return -1;
+	if (output->kind == KGB_WIRE_TENSOR || output->kind == KGB_WIRE_NUMBER)
 		return check_tensor(output, err);
 
 	struct kgb_wire_output plain = {.kind = output->kind};
@@ -160,6 +172,20 @@ int kgb_wire_reply_parse(const void *bytes, size_t len, uint64_t expected_id,
 		reply->outputs[i].zero = 0;
 	*out = *reply;
 	return 0;
+}
+
+int64_t kgb_wire_reach(const struct kgb_wire_output *output)
+{
+	int64_t reach = 1;
+
+	for (int d = 0; d < output->ndim; d++) {
+		int64_t more;
+		if (output->sizes[d] == 0 || output->strides[d] < 0 ||
+		    __builtin_mul_overflow(output->sizes[d] - 1, output->strides[d], &more) ||
+		    __builtin_add_overflow(reach, more, &reach))
+			return 0;
+	}
+	return reach > KGB_LIMIT_TENSOR_BYTES ? 0 : reach;
 }
 
 /* Ascending by stride, each step must pass over everything that the smaller ones reach. */

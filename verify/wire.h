@@ -46,6 +46,7 @@ enum kgb_wire_kind {
 	KGB_WIRE_NONE, /* Python None */
 	KGB_WIRE_TENSOR, /* exactly torch.Tensor, strided, on the CPU */
 	KGB_WIRE_OTHER, /* anything else; `type` names it */
+	KGB_WIRE_NUMBER, /* a Python bool, int or float, as one element of bool, int64 or float64 */
 	KGB_WIRE_N_KINDS,
 };
 enum kgb_wire_where {
@@ -115,6 +116,9 @@ _Static_assert(sizeof(struct kgb_wire_reply) ==
 KGB_MUST_CHECK int kgb_wire_reply_parse(const void *bytes, size_t len, uint64_t expected_id,
 					struct kgb_wire_reply *out, struct kgb_err *err);
 
+/** Elements from the first to the last one of a tensor, as its strides say. 0: there is none, or
+ * that is more than KGB_LIMIT_TENSOR_BYTES. */
+int64_t kgb_wire_reach(const struct kgb_wire_output *output);
 /** Do no two elements of this strided tensor share memory? Strides must be positive where a size
  * exceeds 1. */
 bool kgb_wire_is_dense(const struct kgb_wire_output *output);

@@ -23,7 +23,8 @@ enum kgb_command {
 	KGB_COMMAND_REBUILD = 1u << 5,
 	KGB_COMMAND_REPLAY = 1u << 6,
 	KGB_COMMAND_RESUME = 1u << 7,
-	KGB_COMMAND_ANY = (1u << 8) - 1,
+	KGB_COMMAND_DATASET = 1u << 8,
+	KGB_COMMAND_ANY = (1u << 9) - 1,
 };
 
 /** Values of options that are not settings. */
@@ -31,6 +32,7 @@ struct kgb_flags {
 	const char *config;
 	const char *run; /* --run NAME */
 	const char *kernels; /* --kernels DIR */
+	const char *from_run; /* --from-run NAME */
 	const char *op; /* verify --op */
 	const char *seed;
 	const char *baseline; /* verify --baseline */
@@ -61,6 +63,7 @@ int kgb_cmd_config(struct kgb_cli *cli);
 int kgb_cmd_rebuild(struct kgb_cli *cli);
 int kgb_cmd_replay(struct kgb_cli *cli);
 int kgb_cmd_resume(struct kgb_cli *cli);
+int kgb_cmd_dataset(struct kgb_cli *cli);
 
 /** Print err and map its kind to an exit status: BUSY 75, UNAVAILABLE 4, LIMIT on the disk 4,
  * INVALID and NOT_FOUND to `invalid` (2 or 3, as the caller knows what was wrong), else 70. */

@@ -23,6 +23,7 @@
 
 #define PROBE_LIMIT ((size_t)64 << 10)
 #define PYTHON_TIMEOUT_MS 120000 /* a cold import of torch from a slow disk */
+#define JUDGE_TIMEOUT_MS 20000
 #define MIN_FREE_BYTES ((uint64_t)1 << 30)
 #define MIN_OPEN_FILES 256
 
@@ -37,39 +38,6 @@ void kgb_finding_set(struct kgb_finding *f, enum kgb_outcome outcome, const char
 	vsnprintf(f->detail, sizeof(f->detail), fmt, ap);
 	va_end(ap);
 	snprintf(f->fix, sizeof(f->fix), "%s", fix);
-}
-
-static void check_programs(const struct kgb_cli *cli, struct kgb_finding *f)
-{
-	static const char *const programs[] = {"kgb-judge", "kgb-launch", "kgb-confine",
-					       "kgb-verify"};
-	for (size_t i = 0; i < KGB_ARRAY_LEN(programs); i++) {
-		KGB_AUTO(free) char *path = kgb_path_join(cli->bin_dir, programs[i]);
-		if (access(path, X_OK) < 0) {
-			kgb_finding_set(f, KGB_FAIL, "./bootstrap setup", "'%s' is missing", path);
-			return;
-		}
-	}
-	kgb_finding_set(f, KGB_PASS, "", "%s", cli->bin_dir);
-}
-
-static void check_data(const struct kgb_cli *cli, struct kgb_finding *f)
-{
-	struct kgb_err err = KGB_ERR_INIT;
-	struct kgb_spec_index index = {0};
-	KGB_AUTO(strv) struct kgb_strv methods = KGB_STRV_INIT;
-	if (kgb_method_names(cli->data_dir, &methods, &err) < 0 ||
-	    kgb_spec_index_load(cli->data_dir, cli->config.settings.run.dataset, &index, &err) <
-		    0) {
-		kgb_finding_set(
-			f, KGB_FAIL,
-			"set KGB_DATA_DIR to the directory that holds methods/, datasets/ and verify/",
-			"%s", err.msg);
-		return;
-	}
-	kgb_finding_set(f, KGB_PASS, "", "%s: %zu operators in %s, %zu methods", cli->data_dir,
-			index.names.n, cli->config.settings.run.dataset, methods.n);
-	kgb_spec_index_release(&index);
 }
 
 /** Run a program for its output; on failure *f says why. */
@@ -100,6 +68,43 @@ static int probe_program(const char *const *argv, int64_t timeout_ms, const char
 	return 0;
 }
 
+static void check_programs(const struct kgb_cli *cli, struct kgb_finding *f)
+{
+	static const char *const programs[] = {"kgb-judge", "kgb-launch", "kgb-confine",
+					       "kgb-verify"};
+	for (size_t i = 0; i < KGB_ARRAY_LEN(programs); i++) {
+		KGB_AUTO(free) char *path = kgb_path_join(cli->bin_dir, programs[i]);
+		if (access(path, X_OK) < 0) {
+			kgb_finding_set(f, KGB_FAIL, "./bootstrap setup", "'%s' is missing", path);
+			return;
+		}
+	}
+	KGB_AUTO(free) char *judge = kgb_path_join(cli->bin_dir, "kgb-judge");
+	KGB_AUTO(buf) struct kgb_buf out = KGB_BUF_INIT(0);
+	const char *const argv[] = {judge, "--version", NULL};
+	if (probe_program(argv, JUDGE_TIMEOUT_MS, "./bootstrap setup", &out, f) == 0)
+		kgb_finding_set(f, KGB_PASS, "", "%s", cli->bin_dir);
+}
+
+static void check_data(const struct kgb_cli *cli, struct kgb_finding *f)
+{
+	struct kgb_err err = KGB_ERR_INIT;
+	struct kgb_spec_index index = {0};
+	KGB_AUTO(strv) struct kgb_strv methods = KGB_STRV_INIT;
+	if (kgb_method_names(cli->data_dir, &methods, &err) < 0 ||
+	    kgb_spec_index_load(cli->data_dir, cli->config.settings.run.dataset, &index, &err) <
+		    0) {
+		kgb_finding_set(
+			f, KGB_FAIL,
+			"set KGB_DATA_DIR to the directory that holds methods/, datasets/ and verify/",
+			"%s", err.msg);
+		return;
+	}
+	kgb_finding_set(f, KGB_PASS, "", "%s: %zu operators in %s, %zu methods", cli->data_dir,
+			index.names.n, cli->config.settings.run.dataset, methods.n);
+	kgb_spec_index_release(&index);
+}
+
 static void check_python(const struct kgb_cli *cli, struct kgb_finding *f)
 {
 	static const char script[] = "import json, platform\n"
@@ -114,11 +119,17 @@ static void check_python(const struct kgb_cli *cli, struct kgb_finding *f)
 		"./bootstrap setup (or set paths.python to an interpreter with torch and triton)";
 	KGB_AUTO(free) char *python = kgb_config_python(&cli->config);
 	KGB_AUTO(buf) struct kgb_buf out = KGB_BUF_INIT(0);
+	KGB_AUTO(policy) struct kgb_policy policy;
+	struct kgb_err err = KGB_ERR_INIT;
 	const char *const argv[] = {python, "-c", script, NULL};
+	kgb_policy_init(&policy);
+	if (kgb_policy_python(&policy, python, &err) < 0) {
+		kgb_finding_set(f, KGB_FAIL, fix, "%s", err.msg);
+		return;
+	}
 	if (probe_program(argv, PYTHON_TIMEOUT_MS, fix, &out, f) < 0)
 		return;
 	KGB_AUTO(json) cJSON *found = NULL;
-	struct kgb_err err = KGB_ERR_INIT;
 	if (kgb_json_parse(out.ptr, out.len, &found, &err) < 0) {
 		kgb_finding_set(f, KGB_FAIL, fix, "'%s' did not answer as expected: %s", python,
 				err.msg);
@@ -265,16 +276,13 @@ static void check_program(const struct kgb_cli *cli, const char *name, struct kg
 		return;
 	}
 	KGB_AUTO(free) char *path = kgb_config_program(&cli->config, &program);
-	bool missing = !path || !kgb_fs_exists(AT_FDCWD, path);
-	if (missing) {
-		kgb_finding_set(f, is_default(cli, name) ? KGB_FAIL : KGB_WARN, program.install,
-				"%s is not there%s%s", program.title, path ? ": " : "",
-				path ? path : "");
-		return;
-	}
-	if (kgb_program_probe(&program, path, cli->bin_dir, kgb_doctor_ladder(cli), version, &err) <
-	    0)
-		kgb_finding_set(f, KGB_FAIL, program.install, "%s", err.msg);
+	enum kgb_outcome bad = is_default(cli, name) ? KGB_FAIL : KGB_WARN;
+	if (!path || !kgb_fs_exists(AT_FDCWD, path))
+		kgb_finding_set(f, bad, program.install, "%s is not there%s%s", program.title,
+				path ? ": " : "", path ? path : "");
+	else if (kgb_program_probe(&program, path, cli->bin_dir, kgb_doctor_ladder(cli), version,
+				   &err) < 0)
+		kgb_finding_set(f, bad, program.install, "%s", err.msg);
 	else if (kgb_program_untested(&program, version, &untested))
 		kgb_finding_set(f, KGB_WARN, program.install, "%s", untested.ptr);
 	else
@@ -314,8 +322,10 @@ static void check_runs(const struct kgb_cli *cli, struct kgb_finding *f)
 {
 	KGB_AUTO(free) char *runs = kgb_config_runs(&cli->config);
 	KGB_AUTO(free) char *dir = kgb_doctor_existing_parent(runs);
+	KGB_AUTO(free) char *trial = kgb_path_join(dir, ".kgb-doctor.XXXXXX");
 	struct statvfs fs;
-	if (access(dir, W_OK | X_OK) < 0 || statvfs(dir, &fs) < 0) {
+	/* Made and removed: root may write anywhere by the mode bits. */
+	if (!mkdtemp(trial) || rmdir(trial) < 0 || statvfs(dir, &fs) < 0) {
 		kgb_finding_set(f, KGB_FAIL,
 				"make it writable, or name another with --runs-dir or paths.runs",
 				"'%s' cannot be written: %s", dir, strerror(errno));
@@ -327,31 +337,6 @@ static void check_runs(const struct kgb_cli *cli, struct kgb_finding *f)
 	kgb_finding_set(f, enough ? KGB_PASS : KGB_WARN,
 			enough ? "" : "free some space, or name another place with --runs-dir",
 			"%s: %.1f GiB free", runs, free_gib);
-}
-
-static void check_model(const struct kgb_cli *cli, struct kgb_finding *f)
-{
-	static const char fix[] = "export ANTHROPIC_API_KEY=... or OPENAI_API_KEY=...";
-	bool is_bearer = false, ignored = false;
-	bool anthropic = kgb_api_key(KGB_PROVIDER_ANTHROPIC, &is_bearer) != NULL;
-	bool openai = kgb_api_key(KGB_PROVIDER_OPENAI, &ignored) != NULL;
-	bool has_key = anthropic || openai;
-	const struct kgb_settings_gateway *gateway = &cli->config.settings.gateway;
-	int mode = cli->config.settings.gateway.mode;
-	if (mode == KGB_GATEWAY_CHOICE_OFFLINE || (mode == KGB_GATEWAY_CHOICE_AUTO && !has_key))
-		kgb_finding_set(f, KGB_PASS, has_key ? "" : fix,
-				"the built-in offline model, which is a script%s",
-				has_key ? "" : "; there is no API key for the real one");
-	else if (!has_key)
-		kgb_finding_set(f, KGB_FAIL, fix,
-				"gateway.mode is live, but there is no API key in the environment");
-	else
-		kgb_finding_set(
-			f, KGB_PASS, "", "live%s%s%s%s%s%s", anthropic ? ", Claude Code at " : "",
-			anthropic ? gateway->upstream_url : "",
-			is_bearer ? " (ANTHROPIC_AUTH_TOKEN)" : "",
-			openai ? ", OpenCode and Codex at " : "", openai ? gateway->openai_url : "",
-			anthropic && openai ? "" : "; the other key is not set");
 }
 
 static void check_limits(const struct kgb_cli *cli, struct kgb_finding *f)
@@ -401,7 +386,9 @@ static const struct {
 	{"opencode", "the methods normal_opencode and naive_opencode drive OpenCode",
 	 check_opencode},
 	{"codex", "the methods normal_codex and naive_codex drive Codex", check_codex},
-	{"model", "an agent needs a model", check_model},
+	{"model", "an agent needs a model", kgb_check_model},
+	{"api", "requests go there as soon as an agent thinks", kgb_check_api},
+	{"prices", "costs and budgets in dollars come from the table of prices", kgb_check_prices},
 	{"runs", "results and evidence are written there", check_runs},
 	{"limits", "each attempt holds some dozen descriptors", check_limits},
 };

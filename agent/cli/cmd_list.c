@@ -98,10 +98,12 @@ static int list_methods(const struct kgb_cli *cli, struct kgb_buf *out, struct k
 			kgb_jsonw_kstr(&w, "cli", method.cli);
 			kgb_jsonw_kbool(&w, "verify_tool", method.verify_tool);
 			kgb_jsonw_kbool(&w, "verify_timing", method.verify_timing);
+			kgb_jsonw_ki64(&w, "rounds",
+				       method.loop.iterations > 0 ? method.loop.iterations : 1);
 			kgb_jsonw_kstr(&w, "summary", method.summary);
 			kgb_jsonw_object_end(&w);
 		} else {
-			kgb_buf_addf(out, "%-16s  %s\n", method.name,
+			kgb_buf_addf(out, "%-20s  %s\n", method.name,
 				     method.summary ? method.summary : "");
 		}
 		kgb_method_release(&method);

@@ -204,6 +204,7 @@ static int drive(struct replay *r, struct kgb_sched_outcome *outcome, struct kgb
 				.tmp_bytes = s->limits.tmp_size,
 			},
 		.max_verify_calls = s->limits.verify_calls,
+		.iterations = s->run.iterations,
 		.max_attempts = (int)most_attempts,
 	};
 	int rc = kgb_sched_run(&spec, outcome, err);

@@ -42,6 +42,8 @@ struct plan {
 	bool has_method;
 	struct kgb_spec *specs; /* one per operator */
 	size_t n_specs;
+	struct kgb_rundir from; /* of --from-run */
+	char *start_dir; /* owned; its kernels; NULL: none */
 	struct kgb_rundir dir;
 	struct kgb_run_log *log;
 	char *cli_path, *python;
@@ -67,6 +69,8 @@ static void plan_release(struct plan *plan)
 	if (plan->has_method)
 		kgb_method_release(&plan->method);
 	kgb_prices_free(plan->prices);
+	kgb_rundir_release(&plan->from);
+	kgb_free(plan->start_dir);
 	kgb_free(plan->cli_path);
 	kgb_free(plan->python);
 }
@@ -86,7 +90,11 @@ static int check_flags(const struct plan *plan, struct kgb_err *err)
 	if (flags->skip_verify && !plan->generate)
 		return kgb_fail(err, KGB_ERR_INVALID,
 				"--skip-verify leaves nothing to do without generation");
-	if (plan->generate && plan->cli->operators.n == 0)
+	if (flags->from_run && !plan->generate)
+		return kgb_fail(
+			err, KGB_ERR_INVALID,
+			"--from-run names kernels to go on from, but no agent is going to run");
+	if (plan->generate && plan->cli->operators.n == 0 && !flags->from_run)
 		return kgb_fail(err, KGB_ERR_INVALID,
 				"name the operators, or `all`: see `kgb-agent list`");
 	return 0;
@@ -184,113 +192,6 @@ static int plan_prices(struct plan *plan, struct kgb_err *err)
 	return 0;
 }
 
-static int plan_generation(struct plan *plan, struct kgb_err *err)
-{
-	const struct kgb_config *config = &plan->cli->config;
-	if (kgb_method_load(plan->cli->data_dir, config->settings.run.method, &plan->method, err) <
-	    0)
-		return -1;
-	plan->has_method = true;
-	plan->model =
-		*config->settings.model.name ? config->settings.model.name : plan->method.model;
-	plan->cli_path = kgb_config_program(config, &plan->method.program);
-	return 0;
-}
-
-/** The method's program, asked for its version where it can do no harm. */
-static int plan_program(struct plan *plan, struct kgb_err *err)
-{
-	const struct kgb_program *program = &plan->method.program;
-	KGB_AUTO(buf) struct kgb_buf untested = KGB_BUF_INIT(0);
-	if (kgb_program_probe(program, plan->cli_path, plan->cli->bin_dir, &plan->ladder,
-			      plan->cli_version, err) < 0)
-		return -1;
-	if (kgb_program_untested(program, plan->cli_version, &untested))
-		kgb_warn("%s", untested.ptr);
-	return 0;
-}
-
-/** What the machine must have for this plan. */
-static int plan_environment(struct plan *plan, struct kgb_err *err)
-{
-	const struct kgb_settings *settings = &plan->cli->config.settings;
-	plan->python = kgb_config_python(&plan->cli->config);
-	if (kgb_devices_find(&plan->devices, settings->run.device, settings->run.device_count,
-			     plan->cli->bin_dir, err) < 0 ||
-	    kgb_devices_try(&plan->devices, err) < 0)
-		return -1;
-	/* Whoever names GPUs wants them used. */
-	plan->at_a_time = (int)settings->run.device_count;
-	if ((size_t)plan->at_a_time < plan->devices.n)
-		plan->at_a_time = (int)plan->devices.n;
-	if (plan->generate && (plan_gateway(plan, err) < 0 || plan_prices(plan, err) < 0))
-		return -1;
-	enum kgb_isolation_level minimum =
-		plan->generate ? (enum kgb_isolation_level)settings->sandbox.isolation
-			       : KGB_ISOLATION_NONE;
-	if (kgb_preflight_sandbox(plan->cli->bin_dir, minimum, &plan->ladder, err) < 0 ||
-	    (plan->generate && plan_program(plan, err) < 0))
-		return -1;
-	bool needs_judge =
-		!plan->cli->flags.skip_verify || (plan->has_method && plan->method.verify_tool);
-	if (needs_judge && plan->ladder.level < KGB_ISOLATION_L3)
-		return kgb_fail(
-			err, KGB_ERR_UNAVAILABLE,
-			"kernels are judged in namespaces only (without: --skip-verify and a method without checks): %s",
-			plan->ladder.no_sandbox);
-	bool gpu = plan->devices.items[0].number >= 0;
-	return plan->cli->flags.skip_verify ? 0 : kgb_preflight_python(plan->python, gpu, err);
-}
-
-/* ---- what to work on ---- */
-
-static int start_new_run(struct plan *plan, const char *method, struct kgb_err *err)
-{
-	const struct kgb_settings *settings = &plan->cli->config.settings;
-	KGB_AUTO(free) char *runs = kgb_config_runs(&plan->cli->config);
-	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(KGB_LIMIT_YAML);
-	kgb_config_print(&plan->cli->config, &text);
-	if (kgb_rundir_create(&plan->dir, runs, method, settings->run.dataset, err) < 0) {
-		KGB_AUTO(free) char *why = kgb_xstrdup(err->msg);
-		return kgb_fail(err, KGB_ERR_UNAVAILABLE,
-				"%s; make it writable, or name another with --runs-dir", why);
-	}
-	if (kgb_fs_write_atomic(plan->dir.fd, "config.yaml", text.ptr, text.len, 0644, true, err) <
-	    0)
-		return -1;
-	return kgb_run_log_open(&plan->log, &plan->dir, err);
-}
-
-static int append_start(struct plan *plan, const char *method, struct kgb_err *err)
-{
-	const struct kgb_run_state *before = kgb_run_log_state(plan->log);
-	const char *dataset =
-		before->dataset ? before->dataset : plan->cli->config.settings.run.dataset;
-	const struct kgb_event_run_started started = {
-		.run_name = plan->dir.name,
-		.dataset = dataset,
-		.method = method,
-		.model = plan->model,
-		.gateway_mode = plan->generate ? kgb_gateway_mode_name(plan->gateway_mode) : NULL,
-		.cli_name = plan->has_method ? plan->method.cli : NULL,
-		.cli_version = plan->has_method ? plan->cli_version : NULL,
-		.isolation = kgb_isolation_level_name(plan->ladder.level),
-		.platform = kgb_devices_platform(&plan->devices),
-		.device_count = plan->at_a_time,
-		.skip_gen = plan->cli->flags.skip_gen,
-		.skip_verify = plan->cli->flags.skip_verify,
-	};
-	struct kgb_event_plan_item *items = kgb_xcalloc(plan->n_specs + 1, sizeof(*items));
-	for (size_t i = 0; i < plan->n_specs; i++)
-		items[i] = (struct kgb_event_plan_item){
-			plan->specs[i].name, plan->specs[i].safe_name, plan->specs[i].sha256};
-	int rc = kgb_event_run_started(plan->log, &started, err);
-	if (rc == 0)
-		rc = kgb_event_planned(plan->log, items, plan->n_specs, err);
-	kgb_free(items);
-	return rc;
-}
-
 /** --kernels DIR: DIR/aten__add.py or DIR/add.py of each operator. */
 static int find_kernel(const char *dir, const struct kgb_spec *spec, struct kgb_buf *out,
 		       struct kgb_err *err)
@@ -332,6 +233,170 @@ static int drop_without_kernel(struct plan *plan, const char *dir, struct kgb_er
 	return 0;
 }
 
+static int check_kernels(struct plan *plan, const char *dir, struct kgb_err *err)
+{
+	if (plan->cli->operators.n == 0)
+		return drop_without_kernel(plan, dir, err);
+	for (size_t i = 0; i < plan->n_specs; i++) {
+		KGB_AUTO(buf) struct kgb_buf kernel = KGB_BUF_INIT(KGB_LIMIT_KERNEL);
+		if (find_kernel(dir, &plan->specs[i], &kernel, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/** --from-run fits the method, and that run has the kernels. */
+static int plan_start(struct plan *plan, struct kgb_err *err)
+{
+	const char *name = plan->cli->flags.from_run;
+	const struct kgb_method_loop *loop = &plan->method.loop;
+	if (!name && !plan->resume && loop->iterations > 0 &&
+	    loop->start == KGB_METHOD_START_FROM_RUN)
+		return kgb_fail(
+			err, KGB_ERR_INVALID,
+			"%s makes kernels faster that are there already: name the run that has them with --from-run NAME",
+			plan->method.name);
+	if (!name)
+		return 0;
+	if (loop->iterations == 0)
+		return kgb_fail(
+			err, KGB_ERR_INVALID,
+			"%s begins with nothing: --from-run is for methods that work in rounds (see docs/methods.md)",
+			plan->method.name);
+	KGB_AUTO(free) char *runs = kgb_config_runs(&plan->cli->config);
+	if (kgb_rundir_open(&plan->from, runs, name, KGB_RUNDIR_READ, err) < 0)
+		return -1;
+	plan->start_dir = kgb_path_join(plan->from.path, "kernels");
+	return check_kernels(plan, plan->start_dir, err);
+}
+
+static int plan_generation(struct plan *plan, struct kgb_err *err)
+{
+	const struct kgb_config *config = &plan->cli->config;
+	if (kgb_method_load(plan->cli->data_dir, config->settings.run.method, &plan->method, err) <
+	    0)
+		return -1;
+	plan->has_method = true;
+	plan->model =
+		*config->settings.model.name ? config->settings.model.name : plan->method.model;
+	plan->cli_path = kgb_config_program(config, &plan->method.program);
+	return plan_start(plan, err);
+}
+
+/** The method's program, asked for its version where it can do no harm. */
+static int plan_program(struct plan *plan, struct kgb_err *err)
+{
+	const struct kgb_program *program = &plan->method.program;
+	KGB_AUTO(buf) struct kgb_buf untested = KGB_BUF_INIT(0);
+	if (kgb_program_probe(program, plan->cli_path, plan->cli->bin_dir, &plan->ladder,
+			      plan->cli_version, err) < 0)
+		return -1;
+	if (kgb_program_untested(program, plan->cli_version, &untested))
+		kgb_warn("%s", untested.ptr);
+	return 0;
+}
+
+/** What the machine must have for this plan. */
+static int plan_environment(struct plan *plan, struct kgb_err *err)
+{
+	const struct kgb_settings *settings = &plan->cli->config.settings;
+	plan->python = kgb_config_python(&plan->cli->config);
+	if (kgb_devices_find(&plan->devices, settings->run.device, settings->run.device_count,
+			     plan->cli->bin_dir, err) < 0 ||
+	    kgb_devices_try(&plan->devices, err) < 0)
+		return -1;
+	/* Whoever names GPUs wants them used. */
+	plan->at_a_time = (int)settings->run.device_count;
+	if ((size_t)plan->at_a_time < plan->devices.n)
+		plan->at_a_time = (int)plan->devices.n;
+	if (plan->generate && (plan_gateway(plan, err) < 0 || plan_prices(plan, err) < 0))
+		return -1;
+	enum kgb_isolation_level minimum =
+		plan->generate ? (enum kgb_isolation_level)settings->sandbox.isolation
+			       : KGB_ISOLATION_NONE;
+	if (kgb_preflight_sandbox(plan->cli->bin_dir, minimum, &plan->ladder, err) < 0 ||
+	    (plan->generate && plan_program(plan, err) < 0))
+		return -1;
+	bool needs_judge = !plan->cli->flags.skip_verify ||
+			   (plan->has_method && kgb_method_needs_judge(&plan->method));
+	if (needs_judge && plan->ladder.level < KGB_ISOLATION_L3)
+		return kgb_fail(
+			err, KGB_ERR_UNAVAILABLE,
+			"kernels are judged in namespaces only (without: --skip-verify and a method without checks): %s",
+			plan->ladder.no_sandbox);
+	bool gpu = plan->devices.items[0].number >= 0;
+	return plan->cli->flags.skip_verify ? 0 : kgb_preflight_python(plan->python, gpu, err);
+}
+
+/* ---- what to work on ---- */
+
+static int start_new_run(struct plan *plan, const char *method, struct kgb_err *err)
+{
+	const struct kgb_settings *settings = &plan->cli->config.settings;
+	KGB_AUTO(free) char *runs = kgb_config_runs(&plan->cli->config);
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(KGB_LIMIT_YAML);
+	kgb_config_print(&plan->cli->config, &text);
+	if (kgb_rundir_create(&plan->dir, runs, method, settings->run.dataset, err) < 0) {
+		KGB_AUTO(free) char *why = kgb_xstrdup(err->msg);
+		return kgb_fail(err, KGB_ERR_UNAVAILABLE,
+				"%s; make it writable, or name another with --runs-dir", why);
+	}
+	if (kgb_fs_write_atomic(plan->dir.fd, "config.yaml", text.ptr, text.len, 0644, true, err) <
+	    0)
+		return -1;
+	return kgb_run_log_open(&plan->log, &plan->dir, err);
+}
+
+/** The kernels to begin with become part of the run, which needs no other run from now on. */
+static int copy_start(struct plan *plan, struct kgb_err *err)
+{
+	if (!plan->start_dir)
+		return 0;
+	if (kgb_fs_mkdirs(plan->dir.fd, KGB_RUNDIR_START, 0755, err) < 0)
+		return -1;
+	for (size_t i = 0; i < plan->n_specs; i++) {
+		KGB_AUTO(buf) struct kgb_buf kernel = KGB_BUF_INIT(KGB_LIMIT_KERNEL);
+		KGB_AUTO(free)
+		char *path = kgb_xasprintf(KGB_RUNDIR_START "/%s.py", plan->specs[i].safe_name);
+		if (find_kernel(plan->start_dir, &plan->specs[i], &kernel, err) < 0 ||
+		    kgb_fs_write_atomic(plan->dir.fd, path, kernel.ptr, kernel.len, 0644, true,
+					err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int append_start(struct plan *plan, const char *method, struct kgb_err *err)
+{
+	const struct kgb_run_state *before = kgb_run_log_state(plan->log);
+	const char *dataset =
+		before->dataset ? before->dataset : plan->cli->config.settings.run.dataset;
+	const struct kgb_event_run_started started = {
+		.run_name = plan->dir.name,
+		.dataset = dataset,
+		.method = method,
+		.model = plan->model,
+		.gateway_mode = plan->generate ? kgb_gateway_mode_name(plan->gateway_mode) : NULL,
+		.cli_name = plan->has_method ? plan->method.cli : NULL,
+		.cli_version = plan->has_method ? plan->cli_version : NULL,
+		.isolation = kgb_isolation_level_name(plan->ladder.level),
+		.platform = kgb_devices_platform(&plan->devices),
+		.from_run = plan->from.name,
+		.device_count = plan->at_a_time,
+		.skip_gen = plan->cli->flags.skip_gen,
+		.skip_verify = plan->cli->flags.skip_verify,
+	};
+	struct kgb_event_plan_item *items = kgb_xcalloc(plan->n_specs + 1, sizeof(*items));
+	for (size_t i = 0; i < plan->n_specs; i++)
+		items[i] = (struct kgb_event_plan_item){
+			plan->specs[i].name, plan->specs[i].safe_name, plan->specs[i].sha256};
+	int rc = kgb_event_run_started(plan->log, &started, err);
+	if (rc == 0)
+		rc = kgb_event_planned(plan->log, items, plan->n_specs, err);
+	kgb_free(items);
+	return rc;
+}
+
 static int adopt_kernels(struct plan *plan, const char *dir, struct kgb_err *err)
 {
 	for (size_t i = 0; i < plan->n_specs; i++) {
@@ -343,18 +408,6 @@ static int adopt_kernels(struct plan *plan, const char *dir, struct kgb_err *err
 		if (kgb_rundir_write_kernel(&plan->dir, plan->specs[i].safe_name, kernel.ptr,
 					    kernel.len, err) < 0 ||
 		    kgb_event_kernel_adopted(plan->log, plan->specs[i].name, sha256, dir, err) < 0)
-			return -1;
-	}
-	return 0;
-}
-
-static int check_kernels(struct plan *plan, const char *dir, struct kgb_err *err)
-{
-	if (plan->cli->operators.n == 0)
-		return drop_without_kernel(plan, dir, err);
-	for (size_t i = 0; i < plan->n_specs; i++) {
-		KGB_AUTO(buf) struct kgb_buf kernel = KGB_BUF_INIT(KGB_LIMIT_KERNEL);
-		if (find_kernel(dir, &plan->specs[i], &kernel, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -542,6 +595,7 @@ static int drive(struct plan *plan, struct kgb_sched_outcome *outcome, struct kg
 				.watch_files = s->sandbox.watch_files,
 			},
 		.max_verify_calls = s->limits.verify_calls,
+		.iterations = s->run.iterations,
 		.max_attempts = (int)s->run.max_attempts,
 		.run_budget = charge(s->budget.run_tokens, s->budget.run_usd),
 		.operator_budget = charge(s->budget.operator_tokens, s->budget.operator_usd),
@@ -684,8 +738,10 @@ int kgb_cmd_run(struct kgb_cli *cli)
 {
 	struct kgb_err err = KGB_ERR_INIT;
 	const char *kernels = cli->flags.kernels;
-	struct plan plan = {
-		.cli = cli, .dir = KGB_RUNDIR_INIT, .generate = !cli->flags.skip_gen && !kernels};
+	struct plan plan = {.cli = cli,
+			    .from = KGB_RUNDIR_INIT,
+			    .dir = KGB_RUNDIR_INIT,
+			    .generate = !cli->flags.skip_gen && !kernels};
 	bool earlier = !plan.generate && !kernels;
 	if (check_flags(&plan, &err) < 0)
 		return plan_failed(&plan, &err);
@@ -706,7 +762,7 @@ int kgb_cmd_run(struct kgb_cli *cli)
 		plan_release(&plan);
 		return exit_code;
 	}
-	if ((!earlier && start_new_run(&plan, method, &err) < 0) ||
+	if ((!earlier && start_new_run(&plan, method, &err) < 0) || copy_start(&plan, &err) < 0 ||
 	    append_start(&plan, method, &err) < 0 ||
 	    (kernels && adopt_kernels(&plan, kernels, &err) < 0)) {
 		plan_release(&plan);
@@ -718,7 +774,11 @@ int kgb_cmd_run(struct kgb_cli *cli)
 int kgb_cmd_resume(struct kgb_cli *cli)
 {
 	struct kgb_err err = KGB_ERR_INIT;
-	struct plan plan = {.cli = cli, .dir = KGB_RUNDIR_INIT, .generate = true, .resume = true};
+	struct plan plan = {.cli = cli,
+			    .from = KGB_RUNDIR_INIT,
+			    .dir = KGB_RUNDIR_INIT,
+			    .generate = true,
+			    .resume = true};
 	if (plan_rest(&plan, &err) < 0)
 		return plan_failed(&plan, &err);
 	if (plan.n_specs == 0) {

@@ -75,6 +75,9 @@ static void explain_unknown(const struct kgb_cli *cli, size_t position, struct k
 		add_hint(err, " (or the option '--%s'?)", word);
 	else if (bare)
 		add_command_hint(word, err);
+	if (strchr(word, ':') && !strstr(word, "::"))
+		add_hint(err, " (or, with two colons, '%.*s::%s'?)", (int)strcspn(word, ":"), word,
+			 strchr(word, ':') + 1);
 	if (!strchr(err->msg, '?'))
 		add_hint(err, " in %s: see `kgb-agent list`", cli->config.settings.run.dataset);
 }

@@ -29,6 +29,11 @@ const struct kgb_ladder *kgb_doctor_ladder(const struct kgb_cli *cli);
 /** The nearest directory that exists: where a run would be created; malloc'ed. */
 char *kgb_doctor_existing_parent(const char *path);
 
+/* doctor_model.c */
+void kgb_check_model(const struct kgb_cli *cli, struct kgb_finding *f);
+void kgb_check_api(const struct kgb_cli *cli, struct kgb_finding *f);
+void kgb_check_prices(const struct kgb_cli *cli, struct kgb_finding *f);
+
 /* doctor_sandbox.c */
 void kgb_check_namespaces(const struct kgb_cli *cli, struct kgb_finding *f);
 void kgb_check_network(const struct kgb_cli *cli, struct kgb_finding *f);

@@ -24,10 +24,11 @@ static const struct {
 	enum kgb_command bit;
 	int (*run)(struct kgb_cli *cli);
 } commands[] = {
-	{KGB_COMMAND_RUN, kgb_cmd_run},       {KGB_COMMAND_VERIFY, kgb_cmd_verify},
-	{KGB_COMMAND_LIST, kgb_cmd_list},     {KGB_COMMAND_DOCTOR, kgb_cmd_doctor},
-	{KGB_COMMAND_CONFIG, kgb_cmd_config}, {KGB_COMMAND_REBUILD, kgb_cmd_rebuild},
-	{KGB_COMMAND_REPLAY, kgb_cmd_replay}, {KGB_COMMAND_RESUME, kgb_cmd_resume},
+	{KGB_COMMAND_RUN, kgb_cmd_run},         {KGB_COMMAND_VERIFY, kgb_cmd_verify},
+	{KGB_COMMAND_LIST, kgb_cmd_list},       {KGB_COMMAND_DOCTOR, kgb_cmd_doctor},
+	{KGB_COMMAND_CONFIG, kgb_cmd_config},   {KGB_COMMAND_REBUILD, kgb_cmd_rebuild},
+	{KGB_COMMAND_REPLAY, kgb_cmd_replay},   {KGB_COMMAND_RESUME, kgb_cmd_resume},
+	{KGB_COMMAND_DATASET, kgb_cmd_dataset},
 };
 
 /** A standard descriptor that is missing now would be given to the first file that is opened. */

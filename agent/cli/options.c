@@ -12,15 +12,29 @@ const struct kgb_opt kgb_cli_options[] = {
 	 .type = KGB_OPT_STR,
 	 .setting = "run.dataset",
 	 .arg = "NAME",
-	 .commands = KGB_COMMAND_RUN | KGB_COMMAND_LIST | KGB_COMMAND_VERIFY | KGB_COMMAND_CONFIG,
+	 .commands = KGB_COMMAND_RUN | KGB_COMMAND_LIST | KGB_COMMAND_VERIFY | KGB_COMMAND_DATASET |
+		     KGB_COMMAND_CONFIG,
 	 .doc = "which operators exist (KernelGenBench, KernelGenBench-aten, ...)"},
 	{.name = "method",
 	 .letter = 'm',
 	 .type = KGB_OPT_STR,
 	 .setting = "run.method",
 	 .arg = "NAME",
-	 .commands = KGB_COMMAND_RUN | KGB_COMMAND_CONFIG,
+	 .commands = KGB_COMMAND_RUN | KGB_COMMAND_DATASET | KGB_COMMAND_CONFIG,
 	 .doc = "how kernels are produced; `list --methods` names them"},
+	{.name = "from-run",
+	 .type = KGB_OPT_STR,
+	 .offset = FLAG(from_run),
+	 .arg = "NAME",
+	 .commands = KGB_COMMAND_RUN,
+	 .doc = "begin with the kernels of that earlier run (name or directory); for methods that work in rounds"},
+	{.name = "iterations",
+	 .letter = 'i',
+	 .type = KGB_OPT_INT,
+	 .setting = "run.iterations",
+	 .arg = "N",
+	 .commands = KGB_COMMAND_RUN | KGB_COMMAND_RESUME | KGB_COMMAND_CONFIG,
+	 .doc = "rounds at most of a method that works in rounds (default: as many as it says)"},
 	{.name = "device-count",
 	 .type = KGB_OPT_INT,
 	 .setting = "run.device_count",
@@ -32,7 +46,7 @@ const struct kgb_opt kgb_cli_options[] = {
 	 .setting = "run.device",
 	 .arg = "WHERE",
 	 .commands = KGB_COMMAND_RUN | KGB_COMMAND_RESUME | KGB_COMMAND_VERIFY |
-		     KGB_COMMAND_DOCTOR | KGB_COMMAND_CONFIG,
+		     KGB_COMMAND_DOCTOR | KGB_COMMAND_DATASET | KGB_COMMAND_CONFIG,
 	 .doc = "judge on cpu, cuda, or GPUs by number (cuda:0,2), an operator on each; auto: GPUs if there are any"},
 	{.name = "timeout",
 	 .type = KGB_OPT_DURATION,
@@ -193,6 +207,8 @@ static const char run_help[] =
 	"examples:\n"
 	"  kgb-agent add -m normal_cc --device-count 1\n"
 	"  kgb-agent add,softmax,mm -m naive_cc --model opus --timeout 10m\n"
+	"  kgb-agent add -m autokernel --iterations 5\n"
+	"  kgb-agent -m cuda_optimized_skill --from-run NAME   make the kernels of that run faster\n"
 	"  kgb-agent --skip-gen                   verify the kernels of the latest run again\n"
 	"  kgb-agent add --kernels DIR            verify DIR/aten__add.py\n"
 	"  kgb-agent all --device cuda --device-count 4   four at a time, on the first four GPUs\n"
@@ -259,6 +275,19 @@ static const char list_help[] =
 	"\n"
 	"exit status: 0, 2 usage\n";
 
+static const char dataset_help[] =
+	"lint sees that prompts are in order and asks the reference for every case of every operator (or of those\n"
+	"named): schemas agree with torch's, what is right is accepted, what is wrong is not, all arguments matter\n"
+	"(docs/operator-spec.md). What was found good on the CPU is known until something changes. With --json one line\n"
+	"for each. table prints docs/operators.md, prompt what an agent is told (of --method, on --device).\n"
+	"\n"
+	"examples:\n"
+	"  kgb-agent dataset lint --dataset KernelGenBench-vllm\n"
+	"  kgb-agent dataset lint add mm --device cuda\n"
+	"  kgb-agent dataset table >docs/operators.md\n"
+	"\n"
+	"exit status: 0 all is well, 1 not, 2 usage, 4 the lint could not be run here\n";
+
 const struct kgb_subcommand kgb_cli_commands[] = {
 	{.name = "run",
 	 .bit = KGB_COMMAND_RUN,
@@ -278,6 +307,12 @@ const struct kgb_subcommand kgb_cli_commands[] = {
 	 .max_positional = SIZE_MAX,
 	 .summary = "Show operators or methods",
 	 .help = list_help},
+	{.name = "dataset",
+	 .bit = KGB_COMMAND_DATASET,
+	 .positional = "lint|table|prompt [OPERATOR...]",
+	 .max_positional = SIZE_MAX,
+	 .summary = "Check the operators' specs, print the table of them, or their prompts",
+	 .help = dataset_help},
 	{.name = "doctor",
 	 .bit = KGB_COMMAND_DOCTOR,
 	 .summary = "Check this machine",

@@ -69,6 +69,10 @@ int kgb_preflight_python(const char *python, bool gpu, struct kgb_err *err)
 			err, KGB_ERR_UNAVAILABLE,
 			"there is no Python with torch and triton at '%s': %s, or set paths.python",
 			python, SETUP_HINT);
+	KGB_AUTO(policy) struct kgb_policy policy;
+	kgb_policy_init(&policy);
+	if (kgb_policy_python(&policy, python, &why) < 0)
+		return kgb_fail(err, KGB_ERR_UNAVAILABLE, "%s (paths.python)", why.msg);
 	if (run_short(argv, &ignored, &exit_code, &why) < 0)
 		return kgb_fail(err, KGB_ERR_UNAVAILABLE, "%s: %s, or set paths.python", why.msg,
 				SETUP_HINT);

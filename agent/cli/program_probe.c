@@ -2,6 +2,8 @@
 #include "agent/cli/program_probe.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -63,9 +65,9 @@ static int run(struct probe *probe, const struct kgb_sandbox_spec *spec, struct 
 }
 
 static int fill_policy(struct kgb_policy *policy, const struct kgb_program *program,
-		       const char *path, struct kgb_err *err)
+		       const char *path, const char *home, struct kgb_err *err)
 {
-	const struct kgb_policy_base_spec base = {.tmp_bytes = TMP_BYTES};
+	const struct kgb_policy_base_spec base = {.home = home, .tmp_bytes = TMP_BYTES};
 	if (kgb_policy_base(policy, &base, err) < 0)
 		return -1;
 	kgb_policy_ro(policy, path, INSIDE);
@@ -76,9 +78,9 @@ static int fill_policy(struct kgb_policy *policy, const struct kgb_program *prog
 }
 
 /* The first output of `path` with the version's arguments; what it says besides is dropped. */
-static int ask(const struct kgb_program *program, const char *path, const char *bin_dir,
-	       const struct kgb_ladder *ladder, struct kgb_buf *out, struct probe *probe,
-	       struct kgb_err *err)
+static int ask(const struct kgb_program *program, const char *path, const char *home,
+	       const char *bin_dir, const struct kgb_ladder *ladder, struct kgb_buf *out,
+	       struct probe *probe, struct kgb_err *err)
 {
 	KGB_AUTO(fd) int fd = memfd_create("version", MFD_CLOEXEC);
 	KGB_AUTO(fd) int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -88,7 +90,7 @@ static int ask(const struct kgb_program *program, const char *path, const char *
 	kgb_policy_init(&policy);
 	if (fd < 0 || null_fd < 0)
 		return kgb_fail_errno(err, errno, "open a file for a version");
-	if (fill_policy(&policy, program, path, err) < 0)
+	if (fill_policy(&policy, program, path, home, err) < 0)
 		return -1;
 	const struct kgb_sandbox_spec spec = {
 		.policy = &policy,
@@ -103,13 +105,26 @@ static int ask(const struct kgb_program *program, const char *path, const char *
 	return 0;
 }
 
+/* Without namespaces a home is a directory of this machine; malloc'ed, NULL with *err. */
+static char *make_home(struct kgb_err *err)
+{
+	const char *tmp = getenv("TMPDIR");
+	KGB_AUTO(free) char *home = kgb_path_join(tmp && *tmp ? tmp : "/tmp", "kgb-probe.XXXXXX");
+	if (mkdtemp(home))
+		return KGB_TAKE(home);
+	(void)kgb_fail_errno(err, errno, "make a directory '%s' (TMPDIR)", home);
+	return NULL;
+}
+
 static int fail_missing(const struct kgb_program *program, const char *why, struct kgb_err *err)
 {
 	return kgb_fail(err, KGB_ERR_UNAVAILABLE, "%s %s: %s", program->title, why,
 			program->install);
 }
 
-char *kgb_program_executable(const char *path)
+/* The file to execute for a program at `path`: itself, or for a folder the `run` in it. malloc'ed.
+ */
+static char *executable_of(const char *path)
 {
 	struct stat st;
 	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
@@ -124,16 +139,27 @@ int kgb_program_probe(const struct kgb_program *program, const char *path, const
 	*version = '\0';
 	if (!path)
 		return fail_missing(program, "is not there", err);
-	KGB_AUTO(free) char *executable = kgb_program_executable(path);
+	KGB_AUTO(free) char *executable = executable_of(path);
 	if (access(executable, X_OK) < 0) {
-		KGB_AUTO(free) char *why = kgb_xasprintf("is not at '%s'", executable);
+		KGB_AUTO(free)
+		char *why =
+			kgb_fs_exists(AT_FDCWD, executable)
+				? kgb_xasprintf("cannot be '%s', which is no program", executable)
+				: kgb_xasprintf("is not at '%s'", executable);
 		return fail_missing(program, why, err);
 	}
 	if (program->version_argv.n == 0)
 		return 0;
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
 	struct probe probe = {0};
-	if (ask(program, executable, bin_dir, ladder, &text, &probe, err) < 0)
+	struct kgb_err ignored = KGB_ERR_INIT;
+	KGB_AUTO(free) char *home = NULL;
+	if (ladder->confinement.no_namespaces && !(home = make_home(err)))
+		return -1;
+	int rc = ask(program, executable, home, bin_dir, ladder, &text, &probe, err);
+	if (home)
+		(void)!kgb_fs_remove_tree(AT_FDCWD, home, &ignored);
+	if (rc < 0)
 		return kgb_ctx(err, "%s", program->title);
 	kgb_version_find(text.ptr, version);
 	KGB_AUTO(free) char *why = NULL;

@@ -19,8 +19,5 @@ KGB_MUST_CHECK int kgb_program_probe(const struct kgb_program *program, const ch
  * true, or return false when there is nothing to warn of. */
 bool kgb_program_untested(const struct kgb_program *program, const char *version,
 			  struct kgb_buf *out);
-/** The file to execute for a program at `path`: itself, or for a folder the `run` in it. malloc'ed.
- */
-char *kgb_program_executable(const char *path);
 
 #endif

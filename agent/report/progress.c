@@ -48,6 +48,24 @@ static void write_last_check(struct kgb_jsonw *w, const struct kgb_op_state *op)
 	kgb_jsonw_object_end(w);
 }
 
+/** Of a method that works in rounds: how far its attempt is. */
+static void write_rounds(struct kgb_jsonw *w, const struct kgb_attempt_state *attempt)
+{
+	if (!attempt || attempt->n_rounds == 0)
+		return;
+	const struct kgb_round *best = kgb_attempt_best_round(attempt);
+	int64_t n_kept = 0;
+	for (size_t i = 0; i < attempt->n_rounds; i++)
+		n_kept += attempt->rounds[i].kept;
+	kgb_jsonw_key(w, "rounds");
+	kgb_jsonw_object(w);
+	kgb_jsonw_ki64(w, "done", attempt->rounds[attempt->n_rounds - 1].number);
+	kgb_jsonw_ki64(w, "kept", n_kept);
+	kgb_jsonw_kcount(w, "best_round", best ? best->number : -1);
+	kgb_verdict_summary__write_speedup(w, best ? &best->verdict : NULL);
+	kgb_jsonw_object_end(w);
+}
+
 static void write_op(struct kgb_jsonw *w, const struct kgb_op_state *op)
 {
 	const struct kgb_attempt_state *last = kgb_op_last_attempt(op);
@@ -68,6 +86,7 @@ static void write_op(struct kgb_jsonw *w, const struct kgb_op_state *op)
 	kgb_jsonw_kstr(w, "device", op->device);
 	kgb_verdict_summary__write_speedup(w, op->has_verdict ? &op->verdict : NULL);
 	write_last_check(w, op);
+	write_rounds(w, last);
 	kgb_report__usage(w, "token_usage", &usage);
 	kgb_jsonw_object_end(w);
 }

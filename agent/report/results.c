@@ -94,6 +94,42 @@ static void write_summary(struct kgb_jsonw *w, const struct kgb_run_state *state
 	kgb_jsonw_object_end(w);
 }
 
+static void write_round(struct kgb_jsonw *w, const struct kgb_round *round)
+{
+	const struct kgb_verdict_summary *v = round->has_verdict ? &round->verdict : NULL;
+	kgb_jsonw_object(w);
+	kgb_jsonw_ki64(w, "number", round->number);
+	kgb_report__time(w, "time", round->time_ms);
+	kgb_jsonw_kstr(w, "end", round->end);
+	kgb_jsonw_kstr(w, "status", v ? v->status : NULL);
+	kgb_jsonw_kstr(w, "code", v ? v->code : round->code);
+	kgb_jsonw_kbool(w, "kept", round->kept);
+	kgb_verdict_summary__write_speedup(w, v);
+	kgb_jsonw_kstr(w, "summary", round->summary);
+	kgb_jsonw_kcount(w, "check", round->check > 0 ? round->check : -1);
+	kgb_jsonw_kstr(w, "kernel_sha256", v ? v->kernel_sha256 : NULL);
+	kgb_jsonw_kstr(w, "commit", round->commit);
+	kgb_jsonw_kstr(w, "session_id", round->session_id);
+	kgb_jsonw_kstr(w, "prompt_sha256", round->prompt_sha256);
+	write_tokens(w, &round->gateway, &round->cli);
+	kgb_jsonw_object_end(w);
+}
+
+/** Only a method that works in rounds has any. */
+static void write_rounds(struct kgb_jsonw *w, const struct kgb_attempt_state *attempt)
+{
+	if (attempt->n_rounds == 0)
+		return;
+	const struct kgb_round *best = kgb_attempt_best_round(attempt);
+	kgb_jsonw_kcount(w, "best_round", best ? best->number : -1);
+	kgb_jsonw_kstr(w, "stopped_by", attempt->stopped_by);
+	kgb_jsonw_key(w, "rounds");
+	kgb_jsonw_array(w);
+	for (size_t i = 0; i < attempt->n_rounds; i++)
+		write_round(w, &attempt->rounds[i]);
+	kgb_jsonw_array_end(w);
+}
+
 static void write_attempt(struct kgb_jsonw *w, const struct kgb_attempt_state *attempt)
 {
 	bool ended = attempt->ended_ms >= 0;
@@ -135,6 +171,7 @@ static void write_attempt(struct kgb_jsonw *w, const struct kgb_attempt_state *a
 			 attempt->has_gateway ? attempt->gateway.n_retries : -1);
 	kgb_report__seconds(w, "model_wait_seconds",
 			    attempt->has_gateway ? attempt->gateway.wait_ms : -1);
+	write_rounds(w, attempt);
 	if (attempt->sandbox) {
 		kgb_jsonw_key(w, "sandbox");
 		kgb_jsonw_raw(w, attempt->sandbox);
@@ -229,6 +266,8 @@ void kgb_results_render(const struct kgb_run_state *state, int indent, struct kg
 	kgb_jsonw_kstr(&w, "gateway", state->gateway_mode);
 	kgb_jsonw_kstr(&w, "platform", state->platform);
 	kgb_jsonw_kstr(&w, "isolation", state->isolation);
+	if (state->from_run)
+		kgb_jsonw_kstr(&w, "from_run", state->from_run);
 	kgb_jsonw_kstr(&w, "host", state->host);
 	kgb_jsonw_kstr(&w, "kgb_version", state->version);
 	kgb_jsonw_kstr(&w, "cli", state->cli_name);

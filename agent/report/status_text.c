@@ -48,6 +48,8 @@ static void add_figures(const struct kgb_op_state *op, int64_t now_ms, struct kg
 	add_clock(out, now_ms - since_ms);
 	if (!verifying && last && last->number > 1)
 		kgb_buf_addf(out, "  attempt %d", last->number);
+	if (!verifying && last && last->n_rounds > 0)
+		kgb_buf_addf(out, "  round %d", last->rounds[last->n_rounds - 1].number + 1);
 	struct kgb_usage usage;
 	kgb_op_gateway_usage(op, &usage);
 	if (usage.output >= 0) {
@@ -157,6 +159,21 @@ static void line_attempt_finished(const struct kgb_op_state *op, struct kgb_buf 
 		kgb_buf_adds(out, ", will be tried again");
 }
 
+static void line_round(const struct kgb_op_state *op, struct kgb_buf *out)
+{
+	const struct kgb_attempt_state *last = kgb_op_last_attempt(op);
+	const struct kgb_round *round = &last->rounds[last->n_rounds - 1];
+	if (round->number == 0)
+		kgb_buf_addf(out, "%s: the kernel to begin with: ", op->name);
+	else
+		kgb_buf_addf(out, "%s: round %d %s: ", op->name, round->number,
+			     round->kept ? "kept" : "not kept");
+	if (round->has_verdict)
+		line_verdict(&round->verdict, out);
+	else
+		kgb_buf_addf(out, "nothing was judged: %s", round->code ? round->code : "?");
+}
+
 static void line_run(const struct kgb_run_state *state, const char *type, struct kgb_buf *out)
 {
 	if (kgb_str_eq(type, "planned")) {
@@ -179,6 +196,8 @@ void kgb_status_line(const struct kgb_run_state *state, const struct kgb_op_stat
 	} else if (kgb_str_eq(type, "verify_call")) {
 		kgb_buf_addf(out, "%s: check %zu: ", op->name, op->n_calls);
 		line_verdict(&op->calls[op->n_calls - 1].verdict, out);
+	} else if (kgb_str_eq(type, "round_finished")) {
+		line_round(op, out);
 	} else if (kgb_str_eq(type, "attempt_finished")) {
 		line_attempt_finished(op, out);
 	} else if (kgb_str_eq(type, "verify_started")) {

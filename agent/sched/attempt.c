@@ -24,14 +24,16 @@
 
 static const enum kgb_attempt_phase transitions[KGB_N_ATTEMPT_PHASES][KGB_N_ATTEMPT_EVENTS] = {
 #define NO KGB_N_ATTEMPT_PHASES
-	/*                         READY                 STOP                  EXIT SETTLED */
+	/* READY, STOP, EXIT, SETTLED, ROUND, OVER */
 	[KGB_ATTEMPT_STARTING] = {KGB_ATTEMPT_RUNNING, KGB_ATTEMPT_STOPPING, KGB_ATTEMPT_CLOSING,
-				  NO},
-	[KGB_ATTEMPT_RUNNING] = {NO, KGB_ATTEMPT_STOPPING, KGB_ATTEMPT_CLOSING, NO},
+				  NO, NO, NO},
+	[KGB_ATTEMPT_RUNNING] = {NO, KGB_ATTEMPT_STOPPING, KGB_ATTEMPT_CLOSING, NO, NO, NO},
 	[KGB_ATTEMPT_STOPPING] = {KGB_ATTEMPT_STOPPING, KGB_ATTEMPT_STOPPING, KGB_ATTEMPT_CLOSING,
-				  NO},
-	[KGB_ATTEMPT_CLOSING] = {NO, KGB_ATTEMPT_CLOSING, NO, KGB_ATTEMPT_DONE},
-	[KGB_ATTEMPT_DONE] = {NO, KGB_ATTEMPT_DONE, NO, NO},
+				  NO, NO, NO},
+	[KGB_ATTEMPT_CLOSING] = {NO, KGB_ATTEMPT_CLOSING, NO, KGB_ATTEMPT_DECIDING, NO, NO},
+	[KGB_ATTEMPT_DECIDING] = {NO, KGB_ATTEMPT_DECIDING, NO, NO, KGB_ATTEMPT_STARTING,
+				  KGB_ATTEMPT_DONE},
+	[KGB_ATTEMPT_DONE] = {NO, KGB_ATTEMPT_DONE, NO, NO, NO, NO},
 #undef NO
 };
 
@@ -112,6 +114,11 @@ void kgb_attempt__stop(struct kgb_attempt *attempt, int signo, int64_t grace_ms)
 static void on_limit(uv_timer_t *timer)
 {
 	struct kgb_attempt *attempt = timer->data;
+	if (attempt->phase == KGB_ATTEMPT_DECIDING) {
+		/* A check of what was left in time is not cut; nothing begins after it. */
+		attempt->last_round = true;
+		attempt->timed_out = attempt->round == 0;
+	}
 	if (attempt->phase != KGB_ATTEMPT_RUNNING && attempt->phase != KGB_ATTEMPT_STARTING)
 		return;
 	kgb_attempt__diagnose(attempt);
@@ -132,6 +139,13 @@ static void on_limit(uv_timer_t *timer)
 	kgb_attempt__stop(attempt, SIGINT, KGB_STOP_GRACE_MS);
 }
 
+/** At the end of the attempt's time. */
+static void limit_at_deadline(struct kgb_attempt *attempt)
+{
+	int64_t left_ms = attempt->deadline_ms - kgb_mono_ms();
+	uv_timer_start(&attempt->limit, on_limit, (uint64_t)(left_ms > 0 ? left_ms : 0), 0);
+}
+
 static void flush_usage(struct kgb_attempt *attempt)
 {
 	struct kgb_err err = KGB_ERR_INIT;
@@ -148,18 +162,24 @@ static void follow_result(struct kgb_attempt *attempt)
 {
 	bool has_result = attempt->events.report.has_result;
 	int64_t now_ms = kgb_mono_ms();
-	if (attempt->env->method->program.completion != KGB_COMPLETION_CLOSING_EVENT)
-		return;
 	if (attempt->budget_code || has_result == (attempt->result_seen_ms != 0))
 		return;
 	attempt->result_seen_ms = has_result ? now_ms : 0;
-	int64_t left_ms = attempt->deadline_ms > now_ms ? attempt->deadline_ms - now_ms : 0;
-	uv_timer_start(&attempt->limit, on_limit, (uint64_t)(has_result ? LINGER_MS : left_ms), 0);
+	if (has_result)
+		uv_timer_start(&attempt->limit, on_limit, LINGER_MS, 0);
+	else
+		limit_at_deadline(attempt);
 }
 
 static void on_tick(uv_timer_t *timer)
 {
 	struct kgb_attempt *attempt = timer->data;
+	if (attempt->judge_start) {
+		attempt->judge_start = false;
+		kgb_attempt__round_over(attempt);
+	}
+	if (attempt->phase == KGB_ATTEMPT_DECIDING || attempt->phase == KGB_ATTEMPT_DONE)
+		return;
 	const struct kgb_report *report = &attempt->events.report;
 	int64_t n_events = report->n_events;
 	read_stream(attempt);
@@ -176,7 +196,9 @@ static void on_tick(uv_timer_t *timer)
 static void on_usage(void *payload, const struct kgb_totals *totals)
 {
 	struct kgb_attempt *attempt = payload;
-	attempt->totals = *totals;
+	attempt->round_totals = *totals;
+	attempt->totals = attempt->earlier_totals;
+	kgb_totals_add(&attempt->totals, totals);
 	attempt->totals_changed = true;
 }
 
@@ -232,7 +254,8 @@ static void on_ready(struct kgb_launch *launch, int listen_fd, void *payload)
 	(void)launch;
 	struct kgb_attempt *attempt = payload;
 	step(attempt, KGB_ATTEMPT_ON_READY);
-	KGB_AUTO(free) char *traffic = kgb_path_join(attempt->dir, "traffic");
+	KGB_AUTO(free) char *traffic = kgb_path_join(attempt->round_dir, "traffic");
+	int64_t max_requests = attempt->env->method->limits.model_requests;
 	const struct kgb_session_spec spec = {
 		.take_listen_fd =
 			listen_fd >= 0 ? listen_fd : kgb_take_fd(&attempt->host_listen_fd),
@@ -240,7 +263,7 @@ static void on_ready(struct kgb_launch *launch, int listen_fd, void *payload)
 		.traffic_dir = traffic,
 		.offline = attempt->offline,
 		.protocols = kgb_program_protocols(&attempt->env->method->program),
-		.max_exchanges = attempt->env->method->limits.model_requests,
+		.max_exchanges = max_requests > 0 ? max_requests - attempt->totals.n_exchanges : 0,
 		.cassette = attempt->cassette,
 		.budget = &attempt->budget,
 		.callbacks =
@@ -280,13 +303,21 @@ static void free_attempt(struct kgb_attempt *attempt)
 	kgb_offline_free(attempt->offline);
 	kgb_cassette_free(attempt->cassette);
 	kgb_free(attempt->recorded_dir);
+	kgb_free(attempt->round_dir);
+	kgb_free(attempt->summary);
+	kgb_free(attempt->report);
+	kgb_free(attempt->versions);
 	kgb_free(attempt->dir);
 	kgb_free(attempt->rel);
 	kgb_free(attempt);
 }
 
-static enum kgb_agent_end classify(const struct kgb_attempt *attempt)
+enum kgb_agent_end kgb_attempt__classify(const struct kgb_attempt *attempt)
 {
+	if (attempt->round == 0)
+		return attempt->cancelled   ? KGB_AGENT_CANCELLED
+		       : attempt->timed_out ? KGB_AGENT_TIMEOUT
+					    : KGB_AGENT_NOT_STARTED;
 	if (attempt->watch.has_end && !attempt->cancelled)
 		return attempt->watch.end;
 	struct kgb_agent_exit ended = {
@@ -309,57 +340,6 @@ static enum kgb_agent_end classify(const struct kgb_attempt *attempt)
 	    end != KGB_AGENT_NOT_STARTED)
 		end = KGB_AGENT_BUDGET;
 	return end;
-}
-
-static const char *killed_by(int signo)
-{
-	switch (signo) {
-	case SIGXFSZ:
-		return "the CLI was ended because its output or a file grew over the limit";
-	case SIGKILL:
-		return "the CLI was killed (SIGKILL), perhaps because memory ran out";
-	case SIGSEGV:
-	case SIGBUS:
-	case SIGABRT:
-	case SIGILL:
-	case SIGFPE:
-	case SIGTRAP:
-		return "the CLI crashed; see stderr.log";
-	default:
-		return "the CLI was ended by a signal; see exit.json";
-	}
-}
-
-/** Why there is no kernel. */
-static void explain_missing(const struct kgb_attempt *attempt, enum kgb_agent_end end,
-			    const struct kgb_harvest *harvest, struct kgb_attempt_outcome *out)
-{
-	if (harvest->refusal && !kgb_str_eq(harvest->refusal, "agent.kernel_missing")) {
-		out->code = harvest->refusal;
-		out->message = "kernel.py was refused";
-	} else if (end == KGB_AGENT_OK) {
-		out->code = "agent.no_kernel";
-		out->message =
-			"the agent ended without a kernel.py and without a python block in its last message";
-	} else if (end == KGB_AGENT_BUDGET) {
-		out->code = attempt->budget_code;
-		out->message = attempt->budget_why;
-	} else {
-		out->code = kgb_agent_end_code(end);
-		out->message = attempt->events.report.error;
-		if (end == KGB_AGENT_NOT_STARTED)
-			out->message = attempt->result.err.msg;
-		else if (end == KGB_AGENT_TIMEOUT)
-			out->message = "the attempt's time was over";
-		else if (attempt->watch.has_end)
-			out->message = attempt->watch.why;
-		else if (end == KGB_AGENT_CANCELLED)
-			out->message = "cancelled before there was a kernel";
-		else if (end == KGB_AGENT_KILLED && !*out->message)
-			out->message = killed_by(attempt->result.term_signal);
-		else if (end == KGB_AGENT_CRASHED && !*out->message)
-			out->message = "the CLI ended without its closing event; see stderr.log";
-	}
 }
 
 static int record_end(struct kgb_attempt *attempt, enum kgb_agent_end end,
@@ -386,6 +366,7 @@ static int record_end(struct kgb_attempt *attempt, enum kgb_agent_end end,
 		.gateway = &attempt->totals,
 		.cli = &attempt->events.report,
 		.sandbox = sandbox.ptr,
+		.stopped_by = attempt->stopped_by,
 	};
 	return kgb_event_attempt_finished(attempt->env->log, &event, err);
 }
@@ -404,12 +385,13 @@ static void check_report(const struct kgb_attempt *attempt, enum kgb_agent_end e
 /** Harvest, journal, tell. */
 static void finish(struct kgb_attempt *attempt)
 {
+	struct kgb_attempt_outcome outcome = {.end = kgb_attempt__classify(attempt)};
+	kgb_attempt__join_reports(attempt);
 	/* The CLI prices every answer by its own list; a script costs nothing. */
 	if (attempt->env->gateway_mode != KGB_GATEWAY_LIVE)
 		attempt->events.report.cost_usd = -1;
 	struct kgb_err err = KGB_ERR_INIT;
 	struct kgb_harvest harvest = {.kernel = KGB_BUF_INIT(KGB_LIMIT_KERNEL + 1)};
-	struct kgb_attempt_outcome outcome = {.end = classify(attempt)};
 	check_report(attempt, outcome.end);
 	attempt->n_watched = 0; /* the last version is kept in any case */
 	kgb_attempt__watch_kernel(attempt);
@@ -417,7 +399,7 @@ static void finish(struct kgb_attempt *attempt)
 		kgb_attempt__fatal(attempt, &err);
 	outcome.has_kernel = harvest.source != NULL;
 	if (!outcome.has_kernel)
-		explain_missing(attempt, outcome.end, &harvest, &outcome);
+		kgb_attempt__explain_missing(attempt, outcome.end, &harvest, &outcome);
 	outcome.retry = !outcome.has_kernel && kgb_agent_end_retryable(outcome.end) &&
 			attempt->number < attempt->env->max_attempts && !attempt->reported_fatal;
 	if (attempt->result.survivors > 0)
@@ -447,6 +429,13 @@ void kgb_attempt__maybe_settled(struct kgb_attempt *attempt)
 	    attempt->watch.counting)
 		return;
 	step(attempt, KGB_ATTEMPT_ON_SETTLED);
+	kgb_attempt__sum_up(attempt);
+	kgb_attempt__round_over(attempt);
+}
+
+void kgb_attempt__conclude(struct kgb_attempt *attempt)
+{
+	step(attempt, KGB_ATTEMPT_ON_OVER);
 	uv_close((uv_handle_t *)&attempt->tick, on_timer_closed);
 	uv_close((uv_handle_t *)&attempt->limit, on_timer_closed);
 }
@@ -454,7 +443,7 @@ void kgb_attempt__maybe_settled(struct kgb_attempt *attempt)
 static void on_session_closed(void *payload, const struct kgb_totals *totals)
 {
 	struct kgb_attempt *attempt = payload;
-	attempt->totals = *totals;
+	on_usage(attempt, totals);
 	attempt->session = NULL;
 	kgb_attempt__maybe_settled(attempt);
 }
@@ -467,7 +456,10 @@ static void on_launch_done(struct kgb_launch *launch, const struct kgb_launch_re
 	attempt->result = *result;
 	step(attempt, KGB_ATTEMPT_ON_EXIT);
 	uv_timer_stop(&attempt->tick);
-	uv_timer_stop(&attempt->limit);
+	if (kgb_attempt__has_loop(attempt))
+		limit_at_deadline(attempt);
+	else
+		uv_timer_stop(&attempt->limit);
 	read_rest(attempt);
 	kgb_attempt__watch_ended(attempt);
 	if (attempt->job)
@@ -479,9 +471,17 @@ static void on_launch_done(struct kgb_launch *launch, const struct kgb_launch_re
 
 void kgb_attempt_cancel(struct kgb_attempt *attempt, bool now)
 {
-	if (attempt->phase == KGB_ATTEMPT_DONE || attempt->phase == KGB_ATTEMPT_CLOSING)
+	if (attempt->phase == KGB_ATTEMPT_DONE)
+		return;
+	attempt->last_round = true;
+	if (attempt->phase == KGB_ATTEMPT_CLOSING)
 		return;
 	attempt->cancelled = true;
+	if (attempt->phase == KGB_ATTEMPT_DECIDING) {
+		if (attempt->job)
+			kgb_job_cancel(attempt->job);
+		return;
+	}
 	kgb_attempt__diagnose(attempt);
 	kgb_attempt__stop(attempt, now ? SIGKILL : SIGINT, now ? 0 : KGB_STOP_GRACE_MS);
 }
@@ -490,6 +490,20 @@ void kgb_attempt_cancel(struct kgb_attempt *attempt, bool now)
 
 static const struct kgb_launch_callbacks launch_callbacks = {.on_ready = on_ready,
 							     .on_done = on_launch_done};
+
+void kgb_attempt__next_round(struct kgb_attempt *attempt)
+{
+	struct kgb_err err = KGB_ERR_INIT;
+	if (kgb_attempt__start_round(attempt, &launch_callbacks, &err) < 0) {
+		kgb_error("%s: round %d: %s", attempt->spec->name, attempt->round, err.msg);
+		attempt->result = (struct kgb_launch_result){.exit_code = -1, .err = err};
+		kgb_attempt__conclude(attempt);
+		return;
+	}
+	step(attempt, KGB_ATTEMPT_ON_ROUND);
+	uv_timer_start(&attempt->tick, on_tick, TICK_MS, TICK_MS);
+	limit_at_deadline(attempt);
+}
 
 static int begin(struct kgb_attempt *attempt, struct kgb_err *err)
 {
@@ -507,7 +521,11 @@ static int begin(struct kgb_attempt *attempt, struct kgb_err *err)
 	};
 	if (kgb_event_attempt_started(env->log, &event, err) < 0)
 		return -1;
-	if (kgb_attempt__launch(attempt, &launch_callbacks, err) == 0)
+	if (attempt->judge_start) {
+		attempt->phase = KGB_ATTEMPT_DECIDING; /* from the first tick on */
+		return 0;
+	}
+	if (kgb_attempt__start_round(attempt, &launch_callbacks, err) == 0)
 		return 0;
 	const struct kgb_event_attempt_finished finished = {
 		.operator= attempt->spec->name,
@@ -549,6 +567,7 @@ int kgb_attempt_start(struct kgb_attempt **out, const struct kgb_attempt_env *en
 		.stdout_read_fd = -1,
 		.watch = {.dir_fd = -1},
 		.host_listen_fd = -1,
+		.earlier_report = {.usage = KGB_USAGE_UNKNOWN, .n_turns = -1, .cost_usd = -1},
 		.open = 2,
 	};
 	attempt->dir = kgb_path_join(env->dir->path, attempt->rel);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * One attempt: a coding CLI in its sandbox, from the workspace to the harvested kernel. The attempt
- * answers the agent's checks, keeps every version of kernel.py, meters through the gateway's
- * session, and on every way out takes the best candidate known. Loop thread only.
+ * One attempt: a coding CLI in its sandbox, once or in rounds, from the workspace to the harvested
+ * kernel. The attempt answers the agent's checks, keeps every version of kernel.py, meters through
+ * the gateway's session, and on every way out takes the best candidate known. Loop thread only.
  */
 #ifndef KGB_AGENT_SCHED_ATTEMPT_H
 #define KGB_AGENT_SCHED_ATTEMPT_H
@@ -25,6 +25,8 @@ enum kgb_attempt_phase {
 	KGB_ATTEMPT_RUNNING,
 	KGB_ATTEMPT_STOPPING, /* asked to end */
 	KGB_ATTEMPT_CLOSING, /* the sandbox is gone; its session and checks are being settled */
+	KGB_ATTEMPT_DECIDING, /* no round runs: what is there is judged, then the next begins or
+				 none */
 	KGB_ATTEMPT_DONE,
 	KGB_N_ATTEMPT_PHASES,
 };
@@ -33,6 +35,8 @@ enum kgb_attempt_event {
 	KGB_ATTEMPT_ON_STOP, /* timeout, cancel, linger */
 	KGB_ATTEMPT_ON_EXIT, /* everything inside is gone */
 	KGB_ATTEMPT_ON_SETTLED, /* no session and no check is open any more */
+	KGB_ATTEMPT_ON_ROUND, /* the next round begins */
+	KGB_ATTEMPT_ON_OVER, /* there is none */
 	KGB_N_ATTEMPT_EVENTS,
 };
 /** Transition, or KGB_N_ATTEMPT_PHASES where the event cannot happen. Total: every pair has an
@@ -62,6 +66,8 @@ struct kgb_attempt_env {
 	const char *model; /* never empty */
 	const struct kgb_devices *devices;
 	int64_t max_verify_calls;
+	int64_t iterations; /* rounds at most of a method that works in rounds; 0: as many as it
+			       says */
 	struct kgb_charge budget; /* limits of one attempt; 0: none */
 	int warn_percent;
 	struct kgb_walls walls;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <fcntl.h>
+#include <signal.h>
 
 #include "agent/sched/attempt_internal.h"
 #include "base/fs.h"
@@ -7,17 +8,18 @@
 #include "base/limits.h"
 #include "base/mem.h"
 
-/** The version that passed last, as it was judged. */
+/** The best version that passed, as it was judged. The one to begin with is a result once an agent
+ * has really tried to better it. */
 static int take_verified(const struct kgb_attempt *attempt, struct kgb_harvest *out,
 			 struct kgb_err *err)
 {
-	if (attempt->best_check == 0)
+	const struct kgb_loop_best *best = &attempt->best;
+	if (best->check == 0 || (best->round == 0 && attempt->n_good_rounds == 0))
 		return 0;
-	KGB_AUTO(free)
-	char *path = kgb_xasprintf("%s/verdicts/%03d.py", attempt->dir, attempt->best_check);
+	KGB_AUTO(free) char *path = kgb_attempt__verdict_file(attempt, best->check, "py");
 	if (kgb_fs_read(AT_FDCWD, path, KGB_LIMIT_KERNEL, &out->kernel, err) < 0)
 		return -1;
-	out->source = "verified";
+	out->source = best->round == 0 ? "start" : "verified";
 	return 0;
 }
 
@@ -28,7 +30,11 @@ static int take_file(const struct kgb_attempt *attempt, struct kgb_harvest *out,
 		return 0;
 	if (kgb_workspace_read_kernel(&attempt->ws, &out->kernel, &out->refusal, err) < 0)
 		return -1;
-	if (!out->refusal && out->kernel.len > 0)
+	if (out->refusal || out->kernel.len == 0)
+		return 0;
+	kgb_sha256_hex(out->kernel.ptr, out->kernel.len, out->sha256);
+	out->unchanged = kgb_str_eq(out->sha256, attempt->start_sha256);
+	if (!out->unchanged)
 		out->source = "file";
 	return 0;
 }
@@ -60,6 +66,59 @@ int kgb_attempt__harvest(struct kgb_attempt *attempt, struct kgb_harvest *out, s
 	kgb_sha256_hex(out->kernel.ptr, out->kernel.len, out->sha256);
 	return kgb_rundir_write_kernel(attempt->env->dir, attempt->spec->safe_name, out->kernel.ptr,
 				       out->kernel.len, err);
+}
+
+static const char *killed_by(int signo)
+{
+	switch (signo) {
+	case SIGXFSZ:
+		return "the CLI was ended because its output or a file grew over the limit";
+	case SIGKILL:
+		return "the CLI was killed (SIGKILL), perhaps because memory ran out";
+	case SIGSEGV:
+	case SIGBUS:
+	case SIGABRT:
+	case SIGILL:
+	case SIGFPE:
+	case SIGTRAP:
+		return "the CLI crashed; see stderr.log";
+	default:
+		return "the CLI was ended by a signal; see exit.json";
+	}
+}
+
+void kgb_attempt__explain_missing(const struct kgb_attempt *attempt, enum kgb_agent_end end,
+				  const struct kgb_harvest *harvest,
+				  struct kgb_attempt_outcome *out)
+{
+	if (harvest->refusal && !kgb_str_eq(harvest->refusal, "agent.kernel_missing")) {
+		out->code = harvest->refusal;
+		out->message = "kernel.py was refused";
+	} else if (end == KGB_AGENT_OK) {
+		out->code = "agent.no_kernel";
+		out->message =
+			harvest->unchanged
+				? "the agent left kernel.py as it was at the beginning"
+				: "the agent ended without a kernel.py and without a python block in its last message";
+	} else if (end == KGB_AGENT_BUDGET) {
+		out->code = attempt->budget_code;
+		out->message = attempt->budget_why;
+	} else {
+		out->code = kgb_agent_end_code(end);
+		out->message = attempt->events.report.error;
+		if (end == KGB_AGENT_NOT_STARTED)
+			out->message = attempt->result.err.msg;
+		else if (end == KGB_AGENT_TIMEOUT)
+			out->message = "the attempt's time was over";
+		else if (attempt->watch.has_end)
+			out->message = attempt->watch.why;
+		else if (end == KGB_AGENT_CANCELLED)
+			out->message = "cancelled before there was a kernel";
+		else if (end == KGB_AGENT_KILLED && !*out->message)
+			out->message = killed_by(attempt->result.term_signal);
+		else if (end == KGB_AGENT_CRASHED && !*out->message)
+			out->message = "the CLI ended without its closing event; see stderr.log";
+	}
 }
 
 static void write_usage(struct kgb_jsonw *w, const char *key, const struct kgb_usage *usage)

@@ -25,16 +25,35 @@ int kgb_attempt__load_replay(struct kgb_attempt *attempt, struct kgb_err *err)
 {
 	if (!attempt->env->replay)
 		return 0;
-	const struct kgb_attempt_state *recorded = recorded_attempt(attempt);
-	if (!recorded)
+	if (!recorded_attempt(attempt))
 		return kgb_fail(err, KGB_ERR_NOT_FOUND, "%s has no attempt %d in the record",
 				attempt->spec->name, attempt->number);
-	/* It stands in the requests. */
-	const char *id = recorded->has_cli ? recorded->cli.session_id : NULL;
+	attempt->recorded_dir = kgb_path_join(attempt->env->replay->dir, attempt->rel);
+	return 0;
+}
+
+/** The session's id, which stands in the requests; NULL: not known. */
+static const char *recorded_session(const struct kgb_attempt *attempt)
+{
+	const struct kgb_attempt_state *recorded = recorded_attempt(attempt);
+	for (size_t i = 0; i < recorded->n_rounds; i++)
+		if (recorded->rounds[i].number == attempt->round)
+			return recorded->rounds[i].session_id;
+	return recorded->has_cli ? recorded->cli.session_id : NULL;
+}
+
+int kgb_attempt__load_replay_round(struct kgb_attempt *attempt, struct kgb_err *err)
+{
+	if (!attempt->env->replay)
+		return 0;
+	const char *id = recorded_session(attempt);
 	if (id && strlen(id) < sizeof(attempt->session_id))
 		snprintf(attempt->session_id, sizeof(attempt->session_id), "%s", id);
-	attempt->recorded_dir = kgb_path_join(attempt->env->replay->dir, attempt->rel);
-	KGB_AUTO(free) char *traffic = kgb_path_join(attempt->recorded_dir, "traffic");
+	KGB_AUTO(free)
+	char *traffic = kgb_xasprintf("%s%s/traffic", attempt->recorded_dir,
+				      attempt->round_dir + strlen(attempt->dir));
+	kgb_cassette_free(attempt->cassette);
+	attempt->cassette = NULL;
 	return kgb_cassette_load(&attempt->cassette, traffic, err);
 }
 

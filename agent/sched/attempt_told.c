@@ -7,7 +7,7 @@
 
 static void write_empty(struct kgb_jsonw *w, const struct kgb_attempt *attempt)
 {
-	const struct kgb_sandbox_status *status = &attempt->launch.status;
+	const struct kgb_sandbox_status *status = &attempt->seen;
 	kgb_jsonw_key(w, "empty");
 	kgb_jsonw_object(w);
 	kgb_jsonw_kbool(w, "proven", attempt->result.survivors == 0 && status->cgroup_empty != 0);
@@ -36,13 +36,14 @@ static void write_limits(struct kgb_jsonw *w, const struct kgb_walls *walls)
 static void write_used(struct kgb_jsonw *w, const struct kgb_attempt *attempt)
 {
 	const struct kgb_watch *watch = &attempt->watch;
-	const struct kgb_sandbox_status *status = &attempt->launch.status;
+	const struct kgb_sandbox_status *status = &attempt->seen;
 	kgb_jsonw_key(w, "used");
 	kgb_jsonw_object(w);
 	kgb_jsonw_ki64(w, "disk_bytes", watch->disk.total.bytes);
 	kgb_jsonw_ki64(w, "workspace_bytes", watch->disk.parts[KGB_DISK_WS]);
 	kgb_jsonw_ki64(w, "home_bytes", watch->disk.parts[KGB_DISK_HOME]);
-	kgb_jsonw_ki64(w, "traffic_bytes", watch->disk.parts[KGB_DISK_TRAFFIC]);
+	kgb_jsonw_ki64(w, "traffic_bytes",
+		       watch->disk.parts[KGB_DISK_TRAFFIC] + watch->disk.parts[KGB_DISK_ROUNDS]);
 	kgb_jsonw_ki64(w, "files", watch->disk.total.files);
 	kgb_jsonw_kcount(w, "peak_memory_bytes", status->peak_memory_bytes);
 	kgb_jsonw_kcount(w, "peak_processes", status->peak_tasks);
@@ -82,7 +83,7 @@ static void write_probe(struct kgb_jsonw *w, const char *by, const char *what, c
 static void write_probes(struct kgb_jsonw *w, const struct kgb_attempt *attempt)
 {
 	const struct kgb_watch *watch = &attempt->watch;
-	const struct kgb_sandbox_status *status = &attempt->launch.status;
+	const struct kgb_sandbox_status *status = &attempt->seen;
 	kgb_jsonw_key(w, "probes");
 	kgb_jsonw_array(w);
 	for (size_t i = 0; i < status->n_probes; i++)

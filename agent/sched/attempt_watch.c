@@ -28,12 +28,14 @@
 #define DISK_RESERVE ((int64_t)512 << 20)
 /* Less than this share of a processor is no sign of life: timers of a CLI that waits. */
 #define LIFE_CPU_SHARE 100
+/* ... or so many bytes read from or written to a disk: more than a log of being idle. */
+#define LIFE_IO_BYTES (64 << 10)
 /* More than this share, and it is processors that are waited for. */
 #define BUSY_CPU_SHARE 2
 
 static const char *const parts[KGB_N_DISK_PARTS] = {
 	[KGB_DISK_WS] = "ws",   [KGB_DISK_HOME] = "home",         [KGB_DISK_TRAFFIC] = "traffic",
-	[KGB_DISK_GIT] = "git", [KGB_DISK_VERDICTS] = "verdicts",
+	[KGB_DISK_GIT] = "git", [KGB_DISK_VERDICTS] = "verdicts", [KGB_DISK_ROUNDS] = "rounds",
 };
 
 /* ---- disk ---- */
@@ -93,6 +95,7 @@ static void check_disk(struct kgb_attempt *attempt)
 	const struct kgb_walls *walls = &attempt->env->walls;
 	const struct kgb_watch *watch = &attempt->watch;
 	const struct kgb_disk_usage *used = &watch->disk.total;
+	int64_t requests = watch->disk.parts[KGB_DISK_TRAFFIC] + watch->disk.parts[KGB_DISK_ROUNDS];
 	struct kgb_disk_room room;
 	kgb_disk_room(watch->dir_fd, &room);
 	char why[KGB_WATCH_TEXT_LEN];
@@ -104,8 +107,7 @@ static void check_disk(struct kgb_attempt *attempt)
 			"the agent wrote %lld bytes; sandbox.disk allows %lld (workspace %lld, HOME %lld, requests %lld, output %lld)",
 			(long long)used->bytes, (long long)walls->disk_bytes,
 			(long long)watch->disk.parts[KGB_DISK_WS],
-			(long long)watch->disk.parts[KGB_DISK_HOME],
-			(long long)watch->disk.parts[KGB_DISK_TRAFFIC],
+			(long long)watch->disk.parts[KGB_DISK_HOME], (long long)requests,
 			(long long)watch->disk.output);
 		stop_for_disk(attempt, "disk", walls->disk_bytes, used->bytes, why);
 	} else if (used->files > walls->n_files) {
@@ -177,6 +179,17 @@ static int64_t cpu_ticks(const struct kgb_tree *tree)
 	return ticks;
 }
 
+/** Whoever ends takes its bytes along: less than before is not a sign of anything. */
+static int64_t io_bytes(const struct kgb_tree *tree)
+{
+	int64_t sum = 0;
+	for (size_t i = 0; i < tree->n; i++) {
+		int64_t bytes = kgb_tree_io_bytes(tree->items[i].pid);
+		sum += bytes > 0 ? bytes : 0;
+	}
+	return sum;
+}
+
 static bool same_processes(const struct kgb_tree *a, const struct kgb_tree *b)
 {
 	if (a->n != b->n)
@@ -187,21 +200,13 @@ static bool same_processes(const struct kgb_tree *a, const struct kgb_tree *b)
 	return true;
 }
 
-static const struct kgb_tree_process *find(const struct kgb_tree *tree, pid_t pid)
-{
-	for (size_t i = 0; i < tree->n; i++)
-		if (tree->items[i].pid == pid)
-			return &tree->items[i];
-	return NULL;
-}
-
 /** bwrap, the sandbox's first process, and its child, the CLI: the others are the CLI's tools. */
 static bool is_tool(const struct kgb_tree *tree, const struct kgb_tree_process *process,
 		    pid_t launcher)
 {
 	int depth = 0;
 	while (process && process->parent != launcher && depth < 3) {
-		process = find(tree, process->parent);
+		process = kgb_tree_find(tree, process->parent);
 		depth++;
 	}
 	return depth == 3;
@@ -242,8 +247,11 @@ static void sample(struct kgb_attempt *attempt)
 	watch->sample_ms = now_ms;
 	watch->passed_ms = passed_ms;
 	watch->cpu_ms = ticks_to_ms(cpu_ticks(&watch->tree) - cpu_ticks(&watch->before));
+	int64_t io_before = watch->io_bytes;
+	watch->io_bytes = io_bytes(&watch->tree);
 	if (!same_processes(&watch->tree, &watch->before) ||
-	    watch->cpu_ms * LIFE_CPU_SHARE >= passed_ms)
+	    watch->cpu_ms * LIFE_CPU_SHARE >= passed_ms ||
+	    watch->io_bytes - io_before >= LIFE_IO_BYTES)
 		kgb_attempt__note_life(attempt);
 	bool in_tool = watch->n_open == 0 && has_tool(attempt, &watch->tree);
 	if (in_tool && watch->in_tool)
@@ -302,7 +310,7 @@ static void say_waiting(struct kgb_watch *watch, const char *class, const char *
 /** Processor time of one process since the look before. */
 static int64_t own_cpu_ms(const struct kgb_watch *watch, const struct kgb_tree_process *process)
 {
-	const struct kgb_tree_process *before = find(&watch->before, process->pid);
+	const struct kgb_tree_process *before = kgb_tree_find(&watch->before, process->pid);
 	return ticks_to_ms(process->cpu_ticks - (before ? before->cpu_ticks : 0));
 }
 
@@ -411,6 +419,14 @@ int kgb_attempt__watch_open(struct kgb_attempt *attempt, struct kgb_err *err)
 	kgb_disk_room(watch->dir_fd, &watch->room);
 	watch->had_room = watch->room.bytes > 4 * DISK_RESERVE;
 	return 0;
+}
+
+void kgb_attempt__watch_round(struct kgb_attempt *attempt)
+{
+	struct kgb_watch *watch = &attempt->watch;
+	watch->tick_ms = watch->life_ms = watch->sample_ms = kgb_mono_ms();
+	watch->n_open = 0;
+	watch->in_tool = false;
 }
 
 void kgb_attempt__watch(struct kgb_attempt *attempt)

@@ -24,6 +24,7 @@ enum kgb_disk_part {
 	KGB_DISK_TRAFFIC,
 	KGB_DISK_GIT,
 	KGB_DISK_VERDICTS,
+	KGB_DISK_ROUNDS, /* traffic of each round, and homes of those that are over */
 	KGB_N_DISK_PARTS,
 };
 
@@ -51,6 +52,7 @@ struct kgb_watch {
 	/* Processes: now and at the look before. */
 	struct kgb_tree tree, before;
 	int64_t sample_ms, passed_ms, cpu_ms;
+	int64_t io_bytes; /* of its processes with disks, ever */
 	bool in_tool;
 
 	/* Clocks; monotonic times, and sums. */
@@ -79,6 +81,8 @@ struct kgb_watch {
 
 /** Before the CLI starts; its directory exists. */
 KGB_MUST_CHECK int kgb_attempt__watch_open(struct kgb_attempt *attempt, struct kgb_err *err);
+/** A round begins: what was between it and the one before is no silence of the CLI. */
+void kgb_attempt__watch_round(struct kgb_attempt *attempt);
 /** On each tick; may end the attempt. */
 void kgb_attempt__watch(struct kgb_attempt *attempt);
 /** The CLI talks, or is talked to. */

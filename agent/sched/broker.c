@@ -429,6 +429,8 @@ static int spawn_zygotes(struct zygotes *zygotes, struct kgb_err *err)
 	kgb_strv_addf(&argv, "--dir=%s", zygotes->dir);
 	kgb_strv_addf(&argv, "--device=%s", zygotes->device);
 	kgb_strv_addf(&argv, "--python=%s", broker->python);
+	/* While they start they do not see that we are gone. */
+	kgb_strv_add(&argv, "--die-with-parent");
 	KGB_AUTO(strv) struct kgb_strv env = KGB_STRV_INIT;
 	judge_env(broker, &env);
 	uv_stdio_container_t stdio[3] = {
@@ -518,7 +520,10 @@ void kgb_broker_close(struct kgb_broker *broker, void (*done)(void *payload), vo
 	for (size_t i = 0; i < broker->devices->n; i++) {
 		struct zygotes *zygotes = &broker->zygotes[i];
 		if (zygotes->spawned) {
-			/* The end of their stdin is their signal to go. */
+			/* The end of their stdin is their signal to go; while they start, nobody
+			 * reads it, for as long as torch takes to load. */
+			if (zygotes->state == ZYGOTES_STARTING)
+				uv_process_kill(&zygotes->process, SIGTERM);
 			close_handle(&zygotes->in);
 			uv_timer_start(&zygotes->timer, on_zygotes_timer, JUDGE_GRACE_MS, 0);
 		} else {

@@ -454,6 +454,7 @@ static void fill_env(struct sched *sched)
 		.budget = spec->attempt_budget,
 		.warn_percent = spec->warn_percent,
 		.max_verify_calls = spec->max_verify_calls,
+		.iterations = spec->iterations,
 		.walls = spec->walls,
 		.max_attempts = spec->max_attempts,
 		.on_fatal = on_fatal,
@@ -491,8 +492,9 @@ static int start_parts(struct sched *sched, struct kgb_err *err)
 	if (kgb_progress_start(&sched->progress, &sched->loop, spec->log, spec->dir->fd, err) < 0 ||
 	    kgb_status_start(&sched->status, &sched->loop, spec->log, spec->status_style, err) < 0)
 		return -1;
-	bool needs_judge = !spec->replay &&
-			   (!spec->skip_verify || (spec->method && spec->method->verify_tool));
+	bool needs_judge =
+		!spec->replay &&
+		(!spec->skip_verify || (spec->method && kgb_method_needs_judge(spec->method)));
 	if (needs_judge && kgb_broker_start(&sched->broker, &broker, err) < 0)
 		return -1;
 	if (spec->method && kgb_gateway_new(&sched->gateway, &sched->loop, &spec->gateway, err) < 0)

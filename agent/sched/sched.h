@@ -38,6 +38,8 @@ struct kgb_sched_spec {
 	const char *data_dir, *bin_dir, *cli_path, *python, *model;
 	int64_t attempt_timeout_ms, verify_timeout_ms, call_timeout_ms, memory_bytes,
 		max_verify_calls;
+	int64_t iterations; /* rounds at most of a method that works in rounds; 0: as many as it
+			       says */
 	struct kgb_walls walls;
 	int max_attempts;
 	/* Limits; 0: none. */

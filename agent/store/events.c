@@ -131,6 +131,8 @@ int kgb_event_run_started(struct kgb_run_log *log, const struct kgb_event_run_st
 	kgb_jsonw_kstr(&draft.w, "platform", event->platform);
 	kgb_jsonw_kstr(&draft.w, "host", host);
 	kgb_jsonw_kstr(&draft.w, "version", kgb_version());
+	if (event->from_run)
+		kgb_jsonw_kstr(&draft.w, "from_run", event->from_run);
 	kgb_jsonw_ki64(&draft.w, "device_count", event->device_count);
 	kgb_jsonw_kbool(&draft.w, "skip_gen", event->skip_gen);
 	kgb_jsonw_kbool(&draft.w, "skip_verify", event->skip_verify);
@@ -181,6 +183,16 @@ int kgb_event_verify_call(struct kgb_run_log *log, const char *operator, int att
 	kgb_jsonw_key(&draft.w, "verdict");
 	kgb_verdict_summary__write(&draft.w, verdict);
 	kgb_jsonw_kstr(&draft.w, "commit", commit_id);
+	return draft_commit(log, &draft, KGB_JOURNAL_SYNC, err);
+}
+
+int kgb_event_round_finished(struct kgb_run_log *log, const char *operator, int attempt,
+			     const struct kgb_round *round, struct kgb_err *err)
+{
+	struct draft draft;
+	draft_begin_op(&draft, "round_finished", operator);
+	kgb_jsonw_ki64(&draft.w, "attempt", attempt);
+	kgb_round__write_members(&draft.w, round);
 	return draft_commit(log, &draft, KGB_JOURNAL_SYNC, err);
 }
 
@@ -243,6 +255,8 @@ int kgb_event_attempt_finished(struct kgb_run_log *log,
 		write_cli(w, event->cli);
 	else
 		kgb_jsonw_null(w);
+	if (event->stopped_by)
+		kgb_jsonw_kstr(w, "stopped_by", event->stopped_by);
 	if (event->sandbox) {
 		kgb_jsonw_key(w, "sandbox");
 		kgb_jsonw_raw(w, event->sandbox);

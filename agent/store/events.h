@@ -31,6 +31,7 @@ void kgb_run_log_listen(struct kgb_run_log *log, kgb_run_log_fn fn, void *payloa
 struct kgb_event_run_started {
 	const char *run_name, *dataset, *method, *model, *gateway_mode, *cli_name, *cli_version,
 		*isolation, *platform;
+	const char *from_run; /* whose kernels it begins with; NULL: none */
 	int device_count;
 	bool skip_gen, skip_verify;
 };
@@ -56,6 +57,8 @@ struct kgb_event_attempt_finished {
 	const struct kgb_totals *gateway; /* may be NULL */
 	const struct kgb_report *cli; /* may be NULL */
 	const char *sandbox; /* what the walls saw, a JSON object; NULL: nothing */
+	const char
+		*stopped_by; /* of a method that works in rounds: why it ended by itself, or NULL */
 };
 
 /* Each appends one record (synced unless said), folds it and tells the listeners. */
@@ -73,6 +76,10 @@ KGB_MUST_CHECK int kgb_event_attempt_started(struct kgb_run_log *log,
 KGB_MUST_CHECK int kgb_event_verify_call(struct kgb_run_log *log, const char *operator, int attempt,
 					 const struct kgb_verdict_summary *verdict,
 					 const char *commit, struct kgb_err *err);
+/** A round is over and judged. `round->time_ms` is not looked at: it is the record's. */
+KGB_MUST_CHECK int kgb_event_round_finished(struct kgb_run_log *log, const char *operator,
+					    int attempt, const struct kgb_round *round,
+					    struct kgb_err *err);
 /** Tokens so far; not synced. */
 KGB_MUST_CHECK int kgb_event_usage(struct kgb_run_log *log, const char *operator, int attempt,
 				   const struct kgb_totals *totals, struct kgb_err *err);

@@ -196,6 +196,62 @@ int kgb_verdict_summary__read(const cJSON *node, struct kgb_arena *arena,
 	return 0;
 }
 
+static void write_usage(struct kgb_jsonw *w, const char *key, const struct kgb_usage *usage)
+{
+	kgb_jsonw_key(w, key);
+	kgb_jsonw_object(w);
+	kgb_usage__write_members(w, usage);
+	kgb_jsonw_object_end(w);
+}
+
+void kgb_round__write_members(struct kgb_jsonw *w, const struct kgb_round *round)
+{
+	kgb_jsonw_ki64(w, "round", round->number);
+	kgb_jsonw_kstr(w, "category", round->category);
+	kgb_jsonw_kstr(w, "end", round->end);
+	kgb_jsonw_kstr(w, "code", round->code);
+	kgb_jsonw_key(w, "verdict");
+	if (round->has_verdict)
+		kgb_verdict_summary__write(w, &round->verdict);
+	else
+		kgb_jsonw_null(w);
+	kgb_jsonw_ki64(w, "check", round->check);
+	kgb_jsonw_kbool(w, "kept", round->kept);
+	kgb_jsonw_kstr(w, "commit", round->commit);
+	kgb_jsonw_kstr(w, "summary", round->summary);
+	kgb_jsonw_kstr(w, "session_id", round->session_id);
+	kgb_jsonw_kstr(w, "prompt_sha256", round->prompt_sha256);
+	write_usage(w, "gateway", &round->gateway);
+	write_usage(w, "cli", &round->cli);
+}
+
+int kgb_round__read(const cJSON *node, struct kgb_arena *arena, struct kgb_round *out,
+		    struct kgb_err *err)
+{
+	const cJSON *verdict = kgb_json_get(node, "verdict");
+	*out = (struct kgb_round){
+		.number = (int)kgb_json_i64(node, "round", -1),
+		.category = copy_member(node, "category", arena),
+		.end = copy_member(node, "end", arena),
+		.code = copy_member(node, "code", arena),
+		.has_verdict = cJSON_IsObject(verdict),
+		.check = (int)kgb_json_i64(node, "check", 0),
+		.kept = kgb_json_bool(node, "kept", false),
+		.commit = copy_member(node, "commit", arena),
+		.summary = copy_member(node, "summary", arena),
+		.session_id = copy_member(node, "session_id", arena),
+		.prompt_sha256 = copy_member(node, "prompt_sha256", arena),
+	};
+	kgb_usage__read(kgb_json_get(node, "gateway"), &out->gateway);
+	kgb_usage__read(kgb_json_get(node, "cli"), &out->cli);
+	if (out->number < 0)
+		return kgb_fail(err, KGB_ERR_INVALID, "'round' is missing");
+	if (out->kept && !out->has_verdict)
+		return kgb_fail(err, KGB_ERR_INVALID, "round %d is kept without a verdict",
+				out->number);
+	return out->has_verdict ? kgb_verdict_summary__read(verdict, arena, &out->verdict, err) : 0;
+}
+
 /** Why a kernel that passed on a GPU has no speedup: it was not timed, or a case has none. */
 static void explain_timing(const cJSON *verdict, struct kgb_verdict_summary *out)
 {

@@ -31,6 +31,12 @@ void kgb_verdict_summary__write_speedup(struct kgb_jsonw *w,
 KGB_MUST_CHECK int kgb_verdict_summary__read(const cJSON *node, struct kgb_arena *arena,
 					     struct kgb_verdict_summary *out, struct kgb_err *err);
 
+/** All members but the time, which is the record's. */
+void kgb_round__write_members(struct kgb_jsonw *w, const struct kgb_round *round);
+/** INVALID when something in it cannot be. Strings go to the arena; NULL arena: only checks. */
+KGB_MUST_CHECK int kgb_round__read(const cJSON *node, struct kgb_arena *arena,
+				   struct kgb_round *out, struct kgb_err *err);
+
 /** Index of `name` in a list of `n` names, or -1. */
 int kgb_enum__find(const char *name, const char *(*name_of)(int value), int n);
 

@@ -119,6 +119,15 @@ struct kgb_attempt_state *kgb_op_last_attempt(const struct kgb_op_state *op)
 	return op->n_attempts > 0 ? &op->attempts[op->n_attempts - 1] : NULL;
 }
 
+const struct kgb_round *kgb_attempt_best_round(const struct kgb_attempt_state *attempt)
+{
+	const struct kgb_round *best = NULL;
+	for (size_t i = 0; i < attempt->n_rounds; i++)
+		if (attempt->rounds[i].kept)
+			best = &attempt->rounds[i];
+	return best;
+}
+
 /** Room for one more item in an arena array that grows at powers of two. */
 static void *grow(struct kgb_arena *arena, void *items, size_t n, size_t size)
 {
@@ -231,6 +240,7 @@ static int fold_run_started(struct kgb_run_state *state, const struct kgb_journa
 	keep_or_set(state, &state->cli_version, data, "cli_version");
 	keep_or_set(state, &state->isolation, data, "isolation");
 	keep_or_set(state, &state->platform, data, "platform");
+	keep_or_set(state, &state->from_run, data, "from_run");
 	keep_or_set(state, &state->host, data, "host");
 	keep_or_set(state, &state->version, data, "version");
 	state->device_count = (int)kgb_json_i64(data, "device_count", 0);
@@ -333,6 +343,29 @@ static int fold_verify_call(struct kgb_run_state *state, const struct kgb_journa
 	return 0;
 }
 
+static int fold_round_finished(struct kgb_run_state *state, const struct kgb_journal_record *record,
+			       bool apply, struct kgb_err *err)
+{
+	struct subject s = {0};
+	struct kgb_round round;
+	if (find_attempt(state, record->data, &s, err) < 0 ||
+	    kgb_round__read(record->data, apply ? &state->arena : NULL, &round, err) < 0)
+		return -1;
+	const struct kgb_attempt_state *attempt = s.attempt;
+	int last = attempt->n_rounds > 0 ? attempt->rounds[attempt->n_rounds - 1].number : 0;
+	if (round.number > last + 1 || (round.number <= last && attempt->n_rounds > 0))
+		return kgb_fail(err, KGB_ERR_INVALID, "round %d of '%s' comes out of turn",
+				round.number, s.op->name);
+	if (!apply)
+		return 0;
+	round.time_ms = record->time_ms;
+	s.attempt->rounds = grow(&state->arena, s.attempt->rounds, s.attempt->n_rounds,
+				 sizeof(*s.attempt->rounds));
+	s.attempt->rounds[s.attempt->n_rounds++] = round;
+	s.op->changed_ms = record->time_ms;
+	return 0;
+}
+
 static int fold_usage(struct kgb_run_state *state, const struct kgb_journal_record *record,
 		      bool apply, struct kgb_err *err)
 {
@@ -360,6 +393,7 @@ static void apply_attempt_finished(struct kgb_run_state *state, struct subject *
 	attempt->code_generated = attempt->kernel_sha256 != NULL;
 	attempt->error_code = text_of(state, data, "error_code");
 	attempt->error_message = text_of(state, data, "error_message");
+	attempt->stopped_by = text_of(state, data, "stopped_by");
 	const cJSON *gateway = kgb_json_get(data, "gateway");
 	if (cJSON_IsObject(gateway)) {
 		kgb_totals__read(gateway, &attempt->gateway);
@@ -516,17 +550,12 @@ static const struct {
 	const char *type;
 	fold_fn fold;
 } folds[] = {
-	{"run_started", fold_run_started},
-	{"planned", fold_planned},
-	{"attempt_started", fold_attempt_started},
-	{"verify_call", fold_verify_call},
-	{"usage", fold_usage},
-	{"attempt_finished", fold_attempt_finished},
-	{"kernel_adopted", fold_kernel_adopted},
-	{"verify_started", fold_verify_started},
-	{"verified", fold_verified},
-	{"operator_ended", fold_operator_ended},
-	{"run_finished", fold_run_finished},
+	{"run_started", fold_run_started},           {"planned", fold_planned},
+	{"attempt_started", fold_attempt_started},   {"verify_call", fold_verify_call},
+	{"round_finished", fold_round_finished},     {"usage", fold_usage},
+	{"attempt_finished", fold_attempt_finished}, {"kernel_adopted", fold_kernel_adopted},
+	{"verify_started", fold_verify_started},     {"verified", fold_verified},
+	{"operator_ended", fold_operator_ended},     {"run_finished", fold_run_finished},
 };
 
 int kgb_run_state__fold(struct kgb_run_state *state, const struct kgb_journal_record *record,

@@ -12,6 +12,9 @@
 #include "base/err.h"
 #include "base/str.h"
 
+/** Kernels of an earlier run that the work begins with: start/<safe_name>.py. */
+#define KGB_RUNDIR_START "start"
+
 struct kgb_rundir {
 	char *name; /* owned; last component */
 	char *path; /* owned; absolute */

@@ -86,6 +86,24 @@ struct kgb_verify_call {
 	const char *commit; /* git commit of the workspace, or NULL */
 };
 
+/** One round of a method that works in rounds (struct kgb_method_loop). */
+struct kgb_round {
+	int number; /* from 1; 0: the kernel that it began with was judged, no agent ran */
+	int64_t time_ms; /* when it was over */
+	const char *category; /* of the operator */
+	const char *end; /* how the agent ended: "agent.ok"; NULL for number 0 */
+	const char *code; /* why there is nothing to judge: "agent.no_kernel", ...; NULL */
+	bool has_verdict;
+	struct kgb_verdict_summary verdict; /* of its best version when kept, else of its last */
+	int check; /* that version's number below verdicts/; 0: none */
+	bool kept; /* it is the best so far */
+	const char *commit; /* of the workspace, or NULL */
+	const char *summary; /* what it changed, in the agent's own words: one line, or NULL */
+	const char *session_id; /* or NULL */
+	const char *prompt_sha256; /* NULL for number 0 */
+	struct kgb_usage gateway, cli; /* of this round alone */
+};
+
 struct kgb_attempt_state {
 	int number; /* from 1 */
 	int device; /* -1: none */
@@ -109,6 +127,10 @@ struct kgb_attempt_state {
 	struct kgb_cli_report cli;
 	const char *sandbox; /* what the walls saw, a JSON object in one line; NULL: not told */
 	int n_verify_calls;
+	struct kgb_round *rounds; /* in order; none unless the method has a loop */
+	size_t n_rounds;
+	const char *stopped_by; /* "iterations", "patience", "target": why no further round began;
+				   or NULL */
 };
 
 struct kgb_op_state {
@@ -154,6 +176,7 @@ struct kgb_run_state {
 	const char *cli_version;
 	const char *isolation;
 	const char *platform;
+	const char *from_run; /* the run whose kernels it began with, or NULL */
 	const char *host;
 	bool skip_gen, skip_verify;
 	int device_count;
@@ -180,6 +203,8 @@ void kgb_auto_run_state(struct kgb_run_state *state);
 struct kgb_op_state *kgb_run_state_op(const struct kgb_run_state *state, const char *name);
 /** Last attempt or NULL. */
 struct kgb_attempt_state *kgb_op_last_attempt(const struct kgb_op_state *op);
+/** The round that is the best so far, or NULL. */
+const struct kgb_round *kgb_attempt_best_round(const struct kgb_attempt_state *attempt);
 /** Fold one record into the state. INVALID when a record contradicts what came before (an attempt
  * of an operator that was never planned, ...). A kgb_journal_fn with a struct kgb_run_state * as
  * payload. */

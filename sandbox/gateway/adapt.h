@@ -3,7 +3,7 @@
  * What the gateway changes in a model request before it leaves: the model is the one that the run
  * pays for, tools that the provider would run on its own machines go, and a streamed chat is asked
  * for its usage. Every other value stays byte for byte. What would be billed beyond what a budget
- * can reserve for, and content that the provider would fetch itself, is refused.
+ * can reserve for, and content that the provider would fetch itself, is refused (refuse.h).
  *
  * The body is read by a scanner that only knows where values begin and end, so that one of 60 MB
  * costs one pass and no tree. What it cannot read for sure (no object, a key twice, a key in
@@ -35,6 +35,7 @@ struct kgb_adapted {
 	int64_t max_output_tokens; /* as asked, at most KGB_MAX_OUTPUT_TOKENS; that too when it is
 				      no count; -1 if it does not say */
 	size_t n_tools_removed;
+	size_t n_images; /* at most; not counted where the provider's tools are allowed */
 };
 #define KGB_ADAPTED_INIT                                         \
 	{                                                        \

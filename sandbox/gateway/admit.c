@@ -11,6 +11,8 @@
  * more than what will be counted. */
 #define BYTES_PER_TOKEN 2
 #define ADDED_TOKENS 1024
+/* The most that a provider counts for an image, of which a few bytes can be very large ones. */
+#define IMAGE_TOKENS 5000
 /* Output of a request that does not limit it. */
 #define DEFAULT_OUTPUT_TOKENS 32768
 
@@ -28,7 +30,8 @@ static void estimate(struct kgb_exchange *ex)
 	int64_t output = ex->adapted.max_output_tokens;
 	if (output < 0)
 		output = DEFAULT_OUTPUT_TOKENS;
-	ex->wish_input = (int64_t)ex->body.len / BYTES_PER_TOKEN + ADDED_TOKENS;
+	ex->wish_input = (int64_t)ex->body.len / BYTES_PER_TOKEN + ADDED_TOKENS +
+			 (int64_t)ex->adapted.n_images * IMAGE_TOKENS;
 	ex->wish.tokens = ex->wish_input + output;
 	/* Nobody is paid for what is not sent. */
 	ex->wish.nanos = ex->session->gw->mode == KGB_GATEWAY_LIVE
@@ -181,6 +184,10 @@ static struct kgb_charge answered(const struct kgb_exchange *ex)
 		if (!price)
 			price = asked_price(ex);
 		charge.nanos = kgb_price_nanos(price, &known);
+		/* Dearer than the table says, or nobody knows how dear. */
+		bool unsure = charge.nanos < 0 || (ex->metered && ex->meter.surcharged);
+		if (unsure && charge.nanos < ex->wish.nanos)
+			charge.nanos = ex->wish.nanos;
 	}
 	return charge;
 }

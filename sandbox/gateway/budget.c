@@ -146,25 +146,27 @@ static int percent_of(int64_t spent, int64_t limit)
 	return percent > 999 ? 999 : (int)percent;
 }
 
-int kgb_budget_percent(const struct kgb_budget *budget, const struct kgb_budget **out)
+/* The fullest of this budget and those above it: percent spent of its limit, 0..999; -1 when none
+ * has a limit. `out` is that budget. */
+static int fullest(const struct kgb_budget *budget, const struct kgb_budget **out)
 {
-	int fullest = -1;
+	int most = -1;
 	for (const struct kgb_budget *b = budget; b; b = b->parent) {
 		int tokens = percent_of(b->spent.tokens, b->limit.tokens);
 		int nanos = percent_of(b->spent.nanos, b->limit.nanos);
 		int percent = tokens > nanos ? tokens : nanos;
-		if (percent > fullest) {
-			fullest = percent;
+		if (percent > most) {
+			most = percent;
 			*out = b;
 		}
 	}
-	return fullest;
+	return most;
 }
 
 bool kgb_budget_warning(const struct kgb_budget *budget, char *out, size_t cap)
 {
 	const struct kgb_budget *b = NULL;
-	int percent = kgb_budget_percent(budget, &b);
+	int percent = fullest(budget, &b);
 	if (!b || b->soft_percent <= 0 || percent < b->soft_percent)
 		return false;
 	snprintf(out, cap,

@@ -62,9 +62,6 @@ const struct kgb_budget *kgb_budget_reached(const struct kgb_budget *budget);
 /** Why `reached` refuses, without any number. */
 void kgb_budget_plain(const struct kgb_budget *reached, char *out, size_t cap);
 
-/** The fullest of this budget and those above it: percent spent of its limit, 0..100 or more; -1
- * when none has a limit. `out` is that budget. */
-int kgb_budget_percent(const struct kgb_budget *budget, const struct kgb_budget **out);
 /** One sentence on how much is used, when a soft limit is passed; false: not yet. */
 bool kgb_budget_warning(const struct kgb_budget *budget, char *out, size_t cap);
 

@@ -47,7 +47,6 @@ static void unlink_turn(struct kgb_credential *c, struct kgb_turn *turn)
 	else
 		c->last = turn->prev;
 	turn->prev = turn->next = NULL;
-	c->n_waiting--;
 }
 
 static struct kgb_turn *first_due(const struct kgb_credential *c, int64_t now_ms)
@@ -108,7 +107,6 @@ void kgb_credential_ask(struct kgb_credential *c, struct kgb_turn *turn, int64_t
 	else
 		c->first = turn;
 	c->last = turn;
-	c->n_waiting++;
 	pump(c);
 }
 
@@ -150,8 +148,6 @@ void kgb_credential_pause(struct kgb_credential *c, int64_t pause_ms)
 	int64_t now_ms = kgb_mono_ms();
 	if (pause_ms <= 0 || now_ms + pause_ms <= c->paused_until_ms)
 		return;
-	if (c->paused_until_ms <= now_ms)
-		c->n_pauses++;
 	c->paused_until_ms = now_ms + pause_ms;
 	set_timer(c, now_ms);
 }

@@ -25,13 +25,11 @@ struct kgb_turn {
 struct kgb_credential {
 	uv_timer_t timer;
 	struct kgb_turn *first, *last; /* waiting, in order of arrival */
-	size_t n_waiting;
 	size_t n_running;
 	double places; /* how many may run; at least 1 */
 	double max_places;
 	int64_t paused_until_ms; /* monotonic; 0: not */
 	int64_t halved_ms; /* when the places were halved last */
-	int64_t n_pauses;
 	void (*closed)(void *payload);
 	void *payload;
 };

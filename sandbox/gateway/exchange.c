@@ -66,10 +66,16 @@ static void free_exchange(struct kgb_exchange *ex)
 	kgb_session__maybe_done(session);
 }
 
+/* Somebody may still add to it: the client, the source of the answer, a worker. */
+static bool is_open(const struct kgb_exchange *ex)
+{
+	return ex->attached || ex->source_open || ex->recording || ex->preparing;
+}
+
 /* Lets the exchange go when nothing holds it any more. */
 static void maybe_free(struct kgb_exchange *ex)
 {
-	if (ex->attached || ex->source_open || ex->recording || ex->preparing)
+	if (is_open(ex))
 		return;
 	if (ex->timing) {
 		ex->timing = false;
@@ -116,49 +122,85 @@ static void fill_summary(const struct kgb_exchange *ex, struct kgb_exchange_summ
 	out->usage_complete = kgb_usage_complete(&out->usage);
 }
 
-static void settle(struct kgb_exchange *ex)
+static void tell(struct kgb_exchange *ex)
 {
-	ex->settled = true;
-	kgb_exchange__charge(ex);
-	struct kgb_session *session = ex->session;
-	struct kgb_totals *totals = &session->ledger.totals;
-	struct kgb_exchange_summary summary;
-	fill_summary(ex, &summary);
-	if (kgb_http_is_generation(ex->endpoint)) {
-		totals->n_open--;
-		totals->n_exchanges++;
-		totals->busy_ms += summary.total_ms;
-		if (ex->status < 200 || ex->status >= 300 || ex->cut_upstream)
-			totals->n_errors++;
-		else if (!summary.usage_complete)
-			totals->n_incomplete++;
-		if (ex->repeated)
-			totals->n_repeated++;
-	}
-	const struct kgb_record_end record_end = {
-		.summary = &summary,
-		.source = kgb_gateway_mode_name(session->gw->mode),
+	const struct kgb_session *session = ex->session;
+	ex->summary.record_error = ex->record.failed ? ex->record.err.msg
+				   : ex->work_failed ? ex->work_err.msg
+						     : NULL;
+	if (session->callbacks.on_exchange)
+		session->callbacks.on_exchange(session->payload, &ex->summary);
+}
+
+/* On a worker thread: nobody else holds the exchange any more. */
+static void write_record(uv_work_t *work)
+{
+	struct kgb_exchange *ex = work->data;
+	const struct kgb_record_end end = {
+		.summary = &ex->summary,
+		.source = kgb_gateway_mode_name(ex->session->gw->mode),
 		.started_wall_ms = ex->started_wall_ms,
 		.waited_ms = ex->waited_ms,
 		.reply_names = &ex->reply_names,
 		.reply_values = &ex->reply_values,
 		.tries = &ex->tries,
 	};
-	kgb_record_finish(&ex->record, &record_end);
-	summary.record_error = ex->record.failed ? ex->record.err.msg
-			       : ex->work_failed ? ex->work_err.msg
-						 : NULL;
-	if (!session->closing && session->callbacks.on_exchange)
-		session->callbacks.on_exchange(session->payload, &summary);
+	kgb_record_finish(&ex->record, &end);
+}
+
+static void on_recorded(uv_work_t *work, int status)
+{
+	(void)status;
+	struct kgb_exchange *ex = work->data;
+	ex->recording = false;
+	tell(ex);
+	maybe_free(ex);
+}
+
+/* Making files may take long on a busy disk, and all streams of all attempts would wait. */
+static void finish_record(struct kgb_exchange *ex)
+{
+	ex->work.data = ex;
+	ex->recording = true;
+	if (uv_queue_work(ex->session->gw->loop, &ex->work, write_record, on_recorded) == 0)
+		return;
+	write_record(&ex->work);
+	on_recorded(&ex->work, 0);
+}
+
+static void settle(struct kgb_exchange *ex)
+{
+	ex->settled = true;
+	kgb_exchange__charge(ex);
+	struct kgb_session *session = ex->session;
+	struct kgb_totals *totals = &session->ledger.totals;
+	fill_summary(ex, &ex->summary);
+	if (kgb_http_is_generation(ex->endpoint)) {
+		totals->n_open--;
+		totals->n_exchanges++;
+		totals->busy_ms += ex->summary.total_ms;
+		if (ex->status < 200 || ex->status >= 300 || ex->cut_upstream)
+			totals->n_errors++;
+		else if (!ex->summary.usage_complete)
+			totals->n_incomplete++;
+		if (ex->repeated)
+			totals->n_repeated++;
+	}
+	if (session->dir_fd >= 0) {
+		finish_record(ex);
+	} else {
+		tell(ex);
+		maybe_free(ex);
+	}
 }
 
 /* A model request is over when the client and the source of the answer both are. */
 static void maybe_settle(struct kgb_exchange *ex)
 {
-	if (ex->number > 0 && !ex->settled && !ex->attached && !ex->source_open && !ex->recording &&
-	    !ex->preparing)
+	if (ex->number > 0 && !ex->settled && !is_open(ex))
 		settle(ex);
-	maybe_free(ex);
+	else
+		maybe_free(ex);
 }
 
 /* ---- the client's side ---- */
@@ -209,6 +251,8 @@ void kgb_exchange__detach(struct kgb_exchange *ex, bool finished)
 
 void kgb_exchange__abort(struct kgb_exchange *ex)
 {
+	if (ex->settled) /* its record is being written */
+		return;
 	kgb_exchange__stop(ex);
 	if (ex->verify) {
 		ex->verify->exchange = NULL;
@@ -271,7 +315,7 @@ static void account(struct kgb_exchange *ex)
 	    !kgb_meter_take_change(&ex->meter))
 		return;
 	if (kgb_ledger_report(&session->ledger, ex->number, ex->meter.message_id, ex->meter.model,
-			      &ex->meter.usage))
+			      &ex->meter.usage, ex->meter.surcharged))
 		ex->repeated = true;
 	if (!session->closing && session->callbacks.on_usage)
 		session->callbacks.on_usage(session->payload, &session->ledger.totals);
@@ -307,6 +351,30 @@ static const char *closing_missing(enum kgb_protocol protocol)
 	KGB_UNREACHABLE();
 }
 
+void kgb_exchange__broke(struct kgb_exchange *ex, int weight)
+{
+	if (!*ex->sha256)
+		kgb_sha256_hex(ex->body.ptr, ex->body.len, ex->sha256);
+	kgb_broken_note(&ex->session->broken, ex->sha256, weight);
+}
+
+/* How it went, for those that ask for the same again. */
+static void note_outcome(struct kgb_exchange *ex, const char *error)
+{
+	const struct kgb_gateway *gw = ex->session->gw;
+	bool failed = error || ex->status == 429 || ex->status >= 500;
+	bool bad = ex->metered && (ex->meter.errored || ex->meter.n_bad > 0);
+	if (gw->mode != KGB_GATEWAY_LIVE || !kgb_http_is_generation(ex->endpoint) ||
+	    ex->aborted_by_client)
+		return;
+	/* Nothing of it reached the client, and all that we try was tried. */
+	bool in_vain = failed && gw->retry.max_tries > 1 && (ex->status < 200 || ex->status >= 300);
+	if (failed || bad)
+		kgb_exchange__broke(ex, in_vain ? KGB_BROKEN_LIMIT : 1);
+	else if (*ex->sha256)
+		kgb_broken_forget(&ex->session->broken, ex->sha256);
+}
+
 void kgb_exchange__end(struct kgb_exchange *ex, const char *error)
 {
 	ex->source_open = false;
@@ -317,6 +385,7 @@ void kgb_exchange__end(struct kgb_exchange *ex, const char *error)
 	bool stream = ex->metered && ex->meter.streamed && kgb_http_is_generation(ex->endpoint);
 	if (!error && stream && ex->status < 300 && !ex->meter.stopped && !ex->meter.errored)
 		error = closing_missing(ex->protocol);
+	note_outcome(ex, error);
 	if (error) {
 		if (error != ex->error)
 			snprintf(ex->error, sizeof(ex->error), "%s", error);
@@ -406,11 +475,15 @@ static void prepare(uv_work_t *work)
 		.model = gw->model,
 		.allow_provider_tools = gw->allow_provider_tools,
 	};
+	if (ex->wants_sha256)
+		kgb_sha256_hex(ex->body.ptr, ex->body.len, ex->sha256);
 	if (ex->endpoint != KGB_ENDPOINT_MODELS)
 		ex->prepare_failed = kgb_adapt_request(&spec, ex->body.ptr, ex->body.len,
 						       &ex->adapted, &ex->prepare_err) < 0;
 	if (!ex->prepare_failed && gw->mode == KGB_GATEWAY_OFFLINE)
 		kgb_exchange__script(ex);
+	else if (!ex->prepare_failed && gw->mode == KGB_GATEWAY_REPLAY)
+		kgb_exchange__find_key(ex);
 }
 
 static void on_prepared(uv_work_t *work, int status)
@@ -426,6 +499,8 @@ static void on_prepared(uv_work_t *work, int status)
 	}
 	if (ex->prepare_failed)
 		refuse(ex, 400, ex->prepare_err.msg);
+	else if (*ex->sha256 && kgb_broken_is_hopeless(&ex->session->broken, ex->sha256))
+		refuse(ex, kgb_http_stop_status(ex->protocol), KGB_BROKEN_TEXT);
 	else if (ex->session->gw->mode == KGB_GATEWAY_LIVE && !kgb_exchange__account(ex)->api_key)
 		refuse(ex, 401, "this run has no key for that API");
 	else
@@ -436,6 +511,8 @@ static void start_prepare(struct kgb_exchange *ex)
 {
 	ex->prepare.data = ex;
 	ex->preparing = true;
+	ex->wants_sha256 =
+		kgb_http_is_generation(ex->endpoint) && kgb_broken_any(&ex->session->broken);
 	if (ex->body.len > INLINE_BYTES &&
 	    uv_queue_work(ex->session->gw->loop, &ex->prepare, prepare, on_prepared) == 0)
 		return;

@@ -145,8 +145,8 @@ KGB_MUST_CHECK int kgb_session_open(struct kgb_session **out, struct kgb_gateway
 				    const struct kgb_session_spec *spec, struct kgb_err *err);
 /** Refuses new requests, aborts open ones (client connections are cut, upstream transfers
  * cancelled), flushes the record, frees *session and calls done (may be NULL) from the loop. No
- * other callback comes after this call. Totals are final when done is called: they are handed to
- * it. */
+ * other callback comes after this call but on_exchange. Totals are final when done is called: they
+ * are handed to it. */
 void kgb_session_close(struct kgb_session *session,
 		       void (*done)(void *payload, const struct kgb_totals *totals), void *payload);
 /** What has been used so far. */

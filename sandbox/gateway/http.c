@@ -109,6 +109,35 @@ bool kgb_http_forward_request_header(const char *name)
 	return listed(list, name);
 }
 
+bool kgb_http_is_plain(const char *name, const char *value)
+{
+	size_t len =
+		strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_");
+	if (len == 0 || name[len] != '\0')
+		return false;
+	for (; *value; value++)
+		if ((unsigned char)*value < 0x20 || (unsigned char)*value == 0x7f)
+			return false;
+	return true;
+}
+
+void kgb_http_cheap_betas(const char *value, struct kgb_buf *out)
+{
+	/* A prompt of over 200,000 tokens at twice the price; without it such prompts are errors.
+	 */
+	static const char dear[] = "context-1m-";
+	while (*value) {
+		value += strspn(value, ", \t");
+		size_t len = strcspn(value, ", \t");
+		if (len > 0 && !kgb_str_starts(value, dear)) {
+			if (out->len > 0)
+				kgb_buf_addc(out, ',');
+			kgb_buf_add(out, value, len);
+		}
+		value += len;
+	}
+}
+
 bool kgb_http_forward_reply_header(const char *name)
 {
 	static const char *const list[] = {"content-type",          "request-id",

@@ -32,6 +32,11 @@ bool kgb_http_token_matches(const char *token, const char *x_api_key, const char
 
 /** The request header goes on to the upstream. */
 bool kgb_http_forward_request_header(const char *name);
+/** Nothing in a header's name or value could make two headers of it, or end its line early. */
+bool kgb_http_is_plain(const char *name, const char *value);
+/** The words of an `anthropic-beta` header that go on, comma by comma: not those that change prices
+ * without a trace in the request. */
+void kgb_http_cheap_betas(const char *value, struct kgb_buf *out);
 /** The answer's header (lower case) goes on to the client. */
 bool kgb_http_forward_reply_header(const char *name);
 /** The header's value is a secret and is not recorded. */

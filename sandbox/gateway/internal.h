@@ -17,6 +17,7 @@
 #include "base/limits.h"
 #include "base/str.h"
 #include "sandbox/gateway/adapt.h"
+#include "sandbox/gateway/broken.h"
 #include "sandbox/gateway/budget.h"
 #include "sandbox/gateway/credential.h"
 #include "sandbox/gateway/gateway.h"
@@ -83,6 +84,7 @@ struct kgb_session {
 	int64_t next_number;
 	int64_t n_messages; /* requests for a model's answer so far, for max_exchanges */
 	struct kgb_ledger ledger;
+	struct kgb_broken broken; /* live */
 	struct kgb_exchange *exchanges; /* list */
 	bool closing;
 	void (*done)(void *payload, const struct kgb_totals *totals);
@@ -107,6 +109,9 @@ struct kgb_exchange {
 	struct kgb_err prepare_err;
 	bool prepare_failed;
 	struct kgb_offline_reply scripted; /* offline: the answer */
+	char key[KGB_SHA256_HEX_LEN]; /* replay: of the request */
+	bool wants_sha256; /* answers broke off before: is it one of those? */
+	char sha256[KGB_SHA256_HEX_LEN]; /* of the body, when somebody wanted it; else "" */
 	bool rejected; /* body is read and thrown away */
 	bool too_large; /* the same, because it was too long */
 	bool encoded; /* the same, because it is compressed */
@@ -118,7 +123,7 @@ struct kgb_exchange {
 	bool attached; /* the server knows it */
 	struct kgb_upstream_call *call;
 	bool source_open; /* more of the answer may come */
-	bool recording; /* the worker reads the request */
+	bool recording; /* the worker reads the request, or writes the end of the record */
 	size_t open; /* handles that are not closed */
 	bool polling; /* gone_poll is open */
 	uv_poll_t gone_poll; /* tells when a waiting client hangs up */
@@ -140,6 +145,7 @@ struct kgb_exchange {
 	int n_tries; /* upstream calls that were begun */
 	int n_lost; /* of those: sent, and nobody knows what became of them */
 	struct kgb_retry_decision decision; /* on the call that failed last */
+	size_t thrown_bytes; /* of its answer */
 	struct kgb_strv tries; /* what became of those that failed, a sentence each */
 
 	/* Answer. */
@@ -162,6 +168,7 @@ struct kgb_exchange {
 	struct kgb_meter meter;
 	bool metered; /* meter is initialised */
 	struct kgb_record record;
+	struct kgb_exchange_summary summary; /* once settled */
 	bool settled;
 	bool repeated;
 	bool aborted_by_client;
@@ -225,6 +232,8 @@ void kgb_exchange__stop(struct kgb_exchange *ex);
 /* relay.c */
 /** Start the upstream call of a model request, when it is its turn. */
 void kgb_exchange__relay(struct kgb_exchange *ex);
+/** The request's key, into ex->key; on any thread. */
+void kgb_exchange__find_key(struct kgb_exchange *ex);
 /** Answer a model request from the record. */
 void kgb_exchange__replay(struct kgb_exchange *ex);
 /** What the script answers to a model request, into ex->scripted; on any thread. */
@@ -237,6 +246,8 @@ struct kgb_account *kgb_exchange__account(const struct kgb_exchange *ex);
 /* Used by relay.c on whatever source the answer has. */
 void kgb_exchange__head(struct kgb_exchange *ex, int status, const char *content_type);
 void kgb_exchange__bytes(struct kgb_exchange *ex, const char *bytes, size_t len);
+/** No answer came of it that a client can use: it may ask for the same again only so often. */
+void kgb_exchange__broke(struct kgb_exchange *ex, int weight);
 /** The source is exhausted; `error` NULL or what went wrong. */
 void kgb_exchange__end(struct kgb_exchange *ex, const char *error);
 

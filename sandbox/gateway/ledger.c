@@ -113,7 +113,7 @@ static struct kgb_ledger_entry *insert(struct kgb_ledger *ledger, size_t at, con
 }
 
 bool kgb_ledger_report(struct kgb_ledger *ledger, int64_t number, const char *id, const char *model,
-		       const struct kgb_usage *usage)
+		       const struct kgb_usage *usage, bool surcharged)
 {
 	char own[40];
 	if (!*id) {
@@ -145,8 +145,10 @@ bool kgb_ledger_report(struct kgb_ledger *ledger, int64_t number, const char *id
 	move_usage(&totals->usage, &entry->usage, &now);
 	move_usage(&totals->models[entry->row].usage, &entry->usage, &now);
 	entry->usage = now;
-	int64_t nanos =
-		kgb_price_nanos(kgb_prices_find(ledger->prices, model, entry->first_wall_ms), &now);
+	int64_t nanos = -1;
+	if (!surcharged)
+		nanos = kgb_price_nanos(
+			kgb_prices_find(ledger->prices, model, entry->first_wall_ms), &now);
 	move_cost(totals, entry->nanos, nanos);
 	entry->nanos = nanos;
 	return repeated;

@@ -75,11 +75,35 @@ static void take_openai(struct kgb_usage *usage, const cJSON *from, const char *
 	usage->cache_creation = written;
 }
 
+/* Prices are for the usual service: what an answer tells of another one, of a cache that lives an
+ * hour, of tools that the provider ran, has a price that we do not know. */
+static bool is_unusual(const cJSON *from, const char *key, const char *usual, const char * or)
+{
+	const char *value = kgb_json_str(from, key, usual);
+	return strcmp(value, usual) != 0 && strcmp(value, or) != 0;
+}
+
+static void take_surcharges(struct kgb_meter *meter, const cJSON *usage)
+{
+	const cJSON *count;
+	if (meter->protocol != KGB_PROTOCOL_ANTHROPIC)
+		return;
+	if (is_unusual(usage, "service_tier", "standard", "standard") ||
+	    is_unusual(usage, "inference_geo", "global", "not_available") ||
+	    is_unusual(usage, "speed", "standard", "standard") ||
+	    kgb_json_i64(usage, "cache_creation.ephemeral_1h_input_tokens", 0) > 0)
+		meter->surcharged = true;
+	cJSON_ArrayForEach(count, kgb_json_get(usage, "server_tool_use"))
+		if (cJSON_IsNumber(count) && count->valuedouble > 0)
+			meter->surcharged = true;
+}
+
 static void take_usage(struct kgb_meter *meter, const cJSON *usage, bool with_output)
 {
 	if (!cJSON_IsObject(usage))
 		return;
 	struct kgb_usage before = meter->usage;
+	take_surcharges(meter, usage);
 	switch (meter->protocol) {
 	case KGB_PROTOCOL_ANTHROPIC:
 		take_anthropic(&meter->usage, usage, with_output);
@@ -103,6 +127,9 @@ static void take_identity(struct kgb_meter *meter, const cJSON *message)
 	snprintf(meter->message_id, sizeof(meter->message_id), "%s",
 		 kgb_json_str(message, "id", ""));
 	snprintf(meter->model, sizeof(meter->model), "%s", kgb_json_str(message, "model", ""));
+	/* Of OpenAI's; Anthropic tells it with the usage. */
+	if (is_unusual(message, "service_tier", "default", "auto"))
+		meter->surcharged = true;
 }
 
 /* ---- events of a stream ---- */
@@ -194,7 +221,8 @@ static void on_event(void *payload, const char *event, const char *data, size_t 
 		meter->stopped = true;
 		return;
 	}
-	if (is_content(meter, event, data, len))
+	/* A piece that was cut off is told from a whole one by its end alone. */
+	if (len > 0 && data[len - 1] == '}' && is_content(meter, event, data, len))
 		return;
 	KGB_AUTO(json) cJSON *doc = NULL;
 	struct kgb_err err = KGB_ERR_INIT;

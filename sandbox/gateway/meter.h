@@ -36,6 +36,7 @@ struct kgb_meter {
 	char message_id[KGB_METER_ID_LEN];
 	bool started; /* a message with usage was seen */
 	bool stopped; /* its closing event, or a whole JSON document: the answer is complete */
+	bool surcharged; /* it tells of something that the table of prices does not know */
 	bool errored; /* an error event: the answer ends here, rightly without a closing event */
 	bool changed; /* counts changed since kgb_meter_take_change */
 	int64_t n_bad; /* events or documents that could not be read */

@@ -44,7 +44,7 @@ static bool is_side_call(const struct kgb_offline_session *session,
 {
 	if (req->has_tools)
 		return false;
-	if (session->variant == KGB_OFFLINE_VERIFY)
+	if (session->variant != KGB_OFFLINE_ONESHOT)
 		return true;
 	return req->own_words.len < SIDE_CALL_SYSTEM_BYTES &&
 	       contains_nocase(req->own_words.ptr, "title");
@@ -93,10 +93,13 @@ static void decide(const struct kgb_offline_session *session, const struct kgb_o
 		kgb_buf_adds(&out->say, "Offline script");
 		return;
 	}
-	bool verify = session->variant == KGB_OFFLINE_VERIFY && req->shell;
-	const struct kgb_offline_turns *turns = verify ? &session->verify : &session->oneshot;
-	size_t next = verify ? (size_t)(req->own_turn + 1) : 0;
-	if (verify && req->own_turn >= 0 && (out->poll_session = running_session(req)) >= 0) {
+	bool works = session->variant != KGB_OFFLINE_ONESHOT && req->shell;
+	const struct kgb_offline_turns *turns = !works ? &session->oneshot
+						: session->variant == KGB_OFFLINE_AGAIN
+							? &session->again
+							: &session->verify;
+	size_t next = works ? (size_t)(req->own_turn + 1) : 0;
+	if (works && req->own_turn >= 0 && (out->poll_session = running_session(req)) >= 0) {
 		out->turn = req->own_turn;
 		kgb_buf_adds(&out->say, "It is still running; I wait.");
 		return;

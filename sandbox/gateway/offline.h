@@ -55,6 +55,7 @@
 enum kgb_offline_variant {
 	KGB_OFFLINE_VERIFY, /* session "verify": write, verify, repair, verify, finish */
 	KGB_OFFLINE_ONESHOT, /* session "oneshot": one answer with the kernel in a fenced block */
+	KGB_OFFLINE_AGAIN, /* session "again": a later round on a kernel that is there already */
 };
 
 struct kgb_offline_session;

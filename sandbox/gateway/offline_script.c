@@ -19,6 +19,7 @@
 struct sessions_file {
 	struct kgb_objects verify;
 	struct kgb_objects oneshot;
+	struct kgb_objects again;
 };
 struct shared_file {
 	struct sessions_file sessions;
@@ -78,6 +79,12 @@ static const struct kgb_field sessions_fields[] = {
 	 .sub = turn_fields,
 	 .sub_size = sizeof(struct kgb_offline_turn),
 	 .doc = "Turns of a session without tools."},
+	{.name = "again",
+	 .type = KGB_FIELD_OBJECTS,
+	 .offset = SESSIONS(again),
+	 .sub = turn_fields,
+	 .sub_size = sizeof(struct kgb_offline_turn),
+	 .doc = "Turns of a later round on the same kernel; none: those of verify."},
 	KGB_FIELD_END,
 };
 #undef SESSIONS
@@ -323,7 +330,8 @@ static int check_session(const struct kgb_offline_session *session, struct kgb_e
 			return kgb_fail(err, KGB_ERR_LIMIT, "kernel '%s' is over %u bytes",
 					session->kernels.keys[i], KGB_LIMIT_KERNEL);
 	}
-	if (check_turns(session, "verify", &session->verify, err) < 0)
+	if (check_turns(session, "verify", &session->verify, err) < 0 ||
+	    check_turns(session, "again", &session->again, err) < 0)
 		return -1;
 	return check_turns(session, "oneshot", &session->oneshot, err);
 }
@@ -372,6 +380,9 @@ static int parse_into(struct kgb_offline_session *session,
 			without_last_newlines(session, session->kernels.values[i]);
 	session->verify = choose(&script.sessions.verify, &shared.sessions.verify);
 	session->oneshot = choose(&script.sessions.oneshot, &shared.sessions.oneshot);
+	session->again = choose(&script.sessions.again, &shared.sessions.again);
+	if (session->again.n == 0)
+		session->again = session->verify;
 	if (check_session(session, err) < 0)
 		return kgb_ctx(err, "%s", source->name);
 	return 0;

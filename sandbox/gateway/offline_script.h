@@ -42,6 +42,7 @@ struct kgb_offline_session {
 	struct kgb_map kernels;
 	struct kgb_offline_turns verify;
 	struct kgb_offline_turns oneshot;
+	struct kgb_offline_turns again;
 };
 
 /** Whether a line of `report` starts with `word` (blanks before it do not count). */

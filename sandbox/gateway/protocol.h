@@ -11,8 +11,6 @@ enum kgb_protocol {
 	KGB_PROTOCOL_RESPONSES, /* OpenAI Responses */
 	KGB_N_PROTOCOLS,
 };
-/** "anthropic", "chat", "responses". */
-const char *kgb_protocol_name(enum kgb_protocol protocol);
 
 /** An account at an API: one address, one key. */
 enum kgb_provider { KGB_PROVIDER_ANTHROPIC, KGB_PROVIDER_OPENAI, KGB_N_PROVIDERS };

@@ -7,29 +7,15 @@
 #include <string.h>
 
 #include "base/fs.h"
-#include "base/json.h"
 #include "base/jsonw.h"
 #include "base/mem.h"
 #include "base/time.h"
 #include "sandbox/gateway/http.h"
 #include "sandbox/gateway/replay.h"
 
-static void add_secrets(struct kgb_scrub *scrub, const struct kgb_record_spec *spec)
-{
-	kgb_scrub_init(scrub);
-	for (size_t i = 0; i < KGB_SCRUB_MAX; i++)
-		kgb_scrub_add(scrub, spec->secrets[i]);
-}
-
-static void scrub_whole(const struct kgb_record_spec *spec, const char *bytes, size_t len,
-			struct kgb_buf *out)
-{
-	struct kgb_scrub scrub;
-	add_secrets(&scrub, spec);
-	kgb_scrub_feed(&scrub, bytes, len, out);
-	kgb_scrub_finish(&scrub, out);
-	kgb_scrub_release(&scrub);
-}
+/* What a response holds back until it is worth a system call. Nobody reads it before its meta file
+ * is there. */
+#define WRITE_BYTES (64u << 10)
 
 /* Create NNNN.<suffix>; a name that exists already is an error: two sessions share a directory. */
 static int create(const struct kgb_record_spec *spec, const char *suffix, int *out_fd,
@@ -47,7 +33,9 @@ static int create(const struct kgb_record_spec *spec, const char *suffix, int *o
 void kgb_record_init(struct kgb_record *record, const struct kgb_record_spec *spec)
 {
 	*record = (struct kgb_record){.spec = *spec, .fd = -1, .chunk = KGB_BUF_INIT(0)};
-	add_secrets(&record->scrub, spec);
+	kgb_scrub_init(&record->scrub);
+	for (size_t i = 0; i < KGB_SCRUB_MAX; i++)
+		kgb_scrub_add(&record->scrub, spec->secrets[i]);
 }
 
 void kgb_record_release(struct kgb_record *record)
@@ -64,6 +52,10 @@ void kgb_record_release(struct kgb_record *record)
 
 static void write_chunk(struct kgb_record *record)
 {
+	if (!record->failed && record->fd < 0 &&
+	    create(&record->spec, record->sse ? "response.sse" : "response.json", &record->fd,
+		   &record->err) < 0)
+		record->failed = true;
 	if (!record->failed &&
 	    kgb_fs_write_all(record->fd, record->chunk.ptr, record->chunk.len, &record->err) < 0)
 		record->failed = true;
@@ -75,17 +67,13 @@ void kgb_record_response(struct kgb_record *record, bool sse, const char *bytes,
 {
 	if (record->spec.dir_fd < 0 || record->failed)
 		return;
-	if (record->fd < 0 && create(&record->spec, sse ? "response.sse" : "response.json",
-				     &record->fd, &record->err) < 0) {
-		record->failed = true;
-		return;
-	}
 	if (!record->sha256) {
 		record->sse = sse;
 		record->sha256 = kgb_sha256_begin();
 	}
 	kgb_scrub_feed(&record->scrub, bytes, len, &record->chunk);
-	write_chunk(record);
+	if (record->chunk.len >= WRITE_BYTES)
+		write_chunk(record);
 }
 
 static void write_usage(struct kgb_jsonw *w, const struct kgb_usage *usage)
@@ -172,14 +160,14 @@ void kgb_record_finish(struct kgb_record *record, const struct kgb_record_end *e
 {
 	if (record->spec.dir_fd < 0)
 		return;
-	if (record->fd >= 0) {
+	if (record->sha256) {
 		kgb_scrub_finish(&record->scrub, &record->chunk);
 		write_chunk(record);
 	}
 	KGB_AUTO(buf) struct kgb_buf meta = KGB_BUF_INIT(0);
 	KGB_AUTO(buf) struct kgb_buf clean = KGB_BUF_INIT(0);
 	write_meta(&meta, record, end);
-	scrub_whole(&record->spec, meta.ptr, meta.len, &clean);
+	kgb_scrub_whole(record->spec.secrets, meta.ptr, meta.len, &clean);
 	KGB_AUTO(free) char *name = kgb_xasprintf("%04" PRId64 ".meta.json", record->spec.number);
 	struct kgb_err err = KGB_ERR_INIT;
 	if (kgb_fs_write_atomic(record->spec.dir_fd, name, clean.ptr, clean.len, 0644, false,
@@ -206,15 +194,11 @@ static void write_headers(struct kgb_jsonw *w, const struct kgb_record_request *
 	kgb_jsonw_array_end(w);
 }
 
-static void write_body(struct kgb_jsonw *w, const struct kgb_record_request *request)
+static void write_body(struct kgb_jsonw *w, const struct kgb_record_request *request, bool is_json)
 {
 	if (request->body_len == 0) {
 		kgb_jsonw_knull(w, "body");
-		return;
-	}
-	KGB_AUTO(json) cJSON *doc = NULL;
-	struct kgb_err err = KGB_ERR_INIT;
-	if (kgb_json_parse(request->body, request->body_len, &doc, &err) == 0) {
+	} else if (is_json) {
 		kgb_jsonw_key(w, "body");
 		kgb_jsonw_raw(w, request->body);
 	} else {
@@ -234,7 +218,7 @@ int kgb_record_write_request(const struct kgb_record_spec *spec,
 		.body_len = request->body_len,
 	};
 	memcpy(asked.secrets, spec->secrets, sizeof(asked.secrets));
-	kgb_replay_key(&asked, key);
+	bool is_json = kgb_replay_key(&asked, key);
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
 	KGB_AUTO(buf) struct kgb_buf clean = KGB_BUF_INIT(0);
 	struct kgb_jsonw w;
@@ -243,10 +227,10 @@ int kgb_record_write_request(const struct kgb_record_spec *spec,
 	kgb_jsonw_kstr(&w, "method", request->method);
 	kgb_jsonw_kstr(&w, "path", request->path);
 	write_headers(&w, request);
-	write_body(&w, request);
+	write_body(&w, request, is_json);
 	kgb_jsonw_object_end(&w);
 	kgb_buf_addc(&text, '\n');
-	scrub_whole(spec, text.ptr, text.len, &clean);
+	kgb_scrub_whole(spec->secrets, text.ptr, text.len, &clean);
 	KGB_AUTO(fd) int fd = -1;
 	if (create(spec, "request.json", &fd, err) < 0)
 		return -1;

@@ -27,12 +27,12 @@ struct kgb_record_spec {
 
 struct kgb_record {
 	struct kgb_record_spec spec;
-	int fd; /* response file; -1 before the first byte */
+	int fd; /* response file; -1 before it is made */
 	bool sse;
 	struct kgb_sha256 *sha256; /* of what is in it; NULL before the first byte */
 	char key[KGB_SHA256_HEX_LEN]; /* of the request; "" when it was not written */
 	struct kgb_scrub scrub;
-	struct kgb_buf chunk;
+	struct kgb_buf chunk; /* not written yet */
 	struct kgb_err err; /* first thing that went wrong, depth 0 and empty message: nothing */
 	bool failed;
 };
@@ -47,7 +47,7 @@ struct kgb_record_request {
 };
 
 void kgb_record_init(struct kgb_record *record, const struct kgb_record_spec *spec);
-/** Append to the response file, which is created at first use. */
+/** Append to the response file. Little is kept in memory until the end. */
 void kgb_record_response(struct kgb_record *record, bool sse, const char *bytes, size_t len);
 /** Meta file, last: its presence says that the record is whole. */
 struct kgb_record_end {
@@ -58,6 +58,7 @@ struct kgb_record_end {
 	const struct kgb_strv *reply_names, *reply_values;
 	const struct kgb_strv *tries; /* calls that failed before the one that counts */
 };
+/** Touches nothing but its arguments, so it may run on a worker thread. */
 void kgb_record_finish(struct kgb_record *record, const struct kgb_record_end *end);
 void kgb_record_release(struct kgb_record *record);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <string.h>
+#include <strings.h>
 
 #include "base/hash.h"
 #include "base/mem.h"
@@ -9,6 +10,14 @@
 
 /* A client that reads slowly holds the upstream back beyond this. */
 #define MAX_UNSENT_BYTES (1u << 20)
+/* Of an error's text that nobody gets; more is not waited for. */
+#define MAX_THROWN_BYTES (64u << 10)
+
+/* What goes out of the request. */
+static const struct kgb_buf *sent_body(const struct kgb_exchange *ex)
+{
+	return ex->adapted.body.len ? &ex->adapted.body : &ex->body;
+}
 
 struct kgb_account *kgb_exchange__account(const struct kgb_exchange *ex)
 {
@@ -55,7 +64,18 @@ static void forbid_retries(struct kgb_exchange *ex)
 		set_reply_header(ex, "x-should-retry", "false");
 }
 
-static int on_head(void *payload, const struct kgb_upstream_head *head)
+/* As the answer's bytes: without our keys, should the provider send them back. */
+static void add_clean_header(struct kgb_exchange *ex, const char *name, const char *value)
+{
+	const struct kgb_account *accounts = ex->session->gw->accounts;
+	const char *const keys[KGB_SCRUB_MAX] = {accounts[KGB_PROVIDER_ANTHROPIC].api_key,
+						 accounts[KGB_PROVIDER_OPENAI].api_key};
+	KGB_AUTO(buf) struct kgb_buf clean = KGB_BUF_INIT(0);
+	kgb_scrub_whole(keys, value, strlen(value), &clean);
+	add_reply_header(ex, name, clean.len > 0 ? clean.ptr : "");
+}
+
+static void on_head(void *payload, const struct kgb_upstream_head *head)
 {
 	struct kgb_exchange *ex = payload;
 	if (head->status >= 300) {
@@ -68,30 +88,33 @@ static int on_head(void *payload, const struct kgb_upstream_head *head)
 		judge_fault(ex, &fault);
 		if (ex->decision.again) {
 			kgb_strv_addf(&ex->tries, "status %d", head->status);
-			return 0;
+			return;
 		}
 	}
 	const char *type = kgb_upstream_header(head, "content-type");
 	for (size_t i = 0; i < head->names.n; i++)
 		if (kgb_http_forward_reply_header(head->names.items[i]))
-			add_reply_header(ex, head->names.items[i], head->values.items[i]);
+			add_clean_header(ex, head->names.items[i], head->values.items[i]);
 	if (!type)
 		add_reply_header(ex, "content-type", "application/json");
 	if (head->status >= 300)
 		forbid_retries(ex);
 	kgb_exchange__head(ex, head->status, type);
-	return 0;
 }
 
-static bool on_data(void *payload, const char *bytes, size_t len)
+static enum kgb_upstream_take on_data(void *payload, const char *bytes, size_t len)
 {
 	struct kgb_exchange *ex = payload;
-	if (ex->decision.again)
-		return true; /* nobody gets this one */
+	if (ex->decision.again) {
+		/* Nobody gets this one. It is read for the sake of the connection only. */
+		ex->thrown_bytes += len;
+		return ex->thrown_bytes > MAX_THROWN_BYTES ? KGB_UPSTREAM_ENOUGH
+							   : KGB_UPSTREAM_TAKEN;
+	}
 	if (ex->attached && ex->out.len - ex->out_pos > MAX_UNSENT_BYTES)
-		return false;
+		return KGB_UPSTREAM_HOLD;
 	kgb_exchange__bytes(ex, bytes, len);
-	return true;
+	return KGB_UPSTREAM_TAKEN;
 }
 
 static void start_call(void *payload);
@@ -111,6 +134,7 @@ static void refuse_paused(struct kgb_exchange *ex, int64_t paused_ms)
 	snprintf(ex->error, sizeof(ex->error),
 		 "the provider has asked this account to wait: %s s are left", seconds);
 	add_reply_header(ex, "retry-after", seconds);
+	kgb_exchange__broke(ex, 1);
 	kgb_exchange__reply_error(ex, 429, ex->error);
 }
 
@@ -178,10 +202,19 @@ static struct curl_slist *upstream_headers(const struct kgb_exchange *ex)
 {
 	const struct kgb_account *account = kgb_exchange__account(ex);
 	struct curl_slist *list = NULL;
-	for (size_t i = 0; i < ex->header_names.n; i++)
-		if (kgb_http_forward_request_header(ex->header_names.items[i]))
-			list = add_header(list, ex->header_names.items[i],
-					  ex->header_values.items[i]);
+	for (size_t i = 0; i < ex->header_names.n; i++) {
+		const char *name = ex->header_names.items[i], *value = ex->header_values.items[i];
+		KGB_AUTO(buf) struct kgb_buf betas = KGB_BUF_INIT(0);
+		if (!kgb_http_forward_request_header(name) || !kgb_http_is_plain(name, value))
+			continue;
+		if (strcasecmp(name, "anthropic-beta") == 0 &&
+		    !ex->session->gw->allow_provider_tools) {
+			kgb_http_cheap_betas(value, &betas);
+			value = betas.len > 0 ? betas.ptr : "";
+		}
+		if (*value)
+			list = add_header(list, name, value);
+	}
 	if (account->key_is_bearer) {
 		KGB_AUTO(free) char *bearer = kgb_xasprintf("Bearer %s", account->api_key);
 		list = add_header(list, "authorization", bearer);
@@ -203,7 +236,7 @@ static void start_call(void *payload)
 	KGB_AUTO(free)
 	char *url = kgb_xasprintf("%s%s%s", kgb_exchange__account(ex)->base_url,
 				  kgb_http_upstream_path(ex->endpoint), query ? query : "");
-	const struct kgb_buf *body = ex->adapted.body.len ? &ex->adapted.body : &ex->body;
+	const struct kgb_buf *body = sent_body(ex);
 	struct kgb_upstream_spec spec = {
 		.method = ex->method,
 		.url = url,
@@ -220,6 +253,7 @@ static void start_call(void *payload)
 	struct kgb_err err = KGB_ERR_INIT;
 	ex->waited_ms += kgb_mono_ms() - ex->asked_ms;
 	ex->decision = (struct kgb_retry_decision){0};
+	ex->thrown_bytes = 0;
 	ex->n_tries++;
 	if (kgb_upstream_start(&ex->call, gw->upstream, &spec, &err) < 0)
 		on_done(ex, false, &err);
@@ -239,7 +273,7 @@ void kgb_exchange__relay(struct kgb_exchange *ex)
 
 void kgb_exchange__script(struct kgb_exchange *ex)
 {
-	const struct kgb_buf *body = ex->adapted.body.len ? &ex->adapted.body : &ex->body;
+	const struct kgb_buf *body = sent_body(ex);
 	if (ex->endpoint == KGB_ENDPOINT_MODELS)
 		kgb_offline_models(ex->protocol, &ex->scripted);
 	else if (ex->endpoint == KGB_ENDPOINT_COUNT_TOKENS)
@@ -275,24 +309,34 @@ static void tell_miss(struct kgb_exchange *ex, const char *why)
 				  "replay: this request is not in the record");
 }
 
+static struct kgb_replay_request replay_request(const struct kgb_exchange *ex)
+{
+	return (struct kgb_replay_request){
+		.method = ex->method,
+		.path = ex->path,
+		.body = ex->body.ptr,
+		.body_len = ex->body.len,
+		.secrets = {ex->session->token}, /* a replay has no other */
+	};
+}
+
+void kgb_exchange__find_key(struct kgb_exchange *ex)
+{
+	const struct kgb_replay_request request = replay_request(ex);
+	(void)kgb_replay_key(&request, ex->key);
+}
+
 void kgb_exchange__replay(struct kgb_exchange *ex)
 {
 	struct kgb_session *session = ex->session;
 	struct kgb_err err = KGB_ERR_INIT;
 	KGB_AUTO(buf) struct kgb_buf why = KGB_BUF_INIT(0);
-	const struct kgb_replay_request request = {
-		.method = ex->method,
-		.path = ex->path,
-		.body = ex->body.ptr,
-		.body_len = ex->body.len,
-		.secrets = {session->token, session->gw->accounts[KGB_PROVIDER_ANTHROPIC].api_key,
-			    session->gw->accounts[KGB_PROVIDER_OPENAI].api_key},
-	};
 	struct kgb_replay_answer answer = KGB_REPLAY_ANSWER_INIT;
 	const char *type = NULL;
-	int found = kgb_cassette_answer(session->cassette, &session->cassette_use, &request,
-					&answer, &err);
+	int found = kgb_cassette_answer(session->cassette, &session->cassette_use, ex->key, &answer,
+					&err);
 	if (found == 0) {
+		const struct kgb_replay_request request = replay_request(ex);
 		kgb_cassette_explain(session->cassette, &session->cassette_use, &request, &why);
 		tell_miss(ex, why.ptr);
 	} else if (found < 0) {

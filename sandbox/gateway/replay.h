@@ -25,7 +25,8 @@ struct kgb_replay_request {
 	size_t body_len;
 	const char *secrets[KGB_SCRUB_MAX]; /* as in struct kgb_record_spec */
 };
-void kgb_replay_key(const struct kgb_replay_request *request, char out[KGB_SHA256_HEX_LEN]);
+/** Whether the body is JSON. */
+bool kgb_replay_key(const struct kgb_replay_request *request, char out[KGB_SHA256_HEX_LEN]);
 /** Append text with what differs between runs replaced by names: "<uuid>", "<hex>", "<date>". */
 void kgb_replay_normalise(const char *text, size_t len, struct kgb_buf *out);
 
@@ -56,11 +57,10 @@ struct kgb_replay_answer {
 	}
 void kgb_replay_answer_release(struct kgb_replay_answer *answer);
 
-/** The next answer to this request: 1, and it counts as given; 0: there is none (any more); -1: the
- * record is damaged. */
+/** The next answer to a request of that key: 1, and it counts as given; 0: there is none (any
+ * more); -1: the record is damaged. */
 KGB_MUST_CHECK int kgb_cassette_answer(const struct kgb_cassette *cassette,
-				       struct kgb_cassette_use *use,
-				       const struct kgb_replay_request *request,
+				       struct kgb_cassette_use *use, const char *key,
 				       struct kgb_replay_answer *out, struct kgb_err *err);
 /** Append why there is none: the nearest recorded request, and where this one differs from it. */
 void kgb_cassette_explain(const struct kgb_cassette *cassette, const struct kgb_cassette_use *use,

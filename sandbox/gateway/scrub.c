@@ -38,14 +38,22 @@ static enum match match_held(const struct kgb_scrub *scrub)
 	return best;
 }
 
-/* Length of the run at `bytes` in which no secret can start. */
+/* Length of the run at `bytes` in which no secret starts, as far as can be seen. */
 static size_t harmless(const struct kgb_scrub *scrub, const char *bytes, size_t len)
 {
 	size_t n = len;
 	for (size_t i = 0; i < scrub->n; i++) {
-		const char *start = memchr(bytes, scrub->secrets[i][0], n);
-		if (start)
-			n = (size_t)(start - bytes);
+		const char *secret = scrub->secrets[i];
+		size_t secret_len = strlen(secret);
+		const char *at = bytes;
+		while ((at = memchr(at, secret[0], n - (size_t)(at - bytes)))) {
+			size_t left = len - (size_t)(at - bytes);
+			if (memcmp(at, secret, left < secret_len ? left : secret_len) == 0) {
+				n = (size_t)(at - bytes);
+				break;
+			}
+			at++;
+		}
 	}
 	return n;
 }
@@ -79,4 +87,16 @@ void kgb_scrub_finish(struct kgb_scrub *scrub, struct kgb_buf *out)
 {
 	kgb_buf_add(out, scrub->held.ptr, scrub->held.len);
 	kgb_buf_clear(&scrub->held);
+}
+
+void kgb_scrub_whole(const char *const secrets[KGB_SCRUB_MAX], const char *bytes, size_t len,
+		     struct kgb_buf *out)
+{
+	struct kgb_scrub scrub;
+	kgb_scrub_init(&scrub);
+	for (size_t i = 0; i < KGB_SCRUB_MAX; i++)
+		kgb_scrub_add(&scrub, secrets[i]);
+	kgb_scrub_feed(&scrub, bytes, len, out);
+	kgb_scrub_finish(&scrub, out);
+	kgb_scrub_release(&scrub);
 }

@@ -29,4 +29,8 @@ void kgb_scrub_feed(struct kgb_scrub *scrub, const char *bytes, size_t len, stru
 void kgb_scrub_finish(struct kgb_scrub *scrub, struct kgb_buf *out);
 void kgb_scrub_release(struct kgb_scrub *scrub);
 
+/** Append a whole text without those secrets, some of which may be NULL. */
+void kgb_scrub_whole(const char *const secrets[KGB_SCRUB_MAX], const char *bytes, size_t len,
+		     struct kgb_buf *out);
+
 #endif

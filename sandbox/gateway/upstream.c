@@ -13,6 +13,8 @@
 /* Idle connections that are kept; there may be more while calls run. */
 #define MAX_IDLE_CONNECTIONS 64L
 #define MAX_HEADERS 64
+/* Of one answer, interim ones included: libcurl 7 has no end to them. */
+#define MAX_HEAD_BYTES ((size_t)256 << 10)
 /* How often calls are looked at on which nothing comes. */
 #define WATCH_MS 250
 
@@ -43,7 +45,8 @@ struct kgb_upstream_call {
 	struct kgb_upstream_spec spec;
 	struct kgb_upstream_head head;
 	bool head_told;
-	bool refused; /* on_head said no */
+	size_t head_bytes;
+	const char *given_up; /* static; why we end it, in the place of libcurl's words */
 	bool held;
 	int64_t active_ms; /* monotonic: when bytes moved last */
 	curl_off_t sent; /* by then */
@@ -134,11 +137,13 @@ static enum kgb_err_kind kind_of(CURLcode code)
 static void finish_call(struct kgb_upstream_call *call, CURLcode code)
 {
 	struct kgb_err err = KGB_ERR_INIT;
-	bool failed = code != CURLE_OK || call->refused, sent = kgb_upstream_sent(call);
+	bool failed = code != CURLE_OK, sent = kgb_upstream_sent(call);
 	if (failed)
 		(void)kgb_fail_code(&err, KGB_ERR_DOMAIN_CURL, kind_of(code), (int)code,
 				    "upstream: %s",
-				    *call->error ? call->error : curl_easy_strerror(code));
+				    call->given_up ? call->given_up
+				    : *call->error ? call->error
+						   : curl_easy_strerror(code));
 	curl_multi_remove_handle(call->up->multi, call->easy);
 	void (*on_done)(void *, bool, const struct kgb_err *) = call->spec.on_done;
 	void *payload = call->spec.payload;
@@ -279,19 +284,13 @@ static curl_socket_t on_open_socket(void *payload, curlsocktype purpose,
 
 /* ---- curl hands over the answer ---- */
 
-static int tell_head(struct kgb_upstream_call *call)
+static void tell_head(struct kgb_upstream_call *call, long status)
 {
 	if (call->head_told)
-		return 0;
+		return;
 	call->head_told = true;
-	long status = 0;
-	curl_easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &status);
 	call->head.status = (int)status;
-	if (call->spec.on_head(call->spec.payload, &call->head) < 0) {
-		call->refused = true;
-		return -1;
-	}
-	return 0;
+	call->spec.on_head(call->spec.payload, &call->head);
 }
 
 static void take_header(struct kgb_upstream_head *head, const char *line, size_t len)
@@ -317,14 +316,19 @@ static size_t on_curl_header(char *line, size_t size, size_t n, void *payload)
 	struct kgb_upstream_call *call = payload;
 	size_t len = size * n;
 	call->active_ms = kgb_mono_ms();
+	call->head_bytes += len;
+	if (call->head_bytes > MAX_HEAD_BYTES) {
+		call->given_up = "the answer's head does not end";
+		return 0;
+	}
 	if (len > 5 && strncasecmp(line, "HTTP/", 5) == 0) {
 		/* A new head: what came before was an interim answer (100, 103). */
 		head_release(&call->head);
 	} else if (len <= 2) {
 		long status = 0;
 		curl_easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &status);
-		if (status >= 200 && tell_head(call) < 0)
-			return 0;
+		if (status >= 200)
+			tell_head(call, status);
 	} else if (!call->head_told) {
 		take_header(&call->head, line, len);
 	}
@@ -336,11 +340,17 @@ static size_t on_curl_data(char *bytes, size_t size, size_t n, void *payload)
 	struct kgb_upstream_call *call = payload;
 	size_t len = size * n;
 	call->active_ms = kgb_mono_ms();
-	if (!call->spec.on_data(call->spec.payload, bytes, len)) {
+	switch (call->spec.on_data(call->spec.payload, bytes, len)) {
+	case KGB_UPSTREAM_TAKEN:
+		return len;
+	case KGB_UPSTREAM_HOLD:
 		call->held = true;
 		return CURL_WRITEFUNC_PAUSE;
+	case KGB_UPSTREAM_ENOUGH:
+		call->given_up = "the answer is longer than anybody reads";
+		return 0;
 	}
-	return len;
+	KGB_UNREACHABLE();
 }
 
 void kgb_upstream_resume(struct kgb_upstream_call *call)

@@ -31,6 +31,12 @@ struct kgb_upstream_head {
 /** Value of a header, or NULL. */
 const char *kgb_upstream_header(const struct kgb_upstream_head *head, const char *name);
 
+enum kgb_upstream_take {
+	KGB_UPSTREAM_TAKEN,
+	KGB_UPSTREAM_HOLD, /* not taken; kgb_upstream_resume asks for them again */
+	KGB_UPSTREAM_ENOUGH, /* no more is wanted: the call ends with an error */
+};
+
 struct kgb_upstream_spec {
 	const char *method; /* "POST" or "GET" */
 	const char *url; /* copied */
@@ -39,11 +45,10 @@ struct kgb_upstream_spec {
 	size_t body_len;
 	int64_t connect_timeout_ms;
 	int64_t idle_timeout_ms; /* nothing comes for so long: TIMEOUT */
-	/** Headers are complete. -1 ends the call with on_done. */
-	int (*on_head)(void *payload, const struct kgb_upstream_head *head);
-	/** Bytes of the answer. false: take them back and hold; kgb_upstream_resume asks for them
-	 * again. */
-	bool (*on_data)(void *payload, const char *bytes, size_t len);
+	/** Headers are complete. */
+	void (*on_head)(void *payload, const struct kgb_upstream_head *head);
+	/** Bytes of the answer. */
+	enum kgb_upstream_take (*on_data)(void *payload, const char *bytes, size_t len);
 	/** The answer is complete (err NULL) or not; the call is gone when this returns. `sent`:
 	 * all of the request has left. */
 	void (*on_done)(void *payload, bool sent, const struct kgb_err *err);

@@ -63,4 +63,9 @@ struct kgb_totals {
 	} models[KGB_USAGE_MODELS];
 };
 
+/** total += part: two sessions of one attempt, one after the other. Both tell what the attempt was
+ * charged as a whole, so of that the larger stands. Once the table of models is full, further ones
+ * go into its last line, which is called "(other)" then. */
+void kgb_totals_add(struct kgb_totals *total, const struct kgb_totals *part);
+
 #endif

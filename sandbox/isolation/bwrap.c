@@ -32,11 +32,16 @@ static void add_mount_args(struct kgb_strv *argv, const struct kgb_mount *mount,
 		kgb_strv_add(argv, mount->source);
 		break;
 	case KGB_MOUNT_DATA:
+	case KGB_MOUNT_COPY: {
+		int fd = *(*data_fds)++;
+		if (fd < 0)
+			return;
 		kgb_strv_add(argv, "--perms");
 		kgb_strv_add(argv, "0444");
-		kgb_strv_add(argv, "--ro-bind-data");
-		kgb_strv_addf(argv, "%d", *(*data_fds)++);
+		kgb_strv_add(argv, "--file");
+		kgb_strv_addf(argv, "%d", fd);
 		break;
+	}
 	case KGB_MOUNT_PROC:
 		kgb_strv_add(argv, "--proc");
 		break;
@@ -63,6 +68,7 @@ static const char *confine_option(const struct kgb_mount *mount)
 	case KGB_MOUNT_RO:
 	case KGB_MOUNT_RO_TRY:
 	case KGB_MOUNT_DATA:
+	case KGB_MOUNT_COPY:
 	case KGB_MOUNT_DIR:
 		return "--ro";
 	case KGB_MOUNT_RW:

@@ -44,8 +44,8 @@ struct kgb_confinement {
 
 struct kgb_sandbox_spec {
 	const struct kgb_policy *policy;
-	const char *launcher; /* path of kgb-launch; NULL: beside the running program */
-	const char *confiner; /* path of kgb-confine; NULL: beside the launcher */
+	/* Path of kgb-launch, with kgb-confine beside it; NULL: beside the running program. */
+	const char *launcher;
 	const char *bwrap; /* path of bwrap; NULL: $KGB_BWRAP, else found in $PATH */
 	/** NULL: namespaces and the system-call filter alone. Not for policies that allow nested
 	 * user namespaces: Landlock forbids mounts. */
@@ -94,7 +94,8 @@ struct kgb_bwrap_options {
 	/* Numbers in the child; -1 leaves the option out. */
 	int status_fd;
 	int seccomp_fd;
-	const int *data_fds; /* text of KGB_MOUNT_DATA, one per such mount in order */
+	/* What KGB_MOUNT_DATA and _COPY hold, one per such mount in order; -1 leaves it out. */
+	const int *data_fds;
 	const char *confiner; /* NULL: no kgb-confine */
 	const struct kgb_strv *confine_args; /* its options */
 };

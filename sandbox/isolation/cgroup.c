@@ -24,6 +24,16 @@ struct hierarchy {
 	char ours[PATH_MAX]; /* our group, by its name in the hierarchy; "": not told */
 };
 
+/* A file of the kernel, which has no size. */
+static int read_file(const char *path, struct kgb_buf *out, struct kgb_err *err)
+{
+	KGB_AUTO(fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return kgb_fail_errno(err, errno, "open '%s'", path);
+	return kgb_fs_read_fd(fd, TEXT_MAX, out, err);
+}
+
 /* The next line of a text without its end; NULL at the end. */
 static char *next_line(char **text)
 {
@@ -168,15 +178,16 @@ static bool has_controllers(const char *dir, const char *name)
 {
 	struct kgb_err ignored = KGB_ERR_INIT;
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(TEXT_MAX);
+	KGB_AUTO(strv) struct kgb_strv words = KGB_STRV_INIT;
 	KGB_AUTO(free) char *path = kgb_path_join(dir, name);
-	KGB_AUTO(fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
 
-	if (fd < 0 || kgb_fs_read_fd(fd, TEXT_MAX, &text, &ignored) < 0)
+	if (read_file(path, &text, &ignored) < 0)
 		return false;
-	for (char *c = text.ptr; c && *c; c++)
-		if (*c == ' ' || *c == '\n')
-			*c = ',';
-	return in_list(text.ptr, "memory") && in_list(text.ptr, "pids");
+	for (char *c = text.ptr; *c; c++)
+		if (*c == '\n')
+			*c = ' ';
+	kgb_strv_split(&words, text.ptr, ' ');
+	return kgb_strv_has(&words, "memory") && kgb_strv_has(&words, "pids");
 }
 
 static int write_text(const char *dir, const char *name, const char *text)
@@ -194,10 +205,8 @@ static bool are_alone(const char *dir)
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(TEXT_MAX);
 	KGB_AUTO(free) char *path = kgb_path_join(dir, "cgroup.procs");
 	KGB_AUTO(free) char *own = kgb_xasprintf("%d\n", getpid());
-	KGB_AUTO(fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
 
-	return fd >= 0 && kgb_fs_read_fd(fd, TEXT_MAX, &text, &ignored) == 0 &&
-	       kgb_str_eq(text.ptr, own);
+	return read_file(path, &text, &ignored) == 0 && kgb_str_eq(text.ptr, own);
 }
 
 /* Into a child of our group, so that it may give controllers to its other children. */
@@ -261,15 +270,6 @@ int kgb_cgroup_find_in(const char *mountinfo, const char *cgroup, bool may_move,
 	return -1;
 }
 
-static int read_proc(const char *path, struct kgb_buf *out, struct kgb_err *err)
-{
-	KGB_AUTO(fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
-
-	if (fd < 0)
-		return kgb_fail_errno(err, errno, "open '%s'", path);
-	return kgb_fs_read_fd(fd, TEXT_MAX, out, err);
-}
-
 /* Groups of launchers that were killed before they could tidy up: kgb-PID, without that process. */
 static void remove_stale(const char *dir)
 {
@@ -293,8 +293,8 @@ int kgb_cgroup_find(struct kgb_confinement *out, struct kgb_err *err)
 	KGB_AUTO(buf) struct kgb_buf mountinfo = KGB_BUF_INIT(TEXT_MAX);
 	KGB_AUTO(buf) struct kgb_buf cgroup = KGB_BUF_INIT(TEXT_MAX);
 
-	if (read_proc("/proc/self/mountinfo", &mountinfo, err) < 0 ||
-	    read_proc("/proc/self/cgroup", &cgroup, err) < 0)
+	if (read_file("/proc/self/mountinfo", &mountinfo, err) < 0 ||
+	    read_file("/proc/self/cgroup", &cgroup, err) < 0)
 		return -1;
 	if (kgb_cgroup_find_in(mountinfo.ptr, cgroup.ptr, true, out, err) < 0)
 		return -1;

@@ -36,6 +36,7 @@ static char *place(const struct kgb_policy *policy, const struct kgb_mount *moun
 	case KGB_MOUNT_RO_TRY:
 	case KGB_MOUNT_RW:
 	case KGB_MOUNT_DEV:
+	case KGB_MOUNT_COPY:
 		return kgb_str_starts(mount->target, "/proc/") ? NULL : kgb_xstrdup(mount->source);
 	case KGB_MOUNT_TMPFS:
 		if (!home || !kgb_str_eq(mount->target, "/tmp"))

@@ -56,20 +56,30 @@ static void release(struct outcome *out)
 	kgb_buf_release(&out->said);
 }
 
+/* The version that the kernel has and we know; 0 with errno: none. */
+static int landlock_abi(void)
+{
+	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+
+	if (abi <= 0)
+		return 0;
+	return abi < ABI_MAX ? (int)abi : ABI_MAX;
+}
+
 static void try_landlock(const struct kgb_sandbox_spec *spec, struct kgb_ladder *ladder)
 {
 	static const char fix[] =
 		"a kernel from 5.13 on with CONFIG_SECURITY_LANDLOCK and `landlock` in lsm=";
 	struct kgb_confinement only = {0};
 	struct outcome out;
-	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+	int abi = landlock_abi();
 
-	if (abi <= 0) {
+	if (abi == 0) {
 		(void)snprintf(ladder->no_landlock, sizeof(ladder->no_landlock),
 			       "the kernel has no Landlock (%s): %s", strerrordesc_np(errno), fix);
 		return;
 	}
-	only.landlock_abi = abi < ABI_MAX ? (int)abi : ABI_MAX;
+	only.landlock_abi = abi;
 	try(spec, &only, NULL, landlock_script, &out);
 	if (out.rc == 0 && !strstr(out.said.ptr, "made"))
 		ladder->confinement.landlock_abi = only.landlock_abi;
@@ -135,16 +145,15 @@ static void try_bare(const struct kgb_sandbox_spec *spec, struct kgb_ladder *lad
 	KGB_AUTO(free)
 	char *script =
 		kgb_xasprintf("head -c 1 '%s' >/dev/null 2>&1 && echo leak; echo ok", launcher);
-	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
 	const struct kgb_confinement bare = {
 		.no_namespaces = true,
-		.landlock_abi = abi < ABI_MAX ? (int)abi : ABI_MAX,
+		.landlock_abi = landlock_abi(),
 		.watch_calls = true,
 	};
 	struct outcome out;
 
 	ladder->confinement = (struct kgb_confinement){.no_namespaces = true};
-	if (abi < ABI_NET) {
+	if (bare.landlock_abi < ABI_NET) {
 		(void)snprintf(ladder->no_landlock, sizeof(ladder->no_landlock),
 			       "Landlock with rules for the network needs Linux 6.7");
 		return;

@@ -31,7 +31,8 @@ struct launch_limits {
 struct launch_cgroup {
 	const char *parent; /* NULL: not used */
 	char path[LAUNCH_PATH_MAX];
-	int procs_fd; /* its cgroup.procs; -1 once the command is in */
+	int procs_fd; /* its cgroup.procs, for the command; the launcher closes its own once it runs
+		       */
 };
 enum { CGROUP_V2, CGROUP_PIDS, CGROUP_MEMORY, N_CGROUPS };
 
@@ -39,7 +40,7 @@ struct launch_watch {
 	struct launch_limits limits;
 	struct launch_cgroup cgroups[N_CGROUPS];
 	struct kgb_tree tree;
-	int64_t last_scan_ms, last_nameless_ms;
+	int64_t last_look_ms, last_scan_ms;
 	int64_t machine_tasks, available_bytes; /* at the last scan */
 	int64_t peak_tasks, peak_memory_bytes; /* seen by scans; -1: not known */
 	int64_t n_oom_kills; /* by us */
@@ -48,6 +49,8 @@ struct launch_watch {
 	int64_t limit_value, limit_seen;
 };
 
+/** Of a clock that only goes forward. */
+int64_t launch_now_ms(void);
 /** Make the cgroups with their limits. 0, or -1 with errno and *what. */
 int launch_watch_start(struct launch_watch *watch, const struct launch_limits *limits,
 		       const char **what);
@@ -55,7 +58,7 @@ int launch_watch_start(struct launch_watch *watch, const struct launch_limits *l
 int launch_watch_enter(const struct launch_watch *watch);
 /** In the launcher, once the command has been started. */
 void launch_watch_started(struct launch_watch *watch);
-/** How long until kgb_watch_look is due, -1: never. */
+/** How long until launch_watch_look is due, -1: never. */
 int launch_watch_interval_ms(const struct launch_watch *watch);
 /** Look; true when a limit was broken for which everything ends (`limit` says which). */
 bool launch_watch_look(struct launch_watch *watch);
@@ -66,7 +69,8 @@ void launch_watch_finish(struct launch_watch *watch, int status_fd);
 
 /* ---- launch_kill.c ---- */
 
-/** SIGKILL for each child, also those inherited as a subreaper. */
+/** SIGKILL for each child, also those inherited as a subreaper. They cannot be reused numbers: only
+ * we reap them. */
 void launch_kill_children(void);
 /** SIGKILL for each process below, however deep: where no PID namespace does it. */
 void launch_kill_descendants(void);

@@ -31,28 +31,17 @@ enum {
 	SCAN_MS = 1000,
 	SCAN_SHARE = 20, /* of all time at most 1/20 goes into scans */
 	FIRST_NICE = -10,
-	REMOVE_TRIES = 50,
+	REMOVE_TRIES = 64,
+	REMOVE_FIRST_NS = 100 * 1000,
 	REMOVE_WAIT_NS = 10 * 1000 * 1000,
 };
 
-static int64_t now_ms(void)
+int64_t launch_now_ms(void)
 {
 	struct timespec now;
 
 	(void)clock_gettime(CLOCK_MONOTONIC, &now);
 	return 1000 * (int64_t)now.tv_sec + now.tv_nsec / 1000000;
-}
-
-static ssize_t read_text(const char *path, char *text, size_t size)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-
-	if (fd < 0)
-		return -1;
-	ssize_t len = read(fd, text, size - 1);
-	(void)close(fd);
-	text[len > 0 ? len : 0] = '\0';
-	return len;
 }
 
 /* The decimal number that follows `key`; -1 when it does not come. */
@@ -99,7 +88,7 @@ static int64_t cgroup_number(const struct launch_watch *watch, int version_1, co
 	char text[TEXT_MAX];
 
 	if (!cgroup_file(watch, version_1, v2_name, v1_name, path) ||
-	    read_text(path, text, sizeof(text)) <= 0)
+	    kgb_tree_read_text(AT_FDCWD, path, text, sizeof(text)) <= 0)
 		return -1;
 	return number_after(text, key);
 }
@@ -210,6 +199,8 @@ static void go_first(const struct launch_watch *watch)
 void launch_watch_started(struct launch_watch *watch)
 {
 	go_first(watch);
+	/* What ends before the first look needs none. */
+	watch->last_look_ms = launch_now_ms();
 	for (int i = 0; i < N_CGROUPS; i++)
 		if (in_cgroup(watch, i))
 			(void)close(watch->cgroups[i].procs_fd);
@@ -249,14 +240,16 @@ static int64_t machine_tasks(void)
 {
 	char text[TEXT_MAX];
 
-	return read_text("/proc/loadavg", text, sizeof(text)) > 0 ? number_after(text, "/") : -1;
+	return kgb_tree_read_text(AT_FDCWD, "/proc/loadavg", text, sizeof(text)) > 0
+		       ? number_after(text, "/")
+		       : -1;
 }
 
 static int64_t available_bytes(void)
 {
 	char text[TEXT_MAX];
 
-	if (read_text("/proc/meminfo", text, sizeof(text)) <= 0)
+	if (kgb_tree_read_text(AT_FDCWD, "/proc/meminfo", text, sizeof(text)) <= 0)
 		return -1;
 	int64_t kilobytes = number_after(text, "MemAvailable:");
 	return kilobytes < 0 ? -1 : 1024 * kilobytes;
@@ -290,12 +283,9 @@ static int64_t private_bytes(const struct kgb_tree_process *process)
 /* bwrap and the sandbox's first process are never the ones to end. */
 static bool is_kept(const struct kgb_tree *tree, const struct kgb_tree_process *process)
 {
-	pid_t parent = process->parent;
+	const struct kgb_tree_process *parent = kgb_tree_find(tree, process->parent);
 
-	for (size_t i = 0; i < tree->n && parent != getpid(); i++)
-		if (tree->items[i].pid == parent)
-			return tree->items[i].parent == getpid();
-	return true;
+	return !parent || parent->parent == getpid();
 }
 
 /* The process that had this number when the tree was read may be gone, and a stranger have it: hold
@@ -303,14 +293,12 @@ static bool is_kept(const struct kgb_tree *tree, const struct kgb_tree_process *
 static bool end_process(struct launch_watch *watch, pid_t pid)
 {
 	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
-	bool is_ours = false;
 
 	if (fd < 0)
 		return false;
-	if (kgb_tree_scan(&watch->tree, getpid()) == 0)
-		for (size_t i = 0; i < watch->tree.n; i++)
-			is_ours = is_ours || watch->tree.items[i].pid == pid;
-	bool ended = is_ours && syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0) == 0;
+	bool ended = kgb_tree_scan(&watch->tree, getpid()) == 0 &&
+		     kgb_tree_find(&watch->tree, pid) &&
+		     syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0) == 0;
 	(void)close(fd);
 	return ended;
 }
@@ -325,9 +313,8 @@ static void check_memory(struct launch_watch *watch, int64_t nameless_bytes)
 	int64_t most = -1;
 
 	/* It takes the kernel a moment to take back much memory: one at a time. */
-	for (size_t i = 0; i < tree->n; i++)
-		if (tree->items[i].pid == watch->victim)
-			return;
+	if (kgb_tree_find(tree, watch->victim))
+		return;
 
 	if (sum > watch->limits.memory_bytes) {
 		sum = nameless_bytes;
@@ -355,7 +342,7 @@ static void check_memory(struct launch_watch *watch, int64_t nameless_bytes)
 static bool scan(struct launch_watch *watch)
 {
 	struct kgb_tree_nameless nameless = {0};
-	int64_t start_ms = now_ms();
+	int64_t start_ms = launch_now_ms();
 
 	watch->machine_tasks = machine_tasks();
 	watch->available_bytes = available_bytes();
@@ -372,11 +359,19 @@ static bool scan(struct launch_watch *watch)
 		return broken(watch, "files", KGB_TREE_NAMELESS_MAX, KGB_TREE_NAMELESS_MAX);
 	if (watch->limits.nameless_bytes > 0 && nameless.disk_bytes > watch->limits.nameless_bytes)
 		return broken(watch, "disk", watch->limits.nameless_bytes, nameless.disk_bytes);
-	int64_t end_ms = now_ms();
+	int64_t end_ms = launch_now_ms();
 	watch->last_scan_ms = end_ms + SCAN_SHARE * (end_ms - start_ms);
 	if (counts_memory(watch))
 		check_memory(watch, nameless.memory_bytes);
 	return false;
+}
+
+/* Has the kernel refused somebody a process? */
+static bool tasks_were_refused(struct launch_watch *watch)
+{
+	return watch->limits.n_tasks > 0 &&
+	       cgroup_number(watch, CGROUP_PIDS, "pids.events", "pids.events", "max") > 0 &&
+	       broken(watch, "processes", watch->limits.n_tasks, watch->limits.n_tasks);
 }
 
 bool launch_watch_look(struct launch_watch *watch)
@@ -386,10 +381,13 @@ bool launch_watch_look(struct launch_watch *watch)
 
 	if (watch->limit)
 		return true;
-	if (watch->limits.n_tasks > 0 &&
-	    cgroup_number(watch, CGROUP_PIDS, "pids.events", "pids.events", "max") > 0)
-		return broken(watch, "processes", watch->limits.n_tasks, watch->limits.n_tasks);
-	if (!scans || (now_ms() - watch->last_scan_ms < SCAN_MS && !is_urgent(watch)))
+	/* The launcher wakes up for each system call that it answers. */
+	if (launch_now_ms() - watch->last_look_ms < LOOK_MS)
+		return false;
+	watch->last_look_ms = launch_now_ms();
+	if (tasks_were_refused(watch))
+		return true;
+	if (!scans || (launch_now_ms() - watch->last_scan_ms < SCAN_MS && !is_urgent(watch)))
 		return false;
 	return scan(watch);
 }
@@ -399,7 +397,7 @@ bool launch_watch_look(struct launch_watch *watch)
 /* Whether no process is left in it; the kernel needs a moment to forget the last. */
 static bool remove_cgroup(const struct launch_cgroup *cgroup)
 {
-	const struct timespec pause = {.tv_nsec = REMOVE_WAIT_NS};
+	struct timespec pause = {.tv_nsec = REMOVE_FIRST_NS};
 
 	for (int i = 0; i < REMOVE_TRIES; i++) {
 		if (rmdir(cgroup->path) == 0 || errno == ENOENT)
@@ -407,6 +405,8 @@ static bool remove_cgroup(const struct launch_cgroup *cgroup)
 		if (errno != EBUSY)
 			break;
 		(void)nanosleep(&pause, NULL);
+		if (pause.tv_nsec < REMOVE_WAIT_NS)
+			pause.tv_nsec *= 2;
 	}
 	return false;
 }
@@ -416,6 +416,9 @@ void launch_watch_finish(struct launch_watch *watch, int status_fd)
 	bool any = false;
 	bool empty = true;
 
+	/* A shell without another process may give up before anybody looks. */
+	if (!watch->limit)
+		(void)tasks_were_refused(watch);
 	int64_t n_oom = cgroup_number(watch, CGROUP_MEMORY, "memory.events", "memory.oom_control",
 				      "oom_kill ");
 	int64_t memory =

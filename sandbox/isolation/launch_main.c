@@ -54,6 +54,7 @@ enum {
 	LIMITS_MAX = 8,
 	BACKLOG = 128,
 	TEXT_MAX = 256,
+	REACH_MS = 5, /* for the death of bwrap to take everybody along */
 };
 
 struct limit {
@@ -360,20 +361,42 @@ static __attribute__((noreturn)) void run_command(const struct options *options,
 struct supervision {
 	pid_t command;
 	int command_status;
+	bool command_ended;
 	bool ending;
+	int64_t ending_ms; /* since when */
+	bool searched; /* for whom the end had not reached */
 	bool is_bare; /* the command makes no namespaces */
 	int signal_fd;
 	struct launch_watch *watch;
 	struct launch_calls *calls;
 };
 
+static void begin_ending(struct supervision *s)
+{
+	if (!s->ending)
+		s->ending_ms = launch_now_ms();
+	s->ending = true;
+}
+
+/* The rest is done by kill_rest, which comes next, again and again. */
 static void end_all(struct supervision *s)
 {
-	s->ending = true;
+	begin_ending(s);
 	launch_watch_kill(s->watch);
+}
+
+/* With namespaces the death of bwrap takes all others along, by parent-death signals and the PID
+ * namespace. Whom it has not reached (one that was not ready for such a signal yet) is looked for
+ * in all of /proc, which takes milliseconds on a full machine. */
+static void kill_rest(struct supervision *s)
+{
 	if (s->is_bare)
 		launch_kill_descendants();
-	launch_kill_children();
+	else if (!s->command_ended)
+		(void)kill(s->command, SIGKILL);
+	s->searched = s->is_bare || launch_now_ms() - s->ending_ms >= REACH_MS;
+	if (s->searched)
+		launch_kill_children();
 }
 
 /* Reap whoever has ended; false when nobody is left. */
@@ -388,14 +411,13 @@ static bool reap(struct supervision *s)
 			break;
 		if (pid == s->command) {
 			s->command_status = status;
-			s->ending = true;
+			s->command_ended = true;
+			begin_ending(s);
 		}
 	}
 	/* Whoever is orphaned by a kill becomes our child and is found in the next round. */
-	if (s->ending && s->is_bare)
-		launch_kill_descendants();
 	if (s->ending)
-		launch_kill_children();
+		kill_rest(s);
 	return true;
 }
 
@@ -408,13 +430,21 @@ static void on_signals(struct supervision *s)
 			end_all(s);
 }
 
+/* How long there is nothing to do unless somebody calls. */
+static int interval_ms(const struct supervision *s)
+{
+	if (!s->ending)
+		return launch_watch_interval_ms(s->watch);
+	return s->searched ? -1 : REACH_MS;
+}
+
 /* Until nothing is left; returns the command's wait status. */
 static int supervise(struct supervision *s)
 {
 	while (reap(s)) {
 		struct pollfd fds[] = {{.fd = s->signal_fd, .events = POLLIN},
 				       {.fd = launch_calls_fd(s->calls), .events = POLLIN}};
-		if (poll(fds, 2, s->ending ? -1 : launch_watch_interval_ms(s->watch)) < 0)
+		if (poll(fds, 2, interval_ms(s)) < 0)
 			continue;
 		if (fds[0].revents)
 			on_signals(s);

@@ -16,8 +16,8 @@ static const int64_t default_shm_bytes = INT64_C(256) << 20;
 static const char *const mount_kind_names[] = {
 	[KGB_MOUNT_RO] = "ro",           [KGB_MOUNT_RO_TRY] = "ro_try", [KGB_MOUNT_RW] = "rw",
 	[KGB_MOUNT_DEV] = "dev",         [KGB_MOUNT_TMPFS] = "tmpfs",   [KGB_MOUNT_DIR] = "dir",
-	[KGB_MOUNT_SYMLINK] = "symlink", [KGB_MOUNT_DATA] = "data",     [KGB_MOUNT_PROC] = "proc",
-	[KGB_MOUNT_DEVFS] = "devfs",     [KGB_MOUNT_SEAL] = "seal",
+	[KGB_MOUNT_SYMLINK] = "symlink", [KGB_MOUNT_DATA] = "data",     [KGB_MOUNT_COPY] = "copy",
+	[KGB_MOUNT_PROC] = "proc",       [KGB_MOUNT_DEVFS] = "devfs",   [KGB_MOUNT_SEAL] = "seal",
 };
 
 const char *kgb_mount_kind_name(enum kgb_mount_kind kind)
@@ -111,6 +111,11 @@ void kgb_policy_data(struct kgb_policy *policy, const char *text, const char *ta
 	add_mount(policy, KGB_MOUNT_DATA, text, target, 0);
 }
 
+void kgb_policy_copy(struct kgb_policy *policy, const char *source, const char *target)
+{
+	add_mount(policy, KGB_MOUNT_COPY, source, target, 0);
+}
+
 void kgb_policy_setenv(struct kgb_policy *policy, const char *name, const char *value)
 {
 	const char *copy = kgb_arena_strdup(&policy->arena, value);
@@ -180,9 +185,10 @@ static int add_root_dirs(struct kgb_policy *policy, struct kgb_err *err)
  * owner, mode bits do not stop it. */
 static void add_etc(struct kgb_policy *policy)
 {
-	static const char *const from_host[] = {"/etc/ld.so.cache",  "/etc/ld.so.conf",
-						"/etc/ld.so.conf.d", "/etc/alternatives",
-						"/etc/ssl/certs",    "/etc/ssl/openssl.cnf"};
+	static const char *const dirs[] = {"/etc/ld.so.conf.d", "/etc/alternatives",
+					   "/etc/ssl/certs"};
+	static const char *const files[] = {"/etc/ld.so.cache", "/etc/ld.so.conf",
+					    "/etc/ssl/openssl.cnf"};
 	KGB_AUTO(free)
 	char *passwd = kgb_xasprintf("root:x:0:0:root:/:/usr/sbin/nologin\n"
 				     "agent:x:%u:%u:agent:/home/agent:/bin/sh\n"
@@ -193,8 +199,10 @@ static void add_etc(struct kgb_policy *policy)
 
 	kgb_policy_dir(policy, "/etc");
 	kgb_policy_dir(policy, "/etc/ssl");
-	for (size_t i = 0; i < KGB_ARRAY_LEN(from_host); i++)
-		kgb_policy_ro_try(policy, from_host[i], from_host[i]);
+	for (size_t i = 0; i < KGB_ARRAY_LEN(dirs); i++)
+		kgb_policy_ro_try(policy, dirs[i], dirs[i]);
+	for (size_t i = 0; i < KGB_ARRAY_LEN(files); i++)
+		kgb_policy_copy(policy, files[i], files[i]);
 	kgb_policy_data(policy, passwd, "/etc/passwd");
 	kgb_policy_data(policy, group, "/etc/group");
 	kgb_policy_data(policy, "127.0.0.1 localhost\n::1 localhost\n", "/etc/hosts");
@@ -204,27 +212,44 @@ static void add_etc(struct kgb_policy *policy)
 
 /* What tells about the host and is nobody's business inside (the list of container runtimes, and
  * more). */
+static const char *const hidden_in_proc[] = {
+	"acpi", "asound",   "interrupts",    "kallsyms",   "kcore",
+	"keys", "kmsg",     "latency_stats", "pressure",   "sched_debug",
+	"scsi", "slabinfo", "timer_list",    "vmallocinfo"};
+
 static bool is_hidden_in_proc(const char *name)
 {
-	static const char *const hidden[] = {
-		"acpi", "asound",   "interrupts",    "kallsyms",   "kcore",
-		"keys", "kmsg",     "latency_stats", "pressure",   "sched_debug",
-		"scsi", "slabinfo", "timer_list",    "vmallocinfo"};
-
-	for (size_t i = 0; i < KGB_ARRAY_LEN(hidden); i++)
-		if (kgb_str_eq(name, hidden[i]))
+	for (size_t i = 0; i < KGB_ARRAY_LEN(hidden_in_proc); i++)
+		if (kgb_str_eq(name, hidden_in_proc[i]))
 			return true;
 	return false;
 }
 
-/* Everything in /proc that is not about a process becomes read-only, or empty. The kernel's
- * settings there are writable for user id 0 by their mode bits alone, without any capability, and
- * not namespaced: core_pattern names a program that the kernel runs as root, outside. A sandbox
- * started by root has that user id, and bwrap 0.8 covers none of it. For other users only that is
- * covered which everybody may read or write: each mount costs a sixth of a millisecond. */
+/* Only where it could be read: root reads everything, and each mount costs a seventh of a
+ * millisecond. */
+static void hide_in_proc(struct kgb_policy *policy)
+{
+	bool is_root = geteuid() == 0;
+
+	for (size_t i = 0; i < KGB_ARRAY_LEN(hidden_in_proc); i++) {
+		char path[64];
+		struct stat st;
+		(void)snprintf(path, sizeof(path), "/proc/%s", hidden_in_proc[i]);
+		if (lstat(path, &st) < 0 || S_ISLNK(st.st_mode) ||
+		    !(is_root || st.st_mode & (S_IROTH | S_IWOTH)))
+			continue;
+		if (S_ISDIR(st.st_mode))
+			kgb_policy_tmpfs(policy, path, COVER_BYTES);
+		else
+			kgb_policy_ro(policy, "/dev/null", path);
+	}
+}
+
+/* What is not about a process becomes read-only, one by one. */
 static int cover_proc(struct kgb_policy *policy, struct kgb_err *err)
 {
 	bool is_root = geteuid() == 0;
+	mode_t writable = is_root ? S_IWUSR | S_IWGRP | S_IWOTH : S_IWOTH;
 	DIR *proc = opendir("/proc");
 
 	if (!proc)
@@ -233,23 +258,30 @@ static int cover_proc(struct kgb_policy *policy, struct kgb_err *err)
 		const char *name = entry->d_name;
 		char path[sizeof("/proc/") + sizeof(entry->d_name)];
 		struct stat st;
-		if (name[0] == '.' || (name[0] >= '0' && name[0] <= '9'))
+		if (name[0] == '.' || (name[0] >= '0' && name[0] <= '9') ||
+		    is_hidden_in_proc(name) ||
+		    fstatat(dirfd(proc), name, &st, AT_SYMLINK_NOFOLLOW) < 0 || S_ISLNK(st.st_mode))
 			continue;
 		(void)snprintf(path, sizeof(path), "/proc/%s", name);
-		if (fstatat(dirfd(proc), name, &st, AT_SYMLINK_NOFOLLOW) < 0 || S_ISLNK(st.st_mode))
-			continue;
-		mode_t writable = is_root ? S_IWUSR | S_IWGRP | S_IWOTH : S_IWOTH;
-		if (!is_root && !(is_hidden_in_proc(name) && st.st_mode & S_IROTH) &&
-		    !(st.st_mode & writable) && !kgb_str_eq(name, "sys"))
-			continue;
-		if (is_hidden_in_proc(name) && S_ISDIR(st.st_mode))
-			kgb_policy_tmpfs(policy, path, COVER_BYTES);
-		else if (is_hidden_in_proc(name))
-			kgb_policy_ro(policy, "/dev/null", path);
-		else if (S_ISDIR(st.st_mode) || (st.st_mode & writable))
+		/* Root owns what is in directories. */
+		if (st.st_mode & writable ||
+		    (S_ISDIR(st.st_mode) && (is_root || kgb_str_eq(name, "sys"))))
 			kgb_policy_ro(policy, path, path);
 	}
 	closedir(proc);
+	return 0;
+}
+
+/* The kernel's settings in /proc are writable for user id 0 by their mode bits alone, without any
+ * capability, and not namespaced: core_pattern names a program that the kernel runs as root,
+ * outside. A sandbox started by root has that user id, and bwrap 0.8 covers but a few of them. All
+ * of /proc is sealed at once where nobody inside has to write there. */
+static int protect_proc(struct kgb_policy *policy, struct kgb_err *err)
+{
+	hide_in_proc(policy);
+	if (policy->allow_nested_userns)
+		return cover_proc(policy, err);
+	add_mount(policy, KGB_MOUNT_SEAL, NULL, "/proc", 0);
 	return 0;
 }
 
@@ -260,7 +292,7 @@ int kgb_policy_base(struct kgb_policy *policy, const struct kgb_policy_base_spec
 		return -1;
 	add_etc(policy);
 	add_mount(policy, KGB_MOUNT_PROC, NULL, "/proc", 0);
-	if (cover_proc(policy, err) < 0)
+	if (protect_proc(policy, err) < 0)
 		return -1;
 	add_mount(policy, KGB_MOUNT_DEVFS, NULL, "/dev", 0);
 	kgb_policy_tmpfs(policy, "/dev/shm", spec->shm_bytes ? spec->shm_bytes : default_shm_bytes);
@@ -317,7 +349,8 @@ static int check_mount(const struct kgb_mount *mount, struct kgb_err *err)
 		return kgb_fail(err, KGB_ERR_INVALID,
 				"sandbox: mount target '%s' is not a plain absolute path",
 				mount->target);
-	if ((is_bind || mount->kind == KGB_MOUNT_RO_TRY) && mount->source[0] != '/')
+	bool may_miss = mount->kind == KGB_MOUNT_RO_TRY || mount->kind == KGB_MOUNT_COPY;
+	if ((is_bind || may_miss) && mount->source[0] != '/')
 		return kgb_fail(err, KGB_ERR_INVALID,
 				"sandbox: mount source '%s' is not an absolute path",
 				mount->source);
@@ -327,6 +360,22 @@ static int check_mount(const struct kgb_mount *mount, struct kgb_err *err)
 	if (mount->kind == KGB_MOUNT_TMPFS && mount->size_bytes <= 0)
 		return kgb_fail(err, KGB_ERR_INVALID, "sandbox: tmpfs '%s' has no size",
 				mount->target);
+	return 0;
+}
+
+/* A file that is made of data lies where everything is sealed, not in something writable. */
+static int check_data(const struct kgb_policy *policy, const struct kgb_mount *file,
+		      struct kgb_err *err)
+{
+	for (size_t i = 0; i < policy->n_mounts; i++) {
+		const struct kgb_mount *mount = &policy->mounts[i];
+		size_t len = strlen(mount->target);
+		if (mount->kind != KGB_MOUNT_DIR &&
+		    strncmp(file->target, mount->target, len) == 0 && file->target[len] == '/')
+			return kgb_fail(err, KGB_ERR_INVALID,
+					"sandbox: the file '%s' would lie in the mount '%s'",
+					file->target, mount->target);
+	}
 	return 0;
 }
 
@@ -343,8 +392,11 @@ int kgb_policy_check(const struct kgb_policy *policy, struct kgb_err *err)
 	for (size_t i = 0; i < policy->n_env; i++)
 		if (check_env(&policy->env[i], err) < 0)
 			return -1;
-	for (size_t i = 0; i < policy->n_mounts; i++)
-		if (check_mount(&policy->mounts[i], err) < 0)
+	for (size_t i = 0; i < policy->n_mounts; i++) {
+		const struct kgb_mount *mount = &policy->mounts[i];
+		bool is_data = mount->kind == KGB_MOUNT_DATA || mount->kind == KGB_MOUNT_COPY;
+		if (check_mount(mount, err) < 0 || (is_data && check_data(policy, mount, err) < 0))
 			return -1;
+	}
 	return 0;
 }

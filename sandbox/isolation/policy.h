@@ -25,7 +25,10 @@ enum kgb_mount_kind {
 	KGB_MOUNT_TMPFS, /* empty memory file system of at most size_bytes */
 	KGB_MOUNT_DIR, /* empty directory in the (memory) root */
 	KGB_MOUNT_SYMLINK, /* source is the link's text */
-	KGB_MOUNT_DATA, /* read-only file with the text of source */
+	KGB_MOUNT_DATA, /* file with the text of source, in the (memory) root that is sealed */
+	/** The same with what a small file of the host holds; left out when there is none that we
+	 * may read. A copy costs a tenth of a mount. */
+	KGB_MOUNT_COPY,
 	KGB_MOUNT_PROC, /* new /proc of the sandbox's own PID namespace */
 	KGB_MOUNT_DEVFS, /* minimal /dev: null zero full random urandom tty pts shm */
 	/** Make an earlier mount read-only, not what is mounted below it. "/" always is in the end.
@@ -83,7 +86,8 @@ struct kgb_policy {
 	gid_t gid;
 	enum kgb_network network;
 	uint16_t listen_port;
-	/** Let the inside create user namespaces and mount in them (the runner's zygote). */
+	/** Let the inside create user namespaces and mount in them (the runner's zygote). To be set
+	 * before kgb_policy_base: who makes a user namespace writes to /proc/PID. */
 	bool allow_nested_userns;
 	struct kgb_limits limits;
 };
@@ -99,9 +103,10 @@ struct kgb_policy_base_spec {
 	int64_t shm_bytes; /* size of /dev/shm; 0: 256 MiB */
 };
 /** The part every sandbox shares: read-only /usr with /bin, /lib ... as on this host, the few /etc
- * files that programs need (passwd and group name only root, agent and nobody), /proc, /dev, sized
- * /tmp and /dev/shm, HOME=/home/agent, TMPDIR=/tmp, PATH, LANG, USER; cwd is /home/agent. Nothing
- * else of the host is visible. Call it first: later mounts lie on top. Core dumps off. */
+ * files that programs need (passwd and group name only root, agent and nobody), /proc (read-only),
+ * /dev, sized /tmp and /dev/shm, HOME=/home/agent, TMPDIR=/tmp, PATH, LANG, USER; cwd is
+ * /home/agent. Nothing else of the host is visible. Call it first: later mounts lie on top. Core
+ * dumps off. */
 KGB_MUST_CHECK int kgb_policy_base(struct kgb_policy *policy,
 				   const struct kgb_policy_base_spec *spec, struct kgb_err *err);
 
@@ -115,6 +120,7 @@ void kgb_policy_tmpfs(struct kgb_policy *policy, const char *target, int64_t siz
 void kgb_policy_dir(struct kgb_policy *policy, const char *target);
 void kgb_policy_symlink(struct kgb_policy *policy, const char *text, const char *target);
 void kgb_policy_data(struct kgb_policy *policy, const char *text, const char *target);
+void kgb_policy_copy(struct kgb_policy *policy, const char *source, const char *target);
 
 /** Set a variable, replacing an earlier value. The environment inside is exactly what was set, and
  * PWD. */
@@ -140,8 +146,8 @@ KGB_MUST_CHECK int kgb_policy_one_gpu(struct kgb_policy *policy, const char *dev
 				      struct kgb_err *err);
 
 /** Refuse what cannot be right before anything is started: no command, relative targets, bad or
- * dangerous (LD_*) variable names, listener without port, bind sources that do not exist. bwrap.h
- * calls it. */
+ * dangerous (LD_*) variable names, listener without port, bind sources that do not exist, files
+ * of data where the inside could write them. bwrap.h calls it. */
 KGB_MUST_CHECK int kgb_policy_check(const struct kgb_policy *policy, struct kgb_err *err);
 
 #endif

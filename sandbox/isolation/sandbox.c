@@ -17,13 +17,13 @@
 #include "sandbox/isolation/host.h"
 #include "sandbox/isolation/seccomp.h"
 
-enum { FD_SCRATCH = 512, STATUS_EXEC_FAILED = 127 };
+enum { FD_SCRATCH = 128, STATUS_EXEC_FAILED = 127 };
 
 /* Give the child a descriptor. Asserts when the table is full: its size covers the largest policy.
  */
 static void map_fd(struct kgb_sandbox *sandbox, int from, int to, bool owned)
 {
-	KGB_ASSERT(sandbox->n_fds < KGB_SANDBOX_FDS_MAX);
+	KGB_ASSERT(sandbox->n_fds < KGB_SANDBOX_FDS_MAX && to < FD_SCRATCH);
 	sandbox->fds[sandbox->n_fds++] = (struct kgb_fdmap){.from = from, .to = to, .owned = owned};
 }
 
@@ -49,7 +49,7 @@ static int map_callers_fds(struct kgb_sandbox *sandbox, const struct kgb_sandbox
 	return 0;
 }
 
-static int map_text(struct kgb_sandbox *sandbox, const char *text, int to, struct kgb_err *err)
+static int text_fd(const char *text, int *out, struct kgb_err *err)
 {
 	KGB_AUTO(fd) int fd = memfd_create("kgb-data", MFD_CLOEXEC);
 
@@ -59,7 +59,30 @@ static int map_text(struct kgb_sandbox *sandbox, const char *text, int to, struc
 		return -1;
 	if (lseek(fd, 0, SEEK_SET) < 0)
 		return kgb_fail_errno(err, errno, "rewind a memfd");
-	map_fd(sandbox, kgb_take_fd(&fd), to, true);
+	*out = kgb_take_fd(&fd);
+	return 0;
+}
+
+/* What a file inside is made of: *to is the child's number of it, -1 when the host has none. */
+static int map_data(struct kgb_sandbox *sandbox, const struct kgb_mount *mount, int *next_fd,
+		    int *to, struct kgb_err *err)
+{
+	int fd = -1;
+
+	if (sandbox->n_fds == KGB_SANDBOX_FDS_MAX)
+		return kgb_fail(err, KGB_ERR_LIMIT, "sandbox: too many generated files");
+	*to = -1;
+	if (mount->kind == KGB_MOUNT_COPY) {
+		fd = open(mount->source, O_RDONLY | O_CLOEXEC);
+		if (fd < 0)
+			return errno == ENOENT || errno == EACCES
+				       ? 0
+				       : kgb_fail_errno(err, errno, "open '%s'", mount->source);
+	} else if (text_fd(mount->source, &fd, err) < 0) {
+		return -1;
+	}
+	*to = (*next_fd)++;
+	map_fd(sandbox, fd, *to, true);
 	return 0;
 }
 
@@ -122,13 +145,13 @@ static int map_own_fds(struct kgb_sandbox *sandbox, const struct kgb_sandbox_spe
 		map_fd(sandbox, pair[1], out->send, true);
 	}
 	for (size_t i = 0; i < policy->n_mounts; i++) {
-		if (policy->mounts[i].kind != KGB_MOUNT_DATA)
+		const struct kgb_mount *mount = &policy->mounts[i];
+		if (mount->kind != KGB_MOUNT_DATA && mount->kind != KGB_MOUNT_COPY)
 			continue;
-		if (sandbox->n_fds == KGB_SANDBOX_FDS_MAX)
+		if (out->n_data == KGB_ARRAY_LEN(out->data))
 			return kgb_fail(err, KGB_ERR_LIMIT, "sandbox: too many generated files");
-		if (map_text(sandbox, policy->mounts[i].source, next_fd, err) < 0)
+		if (map_data(sandbox, mount, &next_fd, &out->data[out->n_data++], err) < 0)
 			return -1;
-		out->data[out->n_data++] = next_fd++;
 	}
 	return 0;
 }
@@ -305,8 +328,7 @@ int kgb_sandbox_prepare(struct kgb_sandbox *sandbox, const struct kgb_sandbox_sp
 	if (!launcher)
 		return -1;
 	KGB_AUTO(free) char *confiner = NULL;
-	if (spec->confinement &&
-	    !(confiner = find_program(spec->confiner, launcher, "kgb-confine", err)))
+	if (spec->confinement && !(confiner = find_program(NULL, launcher, "kgb-confine", err)))
 		return -1;
 	if (map_callers_fds(&made, spec, &next_fd, err) < 0 ||
 	    map_own_fds(&made, spec, next_fd, &fds, err) < 0)
@@ -418,7 +440,12 @@ int kgb_sandbox_spawn(struct kgb_sandbox *sandbox, pid_t *out_pid, struct kgb_er
 	kgb_close(report[0]);
 	if (got == (ssize_t)sizeof(code)) {
 		(void)waitpid(pid, NULL, 0);
-		return kgb_fail_errno(err, code, "start '%s'", sandbox->argv.items[0]);
+		return code == EMFILE
+			       ? kgb_fail(
+					 err, KGB_ERR_UNAVAILABLE,
+					 "start '%s': too few open files are allowed: ulimit -n 1024",
+					 sandbox->argv.items[0])
+			       : kgb_fail_errno(err, code, "start '%s'", sandbox->argv.items[0]);
 	}
 	*out_pid = pid;
 	return 0;

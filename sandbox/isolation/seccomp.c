@@ -45,13 +45,6 @@ static int add_rules(scmp_filter_ctx ctx, const struct kgb_seccomp_spec *spec,
 	return 0;
 }
 
-/* Refuse a system call whose arguments meet all n conditions. */
-static int add_conditional(scmp_filter_ctx ctx, uint32_t action, int syscall, unsigned n,
-			   const struct scmp_arg_cmp *conditions)
-{
-	return seccomp_rule_add_array(ctx, action, syscall, n, conditions);
-}
-
 /* Argument number `arg`, under `mask`, is `value`. */
 static struct scmp_arg_cmp masked(unsigned arg, uint64_t mask, uint64_t value)
 {
@@ -64,10 +57,10 @@ static int add_userns_rules(scmp_filter_ctx ctx, const struct kgb_seccomp_spec *
 	/* The flags are the first argument on all architectures that we know (s390 has them
 	 * second). */
 	const struct scmp_arg_cmp newuser = masked(0, CLONE_NEWUSER, CLONE_NEWUSER);
-	int rc = add_conditional(ctx, refuse(spec, EPERM), SCMP_SYS(unshare), 1, &newuser);
+	int rc = seccomp_rule_add_array(ctx, refuse(spec, EPERM), SCMP_SYS(unshare), 1, &newuser);
 
 	if (rc == 0)
-		rc = add_conditional(ctx, refuse(spec, EPERM), SCMP_SYS(clone), 1, &newuser);
+		rc = seccomp_rule_add_array(ctx, refuse(spec, EPERM), SCMP_SYS(clone), 1, &newuser);
 	/* Its flags lie in memory, where a filter cannot look; the C library then uses clone, for
 	 * each thread: nobody is told of that. */
 	return rc < 0 ? rc : seccomp_rule_add(ctx, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
@@ -82,19 +75,20 @@ static int add_socket_rules(scmp_filter_ctx ctx, const struct kgb_seccomp_spec *
 	const struct scmp_arg_cmp is_higher = {
 		.op = SCMP_CMP_GT, .datum_a = AF_NETLINK, .datum_b = 0};
 	const uint32_t unknown_family = refuse(spec, EAFNOSUPPORT);
-	int rc = add_conditional(ctx, unknown_family, SCMP_SYS(socket), 1, &is_higher);
+	int rc = seccomp_rule_add_array(ctx, unknown_family, SCMP_SYS(socket), 1, &is_higher);
 
 	for (int family = 0; rc == 0 && family < AF_NETLINK; family++) {
 		const struct scmp_arg_cmp is_family = masked(0, UINT64_MAX, (uint64_t)family);
 		if (family != AF_UNIX && family != AF_INET && family != AF_INET6)
-			rc = add_conditional(ctx, unknown_family, SCMP_SYS(socket), 1, &is_family);
+			rc = seccomp_rule_add_array(ctx, unknown_family, SCMP_SYS(socket), 1,
+						    &is_family);
 	}
 	for (size_t i = 0; rc == 0 && i < KGB_ARRAY_LEN(inet_families); i++) {
 		const struct scmp_arg_cmp is_raw[] = {
 			masked(0, UINT64_MAX, (uint64_t)inet_families[i]),
 			masked(1, 0xf, SOCK_RAW)};
-		rc = add_conditional(ctx, refuse(spec, EPERM), SCMP_SYS(socket),
-				     KGB_ARRAY_LEN(is_raw), is_raw);
+		rc = seccomp_rule_add_array(ctx, refuse(spec, EPERM), SCMP_SYS(socket),
+					    KGB_ARRAY_LEN(is_raw), is_raw);
 	}
 	return rc;
 }
@@ -111,8 +105,8 @@ static int add_fast_open_rules(scmp_filter_ctx ctx)
 	for (size_t i = 0; rc == 0 && i < KGB_ARRAY_LEN(sending); i++) {
 		const struct scmp_arg_cmp is_fast_open =
 			masked(sending[i].flags_arg, MSG_FASTOPEN, MSG_FASTOPEN);
-		rc = add_conditional(ctx, SCMP_ACT_ERRNO(EPERM), sending[i].syscall, 1,
-				     &is_fast_open);
+		rc = seccomp_rule_add_array(ctx, SCMP_ACT_ERRNO(EPERM), sending[i].syscall, 1,
+					    &is_fast_open);
 	}
 	return rc;
 }
@@ -123,20 +117,22 @@ static int add_host_network_rules(scmp_filter_ctx ctx)
 {
 	static const int families[] = {AF_INET, AF_INET6};
 	const struct scmp_arg_cmp is_unix = masked(0, UINT64_MAX, AF_UNIX);
-	int rc = add_conditional(ctx, SCMP_ACT_ERRNO(EAFNOSUPPORT), SCMP_SYS(socket), 1, &is_unix);
+	int rc = seccomp_rule_add_array(ctx, SCMP_ACT_ERRNO(EAFNOSUPPORT), SCMP_SYS(socket), 1,
+					&is_unix);
 
 	for (size_t i = 0; rc == 0 && i < KGB_ARRAY_LEN(families); i++) {
 		const struct scmp_arg_cmp is_family = masked(0, UINT64_MAX, (uint64_t)families[i]);
 		const struct scmp_arg_cmp not_tcp[] = {
 			is_family,
 			{.arg = 2, .op = SCMP_CMP_GT, .datum_a = IPPROTO_TCP, .datum_b = 0}};
-		rc = add_conditional(ctx, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(socket), 2, not_tcp);
+		rc = seccomp_rule_add_array(ctx, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(socket), 2,
+					    not_tcp);
 		/* Raw ones are refused everywhere. */
 		for (unsigned type = 0; rc == 0 && type <= 0xf; type++) {
 			const struct scmp_arg_cmp not_stream[] = {is_family, masked(1, 0xf, type)};
 			if (type != SOCK_STREAM && type != SOCK_RAW)
-				rc = add_conditional(ctx, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(socket),
-						     2, not_stream);
+				rc = seccomp_rule_add_array(ctx, SCMP_ACT_ERRNO(EPERM),
+							    SCMP_SYS(socket), 2, not_stream);
 		}
 	}
 	return rc < 0 ? rc : add_fast_open_rules(ctx);
@@ -151,7 +147,8 @@ static int add_ioctl_rules(scmp_filter_ctx ctx, const struct kgb_seccomp_spec *s
 
 	for (size_t i = 0; rc == 0 && i < KGB_ARRAY_LEN(requests); i++) {
 		const struct scmp_arg_cmp is_request = masked(1, UINT32_MAX, requests[i]);
-		rc = add_conditional(ctx, refuse(spec, EPERM), SCMP_SYS(ioctl), 1, &is_request);
+		rc = seccomp_rule_add_array(ctx, refuse(spec, EPERM), SCMP_SYS(ioctl), 1,
+					    &is_request);
 	}
 	return rc;
 }
@@ -174,8 +171,8 @@ static int add_watch_rules(scmp_filter_ctx ctx, const struct kgb_seccomp_spec *s
 	int rc = seccomp_rule_add(ctx, SCMP_ACT_NOTIFY, SCMP_SYS(connect), 0);
 
 	if (rc == 0)
-		rc = add_conditional(ctx, SCMP_ACT_NOTIFY, SCMP_SYS(sendto),
-				     spec->host_network ? 2 : 1, has_address);
+		rc = seccomp_rule_add_array(ctx, SCMP_ACT_NOTIFY, SCMP_SYS(sendto),
+					    spec->host_network ? 2 : 1, has_address);
 	for (size_t i = 0; rc == 0 && spec->watch_files && i < KGB_ARRAY_LEN(opening); i++) {
 		rc = seccomp_rule_add(ctx, SCMP_ACT_NOTIFY, opening[i], 0);
 		if (rc == -EDOM) /* this architecture has no such system call */

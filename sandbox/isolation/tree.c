@@ -41,8 +41,7 @@ static int64_t next_number(const char **text)
 	return negative ? -value : value;
 }
 
-/* All of a small file as text; its length, -1 with errno. */
-static ssize_t read_text(int dir_fd, const char *path, char *text, size_t size)
+ssize_t kgb_tree_read_text(int dir_fd, const char *path, char *text, size_t size)
 {
 	int fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC);
 
@@ -82,6 +81,19 @@ static bool parse_stat(const char *text, struct kgb_tree_process *out)
 	return true;
 }
 
+pid_t kgb_tree_parent(pid_t pid)
+{
+	struct kgb_tree_process process;
+	char path[PATH_LEN];
+	char text[STAT_LEN];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	if (kgb_tree_read_text(AT_FDCWD, path, text, sizeof(text)) <= 0 ||
+	    !parse_stat(text, &process))
+		return 0;
+	return process.parent;
+}
+
 static int grow(struct kgb_tree *tree)
 {
 	size_t size = sizeof(*tree->items);
@@ -114,7 +126,7 @@ static int read_all(struct kgb_tree *tree)
 			return -1;
 		}
 		(void)snprintf(path, sizeof(path), "%s/stat", entry->d_name);
-		if (read_text(dirfd(proc), path, text, sizeof(text)) > 0 &&
+		if (kgb_tree_read_text(dirfd(proc), path, text, sizeof(text)) > 0 &&
 		    parse_stat(text, &tree->items[tree->n]))
 			tree->n++;
 	}
@@ -180,6 +192,11 @@ int kgb_tree_scan(struct kgb_tree *tree, pid_t root)
 	return 0;
 }
 
+const struct kgb_tree_process *kgb_tree_find(const struct kgb_tree *tree, pid_t pid)
+{
+	return find(tree, pid);
+}
+
 void kgb_tree_release(struct kgb_tree *tree)
 {
 	if (tree->cap)
@@ -205,24 +222,39 @@ int64_t kgb_tree_rss_pages(const struct kgb_tree *tree)
 	return n;
 }
 
-int64_t kgb_tree_private_bytes(pid_t pid)
+/* The sum of the numbers behind some keys of a file of one process; -1 when one is not there. */
+static int64_t sum_of(pid_t pid, const char *file, const char *const keys[2])
 {
-	static const char *const keys[] = {"\nPss_Anon:", "\nPss_Shmem:"};
 	char path[PATH_LEN];
 	char text[ROLLUP_LEN];
-	int64_t bytes = 0;
+	int64_t sum = 0;
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/smaps_rollup", pid);
-	if (read_text(AT_FDCWD, path, text, sizeof(text)) <= 0)
+	(void)snprintf(path, sizeof(path), "/proc/%d/%s", pid, file);
+	if (kgb_tree_read_text(AT_FDCWD, path, text, sizeof(text)) <= 0)
 		return -1;
-	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+	for (size_t i = 0; i < 2; i++) {
 		const char *at = strstr(text, keys[i]);
 		if (!at)
 			return -1;
 		at += strlen(keys[i]);
-		bytes += 1024 * next_number(&at);
+		sum += next_number(&at);
 	}
-	return bytes;
+	return sum;
+}
+
+int64_t kgb_tree_private_bytes(pid_t pid)
+{
+	static const char *const keys[] = {"\nPss_Anon:", "\nPss_Shmem:"};
+	int64_t kilobytes = sum_of(pid, "smaps_rollup", keys);
+
+	return kilobytes < 0 ? -1 : 1024 * kilobytes;
+}
+
+int64_t kgb_tree_io_bytes(pid_t pid)
+{
+	static const char *const keys[] = {"\nread_bytes:", "\nwrite_bytes:"};
+
+	return sum_of(pid, "io", keys);
 }
 
 /* Files that were counted already. */

@@ -36,6 +36,13 @@ struct kgb_tree {
  * only as far as /proc has one. -1 with errno when /proc cannot be read or memory is short. */
 int kgb_tree_scan(struct kgb_tree *tree, pid_t root);
 void kgb_tree_release(struct kgb_tree *tree);
+/** One of them by its number, borrowed; NULL when it is not there. */
+const struct kgb_tree_process *kgb_tree_find(const struct kgb_tree *tree, pid_t pid);
+/** Parent of any process, now; 0 when it is gone. */
+pid_t kgb_tree_parent(pid_t pid);
+/** The first bytes of a file of the kernel as text, at most size - 1 of them: their number, or -1
+ * with errno. */
+ssize_t kgb_tree_read_text(int dir_fd, const char *path, char *text, size_t size);
 
 /** Threads of all of them. */
 int64_t kgb_tree_tasks(const struct kgb_tree *tree);
@@ -45,6 +52,10 @@ int64_t kgb_tree_rss_pages(const struct kgb_tree *tree);
 /** Proportional memory of one process without what belongs to files, in bytes; -1 when it cannot be
  * told (an old kernel, a process that is gone). Costs some 0.1 ms for each GB. */
 int64_t kgb_tree_private_bytes(pid_t pid);
+
+/** Bytes that one process and the children it has reaped had a disk read or take, ever; -1 when it
+ * cannot be told. */
+int64_t kgb_tree_io_bytes(pid_t pid);
 
 /** So many nameless files are told apart. */
 enum { KGB_TREE_NAMELESS_MAX = 8192 };

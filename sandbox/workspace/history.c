@@ -4,6 +4,8 @@
  */
 #include "base/buf.h"
 #include "base/limits.h"
+#include "base/mem.h"
+#include "base/str.h"
 #include "sandbox/workspace/git.h"
 #include "sandbox/workspace/workspace.h"
 
@@ -37,6 +39,21 @@ int kgb_workspace_note(struct kgb_workspace *ws, const char *oid, const char *ve
 			     REPLACE);
 	git_signature_free(who);
 	return rc < 0 ? kgb_workspace__fail(err, rc, "note on commit %s", oid) : 0;
+}
+
+int kgb_workspace_tag(struct kgb_workspace *ws, const char *oid, const char *name,
+		      struct kgb_err *err)
+{
+	enum { FORCE = 1 };
+	git_reference *made = NULL;
+	git_oid target;
+
+	if (parse_oid(oid, &target, err) < 0)
+		return -1;
+	KGB_AUTO(free) char *path = kgb_xasprintf("refs/tags/%s", name);
+	int rc = git_reference_create(&made, ws->repo, path, &target, FORCE, NULL);
+	git_reference_free(made);
+	return rc < 0 ? kgb_workspace__fail(err, rc, "tag '%s'", name) : 0;
 }
 
 /* Describe one commit to the callback. Returns its answer, or -1 with *failed set. */

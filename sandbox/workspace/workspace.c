@@ -464,3 +464,19 @@ int kgb_workspace_commit_kernel(struct kgb_workspace *ws, const char *kernel, si
 {
 	return commit(ws, &(struct bytes){kernel, len}, message, out, err);
 }
+
+int kgb_workspace_write(struct kgb_workspace *ws, const char *name, const void *data, size_t len,
+			struct kgb_err *err)
+{
+	struct stat st;
+
+	KGB_ASSERT(!strchr(name, '/'));
+	/* The agent owns the directory and may have locked itself out. */
+	if (fchmod(ws->worktree_fd, 0755) < 0)
+		return kgb_fail_errno(err, errno, "workspace '%s'", ws->worktree);
+	bool is_folder = fstatat(ws->worktree_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+			 S_ISDIR(st.st_mode);
+	if (is_folder && kgb_fs_remove_tree(ws->worktree_fd, name, err) < 0)
+		return -1;
+	return kgb_fs_write_atomic(ws->worktree_fd, name, data, len, 0644, false, err);
+}

@@ -80,6 +80,13 @@ KGB_MUST_CHECK int kgb_workspace_commit_kernel(struct kgb_workspace *ws, const c
 KGB_MUST_CHECK int kgb_workspace_read_kernel(const struct kgb_workspace *ws, struct kgb_buf *out,
 					     const char **out_refusal, struct kgb_err *err);
 
+/** Put a file into the root of the work tree, in the place of whatever the agent may have put
+ * there. Nothing of the agent may be running. */
+KGB_MUST_CHECK int kgb_workspace_write(struct kgb_workspace *ws, const char *name, const void *data,
+				       size_t len, struct kgb_err *err);
+/** Give a commit a name, refs/tags/NAME; one that is there already moves. */
+KGB_MUST_CHECK int kgb_workspace_tag(struct kgb_workspace *ws, const char *oid, const char *name,
+				     struct kgb_err *err);
 /** Attach (or replace) the verdict of a commit. */
 KGB_MUST_CHECK int kgb_workspace_note(struct kgb_workspace *ws, const char *oid,
 				      const char *verdict_json, struct kgb_err *err);

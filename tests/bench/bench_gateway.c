@@ -2,8 +2,8 @@
 /** \file
  * What the gateway costs: latency that it adds to one request (the same client against the same
  * fake API, with and without it in between, interleaved) and to each event of 1, 64 and 256 streams
- * at a time, how fast it relays one stream and 64 streams, and its memory. The API, the gateway and
- * the clients are processes of their own.
+ * at a time, how fast it relays one stream and 64 streams (not recorded: that would be the disk's
+ * speed), and its memory. The API, the gateway and the clients are processes of their own.
  *
  *     bench_gateway [REQUESTS] [MIB] [SECONDS]
  *
@@ -37,7 +37,10 @@
 #define N_SESSIONS (MAX_EVENT_STREAMS / STREAMS_A_SESSION)
 /* A model's stream brings some twenty events a second. */
 #define EVENT_MS 50
+/* By then all requests have come: what they take is the other figure. */
+#define SETTLE_MS 500
 #define RUNS 3
+#define DIR_TEMPLATE "/tmp/bench_gateway.XXXXXX"
 
 /* ---- the fake API, a process of its own ---- */
 
@@ -46,6 +49,7 @@ struct ticker {
 	uv_timer_t timer;
 	struct fake_llm_call *call;
 	int64_t left;
+	uint64_t due_ms; /* on the loop's clock */
 };
 
 static void on_ticker_closed(uv_handle_t *handle)
@@ -64,6 +68,10 @@ static void on_tick(uv_timer_t *timer)
 		(long long)kgb_mono_ns());
 	if (ticker->left-- > 0 && !ticker->call->gone) {
 		fake_llm_chunk(ticker->call, event, (size_t)len);
+		ticker->due_ms += EVENT_MS;
+		uint64_t now_ms = uv_now(timer->loop);
+		uv_timer_start(timer, on_tick,
+			       ticker->due_ms > now_ms ? ticker->due_ms - now_ms : 0, 0);
 		return;
 	}
 	fake_llm_chunk(ticker->call, FAKE_LLM_MESSAGE("msg"), strlen(FAKE_LLM_MESSAGE("msg")));
@@ -78,9 +86,11 @@ static void start_ticker(struct fake_llm_call *call, int64_t n_events)
 	ticker->left = n_events;
 	ticker->timer.data = ticker;
 	uv_timer_init(call->tcp.loop, &ticker->timer);
-	/* Not all streams in step. */
+	/* Not all streams in step, nor falling into it when some are late together, as those of a
+	 * repeating timer would. */
 	uint64_t phase_ms = (uint64_t)fake_llm_calls(call->llm) * 7 % EVENT_MS;
-	uv_timer_start(&ticker->timer, on_tick, phase_ms, EVENT_MS);
+	ticker->due_ms = uv_now(call->tcp.loop) + SETTLE_MS + phase_ms;
+	uv_timer_start(&ticker->timer, on_tick, SETTLE_MS + phase_ms, 0);
 	fake_llm_stream_head(call);
 }
 
@@ -158,8 +168,8 @@ static void post(int fd, const char *path, size_t body_len)
 		     "POST %s HTTP/1.1\r\nhost: x\r\nx-api-key: " TOKEN
 		     "\r\ncontent-length: %zu\r\n\r\n",
 		     path, body_len);
-	kgb_buf_adds(&text, "{\"x\":\"");
-	for (size_t n = sizeof("{\"x\":\"\"}") - 1; n < body_len; n++)
+	kgb_buf_adds(&text, "{\"system\":\"");
+	for (size_t n = sizeof("{\"system\":\"\"}") - 1; n < body_len; n++)
 		kgb_buf_addc(&text, ' ');
 	kgb_buf_adds(&text, "\"}");
 	for (size_t at = 0; at < text.len;) {
@@ -294,7 +304,8 @@ struct bench {
 	uv_poll_t finished; /* the clients' end of a pipe */
 	struct kgb_gateway *gw;
 	uint16_t upstream;
-	uint16_t ports[N_SESSIONS];
+	uint16_t ports[N_SESSIONS + 1]; /* the last one records nothing */
+	char dir[sizeof(DIR_TEMPLATE)];
 	pid_t gateway; /* process */
 	size_t n_requests, mib, seconds;
 };
@@ -449,7 +460,7 @@ static void run_clients(const struct bench *b)
 		bench_events(b, streams[i]);
 	for (size_t n = 1; n <= MAX_STREAMS; n *= MAX_STREAMS) {
 		bench_streams("direct", b->upstream, n, b->mib);
-		bench_streams("through the gateway", b->ports[0], n, b->mib);
+		bench_streams("through the gateway", b->ports[N_SESSIONS], n, b->mib);
 	}
 	printf("memory  of the gateway's process at the end %.1f MB\n", memory_mb(b->gateway));
 }
@@ -465,12 +476,19 @@ static int open_gateway(struct bench *b, struct kgb_err *err)
 	};
 	if (kgb_gateway_new(&b->gw, &b->loop, &spec, err) < 0)
 		return -1;
-	for (size_t i = 0; i < N_SESSIONS; i++) {
+	KGB_ASSERT(mkdtemp(b->dir));
+	for (size_t i = 0; i <= N_SESSIONS; i++) {
 		int fd;
 		struct kgb_session *session;
-		if (kgb_gateway_listen_loopback(0, &fd, &b->ports[i], err) < 0)
+		KGB_AUTO(free) char *traffic = kgb_xasprintf("%s/%zu", b->dir, i);
+		if (kgb_fs_mkdirs(AT_FDCWD, traffic, 0755, err) < 0 ||
+		    kgb_gateway_listen_loopback(0, &fd, &b->ports[i], err) < 0)
 			return -1;
-		struct kgb_session_spec session_spec = {.take_listen_fd = fd, .token = TOKEN};
+		struct kgb_session_spec session_spec = {
+			.take_listen_fd = fd,
+			.token = TOKEN,
+			.traffic_dir = i < N_SESSIONS ? traffic : NULL,
+		};
 		if (kgb_session_open(&session, b->gw, &session_spec, err) < 0)
 			return -1;
 	}
@@ -512,7 +530,8 @@ static size_t number(int argc, char **argv, int at, size_t otherwise)
 
 int main(int argc, char **argv)
 {
-	struct bench b = {.n_requests = number(argc, argv, 1, 2000),
+	struct bench b = {.dir = DIR_TEMPLATE,
+			  .n_requests = number(argc, argv, 1, 2000),
 			  .mib = number(argc, argv, 2, 256),
 			  .seconds = number(argc, argv, 3, 4),
 			  .gateway = getpid()};
@@ -542,5 +561,7 @@ int main(int argc, char **argv)
 	waitpid(clients, NULL, 0);
 	kill(upstream, SIGKILL);
 	waitpid(upstream, NULL, 0);
+	if (kgb_fs_remove_tree(AT_FDCWD, b.dir, &err) < 0)
+		fprintf(stderr, "bench_gateway: %s\n", err.msg);
 	return uv_loop_close(&b.loop) == 0 ? 0 : 1;
 }

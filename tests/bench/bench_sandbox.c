@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * How long a sandbox takes: its start (from the policy to the end of `true`), and its end with many
- * processes in it that do not want to die, until it is proven that none is left.
+ * How long a sandbox takes: its start (from the policy to the first word of the program inside),
+ * its whole life (until its end is proven), and the end of one with many processes that do not want
+ * to die.
  *
  *     bench_sandbox [RUNS [PROCESSES]]
  */
@@ -85,23 +86,71 @@ static int wait_for(pid_t pid)
 
 /* ---- starting ---- */
 
+/* What bubblewrap costs by itself: the same namespaces, /proc and /dev, and no walls. */
+static int floor_once(const char *bwrap, int64_t *out_ns, struct kgb_err *err)
+{
+	int out[2];
+	char byte;
+
+	if (pipe2(out, O_CLOEXEC) < 0)
+		return kgb_fail_errno(err, errno, "make a pipe");
+	KGB_AUTO(fd) int read_fd = out[0];
+	int64_t start_ns = kgb_mono_ns();
+	pid_t pid = fork();
+	if (pid == 0) {
+		(void)dup2(out[1], STDOUT_FILENO);
+		execl(bwrap, bwrap, "--unshare-all", "--dev-bind", "/", "/", "--proc", "/proc",
+		      "--dev", "/dev", "/bin/echo", NULL);
+		_exit(EXIT_FAILURE);
+	}
+	kgb_close(out[1]);
+	if (pid < 0)
+		return kgb_fail_errno(err, errno, "fork");
+	ssize_t got = read(read_fd, &byte, 1);
+	*out_ns = kgb_mono_ns() - start_ns;
+	int status = wait_for(pid);
+	if (got != 1 || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
+		return kgb_fail(err, KGB_ERR_FAILED, "bwrap ended with wait status %d", status);
+	return 0;
+}
+
+static int measure_floor(const char *bwrap, int64_t n, struct kgb_err *err)
+{
+	KGB_AUTO(free) int64_t *ns = kgb_xcalloc((size_t)n, sizeof(*ns));
+
+	for (int64_t i = 0; i < n; i++)
+		if (floor_once(bwrap, &ns[i], err) < 0)
+			return -1;
+	print_spread("bubblewrap alone", ns, n, "");
+	return 0;
+}
+
 static int start_once(enum kgb_network network, const struct kgb_confinement *confinement,
-		      int64_t *out_ns, struct kgb_err *err)
+		      int64_t *out_start_ns, int64_t *out_whole_ns, struct kgb_err *err)
 {
 	KGB_AUTO(policy) struct kgb_policy policy;
 	KGB_AUTO(sandbox) struct kgb_sandbox sandbox = KGB_SANDBOX_INIT;
-	int64_t start_ns = kgb_mono_ns();
+	int out[2];
+	char byte;
 	pid_t pid;
 
+	if (pipe2(out, O_CLOEXEC) < 0)
+		return kgb_fail_errno(err, errno, "make a pipe");
+	KGB_AUTO(fd) int read_fd = out[0];
+	int64_t start_ns = kgb_mono_ns();
 	kgb_policy_init(&policy);
 	policy.network = network;
 	policy.listen_port = PORT;
-	kgb_policy_arg(&policy, "true");
-	if (start(&policy, confinement, -1, &sandbox, &pid, err) < 0)
+	kgb_policy_arg(&policy, "/bin/echo");
+	int rc = start(&policy, confinement, out[1], &sandbox, &pid, err);
+	kgb_close(out[1]);
+	if (rc < 0)
 		return -1;
+	ssize_t got = read(read_fd, &byte, 1);
+	*out_start_ns = kgb_mono_ns() - start_ns;
 	int status = wait_for(pid);
-	*out_ns = kgb_mono_ns() - start_ns;
-	if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+	*out_whole_ns = kgb_mono_ns() - start_ns;
+	if (got != 1 || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
 		return kgb_fail(err, KGB_ERR_FAILED, "the sandbox ended with wait status %d",
 				status);
 	return 0;
@@ -110,12 +159,14 @@ static int start_once(enum kgb_network network, const struct kgb_confinement *co
 static int measure_start(const char *name, enum kgb_network network,
 			 const struct kgb_confinement *confinement, int64_t n, struct kgb_err *err)
 {
-	KGB_AUTO(free) int64_t *ns = kgb_xcalloc((size_t)n, sizeof(*ns));
+	KGB_AUTO(free) int64_t *start_ns = kgb_xcalloc((size_t)n, sizeof(*start_ns));
+	KGB_AUTO(free) int64_t *whole_ns = kgb_xcalloc((size_t)n, sizeof(*whole_ns));
 
 	for (int64_t i = 0; i < n; i++)
-		if (start_once(network, confinement, &ns[i], err) < 0)
+		if (start_once(network, confinement, &start_ns[i], &whole_ns[i], err) < 0)
 			return -1;
-	print_spread(name, ns, n, "; goal 5 ms");
+	print_spread(name, start_ns, n, "; goal 5 ms");
+	print_spread("  and to its proven end", whole_ns, n, "");
 	return 0;
 }
 
@@ -219,6 +270,7 @@ int main(int argc, char **argv)
 	print_head(argc, argv, &ladder);
 	if ((argc > 1 && kgb_parse_i64(argv[1], 1, RUNS_MAX, &n, &err) < 0) ||
 	    (argc > 2 && kgb_parse_i64(argv[2], 1, PROCESSES_MAX, &n_processes, &err) < 0) ||
+	    measure_floor(ladder.info.bwrap_path, n, &err) < 0 ||
 	    measure_start("start, no network", KGB_NETWORK_NONE, NULL, n, &err) < 0 ||
 	    measure_start("start, listener", KGB_NETWORK_LISTENER, NULL, n, &err) < 0 ||
 	    measure_start("start as an agent", KGB_NETWORK_LISTENER, &ladder.confinement, n, &err) <

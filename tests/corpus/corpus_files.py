@@ -42,6 +42,7 @@ class Kernel:
             raise SystemExit("%s: the header must name operator and %s" % (path, "style" if honest else "expect and catalogue"))
         self.expect = None if honest else re.compile(self.header["expect"])
         self.needs_gpu = self.header.get("device") == "cuda"
+        self.hangs = "timeout" in self.header.get("expect", "")
 
     def too_new(self, triton):
         """Whether this version of Triton has no longer what the kernel uses."""

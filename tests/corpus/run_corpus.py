@@ -36,6 +36,7 @@ from corpus_files import ROOT, find_kernels
 from warm_judge import Zygotes, find_python
 
 CALL_TIMEOUT = "10s"
+HANG_TIMEOUT = "3s"  # of attacks that hang; on a GPU a first call compiles
 STATIC_TIMEOUT = "5s"  # enough for the static stages, which is all that counts of what needs a GPU where there is none
 OPEN_RULES = """\
 schema: kgb.l1/1
@@ -64,10 +65,10 @@ def judge_one(options, python, directory, kernel):
     """(verdict or None, text of the failure to get one)"""
     argv = [options.judge, "verify", "--device", options.device, "--op", kernel.header["operator"],
             "--kernel", str(kernel.path), "--zygotes", directory, "--python", python, "--verdict-fd", "1",
-            "--call-timeout", CALL_TIMEOUT]
+            "--call-timeout", HANG_TIMEOUT if kernel.hangs and options.device == "cpu" else CALL_TIMEOUT]
     if kernel.needs_gpu and options.device == "cpu":
         argv += ["--timeout", STATIC_TIMEOUT]
-    if options.jobs > 1 and options.device != "cpu":
+    if options.jobs > 1:
         argv.append("--skip-timing")  # kernels that run beside each other cannot be timed
     try:
         done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=WALL_S)

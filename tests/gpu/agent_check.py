@@ -54,6 +54,44 @@ echo '{"type":"result","subtype":"success","is_error":false,"terminal_reason":"c
 "permission_denials":[],"modelUsage":{}}'
 """
 
+# The same in rounds: a slow kernel, a fast one, one that loses an element.
+ROUNDS_CLI = """#!/bin/sh
+[ "${1:-}" != --version ] || { echo 0.0.0; exit 0; }
+echo '{"type":"system","subtype":"init","session_id":"s","claude_code_version":"0"}'
+round=$(sed -n 's/^## Round \\([0-9]*\\) .*/\\1/p' /ws/TASK.md)
+cat >/ws/kernel.py <<'KGB_EOF'
+%s
+KGB_EOF
+[ "$round" != 1 ] || sed -i 's/1024/%d/g' /ws/kernel.py
+[ "$round" != 3 ] || sed -i 's/< n$/< n - 1/' /ws/kernel.py
+echo '{"type":"result","subtype":"success","is_error":false,"terminal_reason":"completed","num_turns":1,\
+"result":"round '"$round"'","permission_denials":[],"modelUsage":{}}'
+"""
+
+# What a program in the agent's sandbox finds of GPUs: how many, and the results of using the first.
+LOOKING_CLI = """#!/bin/sh
+[ "${1:-}" != --version ] || { echo 0.0.0; exit 0; }
+echo '{"type":"system","subtype":"init","session_id":"s","claude_code_version":"0"}'
+python3 - >/ws/gpus.json <<'KGB_EOF'
+import ctypes, json
+n, results = ctypes.c_int(0), []
+try:
+    cuda = ctypes.CDLL("libcuda.so.1")
+    results += [cuda.cuInit(0), cuda.cuDeviceGetCount(ctypes.byref(n))]
+except OSError:
+    pass
+if n.value > 0:
+    context, memory, size = ctypes.c_void_p(), ctypes.c_uint64(), ctypes.c_size_t(1 << 20)
+    results += [cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0), cuda.cuCtxSetCurrent(context),
+                cuda.cuMemAlloc_v2(ctypes.byref(memory), size), cuda.cuMemsetD8_v2(memory, ctypes.c_ubyte(1), size),
+                cuda.cuCtxSynchronize()]
+print(json.dumps([n.value, results]))
+KGB_EOF
+echo x >/ws/kernel.py
+echo '{"type":"result","subtype":"success","is_error":false,"terminal_reason":"completed","num_turns":1,"result":"done",\
+"permission_denials":[],"modelUsage":{}}'
+"""
+
 
 class Bench:
     def __init__(self, options, directory):
@@ -199,6 +237,45 @@ def agent_is_told(bench):
     return report.strip().replace("\n", " | ")
 
 
+def agent_sees_what_it_may(bench):
+    """No GPU by default; with sandbox.gpu=agent the one of its kernels, which works behind all walls."""
+    cli = bench.directory / "looking"
+    cli.write_text(LOOKING_CLI)
+    cli.chmod(0o755)
+    told = []
+    for gpu in ("none", "agent") if bench.gpu else ("none",):
+        out, _ = bench.run((0,), "silu", "-m", "naive_cc", *bench.where(), "--skip-verify", "--runs-dir", "looking-" + gpu,
+                           "--set", "sandbox.gpu=" + gpu, "--json", env={"KGB_CLAUDE_BIN": str(cli)})
+        attempt = json.loads(out)["operators"]["aten::silu"]["attempts"][0]
+        path = next((bench.directory / ("looking-" + gpu)).glob("*")) / attempt["dir"] / "ws" / "gpus.json"
+        n, results = json.loads(path.read_text())
+        require(n == (gpu == "agent") and (gpu == "none" or not any(results)), "%s: %d seen, %s" % (gpu, n, results))
+        told.append("%s: %d" % (gpu, n))
+    return ", ".join(told)
+
+
+def rounds_keep_the_fastest(bench):
+    """Of a slow, a fast and a wrong version the fast one stays, by measured times; without times the first that passed."""
+    cli = bench.directory / "cli"
+    cli.write_text(ROUNDS_CLI % ((bench.kernels / "aten__silu.py").read_text(), 16 if bench.gpu else 512))
+    cli.chmod(0o755)
+    out, _ = bench.run((0,), "silu", "-m", "ako4all", "-i", "3", *bench.where(), "--runs-dir", "rounds", "--json",
+                       env={"KGB_CLAUDE_BIN": str(cli)})
+    op = json.loads(out)["operators"]["aten::silu"]
+    attempt = op["attempts"][0]
+    told = [(r["status"], r["kept"], r["speedup"], r["timing_note"]) for r in attempt["rounds"]]
+    require([r[0] for r in told] == ["passed", "passed", "failed"], json.dumps(told))
+    require([r[1] for r in told] == [True, bench.gpu, False], json.dumps(told))
+    require(attempt["best_round"] == (2 if bench.gpu else 1), json.dumps(told))
+    require(not bench.gpu or told[1][2] > told[0][2] > 0, json.dumps(told))
+    prompt = (next((bench.directory / "rounds").glob("*")) / attempt["dir"] / "rounds" / "003" / "prompt.md").read_text()
+    require(not bench.gpu or "that of round 2. It passed, with a speedup of %.3f." % told[1][2] in prompt, prompt[-3000:])
+    require(("Hints for a GPU" in prompt) == bench.gpu, "hints of another platform")
+    kernel = next((bench.directory / "rounds").glob("*/kernels/aten__silu.py")).read_text()
+    require(("1024" in kernel) == bench.gpu and op["status"] == "passed", kernel)
+    return json.dumps(told)
+
+
 def interrupted(bench):
     """Ctrl-C in the midst of verdicts ends everything that was started, within seconds."""
     process = bench.start("--kernels", bench.kernels, *bench.where(), "--runs-dir", "interrupted")
@@ -240,6 +317,8 @@ CHECKS = (
     ("--skip-gen agrees", verified_again),
     ("verify judges one file", one_file),
     ("an agent is told how fast its kernel is", agent_is_told),
+    ("an agent sees no GPU, or the one of its kernels", agent_sees_what_it_may),
+    ("of several rounds the fastest kernel stays", rounds_keep_the_fastest),
     ("Ctrl-C leaves no process", interrupted),
     ("a GPU that is not there is refused", refused),
 )

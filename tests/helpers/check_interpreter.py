@@ -15,8 +15,10 @@ import triton  # noqa: E402
 import triton.language as tl  # noqa: E402
 
 import interpreter_fixes  # noqa: E402
+import interpreter_speed  # noqa: E402
 
 N = 1024
+BLOCK_NAMES = [(dtype, str(tl.block_type(dtype, [4, 8]))) for dtype in (tl.float32, tl.pointer_type(tl.int8))]
 BF16 = torch.bfloat16
 
 
@@ -58,6 +60,14 @@ def reduce(x, total, high, N: tl.constexpr):
 def matmul(x, y, out, T: tl.constexpr):
     at = tl.arange(0, T)[:, None] * T + tl.arange(0, T)[None, :]
     tl.store(out + at, tl.dot(tl.load(x + at), tl.load(y + at)))
+
+
+@triton.jit
+def turned(x, out, A: tl.constexpr, B: tl.constexpr):
+    rows, columns = tl.arange(0, A), tl.arange(0, B)
+    a = tl.load(x + rows[:, None] * B + columns[None, :])
+    t = tl.trans(a)
+    tl.store(out + columns[:, None] * A + rows[None, :], t * (t.shape[0] * 100 + a.shape[0]))
 
 
 @triton.autotune(configs=[triton.Config({"BLOCK": 64}), triton.Config({"BLOCK": 128})], key=["n"])
@@ -130,6 +140,20 @@ def check_dot():
     assert torch.equal(out, x.float() @ y.float())
 
 
+def check_shapes():
+    for rows, columns in ((4, 8), (8, 4), (2, 16), (4, 8)):
+        for dtype in (torch.float32, torch.int32):
+            x = torch.arange(32).to(dtype).reshape(rows, columns)
+            out = torch.empty(columns, rows, dtype=dtype)
+            turned[(1,)](x, out, A=rows, B=columns)
+            assert torch.equal(out, x.T * (columns * 100 + rows)), (rows, columns, dtype)
+
+
+def check_names():
+    for dtype, name in BLOCK_NAMES:
+        assert [str(tl.block_type(dtype, [4, 8])) for _ in range(2)] == [name, name], name
+
+
 def check_autotune():
     x = torch.randn(1000)
     out = torch.empty(1000)
@@ -139,6 +163,7 @@ def check_autotune():
 
 def main():
     interpreter_fixes.apply()
+    interpreter_speed.apply()
     torch.manual_seed(0)
     checks = [value for name, value in sorted(globals().items()) if name.startswith("check_")]
     failed = 0

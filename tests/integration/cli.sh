@@ -64,7 +64,7 @@ test_cli_bad_day() {
 		rm -rf bad
 		code=0
 		ANTHROPIC_API_KEY=key-0123456789 OPENAI_API_KEY=key-0123456789 kgb-agent add -m "naive_$cli" --skip-verify --runs-dir bad \
-			--timeout 60s --set run.max_attempts=1 --set gateway.max_tries=1 \
+			--timeout 120s --set run.max_attempts=1 --set gateway.max_tries=1 \
 			--set gateway.upstream_url="$url" --set gateway.openai_url="$url" --json >out.json 2>log || code=$?
 		jq ".operators[\"aten::add\"].attempts" out.json
 		cat log

@@ -149,6 +149,20 @@ test_expect_success 'tidy and cppcheck: a null pointer' '
 	test_grep "nullPointer" out
 '
 
+test_expect_success 'defects: a test, a file, a lint that is not there' '
+	mkdir -p defects/docs && for folder in tests datasets; do
+		ln -s "$KGB_TEST_SOURCE_DIR/$folder" defects/ || return 1
+	done &&
+	ln -s "$KGB_TEST_SOURCE_DIR/docs/timing.md" "$KGB_TEST_SOURCE_DIR/docs/operators.md" defects/docs/ &&
+	cp "$KGB_TEST_SOURCE_DIR/docs/upstream-defects.md" defects/docs/ &&
+	"$lints/defects.sh" defects &&
+	sed "s/lint: swapped/lint: exchanged/; s/test_triangles_can_be_solved/test_circles_can_be_solved/; s/test_timer.c: /test_clock.c: /" \
+		"$KGB_TEST_SOURCE_DIR/docs/upstream-defects.md" >defects/docs/upstream-defects.md &&
+	test_expect_code 1 "$lints/defects.sh" defects >out &&
+	test_grep "no broken spec for the lint .exchanged." out && test_grep "has no .test_circles_can_be_solved." out &&
+	test_grep "there is no .tests/unit/verify/test_clock.c." out
+'
+
 test_expect_success 'redteam: a cheat without a kernel, a kernel that is gone, a stale page' '
 	mkdir -p red/tests red/docs &&
 	for folder in corpus redteam honest; do

@@ -19,7 +19,7 @@ test_expect_success 'a bare call shows the commands on stderr and is a usage err
 '
 
 test_expect_success 'help goes to stdout, for each command' '
-	for command in run verify list doctor config rebuild; do
+	for command in run verify list dataset doctor config rebuild; do
 		kgb-agent $command --help >out 2>err
 		test_grep "usage: kgb-agent $command" out
 		test_grep "  -h, --help" out
@@ -30,7 +30,7 @@ test_expect_success 'help goes to stdout, for each command' '
 '
 
 test_expect_success 'no line of help is wider than 110 columns' '
-	for command in run verify list doctor config rebuild; do
+	for command in run verify list dataset doctor config rebuild; do
 		kgb-agent $command --help
 	done >out &&
 	! grep -E "^.{111}" out
@@ -67,6 +67,8 @@ test_expect_success 'unknown operators, methods and datasets are refused with th
 	test_grep "unknown operator .softmx.; did you mean .softmax." err &&
 	test_expect_code 2 kgb-agent aten::ad 2>err &&
 	test_grep "aten::add" err &&
+	test_expect_code 2 kgb-agent aten:add 2>err &&
+	test_grep "with two colons, .aten::add." err &&
 	test_expect_code 2 kgb-agent add -m normal_c 2>err &&
 	test_grep "did you mean .normal_cc." err &&
 	test_expect_code 2 kgb-agent add -d KernelGenBnch 2>err &&
@@ -111,7 +113,7 @@ test_expect_success 'bad values are refused by the name of their option' '
 
 test_expect_success 'a device that is not there is an error of the machine, and nothing is created' '
 	printf "x = 1\n" >aten__add.py &&
-	test_expect_code 2 kgb-agent --kernels . --device gpu 2>err && test_grep "cpu, auto, cuda" err &&
+	test_expect_code 2 kgb-agent --kernels . --device gpu 2>err && test_grep "none of cpu, auto, cuda" err &&
 	test_expect_code 4 env CUDA_VISIBLE_DEVICES= kgb-agent --kernels . --device cuda 2>err &&
 	test_grep "hidden by CUDA_VISIBLE_DEVICES.*--device cpu" err &&
 	test_expect_code 4 env CUDA_VISIBLE_DEVICES= kgb-agent verify aten__add.py --op add --device cuda:0 2>err &&
@@ -135,6 +137,34 @@ test_expect_success 'a bad configuration file is named with line and column, sta
 	test_expect_code 3 env KGB_GATEWAY_UPSTREAM_URL=api.example.org kgb-agent config 2>err &&
 	test_grep "KGB_GATEWAY_UPSTREAM_URL: gateway.upstream_url must start with https://" err &&
 	nothing_created
+'
+
+# What editors and other systems make of a file: "ok", or a part of the message.
+test_expect_success 'a configuration file may come from any editor, and what it may not is said' '
+	while IFS="|" read -r text want; do
+		printf "$text" >some.yaml
+		rc=0
+		kgb-agent config --config some.yaml >out 2>err || rc=$?
+		if [ "$want" = ok ]; then
+			[ $rc = 0 ] || { echo "$text"; cat err; exit 1; }
+		else
+			[ $rc = 3 ] || { echo "$text: $rc"; exit 1; }
+			test_grep "^kgb-agent: error: .*some.yaml.*$want" err
+		fi
+	done <<-"EOF"
+	|ok
+	# nothing\n|ok
+	\357\273\277run:\n  method: naive_cc\n|ok
+	run:\r\n  method: naive_cc\r\n|ok
+	run:\n\tmethod: naive_cc\n|indent with blanks, not tabs
+	\377\376r\000u\000n\000|UTF-8
+	run:\n  method: caf\351\n|UTF-8
+	run: {}\n---\nrun: {}\n|a second document
+	paths: {prices: }\n|paths.prices must not be empty
+	EOF
+	mkfifo some.fifo &&
+	test_expect_code 3 timeout 10 kgb-agent config --config some.fifo 2>err &&
+	test_grep "is a fifo" err
 '
 
 test_expect_success 'config shows every value with its origin, and flags win' '
@@ -222,6 +252,29 @@ assert claude[\"status\"] == \"FAIL\" and claude[\"fix\"], claude
 	test_expect_code 4 kgb-agent doctor --set gateway.mode=live >out &&
 	test_grep "^FAIL  model " out &&
 	test_grep "export ANTHROPIC_API_KEY" out
+'
+
+# Nothing of what a run needs, all at once: each line still says its own.
+test_expect_success 'doctor says what each thing lacks when nearly all do' '
+	printf "#!/bin/sh\nexec python3 \"\$@\"\n" >wrapper && chmod +x wrapper &&
+	printf "prices: [\n" >prices.yaml && : >no-program &&
+	rc=0 && env -u HOME LC_ALL=de_DE.ISO-8859-1 TERM=dumb KGB_BWRAP=/nonexistent KGB_PYTHON="$PWD/wrapper" \
+		KGB_CLAUDE_BIN="$PWD/no-program" KGB_PATHS_PRICES=prices.yaml KGB_PATHS_RUNS=/proc/nonexistent \
+		ANTHROPIC_API_KEY=k KGB_GATEWAY_UPSTREAM_URL=http://127.0.0.1:1 \
+		kgb-agent doctor >out 2>err || rc=$? &&
+	[ $rc = 4 ] && [ ! -s err ] &&
+	test_grep "^FAIL  sandbox .*install bubblewrap" out &&
+	test_grep "^FAIL  python .*not a wrapper" out &&
+	test_grep "^FAIL  claude .*which is no program" out &&
+	test_grep "^FAIL  api .*http://127.0.0.1:1: " out &&
+	test_grep "^FAIL  prices .*prices.yaml" out &&
+	test_no_grep "OpenCode .*ends with status" out &&
+	test_grep "^FAIL  runs .*/proc. cannot be written" out &&
+	[ "$(grep -cE "^(FAIL|WARN) " out)" = "$(grep -c "  why: " out)" ]
+'
+
+test_expect_success 'as many open files as doctor asks for are enough' '
+	(ulimit -n 256 && kgb-agent add --dry-run >out)
 '
 
 test_done

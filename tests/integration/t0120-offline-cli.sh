@@ -11,10 +11,11 @@ driver=${KGB_TEST_BIN_DIR%/bin}/tests/helpers/gateway_driver
 scripts=$KGB_TEST_SOURCE_DIR/datasets/offline
 claude=$(test_cli_path claude)
 
-# with_claude DRIVER...: the CLI below those drivers, in a folder and a home of its own.
+echo 'Write a Triton kernel for aten::add in kernel.py.' >prompt
+# with_claude DRIVER...: the CLI below those drivers, in a folder and a home of its own; asked what is in `prompt`.
 with_claude() {
 	mkdir -p ws &&
-	echo 'Write a Triton kernel for aten::add in kernel.py.' |
+	cat <prompt |
 		(cd ws && IS_SANDBOX=1 CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1 DISABLE_AUTOUPDATER=1 CLAUDE_CODE_MAX_RETRIES=1 \
 			"$@" "$claude" -p --output-format stream-json --verbose --dangerously-skip-permissions \
 			--model claude-sonnet-4-5 --tools Bash,Edit,Read,Write --strict-mcp-config --setting-sources '' \
@@ -54,6 +55,15 @@ test_expect_success 'one shot: the kernel is in the answer, and nothing else hap
 	jq -e ".verify == 0 and .exchanges == 1" traffic2.json &&
 	test ! -e ws/kernel.py &&
 	tail -n 1 out.jsonl | jq -r .result >said && test_grep "def add_Scalar_out" said
+'
+test_expect_success 'a prompt of one megabyte goes through whole, and is counted' '
+	cp prompt short && yes "All the words of this line count as well." | head -c 1048576 >>prompt &&
+	rm -rf ws && mkdir traffic3 &&
+	with_claude "$driver" "$scripts" aten__add oneshot "$TRASH/traffic3" && mv short prompt &&
+	jq -e ".exchanges == 1 and .errors == 0" traffic3.json &&
+	jq -e ".request_bytes > 1048576 and .billed and .usage_complete" traffic3/0001.meta.json &&
+	test_equal 1 "$(jq -r "[.body.messages[].content | .. | strings | select(length > 1000000)] | length" traffic3/0001.request.json)" texts &&
+	jq -S .models traffic3.json >gateway.json && cli_tokens >cli.json && test_cmp gateway.json cli.json
 '
 test_expect_success 'live: the same session through a relay; three meters agree, and both records hold the same bytes' '
 	rm -rf ws && mkdir outer inner &&

@@ -13,4 +13,6 @@ start_fake_api
 test_cli_bad_day ok agent.ok 1
 test_cli_bad_day 401 provider.auth 4
 test_cli_bad_day 404 provider.unknown_model 4
+# It asks again without a word and without an end: the gateway ends it.
+test_cli_bad_day cut provider.transient 4
 test_done

@@ -87,4 +87,35 @@ test_expect_success 'no TLS behind https: provider.transient, and no key leaves'
 	test_equal "1 provider.transient 1 1 0" "$(outcome tls)" outcome &&
 	test_equal 0 "$(cat tls/calls)" calls
 '
+
+# ---- days on which the CLI itself is the trouble ----
+
+# shellcheck source=tests/integration/fake_cli.sh
+. "$KGB_TEST_SOURCE_DIR/tests/integration/fake_cli.sh"
+
+test_expect_success 'a CLI that upgrades itself: it cannot, and the next attempt finds the old one' '
+	{
+		# shellcheck disable=SC2016 # for the CLI
+		echo "for file in \"\$0\" /opt/kgb/cli/* /opt/kgb/bin/*; do echo worse >\"\$file\"; mv \"\$file\" \"\$file.old\"; done 2>>/ws/why"
+		echo "mkdir -p \$HOME/.local/bin && cp \$0 \$HOME/.local/bin/claude && result done"
+	} | fake_cli &&
+	cp cli before && KGB_CLAUDE_BIN=$TRASH/cli test_expect_code 1 kgb-agent add -m naive_cc --skip-verify --runs-dir upgraded --json >out.json 2>log &&
+	attempt ".end == \"agent.ok\"" && test_cmp before cli &&
+	test_grep -i "read-only\|permission denied\|busy" upgraded/*/attempts/aten__add/001/ws/why &&
+	KGB_CLAUDE_BIN=$TRASH/cli test_expect_code 1 kgb-agent add -m naive_cc --skip-verify --runs-dir upgraded2 --json >out.json 2>log &&
+	attempt ".end == \"agent.ok\""
+'
+test_expect_success 'two attempts at once, each with a HOME of its own' '
+	{
+		echo "ls -A \$HOME >/ws/found; mkdir \$HOME/mine || exit 9; date +%s%N >/ws/first; sleep 3; date +%s%N >/ws/last"
+		echo "rmdir \$HOME/mine && result done"
+	} | fake_cli &&
+	KGB_CLAUDE_BIN=$TRASH/cli test_expect_code 1 kgb-agent add,sum -m naive_cc --skip-verify --device-count 2 --runs-dir homes --json >out.json 2>log &&
+	for operator in add sum; do
+		jq -e ".operators[\"aten::$operator\"].attempts[0].end == \"agent.ok\"" out.json &&
+		test_no_grep mine homes/*/attempts/aten__$operator/001/ws/found || return 1
+	done &&
+	test "$(cat homes/*/attempts/aten__add/001/ws/first)" -lt "$(cat homes/*/attempts/aten__sum/001/ws/last)" &&
+	test "$(cat homes/*/attempts/aten__sum/001/ws/first)" -lt "$(cat homes/*/attempts/aten__add/001/ws/last)"
+'
 test_done

@@ -50,6 +50,22 @@ while [ $i -lt "$points" ]; do
 		done
 	'
 done
+# All below a process.
+below() {
+	for child in $(pgrep -P "$1"); do
+		echo "$child"
+		below "$child"
+	done
+}
+no_judge() { test_no_process "zygotes --dir=$TRASH/run-w" 2>/dev/null; }
+none_of() { for p; do ! kill -0 "$p" 2>/dev/null || return 1; done; }
+test_expect_success 'killed while the warm workers load torch: they do not wait for that' '
+	{ kgb-agent add -m normal_cc --runs-dir "$TRASH/run-w" >out-w 2>log-w & pid=$!; } &&
+	test_wait_for 20 sh -c "pgrep -f \"[z]ygotes --dir=$TRASH/run-w\" >judge" &&
+	judge=$(cat judge) && sleep 0.2 && workers=$(below $judge) && kill -STOP $workers &&
+	kill -9 $pid && { wait $pid || true; } && code=0 && test_wait_for 10 no_judge || code=1 &&
+	kill -CONT $workers 2>/dev/null || true && test_wait_for 20 none_of $workers && [ $code = 0 ]
+'
 test_expect_success 'the run after the last kill completes in the same place' '
 	test_expect_code 0 kgb-agent add -m normal_cc --runs-dir "$TRASH/run-$i" --json >out.json &&
 	jq -e ".summary.passed == 1" out.json

@@ -410,6 +410,27 @@ test_expect_success 'slow but alive by a trickle of work, of output or of proces
 	EOF
 	run_bare --set sandbox.idle_timeout=1s && attempt ".end == \"agent.ok\" and .sandbox.clocks.wall_ms > 5000"
 '
+test_expect_success 'slow but alive by a trickle to a disk: never ended for idleness, where the kernel counts it' '
+	cat >trickle.py <<-\EOF &&
+	import os, sys, time
+	def written():
+	    return int(open("/proc/self/io").read().split("\nwrite_bytes:")[1].split()[0])
+	def trickle(path, seconds):
+	    end = time.monotonic() + seconds
+	    with open(path, "wb", 0) as file:
+	        while time.monotonic() < end:
+	            file.seek(0)
+	            file.write(bytes(1 << 18))
+	            os.fsync(file.fileno())
+	            time.sleep(0.2)
+	trickle(sys.argv[1], float(sys.argv[2]))
+	sys.exit(written() < 1 << 18)
+	EOF
+	{ ! python3 trickle.py here 0.3 || {
+		{ echo "cat >/tmp/t.py <<\KGB_EOF"; cat trickle.py; printf "KGB_EOF\npython3 /tmp/t.py /ws/big 4\necho x >/ws/kernel.py\nresult done\n"; } | fake_cli &&
+		run_bare --set sandbox.idle_timeout=1s && attempt ".end == \"agent.ok\""
+	}; }
+'
 test_expect_success 'time is over while a loop runs: it waited for the processor' '
 	printf "while :; do :; done\n" | fake_cli && test_expect_code 1 run_bare --timeout 2s &&
 	attempt ".end == \"agent.timeout\" and .sandbox.waiting_for.class == \"cpu\""

@@ -35,11 +35,15 @@ agent() {
 test_expect_success 'the text holds the examples' '
 	extract | sort >paths
 	cat >expected <<-\END
-	datasets/kernelgenbench/aten/aten__neg.yaml
+	datasets/kernelgenbench/aten/aten__abs.yaml
+	datasets/kernelgenbench/cases/halves.yaml
+	datasets/kernelgenbench/cublas/cublas__cublasDscal_v2.yaml
+	datasets/kernelgenbench/vllm/reference/halves.py
+	datasets/kernelgenbench/vllm/vllm13__silu_and_mul.yaml
 	methods/terse_cc/instructions.md
 	methods/terse_cc/method.yaml
 	tests/fuzz/fuzz_example.c
-	tests/honest/aten__neg/flat.py
+	tests/honest/aten__abs/flat.py
 	tests/integration/t9999-example.sh
 	tests/unit/base/test_example.c
 	END
@@ -53,28 +57,28 @@ test_expect_success 'nothing of the examples is in the tree already, so it is th
 	while read -r path; do
 		[ ! -e "$KGB_TEST_SOURCE_DIR/$path" ]
 	done <paths
-	test_expect_code 2 kgb-agent list neg 2>err
+	test_expect_code 2 kgb-agent list abs 2>err
 	test_grep "unknown operator" err
 '
 
 test_expect_success 'the operator loads and is listed with its functions' '
-	agent list neg -v >out &&
-	test_grep "^aten::neg  *2 interfaces" out &&
-	test_grep "def neg_out " out
+	agent list abs -v >out &&
+	test_grep "^aten::abs  *2 interfaces" out &&
+	test_grep "def abs_out " out
 '
 
 test_expect_success 'a mistake in it is named by file, line and column' '
-	spec=$data/datasets/kernelgenbench/aten/aten__neg.yaml &&
+	spec=$data/datasets/kernelgenbench/aten/aten__abs.yaml &&
 	cp "$spec" good.yaml &&
 	sed "s/^triton: required/trito: required/" good.yaml >"$spec" &&
-	test_expect_code 2 agent list neg 2>err
+	test_expect_code 2 agent list abs 2>err
 	cp good.yaml "$spec"
 	line=$(grep -n "^triton:" good.yaml | cut -d: -f1)
-	test_grep "aten__neg.yaml:$line:1: .*did you mean .triton." err
+	test_grep "aten__abs.yaml:$line:1: .*did you mean .triton." err
 '
 
 test_expect_success 'without a script of its own it is refused offline, with the remedy' '
-	test_expect_code 4 agent neg --dry-run 2>err &&
+	test_expect_code 4 agent abs --dry-run 2>err &&
 	test_grep "ANTHROPIC_API_KEY" err
 '
 
@@ -85,20 +89,36 @@ test_expect_success 'the method is listed' '
 
 if reason=$(test_have sandbox && test_have torch); then
 	test_expect_success 'the honest kernel passes, its wrong versions fail with the right code' '
-		kernel=$data/tests/honest/aten__neg/flat.py &&
-		agent verify "$kernel" --op neg >out || { cat out; false; }
+		kernel=$data/tests/honest/aten__abs/flat.py &&
+		agent verify "$kernel" --op abs >out || { cat out; false; }
 		test_grep "^PASSED " out
-		sed "s/ -x, / x, /" "$kernel" >positive.py
-		! cmp -s "$kernel" positive.py
-		test_expect_code 1 agent verify positive.py --op neg >out
+		sed "s/ tl.abs(x), / x, /" "$kernel" >unchanged.py
+		! cmp -s "$kernel" unchanged.py
+		test_expect_code 1 agent verify unchanged.py --op abs >out
 		test_grep "^FAILED verify.mismatch" out
 		sed "s/, mask=at < n)/)/" "$kernel" >unmasked.py
 		! cmp -s "$kernel" unmasked.py
-		test_expect_code 1 agent verify unmasked.py --op neg >out
+		test_expect_code 1 agent verify unmasked.py --op abs >out
 		test_grep "^FAILED verify" out
 	'
 else
 	test_skip 'the honest kernel passes, its wrong versions fail with the right code' "$reason"
+fi
+
+if reason=$(test_have sandbox && test_have torch); then
+	test_expect_success 'operators of all three sources pass every lint, and those of vLLM and cuBLAS pass with kernels that are known' '
+		sed -n "s/.*formula: .\(cublasDscal_v2 = routine.*)\)..*/\1/p" "$KGB_TEST_SOURCE_DIR/CONTRIBUTING.md" >line &&
+		test 1 = "$(wc -l <line)" &&
+		cat line >>"$data/datasets/kernelgenbench/cublas/reference/blas.py" &&
+		agent dataset lint abs silu_and_mul cublasDscal_v2 --device cpu >out || { cat out; false; }
+		test 4 = "$(grep -c "^ok - " out)"
+		agent dataset prompt silu_and_mul | sed -n "/^.\{3\}python$/,/^.\{3\}$/p" | sed "1d;\$d" >silu_and_mul.py
+		agent verify silu_and_mul.py --op silu_and_mul >out || { cat out; false; }
+		sed "s/cublasSscal_v2/cublasDscal_v2/" "$KGB_TEST_SOURCE_DIR/tests/honest/cublas__cublasSscal_v2/flat.py" >dscal.py
+		agent verify dscal.py --op cublasDscal_v2 >out || { cat out; false; }
+	'
+else
+	test_skip 'operators of all three sources pass every lint, and those of vLLM and cuBLAS pass with kernels that are known' "$reason"
 fi
 
 if reason=$(test_have sandbox && test_have torch && test_have claude); then

@@ -1,57 +1,120 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-test_description='specs of vLLM operators: references agree with a second formulation, cases accept what is right and nothing else'
+test_description='the specs: every lint passes on all of them, and fails on a spec that is broken in its way'
 . "$(dirname "$0")/lib.sh"
 test_require sandbox torch
 
-vllm=$KGB_TEST_SOURCE_DIR/datasets/kernelgenbench/vllm
-cases=$KGB_TEST_SOURCE_DIR/datasets/kernelgenbench/cases
+set=$KGB_TEST_SOURCE_DIR/datasets/kernelgenbench
+export KGB_PYTHON="${KGB_PYTHON:-$KGB_TEST_SOURCE_DIR/.deps/venv/bin/python}"
+export KGB_CACHE_DIR="$TRASH/cache"
 
-test_expect_success 'references agree with plain loops over numbers' '
-	"${KGB_PYTHON:-$KGB_TEST_SOURCE_DIR/.deps/venv/bin/python}" -I -B \
-		"$KGB_TEST_SOURCE_DIR/tests/helpers/check_vllm_references.py" "$vllm/reference"
+test_expect_success 'references of vLLM agree with plain loops over numbers' '
+	"$KGB_PYTHON" -I -B "$KGB_TEST_SOURCE_DIR/tests/helpers/check_vllm_references.py" "$set/vllm/reference"
 '
 
-test_expect_success 'every case of every operator is feasible, and zeros, ones, inputs and untouched buffers are refused' '
-	kgb-judge lint --dataset KernelGenBench-vllm >out &&
-	test 50 = "$(grep -c "^ok - vllm13::" out)" && ! grep "^not ok" out
+test_expect_success 'all operators have a spec, every spec passes every lint, and so does every prompt' '
+	kgb-agent dataset lint --device cpu >all || { grep -A9 "^not ok" all; false; }
+	test_no_grep "^not ok" all &&
+	test 50 = "$(grep -c "^ok - vllm13::" all)" && test 50 = "$(grep -c "^ok - cublas::" all)" &&
+	test_grep "^ok - KernelGenBench: 210 " all && test_grep "^ok - prompts: " all
 '
 
-# A copy of the dataset in which one operator can be changed.
-copy() {
-	rm -rf copy && mkdir -p copy/datasets/kernelgenbench/vllm &&
-	cp -r "$cases" copy/datasets/kernelgenbench/ &&
-	cp -r "$vllm/reference" copy/datasets/kernelgenbench/vllm/ &&
-	cp "$vllm/vllm13__$1.yaml" copy/datasets/kernelgenbench/vllm/
+test_expect_success 'what was found good is known' '
+	kgb-judge lint add silu >out && test 2 = "$(grep -c "^ok - .*, known$" out)" &&
+	kgb-judge lint add --no-cache --json >out && test_grep "\"known\":false" out
+'
+
+# Broken operators, all in one dataset: broken NAME OPERATOR 'sed of the spec' 'sed of the reference' 'what the lint says'.
+# The copy of the spec has the name, and a copy of its reference file.
+data=$TRASH/broken/datasets/kernelgenbench
+mkdir -p "$data/vllm/reference" "$data/aten/reference"
+cp -R "$set/cases" "$data/"
+cp "$set/vllm/reference/"*.py "$data/vllm/reference/"
+cp "$set/aten/reference/"*.py "$data/aten/reference/"
+broken() {
+	name=$1 from=$2 spec=$3 reference=$4 says=$5
+	sed "s/^operator: .*/operator: vllm13::$name/; s/python: \"[a-z_]*\.py:/python: \"$name.py:/; $spec" \
+		"$set/vllm/vllm13__$from.yaml" >"$data/vllm/vllm13__$name.yaml"
+	file=$(sed -n "s/.*reference: {python: \"\([a-z_]*\.py\):.*/\1/p" "$set/vllm/vllm13__$from.yaml" | head -1)
+	sed "$reference" "$set/vllm/reference/$file" >"$data/vllm/reference/$name.py"
+	if [ -n "$spec" ]; then
+		! sed "s/^operator: .*/operator: vllm13::$name/; s/python: \"[a-z_]*\.py:/python: \"$name.py:/" \
+			"$set/vllm/vllm13__$from.yaml" | cmp -s - "$data/vllm/vllm13__$name.yaml" || echo "$name: spec unchanged" >>stale
+	fi
+	[ -z "$reference" ] || ! cmp -s "$set/vllm/reference/$file" "$data/vllm/reference/$name.py" ||
+		echo "$name: reference unchanged" >>stale
+	printf "%s\t%s\n" "$name" "$says" >>expected
 }
-lint_copy() {
-	test_expect_code 1 kgb-judge lint --dataset-dir "$PWD/copy" >out
-}
 
-test_expect_success 'no adapter enabled: nothing is ever written, which the lint notices' '
-	copy moe_lora_align_block_size &&
-	sed -i "s/enabled_fill: ones/enabled_fill: \"int(0,0)\"/; s/enabled_fill: \"int(0,1)\"/enabled_fill: \"int(0,0)\"/" \
-		copy/datasets/kernelgenbench/cases/moe_lora_align.yaml &&
-	lint_copy && test_grep "no case changes anything" out
+norm='return (wide \* scale).to(input.dtype) \* weight'
+big='\n\ndef rms_norm_terms(input, weight, epsilon):\n    return torch.full_like(input, 1e12)'
+: >stale
+broken imprecise rms_norm '' "s/$norm/return (wide * scale).to(input.dtype) * weight * (1 if wide is input else 1.1)/" \
+	'feasible: .* of the reference is imprecise'
+broken lenient rms_norm 's/    returns: false/    magnitude: "lenient.py:rms_norm_terms"\n    returns: false/' "s/$norm/$norm$big/" \
+	'trivial: .* no case refuses zeros'
+for wrong in 'ones' 'a constant' 'an input' 'the result for other inputs' 'half the precision' 'the last element left out' \
+	'one element in a hundred left out'; do
+	printf "lenient\ttrivial: .* no case refuses %s\n" "$wrong" >>expected
+done
+broken nothing rms_norm '' "s/$norm/return (wide * scale).to(input.dtype) * weight * 0/" 'trivial: .*no case refuses zeros'
+broken weightless rms_norm '' "s/$norm/return (wide * scale).to(input.dtype) * weight.clamp(1, 1)/" \
+	"inputs: .*'weight' changes no result"
+broken denied rms_norm 's/{name: weight, \(.*\)}/{name: weight, \1, unused: true}/' '' \
+	"inputs: .*'weight' is said to be unused, but"
+broken one_epsilon rms_norm 's/{name: epsilon, value: $epsilon/{name: epsilon, value: "$eps|0.001"/' '' \
+	"inputs: .*'epsilon' is the same in every case"
+broken chance rms_norm '' "s/$norm/return (wide * scale).to(input.dtype) * weight * (1 + 1e-9 * (time.time_ns() % 1000))/; s/^import torch\$/import time\n\nimport torch/" \
+	'deterministic: .*another result in another process'
+broken outside rms_norm '' "s/$norm/return (wide * scale).to(input.dtype) * weight + ctypes.c_ubyte.from_address(input.data_ptr() - 1).value/; s/^import torch\$/import ctypes\n\nimport torch/" \
+	'bounds: .*reads memory outside of its arguments'
+broken dear rms_norm 's/flops: .*/flops: numel(input) - 99999999/' '' 'costs: .*is below 0'
+broken kept rms_norm 's/Tensor(a!) out/Tensor out/' '' 'schema: .*does not say that it is written to'
+broken renamed rms_norm 's/entry: rms_norm/entry: root_norm/; s/- rms_norm\//- root_norm\//' '' \
+	'schema: .*should be called rms_norm'
+broken nonsense rms_norm 's/schema: "rms_norm(/schema: "rms_norm((/' '' 'schema: .*it is no schema'
+broken idle moe_lora_align_block_size 's/cases: \[moe_lora_align\]/cases: [moe_lora_idle]/' '' 'trivial: .*no case changes anything'
+sed "s/^name: .*/name: moe_lora_idle/; s/enabled_fill: ones/enabled_fill: \"int(0,0)\"/; s/enabled_fill: \"int(0,1)\"/enabled_fill: \"int(0,0)\"/" \
+	"$set/cases/moe_lora_align.yaml" >"$data/cases/moe_lora_idle.yaml"
+broken stray cp_gather_cache 's/cases: \[gather_cache\]/cases: [gather_stray]/' '' 'cases: .*the reference failed'
+sed "s/^name: .*/name: gather_stray/; s/table_fill: \"int(0,4)\"/table_fill: \"int(0,5)\"/" "$set/cases/gather_cache.yaml" \
+	>"$data/cases/gather_stray.yaml"
+broken timed moe_sum 's|moe_sum/bfloat16/launch_bound/standard|moe_sum/bfloat16/bench_2/benchmark|' '' 'cases: .*is a benchmark'
+
+# Two of ATen, under their own names.
+sed 's/schema: "silu(Tensor self) -> Tensor"/schema: "silu(Tensor self, bool fast=False) -> Tensor"/' "$set/aten/aten__silu.yaml" \
+	>"$data/aten/aten__silu.yaml"
+printf "aten::silu\tschema: .*torch has registered silu(Tensor self) -> Tensor\n" >>expected
+sed '/same_as/d' "$set/aten/aten__index_put_.yaml" >"$data/aten/aten__index_put_.yaml"
+printf "aten::index_put_\tswapped: .*no case tells it from\n" >>expected
+cat >"$data/operators.yaml" <<-\END
+	aten: [aten::silu, aten::index_put_, aten::absent]
+END
+
+test_expect_success 'each broken spec is refused by the lint that is there for it' '
+	test_equal "" "$(cat stale)" &&
+	test_expect_code 1 kgb-judge lint --dataset-dir "$TRASH/broken" >out &&
+	test_grep "names: aten::absent: has no spec" out &&
+	test_grep "names: vllm13::chance: is no operator of this dataset" out &&
+	test_equal "" "$(grep "^ok" out)" &&
+	while IFS="$(printf "\t")" read -r name says; do
+		case $name in
+		*::*) full=$name ;;
+		*) full=vllm13::$name ;;
+		esac
+		sed -n "/^not ok - $full:/,/^[no]/p" out | grep -q "#   $says" ||
+			{ echo "$name: expected \"$says\""; sed -n "/^not ok - $full:/,/^[no]/p" out; false; } || return 1
+	done <expected
 '
 
-test_expect_success 'a block table that leads outside is noticed' '
-	copy cp_gather_cache &&
-	sed -i "s/table_fill: \"int(0,4)\"/table_fill: \"int(0,5)\"/" copy/datasets/kernelgenbench/cases/gather_cache.yaml &&
-	lint_copy && test_grep "the reference failed" out
-'
-
-test_expect_success 'a reference that is wrong in its own precision is noticed' '
-	copy rms_norm &&
-	sed -i "s/return (wide \* scale).to(input.dtype) \* weight/return (wide * scale).to(input.dtype) * weight * (1 if wide is input else 1.1)/" \
-		copy/datasets/kernelgenbench/vllm/reference/rms_norm.py &&
-	lint_copy && test_grep "of the reference is imprecise" out
-'
-
-test_expect_success 'a benchmark among the cases that a CPU times is refused' '
-	copy moe_sum &&
-	sed -i "s|moe_sum/bfloat16/launch_bound/standard|moe_sum/bfloat16/bench_2/benchmark|" \
-		copy/datasets/kernelgenbench/vllm/vllm13__moe_sum.yaml &&
-	lint_copy && test_grep "is a benchmark" out
+test_expect_success 'a prompt that is too long is refused' '
+	mkdir -p "long/datasets/kernelgenbench/vllm/reference" && cp -R "$set/cases" long/datasets/kernelgenbench/ &&
+	cp -R "$KGB_TEST_SOURCE_DIR/methods" "$KGB_TEST_SOURCE_DIR/verify" long/ &&
+	cp "$set/vllm/reference/rms_norm.py" long/datasets/kernelgenbench/vllm/reference/ &&
+	awk "{ print } /^semantics: / { for (i = 0; i < 700; i++) print \"  As was said before, and as will be said again in the next line of this text.\" }" \
+		"$set/vllm/vllm13__rms_norm.yaml" >long/datasets/kernelgenbench/vllm/vllm13__rms_norm.yaml &&
+	test_expect_code 1 env KGB_DATA_DIR="$PWD/long" kgb-agent dataset lint rms_norm --device cpu >out &&
+	test_grep "^not ok - prompts: " out && test_grep "prompt: vllm13::rms_norm with .* bytes, at most 40960 are good" out &&
+	test_grep "^ok - vllm13::rms_norm" out
 '
 test_done

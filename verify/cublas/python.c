@@ -29,11 +29,6 @@ int kgb_blas_call(const char *routine, const struct kgb_cublas_value *values, si
 	return require_open() < 0 ? -1 : kgb_cublas_call(blas, routine, values, n, &last_error);
 }
 
-const char *kgb_blas_letters(const char *routine)
-{
-	return kgb_cublas_letters(routine);
-}
-
 const char *kgb_blas_error(void)
 {
 	return last_error.msg;

@@ -17,8 +17,6 @@ KGB_BLAS_API int kgb_blas_version(void);
 KGB_BLAS_API int kgb_blas_workspace(void *memory, size_t bytes);
 KGB_BLAS_API int kgb_blas_call(const char *routine, const struct kgb_cublas_value *values,
 			       size_t n);
-/** Letters of a routine's arguments (enum kgb_cublas_letter); NULL for an unknown one. */
-KGB_BLAS_API const char *kgb_blas_letters(const char *routine);
 /** Why the last call failed. Lives until the next one. */
 KGB_BLAS_API const char *kgb_blas_error(void);
 

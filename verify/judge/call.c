@@ -10,6 +10,7 @@
 #include "base/parallel.h"
 #include "base/str.h"
 #include "base/time.h"
+#include "verify/judge/law.h"
 #include "verify/record.h"
 
 enum {
@@ -304,8 +305,8 @@ static void *take_output(const struct kgb_judge *judge, const struct kgb_truth *
 	const struct kgb_shared *shared = &judge->runner_memory;
 	size_t n = result_bytes(truth);
 
-	if (n == 0 || output->kind != KGB_WIRE_TENSOR || (size_t)output->n_bytes != n ||
-	    output->dtype != truth->view.dtype || (size_t)output->offset > shared->out_bytes - n)
+	if (n == 0 || (size_t)output->n_bytes != n || output->dtype != truth->view.dtype ||
+	    (size_t)output->offset > shared->out_bytes - n)
 		return NULL;
 	void *values = kgb_xmalloc(n);
 	kgb_parallel_copy(values, shared->out + output->offset, n);
@@ -457,8 +458,9 @@ static bool check_count(struct kgb_judge *judge, const struct kgb_data *data,
 			  : reply->value == KGB_WIRE_FORM_SINGLE
 				  ? say(judge, "one %s", reply->outputs[0].type)
 				  : say(judge, "a sequence of %u values", reply->n_outputs);
-	const char *must = wanted == 0   ? "None: its results go into its parameters"
-			   : wanted == 1 ? "one tensor"
+	const char *must = wanted == 0            ? "None: its results go into its parameters"
+			   : interface->is_number ? "one Python number"
+			   : wanted == 1          ? "one tensor"
 			   : interface->n_nones == 0
 				   ? say(judge, "a tuple of %zu tensors", wanted)
 				   : say(judge, "a tuple of %zu values, the last %zu of them None",
@@ -544,6 +546,38 @@ static bool check_held(struct kgb_judge *judge, const struct kgb_data *data,
 		    name, name));
 }
 
+static bool check_number(struct kgb_judge *judge, const struct kgb_truth *truth,
+			 const struct kgb_wire_output *output, struct kgb_failure *failure)
+{
+	const enum kgb_dtype dtype = truth->view.dtype;
+	const char *want = dtype == KGB_DTYPE_BOOL    ? "bool"
+			   : dtype == KGB_DTYPE_INT64 ? "int"
+						      : "float";
+
+	if (output->kind == KGB_WIRE_NUMBER && output->dtype == dtype)
+		return true;
+	return refuse(failure, "verify.type",
+		      say(judge, "the result is %s, expected a Python %s", output->type, want),
+		      "Return a Python bool, int or float, as the tensor's type says.");
+}
+
+/* Memory that nobody has written has PyTorch's strides, overlapping ones too. */
+static bool check_unwritten(struct kgb_judge *judge, const struct kgb_truth *truth,
+			    const struct kgb_wire_output *output, struct kgb_failure *failure)
+{
+	for (int d = 0; d < output->ndim; d++)
+		if (output->strides[d] != truth->strides[d])
+			return refuse(failure, "verify.strides",
+				      say(judge, "stride %d of the result is %lld, expected %lld",
+					  d, (long long)output->strides[d],
+					  (long long)truth->strides[d]),
+				      "The result must have the strides that were asked for.");
+	if (output->where == KGB_WIRE_FRESH || kgb_view_numel(&truth->view) == 0)
+		return true;
+	return refuse(failure, "verify.alias", "the result shares memory with an argument",
+		      "Allocate new memory for the result.");
+}
+
 /* A view where PyTorch gives one: the same memory of the same argument, walked through alike. */
 static bool check_view(struct kgb_judge *judge, const struct kgb_data *data,
 		       const struct kgb_call *call, size_t i, struct kgb_failure *failure)
@@ -573,8 +607,12 @@ static bool check_fresh(struct kgb_judge *judge, const struct kgb_data *data,
 {
 	const struct kgb_wire_output *output = &call->reply.outputs[i];
 
+	if (data->kase->interface->is_number)
+		return check_number(judge, &data->results[i], output, failure);
 	if (!check_type(judge, &data->results[i], output, failure))
 		return false;
+	if (data->kase->interface->is_unwritten)
+		return check_unwritten(judge, &data->results[i], output, failure);
 	if (kgb_view_numel(&data->results[i].view) == 0)
 		return true;
 	if (judge->spec.triton == KGB_TRITON_NONE && data->results[i].is_alias)
@@ -594,30 +632,21 @@ static bool check_fresh(struct kgb_judge *judge, const struct kgb_data *data,
 	return true;
 }
 
-/* Two results of one call must not lie in the same memory. */
-/* From the first to the last element, as the strides say; they are not believed beyond what fits.
- */
+/* Strides that reach too far are not believed. */
 static uint64_t reach_of(const struct kgb_wire_output *output)
 {
-	int64_t reach = 1;
+	int64_t reach = kgb_wire_reach(output);
 
-	for (int d = 0; d < output->ndim; d++) {
-		int64_t more;
-		if (output->strides[d] < 0 ||
-		    __builtin_mul_overflow(output->sizes[d] - 1, output->strides[d], &more) ||
-		    __builtin_add_overflow(reach, more, &reach))
-			return (uint64_t)output->n_bytes;
-	}
-	return (uint64_t)reach > KGB_LIMIT_TENSOR_BYTES
-		       ? (uint64_t)output->n_bytes
-		       : (uint64_t)reach * kgb_dtype_size((enum kgb_dtype)output->dtype);
+	return reach > 0 ? (uint64_t)reach * kgb_dtype_size((enum kgb_dtype)output->dtype)
+			 : (uint64_t)output->n_bytes;
 }
 
+/* Two results of one call must not lie in the same memory. */
 static bool overlap(const struct kgb_wire_output *a, const struct kgb_wire_output *b)
 {
-	return a->n_bytes > 0 && b->n_bytes > 0 && a->where == KGB_WIRE_FRESH &&
-	       b->where == KGB_WIRE_FRESH && a->address < b->address + reach_of(b) &&
-	       b->address < a->address + reach_of(a);
+	return a->kind == KGB_WIRE_TENSOR && b->kind == KGB_WIRE_TENSOR && a->n_bytes > 0 &&
+	       b->n_bytes > 0 && a->where == KGB_WIRE_FRESH && b->where == KGB_WIRE_FRESH &&
+	       a->address < b->address + reach_of(b) && b->address < a->address + reach_of(a);
 }
 
 static bool check_results(struct kgb_judge *judge, const struct kgb_data *data,
@@ -739,12 +768,17 @@ bool kgb_call_compare(const struct kgb_data *data, const struct kgb_call *call, 
 {
 	const struct kgb_truth *truth = &data->results[i];
 
+	const struct kgb_interface *interface = data->kase->interface;
+
 	*out = (struct kgb_compare){.first_wrong = -1, .reported = -1};
+	if (interface->laws[i].kind != KGB_LAW_NONE) {
+		kgb_law_check(data, call, i, out);
+		return out->ok;
+	}
 	if (!truth->native)
 		return true;
 	if (!call->values[i])
 		return false;
-	const struct kgb_interface *interface = data->kase->interface;
 	const struct kgb_tolerance *tolerance = &interface->tolerance;
 	if (interface->is_rounded[i] && truth->exact)
 		kgb_compare_rounded(&truth->view, call->values[i], truth->native, truth->exact,
@@ -797,6 +831,11 @@ void kgb_call_explain_mismatch(struct kgb_judge *judge, const struct kgb_data *d
 	};
 	if (compare->reported >= 0)
 		kgb_unravel(compare->reported, truth->view.sizes, truth->view.ndim, failure->index);
+	if (data->kase->interface->laws[i].kind != KGB_LAW_NONE &&
+	    data->kase->interface->laws[i].kind != KGB_LAW_PRODUCT) {
+		kgb_law_explain(judge, data, i, compare, failure);
+		return;
+	}
 	if (compare->n_wrong > 0)
 		failure->message = say(judge, "%s%lld of %lld elements are wrong", which,
 				       (long long)compare->n_wrong, (long long)compare->n_elements);

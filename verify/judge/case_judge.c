@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "base/time.h"
 #include "verify/judge/call.h"
+#include "verify/judge/law.h"
 #include "verify/judge/stage_correctness.h"
 
 enum { REPETITIONS = 2 };
@@ -17,7 +18,7 @@ bool kgb_case_computes(const struct kgb_judge *judge, const struct kgb_data *dat
 
 	for (size_t i = 0; i < data->n_results; i++)
 		writes |= kgb_view_numel(&data->results[i].view) > 0;
-	return writes && judge->spec.triton == KGB_TRITON_REQUIRED;
+	return writes && judge->spec.triton != KGB_TRITON_NONE;
 }
 
 bool kgb_case_needs_launch(const struct kgb_judge *judge, const struct kgb_data *data)
@@ -50,6 +51,23 @@ static int run_repetition(struct kgb_judge *judge, const struct kgb_data *data, 
 	return kgb_call_check_values(judge, data, call, failure) ? 0 : 1;
 }
 
+/* Draws of another seed must be others. 0, 1 *failure, -1 *err. */
+static int check_seed(struct kgb_judge *judge, const struct kgb_data *data,
+		      const struct kgb_call *call, struct kgb_failure *failure, struct kgb_err *err)
+{
+	struct kgb_data other;
+	struct kgb_call second = {0};
+
+	kgb_judge_fill(judge, &other, data->kase, KGB_VARIANT_OTHER_SEED);
+	kgb_data_shape(&other, data);
+	int rc = run_repetition(judge, &other, REPETITIONS, &second, failure, err);
+	if (rc == 0)
+		rc = kgb_law_check_seeds(judge, data, call, &other, &second, failure);
+	kgb_call_release(&second);
+	kgb_data_release(&other);
+	return rc;
+}
+
 int kgb_case_judge(struct kgb_judge *judge, const struct kgb_data *data,
 		   struct kgb_failure *failure, struct kgb_err *err)
 {
@@ -63,7 +81,11 @@ int kgb_case_judge(struct kgb_judge *judge, const struct kgb_data *data,
 	if (rc == 0 && !kgb_call_same_bits(data, &calls[0], &calls[1])) {
 		judge->verdict->deterministic = false;
 		judge->verdict->n_nondeterministic++;
+		if (data->kase->interface->is_random)
+			rc = kgb_law_refuse_repetition(failure);
 	}
+	if (rc == 0 && data->kase->interface->is_random)
+		rc = check_seed(judge, data, &calls[0], failure, err);
 	/* On a GPU the runner counts nothing: the record tells. */
 	if (rc == 0 && judge->options->device == KGB_DEVICE_CPU && !judge->no_launch_case &&
 	    calls[0].reply.n_launches == 0 && kgb_case_needs_launch(judge, data))

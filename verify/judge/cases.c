@@ -181,6 +181,15 @@ static int dtype_value(const struct expander *x, const cJSON *node, struct kgb_v
 	return 0;
 }
 
+/* There is one device only, and the spec does not know which. */
+static int device_value(const struct expander *x, const cJSON *node, struct kgb_value *out)
+{
+	if (!cJSON_IsString(node) || !kgb_str_eq(node->valuestring, "here"))
+		return fail_case(x, "expected 'here' or null");
+	out->kind = KGB_VALUE_DEVICE;
+	return 0;
+}
+
 static int expand_value(const struct expander *x, struct kgb_arg *arg)
 {
 	KGB_AUTO(yaml) struct kgb_yaml literal = KGB_YAML_INIT;
@@ -195,6 +204,8 @@ static int expand_value(const struct expander *x, struct kgb_arg *arg)
 	}
 	if (arg->param->as == KGB_AS_DTYPE)
 		return dtype_value(x, node, out);
+	if (arg->param->as == KGB_AS_DEVICE)
+		return device_value(x, node, out);
 	if (arg->param->as == KGB_AS_COMPLEX)
 		return complex_value(x, node, out);
 	if (cJSON_IsNumber(node))
@@ -690,6 +701,9 @@ void kgb_value_describe(const struct kgb_value *value, struct kgb_buf *out)
 		break;
 	case KGB_VALUE_DTYPE:
 		kgb_buf_addf(out, "torch.%s", kgb_dtype_name(value->dtype));
+		break;
+	case KGB_VALUE_DEVICE:
+		kgb_buf_adds(out, "<the device>");
 		break;
 	case KGB_VALUE_STR:
 		kgb_buf_addf(out, "'%s'", value->str);

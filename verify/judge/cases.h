@@ -24,6 +24,7 @@ enum kgb_value_kind {
 	KGB_VALUE_COMPLEX,
 	KGB_VALUE_INTS,
 	KGB_VALUE_DTYPE,
+	KGB_VALUE_DEVICE, /* that of the verification */
 	KGB_VALUE_STR
 };
 struct kgb_value {

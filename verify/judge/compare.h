@@ -47,6 +47,7 @@ struct kgb_compare {
 	double allowed_abs_err; /* at the reported element */
 	double rms_err, allowed_rms_err; /* the bulk line, relative to w; 0 for integers */
 	bool rms_failed;
+	const char *unlikely; /* of draws (law.h): why they are none; static, NULL: nothing */
 };
 
 /** `candidate`: storage bytes behind cand_view, whose dtype is the result's. `native`: contiguous,

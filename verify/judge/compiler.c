@@ -8,7 +8,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/fs.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/time.h"
@@ -29,6 +28,7 @@ struct entry {
 struct kgb_compiler {
 	struct kgb_zygote *zygote;
 	const struct kgb_store *cache;
+	atomic_uint_fast64_t kept_bytes; /* there */
 	pthread_mutex_t lock;
 	pthread_cond_t changed; /* a seat is left, or an entry is done */
 	unsigned sm; /* 0: not known yet */
@@ -191,7 +191,8 @@ static void compile(struct kgb_compiler_seat *seat, const struct kgb_claim *clai
 	if (rc < 0)
 		snprintf(entry->why, sizeof(entry->why), "%.300s", err.msg);
 	if (rc == 0 && compiler->cache)
-		kgb_proof_keep(compiler->cache, claim, sm, worker.identity, &entry->made);
+		kgb_proof_keep(compiler->cache, &compiler->kept_bytes, claim, sm, worker.identity,
+			       &entry->made);
 	(void)set_worker(seat, NULL);
 	kgb_worker_stop(&worker);
 }

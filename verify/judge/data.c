@@ -16,7 +16,8 @@ static size_t aligned(size_t bytes)
 void kgb_data_fill(struct kgb_data *data, const struct kgb_case *c, const struct kgb_seed *seed,
 		   uint32_t variant)
 {
-	*data = (struct kgb_data){.kase = c, .n_results = c->interface->n_results};
+	*data = (struct kgb_data){
+		.kase = c, .n_results = c->interface->n_results, .seed = *seed, .variant = variant};
 	for (size_t i = 0; i < c->n_args; i++) {
 		const struct kgb_arg *arg = &c->args[i];
 		struct kgb_rng rng;
@@ -100,6 +101,7 @@ static void write_value(struct kgb_jsonw *w, const struct kgb_value *value)
 		       value->kind == KGB_VALUE_FLOAT     ? "float"
 		       : value->kind == KGB_VALUE_COMPLEX ? "complex"
 		       : value->kind == KGB_VALUE_DTYPE   ? "dtype"
+		       : value->kind == KGB_VALUE_DEVICE  ? "device"
 							  : "plain");
 	switch (value->kind) {
 	case KGB_VALUE_NONE:
@@ -127,6 +129,8 @@ static void write_value(struct kgb_jsonw *w, const struct kgb_value *value)
 		break;
 	case KGB_VALUE_DTYPE:
 		kgb_jsonw_ki64(w, "value", value->dtype);
+		break;
+	case KGB_VALUE_DEVICE:
 		break;
 	case KGB_VALUE_STR:
 		kgb_jsonw_kstr(w, "value", value->str);
@@ -188,9 +192,20 @@ char *kgb_baseline_name(const struct kgb_interface *interface)
 	return function_name(interface->baseline, interface->baseline_target);
 }
 
-static void write_target(struct kgb_jsonw *w, const struct kgb_interface *interface)
+/* Addresses are for those who are called in the candidate's place, not for the reference. */
+static bool passes_addresses(const struct kgb_interface *interface)
 {
-	KGB_AUTO(free) char *target = kgb_target_name(interface);
+	for (size_t i = 0; i < interface->n_params; i++)
+		if (interface->params[i].into)
+			return true;
+	return false;
+}
+
+static void write_target(struct kgb_jsonw *w, const struct kgb_interface *interface, bool is_timed)
+{
+	KGB_AUTO(free)
+	char *target = is_timed && !passes_addresses(interface) ? kgb_baseline_name(interface)
+								: kgb_target_name(interface);
 	KGB_AUTO(free) char *magnitude = NULL;
 
 	if (interface->magnitude == KGB_MAGNITUDE_PYTHON)
@@ -225,9 +240,11 @@ void kgb_data_write_request(const struct kgb_data *data, bool exact, struct kgb_
 		views[i] = c->args[i].view;
 	kgb_jsonw_init(&w, out, 0);
 	kgb_jsonw_object(&w);
-	kgb_jsonw_kstr(&w, "op", "call");
+	kgb_jsonw_kstr(&w, "op", data->is_timed ? "time" : "call");
 	kgb_jsonw_kbool(&w, "exact", exact);
-	write_target(&w, c->interface);
+	if (data->slack)
+		kgb_jsonw_ki64(&w, "slack", data->slack);
+	write_target(&w, c->interface, data->is_timed);
 	kgb_request_args(&w, c, at, views, false);
 	kgb_jsonw_object_end(&w);
 }
@@ -357,8 +374,11 @@ static int keep_result(struct kgb_data *data, size_t i, const struct kgb_wire_re
 			return kgb_fail(err, KGB_ERR_FAILED,
 					"float64 result %zu of the reference is incomplete", i);
 	keep_alias(data, truth, native);
-	truth->native = copy_output(native, out);
-	if (exact && (kgb_dtype_is_float(truth->view.dtype) || interface->is_rounded[i]))
+	if (!interface->is_unwritten)
+		truth->native = copy_output(native, out);
+	/* Other draws are no truth. */
+	if (exact && truth->native && interface->laws[i].kind == KGB_LAW_NONE &&
+	    (kgb_dtype_is_float(truth->view.dtype) || interface->is_rounded[i]))
 		truth->exact = copy_output(&reply->outputs[data->n_results + i], out);
 	if (exact && interface->magnitude != KGB_MAGNITUDE_NONE && truth->exact)
 		truth->magnitude = copy_output(&reply->outputs[2 * data->n_results + i], out);

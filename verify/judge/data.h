@@ -19,7 +19,7 @@
 /** One result, contiguous. */
 struct kgb_truth {
 	struct kgb_view view; /* dtype and sizes of the native result, contiguous */
-	void *native; /* owned; NULL when it has no elements */
+	void *native; /* owned; NULL when it has no elements, or none that count (unwritten) */
 	double *exact; /* owned; float64 result, NULL for integers and bool */
 	double *magnitude; /* owned; NULL when the spec declares none */
 	bool is_alias; /* the native result looks into an argument's memory: */
@@ -32,8 +32,13 @@ struct kgb_data {
 	const struct kgb_case *kase; /* borrowed */
 	void *storages[KGB_MAX_ARGS]; /* owned; of TENSOR arguments with elements */
 	size_t storage_bytes[KGB_MAX_ARGS];
+	struct kgb_seed seed; /* that they were made from, and: */
+	uint32_t variant;
 	struct kgb_truth results[KGB_MAX_RESULTS];
 	size_t n_results;
+	uint32_t slack; /* lints: the reference is to lay its arguments among random bytes of this
+			   number; 0: it is not */
+	bool is_timed; /* lints: it is to time what candidates are measured against */
 	char truth_key[KGB_SHA256_HEX_LEN]; /* to keep the answer under (truth_cache.h); "": none */
 	bool is_recalled; /* the results were kept by an earlier verification */
 };

@@ -130,7 +130,7 @@ static void run_candidate(struct kgb_judge *judge)
 		if (stages[i](judge) != 0)
 			return;
 	/* Whose code every launch ran was proved case by case, before it was replayed. */
-	if (judge->replay && judge->spec.triton == KGB_TRITON_REQUIRED)
+	if (judge->replay && judge->spec.triton != KGB_TRITON_NONE)
 		l3->status = KGB_STAGE_PASSED;
 	else if (judge->replay)
 		l3->message = "the operator only rearranges metadata: nothing is traced";
@@ -190,7 +190,7 @@ static int run(struct kgb_judge *judge, struct kgb_err *err)
 	/* The clock of the verification starts when the candidate's own work does. */
 	judge->deadline_ms = kgb_mono_ms() + judge->options->timeout_ms;
 	run_stages(judge);
-	kgb_verdict_close(verdict, judge->spec.triton == KGB_TRITON_REQUIRED);
+	kgb_verdict_close(verdict, judge->spec.triton != KGB_TRITON_NONE);
 	return 0;
 }
 

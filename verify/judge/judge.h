@@ -170,6 +170,9 @@ bool kgb_case_computes(const struct kgb_judge *judge, const struct kgb_data *dat
 bool kgb_case_needs_launch(const struct kgb_judge *judge, const struct kgb_data *data);
 /** Note which cases are to tell whether kernels matter: the cheapest of each interface. */
 void kgb_ghost_choose(struct kgb_judge *judge);
+/** Can the case tell that? Not when its results are constants or inputs, unless the operator is a
+ * fill or a copy itself. */
+bool kgb_ghost_tells(const struct kgb_judge *judge, const struct kgb_data *data);
 /** Does the case tell that, and is there need of it? Not when the result is constant or an input.
  */
 bool kgb_ghost_wants(const struct kgb_judge *judge, const struct kgb_data *data);

@@ -4,7 +4,7 @@
  */
 #include <signal.h>
 
-#include "base/log.h"
+#include "base/str.h"
 #include "base/time.h"
 #include "verify/judge/judge.h"
 
@@ -39,66 +39,69 @@ const char *kgb_judge_last_words(struct kgb_judge *judge, const struct kgb_worke
 	return say(judge, "; it wrote: %s", shown.ptr);
 }
 
-static void explain_signal(struct kgb_judge *judge, int signo, struct kgb_failure *failure)
+static int explain_signal(struct kgb_judge *judge, int signo, struct kgb_failure *failure)
 {
 	const char *name = sigabbrev_np(signo);
 
-	if (signo == SIGXCPU) {
-		failure->code = "verify.timeout";
-		failure->message = "the kernel used up its processor time";
-	} else if (signo == SIGKILL) {
-		failure->code = "verify.oom";
-		failure->message =
-			"the kernel's process was killed, most likely for lack of memory";
-		failure->hint = "Allocate no more than the operator needs.";
-	} else {
-		failure->code = "verify.crash";
-		failure->message =
-			say(judge, "the kernel's process crashed with SIG%s%s", name ? name : "?",
-			    kgb_judge_last_words(judge, &judge->runner));
-		failure->hint =
-			"Most often an address far outside a tensor: check offsets, strides and masks.";
-	}
+	if (signo == SIGXCPU)
+		return kgb_judge_refuse(failure, "verify.timeout",
+					"the kernel used up its processor time", NULL);
+	if (signo == SIGKILL)
+		return kgb_judge_refuse(
+			failure, "verify.oom",
+			"the kernel's process was killed, most likely for lack of memory",
+			"Allocate no more than the operator needs.");
+	return kgb_judge_refuse(
+		failure, "verify.crash",
+		say(judge, "the kernel's process crashed with SIG%s%s", name ? name : "?",
+		    kgb_judge_last_words(judge, &judge->runner)),
+		"Most often an address far outside a tensor: check offsets, strides and masks.");
+}
+
+static int explain_timeout(struct kgb_judge *judge, struct kgb_failure *failure)
+{
+	const struct kgb_judge_options *options = judge->options;
+	const char *message = kgb_mono_ms() >= judge->deadline_ms
+				      ? say(judge, "the verification was not finished after %lld s",
+					    (long long)(options->timeout_ms / 1000))
+				      : say(judge, "the call did not return within %lld s",
+					    (long long)(options->call_timeout_ms / 1000));
+
+	return kgb_judge_refuse(
+		failure, "verify.timeout", message,
+		"Look for a loop that does not end, or for many more programs than the data needs: each "
+		"program of an interpreted kernel costs about a millisecond.");
+}
+
+static int refuse_exit(struct kgb_failure *failure, const char *message)
+{
+	return kgb_judge_refuse(failure, "verify.exit", message,
+				"A kernel file must not end the process.");
 }
 
 int kgb_judge_explain_end(struct kgb_judge *judge, struct kgb_failure *failure, struct kgb_err *err)
 {
 	const struct kgb_worker *runner = &judge->runner;
 
-	*failure = (struct kgb_failure){0};
 	switch (runner->end) {
 	case KGB_WORKER_TIMED_OUT:
-		failure->code = "verify.timeout";
-		if (kgb_mono_ms() >= judge->deadline_ms)
-			failure->message =
-				say(judge, "the verification was not finished after %lld s",
-				    (long long)(judge->options->timeout_ms / 1000));
-		else
-			failure->message = say(judge, "the call did not return within %lld s",
-					       (long long)(judge->options->call_timeout_ms / 1000));
-		failure->hint =
-			"Look for a loop that does not end, or for many more programs than the data needs: each "
-			"program of an interpreted kernel costs about a millisecond.";
-		return 1;
+		return explain_timeout(judge, failure);
 	case KGB_WORKER_SIGNALED:
-		explain_signal(judge, runner->end_value, failure);
-		return 1;
+		return explain_signal(judge, runner->end_value, failure);
 	case KGB_WORKER_EXITED:
-		failure->code = "verify.exit";
-		failure->message =
-			say(judge, "the kernel's process exited with status %d%s",
-			    runner->end_value, kgb_judge_last_words(judge, &judge->runner));
-		failure->hint = "A kernel file must not end the process.";
-		return 1;
+		return refuse_exit(failure,
+				   say(judge, "the kernel's process exited with status %d%s",
+				       runner->end_value, kgb_judge_last_words(judge, runner)));
 	case KGB_WORKER_LIED:
-		failure->code = "verify.protocol";
-		failure->message =
-			say(judge, "the kernel's process broke the protocol: %s", runner->why);
-		return 1;
+		return kgb_judge_refuse(
+			failure, "verify.protocol",
+			say(judge, "the kernel's process broke the protocol: %s", runner->why),
+			NULL);
 	case KGB_WORKER_ALIVE:
 	case KGB_WORKER_LOST:
 		break;
 	}
+	*failure = (struct kgb_failure){0};
 	return kgb_fail(err, KGB_ERR_FAILED, "the runner's supervisor is gone");
 }
 
@@ -110,50 +113,38 @@ static const char *at_line(struct kgb_judge *judge, const struct kgb_wire_reply 
 int kgb_judge_explain_reply(struct kgb_judge *judge, const struct kgb_wire_reply *reply,
 			    struct kgb_failure *failure)
 {
-	const char *text = say(judge, "%s", reply->text);
+	const char *text = say(judge, "%s%s", reply->text, at_line(judge, reply));
 
-	*failure = (struct kgb_failure){0};
 	/* What it computed elsewhere matters more than how the call ended. */
-	if (reply->n_ops > 0) {
-		failure->code = "cheat.torch_compute";
-		failure->message = say(judge, "%s ran outside the Triton kernels%s%s",
-				       reply->ops[0], reply->n_ops > 1 ? ", and so did " : "",
-				       reply->n_ops > 1 ? reply->ops[1] : "");
-		failure->hint =
+	if (reply->n_ops > 0)
+		return kgb_judge_refuse(
+			failure, "cheat.torch_compute",
+			say(judge, "%s ran outside the Triton kernels%s%s", reply->ops[0],
+			    reply->n_ops > 1 ? ", and so did " : "",
+			    reply->n_ops > 1 ? reply->ops[1] : ""),
 			"Compute in @triton.jit functions. Allocation, views, copies and dtype conversion may be "
-			"done with torch, nothing else.";
-		return 1;
-	}
+			"done with torch, nothing else.");
 	switch ((enum kgb_wire_status)reply->status) {
 	case KGB_WIRE_OK:
+		*failure = (struct kgb_failure){0};
 		return 0;
 	case KGB_WIRE_EXCEPTION:
-		failure->code = "verify.exception";
-		failure->message = say(judge, "%s%s", text, at_line(judge, reply));
-		failure->hint = "The call raised an exception.";
-		return 1;
+		return kgb_judge_refuse(failure, "verify.exception", text,
+					"The call raised an exception.");
 	case KGB_WIRE_EXIT:
-		failure->code = "verify.exit";
-		failure->message =
-			say(judge, "the kernel called %s%s", text, at_line(judge, reply));
-		failure->hint = "A kernel file must not end the process.";
-		return 1;
+		return refuse_exit(failure, say(judge, "the kernel called %s", text));
 	case KGB_WIRE_MEMORY:
-		failure->code = "verify.oom";
-		failure->message = say(judge, "out of memory: %s%s", text, at_line(judge, reply));
-		failure->hint = "Allocate no more than the operator needs.";
-		return 1;
+		return kgb_judge_refuse(failure, "verify.oom",
+					say(judge, "out of memory: %s", text),
+					"Allocate no more than the operator needs.");
 	case KGB_WIRE_GUARD:
-		failure->code = "verify.out_of_bounds";
-		failure->message = say(judge, "%s%s", text, at_line(judge, reply));
-		failure->hint =
-			"Mask every tl.load and tl.store: offsets must stay below the number of elements.";
-		return 1;
+		return kgb_judge_refuse(
+			failure, "verify.out_of_bounds", text,
+			"Mask every tl.load and tl.store: offsets must stay below the number of elements.");
 	case KGB_WIRE_BAD_REQUEST:
 	case KGB_WIRE_N_STATUSES:
 		break;
 	}
-	failure->code = "verify.protocol";
-	failure->message = "the kernel's process refused a request";
-	return 1;
+	return kgb_judge_refuse(failure, "verify.protocol",
+				"the kernel's process refused a request", NULL);
 }

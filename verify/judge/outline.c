@@ -389,17 +389,11 @@ void kgb_outline_release(struct kgb_outline *outline)
 	*outline = (struct kgb_outline){.arena = KGB_ARENA_INIT};
 }
 
-const char *kgb_outline_image_hash(struct kgb_outline *outline, uint32_t id)
+void kgb_outline_image_hash(const struct kgb_outline *outline, uint32_t id,
+			    char out[KGB_SHA256_HEX_LEN])
 {
-	const struct kgb_record *record = outline->capture->record;
-	const struct kgb_image *image = kgb_record_image(record, id);
+	const struct kgb_image *image = kgb_record_image(outline->capture->record, id);
 
 	KGB_ASSERT(image);
-	if (!outline->hashes)
-		outline->hashes = kgb_arena_array(&outline->arena, record->n_images,
-						  sizeof(*outline->hashes));
-	char *hash = outline->hashes[image - record->images];
-	if (hash[0] == '\0')
-		kgb_image_sha256(image, hash);
-	return hash;
+	kgb_image_sha256(image, out);
 }

@@ -39,7 +39,6 @@ struct kgb_outline {
 	size_t n_streams;
 	struct kgb_window_finding
 		fault; /* first thing that no replay could be faithful to; empty: none */
-	char (*hashes)[KGB_SHA256_HEX_LEN]; /* of the record's images, made when asked for */
 };
 
 /** Nothing fails: what is wrong with the window is `fault`. `owners` may be NULL. Pair with
@@ -75,7 +74,8 @@ void kgb_op_visit_words(const struct kgb_op *op, void (*visit)(uint64_t word, vo
 /** The word at a multiple of 8 in packed bytes. */
 uint64_t kgb_word_at(const unsigned char *bytes, size_t offset);
 
-const char *kgb_outline_image_hash(struct kgb_outline *outline, uint32_t id);
+void kgb_outline_image_hash(const struct kgb_outline *outline, uint32_t id,
+			    char out[KGB_SHA256_HEX_LEN]);
 
 /** Attributes of a launch sorted by id, bytes that mean nothing cleared. -1 and *finding (op left
  * alone) when one of them cannot be replayed. */

@@ -40,11 +40,13 @@ bool kgb_proof_recall(const struct kgb_store *store, const struct kgb_claim *cla
 	       kgb_recompiled_parse(bytes.ptr, bytes.len, out, &ignored) == 0;
 }
 
-void kgb_proof_keep(const struct kgb_store *store, const struct kgb_claim *claim, unsigned sm,
-		    const char *identity, const struct kgb_recompiled *compiled)
+void kgb_proof_keep(const struct kgb_store *store, atomic_uint_fast64_t *kept,
+		    const struct kgb_claim *claim, unsigned sm, const char *identity,
+		    const struct kgb_recompiled *compiled)
 {
 	char key[KGB_SHA256_HEX_LEN];
 
-	if (make_key(claim, sm, identity, key))
+	if (make_key(claim, sm, identity, key) &&
+	    atomic_fetch_add(kept, compiled->n_bytes) + compiled->n_bytes <= KGB_PROOF_CACHE_SHARE)
 		kgb_store_put(store, key, compiled->bytes, compiled->n_bytes);
 }

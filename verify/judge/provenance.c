@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "base/time.h"
+#include "verify/judge/compiler.h"
 #include "verify/judge/elf64.h"
 #include "verify/judge/fatbin.h"
 #include "verify/judge/proof_cache.h"
@@ -243,8 +244,9 @@ static int try_claim(struct job *job, const struct kgb_claim *claim, struct kgb_
 		}
 		rc = compare(job, claim, &ours);
 		if (job->proof->kind == KGB_PROOF_TRITON && job->provenance->spec.cache)
-			kgb_proof_keep(job->provenance->spec.cache, claim, job->provenance->spec.sm,
-				       job->worker.identity, &ours);
+			kgb_proof_keep(job->provenance->spec.cache, &job->provenance->kept_bytes,
+				       claim, job->provenance->spec.sm, job->worker.identity,
+				       &ours);
 	}
 	return rc;
 }

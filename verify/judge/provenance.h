@@ -8,13 +8,13 @@
 #ifndef KGB_VERIFY_JUDGE_PROVENANCE_H
 #define KGB_VERIFY_JUDGE_PROVENANCE_H
 
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/err.h"
 #include "base/mem.h"
 #include "verify/judge/claims.h"
-#include "verify/judge/compiler.h"
 #include "verify/judge/cubin.h"
 #include "verify/judge/device_policy.h"
 #include "verify/judge/image_index.h"
@@ -47,6 +47,7 @@ struct kgb_image_proof {
 	size_t n_inline_asm; /* TRITON: pieces of PTX in the source; allowed, counted and shown */
 };
 
+struct kgb_compiler;
 struct kgb_provenance_spec {
 	struct kgb_zygote *compiler; /* of KGB_ROLE_COMPILE */
 	const struct kgb_image_index *index;
@@ -69,6 +70,7 @@ struct kgb_provenance {
 	struct kgb_image_proof *proofs[KGB_PROVENANCE_IMAGES_MAX]; /* arena */
 	size_t n_proofs;
 	int64_t n_recalled; /* compilations that the cache had */
+	atomic_uint_fast64_t kept_bytes; /* that it was given */
 	struct kgb_proved_record records[KGB_PROVENANCE_RECORDS_MAX];
 	size_t n_records;
 };

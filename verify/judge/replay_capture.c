@@ -102,16 +102,10 @@ static int judge_class(struct kgb_judge *judge, const struct kgb_windows *window
 /* Where the elements of a result lie on the device. False: nowhere that it may. */
 static bool range_of(const struct kgb_wire_output *output, size_t item, struct kgb_exec_range *out)
 {
-	int64_t reach = 1;
+	const int64_t reach = kgb_wire_reach(output);
 
-	for (int d = 0; d < output->ndim; d++) {
-		int64_t more;
-		if (output->sizes[d] == 0 || output->strides[d] < 0 ||
-		    __builtin_mul_overflow(output->sizes[d] - 1, output->strides[d], &more) ||
-		    __builtin_add_overflow(reach, more, &reach))
-			return false;
-	}
-	if ((uint64_t)reach > KGB_LIMIT_TENSOR_BYTES / item || output->address % item != 0)
+	if (reach == 0 || (uint64_t)reach > KGB_LIMIT_TENSOR_BYTES / item ||
+	    output->address % item != 0)
 		return false;
 	*out = (struct kgb_exec_range){.address = output->address, .bytes = (uint64_t)reach * item};
 	return output->address >= KGB_POOL_ADDRESS &&
@@ -119,7 +113,8 @@ static bool range_of(const struct kgb_wire_output *output, size_t item, struct k
 }
 
 static int find_ranges(struct kgb_judge *judge, const struct kgb_data *data,
-		       struct kgb_replay_case *rcase, struct kgb_failure *failure)
+		       const struct kgb_window *window, struct kgb_replay_case *rcase,
+		       struct kgb_failure *failure)
 {
 	for (size_t i = 0; i < data->n_results; i++) {
 		const struct kgb_view *view = &data->results[i].view;
@@ -133,6 +128,13 @@ static int find_ranges(struct kgb_judge *judge, const struct kgb_data *data,
 				say(judge, "result %zu lies in memory that torch did not allocate",
 				    i),
 				"Allocate results with torch.empty or torch.empty_like.");
+		if (!kgb_window_made(window, rcase->ranges[i].address, rcase->ranges[i].bytes))
+			return kgb_judge_refuse(
+				failure, "verify.alias",
+				say(judge,
+				    "result %zu lies in memory that was there before the call", i),
+				"Allocate a new tensor for every call; a buffer kept between calls changes "
+				"results that the caller still holds.");
 	}
 	return 0;
 }
@@ -219,7 +221,8 @@ int kgb_replay_make(struct kgb_judge *judge, struct kgb_recorded *recorded,
 	out->upload_bytes = windows.upload_bytes;
 	int rc = judge_class(judge, &windows, record, failure);
 	if (rc == 0)
-		rc = find_ranges(judge, &recorded->data[0], out, failure);
+		rc = find_ranges(judge, &recorded->data[0], captures[KGB_REPLAY_CALLS - 1].window,
+				 out, failure);
 	if (rc == 0)
 		rc = load_plans(judge, captures, &windows, &owners, out, failure, err);
 	if (rc == 0)

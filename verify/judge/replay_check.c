@@ -5,6 +5,7 @@
  */
 #include "base/str.h"
 #include "base/time.h"
+#include "verify/judge/law.h"
 #include "verify/judge/replay.h"
 #include "verify/judge/stage_correctness.h"
 
@@ -46,6 +47,24 @@ static int replay_once(struct kgb_judge *judge, const struct kgb_replay_case *rc
 	return 1;
 }
 
+/* Draws of another seed must be others. */
+static int check_seed(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
+		      const struct kgb_data *fresh, const struct kgb_call *call,
+		      struct kgb_failure *failure, struct kgb_err *err)
+{
+	struct kgb_data other;
+	struct kgb_call second = {0};
+
+	kgb_judge_fill(judge, &other, fresh->kase, KGB_VARIANT_OTHER_SEED);
+	kgb_data_shape(&other, fresh);
+	int rc = replay_once(judge, rcase, &other, N_REPLAYS, &second, failure, err);
+	if (rc == 0)
+		rc = kgb_law_check_seeds(judge, fresh, call, &other, &second, failure);
+	kgb_call_release(&second);
+	kgb_data_release(&other);
+	return rc;
+}
+
 static int check_case(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
 		      const struct kgb_data *fresh, struct kgb_failure *failure,
 		      struct kgb_err *err)
@@ -59,7 +78,11 @@ static int check_case(struct kgb_judge *judge, const struct kgb_replay_case *rca
 	if (rc == 0 && !kgb_call_same_bits(fresh, &calls[0], &calls[1])) {
 		judge->verdict->deterministic = false;
 		judge->verdict->n_nondeterministic++;
+		if (fresh->kase->interface->is_random)
+			rc = kgb_law_refuse_repetition(failure);
 	}
+	if (rc == 0 && fresh->kase->interface->is_random)
+		rc = check_seed(judge, rcase, fresh, &calls[0], failure, err);
 	for (int i = 0; i < N_REPLAYS; i++)
 		kgb_call_release(&calls[i]);
 	return rc;

@@ -62,11 +62,24 @@ static bool is_copy_of(const struct kgb_truth *truth, const struct kgb_view *vie
 	return true;
 }
 
-/* Result i is neither of them. */
-static bool result_tells(const struct kgb_data *data, size_t i)
+/* Random bytes, which fresh memory holds, will not be right by chance. */
+static bool is_no_chance(const struct kgb_truth *truth)
+{
+	int64_t n = kgb_view_numel(&truth->view);
+
+	return truth->view.dtype != KGB_DTYPE_BOOL &&
+	       (n >= LEAST_ELEMENTS ||
+		(kgb_dtype_size(truth->view.dtype) >= sizeof(float) && !is_constant(truth)));
+}
+
+/* Result i is neither of them. Where the operator is a fill or a copy itself, that does not matter:
+ * then nothing but its kernels may make it. */
+static bool result_tells(const struct kgb_judge *judge, const struct kgb_data *data, size_t i)
 {
 	const struct kgb_truth *truth = &data->results[i];
 
+	if (truth->native && judge->spec.triton == KGB_TRITON_ALONE)
+		return is_no_chance(truth);
 	if (!truth->native || is_constant(truth))
 		return false;
 	for (size_t k = 0; k < data->kase->n_args; k++)
@@ -76,13 +89,26 @@ static bool result_tells(const struct kgb_data *data, size_t i)
 	return true;
 }
 
-/* One result is enough: others may well be known beforehand (a scale that was given, a count). */
-static bool tells_something(const struct kgb_judge *judge, const struct kgb_data *data)
+/* Without tensors that matter nothing is known of a case's size. */
+static bool is_tiny(const struct kgb_case *c)
 {
+	bool has_tensors = false;
+
+	for (size_t i = 0; i < c->n_args; i++)
+		has_tensors |=
+			c->args[i].param->kind == KGB_PARAM_TENSOR && !c->args[i].param->unused;
+	return has_tensors && kgb_case_elements(c) < LEAST_ELEMENTS;
+}
+
+/* One result is enough: others may well be known beforehand (a scale that was given, a count). */
+bool kgb_ghost_tells(const struct kgb_judge *judge, const struct kgb_data *data)
+{
+	if (data->kase->mode != KGB_MODE_STANDARD || is_tiny(data->kase))
+		return false;
 	if (!kgb_case_needs_launch(judge, data))
 		return false;
 	for (size_t i = 0; i < data->n_results; i++)
-		if (result_tells(data, i))
+		if (result_tells(judge, data, i))
 			return true;
 	return false;
 }
@@ -102,7 +128,7 @@ static int count_right(struct kgb_judge *judge, const struct kgb_data *data,
 	*n_right = 0;
 	for (size_t i = 0; rc == 0 && i < data->n_results; i++) {
 		struct kgb_compare compare;
-		if (!spec->ghost || result_tells(data, i))
+		if (!spec->ghost || result_tells(judge, data, i))
 			*n_right += kgb_call_compare(data, &call, i, &compare);
 	}
 	*reply = call.reply;
@@ -217,8 +243,7 @@ static const struct kgb_case *next_case(const struct kgb_cases *cases,
 	for (size_t i = 0; i < cases->n; i++) {
 		const struct kgb_case *c = &cases->items[i];
 		int64_t cost = kgb_case_elements(c);
-		if (c->interface != interface || c->mode != KGB_MODE_STANDARD ||
-		    cost < LEAST_ELEMENTS)
+		if (c->interface != interface || c->mode != KGB_MODE_STANDARD || is_tiny(c))
 			continue;
 		if (after && (cost < after_cost || (cost == after_cost && c <= after)))
 			continue;
@@ -250,7 +275,7 @@ static int haunt_interface(struct kgb_judge *judge, const struct kgb_interface *
 			break;
 		kgb_judge_fill(judge, &data, c, 0);
 		int rc = kgb_judge_learn(judge, &data, err);
-		if (rc == 0 && tells_something(judge, &data)) {
+		if (rc == 0 && kgb_ghost_tells(judge, &data)) {
 			rc = haunt(judge, &data, err);
 			n_done++;
 		}
@@ -289,7 +314,7 @@ bool kgb_ghost_wants(const struct kgb_judge *judge, const struct kgb_data *data)
 
 	return judge->wants_ablation[c - judge->cases.items] &&
 	       __atomic_load_n(count_of(judge, c), __ATOMIC_RELAXED) < CASES_PER_INTERFACE &&
-	       tells_something(judge, data);
+	       kgb_ghost_tells(judge, data);
 }
 
 void kgb_ghost_count(struct kgb_judge *judge, const struct kgb_data *data)
@@ -337,7 +362,7 @@ int kgb_stage_ghost(struct kgb_judge *judge)
 	struct kgb_err err = KGB_ERR_INIT;
 	int64_t started_ms = kgb_mono_ms();
 
-	if (judge->spec.triton != KGB_TRITON_REQUIRED) {
+	if (judge->spec.triton == KGB_TRITON_NONE) {
 		stage->message = "the operator only rearranges metadata: no kernel is required";
 		return 0;
 	}

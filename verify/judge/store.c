@@ -84,13 +84,14 @@ static bool is_whole(const struct kgb_buf *file, const char *key)
 
 bool kgb_store_get(const struct kgb_store *store, const char *key, struct kgb_buf *out)
 {
-	const size_t most = store ? HEAD + store->entry_max + HEX : 0;
+	if (!store)
+		return false;
+
+	const size_t most = HEAD + store->entry_max + HEX;
 	KGB_AUTO(buf) struct kgb_buf file = KGB_BUF_INIT(most);
 	KGB_AUTO(fd) int fd = -1;
 	struct kgb_err ignored = KGB_ERR_INIT;
 
-	if (!store)
-		return false;
 	if (kgb_fs_open_untrusted(store->dir_fd, key, most, &fd, &ignored) < 0 ||
 	    !kgb_cache_is_ours(fd) || kgb_fs_read_fd(fd, most, &file, &ignored) < 0 ||
 	    !is_whole(&file, key))

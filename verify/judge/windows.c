@@ -228,8 +228,9 @@ static void describe_params(const struct kgb_outline *outline, const struct kgb_
 static void describe_launch(struct kgb_outline *outline, const struct kgb_launch *launch,
 			    enum kgb_owner owner, struct kgb_buf *out)
 {
-	const char *hash = kgb_outline_image_hash(outline, launch->image);
+	char hash[KGB_SHA256_HEX_LEN];
 
+	kgb_outline_image_hash(outline, launch->image, hash);
 	kgb_buf_addf(out, " %.200s (%s, image %.12s) grid %ux%ux%u block %ux%ux%u", launch->kernel,
 		     kgb_owner_name(owner), hash, launch->grid[0], launch->grid[1], launch->grid[2],
 		     launch->block[0], launch->block[1], launch->block[2]);

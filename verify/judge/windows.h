@@ -100,6 +100,10 @@ void kgb_windows_classify(const struct kgb_capture *captures, size_t n_captures,
 /** May a plan be made of this call? Owners are not asked. False: *finding is why not. */
 bool kgb_window_check(const struct kgb_capture *capture, struct kgb_window_finding *finding);
 
+/** Was this memory allocated from the pool during the call? Memory that was freed before the call,
+ * or that the candidate has kept since, was not. */
+bool kgb_window_made(const struct kgb_window *window, uint64_t address, uint64_t bytes);
+
 enum kgb_difference {
 	KGB_SAME,
 	KGB_SCALARS_DIFFER, /* numbers among the parameters of the candidate's kernels only */

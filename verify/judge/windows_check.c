@@ -361,3 +361,15 @@ bool kgb_window_check(const struct kgb_capture *capture, struct kgb_window_findi
 	kgb_outline_release(&outline);
 	return good;
 }
+
+bool kgb_window_made(const struct kgb_window *window, uint64_t address, uint64_t bytes)
+{
+	for (size_t i = 0; i < window->n_blocks; i++) {
+		const struct kgb_block *block = &window->blocks[i];
+		if (!block->foreign && (!block->before || block->again) &&
+		    address >= block->address && bytes <= block->bytes &&
+		    address - block->address <= block->bytes - bytes)
+			return true;
+	}
+	return false;
+}

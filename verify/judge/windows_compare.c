@@ -208,10 +208,12 @@ static void compare_attrs(const struct pair *pair, const struct kgb_launch *a,
 static void compare_images(const struct pair *pair, const struct kgb_launch *a,
 			   const struct kgb_launch *b)
 {
+	char hash_a[KGB_SHA256_HEX_LEN], hash_b[KGB_SHA256_HEX_LEN];
+
 	if (pair->a->capture->record == pair->b->capture->record && a->image == b->image)
 		return;
-	const char *hash_a = kgb_outline_image_hash(pair->a, a->image);
-	const char *hash_b = kgb_outline_image_hash(pair->b, b->image);
+	kgb_outline_image_hash(pair->a, a->image, hash_a);
+	kgb_outline_image_hash(pair->b, b->image, hash_b);
 	if (strcmp(hash_a, hash_b) != 0)
 		differ_text(pair, "compiled code with SHA-256", hash_a, hash_b);
 }

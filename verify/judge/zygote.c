@@ -118,6 +118,7 @@ static int make_policy(struct kgb_policy *policy, enum kgb_role role,
 {
 	const struct kgb_policy_base_spec base = {.tmp_bytes = 64 << 20, .shm_bytes = 1 << 20};
 
+	policy->allow_nested_userns = role != KGB_ROLE_REFERENCE;
 	if (kgb_policy_base(policy, &base, err) < 0 ||
 	    kgb_policy_python(policy, spec->python, err) < 0)
 		return -1;
@@ -140,7 +141,6 @@ static int make_policy(struct kgb_policy *policy, enum kgb_role role,
 	kgb_policy_tmpfs(policy, "/kgb/tmp", PRIVATE_BYTES);
 	set_environment(policy, role, spec);
 	kgb_policy_set_cwd(policy, "/");
-	policy->allow_nested_userns = role != KGB_ROLE_REFERENCE;
 
 	KGB_AUTO(free) char *hub = kgb_xasprintf("%d", HUB_FD);
 	const char *const argv[] = {spec->python,        "-I", "-B", "/kgb/runner/zygote.py",

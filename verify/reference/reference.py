@@ -10,7 +10,10 @@ Requests: {"id", "op"} and
             what the GPU and its driver are called
     load    descriptor [source], "file": a Python file with reference functions
     call    "target": "aten:add.Tensor" or "python:FILE:FUNCTION", "args", "exact": compute the float64 results too,
-            "magnitude": null, "abs" (the float64 results of the absolute values) or another target called like this one
+            "magnitude": null, "abs" (the float64 results of the absolute values) or another target called like this one.
+            "slack": number other than 0: every argument lies between random bytes made from it, which must not change
+    time    "target", "args": call it again and again; the reply's value is the median in nanoseconds
+    schema  what a spec says of an interface (schema.py): the text has what is wrong with it, "" if nothing is
 
 Results: all native ones, then all float64 ones, then all magnitudes.
 """
@@ -18,6 +21,7 @@ Results: all native ones, then all float64 ones, then all magnitudes.
 import ctypes
 import mmap
 import os
+import time
 import types
 import warnings
 
@@ -28,6 +32,9 @@ import wire
 TORCH_DTYPES = tuple(getattr(torch, name) for name in wire.DTYPES)
 DTYPE_NUMBERS = {dtype: number for number, dtype in enumerate(TORCH_DTYPES)}
 ALIGN = 64
+SLACK = 4096  # bytes on either side of an argument
+OTHERS = 256 << 20  # bytes that drive everything else out of a GPU's caches
+WARM_UPS, CALLS_MIN, CALLS_MAX, CALLS_NS = 3, 5, 30, 300_000_000
 DEVICE = os.environ.get("KGB_DEVICE", "cpu")  # "cuda": the only one that is visible
 
 
@@ -86,6 +93,29 @@ def driver_version():
     return version.value
 
 
+def measured(call):
+    """Nanoseconds of several calls."""
+    times, began = [], time.monotonic_ns()
+    on_gpu = DEVICE != "cpu"
+    others = torch.empty(OTHERS if on_gpu else 0, dtype=torch.uint8, device=DEVICE)
+    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2)) if on_gpu else (None, None)
+    for _ in range(WARM_UPS):
+        call()
+    while len(times) < CALLS_MIN or (len(times) < CALLS_MAX and time.monotonic_ns() - began < CALLS_NS):
+        if on_gpu:
+            others.zero_()
+            begin.record()
+            call()
+            end.record()
+            end.synchronize()
+            times.append(begin.elapsed_time(end) * 1e6)
+        else:
+            started = time.monotonic_ns()
+            call()
+            times.append(time.monotonic_ns() - started)
+    return times
+
+
 class Reference:
     def __init__(self):
         self.inputs = None
@@ -93,6 +123,8 @@ class Reference:
         self.out_view = None
         self.modules = {}
         self.places = {}
+        self.slack = 0
+        self.padded = []
 
     def handle(self, request, fds):
         try:
@@ -139,7 +171,7 @@ class Reference:
                 return torch.empty_strided(arg["sizes"], arg["strides"], dtype=dtype, device=DEVICE)
             # A copy of the storage: an in-place operator may write to it.
             storage = torch.frombuffer(self.inputs, dtype=dtype, count=arg["elements"], offset=arg["at"])
-            storage = storage.clone() if DEVICE == "cpu" else storage.to(DEVICE)
+            storage = self.between_noise(storage) if self.slack else storage.to(DEVICE, copy=True)
             self.places[storage.untyped_storage().data_ptr()] = (arg["at"], storage)
             return torch.as_strided(storage, arg["sizes"], arg["strides"], arg["first"])
         if kind == "float":
@@ -148,7 +180,25 @@ class Reference:
             return complex(*map(float, arg["value"]))
         if kind == "dtype":
             return TORCH_DTYPES[arg["value"]]
+        if kind == "device":
+            return torch.device(DEVICE)
         return arg["value"]
+
+    def between_noise(self, storage):
+        """A copy whose memory is the middle of something larger."""
+        n_bytes = storage.numel() * storage.element_size()
+        maker = torch.Generator().manual_seed(self.slack + len(self.padded))
+        noise = torch.randint(0, 256, (n_bytes + 2 * SLACK,), dtype=torch.uint8, generator=maker).to(DEVICE)
+        self.padded.append((noise, noise[:SLACK].clone(), noise[-SLACK:].clone()))
+        middle = torch.empty(0, dtype=storage.dtype, device=DEVICE)
+        middle.set_(noise.untyped_storage()[SLACK:SLACK + n_bytes], 0, (storage.numel(),), (1,))
+        return middle.copy_(storage)
+
+    def check_noise(self):
+        for noise, before, behind in self.padded:
+            if not torch.equal(noise[:SLACK], before) or not torch.equal(noise[-SLACK:], behind):
+                raise IndexError("it writes outside of its arguments")
+        self.padded = []
 
     def run(self, request, target, change):
         """The results as a list; `change` is applied to every argument, and asks for float64 unless it is None."""
@@ -160,6 +210,8 @@ class Reference:
         with torch.no_grad():
             result = self.function(target)(*args, **kwargs)
         results = list(result) if isinstance(result, (tuple, list)) else [result]
+        if type(result) in wire.NUMBER_TYPES:
+            results = [torch.tensor(result, dtype=getattr(torch, wire.NUMBER_TYPES[type(result)]))]
         for value in results:
             if not isinstance(value, torch.Tensor):
                 raise TypeError("%s returned %s, not a tensor" % (target, type(value).__name__))
@@ -172,10 +224,28 @@ class Reference:
             raise ValueError("%s gives other sizes in float64 than natively" % target)
         return [exact_form(value, like) for value, like in zip(results, native)]
 
+    def do_time(self, request, fds):
+        """On a GPU from event to event, with its L2 cache full of other things."""
+        args, kwargs = wire.call_arguments(request["args"], self.argument)
+        self.places = {}
+        function = self.function(request["target"])
+        with torch.no_grad():
+            times = measured(lambda: function(*args, **kwargs))
+        reply = wire.Reply()
+        reply.value = int(sorted(times)[len(times) // 2])
+        return reply
+
+    def do_schema(self, request, fds):
+        import schema  # only lints need it
+
+        return wire.Reply(wire.OK, "\n".join(schema.problems(request)))
+
     def do_call(self, request, fds):
         target, magnitude = request["target"], request["magnitude"]
         self.places = {}
+        self.slack, self.padded = request.get("slack", 0), []
         native = self.run(request, target, None)
+        self.check_noise()
         places, self.places = self.places, {}
         values = list(native)
         if request["exact"]:
@@ -211,7 +281,8 @@ class Reference:
         n_bytes = value.numel() * value.element_size()
         start = -(-used // ALIGN) * ALIGN
         if n_bytes and start + n_bytes <= len(self.out):
-            self.out_view[start:start + n_bytes] = value.detach().contiguous().reshape(-1).view(torch.uint8)
+            dense = value.detach().contiguous().as_strided((value.numel(),), (1,))
+            self.out_view[start:start + n_bytes] = dense.view(torch.uint8)
             output.offset = start
             output.n_bytes = n_bytes
         reply.outputs.append(output)

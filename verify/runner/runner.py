@@ -155,6 +155,8 @@ class Runner:
             return complex(*map(float, arg["value"]))
         if kind == "dtype":
             return memory.TORCH_DTYPES[arg["value"]]
+        if kind == "device":
+            return torch.device(self.platform.device)
         return arg["value"]
 
     def results(self, result):
@@ -169,8 +171,11 @@ class Runner:
         reply.value = 2 if sequence else 1
         used = 0
         for value in values:
-            output = self.output(value)
-            if output.kind == wire.TENSOR:
+            if type(value) in wire.NUMBER_TYPES:
+                value, output = self.number(value)
+            else:
+                output = self.output(value)
+            if output.kind in (wire.TENSOR, wire.NUMBER):
                 used = self.copy_out(value, output, used)
             reply.outputs.append(output)
         return reply
@@ -191,6 +196,14 @@ class Runner:
         output.strides = tuple(value.stride())
         output.where, output.address = self.platform.place(value)
         return output
+
+    def number(self, value):
+        name = wire.NUMBER_TYPES[type(value)]
+        output = wire.Output(wire.NUMBER, type(value).__name__)
+        output.dtype = wire.DTYPES.index(name)
+        if name == "int64" and not -2**63 <= value < 2**63:
+            return value, wire.Output(wire.OTHER, "int beyond 64 bits")
+        return torch.tensor(value, dtype=getattr(torch, name)), output
 
     def copy_out(self, value, output, used):
         n_bytes = value.numel() * value.element_size()

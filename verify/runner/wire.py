@@ -20,7 +20,7 @@ TEXT = 4096
 FDS_MAX = 4
 
 OK, EXCEPTION, EXIT, MEMORY, GUARD, BAD_REQUEST = range(6)
-NONE, TENSOR, OTHER = range(3)
+NONE, TENSOR, OTHER, NUMBER = range(4)
 FRESH, ARENA = range(2)
 
 # As enum kgb_dtype.
@@ -85,6 +85,9 @@ class Reply:
         parts.append(bytes(_OP.size * (OPS - len(ops))))
         parts.append(text.ljust(TEXT, b"\0"))
         return b"".join(parts)
+
+
+NUMBER_TYPES = {bool: "bool", int: "int64", float: "float64"}
 
 
 def receive(channel):

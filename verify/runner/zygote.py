@@ -22,12 +22,14 @@ stderr, ...]. Supervisor: {"started": {versions}, "lasting": true | false} with 
 
 import gc
 import json
+import math
 import os
 import resource
 import select
 import signal
 import socket
 import sys
+import time
 
 LIBRARIES = ("/kgb/lib", "/kgb/runner", "/kgb/reference")
 JAILED = ("runner", "compile")
@@ -88,17 +90,18 @@ def run_init(alive):
         signal.pause()
 
 
-def set_limits(start, base_bytes, gpu):
-    """Limits of a worker; memory counts on top of what the zygote had mapped already. CUDA reserves addresses by the
-    terabyte, so with a GPU only what can be written counts."""
-    memory = base_bytes + int(start["memory_bytes"])
+def set_limits(start, base_bytes, gpu, spent_s=None):
+    """Limits of a worker; memory counts on top of what was mapped already. CUDA reserves addresses by the terabyte, so with
+    a GPU only what can be written counts. Those of a lasting worker, which has spent so much processor time before, can be
+    raised again."""
+    memory, cpu_s = base_bytes + int(start["memory_bytes"]), start["cpu_s"] + (spent_s or 0)
     file_bytes, files = (GPU_FILE_BYTES, GPU_FILES) if gpu else (FILE_BYTES, 64)
     for name, soft, hard in ((resource.RLIMIT_DATA if gpu else resource.RLIMIT_AS, memory, memory),
-                             (resource.RLIMIT_CPU, start["cpu_s"], start["cpu_s"] + 5),
+                             (resource.RLIMIT_CPU, cpu_s, cpu_s + 5),
                              (resource.RLIMIT_CORE, 0, 0),
                              (resource.RLIMIT_FSIZE, file_bytes, file_bytes),
                              (resource.RLIMIT_NOFILE, files, files)):
-        resource.setrlimit(name, (soft, hard))
+        resource.setrlimit(name, (soft, hard if spent_s is None else resource.getrlimit(name)[1]))
 
 
 def warm_up(role):
@@ -132,7 +135,7 @@ def run_worker(role, inbox, alive, base_bytes, gpu, spare):
     if spare:
         warm_up(role)
     if spare and role == LASTING_ROLE:
-        while serve_next(role, inbox, lambda start: None):
+        while serve_next(role, inbox, lambda start: set_limits(start, mapped_bytes(), gpu, math.ceil(time.process_time()))):
             tidy()
             inbox.send(FREE)
     else:
@@ -168,12 +171,20 @@ def tidy():
         torch.cuda.empty_cache()
 
 
+def start_afresh():
+    """What an earlier verification may have left behind in a lasting worker."""
+    import torch
+    torch.manual_seed(0)
+    torch.set_default_dtype(torch.float32)
+
+
 def serve(role, start, channel, fds):
     if start["role"] in ("baseline", "compiled"):
         import baseline
         baseline.main(channel, start["role"] == "compiled")
     elif role == "reference":
         import reference
+        start_afresh()
         reference.main(channel)
     elif role == "compile":
         import recompile

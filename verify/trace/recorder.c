@@ -230,7 +230,7 @@ static void put_blocks(struct kgb_recorder *rec, struct kgb_buf *out)
 	qsort(blocks, rec->n_window_blocks, sizeof(blocks[0]), compare_blocks);
 	for (size_t i = 0; i < rec->n_window_blocks; i++) {
 		if (n && compare_blocks(&blocks[n - 1], &blocks[i]) == 0)
-			blocks[n - 1].before |= blocks[i].before;
+			kgb_block_merge(&blocks[n - 1], &blocks[i]);
 		else
 			blocks[n++] = blocks[i];
 	}

@@ -104,6 +104,41 @@ static void test_a_bad_file_is_refused_with_place_and_remedy(void **state)
 	}
 }
 
+/* Nobody reads a text that is not there: `key:` without a value is refused for each of them, and
+ * "" where the default says more. */
+static void check_empty(const struct kgb_field *table, const char *section, size_t *n_texts)
+{
+	for (; table->name; table++) {
+		if (table->type == KGB_FIELD_OBJECT)
+			check_empty(table->sub, table->name, n_texts);
+		if (table->type != KGB_FIELD_STR)
+			continue;
+		++*n_texts;
+		for (int quoted = 0; quoted < 2; quoted++) {
+			KGB_AUTO(free)
+			char *text = kgb_xasprintf("%s:\n  %s: %s\n", section, table->name,
+						   quoted ? "\"\"" : "");
+			KGB_AUTO(free)
+			char *message = kgb_xasprintf("config.yaml:2: %s.%s must not be empty",
+						      section, table->name);
+			KGB_AUTO(config) struct kgb_config config = KGB_CONFIG_INIT;
+			if (quoted && kgb_str_eq(table->def, "\"\""))
+				assert_ok(parse(&config, text, NULL, err));
+			else
+				assert_fails(parse(&config, text, NULL, err), KGB_ERR_INVALID,
+					     message);
+		}
+	}
+}
+
+static void test_no_text_is_ever_missing(void **state)
+{
+	(void)state;
+	size_t n_texts = 0;
+	check_empty(kgb_settings_table, "", &n_texts);
+	assert_true(n_texts > 10);
+}
+
 static void test_a_bad_variable_is_refused_by_name(void **state)
 {
 	(void)state;
@@ -247,6 +282,7 @@ int main(void)
 		cmocka_unit_test(test_later_sources_win_and_say_so),
 		cmocka_unit_test(test_short_variables_name_the_programs),
 		cmocka_unit_test(test_a_bad_file_is_refused_with_place_and_remedy),
+		cmocka_unit_test(test_no_text_is_ever_missing),
 		cmocka_unit_test(test_a_bad_variable_is_refused_by_name),
 		cmocka_unit_test(test_a_bad_flag_is_refused_and_changes_nothing),
 		cmocka_unit_test(test_unknown_variables_of_ours_are_warned_of_and_no_others),

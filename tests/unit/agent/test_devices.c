@@ -39,7 +39,8 @@ static void test_a_device_that_is_not_there_is_refused_with_a_remedy(void **stat
 		const char *text, *message;
 		enum kgb_err_kind kind;
 	} cases[] = {
-		{"", "device '': cpu, auto, cuda, or GPUs by number (cuda:0,2)", KGB_ERR_INVALID},
+		{"", "device '' is none of cpu, auto, cuda, GPUs by number (cuda:0,2)",
+		 KGB_ERR_INVALID},
 		{"gpu", "device 'gpu'", KGB_ERR_INVALID},
 		{"CPU", "device 'CPU'", KGB_ERR_INVALID},
 		{"cuda0", "device 'cuda0'", KGB_ERR_INVALID},

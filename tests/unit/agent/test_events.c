@@ -155,6 +155,61 @@ static void test_a_whole_life_is_folded_and_replays_to_the_same_bytes(void **sta
 	close_run(&f);
 }
 
+static void test_rounds_are_folded_in_their_order_and_show_in_both_files(void **state)
+{
+	(void)state;
+	struct fixture f;
+	open_run(&f);
+	start_and_plan(&f);
+	start_attempt(&f, "aten::add", 1);
+	struct kgb_round round = {.number = 0,
+				  .category = "Math",
+				  .has_verdict = true,
+				  .verdict = {.status = "passed", .speedup = 1.25},
+				  .check = 1,
+				  .kept = true,
+				  .commit = "c0",
+				  .gateway = {0, 0, 0, 0},
+				  .cli = KGB_USAGE_UNKNOWN};
+	assert_ok(kgb_event_round_finished(f.log, "aten::add", 1, &round, err));
+	assert_fails(kgb_event_round_finished(f.log, "aten::add", 1, &round, err), KGB_ERR_INVALID,
+		     "round 0 of 'aten::add' comes out of turn");
+	round = (struct kgb_round){.number = 1,
+				   .category = "Math",
+				   .end = "agent.ok",
+				   .code = "agent.no_kernel",
+				   .summary = "wider \"loads\"",
+				   .session_id = "s",
+				   .prompt_sha256 = "p",
+				   .gateway = {1, 2, 3, 4},
+				   .cli = {1, 2, 3, 4}};
+	assert_ok(kgb_event_round_finished(f.log, "aten::add", 1, &round, err));
+	round.number = 3;
+	assert_fails(kgb_event_round_finished(f.log, "aten::add", 1, &round, err), KGB_ERR_INVALID,
+		     "out of turn");
+	round.number = 2;
+	round.kept = true;
+	assert_fails(kgb_event_round_finished(f.log, "aten::add", 1, &round, err), KGB_ERR_INVALID,
+		     "kept without a verdict");
+	const struct kgb_attempt_state *attempt = &op_of(&f, "aten::add")->attempts[0];
+	assert_int_equal(attempt->n_rounds, 2);
+	assert_int_equal(kgb_attempt_best_round(attempt)->number, 0);
+	assert_string_equal(attempt->rounds[1].summary, "wider \"loads\"");
+	assert_int_equal(attempt->rounds[1].cli.cache_read, 4);
+	assert_null(attempt->rounds[0].end);
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+	kgb_progress_render(kgb_run_log_state(f.log), &text);
+	assert_non_null(strstr(text.ptr,
+			       "\"rounds\": {\n        \"done\": 1,\n        \"kept\": 1,\n"
+			       "        \"best_round\": 0,\n        \"speedup\": 1.25"));
+	kgb_buf_clear(&text);
+	kgb_results_render(kgb_run_log_state(f.log), 2, &text);
+	assert_non_null(strstr(text.ptr, "\"best_round\": 0"));
+	assert_non_null(strstr(text.ptr, "\"code\": \"agent.no_kernel\""));
+	assert_replay_is_equal(&f);
+	close_run(&f);
+}
+
 static void test_the_status_after_an_attempt_follows_from_its_end(void **state)
 {
 	(void)state;
@@ -433,6 +488,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_whole_life_is_folded_and_replays_to_the_same_bytes),
+		cmocka_unit_test(test_rounds_are_folded_in_their_order_and_show_in_both_files),
 		cmocka_unit_test(test_the_status_after_an_attempt_follows_from_its_end),
 		cmocka_unit_test(test_impossible_events_are_refused_and_leave_no_trace),
 		cmocka_unit_test(test_what_a_dead_process_left_open_is_closed_by_the_next_start),

@@ -96,6 +96,8 @@ static const struct recorded opencode_cases[] = {
 	{"http429", "provider.transient", -1, NONE},
 	{"http500", "provider.transient", -1, NONE},
 	{"conn_refused", "provider.network", -1, NONE},
+	/* Asked three times without a word; then our gateway said no. */
+	{"broken_streams", "provider.transient", -1, NONE},
 	{"bad_model", "agent.crashed", -1, NONE},
 	{"permission_ask_autoreject", "infra.permission_denied", 1, {1000, 50, 0, 2000}},
 	{"external_directory_autoreject", "infra.permission_denied", 1, {1000, 50, 0, 2000}},
@@ -173,11 +175,11 @@ static void test_details_of_a_session_are_kept(void **state)
 	(void)state;
 	static const struct {
 		const char *cli, *fixture, *session, *text;
-		int64_t n_calls, n_unfinished;
+		int64_t n_calls;
 	} cases[] = {
-		{"codex", "ok", "01a1fbe1-061b-7cc1-81fc-7d572059e238", "Done.", 2, 0},
-		{"codex", "long_command_unfinished_item", "01a1", "Done.", 0, 2},
-		{"opencode", "ok_chat", "ses_", "Done.", 2, 0},
+		{"codex", "ok", "01a1fbe1-061b-7cc1-81fc-7d572059e238", "Done.", 2},
+		{"codex", "long_command_unfinished_item", "01a1", "Done.", 0},
+		{"opencode", "ok_chat", "ses_", "Done.", 2},
 	};
 	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
 		KGB_AUTO(buf) struct kgb_buf stream = KGB_BUF_INIT(0);
@@ -189,11 +191,9 @@ static void test_details_of_a_session_are_kept(void **state)
 		feed_in_pieces(&events, stream.ptr, stream.len, 4096);
 		const struct kgb_report *r = &events.report;
 		if (!kgb_str_starts(r->session_id, cases[i].session) || !r->final_text ||
-		    !strstr(r->final_text, cases[i].text) || r->n_tool_calls != cases[i].n_calls ||
-		    r->n_unfinished != cases[i].n_unfinished)
-			fail_msg("%s: session %s, %lld calls, %lld unfinished, text %s",
-				 cases[i].fixture, r->session_id, (long long)r->n_tool_calls,
-				 (long long)r->n_unfinished,
+		    !strstr(r->final_text, cases[i].text) || r->n_tool_calls != cases[i].n_calls)
+			fail_msg("%s: session %s, %lld calls, text %s", cases[i].fixture,
+				 r->session_id, (long long)r->n_tool_calls,
 				 r->final_text ? r->final_text : "(none)");
 		kgb_events_release(&events);
 	}

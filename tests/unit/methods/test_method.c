@@ -73,6 +73,7 @@ static void test_an_unknown_method_is_answered_with_the_nearest(void **state)
 	assert_non_null(strstr(err.msg, "unknown method 'normal_c'; did you mean 'normal_cc'"));
 }
 
+#define LOOP "name: m\nsummary: s\ncli: claude\nmodel: x\ninstructions: i.md\nargv: []\n"
 static const struct {
 	const char *yaml;
 	const char *message;
@@ -92,6 +93,20 @@ static const struct {
 	 "files: '/x' must be a path below the home"},
 	{"name: m\nsummary: s\ncli: claude\nmodel: x\ninstructions: i.md\nargv: []\nlimits: {requests: 1}\n",
 	 "m/method.yaml:7:10: "},
+	/* A loop. */
+	{LOOP "loop: {prompt: i.md}\n", "m/method.yaml:7:7: loop: missing key 'iterations'"},
+	{LOOP "loop: {iterations: 2}\n", "loop: missing key 'prompt'"},
+	{LOOP "loop: {iterations: 0, prompt: i.md}\n", "m/method.yaml:7:20: loop.iterations"},
+	{LOOP "loop: {iterations: 2, prompt: i.md, patience: -1}\n", "loop.patience"},
+	{LOOP "loop: {iterations: 2, prompt: i.md, target_speedup: x}\n", "loop.target_speedup"},
+	{LOOP "loop: {iterations: 2, prompt: i.md, start: stup}\n", "'stub'"},
+	{LOOP "loop: {iterations: 2, prompt: i.md, patienc: 1}\n", "'patience'"},
+	{LOOP "loop:\n  iterations: 2\n  prompt: none.md\n",
+	 "m/method.yaml:9:11: loop.prompt: there is no file "},
+	{LOOP "loop: {iterations: 2, prompt: i.md, hints: {abacus: i.md}}\n",
+	 "m/method.yaml:7:45: loop.hints.abacus: 'abacus' is no platform: there is no "},
+	{LOOP "loop: {iterations: 2, prompt: i.md, hints: {cpu: none.md}}\n",
+	 "m/method.yaml:7:50: loop.hints.cpu: there is no file "},
 };
 
 static void test_a_broken_method_is_refused_with_its_place(void **state)
@@ -102,7 +117,13 @@ static void test_a_broken_method_is_refused_with_its_place(void **state)
 	KGB_AUTO(free) char *folder = kgb_xasprintf("%s/methods/m", dir);
 	KGB_AUTO(free) char *file = kgb_path_join(folder, "method.yaml");
 	struct kgb_err err = KGB_ERR_INIT;
+	KGB_AUTO(free) char *text = kgb_path_join(folder, "i.md");
+	KGB_AUTO(free) char *platforms = kgb_xasprintf("%s/methods/platform", dir);
+	KGB_AUTO(free) char *platform = kgb_path_join(platforms, "cpu.md");
 	assert_int_equal(kgb_fs_mkdirs(AT_FDCWD, folder, 0755, &err), 0);
+	assert_int_equal(kgb_fs_mkdirs(AT_FDCWD, platforms, 0755, &err), 0);
+	assert_int_equal(kgb_fs_write_atomic(AT_FDCWD, text, "x", 1, 0644, false, &err), 0);
+	assert_int_equal(kgb_fs_write_atomic(AT_FDCWD, platform, "x", 1, 0644, false, &err), 0);
 	for (size_t i = 0; i < KGB_ARRAY_LEN(broken); i++) {
 		struct kgb_method method;
 		assert_int_equal(kgb_fs_write_atomic(AT_FDCWD, file, broken[i].yaml,
@@ -231,6 +252,60 @@ static void test_every_operator_has_a_prompt_for_every_method(void **state)
 	kgb_spec_index_release(&index);
 }
 
+static void test_methods_that_work_in_rounds_say_it_all_in_their_prompt(void **state)
+{
+	(void)state;
+	static const char *const names[] = {"autokernel", "ako4all", "cuda_optimized_skill"};
+	static const char *const platforms[] = {"cpu", "cuda"};
+	struct kgb_err err = KGB_ERR_INIT;
+	for (size_t i = 0; i < KGB_ARRAY_LEN(names) * KGB_ARRAY_LEN(platforms); i++) {
+		const char *name = names[i / 2];
+		struct kgb_method method;
+		KGB_AUTO(buf) struct kgb_buf out = KGB_BUF_INIT(KGB_LIMIT_PROMPT);
+		if (kgb_method_load(KGB_TEST_SOURCE_DIR, name, &method, &err) < 0)
+			fail_msg("%s", err.msg);
+		assert_true(method.loop.iterations > 1 && kgb_method_needs_judge(&method));
+		const struct kgb_prompt_round round = {.platform = platforms[i % 2],
+						       .round = 3,
+						       .rounds = 7,
+						       .state = "<state>",
+						       .log = "<log>",
+						       .memory = "<memory>"};
+		if (kgb_prompt_round_render(&method, &round, &out, &err) < 0)
+			fail_msg("%s", err.msg);
+		assert_non_null(strstr(out.ptr, "Round 3 of"));
+		assert_non_null(strstr(out.ptr, "<state>"));
+		assert_non_null(strstr(out.ptr, "<log>"));
+		assert_true((strstr(out.ptr, "<memory>") != NULL) == method.loop.memory);
+		assert_null(strstr(out.ptr, "{{"));
+		bool has_hints = false;
+		for (size_t k = 0; k < method.loop.hints.n; k++)
+			has_hints = has_hints || kgb_str_eq(method.loop.hints.keys[k], "cuda");
+		if (has_hints && i % 2 == 1)
+			assert_non_null(strstr(out.ptr, "bandwidth"));
+		kgb_method_release(&method);
+	}
+}
+
+static void test_a_stub_has_every_function_and_does_nothing(void **state)
+{
+	(void)state;
+	KGB_AUTO(buf) struct kgb_buf stub = KGB_BUF_INIT(KGB_LIMIT_KERNEL);
+	struct kgb_err err = KGB_ERR_INIT;
+	struct kgb_spec spec;
+	if (kgb_spec_load(KGB_TEST_SOURCE_DIR "/datasets/kernelgenbench/aten/aten__add.yaml", &spec,
+			  &err) < 0)
+		fail_msg("%s", err.msg);
+	kgb_prompt_stub(&spec, &stub);
+	size_t n = 0;
+	for (const char *at = stub.ptr; (at = strstr(at, "    raise NotImplementedError\n")); at++)
+		n++;
+	assert_int_equal(n, spec.n_interfaces);
+	assert_non_null(strstr(stub.ptr, "\ndef add_Tensor(self, other, *, alpha):\n"));
+	assert_non_null(strstr(stub.ptr, "import triton.language as tl\n"));
+	kgb_spec_release(&spec);
+}
+
 static void test_memory_behind_addresses_is_described_and_not_asked_for(void **state)
 {
 	(void)state;
@@ -280,6 +355,8 @@ int main(void)
 		cmocka_unit_test(test_programs_are_data),
 		cmocka_unit_test(test_versions_are_found_and_compared_as_numbers),
 		cmocka_unit_test(test_every_operator_has_a_prompt_for_every_method),
+		cmocka_unit_test(test_methods_that_work_in_rounds_say_it_all_in_their_prompt),
+		cmocka_unit_test(test_a_stub_has_every_function_and_does_nothing),
 		cmocka_unit_test(test_memory_behind_addresses_is_described_and_not_asked_for),
 		cmocka_unit_test(test_a_uuid_has_version_4_and_its_variant),
 	};

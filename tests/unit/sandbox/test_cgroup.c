@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+/** \file
+ * Cgroups as files: what is looked for, written and read. What a kernel does with them is tried in
+ * test_walls.c, with what the machine has.
+ */
+#include "tests/unit/sandbox/sandbox_test.h"
 
-#include <cmocka.h>
-
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/fs.h"
@@ -26,6 +27,17 @@ static void put(const char *name, const char *text)
 	assert_int_equal(kgb_fs_mkdirs(AT_FDCWD, dir, 0755, &err), 0);
 	assert_int_equal(kgb_fs_write_atomic(AT_FDCWD, path, text, strlen(text), 0644, false, &err),
 			 0);
+}
+
+/* What is in it now. */
+static void check(const char *name, const char *text)
+{
+	struct kgb_err err = KGB_ERR_INIT;
+	KGB_AUTO(free) char *path = kgb_path_join(root, name);
+	KGB_AUTO(buf) struct kgb_buf have = KGB_BUF_INIT(0);
+
+	assert_ok(kgb_fs_read(AT_FDCWD, path, 4096, &have, &err), &err);
+	assert_string_equal(have.ptr, text);
 }
 
 static int find(const char *mounts, const char *cgroup, struct kgb_confinement *out,
@@ -77,6 +89,100 @@ static void test_a_group_that_was_stepped_out_of_is_found_again(void **state)
 	put("w2/scope/kgb-agent/cgroup.procs", "");
 	assert_int_equal(find(mounts, "0::/scope/kgb-agent\n", &out, &err), 0);
 	assert_string_equal(out.cgroup_v2, want);
+}
+
+static void test_who_is_alone_steps_aside_to_give_controllers_away(void **state)
+{
+	struct kgb_confinement out = {0};
+	struct kgb_err err = KGB_ERR_INIT;
+	KGB_AUTO(free)
+	char *mounts = kgb_xasprintf("30 24 0:26 / %s/s2 rw - cgroup2 cgroup2 rw\n", root);
+	KGB_AUTO(free) char *own = kgb_xasprintf("%d\n", getpid());
+	KGB_AUTO(free) char *crowd = kgb_xasprintf("1\n%d\n", getpid());
+	KGB_AUTO(free) char *want = kgb_path_join(root, "s2/scope");
+
+	(void)state;
+	put("s2/scope/cgroup.controllers", "cpu memory pids\n");
+	put("s2/scope/cgroup.subtree_control", "\n");
+	put("s2/scope/kgb-agent/cgroup.procs", "");
+	put("s2/scope/cgroup.procs", crowd);
+	assert_int_equal(kgb_cgroup_find_in(mounts, "0::/scope\n", true, &out, &err), -1);
+	assert_non_null(strstr(err.msg, "holds other processes too"));
+	assert_string_equal(out.cgroup_v2, "");
+	check("s2/scope/kgb-agent/cgroup.procs", "");
+	put("s2/scope/cgroup.procs", own);
+	assert_ok(kgb_cgroup_find_in(mounts, "0::/scope\n", true, &out, &err), &err);
+	assert_string_equal(out.cgroup_v2, want);
+	check("s2/scope/kgb-agent/cgroup.procs", "0");
+	/* A file keeps what was longer; a kernel takes each write by itself. */
+	check("s2/scope/cgroup.subtree_control", "+memory +pids");
+}
+
+/* The launcher makes its group by its own number: who becomes it has made the files of it. */
+static void become_launcher(const char *group, int status_fd)
+{
+	static const char *const files[][2] = {
+		{"cgroup.procs", ""},      {"cgroup.kill", ""},
+		{"pids.max", ""},          {"memory.max", ""},
+		{"pids.peak", "9"},        {"memory.swap.max", ""},
+		{"memory.peak", "123"},    {"memory.events", "low 0\noom 1\noom_kill 2\n"},
+		{"pids.events", "max 3\n"}};
+	KGB_AUTO(free) char *parent = kgb_xasprintf("%d", getppid());
+	KGB_AUTO(free) char *fd = kgb_xasprintf("%d", status_fd);
+	KGB_AUTO(free) char *dir = kgb_path_join(root, group);
+
+	for (size_t i = 0; i < KGB_ARRAY_LEN(files); i++) {
+		KGB_AUTO(free)
+		char *name = kgb_xasprintf("%s/kgb-%d/%s", group, getpid(), files[i][0]);
+		put(name, files[i][1]);
+	}
+	(void)fcntl(status_fd, F_SETFD, 0);
+	execl(LAUNCHER, LAUNCHER, "--parent", parent, "--status-fd", fd, "--cgroup-v2", dir,
+	      "--limit", "tasks=7", "--limit", "memory=4096", "--", "/bin/sleep", "20", NULL);
+	_exit(127);
+}
+
+static void test_the_launcher_writes_and_reads_a_group_of_version_2(void **state)
+{
+	KGB_AUTO(buf) struct kgb_buf lines = KGB_BUF_INIT(0);
+	struct kgb_err err = KGB_ERR_INIT;
+	struct kgb_sandbox_status status;
+	static const char *const want[][2] = {{"cgroup.procs", "0"},
+					      {"cgroup.kill", "1"},
+					      {"pids.max", "7"},
+					      {"memory.max", "4096"},
+					      {"memory.swap.max", "0"}};
+	int wait_status;
+	int pair[2];
+
+	(void)state;
+	put("l2/run/cgroup.controllers", "memory pids\n");
+	assert_int_equal(pipe2(pair, O_CLOEXEC), 0);
+	pid_t pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0)
+		become_launcher("l2/run", pair[1]);
+	(void)close(pair[1]);
+	/* Nobody ends it: somebody was refused a process, as pids.events says. */
+	assert_int_equal(waitpid(pid, &wait_status, 0), pid);
+	assert_ok(kgb_fs_read_fd(pair[0], 65536, &lines, &err), &err);
+	(void)close(pair[0]);
+	kgb_sandbox_status_init(&status);
+	kgb_sandbox_status_feed(&status, lines.ptr, lines.len);
+	assert_string_equal(status.error, "");
+	assert_string_equal(status.limit, "processes");
+	assert_int_equal(status.limit_value, 7);
+	assert_int_equal(status.n_oom_kills, 2);
+	assert_int_equal(status.peak_memory_bytes, 123);
+	assert_int_equal(status.peak_tasks, 9);
+	assert_true(status.tree_empty);
+	/* Its files keep the directory here: what cannot be removed is not told to be empty. */
+	assert_int_equal(status.cgroup_empty, 0);
+	kgb_sandbox_status_release(&status);
+	for (size_t i = 0; i < KGB_ARRAY_LEN(want); i++) {
+		KGB_AUTO(free) char *name = kgb_xasprintf("l2/run/kgb-%d/%s", pid, want[i][0]);
+		check(name, want[i][1]);
+	}
 }
 
 static void test_version_1_needs_both_hierarchies(void **state)
@@ -134,6 +240,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_version_2_needs_both_controllers_given_away),
 		cmocka_unit_test(test_a_group_that_was_stepped_out_of_is_found_again),
+		cmocka_unit_test(test_who_is_alone_steps_aside_to_give_controllers_away),
+		cmocka_unit_test(test_the_launcher_writes_and_reads_a_group_of_version_2),
 		cmocka_unit_test(test_version_1_needs_both_hierarchies),
 		cmocka_unit_test(test_without_cgroups_there_is_a_reason),
 	};

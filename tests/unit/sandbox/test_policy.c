@@ -37,12 +37,13 @@ static void test_mounts_keep_the_order_of_the_calls(void **state)
 {
 	struct kgb_policy policy;
 	struct kgb_strv argv = KGB_STRV_INIT;
-	const int data_fds[] = {20, 21};
+	const int data_fds[] = {20, -1, 21};
 
 	(void)state;
 	kgb_policy_init(&policy);
 	kgb_policy_ro(&policy, "/usr", "/usr");
 	kgb_policy_data(&policy, "one", "/etc/one");
+	kgb_policy_copy(&policy, "/nonexistent", "/etc/left-out");
 	kgb_policy_tmpfs(&policy, "/tmp", 4096);
 	kgb_policy_rw(&policy, "/var/x", "/tmp/x");
 	kgb_policy_symlink(&policy, "usr/bin", "/bin");
@@ -56,17 +57,13 @@ static void test_mounts_keep_the_order_of_the_calls(void **state)
 						   .seccomp_fd = 4,
 						   .data_fds = data_fds},
 		       &argv);
-	static const char *const expected[] = {"--ro-bind", "/usr",         "/usr",
-					       "--perms",   "0444",         "--ro-bind-data",
-					       "20",        "/etc/one",     "--size",
-					       "4096",      "--tmpfs",      "/tmp",
-					       "--bind",    "/var/x",       "/tmp/x",
-					       "--symlink", "usr/bin",      "/bin",
-					       "--perms",   "0444",         "--ro-bind-data",
-					       "21",        "/etc/two",     "--dev-bind",
-					       "/dev/null", "/dev/nvidia0", "--remount-ro",
-					       "/",         "--chdir",      "/",
-					       "--",        "prog",         "--bind"};
+	static const char *const expected[] = {
+		"--ro-bind", "/usr",         "/usr",         "--perms",   "0444",     "--file",
+		"20",        "/etc/one",     "--size",       "4096",      "--tmpfs",  "/tmp",
+		"--bind",    "/var/x",       "/tmp/x",       "--symlink", "usr/bin",  "/bin",
+		"--perms",   "0444",         "--file",       "21",        "/etc/two", "--dev-bind",
+		"/dev/null", "/dev/nvidia0", "--remount-ro", "/",         "--chdir",  "/",
+		"--",        "prog",         "--bind"};
 	size_t start = index_of(&argv, "--ro-bind");
 	assert_int_equal(argv.n - start, KGB_ARRAY_LEN(expected));
 	for (size_t i = 0; i < KGB_ARRAY_LEN(expected); i++)
@@ -164,6 +161,17 @@ static void spoil_size(struct kgb_policy *policy)
 	kgb_policy_tmpfs(policy, "/tmp", 0);
 }
 
+static void spoil_data(struct kgb_policy *policy)
+{
+	kgb_policy_data(policy, "x", "/tmp/x");
+	kgb_policy_tmpfs(policy, "/tmp", 4096);
+}
+
+static void spoil_copy(struct kgb_policy *policy)
+{
+	kgb_policy_copy(policy, "passwd", "/etc/passwd");
+}
+
 static void spoil_env_name(struct kgb_policy *policy)
 {
 	kgb_policy_setenv(policy, "A=B", "x");
@@ -203,6 +211,8 @@ static void test_a_policy_that_cannot_be_right_is_refused(void **state)
 		{spoil_source, "mount '/nonexistent/home' at '/home/agent'"},
 		{spoil_source_relative, "mount source 'home'"},
 		{spoil_size, "tmpfs '/tmp' has no size"},
+		{spoil_data, "the file '/tmp/x' would lie in the mount '/tmp'"},
+		{spoil_copy, "mount source 'passwd'"},
 		{spoil_env_name, "'A=B' is not the name"},
 		{spoil_env_loader, "variable 'LD_PRELOAD'"},
 		{spoil_port, "a listener needs a port"},

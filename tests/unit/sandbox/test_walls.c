@@ -307,7 +307,7 @@ static void test_rules_leave_a_sandbox_usable(void **state)
 	kgb_policy_release(&policy);
 	guest_policy(&policy, ARGS("open", "/dev/null", "/proc/self/comm"));
 	run_guest_confined(&policy, &ladder()->confinement, &run);
-	assert_string_equal(run.out.ptr, "/dev/null=ok\n/proc/self/comm=ok\n");
+	assert_string_equal(run.out.ptr, "/dev/null=ok\n/proc/self/comm=EROFS\n");
 	guest_run_release(&run);
 	kgb_policy_release(&policy);
 }
@@ -424,6 +424,59 @@ static void test_without_namespaces_rules_hold(void **state)
 	guest_run_release(&run);
 }
 
+/* A directory in a mounted hierarchy of version 2 in which groups can be made; false: none here. */
+static bool make_group(char dir[256])
+{
+	struct kgb_err err = KGB_ERR_INIT;
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(1 << 20);
+	KGB_AUTO(strv) struct kgb_strv lines = KGB_STRV_INIT;
+	KGB_AUTO(fd) int fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
+
+	assert_ok(kgb_fs_read_fd(fd, 1 << 20, &text, &err), &err);
+	kgb_strv_split(&lines, text.ptr, '\n');
+	for (size_t i = 0; i < lines.n; i++) {
+		KGB_AUTO(strv) struct kgb_strv words = KGB_STRV_INIT;
+		if (!strstr(lines.items[i], " - cgroup2 "))
+			continue;
+		kgb_strv_split(&words, lines.items[i], ' ');
+		(void)snprintf(dir, 256, "%s/kgb-test-%d", words.items[4], getpid());
+		if (mkdir(dir, 0755) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* What a kernel with version 2 does without any controller: take processes, kill them, forget the
+ * group. Limits need the controllers: test_a_fork_bomb... tries them where there are some. */
+static void test_a_group_of_version_2_takes_its_processes_along(void **state)
+{
+	struct kgb_confinement bare = {.no_namespaces = true};
+	struct kgb_confinement boxed = {0};
+	struct guest_run run;
+
+	(void)state;
+	need_sandbox();
+	if (!make_group(bare.cgroup_v2))
+		skip();
+	memcpy(boxed.cgroup_v2, bare.cgroup_v2, sizeof(bare.cgroup_v2));
+	for (int i = 0; i < 2; i++) {
+		struct kgb_policy policy;
+		guest_policy(&policy, ARGS("leave-daemon"));
+		if (i == 1) {
+			policy.network = KGB_NETWORK_HOST;
+			policy.listen_port = 1;
+		}
+		run_guest_confined(&policy, i == 1 ? &bare : &boxed, &run);
+		assert_string_equal(run.status.error, "");
+		assert_string_equal(run.out.ptr, "ready\n");
+		assert_true(run.status.tree_empty);
+		assert_int_equal(run.status.cgroup_empty, 1);
+		guest_run_release(&run);
+		kgb_policy_release(&policy);
+	}
+	assert_int_equal(rmdir(bare.cgroup_v2), 0);
+}
+
 /* ---- policies for a GPU, without one ---- */
 
 static bool has_mount(const struct kgb_policy *policy, const char *source, const char *target)
@@ -494,6 +547,11 @@ static void test_a_tree_holds_children_of_children_and_nobody_else(void **state)
 	assert_int_equal(tree.n, 2);
 	assert_int_equal(kgb_tree_tasks(&tree), 2);
 	assert_true(kgb_tree_rss_pages(&tree) > 0);
+	assert_true(kgb_tree_io_bytes(child) >= 0 || access("/proc/self/io", F_OK) < 0);
+	assert_int_equal(kgb_tree_io_bytes(INT32_MAX), -1);
+	assert_int_equal(kgb_tree_find(&tree, child)->parent, getpid());
+	assert_int_equal(kgb_tree_parent(child), getpid());
+	assert_null(kgb_tree_find(&tree, getpid()));
 	const struct kgb_tree_process *first =
 		tree.items[0].pid == child ? &tree.items[0] : &tree.items[1];
 	assert_int_equal(first->pid, child);
@@ -520,6 +578,7 @@ int main(void)
 		cmocka_unit_test(test_paths_of_the_inside_become_those_of_the_host),
 		cmocka_unit_test(test_without_namespaces_ends_are_told_and_daemons_found),
 		cmocka_unit_test(test_without_namespaces_rules_hold),
+		cmocka_unit_test(test_a_group_of_version_2_takes_its_processes_along),
 		cmocka_unit_test(test_one_gpu_is_shown_and_no_other),
 		cmocka_unit_test(test_the_ladder_has_steps_and_each_missing_one_a_reason),
 		cmocka_unit_test(test_a_fork_bomb_is_ended_and_named),

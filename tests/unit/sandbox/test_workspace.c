@@ -474,6 +474,54 @@ static void test_bad_text_in_a_message_is_repaired(void **state)
 	assert_history(place, "prompt for aten::add|-|-\nbad \xef\xbf\xbd byte|kernel|-\n");
 }
 
+static void test_a_file_is_put_in_the_place_of_whatever_the_agent_left(void **state)
+{
+	struct place *place = *state;
+	struct kgb_err err = KGB_ERR_INIT;
+	KGB_AUTO(free) char *outside = kgb_path_join(place->root, "outside");
+
+	for (int i = 0; i < 4; i++) {
+		KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+		const char *refusal = NULL;
+		int fd = place->ws.worktree_fd;
+		assert_ok(kgb_fs_write_atomic(AT_FDCWD, outside, "mine", 4, 0644, false, &err),
+			  &err);
+		(void)unlinkat(fd, KGB_WORKSPACE_KERNEL, 0);
+		if (i == 0)
+			assert_int_equal(symlinkat(outside, fd, KGB_WORKSPACE_KERNEL), 0);
+		else if (i == 1)
+			assert_int_equal(mkdirat(fd, KGB_WORKSPACE_KERNEL, 0755), 0);
+		else if (i == 2)
+			assert_int_equal(linkat(AT_FDCWD, outside, fd, KGB_WORKSPACE_KERNEL, 0), 0);
+		assert_int_equal(chmod(place->worktree, i == 3 ? 0 : 0555), 0);
+		assert_ok(kgb_workspace_write(&place->ws, KGB_WORKSPACE_KERNEL, "best\n", 5, &err),
+			  &err);
+		assert_ok(kgb_workspace_read_kernel(&place->ws, &text, &refusal, &err), &err);
+		assert_null(refusal);
+		assert_string_equal(text.ptr, "best\n");
+		assert_ok(kgb_fs_read(AT_FDCWD, outside, 100, &text, &err), &err);
+		assert_string_equal(text.ptr, "mine");
+	}
+}
+
+static void test_a_tag_names_a_commit_and_moves(void **state)
+{
+	struct place *place = *state;
+	struct kgb_err err = KGB_ERR_INIT;
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+	KGB_AUTO(free) char *path = kgb_path_join(place->git_dir, "refs/tags/best");
+
+	for (int i = 0; i < 2; i++) {
+		write_kernel(place, i == 0 ? "one\n" : "two\n");
+		struct kgb_workspace_commit made = commit(place, "k");
+		assert_ok(kgb_workspace_tag(&place->ws, made.oid, "best", &err), &err);
+		assert_ok(kgb_fs_read(AT_FDCWD, path, 100, &text, &err), &err);
+		assert_memory_equal(text.ptr, made.oid, KGB_OID_LEN - 1);
+	}
+	assert_int_equal(kgb_workspace_tag(&place->ws, "no commit", "best", &err), -1);
+	assert_int_equal(err.kind, KGB_ERR_INVALID);
+}
+
 static void test_places_that_cannot_be_used_are_refused(void **state)
 {
 	struct place *place = *state;
@@ -517,6 +565,8 @@ int main(void)
 		PLACED_TEST(test_more_files_can_be_tracked),
 		PLACED_TEST(test_opening_removes_stale_locks),
 		PLACED_TEST(test_bad_text_in_a_message_is_repaired),
+		PLACED_TEST(test_a_file_is_put_in_the_place_of_whatever_the_agent_left),
+		PLACED_TEST(test_a_tag_names_a_commit_and_moves),
 		PLACED_TEST(test_places_that_cannot_be_used_are_refused),
 	};
 

@@ -580,6 +580,70 @@ static void test_results_that_are_right_without_any_kernel_tell_nothing(KGB_UNUS
 	free_fixture(f);
 }
 
+/* Where the operator itself is a fill or a copy, constants and inputs tell as well. */
+static void test_a_fill_must_be_made_by_kernels_alone(KGB_UNUSED void **state)
+{
+	struct fixture *f = answered(FRESH, 1);
+	float *native = f->data.results[0].native;
+
+	f->kase.mode = KGB_MODE_STANDARD;
+	for (int i = 0; i < N; i++)
+		native[i] = 0;
+	assert_false(kgb_ghost_tells(&f->judge, &f->data));
+	f->judge.spec.triton = KGB_TRITON_ALONE;
+	assert_true(kgb_ghost_tells(&f->judge, &f->data));
+	/* Random bytes are true almost always. */
+	f->data.results[0].view.dtype = KGB_DTYPE_BOOL;
+	assert_false(kgb_ghost_tells(&f->judge, &f->data));
+	f->data.results[0].view.dtype = KGB_DTYPE_FLOAT32;
+	f->kase.mode = KGB_MODE_SPECIAL;
+	assert_false(kgb_ghost_tells(&f->judge, &f->data));
+	free_fixture(f);
+}
+
+static void test_a_number_is_no_tensor(KGB_UNUSED void **state)
+{
+	struct fixture *f = answered(FRESH, 1);
+	struct kgb_wire_output *output = &f->call.reply.outputs[0];
+	struct kgb_truth *truth = &f->data.results[0];
+	struct kgb_err err = KGB_ERR_INIT;
+
+	f->interface.is_number = true;
+	assert_ok(kgb_view_layout(&truth->view, KGB_DTYPE_INT64, NULL, 0, "contiguous", &err), err);
+	assert_refused(f, "verify.type");
+	*output = (struct kgb_wire_output){.kind = KGB_WIRE_NUMBER, .dtype = KGB_DTYPE_FLOAT64};
+	assert_refused(f, "verify.type");
+	output->dtype = KGB_DTYPE_INT64;
+	assert_null(checked(f));
+	f->interface.is_number = false;
+	assert_refused(f, "verify.type");
+	free_fixture(f);
+}
+
+static void test_memory_that_nobody_has_written_has_strides_only(KGB_UNUSED void **state)
+{
+	struct fixture *f = answered(FRESH, 1);
+	struct kgb_wire_output *output = &f->call.reply.outputs[0];
+	struct kgb_truth *truth = &f->data.results[0];
+	struct kgb_compare compare;
+
+	f->interface.is_unwritten = true;
+	truth->strides[0] = 0;
+	truth->strides[1] = 1;
+	kgb_free(truth->native);
+	truth->native = NULL;
+	assert_refused(f, "verify.strides");
+	output->strides[0] = 0;
+	assert_null(checked(f));
+	assert_true(kgb_call_compare(&f->data, &f->call, 0, &compare));
+	output->where = KGB_WIRE_ARENA;
+	assert_refused(f, "verify.alias");
+	output->where = KGB_WIRE_FRESH;
+	output->sizes[0]++;
+	assert_refused(f, "verify.shape");
+	free_fixture(f);
+}
+
 /* Results behind the returned ones are in parameters, None may stand behind them. */
 static void test_some_results_may_be_returned_with_none_behind(KGB_UNUSED void **state)
 {
@@ -669,6 +733,9 @@ int main(void)
 		cmocka_unit_test(test_each_argument_case_variant_and_seed_has_data_of_its_own),
 		cmocka_unit_test(test_a_shape_has_no_values),
 		cmocka_unit_test(test_results_that_are_right_without_any_kernel_tell_nothing),
+		cmocka_unit_test(test_a_fill_must_be_made_by_kernels_alone),
+		cmocka_unit_test(test_a_number_is_no_tensor),
+		cmocka_unit_test(test_memory_that_nobody_has_written_has_strides_only),
 		cmocka_unit_test(test_some_results_may_be_returned_with_none_behind),
 	};
 

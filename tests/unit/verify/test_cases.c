@@ -256,6 +256,8 @@ static void test_values_keep_their_kind(KGB_UNUSED void **state)
 		{"value: null, as: float", "None", KGB_VALUE_NONE},
 		{"value: $dtype, as: dtype", "torch.float32", KGB_VALUE_DTYPE},
 		{"value: '$acc|$dtype', as: dtype", "torch.float32", KGB_VALUE_DTYPE},
+		{"value: here, as: device", "<the device>", KGB_VALUE_DEVICE},
+		{"value: null, as: device", "None", KGB_VALUE_NONE},
 		{"value: '$alhpa|7'", "7", KGB_VALUE_INT},
 		{"value: '$x|'", "None", KGB_VALUE_NONE},
 		{"value: '$x|[3, 4]'", "[3, 4]", KGB_VALUE_INTS},

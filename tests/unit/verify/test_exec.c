@@ -459,20 +459,22 @@ static void test_blocks_in_impossible_places_are_named(void **state)
 		struct kgb_block block;
 		const char *message;
 	} cases[] = {
-		{"pool", {KGB_POOL_ADDRESS, 100, false, true}, NULL},
-		{"whole pool", {KGB_POOL_ADDRESS, KGB_POOL_BYTES, false, true}, NULL},
-		{"elsewhere", {UINT64_C(0x7f0000000000), 100, true, true}, NULL},
-		{"empty", {KGB_POOL_ADDRESS, 0, false, true}, "0 bytes"},
-		{"null page", {0, 100, true, true}, "bytes"},
-		{"wraps", {UINT64_MAX - 10, 100, true, true}, "bytes"},
-		{"too high", {KGB_GPU_ADDRESS_END - 10, 11, true, true}, "bytes"},
-		{"arena", {KGB_ARENA_ADDRESS + 10, 1, false, true}, "arena"},
-		{"into the arena", {KGB_ARENA_ADDRESS - 1, 2, true, true}, "arena"},
+		{"pool", {KGB_POOL_ADDRESS, 100, false, true, false}, NULL},
+		{"whole pool", {KGB_POOL_ADDRESS, KGB_POOL_BYTES, false, true, false}, NULL},
+		{"elsewhere", {UINT64_C(0x7f0000000000), 100, true, true, false}, NULL},
+		{"empty", {KGB_POOL_ADDRESS, 0, false, true, false}, "0 bytes"},
+		{"null page", {0, 100, true, true, false}, "bytes"},
+		{"wraps", {UINT64_MAX - 10, 100, true, true, false}, "bytes"},
+		{"too high", {KGB_GPU_ADDRESS_END - 10, 11, true, true, false}, "bytes"},
+		{"arena", {KGB_ARENA_ADDRESS + 10, 1, false, true, false}, "arena"},
+		{"into the arena", {KGB_ARENA_ADDRESS - 1, 2, true, true, false}, "arena"},
 		{"around the arena",
-		 {KGB_ARENA_ADDRESS - 1, KGB_ARENA_BYTES_MAX + 2, true, true},
+		 {KGB_ARENA_ADDRESS - 1, KGB_ARENA_BYTES_MAX + 2, true, true, false},
 		 "arena"},
-		{"into the pool", {KGB_POOL_ADDRESS - 1, 2, true, true}, "edge"},
-		{"out of the pool", {KGB_POOL_ADDRESS, KGB_POOL_BYTES + 1, true, true}, "edge"},
+		{"into the pool", {KGB_POOL_ADDRESS - 1, 2, true, true, false}, "edge"},
+		{"out of the pool",
+		 {KGB_POOL_ADDRESS, KGB_POOL_BYTES + 1, true, true, false},
+		 "edge"},
 	};
 
 	(void)state;

@@ -18,6 +18,7 @@ struct scene {
 	char digest[KGB_SHA256_HEX_LEN]; /* of it */
 	struct kgb_claim claim;
 	struct kgb_recompiled compiled; /* what a compiler answers */
+	atomic_uint_fast64_t kept;
 };
 
 static void answer(const struct kgb_buf *cubin, const char *facts, struct kgb_recompiled *out)
@@ -86,7 +87,7 @@ static void test_the_same_compilation_is_found_and_no_other(KGB_UNUSED void **st
 	open_scene(&scene);
 	const struct kgb_claim ours = scene.claim;
 	assert_false(knows(&scene, &ours, 90, IDENTITY));
-	kgb_proof_keep(scene.store, &ours, 90, IDENTITY, &scene.compiled);
+	kgb_proof_keep(scene.store, &scene.kept, &ours, 90, IDENTITY, &scene.compiled);
 	assert_true(knows(&scene, &ours, 90, IDENTITY));
 	assert_false(knows(&scene, &ours, 100, IDENTITY));
 	assert_false(knows(&scene, &ours, 90, OTHER));
@@ -121,23 +122,47 @@ static void test_several_results_or_an_unknown_compiler_are_not_kept(KGB_UNUSED 
 
 	open_scene(&scene);
 	struct kgb_claim claim = scene.claim;
-	kgb_proof_keep(scene.store, &claim, 90, "", &scene.compiled);
+	kgb_proof_keep(scene.store, &scene.kept, &claim, 90, "", &scene.compiled);
 	assert_false(knows(&scene, &claim, 90, ""));
 	claim.ttir = "scf.for {} {tt.warp_specialize}";
 	claim.ttir_len = strlen(claim.ttir);
 	assert_false(kgb_claim_has_one_result(&claim));
-	kgb_proof_keep(scene.store, &claim, 90, IDENTITY, &scene.compiled);
+	kgb_proof_keep(scene.store, &scene.kept, &claim, 90, IDENTITY, &scene.compiled);
 	assert_false(knows(&scene, &claim, 90, IDENTITY));
 	assert_int_equal(count_entries(AT_FDCWD, scene.dir), 0);
 	close_scene(&scene);
 }
 
-static void keep(const struct scene *scene, const struct kgb_buf *cubin, const char *facts)
+static void test_one_verification_keeps_no_more_than_its_share(KGB_UNUSED void **state)
+{
+	struct scene scene;
+
+	open_scene(&scene);
+	const size_t bytes = scene.compiled.n_bytes;
+	const size_t fits = KGB_PROOF_CACHE_SHARE / bytes;
+	const unsigned n = 94;
+
+	scene.kept = (fits - 2) * bytes; /* room for two more */
+	for (unsigned sm = n - 4; sm < n; sm++)
+		kgb_proof_keep(scene.store, &scene.kept, &scene.claim, sm, IDENTITY,
+			       &scene.compiled);
+	assert_true(knows(&scene, &scene.claim, n - 4, IDENTITY));
+	assert_true(knows(&scene, &scene.claim, n - 3, IDENTITY));
+	assert_false(knows(&scene, &scene.claim, n - 2, IDENTITY));
+	assert_false(knows(&scene, &scene.claim, n - 1, IDENTITY));
+	/* Another verification has a share of its own. */
+	scene.kept = 0;
+	kgb_proof_keep(scene.store, &scene.kept, &scene.claim, n - 1, IDENTITY, &scene.compiled);
+	assert_true(knows(&scene, &scene.claim, n - 1, IDENTITY));
+	close_scene(&scene);
+}
+
+static void keep(struct scene *scene, const struct kgb_buf *cubin, const char *facts)
 {
 	KGB_AUTO(recompiled) struct kgb_recompiled compiled = KGB_RECOMPILED_INIT;
 
 	answer(cubin, facts, &compiled);
-	kgb_proof_keep(scene->store, &scene->claim, 90, IDENTITY, &compiled);
+	kgb_proof_keep(scene->store, &scene->kept, &scene->claim, 90, IDENTITY, &compiled);
 }
 
 /* Can the scene's cubin be proved where there is no compiler? */
@@ -242,6 +267,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_same_compilation_is_found_and_no_other),
 		cmocka_unit_test(test_several_results_or_an_unknown_compiler_are_not_kept),
+		cmocka_unit_test(test_one_verification_keeps_no_more_than_its_share),
 		cmocka_unit_test(test_a_kept_compilation_proves_what_it_equals_and_is_judged_anew),
 		cmocka_unit_test(test_who_uses_warm_processes_learns_their_identity),
 	};

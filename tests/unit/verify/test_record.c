@@ -153,7 +153,8 @@ static void test_what_is_written_is_read(void **state)
 	assert_true(window->blocks[0].address == 0x1000 && window->blocks[0].foreign &&
 		    !window->blocks[0].before);
 	assert_true(window->blocks[1].address == 0x9000 && window->blocks[1].bytes == 10 &&
-		    !window->blocks[1].foreign && window->blocks[1].before);
+		    !window->blocks[1].foreign && window->blocks[1].before &&
+		    window->blocks[1].again);
 
 	assert_int_equal(window->n_ops, KGB_N_OP_KINDS);
 	const struct kgb_op *ops = window->ops;
@@ -490,7 +491,7 @@ static void why_control(struct kgb_buf *out)
 }
 static void block_flags(struct kgb_buf *out)
 {
-	const struct kgb_chunk_block block = {.bytes = 1, .flags = 4};
+	const struct kgb_chunk_block block = {.bytes = 1, .flags = 8};
 	put_chunk(out, KGB_CHUNK_BLOCK, &block, sizeof(block));
 }
 static void block_short(struct kgb_buf *out)
@@ -549,7 +550,7 @@ static void test_hostile_records_are_refused(void **state)
 		{name_long, "the name of a kernel has 4097 bytes"},
 		{name_overflow, "too short for the name of a kernel"},
 		{why_control, "a reason has byte 0x0a"},
-		{block_flags, "unknown flags 0x4 of a block"},
+		{block_flags, "unknown flags 0x8 of a block"},
 		{block_short, "too short for a block"},
 	};
 

@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: MIT
 """verify/reference/reference.py: native results, those in float64 and the magnitudes, of arguments in every layout."""
 
+import ctypes
 import importlib.util
 import mmap
 import os
 import pathlib
 import struct
 import sys
+import types
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
@@ -24,6 +26,7 @@ sys.dont_write_bytecode = True
 sys.path[:0] = [str(ROOT / "verify" / "reference"), str(ROOT / "verify" / "runner")]
 import torch  # noqa: E402
 import reference  # noqa: E402
+import schema  # noqa: E402
 import wire  # noqa: E402
 
 
@@ -158,6 +161,84 @@ class Calls(unittest.TestCase):
         request = {"op": "call", "target": "aten:ones", "args": args, "exact": False, "magnitude": None}
         reply = self.reference.handle(request, [])
         self.assertEqual((reply.status, reply.value, reply.outputs[0].n_bytes), (wire.OK, 4 * ARENA, 0))
+
+    def test_what_lies_around_arguments_is_seen(self):
+        def before(x):
+            return x + ctypes.c_ubyte.from_address(x.data_ptr() - 1).value
+
+        def behind(x):
+            return x + ctypes.c_ubyte.from_address(x.data_ptr() + 8).value
+
+        def writes(x):
+            ctypes.memset(x.data_ptr() + 9, 0, 100)
+            return x + 1
+
+        def honest(x):
+            return x + 1
+
+        self.reference.modules["f.py"] = types.SimpleNamespace(before=before, behind=behind, writes=writes, honest=honest)
+        self.write(0, [1.0, 2.0])
+
+        def asked(name, slack):
+            request = {"op": "call", "target": "python:f.py:" + name, "args": [tensor(0, [2])], "exact": False,
+                       "magnitude": None, "slack": slack}
+            reply = self.reference.handle(request, [])
+            return reply, self.out[:8]
+
+        self.assertEqual(asked("honest", 1)[1], struct.pack("2f", 2, 3))
+        for name in ("before", "behind"):
+            self.assertGreater(len({asked(name, slack)[1] for slack in range(1, 9)}), 1, name)
+        reply, _ = asked("writes", 1)
+        self.assertEqual(reply.status, wire.EXCEPTION)
+        self.assertIn("writes outside", reply.text)
+
+    def test_a_median_is_told(self):
+        reply = self.reference.handle({"op": "time", "target": "aten:neg", "args": [tensor(0, [2])]}, [])
+        self.assertEqual(reply.status, wire.OK, reply.text)
+        self.assertGreater(reply.value, 0)
+
+
+class Schemas(unittest.TestCase):
+    def asked(self, **changes):
+        def param(name, kind="tensor", **more):
+            return dict(dict(name=name, kind=kind, keyword=False, list=False, written=False, absent=False), **more)
+
+        right = dict(operator="aten::add", source="aten", entry="add_out", target="add.out", nones=0, returned=["out"],
+                     schema="add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)",
+                     params=[param("self"), param("other"), param("alpha", "value", keyword=True),
+                             param("out", "out", keyword=True, written=True)])
+        for key, value in changes.items():
+            if key in right:
+                right[key] = value
+            else:
+                right["params"][int(key[1:])].update(value)
+        return "; ".join(schema.problems(right))
+
+    def test_what_is_right_has_no_problem(self):
+        self.assertEqual(self.asked(), "")
+
+    def test_each_difference_is_told(self):
+        add = "add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)"
+        table = (
+            (dict(schema="add.out(Tensor self"), "it is no schema"),
+            (dict(schema=add.replace("alpha=1", "alpha=2")), "torch has registered add.out"),
+            (dict(schema=add.replace("(a!) out", " out")), "torch has registered"),
+            (dict(schema=add.replace("add.out", "add.outer")), "torch has no operator aten::add.outer"),
+            (dict(operator="aten::sub"), "the schema is that of aten::add"),
+            (dict(entry="add"), "its function should be called add_out"),
+            (dict(target="add.Tensor"), "the reference is add.Tensor"),
+            (dict(returned=["out", None]), "the schema returns 1 results, the spec 2"),
+            (dict(returned=[None]), "result 0 is out in the schema"),
+            (dict(returned=["self"]), "result 0 is self, but fresh"),
+            (dict(p0=dict(name="input")), "parameters are (input, other, alpha, out)"),
+            (dict(p0=dict(kind="value")), "self is Tensor in the schema"),
+            (dict(p1=dict(written=True)), "other holds a result"),
+            (dict(p2=dict(keyword=False)), "alpha is passed by name in the schema"),
+            (dict(p3=dict(written=False)), "out is written to in the schema"),
+        )
+        for changes, wanted in table:
+            with self.subTest(changes):
+                self.assertIn(wanted, self.asked(**changes))
 
 
 class Tap(unittest.TestResult):

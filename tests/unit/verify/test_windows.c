@@ -729,6 +729,53 @@ static void test_a_cold_first_call_does_not_matter(void **state)
 	}
 }
 
+static void test_memory_is_made_by_a_call_or_was_there(void **state)
+{
+	static const struct {
+		struct kgb_block blocks[2];
+		size_t n;
+		uint64_t address, bytes;
+		bool made;
+	} rows[] = {
+		{{{.address = POOL, .bytes = 64}}, 1, POOL, 64, true},
+		{{{.address = POOL, .bytes = 64}}, 1, POOL + 16, 48, true},
+		{{{.address = POOL, .bytes = 64}}, 1, POOL + 16, 49, false},
+		{{{.address = POOL + 16, .bytes = 64}}, 1, POOL, 32, false},
+		{{{.address = POOL, .bytes = 64}}, 1, POOL + 64, 1, false},
+		{{{.address = POOL, .bytes = 64, .before = true}}, 1, POOL, 64, false},
+		{{{.address = POOL, .bytes = 64, .foreign = true}}, 1, POOL, 64, false},
+		{{{.address = POOL, .bytes = 64, .before = true}, {.address = POOL, .bytes = 64}},
+		 2,
+		 POOL,
+		 64,
+		 true},
+		{{{.address = POOL, .bytes = 64, .before = true}, {.address = POOL, .bytes = 128}},
+		 2,
+		 POOL,
+		 64,
+		 true},
+		{{{.address = POOL, .bytes = 64, .before = true},
+		  {.address = POOL + 64, .bytes = 64}},
+		 2,
+		 POOL,
+		 64,
+		 false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++) {
+		struct call call;
+		call_begin(&call, 2, 0);
+		for (size_t k = 0; k < rows[i].n; k++)
+			kgb_record_put_block(&call.bytes, &rows[i].blocks[k]);
+		call_end(&call, 0);
+		assert_int_equal(
+			kgb_window_made(call.capture.window, rows[i].address, rows[i].bytes),
+			rows[i].made);
+		call_release(&call);
+	}
+}
+
 static void test_hints_tell_of_older_memory_and_host_pointers(void **state)
 {
 	struct call call;
@@ -836,6 +883,7 @@ int main(void)
 		cmocka_unit_test(test_events_that_order_other_work_differ),
 		cmocka_unit_test(test_each_class_has_its_reason),
 		cmocka_unit_test(test_what_is_known_to_be_refused_comes_before_what_nobody_knows),
+		cmocka_unit_test(test_memory_is_made_by_a_call_or_was_there),
 		cmocka_unit_test(test_work_on_another_stream_must_be_waited_for),
 		cmocka_unit_test(test_a_call_without_a_kernel_of_the_candidate_is_no_work),
 		cmocka_unit_test(test_a_case_with_an_empty_input_may_do_without_a_kernel),

@@ -84,6 +84,10 @@ SPOIL(text, reply->text_len = KGB_WIRE_TEXT)
 SPOIL(value, reply->value = -1)
 SPOIL(line, reply->line = UINT32_MAX)
 SPOIL(kind, reply->outputs[0].kind = KGB_WIRE_N_KINDS)
+SPOIL(number, reply->outputs[0].kind = KGB_WIRE_NUMBER)
+SPOIL(number_dtype, reply->outputs[0].kind = KGB_WIRE_NUMBER; reply->outputs[0].ndim = 0)
+SPOIL(number_place, reply->outputs[0].kind = KGB_WIRE_NUMBER; reply->outputs[0].ndim = 0;
+      reply->outputs[0].dtype = KGB_DTYPE_FLOAT64)
 SPOIL(dtype, reply->outputs[0].dtype = KGB_N_DTYPES)
 SPOIL(ndim, reply->outputs[0].ndim = KGB_WIRE_DIMS + 1)
 SPOIL(where, reply->outputs[0].where = KGB_WIRE_N_WHERES)
@@ -116,7 +120,10 @@ static void test_a_reply_out_of_range_is_refused(void **state)
 		{spoil_text, "counts 2 1 1 4096"},
 		{spoil_value, "value -1"},
 		{spoil_line, "line 4294967295"},
-		{spoil_kind, "result 0: reply of the worker: kind 3"},
+		{spoil_kind, "result 0: reply of the worker: kind 4"},
+		{spoil_number, "a number of dtype 8 with 2 dimensions"},
+		{spoil_number_dtype, "a number of dtype 8 with 0 dimensions"},
+		{spoil_number_place, "a number of dtype 9 with 0 dimensions"},
 		{spoil_dtype, "dtype 13"},
 		{spoil_ndim, "9 dimensions"},
 		{spoil_where, "place 2"},

@@ -53,6 +53,8 @@ def rms_norm_per_block_quant(input, weight, epsilon, quant_dtype, group_size, sc
     groups = rows.reshape(*rows.shape[:-1], rows.shape[-1] // group_size[1], group_size[1])
     values, scales = quantised(groups, scale_ub, quant_dtype)
     values, scales = values.reshape(rows.shape), scales.squeeze(-1)
+    if is_scale_transposed:
+        scales = scales.mT.contiguous().mT
     return (values, scales) if residual is None else (values, scales, total)
 
 

@@ -89,7 +89,8 @@ def awq_marlin_moe_repack(b_q_weight, perm, size_k, size_n, num_bits, is_a_8bit)
 
 
 def product(a, weights):
-    return (wide(a) @ weights.to(wide(a).dtype)).to(a.dtype)
+    """Of weights rounded to the type of a, as vLLM's kernels round them before they multiply; the sums are wide."""
+    return (wide(a) @ weights.to(a.dtype).to(wide(a).dtype)).to(a.dtype)
 
 
 def by_group(scales, size_k):

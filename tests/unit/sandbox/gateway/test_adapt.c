@@ -20,10 +20,10 @@ static void test_only_what_has_to_change_changes(void **state)
 		const char *want; /* NULL: goes out as it came */
 		size_t n_removed;
 	} cases[] = {
-		{KGB_ENDPOINT_MESSAGES, "{\"model\":\"pin\",\"x\":1e400}", NULL, 0},
+		{KGB_ENDPOINT_MESSAGES, "{\"model\":\"pin\",\"top_p\":1e400}", NULL, 0},
 		{KGB_ENDPOINT_MESSAGES,
-		 " { \"a\" : 1e400, \"model\" :\t\"x\" ,\"b\":[12345678901234567890, {\"model\":\"y\"}] } ",
-		 "{\"a\":1e400,\"model\":\"pin\",\"b\":[12345678901234567890, {\"model\":\"y\"}]}",
+		 " { \"top_k\" : 1e400, \"model\" :\t\"x\" ,\"metadata\":[12345678901234567890, {\"model\":\"y\"}] } ",
+		 "{\"top_k\":1e400,\"model\":\"pin\",\"metadata\":[12345678901234567890, {\"model\":\"y\"}]}",
 		 0},
 		{KGB_ENDPOINT_MESSAGES, "{\"model\":5}", "{\"model\":\"pin\"}", 0},
 		{KGB_ENDPOINT_MESSAGES, "{}", NULL, 0},
@@ -107,7 +107,9 @@ static void test_what_was_asked_is_read(void **state)
 	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
 		struct kgb_adapted adapted = KGB_ADAPTED_INIT;
 		struct kgb_err err = KGB_ERR_INIT;
-		assert_ok(adapt(KGB_ENDPOINT_CHAT, cases[i].pin, cases[i].body, &adapted, &err),
+		bool responses = strstr(cases[i].body, "max_output_tokens");
+		assert_ok(adapt(responses ? KGB_ENDPOINT_RESPONSES : KGB_ENDPOINT_CHAT,
+				cases[i].pin, cases[i].body, &adapted, &err),
 			  err);
 		assert_string_equal(adapted.model, cases[i].model);
 		assert_int_equal(adapted.max_output_tokens, cases[i].max);
@@ -219,6 +221,54 @@ static void test_what_the_provider_would_fetch_or_bill_unseen_is_refused(void **
 		 "{\"input\":[{\"type\":\"input_image\",\"image_url\":\"data:image/png;base64,QUJD\",\"file_id\":null}]}",
 		 true},
 		{KGB_ENDPOINT_RESPONSES, "{\"input\":\"see https://x\"}", true},
+		/* What the provider keeps, and what it has another price for. */
+		{KGB_ENDPOINT_RESPONSES, "{\"input\":[{\"type\":\"item_reference\",\"id\":\"m\"}]}",
+		 false},
+		{KGB_ENDPOINT_RESPONSES,
+		 "{\"input\":[{\"role\":\"user\",\"content\":\"a\"}, {\"id\":\"m\"}]}", false},
+		{KGB_ENDPOINT_RESPONSES, "{\"input\":[{\"type\":null,\"id\":\"m\"}]}", false},
+		{KGB_ENDPOINT_RESPONSES, "{\"input\":[\"x\",{\"id\":\"m\"}]}", false},
+		{KGB_ENDPOINT_RESPONSES, "{\"input\":[[{\"id\":\"m\"}]]}", false},
+		{KGB_ENDPOINT_RESPONSES, "{\"input\":[{\"role\":\"user\"} {\"id\":\"m\"}]}", false},
+		{KGB_ENDPOINT_RESPONSES, "{\"input\":[ ]}", true},
+		{KGB_ENDPOINT_MESSAGES,
+		 "{\"messages\":[{\"source\":{\"media_type\":\"application\\/pdf\"}}]}", false},
+		{KGB_ENDPOINT_RESPONSES, "{\"input\":[{\"type\":\"item\\u005freference\"}]}",
+		 false},
+		{KGB_ENDPOINT_RESPONSES,
+		 "{\"input\":[{\"type\":\"message\",\"id\":\"m\",\"content\":[]},{\"role\":\"user\"}]}",
+		 true},
+		{KGB_ENDPOINT_RESPONSES,
+		 "{\"input\":[{\"type\":\"input_file\",\"file_data\":\"JVBE\"}]}", false},
+		{KGB_ENDPOINT_CHAT,
+		 "{\"messages\":[{\"content\":[{\"type\":\"file\",\"file\":{\"file_data\":\"JVBE\"}}]}]}",
+		 false},
+		{KGB_ENDPOINT_CHAT, "{\"prediction\":{\"type\":\"content\",\"content\":\"x\"}}",
+		 false},
+		{KGB_ENDPOINT_CHAT, "{\"modalities\":[\"text\",\"audio\"]}", false},
+		{KGB_ENDPOINT_CHAT, "{\"modalities\":[\"text\"]}", true},
+		{KGB_ENDPOINT_MESSAGES, "{\"inference_geo\":\"us\"}", false},
+		{KGB_ENDPOINT_MESSAGES, "{\"inference_geo\":\"global\"}", true},
+		{KGB_ENDPOINT_MESSAGES,
+		 "{\"system\":[{\"type\":\"text\",\"cache_control\":{\"type\":\"ephemeral\",\"ttl\":\"1h\"}}]}",
+		 false},
+		{KGB_ENDPOINT_MESSAGES,
+		 "{\"tools\":[{\"name\":\"a\",\"cache_control\":{\"type\":\"ephemeral\",\"ttl\":\"1h\"}}]}",
+		 false},
+		{KGB_ENDPOINT_MESSAGES,
+		 "{\"cache_control\":{\"type\":\"ephemeral\",\"ttl\":\"1h\"}}", false},
+		{KGB_ENDPOINT_MESSAGES,
+		 "{\"messages\":[{\"content\":[{\"cache_control\":{\"type\":\"ephemeral\",\"ttl\":\"5m\"}},"
+		 "{\"type\":\"tool_use\",\"input\":{\"ttl\":\"1h\"}}]}],"
+		 "\"tools\":[{\"name\":\"a\",\"input_schema\":{\"properties\":{\"ttl\":{}}}}]}",
+		 true},
+		{KGB_ENDPOINT_MESSAGES,
+		 "{\"messages\":[{\"source\":{\"type\":\"base64\",\"media_type\":\"application/pdf\"}}]}",
+		 false},
+		/* What nobody knows. */
+		{KGB_ENDPOINT_MESSAGES, "{\"turbo\":true}", false},
+		{KGB_ENDPOINT_CHAT, "{\"max_output_tokens\":1}", false},
+		{KGB_ENDPOINT_RESPONSES, "{\"messages\":[]}", false},
 	};
 	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
 		struct kgb_adapted adapted = KGB_ADAPTED_INIT;
@@ -244,12 +294,13 @@ static void test_a_string_full_of_quotes_is_one_string(void **state)
 {
 	(void)state;
 	static const char body[] =
-		"{\"a\":\"\\\\\\\"}{\\\\\",\"b\":\"\\\"\\\"\\\\\",\"model\":\"x\"}";
+		"{\"metadata\":\"\\\\\\\"}{\\\\\",\"system\":\"\\\"\\\"\\\\\",\"model\":\"x\"}";
 	struct kgb_adapted adapted = KGB_ADAPTED_INIT;
 	struct kgb_err err = KGB_ERR_INIT;
 	assert_ok(adapt(KGB_ENDPOINT_MESSAGES, "pin", body, &adapted, &err), err);
-	assert_string_equal(adapted.body.ptr,
-			    "{\"a\":\"\\\\\\\"}{\\\\\",\"b\":\"\\\"\\\"\\\\\",\"model\":\"pin\"}");
+	assert_string_equal(
+		adapted.body.ptr,
+		"{\"metadata\":\"\\\\\\\"}{\\\\\",\"system\":\"\\\"\\\"\\\\\",\"model\":\"pin\"}");
 	kgb_adapted_release(&adapted);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tests/unit/sandbox/gateway/gateway_test.h"
 
+#include "base/limits.h"
 #include "base/time.h"
 #include "sandbox/gateway/adapt.h"
 #include "sandbox/gateway/budget.h"
@@ -92,6 +93,68 @@ static void test_what_is_not_known_costs_minus_one_and_never_nothing(void **stat
 	kgb_prices_free(prices);
 }
 
+/* The dearest table that is taken, with all that a request can ask for and an answer can claim. */
+static void test_the_dearest_prices_do_not_wrap_around(void **state)
+{
+	(void)state;
+	struct kgb_prices *prices =
+		load("checked: 2026-01-01\nmodels:\n  - {model: m, input: 10000, output: 10000, "
+		     "cache_write: 10000, cache_read: 10000}\n");
+	const struct kgb_price *price = kgb_prices_find(prices, "m", 0);
+	int64_t most = kgb_price_most(price, KGB_LIMIT_HTTP_BODY, KGB_MAX_OUTPUT_TOKENS);
+	assert_int_equal(most, ((int64_t)KGB_LIMIT_HTTP_BODY + KGB_MAX_OUTPUT_TOKENS) * 10000000);
+	assert_int_equal(kgb_price_most(price, INT64_MAX, INT64_MAX), INT64_MAX);
+	static const struct kgb_usage absurd = {INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX};
+	assert_int_equal(kgb_price_nanos(price, &absurd), INT64_MAX);
+	struct kgb_charge sum = {INT64_MAX, INT64_MAX};
+	kgb_charge_add(&sum, &(struct kgb_charge){most, most});
+	assert_true(sum.tokens == INT64_MAX && sum.nanos == INT64_MAX);
+	kgb_prices_free(prices);
+}
+
+static struct kgb_charge charged_for(const struct kgb_prices *prices, const char *answer)
+{
+	struct kgb_budget attempt = {.level = "attempt",
+				     .limit = {.nanos = 1000 * KGB_NANOS_PER_USD}};
+	struct fixture *f = fixture_new(&(struct fixture_spec){
+		.mode = KGB_GATEWAY_LIVE, .model = "m-1", .prices = prices, .budget = &attempt});
+	struct client c;
+	client_open(&c, f);
+	client_ask(&c, BODY);
+	run_until(f, has_call, f, 2000);
+	fake_llm_reply(f->call, 200, "", answer);
+	client_wait(&c, "usage");
+	client_close(&c);
+	wait_summary(f);
+	struct kgb_charge spent = attempt.spent;
+	bool known = f->session && f->n_summaries == 1;
+	assert_true(known);
+	fixture_free(f);
+	return spent;
+}
+
+/* Of a service at another price the cost is not known, and the budget takes the most that was
+ * reserved. */
+static void test_what_has_another_price_takes_the_most(void **state)
+{
+	(void)state;
+	struct kgb_prices *prices = load(table);
+	struct kgb_charge usual = charged_for(
+		prices,
+		"{\"id\":\"a\",\"model\":\"m-1\",\"usage\":{\"input_tokens\":10,\"output_tokens\":2,"
+		"\"cache_creation_input_tokens\":0,\"cache_read_input_tokens\":0}}");
+	struct kgb_charge dearer = charged_for(
+		prices,
+		"{\"id\":\"a\",\"model\":\"m-1\",\"usage\":{\"input_tokens\":10,\"output_tokens\":2,"
+		"\"cache_creation_input_tokens\":0,\"cache_read_input_tokens\":0,\"service_tier\":\"priority\"}}");
+	assert_int_equal(usual.tokens, 12);
+	assert_int_equal(dearer.tokens, 12);
+	assert_int_equal(usual.nanos, 10 * 2000 + 2 * 10000);
+	/* 100 tokens of max_tokens and over a thousand of input. */
+	assert_true(dearer.nanos > 1000 * 2000 + 100 * 10000);
+	kgb_prices_free(prices);
+}
+
 static void test_a_bad_table_of_prices_is_refused_with_its_place(void **state)
 {
 	(void)state;
@@ -104,6 +167,13 @@ static void test_a_bad_table_of_prices_is_refused_with_its_place(void **state)
 		{"checked: 2026-01-01\nmodels:\n  - {input: 3}\n", "model"},
 		{"checked: 2026-01-01\nmodels:\n  - {model: m, input: -3}\n", "input"},
 		{"checked: 2026-01-01\nmodels:\n  - {model: m, inptu: 3}\n", "input"},
+		{"checked: 2026-01-01\nmodels:\n  - {model: m, input: 10001}\n", "input"},
+		{"checked: 2026-01-01\nmodels:\n  - {model: m, output: 1e300}\n", "output"},
+		{"checked: 2026-01-01\nmodels:\n  - {model: m, output: 1e999}\n", "output"},
+		{"checked: 2026-01-01\nmodels:\n  - {model: m, cache_read: .nan}\n", "cache_read"},
+		{"checked: 2026-01-01\nmodels:\n  - {model: m, cache_write: .inf}\n",
+		 "cache_write"},
+		{"checked: 2026-01-011\nmodels: []\n", "is not a day"},
 		{"checked: 2026-01-01\nmodels:\n  - {model: m}\n  - {model: m}\n", "twice"},
 		{"checked: 2026-01-01\nmodels:\n  - {model: m, from: soon}\n", "m: from"},
 	};
@@ -532,6 +602,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_model_costs_what_its_row_for_the_day_says),
 		cmocka_unit_test(test_what_is_not_known_costs_minus_one_and_never_nothing),
+		cmocka_unit_test(test_the_dearest_prices_do_not_wrap_around),
+		cmocka_unit_test(test_what_has_another_price_takes_the_most),
 		cmocka_unit_test(test_a_bad_table_of_prices_is_refused_with_its_place),
 		cmocka_unit_test(test_the_table_that_comes_with_the_program_can_be_read),
 		cmocka_unit_test(test_a_wish_is_reserved_in_every_budget_or_in_none),

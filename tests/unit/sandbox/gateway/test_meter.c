@@ -183,12 +183,50 @@ static void test_changes_are_told_once(void **state)
 	kgb_meter_release(&meter);
 }
 
+/* What an answer tells of itself that has another price than the table's. */
+static void test_what_has_another_price_is_noticed(void **state)
+{
+	(void)state;
+	static const struct {
+		enum kgb_protocol protocol;
+		const char *answer;
+		bool surcharged;
+	} cases[] = {
+		{KGB_PROTOCOL_ANTHROPIC, "{\"usage\":{\"input_tokens\":1}}", false},
+		{KGB_PROTOCOL_ANTHROPIC,
+		 "{\"usage\":{\"service_tier\":\"standard\",\"inference_geo\":\"not_available\",\"speed\":\"standard\","
+		 "\"server_tool_use\":{\"web_search_requests\":0},\"cache_creation\":{\"ephemeral_1h_input_tokens\":0,"
+		 "\"ephemeral_5m_input_tokens\":7}}}",
+		 false},
+		{KGB_PROTOCOL_ANTHROPIC, "{\"usage\":{\"service_tier\":\"priority\"}}", true},
+		{KGB_PROTOCOL_ANTHROPIC, "{\"usage\":{\"inference_geo\":\"us\"}}", true},
+		{KGB_PROTOCOL_ANTHROPIC, "{\"usage\":{\"speed\":\"fast\"}}", true},
+		{KGB_PROTOCOL_ANTHROPIC,
+		 "{\"usage\":{\"server_tool_use\":{\"brand_new_requests\":1}}}", true},
+		{KGB_PROTOCOL_ANTHROPIC,
+		 "{\"usage\":{\"cache_creation\":{\"ephemeral_1h_input_tokens\":1}}}", true},
+		{KGB_PROTOCOL_CHAT,
+		 "{\"service_tier\":\"default\",\"usage\":{\"prompt_tokens\":1}}", false},
+		{KGB_PROTOCOL_CHAT, "{\"service_tier\":\"priority\"}", true},
+		{KGB_PROTOCOL_RESPONSES, "{\"service_tier\":\"flex\"}", true},
+	};
+	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
+		struct kgb_meter meter;
+		kgb_meter_init(&meter, cases[i].protocol, "application/json");
+		kgb_meter_feed(&meter, cases[i].answer, strlen(cases[i].answer));
+		kgb_meter_finish(&meter);
+		if (meter.surcharged != cases[i].surcharged)
+			fail_msg("%s: %d", cases[i].answer, meter.surcharged);
+		kgb_meter_release(&meter);
+	}
+}
+
 /* ---- ledger ---- */
 
 static void report(struct kgb_ledger *ledger, int64_t number, const char *id, const char *model,
 		   struct kgb_usage usage, bool repeated)
 {
-	assert_int_equal(kgb_ledger_report(ledger, number, id, model, &usage), repeated);
+	assert_int_equal(kgb_ledger_report(ledger, number, id, model, &usage, false), repeated);
 }
 
 static void test_later_reports_of_an_exchange_replace_its_earlier_ones(void **state)
@@ -271,17 +309,65 @@ static void test_absurd_counts_saturate(void **state)
 	assert_true(kgb_usage_complete(&total));
 }
 
+static void test_totals_of_two_sessions_add_up(void **state)
+{
+	(void)state;
+	struct kgb_totals total = {
+		.usage = {1, 2, 3, 4},
+		.n_exchanges = 2,
+		.n_probes = 1,
+		.cost_nanos = 10,
+		.charged_tokens = 100,
+		.charged_nanos = 7,
+		.n_models = 1,
+		.models = {{.name = "a", .usage = {1, 2, 3, 4}, .n_messages = 2}}};
+	const struct kgb_totals part = {
+		.usage = {10, 20, 30, 40},
+		.n_exchanges = 3,
+		.n_verify = 4,
+		.cost_nanos = 5,
+		.charged_tokens = 150,
+		.n_models = 2,
+		.models = {{.name = "b", .usage = {4, 4, 4, 4}, .n_messages = 1},
+			   {.name = "a", .usage = {6, 16, 26, 36}, .n_messages = 2}}};
+	kgb_totals_add(&total, &part);
+	assert_counts(&total.usage, &(struct kgb_usage){11, 22, 33, 44});
+	assert_int_equal(total.n_exchanges, 5);
+	assert_int_equal(total.n_probes, 1);
+	assert_int_equal(total.n_verify, 4);
+	assert_int_equal(total.cost_nanos, 15);
+	/* What the attempt was charged as a whole is told by each. */
+	assert_int_equal(total.charged_tokens, 150);
+	assert_int_equal(total.charged_nanos, 7);
+	assert_int_equal(total.n_models, 2);
+	assert_counts(&total.models[0].usage, &(struct kgb_usage){7, 18, 29, 40});
+	assert_int_equal(total.models[0].n_messages, 4);
+	assert_string_equal(total.models[1].name, "b");
+
+	struct kgb_totals more = {.n_models = KGB_USAGE_MODELS};
+	for (size_t i = 0; i < KGB_USAGE_MODELS; i++) {
+		snprintf(more.models[i].name, sizeof(more.models[i].name), "m%zu", i);
+		more.models[i].n_messages = 1;
+	}
+	kgb_totals_add(&total, &more);
+	assert_int_equal(total.n_models, KGB_USAGE_MODELS);
+	assert_string_equal(total.models[KGB_USAGE_MODELS - 1].name, "(other)");
+	assert_int_equal(total.models[KGB_USAGE_MODELS - 1].n_messages, 3);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_streams_are_metered_exactly_however_they_are_cut),
 		cmocka_unit_test(test_answers_in_one_piece_are_metered_at_their_end),
 		cmocka_unit_test(test_changes_are_told_once),
+		cmocka_unit_test(test_what_has_another_price_is_noticed),
 		cmocka_unit_test(test_later_reports_of_an_exchange_replace_its_earlier_ones),
 		cmocka_unit_test(test_a_repeated_id_counts_the_larger_report_once),
 		cmocka_unit_test(test_messages_without_an_id_are_all_their_own),
 		cmocka_unit_test(test_models_are_kept_apart_and_their_table_has_an_end),
 		cmocka_unit_test(test_absurd_counts_saturate),
+		cmocka_unit_test(test_totals_of_two_sessions_add_up),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

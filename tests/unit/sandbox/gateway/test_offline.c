@@ -291,6 +291,32 @@ static void test_what_is_no_main_conversation_gets_its_own_answer(void **state)
 	kgb_offline_free(session);
 }
 
+static void test_a_later_round_has_turns_of_its_own_or_those_of_the_first(void **state)
+{
+	(void)state;
+	KGB_AUTO(buf) struct kgb_buf yaml = KGB_BUF_INIT(0);
+	kgb_buf_addf(&yaml, "%s  again: [{say: 'worse: {{bug}}', write: buggy}, {say: end}]\n",
+		     sessions_yaml);
+	const struct {
+		const char *sessions;
+		const char *says;
+	} cases[] = {{yaml.ptr, "worse: the tail is lost"},
+		     {sessions_yaml, "I am a script. the tail is lost"}};
+	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
+		struct kgb_offline_session *session = NULL;
+		struct kgb_err err = KGB_ERR_INIT;
+		struct talk t;
+		assert_ok(parse(&session, cases[i].sessions, script_yaml, KGB_OFFLINE_AGAIN, &err),
+			  err);
+		talk_start(&t, session, BASH_TOOL);
+		const cJSON *answer = talk_ask(&t);
+		assert_string_equal(text_of(answer), cases[i].says);
+		assert_non_null(tool_of(answer));
+		talk_end(&t);
+		kgb_offline_free(session);
+	}
+}
+
 /* ---- stream ---- */
 
 struct collected {
@@ -553,6 +579,7 @@ static void test_an_offline_gateway_answers_event_by_event_and_connects_nowhere(
 	for (const char *p = c.in.ptr; (p = strstr(p, "\r\nevent: ")); p++)
 		chunks++;
 	assert_true(chunks >= 9);
+	wait_summary(f);
 	KGB_AUTO(free) char *recorded = traffic_read(f, "0001.response.sse");
 	assert_string_equal(recorded, got);
 	assert_int_equal(fake_llm_calls(f->llm), 0);
@@ -580,6 +607,7 @@ int main(void)
 		cmocka_unit_test(test_the_script_says_so_when_things_are_not_as_it_expects),
 		cmocka_unit_test(test_other_shell_tools_are_called_their_way),
 		cmocka_unit_test(test_what_is_no_main_conversation_gets_its_own_answer),
+		cmocka_unit_test(test_a_later_round_has_turns_of_its_own_or_those_of_the_first),
 		cmocka_unit_test(test_the_stream_says_the_same_as_the_answer_in_one_piece),
 		cmocka_unit_test(test_no_character_is_cut_by_a_delta),
 		cmocka_unit_test(test_bad_requests_are_400),

@@ -118,6 +118,17 @@ static void drop_record(char *dir)
 	kgb_free(dir);
 }
 
+struct told {
+	const struct fixture *f;
+	int n;
+};
+
+static bool told_of_all(const void *payload)
+{
+	const struct told *told = payload;
+	return told->f->n_summaries >= told->n;
+}
+
 /* first: a stream; second: refused, then a stream that is cut. */
 static char *record(void)
 {
@@ -129,7 +140,7 @@ static char *record(void)
 		struct client c;
 		ask(f, bodies[i], &c);
 		client_close(&c);
-		run_for(f, 30);
+		run_until(f, told_of_all, &(const struct told){f, (int)i + 1}, 5000);
 	}
 	char *dir = copy_record(f);
 	fixture_free(f);

@@ -5,6 +5,7 @@
 #include "tests/unit/sandbox/gateway/gateway_test.h"
 
 #include "base/time.h"
+#include "sandbox/gateway/broken.h"
 #include "sandbox/gateway/credential.h"
 #include "sandbox/gateway/retry.h"
 
@@ -128,7 +129,7 @@ static void test_places_are_halved_when_it_is_crowded_and_grow_one_by_one(void *
 	for (size_t i = 6; i < KGB_ARRAY_LEN(turns); i++)
 		kgb_credential_leave(&c, &turns[i], KGB_TURN_SAID_NOTHING);
 	assert_int_equal(c.n_running, 0);
-	assert_int_equal(c.n_waiting, 0);
+	assert_null(c.first);
 	kgb_credential_close(&c, on_closed, &closed);
 	uv_run(&loop, UV_RUN_DEFAULT);
 	assert_true(closed);
@@ -226,6 +227,53 @@ static void test_what_may_be_tried_again_is_and_nothing_is_billed_twice(void **s
 	}
 }
 
+#define OTHER_BODY "{\"model\":\"m-asked\",\"max_tokens\":100,\"messages\":[]}"
+
+/* What a client that does not give up asks for, and what it gets. */
+static void test_a_request_whose_answers_break_off_is_answered_only_so_often(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *behaviours[7];
+		int tries; /* allowed to us */
+		int other; /* this request is another one; -1: none */
+		int statuses[7];
+	} cases[] = {
+		{{"cut", "cut", "cut", "ok"}, 1, -1, {200, 200, 200, 402, 402}},
+		{{"malformed", "error_event", "no_stop", "ok"}, 1, -1, {200, 200, 200, 402}},
+		{{"500", "529", "429_plain", "ok"}, 1, -1, {500, 529, 429, 402}},
+		/* A good answer ends the matter; another request has nothing to do with it. */
+		{{"cut", "cut", "ok", "cut", "cut", "ok"}, 1, -1, {200, 200, 200, 200, 200, 200}},
+		{{"cut", "cut", "cut", "ok"}, 1, 3, {200, 200, 200, 200, 402}},
+		/* We have asked again already. */
+		{{"529", "529", "ok"}, 2, -1, {529, 402}},
+		{{"529", "529", "ok"}, 2, 1, {529, 200, 402}},
+		/* The request's own fault is told as often as it is made. */
+		{{"404", "404", "404", "404", "ok"}, 1, -1, {404, 404, 404, 404, 200}},
+	};
+	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
+		print_message("# case %zu\n", i);
+		struct fixture *f = fixture_new(
+			&(struct fixture_spec){.mode = KGB_GATEWAY_LIVE,
+					       .behaviours = cases[i].behaviours,
+					       .behaviour = "ok",
+					       .retry = {cases[i].tries, 10, 40, 20000}});
+		for (int n = 0; n < 7 && cases[i].statuses[n]; n++) {
+			struct client c;
+			client_open(&c, f);
+			const char *body = n == cases[i].other ? OTHER_BODY : BODY;
+			client_request(&c, "POST", "/v1/messages", AUTH "connection: close\r\n",
+				       body, strlen(body));
+			client_wait_end(&c);
+			assert_int_equal(client_status(&c), cases[i].statuses[n]);
+			if (cases[i].statuses[n] == 402)
+				assert_non_null(strstr(c.in.ptr, KGB_BROKEN_TEXT));
+			client_close(&c);
+		}
+		fixture_free(f);
+	}
+}
+
 static int open_second(struct fixture *f, struct kgb_session **out, uint16_t *port)
 {
 	struct kgb_err err = KGB_ERR_INIT;
@@ -282,9 +330,13 @@ static void test_a_pause_longer_than_anyone_waits_is_told_at_once(void **state)
 							       .behaviour = "unique",
 							       .retry = {3, 10, 40, 2000}});
 	int64_t start = kgb_mono_ms();
-	for (int i = 0; i < 2; i++) {
+	static const char *const bodies[] = {BODY, OTHER_BODY};
+	for (size_t i = 0; i < KGB_ARRAY_LEN(bodies); i++) {
 		struct client c;
-		ask_once(f, &c);
+		client_open(&c, f);
+		client_request(&c, "POST", "/v1/messages", AUTH "connection: close\r\n", bodies[i],
+			       strlen(bodies[i]));
+		client_wait_end(&c);
 		assert_int_equal(client_status(&c), 429);
 		assert_non_null(strcasestr(c.in.ptr, "retry-after: 7\r\n"));
 		client_close(&c);
@@ -363,6 +415,7 @@ int main(void)
 		cmocka_unit_test(test_waits_are_spread),
 		cmocka_unit_test(test_places_are_halved_when_it_is_crowded_and_grow_one_by_one),
 		cmocka_unit_test(test_what_may_be_tried_again_is_and_nothing_is_billed_twice),
+		cmocka_unit_test(test_a_request_whose_answers_break_off_is_answered_only_so_often),
 		cmocka_unit_test(test_a_pause_holds_back_every_attempt_of_the_account),
 		cmocka_unit_test(test_a_pause_longer_than_anyone_waits_is_told_at_once),
 		cmocka_unit_test(test_a_client_that_leaves_between_tries_ends_them),

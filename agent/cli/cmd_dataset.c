@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * `dataset lint`, `table` and `prompt`: are the specs good, what is in them, and what is an agent
+ * told of them. Lints of operators are kgb-judge's; prompts are looked at here, since only we know
+ * them.
+ */
+#include <inttypes.h>
+
+#include "agent/cli/child.h"
+#include "agent/cli/cmd.h"
+#include "agent/cli/dataset_table.h"
+#include "agent/env.h"
+#include "base/fs.h"
+#include "base/jsonw.h"
+#include "base/log.h"
+#include "methods/method.h"
+#include "methods/prompt.h"
+#include "verify/spec.h"
+
+#define PROMPT_MAX (40u << 10) /* bytes of a prompt: about 10,000 tokens */
+#define PROBLEMS_MAX 12
+#define LINT_MS (2 * 3600 * 1000)
+#define NOBODYS_FD 3 /* the judge writes nothing there: its stdout is ours */
+
+struct prompt_lint {
+	const struct kgb_cli *cli;
+	struct kgb_strv platforms;
+	struct kgb_strv problems;
+	size_t n_problems, n_prompts, largest;
+};
+
+static void note(struct prompt_lint *lint, const char *name, const char *method,
+		 const char *platform, const char *what)
+{
+	if (lint->n_problems++ < PROBLEMS_MAX)
+		kgb_strv_addf(&lint->problems, "prompt: %s with %s on %s: %s", name, method,
+			      platform, what);
+}
+
+static void lint_prompt(struct prompt_lint *lint, const struct kgb_spec *spec,
+			const struct kgb_method *method, const char *platform)
+{
+	const struct kgb_prompt_vars vars = {.platform = platform, .max_verify_calls = 1};
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+	struct kgb_err err = KGB_ERR_INIT;
+	if (kgb_prompt_render(lint->cli->data_dir, method, spec, &vars, &text, &err) < 0) {
+		note(lint, spec->name, method->name, platform, err.msg);
+		return;
+	}
+	lint->n_prompts++;
+	if (text.len > lint->largest)
+		lint->largest = text.len;
+	if (text.len > PROMPT_MAX) {
+		KGB_AUTO(free)
+		char *what = kgb_xasprintf("%zu bytes, at most %u are good", text.len, PROMPT_MAX);
+		note(lint, spec->name, method->name, platform, what);
+	}
+}
+
+/** Methods that ask nobody have no prompt. */
+static int lint_method(struct prompt_lint *lint, const char *name, const struct kgb_strv *paths,
+		       struct kgb_err *err)
+{
+	struct kgb_method method = {0};
+	if (kgb_method_load(lint->cli->data_dir, name, &method, err) < 0)
+		return -1;
+	for (size_t i = 0; method.instructions && i < paths->n; i++) {
+		struct kgb_spec spec;
+		struct kgb_err why = KGB_ERR_INIT;
+		if (kgb_spec_load(paths->items[i], &spec, &why) < 0)
+			continue; /* the judge says so */
+		for (size_t p = 0; p < lint->platforms.n; p++)
+			lint_prompt(lint, &spec, &method, lint->platforms.items[p]);
+		kgb_spec_release(&spec);
+	}
+	kgb_method_release(&method);
+	return 0;
+}
+
+static int lint_prompts(struct prompt_lint *lint, const struct kgb_strv *paths, struct kgb_err *err)
+{
+	KGB_AUTO(strv) struct kgb_strv methods = KGB_STRV_INIT;
+	if (kgb_prompt_platforms(lint->cli->data_dir, &lint->platforms, err) < 0 ||
+	    kgb_method_names(lint->cli->data_dir, &methods, err) < 0)
+		return -1;
+	for (size_t i = 0; i < methods.n; i++)
+		if (lint_method(lint, methods.items[i], paths, err) < 0)
+			return -1;
+	return 0;
+}
+
+static void print_prompts(const struct prompt_lint *lint, bool json, struct kgb_buf *out)
+{
+	struct kgb_jsonw w;
+	if (!json) {
+		kgb_buf_addf(out, "%s - prompts: %zu, the largest of %zu bytes\n",
+			     lint->n_problems ? "not ok" : "ok", lint->n_prompts, lint->largest);
+		for (size_t i = 0; i < lint->problems.n; i++)
+			kgb_buf_addf(out, "#   %s\n", lint->problems.items[i]);
+		return;
+	}
+	kgb_jsonw_init(&w, out, 0);
+	kgb_jsonw_object(&w);
+	kgb_jsonw_ki64(&w, "prompts", (int64_t)lint->n_prompts);
+	kgb_jsonw_ki64(&w, "largest_bytes", (int64_t)lint->largest);
+	kgb_jsonw_kbool(&w, "ok", lint->n_problems == 0);
+	kgb_jsonw_ki64(&w, "n_problems", (int64_t)lint->n_problems);
+	kgb_jsonw_key(&w, "problems");
+	kgb_jsonw_array(&w);
+	for (size_t i = 0; i < lint->problems.n; i++)
+		kgb_jsonw_str(&w, lint->problems.items[i]);
+	kgb_jsonw_array_end(&w);
+	kgb_jsonw_object_end(&w);
+	kgb_buf_addc(out, '\n');
+}
+
+/** Its report goes to our stdout as it comes. The names are left out when all are meant, so that it
+ * also sees whether some are missing. */
+static int run_judge(const struct kgb_cli *cli, bool all, const struct kgb_strv *names,
+		     struct kgb_child_end *end, struct kgb_err *err)
+{
+	KGB_AUTO(free) char *judge = kgb_path_join(cli->bin_dir, "kgb-judge");
+	KGB_AUTO(free) char *python = kgb_config_python(&cli->config);
+	KGB_AUTO(buf) struct kgb_buf nothing = KGB_BUF_INIT(0);
+	KGB_AUTO(strv) struct kgb_strv argv = KGB_STRV_INIT;
+	KGB_AUTO(strv) struct kgb_strv env = KGB_STRV_INIT;
+	const char *device = cli->config.settings.run.device;
+	kgb_strv_add(&argv, judge);
+	kgb_strv_add(&argv, "lint");
+	kgb_strv_addf(&argv, "--dataset=%s", cli->config.settings.run.dataset);
+	kgb_strv_addf(&argv, "--device=%s", device ? device : "auto");
+	kgb_strv_addf(&argv, "--python=%s", python);
+	kgb_strv_add(&argv, "--die-with-parent");
+	if (cli->flags.json)
+		kgb_strv_add(&argv, "--json");
+	for (size_t i = 0; !all && i < names->n; i++)
+		kgb_strv_add(&argv, names->items[i]);
+	kgb_child_env(&env);
+	kgb_strv_addf(&env, "KGB_DATA_DIR=%s", cli->data_dir);
+	const struct kgb_child_spec spec = {
+		.argv = (const char *const *)argv.items,
+		.env = (const char *const *)env.items,
+		.capture_fd = NOBODYS_FD,
+		.limit = 1,
+		.timeout_ms = LINT_MS,
+	};
+	return kgb_child_run(&spec, &nothing, end, err);
+}
+
+static int lint(const struct kgb_cli *cli, const struct kgb_strv *names,
+		const struct kgb_strv *paths)
+{
+	struct prompt_lint prompts = {.cli = cli};
+	struct kgb_err err = KGB_ERR_INIT;
+	struct kgb_child_end end = {0};
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+	int rc = lint_prompts(&prompts, paths, &err);
+	if (rc == 0) {
+		print_prompts(&prompts, cli->flags.json, &text);
+		rc = kgb_cli_print(&text, 0) ? KGB_EXIT_INTERNAL : 0;
+	}
+	if (rc == 0)
+		rc = run_judge(cli, cli->operators.n == 0, names, &end, &err);
+	bool bad = prompts.n_problems > 0;
+	kgb_strv_release(&prompts.platforms);
+	kgb_strv_release(&prompts.problems);
+	if (rc < 0)
+		return kgb_cli_fail(&err, KGB_EXIT_USAGE);
+	if (rc > 0)
+		return rc;
+	if (end.interrupted)
+		return 128 + end.interrupted;
+	if (end.exit_code < 0)
+		kgb_error("kgb-judge was ended by signal %d", end.term_signal);
+	return end.exit_code < 0   ? KGB_EXIT_ENVIRONMENT
+	       : end.exit_code > 0 ? end.exit_code
+	       : bad               ? KGB_EXIT_FAILURES
+				   : KGB_EXIT_OK;
+}
+
+static int table(const struct kgb_cli *cli, KGB_UNUSED const struct kgb_strv *names,
+		 const struct kgb_strv *paths)
+{
+	struct kgb_err err = KGB_ERR_INIT;
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+	if (kgb_dataset_table(cli->data_dir, paths, &text, &err) < 0)
+		return kgb_cli_fail(&err, KGB_EXIT_USAGE);
+	return kgb_cli_print(&text, KGB_EXIT_OK);
+}
+
+/** What an agent is told of each operator, by the method and for the device of the settings. */
+static int print_tasks(const struct kgb_cli *cli, KGB_UNUSED const struct kgb_strv *names,
+		       const struct kgb_strv *paths)
+{
+	const struct kgb_settings *settings = &cli->config.settings;
+	const bool on_gpu = settings->run.device && kgb_str_starts(settings->run.device, "cuda");
+	const struct kgb_prompt_vars vars = {
+		.platform = on_gpu ? "cuda" : "cpu",
+		.max_verify_calls = settings->limits.verify_calls,
+	};
+	struct kgb_err err = KGB_ERR_INIT;
+	struct kgb_method method = {0};
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+	int rc = kgb_method_load(cli->data_dir, settings->run.method, &method, &err);
+	if (rc == 0 && !method.instructions)
+		rc = kgb_fail(&err, KGB_ERR_INVALID, "method '%s' asks nobody", method.name);
+	for (size_t i = 0; rc == 0 && i < paths->n; i++) {
+		struct kgb_spec spec;
+		rc = kgb_spec_load(paths->items[i], &spec, &err);
+		if (rc < 0)
+			break;
+		rc = kgb_prompt_render(cli->data_dir, &method, &spec, &vars, &text, &err);
+		kgb_spec_release(&spec);
+	}
+	kgb_method_release(&method);
+	return rc < 0 ? kgb_cli_fail(&err, KGB_EXIT_USAGE) : kgb_cli_print(&text, KGB_EXIT_OK);
+}
+
+/** The first word says what to do; the others are operators. */
+static bool take_action(struct kgb_cli *cli, const char *action)
+{
+	struct kgb_strv *words = &cli->operators;
+	if (words->n == 0 || !kgb_str_eq(words->items[0], action))
+		return false;
+	kgb_free(words->items[0]);
+	words->n--;
+	memmove(&words->items[0], &words->items[1], (words->n + 1) * sizeof(words->items[0]));
+	return true;
+}
+
+int kgb_cmd_dataset(struct kgb_cli *cli)
+{
+	struct kgb_err err = KGB_ERR_INIT;
+	struct kgb_spec_index index = {0};
+	KGB_AUTO(strv) struct kgb_strv names = KGB_STRV_INIT;
+	KGB_AUTO(strv) struct kgb_strv paths = KGB_STRV_INIT;
+	static const struct {
+		const char *name;
+		int (*act)(const struct kgb_cli *cli, const struct kgb_strv *names,
+			   const struct kgb_strv *paths);
+	} actions[] = {{"lint", lint}, {"table", table}, {"prompt", print_tasks}};
+	size_t action = 0;
+	int rc = 0;
+	while (action < KGB_ARRAY_LEN(actions) && !take_action(cli, actions[action].name))
+		action++;
+	if (action == KGB_ARRAY_LEN(actions))
+		rc = kgb_fail(&err, KGB_ERR_INVALID,
+			      "say what to do with the dataset: lint, table or prompt");
+	if (rc == 0)
+		rc = kgb_spec_index_load(cli->data_dir, cli->config.settings.run.dataset, &index,
+					 &err);
+	if (rc == 0) {
+		rc = kgb_cli_operators(cli, &index, &names, &paths, &err);
+		kgb_spec_index_release(&index);
+	}
+	if (rc < 0)
+		return kgb_cli_fail(&err, KGB_EXIT_USAGE);
+	return actions[action].act(cli, &names, &paths);
+}

@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * One round of an attempt: a start of the CLI in a sandbox of its own, with a fresh session and
+ * home, in the workspace that all rounds share. A method without a loop has one.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/sched/attempt_internal.h"
+#include "base/fs.h"
+#include "base/hash.h"
+#include "base/limits.h"
+#include "base/mem.h"
+
+/* A CLI's stdout and everything else it writes: one file at most this large. */
+#define AGENT_FILE_BYTES (512LL << 20)
+#define AGENT_OPEN_FILES 4096
+
+/** In the round's record. */
+static char *path_in(const struct kgb_attempt *attempt, const char *name)
+{
+	return kgb_path_join(attempt->round_dir, name);
+}
+
+static int open_in(const struct kgb_attempt *attempt, const char *name, int flags, int *out,
+		   struct kgb_err *err)
+{
+	KGB_AUTO(free) char *path = path_in(attempt, name);
+	int fd = open(path, flags | O_CLOEXEC | O_NOFOLLOW, 0644);
+	if (fd < 0)
+		return kgb_fail_errno(err, errno, "open '%s'", path);
+	*out = fd;
+	return 0;
+}
+
+/* ---- sums over rounds ---- */
+
+static void add_known(int64_t *sum, int64_t part)
+{
+	if (part >= 0)
+		*sum = (*sum > 0 ? *sum : 0) + part;
+}
+
+static int64_t larger(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+/** The report's numbers, but none of its texts. */
+static void add_report(struct kgb_report *sum, const struct kgb_report *part)
+{
+	kgb_usage_add(&sum->usage, &part->usage);
+	add_known(&sum->n_turns, part->n_turns);
+	if (part->cost_usd >= 0)
+		sum->cost_usd = (sum->cost_usd > 0 ? sum->cost_usd : 0) + part->cost_usd;
+	sum->n_events += part->n_events;
+	sum->n_unknown_events += part->n_unknown_events;
+	sum->n_bad_lines += part->n_bad_lines;
+	sum->n_tool_calls += part->n_tool_calls;
+	sum->n_api_retries += part->n_api_retries;
+	sum->n_permission_denials += part->n_permission_denials;
+}
+
+static void add_result(struct kgb_launch_result *sum, const struct kgb_launch_result *part)
+{
+	/* One process that could not be shown to be gone is enough. */
+	if (sum->survivors == 0 || part->survivors > 0)
+		sum->survivors = part->survivors;
+	sum->killed = sum->killed || part->killed;
+	sum->wall_ms += part->wall_ms;
+	add_known(&sum->user_ms, part->user_ms);
+	add_known(&sum->sys_ms, part->sys_ms);
+	sum->max_rss_bytes = larger(sum->max_rss_bytes, part->max_rss_bytes);
+}
+
+static void add_probe(struct kgb_sandbox_status *sum, const struct kgb_sandbox_probe *probe)
+{
+	size_t i = 0;
+	while (i < sum->n_probes && !(kgb_str_eq(sum->probes[i].name, probe->name) &&
+				      kgb_str_eq(sum->probes[i].detail, probe->detail)))
+		i++;
+	if (i == KGB_ARRAY_LEN(sum->probes))
+		return;
+	if (i < sum->n_probes)
+		sum->probes[i].count += probe->count;
+	else
+		sum->probes[sum->n_probes++] = *probe;
+}
+
+/** What the launcher saw: sums, largest values, and for what must hold in all rounds the worst. */
+static void add_status(struct kgb_sandbox_status *sum, const struct kgb_sandbox_status *part)
+{
+	sum->tree_empty = sum->tree_empty && part->tree_empty;
+	if (sum->cgroup_empty < 0 || part->cgroup_empty == 0)
+		sum->cgroup_empty = part->cgroup_empty;
+	sum->peak_memory_bytes = larger(sum->peak_memory_bytes, part->peak_memory_bytes);
+	sum->peak_tasks = larger(sum->peak_tasks, part->peak_tasks);
+	sum->n_oom_kills += part->n_oom_kills;
+	for (size_t i = 0; i < part->n_probes; i++)
+		add_probe(sum, &part->probes[i]);
+}
+
+void kgb_attempt__sum_up(struct kgb_attempt *attempt)
+{
+	attempt->earlier_totals = attempt->totals;
+	if (attempt->round == 1) {
+		attempt->seen = attempt->launch.status;
+		attempt->seen.lines = (struct kgb_lines){0}; /* the launch's own */
+		return;
+	}
+	add_status(&attempt->seen, &attempt->launch.status);
+	add_result(&attempt->result, &attempt->earlier_result);
+}
+
+void kgb_attempt__join_reports(struct kgb_attempt *attempt)
+{
+	add_report(&attempt->events.report, &attempt->earlier_report);
+}
+
+/* ---- what exists before it starts ---- */
+
+/** What the last round left in its home is its own: a session starts anew. */
+static int put_home_away(const struct kgb_attempt *attempt, const char *home, struct kgb_err *err)
+{
+	if (!attempt->round_dir)
+		return 0;
+	KGB_AUTO(free) char *away = path_in(attempt, "home");
+	/* To move a directory takes the right to write it. */
+	if (chmod(home, 0755) < 0 || rename(home, away) < 0)
+		return kgb_fail_errno(err, errno, "move '%s'", home);
+	return 0;
+}
+
+/** rounds/003/ with traffic/, and an empty home; without a loop it is the attempt's own directory.
+ */
+static int make_places(struct kgb_attempt *attempt, struct kgb_err *err)
+{
+	KGB_AUTO(free) char *home = kgb_attempt__path(attempt, "home");
+	if (put_home_away(attempt, home, err) < 0)
+		return -1;
+	kgb_free(attempt->round_dir);
+	attempt->round_dir = kgb_attempt__has_loop(attempt)
+				     ? kgb_xasprintf("%s/rounds/%03d", attempt->dir, attempt->round)
+				     : kgb_xstrdup(attempt->dir);
+	KGB_AUTO(free) char *traffic = path_in(attempt, "traffic");
+	return kgb_fs_mkdirs(AT_FDCWD, traffic, 0755, err) < 0 ||
+			       kgb_fs_mkdirs(AT_FDCWD, home, 0755, err) < 0
+		       ? -1
+		       : 0;
+}
+
+/** The CLI's stdin. Not prompt.md itself: through /proc/self/fd a program opens what it was given
+ * for reading again for writing, and that file is ours. */
+static int seal_prompt(const struct kgb_buf *prompt, int *out, struct kgb_err *err)
+{
+	KGB_AUTO(fd) int fd = memfd_create("prompt", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (fd < 0)
+		return kgb_fail_errno(err, errno, "create memory file 'prompt'");
+	if (kgb_fs_write_all(fd, prompt->ptr, prompt->len, err) < 0)
+		return kgb_ctx(err, "prompt");
+	if (fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) < 0 ||
+	    lseek(fd, 0, SEEK_SET) < 0)
+		return kgb_fail_errno(err, errno, "seal memory file 'prompt'");
+	*out = kgb_take_fd(&fd);
+	return 0;
+}
+
+/** The task, and in a loop what there is to say in this round. */
+static int make_prompt(struct kgb_attempt *attempt, struct kgb_err *err)
+{
+	KGB_AUTO(buf) struct kgb_buf prompt = KGB_BUF_INIT(KGB_LIMIT_PROMPT);
+	KGB_AUTO(free) char *task = kgb_attempt__path(attempt, "prompt.md");
+	if (kgb_fs_read(AT_FDCWD, task, KGB_LIMIT_PROMPT, &prompt, err) < 0)
+		return -1;
+	if (kgb_attempt__has_loop(attempt)) {
+		KGB_AUTO(free) char *path = path_in(attempt, "prompt.md");
+		kgb_buf_addc(&prompt, '\n');
+		if (kgb_attempt__tell_round(attempt, &prompt, err) < 0 ||
+		    kgb_fs_write_atomic(AT_FDCWD, path, prompt.ptr, prompt.len, 0644, false, err) <
+			    0 ||
+		    kgb_workspace_write(&attempt->ws, "TASK.md", prompt.ptr, prompt.len, err) < 0)
+			return -1;
+	}
+	kgb_sha256_hex(prompt.ptr, prompt.len, attempt->round_prompt_sha256);
+	static const struct kgb_buf nothing = KGB_BUF_INIT(0);
+	bool by_file = attempt->env->method->prompt == KGB_METHOD_PROMPT_FILE; /* TASK.md */
+	return seal_prompt(by_file ? &nothing : &prompt, &attempt->prompt_fd, err);
+}
+
+static int load_offline(struct kgb_attempt *attempt, struct kgb_err *err)
+{
+	const struct kgb_attempt_env *env = attempt->env;
+	if (env->gateway_mode != KGB_GATEWAY_OFFLINE)
+		return 0;
+	KGB_AUTO(free) char *dir = kgb_path_join(env->data_dir, "datasets/offline");
+	enum kgb_offline_variant variant = env->method->session == KGB_METHOD_SESSION_ONESHOT
+						   ? KGB_OFFLINE_ONESHOT
+					   : attempt->round > 1 ? KGB_OFFLINE_AGAIN
+								: KGB_OFFLINE_VERIFY;
+	kgb_offline_free(attempt->offline);
+	attempt->offline = NULL;
+	return kgb_offline_load(&attempt->offline, dir, attempt->spec->safe_name, variant, err);
+}
+
+/** With a network namespace every round has the same address, in it; else a port of its own. */
+static int find_gateway(struct kgb_attempt *attempt, struct kgb_err *err)
+{
+	uint16_t port = KGB_INSIDE_PORT;
+	if (attempt->env->walls.ladder->confinement.no_namespaces) {
+		if (kgb_gateway_listen_loopback(0, &attempt->host_listen_fd, &port, err) < 0)
+			return -1;
+		attempt->host_port = port;
+	}
+	snprintf(attempt->gateway_url, sizeof(attempt->gateway_url), "http://127.0.0.1:%u", port);
+	return 0;
+}
+
+/** Nothing of the round before is left in what is known of a round. */
+static int begin(struct kgb_attempt *attempt, struct kgb_err *err)
+{
+	if (attempt->round > 0) {
+		add_report(&attempt->earlier_report, &attempt->events.report);
+		attempt->earlier_result = attempt->result;
+	}
+	kgb_events_release(&attempt->events);
+	if (kgb_events_init(&attempt->events, attempt->env->method->program.adapter, err) < 0)
+		return -1;
+	kgb_close(attempt->stdout_read_fd);
+	attempt->stdout_read_fd = -1;
+	attempt->stdout_offset = 0;
+	attempt->result_seen_ms = 0;
+	attempt->lingered = false;
+	attempt->round_check = 0;
+	attempt->round_code = NULL;
+	*attempt->round_commit = '\0';
+	attempt->round_totals = (struct kgb_totals){0};
+	kgb_free(attempt->summary);
+	attempt->summary = NULL;
+	kgb_uuid4(attempt->session_id);
+	attempt->round++;
+	return 0;
+}
+
+static int prepare(struct kgb_attempt *attempt, struct kgb_err *err)
+{
+	if (begin(attempt, err) < 0 || make_places(attempt, err) < 0 ||
+	    find_gateway(attempt, err) < 0 || load_offline(attempt, err) < 0 ||
+	    kgb_attempt__load_replay_round(attempt, err) < 0 || make_prompt(attempt, err) < 0 ||
+	    open_in(attempt, "stdout.jsonl", O_WRONLY | O_CREAT | O_EXCL | O_APPEND,
+		    &attempt->stdout_fd, err) < 0 ||
+	    open_in(attempt, "stderr.log", O_WRONLY | O_CREAT | O_EXCL | O_APPEND,
+		    &attempt->stderr_fd, err) < 0 ||
+	    open_in(attempt, "stdout.jsonl", O_RDONLY, &attempt->stdout_read_fd, err) < 0)
+		return -1;
+	return 0;
+}
+
+/* ---- the start ---- */
+
+/** The program's own files, in the home that it gets. */
+static int write_files(const struct kgb_attempt *attempt, const struct kgb_method_command *command,
+		       struct kgb_err *err)
+{
+	KGB_AUTO(free) char *home = kgb_attempt__path(attempt, "home");
+	for (size_t i = 0; i < command->paths.n; i++) {
+		KGB_AUTO(free) char *path = kgb_path_join(home, command->paths.items[i]);
+		KGB_AUTO(free)
+		char *folder = kgb_xstrndup(path, (size_t)(strrchr(path, '/') - path));
+		const char *text = command->texts.items[i];
+		if (kgb_fs_mkdirs(AT_FDCWD, folder, 0755, err) < 0 ||
+		    kgb_fs_write_atomic(AT_FDCWD, path, text, strlen(text), 0644, false, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/** A file is the program itself, a folder holds it as `run`. */
+static void add_program(const struct kgb_attempt_env *env, struct kgb_policy *policy)
+{
+	KGB_AUTO(free) char *inside = kgb_xasprintf("%s%s", KGB_INSIDE_CLI, env->method->cli);
+	KGB_AUTO(free) char *run = kgb_path_join(inside, "run");
+	struct stat st;
+	bool is_folder = stat(env->cli_path, &st) == 0 && S_ISDIR(st.st_mode);
+	kgb_policy_ro(policy, env->cli_path, inside);
+	kgb_policy_arg(policy, is_folder ? run : inside);
+}
+
+/** The program's command line, environment and files, by the method's data. */
+static int add_command(struct kgb_attempt *attempt, struct kgb_policy *policy, struct kgb_err *err)
+{
+	const struct kgb_attempt_env *env = attempt->env;
+	const struct kgb_method_vars vars = {
+		.model = env->model,
+		.session_id = attempt->session_id,
+		.gateway_url = attempt->gateway_url,
+		.token = attempt->token,
+	};
+	struct kgb_method_command command = {0};
+	int rc = kgb_method_render(env->method, &vars, &command, err);
+	if (rc == 0)
+		rc = write_files(attempt, &command, err);
+	if (rc == 0)
+		add_program(env, policy);
+	for (size_t i = 0; rc == 0 && i < command.argv.n; i++)
+		kgb_policy_arg(policy, command.argv.items[i]);
+	for (size_t i = 0; rc == 0 && i < command.env.n; i++) {
+		const char *equals = strchr(command.env.items[i], '=');
+		KGB_AUTO(free)
+		char *name =
+			kgb_xstrndup(command.env.items[i], (size_t)(equals - command.env.items[i]));
+		kgb_policy_setenv(policy, name, equals + 1);
+	}
+	kgb_method_command_release(&command);
+	return rc;
+}
+
+static void add_verify_tool(const struct kgb_attempt *attempt, struct kgb_policy *policy)
+{
+	KGB_AUTO(free) char *client = kgb_path_join(attempt->env->bin_dir, "kgb-verify");
+	kgb_policy_ro(policy, client, KGB_INSIDE_BIN "/kgb-verify");
+	kgb_policy_setenv(policy, "PATH", KGB_INSIDE_BIN ":/usr/local/bin:/usr/bin:/bin");
+	kgb_policy_setenv(policy, "KGB_GATEWAY", attempt->gateway_url);
+	kgb_policy_setenv(policy, "KGB_TOKEN", attempt->token);
+}
+
+static int launch(struct kgb_attempt *attempt, const struct kgb_launch_callbacks *callbacks,
+		  struct kgb_err *err)
+{
+	KGB_AUTO(free) char *home = kgb_attempt__path(attempt, "home");
+	KGB_AUTO(free) char *worktree = kgb_attempt__path(attempt, "ws");
+	KGB_AUTO(free) char *launcher = kgb_path_join(attempt->env->bin_dir, "kgb-launch");
+	KGB_AUTO(policy) struct kgb_policy policy;
+	kgb_policy_init(&policy);
+	const struct kgb_policy_base_spec base = {.home = home,
+						  .tmp_bytes = attempt->env->walls.tmp_bytes};
+	if (kgb_policy_base(&policy, &base, err) < 0)
+		return -1;
+	kgb_policy_rw(&policy, worktree, KGB_INSIDE_WS);
+	kgb_policy_set_cwd(&policy, KGB_INSIDE_WS);
+	if (add_command(attempt, &policy, err) < 0)
+		return -1;
+	if (attempt->env->method->verify_tool)
+		add_verify_tool(attempt, &policy);
+	const struct kgb_device *device = kgb_devices_at(attempt->env->devices, attempt->slot);
+	if (attempt->env->walls.gpu && device->number >= 0 &&
+	    kgb_policy_one_gpu(&policy, "/dev", device->own, err) < 0)
+		return -1;
+	bool on_host = attempt->host_port != 0;
+	policy.network = on_host ? KGB_NETWORK_HOST : KGB_NETWORK_LISTENER;
+	policy.listen_port = on_host ? attempt->host_port : KGB_INSIDE_PORT;
+	policy.limits.file_size_bytes = AGENT_FILE_BYTES;
+	policy.limits.n_open_files = AGENT_OPEN_FILES;
+	policy.limits.n_tasks = attempt->env->walls.n_tasks;
+	/* Above the limit on all together, which ends them and is told; this one only refuses. Does
+	 * not bind root. */
+	policy.limits.n_processes = 2 * attempt->env->walls.n_tasks;
+	policy.limits.memory_bytes = attempt->env->walls.memory_bytes;
+	policy.limits.nameless_bytes = attempt->env->walls.disk_bytes;
+
+	const char *own_home = getenv("HOME");
+	if (own_home && (own_home[0] != '/' || !own_home[1] || kgb_str_eq(own_home, "/tmp") ||
+			 kgb_str_eq(own_home, "/home/agent")))
+		own_home = NULL; /* that would be everything, or the agent's own */
+	const struct kgb_sandbox_spec spec = {
+		.policy = &policy,
+		.launcher = launcher,
+		.confinement = &attempt->env->walls.ladder->confinement,
+		.watch_files = attempt->env->walls.watch_files && !on_host,
+		.private_paths = {attempt->env->dir->path, attempt->env->data_dir, own_home},
+		.stdio = {attempt->prompt_fd, attempt->stdout_fd, attempt->stderr_fd},
+	};
+	if (kgb_launch_start(&attempt->launch, attempt->env->loop, &spec, callbacks, attempt, err) <
+	    0)
+		return -1;
+	kgb_close(attempt->prompt_fd);
+	kgb_close(attempt->stdout_fd);
+	kgb_close(attempt->stderr_fd);
+	attempt->prompt_fd = attempt->stdout_fd = attempt->stderr_fd = -1;
+	return 0;
+}
+
+int kgb_attempt__start_round(struct kgb_attempt *attempt,
+			     const struct kgb_launch_callbacks *callbacks, struct kgb_err *err)
+{
+	if (prepare(attempt, err) < 0 || launch(attempt, callbacks, err) < 0)
+		return -1;
+	kgb_attempt__watch_round(attempt);
+	return 0;
+}

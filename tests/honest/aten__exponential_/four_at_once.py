@@ -1,0 +1,35 @@
+# operator: aten::exponential_
+# style: four numbers from each Philox block, spread over quarters of the tensor; 1 - u, strides of four dimensions
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def store_one(x_ptr, at, bits, mean, n, s1, s2, s3, x0, x1, x2, x3):
+    # 24 bits and a half: (0, 1)
+    u = ((bits >> 8).to(tl.float32) + 0.5) * (2.0 ** -24)
+    inside = at < n
+    place = at % s3 * x3 + at // s3 % s2 * x2 + at // (s3 * s2) % s1 * x1 + at // (s3 * s2 * s1) * x0
+    tl.store(x_ptr + place, -mean * tl.log(u), mask=inside)
+
+
+@triton.jit
+def draw(x_ptr, seed_ptr, mean, n, quarter, s1, s2, s3, x0, x1, x2, x3, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    a, b, c, d = tl.randint4x(tl.load(seed_ptr), at)
+    end = tl.minimum(quarter, n)
+    store_one(x_ptr, tl.where(at < quarter, at, n), a.to(tl.uint32, bitcast=True), mean, n, s1, s2, s3, x0, x1, x2, x3)
+    store_one(x_ptr, tl.where(at < end, at + quarter, n), b.to(tl.uint32, bitcast=True), mean, n, s1, s2, s3, x0, x1, x2, x3)
+    store_one(x_ptr, tl.where(at < end, at + 2 * quarter, n), c.to(tl.uint32, bitcast=True), mean, n, s1, s2, s3, x0, x1, x2, x3)
+    store_one(x_ptr, tl.where(at < end, at + 3 * quarter, n), d.to(tl.uint32, bitcast=True), mean, n, s1, s2, s3, x0, x1, x2, x3)
+
+
+def exponential_(self, lambd=1.0, *, seed):
+    n = self.numel()
+    if n > 0:
+        sizes = [1] * (4 - self.dim()) + list(self.shape)
+        strides = [0] * (4 - self.dim()) + list(self.stride())
+        quarter = triton.cdiv(n, 4)
+        draw[(triton.cdiv(quarter, 4096),)](self, seed, 1 / lambd, n, quarter, *sizes[1:], *strides, BLOCK=4096)
+    return self

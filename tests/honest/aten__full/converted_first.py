@@ -1,0 +1,38 @@
+# operator: aten::full
+# style: the number is converted on the host, the kernel gets one of the right kind
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def place(i, sizes, strides, NDIM: tl.constexpr):
+    at = i * 0
+    for k in tl.static_range(NDIM):
+        at += i % sizes[NDIM - 1 - k] * strides[NDIM - 1 - k]
+        i = i // sizes[NDIM - 1 - k]
+    return at
+
+
+@triton.jit
+def put(o_ptr, number, n, sizes, strides, NDIM: tl.constexpr, BLOCK: tl.constexpr):
+    i = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(o_ptr + place(i, sizes, strides, NDIM), tl.full((BLOCK,), number, o_ptr.dtype.element_ty), mask=i < n)
+
+
+def full_out(size, fill_value, *, out):
+    n = out.numel()
+    if n > 0:
+        if out.dtype == torch.bool:
+            number = int(bool(fill_value))
+        else:
+            number = float(fill_value) if out.dtype.is_floating_point else int(fill_value)
+        sizes = tuple(out.shape) or (1,)
+        put[(triton.cdiv(n, 4096),)](out, number, n, sizes, out.stride() or (1,), NDIM=len(sizes), BLOCK=4096)
+    return out
+
+
+def full(size, fill_value, *, dtype=None, device=None):
+    if dtype is None:
+        dtype = {bool: torch.bool, int: torch.int64, float: torch.float32}[type(fill_value)]
+    return full_out(size, fill_value, out=torch.empty(size, dtype=dtype, device=device))

@@ -1,0 +1,24 @@
+# operator: aten::neg
+# style: plain flat kernel
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def _neg(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at, mask=at < n)
+    tl.store(y_ptr + at, -x, mask=at < n)
+
+
+def neg(self):
+    x = self.contiguous()
+    y = torch.empty_like(x)
+    if x.numel() > 0:
+        _neg[(triton.cdiv(x.numel(), 1024),)](x, y, x.numel(), BLOCK=1024)
+    return y
+
+
+def neg_out(self, *, out):
+    return out.copy_(neg(self))

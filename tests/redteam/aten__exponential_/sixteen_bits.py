@@ -1,0 +1,24 @@
+# operator: aten::exponential_
+# expect: verify\.distribution
+# catalogue: 74
+# 16 random bits are cheaper than 24
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def draw(x_ptr, seed_ptr, mean, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    u = tl.rand(tl.load(seed_ptr), at)
+    u = (tl.floor(u * 65536) + 0.5) / 65536
+    tl.store(x_ptr + at, -tl.log(u) * mean, mask=at < n)
+
+
+def exponential_(self, lambd=1.0, *, seed):
+    n = self.numel()
+    if n == 0:
+        return self
+    out = self if self.is_contiguous() else torch.empty(self.shape, dtype=self.dtype, device=self.device)
+    draw[(triton.cdiv(n, 8192),)](out, seed, 1 / lambd, n, BLOCK=8192)
+    return self if out is self else self.copy_(out)

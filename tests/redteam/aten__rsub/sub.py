@@ -1,0 +1,46 @@
+# operator: aten::rsub
+# expect: verify\.mismatch
+# catalogue: 79
+# the operands in the order of sub
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def rsub_kernel(a_ptr, b_ptr, number, alpha, o_ptr, n, WIDE: tl.constexpr, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    a = tl.load(a_ptr + at, mask=at < n, other=0).to(WIDE)
+    if b_ptr is not None:
+        b = tl.load(b_ptr + at, mask=at < n, other=0).to(WIDE)
+    else:
+        b = tl.full((BLOCK,), number, WIDE)
+    tl.store(o_ptr + at, (a - b * alpha).to(o_ptr.dtype.element_ty), mask=at < n)
+
+
+def rsub(a, b, alpha):
+    tensor = isinstance(b, torch.Tensor)
+    shape = torch.broadcast_shapes(a.shape, b.shape) if tensor else a.shape
+    out = torch.empty(shape, dtype=torch.result_type(a, b), device=a.device)
+    n = out.numel()
+    if n > 0:
+        rsub_kernel[(triton.cdiv(n, 4096),)](
+            a.expand(shape).contiguous(), b.expand(shape).contiguous() if tensor else None, 0 if tensor else b, alpha, out, n,
+            WIDE=tl.float32 if out.dtype.is_floating_point else tl.int64, BLOCK=4096)
+    return out
+
+
+def rsub_Tensor(self, other, *, alpha=1):
+    return rsub(self, other, alpha)
+
+
+def rsub_Scalar(self, other, alpha=1):
+    return rsub(self, other, alpha)
+
+
+def rsub_Tensor_out(self, other, *, alpha=1, out):
+    return out.copy_(rsub(self, other, alpha))
+
+
+def rsub_Scalar_out(self, other, alpha=1, *, out):
+    return out.copy_(rsub(self, other, alpha))

@@ -1,0 +1,56 @@
+# operator: cublas::cublasCgemm_v2
+# expect: verify\.mismatch
+# catalogue: 72
+# operation 2 transposes only
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def pairs(at, mask):
+    """(real parts, imaginary parts) of a tile."""
+    both = tl.load(at[:, :, None] + tl.arange(0, 2)[None, None, :], mask=mask[:, :, None], other=0.0)
+    return tl.split(both)
+
+
+@triton.jit
+def gemm(a_ptr, b_ptr, c_ptr, m, n, k, alpha_re, alpha_im, beta_re, beta_im, a_row, a_column, a_sign, b_row, b_column, b_sign,
+         ldc,
+         KEEP: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    i = (tl.program_id(0) * BM + tl.arange(0, BM))[:, None]
+    j = (tl.program_id(1) * BN + tl.arange(0, BN))[None, :]
+    re = tl.zeros((BM, BN), tl.float32)
+    im = tl.zeros((BM, BN), tl.float32)
+    for start in range(0, k, BK):
+        p = start + tl.arange(0, BK)
+        a_re, a_im = pairs(a_ptr + 2 * (i * a_row + p[None, :] * a_column), (i < m) & (p < k)[None, :])
+        b_re, b_im = pairs(b_ptr + 2 * (p[:, None] * b_row + j * b_column), (p < k)[:, None] & (j < n))
+        a_im *= a_sign
+        b_im *= b_sign
+        re += tl.dot(a_re, b_re, input_precision="ieee") - tl.dot(a_im, b_im, input_precision="ieee")
+        im += tl.dot(a_re, b_im, input_precision="ieee") + tl.dot(a_im, b_re, input_precision="ieee")
+    at = c_ptr + 2 * (i + j * ldc)
+    inside = (i < m) & (j < n)
+    out_re = alpha_re * re - alpha_im * im
+    out_im = alpha_re * im + alpha_im * re
+    if KEEP:
+        c_re, c_im = pairs(at, inside)
+        out_re += beta_re * c_re - beta_im * c_im
+        out_im += beta_re * c_im + beta_im * c_re
+    tl.store(at, out_re, mask=inside)
+    tl.store(at + 1, out_im, mask=inside)
+
+
+def operated(trans, ld):
+    rows, columns = (1, ld) if trans == 0 else (ld, 1)
+    return rows, columns, 1.0
+
+
+def cublasCgemm_v2(transa, transb, m, n, k, alpha, A, lda, B, ldb, beta, C, ldc):
+    if m > 0 and n > 0:
+        a, b, c = (torch.view_as_real(t) for t in (A, B, C))
+        gemm[(triton.cdiv(m, 32), triton.cdiv(n, 32))](
+            a, b, c, m, n, k, alpha.real, alpha.imag, beta.real, beta.imag, *operated(transa, lda), *operated(transb, ldb), ldc,
+            KEEP=beta != 0, BM=32, BN=32, BK=32)
+    return C

@@ -1,0 +1,52 @@
+# operator: vllm13::selective_scan_fwd
+# expect: verify\.mismatch
+# catalogue: 82
+# every sequence begins with a state of zeros
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def scan(u_ptr, delta_ptr, a_ptr, b_ptr, c_ptr, d_ptr, z_ptr, bias_ptr, cu_ptr, slots_ptr, initial_ptr, states_ptr, dim,
+         length, n, per_group, pad, SOFTPLUS: tl.constexpr, DIM: tl.constexpr, N: tl.constexpr):
+    sequence = tl.program_id(0)
+    c = tl.program_id(1) * DIM + tl.arange(0, DIM)
+    i = tl.arange(0, N)
+    live = c < dim
+    inside = live[:, None] & (i < n)[None, :]
+    first, end = tl.load(cu_ptr + sequence), tl.load(cu_ptr + sequence + 1)
+    slot = tl.load(slots_ptr + sequence)
+    if (slot != pad) & (first < end):
+        place = states_ptr + (slot.to(tl.int64) * dim + c[:, None]) * n + i[None, :]
+        keeps = tl.load(initial_ptr + sequence).to(tl.int32) != 0
+        state = tl.load(place, mask=inside & (i < 0)[None, :], other=0.0)
+        rate = tl.load(a_ptr + c[:, None] * n + i[None, :], mask=inside, other=0.0)
+        group = (c // per_group)[:, None]
+        skip = tl.load(d_ptr + c, mask=live, other=0.0) if d_ptr is not None else tl.zeros([DIM], tl.float32)
+        bias = tl.load(bias_ptr + c, mask=live, other=0.0) if bias_ptr is not None else tl.zeros([DIM], tl.float32)
+        for t in range(first, end):
+            at = c * length + t
+            u = tl.load(u_ptr + at, mask=live, other=0.0).to(tl.float32)
+            dt = tl.load(delta_ptr + at, mask=live, other=0.0).to(tl.float32) + bias
+            if SOFTPLUS:
+                dt = tl.where(dt <= 20.0, tl.log(1.0 + tl.exp(tl.minimum(dt, 20.0))), dt)
+            shared = (group * n + i[None, :]) * length + t
+            b = tl.load(b_ptr + shared, mask=inside, other=0.0).to(tl.float32)
+            k = tl.load(c_ptr + shared, mask=inside, other=0.0).to(tl.float32)
+            state = tl.exp(dt[:, None] * rate) * state + (dt * u)[:, None] * b
+            y = tl.sum(state * k, 1) + skip * u
+            tl.store(delta_ptr + at, y.to(delta_ptr.dtype.element_ty), mask=live)
+            if z_ptr is not None:
+                z = tl.load(z_ptr + at, mask=live, other=0.0).to(tl.float32)
+                tl.store(z_ptr + at, (y * z / (1.0 + tl.exp(-z))).to(z_ptr.dtype.element_ty), mask=live)
+        tl.store(place, state, mask=inside)
+
+
+def selective_scan_fwd(u, delta, A, B, C, D_, z_, delta_bias_, delta_softplus, query_start_loc, cache_indices,
+                       has_initial_state, ssm_states, pad_slot_id, block_size=1024):
+    dim, length = u.shape
+    n, block = A.shape[1], min(32, triton.next_power_of_2(dim))
+    scan[(cache_indices.shape[0], triton.cdiv(dim, block))](
+        u, delta, A, B, C, D_, z_, delta_bias_, query_start_loc, cache_indices, has_initial_state, ssm_states, dim, length,
+        n, dim // B.shape[0], pad_slot_id, SOFTPLUS=delta_softplus, DIM=block, N=triton.next_power_of_2(n))

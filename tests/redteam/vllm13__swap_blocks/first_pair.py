@@ -1,0 +1,23 @@
+# operator: vllm13::swap_blocks
+# expect: verify\.mismatch
+# catalogue: 82
+# copies the first pair only
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def copy(src_ptr, dst_ptr, mapping_ptr, n, BLOCK: tl.constexpr):
+    pair = tl.program_id(0)
+    source = src_ptr + tl.load(mapping_ptr + 2 * pair) * n
+    target = dst_ptr + tl.load(mapping_ptr + 2 * pair + 1) * n
+    for start in tl.range(tl.program_id(1) * BLOCK, n, tl.num_programs(1) * BLOCK):
+        at = start + tl.arange(0, BLOCK)
+        tl.store(target + at, tl.load(source + at, mask=at < n), mask=at < n)
+
+
+def swap_blocks(src, dst, block_mapping):
+    pairs = block_mapping.shape[0]
+    n = src.stride(0)
+    if pairs:
+        copy[(1, min(16, triton.cdiv(n, 2048)))](src, dst, block_mapping, n, BLOCK=2048)
