@@ -146,7 +146,7 @@ static struct kgb_tree_process *find(const struct kgb_tree *tree, pid_t pid)
 {
 	const struct kgb_tree_process key = {.pid = pid};
 
-	return bsearch(&key, tree->items, tree->n, sizeof(key), by_pid);
+	return tree->n ? bsearch(&key, tree->items, tree->n, sizeof(key), by_pid) : NULL;
 }
 
 /* Decide one process and all between it and the first ancestor that is decided. The way up is

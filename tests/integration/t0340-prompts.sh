@@ -20,7 +20,7 @@ test_expect_success 'the specs of the operators that are shown pass every lint' 
 while read -r named operator path; do
 	test_expect_success "the file in the prompt of $named passes" "
 		shown $named >kernel.py && test -s kernel.py &&
-		kgb-judge verify --spec $fixtures/datasets/kernelgenbench/$path --kernel kernel.py --device cpu --skip-timing >verdict &&
+		kgb-judge verify --spec $fixtures/datasets/kernelgenbench/$path --kernel kernel.py --device cpu --skip-timing --verdict-fd 1 >verdict &&
 		test_grep '\"operator\": *\"$operator\"' verdict && test_grep '\"status\": *\"passed\"' verdict || { cat verdict; false; }
 	"
 done <<-\END

@@ -132,6 +132,8 @@ const char *kgb_uniform_coarse(double *values, size_t n)
 	double expected = MOST_PROBABLE * (double)n * ((double)n - 1) / 2;
 	double count = 0;
 
+	if (n == 0)
+		return NULL;
 	qsort(values, n, sizeof(*values), compare_doubles);
 	for (size_t i = 1; i < n; i++)
 		count += values[i] == values[i - 1];

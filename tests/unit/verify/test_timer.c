@@ -486,7 +486,7 @@ static double worst_of_five(struct kgb_timer_config *config, const struct world 
 /* What processes differ by accuses nobody, and sessions repeat better for their number. */
 static void test_sessions_repeat_better_with_more_processes(KGB_UNUSED void **state)
 {
-	enum { SERIES = 20 };
+	enum { SERIES = 8 };
 	struct kgb_timer_config config = new_config();
 	struct world world = new_world(15, 0.9);
 	double one[SERIES], four[SERIES];
