@@ -25,8 +25,8 @@ enum {
 
 struct arguments {
 	const char *dataset, *dataset_dir, *python, *device;
-	struct kgb_seed seed;
-	bool has_seed, json, no_cache, timed;
+	struct kgb_seed seed; /* zeros unless given: the same spec gets the same answer */
+	bool json, no_cache, timed;
 	int64_t jobs; /* 0: as many as there are processors */
 };
 
@@ -332,7 +332,6 @@ static int take_option(int option, struct arguments *a, struct kgb_err *err)
 		a->device = optarg;
 		return 0;
 	case 'e':
-		a->has_seed = true;
 		return kgb_parse_hex(optarg, a->seed.bytes, sizeof(a->seed.bytes), err);
 	case 'j':
 		return kgb_parse_i64(optarg, 1, JOBS_MAX, &a->jobs, err);
@@ -376,8 +375,6 @@ int kgb_cmd_lint(int argc, char **argv)
 	(void)signal(SIGPIPE, SIG_IGN);
 	while (rc == 0 && (option = getopt_long(argc, argv, "", options, NULL)) != -1)
 		rc = take_option(option, &a, &err);
-	if (rc == 0 && !a.has_seed)
-		kgb_random(a.seed.bytes, sizeof(a.seed.bytes));
 	if (rc == 0)
 		rc = lint_all(&a, argv + optind, (size_t)(argc - optind), &err);
 	return rc < 0 ? kgb_exit_of(&err) : rc > 0 ? KGB_EXIT_FAILURES : KGB_EXIT_OK;
