@@ -12,7 +12,7 @@
 
 #include "base/hash.h"
 
-/** After so many broken answers to one request there is no other. CLIs that count for themselves
+/** After so many broken answers to one request there is no other. Some CLIs
  * give up earlier. */
 #define KGB_BROKEN_LIMIT 3
 /** That many different requests are remembered, the latest ones: sub-agents ask side by side. */

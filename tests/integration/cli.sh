@@ -48,8 +48,8 @@ test_cli_works() {
 # Once, before test_cli_bad_day.
 start_fake_api() {
 	python3 "$KGB_TEST_SOURCE_DIR/tests/helpers/fake_api.py" "$TRASH/port" &
-	fake_api=$!
-	trap 'kill $fake_api; test_cleanup' EXIT
+	# shellcheck disable=SC2034 # lib.sh ends it
+	test_background=$!
 	test_wait_for 20 test -s "$TRASH/port"
 }
 

@@ -60,6 +60,7 @@ done
 
 test_n=0
 test_n_failed=0
+test_background= # a process that ends with the test
 test_is_done=
 TRASH=$(mktemp -d "$KGB_TEST_TMPDIR/kgb-${0##*/}.XXXXXX") || exit 70
 HOME=$TRASH/home
@@ -72,6 +73,7 @@ cd "$TRASH" || exit 70
 
 test_cleanup() {
 	test_status=$?
+	[ -z "$test_background" ] || kill "$test_background"
 	cd / || exit 70
 	if [ -n "$test_keep" ]; then
 		printf '# kept %s\n' "$TRASH"

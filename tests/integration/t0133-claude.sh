@@ -14,7 +14,7 @@ test_cli_bad_day 401 provider.auth 4
 test_cli_bad_day 404 provider.unknown_model 4
 # It asks again, for an answer in one piece, which this API does not give.
 test_cli_bad_day malformed provider.transient 4
-test_cli_bad_day cut provider.network 4
+test_cli_bad_day cut provider.transient 4
 test_cli_bad_day error_event provider.transient 4
 test_cli_bad_day 529 provider.transient 4
 test_done
