@@ -11,6 +11,7 @@
 #include "agent/cli/cmd.h"
 #include "agent/cli/preflight.h"
 #include "agent/cli/program_probe.h"
+#include "agent/cli/run_specs.h"
 #include "agent/sched/attempt.h"
 #include "agent/sched/sched.h"
 #include "base/fs.h"
@@ -43,9 +44,7 @@ static void replay_release(struct replay *r)
 	if (r->log)
 		kgb_run_log_close(r->log);
 	kgb_rundir_release(&r->dir);
-	for (size_t i = 0; i < r->n_specs; i++)
-		kgb_spec_release(&r->specs[i]);
-	kgb_free(r->specs);
+	kgb_specs_free(r->specs, r->n_specs);
 	kgb_free(r->cli_path);
 	if (r->has_method)
 		kgb_method_release(&r->method);
@@ -68,23 +67,15 @@ static int open_source(struct replay *r, struct kgb_err *err)
 	return kgb_config_load(&r->config, config, NULL, err);
 }
 
+static bool was_attempted(const struct kgb_op_state *op, KGB_UNUSED const void *payload)
+{
+	return op->n_attempts > 0;
+}
+
 static int load_specs(struct replay *r, struct kgb_err *err)
 {
-	struct kgb_spec_index index = {0};
-	if (kgb_spec_index_load(r->cli->data_dir, r->recorded.dataset, &index, err) < 0)
-		return -1;
-	int rc = 0;
-	r->specs = kgb_xcalloc(r->recorded.n_ops + 1, sizeof(*r->specs));
-	for (size_t i = 0; i < r->recorded.n_ops && rc == 0; i++) {
-		const char *name = NULL, *path = NULL;
-		if (r->recorded.ops[i].n_attempts == 0)
-			continue;
-		rc = kgb_spec_index_find(&index, r->recorded.ops[i].name, &name, &path, err);
-		if (rc == 0)
-			rc = kgb_spec_load(path, &r->specs[r->n_specs], err);
-		r->n_specs += rc == 0;
-	}
-	kgb_spec_index_release(&index);
+	int rc = kgb_run_specs_load(r->cli->data_dir, &r->recorded, was_attempted, NULL, &r->specs,
+				    &r->n_specs, err);
 	if (rc == 0 && r->n_specs == 0)
 		return kgb_fail(err, KGB_ERR_NOT_FOUND, "run '%s' has no agent's work to replay",
 				r->source.name);

@@ -12,6 +12,7 @@
 #include "agent/cli/cmd.h"
 #include "agent/cli/preflight.h"
 #include "agent/cli/program_probe.h"
+#include "agent/cli/run_specs.h"
 #include "agent/devices.h"
 #include "agent/report/results.h"
 #include "agent/report/terminal.h"
@@ -63,9 +64,7 @@ static void plan_release(struct plan *plan)
 	if (plan->log)
 		kgb_run_log_close(plan->log);
 	kgb_rundir_release(&plan->dir);
-	for (size_t i = 0; i < plan->n_specs; i++)
-		kgb_spec_release(&plan->specs[i]);
-	kgb_free(plan->specs);
+	kgb_specs_free(plan->specs, plan->n_specs);
 	if (plan->has_method)
 		kgb_method_release(&plan->method);
 	kgb_prices_free(plan->prices);
@@ -413,6 +412,13 @@ static int adopt_kernels(struct plan *plan, const char *dir, struct kgb_err *err
 	return 0;
 }
 
+static bool has_kernel(const struct kgb_op_state *op, const void *payload)
+{
+	const struct kgb_rundir *dir = payload;
+	KGB_AUTO(free) char *kernel = kgb_xasprintf("kernels/%s.py", op->safe_name);
+	return kgb_fs_exists(dir->fd, kernel);
+}
+
 /** --skip-gen: the operators of an earlier run that have a kernel, or those of them that were
  * named. */
 static int plan_earlier_run(struct plan *plan, struct kgb_err *err)
@@ -436,32 +442,19 @@ static int plan_earlier_run(struct plan *plan, struct kgb_err *err)
 						plan->specs[i].name);
 		return 0;
 	}
-	struct kgb_spec_index index = {0};
-	KGB_AUTO(strv) struct kgb_strv paths = KGB_STRV_INIT;
-	if (kgb_spec_index_load(plan->cli->data_dir, state->dataset, &index, err) < 0)
-		return -1;
-	int rc = 0;
-	for (size_t i = 0; i < state->n_ops && rc == 0; i++) {
-		const char *name = NULL, *path = NULL;
-		KGB_AUTO(free)
-		char *kernel = kgb_xasprintf("kernels/%s.py", state->ops[i].safe_name);
-		if (!kgb_fs_exists(plan->dir.fd, kernel))
-			continue;
-		rc = kgb_spec_index_find(&index, state->ops[i].name, &name, &path, err);
-		if (rc == 0)
-			kgb_strv_add(&paths, path);
-	}
-	kgb_spec_index_release(&index);
-	if (rc == 0 && paths.n == 0)
+	int rc = kgb_run_specs_load(plan->cli->data_dir, state, has_kernel, &plan->dir,
+				    &plan->specs, &plan->n_specs, err);
+	if (rc == 0 && plan->n_specs == 0)
 		return kgb_fail(err, KGB_ERR_NOT_FOUND, "run '%s' has no kernels to verify",
 				plan->dir.name);
-	return rc < 0 ? -1 : load_specs(plan, &paths, err);
+	return rc;
 }
 
 /** Whether a resume has something to do for an operator: a verdict, or an attempt that ended
  * without use by itself, is the end of it. */
-static bool is_unfinished(const struct kgb_op_state *op, bool skip_verify)
+static bool is_unfinished(const struct kgb_op_state *op, const void *payload)
 {
+	const struct kgb_flags *flags = payload;
 	switch (op->status) {
 	case KGB_OP_PLANNED:
 	case KGB_OP_RUNNING:
@@ -472,7 +465,7 @@ static bool is_unfinished(const struct kgb_op_state *op, bool skip_verify)
 	case KGB_OP_INFRA_ERROR:
 		return true;
 	case KGB_OP_GENERATED:
-		return !skip_verify;
+		return !flags->skip_verify;
 	case KGB_OP_PASSED:
 	case KGB_OP_FAILED:
 	case KGB_OP_CHEATED:
@@ -495,21 +488,8 @@ static int plan_rest(struct plan *plan, struct kgb_err *err)
 		return kgb_fail(err, KGB_ERR_NOT_FOUND,
 				"run '%s' has no agent's work to go on with", plan->dir.name);
 	flags->skip_verify = flags->skip_verify || state->skip_verify;
-	struct kgb_spec_index index = {0};
-	KGB_AUTO(strv) struct kgb_strv paths = KGB_STRV_INIT;
-	if (kgb_spec_index_load(plan->cli->data_dir, state->dataset, &index, err) < 0)
-		return -1;
-	int rc = 0;
-	for (size_t i = 0; i < state->n_ops && rc == 0; i++) {
-		const char *name = NULL, *path = NULL;
-		if (!is_unfinished(&state->ops[i], flags->skip_verify))
-			continue;
-		rc = kgb_spec_index_find(&index, state->ops[i].name, &name, &path, err);
-		if (rc == 0)
-			kgb_strv_add(&paths, path);
-	}
-	kgb_spec_index_release(&index);
-	return rc < 0 ? -1 : load_specs(plan, &paths, err);
+	return kgb_run_specs_load(plan->cli->data_dir, state, is_unfinished, flags, &plan->specs,
+				  &plan->n_specs, err);
 }
 
 /* ---- running ---- */
