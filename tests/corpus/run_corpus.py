@@ -68,6 +68,8 @@ def judge_one(options, python, directory, kernel):
             "--call-timeout", HANG_TIMEOUT if kernel.hangs and options.device == "cpu" else CALL_TIMEOUT]
     if kernel.needs_gpu and options.device == "cpu":
         argv += ["--timeout", STATIC_TIMEOUT]
+    if options.seed:
+        argv += ["--seed", options.seed]
     if options.jobs > 1:
         argv.append("--skip-timing")  # kernels that run beside each other cannot be timed
     try:
@@ -165,6 +167,7 @@ def main():
     parser.add_argument("--device", default="cpu", help="cpu, cuda or cuda:N")
     parser.add_argument("--only", default=os.environ.get("KGB_CORPUS_ONLY"), help="regular expression for names")
     parser.add_argument("--jobs", type=int, default=max(1, min(8, (os.cpu_count() or 2) // 2)))
+    parser.add_argument("--seed", default=os.environ.get("KGB_TEST_SEED"), help="32 digits: the same data again (default: new data)")
     parser.add_argument("--json", metavar="FILE", help="figures and verdicts in short")
     parser.add_argument("--open-rules", action="store_true", help="allow every name: measures what comes after L1")
     parser.add_argument("--table", action="store_true", help="write docs/redteam.md")

@@ -56,6 +56,14 @@ test_expect_success 'a good tree has no findings' '
 	"$lints/cppcheck.sh" . tree || test $? -eq 77
 '
 
+test_expect_success 'cppcheck: a folder whose name ends as a header does' '
+	fresh
+	mkdir folder.h && mv tree compile_commands.json folder.h/ && cd folder.h
+	sed -i "s,$TRASH/tree,$TRASH/folder.h/tree,g" compile_commands.json
+	"$lints/cppcheck.sh" . tree || test $? -eq 77
+	cd .. && rm -rf folder.h
+'
+
 test_expect_success 'includes: against the one way' '
 	fresh
 	for pair in base:sandbox/gateway/g.h sandbox:verify/v.h verify:methods/m.h methods:agent/x.h \
