@@ -77,8 +77,8 @@ static const struct kgb_field method_fields[] = {
 	      .def = "stdin", .doc = "How the task reaches the program"),
 	FIELD(instructions, .name = "instructions", .type = KGB_FIELD_STR, .required = true,
 	      .doc = "Template with the method's own instructions, relative to its folder"),
-	FIELD(argv, .name = "argv", .type = KGB_FIELD_STRS, .required = true,
-	      .doc = "Arguments of the CLI"),
+	FIELD(argv, .name = "argv", .type = KGB_FIELD_STRS,
+	      .doc = "Arguments of the CLI, instead of its program's"),
 	FIELD(env, .name = "env", .type = KGB_FIELD_MAP,
 	      .doc = "Environment of the CLI, besides its program's"),
 	FIELD(files, .name = "files", .type = KGB_FIELD_MAP,
@@ -273,9 +273,10 @@ int kgb_method_render(const struct kgb_method *method, const struct kgb_method_v
 	if (!is_model_name(vars->model))
 		return kgb_fail(err, KGB_ERR_INVALID, "'%.100s' is no name of a model",
 				vars->model);
-	for (size_t i = 0; i < method->argv.n; i++) {
+	const struct kgb_strs *argv = method->argv.n > 0 ? &method->argv : &method->program.argv;
+	for (size_t i = 0; i < argv->n; i++) {
 		KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
-		if (kgb_template_render(&text, method->argv.items[i], lookup_var, vars, err) < 0)
+		if (kgb_template_render(&text, argv->items[i], lookup_var, vars, err) < 0)
 			return kgb_ctx(err, "method '%s': argv[%zu]", method->name, i);
 		kgb_strv_add(&out->argv, text.ptr);
 	}

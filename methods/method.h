@@ -69,7 +69,8 @@ struct kgb_method {
 	int result; /* enum kgb_method_result */
 	int prompt; /* enum kgb_method_prompt */
 	const char *instructions; /* file name below the method's folder; appended to the task */
-	struct kgb_strs argv; /* after the program; {{placeholders}} of kgb_method_vars */
+	struct kgb_strs argv; /* after the program; {{placeholders}} of kgb_method_vars; none: the
+				 program's */
 	struct kgb_map env; /* same */
 	struct kgb_map files; /* same; by path below the program's home */
 	struct kgb_method_limits {

@@ -41,6 +41,8 @@ static const struct kgb_field program_fields[] = {
 	      .doc = "Reader of its event stream"),
 	FIELD(usage, .name = "usage", .type = KGB_FIELD_ENUM, .names = usage_names,
 	      .required = true, .doc = "Whether it counts tokens itself"),
+	FIELD(argv, .name = "argv", .type = KGB_FIELD_STRS,
+	      .doc = "Its arguments, unless the method gives its own"),
 	FIELD(env, .name = "env", .type = KGB_FIELD_MAP,
 	      .doc = "Environment, besides HOME, PATH, TMPDIR and LANG"),
 	KGB_FIELD_END,

@@ -30,7 +30,9 @@ struct kgb_program {
 	int protocol; /* enum kgb_protocol, or KGB_N_PROTOCOLS: any */
 	const char *adapter; /* reader of its stream (events.h) */
 	int usage; /* enum kgb_program_usage */
-	struct kgb_map env; /* beside what the method adds; {{placeholders}} of kgb_method_vars */
+	struct kgb_strs argv; /* unless the method has its own; {{placeholders}} of kgb_method_vars
+			       */
+	struct kgb_map env; /* same; beside what the method adds */
 };
 
 /** Load one; everything lives in `arena`. NOT_FOUND names the file. */

@@ -153,6 +153,7 @@ struct kgb_interface {
 	struct kgb_tolerance tolerance;
 	const struct kgb_expr *bytes; /* what a call must read and write; NULL: not given */
 	const struct kgb_expr *flops; /* what it must compute; NULL: not given */
+	const struct kgb_expr *traffic; /* about what it reads and writes; NULL: as `bytes` says */
 	const cJSON *node; /* for messages */
 };
 

@@ -33,7 +33,7 @@ struct raw_interface {
 	struct kgb_objects params;
 	struct kgb_strs cases;
 	const cJSON *tolerance;
-	const char *bytes, *flops;
+	const char *bytes, *flops, *traffic;
 };
 
 struct raw_tolerance {
@@ -113,6 +113,8 @@ static const struct kgb_field interface_table[] = {
 	FIELD(STR, raw_interface, bytes, "memory that a call must read and write: bytes(self)",
 	      .required = false),
 	FIELD(STR, raw_interface, flops, "arithmetic that a call must do: numel(self)",
+	      .required = false),
+	FIELD(STR, raw_interface, traffic, "memory that a call reads and writes, about",
 	      .required = false),
 	KGB_FIELD_END,
 };
@@ -569,7 +571,8 @@ static int load_interface(struct kgb_spec_loader *l, struct kgb_interface *out)
 	    load_case_names(l, &raw.cases, out) < 0 ||
 	    load_tolerance(l, raw.tolerance, &out->tolerance) < 0 ||
 	    load_cost(l, "bytes", raw.bytes, out, &out->bytes) < 0 ||
-	    load_cost(l, "flops", raw.flops, out, &out->flops) < 0)
+	    load_cost(l, "flops", raw.flops, out, &out->flops) < 0 ||
+	    load_cost(l, "traffic", raw.traffic, out, &out->traffic) < 0)
 		return kgb_ctx(l->err, "interface '%.80s'", raw.entry);
 	return 0;
 }

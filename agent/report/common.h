@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Pieces that the projections share. Internal to report/.
+ * Pieces that the projections share with each other and with an attempt's exit.json. Internal to
+ * report/ and sched/.
  */
 #ifndef KGB_AGENT_REPORT_COMMON_H
 #define KGB_AGENT_REPORT_COMMON_H

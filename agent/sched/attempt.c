@@ -445,6 +445,9 @@ static void on_session_closed(void *payload, const struct kgb_totals *totals)
 	struct kgb_attempt *attempt = payload;
 	on_usage(attempt, totals);
 	attempt->session = NULL;
+	/* What follows a round takes a while: whoever is killed then has counted it. */
+	if (kgb_attempt__has_loop(attempt))
+		flush_usage(attempt);
 	kgb_attempt__maybe_settled(attempt);
 }
 

@@ -11,6 +11,7 @@
 
 #include "agent/report/status.h"
 #include "agent/sched/broker.h"
+#include "agent/sched/processes.h"
 #include "agent/sched/walls.h"
 #include "agent/store/events.h"
 #include "agent/store/rundir.h"
@@ -71,6 +72,7 @@ struct kgb_attempt_env {
 	struct kgb_charge budget; /* limits of one attempt; 0: none */
 	int warn_percent;
 	struct kgb_walls walls;
+	struct kgb_processes *processes; /* one look for all attempts */
 	int max_attempts;
 	/** The run cannot go on (journal or disk failed). Called at most once per attempt. */
 	void (*on_fatal)(void *payload, const struct kgb_err *err);

@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <signal.h>
 
+#include "agent/report/common.h"
 #include "agent/sched/attempt_internal.h"
 #include "base/fs.h"
 #include "base/jsonw.h"
@@ -121,17 +122,6 @@ void kgb_attempt__explain_missing(const struct kgb_attempt *attempt, enum kgb_ag
 	}
 }
 
-static void write_usage(struct kgb_jsonw *w, const char *key, const struct kgb_usage *usage)
-{
-	kgb_jsonw_key(w, key);
-	kgb_jsonw_object(w);
-	kgb_jsonw_kcount(w, "input_tokens", usage->input);
-	kgb_jsonw_kcount(w, "output_tokens", usage->output);
-	kgb_jsonw_kcount(w, "cache_creation_input_tokens", usage->cache_creation);
-	kgb_jsonw_kcount(w, "cache_read_input_tokens", usage->cache_read);
-	kgb_jsonw_object_end(w);
-}
-
 static void write_process(struct kgb_jsonw *w, const struct kgb_launch_result *result)
 {
 	kgb_jsonw_kcount(w, "exit_code", result->exit_code);
@@ -163,7 +153,7 @@ static void write_report(struct kgb_jsonw *w, const struct kgb_report *r)
 	kgb_jsonw_ki64(w, "events", r->n_events);
 	kgb_jsonw_ki64(w, "unknown_events", r->n_unknown_events);
 	kgb_jsonw_ki64(w, "bad_lines", r->n_bad_lines);
-	write_usage(w, "usage", &r->usage);
+	kgb_report__usage(w, "usage", &r->usage);
 	kgb_jsonw_object_end(w);
 }
 
@@ -181,7 +171,7 @@ static void write_gateway(struct kgb_jsonw *w, const struct kgb_totals *totals)
 	kgb_jsonw_ki64(w, "wait_ms", totals->wait_ms);
 	kgb_jsonw_ki64(w, "retries", totals->n_retries);
 	kgb_jsonw_ki64(w, "charged_tokens", totals->charged_tokens);
-	write_usage(w, "usage", &totals->usage);
+	kgb_report__usage(w, "usage", &totals->usage);
 	kgb_jsonw_object_end(w);
 }
 

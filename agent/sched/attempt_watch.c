@@ -20,6 +20,8 @@
 /* How often processes are looked at, and files counted; more often where a limit is near. */
 #define SAMPLE_MS 2000
 #define SAMPLE_MIN_MS 200
+/* A look at the processes that another attempt has just taken will do. */
+#define SAMPLE_AGE_MS 100
 #define DISK_MS 2000
 /* Of all time at most 1/20 goes into counting files. */
 #define DISK_SHARE 20
@@ -233,18 +235,19 @@ void kgb_attempt__note_life(struct kgb_attempt *attempt)
 }
 
 /** Look at the processes: has anything moved since the last look? */
-static void sample(struct kgb_attempt *attempt)
+static void sample(struct kgb_attempt *attempt, int64_t max_age_ms)
 {
 	struct kgb_watch *watch = &attempt->watch;
-	int64_t now_ms = kgb_mono_ms();
-	int64_t passed_ms = now_ms - watch->sample_ms;
+	int64_t taken_ms = 0;
 	pid_t launcher = kgb_launch_pid(&attempt->launch);
 	struct kgb_tree before = watch->before;
 	watch->before = watch->tree;
 	watch->tree = before; /* its memory is used again */
-	if (launcher == 0 || kgb_tree_scan(&watch->tree, launcher) < 0)
+	if (launcher == 0 || kgb_processes_below(attempt->env->processes, max_age_ms, launcher,
+						 &watch->tree, &taken_ms) < 0)
 		return;
-	watch->sample_ms = now_ms;
+	int64_t passed_ms = taken_ms - watch->sample_ms;
+	watch->sample_ms = taken_ms;
 	watch->passed_ms = passed_ms;
 	watch->cpu_ms = ticks_to_ms(cpu_ticks(&watch->tree) - cpu_ticks(&watch->before));
 	int64_t io_before = watch->io_bytes;
@@ -265,6 +268,16 @@ static int64_t sample_interval_ms(const struct kgb_attempt *attempt)
 	if (quarter_ms == 0 || quarter_ms > SAMPLE_MS)
 		return SAMPLE_MS;
 	return quarter_ms > SAMPLE_MIN_MS ? quarter_ms : SAMPLE_MIN_MS;
+}
+
+/** All attempts look at the same moments, when a new interval of the clock begins: one look at
+ * /proc serves them all. */
+static bool sample_is_due(const struct kgb_attempt *attempt)
+{
+	int64_t now_ms = kgb_mono_ms();
+	int64_t last_ms = attempt->watch.sample_ms;
+	int64_t interval_ms = sample_interval_ms(attempt);
+	return now_ms / interval_ms != last_ms / interval_ms && now_ms - last_ms >= SAMPLE_MIN_MS;
 }
 
 /** Clocks that run with the model's answers and with silence. */
@@ -342,7 +355,7 @@ void kgb_attempt__diagnose(struct kgb_attempt *attempt)
 		return;
 	/* Over a moment that is too short nothing can be said of processors. */
 	if (kgb_mono_ms() - watch->sample_ms >= SAMPLE_MIN_MS)
-		sample(attempt);
+		sample(attempt, SAMPLE_AGE_MS);
 	long long passed_ms = watch->passed_ms;
 	const struct kgb_tree_process *stuck = telling(attempt, 'D');
 	const struct kgb_tree_process *stopped = telling(attempt, 'T');
@@ -393,7 +406,7 @@ static void check_idle(struct kgb_attempt *attempt)
 	if (limit_ms == 0 || idle_ms < limit_ms || attempt->result_seen_ms != 0)
 		return;
 	/* The last look may be old: one more, and whatever moved keeps it alive. */
-	sample(attempt);
+	sample(attempt, 0);
 	idle_ms = kgb_mono_ms() - watch->life_ms;
 	if (idle_ms < limit_ms)
 		return;
@@ -431,13 +444,12 @@ void kgb_attempt__watch_round(struct kgb_attempt *attempt)
 
 void kgb_attempt__watch(struct kgb_attempt *attempt)
 {
-	struct kgb_watch *watch = &attempt->watch;
 	run_clocks(attempt);
 	if (attempt->phase != KGB_ATTEMPT_RUNNING)
 		return;
 	count_disk(attempt);
-	if (kgb_mono_ms() - watch->sample_ms >= sample_interval_ms(attempt))
-		sample(attempt);
+	if (sample_is_due(attempt))
+		sample(attempt, SAMPLE_AGE_MS);
 	check_idle(attempt);
 }
 

@@ -41,6 +41,7 @@ struct sched {
 	bool *slot_busy;
 	int n_generating, n_verifying;
 	struct kgb_attempt_env env;
+	struct kgb_processes processes;
 	struct kgb_budget budget; /* of the run */
 	int64_t started_ms; /* monotonic */
 	struct kgb_gateway *gateway;
@@ -456,6 +457,7 @@ static void fill_env(struct sched *sched)
 		.max_verify_calls = spec->max_verify_calls,
 		.iterations = spec->iterations,
 		.walls = spec->walls,
+		.processes = &sched->processes,
 		.max_attempts = spec->max_attempts,
 		.on_fatal = on_fatal,
 		.payload = sched,
@@ -564,6 +566,7 @@ int kgb_sched_run(const struct kgb_sched_spec *spec, struct kgb_sched_outcome *o
 	KGB_ASSERT(rc == 0);
 	kgb_free(sched.items);
 	kgb_free(sched.slot_busy);
+	kgb_processes_release(&sched.processes);
 	*out = sched.outcome;
 	return started;
 }

@@ -57,11 +57,24 @@ static void judge_fault(struct kgb_exchange *ex, const struct kgb_retry_fault *f
 		ex->decision.again = false;
 }
 
+/* Else the client does. */
+static bool retries_here(const struct kgb_exchange *ex)
+{
+	return ex->session->gw->retry.max_tries > 1;
+}
+
 /* We have done the retrying: clients need not. */
 static void forbid_retries(struct kgb_exchange *ex)
 {
-	if (ex->session->gw->retry.max_tries > 1)
+	if (retries_here(ex))
 		set_reply_header(ex, "x-should-retry", "false");
+}
+
+/* When to ask again is our business too: OpenCode would sleep that long, without a word. */
+static bool passes(const struct kgb_exchange *ex, const char *name)
+{
+	return kgb_http_forward_reply_header(name) &&
+	       !(retries_here(ex) && kgb_str_starts(name, "retry-after"));
 }
 
 /* As the answer's bytes: without our keys, should the provider send them back. */
@@ -93,7 +106,7 @@ static void on_head(void *payload, const struct kgb_upstream_head *head)
 	}
 	const char *type = kgb_upstream_header(head, "content-type");
 	for (size_t i = 0; i < head->names.n; i++)
-		if (kgb_http_forward_reply_header(head->names.items[i]))
+		if (passes(ex, head->names.items[i]))
 			add_clean_header(ex, head->names.items[i], head->values.items[i]);
 	if (!type)
 		add_reply_header(ex, "content-type", "application/json");
@@ -129,11 +142,10 @@ static void ask_for_turn(struct kgb_exchange *ex, int64_t wait_ms)
 /* The account has to stay away for longer than a client would wait. */
 static void refuse_paused(struct kgb_exchange *ex, int64_t paused_ms)
 {
-	KGB_AUTO(free) char *seconds = kgb_xasprintf("%lld", (long long)(paused_ms + 999) / 1000);
 	ex->source_open = false;
 	snprintf(ex->error, sizeof(ex->error),
-		 "the provider has asked this account to wait: %s s are left", seconds);
-	add_reply_header(ex, "retry-after", seconds);
+		 "the provider has asked this account to wait: %lld s are left",
+		 (long long)(paused_ms + 999) / 1000);
 	kgb_exchange__broke(ex, 1);
 	kgb_exchange__reply_error(ex, 429, ex->error);
 }
@@ -174,7 +186,7 @@ static void on_done(void *payload, bool sent, const struct kgb_err *err)
 	const struct kgb_retry_decision decision = ex->decision;
 	bool good = !err && ex->status >= 200 && ex->status < 300;
 	/* Who leaves retries to the client leaves it the pauses too. */
-	if (gw->retry.max_tries > 1)
+	if (retries_here(ex))
 		kgb_credential_pause(&account->credential, decision.pause_ms);
 	kgb_credential_leave(&account->credential, &ex->turn,
 			     good               ? KGB_TURN_WENT_WELL

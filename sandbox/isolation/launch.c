@@ -11,9 +11,9 @@ enum {
 	SIGNAL_BASE = 128,
 	RETRY_MS = 10, /* between looks for a program that is not there yet, or a tree that is not
 			  gone yet */
-	KILL_LIMIT_MS = 2000, /* for the launcher to kill and reap */
-	DRAIN_LIMIT_MS = 1000, /* for the status stream to end after the launcher */
-	PROOF_LIMIT_MS = 3000,
+	KILL_LIMIT_MS = 10000, /* for the launcher to kill and reap */
+	DRAIN_LIMIT_MS = 5000, /* for the status stream to end after the launcher */
+	PROOF_LIMIT_MS = 10000,
 };
 
 /* One timer serves all of them. Phases only go forward. */
@@ -46,6 +46,8 @@ static void on_closed(uv_handle_t *handle)
 	kgb_sandbox_status_release(&launch->status);
 	kgb_close(launch->listen_fd);
 	launch->listen_fd = -1;
+	kgb_close(launch->pidns_fd);
+	launch->pidns_fd = -1;
 	/* A copy, because the launch may be freed or used again in the callback. */
 	struct kgb_launch_result result = launch->result;
 	callbacks.on_done(launch, &result, launch->payload);
@@ -109,11 +111,11 @@ static void prove(struct kgb_launch *launch)
 	if (launch->phase != PHASE_PROVING) {
 		launch->phase = PHASE_PROVING;
 		launch->deadline_ms = now_ms + PROOF_LIMIT_MS;
-		/* Between the clone and its first words bwrap cannot tell the namespace; the
-		 * launcher's word counts then. */
+		/* Between the clone and its first words bwrap cannot tell the namespace, and it may
+		 * have ended before we read them; the launcher's word counts then. */
 		launch->result.survivors = launch->status.tree_empty ? 0 : -1;
 	}
-	if (inode != 0)
+	if (launch->pidns_fd >= 0)
 		launch->result.survivors = kgb_pidns_count(inode);
 	if (launch->result.survivors > 0 && now_ms < launch->deadline_ms) {
 		/* Whoever lives on has seen to it that the launcher's death did not reach it. */
@@ -234,11 +236,9 @@ static void on_status_read(uv_stream_t *stream, ssize_t len, const uv_buf_t *buf
 	}
 	kgb_sandbox_status_feed(&launch->status, buf->base, (size_t)len);
 	/* An older bwrap names no namespaces. */
-	struct kgb_err ignored = KGB_ERR_INIT;
-	if (launch->status.init_pid && launch->status.pidns_inode == 0 &&
-	    !launch->status.no_namespaces)
-		(void)!kgb_pidns_inode(launch->status.init_pid, &launch->status.pidns_inode,
-				       &ignored);
+	if (launch->status.init_pid && launch->pidns_fd < 0 && !launch->status.no_namespaces)
+		launch->pidns_fd =
+			kgb_pidns_hold(launch->status.init_pid, &launch->status.pidns_inode);
 	check_ready(launch);
 }
 
@@ -350,6 +350,7 @@ int kgb_launch_start(struct kgb_launch *launch, uv_loop_t *loop,
 		.result = {.exit_code = -1, .survivors = -1},
 		.wants_listener = spec->policy->network == KGB_NETWORK_LISTENER,
 		.listen_fd = -1,
+		.pidns_fd = -1,
 		.start_ms = kgb_mono_ms(),
 	};
 	kgb_sandbox_status_init(&launch->status);

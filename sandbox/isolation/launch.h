@@ -61,6 +61,7 @@ struct kgb_launch {
 	bool wants_listener, ready_sent;
 	bool process_ended, status_ended, listen_ended;
 	int listen_fd; /* received, not handed out yet */
+	int pidns_fd; /* holds the namespace; -1: it has ended before */
 	int launcher_exit; /* its exit status, 128+N for signal N */
 	int64_t start_ms; /* kgb_mono_ms */
 	int64_t deadline_ms; /* end of the current phase */

@@ -273,9 +273,24 @@ static bool broken(struct launch_watch *watch, const char *limit, int64_t value,
 	return true;
 }
 
+/* The processes of the sandbox: a cgroup holds these and no others. */
+static int read_tree(struct launch_watch *watch)
+{
+	char path[FILE_MAX];
+
+	for (int i = 0; i < N_CGROUPS; i++) {
+		if (!in_cgroup(watch, i))
+			continue;
+		(void)snprintf(path, sizeof(path), "%s/cgroup.procs", watch->cgroups[i].path);
+		if (kgb_tree_of_cgroup(&watch->tree, path) == 0)
+			return 0;
+	}
+	return kgb_tree_scan(&watch->tree, getpid());
+}
+
 static int64_t private_bytes(const struct kgb_tree_process *process)
 {
-	int64_t bytes = kgb_tree_private_bytes(process->pid);
+	int64_t bytes = kgb_tree_private_bytes(process->seen_by);
 
 	return bytes >= 0 ? bytes : process->rss_pages * sysconf(_SC_PAGESIZE);
 }
@@ -296,8 +311,7 @@ static bool end_process(struct launch_watch *watch, pid_t pid)
 
 	if (fd < 0)
 		return false;
-	bool ended = kgb_tree_scan(&watch->tree, getpid()) == 0 &&
-		     kgb_tree_find(&watch->tree, pid) &&
+	bool ended = read_tree(watch) == 0 && kgb_tree_find(&watch->tree, pid) &&
 		     syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0) == 0;
 	(void)close(fd);
 	return ended;
@@ -346,7 +360,7 @@ static bool scan(struct launch_watch *watch)
 
 	watch->machine_tasks = machine_tasks();
 	watch->available_bytes = available_bytes();
-	if (kgb_tree_scan(&watch->tree, getpid()) < 0)
+	if (read_tree(watch) < 0)
 		return false;
 	int64_t n = kgb_tree_tasks(&watch->tree);
 	if (n > watch->peak_tasks)

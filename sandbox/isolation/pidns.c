@@ -26,15 +26,15 @@ static int open_pidns(pid_t pid)
 	return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-int kgb_pidns_inode(pid_t pid, uint64_t *out_inode, struct kgb_err *err)
+int kgb_pidns_hold(pid_t pid, uint64_t *inode)
 {
 	KGB_AUTO(fd) int fd = open_pidns(pid);
 	struct stat st;
 
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return kgb_fail_errno(err, errno, "PID namespace of process %d", pid);
-	*out_inode = st.st_ino;
-	return 0;
+	if (fd < 0 || fstat(fd, &st) < 0 || (*inode != 0 && st.st_ino != *inode))
+		return -1;
+	*inode = st.st_ino;
+	return kgb_take_fd(&fd);
 }
 
 /* Is the process in the namespace `inode`, or in one that was made inside it? */

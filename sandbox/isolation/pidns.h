@@ -10,14 +10,15 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "base/err.h"
-
-/** Inode of the PID namespace of a process. */
-KGB_MUST_CHECK int kgb_pidns_inode(pid_t pid, uint64_t *out_inode, struct kgb_err *err);
-/** How many processes live in that namespace or in one below it. Processes that we may not look at
- * belong to other users and are not counted. -1 when /proc cannot be read. */
+/** A descriptor of the PID namespace of a process; close it. While it is open, the inode's number
+ * is that of no other namespace: kernels give it to the next one as soon as nobody holds it.
+ * `*inode` 0: it is set; else that must be its number. -1: the process is gone, or has another one.
+ */
+int kgb_pidns_hold(pid_t pid, uint64_t *inode);
+/** How many processes live in that namespace (which is held) or in one below it. Processes that we
+ * may not look at belong to other users and are not counted. -1 when /proc cannot be read. */
 int kgb_pidns_count(uint64_t inode);
-/** SIGKILL for each of them; nobody when we live there ourselves. */
+/** SIGKILL for each of them; nobody when we live there ourselves. The namespace is held. */
 void kgb_pidns_kill(uint64_t inode);
 /** Send a signal to each child of `parent`; returns how many got it. A pid that was reused
  * meanwhile is not signalled. */

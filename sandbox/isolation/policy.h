@@ -122,6 +122,11 @@ void kgb_policy_symlink(struct kgb_policy *policy, const char *text, const char 
 void kgb_policy_data(struct kgb_policy *policy, const char *text, const char *target);
 void kgb_policy_copy(struct kgb_policy *policy, const char *source, const char *target);
 
+/** Let processes write below /proc/self; all else in /proc stays read-only. For CUDA, which names
+ * its threads in /proc/self/task and gives up where it cannot (error 304). After kgb_policy_base.
+ */
+KGB_MUST_CHECK int kgb_policy_name_threads(struct kgb_policy *policy, struct kgb_err *err);
+
 /** Set a variable, replacing an earlier value. The environment inside is exactly what was set, and
  * PWD. */
 void kgb_policy_setenv(struct kgb_policy *policy, const char *name, const char *value);

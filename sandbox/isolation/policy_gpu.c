@@ -23,5 +23,5 @@ int kgb_policy_one_gpu(struct kgb_policy *policy, const char *dev_dir, int numbe
 			kgb_policy_dev(policy, source, inside);
 	}
 	kgb_policy_ro_try(policy, "/sys", "/sys");
-	return 0;
+	return kgb_policy_name_threads(policy, err);
 }

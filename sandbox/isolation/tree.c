@@ -15,6 +15,7 @@
 
 enum {
 	PATH_LEN = 64,
+	NAME_LEN = 16, /* of a number */
 	STAT_LEN = 1024,
 	ROLLUP_LEN = 4096,
 	CAP_FIRST = 1024,
@@ -64,7 +65,7 @@ static bool parse_stat(const char *text, struct kgb_tree_process *out)
 	*out = (struct kgb_tree_process){.state = end[2]};
 	size_t len = (size_t)(end - open) - 1;
 	memcpy(out->name, open + 1, len < sizeof(out->name) ? len : sizeof(out->name) - 1);
-	out->pid = (pid_t)next_number(&text);
+	out->pid = out->seen_by = (pid_t)next_number(&text);
 	const char *rest = end + 3;
 	/* Fields 4 (parent) to 24 (rss), see proc(5). */
 	for (int field = 4; field <= 24; field++) {
@@ -94,10 +95,16 @@ pid_t kgb_tree_parent(pid_t pid)
 	return process.parent;
 }
 
-static int grow(struct kgb_tree *tree)
+/* Room for n of them. */
+static int reserve(struct kgb_tree *tree, size_t n)
 {
 	size_t size = sizeof(*tree->items);
-	size_t cap = tree->cap ? 2 * tree->cap : CAP_FIRST;
+	size_t cap = tree->cap ? tree->cap : CAP_FIRST;
+
+	while (cap < n)
+		cap *= 2;
+	if (cap == tree->cap)
+		return 0;
 	void *items = tree->cap ? mremap(tree->items, tree->cap * size, cap * size, MREMAP_MAYMOVE)
 				: mmap(NULL, cap * size, PROT_READ | PROT_WRITE,
 				       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -109,31 +116,6 @@ static int grow(struct kgb_tree *tree)
 	return 0;
 }
 
-static int read_all(struct kgb_tree *tree)
-{
-	DIR *proc = opendir("/proc");
-
-	if (!proc)
-		return -1;
-	tree->n = 0;
-	for (struct dirent *entry; (entry = readdir(proc));) {
-		char path[sizeof(entry->d_name) + sizeof("/stat")];
-		char text[STAT_LEN];
-		if (entry->d_name[0] < '0' || entry->d_name[0] > '9')
-			continue;
-		if (tree->n == tree->cap && grow(tree) < 0) {
-			(void)closedir(proc);
-			return -1;
-		}
-		(void)snprintf(path, sizeof(path), "%s/stat", entry->d_name);
-		if (kgb_tree_read_text(dirfd(proc), path, text, sizeof(text)) > 0 &&
-		    parse_stat(text, &tree->items[tree->n]))
-			tree->n++;
-	}
-	(void)closedir(proc);
-	return 0;
-}
-
 static int by_pid(const void *a, const void *b)
 {
 	const struct kgb_tree_process *x = a;
@@ -142,6 +124,41 @@ static int by_pid(const void *a, const void *b)
 	return (x->pid > y->pid) - (x->pid < y->pid);
 }
 
+/* One by its name in /proc, if it is still there; -1 when memory is short. */
+static int add_process(struct kgb_tree *tree, int proc_fd, const char *name)
+{
+	char path[NAME_LEN + sizeof("/stat")];
+	char text[STAT_LEN];
+
+	if (reserve(tree, tree->n + 1) < 0)
+		return -1;
+	(void)snprintf(path, sizeof(path), "%.*s/stat", NAME_LEN, name);
+	if (kgb_tree_read_text(proc_fd, path, text, sizeof(text)) > 0 &&
+	    parse_stat(text, &tree->items[tree->n]))
+		tree->n++;
+	return 0;
+}
+
+int kgb_tree_read(struct kgb_tree *tree)
+{
+	DIR *proc = opendir("/proc");
+
+	if (!proc)
+		return -1;
+	tree->n = 0;
+	for (struct dirent *entry; (entry = readdir(proc));) {
+		if (entry->d_name[0] < '0' || entry->d_name[0] > '9')
+			continue;
+		if (add_process(tree, dirfd(proc), entry->d_name) < 0) {
+			(void)closedir(proc);
+			return -1;
+		}
+	}
+	(void)closedir(proc);
+	if (tree->n > 0)
+		qsort(tree->items, tree->n, sizeof(*tree->items), by_pid);
+	return 0;
+}
 static struct kgb_tree_process *find(const struct kgb_tree *tree, pid_t pid)
 {
 	const struct kgb_tree_process key = {.pid = pid};
@@ -174,21 +191,119 @@ static void decide(const struct kgb_tree *tree, struct kgb_tree_process *start, 
 	}
 }
 
-int kgb_tree_scan(struct kgb_tree *tree, pid_t root)
+/* The first thread of a process has ended, others go on: /proc tells what they share behind the
+ * number of one that lives. */
+static void look_through_thread(struct kgb_tree_process *process)
+{
+	char path[PATH_LEN];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/task", process->pid);
+	DIR *dir = opendir(path);
+	if (!dir)
+		return;
+	for (struct dirent *entry; (entry = readdir(dir));) {
+		char stat_path[sizeof(entry->d_name) + sizeof("/stat")];
+		char text[STAT_LEN];
+		struct kgb_tree_process thread;
+		(void)snprintf(stat_path, sizeof(stat_path), "%s/stat", entry->d_name);
+		if (entry->d_name[0] == '.' ||
+		    kgb_tree_read_text(dirfd(dir), stat_path, text, sizeof(text)) <= 0 ||
+		    !parse_stat(text, &thread) || thread.state == 'Z')
+			continue;
+		process->seen_by = thread.pid;
+		process->state = thread.state;
+		process->rss_pages = thread.rss_pages;
+		break;
+	}
+	(void)closedir(dir);
+}
+
+static bool is_alive(const struct kgb_tree_process *process)
+{
+	return process->state != 'Z' || process->n_threads > 1;
+}
+
+/* Keep those that are INSIDE and alive. */
+static void keep_inside(struct kgb_tree *tree)
 {
 	size_t n = 0;
 
-	if (read_all(tree) < 0)
-		return -1;
-	qsort(tree->items, tree->n, sizeof(*tree->items), by_pid);
+	for (size_t i = 0; i < tree->n; i++)
+		if (tree->items[i].mark == INSIDE && is_alive(&tree->items[i]))
+			tree->items[n++] = tree->items[i];
+	tree->n = n;
+	for (size_t i = 0; i < n; i++)
+		if (tree->items[i].state == 'Z')
+			look_through_thread(&tree->items[i]);
+}
+
+static void select_below(struct kgb_tree *tree, pid_t root)
+{
 	for (size_t i = 0; i < tree->n; i++)
 		if (tree->items[i].mark == UNKNOWN)
 			decide(tree, &tree->items[i], root);
 	for (size_t i = 0; i < tree->n; i++)
-		if (tree->items[i].mark == INSIDE && tree->items[i].pid != root &&
-		    tree->items[i].state != 'Z')
+		if (tree->items[i].pid == root)
+			tree->items[i].mark = OUTSIDE;
+	keep_inside(tree);
+}
+
+int kgb_tree_below(const struct kgb_tree *all, pid_t root, struct kgb_tree *out)
+{
+	if (reserve(out, all->n) < 0)
+		return -1;
+	out->n = all->n;
+	if (all->n > 0)
+		memcpy(out->items, all->items, all->n * sizeof(*all->items));
+	select_below(out, root);
+	return 0;
+}
+
+int kgb_tree_scan(struct kgb_tree *tree, pid_t root)
+{
+	if (kgb_tree_read(tree) < 0)
+		return -1;
+	select_below(tree, root);
+	return 0;
+}
+
+/* A number twice: its process left the cgroup and came back, or ended and another has it now. */
+static void drop_doubles(struct kgb_tree *tree)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < tree->n; i++)
+		if (n == 0 || tree->items[i].pid != tree->items[n - 1].pid)
 			tree->items[n++] = tree->items[i];
 	tree->n = n;
+}
+
+int kgb_tree_of_cgroup(struct kgb_tree *tree, const char *procs_path)
+{
+	char line[NAME_LEN];
+	int rc = 0;
+	int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	FILE *procs = fopen(procs_path, "re");
+
+	tree->n = 0;
+	while (rc == 0 && proc_fd >= 0 && procs && fgets(line, sizeof(line), procs)) {
+		line[strcspn(line, "\n")] = '\0';
+		rc = add_process(tree, proc_fd, line);
+	}
+	if (proc_fd < 0 || !procs || ferror(procs))
+		rc = -1;
+	if (procs)
+		(void)fclose(procs);
+	if (proc_fd >= 0)
+		(void)close(proc_fd);
+	if (rc < 0)
+		return -1;
+	if (tree->n > 0)
+		qsort(tree->items, tree->n, sizeof(*tree->items), by_pid);
+	drop_doubles(tree);
+	for (size_t i = 0; i < tree->n; i++)
+		tree->items[i].mark = INSIDE;
+	keep_inside(tree);
 	return 0;
 }
 
@@ -242,10 +357,10 @@ static int64_t sum_of(pid_t pid, const char *file, const char *const keys[2])
 	return sum;
 }
 
-int64_t kgb_tree_private_bytes(pid_t pid)
+int64_t kgb_tree_private_bytes(pid_t seen_by)
 {
 	static const char *const keys[] = {"\nPss_Anon:", "\nPss_Shmem:"};
-	int64_t kilobytes = sum_of(pid, "smaps_rollup", keys);
+	int64_t kilobytes = sum_of(seen_by, "smaps_rollup", keys);
 
 	return kilobytes < 0 ? -1 : 1024 * kilobytes;
 }
@@ -375,9 +490,9 @@ void kgb_tree_nameless(const struct kgb_tree *tree, struct kgb_tree_nameless *ou
 	if (seen == MAP_FAILED)
 		return;
 	for (size_t i = 0; i < tree->n; i++)
-		add_descriptors(tree->items[i].pid, seen, out);
+		add_descriptors(tree->items[i].seen_by, seen, out);
 	for (size_t i = 0; i < tree->n; i++)
-		add_mappings(tree->items[i].pid, seen, out);
+		add_mappings(tree->items[i].seen_by, seen, out);
 	out->is_partial = seen->is_partial;
 	(void)munmap(seen, sizeof(*seen));
 }

@@ -14,7 +14,9 @@
 struct kgb_tree_process {
 	pid_t pid;
 	pid_t parent;
-	char state; /* of ps: R S D T Z ... */
+	pid_t seen_by; /* its number, or that of a thread that lives where the first one has ended:
+			  behind it /proc shows memory and files */
+	char state; /* of ps: R S D T ... */
 	char name[16]; /* as the process calls itself; any bytes */
 	int32_t n_threads;
 	int64_t cpu_ticks; /* its own and that of the children it has reaped */
@@ -32,9 +34,17 @@ struct kgb_tree {
 		0     \
 	}
 
-/** Fill with all processes below `root` (not itself) that are alive. Sizes are those of one moment
- * only as far as /proc has one. -1 with errno when /proc cannot be read or memory is short. */
+/** Fill with all processes of the machine, for kgb_tree_below. Sizes are those of one moment only
+ * as far as /proc has one. -1 with errno when /proc cannot be read or memory is short. */
+int kgb_tree_read(struct kgb_tree *tree);
+/** Of these the ones below `root` (not itself) that are alive. -1 with errno when memory is short.
+ */
+int kgb_tree_below(const struct kgb_tree *all, pid_t root, struct kgb_tree *out);
+/** Both at once, for one root. */
 int kgb_tree_scan(struct kgb_tree *tree, pid_t root);
+/** Fill with the processes of a cgroup, by its file cgroup.procs: whatever else the machine runs
+ * costs nothing then. Fails as kgb_tree_read. */
+int kgb_tree_of_cgroup(struct kgb_tree *tree, const char *procs_path);
 void kgb_tree_release(struct kgb_tree *tree);
 /** One of them by its number, borrowed; NULL when it is not there. */
 const struct kgb_tree_process *kgb_tree_find(const struct kgb_tree *tree, pid_t pid);
@@ -49,9 +59,9 @@ int64_t kgb_tree_tasks(const struct kgb_tree *tree);
 /** Resident pages of all of them; what is shared counts for each. */
 int64_t kgb_tree_rss_pages(const struct kgb_tree *tree);
 
-/** Proportional memory of one process without what belongs to files, in bytes; -1 when it cannot be
- * told (an old kernel, a process that is gone). Costs some 0.1 ms for each GB. */
-int64_t kgb_tree_private_bytes(pid_t pid);
+/** Proportional memory of one process (by its seen_by) without what belongs to files, in bytes; -1
+ * when it cannot be told (an old kernel, a process that is gone). Costs some 0.1 ms for each GB. */
+int64_t kgb_tree_private_bytes(pid_t seen_by);
 
 /** Bytes that one process and the children it has reaped had a disk read or take, ever; -1 when it
  * cannot be told. */

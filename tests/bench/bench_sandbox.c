@@ -172,19 +172,18 @@ static int measure_start(const char *name, enum kgb_network network,
 
 /* ---- killing ---- */
 
-/* The first lines of the status tell the PID namespace. */
+/* The first lines of the status tell the PID namespace. A descriptor that holds it; -1. */
 static int read_status(int fd, struct kgb_sandbox_status *status, struct kgb_err *err)
 {
-	while (status->pidns_inode == 0) {
+	while (status->init_pid == 0) {
 		char text[LINE_MAX_BYTES];
 		ssize_t len = read(fd, text, sizeof(text));
 		if (len <= 0)
 			return kgb_fail(err, KGB_ERR_FAILED, "the sandbox did not say where it is");
 		kgb_sandbox_status_feed(status, text, (size_t)len);
-		if (status->init_pid && status->pidns_inode == 0)
-			return kgb_pidns_inode(status->init_pid, &status->pidns_inode, err);
 	}
-	return 0;
+	int held = kgb_pidns_hold(status->init_pid, &status->pidns_inode);
+	return held < 0 ? kgb_fail(err, KGB_ERR_FAILED, "the sandbox is gone already") : held;
 }
 
 static int kill_once(const struct kgb_confinement *confinement, int64_t n_processes,
@@ -211,7 +210,8 @@ static int kill_once(const struct kgb_confinement *confinement, int64_t n_proces
 	if (rc < 0)
 		return -1;
 	kgb_sandbox_status_init(&status);
-	rc = read_status(sandbox.status_fd, &status, err);
+	KGB_AUTO(fd) int held = read_status(sandbox.status_fd, &status, err);
+	rc = held < 0 ? -1 : 0;
 	if (rc == 0 && read(read_fd, &byte, 1) != 1)
 		rc = kgb_fail(err, KGB_ERR_FAILED, "the crowd did not gather");
 	int64_t start_ns = kgb_mono_ns();

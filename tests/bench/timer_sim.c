@@ -21,8 +21,10 @@ struct row {
 	uint32_t min_rounds, placement_rounds; /* 0: the usual */
 };
 
-/* Time on the device; events add 3 us. */
-#define AT(us, slower) .ns = {(us)*1e3, (us)*1e3 * (slower)}, .sample_ns = 300e3
+/* Time on the device; events add 3 us. Processes differ by what was seen of them, or by `sd`. */
+#define AT_SD(us, slower, sd) \
+	.ns = {(us)*1e3, (us)*1e3 * (slower)}, .sample_ns = 300e3, .process_sd_ns = (sd)
+#define AT(us, slower) AT_SD(us, slower, 65)
 #define H200                                 \
 	.machine = {.bytes_per_s = 4.4e12,   \
 		    .l2_bytes = 50u << 20,   \
@@ -35,8 +37,11 @@ static const struct row rows[] = {
 	{.name = "A/A 200 us, noise 0.3 %", .world = {AT(200, 1), .noise = 0.003}, H200},
 	{.name = "A/A 200 us, noise 1 %", .world = {AT(200, 1), .noise = 0.01}, H200},
 	{.name = "A/A 200 us, noise 3 %", .world = {AT(200, 1), .noise = 0.03}, H200},
+	{.name = "A/A 100 us, noise 0.5 %", .world = {AT(100, 1), .noise = 0.005}, H200},
 	{.name = "A/A 50 us, noise 1 %", .world = {AT(50, 1), .noise = 0.01}, H200},
+	{.name = "A/A 30 us, noise 0.5 %", .world = {AT(30, 1), .noise = 0.005}, H200},
 	{.name = "A/A 20 us, noise 2 %", .world = {AT(20, 1), .noise = 0.02}, H200},
+	{.name = "A/A 10 us, noise 0.1 us", .world = {AT(10, 1), .noise_ns = 100}, H200},
 	{.name = "A/A 5 us, noise 0.15 us", .world = {AT(5, 1), .noise_ns = 150}, H200},
 	{.name = "A/A 2 us, noise 0.1 us", .world = {AT(2, 1), .noise_ns = 100}, H200},
 	{.name = "A/A 200 us, 3 % outliers",
@@ -64,6 +69,7 @@ static const struct row rows[] = {
 	 .world = {AT(5.2, 1), .noise_ns = 100, .event_step = 500},
 	 .machine = {.event_step_ns = 500}},
 	{.name = "0.2 % slower, 200 us", .world = {AT(200, 1.002), .noise = 0.005}, H200},
+	{.name = "1 % slower, 100 us, noise 0.5 %", .world = {AT(100, 1.01), .noise = 0.005}, H200},
 	{.name = "1 % slower, 200 us, noise 0.5 %", .world = {AT(200, 1.01), .noise = 0.005}, H200},
 	{.name = "1 % slower, 200 us, noise 1 %", .world = {AT(200, 1.01), .noise = 0.01}, H200},
 	{.name = "1 % slower, 200 us, drift 3 %",
@@ -97,15 +103,21 @@ static const struct row rows[] = {
 	 .world = {AT(10, 1), .noise_ns = 100, .placement_sd = 0.03},
 	 H200,
 	 .placement_rounds = 4},
-	{.name = "A/A 10 us, processes 0.7 %",
-	 .world = {AT(10, 1), .noise_ns = 100, .process_sd = 0.007},
+	{.name = "A/A 10 us, processes 0", .world = {AT_SD(10, 1, 0), .noise_ns = 100}, H200},
+	{.name = "A/A 10 us, processes 30 ns", .world = {AT_SD(10, 1, 30), .noise_ns = 100}, H200},
+	{.name = "A/A 10 us, processes 100 ns",
+	 .world = {AT_SD(10, 1, 100), .noise_ns = 100},
 	 H200},
-	{.name = "A/A 20 us, processes 0.5 %",
-	 .world = {AT(20, 1), .noise_ns = 100, .process_sd = 0.005},
+	{.name = "A/A 10 us, processes 130 ns",
+	 .world = {AT_SD(10, 1, 130), .noise_ns = 100},
 	 H200},
-	{.name = "5 % faster, 10 us, processes 0.7 %",
-	 .world = {AT(10, 0.95), .noise_ns = 100, .process_sd = 0.007},
+	{.name = "A/A 50 us, processes 100 ns",
+	 .world = {AT_SD(50, 1, 100), .noise_ns = 100},
 	 H200},
+	{.name = "5 % faster, 10 us, processes 100 ns",
+	 .world = {AT_SD(10, 0.95, 100), .noise_ns = 100},
+	 H200},
+	{.name = "5 % faster, 10 us", .world = {AT(10, 0.95), .noise_ns = 100}, H200},
 	{.name = "5 % faster, 10 us, placements 3 %",
 	 .world = {AT(10, 0.95), .noise_ns = 100, .placement_sd = 0.03},
 	 H200},
@@ -161,7 +173,9 @@ static const struct row rows[] = {
 struct tally {
 	int results[KGB_N_TIMING_RESULTS], whys[KGB_N_TIMING_WHYS];
 	int n_intervals, n_covered, n_median_covered, n_device_covered;
-	double half_width, samples, ms;
+	int n_pairs, n_next_covered; /* of sessions one after the other */
+	struct kgb_interval before; /* of the last session that gave one */
+	double half_width, detectable, samples, ms;
 };
 
 static bool covers(struct kgb_interval x, double truth)
@@ -187,11 +201,17 @@ static void count(const struct row *row, const struct kgb_timer_result *r, struc
 	t->n_median_covered += covers(r->median_ratio, truth);
 	t->n_device_covered += covers(r->speedup_device, ns[KGB_SIDE_A] / ns[KGB_SIDE_B]);
 	t->half_width += (r->speedup.high - r->speedup.low) / 2;
+	t->detectable += r->detectable;
+	if (t->n_intervals > 1) {
+		t->n_pairs++;
+		t->n_next_covered += covers(t->before, r->speedup.value);
+	}
+	t->before = r->speedup;
 }
 
 static double percent(int n, int of)
 {
-	return 100.0 * n / of;
+	return of > 0 ? 100.0 * n / of : 0;
 }
 
 static const char *commonest(const struct tally *t)
@@ -226,12 +246,13 @@ static void print_row(const struct row *row, int n_runs)
 	for (int i = 0; i < KGB_N_TIMING_RESULTS; i++)
 		printf(" %5.1f |", percent(t.results[i], n_runs));
 	if (t.n_intervals > 0)
-		printf(" %5.1f | %5.1f | %5.1f | %6.3f |", percent(t.n_covered, t.n_intervals),
+		printf(" %5.1f | %5.1f | %5.1f | %5.1f | %6.3f | %6.2f |",
+		       percent(t.n_covered, t.n_intervals), percent(t.n_next_covered, t.n_pairs),
 		       percent(t.n_median_covered, t.n_intervals),
 		       percent(t.n_device_covered, t.n_intervals),
-		       100 * t.half_width / t.n_intervals);
+		       100 * t.half_width / t.n_intervals, 100 * t.detectable / t.n_intervals);
 	else
-		printf("     - |     - |     - |      - |");
+		printf("     - |     - |     - |     - |      - |      - |");
 	printf(" %5.0f | %5.0f | %-14s | %4.0f |\n", t.samples / n_runs, t.ms / n_runs,
 	       commonest(&t), (double)(kgb_mono_ms() - begun) / n_runs);
 	fflush(stdout);
@@ -249,10 +270,10 @@ int main(int argc, char **argv)
 	}
 	printf("%lld runs of each row; percent of them, covered: percent of intervals\n\n",
 	       (long long)n_runs);
-	printf("| %-32s | undec | faster | slower | same | untr. | cover | median | device | width | "
-	       "samples | ms | why | cpu ms |\n",
+	printf("| %-32s | undec | faster | slower | same | untr. | cover | next | median | device | width | "
+	       "detectable | samples | ms | why | cpu ms |\n",
 	       "world");
-	printf("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
+	printf("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
 	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++)
 		if (strstr(rows[i].name, part))
 			print_row(&rows[i], (int)n_runs);

@@ -92,9 +92,17 @@ def codes():
             yield "%s: %s" % (expect, corpus_doc.alternatives(expect))
 
 
+def first_failures():
+    """One failure is enough where no later case could show a graver one that is expected."""
+    for name, wanted in ((HONEST, False), (STREAM, False), ("redteam aten__softmax/last_dim_only", True),
+                         ("redteam aten__contiguous/by_torch", False)):
+        if kernel(name).first_failure_tells != wanted:
+            yield "%s: %s" % (name, not wanted)
+
+
 def main():
     tests = (("each outcome is right, wrong or skipped as it should be", outcomes), ("rates and intervals", rates),
-             ("the codes that a header allows", codes))
+             ("the codes that a header allows", codes), ("when the first failure tells", first_failures))
     print("1..%d" % len(tests))
     failed = 0
     for number, (title, test) in enumerate(tests, 1):

@@ -9,7 +9,8 @@ same       each kernel against itself: must be SAME
 planted    a kernel against one that does 1 % more work, at about 200 us: must be SLOWER
 baselines  one kernel against torch, torch.compile and cuBLAS called directly: each must give a speedup
 
-A session is a verification of its own, with new processes. Prints tables; exit status 0 when every goal is met.
+A session is a verification of its own, with new processes. Prints a table of each part, and one of all for docs/timing.md;
+exit status 0 when every goal is met. A session without a time of every case meets none.
 """
 
 import argparse
@@ -93,6 +94,7 @@ def sgemm(self, mat2):
 '''
 STEPS = 1200
 GOAL_SAME, GOAL_PLANTED = 0.95, 0.95
+PLANTED_US = 100  # the planted difference must be found from here on
 
 
 # ---- data sets with cases of our own ----
@@ -131,7 +133,7 @@ class Judge:
     """kgb-judge with warm processes, for the whole run."""
 
     def __init__(self, options, directory):
-        self.options, self.directory = options, directory
+        self.options, self.directory, self.device = options, directory, None
         python = ["--python", options.python] if options.python else []
         self.common = ["--device", options.device] + python
         self.zygotes = Zygotes(options.judge, directory, options.device, options.python)
@@ -150,6 +152,7 @@ class Judge:
             return []
         if verdict["status"] != "passed":
             print("# %s: %s %s: %s" % (kernel, verdict["status"], verdict["code"], verdict["message"]))
+        self.device = (verdict["timing"].get("machine") or {}).get("name") or self.device
         for case in verdict["timing"]["cases"]:
             case.pop("samples", None)
         return verdict["timing"]["cases"]
@@ -175,21 +178,37 @@ def goal_of(microseconds):
     return (1.0, "%") if microseconds >= 10 else (0.5, "us")
 
 
+def is_complete(sessions, n):
+    """Every case that there is, timed in each of n sessions?"""
+    n_cases = sum(len(benchmarks) for _, _, benchmarks in PAIRS.values())
+    return len(sessions) == n_cases and all(len(cases) == n for cases in sessions.values())
+
+
+def speedups(cases):
+    return [case["speedup"]["value"] for case in cases if case["speedup"]]
+
+
+def deviation_of(cases):
+    """(candidate's time in us, largest distance of a session from the median of all, what is allowed, unit)"""
+    values = speedups(cases)
+    middle = statistics.median(values)
+    candidate = statistics.median(us(case["candidate"]) for case in cases)
+    allowed, unit = goal_of(candidate)
+    scale = 100 if unit == "%" else candidate
+    return candidate, max(abs(value / middle - 1) for value in values) * scale, allowed, unit
+
+
 def repeat(sessions):
     """Rows of the table, and whether all goals are met. `sessions`: for each case name its timings."""
     rows, good = [], True
     for name, cases in sessions.items():
-        values = [case["speedup"]["value"] for case in cases if case["speedup"]]
+        values = speedups(cases)
         if not values:
             rows.append((name, "no speedup: %s" % ", ".join(sorted({str(case["why"]) for case in cases}))))
             good = False
             continue
-        middle = statistics.median(values)
-        candidate = statistics.median(us(case["candidate"]) for case in cases)
+        candidate, deviation, allowed, unit = deviation_of(cases)
         baseline = statistics.median(us(case["baseline"]) for case in cases)
-        allowed, unit = goal_of(candidate)
-        scale = 100 if unit == "%" else candidate
-        deviation = max(abs(value / middle - 1) for value in values) * scale
         overall = math.exp(statistics.mean(map(math.log, values)))
         covered = sum(case["speedup"]["low"] <= overall <= case["speedup"]["high"] for case in cases if case["speedup"])
         width = statistics.median((case["speedup"]["high"] - case["speedup"]["low"]) / 2 for case in cases if case["speedup"])
@@ -257,7 +276,11 @@ def run_planted(judge, directory):
         groups["1 % more work"] += judge.time(spec, kernels[1], kernels[0])
     groups["the same work"] += judge.time(spec, kernels[0], kernels[0])
     print_table(COUNT_HEAD, count_results({name: cases for name, cases in groups.items() if cases}))
-    return groups, share_of(groups["1 % more work"], "SLOWER") >= GOAL_PLANTED
+    planted = groups["1 % more work"]
+    complete = len(planted) == 4 * len(PLANTED_CASES) and len(groups["the same work"]) == len(PLANTED_CASES)
+    return groups, (complete and all(us(case["baseline"]) >= PLANTED_US for case in planted) and
+                    share_of(planted, "SLOWER") >= GOAL_PLANTED and
+                    all(case["result"] not in ("FASTER", "SLOWER") for case in groups["the same work"]))
 
 
 def run_baselines(judge, directory):
@@ -289,14 +312,50 @@ def run_part(part, judge, directory, n_sessions):
         groups = collect(judge, specs, n_sessions, lambda kernel: "torch")
         rows, good = repeat(groups)
         print_table(REPEAT_HEAD, rows)
-        return groups, good
-    groups = collect(judge, specs, max(1, n_sessions - 1), lambda kernel: kernel)
+        return groups, good and is_complete(groups, n_sessions)
+    n_sessions = max(1, n_sessions - 1)
+    groups = collect(judge, specs, n_sessions, lambda kernel: kernel)
     print_table(COUNT_HEAD, count_results(groups))
     cases = [case for group in groups.values() for case in group]
     print("%d of identical kernels: %s\n" % (len(cases), ", ".join(
         "%s %.1f %%" % (result, 100 * share_of(cases, result))
         for result in ("SAME", "UNDECIDED", "FASTER", "SLOWER", "UNTRUSTED"))), flush=True)
-    return groups, len(cases) > 0 and share_of(cases, "SAME") >= GOAL_SAME
+    return groups, is_complete(groups, n_sessions) and share_of(cases, "SAME") >= GOAL_SAME
+
+
+def count_of(cases, result):
+    return "%d of %d" % (sum(case["result"] == result for case in cases), len(cases)) if cases else ""
+
+
+SUMMARY_HEAD = ("case", "baseline us", "candidate us", "speedup", "sessions apart", "goal", "half width", "detectable", "margin",
+                "processes", "A/A SAME")
+
+
+def summary(document):
+    """One row for each case that was repeated, and one for the planted difference."""
+    rows, same = [], document.get("same", {})
+
+    def middle(cases, value):
+        return statistics.median(value(case) for case in cases if case["speedup"])
+
+    for name, cases in document.get("repeat", {}).items():
+        values = speedups(cases)
+        if not values:
+            continue
+        candidate, deviation, allowed, unit = deviation_of(cases)
+        rows.append((name, "%.2f" % middle(cases, lambda case: us(case["baseline"])), "%.2f" % candidate,
+                     "%.4f" % statistics.median(values), "%.2f %s" % (deviation, unit), "%.1f %s" % (allowed, unit),
+                     *("%.2f %%" % (100 * middle(cases, value)) for value in (
+                         lambda case: (case["speedup"]["high"] / case["speedup"]["low"] - 1) / 2,
+                         lambda case: case["detectable"], lambda case: case["margin"])),
+                     "%g" % middle(cases, lambda case: case["processes"]), count_of(same.get(name), "SAME")))
+    for name, cases in document.get("planted", {}).items():
+        if speedups(cases):
+            result = "SLOWER" if "more" in name else "SAME"
+            rows.append(("%s: %s" % (name, result), "%.2f" % middle(cases, lambda case: us(case["baseline"])),
+                         "%.2f" % middle(cases, lambda case: us(case["candidate"])), "%.4f" % statistics.median(speedups(cases)),
+                         "", "", "", "", "", "", count_of(cases, result)))
+    return rows
 
 
 def main():
@@ -308,7 +367,7 @@ def main():
     parser.add_argument("--only", default="repeat,same,planted,baselines")
     parser.add_argument("--json")
     options = parser.parse_args()
-    document, met = {}, {}
+    document, met, begun = {}, {}, time.monotonic()
     with tempfile.TemporaryDirectory(prefix="kgb-repeat-") as directory:
         judge = Judge(options, directory)
         try:
@@ -321,6 +380,9 @@ def main():
                     pathlib.Path(options.json).write_text(json.dumps(document))
         finally:
             judge.close()
+    print("%s, %s, %d sessions, %.0f s in all\n" % (judge.device, time.strftime("%Y-%m-%d", time.gmtime()), options.sessions,
+                                                   time.monotonic() - begun))
+    print_table(SUMMARY_HEAD, summary(document))
     return 0 if all(met.values()) else 1
 
 

@@ -1,16 +1,21 @@
 # SPDX-License-Identifier: MIT
-"""A model's API on 127.0.0.1 that behaves badly on demand: http://127.0.0.1:PORT/BEHAVIOUR/v1/...
+"""A model's API on 127.0.0.1 that behaves badly on demand: http://127.0.0.1:PORT/BEHAVIOUR[.BEHAVIOUR...]/v1/...
 
 usage: fake_api.py PORT_FILE      writes its port there, serves until it is killed
 
-Behaviours: a status (401, 404, 429, 529), or of a stream: ok, malformed, cut (after counts were told),
-no_stop (ends in peace without its closing event), error_event. Protocols: messages, chat, responses.
+The first call of an address gets the first behaviour, the next one the next, and the last for ever; what each call got is
+a line of the file PORT_FILE.BEHAVIOUR[.BEHAVIOUR...]. Behaviours: a status (401, 404, 429, 529), 429_later (in an hour),
+silent (takes the request and says nothing), or of a stream: ok, malformed, cut (after counts were told), stall (before; the
+connection stays), no_stop (ends in peace without its closing event), error_event. Protocols: messages, chat,
+responses.
 """
 
+import contextlib
 import http.server
 import json
 import os
 import sys
+import threading
 import time
 
 
@@ -34,7 +39,7 @@ def messages(behaviour):
         yield b'event: content_block_delta\ndata: {"type":"content_blo\n\n'
     if behaviour == "error_event":
         yield named("error", error={"type": "overloaded_error", "message": "Overloaded"})
-    if behaviour in ("cut", "no_stop", "error_event"):
+    if behaviour in ("cut", "stall", "no_stop", "error_event"):
         return
     yield named("content_block_stop", index=0)
     yield named("message_delta", delta={"stop_reason": "end_turn", "stop_sequence": None}, usage={"output_tokens": 5})
@@ -51,7 +56,7 @@ def chat(behaviour):
         yield sse("", error={"message": "Overloaded", "type": "server_error", "code": None, "param": None})
     if behaviour == "cut":
         yield sse("", **base, choices=[], usage=usage)
-    if behaviour in ("cut", "no_stop", "error_event"):
+    if behaviour in ("cut", "stall", "no_stop", "error_event"):
         return
     yield sse("", **base, choices=[{"index": 0, "delta": {}, "finish_reason": "stop"}])
     yield sse("", **base, choices=[], usage=usage)
@@ -71,7 +76,7 @@ def responses(behaviour):
     if behaviour == "error_event":
         error = {"code": "server_is_overloaded", "message": "Overloaded"}
         yield named("response.failed", response={**base, "status": "failed", "error": error, "usage": usage})
-    if behaviour in ("cut", "no_stop", "error_event"):
+    if behaviour in ("cut", "stall", "no_stop", "error_event"):
         return
     yield named("response.output_item.done", output_index=0, item=item)
     yield named("response.completed", response={**base, "status": "completed", "output": [item], "usage": usage})
@@ -83,19 +88,44 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def log_message(self, *args):
         pass
 
-    def fail(self, status):
+    def behave(self):
+        """The behaviour that is next for the address."""
+        days = self.path.split("/")[1]
+        behaviours = days.split(".")
+        with self.server.lock:
+            n = self.server.calls[days] = self.server.calls.get(days, 0) + 1
+            behaviour = behaviours[min(n, len(behaviours)) - 1]
+            with open("%s.%s" % (sys.argv[1], days), "a", encoding="ascii") as file:
+                file.write(behaviour + "\n")
+        return behaviour
+
+    def wait_for_end(self):
+        """Until the other side has had enough."""
+        self.close_connection = True
+        with contextlib.suppress(OSError):
+            self.connection.recv(1)
+
+    def fail(self, status, *headers):
         body = json.dumps({"error": {"message": f"status {status}", "type": "error", "code": None, "param": None}}).encode()
         self.send_response(status)
         self.send_header("content-type", "application/json")
         self.send_header("content-length", str(len(body)))
+        for name, value in headers:
+            self.send_header(name, value)
         self.end_headers()
         self.wfile.write(body)
 
     def do_POST(self):
         self.rfile.read(int(self.headers.get("content-length", 0)))
-        behaviour = self.path.split("/")[1]
+        behaviour = self.behave()
         if behaviour.isdigit():
             self.fail(int(behaviour))
+            return
+        if behaviour == "429_later":
+            self.fail(429, ("retry-after", "3600"))
+            return
+        if behaviour == "silent":
+            self.wait_for_end()
             return
         path = self.path.split("?")[0]
         stream = messages if path.endswith("/messages") else chat if path.endswith("/completions") else responses
@@ -110,12 +140,17 @@ class Handler(http.server.BaseHTTPRequestHandler):
             time.sleep(0.1)
             self.close_connection = True
             return
+        if behaviour == "stall":
+            self.wait_for_end()
+            return
         self.wfile.write(b"0\r\n\r\n")
 
 
 def main():
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
+    server.lock = threading.Lock()
+    server.calls = {}
     with open(sys.argv[1] + ".new", "w", encoding="ascii") as file:
         file.write(str(server.server_address[1]))
     os.rename(sys.argv[1] + ".new", sys.argv[1])

@@ -130,12 +130,13 @@ static struct kgb_rng rng_of(const struct world *world, const char *what, enum k
 	return rng;
 }
 
+/* In ns. */
 static double process_effect(const struct world *world, enum kgb_side side, uint32_t process)
 {
-	if (world->process_sd <= 0)
-		return 1;
+	if (world->process_sd_ns <= 0)
+		return 0;
 	struct kgb_rng rng = rng_of(world, "process", side, process);
-	return exp(world->process_sd * kgb_rng_normal(&rng));
+	return world->process_sd_ns * kgb_rng_normal(&rng);
 }
 
 /* Where memory lies. */
@@ -154,7 +155,7 @@ static void sample(struct world *world, const struct kgb_timer_block *block, uin
 {
 	enum kgb_side side = block->side;
 	uint32_t slot = (block->slot + i) % block->n_slots;
-	double ns = world->ns[side] * placement_effect(world, side, block->placement) *
+	double ns = world->ns[side] * placement_effect(world, side, block->placement) +
 		    process_effect(world, side, block->process);
 
 	world->neighbour = episode(world, world->neighbour, world->neighbour_share, 60);

@@ -36,7 +36,7 @@ struct world {
 	double two_speeds; /* two calls of five are slower by this part, on both sides, at random */
 	double placement_sd; /* of the logarithm, over placements, on each side by itself */
 	double placement_share, placement_slower; /* so many placements are slower by this part */
-	double process_sd; /* of the logarithm, over processes, on each side by itself */
+	double process_sd_ns; /* over processes, on each side by itself */
 	double last_slower; /* the last call of each block, on both sides */
 	double throttle_share; /* episodes of about 40 samples at 60 % of the clock */
 	double event_step, activity_step; /* resolution in ns; 0: 32 */

@@ -87,6 +87,10 @@ class Validator:
         if is_type(value, "number") and value < argument:
             self.fail(path, f"{value} is less than {argument}")
 
+    def on_maximum(self, argument, value, path, _schema):
+        if is_type(value, "number") and value > argument:
+            self.fail(path, f"{value} is more than {argument}")
+
     def on_minitems(self, argument, value, path, _schema):
         if isinstance(value, list) and len(value) < argument:
             self.fail(path, f"{len(value)} items, fewer than {argument}")

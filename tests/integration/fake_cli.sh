@@ -19,13 +19,13 @@ fake_cli() {
 	cat preamble - >cli
 	chmod +x cli
 }
-# Body of a CLI: the Python program on stdin, then a clean end.
+# Body of a CLI: the Python program on stdin, then a clean end. Its name is that of no other test, for test_no_process.
 python_cli() {
 	{
-		echo "cat >\$TMPDIR/attack.py <<\KGB_EOF"
+		echo "cat >\$TMPDIR/attack-$$.py <<\KGB_EOF"
 		cat
 		echo KGB_EOF
-		echo 'python3 -u $TMPDIR/attack.py >seen 2>&1 </dev/null'
+		echo "python3 -u \$TMPDIR/attack-$$.py >seen 2>&1 </dev/null"
 		echo 'result done'
 	} | fake_cli
 }

@@ -17,7 +17,7 @@
 # A body runs in a subshell of its own with `set -eu`, in the private folder $TRASH: state passes from
 # one test to the next by files. Write it as one `&&` chain, or as plain commands one a line: in a mixture
 # `set -e` does not see a failing `a && b` or `! a` that is not last. Its output is shown only when it fails (or always with --verbose).
-# The environment is cleared: PATH (our programs, then the system's), HOME, TMPDIR, LC_ALL=C, TZ=UTC and
+# The environment is cleared: PATH (our programs, then the system's), HOME, TMPDIR, LC_ALL=C, TZ=UTC, umask 022 and
 # the KGB_TEST* variables are all there is. Arguments: --verbose, --keep (leave $TRASH in place).
 #
 # Provided: $KGB_TEST_SOURCE_DIR (root of the project), $KGB_TEST_BIN_DIR (our programs), $TRASH.
@@ -58,6 +58,7 @@ for test_argument; do
 	esac
 done
 
+umask 022
 test_n=0
 test_n_failed=0
 test_background= # a process that ends with the test
@@ -289,7 +290,7 @@ test_wait_for() {
 
 # test_no_process PATTERN: no process whose command line matches (the pattern names $TRASH or a token of the test).
 test_no_process() {
-	test_found=$(pgrep -af -- "$1" | grep -v -e pgrep -e "${0##*/}") || return 0
+	test_found=$(pgrep -af -- "$1" | grep -v pgrep) || return 0
 	printf 'test_no_process: still running:\n%s\n' "$test_found" >&2
 	return 1
 }

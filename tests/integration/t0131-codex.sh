@@ -9,13 +9,20 @@ test_require codex sandbox torch jq
 export cli=codex
 
 test_cli_works
-start_fake_api
-test_cli_bad_day ok agent.ok 1
-test_cli_bad_day 401 provider.auth 4
-test_cli_bad_day 404 provider.unknown_model 4
-test_cli_bad_day malformed agent.ok 1
-test_cli_bad_day cut provider.network 4
-test_cli_bad_day error_event provider.transient 4
-test_cli_bad_day 429 provider.transient 4
-test_cli_bad_day 529 provider.transient 4
+test_cli_bad_days <<\END
+silent.stall.ok  agent.ok               2  3  5
+malformed        agent.ok               1  1  5
+401              provider.auth          3  3  0
+402              provider.credit        3  3  0
+403              provider.auth          3  3  0
+404              provider.unknown_model 3  3  0
+429              provider.transient     1  2  0
+429_later        provider.transient     1  1  0
+500              provider.transient     2  2  0
+529              provider.transient     2  2  0
+cut              provider.network       3  3  0
+error_event      provider.transient     1  1  5
+closed           provider.transient     2  0  0
+tls              provider.transient     2  0  0
+END
 test_done

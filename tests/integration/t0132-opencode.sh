@@ -9,10 +9,13 @@ test_require opencode sandbox torch jq
 export cli=opencode
 
 test_cli_works
-start_fake_api
-test_cli_bad_day ok agent.ok 1
-test_cli_bad_day 401 provider.auth 4
-test_cli_bad_day 404 provider.unknown_model 4
-# It asks again without a word and without an end: the gateway ends it.
-test_cli_bad_day cut provider.transient 4
+# After a stream that breaks off it asks again without a word and without an end: the gateway ends it.
+test_cli_bad_days <<\END
+silent.stall.ok            agent.ok               2  3   5
+malformed.error_event.cut  provider.transient     4  3  10
+401                        provider.auth          1  1   0
+404                        provider.unknown_model 1  1   0
+429_later                  provider.transient     2  1   0
+529                        provider.transient     2  2   0
+END
 test_done

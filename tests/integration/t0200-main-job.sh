@@ -47,7 +47,7 @@ test_expect_success 'every exchange is recorded, without the capability token' '
 '
 test_expect_success 'nothing of the sandbox is left' '
 	jq -e ".survivors == 0 and .end == \"agent.ok\"" "$(run_dir)/attempts/aten__add/001/exit.json" &&
-	test_no_process "$TRASH"
+	test_wait_for 30 test_no_process "$TRASH"
 '
 test_expect_success '--skip-gen verifies that run again and agrees' '
 	cp "$(run_dir)/results.json" first.json &&

@@ -46,22 +46,22 @@ test_expect_success 'exits 1 with a kernel in place: crashed, but the kernel is 
 	attempt ".end == \"agent.crashed\" and .kernel_source == \"file\""
 '
 test_expect_success 'hangs after its last event: ended, and what it said counts' '
-	{ cat write_kernel; echo "result done; sleep 1000"; } | fake_cli &&
+	{ cat write_kernel; echo "result done; sleep 1000.$$"; } | fake_cli &&
 	test_expect_code 0 run_fake &&
 	attempt ".end == \"agent.ok\"" &&
-	test_no_process "sleep 1000"
+	test_no_process "sleep 1000.$$"
 '
 test_expect_success 'never ends: timeout, tree gone, file harvested and judged' '
-	printf "echo broken >/ws/kernel.py; trap \"\" INT TERM; setsid sleep 1001 & sleep 1001\n" | fake_cli &&
-	test_expect_code 1 run_fake --timeout 2s &&
+	printf "echo broken >/ws/kernel.py; trap \"\" INT TERM; setsid sleep 1001.$$ & sleep 1001.$$\n" | fake_cli &&
+	test_expect_code 1 run_fake --timeout 10s &&
 	attempt ".end == \"agent.timeout\" and .kernel_source == \"file\"" &&
 	operator ".status == \"failed\"" &&
-	test_no_process "sleep 1001"
+	test_no_process "sleep 1001.$$"
 '
 test_expect_success 'leaves children behind: none survives' '
-	printf "setsid sleep 1002 & sleep 1002 & result done\n" | fake_cli &&
+	printf "setsid sleep 1002.$$ & sleep 1002.$$ & result done\n" | fake_cli &&
 	test_expect_code 1 run_fake &&
-	test_no_process "sleep 1002" &&
+	test_no_process "sleep 1002.$$" &&
 	jq -e ".survivors == 0" runs/*/attempts/aten__add/001/exit.json
 '
 for kind in symlink fifo directory huge hardlink; do
@@ -109,25 +109,25 @@ test_expect_success 'a real key never enters the sandbox and is written nowhere'
 	test_expect_code 1 grep -r "sk-real-0123456789" runs
 '
 test_expect_success 'Ctrl-C: exit 130, tree gone, state readable' '
-	printf "sleep 1003\n" | fake_cli && rm -rf runs &&
+	printf "sleep 1003.$$\n" | fake_cli && rm -rf runs &&
 	{
 		KGB_CLAUDE_BIN=$TRASH/cli kgb-agent add -m normal_cc >out 2>log &
 		pid=$!
 	} &&
-	test_wait_for 10 sh -c "pgrep -f \"[s]leep 1003\" >/dev/null" &&
+	test_wait_for 100 sh -c "pgrep -f \"[s]leep 1003.$$\" >/dev/null" &&
 	kill -INT $pid && code=0 && { wait $pid || code=$?; } &&
 	test_equal 130 $code "exit status" &&
-	test_no_process "sleep 1003" &&
+	test_no_process "sleep 1003.$$" &&
 	jq -e ".operators[\"aten::add\"].status == \"cancelled\"" runs/*/progress.json &&
 	test_grep "kgb-agent --skip-gen --run" log
 '
 test_expect_success 'a run that another process holds: exit 75 with its owner' '
-	printf "sleep 1005\n" | fake_cli && rm -rf runs &&
+	printf "sleep 1005.$$\n" | fake_cli && rm -rf runs &&
 	{
 		KGB_CLAUDE_BIN=$TRASH/cli kgb-agent add -m normal_cc >out 2>log &
 		pid=$!
 	} &&
-	test_wait_for 10 sh -c "pgrep -f \"[s]leep 1005\" >/dev/null" &&
+	test_wait_for 100 sh -c "pgrep -f \"[s]leep 1005.$$\" >/dev/null" &&
 	test_expect_code 75 kgb-agent --skip-gen 2>err && test_grep "$pid" err &&
 	kill -INT $pid && { wait $pid || true; }
 '

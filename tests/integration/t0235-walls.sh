@@ -10,7 +10,7 @@ test_require sandbox jq python3
 
 run_bare() {
 	rm -rf runs
-	KGB_CLAUDE_BIN=$TRASH/cli timeout 60 kgb-agent add -m naive_cc --skip-verify --json "$@" >out.json 2>log
+	KGB_CLAUDE_BIN=$TRASH/cli timeout 500 kgb-agent add -m naive_cc --skip-verify --json "$@" >out.json 2>log
 }
 # A kind of call that was refused is in the result, under this name (where the kernel can tell).
 told() {
@@ -32,7 +32,7 @@ path.listen()
 tcp = socket.create_server(("127.0.0.1", 0))
 open("host/port.tmp", "w").write(str(tcp.getsockname()[1]))
 os.rename("host/port.tmp", "host/port")
-time.sleep(60)' &
+time.sleep(300)' &
 listener=$!
 cat >attack.py <<EOF
 HOST = "$TRASH/host"
@@ -40,7 +40,7 @@ ABSTRACT = "\\0kgb-walls-$$"
 DATA = "$KGB_TEST_SOURCE_DIR"
 REAL_KEY = "sk-""walls"
 EOF
-test_wait_for 10 test -e host/port
+test_wait_for 100 test -e host/port
 echo "PORT = $(cat host/port)" >>attack.py
 cat >>attack.py <<\EOF
 import ctypes, fcntl, glob, os, pty, socket, struct, termios
@@ -229,7 +229,7 @@ test_expect_success 'requests that the gateway refuses are told too' '
 	python_cli <<-\EOF &&
 	import socket
 	for request in (b"GET /admin HTTP/1.0\r\n\r\n", b"POST /v1/messages HTTP/1.0\r\nx-api-key: stolen\r\ncontent-length: 2\r\n\r\n{}"):
-	    with socket.create_connection(("127.0.0.1", 8123), 5) as s:
+	    with socket.create_connection(("127.0.0.1", 8123), 60) as s:
 	        s.sendall(request)
 	        s.recv(100)
 	EOF
@@ -249,7 +249,7 @@ test_expect_success 'an honest program leaves no trace of a probe' '
 	with multiprocessing.Pool(2) as pool:
 	    pool.map(abs, range(10))
 	try:
-	    urllib.request.urlopen("http://127.0.0.1:8123/api/hello", timeout=5)
+	    urllib.request.urlopen("http://127.0.0.1:8123/api/hello", timeout=60)
 	except OSError:
 	    pass
 	open("/ws/kernel.py", "w").write("x = 1\n")
@@ -272,22 +272,23 @@ test_expect_success 'a fork bomb: ended with its class, nothing survives' '
 	EOF
 	test_expect_code 1 run_bare --set sandbox.processes=300 &&
 	attempt ".end == \"agent.processes\" and .sandbox.broken_limit.name == \"processes\" and .sandbox.empty.proven" &&
-	operator ".error | test(\"sandbox.processes\")" && test_no_process attack.py
+	operator ".error | test(\"sandbox.processes\")" && test_no_process "attack-$$[.]py"
 '
-test_expect_success 'gigabytes in files of a size that is allowed: ended with its class' '
+test_expect_success 'much in files of a size that is allowed: ended with its class, before it is all there' '
 	python_cli <<-\EOF &&
 	import time
 	block = b"x" * (1 << 20)
 	for i in range(30):
 	    with open("/ws/part%d" % i, "wb") as f:
-	        for _ in range(100):
+	        for _ in range(20):
 	            f.write(block)
-	time.sleep(30)
+	    time.sleep(0.5)
+	time.sleep(300)
 	EOF
 	test_expect_code 1 run_bare --set sandbox.disk=64MiB &&
 	attempt ".end == \"agent.disk\" and .sandbox.broken_limit.name == \"disk\"" &&
 	operator ".error | test(\"sandbox.disk allows 67108864\")" &&
-	test "$(du -sm runs | cut -f1)" -lt 3000
+	test "$(du -sm runs | cut -f1)" -lt 600
 '
 test_expect_success 'the same in HOME, where a folder cannot even be read' '
 	python_cli <<-\EOF &&
@@ -298,7 +299,7 @@ test_expect_success 'the same in HOME, where a folder cannot even be read' '
 	    os.chmod("/home/agent/a", 0)
 	    for _ in range(100):
 	        f.write(block)
-	time.sleep(30)
+	time.sleep(300)
 	EOF
 	test_expect_code 1 run_bare --set sandbox.disk=64MiB && attempt ".end == \"agent.disk\" and .sandbox.used.home_bytes > 67108864"
 '
@@ -314,7 +315,7 @@ test_expect_success 'the same in files that are deleted at once: ended with its 
 	        f.write(block)
 	    kept.append(f)
 	    f.flush()
-	time.sleep(30)
+	time.sleep(300)
 	EOF
 	test_expect_code 1 run_bare --set sandbox.disk=64MiB && attempt ".end == \"agent.disk\"" && operator ".error | test(\"deleted\")"
 '
@@ -323,7 +324,7 @@ test_expect_success 'very many small files: ended with its class' '
 	import time
 	for i in range(20000):
 	    open("/ws/f%d" % i, "w").close()
-	time.sleep(30)
+	time.sleep(300)
 	EOF
 	test_expect_code 1 run_bare --set sandbox.files=5000 &&
 	attempt ".end == \"agent.disk\" and .sandbox.broken_limit.name == \"files\" and .sandbox.broken_limit.seen > 5000"
@@ -352,7 +353,7 @@ test_expect_success '/tmp and /dev/shm are full when they are full' '
 	test_no_grep wrote runs/*/attempts/aten__add/001/ws/seen
 '
 test_expect_success 'a tool that takes too much memory is ended, its agent goes on' '
-	printf "python3 -c \"x = bytearray(1 << 30); import time; time.sleep(20)\"\necho \$? >/ws/status\necho x >/ws/kernel.py\nresult done\n" | fake_cli &&
+	printf "python3 -c \"x = bytearray(1 << 30); import time; time.sleep(300)\"\necho \$? >/ws/status\necho x >/ws/kernel.py\nresult done\n" | fake_cli &&
 	run_bare --set sandbox.memory=256MiB && attempt ".end == \"agent.ok\" and .sandbox.used.memory_kills >= 1" &&
 	test_equal 137 "$(cat runs/*/attempts/aten__add/001/ws/status)" status
 '
@@ -365,7 +366,7 @@ test_expect_success 'memory in files without a name counts too' '
 		for f in files:
 		    for _ in range(64):
 		        os.write(f, b"x" * (1 << 20))
-		time.sleep(20)
+		time.sleep(300)
 		KGB_EOF
 		EOF
 		printf "python3 /tmp/a.py\necho \$? >/ws/status\necho x >/ws/kernel.py\nresult done\n"
@@ -373,7 +374,7 @@ test_expect_success 'memory in files without a name counts too' '
 	{ run_bare --set sandbox.memory=256MiB || true; } && attempt ".sandbox.used.memory_kills >= 1 and .sandbox.empty.proven"
 '
 test_expect_success 'a CLI that takes too much memory itself: ended with its class' '
-	printf "exec python3 -c \"x = bytearray(1 << 30); import time; time.sleep(20)\"\n" | fake_cli &&
+	printf "exec python3 -c \"x = bytearray(1 << 30); import time; time.sleep(300)\"\n" | fake_cli &&
 	test_expect_code 1 run_bare --set sandbox.memory=256MiB &&
 	attempt ".end == \"agent.memory\"" && operator ".error | test(\"sandbox.memory\")"
 '
@@ -381,34 +382,34 @@ test_expect_success 'a CLI that takes too much memory itself: ended with its cla
 # ---- what waits ----
 
 test_expect_success 'no sign of life: ended with its class, and what it waited for' '
-	printf "sleep 90.1010 & wait\n" | fake_cli &&
-	test_expect_code 1 run_bare --set sandbox.idle_timeout=1s &&
+	printf "sleep 900.$$ & wait\n" | fake_cli &&
+	test_expect_code 1 run_bare --set sandbox.idle_timeout=3s &&
 	attempt ".end == \"agent.hung\" and .sandbox.waiting_for.class == \"tool\" and (.sandbox.waiting_for.evidence | test(\"sleep\"))" &&
-	operator ".error | test(\"no sign of life\")" && test_no_process "sleep 90.1010"
+	operator ".error | test(\"no sign of life\")" && test_no_process "sleep 900.$$"
 '
 test_expect_success 'a CLI that waits for nothing at all' '
-	printf "exec sleep 90.1011\n" | fake_cli && test_expect_code 1 run_bare --set sandbox.idle_timeout=1s &&
+	printf "exec sleep 901\n" | fake_cli && test_expect_code 1 run_bare --set sandbox.idle_timeout=3s &&
 	attempt ".end == \"agent.hung\" and .sandbox.waiting_for.class == \"nothing\""
 '
 test_expect_success 'a CLI that was stopped' '
-	printf "kill -STOP \$\$\n" | fake_cli && test_expect_code 1 run_bare --set sandbox.idle_timeout=1s &&
+	printf "kill -STOP \$\$\n" | fake_cli && test_expect_code 1 run_bare --set sandbox.idle_timeout=3s &&
 	attempt ".end == \"agent.hung\" and .sandbox.waiting_for.class == \"stopped\""
 '
 test_expect_success 'slow but alive by a trickle of work, of output or of processes: never ended for idleness' '
 	fake_cli <<-\EOF &&
 	python3 -c "
 	import time
-	end = time.time() + 2
+	end = time.time() + 4.5
 	while time.time() < end:
 	    mark = time.time() + 0.02
 	    while time.time() < mark: pass
 	    time.sleep(0.2)"
-	for i in 1 2 3; do sleep 0.6; done
-	(sleep 0.7; say 1; sleep 0.7; say 2; sleep 0.7)
+	for i in 1 2 3 4 5 6 7; do sleep 0.6; done
+	(for i in 1 2 3 4 5 6; do sleep 0.7; say $i; done)
 	echo x >/ws/kernel.py
 	result done
 	EOF
-	run_bare --set sandbox.idle_timeout=1s && attempt ".end == \"agent.ok\" and .sandbox.clocks.wall_ms > 5000"
+	run_bare --set sandbox.idle_timeout=3s && attempt ".end == \"agent.ok\" and .sandbox.clocks.wall_ms > 12000"
 '
 test_expect_success 'slow but alive by a trickle to a disk: never ended for idleness, where the kernel counts it' '
 	cat >trickle.py <<-\EOF &&
@@ -427,12 +428,12 @@ test_expect_success 'slow but alive by a trickle to a disk: never ended for idle
 	sys.exit(written() < 1 << 18)
 	EOF
 	{ ! python3 trickle.py here 0.3 || {
-		{ echo "cat >/tmp/t.py <<\KGB_EOF"; cat trickle.py; printf "KGB_EOF\npython3 /tmp/t.py /ws/big 4\necho x >/ws/kernel.py\nresult done\n"; } | fake_cli &&
-		run_bare --set sandbox.idle_timeout=1s && attempt ".end == \"agent.ok\""
+		{ echo "cat >/tmp/t.py <<\KGB_EOF"; cat trickle.py; printf "KGB_EOF\npython3 /tmp/t.py /ws/big 6\necho x >/ws/kernel.py\nresult done\n"; } | fake_cli &&
+		run_bare --set sandbox.idle_timeout=3s && attempt ".end == \"agent.ok\""
 	}; }
 '
 test_expect_success 'time is over while a loop runs: it waited for the processor' '
-	printf "while :; do :; done\n" | fake_cli && test_expect_code 1 run_bare --timeout 2s &&
+	printf "while :; do :; done\n" | fake_cli && test_expect_code 1 run_bare --timeout 6s &&
 	attempt ".end == \"agent.timeout\" and .sandbox.waiting_for.class == \"cpu\""
 '
 cat >stall.py <<\EOF
@@ -444,7 +445,7 @@ while True:
     kept.append(server.accept())
 EOF
 test_expect_success 'an API that does not answer is no idleness; when time is over, that is what it waited for' '
-	rm -f stall.port && { python3 stall.py & stall=$!; } && test_wait_for 5 test -s stall.port &&
+	rm -f stall.port && { python3 stall.py & stall=$!; } && test_wait_for 100 test -s stall.port &&
 	{
 		echo "exec python3 - <<KGB_EOF"
 		cat <<-\EOF
@@ -454,8 +455,8 @@ test_expect_success 'an API that does not answer is no idleness; when time is ov
 		KGB_EOF
 		EOF
 	} | fake_cli &&
-	ANTHROPIC_API_KEY=sk-x test_expect_code 1 run_bare --timeout 3s --set sandbox.idle_timeout=1s --set gateway.upstream_url="http://127.0.0.1:$(cat stall.port)" &&
-	kill $stall && attempt ".end == \"agent.timeout\" and .sandbox.waiting_for.class == \"api\" and .sandbox.clocks.api_ms > 1500"
+	ANTHROPIC_API_KEY=sk-x test_expect_code 1 run_bare --timeout 12s --set sandbox.idle_timeout=3s --set gateway.upstream_url="http://127.0.0.1:$(cat stall.port)" &&
+	kill $stall && attempt ".end == \"agent.timeout\" and .sandbox.waiting_for.class == \"api\" and .sandbox.clocks.api_ms > 3500"
 '
 
 # ---- the ladder ----
@@ -472,7 +473,7 @@ $aside true 2>/dev/null || aside=
 # Without bubblewrap, as on a machine that forbids user namespaces.
 run_bare_walls() {
 	rm -rf runs
-	KGB_BWRAP=/nonexistent KGB_CLAUDE_BIN=$TRASH/cli $aside timeout 60 kgb-agent add -m naive_cc --skip-verify --json "$@" >out.json 2>log
+	KGB_BWRAP=/nonexistent KGB_CLAUDE_BIN=$TRASH/cli $aside timeout 500 kgb-agent add -m naive_cc --skip-verify --json "$@" >out.json 2>log
 }
 landlock=$(KGB_BWRAP=/nonexistent kgb-agent doctor --json 2>/dev/null | jq -r '.checks[] | select(.name == "isolation") | .detail' | grep -c "L2 can be had")
 if [ "$landlock" -eq 1 ]; then
@@ -488,7 +489,7 @@ if [ "$landlock" -eq 1 ]; then
 		import os, urllib.error, urllib.request
 		assert os.getcwd().endswith("/ws") and os.environ["HOME"].endswith("/home"), os.getcwd()
 		try:
-		    urllib.request.urlopen(os.environ["ANTHROPIC_BASE_URL"] + "/nothing", timeout=5)
+		    urllib.request.urlopen(os.environ["ANTHROPIC_BASE_URL"] + "/nothing", timeout=60)
 		except urllib.error.HTTPError as e:
 		    print("gateway", e.code)
 		EOF
@@ -496,7 +497,7 @@ if [ "$landlock" -eq 1 ]; then
 		test_no_grep "\`/ws" runs/*/attempts/aten__add/001/prompt.md
 	'
 	test_expect_success 'L2: daemons and a fork bomb are found and ended' '
-		python_cli <<-\EOF &&
+		sed "s/902/902.$$/" <<-\EOF | python_cli &&
 		import os, signal, time
 		for n in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
 		    signal.signal(n, signal.SIG_IGN)
@@ -504,11 +505,11 @@ if [ "$landlock" -eq 1 ]; then
 		    if os.fork() == 0:
 		        os.setsid()
 		        if os.fork() == 0:
-		            os.execlp("sleep", "sleep", "90.1012")
+		            os.execlp("sleep", "sleep", "902")
 		        os._exit(0)
 		EOF
 		test_expect_code 1 run_bare_walls --isolation L2 && attempt ".end == \"agent.ok\" and .sandbox.empty.proven" &&
-		test_no_process "sleep 90.1012" &&
+		test_no_process "sleep 902.$$" &&
 		python_cli <<-\EOF &&
 		import os, time
 		try:
@@ -520,7 +521,7 @@ if [ "$landlock" -eq 1 ]; then
 		time.sleep(90)
 		EOF
 		test_expect_code 1 run_bare_walls --isolation L2 --set sandbox.processes=300 &&
-		attempt ".end == \"agent.processes\" and .sandbox.empty.proven" && test_no_process attack.py
+		attempt ".end == \"agent.processes\" and .sandbox.empty.proven" && test_no_process "attack-$$[.]py"
 	'
 	test_expect_success 'L2 does not judge, and says so' '
 		test_expect_code 4 env KGB_BWRAP=/nonexistent KGB_CLAUDE_BIN="$TRASH/cli" kgb-agent add -m naive_cc --isolation L2 2>err &&

@@ -17,6 +17,8 @@ test_expect_success 'wrong arguments are usage errors that name the option' '
 	test_expect_code 2 kgb-judge verify --kernel kernel.py --op add --timeout 3 2>err && test_grep "\-\-timeout" err &&
 	test_expect_code 2 kgb-judge verify --kernel kernel.py --op add --timeout 1ms 2>err && test_grep "least" err &&
 	test_expect_code 2 kgb-judge verify --kernel kernel.py --op add --baseline cublas 2>err && test_grep "\-\-baseline" err &&
+	test_expect_code 2 kgb-judge verify --kernel kernel.py --op add --max-failures 0 2>err &&
+	test_grep "\-\-max-failures" err &&
 	test_expect_code 2 kgb-judge verify --kernel kernel.py --op add --verdict-fd 9 2>err && test_grep "\-\-verdict-fd 9" err &&
 	test_expect_code 2 kgb-judge zygotes 2>err && test_grep "\-\-dir" err &&
 	test_expect_code 0 kgb-judge --version >out && test_grep "^kgb-judge [0-9]" out
@@ -127,6 +129,11 @@ test_expect_success 'the verdict is the same however many lanes the cases take' 
 	test "$(jq -r ".[0], .[1]" hang.1)" = "$(jq -r ".[0], .[1]" hang.4)"
 '
 
+test_expect_success 'as many failed cases as are asked for end it' '
+	judge "$process/unwritten_tail.py" --zygotes zygotes --lanes 1 --max-failures 2 &&
+	jq -e ".code == \"verify.mismatch\" and .failed_tests == 2 and .not_run_tests > 0" verdict.json
+'
+
 test_expect_success 'warm: without descriptor 3 the verdict goes to stdout' '
 	kgb-judge verify --spec "$fixtures/aten__add.yaml" --kernel "$process/honest.py" --zygotes zygotes --mode agent \
 		3>&- >out &&
@@ -168,7 +175,7 @@ test_expect_success 'candidates do not see what is kept' '
 test_expect_success 'what is not a plain file of moderate size is rejected without being read' '
 	ln -s "$process/honest.py" link.py && mkfifo fifo.py && head -c 300000 /dev/zero >big.py &&
 	for pair in link.py:contract.not_a_file fifo.py:contract.not_a_file big.py:contract.too_large; do
-		timeout 20 kgb-judge verify --spec "$fixtures/aten__add.yaml" --kernel "${pair%%:*}" --zygotes zygotes \
+		timeout 200 kgb-judge verify --spec "$fixtures/aten__add.yaml" --kernel "${pair%%:*}" --zygotes zygotes \
 			3>verdict.json
 		test_equal "${pair#*:}" "$(jq -r .code verdict.json)" "${pair%%:*}"
 	done
@@ -190,7 +197,7 @@ check() {
 		code=$(jq -r '.code // .status' verdict.json) &&
 		jq -r '.message' verdict.json &&
 		printf '%s\n' "$code" | grep -E -x -- "$want" &&
-		jq -e '.wall_ms < 30000' verdict.json
+		jq -e '.wall_ms < 120000' verdict.json
 }
 for kernel in "$process"/*.py; do
 	name=$(basename "$kernel" .py)
@@ -202,8 +209,9 @@ all_gone() {
 	descendants "$zygotes_pid" >now
 	cmp -s idle now
 }
+some_are_there() { ! all_gone; }
 test_expect_success 'none of them left a process' '
-	test_wait_for 10 all_gone || { diff idle now; false; }
+	test_wait_for 100 all_gone || { diff idle now; false; }
 '
 
 test_expect_success 'a candidate sees nothing but its jail' '
@@ -242,23 +250,23 @@ test_expect_success 'a failing case is told with its inputs, the element and bot
 
 test_expect_success 'the whole verification has a limit too' '
 	sed "s/^    while True:/    import time; time.sleep(1.5); return result\n    while False:/" "$process/hang.py" >slow.py &&
-	judge slow.py --zygotes zygotes --timeout 4s &&
-	jq -e ".code == \"verify.timeout\" and .wall_ms < 9000 and (.message | contains(\"4 s\"))" verdict.json
+	judge slow.py --zygotes zygotes --timeout 4s --call-timeout 200s &&
+	jq -e ".code == \"verify.timeout\" and .wall_ms < 60000 and (.message | contains(\"4 s\"))" verdict.json
 '
 
 test_expect_success 'a judge that is killed takes its workers with it' '
 	sh -c "exec kgb-judge verify --spec \"$fixtures/aten__add.yaml\" --kernel \"$process/hang_deaf.py\" \
-		--call-timeout 60s --zygotes zygotes" 3>verdict.json &
+		--call-timeout 250s --zygotes zygotes" 3>verdict.json &
 	pid=$! &&
-	sleep 2 && ! all_gone &&
+	test_wait_for 50 some_are_there && sleep 1 &&
 	kill -9 "$pid" &&
-	test_wait_for 10 all_gone && test ! -s verdict.json
+	test_wait_for 50 all_gone && test ! -s verdict.json
 '
 
 test_expect_success 'a judge that outlives its zygotes reports trouble of ours' '
 	mkfifo hold2 && { kgb-judge zygotes --dir zygotes2 <hold2 >ready2 & } && other=$! && exec 8>hold2 &&
 	test_wait_for 120 grep -q ready ready2 &&
-	{ kgb-judge verify --spec "$fixtures/aten__add.yaml" --kernel "$process/hang.py" --call-timeout 60s \
+	{ kgb-judge verify --spec "$fixtures/aten__add.yaml" --kernel "$process/hang.py" --call-timeout 250s \
 		--zygotes zygotes2 3>verdict.json & } && pid=$! &&
 	sleep 3 && kill -9 "$other" && wait "$pid" &&
 	jq -e ".status == \"infra_error\"" verdict.json
@@ -297,7 +305,7 @@ n_spares() {
 
 # Two spare runners, each with supervisor, init and worker; one reference, with supervisor and worker.
 test_expect_success 'as many spare workers are made as were asked for' '
-	test_wait_for 20 n_spares runner 6 && test_wait_for 20 n_spares reference 2
+	test_wait_for 200 n_spares runner 6 && test_wait_for 200 n_spares reference 2
 '
 
 test_expect_success 'a spare runner serves one verification, and another takes its place; the reference stays' '
@@ -309,7 +317,7 @@ test_expect_success 'a spare runner serves one verification, and another takes i
 	judge "$process/look_around.py" --zygotes spared && cp verdict.json spared.json &&
 	judge "$process/look_around.py" --zygotes zygotes &&
 	test_equal "$(jq -c "[.status, .code]" verdict.json)" "$(jq -c "[.status, .code]" spared.json)" "what a spare sees" &&
-	test_wait_for 20 n_spares runner 6 &&
+	test_wait_for 200 n_spares runner 6 &&
 	spares runner | sort >after && test_equal "" "$(comm -12 before after)" "spares that served twice" &&
 	spares reference | sort >reference_after &&
 	test_equal "" "$(comm -23 reference_before reference_after)" "references that ended" &&
@@ -326,13 +334,13 @@ test_expect_success 'more at once than there are spares' '
 	for i in 1 2 3 4; do
 		jq -e ".status == \"passed\"" many.$i || return 1
 	done &&
-	test_wait_for 20 n_spares runner 6 && test "$(spares reference | wc -l)" -le 4
+	test_wait_for 200 n_spares runner 6 && test "$(spares reference | wc -l)" -le 4
 '
 
 test_expect_success 'a spare that died is no loss' '
 	kill -9 $(spares runner) $(spares reference) &&
 	judge "$process/honest.py" --zygotes spared && jq -e ".status == \"passed\"" verdict.json &&
-	test_wait_for 20 n_spares runner 6
+	test_wait_for 200 n_spares runner 6
 '
 
 exec 7>&-

@@ -64,7 +64,7 @@ broken denied rms_norm 's/{name: weight, \(.*\)}/{name: weight, \1, unused: true
 	"inputs: .*'weight' is said to be unused, but"
 broken one_epsilon rms_norm 's/{name: epsilon, value: $epsilon/{name: epsilon, value: "$eps|0.001"/' '' \
 	"inputs: .*'epsilon' is the same in every case"
-broken chance rms_norm '' "s/$norm/return (wide * scale).to(input.dtype) * weight * (1 + 1e-9 * (time.time_ns() % 1000))/; s/^import torch\$/import time\n\nimport torch/" \
+broken chance rms_norm '' "s/$norm/return (wide * scale).to(input.dtype) * weight * (1 + 1e-9 * (int.from_bytes(os.urandom(4), 'little') % 1000))/; s/^import torch\$/import os\n\nimport torch/" \
 	'deterministic: .*another result in another process'
 broken outside rms_norm '' "s/$norm/return (wide * scale).to(input.dtype) * weight + ctypes.c_ubyte.from_address(input.data_ptr() - 1).value/; s/^import torch\$/import ctypes\n\nimport torch/" \
 	'bounds: .*reads memory outside of its arguments'
@@ -74,11 +74,24 @@ broken renamed rms_norm 's/entry: rms_norm/entry: root_norm/; s/- rms_norm\//- r
 	'schema: .*should be called rms_norm'
 broken nonsense rms_norm 's/schema: "rms_norm(/schema: "rms_norm((/' '' 'schema: .*it is no schema'
 broken idle moe_lora_align_block_size 's/cases: \[moe_lora_align\]/cases: [moe_lora_idle]/' '' 'trivial: .*no case changes anything'
-sed "s/^name: .*/name: moe_lora_idle/; s/enabled_fill: ones/enabled_fill: \"int(0,0)\"/; s/enabled_fill: \"int(0,1)\"/enabled_fill: \"int(0,0)\"/" \
+sed "s/^name: .*/name: moe_lora_idle/; s/id: bench_4,/id: big_launch_bound,/; s/enabled_fill: ones/enabled_fill: \"int(0,0)\"/; s/enabled_fill: \"int(0,1)\"/enabled_fill: \"int(0,0)\"/" \
 	"$set/cases/moe_lora_align.yaml" >"$data/cases/moe_lora_idle.yaml"
 broken stray cp_gather_cache 's/cases: \[gather_cache\]/cases: [gather_stray]/' '' 'cases: .*the reference failed'
-sed "s/^name: .*/name: gather_stray/; s/table_fill: \"int(0,4)\"/table_fill: \"int(0,5)\"/" "$set/cases/gather_cache.yaml" \
+sed "/mode: benchmark/d; s/^name: .*/name: gather_stray/; s/table_fill: \"int(0,4)\"/table_fill: \"int(0,5)\"/" "$set/cases/gather_cache.yaml" \
 	>"$data/cases/gather_stray.yaml"
+broken few rms_norm 's/cases: \[rms_norm\]/cases: [rms_few]/; /^timing:/,$d' '' 'cases: 3 decide on correctness'
+cat >"$data/cases/rms_few.yaml" <<-\END
+	name: rms_few
+	cases:
+	  - {id: one, a: [3, 5], w: [5], epsilon: 1.0e-3, dtypes: [float32]}
+	  - {id: two, a: [7, 33], w: [33], epsilon: 1.0e-6, dtypes: [float32, float16]}
+	  - {id: bench_short, mode: benchmark, a: [64, 4096], w: [4096], epsilon: 1.0e-6, dtypes: [float32]}
+END
+for wrong in 'rms_norm/float32/bench_short/benchmark: estimated at 0.5 us' '1 large ones' 'none has an id that ends in launch_bound'; do
+	printf "few\tbenchmarks: %s\n" "$wrong" >>expected
+done
+printf "idle\tbenchmarks: .*/big_launch_bound/benchmark: .*not bound by the launch\n" >>expected
+printf "stray\tbenchmarks: cp_gather_cache has none\n" >>expected
 broken timed moe_sum 's|moe_sum/bfloat16/launch_bound/standard|moe_sum/bfloat16/bench_2/benchmark|' '' 'cases: .*is a benchmark'
 
 # Two of ATen, under their own names.

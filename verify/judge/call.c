@@ -851,8 +851,12 @@ bool kgb_call_check_values(struct kgb_judge *judge, const struct kgb_data *data,
 {
 	for (size_t i = 0; i < data->n_results; i++) {
 		struct kgb_compare compare;
-		if (kgb_call_compare(data, call, i, &compare))
+		if (kgb_call_compare(data, call, i, &compare)) {
+			if (data->results[i].exact)
+				kgb_verdict_note_closest(judge->verdict, data->kase->name,
+							 compare.share);
 			continue;
+		}
 		kgb_call_explain_mismatch(judge, data, i, &compare, failure);
 		return false;
 	}

@@ -234,6 +234,7 @@ static int start_zygote(const struct kgb_places *places, struct kgb_zygote_spec 
 	spec->python = places->python;
 	spec->library = places->library;
 	spec->data_dir = places->data_dir;
+	spec->tells_sizes = true;
 	if (kgb_zygote_start(zygote, KGB_ROLE_REFERENCE, spec, err) < 0)
 		return -1;
 	return kgb_zygote_wait_ready(zygote, READY_MS, err);

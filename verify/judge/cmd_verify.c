@@ -113,6 +113,11 @@ static int parse_option(struct arguments *a, int option, const char *text, struc
 			return kgb_ctx(err, "--lanes");
 		o->lanes = (int)number;
 		return 0;
+	case 'a':
+		if (kgb_parse_i64(text, 1, KGB_VERDICT_FAILURES_MAX, &number, err) < 0)
+			return kgb_ctx(err, "--max-failures");
+		o->max_failures = (int)number;
+		return 0;
 	case 'n':
 		o->skip_timing = true;
 		return 0;
@@ -147,6 +152,7 @@ static int parse(struct arguments *a, int argc, char **argv, struct kgb_err *err
 		{"baseline", required_argument, NULL, 'b'},
 		{"lanes", required_argument, NULL, 'l'},
 		{"cupti", required_argument, NULL, 'u'},
+		{"max-failures", required_argument, NULL, 'a'},
 		{"skip-timing", no_argument, NULL, 'n'},
 		{"no-cache", no_argument, NULL, 'r'},
 		{"die-with-parent", no_argument, NULL, 'x'},

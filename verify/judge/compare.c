@@ -336,6 +336,8 @@ static void bulk_judge(const struct context *x, const struct bulk *bulk, struct 
 			       x->tolerance->ulps * (x->eps * (0.25 + 1 / sqrt(count)) +
 						     x->eps_terms * sqrt(bulk->magnitude / count));
 	out->rms_failed = !(out->rms_err <= out->allowed_rms_err);
+	if (out->rms_err > 0)
+		out->share = larger(out->rms_err / out->allowed_rms_err, out->share);
 }
 
 /* ---- all together ---- */
@@ -556,6 +558,7 @@ static void compare_all(const struct context *x, struct kgb_compare *out)
 	}
 	*out = total.out;
 	out->n_elements = n;
+	out->share = kgb_dtype_is_float(x->dtype) ? total.ratio : 0;
 	bulk_judge(x, &bulk, out);
 	out->ok = out->n_wrong == 0 && !out->rms_failed;
 }

@@ -47,6 +47,8 @@ struct kgb_compare {
 	double allowed_abs_err; /* at the reported element */
 	double rms_err, allowed_rms_err; /* the bulk line, relative to w; 0 for integers */
 	bool rms_failed;
+	double share; /* error over allowed error, the largest: of an element or of the bulk line; 0
+			 for integers, rounded results and draws. Above 1 something is wrong */
 	const char *unlikely; /* of draws (law.h): why they are none; static, NULL: nothing */
 };
 

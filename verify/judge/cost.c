@@ -142,6 +142,21 @@ static int evaluate(const struct kgb_spec *spec, struct asker *asker, const stru
 	return 0;
 }
 
+int kgb_case_traffic(const struct kgb_spec *spec, const struct kgb_case *c,
+		     const struct kgb_view *results, size_t n_results, int64_t *out,
+		     struct kgb_err *err)
+{
+	struct asker asker = {.c = c, .results = results, .n_results = n_results};
+	int64_t bytes = 0;
+	int rc = c->interface->traffic
+			 ? evaluate(spec, &asker, c->interface->traffic, "traffic", &bytes, err)
+			 : evaluate(spec, &asker, c->interface->bytes, "bytes", &bytes, err);
+
+	if (rc == 0)
+		*out = bytes;
+	return rc;
+}
+
 int kgb_case_cost(const struct kgb_spec *spec, const struct kgb_case *c,
 		  const struct kgb_view *results, size_t n_results, struct kgb_cost *out,
 		  struct kgb_err *err)

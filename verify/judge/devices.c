@@ -70,7 +70,7 @@ int kgb_gpu_visible(int64_t number, int *out, struct kgb_err *err)
 	return 0;
 }
 
-void kgb_policy_gpu(struct kgb_policy *policy)
+int kgb_policy_gpu(struct kgb_policy *policy, struct kgb_err *err)
 {
 	DIR *dev = opendir("/dev");
 
@@ -86,4 +86,5 @@ void kgb_policy_gpu(struct kgb_policy *policy)
 	if (dev)
 		closedir(dev);
 	kgb_policy_ro_try(policy, "/sys", "/sys");
+	return kgb_policy_name_threads(policy, err);
 }

@@ -20,10 +20,10 @@ size_t kgb_gpu_count(void);
  * leaves; whether there is such a GPU is not asked. UNAVAILABLE: it is hidden; INVALID. */
 KGB_MUST_CHECK int kgb_gpu_visible(int64_t number, int *out, struct kgb_err *err);
 
-/** Add the device nodes (/dev/nvidia0 ..., nvidiactl, nvidia-uvm) as far as they exist, and a
- * read-only /sys. Call it after kgb_policy_base, which gives the driver's libraries (/usr) and a
- * /proc where threads can name themselves: CUDA takes a refusal there for fatal. A host without a
+/** Add the device nodes (/dev/nvidia0 ..., nvidiactl, nvidia-uvm) as far as they exist, a
+ * read-only /sys, and a /proc where threads can name themselves: CUDA takes a refusal there for
+ * fatal. Call it after kgb_policy_base, which gives the driver's libraries (/usr). A host without a
  * GPU is no error: CUDA will say it. */
-void kgb_policy_gpu(struct kgb_policy *policy);
+KGB_MUST_CHECK int kgb_policy_gpu(struct kgb_policy *policy, struct kgb_err *err);
 
 #endif

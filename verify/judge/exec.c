@@ -69,9 +69,8 @@ int kgb_exec_policy(struct kgb_policy *policy, const struct kgb_exec_spec *spec,
 						  .shm_bytes = PRIVATE_BYTES};
 	KGB_AUTO(free) char *program = find_program(spec, err);
 
-	if (!program || kgb_policy_base(policy, &base, err) < 0)
+	if (!program || kgb_policy_base(policy, &base, err) < 0 || kgb_policy_gpu(policy, err) < 0)
 		return -1;
-	kgb_policy_gpu(policy);
 	kgb_policy_ro(policy, program, "/kgb/kgb-exec");
 	/* What the driver compiles must not come from, or go to, a place that outlives us. */
 	kgb_policy_setenv(policy, "CUDA_CACHE_DISABLE", "1");

@@ -7,7 +7,7 @@
 #include "verify/judge/cost.h"
 #include "verify/judge/lint_parts.h"
 
-enum { ANSWER_MS = 20 * 1000, OTHER_VARIANT = 1 };
+enum { ANSWER_MS = 120 * 1000, OTHER_VARIANT = 1 };
 
 /* ---- what is found ---- */
 
@@ -238,7 +238,9 @@ static int lint_loaded(struct kgb_lint *lint, struct kgb_err *err)
 	    open_other(lint, &lint->other, &options->zygote, err) < 0 ||
 	    (options->judge->device != KGB_DEVICE_CPU &&
 	     open_other(lint, &lint->witness, &options->witness, err) < 0) ||
-	    kgb_lint_schemas(lint, err) < 0 || lint_cases(lint, err) < 0)
+	    kgb_lint_schemas(lint, err) < 0 ||
+	    (options->judge->device == KGB_DEVICE_CPU && kgb_lint_benchmarks(lint, err) < 0) ||
+	    lint_cases(lint, err) < 0)
 		return -1;
 	return options->quiet ? kgb_lint_time(lint, err) : 0;
 }

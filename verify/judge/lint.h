@@ -16,7 +16,7 @@
 
 /** Results that were kept by other lints than these are not taken: to be raised with every change
  * of what is demanded. */
-#define KGB_LINT_VERSION 2
+#define KGB_LINT_VERSION 3
 #define KGB_LINT_PROBLEMS_MAX 12 /* of one operator that are told */
 
 struct kgb_lint_options {

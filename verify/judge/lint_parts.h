@@ -73,6 +73,9 @@ void kgb_lint_settle_inputs(struct kgb_lint *lint);
 
 /** lint_schema.c */
 KGB_MUST_CHECK int kgb_lint_schemas(struct kgb_lint *lint, struct kgb_err *err);
+/** lint_benchmarks.c: are there enough cases and benchmarks, and are these large enough? On the
+ * CPU. */
+KGB_MUST_CHECK int kgb_lint_benchmarks(struct kgb_lint *lint, struct kgb_err *err);
 /** lint_time.c: time the benchmarks. */
 KGB_MUST_CHECK int kgb_lint_time(struct kgb_lint *lint, struct kgb_err *err);
 

@@ -7,7 +7,7 @@
 #include "base/time.h"
 #include "verify/judge/lint_parts.h"
 
-enum { ANSWER_MS = 30 * 1000 };
+enum { ANSWER_MS = 120 * 1000 };
 
 static bool is_written(const struct kgb_interface *interface, const struct kgb_param *param)
 {

@@ -31,6 +31,7 @@ static const char usage[] =
 	"  --device NAME       cpu, cuda, cuda:N or auto, a GPU if there is one (default: auto)\n"
 	"  --cupti FILE        libcupti.so.N for a GPU (default: where the loader finds it)\n"
 	"  --lanes N           judge so many cases side by side (default: up to 4, as processors are free)\n"
+	"  --max-failures N    look at no further cases after so many failed ones (default: 20)\n"
 	"  --skip-timing       decide on correctness only\n"
 	"  --baseline WHAT     what it is timed against: torch, compile (torch.compile) or a kernel FILE\n"
 	"                      (default: torch)\n"

@@ -11,7 +11,7 @@
 #include "base/str.h"
 #include "verify/judge/memory.h"
 
-enum { START_MS = 10 * 1000, CPU_S = 120 };
+enum { START_MS = 60 * 1000, CPU_S = 120 };
 static const int64_t memory_bytes = INT64_C(4) << 30;
 static const int64_t tmp_bytes = INT64_C(64) << 20;
 

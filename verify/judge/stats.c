@@ -248,6 +248,46 @@ struct kgb_interval kgb_trimmed_bootstrap(const double *values, size_t n, double
 	return out;
 }
 
+static size_t end_of_group(const uint32_t *groups, size_t n, size_t begin)
+{
+	size_t end = begin + 1;
+
+	while (end < n && groups[end] == groups[begin])
+		end++;
+	KGB_ASSERT(end >= n || groups[end] > groups[begin]);
+	return end;
+}
+
+struct kgb_grouped kgb_group_values(const double *values, const uint32_t *groups, size_t n,
+				    double cut, double *centred_out)
+{
+	struct kgb_grouped out = {.value = n ? 0 : NONE};
+	double squares = 0, count = (double)n;
+
+	for (size_t begin = 0, end; begin < n; begin = end) {
+		end = end_of_group(groups, n, begin);
+		double mean = kgb_trimmed_mean(values + begin, end - begin, cut);
+		double weight = (double)(end - begin) / count;
+		for (size_t i = begin; i < end; i++)
+			centred_out[i] = values[i] - mean;
+		out.value += weight * mean;
+		out.share += weight * weight;
+		squares += count * weight * mean * mean;
+		out.n_groups++;
+	}
+	double k = (double)out.n_groups;
+	double scale = count > k ? sqrt((count - 1) / (count - k)) : NONE;
+	for (size_t i = 0; i < n; i++)
+		centred_out[i] = out.value + scale * centred_out[i];
+	out.error = kgb_trimmed_error(centred_out, n, cut);
+	if (out.n_groups > 1) {
+		squares -= count * out.value * out.value;
+		double noise = (k - 1) * count * out.error * out.error;
+		out.variance = fmax(0, (squares - noise) / (count * (1 - out.share)));
+	}
+	return out;
+}
+
 static int compare_round_values(const void *a, const void *b)
 {
 	return compare_doubles(&((const struct kgb_round_value *)a)->value,
@@ -372,7 +412,14 @@ double kgb_normal_quantile(double p)
 	return (low + high) / 2;
 }
 
-double kgb_detectable(double error, double confidence, double power)
+double kgb_t_quantile(double p, double freedom)
 {
-	return (kgb_normal_quantile((1 + confidence) / 2) + kgb_normal_quantile(power)) * error;
+	double z = kgb_normal_quantile(p), z2 = z * z, v = freedom;
+	double g1 = (z2 + 1) * z / 4;
+	double g2 = ((5 * z2 + 16) * z2 + 3) * z / 96;
+	double g3 = (((3 * z2 + 19) * z2 + 17) * z2 - 15) * z / 384;
+	double g4 = ((((79 * z2 + 776) * z2 + 1482) * z2 - 1920) * z2 - 945) * z / 92160;
+
+	KGB_ASSERT(freedom > 0);
+	return z + (g1 + (g2 + (g3 + g4 / v) / v) / v) / v;
 }

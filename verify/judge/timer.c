@@ -34,8 +34,9 @@ static int check_config(const struct kgb_timer_config *c, struct kgb_err *err)
 		wrong = "n_slots";
 	else if (c->placement_rounds == 0)
 		wrong = "placement_rounds";
-	else if (c->process_rounds == 0 || c->max_processes == 0 || !(c->process_ns >= 0))
-		wrong = "process_rounds, max_processes and process_ns";
+	else if (c->process_rounds == 0 || c->max_processes == 0 || !(c->process_ns >= 0) ||
+		 !(c->process_sd_ns >= 0 && isfinite(c->process_sd_ns)))
+		wrong = "process_rounds, max_processes, process_ns and process_sd_ns";
 	else if (c->min_rounds < 6 || c->min_rounds > c->max_rounds ||
 		 c->max_rounds > KGB_TIMER_ROUNDS_MAX)
 		wrong = "min_rounds and max_rounds";
@@ -276,6 +277,8 @@ static void close_round(struct kgb_timer *timer)
 					   &n_kept[side]);
 	if (n_kept[KGB_SIDE_A] < KEPT_MIN || n_kept[KGB_SIDE_B] < KEPT_MIN)
 		drop_round(timer, KGB_SAMPLE_ROUND);
+	round->placement = timer->placement;
+	round->process = timer->process;
 	timer->n_rounds++;
 	timer->round_begin = timer->n_samples;
 }
@@ -297,18 +300,31 @@ static double faster_ns(const struct kgb_timer *timer)
 }
 
 /* Looks only at the width, never at where the interval lies: a rule that stops when the answer
- * pleases would not have the error rate that it claims. */
+ * pleases would not have the error rate that it claims. And only at the part of the width that more
+ * rounds would take away: what processes add stays. */
 static bool is_narrow(const struct kgb_timer *timer)
 {
+	const struct kgb_timer_config *c = &timer->config;
 	KGB_AUTO(free) double *ratios = kgb_xcalloc(timer->n_rounds, sizeof(*ratios));
-	size_t n_usable = kgb_timer__log_ratios(timer, KGB_RULER_EVENT, ratios);
-	size_t n = kgb_timer__placement_ratios(timer, KGB_RULER_EVENT, ratios);
-	double margin = kgb_timer__margin(&timer->config, faster_ns(timer),
-					  (double)timer->config.machine.event_step_ns);
+	size_t n_usable = kgb_timer__log_ratios(timer, KGB_RULER_EVENT, ratios), n;
+	double error = kgb_timer__estimate(timer, KGB_RULER_EVENT, ratios, &n).error;
+	double margin = kgb_timer__margin(c, faster_ns(timer), (double)c->machine.event_step_ns);
 
-	return n_usable >= timer->config.min_rounds &&
-	       kgb_timer__half_width(&timer->config, ratios, n) <=
-		       timer->config.width * log1p(margin);
+	if (n_usable < c->min_rounds || isnan(error))
+		return false;
+	double freedom = (double)n - 1 - 2 * floor(KGB_TIMER_CUT * (double)n);
+	return kgb_t_quantile((1 + c->confidence) / 2, freedom) * error <= c->width * log1p(margin);
+}
+
+/* What a process adds to the time of a call stays with it, so the next session, with other
+ * processes, would find another speedup. The shorter the call, the more of them it takes to tell a
+ * difference from that. */
+static uint32_t wanted_processes(const struct kgb_timer *timer)
+{
+	const struct kgb_timer_config *c = &timer->config;
+	double n = ceil(c->process_ns / faster_ns(timer)); /* NaN without a usable round */
+
+	return !(n > 1) ? 1 : n < c->max_processes ? (uint32_t)n : c->max_processes;
 }
 
 /* The first narrow look is narrow by luck, in part. Some rounds more, whatever they show, take that
@@ -318,7 +334,8 @@ static bool is_enough(struct kgb_timer *timer)
 	if (timer->narrow_at == 0 && is_narrow(timer))
 		timer->narrow_at = timer->n_rounds;
 	return timer->narrow_at > 0 &&
-	       timer->n_rounds >= timer->narrow_at + timer->narrow_at / MORE_ROUNDS;
+	       timer->n_rounds >= timer->narrow_at + timer->narrow_at / MORE_ROUNDS &&
+	       timer->n_rounds >= timer->config.process_rounds * wanted_processes(timer);
 }
 
 /* Is there room for new processes, one more round, and the baseline alone after it? */
@@ -333,14 +350,10 @@ static bool may_go_on(const struct kgb_timer *timer)
 		       c->max_samples;
 }
 
-/* What a process adds to the time of a short call stays with it, so the next session, with other
- * processes, would find another speedup. */
 static bool wants_processes(const struct kgb_timer *timer)
 {
-	const struct kgb_timer_config *c = &timer->config;
-
-	return timer->process + 1 < c->max_processes && timer->n_rounds % c->process_rounds == 0 &&
-	       faster_ns(timer) < c->process_ns;
+	return timer->n_rounds % timer->config.process_rounds == 0 &&
+	       timer->process + 1 < wanted_processes(timer);
 }
 
 static double block_median(const struct kgb_timer *timer, size_t begin, size_t end)

@@ -47,10 +47,13 @@ struct kgb_timer_config {
 	uint32_t n_slots; /* input sets that exist, at least 2; with fewer than 8, reuse goes unseen
 			   */
 	uint32_t placement_rounds; /* so many rounds in a row share a placement of the memory */
-	uint32_t process_rounds; /* and so many the processes, where a call of the faster side
-				    takes less than `process_ns` and not after `max_processes` */
-	uint32_t max_processes; /* of each side; 1: they never change */
+	uint32_t process_rounds; /* and so many the processes, while there are to be more of them:
+				    of each side process_ns / (time of a call of the faster side),
+				    rounded up, but not over max_processes */
+	uint32_t max_processes; /* 1: they never change */
 	double process_ns;
+	double process_sd_ns; /* standard deviation of what a process adds to the time of a call
+				 for as long as it lives, known from elsewhere */
 	bool with_activity; /* the activity ruler is to be measured, and must be: in one round of
 			       four */
 	uint32_t min_rounds, max_rounds;
@@ -66,12 +69,13 @@ struct kgb_timer_config {
 #define KGB_TIMER_SAMPLES_MAX 16384u
 #define KGB_TIMER_SLOTS_MAX 4096u
 #define KGB_TIMER_ROUNDS_MAX 1024u
-#define KGB_TIMER_CONFIG_INIT                                                                     \
-	{                                                                                         \
-		.n_ops = {1, 1}, .n_slots = 16, .placement_rounds = 1, .process_rounds = 8,       \
-		.max_processes = 4, .process_ns = 30000, .with_activity = true, .min_rounds = 16, \
-		.max_rounds = 256, .max_samples = 4096, .budget_ns = UINT64_C(3000000000),        \
-		.width = 0.4, .confidence = 0.95, .margin_relative = 0.003, .margin_ns = 100,     \
+#define KGB_TIMER_CONFIG_INIT                                                                    \
+	{                                                                                        \
+		.n_ops = {1, 1}, .n_slots = 16, .placement_rounds = 1, .process_rounds = 8,      \
+		.max_processes = 4, .process_ns = 100000, .process_sd_ns = 65,                   \
+		.with_activity = true, .min_rounds = 16, .max_rounds = 256, .max_samples = 4096, \
+		.budget_ns = UINT64_C(3000000000), .width = 0.4, .confidence = 0.95,             \
+		.margin_relative = 0.003, .margin_ns = 200,                                      \
 	}
 
 enum kgb_timer_phase {
@@ -116,6 +120,7 @@ struct kgb_timer_sample {
 /** A usable round has both times, else NaN. */
 struct kgb_timer_round {
 	double ns[KGB_N_SIDES][KGB_N_RULERS]; /* midmean of the kept samples; NaN not measured */
+	uint32_t placement, process; /* how often those had changed */
 };
 
 struct kgb_timer {

@@ -16,14 +16,17 @@
  * many. */
 size_t kgb_timer__log_ratios(const struct kgb_timer *timer, enum kgb_ruler ruler, double *out);
 /** The same, one number for each placement: the mean of its rounds. These are what is averaged and
- * resampled. */
-size_t kgb_timer__placement_ratios(const struct kgb_timer *timer, enum kgb_ruler ruler,
-				   double *out);
+ * resampled. `processes_out` has the number of the process of each, or is NULL. */
+size_t kgb_timer__placement_ratios(const struct kgb_timer *timer, enum kgb_ruler ruler, double *out,
+				   uint32_t *processes_out);
+/** What the placements say of the log ratio of all sessions that there could be, with the noise
+ * within processes. `centred_out` as for kgb_group_values, with room for all rounds; *n_out long.
+ */
+struct kgb_grouped kgb_timer__estimate(const struct kgb_timer *timer, enum kgb_ruler ruler,
+				       double *centred_out, size_t *n_out);
 /** Times of the usable rounds of one side, in order. */
 size_t kgb_timer__round_times(const struct kgb_timer *timer, enum kgb_side side,
 			      enum kgb_ruler ruler, double *out);
-/** Half the width that a t interval of the log ratios has; NaN for too few. */
-double kgb_timer__half_width(const struct kgb_timer_config *config, const double *ratios, size_t n);
 /** Speedups within 1 / (1 + margin) and 1 + margin are the same, for times of `ns`. */
 double kgb_timer__margin(const struct kgb_timer_config *config, double ns, double step_ns);
 /** Resolution of the events: the larger of what the machine says and what the baseline shows. */

@@ -10,6 +10,9 @@
 enum { REPLICAS = 1999 };
 #define LEFT_BY_FLUSH 0.125 /* of the L2 cache */
 #define POWER 0.8 /* with which `detectable` would be found */
+/* What the configuration says of processes counts as much as if so many degrees of freedom had been
+ * seen of it. */
+#define PRIOR_FREEDOM 5.0
 
 /* ---- numbers of samples and rounds ---- */
 
@@ -67,22 +70,43 @@ size_t kgb_timer__log_ratios(const struct kgb_timer *timer, enum kgb_ruler ruler
 	return n;
 }
 
-size_t kgb_timer__placement_ratios(const struct kgb_timer *timer, enum kgb_ruler ruler, double *out)
+static bool share_placement(const struct kgb_timer_round *a, const struct kgb_timer_round *b)
 {
-	const uint32_t each = timer->config.placement_rounds;
+	return a->placement == b->placement && a->process == b->process;
+}
+
+size_t kgb_timer__placement_ratios(const struct kgb_timer *timer, enum kgb_ruler ruler, double *out,
+				   uint32_t *processes_out)
+{
+	const struct kgb_timer_round *rounds = timer->rounds;
 	size_t n = 0;
 
-	for (uint32_t first = 0; first < timer->n_rounds; first += each) {
+	for (uint32_t first = 0, end; first < timer->n_rounds; first = end) {
 		double sum = 0, n_usable = 0;
-		for (uint32_t i = first; i < timer->n_rounds && i < first + each; i++) {
-			double ratio = log_ratio(&timer->rounds[i], ruler);
+		for (end = first;
+		     end < timer->n_rounds && share_placement(&rounds[first], &rounds[end]);
+		     end++) {
+			double ratio = log_ratio(&rounds[end], ruler);
 			sum += isnan(ratio) ? 0 : ratio;
 			n_usable += isnan(ratio) ? 0 : 1;
 		}
-		if (n_usable > 0)
-			out[n++] = sum / n_usable;
+		if (n_usable == 0)
+			continue;
+		if (processes_out)
+			processes_out[n] = rounds[first].process;
+		out[n++] = sum / n_usable;
 	}
 	return n;
+}
+
+struct kgb_grouped kgb_timer__estimate(const struct kgb_timer *timer, enum kgb_ruler ruler,
+				       double *centred_out, size_t *n_out)
+{
+	KGB_AUTO(free) double *ratios = kgb_xcalloc(timer->n_rounds + 1u, sizeof(*ratios));
+	KGB_AUTO(free) uint32_t *processes = kgb_xcalloc(timer->n_rounds + 1u, sizeof(*processes));
+
+	*n_out = kgb_timer__placement_ratios(timer, ruler, ratios, processes);
+	return kgb_group_values(ratios, processes, *n_out, KGB_TIMER_CUT, centred_out);
 }
 
 size_t kgb_timer__round_times(const struct kgb_timer *timer, enum kgb_side side,
@@ -97,18 +121,6 @@ size_t kgb_timer__round_times(const struct kgb_timer *timer, enum kgb_side side,
 }
 
 /* ---- width and margin ---- */
-
-double kgb_timer__half_width(const struct kgb_timer_config *config, const double *ratios, size_t n)
-{
-	size_t h = n - 2 * (size_t)floor(KGB_TIMER_CUT * (double)n);
-	double z = kgb_normal_quantile((1 + config->confidence) / 2);
-
-	if (h < 2)
-		return (double)NAN;
-	/* Student's t by the first term of its expansion in 1 / degrees of freedom. */
-	double t = z + (z * z * z + z) / (4 * (double)(h - 1));
-	return t * kgb_trimmed_error(ratios, n, KGB_TIMER_CUT);
-}
 
 double kgb_timer__margin(const struct kgb_timer_config *config, double ns, double step_ns)
 {
@@ -184,20 +196,57 @@ static void seed_bootstrap(const struct kgb_timer *timer, enum kgb_ruler ruler, 
 	kgb_rng_init(rng, &timer->config.seed, label, (uint32_t)ruler);
 }
 
-/* In the logarithm; widened by what rounding may hide. */
-static struct kgb_interval log_speedup(const struct kgb_timer *timer, enum kgb_ruler ruler,
-				       double bias)
+/* What the session's choice of processes may have done to the logarithm of a speedup. */
+struct choice {
+	double error, reach; /* standard error; half the width of its interval */
+};
+
+/* The variance of processes as seen here, of few, pooled with what is known of it from elsewhere:
+ * the moderated variance of Smyth (2004). With one process of each side only the latter is left. */
+static struct choice choice_of_processes(const struct kgb_timer *timer,
+					 const double ns[KGB_N_SIDES],
+					 const struct kgb_grouped *seen)
 {
-	KGB_AUTO(free) double *ratios = kgb_xcalloc(timer->n_rounds + 1u, sizeof(*ratios));
-	size_t n = kgb_timer__placement_ratios(timer, ruler, ratios);
+	const struct kgb_timer_config *c = &timer->config;
+	double known = hypot(c->process_sd_ns / ns[KGB_SIDE_A], c->process_sd_ns / ns[KGB_SIDE_B]);
+	double more = (double)seen->n_groups - 1, freedom = PRIOR_FREEDOM + more;
+	double variance = (PRIOR_FREEDOM * known * known + more * seen->variance) / freedom;
+	double error = sqrt(variance * seen->share);
+
+	return (struct choice){error, kgb_t_quantile((1 + c->confidence) / 2, freedom) * error};
+}
+
+/* A logarithm with its interval, and the standard error of it. */
+struct estimate {
+	struct kgb_interval log;
+	double error;
+	struct choice choice;
+};
+
+/* Independent errors of one number: their bounds' distances add up as squares (Zou and Donner).
+ * What rounding may hide is no chance, and comes on top. */
+static struct estimate log_speedup(const struct kgb_timer *timer,
+				   const struct kgb_timer_result *result, enum kgb_ruler ruler,
+				   double step)
+{
+	KGB_AUTO(free) double *centred = kgb_xcalloc(timer->n_rounds + 1u, sizeof(*centred));
+	const double ns[KGB_N_SIDES] = {result->median_ns[KGB_SIDE_A][ruler],
+					result->median_ns[KGB_SIDE_B][ruler]};
+	double bias = bias_of_ratio(timer, result, ruler, step);
+	size_t n;
+	struct kgb_grouped seen = kgb_timer__estimate(timer, ruler, centred, &n);
+	struct choice choice = choice_of_processes(timer, ns, &seen);
 	struct kgb_rng rng;
 
 	seed_bootstrap(timer, ruler, &rng);
-	struct kgb_interval out = kgb_trimmed_bootstrap(ratios, n, KGB_TIMER_CUT,
-							timer->config.confidence, REPLICAS, &rng);
-	out.low -= bias;
-	out.high += bias;
-	return out;
+	struct kgb_interval within = kgb_trimmed_bootstrap(
+		centred, n, KGB_TIMER_CUT, timer->config.confidence, REPLICAS, &rng);
+	double reach = hypot(within.high - within.value, choice.reach) + bias;
+	return (struct estimate){
+		.log = {seen.value, seen.value - reach, seen.value + reach},
+		.error = hypot(seen.error, choice.error),
+		.choice = choice,
+	};
 }
 
 static struct kgb_interval from_log(struct kgb_interval x)
@@ -220,7 +269,7 @@ static struct kgb_round_value *kept_events(const struct kgb_timer *timer, enum k
 	return out;
 }
 
-static struct kgb_interval ratio_of_medians(const struct kgb_timer *timer)
+static struct kgb_interval ratio_of_medians(const struct kgb_timer *timer, struct choice choice)
 {
 	size_t n_a, n_b;
 	KGB_AUTO(free) struct kgb_round_value *a = kept_events(timer, KGB_SIDE_A, &n_a);
@@ -228,8 +277,13 @@ static struct kgb_interval ratio_of_medians(const struct kgb_timer *timer)
 	struct kgb_rng rng;
 
 	seed_bootstrap(timer, KGB_N_RULERS, &rng);
-	return kgb_median_ratio_bootstrap(a, n_a, b, n_b, timer->n_rounds, timer->config.confidence,
-					  REPLICAS, &rng);
+	struct kgb_interval x = kgb_median_ratio_bootstrap(
+		a, n_a, b, n_b, timer->n_rounds, timer->config.confidence, REPLICAS, &rng);
+	return (struct kgb_interval){
+		.value = x.value,
+		.low = x.value * exp(-hypot(log(x.value / x.low), choice.reach)),
+		.high = x.value * exp(hypot(log(x.high / x.value), choice.reach)),
+	};
 }
 
 /* ---- description ---- */
@@ -385,28 +439,26 @@ static void measure(const struct kgb_timer *timer, struct kgb_timer_result *out)
 	KGB_AUTO(free) double *ratios = kgb_xcalloc(timer->n_rounds + 1u, sizeof(*ratios));
 	const struct kgb_timer_config *c = &timer->config;
 	double step = kgb_timer__event_step(timer);
-	double bias = bias_of_ratio(timer, out, KGB_RULER_EVENT, step);
-	double device_bias =
-		bias_of_ratio(timer, out, KGB_RULER_ACTIVITY, (double)c->machine.activity_step_ns);
 	double ns = fmin(out->median_ns[KGB_SIDE_A][KGB_RULER_EVENT],
 			 out->median_ns[KGB_SIDE_B][KGB_RULER_EVENT]);
 
 	out->n_rounds = (uint32_t)kgb_timer__log_ratios(timer, KGB_RULER_EVENT, ratios);
-	out->n_placements = (uint32_t)kgb_timer__placement_ratios(timer, KGB_RULER_EVENT, ratios);
+	out->n_placements =
+		(uint32_t)kgb_timer__placement_ratios(timer, KGB_RULER_EVENT, ratios, NULL);
 	out->n_processes = timer->process + 1;
 	out->margin = kgb_timer__margin(c, ns, step);
-	struct kgb_interval events = log_speedup(timer, KGB_RULER_EVENT, bias);
-	struct kgb_interval device = log_speedup(timer, KGB_RULER_ACTIVITY, device_bias);
-	double error = kgb_trimmed_error(ratios, out->n_placements, KGB_TIMER_CUT);
-	out->detectable =
-		expm1(log1p(out->margin) + bias + kgb_detectable(error, c->confidence, POWER));
-	out->speedup = from_log(events);
-	out->speedup_device = from_log(device);
-	out->median_ratio = ratio_of_medians(timer);
-	decide(timer, events, out);
+	struct estimate events = log_speedup(timer, out, KGB_RULER_EVENT, step);
+	struct estimate device =
+		log_speedup(timer, out, KGB_RULER_ACTIVITY, (double)c->machine.activity_step_ns);
+	out->detectable = expm1(log1p(out->margin) + events.log.high - events.log.value +
+				kgb_normal_quantile(POWER) * events.error);
+	out->speedup = from_log(events.log);
+	out->speedup_device = from_log(device.log);
+	out->median_ratio = ratio_of_medians(timer, events.choice);
+	decide(timer, events.log, out);
 	if (kgb_timer__doubt(timer, out)) {
 		distrust(out);
-	} else if (opposes(out->result, place(device, log1p(out->margin)))) {
+	} else if (opposes(out->result, place(device.log, log1p(out->margin)))) {
 		out->result = KGB_TIMING_UNDECIDED;
 		kgb_timer__say(out, KGB_WHY_OPPOSED,
 			       "events give a speedup of %.4f, activity one of %.4f",

@@ -239,6 +239,15 @@ void kgb_verdict_add_failure(struct kgb_verdict *verdict, const struct kgb_failu
 	verdict->failures[at] = *failure;
 }
 
+void kgb_verdict_note_closest(struct kgb_verdict *verdict, const char *case_name, double share)
+{
+	struct kgb_closest *closest = &verdict->closest;
+
+	if (!closest->case_name || share > closest->share)
+		*closest =
+			(struct kgb_closest){kgb_arena_strdup(&verdict->arena, case_name), share};
+}
+
 void kgb_verdict_merge(struct kgb_verdict *to, struct kgb_verdict *from)
 {
 	if (from->code && to->code && kgb_code_is_cheat(from->code) && !kgb_code_is_cheat(to->code))
@@ -256,6 +265,8 @@ void kgb_verdict_merge(struct kgb_verdict *to, struct kgb_verdict *from)
 	}
 	for (size_t i = 0; i < from->n_failures; i++)
 		kgb_verdict_add_failure(to, &from->failures[i]);
+	if (from->closest.case_name)
+		kgb_verdict_note_closest(to, from->closest.case_name, from->closest.share);
 	to->deterministic &= from->deterministic;
 	to->n_nondeterministic += from->n_nondeterministic;
 	to->n_in_sandbox += from->n_in_sandbox;
@@ -369,6 +380,19 @@ static void write_tests(const struct kgb_verdict *verdict, struct kgb_jsonw *w)
 	kgb_jsonw_object(w);
 	for (size_t i = 0; i < verdict->n_interfaces; i++)
 		write_counts(verdict, i, w);
+	kgb_jsonw_object_end(w);
+}
+
+static void write_closest(const struct kgb_closest *closest, struct kgb_jsonw *w)
+{
+	kgb_jsonw_key(w, "closest");
+	if (!closest->case_name) {
+		kgb_jsonw_null(w);
+		return;
+	}
+	kgb_jsonw_object(w);
+	kgb_jsonw_kstr(w, "case", closest->case_name);
+	write_number(w, "error_of_allowed", closest->share);
 	kgb_jsonw_object_end(w);
 }
 
@@ -548,6 +572,7 @@ void kgb_verdict_write(const struct kgb_verdict *verdict, struct kgb_buf *out)
 		write_failure(&verdict->failures[i], &w);
 	kgb_jsonw_array_end(&w);
 	kgb_jsonw_kbool(&w, "deterministic", verdict->deterministic);
+	write_closest(&verdict->closest, &w);
 	kgb_jsonw_ki64(&w, "nondeterministic_tests", verdict->n_nondeterministic);
 	kgb_jsonw_ki64(&w, "sandbox_judged_tests", verdict->n_in_sandbox);
 	write_ghost(verdict, &w);

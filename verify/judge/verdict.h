@@ -99,6 +99,12 @@ struct kgb_timing {
 			     medians is known */
 };
 
+/** How near a right result came to the tolerance. */
+struct kgb_closest {
+	const char *case_name; /* arena; NULL: no result of a floating-point type was compared */
+	double share; /* error over allowed error, the largest of all comparisons that were right */
+};
+
 /** Of the GPU, when the verdict was over. */
 struct kgb_health {
 	bool tested; /* something went wrong that called for it */
@@ -131,6 +137,7 @@ struct kgb_verdict {
 	size_t n_interfaces;
 	struct kgb_failure failures[KGB_VERDICT_FAILURES_MAX];
 	size_t n_failures;
+	struct kgb_closest closest;
 	bool deterministic; /* no repetition gave other bits */
 	int64_t n_nondeterministic;
 	int64_t n_in_sandbox; /* on a GPU: passed by what the candidate's process returned */
@@ -170,6 +177,8 @@ void kgb_verdict_decide_infra(struct kgb_verdict *verdict, enum kgb_stage stage,
 /** Add to the failures, which stay in the order of their cases' turns. Of too many the first stay,
  * and every cheat before other ones. */
 void kgb_verdict_add_failure(struct kgb_verdict *verdict, const struct kgb_failure *failure);
+/** Note how near to the tolerance a right result came; the nearest stays. */
+void kgb_verdict_note_closest(struct kgb_verdict *verdict, const char *case_name, double share);
 /** Does a failure of this code make the status "cheated"? */
 bool kgb_code_is_cheat(const char *code);
 /** The first failure that is a cheat; NULL: there is none. */

@@ -14,7 +14,8 @@
 #include "base/mem.h"
 #include "base/time.h"
 
-enum { STDERR_KEPT = 16 << 10, CONTROL_MAX = 4096, END_WAIT_MS = 2000 };
+/* A supervisor always tells the end of its worker, but on a busy machine it takes its time. */
+enum { STDERR_KEPT = 16 << 10, CONTROL_MAX = 4096, REPORT_WAIT_MS = 30000, DYING_MS = 4000 };
 
 static void kill_now(const struct kgb_worker *worker)
 {
@@ -98,7 +99,7 @@ static cJSON *read_control(struct kgb_worker *worker, int64_t deadline_ms, int *
 static void learn_end(struct kgb_worker *worker)
 {
 	KGB_AUTO(json)
-	cJSON *json = read_control(worker, kgb_mono_ms() + END_WAIT_MS, NULL, 0, NULL);
+	cJSON *json = read_control(worker, kgb_mono_ms() + REPORT_WAIT_MS, NULL, 0, NULL);
 	const char *ended = kgb_json_str(json, "ended", NULL);
 	int64_t value = kgb_json_i64(json, "value", -1);
 
@@ -223,6 +224,14 @@ void kgb_worker_refuse(struct kgb_worker *worker, const char *why)
 		put_down(worker, KGB_WORKER_LIED, why);
 }
 
+/* A worker that has hung up: is it about to end? */
+static bool lives_on(struct kgb_worker *worker)
+{
+	const int fd = worker->pid_fd >= 0 ? worker->pid_fd : worker->control_fd;
+
+	return !wait_readable(worker, fd, kgb_mono_ms() + DYING_MS);
+}
+
 bool kgb_worker_wait(struct kgb_worker *worker, int64_t deadline_ms, struct kgb_wire_reply *out)
 {
 	KGB_AUTO(free) char *bytes = kgb_xmalloc(sizeof(*out));
@@ -241,10 +250,11 @@ bool kgb_worker_wait(struct kgb_worker *worker, int64_t deadline_ms, struct kgb_
 		put_down(worker, KGB_WORKER_LIED, err.msg);
 		return false;
 	}
-	/* End of stream. A worker that only closed its channel would keep its supervisor silent. */
-	learn_end(worker);
-	if (worker->end == KGB_WORKER_LOST)
+	/* End of stream. */
+	if (lives_on(worker))
 		put_down(worker, KGB_WORKER_LIED, "closed its channel and went on");
+	else
+		learn_end(worker);
 	return false;
 }
 

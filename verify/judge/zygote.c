@@ -87,6 +87,8 @@ static void set_environment(struct kgb_policy *policy, enum kgb_role role,
 	kgb_policy_setenv(policy, "KGB_SPARES", spares);
 	kgb_policy_setenv(policy, "CUDA_DEVICE_ORDER", "PCI_BUS_ID");
 	kgb_policy_setenv(policy, "CUDA_VISIBLE_DEVICES", gpu ? device : "");
+	if (spec->tells_sizes)
+		kgb_policy_setenv(policy, "KGB_SIZES", "1");
 	if (gpu) {
 		kgb_policy_setenv(policy, "KGB_DEVICE", "cuda");
 		kgb_policy_setenv(policy, "CUDA_INJECTION64_PATH", TRACE_LIBRARY);
@@ -134,7 +136,8 @@ static int make_policy(struct kgb_policy *policy, enum kgb_role role,
 	kgb_policy_ro(policy, spec->library, "/kgb/lib/_kgbrun.abi3.so");
 	if (spec->device != KGB_DEVICE_CPU && role != KGB_ROLE_COMPILE) {
 		kgb_policy_ro(policy, spec->trace_library, TRACE_LIBRARY);
-		kgb_policy_gpu(policy);
+		if (kgb_policy_gpu(policy, err) < 0)
+			return -1;
 		if (role == KGB_ROLE_REFERENCE)
 			bind_cublas(policy, spec->trace_library);
 	}

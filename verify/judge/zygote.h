@@ -49,6 +49,8 @@ struct kgb_zygote_spec {
 	const char *trace_library; /* path of libkgb_trace.so; with a GPU only */
 	const char *cupti; /* path of libcupti.so.N; NULL: where the loader finds it */
 	int spares; /* workers that are made before they are needed */
+	bool tells_sizes; /* references are asked for sizes without data: what that takes is
+			     imported */
 };
 
 /** Private disk space of a runner: on a GPU for all compiled variants of a tuned kernel. */

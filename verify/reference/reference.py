@@ -12,6 +12,7 @@ Requests: {"id", "op"} and
     call    "target": "aten:add.Tensor" or "python:FILE:FUNCTION", "args", "exact": compute the float64 results too,
             "magnitude": null, "abs" (the float64 results of the absolute values) or another target called like this one.
             "slack": number other than 0: every argument lies between random bytes made from it, which must not change
+    sizes   "target", "args": the reply has the types and sizes of the results, found without any data
     time    "target", "args": call it again and again; the reply's value is the median in nanoseconds
     schema  what a spec says of an interface (schema.py): the text has what is wrong with it, "" if nothing is
 
@@ -42,6 +43,8 @@ def prepare():
     """Once, in the zygote: a first use of everything that loads lazily."""
     warnings.filterwarnings("ignore", message="The given buffer is not writable")
     torch.ops.aten.add.Tensor(torch.ones(2), torch.ones(2, dtype=torch.float64))
+    if os.environ.get("KGB_SIZES"):
+        torch.ones(2, device="meta").add(1)  # imports for seconds
 
 
 def widened(value):
@@ -121,6 +124,7 @@ class Reference:
         self.inputs = None
         self.out = None
         self.out_view = None
+        self.device = DEVICE
         self.modules = {}
         self.places = {}
         self.slack = 0
@@ -167,8 +171,8 @@ class Reference:
         kind = arg["kind"]
         if kind == "tensor":
             dtype = TORCH_DTYPES[arg["dtype"]]
-            if arg["elements"] == 0:
-                return torch.empty_strided(arg["sizes"], arg["strides"], dtype=dtype, device=DEVICE)
+            if arg["elements"] == 0 or self.device == "meta":
+                return torch.empty_strided(arg["sizes"], arg["strides"], dtype=dtype, device=self.device)
             # A copy of the storage: an in-place operator may write to it.
             storage = torch.frombuffer(self.inputs, dtype=dtype, count=arg["elements"], offset=arg["at"])
             storage = self.between_noise(storage) if self.slack else storage.to(DEVICE, copy=True)
@@ -181,7 +185,7 @@ class Reference:
         if kind == "dtype":
             return TORCH_DTYPES[arg["value"]]
         if kind == "device":
-            return torch.device(DEVICE)
+            return torch.device(self.device)
         return arg["value"]
 
     def between_noise(self, storage):
@@ -235,6 +239,17 @@ class Reference:
         reply.value = int(sorted(times)[len(times) // 2])
         return reply
 
+    def do_sizes(self, request, fds):
+        """By tensors that have no memory. Fails where a size depends on what a tensor holds."""
+        reply = wire.Reply()
+        self.device = "meta"
+        try:
+            for value in self.run(request, request["target"], None):
+                self.tell_sizes(reply, value)
+        finally:
+            self.device = DEVICE
+        return reply
+
     def do_schema(self, request, fds):
         import schema  # only lints need it
 
@@ -274,10 +289,7 @@ class Reference:
 
     def put(self, reply, value, used):
         """Copy one result out. Where the output memory is too small only the size is counted."""
-        output = wire.Output(wire.TENSOR, "Tensor")
-        output.dtype = DTYPE_NUMBERS[value.dtype]
-        output.sizes = tuple(value.size())
-        output.strides = tuple(value.stride())
+        output = self.tell_sizes(reply, value)
         n_bytes = value.numel() * value.element_size()
         start = -(-used // ALIGN) * ALIGN
         if n_bytes and start + n_bytes <= len(self.out):
@@ -285,8 +297,16 @@ class Reference:
             self.out_view[start:start + n_bytes] = dense.view(torch.uint8)
             output.offset = start
             output.n_bytes = n_bytes
-        reply.outputs.append(output)
         return start + n_bytes
+
+    def tell_sizes(self, reply, value):
+        """One more output of the reply, which is returned."""
+        output = wire.Output(wire.TENSOR, "Tensor")
+        output.dtype = DTYPE_NUMBERS[value.dtype]
+        output.sizes = tuple(value.size())
+        output.strides = tuple(value.stride())
+        reply.outputs.append(output)
+        return output
 
 
 def main(channel):

@@ -16,8 +16,10 @@ def place(k, j, n, BITS: tl.constexpr):
     tile = k // 16 * (n * BITS // 2) + j // 64 * (32 * BITS)
     if BITS == 4:
         v += 4 * half
-        return tile + thread * 4 + warp, v // 2 + v % 2 * 4
-    return tile + thread * 8 + warp * 2 + half, v // 2 + v % 2 * 2
+        word, field = tile + thread * 4 + warp, v // 2 + v % 2 * 4
+    else:
+        word, field = tile + thread * 8 + warp * 2 + half, v // 2 + v % 2 * 2
+    return word, field
 
 
 @triton.jit

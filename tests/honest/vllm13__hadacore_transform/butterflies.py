@@ -11,8 +11,7 @@ def transform(x_ptr, o_ptr, rows, factor, N: tl.constexpr, STEPS: tl.constexpr, 
     at = row * N + tl.arange(0, N)[None, :]
     x = tl.load(x_ptr + at, mask=row < rows, other=0.0).to(tl.float32)
     for step in tl.static_range(STEPS):
-        half: tl.constexpr = 2 ** step
-        pairs = tl.permute(tl.reshape(x, (ROWS, N // (2 * half), 2, half)), (0, 1, 3, 2))
+        pairs = tl.permute(tl.reshape(x, (ROWS, N // (2 * 2 ** step), 2, 2 ** step)), (0, 1, 3, 2))
         a, b = tl.split(pairs)
         x = tl.reshape(tl.permute(tl.join(a + b, a - b), (0, 1, 3, 2)), (ROWS, N))
     tl.store(o_ptr + at, (x * factor).to(o_ptr.dtype.element_ty), mask=row < rows)

@@ -122,7 +122,7 @@ static void test_refused_threads_leave_the_work_to_the_others(KGB_UNUSED void **
 
 static void wait_until(_Atomic int *value, int wanted)
 {
-	for (int i = 0; i < 5000 && *value < wanted; i++)
+	for (int i = 0; i < 60000 && *value < wanted; i++)
 		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
 }
 

@@ -175,11 +175,18 @@ static void test_details_of_a_session_are_kept(void **state)
 	(void)state;
 	static const struct {
 		const char *cli, *fixture, *session, *text;
-		int64_t n_calls;
+		int64_t n_calls, n_retries;
 	} cases[] = {
-		{"codex", "ok", "01a1fbe1-061b-7cc1-81fc-7d572059e238", "Done.", 2},
-		{"codex", "long_command_unfinished_item", "01a1", "Done.", 0},
-		{"opencode", "ok_chat", "ses_", "Done.", 2},
+		{"claude", "ok", "32f05ca7-f5be-4879-8408-a1684f2167ed", "Done. Final kernel", 2,
+		 0},
+		/* The calls of a sub-agent are not its own. */
+		{"claude", "subagent", "0d7ac7de-9eea-4ffd-b845-bebd23760c0b", "Done.", 1, 0},
+		{"claude", "parallel_tools_same_message_id", "a6992c36", "Done.", 2, 0},
+		{"claude", "tcp_cut_midstream", "d954954f", "Done.", 2, 2},
+		{"codex", "ok", "01a1fbe1-061b-7cc1-81fc-7d572059e238", "Done.", 2, 0},
+		{"codex", "long_command_unfinished_item", "01a1", "Done.", 0, 0},
+		{"codex", "http429", "01a1", NULL, 0, 5},
+		{"opencode", "ok_chat", "ses_", "Done.", 2, 0},
 	};
 	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
 		KGB_AUTO(buf) struct kgb_buf stream = KGB_BUF_INIT(0);
@@ -190,10 +197,13 @@ static void test_details_of_a_session_are_kept(void **state)
 		assert_int_equal(kgb_events_init(&events, cases[i].cli, &err), 0);
 		feed_in_pieces(&events, stream.ptr, stream.len, 4096);
 		const struct kgb_report *r = &events.report;
-		if (!kgb_str_starts(r->session_id, cases[i].session) || !r->final_text ||
-		    !strstr(r->final_text, cases[i].text) || r->n_tool_calls != cases[i].n_calls)
-			fail_msg("%s: session %s, %lld calls, text %s", cases[i].fixture,
-				 r->session_id, (long long)r->n_tool_calls,
+		bool text = cases[i].text ? r->final_text && strstr(r->final_text, cases[i].text)
+					  : !r->final_text;
+		if (!kgb_str_starts(r->session_id, cases[i].session) || !text ||
+		    r->n_tool_calls != cases[i].n_calls || r->n_api_retries != cases[i].n_retries)
+			fail_msg("%s: session %s, %lld calls, %lld retries, text %s",
+				 cases[i].fixture, r->session_id, (long long)r->n_tool_calls,
+				 (long long)r->n_api_retries,
 				 r->final_text ? r->final_text : "(none)");
 		kgb_events_release(&events);
 	}
@@ -202,17 +212,42 @@ static void test_details_of_a_session_are_kept(void **state)
 static void test_usage_that_is_told_twice_counts_once(void **state)
 {
 	(void)state;
-	static const char stream[] =
-		"{\"type\":\"step_finish\",\"part\":{\"id\":\"a\",\"reason\":\"tool-calls\",\"tokens\":{\"total\":9,\"input\":4,\"output\":2,\"reasoning\":1,\"cache\":{\"read\":2,\"write\":0}}}}\n"
-		"{\"type\":\"step_finish\",\"part\":{\"id\":\"a\",\"reason\":\"tool-calls\",\"tokens\":{\"total\":9,\"input\":4,\"output\":2,\"reasoning\":1,\"cache\":{\"read\":2,\"write\":0}}}}\n";
-	struct kgb_events events;
-	struct kgb_err err = KGB_ERR_INIT;
-	assert_int_equal(kgb_events_init(&events, "opencode", &err), 0);
-	feed_in_pieces(&events, stream, sizeof(stream) - 1, 100);
-	const struct kgb_usage want = {4, 3, 0, 2};
-	assert_true(kgb_usage_equal(&events.report.usage, &want));
-	assert_int_equal(events.report.n_turns, 1);
-	kgb_events_release(&events);
+	static const struct {
+		const char *cli, *stream;
+		struct kgb_usage want;
+		int64_t n_turns;
+	} cases[] = {
+		/* The same part again. */
+		{"opencode",
+		 "{\"type\":\"step_finish\",\"part\":{\"id\":\"a\",\"reason\":\"tool-calls\",\"tokens\":{\"total\":9,\"input\":4,\"output\":2,\"reasoning\":1,\"cache\":{\"read\":2,\"write\":0}}}}\n"
+		 "{\"type\":\"step_finish\",\"part\":{\"id\":\"a\",\"reason\":\"tool-calls\",\"tokens\":{\"total\":9,\"input\":4,\"output\":2,\"reasoning\":1,\"cache\":{\"read\":2,\"write\":0}}}}\n",
+		 {4, 3, 0, 2},
+		 1},
+		/* One event for each block of a message, of a CLI that was killed. */
+		{"claude",
+		 "{\"type\":\"assistant\",\"message\":{\"id\":\"m\",\"usage\":{\"input_tokens\":4,\"output_tokens\":1,\"cache_creation_input_tokens\":3,\"cache_read_input_tokens\":2},\"content\":[]}}\n"
+		 "{\"type\":\"assistant\",\"message\":{\"id\":\"m\",\"usage\":{\"input_tokens\":4,\"output_tokens\":1,\"cache_creation_input_tokens\":3,\"cache_read_input_tokens\":2},\"content\":[]}}\n",
+		 {4, -1, 3, 2},
+		 -1},
+		/* A counter that goes on through the session. */
+		{"codex",
+		 "{\"type\":\"turn.completed\",\"usage\":{\"input_tokens\":9,\"cached_input_tokens\":2,\"output_tokens\":3}}\n"
+		 "{\"type\":\"turn.completed\",\"usage\":{\"input_tokens\":19,\"cached_input_tokens\":8,\"output_tokens\":5}}\n",
+		 {11, 5, 0, 8},
+		 -1},
+	};
+	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
+		struct kgb_events events;
+		struct kgb_err err = KGB_ERR_INIT;
+		assert_int_equal(kgb_events_init(&events, cases[i].cli, &err), 0);
+		feed_in_pieces(&events, cases[i].stream, strlen(cases[i].stream), 100);
+		const struct kgb_report *r = &events.report;
+		if (!kgb_usage_equal(&r->usage, &cases[i].want) || r->n_turns != cases[i].n_turns)
+			fail_msg("%s: %lld in, %lld out, %lld turns", cases[i].cli,
+				 (long long)r->usage.input, (long long)r->usage.output,
+				 (long long)r->n_turns);
+		kgb_events_release(&events);
+	}
 }
 
 /* A step that follows takes back what looked like the end. */

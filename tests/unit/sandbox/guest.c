@@ -11,6 +11,7 @@
 #include <linux/vm_sockets.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdint.h>
@@ -348,20 +349,14 @@ static int bomb(char **args)
 	return sleep_forever();
 }
 
-/* Hold some megabytes, as args say: of memory, of a file without a name in memory, or on a disk. */
-static int hog(char **args)
+/* Hold some megabytes for ever, as args say: of memory, of a file without a name in memory, or on a
+ * disk. */
+static void *hold(void *words)
 {
+	char **args = words;
 	int n = number(args[1]);
 	int fd = -1;
 
-	pid_t pid = fork();
-	if (pid != 0) {
-		int status = 0;
-		(void)waitpid(pid, &status, 0);
-		printf("child=%s\n",
-		       WIFSIGNALED(status) ? sigabbrev_np(WTERMSIG(status)) : "exited");
-		return 0;
-	}
 	if (strcmp(args[0], "memfd") == 0)
 		fd = memfd_create("hog", 0);
 	if (strcmp(args[0], "disk") == 0 || strcmp(args[0], "mapped") == 0) {
@@ -371,19 +366,51 @@ static int hog(char **args)
 	for (int i = 0; i < n; i++) {
 		char *block = malloc(FILLER);
 		if (!block)
-			return EXIT_BAD_MODE;
+			exit(EXIT_BAD_MODE);
 		memset(block, i, FILLER);
 		if (fd >= 0 && write(fd, block, FILLER) != FILLER)
-			return EXIT_BAD_MODE;
+			exit(EXIT_BAD_MODE);
 		if (fd >= 0)
 			free(block);
 	}
 	if (strcmp(args[0], "mapped") == 0) {
 		if (mmap(NULL, FILLER, PROT_READ, MAP_SHARED, fd, 0) == MAP_FAILED)
-			return EXIT_BAD_MODE;
+			exit(EXIT_BAD_MODE);
 		(void)close(fd);
 	}
-	return sleep_forever();
+	exit(sleep_forever());
+}
+
+static int wait_for_child(pid_t pid)
+{
+	int status = 0;
+
+	(void)waitpid(pid, &status, 0);
+	printf("child=%s\n", WIFSIGNALED(status) ? sigabbrev_np(WTERMSIG(status)) : "exited");
+	return 0;
+}
+
+static int hog(char **args)
+{
+	pid_t pid = fork();
+
+	if (pid == 0)
+		(void)hold(args);
+	return wait_for_child(pid);
+}
+
+/* The same by a second thread of a process whose first has ended: ps calls that a zombie. */
+static int hog_in_thread(char **args)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		pthread_t thread;
+		if (pthread_create(&thread, NULL, hold, args) != 0)
+			_exit(EXIT_BAD_MODE);
+		pthread_exit(NULL);
+	}
+	return wait_for_child(pid);
 }
 
 /* As many children as args say: deaf to what can be ignored, every second one a daemon. */
@@ -486,6 +513,7 @@ int main(int argc, char **argv)
 		{"fast-open", try_fast_open},
 		{"fork-bomb", fork_bomb},
 		{"hog", hog},
+		{"hog-in-thread", hog_in_thread},
 		{"polite", be_polite},
 		{"deaf", be_deaf},
 		{"close-passed", close_passed},

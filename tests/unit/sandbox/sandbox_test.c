@@ -11,7 +11,7 @@
 #include "base/time.h"
 #include "sandbox/isolation/probe.h"
 
-enum { OUTPUT_MAX = 1 << 20, RUN_LIMIT_MS = 20000 };
+enum { OUTPUT_MAX = 1 << 20, RUN_LIMIT_MS = 120000 };
 
 void need_sandbox(void)
 {

@@ -45,7 +45,7 @@ struct guest_run {
 /** The same under a confinement (NULL: none). */
 void run_guest_confined(const struct kgb_policy *policy, const struct kgb_confinement *confinement,
 			struct guest_run *run);
-/** Run a policy to its end; fails the test after 20 s. Release with guest_run_release. */
+/** Run a policy to its end; fails the test after two minutes. Release with guest_run_release. */
 void run_guest(const struct kgb_policy *policy, struct guest_run *run);
 void guest_run_release(struct guest_run *run);
 /** Run the guest under guest_policy; its output as a malloc'ed string. */

@@ -22,6 +22,7 @@ struct scene {
 	int n_ready, n_done;
 	int out_fd; /* read end of stdout */
 	uint64_t inode;
+	int pidns_fd; /* of the test; -1: it has ended already */
 	void (*when_ready)(struct scene *scene, int listen_fd);
 };
 
@@ -32,6 +33,7 @@ static void on_ready(struct kgb_launch *launch, int listen_fd, void *payload)
 	assert_ptr_equal(launch, &scene->launch);
 	scene->n_ready++;
 	scene->inode = launch->status.pidns_inode;
+	scene->pidns_fd = kgb_pidns_hold(launch->status.init_pid, &scene->inode);
 	if (scene->when_ready)
 		scene->when_ready(scene, listen_fd);
 	else
@@ -74,11 +76,13 @@ static void play(struct scene *scene, const char *const *args)
 	kgb_policy_release(&scene->policy);
 }
 
-static void assert_nothing_left(const struct scene *scene)
+static void assert_nothing_left(struct scene *scene)
 {
 	assert_int_equal(scene->result.survivors, 0);
 	assert_true(scene->inode > 0);
-	assert_int_equal(kgb_pidns_count(scene->inode), 0);
+	if (scene->pidns_fd >= 0)
+		assert_int_equal(kgb_pidns_count(scene->inode), 0);
+	kgb_close(scene->pidns_fd);
 }
 
 static void test_a_program_that_ends_is_reported(void **state)
@@ -102,7 +106,7 @@ static void test_a_program_that_ends_is_reported(void **state)
 		assert_int_equal(scene.result.term_signal, cases[i].term_signal);
 		assert_false(scene.result.stop_requested);
 		assert_false(scene.result.killed);
-		assert_true(scene.result.wall_ms >= 0 && scene.result.wall_ms < 5000);
+		assert_true(scene.result.wall_ms >= 0 && scene.result.wall_ms < 30000);
 		assert_true(scene.result.max_rss_bytes > 0);
 		assert_nothing_left(&scene);
 	}
@@ -112,7 +116,7 @@ static void stop_politely(struct scene *scene, int listen_fd)
 {
 	assert_int_equal(listen_fd, -1);
 	wait_for_text(scene->out_fd, "ready");
-	kgb_launch_stop(&scene->launch, SIGINT, 5000);
+	kgb_launch_stop(&scene->launch, SIGINT, 20000);
 }
 
 static void test_a_polite_program_ends_by_itself_when_asked(void **state)
@@ -125,7 +129,7 @@ static void test_a_polite_program_ends_by_itself_when_asked(void **state)
 	assert_int_equal(scene.result.exit_code, 7);
 	assert_true(scene.result.stop_requested);
 	assert_false(scene.result.killed);
-	assert_true(scene.result.wall_ms < 2000);
+	assert_true(scene.result.wall_ms < 30000);
 	assert_nothing_left(&scene);
 }
 
@@ -133,7 +137,7 @@ static void test_a_polite_program_ends_by_itself_when_asked(void **state)
 static void stop_at_once(struct scene *scene, int listen_fd)
 {
 	assert_int_equal(listen_fd, -1);
-	kgb_launch_stop(&scene->launch, SIGTERM, 5000);
+	kgb_launch_stop(&scene->launch, SIGTERM, 20000);
 }
 
 static void test_a_stop_before_the_program_runs_is_not_lost(void **state)
@@ -146,7 +150,7 @@ static void test_a_stop_before_the_program_runs_is_not_lost(void **state)
 	/* 7 when the handler was in place, else the signal itself. */
 	assert_true(scene.result.exit_code == 7 || scene.result.exit_code == 128 + SIGTERM);
 	assert_false(scene.result.killed);
-	assert_true(scene.result.wall_ms < 2000);
+	assert_true(scene.result.wall_ms < 30000);
 	assert_nothing_left(&scene);
 }
 
@@ -167,7 +171,7 @@ static void test_a_deaf_program_is_killed_after_the_grace(void **state)
 		struct scene scene = {.when_ready = stop_with_short_grace};
 		play(&scene, ARGS(modes[i]));
 		assert_true(scene.result.stop_requested);
-		assert_true(scene.result.wall_ms < 5000);
+		assert_true(scene.result.wall_ms < 30000);
 		if (kgb_str_eq(modes[i], "deaf")) {
 			assert_true(scene.result.killed);
 			assert_true(scene.result.wall_ms >= 200);
@@ -194,7 +198,7 @@ static void test_a_second_stop_only_shortens_the_wait(void **state)
 	need_sandbox();
 	play(&scene, ARGS("deaf"));
 	assert_true(scene.result.killed);
-	assert_true(scene.result.wall_ms >= 100 && scene.result.wall_ms < 5000);
+	assert_true(scene.result.wall_ms >= 100 && scene.result.wall_ms < 30000);
 	assert_nothing_left(&scene);
 }
 

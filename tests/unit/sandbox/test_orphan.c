@@ -14,7 +14,7 @@
 #include "base/mem.h"
 #include "base/time.h"
 
-enum { N_TRIES = 60, STEP_US = 400, LIMIT_MS = 3000, CMDLINE_MAX = 1 << 16 };
+enum { N_TRIES = 60, STEP_US = 400, LIMIT_MS = 30000, CMDLINE_MAX = 1 << 16 };
 
 /* Number of processes whose command line has `marker`. */
 static int count_marked(const char *marker)

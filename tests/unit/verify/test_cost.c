@@ -73,6 +73,34 @@ static void test_a_cost_that_cannot_be_counted_names_line_and_case(KGB_UNUSED vo
 	}
 }
 
+static void test_traffic_is_what_the_spec_says_or_its_bytes(KGB_UNUSED void **state)
+{
+	static const struct {
+		const char *lines;
+		int64_t traffic; /* of case 2, -1: it cannot be counted */
+	} rows[] = {
+		{"", 0},
+		{"    bytes: bytes(self)\n", 4000},
+		{"    bytes: bytes(self)\n    traffic: 2 * bytes(other)\n", 32000},
+		{"    bytes: bytes(self)\n    traffic: dim(self, 1)\n", -1},
+	};
+
+	for (size_t k = 0; k < KGB_ARRAY_LEN(rows); k++) {
+		KGB_AUTO(free) char *fresh = kgb_xasprintf("%s    magnitude: abs\n", rows[k].lines);
+		struct kgb_err err = KGB_ERR_INIT;
+		struct kgb_spec spec;
+		struct kgb_cases cases;
+		int64_t traffic = -1;
+		load_toy((struct spec_change){SPEC_PATH, "    magnitude: abs\n", fresh}, &spec);
+		assert_ok(kgb_cases_expand(&spec, &cases, &err), err);
+		assert_int_equal(kgb_case_traffic(&spec, &cases.items[2], NULL, 0, &traffic, &err),
+				 rows[k].traffic < 0 ? -1 : 0);
+		assert_int_equal(traffic, rows[k].traffic);
+		kgb_cases_release(&cases);
+		kgb_spec_release(&spec);
+	}
+}
+
 static void test_repeated_memory_counts_once(KGB_UNUSED void **state)
 {
 	struct kgb_err err = KGB_ERR_INIT;
@@ -165,6 +193,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_costs_are_counted_from_the_case),
 		cmocka_unit_test(test_a_cost_that_cannot_be_counted_names_line_and_case),
+		cmocka_unit_test(test_traffic_is_what_the_spec_says_or_its_bytes),
 		cmocka_unit_test(test_repeated_memory_counts_once),
 		cmocka_unit_test(test_every_case_of_the_dataset_that_has_costs_can_be_counted),
 		cmocka_unit_test(test_a_matrix_product_costs_what_it_must),

@@ -43,7 +43,7 @@ static int wait_for(const struct answer *answer, struct kgb_recompiled *out,
 	assert_int_equal(send(channel[1], &reply, sizeof(reply), 0), (ssize_t)sizeof(reply));
 	worker.channel_fd = channel[0];
 	worker.end = KGB_WORKER_ALIVE;
-	int rc = kgb_recompile_wait(&worker, fd, kgb_mono_ms() + 5000, out, why, err);
+	int rc = kgb_recompile_wait(&worker, fd, kgb_mono_ms() + 60000, out, why, err);
 	close(channel[0]);
 	close(channel[1]);
 	close(fd);
@@ -113,7 +113,7 @@ static int end_with(const char *word, const char *words, bool in_time, char why[
 	worker.end = KGB_WORKER_ALIVE;
 	worker.stderr_text = (struct kgb_buf)KGB_BUF_INIT(0);
 	kgb_buf_adds(&worker.stderr_text, words);
-	int rc = kgb_recompile_wait(&worker, -1, kgb_mono_ms() + (in_time ? 5000 : 0), &out, why,
+	int rc = kgb_recompile_wait(&worker, -1, kgb_mono_ms() + (in_time ? 60000 : 0), &out, why,
 				    err);
 	kgb_buf_release(&worker.stderr_text);
 	for (int i = 0; i < 2; i++) {

@@ -269,13 +269,56 @@ static void test_wilson_intervals_of_known_counts(KGB_UNUSED void **state)
 	assert_true(isnan(none.value) && none.low == 0 && none.high == 1);
 }
 
-static void test_normal_quantiles_and_what_can_be_detected(KGB_UNUSED void **state)
+/* ---- groups ---- */
+
+static void test_groups_differ_by_more_than_their_values_do(KGB_UNUSED void **state)
+{
+	static const double values[] = {1, 3, 5, 7, 9}, near[] = {1, 3, 1, 3};
+	static const uint32_t two[] = {0, 0, 4, 4, 4}, one[] = {7, 7, 7, 7, 7};
+	double centred[5];
+
+	/* Means 2 and 7. Squares within: 2 + 8, so s^2 = 10 / 3 and error^2 = s^2 / 5. */
+	struct kgb_grouped x = kgb_group_values(values, two, 5, 0, centred);
+	assert_int_equal(x.n_groups, 2);
+	assert_near(x.value, 5, 1e-12);
+	assert_near(x.error, sqrt(10.0 / 15), 1e-12);
+	assert_near(x.share, 0.52, 1e-12);
+	assert_near(x.variance, (30 - 10.0 / 3) / 2.4, 1e-12);
+	assert_near(centred[0], 5 - sqrt(4.0 / 3), 1e-12);
+	assert_near(centred[3], 5, 1e-12);
+	/* Groups that lie nearer to each other than chance would put them. */
+	x = kgb_group_values(near, two, 4, 0, centred);
+	assert_near(x.value, 2, 1e-12);
+	assert_near(x.variance, 0, 0);
+	/* One group is a plain sample. */
+	x = kgb_group_values(values, one, 5, 0.2, centred);
+	assert_int_equal(x.n_groups, 1);
+	assert_near(x.value, 5, 1e-12);
+	assert_near(x.error, kgb_trimmed_error(values, 5, 0.2), 1e-12);
+	assert_near(x.share, 1, 0);
+	assert_near(x.variance, 0, 0);
+	assert_near(centred[4], 9, 1e-12);
+	/* A group of one value each has no spread to go by. */
+	assert_true(
+		isnan(kgb_group_values(values, (const uint32_t[]){1, 2, 3}, 3, 0, centred).error));
+	x = kgb_group_values(NULL, NULL, 0, 0.2, centred);
+	assert_true(isnan(x.value) && isnan(x.error) && x.n_groups == 0);
+}
+
+static void test_quantiles_of_known_distributions(KGB_UNUSED void **state)
 {
 	assert_near(kgb_normal_quantile(0.5), 0, 1e-12);
 	assert_near(kgb_normal_quantile(0.975), 1.959963984540054, 1e-9);
 	assert_near(kgb_normal_quantile(0.025), -1.959963984540054, 1e-9);
 	assert_near(kgb_normal_quantile(1e-6), -4.753424308822899, 1e-9);
-	assert_near(kgb_detectable(0.1, 0.95, 0.8), 0.2801585218, 1e-9);
+	/* Tables of Student's t. */
+	assert_near(kgb_t_quantile(0.975, 3), 3.182446, 0.02);
+	assert_near(kgb_t_quantile(0.975, 5), 2.570582, 0.002);
+	assert_near(kgb_t_quantile(0.975, 8), 2.306004, 2e-4);
+	assert_near(kgb_t_quantile(0.975, 11), 2.200985, 5e-5);
+	assert_near(kgb_t_quantile(0.9, 5), 1.475884, 2e-3);
+	assert_near(kgb_t_quantile(0.025, 30), -2.042272, 1e-5);
+	assert_near(kgb_t_quantile(0.975, 1e9), 1.959963985, 1e-8);
 }
 
 int main(void)
@@ -293,7 +336,8 @@ int main(void)
 		cmocka_unit_test(test_medians_of_rounds_are_medians),
 		cmocka_unit_test(test_a_geometric_mean_combines_intervals),
 		cmocka_unit_test(test_wilson_intervals_of_known_counts),
-		cmocka_unit_test(test_normal_quantiles_and_what_can_be_detected),
+		cmocka_unit_test(test_groups_differ_by_more_than_their_values_do),
+		cmocka_unit_test(test_quantiles_of_known_distributions),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,8 +27,10 @@ static struct kgb_timer_config new_config(void)
 
 static struct world new_world(double us, double slower)
 {
-	return (struct world){
-		.ns = {us * 1e3, us * 1e3 * slower}, .noise = 0.005, .sample_ns = 300e3};
+	return (struct world){.ns = {us * 1e3, us * 1e3 * slower},
+			      .noise = 0.005,
+			      .process_sd_ns = 65,
+			      .sample_ns = 300e3};
 }
 
 /* ---- rates ---- */
@@ -57,7 +59,7 @@ static struct tally run_many(const struct world *world, const struct kgb_timer_c
 	return tally;
 }
 
-enum { RUNS = 20, FEW_RUNS = 8 };
+enum { RUNS = 20, FEW_RUNS = 6 };
 
 static void test_identical_kernels_are_the_same(KGB_UNUSED void **state)
 {
@@ -66,8 +68,8 @@ static void test_identical_kernels_are_the_same(KGB_UNUSED void **state)
 		struct world world;
 	} rows[] = {
 		{"2 ms", {.ns = {2e6, 2e6}, .noise = 0.005}},
-		{"200 us", {.ns = {2e5, 2e5}, .noise = 0.01}},
-		{"20 us", {.ns = {2e4, 2e4}, .noise = 0.02}},
+		{"200 us", {.ns = {2e5, 2e5}, .noise = 0.005}},
+		{"20 us", {.ns = {2e4, 2e4}, .noise = 0.01}},
 		{"2 us", {.ns = {2e3, 2e3}, .noise_ns = 100}},
 		{"drift", {.ns = {2e5, 2e5}, .noise = 0.005, .drift = 0.03}},
 		{"waves", {.ns = {2e5, 2e5}, .noise = 0.005, .wander = 0.02}},
@@ -82,10 +84,11 @@ static void test_identical_kernels_are_the_same(KGB_UNUSED void **state)
 		struct kgb_timer_config config = new_config();
 		struct world world = rows[i].world;
 		world.sample_ns = 300e3;
+		world.process_sd_ns = 65;
 		if (world.event_step > 0)
 			config.machine.event_step_ns = (uint64_t)world.event_step;
 		struct tally tally = run_many(&world, &config, RUNS);
-		if (tally.results[KGB_TIMING_SAME] < RUNS * 95 / 100 ||
+		if (tally.results[KGB_TIMING_SAME] < RUNS * 85 / 100 ||
 		    tally.results[KGB_TIMING_FASTER] + tally.results[KGB_TIMING_SLOWER] +
 				    tally.results[KGB_TIMING_UNTRUSTED] >
 			    0)
@@ -124,11 +127,60 @@ static void test_an_effect_below_the_margin_is_never_a_gain(KGB_UNUSED void **st
 static void test_intervals_cover_the_true_speedup(KGB_UNUSED void **state)
 {
 	struct kgb_timer_config config = new_config();
-	struct world world = new_world(50, 0.8);
+	struct world world = new_world(500, 0.8);
 
-	struct tally tally = run_many(&world, &config, 5 * RUNS);
-	assert_true(tally.n_covered >= 5 * RUNS * 92 / 100);
-	assert_true(tally.n_covered < 5 * RUNS);
+	struct tally tally = run_many(&world, &config, 3 * RUNS);
+	assert_true(tally.n_covered >= 3 * RUNS * 85 / 100);
+	assert_true(tally.n_covered < 3 * RUNS);
+}
+
+/* What the processes of this session happened to add must not pass for the kernel's: without it
+ * half the intervals miss. One process of each side tells nothing of the others, four a little. */
+static void test_intervals_admit_what_other_processes_would_show(KGB_UNUSED void **state)
+{
+	static const struct {
+		double us, process_sd_ns;
+		uint32_t n_processes;
+	} rows[] = {{10, 65, 4}, {10, 100, 4}, {60, 65, 2}, {130, 65, 1}};
+
+	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++) {
+		struct kgb_timer_config config = new_config();
+		struct world world = new_world(rows[i].us, 0.8);
+		struct kgb_timer_result result;
+		world.noise = 0.001;
+		world.process_sd_ns = rows[i].process_sd_ns;
+		struct tally tally = run_many(&world, &config, RUNS);
+		if (tally.n_covered < RUNS * 75 / 100)
+			fail_msg("%g us, processes %g ns: %d covered of %d", rows[i].us,
+				 rows[i].process_sd_ns, tally.n_covered, RUNS);
+		world_run(&world, &config, 1, &result);
+		assert_int_equal(result.n_processes, rows[i].n_processes);
+		double known = 65 / result.median_ns[KGB_SIDE_B][KGB_RULER_EVENT];
+		assert_true(result.speedup.high > result.speedup.value * (1 + known));
+		assert_true(result.speedup.low < result.speedup.value * (1 - known));
+		assert_true(result.speedup_device.high > result.speedup_device.value * (1 + known));
+		assert_true(result.median_ratio.high > result.median_ratio.value * (1 + known));
+		assert_true(result.median_ratio.low < result.median_ratio.value * (1 - known));
+		assert_true(result.detectable > result.margin + known);
+	}
+}
+
+/* The first narrow look is luck, in part. */
+static void test_a_narrow_interval_is_not_believed_at_once(KGB_UNUSED void **state)
+{
+	struct kgb_timer_config config = new_config();
+	struct world world = new_world(200, 1);
+	struct kgb_timer timer;
+	struct kgb_err err = KGB_ERR_INIT;
+	struct kgb_timer_result result;
+
+	world_start(&world, 1);
+	assert_ok(kgb_timer_init(&timer, &config, &err), err);
+	assert_ok(kgb_timer_run(&timer, world_sample, &world, &result, &err), err);
+	assert_true(result.narrow);
+	assert_true(timer.narrow_at >= config.min_rounds);
+	assert_int_equal(timer.n_rounds, timer.narrow_at + timer.narrow_at / 2);
+	kgb_timer_release(&timer);
 }
 
 /* Both sides round to the same step, 0.4 % apart though they are. */
@@ -164,7 +216,6 @@ static void test_dishonest_sources_get_no_number(KGB_UNUSED void **state)
 	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++) {
 		struct kgb_timer_config config = new_config();
 		struct world world = new_world(200, 1);
-		world.noise = 0.01;
 		world.cheat = rows[i].cheat;
 		world.first_calls = 250;
 		config.min_rounds = rows[i].cheat == WORLD_FIRST_FAST ? 60 : config.min_rounds;
@@ -230,15 +281,16 @@ static void test_placements_are_part_of_the_interval(KGB_UNUSED void **state)
 		struct kgb_timer_config config = new_config();
 		struct world world = rows[i].world;
 		world.sample_ns = 300e3;
+		config.max_samples = 1200;
 		config.placement_rounds = rows[i].placement_rounds;
-		struct tally tally = run_many(&world, &config, 2 * RUNS);
-		if (tally.n_covered < 2 * RUNS * 90 / 100 ||
-		    tally.results[KGB_TIMING_FASTER] + tally.results[KGB_TIMING_SLOWER] > 2 ||
+		struct tally tally = run_many(&world, &config, RUNS);
+		if (tally.n_covered < RUNS * 80 / 100 ||
+		    tally.results[KGB_TIMING_FASTER] + tally.results[KGB_TIMING_SLOWER] > 1 ||
 		    tally.results[KGB_TIMING_UNTRUSTED] > 0)
 			fail_msg("%s: %d covered, %d FASTER, %d SLOWER, %d UNTRUSTED of %d",
 				 rows[i].name, tally.n_covered, tally.results[KGB_TIMING_FASTER],
 				 tally.results[KGB_TIMING_SLOWER],
-				 tally.results[KGB_TIMING_UNTRUSTED], 2 * RUNS);
+				 tally.results[KGB_TIMING_UNTRUSTED], RUNS);
 	}
 }
 
@@ -426,13 +478,14 @@ static void test_every_round_has_a_placement_of_its_own(KGB_UNUSED void **state)
 	}
 }
 
-/* Short calls only: four processes of each side, each warmed up, on inputs that it has not seen. */
+/* The more of them, the shorter the calls; each warmed up, on inputs that it has not seen. */
 static void test_processes_change_where_calls_are_short(KGB_UNUSED void **state)
 {
 	static const struct {
 		double us, slower; /* event times are 3 us longer */
 		uint32_t max_processes, n_processes;
-	} rows[] = {{10, 1, 4, 4}, {10, 1, 1, 1}, {40, 0.5, 4, 4}, {40, 1, 4, 1}, {200, 1, 4, 1}};
+	} rows[] = {{10, 1, 4, 4}, {10, 1, 1, 1}, {10, 1, 3, 3},  {40, 0.5, 4, 4},
+		    {40, 1, 4, 3}, {60, 1, 4, 2}, {110, 1, 4, 1}, {200, 1, 4, 1}};
 
 	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++) {
 		struct kgb_timer_config config = new_config();
@@ -441,7 +494,6 @@ static void test_processes_change_where_calls_are_short(KGB_UNUSED void **state)
 		struct kgb_timer_result result;
 		uint32_t process = 0;
 		config.max_processes = rows[i].max_processes;
-		config.min_rounds = 40;
 		struct log *log = run_logged(&world, &config, &timer, &result);
 		for (size_t k = 0, sample = 0; k < log->n; sample += log->blocks[k++].n) {
 			const struct kgb_timer_block *b = &log->blocks[k];
@@ -460,6 +512,8 @@ static void test_processes_change_where_calls_are_short(KGB_UNUSED void **state)
 								     : rows[i].n_processes - 1);
 		}
 		assert_int_equal(result.n_processes, rows[i].n_processes);
+		/* The last ones had their rounds, too. */
+		assert_true(result.n_rounds >= config.process_rounds * rows[i].n_processes);
 		kgb_timer_release(&timer);
 		kgb_free(log);
 	}
@@ -491,7 +545,7 @@ static void test_sessions_repeat_better_with_more_processes(KGB_UNUSED void **st
 	struct world world = new_world(15, 0.9);
 	double one[SERIES], four[SERIES];
 
-	world.process_sd = 0.01;
+	world.process_sd_ns = 150;
 	for (uint32_t i = 0; i < SERIES; i++) {
 		config.max_processes = 1;
 		one[i] = worst_of_five(&config, &world, 100 * i);
@@ -677,7 +731,7 @@ static void test_a_source_that_fails_ends_it_without_a_result(KGB_UNUSED void **
 
 static void test_settings_out_of_range_are_refused(KGB_UNUSED void **state)
 {
-	struct kgb_timer_config rows[16];
+	struct kgb_timer_config rows[18];
 	struct kgb_timer timer;
 
 	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++)
@@ -698,6 +752,8 @@ static void test_settings_out_of_range_are_refused(KGB_UNUSED void **state)
 	rows[13].process_rounds = 0;
 	rows[14].max_processes = 0;
 	rows[15].process_ns = (double)NAN;
+	rows[16].process_sd_ns = -1;
+	rows[17].process_sd_ns = (double)INFINITY;
 	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++) {
 		struct kgb_err err = KGB_ERR_INIT;
 		assert_int_equal(kgb_timer_init(&timer, &rows[i], &err), -1);
@@ -837,6 +893,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_one_percent_at_200_us_is_found),
 		cmocka_unit_test(test_an_effect_below_the_margin_is_never_a_gain),
 		cmocka_unit_test(test_intervals_cover_the_true_speedup),
+		cmocka_unit_test(test_intervals_admit_what_other_processes_would_show),
+		cmocka_unit_test(test_a_narrow_interval_is_not_believed_at_once),
 		cmocka_unit_test(test_an_interval_admits_what_a_coarse_ruler_hides),
 		cmocka_unit_test(test_dishonest_sources_get_no_number),
 		cmocka_unit_test(test_an_effect_on_both_sides_accuses_nobody),

@@ -55,6 +55,7 @@ static void test_an_undecided_verdict_has_every_member(void **state)
 		"gpu_health",    "lanes",
 		"phases_ms",     "inline_ptx",
 		"recalled",      "sandbox_judged_tests",
+		"closest",
 	};
 	struct kgb_verdict *verdict = new_verdict();
 	KGB_AUTO(json) cJSON *json = written(verdict);
@@ -443,6 +444,9 @@ static void test_what_lanes_found_adds_up_in_the_order_of_the_cases(void **state
 	(void)state;
 	from->deterministic = false;
 	from->n_nondeterministic = 2;
+	kgb_verdict_note_closest(to, "near", 0.25);
+	kgb_verdict_note_closest(from, "nearer", 0.5);
+	kgb_verdict_note_closest(from, "far", 0);
 	kgb_verdict_merge(to, from);
 	free_verdict(from); /* its strings live on */
 	assert_int_equal(to->passed_tests, 15);
@@ -456,6 +460,8 @@ static void test_what_lanes_found_adds_up_in_the_order_of_the_cases(void **state
 	}
 	assert_false(to->deterministic);
 	assert_int_equal(to->n_nondeterministic, 2);
+	assert_string_equal(to->closest.case_name, "nearer");
+	assert_true(to->closest.share == 0.5);
 	assert_int_equal(to->kernels[0].count, 6);
 	assert_int_equal(to->n_ghosts, 2);
 	assert_null(to->code);

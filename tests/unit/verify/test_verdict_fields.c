@@ -114,6 +114,22 @@ static void test_results_that_vary_are_told(void **state)
 	free_verdict(verdict);
 }
 
+static void test_how_near_the_tolerance_came_is_told(void **state)
+{
+	struct kgb_verdict *verdict = new_verdict();
+
+	(void)state;
+	KGB_AUTO(json) cJSON *none = written(verdict);
+	assert_true(cJSON_IsNull(kgb_json_get(none, "closest")));
+	kgb_verdict_note_closest(verdict, "exact", 0);
+	kgb_verdict_note_closest(verdict, "near", 0.75);
+	kgb_verdict_note_closest(verdict, "far", 0.5);
+	KGB_AUTO(json) cJSON *json = written(verdict);
+	assert_string_equal(kgb_json_str(json, "closest.case", ""), "near");
+	assert_true(kgb_json_get(json, "closest.error_of_allowed")->valuedouble == 0.75);
+	free_verdict(verdict);
+}
+
 static void test_times_stay_on_their_side_and_say_whether_they_count(void **state)
 {
 	const struct kgb_timer timer = {.config.case_name = "c"};
@@ -173,6 +189,7 @@ int main(void)
 		cmocka_unit_test(test_tests_that_passed_failed_or_were_not_run),
 		cmocka_unit_test(test_kernels_that_mattered_and_those_that_did_not),
 		cmocka_unit_test(test_results_that_vary_are_told),
+		cmocka_unit_test(test_how_near_the_tolerance_came_is_told),
 		cmocka_unit_test(test_times_stay_on_their_side_and_say_whether_they_count),
 		cmocka_unit_test(test_a_lane_adds_what_is_bad_and_nothing_good),
 	};

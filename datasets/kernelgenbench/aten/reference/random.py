@@ -6,6 +6,8 @@ import torch
 
 
 def generator(seed):
+    if seed.is_meta:
+        return None  # sizes are asked for, there are no draws
     made = torch.Generator(device=seed.device)
     made.manual_seed(int(seed[0]))
     return made

@@ -96,7 +96,8 @@ struct fixture *fixture_new(const struct fixture_spec *spec);
 void fixture_free(struct fixture *f);
 /** The session alone; totals are in f->totals afterwards. */
 void fixture_close_session(struct fixture *f);
-/** Run the loop until `done(payload)`; fails the test after `ms`. */
+/** Run the loop until `done(payload)`; fails the test when that takes much longer than `ms`, which
+ * a quiet machine needs at most. */
 void run_until(struct fixture *f, bool (*done)(const void *payload), const void *payload, int ms);
 void run_for(struct fixture *f, int ms);
 

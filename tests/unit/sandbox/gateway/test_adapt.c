@@ -121,23 +121,24 @@ static void test_what_was_asked_is_read(void **state)
 static void test_what_cannot_be_read_for_sure_is_refused(void **state)
 {
 	(void)state;
+	/* All would be taken if it were not for this. */
 	static const char *const bodies[] = {
 		"",
 		"no JSON",
 		"[]",
 		"\"x\"",
 		"{",
-		"{\"a\"",
-		"{\"a\":",
-		"{\"a\":1",
-		"{\"a\":1,",
-		"{\"a\":1,}",
-		"{\"a\":\"cut",
-		"{\"a\":\"cut\\\"",
-		"{\"a\":[1}",
-		"{\"a\":1}x",
-		"{\"a\":1}{\"b\":2}",
-		"{a:1}",
+		"{\"top_k\"",
+		"{\"top_k\":",
+		"{\"top_k\":1",
+		"{\"top_k\":1,",
+		"{\"top_k\":1,}",
+		"{\"top_k\":\"cut",
+		"{\"top_k\":\"cut\\\"",
+		"{\"top_k\":[1}",
+		"{\"top_k\":1}x",
+		"{\"top_k\":1}{\"top_p\":2}",
+		"{top_k:1}",
 		"{\"model\":\"a\",\"model\":\"b\"}",
 		"{\"\\u006dodel\":\"b\"}",
 		"{\"tools\":{}}",
@@ -267,6 +268,7 @@ static void test_what_the_provider_would_fetch_or_bill_unseen_is_refused(void **
 		 false},
 		/* What nobody knows. */
 		{KGB_ENDPOINT_MESSAGES, "{\"turbo\":true}", false},
+		{KGB_ENDPOINT_MESSAGES, "{\"top_k\":1,\"turbo\":true}", false},
 		{KGB_ENDPOINT_CHAT, "{\"max_output_tokens\":1}", false},
 		{KGB_ENDPOINT_RESPONSES, "{\"messages\":[]}", false},
 	};

@@ -5,6 +5,7 @@
  */
 #include "tests/unit/sandbox/gateway/gateway_test.h"
 
+#include <malloc.h>
 #include <strings.h>
 
 #include "base/str.h"
@@ -264,6 +265,122 @@ static void test_a_line_of_a_stream_that_hardly_ends_costs_no_memory(void **stat
 	fixture_free(f);
 }
 
+/* ---- compressed answers, which we did not ask for ---- */
+
+static void add_u32(struct kgb_buf *out, uint32_t value)
+{
+	for (int i = 0; i < 4; i++)
+		kgb_buf_addc(out, (char)(value >> 8 * i));
+}
+
+/* RFC 1952 around one stored block of RFC 1951. */
+static void add_gzip(struct kgb_buf *out, const char *bytes, size_t len)
+{
+	static const char head[] = "\x1f\x8b\x08\0\0\0\0\0\0\xff\x01";
+	uint32_t crc = UINT32_MAX, size = (uint32_t)len;
+	kgb_buf_add(out, head, sizeof(head) - 1);
+	add_u32(out, size | ~size << 16);
+	kgb_buf_add(out, bytes, len);
+	for (size_t i = 0; i < len; i++) {
+		crc ^= (unsigned char)bytes[i];
+		for (int bit = 0; bit < 8; bit++)
+			crc = crc >> 1 ^ (crc & 1 ? 0xedb88320 : 0);
+	}
+	add_u32(out, ~crc);
+	add_u32(out, size);
+}
+
+static void send_encoded(struct fake_llm_call *call, const char *encoding, const char *bytes,
+			 size_t len)
+{
+	KGB_AUTO(free)
+	char *head = kgb_xasprintf("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n"
+				   "content-encoding: %s\r\nconnection: close\r\n\r\n",
+				   encoding);
+	fake_llm_sends(call, head);
+	fake_llm_send(call, bytes, len);
+}
+
+static void test_a_compressed_answer_that_is_damaged_ends_as_one_that_was_cut(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *name, *encoding;
+		int times; /* compressed */
+		size_t missing; /* bytes at the end */
+		size_t wrong; /* the byte so far from the end; 0: none */
+		bool whole;
+		int64_t output; /* counted; -1: unknown */
+	} cases[] = {
+		{"whole", "gzip", 1, 0, 0, true, 50},
+		{"twice", "gzip, gzip", 2, 0, 0, true, 50},
+		{"cut off", "gzip", 1, 40, 0, false, 50},
+		{"cut off early", "gzip", 1, 300, 0, false, -1},
+		{"another sum", "gzip", 1, 0, 8, false, 50},
+		{"another length", "gzip", 1, 0, 1, false, 50},
+		{"not compressed", "gzip", 0, 0, 0, false, -1},
+		{"once, not twice", "gzip, gzip", 1, 0, 0, false, -1},
+	};
+	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
+		print_message("# %s\n", cases[i].name);
+		KGB_AUTO(buf) struct kgb_buf bytes = KGB_BUF_INIT(0);
+		kgb_buf_adds(&bytes, FAKE_LLM_MESSAGE("msg"));
+		for (int n = 0; n < cases[i].times; n++) {
+			KGB_AUTO(buf) struct kgb_buf plain = bytes;
+			bytes = (struct kgb_buf)KGB_BUF_INIT(0);
+			add_gzip(&bytes, plain.ptr, plain.len);
+		}
+		if (cases[i].wrong)
+			bytes.ptr[bytes.len - cases[i].wrong] ^= 1;
+		struct fixture *f = fixture_new(&by_hand);
+		struct client c;
+		ask(f, &c);
+		send_encoded(f->call, cases[i].encoding, bytes.ptr, bytes.len - cases[i].missing);
+		fake_llm_cut(f->call, false);
+		client_wait_end(&c);
+		bool complete;
+		KGB_AUTO(free) char *body = client_body(&c, &complete);
+		assert_int_equal(complete, cases[i].whole);
+		if (complete)
+			assert_string_equal(body, FAKE_LLM_MESSAGE("msg"));
+		client_close(&c);
+		const struct summary *s = wait_summary(f);
+		assert_int_equal(s->s.cut_upstream, !cases[i].whole);
+		assert_int_equal(s->s.usage.output, cases[i].output);
+		assert_int_equal(s->s.billed, cases[i].output >= 0 || cases[i].missing > 0);
+		fixture_free(f);
+	}
+}
+
+#define MB ((size_t)1 << 20)
+
+/* 64 KB of it are 64 MB of zeros, and there is no end. */
+static void test_an_answer_that_grows_when_it_is_read_costs_little_memory(void **state)
+{
+	(void)state;
+	/* Of RFC 1951: a code in which a match of 258 bytes takes two bits, both 0. */
+	static const unsigned char head[] = {0x1f, 0x8b, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00,
+					     0x02, 0x03, 0xec, 0xc1, 0x01, 0x01, 0x00, 0x00,
+					     0x00, 0x80, 0x90, 0xfe, 0xaf, 0xee, 0x08, 0x0a};
+	KGB_AUTO(buf) struct kgb_buf bytes = KGB_BUF_INIT(0);
+	kgb_buf_add(&bytes, (const char *)head, sizeof(head));
+	while (bytes.len < 256 << 10)
+		kgb_buf_addc(&bytes, '\0');
+	struct fixture *f = fixture_new(&by_hand);
+	struct client c;
+	ask(f, &c);
+	client_pause(&c);
+	size_t before = mallinfo2().uordblks + mallinfo2().hblkhd;
+	send_encoded(f->call, "gzip", bytes.ptr, bytes.len);
+	run_for(f, 300);
+	/* What one piece from the network grows to, one event, and what waits for the client. */
+	assert_true(mallinfo2().uordblks + mallinfo2().hblkhd < before + 40 * MB);
+	fixture_close_session(f);
+	assert_int_equal(f->totals.n_exchanges, 1);
+	client_close(&c);
+	fixture_free(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -275,6 +392,8 @@ int main(void)
 		cmocka_unit_test(test_an_answer_whose_head_does_not_end_is_given_up),
 		cmocka_unit_test(test_an_error_whose_text_does_not_end_is_given_up),
 		cmocka_unit_test(test_a_line_of_a_stream_that_hardly_ends_costs_no_memory),
+		cmocka_unit_test(test_a_compressed_answer_that_is_damaged_ends_as_one_that_was_cut),
+		cmocka_unit_test(test_an_answer_that_grows_when_it_is_read_costs_little_memory),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -394,7 +394,7 @@ static void test_a_meta_file_tells_what_happened(void **state)
 	assert_true(kgb_json_i64(doc, "ttfb_ms", -1) >= 0);
 	int64_t started;
 	assert_ok(kgb_time_parse(kgb_json_str(doc, "started", ""), &started, &err), err);
-	assert_true(kgb_wall_ms() - started < 10000);
+	assert_true(kgb_wall_ms() - started < 100000);
 	KGB_AUTO(free) char *response = traffic_read(f, "0001.response.sse");
 	assert_string_equal(response, FAKE_LLM_MESSAGE("msg_ok"));
 	client_close(&c);
