@@ -172,6 +172,8 @@ class Rows:
     def begin(self):
         for _ in range(self.n_s):
             skipped = (self.s_at >= self.shift) & (self.s < self.n_s)
+            if not bool(skipped.any()):
+                break
             self.s_at = torch.where(skipped, self.next_slash(), self.s_at)
             self.s = self.s + skipped.long()
         none = self.s_at > self.shift
@@ -213,7 +215,10 @@ def convert_vertical_slash_indexes(q_seqlens, kv_seqlens, vertical_indexes, slas
     n_rows = -(-context_size // block_size_M)
     rows = Rows(q_seqlens, kv_seqlens, vertical_indexes, slash_indexes, n_rows, block_size_M, block_size_N, causal)
     rows.begin()
-    while bool(rows.live.any()):
+    # Each step takes an entry of a list, begins to wait or ends; columns that lie far behind the end are waited for in vain.
+    for _ in range(rows.n_v + rows.n_s + 3):
+        if not bool(rows.live.any()):
+            break
         rows.step()
     sizes = (batch, heads, n_rows)
     return (rows.n_blocks.to(torch.int32).reshape(sizes), rows.blocks[:, :-1].reshape(*sizes, -1).contiguous(),
