@@ -15,17 +15,10 @@ def near(x):
 
 
 @triton.jit
-def exp(x):
-    """tl.exp rounds x * log2(e), which for large x costs digits on a GPU; ln(2) is taken off in two parts before."""
-    k = tl.floor(tl.minimum(x, 1000.0) * 1.4426950408889634 + 0.5)
-    return tl.exp2(k) * tl.exp(x - k * 0.693359375 + k * 2.12194440e-4)
-
-
-@triton.jit
 def far(x):
     """From 1 on: exp(-x * x) / x times a polynomial in 1 / (x * x)."""
     head = (x.to(tl.int32, bitcast=True) & -4096).to(tl.float32, bitcast=True)  # its square is exact
-    e = exp(-head * head) * tl.exp(-(x - head) * (x + head))
+    e = tl.exp(-head * head) * tl.exp(-(x - head) * (x + head))
     y = 1.0 / (x * x)
     p = ((2.326819970068386e-2 * y - 1.387039388740657e-1) * y + 3.687424674597105e-1) * y - 5.824733027278666e-1
     p = ((p * y + 6.210004621745983e-1) * y - 4.944515323274145e-1) * y + 3.404879937665872e-1
