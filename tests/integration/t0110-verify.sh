@@ -87,9 +87,10 @@ assert one[\"seed\"] == two[\"seed\"] and one[\"failures\"] == two[\"failures\"]
 '
 
 test_expect_success 'a kernel that never ends is rejected in time' '
-	printf "import triton\nwhile True:\n    pass\n" >loop.py &&
+	{ cat fixed.py && printf "while True:\n    pass\n"; } >loop.py &&
 	start=$(date +%s) &&
 	test_expect_code 1 kgb-agent verify loop.py --op add --set limits.call_timeout=3s --timeout 300s --json >loop.json &&
+	jq -e ".code == \"verify.timeout\"" loop.json &&
 	[ $(($(date +%s) - start)) -lt 300 ]
 '
 
