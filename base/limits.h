@@ -17,6 +17,7 @@
 #define KGB_LIMIT_PROMPT (2u << 20) /* one rendered prompt */
 #define KGB_LIMIT_KERNEL (256u << 10) /* one kernel.py */
 #define KGB_LIMIT_HTTP_BODY (64u << 20) /* one request body at the gateway */
+#define KGB_LIMIT_HTTP_ANSWER (256u << 20) /* one answer of a provider, and its record */
 #define KGB_LIMIT_VERDICT (4u << 20) /* one verdict document */
 #define KGB_LIMIT_CHILD_OUTPUT (64u << 20) /* stdout or stderr of a child that we keep */
 #define KGB_LIMIT_TENSOR_BYTES (1u << 30) /* one tensor of a case */

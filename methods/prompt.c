@@ -10,11 +10,7 @@
 #include "verify/judge/cases.h"
 
 struct prompt_values {
-	const struct kgb_spec *spec;
-	const char *interfaces;
-	const char *dtypes;
-	const char *tf32;
-	const char *examples;
+	const struct kgb_prompt_operator *op;
 	const char *conventions;
 	const char *platform;
 	const char *instructions;
@@ -24,18 +20,19 @@ struct prompt_values {
 static const char *lookup_value(const char *name, const void *payload)
 {
 	const struct prompt_values *v = payload;
+	const struct kgb_spec *spec = v->op->spec;
 	const struct {
 		const char *name;
 		const char *value;
 	} table[] = {
-		{"operator", v->spec->name},
-		{"category", v->spec->category},
-		{"summary", v->spec->summary},
-		{"semantics", v->spec->semantics},
-		{"interfaces", v->interfaces},
-		{"dtypes", v->dtypes},
-		{"tf32", v->tf32},
-		{"examples", v->examples},
+		{"operator", spec->name},
+		{"category", spec->category},
+		{"summary", spec->summary},
+		{"semantics", spec->semantics},
+		{"interfaces", v->op->interfaces.ptr},
+		{"dtypes", v->op->dtypes.ptr},
+		{"tf32", v->op->tf32},
+		{"examples", v->op->examples.ptr},
 		{"conventions", v->conventions},
 		{"platform", v->platform},
 		{"instructions", v->instructions},
@@ -165,13 +162,42 @@ int kgb_prompt_platforms(const char *data_dir, struct kgb_strv *out, struct kgb_
 	return 0;
 }
 
-int kgb_prompt_render(const char *data_dir, const struct kgb_method *method,
-		      const struct kgb_spec *spec, const struct kgb_prompt_vars *vars,
-		      struct kgb_buf *out, struct kgb_err *err)
+int kgb_prompt_operator_init(struct kgb_prompt_operator *op, const struct kgb_spec *spec,
+			     struct kgb_err *err)
 {
-	KGB_AUTO(buf) struct kgb_buf interfaces = KGB_BUF_INIT(KGB_LIMIT_PROMPT);
-	KGB_AUTO(buf) struct kgb_buf dtypes = KGB_BUF_INIT(KGB_LIMIT_PROMPT);
-	KGB_AUTO(buf) struct kgb_buf examples = KGB_BUF_INIT(KGB_LIMIT_PROMPT);
+	struct kgb_prompt_operator made = {
+		.spec = spec,
+		.interfaces = KGB_BUF_INIT(KGB_LIMIT_PROMPT),
+		.dtypes = KGB_BUF_INIT(KGB_LIMIT_PROMPT),
+		.tf32 = "",
+		.examples = KGB_BUF_INIT(KGB_LIMIT_PROMPT),
+	};
+	if (add_all_examples(spec, &made.examples, err) < 0)
+		return -1;
+	for (size_t i = 0; i < spec->n_interfaces; i++)
+		add_interface(&spec->interfaces[i], &made.interfaces);
+	for (size_t i = 0; i < spec->n_dtypes; i++) {
+		kgb_buf_addf(&made.dtypes, "%s`%s`", i ? ", " : "", spec->dtypes[i]);
+		if (kgb_str_eq(spec->dtypes[i], "float32"))
+			made.tf32 = " (for `tl.dot` on float32 that means "
+				    "`input_precision=\"ieee\"`)";
+	}
+	*op = made;
+	return 0;
+}
+
+void kgb_prompt_operator_release(struct kgb_prompt_operator *op)
+{
+	kgb_buf_release(&op->interfaces);
+	kgb_buf_release(&op->dtypes);
+	kgb_buf_release(&op->examples);
+}
+
+int kgb_prompt_operator_render(const char *data_dir, const struct kgb_method *method,
+			       const struct kgb_prompt_operator *op,
+			       const struct kgb_prompt_vars *vars, struct kgb_buf *out,
+			       struct kgb_err *err)
+{
 	KGB_AUTO(buf) struct kgb_buf conventions = KGB_BUF_INIT(KGB_LIMIT_PROMPT);
 	KGB_AUTO(buf) struct kgb_buf template = KGB_BUF_INIT(KGB_LIMIT_PROMPT);
 	KGB_AUTO(buf) struct kgb_buf platform = KGB_BUF_INIT(KGB_LIMIT_PROMPT);
@@ -181,30 +207,16 @@ int kgb_prompt_render(const char *data_dir, const struct kgb_method *method,
 	KGB_AUTO(free)
 	char *platform_path = kgb_xasprintf("%s/methods/platform/%s.md", data_dir, vars->platform);
 	KGB_AUTO(free)
-	char *source_path = kgb_xasprintf("%s/methods/source/%s.md", data_dir, spec->source);
+	char *source_path = kgb_xasprintf("%s/methods/source/%s.md", data_dir, op->spec->source);
 	KGB_AUTO(free) char *own_path = kgb_xasprintf("%s/%s", method->dir, method->instructions);
 	if (read_text(template_path, &template, err) < 0 ||
 	    read_text(source_path, &conventions, err) < 0 ||
-	    add_all_examples(spec, &examples, err) < 0 ||
 	    read_text(platform_path, &platform, err) < 0 || read_text(own_path, &own, err) < 0)
 		return -1;
 
-	bool has_float32 = false;
-	for (size_t i = 0; i < spec->n_dtypes; i++) {
-		kgb_buf_addf(&dtypes, "%s`%s`", i ? ", " : "", spec->dtypes[i]);
-		has_float32 = has_float32 || kgb_str_eq(spec->dtypes[i], "float32");
-	}
-	for (size_t i = 0; i < spec->n_interfaces; i++)
-		add_interface(&spec->interfaces[i], &interfaces);
 	KGB_AUTO(free) char *calls = kgb_xasprintf("%lld", (long long)vars->max_verify_calls);
 	struct prompt_values values = {
-		.spec = spec,
-		.interfaces = interfaces.ptr,
-		.dtypes = dtypes.ptr,
-		.tf32 = has_float32
-				? " (for `tl.dot` on float32 that means `input_precision=\"ieee\"`)"
-				: "",
-		.examples = examples.ptr,
+		.op = op,
 		.conventions = conventions.ptr,
 		.platform = platform.ptr,
 		.max_verify_calls = calls,
@@ -215,6 +227,18 @@ int kgb_prompt_render(const char *data_dir, const struct kgb_method *method,
 	if (kgb_template_render(out, template.ptr, lookup_value, &values, err) < 0)
 		return kgb_ctx(err, "%s", template_path);
 	return 0;
+}
+
+int kgb_prompt_render(const char *data_dir, const struct kgb_method *method,
+		      const struct kgb_spec *spec, const struct kgb_prompt_vars *vars,
+		      struct kgb_buf *out, struct kgb_err *err)
+{
+	struct kgb_prompt_operator op;
+	if (kgb_prompt_operator_init(&op, spec, err) < 0)
+		return -1;
+	int rc = kgb_prompt_operator_render(data_dir, method, &op, vars, out, err);
+	kgb_prompt_operator_release(&op);
+	return rc;
 }
 
 struct round_values {

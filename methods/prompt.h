@@ -21,8 +21,24 @@ struct kgb_prompt_vars {
  */
 KGB_MUST_CHECK int kgb_prompt_platforms(const char *data_dir, struct kgb_strv *out,
 					struct kgb_err *err);
+/** What every prompt for an operator says of it, whatever the method and the platform: made once
+ * for all of them. */
+struct kgb_prompt_operator {
+	const struct kgb_spec *spec; /* borrowed */
+	struct kgb_buf interfaces, dtypes, examples; /* the placeholders of these names */
+	const char *tf32; /* same; static */
+};
+/** Fails where the spec's cases cannot be expanded; then nothing is to be released. */
+KGB_MUST_CHECK int kgb_prompt_operator_init(struct kgb_prompt_operator *op,
+					    const struct kgb_spec *spec, struct kgb_err *err);
+void kgb_prompt_operator_release(struct kgb_prompt_operator *op);
 /** Render into out (cleared by the caller, cap KGB_LIMIT_PROMPT). Unknown placeholders and missing
  * files are errors. */
+KGB_MUST_CHECK int kgb_prompt_operator_render(const char *data_dir, const struct kgb_method *method,
+					      const struct kgb_prompt_operator *op,
+					      const struct kgb_prompt_vars *vars,
+					      struct kgb_buf *out, struct kgb_err *err);
+/** The same, for who needs one prompt of an operator only. */
 KGB_MUST_CHECK int kgb_prompt_render(const char *data_dir, const struct kgb_method *method,
 				     const struct kgb_spec *spec,
 				     const struct kgb_prompt_vars *vars, struct kgb_buf *out,

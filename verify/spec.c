@@ -205,6 +205,16 @@ int kgb_spec_load(const char *path, struct kgb_spec *out, struct kgb_err *err)
 	return kgb_spec_load_with(path, read_file, NULL, out, err);
 }
 
+const char *kgb_spec_baseline(const struct kgb_spec *spec)
+{
+	size_t n_torch = 0;
+	if (kgb_str_eq(spec->source, "cublas"))
+		return "cuBLAS";
+	for (size_t i = 0; i < spec->n_interfaces; i++)
+		n_torch += spec->interfaces[i].baseline == KGB_REFERENCE_ATEN;
+	return n_torch == spec->n_interfaces ? "torch" : n_torch ? "torch, reference" : "reference";
+}
+
 void kgb_spec_release(struct kgb_spec *spec)
 {
 	kgb_yaml_release(&spec->doc);

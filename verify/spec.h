@@ -143,7 +143,9 @@ struct kgb_interface {
 	size_t n_nones; /* so many None are returned behind them */
 	bool is_rounded[KGB_MAX_RESULTS]; /* the result is rounded to a coarse type (quantised): see
 					     verify/judge/compare.h */
+	bool is_laid_out[KGB_MAX_RESULTS]; /* its strides must be those of the reference's result */
 	bool is_number; /* a Python number is returned, no tensor */
+	bool any_order; /* the reference may add up in another order in another process */
 	bool is_unwritten; /* what is returned is memory that nobody has written: elements do not
 			      count, strides do */
 	bool is_random; /* some results are draws: */
@@ -217,6 +219,10 @@ typedef int (*kgb_spec_read_fn)(void *payload, const char *path, struct kgb_buf 
 KGB_MUST_CHECK int kgb_spec_load_with(const char *path, kgb_spec_read_fn reader, void *payload,
 				      struct kgb_spec *out, struct kgb_err *err);
 void kgb_spec_release(struct kgb_spec *spec);
+/** What kernels of the operator are timed against, unless something else is asked for: "torch"
+ * (operators of its own), "cuBLAS" (the routine itself), "reference" (a Python function beside the
+ * spec that calls torch), or "torch, reference" where interfaces differ. Static. */
+const char *kgb_spec_baseline(const struct kgb_spec *spec);
 /** The parameters as a caller sees them: those of one list are one, under the list's name, and
  * memory behind addresses is none. Returns how many; `out` has room for KGB_MAX_ARGS. */
 size_t kgb_interface_called_params(const struct kgb_interface *interface, struct kgb_param *out);

@@ -27,9 +27,9 @@ struct raw_interface {
 	struct raw_reference reference, baseline;
 	const char *magnitude;
 	bool returns;
-	bool number, unwritten;
+	bool number, unwritten, any_order;
 	int64_t results, returned, nones;
-	const cJSON *rounded, *laws;
+	const cJSON *rounded, *laid_out, *laws;
 	struct kgb_objects params;
 	struct kgb_strs cases;
 	const cJSON *tolerance;
@@ -99,10 +99,15 @@ static const struct kgb_field interface_table[] = {
 	      .max = KGB_MAX_RESULTS),
 	FIELD(NODE, raw_interface, rounded, "numbers of results that are rounded to a coarse type",
 	      .required = false),
+	FIELD(NODE, raw_interface, laid_out,
+	      "numbers of results whose strides must be the reference's", .required = false),
 	FIELD(BOOL, raw_interface, number, "a Python number is returned, no tensor",
 	      .required = false),
 	FIELD(BOOL, raw_interface, unwritten,
 	      "memory that nobody has written is returned: its elements do not count",
+	      .required = false),
+	FIELD(BOOL, raw_interface, any_order,
+	      "the reference adds up in any order: another process may give other bits",
 	      .required = false),
 	FIELD(NODE, raw_interface, laws, "how the elements of each result are distributed",
 	      .required = false),
@@ -486,11 +491,28 @@ static int load_case_names(struct kgb_spec_loader *l, const struct kgb_strs *nam
 	return 0;
 }
 
+/* A list of numbers of results: those are marked in `out`. */
+static int load_numbers(struct kgb_spec_loader *l, const cJSON *list, const char *key,
+			size_t n_results, bool *out)
+{
+	const cJSON *number = NULL;
+
+	if (list && !cJSON_IsArray(list))
+		return fail_at(l, list, "%s: expected a list of results' numbers", key);
+	cJSON_ArrayForEach(number, list) {
+		double value = cJSON_IsNumber(number) ? number->valuedouble : -1;
+		if (!(value >= 0) || value >= (double)n_results || value != floor(value))
+			return fail_at(l, number, "%s: there is no such result", key);
+		out[(size_t)value] = true;
+	}
+	return 0;
+}
+
 /* What comes back from the call, and how exact it can be. */
 static int load_returned(struct kgb_spec_loader *l, const struct raw_interface *raw,
 			 struct kgb_interface *out)
 {
-	const cJSON *returned = kgb_json_get(out->node, "returned"), *number = NULL;
+	const cJSON *returned = kgb_json_get(out->node, "returned");
 
 	out->n_returned = !raw->returns ? 0 : returned ? (size_t)raw->returned : out->n_results;
 	out->n_nones = (size_t)raw->nones;
@@ -499,15 +521,9 @@ static int load_returned(struct kgb_spec_loader *l, const struct raw_interface *
 	if (out->n_nones > 0 && out->n_returned == 0)
 		return fail_at(l, kgb_json_get(out->node, "nones"),
 			       "nones: nothing is returned before them");
-	if (raw->rounded && !cJSON_IsArray(raw->rounded))
-		return fail_at(l, raw->rounded, "rounded: expected a list of results' numbers");
-	cJSON_ArrayForEach(number, raw->rounded) {
-		double value = cJSON_IsNumber(number) ? number->valuedouble : -1;
-		if (!(value >= 0) || value >= (double)out->n_results || value != floor(value))
-			return fail_at(l, number, "rounded: there is no such result");
-		out->is_rounded[(size_t)value] = true;
-	}
-	return 0;
+	if (load_numbers(l, raw->rounded, "rounded", out->n_results, out->is_rounded) < 0)
+		return -1;
+	return load_numbers(l, raw->laid_out, "laid_out", out->n_results, out->is_laid_out);
 }
 
 /* A number, and memory that nobody has written, is all that comes back, and freshly made. */
@@ -518,6 +534,7 @@ static int load_kind(struct kgb_spec_loader *l, const struct raw_interface *raw,
 
 	out->is_number = raw->number;
 	out->is_unwritten = raw->unwritten;
+	out->any_order = raw->any_order;
 	for (size_t i = 0; i < out->n_params; i++)
 		is_held |= out->params[i].result >= 0;
 	if (!out->is_number && !out->is_unwritten)

@@ -5,6 +5,7 @@
  * them.
  */
 #include <inttypes.h>
+#include <unistd.h>
 
 #include "agent/cli/child.h"
 #include "agent/cli/cmd.h"
@@ -22,29 +23,38 @@
 #define LINT_MS (2 * 3600 * 1000)
 #define NOBODYS_FD 3 /* the judge writes nothing there: its stdout is ours */
 
+struct linted_method {
+	struct kgb_method method;
+	struct kgb_strv problems; /* the first PROBLEMS_MAX */
+};
+
 struct prompt_lint {
 	const struct kgb_cli *cli;
 	struct kgb_strv platforms;
-	struct kgb_strv problems;
+	struct linted_method *methods;
+	size_t n_methods;
+	struct kgb_strv problems; /* the first PROBLEMS_MAX, by method */
 	size_t n_problems, n_prompts, largest;
 };
 
-static void note(struct prompt_lint *lint, const char *name, const char *method,
+static void note(struct prompt_lint *lint, struct linted_method *with, const char *name,
 		 const char *platform, const char *what)
 {
-	if (lint->n_problems++ < PROBLEMS_MAX)
-		kgb_strv_addf(&lint->problems, "prompt: %s with %s on %s: %s", name, method,
-			      platform, what);
+	lint->n_problems++;
+	if (with->problems.n < PROBLEMS_MAX)
+		kgb_strv_addf(&with->problems, "prompt: %s with %s on %s: %s", name,
+			      with->method.name, platform, what);
 }
 
-static void lint_prompt(struct prompt_lint *lint, const struct kgb_spec *spec,
-			const struct kgb_method *method, const char *platform)
+static void lint_prompt(struct prompt_lint *lint, const struct kgb_prompt_operator *op,
+			struct linted_method *with, const char *platform)
 {
 	const struct kgb_prompt_vars vars = {.platform = platform, .max_verify_calls = 1};
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
 	struct kgb_err err = KGB_ERR_INIT;
-	if (kgb_prompt_render(lint->cli->data_dir, method, spec, &vars, &text, &err) < 0) {
-		note(lint, spec->name, method->name, platform, err.msg);
+	if (kgb_prompt_operator_render(lint->cli->data_dir, &with->method, op, &vars, &text, &err) <
+	    0) {
+		note(lint, with, op->spec->name, platform, err.msg);
 		return;
 	}
 	lint->n_prompts++;
@@ -53,40 +63,70 @@ static void lint_prompt(struct prompt_lint *lint, const struct kgb_spec *spec,
 	if (text.len > PROMPT_MAX) {
 		KGB_AUTO(free)
 		char *what = kgb_xasprintf("%zu bytes, at most %u are good", text.len, PROMPT_MAX);
-		note(lint, spec->name, method->name, platform, what);
+		note(lint, with, op->spec->name, platform, what);
 	}
 }
 
-/** Methods that ask nobody have no prompt. */
-static int lint_method(struct prompt_lint *lint, const char *name, const struct kgb_strv *paths,
-		       struct kgb_err *err)
+/** What depends neither on the method nor on the platform is done once. */
+static void lint_operator(struct prompt_lint *lint, const char *path)
 {
-	struct kgb_method method = {0};
-	if (kgb_method_load(lint->cli->data_dir, name, &method, err) < 0)
-		return -1;
-	for (size_t i = 0; method.instructions && i < paths->n; i++) {
-		struct kgb_spec spec;
-		struct kgb_err why = KGB_ERR_INIT;
-		if (kgb_spec_load(paths->items[i], &spec, &why) < 0)
-			continue; /* the judge says so */
-		for (size_t p = 0; p < lint->platforms.n; p++)
-			lint_prompt(lint, &spec, &method, lint->platforms.items[p]);
-		kgb_spec_release(&spec);
+	struct kgb_spec spec;
+	struct kgb_prompt_operator op;
+	struct kgb_err why = KGB_ERR_INIT;
+	if (kgb_spec_load(path, &spec, &why) < 0)
+		return; /* the judge says so */
+	bool good = kgb_prompt_operator_init(&op, &spec, &why) == 0;
+	for (size_t m = 0; m < lint->n_methods; m++) {
+		struct linted_method *with = &lint->methods[m];
+		for (size_t p = 0; p < lint->platforms.n; p++) {
+			if (good)
+				lint_prompt(lint, &op, with, lint->platforms.items[p]);
+			else
+				note(lint, with, spec.name, lint->platforms.items[p], why.msg);
+		}
 	}
-	kgb_method_release(&method);
+	if (good)
+		kgb_prompt_operator_release(&op);
+	kgb_spec_release(&spec);
+}
+
+static int load_methods(struct prompt_lint *lint, struct kgb_err *err)
+{
+	KGB_AUTO(strv) struct kgb_strv names = KGB_STRV_INIT;
+	if (kgb_method_names(lint->cli->data_dir, &names, err) < 0)
+		return -1;
+	lint->methods = kgb_xcalloc(names.n + 1, sizeof(*lint->methods));
+	for (; lint->n_methods < names.n; lint->n_methods++)
+		if (kgb_method_load(lint->cli->data_dir, names.items[lint->n_methods],
+				    &lint->methods[lint->n_methods].method, err) < 0)
+			return -1;
 	return 0;
 }
 
 static int lint_prompts(struct prompt_lint *lint, const struct kgb_strv *paths, struct kgb_err *err)
 {
-	KGB_AUTO(strv) struct kgb_strv methods = KGB_STRV_INIT;
 	if (kgb_prompt_platforms(lint->cli->data_dir, &lint->platforms, err) < 0 ||
-	    kgb_method_names(lint->cli->data_dir, &methods, err) < 0)
+	    load_methods(lint, err) < 0)
 		return -1;
-	for (size_t i = 0; i < methods.n; i++)
-		if (lint_method(lint, methods.items[i], paths, err) < 0)
-			return -1;
+	for (size_t i = 0; i < paths->n; i++)
+		lint_operator(lint, paths->items[i]);
+	for (size_t m = 0; m < lint->n_methods; m++) {
+		const struct kgb_strv *problems = &lint->methods[m].problems;
+		for (size_t i = 0; i < problems->n && lint->problems.n < PROBLEMS_MAX; i++)
+			kgb_strv_add(&lint->problems, problems->items[i]);
+	}
 	return 0;
+}
+
+static void release_prompt_lint(struct prompt_lint *lint)
+{
+	for (size_t i = 0; i < lint->n_methods; i++) {
+		kgb_method_release(&lint->methods[i].method);
+		kgb_strv_release(&lint->methods[i].problems);
+	}
+	kgb_free(lint->methods);
+	kgb_strv_release(&lint->platforms);
+	kgb_strv_release(&lint->problems);
 }
 
 static void print_prompts(const struct prompt_lint *lint, bool json, struct kgb_buf *out)
@@ -130,7 +170,7 @@ static int run_judge(const struct kgb_cli *cli, bool all, const struct kgb_strv 
 	kgb_strv_addf(&argv, "--dataset=%s", cli->config.settings.run.dataset);
 	kgb_strv_addf(&argv, "--device=%s", device ? device : "auto");
 	kgb_strv_addf(&argv, "--python=%s", python);
-	kgb_strv_add(&argv, "--die-with-parent");
+	kgb_strv_addf(&argv, "--die-with-parent=%d", (int)getpid());
 	if (cli->flags.json)
 		kgb_strv_add(&argv, "--json");
 	for (size_t i = 0; !all && i < names->n; i++)
@@ -162,8 +202,7 @@ static int lint(const struct kgb_cli *cli, const struct kgb_strv *names,
 	if (rc == 0)
 		rc = run_judge(cli, cli->operators.n == 0, names, &end, &err);
 	bool bad = prompts.n_problems > 0;
-	kgb_strv_release(&prompts.platforms);
-	kgb_strv_release(&prompts.problems);
+	release_prompt_lint(&prompts);
 	if (rc < 0)
 		return kgb_cli_fail(&err, KGB_EXIT_USAGE);
 	if (rc > 0)
@@ -202,8 +241,6 @@ static int print_tasks(const struct kgb_cli *cli, KGB_UNUSED const struct kgb_st
 	struct kgb_method method = {0};
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
 	int rc = kgb_method_load(cli->data_dir, settings->run.method, &method, &err);
-	if (rc == 0 && !method.instructions)
-		rc = kgb_fail(&err, KGB_ERR_INVALID, "method '%s' asks nobody", method.name);
 	for (size_t i = 0; rc == 0 && i < paths->n; i++) {
 		struct kgb_spec spec;
 		rc = kgb_spec_load(paths->items[i], &spec, &err);

@@ -76,7 +76,7 @@ static void judge_argv(const struct kgb_cli *cli, const char *judge, const char 
 	kgb_strv_addf(argv, "--call-timeout=%" PRId64 "ms", settings->limits.call_timeout);
 	kgb_strv_addf(argv, "--memory=%" PRId64, settings->limits.memory);
 	kgb_strv_addf(argv, "--verdict-fd=%d", VERDICT_FD);
-	kgb_strv_add(argv, "--die-with-parent");
+	kgb_strv_addf(argv, "--die-with-parent=%d", (int)getpid());
 	if (cli->flags.seed)
 		kgb_strv_addf(argv, "--seed=%s", cli->flags.seed);
 }

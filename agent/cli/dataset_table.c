@@ -38,7 +38,8 @@ static const char head[] =
 	"| kind | `kernel`: Triton kernels must make the result; `data`: what is launched depends on what tensors hold; "
 	"`random`: draws, judged by their law; `view`: no kernel is asked for |\n"
 	"| truth | `torch`: a registered operator of torch, in float64; `ours`: a Python function beside the spec |\n"
-	"| baseline | what kernels are timed against: `torch`, `cuBLAS`, or `ours`, the reference itself |\n"
+	"| baseline | what kernels are timed against: `torch`, `cuBLAS`, or `reference`, that Python function, eagerly; "
+	"of vLLM's operators it is not vLLM's own kernels (docs/timing.md) |\n"
 	"| lint | `kgb-agent dataset lint`: `ok`, problems, or `-` if the spec has changed since |\n"
 	"| ms | median of the baseline on each benchmark, lowest to highest |\n"
 	"\n";
@@ -139,16 +140,6 @@ static const char *truth_of(const struct kgb_spec *spec)
 	return n_torch == spec->n_interfaces ? "torch" : n_torch ? "torch, ours" : "ours";
 }
 
-static const char *baseline_of(const struct kgb_spec *spec)
-{
-	size_t n_torch = 0;
-	if (kgb_str_eq(spec->source, "cublas"))
-		return "cuBLAS";
-	for (size_t i = 0; i < spec->n_interfaces; i++)
-		n_torch += spec->interfaces[i].baseline == KGB_REFERENCE_ATEN;
-	return n_torch == spec->n_interfaces ? "torch" : n_torch ? "torch, ours" : "ours";
-}
-
 static void add_columns(struct page *page)
 {
 	kgb_buf_adds(page->out, "| operator | category | functions | cases | benchmarks | types | "
@@ -175,7 +166,7 @@ static int add_operator(struct page *page, const struct kgb_spec *spec, struct k
 	for (size_t i = 0; i < spec->n_dtypes; i++)
 		kgb_buf_addf(page->out, "%s%s", i ? ", " : "", spec->dtypes[i]);
 	kgb_buf_addf(page->out, " | %s | %s | %s |", kind_of(spec), truth_of(spec),
-		     baseline_of(spec));
+		     kgb_spec_baseline(spec));
 	for (size_t i = 0; i < page->n_devices; i++)
 		add_measured(page, &page->devices[i], spec);
 	kgb_buf_addc(page->out, '\n');

@@ -213,6 +213,7 @@ static void write_verdict(struct kgb_jsonw *w, const struct kgb_op_state *op)
 	kgb_jsonw_kstr(w, "platform", v ? v->platform : NULL);
 	kgb_jsonw_kstr(w, "device", op->device);
 	kgb_jsonw_kstr(w, "gpu", v ? v->gpu : NULL);
+	kgb_jsonw_kstr(w, "baseline", v ? v->baseline : NULL);
 	kgb_jsonw_kstr(w, "seed", v ? v->seed : NULL);
 }
 

@@ -215,7 +215,7 @@ static void judge_argv(const struct kgb_job *job, struct kgb_strv *argv)
 	kgb_strv_addf(argv, "--call-timeout=%lldms", (long long)broker->call_timeout_ms);
 	kgb_strv_addf(argv, "--memory=%lld", (long long)broker->memory_bytes);
 	kgb_strv_add(argv, "--verdict-fd=3");
-	kgb_strv_add(argv, "--die-with-parent");
+	kgb_strv_addf(argv, "--die-with-parent=%d", (int)getpid());
 	if (!job->timed)
 		kgb_strv_add(argv, "--skip-timing");
 	if (zygotes->state == ZYGOTES_READY)
@@ -430,7 +430,7 @@ static int spawn_zygotes(struct zygotes *zygotes, struct kgb_err *err)
 	kgb_strv_addf(&argv, "--device=%s", zygotes->device);
 	kgb_strv_addf(&argv, "--python=%s", broker->python);
 	/* While they start they do not see that we are gone. */
-	kgb_strv_add(&argv, "--die-with-parent");
+	kgb_strv_addf(&argv, "--die-with-parent=%d", (int)getpid());
 	KGB_AUTO(strv) struct kgb_strv env = KGB_STRV_INIT;
 	judge_env(broker, &env);
 	uv_stdio_container_t stdio[3] = {

@@ -155,6 +155,7 @@ void kgb_verdict_summary__write(struct kgb_jsonw *w, const struct kgb_verdict_su
 	kgb_jsonw_kcount(w, "passed_tests", summary->passed_tests);
 	kgb_jsonw_kcount(w, "failed_tests", summary->failed_tests);
 	kgb_jsonw_kstr(w, "gpu", summary->gpu);
+	kgb_jsonw_kstr(w, "baseline", summary->baseline);
 	kgb_verdict_summary__write_speedup(w, summary);
 	kgb_jsonw_object_end(w);
 }
@@ -187,6 +188,7 @@ int kgb_verdict_summary__read(const cJSON *node, struct kgb_arena *arena,
 		.passed_tests = kgb_json_i64(node, "passed_tests", -1),
 		.failed_tests = kgb_json_i64(node, "failed_tests", -1),
 		.gpu = copy_member(node, "gpu", arena),
+		.baseline = copy_member(node, "baseline", arena),
 		.speedup = kgb_json_num(node, "speedup", 0),
 		.speedup_low = kgb_json_num(node, "speedup_low", 0),
 		.speedup_high = kgb_json_num(node, "speedup_high", 0),
@@ -283,6 +285,7 @@ static void read_timing(const cJSON *verdict, struct kgb_verdict_summary *out)
 	    kgb_str_eq(out->platform, "cpu"))
 		return;
 	out->gpu = kgb_json_str(verdict, "timing.machine.name", NULL);
+	out->baseline = kgb_json_str(verdict, "timing.baseline", NULL);
 	out->speedup = kgb_json_num(verdict, "timing.speedup.value", 0);
 	if (out->speedup > 0) {
 		out->speedup_low = kgb_json_num(verdict, "timing.speedup.low", 0);

@@ -68,6 +68,7 @@ struct kgb_verdict_summary {
 	int64_t wall_ms;
 	int64_t total_tests, passed_tests, failed_tests;
 	const char *gpu; /* name of the GPU that timed it, or NULL */
+	const char *baseline; /* what it was timed against (docs/timing.md), or NULL */
 	/* Baseline over candidate as the verdict says, with its interval; 0: there is none. */
 	double speedup, speedup_low, speedup_high;
 	char timing_note[KGB_TIMING_NOTE_LEN]; /* passed on a GPU, but no speedup: why; "" else */

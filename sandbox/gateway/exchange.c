@@ -365,12 +365,13 @@ static void note_outcome(struct kgb_exchange *ex, const char *error)
 	bool failed = error || ex->status == 429 || ex->status >= 500;
 	bool bad = ex->metered && (ex->meter.errored || ex->meter.n_bad > 0);
 	if (gw->mode != KGB_GATEWAY_LIVE || !kgb_http_is_generation(ex->endpoint) ||
-	    ex->aborted_by_client)
+	    (ex->aborted_by_client && !ex->too_long))
 		return;
 	/* Nothing of it reached the client, and all that we try was tried. */
 	bool in_vain = failed && gw->retry.max_tries > 1 && (ex->status < 200 || ex->status >= 300);
+	/* One without end is bought once: it may be as dear as all others together. */
 	if (failed || bad)
-		kgb_exchange__broke(ex, in_vain ? KGB_BROKEN_LIMIT : 1);
+		kgb_exchange__broke(ex, in_vain || ex->too_long ? KGB_BROKEN_LIMIT : 1);
 	else if (*ex->sha256)
 		kgb_broken_forget(&ex->session->broken, ex->sha256);
 }

@@ -112,6 +112,8 @@ int kgb_gateway_new(struct kgb_gateway **out, uv_loop_t *loop, const struct kgb_
 							      : DEFAULT_CONNECT_TIMEOUT_MS;
 	gw->idle_timeout_ms =
 		spec->idle_timeout_ms > 0 ? spec->idle_timeout_ms : DEFAULT_IDLE_TIMEOUT_MS;
+	gw->max_answer_bytes =
+		spec->max_answer_bytes > 0 ? spec->max_answer_bytes : KGB_LIMIT_HTTP_ANSWER;
 	gw->retry = spec->retry.max_tries > 0 ? spec->retry : default_retry;
 	gw->prices = spec->prices;
 	gw->model = spec->model ? kgb_xstrdup(spec->model) : NULL;

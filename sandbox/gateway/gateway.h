@@ -65,6 +65,7 @@ struct kgb_gateway_spec {
 	int64_t connect_timeout_ms; /* 0: 20 s */
 	int64_t idle_timeout_ms; /* an upstream that sends nothing for so long is given up; 0: 300 s
 				  */
+	int64_t max_answer_bytes; /* an answer is cut there; 0: KGB_LIMIT_HTTP_ANSWER */
 	struct kgb_retry_policy retry; /* all 0: 8 tries within 4 minutes */
 	size_t max_concurrent; /* calls at the same time, at most; 0: 256 */
 	const struct kgb_prices *prices; /* borrowed; NULL: no cost is known */

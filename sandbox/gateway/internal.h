@@ -48,6 +48,7 @@ struct kgb_gateway {
 	char *model; /* owned; NULL: as asked */
 	bool allow_provider_tools;
 	int64_t connect_timeout_ms, idle_timeout_ms;
+	int64_t max_answer_bytes;
 	struct kgb_retry_policy retry;
 	const struct kgb_prices *prices; /* borrowed */
 	struct kgb_exchange *first_waiting; /* for a budget, in order of arrival */
@@ -173,6 +174,7 @@ struct kgb_exchange {
 	bool repeated;
 	bool aborted_by_client;
 	bool cut_upstream;
+	bool too_long; /* cut by us: the answer has no end */
 	char error[400]; /* "": none */
 	int64_t started_wall_ms;
 	int64_t started_ms; /* monotonic */

@@ -124,6 +124,11 @@ static enum kgb_upstream_take on_data(void *payload, const char *bytes, size_t l
 		return ex->thrown_bytes > MAX_THROWN_BYTES ? KGB_UPSTREAM_ENOUGH
 							   : KGB_UPSTREAM_TAKEN;
 	}
+	/* Before it fills the disk, and at the most that a replay reads. */
+	if (ex->response_bytes + (int64_t)len > ex->session->gw->max_answer_bytes) {
+		ex->too_long = true;
+		return KGB_UPSTREAM_ENOUGH;
+	}
 	if (ex->attached && ex->out.len - ex->out_pos > MAX_UNSENT_BYTES)
 		return KGB_UPSTREAM_HOLD;
 	kgb_exchange__bytes(ex, bytes, len);

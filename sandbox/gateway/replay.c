@@ -343,7 +343,7 @@ static int read_answer(const struct kgb_cassette *cassette, const struct tape *t
 {
 	char sha256[KGB_SHA256_HEX_LEN];
 	if (tape->file) {
-		if (kgb_fs_read_untrusted(cassette->dir_fd, tape->file, KGB_LIMIT_CHILD_OUTPUT,
+		if (kgb_fs_read_untrusted(cassette->dir_fd, tape->file, KGB_LIMIT_HTTP_ANSWER,
 					  &out->body, err) < 0)
 			return kgb_ctx(err, "'%s'", cassette->dir);
 		kgb_sha256_hex(out->body.ptr, out->body.len, sha256);

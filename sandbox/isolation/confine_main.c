@@ -26,6 +26,7 @@
 #include <linux/filter.h>
 #include <linux/landlock.h>
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -170,10 +171,46 @@ static void allow_port(int ruleset_fd, int abi, int port)
 
 /* ---- the filter ---- */
 
+/* Sends a listener to who will listen. It lives from before the filter, which would have the send
+ * itself wait for that, and shares our descriptors: it only needs the number. */
+struct sender {
+	pid_t pid;
+	int number[2]; /* a pipe */
+};
+
+static void start_sender(struct sender *sender, int calls_fd)
+{
+	int fd;
+
+	if (pipe2(sender->number, O_CLOEXEC) < 0)
+		die("make a pipe");
+	sender->pid = (pid_t)syscall(SYS_clone, CLONE_FILES | SIGCHLD, NULL, NULL, NULL, NULL);
+	if (sender->pid < 0)
+		die("fork");
+	if (sender->pid > 0)
+		return;
+	if (read(sender->number[0], &fd, sizeof(fd)) != (ssize_t)sizeof(fd) ||
+	    !kgb_pass_fd(calls_fd, fd))
+		_exit(EXIT_SETUP);
+	_exit(0);
+}
+
+static void send_listener(const struct sender *sender, int fd)
+{
+	int status;
+
+	if (write(sender->number[1], &fd, sizeof(fd)) != (ssize_t)sizeof(fd) ||
+	    waitpid(sender->pid, &status, 0) != sender->pid || status != 0)
+		die("send the filter's listener");
+	(void)close(sender->number[0]);
+	(void)close(sender->number[1]);
+}
+
 static void install_filter(int filter_fd, int calls_fd)
 {
 	static struct sock_filter filter[FILTER_MAX];
 	ssize_t len = pread(filter_fd, filter, sizeof(filter), 0);
+	struct sender sender;
 
 	if (len <= 0 || len == (ssize_t)sizeof(filter) || len % (ssize_t)sizeof(filter[0]) != 0)
 		die("read the system-call filter");
@@ -184,13 +221,15 @@ static void install_filter(int filter_fd, int calls_fd)
 	/* A caller that waits for its answer is not disturbed by signals, only killed; Linux 5.19.
 	 */
 	unsigned long patient = calls_fd >= 0 ? SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV : 0;
+	if (calls_fd >= 0)
+		start_sender(&sender, calls_fd);
 	int fd = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags | patient, &program);
 	if (fd < 0 && errno == EINVAL && patient)
 		fd = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
 	if (fd < 0)
 		die("install the system-call filter");
-	if (calls_fd >= 0 && !kgb_pass_fd(calls_fd, fd))
-		die("send the filter's listener");
+	if (calls_fd >= 0)
+		send_listener(&sender, fd);
 }
 
 /* ---- the command ---- */

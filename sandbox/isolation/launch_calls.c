@@ -18,6 +18,8 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/uio.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -30,7 +32,11 @@ enum {
 	NOTIFICATION_MAX = 512,
 	BATCH = 64,
 	PAGE_MIN = 4096,
-	UNIX_START = offsetof(struct sockaddr_un, sun_path)
+	MESSAGES_MAX = 1024, /* of one sendmmsg; the kernel sends no more either */
+	PATH_LEN = 64,
+	LINE_MAX_LEN = 512, /* of /proc/net/unix: numbers and a name */
+	UNIX_START = offsetof(struct sockaddr_un, sun_path),
+	V4_START = 12 /* of an address that is mapped into the space of version 6 */
 };
 
 /* Names that this C library's header may be too old for. */
@@ -88,7 +94,14 @@ static void look_at_inet(const struct sockaddr_in *address, struct finding *f)
 static void look_at_inet6(const struct sockaddr_in6 *address, struct finding *f)
 {
 	char text[INET6_ADDRSTRLEN];
+	struct sockaddr_in mapped = {.sin_port = address->sin6_port};
 
+	if (IN6_IS_ADDR_V4MAPPED(&address->sin6_addr)) {
+		memcpy(&mapped.sin_addr, &address->sin6_addr.s6_addr[V4_START],
+		       sizeof(mapped.sin_addr));
+		look_at_inet(&mapped, f);
+		return;
+	}
 	if (IN6_IS_ADDR_LOOPBACK(&address->sin6_addr) ||
 	    IN6_IS_ADDR_UNSPECIFIED(&address->sin6_addr))
 		return;
@@ -97,15 +110,54 @@ static void look_at_inet6(const struct sockaddr_in6 *address, struct finding *f)
 		 ntohs(address->sin6_port));
 }
 
-/* Sockets of the host: names in the abstract space that nobody in here has made are not told from
- * those that somebody has, so only paths count, and not those that the C library tries for itself.
- */
-static void look_at_unix(const struct sockaddr_un *address, size_t len, struct finding *f)
+/* Does the network of a process have an abstract socket of this name? It is written as the kernel
+ * does: '@' for each NUL. */
+static bool has_abstract(pid_t pid, const char *name)
+{
+	char path[PATH_LEN];
+	char line[LINE_MAX_LEN];
+	bool found = false;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/net/unix", pid);
+	FILE *sockets = fopen(path, "re");
+	while (sockets && !found && fgets(line, sizeof(line), sockets)) {
+		line[strcspn(line, "\n")] = '\0';
+		const char *at = strchr(line, '@'); /* columns before it are numbers */
+		found = at && strcmp(at, name) == 0;
+	}
+	if (sockets)
+		(void)fclose(sockets);
+	return found;
+}
+
+/* A name that nobody has made says nothing: its owner may have ended, or not begun. One that the
+ * host has, and nobody in here, is the host's. */
+static void look_at_abstract(pid_t pid, const char *bytes, size_t len, struct finding *f)
+{
+	char name[sizeof(((struct sockaddr_un *)NULL)->sun_path) + 1];
+
+	memcpy(name, bytes, len);
+	name[len] = '\0';
+	for (size_t i = 0; i < len; i++)
+		if (!name[i])
+			name[i] = '@';
+	if (has_abstract(pid, name) || !has_abstract(getpid(), name))
+		return;
+	f->name = "socket.host";
+	describe(f, "%s", name);
+}
+
+/* Sockets of the host: of paths only those that lie where services have them, and not those that
+ * the C library tries for itself. */
+static void look_at_unix(pid_t pid, const struct sockaddr_un *address, size_t len,
+			 struct finding *f)
 {
 	static const char *const usual[] = {"/run/nscd/socket", "/var/run/nscd/socket", "/dev/log"};
 	static const char *const suspect[] = {"/run/", "/var/", "/root/", "/home/", "/dev/"};
 	const char *path = address->sun_path;
 
+	if (len > UNIX_START && path[0] == '\0')
+		look_at_abstract(pid, path, len - UNIX_START, f);
 	if (len <= UNIX_START || path[0] != '/' || strncmp(path, "/home/agent/", 12) == 0)
 		return;
 	for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++)
@@ -116,6 +168,15 @@ static void look_at_unix(const struct sockaddr_un *address, size_t len, struct f
 			f->name = "socket.host";
 	if (f->name)
 		describe(f, "%s", path);
+}
+
+/* Bytes of who asks; false when they are not there. */
+static bool read_theirs(const struct seccomp_notif *request, uint64_t where, void *out, size_t size)
+{
+	struct iovec ours = {.iov_base = out, .iov_len = size};
+	struct iovec theirs = {.iov_base = (void *)(uintptr_t)where, .iov_len = size};
+
+	return process_vm_readv((pid_t)request->pid, &ours, 1, &theirs, 1, 0) == (ssize_t)size;
 }
 
 static void look_at_address(const struct seccomp_notif *request, uint64_t where, uint64_t len,
@@ -129,17 +190,31 @@ static void look_at_address(const struct seccomp_notif *request, uint64_t where,
 		char room[sizeof(struct sockaddr_un) + 1];
 	} address = {.room = {0}};
 	size_t size = len < sizeof(address) - 1 ? (size_t)len : sizeof(address) - 1;
-	struct iovec ours = {.iov_base = &address, .iov_len = size};
-	struct iovec theirs = {.iov_base = (void *)(uintptr_t)where, .iov_len = size};
 
-	if (process_vm_readv((pid_t)request->pid, &ours, 1, &theirs, 1, 0) != (ssize_t)size)
+	if (!read_theirs(request, where, &address, size))
 		return;
 	if (address.any.sa_family == AF_INET && size >= sizeof(address.inet))
 		look_at_inet(&address.inet, f);
 	else if (address.any.sa_family == AF_INET6 && size >= sizeof(address.inet6))
 		look_at_inet6(&address.inet6, f);
 	else if (address.any.sa_family == AF_UNIX)
-		look_at_unix(&address.local, size, f);
+		look_at_unix((pid_t)request->pid, &address.local, size, f);
+}
+
+/* Where messages go, that of the first address outside. */
+static void look_at_messages(const struct seccomp_notif *request, uint64_t n, size_t step,
+			     struct finding *f)
+{
+	uint64_t where = request->data.args[1];
+
+	for (uint64_t i = 0; i < n && i < MESSAGES_MAX && !f->name; i++, where += step) {
+		struct msghdr message;
+		if (!read_theirs(request, where, &message, sizeof(message)))
+			return;
+		if (message.msg_name)
+			look_at_address(request, (uint64_t)(uintptr_t)message.msg_name,
+					message.msg_namelen, f);
+	}
 }
 
 static bool begins(const char *text, const char *with)
@@ -223,6 +298,7 @@ static void look_at_socket(const struct seccomp_data *data, struct finding *f)
 
 	f->refuse_errno = EAFNOSUPPORT;
 	f->name = "socket.family";
+	describe(f, "family %llu", (unsigned long long)family);
 	if (family == AF_INET || family == AF_INET6) {
 		f->refuse_errno = EPERM;
 		f->name = "socket.raw";
@@ -230,8 +306,42 @@ static void look_at_socket(const struct seccomp_data *data, struct finding *f)
 		f->name = "socket.packet";
 	} else if (family == AF_VSOCK) {
 		f->name = "socket.vsock";
+	} else if (family == AF_NETLINK) {
+		f->refuse_errno = EPROTONOSUPPORT;
+		f->name = "socket.netlink";
+		describe(f, "protocol %u", (unsigned)data->args[2]);
 	}
-	describe(f, "family %llu", (unsigned long long)family);
+}
+
+static void look_at_device(uint64_t mode, uint64_t device, struct finding *f)
+{
+	f->name = "device";
+	describe(f, "%s %u:%u", S_ISBLK(mode) ? "block" : "character", major(device),
+		 minor(device));
+}
+
+/* Calls that go on, whatever is seen: false for all others. */
+static bool only_looks(const struct launch_calls *calls, const struct seccomp_notif *request,
+		       struct finding *f)
+{
+	const struct seccomp_data *data = &request->data;
+
+	*f = (struct finding){0};
+	if (data->nr == SCMP_SYS(connect))
+		look_at_address(request, data->args[1], data->args[2], f);
+	else if (data->nr == SCMP_SYS(sendto))
+		look_at_address(request, data->args[4], data->args[5], f);
+	else if (data->nr == SCMP_SYS(sendmsg))
+		look_at_messages(request, 1, 0, f);
+	else if (data->nr == SCMP_SYS(sendmmsg))
+		look_at_messages(request, (uint32_t)data->args[2], sizeof(struct mmsghdr), f);
+	else if (data->nr == SCMP_SYS(open))
+		look_at_path(calls, request, data->args[0], f);
+	else if (data->nr == SCMP_SYS(openat) || data->nr == SCMP_SYS(openat2))
+		look_at_path(calls, request, data->args[1], f);
+	else
+		return false;
+	return true;
 }
 
 static void judge(const struct launch_calls *calls, const struct seccomp_notif *request,
@@ -239,34 +349,22 @@ static void judge(const struct launch_calls *calls, const struct seccomp_notif *
 {
 	const struct seccomp_data *data = &request->data;
 
+	if (only_looks(calls, request, f))
+		return;
 	*f = (struct finding){.refuse_errno = EPERM, .name = "other"};
-	if (data->nr == SCMP_SYS(connect)) {
-		*f = (struct finding){0};
-		look_at_address(request, data->args[1], data->args[2], f);
-		return;
-	}
-	if (data->nr == SCMP_SYS(sendto)) {
-		*f = (struct finding){0};
-		look_at_address(request, data->args[4], data->args[5], f);
-		return;
-	}
-	if (data->nr == SCMP_SYS(open) || data->nr == SCMP_SYS(openat) ||
-	    data->nr == SCMP_SYS(openat2)) {
-		*f = (struct finding){0};
-		look_at_path(calls, request, data->args[data->nr == SCMP_SYS(open) ? 0 : 1], f);
-		return;
-	}
 	if (data->nr == SCMP_SYS(socket)) {
 		look_at_socket(data, f);
-		return;
-	}
-	if (data->nr == SCMP_SYS(clone) || data->nr == SCMP_SYS(unshare)) {
-		f->name = "user_namespace";
-		return;
-	}
-	if (data->nr == SCMP_SYS(ioctl)) {
+	} else if (data->nr == SCMP_SYS(clone) || data->nr == SCMP_SYS(unshare)) {
+		f->name = data->args[0] & CLONE_NEWUSER ? "user_namespace" : "file_table";
+	} else if (data->nr == SCMP_SYS(close_range)) {
+		f->name = "file_table";
+		f->refuse_errno = EINVAL;
+	} else if (data->nr == SCMP_SYS(ioctl)) {
 		f->name = "terminal";
-		return;
+	} else if (data->nr == SCMP_SYS(mknod)) {
+		look_at_device(data->args[1], data->args[2], f);
+	} else if (data->nr == SCMP_SYS(mknodat)) {
+		look_at_device(data->args[2], data->args[3], f);
 	}
 	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
 		if (refused[i].syscall != data->nr)

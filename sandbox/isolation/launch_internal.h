@@ -31,14 +31,15 @@ struct launch_limits {
 struct launch_cgroup {
 	const char *parent; /* NULL: not used */
 	char path[LAUNCH_PATH_MAX];
-	int procs_fd; /* its cgroup.procs, for the command; the launcher closes its own once it runs
-		       */
+	int dir_fd;
+	int entry_fd; /* who writes there enters */
 };
 enum { CGROUP_V2, CGROUP_PIDS, CGROUP_MEMORY, N_CGROUPS };
 
 struct launch_watch {
 	struct launch_limits limits;
 	struct launch_cgroup cgroups[N_CGROUPS];
+	bool born_inside; /* in the command's process: of the version 2 cgroup */
 	struct kgb_tree tree;
 	int64_t last_look_ms, last_scan_ms;
 	int64_t machine_tasks, available_bytes; /* at the last scan */
@@ -54,7 +55,9 @@ int64_t launch_now_ms(void);
 /** Make the cgroups with their limits. 0, or -1 with errno and *what. */
 int launch_watch_start(struct launch_watch *watch, const struct launch_limits *limits,
 		       const char **what);
-/** In the command's process: enter them. 0, or -1 with errno. */
+/** As fork(), into the version 2 cgroup where the kernel can. */
+pid_t launch_watch_fork(struct launch_watch *watch);
+/** In the command's process: enter the others. 0, or -1 with errno. */
 int launch_watch_enter(const struct launch_watch *watch);
 /** In the launcher, once the command has been started. */
 void launch_watch_started(struct launch_watch *watch);

@@ -10,6 +10,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/sched.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -110,11 +111,9 @@ static int write_number(const char *dir, const char *name, int64_t value)
 	return written == len ? 0 : -1;
 }
 
-static int make_cgroup(struct launch_cgroup *cgroup, const char *parent)
+static int make_cgroup(struct launch_cgroup *cgroup, const char *parent, const char *entry)
 {
-	char path[FILE_MAX];
-
-	cgroup->procs_fd = -1;
+	cgroup->dir_fd = cgroup->entry_fd = -1;
 	if (!parent)
 		return 0;
 	if (snprintf(cgroup->path, sizeof(cgroup->path), "%s/kgb-%d", parent, getpid()) >=
@@ -125,9 +124,11 @@ static int make_cgroup(struct launch_cgroup *cgroup, const char *parent)
 	if (mkdir(cgroup->path, 0755) < 0 && errno != EEXIST)
 		return -1;
 	cgroup->parent = parent;
-	(void)snprintf(path, sizeof(path), "%s/cgroup.procs", cgroup->path);
-	cgroup->procs_fd = open(path, O_WRONLY | O_CLOEXEC);
-	return cgroup->procs_fd < 0 ? -1 : 0;
+	cgroup->dir_fd = open(cgroup->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (cgroup->dir_fd < 0)
+		return -1;
+	cgroup->entry_fd = openat(cgroup->dir_fd, entry, O_WRONLY | O_CLOEXEC);
+	return cgroup->entry_fd < 0 ? -1 : 0;
 }
 
 static int limit_v2(const struct launch_watch *watch)
@@ -168,18 +169,35 @@ int launch_watch_start(struct launch_watch *watch, const struct launch_limits *l
 	watch->limits = *limits;
 	watch->peak_tasks = watch->peak_memory_bytes = -1;
 	*what = "make a cgroup";
-	if (make_cgroup(&watch->cgroups[CGROUP_V2], limits->cgroup_v2) < 0 ||
-	    make_cgroup(&watch->cgroups[CGROUP_PIDS], limits->cgroup_pids) < 0 ||
-	    make_cgroup(&watch->cgroups[CGROUP_MEMORY], limits->cgroup_memory) < 0)
+	if (make_cgroup(&watch->cgroups[CGROUP_V2], limits->cgroup_v2, "cgroup.procs") < 0 ||
+	    make_cgroup(&watch->cgroups[CGROUP_PIDS], limits->cgroup_pids, "tasks") < 0 ||
+	    make_cgroup(&watch->cgroups[CGROUP_MEMORY], limits->cgroup_memory, "tasks") < 0)
 		return -1;
 	*what = "limit a cgroup";
 	return in_cgroup(watch, CGROUP_V2) ? limit_v2(watch) : limit_v1(watch);
 }
 
+/* To move a process the kernel waits for all processors, some ten milliseconds. It need not for who
+ * is born in the cgroup (Linux 5.7), nor, in version 1, for a single thread that moves itself
+ * (5.4). */
+pid_t launch_watch_fork(struct launch_watch *watch)
+{
+	const struct clone_args args = {
+		.flags = CLONE_INTO_CGROUP,
+		.exit_signal = SIGCHLD,
+		.cgroup = (unsigned)watch->cgroups[CGROUP_V2].dir_fd,
+	};
+	pid_t pid =
+		in_cgroup(watch, CGROUP_V2) ? (pid_t)syscall(SYS_clone3, &args, sizeof(args)) : -1;
+
+	watch->born_inside = pid == 0;
+	return pid < 0 ? fork() : pid;
+}
+
 int launch_watch_enter(const struct launch_watch *watch)
 {
-	for (int i = 0; i < N_CGROUPS; i++)
-		if (in_cgroup(watch, i) && write(watch->cgroups[i].procs_fd, "0", 1) != 1)
+	for (int i = watch->born_inside ? CGROUP_V2 + 1 : 0; i < N_CGROUPS; i++)
+		if (in_cgroup(watch, i) && write(watch->cgroups[i].entry_fd, "0", 1) != 1)
 			return -1;
 	return 0;
 }
@@ -201,9 +219,12 @@ void launch_watch_started(struct launch_watch *watch)
 	go_first(watch);
 	/* What ends before the first look needs none. */
 	watch->last_look_ms = launch_now_ms();
-	for (int i = 0; i < N_CGROUPS; i++)
-		if (in_cgroup(watch, i))
-			(void)close(watch->cgroups[i].procs_fd);
+	for (int i = 0; i < N_CGROUPS; i++) {
+		if (!in_cgroup(watch, i))
+			continue;
+		(void)close(watch->cgroups[i].dir_fd);
+		(void)close(watch->cgroups[i].entry_fd);
+	}
 }
 
 void launch_watch_kill(const struct launch_watch *watch)

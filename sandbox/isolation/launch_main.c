@@ -522,7 +522,7 @@ int main(int argc, char **argv)
 	}
 
 	pid_t launcher = getpid();
-	pid_t command = fork();
+	pid_t command = launch_watch_fork(&watch);
 	if (command < 0)
 		die(&options, "fork");
 	if (command == 0)

@@ -3,12 +3,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/close_range.h>
+#include <linux/netlink.h>
 #include <netinet/in.h>
 #include <sched.h>
 #include <seccomp.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -153,10 +156,77 @@ static int add_ioctl_rules(scmp_filter_ctx ctx, const struct kgb_seccomp_spec *s
 	return rc;
 }
 
-/* SysV shared memory lies in no file and, unattached, in no process: nobody would count it. */
-static int add_memory_rules(scmp_filter_ctx ctx)
+/* Where nobody would count: SysV shared memory lies in no file and, unattached, in no process; what
+ * a thread holds in a table of descriptors of its own is not in /proc/PID/fd. */
+static int add_hiding_rules(scmp_filter_ctx ctx)
 {
-	return seccomp_rule_add(ctx, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(shmget), 0);
+	const struct {
+		int syscall;
+		struct scmp_arg_cmp leaves_table;
+	} splits[] = {
+		{SCMP_SYS(unshare), masked(0, CLONE_FILES, CLONE_FILES)},
+		{SCMP_SYS(clone), masked(0, CLONE_THREAD | CLONE_FILES, CLONE_THREAD)},
+		{SCMP_SYS(close_range), masked(2, CLOSE_RANGE_UNSHARE, CLOSE_RANGE_UNSHARE)},
+	};
+	int rc = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(shmget), 0);
+
+	for (size_t i = 0; rc == 0 && i < KGB_ARRAY_LEN(splits); i++)
+		rc = seccomp_rule_add_array(ctx, SCMP_ACT_NOTIFY, splits[i].syscall, 1,
+					    &splits[i].leaves_table);
+	return rc;
+}
+
+/* Nodes of devices, which the kernel would refuse by itself, but without telling anybody. */
+static int add_device_rules(scmp_filter_ctx ctx)
+{
+	static const struct {
+		int syscall;
+		unsigned mode_arg;
+		mode_t kind;
+	} making[] = {{SCMP_SYS(mknod), 1, S_IFBLK},
+		      {SCMP_SYS(mknod), 1, S_IFCHR},
+		      {SCMP_SYS(mknodat), 2, S_IFBLK},
+		      {SCMP_SYS(mknodat), 2, S_IFCHR}};
+
+	for (size_t i = 0; i < KGB_ARRAY_LEN(making); i++) {
+		const struct scmp_arg_cmp is_device =
+			masked(making[i].mode_arg, S_IFMT, making[i].kind);
+		int rc = seccomp_rule_add_array(ctx, SCMP_ACT_NOTIFY, making[i].syscall, 1,
+						&is_device);
+		if (rc < 0 && rc != -EDOM) /* this architecture has no mknod */
+			return rc;
+	}
+	return 0;
+}
+
+/* The machine's firewall, process events and IPsec. The routes are for everybody to read:
+ * getaddrinfo does. */
+static int add_netlink_rules(scmp_filter_ctx ctx)
+{
+	static const int protocols[] = {NETLINK_NETFILTER, NETLINK_CONNECTOR, NETLINK_XFRM};
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < KGB_ARRAY_LEN(protocols); i++) {
+		const struct scmp_arg_cmp is_protocol[] = {
+			masked(0, UINT64_MAX, AF_NETLINK),
+			masked(2, UINT32_MAX, (uint64_t)protocols[i])};
+		rc = seccomp_rule_add_array(ctx, SCMP_ACT_NOTIFY, SCMP_SYS(socket),
+					    KGB_ARRAY_LEN(is_protocol), is_protocol);
+	}
+	return rc;
+}
+
+/* Sending to an address: in a message it lies in memory, where a filter cannot look. On the network
+ * of the host there is no socket that could. */
+static int add_sending_watch(scmp_filter_ctx ctx)
+{
+	const struct scmp_arg_cmp has_address = {
+		.arg = 4, .op = SCMP_CMP_NE, .datum_a = 0, .datum_b = 0};
+	int rc = seccomp_rule_add_array(ctx, SCMP_ACT_NOTIFY, SCMP_SYS(sendto), 1, &has_address);
+
+	if (rc == 0)
+		rc = seccomp_rule_add(ctx, SCMP_ACT_NOTIFY, SCMP_SYS(sendmsg), 0);
+	return rc < 0 ? rc : seccomp_rule_add(ctx, SCMP_ACT_NOTIFY, SCMP_SYS(sendmmsg), 0);
 }
 
 /* Where a program wants to connect or send to, and what it opens, is looked at, not refused: the
@@ -164,15 +234,10 @@ static int add_memory_rules(scmp_filter_ctx ctx)
 static int add_watch_rules(scmp_filter_ctx ctx, const struct kgb_seccomp_spec *spec)
 {
 	static const int opening[] = {SCMP_SYS(open), SCMP_SYS(openat), SCMP_SYS(openat2)};
-	/* The second for what add_fast_open_rules does not refuse: who looks lets it go on. */
-	const struct scmp_arg_cmp has_address[] = {
-		{.arg = 4, .op = SCMP_CMP_NE, .datum_a = 0, .datum_b = 0},
-		masked(3, MSG_FASTOPEN, 0)};
 	int rc = seccomp_rule_add(ctx, SCMP_ACT_NOTIFY, SCMP_SYS(connect), 0);
 
-	if (rc == 0)
-		rc = seccomp_rule_add_array(ctx, SCMP_ACT_NOTIFY, SCMP_SYS(sendto),
-					    spec->host_network ? 2 : 1, has_address);
+	if (rc == 0 && !spec->host_network)
+		rc = add_sending_watch(ctx);
 	for (size_t i = 0; rc == 0 && spec->watch_files && i < KGB_ARRAY_LEN(opening); i++) {
 		rc = seccomp_rule_add(ctx, SCMP_ACT_NOTIFY, opening[i], 0);
 		if (rc == -EDOM) /* this architecture has no such system call */
@@ -202,7 +267,11 @@ static int add_all_rules(scmp_filter_ctx ctx, const struct kgb_seccomp_spec *spe
 	if (rc == 0)
 		rc = add_ioctl_rules(ctx, spec);
 	if (rc == 0 && spec->notify)
-		rc = add_memory_rules(ctx);
+		rc = add_hiding_rules(ctx);
+	if (rc == 0 && spec->notify)
+		rc = add_device_rules(ctx);
+	if (rc == 0 && spec->notify)
+		rc = add_netlink_rules(ctx);
 	if (rc == 0 && spec->notify)
 		rc = add_watch_rules(ctx, spec);
 	return rc;

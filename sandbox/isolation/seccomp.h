@@ -15,7 +15,10 @@
 struct kgb_seccomp_spec {
 	bool allow_nested_userns; /* leave out the rules on user namespaces and mounts */
 	/** Ask a listener instead of refusing at once (seccomp(2), "user-space notification"), also
-	 * about addresses that are connected or sent to. Who installs the filter must have one. */
+	 * about addresses that are connected or sent to. Who installs the filter must have one, and
+	 * passes it on from a process without the filter: sendmsg(2) asks it too. Refused besides
+	 * is what nobody would see or count: device nodes, netlink of the machine's own, SysV
+	 * shared memory, descriptors of a thread's own. */
 	bool notify;
 	/** With it: ask about files that are opened, too. */
 	bool watch_files;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * How long a sandbox takes: its start (from the policy to the first word of the program inside),
- * its whole life (until its end is proven), and the end of one with many processes that do not want
- * to die.
+ * How long a sandbox takes: its start (from the policy to the first word of the program inside) and
+ * what parts of that cost by themselves, its whole life (until its end is proven), and the end of
+ * one with many processes that do not want to die.
  *
  *     bench_sandbox [RUNS [PROCESSES]]
  */
@@ -33,6 +33,7 @@ enum {
 };
 
 static const char launcher[] = KGB_TEST_BIN_DIR "/kgb-launch";
+static const char program[] = "/bin/echo";
 
 static int compare(const void *a, const void *b)
 {
@@ -55,9 +56,9 @@ static void print_spread(const char *name, int64_t *ns, int64_t n, const char *m
 	       milliseconds(ns[n - 1]), (long long)n, more);
 }
 
-/* A sandbox with the base policy, started. */
-static int start(struct kgb_policy *policy, const struct kgb_confinement *confinement, int out_fd,
-		 struct kgb_sandbox *sandbox, pid_t *pid, struct kgb_err *err)
+/* A sandbox with the base policy, not started yet. */
+static int prepare(struct kgb_policy *policy, const struct kgb_confinement *confinement, int out_fd,
+		   struct kgb_sandbox *sandbox, struct kgb_err *err)
 {
 	const struct kgb_sandbox_spec spec = {.policy = policy,
 					      .launcher = launcher,
@@ -71,8 +72,7 @@ static int start(struct kgb_policy *policy, const struct kgb_confinement *confin
 		policy->limits.memory_bytes = INT64_C(8) << 30;
 		policy->limits.nameless_bytes = INT64_C(4) << 30;
 	}
-	return kgb_sandbox_prepare(sandbox, &spec, err) < 0 ? -1
-							    : kgb_sandbox_spawn(sandbox, pid, err);
+	return kgb_sandbox_prepare(sandbox, &spec, err);
 }
 
 static int wait_for(pid_t pid)
@@ -86,52 +86,74 @@ static int wait_for(pid_t pid)
 
 /* ---- starting ---- */
 
-/* What bubblewrap costs by itself: the same namespaces, /proc and /dev, and no walls. */
-static int floor_once(const char *bwrap, int64_t *out_ns, struct kgb_err *err)
+enum part { PROGRAM, NAMESPACES, COMMAND, BWRAP, NO_NETWORK, LISTENER, AGENT, END, N_PARTS };
+
+static const char *const part_names[N_PARTS] = {
+	[PROGRAM] = "the program by itself",   [NAMESPACES] = "bwrap, namespaces alone",
+	[COMMAND] = "policy and command line", [BWRAP] = "bwrap, our mounts",
+	[NO_NETWORK] = "start, no network",    [LISTENER] = "start, listener",
+	[AGENT] = "start as an agent",         [END] = "  and to its proven end",
+};
+
+/* One start of each kind; they take turns, so that a busy moment of the machine meets all. */
+struct round {
+	const struct kgb_ladder *ladder;
+	int64_t ns[N_PARTS];
+};
+
+/* Until the program says its first word, and until its end. */
+static int wait_for_word(int fd, pid_t pid, int64_t since_ns, int64_t *out_word_ns,
+			 int64_t *out_end_ns, struct kgb_err *err)
 {
-	int out[2];
 	char byte;
+	ssize_t got = read(fd, &byte, 1);
+
+	*out_word_ns = kgb_mono_ns() - since_ns;
+	int status = wait_for(pid);
+	*out_end_ns = kgb_mono_ns() - since_ns;
+	if (got != 1 || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
+		return kgb_fail(err, KGB_ERR_FAILED, "the start ended with wait status %d", status);
+	return 0;
+}
+
+/* A command without a sandbox of ours. */
+static int start_plain(const char *const *argv, int64_t *out_ns, struct kgb_err *err)
+{
+	KGB_AUTO(sandbox) struct kgb_sandbox command = KGB_SANDBOX_INIT;
+	int64_t end_ns;
+	int out[2];
+	pid_t pid;
 
 	if (pipe2(out, O_CLOEXEC) < 0)
 		return kgb_fail_errno(err, errno, "make a pipe");
 	KGB_AUTO(fd) int read_fd = out[0];
+	kgb_strv_add_all(&command.argv, argv);
+	command.fds[command.n_fds++] = (struct kgb_fdmap){.from = out[1], .to = 1, .owned = true};
 	int64_t start_ns = kgb_mono_ns();
-	pid_t pid = fork();
-	if (pid == 0) {
-		(void)dup2(out[1], STDOUT_FILENO);
-		execl(bwrap, bwrap, "--unshare-all", "--dev-bind", "/", "/", "--proc", "/proc",
-		      "--dev", "/dev", "/bin/echo", NULL);
-		_exit(EXIT_FAILURE);
-	}
-	kgb_close(out[1]);
-	if (pid < 0)
-		return kgb_fail_errno(err, errno, "fork");
-	ssize_t got = read(read_fd, &byte, 1);
-	*out_ns = kgb_mono_ns() - start_ns;
-	int status = wait_for(pid);
-	if (got != 1 || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
-		return kgb_fail(err, KGB_ERR_FAILED, "bwrap ended with wait status %d", status);
-	return 0;
+	if (kgb_sandbox_spawn(&command, &pid, err) < 0)
+		return -1;
+	return wait_for_word(read_fd, pid, start_ns, out_ns, &end_ns, err);
 }
 
-static int measure_floor(const char *bwrap, int64_t n, struct kgb_err *err)
+/* Leave of "kgb-launch ... -- bwrap ..." what follows the first "--". */
+static void without_launcher(struct kgb_sandbox *sandbox)
 {
-	KGB_AUTO(free) int64_t *ns = kgb_xcalloc((size_t)n, sizeof(*ns));
+	KGB_AUTO(strv) struct kgb_strv all = sandbox->argv;
+	size_t i = 0;
 
-	for (int64_t i = 0; i < n; i++)
-		if (floor_once(bwrap, &ns[i], err) < 0)
-			return -1;
-	print_spread("bubblewrap alone", ns, n, "");
-	return 0;
+	sandbox->argv = (struct kgb_strv)KGB_STRV_INIT;
+	while (!kgb_str_eq(all.items[i], "--"))
+		i++;
+	for (i++; i < all.n; i++)
+		kgb_strv_add(&sandbox->argv, all.items[i]);
 }
 
-static int start_once(enum kgb_network network, const struct kgb_confinement *confinement,
-		      int64_t *out_start_ns, int64_t *out_whole_ns, struct kgb_err *err)
+static int start_sandbox(struct round *round, enum part part, struct kgb_err *err)
 {
 	KGB_AUTO(policy) struct kgb_policy policy;
 	KGB_AUTO(sandbox) struct kgb_sandbox sandbox = KGB_SANDBOX_INIT;
+	int64_t end_ns;
 	int out[2];
-	char byte;
 	pid_t pid;
 
 	if (pipe2(out, O_CLOEXEC) < 0)
@@ -139,35 +161,71 @@ static int start_once(enum kgb_network network, const struct kgb_confinement *co
 	KGB_AUTO(fd) int read_fd = out[0];
 	int64_t start_ns = kgb_mono_ns();
 	kgb_policy_init(&policy);
-	policy.network = network;
+	policy.network =
+		part == LISTENER || part == AGENT ? KGB_NETWORK_LISTENER : KGB_NETWORK_NONE;
 	policy.listen_port = PORT;
-	kgb_policy_arg(&policy, "/bin/echo");
-	int rc = start(&policy, confinement, out[1], &sandbox, &pid, err);
+	kgb_policy_arg(&policy, program);
+	int rc = prepare(&policy, part == AGENT ? &round->ladder->confinement : NULL, out[1],
+			 &sandbox, err);
+	if (part == BWRAP && rc == 0) {
+		round->ns[COMMAND] = kgb_mono_ns() - start_ns;
+		without_launcher(&sandbox);
+		start_ns = kgb_mono_ns();
+	}
+	rc = rc < 0 ? -1 : kgb_sandbox_spawn(&sandbox, &pid, err);
 	kgb_close(out[1]);
 	if (rc < 0)
 		return -1;
-	ssize_t got = read(read_fd, &byte, 1);
-	*out_start_ns = kgb_mono_ns() - start_ns;
-	int status = wait_for(pid);
-	*out_whole_ns = kgb_mono_ns() - start_ns;
-	if (got != 1 || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
-		return kgb_fail(err, KGB_ERR_FAILED, "the sandbox ended with wait status %d",
-				status);
-	return 0;
+	return wait_for_word(read_fd, pid, start_ns, &round->ns[part],
+			     part == AGENT ? &round->ns[END] : &end_ns, err);
 }
 
-static int measure_start(const char *name, enum kgb_network network,
-			 const struct kgb_confinement *confinement, int64_t n, struct kgb_err *err)
+static int start_each(struct round *round, struct kgb_err *err)
 {
-	KGB_AUTO(free) int64_t *start_ns = kgb_xcalloc((size_t)n, sizeof(*start_ns));
-	KGB_AUTO(free) int64_t *whole_ns = kgb_xcalloc((size_t)n, sizeof(*whole_ns));
+	const char *const alone[] = {program, NULL};
+	/* The same namespaces, /proc and /dev, and no walls. */
+	const char *const namespaces[] = {round->ladder->info.bwrap_path,
+					  "--unshare-all",
+					  "--dev-bind",
+					  "/",
+					  "/",
+					  "--proc",
+					  "/proc",
+					  "--dev",
+					  "/dev",
+					  program,
+					  NULL};
 
-	for (int64_t i = 0; i < n; i++)
-		if (start_once(network, confinement, &start_ns[i], &whole_ns[i], err) < 0)
-			return -1;
-	print_spread(name, start_ns, n, "; goal 5 ms");
-	print_spread("  and to its proven end", whole_ns, n, "");
-	return 0;
+	return start_plain(alone, &round->ns[PROGRAM], err) < 0 ||
+			       start_plain(namespaces, &round->ns[NAMESPACES], err) < 0 ||
+			       start_sandbox(round, BWRAP, err) < 0 ||
+			       start_sandbox(round, NO_NETWORK, err) < 0 ||
+			       start_sandbox(round, LISTENER, err) < 0 ||
+			       start_sandbox(round, AGENT, err) < 0
+		       ? -1
+		       : 0;
+}
+
+static int measure_starts(const struct kgb_ladder *ladder, int64_t n, struct kgb_err *err)
+{
+	struct round round = {.ladder = ladder};
+	int64_t *ns[N_PARTS];
+	int rc = 0;
+
+	for (int part = 0; part < N_PARTS; part++)
+		ns[part] = kgb_xcalloc((size_t)n, sizeof(**ns));
+	for (int64_t i = 0; i < n && rc == 0; i++) {
+		rc = start_each(&round, err);
+		for (int part = 0; part < N_PARTS; part++)
+			ns[part][i] = round.ns[part];
+	}
+	for (int part = 0; part < N_PARTS; part++) {
+		if (rc == 0)
+			print_spread(part_names[part], ns[part], n,
+				     part == AGENT ? "; goal 5 ms" : "");
+		kgb_free(ns[part]);
+	}
+	return rc;
 }
 
 /* ---- killing ---- */
@@ -205,7 +263,9 @@ static int kill_once(const struct kgb_confinement *confinement, int64_t n_proces
 	kgb_policy_arg(&policy, "crowd");
 	kgb_policy_arg(&policy, count);
 	kgb_policy_ro(&policy, KGB_TEST_GUEST, "/opt/guest");
-	int rc = start(&policy, confinement, out[1], &sandbox, &pid, err);
+	int rc = prepare(&policy, confinement, out[1], &sandbox, err) < 0
+			 ? -1
+			 : kgb_sandbox_spawn(&sandbox, &pid, err);
 	kgb_close(out[1]);
 	if (rc < 0)
 		return -1;
@@ -270,11 +330,7 @@ int main(int argc, char **argv)
 	print_head(argc, argv, &ladder);
 	if ((argc > 1 && kgb_parse_i64(argv[1], 1, RUNS_MAX, &n, &err) < 0) ||
 	    (argc > 2 && kgb_parse_i64(argv[2], 1, PROCESSES_MAX, &n_processes, &err) < 0) ||
-	    measure_floor(ladder.info.bwrap_path, n, &err) < 0 ||
-	    measure_start("start, no network", KGB_NETWORK_NONE, NULL, n, &err) < 0 ||
-	    measure_start("start, listener", KGB_NETWORK_LISTENER, NULL, n, &err) < 0 ||
-	    measure_start("start as an agent", KGB_NETWORK_LISTENER, &ladder.confinement, n, &err) <
-		    0 ||
+	    measure_starts(&ladder, n, &err) < 0 ||
 	    measure_kill("kill", NULL, n / KILLS_SHARE + 1, n_processes, &err) < 0 ||
 	    measure_kill("kill as an agent", &ladder.confinement, n / KILLS_SHARE + 1, n_processes,
 			 &err) < 0) {

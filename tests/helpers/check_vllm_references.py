@@ -164,9 +164,13 @@ def check_rotary_embedding():
 def check_merge_attn_states():
     p, s, plse, slse = rand(3, 2, 8), rand(3, 2, 8), rand(2, 3), rand(2, 3)
     plse[0, 1], slse[1, 2], plse[1, 0] = math.inf, -math.inf, -math.inf
+    plse[0, 0], slse[0, 0] = math.inf, -math.inf  # nothing on either side
     out, lse = attention.merge_attn_states(torch.zeros_like(p), p, plse, s, slse, torch.zeros(2, 3, dtype=F64))
+    assert torch.equal(out[0, 0], p[0, 0]) and lse[0, 0] == -math.inf
     for t in range(3):
         for h in range(2):
+            if t == h == 0:
+                continue
             a, b = (0.0 if math.isinf(x[h, t]) else math.exp(x[h, t]) for x in (plse, slse))
             same(lse[h, t], math.log(a + b))
             same(out[t, h], [(x * a + y * b) / (a + b) for x, y in zip(p[t, h].tolist(), s[t, h].tolist())])

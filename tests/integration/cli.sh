@@ -26,7 +26,8 @@ test_cli_works() {
 	test_expect_success 'its stream was understood, it asked for nothing that is not offered, nothing is left of it' '
 		exit=$(run_dir normal)/attempts/aten__add/001/exit.json
 		jq -e ".cli | .unknown_events == 0 and .bad_lines == 0 and .has_result and .session_id != \"\" and .tool_calls >= 4" "$exit"
-		jq -e ".gateway.probes == 0 and .gateway.errors == 0 and .survivors == 0 and .term_signal == 0" "$exit"
+		jq -e ".gateway.probes == 0 and .gateway.errors == 0 and .survivors == 0 and .term_signal == 0
+			and .sandbox.probes == []" "$exit"
 		requests=5
 		! is_waiting || requests=$(ls "$(run_dir normal)"/attempts/aten__add/001/traffic/*.meta.json | wc -l)
 		jq -s -e "length == $requests and all(.usage_complete and .tools_removed == 0)" \

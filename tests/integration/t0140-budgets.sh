@@ -38,9 +38,14 @@ test_expect_success 'a token budget: nothing leaves, the CLI ends after that one
 	done
 '
 test_expect_success 'time of an operator: class budget, not time-out' '
-	printf "#!/bin/sh\n[ \"\${1:-}\" != --version ] || { echo 0.0.0; exit 0; }\nsleep 1000.$$\n" >cli && chmod +x cli &&
-	KGB_CLAUDE_BIN=$TRASH/cli test_expect_code 5 kgb-agent add -m naive_cc --skip-verify --set budget.operator_time=1s \
-		--runs-dir time --json >out.json 2>log &&
+	printf "#!/bin/sh\n[ \"\${1:-}\" != --version ] || { echo 0.0.0; exit 0; }\nsleep 1000.$$ & echo >/ws/started; wait\n" >cli && chmod +x cli &&
+	for time in 2s 100s; do # where 2 s are over before the CLI has started, the longer
+		rm -rf time
+		KGB_CLAUDE_BIN=$TRASH/cli test_expect_code 5 kgb-agent add -m naive_cc --skip-verify --set budget.operator_time=$time \
+			--runs-dir time --json >out.json 2>log || return 1
+		[ ! -e time/*/attempts/aten__add/001/ws/started ] || break
+	done &&
+	test -e time/*/attempts/aten__add/001/ws/started &&
 	operator ".status == \"budget\" and .error_code == \"budget.seconds\"" &&
 	test_no_process "sleep 1000.$$"
 '

@@ -1,74 +1,120 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-test_description='kill -9 of kgb-agent at random moments of the main job; KGB_KILL_POINTS moments (default 5)'
+test_description='kill -9 of kgb-agent all along the main job, and at KGB_KILL_POINTS random moments more (default 0)'
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 test_require sandbox torch claude jq
 
-points=${KGB_KILL_POINTS:-5}
-
-# A number in [0, $1) from the kernel.
-random() { echo $(($(od -An -N4 -tu4 /dev/urandom) % $1)); }
-
-# Every process of a run has the run's path, or the test's folder, in its command line or environment.
-survivors() {
-	for entry in /proc/[0-9]*; do
-		pid=${entry#/proc/}
-		[ "$pid" = $$ ] && continue
-		{ tr '\0' ' ' <"$entry/cmdline" | grep -F "$TRASH/run-"; } 2>/dev/null
+# All processes below a process.
+below() {
+	ps -e -o pid= -o ppid= | awk -v root="$1" '
+		{ parent[$1] = $2 }
+		END { for (p in parent) for (q = p; q in parent; q = parent[q]) if (parent[q] == root) { print p; break } }'
+}
+# A zombie that nobody has reaped yet has an empty command line.
+ended() {
+	for process; do
+		! grep -q . "/proc/$process/cmdline" 2>/dev/null || return 1
 	done
-	true
 }
 
-# One run, killed after $2 milliseconds; leaves the kill's moment in kill-$1.
-kill_at() {
+# Every process of run $1 was below kgb-agent when that was killed, or has the run's path in its command line, or in its mounts.
+survivors() {
+	grep -lzF "$TRASH/run-$1/" /proc/[0-9]*/cmdline 2>/dev/null
+	grep -lF "${TRASH##*/}/run-$1/" /proc/[0-9]*/mountinfo 2>/dev/null
+	while read -r process; do
+		ended "$process" || ps -o pid= -o args= -p "$process"
+	done <"tree-$1"
+}
+nothing_left() { [ -z "$(survivors "$1")" ]; }
+
+# come_to RUN STATE: has the journal such a record, or, for `check`, does the judge have a kernel?
+come_to() {
+	case $2 in
+	check) test -e "$(echo "run-$1"/*/attempts/aten__add/001/verdicts/001.py)" ;;
+	*) grep -q "\"type\":\"$2\"" "run-$1"/*/journal.jsonl 2>/dev/null ;;
+	esac
+}
+come_to_or_ended() { come_to "$1" "$2" || ended "$pid"; }
+
+start_run() {
+	rm -rf "run-$1"
 	kgb-agent add -m normal_cc --runs-dir "$TRASH/run-$1" >"out-$1" 2>"log-$1" &
 	pid=$!
-	sleep "$(echo "$2" | awk '{ printf "%.3f", $1 / 1000 }')"
-	kill -9 "$pid" 2>/dev/null || echo "it had ended already"
-	wait "$pid" || true
 }
-nothing_left() { [ -z "$(survivors)" ]; }
-
-test_expect_success 'how long the job takes when nobody interferes' '
-	start=$(date +%s%3N) &&
-	test_expect_code 0 kgb-agent add -m normal_cc --runs-dir "$TRASH/whole" &&
-	echo $(($(date +%s%3N) - start)) >duration
-'
-i=0
-while [ $i -lt "$points" ]; do
-	i=$((i + 1))
-	moment=$(random "$(cat duration)")
-	export i moment
-	test_expect_success "killed after $moment ms: nothing survives and the state is readable" '
-		kill_at $i $moment &&
-		{ test_wait_for 20 nothing_left || { survivors; false; }; } &&
-		for dir in run-$i/*_*; do
-			[ -s "$dir/journal.jsonl" ] || continue
-			kgb-agent rebuild --runs-dir "$TRASH/run-$i" &&
-			jq -e ".operators | type == \"object\"" "$dir/progress.json"
-		done
-	'
-done
-# All below a process.
-below() {
-	for child in $(pgrep -P "$1"); do
-		echo "$child"
-		below "$child"
+# False when it had ended by itself.
+kill_run() {
+	below "$pid" >"tree-$1"
+	code=0
+	kill -9 "$pid"
+	wait "$pid" || code=$?
+	[ "$code" -eq 137 ] || {
+		echo "it had ended already, with status $code"
+		cat "log-$1"
+		return 1
+	}
+}
+# One run, killed in that state; once more when it went on to its end before the kill.
+kill_in_state() {
+	for _ in 1 2 3; do
+		start_run "$1"
+		test_wait_for 600 come_to_or_ended "$1" "$2" || true
+		! kill_run "$1" || { come_to "$1" "$2" && return 0; }
+	done
+	return 1
+}
+clean_and_readable() {
+	test_wait_for 60 nothing_left "$1" || { survivors "$1"; return 1; }
+	for dir in "run-$1"/*_*; do
+		[ -s "$dir/journal.jsonl" ] || continue
+		kgb-agent rebuild --runs-dir "$TRASH/run-$1" && jq -e '.operators | type == "object"' "$dir/progress.json" || return 1
 	done
 }
-has_children() { pgrep -P "$1" >/dev/null; }
+
+for state in run_started attempt_started usage check verify_started; do
+	export state
+	test_expect_success "killed after $state: nothing survives and the state is readable" '
+		kill_in_state $state $state && clean_and_readable $state
+	'
+done
+i=0
+while [ $i -lt "${KGB_KILL_POINTS:-0}" ]; do
+	i=$((i + 1))
+	moment=$(($(od -An -N4 -tu4 /dev/urandom) % 20000))
+	export i moment
+	test_expect_success "killed after $moment ms: nothing survives and the state is readable" '
+		start_run $i
+		sleep "$(echo $moment | awk "{ printf \"%.3f\", \$1 / 1000 }")"
+		kill_run $i || true
+		clean_and_readable $i
+	'
+done
+
+# Stopped, the workers are as slow as can be.
+judge_starts() { pgrep -o -f "[z]ygotes --dir=$TRASH/run-w" >judge; }
+loading() { below "$(cat judge)" >workers && ps -o args= -p "$(paste -s -d , workers)" | grep -q "zygote[.]py"; }
 no_judge() { test_no_process "zygotes --dir=$TRASH/run-w" 2>/dev/null; }
-none_of() { for p; do ! kill -0 "$p" 2>/dev/null || return 1; done; }
-test_expect_success 'killed while the warm workers load torch: they do not wait for that' '
-	{ kgb-agent add -m normal_cc --runs-dir "$TRASH/run-w" >out-w 2>log-w & pid=$!; } &&
-	test_wait_for 100 sh -c "pgrep -f \"[z]ygotes --dir=$TRASH/run-w\" >judge" &&
-	judge=$(cat judge) && test_wait_for 60 has_children $judge && sleep 0.2 && workers=$(below $judge) && { kill -STOP $workers || true; } &&
-	kill -9 $pid && { wait $pid || true; } && code=0 && test_wait_for 60 no_judge || code=1 &&
-	kill -CONT $workers 2>/dev/null || true && test_wait_for 60 none_of $workers && [ $code = 0 ]
+test_expect_success 'killed while the warm workers load torch: the judge does not wait for that' '
+	start_run w
+	test_wait_for 600 judge_starts
+	test_wait_for 600 loading
+	workers=$(cat workers)
+	kill -STOP $workers || true
+	kill -9 $pid
+	wait $pid || true
+	code=0
+	test_wait_for 60 no_judge || code=1
+	kill -CONT $workers || true
+	test_wait_for 60 ended $workers
+	test_equal 0 $code "the judge ended"
+'
+# Killed between its start and its first look around, kgb-agent is no more the parent that the judge sees.
+test_expect_success 'a judge whose parent ended before it looked ends at once' '
+	test_expect_code 4 timeout 100 kgb-judge zygotes --dir "$TRASH/late" --die-with-parent 1 >late &&
+	test ! -s late
 '
 test_expect_success 'the run after the last kill completes in the same place' '
-	test_expect_code 0 kgb-agent add -m normal_cc --runs-dir "$TRASH/run-$i" --json >out.json &&
+	test_expect_code 0 kgb-agent add -m normal_cc --runs-dir "$TRASH/run-verify_started" --json >out.json &&
 	jq -e ".summary.passed == 1" out.json
 '
 test_done

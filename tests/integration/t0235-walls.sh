@@ -110,11 +110,15 @@ attack("socket.raw", lambda: socket.socket(socket.AF_INET, socket.SOCK_RAW, 1))
 attack("socket.packet", lambda: socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0))
 attack("socket.vsock", lambda: socket.socket(40, socket.SOCK_STREAM, 0))
 attack("socket.family", lambda: socket.socket(38, socket.SOCK_SEQPACKET, 0))
+attack("socket.netlink", lambda: socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 12))
+attack("device", lambda: os.mknod("disk", 0o60600, os.makedev(8, 0)))
+attack("file_table", lambda: call(272, 0x400))
 attack("terminal", lambda: fcntl.ioctl(pty.openpty()[1], termios.TIOCSTI, b"x"))
 # the network
 attack("tcp", lambda: connect(socket.AF_INET, socket.SOCK_STREAM, ("192.0.2.1", 80)))
 attack("tcp6", lambda: connect(socket.AF_INET6, socket.SOCK_STREAM, ("2001:db8::1", 80)))
 attack("udp", lambda: send(("192.0.2.2", 9)))
+attack("udp_message", lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendmsg([b"x"], [], 0, ("192.0.2.3", 9)))
 attack("dns", lambda: connect(socket.AF_INET, socket.SOCK_DGRAM, ("192.0.2.53", 53)))
 attack("name", lambda: socket.getaddrinfo("example.org", 80))
 attack("metadata", lambda: connect(socket.AF_INET, socket.SOCK_STREAM, ("169.254.169.254", 80)))
@@ -158,7 +162,6 @@ attack("first_memory", lambda: open("/proc/1/mem", "r+b"))
 attack("sysrq", lambda: open("/proc/sysrq-trigger", "w"))
 attack("core_pattern", lambda: open("/proc/sys/kernel/core_pattern", "w"))
 attack("kmem", lambda: open("/dev/mem", "rb"))
-attack("disk_device", lambda: os.mknod("disk", 0o60600, os.makedev(8, 0)))
 attack("confine", lambda: open("/opt/kgb/confine", "r+b"))
 attack("cgroup", lambda: some("/sys/fs/cgroup/*"))
 attack("kill_outside", lambda: os.kill(2**22 - 1, 9))
@@ -183,9 +186,9 @@ EOF
 visible='ptrace process_vm_readv process_vm_writev pidfd_getfd user_namespace mount umount2 pivot_root chroot fsopen setns
 	keyctl add_key request_key io_uring_setup bpf perf_event_open userfaultfd kexec_load init_module open_by_handle_at
 	fanotify_init syslog clock_settime sethostname swapon reboot quotactl socket.raw socket.packet socket.vsock
-	socket.family terminal'
-invisible='tcp tcp6 udp dns name metadata host_tcp docker unix abstract netlink host_key host_home references journal journal_above
-	results other_workspace verdicts shadow real_key other_processes first_memory sysrq core_pattern kmem disk_device
+	socket.family socket.netlink device file_table terminal'
+invisible='tcp tcp6 udp udp_message dns name metadata host_tcp docker unix abstract netlink host_key host_home references journal journal_above
+	results other_workspace verdicts shadow real_key other_processes first_memory sysrq core_pattern kmem
 	confine cgroup kill_outside huge_file sparse_file shared_memory'
 test_expect_success 'one run with all attacks ends as any other' '
 	python_cli <attack.py && ANTHROPIC_API_KEY=sk-walls run_bare && attempt ".end == \"agent.ok\"" &&
@@ -205,9 +208,10 @@ test_expect_success 'where there is Landlock, no device of any kind can be made'
 '
 test_expect_success 'addresses outside are told with their number, the gateway and the own loopback are not' '
 	jq -e ".operators[\"aten::add\"].attempts[-1].sandbox.probes | map(select(.what == \"network\") | .detail) |
-		contains([\"192.0.2.1:80\", \"192.0.2.2:9\", \"192.0.2.53:53\", \"169.254.169.254:80\", \"[2001:db8::1]:80\"]) and
+		contains([\"192.0.2.1:80\", \"192.0.2.2:9\", \"192.0.2.3:9\", \"192.0.2.53:53\", \"169.254.169.254:80\", \"[2001:db8::1]:80\"]) and
 		all(startswith(\"127.\") | not)" walls.json &&
-	jq -e ".operators[\"aten::add\"].attempts[-1].sandbox.probes | any(.what == \"socket.host\" and .detail == \"/run/docker.sock\")" walls.json
+	jq -e ".operators[\"aten::add\"].attempts[-1].sandbox.probes | map(select(.what == \"socket.host\") | .detail) |
+		contains([\"/run/docker.sock\", \"@kgb-walls-$$\"])" walls.json
 '
 test_expect_success 'keys and our own files that it tried to open are told, its own are not' '
 	jq -e ".operators[\"aten::add\"].attempts[-1].sandbox | (.isolation.calls_watched | not) or

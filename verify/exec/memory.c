@@ -338,26 +338,29 @@ static CUresult copy_image(struct kgb_memory *memory, uint32_t slot)
 	return result;
 }
 
-/* Copies of the first n_slots images; false when there is no room, which is no error. */
-static bool have_images(struct kgb_memory *memory, uint32_t n_slots)
+static bool have_room_for_images(struct kgb_memory *memory)
 {
-	const uint64_t bytes = memory->packed_bytes * n_slots;
+	const uint64_t bytes = memory->packed_bytes * memory->n_slots;
 	struct kgb_err ignored = KGB_ERR_INIT;
 	uint64_t free_bytes = 0;
 
-	if (memory->n_images >= n_slots)
+	if (memory->images.bytes >= bytes)
 		return true;
 	memory->n_images = 0;
-	if (memory->images.bytes < bytes) {
-		if (kgb_gpu_free_bytes(memory->gpu, &free_bytes, &ignored) ||
-		    free_bytes < SPARE_BYTES || free_bytes - SPARE_BYTES < bytes ||
-		    kgb_gpu_buffer_reserve(memory->gpu, &memory->images, bytes, &ignored))
+	return !kgb_gpu_free_bytes(memory->gpu, &free_bytes, &ignored) &&
+	       free_bytes >= SPARE_BYTES && free_bytes - SPARE_BYTES >= bytes &&
+	       !kgb_gpu_buffer_reserve(memory->gpu, &memory->images, bytes, &ignored);
+}
+
+/* Copies of the first n_slots images; false when there is no room, which is no error. Who times
+ * asks for one more from time to time. */
+static bool have_images(struct kgb_memory *memory, uint32_t n_slots)
+{
+	if (memory->n_images < n_slots && !have_room_for_images(memory))
+		return false;
+	for (; memory->n_images < n_slots; memory->n_images++)
+		if (copy_image(memory, memory->n_images) != CUDA_SUCCESS)
 			return false;
-	}
-	for (uint32_t slot = 0; slot < n_slots; slot++)
-		if (copy_image(memory, slot) != CUDA_SUCCESS)
-			return false;
-	memory->n_images = n_slots;
 	return true;
 }
 

@@ -17,7 +17,11 @@ enum {
 	GUARD_BYTES = 64 << 10, /* a kernel without a mask writes up to a block past the end */
 	STORAGE_ALIGN = 64,
 	JITTER_STEPS = 64, /* storages start at one of so many places, STORAGE_ALIGN apart */
+	PAGE_STEPS =
+		8, /* those that begin with a page: of so few, for the arena has to be copied */
 	TIGHT_ALIGN = 16, /* compilers make use of as much */
+	SMALL_ALIGN = 512, /* of torch's allocator */
+	SMALL_BYTES = 1 << 20, /* more than that has memory of its own there, from a page on */
 	HOLE_PAGES_MAX = 3,
 	/* random streams of a case beyond its arguments' */
 	PLACES_STREAM = 1000,
@@ -84,8 +88,21 @@ static size_t tight_bytes(const struct kgb_view *view)
 	return round_up(storage_bytes(view), TIGHT_ALIGN);
 }
 
-/* Storages in random order, each at a random multiple of STORAGE_ALIGN behind a guard. `alike`: so
- * much behind that as its tight place is. */
+/* A random place behind `used` for a storage of so many bytes. What is timed begins where torch
+ * would have it begin: a kernel's time depends by a per cent on where in a line or page that is. */
+static size_t next_place(const struct kgb_case *c, size_t used, size_t bytes, struct kgb_rng *rng)
+{
+	size_t align = STORAGE_ALIGN, steps = JITTER_STEPS;
+
+	if (c->mode == KGB_MODE_BENCHMARK) {
+		align = bytes > SMALL_BYTES ? KGB_GPU_PAGE : SMALL_ALIGN;
+		steps = bytes > SMALL_BYTES ? PAGE_STEPS : JITTER_STEPS;
+	}
+	return round_up(used, align) + (size_t)kgb_rng_int(rng, 0, (int64_t)steps - 1) * align;
+}
+
+/* Storages in random order, one behind the other with guards between. `alike`: so much behind a
+ * multiple of STORAGE_ALIGN as its tight place is. */
 static void place_loosely(const struct kgb_case *c, const size_t *order, bool alike,
 			  struct kgb_rng *rng, struct kgb_call *call)
 {
@@ -93,11 +110,11 @@ static void place_loosely(const struct kgb_case *c, const size_t *order, bool al
 
 	for (size_t n = 0; n < c->n_args; n++) {
 		size_t i = order[n];
-		used += (size_t)kgb_rng_int(rng, 0, JITTER_STEPS - 1) * STORAGE_ALIGN;
 		call->at[i] = used;
 		if (!has_storage(c, call, i))
 			continue;
 		size_t bytes = tight_bytes(&call->views[i]);
+		call->at[i] = next_place(c, used, bytes, rng);
 		if (alike)
 			call->at[i] += round_up(bytes, STORAGE_ALIGN) - bytes;
 		used = call->at[i] + storage_bytes(&call->views[i]) + GUARD_BYTES;
@@ -578,6 +595,21 @@ static bool check_unwritten(struct kgb_judge *judge, const struct kgb_truth *tru
 		      "Allocate new memory for the result.");
 }
 
+/* Strides of dimensions of size 1 lead nowhere. */
+static bool check_strides(struct kgb_judge *judge, const struct kgb_truth *truth,
+			  const struct kgb_wire_output *output, const char *hint,
+			  struct kgb_failure *failure)
+{
+	for (int d = 0; d < output->ndim; d++)
+		if (output->sizes[d] > 1 && output->strides[d] != truth->strides[d])
+			return refuse(failure, "verify.strides",
+				      say(judge, "stride %d of the result is %lld, expected %lld",
+					  d, (long long)output->strides[d],
+					  (long long)truth->strides[d]),
+				      hint);
+	return true;
+}
+
 /* A view where PyTorch gives one: the same memory of the same argument, walked through alike. */
 static bool check_view(struct kgb_judge *judge, const struct kgb_data *data,
 		       const struct kgb_call *call, size_t i, struct kgb_failure *failure)
@@ -592,14 +624,8 @@ static bool check_view(struct kgb_judge *judge, const struct kgb_data *data,
 			failure, "verify.alias",
 			say(judge, "the result is not the part of '%s' that it must be", name),
 			say(judge, "Return a view of '%s', which shares its memory.", name));
-	for (int d = 0; d < output->ndim; d++)
-		if (output->sizes[d] > 1 && output->strides[d] != truth->strides[d])
-			return refuse(failure, "verify.strides",
-				      say(judge, "stride %d of the result is %lld, expected %lld",
-					  d, (long long)output->strides[d],
-					  (long long)truth->strides[d]),
-				      "The view must walk through memory as PyTorch's does.");
-	return true;
+	return check_strides(judge, truth, output,
+			     "The view must walk through memory as PyTorch's does.", failure);
 }
 
 static bool check_fresh(struct kgb_judge *judge, const struct kgb_data *data,
@@ -629,7 +655,9 @@ static bool check_fresh(struct kgb_judge *judge, const struct kgb_data *data,
 	if (!call->values[i])
 		return refuse(failure, "verify.protocol",
 			      "the result's elements were not delivered", NULL);
-	return true;
+	return !data->kase->interface->is_laid_out[i] ||
+	       check_strides(judge, &data->results[i], output,
+			     "The result must lie in memory as the operator says.", failure);
 }
 
 /* Strides that reach too far are not believed. */

@@ -11,7 +11,8 @@
 
 /** How the storages of a call lie in the arena. */
 enum kgb_arrangement {
-	/** One behind the other at multiples of 64, guards between them. */
+	/** One behind the other with guards between them, at multiples of 64; of benchmarks where
+	 * torch's allocator would have them. */
 	KGB_ARRANGED_LOOSELY,
 	/** For replays that shall notice reads too far: each ends at the end of a page (but for the
 	 * gap to the next multiple of 16), with one or more pages behind it, and before the first,

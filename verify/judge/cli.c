@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -106,13 +107,16 @@ int kgb_places_device(const struct kgb_places *places, const char *text,
 	return 0;
 }
 
-void kgb_die_with_parent(void)
+int kgb_die_with_parent(const char *pid_text, struct kgb_err *err)
 {
-	pid_t parent = getppid();
+	int64_t parent;
 
+	if (kgb_parse_i64(pid_text, 1, INT_MAX, &parent, err) < 0)
+		return kgb_ctx(err, "--die-with-parent");
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(KGB_EXIT_ENVIRONMENT);
+	return 0;
 }
 
 int kgb_exit_of(const struct kgb_err *err)

@@ -30,8 +30,9 @@ void kgb_places_release(struct kgb_places *places);
 KGB_MUST_CHECK int kgb_places_device(const struct kgb_places *places, const char *text,
 				     struct kgb_zygote_spec *spec, struct kgb_err *err);
 
-/** End with SIGKILL when the parent ends; exits at once when it already has. */
-void kgb_die_with_parent(void);
+/** End with SIGKILL when the parent ends; exits at once when it already has, which only its process
+ * number `pid_text` tells from a parent that took over. INVALID. */
+KGB_MUST_CHECK int kgb_die_with_parent(const char *pid_text, struct kgb_err *err);
 /** Print the error; the exit status that goes with its kind. */
 int kgb_exit_of(const struct kgb_err *err);
 

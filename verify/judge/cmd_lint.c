@@ -346,8 +346,7 @@ static int take_option(int option, struct arguments *a, struct kgb_err *err)
 		a->timed = true;
 		return 0;
 	case 'k':
-		kgb_die_with_parent();
-		return 0;
+		return kgb_die_with_parent(optarg, err);
 	default:
 		return kgb_fail(err, KGB_ERR_INVALID,
 				"unknown option or missing value; see 'kgb-judge --help'");
@@ -366,7 +365,7 @@ int kgb_cmd_lint(int argc, char **argv)
 		{"json", no_argument, NULL, 'J'},
 		{"no-cache", no_argument, NULL, 'n'},
 		{"time", no_argument, NULL, 't'},
-		{"die-with-parent", no_argument, NULL, 'k'},
+		{"die-with-parent", required_argument, NULL, 'k'},
 		{NULL, 0, NULL, 0},
 	};
 	struct arguments a = {.dataset = "KernelGenBench", .device = "cpu"};

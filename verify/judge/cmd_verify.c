@@ -25,7 +25,6 @@ struct arguments {
 	const char *python;
 	const char *device;
 	int verdict_fd; /* -1: not given */
-	bool die_with_parent;
 };
 
 static int parse_mode(const char *text, bool *is_final, struct kgb_err *err)
@@ -125,8 +124,7 @@ static int parse_option(struct arguments *a, int option, const char *text, struc
 		o->no_cache = true;
 		return 0;
 	case 'x':
-		a->die_with_parent = true;
-		return 0;
+		return kgb_die_with_parent(text, err);
 	default:
 		return kgb_fail(err, KGB_ERR_INVALID,
 				"unknown option or missing value; see 'kgb-judge --help'");
@@ -155,7 +153,7 @@ static int parse(struct arguments *a, int argc, char **argv, struct kgb_err *err
 		{"max-failures", required_argument, NULL, 'a'},
 		{"skip-timing", no_argument, NULL, 'n'},
 		{"no-cache", no_argument, NULL, 'r'},
-		{"die-with-parent", no_argument, NULL, 'x'},
+		{"die-with-parent", required_argument, NULL, 'x'},
 		{NULL, 0, NULL, 0},
 	};
 	int option;
@@ -265,7 +263,5 @@ int kgb_cmd_verify(int argc, char **argv)
 	(void)signal(SIGPIPE, SIG_IGN);
 	if (parse(&a, argc, argv, &err) < 0)
 		return kgb_exit_of(&err);
-	if (a.die_with_parent)
-		kgb_die_with_parent();
 	return verify(&a, &err) < 0 ? kgb_exit_of(&err) : KGB_EXIT_OK;
 }

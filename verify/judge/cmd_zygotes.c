@@ -31,7 +31,6 @@ struct arguments {
 	const char *device;
 	const char *cupti;
 	int64_t spares; /* AS_DEVICE: as many as are good for it */
-	bool die_with_parent;
 };
 enum { SPARES_CPU = 1, SPARES_GPU = 4, SPARES_MAX = 64, AS_DEVICE = -1 };
 
@@ -43,7 +42,7 @@ static int parse(struct arguments *a, int argc, char **argv, struct kgb_err *err
 		{"device", required_argument, NULL, 'g'},
 		{"cupti", required_argument, NULL, 'u'},
 		{"spares", required_argument, NULL, 's'},
-		{"die-with-parent", no_argument, NULL, 'x'},
+		{"die-with-parent", required_argument, NULL, 'x'},
 		{NULL, 0, NULL, 0},
 	};
 	int option;
@@ -61,8 +60,10 @@ static int parse(struct arguments *a, int argc, char **argv, struct kgb_err *err
 			return kgb_ctx(err, "--spares");
 		else if (option == 's')
 			continue;
+		else if (option == 'x' && kgb_die_with_parent(optarg, err) < 0)
+			return -1;
 		else if (option == 'x')
-			a->die_with_parent = true;
+			continue;
 		else
 			return kgb_fail(err, KGB_ERR_INVALID,
 					"unknown option or missing value; see 'kgb-judge --help'");
@@ -196,8 +197,6 @@ int kgb_cmd_zygotes(int argc, char **argv)
 	(void)signal(SIGPIPE, SIG_IGN);
 	if (parse(&a, argc, argv, &err) < 0)
 		return kgb_exit_of(&err);
-	if (a.die_with_parent)
-		kgb_die_with_parent();
 	int rc = kgb_places_find(&places, a.python, &err);
 	if (rc == 0)
 		rc = start(&server, &a, &places, &err);

@@ -166,7 +166,9 @@ void kgb_judge_fill(struct kgb_judge *judge, struct kgb_data *data, const struct
 /** Is there anything to compute? Not when no result has elements, nor for operators that only
  * rearrange metadata. */
 bool kgb_case_computes(const struct kgb_judge *judge, const struct kgb_data *data);
-/** Does the case need a kernel for that? Fills and copies will do when an input is empty. */
+/** Does the case need a kernel for that? Where an input is empty and each result is one number
+ * everywhere, or an argument as it was, torch's fills and copies will do (the sum of nothing,
+ * nothing scattered), unless the operator is a fill or a copy itself. `data` has its truth. */
 bool kgb_case_needs_launch(const struct kgb_judge *judge, const struct kgb_data *data);
 /** Note which cases are to tell whether kernels matter: the cheapest of each interface. */
 void kgb_ghost_choose(struct kgb_judge *judge);

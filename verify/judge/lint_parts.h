@@ -55,6 +55,9 @@ KGB_MUST_CHECK int kgb_lint_ask(struct kgb_judge *judge, const struct kgb_case *
 void kgb_lint_forget(struct kgb_data *data);
 /** The same results, bit by bit, with the same sizes and strides? */
 bool kgb_lint_same(const struct kgb_data *a, const struct kgb_data *b);
+/** Would the judge accept the native results of `answer`? *result: number of one that it would not.
+ */
+bool kgb_lint_accepts(const struct kgb_data *data, const struct kgb_data *answer, size_t *result);
 
 /** lint_values.c: what is right is accepted, what is wrong is not. `previous`: results for other
  * inputs, NULL if there are none. */

@@ -2,6 +2,8 @@
 /** \file
  * Feasible and non-trivial: results that are right and wrong.
  */
+#include <math.h>
+
 #include "verify/judge/call.h"
 #include "verify/judge/lint_parts.h"
 
@@ -86,7 +88,7 @@ static enum kgb_dtype coarser(enum kgb_dtype dtype)
 					    : KGB_N_DTYPES;
 }
 
-/* Infinities and the like are often right in any precision. */
+/* Infinities and the like are often right in any precision, and one NaN is as good as another. */
 static bool coarsen(const struct kgb_data *data, const struct kgb_truth *truth, char *values)
 {
 	const struct kgb_view parts = kgb_view_parts(&truth->view);
@@ -96,8 +98,9 @@ static bool coarsen(const struct kgb_data *data, const struct kgb_truth *truth, 
 		return false;
 	for (int64_t i = 0; i < kgb_view_numel(&parts); i++) {
 		char *at = values + (size_t)i * kgb_dtype_size(dtype);
-		kgb_dtype_store(dtype, at,
-				kgb_dtype_round(coarser(dtype), kgb_dtype_load(dtype, at)));
+		const double x = kgb_dtype_load(dtype, at);
+		if (!isnan(x))
+			kgb_dtype_store(dtype, at, kgb_dtype_round(coarser(dtype), x));
 	}
 	return true;
 }
@@ -264,29 +267,38 @@ static void try_precise(struct kgb_lint *lint, const struct kgb_data *data, size
 			      compare.allowed_abs_err);
 }
 
+bool kgb_lint_accepts(const struct kgb_data *data, const struct kgb_data *answer, size_t *result)
+{
+	for (size_t i = 0; i < data->n_results; i++) {
+		const struct kgb_truth *ours = &data->results[i], *theirs = &answer->results[i];
+		struct kgb_call call = {0};
+		struct kgb_compare compare;
+		if (!ours->native || !theirs->native)
+			continue;
+		call.values[i] = theirs->native; /* borrowed */
+		*result = i;
+		if (ours->view.dtype != theirs->view.dtype || numel(ours) != numel(theirs) ||
+		    !kgb_call_compare(data, &call, i, &compare))
+			return false;
+	}
+	return true;
+}
+
 /* On a GPU torch's own implementation for the CPU is a second faithful one. */
 static void try_witness(struct kgb_lint *lint, const struct kgb_data *data)
 {
 	struct kgb_data answer;
+	size_t result;
 	struct kgb_err err = KGB_ERR_INIT;
 
 	if (kgb_lint_ask(&lint->witness, data->kase, data, 0, &answer, &err) < 0) {
 		kgb_lint_note(lint->report, "feasible", "on the CPU %s", err.msg);
 		return;
 	}
-	for (size_t i = 0; i < data->n_results; i++) {
-		const struct kgb_truth *ours = &data->results[i], *theirs = &answer.results[i];
-		struct kgb_call call = {0};
-		struct kgb_compare compare;
-		if (!ours->native || !theirs->native)
-			continue;
-		call.values[i] = theirs->native; /* borrowed */
-		if (ours->view.dtype != theirs->view.dtype || numel(ours) != numel(theirs) ||
-		    !kgb_call_compare(data, &call, i, &compare))
-			kgb_lint_note(lint->report, "feasible",
-				      "%s: result %zu as the CPU computes it is refused",
-				      data->kase->name, i);
-	}
+	if (!kgb_lint_accepts(data, &answer, &result))
+		kgb_lint_note(lint->report, "feasible",
+			      "%s: result %zu as the CPU computes it is refused", data->kase->name,
+			      result);
 	kgb_lint_forget(&answer);
 }
 

@@ -264,13 +264,19 @@ static size_t output_bytes_of(const struct kgb_replay_case *rcase, size_t n_rang
 	return sum;
 }
 
-/* Contiguous elements of a strided result out of the bytes that came back. */
-static void *gather(const struct kgb_wire_output *output, enum kgb_dtype dtype, const char *from)
+static struct kgb_view view_of(const struct kgb_wire_output *output, enum kgb_dtype dtype)
 {
 	struct kgb_view view = {.dtype = dtype, .ndim = output->ndim};
 
 	memcpy(view.sizes, output->sizes, sizeof(view.sizes));
 	memcpy(view.strides, output->strides, sizeof(view.strides));
+	return view;
+}
+
+/* Contiguous elements of a strided result out of the bytes that came back. */
+static void *gather(const struct kgb_wire_output *output, enum kgb_dtype dtype, const char *from)
+{
+	const struct kgb_view view = view_of(output, dtype);
 	char *values =
 		kgb_xreallocarray(NULL, (size_t)kgb_view_numel(&view), kgb_dtype_size(dtype));
 	kgb_view_gather(&view, from, values);
@@ -307,6 +313,26 @@ void kgb_replay_take(struct kgb_judge *judge, const struct kgb_replay_case *rcas
 	kgb_call_copy_parts(call, judge->after.ptr, output);
 	kgb_replay_take_fresh(rcase, data, output, layout, call);
 	kgb_call_take_held(judge, data, call);
+}
+
+const char *kgb_replay_result(const struct kgb_replay_case *rcase, const struct kgb_data *data,
+			      size_t i, const char *output, const struct kgb_exec_layout *layout,
+			      struct kgb_view *view)
+{
+	const struct kgb_call *call = &rcase->call;
+	const size_t holder = kgb_call_holder(data->kase, i);
+	size_t n = 0;
+
+	if (holder != SIZE_MAX) {
+		*view = call->views[holder];
+		return kgb_view_numel(view) > 0 ? output + call->at[holder] : NULL;
+	}
+	if (rcase->ranges[i].bytes == 0)
+		return NULL;
+	for (size_t before = 0; before < i; before++)
+		n += rcase->ranges[before].bytes > 0;
+	*view = view_of(&call->reply.outputs[i], data->results[i].view.dtype);
+	return output + layout->ranges[n];
 }
 
 /* Only what lies in a part is memory; but a prologue was recorded at places of its own. */

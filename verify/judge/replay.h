@@ -151,6 +151,12 @@ void kgb_replay_take_fresh(const struct kgb_replay_case *rcase, const struct kgb
 			   const char *output, const struct kgb_exec_layout *layout,
 			   struct kgb_call *call);
 
+/** Where result i lies in kgb-exec's output, and how (*view): NULL if it has no elements, or was
+ * not brought back. */
+const char *kgb_replay_result(const struct kgb_replay_case *rcase, const struct kgb_data *data,
+			      size_t i, const char *output, const struct kgb_exec_layout *layout,
+			      struct kgb_view *view);
+
 /** Make the plan of the baseline for the case that `data` belongs to. Starts its process when there
  * is none. */
 KGB_MUST_CHECK int kgb_replay_capture_baseline(struct kgb_judge *judge, const struct kgb_data *data,

@@ -76,7 +76,7 @@ static int judge_class(struct kgb_judge *judge, const struct kgb_windows *window
 	case KGB_REPLAY_NO_WORK:
 		return kgb_judge_refuse(
 			failure, "cheat.no_launch", reason,
-			"Launch a @triton.jit kernel for every input that has elements.");
+			"Launch a @triton.jit kernel for every result that has elements.");
 	case KGB_REPLAY_HOST:
 		return kgb_judge_refuse(
 			failure, "verify.host_dependent", reason,

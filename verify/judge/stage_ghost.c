@@ -341,7 +341,7 @@ static int run_stage(struct kgb_judge *judge, struct kgb_err *err)
 			.code = "cheat.no_launch",
 			.message = say(judge, "case %s ran no Triton kernel at all",
 				       judge->no_launch_case),
-			.hint = "Launch a @triton.jit kernel for every input that has elements.",
+			.hint = "Launch a @triton.jit kernel for every result that has elements.",
 		};
 		kgb_verdict_decide(judge->verdict, KGB_STAGE_L2, &failure);
 		return 1;

@@ -108,8 +108,8 @@ static int time_on_gpu(struct kgb_judge *judge, struct kgb_err *err)
 	struct kgb_verdict *verdict = judge->verdict;
 	const struct kgb_exec_spec spec = {.device = (uint32_t)judge->options->device,
 					   .cupti = judge->options->cupti};
-	static const char *const baselines[] = {
-		[KGB_BASELINE_TORCH] = "torch",
+	const char *const baselines[] = {
+		[KGB_BASELINE_TORCH] = kgb_spec_baseline(&judge->spec),
 		[KGB_BASELINE_COMPILE] = "torch.compile",
 		[KGB_BASELINE_KERNEL] = "kernel",
 	};

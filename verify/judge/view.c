@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "verify/judge/view.h"
 
+#include <stdatomic.h>
+
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/parallel.h"
@@ -419,6 +421,44 @@ void kgb_view_gather(const struct kgb_view *view, const void *storage, void *out
 	struct move move = {.view = view, .to = out, .from = storage, .from_view = true};
 
 	kgb_parallel_for(kgb_view_numel(view), PIECE, gather_piece, &move);
+}
+
+struct comparison {
+	struct move move;
+	const char *elements;
+	atomic_bool differs;
+};
+
+static void compare_piece(void *payload, int64_t begin, int64_t end)
+{
+	struct comparison *comparison = payload;
+	const int64_t item = (int64_t)kgb_dtype_size(comparison->move.view->dtype);
+	char chunk[8192];
+	struct move move = comparison->move;
+
+	move.to = chunk;
+	for (int64_t first = begin, n; first < end && !comparison->differs; first += n) {
+		n = (int64_t)sizeof(chunk) / item;
+		n = n < end - first ? n : end - first;
+		move_part(&move, first, n);
+		if (memcmp(chunk, comparison->elements + first * item, (size_t)(n * item)) != 0)
+			comparison->differs = true;
+	}
+}
+
+bool kgb_view_equal(const struct kgb_view *view, const void *storage, const void *elements)
+{
+	const size_t item = kgb_dtype_size(view->dtype);
+	struct comparison comparison = {
+		.move = {.view = view, .from = storage, .from_view = true},
+		.elements = elements,
+	};
+
+	if (kgb_view_is_contiguous(view))
+		return kgb_parallel_equal((const char *)storage + (size_t)view->offset * item,
+					  elements, (size_t)kgb_view_numel(view) * item);
+	kgb_parallel_for(kgb_view_numel(view), PIECE, compare_piece, &comparison);
+	return !comparison.differs;
 }
 
 static void copy_piece(void *payload, int64_t begin, int64_t end)

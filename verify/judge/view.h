@@ -66,6 +66,8 @@ void kgb_view_scatter_part(const struct kgb_view *view, const void *elements, in
 			   int64_t n, void *storage);
 /** All elements, by several threads where there are many. */
 void kgb_view_gather(const struct kgb_view *view, const void *storage, void *out);
+/** Are the view's elements, bit by bit, those that lie one after the other in elements? */
+bool kgb_view_equal(const struct kgb_view *view, const void *storage, const void *elements);
 /** The elements, and nothing between them, from one storage to the same places of another. */
 void kgb_view_copy(const struct kgb_view *view, const void *from, void *to);
 

@@ -92,7 +92,8 @@ struct kgb_windows {
 
 /** Classify two or three captures of the same case in the order in which they were made. The last
  * two must be the same work; the first of three is a prologue only, and may differ (a cold call
- * compiles and tunes). A case with an empty input may do without a kernel: `needs_kernel` false. */
+ * compiles and tunes). `needs_kernel` false: the case may do without a kernel
+ * (kgb_case_needs_launch). */
 void kgb_windows_classify(const struct kgb_capture *captures, size_t n_captures,
 			  const struct kgb_owners *owners, bool needs_kernel,
 			  struct kgb_windows *out);

@@ -15,20 +15,35 @@ def place(i, sizes, strides, NDIM: tl.constexpr):
 
 
 @triton.jit
-def put(o_ptr, number, n, sizes, strides, NDIM: tl.constexpr, BLOCK: tl.constexpr):
+def filled(real, whole, kind: tl.constexpr, BLOCK: tl.constexpr):
+    if kind == tl.float64:
+        x = tl.full((BLOCK,), real, kind)
+    elif kind.is_floating():
+        x = tl.full((BLOCK,), real, tl.float32).to(kind)
+    else:
+        x = tl.full((BLOCK,), whole, kind)
+    return x
+
+
+# Without its type a Python float becomes float32.
+@triton.jit
+def put(o_ptr, real: tl.float64, whole, n, sizes, strides, NDIM: tl.constexpr, BLOCK: tl.constexpr):
     i = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
-    tl.store(o_ptr + place(i, sizes, strides, NDIM), tl.full((BLOCK,), number, o_ptr.dtype.element_ty), mask=i < n)
+    tl.store(o_ptr + place(i, sizes, strides, NDIM), filled(real, whole, o_ptr.dtype.element_ty, BLOCK), mask=i < n)
 
 
 def full_out(size, fill_value, *, out):
     n = out.numel()
     if n > 0:
+        real, whole = 0.0, 0
         if out.dtype == torch.bool:
-            number = int(bool(fill_value))
+            whole = int(bool(fill_value))
+        elif out.dtype.is_floating_point:
+            real = float(fill_value)
         else:
-            number = float(fill_value) if out.dtype.is_floating_point else int(fill_value)
+            whole = int(fill_value)
         sizes = tuple(out.shape) or (1,)
-        put[(triton.cdiv(n, 4096),)](out, number, n, sizes, out.stride() or (1,), NDIM=len(sizes), BLOCK=4096)
+        put[(triton.cdiv(n, 4096),)](out, real, whole, n, sizes, out.stride() or (1,), NDIM=len(sizes), BLOCK=4096)
     return out
 
 

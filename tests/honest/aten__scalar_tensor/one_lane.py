@@ -5,18 +5,27 @@ import triton
 import triton.language as tl
 
 
+# Without its type a Python float becomes float32.
 @triton.jit
-def put(o_ptr, number):
+def put(o_ptr, real: tl.float64, whole):
     at = tl.arange(0, 1)
-    tl.store(o_ptr + at, tl.full((1,), number, o_ptr.dtype.element_ty))
+    kind: tl.constexpr = o_ptr.dtype.element_ty
+    if kind == tl.float64:
+        x = tl.full((1,), real, kind)
+    elif kind.is_floating():
+        x = tl.full((1,), real, tl.float32).to(kind)
+    else:
+        x = tl.full((1,), whole, kind)
+    tl.store(o_ptr + at, x)
 
 
 def scalar_tensor_out(s, *, out):
     if out.dtype == torch.bool:
-        number = int(bool(s))
+        put[(1,)](out, 0.0, int(bool(s)))
+    elif out.dtype.is_floating_point:
+        put[(1,)](out, float(s), 0)
     else:
-        number = float(s) if out.dtype.is_floating_point else int(s)
-    put[(1,)](out, number)
+        put[(1,)](out, 0.0, int(s))
     return out
 
 

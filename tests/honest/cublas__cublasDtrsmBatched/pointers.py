@@ -14,7 +14,7 @@ def trsm(n, n_sides, alpha, a_array, a_row, a_column, b_array, b_row, b_column, 
     s = tl.program_id(0) * SIDES + tl.arange(0, SIDES)
     inside = (i < n)[:, None] & (s < n_sides)[None, :]
     at = b_ptr + i[:, None] * b_row + s[None, :] * b_column
-    x = alpha * tl.load(at, mask=inside, other=0.0)
+    x = alpha * tl.load(at, mask=inside & (alpha != 0.0), other=0.0)
     for step in range(0, n):
         j = step if LOWER else n - 1 - step
         known = tl.sum(tl.where((i == j)[:, None], x, 0.0), axis=0)

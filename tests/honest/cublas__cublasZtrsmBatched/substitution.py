@@ -14,7 +14,8 @@ def trsm(n, n_sides, alpha_re, alpha_im, a_array, a_row, a_column, sign, b_array
     side = tl.program_id(0) * SIDES + tl.arange(0, SIDES)
     inside = (i < n)[:, None] & (side < n_sides)[None, :]
     at = b_ptr + 2 * (i[:, None] * b_row + side[None, :] * b_column)
-    b_re, b_im = tl.load(at, mask=inside, other=0.0), tl.load(at + 1, mask=inside, other=0.0)
+    counts = inside & ((alpha_re != 0.0) | (alpha_im != 0.0))
+    b_re, b_im = tl.load(at, mask=counts, other=0.0), tl.load(at + 1, mask=counts, other=0.0)
     re, im = alpha_re * b_re - alpha_im * b_im, alpha_re * b_im + alpha_im * b_re
     for step in range(0, n):
         j = step if LOWER else n - 1 - step

@@ -15,15 +15,17 @@ def merge(o_ptr, p_ptr, plse_ptr, s_ptr, slse_ptr, lse_ptr, tokens, heads, size,
     p = tl.where(p == float("inf"), float("-inf"), p)
     s = tl.where(s == float("inf"), float("-inf"), s)
     most = tl.maximum(p, s)
+    nothing = (p == float("-inf")) & (s == float("-inf"))
     a, b = tl.exp(p - most), tl.exp(s - most)
     total = a + b
     if lse_ptr is not None:
-        tl.store(lse_ptr + head * tokens + token, tl.log(total) + most, mask=inside)
+        tl.store(lse_ptr + head * tokens + token, tl.where(nothing, p, tl.log(total) + most), mask=inside)
+    a, b = tl.where(nothing, 1.0, a / total), tl.where(nothing, 0.0, b / total)
     at = tl.arange(0, SIZE)[None, :]
     mask = inside[:, None] & (at < size)
     at = (token.to(tl.int64) * heads + head[:, None]) * size + at
-    x = tl.load(p_ptr + at, mask=mask, other=0.0).to(tl.float32) * (a / total)[:, None]
-    y = tl.load(s_ptr + at, mask=mask, other=0.0).to(tl.float32) * (b / total)[:, None]
+    x = tl.load(p_ptr + at, mask=mask, other=0.0).to(tl.float32) * a[:, None]
+    y = tl.load(s_ptr + at, mask=mask, other=0.0).to(tl.float32) * b[:, None]
     tl.store(o_ptr + at, (x + y).to(o_ptr.dtype.element_ty), mask=mask)
 
 

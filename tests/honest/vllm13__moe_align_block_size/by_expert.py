@@ -47,7 +47,7 @@ def moe_align_block_size(topk_ids, num_experts, block_size, sorted_token_ids, ex
                          expert_map=None):
     n, n_sorted, n_blocks = topk_ids.numel(), sorted_token_ids.numel(), experts_ids.numel()
     counts = torch.empty(num_experts, dtype=torch.int32, device=topk_ids.device)
-    block = min(1024, triton.next_power_of_2(n))
+    block = min(1024, triton.next_power_of_2(max(n, 1)))
     clear[(triton.cdiv(n_sorted, 1024),)](sorted_token_ids, n_sorted, n, BLOCK=1024)
     clear[(triton.cdiv(n_blocks, 1024),)](experts_ids, n_blocks, 0, BLOCK=1024)
     count[(num_experts,)](topk_ids, counts, n, BLOCK=block)

@@ -1,24 +1,17 @@
 # operator: aten::acosh
 # expect: verify\.mismatch
 # catalogue: 84
-# the formula as it is written, which cancels near 1
+# a formula that cancels near 1, fused multiplication or not
 import torch
 import triton
 import triton.language as tl
 
 
 @triton.jit
-def log1p(t):
-    u = 1.0 + t
-    return tl.where(u == 1.0, t, tl.log(u) * (t / tl.where(u == 1.0, 1.0, u - 1.0)))
-
-
-@triton.jit
 def acosh_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     x = tl.load(x_ptr + at, mask=at < n, other=1).to(tl.float32)
-    t = x - 1.0
-    y = tl.log(x + tl.sqrt(x * x - 1.0))
+    y = tl.log(x) + tl.log(1.0 + tl.sqrt(1.0 - 1.0 / (x * x)))
     y = tl.where(x > 1.0e9, tl.log(x) + 0.6931471805599453, y)
     y = tl.where(x >= 1.0, y, float("nan"))
     tl.store(y_ptr + at, y.to(y_ptr.dtype.element_ty), mask=at < n)

@@ -230,7 +230,9 @@ static void test_every_operator_has_a_prompt_for_every_method(void **state)
 		const struct kgb_prompt_vars prompt_vars = {.platform = i % 2 ? "cuda" : "cpu",
 							    .max_verify_calls = 7};
 		struct kgb_spec spec;
-		if (kgb_spec_load(index.paths.items[i], &spec, &err) < 0)
+		struct kgb_prompt_operator op;
+		if (kgb_spec_load(index.paths.items[i], &spec, &err) < 0 ||
+		    kgb_prompt_operator_init(&op, &spec, &err) < 0)
 			fail_msg("%s", err.msg);
 		for (size_t k = 0; k < names.n; k++) {
 			struct kgb_method method;
@@ -238,8 +240,8 @@ static void test_every_operator_has_a_prompt_for_every_method(void **state)
 			assert_int_equal(
 				kgb_method_load(KGB_TEST_SOURCE_DIR, names.items[k], &method, &err),
 				0);
-			if (kgb_prompt_render(KGB_TEST_SOURCE_DIR, &method, &spec, &prompt_vars,
-					      &prompt, &err) < 0)
+			if (kgb_prompt_operator_render(KGB_TEST_SOURCE_DIR, &method, &op,
+						       &prompt_vars, &prompt, &err) < 0)
 				fail_msg("%s: %s", spec.name, err.msg);
 			assert_non_null(strstr(prompt.ptr, spec.name));
 			assert_null(strstr(prompt.ptr, "{{"));
@@ -247,9 +249,25 @@ static void test_every_operator_has_a_prompt_for_every_method(void **state)
 				assert_non_null(strstr(prompt.ptr, spec.interfaces[e].entry));
 			kgb_method_release(&method);
 		}
+		kgb_prompt_operator_release(&op);
 		kgb_spec_release(&spec);
 	}
 	kgb_spec_index_release(&index);
+}
+
+static void test_an_operator_whose_cases_cannot_be_expanded_has_no_prompt(void **state)
+{
+	(void)state;
+	struct kgb_err err = KGB_ERR_INIT;
+	struct kgb_prompt_operator op;
+	struct kgb_spec spec;
+	if (kgb_spec_load(KGB_TEST_SOURCE_DIR "/datasets/kernelgenbench/aten/aten__add.yaml", &spec,
+			  &err) < 0)
+		fail_msg("%s", err.msg);
+	spec.dtypes[0] = "float33";
+	assert_int_equal(kgb_prompt_operator_init(&op, &spec, &err), -1);
+	assert_non_null(strstr(err.msg, "float33"));
+	kgb_spec_release(&spec);
 }
 
 static void test_methods_that_work_in_rounds_say_it_all_in_their_prompt(void **state)
@@ -355,6 +373,7 @@ int main(void)
 		cmocka_unit_test(test_programs_are_data),
 		cmocka_unit_test(test_versions_are_found_and_compared_as_numbers),
 		cmocka_unit_test(test_every_operator_has_a_prompt_for_every_method),
+		cmocka_unit_test(test_an_operator_whose_cases_cannot_be_expanded_has_no_prompt),
 		cmocka_unit_test(test_methods_that_work_in_rounds_say_it_all_in_their_prompt),
 		cmocka_unit_test(test_a_stub_has_every_function_and_does_nothing),
 		cmocka_unit_test(test_memory_behind_addresses_is_described_and_not_asked_for),

@@ -7,13 +7,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <linux/close_range.h>
 #include <linux/if_packet.h>
+#include <linux/netlink.h>
 #include <linux/vm_sockets.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,8 +29,10 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/time.h>
 #include <sys/uio.h>
+#include <sys/un.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -250,6 +255,90 @@ static int try_fast_open(char **args)
 	report("bind", bind(fd, to, sizeof(address)));
 	report("seqpacket", socket(AF_INET6, SOCK_SEQPACKET, 0));
 	report("dccp", socket(AF_INET, SOCK_DCCP, 0));
+	return 0;
+}
+
+static struct sockaddr_in ip(in_addr_t host)
+{
+	return (struct sockaddr_in){
+		.sin_family = AF_INET, .sin_port = htons(9), .sin_addr.s_addr = htonl(host)};
+}
+
+/* Two messages in one call: the second goes outside. */
+static void try_messages(void)
+{
+	struct sockaddr_in to[] = {ip(INADDR_LOOPBACK), ip(0x01010102), ip(0x01010103)};
+	struct iovec iov = {.iov_base = "x", .iov_len = 1};
+	struct mmsghdr messages[3];
+	int fd = socket(AF_INET, SOCK_DGRAM, 0);
+	int pair[2];
+
+	for (size_t i = 0; i < 3; i++)
+		messages[i] = (struct mmsghdr){.msg_hdr = {.msg_name = &to[i],
+							   .msg_namelen = sizeof(to[i]),
+							   .msg_iov = &iov,
+							   .msg_iovlen = 1}};
+	report("sendmsg", sendmsg(fd, &messages[2].msg_hdr, 0));
+	report("sendmmsg", sendmmsg(fd, messages, 2, 0));
+	report("sendmsg_inside", sendmsg(fd, &messages[0].msg_hdr, 0));
+	messages[0].msg_hdr.msg_name = NULL;
+	messages[0].msg_hdr.msg_namelen = 0;
+	report("socketpair", socketpair(AF_UNIX, SOCK_DGRAM, 0, pair));
+	report("sendmsg_pair", sendmsg(pair[0], &messages[0].msg_hdr, 0));
+}
+
+/* Connect to a socket of the abstract space; its name without the NUL. */
+static int connect_abstract(const char *name)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	size_t len = strlen(name);
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+	memcpy(address.sun_path + 1, name, len);
+	return connect(fd, (const struct sockaddr *)&address,
+		       (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + len));
+}
+
+static void try_abstract(const char *of_host, const char *of_both)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	size_t len = strlen(of_both);
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+	report("abstract_host", connect_abstract(of_host));
+	report("abstract_nobody", connect_abstract("kgb-nobody"));
+	memcpy(address.sun_path + 1, of_both, len);
+	report("bind", bind(fd, (const struct sockaddr *)&address,
+			    (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + len)));
+	report("listen", listen(fd, 1));
+	report("abstract_both", connect_abstract(of_both));
+}
+
+/* What a filter with a listener refuses besides; a thread of a table of its own would run into
+ * nothing. */
+static void try_hiding(void)
+{
+	static char stack[4096];
+
+	report("unshare_files", unshare(CLONE_FILES));
+	report("clone_files", syscall(SYS_clone, CLONE_VM | CLONE_SIGHAND | CLONE_THREAD,
+				      stack + sizeof(stack), NULL, NULL, 0));
+	report("close_range_unshare", close_range(100, ~0U, CLOSE_RANGE_UNSHARE));
+	report("close_range", close_range(100, ~0U, 0));
+	report("mknod_block", mknod("/tmp/block", S_IFBLK | 0600, makedev(8, 0)));
+	report("mknod_character", mknod("/tmp/null", S_IFCHR | 0600, makedev(1, 3)));
+	report("mknod_fifo", mknod("/tmp/fifo", S_IFIFO | 0600, 0));
+	report("mknod_file", mknod("/tmp/file", 0600, makedev(8, 0)));
+	report("netlink_firewall", socket(AF_NETLINK, SOCK_RAW, NETLINK_NETFILTER));
+	report("netlink_routes", socket(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE));
+}
+
+/* args: two names of abstract sockets of the host. */
+static int try_reaching(char **args)
+{
+	try_messages();
+	try_abstract(args[0], args[1]);
+	try_hiding();
 	return 0;
 }
 
@@ -503,6 +592,7 @@ int main(int argc, char **argv)
 		{"client", be_client},
 		{"syscalls", try_syscalls},
 		{"sockets", try_sockets},
+		{"reaching", try_reaching},
 		{"nested", try_nested},
 		{"limits", show_limits},
 		{"fill", fill},

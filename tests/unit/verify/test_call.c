@@ -229,6 +229,29 @@ static void test_storages_arranged_alike_lie_as_tight_ones_do_modulo_64(void **s
 	}
 }
 
+static void test_storages_of_benchmarks_begin_where_torch_would_have_them(void **state)
+{
+	struct scene s;
+
+	(void)state;
+	for (size_t row = 0; row < KGB_ARRAY_LEN(shapes); row++) {
+		for (int places = 0; places < 8; places++) {
+			struct kgb_call call;
+			set_up(&s, row);
+			s.c.mode = KGB_MODE_BENCHMARK;
+			prepare(&s, KGB_ARRANGED_LOOSELY, places, &call);
+			check_parts(&s, &call);
+			for (size_t i = 0; i < N_ARGS; i++)
+				if (bytes_of(&s, i) > 0)
+					assert_int_equal(call.at[i] % (bytes_of(&s, i) > 1 << 20
+									       ? PAGE
+									       : 512),
+							 0);
+			tear_down(&s);
+		}
+	}
+}
+
 static void test_places_depend_on_their_number_only(void **state)
 {
 	struct scene s;
@@ -301,6 +324,7 @@ int main(void)
 		cmocka_unit_test(test_a_guard_lies_before_a_tight_storage_as_far_as_its_pages_go),
 		cmocka_unit_test(test_loose_storages_have_guards_on_both_sides),
 		cmocka_unit_test(test_storages_arranged_alike_lie_as_tight_ones_do_modulo_64),
+		cmocka_unit_test(test_storages_of_benchmarks_begin_where_torch_would_have_them),
 		cmocka_unit_test(test_places_depend_on_their_number_only),
 		cmocka_unit_test(test_numbers_of_rows_become_addresses),
 		cmocka_unit_test(test_only_parts_are_copied),

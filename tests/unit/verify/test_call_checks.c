@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+#include <math.h>
+
 #include "verify/judge/call.h"
 
 #include "tests/unit/base/support.h"
@@ -601,6 +603,45 @@ static void test_a_fill_must_be_made_by_kernels_alone(KGB_UNUSED void **state)
 	free_fixture(f);
 }
 
+/* An empty input excuses only what a fill or a copy makes. */
+static void test_an_empty_input_does_not_excuse_from_launching(KGB_UNUSED void **state)
+{
+	struct fixture *f = new_fixture(FRESH, 2);
+	float *native[] = {f->data.results[0].native, f->data.results[1].native};
+	struct kgb_view_walk walk;
+
+	for (int i = 0; i < N; i++)
+		native[0][i] = NAN;
+	kgb_view_walk_init(&walk, &f->kase.args[SELF].view);
+	for (int i = 0; i < N; i++, kgb_view_walk_next(&walk))
+		memcpy(&native[1][i], (const char *)f->data.storages[SELF] + 4 * walk.at, 4);
+	assert_true(kgb_case_needs_launch(&f->judge, &f->data));
+	lay_out(&f->kase.args[OTHER].view, 1, 0, "contiguous");
+	assert_false(kgb_case_needs_launch(&f->judge, &f->data));
+	f->judge.spec.triton = KGB_TRITON_ALONE;
+	assert_true(kgb_case_needs_launch(&f->judge, &f->data));
+	f->judge.spec.triton = KGB_TRITON_REQUIRED;
+	/* One element of either is another one. */
+	for (int i = 0; i < 2; i++) {
+		float last = native[i][N - 1];
+		native[i][N - 1] = 7;
+		assert_true(kgb_case_needs_launch(&f->judge, &f->data));
+		native[i][N - 1] = last;
+	}
+	/* The bits of an argument are no copy of it in another type. */
+	f->kase.args[SELF].view.dtype = KGB_DTYPE_INT32;
+	assert_true(kgb_case_needs_launch(&f->judge, &f->data));
+	f->kase.args[SELF].view.dtype = KGB_DTYPE_FLOAT32;
+	assert_false(kgb_case_needs_launch(&f->judge, &f->data));
+	/* What is not known excuses nothing. */
+	kgb_free(native[0]);
+	f->data.results[0].native = NULL;
+	assert_true(kgb_case_needs_launch(&f->judge, &f->data));
+	lay_out(&f->data.results[0].view, 0, COLUMNS, "contiguous");
+	assert_false(kgb_case_needs_launch(&f->judge, &f->data));
+	free_fixture(f);
+}
+
 static void test_a_number_is_no_tensor(KGB_UNUSED void **state)
 {
 	struct fixture *f = answered(FRESH, 1);
@@ -617,6 +658,23 @@ static void test_a_number_is_no_tensor(KGB_UNUSED void **state)
 	assert_null(checked(f));
 	f->interface.is_number = false;
 	assert_refused(f, "verify.type");
+	free_fixture(f);
+}
+
+static void test_a_result_that_is_laid_out_has_the_references_strides(KGB_UNUSED void **state)
+{
+	struct fixture *f = answered(FRESH, 1);
+	struct kgb_wire_output *output = &f->call.reply.outputs[0];
+	struct kgb_truth *truth = &f->data.results[0];
+
+	truth->strides[0] = 1;
+	truth->strides[1] = ROWS;
+	assert_null(checked(f));
+	f->interface.is_laid_out[0] = true;
+	assert_refused(f, "verify.strides");
+	output->strides[0] = 1;
+	output->strides[1] = ROWS;
+	assert_null(checked(f));
 	free_fixture(f);
 }
 
@@ -734,7 +792,9 @@ int main(void)
 		cmocka_unit_test(test_a_shape_has_no_values),
 		cmocka_unit_test(test_results_that_are_right_without_any_kernel_tell_nothing),
 		cmocka_unit_test(test_a_fill_must_be_made_by_kernels_alone),
+		cmocka_unit_test(test_an_empty_input_does_not_excuse_from_launching),
 		cmocka_unit_test(test_a_number_is_no_tensor),
+		cmocka_unit_test(test_a_result_that_is_laid_out_has_the_references_strides),
 		cmocka_unit_test(test_memory_that_nobody_has_written_has_strides_only),
 		cmocka_unit_test(test_some_results_may_be_returned_with_none_behind),
 	};

@@ -163,7 +163,7 @@ static void test_parts_of_views_are_gathered_and_scattered(KGB_UNUSED void **sta
 	}
 }
 
-static void test_whole_views_are_gathered_and_copied(KGB_UNUSED void **state)
+static void test_whole_views_are_gathered_copied_and_compared(KGB_UNUSED void **state)
 {
 	struct kgb_rng rng;
 
@@ -191,6 +191,13 @@ static void test_whole_views_are_gathered_and_copied(KGB_UNUSED void **state)
 			memcpy(want + at, from + at, item);
 		}
 		assert_memory_equal(want, to, bytes);
+		/* What lies between the elements does not count, one bit of an element does. */
+		assert_true(kgb_view_equal(&view, from, all));
+		assert_true(kgb_view_equal(&view, to, all));
+		if (n > 0) {
+			all[kgb_rng_int(&rng, 0, n * (int64_t)item - 1)] ^= 4;
+			assert_false(kgb_view_equal(&view, to, all));
+		}
 	}
 }
 
@@ -565,7 +572,7 @@ int main(void)
 		cmocka_unit_test(test_arrays_are_stored_as_single_elements),
 		cmocka_unit_test(test_arrays_are_loaded_as_single_elements),
 		cmocka_unit_test(test_parts_of_views_are_gathered_and_scattered),
-		cmocka_unit_test(test_whole_views_are_gathered_and_copied),
+		cmocka_unit_test(test_whole_views_are_gathered_copied_and_compared),
 		cmocka_unit_test(test_views_whose_elements_overlap_are_known),
 		cmocka_unit_test(test_streams_can_be_entered_anywhere),
 		cmocka_unit_test(test_many_numbers_are_the_same_as_one_by_one),

@@ -57,6 +57,7 @@ static void test_interfaces_and_parameters_are_decoded(KGB_UNUSED void **state)
 	assert_int_equal(add->baseline, KGB_REFERENCE_ATEN);
 	assert_string_equal(add->baseline_target, "toy.Tensor");
 	assert_string_equal(out->baseline_target, "toy.py:toy");
+	assert_string_equal(kgb_spec_baseline(&spec), "torch, reference");
 	assert_int_equal(out->magnitude, KGB_MAGNITUDE_NONE);
 	assert_int_equal(out->n_returned, 0);
 	assert_int_equal(out->params[0].result, 1);
@@ -110,6 +111,7 @@ static void test_a_baseline_may_be_another_function_than_the_reference(KGB_UNUSE
 	assert_int_equal(spec.interfaces[0].reference, KGB_REFERENCE_ATEN);
 	assert_int_equal(spec.interfaces[0].baseline, KGB_REFERENCE_PYTHON);
 	assert_string_equal(spec.interfaces[0].baseline_target, "toy.py:fast");
+	assert_string_equal(kgb_spec_baseline(&spec), "reference");
 	kgb_spec_release(&spec);
 }
 
@@ -292,6 +294,9 @@ static const struct {
 	{{SPEC_PATH, "magnitude: abs", "rounded: [1]"},
 	 SPEC_PATH ":11:15: rounded: there is no such result"},
 	{{SPEC_PATH, "magnitude: abs", "rounded: [0]\n    nones: 2"}, NULL},
+	{{SPEC_PATH, "magnitude: abs", "laid_out: [-1]"},
+	 SPEC_PATH ":11:16: laid_out: there is no such result"},
+	{{SPEC_PATH, "magnitude: abs", "laid_out: [0]"}, NULL},
 	/* kinds of results */
 	{{SPEC_PATH, "magnitude: abs", "number: true"},
 	 "number, unwritten: one of them, with one result that no parameter holds, and with 'triton: none'"},

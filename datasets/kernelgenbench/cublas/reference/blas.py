@@ -112,6 +112,8 @@ def asum(n, x, incx, result):
 # ---- matrices and vectors ----
 
 def gemv_at(trans, m, n, alpha, a, at_a, lda, x, at_x, incx, beta, y, at_y, incy):
+    if m == 0 or n == 0:
+        return
     n_x, n_y = (m, n) if trans else (n, m)
     product = operated(matrix(a, m, n, lda, at_a), trans) @ vector(x, n_x, incx, at_x)
     set_vector(y, n_y, incy, scaled_sum(alpha, product, beta, vector(y, n_y, incy, at_y)), at_y)

@@ -50,9 +50,11 @@ def merge_attn_states(output, prefix_output, prefix_lse, suffix_output, suffix_l
     p = torch.where(prefix_lse == math.inf, low, prefix_lse)
     s = torch.where(suffix_lse == math.inf, low, suffix_lse)
     most = torch.maximum(p, s)
-    a, b = torch.exp(p - most), torch.exp(s - most)
+    nothing = most == -math.inf  # on either side
+    a, b = (torch.where(nothing, 0, torch.exp(part - most)) for part in (p, s))
     weights = [(part / (a + b)).transpose(0, 1).unsqueeze(-1) for part in (a, b)]
     merged = (wide(prefix_output) * weights[0] + wide(suffix_output) * weights[1]).to(output.dtype)
+    merged = torch.where(nothing.transpose(0, 1).unsqueeze(-1), prefix_output, merged)
     return merged if output_lse is None else (merged, torch.log(a + b) + most)
 
 

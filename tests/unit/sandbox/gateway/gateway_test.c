@@ -126,6 +126,7 @@ static void start_gateway(struct fixture *f, const struct fixture_spec *spec)
 					   .model = spec->model,
 					   .allow_provider_tools = spec->allow_provider_tools,
 					   .idle_timeout_ms = spec->idle_timeout_ms,
+					   .max_answer_bytes = spec->max_answer_bytes,
 					   .retry = spec->retry,
 					   .max_concurrent = spec->max_concurrent,
 					   .prices = spec->prices};

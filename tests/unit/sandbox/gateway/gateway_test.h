@@ -82,6 +82,7 @@ struct fixture_spec {
 	const struct kgb_offline_session *offline;
 	int64_t max_exchanges;
 	int64_t idle_timeout_ms;
+	int64_t max_answer_bytes;
 	struct kgb_retry_policy retry; /* all 0: nothing is tried again */
 	size_t max_concurrent;
 	const struct kgb_prices *prices;

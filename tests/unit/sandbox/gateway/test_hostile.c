@@ -265,6 +265,46 @@ static void test_a_line_of_a_stream_that_hardly_ends_costs_no_memory(void **stat
 	fixture_free(f);
 }
 
+/* It is cut and recorded as far as it came, its counts are kept, and nobody buys it again. */
+static void test_an_answer_without_end_is_cut_and_bought_once(void **state)
+{
+	(void)state;
+	static const char delta[] = FAKE_LLM_TEXT;
+	enum { LIMIT = 300000 };
+	struct fixture *f = fixture_new(
+		&(struct fixture_spec){.mode = KGB_GATEWAY_LIVE, .max_answer_bytes = LIMIT});
+	struct client c;
+	ask(f, &c);
+	fake_llm_stream_head(f->call);
+	fake_llm_chunk(f->call, FAKE_LLM_START("msg"), strlen(FAKE_LLM_START("msg")));
+	for (size_t sent = 0; sent < 3 * (size_t)LIMIT; sent += sizeof(delta))
+		fake_llm_chunk(f->call, delta, sizeof(delta) - 1);
+	fake_llm_stream_end(f->call); /* for who reads on */
+	f->behaviour = "unique";
+	client_wait_end(&c);
+	bool complete;
+	kgb_free(client_body(&c, &complete));
+	assert_false(complete);
+	client_close(&c);
+	const struct summary *s = wait_summary(f);
+	assert_true(s->s.cut_upstream && s->s.billed);
+	assert_true(s->s.response_bytes > LIMIT / 2 && s->s.response_bytes <= LIMIT);
+	assert_non_null(strstr(s->error, "longer than anybody reads"));
+	assert_true(s->s.usage.input > 0);
+	KGB_AUTO(free) char *record = traffic_read(f, "0001.response.sse");
+	assert_int_equal(strlen(record), s->s.response_bytes);
+	struct client again;
+	client_open(&again, f);
+	client_request(&again, "POST", "/v1/messages", AUTH "connection: close\r\n", BODY,
+		       strlen(BODY));
+	client_wait_end(&again);
+	assert_int_equal(client_status(&again), 402);
+	assert_non_null(strstr(again.in.ptr, "break off"));
+	client_close(&again);
+	assert_int_equal(fake_llm_calls(f->llm), 1);
+	fixture_free(f);
+}
+
 /* ---- compressed answers, which we did not ask for ---- */
 
 static void add_u32(struct kgb_buf *out, uint32_t value)
@@ -392,6 +432,7 @@ int main(void)
 		cmocka_unit_test(test_an_answer_whose_head_does_not_end_is_given_up),
 		cmocka_unit_test(test_an_error_whose_text_does_not_end_is_given_up),
 		cmocka_unit_test(test_a_line_of_a_stream_that_hardly_ends_costs_no_memory),
+		cmocka_unit_test(test_an_answer_without_end_is_cut_and_bought_once),
 		cmocka_unit_test(test_a_compressed_answer_that_is_damaged_ends_as_one_that_was_cut),
 		cmocka_unit_test(test_an_answer_that_grows_when_it_is_read_costs_little_memory),
 	};

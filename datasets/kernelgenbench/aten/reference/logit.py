@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: MIT
+"""aten::logit, whose kernel for the CPU rounds every step of float16 and bfloat16."""
+
+import torch
+
+
+def logit(self, eps=None):
+    """Computed in float32, or in float64 where that is given; one rounding at the end."""
+    if self.dtype in (torch.float16, torch.bfloat16):
+        return torch.logit(self.float(), eps).to(self.dtype)
+    return torch.logit(self, eps)
