@@ -34,6 +34,33 @@ struct arguments {
 };
 enum { SPARES_CPU = 1, SPARES_GPU = 4, SPARES_MAX = 64, AS_DEVICE = -1 };
 
+static int take_option(struct arguments *a, int option, struct kgb_err *err)
+{
+	switch (option) {
+	case 'd':
+		a->dir = optarg;
+		return 0;
+	case 'p':
+		a->python = optarg;
+		return 0;
+	case 'g':
+		a->device = optarg;
+		return 0;
+	case 'u':
+		a->cupti = optarg;
+		return 0;
+	case 's':
+		return kgb_parse_i64(optarg, 0, SPARES_MAX, &a->spares, err) < 0
+			       ? kgb_ctx(err, "--spares")
+			       : 0;
+	case 'x':
+		return kgb_die_with_parent(optarg, err);
+	default:
+		return kgb_fail(err, KGB_ERR_INVALID,
+				"unknown option or missing value; see 'kgb-judge --help'");
+	}
+}
+
 static int parse(struct arguments *a, int argc, char **argv, struct kgb_err *err)
 {
 	static const struct option options[] = {
@@ -47,27 +74,9 @@ static int parse(struct arguments *a, int argc, char **argv, struct kgb_err *err
 	};
 	int option;
 
-	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		if (option == 'd')
-			a->dir = optarg;
-		else if (option == 'p')
-			a->python = optarg;
-		else if (option == 'g')
-			a->device = optarg;
-		else if (option == 'u')
-			a->cupti = optarg;
-		else if (option == 's' && kgb_parse_i64(optarg, 0, SPARES_MAX, &a->spares, err) < 0)
-			return kgb_ctx(err, "--spares");
-		else if (option == 's')
-			continue;
-		else if (option == 'x' && kgb_die_with_parent(optarg, err) < 0)
+	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1)
+		if (take_option(a, option, err) < 0)
 			return -1;
-		else if (option == 'x')
-			continue;
-		else
-			return kgb_fail(err, KGB_ERR_INVALID,
-					"unknown option or missing value; see 'kgb-judge --help'");
-	}
 	if (optind < argc)
 		return kgb_fail(err, KGB_ERR_INVALID, "unexpected argument '%s'", argv[optind]);
 	if (!a->dir)
