@@ -295,6 +295,21 @@ test_no_process() {
 	return 1
 }
 
+# test_below PID: all processes below it, by number.
+test_below() {
+	ps -e -o pid= -o ppid= | awk -v root="$1" '
+		{ parent[$1] = $2 }
+		END { for (p in parent) for (q = p; q in parent; q = parent[q]) if (parent[q] == root) { print p; break } }' |
+		sort -n
+}
+
+# test_ended PID...: have all ended? A zombie that nobody has reaped yet has an empty command line.
+test_ended() {
+	for test_pid; do
+		! grep -q . "/proc/$test_pid/cmdline" 2>/dev/null || return 1
+	done
+}
+
 # attempt FILTER, operator FILTER: is this true of the last attempt, of the operator, in the results in out.json?
 attempt() { jq -e ".operators[\"aten::add\"].attempts[-1] | $1" out.json; }
 operator() { jq -e ".operators[\"aten::add\"] | $1" out.json; }

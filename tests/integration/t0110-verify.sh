@@ -94,29 +94,17 @@ test_expect_success 'a kernel that never ends is rejected in time' '
 	[ $(($(date +%s) - start)) -lt 300 ]
 '
 
-# A zombie that nobody has reaped yet has an empty command line.
-all_gone() {
-	for child; do
-		! grep -q . "/proc/$child/cmdline" 2>/dev/null || return 1
-	done
-}
 # loops PID: is one of the workers below it in that loop? A worker is a fork of the warm runner, and its processor time its own.
 # All that are below it are in the file children.
 loops() {
-	ps -e -o pid= -o ppid= -o cputimes= -o args= | awk -v root="$1" '
-		{ parent[$1] = $2; time[$1] = $3 }
-		/zygote[.]py runner / && !/bwrap/ { runner[$1] = 1 }
+	test_below "$1" >children
+	ps -o pid= -o ppid= -o cputimes= -o args= -p "$(paste -s -d , children)" 2>/dev/null | awk '
+		/zygote[.]py runner / && !/bwrap/ { parent[$1] = $2; time[$1] = $3 }
 		END {
 			for (p in parent)
-				for (q = p; q in parent; q = parent[q])
-					if (parent[q] == root) {
-						print p
-						if ((p in runner) && (parent[p] in runner) && time[p] >= 2)
-							found = 1
-						break
-					}
+				found = found || (parent[p] in parent && time[p] >= 2)
 			exit !found
-		}' >children
+		}'
 }
 test_expect_success 'an interrupt ends the judge and its whole tree' '
 	kgb-agent verify loop.py --op add --set limits.call_timeout=2000s --timeout 2000s >out 2>&1 &
@@ -127,7 +115,7 @@ test_expect_success 'an interrupt ends the judge and its whole tree' '
 	rc=0
 	wait "$pid" || rc=$?
 	test_equal 143 "$rc" "exit status"
-	test_wait_for 60 all_gone $children
+	test_wait_for 60 test_ended $children
 '
 
 test_done

@@ -5,25 +5,12 @@ test_description='kill -9 of kgb-agent all along the main job, and at KGB_KILL_P
 . "$(dirname "$0")/lib.sh"
 test_require sandbox torch claude jq
 
-# All processes below a process.
-below() {
-	ps -e -o pid= -o ppid= | awk -v root="$1" '
-		{ parent[$1] = $2 }
-		END { for (p in parent) for (q = p; q in parent; q = parent[q]) if (parent[q] == root) { print p; break } }'
-}
-# A zombie that nobody has reaped yet has an empty command line.
-ended() {
-	for process; do
-		! grep -q . "/proc/$process/cmdline" 2>/dev/null || return 1
-	done
-}
-
 # Every process of run $1 was below kgb-agent when that was killed, or has the run's path in its command line, or in its mounts.
 survivors() {
 	grep -lzF "$TRASH/run-$1/" /proc/[0-9]*/cmdline 2>/dev/null
 	grep -lF "${TRASH##*/}/run-$1/" /proc/[0-9]*/mountinfo 2>/dev/null
 	while read -r process; do
-		ended "$process" || ps -o pid= -o args= -p "$process"
+		test_ended "$process" || ps -o pid= -o args= -p "$process"
 	done <"tree-$1"
 }
 nothing_left() { [ -z "$(survivors "$1")" ]; }
@@ -35,7 +22,7 @@ come_to() {
 	*) grep -q "\"type\":\"$2\"" "run-$1"/*/journal.jsonl 2>/dev/null ;;
 	esac
 }
-come_to_or_ended() { come_to "$1" "$2" || ended "$pid"; }
+come_to_or_ended() { come_to "$1" "$2" || test_ended "$pid"; }
 
 start_run() {
 	rm -rf "run-$1"
@@ -44,7 +31,7 @@ start_run() {
 }
 # False when it had ended by itself.
 kill_run() {
-	below "$pid" >"tree-$1"
+	test_below "$pid" >"tree-$1"
 	code=0
 	kill -9 "$pid"
 	wait "$pid" || code=$?
@@ -92,7 +79,7 @@ done
 
 # Stopped, the workers are as slow as can be.
 judge_starts() { pgrep -o -f "[z]ygotes --dir=$TRASH/run-w" >judge; }
-loading() { below "$(cat judge)" >workers && ps -o args= -p "$(paste -s -d , workers)" | grep -q "zygote[.]py"; }
+loading() { test_below "$(cat judge)" >workers && ps -o args= -p "$(paste -s -d , workers)" | grep -q "zygote[.]py"; }
 no_judge() { test_no_process "zygotes --dir=$TRASH/run-w" 2>/dev/null; }
 test_expect_success 'killed while the warm workers load torch: the judge does not wait for that' '
 	start_run w
@@ -105,7 +92,7 @@ test_expect_success 'killed while the warm workers load torch: the judge does no
 	code=0
 	test_wait_for 60 no_judge || code=1
 	kill -CONT $workers || true
-	test_wait_for 60 ended $workers
+	test_wait_for 60 test_ended $workers
 	test_equal 0 $code "the judge ended"
 '
 # Killed between its start and its first look around, kgb-agent is no more the parent that the judge sees.

@@ -101,14 +101,7 @@ zygotes_pid=$!
 exec 9>hold
 test_wait_for 120 grep -q ready ready || cat zygotes.log
 
-# descendants PID: all processes below it.
-descendants() {
-	ps -e -o pid= -o ppid= | awk -v root="$1" '
-		{ parent[$1] = $2 }
-		END { for (p in parent) for (q = p; q in parent; q = parent[q]) if (parent[q] == root) { print p; break } }' |
-		sort -n
-}
-descendants "$zygotes_pid" >idle
+test_below "$zygotes_pid" >idle
 
 # What lanes must not change.
 same='[.status, .code, .stage, .total_tests, .passed_tests, .failed_tests, .interfaces, .launches, .deterministic,
@@ -206,18 +199,12 @@ for kernel in "$process"/*.py; do
 done
 
 all_gone() {
-	descendants "$zygotes_pid" >now
+	test_below "$zygotes_pid" >now
 	cmp -s idle now
-}
-# A zombie that nobody has reaped yet has an empty command line.
-ended() {
-	for ended_pid; do
-		! grep -q . "/proc/$ended_pid/cmdline" 2>/dev/null || return 1
-	done
 }
 # is_deaf PID: does a process below it ignore all signals, as hang_deaf.py does before it hangs?
 is_deaf() {
-	for deaf_pid in $(descendants "$1"); do
+	for deaf_pid in $(test_below "$1"); do
 		! grep -q "^SigIgn:.f" "/proc/$deaf_pid/status" 2>/dev/null || return 0
 	done
 	return 1
@@ -318,7 +305,7 @@ test_wait_for 120 grep -q ready ready_spares || cat spared.log
 # spares ROLE: of the processes of that role's zygote, those whose parent is one of them too, which a spare's supervisor and
 # what is below it are.
 spares() {
-	descendants "$spared_pid" >below
+	test_below "$spared_pid" >below
 	ps -e -o pid= -o ppid= -o args= | awk -v list="$(tr "\n" " " <below)" -v role="zygote[.]py $1 " '
 		BEGIN { n = split(list, p, " "); for (i = 1; i <= n; i++) below[p[i]] = 1 }
 		($1 in below) && $0 ~ role && !/bwrap/ { python[$1] = 1; parent[$1] = $2 }
@@ -374,7 +361,7 @@ wait "$spared_pid" || spared_status=$?
 export spared_status
 test_expect_success 'spares end with the zygotes' '
 	test_equal 0 "$spared_status" status &&
-	test -s below && test_wait_for 60 ended $(cat below)
+	test -s below && test_wait_for 60 test_ended $(cat below)
 '
 
 # ---- the end ----
@@ -386,7 +373,7 @@ export zygotes_status
 test_expect_success 'the warm processes end when their stdin closes, and take their sockets along' '
 	test_equal 0 "$zygotes_status" status &&
 	test_equal "" "$(ls zygotes)" sockets &&
-	test -s idle && test_wait_for 60 ended $(cat idle)
+	test -s idle && test_wait_for 60 test_ended $(cat idle)
 '
 
 test_done

@@ -17,8 +17,7 @@ enum {
 	GUARD_BYTES = 64 << 10, /* a kernel without a mask writes up to a block past the end */
 	STORAGE_ALIGN = 64,
 	JITTER_STEPS = 64, /* storages start at one of so many places, STORAGE_ALIGN apart */
-	PAGE_STEPS =
-		8, /* those that begin with a page: of so few, for the arena has to be copied */
+	PAGE_STEPS = 8, /* the same of pages: few, because the arena is copied */
 	TIGHT_ALIGN = 16, /* compilers make use of as much */
 	SMALL_ALIGN = 512, /* of torch's allocator */
 	SMALL_BYTES = 1 << 20, /* more than that has memory of its own there, from a page on */

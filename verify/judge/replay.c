@@ -273,16 +273,6 @@ static struct kgb_view view_of(const struct kgb_wire_output *output, enum kgb_dt
 	return view;
 }
 
-/* Contiguous elements of a strided result out of the bytes that came back. */
-static void *gather(const struct kgb_wire_output *output, enum kgb_dtype dtype, const char *from)
-{
-	const struct kgb_view view = view_of(output, dtype);
-	char *values =
-		kgb_xreallocarray(NULL, (size_t)kgb_view_numel(&view), kgb_dtype_size(dtype));
-	kgb_view_gather(&view, from, values);
-	return values;
-}
-
 size_t kgb_replay_ranges(const struct kgb_replay_case *rcase, const struct kgb_data *data,
 			 struct kgb_exec_range ranges[KGB_MAX_RESULTS])
 {
@@ -292,27 +282,6 @@ size_t kgb_replay_ranges(const struct kgb_replay_case *rcase, const struct kgb_d
 		if (rcase->ranges[i].bytes > 0)
 			ranges[n++] = rcase->ranges[i];
 	return n;
-}
-
-void kgb_replay_take_fresh(const struct kgb_replay_case *rcase, const struct kgb_data *data,
-			   const char *output, const struct kgb_exec_layout *layout,
-			   struct kgb_call *call)
-{
-	for (size_t i = 0, n = 0; i < data->n_results; i++)
-		if (rcase->ranges[i].bytes > 0)
-			call->values[i] =
-				gather(&call->reply.outputs[i], data->results[i].view.dtype,
-				       output + layout->ranges[n++]);
-}
-
-void kgb_replay_take(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
-		     const struct kgb_data *data, const char *output,
-		     const struct kgb_exec_layout *layout, struct kgb_call *call)
-{
-	kgb_call_resize(&judge->after, call->arena_bytes);
-	kgb_call_copy_parts(call, judge->after.ptr, output);
-	kgb_replay_take_fresh(rcase, data, output, layout, call);
-	kgb_call_take_held(judge, data, call);
 }
 
 const char *kgb_replay_result(const struct kgb_replay_case *rcase, const struct kgb_data *data,
@@ -333,6 +302,31 @@ const char *kgb_replay_result(const struct kgb_replay_case *rcase, const struct 
 		n += rcase->ranges[before].bytes > 0;
 	*view = view_of(&call->reply.outputs[i], data->results[i].view.dtype);
 	return output + layout->ranges[n];
+}
+
+void kgb_replay_take_fresh(const struct kgb_replay_case *rcase, const struct kgb_data *data,
+			   const char *output, const struct kgb_exec_layout *layout,
+			   struct kgb_call *call)
+{
+	for (size_t i = 0; i < data->n_results; i++) {
+		struct kgb_view view;
+		const char *at = kgb_replay_result(rcase, data, i, output, layout, &view);
+		if (!at || kgb_call_holder(data->kase, i) != SIZE_MAX)
+			continue;
+		call->values[i] = kgb_xreallocarray(NULL, (size_t)kgb_view_numel(&view),
+						    kgb_dtype_size(view.dtype));
+		kgb_view_gather(&view, at, call->values[i]);
+	}
+}
+
+void kgb_replay_take(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
+		     const struct kgb_data *data, const char *output,
+		     const struct kgb_exec_layout *layout, struct kgb_call *call)
+{
+	kgb_call_resize(&judge->after, call->arena_bytes);
+	kgb_call_copy_parts(call, judge->after.ptr, output);
+	kgb_replay_take_fresh(rcase, data, output, layout, call);
+	kgb_call_take_held(judge, data, call);
 }
 
 /* Only what lies in a part is memory; but a prologue was recorded at places of its own. */
