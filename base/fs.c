@@ -99,8 +99,8 @@ static int fail_open_untrusted(int code, const char *path, struct kgb_err *err)
 		return kgb_fail(err, KGB_ERR_DENIED,
 				"'%s' is a socket or a device: a regular file is required", path);
 	case EAGAIN:
-		/* A lease, which any owner of a file may take, or a path that changes while it is
-		 * walked. */
+		/* A lease, which any owner of a file may take, or a path through ".." that others
+		 * do not let us walk in peace. */
 		return kgb_fail(err, KGB_ERR_DENIED, "'%s' is held or moved by another process",
 				path);
 	case ENOSYS:
@@ -112,16 +112,32 @@ static int fail_open_untrusted(int code, const char *path, struct kgb_err *err)
 	}
 }
 
-int kgb_fs_open_untrusted(int dir_fd, const char *path, size_t limit, int *out_fd,
-			  struct kgb_err *err)
+/* openat2() below dir_fd; -1 with errno. For a path with ".." the kernel answers EAGAIN when
+ * anything on the machine was renamed or mounted during the walk, for it cannot know whether the
+ * walk escaped (openat2(2)): that is no fault of the path, so it is walked again. */
+static int open_beneath(int dir_fd, const char *path)
 {
+	enum { MAX_WALKS = 100 };
 	const struct open_how how = {
 		.flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
 		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
 	};
+	int fd = -1;
+
+	for (int walk = 0; walk < MAX_WALKS && fd < 0; walk++) {
+		fd = (int)syscall(SYS_openat2, dir_fd, path, &how, sizeof(how));
+		if (fd < 0 && errno != EAGAIN)
+			break;
+	}
+	return fd;
+}
+
+int kgb_fs_open_untrusted(int dir_fd, const char *path, size_t limit, int *out_fd,
+			  struct kgb_err *err)
+{
 	struct stat st;
 
-	KGB_AUTO(fd) int fd = (int)syscall(SYS_openat2, dir_fd, path, &how, sizeof(how));
+	KGB_AUTO(fd) int fd = open_beneath(dir_fd, path);
 	if (fd < 0)
 		return fail_open_untrusted(errno, path, err);
 	if (fstat(fd, &st) < 0)

@@ -3,8 +3,10 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 
 #include "base/str.h"
 #include "tests/unit/base/support.h"
@@ -216,6 +218,35 @@ static void test_untrusted_open_refuses_everything_but_a_plain_file(void **state
 	assert_ok(kgb_fs_read_untrusted(ws, "good.py", 5, &buf, &err), err);
 	assert_string_equal(buf.ptr, "12345");
 	assert_ok(kgb_fs_read_untrusted(ws, "dir/../good.py", 5, &buf, &err), err);
+}
+
+/* The kernel does not vouch for a walk through ".." while anything anywhere is renamed. */
+static void test_untrusted_open_does_not_mind_renames_elsewhere(void **state)
+{
+	const struct tmpdir *dir = *state;
+	struct kgb_err err = KGB_ERR_INIT;
+
+	assert_ok(kgb_fs_mkdirs(dir->fd, "d/e", 0755, &err), err);
+	put_file(dir->fd, "f", "x");
+	put_file(dir->fd, "d/here", "x");
+	pid_t renamer = fork();
+	assert_true(renamer >= 0);
+	if (renamer == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		alarm(60);
+		for (;;) {
+			renameat(dir->fd, "d/here", dir->fd, "d/there");
+			renameat(dir->fd, "d/there", dir->fd, "d/here");
+		}
+	}
+	int n_failed = 0;
+	for (int i = 0; i < 20000; i++) {
+		KGB_AUTO(fd) int fd = -1;
+		n_failed += kgb_fs_open_untrusted(dir->fd, "d/e/../../f", 5, &fd, &err) < 0;
+	}
+	kill(renamer, SIGKILL);
+	assert_int_equal(waitpid(renamer, NULL, 0), renamer);
+	assert_int_equal(n_failed, 0);
 }
 
 static void test_untrusted_open_refuses_a_file_under_a_lease(void **state)
@@ -475,6 +506,7 @@ int main(void)
 		fs_test(test_read_says_what_is_wrong),
 		fs_test(test_opendir),
 		fs_test(test_untrusted_open_refuses_everything_but_a_plain_file),
+		fs_test(test_untrusted_open_does_not_mind_renames_elsewhere),
 		fs_test(test_untrusted_open_refuses_a_file_under_a_lease),
 		fs_test(test_untrusted_files_are_opened_close_on_exec),
 		fs_test(test_write_all_survives_short_and_interrupted_writes),
