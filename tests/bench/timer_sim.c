@@ -175,7 +175,7 @@ struct tally {
 	int n_intervals, n_covered, n_median_covered, n_device_covered;
 	int n_pairs, n_next_covered; /* of sessions one after the other */
 	struct kgb_interval before; /* of the last session that gave one */
-	double half_width, detectable, samples, ms;
+	double half_width, detectable, samples, processes, ms;
 };
 
 static bool covers(struct kgb_interval x, double truth)
@@ -193,6 +193,7 @@ static void count(const struct row *row, const struct kgb_timer_result *r, struc
 	for (int side = 0; side < KGB_N_SIDES; side++)
 		for (int fate = 0; fate < KGB_N_SAMPLE_FATES; fate++)
 			t->samples += r->n_fates[side][fate];
+	t->processes += r->n_processes;
 	t->ms += (double)r->outside_ns / 1e6;
 	if (isnan(r->speedup.low))
 		return;
@@ -253,8 +254,9 @@ static void print_row(const struct row *row, int n_runs)
 		       100 * t.half_width / t.n_intervals, 100 * t.detectable / t.n_intervals);
 	else
 		printf("     - |     - |     - |     - |      - |      - |");
-	printf(" %5.0f | %5.0f | %-14s | %4.0f |\n", t.samples / n_runs, t.ms / n_runs,
-	       commonest(&t), (double)(kgb_mono_ms() - begun) / n_runs);
+	printf(" %5.0f | %3.1f | %5.0f | %-14s | %4.0f |\n", t.samples / n_runs,
+	       t.processes / n_runs, t.ms / n_runs, commonest(&t),
+	       (double)(kgb_mono_ms() - begun) / n_runs);
 	fflush(stdout);
 }
 
@@ -271,9 +273,9 @@ int main(int argc, char **argv)
 	printf("%lld runs of each row; percent of them, covered: percent of intervals\n\n",
 	       (long long)n_runs);
 	printf("| %-32s | undec | faster | slower | same | untr. | cover | next | median | device | width | "
-	       "detectable | samples | ms | why | cpu ms |\n",
+	       "detectable | samples | processes | ms | why | cpu ms |\n",
 	       "world");
-	printf("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
+	printf("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
 	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++)
 		if (strstr(rows[i].name, part))
 			print_row(&rows[i], (int)n_runs);

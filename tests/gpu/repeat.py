@@ -328,7 +328,7 @@ def count_of(cases, result):
 
 
 SUMMARY_HEAD = ("case", "baseline us", "candidate us", "speedup", "sessions apart", "goal", "half width", "detectable", "margin",
-                "processes", "A/A SAME")
+                "processes", "rounds", "A/A SAME")
 
 
 def summary(document):
@@ -348,13 +348,14 @@ def summary(document):
                      *("%.2f %%" % (100 * middle(cases, value)) for value in (
                          lambda case: (case["speedup"]["high"] / case["speedup"]["low"] - 1) / 2,
                          lambda case: case["detectable"], lambda case: case["margin"])),
-                     "%g" % middle(cases, lambda case: case["processes"]), count_of(same.get(name), "SAME")))
+                     *("%g" % middle(cases, lambda case: case[key]) for key in ("processes", "rounds")),
+                     count_of(same.get(name), "SAME")))
     for name, cases in document.get("planted", {}).items():
         if speedups(cases):
             result = "SLOWER" if "more" in name else "SAME"
             rows.append(("%s: %s" % (name, result), "%.2f" % middle(cases, lambda case: us(case["baseline"])),
                          "%.2f" % middle(cases, lambda case: us(case["candidate"])), "%.4f" % statistics.median(speedups(cases)),
-                         "", "", "", "", "", "", count_of(cases, result)))
+                         *[""] * 7, count_of(cases, result)))
     return rows
 
 

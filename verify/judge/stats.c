@@ -134,68 +134,6 @@ double kgb_trimmed_error(const double *values, size_t n, double cut)
 	return trim_values(values, n, cut).error;
 }
 
-/* ---- Hodges and Lehmann ---- */
-
-/* Doubles in the order of unsigned integers, so that a bisection ends at neighbouring doubles. */
-static uint64_t to_key(double x)
-{
-	uint64_t bits;
-	memcpy(&bits, &x, sizeof(bits));
-	return bits >> 63 ? ~bits : bits | UINT64_C(1) << 63;
-}
-
-static double from_key(uint64_t key)
-{
-	uint64_t bits = key >> 63 ? key ^ UINT64_C(1) << 63 : ~key;
-	double x;
-	memcpy(&x, &bits, sizeof(x));
-	return x;
-}
-
-/* Pairs i <= j whose average is at most `limit`. Averages grow in both indices, so the last fitting
- * j falls as i rises. */
-static size_t count_averages(const double *sorted, size_t n, double limit)
-{
-	size_t total = 0, end = n; /* j < end fit */
-
-	for (size_t i = 0; i < n; i++) {
-		while (end > i && sorted[i] / 2 + sorted[end - 1] / 2 > limit)
-			end--;
-		if (end <= i)
-			break;
-		total += end - i;
-	}
-	return total;
-}
-
-/* The k-th smallest average, k from 1. */
-static double select_average(const double *sorted, size_t n, size_t k)
-{
-	uint64_t low = to_key(sorted[0]), high = to_key(sorted[n - 1]);
-
-	while (low < high) {
-		uint64_t middle = low + (high - low) / 2;
-		if (count_averages(sorted, n, from_key(middle)) >= k)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return from_key(low);
-}
-
-double kgb_hodges_lehmann(const double *values, size_t n)
-{
-	KGB_AUTO(free) double *sorted = sorted_copy(values, n);
-
-	if (!sorted)
-		return NONE;
-	size_t n_averages = n * (n + 1) / 2;
-	double upper = select_average(sorted, n, n_averages / 2 + 1);
-	if (n_averages % 2 == 1)
-		return upper;
-	return select_average(sorted, n, n_averages / 2) / 2 + upper / 2;
-}
-
 /* ---- bootstrap ---- */
 
 /* One of n. The bias of this multiplication is below n / 2^32. */
@@ -375,24 +313,6 @@ struct kgb_interval kgb_geometric_mean(const struct kgb_interval *values, size_t
 		.value = exp(mean),
 		.low = exp(mean - sqrt(below) / (double)n),
 		.high = exp(mean + sqrt(above) / (double)n),
-	};
-}
-
-struct kgb_interval kgb_wilson(uint64_t successes, uint64_t n, double confidence)
-{
-	KGB_ASSERT(successes <= n && confidence > 0 && confidence < 1);
-	if (n == 0)
-		return (struct kgb_interval){NONE, 0, 1};
-	double z = kgb_normal_quantile((1 + confidence) / 2), count = (double)n;
-	double p = (double)successes / count, scale = 1 + z * z / count;
-	double middle = (p + z * z / (2 * count)) / scale;
-	double reach = z / scale * sqrt(p * (1 - p) / count + z * z / (4 * count * count));
-
-	/* At the ends the formula gives 0 and 1 exactly, but for rounding. */
-	return (struct kgb_interval){
-		.value = p,
-		.low = successes == 0 ? 0 : middle - reach,
-		.high = successes == n ? 1 : middle + reach,
 	};
 }
 

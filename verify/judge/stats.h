@@ -33,8 +33,6 @@ double kgb_trimmed_mean(const double *values, size_t n, double cut);
 /** Yuen's standard error of the trimmed mean: sqrt(SS_w / (h (h - 1))), SS_w the winsorized sum of
  * squares about its mean, h the number of values that are left. NaN for h < 2. */
 double kgb_trimmed_error(const double *values, size_t n, double cut);
-/** Hodges-Lehmann location: the median of the averages of all pairs i <= j. Exact, O(n log n). */
-double kgb_hodges_lehmann(const double *values, size_t n);
 
 /* ---- intervals ---- */
 
@@ -78,9 +76,6 @@ struct kgb_interval kgb_median_ratio_bootstrap(const struct kgb_round_value *a, 
 /** Geometric mean of n positive values that were measured independently. Its interval combines
  * theirs in the logarithm (Zou and Donner's recovery of variances); NaN if any is not positive. */
 struct kgb_interval kgb_geometric_mean(const struct kgb_interval *values, size_t n);
-
-/** Wilson's interval for a proportion; n = 0 gives NaN in [0, 1]. */
-struct kgb_interval kgb_wilson(uint64_t successes, uint64_t n, double confidence);
 
 /** Standard normal quantile, 0 < p < 1, to 1e-9. */
 double kgb_normal_quantile(double p);

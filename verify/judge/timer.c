@@ -34,9 +34,9 @@ static int check_config(const struct kgb_timer_config *c, struct kgb_err *err)
 		wrong = "n_slots";
 	else if (c->placement_rounds == 0)
 		wrong = "placement_rounds";
-	else if (c->process_rounds == 0 || c->max_processes == 0 || !(c->process_ns >= 0) ||
+	else if (c->process_rounds == 0 || c->max_processes == 0 || !(c->process_width > 0) ||
 		 !(c->process_sd_ns >= 0 && isfinite(c->process_sd_ns)))
-		wrong = "process_rounds, max_processes, process_ns and process_sd_ns";
+		wrong = "process_rounds, max_processes, process_width and process_sd_ns";
 	else if (c->min_rounds < 6 || c->min_rounds > c->max_rounds ||
 		 c->max_rounds > KGB_TIMER_ROUNDS_MAX)
 		wrong = "min_rounds and max_rounds";
@@ -285,57 +285,64 @@ static void close_round(struct kgb_timer *timer)
 
 /* ---- when to go on ---- */
 
-/* Median of the faster side's rounds; NaN without any. */
-static double faster_ns(const struct kgb_timer *timer)
-{
-	KGB_AUTO(free) double *times = kgb_xcalloc(timer->n_rounds + 1u, sizeof(*times));
-	double ns[KGB_N_SIDES];
-
-	for (int side = 0; side < KGB_N_SIDES; side++) {
-		size_t n =
-			kgb_timer__round_times(timer, (enum kgb_side)side, KGB_RULER_EVENT, times);
-		ns[side] = kgb_median(times, n);
-	}
-	return fmin(ns[KGB_SIDE_A], ns[KGB_SIDE_B]);
-}
+/* Half the widths of the two parts of the interval that the session has by now, in parts of the
+ * margin; NaN when nothing is known. */
+struct widths {
+	double within, between; /* processes */
+	size_t n_usable; /* rounds */
+};
 
 /* Looks only at the width, never at where the interval lies: a rule that stops when the answer
- * pleases would not have the error rate that it claims. And only at the part of the width that more
- * rounds would take away: what processes add stays. */
-static bool is_narrow(const struct kgb_timer *timer)
+ * pleases would not have the error rate that it claims. */
+static struct widths widths_by_now(const struct kgb_timer *timer)
 {
 	const struct kgb_timer_config *c = &timer->config;
-	KGB_AUTO(free) double *ratios = kgb_xcalloc(timer->n_rounds, sizeof(*ratios));
-	size_t n_usable = kgb_timer__log_ratios(timer, KGB_RULER_EVENT, ratios), n;
-	double error = kgb_timer__estimate(timer, KGB_RULER_EVENT, ratios, &n).error;
-	double margin = kgb_timer__margin(c, faster_ns(timer), (double)c->machine.event_step_ns);
+	KGB_AUTO(free) double *numbers = kgb_xcalloc(timer->n_rounds, sizeof(*numbers));
+	double ns[KGB_N_SIDES];
+	size_t n_usable = 0, n;
 
-	if (n_usable < c->min_rounds || isnan(error))
-		return false;
+	for (int side = 0; side < KGB_N_SIDES; side++) {
+		n_usable = kgb_timer__round_times(timer, (enum kgb_side)side, KGB_RULER_EVENT,
+						  numbers);
+		ns[side] = kgb_median(numbers, n_usable);
+	}
+	struct kgb_grouped seen = kgb_timer__estimate(timer, KGB_RULER_EVENT, numbers, &n);
+	double margin = kgb_timer__margin(c, fmin(ns[KGB_SIDE_A], ns[KGB_SIDE_B]),
+					  (double)c->machine.event_step_ns);
 	double freedom = (double)n - 1 - 2 * floor(KGB_TIMER_CUT * (double)n);
-	return kgb_t_quantile((1 + c->confidence) / 2, freedom) * error <= c->width * log1p(margin);
+	double t = freedom > 0 ? kgb_t_quantile((1 + c->confidence) / 2, freedom) : (double)NAN;
+	return (struct widths){.within = t * seen.error / log1p(margin),
+			       .between = kgb_timer__choice(c, ns, &seen).reach / log1p(margin),
+			       .n_usable = n_usable};
 }
 
 /* What a process adds to the time of a call stays with it, so the next session, with other
- * processes, would find another speedup. The shorter the call, the more of them it takes to tell a
- * difference from that. */
-static uint32_t wanted_processes(const struct kgb_timer *timer)
+ * processes, would find another speedup: more rounds of the same ones do not tell. */
+static bool wants_processes(const struct kgb_timer *timer, const struct widths *widths)
 {
 	const struct kgb_timer_config *c = &timer->config;
-	double n = ceil(c->process_ns / faster_ns(timer)); /* NaN without a usable round */
 
-	return !(n > 1) ? 1 : n < c->max_processes ? (uint32_t)n : c->max_processes;
+	return timer->process + 1 < c->max_processes && widths->between > c->process_width;
+}
+
+/* Have the processes of now had their rounds? */
+static bool processes_had_their_rounds(const struct kgb_timer *timer)
+{
+	return timer->n_rounds - timer->process_began >= timer->config.process_rounds;
 }
 
 /* The first narrow look is narrow by luck, in part. Some rounds more, whatever they show, take that
  * back: without them 95 % intervals covered 90 to 92 %. */
-static bool is_enough(struct kgb_timer *timer)
+static bool is_enough(struct kgb_timer *timer, const struct widths *widths)
 {
-	if (timer->narrow_at == 0 && is_narrow(timer))
+	const struct kgb_timer_config *c = &timer->config;
+
+	if (timer->narrow_at == 0 && widths->n_usable >= c->min_rounds &&
+	    widths->within <= c->width)
 		timer->narrow_at = timer->n_rounds;
 	return timer->narrow_at > 0 &&
 	       timer->n_rounds >= timer->narrow_at + timer->narrow_at / MORE_ROUNDS &&
-	       timer->n_rounds >= timer->config.process_rounds * wanted_processes(timer);
+	       processes_had_their_rounds(timer) && !wants_processes(timer, widths);
 }
 
 /* Is there room for new processes, one more round, and the baseline alone after it? */
@@ -348,12 +355,6 @@ static bool may_go_on(const struct kgb_timer *timer)
 	       timer->n_samples + 2 * WARMUP_MAX * WARMUP_SAMPLES + ROUND_BLOCKS * BLOCK_SAMPLES +
 			       SOLO_BLOCKS * SOLO_SAMPLES <=
 		       c->max_samples;
-}
-
-static bool wants_processes(const struct kgb_timer *timer)
-{
-	return timer->n_rounds % timer->config.process_rounds == 0 &&
-	       timer->process + 1 < wanted_processes(timer);
 }
 
 static double block_median(const struct kgb_timer *timer, size_t begin, size_t end)
@@ -408,6 +409,7 @@ static void after_warmup_block(struct kgb_timer *timer)
 static void change_processes(struct kgb_timer *timer)
 {
 	timer->process++;
+	timer->process_began = timer->n_rounds;
 	timer->open_slots = slots_at_first(&timer->config);
 	for (int side = 0; side < KGB_N_SIDES; side++)
 		memset(timer->seen[side], 0, timer->config.n_slots * sizeof(*timer->seen[side]));
@@ -419,7 +421,8 @@ static void after_round_block(struct kgb_timer *timer)
 	if (timer->step < ROUND_BLOCKS)
 		return;
 	close_round(timer);
-	if (is_enough(timer) || !may_go_on(timer)) {
+	const struct widths widths = widths_by_now(timer);
+	if (is_enough(timer, &widths) || !may_go_on(timer)) {
 		enter(timer, KGB_PHASE_SOLO_AFTER);
 		return;
 	}
@@ -429,7 +432,7 @@ static void after_round_block(struct kgb_timer *timer)
 	timer->b_first = pick(timer, 0, 1);
 	if (timer->open_slots < timer->config.n_slots)
 		timer->open_slots += pick(timer, 0, 3) > 0 ? 1 : 0;
-	if (wants_processes(timer))
+	if (processes_had_their_rounds(timer) && wants_processes(timer, &widths))
 		change_processes(timer);
 }
 

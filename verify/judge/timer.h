@@ -47,11 +47,11 @@ struct kgb_timer_config {
 	uint32_t n_slots; /* input sets that exist, at least 2; with fewer than 8, reuse goes unseen
 			   */
 	uint32_t placement_rounds; /* so many rounds in a row share a placement of the memory */
-	uint32_t process_rounds; /* and so many the processes, while there are to be more of them:
-				    of each side process_ns / (time of a call of the faster side),
-				    rounded up, but not over max_processes */
-	uint32_t max_processes; /* 1: they never change */
-	double process_ns;
+	uint32_t process_rounds; /* and so many the processes, while the choice of them has a part
+				    in the interval whose half-width is over process_width *
+				    margin */
+	uint32_t max_processes; /* of each side; 1: they never change */
+	double process_width;
 	double process_sd_ns; /* standard deviation of what a process adds to the time of a call
 				 for as long as it lives, known from elsewhere */
 	bool with_activity; /* the activity ruler is to be measured, and must be: in one round of
@@ -60,7 +60,7 @@ struct kgb_timer_config {
 	uint32_t max_samples; /* of both sides together, KGB_TIMER_SAMPLES_MIN .. _MAX */
 	uint64_t budget_ns; /* wall time of all blocks by the clock outside. min_rounds are tried
 			       even then, but no round begins after four times this */
-	double width; /* stop when the interval's half-width is below width * margin */
+	double width; /* stop when the rest of the interval has a half-width below width * margin */
 	double confidence; /* 0.95 */
 	double margin_relative; /* two times nearer than relative + absolute / time are the SAME */
 	double margin_ns;
@@ -72,7 +72,7 @@ struct kgb_timer_config {
 #define KGB_TIMER_CONFIG_INIT                                                                    \
 	{                                                                                        \
 		.n_ops = {1, 1}, .n_slots = 16, .placement_rounds = 1, .process_rounds = 8,      \
-		.max_processes = 4, .process_ns = 100000, .process_sd_ns = 65,                   \
+		.max_processes = 8, .process_width = 0.4, .process_sd_ns = 65,                   \
 		.with_activity = true, .min_rounds = 16, .max_rounds = 256, .max_samples = 4096, \
 		.budget_ns = UINT64_C(3000000000), .width = 0.4, .confidence = 0.95,             \
 		.margin_relative = 0.003, .margin_ns = 200,                                      \
@@ -135,6 +135,7 @@ struct kgb_timer {
 	struct kgb_timer_block block;
 	uint32_t placement; /* how often it has changed */
 	uint32_t process; /* how often both have changed */
+	uint32_t process_began; /* rounds that there were then */
 	uint32_t open_slots; /* input sets in use; the rest comes later, to be new then */
 	uint32_t narrow_at; /* rounds when the interval was narrow first; 0 not yet */
 	uint32_t n_throttled; /* blocks in a row that were */

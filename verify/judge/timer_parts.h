@@ -12,11 +12,9 @@
 #define KGB_TIMER_THROTTLE 0.75 /* of the reference clock */
 #define KGB_TIMER_CLOCK 0.03 /* clocks nearer than this are the same */
 
-/** log(baseline / candidate) of the usable rounds in order; `out` has room for all. Returns how
- * many. */
-size_t kgb_timer__log_ratios(const struct kgb_timer *timer, enum kgb_ruler ruler, double *out);
-/** The same, one number for each placement: the mean of its rounds. These are what is averaged and
- * resampled. `processes_out` has the number of the process of each, or is NULL. */
+/** log(baseline / candidate), one number for each placement, in order: the mean of its usable
+ * rounds. These are what is averaged and resampled. `out` has room for all rounds. `processes_out`
+ * has the number of the process of each, or is NULL. Returns how many. */
 size_t kgb_timer__placement_ratios(const struct kgb_timer *timer, enum kgb_ruler ruler, double *out,
 				   uint32_t *processes_out);
 /** What the placements say of the log ratio of all sessions that there could be, with the noise
@@ -24,6 +22,14 @@ size_t kgb_timer__placement_ratios(const struct kgb_timer *timer, enum kgb_ruler
  */
 struct kgb_grouped kgb_timer__estimate(const struct kgb_timer *timer, enum kgb_ruler ruler,
 				       double *centred_out, size_t *n_out);
+/** What a session's choice of processes may have done to the logarithm of a speedup. */
+struct kgb_timer_choice {
+	double error, reach; /* standard error; half the width of its interval */
+};
+/** \param ns time of a call of each side. \param seen the estimate of the ruler that `ns` is of. */
+struct kgb_timer_choice kgb_timer__choice(const struct kgb_timer_config *config,
+					  const double ns[KGB_N_SIDES],
+					  const struct kgb_grouped *seen);
 /** Times of the usable rounds of one side, in order. */
 size_t kgb_timer__round_times(const struct kgb_timer *timer, enum kgb_side side,
 			      enum kgb_ruler ruler, double *out);

@@ -58,18 +58,6 @@ static double log_ratio(const struct kgb_timer_round *round, enum kgb_ruler rule
 	return isfinite(ratio) ? ratio : (double)NAN;
 }
 
-size_t kgb_timer__log_ratios(const struct kgb_timer *timer, enum kgb_ruler ruler, double *out)
-{
-	size_t n = 0;
-
-	for (uint32_t i = 0; i < timer->n_rounds; i++) {
-		double ratio = log_ratio(&timer->rounds[i], ruler);
-		if (!isnan(ratio))
-			out[n++] = ratio;
-	}
-	return n;
-}
-
 static bool share_placement(const struct kgb_timer_round *a, const struct kgb_timer_round *b)
 {
 	return a->placement == b->placement && a->process == b->process;
@@ -118,6 +106,21 @@ size_t kgb_timer__round_times(const struct kgb_timer *timer, enum kgb_side side,
 		if (isfinite(timer->rounds[i].ns[side][ruler]))
 			out[n++] = timer->rounds[i].ns[side][ruler];
 	return n;
+}
+
+/* The variance of processes as seen here, of few, pooled with what is known of it from elsewhere:
+ * the moderated variance of Smyth (2004). With one process of each side only the latter is left. */
+struct kgb_timer_choice kgb_timer__choice(const struct kgb_timer_config *c,
+					  const double ns[KGB_N_SIDES],
+					  const struct kgb_grouped *seen)
+{
+	double known = hypot(c->process_sd_ns / ns[KGB_SIDE_A], c->process_sd_ns / ns[KGB_SIDE_B]);
+	double more = (double)seen->n_groups - 1, freedom = PRIOR_FREEDOM + more;
+	double variance = (PRIOR_FREEDOM * known * known + more * seen->variance) / freedom;
+	double error = sqrt(variance * seen->share);
+
+	return (struct kgb_timer_choice){error,
+					 kgb_t_quantile((1 + c->confidence) / 2, freedom) * error};
 }
 
 /* ---- width and margin ---- */
@@ -196,31 +199,12 @@ static void seed_bootstrap(const struct kgb_timer *timer, enum kgb_ruler ruler, 
 	kgb_rng_init(rng, &timer->config.seed, label, (uint32_t)ruler);
 }
 
-/* What the session's choice of processes may have done to the logarithm of a speedup. */
-struct choice {
-	double error, reach; /* standard error; half the width of its interval */
-};
-
-/* The variance of processes as seen here, of few, pooled with what is known of it from elsewhere:
- * the moderated variance of Smyth (2004). With one process of each side only the latter is left. */
-static struct choice choice_of_processes(const struct kgb_timer *timer,
-					 const double ns[KGB_N_SIDES],
-					 const struct kgb_grouped *seen)
-{
-	const struct kgb_timer_config *c = &timer->config;
-	double known = hypot(c->process_sd_ns / ns[KGB_SIDE_A], c->process_sd_ns / ns[KGB_SIDE_B]);
-	double more = (double)seen->n_groups - 1, freedom = PRIOR_FREEDOM + more;
-	double variance = (PRIOR_FREEDOM * known * known + more * seen->variance) / freedom;
-	double error = sqrt(variance * seen->share);
-
-	return (struct choice){error, kgb_t_quantile((1 + c->confidence) / 2, freedom) * error};
-}
-
 /* A logarithm with its interval, and the standard error of it. */
 struct estimate {
 	struct kgb_interval log;
 	double error;
-	struct choice choice;
+	size_t n; /* placements that it is of */
+	struct kgb_timer_choice choice;
 };
 
 /* Independent errors of one number: their bounds' distances add up as squares (Zou and Donner).
@@ -235,7 +219,7 @@ static struct estimate log_speedup(const struct kgb_timer *timer,
 	double bias = bias_of_ratio(timer, result, ruler, step);
 	size_t n;
 	struct kgb_grouped seen = kgb_timer__estimate(timer, ruler, centred, &n);
-	struct choice choice = choice_of_processes(timer, ns, &seen);
+	struct kgb_timer_choice choice = kgb_timer__choice(&timer->config, ns, &seen);
 	struct kgb_rng rng;
 
 	seed_bootstrap(timer, ruler, &rng);
@@ -245,6 +229,7 @@ static struct estimate log_speedup(const struct kgb_timer *timer,
 	return (struct estimate){
 		.log = {seen.value, seen.value - reach, seen.value + reach},
 		.error = hypot(seen.error, choice.error),
+		.n = n,
 		.choice = choice,
 	};
 }
@@ -269,7 +254,8 @@ static struct kgb_round_value *kept_events(const struct kgb_timer *timer, enum k
 	return out;
 }
 
-static struct kgb_interval ratio_of_medians(const struct kgb_timer *timer, struct choice choice)
+static struct kgb_interval ratio_of_medians(const struct kgb_timer *timer,
+					    struct kgb_timer_choice choice)
 {
 	size_t n_a, n_b;
 	KGB_AUTO(free) struct kgb_round_value *a = kept_events(timer, KGB_SIDE_A, &n_a);
@@ -436,20 +422,19 @@ static void distrust(struct kgb_timer_result *out)
 
 static void measure(const struct kgb_timer *timer, struct kgb_timer_result *out)
 {
-	KGB_AUTO(free) double *ratios = kgb_xcalloc(timer->n_rounds + 1u, sizeof(*ratios));
+	KGB_AUTO(free) double *times = kgb_xcalloc(timer->n_rounds + 1u, sizeof(*times));
 	const struct kgb_timer_config *c = &timer->config;
 	double step = kgb_timer__event_step(timer);
 	double ns = fmin(out->median_ns[KGB_SIDE_A][KGB_RULER_EVENT],
 			 out->median_ns[KGB_SIDE_B][KGB_RULER_EVENT]);
 
-	out->n_rounds = (uint32_t)kgb_timer__log_ratios(timer, KGB_RULER_EVENT, ratios);
-	out->n_placements =
-		(uint32_t)kgb_timer__placement_ratios(timer, KGB_RULER_EVENT, ratios, NULL);
+	out->n_rounds = (uint32_t)kgb_timer__round_times(timer, KGB_SIDE_A, KGB_RULER_EVENT, times);
 	out->n_processes = timer->process + 1;
 	out->margin = kgb_timer__margin(c, ns, step);
 	struct estimate events = log_speedup(timer, out, KGB_RULER_EVENT, step);
 	struct estimate device =
 		log_speedup(timer, out, KGB_RULER_ACTIVITY, (double)c->machine.activity_step_ns);
+	out->n_placements = (uint32_t)events.n;
 	out->detectable = expm1(log1p(out->margin) + events.log.high - events.log.value +
 				kgb_normal_quantile(POWER) * events.error);
 	out->speedup = from_log(events.log);

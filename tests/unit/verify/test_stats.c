@@ -61,44 +61,12 @@ static void test_nothing_usable_gives_no_number(KGB_UNUSED void **state)
 	assert_true(isnan(kgb_median(bad, 3)));
 	assert_true(isnan(kgb_mad(bad, 3)));
 	assert_true(isnan(kgb_trimmed_mean(infinite, 2, 0)));
-	assert_true(isnan(kgb_hodges_lehmann(bad, 3)));
 	assert_true(isnan(kgb_trimmed_error(one, 1, 0)));
 	assert_true(isnan(kgb_trimmed_bootstrap(infinite, 2, 0, 0.95, 10, &rng).low));
 	assert_true(isnan(kgb_trimmed_bootstrap(bad, 3, 0, 0.95, 10, &rng).value));
 	/* One value is left after trimming: it has no spread to go by. */
 	assert_true(isnan(kgb_trimmed_bootstrap(three, 3, 0.4, 0.95, 10, &rng).low));
 	assert_true(isnan(kgb_median_ratio_bootstrap(NULL, 0, NULL, 0, 0, 0.95, 10, &rng).value));
-}
-
-/* ---- Hodges and Lehmann ---- */
-
-static double walsh_median(const double *values, size_t n)
-{
-	KGB_AUTO(free) double *averages = kgb_xcalloc(n * (n + 1) / 2, sizeof(*averages));
-	size_t k = 0;
-
-	for (size_t i = 0; i < n; i++)
-		for (size_t j = i; j < n; j++)
-			averages[k++] = values[i] / 2 + values[j] / 2;
-	return kgb_median(averages, k);
-}
-
-static void test_hodges_lehmann_is_the_median_of_all_averages(KGB_UNUSED void **state)
-{
-	static const double three[] = {10, 1, 2};
-	double values[60];
-	struct kgb_rng rng;
-
-	assert_near(kgb_hodges_lehmann(three, 3), 3.75, 1e-15);
-	start_rng(&rng, 1);
-	for (size_t n = 1; n <= KGB_ARRAY_LEN(values); n++) {
-		/* Of both signs, with ties, from tiny to huge. */
-		for (size_t i = 0; i < n; i++)
-			values[i] = n % 2 ? (double)kgb_rng_int(&rng, -3, 3)
-					  : exp(9 * kgb_rng_normal(&rng)) * kgb_rng_normal(&rng);
-		double expected = walsh_median(values, n);
-		assert_near(kgb_hodges_lehmann(values, n), expected, fabs(expected) * 1e-15);
-	}
 }
 
 /* ---- intervals ---- */
@@ -248,27 +216,6 @@ static void test_a_geometric_mean_combines_intervals(KGB_UNUSED void **state)
 	assert_true(isnan(kgb_geometric_mean(values, 0).value));
 }
 
-static void test_wilson_intervals_of_known_counts(KGB_UNUSED void **state)
-{
-	static const struct {
-		uint64_t successes, n;
-		double low, high;
-	} rows[] = {
-		{8, 10, 0.4901625, 0.9433178},
-		{0, 10, 0, 0.2775328},
-		{10, 10, 0.7224672, 1},
-		{0, 300, 0, 0.0126429},
-	};
-
-	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++) {
-		struct kgb_interval x = kgb_wilson(rows[i].successes, rows[i].n, 0.95);
-		assert_near(x.low, rows[i].low, 1e-6);
-		assert_near(x.high, rows[i].high, 1e-6);
-	}
-	struct kgb_interval none = kgb_wilson(0, 0, 0.95);
-	assert_true(isnan(none.value) && none.low == 0 && none.high == 1);
-}
-
 /* ---- groups ---- */
 
 static void test_groups_differ_by_more_than_their_values_do(KGB_UNUSED void **state)
@@ -327,7 +274,6 @@ int main(void)
 		cmocka_unit_test(test_locations_and_spreads_of_known_samples),
 		cmocka_unit_test(test_an_error_of_large_numbers_keeps_its_digits),
 		cmocka_unit_test(test_nothing_usable_gives_no_number),
-		cmocka_unit_test(test_hodges_lehmann_is_the_median_of_all_averages),
 		cmocka_unit_test(test_bootstrap_intervals_cover_the_truth_as_often_as_they_claim),
 		cmocka_unit_test(test_a_bootstrap_depends_on_its_seed_alone),
 		cmocka_unit_test(test_equal_values_have_no_width_and_ties_an_open_one),
@@ -335,7 +281,6 @@ int main(void)
 		cmocka_unit_test(test_a_ratio_of_medians_has_two_equal_tails),
 		cmocka_unit_test(test_medians_of_rounds_are_medians),
 		cmocka_unit_test(test_a_geometric_mean_combines_intervals),
-		cmocka_unit_test(test_wilson_intervals_of_known_counts),
 		cmocka_unit_test(test_groups_differ_by_more_than_their_values_do),
 		cmocka_unit_test(test_quantiles_of_known_distributions),
 	};
