@@ -577,36 +577,33 @@ static bool check_number(struct kgb_judge *judge, const struct kgb_truth *truth,
 		      "Return a Python bool, int or float, as the tensor's type says.");
 }
 
-/* Memory that nobody has written has PyTorch's strides, overlapping ones too. */
-static bool check_unwritten(struct kgb_judge *judge, const struct kgb_truth *truth,
-			    const struct kgb_wire_output *output, struct kgb_failure *failure)
-{
-	for (int d = 0; d < output->ndim; d++)
-		if (output->strides[d] != truth->strides[d])
-			return refuse(failure, "verify.strides",
-				      say(judge, "stride %d of the result is %lld, expected %lld",
-					  d, (long long)output->strides[d],
-					  (long long)truth->strides[d]),
-				      "The result must have the strides that were asked for.");
-	if (output->where == KGB_WIRE_FRESH || kgb_view_numel(&truth->view) == 0)
-		return true;
-	return refuse(failure, "verify.alias", "the result shares memory with an argument",
-		      "Allocate new memory for the result.");
-}
-
-/* Strides of dimensions of size 1 lead nowhere. */
+/* Strides of dimensions of size 1 lead nowhere: they count only where strides are what was asked
+ * for. */
 static bool check_strides(struct kgb_judge *judge, const struct kgb_truth *truth,
-			  const struct kgb_wire_output *output, const char *hint,
-			  struct kgb_failure *failure)
+			  const struct kgb_wire_output *output, int64_t least_size,
+			  const char *hint, struct kgb_failure *failure)
 {
 	for (int d = 0; d < output->ndim; d++)
-		if (output->sizes[d] > 1 && output->strides[d] != truth->strides[d])
+		if (output->sizes[d] >= least_size && output->strides[d] != truth->strides[d])
 			return refuse(failure, "verify.strides",
 				      say(judge, "stride %d of the result is %lld, expected %lld",
 					  d, (long long)output->strides[d],
 					  (long long)truth->strides[d]),
 				      hint);
 	return true;
+}
+
+/* Memory that nobody has written has PyTorch's strides, overlapping ones too. */
+static bool check_unwritten(struct kgb_judge *judge, const struct kgb_truth *truth,
+			    const struct kgb_wire_output *output, struct kgb_failure *failure)
+{
+	if (!check_strides(judge, truth, output, 0,
+			   "The result must have the strides that were asked for.", failure))
+		return false;
+	if (output->where == KGB_WIRE_FRESH || kgb_view_numel(&truth->view) == 0)
+		return true;
+	return refuse(failure, "verify.alias", "the result shares memory with an argument",
+		      "Allocate new memory for the result.");
 }
 
 /* A view where PyTorch gives one: the same memory of the same argument, walked through alike. */
@@ -623,7 +620,7 @@ static bool check_view(struct kgb_judge *judge, const struct kgb_data *data,
 			failure, "verify.alias",
 			say(judge, "the result is not the part of '%s' that it must be", name),
 			say(judge, "Return a view of '%s', which shares its memory.", name));
-	return check_strides(judge, truth, output,
+	return check_strides(judge, truth, output, 2,
 			     "The view must walk through memory as PyTorch's does.", failure);
 }
 
@@ -655,7 +652,7 @@ static bool check_fresh(struct kgb_judge *judge, const struct kgb_data *data,
 		return refuse(failure, "verify.protocol",
 			      "the result's elements were not delivered", NULL);
 	return !data->kase->interface->is_laid_out[i] ||
-	       check_strides(judge, &data->results[i], output,
+	       check_strides(judge, &data->results[i], output, 2,
 			     "The result must lie in memory as the operator says.", failure);
 }
 
@@ -820,6 +817,9 @@ bool kgb_call_compare(const struct kgb_data *data, const struct kgb_call *call, 
 /* What is most likely wrong, from the kind of wrongness. */
 static const char *mismatch_hint(const struct kgb_case *c, const struct kgb_compare *compare)
 {
+	if (isnan(compare->got) && !isnan(compare->expected) && kgb_case_has_unread(c))
+		return "What the operator does not read holds NaN here (between columns or elements, in the other triangle, in "
+		       "slots without a token): mask it off when loading, as NaN times 0 is NaN.";
 	if (isnan(compare->got) && !isnan(compare->expected) && c->mode != KGB_MODE_SPECIAL)
 		return "Fresh memory is filled with NaN here, so these elements were probably never written, or computed "
 		       "from masked-off loads: check the mask and the grid (sizes that are no multiple of the block) and "

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Where the time of a verification goes. What is measured does not nest; lanes (lanes.h) add theirs
- * up, so that the sum may be longer than the wall time.
+ * Where the time of a verification goes. What is measured does not nest, but for results in
+ * KGB_PHASE_TIMER that the reference has to decide; lanes (lanes.h) add theirs up, so that the sum
+ * may be longer than the wall time.
  */
 #ifndef KGB_VERIFY_JUDGE_PHASE_H
 #define KGB_VERIFY_JUDGE_PHASE_H
