@@ -704,10 +704,19 @@ void kgb_auto_config(struct kgb_config *config)
 	kgb_config_release(config);
 }
 
+/** What is shown to a sandbox is named by a path that begins with a slash. Links stay. */
+static char *absolute(const char *path)
+{
+	if (*path == '/')
+		return kgb_xstrdup(path);
+	KGB_AUTO(free) char *cwd = getcwd(NULL, 0);
+	return kgb_path_join(cwd ? cwd : ".", path);
+}
+
 char *kgb_data_dir(void)
 {
 	const char *dir = getenv("KGB_DATA_DIR");
-	return kgb_xstrdup(dir && *dir ? dir : KGB_SOURCE_DIR);
+	return absolute(dir && *dir ? dir : KGB_SOURCE_DIR);
 }
 
 /** A path from the settings, or what bootstrap installed in the source tree, wherever the data is.
@@ -716,8 +725,8 @@ static char *installed(const char *setting, const char *below_root)
 {
 	if (*setting) {
 		/* A bare name is looked up as a shell would. */
-		char *found = kgb_path_which(setting, getenv("PATH"));
-		return found ? found : kgb_xstrdup(setting);
+		KGB_AUTO(free) char *found = kgb_path_which(setting, getenv("PATH"));
+		return absolute(found ? found : setting);
 	}
 	return kgb_path_join(KGB_SOURCE_DIR, below_root);
 }
@@ -755,11 +764,7 @@ char *kgb_config_prices(const struct kgb_config *config)
 
 char *kgb_config_runs(const struct kgb_config *config)
 {
-	const char *runs = config->settings.paths.runs;
-	if (*runs == '/')
-		return kgb_xstrdup(runs);
-	KGB_AUTO(free) char *cwd = getcwd(NULL, 0);
-	return kgb_path_join(cwd ? cwd : ".", runs);
+	return absolute(config->settings.paths.runs);
 }
 
 const char *kgb_api_key(enum kgb_provider provider, bool *is_bearer)

@@ -112,12 +112,14 @@ static int fail_open_untrusted(int code, const char *path, struct kgb_err *err)
 	}
 }
 
+/* Whoever keeps us busy for longer does it on purpose. */
+enum { MAX_WALKS = 100 };
+
 /* openat2() below dir_fd; -1 with errno. For a path with ".." the kernel answers EAGAIN when
  * anything on the machine was renamed or mounted during the walk, for it cannot know whether the
  * walk escaped (openat2(2)): that is no fault of the path, so it is walked again. */
 static int open_beneath(int dir_fd, const char *path)
 {
-	enum { MAX_WALKS = 100 };
 	const struct open_how how = {
 		.flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
 		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
@@ -132,16 +134,31 @@ static int open_beneath(int dir_fd, const char *path)
 	return fd;
 }
 
+/* The same with what it is. A file that has lost its name meanwhile was replaced, as editors do it:
+ * the next walk finds the one that has it now. */
+static int open_named(int dir_fd, const char *path, struct stat *st)
+{
+	for (int walk = 0;; walk++) {
+		int fd = open_beneath(dir_fd, path);
+		int code = fd >= 0 && fstat(fd, st) < 0 ? errno : 0;
+		if (fd < 0 || (code == 0 && (st->st_nlink > 0 || walk == MAX_WALKS)))
+			return fd;
+		kgb_close(fd);
+		if (code != 0) {
+			errno = code;
+			return -1;
+		}
+	}
+}
+
 int kgb_fs_open_untrusted(int dir_fd, const char *path, size_t limit, int *out_fd,
 			  struct kgb_err *err)
 {
 	struct stat st;
 
-	KGB_AUTO(fd) int fd = open_beneath(dir_fd, path);
+	KGB_AUTO(fd) int fd = open_named(dir_fd, path, &st);
 	if (fd < 0)
 		return fail_open_untrusted(errno, path, err);
-	if (fstat(fd, &st) < 0)
-		return kgb_fail_errno(err, errno, "stat '%s'", path);
 	if (!S_ISREG(st.st_mode))
 		return kgb_fail(err, KGB_ERR_DENIED, "'%s' is %s: a regular file is required", path,
 				file_type_name(st.st_mode));

@@ -11,6 +11,7 @@
 #include "base/hash.h"
 #include "base/json.h"
 #include "sandbox/gateway/usage.h"
+#include "sandbox/isolation/policy.h"
 
 static const char *const session_names[] = {"verify", "oneshot", NULL};
 static const char *const result_names[] = {"workspace", "reply", NULL};
@@ -185,6 +186,23 @@ static int check(const struct kgb_method *method, const char *name, const char *
 	return 0;
 }
 
+/** Whether argv, env and files can be filled in, as each attempt will do, and be passed on. */
+static int check_command(const struct kgb_method *method, struct kgb_err *err)
+{
+	static const struct kgb_method_vars any = {
+		.model = "m", .session_id = "s", .gateway_url = "u", .token = "t"};
+	struct kgb_method_command command = {0};
+	int rc = kgb_method_render(method, &any, &command, err);
+	for (size_t i = 0; rc == 0 && i < command.env.n; i++) {
+		const char *text = command.env.items[i];
+		KGB_AUTO(free) char *name = kgb_xstrndup(text, strcspn(text, "="));
+		if (kgb_policy_check_env(name, err) < 0)
+			rc = kgb_ctx(err, "env");
+	}
+	kgb_method_command_release(&command);
+	return rc;
+}
+
 int kgb_method_load(const char *data_dir, const char *name, struct kgb_method *out,
 		    struct kgb_err *err)
 {
@@ -201,11 +219,17 @@ int kgb_method_load(const char *data_dir, const char *name, struct kgb_method *o
 	kgb_decode_defaults(method_fields, &method, &method.arena);
 	if (kgb_yaml_read(AT_FDCWD, path, &doc, err) < 0 ||
 	    kgb_decode(method_fields, &doc, doc.root, &method, &method.arena, err) < 0 ||
-	    check(&method, name, path, err) < 0 || check_loop(&method, &doc, data_dir, err) < 0)
+	    check(&method, name, path, err) < 0 ||
+	    check_file(&method, &doc, "instructions", method.instructions, err) < 0 ||
+	    check_loop(&method, &doc, data_dir, err) < 0)
 		goto failed;
 	if (kgb_program_load(data_dir, method.cli, &method.arena, &method.program, err) < 0) {
 		if (err->kind == KGB_ERR_NOT_FOUND)
 			kgb_ctx(err, "%s", path);
+		goto failed;
+	}
+	if (check_command(&method, err) < 0) {
+		kgb_ctx(err, "%s", path);
 		goto failed;
 	}
 	*out = method;

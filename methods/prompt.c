@@ -223,6 +223,12 @@ int kgb_prompt_operator_render(const char *data_dir, const struct kgb_method *me
 	};
 	if (kgb_template_render(&instructions, own.ptr, lookup_value, &values, err) < 0)
 		return kgb_ctx(err, "%s", own_path);
+	if (vars->sees_gpu && method->verify_tool) { /* the others have no tools to use it */
+		KGB_AUTO(free) char *gpu_path = kgb_path_join(data_dir, "methods/shown_gpu.md");
+		if (read_text(gpu_path, &own, err) < 0)
+			return -1;
+		kgb_buf_adds(&instructions, own.ptr);
+	}
 	values.instructions = instructions.ptr;
 	if (kgb_template_render(out, template.ptr, lookup_value, &values, err) < 0)
 		return kgb_ctx(err, "%s", template_path);

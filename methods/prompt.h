@@ -15,6 +15,7 @@
 struct kgb_prompt_vars {
 	const char *platform; /* "cpu": selects methods/platform/<platform>.md */
 	int64_t max_verify_calls; /* checks that the agent may ask for */
+	bool sees_gpu; /* in its sandbox, with PyTorch and Triton */
 };
 
 /** The platforms that there is something to say about: names of methods/platform/NAME.md, sorted.

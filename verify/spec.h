@@ -65,6 +65,7 @@ struct kgb_param {
 	const char *layout; /* TENSOR, OUT: "$a_layout" or a layout name; default contiguous */
 	const char *dtype; /* TENSOR: "$dtype" (default) or a dtype name */
 	const char *fill; /* TENSOR: "normal" (default), "int(lo,hi)" ...: docs/operator-spec.md */
+	const char *read; /* TENSOR: which elements are read, "lower(5,8)" ...; NULL: all */
 	const cJSON *value; /* VALUE: "$alpha", "$alpha|1" (with a default) or a literal */
 	enum kgb_value_as as;
 	const char *list; /* TENSOR: neighbours of the same name here are passed as one Python list,

@@ -17,7 +17,7 @@ struct raw_param {
 	const char *name;
 	const cJSON *tensor, *value;
 	int64_t out, result;
-	const char *layout, *dtype, *fill, *list, *into;
+	const char *layout, *dtype, *fill, *read, *list, *into;
 	int as;
 	bool keyword, unused;
 };
@@ -65,6 +65,7 @@ static const struct kgb_field param_table[] = {
 	FIELD(STR, raw_param, layout, "memory layout: contiguous", .required = false),
 	FIELD(STR, raw_param, dtype, "element type: $dtype", .required = false),
 	FIELD(STR, raw_param, fill, "distribution of the values: normal", .required = false),
+	FIELD(STR, raw_param, read, "which elements are read: all", .required = false),
 	FIELD(STR, raw_param, list, "name of the Python list that the tensor is passed in",
 	      .required = false),
 	FIELD(STR, raw_param, into, "name of the tensor whose rows this one has the addresses of",
@@ -260,6 +261,7 @@ static int load_tensor_param(struct kgb_spec_loader *l, const struct raw_param *
 	out->layout = text_or(raw->layout, "contiguous");
 	out->dtype = text_or(raw->dtype, "$dtype");
 	out->fill = text_or(raw->fill, "normal");
+	out->read = raw->read;
 	out->list = raw->list;
 	out->into = raw->into;
 	out->result = kgb_json_get(out->node, "result") ? (int)raw->result : -1;
@@ -275,10 +277,10 @@ static int load_tensor_param(struct kgb_spec_loader *l, const struct raw_param *
 
 static int load_param(struct kgb_spec_loader *l, const struct raw_param *raw, struct kgb_param *out)
 {
-	static const char *const foreign_to_out[] = {"value", "as",   "dtype",  "fill", "result",
-						     "list",  "into", "unused", NULL};
+	static const char *const foreign_to_out[] = {"value", "as",   "dtype", "fill",   "result",
+						     "read",  "list", "into",  "unused", NULL};
 	static const char *const foreign_to_value[] = {"layout", "dtype", "fill", "result",
-						       "list",   "into",  NULL};
+						       "read",   "list",  "into", NULL};
 
 	out->name = raw->name;
 	out->keyword = raw->keyword;

@@ -163,13 +163,20 @@ static int due_in(const struct child *child)
 	return left < 0 ? 0 : left > 60000 ? 60000 : (int)left;
 }
 
+static bool has_output(const struct child *child)
+{
+	struct pollfd out = {.fd = child->out_fd, .events = POLLIN};
+	return poll(&out, 1, 0) > 0;
+}
+
 static void check_clock(struct child *child)
 {
 	int64_t now_ms = kgb_mono_ms();
 	if (child->kill_ms > 0 && now_ms >= child->kill_ms) {
 		signal_group(child, SIGKILL);
-		/* Whoever still holds the pipe has left the group: it is waited for no longer. */
-		if (child->ended) {
+		/* Whoever still holds the pipe has left the group: it is waited for no longer. What
+		 * is in the pipe by now is read, for on a busy machine we may come late. */
+		if (child->ended && (child->flooded || !has_output(child))) {
 			kgb_close(child->out_fd);
 			child->out_fd = -1;
 		}

@@ -181,7 +181,7 @@ static int plan_prices(struct plan *plan, struct kgb_err *err)
 	const struct kgb_settings_budget *budget = &plan->cli->config.settings.budget;
 	KGB_AUTO(free) char *path = kgb_config_prices(&plan->cli->config);
 	if (kgb_prices_load(&plan->prices, path, err) < 0)
-		return -1;
+		return kgb_ctx(err, "paths.prices");
 	bool limited = budget->run_usd > 0 || budget->operator_usd > 0 || budget->attempt_usd > 0;
 	if (limited && plan->gateway_mode == KGB_GATEWAY_LIVE &&
 	    !kgb_prices_find(plan->prices, plan->model, kgb_wall_ms()))
@@ -566,6 +566,7 @@ static int drive(struct plan *plan, struct kgb_sched_outcome *outcome, struct kg
 			{
 				.ladder = &plan->ladder,
 				.gpu = s->sandbox.gpu == KGB_SANDBOX_GPU_AGENT,
+				.python = plan->python,
 				.disk_bytes = s->sandbox.disk,
 				.n_files = s->sandbox.files,
 				.memory_bytes = s->sandbox.memory,
@@ -614,14 +615,16 @@ static int report(struct plan *plan, const struct kgb_sched_outcome *outcome)
 	else
 		add_table(plan, state, &text);
 	exit_code = kgb_cli_print(&text, exit_code);
-	if (outcome->signal) {
-		kgb_info(
-			"interrupted; go on with: kgb-agent resume %s, or verify what is there with: "
-			"kgb-agent --skip-gen --run %s",
-			plan->dir.name, plan->dir.name);
-		return 128 + outcome->signal;
-	}
-	return exit_code;
+	if (!outcome->signal)
+		return exit_code;
+	/* By its name a run is found only where runs are looked for. */
+	bool by_name = kgb_str_eq(kgb_config_origin(&plan->cli->config, "paths.runs"), "default");
+	KGB_AUTO(free)
+	char *run = by_name ? kgb_xstrdup(plan->dir.name) : kgb_xasprintf("'%s'", plan->dir.path);
+	kgb_info(
+		"interrupted; go on with: kgb-agent resume %s, or verify what is there with: kgb-agent --skip-gen --run %s",
+		run, run);
+	return 128 + outcome->signal;
 }
 
 static void plan_text(const struct plan *plan, const char *method, struct kgb_buf *out)

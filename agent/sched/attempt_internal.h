@@ -124,6 +124,8 @@ char *kgb_attempt__path(const struct kgb_attempt *attempt, const char *name);
 void kgb_attempt__name_workspace(const struct kgb_attempt *attempt, struct kgb_buf *prompt);
 
 /* attempt_round.c */
+/** Whether its sandbox has the GPU on which its kernels are judged. */
+bool kgb_attempt__sees_gpu(const struct kgb_attempt *attempt);
 /** Start the next round: its prompt, its record, the CLI in its sandbox. */
 KGB_MUST_CHECK int kgb_attempt__start_round(struct kgb_attempt *attempt,
 					    const struct kgb_launch_callbacks *callbacks,

@@ -327,6 +327,31 @@ static void add_verify_tool(const struct kgb_attempt *attempt, struct kgb_policy
 	kgb_policy_setenv(policy, "KGB_TOKEN", attempt->token);
 }
 
+bool kgb_attempt__sees_gpu(const struct kgb_attempt *attempt)
+{
+	const struct kgb_attempt_env *env = attempt->env;
+	return env->walls.gpu && kgb_devices_at(env->devices, attempt->slot)->number >= 0;
+}
+
+/** The GPU on which the attempt's kernels are judged, and what is needed to use it. */
+static int add_gpu(const struct kgb_attempt *attempt, struct kgb_policy *policy,
+		   struct kgb_err *err)
+{
+	const char *python = attempt->env->walls.python;
+	const struct kgb_device *device = kgb_devices_at(attempt->env->devices, attempt->slot);
+	if (kgb_policy_one_gpu(policy, "", device->own, err) < 0)
+		return -1;
+	if (access(python, X_OK) < 0) /* nothing is judged here: nobody has looked for it */
+		return 0;
+	if (kgb_policy_python(policy, python, err) < 0)
+		return -1;
+	KGB_AUTO(free)
+	char *path = kgb_xasprintf("%.*s:%s", (int)(strrchr(python, '/') - python), python,
+				   kgb_policy_getenv(policy, "PATH"));
+	kgb_policy_setenv(policy, "PATH", path);
+	return 0;
+}
+
 static int launch(struct kgb_attempt *attempt, const struct kgb_launch_callbacks *callbacks,
 		  struct kgb_err *err)
 {
@@ -345,9 +370,8 @@ static int launch(struct kgb_attempt *attempt, const struct kgb_launch_callbacks
 		return -1;
 	if (attempt->env->method->verify_tool)
 		add_verify_tool(attempt, &policy);
-	const struct kgb_device *device = kgb_devices_at(attempt->env->devices, attempt->slot);
-	if (attempt->env->walls.gpu && device->number >= 0 &&
-	    kgb_policy_one_gpu(&policy, "/dev", device->own, err) < 0)
+	bool sees_gpu = kgb_attempt__sees_gpu(attempt);
+	if (sees_gpu && add_gpu(attempt, &policy, err) < 0)
 		return -1;
 	bool on_host = attempt->host_port != 0;
 	policy.network = on_host ? KGB_NETWORK_HOST : KGB_NETWORK_LISTENER;
@@ -369,7 +393,8 @@ static int launch(struct kgb_attempt *attempt, const struct kgb_launch_callbacks
 		.policy = &policy,
 		.launcher = launcher,
 		.confinement = &attempt->env->walls.ladder->confinement,
-		.watch_files = attempt->env->walls.watch_files && !on_host,
+		/* The interpreter that comes with a GPU may lie in HOME, or below the data. */
+		.watch_files = attempt->env->walls.watch_files && !on_host && !sees_gpu,
 		.private_paths = {attempt->env->dir->path, attempt->env->data_dir, own_home},
 		.stdio = {attempt->prompt_fd, attempt->stdout_fd, attempt->stderr_fd},
 	};

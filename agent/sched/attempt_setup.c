@@ -82,16 +82,30 @@ void kgb_attempt__name_workspace(const struct kgb_attempt *attempt, struct kgb_b
 	kgb_buf_add(prompt, out.ptr, out.len);
 }
 
-/** prompt.md: the task, which is the same in all rounds. */
-static int make_prompt(struct kgb_attempt *attempt, struct kgb_buf *prompt, struct kgb_err *err)
+/** What is asked of the agent; in a replay what was asked then, whatever the data say today. */
+static int find_prompt(const struct kgb_attempt *attempt, struct kgb_buf *prompt,
+		       struct kgb_err *err)
 {
 	const struct kgb_attempt_env *env = attempt->env;
 	const struct kgb_prompt_vars vars = {.platform = kgb_devices_platform(env->devices),
-					     .max_verify_calls = env->max_verify_calls};
-	KGB_AUTO(free) char *path = kgb_attempt__path(attempt, "prompt.md");
+					     .max_verify_calls = env->max_verify_calls,
+					     .sees_gpu = kgb_attempt__sees_gpu(attempt)};
+	if (attempt->recorded_dir) {
+		KGB_AUTO(free) char *recorded = kgb_path_join(attempt->recorded_dir, "prompt.md");
+		return kgb_fs_read(AT_FDCWD, recorded, KGB_LIMIT_PROMPT, prompt, err);
+	}
 	if (kgb_prompt_render(env->data_dir, env->method, attempt->spec, &vars, prompt, err) < 0)
 		return -1;
 	kgb_attempt__name_workspace(attempt, prompt);
+	return 0;
+}
+
+/** prompt.md: the task, which is the same in all rounds. */
+static int make_prompt(struct kgb_attempt *attempt, struct kgb_buf *prompt, struct kgb_err *err)
+{
+	KGB_AUTO(free) char *path = kgb_attempt__path(attempt, "prompt.md");
+	if (find_prompt(attempt, prompt, err) < 0)
+		return -1;
 	kgb_sha256_hex(prompt->ptr, prompt->len, attempt->prompt_sha256);
 	return kgb_fs_write_atomic(AT_FDCWD, path, prompt->ptr, prompt->len, 0644, false, err);
 }

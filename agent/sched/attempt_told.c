@@ -117,8 +117,7 @@ void kgb_attempt__write_sandbox(struct kgb_jsonw *w, const struct kgb_attempt *a
 	kgb_jsonw_object(w);
 	kgb_jsonw_key(w, "isolation");
 	kgb_ladder_write(attempt->env->walls.ladder, w);
-	kgb_jsonw_kstr(w, "gpu",
-		       attempt->env->walls.gpu && device->number >= 0 ? device->name : NULL);
+	kgb_jsonw_kstr(w, "gpu", kgb_attempt__sees_gpu(attempt) ? device->name : NULL);
 	write_empty(w, attempt);
 	write_limits(w, &attempt->env->walls);
 	write_used(w, attempt);

@@ -13,8 +13,6 @@
 #include "base/mem.h"
 #include "base/str.h"
 
-/* A judge that was told to end kills its workers and goes; after this it is killed itself. */
-#define JUDGE_GRACE_MS 3000
 /* Importing torch and triton twice: 1.5 s each when warm, much more from a cold disk. */
 #define ZYGOTES_READY_MS 180000
 /* What we keep of a judge's stderr, for the message when it wrote no verdict. */
@@ -58,7 +56,7 @@ struct kgb_broker {
 	uv_loop_t *loop;
 	char *judge, *data_dir, *python; /* owned */
 	int max_jobs, n_running;
-	int64_t verify_timeout_ms, call_timeout_ms, memory_bytes;
+	int64_t verify_timeout_ms, call_timeout_ms, grace_ms, memory_bytes;
 	struct kgb_job *queue, **queue_tail; /* waiting */
 	struct kgb_job *running; /* started, or on their way out */
 	struct zygotes *zygotes; /* for each device, in their order */
@@ -194,7 +192,7 @@ static void on_job_timer(uv_timer_t *timer)
 	if (!job->cancelled && !job->timed_out) {
 		job->timed_out = true;
 		uv_process_kill(&job->process, SIGTERM);
-		uv_timer_start(timer, on_job_timer, JUDGE_GRACE_MS, 0);
+		uv_timer_start(timer, on_job_timer, (uint64_t)job->broker->grace_ms, 0);
 		return;
 	}
 	uv_process_kill(&job->process, SIGKILL);
@@ -338,7 +336,7 @@ void kgb_job_cancel(struct kgb_job *job)
 	job->cancelled = true;
 	if (job->started) {
 		uv_process_kill(&job->process, SIGTERM);
-		uv_timer_start(&job->timer, on_job_timer, JUDGE_GRACE_MS, 0);
+		uv_timer_start(&job->timer, on_job_timer, (uint64_t)job->broker->grace_ms, 0);
 	} else if (!uv_is_closing((uv_handle_t *)&job->timer)) {
 		move_to_running(job);
 		close_job_handles(job);
@@ -485,6 +483,7 @@ int kgb_broker_start(struct kgb_broker **out, const struct kgb_broker_spec *spec
 		.max_jobs = spec->max_jobs,
 		.verify_timeout_ms = spec->verify_timeout_ms,
 		.call_timeout_ms = spec->call_timeout_ms,
+		.grace_ms = spec->grace_ms,
 		.memory_bytes = spec->memory_bytes,
 		.zygotes = kgb_xcalloc(spec->devices->n, sizeof(struct zygotes)),
 		.devices = spec->devices,
@@ -525,7 +524,8 @@ void kgb_broker_close(struct kgb_broker *broker, void (*done)(void *payload), vo
 			if (zygotes->state == ZYGOTES_STARTING)
 				uv_process_kill(&zygotes->process, SIGTERM);
 			close_handle(&zygotes->in);
-			uv_timer_start(&zygotes->timer, on_zygotes_timer, JUDGE_GRACE_MS, 0);
+			uv_timer_start(&zygotes->timer, on_zygotes_timer,
+				       (uint64_t)broker->grace_ms, 0);
 		} else {
 			close_zygotes(zygotes);
 		}

@@ -22,6 +22,9 @@ struct kgb_job;
 /** Time over the judge's own limit, and what it may wait for others, before it is ended and not
  * believed. */
 #define KGB_BROKER_SLACK_MS (KGB_WAITS_MAX_MS + 30000)
+/** A judge that was told to end kills its workers and goes; that takes a while on a busy machine.
+ */
+#define KGB_BROKER_GRACE_MS 10000
 
 struct kgb_broker_spec {
 	uv_loop_t *loop;
@@ -34,6 +37,7 @@ struct kgb_broker_spec {
 	int max_jobs; /* at once */
 	int64_t verify_timeout_ms;
 	int64_t call_timeout_ms;
+	int64_t grace_ms; /* for a judge that was told to end; then it is killed */
 	int64_t memory_bytes;
 };
 

@@ -489,6 +489,7 @@ static int start_parts(struct sched *sched, struct kgb_err *err)
 		.max_jobs = spec->device_count,
 		.verify_timeout_ms = spec->verify_timeout_ms,
 		.call_timeout_ms = spec->call_timeout_ms,
+		.grace_ms = KGB_BROKER_GRACE_MS,
 		.memory_bytes = spec->memory_bytes,
 	};
 	if (kgb_progress_start(&sched->progress, &sched->loop, spec->log, spec->dir->fd, err) < 0 ||

@@ -12,7 +12,10 @@
 
 struct kgb_walls {
 	const struct kgb_ladder *ladder; /* borrowed */
-	bool gpu; /* the agent sees the GPU on which its kernels are judged */
+	/** The agent sees the GPU on which its kernels are judged, and `python`: an interpreter
+	 * with torch (borrowed). */
+	bool gpu;
+	const char *python;
 	int64_t disk_bytes;
 	int64_t n_files;
 	int64_t memory_bytes;

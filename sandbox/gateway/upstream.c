@@ -24,6 +24,7 @@ struct kgb_upstream {
 	uv_timer_t timer;
 	bool in_timeout; /* it is being served */
 	uv_timer_t watch; /* runs while there are calls */
+	int64_t watched_ms; /* monotonic: the last look, or when it began to run */
 	struct kgb_upstream_call *calls; /* list of all */
 	size_t open; /* handles that are not closed: the timers and one per socket */
 	bool closing;
@@ -166,6 +167,11 @@ static void on_watch(uv_timer_t *timer)
 {
 	struct kgb_upstream *up = timer->data;
 	int64_t now_ms = kgb_mono_ms();
+	/* While the loop itself was held up, nothing could come: that time is nobody's idleness. */
+	int64_t late_ms = now_ms - up->watched_ms - WATCH_MS;
+	up->watched_ms = now_ms;
+	for (struct kgb_upstream_call *call = up->calls; call && late_ms > 0; call = call->next)
+		call->active_ms += late_ms;
 	for (struct kgb_upstream_call *call = up->calls; call;) {
 		if (is_active(call))
 			call->active_ms = now_ms;
@@ -406,8 +412,10 @@ int kgb_upstream_start(struct kgb_upstream_call **out, struct kgb_upstream *up,
 		call_free(call);
 		return kgb_fail(err, KGB_ERR_FAILED, "start a call to '%s'", spec->url);
 	}
-	if (!uv_is_active((uv_handle_t *)&up->watch))
+	if (!uv_is_active((uv_handle_t *)&up->watch)) {
+		up->watched_ms = kgb_mono_ms();
 		uv_timer_start(&up->watch, on_watch, WATCH_MS, WATCH_MS);
+	}
 	*out = call;
 	return 0;
 }

@@ -11,9 +11,9 @@ enum {
 	SIGNAL_BASE = 128,
 	RETRY_MS = 10, /* between looks for a program that is not there yet, or a tree that is not
 			  gone yet */
-	KILL_LIMIT_MS = 10000, /* for the launcher to kill and reap */
-	DRAIN_LIMIT_MS = 5000, /* for the status stream to end after the launcher */
-	PROOF_LIMIT_MS = 10000,
+	KILL_LIMIT_MS = 30000, /* for the launcher to kill and reap */
+	DRAIN_LIMIT_MS = 30000, /* for the status stream to end after the launcher */
+	PROOF_LIMIT_MS = 30000,
 };
 
 /* One timer serves all of them. Phases only go forward. */

@@ -329,11 +329,10 @@ int kgb_policy_base(struct kgb_policy *policy, const struct kgb_policy_base_spec
 	return 0;
 }
 
-static int check_env(const struct kgb_env *env, struct kgb_err *err)
+int kgb_policy_check_env(const char *name, struct kgb_err *err)
 {
 	static const char letters[] =
 		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
-	const char *name = env->name;
 
 	if (!*name || strspn(name, letters) != strlen(name) || (*name >= '0' && *name <= '9'))
 		return kgb_fail(err, KGB_ERR_INVALID,
@@ -403,7 +402,7 @@ int kgb_policy_check(const struct kgb_policy *policy, struct kgb_err *err)
 	if (policy->network == KGB_NETWORK_LISTENER && policy->listen_port == 0)
 		return kgb_fail(err, KGB_ERR_INVALID, "sandbox: a listener needs a port");
 	for (size_t i = 0; i < policy->n_env; i++)
-		if (check_env(&policy->env[i], err) < 0)
+		if (kgb_policy_check_env(policy->env[i].name, err) < 0)
 			return -1;
 	for (size_t i = 0; i < policy->n_mounts; i++) {
 		const struct kgb_mount *mount = &policy->mounts[i];

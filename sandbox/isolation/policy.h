@@ -144,12 +144,16 @@ void kgb_policy_set_cwd(struct kgb_policy *policy, const char *cwd);
 KGB_MUST_CHECK int kgb_policy_python(struct kgb_policy *policy, const char *python,
 				     struct kgb_err *err);
 
-/** Show one NVIDIA GPU, by its own number on this machine, and no other: its node below `dev_dir`
- * ("/dev"), those that all GPUs share, and a read-only /sys. After kgb_policy_base. NOT_FOUND when
- * there is no such GPU. */
-KGB_MUST_CHECK int kgb_policy_one_gpu(struct kgb_policy *policy, const char *dev_dir, int number,
+/** Show one NVIDIA GPU and no other: its node, those that all GPUs share, and a read-only /sys.
+ * `index` counts the GPUs that have a node here as CUDA does, in the order of the PCI bus: inside
+ * it is GPU 0. `root` is "", or where a test has its own /dev and /proc. After kgb_policy_base.
+ * NOT_FOUND when there is no such GPU. */
+KGB_MUST_CHECK int kgb_policy_one_gpu(struct kgb_policy *policy, const char *root, int index,
 				      struct kgb_err *err);
 
+/** May a variable of this name be set in a sandbox? INVALID when it is no name, DENIED for those of
+ * the dynamic loader. */
+KGB_MUST_CHECK int kgb_policy_check_env(const char *name, struct kgb_err *err);
 /** Refuse what cannot be right before anything is started: no command, relative targets, bad or
  * dangerous (LD_*) variable names, listener without port, bind sources that do not exist, files
  * of data where the inside could write them. bwrap.h calls it. */

@@ -14,7 +14,7 @@
 #include "sandbox/isolation/bwrap.h"
 #include "sandbox/isolation/status.h"
 
-enum { OUTPUT_MAX = 4096, LIMIT_MS = 10000, PROBE_PORT = 8123, PROBE_TMP_BYTES = 1 << 20 };
+enum { OUTPUT_MAX = 4096, LIMIT_MS = 30000, PROBE_PORT = 8123, PROBE_TMP_BYTES = 1 << 20 };
 
 /* Only builtins of sh: tells the kernel's word on the filter. */
 static const char seccomp_script[] = "while read -r key value; do "

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Tests of run_corpus.py: which outcome is right, which is skipped, and the rates."""
+"""Tests of run_corpus.py and mutants.py: which outcome is right, which is skipped, the rates, and what faults are planted."""
 
+import ast
 import pathlib
 import sys
 import types
@@ -9,6 +10,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import corpus_doc  # noqa: E402
 import corpus_rates  # noqa: E402
+import mutants  # noqa: E402
 import run_corpus  # noqa: E402
 from corpus_files import find_kernels  # noqa: E402
 
@@ -100,9 +102,56 @@ def first_failures():
             yield "%s: %s" % (name, not wanted)
 
 
+MUTATED = "honest aten__renorm/two_passes"
+FAULTS = [
+    ("norm = tl.sqrt(norm)", "pass"),
+    ("if P == 1:", "if (False):"),
+    ("if P == 1:", "if (P != 1):"),
+    ("total += x * x", "total = (total + x * x).to(tl.float16)"),
+    ("total += x * x", "total += (x + x)"),
+    ("x = front.contiguous()", "x = (front)"),
+    ("return y.movedim(0, dim)", "return y.movedim((1), dim)"),
+    ("return out.copy_(renorm(self, p, dim, maxnorm))", "return out.copy_((renorm(self, dim, p, maxnorm)))"),
+]
+NO_FAULTS = ("height = ", "width = ", "@triton.jit", "def ", "ROWS=", "if x.numel() > 0:")
+
+
+def faults():
+    """What is planted, what is not, and that each is a program with one fault."""
+    found = mutants.Mutator(kernel(MUTATED)).found
+    keys = [mutant.key[1:] for mutant in found]
+    yield from ("not planted: %s -> %s" % fault for fault in FAULTS if fault not in keys)
+    yield from ("planted: %s -> %s" % key for key in keys for start in NO_FAULTS if key[0].startswith(start))
+    if len({mutant.text for mutant in found}) != len(found):
+        yield "a fault is planted twice"
+    for mutant in found:
+        ast.parse(mutant.text, str(mutant))
+        if mutant.text == mutant.kernel.path.read_bytes():
+            yield "no fault: %s" % mutant
+
+
+def listed_faults():
+    """Mutants that are listed as equivalent are still there."""
+    known = mutants.equivalents()
+    files = {"honest " + key[0] for key in known}
+    keys = {mutant.key for found in find_kernels("^honest ") if found.name in files for mutant in mutants.Mutator(found).found}
+    yield from ("mutants_equivalent.tsv: no such mutant: %s: %s -> %s" % key for key in known if key not in keys)
+
+
+def judged_faults():
+    for what, wanted in ((PASSED, "survived"), (WRONG, "wrong"), (("failed", "verify.exception", "correctness"), "broken"),
+                         (("cheated", "cheat.torch_compute", "l2"), "wrong"), (RULES, "not runnable"),
+                         (("failed", "contract.kernel_unreachable", "contract"), "not runnable"), (TROUBLE, "not runnable"),
+                         (None, "not runnable")):
+        if mutants.outcome_of(verdict(what)) != wanted:
+            yield "%s: %s" % (what, mutants.outcome_of(verdict(what)))
+
+
 def main():
     tests = (("each outcome is right, wrong or skipped as it should be", outcomes), ("rates and intervals", rates),
-             ("the codes that a header allows", codes), ("when the first failure tells", first_failures))
+             ("the codes that a header allows", codes), ("when the first failure tells", first_failures),
+             ("faults that mutants.py plants", faults), ("its list of equivalent mutants is not stale", listed_faults),
+             ("what became of a mutant", judged_faults))
     print("1..%d" % len(tests))
     failed = 0
     for number, (title, test) in enumerate(tests, 1):

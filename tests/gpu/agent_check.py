@@ -68,7 +68,7 @@ echo '{"type":"result","subtype":"success","is_error":false,"terminal_reason":"c
 "result":"round '"$round"'","permission_denials":[],"modelUsage":{}}'
 """
 
-# What a program in the agent's sandbox finds of GPUs: how many, and the results of using the first.
+# What a program in the agent's sandbox finds of GPUs: how many, and the results of using the first (driver, torch).
 LOOKING_CLI = """#!/bin/sh
 [ "${1:-}" != --version ] || { echo 0.0.0; exit 0; }
 echo '{"type":"system","subtype":"init","session_id":"s","claude_code_version":"0"}'
@@ -85,6 +85,8 @@ if n.value > 0:
     results += [cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0), cuda.cuCtxSetCurrent(context),
                 cuda.cuMemAlloc_v2(ctypes.byref(memory), size), cuda.cuMemsetD8_v2(memory, ctypes.c_ubyte(1), size),
                 cuda.cuCtxSynchronize()]
+    import torch
+    results += [torch.cuda.device_count() - 1, int(torch.ones(8, device="cuda").sum()) - 8]
 print(json.dumps([n.value, results]))
 KGB_EOF
 echo x >/ws/kernel.py
@@ -300,7 +302,7 @@ def interrupted(bench):
 
 def refused(bench):
     """A GPU that is not there is an error of the environment, before anything is created."""
-    calls = [(("--device", "cuda:63"), {}, "not so many GPUs|only cuda:0|no NVIDIA GPU"),
+    calls = [(("--device", "cuda:63"), {}, "not so many GPUs|only cuda:0|no NVIDIA GPU|hidden by"),
              (("--device", "cuda"), {"CUDA_VISIBLE_DEVICES": ""}, "hidden by CUDA_VISIBLE_DEVICES.*--device cpu")]
     for args, env, pattern in calls:
         for what in (("--kernels", bench.kernels), ("verify", bench.kernels / "aten__silu.py", "--op", "silu")):

@@ -57,6 +57,22 @@ def reduce(x, total, high, N: tl.constexpr):
 
 
 @triton.jit
+def twice(a):
+    return a + a
+
+
+@triton.jit
+def total_of(x, i):
+    return tl.sum(tl.load(x + i), 0)
+
+
+@triton.jit
+def calling(x, out, N: tl.constexpr):
+    i = tl.program_id(0) * N + tl.arange(0, N)
+    tl.store(out + i, twice(twice(total_of(x, i))) + tl.load(x + i) + tl.zeros((N,), tl.float32))
+
+
+@triton.jit
 def matmul(x, y, out, T: tl.constexpr):
     at = tl.arange(0, T)[:, None] * T + tl.arange(0, T)[None, :]
     tl.store(out + at, tl.dot(tl.load(x + at), tl.load(y + at)))
@@ -147,6 +163,17 @@ def check_shapes():
             out = torch.empty(columns, rows, dtype=dtype)
             turned[(1,)](x, out, A=rows, B=columns)
             assert torch.equal(out, x.T * (columns * 100 + rows)), (rows, columns, dtype)
+
+
+def check_calls():
+    """What a launch replaces is replaced in the functions that it calls as well, and by the next launch again."""
+    before = tl.load, tl.arange, tl.tensor.__add__, tl.tensor.__getitem__, tl.math.exp
+    for start in (0.0, 5.0):
+        x = torch.arange(64).float() + start
+        out = torch.empty(64)
+        calling[(2,)](x, out, N=32)
+        assert torch.equal(out, x.reshape(2, 32).sum(1, keepdim=True).expand(2, 32).reshape(-1) * 4 + x)
+        assert before == (tl.load, tl.arange, tl.tensor.__add__, tl.tensor.__getitem__, tl.math.exp)
 
 
 def check_names():

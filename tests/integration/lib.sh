@@ -94,6 +94,17 @@ trap 'exit 143' TERM
 
 # ---- tests ----
 
+# What commands have said into files of the folder since the test began: why it failed may be there.
+test_show_files() {
+	find . -maxdepth 1 -type f -newer "$TRASH/.began" -size -2000k \
+		\( -name 'log*' -o -name 'err*' -o -name 'out*' -o -name '[!.]*.log' -o -name table \) | sort |
+		while read -r test_file; do
+			printf '# end of %s:\n' "$test_file"
+			tail -n 20 "$test_file" | cut -c 1-500 | sed 's/^/#   > /'
+			printf '\n'
+		done
+}
+
 # test_expect_success SENTENCE BODY
 test_expect_success() {
 	test_n=$((test_n + 1))
@@ -102,6 +113,7 @@ test_expect_success() {
 		test_n_failed=$((test_n_failed + 1))
 		return 0
 	fi
+	touch -d '1 second ago' "$TRASH/.began" # times of files are coarse
 	# Not in a condition: that would switch `set -e` off inside.
 	(
 		set -e
@@ -118,6 +130,7 @@ test_expect_success() {
 		printf '# exit status %d, output:\n' "$test_body_status"
 		tail -n 200 "$test_log" | sed 's/^/# /'
 		printf '\n'
+		test_show_files
 	fi
 }
 
@@ -163,10 +176,13 @@ test_cli_path() {
 test_have() {
 	case $1 in
 	sandbox)
-		bwrap --unshare-all --die-with-parent --ro-bind / / true 2>/dev/null || {
-			echo 'bubblewrap cannot make namespaces here'
-			return 1
-		}
+		# Once is enough; it fails when something on the machine is unmounted meanwhile.
+		for _ in 1 2 3; do
+			! bwrap --unshare-all --die-with-parent --ro-bind / / true 2>/dev/null || return 0
+			sleep 1
+		done
+		echo 'bubblewrap cannot make namespaces here'
+		return 1
 		;;
 	torch)
 		test_python=${KGB_PYTHON:-$KGB_TEST_SOURCE_DIR/.deps/venv/bin/python}
@@ -295,18 +311,33 @@ test_no_process() {
 	return 1
 }
 
+# test_started: each process on standard input and when it started, for numbers are used again.
+test_started() {
+	while read -r test_pid; do
+		{ read -r test_stat <"/proc/$test_pid/stat"; } 2>/dev/null || continue
+		# shellcheck disable=SC2086 # fields 3 to 52, see proc(5)
+		set -- ${test_stat##*) }
+		printf '%s %s\n' "$test_pid" "${20}"
+	done
+}
+
 # test_below PID: all processes below it, by number.
 test_below() {
 	ps -e -o pid= -o ppid= | awk -v root="$1" '
 		{ parent[$1] = $2 }
 		END { for (p in parent) for (q = p; q in parent; q = parent[q]) if (parent[q] == root) { print p; break } }' |
-		sort -n
+		sort -n >"$TRASH/.below"
+	test_started <"$TRASH/.below" >>"$TRASH/.started"
+	cat "$TRASH/.below"
 }
 
-# test_ended PID...: have all ended? A zombie that nobody has reaped yet has an empty command line.
+# test_ended PID...: have all ended? A zombie that nobody has reaped yet has an empty command line; one that was below another
+# has also ended when a later process has its number.
 test_ended() {
 	for test_pid; do
-		! grep -q . "/proc/$test_pid/cmdline" 2>/dev/null || return 1
+		grep -q . "/proc/$test_pid/cmdline" 2>/dev/null || continue
+		grep -q "^$test_pid " "$TRASH/.started" 2>/dev/null || return 1
+		! grep -qx "$(echo "$test_pid" | test_started)" "$TRASH/.started" || return 1
 	done
 }
 

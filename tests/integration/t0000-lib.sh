@@ -24,6 +24,14 @@ test_expect_success 'a body with a failing command in its middle fails' '
 	test_grep "^1\.\.1" middle.out
 '
 
+test_expect_success 'a failure comes with the end of what commands said into files' '
+	run_suite said "echo old >err; touch -d yesterday err
+	test_expect_success one \"echo the reason >log; false\"
+	test_done"
+	test_equal 1 "$(cat said.status)" status &&
+	test_grep "^# end of ./log:" said.out && test_grep "^#   > the reason" said.out && test_no_grep old said.out
+'
+
 test_expect_success 'an unset variable fails' '
 	run_suite unset "test_expect_success one \": \\\$NO_SUCH\"
 	test_done"
@@ -91,8 +99,17 @@ test_expect_success 'test_grep and test_no_grep' '
 
 test_expect_success 'test_wait_for polls, and gives up' '
 	(sleep 0.3; touch there) &
-	test_wait_for 5 test -e there &&
+	test_wait_for 60 test -e there &&
 	! test_wait_for 1 test -e never
+'
+
+test_expect_success 'a process has ended when its number is that of a later one' '
+	sleep 100 &
+	pid=$!
+	test_below $$ >below && test_grep -x $pid below &&
+	! test_ended $pid &&
+	sed -i "s/^$pid .*/$pid 1/" "$TRASH/.started" && test_ended $pid &&
+	kill $pid && test_wait_for 60 test_ended $pid
 '
 
 test_expect_success 'the environment is clean' '

@@ -238,7 +238,7 @@ test_expect_success 'two at once: the second waits and finds the work done' '
 	test_wait_for 100 test -e "$state/hanging" && rm "$state/hang" &&
 	{ twice/bootstrap setup >two 2>&1 & } && pid2=$! &&
 	test_wait_for 100 grep -q "waiting for it" two &&
-	pkill -s "$pid" sleep && wait "$pid2" && wait "$pid" &&
+	test_wait_for 100 pkill -s "$pid" sleep && wait "$pid2" && wait "$pid" &&
 	test_grep "up to date" two
 '
 

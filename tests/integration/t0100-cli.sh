@@ -163,7 +163,7 @@ test_expect_success 'a configuration file may come from any editor, and what it 
 	paths: {prices: }\n|paths.prices must not be empty
 	EOF
 	mkfifo some.fifo &&
-	test_expect_code 3 timeout 10 kgb-agent config --config some.fifo 2>err &&
+	test_expect_code 3 timeout 100 kgb-agent config --config some.fifo 2>err &&
 	test_grep "is a fifo" err
 '
 

@@ -27,7 +27,7 @@ run() {
 }
 
 test_expect_success 'a folder with an executable `run` is a method: refused once, then passed' '
-	test_expect_code 0 run "$TRASH/agent" &&
+	test_expect_code 0 run ./agent &&
 	operator ".status == \"generated\" and (.verify_calls | map(.status)) == [\"failed\", \"passed\"]" &&
 	operator ".attempts[-1] | .end == \"agent.ok\" and .kernel_source == \"verified\"" &&
 	test_grep "model claude-sonnet-4-5 at http://127.0.0.1:8123/v1 and http://127.0.0.1:8123$" runs/*/attempts/aten__add/001/stdout.jsonl

@@ -38,7 +38,7 @@ test_expect_success 'a token budget: nothing leaves, the CLI ends after that one
 	done
 '
 test_expect_success 'time of an operator: class budget, not time-out' '
-	printf "#!/bin/sh\n[ \"\${1:-}\" != --version ] || { echo 0.0.0; exit 0; }\nsleep 1000.$$ & echo >/ws/started; wait\n" >cli && chmod +x cli &&
+	printf "#!/bin/sh\n[ \"\${1:-}\" != --version ] || { echo 0.0.0; exit 0; }\nsleep 1010.$$ & echo >/ws/started; wait\n" >cli && chmod +x cli &&
 	for time in 2s 100s; do # where 2 s are over before the CLI has started, the longer
 		rm -rf time
 		KGB_CLAUDE_BIN=$TRASH/cli test_expect_code 5 kgb-agent add -m naive_cc --skip-verify --set budget.operator_time=$time \
@@ -47,7 +47,7 @@ test_expect_success 'time of an operator: class budget, not time-out' '
 	done &&
 	test -e time/*/attempts/aten__add/001/ws/started &&
 	operator ".status == \"budget\" and .error_code == \"budget.seconds\"" &&
-	test_no_process "sleep 1000.$$"
+	test_no_process "sleep 1010.$$"
 '
 test_expect_success 'what it cost, by the table, for attempt, operator and run' '
 	test_expect_code 1 live ok --runs-dir priced &&

@@ -114,15 +114,16 @@ test_expect_success 'a real key never enters the sandbox and is written nowhere'
 test_expect_success 'Ctrl-C: exit 130, tree gone, state readable' '
 	printf "sleep 1003.$$\n" | fake_cli && rm -rf runs &&
 	{
-		KGB_CLAUDE_BIN=$TRASH/cli kgb-agent add -m normal_cc >out 2>log &
+		KGB_CLAUDE_BIN=$TRASH/cli kgb-agent add -m normal_cc --runs-dir stopped >out 2>log &
 		pid=$!
 	} &&
 	test_wait_for 100 sh -c "pgrep -f \"[s]leep 1003.$$\" >/dev/null" &&
 	kill -INT $pid && code=0 && { wait $pid || code=$?; } &&
 	test_equal 130 $code "exit status" &&
 	test_no_process "sleep 1003.$$" &&
-	jq -e ".operators[\"aten::add\"].status == \"cancelled\"" runs/*/progress.json &&
-	test_grep "kgb-agent --skip-gen --run" log
+	jq -e ".operators[\"aten::add\"].status == \"cancelled\"" stopped/*/progress.json &&
+	run=$(sed -n "s/.*kgb-agent --skip-gen --run .\(.*\).$/\1/p" log) && test_grep "kgb-agent resume .$run.," log &&
+	test -e "$run/progress.json"
 '
 test_expect_success 'a run that another process holds: exit 75 with its owner' '
 	printf "sleep 1005.$$\n" | fake_cli && rm -rf runs &&

@@ -321,7 +321,7 @@ test_expect_success 'as many spare workers are made as were asked for' '
 '
 
 test_expect_success 'a spare runner serves one verification, and another takes its place; the reference stays' '
-	spares runner | sort >before && spares reference | sort >reference_before &&
+	spares runner | test_started | sort >before && spares reference | sort >reference_before &&
 	for i in 1 2 3 4; do
 		judge "$process/honest.py" --zygotes spared && jq -e ".status == \"passed\"" verdict.json || return 1
 	done &&
@@ -330,7 +330,7 @@ test_expect_success 'a spare runner serves one verification, and another takes i
 	judge "$process/look_around.py" --zygotes zygotes &&
 	test_equal "$(jq -c "[.status, .code]" verdict.json)" "$(jq -c "[.status, .code]" spared.json)" "what a spare sees" &&
 	test_wait_for 200 n_spares runner 6 &&
-	spares runner | sort >after && test_equal "" "$(comm -12 before after)" "spares that served twice" &&
+	spares runner | test_started | sort >after && test_equal "" "$(comm -12 before after)" "spares that served twice" &&
 	spares reference | sort >reference_after &&
 	test_equal "" "$(comm -23 reference_before reference_after)" "references that ended" &&
 	for pid in $(cat reference_after); do sed -n "s/^Max cpu time *//p" "/proc/$pid/limits"; done >limits &&
@@ -350,7 +350,9 @@ test_expect_success 'more at once than there are spares' '
 '
 
 test_expect_success 'a spare that died is no loss' '
-	kill -9 $(spares runner) $(spares reference) &&
+	spares runner >killed && spares reference >>killed &&
+	{ kill -9 $(cat killed) || true; } && # with one another falls before its turn comes
+	test_wait_for 60 test_ended $(cat killed) &&
 	judge "$process/honest.py" --zygotes spared && jq -e ".status == \"passed\"" verdict.json &&
 	test_wait_for 200 n_spares runner 6
 '

@@ -500,6 +500,19 @@ static int check_into(struct expander *x, struct kgb_case *c, size_t i)
 	return 0;
 }
 
+static int expand_read(struct expander *x, struct kgb_case *c, size_t i)
+{
+	const char *text = NULL;
+	struct kgb_err why = KGB_ERR_INIT;
+
+	x->param = c->args[i].param;
+	if (resolve_text(x, x->param->read, "all", &text) < 0)
+		return -1;
+	if (kgb_str_eq(text, "all"))
+		return 0;
+	return kgb_read_parse(c, i, text, &why) < 0 ? fail_case(x, "read: %s", why.msg) : 0;
+}
+
 static int expand_case(struct expander *x)
 {
 	struct kgb_cases *cases = x->cases;
@@ -528,9 +541,12 @@ static int expand_case(struct expander *x)
 		if (expand_arg(x, &c->args[i]) < 0)
 			return -1;
 	}
-	for (size_t i = 0; i < c->n_args; i++)
+	for (size_t i = 0; i < c->n_args; i++) {
 		if (c->args[i].param->into && check_into(x, c, i) < 0)
 			return -1;
+		if (c->args[i].param->read && !c->args[i].is_absent && expand_read(x, c, i) < 0)
+			return -1;
+	}
 	cases->n++;
 	return 0;
 }

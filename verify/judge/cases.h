@@ -11,6 +11,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "verify/judge/unread.h"
 #include "verify/judge/view.h"
 #include "verify/spec.h"
 
@@ -81,6 +82,7 @@ struct kgb_arg {
 	size_t sibling; /* OWNERS: number of the argument with the offsets, an earlier one */
 	bool bounded; /* the spec gives the range: no mode leaves it (indices, probabilities, masks)
 		       */
+	struct kgb_read read; /* TENSOR */
 	struct kgb_value value; /* VALUE */
 };
 

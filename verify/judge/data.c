@@ -33,6 +33,7 @@ void kgb_data_fill(struct kgb_data *data, const struct kgb_case *c, const struct
 		else
 			kgb_fill(arg, c->mode, &rng, data->storages[i]);
 	}
+	kgb_unread_fill(c, data->storages, UINT8_MAX);
 }
 
 void kgb_data_shape(struct kgb_data *data, const struct kgb_data *like)

@@ -214,8 +214,13 @@ static enum kgb_exec_outcome learn_end(struct kgb_exec *exec, struct kgb_err *er
 
 	if (!reap(exec, END_WAIT_MS)) {
 		end_now(exec);
-		(void)kgb_fail(err, KGB_ERR_FAILED, "kgb-exec closed its channel and went on");
-		return KGB_EXEC_BROKE_PROTOCOL;
+		/* Else it was ending by itself after all: the driver gives a GPU's memory back, on
+		 * a busy machine. */
+		if (exec->end_value == 128 + SIGKILL || exec->end_value == 128 + SIGTERM) {
+			(void)kgb_fail(err, KGB_ERR_FAILED,
+				       "kgb-exec closed its channel and went on");
+			return KGB_EXEC_BROKE_PROTOCOL;
+		}
 	}
 	add_last_words(exec, &words);
 	if (exec->end_value > 128)

@@ -141,6 +141,7 @@ static int lint_case(struct kgb_lint *lint, const struct kgb_case *c, struct kgb
 		lint_cost(lint, &data);
 		if (!c->interface->is_random)
 			kgb_lint_again(lint, &data);
+		kgb_lint_unread(lint, &data);
 		lint_changed(lint, &data);
 	}
 	if (quiet)

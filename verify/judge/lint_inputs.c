@@ -2,6 +2,8 @@
 /** \file
  * Is the reference a function of its arguments, of all of them and of nothing else?
  */
+#include <math.h>
+
 #include "base/str.h"
 #include "verify/judge/call.h"
 #include "verify/judge/lint_parts.h"
@@ -53,6 +55,104 @@ void kgb_lint_again(struct kgb_lint *lint, const struct kgb_data *data)
 			      "%s: the reference gives another result in another process",
 			      data->kase->name);
 	kgb_lint_forget(&again);
+}
+
+/* ---- memory that is not read ---- */
+
+/* The same arguments with zeros in what is not read. Release with release_zeroed. */
+static void zero_unread(const struct kgb_data *data, struct kgb_data *out)
+{
+	*out = *data;
+	for (size_t i = 0; i < data->kase->n_args; i++) {
+		if (!data->storages[i])
+			continue;
+		out->storages[i] = kgb_xmalloc(data->storage_bytes[i]);
+		memcpy(out->storages[i], data->storages[i], data->storage_bytes[i]);
+	}
+	kgb_unread_fill(data->kase, out->storages, 0);
+}
+
+static void release_zeroed(struct kgb_data *zeroed)
+{
+	for (size_t i = 0; i < zeroed->kase->n_args; i++)
+		kgb_free(zeroed->storages[i]);
+}
+
+/* The elements of the argument that holds a result, in the result's order; NULL: none does. */
+static char *held_before(const struct kgb_data *data, size_t result)
+{
+	size_t holder = kgb_call_holder(data->kase, result);
+
+	if (holder == SIZE_MAX || !data->storages[holder])
+		return NULL;
+	const struct kgb_view *view = &data->kase->args[holder].view;
+	char *values =
+		kgb_xreallocarray(NULL, (size_t)kgb_view_numel(view), kgb_dtype_size(view->dtype));
+	kgb_view_gather(view, data->storages[holder], values);
+	return values;
+}
+
+/* Each element is the same, or what the result's argument held in both calls. */
+static bool ignores_unread(const struct kgb_data *data, const struct kgb_data *zeroed,
+			   const struct kgb_data *answer, size_t result)
+{
+	const struct kgb_truth *ours = &data->results[result], *theirs = &answer->results[result];
+	const size_t size = kgb_dtype_size(ours->view.dtype);
+	KGB_AUTO(free) char *before = held_before(data, result);
+	KGB_AUTO(free) char *zeros = held_before(zeroed, result);
+
+	if (!ours->native || !theirs->native)
+		return true;
+	for (size_t at = 0; at < (size_t)kgb_view_numel(&ours->view) * size; at += size) {
+		const char *a = (const char *)ours->native + at;
+		const char *b = (const char *)theirs->native + at;
+		if (memcmp(a, b, size) != 0 && !(before && memcmp(a, before + at, size) == 0 &&
+						 memcmp(b, zeros + at, size) == 0))
+			return false;
+	}
+	return true;
+}
+
+/* A size of terms that is no number would let anything pass. */
+static bool has_magnitudes(const struct kgb_truth *truth)
+{
+	const double *exact = truth->exact, *magnitude = truth->magnitude;
+	const struct kgb_view parts = kgb_view_parts(&truth->view);
+
+	for (int64_t i = 0; exact && magnitude && i < kgb_view_numel(&parts); i++)
+		if (isnan(magnitude[i]) && !isnan(exact[i]))
+			return false;
+	return true;
+}
+
+void kgb_lint_unread(struct kgb_lint *lint, const struct kgb_data *data)
+{
+	struct kgb_data zeroed, answer;
+	struct kgb_err err = KGB_ERR_INIT;
+
+	if (!kgb_case_has_unread(data->kase))
+		return;
+	zero_unread(data, &zeroed);
+	if (kgb_lint_ask(&lint->other, data->kase, &zeroed, 0, &answer, &err) < 0) {
+		kgb_lint_note(lint->report, "bounds", "with zeros where nothing is read: %s",
+			      err.msg);
+		release_zeroed(&zeroed);
+		return;
+	}
+	for (size_t i = 0; i < data->n_results; i++) {
+		if (!ignores_unread(data, &zeroed, &answer, i))
+			kgb_lint_note(lint->report, "bounds",
+				      "%s: the reference's result %zu depends on what 'read' "
+				      "says is not read",
+				      data->kase->name, i);
+		if (!has_magnitudes(&data->results[i]))
+			kgb_lint_note(lint->report, "bounds",
+				      "%s: magnitudes of result %zu depend on what 'read' says "
+				      "is not read",
+				      data->kase->name, i);
+	}
+	kgb_lint_forget(&answer);
+	release_zeroed(&zeroed);
 }
 
 /* ---- parameters ---- */

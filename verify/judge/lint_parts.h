@@ -67,8 +67,9 @@ bool kgb_lint_wants_previous(const struct kgb_lint *lint, const struct kgb_data 
 void kgb_lint_settle_values(struct kgb_lint *lint);
 
 /** lint_inputs.c: the reference gives the same in another process and among other memory, and
- * whatever `other_inputs` has a parameter for matters. */
+ * whatever `other_inputs` has a parameter for matters, and nothing that is said not to be read. */
 void kgb_lint_again(struct kgb_lint *lint, const struct kgb_data *data);
+void kgb_lint_unread(struct kgb_lint *lint, const struct kgb_data *data);
 void kgb_lint_inputs(struct kgb_lint *lint, const struct kgb_data *data,
 		     const struct kgb_data *other_inputs);
 void kgb_lint_swapped(struct kgb_lint *lint, const struct kgb_data *data);

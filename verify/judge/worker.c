@@ -232,6 +232,18 @@ static bool lives_on(struct kgb_worker *worker)
 	return !wait_readable(worker, fd, kgb_mono_ms() + DYING_MS);
 }
 
+/* It does not end, although it has hung up: a lie, unless it was ending by itself after all, only
+ * slowly, on a busy machine. */
+static void end_hung_up(struct kgb_worker *worker)
+{
+	kill_now(worker);
+	learn_end(worker);
+	if (worker->end != KGB_WORKER_SIGNALED || worker->end_value != SIGKILL)
+		return;
+	worker->end = KGB_WORKER_LIED;
+	snprintf(worker->why, sizeof(worker->why), "closed its channel and went on");
+}
+
 bool kgb_worker_wait(struct kgb_worker *worker, int64_t deadline_ms, struct kgb_wire_reply *out)
 {
 	KGB_AUTO(free) char *bytes = kgb_xmalloc(sizeof(*out));
@@ -252,7 +264,7 @@ bool kgb_worker_wait(struct kgb_worker *worker, int64_t deadline_ms, struct kgb_
 	}
 	/* End of stream. */
 	if (lives_on(worker))
-		put_down(worker, KGB_WORKER_LIED, "closed its channel and went on");
+		end_hung_up(worker);
 	else
 		learn_end(worker);
 	return false;

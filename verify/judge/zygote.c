@@ -26,7 +26,7 @@ enum {
 	HELLO_MAX = 4096,
 	STDERR_TAIL = 600,
 	CONNECT_BACKLOG = 64,
-	STATUS_MS = 500,
+	STATUS_MS = 10 * 1000, /* for a launcher whose sandbox is gone */
 	PRIVATE_BYTES = 16 << 20 /* Triton's own modules for CUDA are compiled there */
 };
 #define TRACE_LIBRARY "/kgb/lib/libkgb_trace.so"

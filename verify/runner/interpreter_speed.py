@@ -31,6 +31,26 @@ def patched_from_list(function):
     return patch
 
 
+def patched_once(function):
+    """A launch replaces the language's functions until it ends; functions that its kernel calls find them replaced. Doing it
+    again at each call would also cost Python what it remembers of the language's types."""
+    launch, done = interpreter._LangPatchScope(), []
+
+    def patch(fn):
+        nonlocal launch, done
+        languages = [value for value in fn.__globals__.values() if value is tl or value is tl.core]
+        if not launch._changes:  # the last one has ended
+            launch, done = function(fn), languages
+            return launch
+        if languages and all(language in done for language in languages):
+            return interpreter._LangPatchScope()
+        scope = function(fn)
+        done += languages
+        return scope
+
+    return patch
+
+
 def remembered_dtype(function):
     known = {}
 
@@ -104,6 +124,7 @@ def apply():
     """After everything else that changes triton.language."""
     without_overflow_checks(interpreter.interpreter_builder)
     interpreter._patch_builtin = patched_from_list(interpreter._patch_builtin)
+    interpreter._patch_lang = patched_once(interpreter._patch_lang)
     interpreter._get_np_dtype = remembered_dtype(interpreter._get_np_dtype)
     tl.core.tensor.__init__ = remembered_shape(tl.core.tensor.__init__)
     tl.core.block_type.__init__ = remembered_block(tl.core.block_type.__init__)

@@ -10,8 +10,8 @@ def geam(m, n, alpha, a_ptr, a_row, a_column, beta, b_ptr, b_row, b_column, c_pt
     i = tl.program_id(0) * TM + tl.arange(0, TM)
     j = tl.program_id(1) * TN + tl.arange(0, TN)
     inside = (i < m)[:, None] & (j < n)[None, :]
-    a = tl.load(a_ptr + i[:, None] * a_row + j[None, :] * a_column, mask=inside)
-    b = tl.load(b_ptr + i[:, None] * b_row + j[None, :] * b_column, mask=inside)
+    a = tl.load(a_ptr + i[:, None] * a_row + j[None, :] * a_column, mask=inside & (alpha != 0), other=0.0)
+    b = tl.load(b_ptr + i[:, None] * b_row + j[None, :] * b_column, mask=inside & (beta != 0), other=0.0)
     tl.store(c_ptr + i[:, None] + j[None, :] * ldc, alpha * a + beta * b, mask=inside)
 
 

@@ -13,7 +13,7 @@ def trsm(n, n_sides, alpha, a_ptr, a_row, a_column, b_ptr, b_row, b_column, LOWE
     inside = (i < n)[:, None] & (s < n_sides)[None, :]
     at = b_ptr + i[:, None] * b_row + s[None, :] * b_column
     x = alpha * tl.load(at, mask=inside & (alpha != 0.0), other=0.0)
-    for step in range(0, n):
+    for step in range(0, n if alpha != 0.0 else 0):
         j = step if LOWER else n - 1 - step
         known = tl.sum(tl.where((i == j)[:, None], x, 0.0), axis=0)
         if not UNIT:

@@ -23,10 +23,11 @@ def quantise(x_ptr, q_ptr, d_ptr, s_ptr, n_blocks, BLOCKS: tl.constexpr):
 def multiply(w_ptr, q_ptr, d_ptr, s_ptr, sorted_ptr, expert_ptr, post_ptr, o_ptr, n_results, top_k, rows, n_blocks,
              Q4: tl.constexpr, BYTES: tl.constexpr, ROWS: tl.constexpr, BLOCKS: tl.constexpr):
     place = tl.program_id(0) * 4 + tl.arange(0, 4)
-    i = tl.load(sorted_ptr + place, mask=place < tl.load(post_ptr), other=n_results)
+    n_places = tl.load(post_ptr)
+    i = tl.load(sorted_ptr + place, mask=place < n_places, other=n_results)
     counts = (i < n_results)[:, None]
     token = (i // top_k)[:, None]
-    expert = tl.load(expert_ptr + tl.program_id(0)).to(tl.int64)
+    expert = tl.load(expert_ptr + tl.program_id(0), mask=tl.program_id(0) * 4 < n_places, other=0).to(tl.int64)
     r = (tl.program_id(1) * ROWS + tl.arange(0, ROWS))[:, None]
     e = tl.arange(0, 32)[None, None, :]
     total = tl.zeros((4, ROWS), tl.float32)

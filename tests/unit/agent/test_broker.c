@@ -41,7 +41,7 @@ static const char fake_judge[] =
 	"crash) kill -SEGV $$ ;;\n"
 	"env) echo 'kgb-judge: error: install torch' >&2; exit 4 ;;\n"
 	"hang) sleep 60 ;;\n"
-	"deaf) trap '' TERM; sleep 60 & wait; sleep 60 ;;\n"
+	"deaf) trap '' TERM; : >\"$0.deaf\"; sleep 60 & wait; sleep 60 ;;\n"
 	"late) echo '{}' >&3; trap 'exit 0' TERM; sleep 60 & wait ;;\n"
 	"secret) echo \"{\\\"key\\\":\\\"$ANTHROPIC_API_KEY\\\"}\" >&3 ;;\n"
 	"slow) sleep 0.3; echo '{}' >&3 ;;\n"
@@ -96,7 +96,7 @@ static void on_closed(void *payload)
 }
 
 static void start_on(struct fixture *fixture, const struct kgb_devices *devices, int64_t timeout_ms,
-		     int max_jobs, const char *zygotes_are)
+		     int max_jobs, int64_t grace_ms, const char *zygotes_are)
 {
 	struct kgb_err err = KGB_ERR_INIT;
 	*fixture = (struct fixture){.dir = "/tmp/kgb-test-broker-XXXXXX", .devices = devices};
@@ -119,6 +119,7 @@ static void start_on(struct fixture *fixture, const struct kgb_devices *devices,
 		.max_jobs = max_jobs,
 		.verify_timeout_ms = timeout_ms,
 		.call_timeout_ms = 1000,
+		.grace_ms = grace_ms,
 		.memory_bytes = 1,
 	};
 	if (kgb_broker_start(&fixture->broker, &spec, &err) < 0)
@@ -127,7 +128,8 @@ static void start_on(struct fixture *fixture, const struct kgb_devices *devices,
 
 static void start(struct fixture *fixture, int64_t timeout_ms, int max_jobs, bool broken_zygotes)
 {
-	start_on(fixture, &one_cpu, timeout_ms, max_jobs, broken_zygotes ? "broken" : NULL);
+	start_on(fixture, &one_cpu, timeout_ms, max_jobs, KGB_BROKER_GRACE_MS,
+		 broken_zygotes ? "broken" : NULL);
 }
 
 static void submit(struct fixture *fixture, struct expectation *e)
@@ -153,7 +155,7 @@ static void run_until_done(struct fixture *fixture, int n)
 /** Long enough for the jobs to be started. */
 static void run_briefly(struct fixture *fixture)
 {
-	for (int i = 0; i < 30; i++) {
+	for (int i = 0; i < 10; i++) {
 		uv_run(&fixture->loop, UV_RUN_NOWAIT);
 		usleep(10000);
 	}
@@ -231,7 +233,8 @@ static void test_cancelled_jobs_end_whether_queued_or_running(void **state)
 	kgb_job_cancel(queued.job);
 	kgb_job_cancel(hang.job);
 	run_until_done(&fixture, 3);
-	assert_true(kgb_mono_ms() - before < 2500); /* TERM was enough: no wait for the grace */
+	/* TERM was enough: no wait for the grace */
+	assert_true(kgb_mono_ms() - before < KGB_BROKER_GRACE_MS - 500);
 	finish(&fixture);
 }
 
@@ -239,13 +242,13 @@ static void test_closing_cancels_what_is_left_and_ends_the_zygotes(void **state)
 {
 	(void)state;
 	struct fixture fixture;
-	struct expectation deaf = {.operator= "deaf", .error = "cancelled", .cancelled = true};
+	struct expectation hang = {.operator= "hang", .error = "cancelled", .cancelled = true};
 	struct expectation queued = {.operator= "ok", .error = "cancelled", .cancelled = true};
 	struct expectation first = {.operator= "ok", .verdict = OK_ON_CPU};
 	start(&fixture, 20000, 1, false);
 	submit(&fixture, &first);
 	run_until_done(&fixture, 1);
-	submit(&fixture, &deaf);
+	submit(&fixture, &hang);
 	submit(&fixture, &queued);
 	run_briefly(&fixture);
 	kgb_broker_close(fixture.broker, on_closed, &fixture);
@@ -259,15 +262,34 @@ static void test_closing_cancels_what_is_left_and_ends_the_zygotes(void **state)
 	assert_int_equal(kgb_fs_remove_tree(AT_FDCWD, fixture.dir, &err), 0);
 }
 
+static void test_a_judge_that_is_deaf_to_term_is_killed_after_the_grace(void **state)
+{
+	(void)state;
+	enum { GRACE_MS = 300, LIMIT_MS = 60000 };
+	struct fixture fixture;
+	struct expectation deaf = {.operator= "deaf", .error = "cancelled", .cancelled = true};
+	start_on(&fixture, &one_cpu, 20000, 1, GRACE_MS, "broken");
+	KGB_AUTO(free) char *is_deaf = kgb_path_join(fixture.dir, "kgb-judge.deaf");
+	submit(&fixture, &deaf);
+	int64_t start_ms = kgb_mono_ms();
+	while (!kgb_fs_exists(AT_FDCWD, is_deaf) && kgb_mono_ms() - start_ms < LIMIT_MS)
+		run_briefly(&fixture);
+	int64_t before = kgb_mono_ms();
+	kgb_job_cancel(deaf.job);
+	run_until_done(&fixture, 1);
+	assert_true(kgb_mono_ms() - before < LIMIT_MS); /* it would go on for twice as long */
+	finish(&fixture);
+}
+
 /* torch takes seconds to load: whoever interrupts a run in that time does not wait for it. */
 static void test_closing_does_not_wait_for_zygotes_that_still_start(void **state)
 {
 	(void)state;
 	struct fixture fixture;
-	start_on(&fixture, &one_cpu, 20000, 1, "stuck");
+	start_on(&fixture, &one_cpu, 20000, 1, KGB_BROKER_GRACE_MS, "stuck");
 	int64_t start_ms = kgb_mono_ms();
 	finish(&fixture);
-	assert_true(kgb_mono_ms() - start_ms < 2500);
+	assert_true(kgb_mono_ms() - start_ms < KGB_BROKER_GRACE_MS - 500);
 }
 
 static void test_each_device_has_its_own_zygotes(void **state)
@@ -281,7 +303,7 @@ static void test_each_device_has_its_own_zygotes(void **state)
 		 .timed = true,
 		 .verdict = "[\".zygotes-cuda:3 cuda:3 yes\"]\n"},
 	};
-	start_on(&fixture, &two_gpus, 20000, 2, NULL);
+	start_on(&fixture, &two_gpus, 20000, 2, KGB_BROKER_GRACE_MS, NULL);
 	for (size_t i = 0; i < KGB_ARRAY_LEN(jobs); i++)
 		submit(&fixture, &jobs[i]);
 	run_until_done(&fixture, KGB_ARRAY_LEN(jobs));
@@ -352,6 +374,7 @@ int main(void)
 		cmocka_unit_test(test_without_zygotes_judges_start_cold),
 		cmocka_unit_test(test_cancelled_jobs_end_whether_queued_or_running),
 		cmocka_unit_test(test_closing_cancels_what_is_left_and_ends_the_zygotes),
+		cmocka_unit_test(test_a_judge_that_is_deaf_to_term_is_killed_after_the_grace),
 		cmocka_unit_test(test_closing_does_not_wait_for_zygotes_that_still_start),
 		cmocka_unit_test(test_each_device_has_its_own_zygotes),
 		cmocka_unit_test(test_at_most_max_jobs_run_at_once),

@@ -249,6 +249,32 @@ static void test_untrusted_open_does_not_mind_renames_elsewhere(void **state)
 	assert_int_equal(n_failed, 0);
 }
 
+static void test_untrusted_open_finds_a_file_that_is_being_replaced(void **state)
+{
+	const struct tmpdir *dir = *state;
+	struct kgb_err err = KGB_ERR_INIT;
+
+	put_file(dir->fd, "f", "x");
+	pid_t editor = fork();
+	assert_true(editor >= 0);
+	if (editor == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		alarm(60);
+		for (;;) {
+			close(openat(dir->fd, "new", O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
+			renameat(dir->fd, "new", dir->fd, "f");
+		}
+	}
+	int n_failed = 0;
+	for (int i = 0; i < 5000; i++) {
+		KGB_AUTO(fd) int fd = -1;
+		n_failed += kgb_fs_open_untrusted(dir->fd, "f", 5, &fd, &err) < 0;
+	}
+	kill(editor, SIGKILL);
+	assert_int_equal(waitpid(editor, NULL, 0), editor);
+	assert_int_equal(n_failed, 0);
+}
+
 static void test_untrusted_open_refuses_a_file_under_a_lease(void **state)
 {
 	const struct tmpdir *dir = *state;
@@ -507,6 +533,7 @@ int main(void)
 		fs_test(test_opendir),
 		fs_test(test_untrusted_open_refuses_everything_but_a_plain_file),
 		fs_test(test_untrusted_open_does_not_mind_renames_elsewhere),
+		fs_test(test_untrusted_open_finds_a_file_that_is_being_replaced),
 		fs_test(test_untrusted_open_refuses_a_file_under_a_lease),
 		fs_test(test_untrusted_files_are_opened_close_on_exec),
 		fs_test(test_write_all_survives_short_and_interrupted_writes),

@@ -2,9 +2,9 @@
 #include "base/json.h"
 
 #include <math.h>
+#include <time.h>
 
 #include "base/limits.h"
-#include "base/time.h"
 #include "tests/unit/base/support.h"
 
 static void test_documents_that_are_accepted(void **state)
@@ -245,10 +245,10 @@ static void test_duplicates_are_found_fast_in_large_objects(void **state)
 		kgb_buf_addf(&text, "\"%d\":0,", (i * 7919) % 200003);
 	size_t len = text.len;
 	kgb_buf_adds(&text, "\"x\":0}");
-	int64_t start = kgb_mono_ms();
+	clock_t start = clock();
 	assert_ok(kgb_json_parse(text.ptr, text.len, &json, &err), err);
-	/* Quadratic would be minutes. */
-	assert_true(kgb_mono_ms() - start < 10000);
+	/* Of processor time; quadratic would be minutes. */
+	assert_true(clock() - start < 20 * CLOCKS_PER_SEC);
 	kgb_buf_truncate(&text, len);
 	kgb_buf_adds(&text, "\"7919\":0}");
 	assert_int_equal(kgb_json_parse(text.ptr, text.len, &none, &err), -1);

@@ -229,6 +229,20 @@ static void test_usage_that_is_told_twice_counts_once(void **state)
 		 "{\"type\":\"assistant\",\"message\":{\"id\":\"m\",\"usage\":{\"input_tokens\":4,\"output_tokens\":1,\"cache_creation_input_tokens\":3,\"cache_read_input_tokens\":2},\"content\":[]}}\n",
 		 {4, -1, 3, 2},
 		 -1},
+		/* The same, with a sub-agent's message in between, which is not the session's own.
+		 */
+		{"claude",
+		 "{\"type\":\"assistant\",\"parent_tool_use_id\":null,\"message\":{\"id\":\"m\",\"usage\":{\"input_tokens\":4,\"cache_creation_input_tokens\":3,\"cache_read_input_tokens\":2},\"content\":[]}}\n"
+		 "{\"type\":\"assistant\",\"parent_tool_use_id\":\"t\",\"message\":{\"id\":\"s\",\"usage\":{\"input_tokens\":50,\"cache_creation_input_tokens\":60,\"cache_read_input_tokens\":70},\"content\":[]}}\n"
+		 "{\"type\":\"assistant\",\"parent_tool_use_id\":null,\"message\":{\"id\":\"m\",\"usage\":{\"input_tokens\":4,\"cache_creation_input_tokens\":3,\"cache_read_input_tokens\":2},\"content\":[]}}\n",
+		 {4, -1, 3, 2},
+		 -1},
+		/* The closing event has all models, and takes the place of what was told before. */
+		{"claude",
+		 "{\"type\":\"assistant\",\"message\":{\"id\":\"m\",\"usage\":{\"input_tokens\":4,\"cache_creation_input_tokens\":3,\"cache_read_input_tokens\":2},\"content\":[]}}\n"
+		 "{\"type\":\"result\",\"num_turns\":1,\"usage\":{\"input_tokens\":4,\"output_tokens\":5},\"modelUsage\":{\"large\":{\"inputTokens\":4,\"outputTokens\":5,\"cacheCreationInputTokens\":3,\"cacheReadInputTokens\":2},\"small\":{\"inputTokens\":10,\"outputTokens\":20,\"cacheCreationInputTokens\":30,\"cacheReadInputTokens\":40}}}\n",
+		 {14, 25, 33, 42},
+		 1},
 		/* A counter that goes on through the session. */
 		{"codex",
 		 "{\"type\":\"turn.completed\",\"usage\":{\"input_tokens\":9,\"cached_input_tokens\":2,\"output_tokens\":3}}\n"

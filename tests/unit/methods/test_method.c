@@ -93,6 +93,12 @@ static const struct {
 	 "files: '/x' must be a path below the home"},
 	{"name: m\nsummary: s\ncli: claude\nmodel: x\ninstructions: i.md\nargv: []\nlimits: {requests: 1}\n",
 	 "m/method.yaml:7:10: "},
+	{"name: m\nsummary: s\ncli: claude\nmodel: x\ninstructions: none.md\nargv: []\n",
+	 "m/method.yaml:5:15: instructions: there is no file "},
+	{"name: m\nsummary: s\ncli: claude\nmodel: x\ninstructions: i.md\nargv: [\"{{modl}}\"]\n",
+	 "m/method.yaml: method 'm': argv[0]: "},
+	{"name: m\nsummary: s\ncli: claude\nmodel: x\ninstructions: i.md\nenv: {LD_PRELOAD: x}\n",
+	 "m/method.yaml: env: sandbox: variable 'LD_PRELOAD' "},
 	/* A loop. */
 	{LOOP "loop: {prompt: i.md}\n", "m/method.yaml:7:7: loop: missing key 'iterations'"},
 	{LOOP "loop: {iterations: 2}\n", "loop: missing key 'prompt'"},
@@ -124,6 +130,8 @@ static void test_a_broken_method_is_refused_with_its_place(void **state)
 	assert_int_equal(kgb_fs_mkdirs(AT_FDCWD, platforms, 0755, &err), 0);
 	assert_int_equal(kgb_fs_write_atomic(AT_FDCWD, text, "x", 1, 0644, false, &err), 0);
 	assert_int_equal(kgb_fs_write_atomic(AT_FDCWD, platform, "x", 1, 0644, false, &err), 0);
+	KGB_AUTO(free) char *programs = kgb_xasprintf("%s/methods/program", dir);
+	assert_int_equal(symlink(KGB_TEST_SOURCE_DIR "/methods/program", programs), 0);
 	for (size_t i = 0; i < KGB_ARRAY_LEN(broken); i++) {
 		struct kgb_method method;
 		assert_int_equal(kgb_fs_write_atomic(AT_FDCWD, file, broken[i].yaml,
@@ -228,7 +236,8 @@ static void test_every_operator_has_a_prompt_for_every_method(void **state)
 	assert_true(index.names.n >= 6);
 	for (size_t i = 0; i < index.names.n; i++) {
 		const struct kgb_prompt_vars prompt_vars = {.platform = i % 2 ? "cuda" : "cpu",
-							    .max_verify_calls = 7};
+							    .max_verify_calls = 7,
+							    .sees_gpu = i % 4 == 1};
 		struct kgb_spec spec;
 		struct kgb_prompt_operator op;
 		if (kgb_spec_load(index.paths.items[i], &spec, &err) < 0 ||
@@ -245,6 +254,8 @@ static void test_every_operator_has_a_prompt_for_every_method(void **state)
 				fail_msg("%s: %s", spec.name, err.msg);
 			assert_non_null(strstr(prompt.ptr, spec.name));
 			assert_null(strstr(prompt.ptr, "{{"));
+			assert_int_equal(strstr(prompt.ptr, "this run shows you the GPU") != NULL,
+					 prompt_vars.sees_gpu && method.verify_tool);
 			for (size_t e = 0; e < spec.n_interfaces; e++)
 				assert_non_null(strstr(prompt.ptr, spec.interfaces[e].entry));
 			kgb_method_release(&method);

@@ -596,30 +596,63 @@ static bool has_mount(const struct kgb_policy *policy, const char *source, const
 	return false;
 }
 
+/* Each of three GPUs by its place, its node alone, and none behind them. */
+static void expect_gpus(const char *root, const char *const nodes[3])
+{
+	for (int index = 0; index < 3; index++) {
+		struct kgb_err err = KGB_ERR_INIT;
+		struct kgb_policy policy;
+		kgb_policy_init(&policy);
+		assert_int_equal(kgb_policy_one_gpu(&policy, root, 3, &err), -1);
+		assert_int_equal(err.kind, KGB_ERR_NOT_FOUND);
+		assert_int_equal(policy.n_mounts, 0);
+		assert_ok(kgb_policy_one_gpu(&policy, root, index, &err), &err);
+		for (int other = 0; other < 3; other++)
+			assert_int_equal(has_mount(&policy, nodes[other], nodes[other]),
+					 other == index);
+		assert_true(has_mount(&policy, "/nvidiactl", "/dev/nvidiactl"));
+		assert_true(has_mount(&policy, "/nvidia-uvm", "/dev/nvidia-uvm"));
+		assert_false(has_mount(&policy, "/nvidia-modeset", "/dev/nvidia-modeset"));
+		kgb_policy_release(&policy);
+	}
+}
+
 static void test_one_gpu_is_shown_and_no_other(void **state)
 {
-	static const char *const nodes[] = {"nvidia0", "nvidia1", "nvidiactl", "nvidia-uvm",
-					    "nvidia-modeset"};
+	/* A container with three of five GPUs; the driver numbered one of them out of order. */
+	static const struct {
+		const char *address, *text;
+	} driver[] = {{"0000:0a:00.0", "Model: x\nDevice Minor: \t 4\n"},
+		      {"0000:1b:00.0", "Device Minor: 9\n"},
+		      {"0000:2c:00.0", "Model: x\nDevice Minor: \t 0\nGPU Excluded:\t No\n"},
+		      {"0000:9d:00.0", "Model: x\nDevice Minor: \t 1\n"},
+		      {"0000:d0:00.0", "Model: x\nDevice Minor: \t 3\n"}};
+	static const char *const nodes[] = {"nvidia0",   "nvidia3",    "nvidia4",
+					    "nvidiactl", "nvidia-uvm", "nvidia-modeset"};
+	static const char *const by_bus[] = {"/dev/nvidia4", "/dev/nvidia0", "/dev/nvidia3"};
+	static const char *const by_node[] = {"/dev/nvidia0", "/dev/nvidia3", "/dev/nvidia4"};
 	struct kgb_err err = KGB_ERR_INIT;
 	char dir[] = "/tmp/kgb-gpus.XXXXXX";
-	struct kgb_policy policy;
 
 	(void)state;
 	assert_non_null(mkdtemp(dir));
 	KGB_AUTO(fd) int fd = open(dir, O_RDONLY | O_DIRECTORY);
-	for (size_t i = 0; i < KGB_ARRAY_LEN(nodes); i++)
-		assert_int_equal(close(openat(fd, nodes[i], O_CREAT | O_WRONLY, 0600)), 0);
-	kgb_policy_init(&policy);
-	assert_int_equal(kgb_policy_one_gpu(&policy, dir, 7, &err), -1);
-	assert_int_equal(err.kind, KGB_ERR_NOT_FOUND);
-	assert_int_equal(policy.n_mounts, 0);
-	assert_ok(kgb_policy_one_gpu(&policy, dir, 1, &err), &err);
-	assert_true(has_mount(&policy, "/nvidia1", "/dev/nvidia1"));
-	assert_true(has_mount(&policy, "/nvidiactl", "/dev/nvidiactl"));
-	assert_true(has_mount(&policy, "/nvidia-uvm", "/dev/nvidia-uvm"));
-	assert_false(has_mount(&policy, "/nvidia0", "/dev/nvidia0"));
-	assert_false(has_mount(&policy, "/nvidia-modeset", "/dev/nvidia-modeset"));
-	kgb_policy_release(&policy);
+	assert_ok(kgb_fs_mkdirs(fd, "dev", 0755, &err), &err);
+	for (size_t i = 0; i < KGB_ARRAY_LEN(nodes); i++) {
+		KGB_AUTO(free) char *path = kgb_path_join("dev", nodes[i]);
+		assert_int_equal(close(openat(fd, path, O_CREAT | O_WRONLY, 0600)), 0);
+	}
+	expect_gpus(dir, by_node);
+	for (size_t i = 0; i < KGB_ARRAY_LEN(driver); i++) {
+		KGB_AUTO(free)
+		char *gpu = kgb_path_join("proc/driver/nvidia/gpus", driver[i].address);
+		KGB_AUTO(free) char *path = kgb_path_join(gpu, "information");
+		assert_ok(kgb_fs_mkdirs(fd, gpu, 0755, &err), &err);
+		assert_ok(kgb_fs_write_atomic(fd, path, driver[i].text, strlen(driver[i].text),
+					      0644, false, &err),
+			  &err);
+	}
+	expect_gpus(dir, by_bus);
 	assert_ok(kgb_fs_remove_tree(AT_FDCWD, dir, &err), &err);
 }
 

@@ -237,7 +237,7 @@ def geam(transa, transb, m, n, alpha, a, lda, beta, b, ldb, c, ldc):
     left, right = Matrix(a, lda, transa), Matrix(b, ldb, transb)
     for i in range(m):
         for j in range(n):
-            c[i + j * ldc] = alpha * left(i, j) + beta * right(i, j)
+            c[i + j * ldc] = sum(factor * term(i, j) for factor, term in ((alpha, left), (beta, right)) if factor != 0)
 
 
 def dgmm(side, m, n, a, lda, x, incx, c, ldc):
@@ -282,7 +282,7 @@ def trsm(side, uplo, trans, diag, m, n, alpha, a, lda, b, ldb):
     solver = solve(uplo, trans, diag, size, a, lda, side)
     for s in range(n_sides):
         places = [p + s * ldb if side == 0 else s + p * ldb for p in range(size)]
-        for place, value in zip(places, solver([alpha * b[place] if alpha else 0.0 for place in places])):
+        for place, value in zip(places, solver([alpha * b[place] for place in places]) if alpha else [0.0] * size):
             b[place] = value
 
 
@@ -306,6 +306,23 @@ def value_of(text):
         return float(text) if "." in text else int(text)
     except ValueError:
         return text.strip('"')
+
+
+def is_read(text, at):
+    """Element `at` of memory, as docs/operator-spec.md says of `read`."""
+    form, numbers = re.fullmatch(r"(\w+)\(([\d,]+)\)", text).groups()
+    numbers = [int(number) for number in numbers.split(",")]
+    if form in ("vector", "matrix"):
+        rows, columns, ld, stride = ([1] if form == "vector" else []) + numbers + [0] * (len(numbers) == 2 + (form == "matrix"))
+        i, j = (at % stride if stride else at) % ld, (at % stride if stride else at) // ld
+        return i < rows and j < columns
+    unit, upper, n, ld = form.startswith("unit"), "upper" in form, numbers[0], numbers[-1]
+    i, j = at % ld, at // ld
+    if form.endswith("band"):
+        i = i + j - numbers[1] if upper else i + j
+        if abs(i - j) > numbers[1]:
+            return False
+    return 0 <= i < n and j < n and wanted(upper, i, j) and not (unit and i == j)
 
 
 class Operator:
@@ -333,7 +350,8 @@ class Operator:
                 result.append(complex(*value) if isinstance(value, list) else value)
                 continue
             sizes, fill = given("tensor"), given("fill") if "fill" in param else "normal"
-            one = lambda i: self.draw(str(fill), i, draws)
+            read = line.get(param.get("read", "").lstrip("$"))
+            one = lambda i: self.draw("nan" if read and not is_read(read, i) else str(fill), i, draws)
             if param.get("dtype") == "int64":
                 rows = list(range(int(fill[fill.index(",") + 1:-1]) + 1))
                 draws.shuffle(rows)

@@ -40,6 +40,13 @@ static void send_reply(int channel, uint64_t id, enum kgb_exec_status status, co
 	(void)!send(channel, &reply, sizeof(reply), MSG_NOSIGNAL);
 }
 
+static void play_hang(int channel)
+{
+	(void)channel;
+	for (;;)
+		pause();
+}
+
 static enum kgb_exec_outcome start_fake(struct kgb_exec *exec, play_fn play, struct kgb_err *err)
 {
 	int pair[2];
@@ -54,7 +61,8 @@ static enum kgb_exec_outcome start_fake(struct kgb_exec *exec, play_fn play, str
 		_exit(0);
 	}
 	close(pair[1]);
-	return kgb_exec_adopt(exec, pid, pair[0], 0, 500, err);
+	/* Only of those that never answer the limit comes to its end. */
+	return kgb_exec_adopt(exec, pid, pair[0], 0, play == play_hang ? 500 : DEADLINE_MS, err);
 }
 
 static void play_honest(int channel)
@@ -112,12 +120,6 @@ static void play_taken(int channel)
 	send_reply(channel, take_request(channel).id, KGB_EXEC_RESERVATION, "taken");
 	pause();
 }
-static void play_hang(int channel)
-{
-	(void)channel;
-	for (;;)
-		pause();
-}
 static void play_exit(int channel)
 {
 	(void)take_request(channel);
@@ -128,9 +130,21 @@ static void play_crash(int channel)
 	(void)take_request(channel);
 	raise(SIGTRAP); /* one that sanitizers leave alone */
 }
+static void exit_with_3(KGB_UNUSED int signo)
+{
+	_exit(3);
+}
 static void play_hang_up(int channel)
 {
 	(void)take_request(channel);
+	close(channel);
+	pause();
+}
+/* As one whose memory the driver gives back only slowly. */
+static void play_end_slowly(int channel)
+{
+	(void)take_request(channel);
+	signal(SIGTERM, exit_with_3);
 	close(channel);
 	pause();
 }
@@ -183,6 +197,7 @@ static void test_every_behaviour_has_its_outcome(void **state)
 		{"exit", play_exit, KGB_EXEC_DIED, "status 3"},
 		{"crash", play_crash, KGB_EXEC_DIED, "signal 5"},
 		{"hang up", play_hang_up, KGB_EXEC_BROKE_PROTOCOL, "closed its channel"},
+		{"end slowly", play_end_slowly, KGB_EXEC_DIED, "status 3"},
 		{"short", play_short, KGB_EXEC_BROKE_PROTOCOL, "length"},
 		{"long", play_long, KGB_EXEC_BROKE_PROTOCOL, "length"},
 		{"old id", play_old_id, KGB_EXEC_BROKE_PROTOCOL, "another request"},

@@ -258,6 +258,10 @@ static const struct {
 	{{SPEC_PATH, "value: $alpha|1", "value: 1, fill: ones"},
 	 "interface 'toy_Tensor': " SPEC_PATH
 	 ":16:39: parameter 'alpha': 'fill' does not go with 'value'"},
+	{{SPEC_PATH, "value: $alpha|1", "value: 1, read: 'vector(1,2)'"},
+	 "parameter 'alpha': 'read' does not go with 'value'"},
+	{{SPEC_PATH, "layout: $out_layout", "read: 'vector(1,2)'"},
+	 "parameter 'out': 'read' does not go with 'out'"},
 	{{SPEC_PATH, "value: $alpha|1, ", ""},
 	 "interface 'toy_Tensor': " SPEC_PATH
 	 ":16:9: parameter 'alpha': give one of tensor, out and value"},

@@ -215,7 +215,7 @@ static void test_every_behaviour_of_a_worker_has_its_end(void **state)
 			fail_msg("%s: answered %d, end %d, value %d, why '%s'", c->name, answered,
 				 worker.end, worker.end_value, worker.why);
 		/* Tighter than the waits that a wrong turn would take. */
-		assert_in_range(kgb_mono_ms() - started_ms, 0, c->wait_ms + 4500);
+		assert_in_range(kgb_mono_ms() - started_ms, 0, c->wait_ms + DEADLINE_MS - 5000);
 		assert_true(worker.stderr_text.len <= 16 << 10);
 		if (c->play == play_exit)
 			assert_string_equal(worker.stderr_text.ptr, "going home\n");

@@ -260,7 +260,7 @@ def factor_of(uplo, trans, diag, n, a, lda):
     """The triangular matrix after its operation, and whether it is an upper one then."""
     stored = triangle_of(matrix(a, n, n, lda), uplo)
     if diag == UNIT:
-        stored = stored - torch.diag(stored.diagonal()) + torch.eye(n, dtype=stored.dtype, device=stored.device)
+        stored = stored.masked_fill(torch.eye(n, dtype=torch.bool, device=stored.device), 1)
     return operated(stored, trans), (uplo == UPPER) == (trans == 0)
 
 
@@ -272,10 +272,12 @@ def trsv(uplo, trans, diag, n, a, lda, x, incx):
 
 
 def trsm(side, uplo, trans, diag, m, n, alpha, a, lda, b, ldb):
-    factor, upper = factor_of(uplo, trans, diag, n if side == RIGHT else m, a, lda)
     target = matrix(b, m, n, ldb)
-    known = target * alpha if alpha != 0 else torch.zeros_like(target)
-    target.copy_(torch.linalg.solve_triangular(factor, known, upper=upper, left=side != RIGHT))
+    if alpha == 0:
+        target.zero_()
+        return b
+    factor, upper = factor_of(uplo, trans, diag, n if side == RIGHT else m, a, lda)
+    target.copy_(torch.linalg.solve_triangular(factor, target * alpha, upper=upper, left=side != RIGHT))
     return b
 
 
@@ -301,8 +303,10 @@ def trsv_terms(uplo, trans, diag, n, a, lda, x, incx):
 
 def trsm_terms(side, uplo, trans, diag, m, n, alpha, a, lda, b, ldb):
     """Magnitudes of the result of trsm."""
-    factor, upper = factor_of(uplo, trans, diag, n if side == RIGHT else m, a, lda)
     solved = trsm(side, uplo, trans, diag, m, n, alpha, a, lda, b, ldb).abs()
+    if alpha == 0:
+        return solved
+    factor, upper = factor_of(uplo, trans, diag, n if side == RIGHT else m, a, lda)
     target = matrix(solved, m, n, ldb)
     target.copy_(target @ growth(factor.t(), not upper).t() if side == RIGHT else growth(factor, upper) @ target)
     return solved
