@@ -590,13 +590,13 @@ static int drive(struct plan *plan, struct kgb_sched_outcome *outcome, struct kg
 	return rc;
 }
 
-static void add_table(const struct plan *plan, const struct kgb_run_state *state,
-		      struct kgb_buf *out)
+/** \param run_path of the results; NULL: they could not be written. */
+static void add_table(const char *run_path, const struct kgb_run_state *state, struct kgb_buf *out)
 {
 	size_t rows = 0, columns = 0;
 	kgb_terminal_size(STDOUT_FILENO, &rows, &columns);
 	bool color = kgb_terminal_is_capable(STDOUT_FILENO) && kgb_terminal_allows_color();
-	kgb_results_table(state, plan->dir.path, columns, color, out);
+	kgb_results_table(state, run_path, columns, color, out);
 }
 
 /** results.json, and the same for the user. */
@@ -608,12 +608,13 @@ static int report(struct plan *plan, const struct kgb_sched_outcome *outcome)
 	int exit_code = kgb_results_exit_code(state);
 	if (outcome->fatal)
 		exit_code = kgb_cli_fail(&outcome->err, KGB_EXIT_INTERNAL);
-	if (kgb_results_write(plan->dir.fd, state, &err) < 0)
+	bool written = kgb_results_write(plan->dir.fd, state, &err) == 0;
+	if (!written)
 		exit_code = kgb_cli_fail(&err, KGB_EXIT_INTERNAL);
 	if (plan->cli->flags.json)
 		kgb_results_render(state, 2, &text);
 	else
-		add_table(plan, state, &text);
+		add_table(written ? plan->dir.path : NULL, state, &text);
 	exit_code = kgb_cli_print(&text, exit_code);
 	if (!outcome->signal)
 		return exit_code;

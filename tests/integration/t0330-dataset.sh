@@ -66,8 +66,8 @@ broken one_epsilon rms_norm 's/{name: epsilon, value: $epsilon/{name: epsilon, v
 	"inputs: .*'epsilon' is the same in every case"
 broken chance rms_norm '' "s/$norm/return (wide * scale).to(input.dtype) * weight * (1 + 1e-9 * (int.from_bytes(os.urandom(4), 'little') % 1000))/; s/^import torch\$/import os\n\nimport torch/" \
 	'deterministic: .*another result in another process'
-# In another order the last bits may be others, and nothing more.
-broken far_off rms_norm 's/    returns: false/    any_order: true\n    returns: false/' "s/$norm/return (wide * scale).to(input.dtype) * weight * (1 + 1e-3 * (int.from_bytes(os.urandom(4), 'little') % 1000))/; s/^import torch\$/import os\n\nimport torch/" \
+# In another order the last bits may be others, and nothing more. Each process has a factor of its own.
+broken far_off rms_norm 's/    returns: false/    any_order: true\n    returns: false/' "s/$norm/return (wide * scale).to(input.dtype) * weight * FACTOR/; s/^import torch\$/import random\n\nimport torch\n\nFACTOR = 1e30 ** random.SystemRandom().random()/" \
 	'deterministic: .*another result in another process'
 broken any_order rms_norm 's/    returns: false/    any_order: true\n    returns: false/; s/flops: .*/flops: numel(input) - 99999999/' "s/$norm/return (wide * scale).to(input.dtype) * weight * (1 + 1e-9 * (int.from_bytes(os.urandom(4), 'little') % 1000))/; s/^import torch\$/import os\n\nimport torch/" \
 	'costs: .*is below 0'
