@@ -112,49 +112,34 @@ static int fail_open_untrusted(int code, const char *path, struct kgb_err *err)
 	}
 }
 
-/* Whoever keeps us busy for longer does it on purpose. */
-enum { MAX_WALKS = 100 };
-
-/* openat2() below dir_fd; -1 with errno. For a path with ".." the kernel answers EAGAIN when
- * anything on the machine was renamed or mounted during the walk, for it cannot know whether the
- * walk escaped (openat2(2)): that is no fault of the path, so it is walked again. */
-static int open_beneath(int dir_fd, const char *path)
+/* openat2() below dir_fd, and what was found there; -1 with errno. For a path with ".." the kernel
+ * answers EAGAIN when anything on the machine was renamed or mounted during the walk, for it cannot
+ * know whether the walk escaped (openat2(2)): that is no fault of the path, so it is walked again.
+ * So it is when the file has lost its name meanwhile: it was replaced, as editors do it, and the
+ * next walk finds the one that has the name now. */
+static int open_named(int dir_fd, const char *path, struct stat *st)
 {
+	enum { MAX_WALKS = 100 }; /* whoever keeps us busy for longer does it on purpose */
 	const struct open_how how = {
 		.flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
 		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
 	};
 	int fd = -1;
 
-	for (int walk = 0; walk < MAX_WALKS && fd < 0; walk++) {
+	for (int walk = 0; walk < MAX_WALKS; walk++) {
+		kgb_close(fd);
 		fd = (int)syscall(SYS_openat2, dir_fd, path, &how, sizeof(how));
-		if (fd < 0 && errno != EAGAIN)
+		bool again = fd < 0 ? errno == EAGAIN : fstat(fd, st) == 0 && st->st_nlink == 0;
+		if (!again)
 			break;
 	}
 	return fd;
 }
 
-/* The same with what it is. A file that has lost its name meanwhile was replaced, as editors do it:
- * the next walk finds the one that has it now. */
-static int open_named(int dir_fd, const char *path, struct stat *st)
-{
-	for (int walk = 0;; walk++) {
-		int fd = open_beneath(dir_fd, path);
-		int code = fd >= 0 && fstat(fd, st) < 0 ? errno : 0;
-		if (fd < 0 || (code == 0 && (st->st_nlink > 0 || walk == MAX_WALKS)))
-			return fd;
-		kgb_close(fd);
-		if (code != 0) {
-			errno = code;
-			return -1;
-		}
-	}
-}
-
 int kgb_fs_open_untrusted(int dir_fd, const char *path, size_t limit, int *out_fd,
 			  struct kgb_err *err)
 {
-	struct stat st;
+	struct stat st = {0}; /* if it is not known, it is no regular file */
 
 	KGB_AUTO(fd) int fd = open_named(dir_fd, path, &st);
 	if (fd < 0)

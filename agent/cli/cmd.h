@@ -11,6 +11,7 @@
 
 #include "agent/cli/opt.h"
 #include "agent/config.h"
+#include "agent/sched/walls.h"
 #include "base/err.h"
 #include "base/str.h"
 
@@ -71,6 +72,10 @@ int kgb_cli_fail(const struct kgb_err *err, int invalid);
 /** Print a document to stdout and return exit_code; a full or broken stdout is reported and gives
  * another one (4 when the disk is full); a reader that has gone is no fault. */
 int kgb_cli_print(const struct kgb_buf *text, int exit_code);
+
+/** The walls that the settings ask for. \param ladder, python borrowed. */
+struct kgb_walls kgb_cli_walls(const struct kgb_settings *settings, const struct kgb_ladder *ladder,
+			       const char *python);
 
 struct kgb_spec_index;
 /** The operators that the user named (all of the dataset when none), each once, in the order named,

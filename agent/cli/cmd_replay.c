@@ -31,7 +31,7 @@ struct replay {
 	bool has_method;
 	struct kgb_devices devices;
 	struct kgb_ladder ladder;
-	char *cli_path; /* owned */
+	char *cli_path, *python; /* owned */
 	char cli_version[KGB_VERSION_LEN];
 	struct kgb_spec *specs; /* of the operators that an agent worked on */
 	size_t n_specs;
@@ -46,6 +46,7 @@ static void replay_release(struct replay *r)
 	kgb_rundir_release(&r->dir);
 	kgb_specs_free(r->specs, r->n_specs);
 	kgb_free(r->cli_path);
+	kgb_free(r->python);
 	if (r->has_method)
 		kgb_method_release(&r->method);
 	kgb_config_release(&r->config);
@@ -106,6 +107,7 @@ static int prepare(struct replay *r, struct kgb_err *err)
 	if (load_specs(r, err) < 0)
 		return -1;
 	r->cli_path = kgb_config_program(&r->cli->config, &r->method.program);
+	r->python = kgb_config_python(&r->cli->config);
 	if (kgb_preflight_sandbox(
 		    r->cli->bin_dir,
 		    (enum kgb_isolation_level)r->cli->config.settings.sandbox.isolation, &r->ladder,
@@ -159,6 +161,8 @@ static int drive(struct replay *r, struct kgb_sched_outcome *outcome, struct kgb
 {
 	const struct kgb_settings *s = &r->config.settings;
 	const struct kgb_replay_source source = {.dir = r->source.path, .state = &r->recorded};
+	struct kgb_walls walls = kgb_cli_walls(s, &r->ladder, r->python);
+	walls.watch_files = false; /* the recorded run has told of them */
 	struct kgb_sched_item *items = kgb_xcalloc(r->n_specs + 1, sizeof(*items));
 	size_t most_attempts = 1;
 	for (size_t i = 0; i < r->n_specs; i++) {
@@ -184,16 +188,7 @@ static int drive(struct replay *r, struct kgb_sched_outcome *outcome, struct kgb
 		.cli_path = r->cli_path,
 		.model = r->recorded.model,
 		.attempt_timeout_ms = s->limits.attempt_timeout,
-		.walls =
-			{
-				.ladder = &r->ladder,
-				.disk_bytes = s->sandbox.disk,
-				.n_files = s->sandbox.files,
-				.memory_bytes = s->sandbox.memory,
-				.n_tasks = s->sandbox.processes,
-				.idle_timeout_ms = s->sandbox.idle_timeout,
-				.tmp_bytes = s->limits.tmp_size,
-			},
+		.walls = walls,
 		.max_verify_calls = s->limits.verify_calls,
 		.iterations = s->run.iterations,
 		.max_attempts = (int)most_attempts,

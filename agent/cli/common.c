@@ -131,3 +131,20 @@ int kgb_cli_read_kernel(const char *path, struct kgb_buf *out, struct kgb_err *e
 		return kgb_ctx(err, "kernel '%s'", path);
 	return 0;
 }
+
+struct kgb_walls kgb_cli_walls(const struct kgb_settings *settings, const struct kgb_ladder *ladder,
+			       const char *python)
+{
+	return (struct kgb_walls){
+		.ladder = ladder,
+		.gpu = settings->sandbox.gpu == KGB_SANDBOX_GPU_AGENT,
+		.python = python,
+		.disk_bytes = settings->sandbox.disk,
+		.n_files = settings->sandbox.files,
+		.memory_bytes = settings->sandbox.memory,
+		.n_tasks = settings->sandbox.processes,
+		.idle_timeout_ms = settings->sandbox.idle_timeout,
+		.tmp_bytes = settings->limits.tmp_size,
+		.watch_files = settings->sandbox.watch_files,
+	};
+}

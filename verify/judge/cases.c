@@ -229,17 +229,24 @@ static int expand_value(const struct expander *x, struct kgb_arg *arg)
 
 /* ---- tensors ---- */
 
+int kgb_split_args(const char *text, struct kgb_strv *out)
+{
+	size_t len = strlen(text);
+
+	if (len < 2 || text[0] != '(' || text[len - 1] != ')')
+		return -1;
+	KGB_AUTO(free) char *inside = kgb_xstrndup(text + 1, len - 2);
+	kgb_strv_split(out, inside, ',');
+	return 0;
+}
+
 /* "(low,high)", or "(high)" alone with `n_bounds` 1: then both are that. */
 static int parse_bounds(const char *args, size_t n_bounds, double *lo, double *hi)
 {
 	KGB_AUTO(strv) struct kgb_strv parts = KGB_STRV_INIT;
-	size_t len = strlen(args);
 
-	if (len < 2 || args[0] != '(' || args[len - 1] != ')')
-		return -1;
-	KGB_AUTO(free) char *inside = kgb_xstrndup(args + 1, len - 2);
-	kgb_strv_split(&parts, inside, ',');
-	if (parts.n != n_bounds || kgb_parse_double(parts.items[0], lo, NULL) < 0 ||
+	if (kgb_split_args(args, &parts) < 0 || parts.n != n_bounds ||
+	    kgb_parse_double(parts.items[0], lo, NULL) < 0 ||
 	    kgb_parse_double(parts.items[n_bounds - 1], hi, NULL) < 0)
 		return -1;
 	return *lo <= *hi ? 0 : -1;

@@ -11,6 +11,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "verify/judge/unread.h"
 #include "verify/judge/view.h"
 #include "verify/spec.h"
@@ -112,6 +113,8 @@ void kgb_cases_release(struct kgb_cases *cases);
 /** "self=float32[1000], other=float32[1000], alpha=0.5, out=<contiguous output buffer>"; appends.
  */
 void kgb_case_describe(const struct kgb_case *c, struct kgb_buf *out);
+/** The parts of "(a,b,c)", as arguments are written in specs; appends. -1: it is not that. */
+int kgb_split_args(const char *text, struct kgb_strv *out);
 /** Elements of all its input tensors: what it costs, roughly. */
 int64_t kgb_case_elements(const struct kgb_case *c);
 

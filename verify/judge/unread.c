@@ -141,13 +141,8 @@ static int take_numbers(const struct form *form, struct kgb_read *read, char **a
 static int take_args(struct kgb_case *c, size_t i, const struct form *form, const char *args)
 {
 	KGB_AUTO(strv) struct kgb_strv parts = KGB_STRV_INIT;
-	size_t len = strlen(args);
 
-	if (len < 2 || args[0] != '(' || args[len - 1] != ')')
-		return -1;
-	KGB_AUTO(free) char *inside = kgb_xstrndup(args + 1, len - 2);
-	kgb_strv_split(&parts, inside, ',');
-	if (parts.n < form->least || parts.n > form->most)
+	if (kgb_split_args(args, &parts) < 0 || parts.n < form->least || parts.n > form->most)
 		return -1;
 	c->args[i].read = (struct kgb_read){.shape = form->shape, .is_unit = form->is_unit};
 	if (form->shape == KGB_READ_NAMED)

@@ -37,6 +37,13 @@ static const struct kgb_ladder *ladder(void)
 	return &found;
 }
 
+static void need_watched_calls(void)
+{
+	need_sandbox();
+	if (!ladder()->confinement.watch_calls)
+		skip();
+}
+
 /* Limits by looking, and by cgroups where there are some. */
 static size_t confinements(const struct kgb_confinement *out[2])
 {
@@ -235,9 +242,7 @@ static void test_refused_calls_are_counted_by_name(void **state)
 	struct guest_run run;
 
 	(void)state;
-	need_sandbox();
-	if (!ladder()->confinement.watch_calls)
-		skip();
+	need_watched_calls();
 	char *plain = guest_output(ARGS("syscalls"));
 	guest_policy(&policy, ARGS("syscalls"));
 	run_guest_confined(&policy, &confinement, &run);
@@ -262,9 +267,7 @@ static void test_sockets_are_refused_with_the_same_errors(void **state)
 	struct guest_run run;
 
 	(void)state;
-	need_sandbox();
-	if (!ladder()->confinement.watch_calls)
-		skip();
+	need_watched_calls();
 	char *plain = guest_output(ARGS("sockets"));
 	guest_policy(&policy, ARGS("sockets"));
 	run_guest_confined(&policy, &confinement, &run);
@@ -282,9 +285,7 @@ static void test_an_address_outside_is_told(void **state)
 	struct guest_run run;
 
 	(void)state;
-	need_sandbox();
-	if (!ladder()->confinement.watch_calls)
-		skip();
+	need_watched_calls();
 	guest_policy(&policy, ARGS("internet"));
 	run_guest_confined(&policy, &confinement, &run);
 	assert_string_equal(run.out.ptr, "ENETUNREACH\n");
@@ -325,9 +326,7 @@ static void test_each_reach_outside_is_told_and_nothing_else(void **state)
 	struct guest_run run;
 
 	(void)state;
-	need_sandbox();
-	if (!ladder()->confinement.watch_calls)
-		skip();
+	need_watched_calls();
 	KGB_AUTO(fd) int host_fd = listen_abstract("kgb-host", host);
 	KGB_AUTO(fd) int both_fd = listen_abstract("kgb-both", both);
 	(void)snprintf(host_detail, sizeof(host_detail), "@%s", host);
