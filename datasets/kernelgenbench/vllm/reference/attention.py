@@ -132,96 +132,64 @@ def paged_attention_v2_terms(exp_sum, max_logits, tmp_out, query, key_cache, val
     return sizes[0] * most, sizes[1].abs() * most, sizes[2].abs() + most, sizes[3].abs() * most
 
 
-class Rows:
-    """All rows of blocks of all heads side by side, each in its own step of the walk through two lists."""
+def walk_slashes(slash, top, first_used, n_used, block_m, block_n, rest):
+    """What blocks the diagonals of all rows of blocks cover, row by row: (low, high, ends), each of shape (NS + 1, heads, rows).
+    Before diagonal t the walk is at the range low[t] to high[t]; ends[t]: t is the last to be there. high never falls."""
+    n = slash.shape[1]
+    at = torch.arange(n, device=slash.device).reshape(-1, 1, 1)
+    begin = slash.gather(1, first_used)
+    ends_at = (top - slash.t().unsqueeze(2)).clamp(min=block_m)
+    ends_at = torch.where((at > first_used) & (at < n_used), ends_at, 0)  # 0 changes nothing
+    own = (top - begin).clamp(min=block_m)
+    none = begin > top
+    shape = (n + 1, *top.shape)
+    low, high, ends = slash.new_empty(shape), slash.new_empty(shape), torch.ones(shape, dtype=torch.bool, device=slash.device)
+    low[0], high[0] = torch.where(none, rest, own - block_m), torch.where(none, rest + block_n, own)
+    for t in range(n):
+        grown = high[t] + block_m
+        ends[t] = ends_at[t] > grown
+        low[t + 1] = torch.where(ends[t], ends_at[t] - block_m, low[t])
+        high[t + 1] = torch.where(ends[t], ends_at[t], torch.where(ends_at[t] > high[t], grown, high[t]))
+    return low, high, ends
 
-    def __init__(self, q_seqlens, kv_seqlens, vertical, slash, n_rows, block_m, block_n, causal):
-        batch, heads, self.n_v = vertical.shape
-        self.n_s, self.block_m, self.block_n, self.causal = slash.shape[2], block_m, block_n, causal
-        lanes, device = batch * heads * n_rows, slash.device
-        self.vertical = vertical.long().reshape(-1, 1, self.n_v).expand(-1, n_rows, -1).reshape(lanes, self.n_v)
-        self.slash = slash.long().reshape(-1, 1, self.n_s).expand(-1, n_rows, -1).reshape(lanes, self.n_s)
-        by_lane = (lambda lens: lens.long().reshape(-1, 1).expand(-1, heads * n_rows).reshape(-1))
-        q, self.kv = by_lane(q_seqlens), by_lane(kv_seqlens)
-        self.start = (torch.arange(n_rows, device=device) * block_m).repeat(batch * heads)
-        self.live = self.start < q
-        self.shift = (self.kv - q if causal else self.kv) + self.start + block_m  # where slash 0 ends
-        self.lane = torch.arange(lanes, device=device)
-        zeros = torch.zeros(lanes, dtype=torch.long, device=device)
-        self.n_blocks, self.n_columns, self.v, self.s = zeros, zeros, zeros + 1, zeros + 1
-        self.blocks = torch.zeros(lanes, self.n_s + 1, dtype=torch.int32, device=device)
-        self.columns = torch.zeros(lanes, self.n_v + 1, dtype=torch.int32, device=device)
-        self.v_at, self.s_at = self.vertical[:, 0], self.slash[:, 0]
 
-    def next_slash(self):
-        return self.slash[self.lane, self.s.clamp(max=self.n_s - 1)]
-
-    def add_column(self, which):
-        """The place behind the last one takes what is not to be kept."""
-        self.columns[self.lane, torch.where(which, self.n_columns, self.n_v)] = self.v_at.to(torch.int32)
-        self.n_columns = self.n_columns + which.long()
-
-    def save(self, which, first, end):
-        end = torch.minimum(end, self.kv)
-        which = which & (first < self.kv)
-        at = first
-        while bool((which & (at < end)).any()):
-            now = which & (at < end)
-            self.blocks[self.lane, torch.where(now, self.n_blocks, self.n_s)] = at.to(torch.int32)
-            self.n_blocks = self.n_blocks + now.long()
-            at = at + self.block_n
-
-    def begin(self):
-        for _ in range(self.n_s):
-            skipped = (self.s_at >= self.shift) & (self.s < self.n_s)
-            if not bool(skipped.any()):
-                break
-            self.s_at = torch.where(skipped, self.next_slash(), self.s_at)
-            self.s = self.s + skipped.long()
-        none = self.s_at > self.shift
-        end = (self.shift - self.s_at).clamp(min=self.block_m)
-        rest = self.shift if self.causal else self.kv
-        self.first = torch.where(none, rest, end - self.block_m)
-        self.end = torch.where(none, rest + self.block_n, end)
-
-    def step(self):
-        inside = self.live & (self.v_at < self.end)
-        outside = self.live & ~inside
-        self.add_column(inside & (self.v_at < self.first))
-        more = self.vertical[self.lane, self.v.clamp(max=self.n_v - 1)]
-        is_more = self.v < self.n_v
-        self.v_at = torch.where(inside, torch.where(is_more, more, self.shift + self.block_n), self.v_at)
-        self.v = self.v + (inside & is_more).long()
-        slash = outside & (self.s < self.n_s)
-        if not self.causal:
-            slash = slash & (self.next_slash() >= self.start)
-        over = outside & ~slash
-        ends = over if self.causal else over & (self.v == self.n_v)
-        if not self.causal:
-            self.add_column(ends & (self.v_at < self.kv))
-        end = (self.shift - self.next_slash()).clamp(min=self.block_m)
-        self.s = self.s + slash.long()
-        jump = slash & (end > self.end + self.block_m)
-        self.save(over | jump, self.first, self.end)
-        grow = slash & ~jump & (end > self.end)
-        waits = over & ~ends  # only columns are left
-        self.first = torch.where(jump, end - self.block_m, torch.where(waits, self.kv, self.first))
-        self.end = torch.where(jump, end, torch.where(grow, self.end + self.block_m, self.end))
-        self.end = torch.where(waits, self.kv + self.block_n, self.end)
-        self.live = self.live & ~ends
+def compacted(values, keep):
+    """(rows, n): the kept values of each row first, zeros behind them; and how many."""
+    n = values.shape[1]
+    places = torch.where(keep, keep.cumsum(1) - 1, n)
+    out = values.new_zeros(len(values), n + 1).scatter_(1, places, values)
+    return out[:, :n], keep.sum(1)
 
 
 def convert_vertical_slash_indexes(q_seqlens, kv_seqlens, vertical_indexes, slash_indexes, context_size, block_size_M,
                                    block_size_N, causal):
+    """The walk through both lists that vLLM describes, taken apart: the ranges depend on the diagonals alone, and column v meets
+    the first range that ends behind it."""
     batch, heads, n_v = vertical_indexes.shape
-    n_rows = -(-context_size // block_size_M)
-    rows = Rows(q_seqlens, kv_seqlens, vertical_indexes, slash_indexes, n_rows, block_size_M, block_size_N, causal)
-    rows.begin()
-    # Each step takes an entry of a list, begins to wait or ends; columns that lie far behind the end are waited for in vain.
-    for _ in range(rows.n_v + rows.n_s + 3):
-        if not bool(rows.live.any()):
-            break
-        rows.step()
+    n_s, n_rows, device = slash_indexes.shape[2], -(-context_size // block_size_M), slash_indexes.device
+    q, kv = (lens.long().repeat_interleave(heads).unsqueeze(1) for lens in (q_seqlens, kv_seqlens))
+    slash = slash_indexes.long().reshape(-1, n_s)
+    start = (torch.arange(n_rows, device=device) * block_size_M).expand(batch * heads, -1).contiguous()
+    top = start + block_size_M + (kv - q if causal else kv)  # where diagonal 0 ends
+    first_used = torch.searchsorted(-slash, -top, right=True).clamp(max=n_s - 1)
+    n_used = n_s if causal else torch.searchsorted(-slash, -start, right=True)
+    low, high, ends = walk_slashes(slash, top, first_used, n_used, block_size_M, block_size_N,
+                                   top if causal else kv.expand(top.shape))
+    low, high, ends = (part.flatten(1).t().contiguous() for part in (low, high, ends))
+    live, kv = (start < q).reshape(-1, 1), kv.expand(start.shape).reshape(-1, 1)
+
+    n_blocks = (torch.minimum(high, kv) - low + block_size_N - 1) // block_size_N
+    n_blocks = torch.where(ends & live, n_blocks.clamp(min=0), 0)
+    behind = n_blocks.cumsum(1)
+    slot = torch.arange(n_s, device=device).expand(len(behind), -1).contiguous()
+    of = torch.searchsorted(behind, slot, right=True).clamp(max=n_s)
+    block = low.gather(1, of) + (slot - (behind - n_blocks).gather(1, of)) * block_size_N
+    block = torch.where(slot < behind[:, -1:], block, 0)
+
+    column = vertical_indexes.long().reshape(-1, n_v).repeat_interleave(n_rows, dim=0)
+    of = torch.searchsorted(high, column, right=True)
+    low = torch.cat([low, torch.zeros_like(kv) if causal else kv], dim=1)  # columns behind all ranges
+    columns, n_columns = compacted(column, (column < low.gather(1, of)) & live)
     sizes = (batch, heads, n_rows)
-    return (rows.n_blocks.to(torch.int32).reshape(sizes), rows.blocks[:, :-1].reshape(*sizes, -1).contiguous(),
-            rows.n_columns.to(torch.int32).reshape(sizes), rows.columns[:, :-1].reshape(*sizes, -1).contiguous())
+    return tuple(part.to(torch.int32).reshape(*sizes, *more) for part, more in (
+        (behind[:, -1], ()), (block, (n_s,)), (n_columns, ()), (columns, (n_v,))))

@@ -1,5 +1,5 @@
 # operator: vllm13::grouped_topk
-# style: tokens x groups x experts in three dimensions; groups are ranked by counting those before them, then repeated argmax
+# style: tokens x groups x experts in three dimensions; repeated argmax, first over groups, then over experts
 import torch
 import triton
 import triton.language as tl
@@ -23,10 +23,12 @@ def choose(x_ptr, bias_ptr, weights_ptr, ids_ptr, tokens, groups, per_group, kep
     best, where = tl.max(c, axis=2, return_indices=True)
     second = tl.max(tl.where(p[None, None, :] == where[:, :, None], none, c), axis=2)
     value = tl.where((g < groups)[None, :], (best + second).to(kind).to(tl.float32), none)
-    own, other = value[:, :, None], value[:, None, :]
-    before = (other > own) | ((other == own) & (g[None, :] < g[:, None])[None, :, :])
-    keep = (tl.sum(before.to(tl.int32), axis=2) < kept)[:, :, None] & real
-    c = tl.reshape(tl.where(keep, c, none), (T, G * P))
+    keep = tl.zeros((T, G), tl.int32)
+    for _ in range(kept):
+        chosen = g[None, :] == tl.argmax(value, axis=1)[:, None]
+        keep = tl.where(chosen, 1, keep)
+        value = tl.where(chosen, none, value)
+    c = tl.reshape(tl.where((keep > 0)[:, :, None] & real, c, none), (T, G * P))
     score = tl.reshape(score, (T, G * P))
     place = tl.arange(0, G * P)[None, :]
     k = tl.arange(0, K)[None, :]
