@@ -86,25 +86,33 @@ static uint64_t rounded(double ns, double step)
 	return (uint64_t)fmax(floor(ns / s + 0.5) * s, s);
 }
 
-/* What the rulers say of a call that took `ns`. */
-static void read_rulers(struct world *world, enum kgb_side side, bool with_activity, double ns,
+/* Is this time of the candidate forged? */
+static bool forges(struct world *world, enum kgb_side side, bool activity)
+{
+	if (side != KGB_SIDE_B || (world->cheat != WORLD_FORGED_DEVICE &&
+				   (activity || world->cheat != WORLD_FORGED_EVENTS)))
+		return false;
+	return world->cheat_part <= 0 || chance(world) < world->cheat_part;
+}
+
+/* What the rulers say of a call that took `ns`, and of the same again, under CUPTI, that took
+ * `active_ns`. */
+static void read_rulers(struct world *world, enum kgb_side side, double ns, double active_ns,
 			struct kgb_exec_sample *out)
 {
 	double events = ns + 3000 + 150 * kgb_rng_normal(&world->rng);
 	double host = events + 11000 + 1500 * fabs(kgb_rng_normal(&world->rng));
-	bool forges = side == KGB_SIDE_B;
 
-	if (forges && (world->cheat == WORLD_FORGED_EVENTS || world->cheat == WORLD_FORGED_DEVICE))
+	if (forges(world, side, false))
 		events /= 2;
-	if (forges && world->cheat == WORLD_FORGED_DEVICE)
-		ns /= 2;
-	if (forges && world->cheat == WORLD_HOST_SHORT)
+	if (forges(world, side, true))
+		active_ns /= 2;
+	if (side == KGB_SIDE_B && world->cheat == WORLD_HOST_SHORT)
 		host = events / 2;
 	out->event_ns = rounded(events, world->event_step);
-	out->activity_ns = rounded(ns, world->activity_step);
 	out->host_ns = rounded(host, 1);
-	if (world->cheat == WORLD_ACTIVITY_LOST || !with_activity)
-		out->activity_ns = 0;
+	if (active_ns > 0 && world->cheat != WORLD_ACTIVITY_LOST)
+		out->activity_ns = rounded(active_ns, world->activity_step);
 }
 
 static uint32_t clock_now(const struct world *world, enum kgb_side side)
@@ -170,7 +178,9 @@ static void sample(struct world *world, const struct kgb_timer_block *block, uin
 	if (side == KGB_SIDE_A && beside && world->cheat == WORLD_SLOW_BASELINE)
 		ns *= 1.1;
 	*out = (struct kgb_exec_sample){.slot = slot, .sm_mhz = clock_now(world, side)};
-	read_rulers(world, side, block->with_activity, noisy(world, ns * surroundings(world)), out);
+	ns *= surroundings(world);
+	read_rulers(world, side, noisy(world, ns), block->with_activity ? noisy(world, ns) : 0,
+		    out);
 	world->n_samples++;
 	world->n_calls[side]++;
 }

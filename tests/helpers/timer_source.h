@@ -13,8 +13,8 @@ enum world_cheat {
 	WORLD_CHECKED_SLOW, /* works on the call that is checked, and knows which that is */
 	WORLD_FIRST_FAST, /* works from call number first_calls on only */
 	WORLD_REUSE, /* keeps the results of inputs that it has seen */
-	WORLD_FORGED_EVENTS, /* events of half the length */
-	WORLD_FORGED_DEVICE, /* events and activity of half the length */
+	WORLD_FORGED_EVENTS, /* events of half the length, of cheat_part of the calls (0: all) */
+	WORLD_FORGED_DEVICE, /* the same of events and activity */
 	WORLD_HOST_SHORT, /* the host claims less than the events */
 	WORLD_OUTSIDE_SHORT, /* more time claimed than passed */
 	WORLD_BASELINE_OUTSIDE_SHORT, /* the same of the baseline */

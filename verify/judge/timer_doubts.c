@@ -17,6 +17,8 @@
 	10000.0 /* events against the host: the clock starts after the first event \
 		 */
 #define ORDER_PART 0.005
+#define ORDER_SIGMAS 5.0
+#define LOW 0.1 /* the share of activities that counts as the shortest */
 #define ACTIVITY_NS 4000.0 /* by which what events add to activity may differ between the sides */
 #define ACTIVITY_OP_NS 2000.0 /* for each operation that one side has more */
 #define ACTIVITY_PART 0.005
@@ -84,10 +86,30 @@ static bool doubt_floor(const struct kgb_timer *timer, struct kgb_timer_result *
 
 /* ---- agreement of the rulers ---- */
 
-static double activity_over_events(const struct kgb_timer_sample *s)
+static double event_beside_activity(const struct kgb_timer_sample *s)
 {
-	double activity = kgb_timer__activity(s), event = kgb_timer__event(s);
-	return activity - event * (1 + ORDER_PART) - ORDER_NS;
+	return s->with_activity ? kgb_timer__event(s) : (double)NAN;
+}
+
+/* Activity is that of another call, so one sample says nothing: what comes and goes may have held
+ * up either. But hardly an event is shorter than the shortest activity is. */
+static bool active_for_longer(const struct kgb_timer *timer, enum kgb_side side, double slack)
+{
+	size_t n, n_active, n_short = 0;
+	KGB_AUTO(free)
+	double *active =
+		kgb_timer__gather(timer, side, KGB_SAMPLE_KEPT, kgb_timer__activity, &n_active);
+	KGB_AUTO(free)
+	double *events =
+		kgb_timer__gather(timer, side, KGB_SAMPLE_KEPT, event_beside_activity, &n);
+
+	if (n_active == 0)
+		return false;
+	double shortest = kgb_quantile(active, n_active, LOW) - ORDER_NS - slack;
+	for (size_t i = 0; i < n; i++)
+		n_short += events[i] * (1 + ORDER_PART) < shortest ? 1 : 0;
+	double error = sqrt(LOW * (1 - LOW) * (1 / (double)n + 1 / (double)n_active));
+	return (double)n_short / (double)n > LOW + ORDER_SIGMAS * error;
 }
 
 static double events_over_host(const struct kgb_timer_sample *s)
@@ -119,7 +141,8 @@ static bool doubt_order(const struct kgb_timer *timer, struct kgb_timer_result *
 		kgb_timer__event_step(timer) + (double)timer->config.machine.activity_step_ns;
 	bool broken[KGB_N_SIDES];
 
-	positive(timer, activity_over_events, slack, broken);
+	for (size_t i = 0; i < KGB_ARRAY_LEN(sides); i++)
+		broken[sides[i]] = active_for_longer(timer, sides[i], slack);
 	if (accuse(out, broken)) {
 		kgb_timer__say(out, KGB_WHY_RULER_ORDER,
 			       "%s: the device was active for longer than between the events",
@@ -154,10 +177,20 @@ struct overhead {
 	const char *name;
 };
 
+static double allowed_overhead(const struct kgb_timer *timer, const struct overhead *overhead,
+			       const struct kgb_timer_result *result)
+{
+	const uint32_t *n_ops = timer->config.n_ops;
+	double longest = fmax(result->median_ns[KGB_SIDE_A][KGB_RULER_EVENT],
+			      result->median_ns[KGB_SIDE_B][KGB_RULER_EVENT]);
+
+	return overhead->ns + overhead->part * longest +
+	       overhead->op_ns * fabs((double)n_ops[0] - (double)n_ops[1]);
+}
+
 static bool doubt_overhead(const struct kgb_timer *timer, const struct overhead *overhead,
 			   struct kgb_timer_result *out)
 {
-	const uint32_t *n_ops = timer->config.n_ops;
 	double added[KGB_N_SIDES], error = 0;
 
 	for (size_t i = 0; i < KGB_ARRAY_LEN(sides); i++) {
@@ -168,10 +201,7 @@ static bool doubt_overhead(const struct kgb_timer *timer, const struct overhead 
 		added[i] = kgb_median(x, n);
 		error = hypot(error, 1.2533 * KGB_MAD_TO_SIGMA * kgb_mad(x, n) / sqrt((double)n));
 	}
-	double longest = fmax(out->median_ns[KGB_SIDE_A][KGB_RULER_EVENT],
-			      out->median_ns[KGB_SIDE_B][KGB_RULER_EVENT]);
-	double allowed = overhead->ns + overhead->part * longest + SIGMAS * error +
-			 overhead->op_ns * fabs((double)n_ops[0] - (double)n_ops[1]);
+	double allowed = allowed_overhead(timer, overhead, out) + SIGMAS * error;
 	double differs = added[KGB_SIDE_B] - added[KGB_SIDE_A];
 	if (!(fabs(differs) > allowed))
 		return false;
@@ -209,6 +239,42 @@ static bool doubt_activity(const struct kgb_timer *timer, struct kgb_timer_resul
 	return doubt_overhead(timer, &overhead, out);
 }
 
+/* The same call by call, for events that are too short now and then only: there medians say
+ * nothing. The host is held up now and then, too, on both sides alike. */
+static bool doubt_host_at_times(const struct kgb_timer *timer, const struct overhead *overhead,
+				struct kgb_timer_result *out)
+{
+	double limit = allowed_overhead(timer, overhead, out), n_all = 0, n_more = 0, error = 0;
+	double share[KGB_N_SIDES];
+
+	for (size_t i = 0; i < KGB_ARRAY_LEN(sides); i++) {
+		size_t n;
+		KGB_AUTO(free)
+		double *x =
+			kgb_timer__gather(timer, sides[i], KGB_SAMPLE_KEPT, overhead->value, &n);
+		if (sides[i] == KGB_SIDE_A)
+			limit += kgb_median(x, n);
+		double more = 0;
+		for (size_t k = 0; k < n; k++)
+			more += x[k] > limit ? 1 : 0;
+		share[i] = more / (double)n;
+		n_all += (double)n;
+		n_more += more;
+		error += 1 / (double)n;
+	}
+	error = sqrt(error * n_more / n_all * (1 - n_more / n_all));
+	if (!(share[KGB_SIDE_B] - share[KGB_SIDE_A] > SHARE + SIGMAS * error))
+		return false;
+	out->accuses = false; /* who is held up by others did nothing */
+	kgb_timer__say(
+		out, overhead->why,
+		"%s: by %.2f us more than usual in %.0f %% of the samples of the candidate, in "
+		"%.0f %% of the baseline's",
+		overhead->name, allowed_overhead(timer, overhead, out) / 1e3,
+		100 * share[KGB_SIDE_B], 100 * share[KGB_SIDE_A]);
+	return true;
+}
+
 static bool doubt_host(const struct kgb_timer *timer, struct kgb_timer_result *out)
 {
 	static const struct overhead overhead = {
@@ -220,7 +286,7 @@ static bool doubt_host(const struct kgb_timer *timer, struct kgb_timer_result *o
 		.name = "host less events",
 	};
 
-	return doubt_overhead(timer, &overhead, out);
+	return doubt_overhead(timer, &overhead, out) || doubt_host_at_times(timer, &overhead, out);
 }
 
 static bool doubt_outside(const struct kgb_timer *timer, struct kgb_timer_result *out)
