@@ -15,9 +15,6 @@ enum { PARAMS_MAX = 4096 };
 #define IDLE_BYTES_MAX ((size_t)32 << 20)
 enum { IDLE_MAX = 32 };
 
-/* An image is loaded 1 to so many times when it is to go elsewhere. */
-enum { COPIES_MAX = 4 };
-
 /* ---- images ---- */
 
 static enum kgb_exec_status load(struct kgb_gpu *gpu, const struct kgb_loaded *loaded,
@@ -40,7 +37,8 @@ static void drop(struct kgb_code *code, size_t i)
 {
 	struct kgb_loaded *loaded = code->items[i];
 
-	(void)code->gpu->cu->cuLibraryUnload(loaded->library);
+	for (size_t k = 0; k < loaded->n_copies; k++)
+		(void)code->gpu->cu->cuLibraryUnload(loaded->copies[k]);
 	for (size_t k = 0; k < loaded->n_kernels; k++)
 		free_kernel(loaded->kernels[k]);
 	kgb_free(loaded->kernels);
@@ -65,12 +63,13 @@ enum kgb_exec_status kgb_code_take(struct kgb_code *code, const void *image, siz
 	memcpy(made->bytes, image, len);
 	made->len = len;
 	made->n_users = 1;
-	enum kgb_exec_status status = load(code->gpu, made, &made->library, err);
+	enum kgb_exec_status status = load(code->gpu, made, &made->copies[0], err);
 	if (status) {
 		kgb_free(made->bytes);
 		kgb_free(made);
 		return status;
 	}
+	made->n_copies = 1;
 	if (code->n == code->cap) {
 		code->cap = code->cap ? 2 * code->cap : 16;
 		code->items =
@@ -176,7 +175,8 @@ enum kgb_exec_status kgb_code_kernel(struct kgb_code *code, struct kgb_loaded *l
 			return KGB_EXEC_OK;
 		}
 	}
-	status = find_function(code->gpu, loaded->library, name, &handle, &function, err);
+	status = find_function(code->gpu, loaded->copies[loaded->current], name, &handle, &function,
+			       err);
 	if (status)
 		return status;
 	struct kgb_kernel *made = kgb_xcalloc(1, sizeof(*made));
@@ -248,66 +248,63 @@ CUresult kgb_code_set_carveout(struct kgb_code *code, struct kgb_kernel *kernel,
 
 /* ---- other places ---- */
 
-/* One more copy of an image, its kernels' code on the device; 0 in *out: it failed. */
-static enum kgb_exec_status load_copy(struct kgb_gpu *gpu, const struct kgb_loaded *loaded,
-				      CUlibrary *out, CUfunction *functions, struct kgb_err *err)
+/* The kernels of an image as that copy of it has them. */
+static enum kgb_exec_status find_functions(struct kgb_gpu *gpu, const struct kgb_loaded *loaded,
+					   CUlibrary copy, CUfunction *functions,
+					   struct kgb_err *err)
 {
-	CUlibrary library;
 	CUkernel handle;
-	enum kgb_exec_status status = load(gpu, loaded, &library, err);
+	enum kgb_exec_status status = KGB_EXEC_OK;
 
-	if (status)
-		return status;
 	for (size_t i = 0; !status && i < loaded->n_kernels; i++) {
 		const struct kgb_kernel *kernel = loaded->kernels[i];
-		status = find_function(gpu, library, kernel->name, &handle, &functions[i], err);
+		status = find_function(gpu, copy, kernel->name, &handle, &functions[i], err);
 		if (!status && kernel->shared_bytes > 0)
 			status = set_shared(gpu, kernel, functions[i], kernel->shared_bytes, err);
 		if (!status && kernel->clusters)
 			set_clusters(gpu, functions[i]);
 	}
-	if (status)
-		(void)gpu->cu->cuLibraryUnload(library);
-	else
-		*out = library;
 	return status;
 }
 
-static enum kgb_exec_status reload(struct kgb_gpu *gpu, struct kgb_loaded *loaded, size_t n_copies,
-				   struct kgb_err *err)
+static enum kgb_exec_status move(struct kgb_gpu *gpu, struct kgb_loaded *loaded, uint64_t random,
+				 struct kgb_err *err)
 {
 	KGB_AUTO(free)
 	CUfunction *functions = kgb_xcalloc(loaded->n_kernels + 1, sizeof(CUfunction));
-	CUlibrary copies[COPIES_MAX] = {0};
+	const bool is_new = loaded->n_copies < KGB_CODE_COPIES;
+	const size_t to =
+		is_new ? loaded->n_copies
+		       : (loaded->current + 1 + random % (KGB_CODE_COPIES - 1)) % KGB_CODE_COPIES;
 	enum kgb_exec_status status = KGB_EXEC_OK;
-	size_t n = 0;
 
-	while (!status && n < n_copies) {
-		status = load_copy(gpu, loaded, &copies[n], functions, err);
-		n += status == KGB_EXEC_OK;
+	if (is_new)
+		status = load(gpu, loaded, &loaded->copies[to], err);
+	if (status)
+		return status;
+	status = find_functions(gpu, loaded, loaded->copies[to], functions, err);
+	if (status) {
+		if (is_new)
+			(void)gpu->cu->cuLibraryUnload(loaded->copies[to]);
+		return status;
 	}
-	if (!status) {
-		const CUlibrary last = copies[n - 1];
-		copies[n - 1] = loaded->library;
-		loaded->library = last;
-		for (size_t i = 0; i < loaded->n_kernels; i++) {
-			loaded->kernels[i]->function = functions[i];
-			loaded->kernels[i]->carveout = -1;
-		}
+	loaded->n_copies += is_new;
+	loaded->current = to;
+	for (size_t i = 0; i < loaded->n_kernels; i++) {
+		loaded->kernels[i]->function = functions[i];
+		loaded->kernels[i]->carveout = -1;
 	}
-	for (size_t i = 0; i < n; i++)
-		(void)gpu->cu->cuLibraryUnload(copies[i]);
-	return status;
+	return KGB_EXEC_OK;
 }
 
-enum kgb_exec_status kgb_code_reload(struct kgb_code *code, uint64_t seed, struct kgb_err *err)
+enum kgb_exec_status kgb_code_move(struct kgb_code *code, uint64_t seed, struct kgb_err *err)
 {
 	for (size_t i = code->n; i > 0; i--)
 		if (code->items[i - 1]->n_users == 0)
 			drop(code, i - 1);
 	for (size_t i = 0; i < code->n; i++) {
-		const size_t n = 1 + kgb_exec_poison_word(seed, 8 * i) % COPIES_MAX;
-		enum kgb_exec_status status = reload(code->gpu, code->items[i], n, err);
+		enum kgb_exec_status status =
+			move(code->gpu, code->items[i], kgb_exec_poison_word(seed, 8 * i), err);
 		if (status)
 			return status;
 	}

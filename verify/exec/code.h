@@ -10,6 +10,9 @@
 
 #include "verify/exec/gpu.h"
 
+/** So many places has an image at most: those of torch take tens of ms to load (docs/timing.md). */
+enum { KGB_CODE_COPIES = 8 };
+
 /** A kernel of a loaded image. The driver keeps one set of attributes for it. */
 struct kgb_kernel {
 	char *name; /* owned */
@@ -26,7 +29,8 @@ struct kgb_kernel {
 struct kgb_loaded {
 	unsigned char *bytes; /* owned; the image */
 	size_t len;
-	CUlibrary library;
+	CUlibrary copies[KGB_CODE_COPIES]; /* the same at different places */
+	size_t n_copies, current;
 	struct kgb_kernel **kernels; /* owned; addresses stay */
 	size_t n_kernels, cap_kernels;
 	size_t n_users; /* plans */
@@ -57,10 +61,10 @@ void kgb_code_allow_clusters(struct kgb_code *code, struct kgb_kernel *kernel);
 /** The driver keeps one carveout for each kernel, launches may ask for different ones. */
 CUresult kgb_code_set_carveout(struct kgb_code *code, struct kgb_kernel *kernel, int32_t carveout);
 
-/** Load all images again, to other places on the device: before each, as many copies as `seed`
- * tells are loaded and dropped afterwards. What nobody uses is dropped. Nothing may run. When it
+/** All images to other places on the device: copies are loaded and stay until there are
+ * KGB_CODE_COPIES, then `seed` says which. What nobody uses is dropped. Nothing may run. When it
  * fails, kernels are as before. */
-enum kgb_exec_status kgb_code_reload(struct kgb_code *code, uint64_t seed, struct kgb_err *err);
+enum kgb_exec_status kgb_code_move(struct kgb_code *code, uint64_t seed, struct kgb_err *err);
 /** Drop everything. Nothing may be taken. */
 void kgb_code_release(struct kgb_code *code);
 

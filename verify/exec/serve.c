@@ -102,7 +102,7 @@ static enum kgb_exec_status place(struct server *server, const struct kgb_exec_r
 	if (request->op != KGB_EXEC_TIME || request->placement == server->memory.placement)
 		return KGB_EXEC_OK;
 	status = kgb_memory_place(&server->memory, request->placement, err);
-	return status ? status : kgb_code_reload(&server->code, request->placement, err);
+	return status ? status : kgb_code_move(&server->code, request->placement, err);
 }
 
 static enum kgb_exec_status run(struct server *server, const struct kgb_exec_request *request,
