@@ -100,8 +100,7 @@ static bool active_for_longer(const struct kgb_timer *timer, enum kgb_side side,
 	double *active =
 		kgb_timer__gather(timer, side, KGB_SAMPLE_KEPT, kgb_timer__activity, &n_active);
 	KGB_AUTO(free)
-	double *events =
-		kgb_timer__gather(timer, side, KGB_SAMPLE_KEPT, event_beside_activity, &n);
+	double *events = kgb_timer__gather(timer, side, KGB_SAMPLE_KEPT, event_beside_activity, &n);
 
 	if (n_active == 0)
 		return false;
