@@ -5,8 +5,8 @@
     measure_dataset.py --judge build/release/bin/kgb-judge --device cuda [--out datasets/kernelgenbench/measured/h200.json]
                        [--only NAME ...]
 
-Writes what is known after each operator, so that an end ahead of time loses nothing. Without --out the file is called after
-the chip. Then: kgb-agent dataset table >docs/operators.md. Exit status 0 if every operator is good and it took less than
+Writes what is known after each operator, so that an end ahead of time loses nothing. With --only the file keeps what it has of
+the others, if the same chip, driver and torch gave it. Without --out the file is called after the chip. Then: kgb-agent dataset table >docs/operators.md. Exit status 0 if every operator is good and it took less than
 LIMIT_S, 1 if not. --device cpu lints only.
 """
 
@@ -59,6 +59,13 @@ def kept(found):
     return {key: found[key] for key in ("spec_sha256", "ok", "n_problems", "problems", "wall_ms", "median_ms")}
 
 
+def with_others(path, document):
+    """What the file has of other operators, measured by the same, and how long all took."""
+    old = json.loads(path.read_text()) if path.exists() else {}
+    same = all(old.get(key) == document.get(key) for key in ("chip", "driver", "torch", "cuda", "timed"))
+    return dict(document, operators=old["operators"], wall_s=old["wall_s"]) if same else document
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--judge", required=True)
@@ -71,6 +78,9 @@ def main():
                     date=datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d"))
     out = arguments.out or ROOT / "datasets" / "kernelgenbench" / "measured" / (short_name(document["chip"]) + ".json")
     out.parent.mkdir(exist_ok=True)
+    if arguments.only:
+        document = with_others(out, document)
+    is_new = not document["operators"]
     command = [arguments.judge, "lint", "--json", "--no-cache", "--device", arguments.device]
     command += ["--time"] if timed else []
     began, n_bad = time.monotonic(), 0
@@ -83,7 +93,8 @@ def main():
             if "::" not in found["operator"]:
                 continue
             document["operators"][found["operator"]] = kept(found)
-            document["wall_s"] = round(time.monotonic() - began, 1)
+            if is_new:
+                document["wall_s"] = round(time.monotonic() - began, 1)
             write(out, document)
     print("%s: %d operators, %d not good, %d benchmarks timed, %.0f s; exit status %d of kgb-judge" % (
         out, len(document["operators"]), n_bad, sum(len(each["median_ms"]) for each in document["operators"].values()),
