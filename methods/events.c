@@ -11,6 +11,9 @@
 
 /* Most that is kept of one string of an event. */
 #define STRING_BYTES (KGB_LIMIT_EVENT / 2)
+/* Messages that are known again, the latest ones. A stream may have any number of them; one that
+ * repeats a message does so soon. */
+#define COUNTED_MAX 1024
 
 static const struct {
 	const char *name;
@@ -79,6 +82,7 @@ void kgb_events_finish(struct kgb_events *events)
 void kgb_events_release(struct kgb_events *events)
 {
 	kgb_slim_release(&events->lines);
+	kgb_strv_release(&events->counted);
 	kgb_free(events->report.final_text);
 	events->report.final_text = NULL;
 }
@@ -151,6 +155,22 @@ enum kgb_agent_end kgb_events__exit_end(const struct kgb_report *report,
 void kgb_events__copy(char *out, size_t cap, const char *text)
 {
 	snprintf(out, cap, "%s", text);
+}
+
+bool kgb_events__was_counted(struct kgb_events *events, const char *id)
+{
+	char known[96];
+	kgb_events__copy(known, sizeof(known), id);
+	if (kgb_strv_has(&events->counted, known))
+		return true;
+	if (events->counted.n < COUNTED_MAX) {
+		kgb_strv_add(&events->counted, known);
+		return false;
+	}
+	char **oldest = &events->counted.items[events->n_forgotten++ % COUNTED_MAX];
+	kgb_free(*oldest);
+	*oldest = kgb_xstrdup(known);
+	return false;
 }
 
 void kgb_events__final_text(struct kgb_report *report, const char *text)

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/str.h"
 #include "methods/slim.h"
 #include "sandbox/gateway/usage.h"
 
@@ -56,7 +57,8 @@ struct kgb_report {
 struct kgb_events {
 	struct kgb_slim lines;
 	struct kgb_report report;
-	char seen_message[96]; /* id of the message whose usage is being collected */
+	struct kgb_strv counted; /* ids of the messages whose usage is in the report */
+	size_t n_forgotten; /* of these, to make room for later ones */
 };
 
 /** INVALID names the adapters when `adapter` is unknown. */
@@ -140,6 +142,9 @@ enum kgb_agent_end kgb_events__status_end(int64_t status);
 enum kgb_agent_end kgb_events__silent_end(const struct kgb_agent_exit *exit);
 /** A text into a field of the report, cut to size. */
 void kgb_events__copy(char *out, size_t cap, const char *text);
+/** Whether the usage of this message is in the report already; from now on it is. Others may have
+ * come since. */
+bool kgb_events__was_counted(struct kgb_events *events, const char *id);
 /** Keep what was said last to the user. */
 void kgb_events__final_text(struct kgb_report *report, const char *text);
 

@@ -57,9 +57,8 @@ static void on_message_usage(struct kgb_events *events, const cJSON *message)
 	struct kgb_report *r = &events->report;
 	const char *id = kgb_json_str(message, "id", "");
 	const cJSON *usage = kgb_json_get(message, "usage");
-	if (!usage || !*id || kgb_str_eq(events->seen_message, id))
+	if (!usage || !*id || kgb_events__was_counted(events, id))
 		return;
-	kgb_events__copy(events->seen_message, sizeof(events->seen_message), id);
 	struct kgb_usage part = {
 		.input = kgb_json_i64(usage, "input_tokens", -1),
 		.output = -1,

@@ -40,9 +40,8 @@ static void on_step_finish(struct kgb_events *events, const cJSON *part)
 	kgb_events__copy(r->stop_reason, sizeof(r->stop_reason), reason);
 	kgb_events__copy(r->terminal_reason, sizeof(r->terminal_reason), reason);
 	r->has_result = !kgb_str_eq(reason, "tool-calls") && !kgb_str_eq(reason, "unknown");
-	if (*id && kgb_str_eq(events->seen_message, id))
+	if (*id && kgb_events__was_counted(events, id))
 		return;
-	kgb_events__copy(events->seen_message, sizeof(events->seen_message), id);
 	r->n_turns = r->n_turns < 0 ? 1 : r->n_turns + 1;
 	double cost = kgb_json_num(part, "cost", 0);
 	if (cost > 0)

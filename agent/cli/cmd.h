@@ -69,6 +69,11 @@ int kgb_cmd_dataset(struct kgb_cli *cli);
 /** Print err and map its kind to an exit status: BUSY 75, UNAVAILABLE 4, LIMIT on the disk 4,
  * INVALID and NOT_FOUND to `invalid` (2 or 3, as the caller knows what was wrong), else 70. */
 int kgb_cli_fail(const struct kgb_err *err, int invalid);
+/** Whether the disk is full, or the user's share of it. */
+bool kgb_cli_is_full(const struct kgb_err *err);
+/** A place where nothing can be written: name it, and what helps; `otherwise` is what helps too.
+ * Returns -1. */
+int kgb_cli_bad_place(const char *place, const char *otherwise, struct kgb_err *err);
 /** Print a document to stdout and return exit_code; a full or broken stdout is reported and gives
  * another one (4 when the disk is full); a reader that has gone is no fault. */
 int kgb_cli_print(const struct kgb_buf *text, int exit_code);

@@ -132,7 +132,7 @@ static int start_run(struct replay *r, struct kgb_err *err)
 	    kgb_fs_write_atomic(r->dir.fd, "config.yaml", text.ptr, text.len, 0644, true, err) <
 		    0 ||
 	    kgb_run_log_open(&r->log, &r->dir, err) < 0)
-		return -1;
+		return kgb_cli_bad_place(replays, "", err);
 	const struct kgb_event_run_started started = {
 		.run_name = r->dir.name,
 		.dataset = r->recorded.dataset,
@@ -154,7 +154,7 @@ static int start_run(struct replay *r, struct kgb_err *err)
 	if (rc == 0)
 		rc = kgb_event_planned(r->log, items, r->n_specs, err);
 	kgb_free(items);
-	return rc;
+	return rc < 0 && kgb_cli_is_full(err) ? kgb_cli_bad_place(replays, "", err) : rc;
 }
 
 static int drive(struct replay *r, struct kgb_sched_outcome *outcome, struct kgb_err *err)
@@ -320,8 +320,10 @@ static int replay(struct replay *r)
 	struct kgb_sched_outcome outcome = {0};
 	if (prepare(r, &err) < 0)
 		return kgb_cli_fail(&err, KGB_EXIT_USAGE);
-	if (start_run(r, &err) < 0)
+	if (start_run(r, &err) < 0) {
+		kgb_rundir_discard(&r->dir);
 		return kgb_cli_fail(&err, KGB_EXIT_INTERNAL);
+	}
 	kgb_info("replay of %s in %s", r->source.path, r->dir.path);
 	if (drive(r, &outcome, &err) < 0)
 		return kgb_cli_fail(&err, KGB_EXIT_INTERNAL);

@@ -30,6 +30,7 @@
 
 /* The name that a run of foreign kernels bears in place of a method's. */
 #define KERNELS_METHOD "kernels"
+#define OTHER_PLACE ", or name another with --runs-dir"
 /* Waits before an overloaded provider is asked again: the first, and the longest. */
 #define RETRY_BASE_MS 500
 #define RETRY_CAP_MS 30000
@@ -335,15 +336,12 @@ static int start_new_run(struct plan *plan, const char *method, struct kgb_err *
 	KGB_AUTO(free) char *runs = kgb_config_runs(&plan->cli->config);
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(KGB_LIMIT_YAML);
 	kgb_config_print(&plan->cli->config, &text);
-	if (kgb_rundir_create(&plan->dir, runs, method, settings->run.dataset, err) < 0) {
-		KGB_AUTO(free) char *why = kgb_xstrdup(err->msg);
-		return kgb_fail(err, KGB_ERR_UNAVAILABLE,
-				"%s; make it writable, or name another with --runs-dir", why);
-	}
-	if (kgb_fs_write_atomic(plan->dir.fd, "config.yaml", text.ptr, text.len, 0644, true, err) <
-	    0)
-		return -1;
-	return kgb_run_log_open(&plan->log, &plan->dir, err);
+	if (kgb_rundir_create(&plan->dir, runs, method, settings->run.dataset, err) < 0 ||
+	    kgb_fs_write_atomic(plan->dir.fd, "config.yaml", text.ptr, text.len, 0644, true, err) <
+		    0 ||
+	    kgb_run_log_open(&plan->log, &plan->dir, err) < 0)
+		return kgb_cli_bad_place(runs, OTHER_PLACE, err);
+	return 0;
 }
 
 /** The kernels to begin with become part of the run, which needs no other run from now on. */
@@ -410,6 +408,26 @@ static int adopt_kernels(struct plan *plan, const char *dir, struct kgb_err *err
 			return -1;
 	}
 	return 0;
+}
+
+/** All that a run has before its first attempt. In one that could not begin nothing has happened:
+ * its folder would only be taken for the latest run. */
+static int begin(struct plan *plan, const char *method, bool is_new, struct kgb_err *err)
+{
+	const char *kernels = plan->cli->flags.kernels;
+	if ((!is_new || start_new_run(plan, method, err) == 0) && copy_start(plan, err) == 0 &&
+	    append_start(plan, method, err) == 0 &&
+	    (!kernels || adopt_kernels(plan, kernels, err) == 0))
+		return 0;
+	KGB_AUTO(free) char *runs = kgb_config_runs(&plan->cli->config);
+	if (kgb_cli_is_full(err))
+		kgb_cli_bad_place(is_new ? runs : plan->dir.path, is_new ? OTHER_PLACE : "", err);
+	if (is_new) {
+		kgb_run_log_close(plan->log);
+		plan->log = NULL;
+		kgb_rundir_discard(&plan->dir);
+	}
+	return -1;
 }
 
 static bool has_kernel(const struct kgb_op_state *op, const void *payload)
@@ -587,6 +605,20 @@ static void add_table(const char *run_path, const struct kgb_run_state *state, s
 	kgb_results_table(state, run_path, columns, color, out);
 }
 
+static void say_how_to_go_on(const struct plan *plan, bool broke_off)
+{
+	/* By its name a run is found only where runs are looked for. */
+	bool by_name = kgb_str_eq(kgb_config_origin(&plan->cli->config, "paths.runs"), "default");
+	KGB_AUTO(free)
+	char *run = by_name ? kgb_xstrdup(plan->dir.name) : kgb_xasprintf("'%s'", plan->dir.path);
+	bool has_agent = kgb_run_log_state(plan->log)->gateway_mode != NULL;
+	KGB_AUTO(free)
+	char *resume = kgb_xasprintf("go on with: kgb-agent resume %s, or ", run);
+	kgb_info("%s %sverify what is there with: kgb-agent --skip-gen --run %s",
+		 broke_off ? "broken off; when that is mended," : "interrupted;",
+		 has_agent ? resume : "", run);
+}
+
 /** results.json, and the same for the user. */
 static int report(struct plan *plan, const struct kgb_sched_outcome *outcome)
 {
@@ -597,23 +629,19 @@ static int report(struct plan *plan, const struct kgb_sched_outcome *outcome)
 	if (outcome->fatal)
 		exit_code = kgb_cli_fail(&outcome->err, KGB_EXIT_INTERNAL);
 	bool written = kgb_results_write(plan->dir.fd, state, &err) == 0;
-	if (!written)
+	if (!written) {
+		kgb_ctx(&err, "'%s'", plan->dir.path);
 		exit_code = kgb_cli_fail(&err, KGB_EXIT_INTERNAL);
+	}
 	if (plan->cli->flags.json)
 		kgb_results_render(state, 2, &text);
 	else
 		add_table(written ? plan->dir.path : NULL, state, &text);
 	exit_code = kgb_cli_print(&text, exit_code);
-	if (!outcome->signal)
-		return exit_code;
-	/* By its name a run is found only where runs are looked for. */
-	bool by_name = kgb_str_eq(kgb_config_origin(&plan->cli->config, "paths.runs"), "default");
-	KGB_AUTO(free)
-	char *run = by_name ? kgb_xstrdup(plan->dir.name) : kgb_xasprintf("'%s'", plan->dir.path);
-	kgb_info(
-		"interrupted; go on with: kgb-agent resume %s, or verify what is there with: kgb-agent --skip-gen --run %s",
-		run, run);
-	return 128 + outcome->signal;
+	bool broke_off = outcome->fatal || !written;
+	if (outcome->signal || broke_off)
+		say_how_to_go_on(plan, broke_off);
+	return outcome->signal ? 128 + outcome->signal : exit_code;
 }
 
 static void plan_text(const struct plan *plan, const char *method, struct kgb_buf *out)
@@ -734,9 +762,7 @@ int kgb_cmd_run(struct kgb_cli *cli)
 		plan_release(&plan);
 		return exit_code;
 	}
-	if ((!earlier && start_new_run(&plan, method, &err) < 0) || copy_start(&plan, &err) < 0 ||
-	    append_start(&plan, method, &err) < 0 ||
-	    (kernels && adopt_kernels(&plan, kernels, &err) < 0)) {
+	if (begin(&plan, method, !earlier, &err) < 0) {
 		plan_release(&plan);
 		return kgb_cli_fail(&err, KGB_EXIT_INTERNAL);
 	}
@@ -762,7 +788,7 @@ int kgb_cmd_resume(struct kgb_cli *cli)
 	}
 	if (plan_generation(&plan, &err) < 0 || plan_environment(&plan, &err) < 0)
 		return plan_failed(&plan, &err);
-	if (append_start(&plan, plan.method.name, &err) < 0) {
+	if (begin(&plan, plan.method.name, false, &err) < 0) {
 		plan_release(&plan);
 		return kgb_cli_fail(&err, KGB_EXIT_INTERNAL);
 	}

@@ -32,6 +32,18 @@ int kgb_cli_fail(const struct kgb_err *err, int invalid)
 	KGB_UNREACHABLE();
 }
 
+bool kgb_cli_is_full(const struct kgb_err *err)
+{
+	return err->domain == KGB_ERR_DOMAIN_ERRNO && (err->code == ENOSPC || err->code == EDQUOT);
+}
+
+int kgb_cli_bad_place(const char *place, const char *otherwise, struct kgb_err *err)
+{
+	const char *remedy = kgb_cli_is_full(err) ? "free some space there" : "make it writable";
+	KGB_AUTO(free) char *why = kgb_xstrdup(err->msg);
+	return kgb_fail(err, KGB_ERR_UNAVAILABLE, "'%s': %s; %s%s", place, why, remedy, otherwise);
+}
+
 int kgb_cli_print(const struct kgb_buf *text, int exit_code)
 {
 	struct kgb_err err = KGB_ERR_INIT;

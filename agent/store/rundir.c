@@ -11,6 +11,7 @@
 #include "agent/store/journal.h"
 #include "base/fs.h"
 #include "base/hash.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/time.h"
 
@@ -62,7 +63,7 @@ static int lock(struct kgb_rundir *dir, struct kgb_err *err)
 				dir->name, owner);
 	}
 	if (write_owner(fd, err) < 0)
-		return -1;
+		return kgb_ctx(err, "run '%s'", dir->name);
 	dir->lock_fd = kgb_take_fd(&fd);
 	return 0;
 }
@@ -89,11 +90,18 @@ static int open_path(struct kgb_rundir *dir, const char *path, struct kgb_err *e
 	return 0;
 }
 
+static void remove_run(const char *path)
+{
+	struct kgb_err err = KGB_ERR_INIT;
+	if (kgb_fs_remove_tree(AT_FDCWD, path, &err) < 0)
+		kgb_warn("of a run that could not begin something is left: %s", err.msg);
+}
+
 int kgb_rundir_create(struct kgb_rundir *out, const char *runs_dir, const char *method,
 		      const char *dataset, struct kgb_err *err)
 {
 	if (kgb_fs_mkdirs(AT_FDCWD, runs_dir, 0755, err) < 0)
-		return kgb_ctx(err, "runs directory");
+		return -1;
 	char now[KGB_TIME_COMPACT_LEN];
 	kgb_time_format_compact(kgb_wall_ms(), now);
 	KGB_AUTO(free) char *path = NULL;
@@ -111,8 +119,10 @@ int kgb_rundir_create(struct kgb_rundir *out, const char *runs_dir, const char *
 			return kgb_fail_errno(err, errno, "create '%s'", path);
 	}
 	KGB_AUTO(rundir) struct kgb_rundir dir = KGB_RUNDIR_INIT;
-	if (open_path(&dir, path, err) < 0 || lock(&dir, err) < 0 || make_layout(&dir, err) < 0)
+	if (open_path(&dir, path, err) < 0 || lock(&dir, err) < 0 || make_layout(&dir, err) < 0) {
+		remove_run(path);
 		return -1;
+	}
 	*out = dir;
 	dir = (struct kgb_rundir)KGB_RUNDIR_INIT;
 	return 0;
@@ -216,6 +226,13 @@ void kgb_rundir_release(struct kgb_rundir *dir)
 	kgb_close(dir->lock_fd);
 	kgb_close(dir->fd);
 	*dir = (struct kgb_rundir)KGB_RUNDIR_INIT;
+}
+
+void kgb_rundir_discard(struct kgb_rundir *dir)
+{
+	if (dir->path)
+		remove_run(dir->path);
+	kgb_rundir_release(dir);
 }
 
 void kgb_auto_rundir(struct kgb_rundir *dir)

@@ -27,7 +27,8 @@ struct kgb_rundir {
 	}
 
 /** Make a new run directory with kernels/ and attempts/ in it, and lock it. `runs_dir` is created
- * when absent. The name is unique: a directory that exists already is never taken. */
+ * when absent. The name is unique: a directory that exists already is never taken. On failure none
+ * is left. */
 KGB_MUST_CHECK int kgb_rundir_create(struct kgb_rundir *out, const char *runs_dir,
 				     const char *method, const char *dataset, struct kgb_err *err);
 
@@ -43,6 +44,10 @@ KGB_MUST_CHECK int kgb_rundir_open(struct kgb_rundir *out, const char *runs_dir,
 /** Unlocks and closes; the directory stays. */
 void kgb_rundir_release(struct kgb_rundir *dir);
 void kgb_auto_rundir(struct kgb_rundir *dir);
+
+/** Removes the directory of a run that could not begin, with all that is in it, and releases it.
+ * What cannot be removed is a warning. */
+void kgb_rundir_discard(struct kgb_rundir *dir);
 
 /** Names of all runs (directories with a journal) below `runs_dir`, latest first. No directory: no
  * names. */

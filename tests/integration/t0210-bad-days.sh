@@ -157,7 +157,32 @@ if [ "$(id -u)" -eq 0 ]; then
 		cp -r disk copy; umount disk; cat err
 		test_equal 4 "$code" "exit status"
 		test_grep -i "no space left" err
+		test_grep "go on with: kgb-agent resume .$TRASH/disk/runs/normal_cc_" err
 		kgb-agent rebuild --runs-dir copy/runs
+	'
+	# Pages that are left: for nothing, for the lock, for that and the settings; with one more the run begins.
+	test_expect_success 'a disk that is full from the start: place and remedy are told, no folder stays that looks like a run' '
+		mkdir full
+		mount -t tmpfs -o size=1m none full
+		trap "umount full" EXIT
+		printf "echo x >/ws/kernel.py\nresult done\n" | fake_cli
+		export KGB_CLAUDE_BIN="$TRASH/cli"
+		kgb-agent add -m naive_cc --skip-verify --runs-dir full/runs 2>err
+		run=$(ls full/runs)
+		head -c 2m /dev/zero >full/filler || true
+		for pages in 0 1 2; do
+			truncate -s -$((pages * $(getconf PAGE_SIZE))) full/filler
+			test_expect_code 4 kgb-agent add -m naive_cc --skip-verify --runs-dir full/runs 2>"err.$pages"
+			test_grep "$TRASH/full/runs.: .*No space left on device; free some space there, or name another with --runs-dir" "err.$pages"
+			test_equal "$run" "$(ls full/runs)" runs
+			test_expect_code 4 kgb-agent replay --runs-dir full/runs 2>"err.$pages"
+			test_grep "$TRASH/full/runs/$run/replays.: .*No space left on device; free some space there" "err.$pages"
+			test_equal "" "$(ls "full/runs/$run/replays")" replays
+			head -c 2m /dev/zero >>full/filler || true
+		done
+		rm full/filler
+		kgb-agent resume --runs-dir full/runs 2>err
+		test_grep "$run has come to its end" err
 	'
 fi
 test_done

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "tests/unit/agent/agent_test.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -21,6 +23,17 @@ static void make_run(const struct scratch *scratch, const char *name, time_t mti
 	assert_ok(kgb_fs_write_atomic(scratch->fd, path, "", 0, 0644, false, err));
 	struct timespec times[2] = {{.tv_sec = mtime}, {.tv_sec = mtime}};
 	assert_int_equal(utimensat(scratch->fd, path, times, 0), 0);
+}
+
+static int n_entries(const char *path)
+{
+	int n = 0;
+	DIR *folder = opendir(path);
+	assert_non_null(folder);
+	for (const struct dirent *entry; (entry = readdir(folder));)
+		n += entry->d_name[0] != '.';
+	closedir(folder);
+	return n;
 }
 
 static void test_a_new_run_has_its_layout_and_a_telling_name(void **state)
@@ -41,6 +54,33 @@ static void test_a_new_run_has_its_layout_and_a_telling_name(void **state)
 	assert_true(kgb_fs_exists(dir.fd, "attempts"));
 	kgb_rundir_release(&dir);
 	kgb_rundir_release(&other);
+	drop_scratch(&scratch);
+}
+
+/* A limit on the size of files stands for a full disk. */
+static void test_of_a_run_that_cannot_begin_nothing_stays(void **state)
+{
+	(void)state;
+	struct scratch scratch;
+	make_scratch(&scratch);
+	struct kgb_rundir dir = KGB_RUNDIR_INIT;
+	void (*before)(int) = signal(SIGXFSZ, SIG_IGN);
+	struct rlimit limit, none;
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+	none = (struct rlimit){.rlim_cur = 0, .rlim_max = limit.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
+	struct kgb_err full = KGB_ERR_INIT;
+	int rc = kgb_rundir_create(&dir, scratch.path, "m", "d", &full);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	signal(SIGXFSZ, before);
+	assert_int_equal(rc, -1);
+	assert_non_null(strstr(full.msg, "lock: write: File too large"));
+	assert_int_equal(n_entries(scratch.path), 0);
+	assert_ok(kgb_rundir_create(&dir, scratch.path, "m", "d", err));
+	assert_ok(kgb_fs_write_atomic(dir.fd, KGB_JOURNAL_NAME, "", 0, 0644, false, err));
+	kgb_rundir_discard(&dir);
+	assert_int_equal(n_entries(scratch.path), 0);
+	kgb_rundir_discard(&dir);
 	drop_scratch(&scratch);
 }
 
@@ -170,6 +210,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_new_run_has_its_layout_and_a_telling_name),
+		cmocka_unit_test(test_of_a_run_that_cannot_begin_nothing_stays),
 		cmocka_unit_test(test_a_second_opener_is_told_who_holds_the_run),
 		cmocka_unit_test(test_the_lock_dies_with_its_process),
 		cmocka_unit_test(test_the_latest_run_is_the_one_whose_journal_was_written_last),

@@ -237,6 +237,20 @@ static void test_usage_that_is_told_twice_counts_once(void **state)
 		 "{\"type\":\"assistant\",\"parent_tool_use_id\":null,\"message\":{\"id\":\"m\",\"usage\":{\"input_tokens\":4,\"cache_creation_input_tokens\":3,\"cache_read_input_tokens\":2},\"content\":[]}}\n",
 		 {4, -1, 3, 2},
 		 -1},
+		/* A message goes on after another one of the session has begun. */
+		{"claude",
+		 "{\"type\":\"assistant\",\"message\":{\"id\":\"a\",\"usage\":{\"input_tokens\":4,\"cache_creation_input_tokens\":3,\"cache_read_input_tokens\":2},\"content\":[]}}\n"
+		 "{\"type\":\"assistant\",\"message\":{\"id\":\"b\",\"usage\":{\"input_tokens\":10,\"cache_creation_input_tokens\":20,\"cache_read_input_tokens\":30},\"content\":[]}}\n"
+		 "{\"type\":\"assistant\",\"message\":{\"id\":\"a\",\"usage\":{\"input_tokens\":4,\"cache_creation_input_tokens\":3,\"cache_read_input_tokens\":2},\"content\":[]}}\n"
+		 "{\"type\":\"assistant\",\"message\":{\"id\":\"b\",\"usage\":{\"input_tokens\":10,\"cache_creation_input_tokens\":20,\"cache_read_input_tokens\":30},\"content\":[]}}\n",
+		 {14, -1, 23, 32},
+		 -1},
+		{"opencode",
+		 "{\"type\":\"step_finish\",\"part\":{\"id\":\"a\",\"reason\":\"tool-calls\",\"tokens\":{\"total\":9,\"input\":4,\"output\":2,\"reasoning\":1,\"cache\":{\"read\":2,\"write\":0}}}}\n"
+		 "{\"type\":\"step_finish\",\"part\":{\"id\":\"b\",\"reason\":\"tool-calls\",\"tokens\":{\"total\":15,\"input\":10,\"output\":2,\"reasoning\":1,\"cache\":{\"read\":2,\"write\":0}}}}\n"
+		 "{\"type\":\"step_finish\",\"part\":{\"id\":\"a\",\"reason\":\"tool-calls\",\"tokens\":{\"total\":9,\"input\":4,\"output\":2,\"reasoning\":1,\"cache\":{\"read\":2,\"write\":0}}}}\n",
+		 {14, 6, 0, 4},
+		 2},
 		/* The closing event has all models, and takes the place of what was told before. */
 		{"claude",
 		 "{\"type\":\"assistant\",\"message\":{\"id\":\"m\",\"usage\":{\"input_tokens\":4,\"cache_creation_input_tokens\":3,\"cache_read_input_tokens\":2},\"content\":[]}}\n"
@@ -262,6 +276,33 @@ static void test_usage_that_is_told_twice_counts_once(void **state)
 				 (long long)r->n_turns);
 		kgb_events_release(&events);
 	}
+}
+
+/** Feed message `number`, of one token. */
+static void feed_message(struct kgb_events *events, int number)
+{
+	char line[200];
+	int len = snprintf(
+		line, sizeof(line),
+		"{\"type\":\"assistant\",\"message\":{\"id\":\"m%d\",\"usage\":{\"input_tokens\":1},\"content\":[]}}\n",
+		number);
+	kgb_events_feed(events, line, (size_t)len);
+}
+
+static void test_of_any_number_of_messages_the_latest_are_known_again(void **state)
+{
+	(void)state;
+	struct kgb_events events;
+	struct kgb_err err = KGB_ERR_INIT;
+	assert_int_equal(kgb_events_init(&events, "claude", &err), 0);
+	for (int i = 0; i < 3000; i++)
+		feed_message(&events, i);
+	for (int i = 2000; i < 3000; i++)
+		feed_message(&events, i);
+	assert_int_equal(events.report.usage.input, 3000);
+	/* What a stream can make us hold has an end. */
+	assert_true(events.counted.n < 2000);
+	kgb_events_release(&events);
 }
 
 /* A step that follows takes back what looked like the end. */
@@ -499,6 +540,7 @@ int main(void)
 			test_recorded_streams_are_classified_and_counted_however_they_are_cut),
 		cmocka_unit_test(test_details_of_a_session_are_kept),
 		cmocka_unit_test(test_usage_that_is_told_twice_counts_once),
+		cmocka_unit_test(test_of_any_number_of_messages_the_latest_are_known_again),
 		cmocka_unit_test(test_a_session_that_goes_on_has_not_ended),
 		cmocka_unit_test(test_a_program_without_events_is_judged_by_its_exit_status),
 		cmocka_unit_test(test_an_event_with_a_string_of_30_mb_is_read),
