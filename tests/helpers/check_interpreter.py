@@ -176,6 +176,27 @@ def check_calls():
         assert before == (tl.load, tl.arange, tl.tensor.__add__, tl.tensor.__getitem__, tl.math.exp)
 
 
+@triton.jit
+def scaled(x, out, factor, exact: tl.float64, other: "fp64", N: tl.constexpr):
+    i = tl.arange(0, N)
+    a = tl.load(x + i)
+    tl.store(out + i, a * factor)
+    tl.store(out + N + i, a * exact)
+    tl.store(out + 2 * N + i, a * other)
+
+
+def check_float_arguments():
+    """float32 but where the kernel says otherwise, also of an integer; and a half times it is a float32."""
+    x, out = torch.ones(4, dtype=torch.float64), torch.empty(12, dtype=torch.float64)
+    scaled[(1,)](x, out, 0.1, 0.1, other=0.1, N=4)
+    assert out.tolist() == [float(torch.tensor(0.1))] * 4 + [0.1] * 8
+    scaled[(1,)](x, out, 1e300, 1e300, 7, N=4)
+    assert out.tolist() == [float("inf")] * 4 + [1e300] * 4 + [7.0] * 4
+    x, out = torch.full((4,), 1.0 + 2**-10, dtype=torch.float16), torch.empty(12)
+    scaled[(1,)](x, out, 1.0 + 2**-10, 1.0, 1.0, N=4)
+    assert out[0].item() == (1 + 2**-10)**2
+
+
 def check_names():
     for dtype, name in BLOCK_NAMES:
         assert [str(tl.block_type(dtype, [4, 8])) for _ in range(2)] == [name, name], name

@@ -3,13 +3,21 @@
 
 bfloat16 is stored as uint16 there. Arithmetic, comparisons, tl.dot and conversions other than to and from float32 work on
 those integers, and rounding from float32 truncates. Here they go through float32 and round to nearest even, as the
-hardware does. So do conversions to and from float8e4nv, whose carries got lost and whose NaN was a number. Autotuning has no device to measure on: every configuration takes the same time, so the first one is used.
+hardware does. So do conversions to and from float8e4nv, whose carries got lost and whose NaN was a number. Autotuning has no
+device to measure on: every configuration takes the same time, so the first one is used.
+
+And where a kernel would be accepted that a GPU computes otherwise: a float in a call is a float32 for the compiler, unless the
+kernel says float64.
 """
+
+import functools
+import inspect
 
 import numpy as np
 import triton.language as tl
 import triton.runtime.autotuner as autotuner
 import triton.runtime.interpreter as interpreter
+import triton.runtime.jit as jit
 
 ARITHMETIC = (
     "create_fadd", "create_fsub", "create_fmul", "create_fdiv", "create_frem", "create_fneg", "create_precise_divf",
@@ -158,6 +166,42 @@ def fixed_splat(function):
     return splat
 
 
+class TypedFloat(float):
+    """An argument of a kernel that says `name: tl.float64`."""
+
+
+@functools.lru_cache(maxsize=1024)
+def doubles_of(function):
+    """(place, name) of the parameters that are. The interpreter makes text of annotations, and of text a text in quotes."""
+    return [(place, name) for place, (name, parameter) in enumerate(inspect.signature(function).parameters.items())
+            if jit._normalize_ty(str(parameter.annotation).strip("'\"")) == "fp64"]
+
+
+def fixed_launch(function):
+    def launch(self, *args, **kwargs):
+        for place, name in doubles_of(self.fn):
+            if place < len(args) and isinstance(args[place], (int, float)):
+                args = (*args[:place], TypedFloat(args[place]), *args[place + 1:])
+            elif isinstance(kwargs.get(name), (int, float)):
+                kwargs[name] = TypedFloat(kwargs[name])
+        return function(self, *args, **kwargs)
+
+    return launch
+
+
+def fixed_argument(function):
+    """As a Python number a float kept all its digits, and took the type of whatever it met."""
+
+    def convert(arg):
+        if not isinstance(arg, float):
+            return function(arg)
+        dtype, kind = (np.float64, tl.float64) if isinstance(arg, TypedFloat) else (np.float32, tl.float32)
+        with np.errstate(over="ignore"):
+            return tl.tensor(interpreter.TensorHandle(np.array([arg], dtype=dtype), kind), kind)
+
+    return convert
+
+
 def pairwise_sum(self, input):
     """tl.sum. NumPy adds along the last dimension in pairs and along others one after the other, which in float32 loses
     digits that a GPU's tree of additions keeps."""
@@ -190,6 +234,8 @@ def apply():
     builder.create_dot = fixed_dot(builder.create_dot)
     builder.create_splat = fixed_splat(builder.create_splat)
     builder.create_unsplat = fixed_splat(builder.create_unsplat)
+    interpreter.GridExecutor.__call__ = fixed_launch(interpreter.GridExecutor.__call__)
+    interpreter._implicit_cvt = fixed_argument(interpreter._implicit_cvt)
     interpreter.ReduceOps.sum = pairwise_sum
     interpreter.ReduceScanOpInterface.apply = fixed_reduce(interpreter.ReduceScanOpInterface.apply)
     autotuner.Autotuner.do_bench = property(lambda self: no_benchmark)

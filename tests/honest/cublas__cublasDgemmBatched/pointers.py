@@ -6,8 +6,8 @@ import triton.language as tl
 
 
 @triton.jit
-def gemm(a_array, b_array, c_array, m, n, k, alpha, beta, a_row, a_column, b_row, b_column, ldc, KEEP: tl.constexpr,
-         TM: tl.constexpr, TN: tl.constexpr, TK: tl.constexpr):
+def gemm(a_array, b_array, c_array, m, n, k, alpha: tl.float64, beta: tl.float64, a_row, a_column, b_row, b_column, ldc,
+         KEEP: tl.constexpr, TM: tl.constexpr, TN: tl.constexpr, TK: tl.constexpr):
     member = tl.program_id(2)
     a_ptr = tl.load(a_array + member).to(tl.pointer_type(tl.float64))
     b_ptr = tl.load(b_array + member).to(tl.pointer_type(tl.float64))

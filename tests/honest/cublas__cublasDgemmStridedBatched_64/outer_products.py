@@ -6,8 +6,8 @@ import triton.language as tl
 
 
 @triton.jit
-def gemm(a_ptr, b_ptr, c_ptr, m, n, k, alpha, beta, a_row, a_column, b_row, b_column, ldc, stride_a, stride_b, stride_c,
-         KEEP: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr):
+def gemm(a_ptr, b_ptr, c_ptr, m, n, k, alpha: tl.float64, beta: tl.float64, a_row, a_column, b_row, b_column, ldc, stride_a,
+         stride_b, stride_c, KEEP: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr):
     member = tl.program_id(2).to(tl.int64)
     i = (tl.program_id(0) * BM + tl.arange(0, BM)).to(tl.int64)
     j = (tl.program_id(1) * BN + tl.arange(0, BN)).to(tl.int64)

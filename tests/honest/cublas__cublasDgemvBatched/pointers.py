@@ -6,8 +6,8 @@ import triton.language as tl
 
 
 @triton.jit
-def gemv(a_array, x_array, y_array, n_out, n_in, a_out, a_in, x_first, incx, y_first, incy, alpha, beta, KEEP: tl.constexpr,
-         BO: tl.constexpr, BI: tl.constexpr):
+def gemv(a_array, x_array, y_array, n_out, n_in, a_out, a_in, x_first, incx, y_first, incy, alpha: tl.float64, beta: tl.float64,
+         KEEP: tl.constexpr, BO: tl.constexpr, BI: tl.constexpr):
     member = tl.program_id(1)
     a_ptr = tl.load(a_array + member).to(tl.pointer_type(tl.float64))
     x_ptr = tl.load(x_array + member).to(tl.pointer_type(tl.float64)) + x_first

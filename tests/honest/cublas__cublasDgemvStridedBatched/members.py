@@ -6,9 +6,8 @@ import triton.language as tl
 
 
 @triton.jit
-def gemv(a_ptr, x_ptr, y_ptr, rows, terms, a_row, a_term, incx, incy, stride_a, stride_x, stride_y, alpha, beta,
-         KEEP: tl.constexpr,
-         ROWS: tl.constexpr, TERMS: tl.constexpr):
+def gemv(a_ptr, x_ptr, y_ptr, rows, terms, a_row, a_term, incx, incy, stride_a, stride_x, stride_y, alpha: tl.float64,
+         beta: tl.float64, KEEP: tl.constexpr, ROWS: tl.constexpr, TERMS: tl.constexpr):
     member = tl.program_id(1).to(tl.int64)
     i = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
     y_at = y_ptr + member * stride_y + tl.where(incy < 0, i - rows + 1, i) * incy

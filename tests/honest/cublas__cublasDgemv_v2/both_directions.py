@@ -6,8 +6,8 @@ import triton.language as tl
 
 
 @triton.jit
-def gemv(a_ptr, x_ptr, y_ptr, n_out, n_in, a_out, a_in, x_first, incx, y_first, incy, alpha, beta, KEEP: tl.constexpr,
-         BO: tl.constexpr, BI: tl.constexpr):
+def gemv(a_ptr, x_ptr, y_ptr, n_out, n_in, a_out, a_in, x_first, incx, y_first, incy, alpha: tl.float64, beta: tl.float64,
+         KEEP: tl.constexpr, BO: tl.constexpr, BI: tl.constexpr):
     i = tl.program_id(0) * BO + tl.arange(0, BO)
     acc = tl.zeros((BO, BI), tl.float64)
     for start in range(0, n_in, BI):

@@ -6,8 +6,8 @@ import triton.language as tl
 
 
 @triton.jit
-def sbmv(n, k, alpha, a_ptr, lda, x_ptr, x_first, incx, beta, y_ptr, y_first, incy, UPPER: tl.constexpr, KEEP: tl.constexpr,
-         BLOCK: tl.constexpr):
+def sbmv(n, k, alpha: tl.float64, a_ptr, lda, x_ptr, x_first, incx, beta: tl.float64, y_ptr, y_first, incy, UPPER: tl.constexpr,
+         KEEP: tl.constexpr, BLOCK: tl.constexpr):
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     acc = tl.zeros((BLOCK,), tl.float64)
     for d in range(-k, k + 1):

@@ -6,7 +6,7 @@ import triton.language as tl
 
 
 @triton.jit
-def syr2(n, alpha, x_ptr, x_first, incx, y_ptr, y_first, incy, a_ptr, lda, UPPER: tl.constexpr, T: tl.constexpr):
+def syr2(n, alpha: tl.float64, x_ptr, x_first, incx, y_ptr, y_first, incy, a_ptr, lda, UPPER: tl.constexpr, T: tl.constexpr):
     rows, columns = tl.program_id(0), tl.program_id(1)
     needed = rows <= columns if UPPER else rows >= columns
     if needed:

@@ -6,8 +6,8 @@ import triton.language as tl
 
 
 @triton.jit
-def trsm(n, n_sides, alpha, a_array, a_row, a_column, b_array, b_row, b_column, LOWER: tl.constexpr, UNIT: tl.constexpr,
-         BLOCK: tl.constexpr, SIDES: tl.constexpr):
+def trsm(n, n_sides, alpha: tl.float64, a_array, a_row, a_column, b_array, b_row, b_column, LOWER: tl.constexpr,
+         UNIT: tl.constexpr, BLOCK: tl.constexpr, SIDES: tl.constexpr):
     a_ptr = tl.load(a_array + tl.program_id(1)).to(tl.pointer_type(tl.float64))
     b_ptr = tl.load(b_array + tl.program_id(1)).to(tl.pointer_type(tl.float64))
     i = tl.arange(0, BLOCK)

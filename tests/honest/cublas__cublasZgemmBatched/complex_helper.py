@@ -11,9 +11,9 @@ def times(a_re, a_im, b_re, b_im):
 
 
 @triton.jit
-def gemm(a_array, b_array, c_array, m, n, k, alpha_re, alpha_im, beta_re, beta_im, a_row, a_column, a_sign, b_row, b_column,
-         b_sign, ldc,
-         KEEP: tl.constexpr, T: tl.constexpr, TK: tl.constexpr):
+def gemm(a_array, b_array, c_array, m, n, k, alpha_re: tl.float64, alpha_im: tl.float64, beta_re: tl.float64,
+         beta_im: tl.float64, a_row, a_column, a_sign, b_row, b_column, b_sign, ldc, KEEP: tl.constexpr, T: tl.constexpr,
+         TK: tl.constexpr):
     a_ptr = tl.load(a_array + tl.program_id(2)).to(tl.pointer_type(tl.float64))
     b_ptr = tl.load(b_array + tl.program_id(2)).to(tl.pointer_type(tl.float64))
     c_ptr = tl.load(c_array + tl.program_id(2)).to(tl.pointer_type(tl.float64))

@@ -6,8 +6,9 @@ import triton.language as tl
 
 
 @triton.jit
-def zgemm(a_ptr, b_ptr, c_ptr, m, n, k, alpha_re, alpha_im, beta_re, beta_im, a_row, a_column, a_sign, b_row, b_column, b_sign,
-          ldc, stride_a, stride_b, stride_c, KEEP: tl.constexpr, TM: tl.constexpr, TN: tl.constexpr, TK: tl.constexpr):
+def zgemm(a_ptr, b_ptr, c_ptr, m, n, k, alpha_re: tl.float64, alpha_im: tl.float64, beta_re: tl.float64, beta_im: tl.float64,
+          a_row, a_column, a_sign, b_row, b_column, b_sign, ldc, stride_a, stride_b, stride_c, KEEP: tl.constexpr,
+          TM: tl.constexpr, TN: tl.constexpr, TK: tl.constexpr):
     member = tl.program_id(2).to(tl.int64)
     a_ptr += 2 * member * stride_a
     b_ptr += 2 * member * stride_b

@@ -6,9 +6,9 @@ import triton.language as tl
 
 
 @triton.jit
-def gemv(a_array, x_array, y_array, n_out, n_in, a_out, a_in, sign, x_first, incx, y_first, incy, alpha_re, alpha_im, beta_re,
-         beta_im,
-         KEEP: tl.constexpr, BO: tl.constexpr, BI: tl.constexpr):
+def gemv(a_array, x_array, y_array, n_out, n_in, a_out, a_in, sign, x_first, incx, y_first, incy, alpha_re: tl.float64,
+         alpha_im: tl.float64, beta_re: tl.float64, beta_im: tl.float64, KEEP: tl.constexpr, BO: tl.constexpr,
+         BI: tl.constexpr):
     a_ptr = tl.load(a_array + tl.program_id(1)).to(tl.pointer_type(tl.float64))
     x_ptr = tl.load(x_array + tl.program_id(1)).to(tl.pointer_type(tl.float64))
     y_ptr = tl.load(y_array + tl.program_id(1)).to(tl.pointer_type(tl.float64))

@@ -6,9 +6,9 @@ import triton.language as tl
 
 
 @triton.jit
-def gemv(a_ptr, x_ptr, y_ptr, a_step, x_step, y_step, n_out, n_in, a_out, a_in, sign, x_first, incx, y_first, incy, alpha_re,
-         alpha_im, beta_re, beta_im,
-         KEEP: tl.constexpr, BO: tl.constexpr, BI: tl.constexpr):
+def gemv(a_ptr, x_ptr, y_ptr, a_step, x_step, y_step, n_out, n_in, a_out, a_in, sign, x_first, incx, y_first, incy,
+         alpha_re: tl.float64, alpha_im: tl.float64, beta_re: tl.float64, beta_im: tl.float64, KEEP: tl.constexpr,
+         BO: tl.constexpr, BI: tl.constexpr):
     member = 2 * tl.program_id(1).to(tl.int64)
     a_ptr += member * a_step
     x_ptr += member * x_step

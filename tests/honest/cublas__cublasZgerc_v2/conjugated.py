@@ -6,7 +6,8 @@ import triton.language as tl
 
 
 @triton.jit
-def ger(m, n, re, im, x_ptr, x_first, incx, y_ptr, y_first, incy, a_ptr, lda, BM: tl.constexpr, BN: tl.constexpr):
+def ger(m, n, re: tl.float64, im: tl.float64, x_ptr, x_first, incx, y_ptr, y_first, incy, a_ptr, lda, BM: tl.constexpr,
+        BN: tl.constexpr):
     i = tl.program_id(0) * BM + tl.arange(0, BM)
     j = tl.program_id(1) * BN + tl.arange(0, BN)
     xs = x_ptr + 2 * (x_first + i * incx)
