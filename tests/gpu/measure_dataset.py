@@ -6,7 +6,7 @@
                        [--only NAME ...]
 
 Writes what is known after each operator, so that an end ahead of time loses nothing. With --only the file keeps what it has of
-the others, if the same chip, driver and torch gave it. Without --out the file is called after the chip. Then: kgb-agent dataset table >docs/operators.md. Exit status 0 if every operator is good and it took less than
+the others, which the same chip, driver and torch must have given. Without --out the file is called after the chip. Then: kgb-agent dataset table >docs/operators.md. Exit status 0 if every operator is good and it took less than
 LIMIT_S, 1 if not. --device cpu lints only.
 """
 
@@ -61,9 +61,14 @@ def kept(found):
 
 def with_others(path, document):
     """What the file has of other operators, measured by the same, and how long all took."""
-    old = json.loads(path.read_text()) if path.exists() else {}
-    same = all(old.get(key) == document.get(key) for key in ("chip", "driver", "torch", "cuda", "timed"))
-    return dict(document, operators=old["operators"], wall_s=old["wall_s"]) if same else document
+    if not path.exists():
+        return document
+    old = json.loads(path.read_text())
+    for key in ("chip", "driver", "torch", "cuda", "timed"):
+        if old.get(key) != document.get(key):
+            raise SystemExit("%s: of %s %s, this is %s; measure all operators, or name another file with --out" % (
+                path, key, old.get(key), document.get(key)))
+    return dict(document, operators=old["operators"], wall_s=old["wall_s"])
 
 
 def main():

@@ -103,6 +103,8 @@ static void read_rulers(struct world *world, enum kgb_side side, double ns, doub
 	double events = ns + 3000 + 150 * kgb_rng_normal(&world->rng);
 	double host = events + 11000 + 1500 * fabs(kgb_rng_normal(&world->rng));
 
+	if (world->late_share > 0 && chance(world) < world->late_share)
+		host += 50e3;
 	if (forges(world, side, false))
 		events /= 2;
 	if (forges(world, side, true))

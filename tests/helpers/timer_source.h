@@ -31,6 +31,7 @@ struct world {
 	double wander; /* slow waves of both sides, period 150 samples */
 	double clock_step; /* both sides slower by this part after 300 samples; the clock shows it
 			    */
+	double late_share; /* of the samples, whose host comes 50 us late */
 	double outlier_share, outlier_scale; /* Pareto tail: 1 + scale * (u^-0.5 - 1) */
 	double neighbour_share, neighbour_slower; /* episodes of about 60 samples */
 	double two_speeds; /* two calls of five are slower by this part, on both sides, at random */

@@ -11,6 +11,11 @@ enum { PARAMS_MAX = 4096 };
 
 #define SHARED_WITHOUT_ASKING (48u << 10)
 
+/* Loading an image up to this size costs little: it goes to a new place each time. */
+#define QUICK_BYTES ((size_t)1 << 20)
+/* Of a function that may have been used at another time. */
+#define CARVEOUT_UNKNOWN INT32_MIN
+
 /* What stays loaded without a user. */
 #define IDLE_BYTES_MAX ((size_t)32 << 20)
 enum { IDLE_MAX = 32 };
@@ -101,10 +106,22 @@ static void limit_idle(struct kgb_code *code)
 	}
 }
 
+static void drop_other_copies(struct kgb_code *code, struct kgb_loaded *loaded)
+{
+	for (size_t i = 0; i < loaded->n_copies; i++)
+		if (i != loaded->current)
+			(void)code->gpu->cu->cuLibraryUnload(loaded->copies[i]);
+	loaded->copies[0] = loaded->copies[loaded->current];
+	loaded->current = 0;
+	loaded->n_copies = 1;
+}
+
 void kgb_code_give(struct kgb_code *code, struct kgb_loaded *loaded)
 {
 	loaded->n_users--;
 	loaded->used = ++code->n_uses;
+	if (loaded->n_users == 0)
+		drop_other_copies(code, loaded);
 	limit_idle(code);
 }
 
@@ -272,27 +289,30 @@ static enum kgb_exec_status move(struct kgb_gpu *gpu, struct kgb_loaded *loaded,
 {
 	KGB_AUTO(free)
 	CUfunction *functions = kgb_xcalloc(loaded->n_kernels + 1, sizeof(CUfunction));
-	const bool is_new = loaded->n_copies < KGB_CODE_COPIES;
+	const bool is_full = loaded->n_copies == KGB_CODE_COPIES;
+	const bool is_new = !is_full || loaded->len <= QUICK_BYTES;
 	const size_t to =
-		is_new ? loaded->n_copies
-		       : (loaded->current + 1 + random % (KGB_CODE_COPIES - 1)) % KGB_CODE_COPIES;
-	enum kgb_exec_status status = KGB_EXEC_OK;
+		is_full ? (loaded->current + 1 + random % (KGB_CODE_COPIES - 1)) % KGB_CODE_COPIES
+			: loaded->n_copies;
+	CUlibrary copy = loaded->copies[to];
+	enum kgb_exec_status status = is_new ? load(gpu, loaded, &copy, err) : KGB_EXEC_OK;
 
-	if (is_new)
-		status = load(gpu, loaded, &loaded->copies[to], err);
 	if (status)
 		return status;
-	status = find_functions(gpu, loaded, loaded->copies[to], functions, err);
+	status = find_functions(gpu, loaded, copy, functions, err);
 	if (status) {
 		if (is_new)
-			(void)gpu->cu->cuLibraryUnload(loaded->copies[to]);
+			(void)gpu->cu->cuLibraryUnload(copy);
 		return status;
 	}
-	loaded->n_copies += is_new;
+	if (is_new && is_full)
+		(void)gpu->cu->cuLibraryUnload(loaded->copies[to]);
+	loaded->copies[to] = copy;
+	loaded->n_copies += !is_full;
 	loaded->current = to;
 	for (size_t i = 0; i < loaded->n_kernels; i++) {
 		loaded->kernels[i]->function = functions[i];
-		loaded->kernels[i]->carveout = -1;
+		loaded->kernels[i]->carveout = CARVEOUT_UNKNOWN;
 	}
 	return KGB_EXEC_OK;
 }

@@ -23,7 +23,7 @@ struct kgb_kernel {
 	uint32_t
 		shared_bytes; /* of dynamic shared memory that it may have; 0: as many as all may */
 	bool clusters; /* of any size */
-	int32_t carveout; /* as it is set now; -1: never set */
+	int32_t carveout; /* as it is set now; -1: never set; INT32_MIN: who knows */
 };
 
 struct kgb_loaded {
@@ -62,8 +62,9 @@ void kgb_code_allow_clusters(struct kgb_code *code, struct kgb_kernel *kernel);
 CUresult kgb_code_set_carveout(struct kgb_code *code, struct kgb_kernel *kernel, int32_t carveout);
 
 /** All images to other places on the device: copies are loaded and stay until there are
- * KGB_CODE_COPIES, then `seed` says which. What nobody uses is dropped. Nothing may run. When it
- * fails, kernels are as before. */
+ * KGB_CODE_COPIES. Then `seed` says which of the others takes its place: a new copy, or, of a large
+ * image, the one that is there. What nobody uses is dropped. Nothing may run. When it fails, the
+ * kernels of that image are as before. */
 enum kgb_exec_status kgb_code_move(struct kgb_code *code, uint64_t seed, struct kgb_err *err);
 /** Drop everything. Nothing may be taken. */
 void kgb_code_release(struct kgb_code *code);

@@ -29,7 +29,6 @@ enum {
  * has less than this in all on any chip. */
 #define ON_CHIP_BYTES ((size_t)128 << 20)
 #define RULER_STEP_NS 32 /* of events and of CUPTI's activity, as seen on an H200 */
-#define CASE_BUDGET_NS UINT64_C(2000000000)
 
 #define say(judge, ...) kgb_arena_printf(&(judge)->verdict->arena, __VA_ARGS__)
 
@@ -419,7 +418,6 @@ static int configure(struct session *s, struct kgb_timer_config *config, struct 
 	config->n_ops[KGB_SIDE_A] = (uint32_t)s->baseline.n_ops;
 	config->n_ops[KGB_SIDE_B] = (uint32_t)s->rcase.plan.n_ops;
 	config->n_slots = s->n_slots;
-	config->budget_ns = CASE_BUDGET_NS;
 	return 0;
 }
 

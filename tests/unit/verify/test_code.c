@@ -13,6 +13,7 @@ static struct {
 	int shared[LOADS_MAX], carveout[LOADS_MAX]; /* attributes of the function */
 	size_t n_loads;
 	size_t fail_at; /* the so-manieth load fails; 0: none */
+	size_t empty; /* the so-manieth load has no kernels; 0: none */
 } gpu_code;
 
 static size_t n_loaded(void)
@@ -54,7 +55,7 @@ static CUresult library_unload(CUlibrary library)
 
 static CUresult library_kernel(CUkernel *out, CUlibrary library, const char *name)
 {
-	if (strcmp(name, "there") != 0)
+	if (strcmp(name, "there") != 0 || (size_t)library == gpu_code.empty)
 		return CUDA_ERROR_NOT_FOUND;
 	*out = (CUkernel)library;
 	return CUDA_SUCCESS;
@@ -179,35 +180,48 @@ static void test_what_nobody_uses_stays_loaded_for_a_while(void **state)
 	assert_int_equal(n_loaded(), 0);
 }
 
-static void test_code_that_moves_lies_elsewhere_and_is_as_before(void **state)
+/* 100 moves of an image of `len` bytes: how many loads, and how many places after the first ones?
+ */
+static void move_100_times(size_t len, size_t n_loads, size_t n_places)
 {
 	struct kgb_code code = start();
 	struct kgb_err err = KGB_ERR_INIT;
+	KGB_AUTO(free) char *image = kgb_xcalloc(1, len);
 	bool seen[LOADS_MAX] = {false};
-	size_t n_places = 0;
+	size_t n_seen = 0;
 
-	(void)state;
-	struct kgb_loaded *loaded = take(&code, "image", 5);
+	struct kgb_loaded *loaded = take(&code, image, len);
 	struct kgb_kernel *kernel = find(&code, loaded);
 	kgb_code_give(&code, take(&code, "idle", 4));
 	assert_int_equal(kgb_code_allow_shared(&code, kernel, SHARED, &err), KGB_EXEC_OK);
 	assert_int_equal(kgb_code_set_carveout(&code, kernel, CARVEOUT), CUDA_SUCCESS);
 	for (uint64_t seed = 1; seed <= 100; seed++) {
 		const CUfunction old = kernel->function;
+		const int carveout = seed % 3 == 0 ? -1 : CARVEOUT;
 		assert_int_equal(kgb_code_move(&code, seed, &err), KGB_EXEC_OK);
 		assert_true(kernel->function != old);
 		assert_int_equal(n_loaded(), seed < KGB_CODE_COPIES ? 1 + seed : KGB_CODE_COPIES);
 		const size_t i = (size_t)kernel->function - 1;
 		assert_true(gpu_code.loaded[i]);
 		assert_int_equal(gpu_code.shared[i], SHARED);
-		assert_int_equal(kgb_code_set_carveout(&code, kernel, CARVEOUT), CUDA_SUCCESS);
-		assert_int_equal(gpu_code.carveout[i], CARVEOUT);
-		n_places += seed >= KGB_CODE_COPIES && !seen[i];
+		assert_int_equal(kgb_code_set_carveout(&code, kernel, carveout), CUDA_SUCCESS);
+		assert_int_equal(gpu_code.carveout[i], carveout);
+		n_seen += seed >= KGB_CODE_COPIES && !seen[i];
 		seen[i] |= seed >= KGB_CODE_COPIES;
 	}
-	assert_int_equal(n_places, KGB_CODE_COPIES);
+	assert_int_equal(n_seen, n_places);
+	assert_int_equal(gpu_code.n_loads, 2 + n_loads);
+	kgb_code_give(&code, loaded);
+	assert_int_equal(n_loaded(), 1); /* idle copies would not be counted */
 	kgb_code_release(&code);
 	assert_int_equal(n_loaded(), 0);
+}
+
+static void test_code_that_moves_lies_elsewhere_and_is_as_before(void **state)
+{
+	(void)state;
+	move_100_times(5, 100, 100 + 1 - KGB_CODE_COPIES);
+	move_100_times(2 << 20, KGB_CODE_COPIES - 1, KGB_CODE_COPIES);
 }
 
 static void test_code_that_cannot_move_stays_where_it_is(void **state)
@@ -221,6 +235,10 @@ static void test_code_that_cannot_move_stays_where_it_is(void **state)
 	const CUfunction old = kernel->function;
 	gpu_code.fail_at = 2;
 	assert_int_equal(kgb_code_move(&code, 1, &err), KGB_EXEC_BAD_PLAN);
+	assert_ptr_equal(kernel->function, old);
+	assert_int_equal(n_loaded(), 1);
+	gpu_code.empty = 3; /* it is loaded, but its kernel is not found */
+	assert_int_equal(kgb_code_move(&code, 2, &err), KGB_EXEC_BAD_PLAN);
 	assert_ptr_equal(kernel->function, old);
 	assert_int_equal(n_loaded(), 1);
 	kgb_code_release(&code);

@@ -76,6 +76,7 @@ static void test_identical_kernels_are_the_same(KGB_UNUSED void **state)
 		{"clock step", {.ns = {2e5, 2e5}, .noise = 0.005, .clock_step = 0.08}},
 		{"outliers",
 		 {.ns = {2e5, 2e5}, .noise = 0.005, .outlier_share = 0.03, .outlier_scale = 0.5}},
+		{"late host", {.ns = {2e5, 2e5}, .noise = 0.005, .late_share = 0.05}},
 		{"throttled", {.ns = {2e5, 2e5}, .noise = 0.005, .throttle_share = 0.1}},
 		{"steps of 0.5 us", {.ns = {200100, 200100}, .noise = 0.0005, .event_step = 500}},
 	};
@@ -231,6 +232,28 @@ static void test_dishonest_sources_get_no_number(KGB_UNUSED void **state)
 				 tally.results[KGB_TIMING_UNTRUSTED], tally.whys[rows[i].why],
 				 tally.n_accused, FEW_RUNS);
 	}
+}
+
+/* Where calls are slow there are few: no share of forged events shall gain what the rulers' known
+ * error does not allow. */
+static void test_events_forged_now_and_then_gain_nothing(KGB_UNUSED void **state)
+{
+	static const double parts[] = {0.1, 0.15, 0.2, 0.25, 0.3, 0.4};
+
+	for (size_t i = 0; i < KGB_ARRAY_LEN(parts); i++) {
+		struct kgb_timer_config config = new_config();
+		struct world world = new_world(2000, 1);
+		world.cheat = WORLD_FORGED_EVENTS;
+		world.cheat_part = parts[i];
+		world.sample_ns = 10e6;
+		assert_int_equal(run_many(&world, &config, RUNS).results[KGB_TIMING_FASTER], 0);
+	}
+	/* Too little on average for the host to tell, but in each of these calls too much. */
+	struct kgb_timer_config config = new_config();
+	struct world world = new_world(30, 1);
+	world.cheat = WORLD_FORGED_DEVICE;
+	world.cheat_part = 0.3;
+	assert_int_equal(run_many(&world, &config, RUNS).whys[KGB_WHY_RULER_HOST], RUNS);
 }
 
 /* What the harness does to the last call of a block it does to both sides. */
@@ -901,6 +924,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_a_narrow_interval_is_not_believed_at_once),
 		cmocka_unit_test(test_an_interval_admits_what_a_coarse_ruler_hides),
 		cmocka_unit_test(test_dishonest_sources_get_no_number),
+		cmocka_unit_test(test_events_forged_now_and_then_gain_nothing),
 		cmocka_unit_test(test_an_effect_on_both_sides_accuses_nobody),
 		cmocka_unit_test(test_a_neighbour_in_turns_is_seen),
 		cmocka_unit_test(test_placements_are_part_of_the_interval),
