@@ -21,8 +21,8 @@ struct row {
 	uint32_t min_rounds, placement_rounds; /* 0: the usual */
 };
 
-/* What a sample costs in all, as seen on an H200: its memory is filled before it, and with longer calls
- * goes more of it. */
+/* What a sample costs in all, as seen on an H200: its memory is filled before it, and with longer
+ * calls goes more of it. */
 #define SAMPLE_NS(us) ((us) < 5 ? 0.7e6 : (us) < 100 ? 2e6 : (us) < 1000 ? 3e6 : 10e6)
 /* Time on the device; events add 3 us. Processes differ by what was seen of them, or by `sd`. */
 #define AT_SD(us, slower, sd) \
