@@ -26,9 +26,19 @@ struct bad_api {
 	int64_t status;
 };
 
+static void write_calls(struct bad_api *api)
+{
+	struct kgb_err err = KGB_ERR_INIT;
+	KGB_AUTO(free) char *text = kgb_xasprintf("%d\n", fake_llm_calls(api->llm));
+	if (kgb_fs_write_atomic(AT_FDCWD, api->calls_file, text, strlen(text), 0644, false, &err) <
+	    0)
+		fprintf(stderr, "bad_api: %s\n", err.msg);
+}
+
 static void on_call(void *payload, struct fake_llm_call *call)
 {
 	struct bad_api *api = payload;
+	write_calls(api);
 	const char *behaviour = api->behaviours.items[api->next];
 	if (api->next + 1 < api->behaviours.n)
 		api->next++;
@@ -39,12 +49,8 @@ static void on_call(void *payload, struct fake_llm_call *call)
 static void on_child_exit(uv_process_t *child, int64_t status, int signal)
 {
 	struct bad_api *api = child->data;
-	struct kgb_err err = KGB_ERR_INIT;
-	KGB_AUTO(free) char *text = kgb_xasprintf("%d\n", fake_llm_calls(api->llm));
 	api->status = signal ? 128 + signal : status;
-	if (kgb_fs_write_atomic(AT_FDCWD, api->calls_file, text, strlen(text), 0644, false, &err) <
-	    0)
-		fprintf(stderr, "bad_api: %s\n", err.msg);
+	write_calls(api); /* none at all */
 	uv_close((uv_handle_t *)child, NULL);
 	fake_llm_stop(api->llm);
 }
