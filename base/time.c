@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/time.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -35,6 +36,15 @@ int64_t kgb_wall_ms(void)
 
 	KGB_ASSERT(rc == 0);
 	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+void kgb_sleep_ns(uint64_t ns)
+{
+	struct timespec t = {.tv_sec = (time_t)(ns / 1000000000),
+			     .tv_nsec = (long)(ns % 1000000000)};
+
+	while (ns > 0 && nanosleep(&t, &t) < 0)
+		KGB_ASSERT(errno == EINTR);
 }
 
 struct civil {

@@ -6,8 +6,9 @@
                        [--only NAME ...]
 
 Writes what is known after each operator, so that an end ahead of time loses nothing. With --only the file keeps what it has of
-the others, which the same chip, driver and torch must have given. Without --out the file is called after the chip. Then: kgb-agent dataset table >docs/operators.md. Exit status 0 if every operator is good and it took less than
-LIMIT_S, 1 if not. --device cpu lints only.
+the others, which the same chip, driver and torch must have given. Without --out the file is called after the chip. Then:
+kgb-agent dataset table >docs/operators.md. Exit status 0 if every operator is good and it took less than LIMIT_S, 1 if not.
+--device cpu lints only.
 """
 
 import argparse

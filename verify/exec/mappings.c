@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "verify/exec/mappings.h"
 
-#include <time.h>
-
 #include "base/mem.h"
+#include "base/time.h"
 #include "verify/exec/request.h"
 #include "verify/record.h"
 
@@ -137,16 +136,6 @@ struct replacement {
 	uint64_t spacer_bytes;
 };
 
-static void wait_until_cleared(uint64_t bytes)
-{
-	const uint64_t ns = CLEARING_STARTS_NS + bytes / CLEARED_BYTES_PER_NS;
-	struct timespec t = {.tv_sec = (time_t)(ns / 1000000000),
-			     .tv_nsec = (long)(ns % 1000000000)};
-
-	while (nanosleep(&t, &t) < 0)
-		;
-}
-
 static void release_replacements(struct kgb_gpu *gpu, const struct replacement *made, size_t n)
 {
 	uint64_t bytes = 0;
@@ -158,7 +147,7 @@ static void release_replacements(struct kgb_gpu *gpu, const struct replacement *
 			(void)gpu->cu->cuMemRelease(made[i].spacer);
 		bytes += made[i].mapping->bytes + made[i].spacer_bytes;
 	}
-	wait_until_cleared(bytes);
+	kgb_sleep_ns(CLEARING_STARTS_NS + bytes / CLEARED_BYTES_PER_NS);
 }
 
 static uint64_t spacer_bytes(uint64_t seed, size_t i, uint64_t limit)

@@ -5,7 +5,6 @@
  * every block of the candidate is checked.
  */
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/time.h"
@@ -342,14 +341,6 @@ static int check_last(struct session *s, const struct kgb_timer_block *block,
 	return kgb_fail(err, KGB_ERR_FAILED, "wrong result of a timed call");
 }
 
-static void pause_for(uint32_t ms)
-{
-	struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
-
-	while (ms > 0 && nanosleep(&t, &t) < 0)
-		;
-}
-
 static int take_block(void *payload, const struct kgb_timer_block *block,
 		      struct kgb_exec_sample *samples, uint64_t *outside_ns, struct kgb_err *err)
 {
@@ -378,7 +369,7 @@ static int take_block(void *payload, const struct kgb_timer_block *block,
 	if (!player->runs && start_side(s, block->side, err) < 0)
 		return -1;
 	spec.flush_bytes = 2 * player->exec.l2_bytes;
-	pause_for(block->pause_ms);
+	kgb_sleep_ns((uint64_t)block->pause_ms * 1000000);
 	kgb_random(&spec.poison, sizeof(spec.poison));
 	int64_t started_ns = kgb_mono_ns();
 	enum kgb_exec_outcome outcome = kgb_exec_time(&player->exec, &spec, &layout, EXEC_MS, err);

@@ -52,27 +52,31 @@ static const char *who(const bool broken[KGB_N_SIDES])
 							: "candidate";
 }
 
-/* ---- the floor ---- */
-
-static double share_below(const struct kgb_timer *timer, enum kgb_side side, double limit)
+/* Of the samples that have such a value: the share with less than the limit, 0 if there are none.
+ */
+static double share_below(const struct kgb_timer *timer, enum kgb_side side,
+			  kgb_timer_value_fn value, double limit, size_t *n_out)
 {
-	size_t n, n_below = 0;
+	size_t n_below = 0;
 	KGB_AUTO(free)
-	double *ns = kgb_timer__gather(timer, side, KGB_SAMPLE_KEPT, kgb_timer__event, &n);
+	double *x = kgb_timer__gather(timer, side, KGB_SAMPLE_KEPT, value, n_out);
 
-	for (size_t i = 0; i < n; i++)
-		n_below += ns[i] < limit ? 1 : 0;
-	return n ? (double)n_below / (double)n : 0;
+	for (size_t i = 0; i < *n_out; i++)
+		n_below += x[i] < limit ? 1 : 0;
+	return *n_out ? (double)n_below / (double)*n_out : 0;
 }
+
+/* ---- the floor ---- */
 
 static bool doubt_floor(const struct kgb_timer *timer, struct kgb_timer_result *out)
 {
 	double limit = FLOOR * out->floor_ns - kgb_timer__event_step(timer);
 	double share[KGB_N_SIDES];
 	bool below[KGB_N_SIDES];
+	size_t n;
 
 	for (size_t i = 0; i < KGB_ARRAY_LEN(sides); i++) {
-		share[i] = share_below(timer, sides[i], limit);
+		share[i] = share_below(timer, sides[i], kgb_timer__event, limit, &n);
 		below[i] = share[i] > SHARE;
 	}
 	if (!accuse(out, below))
@@ -86,29 +90,27 @@ static bool doubt_floor(const struct kgb_timer *timer, struct kgb_timer_result *
 
 /* ---- agreement of the rulers ---- */
 
-static double event_beside_activity(const struct kgb_timer_sample *s)
+/* Of calls that were run again for their activity: what that may take, but for ORDER_NS. */
+static double longest_activity(const struct kgb_timer_sample *s)
 {
-	return s->with_activity ? kgb_timer__event(s) : (double)NAN;
+	return s->with_activity ? kgb_timer__event(s) * (1 + ORDER_PART) : (double)NAN;
 }
 
 /* Activity is that of another call, so one sample says nothing: what comes and goes may have held
  * up either. But hardly an event is shorter than the shortest activity is. */
 static bool active_for_longer(const struct kgb_timer *timer, enum kgb_side side, double slack)
 {
-	size_t n, n_active, n_short = 0;
+	size_t n, n_active;
 	KGB_AUTO(free)
 	double *active =
 		kgb_timer__gather(timer, side, KGB_SAMPLE_KEPT, kgb_timer__activity, &n_active);
-	KGB_AUTO(free)
-	double *events = kgb_timer__gather(timer, side, KGB_SAMPLE_KEPT, event_beside_activity, &n);
 
 	if (n_active == 0)
 		return false;
 	double shortest = kgb_quantile(active, n_active, LOW) - ORDER_NS - slack;
-	for (size_t i = 0; i < n; i++)
-		n_short += events[i] * (1 + ORDER_PART) < shortest ? 1 : 0;
+	double share = share_below(timer, side, longest_activity, shortest, &n);
 	double error = sqrt(LOW * (1 - LOW) * (1 / (double)n + 1 / (double)n_active));
-	return (double)n_short / (double)n > LOW + ORDER_SIGMAS * error;
+	return share > LOW + ORDER_SIGMAS * error;
 }
 
 static double events_over_host(const struct kgb_timer_sample *s)

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+#include <signal.h>
+#include <sys/time.h>
+
 #include "base/time.h"
 
 #include "base/str.h"
@@ -160,6 +163,28 @@ static void test_durations_for_people(void **state)
 	assert_string_equal(kgb_duration_format(1250, out, 3), "1.");
 }
 
+static void on_alarm(int signo)
+{
+	(void)signo;
+}
+
+static void test_a_wait_outlasts_signals(void **state)
+{
+	const struct sigaction action = {.sa_handler = on_alarm};
+	const struct itimerval often = {.it_value = {.tv_usec = 500},
+					.it_interval = {.tv_usec = 500}};
+	const struct itimerval never = {0};
+
+	(void)state;
+	assert_int_equal(sigaction(SIGALRM, &action, NULL), 0);
+	assert_int_equal(setitimer(ITIMER_REAL, &often, NULL), 0);
+	int64_t begun_ns = kgb_mono_ns();
+	kgb_sleep_ns(20000000);
+	assert_true(kgb_mono_ns() - begun_ns >= 20000000);
+	assert_int_equal(setitimer(ITIMER_REAL, &never, NULL), 0);
+	kgb_sleep_ns(0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -170,6 +195,7 @@ int main(void)
 		cmocka_unit_test(test_other_forms_of_rfc_3339),
 		cmocka_unit_test(test_what_is_no_time_is_refused),
 		cmocka_unit_test(test_durations_for_people),
+		cmocka_unit_test(test_a_wait_outlasts_signals),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
