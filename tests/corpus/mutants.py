@@ -307,20 +307,20 @@ def outcome_of(verdict):
     return "broken" if verdict["code"] in BROKEN else "wrong"
 
 
-def judge(options, python, directory, mutant):
+def judge(options, python, zygotes, mutant):
     kernel = copy.copy(mutant.kernel)
-    kernel.path, kernel.first_failure_tells = pathlib.Path(directory) / ("mutant%d.py" % id(mutant)), True
+    kernel.path, kernel.first_failure_tells = pathlib.Path(zygotes.directory) / ("mutant%d.py" % id(mutant)), True
     kernel.path.write_bytes(mutant.text)
     kernel.hangs = re.search(rb"^ +while ", mutant.text, re.M) is not None  # a few seconds are enough to see it
-    mutant.verdict, mutant.trouble = judge_one(options, python, directory, kernel)
+    mutant.verdict, mutant.trouble = judge_one(options, python, zygotes, kernel)
     mutant.outcome = outcome_of(mutant.verdict)
     kernel.path.unlink()
     return mutant
 
 
-def run(options, mutants, python, directory):
+def run(options, mutants, python, zygotes):
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        for mutant in pool.map(lambda m: judge(options, python, directory, m), (m for m in mutants if m.outcome is None)):
+        for mutant in pool.map(lambda m: judge(options, python, zygotes, m), (m for m in mutants if m.outcome is None)):
             if mutant.outcome in ("survived", "not runnable"):
                 reason = (mutant.verdict or {}).get("code") or mutant.trouble
                 print("%s %s%s" % (mutant.outcome, mutant, " (%s)" % reason if reason else ""), flush=True)
@@ -369,16 +369,16 @@ def main():
     if not options.judge:
         parser.error("--judge is missing")
     # judge_one leaves out the timing where kernels run beside each other
-    options.device, options.jobs = "cpu", max(2, options.jobs)
+    options.jobs = max(2, options.jobs)
     options.seed = hashlib.sha256(b"%d" % options.seed).hexdigest()[:32]
     python = find_python(options.python)
     with tempfile.TemporaryDirectory(prefix="kgb-mutants-") as directory:
-        zygotes = Zygotes(options.judge, directory, options.device, python) if python else None
+        zygotes = Zygotes(options.judge, directory, "cpu", python) if python else None
         if zygotes is None or not zygotes.ready:
             print("no Python with torch and triton, or no sandbox")
             return 77
         try:
-            run(options, mutants, python, directory)
+            run(options, mutants, python, zygotes)
         finally:
             zygotes.close()
     rows = figures(mutants)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Honest and cheating kernels through the judge.
 
-    run_corpus.py --judge build/bin/kgb-judge [--python PATH] [--device NAME] [--only REGEX] [--jobs N] [--json FILE]
+    run_corpus.py --judge build/bin/kgb-judge [--python PATH] [--device NAME,...] [--only REGEX] [--jobs N] [--json FILE]
     run_corpus.py --judge ... --open-rules    the same with a policy for L1 that allows every name
     run_corpus.py --table           writes docs/redteam.md
     run_corpus.py --check-table     fails when that is stale, or a known cheat has neither a kernel nor a reason
@@ -24,6 +24,7 @@ import concurrent.futures
 import json
 import os
 import pathlib
+import queue
 import shutil
 import subprocess
 import sys
@@ -61,14 +62,14 @@ def open_rules(directory):
     os.environ["KGB_DATA_DIR"] = str(data)
 
 
-def judge_one(options, python, directory, kernel):
+def judge_one(options, python, zygotes, kernel):
     """(verdict or None, text of the failure to get one)"""
-    argv = [options.judge, "verify", "--device", options.device, "--op", kernel.header["operator"],
-            "--kernel", str(kernel.path), "--zygotes", directory, "--python", python, "--verdict-fd", "1",
-            "--call-timeout", HANG_TIMEOUT if kernel.hangs and options.device == "cpu" else CALL_TIMEOUT]
-    if kernel.needs_gpu and options.device == "cpu":
+    argv = [options.judge, "verify", "--device", zygotes.device, "--op", kernel.header["operator"],
+            "--kernel", str(kernel.path), "--zygotes", zygotes.directory, "--python", python, "--verdict-fd", "1",
+            "--call-timeout", HANG_TIMEOUT if kernel.hangs and zygotes.device == "cpu" else CALL_TIMEOUT]
+    if kernel.needs_gpu and zygotes.device == "cpu":
         argv += ["--timeout", STATIC_TIMEOUT]
-    if kernel.first_failure_tells and options.device == "cpu":
+    if kernel.first_failure_tells and zygotes.device == "cpu":
         argv += ["--max-failures", "1"]
     if options.seed:
         argv += ["--seed", options.seed]
@@ -125,11 +126,13 @@ class Outcome:
                 "right": self.right, "skipped": self.skipped, "trouble": self.trouble or None, **short}
 
 
-def judged(options, python, directory, kernel):
-    started = time.monotonic()
+def judged(options, python, places, kernel):
     if kernel.needs_gpu and not kernel.honest and options.device == "cpu":
         return Outcome(kernel, None, "", 0.0, options)
-    verdict, trouble = judge_one(options, python, directory, kernel)
+    zygotes = places.get()
+    started = time.monotonic()
+    verdict, trouble = judge_one(options, python, zygotes, kernel)
+    places.put(zygotes)
     return Outcome(kernel, verdict, trouble, time.monotonic() - started, options)
 
 
@@ -140,11 +143,14 @@ def nearest(outcomes):
     return sorted((share for share in shares if share[0] > 0.5), reverse=True)[:10]
 
 
-def run(options, kernels, python, directory):
-    outcomes, started = [], time.monotonic()
+def run(options, kernels, python, devices):
+    """`devices`: the warm processes of each."""
+    outcomes, started, places = [], time.monotonic(), queue.SimpleQueue()
+    for zygotes in devices * options.jobs:
+        places.put(zygotes)
     print("TAP version 13\n1..%d" % len(kernels))
-    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        for outcome in pool.map(lambda kernel: judged(options, python, directory, kernel), kernels):
+    with concurrent.futures.ThreadPoolExecutor(places.qsize()) as pool:
+        for outcome in pool.map(lambda kernel: judged(options, python, places, kernel), kernels):
             outcomes.append(outcome)
             outcome.report(len(outcomes))
     figures = corpus_rates.rates([(o.kernel, o.verdict) for o in outcomes if not o.skipped])
@@ -175,9 +181,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--judge")
     parser.add_argument("--python")
-    parser.add_argument("--device", default="cpu", help="cpu, cuda or cuda:N")
+    parser.add_argument("--device", default="cpu", help="cpu, cuda, cuda:N, or several: cuda:0,cuda:1")
     parser.add_argument("--only", default=os.environ.get("KGB_CORPUS_ONLY"), help="regular expression for names")
-    parser.add_argument("--jobs", type=int, default=max(1, min(8, (os.cpu_count() or 2) // 2)))
+    parser.add_argument("--jobs", type=int, default=max(1, min(8, (os.cpu_count() or 2) // 2)), help="kernels at a time on each device")
     parser.add_argument("--seed", default=os.environ.get("KGB_TEST_SEED"), help="32 digits: the same data again (default: new data)")
     parser.add_argument("--json", metavar="FILE", help="figures and verdicts in short")
     parser.add_argument("--open-rules", action="store_true", help="allow every name: measures what comes after L1")
@@ -195,14 +201,17 @@ def main():
     with tempfile.TemporaryDirectory(prefix="kgb-corpus-") as directory:
         if options.open_rules:
             open_rules(directory)
-        zygotes = Zygotes(options.judge, directory, options.device, python) if python else None
-        if zygotes is None or not zygotes.ready:
-            print("1..0 # SKIP no Python with torch and triton, or no sandbox")
-            return 1 if "corpus" in os.environ.get("KGB_TESTS_MUST_RUN", "") else 77
+        devices = []
         try:
-            return run(options, kernels, python, directory)
+            for device in options.device.split(",") if python else ():
+                devices.append(Zygotes(options.judge, tempfile.mkdtemp(dir=directory), device, python))
+            if not devices or not all(zygotes.ready for zygotes in devices):
+                print("1..0 # SKIP no Python with torch and triton, or no sandbox")
+                return 1 if "corpus" in os.environ.get("KGB_TESTS_MUST_RUN", "") else 77
+            return run(options, kernels, python, devices)
         finally:
-            zygotes.close()
+            for zygotes in devices:
+                zygotes.close()
 
 
 if __name__ == "__main__":

@@ -21,7 +21,8 @@ class Zygotes:
     """For `kgb-judge verify --zygotes DIRECTORY`; `ready` tells whether they started. They end when their stdin closes."""
 
     def __init__(self, judge, directory, device, python):
-        argv = [judge, "zygotes", "--dir", str(directory), "--device", device, "--die-with-parent", str(os.getpid())]
+        self.directory, self.device = str(directory), device
+        argv = [judge, "zygotes", "--dir", self.directory, "--device", device, "--die-with-parent", str(os.getpid())]
         if python:
             argv += ["--python", python]
         self.process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)

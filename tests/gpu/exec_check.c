@@ -528,7 +528,8 @@ static void time_add(size_t n, bool with_activity)
 	if (n >= 1 << 24)
 		verdict(gb_s > 300, "no slower than any data center GPU's");
 	if (with_activity)
-		verdict(m.activity_us > 0 && m.activity_us <= m.event_us + 1 &&
+		/* Of other calls, which CUPTI watches: 2 % slower was seen. */
+		verdict(m.activity_us > 0 && m.activity_us <= 1.04 * m.event_us + 1 &&
 				m.activity_us > m.event_us - 15,
 			"activity agrees with the events");
 }

@@ -78,7 +78,7 @@ struct kgb_exec_request {
 			    has the seed kgb_exec_poison_word(poison, 8 * i) */
 	uint64_t arena_bytes; /* ARENA */
 	uint64_t output_bytes; /* ARENA */
-	uint64_t flush_bytes; /* TIME: written before each run to clear the caches */
+	uint64_t flush_bytes; /* TIME: written and read before each run to clear the caches */
 	uint32_t n_ranges; /* RUN, TIME: brought back after the (last) run. ARENA: its parts, in
 			      order, apart from each other, in arena_bytes from KGB_ARENA_ADDRESS on
 			    */

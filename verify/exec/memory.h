@@ -40,7 +40,7 @@ struct kgb_memory {
 	struct kgb_span_table slack;
 	struct kgb_gpu_buffer found; /* struct kgb_found */
 	struct kgb_gpu_buffer flushed;
-	struct kgb_span_table flush; /* the part of it that is written: flush_bytes */
+	struct kgb_span_table flush; /* the part of it that is used: flush_bytes */
 	uint64_t flush_bytes; /* 0: no table yet */
 };
 
@@ -81,7 +81,9 @@ enum kgb_exec_status kgb_memory_load(struct kgb_memory *memory, uint32_t slot, s
 /** The same from copies that are already on the device, if they fit there. */
 enum kgb_exec_status kgb_memory_load_fast(struct kgb_memory *memory, uint32_t slot,
 					  uint32_t n_slots, struct kgb_err *err);
-/** Write so many bytes of memory that nobody else uses, to push others out of the caches. */
+/** Write so many bytes of memory that nobody else uses, to push others out of the caches, then read
+ * them, so that no line waits to be written to memory while the next call runs (docs/timing.md).
+ * Reading checks: what is not as it was written counts as slack that was found. */
 enum kgb_exec_status kgb_memory_flush(struct kgb_memory *memory, uint64_t bytes, uint64_t seed,
 				      struct kgb_err *err);
 /** Say what is slack for the checks to come: all bytes mapped, without the arena's image and

@@ -132,7 +132,10 @@ enum kgb_exec_status kgb_memory_flush(struct kgb_memory *memory, uint64_t bytes,
 			return status;
 		memory->flush_bytes = bytes;
 	}
-	return over_table(memory->gpu, memory->gpu->fill, &memory->flush, seed, 0, err);
+	status = over_table(memory->gpu, memory->gpu->fill, &memory->flush, seed, 0, err);
+	return status ? status
+		      : over_table(memory->gpu, memory->gpu->check, &memory->flush, seed,
+				   memory->found.address, err);
 }
 
 enum kgb_exec_status kgb_memory_set_slack(struct kgb_memory *memory, const struct kgb_spans *blocks,

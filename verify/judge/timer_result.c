@@ -320,7 +320,7 @@ static double baseline_drift(const struct kgb_timer *timer)
 
 /* No kernel can be faster. The results may still lie in the L2 cache when it ends, so as much of
  * them as fits there is not counted; nor is what of the inputs may have outlived the flush, which
- * is only known to write twice the cache's size; and one level of Strassen's algorithm saves an
+ * is only known to touch twice the cache's size; and one level of Strassen's algorithm saves an
  * eighth of the arithmetic. */
 static double physical_floor(const struct kgb_timer_config *c)
 {
