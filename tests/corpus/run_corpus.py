@@ -69,7 +69,7 @@ def judge_one(options, python, zygotes, kernel):
             "--call-timeout", HANG_TIMEOUT if kernel.hangs and zygotes.device == "cpu" else CALL_TIMEOUT]
     if kernel.needs_gpu and zygotes.device == "cpu":
         argv += ["--timeout", STATIC_TIMEOUT]
-    if kernel.first_failure_tells and zygotes.device == "cpu":
+    if kernel.first_failure_tells:
         argv += ["--max-failures", "1"]
     if options.seed:
         argv += ["--seed", options.seed]
