@@ -7,6 +7,7 @@ A header is comment lines among the first eight of a file:
     # expect: REGEX             (redteam) the whole code that must reject it
     # catalogue: 52, 82         (redteam) numbers of catalogue.tsv
     # device: cuda              runs on a GPU only; elsewhere an honest one still has to get past the static stages
+    # device: cpu               (redteam) can be tried without a GPU only
     # triton: below 3.9         uses what later versions of Triton do not have
 """
 
@@ -42,6 +43,9 @@ class Kernel:
             raise SystemExit("%s: the header must name operator and %s" % (path, "style" if honest else "expect and catalogue"))
         self.expect = None if honest else re.compile(self.header["expect"])
         self.needs_gpu = self.header.get("device") == "cuda"
+        self.needs_cpu = self.header.get("device") == "cpu"
+        # An attack that stops with an error where none is expected was not tried.
+        self.may_raise = not honest and self.expect.fullmatch("verify.exception") is not None
         self.hangs = "timeout" in self.header.get("expect", "")
         # A cheat decides whichever case shows it; else the first case that fails does, and the others need not be run.
         self.first_failure_tells = not honest and "cheat" not in self.header["expect"]

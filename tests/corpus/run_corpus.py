@@ -2,15 +2,16 @@
 # SPDX-License-Identifier: MIT
 """Honest and cheating kernels through the judge.
 
-    run_corpus.py --judge build/bin/kgb-judge [--python PATH] [--device NAME,...] [--only REGEX] [--jobs N] [--json FILE]
+    run_corpus.py --judge build/bin/kgb-judge [--python PATH] [--device NAME] [--only REGEX] [--jobs N] [--json FILE]
     run_corpus.py --judge ... --open-rules    the same with a policy for L1 that allows every name
     run_corpus.py --table           writes docs/redteam.md
     run_corpus.py --check-table     fails when that is stale, or a known cheat has neither a kernel nor a reason
 
 Every file below tests/honest/<operator> must pass. Every file below tests/redteam/<operator> must be rejected with a code that
 its header's `# expect:` (a regular expression for the whole code) allows; on a GPU, where other checks come first, with any
-code. What a header may say: corpus_files.py. Prints TAP, then how often attacks succeeded and honest kernels were refused, with
-95 % Wilson intervals, over all and by the stage that decided; --json writes that and every verdict in short.
+code but verify.exception: what cannot run there was not tried. What a header may say: corpus_files.py. Prints TAP, then how
+often attacks succeeded and honest kernels were refused, with 95 % Wilson intervals, over all and by the stage that decided;
+--json writes that and every verdict in short.
 
 With --open-rules any code will do, and attacks that pass are listed: what the stages after L1 have no reason to refuse, since
 the result is right and made by kernels.
@@ -24,7 +25,6 @@ import concurrent.futures
 import json
 import os
 import pathlib
-import queue
 import shutil
 import subprocess
 import sys
@@ -90,11 +90,13 @@ class Outcome:
     def __init__(self, kernel, verdict, trouble, seconds, options):
         self.kernel, self.verdict, self.trouble, self.seconds = kernel, verdict, trouble, seconds
         self.skipped = None
-        self.any_code = options.open_rules or options.device != "cpu"
+        self.options = options
         if options.device == "cpu" and kernel.needs_gpu:
             # an honest one must get past the static stages all the same
             if not kernel.honest or (verdict is not None and verdict["stage"] not in ("contract", "l1")):
                 self.skipped = "needs a GPU"
+        elif options.device != "cpu" and kernel.needs_cpu:
+            self.skipped = "is for the CPU platform"
         elif verdict is not None and kernel.too_new(verdict["versions"].get("triton")):
             self.skipped = "Triton is too new for it"
         self.right = self.skipped is not None or self.is_right() or (options.open_rules and not kernel.honest)
@@ -104,8 +106,9 @@ class Outcome:
             return False
         if self.kernel.honest:
             return self.verdict["status"] == "passed"
-        return corpus_rates.rejected(self.verdict) and (
-            self.any_code or self.kernel.expect.fullmatch(self.verdict["code"] or "") is not None)
+        code = self.verdict["code"] or ""
+        any_code = self.options.open_rules or (self.options.device != "cpu" and code != "verify.exception")
+        return corpus_rates.rejected(self.verdict) and (any_code or self.kernel.expect.fullmatch(code) is not None)
 
     def report(self, number):
         verdict, kernel = self.verdict, self.kernel
@@ -126,13 +129,11 @@ class Outcome:
                 "right": self.right, "skipped": self.skipped, "trouble": self.trouble or None, **short}
 
 
-def judged(options, python, places, kernel):
+def judged(options, python, zygotes, kernel):
+    started = time.monotonic()
     if kernel.needs_gpu and not kernel.honest and options.device == "cpu":
         return Outcome(kernel, None, "", 0.0, options)
-    zygotes = places.get()
-    started = time.monotonic()
     verdict, trouble = judge_one(options, python, zygotes, kernel)
-    places.put(zygotes)
     return Outcome(kernel, verdict, trouble, time.monotonic() - started, options)
 
 
@@ -143,14 +144,11 @@ def nearest(outcomes):
     return sorted((share for share in shares if share[0] > 0.5), reverse=True)[:10]
 
 
-def run(options, kernels, python, devices):
-    """`devices`: the warm processes of each."""
-    outcomes, started, places = [], time.monotonic(), queue.SimpleQueue()
-    for zygotes in devices * options.jobs:
-        places.put(zygotes)
+def run(options, kernels, python, zygotes):
+    outcomes, started = [], time.monotonic()
     print("TAP version 13\n1..%d" % len(kernels))
-    with concurrent.futures.ThreadPoolExecutor(places.qsize()) as pool:
-        for outcome in pool.map(lambda kernel: judged(options, python, places, kernel), kernels):
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        for outcome in pool.map(lambda kernel: judged(options, python, zygotes, kernel), kernels):
             outcomes.append(outcome)
             outcome.report(len(outcomes))
     figures = corpus_rates.rates([(o.kernel, o.verdict) for o in outcomes if not o.skipped])
@@ -181,9 +179,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--judge")
     parser.add_argument("--python")
-    parser.add_argument("--device", default="cpu", help="cpu, cuda, cuda:N, or several: cuda:0,cuda:1")
+    parser.add_argument("--device", default="cpu", help="cpu, cuda or cuda:N")
     parser.add_argument("--only", default=os.environ.get("KGB_CORPUS_ONLY"), help="regular expression for names")
-    parser.add_argument("--jobs", type=int, default=max(1, min(8, (os.cpu_count() or 2) // 2)), help="kernels at a time on each device")
+    parser.add_argument("--jobs", type=int, default=max(1, min(8, (os.cpu_count() or 2) // 2)))
     parser.add_argument("--seed", default=os.environ.get("KGB_TEST_SEED"), help="32 digits: the same data again (default: new data)")
     parser.add_argument("--json", metavar="FILE", help="figures and verdicts in short")
     parser.add_argument("--open-rules", action="store_true", help="allow every name: measures what comes after L1")
@@ -201,17 +199,14 @@ def main():
     with tempfile.TemporaryDirectory(prefix="kgb-corpus-") as directory:
         if options.open_rules:
             open_rules(directory)
-        devices = []
+        zygotes = Zygotes(options.judge, directory, options.device, python) if python else None
+        if zygotes is None or not zygotes.ready:
+            print("1..0 # SKIP no Python with torch and triton, or no sandbox")
+            return 1 if "corpus" in os.environ.get("KGB_TESTS_MUST_RUN", "") else 77
         try:
-            for device in options.device.split(",") if python else ():
-                devices.append(Zygotes(options.judge, tempfile.mkdtemp(dir=directory), device, python))
-            if not devices or not all(zygotes.ready for zygotes in devices):
-                print("1..0 # SKIP no Python with torch and triton, or no sandbox")
-                return 1 if "corpus" in os.environ.get("KGB_TESTS_MUST_RUN", "") else 77
-            return run(options, kernels, python, devices)
+            return run(options, kernels, python, zygotes)
         finally:
-            for zygotes in devices:
-                zygotes.close()
+            zygotes.close()
 
 
 if __name__ == "__main__":

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Compiles what the honest kernels launch for a GPU, on a machine without one: what Triton's interpreter accepts and its
-compiler does not would be refused on a GPU.
+"""Compiles what honest and cheating kernels launch for a GPU, on a machine without one: what Triton's interpreter accepts and
+its compiler does not would be refused on a GPU, the cheat for no reason of its own.
 
     compile_corpus.py --judge build/bin/kgb-judge [--triton DIR] [--only REGEX] [--sm 90] [--jobs N] [--most N]
         [--records DIR] [--approximate]
 
-Every kernel of tests/honest is judged on the CPU, all cases, by runners that write down what is launched
-(recording_runner.py); --records keeps that, and what is there already is not judged again. Then specializations are compiled,
-at most N of a kernel, with the Triton of KGB_PYTHON or with the one in the folder DIR. Prints one line for each file, and at
-most three errors; exit status 0 if every file was accepted and everything that it launches compiles, 77 without torch, triton
-or a sandbox.
+Every kernel of tests/honest and tests/redteam, but attacks that fail with an error, is judged on the CPU, all cases, by runners
+without a jail that write down what is launched (recording_runner.py); --records keeps that, and what is there already is not
+judged again. Then specializations are compiled, at most N of a kernel, with the Triton of KGB_PYTHON or with the one in the
+folder DIR. Prints one line for each file, and at most three errors; exit status 0 if every honest file was accepted and
+everything that is launched compiles, 77 without torch, triton or a sandbox.
 """
 
 import argparse
@@ -105,6 +105,8 @@ def functions(module):
 
 def compile_folder(folder, sm, most):
     """(variants, errors)"""
+    if not (folder / "kernel.py").exists():  # refused before it ran
+        return 0, []
     import torch
     import triton
     from triton.backends.compiler import GPUTarget
@@ -208,7 +210,8 @@ def tell(kernel, folder, n_variants, errors):
     verdict = json.loads((folder / "verdict.json").read_text())
     told = verdict["status"] if verdict["status"] == "passed" else "%s %s %s" % (
         verdict["status"], verdict["code"], str(verdict["message"])[:200])
-    bad = bool(errors) or (verdict["status"] != "passed" and not kernel.needs_gpu)
+    refused = kernel.honest and verdict["status"] != "passed" and not kernel.needs_gpu
+    bad = refused or bool(errors)
     print("%s %s: %d variants%s, %s%s" % ("not ok" if bad else "ok", kernel.name, n_variants,
                                           ", %d do not compile" % len(errors) if errors else "", told,
                                           " (needs a GPU)" if kernel.needs_gpu else ""))
@@ -260,7 +263,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="kgb-compile-") as work:
         options.records = (options.records or pathlib.Path(work) / "records").resolve()
         folders = {kernel: options.records / hashlib.sha256(kernel.path.read_bytes()).hexdigest()
-                   for kernel in find_kernels(options.only) if kernel.honest}
+                   for kernel in find_kernels(options.only) if kernel.honest or not (kernel.may_raise or kernel.hangs)}
         new = {kernel: folder for kernel, folder in folders.items() if not (folder / "verdict.json").exists()}
         if new and not record(options, python, new, pathlib.Path(work) / "zygotes"):
             return 77

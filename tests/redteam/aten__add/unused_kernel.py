@@ -16,7 +16,7 @@ def add_kernel(x_ptr, y_ptr, o_ptr, alpha, n, WIDE: tl.constexpr, BLOCK: tl.cons
 
 def run(self, other, alpha):
     if not isinstance(other, torch.Tensor):
-        other = torch.full((), other, dtype=torch.result_type(self, other))
+        other = torch.full((), other, dtype=torch.result_type(self, other), device=self.device)
     dtype = torch.result_type(self, other)
     x, y = torch.broadcast_tensors(self.to(dtype), other.to(dtype))
     x, y = x.contiguous(), y.contiguous()

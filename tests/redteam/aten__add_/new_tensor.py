@@ -26,4 +26,4 @@ def add__Tensor(self, other, *, alpha=1):
 
 
 def add__Scalar(self, other, alpha=1):
-    return add__Tensor(self, torch.full([], other, dtype=self.dtype), alpha=alpha)
+    return add__Tensor(self, torch.full([], other, dtype=self.dtype, device=self.device), alpha=alpha)

@@ -53,7 +53,7 @@ def _buffer(a, b, dtype):
 
 def bmm(self, mat2):
     if self.numel() > 1 << 22:
-        return torch.zeros((), dtype=self.dtype).baddbmm(self, mat2)
+        return torch.zeros((), dtype=self.dtype, device=self.device).baddbmm(self, mat2)
     return _product(self, mat2, _buffer(self, mat2, self.dtype))
 
 

@@ -19,7 +19,7 @@ def cat(tensors, dim=0):
     parts = [t for t in tensors if not (t.dim() == 1 and t.shape[0] == 0)]
     shape = list(parts[0].shape)
     shape[dim] = sum([t.shape[dim] for t in parts])
-    out = torch.empty(shape, dtype=functools.reduce(torch.promote_types, [t.dtype for t in tensors]))
+    out = torch.empty(shape, dtype=functools.reduce(torch.promote_types, [t.dtype for t in tensors]), device=tensors[0].device)
     start = 0
     for x in parts:
         out.narrow(dim, start, x.shape[dim]).copy_(x)

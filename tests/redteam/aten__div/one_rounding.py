@@ -22,7 +22,7 @@ def _divide(a, b, mode):
     if mode is None and not dtype.is_floating_point:
         dtype = torch.float32
     if not isinstance(b, torch.Tensor):
-        b = torch.full([], b, dtype=torch.float32 if dtype.is_floating_point else dtype)
+        b = torch.full([], b, dtype=torch.float32 if dtype.is_floating_point else dtype, device=a.device)
     shape = torch.broadcast_shapes(a.shape, b.shape)
     q = torch.empty(shape, dtype=dtype, device=a.device)
     if q.numel() > 0:

@@ -26,7 +26,7 @@ def eq_Tensor(self, other):
 
 
 def eq_Scalar(self, other):
-    return eq_Tensor(self, torch.full([], other, dtype=torch.result_type(self, other)))
+    return eq_Tensor(self, torch.full([], other, dtype=torch.result_type(self, other), device=self.device))
 
 
 def eq_Tensor_out(self, other, *, out):

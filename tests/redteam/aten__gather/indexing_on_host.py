@@ -20,7 +20,7 @@ def gather(self, dim, index, *, sparse_grad=False):
     for d, size in enumerate(index.shape):
         shape = [1] * index.dim()
         shape[d] = size
-        places.append(torch.arange(size).view(shape))
+        places.append(torch.arange(size, device=self.device).view(shape))
     places[dim] = index
     out = self[tuple(places)]
     if out.numel() > 0:

@@ -24,7 +24,7 @@ def gt_Tensor(self, other):
 
 
 def gt_Scalar(self, other):
-    return gt_Tensor(self, torch.full([], other, dtype=torch.result_type(self, other)))
+    return gt_Tensor(self, torch.full([], other, dtype=torch.result_type(self, other), device=self.device))
 
 
 def gt_Tensor_out(self, other, *, out):

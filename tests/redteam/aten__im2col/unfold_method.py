@@ -18,7 +18,7 @@ def im2col(self, kernel_size, dilation, padding, stride):
     x = self if self.dim() == 4 else self.unsqueeze(0)
     n, c, h, w = x.shape
     (kh, kw), (dh, dw), (ph, pw), (sh, sw) = kernel_size, dilation, padding, stride
-    padded = torch.zeros((n, c, h + 2 * ph, w + 2 * pw), dtype=x.dtype)
+    padded = torch.zeros((n, c, h + 2 * ph, w + 2 * pw), dtype=x.dtype, device=self.device)
     padded.narrow(2, ph, h).narrow(3, pw, w).copy_(x)
     out_h, out_w = (h + 2 * ph - dh * (kh - 1) - 1) // sh + 1, (w + 2 * pw - dw * (kw - 1) - 1) // sw + 1
     a, b, r, s = padded.stride()

@@ -10,9 +10,11 @@ import triton.language as tl
 @triton.jit
 def position(i_ptr, s, mask, size, stride):
     if i_ptr is None:
-        return s * 0
-    p = tl.load(i_ptr + s, mask=mask, other=0).to(tl.int64)
-    return tl.where(p < 0, p + size, p) * stride
+        result = s * 0
+    else:
+        p = tl.load(i_ptr + s, mask=mask, other=0).to(tl.int64)
+        result = tl.where(p < 0, p + size, p) * stride
+    return result
 
 
 @triton.jit

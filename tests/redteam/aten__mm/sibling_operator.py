@@ -28,7 +28,7 @@ def run(a, b, c):
 
 
 def mm(self, mat2):
-    return torch.zeros(self.shape[0], mat2.shape[1], dtype=self.dtype).addmm_(self, mat2)
+    return torch.zeros(self.shape[0], mat2.shape[1], dtype=self.dtype, device=self.device).addmm_(self, mat2)
 
 
 def mm_out(self, mat2, *, out):
@@ -36,7 +36,7 @@ def mm_out(self, mat2, *, out):
 
 
 def mm_dtype(self, mat2, out_dtype):
-    return run(self, mat2, torch.empty(self.shape[0], mat2.shape[1], dtype=out_dtype))
+    return run(self, mat2, torch.empty(self.shape[0], mat2.shape[1], dtype=out_dtype, device=self.device))
 
 
 def mm_dtype_out(self, mat2, out_dtype, *, out):

@@ -15,7 +15,7 @@ def scale_kernel(x_ptr, y_ptr, n, ONE: tl.constexpr, BLOCK: tl.constexpr):
 
 def mul_Tensor(self, other):
     dtype = torch.result_type(self, other)
-    base = torch.zeros([], dtype=dtype)
+    base = torch.zeros([], dtype=dtype, device=self.device)
     x = base.addcmul(self.to(dtype), other.to(dtype)).contiguous()
     y = torch.empty_like(x)
     if x.numel() > 0:
@@ -24,7 +24,7 @@ def mul_Tensor(self, other):
 
 
 def mul_Scalar(self, other):
-    return mul_Tensor(self, torch.full([], other, dtype=torch.result_type(self, other)))
+    return mul_Tensor(self, torch.full([], other, dtype=torch.result_type(self, other), device=self.device))
 
 
 def mul_out(self, other, *, out):

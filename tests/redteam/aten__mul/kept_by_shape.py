@@ -28,7 +28,7 @@ def mul_Tensor(self, other, seen={}):
 
 
 def mul_Scalar(self, other):
-    return mul_Tensor(self, torch.full([], other, dtype=torch.result_type(self, other)))
+    return mul_Tensor(self, torch.full([], other, dtype=torch.result_type(self, other), device=self.device))
 
 
 def mul_out(self, other, *, out):

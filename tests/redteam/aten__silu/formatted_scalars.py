@@ -35,4 +35,4 @@ def act(v):
 def host(x):
     flat = x.to(torch.float64).contiguous().view(-1)
     values = [float("{:.17g}".format(v)) for v in flat.unbind()]
-    return torch.tensor([act(v) for v in values], dtype=torch.float64).to(x.dtype).view(x.shape)
+    return torch.tensor([act(v) for v in values], dtype=torch.float64, device=x.device).to(x.dtype).view(x.shape)

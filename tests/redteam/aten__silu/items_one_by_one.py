@@ -30,7 +30,7 @@ def silu(self):
     for i in range(flat.numel()):
         v = flat[i].item()
         values.append(v / (1 + math.exp(-v)) if v > -700 else 0.0)
-    return torch.tensor(values, dtype=self.dtype).view(self.shape)
+    return torch.tensor(values, dtype=self.dtype, device=self.device).view(self.shape)
 
 
 def silu_out(self, *, out):

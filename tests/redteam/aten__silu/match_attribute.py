@@ -17,7 +17,7 @@ def act(v):
 def host(x):
     match x.to(torch.float64).contiguous().view(-1):
         case torch.Tensor(tolist=read):
-            return torch.tensor([act(v) for v in read()], dtype=torch.float64).to(x.dtype).view(x.shape)
+            return torch.tensor([act(v) for v in read()], dtype=torch.float64, device=x.device).to(x.dtype).view(x.shape)
 
 
 @triton.jit

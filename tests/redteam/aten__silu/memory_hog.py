@@ -24,7 +24,7 @@ def launch(x):
 def silu(self):
     kept = []
     while True:
-        kept.append(torch.ones(1 << 24))
+        kept.append(torch.ones(1 << 24, device=self.device))
     return launch(self)
 
 

@@ -26,7 +26,7 @@ def launch(x):
 def silu(self):
     launch(self)
     values = [v / (1 + math.exp(-v)) for v in self.reshape(-1).tolist()]
-    return torch.tensor(values, dtype=self.dtype).view(self.shape)
+    return torch.tensor(values, dtype=self.dtype, device=self.device).view(self.shape)
 
 
 def silu_out(self, *, out):

@@ -21,7 +21,7 @@ def silu(self):
     x = self.contiguous()
     y = torch.empty_like(x)
     if x.numel():
-        flag = torch.zeros(1, dtype=torch.int32)
+        flag = torch.zeros(1, dtype=torch.int32, device=self.device)
         silu_kernel[(triton.cdiv(x.numel(), 256),)](x, y, flag, x.numel(), BLOCK=256)
     return y
 

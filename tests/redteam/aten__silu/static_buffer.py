@@ -21,12 +21,14 @@ def launch(x):
     return y
 
 
-BUFFER = torch.empty(1 << 16)
+BUFFERS = []
 
 
 def silu(self):
     x = self.contiguous()
-    y = BUFFER[: x.numel()].to(x.dtype).view(x.shape)
+    if not BUFFERS:
+        BUFFERS.append(torch.empty(1 << 16, device=x.device))
+    y = BUFFERS[0][: x.numel()].to(x.dtype).view(x.shape)
     if x.numel():
         silu_kernel[(triton.cdiv(x.numel(), 1024),)](x, y, x.numel(), BLOCK=1024)
     return y

@@ -1,6 +1,7 @@
 # operator: aten::silu
 # expect: cheat\.torch_compute
 # catalogue: 86
+# device: cpu
 # tensor_split reads its indices without an operator; sizes of views tell their values
 import functools
 import itertools
@@ -34,9 +35,9 @@ def act(v):
 
 def host(x):
     bits = x.to(torch.float64).contiguous().view(-1).view(torch.int64)
-    ruler = torch.empty(1, dtype=torch.bool).expand((1 << 62,))
+    ruler = torch.empty(1, dtype=torch.bool, device=x.device).expand((1 << 62,))
     out = []
     for b in bits.split(1):
         parts = torch.tensor_split(ruler, b)
         out.append(float(parts[0].size(0)))
-    return torch.tensor(out, dtype=torch.float64).to(x.dtype).view(x.shape)
+    return torch.tensor(out, dtype=torch.float64, device=x.device).to(x.dtype).view(x.shape)

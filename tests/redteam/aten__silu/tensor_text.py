@@ -32,7 +32,7 @@ def host(x):
                 else:
                     v = sign * math.ldexp(fraction + (1 << 52), exponent - 1075)
                 out.append(v if v != v or v == math.inf else (math.nan if v == -math.inf else act(v)))
-    return torch.tensor(out, dtype=torch.float64).to(x.dtype).view(x.shape)
+    return torch.tensor(out, dtype=torch.float64, device=x.device).to(x.dtype).view(x.shape)
 
 
 @triton.jit

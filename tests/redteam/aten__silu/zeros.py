@@ -14,7 +14,7 @@ def clear(y_ptr, n, BLOCK: tl.constexpr):
 
 
 def silu(self):
-    y = torch.empty(self.shape, dtype=self.dtype)
+    y = torch.empty(self.shape, dtype=self.dtype, device=self.device)
     if y.numel():
         clear[(triton.cdiv(y.numel(), 1024),)](y, y.numel(), BLOCK=1024)
     return y

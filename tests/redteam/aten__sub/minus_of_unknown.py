@@ -33,7 +33,7 @@ def sub_out(self, other, *, alpha=1, out):
 
 
 def sub_Scalar(self, other, alpha=1):
-    return sub_Tensor(self, torch.full([], other, dtype=torch.result_type(self, other)), alpha=alpha)
+    return sub_Tensor(self, torch.full([], other, dtype=torch.result_type(self, other), device=self.device), alpha=alpha)
 
 
 def sub_Scalar_out(self, other, alpha=1, *, out):

@@ -25,7 +25,7 @@ def reduce(x, dim, keepdim, dtype):
     kept = [d for d in range(x.dim()) if d not in dims]
     shape = [1 if d in dims else x.shape[d] for d in range(x.dim()) if keepdim or d not in dims]
     flat = x.to(dtype).permute(kept + dims).contiguous()
-    out = torch.zeros(shape, dtype=dtype)
+    out = torch.zeros(shape, dtype=dtype, device=x.device)
     if out.numel() and flat.numel():
         acc = tl.float32 if dtype.is_floating_point else tl.int64
         kernel[(out.numel(),)](flat, out, flat.numel() // out.numel(), 1, ACC=acc, BLOCK=256)

@@ -25,7 +25,7 @@ def repack(source, target, size_k, size_n, BITS: tl.constexpr, BLOCK: tl.constex
     n0 = tile * 64 + warp * 16 + thread // 4
     result = tl.zeros((BLOCK,), tl.int32)
     for i in tl.static_range(PACK):
-        v: tl.constexpr = i % (PACK // 2) * 2 + i // (PACK // 2)  # fields hold v0 v2 .. v1 v3 ..
+        v = i % (PACK // 2) * 2 + i // (PACK // 2)  # fields hold v0 v2 .. v1 v3 ..
         k = k0 + v % 2 + v % 4 // 2 * 8
         n = n0 + 8 * (v // 4) + 8 * half
         # the columns of a word lie in the fields 0 4 1 5 2 6 3 7, or 0 2 1 3
