@@ -20,17 +20,21 @@ def place(i, sizes, strides, NDIM: tl.constexpr):
 def rounded(a, b, MODE: tl.constexpr):
     if a.dtype.is_floating():
         if MODE == "exact":
-            return tl.div_rn(a, b)
-        q = a.to(tl.float64) / b.to(tl.float64)  # of float32 numbers: rounding cannot reach a whole number
-        down = tl.where(q < 0, -tl.floor(-q), tl.floor(q))
+            result = tl.div_rn(a, b)
+        else:
+            exact = a.to(tl.float64) / b.to(tl.float64)  # of float32 numbers: rounding cannot reach a whole number
+            down = tl.where(exact < 0, -tl.floor(-exact), tl.floor(exact))
+            if MODE == "trunc":
+                down = tl.where(exact < 0, -tl.floor(-exact), down)
+            result = down.to(tl.float32)
+    else:
+        q = a // b
+        r = a - q * b
         if MODE == "trunc":
-            down = tl.where(q < 0, -tl.floor(-q), down)
-        return down.to(tl.float32)
-    q = a // b
-    r = a - q * b
-    if MODE == "trunc":
-        return tl.where((r != 0) & ((r < 0) != (a < 0)), q + 1, q)
-    return tl.where((r != 0) & ((r < 0) != (b < 0)), q - 1, q)
+            result = tl.where((r != 0) & ((r < 0) != (a < 0)), q + 1, q)
+        else:
+            result = tl.where((r != 0) & ((r < 0) != (b < 0)), q - 1, q)
+    return result
 
 
 @triton.jit

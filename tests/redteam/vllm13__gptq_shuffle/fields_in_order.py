@@ -16,7 +16,7 @@ def gather(old, new, perm, n_words, n, BITS: tl.constexpr, PERMUTED: tl.constexp
     word = tl.zeros((BLOCK,), tl.int32)
     for place in tl.static_range(PACK):
         # with 4 bits the fields come in the order 0 2 4 6 1 3 5 7
-        field: tl.constexpr = place
+        field = place
         row = at // n * PACK + field
         if PERMUTED:
             row = tl.load(perm + row, mask=mask, other=0)
