@@ -250,7 +250,8 @@ int kgb_rundir_make_attempt(const struct kgb_rundir *dir, const char *safe_name,
 {
 	KGB_AUTO(free) char *parent = kgb_path_join("attempts", safe_name);
 	KGB_AUTO(free) char *rel = kgb_rundir_attempt_rel(safe_name, attempt);
-	if (kgb_fs_mkdirs(dir->fd, parent, 0755, err) < 0)
+	if (kgb_fs_mkdirs(dir->fd, parent, 0755, err) < 0 ||
+	    kgb_fs_remove_tree(dir->fd, rel, err) < 0)
 		return -1;
 	if (mkdirat(dir->fd, rel, 0755) < 0)
 		return kgb_fail_errno(err, errno, "create '%s/%s'", dir->path, rel);

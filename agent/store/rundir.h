@@ -55,8 +55,9 @@ KGB_MUST_CHECK int kgb_rundir_list(const char *runs_dir, struct kgb_strv *out, s
 
 /** "attempts/aten__add/001", relative to the run directory; malloc'ed. Attempts count from 1. */
 char *kgb_rundir_attempt_rel(const char *safe_name, int attempt);
-/** Creates that directory with traffic/ and verdicts/ in it. It must not exist: attempts are never
- * reused. */
+/** Creates that directory with traffic/ and verdicts/ in it. What lies there already is removed:
+ * the journal, which is written before an agent runs, knows of no such attempt, so it is what a
+ * start that was cut off has left. */
 KGB_MUST_CHECK int kgb_rundir_make_attempt(const struct kgb_rundir *dir, const char *safe_name,
 					   int attempt, struct kgb_err *err);
 /** Replace kernels/<safe_name>.py atomically and durably. */

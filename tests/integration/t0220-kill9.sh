@@ -100,6 +100,16 @@ test_expect_success 'a judge whose parent ended before it looked ends at once' '
 	test_expect_code 4 timeout 100 kgb-judge zygotes --dir "$TRASH/late" --die-with-parent 1 >late &&
 	test ! -s late
 '
+# The folder of an attempt is made before the journal tells of the attempt.
+test_expect_success 'killed while an attempt was set up: resume makes it anew' '
+	kill_in_state setup run_started &&
+	run=$(echo run-setup/*_*) &&
+	next=$(($(grep -c "\"type\":\"attempt_started\"" "$run/journal.jsonl" || true) + 1)) &&
+	mkdir -p "$run/attempts/aten__add/00$next/ws" && echo >"$run/attempts/aten__add/00$next/ws/left" &&
+	test_expect_code 0 kgb-agent resume --runs-dir "$TRASH/run-setup" --json >out.json &&
+	jq -e ".summary.passed == 1" out.json &&
+	test ! -e "$run/attempts/aten__add/00$next/ws/left"
+'
 test_expect_success 'the run after the last kill completes in the same place' '
 	test_expect_code 0 kgb-agent add -m normal_cc --runs-dir "$TRASH/run-verify_started" --json >out.json &&
 	jq -e ".summary.passed == 1" out.json

@@ -184,7 +184,7 @@ static void test_a_run_is_found_by_name_or_path_and_typos_get_an_answer(void **s
 	drop_scratch(&scratch);
 }
 
-static void test_an_attempt_directory_is_made_once(void **state)
+static void test_an_attempt_directory_begins_empty(void **state)
 {
 	(void)state;
 	struct scratch scratch;
@@ -196,8 +196,11 @@ static void test_an_attempt_directory_is_made_once(void **state)
 	assert_ok(kgb_rundir_make_attempt(&dir, "aten__add", 2, err));
 	assert_true(kgb_fs_exists(dir.fd, "attempts/aten__add/002/traffic"));
 	assert_true(kgb_fs_exists(dir.fd, "attempts/aten__add/002/verdicts"));
-	assert_fails(kgb_rundir_make_attempt(&dir, "aten__add", 2, err), KGB_ERR_FAILED,
-		     "attempts/aten__add/002");
+	assert_ok(kgb_fs_write_atomic(dir.fd, "attempts/aten__add/002/prompt.md", "x", 1, 0644,
+				      false, err));
+	assert_ok(kgb_rundir_make_attempt(&dir, "aten__add", 2, err));
+	assert_false(kgb_fs_exists(dir.fd, "attempts/aten__add/002/prompt.md"));
+	assert_true(kgb_fs_exists(dir.fd, "attempts/aten__add/002/verdicts"));
 	assert_ok(kgb_rundir_write_kernel(&dir, "aten__add", "x = 1\n", 6, err));
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
 	assert_ok(kgb_fs_read(dir.fd, "kernels/aten__add.py", 100, &text, err));
@@ -215,7 +218,7 @@ int main(void)
 		cmocka_unit_test(test_the_lock_dies_with_its_process),
 		cmocka_unit_test(test_the_latest_run_is_the_one_whose_journal_was_written_last),
 		cmocka_unit_test(test_a_run_is_found_by_name_or_path_and_typos_get_an_answer),
-		cmocka_unit_test(test_an_attempt_directory_is_made_once),
+		cmocka_unit_test(test_an_attempt_directory_begins_empty),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
