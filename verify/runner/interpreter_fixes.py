@@ -12,9 +12,13 @@ kernel says float64.
 
 import functools
 import inspect
+import math
+import types
 
 import numpy as np
 import triton.language as tl
+import triton.language.extra.cuda.libdevice as cuda_libdevice
+import triton.language.extra.libdevice as any_libdevice
 import triton.runtime.autotuner as autotuner
 import triton.runtime.interpreter as interpreter
 import triton.runtime.jit as jit
@@ -215,6 +219,17 @@ def pairwise_sum(self, input):
     return self.to_tensor(total, input.dtype)
 
 
+def index_of(function):
+    """np.nanargmax and np.nanargmin, which raise where a row has nothing but NaN; hardware gives some index."""
+
+    def index(data, axis=None, keepdims=False):
+        if data.dtype.kind == "f":
+            data = np.where(np.isnan(data).all(axis=axis, keepdims=True), data.dtype.type(0), data)
+        return function(data, axis=axis, keepdims=keepdims)
+
+    return index
+
+
 def no_benchmark(call, quantiles=None):
     """In place of a measurement: all configurations are equally fast."""
     return [0.0, 0.0, 0.0]
@@ -225,7 +240,88 @@ def no_disk_cache(self, tuning_key, configs, bench_fn):
     return False
 
 
+def toward_zero(quotient, dtype):
+    near = quotient.astype(dtype)
+    return np.where(np.abs(near.astype(np.float64)) > np.abs(quotient), np.nextafter(near, dtype(0)), near)
+
+
+def each(function):
+    return np.vectorize(function, otypes=[np.float64])
+
+
+def guarded(function, otherwise):
+    def value(x):
+        try:
+            return function(x)
+        except (ValueError, OverflowError):
+            return otherwise(x)
+    return each(value)
+
+
+LIBDEVICE = {
+    "sqrt": np.sqrt, "rsqrt": lambda x: 1 / np.sqrt(x), "cbrt": np.cbrt, "exp": np.exp, "exp2": np.exp2,
+    "exp10": lambda x: np.power(10.0, x), "expm1": np.expm1, "log": np.log, "log2": np.log2, "log10": np.log10,
+    "log1p": np.log1p, "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan,
+    "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh, "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh,
+    "sinpi": lambda x: np.sin(np.pi * np.fmod(x, 2)), "cospi": lambda x: np.cos(np.pi * np.fmod(x, 2)),
+    "erf": each(math.erf), "erfc": each(math.erfc),
+    "tgamma": guarded(math.gamma, lambda x: math.inf if x >= 0 else math.nan), "lgamma": guarded(math.lgamma, lambda x: math.inf),
+    "fabs": np.abs, "abs": np.abs, "llabs": np.abs, "floor": np.floor, "ceil": np.ceil, "trunc": np.trunc, "rint": np.rint,
+    "nearbyint": np.rint, "round": lambda x: np.copysign(np.floor(np.abs(x) + 0.5), x), "pow": np.power, "fmod": np.fmod,
+    "atan2": np.arctan2, "hypot": np.hypot, "copysign": np.copysign, "fmax": np.fmax, "fmin": np.fmin, "max": np.maximum,
+    "min": np.minimum, "fdim": lambda x, y: np.where(x > y, x - y, np.where(np.isnan(x - y), np.nan, 0.0)),
+    "remainder": lambda x, y: x - y * np.rint(x / y), "nextafter": np.nextafter, "fma": lambda x, y, z: x * y + z,
+    "fdiv_rn": np.divide, "ddiv_rn": np.divide, "fdividef": np.divide, "fsqrt_rn": np.sqrt, "dsqrt_rn": np.sqrt,
+    "fadd_rn": np.add, "fmul_rn": np.multiply, "fsub_rn": np.subtract, "ldexp": lambda x, n: np.ldexp(x, n.astype(np.int32)),
+    "powi": np.power, "isnan": np.isnan, "isinf": np.isinf, "signbit": np.signbit, "finite": np.isfinite, "isfinite": np.isfinite,
+}
+ROUNDED = {"fdiv_rz": np.divide, "ddiv_rz": np.divide}
+EXACT = ("nextafter", "max", "min", "abs", "llabs")
+
+
+def create_extern_elementwise(self, lib_name, lib_path, symbol, args, ret_type, is_pure):
+    """libdevice: what the compiler links from NVIDIA's library is computed with NumPy here, in float64 and rounded once."""
+    name = symbol.removeprefix("__nv_").removeprefix("fast_")
+    function = next((table[key] for table in (LIBDEVICE, ROUNDED) for key in (name, name.removesuffix("f"), name.removesuffix("d"))
+                     if key in table), None)
+    if function is None:
+        raise NotImplementedError("%s of libdevice cannot be had in Triton's interpreter, in which kernels run here" % symbol)
+    dtype = interpreter._get_np_dtype(ret_type)
+    exact = name.removesuffix("f") in EXACT
+    data = [arg.data if exact or arg.data.dtype.kind != "f" else arg.data.astype(np.float64) for arg in args]
+    with np.errstate(all="ignore"):
+        result = function(*data)
+    if name in ROUNDED:
+        result = toward_zero(result, np.dtype(dtype).type)
+    return interpreter.TensorHandle(np.asarray(result).astype(dtype), ret_type.scalar)
+
+
+WRAPPED = []
+
+
+def with_semantic(function):
+    @functools.wraps(function)
+    def called(*args, **kwargs):
+        kwargs["_semantic"] = interpreter.interpreter_semantic
+        return function(*args, **kwargs)
+
+    WRAPPED.append(called)
+    return called
+
+
+def apply_libdevice():
+    """triton.language.extra.libdevice has empty functions, for which the compiler takes those of the GPU's maker: called by Python
+    they gave None."""
+    interpreter.InterpreterBuilder.create_extern_elementwise = create_extern_elementwise
+    for name, function in list(vars(cuda_libdevice).items()):
+        if tl.core.is_builtin(function):
+            setattr(cuda_libdevice, name, with_semantic(function))
+            setattr(any_libdevice, name, getattr(cuda_libdevice, name))
+
+
 def apply():
+    interpreter.np = types.SimpleNamespace(**{**vars(np), "nanargmax": index_of(np.nanargmax), "nanargmin": index_of(np.nanargmin)})
+    apply_libdevice()
     builder = interpreter.InterpreterBuilder
     for name in ARITHMETIC:
         setattr(builder, name, through_float32(getattr(builder, name)))

@@ -17,13 +17,14 @@ import wire
 ARENA_ADDRESS = 0x135700000000  # KGB_ARENA_ADDRESS of verify/record.h: arguments may hold addresses in it
 GUARD_BYTES = 64 << 10
 ALIGN = 64
+SHARED = torch.frombuffer  # the function itself: calls by that name are taken for the candidate's
 
 TORCH_DTYPES = tuple(getattr(torch, name) for name in wire.DTYPES)
 DTYPE_NUMBERS = {dtype: number for number, dtype in enumerate(TORCH_DTYPES)}
 
 
 def address_of(mapping):
-    return torch.frombuffer(mapping, dtype=torch.uint8).data_ptr()
+    return SHARED(mapping, dtype=torch.uint8).data_ptr()
 
 
 def warm_up():
@@ -39,7 +40,7 @@ def tensor_at(mapping, offset, dtype, n_elements, sizes, strides, first):
     """A tensor whose storage is exactly n_elements of dtype at offset."""
     if n_elements == 0:
         return torch.empty_strided(sizes, strides, dtype=dtype)
-    storage = torch.frombuffer(mapping, dtype=dtype, count=n_elements, offset=offset)
+    storage = SHARED(mapping, dtype=dtype, count=n_elements, offset=offset)
     return torch.as_strided(storage, sizes, strides, first)
 
 

@@ -9,6 +9,7 @@ import mmap
 import os
 import re
 
+import numpy as np
 import torch
 import triton
 import triton.language as tl
@@ -32,6 +33,51 @@ COMPUTING = re.compile("aten::(tensor_split|max_pool1d|choose_qparams_optimized|
                        "(fbgemm|_sobol_engine|quantized)_.*)")
 
 
+COPIED = (torch.Tensor, bool, int, float, complex, list, tuple)
+
+
+class Bits:
+    """Memory that torch looks at as if it were of another type. A conversion of such bits computes: rounding, normalizing and
+    cutting off bytes that were put together by hand is enough for any function there is."""
+
+    BYTES = (torch.bool, torch.uint8, torch.int8)
+
+    def __init__(self):
+        self.types = {}  # address of a storage: the type it had when it was first looked at as another
+        self.mixed = set()  # addresses of storages that were written to as something else
+
+    def begin_call(self, low, high):
+        """The arguments are new."""
+        self.types = {address: own for address, own in self.types.items() if not low <= address < high}
+        self.mixed = {address for address in self.mixed if not low <= address < high}
+
+    def forget(self, address):
+        """A new tensor lies there."""
+        self.types.pop(address, None)
+        self.mixed.discard(address)
+
+    def type_of(self, tensor):
+        return torch.uint8 if tensor.dtype in self.BYTES else tensor.dtype
+
+    def is_foreign(self, tensor):
+        own = self.type_of(tensor)
+        return self.types.get(storage_address(tensor), own) != own
+
+    def follow(self, name, first, second):
+        """The arguments of copy_; the first argument and the result of other operators."""
+        if not isinstance(second, torch.Tensor):
+            return
+        if name == "aten::view":
+            if self.type_of(first) != self.type_of(second):
+                self.types.setdefault(storage_address(first), self.type_of(first))
+            return
+        source, target = (second, first) if name == "aten::copy_" else (first, second)
+        if source.dtype != target.dtype and (self.is_foreign(source) or storage_address(source) in self.mixed):
+            STATE.note("%s of the bits of another type" % name)
+        if name != "aten::_to_copy" and self.is_foreign(target):
+            self.mixed.add(storage_address(target))
+
+
 class State:
     """What the launch and dispatch hooks share."""
 
@@ -44,11 +90,15 @@ class State:
         self.ghost = False
         self.skip = frozenset()
         self.heap = None
+        self.bits = Bits()
+        self.failure = None  # of a launch; what the candidate catches has told it something
         self.arena = (0, 0)
 
     def begin_call(self):
         self.launches.clear()
         self.ops.clear()
+        self.bits.begin_call(*self.arena)
+        self.failure = None
 
     def note(self, name):
         """Something that may not run outside a kernel did."""
@@ -86,6 +136,8 @@ class Watch(TorchDispatchMode):
         if func._schema.name not in STATE.allowed:
             STATE.note(func.name())
             return result
+        if func._schema.name in ("aten::view", "aten::_to_copy", "aten::copy_", "aten::fill_", "aten::zero_"):
+            STATE.bits.follow(func._schema.name, args[0], args[1] if func._schema.name == "aten::copy_" else result)
         if isinstance(result, torch.Tensor) and func._schema.returns[0].alias_info is None:
             return self.guarded(func, result, args)
         return result
@@ -100,8 +152,10 @@ class Watch(TorchDispatchMode):
         if any(isinstance(arg, torch.Tensor) and storage_address(arg) == address for arg in args):
             return result
         with STATE.pause():
-            return STATE.heap.take(result, keep_values=not func._schema.name.startswith(
+            taken = STATE.heap.take(result, keep_values=not func._schema.name.startswith(
                 ("aten::empty", "aten::new_empty")))
+        STATE.bits.forget(storage_address(taken))
+        return taken
 
 
 def composite_operators():
@@ -131,18 +185,31 @@ def recorded():
 
 
 def watched(owner, name):
-    """Ways from a tensor to Python that no operator shows."""
+    """Ways from a tensor to Python that no operator shows. The interpreter itself takes none of them."""
     function = getattr(owner, name)
 
     def call(*args, **kwargs):
-        if not STATE.paused:
-            STATE.note("%s.%s" % (owner.__name__, name))
+        STATE.note("%s.%s" % (owner.__name__, name))
         return function(*args, **kwargs)
 
     setattr(owner, name, call)
 
 
+def copied_only(name):
+    """A tensor that shares its memory with an object of Python shows what is in it."""
+    function = getattr(torch, name)
+
+    def call(data, *args, **kwargs):
+        if type(data) not in COPIED:
+            STATE.note("torch.%s" % name)
+        return function(data, *args, **kwargs)
+
+    setattr(torch, name, call)
+
+
 def hide_data():
+    for name in ("asarray", "as_tensor", "frombuffer", "from_numpy", "from_dlpack"):
+        copied_only(name)
     for name in ("tolist", "numpy", "apply_", "map_", "map2_", "storage", "_typed_storage", "__array__", "__dlpack__",
                  "__reduce_ex__", "__deepcopy__"):
         watched(torch.Tensor, name)
@@ -160,10 +227,18 @@ def hook_interpreter():
     def launch(self, *args, **kwargs):
         name = getattr(self.fn, "__name__", "?")
         front_end.check_arguments(self, args, kwargs)
+        front_end.fixed_grid(self, args, kwargs)
         STATE.launches[name] += 1
         if STATE.ghost or name in STATE.skip:
             return None
-        return run(self, *args, **kwargs)
+        front_end.RUNNING.append(name)
+        try:
+            return run(self, *args, **kwargs)
+        except BaseException as error:
+            STATE.failure = STATE.failure or error
+            raise
+        finally:
+            front_end.RUNNING.pop()
 
     def init_args(self, *args):
         with STATE.pause():
@@ -189,6 +264,7 @@ def first_kernel(x, N: tl.constexpr):
 
 def prepare():
     """Once, in the zygote: hooks, and a first use of everything that loads lazily or reads /proc."""
+    np.seterr(all="ignore")  # a warning would tell the host what is in a tensor
     interpreter_fixes.apply()
     front_end.apply()
     accesses.apply()
@@ -251,6 +327,8 @@ class Platform:
         _kgbrun.perturb(request["poison"])
         with recorded(), Watch():
             yield
+            if STATE.failure is not None:
+                raise STATE.failure
 
     def damage(self):
         """A sentence about memory that the candidate should not have written, or None."""
