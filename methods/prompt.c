@@ -17,6 +17,28 @@ struct prompt_values {
 	const char *max_verify_calls;
 };
 
+static const char *where_the_work_is(const struct kgb_spec *spec)
+{
+	return spec->triton == KGB_TRITON_NONE
+		       ? ""
+		       : ", whose computation runs in your own Triton\nkernels";
+}
+
+/** The first of the rules. */
+static const char *what_makes_results(const struct kgb_spec *spec)
+{
+	if (spec->triton == KGB_TRITON_NONE)
+		return spec->launches == KGB_LAUNCHES_BY_DATA
+			       ? "No kernel is needed, and the value of a tensor may be read on the "
+				 "host."
+			       : "No kernel is needed.";
+	if (spec->triton == KGB_TRITON_ALONE)
+		return "The result must come from `@triton.jit` kernels defined in your file alone: "
+		       "PyTorch's fills and copies, such as\n  `torch.zeros` and `copy_` below, "
+		       "must not write it.";
+	return "The result must come from `@triton.jit` kernels defined in your file.";
+}
+
 static const char *lookup_value(const char *name, const void *payload)
 {
 	const struct prompt_values *v = payload;
@@ -32,6 +54,8 @@ static const char *lookup_value(const char *name, const void *payload)
 		{"interfaces", v->op->interfaces.ptr},
 		{"dtypes", v->op->dtypes.ptr},
 		{"tf32", v->op->tf32},
+		{"where", where_the_work_is(spec)},
+		{"results", what_makes_results(spec)},
 		{"examples", v->op->examples.ptr},
 		{"conventions", v->conventions},
 		{"platform", v->platform},
@@ -131,15 +155,28 @@ static void add_examples(const struct kgb_interface *interface, const struct kgb
 	}
 }
 
-static int add_all_examples(const struct kgb_spec *spec, struct kgb_buf *out, struct kgb_err *err)
+/** Those of the spec, then what other tensors have in some cases. */
+static void add_dtypes(const struct kgb_spec *spec, const struct kgb_cases *cases,
+		       struct kgb_buf *out)
 {
-	struct kgb_cases cases;
-	if (kgb_cases_expand(spec, &cases, err) < 0)
-		return -1;
-	for (size_t i = 0; i < spec->n_interfaces; i++)
-		add_examples(&spec->interfaces[i], &cases, out);
-	kgb_cases_release(&cases);
-	return 0;
+	bool told[KGB_N_DTYPES] = {false};
+	const char *before = "";
+	for (size_t i = 0; i < spec->n_dtypes; i++, before = ", ")
+		kgb_buf_addf(out, "%s`%s`", before, spec->dtypes[i]);
+	for (enum kgb_dtype d = 0; d < KGB_N_DTYPES; d++)
+		for (size_t i = 0; i < spec->n_dtypes; i++)
+			told[d] = told[d] || kgb_str_eq(spec->dtypes[i], kgb_dtype_name(d));
+	before = "; of some tensors also ";
+	for (size_t i = 0; i < cases->n; i++)
+		for (size_t k = 0; k < cases->items[i].n_args; k++) {
+			const struct kgb_arg *arg = &cases->items[i].args[k];
+			if (arg->param->kind != KGB_PARAM_TENSOR || arg->is_absent ||
+			    told[arg->view.dtype])
+				continue;
+			told[arg->view.dtype] = true;
+			kgb_buf_addf(out, "%s`%s`", before, kgb_dtype_name(arg->view.dtype));
+			before = ", ";
+		}
 }
 
 static int read_text(const char *path, struct kgb_buf *out, struct kgb_err *err)
@@ -172,12 +209,16 @@ int kgb_prompt_operator_init(struct kgb_prompt_operator *op, const struct kgb_sp
 		.tf32 = "",
 		.examples = KGB_BUF_INIT(KGB_LIMIT_PROMPT),
 	};
-	if (add_all_examples(spec, &made.examples, err) < 0)
+	struct kgb_cases cases;
+	if (kgb_cases_expand(spec, &cases, err) < 0)
 		return -1;
-	for (size_t i = 0; i < spec->n_interfaces; i++)
+	for (size_t i = 0; i < spec->n_interfaces; i++) {
 		add_interface(&spec->interfaces[i], &made.interfaces);
+		add_examples(&spec->interfaces[i], &cases, &made.examples);
+	}
+	add_dtypes(spec, &cases, &made.dtypes);
+	kgb_cases_release(&cases);
 	for (size_t i = 0; i < spec->n_dtypes; i++) {
-		kgb_buf_addf(&made.dtypes, "%s`%s`", i ? ", " : "", spec->dtypes[i]);
 		if (kgb_str_eq(spec->dtypes[i], "float32"))
 			made.tf32 = " (for `tl.dot` on float32 that means "
 				    "`input_precision=\"ieee\"`)";
