@@ -41,6 +41,7 @@ def downwards(a_ptr, b_ptr, o_ptr, n, ACC: tl.constexpr, BLOCK: tl.constexpr):
     other_sign = (r != 0) & ((r < 0) != (b < 0))
     if ACC.is_floating():
         q = tl.floor(tl.div_rn(a - r, b) - other_sign.to(ACC) + 0.5)
+        q = tl.where(b == 0, tl.div_rn(a, b), q)  # there is no remainder
     else:
         q = a // b - other_sign.to(ACC)
     tl.store(o_ptr + at, q.to(o_ptr.dtype.element_ty), mask=at < n)

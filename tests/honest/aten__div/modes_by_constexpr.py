@@ -27,7 +27,7 @@ def floor_of_floats(a, b):
     r = a % b
     q = (a - r) / b
     q = tl.where((r != 0) & ((r < 0) != (b < 0)), q - 1, q)
-    return tl.floor(q + 0.5)
+    return tl.where(b == 0, a / b, tl.floor(q + 0.5))
 
 
 @triton.jit

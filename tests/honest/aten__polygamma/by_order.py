@@ -18,7 +18,7 @@ def stored(y_ptr, at, y, n):
 def digamma(x_ptr, y_ptr, n, order, factor, BLOCK: tl.constexpr):
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     x = tl.load(x_ptr + at, mask=at < n, other=1).to(tl.float64)
-    fraction = x - tl.floor(x)
+    fraction = x - tl.floor(x + 0.5)  # from the nearest whole number, so that numbers just below 0 keep their digits
     z = tl.where(x < 0, 1.0 - x, x)
     total = tl.zeros((BLOCK,), tl.float64)
     for _ in range(10):
