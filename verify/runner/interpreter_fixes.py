@@ -4,7 +4,8 @@
 bfloat16 is stored as uint16 there. Arithmetic, comparisons, tl.dot and conversions other than to and from float32 work on
 those integers, and rounding from float32 truncates. Here they go through float32 and round to nearest even, as the
 hardware does. So do conversions to and from float8e4nv, whose carries got lost and whose NaN was a number. Autotuning has no
-device to measure on: every configuration takes the same time, so the first one is used.
+device to measure on: every configuration takes the same time, so the first one is used. Functions of libdevice, of which the
+interpreter has names only, are computed with NumPy. tl.argmax and tl.argmin of nothing but NaN give some index.
 
 And where a kernel would be accepted that a GPU computes otherwise: a float in a call is a float32 for the compiler, unless the
 kernel says float64.
@@ -258,7 +259,7 @@ def guarded(function, otherwise):
     return each(value)
 
 
-LIBDEVICE = {
+LIBDEVICE = {  # without __nv_, and without the f of float32
     "sqrt": np.sqrt, "rsqrt": lambda x: 1 / np.sqrt(x), "cbrt": np.cbrt, "exp": np.exp, "exp2": np.exp2,
     "exp10": lambda x: np.power(10.0, x), "expm1": np.expm1, "log": np.log, "log2": np.log2, "log10": np.log10,
     "log1p": np.log1p, "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan,
