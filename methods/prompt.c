@@ -155,6 +155,14 @@ static void add_examples(const struct kgb_interface *interface, const struct kgb
 	}
 }
 
+static bool names_dtype(const struct kgb_spec *spec, const char *name)
+{
+	for (size_t i = 0; i < spec->n_dtypes; i++)
+		if (kgb_str_eq(spec->dtypes[i], name))
+			return true;
+	return false;
+}
+
 /** Those of the spec, then what other tensors have in some cases. */
 static void add_dtypes(const struct kgb_spec *spec, const struct kgb_cases *cases,
 		       struct kgb_buf *out)
@@ -164,8 +172,7 @@ static void add_dtypes(const struct kgb_spec *spec, const struct kgb_cases *case
 	for (size_t i = 0; i < spec->n_dtypes; i++, before = ", ")
 		kgb_buf_addf(out, "%s`%s`", before, spec->dtypes[i]);
 	for (enum kgb_dtype d = 0; d < KGB_N_DTYPES; d++)
-		for (size_t i = 0; i < spec->n_dtypes; i++)
-			told[d] = told[d] || kgb_str_eq(spec->dtypes[i], kgb_dtype_name(d));
+		told[d] = names_dtype(spec, kgb_dtype_name(d));
 	before = "; of some tensors also ";
 	for (size_t i = 0; i < cases->n; i++)
 		for (size_t k = 0; k < cases->items[i].n_args; k++) {
@@ -218,11 +225,8 @@ int kgb_prompt_operator_init(struct kgb_prompt_operator *op, const struct kgb_sp
 	}
 	add_dtypes(spec, &cases, &made.dtypes);
 	kgb_cases_release(&cases);
-	for (size_t i = 0; i < spec->n_dtypes; i++) {
-		if (kgb_str_eq(spec->dtypes[i], "float32"))
-			made.tf32 = " (for `tl.dot` on float32 that means "
-				    "`input_precision=\"ieee\"`)";
-	}
+	if (names_dtype(spec, "float32"))
+		made.tf32 = " (for `tl.dot` on float32 that means `input_precision=\"ieee\"`)";
 	*op = made;
 	return 0;
 }

@@ -74,9 +74,9 @@ def is_triton(value):
         value = value.func
     if type(value) in KERNEL_TYPES or value is kernel_range:
         return True
-    if any(value is function for function in interpreter_fixes.WRAPPED):
-        return True
     if isinstance(value, types.FunctionType):
+        if value in interpreter_fixes.WRAPPED:
+            return True
         inner = inspect.unwrap(value)
         return value.__code__.co_filename.startswith(HOME) and (inner is value or is_triton(inner))
     if isinstance(value, types.MethodType):
@@ -223,6 +223,20 @@ def name(text):
     return ast.Name(id=text, ctx=ast.Load())
 
 
+def parameters(*names):
+    return ast.arguments(posonlyargs=[], args=[ast.arg(arg=text) for text in names], kwonlyargs=[], kw_defaults=[], defaults=[])
+
+
+def call_of(function, node, *args):
+    """A call that stands where the node did."""
+    return ast.copy_location(ast.Call(func=function, args=list(args), keywords=[]), node)
+
+
+def later(nodes):
+    """Functions that compute these when they are asked."""
+    return [ast.Lambda(args=parameters(), body=node) for node in nodes]
+
+
 class CheckCalls(ast.NodeTransformer):
     def visit(self, node):
         if isinstance(node, (ast.stmt, ast.expr)) and not isinstance(node, PARTS) and \
@@ -234,7 +248,7 @@ class CheckCalls(ast.NodeTransformer):
 
     def visit_Call(self, node):
         self.generic_visit(node)
-        node.func = ast.copy_location(ast.Call(func=name("_kgb_checked"), args=[node.func], keywords=[]), node.func)
+        node.func = call_of(name("_kgb_checked"), node.func, node.func)
         return node
 
     def visit_AugAssign(self, node):
@@ -248,27 +262,22 @@ class CheckCalls(ast.NodeTransformer):
     def visit_NamedExpr(self, node):
         self.generic_visit(node)
         to_tensor = ast.Attribute(value=name("interpreter_semantic"), attr="to_tensor", ctx=ast.Load())
-        node.value = ast.copy_location(ast.Call(func=to_tensor, args=[node.value, ast.Constant(value=False)], keywords=[]), node)
+        node.value = call_of(to_tensor, node, node.value, ast.Constant(value=False))
         return node
 
     def visit_IfExp(self, node):
         self.generic_visit(node)
-        none = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
-        parts = [ast.Lambda(args=none, body=part) for part in (node.body, node.orelse)]
-        return ast.copy_location(ast.Call(func=name("_kgb_either"), args=[node.test, *parts], keywords=[]), node)
+        return call_of(name("_kgb_either"), node, node.test, *later([node.body, node.orelse]))
 
     def visit_BoolOp(self, node):
         self.generic_visit(node)
-        none = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
-        parts = [ast.Lambda(args=none, body=part) for part in node.values]
-        return ast.copy_location(ast.Call(func=name("_kgb_all"), args=[ast.Constant(value=isinstance(node.op, ast.Or)), *parts],
-                                          keywords=[]), node)
+        return call_of(name("_kgb_all"), node, ast.Constant(value=isinstance(node.op, ast.Or)), *later(node.values))
 
     def visit_UnaryOp(self, node):
         self.generic_visit(node)
         if not isinstance(node.op, ast.Not):
             return node
-        return ast.copy_location(ast.Call(func=name("_kgb_not"), args=[node.operand], keywords=[]), node)
+        return call_of(name("_kgb_not"), node, node.operand)
 
     def visit_Compare(self, node):
         self.generic_visit(node)
@@ -277,17 +286,17 @@ class CheckCalls(ast.NodeTransformer):
         pair = ast.Tuple(elts=[node.left, node.comparators[0]], ctx=ast.Load())
         if len(node.ops) > 1 or not any(isinstance(part, (ast.Tuple, ast.List)) for part in pair.elts):
             return node
-        return ast.copy_location(ast.Call(func=name("_kgb_same"), args=[node, *pair.elts], keywords=[]), node)
+        return call_of(name("_kgb_same"), node, node, *pair.elts)
 
     def visit_comprehension(self, node):
         self.generic_visit(node)
-        node.ifs = [ast.copy_location(ast.Call(func=name("_kgb_known"), args=[test], keywords=[]), test) for test in node.ifs]
+        node.ifs = [call_of(name("_kgb_known"), test, test) for test in node.ifs]
         return node
 
     def visit_Attribute(self, node):
         self.generic_visit(node)
         if isinstance(node.ctx, ast.Store):
-            node.value = ast.copy_location(ast.Call(func=name("_kgb_owner"), args=[node.value], keywords=[]), node.value)
+            node.value = call_of(name("_kgb_owner"), node.value, node.value)
         return node
 
     visit_Subscript = visit_Attribute
@@ -325,8 +334,7 @@ def rewritten(fn):
     node = interpreter.FunctionRewriter.ast_transformer.visit(node)
     around = ast.FunctionDef(
         name="_kgb_around", decorator_list=[], type_params=[], body=[node, ast.Return(value=name(node.name))],
-        args=ast.arguments(posonlyargs=[], args=[ast.arg(arg=text) for text in INJECTED], kwonlyargs=[], kw_defaults=[],
-                           defaults=[]))
+        args=parameters(*INJECTED))
     tree = ast.copy_location(around, node)
     code = compile(ast.fix_missing_locations(ast.Module(body=[tree], type_ignores=[])), fn.__code__.co_filename, "exec",
                    dont_inherit=True)

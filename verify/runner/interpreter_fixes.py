@@ -275,29 +275,28 @@ LIBDEVICE = {  # without __nv_, and without the f of float32
     "fdiv_rn": np.divide, "ddiv_rn": np.divide, "fdividef": np.divide, "fsqrt_rn": np.sqrt, "dsqrt_rn": np.sqrt,
     "fadd_rn": np.add, "fmul_rn": np.multiply, "fsub_rn": np.subtract, "ldexp": lambda x, n: np.ldexp(x, n.astype(np.int32)),
     "powi": np.power, "isnan": np.isnan, "isinf": np.isinf, "signbit": np.signbit, "finite": np.isfinite, "isfinite": np.isfinite,
+    "fdiv_rz": np.divide, "ddiv_rz": np.divide,
 }
-ROUNDED = {"fdiv_rz": np.divide, "ddiv_rz": np.divide}
+TOWARD_ZERO = ("fdiv_rz", "ddiv_rz")
 EXACT = ("nextafter", "max", "min", "abs", "llabs")
 
 
 def create_extern_elementwise(self, lib_name, lib_path, symbol, args, ret_type, is_pure):
     """libdevice: what the compiler links from NVIDIA's library is computed with NumPy here, in float64 and rounded once."""
     name = symbol.removeprefix("__nv_").removeprefix("fast_")
-    function = next((table[key] for table in (LIBDEVICE, ROUNDED) for key in (name, name.removesuffix("f"), name.removesuffix("d"))
-                     if key in table), None)
+    function = next((LIBDEVICE[key] for key in (name, name.removesuffix("f"), name.removesuffix("d")) if key in LIBDEVICE), None)
     if function is None:
         raise NotImplementedError("%s of libdevice cannot be had in Triton's interpreter, in which kernels run here" % symbol)
     dtype = interpreter._get_np_dtype(ret_type)
     exact = name.removesuffix("f") in EXACT
     data = [arg.data if exact or arg.data.dtype.kind != "f" else arg.data.astype(np.float64) for arg in args]
-    with np.errstate(all="ignore"):
-        result = function(*data)
-    if name in ROUNDED:
+    result = function(*data)
+    if name in TOWARD_ZERO:
         result = toward_zero(result, np.dtype(dtype).type)
     return interpreter.TensorHandle(np.asarray(result).astype(dtype), ret_type.scalar)
 
 
-WRAPPED = []
+WRAPPED = set()  # functions, which a candidate's own object never equals
 
 
 def with_semantic(function):
@@ -306,7 +305,7 @@ def with_semantic(function):
         kwargs["_semantic"] = interpreter.interpreter_semantic
         return function(*args, **kwargs)
 
-    WRAPPED.append(called)
+    WRAPPED.add(called)
     return called
 
 

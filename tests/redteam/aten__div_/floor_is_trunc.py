@@ -23,10 +23,7 @@ def rounded(a, b, MODE: tl.constexpr):
             result = tl.div_rn(a, b)
         else:
             exact = a.to(tl.float64) / b.to(tl.float64)  # of float32 numbers: rounding cannot reach a whole number
-            down = tl.where(exact < 0, -tl.floor(-exact), tl.floor(exact))
-            if MODE == "trunc":
-                down = tl.where(exact < 0, -tl.floor(-exact), down)
-            result = down.to(tl.float32)
+            result = tl.where(exact < 0, -tl.floor(-exact), tl.floor(exact)).to(tl.float32)
     else:
         q = a // b
         r = a - q * b
