@@ -34,8 +34,9 @@ static const char *what_makes_results(const struct kgb_spec *spec)
 			       : "No kernel is needed.";
 	if (spec->triton == KGB_TRITON_ALONE)
 		return "The result must come from `@triton.jit` kernels defined in your file alone: "
-		       "PyTorch's fills and copies, such as\n  `torch.zeros` and `copy_` below, "
-		       "must not write it.";
+		       "PyTorch's fills and copies, such as\n  `torch.zeros`, `copy_` and "
+		       "`contiguous` below, must not write it, nor put it together for a kernel "
+		       "that only copies it on.";
 	return "The result must come from `@triton.jit` kernels defined in your file.";
 }
 

@@ -33,6 +33,7 @@ struct kgb_call_spec {
 	bool baseline; /* call what the candidate is measured against; nothing is taken of what it
 			  returns */
 	bool ghost; /* no launch does anything */
+	bool watch; /* a history of the memory is kept (CPU) */
 	const char *skip; /* launches of this kernel do nothing; NULL: none such */
 };
 

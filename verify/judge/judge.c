@@ -248,8 +248,8 @@ static void release(struct kgb_judge *judge)
 	kgb_strv_release(&judge->allowed_ops);
 	kgb_l1_free(judge->l1);
 	kgb_free(judge->noise);
-	kgb_free(judge->wants_ablation);
-	kgb_free(judge->n_ablated);
+	kgb_free(judge->may_tell);
+	kgb_free(judge->tallies);
 	kgb_cases_release(&judge->cases);
 	kgb_spec_release(&judge->spec);
 	kgb_store_free(judge->truths);

@@ -60,6 +60,7 @@ struct kgb_judge_options {
 	}
 
 struct kgb_replay;
+struct kgb_arranged;
 struct kgb_gpu_facts;
 
 /** The trusted process that knows what is right. Lanes on a GPU share one, because a context is
@@ -76,6 +77,13 @@ struct kgb_reference {
 struct kgb_nvml;
 struct kgb_compiler;
 struct kgb_compiler_seat;
+
+/** Cases of one interface that told whether its kernels matter. */
+struct kgb_ghost_tally {
+	unsigned char n_ablated; /* in which kernels were left out */
+	unsigned char n_watched; /* in which memory was looked at (arranged.h), and of them: */
+	unsigned char n_arranged; /* those whose result torch had put together */
+};
 
 /** Lanes (lanes.h) have copies of this: what they share is only read while they run. */
 struct kgb_judge {
@@ -96,8 +104,8 @@ struct kgb_judge {
 	struct kgb_store *truths; /* owned; NULL: none */
 	struct kgb_store *proofs; /* owned; NULL: none */
 	struct kgb_compiler *compiler; /* owned; NULL without a GPU */
-	unsigned char *wants_ablation; /* owned; for each case: may tell whether kernels matter */
-	unsigned char *n_ablated; /* owned; for each interface, cases that told; lanes add to it */
+	unsigned char *may_tell; /* owned; for each case: may tell whether kernels matter */
+	struct kgb_ghost_tally *tallies; /* owned; for each interface; lanes add to them */
 
 	/* Of each lane. */
 	struct kgb_worker runner;
@@ -175,11 +183,16 @@ void kgb_ghost_choose(struct kgb_judge *judge);
 /** Can the case tell that? Not when its results are constants or inputs, unless the operator is a
  * fill or a copy itself. */
 bool kgb_ghost_tells(const struct kgb_judge *judge, const struct kgb_data *data);
-/** Does the case tell that, and is there need of it? Not when the result is constant or an input.
- */
+/** The same on a GPU: is it one of those that were chosen? */
+bool kgb_ghost_may_tell(const struct kgb_judge *judge, const struct kgb_data *data);
+/** And is there need of leaving its kernels out? */
 bool kgb_ghost_wants(const struct kgb_judge *judge, const struct kgb_data *data);
 /** A case told, on a GPU. */
 void kgb_ghost_count(struct kgb_judge *judge, const struct kgb_data *data);
+/** Is there need to look at a case's memory, whose neighbours (arranged.h) are `arranged`? */
+bool kgb_ghost_wants_watch(const struct kgb_judge *judge, const struct kgb_arranged *arranged);
+/** It was looked at. */
+void kgb_ghost_count_watched(struct kgb_judge *judge, const struct kgb_arranged *arranged);
 /** Start the process that calls what the candidate is measured against, on a GPU. */
 KGB_MUST_CHECK int kgb_judge_start_baseline(struct kgb_judge *judge, struct kgb_err *err);
 /** Until when one call may take: its own limit, and never past the end of the verification. */
@@ -195,6 +208,11 @@ const char *kgb_judge_last_words(struct kgb_judge *judge, const struct kgb_worke
  * doing. */
 int kgb_judge_explain_end(struct kgb_judge *judge, struct kgb_failure *failure,
 			  struct kgb_err *err);
+/** Send the runner a request with one descriptor, and wait for what it says. 0 with *reply, 1
+ * *failure, -1 *err. */
+KGB_MUST_CHECK int kgb_judge_ask_runner(struct kgb_judge *judge, const char *json, int fd,
+					int64_t deadline_ms, struct kgb_wire_reply *reply,
+					struct kgb_failure *failure, struct kgb_err *err);
 /** Fill *failure from a reply whose status is not OK, or that lists forbidden operators. 1, or 0
  * when it is fine. */
 int kgb_judge_explain_reply(struct kgb_judge *judge, const struct kgb_wire_reply *reply,

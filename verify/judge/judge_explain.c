@@ -148,3 +148,14 @@ int kgb_judge_explain_reply(struct kgb_judge *judge, const struct kgb_wire_reply
 	return kgb_judge_refuse(failure, "verify.protocol",
 				"the kernel's process refused a request", NULL);
 }
+
+int kgb_judge_ask_runner(struct kgb_judge *judge, const char *json, int fd, int64_t deadline_ms,
+			 struct kgb_wire_reply *reply, struct kgb_failure *failure,
+			 struct kgb_err *err)
+{
+	if (kgb_worker_send(&judge->runner, json, &fd, 1, err) < 0)
+		return -1;
+	if (!kgb_worker_wait(&judge->runner, deadline_ms, reply))
+		return kgb_judge_explain_end(judge, failure, err);
+	return kgb_judge_explain_reply(judge, reply, failure);
+}

@@ -50,6 +50,7 @@ static void put_images(const struct kgb_record *record, const struct images *ima
 static void put_blocks(const struct kgb_outline *outline, enum kgb_plan_blocks blocks,
 		       struct kgb_plan *plan)
 {
+	plan->blocks = kgb_arena_array(&plan->arena, outline->n_regions, sizeof(*plan->blocks));
 	for (size_t i = 0; i < outline->n_regions; i++) {
 		const struct kgb_region *region = &outline->regions[i];
 		if (blocks == KGB_PLAN_NAMED && !region->used)
@@ -61,7 +62,8 @@ static void put_blocks(const struct kgb_outline *outline, enum kgb_plan_blocks b
 			.before = region->before,
 		};
 		kgb_record_put_block(&plan->record, &block);
-		plan->n_blocks++;
+		plan->blocks[plan->n_blocks++] =
+			(struct kgb_exec_range){.address = block.address, .bytes = block.bytes};
 		plan->block_bytes += block.bytes;
 	}
 }
@@ -158,6 +160,30 @@ void kgb_plan_release(struct kgb_plan *plan)
 		.arena = KGB_ARENA_INIT,
 		.record = KGB_BUF_INIT(KGB_RECORD_BYTES_MAX),
 	};
+}
+
+int kgb_plan_part(const struct kgb_plan *plan, size_t n_ops, bool with_kernels,
+		  struct kgb_buf *record, struct kgb_err *err)
+{
+	struct kgb_record whole;
+
+	if (kgb_record_parse(plan->record.ptr, plan->record.len, &whole, err) < 0)
+		return kgb_ctx(err, "part of a plan");
+	const struct kgb_window *window = &whole.windows[0];
+	KGB_ASSERT(whole.n_windows == 1 && window->n_ops == plan->n_ops && n_ops <= plan->n_ops);
+	kgb_record_put_header(record);
+	for (size_t i = 0; i < whole.n_images; i++)
+		kgb_record_put_image(record, whole.images[i].id, whole.images[i].bytes,
+				     whole.images[i].len);
+	kgb_record_put_window_begin(record, 0);
+	for (size_t i = 0; i < window->n_blocks; i++)
+		kgb_record_put_block(record, &window->blocks[i]);
+	for (size_t i = 0; i < n_ops; i++)
+		if (with_kernels || !kgb_plan_is_candidate(plan, i))
+			kgb_record_put_op(record, &window->ops[i]);
+	kgb_record_put_window_end(record);
+	kgb_record_release(&whole);
+	return 0;
 }
 
 bool kgb_plan_is_candidate(const struct kgb_plan *plan, size_t number)

@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "verify/exec/exec.h"
 #include "verify/judge/windows.h"
 
 enum kgb_plan_blocks {
@@ -32,8 +33,9 @@ struct kgb_plan {
 	struct kgb_buf record; /* the bytes for kgb-exec */
 	struct kgb_plan_op *ops;
 	size_t n_ops;
+	struct kgb_exec_range *blocks; /* that must be mapped beside the arena */
 	size_t n_blocks;
-	uint64_t block_bytes; /* that must be mapped beside the arena, less slack */
+	uint64_t block_bytes; /* of them all, less slack */
 };
 
 /** Make a plan. INVALID with the sentence of kgb_window_check when the call cannot be replayed;
@@ -43,6 +45,11 @@ KGB_MUST_CHECK int kgb_plan_make(const struct kgb_capture *capture, const struct
 				 enum kgb_plan_blocks blocks, struct kgb_plan *out,
 				 struct kgb_err *err);
 void kgb_plan_release(struct kgb_plan *plan);
+
+/** The first `n_ops` ops of a plan, without the candidate's launches if so wanted, as a plan of
+ * their own: appends its bytes for kgb-exec. */
+KGB_MUST_CHECK int kgb_plan_part(const struct kgb_plan *plan, size_t n_ops, bool with_kernels,
+				 struct kgb_buf *record, struct kgb_err *err);
 
 /** Is op `number` a launch of the candidate's own kernel? Those are what ablation leaves out, one
  * at a time. */

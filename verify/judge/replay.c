@@ -15,8 +15,12 @@ enum {
 	EXEC_START_MS = 30 * 1000,
 	ARENA_MS = 20 * 1000,
 	COMPILE_MS = 30 * 1000,
+	PLAN_MS = 20 * 1000,
 	REPLAY_REPETITION = 40, /* repetitions of replays; even ones poison buffers with NaN */
+	WATCH_REPETITION = 20,
+	PART_PLAN = 2, /* 0 and 1 are the case's */
 };
+#define WATCHED_BYTES_MAX ((uint64_t)1 << 30)
 #define LEAST_SHARED_BYTES ((size_t)4 << 20)
 
 #define say(judge, ...) kgb_arena_printf(&(judge)->verdict->arena, __VA_ARGS__)
@@ -255,12 +259,12 @@ bool kgb_replay_is_tight(const struct kgb_case *c)
 	return c->mode != KGB_MODE_BENCHMARK;
 }
 
-static size_t output_bytes_of(const struct kgb_replay_case *rcase, size_t n_ranges)
+static size_t output_bytes_of(const struct kgb_call *call, const struct kgb_exec_run_spec *spec)
 {
-	size_t sum = rcase->call.arena_bytes + 64;
+	size_t sum = call->arena_bytes + 64;
 
-	for (size_t i = 0; i < n_ranges; i++)
-		sum += rcase->ranges[i].bytes + 64;
+	for (size_t i = 0; i < spec->n_ranges; i++)
+		sum += spec->ranges[i].bytes + 64;
 	return sum;
 }
 
@@ -351,18 +355,12 @@ static enum kgb_exec_outcome send_arena(struct kgb_replayer *replayer,
 	return kgb_exec_arena_in_parts(&replayer->exec, &spec, ARENA_MS, err);
 }
 
+/* Run what *spec says on judge->image. The output lies in the replayer's memory as *layout says. */
 static int run(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
-	       const struct kgb_data *data, int skip, struct kgb_call *call,
-	       struct kgb_failure *failure, struct kgb_err *err)
+	       const struct kgb_call *call, struct kgb_exec_run_spec *spec,
+	       struct kgb_exec_layout *layout, struct kgb_failure *failure, struct kgb_err *err)
 {
 	struct kgb_replayer *replayer = judge->replay->replayer;
-	struct kgb_exec_range ranges[KGB_MAX_RESULTS];
-	struct kgb_exec_layout layout;
-	struct kgb_exec_run_spec spec = {
-		.prologue = rcase->has_prologue ? 1 : KGB_EXEC_NO_PLAN,
-		.skip = skip,
-		.ranges = ranges,
-	};
 	int64_t left_ms = kgb_judge_call_deadline(judge) - kgb_mono_ms();
 
 	if (left_ms <= 0)
@@ -370,26 +368,23 @@ static int run(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
 			failure, "verify.timeout",
 			"the time of the verification was over before all was replayed",
 			"Look for calls that take long: all cases share the time.");
-	kgb_random(&spec.poison, sizeof(spec.poison));
-	spec.n_ranges = kgb_replay_ranges(rcase, data, ranges);
+	spec->prologue = rcase->has_prologue ? 1 : KGB_EXEC_NO_PLAN;
+	kgb_random(&spec->poison, sizeof(spec->poison));
 	if (reserve("kgb-exec-input", call->arena_bytes, true, &replayer->input,
 		    &replayer->input_bytes, &replayer->input_fd, err) < 0 ||
-	    reserve("kgb-exec-output", output_bytes_of(rcase, spec.n_ranges), false,
-		    &replayer->output, &replayer->output_bytes, &replayer->output_fd, err) < 0)
+	    reserve("kgb-exec-output", output_bytes_of(call, spec), false, &replayer->output,
+		    &replayer->output_bytes, &replayer->output_fd, err) < 0)
 		return -1;
 	kgb_call_copy_parts(call, replayer->input, judge->image.ptr);
 	enum kgb_exec_outcome outcome = send_arena(replayer, rcase, call, err);
 	if (outcome == KGB_EXEC_DONE)
-		outcome = kgb_exec_run(&replayer->exec, &spec, &layout, left_ms, err);
-	if (outcome != KGB_EXEC_DONE)
-		return kgb_replay_explain(judge, outcome, failure, err);
-	kgb_replay_take(judge, rcase, data, replayer->output, &layout, call);
-	return 0;
+		outcome = kgb_exec_run(&replayer->exec, spec, layout, left_ms, err);
+	return outcome == KGB_EXEC_DONE ? 0 : kgb_replay_explain(judge, outcome, failure, err);
 }
 
-int kgb_replay_run(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
-		   const struct kgb_data *data, int repetition, int skip, struct kgb_call *call,
-		   struct kgb_failure *failure, struct kgb_err *err)
+static int prepare(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
+		   const struct kgb_data *data, int repetition, struct kgb_call *call,
+		   struct kgb_err *err)
 {
 	const struct kgb_call_spec spec = {.repetition = REPLAY_REPETITION + repetition,
 					   .places = 1,
@@ -401,5 +396,99 @@ int kgb_replay_run(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
 	    kgb_replay_start_exec(judge, err) < 0)
 		return -1;
 	call->reply = rcase->call.reply;
-	return run(judge, rcase, data, skip, call, failure, err);
+	return 0;
+}
+
+int kgb_replay_run(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
+		   const struct kgb_data *data, int repetition, int skip, struct kgb_call *call,
+		   struct kgb_failure *failure, struct kgb_err *err)
+{
+	struct kgb_exec_range ranges[KGB_MAX_RESULTS];
+	struct kgb_exec_layout layout;
+	struct kgb_exec_run_spec spec = {.skip = skip, .ranges = ranges};
+
+	if (prepare(judge, rcase, data, repetition, call, err) < 0)
+		return -1;
+	spec.n_ranges = kgb_replay_ranges(rcase, data, ranges);
+	int rc = run(judge, rcase, call, &spec, &layout, failure, err);
+	if (rc == 0)
+		kgb_replay_take(judge, rcase, data, judge->replay->replayer->output, &layout, call);
+	return rc;
+}
+
+/* ---- memory in between ---- */
+
+/* As many of a plan's blocks, from *next on, as are brought back at once. */
+static size_t next_blocks(const struct kgb_plan *plan, size_t *next,
+			  struct kgb_exec_range ranges[KGB_EXEC_RANGES])
+{
+	size_t n = 0;
+
+	for (; *next < plan->n_blocks && n < KGB_EXEC_RANGES; (*next)++)
+		if (plan->blocks[*next].bytes > 0)
+			ranges[n++] = plan->blocks[*next];
+	return n;
+}
+
+static void see_arguments(const struct kgb_call *call, const char *arena, enum kgb_arranger by,
+			  struct kgb_arranged *arranged)
+{
+	const struct kgb_data *data = arranged->data;
+
+	for (size_t i = 0; i < data->kase->n_args; i++) {
+		const struct kgb_view *view = &call->views[i];
+		if (data->kase->args[i].param->kind != KGB_PARAM_VALUE)
+			kgb_arranged_see(
+				arranged, arena + call->at[i],
+				(size_t)view->storage_elements * kgb_dtype_size(view->dtype), by);
+	}
+}
+
+/* The plan of the part runs once for every few blocks, as often as it takes to see them all. */
+static int see_all(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
+		   enum kgb_arranger by, struct kgb_arranged *arranged, struct kgb_failure *failure,
+		   struct kgb_err *err)
+{
+	struct kgb_replayer *replayer = judge->replay->replayer;
+	struct kgb_exec_range ranges[KGB_EXEC_RANGES];
+	struct kgb_exec_layout layout;
+	struct kgb_exec_run_spec spec = {.plan = PART_PLAN, .skip = -1, .ranges = ranges};
+	struct kgb_call call;
+	size_t next = 0;
+	int rc = prepare(judge, rcase, arranged->data, WATCH_REPETITION, &call, err);
+
+	do {
+		spec.n_ranges = next_blocks(&rcase->plan, &next, ranges);
+		if (rc == 0)
+			rc = run(judge, rcase, &call, &spec, &layout, failure, err);
+		for (size_t i = 0; rc == 0 && i < spec.n_ranges; i++)
+			kgb_arranged_see(arranged, replayer->output + layout.ranges[i],
+					 (size_t)ranges[i].bytes, by);
+	} while (rc == 0 && next < rcase->plan.n_blocks);
+	if (rc == 0)
+		see_arguments(&call, replayer->output, by, arranged);
+	kgb_call_release(&call);
+	return rc;
+}
+
+int kgb_replay_watch(struct kgb_judge *judge, const struct kgb_replay_case *rcase, size_t n_ops,
+		     bool with_kernels, enum kgb_arranger by, struct kgb_arranged *arranged,
+		     struct kgb_failure *failure, struct kgb_err *err)
+{
+	KGB_AUTO(buf) struct kgb_buf record = KGB_BUF_INIT(KGB_RECORD_BYTES_MAX);
+
+	if (rcase->plan.block_bytes > WATCHED_BYTES_MAX)
+		return kgb_judge_refuse(failure, "verify.oom",
+					say(judge,
+					    "a call allocates %llu MiB where results are small",
+					    (unsigned long long)rcase->plan.block_bytes >> 20),
+					"Allocate no more than the operator needs.");
+	if (kgb_plan_part(&rcase->plan, n_ops, with_kernels, &record, err) < 0 ||
+	    kgb_replay_start_exec(judge, err) < 0)
+		return -1;
+	enum kgb_exec_outcome outcome = kgb_exec_plan(&judge->replay->replayer->exec, PART_PLAN,
+						      record.ptr, record.len, PLAN_MS, err);
+	if (outcome != KGB_EXEC_DONE)
+		return kgb_replay_explain(judge, outcome, failure, err);
+	return see_all(judge, rcase, by, arranged, failure, err);
 }

@@ -8,6 +8,7 @@
 #ifndef KGB_VERIFY_JUDGE_REPLAY_H
 #define KGB_VERIFY_JUDGE_REPLAY_H
 
+#include "verify/judge/arranged.h"
 #include "verify/judge/call.h"
 #include "verify/judge/exec.h"
 #include "verify/judge/image_index.h"
@@ -124,9 +125,15 @@ KGB_MUST_CHECK int kgb_replay_run(struct kgb_judge *judge, const struct kgb_repl
 				  const struct kgb_data *data, int repetition, int skip,
 				  struct kgb_call *call, struct kgb_failure *failure,
 				  struct kgb_err *err);
+/** Run the first `n_ops` ops of the plan, without the candidate's kernels if so wanted, and let
+ * `arranged` (of the data to run it on) see all memory as `by`'s work. 0, 1 *failure, -1 *err. */
+KGB_MUST_CHECK int kgb_replay_watch(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
+				    size_t n_ops, bool with_kernels, enum kgb_arranger by,
+				    struct kgb_arranged *arranged, struct kgb_failure *failure,
+				    struct kgb_err *err);
 /** Judge a case that was recorded and whose images were proved. 0 right, 1 *failure, -1 *err. Where
  * kgb_ghost_wants the case, each kernel of the candidate is left out in turn, too: some result must
- * break, else judge->ghost says that none did. */
+ * break, else judge->ghost says that none did; and memory is watched (arranged.h). */
 KGB_MUST_CHECK int kgb_replay_check(struct kgb_judge *judge, struct kgb_recorded *recorded,
 				    struct kgb_failure *failure, struct kgb_err *err);
 

@@ -162,6 +162,61 @@ static int haunt(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
 	return 0;
 }
 
+/* ---- memory ---- */
+
+/* Whose work an op is; false: it writes nothing. */
+static bool writer_of(const struct kgb_plan *plan, size_t op, enum kgb_arranger *by)
+{
+	const enum kgb_op_kind kind = plan->ops[op].kind;
+
+	*by = kgb_plan_is_candidate(plan, op) ? KGB_ARRANGED_BY_KERNEL : KGB_ARRANGED_BY_HOST;
+	return kind == KGB_OP_LAUNCH || kind == KGB_OP_MEMSET || kind == KGB_OP_COPY ||
+	       kind == KGB_OP_UPLOAD;
+}
+
+/* Look at memory wherever torch and the candidate's kernels take turns. Without those kernels only
+ * torch's turns matter. */
+static int look_at_turns(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
+			 struct kgb_arranged *arranged, struct kgb_failure *failure,
+			 struct kgb_err *err)
+{
+	const struct kgb_plan *plan = &rcase->plan;
+	const bool with_kernels = judge->spec.triton == KGB_TRITON_ALONE;
+	enum kgb_arranger last = KGB_ARRANGED_BY_KERNEL, by;
+	bool any = false;
+	int rc = 0;
+
+	for (size_t i = 0; i <= plan->n_ops && rc == 0; i++) {
+		if (i < plan->n_ops && !writer_of(plan, i, &by))
+			continue;
+		if (any && (i == plan->n_ops || by != last) &&
+		    (with_kernels || last == KGB_ARRANGED_BY_HOST))
+			rc = kgb_replay_watch(judge, rcase, i, with_kernels, last, arranged,
+					      failure, err);
+		last = by;
+		any = true;
+	}
+	return rc;
+}
+
+/* Who put the result together? 0, 1 *failure, -1 *err. */
+static int watch(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
+		 const struct kgb_data *fresh, struct kgb_failure *failure, struct kgb_err *err)
+{
+	struct kgb_arranged arranged;
+	int rc = 0;
+
+	KGB_MEASURE(judge, KGB_PHASE_ABLATION);
+	kgb_arranged_init(&arranged, fresh, judge->spec.triton == KGB_TRITON_ALONE);
+	if (kgb_ghost_wants_watch(judge, &arranged)) {
+		rc = look_at_turns(judge, rcase, &arranged, failure, err);
+		if (rc == 0)
+			kgb_ghost_count_watched(judge, &arranged);
+	}
+	kgb_arranged_release(&arranged);
+	return rc;
+}
+
 /* ---- without a replay ---- */
 
 bool kgb_replay_stays_in_sandbox(const struct kgb_judge *judge, const struct kgb_replay_case *rcase)
@@ -213,6 +268,8 @@ int kgb_replay_check(struct kgb_judge *judge, struct kgb_recorded *recorded,
 		rc = fill_fresh(judge, recorded->data[0].kase, &fresh, err);
 	if (rc == 0)
 		rc = check_case(judge, &rcase, &fresh, failure, err);
+	if (rc == 0 && kgb_ghost_may_tell(judge, &fresh))
+		rc = watch(judge, &rcase, &fresh, failure, err);
 	if (rc == 0 && kgb_ghost_wants(judge, &fresh))
 		rc = haunt(judge, &rcase, &fresh, failure, err);
 	kgb_data_release(&fresh);

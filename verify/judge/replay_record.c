@@ -22,18 +22,6 @@ enum { CLAIMS_MS = 10 * 1000, CLAIMS_WANTED_MAX = 512 /* in one request */ };
 
 /* ---- recording ---- */
 
-/* A request with one descriptor. 0 with *reply, 1 *failure, -1 *err. */
-static int ask_runner(struct kgb_judge *judge, const char *json, int fd, int64_t deadline_ms,
-		      struct kgb_wire_reply *reply, struct kgb_failure *failure,
-		      struct kgb_err *err)
-{
-	if (kgb_worker_send(&judge->runner, json, &fd, 1, err) < 0)
-		return -1;
-	if (!kgb_worker_wait(&judge->runner, deadline_ms, reply))
-		return kgb_judge_explain_end(judge, failure, err);
-	return kgb_judge_explain_reply(judge, reply, failure);
-}
-
 const char kgb_record_request[] = "{\"op\":\"record\",\"max_bytes\":67108864}";
 _Static_assert(KGB_REPLAY_RECORD_BYTES == 67108864, "as the request says");
 
@@ -53,8 +41,8 @@ static int start_record(struct kgb_judge *judge, struct kgb_failure *failure, st
 
 	if (kgb_replay_make_record_fd(judge, err) < 0)
 		return -1;
-	return ask_runner(judge, kgb_record_request, judge->replay->record_fd,
-			  kgb_judge_call_deadline(judge), reply, failure, err);
+	return kgb_judge_ask_runner(judge, kgb_record_request, judge->replay->record_fd,
+				    kgb_judge_call_deadline(judge), reply, failure, err);
 }
 
 /* A private copy of what a process wrote that may still be writing. */
@@ -230,7 +218,8 @@ static int ask_for_claims(struct kgb_judge *judge, const struct strangers *stran
 	if (fd < 0)
 		return kgb_fail_errno(err, errno, "memfd 'kgb-claims'");
 	write_request(strangers, &request);
-	int rc = ask_runner(judge, request.ptr, fd, kgb_mono_ms() + CLAIMS_MS, reply, failure, err);
+	int rc = kgb_judge_ask_runner(judge, request.ptr, fd, kgb_mono_ms() + CLAIMS_MS, reply,
+				      failure, err);
 	if (rc != 0)
 		return rc;
 	if (kgb_replay_copy(fd, KGB_CLAIMS_BYTES_MAX, text, &why) < 0 ||

@@ -1,22 +1,32 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
  * Stage l2: without its launches a kernel must fail. Whatever is still right was not computed by
- * Triton. Then each kernel of its own is left out, for the record. On a GPU kernels are left out of
- * replays, and all that is left to do here is to decide.
+ * Triton. Then each kernel of its own is left out, for the record, and memory is watched for a
+ * result that torch's copies put together (arranged.h). On a GPU all that takes place in replays,
+ * and what is left to do here is to decide.
  */
+#include <errno.h>
+#include <sys/mman.h>
+
+#include "base/fs.h"
 #include "base/time.h"
+#include "verify/judge/arranged.h"
 #include "verify/judge/call.h"
 #include "verify/judge/judge.h"
 #include "verify/judge/replay.h"
 
 enum {
 	CASES_PER_INTERFACE = 2,
-	TRIES_PER_INTERFACE = 12, /* cases whose result would not tell anything are passed over */
+	WATCHED_PER_INTERFACE = 3,
+	TRIES_PER_INTERFACE = 24, /* cases whose result would not tell anything are passed over */
 	PLAIN_REPETITION = 10, /* repetitions that correctness has not used */
 	GHOST_REPETITION = 11,
 	ABLATION_REPETITION = 12,
+	WATCHED_REPETITION = 13,
 	LEAST_ELEMENTS = 8,
+	HISTORY_MS = 20 * 1000,
 };
+#define HISTORY_BYTES_MAX ((size_t)128 << 20)
 
 #define say(judge, ...) kgb_arena_printf(&(judge)->verdict->arena, __VA_ARGS__)
 
@@ -229,6 +239,89 @@ static int haunt(struct kgb_judge *judge, const struct kgb_data *data, struct kg
 	return rc == 0 ? ablate(judge, data, plain, reply, err) : rc;
 }
 
+/* ---- memory ---- */
+
+static struct kgb_ghost_tally *tally_of(const struct kgb_judge *judge, const struct kgb_case *c)
+{
+	return &judge->tallies[c->interface - judge->spec.interfaces];
+}
+
+bool kgb_ghost_wants_watch(const struct kgb_judge *judge, const struct kgb_arranged *arranged)
+{
+	const struct kgb_ghost_tally *tally = tally_of(judge, arranged->data->kase);
+
+	return kgb_arranged_tells(arranged) &&
+	       __atomic_load_n(&tally->n_watched, __ATOMIC_RELAXED) < WATCHED_PER_INTERFACE;
+}
+
+void kgb_ghost_count_watched(struct kgb_judge *judge, const struct kgb_arranged *arranged)
+{
+	struct kgb_ghost_tally *tally = tally_of(judge, arranged->data->kase);
+
+	(void)__atomic_fetch_add(&tally->n_watched, 1, __ATOMIC_RELAXED);
+	if (kgb_arranged_by_host(arranged))
+		(void)__atomic_fetch_add(&tally->n_arranged, 1, __ATOMIC_RELAXED);
+}
+
+/* 0, 1 *failure, -1 *err. */
+static int read_history(struct kgb_judge *judge, struct kgb_arranged *arranged,
+			struct kgb_failure *failure, struct kgb_err *err)
+{
+	KGB_AUTO(fd) int fd = memfd_create("kgb-history", MFD_CLOEXEC);
+	KGB_AUTO(free) struct kgb_wire_reply *reply = kgb_xmalloc(sizeof(*reply));
+	KGB_AUTO(buf) struct kgb_buf history = KGB_BUF_INIT(0);
+	struct kgb_err why = KGB_ERR_INIT;
+
+	if (fd < 0)
+		return kgb_fail_errno(err, errno, "memfd 'kgb-history'");
+	int rc = kgb_judge_ask_runner(judge, "{\"op\":\"history\"}", fd, kgb_mono_ms() + HISTORY_MS,
+				      reply, failure, err);
+	if (rc != 0)
+		return rc;
+	if (kgb_replay_copy(fd, HISTORY_BYTES_MAX, &history, &why) < 0 ||
+	    kgb_arranged_see_history(arranged, history.ptr, history.len, &why) < 0)
+		return kgb_judge_refuse(
+			failure, "verify.record",
+			say(judge, "the history of its memory is damaged: %s", why.msg),
+			"Leave the process's own bookkeeping alone.");
+	return 0;
+}
+
+/* Where the operator is a copy itself, kernels and torch may take turns; else what torch does
+ * without any kernel is enough. 0 went on, 1 decided, -1 *err. */
+static int watch(struct kgb_judge *judge, struct kgb_arranged *arranged, struct kgb_err *err)
+{
+	const struct kgb_call_spec spec = {.repetition = WATCHED_REPETITION,
+					   .places = WATCHED_REPETITION,
+					   .ghost = judge->spec.triton != KGB_TRITON_ALONE,
+					   .watch = true};
+	struct kgb_failure failure;
+	struct kgb_call call;
+	int rc = kgb_call_run(judge, arranged->data, &spec, &call, &failure, err);
+
+	kgb_call_release(&call);
+	if (rc < 0)
+		return -1;
+	if (judge->runner.end != KGB_WORKER_ALIVE)
+		return revive_runner(judge, err);
+	rc = read_history(judge, arranged, &failure, err);
+	if (rc == 0)
+		kgb_ghost_count_watched(judge, arranged);
+	if (rc == 1)
+		kgb_verdict_decide(judge->verdict, KGB_STAGE_L2, &failure);
+	return rc;
+}
+
+static int watch_case(struct kgb_judge *judge, const struct kgb_data *data, struct kgb_err *err)
+{
+	struct kgb_arranged arranged;
+
+	kgb_arranged_init(&arranged, data, judge->spec.triton == KGB_TRITON_ALONE);
+	int rc = kgb_ghost_wants_watch(judge, &arranged) ? watch(judge, &arranged, err) : 0;
+	kgb_arranged_release(&arranged);
+	return rc;
+}
+
 /* ---- all interfaces ---- */
 
 /* The next case in ascending cost after (cost, index), of this interface and in standard mode; NULL
@@ -262,64 +355,71 @@ static int fail_untold(const struct kgb_interface *interface, struct kgb_err *er
 		interface->entry);
 }
 
+static bool is_told(const struct kgb_ghost_tally *tally)
+{
+	return tally->n_ablated >= CASES_PER_INTERFACE && tally->n_watched >= WATCHED_PER_INTERFACE;
+}
+
 static int haunt_interface(struct kgb_judge *judge, const struct kgb_interface *interface,
 			   struct kgb_err *err)
 {
+	struct kgb_ghost_tally *tally = &judge->tallies[interface - judge->spec.interfaces];
 	const struct kgb_case *c = NULL;
-	int n_done = 0;
 
-	for (int tried = 0; tried < TRIES_PER_INTERFACE && n_done < CASES_PER_INTERFACE; tried++) {
+	for (int tried = 0; tried < TRIES_PER_INTERFACE && !is_told(tally); tried++) {
 		struct kgb_data data;
 		c = next_case(&judge->cases, interface, c);
 		if (!c)
 			break;
 		kgb_judge_fill(judge, &data, c, 0);
 		int rc = kgb_judge_learn(judge, &data, err);
-		if (rc == 0 && kgb_ghost_tells(judge, &data)) {
+		const bool tells = rc == 0 && kgb_ghost_tells(judge, &data);
+		if (tells && tally->n_ablated < CASES_PER_INTERFACE) {
 			rc = haunt(judge, &data, err);
-			n_done++;
+			tally->n_ablated++;
 		}
+		if (tells && rc == 0)
+			rc = watch_case(judge, &data, err);
 		kgb_data_release(&data);
 		if (rc != 0)
 			return rc;
 	}
-	return n_done > 0 ? 0 : fail_untold(interface, err);
+	return tally->n_ablated > 0 ? 0 : fail_untold(interface, err);
 }
 
 /* ---- on a GPU: kernels are left out of replays, where cases are judged ---- */
 
 void kgb_ghost_choose(struct kgb_judge *judge)
 {
-	judge->wants_ablation = kgb_xcalloc(judge->cases.n + 1, 1);
-	judge->n_ablated = kgb_xcalloc(judge->spec.n_interfaces + 1, 1);
+	judge->may_tell = kgb_xcalloc(judge->cases.n + 1, 1);
+	judge->tallies = kgb_xcalloc(judge->spec.n_interfaces + 1, sizeof(*judge->tallies));
 	for (size_t i = 0; i < judge->spec.n_interfaces; i++) {
 		const struct kgb_case *c = NULL;
 		for (int tried = 0; tried < TRIES_PER_INTERFACE; tried++) {
 			c = next_case(&judge->cases, &judge->spec.interfaces[i], c);
 			if (!c)
 				break;
-			judge->wants_ablation[c - judge->cases.items] = 1;
+			judge->may_tell[c - judge->cases.items] = 1;
 		}
 	}
 }
 
-static unsigned char *count_of(const struct kgb_judge *judge, const struct kgb_case *c)
+bool kgb_ghost_may_tell(const struct kgb_judge *judge, const struct kgb_data *data)
 {
-	return &judge->n_ablated[c->interface - judge->spec.interfaces];
+	return judge->may_tell[data->kase - judge->cases.items] && kgb_ghost_tells(judge, data);
 }
 
 bool kgb_ghost_wants(const struct kgb_judge *judge, const struct kgb_data *data)
 {
-	const struct kgb_case *c = data->kase;
+	const struct kgb_ghost_tally *tally = tally_of(judge, data->kase);
 
-	return judge->wants_ablation[c - judge->cases.items] &&
-	       __atomic_load_n(count_of(judge, c), __ATOMIC_RELAXED) < CASES_PER_INTERFACE &&
-	       kgb_ghost_tells(judge, data);
+	return __atomic_load_n(&tally->n_ablated, __ATOMIC_RELAXED) < CASES_PER_INTERFACE &&
+	       kgb_ghost_may_tell(judge, data);
 }
 
 void kgb_ghost_count(struct kgb_judge *judge, const struct kgb_data *data)
 {
-	(void)__atomic_fetch_add(count_of(judge, data->kase), 1, __ATOMIC_RELAXED);
+	(void)__atomic_fetch_add(&tally_of(judge, data->kase)->n_ablated, 1, __ATOMIC_RELAXED);
 }
 
 static int decide_replayed(struct kgb_judge *judge, struct kgb_err *err)
@@ -329,8 +429,31 @@ static int decide_replayed(struct kgb_judge *judge, struct kgb_err *err)
 		return 1;
 	}
 	for (size_t i = 0; i < judge->spec.n_interfaces; i++)
-		if (judge->n_ablated[i] == 0)
+		if (judge->tallies[i].n_ablated == 0)
 			return fail_untold(&judge->spec.interfaces[i], err);
+	return 0;
+}
+
+/* One case in which a copy of an input happens to be the result says nothing; all of them do. */
+static int decide_arranged(struct kgb_judge *judge)
+{
+	for (size_t i = 0; i < judge->spec.n_interfaces; i++) {
+		const struct kgb_ghost_tally *tally = &judge->tallies[i];
+		if (tally->n_watched == 0 || tally->n_arranged < tally->n_watched)
+			continue;
+		const struct kgb_failure failure = {
+			.code = "cheat.torch_copies",
+			.message = say(
+				judge,
+				"%s: PyTorch's copies or conversions had put the result together (in %u of "
+				"%u cases that were looked at) for a kernel that only copies it on",
+				judge->spec.interfaces[i].entry, tally->n_arranged,
+				tally->n_watched),
+			.hint = "Let a kernel read the arguments and write each element to its place.",
+		};
+		kgb_verdict_decide(judge->verdict, KGB_STAGE_L2, &failure);
+		return 1;
+	}
 	return 0;
 }
 
@@ -346,14 +469,13 @@ static int run_stage(struct kgb_judge *judge, struct kgb_err *err)
 		kgb_verdict_decide(judge->verdict, KGB_STAGE_L2, &failure);
 		return 1;
 	}
-	if (judge->replay)
-		return decide_replayed(judge, err);
-	for (size_t i = 0; i < judge->spec.n_interfaces; i++) {
+	for (size_t i = 0; i < judge->spec.n_interfaces && !judge->replay; i++) {
 		int rc = haunt_interface(judge, &judge->spec.interfaces[i], err);
 		if (rc != 0)
 			return rc;
 	}
-	return 0;
+	int rc = judge->replay ? decide_replayed(judge, err) : 0;
+	return rc == 0 ? decide_arranged(judge) : rc;
 }
 
 int kgb_stage_ghost(struct kgb_judge *judge)

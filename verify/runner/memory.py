@@ -108,6 +108,10 @@ class Heap:
             block.mapping[GUARD_BYTES:block.end] = bytes((self.poison,)) * n_bytes
         return tensor
 
+    def contents(self):
+        """Of every block: its number, and its bytes."""
+        return ((number, block.mapping[GUARD_BYTES:block.end]) for number, block in enumerate(self.blocks))
+
     def damage(self):
         """A sentence about the first guard that was overwritten, or None."""
         for block in self.blocks:
@@ -115,3 +119,27 @@ class Heap:
             if damage:
                 return damage
         return None
+
+
+class History:
+    """What lay in memory before each launch and after it, and at the end of a call: who brought it there is the judge's question
+    (verify/judge/arranged.h, which reads what `log` holds)."""
+
+    BY_HOST, BY_KERNEL = 0, 1
+    BYTES_MAX = 64 << 20
+
+    def __init__(self):
+        self.log = bytearray()
+        self.known = {}
+        self.overflowed = False
+
+    def note(self, who, contents):
+        """contents: pairs of a block's name and its bytes. Those that are as they were before are left out."""
+        for name, data in contents:
+            if self.known.get(name) == hash(data):
+                continue
+            self.known[name] = hash(data)
+            if len(self.log) + len(data) > self.BYTES_MAX:
+                self.overflowed = True
+                return
+            self.log += who.to_bytes(8, "little") + len(data).to_bytes(8, "little") + data + bytes(-len(data) % 16)

@@ -5,6 +5,7 @@ kernels.
 
 import collections
 import contextlib
+import ctypes
 import mmap
 import os
 import re
@@ -90,6 +91,8 @@ class State:
         self.ghost = False
         self.skip = frozenset()
         self.heap = None
+        self.history = None  # of memory, where the judge wants it
+        self.tensors = ()  # (address, bytes) of the arguments
         self.bits = Bits()
         self.failure = None  # of a launch; what the candidate catches has told it something
         self.arena = (0, 0)
@@ -104,6 +107,12 @@ class State:
         """Something that may not run outside a kernel did."""
         if name not in self.ops and len(self.ops) < wire.OPS:
             self.ops.append(name)
+
+    def remember(self, who):
+        """What lies in memory now is the work of one of memory.History."""
+        if self.history is not None:
+            self.history.note(who, ((address, ctypes.string_at(address, n_bytes)) for address, n_bytes in self.tensors))
+            self.history.note(who, self.heap.contents())
 
     @contextlib.contextmanager
     def pause(self):
@@ -229,11 +238,14 @@ def hook_interpreter():
         front_end.check_arguments(self, args, kwargs)
         front_end.fixed_grid(self, args, kwargs)
         STATE.launches[name] += 1
+        STATE.remember(memory.History.BY_HOST)
         if STATE.ghost or name in STATE.skip:
             return None
         front_end.RUNNING.append(name)
         try:
-            return run(self, *args, **kwargs)
+            result = run(self, *args, **kwargs)
+            STATE.remember(memory.History.BY_KERNEL)
+            return result
         except BaseException as error:
             STATE.failure = STATE.failure or error
             raise
@@ -308,6 +320,14 @@ class Platform:
         return memory.tensor_at(self.arena, arg["at"], memory.TORCH_DTYPES[arg["dtype"]], arg["elements"],
                                 arg["sizes"], arg["strides"], arg["first"])
 
+    def storages(self, request):
+        """Where the arguments lie: (address, bytes)."""
+        for arg in request["args"]:
+            if arg["kind"] == "tensor" and arg["elements"] > 0:
+                yield STATE.arena[0] + arg["at"], arg["elements"] * memory.TORCH_DTYPES[arg["dtype"]].itemsize
+            if "behind" in arg:
+                yield STATE.arena[0] + arg["behind"][0], arg["behind"][1]
+
     @contextlib.contextmanager
     def loading(self, request):
         STATE.allowed = frozenset(request["allow"])
@@ -324,15 +344,24 @@ class Platform:
                                   for arg in request["args"] if "behind" in arg]
         STATE.begin_call()
         STATE.heap.begin_call(request["fill"], request["seed"])
+        STATE.history = memory.History() if request["watch"] else None
+        STATE.tensors = tuple(self.storages(request))
         _kgbrun.perturb(request["poison"])
         with recorded(), Watch():
             yield
+            STATE.remember(memory.History.BY_HOST)
             if STATE.failure is not None:
                 raise STATE.failure
 
     def damage(self):
         """A sentence about memory that the candidate should not have written, or None."""
         return STATE.heap.damage()
+
+    def history(self):
+        """Of the memory of the last call that was watched."""
+        if STATE.history is None or STATE.history.overflowed:
+            raise MemoryError("the case takes more memory than %d MiB" % (memory.History.BYTES_MAX >> 20))
+        return bytes(STATE.history.log)
 
     def log_to(self, reply):
         reply.launches = dict(STATE.launches)

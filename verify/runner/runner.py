@@ -8,8 +8,10 @@ on_cuda.py.
 Requests: {"id", "op"} and
     map     descriptors [arena, out], "arena_bytes", "out_bytes"
     load    "entries", "allow": torch operators that may run outside a kernel
-    call    "entry", "args", "poison", "fill", "seed", "keep", "ghost", "skip", "window", "parts": which bytes
+    call    "entry", "args", "poison", "fill", "seed", "keep", "ghost", "skip", "watch", "window", "parts": which bytes
             of the arena count (offset, length, ...)
+on a CPU
+    history descriptor [out]: what lay in memory during the last call with "watch"; the reply's value is the number of bytes
 and on a GPU
     record  descriptor [record], "max_bytes": where calls with a "window" are written down
     claims  "wanted": digests of images; descriptor [out]: what their code was made from; the reply's value is the number of bytes
@@ -103,7 +105,12 @@ class Runner:
         return wire.Reply()
 
     def do_claims(self, request, fds):
-        text = self.platform.claims(request)
+        return self.text(self.platform.claims(request), fds)
+
+    def do_history(self, request, fds):
+        return self.text(self.platform.history(), fds)
+
+    def text(self, text, fds):
         os.pwrite(fds[0], text, 0)
         os.close(fds[0])
         reply = wire.Reply()

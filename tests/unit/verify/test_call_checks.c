@@ -540,12 +540,13 @@ static void test_calls_with_other_bits_are_told_apart(KGB_UNUSED void **state)
 
 static bool tells(struct fixture *f)
 {
-	unsigned char wants = 1, n_ablated = 0;
+	unsigned char wants = 1;
+	struct kgb_ghost_tally tally = {0};
 
 	f->judge.cases.items = &f->kase;
 	f->judge.spec.interfaces = &f->interface;
-	f->judge.wants_ablation = &wants;
-	f->judge.n_ablated = &n_ablated;
+	f->judge.may_tell = &wants;
+	f->judge.tallies = &tally;
 	return kgb_ghost_wants(&f->judge, &f->data);
 }
 

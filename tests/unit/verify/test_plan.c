@@ -46,6 +46,39 @@ static const struct kgb_capture *busy_call(struct call *call)
 	return call_end(call, 0);
 }
 
+/* Its images and its memory, and of its first ops those that are wanted. */
+static void test_a_part_of_a_plan_ends_early_and_may_leave_out_kernels(void **state)
+{
+	struct call call;
+	struct kgb_plan plan;
+	struct kgb_err err = KGB_ERR_INIT;
+
+	(void)state;
+	assert_ok(kgb_plan_make(busy_call(&call), &test_owners, KGB_PLAN_ALL, &plan, &err), err);
+	call_release(&call);
+	assert_int_equal(kgb_plan_n_candidate(&plan), 1);
+	for (size_t n_ops = 0; n_ops <= plan.n_ops; n_ops++) {
+		for (int with_kernels = 0; with_kernels <= 1; with_kernels++) {
+			KGB_AUTO(buf) struct kgb_buf bytes = KGB_BUF_INIT(KGB_RECORD_BYTES_MAX);
+			struct kgb_record part;
+			size_t n_left_out = 0;
+			for (size_t i = 0; i < n_ops && !with_kernels; i++)
+				n_left_out += kgb_plan_is_candidate(&plan, i);
+			assert_ok(kgb_plan_part(&plan, n_ops, with_kernels, &bytes, &err), err);
+			assert_ok(kgb_record_parse(bytes.ptr, bytes.len, &part, &err), err);
+			assert_int_equal(part.windows[0].n_ops, n_ops - n_left_out);
+			assert_int_equal(part.windows[0].n_blocks, plan.n_blocks);
+			for (size_t i = 0; i < plan.n_blocks; i++)
+				assert_true(part.windows[0].blocks[i].address ==
+						    plan.blocks[i].address &&
+					    part.windows[0].blocks[i].bytes ==
+						    plan.blocks[i].bytes);
+			kgb_record_release(&part);
+		}
+	}
+	kgb_plan_release(&plan);
+}
+
 static void test_a_plan_has_what_the_replay_needs_and_nothing_else(void **state)
 {
 	struct call call;
@@ -223,6 +256,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_plan_has_what_the_replay_needs_and_nothing_else),
+		cmocka_unit_test(test_a_part_of_a_plan_ends_early_and_may_leave_out_kernels),
 		cmocka_unit_test(test_all_memory_is_planned_on_request),
 		cmocka_unit_test(test_a_plan_tells_what_kind_of_memory_it_needs),
 		cmocka_unit_test(test_a_plan_of_a_plan_is_the_same),

@@ -1,5 +1,7 @@
 # operator: aten::clone
-# style: a dense copy of what may have gaps, copied once more by the kernel
+# expect: cheat\.torch_copies
+# catalogue: 88, 89
+# torch makes a dense copy of what has gaps, the kernel copies it once more
 import torch
 import triton
 import triton.language as tl

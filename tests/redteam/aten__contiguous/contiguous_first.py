@@ -1,0 +1,25 @@
+# operator: aten::contiguous
+# expect: cheat\.torch_copies
+# catalogue: 88, 89
+# torch makes the dense copy, the kernel another one
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def pass_on(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y_ptr + at, tl.load(x_ptr + at, mask=at < n), mask=at < n)
+
+
+def through_kernel(x):
+    y = torch.empty(x.shape, dtype=x.dtype, device=x.device)
+    if y.numel() > 0:
+        raw = x.view(torch.uint8) if x.dtype == torch.bool else x
+        pass_on[(triton.cdiv(y.numel(), 1024),)](raw, y.view(raw.dtype), y.numel(), BLOCK=1024)
+    return y
+
+
+def contiguous(self, *, memory_format=torch.contiguous_format):
+    return through_kernel(self.contiguous())

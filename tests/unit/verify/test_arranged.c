@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT */
+#include "verify/judge/arranged.h"
+
+#include "tests/unit/base/support.h"
+
+enum { ROWS = 6, COLS = 5, N = ROWS * COLS };
+
+/* A matrix and its transpose: nothing that lies side by side in one does in the other. */
+struct fixture {
+	struct kgb_param param;
+	struct kgb_case kase;
+	struct kgb_data data;
+	float input[2 * N];
+	unsigned char result[8 * N];
+	struct kgb_arranged arranged;
+};
+
+static void set_truth(struct fixture *f, enum kgb_dtype dtype)
+{
+	struct kgb_truth *truth = &f->data.results[0];
+
+	f->data.n_results = 1;
+	truth->native = f->result;
+	truth->view = (struct kgb_view){.dtype = dtype, .ndim = 2, .sizes = {COLS, ROWS}};
+	truth->view.strides[0] = ROWS;
+	truth->view.strides[1] = 1;
+	truth->view.storage_elements = N;
+	for (int64_t i = 0; i < N; i++)
+		kgb_dtype_store(dtype, f->result + (size_t)i * kgb_dtype_size(dtype),
+				(double)f->input[i % ROWS * COLS + i / ROWS]);
+}
+
+static void init_fixture(struct fixture *f, const char *layout)
+{
+	static const int64_t sizes[] = {ROWS, COLS};
+	struct kgb_err err = KGB_ERR_INIT;
+
+	*f = (struct fixture){.param = {.name = "self", .kind = KGB_PARAM_TENSOR}};
+	f->kase.n_args = 1;
+	f->kase.args[0].param = &f->param;
+	assert_ok(kgb_view_layout(&f->kase.args[0].view, KGB_DTYPE_FLOAT32, sizes, 2, layout, &err),
+		  err);
+	for (size_t i = 0; i < 2 * N; i++)
+		f->input[i] = (float)(i * 37 % 101) + 0.5f;
+	f->data.kase = &f->kase;
+	f->data.storages[0] = f->input;
+	set_truth(f, KGB_DTYPE_FLOAT32);
+}
+
+static size_t result_bytes(const struct fixture *f)
+{
+	return N * kgb_dtype_size(f->data.results[0].view.dtype);
+}
+
+static bool is_by_host(struct fixture *f)
+{
+	const bool by_host = kgb_arranged_by_host(&f->arranged);
+
+	kgb_arranged_release(&f->arranged);
+	return by_host;
+}
+
+static void
+test_who_makes_memory_hold_the_neighbours_first_has_arranged_them(KGB_UNUSED void **state)
+{
+	struct fixture f;
+
+	init_fixture(&f, "contiguous");
+	kgb_arranged_init(&f.arranged, &f.data, false);
+	assert_true(kgb_arranged_tells(&f.arranged));
+	assert_int_equal(f.arranged.n, N - 3);
+	kgb_arranged_see(&f.arranged, f.input, sizeof(f.input), KGB_ARRANGED_BY_HOST);
+	assert_int_equal(f.arranged.n_by_host, 0);
+	kgb_arranged_see(&f.arranged, f.result, result_bytes(&f), KGB_ARRANGED_BY_HOST);
+	kgb_arranged_see(&f.arranged, f.result, result_bytes(&f), KGB_ARRANGED_BY_HOST);
+	assert_int_equal(f.arranged.n_by_host, N - 3);
+	assert_true(is_by_host(&f));
+
+	kgb_arranged_init(&f.arranged, &f.data, false);
+	kgb_arranged_see(&f.arranged, f.result, result_bytes(&f), KGB_ARRANGED_BY_KERNEL);
+	kgb_arranged_see(&f.arranged, f.result, result_bytes(&f), KGB_ARRANGED_BY_HOST);
+	assert_int_equal(f.arranged.n_by_host, 0);
+	assert_false(is_by_host(&f));
+}
+
+static void test_half_of_them_is_enough(KGB_UNUSED void **state)
+{
+	struct fixture f;
+
+	init_fixture(&f, "contiguous");
+	kgb_arranged_init(&f.arranged, &f.data, false);
+	/* 13 groups of 27. */
+	kgb_arranged_see(&f.arranged, f.result, 16 * sizeof(float), KGB_ARRANGED_BY_HOST);
+	assert_int_equal(f.arranged.n_by_host, 13);
+	assert_false(kgb_arranged_by_host(&f.arranged));
+	kgb_arranged_see(&f.arranged, f.result, 17 * sizeof(float), KGB_ARRANGED_BY_HOST);
+	assert_int_equal(f.arranged.n_by_host, 14);
+	assert_true(is_by_host(&f));
+}
+
+/* In every second, third, fourth place, backwards, in the input's type: a kernel that collects
+ * that has not computed anything. */
+static void test_they_may_lie_apart_backwards_or_in_another_type(KGB_UNUSED void **state)
+{
+	static const int steps[] = {1, 2, 3, 4, -1};
+	float spread[4 * N];
+	struct fixture f;
+
+	init_fixture(&f, "contiguous");
+	for (size_t k = 0; k < KGB_ARRAY_LEN(steps); k++) {
+		for (size_t i = 0; i < 4 * N; i++)
+			spread[i] = -1;
+		for (int i = 0; i < N; i++)
+			memcpy(&spread[steps[k] < 0 ? N - 1 - i : i * steps[k]],
+			       f.result + sizeof(float) * (size_t)i, sizeof(float));
+		kgb_arranged_init(&f.arranged, &f.data, false);
+		kgb_arranged_see(&f.arranged, spread, sizeof(spread), KGB_ARRANGED_BY_HOST);
+		assert_int_equal(f.arranged.n_by_host, N - 3);
+		kgb_arranged_release(&f.arranged);
+	}
+	memcpy(spread, f.result, sizeof(float) * N);
+	set_truth(&f, KGB_DTYPE_FLOAT16);
+	kgb_arranged_init(&f.arranged, &f.data, false);
+	kgb_arranged_see(&f.arranged, spread, sizeof(float) * N, KGB_ARRANGED_BY_HOST);
+	assert_int_equal(f.arranged.n_by_host, N - 3);
+	assert_true(is_by_host(&f));
+}
+
+static void put_in_order(struct fixture *f, enum kgb_dtype dtype)
+{
+	const struct kgb_view *view = &f->kase.args[0].view;
+	float elements[N];
+
+	kgb_view_gather(view, f->input, elements);
+	f->data.results[0].view.dtype = dtype;
+	for (size_t i = 0; i < N; i++)
+		kgb_dtype_store(dtype, f->result + i * kgb_dtype_size(dtype), (double)elements[i]);
+}
+
+/* x.contiguous() and x.to(dtype) are no arrangement, unless they are what was asked for. */
+static void
+test_an_input_in_order_or_converted_is_known_unless_copying_is_the_work(KGB_UNUSED void **state)
+{
+	static const struct {
+		const char *layout;
+		enum kgb_dtype dtype;
+		bool alone, tells;
+	} rows[] = {
+		{"contiguous", KGB_DTYPE_FLOAT32, false, false},
+		{"transposed", KGB_DTYPE_FLOAT32, false, false},
+		{"transposed", KGB_DTYPE_FLOAT16, false, false},
+		{"contiguous", KGB_DTYPE_FLOAT32, true, false},
+		{"transposed", KGB_DTYPE_FLOAT32, true, true},
+		{"contiguous", KGB_DTYPE_FLOAT16, true, true},
+	};
+
+	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++) {
+		struct fixture f;
+		init_fixture(&f, rows[i].layout);
+		put_in_order(&f, rows[i].dtype);
+		kgb_arranged_init(&f.arranged, &f.data, rows[i].alone);
+		assert_int_equal(kgb_arranged_tells(&f.arranged), rows[i].tells);
+		/* The input itself was not put together by anybody. */
+		kgb_arranged_see(&f.arranged, f.input, sizeof(f.input), KGB_ARRANGED_BY_HOST);
+		assert_int_equal(f.arranged.n_by_host, 0);
+		kgb_arranged_see(&f.arranged, f.result, result_bytes(&f), KGB_ARRANGED_BY_HOST);
+		assert_int_equal(is_by_host(&f), rows[i].tells);
+	}
+}
+
+static void test_fills_and_flags_tell_nothing(KGB_UNUSED void **state)
+{
+	struct fixture f;
+
+	init_fixture(&f, "contiguous");
+	for (size_t i = 0; i < N; i++)
+		kgb_dtype_store(KGB_DTYPE_FLOAT32, f.result + 4 * i, (double)(i % 2));
+	kgb_arranged_init(&f.arranged, &f.data, false);
+	assert_int_equal(f.arranged.n, 0);
+	kgb_arranged_see(&f.arranged, f.result, result_bytes(&f), KGB_ARRANGED_BY_HOST);
+	assert_false(is_by_host(&f));
+	/* Five values in all orders. */
+	for (size_t i = 0; i < N; i++)
+		kgb_dtype_store(KGB_DTYPE_FLOAT32, f.result + 4 * i, (double)(i * i % 17 % 5));
+	kgb_arranged_init(&f.arranged, &f.data, false);
+	assert_int_equal(f.arranged.n, 0);
+	kgb_arranged_release(&f.arranged);
+	/* A row of eight values among one and the same: five groups touch three of them. */
+	for (size_t i = 0; i < N; i++)
+		kgb_dtype_store(KGB_DTYPE_FLOAT32, f.result + 4 * i, i < 8 ? (double)i : 7.0);
+	kgb_arranged_init(&f.arranged, &f.data, false);
+	assert_int_equal(f.arranged.n, 6);
+	kgb_arranged_release(&f.arranged);
+
+	set_truth(&f, KGB_DTYPE_FLOAT32);
+	f.data.results[0].native = NULL; /* it has nothing that counts */
+	kgb_arranged_init(&f.arranged, &f.data, false);
+	assert_false(kgb_arranged_tells(&f.arranged));
+	kgb_arranged_release(&f.arranged);
+}
+
+static size_t put_part(unsigned char *at, uint64_t by, uint64_t n_bytes, const void *bytes)
+{
+	const uint64_t header[] = {by, n_bytes};
+
+	memset(at, 0, sizeof(header) + (n_bytes + 15) / 16 * 16);
+	memcpy(at, header, sizeof(header));
+	memcpy(at + sizeof(header), bytes, n_bytes);
+	return sizeof(header) + (n_bytes + 15) / 16 * 16;
+}
+
+static void test_a_history_is_seen_part_by_part_or_refused(KGB_UNUSED void **state)
+{
+	unsigned char history[1024];
+	struct kgb_err err = KGB_ERR_INIT;
+	struct fixture f;
+
+	init_fixture(&f, "contiguous");
+	size_t len = put_part(history, KGB_ARRANGED_BY_HOST, N * 4, f.input);
+	len += put_part(history + len, KGB_ARRANGED_BY_KERNEL, 20 * 4, f.result);
+	len += put_part(history + len, KGB_ARRANGED_BY_HOST, N * 4, f.result);
+	kgb_arranged_init(&f.arranged, &f.data, false);
+	assert_ok(kgb_arranged_see_history(&f.arranged, history, len, &err), err);
+	assert_int_equal(f.arranged.n_by_host, N - 3 - 17);
+	assert_int_equal(kgb_arranged_see_history(&f.arranged, history, 0, &err), 0);
+	for (size_t cut = 1; cut < len; cut++) {
+		const int rc = kgb_arranged_see_history(&f.arranged, history, len - cut, &err);
+		assert_int_equal(rc == 0, len - cut == 144 || len - cut == 144 + 96);
+	}
+	put_part(history, 2, N * 4, f.input);
+	assert_int_equal(kgb_arranged_see_history(&f.arranged, history, len, &err), -1);
+	assert_non_null(strstr(err.msg, "120 bytes by 2"));
+	put_part(history, 0, 0, f.input);
+	memset(history + 8, 0xff, 8);
+	assert_int_equal(kgb_arranged_see_history(&f.arranged, history, len, &err), -1);
+	kgb_arranged_release(&f.arranged);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_who_makes_memory_hold_the_neighbours_first_has_arranged_them),
+		cmocka_unit_test(test_half_of_them_is_enough),
+		cmocka_unit_test(test_they_may_lie_apart_backwards_or_in_another_type),
+		cmocka_unit_test(
+			test_an_input_in_order_or_converted_is_known_unless_copying_is_the_work),
+		cmocka_unit_test(test_fills_and_flags_tell_nothing),
+		cmocka_unit_test(test_a_history_is_seen_part_by_part_or_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
