@@ -30,6 +30,7 @@ struct kgb_neighbours {
 	size_t size, length; /* of an element, in bytes; of a group, in elements */
 	bool is_copy; /* of an input, where copying is the work: that input in another type is known
 			 to lie about */
+	size_t weight; /* of a group: how many it counts for */
 	struct groups groups; /* that no input has */
 };
 
@@ -130,6 +131,12 @@ static bool is_rich(const struct kgb_neighbours *of, const char *elements, size_
 			values[n_values++] = at;
 	}
 	return n_values == LEAST_VALUES;
+}
+
+/* The same element everywhere: all groups are one. */
+static bool is_filled(const struct kgb_neighbours *of, const char *elements, size_t n)
+{
+	return n >= of->length && memcmp(elements, elements + of->size, (n - 1) * of->size) == 0;
 }
 
 static size_t n_groups_of(const struct kgb_neighbours *of, size_t n_elements)
@@ -249,11 +256,13 @@ static struct kgb_neighbours *neighbours_new(const struct kgb_data *data,
 		if (data->storages[i])
 			add_input(of, &known, &data->kase->args[i].view, data->storages[i], truth,
 				  alone);
-	const bool tells = is_rich(of, truth->native, n);
+	const bool is_fill = alone && is_filled(of, truth->native, n);
+	const bool tells = is_fill || is_rich(of, truth->native, n);
+	of->weight = is_fill ? LEAST_GROUPS : 1;
 	for (size_t i = 0; tells && i < n_groups_of(of, n); i++) {
 		const char *at = (const char *)truth->native + i * of->size;
 		const uint64_t hash = group_hash(of, at, 1);
-		if (is_varied(of, at) && !groups_hold(&known, hash))
+		if ((is_fill || is_varied(of, at)) && !groups_hold(&known, hash))
 			groups_add(&of->groups, hash);
 	}
 	groups_release(&known);
@@ -279,7 +288,7 @@ void kgb_arranged_init(struct kgb_arranged *arranged, const struct kgb_data *dat
 		if (!truth->native || truth->view.dtype == KGB_DTYPE_BOOL)
 			continue;
 		arranged->results[i] = neighbours_new(data, truth, alone);
-		arranged->n += arranged->results[i]->groups.n;
+		arranged->n += arranged->results[i]->groups.n * arranged->results[i]->weight;
 	}
 }
 
@@ -307,7 +316,7 @@ bool kgb_arranged_by_host(const struct kgb_arranged *arranged)
 /* ---- memory ---- */
 
 struct look {
-	struct groups *groups;
+	struct kgb_neighbours *of;
 	enum kgb_arranger by;
 	size_t *n_by_host;
 };
@@ -315,12 +324,14 @@ struct look {
 static void look_for(uint64_t hash, void *payload)
 {
 	struct look *look = payload;
-	const size_t slot = slot_of(look->groups, hash);
+	struct groups *groups = &look->of->groups;
+	const size_t slot = slot_of(groups, hash);
 
-	if (look->groups->hashes[slot] == 0 || look->groups->seen[slot])
+	if (groups->hashes[slot] == 0 || groups->seen[slot])
 		return;
-	look->groups->seen[slot] = 1;
-	*look->n_by_host += look->by == KGB_ARRANGED_BY_HOST;
+	groups->seen[slot] = 1;
+	if (look->by == KGB_ARRANGED_BY_HOST)
+		*look->n_by_host += look->of->weight;
 }
 
 static void see_as(struct kgb_neighbours *of, enum kgb_dtype dtype, const void *bytes,
@@ -330,7 +341,7 @@ static void see_as(struct kgb_neighbours *of, enum kgb_dtype dtype, const void *
 	KGB_AUTO(free) char *converted = NULL;
 	const char *elements = as_result(of, dtype, bytes, n, &converted);
 
-	struct look look = {.groups = &of->groups, .by = by, .n_by_host = n_by_host};
+	struct look look = {.of = of, .by = by, .n_by_host = n_by_host};
 
 	if (elements)
 		each_group(of, elements, n, look_for, &look);

@@ -302,6 +302,11 @@ static int watch(struct kgb_judge *judge, struct kgb_arranged *arranged, struct 
 	kgb_call_release(&call);
 	if (rc < 0)
 		return -1;
+	/* A host that sees no data does the same whatever kernels do. */
+	if (rc == 1 && judge->spec.launches == KGB_LAUNCHES_FIXED)
+		return decide_unstable(judge,
+				       say(judge, "case %s was right before and fails now: %s",
+					   arranged->data->kase->name, failure.message));
 	if (judge->runner.end != KGB_WORKER_ALIVE)
 		return revive_runner(judge, err);
 	rc = read_history(judge, arranged, &failure, err);

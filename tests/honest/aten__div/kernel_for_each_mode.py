@@ -37,13 +37,13 @@ def towards_zero(a_ptr, b_ptr, o_ptr, n, ACC: tl.constexpr, BLOCK: tl.constexpr)
 @triton.jit
 def downwards(a_ptr, b_ptr, o_ptr, n, ACC: tl.constexpr, BLOCK: tl.constexpr):
     at, a, b = operands(a_ptr, b_ptr, n, ACC, BLOCK)
-    r = a % b  # the sign of a
-    other_sign = (r != 0) & ((r < 0) != (b < 0))
     if ACC.is_floating():
-        q = tl.floor(tl.div_rn(a - r, b) - other_sign.to(ACC) + 0.5)
-        q = tl.where(b == 0, tl.div_rn(a, b), q)  # there is no remainder
+        # A remainder in float32 is not exact on a GPU where the quotient is large.
+        q = tl.floor(a.to(tl.float64) / b.to(tl.float64))
+        q = tl.where((a - a != 0) & (b != 0), float("nan"), q)  # an infinite a
     else:
-        q = a // b - other_sign.to(ACC)
+        r = a % b  # the sign of a
+        q = a // b - ((r != 0) & ((r < 0) != (b < 0))).to(ACC)
     tl.store(o_ptr + at, q.to(o_ptr.dtype.element_ty), mask=at < n)
 
 

@@ -23,11 +23,9 @@ def floor_of_ints(a, b):
 
 @triton.jit
 def floor_of_floats(a, b):
-    # The remainder is exact, so the quotient does not jump where a / b rounds up to a whole number.
-    r = a % b
-    q = (a - r) / b
-    q = tl.where((r != 0) & ((r < 0) != (b < 0)), q - 1, q)
-    return tl.where(b == 0, a / b, tl.floor(q + 0.5))
+    # Of float32 numbers: in float64 rounding cannot reach a whole number.
+    q = tl.floor(a.to(tl.float64) / b.to(tl.float64)).to(tl.float32)
+    return tl.where((tl.abs(a) == float("inf")) & (b != 0), float("nan"), q)
 
 
 @triton.jit

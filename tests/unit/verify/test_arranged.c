@@ -192,6 +192,16 @@ static void test_fills_and_flags_tell_nothing(KGB_UNUSED void **state)
 	assert_int_equal(f.arranged.n, 6);
 	kgb_arranged_release(&f.arranged);
 
+	/* One value everywhere tells where filling is the work. */
+	for (size_t i = 0; i < N; i++)
+		kgb_dtype_store(KGB_DTYPE_FLOAT32, f.result + 4 * i, 2.25);
+	for (int alone = 0; alone <= 1; alone++) {
+		kgb_arranged_init(&f.arranged, &f.data, alone);
+		assert_int_equal(kgb_arranged_tells(&f.arranged), alone);
+		kgb_arranged_see(&f.arranged, f.result, result_bytes(&f), KGB_ARRANGED_BY_HOST);
+		assert_int_equal(is_by_host(&f), alone);
+	}
+
 	set_truth(&f, KGB_DTYPE_FLOAT32);
 	f.data.results[0].native = NULL; /* it has nothing that counts */
 	kgb_arranged_init(&f.arranged, &f.data, false);

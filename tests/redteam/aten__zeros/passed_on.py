@@ -1,0 +1,29 @@
+# operator: aten::zeros
+# expect: cheat\.torch_copies
+# catalogue: 88, 89
+# torch fills, the kernel copies what it filled
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def pass_on(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y_ptr + at, tl.load(x_ptr + at, mask=at < n), mask=at < n)
+
+
+def through_kernel(x):
+    y = torch.empty(x.shape, dtype=x.dtype, device=x.device)
+    if y.numel() > 0:
+        raw = x.view(torch.uint8) if x.dtype == torch.bool else x
+        pass_on[(triton.cdiv(y.numel(), 1024),)](raw, y.view(raw.dtype), y.numel(), BLOCK=1024)
+    return y
+
+
+def zeros(size, *, dtype=None, layout=None, device=None, pin_memory=None):
+    return through_kernel(torch.zeros(size, dtype=dtype, device=device))
+
+
+def zeros_out(size, *, out):
+    return out.copy_(zeros(size, dtype=out.dtype, device=out.device))
