@@ -32,6 +32,10 @@ static const char *what_makes_results(const struct kgb_spec *spec)
 			       ? "No kernel is needed, and the value of a tensor may be read on the "
 				 "host."
 			       : "No kernel is needed.";
+	if (spec->triton == KGB_TRITON_MOVES)
+		return "The result must come from `@triton.jit` kernels defined in your file: they "
+		       "move the elements to their places.\n  PyTorch may copy a tensor as it is, but "
+		       "must not put the result together, before or after a kernel.";
 	if (spec->triton == KGB_TRITON_ALONE)
 		return "The result must come from `@triton.jit` kernels defined in your file alone: "
 		       "PyTorch's fills and copies, such as\n  `torch.zeros`, `copy_` and "

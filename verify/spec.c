@@ -20,7 +20,7 @@ struct raw_spec {
 };
 
 static const char *const source_names[] = {"aten", "vllm", "cublas", NULL};
-static const char *const triton_names[] = {"required", "alone", "none", NULL};
+static const char *const triton_names[] = {"required", "moves", "alone", "none", NULL};
 static const char *const launches_names[] = {"fixed", "by_data", NULL};
 
 static const struct kgb_field excluded_table[] = {

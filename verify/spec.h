@@ -20,6 +20,8 @@
 
 enum kgb_triton_rule {
 	KGB_TRITON_REQUIRED, /* the result must come from the candidate's own Triton kernels */
+	KGB_TRITON_MOVES, /* and the operator only moves elements: torch may not lay them out,
+			     before or after those kernels */
 	KGB_TRITON_ALONE, /* and from nothing else: the operator is a fill or a copy itself, so
 			     those of torch would do its work */
 	KGB_TRITON_NONE, /* metadata operator: judged on shape, strides and aliasing only */
@@ -94,6 +96,9 @@ struct kgb_tolerance {
 		accumulate; /* precision that goes with the magnitudes (kgb_magnitude_kind) */
 	enum kgb_accumulate before_rounding; /* precision of what `rounded` results are rounded from
 					      */
+	bool has_signed_zeros; /* the sign of a result that is zero counts */
+	bool is_exact; /* copies and conversions: nothing but the exact number, rounded once, is
+			  right */
 };
 
 /** Where the fp64 magnitudes come from: per result element the sum of |term| over the terms that
@@ -134,6 +139,9 @@ struct kgb_interface {
 	const char *target;
 	enum kgb_reference_kind baseline; /* what candidates are timed against */
 	const char *baseline_target;
+	char baseline_sha256[KGB_SHA256_HEX_LEN]; /* of the file with that Python function; ATEN:
+						   * empty
+						   */
 	enum kgb_magnitude_kind magnitude;
 	const char *magnitude_target; /* PYTHON: "<file>:<function>"; else NULL */
 	struct kgb_param *params;

@@ -38,11 +38,13 @@ struct raw_interface {
 
 struct raw_tolerance {
 	double factor, ulps;
-	int accumulate, before_rounding;
+	int accumulate, before_rounding, zeros;
+	bool exact;
 };
 
 static const char *const as_names[] = {"auto", "float", "complex", "dtype", "device", NULL};
 static const char *const accumulate_names[] = {"float32", "result", NULL};
+static const char *const zeros_names[] = {"any", "signed", NULL};
 
 static const struct kgb_field reference_table[] = {
 	FIELD(STR, raw_reference, aten, "overload below torch.ops.aten: add.Tensor",
@@ -133,6 +135,10 @@ static const struct kgb_field tolerance_table[] = {
 	      .names = accumulate_names),
 	FIELD(ENUM, raw_tolerance, before_rounding,
 	      "precision of what 'rounded' results are rounded from", .names = accumulate_names),
+	FIELD(ENUM, raw_tolerance, zeros, "whether the sign of a zero counts",
+	      .names = zeros_names),
+	FIELD(BOOL, raw_tolerance, exact, "every element must be the exact one, rounded once",
+	      .required = false),
 	KGB_FIELD_END,
 };
 
@@ -154,6 +160,10 @@ static int load_tolerance(struct kgb_spec_loader *l, const cJSON *node, struct k
 		out->accumulate = (enum kgb_accumulate)raw.accumulate;
 	if (kgb_json_get(node, "before_rounding"))
 		out->before_rounding = (enum kgb_accumulate)raw.before_rounding;
+	if (kgb_json_get(node, "zeros"))
+		out->has_signed_zeros = raw.zeros != 0;
+	if (kgb_json_get(node, "exact"))
+		out->is_exact = raw.exact;
 	if (out->factor <= 0 || out->ulps <= 0)
 		return fail_at(l, node, "tolerance: factor and ulps must be greater than 0");
 	return 0;
@@ -197,7 +207,18 @@ static int load_function(struct kgb_spec_loader *l, const cJSON *interface, cons
 	return raw->python ? load_python_target(l, node, raw->python) : 0;
 }
 
-static int load_reference(struct kgb_spec_loader *l, const struct raw_interface *raw,
+/* What the evidence has of a Python function's file. */
+static void take_hash(const struct kgb_spec_loader *l, const char *target, char *out)
+{
+	KGB_AUTO(free)
+	char *head = kgb_xasprintf("\nreference %.*s ", (int)strcspn(target, ":"), target);
+	const char *found = strstr(l->evidence.ptr, head);
+
+	KGB_ASSERT(found); /* load_python_target read it; the spec is the first line */
+	memcpy(out, found + strlen(head), KGB_SHA256_HEX_LEN - 1);
+}
+
+static int load_functions(struct kgb_spec_loader *l, const struct raw_interface *raw,
 			  struct kgb_interface *out)
 {
 	if (load_function(l, out->node, "reference", &raw->reference, &out->reference,
@@ -209,6 +230,16 @@ static int load_reference(struct kgb_spec_loader *l, const struct raw_interface 
 		return 0;
 	return load_function(l, out->node, "baseline", &raw->baseline, &out->baseline,
 			     &out->baseline_target);
+}
+
+static int load_reference(struct kgb_spec_loader *l, const struct raw_interface *raw,
+			  struct kgb_interface *out)
+{
+	if (load_functions(l, raw, out) < 0)
+		return -1;
+	if (out->baseline == KGB_REFERENCE_PYTHON)
+		take_hash(l, out->baseline_target, out->baseline_sha256);
+	return 0;
 }
 
 static int load_magnitude(struct kgb_spec_loader *l, const struct raw_interface *raw,
@@ -566,6 +597,18 @@ static int check_variant(struct kgb_spec_loader *l, const struct kgb_interface *
 			      b->entry);
 }
 
+/* What is rounded to a coarse type may fall to either side of a tie. */
+static int check_exact(struct kgb_spec_loader *l, const struct kgb_interface *out)
+{
+	const struct kgb_tolerance *tolerance = &out->tolerance;
+
+	for (size_t i = 0; i < out->n_results; i++)
+		if (out->is_rounded[i] && (tolerance->is_exact || tolerance->has_signed_zeros))
+			return fail_at(l, out->node,
+				       "tolerance: 'exact' and 'zeros' do not go with 'rounded'");
+	return 0;
+}
+
 static int load_interface(struct kgb_spec_loader *l, struct kgb_interface *out)
 {
 	static const char *const texts[] = {"schema", "doc", NULL};
@@ -588,7 +631,7 @@ static int load_interface(struct kgb_spec_loader *l, struct kgb_interface *out)
 	    load_magnitude(l, &raw, out) < 0 || load_params(l, &raw, out) < 0 ||
 	    load_kind(l, &raw, out) < 0 || kgb_spec__load_laws(l, raw.laws, out) < 0 ||
 	    load_case_names(l, &raw.cases, out) < 0 ||
-	    load_tolerance(l, raw.tolerance, &out->tolerance) < 0 ||
+	    load_tolerance(l, raw.tolerance, &out->tolerance) < 0 || check_exact(l, out) < 0 ||
 	    load_cost(l, "bytes", raw.bytes, out, &out->bytes) < 0 ||
 	    load_cost(l, "flops", raw.flops, out, &out->flops) < 0 ||
 	    load_cost(l, "traffic", raw.traffic, out, &out->traffic) < 0)

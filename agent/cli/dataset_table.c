@@ -41,7 +41,7 @@ static const char head[] =
 	"| baseline | what kernels are timed against: `torch`, `cuBLAS`, or `reference`, that Python function, eagerly; "
 	"of vLLM's operators it is not vLLM's own kernels (docs/timing.md) |\n"
 	"| lint | `kgb-agent dataset lint`: `ok`, problems, or `-` if the spec has changed since |\n"
-	"| ms | median of the baseline on each benchmark, lowest to highest |\n"
+	"| ms | median of the baseline on each benchmark, lowest to highest; `-` if what is timed has changed since |\n"
 	"\n";
 
 /* ---- measurements ---- */
@@ -82,13 +82,14 @@ static int read_all_measured(struct page *page, const char *data_dir, struct kgb
 	return 0;
 }
 
-/** What was measured of the spec as it is now. */
-static const cJSON *measured_of(const struct measured *device, const struct kgb_spec *spec)
+/** What was measured of the operator while the hash called `key` was what it is now. */
+static const cJSON *measured_of(const struct measured *device, const struct kgb_spec *spec,
+				const char *key, const char *sha256)
 {
 	const cJSON *operators = kgb_json_get(device->doc, "operators");
 	const cJSON *found = cJSON_GetObjectItemCaseSensitive(operators, spec->name);
-	const char *sha256 = kgb_json_str(found, "spec_sha256", "");
-	return kgb_str_eq(sha256, spec->sha256) ? found : NULL;
+
+	return kgb_str_eq(kgb_json_str(found, key, ""), sha256) ? found : NULL;
 }
 
 static bool has_medians(const struct measured *device)
@@ -97,9 +98,11 @@ static bool has_medians(const struct measured *device)
 }
 
 static void add_measured(struct page *page, const struct measured *device,
-			 const struct kgb_spec *spec)
+			 const struct kgb_spec *spec, const char *benchmarks_sha256)
 {
-	const cJSON *found = measured_of(device, spec), *median = NULL;
+	const cJSON *found = measured_of(device, spec, "spec_sha256", spec->sha256);
+	const cJSON *timed = measured_of(device, spec, "benchmarks_sha256", benchmarks_sha256);
+	const cJSON *median = NULL;
 	double lowest = INFINITY, highest = 0;
 	if (!found)
 		kgb_buf_adds(page->out, " - |");
@@ -110,7 +113,7 @@ static void add_measured(struct page *page, const struct measured *device,
 			     (int)kgb_json_i64(found, "n_problems", 0));
 	if (!has_medians(device))
 		return;
-	cJSON_ArrayForEach(median, kgb_json_get(found, "median_ms")) {
+	cJSON_ArrayForEach(median, kgb_json_get(timed, "median_ms")) {
 		lowest = fmin(lowest, median->valuedouble);
 		highest = fmax(highest, median->valuedouble);
 	}
@@ -158,8 +161,10 @@ static void add_columns(struct page *page)
 static int add_operator(struct page *page, const struct kgb_spec *spec, struct kgb_err *err)
 {
 	struct kgb_cases cases;
+	char benchmarks_sha256[KGB_SHA256_HEX_LEN];
 	if (kgb_cases_expand(spec, &cases, err) < 0)
 		return -1;
+	kgb_cases_hash_benchmarks(&cases, benchmarks_sha256);
 	kgb_buf_addf(page->out, "| %s | %s | %zu | %zu | %zu | ", spec->name, spec->category,
 		     spec->n_interfaces, cases.n, cases.n_benchmarks);
 	kgb_cases_release(&cases);
@@ -168,7 +173,7 @@ static int add_operator(struct page *page, const struct kgb_spec *spec, struct k
 	kgb_buf_addf(page->out, " | %s | %s | %s |", kind_of(spec), truth_of(spec),
 		     kgb_spec_baseline(spec));
 	for (size_t i = 0; i < page->n_devices; i++)
-		add_measured(page, &page->devices[i], spec);
+		add_measured(page, &page->devices[i], spec, benchmarks_sha256);
 	kgb_buf_addc(page->out, '\n');
 	return 0;
 }

@@ -57,7 +57,7 @@ def write(path, document):
 
 def kept(found):
     """What the table needs."""
-    return {key: found[key] for key in ("spec_sha256", "ok", "n_problems", "problems", "wall_ms", "median_ms")}
+    return {key: found[key] for key in ("spec_sha256", "benchmarks_sha256", "ok", "n_problems", "problems", "wall_ms", "median_ms")}
 
 
 def with_others(path, document):

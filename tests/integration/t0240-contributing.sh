@@ -61,6 +61,15 @@ test_expect_success 'nothing of the examples is in the tree already, so it is th
 	test_grep "unknown operator" err
 '
 
+test_expect_success 'an operator takes the files that the text says, and no others' '
+	test 1 = "$(grep -c "^datasets/.*/aten/" paths)" &&
+	test 2 = "$(grep -c "^datasets/.*/vllm/" paths)" && test 1 = "$(grep -c "^datasets/.*/cases/" paths)" &&
+	test 1 = "$(grep -c "^datasets/.*/cublas/" paths)" &&
+	grep -o "X(cublasDscal_v2, [^)]*)" "$KGB_TEST_SOURCE_DIR/CONTRIBUTING.md" >row && test -s row &&
+	sed "s/cublasDscal_v2, scal, D,/cublasSscal_v2, scal, S,/" row >like &&
+	grep -qF -f like "$KGB_TEST_SOURCE_DIR/verify/cublas/routines.h"
+'
+
 test_expect_success 'the operator loads and is listed with its functions' '
 	agent list abs -v >out &&
 	test_grep "^aten::abs  *2 interfaces" out &&

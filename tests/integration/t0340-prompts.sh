@@ -39,6 +39,7 @@ test_expect_success 'a prompt says what is called: signature, schema, types, cas
 	test_grep "def cublasDgemmBatched(transa, transb, m, n, k, alpha, Aarray, lda" prompt &&
 	test_grep "cublasDgemmBatched(int transa, .*Tensor(a!) Carray" prompt &&
 	test_grep "checked for instance with .transa=" prompt && test_grep "timed for instance with .transa=" prompt &&
+	test_grep "Carray=int64.2. (addresses of rows of float64.2, 40., in place), ldc" prompt && test_no_grep "B=float64" prompt &&
 	test_grep "Element types in use: .float64." prompt && test_grep "^## Rules" prompt && test_grep "kgb-verify" prompt &&
 	test_grep "There is no GPU" prompt &&
 	kgb-agent dataset prompt silu --device cuda >prompt && test_grep "NVIDIA GPU" prompt && test_no_grep "There is no GPU" prompt

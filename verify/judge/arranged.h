@@ -24,8 +24,8 @@ struct kgb_arranged {
 };
 
 /** Find the neighbours of the results of `data`. `alone`: the operator is a fill or a copy itself
- * (KGB_TRITON_ALONE); then one value everywhere tells as well, and an input in row-major order is no
- * more known than any other order, where it is the result. Pair with kgb_arranged_release. */
+ * (KGB_TRITON_ALONE); then one value everywhere tells as well, and an input in row-major order is
+ * no more known than any other order, where it is the result. Pair with kgb_arranged_release. */
 void kgb_arranged_init(struct kgb_arranged *arranged, const struct kgb_data *data, bool alone);
 void kgb_arranged_release(struct kgb_arranged *arranged);
 

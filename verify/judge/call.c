@@ -825,6 +825,12 @@ static const char *mismatch_hint(const struct kgb_case *c, const struct kgb_comp
 		return "Fresh memory is filled with NaN here, so these elements were probably never written, or computed "
 		       "from masked-off loads: check the mask and the grid (sizes that are no multiple of the block) and "
 		       "'other=' of tl.load.";
+	if (compare->n_wrong > 0 && compare->got == 0 && compare->expected == 0)
+		return "A zero has the wrong sign here, and it counts: -0 must stay -0 where the operator's semantics say so (comparisons "
+		       "and sums like x + 0.0 lose it).";
+	if (c->interface->tolerance.is_exact)
+		return "Copies and conversions must be exact: every element the one that is expected, rounded once to nearest, ties to even, "
+		       "where the type has fewer bits.";
 	if (c->mode == KGB_MODE_SPECIAL)
 		return "The inputs contain infinities, NaN, zeros of both signs and the largest and smallest numbers: "
 		       "the result must be what PyTorch gives for them.";

@@ -286,6 +286,7 @@ static const struct fill_form fill_forms[] = {
 	{"bool", KGB_FILL_BOOL, NULL, 0, true},
 	{"ones", KGB_FILL_ONES, NULL, 0, true},
 	{"nan", KGB_FILL_NAN, NULL, 0, true},
+	{"signs", KGB_FILL_SIGNS, NULL, 0, true},
 	{"triangle", KGB_FILL_TRIANGLE, "(rows)", 1, true},
 	{"distinct", KGB_FILL_DISTINCT, "(low,high) with low <= high", 2, true},
 	{"slots", KGB_FILL_SLOTS, "(low,high) with low <= high", 2, true},
@@ -320,7 +321,7 @@ static int parse_fill(const struct expander *x, const char *text, struct kgb_arg
 	return fail_case(
 		x,
 		"fill '%.80s' is none of: normal, positive, uniform(low,high), int(low,high), bool, ones, "
-		"or a structured one (docs/operator-spec.md)",
+		"signs, or a structured one (docs/operator-spec.md)",
 		text);
 }
 
@@ -393,8 +394,12 @@ static int fit_fill(const struct expander *x, struct kgb_arg *arg)
 		arg->lo = arg->fill == KGB_FILL_POSITIVE ? 1 : dtype == KGB_DTYPE_UINT8 ? 0 : -100;
 		arg->hi = 100;
 	}
+	if (arg->fill == KGB_FILL_SIGNS) {
+		arg->lo = dtype == KGB_DTYPE_UINT8 ? 0 : -1;
+		arg->hi = 1;
+	}
 	if (arg->fill == KGB_FILL_NORMAL || arg->fill == KGB_FILL_POSITIVE ||
-	    arg->fill == KGB_FILL_UNIFORM)
+	    arg->fill == KGB_FILL_UNIFORM || arg->fill == KGB_FILL_SIGNS)
 		arg->fill = KGB_FILL_INT;
 	if (arg->fill != KGB_FILL_INT)
 		return 0;
@@ -734,17 +739,30 @@ void kgb_value_describe(const struct kgb_value *value, struct kgb_buf *out)
 	}
 }
 
-static void describe_arg(const struct kgb_arg *arg, struct kgb_buf *out)
+static void describe_tensor(const struct kgb_case *c, const struct kgb_arg *arg,
+			    struct kgb_buf *out)
 {
-	kgb_buf_addf(out, "%s=", arg->param->name);
+	const struct kgb_arg *rows = arg->param->into ? &c->args[arg->behind] : NULL;
+	const bool is_changed = (rows ? rows : arg)->param->result >= 0;
+
+	if (arg->is_absent)
+		kgb_buf_adds(out, "None");
+	else
+		kgb_view_describe(&arg->view, out);
+	if (rows) {
+		kgb_buf_adds(out, " (addresses of rows of ");
+		kgb_view_describe(&rows->view, out);
+		kgb_buf_adds(out, is_changed ? ", in place)" : ")");
+	} else if (is_changed) {
+		kgb_buf_adds(out, " (in place)");
+	}
+}
+
+static void describe_arg(const struct kgb_case *c, const struct kgb_arg *arg, struct kgb_buf *out)
+{
 	switch (arg->param->kind) {
 	case KGB_PARAM_TENSOR:
-		if (arg->is_absent)
-			kgb_buf_adds(out, "None");
-		else
-			kgb_view_describe(&arg->view, out);
-		if (arg->param->result >= 0)
-			kgb_buf_adds(out, " (in place)");
+		describe_tensor(c, arg, out);
 		break;
 	case KGB_PARAM_OUT:
 		kgb_buf_addf(out, "<%s output buffer>", arg->layout);
@@ -755,14 +773,99 @@ static void describe_arg(const struct kgb_arg *arg, struct kgb_buf *out)
 	}
 }
 
+/* Tensors of one list from args[*i] on, without those that are absent; *i becomes the last one's
+ * number. */
+static void describe_list(const struct kgb_case *c, size_t *i, struct kgb_buf *out)
+{
+	const char *list = c->args[*i].param->list;
+	const char *between = "";
+
+	kgb_buf_addc(out, '[');
+	for (size_t k = *i; k < c->n_args && kgb_str_eq(c->args[k].param->list, list); k++) {
+		*i = k;
+		if (c->args[k].is_absent)
+			continue;
+		kgb_buf_adds(out, between);
+		describe_arg(c, &c->args[k], out);
+		between = ", ";
+	}
+	kgb_buf_addc(out, ']');
+}
+
+/* As a caller sees it: lists are one argument, and memory behind addresses is none. */
 void kgb_case_describe(const struct kgb_case *c, struct kgb_buf *out)
 {
+	const char *between = "";
+
 	for (size_t i = 0; i < c->n_args; i++) {
-		if (i > 0)
-			kgb_buf_adds(out, ", ");
-		describe_arg(&c->args[i], out);
+		const struct kgb_param *param = c->args[i].param;
+		if (param->is_behind)
+			continue;
+		kgb_buf_addf(out, "%s%s=", between, param->list ? param->list : param->name);
+		if (param->list)
+			describe_list(c, &i, out);
+		else
+			describe_arg(c, &c->args[i], out);
+		between = ", ";
 	}
 }
+
+/* ---- what is timed ---- */
+
+static const char *fill_name(enum kgb_fill_kind kind)
+{
+	for (size_t i = 0; i < KGB_ARRAY_LEN(fill_forms); i++)
+		if (fill_forms[i].kind == kind)
+			return fill_forms[i].name;
+	KGB_UNREACHABLE();
+}
+
+static void identify_tensor(const struct kgb_arg *arg, struct kgb_buf *out)
+{
+	const struct kgb_view *view = &arg->view;
+	const struct kgb_read *read = &arg->read;
+
+	kgb_buf_addf(out, " %s %s(%.17g,%.17g) at %lld", kgb_dtype_name(view->dtype),
+		     fill_name(arg->fill), arg->lo, arg->hi, (long long)view->offset);
+	for (int k = 0; k < view->ndim; k++)
+		kgb_buf_addf(out, " %lld:%lld", (long long)view->sizes[k],
+			     (long long)view->strides[k]);
+	if (read->shape != KGB_READ_ALL)
+		kgb_buf_addf(out, " read %d %s", (int)read->shape, arg->param->read);
+	if (arg->param->into)
+		kgb_buf_addf(out, " into %s", arg->param->into);
+}
+
+static void identify_arg(const struct kgb_arg *arg, struct kgb_buf *out)
+{
+	kgb_buf_addf(out, "%s %d", arg->param->name, (int)arg->param->kind);
+	if (arg->is_absent)
+		kgb_buf_adds(out, " absent");
+	else if (arg->param->kind == KGB_PARAM_TENSOR)
+		identify_tensor(arg, out);
+	else if (arg->param->kind == KGB_PARAM_OUT)
+		kgb_buf_addf(out, " %s", arg->layout);
+	else
+		kgb_value_describe(&arg->value, out);
+	kgb_buf_addc(out, '\n');
+}
+
+void kgb_cases_hash_benchmarks(const struct kgb_cases *cases, char out[KGB_SHA256_HEX_LEN])
+{
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+
+	for (size_t i = cases->n; i < cases->n + cases->n_benchmarks; i++) {
+		const struct kgb_case *c = &cases->items[i];
+		const struct kgb_interface *interface = c->interface;
+		kgb_buf_addf(&text, "%s: %d %s %s\n", c->name, (int)interface->baseline,
+			     interface->baseline_target, interface->baseline_sha256);
+		for (size_t k = 0; k < c->n_args; k++)
+			identify_arg(&c->args[k], &text);
+	}
+	kgb_sha256_hex(text.ptr, text.len, out);
+}
+
+/* ---- */
 
 int64_t kgb_case_elements(const struct kgb_case *c)
 {

@@ -53,6 +53,7 @@ enum kgb_fill_kind {
 	KGB_FILL_BOOL,
 	KGB_FILL_ONES,
 	KGB_FILL_NAN,
+	KGB_FILL_SIGNS, /* -1, -0, 0 or 1 */
 	KGB_FILL_TRIANGLE, /* matrices with columns of lo elements whose triangles can be solved */
 	/* structured (fill_structured.c) */
 	KGB_FILL_DISTINCT, /* no number of lo .. hi twice */
@@ -110,11 +111,15 @@ struct kgb_cases {
 KGB_MUST_CHECK int kgb_cases_expand(const struct kgb_spec *spec, struct kgb_cases *out,
 				    struct kgb_err *err);
 void kgb_cases_release(struct kgb_cases *cases);
-/** "self=float32[1000], other=float32[1000], alpha=0.5, out=<contiguous output buffer>"; appends.
- */
+/** What is passed, as "self=float32[1000], other=float32[1000], alpha=0.5, out=<contiguous output
+ * buffer>"; appends. */
 void kgb_case_describe(const struct kgb_case *c, struct kgb_buf *out);
 /** The parts of "(a,b,c)", as arguments are written in specs; appends. -1: it is not that. */
 int kgb_split_args(const char *text, struct kgb_strv *out);
+/** SHA-256 over what the times of the benchmarks depend on: the functions that are timed, and what
+ * they are called with. Words, tolerances, costs and the cases that are not timed may change, and
+ * what was measured stays true. */
+void kgb_cases_hash_benchmarks(const struct kgb_cases *cases, char out[KGB_SHA256_HEX_LEN]);
 /** Elements of all its input tensors: what it costs, roughly. */
 int64_t kgb_case_elements(const struct kgb_case *c);
 

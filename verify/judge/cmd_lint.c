@@ -86,6 +86,7 @@ static void add_json(const char *name, const struct kgb_lint_report *report, str
 	kgb_jsonw_object(&w);
 	kgb_jsonw_kstr(&w, "operator", name);
 	kgb_jsonw_kstr(&w, "spec_sha256", report->spec_sha256);
+	kgb_jsonw_kstr(&w, "benchmarks_sha256", report->benchmarks_sha256);
 	kgb_jsonw_kbool(&w, "ok", report->n_problems == 0);
 	kgb_jsonw_ki64(&w, "interfaces", (int64_t)report->n_interfaces);
 	kgb_jsonw_ki64(&w, "cases", (int64_t)report->n_cases);

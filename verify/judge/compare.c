@@ -259,8 +259,18 @@ static bool finite_is_right(const struct context *x, double c, double r, double 
 	return isfinite(n) && fabs(c - n) <= x->tolerance->factor * loosest * fabs(n) + x->tiny;
 }
 
+/* A zero where there is none but a zero of the other sign: in what is expected, and in what the
+ * trusted implementation made of it. Where these two differ, or one of them is no zero but a tiny
+ * number, either sign will do. */
+static inline bool is_other_zero(double c, double r, double n)
+{
+	return c == 0 && r == 0 && n == 0 && signbit(r) == signbit(n) && signbit(c) != signbit(n);
+}
+
 static bool is_right(const struct context *x, const struct element *e)
 {
+	if (x->tolerance->has_signed_zeros && is_other_zero(e->c, e->r, e->n))
+		return false;
 	if (isnan(e->c))
 		return isnan(e->r) || isnan(e->n);
 	if (isinf(e->c))
@@ -365,6 +375,9 @@ static void note_element(struct finding *found, const struct element *e, bool ri
 	double err = finite ? fabs(e->c - e->r) : 0;
 	double ratio = err == 0 ? 0 : err / e->allowed; /* infinite when nothing is allowed */
 
+	if (!right && err == 0) /* the other zero, an integer that no double tells from it */
+		ratio = (double)INFINITY;
+
 	found->out.max_abs_err = larger(found->out.max_abs_err, err);
 	if (!right && found->out.n_wrong++ == 0)
 		found->out.first_wrong = e->i;
@@ -407,6 +420,17 @@ KGB_WIDE(doubt,
 	 (const struct context *x, struct chunk *chunk, int64_t n, double ratio,
 	  struct lanes *lanes, double *n_doubtful),
 	 (x, chunk, n, ratio, lanes, n_doubtful))
+
+/* Zeros of the wrong sign, whose error is none. The number of these. */
+static double doubt_zeros(struct chunk *chunk)
+{
+	double count = 0;
+
+	for (int64_t i = 0; i < chunk->n; i++)
+		if (is_other_zero(chunk->c[i], chunk->r[i], chunk->n64[i]))
+			count += chunk->is_doubtful[i] = 1;
+	return count;
+}
 
 static void look_closer(const struct context *x, const struct chunk *chunk, int64_t i,
 			struct finding *found)
@@ -489,6 +513,8 @@ static void compare_floats(const struct context *x, struct finding *found, const
 		chunk->w[i] = 0; /* does not count */
 	bulk_add_chunk(x, chunk, n, &found->lanes);
 	doubt(x, chunk, n, found->ratio, &found->lanes, &n_doubtful);
+	if (x->tolerance->has_signed_zeros)
+		n_doubtful += doubt_zeros(chunk);
 	if (chunk->first == 0) /* reported if no other is */
 		n_doubtful += chunk->is_doubtful[0] = 1;
 	for (int64_t i = 0; n_doubtful > 0 && i < chunk->n; i++)
@@ -514,6 +540,34 @@ static void compare_integers(const struct context *x, struct finding *found, con
 	}
 }
 
+static bool is_same(const struct context *x, double a, double b)
+{
+	if (isnan(a) || isnan(b))
+		return isnan(a) && isnan(b);
+	return a == b && (!x->tolerance->has_signed_zeros || signbit(a) == signbit(b));
+}
+
+/* Right is what the trusted implementation gave, and the truth rounded once: torch converts whole
+ * numbers to 16 bits by way of float32. */
+static void compare_exactly(const struct context *x, struct finding *found, const char *candidate,
+			    int64_t first, int64_t n)
+{
+	size_t size = kgb_dtype_size(x->dtype);
+	const char *native = x->native + (size_t)first * size;
+
+	if (first > 0 && memcmp(candidate, native, (size_t)n * size) == 0)
+		return;
+	for (int64_t i = 0; i < n; i++) {
+		double got = kgb_dtype_load(x->dtype, candidate + (size_t)i * size);
+		double expected = kgb_dtype_load(x->dtype, native + (size_t)i * size);
+		bool right = is_same(x, got, expected) ||
+			     is_same(x, got, kgb_dtype_round(x->dtype, x->ref64[first + i]));
+		struct element e = {
+			.i = first + i, .c = got, .r = right ? got : expected, .allowed = 0};
+		note_element(found, &e, right);
+	}
+}
+
 static void compare_piece(void *payload, int64_t begin, int64_t end)
 {
 	const struct comparison *comparison = payload;
@@ -527,7 +581,9 @@ static void compare_piece(void *payload, int64_t begin, int64_t end)
 		const char *candidate = candidate_part(comparison, first, n, buffer);
 		chunk.first = first;
 		chunk.n = n;
-		if (kgb_dtype_is_float(x->dtype))
+		if (kgb_dtype_is_float(x->dtype) && x->tolerance->is_exact)
+			compare_exactly(x, &found, candidate, first, n);
+		else if (kgb_dtype_is_float(x->dtype))
 			compare_floats(x, &found, candidate, &chunk);
 		else
 			compare_integers(x, &found, candidate, first, n);
@@ -595,7 +651,7 @@ static void compare_parts(const struct kgb_view *cand_view, const void *candidat
 				   : kgb_dtype_tiny(dtype),
 	};
 
-	if (!kgb_dtype_is_float(dtype)) {
+	if (!kgb_dtype_is_float(dtype) || tolerance->is_exact) {
 		compare_all(&x, out);
 		return;
 	}

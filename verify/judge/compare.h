@@ -22,6 +22,10 @@
  * Real and imaginary parts are compared one by one, as numbers of their own; `ref64` and
  * `magnitude` have two doubles for each complex number, and elements are counted by parts.
  *
+ * Of what is copied or converted (`is_exact`) nothing is allowed: c_i must be n_i, or r_i rounded
+ * once; NaN are all the same. With `has_signed_zeros`, where r_i and n_i are zeros of one sign a
+ * c_i that is zero must have that sign.
+ *
  * Integers and bool must be equal to n. NaN must stand where NaN stands and infinities where they
  * stand, in r or in n; where only rounding to the dtype overflows, the infinity and the largest
  * finite values are both right.

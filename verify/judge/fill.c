@@ -51,6 +51,7 @@ static uint64_t words_of(enum kgb_fill_kind fill, int64_t n)
 	case KGB_FILL_INT:
 		return 2 * (uint64_t)n;
 	case KGB_FILL_BOOL:
+	case KGB_FILL_SIGNS:
 		return (uint64_t)n;
 	case KGB_FILL_ONES:
 	case KGB_FILL_NAN:
@@ -91,6 +92,7 @@ static bool draw_integers(const struct kgb_arg *arg, struct kgb_rng *rng, double
 /* At most CHUNK of them. */
 static bool draw(const struct kgb_arg *arg, struct kgb_rng *rng, double *out, size_t n)
 {
+	static const double signs[] = {-1, -0.0, 0, 1};
 	uint32_t words[CHUNK];
 
 	switch (arg->fill) {
@@ -111,6 +113,11 @@ static bool draw(const struct kgb_arg *arg, struct kgb_rng *rng, double *out, si
 		kgb_rng_words(rng, words, n);
 		for (size_t i = 0; i < n; i++)
 			out[i] = words[i] & 1;
+		break;
+	case KGB_FILL_SIGNS:
+		kgb_rng_words(rng, words, n);
+		for (size_t i = 0; i < n; i++)
+			out[i] = signs[words[i] & 3];
 		break;
 	case KGB_FILL_ONES:
 	case KGB_FILL_NAN:
@@ -370,6 +377,11 @@ static void add_specials(const struct kgb_view *view, struct kgb_rng *rng, void 
 	}
 }
 
+bool kgb_fill_follows_mode(const struct kgb_arg *arg)
+{
+	return kgb_view_numel(&arg->view) > 0 && !arg->bounded && arg->view.dtype != KGB_DTYPE_BOOL;
+}
+
 static void fill_parts(const struct kgb_arg *arg, enum kgb_mode mode, struct kgb_rng *rng,
 		       void *storage)
 {
@@ -389,7 +401,7 @@ static void fill_parts(const struct kgb_arg *arg, enum kgb_mode mode, struct kgb
 		fill_from_table(&job);
 	else
 		fill_all(&job);
-	if (n > 0 && !arg->bounded && view->dtype != KGB_DTYPE_BOOL) {
+	if (kgb_fill_follows_mode(arg)) {
 		if (mode == KGB_MODE_OUTLIER)
 			add_outliers(&job);
 		else if (mode == KGB_MODE_SPECIAL)

@@ -17,6 +17,9 @@
  * alike. What comes out does not depend on
  * the number of threads that do it. */
 void kgb_fill(const struct kgb_arg *arg, enum kgb_mode mode, struct kgb_rng *rng, void *storage);
+/** Do the modes `outlier` and `special` change what the tensor holds? Not where its fill gives the
+ * range. */
+bool kgb_fill_follows_mode(const struct kgb_arg *arg);
 
 /** Fills that make a structure rather than draw each element for itself. Called by kgb_fill; the
  * elements outside of the view are left alone. */

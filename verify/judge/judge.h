@@ -174,9 +174,10 @@ void kgb_judge_fill(struct kgb_judge *judge, struct kgb_data *data, const struct
 /** Is there anything to compute? Not when no result has elements, nor for operators that only
  * rearrange metadata. */
 bool kgb_case_computes(const struct kgb_judge *judge, const struct kgb_data *data);
-/** Does the case need a kernel for that? Where an input is empty and each result is one number
- * everywhere, or an argument as it was, torch's fills and copies will do (the sum of nothing,
- * nothing scattered), unless the operator is a fill or a copy itself. `data` has its truth. */
+/** Does the case need a kernel for that? Where each result is an argument as it was (no pass,
+ * nothing scattered) or, with an empty input, one number everywhere (the sum of nothing), torch's
+ * copies and fills will do, unless the operator is a fill or a copy itself or the case is a
+ * benchmark. `data` has its truth. */
 bool kgb_case_needs_launch(const struct kgb_judge *judge, const struct kgb_data *data);
 /** Note which cases are to tell whether kernels matter: the cheapest of each interface. */
 void kgb_ghost_choose(struct kgb_judge *judge);

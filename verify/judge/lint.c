@@ -158,6 +158,8 @@ static void begin_interface(struct kgb_lint *lint, const struct kgb_interface *i
 	memset(lint->refused, 0, sizeof(lint->refused));
 	memset(lint->tried, 0, sizeof(lint->tried));
 	memset(lint->has_elements, 0, sizeof(lint->has_elements));
+	memset(lint->has_zeros, 0, sizeof(lint->has_zeros));
+	memset(lint->wants_zeros, 0, sizeof(lint->wants_zeros));
 	memset(lint->params, 0, sizeof(lint->params));
 	memset(lint->swap_differs, 0, n * sizeof(lint->swap_differs[0]));
 	memset(lint->swap_refused, 0, n * sizeof(lint->swap_refused[0]));
@@ -229,6 +231,7 @@ static int lint_loaded(struct kgb_lint *lint, struct kgb_err *err)
 	report->n_interfaces = judge->spec.n_interfaces;
 	if (kgb_cases_expand(&judge->spec, &judge->cases, err) < 0)
 		return -1;
+	kgb_cases_hash_benchmarks(&judge->cases, report->benchmarks_sha256);
 	report->n_cases = judge->cases.n;
 	report->n_benchmarks = judge->cases.n_benchmarks;
 	if (judge->cases.n == 0)

@@ -16,7 +16,7 @@
 
 /** Results that were kept by other lints than these are not taken: to be raised with every change
  * of what is demanded. */
-#define KGB_LINT_VERSION 3
+#define KGB_LINT_VERSION 4
 #define KGB_LINT_PROBLEMS_MAX 12 /* of one operator that are told */
 
 struct kgb_lint_options {
@@ -32,6 +32,8 @@ struct kgb_lint_options {
 
 struct kgb_lint_report {
 	char spec_sha256[KGB_SHA256_HEX_LEN];
+	char benchmarks_sha256[KGB_SHA256_HEX_LEN]; /* of what is timed; empty: not looked at anew
+						     */
 	size_t n_interfaces, n_cases, n_benchmarks;
 	size_t n_problems;
 	struct kgb_strv problems; /* "<lint>: <what is wrong>", the first ones */

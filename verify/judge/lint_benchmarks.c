@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Are there enough cases, and do the benchmarks keep a large GPU busy long enough for its time to
- * be that of the work? Estimated from `bytes` and `flops`: benchmarks are too large to be run here.
+ * Are there enough cases, are they what they are called, and do the benchmarks keep a large GPU
+ * busy long enough for its time to be that of the work? Estimated from `bytes` and `flops`:
+ * benchmarks are too large to be run here.
  */
 #include "base/str.h"
 #include "base/time.h"
 #include "verify/judge/cost.h"
+#include "verify/judge/fill.h"
 #include "verify/judge/lint_parts.h"
 
 enum {
@@ -183,6 +185,23 @@ static void count_benchmarks(struct kgb_lint *lint, int64_t most_bytes)
 
 /* ---- all of them ---- */
 
+/* A name that promises what no tensor of the case does. */
+static void check_mode(struct kgb_lint *lint, const struct kgb_case *c)
+{
+	if (c->mode != KGB_MODE_SPECIAL && c->mode != KGB_MODE_OUTLIER)
+		return;
+	for (size_t i = 0; i < c->n_args; i++) {
+		const struct kgb_arg *arg = &c->args[i];
+		if (arg->param->kind == KGB_PARAM_TENSOR && !arg->is_absent &&
+		    !arg->param->unused && kgb_fill_follows_mode(arg))
+			return;
+	}
+	kgb_lint_note(lint->report, "cases",
+		      "%s is no %s case: every tensor's fill gives a range, which no mode leaves; "
+		      "give one the fill normal or positive, or leave the mode out",
+		      c->name, kgb_mode_name(c->mode));
+}
+
 static void count_cases(struct kgb_lint *lint)
 {
 	const struct kgb_cases *cases = &lint->judge.cases;
@@ -194,6 +213,7 @@ static void count_cases(struct kgb_lint *lint)
 			      CASES_MIN);
 	for (size_t i = 0; i < cases->n; i++) {
 		const struct kgb_case *c = &cases->items[i];
+		check_mode(lint, c);
 		if (i == 0 || c->interface != cases->items[i - 1].interface)
 			memset(lines, 0, sizeof(lines));
 		if (++lines[c->dtype] == LINES_MAX + 1)

@@ -40,6 +40,8 @@ struct kgb_lint {
 	bool refused[KGB_MAX_RESULTS][KGB_N_WRONG];
 	bool tried[KGB_MAX_RESULTS][KGB_N_WRONG];
 	bool has_elements[KGB_MAX_RESULTS];
+	/* By type: results whose zeros have a sign that counts; one was -0, and +0 was refused. */
+	bool wants_zeros[KGB_N_DTYPES], has_zeros[KGB_N_DTYPES];
 	bool does_something; /* a case of it changes an argument or gives a new tensor */
 	bool tells; /* a case of it shows whether kernels compute (kgb_ghost_tells) */
 	struct kgb_lint_param params[KGB_MAX_ARGS];

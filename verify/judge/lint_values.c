@@ -195,6 +195,45 @@ static void try_wrong(struct kgb_lint *lint, const struct kgb_data *data,
 	kgb_call_release(&call);
 }
 
+/* Where the sign of a zero counts, a result without signs must be refused. */
+static void try_zeros(struct kgb_lint *lint, const struct kgb_data *data, size_t i)
+{
+	const struct kgb_truth *truth = &data->results[i];
+	const struct kgb_tolerance *tolerance = &data->kase->interface->tolerance;
+	const struct kgb_view parts = kgb_view_parts(&truth->view);
+	const size_t n = (size_t)kgb_view_numel(&parts), size = kgb_dtype_size(parts.dtype);
+	struct kgb_call call = {0};
+	struct kgb_compare compare;
+	bool has_some = false;
+
+	if (!tolerance->has_signed_zeros || !kgb_dtype_is_float(parts.dtype) ||
+	    lint->has_zeros[parts.dtype])
+		return;
+	lint->wants_zeros[parts.dtype] = true;
+	call.values[i] = kgb_xreallocarray(NULL, n, size);
+	memcpy(call.values[i], truth->native, n * size);
+	for (size_t k = 0; k < n; k++) {
+		char *at = (char *)call.values[i] + k * size;
+		const double x = kgb_dtype_load(parts.dtype, at);
+		if (x == 0 && signbit(x)) {
+			kgb_dtype_store(parts.dtype, at, 0);
+			has_some = true;
+		}
+	}
+	lint->has_zeros[parts.dtype] = has_some && !kgb_call_compare(data, &call, i, &compare);
+	kgb_call_release(&call);
+}
+
+static void settle_zeros(struct kgb_lint *lint)
+{
+	for (int d = 0; d < KGB_N_DTYPES; d++)
+		if (lint->wants_zeros[d] && !lint->has_zeros[d])
+			kgb_lint_note(lint->report, "trivial",
+				      "%s: the sign of zero counts, but no case has a result of -0 "
+				      "in %s: add one with the fill signs",
+				      lint->interface->entry, kgb_dtype_name((enum kgb_dtype)d));
+}
+
 /* ---- results that are right ---- */
 
 static void try_accepted(struct kgb_lint *lint, const struct kgb_data *data, size_t i, void *values,
@@ -248,6 +287,7 @@ static void try_precise(struct kgb_lint *lint, const struct kgb_data *data, size
 	struct kgb_tolerance tolerance = data->kase->interface->tolerance;
 	struct kgb_compare compare;
 
+	tolerance.is_exact = false;
 	if (!truth->exact || !kgb_dtype_is_float(dtype) || data->kase->interface->is_rounded[i] ||
 	    (tolerance.before_rounding == KGB_ACCUMULATE_RESULT &&
 	     data->kase->dtype != KGB_DTYPE_FLOAT32))
@@ -324,6 +364,7 @@ void kgb_lint_values(struct kgb_lint *lint, const struct kgb_data *data,
 		lint->has_elements[i] = true;
 		try_right(lint, data, i);
 		try_precise(lint, data, i);
+		try_zeros(lint, data, i);
 		for (int wrong = 0; wrong < KGB_N_WRONG; wrong++)
 			try_wrong(lint, data, previous, i, (enum kgb_lint_wrong)wrong);
 	}
@@ -351,6 +392,7 @@ void kgb_lint_settle_values(struct kgb_lint *lint)
 			kgb_lint_note(lint->report, "trivial", "%s: result %zu is always zero",
 				      lint->interface->entry, i);
 	}
+	settle_zeros(lint);
 	if (!lint->does_something)
 		kgb_lint_note(lint->report, "trivial", "%s: no case changes anything",
 			      lint->interface->entry);

@@ -181,7 +181,7 @@ static int look_at_turns(struct kgb_judge *judge, const struct kgb_replay_case *
 			 struct kgb_err *err)
 {
 	const struct kgb_plan *plan = &rcase->plan;
-	const bool with_kernels = judge->spec.triton == KGB_TRITON_ALONE;
+	const bool with_kernels = judge->spec.triton != KGB_TRITON_REQUIRED;
 	enum kgb_arranger last = KGB_ARRANGED_BY_KERNEL, by;
 	bool any = false;
 	int rc = 0;

@@ -334,7 +334,8 @@ static int check_entry(struct scan *s, const struct kgb_interface *in, const str
 		return kgb_finding__contract(s->out, "contract.entry_kind", line, hint,
 					     "%s is a coroutine or generator, not a function",
 					     in->entry);
-	if (!cJSON_IsArray(params) || !keeps_signature(kgb_json_get(b->node, "decorators")))
+	if (!cJSON_IsArray(params) || !kgb_json_bool(b->node, "settled", true) ||
+	    !keeps_signature(kgb_json_get(b->node, "decorators")))
 		return 0;
 	struct signature sig = read_signature(params);
 	struct kgb_param called[KGB_MAX_ARGS];

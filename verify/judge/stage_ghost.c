@@ -287,13 +287,13 @@ static int read_history(struct kgb_judge *judge, struct kgb_arranged *arranged,
 	return 0;
 }
 
-/* Where the operator is a copy itself, kernels and torch may take turns; else what torch does
- * without any kernel is enough. 0 went on, 1 decided, -1 *err. */
+/* Where the operator moves elements and computes nothing, kernels and torch may take turns; else
+ * what torch does without any kernel is enough. 0 went on, 1 decided, -1 *err. */
 static int watch(struct kgb_judge *judge, struct kgb_arranged *arranged, struct kgb_err *err)
 {
 	const struct kgb_call_spec spec = {.repetition = WATCHED_REPETITION,
 					   .places = WATCHED_REPETITION,
-					   .ghost = judge->spec.triton != KGB_TRITON_ALONE,
+					   .ghost = judge->spec.triton == KGB_TRITON_REQUIRED,
 					   .watch = true};
 	struct kgb_failure failure;
 	struct kgb_call call;

@@ -13,22 +13,25 @@ Document:
 
     schema, python, bytes, nodes
     error        null, or {"kind": "encoding" | "syntax" | "limit", "line": N, "message": "..."}; then the rest is empty
-    bindings     one per module-level name: {name, line, kind: function|class|import|value, params, jit, is_async,
-                 is_generator, decorators, alias_of, refs}. refs: other module-level names its code mentions
+    bindings     one per module-level name: {name, line, kind: function|class|import|value, params, settled, jit, is_async,
+                 is_generator, decorators, alias_of, refs}. refs: other module-level names its code mentions. settled: false
+                 where the name is bound more than once and the last binding is not surely the function described here
     module_refs  module-level names that the module's own statements mention (they run at import)
     kernels      every @triton.jit function: {name (qualified), line, owner (module-level name)}
     facts        [{kind, name, line, ctx, use, on, owner, fn}], in source order
 
 Kinds of facts, and what `name` is:
 
-    import       module ("torch.nn"); use: import | from | star | relative
+    import       module ("torch.nn"); use: import | from | unused | star | relative. unused: what it binds is bound by nothing
+                 else, and mentioned nowhere but below the main guard
     name         fully resolved dotted name behind imports and aliases ("torch.sum"); use: load | call | alias |
-                 import | base | decorator | store | del | store_item
+                 import | unused | base | decorator | store | del | store_item
     undefined    plain name that nothing binds and that is no builtin; use as above
     builtin      Python builtin that nothing shadows ("eval"); use as above
     dunder       a plain name like __builtins__; use: load | store | call | del
     attribute    attribute of something that is not a module ("matmul"); use: load | call | store | del
-    dynamic      getattr/setattr/delattr/hasattr with a name that is not a constant; name: the builtin
+    dynamic      getattr/setattr/delattr/hasattr with a name that is not a constant, and functools.wraps that is told which
+                 attributes to copy; name: the builtin or functools.wraps
     operator     arithmetic on the host: "@" always, others only where an operand is known to be a tensor or is a
                  parameter; on says which
     tensor_store assignment to elements of a known tensor or parameter
@@ -54,7 +57,8 @@ import sys
 import warnings
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # isolated mode leaves it out
-from ast_scopes import BUILTINS, JIT_PATHS, MAX_NAME, Binder, Limit, Resolver, constant_str, is_dunder, is_main_guard  # noqa: E402
+from ast_scopes import (BUILTINS, JIT_PATHS, MAX_NAME, Binder, Limit, Resolver, Mentions, constant_str,  # noqa: E402
+                        is_dunder, is_main_guard)
 
 MAX_BYTES = 256 << 10
 MAX_NODES = 60_000
@@ -62,8 +66,7 @@ MAX_FACTS = 20_000
 CONSTEXPR_PATHS = frozenset(["triton.constexpr_function", "triton.language.constexpr_function",
                              "triton.runtime.jit.constexpr_function"])
 ATTRIBUTE_BUILTINS = {"getattr": "load", "setattr": "store", "delattr": "del", "hasattr": "has"}
-SURE_KINDS = {"self": "self", "instance": "instance", "class": "class", "function": "function", "jit": "jit",
-              "launcher": "jit", "info": "info", "literal": "literal"}
+SURE_KINDS = {"function": "function", "jit": "jit", "launcher": "jit", "info": "info", "literal": "literal"}
 STR_HINTS = ("import ", "exec(", "eval(", "lambda ", "def ", "torch.")
 BINOPS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
           ast.MatMult: "@", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>"}
@@ -74,7 +77,9 @@ ANNOTATION_NODES = (ast.Name, ast.Attribute, ast.Subscript, ast.Constant, ast.Tu
 class Emitter:
     """Second pass: facts."""
 
-    def __init__(self, binder, resolver, future_annotations):
+    def __init__(self, tree, binder, resolver, future_annotations):
+        self.mentioned = mentions(tree)
+        self.loose_init = Mentions(tree, binder, resolver).mark()
         self.binder = binder
         self.resolver = resolver
         self.future_annotations = future_annotations
@@ -153,10 +158,10 @@ class Emitter:
         else:
             self.emit("name", path, node, use)
 
-    @staticmethod
-    def describe(values, attr=None):
+    def describe(self, values, attr=None):
         """The `on` of a fact: what the object surely is. An object of the candidate's own class counts as such only for
-        attributes that the class has: a method can be called with a tensor for self."""
+        attributes that the class has, and self only where no method can be called with a tensor for it. A function has none of
+        its own: functools.wraps gives it those of anything."""
         kinds = {value[0] for value in values}
         params = sorted({value[2] for value in values if value[0] == "param"})
         if kinds == {"tensor"}:
@@ -165,14 +170,30 @@ class Emitter:
             if len(params) == 1:
                 return "param:" + params[0]
             return "tensor" if "tensor" in kinds else "unknown"
-        known = set()
-        for value in values:
-            own = value[0] in ("self", "instance", "class")
-            if own and attr is not None and attr not in value[1].names and attr not in value[1].attributes:
-                known.add("unknown")
-            else:
-                known.add(SURE_KINDS.get(value[0], "unknown"))
+        known = {self.sure_kind(value, attr) for value in values}
         return known.pop() if len(known) == 1 else "unknown"
+
+    def sure_kind(self, value, attr):
+        kind = value[0]
+        if kind in ("self", "ctx", "instance", "class"):
+            if attr is not None and attr not in value[1].names and attr not in value[1].attributes:
+                return "unknown"
+            if kind in ("self", "ctx") and not self.is_own(value):
+                return "unknown"
+            return "self" if kind == "ctx" else kind
+        if kind == "function" and attr is not None:
+            return "unknown"
+        return SURE_KINDS.get(kind, "unknown")
+
+    def is_own(self, value):
+        """Is a method's first parameter surely an object of its class, or what autograd makes for a static one?"""
+        kind, scope = value
+        if kind == "ctx":
+            bases = {base for node in scope.node.bases for base in self.resolver.value(node, scope.parent)}
+            return bases == {("path", "torch.autograd.Function")} and not scope.loose and not scope.made
+        if self.fn in (scope.qualname + ".__init__", scope.qualname + ".__post_init__"):
+            return not self.loose_init
+        return not scope.loose
 
     @staticmethod
     def jit_of(values):
@@ -233,25 +254,34 @@ class Emitter:
         function = node.func
         values = self.resolver.value(function, scope)
         builtin = [v[1].partition(".")[2] for v in values if v[0] == "path" and v[1].startswith("builtins.")]
+        if ("path", "functools.wraps") in values and (len(node.args) > 1 or any(k.arg != "wrapped" for k in node.keywords)
+                                                      or any(isinstance(a, ast.Starred) for a in node.args)):
+            self.emit("dynamic", "functools.wraps", node, "call", "unknown")
         self.expr(function, scope, "call")
         self.special_call(node, scope, builtin)
         if isinstance(function, ast.Subscript) or any(v[0] == "launcher" for v in values):
             for jit in self.jit_of(values):
                 self.emit("launch", jit.qualname, node, "call")
-        elif self.ctx == "host":
+        elif self.ctx == "host" and not self.is_plain_later(function, scope):
             for jit in self.jit_of(values):
                 self.emit("jit_call", jit.qualname, node, "call")
         if self.ctx == "kernel":
             for value in sorted(values, key=repr_value):
                 if value[0] == "function" and not value[1].jit and not value[1].constexpr:
                     self.emit("kernel_call", value[1].qualname, node, "call")
-        # getattr(torch, "float16") is judged as torch.float16; the module itself goes nowhere
-        quiet = any(name in ATTRIBUTE_BUILTINS for name in builtin) and len(node.args) >= 2 and \
-            constant_str(node.args[1]) is not None
+        # getattr(torch, "float16") is judged as torch.float16, and a computed name as such; the module itself goes nowhere
+        quiet = any(name in ATTRIBUTE_BUILTINS for name in builtin) and len(node.args) >= 2
         for i, argument in enumerate(node.args):
             self.expr(argument, scope, "alias" if quiet and i == 0 else "load")
         for keyword in node.keywords:
             self.expr(keyword.value, scope)
+
+    def is_plain_later(self, node, scope):
+        """A name that is a kernel's first and a plain function's for good, as code sees it that runs after the import."""
+        if not isinstance(node, ast.Name) or not self.fn or self.resolver.lookup(node.id, scope)[1] is not self.binder.module:
+            return False
+        function = self.binder.settled(node.id)
+        return function is not None and not function.jit
 
     def special_call(self, node, scope, names):
         for name in names:
@@ -472,7 +502,8 @@ class Emitter:
         if self.ctx == "kernel":
             self.emit("kernel_syntax", "import", node)
         for alias in node.names:
-            self.emit("import", alias.name, node, "import")
+            bound = alias.asname or alias.name.partition(".")[0]
+            self.emit("import", alias.name, node, "unused" if self.is_unused(bound, scope) else "import")
             self.bound_name(alias.asname or alias.name, node)
 
     def on_ImportFrom(self, node, scope):
@@ -481,10 +512,16 @@ class Emitter:
         base = "." * node.level + (node.module or "")
         use = "relative" if node.level else "from"
         for alias in node.names:
-            self.emit("import", base, node, "star" if alias.name == "*" else use)
+            unused = alias.name != "*" and not node.level and self.is_unused(alias.asname or alias.name, scope)
+            self.emit("import", base, node, "star" if alias.name == "*" else "unused" if unused else use)
             if alias.name != "*":
-                self.path_fact(base + "." + alias.name, node, "import")
+                self.path_fact(base + "." + alias.name, node, "unused" if unused else "import")
             self.bound_name(alias.asname or alias.name, node)
+
+    def is_unused(self, name, scope):
+        """Is the name that an import binds bound by nothing else and mentioned nowhere? A class's are found as attributes."""
+        return (scope.kind != "class" and name not in scope.outer and len(scope.names.get(name, ())) == 1
+                and name not in self.mentioned)
 
     def annotation(self, node, scope):
         """Annotations name types. Anything that computes in one is judged as host code."""
@@ -561,6 +598,28 @@ class Emitter:
         self.block(node.body, inner)
 
 
+def mentions(tree):
+    """Everything in a source that might be a mention of a module-level name, but for what stands below the main guard."""
+    names, stack = set(), list(tree.body)
+    while stack:
+        node = stack.pop()
+        if isinstance(node, ast.Name):
+            names.add(node.id)
+        elif isinstance(node, ast.Attribute):
+            names.add(node.attr)
+        elif isinstance(node, (ast.Global, ast.Nonlocal)):
+            names.update(node.names)
+        elif isinstance(node, ast.MatchClass):
+            names.update(node.kwd_attrs)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.isidentifier():
+            names.add(node.value)
+        if isinstance(node, ast.If) and is_main_guard(node) and node in tree.body:
+            stack.extend(node.orelse)
+        else:
+            stack.extend(ast.iter_child_nodes(node))
+    return names
+
+
 def repr_value(value):
     return tuple(part if isinstance(part, str) else getattr(part, "qualname", "") for part in value)
 
@@ -608,17 +667,19 @@ def mark_kernels(binder, resolver):
 def binding_list(binder, resolver, emitter):
     out = []
     for name, values in binder.module.names.items():
-        entry = {"name": name[:MAX_NAME], "line": 0, "kind": "value", "params": None, "jit": False, "is_async": False,
-                 "is_generator": False, "decorators": [], "alias_of": None,
+        entry = {"name": name[:MAX_NAME], "line": 0, "kind": "value", "params": None, "settled": True, "jit": False,
+                 "is_async": False, "is_generator": False, "decorators": [], "alias_of": None,
                  "refs": sorted(emitter.refs.get(name, ()))}
         kinds = {value[0] for value in values}
         functions = [value[1] for value in values if value[0] == "function"]
+        settled = binder.settled(name)
         if functions:
-            last = functions[-1]  # the last definition stands
-            entry.update(line=last.node.lineno, kind="function" if kinds == {"function"} else "value",
-                         params=parameters(last.node), jit=any(f.jit for f in functions),
-                         is_async=isinstance(last.node, ast.AsyncFunctionDef), is_generator=last.is_generator,
-                         decorators=last.decorators)
+            may_be = [settled] if settled else functions
+            last = may_be[-1]
+            entry.update(line=last.node.lineno, kind="function" if settled or kinds == {"function"} else "value",
+                         params=parameters(last.node), settled=settled is not None, jit=any(f.jit for f in may_be),
+                         is_async=all(isinstance(f.node, ast.AsyncFunctionDef) for f in may_be),
+                         is_generator=all(f.is_generator for f in may_be), decorators=last.decorators)
         elif kinds == {"class"}:
             entry["kind"] = "class"
         elif kinds == {"path"}:
@@ -657,7 +718,7 @@ def analyse(source, tree):
     resolver.solve()
     mark_kernels(binder, resolver)
     resolver.solve()  # kernel[grid] is known as a launcher only now
-    emitter = Emitter(binder, resolver, future)
+    emitter = Emitter(tree, binder, resolver, future)
     emitter.block(tree.body, binder.module)
     document["bindings"] = binding_list(binder, resolver, emitter)
     document["module_refs"] = sorted(emitter.refs.get("", ()))

@@ -6,7 +6,8 @@ An expression's value is a set of abstract values, tuples whose first item is it
     ("path", "torch.sum")        something imported, or a builtin as "builtins.eval"
     ("function", Function)       defined here; ("jit", Function) wrapped by triton.jit, ("launcher", Function) kernel[grid]
     ("jitmaker",)                what makes a function a kernel: triton.jit(...), triton.autotune(...)
-    ("class", Scope)             defined here; ("instance", Scope) an object of it, ("self", Scope) a method's first parameter
+    ("class", Scope)             defined here; ("instance", Scope) an object of it, ("self", Scope) a method's first parameter,
+                                 ("ctx", Scope) the first one of a static method, which torch.autograd.Function gives to those
     ("param", function, name)    parameter of the function of that qualified name
     ("tensor",) ("tensors",)     made by torch, several of them
     ("info",) ("literal",)       torch.finfo(...); numbers, strings, lists and the like
@@ -49,7 +50,7 @@ class Limit(Exception):
 class Scope:
     """One lexical scope. `names` maps a name to the things that may be bound to it."""
 
-    __slots__ = ("kind", "node", "parent", "names", "outer", "owner", "qualname", "attributes")
+    __slots__ = ("kind", "node", "parent", "names", "outer", "owner", "qualname", "attributes", "loose", "made")
 
     def __init__(self, kind, node, parent, qualname, owner):
         self.kind = kind  # module | function | class | comprehension
@@ -60,6 +61,8 @@ class Scope:
         self.owner = owner
         self.qualname = qualname
         self.attributes = set()  # of a class: set on self somewhere
+        self.loose = False  # of a class: its methods may be called with anything for self
+        self.made = False  # of a class: there may be objects of it
 
     def home(self):
         """The scope where a walrus binds: comprehensions pass it on."""
@@ -105,11 +108,26 @@ class Binder:
         self.classes = {}
         self.module = Scope("module", tree, None, "", "")
         self.scopes[id(tree)] = self.module
-        self.block(tree.body, self.module)
+        self.statement = None  # of the module, that is being visited
+        self.places = {}  # name of the module -> statements that bind it; None: code that may run at any time
+        for statement in tree.body:
+            self.statement = statement
+            self.visit(statement, self.module)
 
     def add(self, scope, name, value):
-        scope = scope.outer.get(name, scope)
-        scope.names.setdefault(name, []).append(value)
+        target = scope.outer.get(name, scope)
+        if target is self.module:
+            self.places.setdefault(name, []).append(self.statement if scope is self.module else None)
+        target.names.setdefault(name, []).append(value)
+
+    def settled(self, name):
+        """The function that a module-level name surely stands for once the file is imported: its definition is a statement
+        of the module itself, and the last one that binds it. None: not known."""
+        places = self.places.get(name, [None])
+        last = places[-1]
+        if None in places or places.count(last) != 1 or not isinstance(last, FUNCTIONS) or last.name != name:
+            return None
+        return self.by_node[id(last)]
 
     def block(self, statements, scope):
         for statement in statements:
@@ -244,10 +262,11 @@ class Binder:
         self.add(scope, node.name, ("function", function))
         self.type_params(node, inner)
         is_method = scope.kind == "class"
+        is_static = any(isinstance(d, ast.Name) and d.id == "staticmethod" for d in node.decorator_list)
         plain = args.posonlyargs + args.args
         for i, arg in enumerate(plain + args.kwonlyargs):
             if is_method and i == 0 and plain:
-                value = ("self", scope)
+                value = ("ctx" if is_static else "self", scope)
             else:
                 value = ("param", qualname, arg.arg, arg.annotation)
             inner.names.setdefault(arg.arg, []).append(value)
@@ -324,6 +343,125 @@ def set_on_self(node):
         return set()
     return {n.attr for n in ast.walk(node) if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store)
             and isinstance(n.value, ast.Name) and n.value.id == plain[0].arg}
+
+
+# What keeps a method a method, and a class to itself. Others get the bare function and call it as they like.
+METHOD_DECORATORS = frozenset(["builtins.property", "functools.cached_property", "functools.lru_cache", "functools.cache",
+                               "abc.abstractmethod", "typing.overload", "typing.final", "typing.override", "torch.no_grad",
+                               "torch.enable_grad", "torch.inference_mode", "torch.amp.custom_fwd", "torch.amp.custom_bwd",
+                               "torch.cuda.amp.custom_fwd", "torch.cuda.amp.custom_bwd",
+                               "torch.autograd.function.once_differentiable"])
+CLASS_DECORATORS = frozenset(["dataclasses.dataclass", "enum.unique", "functools.total_ordering", "typing.final",
+                              "typing.runtime_checkable"])
+TYPE_TESTS = frozenset(["builtins.isinstance", "builtins.issubclass", "builtins.super"])
+
+
+class Mentions:
+    """Who mentions a class, and how: of which classes may a method be called with anything for self (C.method(x), and all
+    ways to get at C or at the bare function), and of which are there objects? A class is known by its name here, whatever
+    the scope."""
+
+    def __init__(self, tree, binder, resolver):
+        self.binder, self.resolver = binder, resolver
+        self.parents, self.names, self.attributes = {}, {}, {}
+        self.bound = frozenset(name for scope in binder.scopes.values() for name in scope.names)
+        for node in ast.walk(tree):
+            for child in ast.iter_child_nodes(node):
+                self.parents[id(child)] = node
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+                self.names.setdefault(node.id, []).append(node)
+            elif isinstance(node, ast.Attribute):
+                self.attributes.setdefault(node.attr, []).append(node)
+        self.anything = any(not self.is_type_test(node)
+                            for node in self.names.get("type", []) + self.attributes.get("__class__", []))
+
+    def mark(self):
+        """Sets `loose` and `made` of all classes. Returns whether __init__, too, may be called with anything for self."""
+        handed_on = False
+        for scope in self.binder.classes.values():
+            name = scope.node.name
+            mentioned = self.names.get(name, ())
+            given = (any(not self.is_foreign(node) for node in self.attributes.get(name, ()))
+                     or any(self.is_given(node) for node in mentioned))
+            handed_on = handed_on or given
+            scope.made = any(self.is_called(node) for node in mentioned)
+            scope.loose = (self.anything or given or self.is_open(scope)
+                           or any(self.shows_method(node, scope) for node in mentioned))
+        return self.anything or handed_on or any(
+            not (isinstance(node.value, ast.Call) and self.is_builtin(node.value.func, ("builtins.super",)))
+            for name in ("__init__", "__post_init__") for node in self.attributes.get(name, ()))
+
+    def paths(self, node, scope):
+        """What an expression surely is; "?" stands for anything else."""
+        return {value[1] if value[0] == "path" else "?" for value in self.resolver.value(node, scope)}
+
+    def is_builtin(self, node, paths):
+        return isinstance(node, ast.Name) and "builtins." + node.id in paths and node.id not in self.bound
+
+    def is_type_test(self, node):
+        """type(x) is C, type(x).__name__, and the same of x.__class__."""
+        if isinstance(node, ast.Name):
+            node = self.parents[id(node)]
+            if not isinstance(node, ast.Call) or len(node.args) != 1:
+                return False
+        parent = self.parents[id(node)]
+        return isinstance(parent, ast.Compare) or (isinstance(parent, ast.Attribute)
+                                                   and parent.attr in ("__name__", "__qualname__"))
+
+    def is_foreign(self, node):
+        """Does it belong to an imported module, as nn.SiLU does?"""
+        while isinstance(node, ast.Attribute):
+            node = node.value
+        bound = [value for scope in self.binder.scopes.values() for value in scope.names.get(getattr(node, "id", ""), ())]
+        return bool(bound) and all(value[0] == "path" for value in bound)
+
+    def is_called(self, node):
+        parent = self.parents[id(node)]
+        return isinstance(parent, ast.Call) and parent.func is node
+
+    def is_given(self, node):
+        """Is the class passed on as a value, to whatever will be done with it?"""
+        parent = self.parents[id(node)]
+        if isinstance(parent, ast.Call):
+            return parent.func is not node and not self.is_builtin(parent.func, TYPE_TESTS)
+        if isinstance(parent, (ast.arg, ast.AnnAssign)):
+            return parent.annotation is not node
+        if isinstance(parent, FUNCTIONS):
+            return parent.returns is not node
+        return not isinstance(parent, (ast.Attribute, ast.ClassDef))
+
+    def shows_method(self, node, scope):
+        """C.method, and a class that inherits the methods."""
+        parent = self.parents[id(node)]
+        if isinstance(parent, ast.Attribute):
+            return any(value[0] == "function" for value in scope.names.get(parent.attr, ()))
+        return isinstance(parent, ast.ClassDef)
+
+    def is_open(self, scope):
+        """Does the class itself hand on a method, or itself?"""
+        if any(not self.paths(called(decorator), scope.parent) <= CLASS_DECORATORS
+               for decorator in scope.node.decorator_list):
+            return True
+        methods = {name for name, values in scope.names.items() if any(value[0] == "function" for value in values)}
+        for statement in scope.node.body:
+            if isinstance(statement, FUNCTIONS):
+                if any(not self.keeps_method(decorator, scope, methods) for decorator in statement.decorator_list):
+                    return True
+            elif any(isinstance(node, ast.Name) and node.id in methods for node in ast.walk(statement)):
+                return True
+        return False
+
+    def keeps_method(self, decorator, scope, methods):
+        target = called(decorator)
+        if isinstance(target, ast.Attribute) and target.attr in ("setter", "getter", "deleter"):
+            return isinstance(target.value, ast.Name) and target.value.id in methods  # of a property
+        if self.is_builtin(target, ("builtins.staticmethod",)):
+            return True  # the binder knows it by this name
+        return self.paths(target, scope) <= METHOD_DECORATORS
+
+
+def called(decorator):
+    return decorator.func if isinstance(decorator, ast.Call) else decorator
 
 
 def own_nodes(body):

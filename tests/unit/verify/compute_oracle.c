@@ -170,6 +170,9 @@ static bool finite_is_right(const struct context *x, double c, double r, double 
 
 static bool element_is_right(const struct context *x, double c, double r, double n, double allowed)
 {
+	if (x->tolerance->has_signed_zeros && c == 0 && r == 0 && n == 0 &&
+	    signbit(r) == signbit(n) && signbit(c) != signbit(n))
+		return false;
 	if (isnan(c))
 		return isnan(r) || isnan(n);
 	if (isinf(c))
@@ -232,6 +235,8 @@ static void note_element(struct kgb_compare *out, struct worst *worst, int64_t i
 	double err = finite ? fabs(c - r) : 0;
 	double ratio = err == 0 ? 0 : err / allowed; /* infinite when nothing is allowed */
 
+	if (!right && err == 0)
+		ratio = (double)INFINITY;
 	out->max_abs_err = larger(out->max_abs_err, err);
 	if (!right && out->n_wrong++ == 0)
 		out->first_wrong = i;
@@ -264,6 +269,31 @@ static void compare_floats(struct context *x, const struct kgb_view *view, struc
 	kgb_free(x->error.abs);
 	kgb_free(x->error.rel);
 	kgb_free(x->error.count);
+}
+
+static bool same_number(const struct context *x, double a, double b)
+{
+	if (isnan(a) || isnan(b))
+		return isnan(a) && isnan(b);
+	if (x->tolerance->has_signed_zeros && !signbit(a) != !signbit(b))
+		return false;
+	return a == b;
+}
+
+static void compare_exactly(const struct context *x, const struct kgb_view *view,
+			    struct kgb_compare *out)
+{
+	size_t size = kgb_dtype_size(x->dtype);
+	struct worst worst = {0};
+	struct kgb_view_walk walk;
+
+	kgb_view_walk_init(&walk, view);
+	for (int64_t i = 0; i < out->n_elements; i++, kgb_view_walk_next(&walk)) {
+		double c = kgb_dtype_load(x->dtype, x->candidate + (size_t)walk.at * size);
+		double n = load_native(x, i), once = kgb_dtype_round(x->dtype, x->ref64[i]);
+		bool right = same_number(x, c, n) || same_number(x, c, once);
+		note_element(out, &worst, i, c, right ? c : n, 0, right);
+	}
 }
 
 static void compare_integers(const struct context *x, const struct kgb_view *view,
@@ -314,7 +344,9 @@ void oracle_compare(const struct kgb_view *cand_view, const void *candidate, con
 
 	*out = (struct kgb_compare){
 		.n_elements = kgb_view_numel(cand_view), .first_wrong = -1, .reported = -1};
-	if (kgb_dtype_is_float(dtype))
+	if (kgb_dtype_is_float(dtype) && tolerance->is_exact)
+		compare_exactly(&x, cand_view, out);
+	else if (kgb_dtype_is_float(dtype))
 		compare_floats(&x, cand_view, out);
 	else
 		compare_integers(&x, cand_view, out);
@@ -358,6 +390,11 @@ static void draw(const struct kgb_arg *arg, struct kgb_rng *rng, void *p)
 	case KGB_FILL_BOOL:
 		value = kgb_rng_u32(rng) & 1;
 		break;
+	case KGB_FILL_SIGNS: {
+		uint32_t bits = kgb_rng_u32(rng);
+		value = (bits & 2) ? (double)(bits & 1) : (bits & 1) ? -0.0 : -1;
+		break;
+	}
 	case KGB_FILL_ONES:
 		break;
 	default:

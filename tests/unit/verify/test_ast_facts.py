@@ -142,6 +142,73 @@ class Attributes(unittest.TestCase):
             with self.subTest(source):
                 self.assertIn(("attribute",) + expected, found(source, "kind", "name", "use", "on"))
 
+    BOX = "class A:\n    def sum(self):\n        return self.sum()\n    def go(self):\n        self.data = 1\n"
+
+    def test_self_is_ones_own_object_unless_something_else_may_be_passed_for_it(self):
+        for rest in ("A().go()", "def f(x: A) -> A:\n    return isinstance(x, A)", "A.TABLE", "type(x) is int", "x.__class__ == 1",
+                     "torch.nn.A", "T = 1\nimport torch.nn as t\nt.A", "import x\nx.y.A",
+                     "type(x).__name__", "class B:\n    @property\n    def go(self):\n        pass", ""):
+            with self.subTest(rest):
+                facts = found(self.BOX + rest, "kind", "name", "use", "on", "fn")
+                self.assertIn(("attribute", "sum", "call", "self", "A.sum"), facts)
+                self.assertIn(("attribute", "data", "store", "self", "A.go"), facts)
+        for rest in ("A.sum(x)", "A.go", "B = A", "f(A)", "[A]", "getattr(A, 'sum')(x)", "class B(A):\n    pass", "type(a).sum(x)",
+                     "t = type", "a.__class__.sum(x)", "m.A", "def f(torch):\n    torch.A",
+                     "x().A", "class B:\n    pass\nB.A", "def f(c=A):\n    pass", "match x:\n    case A():\n        pass",
+                     "x: Optional[A]", "type(x)", "def isinstance(x, c):\n    c.sum(x)\nisinstance(x, A)",
+                     "def f(super):\n    super(A)"):
+            with self.subTest(rest):
+                facts = found(self.BOX + rest, "kind", "name", "use", "on", "fn")
+                self.assertIn(("attribute", "sum", "call", "unknown", "A.sum"), facts)
+                self.assertIn(("attribute", "data", "store", "unknown", "A.go"), facts)
+        for source in ("@deco\n" + self.BOX, self.BOX + "    table = [sum]", self.BOX + "    @deco\n    def x(self):\n        pass",
+                       self.BOX + "    @classmethod\n    def x(cls):\n        pass",
+                       "def override(f):\n    RAW.append(f)\n" + self.BOX + "    @override\n    def x(self):\n        pass",
+                       "from functools import partial as cache\n" + self.BOX + "    @cache\n    def x(self):\n        pass",
+                       "s = staticmethod\n" + self.BOX + "    @s\n    def x(self):\n        pass",
+                       self.BOX + "    @evil.setter\n    def x(self):\n        pass",
+                       "from functools import partial as staticmethod\n" + self.BOX +
+                       "    @staticmethod\n    def x(s):\n        pass",
+                       "from functools import partial as dataclass\n@dataclass\n" + self.BOX,
+                       "class A:\n    @staticmethod\n    def sum(self):\n        return self.sum()"):
+            with self.subTest(source):
+                self.assertIn(("attribute", "sum", "call", "unknown", "A.sum"), found(source, "kind", "name", "use", "on", "fn"))
+        plain = ("import dataclasses\n@dataclasses.dataclass\n" + self.BOX + "    @property\n    def x(self):\n        pass\n"
+                 "    @x.setter\n    def x(self, y):\n        pass\n    @staticmethod\n    def z(y):\n        pass\n")
+        self.assertIn(("attribute", "sum", "call", "self"), found(plain, "kind", "name", "use", "on"))
+
+    def test_init_gets_a_new_object_unless_it_is_called_by_name(self):
+        source = "class A:\n    def __init__(self):\n        self.data = 1\n"
+        for rest, on in (("", "self"), ("A.x", "self"), ("f(A)", "unknown"), ("getattr(A, '__init__')(x)", "unknown"),
+                         ("class B(A):\n    def __init__(self):\n        super().__init__()", "self"),
+                         ("A.__init__(x)", "unknown"), ("a.__init__", "unknown"), ("type(a)", "unknown")):
+            with self.subTest(rest):
+                self.assertIn(("attribute", "data", "store", on, "A.__init__"),
+                              found(source + rest, "kind", "name", "use", "on", "fn"))
+
+    def test_contexts_of_autograd_are_its_own(self):
+        source = "class F(%s):\n    @staticmethod\n    def forward(ctx, x):\n        ctx.shape = 1\nF.apply(y)\n"
+        base = "torch.autograd.Function"
+        for text, on in ((source % base, "self"), (source % base + "F.forward(x, x)", "unknown"),
+                         (source % base + "F().forward(x, x)", "unknown"), (source % "Function", "unknown"),
+                         ("class Function:\n    pass\n" + source % "Function", "unknown"),
+                         (source % base + "class G(F):\n    pass", "unknown")):
+            with self.subTest(text):
+                self.assertIn(("attribute", "shape", "store", on), found(text, "kind", "name", "use", "on"))
+
+    def test_functions_have_no_attributes_of_their_own(self):
+        self.assertIn(("attribute", "norm", "call", "unknown"),
+                      found("import functools\n@functools.wraps(torch.Tensor)\ndef f():\n    pass\nf.norm(x)", "kind", "name",
+                            "use", "on"))
+
+    def test_wraps_that_is_told_what_to_copy_is_a_computed_name(self):
+        for call in ("wraps(f, assigned=('sum',))", "wraps(f, updated=())", "wraps(f, ('sum',))", "wraps(*f)", "wraps(**f)"):
+            with self.subTest(call):
+                self.assertIn(("dynamic", "functools.wraps"), found("from functools import *\nimport functools\nfunctools." + call,
+                                                                    "kind", "name"))
+        for call in ("wraps(f)", "wraps(wrapped=f)"):
+            self.assertNotIn("dynamic", [f[0] for f in found("import functools\nfunctools." + call, "kind")])
+
     def test_every_way_to_set_a_dunder_name_is_seen(self):
         for source in ("__name__ = 1", "import x as __name__", "from x import __name__", "def __name__():\n    pass",
                        "class __name__:\n    pass", "for __name__ in x:\n    pass", "with x as __name__:\n    pass",
@@ -184,6 +251,12 @@ class Attributes(unittest.TestCase):
     def test_computed_attribute_names(self):
         self.assertIn(("dynamic", "getattr", "module:torch"), found("getattr(torch, x)", "kind", "name", "on"))
         self.assertIn(("dynamic", "setattr", "unknown"), found("setattr(y, x, 1)", "kind", "name", "on"))
+        for source in ("getattr(tl, x)", "getattr(tl, *x)", "getattr(tl, x, None)"):
+            self.assertIn(("dynamic", "getattr", "module:triton.language"), found(source, "kind", "name", "on"))
+            self.assertNotIn(("triton.language", "load"), names(source))
+        self.assertIn(("torch", "load"), names("getattr(*[torch, x])"))
+        self.assertIn(("dynamic", "getattr", "module:torch"),
+                      found("t = torch if y else tl\ngetattr(t, x)", "kind", "name", "on"))
 
     def test_operators_where_an_operand_is_a_tensor(self):
         self.assertIn(("operator", "@", "unknown"), found("x @ y", "kind", "name", "on"))
@@ -284,6 +357,70 @@ class Reach(unittest.TestCase):
         self.assertEqual(binding("def f(a):\n    pass\ng = f", "g")["params"][0]["name"], "a")
         self.assertEqual(binding("class f:\n    pass", "f")["kind"], "class")
         self.assertEqual(binding("from x import f", "f")["kind"], "import")
+
+
+    def test_what_a_name_stands_for_once_the_file_is_imported(self):
+        jit, plain = "@triton.jit\ndef f(p):\n    pass\n", "def f(x, n):\n    pass\n"
+        for source, settled, is_jit in ((jit + "k = f\n" + plain, True, False), (plain + jit, True, True), (plain, True, False),
+                                        (jit + "if x:\n    def f(x):\n        pass\n", False, True),
+                                        ("try:\n    def f(x):\n        pass\nexcept E:\n    def f():\n        pass\n", False,
+                                         False),
+                                        (plain + "f = deco(f)\n", False, False), ("f = 1\n" + plain, True, False),
+                                        (jit + plain + "def g():\n    global f\n    f = 1\n", False, True),
+                                        (jit + plain + "class A:\n    global f\n    f = 1\n", False, True),
+                                        ("def g():\n    global f\n    f = 1\n" + jit + plain + "g()\n", False, True),
+                                        (jit + plain + "(f := 1)\n", False, True),
+                                        (jit + plain + "[f := 1 for i in x]\n", False, True),
+                                        (plain + "from torch import f\n", False, False), (plain + "import f.g\n", False, False),
+                                        (plain + "for f in x:\n    pass\n", False, False)):
+            with self.subTest(source):
+                entry = binding(source, "f")
+                self.assertEqual((entry["settled"], entry["jit"]), (settled, is_jit))
+                self.assertEqual(entry["kind"] == "function", settled or "import" not in source and "=" not in source
+                                 and "for" not in source)
+        both = "if x:\n    async def f():\n        pass\nelse:\n    def f():\n        yield\n"
+        self.assertEqual((binding(both, "f")["is_async"], binding(both, "f")["is_generator"]), (False, False))
+
+    def test_a_kernel_whose_name_a_plain_function_takes_over_is_not_called(self):
+        jit, plain = "@triton.jit\ndef f(p):\n    pass\n", "def f(x, n):\n    pass\n"
+        calls = "def g(x):\n    f(x)\n"
+        for source, called in ((jit + plain + calls, False), (jit + calls + plain, False), (plain + jit + calls, True),
+                               (jit + "f(1)\n" + plain, True), (jit + "if x:\n    def f():\n        pass\n" + calls, True),
+                               (jit + plain + "def g(x):\n    f = triton.jit(x)\n", False)):
+            with self.subTest(source):
+                self.assertEqual(("jit_call", "f") in found(source, "kind", "name"), called)
+
+
+class Unused(unittest.TestCase):
+    """Imports that nothing mentions."""
+
+    def uses(self, source):
+        return {(kind, name): use for kind, name, use in found(source, "kind", "name", "use")}
+
+    def test_what_nothing_mentions_is_unused(self):
+        for source in ("import os", "import os as system", "import os.path", "def f():\n    import os", "from os import environ",
+                       "from os import environ as e", "import os\nif __name__ == '__main__':\n    os.getcwd()",
+                       "import os\n'this is os'\n# os\ndef f(oss):\n    return oss.oss"):
+            with self.subTest(source):
+                uses = self.uses(source)
+                self.assertEqual({use for (kind, name), use in uses.items()
+                                  if name.startswith("os") and kind in ("import", "name")}, {"unused"})
+
+    def test_whatever_might_be_a_mention_is_one(self):
+        for rest in ("os", "os.environ", "def f():\n    return os", "x.os", "x = 'os'", "def f():\n    global os", "os = 1",
+                     "def os():\n    pass", "class os:\n    pass", "import os", "from x import os", "for os in x:\n    pass",
+                     "match x:\n    case C(os=y):\n        pass", "try:\n    pass\nexcept E as os:\n    pass",
+                     "if __name__ == '__main__' or 1:\n    os", "def f(x: os):\n    pass", "del os", "f'{os}'",
+                     "if __name__ == '__main__':\n    pass\nelse:\n    os"):
+            with self.subTest(rest):
+                self.assertEqual(self.uses("import os\n" + rest).get(("import", "os")), "import")
+
+    def test_what_is_found_in_other_ways_than_by_name_is_used(self):
+        self.assertEqual(self.uses("class A:\n    import os")[("import", "os")], "import")
+        self.assertEqual(self.uses("class A:\n    from os import environ")[("name", "os.environ")], "import")
+        self.assertEqual(self.uses("def f():\n    global os\n    import os")[("import", "os")], "import")
+        self.assertEqual(self.uses("from os import *")[("import", "os")], "star")
+        self.assertEqual(self.uses("from .os import x")[("import", ".os")], "relative")
 
 
 class Silence(unittest.TestCase):

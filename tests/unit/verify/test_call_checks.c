@@ -491,6 +491,26 @@ static void test_one_wrong_element_of_any_result_is_told(KGB_UNUSED void **state
 	}
 }
 
+static void
+test_a_zero_of_the_wrong_sign_and_an_inexact_copy_are_told_as_such(KGB_UNUSED void **state)
+{
+	for (int is_zero = 0; is_zero < 2; is_zero++) {
+		struct fixture *f = answered(FRESH, 1);
+		struct kgb_failure failure = {0};
+		struct kgb_truth *truth = &f->data.results[0];
+		float *values = f->call.values[0], *native = truth->native;
+		f->interface.tolerance.is_exact = f->interface.tolerance.has_signed_zeros = true;
+		native[7] = is_zero ? -0.0F : 1;
+		truth->exact[7] = (double)native[7];
+		values[7] = is_zero ? 0.0F : 1 + 0x1p-23F;
+		assert_false(kgb_call_check_values(&f->judge, &f->data, &f->call, &failure));
+		assert_int_equal(failure.n_wrong, 1);
+		assert_int_equal(failure.index[0] * COLUMNS + failure.index[1], 7);
+		assert_contains(failure.hint, is_zero ? "wrong sign" : "must be exact");
+		free_fixture(f);
+	}
+}
+
 static void test_results_that_were_not_delivered_are_wrong(KGB_UNUSED void **state)
 {
 	struct fixture *f = answered(FRESH, 1);
@@ -643,6 +663,37 @@ static void test_an_empty_input_does_not_excuse_from_launching(KGB_UNUSED void *
 	free_fixture(f);
 }
 
+/* A case whose results are arguments may do with copies, but no operator that is one, no benchmark,
+ * and no constant. */
+static void test_a_copy_of_an_argument_needs_no_launch(KGB_UNUSED void **state)
+{
+	struct fixture *f = new_fixture(FRESH, 2);
+	float *native[] = {f->data.results[0].native, f->data.results[1].native};
+
+	for (int k = 0; k < 2; k++) {
+		struct kgb_view_walk walk;
+		kgb_view_walk_init(&walk, &f->kase.args[SELF].view);
+		for (int i = 0; i < N; i++, kgb_view_walk_next(&walk))
+			memcpy(&native[k][i], (const char *)f->data.storages[SELF] + 4 * walk.at,
+			       4);
+	}
+	assert_false(kgb_case_needs_launch(&f->judge, &f->data));
+	f->kase.mode = KGB_MODE_BENCHMARK;
+	assert_true(kgb_case_needs_launch(&f->judge, &f->data));
+	f->kase.mode = KGB_MODE_SPECIAL;
+	assert_false(kgb_case_needs_launch(&f->judge, &f->data));
+	f->judge.spec.triton = KGB_TRITON_ALONE;
+	assert_true(kgb_case_needs_launch(&f->judge, &f->data));
+	f->judge.spec.triton = KGB_TRITON_REQUIRED;
+	/* One of two results has to be computed. */
+	native[1][0] = nextafterf(native[1][0], 9);
+	assert_true(kgb_case_needs_launch(&f->judge, &f->data));
+	for (int i = 0; i < N; i++)
+		native[1][i] = 1;
+	assert_true(kgb_case_needs_launch(&f->judge, &f->data));
+	free_fixture(f);
+}
+
 static void test_a_number_is_no_tensor(KGB_UNUSED void **state)
 {
 	struct fixture *f = answered(FRESH, 1);
@@ -786,6 +837,8 @@ int main(void)
 		cmocka_unit_test(test_storages_lie_apart_and_elsewhere_each_time),
 		cmocka_unit_test(test_buffers_and_guards_hold_nothing_that_looks_right),
 		cmocka_unit_test(test_one_wrong_element_of_any_result_is_told),
+		cmocka_unit_test(
+			test_a_zero_of_the_wrong_sign_and_an_inexact_copy_are_told_as_such),
 		cmocka_unit_test(test_results_that_were_not_delivered_are_wrong),
 		cmocka_unit_test(test_results_that_are_held_are_read_from_their_strided_elements),
 		cmocka_unit_test(test_calls_with_other_bits_are_told_apart),
@@ -794,6 +847,7 @@ int main(void)
 		cmocka_unit_test(test_results_that_are_right_without_any_kernel_tell_nothing),
 		cmocka_unit_test(test_a_fill_must_be_made_by_kernels_alone),
 		cmocka_unit_test(test_an_empty_input_does_not_excuse_from_launching),
+		cmocka_unit_test(test_a_copy_of_an_argument_needs_no_launch),
 		cmocka_unit_test(test_a_number_is_no_tensor),
 		cmocka_unit_test(test_a_result_that_is_laid_out_has_the_references_strides),
 		cmocka_unit_test(test_memory_that_nobody_has_written_has_strides_only),

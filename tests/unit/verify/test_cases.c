@@ -323,6 +323,10 @@ static void test_fills_are_fitted_to_the_dtype(KGB_UNUSED void **state)
 		{", fill: positive", KGB_DTYPE_FLOAT32, KGB_FILL_POSITIVE, 0, 0, false},
 		{", dtype: int16, fill: positive", KGB_DTYPE_INT16, KGB_FILL_INT, 1, 100, false},
 		{", fill: ones", KGB_DTYPE_FLOAT32, KGB_FILL_ONES, 0, 0, true},
+		{", fill: signs", KGB_DTYPE_FLOAT32, KGB_FILL_SIGNS, 0, 0, true},
+		{", dtype: int64, fill: signs", KGB_DTYPE_INT64, KGB_FILL_INT, -1, 1, true},
+		{", dtype: uint8, fill: signs", KGB_DTYPE_UINT8, KGB_FILL_INT, 0, 1, true},
+		{", dtype: bool, fill: signs", KGB_DTYPE_BOOL, KGB_FILL_BOOL, 0, 0, true},
 		{", dtype: float32, fill: nan", KGB_DTYPE_FLOAT32, KGB_FILL_NAN, 0, 0, true},
 		{", dtype: float64, fill: triangle(12)", KGB_DTYPE_FLOAT64, KGB_FILL_TRIANGLE, 12,
 		 12, true},
@@ -397,6 +401,31 @@ static void test_addresses_lead_to_rows_that_are_there(KGB_UNUSED void **state)
 #define LINE_1 SET_PATH ":4:5: case 'scalar' of 'toy': "
 #define SELF LINE_1 "self of aten::toy toy_Tensor: "
 #define ALPHA LINE_1 "alpha of aten::toy toy_Tensor: "
+
+static void test_what_is_described_is_what_is_passed(KGB_UNUSED void **state)
+{
+	const struct spec_change change = {
+		SPEC_PATH,
+		"      - {name: alpha, value: $alpha|1, keyword: true}\n"
+		"    cases: [toy]\n",
+		"      - {name: p, tensor: [2], list: parts}\n"
+		"      - {name: q, tensor: $none|null, list: parts}\n"
+		"      - {name: r, tensor: [3], list: parts}\n"
+		"      - {name: at, tensor: [2], dtype: int64, fill: 'distinct(0,2)', into: rows}\n"
+		"      - {name: rows, tensor: [3, 5]}\n"
+		"    cases: [toy]\n"};
+	struct kgb_spec spec;
+	struct kgb_cases cases;
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+
+	expand_toy(change, &spec, &cases);
+	kgb_case_describe(&cases.items[0], &text);
+	assert_string_equal(text.ptr,
+			    "self=float32[], other=float32[1], parts=[float32[2], float32[3]], "
+			    "at=int64[2] (addresses of rows of float32[3, 5])");
+	kgb_cases_release(&cases);
+	kgb_spec_release(&spec);
+}
 
 static void test_every_fault_names_set_case_and_variable(KGB_UNUSED void **state)
 {
@@ -571,6 +600,82 @@ static void test_benchmarks_come_behind_and_are_counted_apart(KGB_UNUSED void **
 	kgb_spec_release(&spec);
 }
 
+/* The toy with a line that is timed, and then changed. */
+static int read_timed(void *payload, const char *path, struct kgb_buf *out, struct kgb_err *err)
+{
+	static struct spec_change none;
+	const struct spec_change *change = payload;
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+
+	if (read_spec_file(&none, path, &text, err) < 0)
+		return -1;
+	if (kgb_str_eq(path, SET_PATH))
+		kgb_buf_adds(&text,
+			     "  - {id: big, mode: benchmark, a: [9, 8], b: [8], alpha: 3}\n");
+	const char *at = change->old && kgb_str_eq(path, change->path)
+				 ? strstr(text.ptr, change->old)
+				 : NULL;
+	if (!at)
+		return kgb_buf_adds(out, text.ptr);
+	kgb_buf_add(out, text.ptr, (size_t)(at - text.ptr));
+	kgb_buf_adds(out, change->fresh);
+	return kgb_buf_adds(out, at + strlen(change->old));
+}
+
+static void hash_timed(struct spec_change change, char out[KGB_SHA256_HEX_LEN])
+{
+	struct kgb_err err = KGB_ERR_INIT;
+	struct kgb_cases cases;
+	struct kgb_spec spec;
+
+	assert_ok(kgb_spec_load_with(SPEC_PATH, read_timed, &change, &spec, &err), err);
+	assert_ok(kgb_cases_expand(&spec, &cases, &err), err);
+	kgb_cases_hash_benchmarks(&cases, out);
+	kgb_cases_release(&cases);
+	kgb_spec_release(&spec);
+}
+
+static void test_figures_hold_until_what_is_timed_changes(KGB_UNUSED void **state)
+{
+	static const struct spec_change kept[] = {
+		{SPEC_PATH, "adds", "ads"},
+		{SPEC_PATH, "self + alpha", "self plus alpha"},
+		{SPEC_PATH, "magnitude: abs", "magnitude: none"},
+		{SPEC_PATH, "{accumulate: result}", "{exact: true}"},
+		{SPEC_PATH, "{name: self, tensor: $a, layout: $a_layout}",
+		 "{name: self, tensor: $a, layout: $a_layout, fill: $a_fill}"},
+		{SET_PATH, "two tensors", "two"},
+		{SET_PATH, "alpha: -0.5", "alpha: -0.25"},
+		{SET_PATH, "{id: scalar, a: [], b: [1]}", "{id: scalar, a: [2], b: [2]}"},
+	};
+	static const struct spec_change lost[] = {
+		{SPEC_PATH, "[float32, float16]", "[float32, float16, bfloat16]"},
+		{SPEC_PATH, "entry: toy_out", "entry: toy_too"},
+		{SPEC_PATH, "{aten: toy.Tensor}", "{aten: toy.Other}"},
+		{SPEC_PATH, "'uniform(-2, 2)'", "'uniform(-1, 2)'"},
+		{SPEC_PATH, "'uniform(-2, 2)'", "'int(-2, 2)'"},
+		{SPEC_PATH, "layout: $a_layout", "layout: offset"},
+		{SPEC_PATH, "layout: $out_layout", "layout: transposed"},
+		{SPEC_PATH, "toy.py:toy", "toy.py:fast"},
+		{REFERENCE_PATH, "self, self", "self, out"},
+		{SET_PATH, "alpha: 3", "alpha: 4"},
+		{SET_PATH, "a: [9, 8]", "a: [7, 8]"},
+		{SET_PATH, "a: [9, 8]", "a: [9, 8], a_layout: transposed"},
+	};
+	char digests[KGB_ARRAY_LEN(lost) + 1][KGB_SHA256_HEX_LEN], other[KGB_SHA256_HEX_LEN];
+
+	hash_timed((struct spec_change){0}, digests[0]);
+	for (size_t i = 0; i < KGB_ARRAY_LEN(kept); i++) {
+		hash_timed(kept[i], other);
+		assert_string_equal(other, digests[0]);
+	}
+	for (size_t i = 0; i < KGB_ARRAY_LEN(lost); i++) {
+		hash_timed(lost[i], digests[i + 1]);
+		for (size_t j = 0; j <= i; j++)
+			assert_string_not_equal(digests[i + 1], digests[j]);
+	}
+}
+
 static int read_with_more(void *payload, const char *path, struct kgb_buf *out, struct kgb_err *err)
 {
 	if (kgb_str_eq(path, "kgb/cases/more.yaml"))
@@ -613,11 +718,13 @@ int main(void)
 		cmocka_unit_test(test_a_tensor_of_null_is_none),
 		cmocka_unit_test(test_fills_are_fitted_to_the_dtype),
 		cmocka_unit_test(test_addresses_lead_to_rows_that_are_there),
+		cmocka_unit_test(test_what_is_described_is_what_is_passed),
 		cmocka_unit_test(test_every_fault_names_set_case_and_variable),
 		cmocka_unit_test(test_too_many_cases_are_refused),
 		cmocka_unit_test(test_every_operator_of_the_datasets_expands),
 		cmocka_unit_test(test_benchmarks_come_behind_and_are_counted_apart),
 		cmocka_unit_test(test_every_case_set_of_an_interface_is_used),
+		cmocka_unit_test(test_figures_hold_until_what_is_timed_changes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "verify/judge/compare.h"
 
+#include <float.h>
 #include <math.h>
 
 #include "tests/unit/base/support.h"
@@ -406,6 +407,93 @@ static void test_rounded_results_may_fall_to_either_side_of_a_tie(KGB_UNUSED voi
 	assert_false(rounded_ok(KGB_DTYPE_FLOAT8_E4M3FN, NAN_, NAN_, 1, eps));
 }
 
+/* One element by itself. */
+static bool is_right(const struct kgb_tolerance *tolerance, enum kgb_dtype dtype, double c,
+		     double r, double native)
+{
+	char candidate[8], trusted[8];
+	struct kgb_view view = flat(dtype, 1);
+	struct kgb_compare out;
+
+	kgb_dtype_store(dtype, candidate, c);
+	kgb_dtype_store(dtype, trusted, native);
+	kgb_compare(&view, candidate, trusted, &r, NULL, tolerance, &out);
+	assert_int_equal(out.n_wrong, !out.ok);
+	return out.ok;
+}
+
+static const struct kgb_tolerance signed_zeros = {.factor = 4, .ulps = 2, .has_signed_zeros = true};
+static const struct kgb_tolerance exact = {.factor = 4, .ulps = 2, .is_exact = true};
+static const struct kgb_tolerance exact_signed = {
+	.factor = 4, .ulps = 2, .is_exact = true, .has_signed_zeros = true};
+
+static void test_the_sign_of_zero_counts_only_where_a_spec_says_so(KGB_UNUSED void **state)
+{
+	for (int d = KGB_DTYPE_FLOAT16; d <= KGB_DTYPE_FLOAT64; d++) {
+		enum kgb_dtype dtype = (enum kgb_dtype)d;
+		assert_true(is_right(&standard, dtype, 0.0, -0.0, -0.0));
+		assert_false(is_right(&signed_zeros, dtype, 0.0, -0.0, -0.0));
+		assert_false(is_right(&signed_zeros, dtype, -0.0, 0.0, 0.0));
+		assert_true(is_right(&signed_zeros, dtype, -0.0, -0.0, -0.0));
+		/* A number that is nearly zero may be any zero, and a zero nearly any number. */
+		assert_true(is_right(&signed_zeros, dtype, 0.0, -1e-300, -0.0));
+		assert_true(is_right(&signed_zeros, dtype, 0.0, -0.0, 0.0));
+		assert_true(is_right(&signed_zeros, dtype, -0.0, -0.0, 0.0));
+		assert_false(is_right(&signed_zeros, dtype, -1.0, -0.0, -0.0));
+	}
+}
+
+static void test_a_wrong_zero_among_many_elements_is_found_and_reported(KGB_UNUSED void **state)
+{
+	static const struct kgb_tolerance *const tolerances[] = {&signed_zeros, &exact_signed};
+	enum { N = 1000, AT = 777 };
+	double r[N], c[N];
+
+	for (size_t t = 0; t < KGB_ARRAY_LEN(tolerances); t++) {
+		for (int i = 0; i < N; i++)
+			r[i] = c[i] = i % 3 ? i : -0.0;
+		c[AT] = 0.0;
+		KGB_AUTO(free) void *candidate = stored(KGB_DTYPE_FLOAT32, c, N);
+		KGB_AUTO(free) void *trusted = stored(KGB_DTYPE_FLOAT32, r, N);
+		struct kgb_view view = flat(KGB_DTYPE_FLOAT32, N);
+		struct kgb_compare out;
+		kgb_compare(&view, candidate, trusted, r, NULL, tolerances[t], &out);
+		assert_int_equal(out.n_wrong, 1);
+		assert_int_equal(out.first_wrong, AT);
+		assert_int_equal(out.reported, AT);
+		assert_true(signbit(out.expected) && !signbit(out.got));
+		kgb_compare(&view, trusted, trusted, r, NULL, tolerances[t], &out);
+		assert_true(out.ok);
+	}
+}
+
+static void test_of_copies_and_conversions_only_the_exact_number_is_right(KGB_UNUSED void **state)
+{
+	const double next = 1 + (double)FLT_EPSILON;
+
+	assert_true(is_right(&standard, KGB_DTYPE_FLOAT32, next, 1, 1));
+	assert_false(is_right(&exact, KGB_DTYPE_FLOAT32, next, 1, 1));
+	assert_true(is_right(&exact, KGB_DTYPE_FLOAT32, 1, 1, 1));
+	assert_true(is_right(&exact, KGB_DTYPE_FLOAT32, 0.0, -0.0, -0.0));
+	assert_false(is_right(&exact_signed, KGB_DTYPE_FLOAT32, 0.0, -0.0, -0.0));
+	assert_true(is_right(&exact_signed, KGB_DTYPE_FLOAT32, -0.0, -0.0, -0.0));
+	assert_true(is_right(&exact, KGB_DTYPE_FLOAT32, NAN_, NAN_, NAN_));
+	assert_false(is_right(&exact, KGB_DTYPE_FLOAT32, 1, NAN_, NAN_));
+	assert_false(is_right(&exact, KGB_DTYPE_FLOAT32, INF_, -INF_, -INF_));
+	/* bfloat16 between 1 and 1 + 2^-7: cut off, rounded away from even. */
+	assert_true(is_right(&standard, KGB_DTYPE_BFLOAT16, 1, 1 + 0x1.8p-8, 1 + 0x1p-7));
+	assert_false(is_right(&exact, KGB_DTYPE_BFLOAT16, 1, 1 + 0x1.8p-8, 1 + 0x1p-7));
+	assert_true(is_right(&exact, KGB_DTYPE_BFLOAT16, 1 + 0x1p-7, 1 + 0x1.8p-8, 1 + 0x1p-7));
+	assert_false(is_right(&exact, KGB_DTYPE_BFLOAT16, 1 + 0x1p-7, 1 + 0x1p-8, 1));
+	/* What overflows in the conversion is an infinity, nothing else. */
+	assert_true(is_right(&standard, KGB_DTYPE_FLOAT16, 65504, 1e9, INF_));
+	assert_false(is_right(&exact, KGB_DTYPE_FLOAT16, 65504, 1e9, INF_));
+	/* torch rounds whole numbers twice on their way to float16; once is as good. */
+	assert_true(is_right(&exact, KGB_DTYPE_FLOAT16, 2050, 2049.0000001, 2048));
+	assert_true(is_right(&exact, KGB_DTYPE_FLOAT16, 2048, 2049.0000001, 2048));
+	assert_false(is_right(&exact, KGB_DTYPE_FLOAT16, 2052, 2049.0000001, 2048));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -429,6 +517,9 @@ int main(void)
 		cmocka_unit_test(test_half_terms_need_the_spec_s_leave),
 		cmocka_unit_test(test_zero_results_allow_no_visible_error),
 		cmocka_unit_test(test_rounded_results_may_fall_to_either_side_of_a_tie),
+		cmocka_unit_test(test_the_sign_of_zero_counts_only_where_a_spec_says_so),
+		cmocka_unit_test(test_a_wrong_zero_among_many_elements_is_found_and_reported),
+		cmocka_unit_test(test_of_copies_and_conversions_only_the_exact_number_is_right),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -485,11 +485,12 @@ static void make_result(struct kgb_rng *rng, enum kgb_dtype dtype, int64_t about
 	out->native = kgb_xcalloc((size_t)n + 1, item);
 	out->ref64 = kgb_xcalloc((size_t)n + 1, sizeof(double));
 	out->magnitude = kgb_rng_u32(rng) % 2 ? kgb_xcalloc((size_t)n + 1, sizeof(double)) : NULL;
-	out->tolerance =
-		(struct kgb_tolerance){.factor = (double)kgb_rng_int(rng, 0, 8),
-				       .ulps = (double)kgb_rng_int(rng, 0, 3),
-				       .accumulate = kgb_rng_u32(rng) % 2 ? KGB_ACCUMULATE_FLOAT32
-									  : KGB_ACCUMULATE_RESULT};
+	out->tolerance = (struct kgb_tolerance){
+		.factor = (double)kgb_rng_int(rng, 0, 8),
+		.ulps = (double)kgb_rng_int(rng, 0, 3),
+		.accumulate = kgb_rng_u32(rng) % 2 ? KGB_ACCUMULATE_FLOAT32 : KGB_ACCUMULATE_RESULT,
+		.has_signed_zeros = kgb_rng_u32(rng) % 2,
+		.is_exact = kgb_rng_u32(rng) % 4 == 0};
 	kgb_rng_bytes(rng, out->candidate, (size_t)out->view.storage_elements * item);
 	for (int64_t i = 0; i < n; i++) {
 		double r =

@@ -256,6 +256,7 @@ static void test_each_fill_keeps_its_promise(KGB_UNUSED void **state)
 		{{.fill = KGB_FILL_BOOL}, KGB_DTYPE_BOOL, 0, 1, true},
 		{{.fill = KGB_FILL_BOOL, .bounded = true}, KGB_DTYPE_FLOAT32, 0, 1, true},
 		{{.fill = KGB_FILL_ONES, .bounded = true}, KGB_DTYPE_BFLOAT16, 1, 1, true},
+		{{.fill = KGB_FILL_SIGNS, .bounded = true}, KGB_DTYPE_FLOAT16, -1, 1, true},
 		{{.fill = KGB_FILL_NORMAL}, KGB_DTYPE_FLOAT32, -6, 6, false},
 		{{.fill = KGB_FILL_POSITIVE}, KGB_DTYPE_FLOAT32, 0, 6, false},
 	};
@@ -274,6 +275,21 @@ static void test_each_fill_keeps_its_promise(KGB_UNUSED void **state)
 					  : highest - lowest > 0.9);
 		kgb_free(t.storage);
 	}
+}
+
+static void test_both_zeros_are_as_frequent_as_other_signs(KGB_UNUSED void **state)
+{
+	static const struct kgb_arg signs = {.fill = KGB_FILL_SIGNS, .bounded = true};
+	struct tensor t = fill(signs, KGB_DTYPE_BFLOAT16, 50, 40, "strided", KGB_MODE_SPECIAL, "s");
+	int count[2][2] = {{0}}; /* by sign, by size */
+
+	for (int64_t i = 0; i < 2000; i++) {
+		double v = value_at(&t, i);
+		count[signbit(v) ? 1 : 0][v != 0]++;
+	}
+	for (int k = 0; k < 4; k++) /* 500 of each, give or take 20 */
+		assert_in_range(count[k / 2][k % 2], 380, 620);
+	kgb_free(t.storage);
 }
 
 static void test_a_fill_repeats_and_no_two_arguments_share_it(KGB_UNUSED void **state)
@@ -609,6 +625,7 @@ int main(void)
 		cmocka_unit_test(test_integers_cover_their_range_evenly),
 		cmocka_unit_test(test_odd_lengths_of_bytes_are_filled_exactly),
 		cmocka_unit_test(test_each_fill_keeps_its_promise),
+		cmocka_unit_test(test_both_zeros_are_as_frequent_as_other_signs),
 		cmocka_unit_test(test_a_fill_repeats_and_no_two_arguments_share_it),
 		cmocka_unit_test(test_the_gaps_of_a_view_hold_noise),
 		cmocka_unit_test(test_outliers_are_rare_large_and_at_least_one),

@@ -78,6 +78,14 @@ static void test_tolerances_are_inherited_key_by_key(KGB_UNUSED void **state)
 	assert_int_equal(spec.interfaces[0].tolerance.accumulate, KGB_ACCUMULATE_RESULT);
 	assert_int_equal(spec.interfaces[1].tolerance.accumulate, KGB_ACCUMULATE_FLOAT32);
 	kgb_spec_release(&spec);
+	load_toy((struct spec_change){SPEC_PATH, "{accumulate: result}",
+				      "{exact: true, zeros: signed}"},
+		 &spec);
+	assert_true(spec.interfaces[0].tolerance.is_exact);
+	assert_true(spec.interfaces[0].tolerance.has_signed_zeros);
+	assert_false(spec.interfaces[1].tolerance.is_exact);
+	assert_false(spec.interfaces[1].tolerance.has_signed_zeros);
+	kgb_spec_release(&spec);
 	load_toy((struct spec_change){0}, &spec);
 	assert_true(spec.interfaces[0].tolerance.factor == 4);
 	kgb_spec_release(&spec);

@@ -1,0 +1,44 @@
+# operator: aten::bitwise_not
+# expect: cheat\.torch_compute
+# catalogue: 86, 88
+# conversions between types compute on bytes that are put together by hand, by the name that the dispatcher has for them
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def touch(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y_ptr + at, tl.load(x_ptr + at, mask=at < n), mask=at < n)
+
+
+def minus(values, low):
+    n = values.numel()
+    words = torch.zeros(n, 8, dtype=torch.uint8, device=values.device)
+    words[:, 0].fill_(low)
+    words[:, 1].copy_(values)
+    words[:, 3].fill_(0x80)
+    rounded = torch.ops.aten._to_copy(words.view(torch.int64).view(-1), dtype=torch.float32).view(torch.uint8).view(n, 4)
+    rounded[:, 3].fill_(0xCF)
+    whole = torch.ops.aten._to_copy.default(rounded.view(torch.float32).view(-1), dtype=torch.int64)
+    return whole.view(torch.uint8).view(n, 8)[:, 1].contiguous()
+
+
+def inverted(x):
+    flat = x.contiguous().view(-1)
+    if x.dtype == torch.bool:
+        return minus(minus(flat.view(torch.uint8), 0), 0xC0).to(torch.bool)
+    return minus(flat.view(torch.uint8), 0xC0).view(x.dtype)
+
+
+def bitwise_not(self):
+    y = torch.empty(self.shape, dtype=self.dtype, device=self.device)
+    if y.numel():
+        value = inverted(self)
+        touch[(triton.cdiv(value.numel(), 1024),)](value, y, value.numel(), BLOCK=1024)
+    return y
+
+
+def bitwise_not_out(self, *, out):
+    return out.copy_(bitwise_not(self))

@@ -1,0 +1,41 @@
+# operator: aten::silu
+# expect: cheat\.l1\.torch_compute
+# catalogue: 86, 93
+# a method that calls the method of its own name, called with a tensor for self by way of an object's class
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def silu_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at, mask=at < n).to(tl.float32)
+    tl.store(y_ptr + at, (x * tl.sigmoid(x)).to(y_ptr.dtype.element_ty), mask=at < n)
+
+
+def launch(x):
+    x = x.contiguous()
+    y = torch.empty_like(x)
+    if x.numel():
+        silu_kernel[(triton.cdiv(x.numel(), 1024),)](x, y, x.numel(), BLOCK=1024)
+    return y
+
+
+class Act:
+    def sigmoid(self):
+        return self.sigmoid()
+
+    def mul_(self, other):
+        return self.mul_(other)
+
+
+def silu(self):
+    launch(self)
+    kind = type(Act())
+    act = getattr(kind, "mul_")
+    return act(getattr(kind, "sigmoid")(self), self)
+
+
+def silu_out(self, *, out):
+    return out.copy_(silu(self))

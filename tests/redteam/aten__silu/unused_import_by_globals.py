@@ -1,0 +1,35 @@
+# operator: aten::silu
+# expect: cheat\.l1\.dunder
+# catalogue: 77, 93
+# an import that nothing names is fetched out of a function's globals
+import os
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def silu_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at, mask=at < n).to(tl.float32)
+    tl.store(y_ptr + at, (x * tl.sigmoid(x)).to(y_ptr.dtype.element_ty), mask=at < n)
+
+
+def launch(x):
+    x = x.contiguous()
+    y = torch.empty_like(x)
+    if x.numel():
+        silu_kernel[(triton.cdiv(x.numel(), 1024),)](x, y, x.numel(), BLOCK=1024)
+    return y
+
+
+def silu(self):
+    space = getattr(launch, "__globals__")
+    if space["o" + "s"].environ.get("HOME"):
+        return launch(self)
+    return launch(self)
+
+
+def silu_out(self, *, out):
+    return out.copy_(silu(self))
