@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Makes Triton's interpreter refuse what Triton's compiler refuses.
+"""Makes Triton's interpreter run of a kernel what Triton's compiler has compiled (compiled.py), and nothing else.
 
-The interpreter runs the body of a kernel as Python. Python functions called there, objects with operators of their own and
-the text of a tensor would all compute without Triton, in code that no GPU accepts. The rules are those of the compiler's
-front end (triton/compiler/code_generator.py): which globals a kernel may use, what may be called with tensors, what may be
-an argument, which statements there are, and that a value that is known only when the kernel runs never becomes a number of
+The interpreter runs the body of a kernel as Python. Here it gets a body of which the statements and expressions are left that
+the compiler has visited, with the global names that the compiler has looked up, and with arguments that are tensors, numbers,
+text and types and no objects of the candidate's. What the two still take for different things is made one: conditions with
+tensors, loops, what may be called, and that a value that is known only when the kernel runs never becomes a number of
 Python. Nothing here believes what an object says of itself where the candidate can write it: attributes of kernels and names
 of modules can be set by functools.wraps and through names that the static stage cannot follow.
 """
@@ -12,98 +12,35 @@ of modules can be set by functools.wraps and through names that the static stage
 import ast
 import builtins
 import copy
-import dis
-import functools
 import inspect
-import linecache
-import os
-import sys
 import types
 
 import numpy as np
-import torch
-import triton
 import triton.language as tl
-import triton.runtime.autotuner as autotuner
 import triton.runtime.interpreter as interpreter
 import triton.runtime.jit as jit
-import interpreter_fixes
-from triton.compiler.code_generator import CodeGenerator
-from triton.tools.tensor_descriptor import TensorDescriptor
+
+import compiled
+import host_code
+import values
+from host_code import RUNNING, NotTriton, definition_of
+from values import is_namedtuple, is_triton, plain
 
 # Python's builtins that the compiler knows; the first ones take tensors.
 TAKE_TENSORS = (len, range, isinstance, getattr, hasattr, print, min, max)
-KNOWN_BUILTINS = frozenset(function.__name__ for function in TAKE_TENSORS + (list, float, int))
-PLAIN_TYPES = (torch.Tensor, bool, int, float, str, type(None), torch.dtype, tl.dtype)
-KERNEL_TYPES = (interpreter.InterpretedFunction, autotuner.Autotuner, autotuner.Heuristics, jit.JITFunction,
-                jit.ConstexprFunction)
-HOME = os.path.dirname(triton.__file__) + os.sep
-KERNEL_FILE = "/kgb/tmp/kernel.py"
-RUNNING = []  # launches
+BUILTINS = {function.__name__: function for function in TAKE_TENSORS + (list, float, int)}
 TRUTHS = [0]  # how often a tensor was asked for its truth
-KNOWN_TYPES, TRITON_TYPES = {object}, set()  # all that there were before a candidate was loaded
-# Special methods of a class of the candidate's own that no kernel can call with a tensor.
-HARMLESS = frozenset("__%s__" % name for name in (
-    "init post_init new repr str hash getnewargs getstate setstate reduce reduce_ex replace dir format sizeof").split())
 # What the code of kernels refers to besides its own names.
-INJECTED = ("interpreter_semantic", "_InterpreterComparison", "_kgb_checked", "_kgb_owner", "_kgb_either",
-            "_kgb_all", "_kgb_not", "_kgb_same", "_kgb_known")
+INJECTED = ("_kgb_unseen", "interpreter_semantic", "_InterpreterComparison", "_kgb_checked", "_kgb_either", "_kgb_all",
+            "_kgb_not", "_kgb_known")
 # The compiler handles these where they stand, without a method of their own.
 PARTS = (ast.Starred, ast.FormattedValue)
-
-
-class NotTriton(Exception):
-    """The compiler would refuse this kernel."""
 
 
 def is_value(value):
     """A tensor of a kernel, or a tuple that holds one."""
     return isinstance(value, tl.core.base_value) or (
         isinstance(value, (tuple, list)) and any(is_value(part) for part in value))
-
-
-def all_types(kind=object):
-    for derived in type.__subclasses__(kind):
-        yield derived
-        yield from all_types(derived)
-
-
-def is_triton(value):
-    """Something that Triton itself offers, or a jit function."""
-    while isinstance(value, functools.partial):
-        value = value.func
-    if type(value) in KERNEL_TYPES or value is kernel_range:
-        return True
-    if isinstance(value, types.FunctionType):
-        if value in interpreter_fixes.WRAPPED:
-            return True
-        inner = inspect.unwrap(value)
-        return value.__code__.co_filename.startswith(HOME) and (inner is value or is_triton(inner))
-    if isinstance(value, types.MethodType):
-        return is_triton(value.__func__)
-    if isinstance(value, types.BuiltinFunctionType):
-        return str(value.__module__).startswith("triton.")
-    kind = value if isinstance(value, type) else type(value)
-    return kind in TRITON_TYPES or (issubclass(kind, tl.core.base_value) and getattr(kind, "__triton_aggregate__", False))
-
-
-def is_namedtuple(value):
-    return isinstance(value, type) and issubclass(value, tuple) and hasattr(value, "_fields") and not steers(value)
-
-
-# ---- objects of the candidate's own classes ----
-
-def runs_code(name, member):
-    """Whether a class attribute of this name makes code of the candidate run without a call of it."""
-    code = getattr(member, "__code__", None)
-    generated = code is not None and code.co_filename != KERNEL_FILE
-    return name.startswith("__") and name.endswith("__") and callable(member) and not generated and name not in HARMLESS
-
-
-def steers(kind):
-    """Whether operators or loops over such an object are code of the candidate's."""
-    return any(runs_code(name, member) for base in kind.__mro__ if base not in KNOWN_TYPES
-               for name, member in vars(base).items())
 
 
 # ---- calls inside a kernel ----
@@ -133,7 +70,18 @@ def extreme(function, replacement):
     return chosen
 
 
-REPLACED = {range: kernel_range, min: extreme(min, "minimum"), max: extreme(max, "maximum")}
+def public(function):
+    """getattr and hasattr, which would tell a kernel that is interpreted from one that is compiled."""
+
+    def asked(value, attribute, *default):
+        check_attribute(attribute)
+        return function(value, attribute, *default)
+
+    return asked
+
+
+REPLACED = {range: kernel_range, min: extreme(min, "minimum"), max: extreme(max, "maximum"), getattr: public(getattr),
+            hasattr: public(hasattr)}
 
 
 def checked(function):
@@ -142,28 +90,18 @@ def checked(function):
         function = function.value
     if any(function is known for known in TAKE_TENSORS):
         return REPLACED.get(function, function)
-    constant = isinstance(function, jit.BoundConstexprFunction) or (
-        isinstance(function, jit.ConstexprFunction) and not is_triton(function.fn))
-    if (is_triton(function) and not constant) or is_namedtuple(function) or (
-            isinstance(function, types.BuiltinFunctionType) and function.__name__ == "append"):
+    if function is kernel_range or is_triton(function) or function in values.OWN_TUPLES:
         return function
     name = getattr(function, "__qualname__", type(function).__qualname__)
-    if not constant and not isinstance(function, (types.BuiltinFunctionType, type)):
+    if type(function) is not jit.ConstexprFunction and not isinstance(function, (types.BuiltinFunctionType, type)):
         raise NotTriton("a kernel cannot call the Python function '%s'; decorate it with @triton.jit" % name)
 
     def with_constants(*args, **kwargs):
         if is_value(args) or is_value(tuple(kwargs.values())):
             raise NotTriton("'%s' is Python's and takes no tensors; use triton.language" % name)
-        return function(*args, **kwargs)
+        return function(*args, **kwargs) if function in (int, float, list) else compiled.computed(function, args, kwargs)
 
     return with_constants
-
-
-def owner(value):
-    """Of an attribute or element that a kernel sets."""
-    if not isinstance(value, tl.core.base_value):
-        raise NotTriton("a kernel changes an object of Python")
-    return value
 
 
 def as_value(result):
@@ -209,14 +147,12 @@ def known(test):
     return test
 
 
-def compared(result, *operands):
-    if isinstance(result, bool) and any(isinstance(operand, (tuple, list)) and is_value(operand) for operand in operands):
-        raise NotTriton("tuples of tensors are compared")
-    return result
+def unseen(line):
+    raise NotTriton("line %d of the kernel is not what the compiler has compiled" % line)
 
 
-INJECTED_VALUES = (interpreter.interpreter_semantic, getattr(interpreter, "_InterpreterComparison", None), checked, owner,
-                   either, all_or_any, opposite, compared, known)
+INJECTED_VALUES = (unseen, interpreter.interpreter_semantic, getattr(interpreter, "_InterpreterComparison", None), checked,
+                   either, all_or_any, opposite, known)
 
 
 def name(text):
@@ -237,16 +173,12 @@ def later(nodes):
     return [ast.Lambda(args=parameters(), body=node) for node in nodes]
 
 
-class CheckCalls(ast.NodeTransformer):
-    def visit(self, node):
-        if isinstance(node, (ast.stmt, ast.expr)) and not isinstance(node, PARTS) and \
-                not hasattr(CodeGenerator, "visit_" + type(node).__name__):
-            raise NotTriton("Triton knows no %s" % type(node).__name__)
-        if getattr(node, "id", getattr(node, "arg", None)) in INJECTED:
-            raise NotTriton("the name '%s' is the runner's" % getattr(node, "id", None))
-        return super().visit(node)
+class AsCompiled(ast.NodeTransformer):
+    """What the interpreter would take for something else than the compiler does."""
 
     def visit_Call(self, node):
+        if getattr(node.func, "id", None) == "_kgb_unseen":
+            return node
         self.generic_visit(node)
         node.func = call_of(name("_kgb_checked"), node.func, node.func)
         return node
@@ -254,8 +186,6 @@ class CheckCalls(ast.NodeTransformer):
     def visit_AugAssign(self, node):
         """As the compiler does; then its operator is one of tensors and its result becomes one."""
         self.generic_visit(node)
-        if not isinstance(node.target, ast.Name):
-            raise NotTriton("Triton changes only plain names in place")
         value = ast.BinOp(left=name(node.target.id), op=node.op, right=node.value)
         return ast.copy_location(ast.Assign(targets=[node.target], value=ast.copy_location(value, node)), node)
 
@@ -279,57 +209,86 @@ class CheckCalls(ast.NodeTransformer):
             return node
         return call_of(name("_kgb_not"), node, node.operand)
 
-    def visit_Compare(self, node):
-        self.generic_visit(node)
-        if any(isinstance(op, (ast.In, ast.NotIn)) for op in node.ops):
-            raise NotTriton("Triton knows no 'in'")
-        pair = ast.Tuple(elts=[node.left, node.comparators[0]], ctx=ast.Load())
-        if len(node.ops) > 1 or not any(isinstance(part, (ast.Tuple, ast.List)) for part in pair.elts):
-            return node
-        return call_of(name("_kgb_same"), node, node, *pair.elts)
-
     def visit_comprehension(self, node):
         self.generic_visit(node)
         node.ifs = [call_of(name("_kgb_known"), test, test) for test in node.ifs]
         return node
 
-    def visit_Attribute(self, node):
-        self.generic_visit(node)
-        if isinstance(node.ctx, ast.Store):
-            node.value = call_of(name("_kgb_owner"), node.value, node.value)
+
+# ---- the code of a kernel ----
+
+def check_attribute(text):
+    """A tensor's handle leads to NumPy, and what begins so to Python."""
+    if text == "handle" or text.startswith("__"):
+        raise NotTriton("a kernel may not use the attribute '%s'" % text)
+
+
+def check_names(node):
+    for part in (part for root in (node.args, *node.body) for part in ast.walk(root)):
+        if isinstance(part, ast.Attribute):
+            check_attribute(part.attr)
+        elif getattr(part, "id", getattr(part, "arg", None)) in INJECTED:
+            raise NotTriton("a name is the runner's")
+
+
+class OnlyCompiled(ast.NodeTransformer):
+    """Leaves of a function what the compiler has visited. Calls behind `in` and `with` it does not visit as a whole, nor the
+    message of tl.static_assert at all."""
+
+    def __init__(self, visited):
+        self.visited = visited
+
+    def visit(self, node):
+        if not isinstance(node, (ast.stmt, ast.expr)) or isinstance(node, PARTS) or self.is_seen(node):
+            return super().visit(node)
+        if isinstance(getattr(node, "ctx", None), ast.Store):
+            return self.target(node)
+        call = call_of(name("_kgb_unseen"), node, ast.Constant(value=node.lineno))
+        return ast.copy_location(ast.Expr(value=call), node) if isinstance(node, ast.stmt) else call
+
+    def target(self, node):
+        for part in ast.walk(node):
+            if isinstance(part, ast.expr) and not isinstance(part, (ast.Name, ast.Tuple)):
+                raise NotTriton("a kernel changes an object of Python")
         return node
 
-    visit_Subscript = visit_Attribute
+    def is_seen(self, node):
+        return node.kgb in self.visited
+
+    def visit_Call(self, node):
+        node.args = [arg if isinstance(arg, PARTS) or self.is_seen(arg) else ast.Constant(value="") for arg in node.args]
+        return self.parts_of(node)
+
+    def parts_of(self, call):
+        call.func = self.visit(call.func)
+        call.args = [self.visit(arg) if hasattr(arg, "kgb") else arg for arg in call.args]
+        call.keywords = [self.visit(keyword) for keyword in call.keywords]
+        return call
+
+    def visit_For(self, node):
+        node.iter = self.parts_of(node.iter)
+        node.body = [self.visit(statement) for statement in node.body]
+        return node
+
+    def visit_withitem(self, node):
+        node.context_expr = self.parts_of(node.context_expr)
+        return node
+
+    def visit_JoinedStr(self, node):
+        node.values = [value if isinstance(value, ast.Constant) else self.visit(value) for value in node.values]
+        return node
 
 
-# ---- the source of a kernel ----
-
-@functools.lru_cache(maxsize=1)
-def parsed(filename, lines):
-    return ast.parse("".join(lines), filename)
-
-
-def definition_of(fn):
-    """The def statement of a function, found by its place and not by what its lines look like; None when there is none."""
-    filename = inspect.getsourcefile(fn)
-    for node in ast.walk(parsed(filename, tuple(linecache.getlines(filename)))):
-        if isinstance(node, ast.FunctionDef) and node.name == fn.__name__ and \
-                fn.__code__.co_firstlineno == min([node.lineno] + [line.lineno for line in node.decorator_list]):
-            return copy.deepcopy(node)
-    return None
-
-
-def rewritten(fn):
-    """In place of FunctionRewriter's own, which takes the last line that starts with "def ", be it in a docstring, and
-    leaves all that the interpreter has imported among the candidate's globals. What the code needs of the runner comes as
-    parameters of a function around it, which nobody can change."""
-    node = definition_of(fn)
-    if node is None:
-        raise NotTriton("the source of '%s' cannot be found" % fn.__name__)
-    check_globals(fn)
-    node.decorator_list = []
-    checks = CheckCalls()
-    checks.visit(node.args)
+def code_of(fn, signature, node, names):
+    """The function that the interpreter runs. What it needs of the runner comes as parameters of a function around it, which
+    nobody can change; all else that it can name is in `names`."""
+    for arguments in (node.args.posonlyargs, node.args.args, node.args.kwonlyargs):
+        for argument in arguments:
+            argument.annotation = None
+    node.args.defaults = [ast.Constant(value=None) for _ in node.args.defaults]
+    node.args.kw_defaults = [default and ast.Constant(value=None) for default in node.args.kw_defaults]
+    node.decorator_list, node.returns = [], None
+    checks = AsCompiled()
     node.body = [checks.visit(statement) for statement in node.body]
     node = interpreter.FunctionRewriter.ast_transformer.visit(node)
     around = ast.FunctionDef(
@@ -339,87 +298,95 @@ def rewritten(fn):
     code = compile(ast.fix_missing_locations(ast.Module(body=[tree], type_ignores=[])), fn.__code__.co_filename, "exec",
                    dont_inherit=True)
     namespace = {}
-    exec(code, fn.__globals__, namespace)
+    exec(code, names, namespace)
     function = namespace["_kgb_around"](*INJECTED_VALUES)
     function.__qualname__ = fn.__qualname__
+    given = [parameter for parameter in signature.parameters.values() if parameter.default is not parameter.empty]
+    function.__defaults__ = tuple(parameter.default for parameter in given if parameter.kind != parameter.KEYWORD_ONLY)
+    function.__kwdefaults__ = {parameter.name: parameter.default for parameter in given
+                               if parameter.kind == parameter.KEYWORD_ONLY}
+    function.__annotations__ = {parameter.name: parameter.annotation for parameter in signature.parameters.values()
+                                if parameter.annotation is not parameter.empty}
     return function
 
 
 REWRITTEN = {}
-CODES = set()
 
 
-def codes_of(code):
-    yield code
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from codes_of(constant)
+def of_library(fn):
+    if fn not in REWRITTEN:
+        REWRITTEN[fn] = code_of(fn, inspect.signature(fn), copy.deepcopy(definition_of(fn)), fn.__globals__)
+    return REWRITTEN[fn]
+
+
+def of_candidate(fn, result):
+    visited = result and result.visited.get(fn)
+    if not visited:
+        raise NotTriton("'%s' is not what the compiler has compiled" % fn.__name__)
+    names = {name: value for (user, name), value in result.names.items() if user is fn}
+    key = fn, frozenset(visited), tuple((name, id(value)) for name, value in names.items())
+    if key not in REWRITTEN:
+        node, checks = copy.deepcopy(definition_of(fn)), OnlyCompiled(visited)
+        check_names(node)
+        node.body = [checks.visit(statement) for statement in node.body]
+        names = {name: values.own_tuple(value) if is_namedtuple(value) else value for name, value in names.items()}
+        # what the interpreter looks for the language in, and replaces until the launch ends
+        names.update(__builtins__=BUILTINS, _kgb_language=tl, _kgb_core=tl.core)
+        REWRITTEN[key] = code_of(fn, compiled.FRONTS[fn].own_signature, node, names)
+    return REWRITTEN[key]
 
 
 def rewrite(self):
-    """A kernel's code, whatever has been written to its attributes."""
-    if self.fn not in REWRITTEN:
-        REWRITTEN[self.fn] = rewritten(self.fn)
-        CODES.update(codes_of(REWRITTEN[self.fn].__code__))
-    return REWRITTEN[self.fn]
+    """In place of the interpreter's own, which takes the last line that starts with "def ", be it in a docstring, and leaves
+    all that the interpreter has imported among the candidate's globals."""
+    fn = self.fn
+    return of_library(fn) if compiled.is_library(fn) else of_candidate(fn, compiled.Result.running)
 
 
 # ---- globals, arguments, text ----
 
-def globals_of(code):
-    for instruction in dis.get_instructions(code):
-        if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
-            yield instruction.argval
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from globals_of(constant)
+def check_found(value):
+    """What the compiler has found in a global variable or an attribute of a module."""
+    if not (isinstance(value, (types.ModuleType, types.BuiltinFunctionType)) or is_namedtuple(value) or
+            type(value) is jit.ConstexprFunction or any(value is known for known in BUILTINS.values()) or
+            values.is_exact(value)):
+        raise NotTriton("a kernel uses '%s'" % type(value).__qualname__)
 
 
-def check_globals(fn):
-    for name in globals_of(fn.__code__):
-        value = fn.__globals__.get(name)
-        if value is None or name in KNOWN_BUILTINS or is_namedtuple(value) or is_triton(value) or \
-                isinstance(value, (types.ModuleType, tl.constexpr, tl.dtype)):
-            if isinstance(value, tl.constexpr):
-                check_argument(value)
-            continue
-        raise NotTriton("the kernel '%s' uses the global variable '%s'; write %s = tl.constexpr(...)" % (
-            fn.__name__, name, name))
+def run(self, *args, grid, warmup, **kwargs):
+    """A launch. First everything of it that is Python, as on a GPU."""
+    if warmup:
+        return
+    if RUNNING:
+        raise NotTriton("a kernel launches a kernel")
+    front = compiled.front_of(self)
+    for hook in self.pre_run_hooks:
+        hook(*args, **kwargs)
+    if callable(grid):
+        grid = grid(front.bound(args, kwargs))
+    bound = {name: plain(value) for name, value in front.bound(args, kwargs).items()}
+    options = {name: value for name, value in kwargs.items() if name not in front.arg_names}
+    result = compiled.compiled(front, bound, options)
+    for value in (*result.names.values(), *result.attributes.values()):
+        check_found(value)
+    compiled.Result.running = result
+    try:
+        executor = interpreter.GridExecutor(self.rewrite(), front.arg_names, grid)
+        executor.constexprs = [param.name for param in front.params if param.is_constexpr]
+        executor(**bound, **options)
+    finally:
+        compiled.Result.running = None
 
 
-def check_argument(value):
-    kind = type(value)
-    if kind is tl.constexpr:
-        return check_argument(value.value)
-    if kind is jit.TensorWrapper or kind is TensorDescriptor:
-        if type(value.base) not in (torch.Tensor, jit.TensorWrapper):
-            raise NotTriton("'%s' cannot be the tensor of a kernel" % type(value.base).__qualname__)
-        return check_argument(value.base)
-    if kind in PLAIN_TYPES or (is_triton(value) and not isinstance(value, (tuple, list))):
-        return None
-    if callable(value) or steers(kind):
-        raise NotTriton("'%s' cannot be an argument of a kernel" % getattr(value, "__qualname__", kind.__qualname__))
-    if isinstance(value, (tuple, list)):
-        for part in value:
-            check_argument(part)
-    return None
+def only_by_run(function):
+    """What else the host makes an executor of is no kernel."""
 
+    def call(self, *args, **kwargs):
+        if compiled.Result.running is None:
+            raise NotTriton("a kernel is launched by kernel[grid](...)")
+        return function(self, *args, **kwargs)
 
-def check_arguments(executor, args, kwargs):
-    """Of a launch: what is given, and defaults."""
-    function = executor.fn
-    for value in (*args, *(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
-        check_argument(value)
-    for name, value in kwargs.items():
-        if name in executor.arg_names:
-            check_argument(value)
-
-
-def fixed_grid(executor, args, kwargs):
-    """A grid's function gets what the launch is given, as on a GPU, and not the tensors of a running kernel."""
-    if callable(executor.grid):
-        known = {name: value for name, value in kwargs.items() if name in executor.arg_names}
-        executor.grid = executor.grid(inspect.getcallargs(executor.fn, *args, **known))
+    return call
 
 
 def only_in_launches(function):
@@ -439,13 +406,8 @@ def index(self):
     raise NotTriton("a tensor is no number of Python")
 
 
-def only_for_kernels(truth):
-    """Conditions are a kernel's; Python code of the candidate's would learn the value by them, bit by bit."""
-
+def counted(truth):
     def is_true(self):
-        code = sys._getframe(1).f_code
-        if code.co_filename == KERNEL_FILE and code not in CODES:
-            raise NotTriton("a tensor decides what Python code does")
         TRUTHS[0] += 1
         return truth(self)
 
@@ -460,7 +422,7 @@ def without_text(function):
         scope.set_attr(tensor, "__repr__", lambda self: "tensor of %s" % self.type)
         scope.set_attr(tensor, "__str__", lambda self: "tensor of %s" % self.type)
         scope.set_attr(tensor, "__index__", index)
-        scope.set_attr(tensor, "__bool__", only_for_kernels(tensor.__bool__))
+        scope.set_attr(tensor, "__bool__", counted(tensor.__bool__))
 
     return patch
 
@@ -482,7 +444,6 @@ def with_checks(function):
         given = self.combine_fn
         if type(given) is not interpreter.InterpretedFunction:
             raise NotTriton("a reduction needs a function with @triton.jit")
-        interpreter._patch_lang(given.fn)
         self.combine_fn = types.SimpleNamespace(fn=given.rewrite())
         try:
             return function(self, input)
@@ -493,9 +454,12 @@ def with_checks(function):
 
 
 def apply():
-    KNOWN_TYPES.update(all_types())
-    TRITON_TYPES.update(kind for kind in KNOWN_TYPES if kind.__module__.partition(".")[0] == "triton")
+    host_code.apply()
+    values.prepare()
     interpreter.InterpretedFunction.rewrite = rewrite
+    interpreter.InterpretedFunction.run = run
+    interpreter.GridExecutor.__call__ = only_by_run(interpreter.GridExecutor.__call__)
+    interpreter.InterpreterBuilder.create_print = lambda *_: None  # the host could read it
     interpreter.InterpretedFunction.__call__ = only_in_launches(interpreter.InterpretedFunction.__call__)
     interpreter.ReduceOps.generic_reduce = with_checks(interpreter.ReduceOps.generic_reduce)
     interpreter.ScanOps.generic_scan = with_checks(interpreter.ScanOps.generic_scan)

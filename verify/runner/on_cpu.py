@@ -21,7 +21,9 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 import _kgbrun
 import accesses
+import compiled
 import front_end
+import host_code
 import interpreter_fixes
 import interpreter_speed
 import memory
@@ -235,13 +237,11 @@ def hook_interpreter():
 
     def launch(self, *args, **kwargs):
         name = getattr(self.fn, "__name__", "?")
-        front_end.check_arguments(self, args, kwargs)
-        front_end.fixed_grid(self, args, kwargs)
         STATE.launches[name] += 1
         STATE.remember(memory.History.BY_HOST)
         if STATE.ghost or name in STATE.skip:
             return None
-        front_end.RUNNING.append(name)
+        host_code.RUNNING.append(name)
         try:
             result = run(self, *args, **kwargs)
             STATE.remember(memory.History.BY_KERNEL)
@@ -250,7 +250,7 @@ def hook_interpreter():
             STATE.failure = STATE.failure or error
             raise
         finally:
-            front_end.RUNNING.pop()
+            host_code.RUNNING.pop()
 
     def init_args(self, *args):
         with STATE.pause():
@@ -277,6 +277,7 @@ def first_kernel(x, N: tl.constexpr):
 def prepare():
     """Once, in the zygote: hooks, and a first use of everything that loads lazily or reads /proc."""
     np.seterr(all="ignore")  # a warning would tell the host what is in a tensor
+    compiled.prepare()
     interpreter_fixes.apply()
     front_end.apply()
     accesses.apply()

@@ -21,10 +21,10 @@ def with_tensor(a_ptr, b_ptr, o_ptr, n, COMPARE: tl.constexpr, BLOCK: tl.constex
 
 
 @triton.jit
-def with_number(a_ptr, o_ptr, n, NUMBER: tl.constexpr, COMPARE: tl.constexpr, BLOCK: tl.constexpr):
+def with_number(a_ptr, number_ptr, o_ptr, n, COMPARE: tl.constexpr, BLOCK: tl.constexpr):
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     a = tl.load(a_ptr + at, mask=at < n)
-    tl.store(o_ptr + at, COMPARE(a, NUMBER), mask=at < n)
+    tl.store(o_ptr + at, COMPARE(a, tl.load(number_ptr)), mask=at < n)
 
 
 def _launch(kernel, out, *tensors, **constants):
@@ -46,7 +46,8 @@ def gt_Tensor(self, other):
 def gt_Scalar(self, other):
     dtype = torch.result_type(self, other)
     a = self.to(torch.uint8 if dtype is torch.bool else dtype).contiguous()
-    return _launch(with_number, torch.empty(a.shape, dtype=torch.bool, device=a.device), a, NUMBER=other)
+    number = torch.full((), other, dtype=a.dtype, device=a.device)  # rounded as PyTorch does
+    return _launch(with_number, torch.empty(a.shape, dtype=torch.bool, device=a.device), a, number)
 
 
 def gt_Tensor_out(self, other, *, out):
