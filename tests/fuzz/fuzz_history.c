@@ -16,8 +16,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct kgb_arranged arranged;
 	struct kgb_err err = KGB_ERR_INIT;
 
-	for (int16_t i = 0; i < N; i++)
-		result[i] = i;
+	for (int i = 0; i < N; i++)
+		result[i] = (int16_t)i;
 	truth.results[0] = (struct kgb_truth){
 		.native = result,
 		.view = {.dtype = KGB_DTYPE_INT16, .ndim = 1, .sizes = {N}, .strides = {1}},

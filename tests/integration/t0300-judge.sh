@@ -180,6 +180,22 @@ test_expect_success 'no warm process is trouble of ours, never a pass' '
 	jq -e ".status == \"infra_error\" and (.code | startswith(\"infra.\")) and .passed_tests == 0" verdict.json
 '
 
+# mortal N: the same judge, but the first N processes for a kernel die before they have loaded it.
+mortal() {
+	rm -rf mortal
+	cp -R data mortal
+	sed -i -e "s/^KERNEL_PATH = .*/&\nDEATHS = mmap.mmap(-1, 1)  # shared by all that are forked from here\nDEATHS[0] = $1/" \
+		-e "s/^    def do_ready(self, request, fds):/&\n        if DEATHS[0]:\n            DEATHS[0] -= 1\n            os.kill(os.getpid(), 9)/" \
+		mortal/verify/runner/runner.py
+}
+
+test_expect_success 'a process that dies before it has the kernel is replaced, once' '
+	mortal 1 && KGB_DATA_DIR=$TRASH/mortal judge "$process/honest.py" &&
+	jq -e ".status == \"passed\"" verdict.json &&
+	mortal 200 && KGB_DATA_DIR=$TRASH/mortal judge "$process/honest.py" &&
+	jq -e ".status == \"infra_error\" and .code == \"infra.correctness\" and (.message | test(\"does not start\"))" verdict.json
+'
+
 # ---- candidates ----
 
 # check KERNEL: its second line names the code (a regular expression), or "passed". The judge ends in time and leaves

@@ -12,7 +12,7 @@
 #include "verify/judge/compiler.h"
 #include "verify/judge/judge.h"
 
-enum { START_MS = 30 * 1000 };
+enum { START_MS = 30 * 1000, STARTS_MAX = 2 };
 
 /* The reference runs our own code on our own sizes: these are backstops only. */
 #define REFERENCE_MEMORY_BYTES ((int64_t)64 << 30)
@@ -193,6 +193,25 @@ static int await_ready(struct kgb_judge *judge, struct kgb_worker *worker, struc
 	return 0;
 }
 
+/* Start a jailed process. One that ends before anything of the candidate has run (of 1,600 on a GPU
+ * two did, without a word) says nothing about the candidate: another one is started. */
+static int start_for_kernel(struct kgb_judge *judge, struct kgb_worker *worker,
+			    const struct kgb_worker_spec *spec, struct kgb_err *err)
+{
+	for (int n_left = STARTS_MAX; n_left > 0; n_left--) {
+		if (kgb_judge_start_worker(judge, worker, KGB_ROLE_RUNNER, spec, START_MS, err) < 0)
+			return -1;
+		if (await_ready(judge, worker, err) == 0)
+			return 0;
+		if (n_left == 1 || worker->end == KGB_WORKER_ALIVE ||
+		    worker->end == KGB_WORKER_TIMED_OUT)
+			break;
+		kgb_worker_stop(worker);
+		*err = (struct kgb_err)KGB_ERR_INIT;
+	}
+	return -1;
+}
+
 /* Start a jailed process and have it load a kernel file; the reply to that is still to come.
  * `compiler` is its end of a seat there, -1: none. */
 static int send_kernel(struct kgb_judge *judge, struct kgb_worker *worker,
@@ -211,9 +230,7 @@ static int send_kernel(struct kgb_judge *judge, struct kgb_worker *worker,
 		.fds = {kernel, compiler},
 		.n_fds = compiler < 0 ? 1 : 2,
 	};
-	if (kgb_judge_start_worker(judge, worker, KGB_ROLE_RUNNER, &spec, START_MS, err) < 0)
-		return -1;
-	if (await_ready(judge, worker, err) < 0)
+	if (start_for_kernel(judge, worker, &spec, err) < 0)
 		return -1;
 	write_load(judge, &text);
 	if (text.overflowed)

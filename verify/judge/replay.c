@@ -404,7 +404,7 @@ int kgb_replay_run(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
 		   struct kgb_failure *failure, struct kgb_err *err)
 {
 	struct kgb_exec_range ranges[KGB_MAX_RESULTS];
-	struct kgb_exec_layout layout;
+	struct kgb_exec_layout layout = {0};
 	struct kgb_exec_run_spec spec = {.skip = skip, .ranges = ranges};
 
 	if (prepare(judge, rcase, data, repetition, call, err) < 0)
@@ -451,9 +451,9 @@ static int see_all(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
 {
 	struct kgb_replayer *replayer = judge->replay->replayer;
 	struct kgb_exec_range ranges[KGB_EXEC_RANGES];
-	struct kgb_exec_layout layout;
+	struct kgb_exec_layout layout = {0};
 	struct kgb_exec_run_spec spec = {.plan = PART_PLAN, .skip = -1, .ranges = ranges};
-	struct kgb_call call;
+	struct kgb_call call = {0};
 	size_t next = 0;
 	int rc = prepare(judge, rcase, arranged->data, WATCH_REPETITION, &call, err);
 

@@ -182,7 +182,7 @@ static int look_at_turns(struct kgb_judge *judge, const struct kgb_replay_case *
 {
 	const struct kgb_plan *plan = &rcase->plan;
 	const bool with_kernels = judge->spec.triton != KGB_TRITON_REQUIRED;
-	enum kgb_arranger last = KGB_ARRANGED_BY_KERNEL, by;
+	enum kgb_arranger last = KGB_ARRANGED_BY_KERNEL, by = KGB_ARRANGED_BY_KERNEL;
 	bool any = false;
 	int rc = 0;
 

@@ -19,6 +19,7 @@ enum {
 	CASES_PER_INTERFACE = 2,
 	WATCHED_PER_INTERFACE = 3,
 	TRIES_PER_INTERFACE = 24, /* cases whose result would not tell anything are passed over */
+	WATCH_TRIES = 6, /* the same of memory: of many operators none tells anything */
 	PLAIN_REPETITION = 10, /* repetitions that correctness has not used */
 	GHOST_REPETITION = 11,
 	ABLATION_REPETITION = 12,
@@ -360,9 +361,10 @@ static int fail_untold(const struct kgb_interface *interface, struct kgb_err *er
 		interface->entry);
 }
 
-static bool is_told(const struct kgb_ghost_tally *tally)
+static bool is_told(const struct kgb_ghost_tally *tally, int n_tried)
 {
-	return tally->n_ablated >= CASES_PER_INTERFACE && tally->n_watched >= WATCHED_PER_INTERFACE;
+	return tally->n_ablated >= CASES_PER_INTERFACE &&
+	       (tally->n_watched >= WATCHED_PER_INTERFACE || n_tried >= WATCH_TRIES);
 }
 
 static int haunt_interface(struct kgb_judge *judge, const struct kgb_interface *interface,
@@ -371,7 +373,7 @@ static int haunt_interface(struct kgb_judge *judge, const struct kgb_interface *
 	struct kgb_ghost_tally *tally = &judge->tallies[interface - judge->spec.interfaces];
 	const struct kgb_case *c = NULL;
 
-	for (int tried = 0; tried < TRIES_PER_INTERFACE && !is_told(tally); tried++) {
+	for (int tried = 0; tried < TRIES_PER_INTERFACE && !is_told(tally, tried); tried++) {
 		struct kgb_data data;
 		c = next_case(&judge->cases, interface, c);
 		if (!c)

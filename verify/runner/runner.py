@@ -46,8 +46,9 @@ def prepare():
 
 def line_of(error):
     """The innermost line of kernel.py in an exception's own or its cause's traceback; 0 when there is none."""
-    line = 0
-    while error is not None:
+    line, seen = 0, set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
         trace = error.__traceback__
         while trace is not None:
             if trace.tb_frame.f_code.co_filename == KERNEL_PATH:

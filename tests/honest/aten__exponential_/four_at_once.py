@@ -7,8 +7,8 @@ import triton.language as tl
 
 @triton.jit
 def store_one(x_ptr, at, bits, mean, n, s1, s2, s3, x0, x1, x2, x3):
-    # 24 bits and a half: (0, 1)
-    u = ((bits >> 8).to(tl.float32) + 0.5) * (2.0 ** -24)
+    # 23 bits and a half: (0, 1), exactly
+    u = ((bits >> 9).to(tl.float32) + 0.5) * (2.0 ** -23)
     inside = at < n
     place = at % s3 * x3 + at // s3 % s2 * x2 + at // (s3 * s2) % s1 * x1 + at // (s3 * s2 * s1) * x0
     tl.store(x_ptr + place, -mean * tl.log(u), mask=inside)
