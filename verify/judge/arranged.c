@@ -133,12 +133,6 @@ static bool is_rich(const struct kgb_neighbours *of, const char *elements, size_
 	return n_values == LEAST_VALUES;
 }
 
-/* The same element everywhere: all groups are one. */
-static bool is_filled(const struct kgb_neighbours *of, const char *elements, size_t n)
-{
-	return n >= of->length && memcmp(elements, elements + of->size, (n - 1) * of->size) == 0;
-}
-
 static size_t n_groups_of(const struct kgb_neighbours *of, size_t n_elements)
 {
 	return n_elements < of->length ? 0 : n_elements - of->length + 1;
@@ -151,16 +145,6 @@ static bool is_convertible(enum kgb_dtype from, enum kgb_dtype to)
 	return from == to || (!kgb_dtype_is_complex(from) && !kgb_dtype_is_complex(to));
 }
 
-/* kgb_dtype_is_float is said of complex ones, too. */
-static void convert(enum kgb_dtype from, const void *elements, size_t n, enum kgb_dtype to,
-		    void *out)
-{
-	for (size_t i = 0; i < n; i++)
-		kgb_dtype_store(
-			to, (char *)out + i * kgb_dtype_size(to),
-			kgb_dtype_load(from, (const char *)elements + i * kgb_dtype_size(from)));
-}
-
 /* n elements as those of a result; NULL: they cannot be. *converted is to be freed. */
 static const char *as_result(const struct kgb_neighbours *of, enum kgb_dtype from,
 			     const void *elements, size_t n, char **converted)
@@ -170,8 +154,10 @@ static const char *as_result(const struct kgb_neighbours *of, enum kgb_dtype fro
 		return elements;
 	if (!is_convertible(from, of->dtype))
 		return NULL;
+	KGB_AUTO(free) double *values = kgb_xreallocarray(NULL, n + 1, sizeof(*values));
 	*converted = kgb_xreallocarray(NULL, n + 1, of->size);
-	convert(from, elements, n, of->dtype, *converted);
+	kgb_dtype_load_array(from, elements, n, values);
+	kgb_dtype_store_array(of->dtype, values, n, *converted);
 	return *converted;
 }
 
@@ -256,7 +242,7 @@ static struct kgb_neighbours *neighbours_new(const struct kgb_data *data,
 		if (data->storages[i])
 			add_input(of, &known, &data->kase->args[i].view, data->storages[i], truth,
 				  alone);
-	const bool is_fill = alone && is_filled(of, truth->native, n);
+	const bool is_fill = alone && n >= of->length && kgb_truth_is_filled(truth);
 	const bool tells = is_fill || is_rich(of, truth->native, n);
 	of->weight = is_fill ? LEAST_GROUPS : 1;
 	for (size_t i = 0; tells && i < n_groups_of(of, n); i++) {

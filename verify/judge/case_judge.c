@@ -30,15 +30,6 @@ static bool has_empty_input(const struct kgb_case *c)
 	return false;
 }
 
-/* The same bytes in every element. */
-static bool is_filled(const struct kgb_truth *truth)
-{
-	size_t size = kgb_dtype_size(truth->view.dtype);
-	size_t bytes = (size_t)kgb_view_numel(&truth->view) * size;
-
-	return memcmp(truth->native, (const char *)truth->native + size, bytes - size) == 0;
-}
-
 /* The elements of an argument, as they were before the call. */
 static bool is_argument(const struct kgb_data *data, const struct kgb_truth *truth)
 {
@@ -59,7 +50,8 @@ static bool needs_no_kernel(const struct kgb_data *data, const struct kgb_truth 
 		return true;
 	if (!truth->native)
 		return false;
-	return (has_empty_input(data->kase) && is_filled(truth)) || is_argument(data, truth);
+	return (has_empty_input(data->kase) && kgb_truth_is_filled(truth)) ||
+	       is_argument(data, truth);
 }
 
 /* That some cases may go without does not let an operator do: of each interface stage l2 asks for a

@@ -13,6 +13,14 @@ static size_t aligned(size_t bytes)
 	return (bytes + STORAGE_ALIGN - 1) / STORAGE_ALIGN * STORAGE_ALIGN;
 }
 
+bool kgb_truth_is_filled(const struct kgb_truth *truth)
+{
+	const size_t size = kgb_dtype_size(truth->view.dtype);
+	const size_t bytes = (size_t)kgb_view_numel(&truth->view) * size;
+
+	return memcmp(truth->native, (const char *)truth->native + size, bytes - size) == 0;
+}
+
 void kgb_data_fill(struct kgb_data *data, const struct kgb_case *c, const struct kgb_seed *seed,
 		   uint32_t variant)
 {

@@ -28,6 +28,9 @@ struct kgb_truth {
 	int64_t strides[KGB_MAX_DIMS]; /* of the native result, in elements */
 };
 
+/** Does every element have the same bytes? The result must have elements, and values. */
+bool kgb_truth_is_filled(const struct kgb_truth *truth);
+
 struct kgb_data {
 	const struct kgb_case *kase; /* borrowed */
 	void *storages[KGB_MAX_ARGS]; /* owned; of TENSOR arguments with elements */

@@ -190,8 +190,10 @@ bool kgb_ghost_may_tell(const struct kgb_judge *judge, const struct kgb_data *da
 bool kgb_ghost_wants(const struct kgb_judge *judge, const struct kgb_data *data);
 /** A case told, on a GPU. */
 void kgb_ghost_count(struct kgb_judge *judge, const struct kgb_data *data);
-/** Is there need to look at a case's memory, whose neighbours (arranged.h) are `arranged`? */
-bool kgb_ghost_wants_watch(const struct kgb_judge *judge, const struct kgb_arranged *arranged);
+/** Is there need to look at a case's memory? True: *arranged has its neighbours (arranged.h), and
+ * is to be released. */
+bool kgb_ghost_begin_watch(const struct kgb_judge *judge, const struct kgb_data *data,
+			   struct kgb_arranged *arranged);
 /** It was looked at. */
 void kgb_ghost_count_watched(struct kgb_judge *judge, const struct kgb_arranged *arranged);
 /** Start the process that calls what the candidate is measured against, on a GPU. */

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "verify/exec/check.h"
 #include "verify/judge/outline.h"
 
 #define NO_IMAGE UINT32_MAX
@@ -101,7 +102,8 @@ static void put_ops(const struct kgb_outline *outline, const struct images *imag
 		const struct kgb_outline_op *kept = &outline->ops[i];
 		const struct kgb_op op = plan_op(outline, kept, images);
 		kgb_record_put_op(&plan->record, &op);
-		plan->ops[i] = (struct kgb_plan_op){.kind = op.kind, .source = kept->source};
+		plan->ops[i] = (struct kgb_plan_op){
+			.kind = op.kind, .writes = kgb_exec_op_writes(&op), .source = kept->source};
 		if (op.kind != KGB_OP_LAUNCH)
 			continue;
 		plan->ops[i].owner = kept->owner;

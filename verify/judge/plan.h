@@ -23,6 +23,7 @@ enum kgb_plan_blocks {
 /** One op of the plan; kgb-exec can be told to leave it out by its number. */
 struct kgb_plan_op {
 	enum kgb_op_kind kind;
+	bool writes; /* memory of the device */
 	enum kgb_owner owner; /* of a LAUNCH */
 	const char *kernel; /* of a LAUNCH, else NULL; lives with the plan */
 	size_t source; /* number of the op in the window it came from */

@@ -164,16 +164,6 @@ static int haunt(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
 
 /* ---- memory ---- */
 
-/* Whose work an op is; false: it writes nothing. */
-static bool writer_of(const struct kgb_plan *plan, size_t op, enum kgb_arranger *by)
-{
-	const enum kgb_op_kind kind = plan->ops[op].kind;
-
-	*by = kgb_plan_is_candidate(plan, op) ? KGB_ARRANGED_BY_KERNEL : KGB_ARRANGED_BY_HOST;
-	return kind == KGB_OP_LAUNCH || kind == KGB_OP_MEMSET || kind == KGB_OP_COPY ||
-	       kind == KGB_OP_UPLOAD;
-}
-
 /* Look at memory wherever torch and the candidate's kernels take turns. Without those kernels only
  * torch's turns matter. */
 static int look_at_turns(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
@@ -182,13 +172,15 @@ static int look_at_turns(struct kgb_judge *judge, const struct kgb_replay_case *
 {
 	const struct kgb_plan *plan = &rcase->plan;
 	const bool with_kernels = judge->spec.triton != KGB_TRITON_REQUIRED;
-	enum kgb_arranger last = KGB_ARRANGED_BY_KERNEL, by = KGB_ARRANGED_BY_KERNEL;
+	enum kgb_arranger last = KGB_ARRANGED_BY_KERNEL;
 	bool any = false;
 	int rc = 0;
 
 	for (size_t i = 0; i <= plan->n_ops && rc == 0; i++) {
-		if (i < plan->n_ops && !writer_of(plan, i, &by))
+		if (i < plan->n_ops && !plan->ops[i].writes)
 			continue;
+		const enum kgb_arranger by = kgb_plan_is_candidate(plan, i) ? KGB_ARRANGED_BY_KERNEL
+									    : KGB_ARRANGED_BY_HOST;
 		if (any && (i == plan->n_ops || by != last) &&
 		    (with_kernels || last == KGB_ARRANGED_BY_HOST))
 			rc = kgb_replay_watch(judge, rcase, i, with_kernels, last, arranged,
@@ -204,15 +196,13 @@ static int watch(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
 		 const struct kgb_data *fresh, struct kgb_failure *failure, struct kgb_err *err)
 {
 	struct kgb_arranged arranged;
-	int rc = 0;
 
 	KGB_MEASURE(judge, KGB_PHASE_ABLATION);
-	kgb_arranged_init(&arranged, fresh, judge->spec.triton == KGB_TRITON_ALONE);
-	if (kgb_ghost_wants_watch(judge, &arranged)) {
-		rc = look_at_turns(judge, rcase, &arranged, failure, err);
-		if (rc == 0)
-			kgb_ghost_count_watched(judge, &arranged);
-	}
+	if (!kgb_ghost_begin_watch(judge, fresh, &arranged))
+		return 0;
+	int rc = look_at_turns(judge, rcase, &arranged, failure, err);
+	if (rc == 0)
+		kgb_ghost_count_watched(judge, &arranged);
 	kgb_arranged_release(&arranged);
 	return rc;
 }

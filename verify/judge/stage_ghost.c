@@ -247,12 +247,18 @@ static struct kgb_ghost_tally *tally_of(const struct kgb_judge *judge, const str
 	return &judge->tallies[c->interface - judge->spec.interfaces];
 }
 
-bool kgb_ghost_wants_watch(const struct kgb_judge *judge, const struct kgb_arranged *arranged)
+bool kgb_ghost_begin_watch(const struct kgb_judge *judge, const struct kgb_data *data,
+			   struct kgb_arranged *arranged)
 {
-	const struct kgb_ghost_tally *tally = tally_of(judge, arranged->data->kase);
+	const struct kgb_ghost_tally *tally = tally_of(judge, data->kase);
 
-	return kgb_arranged_tells(arranged) &&
-	       __atomic_load_n(&tally->n_watched, __ATOMIC_RELAXED) < WATCHED_PER_INTERFACE;
+	if (__atomic_load_n(&tally->n_watched, __ATOMIC_RELAXED) >= WATCHED_PER_INTERFACE)
+		return false;
+	kgb_arranged_init(arranged, data, judge->spec.triton == KGB_TRITON_ALONE);
+	if (kgb_arranged_tells(arranged))
+		return true;
+	kgb_arranged_release(arranged);
+	return false;
 }
 
 void kgb_ghost_count_watched(struct kgb_judge *judge, const struct kgb_arranged *arranged)
@@ -322,8 +328,9 @@ static int watch_case(struct kgb_judge *judge, const struct kgb_data *data, stru
 {
 	struct kgb_arranged arranged;
 
-	kgb_arranged_init(&arranged, data, judge->spec.triton == KGB_TRITON_ALONE);
-	int rc = kgb_ghost_wants_watch(judge, &arranged) ? watch(judge, &arranged, err) : 0;
+	if (!kgb_ghost_begin_watch(judge, data, &arranged))
+		return 0;
+	int rc = watch(judge, &arranged, err);
 	kgb_arranged_release(&arranged);
 	return rc;
 }
@@ -464,6 +471,15 @@ static int decide_arranged(struct kgb_judge *judge)
 	return 0;
 }
 
+static int haunt_all(struct kgb_judge *judge, struct kgb_err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < judge->spec.n_interfaces && rc == 0; i++)
+		rc = haunt_interface(judge, &judge->spec.interfaces[i], err);
+	return rc;
+}
+
 static int run_stage(struct kgb_judge *judge, struct kgb_err *err)
 {
 	if (judge->no_launch_case) {
@@ -476,12 +492,7 @@ static int run_stage(struct kgb_judge *judge, struct kgb_err *err)
 		kgb_verdict_decide(judge->verdict, KGB_STAGE_L2, &failure);
 		return 1;
 	}
-	for (size_t i = 0; i < judge->spec.n_interfaces && !judge->replay; i++) {
-		int rc = haunt_interface(judge, &judge->spec.interfaces[i], err);
-		if (rc != 0)
-			return rc;
-	}
-	int rc = judge->replay ? decide_replayed(judge, err) : 0;
+	int rc = judge->replay ? decide_replayed(judge, err) : haunt_all(judge, err);
 	return rc == 0 ? decide_arranged(judge) : rc;
 }
 

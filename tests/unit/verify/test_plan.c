@@ -106,13 +106,13 @@ static void test_a_plan_has_what_the_replay_needs_and_nothing_else(void **state)
 	assert_true(window->blocks[2].address == POOL + 3 * PAGE);
 
 	static const struct kgb_plan_op expected[] = {
-		{KGB_OP_UPLOAD, 0, NULL, 1},
-		{KGB_OP_LAUNCH, KGB_OWNER_TRITON, "mul_kernel", 2},
-		{KGB_OP_EVENT_RECORD, 0, NULL, 4},
-		{KGB_OP_EVENT_WAIT, 0, NULL, 5},
-		{KGB_OP_LAUNCH, KGB_OWNER_TORCH_MOVE, "fill", 6},
-		{KGB_OP_COPY, 0, NULL, 8},
-		{KGB_OP_MEMSET, 0, NULL, 9},
+		{KGB_OP_UPLOAD, true, 0, NULL, 1},
+		{KGB_OP_LAUNCH, true, KGB_OWNER_TRITON, "mul_kernel", 2},
+		{KGB_OP_EVENT_RECORD, false, 0, NULL, 4},
+		{KGB_OP_EVENT_WAIT, false, 0, NULL, 5},
+		{KGB_OP_LAUNCH, true, KGB_OWNER_TORCH_MOVE, "fill", 6},
+		{KGB_OP_COPY, true, 0, NULL, 8},
+		{KGB_OP_MEMSET, true, 0, NULL, 9},
 	};
 	static const uint64_t streams[] = {0, 1, 1, 2, 2, 0, 2};
 	assert_int_equal(window->n_ops, KGB_ARRAY_LEN(expected));
@@ -121,6 +121,7 @@ static void test_a_plan_has_what_the_replay_needs_and_nothing_else(void **state)
 		assert_int_equal(window->ops[i].kind, expected[i].kind);
 		assert_int_equal(window->ops[i].stream, streams[i]);
 		assert_int_equal(plan.ops[i].kind, expected[i].kind);
+		assert_int_equal(plan.ops[i].writes, expected[i].writes);
 		assert_int_equal(plan.ops[i].source, expected[i].source);
 		assert_int_equal(kgb_plan_is_candidate(&plan, i), i == 1);
 		if (!expected[i].kernel) {
