@@ -28,8 +28,8 @@ struct groups {
 struct kgb_neighbours {
 	enum kgb_dtype dtype;
 	size_t size, length; /* of an element, in bytes; of a group, in elements */
-	bool is_copy; /* of an input, where copying is the work: that input in another type is known
-			 to lie about */
+	bool as_is; /* nothing counts in another type: a copy, where copying is the work, of an
+		       input that lies about; a fill, since random floats are integers of 0 */
 	size_t weight; /* of a group: how many it counts for */
 	struct groups groups; /* that no input has */
 };
@@ -204,7 +204,7 @@ static void add_input(struct kgb_neighbours *of, struct groups *known, const str
 	const bool is_result = ordered && n == (size_t)kgb_view_numel(&truth->view) &&
 			       memcmp(ordered, truth->native, n * of->size) == 0;
 	if (alone && is_result) {
-		of->is_copy = true;
+		of->as_is = true;
 		if (view->dtype == of->dtype)
 			add_known(of, known, stored, n_stored);
 		return;
@@ -245,6 +245,7 @@ static struct kgb_neighbours *neighbours_new(const struct kgb_data *data,
 	const bool is_fill = alone && n >= of->length && kgb_truth_is_filled(truth);
 	const bool tells = is_fill || is_rich(of, truth->native, n);
 	of->weight = is_fill ? LEAST_GROUPS : 1;
+	of->as_is |= is_fill;
 	for (size_t i = 0; tells && i < n_groups_of(of, n); i++) {
 		const char *at = (const char *)truth->native + i * of->size;
 		const uint64_t hash = group_hash(of, at, 1);
@@ -342,7 +343,7 @@ void kgb_arranged_see(struct kgb_arranged *arranged, const void *bytes, size_t n
 			continue;
 		see_as(of, of->dtype, bytes, n_bytes, by, &arranged->n_by_host);
 		for (size_t k = 0; k < arranged->n_dtypes; k++)
-			if (arranged->dtypes[k] != of->dtype && !of->is_copy)
+			if (arranged->dtypes[k] != of->dtype && !of->as_is)
 				see_as(of, arranged->dtypes[k], bytes, n_bytes, by,
 				       &arranged->n_by_host);
 	}

@@ -202,6 +202,15 @@ static void test_fills_and_flags_tell_nothing(KGB_UNUSED void **state)
 		assert_int_equal(is_by_host(&f), alone);
 	}
 
+	/* Small floats are integers of 0, and lie about wherever memory is random. */
+	f.data.results[0].view.dtype = KGB_DTYPE_INT32;
+	memset(f.result, 0, sizeof(f.result));
+	kgb_arranged_init(&f.arranged, &f.data, true);
+	assert_true(kgb_arranged_tells(&f.arranged));
+	kgb_arranged_see(&f.arranged, (const float[]){0.5f, -0.25f, 0.125f, 0.75f}, 16,
+			 KGB_ARRANGED_BY_HOST);
+	assert_false(is_by_host(&f));
+
 	set_truth(&f, KGB_DTYPE_FLOAT32);
 	f.data.results[0].native = NULL; /* it has nothing that counts */
 	kgb_arranged_init(&f.arranged, &f.data, false);
