@@ -119,3 +119,9 @@ function(kgb_fuzz_target name)
 	target_link_libraries(fuzz_${name} PRIVATE ${ARG_DEPS} kgb::flags)
 	set_property(GLOBAL APPEND PROPERTY KGB_FUZZ_TARGETS ${name})
 endfunction()
+
+# Sources of the calling folder whose loops over arrays become vector instructions.
+function(kgb_vector_sources)
+	set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS
+		"-ffp-contract=off;-fno-math-errno;-fno-trapping-math;$<IF:$<CONFIG:Debug>,-O2,-O3>")
+endfunction()

@@ -3,11 +3,11 @@
 
 #include <strings.h>
 
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "sandbox/gateway/broken.h"
+#include "sandbox/gateway/repeat_guard.h"
 
 /* Most that is kept of one string of an event. */
 #define STRING_BYTES (KGB_LIMIT_EVENT / 2)

@@ -14,7 +14,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "methods/slim.h"
-#include "sandbox/gateway/usage.h"
+#include "sandbox/meter/usage.h"
 
 enum kgb_adapter_kind {
 	KGB_ADAPTER_CLAUDE,

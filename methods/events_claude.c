@@ -6,7 +6,7 @@
  * assistant events repeat the usage of their message once per content block and always say
  * output_tokens 1 while streaming, so without a closing event only the input side is known.
  */
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "methods/events.h"

@@ -6,7 +6,7 @@
  * what came from or went into the cache, output includes reasoning. A turn that fails, or a CLI
  * that is killed, reports none. `error` events are not fatal while more follows.
  */
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "methods/events.h"

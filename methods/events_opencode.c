@@ -8,7 +8,7 @@
  * `total` brings zeros because the server told nothing: that is unknown. Sub-agents and calls for
  * titles are not in the stream; the gateway sees them.
  */
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "methods/events.h"

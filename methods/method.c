@@ -7,11 +7,11 @@
 #include <fcntl.h>
 #include <stddef.h>
 
-#include "base/fs.h"
+#include "base/formats/json.h"
 #include "base/hash.h"
-#include "base/json.h"
-#include "sandbox/gateway/usage.h"
+#include "base/system/fs.h"
 #include "sandbox/isolation/policy.h"
+#include "sandbox/meter/usage.h"
 
 static const char *const session_names[] = {"verify", "oneshot", NULL};
 static const char *const result_names[] = {"workspace", "reply", NULL};
@@ -63,7 +63,7 @@ static const struct kgb_field method_fields[] = {
 	FIELD(summary, .name = "summary", .type = KGB_FIELD_STR, .required = true,
 	      .doc = "One line for `list --methods`"),
 	FIELD(cli, .name = "cli", .type = KGB_FIELD_STR, .required = true,
-	      .doc = "Program that runs: one of methods/program/"),
+	      .doc = "Program that runs: one of methods/data/program/"),
 	FIELD(model, .name = "model", .type = KGB_FIELD_STR, .required = true,
 	      .doc = "Model asked for when none is configured"),
 	FIELD(verify_tool, .name = "verify_tool", .type = KGB_FIELD_BOOL, .def = "false",
@@ -94,7 +94,7 @@ static const struct kgb_field method_fields[] = {
 
 int kgb_method_names(const char *data_dir, struct kgb_strv *out, struct kgb_err *err)
 {
-	KGB_AUTO(free) char *path = kgb_path_join(data_dir, "methods");
+	KGB_AUTO(free) char *path = kgb_path_join(data_dir, "methods/data");
 	DIR *dir = opendir(path);
 	if (!dir)
 		return kgb_fail_errno(err, errno, "open '%s'", path);
@@ -160,7 +160,7 @@ static int check_loop(const struct kgb_method *method, const struct kgb_yaml *do
 		const char *platform = loop->hints.keys[i];
 		KGB_AUTO(free) char *key = kgb_xasprintf("loop.hints.%s", platform);
 		KGB_AUTO(free)
-		char *path = kgb_xasprintf("%s/methods/platform/%s.md", data_dir, platform);
+		char *path = kgb_xasprintf("%s/methods/data/platform/%s.md", data_dir, platform);
 		if (!kgb_fs_exists(AT_FDCWD, path))
 			return kgb_yaml_fail_key(doc, kgb_json_get(doc->root, key), err,
 						 "%s: '%s' is no platform: there is no '%s'", key,
@@ -213,7 +213,7 @@ int kgb_method_load(const char *data_dir, const char *name, struct kgb_method *o
 		return fail_unknown(data_dir, name, err);
 
 	struct kgb_method method = {0};
-	method.dir = kgb_arena_printf(&method.arena, "%s/methods/%s", data_dir, name);
+	method.dir = kgb_arena_printf(&method.arena, "%s/methods/data/%s", data_dir, name);
 	KGB_AUTO(free) char *path = kgb_path_join(method.dir, "method.yaml");
 	KGB_AUTO(yaml) struct kgb_yaml doc = KGB_YAML_INIT;
 	kgb_decode_defaults(method_fields, &method, &method.arena);

@@ -9,8 +9,8 @@
 
 #include <stddef.h>
 
-#include "base/decode.h"
 #include "base/err.h"
+#include "base/formats/decode.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "methods/program.h"

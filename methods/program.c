@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <sys/utsname.h>
 
-#include "base/fs.h"
 #include "base/str.h"
+#include "base/system/fs.h"
 
 static const char *const protocol_names[] = {"anthropic", "chat", "responses", "any", NULL};
 _Static_assert(KGB_ARRAY_LEN(protocol_names) == KGB_N_PROTOCOLS + 2,
@@ -70,7 +70,8 @@ static int check(const struct kgb_program *program, const char *name, const char
 int kgb_program_load(const char *data_dir, const char *name, struct kgb_arena *arena,
 		     struct kgb_program *out, struct kgb_err *err)
 {
-	KGB_AUTO(free) char *path = kgb_xasprintf("%s/methods/program/%s.yaml", data_dir, name);
+	KGB_AUTO(free)
+	char *path = kgb_xasprintf("%s/methods/data/program/%s.yaml", data_dir, name);
 	KGB_AUTO(yaml) struct kgb_yaml doc = KGB_YAML_INIT;
 	struct kgb_program program = {0};
 	if (!kgb_fs_exists(AT_FDCWD, path))
@@ -86,7 +87,7 @@ int kgb_program_load(const char *data_dir, const char *name, struct kgb_arena *a
 
 int kgb_program_names(const char *data_dir, struct kgb_strv *out, struct kgb_err *err)
 {
-	KGB_AUTO(free) char *path = kgb_path_join(data_dir, "methods/program");
+	KGB_AUTO(free) char *path = kgb_path_join(data_dir, "methods/data/program");
 	DIR *dir = opendir(path);
 	if (!dir)
 		return kgb_fail_errno(err, errno, "open '%s'", path);

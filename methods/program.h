@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * The programs that methods run: a coding CLI as data (methods/program/NAME.yaml), shared by all
- * methods that drive it. Where its binary lies, how it tells its version and which versions this
- * project was tested with, which protocol it speaks, who reads its stream.
+ * The programs that methods run: a coding CLI as data (methods/data/program/NAME.yaml), shared by
+ * all methods that drive it. Where its binary lies, how it tells its version and which versions
+ * this project was tested with, which protocol it speaks, who reads its stream.
  */
 #ifndef KGB_METHODS_PROGRAM_H
 #define KGB_METHODS_PROGRAM_H
 
-#include "base/decode.h"
 #include "base/err.h"
+#include "base/formats/decode.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "sandbox/gateway/protocol.h"
+#include "sandbox/meter/protocol.h"
 
 /** Whether it counts tokens itself. */
 enum kgb_program_usage {

@@ -5,9 +5,9 @@
 #include <errno.h>
 #include <fcntl.h>
 
-#include "base/fs.h"
 #include "base/limits.h"
-#include "verify/judge/cases.h"
+#include "base/system/fs.h"
+#include "verify/cases/cases.h"
 
 struct prompt_values {
 	const struct kgb_prompt_operator *op;
@@ -198,7 +198,7 @@ static int read_text(const char *path, struct kgb_buf *out, struct kgb_err *err)
 
 int kgb_prompt_platforms(const char *data_dir, struct kgb_strv *out, struct kgb_err *err)
 {
-	KGB_AUTO(free) char *path = kgb_path_join(data_dir, "methods/platform");
+	KGB_AUTO(free) char *path = kgb_path_join(data_dir, "methods/data/platform");
 	DIR *dir = opendir(path);
 	if (!dir)
 		return kgb_fail_errno(err, errno, "open '%s'", path);
@@ -253,11 +253,13 @@ int kgb_prompt_operator_render(const char *data_dir, const struct kgb_method *me
 	KGB_AUTO(buf) struct kgb_buf platform = KGB_BUF_INIT(KGB_LIMIT_PROMPT);
 	KGB_AUTO(buf) struct kgb_buf own = KGB_BUF_INIT(KGB_LIMIT_PROMPT);
 	KGB_AUTO(buf) struct kgb_buf instructions = KGB_BUF_INIT(KGB_LIMIT_PROMPT);
-	KGB_AUTO(free) char *template_path = kgb_xasprintf("%s/methods/prompt.md", data_dir);
+	KGB_AUTO(free) char *template_path = kgb_xasprintf("%s/methods/data/prompt.md", data_dir);
 	KGB_AUTO(free)
-	char *platform_path = kgb_xasprintf("%s/methods/platform/%s.md", data_dir, vars->platform);
+	char *platform_path =
+		kgb_xasprintf("%s/methods/data/platform/%s.md", data_dir, vars->platform);
 	KGB_AUTO(free)
-	char *source_path = kgb_xasprintf("%s/methods/source/%s.md", data_dir, op->spec->source);
+	char *source_path =
+		kgb_xasprintf("%s/methods/data/source/%s.md", data_dir, op->spec->source);
 	KGB_AUTO(free) char *own_path = kgb_xasprintf("%s/%s", method->dir, method->instructions);
 	if (read_text(template_path, &template, err) < 0 ||
 	    read_text(source_path, &conventions, err) < 0 ||
@@ -274,7 +276,8 @@ int kgb_prompt_operator_render(const char *data_dir, const struct kgb_method *me
 	if (kgb_template_render(&instructions, own.ptr, lookup_value, &values, err) < 0)
 		return kgb_ctx(err, "%s", own_path);
 	if (vars->sees_gpu && method->verify_tool) { /* the others have no tools to use it */
-		KGB_AUTO(free) char *gpu_path = kgb_path_join(data_dir, "methods/shown_gpu.md");
+		KGB_AUTO(free)
+		char *gpu_path = kgb_path_join(data_dir, "methods/data/shown_gpu.md");
 		if (read_text(gpu_path, &own, err) < 0)
 			return -1;
 		kgb_buf_adds(&instructions, own.ptr);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Prompts: methods/prompt.md filled from an operator's spec, with the method's own instructions at
- * its end, and what a method that works in rounds says in each of them. The same text goes to every
- * CLI; nothing in it comes from a test's hidden values.
+ * Prompts: methods/data/prompt.md filled from an operator's spec, with the method's own
+ * instructions at its end, and what a method that works in rounds says in each of them. The same
+ * text goes to every CLI; nothing in it comes from a test's hidden values.
  */
 #ifndef KGB_METHODS_PROMPT_H
 #define KGB_METHODS_PROMPT_H
@@ -10,15 +10,16 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "methods/method.h"
-#include "verify/spec.h"
+#include "verify/spec/spec.h"
 
 struct kgb_prompt_vars {
-	const char *platform; /* "cpu": selects methods/platform/<platform>.md */
+	const char *platform; /* "cpu": selects methods/data/platform/<platform>.md */
 	int64_t max_verify_calls; /* checks that the agent may ask for */
 	bool sees_gpu; /* in its sandbox, with PyTorch and Triton */
 };
 
-/** The platforms that there is something to say about: names of methods/platform/NAME.md, sorted.
+/** The platforms that there is something to say about: names of methods/data/platform/NAME.md,
+ * sorted.
  */
 KGB_MUST_CHECK int kgb_prompt_platforms(const char *data_dir, struct kgb_strv *out,
 					struct kgb_err *err);

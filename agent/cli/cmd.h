@@ -10,8 +10,8 @@
 #include <stdint.h>
 
 #include "agent/cli/opt.h"
-#include "agent/config.h"
-#include "agent/sched/walls.h"
+#include "agent/config/config.h"
+#include "agent/sched/attempt_limits.h"
 #include "base/err.h"
 #include "base/str.h"
 

@@ -10,13 +10,13 @@
 #include "agent/cli/child.h"
 #include "agent/cli/cmd.h"
 #include "agent/cli/dataset_table.h"
-#include "agent/env.h"
-#include "base/fs.h"
-#include "base/jsonw.h"
+#include "agent/config/env.h"
+#include "base/formats/jsonw.h"
 #include "base/log.h"
+#include "base/system/fs.h"
 #include "methods/method.h"
 #include "methods/prompt.h"
-#include "verify/spec.h"
+#include "verify/spec/spec.h"
 
 #define PROMPT_MAX (40u << 10) /* bytes of a prompt: about 10,000 tokens */
 #define PROBLEMS_MAX 12

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "agent/cli/cmd.h"
-#include "base/jsonw.h"
+#include "base/formats/jsonw.h"
 #include "methods/method.h"
-#include "verify/spec.h"
+#include "verify/spec/spec.h"
 
 static void add_spec(struct kgb_jsonw *w, const struct kgb_spec *spec)
 {

@@ -3,7 +3,7 @@
 #include "agent/report/progress.h"
 #include "agent/report/results.h"
 #include "agent/store/events.h"
-#include "base/jsonw.h"
+#include "base/formats/jsonw.h"
 #include "base/log.h"
 
 /** The journal is only read, a torn tail stays where it is: it is cut off by whoever appends next.

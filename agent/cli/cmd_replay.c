@@ -14,10 +14,10 @@
 #include "agent/cli/run_specs.h"
 #include "agent/sched/attempt.h"
 #include "agent/sched/sched.h"
-#include "base/fs.h"
-#include "base/jsonw.h"
+#include "base/formats/jsonw.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "base/system/fs.h"
 #include "methods/method.h"
 
 #define MAX_AT_A_TIME 4

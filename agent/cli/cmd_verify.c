@@ -7,15 +7,15 @@
 
 #include "agent/cli/child.h"
 #include "agent/cli/cmd.h"
-#include "agent/devices.h"
-#include "agent/env.h"
-#include "base/fs.h"
-#include "base/json.h"
+#include "agent/config/env.h"
+#include "agent/devices/devices.h"
+#include "base/formats/json.h"
 #include "base/limits.h"
 #include "base/log.h"
-#include "verify/judge/lease.h"
-#include "verify/judge/report.h"
-#include "verify/spec.h"
+#include "base/system/fs.h"
+#include "verify/gpu/gpu_lease.h"
+#include "verify/lane/report.h"
+#include "verify/spec/spec.h"
 
 #define VERDICT_FD 3
 #define SEED_BYTES 16

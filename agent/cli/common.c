@@ -5,10 +5,10 @@
 #include <unistd.h>
 
 #include "agent/cli/cmd.h"
-#include "base/fs.h"
 #include "base/limits.h"
 #include "base/log.h"
-#include "verify/spec.h"
+#include "base/system/fs.h"
+#include "verify/spec/spec.h"
 
 int kgb_cli_fail(const struct kgb_err *err, int invalid)
 {

@@ -6,10 +6,10 @@
 #include <fcntl.h>
 #include <math.h>
 
-#include "base/fs.h"
-#include "base/json.h"
-#include "verify/judge/cases.h"
-#include "verify/spec.h"
+#include "base/formats/json.h"
+#include "base/system/fs.h"
+#include "verify/cases/cases.h"
+#include "verify/spec/spec.h"
 
 #define MEASURED "datasets/kernelgenbench/measured"
 #define DEVICES_MAX 8

@@ -10,11 +10,11 @@
 #include <unistd.h>
 
 #include "agent/cli/cmd.h"
+#include "agent/config/version.h"
 #include "agent/store/rundir.h"
-#include "agent/version.h"
-#include "base/fs.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/system/fs.h"
 
 #define PROGRAM "kgb-agent"
 /* More would only make children slow that close all that could be open. */

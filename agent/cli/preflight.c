@@ -5,10 +5,10 @@
 #include <unistd.h>
 
 #include "agent/cli/child.h"
-#include "agent/env.h"
-#include "base/fs.h"
+#include "agent/config/env.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/system/fs.h"
 
 #define SETUP_HINT "run `./bootstrap setup`"
 #define OUTPUT_BYTES 4096

@@ -10,10 +10,10 @@
 #include <uv.h>
 
 #include "base/buf.h"
-#include "base/fs.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "sandbox/isolation/launch.h"
+#include "base/system/fs.h"
+#include "sandbox/spawn/sandbox_child.h"
 
 #define INSIDE "/opt/kgb/cli/program"
 #define OUTPUT_BYTES 4096

@@ -10,7 +10,7 @@
 
 #include "agent/store/state.h"
 #include "base/err.h"
-#include "verify/spec.h"
+#include "verify/spec/spec.h"
 
 typedef bool (*kgb_op_filter_fn)(const struct kgb_op_state *op, const void *payload);
 

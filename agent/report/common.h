@@ -7,7 +7,7 @@
 #define KGB_AGENT_REPORT_COMMON_H
 
 #include "agent/store/state.h"
-#include "base/jsonw.h"
+#include "base/formats/jsonw.h"
 
 /** RFC 3339, or null when ms <= 0. */
 void kgb_report__time(struct kgb_jsonw *w, const char *key, int64_t ms);

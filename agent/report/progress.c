@@ -3,10 +3,10 @@
 
 #include "agent/report/common.h"
 #include "agent/store/events_json.h"
-#include "base/fs.h"
-#include "base/jsonw.h"
+#include "base/formats/jsonw.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/system/fs.h"
 #include "base/time.h"
 
 static void write_summary(struct kgb_jsonw *w, const struct kgb_run_state *state)

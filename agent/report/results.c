@@ -3,9 +3,9 @@
 
 #include "agent/report/common.h"
 #include "agent/store/events_json.h"
-#include "base/fs.h"
-#include "base/jsonw.h"
+#include "base/formats/jsonw.h"
 #include "base/str.h"
+#include "base/system/fs.h"
 
 /** What the operators add up to. */
 struct sums {

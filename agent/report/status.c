@@ -4,10 +4,10 @@
 #include <unistd.h>
 
 #include "agent/report/terminal.h"
-#include "base/fs.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/system/fs.h"
 #include "base/time.h"
 
 #define REDRAW_MS 100

@@ -6,10 +6,10 @@
 #include <unistd.h>
 
 #include "agent/sched/attempt_internal.h"
-#include "base/fs.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/system/fs.h"
 #include "base/time.h"
 
 /* How often the stream is read and kernel.py looked at: a quarter of what progress.json promises.

@@ -10,16 +10,16 @@
 #include <uv.h>
 
 #include "agent/report/status.h"
+#include "agent/sched/attempt_limits.h"
 #include "agent/sched/broker.h"
 #include "agent/sched/processes.h"
-#include "agent/sched/walls.h"
 #include "agent/store/events.h"
 #include "agent/store/rundir.h"
 #include "base/err.h"
 #include "methods/events.h"
 #include "methods/method.h"
 #include "sandbox/gateway/gateway.h"
-#include "verify/spec.h"
+#include "verify/spec/spec.h"
 
 enum kgb_attempt_phase {
 	KGB_ATTEMPT_STARTING, /* the sandbox is being made */

@@ -3,11 +3,11 @@
 #include <fcntl.h>
 
 #include "agent/sched/attempt_internal.h"
-#include "base/fs.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "verify/judge/report.h"
+#include "base/system/fs.h"
+#include "verify/lane/report.h"
 
 enum {
 	HTTP_OK = 200,

@@ -4,10 +4,10 @@
 
 #include "agent/report/common.h"
 #include "agent/sched/attempt_internal.h"
-#include "base/fs.h"
-#include "base/jsonw.h"
+#include "base/formats/jsonw.h"
 #include "base/limits.h"
 #include "base/mem.h"
+#include "base/system/fs.h"
 
 /** The best version that passed, as it was judged. The one to begin with is a result once an agent
  * has really tried to better it. */

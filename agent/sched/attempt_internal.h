@@ -11,10 +11,10 @@
 
 #include "agent/sched/attempt.h"
 #include "agent/sched/attempt_watch.h"
-#include "agent/sched/loop.h"
-#include "sandbox/gateway/offline.h"
-#include "sandbox/gateway/replay.h"
-#include "sandbox/isolation/launch.h"
+#include "agent/sched/rounds.h"
+#include "sandbox/cassette/replay.h"
+#include "sandbox/offline/offline.h"
+#include "sandbox/spawn/sandbox_child.h"
 #include "sandbox/workspace/workspace.h"
 
 /* Where things are inside the sandbox. */

@@ -7,12 +7,12 @@
 #include <fcntl.h>
 
 #include "agent/sched/attempt_internal.h"
-#include "base/fs.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/system/fs.h"
 #include "methods/prompt.h"
-#include "verify/judge/report.h"
+#include "verify/lane/report.h"
 
 /* A verdict of infra_error says nothing about the kernel: it is asked for again, this often in all.
  */

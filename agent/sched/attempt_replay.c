@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
  * Replays: the CLI is real, what the world answers it comes from an attempt of an earlier run. The
- * gateway's session has the model's answers (sandbox/gateway/replay.h), here are the verdicts.
+ * gateway's session has the model's answers (sandbox/cassette/replay.h), here are the verdicts.
  */
 #include <fcntl.h>
 
 #include "agent/sched/attempt_internal.h"
-#include "base/fs.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/system/fs.h"
 
 /** The recorded attempt of the same number, or NULL. */
 static const struct kgb_attempt_state *recorded_attempt(const struct kgb_attempt *attempt)

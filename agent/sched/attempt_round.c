@@ -11,10 +11,10 @@
 #include <unistd.h>
 
 #include "agent/sched/attempt_internal.h"
-#include "base/fs.h"
 #include "base/hash.h"
 #include "base/limits.h"
 #include "base/mem.h"
+#include "base/system/fs.h"
 
 /* A CLI's stdout and everything else it writes: one file at most this large. */
 #define AGENT_FILE_BYTES (512LL << 20)

@@ -2,10 +2,10 @@
 #include <fcntl.h>
 
 #include "agent/sched/attempt_internal.h"
-#include "base/fs.h"
 #include "base/hash.h"
 #include "base/limits.h"
 #include "base/mem.h"
+#include "base/system/fs.h"
 #include "methods/prompt.h"
 
 char *kgb_attempt__path(const struct kgb_attempt *attempt, const char *name)

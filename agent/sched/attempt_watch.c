@@ -11,10 +11,10 @@
 #include <unistd.h>
 
 #include "agent/sched/attempt_internal.h"
-#include "base/fs.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/system/fs.h"
 #include "base/time.h"
 
 /* How often processes are looked at, and files counted; more often where a limit is near. */

@@ -8,10 +8,10 @@
 
 #include <uv.h>
 
-#include "base/jsonw.h"
+#include "base/formats/jsonw.h"
+#include "base/system/proc_tree.h"
 #include "methods/events.h"
 #include "sandbox/isolation/disk.h"
-#include "sandbox/isolation/tree.h"
 
 #define KGB_WATCH_TEXT_LEN 320
 #define KGB_WATCH_PROBES_MAX 8

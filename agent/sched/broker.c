@@ -6,12 +6,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "agent/env.h"
-#include "base/fs.h"
+#include "agent/config/env.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/system/fs.h"
 
 /* Importing torch and triton twice: 1.5 s each when warm, much more from a cold disk. */
 #define ZYGOTES_READY_MS 180000

@@ -11,10 +11,10 @@
 #include <stdint.h>
 #include <uv.h>
 
-#include "agent/devices.h"
+#include "agent/devices/devices.h"
 #include "base/err.h"
-#include "base/json.h"
-#include "verify/judge/lease.h"
+#include "base/formats/json.h"
+#include "verify/gpu/gpu_lease.h"
 
 struct kgb_broker;
 struct kgb_job;

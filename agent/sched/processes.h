@@ -6,7 +6,7 @@
 #ifndef KGB_AGENT_SCHED_PROCESSES_H
 #define KGB_AGENT_SCHED_PROCESSES_H
 
-#include "sandbox/isolation/tree.h"
+#include "base/system/proc_tree.h"
 
 struct kgb_processes {
 	struct kgb_tree all;

@@ -9,10 +9,10 @@
 #include "agent/report/results.h"
 #include "agent/sched/attempt.h"
 #include "agent/sched/broker.h"
-#include "base/fs.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/system/fs.h"
 #include "base/time.h"
 
 /* A verdict of infra_error says nothing about the kernel: it is asked for again, this often in all.

@@ -7,15 +7,15 @@
 #ifndef KGB_AGENT_SCHED_SCHED_H
 #define KGB_AGENT_SCHED_SCHED_H
 
-#include "agent/devices.h"
+#include "agent/devices/devices.h"
 #include "agent/report/status.h"
-#include "agent/sched/walls.h"
+#include "agent/sched/attempt_limits.h"
 #include "agent/store/events.h"
 #include "agent/store/rundir.h"
 #include "base/err.h"
 #include "methods/method.h"
 #include "sandbox/gateway/gateway.h"
-#include "verify/spec.h"
+#include "verify/spec/spec.h"
 
 struct kgb_sched_item {
 	const struct kgb_spec *spec; /* borrowed */

@@ -4,9 +4,9 @@
 #include <math.h>
 #include <unistd.h>
 
+#include "agent/config/version.h"
 #include "agent/store/events_json.h"
-#include "agent/version.h"
-#include "base/jsonw.h"
+#include "base/formats/jsonw.h"
 #include "base/limits.h"
 #include "base/str.h"
 

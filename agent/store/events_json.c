@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "base/str.h"
 
 void kgb_usage__write_members(struct kgb_jsonw *w, const struct kgb_usage *usage)

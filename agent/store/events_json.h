@@ -7,7 +7,7 @@
 #define KGB_AGENT_STORE_EVENTS_JSON_H
 
 #include "agent/store/state.h"
-#include "base/jsonw.h"
+#include "base/formats/jsonw.h"
 
 /** Members input, output, cache_creation, cache_read; unknown counts are null. */
 void kgb_usage__write_members(struct kgb_jsonw *w, const struct kgb_usage *usage);

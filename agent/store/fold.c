@@ -5,8 +5,8 @@
 #include <math.h>
 
 #include "agent/store/events_json.h"
-#include "base/json.h"
-#include "base/jsonw.h"
+#include "base/formats/json.h"
+#include "base/formats/jsonw.h"
 #include "base/limits.h"
 #include "base/str.h"
 

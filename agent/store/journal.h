@@ -22,7 +22,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "base/json.h"
+#include "base/formats/json.h"
 
 #define KGB_JOURNAL_NAME "journal.jsonl"
 #define KGB_JOURNAL_TORN_NAME "journal.torn"

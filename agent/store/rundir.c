@@ -9,10 +9,10 @@
 #include <unistd.h>
 
 #include "agent/store/journal.h"
-#include "base/fs.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/system/fs.h"
 #include "base/time.h"
 
 #define LOCK_NAME "lock"

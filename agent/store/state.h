@@ -14,7 +14,7 @@
 #include "agent/store/journal.h"
 #include "base/mem.h"
 #include "methods/events.h"
-#include "sandbox/gateway/usage.h"
+#include "sandbox/meter/usage.h"
 
 enum kgb_op_status {
 	KGB_OP_PLANNED,

@@ -29,11 +29,12 @@
 #include <uv.h>
 
 #include "base/err.h"
-#include "sandbox/gateway/budget.h"
-#include "sandbox/gateway/prices.h"
-#include "sandbox/gateway/protocol.h"
 #include "sandbox/gateway/retry.h"
-#include "sandbox/gateway/usage.h"
+#include "sandbox/meter/budget.h"
+#include "sandbox/meter/exchange_summary.h"
+#include "sandbox/meter/prices.h"
+#include "sandbox/meter/protocol.h"
+#include "sandbox/meter/usage.h"
 
 struct kgb_gateway;
 struct kgb_session;
@@ -80,28 +81,6 @@ KGB_MUST_CHECK int kgb_gateway_new(struct kgb_gateway **out, uv_loop_t *loop,
 void kgb_gateway_close(struct kgb_gateway *gw, void (*done)(void *payload), void *payload);
 /** Milliseconds for which the provider has asked an account to stay away; 0: it has not. */
 int64_t kgb_gateway_paused_ms(const struct kgb_gateway *gw);
-
-/** One model request, told when it is over. Pointers live until the callback returns. */
-struct kgb_exchange_summary {
-	int64_t number; /* 1, 2, ...: traffic/0001.* */
-	const char *path;
-	const char *model; /* as answered, else as asked, else "" */
-	const char *message_id; /* "" if none */
-	int status; /* sent to the client; 0 if the client left before a status was known */
-	bool billed; /* a model's answer with usage, seen for the first time */
-	bool repeated; /* its message id had been counted already */
-	bool usage_complete;
-	bool aborted_by_client;
-	bool cut_upstream; /* the upstream died before the end of the answer */
-	struct kgb_usage usage;
-	int64_t ttfb_ms; /* -1: nothing came */
-	int64_t total_ms;
-	int64_t request_bytes;
-	int64_t response_bytes;
-	int64_t n_tools_removed; /* that the provider would have run */
-	const char *error; /* NULL, or why it went wrong, one line */
-	const char *record_error; /* NULL, or why the record of it is incomplete (disk full, ...) */
-};
 
 /** All are optional but on_verify; without on_verify the endpoint answers 404. */
 struct kgb_session_callbacks {

@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "base/time.h"
 #include "sandbox/gateway/internal.h"
-#include "sandbox/gateway/offline.h"
+#include "sandbox/offline/offline.h"
 
 /* A client that reads slowly holds the upstream back beyond this. */
 #define MAX_UNSENT_BYTES (1u << 20)

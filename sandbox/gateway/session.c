@@ -8,9 +8,9 @@
 #include <strings.h>
 #include <sys/socket.h>
 
-#include "base/fs.h"
 #include "base/limits.h"
 #include "base/mem.h"
+#include "base/system/fs.h"
 #include "sandbox/gateway/internal.h"
 
 /* One CLI needs a handful; a flood of connections must not eat the orchestrator's descriptors. */

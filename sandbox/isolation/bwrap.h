@@ -5,7 +5,7 @@
  * namespace, applies limits, kills and reaps the tree); bubblewrap makes the namespaces and mounts.
  *
  * Synchronous callers (kgb-judge) use kgb_sandbox_spawn; the orchestrator uses
- * sandbox/isolation/launch.h.
+ * sandbox/spawn/sandbox_child.h.
  */
 #ifndef KGB_SANDBOX_ISOLATION_BWRAP_H
 #define KGB_SANDBOX_ISOLATION_BWRAP_H

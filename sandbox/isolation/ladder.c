@@ -6,9 +6,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/fs.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/system/fs.h"
 #include "sandbox/isolation/cgroup.h"
 
 enum { OUTPUT_MAX = 4096, TRIAL_TASKS = 16, TRIAL_PORT = 8123, ABI_NET = 4, ABI_MAX = 7 };

@@ -12,7 +12,7 @@
 #define KGB_SANDBOX_ISOLATION_LADDER_H
 
 #include "base/err.h"
-#include "base/jsonw.h"
+#include "base/formats/jsonw.h"
 #include "sandbox/isolation/bwrap.h"
 #include "sandbox/isolation/probe.h"
 

@@ -11,9 +11,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/fs.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/system/fs.h"
 
 enum { PATH_LEN = 64, NESTING_MAX = 32, PID_MAX_POSSIBLE = 1 << 22, STAT_MAX = 4096 };
 

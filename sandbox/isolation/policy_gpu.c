@@ -4,8 +4,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "base/fs.h"
 #include "base/str.h"
+#include "base/system/fs.h"
 #include "sandbox/isolation/policy.h"
 
 enum { NODES_MAX = 256, INFORMATION_MAX = 16 * 1024 };

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/fs.h"
 #include "base/str.h"
+#include "base/system/fs.h"
 #include "sandbox/isolation/policy.h"
 
 enum { LINKS_MAX = 16, PYVENV_CFG_MAX = 64 * 1024 };

@@ -8,8 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/fs.h"
 #include "base/str.h"
+#include "base/system/fs.h"
 #include "base/time.h"
 #include "sandbox/isolation/bwrap.h"
 #include "sandbox/isolation/status.h"

@@ -13,8 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/fs.h"
-#include "sandbox/isolation/host.h"
+#include "base/system/fs.h"
+#include "sandbox/isolation/bare_policy.h"
 #include "sandbox/isolation/seccomp.h"
 
 enum { FD_SCRATCH = 128, STATUS_EXEC_FAILED = 127 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "sandbox/isolation/status.h"
 
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "base/mem.h"
 
 enum { STATUS_LINE_MAX = 4096, PID_MAX_POSSIBLE = 1 << 22, EXIT_CODE_MAX = 255 };

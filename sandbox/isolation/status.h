@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "base/lines.h"
+#include "base/formats/lines.h"
 
 #define KGB_SANDBOX_PROBES_MAX 65
 

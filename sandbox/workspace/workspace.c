@@ -8,10 +8,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/fs.h"
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/system/fs.h"
 #include "base/time.h"
 #include "sandbox/workspace/git.h"
 

@@ -8,15 +8,15 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/formats/json.h"
+#include "base/formats/jsonw.h"
+#include "base/formats/lines.h"
+#include "base/formats/sse.h"
+#include "base/formats/yaml.h"
 #include "base/hash.h"
-#include "base/json.h"
-#include "base/jsonw.h"
-#include "base/lines.h"
 #include "base/mem.h"
-#include "base/sse.h"
 #include "base/str.h"
 #include "base/time.h"
-#include "base/yaml.h"
 
 enum { ROUNDS = 5 };
 

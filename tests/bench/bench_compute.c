@@ -14,8 +14,8 @@
 #include "base/parallel.h"
 #include "base/str.h"
 #include "base/time.h"
-#include "verify/judge/compare.h"
-#include "verify/judge/fill.h"
+#include "verify/cases/compare.h"
+#include "verify/cases/fill.h"
 
 enum { ROUNDS = 5 };
 

@@ -15,12 +15,12 @@
 #include <unistd.h>
 #include <uv.h>
 
-#include "base/fs.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/system/fs.h"
 #include "base/time.h"
 #include "sandbox/gateway/gateway.h"
-#include "sandbox/gateway/offline.h"
+#include "sandbox/offline/offline.h"
 
 #define TOKEN "tok-0123456789abcdef"
 #define REPEATS 3

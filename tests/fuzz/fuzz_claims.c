@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "verify/judge/claims.h"
+#include "verify/provenance/triton_claims.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

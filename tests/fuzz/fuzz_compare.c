@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "base/mem.h"
-#include "verify/judge/compare.h"
+#include "verify/cases/compare.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

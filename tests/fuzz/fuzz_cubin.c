@@ -3,7 +3,7 @@
 #include <stdint.h>
 
 #include "base/str.h"
-#include "verify/judge/cubin.h"
+#include "verify/provenance/cubin.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,7 +5,7 @@
  */
 #include <stdint.h>
 
-#include "base/decode.h"
+#include "base/formats/decode.h"
 #include "tests/unit/base/decode_table.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

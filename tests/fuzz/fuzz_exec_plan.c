@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "verify/exec/check.h"
-#include "verify/exec/request.h"
+#include "verify/protocol/exec_request.h"
+#include "verify/protocol/plan_check.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

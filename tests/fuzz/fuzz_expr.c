@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/mem.h"
-#include "verify/expr.h"
+#include "verify/spec/expr.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <string.h>
 
-#include "verify/judge/arranged.h"
+#include "verify/stages/result_origin.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

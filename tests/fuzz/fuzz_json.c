@@ -5,8 +5,8 @@
  */
 #include <stdint.h>
 
-#include "base/json.h"
-#include "base/jsonw.h"
+#include "base/formats/json.h"
+#include "base/formats/jsonw.h"
 #include "base/mem.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -4,7 +4,7 @@
  */
 #include <stdint.h>
 
-#include "base/lines.h"
+#include "base/formats/lines.h"
 #include "base/mem.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -3,8 +3,8 @@
  * second byte tells. However it is cut, the counts are the same, and none is below -1. */
 #include <stdint.h>
 
-#include "sandbox/gateway/ledger.h"
-#include "sandbox/gateway/meter.h"
+#include "sandbox/meter/ledger.h"
+#include "sandbox/meter/meter.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,12 +4,12 @@
  * JSON document. */
 #include <stdint.h>
 
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "sandbox/gateway/adapt.h"
-#include "sandbox/gateway/meter.h"
-#include "sandbox/gateway/offline.h"
+#include "sandbox/meter/meter.h"
+#include "sandbox/offline/offline.h"
+#include "sandbox/request/rewrite_request.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -3,7 +3,7 @@
  * A script that loads can be played to its end. */
 #include <stdint.h>
 
-#include "sandbox/gateway/offline.h"
+#include "sandbox/offline/offline.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

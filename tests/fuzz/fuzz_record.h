@@ -5,7 +5,7 @@
 #ifndef KGB_TESTS_FUZZ_RECORD_H
 #define KGB_TESTS_FUZZ_RECORD_H
 
-#include "verify/record.h"
+#include "verify/protocol/record.h"
 
 static inline void rewrite_record(const struct kgb_record *record, struct kgb_buf *out)
 {

@@ -3,9 +3,9 @@
 
 #include "base/mem.h"
 #include "base/time.h"
-#include "sandbox/gateway/prices.h"
-#include "sandbox/gateway/replay.h"
+#include "sandbox/cassette/replay.h"
 #include "sandbox/gateway/retry.h"
+#include "sandbox/meter/prices.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -2,9 +2,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "base/mem.h"
-#include "verify/judge/report.h"
+#include "verify/lane/report.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "base/str.h"
-#include "verify/judge/scan.h"
+#include "verify/static/scan.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

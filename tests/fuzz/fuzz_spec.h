@@ -6,7 +6,7 @@
 #define KGB_TESTS_FUZZ_FUZZ_SPEC_H
 
 #include "base/str.h"
-#include "verify/judge/cases.h"
+#include "verify/cases/cases.h"
 
 struct fuzz_texts {
 	const char *spec, *set;

@@ -5,8 +5,8 @@
  */
 #include <stdint.h>
 
+#include "base/formats/sse.h"
 #include "base/mem.h"
-#include "base/sse.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <string.h>
 
-#include "verify/judge/plan.h"
+#include "verify/record/replay_plan.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -6,8 +6,8 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "verify/judge/dtype.h"
-#include "verify/wire.h"
+#include "verify/protocol/wire.h"
+#include "verify/tensor/dtype.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

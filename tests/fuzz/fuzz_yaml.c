@@ -4,10 +4,10 @@
  */
 #include <stdint.h>
 
-#include "base/json.h"
-#include "base/jsonw.h"
+#include "base/formats/json.h"
+#include "base/formats/jsonw.h"
+#include "base/formats/yaml.h"
 #include "base/mem.h"
-#include "base/yaml.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

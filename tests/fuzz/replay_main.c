@@ -6,9 +6,9 @@
 #include <dirent.h>
 #include <stdint.h>
 
-#include "base/fs.h"
 #include "base/limits.h"
 #include "base/mem.h"
+#include "base/system/fs.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

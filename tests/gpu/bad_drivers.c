@@ -3,9 +3,9 @@
  * in directories beside this program. */
 #include <sys/socket.h>
 
-#include "base/fs.h"
+#include "base/system/fs.h"
 #include "tests/unit/base/support.h"
-#include "verify/judge/exec.h"
+#include "verify/process/exec_client.h"
 
 enum { OPEN_MS = 20 * 1000 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Does kgb-exec do what verify/exec/exec.h says, on this machine's GPU?
+/* Does kgb-exec do what verify/protocol/exec_protocol.h says, on this machine's GPU?
  *
  *     exec_check [--direct] [--cupti PATH] [KGB-EXEC]
  *
@@ -8,12 +8,12 @@
  * for the driver (tests/gpu/fake) everything but speed is looked at. */
 #include <math.h>
 
-#include "base/fs.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/system/fs.h"
 #include "base/time.h"
 #include "tests/gpu/exec_support.h"
-#include "verify/judge/machine.h"
+#include "verify/timer/gpu_peak.h"
 
 enum { LOOP_WAIT_MS = 1500, SAMPLES = 100 };
 

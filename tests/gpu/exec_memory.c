@@ -7,7 +7,7 @@
 
 #include "base/mem.h"
 #include "tests/gpu/exec_support.h"
-#include "verify/judge/memory.h"
+#include "verify/process/shared_arena.h"
 
 /* What is free on the device as a context of our own sees it. */
 static uint64_t free_bytes(void)

@@ -8,7 +8,7 @@
 
 #include "base/mem.h"
 #include "base/time.h"
-#include "verify/judge/memory.h"
+#include "verify/process/shared_arena.h"
 
 struct check g = {.input_fd = -1, .output_fd = -1, .exec = KGB_EXEC_CLIENT_INIT};
 

@@ -6,9 +6,9 @@
 #ifndef KGB_TESTS_GPU_EXEC_SUPPORT_H
 #define KGB_TESTS_GPU_EXEC_SUPPORT_H
 
-#include "verify/judge/exec.h"
-#include "verify/record.h"
-#include "verify/trace/driver.h"
+#include "verify/cuda/driver.h"
+#include "verify/process/exec_client.h"
+#include "verify/protocol/record.h"
 
 enum {
 	SLOTS = 3,

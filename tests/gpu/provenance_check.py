@@ -171,7 +171,7 @@ def main():
     libraries = [os.path.join(told["lib"], name) for name in ("libtorch_cuda.so", "libtorch_cuda_linalg.so")]
     libraries = [path for path in libraries if os.path.exists(path)]
     check_index(arguments, libraries)
-    sys.path.insert(0, os.path.join(ROOT, "verify/runner"))
+    sys.path.insert(0, os.path.join(ROOT, "verify/python/runner"))
     import claims
     path = os.path.join(arguments.work, "claims.json")
     with open(path, "wb") as file:

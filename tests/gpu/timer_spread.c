@@ -16,15 +16,15 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/fs.h"
-#include "base/jsonw.h"
+#include "base/formats/jsonw.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "base/system/fs.h"
 #include "base/time.h"
-#include "verify/judge/call.h"
-#include "verify/judge/cli.h"
-#include "verify/judge/replay.h"
-#include "verify/judge/stats.h"
+#include "verify/cmd/cli.h"
+#include "verify/lane/candidate_call.h"
+#include "verify/stages/replay.h"
+#include "verify/tensor/statistics.h"
 
 enum {
 	READY_MS = 120 * 1000,

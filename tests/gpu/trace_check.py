@@ -23,8 +23,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def address(name):
-    """A constant of verify/record.h."""
-    text = (ROOT / "verify/record.h").read_text(encoding="utf-8")
+    """A constant of verify/protocol/record.h."""
+    text = (ROOT / "verify/protocol/record.h").read_text(encoding="utf-8")
     return int(re.search(rf"#define {name} UINT64_C\((0x[0-9a-f]+)\)", text)[1], 16)
 
 
@@ -35,7 +35,7 @@ KINDS = ("launch", "memset", "copy", "upload", "download", "event_record", "even
 ELF, FATBIN = b"\x7fELF", bytes.fromhex("50ed55ba")
 
 
-# ---- Reading a record (verify/record_format.h) ----
+# ---- Reading a record (verify/protocol/record_format.h) ----
 
 @dataclasses.dataclass
 class Op:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Compiles for a program as the judge does for a runner (verify/judge/compiler.h), for tests.
+/* Compiles for a program as the judge does for a runner (verify/provenance/compiler.h), for tests.
  *
  *   compiler_driver PYTHON DATA_DIR KGBRUN PROOFS_DIR SM PROGRAM [ARGUMENT...]
  *
@@ -13,12 +13,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/fs.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "verify/judge/compiler.h"
-#include "verify/judge/proof_cache.h"
-#include "verify/judge/provenance.h"
+#include "base/system/fs.h"
+#include "verify/provenance/compiler.h"
+#include "verify/provenance/proof_cache.h"
+#include "verify/provenance/provenance.h"
 
 enum { READY_MS = 120 * 1000, N_SEATS = 2, FIRST_SEAT_FD = 20 };
 

@@ -17,13 +17,13 @@
 #include <unistd.h>
 #include <uv.h>
 
-#include "base/fs.h"
+#include "base/formats/jsonw.h"
 #include "base/hash.h"
-#include "base/jsonw.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/system/fs.h"
 #include "sandbox/gateway/gateway.h"
-#include "sandbox/gateway/offline.h"
+#include "sandbox/offline/offline.h"
 
 struct driver {
 	uv_loop_t loop;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Stands in for verify/runner/recompile.py: a compile worker that hostile text has taken over. Its answer lists what it
+"""Stands in for verify/python/runner/recompile.py: a compile worker that hostile text has taken over. Its answer lists what it
 managed to do, "escaped: ..." and "works: ..." for what the real one needs."""
 
 import ctypes

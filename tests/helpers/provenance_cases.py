@@ -110,7 +110,7 @@ class Cases:
     """Images and what the proof must say about each."""
 
     def __init__(self, data, work):
-        sys.path.insert(0, os.path.join(data, "verify/runner"))
+        sys.path.insert(0, os.path.join(data, "verify/python/runner"))
         import claims
         self.collector = claims
         self.work = work

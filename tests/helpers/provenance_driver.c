@@ -13,13 +13,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/fs.h"
-#include "base/jsonw.h"
+#include "base/formats/jsonw.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/system/fs.h"
 #include "base/time.h"
-#include "verify/judge/proof_cache.h"
-#include "verify/judge/provenance.h"
+#include "verify/provenance/proof_cache.h"
+#include "verify/provenance/provenance.h"
 
 enum { READY_MS = 120 * 1000, IMAGE_MS = 120 * 1000 };
 

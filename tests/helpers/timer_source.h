@@ -6,7 +6,7 @@
 #ifndef KGB_TESTS_HELPERS_TIMER_SOURCE_H
 #define KGB_TESTS_HELPERS_TIMER_SOURCE_H
 
-#include "verify/judge/timer.h"
+#include "verify/timer/timer.h"
 
 enum world_cheat {
 	WORLD_HONEST,

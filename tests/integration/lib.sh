@@ -166,7 +166,7 @@ test_cli_path() {
 	codex) test_path=${KGB_CODEX_BIN:-} ;;
 	esac
 	if [ -z "$test_path" ]; then
-		test_path=$(sed -n "s/^  $(uname -m): *//p" "$KGB_TEST_SOURCE_DIR/methods/program/$1.yaml")
+		test_path=$(sed -n "s/^  $(uname -m): *//p" "$KGB_TEST_SOURCE_DIR/methods/data/program/$1.yaml")
 		test_path=$KGB_TEST_SOURCE_DIR/.deps/cli/$1/$test_path
 	fi
 	printf '%s\n' "$test_path"

@@ -31,7 +31,7 @@ lint_silent() {
 # fresh: a small tree without a finding.
 fresh() {
 	rm -rf tree
-	mkdir -p tree/base tree/sandbox/isolation tree/sandbox/gateway tree/verify/judge tree/methods tree/agent \
+	mkdir -p tree/base tree/sandbox/isolation tree/sandbox/gateway tree/verify/process tree/methods tree/agent \
 		tree/tests/lint
 	cp "$KGB_TEST_SOURCE_DIR/.clang-format" "$KGB_TEST_SOURCE_DIR/.clang-tidy" tree
 	cp "$lints/spelling.txt" tree/tests/lint
@@ -67,12 +67,12 @@ test_expect_success 'cppcheck: a folder whose name ends as a header does' '
 test_expect_success 'includes: against the one way' '
 	fresh
 	for pair in base:sandbox/gateway/g.h sandbox:verify/v.h verify:methods/m.h methods:agent/x.h \
-		verify/judge:sandbox/gateway/g.h; do
+		verify/process:sandbox/gateway/g.h; do
 		printf "#include \"%s\"\n" "${pair#*:}" >tree/${pair%%:*}/bad.c
 		lint_says includes "${pair%%:*}/bad.c:1: .*${pair#*:}" || return 1
 		rm tree/${pair%%:*}/bad.c
 	done
-	printf "#include \"sandbox/isolation/i.h\"\n" >tree/verify/judge/good.c
+	printf "#include \"sandbox/isolation/i.h\"\n" >tree/verify/process/good.c
 	lint_silent includes
 '
 

@@ -19,7 +19,7 @@ test_expect_success 'a run to replay: two checks, five requests' '
 '
 test_expect_success 'the replay leaves the same kernel and asks for the same checks, byte for byte, though tasks are worded otherwise by now' '
 	mkdir data && ln -s "$KGB_TEST_SOURCE_DIR/datasets" "$KGB_TEST_SOURCE_DIR/verify" data && cp -R "$KGB_TEST_SOURCE_DIR/methods" data &&
-	sed -i "s/Implement/Write/" data/methods/prompt.md &&
+	sed -i "s/Implement/Write/" data/methods/data/prompt.md &&
 	test_expect_code 0 env KGB_PYTHON=/nonexistent KGB_DATA_DIR="$TRASH/data" kgb-agent replay 2>log >table &&
 	test_grep "^aten::add  *identical: kernel same, 2 of 2 checks same" table &&
 	cmp "$(run)/kernels/aten__add.py" "$(replay)/kernels/aten__add.py" &&

@@ -66,8 +66,8 @@ test_expect_success 'it may speak any protocol with the model, with its token on
 '
 test_expect_success 'a method may give the task as a file only' '
 	mkdir data && cp -R "$KGB_TEST_SOURCE_DIR/datasets" "$KGB_TEST_SOURCE_DIR/methods" "$KGB_TEST_SOURCE_DIR/verify" data/ &&
-	cp -R data/methods/command data/methods/by_file &&
-	sed -i "s/^name: command/name: by_file/; s/^argv:.*/prompt: file\\nargv: [\"{{session_id}}\"]\\nfiles: {a\\/b: hello}/" data/methods/by_file/method.yaml &&
+	cp -R data/methods/data/command data/methods/data/by_file &&
+	sed -i "s/^name: command/name: by_file/; s/^argv:.*/prompt: file\\nargv: [\"{{session_id}}\"]\\nfiles: {a\\/b: hello}/" data/methods/data/by_file/method.yaml &&
 	printf "#!/bin/sh\ncat >seen; grep -q aten::add TASK.md && cat ~/a/b >>seen && echo \" \$#\" >>seen; echo x >kernel.py\n" >taker && chmod +x taker &&
 	rm -rf runs && KGB_DATA_DIR=$TRASH/data KGB_COMMAND_BIN=$TRASH/taker kgb-agent add -m by_file --skip-verify >out 2>log || { cat log; false; }
 	test_equal "hello 1" "$(cat runs/*/attempts/aten__add/001/ws/seen)" "what it saw"

@@ -17,7 +17,7 @@ folder() { echo "$1"/*_KernelGenBench_*/attempts/aten__silu/001; }
 # The method's file $1 with the sed script $2, as method $3 of a copy of the data.
 change_method() {
 	[ -d data ] || { mkdir data && cp -R "$KGB_TEST_SOURCE_DIR/datasets" "$KGB_TEST_SOURCE_DIR/methods" "$KGB_TEST_SOURCE_DIR/verify" data/; }
-	cp -R "data/methods/$1" "data/methods/$3" && sed -i "s/^name: .*/name: $3/; $2" "data/methods/$3/method.yaml"
+	cp -R "data/methods/data/$1" "data/methods/data/$3" && sed -i "s/^name: .*/name: $3/; $2" "data/methods/data/$3/method.yaml"
 }
 cat >ask.py <<\END
 import json, os, urllib.request

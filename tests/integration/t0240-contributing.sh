@@ -40,8 +40,8 @@ test_expect_success 'the text holds the examples' '
 	datasets/kernelgenbench/cublas/cublas__cublasDscal_v2.yaml
 	datasets/kernelgenbench/vllm/reference/halves.py
 	datasets/kernelgenbench/vllm/vllm13__silu_and_mul.yaml
-	methods/terse_cc/instructions.md
-	methods/terse_cc/method.yaml
+	methods/data/terse_cc/instructions.md
+	methods/data/terse_cc/method.yaml
 	tests/fuzz/fuzz_example.c
 	tests/honest/aten__abs/flat.py
 	tests/integration/t9999-example.sh

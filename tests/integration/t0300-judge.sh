@@ -186,7 +186,7 @@ mortal() {
 	cp -R data mortal
 	sed -i -e "s/^KERNEL_PATH = .*/&\nDEATHS = mmap.mmap(-1, 1)  # shared by all that are forked from here\nDEATHS[0] = $1/" \
 		-e "s/^    def do_ready(self, request, fds):/&\n        if DEATHS[0]:\n            DEATHS[0] -= 1\n            os.kill(os.getpid(), 9)/" \
-		mortal/verify/runner/runner.py
+		mortal/verify/python/runner/runner.py
 }
 
 test_expect_success 'a process that dies before it has the kernel is replaced, once' '

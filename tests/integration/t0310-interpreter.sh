@@ -6,6 +6,6 @@ test_require torch
 
 test_expect_success 'bfloat16 arithmetic, comparisons, conversions, reductions, tl.dot, autotuning' '
 	"${KGB_PYTHON:-$KGB_TEST_SOURCE_DIR/.deps/venv/bin/python}" -I -B \
-		"$KGB_TEST_SOURCE_DIR/tests/helpers/check_interpreter.py" "$KGB_TEST_SOURCE_DIR/verify/runner"
+		"$KGB_TEST_SOURCE_DIR/tests/helpers/check_interpreter.py" "$KGB_TEST_SOURCE_DIR/verify/python/runner"
 '
 test_done

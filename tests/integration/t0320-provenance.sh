@@ -31,7 +31,7 @@ test_expect_success 'nothing else failed' '
 
 test_expect_success 'a compiler that hostile text has taken over stays in its jail' '
 	mkdir data && cp -R "$KGB_TEST_SOURCE_DIR/verify" data/verify &&
-	cp "$helpers/hostile_compiler.py" data/verify/runner/recompile.py &&
+	cp "$helpers/hostile_compiler.py" data/verify/python/runner/recompile.py &&
 	sha256sum "$fixtures/scale.cubin" | cut -d" " -f1 >digest &&
 	jq -n --rawfile ttir "$fixtures/scale.ttir" --arg digest "$(cat digest)" \
 		"{schema: \"kgb.claims/1\", claims: [{name: \"scale\", cubin_sha256: \$digest, ttir: \$ttir, metadata: \"{}\",
@@ -56,7 +56,7 @@ test_expect_success 'without Triton there is no proof but an error that names th
 # compile_for CASE: what compiler_cases.py does with it, as the driver saw it.
 compile_for() {
 	mkdir -p "$1" && "$KGB_TEST_BIN_DIR/compiler_driver" "$python" "$KGB_TEST_SOURCE_DIR" "$kgbrun" "$TRASH/made" 90 \
-		"$python" -B "$helpers/compiler_cases.py" "$KGB_TEST_SOURCE_DIR/verify/runner" "$TRASH/$1" "$1" >"$1.out"
+		"$python" -B "$helpers/compiler_cases.py" "$KGB_TEST_SOURCE_DIR/verify/python/runner" "$TRASH/$1" "$1" >"$1.out"
 }
 count() {
 	grep -c "^$1 " "$2.out"

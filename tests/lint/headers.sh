@@ -15,7 +15,7 @@ if [ -n "${KGB_CUDA_FOLDERS:-}" ]; then
 	done
 else
 	# shellcheck disable=SC2086 # names are words
-	headers=$(printf '%s\n' $headers | grep -vE '^(verify/trace|verify/exec|tests/gpu|tests/unit/verify/trace)/')
+	headers=$(printf '%s\n' $headers | grep -vE '^(verify/cuda|verify/trace|verify/exec|tests/gpu|tests/unit/verify/trace)/')
 fi
 # shellcheck disable=SC2086 # flags are words
 for header in $headers; do

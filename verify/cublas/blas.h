@@ -21,7 +21,7 @@ struct kgb_cublas;
 
 enum kgb_cublas_kind { KGB_CUBLAS_INTEGER, KGB_CUBLAS_NUMBER, KGB_CUBLAS_POINTER };
 
-/** One argument. Layout shared with verify/reference/cublas.py. */
+/** One argument. Layout shared with verify/python/reference/cublas.py. */
 struct kgb_cublas_value {
 	uint32_t kind; /* enum kgb_cublas_kind */
 	uint32_t zero;

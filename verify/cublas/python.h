@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * libkgb_cublas.so: blas.h for verify/reference/cublas.py, which calls it through ctypes. One
- * handle for the process. Calls return 0, or -1 with the reason in kgb_blas_error(). One thread.
+ * libkgb_cublas.so: blas.h for verify/python/reference/cublas.py, which calls it through ctypes.
+ * One handle for the process. Calls return 0, or -1 with the reason in kgb_blas_error(). One
+ * thread.
  */
 #ifndef KGB_VERIFY_CUBLAS_PYTHON_H
 #define KGB_VERIFY_CUBLAS_PYTHON_H

@@ -8,7 +8,7 @@
 
 #include <pthread.h>
 
-#include "verify/trace/cupti.h"
+#include "verify/cuda/cupti.h"
 #include "verify/trace/tracer.h"
 
 struct kgb_capture {

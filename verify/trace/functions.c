@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "verify/record.h"
+#include "verify/protocol/record.h"
 
 #define PARAMS_MAX 4096 /* arguments of one kernel */
 

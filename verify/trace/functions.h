@@ -7,7 +7,7 @@
 #ifndef KGB_VERIFY_TRACE_FUNCTIONS_H
 #define KGB_VERIFY_TRACE_FUNCTIONS_H
 
-#include "verify/trace/driver.h"
+#include "verify/cuda/driver.h"
 #include "verify/trace/images.h"
 #include "verify/trace/map.h"
 

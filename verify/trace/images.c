@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "verify/record.h"
+#include "verify/protocol/record.h"
 
 #define LIBRARY_FLAG (UINT64_C(1) << 32) /* beside the id of a handle */
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
  * Device memory at known addresses: the arena for the arguments of calls, and the pool that torch
- * allocates from. The addresses are in verify/record.h. Not thread-safe.
+ * allocates from. The addresses are in verify/protocol/record.h. Not thread-safe.
  */
 #ifndef KGB_VERIFY_TRACE_POOL_H
 #define KGB_VERIFY_TRACE_POOL_H
 
-#include "verify/record.h"
-#include "verify/trace/driver.h"
+#include "verify/cuda/driver.h"
+#include "verify/protocol/record.h"
 #include "verify/trace/map.h"
 
 #define KGB_POOL_SPARE_MAX 512 /* freed pieces that are kept */

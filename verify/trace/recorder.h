@@ -7,7 +7,7 @@
 #define KGB_VERIFY_TRACE_RECORDER_H
 
 #include "base/buf.h"
-#include "verify/record.h"
+#include "verify/protocol/record.h"
 #include "verify/trace/images.h"
 #include "verify/trace/ranges.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
  * libkgb_trace.so: writes down what the process that it lives in does with the GPU, in windows that
- * the process itself opens and closes, as a record (verify/record.h). The CUDA driver loads it when
- * CUDA_INJECTION64_PATH names it; the runner calls it through ctypes. It decides nothing, keeps no
- * secret, and whoever shares its process can forge what it writes: a forged record is a plan that
- * replays wrongly. Errors of its own never shorten a window silently: the window then holds one
- * UNSUPPORTED op "trace: <reason>" or is missing.
+ * the process itself opens and closes, as a record (verify/protocol/record.h). The CUDA driver
+ * loads it when CUDA_INJECTION64_PATH names it; the runner calls it through ctypes. It decides
+ * nothing, keeps no secret, and whoever shares its process can forge what it writes: a forged
+ * record is a plan that replays wrongly. Errors of its own never shorten a window silently: the
+ * window then holds one UNSUPPORTED op "trace: <reason>" or is missing.
  *
  * Calls return 0, or -1 with the reason in kgb_trace_status(). Any thread may call; windows and
  * settings are of the process. Outside a window only what a later window needs is kept: images,

@@ -8,8 +8,8 @@
 
 #include <stdatomic.h>
 
-#include "verify/record.h"
-#include "verify/trace/driver.h"
+#include "verify/cuda/driver.h"
+#include "verify/protocol/record.h"
 #include "verify/trace/functions.h"
 #include "verify/trace/images.h"
 #include "verify/trace/map.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A stand-in for libcuda.so.1, for tests of kgb-exec on machines without a GPU: device memory is
  * memory of this process at the addresses asked for, and everything is carried out at once, in the
- * order of the calls. It knows the kernels of verify/exec/kernels.ptx and tests/gpu/exec_check.ptx
- * by name. */
+ * order of the calls. It knows the kernels of verify/exec/cuda/kernels.ptx and
+ * tests/gpu/exec_check.ptx by name. */
 #include <cuda.h>
 #include <cupti.h>
 #include <elf.h>

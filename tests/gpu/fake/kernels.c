@@ -6,9 +6,9 @@
 #include <unistd.h>
 
 #include "tests/gpu/fake/fake.h"
-#include "verify/exec/kernels.h"
-#include "verify/exec/request.h"
-#include "verify/exec/spans.h"
+#include "verify/exec/cuda/kernels.h"
+#include "verify/protocol/exec_request.h"
+#include "verify/protocol/spans.h"
 
 #define PARAM(type, i) (*(const type *)params[i])
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Every function of the driver's table that driver.c does not define: not supported. */
-#include "verify/trace/driver.h"
+#include "verify/cuda/driver.h"
 
 CUresult fake_unsupported(void);
 

@@ -5,8 +5,8 @@
 #include <inttypes.h>
 #include <unistd.h>
 
-#include "base/fs.h"
 #include "base/hash.h"
+#include "base/system/fs.h"
 
 void make_scratch(struct scratch *scratch)
 {

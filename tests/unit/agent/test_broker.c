@@ -16,10 +16,10 @@
 
 #include "agent/sched/attempt.h"
 #include "agent/sched/broker.h"
-#include "base/fs.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/system/fs.h"
 #include "base/time.h"
 
 static const char fake_judge[] =

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "agent/cli/child.h"
-#include "agent/env.h"
+#include "agent/config/env.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/time.h"

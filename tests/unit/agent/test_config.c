@@ -4,10 +4,10 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "agent/config.h"
-#include "base/fs.h"
+#include "agent/config/config.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/system/fs.h"
 
 static int parse(struct kgb_config *config, const char *text, const char *const *env,
 		 struct kgb_err *err)

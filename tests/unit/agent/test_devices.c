@@ -7,8 +7,8 @@
 
 #include <stdlib.h>
 
-#include "agent/devices.h"
-#include "agent/env.h"
+#include "agent/config/env.h"
+#include "agent/devices/devices.h"
 #include "base/log.h"
 
 static void hide_gpus(void)

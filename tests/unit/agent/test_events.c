@@ -9,8 +9,8 @@
 #include "agent/report/progress.h"
 #include "agent/report/results.h"
 #include "agent/store/events.h"
-#include "base/fs.h"
 #include "base/mem.h"
+#include "base/system/fs.h"
 
 /** A fresh locked run with a log. */
 struct fixture {

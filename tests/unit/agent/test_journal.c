@@ -9,10 +9,10 @@
 #include <unistd.h>
 
 #include "agent/store/journal.h"
-#include "base/fs.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/system/fs.h"
 
 struct seen {
 	int64_t n;

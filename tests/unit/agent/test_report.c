@@ -8,10 +8,10 @@
 #include "agent/report/progress.h"
 #include "agent/report/results.h"
 #include "agent/report/status.h"
-#include "base/fs.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/system/fs.h"
 #include "base/time.h"
 
 #define GOLDEN KGB_TEST_SOURCE_DIR "/tests/fixtures/agent/"

@@ -12,8 +12,8 @@
 
 #include "agent/store/journal.h"
 #include "agent/store/rundir.h"
-#include "base/fs.h"
 #include "base/mem.h"
+#include "base/system/fs.h"
 
 /** An empty run with a journal whose last write was at `mtime`. */
 static void make_run(const struct scratch *scratch, const char *name, time_t mtime)

@@ -5,7 +5,7 @@
 #ifndef KGB_TESTS_UNIT_BASE_DECODE_TABLE_H
 #define KGB_TESTS_UNIT_BASE_DECODE_TABLE_H
 
-#include "base/decode.h"
+#include "base/formats/decode.h"
 
 struct limits {
 	int64_t wall_ms;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/decode.h"
-#include "base/json.h"
-#include "base/jsonw.h"
+#include "base/formats/decode.h"
+#include "base/formats/json.h"
+#include "base/formats/jsonw.h"
 #include "tests/unit/base/decode_table.h"
 #include "tests/unit/base/support.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/fs.h"
+#include "base/system/fs.h"
 #include "tests/unit/base/support.h"
 
 static int teardown(void **state)

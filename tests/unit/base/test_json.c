@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/json.h"
+#include "base/formats/json.h"
 
 #include <math.h>
 #include <time.h>

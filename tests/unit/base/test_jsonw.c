@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/jsonw.h"
+#include "base/formats/jsonw.h"
 
 #include <math.h>
 
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "tests/unit/base/support.h"
 
 static void write_sample(struct kgb_jsonw *w)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/lines.h"
+#include "base/formats/lines.h"
 
 #include "tests/unit/base/support.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/log.h"
 
-#include "base/fs.h"
 #include "base/str.h"
+#include "base/system/fs.h"
 #include "tests/unit/base/support.h"
 
 /* Run fn with stderr in a file; returns what it wrote. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/sse.h"
+#include "base/formats/sse.h"
 
 #include "tests/unit/base/support.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/yaml.h"
+#include "base/formats/yaml.h"
 
-#include "base/json.h"
-#include "base/jsonw.h"
+#include "base/formats/json.h"
+#include "base/formats/jsonw.h"
 #include "base/limits.h"
 #include "tests/unit/base/support.h"
 

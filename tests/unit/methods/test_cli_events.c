@@ -11,10 +11,10 @@
 
 #include <cmocka.h>
 
-#include "base/fs.h"
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/system/fs.h"
 #include "methods/events.h"
 #include "methods/slim.h"
 

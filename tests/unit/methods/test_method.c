@@ -13,9 +13,9 @@
 
 #include <cmocka.h>
 
-#include "base/fs.h"
 #include "base/limits.h"
 #include "base/mem.h"
+#include "base/system/fs.h"
 #include "methods/events.h"
 #include "methods/method.h"
 #include "methods/prompt.h"
@@ -120,18 +120,18 @@ static void test_a_broken_method_is_refused_with_its_place(void **state)
 	(void)state;
 	char dir[] = "/tmp/kgb-test-method-XXXXXX";
 	assert_non_null(mkdtemp(dir));
-	KGB_AUTO(free) char *folder = kgb_xasprintf("%s/methods/m", dir);
+	KGB_AUTO(free) char *folder = kgb_xasprintf("%s/methods/data/m", dir);
 	KGB_AUTO(free) char *file = kgb_path_join(folder, "method.yaml");
 	struct kgb_err err = KGB_ERR_INIT;
 	KGB_AUTO(free) char *text = kgb_path_join(folder, "i.md");
-	KGB_AUTO(free) char *platforms = kgb_xasprintf("%s/methods/platform", dir);
+	KGB_AUTO(free) char *platforms = kgb_xasprintf("%s/methods/data/platform", dir);
 	KGB_AUTO(free) char *platform = kgb_path_join(platforms, "cpu.md");
 	assert_int_equal(kgb_fs_mkdirs(AT_FDCWD, folder, 0755, &err), 0);
 	assert_int_equal(kgb_fs_mkdirs(AT_FDCWD, platforms, 0755, &err), 0);
 	assert_int_equal(kgb_fs_write_atomic(AT_FDCWD, text, "x", 1, 0644, false, &err), 0);
 	assert_int_equal(kgb_fs_write_atomic(AT_FDCWD, platform, "x", 1, 0644, false, &err), 0);
-	KGB_AUTO(free) char *programs = kgb_xasprintf("%s/methods/program", dir);
-	assert_int_equal(symlink(KGB_TEST_SOURCE_DIR "/methods/program", programs), 0);
+	KGB_AUTO(free) char *programs = kgb_xasprintf("%s/methods/data/program", dir);
+	assert_int_equal(symlink(KGB_TEST_SOURCE_DIR "/methods/data/program", programs), 0);
 	for (size_t i = 0; i < KGB_ARRAY_LEN(broken); i++) {
 		struct kgb_method method;
 		assert_int_equal(kgb_fs_write_atomic(AT_FDCWD, file, broken[i].yaml,

@@ -11,8 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/fs.h"
 #include "base/mem.h"
+#include "base/system/fs.h"
 #include "sandbox/isolation/cgroup.h"
 
 static char root[] = "/tmp/kgb-cgroup.XXXXXX";

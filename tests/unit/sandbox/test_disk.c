@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/fs.h"
 #include "base/mem.h"
+#include "base/system/fs.h"
 #include "sandbox/isolation/disk.h"
 
 static char dir[] = "/tmp/kgb-disk.XXXXXX";

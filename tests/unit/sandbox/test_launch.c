@@ -8,8 +8,8 @@
 
 #include "base/mem.h"
 #include "base/time.h"
-#include "sandbox/isolation/launch.h"
 #include "sandbox/isolation/pidns.h"
+#include "sandbox/spawn/sandbox_child.h"
 
 #define ARGS(...) ((const char *const[]){__VA_ARGS__, NULL})
 

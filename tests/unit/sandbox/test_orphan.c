@@ -10,8 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/fs.h"
 #include "base/mem.h"
+#include "base/system/fs.h"
 #include "base/time.h"
 
 enum { N_TRIES = 60, STEP_US = 400, LIMIT_MS = 30000, CMDLINE_MAX = 1 << 16 };

@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/fs.h"
 #include "base/str.h"
+#include "base/system/fs.h"
 #include "sandbox/isolation/bwrap.h"
 #include "sandbox/isolation/policy.h"
 

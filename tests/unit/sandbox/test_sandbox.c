@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/fs.h"
+#include "base/system/fs.h"
 #include "base/time.h"
 #include "sandbox/isolation/pidns.h"
 #include "sandbox/isolation/probe.h"

@@ -13,13 +13,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/fs.h"
 #include "base/mem.h"
+#include "base/system/fs.h"
+#include "base/system/proc_tree.h"
 #include "base/time.h"
+#include "sandbox/isolation/bare_policy.h"
 #include "sandbox/isolation/cgroup.h"
-#include "sandbox/isolation/host.h"
 #include "sandbox/isolation/ladder.h"
-#include "sandbox/isolation/tree.h"
 
 #define ARGS(...) ((const char *const[]){__VA_ARGS__, NULL})
 enum { MANY = 60, END_LIMIT_MS = 60000 };

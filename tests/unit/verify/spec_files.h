@@ -5,10 +5,10 @@
 #ifndef KGB_TESTS_UNIT_VERIFY_SPEC_FILES_H
 #define KGB_TESTS_UNIT_VERIFY_SPEC_FILES_H
 
-#include "base/fs.h"
 #include "base/str.h"
+#include "base/system/fs.h"
 #include "tests/unit/base/support.h"
-#include "verify/spec.h"
+#include "verify/spec/spec.h"
 
 struct spec_file {
 	const char *path;

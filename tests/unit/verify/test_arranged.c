@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "verify/judge/arranged.h"
+#include "verify/stages/result_origin.h"
 
 #include "tests/unit/base/support.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Where the arguments of a call lie in the arena, and what is written around them. */
 #include "tests/unit/base/support.h"
-#include "verify/judge/call.h"
-#include "verify/record.h"
+#include "verify/lane/candidate_call.h"
+#include "verify/protocol/record.h"
 
 enum { N_ARGS = 5, GUARD = 64 << 10 };
 

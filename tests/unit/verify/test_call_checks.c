@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <math.h>
 
-#include "verify/judge/call.h"
+#include "verify/lane/candidate_call.h"
 
 #include "tests/unit/base/support.h"
 

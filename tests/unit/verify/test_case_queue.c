@@ -3,8 +3,8 @@
 #include <pthread.h>
 
 #include "tests/unit/base/support.h"
-#include "verify/judge/case_order.h"
-#include "verify/judge/case_queue.h"
+#include "verify/stages/case_order.h"
+#include "verify/stages/case_queue.h"
 
 enum { N = 100, LANES = 4, FAILURES = 3 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "verify/judge/cases.h"
+#include "verify/cases/cases.h"
 
 #include "base/limits.h"
 #include "tests/unit/verify/spec_files.h"

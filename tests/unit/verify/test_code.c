@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Loaded images that plans share, on a driver that keeps count and no code. */
 #include "tests/unit/base/support.h"
-#include "verify/exec/code.h"
+#include "verify/exec/cuda/code.h"
 
 enum { LOADS_MAX = 256, CARVEOUT = 50 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "verify/judge/compare.h"
+#include "verify/cases/compare.h"
 
 #include <float.h>
 #include <math.h>

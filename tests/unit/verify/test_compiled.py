@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""verify/runner/compiled.py, front_end.py, values.py and host_code.py: kernels that are interpreted are what Triton's compiler
+"""verify/python/runner/compiled.py, front_end.py, values.py and host_code.py: kernels that are interpreted are what Triton's compiler
 takes."""
 
 import importlib.util

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "verify/judge/cost.h"
+#include "verify/cases/cost.h"
 
 #include "tests/unit/verify/spec_files.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "verify/judge/cubin.h"
+#include "verify/provenance/cubin.h"
 
-#include "base/fs.h"
+#include "base/system/fs.h"
 #include "tests/unit/base/support.h"
-#include "verify/judge/elf64.h"
+#include "verify/provenance/elf64.h"
 
 #define FIXTURES KGB_TEST_SOURCE_DIR "/tests/fixtures/provenance/"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "verify/judge/device_policy.h"
+#include "verify/provenance/device_policy.h"
 
-#include "base/json.h"
+#include "base/formats/json.h"
+#include "base/formats/yaml.h"
 #include "base/str.h"
-#include "base/yaml.h"
 #include "tests/unit/base/support.h"
 
 #define POLICY KGB_TEST_SOURCE_DIR "/verify/policy/device.yaml"

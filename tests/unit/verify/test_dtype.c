@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "verify/judge/dtype.h"
+#include "verify/tensor/dtype.h"
 
 #include <float.h>
 #include <math.h>

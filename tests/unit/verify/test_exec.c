@@ -4,9 +4,9 @@
 #include <elf.h>
 
 #include "tests/unit/base/support.h"
-#include "verify/exec/check.h"
-#include "verify/exec/request.h"
-#include "verify/exec/spans.h"
+#include "verify/protocol/exec_request.h"
+#include "verify/protocol/plan_check.h"
+#include "verify/protocol/spans.h"
 
 static struct kgb_exec_request request_of(enum kgb_exec_op op)
 {

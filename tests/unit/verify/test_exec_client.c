@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The judge's view of a kgb-exec that lies, dies, hangs or says nothing (a fork plays it), and of a
  * real one on a machine without a GPU. */
-#include "verify/judge/exec.h"
+#include "verify/process/exec_client.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -12,8 +12,8 @@
 
 #include "base/time.h"
 #include "tests/unit/base/support.h"
-#include "verify/judge/memory.h"
-#include "verify/record.h"
+#include "verify/process/shared_arena.h"
+#include "verify/protocol/record.h"
 
 enum { DEADLINE_MS = 30000 };
 

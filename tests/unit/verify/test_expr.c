@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "verify/expr.h"
+#include "verify/spec/expr.h"
 
 #include "base/str.h"
 #include "tests/unit/base/support.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "verify/judge/fill.h"
+#include "verify/cases/fill.h"
 
 #include <math.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What is asked of a GPU after a bad verdict, and what the answers mean. The driver's management
  * library is a stand-in; FAKE_NVML says what it tells (tests/gpu/fake/nvml.c). */
-#include "verify/judge/health.h"
+#include "verify/stages/gpu_health.h"
 
 #include "tests/unit/base/support.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Fatbins, libraries that hold them, and the index of their digests with its cache. */
-#include "verify/judge/image_index.h"
+#include "verify/provenance/image_index.h"
 
-#include "base/fs.h"
+#include "base/system/fs.h"
 #include "tests/unit/base/support.h"
 #include "tests/unit/verify/library_maker.h"
-#include "verify/judge/fatbin.h"
+#include "verify/provenance/fatbin.h"
 
 static const struct made_entry some_entries[] = {
 	{KGB_FATBIN_ELF, 80, 0, "plain cubin", 11},

@@ -8,7 +8,7 @@
 
 #include "base/time.h"
 #include "tests/unit/base/support.h"
-#include "verify/judge/judge.h"
+#include "verify/lane/judge.h"
 
 enum { HELD_MS = 50, REST_MS = 100, LONG_MS = 60000 };
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""verify/runner/launcher.py: what the driver is given for a launch."""
+"""verify/python/runner/launcher.py: what the driver is given for a launch."""
 
 import ctypes
 import os

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "verify/judge/law.h"
+#include "verify/lane/random_results.h"
 
 #include <math.h>
 

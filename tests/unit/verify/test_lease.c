@@ -6,7 +6,7 @@
 
 #include "base/time.h"
 #include "tests/unit/base/support.h"
-#include "verify/judge/lease.h"
+#include "verify/gpu/gpu_lease.h"
 
 enum { SOON_MS = 100, LONG_MS = 60000 };
 

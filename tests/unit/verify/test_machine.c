@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* What a device can do: figures that are believed, how they are rounded, and where they are kept.
  */
-#include "verify/judge/machine.h"
+#include "verify/timer/gpu_peak.h"
 
 #include <math.h>
 
-#include "base/fs.h"
+#include "base/formats/json.h"
 #include "base/hash.h"
-#include "base/json.h"
+#include "base/system/fs.h"
 #include "base/time.h"
 #include "tests/unit/base/support.h"
 

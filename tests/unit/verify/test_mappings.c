@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Mappings of GPU memory, on a driver that keeps count and no memory. */
 #include "tests/unit/base/support.h"
-#include "verify/exec/mappings.h"
-#include "verify/record.h"
+#include "verify/exec/cuda/mappings.h"
+#include "verify/protocol/record.h"
 
 enum { HANDLES = 64, HELD = 3 };
 

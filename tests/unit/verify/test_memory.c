@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory that is shared with processes that may be hostile: what they cannot do to it. */
-#include "verify/judge/memory.h"
+#include "verify/process/shared_arena.h"
 
 #include <errno.h>
 #include <sys/mman.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "verify/judge/plan.h"
+#include "verify/record/replay_plan.h"
 
 #include "tests/unit/verify/windows_support.h"
 

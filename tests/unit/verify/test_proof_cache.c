@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Compilations that outlive a verification: found for the same text, options and software only. */
-#include "verify/judge/proof_cache.h"
+#include "verify/provenance/proof_cache.h"
 
-#include "base/fs.h"
+#include "base/system/fs.h"
 #include "tests/unit/base/support.h"
-#include "verify/judge/provenance.h"
+#include "verify/provenance/provenance.h"
 
 #define IDENTITY "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define OTHER "1123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"

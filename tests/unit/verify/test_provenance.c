@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Claims, and proofs that need no compiler. tests/integration/t0320-provenance.sh has those that
  * do. */
-#include "verify/judge/provenance.h"
+#include "verify/provenance/provenance.h"
 
-#include "base/fs.h"
 #include "base/str.h"
+#include "base/system/fs.h"
 #include "tests/unit/base/support.h"
 #include "tests/unit/verify/library_maker.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What the judge believes of a compiler that hostile text may have taken over. */
-#include "verify/judge/recompile.h"
+#include "verify/provenance/recompile.h"
 
 #include <sys/mman.h>
 #include <sys/socket.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "verify/record.h"
+#include "verify/protocol/record.h"
 
 #include "tests/fuzz/fuzz_record.h"
 #include "tests/unit/base/support.h"
-#include "verify/record_format.h"
+#include "verify/protocol/record_format.h"
 
 static const unsigned char some_params[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""verify/reference/reference.py: native results, those in float64 and the magnitudes, of arguments in every layout."""
+"""verify/python/reference/reference.py: native results, those in float64 and the magnitudes, of arguments in every layout."""
 
 import ctypes
 import importlib.util

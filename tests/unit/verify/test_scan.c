@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "verify/judge/scan.h"
+#include "verify/static/scan.h"
 
 #include "base/limits.h"
 #include "base/str.h"

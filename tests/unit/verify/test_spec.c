@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "verify/spec.h"
+#include "verify/spec/spec.h"
 
 #include "tests/unit/verify/spec_files.h"
-#include "verify/judge/cases.h"
+#include "verify/cases/cases.h"
 
 static void test_a_whole_spec_is_decoded(KGB_UNUSED void **state)
 {

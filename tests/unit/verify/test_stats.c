@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "verify/judge/stats.h"
+#include "verify/tensor/statistics.h"
 
 #include <math.h>
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Bytes under a digest: found as they were kept, or not at all. */
-#include "verify/judge/store.h"
+#include "base/system/disk_cache.h"
 
 #include <pthread.h>
 #include <sys/time.h>
 
-#include "base/fs.h"
+#include "base/system/fs.h"
 #include "tests/unit/base/support.h"
 
 #define KEY "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"

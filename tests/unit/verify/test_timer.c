@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "verify/judge/timer.h"
+#include "verify/timer/timer.h"
 
 #include <math.h>
 
-#include "base/fs.h"
-#include "base/json.h"
+#include "base/formats/json.h"
+#include "base/system/fs.h"
 #include "tests/helpers/timer_source.h"
 #include "tests/unit/base/support.h"
 

@@ -8,8 +8,8 @@
 #include <math.h>
 
 #include "tests/unit/base/support.h"
-#include "verify/judge/compare.h"
-#include "verify/judge/fill.h"
+#include "verify/cases/compare.h"
+#include "verify/cases/fill.h"
 
 #define N_DRAWS 6
 

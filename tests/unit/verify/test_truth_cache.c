@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Answers of the reference that outlive a verification: found for the same question only, and then
  * the same. */
-#include "verify/judge/truth_cache.h"
+#include "verify/lane/truth_cache.h"
 
-#include "base/fs.h"
+#include "base/system/fs.h"
 #include "tests/unit/base/support.h"
 
 #define IDENTITY "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"

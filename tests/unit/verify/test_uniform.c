@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "verify/judge/uniform.h"
+#include "verify/tensor/uniformity_test.h"
 
 #include <math.h>
 
 #include "base/hash.h"
 #include "base/mem.h"
 #include "tests/unit/base/support.h"
-#include "verify/judge/rng.h"
+#include "verify/tensor/rng.h"
 
 /* Seeds are fresh in every run: honest rows are refused once in 2^34 tests, wrong ones always. */
 

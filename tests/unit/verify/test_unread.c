@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "verify/judge/unread.h"
+#include "verify/cases/read_mask.h"
 
 #include "tests/unit/base/support.h"
-#include "verify/judge/data.h"
+#include "verify/lane/case_data.h"
 
 enum { SELF, TABLE, LENS, N_PARAMS, MEMORY = 64 };
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "verify/judge/verdict.h"
+#include "verify/lane/verdict.h"
 
 #include <math.h>
 
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "tests/unit/base/support.h"
-#include "verify/judge/report.h"
+#include "verify/lane/report.h"
 
 /* ---- the document ---- */
 

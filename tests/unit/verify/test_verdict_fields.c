@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "tests/unit/base/support.h"
-#include "verify/judge/verdict.h"
+#include "verify/lane/verdict.h"
 
 /* What was found is written as it was found: a document that flatters is worse than none. */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "verify/judge/windows.h"
+#include "verify/record/call_classify.h"
 
 #include <inttypes.h>
 

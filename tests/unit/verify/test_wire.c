@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "verify/wire.h"
+#include "verify/protocol/wire.h"
 
 #include <errno.h>
 #include <sys/socket.h>
 
 #include "base/limits.h"
 #include "tests/unit/base/support.h"
-#include "verify/judge/dtype.h"
+#include "verify/tensor/dtype.h"
 
 enum { ID = 77 };
 
@@ -280,7 +280,7 @@ static void test_sending_never_blocks(void **state)
 	close(pair[0]);
 }
 
-/* verify/runner/wire.py packs what this module reads. */
+/* verify/python/runner/wire.py packs what this module reads. */
 static void test_the_python_side_packs_the_same_struct(void **state)
 {
 	static const char script[] =
@@ -306,7 +306,7 @@ static void test_the_python_side_packs_the_same_struct(void **state)
 	if (pid == 0) {
 		dup2(pipe_fds[1], STDOUT_FILENO);
 		execl(KGB_TEST_PYTHON, "python3", "-I", "-B", "-c", script,
-		      KGB_TEST_SOURCE_DIR "/verify/runner", NULL);
+		      KGB_TEST_SOURCE_DIR "/verify/python/runner", NULL);
 		_exit(127);
 	}
 	close(pipe_fds[1]);
@@ -341,7 +341,7 @@ static void test_neighbours_of_one_list_are_one_argument(void **state)
 	assert_true(pid >= 0);
 	if (pid == 0) {
 		execl(KGB_TEST_PYTHON, "python3", "-I", "-B", "-c", script,
-		      KGB_TEST_SOURCE_DIR "/verify/runner", NULL);
+		      KGB_TEST_SOURCE_DIR "/verify/python/runner", NULL);
 		_exit(127);
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);

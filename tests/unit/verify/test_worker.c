@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The judge's view of a worker that lies, dies, hangs or says nothing. A fork plays the worker,
  * another its supervisor. */
-#include "verify/judge/worker.h"
+#include "verify/process/worker.h"
 
 #include <poll.h>
 #include <sys/socket.h>
@@ -14,8 +14,8 @@ enum { DEADLINE_MS = 30000 };
 
 typedef void (*play_fn)(int channel, int log);
 
-/* Fork a worker that runs `play`, and a supervisor that reports its end as verify/runner/zygote.py
- * does. */
+/* Fork a worker that runs `play`, and a supervisor that reports its end as
+ * verify/python/runner/zygote.py does. */
 static void start_fake(struct kgb_worker *worker, play_fn play)
 {
 	int control[2], channel[2], log[2];

@@ -7,7 +7,7 @@
 #define KGB_TESTS_UNIT_VERIFY_WINDOWS_SUPPORT_H
 
 #include "tests/unit/base/support.h"
-#include "verify/judge/windows.h"
+#include "verify/record/call_classify.h"
 
 #define ARENA KGB_ARENA_ADDRESS
 #define POOL KGB_POOL_ADDRESS

@@ -6,7 +6,7 @@
 #include <strings.h>
 #include <unistd.h>
 
-#include "base/fs.h"
+#include "base/system/fs.h"
 #include "base/time.h"
 
 /* ---- the loop ---- */

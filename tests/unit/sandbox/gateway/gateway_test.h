@@ -17,7 +17,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "sandbox/gateway/gateway.h"
-#include "sandbox/gateway/offline.h"
+#include "sandbox/offline/offline.h"
 #include "tests/helpers/fake_llm.h"
 
 #define TEST_KEY "sk-real-key-0123456789abcdef"

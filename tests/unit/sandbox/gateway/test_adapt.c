@@ -2,7 +2,7 @@
 #include "tests/unit/sandbox/gateway/gateway_test.h"
 
 #include "base/str.h"
-#include "sandbox/gateway/adapt.h"
+#include "sandbox/request/rewrite_request.h"
 
 static int adapt(enum kgb_endpoint endpoint, const char *model, const char *body,
 		 struct kgb_adapted *out, struct kgb_err *err)

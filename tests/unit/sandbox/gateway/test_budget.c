@@ -3,9 +3,9 @@
 
 #include "base/limits.h"
 #include "base/time.h"
-#include "sandbox/gateway/adapt.h"
-#include "sandbox/gateway/budget.h"
-#include "sandbox/gateway/prices.h"
+#include "sandbox/meter/budget.h"
+#include "sandbox/meter/prices.h"
+#include "sandbox/request/rewrite_request.h"
 
 /* ---- prices ---- */
 

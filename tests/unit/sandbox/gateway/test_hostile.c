@@ -9,7 +9,7 @@
 #include <strings.h>
 
 #include "base/str.h"
-#include "sandbox/gateway/http.h"
+#include "sandbox/request/http.h"
 
 static const struct fixture_spec by_hand = {.mode = KGB_GATEWAY_LIVE, .model = "pinned"};
 

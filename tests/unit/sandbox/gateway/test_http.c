@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "tests/unit/sandbox/gateway/gateway_test.h"
 
-#include "sandbox/gateway/http.h"
-#include "sandbox/gateway/scrub.h"
+#include "sandbox/request/http.h"
+#include "sandbox/request/scrub.h"
 
 static void test_errors_have_the_form_of_the_protocol(void **state)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "tests/unit/sandbox/gateway/gateway_test.h"
 
-#include "sandbox/gateway/ledger.h"
-#include "sandbox/gateway/meter.h"
+#include "sandbox/meter/ledger.h"
+#include "sandbox/meter/meter.h"
 
 #define EVENT(json) "data: " json "\n\n"
 #define START(usage)                                                                                   \

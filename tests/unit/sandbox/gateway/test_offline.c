@@ -5,11 +5,11 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "base/fs.h"
-#include "base/json.h"
-#include "base/jsonw.h"
+#include "base/formats/json.h"
+#include "base/formats/jsonw.h"
 #include "base/str.h"
-#include "sandbox/gateway/meter.h"
+#include "base/system/fs.h"
+#include "sandbox/meter/meter.h"
 
 #define DATA_DIR KGB_TEST_SOURCE_DIR "/datasets/offline"
 

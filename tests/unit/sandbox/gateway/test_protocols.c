@@ -3,10 +3,10 @@
  */
 #include "tests/unit/sandbox/gateway/gateway_test.h"
 
-#include "base/json.h"
-#include "base/jsonw.h"
+#include "base/formats/json.h"
+#include "base/formats/jsonw.h"
 #include "base/str.h"
-#include "sandbox/gateway/meter.h"
+#include "sandbox/meter/meter.h"
 
 #define CHUNK(delta, finish)                                                                                      \
 	"data: {\"id\":\"c-1\",\"object\":\"chat.completion.chunk\",\"model\":\"m-1\",\"choices\":[{\"index\":0," \

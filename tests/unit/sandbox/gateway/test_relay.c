@@ -3,9 +3,9 @@
 
 #include <fcntl.h>
 
-#include "base/fs.h"
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "base/str.h"
+#include "base/system/fs.h"
 #include "base/time.h"
 
 static const struct fixture_spec live = {.mode = KGB_GATEWAY_LIVE};

@@ -4,8 +4,8 @@
 #include <dirent.h>
 #include <fcntl.h>
 
-#include "base/fs.h"
-#include "sandbox/gateway/replay.h"
+#include "base/system/fs.h"
+#include "sandbox/cassette/replay.h"
 
 static void test_what_differs_between_runs_is_named_and_the_rest_is_kept(void **state)
 {

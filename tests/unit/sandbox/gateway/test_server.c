@@ -4,7 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "base/limits.h"
 
 static const struct fixture_spec live = {.mode = KGB_GATEWAY_LIVE, .behaviour = "ok"};

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "base/time.h"
-#include "sandbox/gateway/broken.h"
-#include "sandbox/gateway/credential.h"
+#include "sandbox/gateway/key_limiter.h"
+#include "sandbox/gateway/repeat_guard.h"
 #include "sandbox/gateway/retry.h"
 
 /* ---- decisions ---- */

@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/fs.h"
 #include "base/limits.h"
+#include "base/system/fs.h"
 
 #define PROGRAM KGB_TEST_BIN_DIR "/kgb-verify"
 

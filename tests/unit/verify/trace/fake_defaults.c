@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Every function that the trace library looks up exists; those that fake_cuda.c leaves out fail. */
-#include "verify/trace/driver.h"
+#include "verify/cuda/driver.h"
 
 #define STR(name) #name
 #define XSTR(name) STR(name)

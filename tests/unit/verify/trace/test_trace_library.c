@@ -6,7 +6,7 @@
 
 #include "tests/unit/base/support.h"
 #include "tests/unit/verify/trace/fake_gpu.h"
-#include "verify/record.h"
+#include "verify/protocol/record.h"
 #include "verify/trace/trace.h"
 
 #define FUNCTION ((CUfunction)(uintptr_t)0x1001)

@@ -1,0 +1,781 @@
+/* SPDX-License-Identifier: MIT */
+#include "agent/config/config.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/formats/json.h"
+#include "base/formats/jsonw.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/system/fs.h"
+#include "methods/method.h"
+
+#define DEFAULT_FILE "config.yaml"
+
+static const struct kgb_field paths_table[] = {
+	{.name = "runs",
+	 .type = KGB_FIELD_STR,
+	 .offset = offsetof(struct kgb_settings_paths, runs),
+	 .def = "runs",
+	 .doc = "Directory of the run directories, relative to the working directory."},
+	{.name = "python",
+	 .type = KGB_FIELD_STR,
+	 .offset = offsetof(struct kgb_settings_paths, python),
+	 .def = "\"\"",
+	 .doc = "Python interpreter with torch and triton; empty: .deps/venv/bin/python, as bootstrap installs it."},
+	{.name = "claude",
+	 .type = KGB_FIELD_STR,
+	 .offset = offsetof(struct kgb_settings_paths, claude),
+	 .def = "\"\"",
+	 .doc = "Claude Code's native binary; empty: the one that bootstrap installs below .deps/cli."},
+	{.name = "opencode",
+	 .type = KGB_FIELD_STR,
+	 .offset = offsetof(struct kgb_settings_paths, opencode),
+	 .def = "\"\"",
+	 .doc = "OpenCode's native binary; empty: the one that bootstrap installs."},
+	{.name = "codex",
+	 .type = KGB_FIELD_STR,
+	 .offset = offsetof(struct kgb_settings_paths, codex),
+	 .def = "\"\"",
+	 .doc = "Codex's native binary; empty: the one that bootstrap installs."},
+	{.name = "command",
+	 .type = KGB_FIELD_STR,
+	 .offset = offsetof(struct kgb_settings_paths, command),
+	 .def = "\"\"",
+	 .doc = "The program of the method `command`: a file, or a folder with an executable `run`."},
+	{.name = "prices",
+	 .type = KGB_FIELD_STR,
+	 .offset = offsetof(struct kgb_settings_paths, prices),
+	 .def = "\"\"",
+	 .doc = "Table of what models cost; empty: datasets/prices.yaml."},
+	KGB_FIELD_END,
+};
+
+static const struct kgb_field run_table[] = {
+	{.name = "dataset",
+	 .type = KGB_FIELD_STR,
+	 .offset = offsetof(struct kgb_settings_run, dataset),
+	 .def = "KernelGenBench",
+	 .doc = "Which operators exist (-d)."},
+	{.name = "method",
+	 .type = KGB_FIELD_STR,
+	 .offset = offsetof(struct kgb_settings_run, method),
+	 .def = "normal_cc",
+	 .doc = "How kernels are produced (-m); `kgb-agent list --methods` names them."},
+	{.name = "device",
+	 .type = KGB_FIELD_STR,
+	 .offset = offsetof(struct kgb_settings_run, device),
+	 .def = "auto",
+	 .doc = "Where kernels are judged (--device): cpu; cuda, the first GPUs; cuda:0,2, these; auto, GPUs if there are any."},
+	{.name = "device_count",
+	 .type = KGB_FIELD_I64,
+	 .offset = offsetof(struct kgb_settings_run, device_count),
+	 .min = 1,
+	 .max = 256,
+	 .def = "1",
+	 .doc = "How many operators are worked on at the same time, each on a GPU of its own if there are so many (--device-count)."},
+	{.name = "max_attempts",
+	 .type = KGB_FIELD_I64,
+	 .offset = offsetof(struct kgb_settings_run, max_attempts),
+	 .min = 1,
+	 .max = 10,
+	 .def = "3",
+	 .doc = "Attempts per operator; only faults of the provider or of this machine are tried again."},
+	{.name = "iterations",
+	 .type = KGB_FIELD_I64,
+	 .offset = offsetof(struct kgb_settings_run, iterations),
+	 .min = 0,
+	 .max = KGB_METHOD_ITERATIONS_MAX,
+	 .def = "0",
+	 .doc = "Rounds at most of a method that works in rounds (--iterations); 0: as many as the method says."},
+	KGB_FIELD_END,
+};
+
+#define SECOND_MS 1000
+#define DAY_MS (24 * 3600 * SECOND_MS)
+
+static const struct kgb_field limits_table[] = {
+	{.name = "attempt_timeout",
+	 .type = KGB_FIELD_DURATION,
+	 .offset = offsetof(struct kgb_settings_limits, attempt_timeout),
+	 .min = SECOND_MS,
+	 .max = DAY_MS,
+	 .def = "20m",
+	 .doc = "Wall time of one attempt of an agent (--timeout)."},
+	{.name = "verify_timeout",
+	 .type = KGB_FIELD_DURATION,
+	 .offset = offsetof(struct kgb_settings_limits, verify_timeout),
+	 .min = SECOND_MS,
+	 .max = DAY_MS,
+	 .def = "300s",
+	 .doc = "Wall time of one verification."},
+	{.name = "call_timeout",
+	 .type = KGB_FIELD_DURATION,
+	 .offset = offsetof(struct kgb_settings_limits, call_timeout),
+	 .min = SECOND_MS,
+	 .max = DAY_MS,
+	 .def = "60s",
+	 .doc = "Wall time of one call of a candidate's function."},
+	{.name = "verify_calls",
+	 .type = KGB_FIELD_I64,
+	 .offset = offsetof(struct kgb_settings_limits, verify_calls),
+	 .min = 1,
+	 .max = 10000,
+	 .def = "50",
+	 .doc = "Checks that the agent may ask for in one attempt."},
+	{.name = "memory",
+	 .type = KGB_FIELD_SIZE,
+	 .offset = offsetof(struct kgb_settings_limits, memory),
+	 .min = 256 << 20,
+	 .max = (int64_t)1 << 42,
+	 .def = "8GiB",
+	 .doc = "Memory of a candidate under verification."},
+	{.name = "tmp_size",
+	 .type = KGB_FIELD_SIZE,
+	 .offset = offsetof(struct kgb_settings_limits, tmp_size),
+	 .min = 1 << 20,
+	 .max = (int64_t)1 << 40,
+	 .def = "1GiB",
+	 .doc = "Size of an agent's /tmp and HOME, which are in memory."},
+	KGB_FIELD_END,
+};
+
+#define MAX_TOKENS ((int64_t)1 << 50)
+#define MAX_USD 1000000
+#define YEAR_MS (365 * (int64_t)DAY_MS)
+
+#define TOKENS(member, text)                                                               \
+	{                                                                                  \
+		.name = #member, .type = KGB_FIELD_I64,                                    \
+		.offset = offsetof(struct kgb_settings_budget, member), .max = MAX_TOKENS, \
+		.def = "0", .doc = (text)                                                  \
+	}
+#define USD(member, text)                                                               \
+	{                                                                               \
+		.name = #member, .type = KGB_FIELD_NUM,                                 \
+		.offset = offsetof(struct kgb_settings_budget, member), .max = MAX_USD, \
+		.def = "0", .doc = (text)                                               \
+	}
+#define BUDGET_TIME(member, text)                                                       \
+	{                                                                               \
+		.name = #member, .type = KGB_FIELD_DURATION,                            \
+		.offset = offsetof(struct kgb_settings_budget, member), .max = YEAR_MS, \
+		.def = "0s", .doc = (text)                                              \
+	}
+
+static const struct kgb_field budget_table[] = {
+	TOKENS(run_tokens,
+	       "Tokens of all classes that a run may use, also over several starts (--max-tokens); 0: no limit."),
+	TOKENS(operator_tokens, "The same of all attempts for one operator."),
+	TOKENS(attempt_tokens, "The same of one attempt."),
+	USD(run_usd,
+	    "Dollars that a run may cost by the table of prices (--max-usd); 0: no limit. Models without a price are refused."),
+	USD(operator_usd, "The same of all attempts for one operator."),
+	USD(attempt_usd, "The same of one attempt."),
+	BUDGET_TIME(run_time,
+		    "Wall time in which agents may work, over all starts of a run; 0s: no limit."),
+	BUDGET_TIME(operator_time,
+		    "Wall time of all attempts for one operator together; 0s: no limit."),
+	{.name = "warn_at",
+	 .type = KGB_FIELD_I64,
+	 .offset = offsetof(struct kgb_settings_budget, warn_at),
+	 .max = 100,
+	 .def = "80",
+	 .doc = "Percent of a budget from which on the agent is told, beside its verdicts; 0: never."},
+	KGB_FIELD_END,
+};
+
+/* In the order of enum kgb_isolation_level. */
+static const char *const isolation_levels[] = {"L0", "L2", "L3", "L4", NULL};
+static const char *const sandbox_gpus[] = {"none", "agent", NULL};
+
+static const struct kgb_field sandbox_table[] = {
+	{.name = "isolation",
+	 .type = KGB_FIELD_ENUM,
+	 .offset = offsetof(struct kgb_settings_sandbox, isolation),
+	 .names = isolation_levels,
+	 .def = "L3",
+	 .doc = "The least isolation of agents that is accepted (--isolation); the best that the machine has is used. L4: namespaces, Landlock, system-call filter, cgroup; L3: without Landlock or cgroup; L2: without namespaces; L0: none."},
+	{.name = "gpu",
+	 .type = KGB_FIELD_ENUM,
+	 .offset = offsetof(struct kgb_settings_sandbox, gpu),
+	 .names = sandbox_gpus,
+	 .def = "none",
+	 .doc = "none: agents see no GPU, their kernels run where they are judged; agent: the GPU on which theirs are judged, and no other."},
+	{.name = "disk",
+	 .type = KGB_FIELD_SIZE,
+	 .offset = offsetof(struct kgb_settings_sandbox, disk),
+	 .min = 16 << 20,
+	 .max = (int64_t)1 << 44,
+	 .def = "4GiB",
+	 .doc = "What one attempt may write: workspace, HOME, output, recorded requests. More ends it."},
+	{.name = "files",
+	 .type = KGB_FIELD_I64,
+	 .offset = offsetof(struct kgb_settings_sandbox, files),
+	 .min = 1000,
+	 .max = 100000000,
+	 .def = "200000",
+	 .doc = "Files that one attempt may have at a time. More end it."},
+	{.name = "memory",
+	 .type = KGB_FIELD_SIZE,
+	 .offset = offsetof(struct kgb_settings_sandbox, memory),
+	 .min = 256 << 20,
+	 .max = (int64_t)1 << 44,
+	 .def = "8GiB",
+	 .doc = "Memory of all processes of one attempt, /tmp included where cgroups can be had. More ends the largest process."},
+	{.name = "processes",
+	 .type = KGB_FIELD_I64,
+	 .offset = offsetof(struct kgb_settings_sandbox, processes),
+	 .min = 64,
+	 .max = 1000000,
+	 .def = "4096",
+	 .doc = "Processes and threads of one attempt. More end it."},
+	{.name = "idle_timeout",
+	 .type = KGB_FIELD_DURATION,
+	 .offset = offsetof(struct kgb_settings_sandbox, idle_timeout),
+	 .max = DAY_MS,
+	 .def = "15m",
+	 .doc = "An attempt without any sign of life for so long (no event, no request to the model, no processor time, no disk IO, no change of its processes) is ended; 0s: never."},
+	{.name = "watch_files",
+	 .type = KGB_FIELD_BOOL,
+	 .offset = offsetof(struct kgb_settings_sandbox, watch_files),
+	 .def = "true",
+	 .doc = "Look at the files that agents open, and tell of keys and of our own files; costs some 25 us for each."},
+	KGB_FIELD_END,
+};
+
+static const struct kgb_field model_table[] = {
+	{.name = "name",
+	 .type = KGB_FIELD_STR,
+	 .offset = offsetof(struct kgb_settings_model, name),
+	 .def = "\"\"",
+	 .doc = "Model that the coding CLI asks for (--model); empty: the method's."},
+	KGB_FIELD_END,
+};
+
+static const char *const gateway_modes[] = {"auto", "live", "offline", NULL};
+
+static const struct kgb_field gateway_table[] = {
+	{.name = "mode",
+	 .type = KGB_FIELD_ENUM,
+	 .offset = offsetof(struct kgb_settings_gateway, mode),
+	 .names = gateway_modes,
+	 .def = "auto",
+	 .doc = "live: the real API; offline: the built-in scripted model; auto: live when an API key is in the "
+		"environment."},
+	{.name = "upstream_url",
+	 .type = KGB_FIELD_STR,
+	 .offset = offsetof(struct kgb_settings_gateway, upstream_url),
+	 .def = "\"https://api.anthropic.com\"",
+	 .doc = "Where live requests in Anthropic's protocol go; a path prefix is kept."},
+	{.name = "openai_url",
+	 .type = KGB_FIELD_STR,
+	 .offset = offsetof(struct kgb_settings_gateway, openai_url),
+	 .def = "\"https://api.openai.com\"",
+	 .doc = "Where live requests in OpenAI's protocols go, before /v1."},
+	{.name = "provider_tools",
+	 .type = KGB_FIELD_BOOL,
+	 .offset = offsetof(struct kgb_settings_gateway, provider_tools),
+	 .def = "false",
+	 .doc = "Let agents use what the provider runs for them, such as web search."},
+	{.name = "connect_timeout",
+	 .type = KGB_FIELD_DURATION,
+	 .offset = offsetof(struct kgb_settings_gateway, connect_timeout),
+	 .min = 100,
+	 .max = 600 * SECOND_MS,
+	 .def = "20s",
+	 .doc = "Time to reach the real API."},
+	{.name = "idle_timeout",
+	 .type = KGB_FIELD_DURATION,
+	 .offset = offsetof(struct kgb_settings_gateway, idle_timeout),
+	 .min = SECOND_MS,
+	 .max = 3600 * SECOND_MS,
+	 .def = "300s",
+	 .doc = "A call on which nothing comes for so long is given up."},
+	{.name = "max_tries",
+	 .type = KGB_FIELD_I64,
+	 .offset = offsetof(struct kgb_settings_gateway, max_tries),
+	 .min = 1,
+	 .max = 100,
+	 .def = "8",
+	 .doc = "Calls for one request, the first included, while the provider is overloaded, limits us or cannot be reached; 1: the CLI itself retries."},
+	{.name = "max_wait",
+	 .type = KGB_FIELD_DURATION,
+	 .offset = offsetof(struct kgb_settings_gateway, max_wait),
+	 .max = 3600 * SECOND_MS,
+	 .def = "4m",
+	 .doc = "How long one request may wait for that; CLIs give up after ten minutes."},
+	{.name = "max_concurrent",
+	 .type = KGB_FIELD_I64,
+	 .offset = offsetof(struct kgb_settings_gateway, max_concurrent),
+	 .min = 1,
+	 .max = 4096,
+	 .def = "256",
+	 .doc = "Calls at the same time, at most; fewer while the provider is overloaded."},
+	KGB_FIELD_END,
+};
+
+const struct kgb_field kgb_settings_table[] = {
+	{.name = "paths",
+	 .type = KGB_FIELD_OBJECT,
+	 .offset = offsetof(struct kgb_settings, paths),
+	 .sub = paths_table,
+	 .doc = "Where things are."},
+	{.name = "run",
+	 .type = KGB_FIELD_OBJECT,
+	 .offset = offsetof(struct kgb_settings, run),
+	 .sub = run_table,
+	 .doc = "What a run does."},
+	{.name = "limits",
+	 .type = KGB_FIELD_OBJECT,
+	 .offset = offsetof(struct kgb_settings, limits),
+	 .sub = limits_table,
+	 .doc = "What it may take."},
+	{.name = "budget",
+	 .type = KGB_FIELD_OBJECT,
+	 .offset = offsetof(struct kgb_settings, budget),
+	 .sub = budget_table,
+	 .doc = "What it may cost: checked before a request leaves, for all CLIs alike."},
+	{.name = "sandbox",
+	 .type = KGB_FIELD_OBJECT,
+	 .offset = offsetof(struct kgb_settings, sandbox),
+	 .sub = sandbox_table,
+	 .doc = "The walls around an agent."},
+	{.name = "model",
+	 .type = KGB_FIELD_OBJECT,
+	 .offset = offsetof(struct kgb_settings, model),
+	 .sub = model_table,
+	 .doc = "The language model."},
+	{.name = "gateway",
+	 .type = KGB_FIELD_OBJECT,
+	 .offset = offsetof(struct kgb_settings, gateway),
+	 .sub = gateway_table,
+	 .doc = "The way from the sandbox to the model."},
+	KGB_FIELD_END,
+};
+
+/** Short names that other programs of this project use too. */
+static const struct {
+	const char *variable;
+	const char *key;
+} aliases[] = {{"KGB_PYTHON", "paths.python"},
+	       {"KGB_CLAUDE_BIN", "paths.claude"},
+	       {"KGB_OPENCODE_BIN", "paths.opencode"},
+	       {"KGB_CODEX_BIN", "paths.codex"},
+	       {"KGB_COMMAND_BIN", "paths.command"}};
+
+/** Variables in our name space that are no settings. */
+static const char *const other_variables[] = {"KGB_CONFIG", "KGB_DATA_DIR", "KGB_CACHE_DIR",
+					      "KGB_BWRAP"};
+static const char *const other_prefixes[] = {"KGB_TEST", "KGB_BOOTSTRAP_"};
+
+static void collect_keys(const struct kgb_field *table, const char *prefix, struct kgb_strv *out)
+{
+	for (; table->name; table++) {
+		KGB_AUTO(free)
+		char *key = kgb_xasprintf("%s%s%s", prefix, *prefix ? "." : "", table->name);
+		if (table->type == KGB_FIELD_OBJECT)
+			collect_keys(table->sub, key, out);
+		else
+			kgb_strv_add(out, key);
+	}
+}
+
+static size_t key_index(const struct kgb_config *config, const char *key)
+{
+	size_t i = 0;
+	while (i < config->keys.n && !kgb_str_eq(config->keys.items[i], key))
+		i++;
+	return i;
+}
+
+static void set_origin(struct kgb_config *config, size_t index, const char *origin)
+{
+	kgb_free(config->origins.items[index]);
+	config->origins.items[index] = kgb_xstrdup(origin);
+}
+
+static void set_defaults(struct kgb_config *config)
+{
+	*config = (struct kgb_config)KGB_CONFIG_INIT;
+	kgb_decode_defaults(kgb_settings_table, &config->settings, &config->arena);
+	collect_keys(kgb_settings_table, "", &config->keys);
+	for (size_t i = 0; i < config->keys.n; i++)
+		kgb_strv_add(&config->origins, "default");
+}
+
+/** "limits.attempt_timeout" -> "KGB_LIMITS_ATTEMPT_TIMEOUT"; malloc'ed. */
+static char *variable_of(const char *key)
+{
+	char *name = kgb_xasprintf("KGB_%s", key);
+	for (char *c = name; *c; c++) {
+		if (*c == '.')
+			*c = '_';
+		else if (*c >= 'a' && *c <= 'z')
+			*c = (char)(*c - 'a' + 'A');
+	}
+	return name;
+}
+
+static int set_key(struct kgb_config *config, const char *key, const char *text, const char *origin,
+		   struct kgb_err *err)
+{
+	size_t index = key_index(config, key);
+	if (kgb_decode_set(kgb_settings_table, key, text, origin, &config->settings, &config->arena,
+			   err) < 0)
+		return -1;
+	KGB_ASSERT(index < config->keys.n);
+	set_origin(config, index, origin);
+	return 0;
+}
+
+/** Texts have no range in the table: one whose default is empty may be empty, no other. `*key` is
+ * the number of the table's first leaf among config->keys. */
+static int check_texts(const struct kgb_config *config, const struct kgb_field *table,
+		       const void *in, size_t *key, struct kgb_err *err)
+{
+	for (; table->name; table++) {
+		const char *slot = (const char *)in + table->offset;
+		if (table->type == KGB_FIELD_OBJECT) {
+			if (check_texts(config, table->sub, slot, key, err) < 0)
+				return -1;
+			continue;
+		}
+		size_t i = (*key)++;
+		if (table->type != KGB_FIELD_STR)
+			continue;
+		const char *text;
+		memcpy(&text, slot, sizeof(text));
+		if (!text || (!*text && !kgb_str_eq(table->def, "\"\"")))
+			return kgb_fail(
+				err, KGB_ERR_INVALID,
+				"%s: %s must not be empty: leave it out for the default, %s",
+				config->origins.items[i], config->keys.items[i], table->def);
+	}
+	return 0;
+}
+
+/** What a table cannot tell, once all sources are in. */
+static int check(const struct kgb_config *config, struct kgb_err *err)
+{
+	const struct kgb_settings *s = &config->settings;
+	size_t key = 0;
+	if (check_texts(config, kgb_settings_table, s, &key, err) < 0)
+		return -1;
+	const char *const urls[] = {"gateway.upstream_url", s->gateway.upstream_url,
+				    "gateway.openai_url", s->gateway.openai_url};
+	for (size_t i = 0; i < KGB_ARRAY_LEN(urls); i += 2)
+		if (!kgb_str_starts(urls[i + 1], "https://") &&
+		    !kgb_str_starts(urls[i + 1], "http://"))
+			return kgb_fail(err, KGB_ERR_INVALID,
+					"%s: %s must start with https://, not '%.80s'",
+					kgb_config_origin(config, urls[i]), urls[i], urls[i + 1]);
+	return 0;
+}
+
+static int apply_alias(struct kgb_config *config, const char *name, const char *value, bool *known,
+		       struct kgb_err *err)
+{
+	for (size_t i = 0; i < KGB_ARRAY_LEN(aliases); i++) {
+		if (!kgb_str_eq(aliases[i].variable, name))
+			continue;
+		*known = true;
+		return set_key(config, aliases[i].key, value, name, err);
+	}
+	return 0;
+}
+
+static void warn_unknown(const char *name, const struct kgb_strv *variables)
+{
+	KGB_AUTO(strv) struct kgb_strv known = KGB_STRV_INIT;
+	for (size_t i = 0; i < KGB_ARRAY_LEN(other_variables); i++)
+		if (kgb_str_eq(name, other_variables[i]))
+			return;
+	for (size_t i = 0; i < KGB_ARRAY_LEN(other_prefixes); i++)
+		if (kgb_str_starts(name, other_prefixes[i]))
+			return;
+	kgb_strv_add_all(&known, (const char *const *)variables->items);
+	for (size_t i = 0; i < KGB_ARRAY_LEN(aliases); i++)
+		kgb_strv_add(&known, aliases[i].variable);
+	for (size_t i = 0; i < KGB_ARRAY_LEN(other_variables); i++)
+		kgb_strv_add(&known, other_variables[i]);
+	KGB_AUTO(buf) struct kgb_buf hint = KGB_BUF_INIT(0);
+	kgb_suggest(&hint, name, (const char *const *)known.items, known.n);
+	kgb_warn("environment: '%s' is no setting and is ignored%s", name, hint.ptr);
+}
+
+static int apply_variable(struct kgb_config *config, const struct kgb_strv *variables,
+			  const char *entry, struct kgb_err *err)
+{
+	const char *equals = strchr(entry, '=');
+	if (!equals)
+		return 0;
+	KGB_AUTO(free) char *name = kgb_xstrndup(entry, (size_t)(equals - entry));
+	bool known = false;
+	if (apply_alias(config, name, equals + 1, &known, err) < 0)
+		return -1;
+	for (size_t i = 0; i < variables->n && !known; i++) {
+		if (!kgb_str_eq(variables->items[i], name))
+			continue;
+		known = true;
+		if (set_key(config, config->keys.items[i], equals + 1, name, err) < 0)
+			return -1;
+	}
+	if (!known)
+		warn_unknown(name, variables);
+	return 0;
+}
+
+static int apply_env(struct kgb_config *config, const char *const *env, struct kgb_err *err)
+{
+	KGB_AUTO(strv) struct kgb_strv variables = KGB_STRV_INIT;
+	for (size_t i = 0; i < config->keys.n; i++) {
+		KGB_AUTO(free) char *name = variable_of(config->keys.items[i]);
+		kgb_strv_add(&variables, name);
+	}
+	for (; env && *env; env++)
+		if (kgb_str_starts(*env, "KGB_") &&
+		    apply_variable(config, &variables, *env, err) < 0)
+			return -1;
+	return 0;
+}
+
+static int apply_document(struct kgb_config *config, const struct kgb_yaml *doc,
+			  struct kgb_err *err)
+{
+	/* A file of comments only is a fine configuration. */
+	if (cJSON_IsNull(doc->root))
+		return 0;
+	if (kgb_decode(kgb_settings_table, doc, doc->root, &config->settings, &config->arena, err) <
+	    0)
+		return -1;
+	for (size_t i = 0; i < config->keys.n; i++) {
+		const cJSON *node = kgb_json_get(doc->root, config->keys.items[i]);
+		if (!node)
+			continue;
+		int line = 0;
+		int column = 0;
+		kgb_yaml_where(doc, node, &line, &column);
+		KGB_AUTO(free) char *origin = kgb_xasprintf("%s:%d", doc->name, line);
+		set_origin(config, i, origin);
+	}
+	return 0;
+}
+
+/** Move `from` out on success. */
+static int finish(struct kgb_config *out, struct kgb_config *from, const char *const *env,
+		  struct kgb_err *err)
+{
+	if (apply_env(from, env, err) < 0 || check(from, err) < 0)
+		return -1;
+	*out = *from;
+	*from = (struct kgb_config)KGB_CONFIG_INIT;
+	return 0;
+}
+
+int kgb_config_parse(struct kgb_config *out, const char *name, const char *text, size_t len,
+		     const char *const *env, struct kgb_err *err)
+{
+	KGB_AUTO(yaml) struct kgb_yaml doc = KGB_YAML_INIT;
+	if (kgb_yaml_parse(name, text, len, &doc, err) < 0)
+		return -1;
+	KGB_AUTO(config) struct kgb_config config;
+	set_defaults(&config);
+	if (apply_document(&config, &doc, err) < 0)
+		return -1;
+	return finish(out, &config, env, err);
+}
+
+static const char *env_value(const char *const *env, const char *name)
+{
+	size_t len = strlen(name);
+	for (; env && *env; env++)
+		if (strncmp(*env, name, len) == 0 && (*env)[len] == '=' && (*env)[len + 1])
+			return *env + len + 1;
+	return NULL;
+}
+
+int kgb_config_load(struct kgb_config *out, const char *path, const char *const *env,
+		    struct kgb_err *err)
+{
+	if (!path)
+		path = env_value(env, "KGB_CONFIG");
+	if (!path && kgb_fs_exists(AT_FDCWD, DEFAULT_FILE))
+		path = DEFAULT_FILE;
+	if (path) {
+		KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+		if (kgb_fs_read(AT_FDCWD, path, KGB_LIMIT_YAML, &text, err) < 0)
+			return kgb_ctx(err, "configuration");
+		return kgb_config_parse(out, path, text.ptr, text.len, env, err);
+	}
+	KGB_AUTO(config) struct kgb_config config;
+	set_defaults(&config);
+	return finish(out, &config, env, err);
+}
+
+int kgb_config_set(struct kgb_config *config, const char *key, const char *text, const char *origin,
+		   struct kgb_err *err)
+{
+	if (set_key(config, key, text, origin, err) < 0)
+		return -1;
+	return check(config, err);
+}
+
+const char *kgb_config_origin(const struct kgb_config *config, const char *key)
+{
+	size_t index = key_index(config, key);
+	return index < config->keys.n ? config->origins.items[index] : NULL;
+}
+
+/** The settings as YAML, parsed again: the values in their written form. */
+static void print_tree(const struct kgb_config *config, struct kgb_yaml *doc)
+{
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+	struct kgb_err err = KGB_ERR_INIT;
+	kgb_decode_print(kgb_settings_table, &config->settings, false, &text);
+	int rc = kgb_yaml_parse("settings", text.ptr, text.len, doc, &err);
+	KGB_ASSERT(rc == 0);
+}
+
+void kgb_config_print(const struct kgb_config *config, struct kgb_buf *out)
+{
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+	kgb_decode_print(kgb_settings_table, &config->settings, false, &text);
+	/* The printer writes one leaf per line in table order, which is the order of the keys; a
+	 * section's line ends in ':'. */
+	size_t key = 0;
+	const char *line = text.ptr;
+	for (const char *end; (end = strchr(line, '\n')); line = end + 1) {
+		kgb_buf_add(out, line, (size_t)(end - line));
+		if (end > line && end[-1] != ':')
+			kgb_buf_addf(out, "  # %s", config->origins.items[key++]);
+		kgb_buf_addc(out, '\n');
+	}
+	KGB_ASSERT(key == config->keys.n);
+}
+
+void kgb_config_json(const struct kgb_config *config, struct kgb_buf *out)
+{
+	KGB_AUTO(yaml) struct kgb_yaml doc = KGB_YAML_INIT;
+	print_tree(config, &doc);
+	struct kgb_jsonw w;
+	kgb_jsonw_init(&w, out, 2);
+	kgb_jsonw_object(&w);
+	for (size_t i = 0; i < config->keys.n; i++) {
+		kgb_jsonw_key(&w, config->keys.items[i]);
+		kgb_jsonw_object(&w);
+		kgb_jsonw_key(&w, "value");
+		kgb_jsonw_tree(&w, kgb_json_get(doc.root, config->keys.items[i]));
+		kgb_jsonw_kstr(&w, "origin", config->origins.items[i]);
+		kgb_jsonw_object_end(&w);
+	}
+	kgb_jsonw_object_end(&w);
+	kgb_buf_addc(out, '\n');
+}
+
+void kgb_config_example(struct kgb_buf *out)
+{
+	KGB_AUTO(config) struct kgb_config config;
+	set_defaults(&config);
+	kgb_buf_adds(
+		out,
+		"# Settings of kgb-agent with their defaults. Copy this file to config.yaml and keep what you change.\n"
+		"# Generated by `kgb-agent config --example`; a test compares.\n"
+		"#\n"
+		"# Precedence: defaults < this file < environment < command line. A key like limits.attempt_timeout is\n"
+		"# KGB_LIMITS_ATTEMPT_TIMEOUT in the environment and `--set limits.attempt_timeout=10m` on the command line.\n"
+		"# Durations need a unit (ms, s, m, h), sizes may have one (KiB, MiB, GiB).\n"
+		"#\n"
+		"# API keys do not belong here: they are read from ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN only.\n\n");
+	kgb_decode_print(kgb_settings_table, &config.settings, true, out);
+}
+
+void kgb_config_release(struct kgb_config *config)
+{
+	kgb_arena_release(&config->arena);
+	kgb_strv_release(&config->keys);
+	kgb_strv_release(&config->origins);
+	*config = (struct kgb_config)KGB_CONFIG_INIT;
+}
+
+void kgb_auto_config(struct kgb_config *config)
+{
+	kgb_config_release(config);
+}
+
+/** What is shown to a sandbox is named by a path that begins with a slash. Links stay. */
+static char *absolute(const char *path)
+{
+	if (*path == '/')
+		return kgb_xstrdup(path);
+	KGB_AUTO(free) char *cwd = getcwd(NULL, 0);
+	return kgb_path_join(cwd ? cwd : ".", path);
+}
+
+char *kgb_data_dir(void)
+{
+	const char *dir = getenv("KGB_DATA_DIR");
+	return absolute(dir && *dir ? dir : KGB_SOURCE_DIR);
+}
+
+/** A path from the settings, or what bootstrap installed in the source tree, wherever the data is.
+ */
+static char *installed(const char *setting, const char *below_root)
+{
+	if (*setting) {
+		/* A bare name is looked up as a shell would. */
+		KGB_AUTO(free) char *found = kgb_path_which(setting, getenv("PATH"));
+		return absolute(found ? found : setting);
+	}
+	return kgb_path_join(KGB_SOURCE_DIR, below_root);
+}
+
+char *kgb_config_python(const struct kgb_config *config)
+{
+	return installed(config->settings.paths.python, ".deps/venv/bin/python");
+}
+
+char *kgb_config_program(const struct kgb_config *config, const struct kgb_program *program)
+{
+	const struct kgb_settings_paths *paths = &config->settings.paths;
+	const struct {
+		const char *name;
+		const char *setting;
+	} table[] = {{"claude", paths->claude},
+		     {"opencode", paths->opencode},
+		     {"codex", paths->codex},
+		     {"command", paths->command}};
+	KGB_AUTO(free) char *below = kgb_program_installed(program);
+	const char *setting = "";
+	for (size_t i = 0; i < KGB_ARRAY_LEN(table); i++)
+		if (kgb_str_eq(table[i].name, program->name))
+			setting = table[i].setting;
+	return *setting || below ? installed(setting, below) : NULL;
+}
+
+char *kgb_config_prices(const struct kgb_config *config)
+{
+	if (*config->settings.paths.prices)
+		return kgb_xstrdup(config->settings.paths.prices);
+	KGB_AUTO(free) char *data_dir = kgb_data_dir();
+	return kgb_path_join(data_dir, "datasets/prices.yaml");
+}
+
+char *kgb_config_runs(const struct kgb_config *config)
+{
+	return absolute(config->settings.paths.runs);
+}
+
+const char *kgb_api_key(enum kgb_provider provider, bool *is_bearer)
+{
+	const char *key = getenv(kgb_provider_key_variable(provider));
+	*is_bearer = false;
+	if (key && *key)
+		return key;
+	if (provider != KGB_PROVIDER_ANTHROPIC)
+		return NULL;
+	key = getenv("ANTHROPIC_AUTH_TOKEN");
+	*is_bearer = key && *key;
+	return *is_bearer ? key : NULL;
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * Settings. One table describes them (kgb_settings_table): decoding, checks, defaults,
+ * config.example.yaml, the JSON Schema and `kgb-agent config` come from it. Precedence: defaults <
+ * file < environment < flags; the origin of each key is kept. A key `limits.attempt_timeout` is
+ * KGB_LIMITS_ATTEMPT_TIMEOUT in the environment.
+ *
+ * API keys are not settings: they are read from ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN and
+ * OPENAI_API_KEY only and written nowhere.
+ */
+#ifndef KGB_AGENT_CONFIG_CONFIG_H
+#define KGB_AGENT_CONFIG_CONFIG_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/formats/decode.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "methods/program.h"
+
+enum kgb_gateway_choice {
+	KGB_GATEWAY_CHOICE_AUTO, /* live when a key is in the environment, else offline */
+	KGB_GATEWAY_CHOICE_LIVE,
+	KGB_GATEWAY_CHOICE_OFFLINE,
+};
+
+enum kgb_sandbox_gpu {
+	KGB_SANDBOX_GPU_NONE, /* the agent sees none: kernels run where they are judged */
+	KGB_SANDBOX_GPU_AGENT, /* the GPU on which its kernels are judged */
+};
+
+struct kgb_settings {
+	struct kgb_settings_paths {
+		const char *runs; /* as written; relative to the working directory */
+		const char *python; /* "": <root>/.deps/venv/bin/python */
+		/* "": <root>/.deps/cli/... */
+		const char *claude;
+		const char *opencode;
+		const char *codex;
+		const char *command; /* "": none */
+		const char *prices; /* "": <data>/datasets/prices.yaml */
+	} paths;
+	struct kgb_settings_run {
+		const char *dataset;
+		const char *method;
+		const char *device; /* as kgb_devices_find takes it */
+		int64_t device_count;
+		/* Of one operator; only faults of the provider or of this machine are tried again.
+		 */
+		int64_t max_attempts;
+		int64_t iterations; /* rounds of one attempt at most; 0: the method's */
+	} run;
+	struct kgb_settings_limits {
+		int64_t attempt_timeout; /* ms */
+		int64_t verify_timeout; /* ms; one verification as a whole */
+		int64_t call_timeout; /* ms; one call of a candidate's function */
+		int64_t verify_calls; /* checks that one attempt may ask for */
+		int64_t memory; /* bytes; one verification's address space of a candidate */
+		int64_t tmp_size; /* bytes; memory file systems of an agent's sandbox */
+	} limits;
+	struct kgb_settings_budget { /* 0: no limit */
+		int64_t run_tokens, operator_tokens, attempt_tokens;
+		double run_usd, operator_usd, attempt_usd;
+		int64_t run_time, operator_time; /* ms */
+		int64_t warn_at; /* percent */
+	} budget;
+	struct kgb_settings_sandbox {
+		int isolation; /* enum kgb_isolation_level: the least that is accepted */
+		int gpu; /* enum kgb_sandbox_gpu */
+		int64_t disk; /* bytes that one attempt may write */
+		int64_t files; /* that one attempt may make */
+		int64_t memory; /* bytes of all processes of one attempt */
+		int64_t processes; /* and threads, of one attempt */
+		int64_t idle_timeout; /* ms without a sign of life; 0: for ever */
+		bool watch_files; /* which files an agent opens is looked at */
+	} sandbox;
+	struct kgb_settings_model {
+		const char *name; /* "": the method's */
+	} model;
+	struct kgb_settings_gateway {
+		int mode; /* enum kgb_gateway_choice */
+		const char *upstream_url;
+		const char *openai_url;
+		bool provider_tools;
+		int64_t connect_timeout; /* ms */
+		int64_t idle_timeout; /* ms */
+		int64_t max_tries;
+		int64_t max_wait; /* ms */
+		int64_t max_concurrent;
+	} gateway;
+};
+
+extern const struct kgb_field kgb_settings_table[];
+
+struct kgb_config {
+	struct kgb_arena arena;
+	struct kgb_settings settings;
+	struct kgb_strv keys; /* "paths.runs", ..., in table order */
+	/* In the same order: "default", "config.yaml:3", "KGB_RUN_METHOD", "--method". */
+	struct kgb_strv origins;
+};
+#define KGB_CONFIG_INIT                 \
+	{                               \
+		.arena = KGB_ARENA_INIT \
+	}
+
+/** Defaults, then the file, then the environment. `path` NULL: KGB_CONFIG, else ./config.yaml if
+ * there is one. `env` is a NULL-terminated environ. A named file that does not exist is NOT_FOUND;
+ * everything else that is wrong is INVALID with "file:line:col" or the variable's name. Unknown
+ * KGB_ variables are warned of with the nearest name. */
+KGB_MUST_CHECK int kgb_config_load(struct kgb_config *out, const char *path, const char *const *env,
+				   struct kgb_err *err);
+/** The same from text instead of a file; env may be NULL. */
+KGB_MUST_CHECK int kgb_config_parse(struct kgb_config *out, const char *name, const char *text,
+				    size_t len, const char *const *env, struct kgb_err *err);
+/** Set one key from a flag; `origin` is the flag ("--method"). INVALID names the nearest keys. */
+KGB_MUST_CHECK int kgb_config_set(struct kgb_config *config, const char *key, const char *text,
+				  const char *origin, struct kgb_err *err);
+/** "default" ...; NULL for an unknown key. */
+const char *kgb_config_origin(const struct kgb_config *config, const char *key);
+/** YAML, every key with its origin as a comment at the end of its line; it decodes to the same
+ * settings. */
+void kgb_config_print(const struct kgb_config *config, struct kgb_buf *out);
+/** {"key":{"value":..,"origin":".."},...} */
+void kgb_config_json(const struct kgb_config *config, struct kgb_buf *out);
+/** The text of config.example.yaml. */
+void kgb_config_example(struct kgb_buf *out);
+void kgb_config_release(struct kgb_config *config);
+void kgb_auto_config(struct kgb_config *config);
+
+/** Where data lives: $KGB_DATA_DIR, else the source root that was compiled in. malloc'ed. */
+char *kgb_data_dir(void);
+/** The interpreter with torch and triton: paths.python, else <root>/.deps/venv/bin/python;
+ * malloc'ed. The environment variable KGB_PYTHON is a short name of KGB_PATHS_PYTHON,
+ * KGB_CLAUDE_BIN of KGB_PATHS_CLAUDE. */
+char *kgb_config_python(const struct kgb_config *config);
+/** Where a program lies, same rules (KGB_OPENCODE_BIN, KGB_CODEX_BIN, KGB_COMMAND_BIN); malloc'ed;
+ * NULL when the user has to name it and has not. */
+char *kgb_config_program(const struct kgb_config *config, const struct kgb_program *program);
+/** The table of prices; malloc'ed. */
+char *kgb_config_prices(const struct kgb_config *config);
+/** Absolute runs directory; malloc'ed. */
+char *kgb_config_runs(const struct kgb_config *config);
+
+/** The key for a provider's API, borrowed from the environment; NULL when there is none. */
+const char *kgb_api_key(enum kgb_provider provider, bool *is_bearer);
+
+#endif

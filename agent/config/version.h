@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * What is running: our version and that of every library, as loaded.
+ */
+#ifndef KGB_AGENT_CONFIG_VERSION_H
+#define KGB_AGENT_CONFIG_VERSION_H
+
+#include "base/buf.h"
+
+/** "0.1.0" */
+const char *kgb_version(void);
+/** Several lines for --version. */
+void kgb_version_text(struct kgb_buf *out);
+/** The same as one JSON object: name -> version. */
+void kgb_version_json(struct kgb_buf *out);
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/system/cache_dir.h"
+
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+char *kgb_cache_dir(const char *kind)
+{
+	static const char *const places[][2] = {
+		{"KGB_CACHE_DIR", "/"},
+		{"XDG_CACHE_HOME", "/kgb-agent/"},
+		{"HOME", "/.cache/kgb-agent/"},
+	};
+
+	for (size_t i = 0; i < KGB_ARRAY_LEN(places); i++) {
+		const char *value = getenv(places[i][0]);
+		if (value && value[0] == '/')
+			return kgb_xasprintf("%s%s%s", value, places[i][1], kind);
+	}
+	return NULL;
+}
+
+bool kgb_cache_is_ours(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && st.st_uid == geteuid() &&
+	       (st.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * Where things lie that are worth keeping from one verification to the next.
+ */
+#ifndef KGB_BASE_SYSTEM_CACHE_DIR_H
+#define KGB_BASE_SYSTEM_CACHE_DIR_H
+
+#include <stdbool.h>
+
+/** The directory for one kind of thing ("images"), which need not exist: below KGB_CACHE_DIR,
+ * XDG_CACHE_HOME or HOME. malloc'ed; NULL when there is no such place. */
+char *kgb_cache_dir(const char *kind);
+/** Is this file or directory ours, and can nobody else write to it? */
+bool kgb_cache_is_ours(int fd);
+
+#endif

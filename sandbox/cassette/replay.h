@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * Answers from the record of an earlier session (a traffic/ directory), found by what is asked. A
+ * request's key is the SHA-256 of its method, path and body, without what differs between two runs
+ * of the same thing: secrets, UUIDs, long hexadecimal numbers, dates, times in milliseconds, the
+ * kernel's version, what CLIs tell of the course of a command, and the order of an object's
+ * members. Requests of equal keys get the recorded answers in their order, each once.
+ */
+#ifndef KGB_SANDBOX_CASSETTE_REPLAY_H
+#define KGB_SANDBOX_CASSETTE_REPLAY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/str.h"
+#include "sandbox/request/scrub.h"
+
+struct kgb_replay_request {
+	const char *method;
+	const char *path; /* a query is not looked at */
+	const char *body;
+	size_t body_len;
+	const char *secrets[KGB_SCRUB_MAX]; /* as in struct kgb_record_spec */
+};
+/** Whether the body is JSON. */
+bool kgb_replay_key(const struct kgb_replay_request *request, char out[KGB_SHA256_HEX_LEN]);
+/** Append text with what differs between runs replaced by names: "<uuid>", "<hex>", "<date>". */
+void kgb_replay_normalise(const char *text, size_t len, struct kgb_buf *out);
+
+struct kgb_cassette;
+/** Read the record below `traffic_dir`; exchanges that it does not hold whole are left out. The
+ * answers themselves are read when they are wanted. */
+KGB_MUST_CHECK int kgb_cassette_load(struct kgb_cassette **out, const char *traffic_dir,
+				     struct kgb_err *err);
+void kgb_cassette_free(struct kgb_cassette *cassette);
+size_t kgb_cassette_n(const struct kgb_cassette *cassette);
+
+/** What one session has been given; zero at first. */
+struct kgb_cassette_use {
+	bool *given; /* owned; by exchange */
+	size_t n_given;
+};
+void kgb_cassette_use_release(struct kgb_cassette_use *use);
+
+struct kgb_replay_answer {
+	int status;
+	struct kgb_strv names, values; /* headers */
+	struct kgb_buf body;
+	bool cut; /* it did not end as it should */
+};
+#define KGB_REPLAY_ANSWER_INIT          \
+	{                               \
+		.body = KGB_BUF_INIT(0) \
+	}
+void kgb_replay_answer_release(struct kgb_replay_answer *answer);
+
+/** The next answer to a request of that key: 1, and it counts as given; 0: there is none (any
+ * more); -1: the record is damaged. */
+KGB_MUST_CHECK int kgb_cassette_answer(const struct kgb_cassette *cassette,
+				       struct kgb_cassette_use *use, const char *key,
+				       struct kgb_replay_answer *out, struct kgb_err *err);
+/** Append why there is none: the nearest recorded request, and where this one differs from it. */
+void kgb_cassette_explain(const struct kgb_cassette *cassette, const struct kgb_cassette_use *use,
+			  const struct kgb_replay_request *request, struct kgb_buf *out);
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+#include "sandbox/gateway/repeat_guard.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Its place; KGB_BROKEN_REQUESTS when it has none. */
+static size_t find(const struct kgb_broken *broken, const char *sha256)
+{
+	size_t i = 0;
+	while (i < KGB_BROKEN_REQUESTS && strcmp(broken->asked[i].sha256, sha256) != 0)
+		i++;
+	return i;
+}
+
+void kgb_broken_note(struct kgb_broken *broken, const char *sha256, int weight)
+{
+	size_t at = find(broken, sha256);
+	if (at == KGB_BROKEN_REQUESTS) {
+		at = broken->next;
+		broken->next = (broken->next + 1) % KGB_BROKEN_REQUESTS;
+		broken->asked[at].n = 0;
+		snprintf(broken->asked[at].sha256, KGB_SHA256_HEX_LEN, "%s", sha256);
+	}
+	broken->asked[at].n += weight;
+}
+
+void kgb_broken_forget(struct kgb_broken *broken, const char *sha256)
+{
+	size_t at = find(broken, sha256);
+	if (at < KGB_BROKEN_REQUESTS)
+		broken->asked[at].sha256[0] = '\0';
+}
+
+bool kgb_broken_any(const struct kgb_broken *broken)
+{
+	for (size_t i = 0; i < KGB_BROKEN_REQUESTS; i++)
+		if (broken->asked[i].sha256[0])
+			return true;
+	return false;
+}
+
+bool kgb_broken_is_hopeless(const struct kgb_broken *broken, const char *sha256)
+{
+	size_t at = find(broken, sha256);
+	return at < KGB_BROKEN_REQUESTS && broken->asked[at].n >= KGB_BROKEN_LIMIT;
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * Shared by the files of kgb-launch: launch_main.c (options, the command, the end), launch_limits.c
+ * (what all of the sandbox may use together), launch_calls.c (system calls that are refused),
+ * launch_kill.c.
+ */
+#ifndef KGB_SANDBOX_LAUNCH_LAUNCH_INTERNAL_H
+#define KGB_SANDBOX_LAUNCH_LAUNCH_INTERNAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/system/proc_tree.h"
+
+#define LAUNCH_PATH_MAX 4096
+
+/* ---- launch_limits.c ---- */
+
+/** Limits of everything below the launcher together; 0: none. */
+struct launch_limits {
+	int64_t n_tasks; /* processes and threads */
+	int64_t memory_bytes;
+	int64_t nameless_bytes; /* of deleted files on a disk */
+	/* Existing cgroup directories in which one is made for the sandbox; NULL: none. */
+	const char *cgroup_v2;
+	const char *cgroup_pids; /* of version 1, as the next */
+	const char *cgroup_memory;
+};
+
+struct launch_cgroup {
+	const char *parent; /* NULL: not used */
+	char path[LAUNCH_PATH_MAX];
+	int dir_fd;
+	int entry_fd; /* who writes there enters */
+};
+enum { CGROUP_V2, CGROUP_PIDS, CGROUP_MEMORY, N_CGROUPS };
+
+struct launch_watch {
+	struct launch_limits limits;
+	struct launch_cgroup cgroups[N_CGROUPS];
+	bool born_inside; /* in the command's process: of the version 2 cgroup */
+	struct kgb_tree tree;
+	int64_t last_look_ms, last_scan_ms;
+	int64_t machine_tasks, available_bytes; /* at the last scan */
+	int64_t peak_tasks, peak_memory_bytes; /* seen by scans; -1: not known */
+	int64_t n_oom_kills; /* by us */
+	pid_t victim; /* of the last; 0: none */
+	const char *limit; /* the one that ended the sandbox: "processes", ...; NULL: none */
+	int64_t limit_value, limit_seen;
+};
+
+/** Of a clock that only goes forward. */
+int64_t launch_now_ms(void);
+/** Make the cgroups with their limits. 0, or -1 with errno and *what. */
+int launch_watch_start(struct launch_watch *watch, const struct launch_limits *limits,
+		       const char **what);
+/** As fork(), into the version 2 cgroup where the kernel can. */
+pid_t launch_watch_fork(struct launch_watch *watch);
+/** In the command's process: enter the others. 0, or -1 with errno. */
+int launch_watch_enter(const struct launch_watch *watch);
+/** In the launcher, once the command has been started. */
+void launch_watch_started(struct launch_watch *watch);
+/** How long until launch_watch_look is due, -1: never. */
+int launch_watch_interval_ms(const struct launch_watch *watch);
+/** Look; true when a limit was broken for which everything ends (`limit` says which). */
+bool launch_watch_look(struct launch_watch *watch);
+/** SIGKILL for all of a version 2 cgroup; nothing without one. */
+void launch_watch_kill(const struct launch_watch *watch);
+/** After the last process: write what was seen as JSON lines and remove the cgroups. */
+void launch_watch_finish(struct launch_watch *watch, int status_fd);
+
+/* ---- launch_kill.c ---- */
+
+/** SIGKILL for each child, also those inherited as a subreaper. They cannot be reused numbers: only
+ * we reap them. */
+void launch_kill_children(void);
+/** SIGKILL for each process below, however deep: where no PID namespace does it. */
+void launch_kill_descendants(void);
+
+/* ---- launch_calls.c ---- */
+
+enum { CALLS_KINDS_MAX = 64, CALLS_TEXT_MAX = 112, PRIVATE_PATHS_MAX = 8 };
+
+/** System calls that the filter has asked about. */
+struct launch_calls {
+	int socket_fd; /* where the listener comes from; -1: nobody sends one, or it has come */
+	int listener_fd; /* -1: not here */
+	const char
+		*private_paths[PRIVATE_PATHS_MAX]; /* of the host: nobody inside may ask for them */
+	size_t n_private;
+	size_t n_kinds;
+	struct {
+		char name[32]; /* "ptrace", "socket.raw", "connect" */
+		char detail[CALLS_TEXT_MAX];
+		int64_t count;
+	} kinds[CALLS_KINDS_MAX];
+	int64_t n_more; /* when the table was full */
+};
+
+void launch_calls_init(struct launch_calls *calls, int socket_fd);
+/** The descriptor to poll for reading, -1: none. */
+int launch_calls_fd(const struct launch_calls *calls);
+/** It is readable, or hung up. */
+void launch_calls_serve(struct launch_calls *calls);
+/** One JSON line for each kind. */
+void launch_calls_finish(struct launch_calls *calls, int status_fd);
+
+#endif

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+#include "sandbox/meter/budget.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "sandbox/meter/prices.h"
+
+const char *kgb_budget_code(enum kgb_budget_kind kind)
+{
+	switch (kind) {
+	case KGB_BUDGET_NONE:
+		return NULL;
+	case KGB_BUDGET_TOKENS:
+		return "budget.tokens";
+	case KGB_BUDGET_USD:
+		return "budget.usd";
+	case KGB_BUDGET_PRICE:
+		return "budget.unknown_price";
+	}
+	KGB_UNREACHABLE();
+}
+
+static void add(int64_t *sum, int64_t n)
+{
+	if (__builtin_add_overflow(*sum, n, sum))
+		*sum = INT64_MAX;
+}
+
+void kgb_charge_add(struct kgb_charge *sum, const struct kgb_charge *more)
+{
+	add(&sum->tokens, more->tokens);
+	add(&sum->nanos, more->nanos > 0 ? more->nanos : 0);
+}
+
+/* Whether `used` and `wish` are within the limit; 0 is none. */
+static bool fits(int64_t limit, int64_t used, int64_t wish)
+{
+	return limit <= 0 || (used <= limit && wish <= limit - used);
+}
+
+/* What one budget says to a wish, with what is used counted or with what is spent only. */
+static enum kgb_budget_kind objection(const struct kgb_budget *b, const struct kgb_charge *wish,
+				      bool with_reserved)
+{
+	struct kgb_charge used = b->spent;
+	if (with_reserved)
+		kgb_charge_add(&used, &b->reserved);
+	if (!fits(b->limit.tokens, used.tokens, wish->tokens))
+		return KGB_BUDGET_TOKENS;
+	if (b->limit.nanos > 0 && wish->nanos < 0)
+		return KGB_BUDGET_PRICE;
+	if (!fits(b->limit.nanos, used.nanos, wish->nanos))
+		return KGB_BUDGET_USD;
+	return KGB_BUDGET_NONE;
+}
+
+static int explain(const struct kgb_budget *b, enum kgb_budget_kind kind,
+		   const struct kgb_charge *wish, struct kgb_err *why)
+{
+	if (kind == KGB_BUDGET_PRICE)
+		return kgb_fail(
+			why, KGB_ERR_LIMIT,
+			"the %s has a budget in dollars, and the price of this model is not known",
+			b->level);
+	if (kind == KGB_BUDGET_TOKENS)
+		return kgb_fail(why, KGB_ERR_LIMIT,
+				"the token budget of the %s is used up: %" PRId64 " of %" PRId64
+				" are spent, and this request may take %" PRId64,
+				b->level, b->spent.tokens, b->limit.tokens, wish->tokens);
+	return kgb_fail(
+		why, KGB_ERR_LIMIT,
+		"the budget of the %s is used up: $%.4f of $%.2f are spent, and this request may cost $%.4f",
+		b->level, (double)b->spent.nanos / (double)KGB_NANOS_PER_USD,
+		(double)b->limit.nanos / (double)KGB_NANOS_PER_USD,
+		(double)wish->nanos / (double)KGB_NANOS_PER_USD);
+}
+
+enum kgb_budget_answer kgb_budget_reserve(struct kgb_budget *budget, const struct kgb_charge *wish,
+					  struct kgb_err *why)
+{
+	bool later = false;
+	for (struct kgb_budget *b = budget; b; b = b->parent) {
+		enum kgb_budget_kind kind = objection(b, wish, false);
+		if (kind != KGB_BUDGET_NONE) {
+			(void)explain(b, kind, wish, why);
+			if (b->reached == KGB_BUDGET_NONE)
+				b->reached = kind;
+			return KGB_BUDGET_REFUSED;
+		}
+		/* What is reserved is taken off again: it must be the sum, not the largest number.
+		 */
+		later = later || objection(b, wish, true) != KGB_BUDGET_NONE ||
+			wish->tokens > INT64_MAX - b->reserved.tokens ||
+			wish->nanos > INT64_MAX - b->reserved.nanos;
+	}
+	if (later)
+		return KGB_BUDGET_LATER;
+	for (struct kgb_budget *b = budget; b; b = b->parent)
+		kgb_charge_add(&b->reserved, wish);
+	return KGB_BUDGET_GRANTED;
+}
+
+void kgb_budget_settle(struct kgb_budget *budget, const struct kgb_charge *reserved,
+		       const struct kgb_charge *spent)
+{
+	for (struct kgb_budget *b = budget; b; b = b->parent) {
+		b->reserved.tokens -= reserved->tokens;
+		b->reserved.nanos -= reserved->nanos > 0 ? reserved->nanos : 0;
+		KGB_ASSERT(b->reserved.tokens >= 0 && b->reserved.nanos >= 0);
+		kgb_charge_add(&b->spent, spent);
+	}
+}
+
+const struct kgb_budget *kgb_budget_reached(const struct kgb_budget *budget)
+{
+	while (budget && budget->reached == KGB_BUDGET_NONE)
+		budget = budget->parent;
+	return budget;
+}
+
+void kgb_budget_plain(const struct kgb_budget *reached, char *out, size_t cap)
+{
+	switch (reached->reached) {
+	case KGB_BUDGET_TOKENS:
+		snprintf(out, cap, "the token budget of the %s is used up", reached->level);
+		return;
+	case KGB_BUDGET_USD:
+		snprintf(out, cap, "the budget of the %s in dollars is used up", reached->level);
+		return;
+	case KGB_BUDGET_PRICE:
+		snprintf(out, cap, "the %s has a budget in dollars, and this model has no price",
+			 reached->level);
+		return;
+	case KGB_BUDGET_NONE:
+		break;
+	}
+	KGB_UNREACHABLE();
+}
+
+static int percent_of(int64_t spent, int64_t limit)
+{
+	if (limit <= 0)
+		return -1;
+	double percent = 100.0 * (double)spent / (double)limit;
+	return percent > 999 ? 999 : (int)percent;
+}
+
+/* The fullest of this budget and those above it: percent spent of its limit, 0..999; -1 when none
+ * has a limit. `out` is that budget. */
+static int fullest(const struct kgb_budget *budget, const struct kgb_budget **out)
+{
+	int most = -1;
+	for (const struct kgb_budget *b = budget; b; b = b->parent) {
+		int tokens = percent_of(b->spent.tokens, b->limit.tokens);
+		int nanos = percent_of(b->spent.nanos, b->limit.nanos);
+		int percent = tokens > nanos ? tokens : nanos;
+		if (percent > most) {
+			most = percent;
+			*out = b;
+		}
+	}
+	return most;
+}
+
+bool kgb_budget_warning(const struct kgb_budget *budget, char *out, size_t cap)
+{
+	const struct kgb_budget *b = NULL;
+	int percent = fullest(budget, &b);
+	if (!b || b->soft_percent <= 0 || percent < b->soft_percent)
+		return false;
+	snprintf(out, cap,
+		 "%d%% of the %s's budget is used; finish soon with the best version you have",
+		 percent, b->level);
+	return true;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * Budgets in tokens and dollars, for an attempt, its operator and the run: each is part of the one
+ * above it. Before a request leaves, the most that it can take is reserved in all three; afterwards
+ * that is replaced by what it did take. So what is spent and reserved together is never above a
+ * limit, however many ask at once.
+ *
+ * Tokens are all four classes together: input, output, written to and read from the cache. Loop
+ * thread only.
+ */
+#ifndef KGB_SANDBOX_METER_BUDGET_H
+#define KGB_SANDBOX_METER_BUDGET_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+/** Some tokens and what they cost. */
+struct kgb_charge {
+	int64_t tokens;
+	int64_t nanos; /* billionths of a dollar; -1 in a wish: the price is not known */
+};
+
+/** Nanos that are not known count as none. Stays at the largest number rather than wrap around. */
+void kgb_charge_add(struct kgb_charge *sum, const struct kgb_charge *more);
+
+enum kgb_budget_kind {
+	KGB_BUDGET_NONE, /* not reached */
+	KGB_BUDGET_TOKENS,
+	KGB_BUDGET_USD,
+	KGB_BUDGET_PRICE, /* limited in dollars, and the model's price is not known */
+};
+/** "budget.tokens", "budget.usd", "budget.unknown_price"; NULL for none. */
+const char *kgb_budget_code(enum kgb_budget_kind kind);
+
+struct kgb_budget {
+	const char *level; /* static: "attempt", "operator", "run" */
+	struct kgb_budget *parent; /* borrowed; NULL: the topmost */
+	struct kgb_charge limit; /* 0: none */
+	struct kgb_charge spent;
+	struct kgb_charge reserved;
+	int soft_percent; /* from there on the agent is warned; 0: never */
+	enum kgb_budget_kind reached; /* why something was refused first */
+};
+
+enum kgb_budget_answer {
+	KGB_BUDGET_GRANTED, /* reserved */
+	KGB_BUDGET_LATER, /* not now, but perhaps when what others reserved is settled */
+	KGB_BUDGET_REFUSED, /* never: notes `reached` in the budget that said no */
+};
+/** Reserve `wish` in this budget and all above it, or in none. A refusal is explained in `why`. */
+enum kgb_budget_answer kgb_budget_reserve(struct kgb_budget *budget, const struct kgb_charge *wish,
+					  struct kgb_err *why);
+/** What was reserved is over; `spent` is what it came to. */
+void kgb_budget_settle(struct kgb_budget *budget, const struct kgb_charge *reserved,
+		       const struct kgb_charge *spent);
+
+/** The first of this budget and those above it that has refused something; NULL: none. */
+const struct kgb_budget *kgb_budget_reached(const struct kgb_budget *budget);
+
+/** Why `reached` refuses, without any number. */
+void kgb_budget_plain(const struct kgb_budget *reached, char *out, size_t cap);
+
+/** One sentence on how much is used, when a soft limit is passed; false: not yet. */
+bool kgb_budget_warning(const struct kgb_budget *budget, char *out, size_t cap);
+
+#endif

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+#include "sandbox/meter/ledger.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/time.h"
+
+/* Ids come from the upstream. Beyond this many messages an attempt is long past any sensible
+ * budget; later ones still count, only their repetition is no longer noticed. */
+#define MAX_ENTRIES 100000
+
+struct kgb_ledger_entry {
+	char *id; /* owned */
+	int64_t number; /* exchange that reported it first */
+	size_t row; /* in totals.models */
+	struct kgb_usage usage; /* as counted in the totals */
+	int64_t nanos; /* the same; -1: not known */
+	int64_t first_wall_ms; /* the day's prices hold */
+};
+
+void kgb_ledger_init(struct kgb_ledger *ledger, const struct kgb_prices *prices)
+{
+	*ledger = (struct kgb_ledger){.prices = prices};
+}
+
+void kgb_ledger_release(struct kgb_ledger *ledger)
+{
+	for (size_t i = 0; i < ledger->n; i++)
+		kgb_free(ledger->entries[i].id);
+	kgb_free(ledger->entries);
+	memset(ledger, 0, sizeof(*ledger));
+}
+
+/* Row of a model; the last row collects everything that no longer fits. */
+static size_t model_row(struct kgb_totals *totals, const char *model)
+{
+	char name[KGB_USAGE_MODEL_LEN];
+	snprintf(name, sizeof(name), "%s", model);
+	for (size_t i = 0; i < totals->n_models; i++)
+		if (strcmp(totals->models[i].name, name) == 0)
+			return i;
+	if (totals->n_models == KGB_USAGE_MODELS)
+		return KGB_USAGE_MODELS - 1;
+	size_t row = totals->n_models++;
+	snprintf(totals->models[row].name, sizeof(totals->models[row].name), "%s",
+		 row == KGB_USAGE_MODELS - 1 ? "(other)" : name);
+	return row;
+}
+
+/* Move a total from what it held of a message to what is known of it now. Unknown counts for
+ * nothing. */
+static void move_count(int64_t *total, int64_t before, int64_t now)
+{
+	int64_t delta = (now > 0 ? now : 0) - (before > 0 ? before : 0);
+	if (__builtin_add_overflow(*total, delta, total))
+		*total = INT64_MAX;
+}
+
+static void move_usage(struct kgb_usage *total, const struct kgb_usage *before,
+		       const struct kgb_usage *now)
+{
+	move_count(&total->input, before->input, now->input);
+	move_count(&total->output, before->output, now->output);
+	move_count(&total->cache_creation, before->cache_creation, now->cache_creation);
+	move_count(&total->cache_read, before->cache_read, now->cache_read);
+}
+
+static void move_cost(struct kgb_totals *totals, int64_t before, int64_t now)
+{
+	move_count(&totals->cost_nanos, before, now);
+	totals->n_unpriced += (now < 0) - (before < 0);
+}
+
+/* Index of `id`, or of the place where it belongs. */
+static size_t find(const struct kgb_ledger *ledger, const char *id, bool *found)
+{
+	size_t lo = 0, hi = ledger->n;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		int order = strcmp(ledger->entries[mid].id, id);
+		if (order == 0) {
+			*found = true;
+			return mid;
+		}
+		if (order < 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	*found = false;
+	return lo;
+}
+
+static struct kgb_ledger_entry *insert(struct kgb_ledger *ledger, size_t at, const char *id)
+{
+	if (ledger->n == ledger->cap) {
+		ledger->cap = ledger->cap ? ledger->cap * 2 : 16;
+		ledger->entries =
+			kgb_xreallocarray(ledger->entries, ledger->cap, sizeof(*ledger->entries));
+	}
+	memmove(&ledger->entries[at + 1], &ledger->entries[at],
+		(ledger->n - at) * sizeof(*ledger->entries));
+	ledger->n++;
+	ledger->entries[at] = (struct kgb_ledger_entry){.id = kgb_xstrdup(id),
+							.usage = KGB_USAGE_UNKNOWN,
+							.nanos = -1,
+							.first_wall_ms = kgb_wall_ms()};
+	ledger->totals.n_unpriced++;
+	return &ledger->entries[at];
+}
+
+bool kgb_ledger_report(struct kgb_ledger *ledger, int64_t number, const char *id, const char *model,
+		       const struct kgb_usage *usage, bool surcharged)
+{
+	char own[40];
+	if (!*id) {
+		/* A blank cannot occur in a real id, so this cannot collide. */
+		snprintf(own, sizeof(own), "exchange %" PRId64, number);
+		id = own;
+	}
+	struct kgb_totals *totals = &ledger->totals;
+	bool found;
+	size_t at = find(ledger, id, &found);
+	if (!found && ledger->n >= MAX_ENTRIES) {
+		size_t row = model_row(totals, model);
+		kgb_usage_add(&totals->usage, usage);
+		kgb_usage_add(&totals->models[row].usage, usage);
+		totals->models[row].n_messages++;
+		totals->n_unpriced++;
+		return false;
+	}
+	struct kgb_ledger_entry *entry = found ? &ledger->entries[at] : insert(ledger, at, id);
+	if (!found) {
+		entry->number = number;
+		entry->row = model_row(totals, model);
+		totals->models[entry->row].n_messages++;
+	}
+	bool repeated = entry->number != number;
+	struct kgb_usage now = *usage;
+	if (repeated)
+		kgb_usage_max(&now, &entry->usage);
+	move_usage(&totals->usage, &entry->usage, &now);
+	move_usage(&totals->models[entry->row].usage, &entry->usage, &now);
+	entry->usage = now;
+	int64_t nanos = -1;
+	if (!surcharged)
+		nanos = kgb_price_nanos(
+			kgb_prices_find(ledger->prices, model, entry->first_wall_ms), &now);
+	move_cost(totals, entry->nanos, nanos);
+	entry->nanos = nanos;
+	return repeated;
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * The built-in offline model: a script, not a language model, that speaks all protocols of
+ * protocol.h well enough to drive a real coding CLI through its shell tool. It is data:
+ * datasets/offline/session.yaml tells what is said and done turn by turn,
+ * datasets/offline/<safe_name>.yaml brings the kernels of one operator.
+ *
+ * It keeps no state between requests. Where the script stands is read from the conversation in the
+ * request: the ids of its own tool calls carry the turn number. So a repeated request gets the same
+ * turn.
+ *
+ * The token counts it reports are estimates from byte counts (ceil(bytes / 4)), split the way a
+ * prompt cache would: what the previous turn had already sent is cache_read, what came since is
+ * cache_creation, the last message is input.
+ *
+ * datasets/offline/<safe_name>.yaml:
+ *
+ *     operator: aten::add
+ *     note: what the script shows, one sentence
+ *     bug: what is wrong in the first kernel, as a clause ("the mask stops at the last full block")
+ *     fix: what the second kernel does instead, as a clause
+ *     kernels:
+ *       buggy: |
+ *         ...python...
+ *       fixed: |
+ *         ...python...
+ *     sessions: {...}       # optional, replaces the sessions of session.yaml by name
+ *
+ * A session is a list of turns; each turn:
+ *
+ *     - say: text             # always; placeholders below
+ *       write: buggy          # optional: write that kernel to kernel.py through the shell tool
+ *       run: kgb-verify       # optional: run this command through the shell tool
+ *       describe: text        # optional: one line shown beside the command
+ *       expect: passed|failed # optional: what the last tool result must be for this turn to happen
+ * ... otherwise: text       # ... else this is said and the session ends
+ *
+ * A turn without write and run ends the session. Placeholders: {{operator}}, {{bug}}, {{fix}},
+ * {{note}},
+ * {{kernel.NAME}}, {{last_result}} (the last tool result, at most 4 KiB), {{passed_line}} (its
+ * first line that starts with "PASSED"), {{failing_case}} (its first line that names a failing
+ * case, else its first line that starts with "FAIL", else "(the report names no case)").
+ */
+#ifndef KGB_SANDBOX_OFFLINE_OFFLINE_H
+#define KGB_SANDBOX_OFFLINE_OFFLINE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "sandbox/meter/protocol.h"
+#include "sandbox/meter/usage.h"
+
+enum kgb_offline_variant {
+	KGB_OFFLINE_VERIFY, /* session "verify": write, verify, repair, verify, finish */
+	KGB_OFFLINE_ONESHOT, /* session "oneshot": one answer with the kernel in a fenced block */
+	KGB_OFFLINE_AGAIN, /* session "again": a later round on a kernel that is there already */
+};
+
+struct kgb_offline_session;
+
+/** Read dir/session.yaml and dir/<safe_name>.yaml. NOT_FOUND when there is no script for the
+ * operator. */
+KGB_MUST_CHECK int kgb_offline_load(struct kgb_offline_session **out, const char *dir,
+				    const char *safe_name, enum kgb_offline_variant variant,
+				    struct kgb_err *err);
+/** A YAML document in memory; `name` is for messages. */
+struct kgb_offline_source {
+	const char *name;
+	const char *yaml;
+	size_t len;
+};
+/** The same from memory. */
+KGB_MUST_CHECK int kgb_offline_parse(struct kgb_offline_session **out,
+				     const struct kgb_offline_source *sessions,
+				     const struct kgb_offline_source *script,
+				     enum kgb_offline_variant variant, struct kgb_err *err);
+void kgb_offline_free(struct kgb_offline_session *session);
+/** "aten::add". */
+const char *kgb_offline_operator(const struct kgb_offline_session *session);
+/** Text of a kernel of the script without its last line break, or NULL. The written kernel.py is
+ * this text and "\n". */
+const char *kgb_offline_kernel(const struct kgb_offline_session *session, const char *name);
+
+struct kgb_offline_reply {
+	int status;
+	const char *content_type; /* static */
+	struct kgb_buf body; /* SSE or JSON */
+	size_t *event_ends; /* SSE: end offset of each event in body, so that it can be sent event
+			       by event */
+	size_t n_events;
+};
+#define KGB_OFFLINE_REPLY_INIT          \
+	{                               \
+		.body = KGB_BUF_INIT(0) \
+	}
+
+/** Answer one request for a model's answer. Bad requests get a 400 reply in the protocol's error
+ * form, so this cannot fail. Safe on any thread. */
+void kgb_offline_answer(const struct kgb_offline_session *session, enum kgb_protocol protocol,
+			const char *body, size_t len, struct kgb_offline_reply *out);
+/** Answer POST /v1/messages/count_tokens: {"input_tokens": N}. */
+void kgb_offline_count_tokens(const char *body, size_t len, struct kgb_offline_reply *out);
+/** Answer GET /v1/models. */
+void kgb_offline_models(enum kgb_protocol protocol, struct kgb_offline_reply *out);
+void kgb_offline_reply_release(struct kgb_offline_reply *reply);
+
+#endif

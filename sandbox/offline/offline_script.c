@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: MIT */
+#include "sandbox/offline/offline_script.h"
+
+#include <ctype.h>
+#include <fcntl.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/formats/yaml.h"
+#include "base/limits.h"
+#include "base/str.h"
+#include "base/system/fs.h"
+
+#define HEREDOC_END "KGB_EOF"
+/* Of a tool result, what the script quotes. */
+#define MAX_REPORT_QUOTE 4096
+
+/* Files as decoded. */
+struct sessions_file {
+	struct kgb_objects verify;
+	struct kgb_objects oneshot;
+	struct kgb_objects again;
+};
+struct shared_file {
+	struct sessions_file sessions;
+};
+struct script_file {
+	const char *operator_name;
+	const char *note;
+	const char *bug;
+	const char *fix;
+	struct kgb_map kernels;
+	struct sessions_file sessions;
+};
+
+static const char *const expect_names[] = {"any", "passed", "failed", NULL};
+
+#define TURN(field) offsetof(struct kgb_offline_turn, field)
+static const struct kgb_field turn_fields[] = {
+	{.name = "say",
+	 .type = KGB_FIELD_STR,
+	 .offset = TURN(say),
+	 .required = true,
+	 .doc = "What is said."},
+	{.name = "write",
+	 .type = KGB_FIELD_STR,
+	 .offset = TURN(write),
+	 .doc = "Kernel to write to kernel.py."},
+	{.name = "run", .type = KGB_FIELD_STR, .offset = TURN(run), .doc = "Shell command to run."},
+	{.name = "describe",
+	 .type = KGB_FIELD_STR,
+	 .offset = TURN(describe),
+	 .doc = "One line beside the command."},
+	{.name = "expect",
+	 .type = KGB_FIELD_ENUM,
+	 .offset = TURN(expect),
+	 .names = expect_names,
+	 .def = "any",
+	 .doc = "What the last tool result must be."},
+	{.name = "otherwise",
+	 .type = KGB_FIELD_STR,
+	 .offset = TURN(otherwise),
+	 .doc = "Said when it is not."},
+	KGB_FIELD_END,
+};
+#undef TURN
+
+#define SESSIONS(field) offsetof(struct sessions_file, field)
+static const struct kgb_field sessions_fields[] = {
+	{.name = "verify",
+	 .type = KGB_FIELD_OBJECTS,
+	 .offset = SESSIONS(verify),
+	 .sub = turn_fields,
+	 .sub_size = sizeof(struct kgb_offline_turn),
+	 .doc = "Turns of a session with a shell tool and kgb-verify."},
+	{.name = "oneshot",
+	 .type = KGB_FIELD_OBJECTS,
+	 .offset = SESSIONS(oneshot),
+	 .sub = turn_fields,
+	 .sub_size = sizeof(struct kgb_offline_turn),
+	 .doc = "Turns of a session without tools."},
+	{.name = "again",
+	 .type = KGB_FIELD_OBJECTS,
+	 .offset = SESSIONS(again),
+	 .sub = turn_fields,
+	 .sub_size = sizeof(struct kgb_offline_turn),
+	 .doc = "Turns of a later round on the same kernel; none: those of verify."},
+	KGB_FIELD_END,
+};
+#undef SESSIONS
+
+static const struct kgb_field shared_fields[] = {
+	{.name = "sessions",
+	 .type = KGB_FIELD_OBJECT,
+	 .offset = offsetof(struct shared_file, sessions),
+	 .required = true,
+	 .sub = sessions_fields,
+	 .doc = "What is said and done."},
+	KGB_FIELD_END,
+};
+
+#define SCRIPT(field) offsetof(struct script_file, field)
+static const struct kgb_field script_fields[] = {
+	{.name = "operator",
+	 .type = KGB_FIELD_STR,
+	 .offset = SCRIPT(operator_name),
+	 .required = true,
+	 .doc = "Full name of the operator."},
+	{.name = "note",
+	 .type = KGB_FIELD_STR,
+	 .offset = SCRIPT(note),
+	 .def = "",
+	 .doc = "What the script shows."},
+	{.name = "bug",
+	 .type = KGB_FIELD_STR,
+	 .offset = SCRIPT(bug),
+	 .required = true,
+	 .doc = "Mistake of the first kernel."},
+	{.name = "fix",
+	 .type = KGB_FIELD_STR,
+	 .offset = SCRIPT(fix),
+	 .required = true,
+	 .doc = "How the second mends it."},
+	{.name = "kernels",
+	 .type = KGB_FIELD_MAP,
+	 .offset = SCRIPT(kernels),
+	 .required = true,
+	 .doc = "Python sources by name."},
+	{.name = "sessions",
+	 .type = KGB_FIELD_OBJECT,
+	 .offset = SCRIPT(sessions),
+	 .sub = sessions_fields,
+	 .doc = "Replaces the sessions of session.yaml."},
+	KGB_FIELD_END,
+};
+#undef SCRIPT
+
+/* ---- texts ---- */
+
+const char *kgb_offline_kernel(const struct kgb_offline_session *session, const char *name)
+{
+	for (size_t i = 0; i < session->kernels.n; i++)
+		if (strcmp(session->kernels.keys[i], name) == 0)
+			return session->kernels.values[i];
+	return NULL;
+}
+
+/* Next line of [*at, ...) without its end; NULL after the last. */
+static const char *next_line(const char **at, size_t *len)
+{
+	const char *line = *at;
+	if (!*line)
+		return NULL;
+	*len = strcspn(line, "\n");
+	*at = line + *len + (line[*len] == '\n');
+	while (*len > 0 && isspace((unsigned char)*line)) {
+		line++;
+		--*len;
+	}
+	return line;
+}
+
+static bool starts_word(const char *line, size_t len, const char *word)
+{
+	size_t n = strlen(word);
+	return len >= n && strncmp(line, word, n) == 0;
+}
+
+/* First line of the report that starts with a word, or the fallback; in the arena-like buffer of
+ * the caller. */
+static void first_line(const char *report, const char *word, const char *fallback,
+		       struct kgb_buf *out)
+{
+	size_t len;
+	for (const char *at = report, *line; (line = next_line(&at, &len));) {
+		if (starts_word(line, len, word)) {
+			kgb_buf_add(out, line, len);
+			return;
+		}
+	}
+	if (fallback)
+		kgb_buf_adds(out, fallback);
+}
+
+bool kgb_offline__has_line(const char *report, const char *word)
+{
+	size_t len;
+	for (const char *at = report, *line; (line = next_line(&at, &len));)
+		if (starts_word(line, len, word))
+			return true;
+	return false;
+}
+
+struct texts {
+	const struct kgb_offline_session *session;
+	struct kgb_buf passed_line;
+	struct kgb_buf failing_case;
+	struct kgb_buf last_result;
+};
+
+static const char *lookup(const char *name, const void *payload)
+{
+	static const char kernel[] = "kernel.";
+	const struct texts *texts = payload;
+	const struct kgb_offline_session *session = texts->session;
+	if (strncmp(name, kernel, sizeof(kernel) - 1) == 0)
+		return kgb_offline_kernel(session, name + sizeof(kernel) - 1);
+	const struct {
+		const char *name;
+		const char *text;
+	} table[] = {
+		{"operator", session->operator_name},
+		{"bug", session->bug},
+		{"fix", session->fix},
+		{"note", session->note},
+		{"last_result", texts->last_result.ptr},
+		{"passed_line", texts->passed_line.ptr},
+		{"failing_case", texts->failing_case.ptr},
+	};
+	for (size_t i = 0; i < KGB_ARRAY_LEN(table); i++)
+		if (strcmp(name, table[i].name) == 0)
+			return table[i].text;
+	return NULL;
+}
+
+static void read_report(struct texts *texts, const char *report)
+{
+	first_line(report, "PASSED", "(the report has no such line)", &texts->passed_line);
+	first_line(report, "case:", NULL, &texts->failing_case);
+	if (texts->failing_case.len == 0)
+		first_line(report, "FAIL", "(the report names no case)", &texts->failing_case);
+	size_t len = strlen(report);
+	kgb_utf8_repair(&texts->last_result, report,
+			len < MAX_REPORT_QUOTE ? len : MAX_REPORT_QUOTE);
+	if (len > MAX_REPORT_QUOTE)
+		kgb_buf_adds(&texts->last_result, "\n(shortened)");
+	while (texts->last_result.len > 0 &&
+	       texts->last_result.ptr[texts->last_result.len - 1] == '\n')
+		kgb_buf_truncate(&texts->last_result, texts->last_result.len - 1);
+}
+
+int kgb_offline__render(const struct kgb_offline_session *session, const char *text,
+			const char *report, struct kgb_buf *out, struct kgb_err *err)
+{
+	struct texts texts = {.session = session,
+			      .passed_line = KGB_BUF_INIT(0),
+			      .failing_case = KGB_BUF_INIT(0),
+			      .last_result = KGB_BUF_INIT(0)};
+	read_report(&texts, report);
+	int rc = kgb_template_render(out, text, lookup, &texts, err);
+	kgb_buf_release(&texts.passed_line);
+	kgb_buf_release(&texts.failing_case);
+	kgb_buf_release(&texts.last_result);
+	while (rc == 0 && out->len > 0 && out->ptr[out->len - 1] == '\n')
+		kgb_buf_truncate(out, out->len - 1);
+	return rc;
+}
+
+void kgb_offline__command(const struct kgb_offline_session *session,
+			  const struct kgb_offline_turn *turn, struct kgb_buf *out)
+{
+	if (turn->write) {
+		const char *kernel = kgb_offline_kernel(session, turn->write);
+		/* The quoted delimiter keeps the shell from touching the text. */
+		kgb_buf_addf(out, "cat > kernel.py <<'" HEREDOC_END "'\n%s\n" HEREDOC_END "\n",
+			     kernel);
+	}
+	if (turn->run)
+		kgb_buf_adds(out, turn->run);
+}
+
+/* ---- loading ---- */
+
+static int check_text(const struct kgb_offline_session *session, const char *name, size_t number,
+		      const char *text, struct kgb_err *err)
+{
+	KGB_AUTO(buf) struct kgb_buf out = KGB_BUF_INIT(KGB_LIMIT_PROMPT);
+	if (text && kgb_offline__render(session, text, "", &out, err) < 0)
+		return kgb_ctx(err, "session '%s', turn %zu", name, number);
+	return 0;
+}
+
+static int check_turn(const struct kgb_offline_session *session, const char *name, size_t number,
+		      bool last, const struct kgb_offline_turn *turn, struct kgb_err *err)
+{
+	if (check_text(session, name, number, turn->say, err) < 0 ||
+	    check_text(session, name, number, turn->otherwise, err) < 0)
+		return -1;
+	const char *wrong = NULL;
+	if (turn->write && turn->run)
+		wrong = "has both 'write' and 'run': make two turns of it";
+	else if (turn->expect != KGB_OFFLINE_EXPECT_ANY && !turn->otherwise)
+		wrong = "has 'expect' without 'otherwise'";
+	else if (turn->expect != KGB_OFFLINE_EXPECT_ANY && number == 1)
+		wrong = "expects something of a result, but there is none before the first turn";
+	else if (last && (turn->write || turn->run))
+		wrong = "is the last one and still runs something: the session would never end";
+	else if (!last && !turn->write && !turn->run)
+		wrong = "runs nothing, so the session ends there: the turns behind it are never reached";
+	if (wrong)
+		return kgb_fail(err, KGB_ERR_INVALID, "session '%s', turn %zu: %s", name, number,
+				wrong);
+	if (turn->write && !kgb_offline_kernel(session, turn->write))
+		return kgb_fail(err, KGB_ERR_INVALID,
+				"session '%s', turn %zu: there is no kernel '%s'", name, number,
+				turn->write);
+	return 0;
+}
+
+static int check_turns(const struct kgb_offline_session *session, const char *name,
+		       const struct kgb_offline_turns *turns, struct kgb_err *err)
+{
+	if (turns->n == 0)
+		return kgb_fail(err, KGB_ERR_INVALID, "session '%s' has no turns", name);
+	for (size_t i = 0; i < turns->n; i++)
+		if (check_turn(session, name, i + 1, i + 1 == turns->n, &turns->items[i], err) < 0)
+			return -1;
+	return 0;
+}
+
+static int check_session(const struct kgb_offline_session *session, struct kgb_err *err)
+{
+	for (size_t i = 0; i < session->kernels.n; i++) {
+		const char *kernel = session->kernels.values[i];
+		if (kgb_offline__has_line(kernel, HEREDOC_END))
+			return kgb_fail(err, KGB_ERR_INVALID,
+					"kernel '%s' has a line '" HEREDOC_END "'",
+					session->kernels.keys[i]);
+		if (strlen(kernel) > KGB_LIMIT_KERNEL)
+			return kgb_fail(err, KGB_ERR_LIMIT, "kernel '%s' is over %u bytes",
+					session->kernels.keys[i], KGB_LIMIT_KERNEL);
+	}
+	if (check_turns(session, "verify", &session->verify, err) < 0 ||
+	    check_turns(session, "again", &session->again, err) < 0)
+		return -1;
+	return check_turns(session, "oneshot", &session->oneshot, err);
+}
+
+static struct kgb_offline_turns choose(const struct kgb_objects *own,
+				       const struct kgb_objects *shared)
+{
+	const struct kgb_objects *from = own->n ? own : shared;
+	return (struct kgb_offline_turns){.items = from->items, .n = from->n};
+}
+
+static const char *without_last_newlines(struct kgb_offline_session *session, const char *text)
+{
+	size_t len = strlen(text);
+	while (len > 0 && text[len - 1] == '\n')
+		len--;
+	return kgb_arena_strndup(&session->arena, text, len);
+}
+
+static int decode_source(const struct kgb_field *table, const struct kgb_offline_source *source,
+			 void *out, struct kgb_arena *arena, struct kgb_err *err)
+{
+	KGB_AUTO(yaml) struct kgb_yaml doc = KGB_YAML_INIT;
+	if (kgb_yaml_parse(source->name, source->yaml, source->len, &doc, err) < 0)
+		return -1;
+	kgb_decode_defaults(table, out, arena);
+	return kgb_decode(table, &doc, doc.root, out, arena, err);
+}
+
+static int parse_into(struct kgb_offline_session *session,
+		      const struct kgb_offline_source *sessions,
+		      const struct kgb_offline_source *source, struct kgb_err *err)
+{
+	struct shared_file shared = {0};
+	struct script_file script = {0};
+	if (decode_source(shared_fields, sessions, &shared, &session->arena, err) < 0 ||
+	    decode_source(script_fields, source, &script, &session->arena, err) < 0)
+		return -1;
+	session->operator_name = script.operator_name;
+	session->note = script.note;
+	session->bug = script.bug;
+	session->fix = script.fix;
+	session->kernels = script.kernels;
+	for (size_t i = 0; i < session->kernels.n; i++)
+		session->kernels.values[i] =
+			without_last_newlines(session, session->kernels.values[i]);
+	session->verify = choose(&script.sessions.verify, &shared.sessions.verify);
+	session->oneshot = choose(&script.sessions.oneshot, &shared.sessions.oneshot);
+	session->again = choose(&script.sessions.again, &shared.sessions.again);
+	if (session->again.n == 0)
+		session->again = session->verify;
+	if (check_session(session, err) < 0)
+		return kgb_ctx(err, "%s", source->name);
+	return 0;
+}
+
+int kgb_offline_parse(struct kgb_offline_session **out, const struct kgb_offline_source *sessions,
+		      const struct kgb_offline_source *script, enum kgb_offline_variant variant,
+		      struct kgb_err *err)
+{
+	struct kgb_offline_session *session = kgb_xcalloc(1, sizeof(*session));
+	session->variant = variant;
+	if (parse_into(session, sessions, script, err) < 0) {
+		kgb_offline_free(session);
+		return -1;
+	}
+	*out = session;
+	return 0;
+}
+
+int kgb_offline_load(struct kgb_offline_session **out, const char *dir, const char *safe_name,
+		     enum kgb_offline_variant variant, struct kgb_err *err)
+{
+	KGB_AUTO(buf) struct kgb_buf sessions = KGB_BUF_INIT(KGB_LIMIT_YAML);
+	KGB_AUTO(buf) struct kgb_buf script = KGB_BUF_INIT(KGB_LIMIT_YAML);
+	KGB_AUTO(free) char *sessions_path = kgb_path_join(dir, "session.yaml");
+	KGB_AUTO(free) char *file = kgb_xasprintf("%s.yaml", safe_name);
+	KGB_AUTO(free) char *script_path = kgb_path_join(dir, file);
+	if (!kgb_fs_exists(AT_FDCWD, script_path))
+		return kgb_fail(
+			err, KGB_ERR_NOT_FOUND,
+			"the offline model has no script for '%s' (no '%s'): set ANTHROPIC_API_KEY to use the real API",
+			safe_name, script_path);
+	if (kgb_fs_read(AT_FDCWD, sessions_path, KGB_LIMIT_YAML, &sessions, err) < 0 ||
+	    kgb_fs_read(AT_FDCWD, script_path, KGB_LIMIT_YAML, &script, err) < 0)
+		return -1;
+	return kgb_offline_parse(
+		out, &(struct kgb_offline_source){sessions_path, sessions.ptr, sessions.len},
+		&(struct kgb_offline_source){script_path, script.ptr, script.len}, variant, err);
+}
+
+void kgb_offline_free(struct kgb_offline_session *session)
+{
+	if (!session)
+		return;
+	kgb_arena_release(&session->arena);
+	kgb_free(session);
+}
+
+const char *kgb_offline_operator(const struct kgb_offline_session *session)
+{
+	return session->operator_name;
+}

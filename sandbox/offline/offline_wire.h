@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * Between the halves of the offline model: what a request says and what is answered (offline.c),
+ * and how that goes over the wire (offline_messages.c, offline_chat.c, offline_responses.c).
+ * Private to them.
+ */
+#ifndef KGB_SANDBOX_OFFLINE_OFFLINE_WIRE_H
+#define KGB_SANDBOX_OFFLINE_OFFLINE_WIRE_H
+
+#include "base/buf.h"
+#include "base/formats/json.h"
+#include "base/formats/jsonw.h"
+#include "sandbox/meter/usage.h"
+#include "sandbox/offline/offline.h"
+
+/** Marks our tool calls in the conversation; the turn's number follows, two digits. */
+#define KGB_OFFLINE_TOOL_ID "toolu_offline_"
+
+/** What a request says, borrowed from its tree. */
+struct kgb_offline_request {
+	const cJSON *root;
+	const char *model;
+	bool streamed;
+	bool has_tools;
+	const char *shell; /* name of the tool that runs shell commands, or NULL */
+	const cJSON *shell_takes; /* its parameters by name */
+	const char *poll; /* name of the tool that waits for a command that still runs, or NULL */
+	const cJSON *conversation; /* list of messages or items */
+	const cJSON *own_message; /* the last of them with a tool call of ours, or NULL */
+	int own_turn; /* that call's turn; -1 none */
+	struct kgb_buf own_words; /* text of the CLI's own instructions */
+	struct kgb_buf report; /* text of that call's result */
+};
+
+/** What is answered. */
+struct kgb_offline_said {
+	struct kgb_buf say;
+	struct kgb_buf command; /* empty: no command */
+	const char *describe;
+	int64_t poll_session; /* wait for that command instead; -1: no */
+	int turn;
+	char id[24]; /* of the answer, without the protocol's prefix */
+	struct kgb_usage usage;
+};
+
+/** One protocol. */
+struct kgb_offline_wire {
+	/** Fill in the request from its root; NULL, or what is wrong with it. */
+	const char *(*read)(struct kgb_offline_request *req);
+	/** The answer in one piece, and as a stream of events. */
+	void (*write_json)(struct kgb_offline_reply *out, const struct kgb_offline_request *req,
+			   const struct kgb_offline_said *said);
+	void (*write_stream)(struct kgb_offline_reply *out, const struct kgb_offline_request *req,
+			     const struct kgb_offline_said *said);
+};
+extern const struct kgb_offline_wire kgb_offline__messages;
+extern const struct kgb_offline_wire kgb_offline__chat;
+extern const struct kgb_offline_wire kgb_offline__responses;
+
+/* offline_wire.c */
+/** Text of a message's content: a string, or blocks with `text`. */
+void kgb_offline__add_text(struct kgb_buf *out, const cJSON *content);
+/** Model, stream, tools; `schema` is the path of a tool's parameters, and names are looked for at
+ * `name`. */
+void kgb_offline__read_common(struct kgb_offline_request *req, const char *name,
+			      const char *schema);
+/** A tool call in `message`: when its id is ours it is the last of ours so far. */
+void kgb_offline__saw_call(struct kgb_offline_request *req, const cJSON *message, const char *id);
+/** Whether a result belongs to the last call of ours. */
+bool kgb_offline__is_own(const struct kgb_offline_request *req, const char *id);
+/** A call is answered: a command or a wait. */
+bool kgb_offline__calls(const struct kgb_offline_said *said);
+/** Name of the tool that is called. */
+const char *kgb_offline__tool(const struct kgb_offline_request *req,
+			      const struct kgb_offline_said *said);
+/** Its input, one JSON object. */
+void kgb_offline__write_input(struct kgb_buf *out, const struct kgb_offline_request *req,
+			      const struct kgb_offline_said *said);
+#define KGB_OFFLINE_CALL_ID_LEN 48
+void kgb_offline__call_id(const struct kgb_offline_said *said, char out[KGB_OFFLINE_CALL_ID_LEN]);
+/** One event of a stream ends here. */
+void kgb_offline__end_event(struct kgb_offline_reply *out);
+/** Length of the next piece of text: no character is cut in two. */
+size_t kgb_offline__delta_len(const char *text, size_t len);
+
+#endif

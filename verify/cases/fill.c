@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: MIT */
+#include "verify/cases/fill.h"
+
+#include <math.h>
+#include <stdatomic.h>
+
+#include "base/parallel.h"
+
+#define OUTLIER_PROBABILITY 0.001
+#define OUTLIER_FACTOR 50
+
+static void *element_at(const struct kgb_view *view, void *storage, int64_t at)
+{
+	return (char *)storage + (size_t)at * kgb_dtype_size(view->dtype);
+}
+
+static void *random_element(const struct kgb_view *view, void *storage, struct kgb_rng *rng)
+{
+	int64_t i = kgb_rng_int(rng, 0, kgb_view_numel(view) - 1);
+	return element_at(view, storage, kgb_view_element(view, i));
+}
+
+/* ---- every element ---- */
+
+enum {
+	CHUNK = 512, /* elements converted at once */
+	TABLE = 1 << 16, /* draws of a benchmark */
+};
+/* Elements that are worth a thread; even, as normals come in pairs. */
+#define PIECE ((int64_t)1 << 16)
+
+struct job {
+	const struct kgb_arg *arg;
+	char *storage;
+	struct kgb_rng rng; /* at the first element's words */
+	const char *table; /* benchmarks */
+	bool is_contiguous;
+	_Atomic bool is_biased; /* integers: a draw has to be repeated */
+	_Atomic int64_t n_outliers;
+};
+
+/* Words of the stream that n elements take, whatever comes out. */
+static uint64_t words_of(enum kgb_fill_kind fill, int64_t n)
+{
+	switch (fill) {
+	case KGB_FILL_NORMAL:
+	case KGB_FILL_POSITIVE:
+		return 4 * (((uint64_t)n + 1) / 2);
+	case KGB_FILL_UNIFORM:
+	case KGB_FILL_TRIANGLE:
+	case KGB_FILL_INT:
+		return 2 * (uint64_t)n;
+	case KGB_FILL_BOOL:
+	case KGB_FILL_SIGNS:
+		return (uint64_t)n;
+	case KGB_FILL_ONES:
+	case KGB_FILL_NAN:
+		return 0;
+	case KGB_FILL_DISTINCT:
+	case KGB_FILL_SLOTS:
+	case KGB_FILL_CHOICE:
+	case KGB_FILL_SORTED:
+	case KGB_FILL_SORTED_DOWN:
+	case KGB_FILL_OFFSETS:
+	case KGB_FILL_STEPS:
+	case KGB_FILL_BLOCKS:
+	case KGB_FILL_PAIRS:
+	case KGB_FILL_OWNERS:
+		break;
+	}
+	KGB_UNREACHABLE();
+}
+
+/* Integers are drawn as such, so that every value of int64 can come exactly. False if one of them
+ * must be drawn again: then the words of all that follow shift. */
+static bool draw_integers(const struct kgb_arg *arg, struct kgb_rng *rng, double *out, size_t n)
+{
+	uint64_t lo = (uint64_t)(int64_t)ceil(arg->lo), hi = (uint64_t)(int64_t)floor(arg->hi);
+	uint64_t span = hi - lo + 1, excess = span ? (UINT64_MAX % span + 1) % span : 0;
+	uint32_t words[2 * CHUNK];
+	bool is_fair = true;
+
+	kgb_rng_words(rng, words, 2 * n);
+	for (size_t i = 0; i < n; i++) {
+		uint64_t draw = (uint64_t)words[2 * i] << 32 | words[2 * i + 1];
+		is_fair &= draw <= UINT64_MAX - excess;
+		out[i] = (double)(int64_t)(lo + (span ? draw % span : draw));
+	}
+	return is_fair;
+}
+
+/* At most CHUNK of them. */
+static bool draw(const struct kgb_arg *arg, struct kgb_rng *rng, double *out, size_t n)
+{
+	static const double signs[] = {-1, -0.0, 0, 1};
+	uint32_t words[CHUNK];
+
+	switch (arg->fill) {
+	case KGB_FILL_NORMAL:
+	case KGB_FILL_POSITIVE:
+		kgb_rng_normals(rng, out, n);
+		for (size_t i = 0; arg->fill == KGB_FILL_POSITIVE && i < n; i++)
+			out[i] = fabs(out[i]);
+		break;
+	case KGB_FILL_UNIFORM:
+		kgb_rng_uniforms(rng, out, n);
+		for (size_t i = 0; i < n; i++)
+			out[i] = arg->lo + (arg->hi - arg->lo) * out[i];
+		break;
+	case KGB_FILL_INT:
+		return draw_integers(arg, rng, out, n);
+	case KGB_FILL_BOOL:
+		kgb_rng_words(rng, words, n);
+		for (size_t i = 0; i < n; i++)
+			out[i] = words[i] & 1;
+		break;
+	case KGB_FILL_SIGNS:
+		kgb_rng_words(rng, words, n);
+		for (size_t i = 0; i < n; i++)
+			out[i] = signs[words[i] & 3];
+		break;
+	case KGB_FILL_ONES:
+	case KGB_FILL_NAN:
+		for (size_t i = 0; i < n; i++)
+			out[i] = arg->fill == KGB_FILL_ONES ? 1 : (double)NAN;
+		break;
+	case KGB_FILL_TRIANGLE:
+		kgb_rng_uniforms(rng, out, n);
+		for (size_t i = 0; i < n; i++)
+			out[i] = (2 * out[i] - 1) / sqrt(arg->lo);
+		break;
+	case KGB_FILL_DISTINCT:
+	case KGB_FILL_SLOTS:
+	case KGB_FILL_CHOICE:
+	case KGB_FILL_SORTED:
+	case KGB_FILL_SORTED_DOWN:
+	case KGB_FILL_OFFSETS:
+	case KGB_FILL_STEPS:
+	case KGB_FILL_BLOCKS:
+	case KGB_FILL_PAIRS:
+	case KGB_FILL_OWNERS:
+		KGB_UNREACHABLE();
+	}
+	return true;
+}
+
+/* Where the elements from `first` on are made: in place, or in `buffer`. */
+static char *target(const struct job *job, int64_t first, char *buffer)
+{
+	const struct kgb_view *view = &job->arg->view;
+
+	return job->is_contiguous
+		       ? job->storage + (size_t)(view->offset + first) * kgb_dtype_size(view->dtype)
+		       : buffer;
+}
+
+static void deliver(const struct job *job, int64_t first, int64_t n, const char *elements)
+{
+	if (!job->is_contiguous)
+		kgb_view_scatter_part(&job->arg->view, elements, first, n, job->storage);
+}
+
+static void fill_piece(void *payload, int64_t begin, int64_t end)
+{
+	struct job *job = payload;
+	struct kgb_rng rng = job->rng;
+	double values[CHUNK];
+	char buffer[CHUNK * sizeof(int64_t)];
+
+	kgb_rng_skip(&rng, words_of(job->arg->fill, begin));
+	for (int64_t first = begin; first < end; first += CHUNK) {
+		int64_t n = end - first < CHUNK ? end - first : CHUNK;
+		char *elements = target(job, first, buffer);
+		if (!draw(job->arg, &rng, values, (size_t)n))
+			job->is_biased = true;
+		kgb_dtype_store_array(job->arg->view.dtype, values, (size_t)n, elements);
+		deliver(job, first, n, elements);
+	}
+}
+
+/* One by one, as long as it takes: next to never, as spans are far smaller than 2^64. */
+static void fill_integers_slowly(struct job *job)
+{
+	const struct kgb_view *view = &job->arg->view;
+	int64_t n = kgb_view_numel(view);
+	struct kgb_view_walk walk;
+
+	kgb_view_walk_init(&walk, view);
+	for (int64_t i = 0; i < n; i++, kgb_view_walk_next(&walk)) {
+		int64_t value = kgb_rng_int(&job->rng, (int64_t)ceil(job->arg->lo),
+					    (int64_t)floor(job->arg->hi));
+		kgb_dtype_store(view->dtype, element_at(view, job->storage, walk.at),
+				(double)value);
+	}
+}
+
+/* Elements that share a place are written in their order. */
+static int64_t piece_of(const struct kgb_view *view)
+{
+	return kgb_view_may_overlap(view) ? INT64_C(1) << 40 : PIECE;
+}
+
+static void fill_all(struct job *job)
+{
+	const struct kgb_view *view = &job->arg->view;
+	int64_t n = kgb_view_numel(view);
+
+	kgb_parallel_for(n, piece_of(view), fill_piece, job);
+	if (job->is_biased)
+		fill_integers_slowly(job);
+	else
+		kgb_rng_skip(&job->rng, words_of(job->arg->fill, n));
+}
+
+/* Two elements to a word. */
+static inline __attribute__((always_inline)) void
+pick_sized(const char *table, const uint32_t *words, size_t n, char *out, size_t item)
+{
+	for (size_t i = 0; i < n; i++) {
+		uint32_t which = words[i / 2] >> (i % 2 * 16) & (TABLE - 1);
+		memcpy(out + i * item, table + which * item, item);
+	}
+}
+
+/* One loop for each size: then the compiler copies by a register. */
+static void pick(const char *table, const uint32_t *words, size_t n, size_t item, char *out)
+{
+	if (item == 1)
+		pick_sized(table, words, n, out, 1);
+	else if (item == 2)
+		pick_sized(table, words, n, out, 2);
+	else if (item == 4)
+		pick_sized(table, words, n, out, 4);
+	else
+		pick_sized(table, words, n, out, 8);
+}
+
+/* Large tensors for timing: every element is one of TABLE fresh draws, chosen by 16 random bits.
+ * Faster; nobody asks these values for their distribution. */
+static void pick_piece(void *payload, int64_t begin, int64_t end)
+{
+	struct job *job = payload;
+	size_t item = kgb_dtype_size(job->arg->view.dtype);
+	struct kgb_rng rng = job->rng;
+	uint32_t words[CHUNK / 2];
+	char buffer[CHUNK * sizeof(int64_t)];
+
+	kgb_rng_skip(&rng, (uint64_t)begin / 2);
+	for (int64_t first = begin; first < end; first += CHUNK) {
+		int64_t n = end - first < CHUNK ? end - first : CHUNK;
+		char *elements = target(job, first, buffer);
+		kgb_rng_words(&rng, words, ((size_t)n + 1) / 2);
+		pick(job->table, words, (size_t)n, item, elements);
+		deliver(job, first, n, elements);
+	}
+}
+
+static void fill_from_table(struct job *job)
+{
+	const struct kgb_view *view = &job->arg->view;
+	size_t item = kgb_dtype_size(view->dtype);
+	int64_t n = kgb_view_numel(view);
+	struct kgb_arg all = *job->arg;
+	KGB_AUTO(free) char *table = kgb_xreallocarray(NULL, TABLE, item);
+
+	all.view = (struct kgb_view){.dtype = view->dtype,
+				     .ndim = 1,
+				     .sizes = {TABLE},
+				     .strides = {1},
+				     .storage_elements = TABLE};
+	struct job draws = {.arg = &all, .storage = table, .rng = job->rng, .is_contiguous = true};
+	fill_all(&draws);
+	job->rng = draws.rng;
+	job->table = table;
+	kgb_parallel_for(n, piece_of(view), pick_piece, job);
+	kgb_rng_skip(&job->rng, ((uint64_t)n + 1) / 2);
+}
+
+/* ---- the rest of the storage ---- */
+
+static void noise_piece(void *payload, int64_t begin, int64_t end)
+{
+	struct job *job = payload;
+	struct kgb_rng rng = job->rng;
+
+	kgb_rng_skip(&rng, (uint64_t)begin / sizeof(uint32_t));
+	kgb_rng_bytes(&rng, job->storage + begin, (size_t)(end - begin));
+}
+
+static void fill_storage(struct job *job)
+{
+	const struct kgb_view *view = &job->arg->view;
+	int64_t n = view->storage_elements * (int64_t)kgb_dtype_size(view->dtype);
+
+	kgb_parallel_for(n, 4 * PIECE, noise_piece, job);
+	kgb_rng_skip(&job->rng, ((uint64_t)n + 3) / 4);
+}
+
+/* ---- modes ---- */
+
+static void enlarge(enum kgb_dtype dtype, void *p)
+{
+	kgb_dtype_store(dtype, p, kgb_dtype_load(dtype, p) * OUTLIER_FACTOR);
+}
+
+static void outlier_piece(void *payload, int64_t begin, int64_t end)
+{
+	struct job *job = payload;
+	const struct kgb_view *view = &job->arg->view;
+	struct kgb_rng rng = job->rng;
+	double uniforms[CHUNK];
+
+	kgb_rng_skip(&rng, 2 * (uint64_t)begin);
+	for (int64_t first = begin; first < end; first += CHUNK) {
+		int64_t n = end - first < CHUNK ? end - first : CHUNK;
+		kgb_rng_uniforms(&rng, uniforms, (size_t)n);
+		for (int64_t i = 0; i < n; i++) {
+			if (uniforms[i] >= OUTLIER_PROBABILITY)
+				continue;
+			enlarge(view->dtype,
+				element_at(view, job->storage, kgb_view_element(view, first + i)));
+			job->n_outliers++;
+		}
+	}
+}
+
+static void add_outliers(struct job *job)
+{
+	const struct kgb_view *view = &job->arg->view;
+	int64_t n = kgb_view_numel(view);
+
+	kgb_parallel_for(n, piece_of(view), outlier_piece, job);
+	kgb_rng_skip(&job->rng, 2 * (uint64_t)n);
+	if (job->n_outliers == 0)
+		enlarge(view->dtype, random_element(view, job->storage, &job->rng));
+}
+
+/* Subnormal inputs of float16 only: hardware and compilers flush those of the other types as they
+ * like (Triton's rsqrt and floor do), so they would tell of the compiler and not of the kernel. */
+static void store_special_float(enum kgb_dtype dtype, int64_t which, void *p)
+{
+	double max = kgb_dtype_max(dtype), tiny = kgb_dtype_tiny(dtype), eps = kgb_dtype_eps(dtype);
+	bool is_half = dtype == KGB_DTYPE_FLOAT16;
+	const double values[] = {(double)INFINITY,
+				 -(double)INFINITY,
+				 (double)NAN,
+				 0.0,
+				 -0.0,
+				 max,
+				 -max,
+				 tiny,
+				 -tiny,
+				 is_half ? tiny * eps : tiny * (1 + eps),
+				 is_half ? tiny * (eps - 1) : -tiny * (1 + eps)};
+	kgb_dtype_store(dtype, p, values[which % (int64_t)KGB_ARRAY_LEN(values)]);
+}
+
+static void store_special_int(enum kgb_dtype dtype, int64_t which, void *p)
+{
+	const int64_t values[] = {kgb_dtype_min_i64(dtype), kgb_dtype_max_i64(dtype), 0, 1, -1};
+	kgb_dtype_store_i64(dtype, p, values[which % (int64_t)KGB_ARRAY_LEN(values)]);
+}
+
+/* One of each kind where there is room; small tensors get a few, beginning at any of them. */
+static void add_specials(const struct kgb_view *view, struct kgb_rng *rng, void *storage)
+{
+	int64_t quarter = kgb_view_numel(view) / 4;
+	int64_t n = quarter < 1 ? 1 : quarter > 11 ? 11 : quarter;
+	int64_t first = kgb_rng_int(rng, 0, 10);
+
+	for (int64_t i = 0; i < n; i++) {
+		void *p = random_element(view, storage, rng);
+		if (kgb_dtype_is_float(view->dtype))
+			store_special_float(view->dtype, first + i, p);
+		else
+			store_special_int(view->dtype, first + i, p);
+	}
+}
+
+bool kgb_fill_follows_mode(const struct kgb_arg *arg)
+{
+	return kgb_view_numel(&arg->view) > 0 && !arg->bounded && arg->view.dtype != KGB_DTYPE_BOOL;
+}
+
+static void fill_parts(const struct kgb_arg *arg, enum kgb_mode mode, struct kgb_rng *rng,
+		       void *storage)
+{
+	const struct kgb_view *view = &arg->view;
+	int64_t n = kgb_view_numel(view);
+	struct job job = {.arg = arg,
+			  .storage = storage,
+			  .rng = *rng,
+			  .is_contiguous = kgb_view_is_contiguous(view)};
+
+	job.rng.has_spare = false;
+	if (n != view->storage_elements)
+		fill_storage(&job);
+	if (kgb_fill_is_structured(arg->fill))
+		kgb_fill_structured(arg, &job.rng, storage);
+	else if (mode == KGB_MODE_BENCHMARK)
+		fill_from_table(&job);
+	else
+		fill_all(&job);
+	if (kgb_fill_follows_mode(arg)) {
+		if (mode == KGB_MODE_OUTLIER)
+			add_outliers(&job);
+		else if (mode == KGB_MODE_SPECIAL)
+			add_specials(view, &job.rng, storage);
+	}
+	*rng = job.rng;
+}
+
+/* Beside so small elements, a diagonal between 1 and 2 makes either triangle well conditioned: the
+ * entries of its inverse do not grow with its size. One matrix, by columns, lies along the last
+ * dimension. */
+static void strengthen_diagonals(const struct kgb_arg *arg, void *storage)
+{
+	const struct kgb_view *view = &arg->view;
+	enum kgb_dtype part = kgb_dtype_part(view->dtype);
+	size_t part_size = kgb_dtype_size(part), n_parts = kgb_dtype_size(view->dtype) / part_size;
+	int64_t n = kgb_view_numel(view), last = view->ndim > 0 ? view->sizes[view->ndim - 1] : 1;
+
+	for (int64_t i = 0; i < n; i++) {
+		if (i % last % ((int64_t)arg->lo + 1) != 0)
+			continue;
+		char *p = element_at(view, storage, kgb_view_element(view, i));
+		for (size_t k = 0; k < n_parts; k++, p += part_size) {
+			double value = kgb_dtype_load(part, p) * sqrt(arg->lo);
+			kgb_dtype_store(part, p, value < 0 ? value - 1 : value + 1);
+		}
+	}
+}
+
+void kgb_fill(const struct kgb_arg *arg, enum kgb_mode mode, struct kgb_rng *rng, void *storage)
+{
+	struct kgb_arg parts = *arg;
+
+	parts.view = kgb_view_parts(&arg->view);
+	fill_parts(&parts, mode, rng, storage);
+	if (arg->fill == KGB_FILL_TRIANGLE)
+		strengthen_diagonals(arg, storage);
+}

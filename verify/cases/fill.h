@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * Random inputs of a case.
+ */
+#ifndef KGB_VERIFY_CASES_FILL_H
+#define KGB_VERIFY_CASES_FILL_H
+
+#include "verify/cases/cases.h"
+#include "verify/tensor/rng.h"
+
+/** Fill the elements of arg->view inside `storage` (storage_elements * size bytes) by its fill rule
+ * and the case's mode. outlier: each element with p = 0.001, and at least one, times 50. special: a
+ * few elements (a quarter at most, one at least) become +-inf, NaN, +-0, +-largest, +-smallest
+ * normal, subnormal (float16 only); integers: smallest, largest, 0, 1, -1. A bounded fill keeps its
+ * range in every mode. benchmark: drawn from a table of 65,536 fresh draws, which is faster. Bytes
+ * of the storage outside the view are filled with random bytes. Real and imaginary parts are filled
+ * alike. What comes out does not depend on
+ * the number of threads that do it. */
+void kgb_fill(const struct kgb_arg *arg, enum kgb_mode mode, struct kgb_rng *rng, void *storage);
+/** Do the modes `outlier` and `special` change what the tensor holds? Not where its fill gives the
+ * range. */
+bool kgb_fill_follows_mode(const struct kgb_arg *arg);
+
+/** Fills that make a structure rather than draw each element for itself. Called by kgb_fill; the
+ * elements outside of the view are left alone. */
+void kgb_fill_structured(const struct kgb_arg *arg, struct kgb_rng *rng, void *storage);
+/** FILL_OWNERS: element i is the number of the stretch that i lies in, where `offsets` tells the
+ * stretches' bounds. */
+void kgb_fill_owners(const struct kgb_arg *arg, void *storage, const struct kgb_arg *offsets,
+		     const void *offsets_storage);
+
+#endif

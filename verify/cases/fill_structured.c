@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * Inputs that are no independent draws: permutations, slot mappings, offsets of sequences, blocks
+ * of packed weights. Small beside the others, or copied by the page, so one thread makes them.
+ */
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "verify/cases/fill.h"
+
+enum {
+	SKIPPED_OF = 8, /* one slot of so many is -1 */
+	BLOCK_EXPONENT = 4, /* scales of blocks are 2^-4 of a normal number, and more than 2^-10 */
+};
+
+bool kgb_fill_is_structured(enum kgb_fill_kind fill)
+{
+	return fill >= KGB_FILL_DISTINCT;
+}
+
+/* The first `n` of `pool`, which holds `span` numbers, become a random choice in random order. */
+static void choose(int64_t *pool, int64_t span, int64_t n, struct kgb_rng *rng)
+{
+	for (int64_t i = 0; i < n; i++) {
+		int64_t k = kgb_rng_int(rng, i, span - 1), kept = pool[i];
+		pool[i] = pool[k];
+		pool[k] = kept;
+	}
+}
+
+static int compare_up(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+	return (x > y) - (x < y);
+}
+
+static int compare_down(const void *a, const void *b)
+{
+	return compare_up(b, a);
+}
+
+/* Rows of `n` different numbers of lo .. hi each. */
+static void fill_rows(const struct kgb_arg *arg, struct kgb_rng *rng, int64_t *out, int64_t n_rows,
+		      int64_t n)
+{
+	int64_t lo = (int64_t)arg->lo, span = (int64_t)arg->hi - lo + 1;
+	KGB_AUTO(free) int64_t *pool = kgb_xreallocarray(NULL, (size_t)span, sizeof(*pool));
+
+	for (int64_t i = 0; i < span; i++)
+		pool[i] = lo + i;
+	for (int64_t row = 0; row < n_rows; row++, out += n) {
+		choose(pool, span, n, rng);
+		memcpy(out, pool, (size_t)n * sizeof(*out));
+		if (arg->fill == KGB_FILL_SORTED || arg->fill == KGB_FILL_SORTED_DOWN)
+			qsort(out, (size_t)n, sizeof(*out),
+			      arg->fill == KGB_FILL_SORTED ? compare_up : compare_down);
+	}
+	if (arg->fill != KGB_FILL_SLOTS)
+		return;
+	for (int64_t i = 1; i <= n_rows * n; i++)
+		if (kgb_rng_int(rng, 0, SKIPPED_OF - 1) == 0)
+			out[-i] = -1;
+}
+
+/* Bounds of n - 1 stretches that fill 0 .. hi; some are empty. */
+static void fill_offsets(const struct kgb_arg *arg, struct kgb_rng *rng, int64_t *out, int64_t n)
+{
+	int64_t total = (int64_t)arg->hi;
+
+	for (int64_t i = 0; i < n; i++)
+		out[i] = i == 0 ? 0 : i == n - 1 ? total : kgb_rng_int(rng, 0, total);
+	qsort(out, (size_t)n, sizeof(*out), compare_up);
+}
+
+static int64_t random_pairs(size_t bytes, struct kgb_rng *rng)
+{
+	static const uint64_t pairs[] = {4, 8, 9, 12, 13, 14}; /* first + 4 * second */
+	uint64_t bits = 0;
+
+	for (size_t i = 0; i < 2 * bytes; i++)
+		bits |= pairs[kgb_rng_int(rng, 0, KGB_ARRAY_LEN(pairs) - 1)] << 4 * i;
+	return bytes == 2 ? (int16_t)(uint16_t)bits : (int32_t)(uint32_t)bits;
+}
+
+static void fill_numbers(const struct kgb_arg *arg, struct kgb_rng *rng, int64_t *out, int64_t n)
+{
+	const struct kgb_view *view = &arg->view;
+	int64_t last = view->ndim > 0 ? view->sizes[view->ndim - 1] : 1;
+
+	if (arg->fill == KGB_FILL_DISTINCT || arg->fill == KGB_FILL_SLOTS)
+		fill_rows(arg, rng, out, 1, n);
+	else if (arg->fill == KGB_FILL_OFFSETS)
+		fill_offsets(arg, rng, out, n);
+	else if (arg->fill == KGB_FILL_STEPS)
+		for (int64_t i = 0; i < n; i++)
+			out[i] = i / (int64_t)arg->lo;
+	else if (arg->fill == KGB_FILL_PAIRS)
+		for (int64_t i = 0; i < n; i++)
+			out[i] = random_pairs(kgb_dtype_size(view->dtype), rng);
+	else
+		fill_rows(arg, rng, out, n / last, last);
+}
+
+/* Contiguous bytes (cases.c sees to it). */
+static void fill_blocks(const struct kgb_arg *arg, struct kgb_rng *rng, char *bytes, int64_t n)
+{
+	int64_t block = (int64_t)arg->lo;
+
+	kgb_rng_bytes(rng, bytes, (size_t)n);
+	for (int64_t at = 0; at + block <= n; at += block) {
+		double scale = (1 + 63 * kgb_rng_uniform(rng)) / (64 << BLOCK_EXPONENT);
+		kgb_dtype_store(KGB_DTYPE_FLOAT16, bytes + at,
+				kgb_rng_int(rng, 0, 1) ? scale : -scale);
+	}
+}
+
+static void store_numbers(const struct kgb_view *view, const int64_t *numbers, char *storage)
+{
+	struct kgb_view_walk walk;
+	int64_t n = kgb_view_numel(view);
+
+	kgb_view_walk_init(&walk, view);
+	for (int64_t i = 0; i < n; i++, kgb_view_walk_next(&walk))
+		kgb_dtype_store_i64(view->dtype,
+				    storage + (size_t)walk.at * kgb_dtype_size(view->dtype),
+				    numbers[i]);
+}
+
+void kgb_fill_structured(const struct kgb_arg *arg, struct kgb_rng *rng, void *storage)
+{
+	int64_t n = kgb_view_numel(&arg->view);
+
+	if (n == 0)
+		return;
+	if (arg->fill == KGB_FILL_BLOCKS) {
+		fill_blocks(arg, rng, (char *)storage + arg->view.offset, n);
+		return;
+	}
+	KGB_AUTO(free)
+	int64_t *numbers = kgb_xreallocarray(NULL, (size_t)n, sizeof(*numbers));
+	fill_numbers(arg, rng, numbers, n);
+	store_numbers(&arg->view, numbers, storage);
+}
+
+void kgb_fill_owners(const struct kgb_arg *arg, void *storage, const struct kgb_arg *offsets,
+		     const void *offsets_storage)
+{
+	const struct kgb_view *bounds = &offsets->view;
+	const int64_t n = kgb_view_numel(&arg->view), n_bounds = kgb_view_numel(bounds);
+	KGB_AUTO(free)
+	int64_t *owners = kgb_xreallocarray(NULL, (size_t)n + 1, sizeof(*owners));
+	int64_t owner = 0;
+
+	for (int64_t i = 0; i < n; i++) {
+		for (; owner + 2 < n_bounds; owner++) {
+			int64_t at = kgb_view_element(bounds, owner + 1);
+			const char *p = (const char *)offsets_storage +
+					(size_t)at * kgb_dtype_size(bounds->dtype);
+			if (kgb_dtype_load_i64(bounds->dtype, p) > i)
+				break;
+		}
+		owners[i] = owner;
+	}
+	if (n > 0)
+		store_numbers(&arg->view, owners, storage);
+}

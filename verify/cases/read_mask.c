@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: MIT */
+#include "verify/cases/read_mask.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "verify/cases/cases.h"
+
+/* ---- as it is written ---- */
+
+struct form {
+	const char *name, *args;
+	enum kgb_read_shape shape;
+	size_t least, most; /* of its arguments */
+	bool is_unit;
+};
+
+static const struct form forms[] = {
+	{"vector", "(n,increment[,stride])", KGB_READ_MATRIX, 2, 3, false},
+	{"matrix", "(rows,columns,ld[,stride])", KGB_READ_MATRIX, 3, 4, false},
+	{"lower", "(n,ld)", KGB_READ_LOWER, 2, 2, false},
+	{"upper", "(n,ld)", KGB_READ_UPPER, 2, 2, false},
+	{"unit_lower", "(n,ld)", KGB_READ_LOWER, 2, 2, true},
+	{"unit_upper", "(n,ld)", KGB_READ_UPPER, 2, 2, true},
+	{"lower_band", "(n,k,ld)", KGB_READ_LOWER_BAND, 3, 3, false},
+	{"upper_band", "(n,k,ld)", KGB_READ_UPPER_BAND, 3, 3, false},
+	{"unit_lower_band", "(n,k,ld)", KGB_READ_LOWER_BAND, 3, 3, true},
+	{"unit_upper_band", "(n,k,ld)", KGB_READ_UPPER_BAND, 3, 3, true},
+	{"named", "(numbers[,mask])", KGB_READ_NAMED, 1, 2, false},
+	{"pages", "(table,lengths,dim)", KGB_READ_PAGES, 3, 3, false},
+	{"entries", "(lengths,block_size)", KGB_READ_ENTRIES, 2, 2, false},
+};
+
+static const struct form *find_form(const char *text)
+{
+	size_t len = strcspn(text, "(");
+
+	for (size_t i = 0; i < KGB_ARRAY_LEN(forms); i++)
+		if (strlen(forms[i].name) == len && strncmp(forms[i].name, text, len) == 0)
+			return &forms[i];
+	return NULL;
+}
+
+enum { ANY_NDIM = -1 };
+
+/* A tensor of whole numbers with so many dimensions. */
+static int find_arg(const struct kgb_case *c, const char *name, int ndim, size_t *out)
+{
+	for (size_t i = 0; i < c->n_args; i++) {
+		const struct kgb_arg *arg = &c->args[i];
+		if (arg->param->kind != KGB_PARAM_TENSOR || arg->is_absent ||
+		    !kgb_str_eq(arg->param->name, name))
+			continue;
+		*out = i;
+		return kgb_dtype_is_float(arg->view.dtype) ||
+				       (ndim != ANY_NDIM && arg->view.ndim != ndim) ||
+				       !kgb_view_is_contiguous(&arg->view)
+			       ? -1
+			       : 0;
+	}
+	return -1;
+}
+
+static int take_named(struct kgb_case *c, size_t i, char **args, size_t n)
+{
+	struct kgb_read *read = &c->args[i].read;
+
+	if (find_arg(c, args[0], ANY_NDIM, &read->table) < 0)
+		return -1;
+	read->has_mask = n == 2;
+	if (!read->has_mask)
+		return 0;
+	if (find_arg(c, args[1], ANY_NDIM, &read->mask) < 0)
+		return -1;
+	return kgb_view_numel(&c->args[read->table].view) ==
+			       kgb_view_numel(&c->args[read->mask].view)
+		       ? 0
+		       : -1;
+}
+
+static int take_pages(struct kgb_case *c, size_t i, char **args)
+{
+	const struct kgb_view *view = &c->args[i].view;
+	struct kgb_read *read = &c->args[i].read;
+
+	if (find_arg(c, args[0], 2, &read->table) < 0 || find_arg(c, args[1], 1, &read->lens) < 0 ||
+	    kgb_parse_i64(args[2], 1, view->ndim - 1, &read->dim, NULL) < 0)
+		return -1;
+	return c->args[read->table].view.sizes[0] == c->args[read->lens].view.sizes[0] ? 0 : -1;
+}
+
+static int take_entries(struct kgb_case *c, size_t i, char **args)
+{
+	const struct kgb_view *view = &c->args[i].view;
+	struct kgb_read *read = &c->args[i].read;
+
+	if (view->ndim != 2 || kgb_dtype_is_float(view->dtype) ||
+	    find_arg(c, args[0], 1, &read->lens) < 0 ||
+	    kgb_parse_i64(args[1], 1, INT32_MAX, &read->block, NULL) < 0)
+		return -1;
+	return view->sizes[0] == c->args[read->lens].view.sizes[0] ? 0 : -1;
+}
+
+/* A vector is a matrix of one row. */
+static int take_numbers(const struct form *form, struct kgb_read *read, char **args, size_t n)
+{
+	int64_t numbers[4] = {0};
+	size_t at = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (kgb_parse_i64(args[i], 0, INT32_MAX, &numbers[i], NULL) < 0)
+			return -1;
+	switch (form->shape) {
+	case KGB_READ_MATRIX:
+		read->rows = form->least == 2 ? 1 : numbers[at++];
+		read->columns = numbers[at++];
+		read->ld = numbers[at++];
+		read->stride = numbers[at];
+		break;
+	case KGB_READ_LOWER:
+	case KGB_READ_UPPER:
+		read->rows = read->columns = numbers[0];
+		read->ld = numbers[1];
+		break;
+	case KGB_READ_LOWER_BAND:
+	case KGB_READ_UPPER_BAND:
+		read->rows = numbers[1] + 1;
+		read->columns = numbers[0];
+		read->ld = numbers[2];
+		break;
+	case KGB_READ_ALL:
+	case KGB_READ_NAMED:
+	case KGB_READ_PAGES:
+	case KGB_READ_ENTRIES:
+		KGB_UNREACHABLE();
+	}
+	return read->ld >= 1 && read->rows <= read->ld ? 0 : -1;
+}
+
+static int take_args(struct kgb_case *c, size_t i, const struct form *form, const char *args)
+{
+	KGB_AUTO(strv) struct kgb_strv parts = KGB_STRV_INIT;
+
+	if (kgb_split_args(args, &parts) < 0 || parts.n < form->least || parts.n > form->most)
+		return -1;
+	c->args[i].read = (struct kgb_read){.shape = form->shape, .is_unit = form->is_unit};
+	if (form->shape == KGB_READ_NAMED)
+		return take_named(c, i, parts.items, parts.n);
+	if (form->shape == KGB_READ_PAGES)
+		return take_pages(c, i, parts.items);
+	if (form->shape == KGB_READ_ENTRIES)
+		return take_entries(c, i, parts.items);
+	return take_numbers(form, &c->args[i].read, parts.items, parts.n);
+}
+
+/* ---- element by element ---- */
+
+/* Of row i and column j, counted as they lie in memory. */
+static bool is_inside(const struct kgb_read *read, int64_t i, int64_t j)
+{
+	if (i >= read->rows || j >= read->columns)
+		return false;
+	switch (read->shape) {
+	case KGB_READ_LOWER:
+		return i >= j + read->is_unit;
+	case KGB_READ_UPPER:
+		return i + read->is_unit <= j;
+	case KGB_READ_LOWER_BAND:
+		return i >= read->is_unit && i + j < read->columns;
+	case KGB_READ_UPPER_BAND:
+		return i + read->is_unit < read->rows && i + j >= read->rows - 1;
+	case KGB_READ_ALL:
+	case KGB_READ_MATRIX:
+	case KGB_READ_NAMED:
+	case KGB_READ_PAGES:
+	case KGB_READ_ENTRIES:
+		break;
+	}
+	return true;
+}
+
+/* Place `at` of the memory that the last dimension is. */
+static bool is_place_read(const struct kgb_read *read, int64_t at)
+{
+	if (read->stride > 0)
+		at %= read->stride;
+	return is_inside(read, at % read->ld, at / read->ld);
+}
+
+static int64_t number_at(const struct kgb_case *c, size_t i, void *const *storages, int64_t at)
+{
+	const struct kgb_view *view = &c->args[i].view;
+	size_t size = kgb_dtype_size(view->dtype);
+
+	return kgb_dtype_load_i64(view->dtype,
+				  (const char *)storages[i] + (size_t)(view->offset + at) * size);
+}
+
+/* For each item of dimension 0: is it named? */
+static bool *find_named(const struct kgb_case *c, const struct kgb_arg *arg, void *const *storages)
+{
+	const struct kgb_read *read = &arg->read;
+	const int64_t n_items = arg->view.sizes[0];
+	const int64_t n = kgb_view_numel(&c->args[read->table].view);
+	bool *has = kgb_xcalloc((size_t)n_items + 1, sizeof(*has));
+
+	for (int64_t k = 0; k < n; k++) {
+		int64_t item = number_at(c, read->table, storages, k);
+		if (item >= 0 && item < n_items &&
+		    (!read->has_mask || number_at(c, read->mask, storages, k) != 0))
+			has[item] = true;
+	}
+	return has;
+}
+
+/* For each place of each block: is a token there? */
+static bool *find_tokens(const struct kgb_case *c, const struct kgb_arg *arg, void *const *storages)
+{
+	const struct kgb_view *table = &c->args[arg->read.table].view;
+	const int64_t n_blocks = arg->view.sizes[0], places = arg->view.sizes[arg->read.dim];
+	bool *has = kgb_xcalloc((size_t)(n_blocks * places) + 1, sizeof(*has));
+
+	for (int64_t s = 0; s < table->sizes[0]; s++) {
+		int64_t len = number_at(c, arg->read.lens, storages, s);
+		for (int64_t t = 0; t < len && t / places < table->sizes[1]; t++) {
+			int64_t block = number_at(c, arg->read.table, storages,
+						  s * table->sizes[1] + t / places);
+			if (block >= 0 && block < n_blocks)
+				has[block * places + t % places] = true;
+		}
+	}
+	return has;
+}
+
+/* Never NULL, for shapes that go by no numbers neither. */
+static bool *find_marked(const struct kgb_case *c, const struct kgb_arg *arg, void *const *storages)
+{
+	if (arg->read.shape == KGB_READ_NAMED)
+		return find_named(c, arg, storages);
+	if (arg->read.shape == KGB_READ_PAGES)
+		return find_tokens(c, arg, storages);
+	return kgb_xcalloc(1, sizeof(bool));
+}
+
+/* What a walk over the elements of an argument needs. */
+struct walk {
+	const struct kgb_case *c;
+	const struct kgb_arg *arg;
+	void *const *storages;
+	int64_t first, last; /* elements of an item of dimension 0; of the last dimension */
+	int64_t inner; /* PAGES: elements of one place */
+	const bool *has; /* NAMED, PAGES */
+};
+
+static bool is_read(const struct walk *w, int64_t e)
+{
+	const struct kgb_read *read = &w->arg->read;
+	const int64_t *sizes = w->arg->view.sizes;
+
+	switch (read->shape) {
+	case KGB_READ_ALL:
+		return true;
+	case KGB_READ_NAMED:
+		return w->has[e / w->first];
+	case KGB_READ_PAGES: {
+		int64_t places = sizes[read->dim];
+		return w->has[e / w->first * places + e / w->inner % places];
+	}
+	case KGB_READ_ENTRIES:
+		return e % w->last * read->block <
+		       number_at(w->c, read->lens, w->storages, e / w->last);
+	case KGB_READ_MATRIX:
+	case KGB_READ_LOWER:
+	case KGB_READ_UPPER:
+	case KGB_READ_LOWER_BAND:
+	case KGB_READ_UPPER_BAND:
+		break;
+	}
+	return is_place_read(read, e % w->last);
+}
+
+static struct walk walk_of(const struct kgb_case *c, size_t i, void *const *storages)
+{
+	const struct kgb_view *view = &c->args[i].view;
+	const int64_t n = kgb_view_numel(view);
+	struct walk w = {.c = c, .arg = &c->args[i], .storages = storages, .inner = 1};
+
+	w.first = n / view->sizes[0];
+	w.last = view->sizes[view->ndim - 1];
+	for (int d = (int)w.arg->read.dim + 1; d < view->ndim; d++)
+		w.inner *= view->sizes[d];
+	return w;
+}
+
+static void fill_arg(const struct kgb_case *c, size_t i, void *const *storages, uint8_t byte)
+{
+	const struct kgb_arg *arg = &c->args[i];
+	const size_t size = kgb_dtype_size(arg->view.dtype);
+	const int64_t n = kgb_view_numel(&arg->view);
+	struct walk w = walk_of(c, i, storages);
+	KGB_AUTO(free) bool *has = find_marked(c, arg, storages);
+	w.has = has;
+	for (int64_t e = 0; e < n; e++)
+		if (!is_read(&w, e))
+			memset((char *)storages[i] + (size_t)(arg->view.offset + e) * size, byte,
+			       size);
+}
+
+bool kgb_case_has_unread(const struct kgb_case *c)
+{
+	for (size_t i = 0; i < c->n_args; i++)
+		if (c->args[i].read.shape != KGB_READ_ALL)
+			return true;
+	return false;
+}
+
+static bool goes_by_numbers(const struct kgb_read *read)
+{
+	return read->shape == KGB_READ_NAMED || read->shape == KGB_READ_PAGES;
+}
+
+/* Numbers that are not read themselves name nothing: so these come first. */
+void kgb_unread_fill(const struct kgb_case *c, void *const *storages, uint8_t byte)
+{
+	for (int by_numbers = 0; by_numbers <= 1; by_numbers++)
+		for (size_t i = 0; i < c->n_args; i++)
+			if (c->args[i].read.shape != KGB_READ_ALL &&
+			    goes_by_numbers(&c->args[i].read) == (by_numbers == 1))
+				fill_arg(c, i, storages, byte);
+}
+
+/* Where that depends on no data. */
+static bool is_all_read(const struct kgb_arg *arg)
+{
+	const struct kgb_view *view = &arg->view;
+
+	if (goes_by_numbers(&arg->read) || arg->read.shape == KGB_READ_ENTRIES)
+		return false;
+	for (int64_t at = 0; at < view->sizes[view->ndim - 1]; at++)
+		if (!is_place_read(&arg->read, at))
+			return false;
+	return true;
+}
+
+int kgb_read_parse(struct kgb_case *c, size_t i, const char *text, struct kgb_err *err)
+{
+	const struct form *form = find_form(text);
+	const struct kgb_view *view = &c->args[i].view;
+
+	if (!form)
+		return kgb_fail(err, KGB_ERR_INVALID,
+				"'%.80s' is none of the forms in docs/operator-spec.md", text);
+	if (view->dtype == KGB_DTYPE_BOOL || view->ndim == 0 || kgb_view_numel(view) == 0 ||
+	    !kgb_view_is_contiguous(view))
+		return kgb_fail(err, KGB_ERR_INVALID,
+				"the tensor must be contiguous, have elements, and not be bool");
+	if (take_args(c, i, form, text + strlen(form->name)) < 0)
+		return kgb_fail(err, KGB_ERR_INVALID, "'%.80s' must read %s%s and fit the tensors",
+				text, form->name, form->args);
+	if (is_all_read(&c->args[i]))
+		return kgb_fail(err, KGB_ERR_INVALID, "'%.80s': that is all of it", text);
+	return 0;
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+#include "verify/cmd/cli.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "base/system/fs.h"
+#include "verify/gpu/gpu_devices.h"
+
+static int find_python(struct kgb_places *places, const char *python, struct kgb_err *err)
+{
+	const char *env = getenv("KGB_PYTHON");
+
+	if (!python && env && env[0])
+		python = env;
+	char *path = python ? kgb_path_which(python, getenv("PATH"))
+			    : kgb_path_join(KGB_SOURCE_DIR, ".deps/venv/bin/python");
+	if (!path || access(path, X_OK) < 0) {
+		int rc = kgb_fail(
+			err, KGB_ERR_UNAVAILABLE,
+			"no Python interpreter at '%s': run `./bootstrap setup`, or name one that has torch and triton in "
+			"KGB_PYTHON",
+			path ? path : python);
+		kgb_free(path);
+		return rc;
+	}
+	if (path[0] != '/') { /* not by its real path: a virtual environment is known by the link */
+		KGB_AUTO(free) char *cwd = kgb_path_real(".", err);
+		char *absolute = cwd ? kgb_path_join(cwd, path) : NULL;
+		kgb_free(path);
+		if (!absolute)
+			return -1;
+		path = absolute;
+	}
+	places->python = path;
+	return 0;
+}
+
+int kgb_places_find(struct kgb_places *places, const char *python, struct kgb_err *err)
+{
+	const char *data_dir = getenv("KGB_DATA_DIR");
+	KGB_AUTO(free) char *self = kgb_path_self_dir();
+
+	*places = (struct kgb_places){0};
+	places->data_dir = kgb_path_real(data_dir && data_dir[0] ? data_dir : KGB_SOURCE_DIR, err);
+	if (!places->data_dir)
+		return kgb_ctx(err, "data directory (KGB_DATA_DIR)");
+	KGB_AUTO(free) char *library = kgb_path_join(self, "../lib/kgb/_kgbrun.abi3.so");
+	KGB_AUTO(free) char *trace = kgb_path_join(self, "../lib/kgb/libkgb_trace.so");
+	if (access(trace, R_OK) == 0)
+		places->trace_library = kgb_path_real(trace, err);
+	places->library = kgb_path_real(library, err);
+	if (!places->library || find_python(places, python, err) < 0) {
+		kgb_places_release(places);
+		return -1;
+	}
+	return 0;
+}
+
+void kgb_places_release(struct kgb_places *places)
+{
+	kgb_free(places->data_dir);
+	kgb_free(places->python);
+	kgb_free(places->library);
+	kgb_free(places->trace_library);
+	*places = (struct kgb_places){0};
+}
+
+int kgb_places_device(const struct kgb_places *places, const char *text,
+		      struct kgb_zygote_spec *spec, struct kgb_err *err)
+{
+	int64_t number = 0;
+	int device;
+	bool wanted = text && !kgb_str_eq(text, "auto");
+
+	spec->device = KGB_DEVICE_CPU;
+	spec->trace_library = NULL;
+	if (wanted && kgb_str_eq(text, "cpu"))
+		return 0;
+	if (wanted && kgb_str_starts(text, "cuda:")) {
+		if (kgb_parse_i64(text + strlen("cuda:"), 0, KGB_GPUS_MAX - 1, &number, err) < 0)
+			return kgb_ctx(err, "--device");
+	} else if (wanted && !kgb_str_eq(text, "cuda")) {
+		return kgb_fail(err, KGB_ERR_INVALID,
+				"--device '%s': cpu, cuda, cuda:NUMBER or auto", text);
+	}
+	if (wanted && !places->trace_library)
+		return kgb_fail(err, KGB_ERR_UNAVAILABLE,
+				"--device %s: this kgb-judge was built without CUDA's headers",
+				text);
+	if (!wanted && (!places->trace_library || access("/dev/nvidiactl", R_OK | W_OK) < 0))
+		return 0;
+	if (kgb_gpu_visible(number, &device, err) < 0) {
+		if (!wanted && err->kind == KGB_ERR_UNAVAILABLE)
+			return 0;
+		return kgb_ctx(err, "--device %s", wanted ? text : "auto");
+	}
+	spec->device = device;
+	spec->trace_library = places->trace_library;
+	return 0;
+}
+
+int kgb_die_with_parent(const char *pid_text, struct kgb_err *err)
+{
+	int64_t parent;
+
+	if (kgb_parse_i64(pid_text, 1, INT_MAX, &parent, err) < 0)
+		return kgb_ctx(err, "--die-with-parent");
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(KGB_EXIT_ENVIRONMENT);
+	return 0;
+}
+
+int kgb_exit_of(const struct kgb_err *err)
+{
+	kgb_log_err(err);
+	switch (err->kind) {
+	case KGB_ERR_INVALID:
+	case KGB_ERR_NOT_FOUND:
+		return KGB_EXIT_USAGE;
+	case KGB_ERR_UNAVAILABLE:
+	case KGB_ERR_DENIED:
+	case KGB_ERR_TIMEOUT:
+	case KGB_ERR_LIMIT:
+		return KGB_EXIT_ENVIRONMENT;
+	case KGB_ERR_FAILED:
+	case KGB_ERR_CANCELLED:
+	case KGB_ERR_BUSY:
+		break;
+	}
+	return KGB_EXIT_INTERNAL;
+}

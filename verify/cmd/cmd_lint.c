@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * kgb-judge lint: are the specs good? Several are looked at side by side (lint.h), and what was
+ * found good stays known until something that it depends on changes.
+ */
+#include <getopt.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+
+#include "base/formats/jsonw.h"
+#include "base/parallel.h"
+#include "base/system/cache_dir.h"
+#include "base/system/disk_cache.h"
+#include "verify/cmd/cli.h"
+#include "verify/lint/lint.h"
+
+enum {
+	READY_MS = 120 * 1000,
+	JOBS_MAX = 16,
+	JOBS_ON_GPU = 4, /* each has two contexts there */
+	KEPT_MAX = 64 << 10,
+	KEPT_TOTAL = 16 << 20,
+};
+
+struct arguments {
+	const char *dataset, *dataset_dir, *python, *device;
+	struct kgb_seed seed; /* zeros unless given: the same spec gets the same answer */
+	bool json, no_cache, timed;
+	int64_t jobs; /* 0: as many as there are processors */
+};
+
+/* What the threads share. */
+struct work {
+	const struct kgb_lint_options *options;
+	const struct kgb_strv *names, *paths;
+	struct kgb_store *kept; /* NULL: none */
+	bool json;
+	pthread_mutex_t lock; /* of everything below, and of stdout */
+	size_t next;
+	size_t n_bad;
+};
+
+/* ---- output ---- */
+
+/* `name` is that of an operator, or of the dataset for what is said of all its operators. */
+static void add_text(const char *name, const struct kgb_lint_report *report, struct kgb_buf *out)
+{
+	kgb_buf_addf(out, "%s - %s: %zu cases, %zu benchmarks, %.1f s%s\n",
+		     report->n_problems ? "not ok" : "ok", name, report->n_cases,
+		     report->n_benchmarks, (double)report->wall_ms / 1000,
+		     report->is_kept ? ", known" : "");
+	for (size_t i = 0; i < report->problems.n; i++)
+		kgb_buf_addf(out, "#   %s\n", report->problems.items[i]);
+	if (report->n_problems > report->problems.n)
+		kgb_buf_addf(out, "#   and %zu more\n", report->n_problems - report->problems.n);
+}
+
+static void add_list(struct kgb_jsonw *w, const char *key, const struct kgb_strv *list)
+{
+	kgb_jsonw_key(w, key);
+	kgb_jsonw_array(w);
+	for (size_t i = 0; i < list->n; i++)
+		kgb_jsonw_str(w, list->items[i]);
+	kgb_jsonw_array_end(w);
+}
+
+static void add_medians(struct kgb_jsonw *w, const struct kgb_strv *list)
+{
+	kgb_jsonw_key(w, "median_ms");
+	kgb_jsonw_object(w);
+	for (size_t i = 0; i < list->n; i++) {
+		const char *blank = strrchr(list->items[i], ' ');
+		KGB_AUTO(free)
+		char *name = kgb_xstrndup(list->items[i], (size_t)(blank - list->items[i]));
+		kgb_jsonw_knum(w, name, strtod(blank + 1, NULL));
+	}
+	kgb_jsonw_object_end(w);
+}
+
+static void add_json(const char *name, const struct kgb_lint_report *report, struct kgb_buf *out)
+{
+	struct kgb_jsonw w;
+
+	kgb_jsonw_init(&w, out, 0);
+	kgb_jsonw_object(&w);
+	kgb_jsonw_kstr(&w, "operator", name);
+	kgb_jsonw_kstr(&w, "spec_sha256", report->spec_sha256);
+	kgb_jsonw_kstr(&w, "benchmarks_sha256", report->benchmarks_sha256);
+	kgb_jsonw_kbool(&w, "ok", report->n_problems == 0);
+	kgb_jsonw_ki64(&w, "interfaces", (int64_t)report->n_interfaces);
+	kgb_jsonw_ki64(&w, "cases", (int64_t)report->n_cases);
+	kgb_jsonw_ki64(&w, "benchmarks", (int64_t)report->n_benchmarks);
+	kgb_jsonw_ki64(&w, "wall_ms", report->wall_ms);
+	kgb_jsonw_kbool(&w, "known", report->is_kept);
+	kgb_jsonw_ki64(&w, "n_problems", (int64_t)report->n_problems);
+	add_list(&w, "problems", &report->problems);
+	add_medians(&w, &report->medians);
+	kgb_jsonw_object_end(&w);
+	kgb_buf_addc(out, '\n');
+}
+
+/* ---- what is known ---- */
+
+/* All that a good report rests on but the seed. */
+static bool kept_key(const struct work *work, const char *spec_sha256, char key[KGB_SHA256_HEX_LEN])
+{
+	const char *identity = work->options->zygote.identity;
+
+	if (!work->kept || !identity[0])
+		return false;
+	KGB_AUTO(free)
+	char *text = kgb_xasprintf("lint %d\n%s\n%s\n%s\n", KGB_LINT_VERSION, KGB_VERSION, identity,
+				   spec_sha256);
+	kgb_sha256_hex(text, strlen(text), key);
+	return true;
+}
+
+static bool recall(const struct work *work, const char *path, struct kgb_lint_report *report)
+{
+	struct kgb_spec spec;
+	struct kgb_err ignored = KGB_ERR_INIT;
+	char key[KGB_SHA256_HEX_LEN];
+	KGB_AUTO(buf) struct kgb_buf entry = KGB_BUF_INIT(0);
+
+	if (!work->kept || kgb_spec_load(path, &spec, &ignored) < 0)
+		return false;
+	memcpy(report->spec_sha256, spec.sha256, sizeof(report->spec_sha256));
+	report->n_interfaces = spec.n_interfaces;
+	kgb_spec_release(&spec);
+	if (!kept_key(work, report->spec_sha256, key) || !kgb_store_get(work->kept, key, &entry) ||
+	    entry.len != 2 * sizeof(uint64_t))
+		return false;
+	uint64_t counts[2];
+	memcpy(counts, entry.ptr, sizeof(counts));
+	report->n_cases = (size_t)counts[0];
+	report->n_benchmarks = (size_t)counts[1];
+	report->is_kept = true;
+	return true;
+}
+
+static void keep(const struct work *work, const struct kgb_lint_report *report)
+{
+	const uint64_t counts[] = {report->n_cases, report->n_benchmarks};
+	char key[KGB_SHA256_HEX_LEN];
+
+	if (report->n_problems == 0 && kept_key(work, report->spec_sha256, key))
+		kgb_store_put(work->kept, key, counts, sizeof(counts));
+}
+
+/* ---- threads ---- */
+
+static bool take_next(struct work *work, size_t *number)
+{
+	pthread_mutex_lock(&work->lock);
+	bool taken = work->next < work->names->n;
+	*number = work->next;
+	work->next += taken;
+	pthread_mutex_unlock(&work->lock);
+	return taken;
+}
+
+static void *run_thread(void *payload)
+{
+	struct work *work = payload;
+	size_t number;
+
+	while (take_next(work, &number)) {
+		struct kgb_lint_report report = {0};
+		KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+		if (!recall(work, work->paths->items[number], &report)) {
+			kgb_lint_spec(work->options, work->paths->items[number], &report);
+			keep(work, &report);
+		}
+		(work->json ? add_json : add_text)(work->names->items[number], &report, &text);
+		pthread_mutex_lock(&work->lock);
+		work->n_bad += report.n_problems > 0;
+		fputs(text.ptr, stdout);
+		fflush(stdout);
+		pthread_mutex_unlock(&work->lock);
+		kgb_lint_report_release(&report);
+	}
+	return NULL;
+}
+
+static void run_threads(struct work *work, size_t n)
+{
+	pthread_t threads[JOBS_MAX];
+	size_t n_started = 0;
+
+	while (n_started + 1 < n && n_started < JOBS_MAX &&
+	       pthread_create(&threads[n_started], NULL, run_thread, work) == 0)
+		n_started++;
+	(void)run_thread(work);
+	for (size_t i = 0; i < n_started; i++)
+		(void)pthread_join(threads[i], NULL);
+}
+
+/* ---- operators ---- */
+
+/* Those that were named, or all. */
+static int choose(const struct arguments *a, const char *data_dir, char **typed, size_t n_typed,
+		  struct kgb_strv *names, struct kgb_strv *paths, struct kgb_err *err)
+{
+	struct kgb_spec_index index = {0};
+	int rc = kgb_spec_index_load(a->dataset_dir ? a->dataset_dir : data_dir, a->dataset, &index,
+				     err);
+
+	for (size_t i = 0; rc == 0 && i < (n_typed ? n_typed : index.names.n); i++) {
+		const char *name = n_typed ? NULL : index.names.items[i];
+		const char *path = n_typed ? NULL : index.paths.items[i];
+		if (n_typed)
+			rc = kgb_spec_index_find(&index, typed[i], &name, &path, err);
+		if (rc == 0) {
+			kgb_strv_add(names, name);
+			kgb_strv_add(paths, path);
+		}
+	}
+	kgb_spec_index_release(&index);
+	return rc;
+}
+
+static size_t count_jobs(const struct arguments *a, int device, size_t n)
+{
+	const size_t most = device == KGB_DEVICE_CPU ? JOBS_MAX : JOBS_ON_GPU;
+	size_t jobs = a->jobs ? (size_t)a->jobs : (size_t)kgb_parallel_cores();
+
+	jobs = a->jobs || jobs < most ? jobs : most;
+	return jobs < n ? jobs : n;
+}
+
+static int start_zygote(const struct kgb_places *places, struct kgb_zygote_spec *spec,
+			struct kgb_zygote *zygote, struct kgb_err *err)
+{
+	spec->python = places->python;
+	spec->library = places->library;
+	spec->data_dir = places->data_dir;
+	spec->tells_sizes = true;
+	if (kgb_zygote_start(zygote, KGB_ROLE_REFERENCE, spec, err) < 0)
+		return -1;
+	return kgb_zygote_wait_ready(zygote, READY_MS, err);
+}
+
+/* -1 *err; else how many operators are not good. */
+static int lint_chosen(const struct arguments *a, const struct kgb_places *places,
+		       const struct kgb_strv *names, const struct kgb_strv *paths,
+		       struct kgb_err *err)
+{
+	struct kgb_judge_options judge = KGB_JUDGE_OPTIONS_INIT;
+	struct kgb_lint_options options = {.judge = &judge, .seed = a->seed};
+	struct kgb_zygote_spec device = {0}, cpu = {.device = KGB_DEVICE_CPU};
+	struct work work = {.options = &options, .names = names, .paths = paths, .json = a->json};
+	int rc = kgb_places_device(places, a->device, &device, err);
+
+	pthread_rwlock_t quiet;
+	pthread_rwlockattr_t waiting_first;
+	(void)pthread_rwlockattr_init(&waiting_first);
+	(void)pthread_rwlockattr_setkind_np(&waiting_first,
+					    PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+	(void)pthread_rwlock_init(&quiet, &waiting_first);
+	options.quiet = a->timed ? &quiet : NULL;
+	judge.device = device.device;
+	judge.data_dir = places->data_dir;
+	if (rc == 0)
+		rc = start_zygote(places, &device, &options.zygote, err);
+	if (rc == 0 && judge.device != KGB_DEVICE_CPU)
+		rc = start_zygote(places, &cpu, &options.witness, err);
+	if (rc == 0) {
+		KGB_AUTO(free) char *dir = kgb_cache_dir("lints");
+		if (!a->no_cache && judge.device == KGB_DEVICE_CPU && !a->timed)
+			work.kept = kgb_store_try(dir, KEPT_MAX, KEPT_TOTAL);
+		pthread_mutex_init(&work.lock, NULL);
+		run_threads(&work, count_jobs(a, judge.device, names->n));
+		pthread_mutex_destroy(&work.lock);
+		kgb_store_free(work.kept);
+		rc = (int)work.n_bad;
+	}
+	kgb_zygote_stop(&options.zygote);
+	kgb_zygote_stop(&options.witness);
+	(void)pthread_rwlock_destroy(&quiet);
+	(void)pthread_rwlockattr_destroy(&waiting_first);
+	return rc;
+}
+
+/* 0 or 1: how many datasets are not good. */
+static int lint_names(const struct arguments *a, const struct kgb_places *places,
+		      const struct kgb_strv *names, struct kgb_err *err)
+{
+	struct kgb_lint_report report = {0};
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+	int rc = kgb_lint_names(a->dataset_dir ? a->dataset_dir : places->data_dir, a->dataset,
+				names, &report, err);
+
+	if (rc == 0) {
+		(a->json ? add_json : add_text)(a->dataset, &report, &text);
+		fputs(text.ptr, stdout);
+		rc = report.n_problems > 0;
+	}
+	kgb_lint_report_release(&report);
+	return rc;
+}
+
+static int lint_all(const struct arguments *a, char **typed, size_t n_typed, struct kgb_err *err)
+{
+	KGB_AUTO(strv) struct kgb_strv names = KGB_STRV_INIT;
+	KGB_AUTO(strv) struct kgb_strv paths = KGB_STRV_INIT;
+	struct kgb_places places = {0};
+	int n_bad = 0;
+	int rc = kgb_places_find(&places, a->python, err);
+
+	if (rc == 0)
+		rc = choose(a, places.data_dir, typed, n_typed, &names, &paths, err);
+	if (rc == 0 && n_typed == 0)
+		rc = n_bad = lint_names(a, &places, &names, err);
+	if (rc >= 0)
+		rc = lint_chosen(a, &places, &names, &paths, err);
+	kgb_places_release(&places);
+	return rc < 0 ? rc : rc + n_bad;
+}
+
+static int take_option(int option, struct arguments *a, struct kgb_err *err)
+{
+	switch (option) {
+	case 'd':
+		a->dataset = optarg;
+		return 0;
+	case 'r':
+		a->dataset_dir = optarg;
+		return 0;
+	case 'p':
+		a->python = optarg;
+		return 0;
+	case 'g':
+		a->device = optarg;
+		return 0;
+	case 'e':
+		return kgb_parse_hex(optarg, a->seed.bytes, sizeof(a->seed.bytes), err);
+	case 'j':
+		return kgb_parse_i64(optarg, 1, JOBS_MAX, &a->jobs, err);
+	case 'J':
+		a->json = true;
+		return 0;
+	case 'n':
+		a->no_cache = true;
+		return 0;
+	case 't':
+		a->timed = true;
+		return 0;
+	case 'k':
+		return kgb_die_with_parent(optarg, err);
+	default:
+		return kgb_fail(err, KGB_ERR_INVALID,
+				"unknown option or missing value; see 'kgb-judge --help'");
+	}
+}
+
+int kgb_cmd_lint(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{"dataset", required_argument, NULL, 'd'},
+		{"dataset-dir", required_argument, NULL, 'r'},
+		{"python", required_argument, NULL, 'p'},
+		{"device", required_argument, NULL, 'g'},
+		{"seed", required_argument, NULL, 'e'},
+		{"jobs", required_argument, NULL, 'j'},
+		{"json", no_argument, NULL, 'J'},
+		{"no-cache", no_argument, NULL, 'n'},
+		{"time", no_argument, NULL, 't'},
+		{"die-with-parent", required_argument, NULL, 'k'},
+		{NULL, 0, NULL, 0},
+	};
+	struct arguments a = {.dataset = "KernelGenBench", .device = "cpu"};
+	struct kgb_err err = KGB_ERR_INIT;
+	int option, rc = 0;
+
+	(void)signal(SIGPIPE, SIG_IGN);
+	while (rc == 0 && (option = getopt_long(argc, argv, "", options, NULL)) != -1)
+		rc = take_option(option, &a, &err);
+	if (rc == 0)
+		rc = lint_all(&a, argv + optind, (size_t)(argc - optind), &err);
+	return rc < 0 ? kgb_exit_of(&err) : rc > 0 ? KGB_EXIT_FAILURES : KGB_EXIT_OK;
+}

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "base/system/fs.h"
+#include "verify/cmd/cli.h"
+#include "verify/process/zygote.h"
+
+enum { READY_MS = 120 * 1000 };
+
+struct server {
+	struct kgb_zygote zygotes[KGB_N_ROLES];
+	int listeners[KGB_N_ROLES];
+	int signals; /* signalfd: TERM, INT, HUP */
+	int dir_fd;
+};
+
+struct arguments {
+	const char *dir;
+	const char *python;
+	const char *device;
+	const char *cupti;
+	int64_t spares; /* AS_DEVICE: as many as are good for it */
+};
+enum { SPARES_CPU = 1, SPARES_GPU = 4, SPARES_MAX = 64, AS_DEVICE = -1 };
+
+static int take_option(struct arguments *a, int option, struct kgb_err *err)
+{
+	switch (option) {
+	case 'd':
+		a->dir = optarg;
+		return 0;
+	case 'p':
+		a->python = optarg;
+		return 0;
+	case 'g':
+		a->device = optarg;
+		return 0;
+	case 'u':
+		a->cupti = optarg;
+		return 0;
+	case 's':
+		return kgb_parse_i64(optarg, 0, SPARES_MAX, &a->spares, err) < 0
+			       ? kgb_ctx(err, "--spares")
+			       : 0;
+	case 'x':
+		return kgb_die_with_parent(optarg, err);
+	default:
+		return kgb_fail(err, KGB_ERR_INVALID,
+				"unknown option or missing value; see 'kgb-judge --help'");
+	}
+}
+
+static int parse(struct arguments *a, int argc, char **argv, struct kgb_err *err)
+{
+	static const struct option options[] = {
+		{"dir", required_argument, NULL, 'd'},
+		{"python", required_argument, NULL, 'p'},
+		{"device", required_argument, NULL, 'g'},
+		{"cupti", required_argument, NULL, 'u'},
+		{"spares", required_argument, NULL, 's'},
+		{"die-with-parent", required_argument, NULL, 'x'},
+		{NULL, 0, NULL, 0},
+	};
+	int option;
+
+	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1)
+		if (take_option(a, option, err) < 0)
+			return -1;
+	if (optind < argc)
+		return kgb_fail(err, KGB_ERR_INVALID, "unexpected argument '%s'", argv[optind]);
+	if (!a->dir)
+		return kgb_fail(err, KGB_ERR_INVALID, "--dir DIR is missing");
+	return 0;
+}
+
+static int start(struct server *server, const struct arguments *a, const struct kgb_places *places,
+		 struct kgb_err *err)
+{
+	struct kgb_zygote_spec spec = {.python = places->python,
+				       .data_dir = places->data_dir,
+				       .library = places->library,
+				       .cupti = a->cupti};
+
+	if (kgb_places_device(places, a->device, &spec, err) < 0)
+		return -1;
+	spec.spares = a->spares != AS_DEVICE          ? (int)a->spares
+		      : spec.device == KGB_DEVICE_CPU ? SPARES_CPU
+						      : SPARES_GPU;
+	if (kgb_fs_mkdirs(AT_FDCWD, a->dir, 0700, err) < 0 ||
+	    kgb_fs_opendir(AT_FDCWD, a->dir, &server->dir_fd, err) < 0)
+		return -1;
+	for (int role = 0; role < KGB_N_ROLES; role++) {
+		server->zygotes[role] =
+			(struct kgb_zygote){.hub_fd = -1, .log_fd = -1, .status_fd = -1};
+		if (kgb_role_is_needed((enum kgb_role)role, spec.device) &&
+		    kgb_zygote_start(&server->zygotes[role], (enum kgb_role)role, &spec, err) < 0)
+			return -1;
+	}
+	for (int role = 0; role < KGB_N_ROLES; role++)
+		if (kgb_role_is_needed((enum kgb_role)role, spec.device) &&
+		    kgb_zygote_wait_ready(&server->zygotes[role], READY_MS, err) < 0)
+			return -1;
+	/* Sockets only now: who can connect finds somebody who answers. */
+	for (int role = 0; role < KGB_N_ROLES; role++)
+		if (kgb_role_is_needed((enum kgb_role)role, spec.device) &&
+		    (kgb_zygote_tell_identity(&server->zygotes[role], server->dir_fd, err) < 0 ||
+		     kgb_zygote_listen(server->dir_fd, (enum kgb_role)role,
+				       &server->listeners[role], err) < 0))
+			return -1;
+	return 0;
+}
+
+/* Hand the new connection to the zygote; from then on we have no part in it. */
+static int pass_on(struct server *server, int role, struct kgb_err *err)
+{
+	KGB_AUTO(fd) int control = accept4(server->listeners[role], NULL, NULL, SOCK_CLOEXEC);
+
+	if (control < 0)
+		return 0; /* gone again */
+	return kgb_zygote_forward(&server->zygotes[role], control, err);
+}
+
+/* A zygote says nothing after its hello: whatever comes from it is its end. */
+static int serve(struct server *server, struct kgb_err *err)
+{
+	struct pollfd fds[2 + 2 * KGB_N_ROLES] = {
+		{.fd = STDIN_FILENO, .events = POLLIN},
+		{.fd = server->signals, .events = POLLIN},
+	};
+	char ignored[256];
+
+	for (int role = 0; role < KGB_N_ROLES; role++) {
+		fds[2 + role] = (struct pollfd){.fd = server->listeners[role], .events = POLLIN};
+		fds[2 + KGB_N_ROLES + role] =
+			(struct pollfd){.fd = server->zygotes[role].hub_fd, .events = POLLIN};
+	}
+	for (;;) {
+		if (poll(fds, KGB_ARRAY_LEN(fds), -1) < 0) {
+			if (errno == EINTR)
+				continue;
+			return kgb_fail_errno(err, errno, "poll");
+		}
+		if (fds[1].revents ||
+		    (fds[0].revents && read(STDIN_FILENO, ignored, sizeof(ignored)) <= 0))
+			return 0;
+		for (int role = 0; role < KGB_N_ROLES; role++) {
+			if (fds[2 + KGB_N_ROLES + role].revents)
+				return kgb_fail(err, KGB_ERR_UNAVAILABLE, "the %s process ended",
+						kgb_role_name((enum kgb_role)role));
+			if (fds[2 + role].revents && pass_on(server, role, err) < 0)
+				return -1;
+		}
+	}
+}
+
+static void stop(struct server *server)
+{
+	for (int role = 0; role < KGB_N_ROLES; role++) {
+		KGB_AUTO(free)
+		char *name = kgb_xasprintf("%s.sock", kgb_role_name((enum kgb_role)role));
+		KGB_AUTO(free)
+		char *identity = kgb_xasprintf("%s.identity", kgb_role_name((enum kgb_role)role));
+		if (server->listeners[role] >= 0) {
+			(void)unlinkat(server->dir_fd, name, 0);
+			(void)unlinkat(server->dir_fd, identity, 0);
+		}
+		kgb_close(server->listeners[role]);
+		kgb_zygote_stop(&server->zygotes[role]);
+	}
+	kgb_close(server->dir_fd);
+	kgb_close(server->signals);
+}
+
+static int catch_signals(int *out_fd, struct kgb_err *err)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
+	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
+		return kgb_fail_errno(err, errno, "sigprocmask");
+	*out_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return *out_fd < 0 ? kgb_fail_errno(err, errno, "signalfd") : 0;
+}
+
+int kgb_cmd_zygotes(int argc, char **argv)
+{
+	struct server server = {.listeners = {-1, -1, -1}, .signals = -1, .dir_fd = -1};
+	struct kgb_err err = KGB_ERR_INIT;
+	struct kgb_places places = {0};
+	struct arguments a = {.spares = AS_DEVICE};
+
+	(void)signal(SIGPIPE, SIG_IGN);
+	if (parse(&a, argc, argv, &err) < 0)
+		return kgb_exit_of(&err);
+	int rc = kgb_places_find(&places, a.python, &err);
+	if (rc == 0)
+		rc = start(&server, &a, &places, &err);
+	/* After the children were started: they must not inherit blocked signals. */
+	if (rc == 0)
+		rc = catch_signals(&server.signals, &err);
+	if (rc == 0) {
+		puts("ready");
+		(void)fflush(stdout);
+		rc = serve(&server, &err);
+	}
+	stop(&server);
+	kgb_places_release(&places);
+	return rc < 0 ? kgb_exit_of(&err) : KGB_EXIT_OK;
+}

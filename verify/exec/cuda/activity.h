@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * When did the GPU work? CUPTI's activity records of one run at a time: start of the first kernel,
+ * memset or copy to the end of the last. One measurement at a time in a process.
+ */
+#ifndef KGB_VERIFY_EXEC_CUDA_ACTIVITY_H
+#define KGB_VERIFY_EXEC_CUDA_ACTIVITY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+/** Load CUPTI (from `path`, or where the loader finds it) and start to record. UNAVAILABLE says
+ * what is missing. */
+KGB_MUST_CHECK int kgb_activity_start(const char *path, struct kgb_err *err);
+/** Forget what was recorded so far; the GPU must be idle. */
+void kgb_activity_clear(void);
+/** Nanoseconds from the first start to the last end since kgb_activity_clear; the GPU must be idle.
+ * 0 when there were not exactly `n_expected` records. */
+uint64_t kgb_activity_span(size_t n_expected);
+/** Stop to record. CUPTI stays loaded. */
+void kgb_activity_stop(void);
+
+#endif

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: MIT */
+#include "verify/exec/cuda/code.h"
+
+#include "base/mem.h"
+#include "verify/protocol/exec_request.h"
+#include "verify/protocol/record.h"
+
+/* Parameters of a kernel that are looked at; the driver allows no more than KGB_LAUNCH_PARAMS_MAX
+ * bytes. */
+enum { PARAMS_MAX = 4096 };
+
+#define SHARED_WITHOUT_ASKING (48u << 10)
+
+/* Loading an image up to this size costs little: it goes to a new place each time. */
+#define QUICK_BYTES ((size_t)1 << 20)
+/* Of a function that may have been used at another time. */
+#define CARVEOUT_UNKNOWN INT32_MIN
+
+/* What stays loaded without a user. */
+#define IDLE_BYTES_MAX ((size_t)32 << 20)
+enum { IDLE_MAX = 32 };
+
+/* ---- images ---- */
+
+static enum kgb_exec_status load(struct kgb_gpu *gpu, const struct kgb_loaded *loaded,
+				 CUlibrary *out, struct kgb_err *err)
+{
+	return kgb_gpu_check(
+		gpu, gpu->cu->cuLibraryLoadData(out, loaded->bytes, NULL, NULL, 0, NULL, NULL, 0),
+		KGB_EXEC_BAD_PLAN, err, "load an image of %zu bytes", loaded->len);
+}
+
+static void free_kernel(struct kgb_kernel *kernel)
+{
+	kgb_free(kernel->name);
+	kgb_free(kernel->offsets);
+	kgb_free(kernel);
+}
+
+/* Takes it out of the table. */
+static void drop(struct kgb_code *code, size_t i)
+{
+	struct kgb_loaded *loaded = code->items[i];
+
+	for (size_t k = 0; k < loaded->n_copies; k++)
+		(void)code->gpu->cu->cuLibraryUnload(loaded->copies[k]);
+	for (size_t k = 0; k < loaded->n_kernels; k++)
+		free_kernel(loaded->kernels[k]);
+	kgb_free(loaded->kernels);
+	kgb_free(loaded->bytes);
+	kgb_free(loaded);
+	code->items[i] = code->items[--code->n];
+}
+
+enum kgb_exec_status kgb_code_take(struct kgb_code *code, const void *image, size_t len,
+				   struct kgb_loaded **out, struct kgb_err *err)
+{
+	for (size_t i = 0; i < code->n; i++) {
+		struct kgb_loaded *loaded = code->items[i];
+		if (loaded->len == len && memcmp(loaded->bytes, image, len) == 0) {
+			loaded->n_users++;
+			*out = loaded;
+			return KGB_EXEC_OK;
+		}
+	}
+	struct kgb_loaded *made = kgb_xcalloc(1, sizeof(*made));
+	made->bytes = kgb_xmalloc(len);
+	memcpy(made->bytes, image, len);
+	made->len = len;
+	made->n_users = 1;
+	enum kgb_exec_status status = load(code->gpu, made, &made->copies[0], err);
+	if (status) {
+		kgb_free(made->bytes);
+		kgb_free(made);
+		return status;
+	}
+	made->n_copies = 1;
+	if (code->n == code->cap) {
+		code->cap = code->cap ? 2 * code->cap : 16;
+		code->items =
+			kgb_xreallocarray(code->items, code->cap, sizeof(struct kgb_loaded *));
+	}
+	code->items[code->n++] = made;
+	*out = made;
+	return KGB_EXEC_OK;
+}
+
+/* Drop what was used longest ago until the rest is little enough. */
+static void limit_idle(struct kgb_code *code)
+{
+	for (;;) {
+		size_t oldest = SIZE_MAX;
+		size_t bytes = 0;
+		size_t n = 0;
+		for (size_t i = 0; i < code->n; i++) {
+			if (code->items[i]->n_users > 0)
+				continue;
+			bytes += code->items[i]->len;
+			n++;
+			if (oldest == SIZE_MAX || code->items[i]->used < code->items[oldest]->used)
+				oldest = i;
+		}
+		if (n <= IDLE_MAX && bytes <= IDLE_BYTES_MAX)
+			return;
+		drop(code, oldest);
+	}
+}
+
+static void drop_other_copies(struct kgb_code *code, struct kgb_loaded *loaded)
+{
+	for (size_t i = 0; i < loaded->n_copies; i++)
+		if (i != loaded->current)
+			(void)code->gpu->cu->cuLibraryUnload(loaded->copies[i]);
+	loaded->copies[0] = loaded->copies[loaded->current];
+	loaded->current = 0;
+	loaded->n_copies = 1;
+}
+
+void kgb_code_give(struct kgb_code *code, struct kgb_loaded *loaded)
+{
+	loaded->n_users--;
+	loaded->used = ++code->n_uses;
+	if (loaded->n_users == 0)
+		drop_other_copies(code, loaded);
+	limit_idle(code);
+}
+
+void kgb_code_release(struct kgb_code *code)
+{
+	while (code->n > 0)
+		drop(code, code->n - 1);
+	kgb_free(code->items);
+	*code = (struct kgb_code){.gpu = code->gpu};
+}
+
+/* ---- kernels ---- */
+
+/* Where the parameters of a kernel lie in its buffer. */
+static enum kgb_exec_status read_params(struct kgb_gpu *gpu, struct kgb_kernel *kernel,
+					CUkernel handle, struct kgb_err *err)
+{
+	kernel->offsets = kgb_xcalloc(PARAMS_MAX, sizeof(kernel->offsets[0]));
+	for (size_t i = 0; i < PARAMS_MAX; i++) {
+		size_t offset = 0;
+		size_t bytes = 0;
+		CUresult result = gpu->cu->cuKernelGetParamInfo(handle, i, &offset, &bytes);
+		if (result == CUDA_ERROR_INVALID_VALUE) { /* there are no more */
+			kernel->offsets = kgb_xreallocarray(kernel->offsets, i + 1,
+							    sizeof(kernel->offsets[0]));
+			return KGB_EXEC_OK;
+		}
+		enum kgb_exec_status status =
+			kgb_gpu_check(gpu, result, KGB_EXEC_BAD_PLAN, err,
+				      "parameter %zu of kernel '%.100s'", i, kernel->name);
+		if (status)
+			return status;
+		if (offset > KGB_LAUNCH_PARAMS_MAX || bytes > KGB_LAUNCH_PARAMS_MAX - offset)
+			break;
+		kernel->offsets[i] = offset;
+		kernel->n_params = i + 1;
+		if (offset + bytes > kernel->params_bytes)
+			kernel->params_bytes = offset + bytes;
+	}
+	(void)kgb_fail(err, KGB_ERR_INVALID, "kernel '%.100s' has more parameters than can be",
+		       kernel->name);
+	return KGB_EXEC_BAD_PLAN;
+}
+
+/* Loads the code to the device now and not during the first run. */
+static enum kgb_exec_status find_function(struct kgb_gpu *gpu, CUlibrary library, const char *name,
+					  CUkernel *handle, CUfunction *out, struct kgb_err *err)
+{
+	enum kgb_exec_status status =
+		kgb_gpu_check(gpu, gpu->cu->cuLibraryGetKernel(handle, library, name),
+			      KGB_EXEC_BAD_PLAN, err, "find kernel '%.200s'", name);
+
+	return status ? status
+		      : kgb_gpu_check(gpu, gpu->cu->cuKernelGetFunction(out, *handle),
+				      KGB_EXEC_BAD_PLAN, err, "load kernel '%.200s'", name);
+}
+
+enum kgb_exec_status kgb_code_kernel(struct kgb_code *code, struct kgb_loaded *loaded,
+				     const char *name, struct kgb_kernel **out, struct kgb_err *err)
+{
+	CUkernel handle;
+	CUfunction function;
+	enum kgb_exec_status status;
+
+	for (size_t i = 0; i < loaded->n_kernels; i++) {
+		if (strcmp(loaded->kernels[i]->name, name) == 0) {
+			*out = loaded->kernels[i];
+			return KGB_EXEC_OK;
+		}
+	}
+	status = find_function(code->gpu, loaded->copies[loaded->current], name, &handle, &function,
+			       err);
+	if (status)
+		return status;
+	struct kgb_kernel *made = kgb_xcalloc(1, sizeof(*made));
+	made->name = kgb_xstrdup(name);
+	made->function = function;
+	made->carveout = -1;
+	status = read_params(code->gpu, made, handle, err);
+	if (status) {
+		free_kernel(made);
+		return status;
+	}
+	if (loaded->n_kernels == loaded->cap_kernels) {
+		loaded->cap_kernels = loaded->cap_kernels ? 2 * loaded->cap_kernels : 4;
+		loaded->kernels = kgb_xreallocarray(loaded->kernels, loaded->cap_kernels,
+						    sizeof(struct kgb_kernel *));
+	}
+	loaded->kernels[loaded->n_kernels++] = made;
+	*out = made;
+	return KGB_EXEC_OK;
+}
+
+static enum kgb_exec_status set_shared(struct kgb_gpu *gpu, const struct kgb_kernel *kernel,
+				       CUfunction function, uint32_t bytes, struct kgb_err *err)
+{
+	CUresult result =
+		bytes > INT32_MAX
+			? CUDA_ERROR_INVALID_VALUE
+			: gpu->cu->cuFuncSetAttribute(
+				  function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+				  (int)bytes);
+
+	return kgb_gpu_check(gpu, result, KGB_EXEC_BAD_PLAN, err,
+			     "%u bytes of shared memory for '%.100s'", bytes, kernel->name);
+}
+
+enum kgb_exec_status kgb_code_allow_shared(struct kgb_code *code, struct kgb_kernel *kernel,
+					   uint32_t bytes, struct kgb_err *err)
+{
+	if (bytes <= SHARED_WITHOUT_ASKING || bytes <= kernel->shared_bytes)
+		return KGB_EXEC_OK;
+	enum kgb_exec_status status = set_shared(code->gpu, kernel, kernel->function, bytes, err);
+	if (!status)
+		kernel->shared_bytes = bytes;
+	return status;
+}
+
+/* Changes nothing for smaller ones. Older GPUs have no clusters at all, and a launch will say so.
+ */
+static void set_clusters(struct kgb_gpu *gpu, CUfunction function)
+{
+	(void)gpu->cu->cuFuncSetAttribute(function,
+					  CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1);
+}
+
+void kgb_code_allow_clusters(struct kgb_code *code, struct kgb_kernel *kernel)
+{
+	kernel->clusters = true;
+	set_clusters(code->gpu, kernel->function);
+}
+
+CUresult kgb_code_set_carveout(struct kgb_code *code, struct kgb_kernel *kernel, int32_t carveout)
+{
+	if (kernel->carveout == carveout)
+		return CUDA_SUCCESS;
+	kernel->carveout = carveout;
+	return code->gpu->cu->cuFuncSetAttribute(
+		kernel->function, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, carveout);
+}
+
+/* ---- other places ---- */
+
+/* The kernels of an image as that copy of it has them. */
+static enum kgb_exec_status find_functions(struct kgb_gpu *gpu, const struct kgb_loaded *loaded,
+					   CUlibrary copy, CUfunction *functions,
+					   struct kgb_err *err)
+{
+	CUkernel handle;
+	enum kgb_exec_status status = KGB_EXEC_OK;
+
+	for (size_t i = 0; !status && i < loaded->n_kernels; i++) {
+		const struct kgb_kernel *kernel = loaded->kernels[i];
+		status = find_function(gpu, copy, kernel->name, &handle, &functions[i], err);
+		if (!status && kernel->shared_bytes > 0)
+			status = set_shared(gpu, kernel, functions[i], kernel->shared_bytes, err);
+		if (!status && kernel->clusters)
+			set_clusters(gpu, functions[i]);
+	}
+	return status;
+}
+
+static enum kgb_exec_status move(struct kgb_gpu *gpu, struct kgb_loaded *loaded, uint64_t random,
+				 struct kgb_err *err)
+{
+	KGB_AUTO(free)
+	CUfunction *functions = kgb_xcalloc(loaded->n_kernels + 1, sizeof(CUfunction));
+	const bool is_full = loaded->n_copies == KGB_CODE_COPIES;
+	const bool is_new = !is_full || loaded->len <= QUICK_BYTES;
+	const size_t to =
+		is_full ? (loaded->current + 1 + random % (KGB_CODE_COPIES - 1)) % KGB_CODE_COPIES
+			: loaded->n_copies;
+	CUlibrary copy = loaded->copies[to];
+	enum kgb_exec_status status = is_new ? load(gpu, loaded, &copy, err) : KGB_EXEC_OK;
+
+	if (status)
+		return status;
+	status = find_functions(gpu, loaded, copy, functions, err);
+	if (status) {
+		if (is_new)
+			(void)gpu->cu->cuLibraryUnload(copy);
+		return status;
+	}
+	if (is_new && is_full)
+		(void)gpu->cu->cuLibraryUnload(loaded->copies[to]);
+	loaded->copies[to] = copy;
+	loaded->n_copies += !is_full;
+	loaded->current = to;
+	for (size_t i = 0; i < loaded->n_kernels; i++) {
+		loaded->kernels[i]->function = functions[i];
+		loaded->kernels[i]->carveout = CARVEOUT_UNKNOWN;
+	}
+	return KGB_EXEC_OK;
+}
+
+enum kgb_exec_status kgb_code_move(struct kgb_code *code, uint64_t seed, struct kgb_err *err)
+{
+	for (size_t i = code->n; i > 0; i--)
+		if (code->items[i - 1]->n_users == 0)
+			drop(code, i - 1);
+	for (size_t i = 0; i < code->n; i++) {
+		enum kgb_exec_status status =
+			move(code->gpu, code->items[i], kgb_exec_poison_word(seed, 8 * i), err);
+		if (status)
+			return status;
+	}
+	return KGB_EXEC_OK;
+}

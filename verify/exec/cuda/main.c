@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* kgb-exec [LIBCUPTI]: replays GPU work that the judge sends to descriptor 3
+ * (verify/protocol/exec_protocol.h). It is started by kgb-judge in a sandbox of its own, and by
+ * nobody else. */
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "verify/exec/cuda/serve.h"
+#include "verify/protocol/exec_protocol.h"
+
+int main(int argc, char **argv)
+{
+	int type = 0;
+	socklen_t len = sizeof(type);
+
+	if (argc > 2 || getsockopt(KGB_EXEC_FD, SOL_SOCKET, SO_TYPE, &type, &len) < 0 ||
+	    type != SOCK_SEQPACKET) {
+		(void)dprintf(
+			STDERR_FILENO,
+			"usage: kgb-exec [LIBCUPTI], with the judge's socket as descriptor %d: "
+			"kgb-judge starts it\n",
+			KGB_EXEC_FD);
+		return KGB_EXIT_USAGE;
+	}
+	/* The driver's own end of the process may wait for kernels that never end. */
+	_exit(kgb_exec_serve(KGB_EXEC_FD, argc == 2 ? argv[1] : NULL));
+}

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT */
+#include "verify/exec/cuda/mappings.h"
+
+#include "base/mem.h"
+#include "base/time.h"
+#include "verify/protocol/exec_request.h"
+#include "verify/protocol/record.h"
+
+/* Each block that is held while memory is replaced is smaller than this, all together are smaller
+ * than a SPACERS_PART of what is free. */
+#define SPACER_BYTES_MAX (UINT64_C(64) << 20)
+
+enum { SPACERS_PART = 4 };
+
+/* The driver clears what is given back, in the background: 450 GB/s on an H200, where a kernel that
+ * lives on memory takes 10 to 16 % longer meanwhile (docs/timing.md). Nothing tells when it is
+ * done; who clears less than 200 GB/s would be waited for too short. */
+#define CLEARED_BYTES_PER_NS 200
+#define CLEARING_STARTS_NS UINT64_C(500000)
+
+/* Making and giving back memory costs as much as mapping it: small pieces are kept. */
+#define SPARE_BYTES_MAX (UINT64_C(16) << 20)
+#define SPARES_BYTES_MAX (UINT64_C(64) << 20)
+
+/* ---- spares ---- */
+
+static void put_spare(struct kgb_mappings *mappings, const struct kgb_mapping *mapping)
+{
+	struct kgb_spares *spares = mappings->spares;
+
+	if (mapping->bytes > SPARE_BYTES_MAX || spares->n == KGB_SPARES_MAX ||
+	    spares->bytes + mapping->bytes > SPARES_BYTES_MAX) {
+		(void)mappings->gpu->cu->cuMemRelease(mapping->handle);
+		return;
+	}
+	spares->items[spares->n++] =
+		(struct kgb_mapping){.bytes = mapping->bytes, .handle = mapping->handle};
+	spares->bytes += mapping->bytes;
+}
+
+static bool take_spare(struct kgb_spares *spares, struct kgb_mapping *mapping)
+{
+	for (size_t i = 0; i < spares->n; i++) {
+		if (spares->items[i].bytes != mapping->bytes)
+			continue;
+		mapping->handle = spares->items[i].handle;
+		spares->bytes -= mapping->bytes;
+		spares->items[i] = spares->items[--spares->n];
+		return true;
+	}
+	return false;
+}
+
+void kgb_spares_clear(struct kgb_spares *spares, struct kgb_gpu *gpu)
+{
+	for (size_t i = 0; i < spares->n; i++)
+		(void)gpu->cu->cuMemRelease(spares->items[i].handle);
+	*spares = (struct kgb_spares){0};
+}
+
+/* ---- mappings ---- */
+
+static enum kgb_exec_status add_one(struct kgb_mappings *mappings, const struct kgb_span *span,
+				    struct kgb_err *err)
+{
+	struct kgb_mapping made = {.address = span->start, .bytes = span->bytes};
+	enum kgb_exec_status status = KGB_EXEC_OK;
+
+	if (!take_spare(mappings->spares, &made))
+		status = kgb_gpu_memory_new(mappings->gpu, made.bytes, &made.handle, err);
+	if (status)
+		return status;
+	status = kgb_gpu_map(mappings->gpu, made.address, made.bytes, made.handle, err);
+	if (status) {
+		(void)mappings->gpu->cu->cuMemRelease(made.handle);
+		return status;
+	}
+	if (mappings->n == mappings->cap) {
+		mappings->cap = mappings->cap ? 2 * mappings->cap : 64;
+		mappings->items = kgb_xreallocarray(mappings->items, mappings->cap,
+						    sizeof(mappings->items[0]));
+	}
+	mappings->items[mappings->n++] = made;
+	kgb_spans_put(&mappings->pages, made.address, made.bytes);
+	return KGB_EXEC_OK;
+}
+
+enum kgb_exec_status kgb_mappings_add(struct kgb_mappings *mappings, const struct kgb_spans *pages,
+				      struct kgb_err *err)
+{
+	KGB_AUTO(spans) struct kgb_spans missing = KGB_SPANS_INIT;
+	enum kgb_exec_status status = KGB_EXEC_OK;
+
+	kgb_spans_subtract(pages, &mappings->pages, &missing);
+	for (size_t i = 0; !status && i < missing.n; i++)
+		status = add_one(mappings, &missing.items[i], err);
+	kgb_spans_normalize(&mappings->pages);
+	return status;
+}
+
+void kgb_mappings_keep(struct kgb_mappings *mappings, const struct kgb_spans *pages)
+{
+	size_t n = 0;
+
+	kgb_spans_clear(&mappings->pages);
+	for (size_t i = 0; i < mappings->n; i++) {
+		struct kgb_mapping *mapping = &mappings->items[i];
+		if (!kgb_spans_hold(pages, mapping->address, mapping->bytes)) {
+			(void)mappings->gpu->cu->cuMemUnmap(mapping->address, mapping->bytes);
+			put_spare(mappings, mapping);
+			continue;
+		}
+		kgb_spans_put(&mappings->pages, mapping->address, mapping->bytes);
+		mappings->items[n++] = *mapping;
+	}
+	mappings->n = n;
+	kgb_spans_normalize(&mappings->pages);
+}
+
+void kgb_mappings_release(struct kgb_mappings *mappings)
+{
+	const struct kgb_spans none = KGB_SPANS_INIT;
+
+	kgb_mappings_keep(mappings, &none);
+	kgb_free(mappings->items);
+	kgb_spans_release(&mappings->pages);
+	*mappings = (struct kgb_mappings){.gpu = mappings->gpu, .spares = mappings->spares};
+}
+
+/* ---- other memory ---- */
+
+/* New memory for a mapping, and what keeps its place from being the one next to the last. */
+struct replacement {
+	struct kgb_mapping *mapping; /* borrowed */
+	CUmemGenericAllocationHandle handle, spacer; /* 0: none */
+	uint64_t spacer_bytes;
+};
+
+static void release_replacements(struct kgb_gpu *gpu, const struct replacement *made, size_t n)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (made[i].handle)
+			(void)gpu->cu->cuMemRelease(made[i].handle);
+		if (made[i].spacer)
+			(void)gpu->cu->cuMemRelease(made[i].spacer);
+		bytes += made[i].mapping->bytes + made[i].spacer_bytes;
+	}
+	kgb_sleep_ns(CLEARING_STARTS_NS + bytes / CLEARED_BYTES_PER_NS);
+}
+
+static uint64_t spacer_bytes(uint64_t seed, size_t i, uint64_t limit)
+{
+	const uint64_t pages = (limit < SPACER_BYTES_MAX ? limit : SPACER_BYTES_MAX) / KGB_GPU_PAGE;
+
+	return pages > 0 ? kgb_exec_poison_word(seed, 8 * i) % pages * KGB_GPU_PAGE : 0;
+}
+
+/* A spacer that cannot be had is done without. */
+static enum kgb_exec_status make_replacements(struct kgb_gpu *gpu, struct replacement *made,
+					      size_t n, uint64_t seed, uint64_t spare_bytes,
+					      struct kgb_err *err)
+{
+	struct kgb_err ignored = KGB_ERR_INIT;
+	enum kgb_exec_status status = KGB_EXEC_OK;
+
+	for (size_t i = 0; !status && i < n; i++) {
+		const uint64_t bytes = spacer_bytes(seed, i, spare_bytes / n);
+		if (bytes > 0 && !kgb_gpu_memory_new(gpu, bytes, &made[i].spacer, &ignored))
+			made[i].spacer_bytes = bytes;
+		status = kgb_gpu_memory_new(gpu, made[i].mapping->bytes, &made[i].handle, err);
+	}
+	return status;
+}
+
+/* Leaves the old handle in *made. */
+static enum kgb_exec_status exchange(struct kgb_gpu *gpu, struct replacement *made,
+				     struct kgb_err *err)
+{
+	struct kgb_mapping *mapping = made->mapping;
+	const CUmemGenericAllocationHandle old = mapping->handle;
+	enum kgb_exec_status status;
+
+	status = kgb_gpu_check(gpu, gpu->cu->cuMemUnmap(mapping->address, mapping->bytes),
+			       KGB_EXEC_UNAVAILABLE, err, "unmap %llu bytes at 0x%llx",
+			       (unsigned long long)mapping->bytes,
+			       (unsigned long long)mapping->address);
+	if (status)
+		return status;
+	mapping->handle = made->handle;
+	made->handle = old;
+	return kgb_gpu_map(gpu, mapping->address, mapping->bytes, mapping->handle, err)
+		       ? KGB_EXEC_UNAVAILABLE
+		       : KGB_EXEC_OK;
+}
+
+enum kgb_exec_status kgb_mappings_replace(struct kgb_mappings *const *sets, size_t n_sets,
+					  uint64_t seed, struct kgb_err *err)
+{
+	struct kgb_gpu *gpu = sets[0]->gpu;
+	KGB_AUTO(free) struct replacement *made = NULL;
+	uint64_t wanted = 0;
+	uint64_t free_bytes;
+	size_t n = 0;
+	enum kgb_exec_status status = kgb_gpu_free_bytes(gpu, &free_bytes, err);
+
+	for (size_t i = 0; i < n_sets; i++)
+		n += sets[i]->n;
+	if (status || n == 0)
+		return status;
+	made = kgb_xcalloc(n, sizeof(made[0]));
+	n = 0;
+	for (size_t i = 0; i < n_sets; i++) {
+		for (size_t k = 0; k < sets[i]->n; k++)
+			made[n++].mapping = &sets[i]->items[k];
+		wanted += kgb_spans_total(&sets[i]->pages);
+	}
+	if (wanted > free_bytes) {
+		(void)kgb_fail(err, KGB_ERR_LIMIT,
+			       "another %llu bytes of GPU memory to replace as many, %llu are free",
+			       (unsigned long long)wanted, (unsigned long long)free_bytes);
+		return KGB_EXEC_NO_MEMORY;
+	}
+	status = make_replacements(gpu, made, n, seed, (free_bytes - wanted) / SPACERS_PART, err);
+	for (size_t i = 0; !status && i < n; i++)
+		status = exchange(gpu, &made[i], err);
+	release_replacements(gpu, made, n);
+	return status;
+}

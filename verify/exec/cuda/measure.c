@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT */
+#include "verify/exec/cuda/measure.h"
+
+#include <sys/random.h>
+
+#include "base/time.h"
+#include "verify/exec/cuda/kernels.h"
+
+enum {
+	L2_TIMES = 8, /* what is left in the cache of memory this large is not worth mentioning */
+	BLOCKS_PER_SM = 8,
+	READS_MIN = 20,
+	READ_MS = 40, /* clocks need some milliseconds to rise, and neighbours take turns */
+	LAUNCHES = 100,
+	FOUND_AT = 64, /* in the buffer of small things; the table of spans is at 0 */
+	SINK_AT = 128,
+};
+#define LEAST_BYTES (UINT64_C(64) << 20)
+
+struct measurement {
+	struct kgb_run *run;
+	struct kgb_gpu_buffer memory, small;
+	CUmodule module; /* NULL: not loaded */
+	CUfunction read, nothing;
+	uint64_t bytes; /* of memory that are used */
+	unsigned int n_blocks;
+};
+
+/* ---- identity ---- */
+
+static uint64_t attribute(const struct kgb_gpu *gpu, CUdevice_attribute which)
+{
+	int value = 0;
+
+	if (gpu->cu->cuDeviceGetAttribute(&value, which, gpu->device) != CUDA_SUCCESS || value < 0)
+		return 0;
+	return (uint64_t)value;
+}
+
+/* "GPU-01234567-89ab-cdef-0123-456789abcdef" */
+static void read_uuid(const struct kgb_gpu *gpu, char out[48])
+{
+	static const char digits[] = "0123456789abcdef";
+	CUuuid uuid;
+	char *at = out + strlen("GPU");
+
+	if (gpu->cu->cuDeviceGetUuid(&uuid, gpu->device) != CUDA_SUCCESS)
+		return;
+	memcpy(out, "GPU", strlen("GPU"));
+	for (size_t i = 0; i < sizeof(uuid.bytes); i++) {
+		if (i == 0 || i == 4 || i == 6 || i == 8 || i == 10)
+			*at++ = '-';
+		*at++ = digits[(unsigned char)uuid.bytes[i] >> 4];
+		*at++ = digits[(unsigned char)uuid.bytes[i] & 15];
+	}
+	*at = '\0';
+}
+
+void kgb_measure_identity(struct kgb_run *run, struct kgb_exec_machine *out)
+{
+	const struct kgb_gpu *gpu = run->gpu;
+	struct kgb_exec_machine made = {.l2_bytes = gpu->l2_bytes, .n_sms = (uint32_t)gpu->n_sms};
+	size_t free_bytes = 0;
+	size_t total_bytes = 0;
+
+	(void)snprintf(made.name, sizeof(made.name), "%.127s", gpu->name);
+	(void)snprintf(made.driver, sizeof(made.driver), "%.31s", run->clock.driver);
+	read_uuid(gpu, made.uuid);
+	if (gpu->cu->cuDeviceGetPCIBusId(made.pci, sizeof(made.pci), gpu->device) != CUDA_SUCCESS)
+		made.pci[0] = '\0';
+	made.cc_major = (uint32_t)attribute(gpu, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+	made.cc_minor = (uint32_t)attribute(gpu, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+	/* CUDA's number is the nominal clock, where NVML knows of a higher one. */
+	made.sm_mhz = (uint32_t)(attribute(gpu, CU_DEVICE_ATTRIBUTE_CLOCK_RATE) / 1000);
+	if (made.sm_mhz < run->clock.max_mhz)
+		made.sm_mhz = run->clock.max_mhz;
+	if (gpu->cu->cuMemGetInfo(&free_bytes, &total_bytes) == CUDA_SUCCESS) {
+		made.free_bytes = free_bytes;
+		made.memory_bytes = total_bytes;
+	}
+	/* kHz times bits; both edges of the clock. */
+	made.peak_bytes_per_s = attribute(gpu, CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE) * 1000 * 2 *
+				attribute(gpu, CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH) / 8;
+	*out = made;
+}
+
+/* ---- kernels ---- */
+
+static enum kgb_exec_status launch(struct kgb_gpu *gpu, CUfunction function, unsigned int n_blocks,
+				   void **params, struct kgb_err *err)
+{
+	const CUlaunchConfig config = {
+		.gridDimX = n_blocks,
+		.gridDimY = 1,
+		.gridDimZ = 1,
+		.blockDimX = KGB_KERNEL_THREADS,
+		.blockDimY = 1,
+		.blockDimZ = 1,
+		.hStream = gpu->stream,
+	};
+
+	return kgb_gpu_check(gpu, gpu->cu->cuLaunchKernelEx(&config, function, params, NULL),
+			     KGB_EXEC_UNAVAILABLE, err, "launch our own kernel");
+}
+
+static enum kgb_exec_status load_kernels(struct measurement *m, struct kgb_err *err)
+{
+	struct kgb_gpu *gpu = m->run->gpu;
+	const struct kgb_cuda *cu = gpu->cu;
+	enum kgb_exec_status status;
+
+	status = kgb_gpu_check(gpu, cu->cuModuleLoadData(&m->module, kgb_measure_ptx),
+			       KGB_EXEC_UNAVAILABLE, err, "compile kernels of measurements");
+	if (!status)
+		status =
+			kgb_gpu_check(gpu, cu->cuModuleGetFunction(&m->read, m->module, "kgb_read"),
+				      KGB_EXEC_UNAVAILABLE, err, "our kernel kgb_read");
+	if (!status)
+		status = kgb_gpu_check(
+			gpu, cu->cuModuleGetFunction(&m->nothing, m->module, "kgb_nothing"),
+			KGB_EXEC_UNAVAILABLE, err, "our kernel kgb_nothing");
+	return status;
+}
+
+static enum kgb_exec_status reserve(struct measurement *m, struct kgb_err *err)
+{
+	struct kgb_gpu *gpu = m->run->gpu;
+	enum kgb_exec_status status;
+
+	m->n_blocks = (unsigned int)gpu->n_sms * BLOCKS_PER_SM;
+	const uint64_t step = (uint64_t)m->n_blocks * KGB_KERNEL_THREADS * 16 * KGB_READ_UNROLLED;
+	m->bytes = L2_TIMES * gpu->l2_bytes > LEAST_BYTES ? L2_TIMES * gpu->l2_bytes : LEAST_BYTES;
+	m->bytes = (m->bytes + step - 1) / step * step;
+	status = kgb_gpu_buffer_reserve(gpu, &m->memory, m->bytes, err);
+	return status ? status : kgb_gpu_buffer_reserve(gpu, &m->small, KGB_GPU_PAGE, err);
+}
+
+/* Write all of the memory, then look whether it is there. */
+static enum kgb_exec_status test_memory(struct measurement *m, struct kgb_exec_machine *out,
+					struct kgb_err *err)
+{
+	struct kgb_gpu *gpu = m->run->gpu;
+	const struct kgb_cuda *cu = gpu->cu;
+	const struct kgb_span span = {.start = m->memory.address, .bytes = m->bytes};
+	struct kgb_found found = {.lowest = UINT64_MAX};
+	CUdeviceptr table = m->small.address;
+	CUdeviceptr found_at = m->small.address + FOUND_AT;
+	uint64_t seed = 0;
+	void *params[] = {&table, &seed, &found_at};
+	enum kgb_exec_status status;
+
+	if (getrandom(&seed, sizeof(seed), 0) != sizeof(seed)) {
+		(void)kgb_fail(err, KGB_ERR_FAILED, "no random numbers");
+		return KGB_EXEC_UNAVAILABLE;
+	}
+	status = kgb_gpu_check(gpu, cu->cuMemcpyHtoDAsync(table, &span, sizeof(span), gpu->stream),
+			       KGB_EXEC_UNAVAILABLE, err, "copy to the GPU");
+	if (!status)
+		status = kgb_gpu_check(
+			gpu, cu->cuMemcpyHtoDAsync(found_at, &found, sizeof(found), gpu->stream),
+			KGB_EXEC_UNAVAILABLE, err, "copy to the GPU");
+	if (!status)
+		status = launch(gpu, gpu->fill, m->n_blocks, params, err);
+	if (!status)
+		status = launch(gpu, gpu->check, m->n_blocks, params, err);
+	if (!status)
+		status = kgb_gpu_check(gpu, cu->cuStreamSynchronize(gpu->stream),
+				       KGB_EXEC_GPU_FAULT, err, "test of memory");
+	if (!status)
+		status = kgb_gpu_check(gpu, cu->cuMemcpyDtoH(&found, found_at, sizeof(found)),
+				       KGB_EXEC_GPU_FAULT, err, "result of the test of memory");
+	out->tested_bytes = m->bytes;
+	out->n_wrong = found.n_words;
+	return status;
+}
+
+static enum kgb_exec_status issue_read(struct kgb_run *run, void *payload, struct kgb_err *err)
+{
+	struct measurement *m = payload;
+	CUdeviceptr table = m->small.address;
+	CUdeviceptr sink = m->small.address + SINK_AT;
+	void *params[] = {&table, &sink};
+
+	return launch(run->gpu, m->read, m->n_blocks, params, err);
+}
+
+static enum kgb_exec_status issue_nothing(struct kgb_run *run, void *payload, struct kgb_err *err)
+{
+	const struct measurement *m = payload;
+
+	return launch(run->gpu, m->nothing, 1, NULL, err);
+}
+
+/* The shortest of several measurements: at least n, and for at least so long. */
+static enum kgb_exec_status shortest(struct measurement *m, kgb_run_issue_fn issue, int n,
+				     int64_t least_ms, uint64_t *out_ns, struct kgb_err *err)
+{
+	const int64_t end_ms = kgb_mono_ms() + least_ms;
+	enum kgb_exec_status status = KGB_EXEC_OK;
+	uint64_t best = UINT64_MAX;
+	int64_t host_ns;
+
+	for (int i = 0; !status && (i < n || kgb_mono_ms() < end_ms); i++) {
+		uint64_t ns = 0;
+		status = kgb_run_measure(m->run, issue, m, m->run->gpu->can_wait_value, &host_ns,
+					 err);
+		if (!status)
+			status = kgb_run_event_ns(m->run, &ns, err);
+		/* The first one loads code. */
+		if (!status && i > 0 && ns < best)
+			best = ns;
+	}
+	*out_ns = best;
+	return status;
+}
+
+/* Reads first: they make the clocks rise. */
+static enum kgb_exec_status measure(struct measurement *m, struct kgb_exec_machine *out,
+				    struct kgb_err *err)
+{
+	uint64_t read_ns = 0;
+	enum kgb_exec_status status = test_memory(m, out, err);
+
+	if (!status)
+		status = shortest(m, issue_read, READS_MIN, READ_MS, &read_ns, err);
+	if (!status)
+		status = shortest(m, issue_nothing, LAUNCHES, 0, &out->launch_floor_ns, err);
+	if (status)
+		return status;
+	/* What the launch itself takes is not time of reading. */
+	if (read_ns > out->launch_floor_ns)
+		out->bytes_per_s = (uint64_t)((double)m->bytes /
+					      (double)(read_ns - out->launch_floor_ns) * 1e9);
+	return KGB_EXEC_OK;
+}
+
+enum kgb_exec_status kgb_measure(struct kgb_run *run, struct kgb_exec_machine *out,
+				 struct kgb_err *err)
+{
+	struct measurement m = {.run = run};
+	enum kgb_exec_status status = load_kernels(&m, err);
+
+	if (!status)
+		status = reserve(&m, err);
+	if (!status)
+		status = measure(&m, out, err);
+	if (m.module)
+		(void)run->gpu->cu->cuModuleUnload(m.module);
+	kgb_gpu_buffer_release(run->gpu, &m.memory);
+	kgb_gpu_buffer_release(run->gpu, &m.small);
+	return status;
+}

@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: MIT */
+#include "verify/exec/cuda/memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "base/mem.h"
+#include "verify/exec/cuda/kernels.h"
+
+#define RESERVE_GRANULE (UINT64_C(32) << 20)
+#define RESERVE_LEAST (UINT64_C(8) << 30)
+/* Left to the driver when copies of the images are made. */
+#define SPARE_BYTES (UINT64_C(2) << 30)
+
+/* What stays mapped for blocks of plans to come. */
+#define IDLE_BYTES_MAX (UINT64_C(64) << 20)
+#define IDLE_BLOCK_BYTES_MAX (UINT64_C(16) << 20)
+
+/* Parts of an image in its copy on the device start at multiples of this. */
+#define PACKED_ALIGN UINT64_C(256)
+
+static uint64_t round_up(uint64_t value, uint64_t granule)
+{
+	return (value + granule - 1) & ~(granule - 1);
+}
+
+static enum kgb_exec_status reserve(struct kgb_memory *memory, uint64_t address, uint64_t bytes,
+				    struct kgb_err *err)
+{
+	enum kgb_exec_status status = kgb_gpu_reserve(memory->gpu, address, bytes, err);
+
+	if (status)
+		return status;
+	kgb_spans_put(&memory->reserved, address, bytes);
+	kgb_spans_normalize(&memory->reserved);
+	return KGB_EXEC_OK;
+}
+
+/* All of a range, or as much from its start as the driver gives: it is more than plans use, and
+ * what is missing can still be had when it is needed. */
+static enum kgb_exec_status reserve_most(struct kgb_memory *memory, uint64_t address,
+					 uint64_t bytes, struct kgb_err *err)
+{
+	enum kgb_exec_status status;
+
+	for (;;) {
+		status = reserve(memory, address, bytes, err);
+		if (!status || bytes / 2 < RESERVE_LEAST)
+			return status;
+		bytes /= 2;
+	}
+}
+
+enum kgb_exec_status kgb_memory_open(struct kgb_memory *memory, struct kgb_gpu *gpu,
+				     struct kgb_err *err)
+{
+	enum kgb_exec_status status;
+
+	memory->gpu = memory->blocks.gpu = memory->arena.gpu = gpu;
+	memory->blocks.spares = memory->arena.spares = &memory->spares;
+	status = reserve_most(memory, KGB_ARENA_ADDRESS, KGB_ARENA_BYTES_MAX, err);
+	if (!status)
+		status = reserve_most(memory, KGB_POOL_ADDRESS, KGB_POOL_BYTES, err);
+	return status ? status
+		      : kgb_gpu_buffer_reserve(gpu, &memory->found, sizeof(struct kgb_found), err);
+}
+
+static void unmap_host(struct kgb_memory *memory)
+{
+	if (memory->input)
+		munmap((void *)(uintptr_t)memory->input, memory->input_bytes);
+	if (memory->output)
+		munmap(memory->output, memory->output_bytes);
+	memory->input = NULL;
+	memory->output = NULL;
+}
+
+/* A file that could shrink would end us by SIGBUS, in the middle of a copy of the driver. */
+static void *map_file(int fd, uint64_t bytes, int protection, const char *what, struct kgb_err *err)
+{
+	struct stat st;
+	int seals = fcntl(fd, F_GET_SEALS);
+
+	if (fstat(fd, &st) < 0 || seals < 0 || !(seals & F_SEAL_SHRINK)) {
+		(void)kgb_fail(err, KGB_ERR_INVALID, "%s: not a memfd of sealed size", what);
+		return NULL;
+	}
+	if ((uint64_t)st.st_size < bytes) {
+		(void)kgb_fail(err, KGB_ERR_INVALID, "%s: %lld bytes, not %llu", what,
+			       (long long)st.st_size, (unsigned long long)bytes);
+		return NULL;
+	}
+	void *mapped = mmap(NULL, bytes, protection, MAP_SHARED, fd, 0);
+	if (mapped == MAP_FAILED) {
+		(void)kgb_fail_errno(err, errno, "%s: map %llu bytes", what,
+				     (unsigned long long)bytes);
+		return NULL;
+	}
+	return mapped;
+}
+
+static void read_parts(struct kgb_memory *memory, const struct kgb_exec_request *request)
+{
+	kgb_spans_clear(&memory->parts);
+	for (uint32_t i = 0; i < request->n_ranges; i++)
+		kgb_spans_put(&memory->parts, request->ranges[i].address, request->ranges[i].bytes);
+	if (request->n_ranges == 0)
+		kgb_spans_put(&memory->parts, KGB_ARENA_ADDRESS, request->arena_bytes);
+	kgb_spans_normalize(&memory->parts);
+	memory->packed_bytes = 0;
+	for (size_t i = 0; i < memory->parts.n; i++)
+		memory->packed_bytes += round_up(memory->parts.items[i].bytes, PACKED_ALIGN);
+}
+
+static enum kgb_exec_status map_arena(struct kgb_memory *memory, struct kgb_err *err)
+{
+	KGB_AUTO(spans) struct kgb_spans pages = KGB_SPANS_INIT;
+
+	memory->poisoned_valid = false;
+	kgb_spans_put_all(&pages, &memory->parts);
+	kgb_spans_round(&pages, KGB_GPU_PAGE);
+	kgb_mappings_keep(&memory->arena, &pages);
+	for (size_t i = 0; i < pages.n; i++) {
+		if (kgb_spans_hold(&memory->reserved, pages.items[i].start, pages.items[i].bytes))
+			continue;
+		(void)kgb_fail(err, KGB_ERR_BUSY, "no addresses for %llu bytes at 0x%llx of arena",
+			       (unsigned long long)pages.items[i].bytes,
+			       (unsigned long long)pages.items[i].start);
+		return KGB_EXEC_RESERVATION;
+	}
+	return kgb_mappings_add(&memory->arena, &pages, err);
+}
+
+enum kgb_exec_status kgb_memory_set_arena(struct kgb_memory *memory,
+					  const struct kgb_exec_request *request, const int fds[2],
+					  struct kgb_err *err)
+{
+	unmap_host(memory);
+	memory->arena_bytes = 0;
+	memory->n_images = 0;
+	memory->n_slots = request->n_slots;
+	/* At most KGB_ARENA_BYTES_MAX * KGB_EXEC_SLOTS_MAX: no overflow. */
+	memory->input_bytes = request->arena_bytes * request->n_slots;
+	memory->output_bytes = request->output_bytes;
+	memory->input = map_file(fds[0], memory->input_bytes, PROT_READ, "input memory", err);
+	if (!memory->input)
+		return KGB_EXEC_BAD_REQUEST;
+	memory->output = map_file(fds[1], memory->output_bytes, PROT_READ | PROT_WRITE,
+				  "output memory", err);
+	if (!memory->output)
+		return KGB_EXEC_BAD_REQUEST;
+	read_parts(memory, request);
+	enum kgb_exec_status status = map_arena(memory, err);
+	if (!status)
+		memory->arena_bytes = request->arena_bytes;
+	return status;
+}
+
+static bool is_in_pool(const struct kgb_span *span)
+{
+	return span->start >= KGB_POOL_ADDRESS && span->start < KGB_POOL_ADDRESS + KGB_POOL_BYTES;
+}
+
+/* Addresses that are not ours yet, for blocks that the candidate's process got elsewhere. The
+ * driver gives places in multiples of RESERVE_GRANULE only. */
+static enum kgb_exec_status reserve_missing(struct kgb_memory *memory,
+					    const struct kgb_spans *pages, struct kgb_err *err)
+{
+	KGB_AUTO(spans) struct kgb_spans wanted = KGB_SPANS_INIT;
+	KGB_AUTO(spans) struct kgb_spans missing = KGB_SPANS_INIT;
+
+	kgb_spans_put_all(&wanted, pages);
+	kgb_spans_round(&wanted, RESERVE_GRANULE);
+	kgb_spans_subtract(&wanted, &memory->reserved, &missing);
+	for (size_t i = 0; i < missing.n; i++) {
+		enum kgb_exec_status status =
+			reserve(memory, missing.items[i].start, missing.items[i].bytes, err);
+		if (!status)
+			continue;
+		if (is_in_pool(&missing.items[i]))
+			return status;
+		(void)kgb_ctx(err, "memory that did not come from the pool, at 0x%llx",
+			      (unsigned long long)missing.items[i].start);
+		return KGB_EXEC_BAD_PLAN;
+	}
+	return KGB_EXEC_OK;
+}
+
+static void drop_idle(struct kgb_memory *memory)
+{
+	KGB_AUTO(spans) struct kgb_spans kept = KGB_SPANS_INIT;
+
+	for (size_t i = 0; i < memory->blocks.n; i++) {
+		const struct kgb_mapping *mapping = &memory->blocks.items[i];
+		if (kgb_spans_touch(&memory->wanted, mapping->address, mapping->bytes))
+			kgb_spans_put(&kept, mapping->address, mapping->bytes);
+	}
+	kgb_spans_normalize(&kept);
+	kgb_mappings_keep(&memory->blocks, &kept);
+	memory->poisoned_valid = false;
+}
+
+/* Idle memory goes before anything else goes without, then the copies of the images. */
+static enum kgb_exec_status make_room(struct kgb_memory *memory, uint64_t bytes,
+				      struct kgb_err *err)
+{
+	uint64_t free_bytes = 0;
+	enum kgb_exec_status status = kgb_gpu_free_bytes(memory->gpu, &free_bytes, err);
+
+	if (!status && bytes > free_bytes) {
+		drop_idle(memory);
+		kgb_spares_clear(&memory->spares, memory->gpu);
+		kgb_gpu_buffer_release(memory->gpu, &memory->images);
+		memory->n_images = 0;
+		status = kgb_gpu_free_bytes(memory->gpu, &free_bytes, err);
+	}
+	if (!status && bytes > free_bytes) {
+		(void)kgb_fail(err, KGB_ERR_LIMIT, "%llu bytes of GPU memory, %llu are free",
+			       (unsigned long long)bytes, (unsigned long long)free_bytes);
+		return KGB_EXEC_NO_MEMORY;
+	}
+	return status;
+}
+
+enum kgb_exec_status kgb_memory_map_blocks(struct kgb_memory *memory,
+					   const struct kgb_spans *blocks, struct kgb_err *err)
+{
+	KGB_AUTO(spans) struct kgb_spans pages = KGB_SPANS_INIT;
+	KGB_AUTO(spans) struct kgb_spans missing = KGB_SPANS_INIT;
+	enum kgb_exec_status status;
+
+	kgb_spans_put_all(&pages, blocks);
+	kgb_spans_round(&pages, KGB_GPU_PAGE);
+	kgb_spans_subtract(&pages, &memory->blocks.pages, &missing);
+	if (missing.n > 0)
+		memory->poisoned_valid = false;
+	kgb_spans_put_all(&memory->wanted, &pages);
+	kgb_spans_normalize(&memory->wanted);
+	status = missing.n > 0 ? make_room(memory, kgb_spans_total(&missing), err) : KGB_EXEC_OK;
+	if (!status)
+		status = reserve_missing(memory, &pages, err);
+	return status ? status : kgb_mappings_add(&memory->blocks, &pages, err);
+}
+
+void kgb_memory_forget(struct kgb_memory *memory)
+{
+	KGB_AUTO(spans) struct kgb_spans idle = KGB_SPANS_INIT;
+	uint64_t bytes = 0;
+
+	/* The latest are most likely to be wanted again. */
+	for (size_t i = memory->blocks.n; i > 0; i--) {
+		const struct kgb_mapping *mapping = &memory->blocks.items[i - 1];
+		if (mapping->bytes > IDLE_BLOCK_BYTES_MAX ||
+		    bytes + mapping->bytes > IDLE_BYTES_MAX)
+			continue;
+		bytes += mapping->bytes;
+		kgb_spans_put(&idle, mapping->address, mapping->bytes);
+	}
+	kgb_spans_normalize(&idle);
+	kgb_mappings_keep(&memory->blocks, &idle);
+	kgb_spans_clear(&memory->wanted);
+	memory->poisoned_valid = false;
+}
+
+enum kgb_exec_status kgb_memory_place(struct kgb_memory *memory, uint32_t placement,
+				      struct kgb_err *err)
+{
+	struct kgb_mappings *const sets[] = {&memory->arena, &memory->blocks};
+	enum kgb_exec_status status;
+
+	status = make_room(memory,
+			   kgb_spans_total(&memory->arena.pages) +
+				   kgb_spans_total(&memory->blocks.pages),
+			   err);
+	if (!status)
+		status = kgb_mappings_replace(sets, KGB_ARRAY_LEN(sets), placement, err);
+	if (!status)
+		memory->placement = placement;
+	return status;
+}
+
+void kgb_memory_spans(const struct kgb_memory *memory, struct kgb_spans *out)
+{
+	KGB_AUTO(spans) struct kgb_spans idle = KGB_SPANS_INIT;
+
+	kgb_spans_subtract(&memory->blocks.pages, &memory->wanted, &idle);
+	kgb_spans_subtract(&memory->blocks.pages, &idle, out);
+	kgb_spans_put_all(out, &memory->arena.pages);
+	kgb_spans_normalize(out);
+}
+
+/* Where an address of the arena lies in an image. */
+static uint64_t offset_of(uint64_t address)
+{
+	return address - KGB_ARENA_ADDRESS;
+}
+
+enum kgb_exec_status kgb_memory_clear(struct kgb_memory *memory, struct kgb_err *err)
+{
+	struct kgb_gpu *gpu = memory->gpu;
+	CUresult result = CUDA_SUCCESS;
+
+	for (size_t i = 0; result == CUDA_SUCCESS && i < memory->parts.n; i++)
+		result = gpu->cu->cuMemsetD8Async(memory->parts.items[i].start, 0,
+						  memory->parts.items[i].bytes, gpu->stream);
+	return kgb_gpu_check(gpu, result, KGB_EXEC_UNAVAILABLE, err, "clear the arena");
+}
+
+enum kgb_exec_status kgb_memory_load(struct kgb_memory *memory, uint32_t slot, struct kgb_err *err)
+{
+	const char *image = memory->input + slot * memory->arena_bytes;
+	CUresult result = CUDA_SUCCESS;
+
+	for (size_t i = 0; result == CUDA_SUCCESS && i < memory->parts.n; i++) {
+		const struct kgb_span *part = &memory->parts.items[i];
+		result = memory->gpu->cu->cuMemcpyHtoDAsync(part->start,
+							    image + offset_of(part->start),
+							    part->bytes, memory->gpu->stream);
+	}
+	return kgb_gpu_check(memory->gpu, result, KGB_EXEC_UNAVAILABLE, err, "load image %u", slot);
+}
+
+/* The parts of an image in a row. */
+static CUresult copy_image(struct kgb_memory *memory, uint32_t slot)
+{
+	const char *image = memory->input + slot * memory->arena_bytes;
+	CUdeviceptr to = memory->images.address + slot * memory->packed_bytes;
+	CUresult result = CUDA_SUCCESS;
+
+	for (size_t i = 0; result == CUDA_SUCCESS && i < memory->parts.n; i++) {
+		const struct kgb_span *part = &memory->parts.items[i];
+		result = memory->gpu->cu->cuMemcpyHtoDAsync(to, image + offset_of(part->start),
+							    part->bytes, memory->gpu->stream);
+		to += round_up(part->bytes, PACKED_ALIGN);
+	}
+	return result;
+}
+
+static bool have_room_for_images(struct kgb_memory *memory)
+{
+	const uint64_t bytes = memory->packed_bytes * memory->n_slots;
+	struct kgb_err ignored = KGB_ERR_INIT;
+	uint64_t free_bytes = 0;
+
+	if (memory->images.bytes >= bytes)
+		return true;
+	memory->n_images = 0;
+	return !kgb_gpu_free_bytes(memory->gpu, &free_bytes, &ignored) &&
+	       free_bytes >= SPARE_BYTES && free_bytes - SPARE_BYTES >= bytes &&
+	       !kgb_gpu_buffer_reserve(memory->gpu, &memory->images, bytes, &ignored);
+}
+
+/* Copies of the first n_slots images; false when there is no room, which is no error. Who times
+ * asks for one more from time to time. */
+static bool have_images(struct kgb_memory *memory, uint32_t n_slots)
+{
+	if (memory->n_images < n_slots && !have_room_for_images(memory))
+		return false;
+	for (; memory->n_images < n_slots; memory->n_images++)
+		if (copy_image(memory, memory->n_images) != CUDA_SUCCESS)
+			return false;
+	return true;
+}
+
+enum kgb_exec_status kgb_memory_load_fast(struct kgb_memory *memory, uint32_t slot,
+					  uint32_t n_slots, struct kgb_err *err)
+{
+	CUresult result = CUDA_SUCCESS;
+
+	if (!have_images(memory, n_slots))
+		return kgb_memory_load(memory, slot, err);
+	CUdeviceptr from = memory->images.address + slot * memory->packed_bytes;
+	for (size_t i = 0; result == CUDA_SUCCESS && i < memory->parts.n; i++) {
+		const struct kgb_span *part = &memory->parts.items[i];
+		result = memory->gpu->cu->cuMemcpyDtoDAsync(part->start, from, part->bytes,
+							    memory->gpu->stream);
+		from += round_up(part->bytes, PACKED_ALIGN);
+	}
+	return kgb_gpu_check(memory->gpu, result, KGB_EXEC_UNAVAILABLE, err, "load image %u", slot);
+}
+
+enum kgb_exec_status kgb_memory_bring_back(struct kgb_memory *memory,
+					   const struct kgb_exec_request *request,
+					   const uint64_t *offsets, struct kgb_err *err)
+{
+	struct kgb_gpu *gpu = memory->gpu;
+	const bool whole = !(request->flags & KGB_EXEC_WITHOUT_ARENA);
+	enum kgb_exec_status status = KGB_EXEC_OK;
+
+	for (size_t i = 0; whole && !status && i < memory->parts.n; i++) {
+		const struct kgb_span *part = &memory->parts.items[i];
+		status =
+			kgb_gpu_check(gpu,
+				      gpu->cu->cuMemcpyDtoH(memory->output + offset_of(part->start),
+							    part->start, part->bytes),
+				      KGB_EXEC_GPU_FAULT, err, "bring the arena back");
+	}
+	for (uint32_t i = 0; !status && i < request->n_ranges; i++) {
+		const struct kgb_exec_range *range = &request->ranges[i];
+		if (range->bytes > 0)
+			status = kgb_gpu_check(gpu,
+					       gpu->cu->cuMemcpyDtoH(memory->output + offsets[i],
+								     range->address, range->bytes),
+					       KGB_EXEC_GPU_FAULT, err, "bring range %u back", i);
+	}
+	return status;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * A plan that is ready to run: checked, its memory mapped, its images loaded, its kernels found,
+ * its streams and events made. Statuses as in verify/exec/cuda/gpu.h.
+ */
+#ifndef KGB_VERIFY_EXEC_CUDA_PLAN_H
+#define KGB_VERIFY_EXEC_CUDA_PLAN_H
+
+#include "verify/exec/cuda/code.h"
+#include "verify/exec/cuda/memory.h"
+#include "verify/protocol/plan_check.h"
+#include "verify/protocol/record.h"
+
+struct kgb_gpu_plan_launch {
+	struct kgb_kernel *kernel; /* borrowed from the loaded image */
+	unsigned char *params; /* owned; aligned as tensor maps want it */
+	void **pointers; /* owned; into params */
+	CUlaunchAttribute *attrs; /* owned */
+};
+
+/** What an op needs beyond its record. */
+struct kgb_gpu_plan_op {
+	size_t stream; /* index into streams, 0: main */
+	size_t event; /* EVENT_RECORD, EVENT_WAIT */
+	bool waits; /* EVENT_WAIT: the event was recorded before, in this window */
+	struct kgb_gpu_plan_launch launch; /* LAUNCH */
+	const unsigned char *upload; /* UPLOAD: pinned */
+};
+
+struct kgb_gpu_plan {
+	struct kgb_gpu *gpu; /* borrowed; NULL: no such plan */
+	unsigned char *bytes; /* owned; what the record points into */
+	struct kgb_record record;
+	const struct kgb_window *window;
+	struct kgb_spans blocks;
+
+	struct kgb_code *code; /* borrowed */
+	struct kgb_loaded **images; /* taken; one for each image of the record */
+	size_t n_images;
+	struct kgb_gpu_plan_op *ops; /* owned; one for each op of the window */
+
+	CUstream streams[KGB_EXEC_STREAMS_MAX]; /* [0] is the main stream */
+	CUevent joins[KGB_EXEC_STREAMS_MAX]; /* one for each stream */
+	uint64_t stream_numbers[KGB_EXEC_STREAMS_MAX];
+	size_t n_streams;
+	CUevent *events; /* owned */
+	uint64_t *event_numbers; /* owned */
+	size_t n_events;
+	unsigned char *pinned; /* owned; payloads of uploads, then room for the largest download */
+	uint64_t upload_bytes;
+	uint64_t params_bytes; /* of all launches */
+	size_t n_activities; /* launches and copies that a profiler sees */
+};
+
+/** Make a plan of a memfd with a record. BAD_PLAN says what cannot be replayed. On failure *plan is
+ * empty. */
+enum kgb_exec_status kgb_gpu_plan_load(struct kgb_gpu_plan *plan, struct kgb_memory *memory,
+				       struct kgb_code *code, int record_fd, struct kgb_err *err);
+void kgb_gpu_plan_release(struct kgb_gpu_plan *plan);
+
+#endif

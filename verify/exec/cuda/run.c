@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: MIT */
+#include "verify/exec/cuda/run.h"
+
+#include "base/mem.h"
+#include "verify/protocol/plan_check.h"
+
+/* Ops beyond these are not told apart when a run faults. */
+#define PROGRESS_OPS 4095u
+
+/* Streams cannot wait for memory everywhere, and some virtual GPUs tell only when asked to. */
+static bool can_wait_value(struct kgb_run *run)
+{
+	const struct kgb_cuda *cu = run->gpu->cu;
+	const CUstream stream = run->gpu->stream;
+
+	run->words[0] = 1;
+	return cu->cuStreamWaitValue32(stream, run->words_address, 1, CU_STREAM_WAIT_VALUE_GEQ) ==
+		       CUDA_SUCCESS &&
+	       cu->cuStreamWriteValue32(stream, run->words_address, 2,
+					CU_STREAM_WRITE_VALUE_DEFAULT) == CUDA_SUCCESS &&
+	       cu->cuStreamSynchronize(stream) == CUDA_SUCCESS && run->words[0] == 2;
+}
+
+enum kgb_exec_status kgb_run_open(struct kgb_run *run, struct kgb_gpu *gpu,
+				  struct kgb_memory *memory, const char *cupti, struct kgb_err *err)
+{
+	const struct kgb_cuda *cu = gpu->cu;
+	char bus_id[32] = "";
+	void *words = NULL;
+	enum kgb_exec_status status;
+
+	*run = (struct kgb_run){.gpu = gpu, .memory = memory, .cupti = cupti};
+	status = kgb_gpu_check(gpu,
+			       cu->cuMemHostAlloc(&words, (1 + PROGRESS_OPS) * sizeof(uint32_t),
+						  CU_MEMHOSTALLOC_DEVICEMAP),
+			       KGB_EXEC_NO_MEMORY, err, "pinned memory");
+	if (status)
+		return status;
+	run->words = words;
+	status = kgb_gpu_check(gpu, cu->cuMemHostGetDevicePointer(&run->words_address, words, 0),
+			       KGB_EXEC_UNAVAILABLE, err, "device address of pinned memory");
+	if (!status)
+		status = kgb_gpu_check(gpu, cu->cuEventCreate(&run->begin, CU_EVENT_DEFAULT),
+				       KGB_EXEC_NO_MEMORY, err, "make an event");
+	if (!status)
+		status = kgb_gpu_check(gpu, cu->cuEventCreate(&run->end, CU_EVENT_DEFAULT),
+				       KGB_EXEC_NO_MEMORY, err, "make an event");
+	gpu->can_wait_value = !status && can_wait_value(run);
+	if (!status && cu->cuDeviceGetPCIBusId(bus_id, sizeof(bus_id), gpu->device) == CUDA_SUCCESS)
+		kgb_clock_open(&run->clock, bus_id);
+	return status;
+}
+
+/* The side streams start where the main stream is. */
+static CUresult fork_streams(struct kgb_gpu_plan *plan)
+{
+	const struct kgb_cuda *cu = plan->gpu->cu;
+	CUresult result = CUDA_SUCCESS;
+
+	if (plan->n_streams > 1)
+		result = cu->cuEventRecord(plan->joins[0], plan->streams[0]);
+	for (size_t i = 1; result == CUDA_SUCCESS && i < plan->n_streams; i++)
+		result = cu->cuStreamWaitEvent(plan->streams[i], plan->joins[0], 0);
+	return result;
+}
+
+/* The main stream waits for all others. */
+static CUresult join_streams(struct kgb_gpu_plan *plan)
+{
+	const struct kgb_cuda *cu = plan->gpu->cu;
+	CUresult result = CUDA_SUCCESS;
+
+	for (size_t i = 1; result == CUDA_SUCCESS && i < plan->n_streams; i++) {
+		result = cu->cuEventRecord(plan->joins[i], plan->streams[i]);
+		if (result == CUDA_SUCCESS)
+			result = cu->cuStreamWaitEvent(plan->streams[0], plan->joins[i], 0);
+	}
+	return result;
+}
+
+static CUresult issue_launch(struct kgb_gpu_plan *plan, size_t i, CUstream stream)
+{
+	const struct kgb_launch *launch = &plan->window->ops[i].launch;
+	const struct kgb_gpu_plan_launch *made = &plan->ops[i].launch;
+	const CUlaunchConfig config = {
+		.gridDimX = launch->grid[0],
+		.gridDimY = launch->grid[1],
+		.gridDimZ = launch->grid[2],
+		.blockDimX = launch->block[0],
+		.blockDimY = launch->block[1],
+		.blockDimZ = launch->block[2],
+		.sharedMemBytes = launch->shared_bytes,
+		.hStream = stream,
+		.attrs = launch->n_attrs > 0 ? made->attrs : NULL,
+		.numAttrs = launch->n_attrs,
+	};
+	CUresult result = kgb_code_set_carveout(plan->code, made->kernel, launch->carveout);
+
+	return result == CUDA_SUCCESS
+		       ? plan->gpu->cu->cuLaunchKernelEx(&config, made->kernel->function,
+							 made->pointers, NULL)
+		       : result;
+}
+
+static CUresult issue_memset(const struct kgb_cuda *cu, const struct kgb_op *op, CUstream stream)
+{
+	const uint64_t dst = op->memset.dst;
+	const uint32_t value = op->memset.value;
+	const size_t width = op->memset.width;
+	const size_t height = op->memset.height;
+	const size_t pitch = op->memset.pitch;
+	const bool flat = height == 1;
+
+	switch (op->memset.element_bytes) {
+	case 1:
+		return flat ? cu->cuMemsetD8Async(dst, (unsigned char)value, width, stream)
+			    : cu->cuMemsetD2D8Async(dst, pitch, (unsigned char)value, width, height,
+						    stream);
+	case 2:
+		return flat ? cu->cuMemsetD16Async(dst, (unsigned short)value, width, stream)
+			    : cu->cuMemsetD2D16Async(dst, pitch, (unsigned short)value, width,
+						     height, stream);
+	default:
+		return flat ? cu->cuMemsetD32Async(dst, value, width, stream)
+			    : cu->cuMemsetD2D32Async(dst, pitch, value, width, height, stream);
+	}
+}
+
+static CUresult issue_op(struct kgb_gpu_plan *plan, size_t i)
+{
+	const struct kgb_cuda *cu = plan->gpu->cu;
+	const struct kgb_op *op = &plan->window->ops[i];
+	const struct kgb_gpu_plan_op *made = &plan->ops[i];
+	const CUstream stream = plan->streams[made->stream];
+	CUresult result;
+
+	switch (op->kind) {
+	case KGB_OP_LAUNCH:
+		return issue_launch(plan, i, stream);
+	case KGB_OP_MEMSET:
+		return issue_memset(cu, op, stream);
+	case KGB_OP_COPY:
+		return cu->cuMemcpyDtoDAsync(op->copy.dst, op->copy.src, op->copy.bytes, stream);
+	case KGB_OP_UPLOAD:
+		return made->upload ? cu->cuMemcpyHtoDAsync(op->upload.dst, made->upload,
+							    op->upload.bytes, stream)
+				    : CUDA_SUCCESS;
+	case KGB_OP_DOWNLOAD:
+		return cu->cuMemcpyDtoHAsync(plan->pinned + plan->upload_bytes, op->download.src,
+					     op->download.bytes, stream);
+	case KGB_OP_EVENT_RECORD:
+		return cu->cuEventRecord(plan->events[made->event], stream);
+	case KGB_OP_EVENT_WAIT:
+		return made->waits ? cu->cuStreamWaitEvent(stream, plan->events[made->event], 0)
+				   : CUDA_SUCCESS;
+	case KGB_OP_SYNC:
+		/* Whatever the host issued afterwards came after what it had waited for. */
+		result = join_streams(plan);
+		return result == CUDA_SUCCESS ? fork_streams(plan) : result;
+	case KGB_OP_UNSUPPORTED:
+	case KGB_N_OP_KINDS:
+		break;
+	}
+	KGB_UNREACHABLE();
+}
+
+/* A mark between two launches would end the overlap that this attribute is for. */
+static bool overlaps(const struct kgb_op *op)
+{
+	if (op->kind != KGB_OP_LAUNCH)
+		return false;
+	for (uint32_t i = 0; i < op->launch.n_attrs; i++)
+		if (op->launch.attrs[i].id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION)
+			return true;
+	return false;
+}
+
+static CUresult mark(struct kgb_run *run, struct kgb_gpu_plan *plan, size_t i)
+{
+	const struct kgb_window *window = plan->window;
+
+	if (i >= PROGRESS_OPS || !run->gpu->can_wait_value ||
+	    (i + 1 < window->n_ops && overlaps(&window->ops[i + 1])))
+		return CUDA_SUCCESS;
+	return run->gpu->cu->cuStreamWriteValue32(plan->streams[plan->ops[i].stream],
+						  run->words_address + (1 + i) * sizeof(uint32_t),
+						  1, CU_STREAM_WRITE_VALUE_DEFAULT);
+}
+
+enum kgb_exec_status kgb_run_issue(struct kgb_run *run, struct kgb_gpu_plan *plan, int32_t skip,
+				   bool progress, struct kgb_err *err)
+{
+	enum kgb_exec_status status;
+	CUresult result = fork_streams(plan);
+
+	for (size_t i = 0; result == CUDA_SUCCESS && i < plan->window->n_ops; i++) {
+		if (skip >= 0 && i == (size_t)skip)
+			continue;
+		result = issue_op(plan, i);
+		if (result == CUDA_SUCCESS && progress)
+			result = mark(run, plan, i);
+		status = kgb_gpu_check(run->gpu, result, KGB_EXEC_BAD_PLAN, err, "op %zu (%s)", i,
+				       kgb_op_kind_name(plan->window->ops[i].kind));
+		if (status)
+			return status;
+	}
+	if (result == CUDA_SUCCESS)
+		result = join_streams(plan);
+	return kgb_gpu_check(run->gpu, result, KGB_EXEC_BAD_PLAN, err, "streams of a plan");
+}
+
+enum kgb_exec_status kgb_run_prologue(struct kgb_run *run, struct kgb_gpu_plan *prologue,
+				      struct kgb_err *err)
+{
+	enum kgb_exec_status status = kgb_memory_clear(run->memory, err);
+
+	return status ? status : kgb_run_issue(run, prologue, -1, false, err);
+}
+
+static enum kgb_exec_status check_ranges(const struct kgb_exec_request *request,
+					 const struct kgb_spans *memory, struct kgb_err *err)
+{
+	for (uint32_t i = 0; i < request->n_ranges; i++) {
+		const struct kgb_exec_range *range = &request->ranges[i];
+		if (kgb_spans_hold(memory, range->address, range->bytes))
+			continue;
+		(void)kgb_fail(err, KGB_ERR_INVALID,
+			       "range %u: %llu bytes at 0x%llx are not memory of a plan", i,
+			       (unsigned long long)range->bytes,
+			       (unsigned long long)range->address);
+		return KGB_EXEC_BAD_REQUEST;
+	}
+	return KGB_EXEC_OK;
+}
+
+enum kgb_exec_status kgb_run_check(struct kgb_run *run, const struct kgb_exec_request *request,
+				   const struct kgb_gpu_plan *plan,
+				   const struct kgb_gpu_plan *prologue, struct kgb_exec_layout *out,
+				   struct kgb_err *err)
+{
+	const struct kgb_memory *memory = run->memory;
+	KGB_AUTO(spans) struct kgb_spans spans = KGB_SPANS_INIT;
+
+	if (memory->arena_bytes == 0) {
+		(void)kgb_fail(err, KGB_ERR_INVALID, "no arena yet");
+		return KGB_EXEC_BAD_REQUEST;
+	}
+	if (request->slot >= memory->n_slots || request->n_slots > memory->n_slots) {
+		(void)kgb_fail(err, KGB_ERR_INVALID, "slot %u of %u: the arena has %u",
+			       request->slot, request->n_slots, memory->n_slots);
+		return KGB_EXEC_BAD_REQUEST;
+	}
+	if (request->skip >= 0 && ((size_t)request->skip >= plan->window->n_ops ||
+				   !kgb_exec_op_writes(&plan->window->ops[request->skip]))) {
+		(void)kgb_fail(err, KGB_ERR_INVALID, "op %d is not one that can be left out",
+			       request->skip);
+		return KGB_EXEC_BAD_REQUEST;
+	}
+	if (kgb_exec_layout(request, memory->arena_bytes, out, err) < 0)
+		return KGB_EXEC_BAD_REQUEST;
+	if (out->bytes > memory->output_bytes) {
+		(void)kgb_fail(err, KGB_ERR_LIMIT, "results of %llu bytes, output memory of %zu",
+			       (unsigned long long)out->bytes, memory->output_bytes);
+		return KGB_EXEC_BAD_REQUEST;
+	}
+	kgb_memory_spans(memory, &spans);
+	if (kgb_exec_check_memory(plan->window, &spans, err) < 0)
+		return KGB_EXEC_BAD_PLAN;
+	if (prologue && kgb_exec_check_memory(prologue->window, &spans, err) < 0) {
+		(void)kgb_ctx(err, "prologue");
+		return KGB_EXEC_BAD_PLAN;
+	}
+	return check_ranges(request, &spans, err);
+}
+
+enum kgb_exec_status kgb_run_set_slack(struct kgb_run *run, const struct kgb_gpu_plan *plan,
+				       const struct kgb_gpu_plan *prologue, struct kgb_err *err)
+{
+	KGB_AUTO(spans) struct kgb_spans blocks = KGB_SPANS_INIT;
+
+	kgb_spans_put_all(&blocks, &plan->blocks);
+	if (prologue)
+		kgb_spans_put_all(&blocks, &prologue->blocks);
+	kgb_spans_normalize(&blocks);
+	return kgb_memory_set_slack(run->memory, &blocks, err);
+}
+
+static enum kgb_exec_status wait_stream(struct kgb_run *run, const char *what, struct kgb_err *err)
+{
+	return kgb_gpu_check(run->gpu, run->gpu->cu->cuStreamSynchronize(run->gpu->stream),
+			     KGB_EXEC_GPU_FAULT, err, "%s", what);
+}
+
+/* The first op that is not known to have ended, and its kernel, into *err. */
+static void blame(struct kgb_run *run, const struct kgb_gpu_plan *plan, int32_t skip,
+		  uint64_t *value, struct kgb_err *err)
+{
+	size_t i = 0;
+
+	*value = UINT64_MAX;
+	if (!run->gpu->can_wait_value)
+		return;
+	/* A mark that was left out counts where a later one of the same stream came. */
+	for (size_t k = 0; k < plan->window->n_ops && k < PROGRESS_OPS; k++)
+		if (run->words[1 + k])
+			i = k + 1;
+	if (i < plan->window->n_ops && skip >= 0 && i == (size_t)skip)
+		i++;
+	if (i >= plan->window->n_ops || i >= PROGRESS_OPS)
+		return;
+	*value = i;
+	const struct kgb_op *op = &plan->window->ops[i];
+	if (op->kind == KGB_OP_LAUNCH)
+		(void)kgb_ctx(err, "op %zu (launch of '%.100s')", i, op->launch.kernel);
+	else
+		(void)kgb_ctx(err, "op %zu (%s)", i, kgb_op_kind_name(op->kind));
+}
+
+/* Poison, prologue, input, the plan itself. */
+static enum kgb_exec_status run_ops(struct kgb_run *run, const struct kgb_exec_request *request,
+				    struct kgb_gpu_plan *plan, struct kgb_gpu_plan *prologue,
+				    uint64_t *value, struct kgb_err *err)
+{
+	enum kgb_exec_status status;
+
+	status = kgb_memory_poison(run->memory, request->poison, err);
+	if (!status && prologue)
+		status = kgb_run_prologue(run, prologue, err);
+	if (!status && prologue)
+		status = wait_stream(run, "prologue", err);
+	if (!status)
+		status = kgb_memory_load(run->memory, request->slot, err);
+	if (!status)
+		status = wait_stream(run, "input", err);
+	if (status)
+		return status;
+	for (size_t i = 0; i <= PROGRESS_OPS; i++)
+		run->words[i] = 0;
+	status = kgb_run_issue(run, plan, request->skip, true, err);
+	if (!status)
+		status = wait_stream(run, "run", err);
+	if (status == KGB_EXEC_GPU_FAULT)
+		blame(run, plan, request->skip, value, err);
+	return status;
+}
+
+enum kgb_exec_status kgb_run_once(struct kgb_run *run, const struct kgb_exec_request *request,
+				  struct kgb_gpu_plan *plan, struct kgb_gpu_plan *prologue,
+				  uint64_t *value, struct kgb_err *err)
+{
+	struct kgb_exec_layout layout;
+	struct kgb_err ignored = KGB_ERR_INIT;
+	enum kgb_exec_status status = kgb_run_check(run, request, plan, prologue, &layout, err);
+
+	if (status)
+		return status;
+	status = kgb_run_set_slack(run, plan, prologue, err);
+	if (!status)
+		status = run_ops(run, request, plan, prologue, value, err);
+	if (!status)
+		status = kgb_memory_check_slack(run->memory, request->poison, err);
+	if (!status)
+		status = kgb_memory_slack_found(run->memory, value, err);
+	if (status && status != KGB_EXEC_SLACK)
+		return status;
+	enum kgb_exec_status brought =
+		kgb_memory_bring_back(run->memory, request, layout.ranges, status ? &ignored : err);
+	return status ? status : brought;
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+#include "verify/exec/cuda/serve.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/time.h"
+#include "verify/exec/cuda/measure.h"
+#include "verify/protocol/wire.h"
+
+enum { FDS_MAX = 2 };
+
+struct server {
+	int socket_fd;
+	const char *cupti;
+	bool opened;
+	bool planned; /* what a plan may have done to the figures is not known */
+	struct kgb_gpu gpu;
+	struct kgb_memory memory;
+	struct kgb_code code;
+	struct kgb_run run;
+	struct kgb_gpu_plan plans[KGB_EXEC_PLANS_MAX];
+};
+
+static enum kgb_exec_status open_gpu(struct server *server, const struct kgb_exec_request *request,
+				     struct kgb_exec_reply *reply, struct kgb_err *err)
+{
+	enum kgb_exec_status status;
+
+	if (server->opened) {
+		(void)kgb_fail(err, KGB_ERR_INVALID, "the device is open already");
+		return KGB_EXEC_BAD_REQUEST;
+	}
+	status = kgb_gpu_open(&server->gpu, request->device, err);
+	if (!status)
+		status = kgb_memory_open(&server->memory, &server->gpu, err);
+	if (!status)
+		status = kgb_run_open(&server->run, &server->gpu, &server->memory, server->cupti,
+				      err);
+	if (status)
+		return status;
+	server->code.gpu = &server->gpu;
+	server->opened = true;
+	reply->value = server->gpu.l2_bytes;
+	kgb_measure_identity(&server->run, &reply->machine);
+	(void)snprintf(err->msg, sizeof(err->msg), "%s", server->gpu.name);
+	return KGB_EXEC_OK;
+}
+
+static enum kgb_exec_status measure(struct server *server, struct kgb_exec_reply *reply,
+				    struct kgb_err *err)
+{
+	if (server->planned) {
+		(void)kgb_fail(err, KGB_ERR_INVALID, "a plan was made here: measure before");
+		return KGB_EXEC_BAD_REQUEST;
+	}
+	kgb_measure_identity(&server->run, &reply->machine);
+	return kgb_measure(&server->run, &reply->machine, err);
+}
+
+static enum kgb_exec_status make_plan(struct server *server, const struct kgb_exec_request *request,
+				      int fd, struct kgb_exec_reply *reply, struct kgb_err *err)
+{
+	struct kgb_gpu_plan *plan = &server->plans[request->plan];
+	enum kgb_exec_status status;
+
+	server->planned = true;
+	kgb_gpu_plan_release(plan);
+	status = kgb_gpu_plan_load(plan, &server->memory, &server->code, fd, err);
+	reply->value = kgb_spans_total(&server->memory.wanted);
+	return status;
+}
+
+static enum kgb_exec_status forget(struct server *server)
+{
+	for (size_t i = 0; i < KGB_EXEC_PLANS_MAX; i++)
+		kgb_gpu_plan_release(&server->plans[i]);
+	kgb_memory_forget(&server->memory);
+	return KGB_EXEC_OK;
+}
+
+/* The plan of that number; NULL with *err when there is none. */
+static struct kgb_gpu_plan *find_plan(struct server *server, uint32_t number, struct kgb_err *err)
+{
+	struct kgb_gpu_plan *plan = &server->plans[number];
+
+	if (plan->gpu)
+		return plan;
+	(void)kgb_fail(err, KGB_ERR_INVALID, "no plan %u", number);
+	return NULL;
+}
+
+/* Other memory for arena, blocks and code where a TIME asks for it. */
+static enum kgb_exec_status place(struct server *server, const struct kgb_exec_request *request,
+				  struct kgb_err *err)
+{
+	enum kgb_exec_status status;
+
+	if (request->op != KGB_EXEC_TIME || request->placement == server->memory.placement)
+		return KGB_EXEC_OK;
+	status = kgb_memory_place(&server->memory, request->placement, err);
+	return status ? status : kgb_code_move(&server->code, request->placement, err);
+}
+
+static enum kgb_exec_status run(struct server *server, const struct kgb_exec_request *request,
+				struct kgb_exec_reply *reply, struct kgb_err *err)
+{
+	struct kgb_gpu_plan *plan = find_plan(server, request->plan, err);
+	struct kgb_gpu_plan *prologue = NULL;
+	struct kgb_err ignored = KGB_ERR_INIT;
+	enum kgb_exec_status status;
+
+	if (!plan)
+		return KGB_EXEC_BAD_REQUEST;
+	if (request->prologue != KGB_EXEC_NO_PLAN) {
+		prologue = find_plan(server, request->prologue, err);
+		if (!prologue)
+			return KGB_EXEC_BAD_REQUEST;
+	}
+	status = place(server, request, err);
+	if (status)
+		return status;
+	status = request->op == KGB_EXEC_RUN
+			 ? kgb_run_once(&server->run, request, plan, prologue, &reply->value, err)
+			 : kgb_run_timed(&server->run, request, plan, prologue, &reply->value, err);
+	/* What was issued before it went wrong may still run, on memory that may be gone with the
+	 * next request. */
+	if (status == KGB_EXEC_OK || status == KGB_EXEC_GPU_FAULT)
+		return status;
+	enum kgb_exec_status after =
+		kgb_gpu_check(&server->gpu, server->gpu.cu->cuCtxSynchronize(), KGB_EXEC_GPU_FAULT,
+			      &ignored, "after '%s'", err->msg);
+	if (!after)
+		return status;
+	*err = ignored;
+	reply->value = UINT64_MAX;
+	return after;
+}
+
+static enum kgb_exec_status carry_out(struct server *server, const struct kgb_exec_request *request,
+				      const int fds[2], struct kgb_exec_reply *reply,
+				      struct kgb_err *err)
+{
+	if (!server->opened && request->op != KGB_EXEC_OPEN) {
+		(void)kgb_fail(err, KGB_ERR_INVALID, "no device is open");
+		return KGB_EXEC_BAD_REQUEST;
+	}
+	switch ((enum kgb_exec_op)request->op) {
+	case KGB_EXEC_OPEN:
+		return open_gpu(server, request, reply, err);
+	case KGB_EXEC_ARENA:
+		return kgb_memory_set_arena(&server->memory, request, fds, err);
+	case KGB_EXEC_PLAN:
+		return make_plan(server, request, fds[0], reply, err);
+	case KGB_EXEC_RUN:
+	case KGB_EXEC_TIME:
+		return run(server, request, reply, err);
+	case KGB_EXEC_FORGET:
+		return forget(server);
+	case KGB_EXEC_MEASURE:
+		return measure(server, reply, err);
+	case KGB_EXEC_N_OPS:
+		break;
+	}
+	KGB_UNREACHABLE();
+}
+
+/* Answer one request; false when this was the last. */
+static bool answer(struct server *server, const struct kgb_exec_request *request, size_t len,
+		   const int fds[2], size_t n_fds)
+{
+	const int64_t start = kgb_mono_ns();
+	struct kgb_exec_reply reply = {.magic = KGB_EXEC_MAGIC, .version = KGB_EXEC_VERSION};
+	struct kgb_err err = KGB_ERR_INIT;
+	enum kgb_exec_status status = KGB_EXEC_BAD_REQUEST;
+
+	server->gpu.result = CUDA_SUCCESS;
+	if (kgb_exec_request_check(request, len, n_fds, &err) == 0)
+		status = carry_out(server, request, fds, &reply, &err);
+	reply.id = len == sizeof(*request) ? request->id : 0;
+	reply.status = (uint16_t)status;
+	reply.cuda_error = status == KGB_EXEC_OK ? 0 : (uint32_t)server->gpu.result;
+	reply.text_len = (uint32_t)strnlen(err.msg, sizeof(err.msg));
+	_Static_assert(sizeof(err.msg) < KGB_EXEC_TEXT, "a message fits");
+	memcpy(reply.text, err.msg, reply.text_len);
+	reply.wall_ns = (uint64_t)(kgb_mono_ns() - start);
+	if (send(server->socket_fd, &reply, sizeof(reply), MSG_NOSIGNAL) < 0)
+		return false;
+	return status != KGB_EXEC_GPU_FAULT;
+}
+
+int kgb_exec_serve(int socket_fd, const char *cupti)
+{
+	KGB_AUTO(free) struct server *server = kgb_xcalloc(1, sizeof(*server));
+	struct kgb_err err = KGB_ERR_INIT;
+	bool more = true;
+
+	server->socket_fd = socket_fd;
+	server->cupti = cupti;
+	while (more) {
+		struct kgb_exec_request request = {0};
+		struct pollfd wait = {.fd = socket_fd, .events = POLLIN};
+		int fds[FDS_MAX] = {-1, -1};
+		size_t n_fds = 0;
+
+		if (poll(&wait, 1, -1) < 0 && errno != EINTR)
+			return KGB_EXIT_INTERNAL;
+		ssize_t n = kgb_wire_recv(socket_fd, &request, sizeof(request), fds, FDS_MAX,
+					  &n_fds, &err);
+		if (n == -2)
+			continue;
+		if (n == 0)
+			return KGB_EXIT_OK;
+		if (n < 0) {
+			(void)dprintf(STDERR_FILENO, "kgb-exec: %s\n", err.msg);
+			return KGB_EXIT_INTERNAL;
+		}
+		more = answer(server, &request, (size_t)n, fds, n_fds);
+		for (size_t i = 0; i < FDS_MAX; i++)
+			kgb_close(fds[i]);
+	}
+	return KGB_EXIT_OK;
+}

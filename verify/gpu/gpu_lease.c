@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+#include "verify/gpu/gpu_lease.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/time.h"
+
+enum { RETRY_MS = 20 };
+
+/* A descriptor, -1 with errno. Everybody may lock it: the machine is everybody's too. A file that
+ * is there is opened without O_CREAT, which the kernel refuses for somebody else's in /tmp
+ * (fs.protected_regular). */
+static int open_or_make(const char *path)
+{
+	const int flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+	int fd = open(path, flags);
+
+	if (fd >= 0 || errno != ENOENT)
+		return fd;
+	fd = open(path, flags | O_CREAT | O_EXCL, 0444);
+	if (fd < 0 && errno == EEXIST)
+		return open(path, flags);
+	if (fd >= 0)
+		(void)fchmod(fd, 0444); /* whatever the umask says */
+	return fd;
+}
+
+static int open_lock(const char *kind, size_t number, int *out_fd, struct kgb_err *err)
+{
+	char path[64];
+	struct stat st;
+
+	(void)snprintf(path, sizeof(path), "/tmp/kgb-%s-%zu.lock", kind, number);
+	KGB_AUTO(fd)
+	int fd = open_or_make(path);
+	if (fd < 0)
+		return kgb_fail_errno(err, errno, "open '%s'", path);
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return kgb_fail(err, KGB_ERR_DENIED, "'%s' is not a regular file: remove it", path);
+	*out_fd = kgb_take_fd(&fd);
+	return 0;
+}
+
+static int wait_for(int fd, int kind, int device, int64_t deadline_ms, struct kgb_err *err)
+{
+	while (flock(fd, kind | LOCK_NB) < 0) {
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return kgb_fail_errno(err, errno, "lock GPU %d", device);
+		if (kgb_mono_ms() >= deadline_ms)
+			return kgb_fail(err, KGB_ERR_TIMEOUT,
+					"GPU %d is in use by other verifications", device);
+		(void)poll(NULL, 0, RETRY_MS);
+	}
+	return 0;
+}
+
+int kgb_lease_take(struct kgb_lease *lease, int device, bool alone, int64_t deadline_ms,
+		   struct kgb_err *err)
+{
+	const int kind = alone ? LOCK_EX : LOCK_SH;
+	KGB_AUTO(fd) int turn = -1;
+
+	if (lease->fd < 0 && open_lock("gpu", (size_t)device, &lease->fd, err) < 0)
+		return -1;
+	/* Nobody waits for others with a share of his own in hand. */
+	(void)flock(lease->fd, LOCK_UN);
+	/* Who wants it alone takes the turn and keeps it while he waits: else those who come
+	 * after him could go on sharing for ever. */
+	if (open_lock("gpu-turn", (size_t)device, &turn, err) < 0 ||
+	    wait_for(turn, kind, device, deadline_ms, err) < 0 ||
+	    wait_for(lease->fd, kind, device, deadline_ms, err) < 0) {
+		kgb_lease_give(lease);
+		return -1;
+	}
+	return 0;
+}
+
+void kgb_lease_give(struct kgb_lease *lease)
+{
+	kgb_close(lease->fd);
+	lease->fd = -1;
+}
+
+void kgb_seats_take(struct kgb_seats *seats, size_t wanted, size_t n_all)
+{
+	struct kgb_err ignored = KGB_ERR_INIT;
+
+	seats->n = 0;
+	for (size_t i = 0; i < n_all && seats->n < wanted && seats->n < KGB_SEATS_MAX; i++) {
+		int fd = -1;
+		if (open_lock("seat", i, &fd, &ignored) < 0)
+			continue;
+		if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+			seats->fds[seats->n++] = fd;
+		else
+			kgb_close(fd);
+	}
+}
+
+void kgb_seats_give(struct kgb_seats *seats)
+{
+	while (seats->n > 0)
+		kgb_close(seats->fds[--seats->n]);
+}

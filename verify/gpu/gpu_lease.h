@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * What all judges of this machine share, as locks on files in /tmp; the kernel gives a lock back
+ * when we end, however that happens. The right to use a GPU is shared while a kernel is checked,
+ * and one's alone while one is timed. A verification may have as many lanes (lanes.h) as it gets
+ * processors for.
+ */
+#ifndef KGB_VERIFY_GPU_GPU_LEASE_H
+#define KGB_VERIFY_GPU_GPU_LEASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+/** So long one verification waits for others at most, in all: for the GPU, and for its own
+ * processes to start. This comes on top of its own time. */
+#define KGB_WAITS_MAX_MS (INT64_C(300) * 1000)
+
+struct kgb_lease {
+	int fd; /* -1: none */
+};
+#define KGB_LEASE_NONE   \
+	{                \
+		.fd = -1 \
+	}
+
+/** Take the lease of device number `device`, or turn the one that is held into the other kind, and
+ * wait for others until `deadline_ms` (monotonic): TIMEOUT then, and nothing is held. */
+KGB_MUST_CHECK int kgb_lease_take(struct kgb_lease *lease, int device, bool alone,
+				  int64_t deadline_ms, struct kgb_err *err);
+/** Accepts one that holds nothing. */
+void kgb_lease_give(struct kgb_lease *lease);
+
+#define KGB_SEATS_MAX 32
+
+/** Processors, as far as judges agree about them: one seat for every two. */
+struct kgb_seats {
+	int fds[KGB_SEATS_MAX];
+	size_t n;
+};
+/** Take up to `wanted` of the machine's `n_all` seats, without waiting. Pair with kgb_seats_give.
+ */
+void kgb_seats_take(struct kgb_seats *seats, size_t wanted, size_t n_all);
+void kgb_seats_give(struct kgb_seats *seats);
+
+#endif

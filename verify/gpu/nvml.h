@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * What the driver's management library says of a GPU: who uses it, and whether its hardware is
+ * well. Opened at run time; whatever a machine does not tell (virtual GPUs, containers, old
+ * drivers) is unknown and no error. One thread.
+ */
+#ifndef KGB_VERIFY_GPU_NVML_H
+#define KGB_VERIFY_GPU_NVML_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+
+#define KGB_NVML_PROCESSES_MAX 64
+#define KGB_NVML_XIDS_MAX 16
+
+struct kgb_nvml;
+
+struct kgb_nvml_process {
+	pid_t pid; /* as this process' namespace knows it */
+	int64_t bytes; /* of GPU memory; -1 unknown */
+};
+
+/** Numbers are -1 when unknown. */
+struct kgb_nvml_state {
+	struct kgb_nvml_process processes[KGB_NVML_PROCESSES_MAX]; /* that compute */
+	int n_processes;
+	int64_t free_bytes, total_bytes; /* of memory */
+	int64_t uncorrected; /* memory errors since the driver was loaded */
+	int retirement_pending, remap_pending, remap_failed; /* 0, 1 */
+	int recovery_action; /* 0 none, else what the driver wants to be done */
+};
+
+/** Start the library and note critical errors (Xid) of all GPUs from now on, where the machine lets
+ * us. UNAVAILABLE. */
+KGB_MUST_CHECK int kgb_nvml_open(struct kgb_nvml **out, struct kgb_err *err);
+void kgb_nvml_close(struct kgb_nvml *nvml);
+
+/** Choose the GPU that the following is about, by its PCI bus id ("0000:0f:00.0"); "" will do where
+ * there is one. NOT_FOUND. */
+KGB_MUST_CHECK int kgb_nvml_choose(struct kgb_nvml *nvml, const char *pci, struct kgb_err *err);
+void kgb_nvml_look(struct kgb_nvml *nvml, struct kgb_nvml_state *out);
+/** Errors of this GPU since the last call, at most n. Returns how many. */
+size_t kgb_nvml_xids(struct kgb_nvml *nvml, uint64_t *xids, size_t n);
+
+#endif

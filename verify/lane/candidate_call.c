@@ -1,0 +1,911 @@
+/* SPDX-License-Identifier: MIT */
+#include "verify/lane/candidate_call.h"
+
+#include <float.h>
+#include <math.h>
+
+#include "base/formats/jsonw.h"
+#include "base/limits.h"
+#include "base/mem.h"
+#include "base/parallel.h"
+#include "base/str.h"
+#include "base/time.h"
+#include "verify/lane/random_results.h"
+#include "verify/protocol/record.h"
+
+enum {
+	GUARD_BYTES = 64 << 10, /* a kernel without a mask writes up to a block past the end */
+	STORAGE_ALIGN = 64,
+	JITTER_STEPS = 64, /* storages start at one of so many places, STORAGE_ALIGN apart */
+	PAGE_STEPS = 8, /* the same of pages: few, because the arena is copied */
+	TIGHT_ALIGN = 16, /* compilers make use of as much */
+	SMALL_ALIGN = 512, /* of torch's allocator */
+	SMALL_BYTES = 1 << 20, /* more than that has memory of its own there, from a page on */
+	HOLE_PAGES_MAX = 3,
+	/* random streams of a case beyond its arguments' */
+	PLACES_STREAM = 1000,
+	CALL_STREAM = 2000,
+};
+
+#define say(judge, ...) kgb_arena_printf(&(judge)->verdict->arena, __VA_ARGS__)
+
+static size_t storage_bytes(const struct kgb_view *view)
+{
+	return (size_t)view->storage_elements * kgb_dtype_size(view->dtype);
+}
+
+size_t kgb_call_holder(const struct kgb_case *c, size_t i)
+{
+	for (size_t k = 0; k < c->n_args; k++)
+		if (c->args[k].param->result == (int)i)
+			return k;
+	return SIZE_MAX;
+}
+
+/* ---- layout ---- */
+
+static int lay_out_views(const struct kgb_data *data, struct kgb_call *call, struct kgb_err *err)
+{
+	const struct kgb_case *c = data->kase;
+
+	for (size_t i = 0; i < c->n_args; i++) {
+		const struct kgb_arg *arg = &c->args[i];
+		if (arg->param->kind == KGB_PARAM_TENSOR)
+			call->views[i] = arg->view;
+		if (arg->param->kind != KGB_PARAM_OUT)
+			continue;
+		const struct kgb_view *truth = &data->results[arg->param->result].view;
+		if (kgb_view_layout(&call->views[i], truth->dtype, truth->sizes, truth->ndim,
+				    arg->layout, err) < 0)
+			return kgb_ctx(err, "case '%s': parameter '%s'", c->name, arg->param->name);
+	}
+	return 0;
+}
+
+static bool has_storage(const struct kgb_case *c, const struct kgb_call *call, size_t i)
+{
+	return c->args[i].param->kind != KGB_PARAM_VALUE && call->views[i].storage_elements > 0;
+}
+
+static void shuffle(size_t *order, size_t n, struct kgb_rng *rng)
+{
+	for (size_t i = 0; i < n; i++) {
+		size_t k = (size_t)kgb_rng_int(rng, 0, (int64_t)i);
+		order[i] = order[k];
+		order[k] = i;
+	}
+}
+
+static size_t round_up(size_t bytes, size_t granule)
+{
+	return (bytes + granule - 1) / granule * granule;
+}
+
+/* Bytes of a storage up to where its page ends. */
+static size_t tight_bytes(const struct kgb_view *view)
+{
+	return round_up(storage_bytes(view), TIGHT_ALIGN);
+}
+
+/* A random place behind `used` for a storage of so many bytes. What is timed begins where torch
+ * would have it begin: a kernel's time depends by a per cent on where in a line or page that is. */
+static size_t next_place(const struct kgb_case *c, size_t used, size_t bytes, struct kgb_rng *rng)
+{
+	size_t align = STORAGE_ALIGN, steps = JITTER_STEPS;
+
+	if (c->mode == KGB_MODE_BENCHMARK) {
+		align = bytes > SMALL_BYTES ? KGB_GPU_PAGE : SMALL_ALIGN;
+		steps = bytes > SMALL_BYTES ? PAGE_STEPS : JITTER_STEPS;
+	}
+	return round_up(used, align) + (size_t)kgb_rng_int(rng, 0, (int64_t)steps - 1) * align;
+}
+
+/* Storages in random order, one behind the other with guards between. `alike`: so much behind a
+ * multiple of STORAGE_ALIGN as its tight place is. */
+static void place_loosely(const struct kgb_case *c, const size_t *order, bool alike,
+			  struct kgb_rng *rng, struct kgb_call *call)
+{
+	size_t used = GUARD_BYTES;
+
+	for (size_t n = 0; n < c->n_args; n++) {
+		size_t i = order[n];
+		call->at[i] = used;
+		if (!has_storage(c, call, i))
+			continue;
+		size_t bytes = tight_bytes(&call->views[i]);
+		call->at[i] = next_place(c, used, bytes, rng);
+		if (alike)
+			call->at[i] += round_up(bytes, STORAGE_ALIGN) - bytes;
+		used = call->at[i] + storage_bytes(&call->views[i]) + GUARD_BYTES;
+		used = round_up(used, STORAGE_ALIGN);
+	}
+	call->arena_bytes = used;
+	call->parts[0] = (struct kgb_part){0, used};
+	call->n_parts = 1;
+}
+
+/* Storages in random order, each at the end of pages of its own, with empty pages between. The
+ * guard before one ends where its pages begin; behind it there is next to none. */
+static void place_tightly(const struct kgb_case *c, const size_t *order, struct kgb_rng *rng,
+			  struct kgb_call *call)
+{
+	size_t used = 0;
+
+	for (size_t n = 0; n < c->n_args; n++) {
+		size_t i = order[n];
+		call->at[i] = used;
+		if (!has_storage(c, call, i))
+			continue;
+		size_t bytes = tight_bytes(&call->views[i]);
+		used += (size_t)kgb_rng_int(rng, 1, HOLE_PAGES_MAX) * KGB_GPU_PAGE;
+		size_t guard = round_up(bytes, KGB_GPU_PAGE) - bytes;
+		guard = guard < GUARD_BYTES ? guard : GUARD_BYTES;
+		used += round_up(bytes, KGB_GPU_PAGE);
+		call->at[i] = used - bytes;
+		call->parts[call->n_parts++] =
+			(struct kgb_part){call->at[i] - guard, bytes + guard};
+	}
+	call->arena_bytes = used + KGB_GPU_PAGE;
+	if (call->n_parts == 0)
+		call->parts[call->n_parts++] = (struct kgb_part){0, GUARD_BYTES};
+}
+
+static void place_storages(const struct kgb_case *c, enum kgb_arrangement arrangement,
+			   struct kgb_rng *rng, struct kgb_call *call)
+{
+	size_t order[KGB_MAX_ARGS];
+
+	shuffle(order, c->n_args, rng);
+	if (arrangement == KGB_ARRANGED_TIGHTLY)
+		place_tightly(c, order, rng, call);
+	else
+		place_loosely(c, order, arrangement == KGB_ARRANGED_ALIKE, rng, call);
+}
+
+void kgb_call_copy_parts(const struct kgb_call *call, char *to, const char *from)
+{
+	for (size_t i = 0; i < call->n_parts; i++)
+		kgb_parallel_copy(to + call->parts[i].at, from + call->parts[i].at,
+				  call->parts[i].bytes);
+}
+
+static void add_noise(struct kgb_judge *judge, struct kgb_rng *rng, char *out, size_t len)
+{
+	while (len > 0) {
+		size_t start = (size_t)kgb_rng_int(rng, 0, (int64_t)KGB_NOISE_BYTES - 1);
+		size_t n = KGB_NOISE_BYTES - start;
+		n = n < len ? n : len;
+		memcpy(out, judge->noise + start, n);
+		out += n;
+		len -= n;
+	}
+}
+
+void kgb_call_resize(struct kgb_buf *buf, size_t len)
+{
+	if (buf->cap <= len) {
+		kgb_buf_release(buf);
+		*buf = (struct kgb_buf)KGB_BUF_INIT(0);
+		buf->ptr = kgb_xmalloc(len + 1);
+		buf->cap = len + 1;
+	}
+	buf->ptr[len] = '\0';
+	buf->len = len;
+}
+
+/* Numbers of rows become the rows' addresses. The arena lies at the same place in every process
+ * that has one. */
+static void write_addresses(const struct kgb_data *data, const struct kgb_call *call, size_t i,
+			    char *image)
+{
+	const struct kgb_arg *arg = &data->kase->args[i];
+	const struct kgb_view *rows = &call->views[arg->behind];
+	uint64_t first = KGB_ARENA_ADDRESS + call->at[arg->behind];
+	uint64_t row_bytes = (uint64_t)rows->sizes[1] * kgb_dtype_size(rows->dtype);
+	int64_t n = kgb_view_numel(&call->views[i]);
+
+	for (int64_t k = 0; k < n; k++) {
+		uint64_t address;
+		char *p = image + call->at[i] + (size_t)k * sizeof(address);
+		memcpy(&address, p, sizeof(address));
+		address = first + address * row_bytes;
+		memcpy(p, &address, sizeof(address));
+	}
+}
+
+/* Guards, inputs, poisoned buffers: first here, then in the arena. */
+static void write_image(struct kgb_judge *judge, const struct kgb_data *data, int repetition,
+			struct kgb_rng *rng, struct kgb_call *call)
+{
+	const struct kgb_case *c = data->kase;
+
+	kgb_call_resize(&judge->image, call->arena_bytes);
+	for (size_t i = 0; i < call->n_parts; i++)
+		add_noise(judge, rng, judge->image.ptr + call->parts[i].at, call->parts[i].bytes);
+	for (size_t i = 0; i < c->n_args; i++) {
+		char *at = judge->image.ptr + call->at[i];
+		if (data->storages[i])
+			kgb_parallel_copy(at, data->storages[i], data->storage_bytes[i]);
+		/* All bits set is NaN in every floating type; every other time the noise stays. */
+		else if (c->args[i].param->kind == KGB_PARAM_OUT && repetition % 2 == 0)
+			memset(at, 0xff, storage_bytes(&call->views[i]));
+		if (c->args[i].param->into)
+			write_addresses(data, call, i, judge->image.ptr);
+	}
+}
+
+static size_t result_bytes(const struct kgb_truth *truth)
+{
+	return (size_t)kgb_view_numel(&truth->view) * kgb_dtype_size(truth->view.dtype);
+}
+
+static size_t out_bytes(const struct kgb_data *data)
+{
+	size_t sum = 0;
+
+	for (size_t i = 0; i < data->n_results; i++)
+		sum += result_bytes(&data->results[i]) + STORAGE_ALIGN;
+	return sum;
+}
+
+/* ---- the call ---- */
+
+static void write_entry(struct kgb_jsonw *w, const struct kgb_interface *interface, bool native)
+{
+	KGB_AUTO(free) char *target = kgb_baseline_name(interface);
+
+	kgb_jsonw_kstr(w, "entry", native ? target : interface->entry);
+}
+
+/* `native`: the operator's own implementation is called, not an entry of a kernel file. */
+static int send_call(struct kgb_worker *worker, const struct kgb_data *data,
+		     const struct kgb_call_spec *spec, bool native, struct kgb_rng *rng,
+		     const struct kgb_call *call, struct kgb_err *err)
+{
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(KGB_WIRE_REQUEST_MAX);
+	struct kgb_jsonw w;
+
+	kgb_jsonw_init(&w, &text, 0);
+	kgb_jsonw_object(&w);
+	kgb_jsonw_kstr(&w, "op", "call");
+	write_entry(&w, data->kase->interface, native);
+	kgb_jsonw_ki64(&w, "poison", kgb_rng_int(rng, 1, 254));
+	kgb_jsonw_key(&w, "fill");
+	if (spec->repetition % 2 == 0)
+		kgb_jsonw_i64(&w, 0xff);
+	else
+		kgb_jsonw_null(&w);
+	kgb_jsonw_ki64(&w, "seed", (int64_t)kgb_rng_u32(rng));
+	if (spec->window)
+		kgb_jsonw_ki64(&w, "window", spec->window);
+	kgb_jsonw_kbool(&w, "tune", data->kase->mode == KGB_MODE_BENCHMARK);
+	kgb_jsonw_kbool(&w, "keep", spec->keep);
+	kgb_jsonw_kbool(&w, "ghost", spec->ghost);
+	kgb_jsonw_kbool(&w, "watch", spec->watch);
+	kgb_jsonw_key(&w, "skip");
+	kgb_jsonw_array(&w);
+	if (spec->skip)
+		kgb_jsonw_str(&w, spec->skip);
+	kgb_jsonw_array_end(&w);
+	kgb_jsonw_key(&w, "parts");
+	kgb_jsonw_array(&w);
+	for (size_t i = 0; i < call->n_parts; i++) {
+		kgb_jsonw_i64(&w, (int64_t)call->parts[i].at);
+		kgb_jsonw_i64(&w, (int64_t)call->parts[i].bytes);
+	}
+	kgb_jsonw_array_end(&w);
+	kgb_request_args(&w, data->kase, call->at, call->views, !native);
+	kgb_jsonw_object_end(&w);
+	if (text.overflowed)
+		return kgb_fail(err, KGB_ERR_LIMIT, "case '%s': its request is too long",
+				data->kase->name);
+	return kgb_worker_send(worker, text.ptr, NULL, 0, err);
+}
+
+/* Contiguous elements of a view into our snapshot of the arena. */
+static void *gather(const struct kgb_judge *judge, const struct kgb_call *call, size_t arg)
+{
+	const struct kgb_view *view = &call->views[arg];
+	int64_t n = kgb_view_numel(view);
+
+	if (n == 0)
+		return NULL;
+	char *values = kgb_xreallocarray(NULL, (size_t)n, kgb_dtype_size(view->dtype));
+	kgb_view_gather(view, judge->after.ptr + call->at[arg], values);
+	return values;
+}
+
+/* Results that are returned fresh come through the output memory; only whole ones count. */
+static void *take_output(const struct kgb_judge *judge, const struct kgb_truth *truth,
+			 const struct kgb_wire_output *output)
+{
+	const struct kgb_shared *shared = &judge->runner_memory;
+	size_t n = result_bytes(truth);
+
+	if (n == 0 || (size_t)output->n_bytes != n || output->dtype != truth->view.dtype ||
+	    (size_t)output->offset > shared->out_bytes - n)
+		return NULL;
+	void *values = kgb_xmalloc(n);
+	kgb_parallel_copy(values, shared->out + output->offset, n);
+	return values;
+}
+
+void kgb_call_take_held(const struct kgb_judge *judge, const struct kgb_data *data,
+			struct kgb_call *call)
+{
+	for (size_t i = 0; i < data->n_results; i++) {
+		size_t holder = kgb_call_holder(data->kase, i);
+		if (holder != SIZE_MAX)
+			call->values[i] = gather(judge, call, holder);
+	}
+}
+
+static void take_snapshot(struct kgb_judge *judge, const struct kgb_data *data,
+			  struct kgb_call *call)
+{
+	kgb_call_resize(&judge->after, call->arena_bytes);
+	kgb_call_copy_parts(call, judge->after.ptr, judge->runner_memory.arena);
+	kgb_call_take_held(judge, data, call);
+	for (size_t i = 0; i < data->n_results && i < call->reply.n_outputs; i++)
+		if (kgb_call_holder(data->kase, i) == SIZE_MAX)
+			call->values[i] =
+				take_output(judge, &data->results[i], &call->reply.outputs[i]);
+}
+
+static int prepare(struct kgb_judge *judge, const struct kgb_data *data,
+		   const struct kgb_call_spec *spec, struct kgb_call *call, struct kgb_rng *rng,
+		   struct kgb_err *err)
+{
+	struct kgb_rng places;
+
+	*call = (struct kgb_call){0};
+	kgb_rng_init(&places, &judge->verdict->seed, data->kase->name,
+		     PLACES_STREAM + (uint32_t)spec->places);
+	kgb_rng_init(rng, &judge->verdict->seed, data->kase->name,
+		     CALL_STREAM + (uint32_t)spec->repetition);
+	if (lay_out_views(data, call, err) < 0)
+		return -1;
+	place_storages(data->kase, spec->arrangement, &places, call);
+	write_image(judge, data, spec->repetition, rng, call);
+	return 0;
+}
+
+int kgb_call_prepare(struct kgb_judge *judge, const struct kgb_data *data,
+		     const struct kgb_call_spec *spec, struct kgb_call *call, struct kgb_err *err)
+{
+	struct kgb_rng rng;
+
+	return prepare(judge, data, spec, call, &rng, err);
+}
+
+/* The candidate's process, or the baseline's. */
+struct party {
+	struct kgb_worker *worker;
+	struct kgb_shared *memory;
+};
+
+/* Trouble of the baseline is ours. */
+static int wait_for_reply(struct kgb_judge *judge, const struct party *party, bool baseline,
+			  int64_t deadline_ms, struct kgb_call *call, struct kgb_failure *failure,
+			  struct kgb_err *err)
+{
+	bool replied = kgb_worker_wait(party->worker, deadline_ms, &call->reply);
+
+	if (!baseline)
+		return replied ? kgb_judge_explain_reply(judge, &call->reply, failure)
+			       : kgb_judge_explain_end(judge, failure, err);
+	if (!replied)
+		return kgb_fail(err, KGB_ERR_FAILED, "the baseline's process ended");
+	if (call->reply.status != KGB_WIRE_OK)
+		return kgb_fail(err, KGB_ERR_FAILED, "baseline: %.300s", call->reply.text);
+	return 0;
+}
+
+int kgb_call_run(struct kgb_judge *judge, const struct kgb_data *data,
+		 const struct kgb_call_spec *spec, struct kgb_call *call,
+		 struct kgb_failure *failure, struct kgb_err *err)
+{
+	const struct party candidate = {&judge->runner, &judge->runner_memory};
+	const struct party baseline = {&judge->baseline, &judge->baseline_memory};
+	const struct party *party = spec->baseline ? &baseline : &candidate;
+	const bool native = spec->baseline && judge->options->baseline != KGB_BASELINE_KERNEL;
+	struct kgb_rng rng;
+	/* A baseline may have to be compiled first, and is trusted to end. */
+	int64_t deadline = spec->baseline ? judge->deadline_ms : kgb_judge_call_deadline(judge);
+
+	if (prepare(judge, data, spec, call, &rng, err) < 0)
+		return -1;
+	if (kgb_shared_reserve(party->memory, party->worker, call->arena_bytes, out_bytes(data),
+			       false, deadline, err) < 0)
+		return -1;
+	kgb_call_copy_parts(call, party->memory->arena, judge->image.ptr);
+	add_noise(judge, &rng, party->memory->out, out_bytes(data));
+
+	int64_t started_ns = kgb_mono_ns();
+	if (send_call(party->worker, data, spec, native, &rng, call, err) < 0)
+		return -1;
+	int rc = wait_for_reply(judge, party, spec->baseline, deadline, call, failure, err);
+	call->wall_ns = kgb_mono_ns() - started_ns;
+	if (rc == 0 && !spec->baseline)
+		take_snapshot(judge, data, call);
+	return rc;
+}
+
+int kgb_call_measured(struct kgb_judge *judge, const struct kgb_data *data,
+		      const struct kgb_call_spec *spec, struct kgb_call *call,
+		      struct kgb_failure *failure, struct kgb_err *err)
+{
+	KGB_MEASURE(judge, spec->repetition == 0 ? KGB_PHASE_FIRST_CALL : KGB_PHASE_CALL);
+	return kgb_call_run(judge, data, spec, call, failure, err);
+}
+
+void kgb_call_release(struct kgb_call *call)
+{
+	for (size_t i = 0; i < KGB_MAX_RESULTS; i++) {
+		kgb_free(call->values[i]);
+		call->values[i] = NULL;
+	}
+}
+
+/* ---- checks ---- */
+
+static bool refuse(struct kgb_failure *failure, const char *code, const char *message,
+		   const char *hint)
+{
+	*failure = (struct kgb_failure){.code = code, .message = message, .hint = hint};
+	return false;
+}
+
+static bool check_count(struct kgb_judge *judge, const struct kgb_data *data,
+			const struct kgb_call *call, struct kgb_failure *failure)
+{
+	const struct kgb_interface *interface = data->kase->interface;
+	const struct kgb_wire_reply *reply = &call->reply;
+	size_t wanted = interface->n_returned + interface->n_nones;
+	int64_t wanted_form = wanted == 0   ? KGB_WIRE_FORM_NONE
+			      : wanted == 1 ? KGB_WIRE_FORM_SINGLE
+					    : KGB_WIRE_FORM_SEQUENCE;
+
+	if (reply->value == wanted_form && reply->n_outputs == wanted)
+		return true;
+	if (reply->value == KGB_WIRE_FORM_SINGLE && reply->n_outputs != 1)
+		return refuse(failure, "verify.protocol", "the kernel's process contradicts itself",
+			      NULL);
+	const char *got = reply->value == KGB_WIRE_FORM_NONE ? "None"
+			  : reply->value == KGB_WIRE_FORM_SINGLE
+				  ? say(judge, "one %s", reply->outputs[0].type)
+				  : say(judge, "a sequence of %u values", reply->n_outputs);
+	const char *must = wanted == 0            ? "None: its results go into its parameters"
+			   : interface->is_number ? "one Python number"
+			   : wanted == 1          ? "one tensor"
+			   : interface->n_nones == 0
+				   ? say(judge, "a tuple of %zu tensors", wanted)
+				   : say(judge, "a tuple of %zu values, the last %zu of them None",
+					 wanted, interface->n_nones);
+	return refuse(failure, "verify.return", say(judge, "%s returned %s", interface->entry, got),
+		      say(judge, "%s must return %s.", interface->entry, must));
+}
+
+static void describe_output(const struct kgb_wire_output *output, struct kgb_buf *out)
+{
+	struct kgb_view view = {.dtype = (enum kgb_dtype)output->dtype, .ndim = output->ndim};
+
+	memcpy(view.sizes, output->sizes, sizeof(view.sizes));
+	memcpy(view.strides, output->strides, sizeof(view.strides));
+	kgb_view_describe(&view, out);
+}
+
+static bool check_type(struct kgb_judge *judge, const struct kgb_truth *truth,
+		       const struct kgb_wire_output *output, struct kgb_failure *failure)
+{
+	KGB_AUTO(buf) struct kgb_buf got = KGB_BUF_INIT(0);
+	KGB_AUTO(buf) struct kgb_buf want = KGB_BUF_INIT(0);
+	bool same = output->ndim == truth->view.ndim;
+
+	if (output->kind != KGB_WIRE_TENSOR)
+		return refuse(
+			failure, "verify.type",
+			say(judge,
+			    "the result is %s, not a plain torch.Tensor on the inputs' device",
+			    output->type),
+			"Return a torch.Tensor on the inputs' device, no subclass and no Python number.");
+	describe_output(output, &got);
+	kgb_view_describe(&truth->view, &want);
+	if (output->dtype != truth->view.dtype)
+		return refuse(
+			failure, "verify.dtype",
+			say(judge, "the result is %s, expected %s", got.ptr, want.ptr),
+			"Give the output tensor the dtype that PyTorch's type promotion gives.");
+	for (int i = 0; same && i < output->ndim; i++)
+		same = output->sizes[i] == truth->view.sizes[i];
+	if (!same)
+		return refuse(
+			failure, "verify.shape",
+			say(judge, "the result is %s, expected %s", got.ptr, want.ptr),
+			"Compute the output's shape from all inputs (broadcasting, keepdim, empty sizes).");
+	return true;
+}
+
+/* The argument that is returned for a result that argument `holder` holds: itself, or what holds
+ * the addresses of its rows. */
+static size_t returned_for(const struct kgb_case *c, size_t holder)
+{
+	for (size_t i = 0; i < c->n_args; i++)
+		if (c->args[i].param->into && c->args[i].behind == holder)
+			return i;
+	return holder;
+}
+
+/* A result that a parameter holds must be returned as that very tensor. */
+static bool check_held(struct kgb_judge *judge, const struct kgb_data *data,
+		       const struct kgb_call *call, size_t i, size_t holder,
+		       struct kgb_failure *failure)
+{
+	const struct kgb_wire_output *output = &call->reply.outputs[i];
+	const struct kgb_view *view = &call->views[holder];
+	const char *name = data->kase->args[holder].param->name;
+	uint64_t address = call->at[holder] + (uint64_t)view->offset * kgb_dtype_size(view->dtype);
+	bool same = output->kind == KGB_WIRE_TENSOR && output->dtype == view->dtype &&
+		    output->ndim == view->ndim;
+
+	for (int d = 0; same && d < view->ndim; d++)
+		same = output->sizes[d] == view->sizes[d] &&
+		       (view->sizes[d] <= 1 || output->strides[d] == view->strides[d]);
+	if (same && kgb_view_numel(view) > 0)
+		same = output->where == KGB_WIRE_ARENA && output->address == address;
+	if (same)
+		return true;
+	return refuse(
+		failure, "verify.alias",
+		say(judge, "the returned tensor is not the argument '%s'", name),
+		say(judge,
+		    "Write the result into '%s' and return '%s' itself, with its own strides.",
+		    name, name));
+}
+
+static bool check_number(struct kgb_judge *judge, const struct kgb_truth *truth,
+			 const struct kgb_wire_output *output, struct kgb_failure *failure)
+{
+	const enum kgb_dtype dtype = truth->view.dtype;
+	const char *want = dtype == KGB_DTYPE_BOOL    ? "bool"
+			   : dtype == KGB_DTYPE_INT64 ? "int"
+						      : "float";
+
+	if (output->kind == KGB_WIRE_NUMBER && output->dtype == dtype)
+		return true;
+	return refuse(failure, "verify.type",
+		      say(judge, "the result is %s, expected a Python %s", output->type, want),
+		      "Return a Python bool, int or float, as the tensor's type says.");
+}
+
+/* Strides of dimensions of size 1 lead nowhere: they count only where strides are what was asked
+ * for. */
+static bool check_strides(struct kgb_judge *judge, const struct kgb_truth *truth,
+			  const struct kgb_wire_output *output, int64_t least_size,
+			  const char *hint, struct kgb_failure *failure)
+{
+	for (int d = 0; d < output->ndim; d++)
+		if (output->sizes[d] >= least_size && output->strides[d] != truth->strides[d])
+			return refuse(failure, "verify.strides",
+				      say(judge, "stride %d of the result is %lld, expected %lld",
+					  d, (long long)output->strides[d],
+					  (long long)truth->strides[d]),
+				      hint);
+	return true;
+}
+
+/* Memory that nobody has written has PyTorch's strides, overlapping ones too. */
+static bool check_unwritten(struct kgb_judge *judge, const struct kgb_truth *truth,
+			    const struct kgb_wire_output *output, struct kgb_failure *failure)
+{
+	if (!check_strides(judge, truth, output, 0,
+			   "The result must have the strides that were asked for.", failure))
+		return false;
+	if (output->where == KGB_WIRE_FRESH || kgb_view_numel(&truth->view) == 0)
+		return true;
+	return refuse(failure, "verify.alias", "the result shares memory with an argument",
+		      "Allocate new memory for the result.");
+}
+
+/* A view where PyTorch gives one: the same memory of the same argument, walked through alike. */
+static bool check_view(struct kgb_judge *judge, const struct kgb_data *data,
+		       const struct kgb_call *call, size_t i, struct kgb_failure *failure)
+{
+	const struct kgb_wire_output *output = &call->reply.outputs[i];
+	const struct kgb_truth *truth = &data->results[i];
+	const char *name = data->kase->args[truth->alias_arg].param->name;
+
+	if (output->where != KGB_WIRE_ARENA ||
+	    output->address != call->at[truth->alias_arg] + truth->alias_at)
+		return refuse(
+			failure, "verify.alias",
+			say(judge, "the result is not the part of '%s' that it must be", name),
+			say(judge, "Return a view of '%s', which shares its memory.", name));
+	return check_strides(judge, truth, output, 2,
+			     "The view must walk through memory as PyTorch's does.", failure);
+}
+
+static bool check_fresh(struct kgb_judge *judge, const struct kgb_data *data,
+			const struct kgb_call *call, size_t i, struct kgb_failure *failure)
+{
+	const struct kgb_wire_output *output = &call->reply.outputs[i];
+
+	if (data->kase->interface->is_number)
+		return check_number(judge, &data->results[i], output, failure);
+	if (!check_type(judge, &data->results[i], output, failure))
+		return false;
+	if (data->kase->interface->is_unwritten)
+		return check_unwritten(judge, &data->results[i], output, failure);
+	if (kgb_view_numel(&data->results[i].view) == 0)
+		return true;
+	if (judge->spec.triton == KGB_TRITON_NONE && data->results[i].is_alias)
+		return check_view(judge, data, call, i, failure);
+	if (output->where != KGB_WIRE_FRESH)
+		return refuse(
+			failure, "verify.alias", "the result shares memory with an argument",
+			"Allocate a new tensor for the result (torch.empty) instead of returning an input or a "
+			"view of it.");
+	if (!kgb_wire_is_dense(output))
+		return refuse(
+			failure, "verify.layout", "elements of the result overlap in memory",
+			"Return a tensor of its own with one place per element, not an expanded one.");
+	if (!call->values[i])
+		return refuse(failure, "verify.protocol",
+			      "the result's elements were not delivered", NULL);
+	return !data->kase->interface->is_laid_out[i] ||
+	       check_strides(judge, &data->results[i], output, 2,
+			     "The result must lie in memory as the operator says.", failure);
+}
+
+/* Strides that reach too far are not believed. */
+static uint64_t reach_of(const struct kgb_wire_output *output)
+{
+	int64_t reach = kgb_wire_reach(output);
+
+	return reach > 0 ? (uint64_t)reach * kgb_dtype_size((enum kgb_dtype)output->dtype)
+			 : (uint64_t)output->n_bytes;
+}
+
+/* Two results of one call must not lie in the same memory. */
+static bool overlap(const struct kgb_wire_output *a, const struct kgb_wire_output *b)
+{
+	return a->kind == KGB_WIRE_TENSOR && b->kind == KGB_WIRE_TENSOR && a->n_bytes > 0 &&
+	       b->n_bytes > 0 && a->where == KGB_WIRE_FRESH && b->where == KGB_WIRE_FRESH &&
+	       a->address < b->address + reach_of(b) && b->address < a->address + reach_of(a);
+}
+
+static bool check_results(struct kgb_judge *judge, const struct kgb_data *data,
+			  const struct kgb_call *call, struct kgb_failure *failure)
+{
+	const struct kgb_interface *interface = data->kase->interface;
+
+	for (size_t i = 0; i < interface->n_nones; i++) {
+		const struct kgb_wire_output *none =
+			&call->reply.outputs[interface->n_returned + i];
+		if (none->kind != KGB_WIRE_NONE)
+			return refuse(failure, "verify.return",
+				      say(judge, "value %zu of what %s returned is %s",
+					  interface->n_returned + i, interface->entry, none->type),
+				      "There is no such result here: return None in its place.");
+	}
+	for (size_t i = 0; i < interface->n_returned; i++) {
+		size_t holder = kgb_call_holder(data->kase, i);
+		bool fine = holder == SIZE_MAX
+				    ? check_fresh(judge, data, call, i, failure)
+				    : check_held(judge, data, call, i,
+						 returned_for(data->kase, holder), failure);
+		if (!fine)
+			return false;
+		for (size_t k = 0; k < i; k++)
+			if (overlap(&call->reply.outputs[i], &call->reply.outputs[k]))
+				return refuse(failure, "verify.alias", "two results share memory",
+					      "Allocate a tensor of its own for each result.");
+	}
+	return true;
+}
+
+/* The change at byte `at` of the arena, as a failure. */
+static bool explain_change(struct kgb_judge *judge, const struct kgb_data *data,
+			   const struct kgb_call *call, size_t at, struct kgb_failure *failure)
+{
+	const struct kgb_case *c = data->kase;
+	const char *near = NULL;
+	size_t distance = SIZE_MAX;
+
+	for (size_t i = 0; i < c->n_args; i++) {
+		const struct kgb_param *param = c->args[i].param;
+		size_t n = param->kind == KGB_PARAM_VALUE ? 0 : storage_bytes(&call->views[i]);
+		if (n == 0)
+			continue;
+		if (at >= call->at[i] && at < call->at[i] + n)
+			return refuse(
+				failure,
+				param->result >= 0 ? "verify.stray_write" : "verify.mutation",
+				say(judge,
+				    param->result >= 0
+					    ? "memory of '%s' between its elements was overwritten (byte %zu of its storage)"
+					    : "the input '%s' was modified (byte %zu of its storage)",
+				    param->name, at - call->at[i]),
+				"Write to the result's elements only; respect strides and the storage offset.");
+		size_t away = at < call->at[i] ? call->at[i] - at : at - (call->at[i] + n) + 1;
+		if (away < distance) {
+			distance = away;
+			near = say(judge, "%zu bytes %s '%s'", away,
+				   at < call->at[i] ? "before" : "past the end of", param->name);
+		}
+	}
+	return refuse(failure, "verify.out_of_bounds",
+		      say(judge, "memory was overwritten %s", near ? near : "outside"),
+		      "Mask every tl.store: offsets must stay below the number of elements.");
+}
+
+/* Outside the elements that hold results nothing may have changed. */
+static bool check_memory(struct kgb_judge *judge, const struct kgb_data *data,
+			 const struct kgb_call *call, struct kgb_failure *failure)
+{
+	for (size_t i = 0; i < data->n_results; i++) {
+		size_t arg = kgb_call_holder(data->kase, i);
+		if (arg != SIZE_MAX)
+			kgb_view_copy(&call->views[arg], judge->image.ptr + call->at[arg],
+				      judge->after.ptr + call->at[arg]);
+	}
+	for (size_t i = 0; i < call->n_parts; i++) {
+		size_t at = call->parts[i].at;
+		if (kgb_parallel_equal(judge->after.ptr + at, judge->image.ptr + at,
+				       call->parts[i].bytes))
+			continue;
+		while (judge->after.ptr[at] == judge->image.ptr[at])
+			at++;
+		return explain_change(judge, data, call, at, failure);
+	}
+	return true;
+}
+
+bool kgb_call_check(struct kgb_judge *judge, const struct kgb_data *data,
+		    const struct kgb_call *call, struct kgb_failure *failure)
+{
+	return check_memory(judge, data, call, failure) &&
+	       check_count(judge, data, call, failure) && check_results(judge, data, call, failure);
+}
+
+bool kgb_call_shares_memory(const struct kgb_data *data, const struct kgb_call *a,
+			    const struct kgb_call *b)
+{
+	for (size_t i = 0; i < data->n_results; i++)
+		for (size_t k = 0; k < data->n_results; k++)
+			if (i < a->reply.n_outputs && k < b->reply.n_outputs &&
+			    overlap(&a->reply.outputs[i], &b->reply.outputs[k]))
+				return true;
+	return false;
+}
+
+/* Of what is rounded in the end: computed in float32, or with steps rounded to the case's type. */
+static double eps_before_rounding(const struct kgb_case *c)
+{
+	bool by_step = c->interface->tolerance.before_rounding == KGB_ACCUMULATE_RESULT;
+
+	return by_step && kgb_dtype_is_float(c->dtype) ? kgb_dtype_eps(c->dtype)
+						       : 4 * (double)FLT_EPSILON;
+}
+
+bool kgb_call_compare(const struct kgb_data *data, const struct kgb_call *call, size_t i,
+		      struct kgb_compare *out)
+{
+	const struct kgb_truth *truth = &data->results[i];
+
+	const struct kgb_interface *interface = data->kase->interface;
+
+	*out = (struct kgb_compare){.first_wrong = -1, .reported = -1};
+	if (interface->laws[i].kind != KGB_LAW_NONE) {
+		kgb_law_check(data, call, i, out);
+		return out->ok;
+	}
+	if (!truth->native)
+		return true;
+	if (!call->values[i])
+		return false;
+	const struct kgb_tolerance *tolerance = &interface->tolerance;
+	if (interface->is_rounded[i] && truth->exact)
+		kgb_compare_rounded(&truth->view, call->values[i], truth->native, truth->exact,
+				    truth->magnitude, eps_before_rounding(data->kase), tolerance,
+				    out);
+	else
+		kgb_compare(&truth->view, call->values[i], truth->native, truth->exact,
+			    truth->magnitude, tolerance, out);
+	return out->ok;
+}
+
+/* What is most likely wrong, from the kind of wrongness. */
+static const char *mismatch_hint(const struct kgb_case *c, const struct kgb_compare *compare)
+{
+	if (isnan(compare->got) && !isnan(compare->expected) && kgb_case_has_unread(c))
+		return "What the operator does not read holds NaN here (between columns or elements, in the other triangle, in "
+		       "slots without a token): mask it off when loading, as NaN times 0 is NaN.";
+	if (isnan(compare->got) && !isnan(compare->expected) && c->mode != KGB_MODE_SPECIAL)
+		return "Fresh memory is filled with NaN here, so these elements were probably never written, or computed "
+		       "from masked-off loads: check the mask and the grid (sizes that are no multiple of the block) and "
+		       "'other=' of tl.load.";
+	if (compare->n_wrong > 0 && compare->got == 0 && compare->expected == 0)
+		return "A zero has the wrong sign here, and it counts: -0 must stay -0 where the operator's semantics say so (comparisons "
+		       "and sums like x + 0.0 lose it).";
+	if (c->interface->tolerance.is_exact)
+		return "Copies and conversions must be exact: every element the one that is expected, rounded once to nearest, ties to even, "
+		       "where the type has fewer bits.";
+	if (c->mode == KGB_MODE_SPECIAL)
+		return "The inputs contain infinities, NaN, zeros of both signs and the largest and smallest numbers: "
+		       "the result must be what PyTorch gives for them.";
+	for (size_t i = 0; i < c->n_args; i++)
+		if (c->args[i].layout && strcmp(c->args[i].layout, "contiguous") != 0)
+			return "An argument is not contiguous here: address elements through the tensor's strides and "
+			       "storage offset, for outputs too.";
+	if (compare->n_wrong == 0 || c->mode == KGB_MODE_OUTLIER)
+		return "The error is larger than that of a faithful implementation: accumulate in float32 (or float64 for "
+		       "float64 inputs) and convert once at the end.";
+	return "Compare with the operator's definition on exactly these shapes and arguments.";
+}
+
+void kgb_call_explain_mismatch(struct kgb_judge *judge, const struct kgb_data *data, size_t i,
+			       const struct kgb_compare *compare, struct kgb_failure *failure)
+{
+	const struct kgb_truth *truth = &data->results[i];
+	const char *which = data->n_results > 1 ? say(judge, "result %zu: ", i) : "";
+
+	*failure = (struct kgb_failure){
+		.code = "verify.mismatch",
+		.hint = mismatch_hint(data->kase, compare),
+		.has_values = compare->reported >= 0,
+		.index_is_first = compare->reported == compare->first_wrong,
+		.ndim = truth->view.ndim,
+		.expected = compare->expected,
+		.got = compare->got,
+		.n_wrong = compare->n_wrong,
+		.n_elements = compare->n_elements,
+		.max_abs_err = compare->max_abs_err,
+		.allowed_abs_err = compare->allowed_abs_err,
+	};
+	if (compare->reported >= 0)
+		kgb_unravel(compare->reported, truth->view.sizes, truth->view.ndim, failure->index);
+	if (data->kase->interface->laws[i].kind != KGB_LAW_NONE &&
+	    data->kase->interface->laws[i].kind != KGB_LAW_PRODUCT) {
+		kgb_law_explain(judge, data, i, compare, failure);
+		return;
+	}
+	if (compare->n_wrong > 0)
+		failure->message = say(judge, "%s%lld of %lld elements are wrong", which,
+				       (long long)compare->n_wrong, (long long)compare->n_elements);
+	else
+		failure->message = say(
+			judge,
+			"%sthe result as a whole is too inaccurate: relative error %.3g, allowed %.3g",
+			which, compare->rms_err, compare->allowed_rms_err);
+}
+
+bool kgb_call_check_values(struct kgb_judge *judge, const struct kgb_data *data,
+			   const struct kgb_call *call, struct kgb_failure *failure)
+{
+	for (size_t i = 0; i < data->n_results; i++) {
+		struct kgb_compare compare;
+		if (kgb_call_compare(data, call, i, &compare)) {
+			if (data->results[i].exact)
+				kgb_verdict_note_closest(judge->verdict, data->kase->name,
+							 compare.share);
+			continue;
+		}
+		kgb_call_explain_mismatch(judge, data, i, &compare, failure);
+		return false;
+	}
+	return true;
+}
+
+bool kgb_call_same_bits(const struct kgb_data *data, const struct kgb_call *a,
+			const struct kgb_call *b)
+{
+	for (size_t i = 0; i < data->n_results; i++) {
+		const struct kgb_view *view = &data->results[i].view;
+		size_t n = (size_t)kgb_view_numel(view) * kgb_dtype_size(view->dtype);
+		if (a->values[i] && b->values[i] &&
+		    !kgb_parallel_equal(a->values[i], b->values[i], n))
+			return false;
+	}
+	return true;
+}

@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: MIT */
+#include "verify/lane/case_data.h"
+
+#include "base/formats/jsonw.h"
+#include "base/mem.h"
+#include "base/parallel.h"
+#include "base/str.h"
+
+enum { STORAGE_ALIGN = 64, VARIANT_STREAMS = 100000 };
+
+static size_t aligned(size_t bytes)
+{
+	return (bytes + STORAGE_ALIGN - 1) / STORAGE_ALIGN * STORAGE_ALIGN;
+}
+
+bool kgb_truth_is_filled(const struct kgb_truth *truth)
+{
+	const size_t size = kgb_dtype_size(truth->view.dtype);
+	const size_t bytes = (size_t)kgb_view_numel(&truth->view) * size;
+
+	return memcmp(truth->native, (const char *)truth->native + size, bytes - size) == 0;
+}
+
+void kgb_data_fill(struct kgb_data *data, const struct kgb_case *c, const struct kgb_seed *seed,
+		   uint32_t variant)
+{
+	*data = (struct kgb_data){
+		.kase = c, .n_results = c->interface->n_results, .seed = *seed, .variant = variant};
+	for (size_t i = 0; i < c->n_args; i++) {
+		const struct kgb_arg *arg = &c->args[i];
+		struct kgb_rng rng;
+		if (arg->param->kind != KGB_PARAM_TENSOR || arg->view.storage_elements == 0)
+			continue;
+		data->storage_bytes[i] =
+			(size_t)arg->view.storage_elements * kgb_dtype_size(arg->view.dtype);
+		data->storages[i] = kgb_xmalloc(data->storage_bytes[i]);
+		kgb_rng_init(&rng, seed, c->name, variant * VARIANT_STREAMS + (uint32_t)i);
+		if (arg->fill == KGB_FILL_OWNERS)
+			kgb_fill_owners(arg, data->storages[i], &c->args[arg->sibling],
+					data->storages[arg->sibling]);
+		else
+			kgb_fill(arg, c->mode, &rng, data->storages[i]);
+	}
+	kgb_unread_fill(c, data->storages, UINT8_MAX);
+}
+
+void kgb_data_shape(struct kgb_data *data, const struct kgb_data *like)
+{
+	data->n_results = like->n_results;
+	for (size_t i = 0; i < like->n_results; i++) {
+		data->results[i] = like->results[i];
+		data->results[i].native = NULL;
+		data->results[i].exact = NULL;
+		data->results[i].magnitude = NULL;
+	}
+}
+
+static void release_results(struct kgb_data *data)
+{
+	for (size_t i = 0; i < data->n_results; i++) {
+		kgb_free(data->results[i].native);
+		kgb_free(data->results[i].exact);
+		kgb_free(data->results[i].magnitude);
+		data->results[i] = (struct kgb_truth){0};
+	}
+}
+
+void kgb_data_release(struct kgb_data *data)
+{
+	release_results(data);
+	for (size_t i = 0; i < KGB_MAX_ARGS; i++)
+		kgb_free(data->storages[i]);
+	*data = (struct kgb_data){0};
+}
+
+/* ---- requests ---- */
+
+static void write_numbers(struct kgb_jsonw *w, const char *key, const int64_t *items, size_t n)
+{
+	kgb_jsonw_key(w, key);
+	kgb_jsonw_array(w);
+	for (size_t i = 0; i < n; i++)
+		kgb_jsonw_i64(w, items[i]);
+	kgb_jsonw_array_end(w);
+}
+
+static void write_tensor(struct kgb_jsonw *w, const struct kgb_view *view, size_t at)
+{
+	kgb_jsonw_kstr(w, "kind", "tensor");
+	kgb_jsonw_ki64(w, "dtype", view->dtype);
+	kgb_jsonw_ki64(w, "at", (int64_t)at);
+	kgb_jsonw_ki64(w, "elements", view->storage_elements);
+	kgb_jsonw_ki64(w, "first", view->offset);
+	write_numbers(w, "sizes", view->sizes, (size_t)view->ndim);
+	write_numbers(w, "strides", view->strides, (size_t)view->ndim);
+}
+
+/* As text: JSON has no infinity. */
+static void write_float(struct kgb_jsonw *w, double value)
+{
+	char number[40];
+
+	snprintf(number, sizeof(number), "%.17g", value);
+	kgb_jsonw_str(w, number);
+}
+
+static void write_value(struct kgb_jsonw *w, const struct kgb_value *value)
+{
+	kgb_jsonw_kstr(w, "kind",
+		       value->kind == KGB_VALUE_FLOAT     ? "float"
+		       : value->kind == KGB_VALUE_COMPLEX ? "complex"
+		       : value->kind == KGB_VALUE_DTYPE   ? "dtype"
+		       : value->kind == KGB_VALUE_DEVICE  ? "device"
+							  : "plain");
+	switch (value->kind) {
+	case KGB_VALUE_NONE:
+		kgb_jsonw_knull(w, "value");
+		break;
+	case KGB_VALUE_BOOL:
+		kgb_jsonw_kbool(w, "value", value->boolean);
+		break;
+	case KGB_VALUE_INT:
+		kgb_jsonw_ki64(w, "value", value->integer);
+		break;
+	case KGB_VALUE_FLOAT:
+		kgb_jsonw_key(w, "value");
+		write_float(w, value->number);
+		break;
+	case KGB_VALUE_COMPLEX:
+		kgb_jsonw_key(w, "value");
+		kgb_jsonw_array(w);
+		write_float(w, value->number);
+		write_float(w, value->imaginary);
+		kgb_jsonw_array_end(w);
+		break;
+	case KGB_VALUE_INTS:
+		write_numbers(w, "value", value->ints, value->n_ints);
+		break;
+	case KGB_VALUE_DTYPE:
+		kgb_jsonw_ki64(w, "value", value->dtype);
+		break;
+	case KGB_VALUE_DEVICE:
+		break;
+	case KGB_VALUE_STR:
+		kgb_jsonw_kstr(w, "value", value->str);
+		break;
+	}
+}
+
+/* Memory that addresses lead into. */
+static void write_behind(struct kgb_jsonw *w, const struct kgb_case *c, size_t i, const size_t *at)
+{
+	const struct kgb_view *view = &c->args[i].view;
+	const int64_t place[] = {(int64_t)at[i],
+				 view->storage_elements * (int64_t)kgb_dtype_size(view->dtype)};
+
+	write_numbers(w, "behind", place, KGB_ARRAY_LEN(place));
+}
+
+void kgb_request_args(struct kgb_jsonw *w, const struct kgb_case *c, const size_t *at,
+		      const struct kgb_view *views, bool with_out)
+{
+	kgb_jsonw_key(w, "args");
+	kgb_jsonw_array(w);
+	for (size_t i = 0; i < c->n_args; i++) {
+		const struct kgb_arg *arg = &c->args[i];
+		const char *list = arg->param->list;
+		if ((arg->param->kind == KGB_PARAM_OUT && !with_out) || (list && arg->is_absent) ||
+		    (arg->param->is_behind && with_out))
+			continue;
+		kgb_jsonw_object(w);
+		if (list)
+			kgb_jsonw_kstr(w, "list", list);
+		if (arg->param->keyword)
+			kgb_jsonw_kstr(w, "name", list ? list : arg->param->name);
+		if (arg->param->kind == KGB_PARAM_VALUE || arg->is_absent)
+			write_value(w, &arg->value);
+		else
+			write_tensor(w, &views[i], at[i]);
+		if (arg->param->into)
+			write_behind(w, c, arg->behind, at);
+		kgb_jsonw_object_end(w);
+	}
+	kgb_jsonw_array_end(w);
+}
+
+/* ---- the reference ---- */
+
+static char *function_name(enum kgb_reference_kind kind, const char *target)
+{
+	return kgb_xasprintf("%s:%s", kind == KGB_REFERENCE_ATEN ? "aten" : "python", target);
+}
+
+char *kgb_target_name(const struct kgb_interface *interface)
+{
+	return function_name(interface->reference, interface->target);
+}
+
+char *kgb_baseline_name(const struct kgb_interface *interface)
+{
+	return function_name(interface->baseline, interface->baseline_target);
+}
+
+/* Addresses are for those who are called in the candidate's place, not for the reference. */
+static bool passes_addresses(const struct kgb_interface *interface)
+{
+	for (size_t i = 0; i < interface->n_params; i++)
+		if (interface->params[i].into)
+			return true;
+	return false;
+}
+
+static void write_target(struct kgb_jsonw *w, const struct kgb_interface *interface, bool is_timed)
+{
+	KGB_AUTO(free)
+	char *target = is_timed && !passes_addresses(interface) ? kgb_baseline_name(interface)
+								: kgb_target_name(interface);
+	KGB_AUTO(free) char *magnitude = NULL;
+
+	if (interface->magnitude == KGB_MAGNITUDE_PYTHON)
+		magnitude = kgb_xasprintf("python:%s", interface->magnitude_target);
+	else if (interface->magnitude == KGB_MAGNITUDE_ABS)
+		magnitude = kgb_xstrdup("abs");
+	kgb_jsonw_kstr(w, "target", target);
+	kgb_jsonw_kstr(w, "magnitude", magnitude);
+}
+
+/* Where the storages lie in the reference's arena: one behind the other. Bytes of all of them. */
+static size_t place_storages(const struct kgb_data *data, size_t at[KGB_MAX_ARGS])
+{
+	size_t used = 0;
+
+	for (size_t i = 0; i < data->kase->n_args; i++) {
+		at[i] = used;
+		used = aligned(used + data->storage_bytes[i]);
+	}
+	return used;
+}
+
+void kgb_data_write_request(const struct kgb_data *data, bool exact, struct kgb_buf *out)
+{
+	const struct kgb_case *c = data->kase;
+	size_t at[KGB_MAX_ARGS] = {0};
+	struct kgb_view views[KGB_MAX_ARGS];
+	struct kgb_jsonw w;
+
+	(void)place_storages(data, at);
+	for (size_t i = 0; i < c->n_args; i++)
+		views[i] = c->args[i].view;
+	kgb_jsonw_init(&w, out, 0);
+	kgb_jsonw_object(&w);
+	kgb_jsonw_kstr(&w, "op", data->is_timed ? "time" : "call");
+	kgb_jsonw_kbool(&w, "exact", exact);
+	if (data->slack)
+		kgb_jsonw_ki64(&w, "slack", data->slack);
+	write_target(&w, c->interface, data->is_timed);
+	kgb_request_args(&w, c, at, views, false);
+	kgb_jsonw_object_end(&w);
+}
+
+int kgb_data_ask(const struct kgb_data *data, struct kgb_worker *reference,
+		 struct kgb_shared *shared, bool exact, int64_t deadline_ms, struct kgb_err *err)
+{
+	const struct kgb_case *c = data->kase;
+	size_t at[KGB_MAX_ARGS] = {0};
+	const size_t used = place_storages(data, at);
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(KGB_WIRE_REQUEST_MAX);
+
+	if (kgb_shared_reserve(shared, reference, used, 1, true, deadline_ms, err) < 0)
+		return kgb_ctx(err, "case '%s'", c->name);
+	for (size_t i = 0; i < c->n_args; i++)
+		if (data->storages[i])
+			kgb_parallel_copy(shared->arena + at[i], data->storages[i],
+					  data->storage_bytes[i]);
+	kgb_data_write_request(data, exact, &text);
+	if (text.overflowed)
+		return kgb_fail(err, KGB_ERR_LIMIT, "case '%s': its request is too long", c->name);
+	return kgb_worker_send(reference, text.ptr, NULL, 0, err);
+}
+
+static int fail_lost(const struct kgb_worker *reference, struct kgb_err *err)
+{
+	switch (reference->end) {
+	case KGB_WORKER_TIMED_OUT:
+		return kgb_fail(err, KGB_ERR_TIMEOUT, "the reference did not answer in time");
+	case KGB_WORKER_SIGNALED:
+		return kgb_fail(err, KGB_ERR_FAILED, "the reference was ended by signal %d",
+				reference->end_value);
+	case KGB_WORKER_EXITED:
+		return kgb_fail(err, KGB_ERR_FAILED, "the reference exited with status %d",
+				reference->end_value);
+	case KGB_WORKER_LIED:
+		return kgb_fail(err, KGB_ERR_FAILED, "the reference broke the protocol: %s",
+				reference->why);
+	case KGB_WORKER_ALIVE:
+	case KGB_WORKER_LOST:
+		break;
+	}
+	return kgb_fail(err, KGB_ERR_FAILED, "the reference process is gone");
+}
+
+/* A copy of one output's elements; NULL when it has none. */
+static void *copy_output(const struct kgb_wire_output *output, const char *out)
+{
+	if (output->n_bytes == 0)
+		return NULL;
+	void *copy = kgb_xmalloc((size_t)output->n_bytes);
+	kgb_parallel_copy(copy, out + output->offset, (size_t)output->n_bytes);
+	return copy;
+}
+
+static bool fits(const struct kgb_wire_reply *reply, size_t out_bytes)
+{
+	for (uint32_t i = 0; i < reply->n_outputs; i++)
+		if ((uint64_t)reply->outputs[i].offset + (uint64_t)reply->outputs[i].n_bytes >
+		    out_bytes)
+			return false;
+	return true;
+}
+
+/* An argument that is changed in place keeps its type and sizes: anything else is a mistake of the
+ * spec. */
+static int check_in_place(const struct kgb_case *c, size_t i, const struct kgb_view *truth,
+			  struct kgb_err *err)
+{
+	for (size_t k = 0; k < c->n_args; k++) {
+		const struct kgb_arg *arg = &c->args[k];
+		bool same = arg->view.dtype == truth->dtype && arg->view.ndim == truth->ndim;
+		if (arg->param->kind != KGB_PARAM_TENSOR || arg->param->result != (int)i)
+			continue;
+		for (int d = 0; same && d < truth->ndim; d++)
+			same = arg->view.sizes[d] == truth->sizes[d];
+		if (!same)
+			return kgb_fail(
+				err, KGB_ERR_FAILED,
+				"result %zu has another type or size than '%s', which is to hold it",
+				i, arg->param->name);
+	}
+	return 0;
+}
+
+/* Storages lie in the reference's arena one behind the other, as kgb_data_ask puts them there. */
+static void keep_alias(struct kgb_data *data, struct kgb_truth *truth,
+		       const struct kgb_wire_output *native)
+{
+	size_t at = 0;
+
+	memcpy(truth->strides, native->strides, sizeof(truth->strides));
+	for (size_t i = 0; i < data->kase->n_args && native->where == KGB_WIRE_ARENA; i++) {
+		size_t end = at + data->storage_bytes[i];
+		if (native->address >= at && native->address < end) {
+			truth->is_alias = true;
+			truth->alias_arg = i;
+			truth->alias_at = (size_t)native->address - at;
+		}
+		at = aligned(end);
+	}
+}
+
+static int keep_result(struct kgb_data *data, size_t i, const struct kgb_wire_reply *reply,
+		       const char *out, bool exact, struct kgb_err *err)
+{
+	const struct kgb_interface *interface = data->kase->interface;
+	const struct kgb_wire_output *native = &reply->outputs[i];
+	struct kgb_truth *truth = &data->results[i];
+
+	if (native->kind != KGB_WIRE_TENSOR)
+		return kgb_fail(err, KGB_ERR_FAILED, "result %zu of the reference is no tensor", i);
+	if (kgb_view_layout(&truth->view, (enum kgb_dtype)native->dtype, native->sizes,
+			    native->ndim, "contiguous", err) < 0)
+		return -1;
+	if (check_in_place(data->kase, i, &truth->view, err) < 0)
+		return -1;
+	int64_t n_elements = kgb_view_numel(&truth->view);
+	if (native->n_bytes != n_elements * (int64_t)kgb_dtype_size(truth->view.dtype))
+		return kgb_fail(err, KGB_ERR_FAILED, "result %zu of the reference is incomplete",
+				i);
+	enum kgb_dtype wide =
+		kgb_dtype_is_complex(truth->view.dtype) ? KGB_DTYPE_COMPLEX128 : KGB_DTYPE_FLOAT64;
+	for (size_t more = i + data->n_results; more < reply->n_outputs; more += data->n_results)
+		if (reply->outputs[more].dtype != wide ||
+		    reply->outputs[more].n_bytes != n_elements * (int64_t)kgb_dtype_size(wide))
+			return kgb_fail(err, KGB_ERR_FAILED,
+					"float64 result %zu of the reference is incomplete", i);
+	keep_alias(data, truth, native);
+	if (!interface->is_unwritten)
+		truth->native = copy_output(native, out);
+	/* Other draws are no truth. */
+	if (exact && truth->native && interface->laws[i].kind == KGB_LAW_NONE &&
+	    (kgb_dtype_is_float(truth->view.dtype) || interface->is_rounded[i]))
+		truth->exact = copy_output(&reply->outputs[data->n_results + i], out);
+	if (exact && interface->magnitude != KGB_MAGNITUDE_NONE && truth->exact)
+		truth->magnitude = copy_output(&reply->outputs[2 * data->n_results + i], out);
+	return 0;
+}
+
+int kgb_data_wait(const struct kgb_data *data, struct kgb_worker *reference,
+		  struct kgb_shared *shared, bool exact, int64_t deadline_ms,
+		  struct kgb_wire_reply *reply, struct kgb_err *err)
+{
+	if (!kgb_worker_wait(reference, deadline_ms, reply))
+		return fail_lost(reference, err);
+	if (reply->status == KGB_WIRE_OK && (uint64_t)reply->value > shared->out_bytes) {
+		/* The results did not fit; now we know how large they are. */
+		if (kgb_shared_reserve(shared, reference, shared->arena_bytes, (size_t)reply->value,
+				       true, deadline_ms, err) < 0 ||
+		    kgb_data_ask(data, reference, shared, exact, deadline_ms, err) < 0)
+			return -1;
+		if (!kgb_worker_wait(reference, deadline_ms, reply))
+			return fail_lost(reference, err);
+	}
+	if (reply->status != KGB_WIRE_OK)
+		return kgb_fail(err, KGB_ERR_FAILED, "case '%s': the reference failed: %s",
+				data->kase->name, reply->text);
+	return 0;
+}
+
+int kgb_data_take(struct kgb_data *data, const struct kgb_wire_reply *reply, const char *out,
+		  size_t out_bytes, bool exact, struct kgb_err *err)
+{
+	size_t kinds = !exact ? 1 : data->kase->interface->magnitude == KGB_MAGNITUDE_NONE ? 2 : 3;
+
+	if (reply->n_outputs != kinds * data->n_results || !fits(reply, out_bytes))
+		return kgb_fail(err, KGB_ERR_FAILED,
+				"case '%s': the reference returned %u results, the spec says %zu",
+				data->kase->name, reply->n_outputs, kinds * data->n_results);
+	release_results(data);
+	for (size_t i = 0; i < data->n_results; i++)
+		if (keep_result(data, i, reply, out, exact, err) < 0)
+			return kgb_ctx(err, "case '%s'", data->kase->name);
+	return 0;
+}
+
+int kgb_data_learn(struct kgb_data *data, struct kgb_worker *reference, struct kgb_shared *shared,
+		   bool exact, int64_t deadline_ms, struct kgb_err *err)
+{
+	KGB_AUTO(free) struct kgb_wire_reply *reply = kgb_xmalloc(sizeof(*reply));
+
+	if (kgb_data_wait(data, reference, shared, exact, deadline_ms, reply, err) < 0)
+		return -1;
+	return kgb_data_take(data, reply, shared->out, shared->out_bytes, exact, err);
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * The data of one case: fresh inputs made here, and what is right for them as the reference worker
+ * tells.
+ */
+#ifndef KGB_VERIFY_LANE_CASE_DATA_H
+#define KGB_VERIFY_LANE_CASE_DATA_H
+
+#include <stddef.h>
+
+#include "base/err.h"
+#include "base/formats/jsonw.h"
+#include "base/hash.h"
+#include "verify/cases/cases.h"
+#include "verify/cases/fill.h"
+#include "verify/process/shared_arena.h"
+#include "verify/process/worker.h"
+
+/** One result, contiguous. */
+struct kgb_truth {
+	struct kgb_view view; /* dtype and sizes of the native result, contiguous */
+	void *native; /* owned; NULL when it has no elements, or none that count (unwritten) */
+	double *exact; /* owned; float64 result, NULL for integers and bool */
+	double *magnitude; /* owned; NULL when the spec declares none */
+	bool is_alias; /* the native result looks into an argument's memory: */
+	size_t alias_arg; /* that argument */
+	size_t alias_at; /* byte offset of the first element in its storage */
+	int64_t strides[KGB_MAX_DIMS]; /* of the native result, in elements */
+};
+
+/** Does every element have the same bytes? The result must have elements, and values. */
+bool kgb_truth_is_filled(const struct kgb_truth *truth);
+
+struct kgb_data {
+	const struct kgb_case *kase; /* borrowed */
+	void *storages[KGB_MAX_ARGS]; /* owned; of TENSOR arguments with elements */
+	size_t storage_bytes[KGB_MAX_ARGS];
+	struct kgb_seed seed; /* that they were made from, and: */
+	uint32_t variant;
+	struct kgb_truth results[KGB_MAX_RESULTS];
+	size_t n_results;
+	uint32_t slack; /* lints: the reference is to lay its arguments among random bytes of this
+			   number; 0: it is not */
+	bool is_timed; /* lints: it is to time what candidates are measured against */
+	char truth_key[KGB_SHA256_HEX_LEN]; /* to keep the answer under (truth_cache.h); "": none */
+	bool is_recalled; /* the results were kept by an earlier verification */
+};
+
+/** Make the inputs. The same seed, case and variant give the same bytes. */
+void kgb_data_fill(struct kgb_data *data, const struct kgb_case *c, const struct kgb_seed *seed,
+		   uint32_t variant);
+/** Results of the same kind as those of `like`, another variant of the same case, without values:
+ * enough for a call whose values nobody compares. */
+void kgb_data_shape(struct kgb_data *data, const struct kgb_data *like);
+void kgb_data_release(struct kgb_data *data);
+
+/** Ask the reference; the inputs are copied to its arena before this returns. `exact` false asks
+ * for the native results only, which is what a baseline is timed by. */
+KGB_MUST_CHECK int kgb_data_ask(const struct kgb_data *data, struct kgb_worker *reference,
+				struct kgb_shared *shared, bool exact, int64_t deadline_ms,
+				struct kgb_err *err);
+/** Append that request. */
+void kgb_data_write_request(const struct kgb_data *data, bool exact, struct kgb_buf *out);
+/** Wait for the answer, whose results lie in shared->out then. Every error is trouble of ours: the
+ * reference is trusted. */
+KGB_MUST_CHECK int kgb_data_wait(const struct kgb_data *data, struct kgb_worker *reference,
+				 struct kgb_shared *shared, bool exact, int64_t deadline_ms,
+				 struct kgb_wire_reply *reply, struct kgb_err *err);
+/** Copy the results out of an answer. */
+KGB_MUST_CHECK int kgb_data_take(struct kgb_data *data, const struct kgb_wire_reply *reply,
+				 const char *out, size_t out_bytes, bool exact,
+				 struct kgb_err *err);
+/** Both. */
+KGB_MUST_CHECK int kgb_data_learn(struct kgb_data *data, struct kgb_worker *reference,
+				  struct kgb_shared *shared, bool exact, int64_t deadline_ms,
+				  struct kgb_err *err);
+
+/** "aten:add.Tensor" or "python:FILE:FUNCTION", as the workers read it; malloc'ed. */
+char *kgb_target_name(const struct kgb_interface *interface);
+/** The same for what candidates are timed against. */
+char *kgb_baseline_name(const struct kgb_interface *interface);
+
+/** Arguments as the workers read them: appends `"args":[...]` members. `at` gives the byte offset
+ * of each storage and `views` the layout of each tensor, both indexed by argument; OUT arguments
+ * are left out when `with_out` is false. */
+void kgb_request_args(struct kgb_jsonw *w, const struct kgb_case *c, const size_t *at,
+		      const struct kgb_view *views, bool with_out);
+
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * What a verification knows of the GPU that it runs on.
+ */
+#ifndef KGB_VERIFY_LANE_GPU_FACTS_H
+#define KGB_VERIFY_LANE_GPU_FACTS_H
+
+#include "verify/provenance/image_index.h"
+
+struct kgb_device_policy;
+
+/** What is known of the GPU and of the code that may run on it; the same for all lanes. */
+struct kgb_gpu_facts {
+	unsigned sm; /* 90: compute capability 9.0 */
+	char name[128]; /* as torch calls it, and the version of CUDA that the driver has */
+	struct kgb_device_policy *policy; /* owned */
+	struct kgb_image_index index; /* of torch's libraries */
+};
+
+#endif

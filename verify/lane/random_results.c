@@ -1,0 +1,522 @@
+/* SPDX-License-Identifier: MIT */
+#include "verify/lane/random_results.h"
+
+#include <math.h>
+
+#include "base/mem.h"
+#include "verify/tensor/uniformity_test.h"
+
+enum {
+	CHUNK = 1024,
+	N_WINDOWS = 4, /* of larger tensors only so many pieces are looked at together */
+	/* random streams of a case beyond its arguments' and calls' */
+	PLACES_STREAM = 3000,
+	LAW_STREAM = 3100,
+	VARIANT_STREAMS = 100000,
+	TERMS_MAX = 1 << 20,
+};
+
+#define IMPOSSIBLE 0x1p-64
+#define IMPOSSIBLE_COST (64 * M_LN2)
+
+/* ---- one element ---- */
+
+/* The real numbers >= 0 that are rounded to x. */
+struct range {
+	double lo, hi;
+};
+
+static struct range rounded_to(enum kgb_dtype dtype, double x)
+{
+	double tiny = kgb_dtype_tiny(dtype), eps = kgb_dtype_eps(dtype);
+	double binade = x < tiny ? tiny : ldexp(1.0, ilogb(x));
+	double below = x == binade && x > tiny ? binade / 2 : binade;
+
+	return (struct range){fmax(x - below * eps / 2, 0), x + binade * eps / 2};
+}
+
+/* The whole numbers among them: a tie is rounded to one of both sides. */
+static struct range counts_rounded_to(enum kgb_dtype dtype, double x)
+{
+	struct range range = rounded_to(dtype, x);
+
+	range.lo = ceil(range.lo);
+	range.hi = floor(range.hi);
+	range.lo += kgb_dtype_round(dtype, range.lo) != x;
+	range.hi -= kgb_dtype_round(dtype, range.hi) != x;
+	return range;
+}
+
+/* P(a, x), the lower incomplete gamma function over Gamma(a), by its series, for x < a + 1:
+ * Abramowitz and Stegun 6.5.29. */
+static double gamma_series(double a, double x, double scale)
+{
+	double term = 1 / a, sum = term;
+
+	for (int n = 1; n < TERMS_MAX && term > sum * 1e-17; n++) {
+		term *= x / (a + n);
+		sum += term;
+	}
+	return sum * scale;
+}
+
+/* 1 - P(a, x) by its continued fraction, for x >= a + 1: 6.5.31, evaluated by Lentz's method. */
+static double gamma_fraction(double a, double x, double scale)
+{
+	double b = x + 1 - a, c = 1e300, d = 1 / b, h = d;
+
+	for (int n = 1; n < TERMS_MAX; n++) {
+		double an = -n * (n - a);
+		b += 2;
+		d = 1 / (an * d + b);
+		c = b + an / c;
+		h *= c * d;
+		if (fabs(c * d - 1) < 1e-16)
+			break;
+	}
+	return h * scale;
+}
+
+double kgb_poisson_cdf(double k, double rate)
+{
+	double a = k + 1; /* P(X <= k) = 1 - P(k + 1, rate): 26.4.21 */
+	int sign;
+
+	if (k < 0)
+		return 0;
+	if (rate <= 0)
+		return 1;
+	double scale = exp(a * log(rate) - rate - lgamma_r(a, &sign));
+	return rate < a + 1 ? 1 - gamma_series(a, rate, scale) : gamma_fraction(a, rate, scale);
+}
+
+/* P(X >= k) for k > rate, and P(X <= k) for k < rate, are exp(-cost) at most (Chernoff). */
+static double poisson_cost(double k, double rate)
+{
+	return k > 0 ? k * log(k / rate) - k + rate : rate;
+}
+
+static bool is_possible_count(enum kgb_dtype dtype, double x, double rate)
+{
+	if (!(x >= 0) || x != floor(x) || isinf(x))
+		return false;
+	if (rate == 0)
+		return x == 0;
+	struct range range = counts_rounded_to(dtype, x);
+	double nearest = fmin(fmax(rate, range.lo), range.hi);
+	return poisson_cost(nearest, rate) <= IMPOSSIBLE_COST;
+}
+
+static bool is_possible_time(enum kgb_dtype dtype, double x, double rate)
+{
+	if (!(x >= 0) || isinf(x))
+		return false;
+	struct range range = rounded_to(dtype, x);
+	return -expm1(-rate * range.hi) >= IMPOSSIBLE && exp(-rate * range.lo) >= IMPOSSIBLE;
+}
+
+/* The law's parameters at one element. */
+struct element {
+	double args[KGB_LAW_ARGS];
+	double x;
+};
+
+static bool is_drawn(enum kgb_law_kind kind, const struct element *e)
+{
+	switch (kind) {
+	case KGB_LAW_BERNOULLI:
+		return e->args[0] > 0 && e->args[0] < 1;
+	case KGB_LAW_EXPONENTIAL:
+		return true;
+	case KGB_LAW_POISSON:
+		return e->args[0] > 0;
+	case KGB_LAW_RRELU:
+		return e->args[0] <= 0 && e->args[1] < e->args[2];
+	case KGB_LAW_NONE:
+	case KGB_LAW_PRODUCT:
+	case KGB_N_LAWS:
+		break;
+	}
+	KGB_UNREACHABLE();
+}
+
+static bool is_possible(enum kgb_law_kind kind, enum kgb_dtype dtype, const struct element *e)
+{
+	struct range range;
+
+	switch (kind) {
+	case KGB_LAW_BERNOULLI:
+		return (e->x == 0 && e->args[0] < 1) || (e->x == 1 && e->args[0] > 0);
+	case KGB_LAW_EXPONENTIAL:
+		return is_possible_time(dtype, e->x, e->args[0]);
+	case KGB_LAW_POISSON:
+		return is_possible_count(dtype, e->x, e->args[0]);
+	case KGB_LAW_RRELU:
+		if (!(e->args[0] <= 0))
+			return e->x == 1;
+		if (!(e->x >= 0) || isinf(e->x))
+			return false;
+		range = rounded_to(dtype, e->x);
+		return range.hi >= e->args[1] && range.lo <= e->args[2];
+	case KGB_LAW_NONE:
+	case KGB_LAW_PRODUCT:
+	case KGB_N_LAWS:
+		break;
+	}
+	KGB_UNREACHABLE();
+}
+
+static double within_0_1(double x)
+{
+	return fmin(fmax(x, 0), 1);
+}
+
+/* Between which values of the distribution function a possible element lies. */
+static struct range place_of(enum kgb_law_kind kind, enum kgb_dtype dtype, const struct element *e)
+{
+	struct range range;
+
+	switch (kind) {
+	case KGB_LAW_BERNOULLI:
+		return e->x == 0 ? (struct range){0, 1 - e->args[0]}
+				 : (struct range){1 - e->args[0], 1};
+	case KGB_LAW_EXPONENTIAL:
+		range = rounded_to(dtype, e->x);
+		return (struct range){-expm1(-e->args[0] * range.lo),
+				      -expm1(-e->args[0] * range.hi)};
+	case KGB_LAW_POISSON:
+		range = counts_rounded_to(dtype, e->x);
+		return (struct range){kgb_poisson_cdf(range.lo - 1, e->args[0]),
+				      kgb_poisson_cdf(range.hi, e->args[0])};
+	case KGB_LAW_RRELU:
+		range = rounded_to(dtype, e->x);
+		return (struct range){
+			within_0_1((range.lo - e->args[1]) / (e->args[2] - e->args[1])),
+			within_0_1((range.hi - e->args[1]) / (e->args[2] - e->args[1]))};
+	case KGB_LAW_NONE:
+	case KGB_LAW_PRODUCT:
+	case KGB_N_LAWS:
+		break;
+	}
+	KGB_UNREACHABLE();
+}
+
+/* ---- a result's elements and what their laws are given ---- */
+
+/* Elements of a result side by side with the arguments of its law. */
+struct reader {
+	const struct kgb_law *law;
+	const struct kgb_view *view; /* of the result */
+	const char *values; /* contiguous */
+	double constants[KGB_LAW_ARGS];
+	struct kgb_view args[KGB_LAW_ARGS]; /* spread to the result's sizes */
+	const void *storages[KGB_LAW_ARGS]; /* NULL: the constant */
+	size_t n_args;
+	double x[CHUNK], arg[KGB_LAW_ARGS][CHUNK];
+	double raw[CHUNK];
+};
+
+/* Broadcast as torch does it. */
+static struct kgb_view spread(const struct kgb_view *view, const struct kgb_view *like)
+{
+	struct kgb_view out = *like;
+
+	out.dtype = view->dtype;
+	out.offset = view->offset;
+	out.storage_elements = view->storage_elements;
+	for (int d = 0; d < like->ndim; d++) {
+		int own = d - (like->ndim - view->ndim);
+		out.strides[d] = own < 0 || view->sizes[own] == 1 ? 0 : view->strides[own];
+	}
+	return out;
+}
+
+static double number_of(const struct kgb_value *value)
+{
+	return value->kind == KGB_VALUE_INT ? (double)value->integer : value->number;
+}
+
+static struct reader *open_reader(const struct kgb_data *data, const struct kgb_call *call,
+				  size_t i)
+{
+	static const size_t n_args[KGB_N_LAWS] = {0, 1, 1, 1, 3, 1};
+	struct reader *reader = kgb_xcalloc(1, sizeof(*reader));
+
+	reader->law = &data->kase->interface->laws[i];
+	reader->view = &data->results[i].view;
+	reader->values = call->values[i];
+	reader->n_args = n_args[reader->law->kind];
+	for (size_t k = 0; k < reader->n_args; k++) {
+		const struct kgb_arg *arg = &data->kase->args[reader->law->args[k]];
+		reader->storages[k] = data->storages[reader->law->args[k]];
+		if (reader->storages[k])
+			reader->args[k] = spread(&arg->view, reader->view);
+		else
+			reader->constants[k] = number_of(&arg->value);
+	}
+	return reader;
+}
+
+/* Elements first to first + n - 1, n <= CHUNK. */
+static void read_chunk(struct reader *reader, int64_t first, int64_t n)
+{
+	enum kgb_dtype dtype = reader->view->dtype;
+
+	kgb_dtype_load_array(dtype, reader->values + (size_t)first * kgb_dtype_size(dtype),
+			     (size_t)n, reader->x);
+	for (size_t k = 0; k < reader->n_args; k++) {
+		if (reader->storages[k]) {
+			kgb_view_gather_part(&reader->args[k], reader->storages[k], first, n,
+					     reader->raw);
+			kgb_dtype_load_array(reader->args[k].dtype, reader->raw, (size_t)n,
+					     reader->arg[k]);
+		}
+		for (int64_t i = 0; !reader->storages[k] && i < n; i++)
+			reader->arg[k][i] = reader->constants[k];
+	}
+}
+
+static struct element element_at(const struct reader *reader, int64_t i)
+{
+	struct element e = {.x = reader->x[i]};
+
+	for (size_t k = 0; k < reader->n_args; k++)
+		e.args[k] = reader->arg[k][i];
+	return e;
+}
+
+static bool are_possible(struct reader *reader, struct kgb_compare *out)
+{
+	int64_t n_elements = kgb_view_numel(reader->view);
+
+	for (int64_t first = 0; first < n_elements; first += CHUNK) {
+		int64_t n = n_elements - first < CHUNK ? n_elements - first : CHUNK;
+		read_chunk(reader, first, n);
+		for (int64_t i = 0; i < n; i++) {
+			const struct element e = element_at(reader, i);
+			if (is_possible(reader->law->kind, reader->view->dtype, &e))
+				continue;
+			if (out->n_wrong++ > 0)
+				continue;
+			out->first_wrong = out->reported = first + i;
+			out->got = e.x;
+		}
+	}
+	return out->n_wrong == 0;
+}
+
+/* ---- the elements as uniform numbers ---- */
+
+struct draws {
+	double *u; /* owned; -1 where the law leaves no choice */
+	double *values; /* owned; the elements themselves */
+	size_t n;
+};
+
+static void release_draws(struct draws *draws)
+{
+	kgb_free(draws->u);
+	kgb_free(draws->values);
+}
+
+static void take_window(struct reader *reader, int64_t first, int64_t n_elements,
+			struct kgb_rng *rng, struct draws *out)
+{
+	for (int64_t end = first + n_elements; first < end; first += CHUNK) {
+		int64_t n = end - first < CHUNK ? end - first : CHUNK;
+		read_chunk(reader, first, n);
+		for (int64_t i = 0; i < n; i++) {
+			const struct element e = element_at(reader, i);
+			double v = kgb_rng_uniform(rng);
+			out->values[out->n] = e.x;
+			out->u[out->n] = -1;
+			if (is_drawn(reader->law->kind, &e)) {
+				struct range place =
+					place_of(reader->law->kind, reader->view->dtype, &e);
+				out->u[out->n] = place.lo + v * (place.hi - place.lo);
+			}
+			out->n++;
+		}
+	}
+}
+
+/* One window in each quarter, at random but for the first and the last. */
+static int64_t window_at(int64_t n, int w, struct kgb_rng *places)
+{
+	int64_t width = (int64_t)KGB_UNIFORM_MAX / N_WINDOWS, quarter = n / N_WINDOWS;
+
+	if (w == N_WINDOWS - 1)
+		return n - width;
+	return w == 0 ? 0 : w * quarter + kgb_rng_int(places, 0, quarter - width);
+}
+
+/* The windows lie alike for all variants of a case; v is another for each. */
+static void take_draws(const struct kgb_data *data, const struct kgb_call *call, size_t i,
+		       struct draws *out)
+{
+	struct reader *reader = open_reader(data, call, i);
+	int64_t n = kgb_view_numel(reader->view), width = (int64_t)KGB_UNIFORM_MAX / N_WINDOWS;
+	struct kgb_rng places, rng;
+
+	kgb_rng_init(&places, &data->seed, data->kase->name, PLACES_STREAM);
+	kgb_rng_init(&rng, &data->seed, data->kase->name,
+		     data->variant * VARIANT_STREAMS + LAW_STREAM + (uint32_t)i);
+	size_t n_max = n < (int64_t)KGB_UNIFORM_MAX ? (size_t)n : KGB_UNIFORM_MAX;
+	*out = (struct draws){.u = kgb_xreallocarray(NULL, n_max + 1, sizeof(double)),
+			      .values = kgb_xreallocarray(NULL, n_max + 1, sizeof(double))};
+	if (n == (int64_t)n_max)
+		take_window(reader, 0, n, &rng, out);
+	for (int w = 0; n > (int64_t)n_max && w < N_WINDOWS; w++)
+		take_window(reader, window_at(n, w, &places), width, &rng, out);
+	kgb_free(reader);
+}
+
+/* Leave out what is no draw, of both rows. */
+static void keep_drawn(struct draws *a, struct draws *b)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < a->n; i++) {
+		if (a->u[i] < 0 || b->u[i] < 0)
+			continue;
+		a->u[kept] = a->u[i];
+		a->values[kept] = a->values[i];
+		b->u[kept] = b->u[i];
+		b->values[kept++] = b->values[i];
+	}
+	a->n = b->n = kept;
+}
+
+static bool is_continuous(enum kgb_law_kind kind)
+{
+	return kind == KGB_LAW_EXPONENTIAL || kind == KGB_LAW_RRELU;
+}
+
+static const char *doubt(const struct kgb_data *data, const struct kgb_call *call, size_t i)
+{
+	enum kgb_dtype dtype = data->results[i].view.dtype;
+	struct draws draws;
+
+	take_draws(data, call, i, &draws);
+	keep_drawn(&draws, &draws);
+	const char *why = kgb_uniform_doubt(draws.u, draws.n);
+	if (!why && is_continuous(data->kase->interface->laws[i].kind) &&
+	    (dtype == KGB_DTYPE_FLOAT32 || dtype == KGB_DTYPE_FLOAT64))
+		why = kgb_uniform_coarse(draws.values, draws.n);
+	release_draws(&draws);
+	return why;
+}
+
+/* ---- results ---- */
+
+/* x times the draws of this call, as the candidate left them. */
+static void check_product(const struct kgb_data *data, const struct kgb_call *call, size_t i,
+			  struct kgb_compare *out)
+{
+	const struct kgb_interface *interface = data->kase->interface;
+	const size_t drawn = (size_t)interface->params[interface->laws[i].args[1]].result;
+	const struct kgb_view *view = &data->results[i].view;
+	const enum kgb_dtype dtype = data->results[drawn].view.dtype;
+	const char *draws = call->values[drawn] ? call->values[drawn] : data->results[drawn].native;
+	struct reader *reader = open_reader(data, call, i);
+	size_t n_elements = (size_t)kgb_view_numel(view);
+	KGB_AUTO(free) double *exact = kgb_xcalloc(n_elements, sizeof(*exact));
+	KGB_AUTO(free) char *native = kgb_xcalloc(n_elements, kgb_dtype_size(view->dtype));
+
+	for (size_t first = 0; first < n_elements; first += CHUNK) {
+		size_t n = n_elements - first < CHUNK ? n_elements - first : CHUNK;
+		read_chunk(reader, (int64_t)first, (int64_t)n);
+		kgb_dtype_load_array(dtype, draws + first * kgb_dtype_size(dtype), n,
+				     exact + first);
+		for (size_t k = 0; k < n; k++)
+			exact[first + k] *= reader->arg[0][k];
+	}
+	kgb_dtype_store_array(view->dtype, exact, n_elements, native);
+	kgb_compare(view, call->values[i], native, exact, NULL, &interface->tolerance, out);
+	kgb_free(reader);
+}
+
+void kgb_law_check(const struct kgb_data *data, const struct kgb_call *call, size_t i,
+		   struct kgb_compare *out)
+{
+	const struct kgb_law *law = &data->kase->interface->laws[i];
+	const struct kgb_view *view = &data->results[i].view;
+
+	*out = (struct kgb_compare){
+		.n_elements = kgb_view_numel(view), .first_wrong = -1, .reported = -1};
+	if (out->n_elements == 0 || !call->values[i]) {
+		out->ok = out->n_elements == 0;
+		return;
+	}
+	if (law->kind == KGB_LAW_PRODUCT) {
+		check_product(data, call, i, out);
+		return;
+	}
+	struct reader *reader = open_reader(data, call, i);
+	out->ok = are_possible(reader, out);
+	kgb_free(reader);
+	if (out->ok)
+		out->unlikely = doubt(data, call, i);
+	out->ok = out->ok && !out->unlikely;
+}
+
+void kgb_law_explain(struct kgb_judge *judge, const struct kgb_data *data, size_t i,
+		     const struct kgb_compare *compare, struct kgb_failure *failure)
+{
+	struct kgb_arena *arena = &judge->verdict->arena;
+	const char *law = data->kase->interface->laws[i].text;
+
+	failure->code = "verify.distribution";
+	if (compare->unlikely) {
+		failure->message = kgb_arena_printf(arena, "result %zu is not drawn from %s: %s", i,
+						    law, compare->unlikely);
+		failure->hint =
+			"Every element needs a random number of its own, made from the seed and the "
+			"element's number (tl.rand), with at least 24 bits.";
+		return;
+	}
+	/* No one value is right. */
+	failure->has_values = false;
+	failure->message = kgb_arena_printf(
+		arena, "result %zu: %lld of %lld elements cannot come from %s, the first is %g", i,
+		(long long)compare->n_wrong, (long long)compare->n_elements, law, compare->got);
+	failure->hint =
+		"Look at the ends of the range of the random numbers (0 and 1), and whether "
+		"every element is written.";
+}
+
+#define SEED_HINT                                                                               \
+	"Make all random numbers from the seed that is passed and from the elements' numbers: " \
+	"the same seed must give the same elements, another one others."
+
+int kgb_law_refuse_repetition(struct kgb_failure *failure)
+{
+	return kgb_judge_refuse(failure, "verify.seed",
+				"two calls with the same seed gave different elements", SEED_HINT);
+}
+
+int kgb_law_check_seeds(struct kgb_judge *judge, const struct kgb_data *data_a,
+			const struct kgb_call *a, const struct kgb_data *data_b,
+			const struct kgb_call *b, struct kgb_failure *failure)
+{
+	const struct kgb_interface *interface = data_a->kase->interface;
+	const char *why = NULL;
+
+	for (size_t i = 0; i < data_a->n_results && !why; i++) {
+		struct draws first, second;
+		if (interface->laws[i].kind == KGB_LAW_NONE ||
+		    interface->laws[i].kind == KGB_LAW_PRODUCT || !a->values[i] || !b->values[i])
+			continue;
+		take_draws(data_a, a, i, &first);
+		take_draws(data_b, b, i, &second);
+		keep_drawn(&first, &second);
+		why = kgb_uniform_relation(first.u, second.u, first.n);
+		release_draws(&first);
+		release_draws(&second);
+	}
+	return why ? kgb_judge_refuse(failure, "verify.seed",
+				      kgb_arena_printf(&judge->verdict->arena,
+						       "two calls with different seeds: %s", why),
+				      SEED_HINT)
+		   : 0;
+}

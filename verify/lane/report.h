@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * The verdict as text for the one who wrote the kernel: what is wrong, in which case, and what to
+ * do about it.
+ */
+#ifndef KGB_VERIFY_LANE_REPORT_H
+#define KGB_VERIFY_LANE_REPORT_H
+
+#include <cjson/cJSON.h>
+
+#include "base/buf.h"
+
+/** Append the report of a verdict document (schema "kgb.verdict/1"; missing members are left out,
+ * never fatal).
+ *
+ *     PASSED 184/184 cases
+ *     speedup over torch: 1.25 (1.2 to 1.3)
+ *       add_Tensor/float32/big/benchmark FASTER 1.25 (1.2 to 1.3), 0.08 ms against 0.1 ms
+ *
+ *     FAILED verify.mismatch: 24 of 1000 elements are wrong
+ *     cases: 160 passed, 20 failed, 4 not run, of 184
+ *
+ *     case: add_Tensor/float32/tail_1000/standard  self=float32[1000], other=float32[1000],
+ * alpha=0.5 wrong: 24 of 1000 elements, first at [976]: expected 1.5, got nan hint: ...
+ *
+ * The first line starts with PASSED, FAILED, CHEATED or ERROR. A rejection that is not about cases
+ * has its hint in the second line. Speedups are there when times were measured on a GPU. Three
+ * failures at most are shown. Seeds and values beyond the reported element stay untold. Control
+ * characters are escaped. */
+void kgb_verdict_report(const cJSON *verdict, struct kgb_buf *out);
+
+#endif

@@ -1,0 +1,582 @@
+/* SPDX-License-Identifier: MIT */
+#include "verify/lane/verdict.h"
+
+#include <math.h>
+
+#include "base/formats/jsonw.h"
+#include "base/str.h"
+#include "base/time.h"
+
+#ifndef KGB_VERSION
+#error "CMake defines KGB_VERSION"
+#endif
+
+const char *kgb_status_name(enum kgb_status status)
+{
+	static const char *const names[] = {
+		[KGB_STATUS_PASSED] = "passed",
+		[KGB_STATUS_FAILED] = "failed",
+		[KGB_STATUS_CHEATED] = "cheated",
+		[KGB_STATUS_INFRA_ERROR] = "infra_error",
+	};
+
+	return names[status];
+}
+
+const char *kgb_stage_name(enum kgb_stage stage)
+{
+	static const char *const names[KGB_N_STAGES] = {
+		[KGB_STAGE_CONTRACT] = "contract",
+		[KGB_STAGE_L1] = "l1",
+		[KGB_STAGE_CORRECTNESS] = "correctness",
+		[KGB_STAGE_L2] = "l2",
+		[KGB_STAGE_L3] = "l3",
+		[KGB_STAGE_TIMING] = "timing",
+	};
+
+	return names[stage];
+}
+
+const char *kgb_phase_name(enum kgb_phase phase)
+{
+	static const char *const names[KGB_N_PHASES] = {
+		[KGB_PHASE_RUNNER] = "runner",
+		[KGB_PHASE_REFERENCE] = "reference",
+		[KGB_PHASE_DEVICE] = "device",
+		[KGB_PHASE_EXEC] = "exec",
+		[KGB_PHASE_FILL] = "fill",
+		[KGB_PHASE_TRUTH] = "truth",
+		[KGB_PHASE_FIRST_CALL] = "first_call",
+		[KGB_PHASE_CALL] = "call",
+		[KGB_PHASE_CHECK] = "check",
+		[KGB_PHASE_CLAIMS] = "claims",
+		[KGB_PHASE_PROVE] = "prove",
+		[KGB_PHASE_PLAN] = "plan",
+		[KGB_PHASE_REPLAY] = "replay",
+		[KGB_PHASE_ABLATION] = "ablation",
+		[KGB_PHASE_BASELINE] = "baseline",
+		[KGB_PHASE_SLOTS] = "slots",
+		[KGB_PHASE_TIMER] = "timer",
+		[KGB_PHASE_HEALTH] = "health",
+		[KGB_PHASE_END] = "end",
+	};
+
+	return names[phase];
+}
+
+static const char *stage_status_name(enum kgb_stage_status status)
+{
+	static const char *const names[] = {
+		[KGB_STAGE_SKIPPED] = "skipped",
+		[KGB_STAGE_PASSED] = "passed",
+		[KGB_STAGE_FAILED] = "failed",
+		[KGB_STAGE_UNAVAILABLE] = "unavailable",
+	};
+
+	return names[status];
+}
+
+void kgb_verdict_init(struct kgb_verdict *verdict)
+{
+	*verdict = (struct kgb_verdict){
+		.platform = "cpu",
+		.status = KGB_STATUS_INFRA_ERROR, /* until somebody says otherwise */
+		.deterministic = true,
+		.timing_reason = "cpu interpreter",
+	};
+	verdict->started_wall_ms = kgb_wall_ms();
+}
+
+void kgb_verdict_release(struct kgb_verdict *verdict)
+{
+	kgb_arena_release(&verdict->arena);
+}
+
+static enum kgb_status status_of_code(const char *code)
+{
+	if (kgb_str_starts(code, "cheat."))
+		return KGB_STATUS_CHEATED;
+	if (kgb_str_starts(code, "infra."))
+		return KGB_STATUS_INFRA_ERROR;
+	return KGB_STATUS_FAILED;
+}
+
+void kgb_verdict_decide(struct kgb_verdict *verdict, enum kgb_stage stage,
+			const struct kgb_failure *failure)
+{
+	struct kgb_stage_result *result = &verdict->stages[stage];
+
+	if (verdict->code)
+		return;
+	verdict->code = failure->code;
+	verdict->status = status_of_code(failure->code);
+	verdict->decided_by = stage;
+	verdict->message = failure->message;
+	verdict->hint = failure->hint;
+	result->status = KGB_STAGE_FAILED;
+	result->code = failure->code;
+	result->message = failure->message;
+}
+
+void kgb_verdict_withdraw(struct kgb_verdict *verdict)
+{
+	struct kgb_stage_result *stage = &verdict->stages[verdict->decided_by];
+
+	stage->status = KGB_STAGE_SKIPPED;
+	stage->code = stage->message = NULL;
+	verdict->status = KGB_STATUS_INFRA_ERROR;
+	verdict->code = verdict->message = verdict->hint = NULL;
+}
+
+void kgb_verdict_decide_infra(struct kgb_verdict *verdict, enum kgb_stage stage, const char *code,
+			      const struct kgb_err *err)
+{
+	const struct kgb_failure failure = {
+		.code = code,
+		.message = kgb_arena_strdup(&verdict->arena, err->msg),
+		.hint = "This is trouble of the judge, not of the kernel; nothing was decided about it.",
+	};
+
+	kgb_verdict_decide(verdict, stage, &failure);
+}
+
+/* The first stage that does not say what it must for a kernel to pass; KGB_N_STAGES: all do. */
+static enum kgb_stage missing_stage(const struct kgb_verdict *verdict, bool needs_kernels)
+{
+	const struct kgb_stage_result *stages = verdict->stages;
+	const enum kgb_stage_status traced = kgb_str_eq(verdict->platform, "cpu")
+						     ? KGB_STAGE_UNAVAILABLE
+					     : needs_kernels ? KGB_STAGE_PASSED
+							     : KGB_STAGE_SKIPPED;
+	const bool all_passed = verdict->total_tests > 0 && verdict->failed_tests == 0 &&
+				verdict->passed_tests == verdict->total_tests;
+	const bool is_fine[KGB_N_STAGES] = {
+		[KGB_STAGE_CONTRACT] = stages[KGB_STAGE_CONTRACT].status == KGB_STAGE_PASSED,
+		[KGB_STAGE_L1] = stages[KGB_STAGE_L1].status == KGB_STAGE_PASSED,
+		[KGB_STAGE_CORRECTNESS] =
+			all_passed && stages[KGB_STAGE_CORRECTNESS].status == KGB_STAGE_PASSED,
+		[KGB_STAGE_L2] = !needs_kernels || stages[KGB_STAGE_L2].status == KGB_STAGE_PASSED,
+		[KGB_STAGE_L3] = stages[KGB_STAGE_L3].status == traced,
+		[KGB_STAGE_TIMING] = stages[KGB_STAGE_TIMING].status != KGB_STAGE_FAILED,
+	};
+	int stage = 0;
+
+	while (stage < KGB_N_STAGES && is_fine[stage])
+		stage++;
+	return (enum kgb_stage)stage;
+}
+
+void kgb_verdict_close(struct kgb_verdict *verdict, bool needs_kernels)
+{
+	const enum kgb_stage missing = missing_stage(verdict, needs_kernels);
+	struct kgb_err err = KGB_ERR_INIT;
+
+	if (verdict->code)
+		return;
+	if (missing == KGB_N_STAGES) {
+		verdict->status = KGB_STATUS_PASSED;
+		return;
+	}
+	(void)kgb_fail(&err, KGB_ERR_FAILED, "nothing was decided, and stage %s was not passed",
+		       kgb_stage_name(missing));
+	kgb_verdict_decide_infra(verdict, missing, "infra.undecided", &err);
+}
+
+void kgb_verdict_count_launches(struct kgb_verdict *verdict, const char *name, int64_t count)
+{
+	size_t i = 0;
+
+	while (i < verdict->n_kernels && strcmp(verdict->kernels[i].name, name) != 0)
+		i++;
+	if (i == KGB_VERDICT_KERNELS_MAX) {
+		i = KGB_VERDICT_KERNELS_MAX - 1;
+		verdict->kernels[i].name = "(others)";
+	} else if (i == verdict->n_kernels) {
+		verdict->n_kernels++;
+		verdict->kernels[i] = (struct kgb_kernel_count){
+			.name = kgb_arena_strdup(&verdict->arena, name), .count = 0};
+	}
+	verdict->kernels[i].count += count;
+}
+
+bool kgb_code_is_cheat(const char *code)
+{
+	return status_of_code(code) == KGB_STATUS_CHEATED;
+}
+
+const struct kgb_failure *kgb_verdict_cheat(const struct kgb_verdict *verdict)
+{
+	for (size_t i = 0; i < verdict->n_failures; i++)
+		if (kgb_code_is_cheat(verdict->failures[i].code))
+			return &verdict->failures[i];
+	return NULL;
+}
+
+/* Give up the last failure that is no cheat, for one that matters more. False: this one does not.
+ */
+static bool make_room(struct kgb_verdict *verdict, const struct kgb_failure *failure)
+{
+	size_t i = verdict->n_failures;
+
+	while (i > 0 && kgb_code_is_cheat(verdict->failures[i - 1].code))
+		i--;
+	if (i == 0 ||
+	    (!kgb_code_is_cheat(failure->code) && verdict->failures[i - 1].turn < failure->turn))
+		return false;
+	memmove(&verdict->failures[i - 1], &verdict->failures[i],
+		(verdict->n_failures - i) * sizeof(verdict->failures[0]));
+	verdict->n_failures--;
+	return true;
+}
+
+void kgb_verdict_add_failure(struct kgb_verdict *verdict, const struct kgb_failure *failure)
+{
+	if (verdict->n_failures == KGB_VERDICT_FAILURES_MAX && !make_room(verdict, failure))
+		return;
+	size_t at = verdict->n_failures++;
+	for (; at > 0 && verdict->failures[at - 1].turn > failure->turn; at--)
+		verdict->failures[at] = verdict->failures[at - 1];
+	verdict->failures[at] = *failure;
+}
+
+void kgb_verdict_note_closest(struct kgb_verdict *verdict, const char *case_name, double share)
+{
+	struct kgb_closest *closest = &verdict->closest;
+
+	if (!closest->case_name || share > closest->share)
+		*closest =
+			(struct kgb_closest){kgb_arena_strdup(&verdict->arena, case_name), share};
+}
+
+void kgb_verdict_merge(struct kgb_verdict *to, struct kgb_verdict *from)
+{
+	if (from->code && to->code && kgb_code_is_cheat(from->code) && !kgb_code_is_cheat(to->code))
+		kgb_verdict_withdraw(to);
+	if (from->code && !to->code) {
+		const struct kgb_failure failure = {
+			.code = from->code, .message = from->message, .hint = from->hint};
+		kgb_verdict_decide(to, from->decided_by, &failure);
+	}
+	to->passed_tests += from->passed_tests;
+	to->failed_tests += from->failed_tests;
+	for (size_t i = 0; i < to->n_interfaces && i < from->n_interfaces; i++) {
+		to->interfaces[i].passed += from->interfaces[i].passed;
+		to->interfaces[i].failed += from->interfaces[i].failed;
+	}
+	for (size_t i = 0; i < from->n_failures; i++)
+		kgb_verdict_add_failure(to, &from->failures[i]);
+	if (from->closest.case_name)
+		kgb_verdict_note_closest(to, from->closest.case_name, from->closest.share);
+	to->deterministic &= from->deterministic;
+	to->n_nondeterministic += from->n_nondeterministic;
+	to->n_in_sandbox += from->n_in_sandbox;
+	for (size_t i = 0; i < from->n_ghosts && to->n_ghosts < KGB_VERDICT_GHOSTS_MAX; i++)
+		to->ghosts[to->n_ghosts++] = from->ghosts[i];
+	for (size_t i = 0; i < from->n_kernels; i++)
+		kgb_verdict_count_launches(to, from->kernels[i].name, from->kernels[i].count);
+	to->n_truths_recalled += from->n_truths_recalled;
+	to->n_proofs_recalled += from->n_proofs_recalled;
+	to->n_inline_ptx += from->n_inline_ptx;
+	for (size_t i = 0; i < KGB_N_PHASES; i++)
+		to->phase_ns[i] += from->phase_ns[i];
+	kgb_arena_join(&to->arena, &from->arena);
+}
+
+void kgb_verdict_add_timing(struct kgb_verdict *verdict, const struct kgb_timer *timer,
+			    const struct kgb_timer_result *result, bool samples)
+{
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+	struct kgb_jsonw w;
+
+	if (verdict->n_timings == KGB_VERDICT_TIMINGS_MAX)
+		return;
+	kgb_jsonw_init(&w, &text, 0);
+	kgb_jsonw_object(&w);
+	kgb_timing_write(timer, result, samples, &w);
+	kgb_jsonw_object_end(&w);
+	verdict->timings[verdict->n_timings++] = (struct kgb_timing){
+		.case_name = kgb_arena_strdup(&verdict->arena, timer->config.case_name),
+		.candidate_ms = result->median_ns[KGB_SIDE_B][KGB_RULER_EVENT] / 1e6,
+		.baseline_ms = result->median_ns[KGB_SIDE_A][KGB_RULER_EVENT] / 1e6,
+		.speedup = result->speedup,
+		.json = kgb_arena_strdup(&verdict->arena, text.ptr),
+	};
+}
+
+/* ---- writing ---- */
+
+/* JSON knows no NaN and no infinity: they are written as strings. */
+static void write_number(struct kgb_jsonw *w, const char *key, double value)
+{
+	if (isnan(value))
+		kgb_jsonw_kstr(w, key, "nan");
+	else if (isinf(value))
+		kgb_jsonw_kstr(w, key, value > 0 ? "inf" : "-inf");
+	else
+		kgb_jsonw_knum(w, key, value);
+}
+
+static void write_stages(const struct kgb_verdict *verdict, struct kgb_jsonw *w)
+{
+	kgb_jsonw_key(w, "stages");
+	kgb_jsonw_array(w);
+	for (int i = 0; i < KGB_N_STAGES; i++) {
+		const struct kgb_stage_result *stage = &verdict->stages[i];
+		kgb_jsonw_object(w);
+		kgb_jsonw_kstr(w, "name", kgb_stage_name((enum kgb_stage)i));
+		kgb_jsonw_kstr(w, "status", stage_status_name(stage->status));
+		kgb_jsonw_ki64(w, "wall_ms", stage->wall_ms);
+		kgb_jsonw_kstr(w, "code", stage->code);
+		kgb_jsonw_kstr(w, "message", stage->message);
+		kgb_jsonw_object_end(w);
+	}
+	kgb_jsonw_array_end(w);
+}
+
+/* Those that took any time. */
+static void write_phases(const struct kgb_verdict *verdict, struct kgb_jsonw *w)
+{
+	kgb_jsonw_ki64(w, "lanes", verdict->lanes);
+	kgb_jsonw_key(w, "phases_ms");
+	kgb_jsonw_object(w);
+	for (int i = 0; i < KGB_N_PHASES; i++)
+		if (verdict->phase_ns[i] > 0)
+			kgb_jsonw_knum(w, kgb_phase_name((enum kgb_phase)i),
+				       round((double)verdict->phase_ns[i] / 1e3) / 1e3);
+	kgb_jsonw_object_end(w);
+}
+
+/* Of all interfaces with this entry, at the first of them. */
+static void write_counts(const struct kgb_verdict *verdict, size_t i, struct kgb_jsonw *w)
+{
+	const struct kgb_interface_count *all = verdict->interfaces;
+	struct kgb_interface_count sum = all[i];
+
+	for (size_t k = 0; k < verdict->n_interfaces; k++) {
+		if (k == i || !kgb_str_eq(all[k].entry, all[i].entry))
+			continue;
+		if (k < i)
+			return;
+		sum.total += all[k].total;
+		sum.passed += all[k].passed;
+		sum.failed += all[k].failed;
+	}
+	kgb_jsonw_key(w, sum.entry);
+	kgb_jsonw_object(w);
+	kgb_jsonw_ki64(w, "total", sum.total);
+	kgb_jsonw_ki64(w, "passed", sum.passed);
+	kgb_jsonw_ki64(w, "failed", sum.failed);
+	kgb_jsonw_object_end(w);
+}
+
+static void write_tests(const struct kgb_verdict *verdict, struct kgb_jsonw *w)
+{
+	kgb_jsonw_ki64(w, "total_tests", verdict->total_tests);
+	kgb_jsonw_ki64(w, "passed_tests", verdict->passed_tests);
+	kgb_jsonw_ki64(w, "failed_tests", verdict->failed_tests);
+	kgb_jsonw_ki64(w, "not_run_tests",
+		       verdict->total_tests - verdict->passed_tests - verdict->failed_tests);
+	kgb_jsonw_key(w, "interfaces");
+	kgb_jsonw_object(w);
+	for (size_t i = 0; i < verdict->n_interfaces; i++)
+		write_counts(verdict, i, w);
+	kgb_jsonw_object_end(w);
+}
+
+static void write_closest(const struct kgb_closest *closest, struct kgb_jsonw *w)
+{
+	kgb_jsonw_key(w, "closest");
+	if (!closest->case_name) {
+		kgb_jsonw_null(w);
+		return;
+	}
+	kgb_jsonw_object(w);
+	kgb_jsonw_kstr(w, "case", closest->case_name);
+	write_number(w, "error_of_allowed", closest->share);
+	kgb_jsonw_object_end(w);
+}
+
+static void write_failure(const struct kgb_failure *failure, struct kgb_jsonw *w)
+{
+	kgb_jsonw_object(w);
+	kgb_jsonw_kstr(w, "case", failure->case_name);
+	kgb_jsonw_kstr(w, "interface", failure->interface);
+	kgb_jsonw_kstr(w, "code", failure->code);
+	kgb_jsonw_kstr(w, "message", failure->message);
+	kgb_jsonw_kstr(w, "hint", failure->hint);
+	kgb_jsonw_kstr(w, "inputs", failure->inputs);
+	if (failure->has_values) {
+		kgb_jsonw_key(w, "index");
+		kgb_jsonw_array(w);
+		for (int i = 0; i < failure->ndim; i++)
+			kgb_jsonw_i64(w, failure->index[i]);
+		kgb_jsonw_array_end(w);
+		kgb_jsonw_kbool(w, "index_is_first", failure->index_is_first);
+		write_number(w, "expected", failure->expected);
+		write_number(w, "got", failure->got);
+		kgb_jsonw_ki64(w, "n_wrong", failure->n_wrong);
+		kgb_jsonw_ki64(w, "n_elements", failure->n_elements);
+		write_number(w, "max_abs_err", failure->max_abs_err);
+		write_number(w, "allowed_abs_err", failure->allowed_abs_err);
+	}
+	kgb_jsonw_object_end(w);
+}
+
+static void write_ghost(const struct kgb_verdict *verdict, struct kgb_jsonw *w)
+{
+	kgb_jsonw_key(w, "ghost");
+	kgb_jsonw_object(w);
+	for (int pass = 0; pass < 2; pass++) {
+		kgb_jsonw_key(w, pass == 0 ? "cases" : "ablation");
+		kgb_jsonw_array(w);
+		for (size_t i = 0; i < verdict->n_ghosts; i++) {
+			const struct kgb_ghost_run *run = &verdict->ghosts[i];
+			if ((run->kernel == NULL) != (pass == 0))
+				continue;
+			kgb_jsonw_object(w);
+			kgb_jsonw_kstr(w, "case", run->case_name);
+			if (run->kernel)
+				kgb_jsonw_kstr(w, "kernel", run->kernel);
+			kgb_jsonw_kbool(w, "broken", run->broken);
+			kgb_jsonw_object_end(w);
+		}
+		kgb_jsonw_array_end(w);
+	}
+	kgb_jsonw_object_end(w);
+	kgb_jsonw_key(w, "launches");
+	kgb_jsonw_object(w);
+	for (size_t i = 0; i < verdict->n_kernels; i++)
+		kgb_jsonw_ki64(w, verdict->kernels[i].name, verdict->kernels[i].count);
+	kgb_jsonw_object_end(w);
+	kgb_jsonw_ki64(w, "inline_ptx", verdict->n_inline_ptx);
+	kgb_jsonw_key(w, "recalled");
+	kgb_jsonw_object(w);
+	kgb_jsonw_ki64(w, "truths", verdict->n_truths_recalled);
+	kgb_jsonw_ki64(w, "proofs", verdict->n_proofs_recalled);
+	kgb_jsonw_object_end(w);
+}
+
+/* Of all cases, or of none: one that nobody vouches for leaves the operator without a number. */
+static void write_speedup(const struct kgb_verdict *verdict, struct kgb_jsonw *w)
+{
+	struct kgb_interval speedups[KGB_VERDICT_TIMINGS_MAX];
+
+	for (size_t i = 0; i < verdict->n_timings; i++)
+		speedups[i] = verdict->timings[i].speedup;
+	kgb_interval_write(w, "speedup", kgb_geometric_mean(speedups, verdict->n_timings));
+}
+
+static void write_timing(const struct kgb_verdict *verdict, struct kgb_jsonw *w)
+{
+	kgb_jsonw_key(w, "timing");
+	kgb_jsonw_object(w);
+	kgb_jsonw_kbool(w, "comparable", verdict->timing_comparable);
+	kgb_jsonw_kstr(w, "reason", verdict->timing_reason);
+	if (verdict->timing_comparable) {
+		kgb_jsonw_kstr(w, "baseline", verdict->timing_baseline);
+		write_speedup(verdict, w);
+	}
+	if (verdict->has_machine) {
+		kgb_jsonw_key(w, "machine");
+		kgb_machine_write(&verdict->machine, w);
+	}
+	kgb_jsonw_key(w, "cases");
+	kgb_jsonw_array(w);
+	for (size_t i = 0; i < verdict->n_timings; i++) {
+		if (verdict->timings[i].json) {
+			kgb_jsonw_raw(w, verdict->timings[i].json);
+			continue;
+		}
+		kgb_jsonw_object(w);
+		kgb_jsonw_kstr(w, "case", verdict->timings[i].case_name);
+		kgb_jsonw_knum(w, "candidate_ms", verdict->timings[i].candidate_ms);
+		kgb_jsonw_knum(w, "baseline_ms", verdict->timings[i].baseline_ms);
+		kgb_jsonw_object_end(w);
+	}
+	kgb_jsonw_array_end(w);
+	kgb_jsonw_object_end(w);
+}
+
+/* Null where there is no GPU. */
+static void write_health(const struct kgb_verdict *verdict, struct kgb_jsonw *w)
+{
+	const struct kgb_health *health = &verdict->health;
+
+	kgb_jsonw_key(w, "gpu_health");
+	if (kgb_str_eq(verdict->platform, "cpu")) {
+		kgb_jsonw_null(w);
+		return;
+	}
+	kgb_jsonw_object(w);
+	kgb_jsonw_kbool(w, "tested", health->tested);
+	if (health->tested)
+		kgb_jsonw_kbool(w, "well", health->well);
+	else
+		kgb_jsonw_knull(w, "well");
+	kgb_jsonw_ki64(w, "wall_ms", health->wall_ms);
+	kgb_jsonw_key(w, "notes");
+	kgb_jsonw_array(w);
+	for (size_t i = 0; i < health->n_notes; i++)
+		kgb_jsonw_str(w, health->notes[i]);
+	kgb_jsonw_array_end(w);
+	kgb_jsonw_object_end(w);
+}
+
+static void write_environment(const struct kgb_verdict *verdict, struct kgb_jsonw *w)
+{
+	write_health(verdict, w);
+	kgb_jsonw_key(w, "isolation");
+	if (verdict->has_isolation)
+		kgb_isolation_write(&verdict->isolation, w);
+	else
+		kgb_jsonw_null(w);
+	kgb_jsonw_key(w, "versions");
+	kgb_jsonw_object(w);
+	kgb_jsonw_kstr(w, "judge", KGB_VERSION);
+	kgb_jsonw_kstr(w, "python", verdict->python[0] ? verdict->python : NULL);
+	kgb_jsonw_kstr(w, "torch", verdict->torch[0] ? verdict->torch : NULL);
+	kgb_jsonw_kstr(w, "triton", verdict->triton[0] ? verdict->triton : NULL);
+	kgb_jsonw_object_end(w);
+}
+
+void kgb_verdict_write(const struct kgb_verdict *verdict, struct kgb_buf *out)
+{
+	char seed[2 * sizeof(verdict->seed.bytes) + 1];
+	char started[KGB_TIME_LEN];
+	struct kgb_jsonw w;
+
+	kgb_hex(verdict->seed.bytes, sizeof(verdict->seed.bytes), seed);
+	kgb_time_format(verdict->started_wall_ms, started);
+	kgb_jsonw_init(&w, out, 0);
+	kgb_jsonw_object(&w);
+	kgb_jsonw_kstr(&w, "schema", KGB_VERDICT_SCHEMA);
+	kgb_jsonw_kstr(&w, "operator", verdict->operator_name);
+	kgb_jsonw_kstr(&w, "platform", verdict->platform);
+	kgb_jsonw_kstr(&w, "mode", verdict->final_mode ? "final" : "agent");
+	kgb_jsonw_kstr(&w, "status", kgb_status_name(verdict->status));
+	kgb_jsonw_kstr(&w, "code", verdict->code);
+	kgb_jsonw_kstr(&w, "stage", verdict->code ? kgb_stage_name(verdict->decided_by) : NULL);
+	kgb_jsonw_kstr(&w, "message", verdict->message);
+	kgb_jsonw_kstr(&w, "hint", verdict->hint);
+	kgb_jsonw_kstr(&w, "kernel_sha256", verdict->kernel_sha256);
+	kgb_jsonw_kstr(&w, "spec_sha256", verdict->spec_sha256);
+	kgb_jsonw_kstr(&w, "seed", seed);
+	kgb_jsonw_kstr(&w, "started", started);
+	kgb_jsonw_ki64(&w, "wall_ms", verdict->wall_ms);
+	write_stages(verdict, &w);
+	write_phases(verdict, &w);
+	write_tests(verdict, &w);
+	kgb_jsonw_key(&w, "failures");
+	kgb_jsonw_array(&w);
+	for (size_t i = 0; i < verdict->n_failures; i++)
+		write_failure(&verdict->failures[i], &w);
+	kgb_jsonw_array_end(&w);
+	kgb_jsonw_kbool(&w, "deterministic", verdict->deterministic);
+	write_closest(&verdict->closest, &w);
+	kgb_jsonw_ki64(&w, "nondeterministic_tests", verdict->n_nondeterministic);
+	kgb_jsonw_ki64(&w, "sandbox_judged_tests", verdict->n_in_sandbox);
+	write_ghost(verdict, &w);
+	write_timing(verdict, &w);
+	write_environment(verdict, &w);
+	kgb_jsonw_object_end(&w);
+}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: MIT */
+#include "verify/lint/lint.h"
+
+#include <stdarg.h>
+
+#include "base/time.h"
+#include "verify/cases/cost.h"
+#include "verify/lint/lint_parts.h"
+
+enum { ANSWER_MS = 120 * 1000, OTHER_VARIANT = 1 };
+
+/* ---- what is found ---- */
+
+void kgb_lint_note(struct kgb_lint_report *report, const char *lint, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	KGB_AUTO(free) char *text = kgb_xvasprintf(fmt, ap);
+	va_end(ap);
+	if (report->n_problems++ < KGB_LINT_PROBLEMS_MAX)
+		kgb_strv_addf(&report->problems, "%s: %s", lint, text);
+}
+
+void kgb_lint_report_release(struct kgb_lint_report *report)
+{
+	kgb_strv_release(&report->problems);
+	kgb_strv_release(&report->medians);
+}
+
+/* ---- asking ---- */
+
+int kgb_lint_ask(struct kgb_judge *judge, const struct kgb_case *c, const struct kgb_data *storages,
+		 uint32_t slack, struct kgb_data *out, struct kgb_err *err)
+{
+	struct kgb_reference *reference = judge->reference;
+	const int64_t deadline_ms = kgb_mono_ms() + ANSWER_MS;
+
+	*out = *storages;
+	memset(out->results, 0, sizeof(out->results));
+	out->kase = c;
+	out->n_results = c->interface->n_results;
+	out->slack = slack;
+	/* What was asked before may have been too much for it. */
+	if (reference->worker.end != KGB_WORKER_ALIVE) {
+		kgb_worker_stop(&reference->worker);
+		kgb_shared_release(&reference->memory);
+		if (kgb_judge_start_reference(judge, err) < 0)
+			return -1;
+	}
+	if (kgb_data_ask(out, &reference->worker, &reference->memory, false, deadline_ms, err) ==
+		    0 &&
+	    kgb_data_learn(out, &reference->worker, &reference->memory, false, deadline_ms, err) ==
+		    0)
+		return 0;
+	kgb_lint_forget(out);
+	return -1;
+}
+
+void kgb_lint_forget(struct kgb_data *data)
+{
+	memset(data->storages, 0, sizeof(data->storages)); /* borrowed */
+	kgb_data_release(data);
+}
+
+static bool same_result(const struct kgb_truth *a, const struct kgb_truth *b, bool is_written)
+{
+	const size_t dims = (size_t)a->view.ndim * sizeof(a->view.sizes[0]);
+
+	if (a->view.dtype != b->view.dtype || a->view.ndim != b->view.ndim ||
+	    memcmp(a->view.sizes, b->view.sizes, dims) != 0)
+		return false;
+	if (!a->native || !b->native)
+		return !a->native == !b->native;
+	if (memcmp(a->strides, b->strides, dims) != 0)
+		return false;
+	return !is_written ||
+	       memcmp(a->native, b->native,
+		      (size_t)kgb_view_numel(&a->view) * kgb_dtype_size(a->view.dtype)) == 0;
+}
+
+bool kgb_lint_same(const struct kgb_data *a, const struct kgb_data *b)
+{
+	if (a->n_results != b->n_results)
+		return false;
+	for (size_t i = 0; i < a->n_results; i++)
+		if (!same_result(&a->results[i], &b->results[i], !a->kase->interface->is_unwritten))
+			return false;
+	return true;
+}
+
+/* ---- cases ---- */
+
+static void lint_cost(struct kgb_lint *lint, const struct kgb_data *data)
+{
+	struct kgb_view views[KGB_MAX_RESULTS];
+	struct kgb_cost cost;
+	struct kgb_err err = KGB_ERR_INIT;
+
+	for (size_t i = 0; i < data->n_results; i++)
+		views[i] = data->results[i].view;
+	if (kgb_case_cost(&lint->judge.spec, data->kase, views, data->n_results, &cost, &err) < 0)
+		kgb_lint_note(lint->report, "costs", "%s", err.msg);
+}
+
+/* On a GPU only what depends on the device: everything else was seen on the CPU. */
+static void lint_changed(struct kgb_lint *lint, const struct kgb_data *data)
+{
+	const bool on_cpu = lint->options->judge->device == KGB_DEVICE_CPU;
+	struct kgb_data other, answer;
+	struct kgb_err err = KGB_ERR_INIT;
+	const struct kgb_data *previous = NULL;
+
+	kgb_judge_fill(&lint->judge, &other, data->kase, OTHER_VARIANT);
+	if (on_cpu && kgb_lint_wants_previous(lint, data)) {
+		if (kgb_lint_ask(&lint->other, data->kase, &other, 0, &answer, &err) < 0)
+			kgb_lint_note(lint->report, "inputs", "with other inputs %s", err.msg);
+		else
+			previous = &answer;
+	}
+	kgb_lint_values(lint, data, previous);
+	if (on_cpu) {
+		kgb_lint_inputs(lint, data, &other);
+		kgb_lint_swapped(lint, data);
+	}
+	if (previous)
+		kgb_lint_forget(&answer);
+	kgb_data_release(&other);
+}
+
+static int lint_case(struct kgb_lint *lint, const struct kgb_case *c, struct kgb_err *err)
+{
+	pthread_rwlock_t *quiet = lint->options->quiet;
+	struct kgb_data data;
+
+	kgb_judge_fill(&lint->judge, &data, c, 0);
+	if (quiet)
+		pthread_rwlock_rdlock(quiet);
+	int rc = kgb_judge_learn(&lint->judge, &data, err);
+	if (rc == 0) {
+		lint_cost(lint, &data);
+		if (!c->interface->is_random)
+			kgb_lint_again(lint, &data);
+		kgb_lint_unread(lint, &data);
+		lint_changed(lint, &data);
+	}
+	if (quiet)
+		pthread_rwlock_unlock(quiet);
+	kgb_data_release(&data);
+	return rc;
+}
+
+static void begin_interface(struct kgb_lint *lint, const struct kgb_interface *interface)
+{
+	const size_t n = lint->judge.spec.n_interfaces;
+
+	lint->interface = interface;
+	memset(lint->refused, 0, sizeof(lint->refused));
+	memset(lint->tried, 0, sizeof(lint->tried));
+	memset(lint->has_elements, 0, sizeof(lint->has_elements));
+	memset(lint->has_zeros, 0, sizeof(lint->has_zeros));
+	memset(lint->wants_zeros, 0, sizeof(lint->wants_zeros));
+	memset(lint->params, 0, sizeof(lint->params));
+	memset(lint->swap_differs, 0, n * sizeof(lint->swap_differs[0]));
+	memset(lint->swap_refused, 0, n * sizeof(lint->swap_refused[0]));
+	lint->does_something = false;
+	lint->tells = false;
+}
+
+static void settle_interface(struct kgb_lint *lint)
+{
+	kgb_lint_settle_values(lint);
+	if (lint->options->judge->device == KGB_DEVICE_CPU)
+		kgb_lint_settle_inputs(lint);
+}
+
+static int lint_cases(struct kgb_lint *lint, struct kgb_err *err)
+{
+	const struct kgb_cases *cases = &lint->judge.cases;
+
+	for (size_t i = 0; i < cases->n; i++) {
+		const struct kgb_interface *interface = cases->items[i].interface;
+		if (i == 0 || interface != lint->interface) {
+			if (i > 0)
+				settle_interface(lint);
+			begin_interface(lint, interface);
+		}
+		if (lint_case(lint, &cases->items[i], err) < 0)
+			return -1;
+	}
+	settle_interface(lint);
+	return 0;
+}
+
+/* ---- specs ---- */
+
+static void open_judge(struct kgb_judge *judge, const struct kgb_lint_options *options,
+		       const struct kgb_zygote *zygote)
+{
+	judge->options = options->judge;
+	judge->verdict = kgb_xmalloc(sizeof(*judge->verdict));
+	kgb_verdict_init(judge->verdict);
+	judge->verdict->seed = options->seed;
+	judge->zygotes[KGB_ROLE_REFERENCE] = *zygote;
+	kgb_judge_init_lane(judge);
+}
+
+/* Another process for the same spec. */
+static int open_other(struct kgb_lint *lint, struct kgb_judge *other,
+		      const struct kgb_zygote *zygote, struct kgb_err *err)
+{
+	other->spec = lint->judge.spec; /* borrowed */
+	other->zygotes[KGB_ROLE_REFERENCE] = *zygote;
+	return kgb_judge_start_reference(other, err);
+}
+
+static void close_judge(struct kgb_judge *judge)
+{
+	kgb_judge_release_lane(judge);
+	kgb_verdict_release(judge->verdict);
+	kgb_free(judge->verdict);
+}
+
+static int lint_loaded(struct kgb_lint *lint, struct kgb_err *err)
+{
+	const struct kgb_lint_options *options = lint->options;
+	struct kgb_judge *judge = &lint->judge;
+	struct kgb_lint_report *report = lint->report;
+
+	memcpy(report->spec_sha256, judge->spec.sha256, sizeof(report->spec_sha256));
+	report->n_interfaces = judge->spec.n_interfaces;
+	if (kgb_cases_expand(&judge->spec, &judge->cases, err) < 0)
+		return -1;
+	kgb_cases_hash_benchmarks(&judge->cases, report->benchmarks_sha256);
+	report->n_cases = judge->cases.n;
+	report->n_benchmarks = judge->cases.n_benchmarks;
+	if (judge->cases.n == 0)
+		return kgb_fail(err, KGB_ERR_INVALID, "no case decides on correctness");
+	lint->swap_differs = kgb_xcalloc(judge->spec.n_interfaces, sizeof(bool));
+	lint->swap_refused = kgb_xcalloc(judge->spec.n_interfaces, sizeof(bool));
+	if (kgb_judge_start_reference(judge, err) < 0 ||
+	    open_other(lint, &lint->other, &options->zygote, err) < 0 ||
+	    (options->judge->device != KGB_DEVICE_CPU &&
+	     open_other(lint, &lint->witness, &options->witness, err) < 0) ||
+	    kgb_lint_schemas(lint, err) < 0 ||
+	    (options->judge->device == KGB_DEVICE_CPU && kgb_lint_benchmarks(lint, err) < 0) ||
+	    lint_cases(lint, err) < 0)
+		return -1;
+	return options->quiet ? kgb_lint_time(lint, err) : 0;
+}
+
+void kgb_lint_spec(const struct kgb_lint_options *options, const char *path,
+		   struct kgb_lint_report *report)
+{
+	struct kgb_lint *lint = kgb_xcalloc(1, sizeof(*lint));
+	struct kgb_err err = KGB_ERR_INIT;
+	const int64_t started_ms = kgb_mono_ms();
+
+	lint->options = options;
+	lint->report = report;
+	open_judge(&lint->judge, options, &options->zygote);
+	open_judge(&lint->other, options, &options->zygote);
+	open_judge(&lint->witness, options, &options->witness);
+	if (kgb_spec_load(path, &lint->judge.spec, &err) < 0 || lint_loaded(lint, &err) < 0)
+		kgb_lint_note(report, "cases", "%s", err.msg);
+	close_judge(&lint->witness);
+	close_judge(&lint->other);
+	close_judge(&lint->judge);
+	kgb_cases_release(&lint->judge.cases);
+	kgb_spec_release(&lint->judge.spec);
+	kgb_free(lint->swap_differs);
+	kgb_free(lint->swap_refused);
+	kgb_free(lint);
+	report->wall_ms = kgb_mono_ms() - started_ms;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * Is the spec of one operator good? The reference is asked for every case, and what is known to be
+ * right or wrong is held against its answer by the tolerance that candidates meet.
+ * docs/operator-spec.md lists the lints.
+ */
+#ifndef KGB_VERIFY_LINT_LINT_H
+#define KGB_VERIFY_LINT_LINT_H
+
+#include <pthread.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/str.h"
+#include "verify/lane/judge.h"
+
+/** Results that were kept by other lints than these are not taken: to be raised with every change
+ * of what is demanded. */
+#define KGB_LINT_VERSION 4
+#define KGB_LINT_PROBLEMS_MAX 12 /* of one operator that are told */
+
+struct kgb_lint_options {
+	const struct kgb_judge_options *judge; /* borrowed: device, data_dir */
+	struct kgb_zygote zygote; /* of references, on the device */
+	struct kgb_zygote
+		witness; /* the same on the CPU; of a process only if the device is a GPU */
+	struct kgb_seed seed;
+	/** Time what candidates are measured against, holding this alone; what else is done on the
+	 * device holds it with others. NULL: time nothing. */
+	pthread_rwlock_t *quiet;
+};
+
+struct kgb_lint_report {
+	char spec_sha256[KGB_SHA256_HEX_LEN];
+	char benchmarks_sha256[KGB_SHA256_HEX_LEN]; /* of what is timed; empty: not looked at anew
+						     */
+	size_t n_interfaces, n_cases, n_benchmarks;
+	size_t n_problems;
+	struct kgb_strv problems; /* "<lint>: <what is wrong>", the first ones */
+	struct kgb_strv medians; /* "<case> <milliseconds>" */
+	int64_t wall_ms;
+	bool is_kept; /* what an earlier lint found */
+};
+
+/** Lint the spec in the file `path`. Everything that is wrong is in *report, which the caller
+ * releases. */
+void kgb_lint_spec(const struct kgb_lint_options *options, const char *path,
+		   struct kgb_lint_report *report);
+void kgb_lint_report_release(struct kgb_lint_report *report);
+/** Do these specs (names of all that were found) belong to all operators of the dataset, and to no
+ * others? */
+KGB_MUST_CHECK int kgb_lint_names(const char *data_dir, const char *dataset,
+				  const struct kgb_strv *names, struct kgb_lint_report *report,
+				  struct kgb_err *err);
+/** Add to the problems. */
+void kgb_lint_note(struct kgb_lint_report *report, const char *lint, const char *fmt, ...)
+	KGB_PRINTF(3, 4);
+
+#endif

@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * Is the reference a function of its arguments, of all of them and of nothing else?
+ */
+#include <math.h>
+
+#include "base/str.h"
+#include "verify/lane/candidate_call.h"
+#include "verify/lint/lint_parts.h"
+
+enum {
+	/* to find a value of a parameter with which the result is another one */
+	ATTEMPTS = 400,
+	ATTEMPTS_AT_A_CASE = 6,
+	SLACK = 1, /* any number but 0 */
+};
+
+/* A tensor of this shape is None in every case. */
+#define NEVER_GIVEN "$none|null"
+
+/* ---- the same again ---- */
+
+static bool is_as_before(const struct kgb_lint *lint, const struct kgb_data *data,
+			 const struct kgb_data *again)
+{
+	size_t ignored;
+
+	return kgb_lint_same(data, again) ||
+	       (lint->interface->any_order && kgb_lint_accepts(data, again, &ignored));
+}
+
+void kgb_lint_again(struct kgb_lint *lint, const struct kgb_data *data)
+{
+	struct kgb_data again;
+	struct kgb_err err = KGB_ERR_INIT;
+
+	if (kgb_lint_ask(&lint->other, data->kase, data, SLACK, &again, &err) < 0) {
+		kgb_lint_note(lint->report, "bounds", "among other memory: %s", err.msg);
+		return;
+	}
+	bool same = is_as_before(lint, data, &again);
+	kgb_lint_forget(&again);
+	if (same)
+		return;
+	if (kgb_lint_ask(&lint->other, data->kase, data, 0, &again, &err) < 0) {
+		kgb_lint_note(lint->report, "deterministic", "in another process: %s", err.msg);
+		return;
+	}
+	if (is_as_before(lint, data, &again))
+		kgb_lint_note(lint->report, "bounds",
+			      "%s: the reference reads memory outside of its arguments",
+			      data->kase->name);
+	else
+		kgb_lint_note(lint->report, "deterministic",
+			      "%s: the reference gives another result in another process",
+			      data->kase->name);
+	kgb_lint_forget(&again);
+}
+
+/* ---- memory that is not read ---- */
+
+/* The same arguments with zeros in what is not read. Release with release_zeroed. */
+static void zero_unread(const struct kgb_data *data, struct kgb_data *out)
+{
+	*out = *data;
+	for (size_t i = 0; i < data->kase->n_args; i++) {
+		if (!data->storages[i])
+			continue;
+		out->storages[i] = kgb_xmalloc(data->storage_bytes[i]);
+		memcpy(out->storages[i], data->storages[i], data->storage_bytes[i]);
+	}
+	kgb_unread_fill(data->kase, out->storages, 0);
+}
+
+static void release_zeroed(struct kgb_data *zeroed)
+{
+	for (size_t i = 0; i < zeroed->kase->n_args; i++)
+		kgb_free(zeroed->storages[i]);
+}
+
+/* The elements of the argument that holds a result, in the result's order; NULL: none does. */
+static char *held_before(const struct kgb_data *data, size_t result)
+{
+	size_t holder = kgb_call_holder(data->kase, result);
+
+	if (holder == SIZE_MAX || !data->storages[holder])
+		return NULL;
+	const struct kgb_view *view = &data->kase->args[holder].view;
+	char *values =
+		kgb_xreallocarray(NULL, (size_t)kgb_view_numel(view), kgb_dtype_size(view->dtype));
+	kgb_view_gather(view, data->storages[holder], values);
+	return values;
+}
+
+/* Each element is the same, or what the result's argument held in both calls. */
+static bool ignores_unread(const struct kgb_data *data, const struct kgb_data *zeroed,
+			   const struct kgb_data *answer, size_t result)
+{
+	const struct kgb_truth *ours = &data->results[result], *theirs = &answer->results[result];
+	const size_t size = kgb_dtype_size(ours->view.dtype);
+	KGB_AUTO(free) char *before = held_before(data, result);
+	KGB_AUTO(free) char *zeros = held_before(zeroed, result);
+
+	if (!ours->native || !theirs->native)
+		return true;
+	for (size_t at = 0; at < (size_t)kgb_view_numel(&ours->view) * size; at += size) {
+		const char *a = (const char *)ours->native + at;
+		const char *b = (const char *)theirs->native + at;
+		if (memcmp(a, b, size) != 0 && !(before && memcmp(a, before + at, size) == 0 &&
+						 memcmp(b, zeros + at, size) == 0))
+			return false;
+	}
+	return true;
+}
+
+/* A size of terms that is no number would let anything pass. */
+static bool has_magnitudes(const struct kgb_truth *truth)
+{
+	const double *exact = truth->exact, *magnitude = truth->magnitude;
+	const struct kgb_view parts = kgb_view_parts(&truth->view);
+
+	for (int64_t i = 0; exact && magnitude && i < kgb_view_numel(&parts); i++)
+		if (isnan(magnitude[i]) && !isnan(exact[i]))
+			return false;
+	return true;
+}
+
+void kgb_lint_unread(struct kgb_lint *lint, const struct kgb_data *data)
+{
+	struct kgb_data zeroed, answer;
+	struct kgb_err err = KGB_ERR_INIT;
+
+	if (!kgb_case_has_unread(data->kase))
+		return;
+	zero_unread(data, &zeroed);
+	if (kgb_lint_ask(&lint->other, data->kase, &zeroed, 0, &answer, &err) < 0) {
+		kgb_lint_note(lint->report, "bounds", "with zeros where nothing is read: %s",
+			      err.msg);
+		release_zeroed(&zeroed);
+		return;
+	}
+	for (size_t i = 0; i < data->n_results; i++) {
+		if (!ignores_unread(data, &zeroed, &answer, i))
+			kgb_lint_note(lint->report, "bounds",
+				      "%s: the reference's result %zu depends on what 'read' "
+				      "says is not read",
+				      data->kase->name, i);
+		if (!has_magnitudes(&data->results[i]))
+			kgb_lint_note(lint->report, "bounds",
+				      "%s: magnitudes of result %zu depend on what 'read' says "
+				      "is not read",
+				      data->kase->name, i);
+	}
+	kgb_lint_forget(&answer);
+	release_zeroed(&zeroed);
+}
+
+/* ---- parameters ---- */
+
+/* Does the reference tell the changed arguments from these? It does too when it refuses them. */
+static bool notices(struct kgb_lint *lint, const struct kgb_case *c,
+		    const struct kgb_data *storages, const struct kgb_data *data)
+{
+	struct kgb_data answer;
+	struct kgb_err ignored = KGB_ERR_INIT;
+
+	if (kgb_lint_ask(&lint->other, c, storages, 0, &answer, &ignored) < 0)
+		return true;
+	bool same = kgb_lint_same(data, &answer);
+	kgb_lint_forget(&answer);
+	return !same;
+}
+
+/* With these bytes in its place? */
+static void try_bytes(struct kgb_lint *lint, const struct kgb_data *data, size_t i, void *bytes)
+{
+	struct kgb_lint_param *param = &lint->params[i];
+	struct kgb_data changed = *data;
+
+	if (memcmp(data->storages[i], bytes, data->storage_bytes[i]) == 0)
+		return;
+	changed.storages[i] = bytes;
+	param->is_varied = true;
+	param->n_tried++;
+	param->matters = notices(lint, data->kase, &changed, data);
+}
+
+/* Where its fill gives but one number: what it holds in other cases of the interface. */
+static void try_other_cases(struct kgb_lint *lint, const struct kgb_data *data, size_t i)
+{
+	const struct kgb_cases *cases = &lint->judge.cases;
+	const struct kgb_view *view = &data->kase->args[i].view;
+	struct kgb_lint_param *param = &lint->params[i];
+	const int most = param->n_tried + ATTEMPTS_AT_A_CASE;
+
+	for (size_t k = 0;
+	     k < cases->n && !param->matters && param->n_tried < most && param->n_tried < ATTEMPTS;
+	     k++) {
+		const struct kgb_case *other = &cases->items[k];
+		struct kgb_data theirs;
+		if (other->interface != lint->interface || other == data->kase ||
+		    other->args[i].view.dtype != view->dtype ||
+		    other->args[i].view.storage_elements != view->storage_elements)
+			continue;
+		kgb_judge_fill(&lint->judge, &theirs, other, 0);
+		try_bytes(lint, data, i, theirs.storages[i]);
+		kgb_data_release(&theirs);
+	}
+}
+
+static void try_tensor(struct kgb_lint *lint, const struct kgb_data *data,
+		       const struct kgb_data *other_inputs, size_t i)
+{
+	if (!data->storages[i])
+		return;
+	lint->params[i].is_given = true;
+	if (data->kase->args[i].fill == KGB_FILL_NAN)
+		return;
+	if (memcmp(data->storages[i], other_inputs->storages[i], data->storage_bytes[i]) != 0)
+		try_bytes(lint, data, i, other_inputs->storages[i]);
+	else
+		try_other_cases(lint, data, i);
+}
+
+static bool same_value(const struct kgb_value *a, const struct kgb_value *b)
+{
+	KGB_AUTO(buf) struct kgb_buf one = KGB_BUF_INIT(0);
+	KGB_AUTO(buf) struct kgb_buf two = KGB_BUF_INIT(0);
+
+	if (a->kind != b->kind)
+		return false;
+	kgb_value_describe(a, &one);
+	kgb_value_describe(b, &two);
+	return one.len == two.len && memcmp(one.ptr, two.ptr, one.len) == 0;
+}
+
+/* The values that it has in other cases of the interface. */
+static void try_value(struct kgb_lint *lint, const struct kgb_data *data, size_t i)
+{
+	const struct kgb_cases *cases = &lint->judge.cases;
+	struct kgb_lint_param *param = &lint->params[i];
+	const int most = param->n_tried + ATTEMPTS_AT_A_CASE;
+
+	param->is_given = true;
+	for (size_t k = 0;
+	     k < cases->n && !param->matters && param->n_tried < most && param->n_tried < ATTEMPTS;
+	     k++) {
+		const struct kgb_case *other = &cases->items[k];
+		if (other->interface != lint->interface ||
+		    same_value(&other->args[i].value, &data->kase->args[i].value))
+			continue;
+		struct kgb_case changed = *data->kase;
+		changed.args[i].value = other->args[i].value;
+		param->is_varied = true;
+		param->n_tried++;
+		param->matters = notices(lint, &changed, data, data);
+	}
+}
+
+void kgb_lint_inputs(struct kgb_lint *lint, const struct kgb_data *data,
+		     const struct kgb_data *other_inputs)
+{
+	for (size_t i = 0; i < data->kase->n_args; i++) {
+		const struct kgb_arg *arg = &data->kase->args[i];
+		if (lint->params[i].matters || arg->param->kind == KGB_PARAM_OUT || arg->is_absent)
+			continue;
+		if (arg->param->kind == KGB_PARAM_TENSOR)
+			try_tensor(lint, data, other_inputs, i);
+		else
+			try_value(lint, data, i);
+	}
+}
+
+/* Values that are written as they are in the spec, so that everybody sees that they never change;
+ * what is written to, which need not be read; what must not be read. */
+static bool may_be_ignored(const struct kgb_param *param)
+{
+	if (param->kind != KGB_PARAM_VALUE)
+		return param->result >= 0 || kgb_str_eq(param->fill, "nan") ||
+		       (cJSON_IsString(param->shape) &&
+			kgb_str_eq(param->shape->valuestring, NEVER_GIVEN));
+	return !(cJSON_IsString(param->value) && param->value->valuestring[0] == '$');
+}
+
+static void settle_param(struct kgb_lint *lint, size_t i)
+{
+	const struct kgb_param *param = &lint->interface->params[i];
+	const struct kgb_lint_param *seen = &lint->params[i];
+	const char *entry = lint->interface->entry;
+
+	if (may_be_ignored(param))
+		return;
+	if (!seen->is_given)
+		kgb_lint_note(lint->report, "inputs", "%s: '%s' has elements in no case", entry,
+			      param->name);
+	else if (!seen->is_varied && !param->unused)
+		kgb_lint_note(lint->report, "inputs",
+			      "%s: '%s' is the same in every case: vary it, or write a value "
+			      "into the spec itself",
+			      entry, param->name);
+	else if (seen->is_varied && !seen->matters && !param->unused)
+		kgb_lint_note(lint->report, "inputs",
+			      "%s: '%s' changes no result: add a case where it does, or write "
+			      "'unused: true'",
+			      entry, param->name);
+	else if (seen->matters && param->unused)
+		kgb_lint_note(lint->report, "inputs",
+			      "%s: '%s' is said to be unused, but it changes a result", entry,
+			      param->name);
+}
+
+/* ---- interfaces ---- */
+
+/* Could one be called in the place of the other? */
+static bool same_signature(const struct kgb_interface *a, const struct kgb_interface *b)
+{
+	if (a == b || a->n_params != b->n_params || a->n_results != b->n_results ||
+	    kgb_str_eq(a->same_as, b->entry) || kgb_str_eq(b->same_as, a->entry) ||
+	    (a->reference == b->reference && kgb_str_eq(a->target, b->target)))
+		return false;
+	for (size_t i = 0; i < a->n_params; i++) {
+		const struct kgb_param *x = &a->params[i], *y = &b->params[i];
+		if (x->kind != y->kind || x->result != y->result || x->keyword != y->keyword ||
+		    x->as != y->as || !x->list != !y->list || !x->into != !y->into)
+			return false;
+	}
+	return true;
+}
+
+/* Is what the other interface gives refused as a result of this one? */
+static void try_swapped(struct kgb_lint *lint, const struct kgb_data *data, size_t number)
+{
+	const struct kgb_interface *other = &lint->judge.spec.interfaces[number];
+	struct kgb_case swapped = *data->kase;
+	struct kgb_data answer;
+	struct kgb_err ignored = KGB_ERR_INIT;
+	bool right = true;
+
+	swapped.interface = other;
+	for (size_t i = 0; i < swapped.n_args; i++)
+		swapped.args[i].param = &other->params[i];
+	if (kgb_lint_ask(&lint->other, &swapped, data, 0, &answer, &ignored) < 0) {
+		lint->swap_differs[number] = lint->swap_refused[number] = true;
+		return;
+	}
+	lint->swap_differs[number] |= !kgb_lint_same(data, &answer);
+	for (size_t i = 0; i < data->n_results && right; i++) {
+		const struct kgb_view *ours = &data->results[i].view,
+				      *theirs = &answer.results[i].view;
+		struct kgb_call call = {0};
+		struct kgb_compare compare;
+		call.values[i] = answer.results[i].native; /* borrowed */
+		right = ours->dtype == theirs->dtype && ours->ndim == theirs->ndim &&
+			memcmp(ours->sizes, theirs->sizes,
+			       (size_t)ours->ndim * sizeof(ours->sizes[0])) == 0 &&
+			kgb_call_compare(data, &call, i, &compare);
+	}
+	lint->swap_refused[number] |= !right;
+	kgb_lint_forget(&answer);
+}
+
+void kgb_lint_swapped(struct kgb_lint *lint, const struct kgb_data *data)
+{
+	const struct kgb_spec *spec = &lint->judge.spec;
+
+	for (size_t k = 0; k < spec->n_interfaces; k++)
+		if (!lint->swap_refused[k] && same_signature(lint->interface, &spec->interfaces[k]))
+			try_swapped(lint, data, k);
+}
+
+void kgb_lint_settle_inputs(struct kgb_lint *lint)
+{
+	const struct kgb_spec *spec = &lint->judge.spec;
+
+	for (size_t i = 0; i < lint->interface->n_params; i++)
+		settle_param(lint, i);
+	for (size_t k = 0; k < spec->n_interfaces; k++) {
+		if (!same_signature(lint->interface, &spec->interfaces[k]) || lint->swap_refused[k])
+			continue;
+		kgb_lint_note(lint->report, "swapped",
+			      lint->swap_differs[k] ? "%s: no case refuses what %s gives"
+						    : "%s: no case tells it from %s",
+			      lint->interface->entry, spec->interfaces[k].entry);
+	}
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * Schemas: what the spec says of its interfaces agrees with the schemas that it gives, and those
+ * with the ones that torch has registered. verify/python/reference/schema.py compares.
+ */
+#include "base/formats/jsonw.h"
+#include "base/time.h"
+#include "verify/lint/lint_parts.h"
+
+enum { ANSWER_MS = 120 * 1000 };
+
+static bool is_written(const struct kgb_interface *interface, const struct kgb_param *param)
+{
+	for (size_t i = 0; param->into && i < interface->n_params; i++)
+		if (kgb_str_eq(interface->params[i].name, param->into))
+			return interface->params[i].result >= 0;
+	return param->result >= 0;
+}
+
+/* Of a list: is any of its tensors? */
+static bool is_called_written(const struct kgb_interface *interface, const struct kgb_param *param)
+{
+	bool written = is_written(interface, param);
+
+	for (size_t i = 0; i < interface->n_params; i++)
+		if (kgb_str_eq(interface->params[i].list, param->name))
+			written |= is_written(interface, &interface->params[i]);
+	return written;
+}
+
+/* In some interface of the entry it is None, and not written to then. */
+static bool may_be_absent(const struct kgb_spec *spec, const struct kgb_interface *interface,
+			  const struct kgb_param *param)
+{
+	for (size_t i = 0; i < spec->n_interfaces; i++)
+		if (&spec->interfaces[i] != interface &&
+		    kgb_str_eq(spec->interfaces[i].entry, interface->entry))
+			return true;
+	return param->kind == KGB_PARAM_TENSOR && cJSON_IsNull(param->shape);
+}
+
+static void write_params(struct kgb_jsonw *w, const struct kgb_spec *spec,
+			 const struct kgb_interface *interface)
+{
+	static const char *const kinds[] = {[KGB_PARAM_TENSOR] = "tensor",
+					    [KGB_PARAM_OUT] = "out",
+					    [KGB_PARAM_VALUE] = "value"};
+	struct kgb_param params[KGB_MAX_ARGS];
+	size_t n = kgb_interface_called_params(interface, params);
+
+	kgb_jsonw_key(w, "params");
+	kgb_jsonw_array(w);
+	for (size_t i = 0; i < n; i++) {
+		kgb_jsonw_object(w);
+		kgb_jsonw_kstr(w, "name", params[i].name);
+		kgb_jsonw_kstr(w, "kind", kinds[params[i].kind]);
+		kgb_jsonw_kbool(w, "keyword", params[i].keyword);
+		kgb_jsonw_kbool(w, "list", params[i].list != NULL);
+		kgb_jsonw_kbool(w, "written", is_called_written(interface, &params[i]));
+		kgb_jsonw_kbool(w, "absent", may_be_absent(spec, interface, &params[i]));
+		kgb_jsonw_object_end(w);
+	}
+	kgb_jsonw_array_end(w);
+}
+
+/* The parameter that a caller knows the result by. */
+static const char *holder(const struct kgb_interface *interface, size_t result)
+{
+	for (size_t i = 0; i < interface->n_params; i++) {
+		const struct kgb_param *param = &interface->params[i];
+		if (param->result != (int)result)
+			continue;
+		for (size_t k = 0; param->is_behind && k < i; k++)
+			if (kgb_str_eq(interface->params[k].into, param->name))
+				return interface->params[k].name;
+		return param->name;
+	}
+	return NULL;
+}
+
+static void write_question(const struct kgb_spec *spec, const struct kgb_interface *interface,
+			   struct kgb_buf *out)
+{
+	struct kgb_jsonw w;
+
+	kgb_jsonw_init(&w, out, 0);
+	kgb_jsonw_object(&w);
+	kgb_jsonw_kstr(&w, "op", "schema");
+	kgb_jsonw_kstr(&w, "operator", spec->name);
+	kgb_jsonw_kstr(&w, "source", spec->source);
+	kgb_jsonw_kstr(&w, "entry", interface->entry);
+	kgb_jsonw_kstr(&w, "schema", interface->schema);
+	kgb_jsonw_kstr(&w, "target",
+		       interface->reference == KGB_REFERENCE_ATEN ? interface->target : NULL);
+	kgb_jsonw_ki64(&w, "nones", (int64_t)interface->n_nones);
+	kgb_jsonw_key(&w, "returned");
+	kgb_jsonw_array(&w);
+	for (size_t i = 0; i < interface->n_returned; i++)
+		kgb_jsonw_str(&w, holder(interface, i));
+	kgb_jsonw_array_end(&w);
+	write_params(&w, spec, interface);
+	kgb_jsonw_object_end(&w);
+}
+
+static int lint_schema(struct kgb_lint *lint, const struct kgb_interface *interface,
+		       struct kgb_err *err)
+{
+	struct kgb_worker *worker = &lint->judge.reference->worker;
+	KGB_AUTO(buf) struct kgb_buf question = KGB_BUF_INIT(KGB_WIRE_REQUEST_MAX);
+	KGB_AUTO(strv) struct kgb_strv lines = KGB_STRV_INIT;
+	KGB_AUTO(free) struct kgb_wire_reply *reply = kgb_xmalloc(sizeof(*reply));
+
+	write_question(&lint->judge.spec, interface, &question);
+	if (kgb_worker_send(worker, question.ptr, NULL, 0, err) < 0)
+		return -1;
+	if (!kgb_worker_wait(worker, kgb_mono_ms() + ANSWER_MS, reply))
+		return kgb_fail(err, KGB_ERR_FAILED, "%s: no answer on its schema",
+				interface->entry);
+	if (reply->status != KGB_WIRE_OK)
+		return kgb_fail(err, KGB_ERR_FAILED, "%s: its schema: %s", interface->entry,
+				reply->text);
+	kgb_strv_split(&lines, reply->text, '\n');
+	for (size_t i = 0; i < lines.n; i++)
+		kgb_lint_note(lint->report, "schema", "%s: %s", interface->entry, lines.items[i]);
+	return 0;
+}
+
+int kgb_lint_schemas(struct kgb_lint *lint, struct kgb_err *err)
+{
+	for (size_t i = 0; i < lint->judge.spec.n_interfaces; i++)
+		if (lint_schema(lint, &lint->judge.spec.interfaces[i], err) < 0)
+			return -1;
+	return 0;
+}

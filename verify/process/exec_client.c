@@ -1,0 +1,621 @@
+/* SPDX-License-Identifier: MIT */
+#include "verify/process/exec_client.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "base/system/fs.h"
+#include "base/time.h"
+#include "sandbox/isolation/bwrap.h"
+#include "sandbox/isolation/status.h"
+#include "verify/gpu/gpu_devices.h"
+#include "verify/process/shared_arena.h"
+#include "verify/protocol/wire.h"
+
+enum {
+	STARTS_MAX = 3,
+	STDERR_KEPT = 64 << 10, /* what a pipe holds */
+	LAST_WORDS = 300,
+	END_WAIT_MS = 2000,
+	PRIVATE_BYTES = 16 << 20
+};
+
+static const char cupti_inside[] = "/kgb/lib/libcupti.so";
+
+const char *kgb_exec_outcome_name(enum kgb_exec_outcome outcome)
+{
+	static const char *const names[KGB_EXEC_N_OUTCOMES] = {
+		[KGB_EXEC_DONE] = "done",
+		[KGB_EXEC_UNREPLAYABLE] = "unreplayable",
+		[KGB_EXEC_WROTE_OUTSIDE] = "wrote_outside",
+		[KGB_EXEC_OUT_OF_MEMORY] = "out_of_memory",
+		[KGB_EXEC_REFUSED] = "refused",
+		[KGB_EXEC_FAULTED] = "faulted",
+		[KGB_EXEC_TIMED_OUT] = "timed_out",
+		[KGB_EXEC_DIED] = "died",
+		[KGB_EXEC_BROKE_PROTOCOL] = "broke_protocol",
+		[KGB_EXEC_NO_GPU] = "no_gpu",
+	};
+
+	return outcome < KGB_EXEC_N_OUTCOMES ? names[outcome] : "unknown";
+}
+
+static char *find_program(const struct kgb_exec_spec *spec, struct kgb_err *err)
+{
+	KGB_AUTO(free) char *dir = spec->program ? NULL : kgb_path_self_dir();
+	KGB_AUTO(free)
+	char *path = spec->program ? kgb_xstrdup(spec->program) : kgb_path_join(dir, "kgb-exec");
+
+	if (access(path, X_OK) < 0) {
+		(void)kgb_fail(err, KGB_ERR_UNAVAILABLE,
+			       "'%s' not found: it is built where CMake finds the headers of CUDA",
+			       path);
+		return NULL;
+	}
+	return kgb_path_real(path, err);
+}
+
+int kgb_exec_policy(struct kgb_policy *policy, const struct kgb_exec_spec *spec,
+		    struct kgb_err *err)
+{
+	const struct kgb_policy_base_spec base = {.tmp_bytes = PRIVATE_BYTES,
+						  .shm_bytes = PRIVATE_BYTES};
+	KGB_AUTO(free) char *program = find_program(spec, err);
+
+	if (!program || kgb_policy_base(policy, &base, err) < 0 || kgb_policy_gpu(policy, err) < 0)
+		return -1;
+	kgb_policy_ro(policy, program, "/kgb/kgb-exec");
+	/* What the driver compiles must not come from, or go to, a place that outlives us. */
+	kgb_policy_setenv(policy, "CUDA_CACHE_DISABLE", "1");
+	/* A GPU's number means the same here as to the workers. */
+	kgb_policy_setenv(policy, "CUDA_DEVICE_ORDER", "PCI_BUS_ID");
+	kgb_policy_set_cwd(policy, "/");
+	kgb_policy_arg(policy, "/kgb/kgb-exec");
+	if (spec->cupti) {
+		kgb_policy_ro(policy, spec->cupti, cupti_inside);
+		kgb_policy_arg(policy, cupti_inside);
+	}
+	return 0;
+}
+
+static int spawn(struct kgb_exec *exec, const struct kgb_exec_spec *spec, struct kgb_err *err)
+{
+	KGB_AUTO(policy) struct kgb_policy policy;
+	KGB_AUTO(sandbox) struct kgb_sandbox sandbox = KGB_SANDBOX_INIT;
+	KGB_AUTO(fd) int channel = -1;
+	KGB_AUTO(fd) int inside = -1;
+	KGB_AUTO(fd) int log = -1;
+	KGB_AUTO(fd) int log_inside = -1;
+	int pair[2];
+	pid_t pid;
+
+	kgb_policy_init(&policy);
+	if (kgb_exec_policy(&policy, spec, err) < 0)
+		return -1;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return kgb_fail_errno(err, errno, "socketpair");
+	channel = pair[0];
+	inside = pair[1];
+	/* A full pipe loses words; a file could be made to grow without end. */
+	if (pipe2(pair, O_CLOEXEC | O_NONBLOCK) < 0)
+		return kgb_fail_errno(err, errno, "pipe");
+	log = pair[0];
+	log_inside = pair[1];
+
+	const struct kgb_sandbox_spec sandbox_spec = {
+		.policy = &policy,
+		.launcher = spec->launcher,
+		.stdio = {-1, -1, log_inside},
+		.pass = {{.from = inside, .to = KGB_EXEC_FD}},
+		.n_pass = 1,
+	};
+	if (kgb_sandbox_prepare(&sandbox, &sandbox_spec, err) < 0 ||
+	    kgb_sandbox_spawn(&sandbox, &pid, err) < 0)
+		return -1;
+	exec->launcher = pid;
+	exec->channel_fd = kgb_take_fd(&channel);
+	exec->log_fd = kgb_take_fd(&log);
+	exec->status_fd = kgb_take_fd(&sandbox.status_fd);
+	return 0;
+}
+
+/* The launcher leaves only when nothing of the sandbox lives. False: it is still there. */
+static bool reap(struct kgb_exec *exec, int64_t wait_ms)
+{
+	const int64_t deadline = kgb_mono_ms() + wait_ms;
+	int status;
+
+	while (exec->launcher > 0) {
+		pid_t pid = waitpid(exec->launcher, &status, wait_ms < 0 ? 0 : WNOHANG);
+		if (pid == 0) {
+			if (kgb_mono_ms() >= deadline)
+				return false;
+			(void)poll(NULL, 0, 2);
+			continue;
+		}
+		if (pid < 0 && errno == EINTR)
+			continue;
+		if (pid > 0)
+			exec->end_value =
+				WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+		exec->launcher = 0;
+	}
+	return true;
+}
+
+void kgb_exec_kill(const struct kgb_exec *exec)
+{
+	if (exec->launcher > 0)
+		(void)kill(exec->launcher, SIGTERM);
+}
+
+static void end_now(struct kgb_exec *exec)
+{
+	kgb_exec_kill(exec);
+	if (exec->launcher > 0)
+		(void)reap(exec, -1);
+}
+
+void kgb_exec_stop(struct kgb_exec *exec)
+{
+	end_now(exec);
+	kgb_close(exec->channel_fd);
+	kgb_close(exec->log_fd);
+	kgb_close(exec->status_fd);
+	exec->channel_fd = exec->log_fd = exec->status_fd = -1;
+	exec->arena_bytes = exec->output_bytes = 0;
+}
+
+/* Why the sandbox could not be made; "" when it could. The process is gone, so nothing blocks. */
+static void read_status(const struct kgb_exec *exec, char *out, size_t cap)
+{
+	struct kgb_sandbox_status status;
+	char bytes[1024];
+	ssize_t n;
+
+	kgb_sandbox_status_init(&status);
+	while ((n = read(exec->status_fd, bytes, sizeof(bytes))) > 0)
+		kgb_sandbox_status_feed(&status, bytes, (size_t)n);
+	snprintf(out, cap, "%s", status.error);
+	kgb_sandbox_status_release(&status);
+}
+
+/* The last line that it wrote to stderr, escaped. */
+static void add_last_words(const struct kgb_exec *exec, struct kgb_buf *out)
+{
+	KGB_AUTO(free) char *text = kgb_xmalloc(STDERR_KEPT + 1);
+	char error[256];
+	ssize_t n = read(exec->log_fd, text, STDERR_KEPT);
+
+	n = n < 0 ? 0 : n;
+	while (n > 0 && text[n - 1] == '\n')
+		n--;
+	text[n] = '\0';
+	const char *last = strrchr(text, '\n');
+	last = last ? last + 1 : text;
+	read_status(exec, error, sizeof(error));
+	const char *words = error[0] ? error : last;
+	if (words[0])
+		kgb_buf_adds(out, ": ");
+	kgb_escape(out, words, strnlen(words, LAST_WORDS));
+}
+
+/* End of the stream: find out how it ended. */
+static enum kgb_exec_outcome learn_end(struct kgb_exec *exec, struct kgb_err *err)
+{
+	KGB_AUTO(buf) struct kgb_buf words = KGB_BUF_INIT(0);
+
+	if (!reap(exec, END_WAIT_MS)) {
+		end_now(exec);
+		/* Else it was ending by itself after all: the driver gives a GPU's memory back, on
+		 * a busy machine. */
+		if (exec->end_value == 128 + SIGKILL || exec->end_value == 128 + SIGTERM) {
+			(void)kgb_fail(err, KGB_ERR_FAILED,
+				       "kgb-exec closed its channel and went on");
+			return KGB_EXEC_BROKE_PROTOCOL;
+		}
+	}
+	add_last_words(exec, &words);
+	if (exec->end_value > 128)
+		(void)kgb_fail(err, KGB_ERR_FAILED, "kgb-exec was ended by signal %d%s",
+			       exec->end_value - 128, words.ptr);
+	else
+		(void)kgb_fail(err, KGB_ERR_FAILED, "kgb-exec ended with status %d%s",
+			       exec->end_value, words.ptr);
+	return KGB_EXEC_DIED;
+}
+
+static enum kgb_exec_outcome broken(struct kgb_exec *exec, struct kgb_err *err, const char *why)
+{
+	end_now(exec);
+	(void)kgb_fail(err, KGB_ERR_INVALID, "reply of kgb-exec: %s", why);
+	return KGB_EXEC_BROKE_PROTOCOL;
+}
+
+static void clean_text(char *text, size_t size)
+{
+	text[size - 1] = '\0';
+	for (; *text; text++)
+		if (*text < ' ' || *text > '~')
+			*text = '?';
+}
+
+static void take_machine(struct kgb_exec *exec, const struct kgb_exec_machine *machine)
+{
+	exec->machine = *machine;
+	clean_text(exec->machine.name, sizeof(exec->machine.name));
+	clean_text(exec->machine.uuid, sizeof(exec->machine.uuid));
+	clean_text(exec->machine.driver, sizeof(exec->machine.driver));
+	clean_text(exec->machine.pci, sizeof(exec->machine.pci));
+}
+
+/* Copy a reply that keeps to the protocol into exec->reply; otherwise say what is wrong with it. */
+static const char *check_reply(struct kgb_exec *exec, const struct kgb_exec_reply *reply,
+			       size_t len)
+{
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(KGB_EXEC_TEXT - 1);
+
+	if (len != sizeof(*reply))
+		return "wrong length";
+	if (reply->magic != KGB_EXEC_MAGIC || reply->version != KGB_EXEC_VERSION)
+		return "another protocol";
+	if (reply->id != exec->last_id)
+		return "answers another request";
+	if (reply->status >= KGB_EXEC_N_STATUSES)
+		return "unknown status";
+	if (reply->text_len >= KGB_EXEC_TEXT)
+		return "text too long";
+	exec->reply = *reply;
+	/* What does not fit once it is escaped is dropped. */
+	kgb_escape(&text, reply->text, reply->text_len);
+	memset(exec->reply.text, 0, sizeof(exec->reply.text));
+	memcpy(exec->reply.text, text.ptr, text.len);
+	exec->reply.text_len = (uint32_t)text.len;
+	return NULL;
+}
+
+static enum kgb_exec_outcome outcome_of(enum kgb_exec_status status, enum kgb_err_kind *kind)
+{
+	switch (status) {
+	case KGB_EXEC_OK:
+		return KGB_EXEC_DONE;
+	case KGB_EXEC_BAD_REQUEST:
+		*kind = KGB_ERR_INVALID;
+		return KGB_EXEC_REFUSED;
+	case KGB_EXEC_UNAVAILABLE:
+	case KGB_EXEC_RESERVATION:
+		*kind = KGB_ERR_UNAVAILABLE;
+		return KGB_EXEC_NO_GPU;
+	case KGB_EXEC_BAD_PLAN:
+		*kind = KGB_ERR_INVALID;
+		return KGB_EXEC_UNREPLAYABLE;
+	case KGB_EXEC_NO_MEMORY:
+		*kind = KGB_ERR_LIMIT;
+		return KGB_EXEC_OUT_OF_MEMORY;
+	case KGB_EXEC_GPU_FAULT:
+		*kind = KGB_ERR_FAILED;
+		return KGB_EXEC_FAULTED;
+	case KGB_EXEC_SLACK:
+		*kind = KGB_ERR_FAILED;
+		return KGB_EXEC_WROTE_OUTSIDE;
+	case KGB_EXEC_N_STATUSES:
+		break;
+	}
+	KGB_UNREACHABLE();
+}
+
+static bool wait_readable(int fd, int64_t deadline_ms)
+{
+	for (;;) {
+		struct pollfd wait = {.fd = fd, .events = POLLIN};
+		int64_t left = deadline_ms - kgb_mono_ms();
+		int ready = poll(&wait, 1,
+				 left <= 0          ? 0
+				 : left > INT32_MAX ? INT32_MAX
+						    : (int)left);
+		if (ready > 0)
+			return true;
+		if ((ready < 0 && errno != EINTR) || kgb_mono_ms() >= deadline_ms)
+			return false;
+	}
+}
+
+static enum kgb_exec_outcome send_request(struct kgb_exec *exec, struct kgb_exec_request *request,
+					  const int *fds, size_t n_fds, struct kgb_err *err)
+{
+	request->magic = KGB_EXEC_MAGIC;
+	request->version = KGB_EXEC_VERSION;
+	request->id = ++exec->last_id;
+	if (exec->launcher <= 0) {
+		(void)kgb_fail(err, KGB_ERR_FAILED, "kgb-exec: no process for '%s'",
+			       kgb_exec_op_name((enum kgb_exec_op)request->op));
+		return KGB_EXEC_DIED;
+	}
+	if (kgb_exec_request_check(request, sizeof(*request), n_fds, err) < 0)
+		return KGB_EXEC_REFUSED;
+	/* One that died shows at the end of the stream, with its last words. */
+	if (kgb_wire_send(exec->channel_fd, request, sizeof(*request), fds, n_fds, err) < 0 &&
+	    err->code != EPIPE && err->code != ECONNRESET)
+		return broken(exec, err, "does not read its requests");
+	return KGB_EXEC_DONE;
+}
+
+static enum kgb_exec_outcome await_reply(struct kgb_exec *exec, enum kgb_exec_op op,
+					 int64_t timeout_ms, struct kgb_err *err)
+{
+	KGB_AUTO(free) struct kgb_exec_reply *reply = kgb_xmalloc(sizeof(*reply));
+	enum kgb_err_kind kind = KGB_ERR_FAILED;
+
+	if (!wait_readable(exec->channel_fd, kgb_mono_ms() + timeout_ms)) {
+		end_now(exec);
+		(void)kgb_fail(err, KGB_ERR_TIMEOUT, "kgb-exec: '%s' took longer than %lld ms",
+			       kgb_exec_op_name(op), (long long)timeout_ms);
+		return KGB_EXEC_TIMED_OUT;
+	}
+	ssize_t n = kgb_wire_recv(exec->channel_fd, reply, sizeof(*reply), NULL, 0, NULL, err);
+	if (n == 0)
+		return learn_end(exec, err);
+	const char *wrong = n < 0 ? "unreadable" : check_reply(exec, reply, (size_t)n);
+	if (wrong)
+		return broken(exec, err, wrong);
+
+	enum kgb_exec_outcome outcome = outcome_of((enum kgb_exec_status)reply->status, &kind);
+	if (outcome != KGB_EXEC_DONE)
+		(void)kgb_fail(err, kind, "%s",
+			       exec->reply.text_len ? exec->reply.text
+						    : kgb_exec_outcome_name(outcome));
+	if (outcome >= KGB_EXEC_FAULTED)
+		end_now(exec);
+	return outcome;
+}
+
+/* One request, one reply. */
+static enum kgb_exec_outcome ask(struct kgb_exec *exec, struct kgb_exec_request *request,
+				 const int *fds, size_t n_fds, int64_t timeout_ms,
+				 struct kgb_err *err)
+{
+	enum kgb_exec_outcome outcome = send_request(exec, request, fds, n_fds, err);
+
+	return outcome == KGB_EXEC_DONE
+		       ? await_reply(exec, (enum kgb_exec_op)request->op, timeout_ms, err)
+		       : outcome;
+}
+
+static enum kgb_exec_outcome ask_to_open(struct kgb_exec *exec, uint32_t device,
+					 struct kgb_err *err)
+{
+	struct kgb_exec_request request = {.op = KGB_EXEC_OPEN, .device = device};
+
+	return send_request(exec, &request, NULL, 0, err);
+}
+
+static enum kgb_exec_outcome await_open(struct kgb_exec *exec, int64_t timeout_ms,
+					struct kgb_err *err)
+{
+	enum kgb_exec_outcome outcome = await_reply(exec, KGB_EXEC_OPEN, timeout_ms, err);
+
+	if (outcome != KGB_EXEC_DONE)
+		return outcome;
+	exec->l2_bytes = exec->reply.value;
+	take_machine(exec, &exec->reply.machine);
+	snprintf(exec->device_name, sizeof(exec->device_name), "%.255s", exec->reply.text);
+	return KGB_EXEC_DONE;
+}
+
+enum kgb_exec_outcome kgb_exec_adopt(struct kgb_exec *exec, pid_t pid, int take_channel_fd,
+				     uint32_t device, int64_t timeout_ms, struct kgb_err *err)
+{
+	*exec = (struct kgb_exec)KGB_EXEC_CLIENT_INIT;
+	exec->launcher = pid;
+	exec->channel_fd = take_channel_fd;
+	exec->n_starts = 1;
+	enum kgb_exec_outcome outcome = ask_to_open(exec, device, err);
+	if (outcome == KGB_EXEC_DONE)
+		outcome = await_open(exec, timeout_ms, err);
+	if (outcome != KGB_EXEC_DONE)
+		kgb_exec_stop(exec);
+	return outcome;
+}
+
+enum kgb_exec_outcome kgb_exec_begin(struct kgb_exec *exec, const struct kgb_exec_spec *spec,
+				     struct kgb_err *err)
+{
+	const int n_starts = exec->n_starts + 1;
+	enum kgb_exec_outcome outcome = KGB_EXEC_NO_GPU;
+
+	*exec = (struct kgb_exec)KGB_EXEC_CLIENT_INIT;
+	exec->n_starts = n_starts;
+	if (spawn(exec, spec, err) == 0)
+		outcome = ask_to_open(exec, spec->device, err);
+	if (outcome != KGB_EXEC_DONE) {
+		kgb_exec_stop(exec);
+		(void)kgb_ctx(err, "kgb-exec");
+	}
+	return outcome;
+}
+
+enum kgb_exec_outcome kgb_exec_finish(struct kgb_exec *exec, const struct kgb_exec_spec *spec,
+				      int64_t timeout_ms, struct kgb_err *err)
+{
+	const int64_t deadline = kgb_mono_ms() + timeout_ms;
+
+	for (;;) {
+		exec->reply.status = KGB_EXEC_OK;
+		enum kgb_exec_outcome outcome = await_open(exec, deadline - kgb_mono_ms(), err);
+		if (outcome == KGB_EXEC_DONE)
+			return outcome;
+		const bool again =
+			exec->reply.status == KGB_EXEC_RESERVATION && exec->n_starts < STARTS_MAX;
+		kgb_exec_stop(exec);
+		if (!again || kgb_exec_begin(exec, spec, err) != KGB_EXEC_DONE) {
+			(void)kgb_ctx(err, "kgb-exec");
+			return outcome;
+		}
+	}
+}
+
+enum kgb_exec_outcome kgb_exec_start(struct kgb_exec *exec, const struct kgb_exec_spec *spec,
+				     int64_t timeout_ms, struct kgb_err *err)
+{
+	enum kgb_exec_outcome outcome;
+
+	*exec = (struct kgb_exec)KGB_EXEC_CLIENT_INIT;
+	outcome = kgb_exec_begin(exec, spec, err);
+	return outcome == KGB_EXEC_DONE ? kgb_exec_finish(exec, spec, timeout_ms, err) : outcome;
+}
+
+enum kgb_exec_outcome kgb_exec_measure(struct kgb_exec *exec, int64_t timeout_ms,
+				       struct kgb_err *err)
+{
+	struct kgb_exec_request request = {.op = KGB_EXEC_MEASURE};
+	enum kgb_exec_outcome outcome = ask(exec, &request, NULL, 0, timeout_ms, err);
+
+	if (outcome == KGB_EXEC_DONE)
+		take_machine(exec, &exec->reply.machine);
+	return outcome;
+}
+
+/* A process of hostile kernels that could shrink a file would end us by SIGBUS. */
+static int check_sealed(int fd, uint64_t bytes, const char *what, struct kgb_err *err)
+{
+	const int seals = fcntl(fd, F_GET_SEALS);
+	const off_t size = lseek(fd, 0, SEEK_END);
+
+	if (seals < 0 || !(seals & F_SEAL_SHRINK))
+		return kgb_fail(err, KGB_ERR_INVALID, "%s memory is not a memfd of sealed size",
+				what);
+	if (size < 0 || (uint64_t)size < bytes)
+		return kgb_fail(err, KGB_ERR_INVALID, "%s memory of %lld bytes, not %llu", what,
+				(long long)size, (unsigned long long)bytes);
+	return 0;
+}
+
+enum kgb_exec_outcome kgb_exec_arena_in_parts(struct kgb_exec *exec,
+					      const struct kgb_exec_arena_spec *spec,
+					      int64_t timeout_ms, struct kgb_err *err)
+{
+	struct kgb_exec_request request = {.op = KGB_EXEC_ARENA,
+					   .arena_bytes = spec->arena_bytes,
+					   .n_slots = spec->n_slots,
+					   .output_bytes = spec->output_bytes};
+	const int fds[] = {spec->input_fd, spec->output_fd};
+	uint64_t input_bytes;
+
+	if (spec->n_parts > KGB_EXEC_RANGES) {
+		(void)kgb_fail(err, KGB_ERR_LIMIT, "%zu parts, at most %d", spec->n_parts,
+			       KGB_EXEC_RANGES);
+		return KGB_EXEC_REFUSED;
+	}
+	request.n_ranges = (uint32_t)spec->n_parts;
+	for (size_t i = 0; i < spec->n_parts; i++)
+		request.ranges[i] = spec->parts[i];
+	if (__builtin_mul_overflow(spec->arena_bytes, spec->n_slots, &input_bytes))
+		input_bytes = UINT64_MAX;
+	if (check_sealed(spec->input_fd, input_bytes, "input", err) < 0 ||
+	    check_sealed(spec->output_fd, spec->output_bytes, "output", err) < 0)
+		return KGB_EXEC_REFUSED;
+	enum kgb_exec_outcome outcome =
+		ask(exec, &request, fds, KGB_ARRAY_LEN(fds), timeout_ms, err);
+	exec->arena_bytes = outcome == KGB_EXEC_DONE ? spec->arena_bytes : 0;
+	exec->output_bytes = outcome == KGB_EXEC_DONE ? spec->output_bytes : 0;
+	return outcome;
+}
+
+enum kgb_exec_outcome kgb_exec_arena(struct kgb_exec *exec, int input_fd, uint64_t arena_bytes,
+				     uint32_t n_slots, int output_fd, uint64_t output_bytes,
+				     int64_t timeout_ms, struct kgb_err *err)
+{
+	const struct kgb_exec_arena_spec spec = {.input_fd = input_fd,
+						 .output_fd = output_fd,
+						 .arena_bytes = arena_bytes,
+						 .output_bytes = output_bytes,
+						 .n_slots = n_slots};
+
+	return kgb_exec_arena_in_parts(exec, &spec, timeout_ms, err);
+}
+
+enum kgb_exec_outcome kgb_exec_plan(struct kgb_exec *exec, uint32_t plan, const void *record,
+				    size_t len, int64_t timeout_ms, struct kgb_err *err)
+{
+	struct kgb_exec_request request = {.op = KGB_EXEC_PLAN, .plan = plan};
+	KGB_AUTO(fd) int fd = -1;
+
+	if (kgb_memfd_of("kgb-plan", record, len, &fd, err) < 0)
+		return KGB_EXEC_REFUSED;
+	return ask(exec, &request, &fd, 1, timeout_ms, err);
+}
+
+enum kgb_exec_outcome kgb_exec_forget(struct kgb_exec *exec, int64_t timeout_ms,
+				      struct kgb_err *err)
+{
+	struct kgb_exec_request request = {.op = KGB_EXEC_FORGET};
+
+	return ask(exec, &request, NULL, 0, timeout_ms, err);
+}
+
+static enum kgb_exec_outcome run_or_time(struct kgb_exec *exec, struct kgb_exec_request *request,
+					 const struct kgb_exec_run_spec *spec,
+					 struct kgb_exec_layout *out, int64_t timeout_ms,
+					 struct kgb_err *err)
+{
+	struct kgb_exec_layout layout;
+
+	if (spec->n_ranges > KGB_EXEC_RANGES) {
+		(void)kgb_fail(err, KGB_ERR_LIMIT, "%zu ranges, at most %d", spec->n_ranges,
+			       KGB_EXEC_RANGES);
+		return KGB_EXEC_REFUSED;
+	}
+	request->plan = spec->plan;
+	request->prologue = spec->prologue;
+	request->slot = spec->slot;
+	request->poison = spec->poison;
+	request->n_ranges = (uint32_t)spec->n_ranges;
+	for (size_t i = 0; i < spec->n_ranges; i++)
+		request->ranges[i] = spec->ranges[i];
+	if (kgb_exec_layout(request, exec->arena_bytes, &layout, err) < 0)
+		return KGB_EXEC_REFUSED;
+	if (exec->arena_bytes == 0 || layout.bytes > exec->output_bytes) {
+		(void)kgb_fail(err, KGB_ERR_LIMIT, "results of %llu bytes, output memory of %llu",
+			       (unsigned long long)layout.bytes,
+			       (unsigned long long)exec->output_bytes);
+		return KGB_EXEC_REFUSED;
+	}
+	enum kgb_exec_outcome outcome = ask(exec, request, NULL, 0, timeout_ms, err);
+	if (outcome == KGB_EXEC_DONE || outcome == KGB_EXEC_WROTE_OUTSIDE)
+		*out = layout;
+	return outcome;
+}
+
+enum kgb_exec_outcome kgb_exec_run(struct kgb_exec *exec, const struct kgb_exec_run_spec *spec,
+				   struct kgb_exec_layout *out, int64_t timeout_ms,
+				   struct kgb_err *err)
+{
+	struct kgb_exec_request request = {.op = KGB_EXEC_RUN, .skip = spec->skip};
+
+	return run_or_time(exec, &request, spec, out, timeout_ms, err);
+}
+
+enum kgb_exec_outcome kgb_exec_time(struct kgb_exec *exec, const struct kgb_exec_run_spec *spec,
+				    struct kgb_exec_layout *out, int64_t timeout_ms,
+				    struct kgb_err *err)
+{
+	struct kgb_exec_request request = {
+		.op = KGB_EXEC_TIME,
+		.skip = -1,
+		.n_slots = spec->n_slots,
+		.n_samples = spec->n_samples,
+		.flush_bytes = spec->flush_bytes,
+		.placement = spec->placement,
+		.flags = (spec->with_activity ? KGB_EXEC_WITH_ACTIVITY : 0) |
+			 (spec->without_arena ? KGB_EXEC_WITHOUT_ARENA : 0),
+	};
+
+	return run_or_time(exec, &request, spec, out, timeout_ms, err);
+}

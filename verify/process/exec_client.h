@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * One kgb-exec process as the judge sees it: sandboxed, asked by fixed structs, with a deadline on
+ * every wait. What it answers is data to be checked. After an outcome of KGB_EXEC_FAULTED or
+ * greater the process is gone; only kgb_exec_stop may follow. One thread.
+ */
+#ifndef KGB_VERIFY_PROCESS_EXEC_CLIENT_H
+#define KGB_VERIFY_PROCESS_EXEC_CLIENT_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "sandbox/isolation/policy.h"
+#include "verify/protocol/exec_protocol.h"
+#include "verify/protocol/exec_request.h"
+
+/** What became of a request. Whatever is not KGB_EXEC_DONE fills the struct kgb_err too. */
+enum kgb_exec_outcome {
+	KGB_EXEC_DONE,
+	KGB_EXEC_UNREPLAYABLE, /* the plan's fault: BAD_PLAN */
+	KGB_EXEC_WROTE_OUTSIDE, /* SLACK; results were brought back. reply.value: address */
+	KGB_EXEC_OUT_OF_MEMORY,
+	KGB_EXEC_REFUSED, /* our own mistake: BAD_REQUEST */
+	KGB_EXEC_FAULTED, /* GPU_FAULT. reply.value: op, UINT64_MAX unknown */
+	KGB_EXEC_TIMED_OUT, /* we ended it at its deadline */
+	KGB_EXEC_DIED, /* by itself: end_value is its exit status, 128 + N for signal N */
+	KGB_EXEC_BROKE_PROTOCOL, /* a reply that makes no sense; we ended it */
+	KGB_EXEC_NO_GPU, /* no program, no sandbox, no driver, no device, addresses taken */
+	KGB_EXEC_N_OUTCOMES,
+};
+/** "done", "unreplayable", ... */
+const char *kgb_exec_outcome_name(enum kgb_exec_outcome outcome);
+
+struct kgb_exec {
+	pid_t launcher; /* 0: none, or reaped */
+	int channel_fd, log_fd, status_fd;
+	uint64_t last_id;
+	uint64_t arena_bytes; /* of the last good kgb_exec_arena */
+	uint64_t output_bytes;
+	int end_value;
+	int n_starts; /* how many processes it took until the addresses were free */
+	uint64_t l2_bytes; /* of the device */
+	char device_name[256];
+	struct kgb_exec_machine machine; /* as of the last reply that told; texts are printable */
+	struct kgb_exec_reply reply; /* the last one that came, checked: text is printable */
+};
+#define KGB_EXEC_CLIENT_INIT                                    \
+	{                                                       \
+		.channel_fd = -1, .log_fd = -1, .status_fd = -1 \
+	}
+
+struct kgb_exec_spec {
+	const char *program; /* path of kgb-exec; NULL: beside the running program */
+	const char *launcher; /* path of kgb-launch; NULL: beside the running program */
+	const char *cupti; /* path of libcupti.so.N on this host; NULL: where the loader finds it */
+	uint32_t device; /* number of the GPU as CUDA counts */
+};
+
+/** The sandbox of kgb-exec: /usr, GPU devices, nothing that can be written but its own threads'
+ * names and an empty /tmp. */
+KGB_MUST_CHECK int kgb_exec_policy(struct kgb_policy *policy, const struct kgb_exec_spec *spec,
+				   struct kgb_err *err);
+
+/** Start a process and open the device; a new process when the fixed addresses are taken, three at
+ * most. *exec needs no kgb_exec_stop when it fails (KGB_EXEC_NO_GPU says what is missing,
+ * _TIMED_OUT, _DIED, ...). */
+KGB_MUST_CHECK enum kgb_exec_outcome kgb_exec_start(struct kgb_exec *exec,
+						    const struct kgb_exec_spec *spec,
+						    int64_t timeout_ms, struct kgb_err *err);
+
+/** The same in two steps, for what can be done meanwhile. *exec starts as KGB_EXEC_CLIENT_INIT.
+ * After a begin that gave DONE comes kgb_exec_finish or kgb_exec_stop. */
+KGB_MUST_CHECK enum kgb_exec_outcome
+kgb_exec_begin(struct kgb_exec *exec, const struct kgb_exec_spec *spec, struct kgb_err *err);
+KGB_MUST_CHECK enum kgb_exec_outcome kgb_exec_finish(struct kgb_exec *exec,
+						     const struct kgb_exec_spec *spec,
+						     int64_t timeout_ms, struct kgb_err *err);
+
+/** The same for a process that somebody else started, without a sandbox: for tests. Takes `pid`,
+ * our child, and its socket; both are gone when it fails. */
+KGB_MUST_CHECK enum kgb_exec_outcome kgb_exec_adopt(struct kgb_exec *exec, pid_t pid,
+						    int take_channel_fd, uint32_t device,
+						    int64_t timeout_ms, struct kgb_err *err);
+
+/** Have the device measured: exec->machine is complete then. Only in a process that was given no
+ * plan yet, so that nobody has lied. */
+KGB_MUST_CHECK enum kgb_exec_outcome kgb_exec_measure(struct kgb_exec *exec, int64_t timeout_ms,
+						      struct kgb_err *err);
+
+/** Give it its memory: `input_fd` holds n_slots images of arena_bytes, one after the other. Both
+ * are memfds whose size is sealed (kgb_memfd_sized); the input should also be sealed against
+ * writing by others. Call again after changing an image. */
+KGB_MUST_CHECK enum kgb_exec_outcome kgb_exec_arena(struct kgb_exec *exec, int input_fd,
+						    uint64_t arena_bytes, uint32_t n_slots,
+						    int output_fd, uint64_t output_bytes,
+						    int64_t timeout_ms, struct kgb_err *err);
+
+/** The same with holes: only `parts` of the arena (device addresses, in order, apart from each
+ * other) are memory, images and results count there only, and whoever reaches further than to the
+ * end of a page of theirs faults. */
+struct kgb_exec_arena_spec {
+	int input_fd, output_fd;
+	uint64_t arena_bytes, output_bytes;
+	uint32_t n_slots;
+	const struct kgb_exec_range *parts; /* borrowed */
+	size_t n_parts; /* at most KGB_EXEC_RANGES; 0: all of the arena */
+};
+KGB_MUST_CHECK enum kgb_exec_outcome kgb_exec_arena_in_parts(struct kgb_exec *exec,
+							     const struct kgb_exec_arena_spec *spec,
+							     int64_t timeout_ms,
+							     struct kgb_err *err);
+
+/** Make plan number `plan` of a record with one window (verify/protocol/record.h). */
+KGB_MUST_CHECK enum kgb_exec_outcome kgb_exec_plan(struct kgb_exec *exec, uint32_t plan,
+						   const void *record, size_t len,
+						   int64_t timeout_ms, struct kgb_err *err);
+KGB_MUST_CHECK enum kgb_exec_outcome kgb_exec_forget(struct kgb_exec *exec, int64_t timeout_ms,
+						     struct kgb_err *err);
+
+struct kgb_exec_run_spec {
+	uint32_t plan;
+	uint32_t prologue; /* KGB_EXEC_NO_PLAN: none */
+	int32_t skip; /* run only; -1: none */
+	uint32_t slot;
+	uint32_t n_slots; /* time only */
+	uint32_t n_samples; /* time only */
+	uint64_t poison;
+	uint64_t flush_bytes; /* time only */
+	uint32_t placement; /* time only; another number than before: other physical memory */
+	bool with_activity; /* time only */
+	bool without_arena; /* time only: it is not brought back */
+	const struct kgb_exec_range *ranges; /* borrowed */
+	size_t n_ranges; /* at most KGB_EXEC_RANGES */
+};
+
+/** Run once. *out: where the arena (at 0) and the ranges lie in the output memory; valid with
+ * KGB_EXEC_DONE and KGB_EXEC_WROTE_OUTSIDE. REFUSED when they do not fit there. */
+KGB_MUST_CHECK enum kgb_exec_outcome kgb_exec_run(struct kgb_exec *exec,
+						  const struct kgb_exec_run_spec *spec,
+						  struct kgb_exec_layout *out, int64_t timeout_ms,
+						  struct kgb_err *err);
+/** Run n_samples times in fresh mode; samples lie at out->samples. exec->reply.text says why there
+ * is no activity, when it was asked for. */
+KGB_MUST_CHECK enum kgb_exec_outcome kgb_exec_time(struct kgb_exec *exec,
+						   const struct kgb_exec_run_spec *spec,
+						   struct kgb_exec_layout *out, int64_t timeout_ms,
+						   struct kgb_err *err);
+
+/** Let the process end, without waiting for that: kgb_exec_stop has less to wait for then. */
+void kgb_exec_kill(const struct kgb_exec *exec);
+/** End the process and everything of it, at once. Accepts one that was never started, or is gone.
+ */
+void kgb_exec_stop(struct kgb_exec *exec);
+
+#endif

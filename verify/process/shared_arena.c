@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+#include "verify/process/shared_arena.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/system/fs.h"
+
+#define SEAL_SIZE (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
+#define LEAST_BYTES ((size_t)16 << 20)
+
+int kgb_memfd_of(const char *name, const void *data, size_t len, int *out_fd, struct kgb_err *err)
+{
+	KGB_AUTO(fd) int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	if (fd < 0)
+		return kgb_fail_errno(err, errno, "memfd '%s'", name);
+	if (kgb_fs_write_all(fd, data, len, err) < 0)
+		return kgb_ctx(err, "memfd '%s'", name);
+	if (fcntl(fd, F_ADD_SEALS, SEAL_SIZE | F_SEAL_WRITE) < 0)
+		return kgb_fail_errno(err, errno, "seal memfd '%s'", name);
+	*out_fd = kgb_take_fd(&fd);
+	return 0;
+}
+
+int kgb_memfd_sized(const char *name, size_t len, unsigned int more_seals, int *out_fd,
+		    struct kgb_err *err)
+{
+	KGB_AUTO(fd) int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	if (fd < 0)
+		return kgb_fail_errno(err, errno, "memfd '%s'", name);
+	if (ftruncate(fd, (off_t)len) < 0)
+		return kgb_fail_errno(err, errno, "memfd '%s' of %zu bytes", name, len);
+	if (fcntl(fd, F_ADD_SEALS, (unsigned int)SEAL_SIZE | more_seals) < 0)
+		return kgb_fail_errno(err, errno, "seal memfd '%s'", name);
+	*out_fd = kgb_take_fd(&fd);
+	return 0;
+}
+
+/* Our writable mapping comes before a seal against later ones. */
+int kgb_memfd_mapped(const char *name, size_t len, bool read_only_for_others, char **out,
+		     int *out_fd, struct kgb_err *err)
+{
+	KGB_AUTO(fd) int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	unsigned int seals = (unsigned int)SEAL_SIZE |
+			     (read_only_for_others ? (unsigned int)F_SEAL_FUTURE_WRITE : 0u);
+
+	if (fd < 0)
+		return kgb_fail_errno(err, errno, "memfd '%s'", name);
+	if (ftruncate(fd, (off_t)len) < 0)
+		return kgb_fail_errno(err, errno, "memfd '%s' of %zu bytes", name, len);
+	void *mapped = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (mapped == MAP_FAILED)
+		return kgb_fail_errno(err, errno, "map memfd '%s' of %zu bytes", name, len);
+	if (fcntl(fd, F_ADD_SEALS, seals) < 0) {
+		int saved = errno;
+		munmap(mapped, len);
+		return kgb_fail_errno(err, saved, "seal memfd '%s'", name);
+	}
+	*out = mapped;
+	*out_fd = kgb_take_fd(&fd);
+	return 0;
+}
+
+static size_t rounded_up(size_t bytes)
+{
+	size_t size = LEAST_BYTES;
+
+	while (size < bytes)
+		size *= 2;
+	return size;
+}
+
+int kgb_shared_reserve(struct kgb_shared *shared, struct kgb_worker *worker, size_t arena_bytes,
+		       size_t out_bytes, bool arena_is_read_only, int64_t deadline_ms,
+		       struct kgb_err *err)
+{
+	KGB_AUTO(fd) int arena_fd = -1;
+	KGB_AUTO(fd) int out_fd = -1;
+	KGB_AUTO(free) struct kgb_wire_reply *reply = NULL;
+
+	if (arena_bytes <= shared->arena_bytes && out_bytes <= shared->out_bytes)
+		return 0;
+	arena_bytes =
+		rounded_up(arena_bytes > shared->arena_bytes ? arena_bytes : shared->arena_bytes);
+	out_bytes = rounded_up(out_bytes > shared->out_bytes ? out_bytes : shared->out_bytes);
+	kgb_shared_release(shared);
+	if (kgb_memfd_mapped("kgb-arena", arena_bytes, arena_is_read_only, &shared->arena,
+			     &arena_fd, err) < 0)
+		return -1;
+	shared->arena_bytes = arena_bytes;
+	if (kgb_memfd_mapped("kgb-out", out_bytes, false, &shared->out, &out_fd, err) < 0)
+		return -1;
+	shared->out_bytes = out_bytes;
+
+	const int fds[] = {arena_fd, out_fd};
+	KGB_AUTO(free)
+	char *text = kgb_xasprintf("{\"op\":\"map\",\"arena_bytes\":%zu,\"out_bytes\":%zu}",
+				   arena_bytes, out_bytes);
+	if (kgb_worker_send(worker, text, fds, KGB_ARRAY_LEN(fds), err) < 0)
+		return -1;
+	reply = kgb_xmalloc(sizeof(*reply));
+	if (kgb_worker_wait(worker, deadline_ms, reply) && reply->status != KGB_WIRE_OK) {
+		KGB_AUTO(free)
+		char *why = kgb_xasprintf("cannot map its memory: %.200s", reply->text);
+		kgb_worker_refuse(worker, why);
+	}
+	return 0;
+}
+
+void kgb_shared_release(struct kgb_shared *shared)
+{
+	if (shared->arena)
+		munmap(shared->arena, shared->arena_bytes);
+	if (shared->out)
+		munmap(shared->out, shared->out_bytes);
+	*shared = (struct kgb_shared){0};
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * Memory that the judge shares with one worker: an arena with inputs (and buffers for results), and
+ * output memory that the worker copies results to. Both are memfds of sealed size.
+ */
+#ifndef KGB_VERIFY_PROCESS_SHARED_ARENA_H
+#define KGB_VERIFY_PROCESS_SHARED_ARENA_H
+
+#include <stddef.h>
+
+#include "base/err.h"
+#include "verify/process/worker.h"
+
+struct kgb_shared {
+	char *arena; /* our mapping, writable */
+	char *out;
+	size_t arena_bytes;
+	size_t out_bytes;
+};
+
+/** Make sure that both are at least this large, mapping anew and telling the worker (a request of
+ * its own) when they are not. `arena_is_read_only`: the worker cannot write to the arena, whatever
+ * it tries. Contents are lost when it grows. A worker that dies or refuses is no error here:
+ * worker->end tells. */
+KGB_MUST_CHECK int kgb_shared_reserve(struct kgb_shared *shared, struct kgb_worker *worker,
+				      size_t arena_bytes, size_t out_bytes, bool arena_is_read_only,
+				      int64_t deadline_ms, struct kgb_err *err);
+void kgb_shared_release(struct kgb_shared *shared);
+
+/** A sealed memfd with these bytes, read-only for everybody. */
+KGB_MUST_CHECK int kgb_memfd_of(const char *name, const void *data, size_t len, int *out_fd,
+				struct kgb_err *err);
+/** A memfd of this size, all zero; its size cannot change. */
+KGB_MUST_CHECK int kgb_memfd_sized(const char *name, size_t len, unsigned int more_seals,
+				   int *out_fd, struct kgb_err *err);
+/** The same, mapped here for reading and writing; nobody else can make a writable mapping when
+ * `read_only_for_others`. */
+KGB_MUST_CHECK int kgb_memfd_mapped(const char *name, size_t len, bool read_only_for_others,
+				    char **out, int *out_fd, struct kgb_err *err);
+
+#endif

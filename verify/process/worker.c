@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: MIT */
+#include "verify/process/worker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/formats/json.h"
+#include "base/mem.h"
+#include "base/time.h"
+
+/* A supervisor always tells the end of its worker, but on a busy machine it takes its time. */
+enum { STDERR_KEPT = 16 << 10, CONTROL_MAX = 4096, REPORT_WAIT_MS = 30000, DYING_MS = 4000 };
+
+static void kill_now(const struct kgb_worker *worker)
+{
+	if (worker->pid_fd >= 0)
+		(void)syscall(SYS_pidfd_send_signal, worker->pid_fd, SIGKILL, NULL, 0);
+}
+
+void kgb_worker_kill(const struct kgb_worker *worker)
+{
+	if (worker->is_lasting)
+		(void)shutdown(worker->channel_fd, SHUT_RDWR);
+	else
+		kill_now(worker);
+}
+
+static void close_fd(int *fd)
+{
+	kgb_close(*fd);
+	*fd = -1;
+}
+
+/* Keep the beginning of what the worker says, read the rest so that it never blocks. */
+static void drain_stderr(struct kgb_worker *worker)
+{
+	char bytes[4096];
+	ssize_t n = read(worker->stderr_fd, bytes, sizeof(bytes));
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n <= 0) {
+		close_fd(&worker->stderr_fd);
+		return;
+	}
+	size_t room = STDERR_KEPT - worker->stderr_text.len;
+	(void)kgb_buf_add(&worker->stderr_text, bytes, (size_t)n < room ? (size_t)n : room);
+}
+
+/* Poll until `fd` is readable; stderr is drained meanwhile. False at the deadline. */
+static bool wait_readable(struct kgb_worker *worker, int fd, int64_t deadline_ms)
+{
+	for (;;) {
+		struct pollfd fds[2] = {
+			{.fd = fd, .events = POLLIN},
+			{.fd = worker->stderr_fd, .events = POLLIN},
+		};
+		int64_t left = deadline_ms - kgb_mono_ms();
+		int ready = poll(fds, 2, left > 0 ? (int)left : 0);
+
+		if (ready < 0 && errno != EINTR)
+			return false;
+		if (ready > 0 && fds[0].revents)
+			return true;
+		if (ready > 0 && fds[1].revents)
+			drain_stderr(worker);
+		/* Checked after the drain too: a flood must not keep us here. */
+		if (kgb_mono_ms() >= deadline_ms)
+			return false;
+	}
+}
+
+/* One control message; NULL when the supervisor is gone or silent. */
+static cJSON *read_control(struct kgb_worker *worker, int64_t deadline_ms, int *fds, size_t max_fds,
+			   size_t *n_fds)
+{
+	char text[CONTROL_MAX];
+	struct kgb_err err = KGB_ERR_INIT;
+	cJSON *json = NULL;
+
+	if (!wait_readable(worker, worker->control_fd, deadline_ms))
+		return NULL;
+	ssize_t n =
+		kgb_wire_recv(worker->control_fd, text, sizeof(text), fds, max_fds, n_fds, &err);
+	if (n <= 0 || (size_t)n > sizeof(text))
+		return NULL;
+	if (kgb_json_parse(text, (size_t)n, &json, &err) < 0)
+		return NULL;
+	return json;
+}
+
+/* The worker is dead or dying: learn how from its supervisor. */
+static void learn_end(struct kgb_worker *worker)
+{
+	KGB_AUTO(json)
+	cJSON *json = read_control(worker, kgb_mono_ms() + REPORT_WAIT_MS, NULL, 0, NULL);
+	const char *ended = kgb_json_str(json, "ended", NULL);
+	int64_t value = kgb_json_i64(json, "value", -1);
+
+	/* What it said last may tell why; nobody writes any more unless it lives on, hence the
+	 * bound. */
+	for (int i = 0; i < 64 && worker->stderr_fd >= 0; i++)
+		drain_stderr(worker);
+	worker->end_value = (int)value;
+	if (ended && strcmp(ended, "signal") == 0 && value > 0 && value < NSIG)
+		worker->end = KGB_WORKER_SIGNALED;
+	else if (ended && strcmp(ended, "exit") == 0 && value >= 0 && value <= 255)
+		worker->end = KGB_WORKER_EXITED;
+	else
+		worker->end = KGB_WORKER_LOST;
+}
+
+/* We end it, for a reason of ours. */
+static void put_down(struct kgb_worker *worker, enum kgb_worker_end end, const char *why)
+{
+	kill_now(worker);
+	learn_end(worker);
+	if (worker->end != KGB_WORKER_LOST)
+		worker->end = end;
+	snprintf(worker->why, sizeof(worker->why), "%s", why);
+}
+
+static int send_start(struct kgb_worker *worker, const struct kgb_worker_spec *spec, int channel,
+		      int log, struct kgb_err *err)
+{
+	int fds[KGB_WIRE_FDS_MAX] = {channel, log};
+	size_t n_fds = 2;
+
+	for (size_t i = 0; i < spec->n_fds; i++)
+		fds[n_fds++] = spec->fds[i];
+	KGB_AUTO(free)
+	char *text = kgb_xasprintf(
+		"{\"role\":\"%s\",\"memory_bytes\":%lld,\"cpu_s\":%lld,\"tmp_bytes\":%lld}",
+		spec->role, (long long)spec->memory_bytes, (long long)spec->cpu_s,
+		(long long)spec->tmp_bytes);
+	return kgb_wire_send(worker->control_fd, text, strlen(text), fds, n_fds, err);
+}
+
+/* The supervisor's first word: versions and the pidfd, or why there is no worker. */
+static int read_started(struct kgb_worker *worker, int64_t timeout_ms, struct kgb_err *err)
+{
+	size_t n_fds = 0;
+	KGB_AUTO(json)
+	cJSON *json = read_control(worker, kgb_mono_ms() + timeout_ms, &worker->pid_fd, 1, &n_fds);
+	const cJSON *started = kgb_json_get(json, "started");
+	const char *error = kgb_json_str(json, "error", NULL);
+
+	if (error)
+		return kgb_fail(err, KGB_ERR_UNAVAILABLE, "start a worker: %s", error);
+	if (!started || n_fds != 1)
+		return kgb_fail(err, KGB_ERR_UNAVAILABLE,
+				"start a worker: no word from its supervisor");
+	snprintf(worker->python, sizeof(worker->python), "%s", kgb_json_str(started, "python", ""));
+	snprintf(worker->torch, sizeof(worker->torch), "%s", kgb_json_str(started, "torch", ""));
+	snprintf(worker->triton, sizeof(worker->triton), "%s", kgb_json_str(started, "triton", ""));
+	snprintf(worker->identity, sizeof(worker->identity), "%s",
+		 kgb_json_str(started, "identity", ""));
+	worker->is_lasting = cJSON_IsTrue(kgb_json_get(json, "lasting"));
+	worker->end = KGB_WORKER_ALIVE;
+	return 0;
+}
+
+int kgb_worker_start(struct kgb_worker *worker, struct kgb_zygote *zygote,
+		     const struct kgb_worker_spec *spec, int64_t timeout_ms, struct kgb_err *err)
+{
+	int pair[2];
+
+	*worker = (struct kgb_worker)KGB_WORKER_INIT;
+	worker->role = zygote->role;
+	worker->stderr_text = (struct kgb_buf)KGB_BUF_INIT(STDERR_KEPT);
+	if (kgb_zygote_connect(zygote, &worker->control_fd, err) < 0)
+		return -1;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
+		kgb_worker_stop(worker);
+		return kgb_fail_errno(err, errno, "socketpair");
+	}
+	worker->channel_fd = pair[0];
+	KGB_AUTO(fd) int channel = pair[1];
+	if (pipe2(pair, O_CLOEXEC) < 0) {
+		kgb_worker_stop(worker);
+		return kgb_fail_errno(err, errno, "pipe");
+	}
+	worker->stderr_fd = pair[0];
+	KGB_AUTO(fd) int log = pair[1];
+	(void)fcntl(worker->stderr_fd, F_SETFL, O_NONBLOCK);
+	if (send_start(worker, spec, channel, log, err) < 0 ||
+	    read_started(worker, timeout_ms, err) < 0) {
+		kgb_worker_stop(worker);
+		return kgb_ctx(err, "%s", spec->role);
+	}
+	return 0;
+}
+
+int kgb_worker_send(struct kgb_worker *worker, const char *json, const int *fds, size_t n_fds,
+		    struct kgb_err *err)
+{
+	KGB_AUTO(free)
+	char *text =
+		kgb_xasprintf("{\"id\":%llu,%s", (unsigned long long)++worker->last_id, json + 1);
+
+	if (worker->end != KGB_WORKER_ALIVE)
+		return 0;
+	if (kgb_wire_send(worker->channel_fd, text, strlen(text), fds, n_fds, err) == 0)
+		return 0;
+	if (err->domain != KGB_ERR_DOMAIN_ERRNO)
+		return -1;
+	if (err->code == EAGAIN) {
+		kgb_worker_refuse(worker, "does not read its requests");
+		return 0;
+	}
+	/* It died between two requests: kgb_worker_wait will find out how. */
+	return err->code == EPIPE || err->code == ECONNRESET ? 0 : -1;
+}
+
+void kgb_worker_refuse(struct kgb_worker *worker, const char *why)
+{
+	if (worker->end == KGB_WORKER_ALIVE)
+		put_down(worker, KGB_WORKER_LIED, why);
+}
+
+/* A worker that has hung up: is it about to end? */
+static bool lives_on(struct kgb_worker *worker)
+{
+	const int fd = worker->pid_fd >= 0 ? worker->pid_fd : worker->control_fd;
+
+	return !wait_readable(worker, fd, kgb_mono_ms() + DYING_MS);
+}
+
+/* It does not end, although it has hung up: a lie, unless it was ending by itself after all, only
+ * slowly, on a busy machine. */
+static void end_hung_up(struct kgb_worker *worker)
+{
+	kill_now(worker);
+	learn_end(worker);
+	if (worker->end != KGB_WORKER_SIGNALED || worker->end_value != SIGKILL)
+		return;
+	worker->end = KGB_WORKER_LIED;
+	snprintf(worker->why, sizeof(worker->why), "closed its channel and went on");
+}
+
+bool kgb_worker_wait(struct kgb_worker *worker, int64_t deadline_ms, struct kgb_wire_reply *out)
+{
+	KGB_AUTO(free) char *bytes = kgb_xmalloc(sizeof(*out));
+	struct kgb_err err = KGB_ERR_INIT;
+
+	if (worker->end != KGB_WORKER_ALIVE)
+		return false;
+	if (!wait_readable(worker, worker->channel_fd, deadline_ms)) {
+		put_down(worker, KGB_WORKER_TIMED_OUT, "deadline");
+		return false;
+	}
+	ssize_t n = kgb_wire_recv(worker->channel_fd, bytes, sizeof(*out), NULL, 0, NULL, &err);
+	if (n > 0 && kgb_wire_reply_parse(bytes, (size_t)n, worker->last_id, out, &err) == 0)
+		return true;
+	if (n != 0) {
+		put_down(worker, KGB_WORKER_LIED, err.msg);
+		return false;
+	}
+	/* End of stream. */
+	if (lives_on(worker))
+		end_hung_up(worker);
+	else
+		learn_end(worker);
+	return false;
+}
+
+void kgb_worker_stop(struct kgb_worker *worker)
+{
+	if (worker->end == KGB_WORKER_ALIVE && worker->is_lasting)
+		kgb_worker_kill(worker);
+	else if (worker->end == KGB_WORKER_ALIVE)
+		put_down(worker, KGB_WORKER_EXITED, "no longer needed");
+	close_fd(&worker->control_fd);
+	close_fd(&worker->channel_fd);
+	close_fd(&worker->stderr_fd);
+	close_fd(&worker->pid_fd);
+	kgb_buf_release(&worker->stderr_text);
+	worker->end = KGB_WORKER_LOST;
+}

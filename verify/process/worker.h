@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * One worker process as the judge sees it: started from a zygote, asked by datagrams, answered by
+ * fixed structs, with a deadline on every wait and a pidfd that ends it with everything it started.
+ * One thread.
+ */
+#ifndef KGB_VERIFY_PROCESS_WORKER_H
+#define KGB_VERIFY_PROCESS_WORKER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/hash.h"
+#include "verify/process/zygote.h"
+#include "verify/protocol/wire.h"
+
+enum kgb_worker_end {
+	KGB_WORKER_ALIVE,
+	KGB_WORKER_EXITED, /* value: exit status */
+	KGB_WORKER_SIGNALED, /* value: signal number */
+	KGB_WORKER_TIMED_OUT, /* we ended it at its deadline */
+	KGB_WORKER_LIED, /* a reply that breaks the protocol; we ended it. `why` says what */
+	KGB_WORKER_LOST, /* its zygote or supervisor is gone: our own trouble */
+};
+
+struct kgb_worker {
+	enum kgb_role role;
+	int control_fd;
+	int channel_fd;
+	int stderr_fd;
+	int pid_fd; /* ends the worker and all its descendants */
+	bool is_lasting; /* it serves others afterwards: stopping it is to hang up */
+	uint64_t last_id;
+	struct kgb_buf stderr_text; /* the first bytes of it; the rest is read and forgotten */
+	enum kgb_worker_end end;
+	int end_value;
+	char why[256];
+	char python[32], torch[64], triton[32]; /* versions as the supervisor told them */
+	char identity[KGB_SHA256_HEX_LEN]; /* what its answers depend on; "" for a runner */
+};
+
+struct kgb_worker_spec {
+	const char *role; /* "runner", "facts", "reference" */
+	int64_t memory_bytes; /* address space on top of what the zygote had mapped */
+	int64_t cpu_s;
+	int64_t tmp_bytes;
+	int fds[2]; /* borrowed; passed on in this order */
+	size_t n_fds;
+};
+
+/** A worker that does not exist: kgb_worker_stop accepts it. */
+#define KGB_WORKER_INIT                                                            \
+	{                                                                          \
+		.control_fd = -1, .channel_fd = -1, .stderr_fd = -1, .pid_fd = -1, \
+		.end = KGB_WORKER_LOST                                             \
+	}
+
+/** Fork a worker; waits until it exists. */
+KGB_MUST_CHECK int kgb_worker_start(struct kgb_worker *worker, struct kgb_zygote *zygote,
+				    const struct kgb_worker_spec *spec, int64_t timeout_ms,
+				    struct kgb_err *err);
+/** Send a request: `json` is an object without "id", which is added. A worker that is gone is not
+ *  an error here: the wait for the reply tells. LIMIT when the request is too long. */
+KGB_MUST_CHECK int kgb_worker_send(struct kgb_worker *worker, const char *json, const int *fds,
+				   size_t n_fds, struct kgb_err *err);
+/** Wait for the reply to the last request until `deadline_ms` (monotonic). True: *out is a checked
+ * reply. False: the worker is dead and `end` says how; nothing of it runs any more. */
+bool kgb_worker_wait(struct kgb_worker *worker, int64_t deadline_ms, struct kgb_wire_reply *out);
+/** End it for breaking the protocol in a way that only the caller can see. */
+void kgb_worker_refuse(struct kgb_worker *worker, const char *why);
+/** Let it end, or hang up on a lasting one, without waiting for that: kgb_worker_stop has less to
+ * wait for then. */
+void kgb_worker_kill(const struct kgb_worker *worker);
+/** End it and wait for its supervisor's word; then free everything. */
+void kgb_worker_stop(struct kgb_worker *worker);
+
+#endif

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * Warm parents of workers: a sandboxed Python with torch and triton imported, which forks a worker
+ * for every control socket that it is handed. Either our own, started for one verification, or one
+ * that `kgb-judge zygotes` keeps warm and that is reached through a socket in a directory. Threads
+ * may ask for workers at the same time; starting and ending are for one.
+ */
+#ifndef KGB_VERIFY_PROCESS_ZYGOTE_H
+#define KGB_VERIFY_PROCESS_ZYGOTE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "base/formats/json.h"
+#include "base/hash.h"
+
+enum kgb_role {
+	KGB_ROLE_RUNNER,
+	KGB_ROLE_REFERENCE,
+	/** Compiles what GPU kernels claim to be made from: for verifications on a GPU only. Needs
+	 * triton alone, no torch, no GPU. */
+	KGB_ROLE_COMPILE,
+	KGB_N_ROLES,
+};
+const char *kgb_role_name(enum kgb_role role);
+
+struct kgb_zygote {
+	enum kgb_role role;
+	int hub_fd; /* own zygote: control sockets go here; -1 for one that is reached by its socket
+		     */
+	int log_fd; /* own zygote: a memfd with what it and its sandbox wrote to stderr; -1 for the
+		       other kind */
+	int status_fd; /* own zygote: what the launcher and bwrap report; -1 */
+	pid_t launcher; /* own zygote; 0 when it was reaped */
+	char *socket_dir; /* owned; NULL for an own zygote */
+	/** What its workers' answers depend on (verify/python/runner/identity.py); "": not known.
+	 */
+	char identity[KGB_SHA256_HEX_LEN];
+};
+
+#define KGB_DEVICE_CPU (-1)
+
+struct kgb_zygote_spec {
+	const char *python; /* absolute path of an interpreter that has torch and triton */
+	const char *data_dir; /* holds verify/python/runner and verify/python/reference */
+	const char *library; /* path of _kgbrun.abi3.so */
+	int device; /* number of the GPU that workers use, KGB_DEVICE_CPU: none */
+	const char *trace_library; /* path of libkgb_trace.so; with a GPU only */
+	const char *cupti; /* path of libcupti.so.N; NULL: where the loader finds it */
+	int spares; /* workers that are made before they are needed */
+	bool tells_sizes; /* references are asked for sizes without data: what that takes is
+			     imported */
+};
+
+/** Private disk space of a runner: on a GPU for all compiled variants of a tuned kernel. */
+int64_t kgb_runner_tmp_bytes(int device);
+/** Is there work for this role on this device (KGB_DEVICE_CPU or a GPU's number)? */
+bool kgb_role_is_needed(enum kgb_role role, int device);
+/** Start an own zygote; it is not ready yet. UNAVAILABLE says what is missing and how to get it. */
+KGB_MUST_CHECK int kgb_zygote_start(struct kgb_zygote *zygote, enum kgb_role role,
+				    const struct kgb_zygote_spec *spec, struct kgb_err *err);
+/** Wait until it has imported everything. UNAVAILABLE when it cannot (torch or triton missing),
+ * TIMEOUT. */
+KGB_MUST_CHECK int kgb_zygote_wait_ready(struct kgb_zygote *zygote, int64_t timeout_ms,
+					 struct kgb_err *err);
+/** Use the zygote of that role whose socket lies in `dir`. Nothing is tried yet. */
+void kgb_zygote_use(struct kgb_zygote *zygote, enum kgb_role role, const char *dir);
+/** A control socket for a new worker. */
+KGB_MUST_CHECK int kgb_zygote_connect(struct kgb_zygote *zygote, int *out_fd, struct kgb_err *err);
+/** Hand a control socket (borrowed) to an own zygote. */
+KGB_MUST_CHECK int kgb_zygote_forward(struct kgb_zygote *zygote, int control_fd,
+				      struct kgb_err *err);
+/** Tell those who use it through its socket in `dir_fd` its identity: a file "<role>.identity". */
+KGB_MUST_CHECK int kgb_zygote_tell_identity(const struct kgb_zygote *zygote, int dir_fd,
+					    struct kgb_err *err);
+/** End an own zygote with all its workers, and reap it. Accepts one that was never started (all
+ * zero). */
+void kgb_zygote_stop(struct kgb_zygote *zygote);
+
+/** A listening socket "<role>.sock" in the directory `dir_fd`, replacing a stale one. */
+KGB_MUST_CHECK int kgb_zygote_listen(int dir_fd, enum kgb_role role, int *out_fd,
+				     struct kgb_err *err);
+
+#endif

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * What the judge and kgb-exec say to each other. kgb-exec replays plans on a GPU: it owns no
+ * secret, decides nothing, and every byte that it returns is data to be checked, because the
+ * kernels that it runs are hostile code in its own GPU address space. One SOCK_SEQPACKET socket
+ * (descriptor KGB_EXEC_FD); requests and replies are fixed structs, one datagram each, little
+ * endian. One reply follows each request; kgb-exec ends when the socket is closed, and after a
+ * GPU_FAULT reply.
+ *
+ * Order: OPEN once; MEASURE before any PLAN; ARENA and PLAN as often as wanted; RUN and TIME after
+ * both. Fields that a
+ * request does not use must be zero (`skip` and `prologue` have values of their own for "none",
+ * which count in RUN and TIME only).
+ */
+#ifndef KGB_VERIFY_PROTOCOL_EXEC_PROTOCOL_H
+#define KGB_VERIFY_PROTOCOL_EXEC_PROTOCOL_H
+
+#include <stdint.h>
+
+#define KGB_EXEC_FD 3
+#define KGB_EXEC_MAGIC 0x4558474bu /* "KGXE" */
+#define KGB_EXEC_VERSION 2
+#define KGB_EXEC_RANGES 16
+#define KGB_EXEC_PLANS_MAX 64
+#define KGB_EXEC_SLOTS_MAX 256
+#define KGB_EXEC_NO_PLAN UINT32_MAX
+#define KGB_EXEC_SAMPLES_MAX 4096
+#define KGB_EXEC_FLUSH_MAX (UINT64_C(1) << 30)
+#define KGB_EXEC_OUTPUT_MAX (UINT64_C(128) << 30)
+#define KGB_EXEC_TEXT 1024
+
+enum kgb_exec_op {
+	KGB_EXEC_OPEN, /* make a context on `device`; value of the reply: bytes of L2 cache; text:
+			  the device's name */
+	/** Descriptors [input, output]: memfds of at least n_slots * arena_bytes and output_bytes,
+	 * whose size is sealed. Replaces an earlier arena. Images may be kept from their first use
+	 * on: send ARENA again after changing one. With `ranges` only these parts of the arena are
+	 * memory, in pages of KGB_GPU_PAGE, and only these bytes of images and output are read and
+	 * written: whoever reaches into another page faults. Without any, all of it is. */
+	KGB_EXEC_ARENA,
+	/** Descriptor [record]: its one window and its images become plan `plan`, replacing an
+	 * earlier one of that number (which is gone in any case). Value: bytes of GPU memory mapped
+	 * for all plans. */
+	KGB_EXEC_PLAN,
+	KGB_EXEC_RUN, /* run plan once, untimed */
+	KGB_EXEC_TIME, /* run plan n_samples times in fresh mode */
+	KGB_EXEC_FORGET, /* drop all plans; the arena stays. Some of their memory may stay mapped,
+			    as slack */
+	/** Find out what the device can do: the reply's `machine` is complete. Tests some memory
+	 * too. Before any PLAN only: beside hostile kernels no figure is worth anything. */
+	KGB_EXEC_MEASURE,
+	KGB_EXEC_N_OPS,
+};
+
+/** Device memory to bring back. */
+struct kgb_exec_range {
+	uint64_t address, bytes;
+};
+
+struct kgb_exec_request {
+	uint32_t magic;
+	uint16_t version;
+	uint16_t op;
+	uint64_t id;
+	uint32_t device; /* OPEN */
+	uint32_t plan; /* PLAN, RUN, TIME */
+	uint32_t prologue; /* RUN, TIME: plan to run before on the same memory, or KGB_EXEC_NO_PLAN;
+			      it finds zeros in the arena, which is filled afterwards; what it
+			      leaves in the pool stays */
+	int32_t skip; /* RUN: number of an op that is left out, -1 none; TIME: -1 */
+	uint32_t slot; /* RUN: which input image; TIME: the first one, the next sample takes the
+			  next, round robin over slots 0 .. n_slots - 1 */
+	uint32_t n_slots; /* ARENA, TIME: how many input images there are / are rotated */
+	uint32_t n_samples; /* TIME */
+	uint32_t flags; /* KGB_EXEC_* below */
+	uint64_t poison; /* RUN, TIME: seed of the random bytes that all pool memory and slack is
+			    filled with before each run (kgb_exec_poison_word); sample i of TIME
+			    has the seed kgb_exec_poison_word(poison, 8 * i) */
+	uint64_t arena_bytes; /* ARENA */
+	uint64_t output_bytes; /* ARENA */
+	uint64_t flush_bytes; /* TIME: written and read before each run to clear the caches */
+	uint32_t n_ranges; /* RUN, TIME: brought back after the (last) run. ARENA: its parts, in
+			      order, apart from each other, in arena_bytes from KGB_ARENA_ADDRESS on
+			    */
+	/** TIME: where in the GPU's memory it takes place. Unless it is the number in force (0 in
+	 * the beginning) all physical memory of arena and blocks is replaced by other pages, at the
+	 * same addresses. The number seeds where these lie; an earlier one again need not give the
+	 * same pages. NO_MEMORY when twice the memory cannot be had for a moment: as before. */
+	uint32_t placement;
+	struct kgb_exec_range ranges[KGB_EXEC_RANGES];
+};
+/** TIME: run n_samples more under CUPTI, for the time from the first start to the last end. The
+ * events of the samples are not taken under CUPTI. CUPTI stays loaded, so let it be the last
+ * measurement of a process. Where it cannot be had, activity_ns is 0 and the text of the (good)
+ * reply says why. */
+#define KGB_EXEC_WITH_ACTIVITY 1u
+/** TIME: only the ranges are brought back; the output's part for the arena stays as it was. */
+#define KGB_EXEC_WITHOUT_ARENA 2u
+
+/* After RUN and TIME the output memfd holds the arena as the (last) run left it, then every range
+ * at the next multiple of 64, then, after TIME, n_samples of struct kgb_exec_sample at the next
+ * multiple of 64 (kgb_exec_layout). */
+struct kgb_exec_sample {
+	uint64_t event_ns; /* CUDA events around the ops, on an idle stream with cold caches */
+	uint64_t activity_ns; /* 0: not measured */
+	uint64_t host_ns; /* this process' clock from letting the first op go to seeing the end */
+	uint32_t slot;
+	uint32_t sm_mhz; /* clock before the sample, 0 unknown */
+};
+
+/* How a request ended. Values are part of the protocol: append only. */
+enum kgb_exec_status {
+	KGB_EXEC_OK,
+	KGB_EXEC_BAD_REQUEST, /* text says what */
+	KGB_EXEC_UNAVAILABLE, /* no driver, no device: text says what is missing */
+	KGB_EXEC_BAD_PLAN, /* cannot be replayed: an op that has no counterpart, a kernel that the
+			      image does not hold, wrong size of parameters */
+	KGB_EXEC_NO_MEMORY,
+	KGB_EXEC_RESERVATION, /* the address range is taken in this process: start another one */
+	/** Illegal address, trap ...: this process is of no further use. `value`: number of the
+	 * first op that is not known to have ended well, UINT64_MAX unknown. */
+	KGB_EXEC_GPU_FAULT,
+	/** A run wrote outside all blocks of its plans, on mapped memory: lowest address in
+	 * `value`. What was to be brought back is brought back all the same. */
+	KGB_EXEC_SLACK,
+	KGB_EXEC_N_STATUSES,
+};
+
+/** The device: in replies to OPEN and MEASURE, else zeros. 0 and "" are unknown. */
+struct kgb_exec_machine {
+	char name[128];
+	char uuid[48]; /* "GPU-01234567-89ab-..." */
+	char driver[32]; /* of the driver, not of CUDA: "580.159.03" */
+	char pci[32]; /* "0000:0f:00.0" */
+	uint32_t cc_major, cc_minor; /* compute capability */
+	uint32_t n_sms;
+	uint32_t sm_mhz; /* highest clock */
+	uint64_t l2_bytes, memory_bytes;
+	uint64_t free_bytes; /* of memory, when asked */
+	uint64_t peak_bytes_per_s; /* clock times width of the memory's bus */
+	/* MEASURE only */
+	uint64_t bytes_per_s; /* highest rate seen of reading memory */
+	uint64_t launch_floor_ns; /* shortest time seen of an empty kernel, as TIME measures it */
+	uint64_t tested_bytes; /* of memory */
+	uint64_t n_wrong; /* words of it that did not hold what was written */
+};
+
+struct kgb_exec_reply {
+	uint32_t magic;
+	uint16_t version;
+	uint16_t status;
+	uint64_t id;
+	uint64_t value;
+	uint64_t wall_ns; /* of the whole request */
+	uint32_t cuda_error; /* CUresult, 0 none */
+	uint32_t text_len;
+	char text[KGB_EXEC_TEXT];
+	struct kgb_exec_machine machine;
+};
+
+_Static_assert(sizeof(struct kgb_exec_request) == 88 + 16 * KGB_EXEC_RANGES, "no padding");
+_Static_assert(sizeof(struct kgb_exec_sample) == 32, "no padding");
+_Static_assert(sizeof(struct kgb_exec_machine) == 320, "no padding");
+_Static_assert(sizeof(struct kgb_exec_reply) == 360 + KGB_EXEC_TEXT, "no padding");
+
+#endif

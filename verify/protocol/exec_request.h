@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * What both sides of verify/protocol/exec_protocol.h compute alike: whether a request is well
+ * formed, where its results lie in the output memory, which bytes poison is made of.
+ */
+#ifndef KGB_VERIFY_PROTOCOL_EXEC_REQUEST_H
+#define KGB_VERIFY_PROTOCOL_EXEC_REQUEST_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "verify/protocol/exec_protocol.h"
+
+/** "open", "arena", ... */
+const char *kgb_exec_op_name(enum kgb_exec_op op);
+/** "ok", "bad_request", ... */
+const char *kgb_exec_status_name(enum kgb_exec_status status);
+
+/** Is this datagram a request that could be carried out in some state? Counts, flags, sizes and the
+ * number of descriptors are checked; whether plans and slots exist is not. INVALID names the field.
+ */
+KGB_MUST_CHECK int kgb_exec_request_check(const struct kgb_exec_request *request, size_t len,
+					  size_t n_fds, struct kgb_err *err);
+
+/** Where the results of a RUN or TIME lie in the output memory, in bytes from its start. */
+struct kgb_exec_layout {
+	uint64_t ranges[KGB_EXEC_RANGES];
+	uint64_t samples; /* TIME only, else 0 */
+	uint64_t bytes; /* all of it */
+};
+/** INVALID when the sizes of a checked RUN or TIME request add up to more than KGB_EXEC_OUTPUT_MAX.
+ */
+KGB_MUST_CHECK int kgb_exec_layout(const struct kgb_exec_request *request, uint64_t arena_bytes,
+				   struct kgb_exec_layout *out, struct kgb_err *err);
+
+/** The eight poison bytes (little endian) at a device address that is a multiple of 8:
+ *
+ *     x = seed + (address / 8) * 0x9e3779b97f4a7c15
+ *     twice: x = (x ^ x >> 32) * 0xd6e8feb86659fd93
+ *     x ^ x >> 32
+ *
+ * A counter-based generator: any byte is known without the ones before it. */
+uint64_t kgb_exec_poison_word(uint64_t seed, uint64_t address);
+/** `len` poison bytes from any address on. */
+void kgb_exec_poison_bytes(uint64_t seed, uint64_t address, void *out, size_t len);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * Can this plan be replayed at all? Everything that can be told without a GPU: kinds of ops, launch
+ * attributes, shapes of images, addresses. A plan passes here before the driver sees any of it.
+ */
+#ifndef KGB_VERIFY_PROTOCOL_PLAN_CHECK_H
+#define KGB_VERIFY_PROTOCOL_PLAN_CHECK_H
+
+#include "base/err.h"
+#include "verify/protocol/record.h"
+#include "verify/protocol/spans.h"
+
+#define KGB_EXEC_STREAMS_MAX 64
+#define KGB_EXEC_EVENTS_MAX 4096
+#define KGB_EXEC_DOWNLOAD_MAX (UINT64_C(1) << 30)
+/** First address that no GPU mapping can have. */
+#define KGB_GPU_ADDRESS_END (UINT64_C(1) << 47)
+
+/** The one window of a record and its images. INVALID names the op, block or image, and what is
+ * wrong with it. */
+KGB_MUST_CHECK int kgb_exec_check_plan(const struct kgb_record *record, struct kgb_err *err);
+
+/** Is this a whole cubin or fatbin? The driver takes a pointer without a length, and a fatbin may
+ * also be given as a struct of pointers: bytes from outside must be neither short nor that. */
+KGB_MUST_CHECK int kgb_exec_check_image(const struct kgb_image *image, struct kgb_err *err);
+
+/** Does every op but launches stay within `memory`? */
+KGB_MUST_CHECK int kgb_exec_check_memory(const struct kgb_window *window,
+					 const struct kgb_spans *memory, struct kgb_err *err);
+
+/** The blocks of a window as a set, with overlaps joined. */
+void kgb_exec_blocks(const struct kgb_window *window, struct kgb_spans *out);
+
+/** Is this a KGB_OP_LAUNCH, _MEMSET, _COPY or _UPLOAD: does it change device memory? */
+bool kgb_exec_op_writes(const struct kgb_op *op);
+
+#endif

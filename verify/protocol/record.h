@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * What one process did with a GPU, as bytes. The trace library in the runner writes records, the
+ * judge parses them (they are untrusted), and writes plans for kgb-exec in the same format. A
+ * record holds windows (one call of a candidate each) and the images (cubins, fatbins) that
+ * kernels were launched from. Little endian.
+ *
+ * Addresses: the judge lays out all arguments of a call in one arena at KGB_ARENA_ADDRESS, the same
+ * in the runner and in kgb-exec. What the candidate allocates through torch lies in a pool of our
+ * own allocator at KGB_POOL_ADDRESS, every block in a mapping of its own with unmapped memory
+ * around it. Both ranges are honoured by the driver at every start, so a plan needs no relocation:
+ * pointers in kernel parameters, in tensor maps and in uploaded tables stay right. Their upper
+ * halves (4951 and 10955) are numbers that no size of a test case has: two 32-bit sizes side by
+ * side must not look like an address.
+ */
+#ifndef KGB_VERIFY_PROTOCOL_RECORD_H
+#define KGB_VERIFY_PROTOCOL_RECORD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/mem.h"
+
+#define KGB_ARENA_ADDRESS UINT64_C(0x135700000000)
+#define KGB_ARENA_BYTES_MAX (UINT64_C(64) << 30)
+#define KGB_POOL_ADDRESS UINT64_C(0x2acb00000000)
+#define KGB_POOL_BYTES (UINT64_C(1) << 40)
+#define KGB_GPU_PAGE (UINT64_C(2) << 20) /* granularity of GPU mappings */
+
+#define KGB_RECORD_WINDOWS_MAX 64
+#define KGB_RECORD_OPS_MAX (64u << 10) /* of one record */
+#define KGB_RECORD_BLOCKS_MAX (64u << 10)
+#define KGB_RECORD_IMAGES_MAX 1024
+#define KGB_RECORD_IMAGE_BYTES_MAX (64u << 20) /* one image */
+#define KGB_RECORD_BYTES_MAX (256u << 20)
+#define KGB_LAUNCH_PARAMS_MAX (32u << 10) /* bytes of a launch's parameters (CUDA 12.1: 32,764) */
+#define KGB_LAUNCH_ATTRS_MAX 8
+#define KGB_KERNEL_NAME_MAX 4096 /* mangled names of ATen's templates reach 1,500 bytes */
+
+/* Values are part of the format: append only. */
+enum kgb_op_kind {
+	KGB_OP_LAUNCH,
+	KGB_OP_MEMSET,
+	KGB_OP_COPY, /* device to device */
+	KGB_OP_UPLOAD, /* host to device, with its bytes */
+	KGB_OP_DOWNLOAD, /* device to host: the host has seen data */
+	KGB_OP_EVENT_RECORD,
+	KGB_OP_EVENT_WAIT,
+	KGB_OP_SYNC, /* the host waited for a stream, an event or the device */
+	KGB_OP_UNSUPPORTED, /* anything that a replay cannot repeat; `why` names it */
+	KGB_N_OP_KINDS,
+};
+const char *kgb_op_kind_name(enum kgb_op_kind kind);
+
+struct kgb_launch_attr {
+	uint32_t id; /* CUlaunchAttributeID */
+	unsigned char value[64]; /* CUlaunchAttributeValue */
+};
+
+struct kgb_launch {
+	uint32_t image; /* id of the image that holds the kernel */
+	const char *kernel; /* its symbol */
+	uint32_t grid[3];
+	uint32_t block[3];
+	uint32_t shared_bytes; /* dynamic shared memory */
+	int32_t carveout; /* preferred share of L1 used as shared memory in percent, -1: default */
+	uint32_t n_attrs;
+	struct kgb_launch_attr attrs[KGB_LAUNCH_ATTRS_MAX];
+	const unsigned char *params; /* packed as the kernel's parameter buffer is; gaps are zero */
+	uint32_t params_bytes;
+};
+
+/** One thing that was put on a stream. Pointers look into the parsed bytes or the arena of the
+ * record. */
+struct kgb_op {
+	enum kgb_op_kind kind;
+	uint64_t stream; /* an arbitrary number that tells streams apart; 0: the default stream */
+	union {
+		struct kgb_launch launch;
+		struct {
+			uint64_t dst, pitch; /* pitch counts with height > 1 only */
+			uint32_t value, element_bytes; /* 1, 2 or 4 */
+			uint64_t width, height; /* width in elements */
+		} memset;
+		struct {
+			uint64_t dst, src, bytes;
+		} copy;
+		struct {
+			uint64_t dst, bytes;
+			const unsigned char *data;
+		} upload;
+		struct {
+			uint64_t src, bytes;
+		} download;
+		uint64_t event; /* EVENT_RECORD, EVENT_WAIT: an arbitrary number */
+		const char *why; /* UNSUPPORTED */
+	};
+};
+
+/** Device memory that existed during a window. */
+struct kgb_block {
+	uint64_t address, bytes; /* as asked for: the rest of the last page is slack */
+	bool foreign; /* not from our pool (the candidate called the driver's allocator itself) */
+	bool before; /* lived already when the window began */
+	bool again; /* that too, but was freed and made anew in it */
+};
+
+struct kgb_window {
+	uint32_t number;
+	const struct kgb_op *ops; /* in the order in which the host issued them */
+	size_t n_ops;
+	const struct kgb_block *blocks; /* sorted by address, no two alike; may overlap in address
+					   only if one was freed before the other was made */
+	size_t n_blocks;
+};
+
+struct kgb_image {
+	uint32_t id;
+	const unsigned char *bytes; /* ELF (cubin) or fatbin */
+	size_t len;
+	char *sha256; /* room for the digest, empty until somebody asks; NULL: none is kept */
+};
+
+struct kgb_record {
+	struct kgb_arena arena; /* everything that was decoded */
+	struct kgb_window windows[KGB_RECORD_WINDOWS_MAX];
+	size_t n_windows;
+	struct kgb_image *images; /* sorted by id */
+	size_t n_images;
+};
+
+/** Parse untrusted bytes, which must outlive *out. After success every count and length is within
+ * its limit, names are printable ASCII, every launch's image id exists in the record, windows are
+ * numbered apart. Addresses are NOT checked: they are whatever was written. INVALID names the
+ * offset otherwise. Pair with kgb_record_release. */
+KGB_MUST_CHECK int kgb_record_parse(const void *bytes, size_t len, struct kgb_record *out,
+				    struct kgb_err *err);
+void kgb_record_release(struct kgb_record *record);
+const struct kgb_window *kgb_record_window(const struct kgb_record *record, uint32_t number);
+const struct kgb_image *kgb_record_image(const struct kgb_record *record, uint32_t id);
+/** SHA-256 of an image's bytes in hexadecimal digits. Those of a parsed record, which have
+ * megabytes, are hashed once; one thread. */
+void kgb_image_sha256(const struct kgb_image *image, char out[KGB_SHA256_HEX_LEN]);
+
+/* Writing: a header once, then images and windows in any order; ops and blocks between _begin and
+ * _end. */
+void kgb_record_put_header(struct kgb_buf *out);
+void kgb_record_put_image(struct kgb_buf *out, uint32_t id, const void *bytes, size_t len);
+void kgb_record_put_window_begin(struct kgb_buf *out, uint32_t number);
+void kgb_record_put_window_end(struct kgb_buf *out);
+/** Two entries for the same block of one window: what both tell goes to the first. */
+void kgb_block_merge(struct kgb_block *block, const struct kgb_block *alike);
+void kgb_record_put_block(struct kgb_buf *out, const struct kgb_block *block);
+void kgb_record_put_op(struct kgb_buf *out, const struct kgb_op *op);
+
+#endif

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * The bytes of a record, shared by its writer and its parser only. docs/record-format.md draws
+ * them. A record is a header and chunks; every chunk is padded with zeros to a multiple of
+ * KGB_RECORD_ALIGN, so that images and parameters lie aligned in an aligned record.
+ */
+#ifndef KGB_VERIFY_PROTOCOL_RECORD_FORMAT_H
+#define KGB_VERIFY_PROTOCOL_RECORD_FORMAT_H
+
+#include <stdint.h>
+
+#define KGB_RECORD_MAGIC 0x4352474bu /* "KGRC" */
+#define KGB_RECORD_VERSION 1
+#define KGB_RECORD_ALIGN 8
+
+/* Values are part of the format: append only. */
+enum kgb_chunk_tag {
+	KGB_CHUNK_IMAGE = 1,
+	KGB_CHUNK_WINDOW_BEGIN,
+	KGB_CHUNK_WINDOW_END,
+	KGB_CHUNK_BLOCK,
+	KGB_CHUNK_OP,
+};
+
+struct kgb_record_header {
+	uint32_t magic, version;
+};
+
+struct kgb_chunk_header {
+	uint32_t tag;
+	uint32_t bytes; /* that follow, without the padding */
+};
+
+struct kgb_chunk_image { /* then the image */
+	uint32_t id, zero;
+};
+
+struct kgb_chunk_window {
+	uint32_t number, zero;
+};
+
+#define KGB_BLOCK_FOREIGN 1u
+#define KGB_BLOCK_BEFORE 2u
+#define KGB_BLOCK_AGAIN 4u
+struct kgb_chunk_block {
+	uint64_t address, bytes;
+	uint32_t flags, zero;
+};
+
+struct kgb_chunk_op { /* then the struct of its kind */
+	uint32_t kind, zero;
+	uint64_t stream;
+};
+
+struct kgb_op_launch { /* then parameters, attributes, and the kernel's name with its NUL */
+	uint32_t image;
+	uint32_t grid[3];
+	uint32_t block[3];
+	uint32_t shared_bytes;
+	int32_t carveout;
+	uint32_t n_attrs;
+	uint32_t params_bytes;
+	uint32_t name_bytes;
+};
+
+struct kgb_op_memset {
+	uint64_t dst, pitch, width, height;
+	uint32_t value, element_bytes;
+};
+
+struct kgb_op_copy {
+	uint64_t dst, src, bytes;
+};
+
+/* Also of a download, without data and with a source. */
+struct kgb_op_upload { /* then the bytes */
+	uint64_t dst, bytes;
+};
+
+struct kgb_op_event {
+	uint64_t event;
+};
+
+/* SYNC has nothing, UNSUPPORTED its reason with a NUL. */
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "structs are written as they lie");
+_Static_assert(sizeof(struct kgb_record_header) == 8 && sizeof(struct kgb_chunk_header) == 8 &&
+		       sizeof(struct kgb_chunk_image) == 8 &&
+		       sizeof(struct kgb_chunk_window) == 8 &&
+		       sizeof(struct kgb_chunk_block) == 24 && sizeof(struct kgb_chunk_op) == 16 &&
+		       sizeof(struct kgb_op_launch) == 48 && sizeof(struct kgb_op_memset) == 40 &&
+		       sizeof(struct kgb_op_copy) == 24 && sizeof(struct kgb_op_upload) == 16 &&
+		       sizeof(struct kgb_op_event) == 8,
+	       "no padding in the format");
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * Machine code for an NVIDIA GPU as ptxas writes it (an ELF file): which GPU it is for, which
+ * kernels it holds, whether it keeps data between launches, and digests that tell two files with
+ * the same behaviour from two that differ.
+ */
+#ifndef KGB_VERIFY_PROVENANCE_CUBIN_H
+#define KGB_VERIFY_PROVENANCE_CUBIN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/mem.h"
+
+#define KGB_CUBIN_BYTES_MAX (64u << 20)
+#define KGB_CUBIN_NAMES_MAX 4096 /* kernels, variables or imports of one cubin */
+
+struct kgb_cubin_names {
+	const char **items; /* arena; sorted */
+	size_t n;
+};
+
+struct kgb_cubin {
+	unsigned sm; /* 90: compute capability 9.0 */
+	/** Over names and bytes of `.text*` and `.nv.constant*`: what people mean by "the same
+	 * code". */
+	char code_sha256[KGB_SHA256_HEX_LEN];
+	/** Over all sections: also resources (`.nv.info*`), shared memory, initial values, symbols,
+	 * relocations. Left out are line tables and other debugging data (they hold paths, sizes
+	 * and dates of source files), notes, and where in the file things lie, which depends on
+	 * them. */
+	char load_sha256[KGB_SHA256_HEX_LEN];
+	struct kgb_cubin_names kernels;
+	/** Variables in memory that outlives a launch. Triton makes some for the texts of
+	 * device_print and device_assert and for constants of libdevice. */
+	struct kgb_cubin_names variables;
+	struct kgb_cubin_names imports; /* functions that others provide, such as vprintf */
+	uint64_t zeroed_bytes; /* of such memory that begins as zero: no compiler needs any */
+	uint64_t initialized_bytes; /* of such memory with initial values */
+};
+
+/** Read a cubin. Names and lists live in `arena`. The bytes may be hostile; INVALID says what is
+ * wrong with them, LIMIT what there is too much of. */
+KGB_MUST_CHECK int kgb_cubin_read(const void *bytes, size_t len, struct kgb_arena *arena,
+				  struct kgb_cubin *out, struct kgb_err *err);
+bool kgb_cubin_names_has(const struct kgb_cubin_names *names, const char *name);
+
+#endif

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT */
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include "verify/provenance/device_policy.h"
+
+#include <fcntl.h>
+#include <pcre2.h>
+#include <string.h>
+
+#include "base/formats/decode.h"
+#include "base/formats/json.h"
+#include "base/mem.h"
+#include "base/str.h"
+
+enum { MATCH_LIMIT = 100000, DEPTH_LIMIT = 250, HEAP_KIB = 512 };
+
+struct move {
+	const char *name;
+	const char *match;
+	struct kgb_strs operators;
+	const char *reason;
+};
+struct call {
+	const char *name;
+	const char *reason;
+};
+struct document {
+	const char *schema;
+	struct kgb_objects moves;
+	struct kgb_strs silent;
+	struct kgb_objects operators;
+	struct kgb_objects imports;
+};
+
+struct pattern {
+	pcre2_code *code; /* owned */
+};
+
+struct kgb_device_policy {
+	struct kgb_arena arena;
+	struct document document;
+	struct pattern *patterns; /* owned; one per move */
+	size_t n_patterns;
+	pcre2_match_context *context;
+};
+
+#define AT(type, field) .offset = offsetof(struct type, field)
+static const struct kgb_field move_table[] = {
+	{.name = "name",
+	 .type = KGB_FIELD_STR,
+	 AT(move, name),
+	 .required = true,
+	 .doc = "what it does"},
+	{.name = "match",
+	 .type = KGB_FIELD_STR,
+	 AT(move, match),
+	 .required = true,
+	 .doc = "regular expression on the kernel's symbol"},
+	{.name = "operators",
+	 .type = KGB_FIELD_STRS,
+	 AT(move, operators),
+	 .required = true,
+	 .doc = "torch operators that launch it; all are allowed in dispatch.yaml"},
+	{.name = "reason",
+	 .type = KGB_FIELD_STR,
+	 AT(move, reason),
+	 .required = true,
+	 .doc = "why it is allowed"},
+	KGB_FIELD_END,
+};
+static const struct kgb_field call_table[] = {
+	{.name = "name",
+	 .type = KGB_FIELD_STR,
+	 AT(call, name),
+	 .required = true,
+	 .doc = "exact, or everything that begins so when it ends with *"},
+	{.name = "reason",
+	 .type = KGB_FIELD_STR,
+	 AT(call, reason),
+	 .required = true,
+	 .doc = "why it is allowed"},
+	KGB_FIELD_END,
+};
+static const struct kgb_field document_table[] = {
+	{.name = "schema",
+	 .type = KGB_FIELD_STR,
+	 AT(document, schema),
+	 .required = true,
+	 .doc = "kgb.device/1"},
+	{.name = "moves",
+	 .type = KGB_FIELD_OBJECTS,
+	 AT(document, moves),
+	 .required = true,
+	 .sub = move_table,
+	 .sub_size = sizeof(struct move),
+	 .doc = "kernels of torch that a candidate may use"},
+	{.name = "silent",
+	 .type = KGB_FIELD_STRS,
+	 AT(document, silent),
+	 .required = true,
+	 .doc = "other torch operators that a candidate may call; they launch nothing"},
+	{.name = "operators",
+	 .type = KGB_FIELD_OBJECTS,
+	 AT(document, operators),
+	 .required = true,
+	 .sub = call_table,
+	 .sub_size = sizeof(struct call),
+	 .doc = "operators of Triton IR"},
+	{.name = "imports",
+	 .type = KGB_FIELD_OBJECTS,
+	 AT(document, imports),
+	 .required = true,
+	 .sub = call_table,
+	 .sub_size = sizeof(struct call),
+	 .doc = "functions of the driver that a Triton kernel may call"},
+	KGB_FIELD_END,
+};
+
+static int compile(const struct kgb_yaml *doc, const cJSON *node, const char *pattern,
+		   pcre2_code **out, struct kgb_err *err)
+{
+	int code = 0;
+	PCRE2_SIZE at = 0;
+	PCRE2_UCHAR text[160];
+
+	*out = pcre2_compile((PCRE2_SPTR)pattern, PCRE2_ZERO_TERMINATED,
+			     PCRE2_UTF | PCRE2_NEVER_BACKSLASH_C | PCRE2_DOLLAR_ENDONLY, &code, &at,
+			     NULL);
+	if (*out)
+		return 0;
+	(void)pcre2_get_error_message(code, text, sizeof(text));
+	return kgb_yaml_fail(doc, node, err, "moves: match: at character %zu: %s", (size_t)at,
+			     (const char *)text);
+}
+
+static int fill(struct kgb_device_policy *policy, const struct kgb_yaml *doc, struct kgb_err *err)
+{
+	struct document *document = &policy->document;
+
+	if (kgb_decode(document_table, doc, doc->root, document, &policy->arena, err) < 0)
+		return -1;
+	if (!kgb_str_eq(document->schema, "kgb.device/1"))
+		return kgb_yaml_fail(doc, kgb_json_get(doc->root, "schema"), err,
+				     "schema: '%.40s' is not kgb.device/1", document->schema);
+	const cJSON *list = kgb_json_get(doc->root, "moves");
+	const struct move *moves = document->moves.items;
+	policy->patterns = kgb_xcalloc(document->moves.n + 1, sizeof(*policy->patterns));
+	for (size_t i = 0; i < document->moves.n; i++) {
+		const cJSON *node = kgb_json_get(cJSON_GetArrayItem(list, (int)i), "match");
+		if (compile(doc, node, moves[i].match, &policy->patterns[i].code, err) < 0)
+			return -1;
+		policy->n_patterns = i + 1;
+	}
+	policy->context = pcre2_match_context_create(NULL);
+	KGB_ASSERT(policy->context);
+	pcre2_set_match_limit(policy->context, MATCH_LIMIT);
+	pcre2_set_depth_limit(policy->context, DEPTH_LIMIT);
+	pcre2_set_heap_limit(policy->context, HEAP_KIB);
+	return 0;
+}
+
+static int make(const struct kgb_yaml *doc, struct kgb_device_policy **out, struct kgb_err *err)
+{
+	struct kgb_device_policy *policy = kgb_xcalloc(1, sizeof(*policy));
+
+	if (fill(policy, doc, err) < 0) {
+		kgb_device_policy_free(policy);
+		return -1;
+	}
+	*out = policy;
+	return 0;
+}
+
+int kgb_device_policy_load(const char *path, struct kgb_device_policy **out, struct kgb_err *err)
+{
+	KGB_AUTO(yaml) struct kgb_yaml doc = KGB_YAML_INIT;
+
+	return kgb_yaml_read(AT_FDCWD, path, &doc, err) < 0 ? -1 : make(&doc, out, err);
+}
+
+int kgb_device_policy_parse(const char *name, const char *text, size_t len,
+			    struct kgb_device_policy **out, struct kgb_err *err)
+{
+	KGB_AUTO(yaml) struct kgb_yaml doc = KGB_YAML_INIT;
+
+	return kgb_yaml_parse(name, text, len, &doc, err) < 0 ? -1 : make(&doc, out, err);
+}
+
+void kgb_device_policy_free(struct kgb_device_policy *policy)
+{
+	if (!policy)
+		return;
+	for (size_t i = 0; i < policy->n_patterns; i++)
+		pcre2_code_free(policy->patterns[i].code);
+	kgb_free(policy->patterns);
+	pcre2_match_context_free(policy->context);
+	kgb_arena_release(&policy->arena);
+	kgb_free(policy);
+}
+
+const char *kgb_device_policy_move(const struct kgb_device_policy *policy, const char *kernel)
+{
+	const struct move *moves = policy->document.moves.items;
+	/* Not the policy's: several lanes may ask at once. */
+	pcre2_match_data *match_data = pcre2_match_data_create(1, NULL);
+	const char *found = NULL;
+
+	KGB_ASSERT(match_data);
+	/* A match that runs into a limit is no match: nothing is allowed by accident. */
+	for (size_t i = 0; i < policy->n_patterns && !found; i++)
+		if (pcre2_match(policy->patterns[i].code, (PCRE2_SPTR)kernel, strlen(kernel), 0, 0,
+				match_data, policy->context) >= 0)
+			found = moves[i].name;
+	pcre2_match_data_free(match_data);
+	return found;
+}
+
+static bool is_listed(const struct kgb_objects *list, const char *name)
+{
+	const struct call *calls = list->items;
+
+	for (size_t i = 0; i < list->n; i++) {
+		const size_t len = strlen(calls[i].name);
+		if (len > 0 && calls[i].name[len - 1] == '*'
+			    ? strncmp(name, calls[i].name, len - 1) == 0
+			    : kgb_str_eq(name, calls[i].name))
+			return true;
+	}
+	return false;
+}
+
+bool kgb_device_policy_operator(const struct kgb_device_policy *policy, const char *name)
+{
+	return is_listed(&policy->document.operators, name);
+}
+
+bool kgb_device_policy_import(const struct kgb_device_policy *policy, const char *name)
+{
+	return is_listed(&policy->document.imports, name);
+}
+
+const char *kgb_device_policy_torch_op(const struct kgb_device_policy *policy, size_t index)
+{
+	const struct move *moves = policy->document.moves.items;
+
+	for (size_t i = 0; i < policy->document.moves.n; i++) {
+		if (index < moves[i].operators.n)
+			return moves[i].operators.items[index];
+		index -= moves[i].operators.n;
+	}
+	const struct kgb_strs *silent = &policy->document.silent;
+	return index < silent->n ? silent->items[index] : NULL;
+}

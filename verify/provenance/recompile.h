@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * Our own compilation of what a candidate says its kernels were made from: Triton IR and options
+ * in, machine code out. Done by a worker without GPU, network or torch
+ * (verify/python/runner/recompile.py); the text that it parses may be hostile, so each claim gets a
+ * worker of its own.
+ */
+#ifndef KGB_VERIFY_PROVENANCE_RECOMPILE_H
+#define KGB_VERIFY_PROVENANCE_RECOMPILE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/formats/json.h"
+#include "verify/process/worker.h"
+#include "verify/provenance/triton_claims.h"
+
+#define KGB_RECOMPILE_OUTPUT_MAX (32u << 20) /* one cubin and its facts */
+#define KGB_RECOMPILE_WHY 320
+
+struct kgb_recompiled {
+	char *bytes; /* owned; the whole answer */
+	size_t n_bytes;
+	const char *cubin; /* in it */
+	size_t len;
+	cJSON *facts; /* owned; see verify/python/runner/recompile.py */
+};
+#define KGB_RECOMPILED_INIT   \
+	{                     \
+		.bytes = NULL \
+	}
+void kgb_recompiled_release(struct kgb_recompiled *result);
+void kgb_auto_recompiled(struct kgb_recompiled *result);
+
+/** Read an answer, which is untrusted; out->bytes are a copy. INVALID. */
+KGB_MUST_CHECK int kgb_recompiled_parse(const char *bytes, size_t len, struct kgb_recompiled *out,
+					struct kgb_err *err);
+
+/** Start a worker for one claim (pair with kgb_worker_stop). */
+KGB_MUST_CHECK int kgb_recompile_start(struct kgb_worker *worker, struct kgb_zygote *zygote,
+				       struct kgb_err *err);
+/** Ask for a compilation for compute capability `sm`; its results will lie in *output_fd, which the
+ * caller closes. */
+KGB_MUST_CHECK int kgb_recompile_send(struct kgb_worker *worker, const struct kgb_claim *claim,
+				      unsigned sm, int *output_fd, struct kgb_err *err);
+enum kgb_recompile_end {
+	KGB_RECOMPILE_DONE,
+	KGB_RECOMPILE_NO_CODE, /* it does not compile, whoever tries */
+	KGB_RECOMPILE_CRASHED, /* the compiler crashed. If it does again, so it will for everybody
+				*/
+	KGB_RECOMPILE_UNDECIDED, /* the compiler got no answer, for lack of time or memory. Nothing
+				    follows, neither for nor against who claims it */
+};
+/** Wait for it. DONE: *out is filled. The others: `why` says why in one line (the worker may be
+ * dead then). -1: the worker's supervisor is gone, *err. The worker may be asked again, for another
+ * attempt at the same claim. */
+KGB_MUST_CHECK int kgb_recompile_wait(struct kgb_worker *worker, int output_fd, int64_t deadline_ms,
+				      struct kgb_recompiled *out, char why[KGB_RECOMPILE_WHY],
+				      struct kgb_err *err);
+
+#endif

@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: MIT */
+#include "verify/record/record_canonical.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+void kgb_window_finding_set(struct kgb_window_finding *finding, size_t op, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (finding->text[0] != '\0')
+		return;
+	finding->op = op;
+	va_start(ap, fmt);
+	vsnprintf(finding->text, sizeof(finding->text), fmt, ap);
+	va_end(ap);
+}
+
+const char *kgb_op_title(const struct kgb_op *op, char out[KGB_OP_TITLE])
+{
+	if (op->kind == KGB_OP_LAUNCH)
+		snprintf(out, KGB_OP_TITLE, "launch %.120s", op->launch.kernel);
+	else
+		snprintf(out, KGB_OP_TITLE, "%s", kgb_op_kind_name(op->kind));
+	return out;
+}
+
+uint64_t kgb_word_at(const unsigned char *bytes, size_t offset)
+{
+	uint64_t word;
+
+	memcpy(&word, bytes + offset, sizeof(word));
+	return word;
+}
+
+static void visit_bytes(const unsigned char *bytes, size_t len,
+			void (*visit)(uint64_t word, void *payload), void *payload)
+{
+	for (size_t at = 0; at + 8 <= len; at += 8)
+		visit(kgb_word_at(bytes, at), payload);
+}
+
+void kgb_op_visit_words(const struct kgb_op *op, void (*visit)(uint64_t word, void *payload),
+			void *payload)
+{
+	switch (op->kind) {
+	case KGB_OP_LAUNCH:
+		visit_bytes(op->launch.params, op->launch.params_bytes, visit, payload);
+		return;
+	case KGB_OP_MEMSET:
+		visit(op->memset.dst, payload);
+		return;
+	case KGB_OP_COPY:
+		visit(op->copy.dst, payload);
+		visit(op->copy.src, payload);
+		return;
+	case KGB_OP_UPLOAD:
+		visit(op->upload.dst, payload);
+		visit_bytes(op->upload.data, op->upload.bytes, visit, payload);
+		return;
+	case KGB_OP_DOWNLOAD:
+		visit(op->download.src, payload);
+		return;
+	case KGB_OP_EVENT_RECORD:
+	case KGB_OP_EVENT_WAIT:
+	case KGB_OP_SYNC:
+	case KGB_OP_UNSUPPORTED:
+		return;
+	case KGB_N_OP_KINDS:
+		break;
+	}
+	KGB_UNREACHABLE();
+}
+
+/* --- memory --- */
+
+static bool overlaps(uint64_t start, uint64_t end, uint64_t base, uint64_t bytes)
+{
+	return start < base + bytes && base < end;
+}
+
+/* Why a block cannot be mapped where it says, or NULL. */
+static const char *block_fault(const struct kgb_block *block)
+{
+	uint64_t end;
+
+	if (__builtin_add_overflow(block->address, block->bytes, &end) || end > KGB_ADDRESS_END)
+		return "ends beyond all addresses";
+	if (!block->foreign)
+		return block->address >= KGB_POOL_ADDRESS &&
+				       end <= KGB_POOL_ADDRESS + KGB_POOL_BYTES
+			       ? NULL
+			       : "lies outside the pool";
+	if (overlaps(block->address, end, KGB_POOL_ADDRESS, KGB_POOL_BYTES) ||
+	    overlaps(block->address, end, KGB_ARENA_ADDRESS, KGB_ARENA_BYTES_MAX))
+		return "of the candidate's own lies in our address ranges";
+	return block->address < KGB_GPU_PAGE ? "lies at the bottom of all addresses" : NULL;
+}
+
+static void find_regions(struct kgb_outline *outline)
+{
+	const struct kgb_window *window = outline->capture->window;
+	struct kgb_region *last = NULL;
+
+	outline->regions =
+		kgb_arena_array(&outline->arena, window->n_blocks, sizeof(*outline->regions));
+	for (size_t i = 0; i < window->n_blocks; i++) {
+		const struct kgb_block *block = &window->blocks[i];
+		if (block->bytes == 0)
+			continue;
+		const char *fault = block_fault(block);
+		if (fault) {
+			kgb_window_finding_set(&outline->fault, KGB_NO_OP,
+					       "a block of %" PRIu64 " bytes at 0x%" PRIx64 " %s",
+					       block->bytes, block->address, fault);
+			continue;
+		}
+		const uint64_t end = block->address + block->bytes;
+		if (!last || block->address >= last->end) {
+			last = &outline->regions[outline->n_regions++];
+			last->start = block->address;
+			last->end = end;
+		} else if (end > last->end) {
+			last->end = end;
+		}
+		last->foreign |= block->foreign;
+		last->before |= block->before;
+	}
+}
+
+/* The region with the greatest start that is not above `address`, NULL. */
+static const struct kgb_region *region_below(const struct kgb_outline *outline, uint64_t address)
+{
+	size_t low = 0, high = outline->n_regions;
+
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+		if (outline->regions[middle].start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low > 0 ? &outline->regions[low - 1] : NULL;
+}
+
+static bool in_arena(const struct kgb_outline *outline, uint64_t address)
+{
+	return address >= KGB_ARENA_ADDRESS &&
+	       address - KGB_ARENA_ADDRESS < outline->capture->arena_bytes;
+}
+
+static struct kgb_spot locate_in_arena(const struct kgb_capture *capture, uint64_t at)
+{
+	struct kgb_spot spot = {.kind = KGB_SPOT_NONE};
+
+	for (size_t i = 0; i < capture->n_places; i++) {
+		const uint64_t start = capture->places[i].offset;
+		if (start > at || (spot.kind != KGB_SPOT_NONE && at - start > spot.offset))
+			continue;
+		spot = (struct kgb_spot){KGB_SPOT_PLACE, i, at - start};
+	}
+	return spot;
+}
+
+struct kgb_spot kgb_outline_locate(const struct kgb_outline *outline, uint64_t address)
+{
+	if (in_arena(outline, address))
+		return locate_in_arena(outline->capture, address - KGB_ARENA_ADDRESS);
+	const struct kgb_region *region = region_below(outline, address);
+	if (!region || address > region->end)
+		return (struct kgb_spot){.kind = KGB_SPOT_NONE};
+	return (struct kgb_spot){KGB_SPOT_REGION, (size_t)(region - outline->regions),
+				 address - region->start};
+}
+
+bool kgb_outline_holds(const struct kgb_outline *outline, uint64_t address, uint64_t bytes)
+{
+	if (in_arena(outline, address))
+		return bytes <= outline->capture->arena_bytes - (address - KGB_ARENA_ADDRESS);
+	const struct kgb_region *region = region_below(outline, address);
+	return region && address < region->end && bytes <= region->end - address &&
+	       (!region->foreign || outline->capture->foreign_ok);
+}
+
+const char *kgb_outline_word(const struct kgb_outline *outline, uint64_t word,
+			     char out[KGB_WORD_TEXT])
+{
+	const struct kgb_spot spot = kgb_outline_locate(outline, word);
+
+	switch (spot.kind) {
+	case KGB_SPOT_PLACE:
+		snprintf(out, KGB_WORD_TEXT, "%.48s+%" PRIu64,
+			 outline->capture->places[spot.index].name, spot.offset);
+		return out;
+	case KGB_SPOT_REGION:
+		snprintf(out, KGB_WORD_TEXT, "block %zu+%" PRIu64,
+			 outline->regions[spot.index].number, spot.offset);
+		return out;
+	case KGB_SPOT_NONE:
+		snprintf(out, KGB_WORD_TEXT, "0x%" PRIx64, word);
+		return out;
+	}
+	KGB_UNREACHABLE();
+}
+
+static void use_word(uint64_t word, void *payload)
+{
+	struct kgb_outline *outline = payload;
+	const struct kgb_spot spot = kgb_outline_locate(outline, word);
+
+	if (spot.kind != KGB_SPOT_REGION || outline->regions[spot.index].used)
+		return;
+	outline->regions[spot.index].used = true;
+	outline->regions[spot.index].number = outline->n_used++;
+}
+
+/* --- ops --- */
+
+struct event_use {
+	uint64_t event;
+	size_t op; /* number in the window */
+};
+
+static int compare_uses(const void *pa, const void *pb)
+{
+	const struct event_use *a = pa, *b = pb;
+
+	if (a->event != b->event)
+		return a->event < b->event ? -1 : 1;
+	return a->op < b->op ? -1 : a->op > b->op;
+}
+
+/* For every op of the window that waits for an event: the op that recorded it last before, and the
+ * other way round the record itself; KGB_NO_OP for waits for nothing of this window and records
+ * that nobody waits for. The driver uses numbers of events again, so they mean nothing else. */
+static size_t *pair_events(struct kgb_arena *arena, const struct kgb_window *window)
+{
+	size_t *partner = kgb_arena_array(arena, window->n_ops, sizeof(*partner));
+	struct event_use *uses = kgb_arena_array(arena, window->n_ops, sizeof(*uses));
+	size_t n = 0, record = KGB_NO_OP;
+
+	for (size_t i = 0; i < window->n_ops; i++) {
+		const struct kgb_op *op = &window->ops[i];
+		partner[i] = KGB_NO_OP;
+		if (op->kind == KGB_OP_EVENT_RECORD || op->kind == KGB_OP_EVENT_WAIT)
+			uses[n++] = (struct event_use){op->event, i};
+	}
+	if (n > 1)
+		qsort(uses, n, sizeof(*uses), compare_uses);
+	for (size_t i = 0; i < n; i++) {
+		if (i == 0 || uses[i].event != uses[i - 1].event)
+			record = KGB_NO_OP;
+		if (window->ops[uses[i].op].kind == KGB_OP_EVENT_RECORD) {
+			record = uses[i].op;
+		} else if (record != KGB_NO_OP) {
+			partner[uses[i].op] = record;
+			partner[record] = record;
+		}
+	}
+	return partner;
+}
+
+/* An op that does nothing. */
+static bool is_empty(const struct kgb_op *op)
+{
+	switch (op->kind) {
+	case KGB_OP_MEMSET:
+		return op->memset.width == 0 || op->memset.height == 0;
+	case KGB_OP_COPY:
+		return op->copy.bytes == 0;
+	case KGB_OP_UPLOAD:
+		return op->upload.bytes == 0;
+	case KGB_OP_DOWNLOAD:
+		return op->download.bytes == 0;
+	case KGB_OP_SYNC:
+		return true;
+	case KGB_OP_LAUNCH:
+	case KGB_OP_EVENT_RECORD:
+	case KGB_OP_EVENT_WAIT:
+	case KGB_OP_UNSUPPORTED:
+		return false;
+	case KGB_N_OP_KINDS:
+		break;
+	}
+	KGB_UNREACHABLE();
+}
+
+static uint32_t number_stream(struct kgb_outline *outline, uint64_t stream, size_t op)
+{
+	for (size_t i = 0; i < outline->n_streams; i++) {
+		if (outline->streams[i] == stream)
+			return (uint32_t)i;
+	}
+	if (outline->n_streams == KGB_OUTLINE_STREAMS_MAX) {
+		kgb_window_finding_set(&outline->fault, op, "op %zu uses one more than %d streams",
+				       op, KGB_OUTLINE_STREAMS_MAX);
+		return KGB_OUTLINE_STREAMS_MAX;
+	}
+	outline->streams[outline->n_streams] = stream;
+	return (uint32_t)outline->n_streams++;
+}
+
+static enum kgb_owner ask_owner(const struct kgb_record *record, const struct kgb_op *op,
+				const struct kgb_owners *owners)
+{
+	if (op->kind != KGB_OP_LAUNCH || !owners)
+		return KGB_OWNER_UNKNOWN;
+	return owners->of(kgb_record_image(record, op->launch.image), op->launch.kernel,
+			  owners->payload);
+}
+
+static void keep_ops(struct kgb_outline *outline, const struct kgb_owners *owners)
+{
+	const struct kgb_window *window = outline->capture->window;
+	const size_t *partner = pair_events(&outline->arena, window);
+	uint32_t *events = kgb_arena_array(&outline->arena, window->n_ops, sizeof(*events));
+	uint32_t n_events = 0;
+
+	outline->ops = kgb_arena_array(&outline->arena, window->n_ops, sizeof(*outline->ops));
+	for (size_t i = 0; i < window->n_ops; i++) {
+		const struct kgb_op *op = &window->ops[i];
+		const bool is_record = op->kind == KGB_OP_EVENT_RECORD;
+		const bool is_event = is_record || op->kind == KGB_OP_EVENT_WAIT;
+		if (is_empty(op) || (is_event && partner[i] == KGB_NO_OP))
+			continue;
+		struct kgb_outline_op *kept = &outline->ops[outline->n_ops++];
+		*kept = (struct kgb_outline_op){
+			.op = op,
+			.source = i,
+			.stream = number_stream(outline, op->stream, i),
+			.owner = ask_owner(outline->capture->record, op, owners),
+		};
+		if (is_record)
+			events[i] = n_events++;
+		if (is_event)
+			kept->event = events[partner[i]];
+	}
+}
+
+/* Work on one stream, then the host waits, then work on another one: the wait is all that orders
+ * them, and a replay has no waits. */
+static void find_host_ordering(struct kgb_outline *outline)
+{
+	const struct kgb_window *window = outline->capture->window;
+	size_t next = 0;
+	uint32_t seen = 0, before_wait = 0; /* sets of streams */
+
+	_Static_assert(KGB_OUTLINE_STREAMS_MAX <= 32, "a set is a word");
+	for (size_t i = 0; i < window->n_ops; i++) {
+		if (window->ops[i].kind == KGB_OP_SYNC)
+			before_wait = seen;
+		if (next == outline->n_ops || outline->ops[next].source != i)
+			continue;
+		const uint32_t stream = outline->ops[next++].stream;
+		if (stream == KGB_OUTLINE_STREAMS_MAX)
+			return;
+		seen |= UINT32_C(1) << stream;
+		if ((before_wait & ~(UINT32_C(1) << stream)) == 0)
+			continue;
+		kgb_window_finding_set(
+			&outline->fault, i,
+			"op %zu (%s) and work on another stream are ordered by the host's "
+			"waiting: use events between streams",
+			i, kgb_op_kind_name(window->ops[i].kind));
+		return;
+	}
+}
+
+void kgb_outline_init(struct kgb_outline *outline, const struct kgb_capture *capture,
+		      const struct kgb_owners *owners)
+{
+	*outline = (struct kgb_outline){
+		.capture = capture,
+		.arena = KGB_ARENA_INIT,
+		.fault.op = KGB_NO_OP,
+	};
+	KGB_ASSERT(capture->arena_bytes <= KGB_ARENA_BYTES_MAX);
+	find_regions(outline);
+	keep_ops(outline, owners);
+	find_host_ordering(outline);
+	for (size_t i = 0; i < outline->n_ops; i++)
+		kgb_op_visit_words(outline->ops[i].op, use_word, outline);
+}
+
+void kgb_outline_release(struct kgb_outline *outline)
+{
+	kgb_arena_release(&outline->arena);
+	*outline = (struct kgb_outline){.arena = KGB_ARENA_INIT};
+}
+
+void kgb_outline_image_hash(const struct kgb_outline *outline, uint32_t id,
+			    char out[KGB_SHA256_HEX_LEN])
+{
+	const struct kgb_image *image = kgb_record_image(outline->capture->record, id);
+
+	KGB_ASSERT(image);
+	kgb_image_sha256(image, out);
+}

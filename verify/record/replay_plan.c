@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+#include "verify/record/replay_plan.h"
+
+#include <string.h>
+
+#include "verify/protocol/plan_check.h"
+#include "verify/record/record_canonical.h"
+
+#define NO_IMAGE UINT32_MAX
+
+/* Images get numbers in the order of their first use. */
+struct images {
+	uint32_t *ids; /* by index in the record; NO_IMAGE: not used */
+	size_t *indices; /* by number */
+	uint32_t n;
+};
+
+static struct images number_images(struct kgb_arena *arena, const struct kgb_outline *outline)
+{
+	const struct kgb_record *record = outline->capture->record;
+	struct images images = {
+		.ids = kgb_arena_array(arena, record->n_images, sizeof(*images.ids)),
+		.indices = kgb_arena_array(arena, record->n_images, sizeof(*images.indices)),
+	};
+
+	for (size_t i = 0; i < record->n_images; i++)
+		images.ids[i] = NO_IMAGE;
+	for (size_t i = 0; i < outline->n_ops; i++) {
+		const struct kgb_op *op = outline->ops[i].op;
+		if (op->kind != KGB_OP_LAUNCH)
+			continue;
+		const size_t index =
+			(size_t)(kgb_record_image(record, op->launch.image) - record->images);
+		if (images.ids[index] != NO_IMAGE)
+			continue;
+		images.indices[images.n] = index;
+		images.ids[index] = images.n++;
+	}
+	return images;
+}
+
+static void put_images(const struct kgb_record *record, const struct images *images,
+		       struct kgb_buf *out)
+{
+	for (uint32_t id = 0; id < images->n; id++) {
+		const struct kgb_image *image = &record->images[images->indices[id]];
+		kgb_record_put_image(out, id, image->bytes, image->len);
+	}
+}
+
+static void put_blocks(const struct kgb_outline *outline, enum kgb_plan_blocks blocks,
+		       struct kgb_plan *plan)
+{
+	plan->blocks = kgb_arena_array(&plan->arena, outline->n_regions, sizeof(*plan->blocks));
+	for (size_t i = 0; i < outline->n_regions; i++) {
+		const struct kgb_region *region = &outline->regions[i];
+		if (blocks == KGB_PLAN_NAMED && !region->used)
+			continue;
+		const struct kgb_block block = {
+			.address = region->start,
+			.bytes = region->end - region->start,
+			.foreign = region->foreign,
+			.before = region->before,
+		};
+		kgb_record_put_block(&plan->record, &block);
+		plan->blocks[plan->n_blocks++] =
+			(struct kgb_exec_range){.address = block.address, .bytes = block.bytes};
+		plan->block_bytes += block.bytes;
+	}
+}
+
+/* The op as kgb-exec gets it: numbers of ours, nothing that means nothing. */
+static struct kgb_op plan_op(const struct kgb_outline *outline, const struct kgb_outline_op *kept,
+			     const struct images *images)
+{
+	const struct kgb_record *record = outline->capture->record;
+	struct kgb_op op = *kept->op;
+
+	op.stream = kept->stream;
+	if (op.kind == KGB_OP_EVENT_RECORD || op.kind == KGB_OP_EVENT_WAIT)
+		op.event = kept->event;
+	if (op.kind == KGB_OP_MEMSET && op.memset.height == 1)
+		op.memset.pitch = 0;
+	if (op.kind != KGB_OP_LAUNCH)
+		return op;
+
+	struct kgb_window_finding finding = {.op = kept->source};
+	size_t n_attrs = 0;
+	op.launch.image = images->ids[kgb_record_image(record, op.launch.image) - record->images];
+	const int rc = kgb_launch_attrs(&kept->op->launch, op.launch.attrs, &n_attrs, &finding);
+	KGB_ASSERT(rc == 0); /* kgb_outline_check has asked */
+	op.launch.n_attrs = (uint32_t)n_attrs;
+	return op;
+}
+
+static void put_ops(const struct kgb_outline *outline, const struct images *images,
+		    struct kgb_plan *plan)
+{
+	plan->n_ops = outline->n_ops;
+	plan->ops = kgb_arena_array(&plan->arena, plan->n_ops, sizeof(*plan->ops));
+	for (size_t i = 0; i < outline->n_ops; i++) {
+		const struct kgb_outline_op *kept = &outline->ops[i];
+		const struct kgb_op op = plan_op(outline, kept, images);
+		kgb_record_put_op(&plan->record, &op);
+		plan->ops[i] = (struct kgb_plan_op){
+			.kind = op.kind, .writes = kgb_exec_op_writes(&op), .source = kept->source};
+		if (op.kind != KGB_OP_LAUNCH)
+			continue;
+		plan->ops[i].owner = kept->owner;
+		plan->ops[i].kernel = kgb_arena_strdup(&plan->arena, op.launch.kernel);
+	}
+}
+
+static int make(const struct kgb_outline *outline, enum kgb_plan_blocks blocks,
+		struct kgb_plan *plan, struct kgb_err *err)
+{
+	struct kgb_window_finding finding = {.op = KGB_NO_OP};
+
+	if (!kgb_outline_check(outline, &finding) ||
+	    !kgb_outline_check_downloads(outline, &finding))
+		return kgb_fail(err, KGB_ERR_INVALID, "%.390s", finding.text);
+	const struct images images = number_images(&plan->arena, outline);
+	kgb_record_put_header(&plan->record);
+	put_images(outline->capture->record, &images, &plan->record);
+	kgb_record_put_window_begin(&plan->record, 0);
+	put_blocks(outline, blocks, plan);
+	put_ops(outline, &images, plan);
+	kgb_record_put_window_end(&plan->record);
+	if (plan->record.overflowed)
+		return kgb_fail(err, KGB_ERR_LIMIT, "the plan of a call is over %u bytes",
+				KGB_RECORD_BYTES_MAX);
+	return 0;
+}
+
+int kgb_plan_make(const struct kgb_capture *capture, const struct kgb_owners *owners,
+		  enum kgb_plan_blocks blocks, struct kgb_plan *out, struct kgb_err *err)
+{
+	struct kgb_plan plan = {
+		.arena = KGB_ARENA_INIT,
+		.record = KGB_BUF_INIT(KGB_RECORD_BYTES_MAX),
+	};
+	struct kgb_outline outline;
+
+	kgb_outline_init(&outline, capture, owners);
+	const int rc = make(&outline, blocks, &plan, err);
+	kgb_outline_release(&outline);
+	if (rc < 0) {
+		kgb_plan_release(&plan);
+		return -1;
+	}
+	*out = plan;
+	return 0;
+}
+
+void kgb_plan_release(struct kgb_plan *plan)
+{
+	if (!plan)
+		return;
+	kgb_buf_release(&plan->record);
+	kgb_arena_release(&plan->arena);
+	*plan = (struct kgb_plan){
+		.arena = KGB_ARENA_INIT,
+		.record = KGB_BUF_INIT(KGB_RECORD_BYTES_MAX),
+	};
+}
+
+int kgb_plan_part(const struct kgb_plan *plan, size_t n_ops, bool with_kernels,
+		  struct kgb_buf *record, struct kgb_err *err)
+{
+	struct kgb_record whole;
+
+	if (kgb_record_parse(plan->record.ptr, plan->record.len, &whole, err) < 0)
+		return kgb_ctx(err, "part of a plan");
+	const struct kgb_window *window = &whole.windows[0];
+	KGB_ASSERT(whole.n_windows == 1 && window->n_ops == plan->n_ops && n_ops <= plan->n_ops);
+	kgb_record_put_header(record);
+	for (size_t i = 0; i < whole.n_images; i++)
+		kgb_record_put_image(record, whole.images[i].id, whole.images[i].bytes,
+				     whole.images[i].len);
+	kgb_record_put_window_begin(record, 0);
+	for (size_t i = 0; i < window->n_blocks; i++)
+		kgb_record_put_block(record, &window->blocks[i]);
+	for (size_t i = 0; i < n_ops; i++)
+		if (with_kernels || !kgb_plan_is_candidate(plan, i))
+			kgb_record_put_op(record, &window->ops[i]);
+	kgb_record_put_window_end(record);
+	kgb_record_release(&whole);
+	return 0;
+}
+
+bool kgb_plan_is_candidate(const struct kgb_plan *plan, size_t number)
+{
+	return number < plan->n_ops && plan->ops[number].kind == KGB_OP_LAUNCH &&
+	       plan->ops[number].owner == KGB_OWNER_TRITON;
+}
+
+size_t kgb_plan_n_candidate(const struct kgb_plan *plan)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < plan->n_ops; i++)
+		n += kgb_plan_is_candidate(plan, i) ? 1 : 0;
+	return n;
+}

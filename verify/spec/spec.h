@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * Operator specifications: one YAML file per operator under datasets/<set>/<source>/, case sets
+ * shared by name under datasets/<set>/cases/. A spec is data; this module turns it into structs
+ * that live in one arena. The format is documented in docs/operator-spec.md.
+ */
+#ifndef KGB_VERIFY_SPEC_SPEC_H
+#define KGB_VERIFY_SPEC_SPEC_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/formats/yaml.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "verify/spec/expr.h"
+
+enum kgb_triton_rule {
+	KGB_TRITON_REQUIRED, /* the result must come from the candidate's own Triton kernels */
+	KGB_TRITON_MOVES, /* and the operator only moves elements: torch may not lay them out,
+			     before or after those kernels */
+	KGB_TRITON_ALONE, /* and from nothing else: the operator is a fill or a copy itself, so
+			     those of torch would do its work */
+	KGB_TRITON_NONE, /* metadata operator: judged on shape, strides and aliasing only */
+};
+
+enum kgb_launches_rule {
+	KGB_LAUNCHES_FIXED, /* what is launched depends on shapes, strides, dtypes and values only
+			     */
+	KGB_LAUNCHES_BY_DATA, /* also on what tensors hold, as that of nonzero must */
+};
+
+enum kgb_reference_kind {
+	KGB_REFERENCE_ATEN, /* torch.ops.aten.<target> ("add.Tensor") */
+	KGB_REFERENCE_PYTHON, /* "<file>:<function>" below datasets/<set>/<source>/reference/ */
+};
+
+enum kgb_param_kind {
+	KGB_PARAM_TENSOR, /* input; also an in-place result when result >= 0 */
+	KGB_PARAM_OUT, /* buffer for result number `result`, allocated and poisoned by the judge */
+	KGB_PARAM_VALUE, /* number, bool, None, list of ints, dtype name, string */
+};
+
+/** How a VALUE is read: whole numbers are integers and others floats, unless the spec says
+ * otherwise. */
+enum kgb_value_as {
+	KGB_AS_AUTO,
+	KGB_AS_FLOAT, /* a number, always passed as float */
+	KGB_AS_COMPLEX, /* a number or [real part, imaginary part], passed as complex */
+	KGB_AS_DTYPE, /* a dtype name, passed as torch.dtype; null stays None */
+	KGB_AS_DEVICE, /* "here", passed as the torch.device of the case; null stays None */
+};
+
+#define KGB_MAX_RESULTS 8
+#define KGB_MAX_ARGS 24 /* parameters of an interface */
+
+struct kgb_param {
+	const char *name;
+	enum kgb_param_kind kind;
+	bool keyword; /* passed by name */
+	int result; /* result that this parameter holds after the call; -1 none */
+	const cJSON *shape; /* TENSOR: "$a" or [4, 5], null for None; borrowed from the document,
+			       like `value` */
+	const char *layout; /* TENSOR, OUT: "$a_layout" or a layout name; default contiguous */
+	const char *dtype; /* TENSOR: "$dtype" (default) or a dtype name */
+	const char *fill; /* TENSOR: "normal" (default), "int(lo,hi)" ...: docs/operator-spec.md */
+	const char *read; /* TENSOR: which elements are read, "lower(5,8)" ...; NULL: all */
+	const cJSON *value; /* VALUE: "$alpha", "$alpha|1" (with a default) or a literal */
+	enum kgb_value_as as;
+	const char *list; /* TENSOR: neighbours of the same name here are passed as one Python list,
+			     which has that name; NULL: passed on its own */
+	const char *into; /* TENSOR: its elements are numbers of rows of this other parameter, and
+			     whoever is called gets the rows' addresses instead */
+	bool unused; /* what is passed changes no result; lints see to it */
+	bool is_behind; /* some other parameter leads into it: it is memory that is not passed
+			   itself, but to references */
+	const cJSON *node; /* the parameter's own mapping, for messages */
+};
+
+/** Precision in which an honest implementation holds the terms that it adds up. */
+enum kgb_accumulate {
+	KGB_ACCUMULATE_FLOAT32, /* reductions and contractions: float32 even for half-precision
+				   results */
+	KGB_ACCUMULATE_RESULT, /* pointwise sums: the result's own dtype is good enough */
+};
+
+/** See verify/cases/compare.h for the formula and docs/tolerance.md for the reasons. */
+struct kgb_tolerance {
+	double factor; /* allowed error in units of the trusted same-precision implementation's own
+			  error */
+	double ulps; /* plus this many units of eps(dtype), relative to the element */
+	enum kgb_accumulate
+		accumulate; /* precision that goes with the magnitudes (kgb_magnitude_kind) */
+	enum kgb_accumulate before_rounding; /* precision of what `rounded` results are rounded from
+					      */
+	bool has_signed_zeros; /* the sign of a result that is zero counts */
+	bool is_exact; /* copies and conversions: nothing but the exact number, rounded once, is
+			  right */
+};
+
+/** Where the fp64 magnitudes come from: per result element the sum of |term| over the terms that
+ * are added up in it. They tell cancellation from error; without them the result's own size stands
+ * in. */
+enum kgb_magnitude_kind {
+	KGB_MAGNITUDE_NONE,
+	KGB_MAGNITUDE_ABS, /* the fp64 reference called with the absolute value of every tensor and
+			      number */
+	KGB_MAGNITUDE_PYTHON, /* "<file>:<function>" beside the reference, called like it, in fp64
+			       */
+};
+
+/** How the elements of a result are distributed, given what was passed as the parameters `args`.
+ * See verify/lane/random_results.h. */
+enum kgb_law_kind {
+	KGB_LAW_NONE, /* they are no draws */
+	KGB_LAW_BERNOULLI, /* (p): 1 with probability p, else 0 */
+	KGB_LAW_EXPONENTIAL, /* (rate) */
+	KGB_LAW_POISSON, /* (rate) */
+	KGB_LAW_RRELU, /* (x, low, high): uniform where x <= 0, 1 elsewhere */
+	KGB_LAW_PRODUCT, /* (x, draws): x times the result that is drawn into `draws` */
+	KGB_N_LAWS,
+};
+#define KGB_LAW_ARGS 3
+struct kgb_law {
+	enum kgb_law_kind kind;
+	const char *text; /* as the spec has it */
+	size_t args[KGB_LAW_ARGS]; /* numbers of parameters */
+};
+
+struct kgb_interface {
+	const char *entry; /* Python function that kernel.py must define: "add_Tensor" */
+	const char *schema; /* for the prompt and the signature check */
+	const char *doc;
+	const char *same_as; /* entry of another interface that is the same function; NULL */
+	enum kgb_reference_kind reference;
+	const char *target;
+	enum kgb_reference_kind baseline; /* what candidates are timed against */
+	const char *baseline_target;
+	char baseline_sha256[KGB_SHA256_HEX_LEN]; /* of the file with that Python function; ATEN:
+						   * empty
+						   */
+	enum kgb_magnitude_kind magnitude;
+	const char *magnitude_target; /* PYTHON: "<file>:<function>"; else NULL */
+	struct kgb_param *params;
+	size_t n_params;
+	size_t n_results;
+	size_t n_returned; /* of the results, the first ones: they come as return values (aliases of
+			      OUT / in-place parameters where those exist); 0: returns None */
+	size_t n_nones; /* so many None are returned behind them */
+	bool is_rounded[KGB_MAX_RESULTS]; /* the result is rounded to a coarse type (quantised): see
+					     verify/cases/compare.h */
+	bool is_laid_out[KGB_MAX_RESULTS]; /* its strides must be those of the reference's result */
+	bool is_number; /* a Python number is returned, no tensor */
+	bool any_order; /* the reference may add up in another order in another process */
+	bool is_unwritten; /* what is returned is memory that nobody has written: elements do not
+			      count, strides do */
+	bool is_random; /* some results are draws: */
+	struct kgb_law laws[KGB_MAX_RESULTS];
+	const char **case_sets;
+	size_t n_case_sets;
+	struct kgb_tolerance tolerance;
+	const struct kgb_expr *bytes; /* what a call must read and write; NULL: not given */
+	const struct kgb_expr *flops; /* what it must compute; NULL: not given */
+	const struct kgb_expr *traffic; /* about what it reads and writes; NULL: as `bytes` says */
+	const cJSON *node; /* for messages */
+};
+
+/** One line of a case set: variables that parameters refer to. */
+struct kgb_case_vars {
+	const char *id;
+	const char *mode; /* "standard" | "outlier" | "special" | "benchmark" */
+	const char **dtypes; /* NULL: the spec's */
+	size_t n_dtypes;
+	const cJSON *vars; /* the line itself, variable -> node (id, mode and dtypes among them);
+			      borrowed from the document */
+};
+struct kgb_case_set {
+	const char *name;
+	const struct kgb_yaml *doc; /* for messages; borrowed from kgb_spec.set_docs */
+	struct kgb_case_vars *cases;
+	size_t n_cases;
+};
+
+struct kgb_excluded {
+	const char *overload;
+	const char *reason;
+};
+
+struct kgb_spec {
+	struct kgb_arena arena;
+	struct kgb_yaml doc;
+	struct kgb_yaml *set_docs; /* owned; documents of the case sets */
+	size_t n_set_docs;
+	char sha256[KGB_SHA256_HEX_LEN]; /* over the spec, its case sets and reference files */
+	const char *name; /* "aten::add" */
+	const char *safe_name; /* "aten__add" */
+	const char *source; /* "aten", "vllm", "cublas" */
+	const char *category;
+	const char *summary;
+	const char *semantics;
+	const char *path; /* of the YAML file */
+	const char *reference_dir; /* "<directory of the spec>/reference", as given by `path` */
+	enum kgb_triton_rule triton;
+	enum kgb_launches_rule launches;
+	const char **dtypes;
+	size_t n_dtypes;
+	struct kgb_interface *interfaces;
+	size_t n_interfaces;
+	struct kgb_excluded *excluded;
+	size_t n_excluded;
+	struct kgb_case_set *case_sets;
+	size_t n_case_sets;
+	const char **timing_cases; /* full case names ("entry/dtype/id/mode") that the timing stage
+				      runs */
+	size_t n_timing_cases;
+};
+
+/** Load one spec file and its case sets. Errors carry file:line:col, the key and a remedy. */
+KGB_MUST_CHECK int kgb_spec_load(const char *path, struct kgb_spec *out, struct kgb_err *err);
+/** Reads the whole file `path` into *out; 0 or -1. */
+typedef int (*kgb_spec_read_fn)(void *payload, const char *path, struct kgb_buf *out,
+				struct kgb_err *err);
+/** The same with files from anywhere (tests, fuzzing). `reader` is called for the spec, its case
+ * sets and its references. */
+KGB_MUST_CHECK int kgb_spec_load_with(const char *path, kgb_spec_read_fn reader, void *payload,
+				      struct kgb_spec *out, struct kgb_err *err);
+void kgb_spec_release(struct kgb_spec *spec);
+/** What kernels of the operator are timed against, unless something else is asked for: "torch"
+ * (operators of its own), "cuBLAS" (the routine itself), "reference" (a Python function beside the
+ * spec that calls torch), or "torch, reference" where interfaces differ. Static. */
+const char *kgb_spec_baseline(const struct kgb_spec *spec);
+/** The parameters as a caller sees them: those of one list are one, under the list's name, and
+ * memory behind addresses is none. Returns how many; `out` has room for KGB_MAX_ARGS. */
+size_t kgb_interface_called_params(const struct kgb_interface *interface, struct kgb_param *out);
+
+/** Names of all operators of a dataset ("KernelGenBench", "KernelGenBench-aten", ...), from the
+ * file names alone. */
+struct kgb_spec_index {
+	struct kgb_strv names; /* "aten::add", sorted */
+	struct kgb_strv paths; /* same order */
+};
+/** Read the names of the specs below <data_dir>/datasets. Unknown dataset: NOT_FOUND with the
+ * nearest names. */
+KGB_MUST_CHECK int kgb_spec_index_load(const char *data_dir, const char *dataset,
+				       struct kgb_spec_index *out, struct kgb_err *err);
+/** Resolve what a user typed: "add", "aten::add", "aten__add". Ambiguous or unknown: INVALID with
+ * the candidates or nearest names. */
+KGB_MUST_CHECK int kgb_spec_index_find(const struct kgb_spec_index *index, const char *typed,
+				       const char **name, const char **path, struct kgb_err *err);
+void kgb_spec_index_release(struct kgb_spec_index *index);
+/** "result" (number 0) or "result1", "result2" ...: how expressions name results. */
+bool kgb_spec_is_result(const char *name, int64_t *number);
+/** "aten::add" -> "aten__add"; malloc'ed. */
+char *kgb_safe_name(const char *name);
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * What the files of the spec loader share; nobody else includes this. spec.c reads the whole,
+ * spec_interface.c the interfaces and their parameters, spec_law.c laws, spec_sets.c the case sets,
+ * spec_names.c knows how names are spelled.
+ */
+#ifndef KGB_VERIFY_SPEC_SPEC_LOADER_H
+#define KGB_VERIFY_SPEC_SPEC_LOADER_H
+
+#include <stddef.h>
+
+#include "base/formats/decode.h"
+#include "verify/spec/spec.h"
+
+struct kgb_spec_loader {
+	struct kgb_spec *spec; /* being filled */
+	kgb_spec_read_fn reader;
+	void *payload;
+	char *dir; /* owned; folder of the spec file */
+	struct kgb_buf
+		evidence; /* "<kind> <name> <sha256>\n" of every file: what kgb_spec.sha256 is of */
+	struct kgb_strv seen; /* reference files in the evidence */
+	struct kgb_err *err;
+};
+
+/** A row of a decoding table for a key named like its member; at least one designator follows. */
+#define FIELD(field_type, of, key, text, ...)                                                     \
+	{                                                                                         \
+		.name = #key, .type = KGB_FIELD_##field_type, .offset = offsetof(struct of, key), \
+		.doc = (text), __VA_ARGS__                                                        \
+	}
+
+/** Fail at a node of the spec's own document. */
+#define fail_at(l, node, ...) kgb_yaml_fail(&(l)->spec->doc, (node), (l)->err, __VA_ARGS__)
+
+/** Read a file into *text and note its hash as evidence. */
+KGB_MUST_CHECK int kgb_spec__read(struct kgb_spec_loader *l, const char *kind, const char *name,
+				  const char *path, struct kgb_buf *text);
+/** None of these keys (NULL-terminated) of a mapping may be blank text. */
+KGB_MUST_CHECK int kgb_spec__check_texts(struct kgb_spec_loader *l, const cJSON *node,
+					 const char *const *keys);
+/** Known, not empty, no duplicates; `list` is the node in `doc` that they come from. */
+KGB_MUST_CHECK int kgb_spec__check_dtypes(const struct kgb_yaml *doc, const cJSON *list,
+					  const struct kgb_strs *dtypes, struct kgb_err *err);
+KGB_MUST_CHECK int kgb_spec__load_interfaces(struct kgb_spec_loader *l, const cJSON *list,
+					     const cJSON *tolerance);
+/** The laws of an interface's results from the list of its spec; its parameters must be known. */
+KGB_MUST_CHECK int kgb_spec__load_laws(struct kgb_spec_loader *l, const cJSON *list,
+				       struct kgb_interface *out);
+/** Every case set that the interfaces name. */
+KGB_MUST_CHECK int kgb_spec__load_sets(struct kgb_spec_loader *l);
+
+bool kgb_spec__is_identifier(const char *s);
+bool kgb_spec__is_operator_name(const char *s);
+bool kgb_spec__is_python_target(const char *s);
+bool kgb_spec__is_aten_target(const char *s);
+bool kgb_spec__is_case_id(const char *s);
+
+#endif

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/mem.h"
+#include "base/str.h"
+#include "verify/spec/spec_loader.h"
+
+struct law_form {
+	const char *name;
+	size_t n_args;
+	const char *text;
+};
+
+static const struct law_form forms[KGB_N_LAWS] = {
+	[KGB_LAW_NONE] = {"none", 0, "none"},
+	[KGB_LAW_BERNOULLI] = {"bernoulli", 1, "bernoulli(p)"},
+	[KGB_LAW_EXPONENTIAL] = {"exponential", 1, "exponential(rate)"},
+	[KGB_LAW_POISSON] = {"poisson", 1, "poisson(rate)"},
+	[KGB_LAW_RRELU] = {"rrelu", 3, "rrelu(x, low, high)"},
+	[KGB_LAW_PRODUCT] = {"product", 2, "product(x, draws)"},
+};
+
+static int find_param(const struct kgb_interface *interface, const char *name, size_t *out)
+{
+	for (size_t i = 0; i < interface->n_params; i++) {
+		const struct kgb_param *p = &interface->params[i];
+		if (!kgb_str_eq(p->name, name) || p->kind == KGB_PARAM_OUT || p->list)
+			continue;
+		*out = i;
+		return 0;
+	}
+	return -1;
+}
+
+/* Numbers of the parameters in "name, name)". */
+static int parse_args(const struct kgb_interface *interface, const char *text, size_t n_args,
+		      size_t *args)
+{
+	KGB_AUTO(strv) struct kgb_strv names = KGB_STRV_INIT;
+	size_t len = strlen(text);
+
+	if (n_args == 0)
+		return len == 0 ? 0 : -1;
+	if (len < 3 || text[0] != '(' || text[len - 1] != ')')
+		return -1;
+	KGB_AUTO(free) char *inside = kgb_xstrndup(text + 1, len - 2);
+	kgb_strv_split(&names, inside, ',');
+	if (names.n != n_args)
+		return -1;
+	for (size_t i = 0; i < n_args; i++)
+		if (find_param(interface, names.items[i] + strspn(names.items[i], " "), &args[i]) <
+		    0)
+			return -1;
+	return 0;
+}
+
+static bool is_tensor(const struct kgb_interface *interface, size_t param)
+{
+	return interface->params[param].kind == KGB_PARAM_TENSOR;
+}
+
+/* What is multiplied is a tensor, and so is what the draws are found in. */
+static bool suits(const struct kgb_interface *interface, const struct kgb_law *law, size_t result)
+{
+	const struct kgb_param *draws = &interface->params[law->args[1]];
+
+	switch (law->kind) {
+	case KGB_LAW_RRELU:
+		return is_tensor(interface, law->args[0]) && !is_tensor(interface, law->args[1]) &&
+		       !is_tensor(interface, law->args[2]);
+	case KGB_LAW_PRODUCT:
+		return is_tensor(interface, law->args[0]) && draws->result >= 0 &&
+		       (size_t)draws->result != result;
+	case KGB_LAW_NONE:
+	case KGB_LAW_BERNOULLI:
+	case KGB_LAW_EXPONENTIAL:
+	case KGB_LAW_POISSON:
+	case KGB_N_LAWS:
+		break;
+	}
+	return true;
+}
+
+static int parse_law(struct kgb_spec_loader *l, const cJSON *node, size_t result,
+		     struct kgb_interface *out)
+{
+	struct kgb_law *law = &out->laws[result];
+	const char *text = cJSON_IsString(node) ? node->valuestring : "";
+	size_t len = strcspn(text, "(");
+
+	for (int kind = 0; kind < KGB_N_LAWS; kind++) {
+		const struct law_form *form = &forms[kind];
+		if (strlen(form->name) != len || strncmp(form->name, text, len) != 0)
+			continue;
+		law->kind = (enum kgb_law_kind)kind;
+		law->text = text;
+		out->is_random |= kind != KGB_LAW_NONE;
+		if (parse_args(out, text + len, form->n_args, law->args) < 0 ||
+		    !suits(out, law, result))
+			return fail_at(l, node,
+				       "laws: '%.80s' must read %s, with names of parameters", text,
+				       form->text);
+		return 0;
+	}
+	return fail_at(l, node,
+		       "laws: '%.80s' is none of: none, bernoulli(p), exponential(rate), "
+		       "poisson(rate), rrelu(x, low, high), product(x, draws)",
+		       text);
+}
+
+int kgb_spec__load_laws(struct kgb_spec_loader *l, const cJSON *list, struct kgb_interface *out)
+{
+	if (!list)
+		return 0;
+	if (!cJSON_IsArray(list) || (size_t)cJSON_GetArraySize(list) != out->n_results)
+		return fail_at(l, list, "laws: expected a list with one law for each result");
+	for (size_t i = 0; i < out->n_results; i++)
+		if (parse_law(l, cJSON_GetArrayItem(list, (int)i), i, out) < 0)
+			return -1;
+	return 0;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * The cases of a verification on their way to the lanes (lanes.h) that judge them. A case has a
+ * turn, its place in the order; turn 0 is the cheapest.
+ */
+#ifndef KGB_VERIFY_STAGES_CASE_QUEUE_H
+#define KGB_VERIFY_STAGES_CASE_QUEUE_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/** Shared by all lanes; whoever changes it holds the lock. */
+struct kgb_case_queue {
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	size_t n, next; /* turns: all of them, and the first that no lane has */
+	size_t n_lanes; /* to be set before the lanes start */
+	int n_failed, max_failures; /* so many failed cases are enough */
+	bool go; /* other lanes than the first may begin */
+	bool stop; /* no more cases are handed out */
+};
+
+/** Turns that a lane took: its own. */
+struct kgb_case_share {
+	size_t next, end;
+};
+
+void kgb_case_queue_init(struct kgb_case_queue *queue, size_t n, int max_failures);
+void kgb_case_queue_release(struct kgb_case_queue *queue);
+
+/** The lane's next turn; queue->n when there is none. Neighbours in the order go to one lane: most
+ * of them need the same compiled kernels. */
+size_t kgb_case_queue_take(struct kgb_case_queue *queue, struct kgb_case_share *share);
+
+/** Let the other lanes begin: after the first case on the CPU, where running one is dear; on a GPU
+ * once what lanes share is there. */
+void kgb_case_queue_let_go(struct kgb_case_queue *queue);
+/** Wait for that. False: it is over before. */
+bool kgb_case_queue_wait_for_go(struct kgb_case_queue *queue);
+
+/** A case was judged, which lets the other lanes go. The queue ends when enough have failed, and
+ * when this one `ends_all`. */
+void kgb_case_queue_note(struct kgb_case_queue *queue, bool failed, bool ends_all);
+/** End it: a lane cannot go on. */
+void kgb_case_queue_stop(struct kgb_case_queue *queue);
+bool kgb_case_queue_is_over(struct kgb_case_queue *queue);
+
+#endif

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: MIT */
+#include "verify/stages/gpu_health.h"
+
+#include <ctype.h>
+#include <fcntl.h>
+
+#include "base/str.h"
+#include "base/system/fs.h"
+#include "base/time.h"
+#include "verify/stages/replay.h"
+
+enum { TRIES = 2, START_MS = 30 * 1000, MEASURE_MS = 20 * 1000, ANCESTORS_MAX = 32 };
+
+#define say(judge, ...) kgb_arena_printf(&(judge)->verdict->arena, __VA_ARGS__)
+
+struct test {
+	bool done; /* the device did what it was told */
+	bool no_memory; /* none for us: it could not be asked to do anything */
+	uint64_t free_bytes, total_bytes; /* 0 unknown */
+	char pci[32];
+	char why[400]; /* unless done */
+};
+
+static const char *text_of(const struct kgb_verdict *verdict)
+{
+	return verdict->message ? verdict->message : "";
+}
+
+/* ---- rules ---- */
+
+bool kgb_health_is_due(const char *code, const char *message)
+{
+	static const char *const due[] = {
+		"verify.crash",    "verify.exit",   "verify.oom",    "verify.out_of_bounds",
+		"verify.protocol", "verify.record", "verify.timeout"};
+
+	/* Who was not let at the GPU says nothing of it, and must not use it now. */
+	if (kgb_str_eq(code, "infra.gpu_busy") || kgb_str_eq(code, "infra.gpu_lease"))
+		return false;
+	if (kgb_str_starts(code, "infra."))
+		return true;
+	for (size_t i = 0; i < KGB_ARRAY_LEN(due); i++)
+		if (kgb_str_eq(code, due[i]))
+			return true;
+	/* Most exceptions are of Python or of the compiler. */
+	return kgb_str_eq(code, "verify.exception") &&
+	       (strstr(message, "CUDA") || strstr(message, "memory"));
+}
+
+/* Errors that a program cannot cause (NVIDIA's catalogue of Xids). Others, as 13 and 31, are what
+ * wild pointers come to. */
+static bool is_hardware(uint64_t xid)
+{
+	static const uint64_t hardware[] = {
+		48, /* uncorrectable memory error */
+		62, /* micro-controller halted */
+		64, /* memory row could not be replaced */
+		79, /* fallen off the bus */
+		94, /* contained memory error */
+		95, /* uncontained memory error */
+		119, /* system processor does not answer */
+		120, /* system processor error */
+		140, /* unrecovered memory error */
+	};
+
+	for (size_t i = 0; i < KGB_ARRAY_LEN(hardware); i++)
+		if (xid == hardware[i])
+			return true;
+	return false;
+}
+
+static const char *recovery_name(int action)
+{
+	static const char *const names[] = {"nothing", "a reset", "a reboot",
+					    "an end of peer traffic", "a reset once it is idle"};
+
+	return action >= 0 && (size_t)action < KGB_ARRAY_LEN(names) ? names[action] : "repair";
+}
+
+bool kgb_health_bad(const struct kgb_nvml_state *state, const uint64_t *xids, size_t n_xids,
+		    char *out, size_t cap)
+{
+	for (size_t i = 0; i < n_xids; i++) {
+		if (!is_hardware(xids[i]))
+			continue;
+		(void)snprintf(out, cap, "the driver reported hardware error Xid %llu",
+			       (unsigned long long)xids[i]);
+		return true;
+	}
+	if (state->recovery_action > 0) {
+		(void)snprintf(out, cap, "the driver asks for %s",
+			       recovery_name(state->recovery_action));
+		return true;
+	}
+	if (state->remap_failed > 0) {
+		(void)snprintf(out, cap, "broken memory rows could not be replaced");
+		return true;
+	}
+	return false;
+}
+
+/* A candidate may count on half of the memory. */
+bool kgb_health_starved(const char *code, const char *message, uint64_t free_bytes,
+			uint64_t total_bytes)
+{
+	const bool asked_for_memory = kgb_str_eq(code, "verify.oom") ||
+				      strstr(message, "OUT_OF_MEMORY") ||
+				      strstr(message, "out of memory");
+
+	if (total_bytes == 0)
+		return false;
+	return asked_for_memory ? free_bytes < total_bytes / 2 : free_bytes < total_bytes / 32;
+}
+
+/* ---- other processes ---- */
+
+/* Name and parent of a process. */
+static bool read_process(pid_t pid, char name[32], pid_t *out_parent)
+{
+	KGB_AUTO(free) char *path = kgb_xasprintf("/proc/%d/stat", (int)pid);
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(4096);
+	struct kgb_err ignored = KGB_ERR_INIT;
+	int64_t parent;
+
+	if (kgb_fs_read(AT_FDCWD, path, 4096, &text, &ignored) < 0)
+		return false;
+	/* "PID (NAME) STATE PARENT ..."; a name may hold anything. */
+	const char *begin = strchr(text.ptr, '(');
+	const char *end = strrchr(text.ptr, ')');
+	if (!begin || !end || end < begin || strlen(end) < sizeof(") S "))
+		return false;
+	(void)snprintf(name, 32, "%.*s", (int)(end - begin - 1), begin + 1);
+	KGB_AUTO(free) char *number = kgb_xstrndup(end + 4, strspn(end + 4, "0123456789"));
+	if (kgb_parse_i64(number, 0, INT32_MAX, &parent, &ignored) < 0)
+		return false;
+	*out_parent = (pid_t)parent;
+	return true;
+}
+
+/* Is it a worker of a judge, this one or another? Who lies about its name only loses a note. */
+static bool is_of_a_judge(pid_t pid)
+{
+	char name[32];
+
+	for (int i = 0; i < ANCESTORS_MAX && pid > 1; i++) {
+		if (!read_process(pid, name, &pid))
+			return false;
+		if (kgb_str_eq(name, "kgb-judge"))
+			return true;
+	}
+	return false;
+}
+
+static void note(struct kgb_judge *judge, const char *text)
+{
+	struct kgb_health *health = &judge->verdict->health;
+
+	if (health->n_notes < KGB_HEALTH_NOTES_MAX)
+		health->notes[health->n_notes++] = text;
+}
+
+static void note_process(struct kgb_judge *judge, const struct kgb_nvml_process *process)
+{
+	KGB_AUTO(buf) struct kgb_buf shown = KGB_BUF_INIT(0);
+	char name[32] = "?";
+	pid_t parent;
+
+	(void)read_process(process->pid, name, &parent);
+	kgb_escape(&shown, name, strlen(name));
+	if (process->bytes >= 0)
+		note(judge, say(judge, "process %d (%s) uses the GPU too, with %lld MiB of memory",
+				(int)process->pid, shown.ptr, (long long)process->bytes >> 20));
+	else
+		note(judge,
+		     say(judge, "process %d (%s) uses the GPU too", (int)process->pid, shown.ptr));
+}
+
+static void note_state(struct kgb_judge *judge, const struct kgb_nvml_state *state,
+		       const uint64_t *xids, size_t n_xids)
+{
+	for (size_t i = 0; i < n_xids; i++)
+		note(judge,
+		     say(judge, "the driver reported Xid %llu", (unsigned long long)xids[i]));
+	if (state->uncorrected > 0)
+		note(judge, say(judge, "%lld uncorrected memory errors since the driver was loaded",
+				(long long)state->uncorrected));
+	if (state->retirement_pending > 0 || state->remap_pending > 0)
+		note(judge, "broken memory will be replaced at the GPU's next reset");
+	for (int i = 0; i < state->n_processes; i++)
+		if (!is_of_a_judge(state->processes[i].pid))
+			note_process(judge, &state->processes[i]);
+}
+
+/* ---- the device ---- */
+
+/* A new process: does it get a context, and does memory hold what kernels write to it? */
+static void test_device(const struct kgb_judge *judge, struct test *out)
+{
+	const struct kgb_exec_spec spec = {.device = (uint32_t)judge->options->device};
+	struct kgb_err err = KGB_ERR_INIT;
+	struct kgb_exec exec;
+	enum kgb_exec_outcome outcome = kgb_exec_start(&exec, &spec, START_MS, &err);
+
+	out->no_memory = outcome == KGB_EXEC_OUT_OF_MEMORY;
+	if (outcome == KGB_EXEC_DONE) {
+		outcome = kgb_exec_measure(&exec, MEASURE_MS, &err);
+		out->no_memory = outcome == KGB_EXEC_OUT_OF_MEMORY;
+		out->free_bytes = exec.machine.free_bytes;
+		out->total_bytes = exec.machine.memory_bytes;
+		memcpy(out->pci, exec.machine.pci, sizeof(out->pci));
+		if (outcome == KGB_EXEC_DONE && exec.machine.n_wrong > 0)
+			(void)kgb_fail(
+				&err, KGB_ERR_FAILED,
+				"memory does not hold what is written to it: %llu words of %llu "
+				"bytes were wrong",
+				(unsigned long long)exec.machine.n_wrong,
+				(unsigned long long)exec.machine.tested_bytes);
+		out->done = outcome == KGB_EXEC_DONE && exec.machine.n_wrong == 0;
+		kgb_exec_stop(&exec);
+	}
+	(void)snprintf(out->why, sizeof(out->why), "%s", err.msg);
+}
+
+/* What was decided against the candidate does not count. */
+static void overrule(struct kgb_judge *judge, const char *code, const char *why)
+{
+	struct kgb_verdict *verdict = judge->verdict;
+	struct kgb_err err = KGB_ERR_INIT;
+
+	if (!verdict->code || kgb_str_eq(verdict->code, code))
+		return;
+	(void)kgb_fail(&err, KGB_ERR_UNAVAILABLE, "%s; without that it would be %s: %s", why,
+		       verdict->code, text_of(verdict));
+	kgb_verdict_withdraw(verdict);
+	kgb_verdict_decide_infra(verdict, verdict->decided_by, code, &err);
+}
+
+static void test_and_decide(struct kgb_judge *judge, struct test *test)
+{
+	struct kgb_verdict *verdict = judge->verdict;
+	struct kgb_health *health = &verdict->health;
+
+	for (int i = 0; i < TRIES && !test->done && !test->no_memory; i++)
+		test_device(judge, test);
+	health->tested = true;
+	health->well = test->done || test->no_memory;
+	if (!health->well)
+		overrule(judge, "infra.gpu_health",
+			 say(judge, "the GPU is not well: %s", test->why));
+	else if (test->no_memory)
+		overrule(judge, "infra.gpu_memory", "others hold all memory of the GPU");
+	else if (kgb_health_starved(verdict->code, text_of(verdict), test->free_bytes,
+				    test->total_bytes))
+		overrule(judge, "infra.gpu_memory",
+			 say(judge, "others hold most memory of the GPU: %llu of %llu MiB are free",
+			     (unsigned long long)test->free_bytes >> 20,
+			     (unsigned long long)test->total_bytes >> 20));
+}
+
+static void ask_driver(struct kgb_judge *judge, const char *pci)
+{
+	struct kgb_health *health = &judge->verdict->health;
+	struct kgb_nvml_state state;
+	struct kgb_err err = KGB_ERR_INIT;
+	uint64_t xids[KGB_NVML_XIDS_MAX];
+	char why[128];
+
+	if (!judge->nvml)
+		return;
+	if (kgb_nvml_choose(judge->nvml, pci, &err) < 0) {
+		if (pci[0])
+			note(judge, say(judge, "%s", err.msg));
+		return;
+	}
+	kgb_nvml_look(judge->nvml, &state);
+	size_t n_xids = kgb_nvml_xids(judge->nvml, xids, KGB_NVML_XIDS_MAX);
+	note_state(judge, &state, xids, n_xids);
+	if (!health->tested || !kgb_health_bad(&state, xids, n_xids, why, sizeof(why)))
+		return;
+	health->well = false;
+	overrule(judge, "infra.gpu_health", say(judge, "the GPU is not well: %s", why));
+}
+
+void kgb_health_watch(struct kgb_judge *judge)
+{
+	struct kgb_err err = KGB_ERR_INIT;
+
+	if (judge->options->device == KGB_DEVICE_CPU)
+		return;
+	KGB_MEASURE(judge, KGB_PHASE_HEALTH);
+	if (kgb_nvml_open(&judge->nvml, &err) < 0)
+		note(judge, say(judge, "%s", err.msg));
+}
+
+void kgb_health_check(struct kgb_judge *judge)
+{
+	struct kgb_verdict *verdict = judge->verdict;
+	struct test test = {0};
+	int64_t started_ms = kgb_mono_ms();
+
+	if (judge->options->device == KGB_DEVICE_CPU)
+		return;
+	if (judge->replay)
+		memcpy(test.pci, judge->replay->replayer->exec.machine.pci, sizeof(test.pci));
+	kgb_judge_release_lane(judge);
+	kgb_judge_init_lane(judge);
+	if (verdict->code && kgb_health_is_due(verdict->code, text_of(verdict)))
+		test_and_decide(judge, &test);
+	ask_driver(judge, test.pci);
+	kgb_nvml_close(judge->nvml);
+	judge->nvml = NULL;
+	verdict->health.wall_ms = kgb_mono_ms() - started_ms;
+}

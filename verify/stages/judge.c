@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: MIT */
+#include "verify/lane/judge.h"
+
+#include <fcntl.h>
+
+#include "base/formats/yaml.h"
+#include "base/limits.h"
+#include "base/system/cache_dir.h"
+#include "base/system/fs.h"
+#include "base/time.h"
+#include "verify/lane/truth_cache.h"
+#include "verify/provenance/compiler.h"
+#include "verify/provenance/proof_cache.h"
+#include "verify/stages/gpu_health.h"
+#include "verify/stages/replay.h"
+
+enum { READY_MS = 120 * 1000 };
+
+#define say(judge, ...) kgb_arena_printf(&(judge)->verdict->arena, __VA_ARGS__)
+
+/* verify/policy/dispatch.yaml: {allow: [names]} */
+static int load_dispatch_policy(struct kgb_judge *judge, struct kgb_err *err)
+{
+	static const char *const keys[] = {"allow", "allow_by_data"};
+	const size_t n_keys = judge->spec.launches == KGB_LAUNCHES_BY_DATA ? 2 : 1;
+	KGB_AUTO(free)
+	char *path = kgb_path_join(judge->options->data_dir, "verify/policy/dispatch.yaml");
+	KGB_AUTO(yaml) struct kgb_yaml doc = KGB_YAML_INIT;
+	const cJSON *name;
+
+	if (kgb_yaml_read(AT_FDCWD, path, &doc, err) < 0)
+		return -1;
+	for (size_t i = 0; i < n_keys; i++) {
+		const cJSON *allow = kgb_json_get(doc.root, keys[i]);
+		if (!cJSON_IsArray(allow))
+			return kgb_fail(err, KGB_ERR_INVALID,
+					"%s: '%s' must be a list of torch operators", path,
+					keys[i]);
+		cJSON_ArrayForEach(name, allow) {
+			if (!cJSON_IsString(name))
+				return kgb_yaml_fail(&doc, name, err, "%s: not a name", keys[i]);
+			kgb_strv_add(&judge->allowed_ops, name->valuestring);
+		}
+	}
+	return 0;
+}
+
+static int load_inputs(struct kgb_judge *judge, struct kgb_err *err)
+{
+	KGB_AUTO(free)
+	char *policy = kgb_path_join(judge->options->data_dir, "verify/policy/l1.yaml");
+
+	if (kgb_spec_load(judge->options->spec_path, &judge->spec, err) < 0)
+		return -1;
+	if (kgb_cases_expand(&judge->spec, &judge->cases, err) < 0 ||
+	    kgb_l1_load(policy, &judge->l1, err) < 0 || load_dispatch_policy(judge, err) < 0)
+		return -1;
+	return 0;
+}
+
+/* 0 read, 1 decided (a file that no kernel may be), -1 error of the caller. */
+static int read_kernel(struct kgb_judge *judge, struct kgb_err *err)
+{
+	KGB_AUTO(fd) int dir = -1;
+	const char *path = judge->options->kernel_path;
+	const char *slash = strrchr(path, '/');
+	KGB_AUTO(free)
+	char *dir_path = slash ? kgb_xstrndup(path, (size_t)(slash - path) + 1) : kgb_xstrdup(".");
+	struct kgb_err read_err = KGB_ERR_INIT;
+
+	if (kgb_fs_opendir(AT_FDCWD, dir_path, &dir, err) < 0)
+		return -1;
+	if (kgb_fs_read_untrusted(dir, slash ? slash + 1 : path, KGB_LIMIT_KERNEL, &judge->source,
+				  &read_err) == 0) {
+		kgb_sha256_hex(judge->source.ptr, judge->source.len, judge->verdict->kernel_sha256);
+		return 0;
+	}
+	if (read_err.kind != KGB_ERR_LIMIT && read_err.kind != KGB_ERR_DENIED) {
+		*err = read_err;
+		return -1;
+	}
+	const struct kgb_failure failure = {
+		.code = read_err.kind == KGB_ERR_LIMIT ? "contract.too_large"
+						       : "contract.not_a_file",
+		.message = say(judge, "%s", read_err.msg),
+		.hint = say(judge, "kernel.py must be a regular file of at most %u KiB.",
+			    KGB_LIMIT_KERNEL / 1024),
+	};
+	kgb_verdict_decide(judge->verdict, KGB_STAGE_CONTRACT, &failure);
+	return 1;
+}
+
+static int start_zygotes(struct kgb_judge *judge, struct kgb_err *err)
+{
+	const struct kgb_judge_options *options = judge->options;
+	const struct kgb_zygote_spec spec = {.python = options->python,
+					     .data_dir = options->data_dir,
+					     .library = options->library,
+					     .device = options->device,
+					     .trace_library = options->trace_library,
+					     .cupti = options->cupti};
+
+	for (int role = 0; role < KGB_N_ROLES; role++) {
+		struct kgb_zygote *zygote = &judge->zygotes[role];
+		if (!kgb_role_is_needed((enum kgb_role)role, options->device))
+			continue;
+		if (options->zygote_dir)
+			kgb_zygote_use(zygote, (enum kgb_role)role, options->zygote_dir);
+		else if (kgb_zygote_start(zygote, (enum kgb_role)role, &spec, err) < 0)
+			return -1;
+	}
+	for (int role = 0; role < KGB_N_ROLES && !options->zygote_dir; role++)
+		if (kgb_role_is_needed((enum kgb_role)role, options->device) &&
+		    kgb_zygote_wait_ready(&judge->zygotes[role], READY_MS, err) < 0)
+			return -1;
+	return 0;
+}
+
+/* The candidate runs, on the GPU where there is one. */
+static void run_candidate(struct kgb_judge *judge)
+{
+	static int (*const stages[])(struct kgb_judge *) = {
+		kgb_stage_correctness,
+		kgb_stage_ghost,
+		kgb_stage_timing,
+	};
+	struct kgb_stage_result *l3 = &judge->verdict->stages[KGB_STAGE_L3];
+
+	for (size_t i = 0; i < KGB_ARRAY_LEN(stages); i++)
+		if (stages[i](judge) != 0)
+			return;
+	/* Whose code every launch ran was proved case by case, before it was replayed. */
+	if (judge->replay && judge->spec.triton != KGB_TRITON_NONE)
+		l3->status = KGB_STAGE_PASSED;
+	else if (judge->replay)
+		l3->message = "the operator only rearranges metadata: nothing is traced";
+}
+
+static void run_stages(struct kgb_judge *judge)
+{
+	struct kgb_stage_result *l3 = &judge->verdict->stages[KGB_STAGE_L3];
+
+	judge->verdict->platform = judge->options->device == KGB_DEVICE_CPU ? "cpu" : "cuda";
+	if (judge->options->device == KGB_DEVICE_CPU) {
+		l3->status = KGB_STAGE_UNAVAILABLE;
+		l3->message = "the cpu platform has no device trace";
+	}
+	/* What is refused as text needs no GPU, and nobody to look after it. */
+	if (kgb_stage_static(judge) != 0)
+		return;
+	kgb_health_watch(judge);
+	run_candidate(judge);
+	if (judge->compiler)
+		judge->verdict->n_proofs_recalled += kgb_compiler_n_recalled(judge->compiler);
+	kgb_health_check(judge);
+}
+
+static int run(struct kgb_judge *judge, struct kgb_err *err)
+{
+	struct kgb_verdict *verdict = judge->verdict;
+
+	if (load_inputs(judge, err) < 0)
+		return -1;
+	verdict->operator_name = kgb_arena_strdup(&verdict->arena, judge->spec.name);
+	memcpy(verdict->spec_sha256, judge->spec.sha256, sizeof(verdict->spec_sha256));
+	verdict->total_tests = (int64_t)judge->cases.n;
+	verdict->n_interfaces = judge->spec.n_interfaces;
+	verdict->interfaces = kgb_arena_array(&verdict->arena, judge->spec.n_interfaces,
+					      sizeof(verdict->interfaces[0]));
+	for (size_t i = 0; i < judge->spec.n_interfaces; i++)
+		verdict->interfaces[i].entry =
+			kgb_arena_strdup(&verdict->arena, judge->spec.interfaces[i].entry);
+	for (size_t i = 0; i < judge->cases.n; i++)
+		verdict->interfaces[judge->cases.items[i].interface - judge->spec.interfaces]
+			.total++;
+
+	int rc = read_kernel(judge, err);
+	if (rc < 0)
+		return -1;
+	if (kgb_isolation_probe(NULL, NULL, &verdict->isolation, err) < 0)
+		return -1;
+	verdict->has_isolation = true;
+	if (rc == 1)
+		return 0;
+	if (start_zygotes(judge, err) < 0)
+		return -1;
+	if (judge->options->device != KGB_DEVICE_CPU)
+		judge->compiler =
+			kgb_compiler_new(&judge->zygotes[KGB_ROLE_COMPILE], judge->proofs);
+	/* The clock of the verification starts when the candidate's own work does. */
+	judge->deadline_ms = kgb_mono_ms() + judge->options->timeout_ms;
+	run_stages(judge);
+	kgb_verdict_close(verdict, judge->spec.triton != KGB_TRITON_NONE);
+	return 0;
+}
+
+void kgb_judge_init_lane(struct kgb_judge *judge)
+{
+	judge->runner = (struct kgb_worker)KGB_WORKER_INIT;
+	judge->seat = NULL;
+	judge->reference = kgb_xmalloc(sizeof(*judge->reference));
+	*judge->reference = (struct kgb_reference)KGB_REFERENCE_INIT;
+	judge->reference_is_lent = false;
+	judge->baseline = (struct kgb_worker)KGB_WORKER_INIT;
+	judge->runner_memory = (struct kgb_shared){0};
+	judge->baseline_memory = (struct kgb_shared){0};
+	judge->image = (struct kgb_buf)KGB_BUF_INIT(0);
+	judge->after = (struct kgb_buf)KGB_BUF_INIT(0);
+	judge->replay = NULL;
+	judge->ghost = (struct kgb_failure){0};
+	judge->no_launch_case = NULL;
+}
+
+void kgb_judge_release_lane(struct kgb_judge *judge)
+{
+	KGB_MEASURE(judge, KGB_PHASE_END);
+	/* All of them first: to take down a CUDA context takes its time. */
+	kgb_worker_kill(&judge->runner);
+	kgb_worker_kill(&judge->baseline);
+	if (!judge->reference_is_lent)
+		kgb_worker_kill(&judge->reference->worker);
+	if (judge->replay && !judge->replay->replayer_is_lent)
+		kgb_exec_kill(&judge->replay->replayer->exec);
+	kgb_compiler_leave(judge->seat);
+	kgb_replay_free(judge->replay);
+	kgb_worker_stop(&judge->runner);
+	if (!judge->reference_is_lent) {
+		kgb_worker_stop(&judge->reference->worker);
+		kgb_shared_release(&judge->reference->memory);
+		kgb_free(judge->reference);
+	}
+	kgb_worker_stop(&judge->baseline);
+	kgb_shared_release(&judge->baseline_memory);
+	kgb_shared_release(&judge->runner_memory);
+	kgb_buf_release(&judge->image);
+	kgb_buf_release(&judge->after);
+}
+
+static void release(struct kgb_judge *judge)
+{
+	kgb_judge_release_lane(judge);
+	kgb_gpu_facts_free(judge->gpu);
+	kgb_lease_give(&judge->lease);
+	kgb_compiler_free(judge->compiler);
+	for (int role = 0; role < KGB_N_ROLES; role++)
+		kgb_zygote_stop(&judge->zygotes[role]);
+	kgb_buf_release(&judge->source);
+	kgb_strv_release(&judge->allowed_ops);
+	kgb_l1_free(judge->l1);
+	kgb_free(judge->noise);
+	kgb_free(judge->may_tell);
+	kgb_free(judge->tallies);
+	kgb_cases_release(&judge->cases);
+	kgb_spec_release(&judge->spec);
+	kgb_store_free(judge->truths);
+	kgb_store_free(judge->proofs);
+}
+
+static struct kgb_store *open_store(const char *kind, size_t entry_max, uint64_t total_max)
+{
+	KGB_AUTO(free) char *dir = kgb_cache_dir(kind);
+
+	return kgb_store_try(dir, entry_max, total_max);
+}
+
+/* Random inputs never come again: then there is no use in keeping what is right for them. */
+static void open_stores(struct kgb_judge *judge)
+{
+	const struct kgb_judge_options *options = judge->options;
+
+	if (options->has_seed && !options->no_cache)
+		judge->truths =
+			open_store("truths", KGB_TRUTH_CACHE_ENTRY_MAX, KGB_TRUTH_CACHE_TOTAL_MAX);
+	if (options->device != KGB_DEVICE_CPU && !options->no_cache)
+		judge->proofs =
+			open_store("proofs", KGB_PROOF_CACHE_ENTRY_MAX, KGB_PROOF_CACHE_TOTAL_MAX);
+}
+
+int kgb_judge_run(const struct kgb_judge_options *options, struct kgb_verdict *verdict,
+		  struct kgb_err *err)
+{
+	struct kgb_judge judge = {
+		.options = options,
+		.verdict = verdict,
+		.source = KGB_BUF_INIT(KGB_LIMIT_KERNEL + 1),
+		.lease = KGB_LEASE_NONE,
+	};
+	struct kgb_rng rng;
+	int64_t started_ms = kgb_mono_ms();
+
+	kgb_judge_init_lane(&judge);
+	open_stores(&judge);
+	if (options->has_seed)
+		verdict->seed = options->seed;
+	else
+		kgb_random(verdict->seed.bytes, sizeof(verdict->seed.bytes));
+	verdict->final_mode = options->final_mode;
+	judge.noise = kgb_xmalloc(KGB_NOISE_BYTES);
+	kgb_rng_init(&rng, &verdict->seed, "noise", 0);
+	kgb_rng_bytes(&rng, judge.noise, KGB_NOISE_BYTES);
+	int rc = run(&judge, err);
+	release(&judge);
+	verdict->wall_ms = kgb_mono_ms() - started_ms;
+	return rc;
+}

@@ -1,0 +1,494 @@
+/* SPDX-License-Identifier: MIT */
+#include "verify/stages/replay.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/system/cache_dir.h"
+#include "base/system/fs.h"
+#include "base/time.h"
+#include "verify/provenance/compiler.h"
+#include "verify/provenance/provenance.h"
+
+enum {
+	ABOUT_MS = 60 * 1000,
+	EXEC_START_MS = 30 * 1000,
+	ARENA_MS = 20 * 1000,
+	COMPILE_MS = 30 * 1000,
+	PLAN_MS = 20 * 1000,
+	REPLAY_REPETITION = 40, /* repetitions of replays; even ones poison buffers with NaN */
+	WATCH_REPETITION = 20,
+	PART_PLAN = 2, /* 0 and 1 are the case's */
+};
+#define WATCHED_BYTES_MAX ((uint64_t)1 << 30)
+#define LEAST_SHARED_BYTES ((size_t)4 << 20)
+
+#define say(judge, ...) kgb_arena_printf(&(judge)->verdict->arena, __VA_ARGS__)
+
+/* ---- once for a verification ---- */
+
+/* The reference process is trusted and uses the same torch and the same GPU as the runner. */
+static int ask_about(struct kgb_judge *judge, struct kgb_gpu_facts *facts, char **torch_dir,
+		     struct kgb_err *err)
+{
+	KGB_AUTO(free) struct kgb_wire_reply *reply = kgb_xmalloc(sizeof(*reply));
+
+	if (kgb_worker_send(&judge->reference->worker, "{\"op\":\"about\"}", NULL, 0, err) < 0)
+		return -1;
+	if (!kgb_worker_wait(&judge->reference->worker, kgb_mono_ms() + ABOUT_MS, reply))
+		return kgb_fail(err, KGB_ERR_UNAVAILABLE,
+				"the reference process cannot use the GPU");
+	if (reply->status != KGB_WIRE_OK)
+		return kgb_fail(err, KGB_ERR_UNAVAILABLE, "GPU: %s", reply->text);
+	const size_t len = strcspn(reply->text, "\n");
+	facts->sm = (unsigned)reply->value;
+	*torch_dir = kgb_xstrndup(reply->text, len);
+	snprintf(facts->name, sizeof(facts->name), "%s", reply->text + len);
+	return 0;
+}
+
+int kgb_gpu_facts_new(struct kgb_judge *judge, struct kgb_err *err)
+{
+	struct kgb_gpu_facts *facts = kgb_xcalloc(1, sizeof(*facts));
+	KGB_AUTO(free) char *torch_dir = NULL;
+	KGB_AUTO(free) char *cache = kgb_cache_dir("images");
+	KGB_AUTO(free)
+	char *policy = kgb_path_join(judge->options->data_dir, "verify/policy/device.yaml");
+
+	KGB_MEASURE(judge, KGB_PHASE_DEVICE);
+	judge->gpu = facts;
+	if (kgb_device_policy_load(policy, &facts->policy, err) < 0 ||
+	    ask_about(judge, facts, &torch_dir, err) < 0)
+		return -1;
+	KGB_AUTO(free) char *library = kgb_path_join(torch_dir, "lib/libtorch_cuda.so");
+	struct kgb_store *store = kgb_store_try(cache, KGB_INDEX_ENTRY_MAX, KGB_INDEX_TOTAL_MAX);
+	int rc = kgb_image_index_add(&facts->index, library, store, err);
+	kgb_store_free(store);
+	return rc;
+}
+
+void kgb_gpu_facts_free(struct kgb_gpu_facts *facts)
+{
+	if (!facts)
+		return;
+	kgb_image_index_release(&facts->index);
+	kgb_device_policy_free(facts->policy);
+	kgb_free(facts);
+}
+
+static struct kgb_exec_spec exec_spec(const struct kgb_judge *judge)
+{
+	return (struct kgb_exec_spec){.device = (uint32_t)judge->options->device,
+				      .cupti = judge->options->cupti};
+}
+
+static struct kgb_replay *new_replay(struct kgb_replayer *replayer, bool is_lent)
+{
+	struct kgb_replay *replay = kgb_xmalloc(sizeof(*replay));
+
+	*replay = (struct kgb_replay){
+		.record_fd = -1, .replayer = replayer, .replayer_is_lent = is_lent};
+	return replay;
+}
+
+int kgb_replay_begin(struct kgb_judge *judge, struct kgb_err *err)
+{
+	const struct kgb_exec_spec spec = exec_spec(judge);
+	struct kgb_replayer *replayer = kgb_xmalloc(sizeof(*replayer));
+
+	KGB_MEASURE(judge, KGB_PHASE_EXEC);
+	*replayer = (struct kgb_replayer)KGB_REPLAYER_INIT;
+	judge->replay = new_replay(replayer, false);
+	replayer->starter = gettid();
+	replayer->begun = kgb_exec_begin(&replayer->exec, &spec, err) == KGB_EXEC_DONE;
+	return replayer->begun ? 0 : -1;
+}
+
+void kgb_replay_borrow(struct kgb_judge *judge, const struct kgb_judge *lender)
+{
+	kgb_free(judge->reference);
+	judge->reference = lender->reference;
+	judge->reference_is_lent = true;
+	judge->replay = new_replay(lender->replay->replayer, true);
+	judge->gpu = lender->gpu;
+}
+
+void kgb_replay_new(struct kgb_judge *judge)
+{
+	struct kgb_replay *replay = judge->replay;
+	const struct kgb_provenance_spec spec = {
+		.compiler = &judge->zygotes[KGB_ROLE_COMPILE],
+		.index = &judge->gpu->index,
+		.policy = judge->gpu->policy,
+		.sm = judge->gpu->sm,
+		.timeout_ms = COMPILE_MS,
+		.cache = judge->proofs,
+		.maker = judge->compiler,
+	};
+
+	kgb_compiler_set_sm(judge->compiler, judge->gpu->sm);
+	replay->provenance = kgb_xmalloc(sizeof(*replay->provenance));
+	kgb_provenance_init(replay->provenance, &spec);
+}
+
+static void free_replayer(struct kgb_replayer *replayer)
+{
+	if (replayer->begun || replayer->runs)
+		kgb_exec_stop(&replayer->exec);
+	if (replayer->input)
+		munmap(replayer->input, replayer->input_bytes);
+	if (replayer->output)
+		munmap(replayer->output, replayer->output_bytes);
+	kgb_close(replayer->input_fd);
+	kgb_close(replayer->output_fd);
+	kgb_free(replayer);
+}
+
+/* A kgb-exec that this thread started anew (after a fault) would die with the thread, under the
+ * hands of the lanes that go on. */
+static void end_own_exec(struct kgb_replayer *replayer)
+{
+	pthread_mutex_lock(&replayer->lock);
+	if (replayer->runs && replayer->starter == gettid()) {
+		kgb_exec_stop(&replayer->exec);
+		replayer->runs = false;
+	}
+	pthread_mutex_unlock(&replayer->lock);
+}
+
+void kgb_replay_free(struct kgb_replay *replay)
+{
+	if (!replay)
+		return;
+	if (replay->replayer_is_lent)
+		end_own_exec(replay->replayer);
+	else
+		free_replayer(replay->replayer);
+	kgb_close(replay->record_fd);
+	if (replay->provenance)
+		kgb_provenance_release(replay->provenance);
+	kgb_free(replay->provenance);
+	kgb_free(replay);
+}
+
+/* ---- kgb-exec ---- */
+
+/* What a request that was not done means. 1 with *failure: the candidate's doing; -1: ours. */
+int kgb_replay_explain(struct kgb_judge *judge, enum kgb_exec_outcome outcome,
+		       struct kgb_failure *failure, struct kgb_err *err)
+{
+	const char *text = say(judge, "replayed on fresh data: %s", err->msg);
+
+	if (outcome >= KGB_EXEC_FAULTED) {
+		kgb_exec_stop(&judge->replay->replayer->exec);
+		judge->replay->replayer->runs = false;
+	}
+	switch (outcome) {
+	case KGB_EXEC_UNREPLAYABLE:
+		return kgb_judge_refuse(failure, "verify.not_replayable", text,
+					"Use plain launches, fills and copies on one device.");
+	case KGB_EXEC_WROTE_OUTSIDE:
+		return kgb_judge_refuse(
+			failure, "verify.out_of_bounds", text,
+			"Mask every tl.store: offsets must stay below the number of elements.");
+	case KGB_EXEC_FAULTED:
+		return kgb_judge_refuse(
+			failure, "verify.out_of_bounds", text,
+			"A kernel reached memory that is no tensor of its: check offsets, strides and "
+			"masks, and that nothing is kept from earlier calls.");
+	case KGB_EXEC_TIMED_OUT:
+		return kgb_judge_refuse(failure, "verify.timeout", text,
+					"Look for a loop that does not end.");
+	case KGB_EXEC_OUT_OF_MEMORY:
+		return kgb_judge_refuse(failure, "verify.oom", text,
+					"Allocate no more than the operator needs.");
+	case KGB_EXEC_DONE:
+	case KGB_EXEC_REFUSED:
+	case KGB_EXEC_DIED:
+	case KGB_EXEC_BROKE_PROTOCOL:
+	case KGB_EXEC_NO_GPU:
+	case KGB_EXEC_N_OUTCOMES:
+		break;
+	}
+	return -1;
+}
+
+int kgb_replay_start_exec(struct kgb_judge *judge, struct kgb_err *err)
+{
+	struct kgb_replayer *replayer = judge->replay->replayer;
+	const struct kgb_exec_spec spec = exec_spec(judge);
+	const bool begun = replayer->begun;
+	const int n_starts = replayer->exec.n_starts;
+
+	if (replayer->runs)
+		return 0;
+	KGB_MEASURE(judge, KGB_PHASE_EXEC);
+	replayer->begun = false;
+	enum kgb_exec_outcome outcome =
+		begun ? kgb_exec_finish(&replayer->exec, &spec, EXEC_START_MS, err)
+		      : kgb_exec_start(&replayer->exec, &spec, EXEC_START_MS, err);
+	replayer->runs = outcome == KGB_EXEC_DONE;
+	if (!begun || replayer->exec.n_starts != n_starts)
+		replayer->starter = gettid();
+	return replayer->runs ? 0 : -1;
+}
+
+static int reserve(const char *name, size_t wanted, bool is_input, char **memory, size_t *bytes,
+		   int *fd, struct kgb_err *err)
+{
+	size_t size = *bytes > 0 ? *bytes : LEAST_SHARED_BYTES;
+
+	if (wanted <= *bytes)
+		return 0;
+	while (size < wanted)
+		size *= 2;
+	if (*memory)
+		munmap(*memory, *bytes);
+	kgb_close(*fd);
+	*memory = NULL;
+	*fd = -1;
+	*bytes = 0;
+	if (kgb_memfd_mapped(name, size, is_input, memory, fd, err) < 0)
+		return -1;
+	*bytes = size;
+	return 0;
+}
+
+bool kgb_replay_is_tight(const struct kgb_case *c)
+{
+	return c->mode != KGB_MODE_BENCHMARK;
+}
+
+static size_t output_bytes_of(const struct kgb_call *call, const struct kgb_exec_run_spec *spec)
+{
+	size_t sum = call->arena_bytes + 64;
+
+	for (size_t i = 0; i < spec->n_ranges; i++)
+		sum += spec->ranges[i].bytes + 64;
+	return sum;
+}
+
+static struct kgb_view view_of(const struct kgb_wire_output *output, enum kgb_dtype dtype)
+{
+	struct kgb_view view = {.dtype = dtype, .ndim = output->ndim};
+
+	memcpy(view.sizes, output->sizes, sizeof(view.sizes));
+	memcpy(view.strides, output->strides, sizeof(view.strides));
+	return view;
+}
+
+size_t kgb_replay_ranges(const struct kgb_replay_case *rcase, const struct kgb_data *data,
+			 struct kgb_exec_range ranges[KGB_MAX_RESULTS])
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < data->n_results; i++)
+		if (rcase->ranges[i].bytes > 0)
+			ranges[n++] = rcase->ranges[i];
+	return n;
+}
+
+const char *kgb_replay_result(const struct kgb_replay_case *rcase, const struct kgb_data *data,
+			      size_t i, const char *output, const struct kgb_exec_layout *layout,
+			      struct kgb_view *view)
+{
+	const struct kgb_call *call = &rcase->call;
+	const size_t holder = kgb_call_holder(data->kase, i);
+	size_t n = 0;
+
+	if (holder != SIZE_MAX) {
+		*view = call->views[holder];
+		return kgb_view_numel(view) > 0 ? output + call->at[holder] : NULL;
+	}
+	if (rcase->ranges[i].bytes == 0)
+		return NULL;
+	for (size_t before = 0; before < i; before++)
+		n += rcase->ranges[before].bytes > 0;
+	*view = view_of(&call->reply.outputs[i], data->results[i].view.dtype);
+	return output + layout->ranges[n];
+}
+
+void kgb_replay_take_fresh(const struct kgb_replay_case *rcase, const struct kgb_data *data,
+			   const char *output, const struct kgb_exec_layout *layout,
+			   struct kgb_call *call)
+{
+	for (size_t i = 0; i < data->n_results; i++) {
+		struct kgb_view view;
+		const char *at = kgb_replay_result(rcase, data, i, output, layout, &view);
+		if (!at || kgb_call_holder(data->kase, i) != SIZE_MAX)
+			continue;
+		call->values[i] = kgb_xreallocarray(NULL, (size_t)kgb_view_numel(&view),
+						    kgb_dtype_size(view.dtype));
+		kgb_view_gather(&view, at, call->values[i]);
+	}
+}
+
+void kgb_replay_take(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
+		     const struct kgb_data *data, const char *output,
+		     const struct kgb_exec_layout *layout, struct kgb_call *call)
+{
+	kgb_call_resize(&judge->after, call->arena_bytes);
+	kgb_call_copy_parts(call, judge->after.ptr, output);
+	kgb_replay_take_fresh(rcase, data, output, layout, call);
+	kgb_call_take_held(judge, data, call);
+}
+
+/* Only what lies in a part is memory; but a prologue was recorded at places of its own. */
+static enum kgb_exec_outcome send_arena(struct kgb_replayer *replayer,
+					const struct kgb_replay_case *rcase,
+					const struct kgb_call *call, struct kgb_err *err)
+{
+	struct kgb_exec_range parts[KGB_MAX_ARGS];
+	const struct kgb_exec_arena_spec spec = {
+		.input_fd = replayer->input_fd,
+		.output_fd = replayer->output_fd,
+		.arena_bytes = call->arena_bytes,
+		.output_bytes = replayer->output_bytes,
+		.n_slots = 1,
+		.parts = parts,
+		.n_parts = rcase->has_prologue ? 0 : call->n_parts,
+	};
+
+	for (size_t i = 0; i < call->n_parts; i++)
+		parts[i] = (struct kgb_exec_range){.address = KGB_ARENA_ADDRESS + call->parts[i].at,
+						   .bytes = call->parts[i].bytes};
+	return kgb_exec_arena_in_parts(&replayer->exec, &spec, ARENA_MS, err);
+}
+
+/* Run what *spec says on judge->image. The output lies in the replayer's memory as *layout says. */
+static int run(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
+	       const struct kgb_call *call, struct kgb_exec_run_spec *spec,
+	       struct kgb_exec_layout *layout, struct kgb_failure *failure, struct kgb_err *err)
+{
+	struct kgb_replayer *replayer = judge->replay->replayer;
+	int64_t left_ms = kgb_judge_call_deadline(judge) - kgb_mono_ms();
+
+	if (left_ms <= 0)
+		return kgb_judge_refuse(
+			failure, "verify.timeout",
+			"the time of the verification was over before all was replayed",
+			"Look for calls that take long: all cases share the time.");
+	spec->prologue = rcase->has_prologue ? 1 : KGB_EXEC_NO_PLAN;
+	kgb_random(&spec->poison, sizeof(spec->poison));
+	if (reserve("kgb-exec-input", call->arena_bytes, true, &replayer->input,
+		    &replayer->input_bytes, &replayer->input_fd, err) < 0 ||
+	    reserve("kgb-exec-output", output_bytes_of(call, spec), false, &replayer->output,
+		    &replayer->output_bytes, &replayer->output_fd, err) < 0)
+		return -1;
+	kgb_call_copy_parts(call, replayer->input, judge->image.ptr);
+	enum kgb_exec_outcome outcome = send_arena(replayer, rcase, call, err);
+	if (outcome == KGB_EXEC_DONE)
+		outcome = kgb_exec_run(&replayer->exec, spec, layout, left_ms, err);
+	return outcome == KGB_EXEC_DONE ? 0 : kgb_replay_explain(judge, outcome, failure, err);
+}
+
+static int prepare(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
+		   const struct kgb_data *data, int repetition, struct kgb_call *call,
+		   struct kgb_err *err)
+{
+	const struct kgb_call_spec spec = {.repetition = REPLAY_REPETITION + repetition,
+					   .places = 1,
+					   .arrangement = kgb_replay_is_tight(data->kase)
+								  ? KGB_ARRANGED_TIGHTLY
+								  : KGB_ARRANGED_LOOSELY};
+
+	if (kgb_call_prepare(judge, data, &spec, call, err) < 0 ||
+	    kgb_replay_start_exec(judge, err) < 0)
+		return -1;
+	call->reply = rcase->call.reply;
+	return 0;
+}
+
+int kgb_replay_run(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
+		   const struct kgb_data *data, int repetition, int skip, struct kgb_call *call,
+		   struct kgb_failure *failure, struct kgb_err *err)
+{
+	struct kgb_exec_range ranges[KGB_MAX_RESULTS];
+	struct kgb_exec_layout layout = {0};
+	struct kgb_exec_run_spec spec = {.skip = skip, .ranges = ranges};
+
+	if (prepare(judge, rcase, data, repetition, call, err) < 0)
+		return -1;
+	spec.n_ranges = kgb_replay_ranges(rcase, data, ranges);
+	int rc = run(judge, rcase, call, &spec, &layout, failure, err);
+	if (rc == 0)
+		kgb_replay_take(judge, rcase, data, judge->replay->replayer->output, &layout, call);
+	return rc;
+}
+
+/* ---- memory in between ---- */
+
+/* As many of a plan's blocks, from *next on, as are brought back at once. */
+static size_t next_blocks(const struct kgb_plan *plan, size_t *next,
+			  struct kgb_exec_range ranges[KGB_EXEC_RANGES])
+{
+	size_t n = 0;
+
+	for (; *next < plan->n_blocks && n < KGB_EXEC_RANGES; (*next)++)
+		if (plan->blocks[*next].bytes > 0)
+			ranges[n++] = plan->blocks[*next];
+	return n;
+}
+
+static void see_arguments(const struct kgb_call *call, const char *arena, enum kgb_arranger by,
+			  struct kgb_arranged *arranged)
+{
+	const struct kgb_data *data = arranged->data;
+
+	for (size_t i = 0; i < data->kase->n_args; i++) {
+		const struct kgb_view *view = &call->views[i];
+		if (data->kase->args[i].param->kind != KGB_PARAM_VALUE)
+			kgb_arranged_see(
+				arranged, arena + call->at[i],
+				(size_t)view->storage_elements * kgb_dtype_size(view->dtype), by);
+	}
+}
+
+/* The plan of the part runs once for every few blocks, as often as it takes to see them all. */
+static int see_all(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
+		   enum kgb_arranger by, struct kgb_arranged *arranged, struct kgb_failure *failure,
+		   struct kgb_err *err)
+{
+	struct kgb_replayer *replayer = judge->replay->replayer;
+	struct kgb_exec_range ranges[KGB_EXEC_RANGES];
+	struct kgb_exec_layout layout = {0};
+	struct kgb_exec_run_spec spec = {.plan = PART_PLAN, .skip = -1, .ranges = ranges};
+	struct kgb_call call = {0};
+	size_t next = 0;
+	int rc = prepare(judge, rcase, arranged->data, WATCH_REPETITION, &call, err);
+
+	do {
+		spec.n_ranges = next_blocks(&rcase->plan, &next, ranges);
+		if (rc == 0)
+			rc = run(judge, rcase, &call, &spec, &layout, failure, err);
+		for (size_t i = 0; rc == 0 && i < spec.n_ranges; i++)
+			kgb_arranged_see(arranged, replayer->output + layout.ranges[i],
+					 (size_t)ranges[i].bytes, by);
+	} while (rc == 0 && next < rcase->plan.n_blocks);
+	if (rc == 0)
+		see_arguments(&call, replayer->output, by, arranged);
+	kgb_call_release(&call);
+	return rc;
+}
+
+int kgb_replay_watch(struct kgb_judge *judge, const struct kgb_replay_case *rcase, size_t n_ops,
+		     bool with_kernels, enum kgb_arranger by, struct kgb_arranged *arranged,
+		     struct kgb_failure *failure, struct kgb_err *err)
+{
+	KGB_AUTO(buf) struct kgb_buf record = KGB_BUF_INIT(KGB_RECORD_BYTES_MAX);
+
+	if (rcase->plan.block_bytes > WATCHED_BYTES_MAX)
+		return kgb_judge_refuse(failure, "verify.oom",
+					say(judge,
+					    "a call allocates %llu MiB where results are small",
+					    (unsigned long long)rcase->plan.block_bytes >> 20),
+					"Allocate no more than the operator needs.");
+	if (kgb_plan_part(&rcase->plan, n_ops, with_kernels, &record, err) < 0 ||
+	    kgb_replay_start_exec(judge, err) < 0)
+		return -1;
+	enum kgb_exec_outcome outcome = kgb_exec_plan(&judge->replay->replayer->exec, PART_PLAN,
+						      record.ptr, record.len, PLAN_MS, err);
+	if (outcome != KGB_EXEC_DONE)
+		return kgb_replay_explain(judge, outcome, failure, err);
+	return see_all(judge, rcase, by, arranged, failure, err);
+}

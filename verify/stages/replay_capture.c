@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * The second step of judging on a GPU: what the recorded calls of a case are, and the plan that is
+ * made of the last one. And the same for a baseline.
+ */
+#include "base/limits.h"
+#include "base/time.h"
+#include "verify/provenance/provenance.h"
+#include "verify/provenance/triton_claims.h"
+#include "verify/stages/replay.h"
+
+enum { PLAN_MS = 20 * 1000 };
+
+#define say(judge, ...) kgb_arena_printf(&(judge)->verdict->arena, __VA_ARGS__)
+
+void kgb_replay_case_release(struct kgb_replay_case *rcase)
+{
+	kgb_call_release(&rcase->call);
+	kgb_plan_release(&rcase->plan);
+	kgb_plan_release(&rcase->prologue);
+}
+
+/* ---- classes ---- */
+
+static size_t places_of(const struct kgb_data *data, const struct kgb_call *call,
+			struct kgb_place *out)
+{
+	const struct kgb_case *c = data->kase;
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->n_args; i++) {
+		const struct kgb_view *view = &call->views[i];
+		if (c->args[i].param->kind == KGB_PARAM_VALUE || view->storage_elements == 0)
+			continue;
+		out[n++] = (struct kgb_place){
+			.name = c->args[i].param->name,
+			.offset = call->at[i],
+			.bytes = (size_t)view->storage_elements * kgb_dtype_size(view->dtype),
+		};
+	}
+	return n;
+}
+
+/* The sentence, and what is known of the image without a proof. */
+static const char *reason_of(struct kgb_judge *judge, const struct kgb_windows *windows,
+			     const struct kgb_record *record)
+{
+	const char *about = NULL;
+
+	if (windows->replay == KGB_REPLAY_LIBRARY || windows->replay == KGB_REPLAY_UNDECIDED)
+		about = kgb_provenance_reason(judge->replay->provenance, record,
+					      windows->replay == KGB_REPLAY_LIBRARY
+						      ? KGB_PROOF_NONE
+						      : KGB_PROOF_UNDECIDED);
+	return say(judge, "%s%s%s", windows->reason.text, about ? "; " : "", about ? about : "");
+}
+
+/* 0 when a plan may be made. */
+static int judge_class(struct kgb_judge *judge, const struct kgb_windows *windows,
+		       const struct kgb_record *record, struct kgb_failure *failure)
+{
+	const char *reason = reason_of(judge, windows, record);
+
+	switch (windows->replay) {
+	case KGB_REPLAY_REPLAYABLE:
+	case KGB_REPLAY_PROLOGUE:
+		return 0;
+	case KGB_REPLAY_LIBRARY:
+		return kgb_judge_refuse(
+			failure, "cheat.library_compute", reason,
+			"Compute in @triton.jit functions. Allocation, fills, views, copies and dtype "
+			"conversion may be done with torch, nothing else.");
+	/* Nothing was proved, so nothing passes; but that is not the candidate's doing. */
+	case KGB_REPLAY_UNDECIDED:
+		return kgb_judge_refuse(failure, "infra.recompile", reason, NULL);
+	case KGB_REPLAY_NO_WORK:
+		return kgb_judge_refuse(
+			failure, "cheat.no_launch", reason,
+			"Launch a @triton.jit kernel for every result that has elements.");
+	case KGB_REPLAY_HOST:
+		return kgb_judge_refuse(
+			failure, "verify.host_dependent", reason,
+			"Do not read tensors on the host (item, cpu, tolist, print): what is launched may "
+			"depend on shapes, strides and dtypes only.");
+	case KGB_REPLAY_RANDOM:
+		return kgb_judge_refuse(
+			failure, "verify.varying_parameters", reason,
+			"Two calls with arguments of the same shapes must launch the same work.");
+	case KGB_REPLAY_TIMEOUT:
+	case KGB_REPLAY_UNSUPPORTED:
+	case KGB_N_REPLAY_CLASSES:
+		break;
+	}
+	return kgb_judge_refuse(
+		failure, "verify.not_replayable", reason,
+		"Use plain launches, fills and copies on one device: what cannot be repeated cannot be "
+		"judged.");
+}
+
+/* ---- results that are returned fresh ---- */
+
+/* Where the elements of a result lie on the device. False: nowhere that it may. */
+static bool range_of(const struct kgb_wire_output *output, size_t item, struct kgb_exec_range *out)
+{
+	const int64_t reach = kgb_wire_reach(output);
+
+	if (reach == 0 || (uint64_t)reach > KGB_LIMIT_TENSOR_BYTES / item ||
+	    output->address % item != 0)
+		return false;
+	*out = (struct kgb_exec_range){.address = output->address, .bytes = (uint64_t)reach * item};
+	return output->address >= KGB_POOL_ADDRESS &&
+	       output->address - KGB_POOL_ADDRESS <= KGB_POOL_BYTES - out->bytes;
+}
+
+static int find_ranges(struct kgb_judge *judge, const struct kgb_data *data,
+		       const struct kgb_window *window, struct kgb_replay_case *rcase,
+		       struct kgb_failure *failure)
+{
+	for (size_t i = 0; i < data->n_results; i++) {
+		const struct kgb_view *view = &data->results[i].view;
+		if (kgb_call_holder(data->kase, i) != SIZE_MAX || kgb_view_numel(view) == 0)
+			continue;
+		if (i >= rcase->call.reply.n_outputs ||
+		    !range_of(&rcase->call.reply.outputs[i], kgb_dtype_size(view->dtype),
+			      &rcase->ranges[i]))
+			return kgb_judge_refuse(
+				failure, "verify.layout",
+				say(judge, "result %zu lies in memory that torch did not allocate",
+				    i),
+				"Allocate results with torch.empty or torch.empty_like.");
+		if (!kgb_window_made(window, rcase->ranges[i].address, rcase->ranges[i].bytes))
+			return kgb_judge_refuse(
+				failure, "verify.alias",
+				say(judge,
+				    "result %zu lies in memory that was there before the call", i),
+				"Allocate a new tensor for every call; a buffer kept between calls changes "
+				"results that the caller still holds.");
+	}
+	return 0;
+}
+
+/* ---- one case ---- */
+
+static int load_plans(struct kgb_judge *judge, const struct kgb_capture captures[KGB_REPLAY_CALLS],
+		      const struct kgb_windows *windows, const struct kgb_owners *owners,
+		      struct kgb_replay_case *out, struct kgb_failure *failure, struct kgb_err *err)
+{
+	struct kgb_exec *exec = &judge->replay->replayer->exec;
+	struct kgb_err why = KGB_ERR_INIT;
+
+	KGB_MEASURE(judge, KGB_PHASE_PLAN);
+	if (kgb_plan_make(&captures[KGB_REPLAY_CALLS - 1], owners, KGB_PLAN_ALL, &out->plan, &why) <
+	    0)
+		return kgb_judge_refuse(failure, "verify.not_replayable", say(judge, "%s", why.msg),
+					NULL);
+	if (kgb_replay_start_exec(judge, err) < 0)
+		return -1;
+	enum kgb_exec_outcome outcome = kgb_exec_forget(exec, PLAN_MS, err);
+	if (outcome == KGB_EXEC_DONE)
+		outcome = kgb_exec_plan(exec, 0, out->plan.record.ptr, out->plan.record.len,
+					PLAN_MS, err);
+	/* A candidate may rest on what its first call leaves (a zeroed counter, a table). */
+	if (outcome == KGB_EXEC_DONE && windows->older_memory && windows->prologue_ok &&
+	    kgb_plan_make(&captures[0], owners, KGB_PLAN_ALL, &out->prologue, &why) == 0) {
+		outcome = kgb_exec_plan(exec, 1, out->prologue.record.ptr, out->prologue.record.len,
+					PLAN_MS, err);
+		out->has_prologue = outcome == KGB_EXEC_DONE;
+	}
+	return outcome == KGB_EXEC_DONE ? 0 : kgb_replay_explain(judge, outcome, failure, err);
+}
+
+/* What we compiled takes the place of what was captured: it behaves alike, and nothing that a
+ * replay runs comes from the candidate's process. */
+static void use_own_code(struct kgb_judge *judge, struct kgb_record *record)
+{
+	for (size_t i = 0; i < record->n_images; i++)
+		record->images[i] =
+			kgb_provenance_code(judge->replay->provenance, &record->images[i]);
+}
+
+static void count_launches(struct kgb_judge *judge, const struct kgb_plan *plan)
+{
+	for (size_t i = 0; i < plan->n_ops; i++)
+		if (kgb_plan_is_candidate(plan, i))
+			kgb_verdict_count_launches(judge->verdict, plan->ops[i].kernel, 1);
+}
+
+int kgb_replay_make(struct kgb_judge *judge, struct kgb_recorded *recorded,
+		    struct kgb_replay_case *out, struct kgb_failure *failure, struct kgb_err *err)
+{
+	struct kgb_place places[KGB_REPLAY_CALLS][KGB_MAX_ARGS];
+	struct kgb_capture captures[KGB_REPLAY_CALLS];
+	struct kgb_windows windows;
+	struct kgb_record *record = &recorded->record;
+	const struct kgb_claims no_claims = KGB_CLAIMS_INIT;
+	const struct kgb_owners owners = {.of = kgb_provenance_owner,
+					  .payload = judge->replay->provenance};
+
+	*out = (struct kgb_replay_case){.call = recorded->calls[KGB_REPLAY_CALLS - 1]};
+	for (int i = 0; i < KGB_REPLAY_CALLS; i++) {
+		captures[i] = (struct kgb_capture){
+			.record = record,
+			.window = kgb_record_window(record, (uint32_t)i + 1),
+			.places = places[i],
+			.n_places =
+				places_of(&recorded->data[i == 1], &recorded->calls[i], places[i]),
+			.arena_bytes = recorded->arena_bytes,
+		};
+		if (!captures[i].window)
+			return kgb_judge_refuse(
+				failure, "verify.record",
+				say(judge, "the record of call %d is missing", i + 1),
+				"Leave the process's own GPU tracing alone.");
+	}
+	/* All that can be proved was proved before (kgb_replay_prove). */
+	if (kgb_provenance_prove(judge->replay->provenance, record, &no_claims, err) < 0)
+		return -1;
+	use_own_code(judge, record);
+	kgb_windows_classify(captures, KGB_REPLAY_CALLS, &owners, recorded->needs_kernel, &windows);
+	out->replay = windows.replay;
+	out->upload_bytes = windows.upload_bytes;
+	int rc = judge_class(judge, &windows, record, failure);
+	if (rc == 0)
+		rc = find_ranges(judge, &recorded->data[0], captures[KGB_REPLAY_CALLS - 1].window,
+				 out, failure);
+	if (rc == 0)
+		rc = load_plans(judge, captures, &windows, &owners, out, failure, err);
+	if (rc == 0)
+		count_launches(judge, &out->plan);
+	return rc;
+}
+
+int kgb_replay_capture(struct kgb_judge *judge, const struct kgb_data *data,
+		       struct kgb_replay_case *out, struct kgb_failure *failure,
+		       struct kgb_err *err)
+{
+	struct kgb_recorded recorded;
+	const struct kgb_recorded *const list[] = {&recorded};
+
+	*out = (struct kgb_replay_case){0};
+	int rc = kgb_replay_record(judge, data, &recorded, failure, err);
+	if (rc == 0)
+		rc = kgb_replay_prove(judge, list, 1, failure, err);
+	if (rc == 0)
+		rc = kgb_replay_make(judge, &recorded, out, failure, err);
+	kgb_recorded_release(judge, &recorded);
+	return rc;
+}
+
+/* ---- the baseline ---- */
+
+static int start_baseline_record(struct kgb_judge *judge, struct kgb_err *err)
+{
+	KGB_AUTO(free) struct kgb_wire_reply *reply = kgb_xmalloc(sizeof(*reply));
+
+	if (kgb_replay_make_record_fd(judge, err) < 0)
+		return -1;
+	if (judge->baseline.end != KGB_WORKER_ALIVE && kgb_judge_start_baseline(judge, err) < 0)
+		return -1;
+	if (kgb_worker_send(&judge->baseline, kgb_record_request, &judge->replay->record_fd, 1,
+			    err) < 0)
+		return -1;
+	if (!kgb_worker_wait(&judge->baseline, kgb_mono_ms() + PLAN_MS, reply))
+		return kgb_fail(err, KGB_ERR_FAILED, "the baseline's process ended");
+	return reply->status == KGB_WIRE_OK
+		       ? 0
+		       : kgb_fail(err, KGB_ERR_FAILED, "baseline: %.300s", reply->text);
+}
+
+/* Nothing of a baseline is the candidate's, and nobody asks whose it is. */
+static enum kgb_owner owner_of_baseline(const struct kgb_image *image, const char *kernel,
+					const void *payload)
+{
+	(void)image;
+	(void)kernel;
+	(void)payload;
+	return KGB_OWNER_LIBRARY;
+}
+
+static int plan_baseline(struct kgb_judge *judge, const struct kgb_data *data,
+			 const struct kgb_call *call, struct kgb_plan *out, struct kgb_err *err)
+{
+	KGB_AUTO(buf) struct kgb_buf bytes = KGB_BUF_INIT(0);
+	struct kgb_place places[KGB_MAX_ARGS];
+	struct kgb_record record = {0};
+	const struct kgb_owners owners = {.of = owner_of_baseline};
+
+	if (kgb_replay_copy(judge->replay->record_fd, KGB_REPLAY_RECORD_BYTES, &bytes, err) < 0 ||
+	    kgb_record_parse(bytes.ptr, bytes.len, &record, err) < 0)
+		return kgb_ctx(err, "record of the baseline");
+	const struct kgb_capture capture = {
+		.record = &record,
+		.window = kgb_record_window(&record, 1),
+		.places = places,
+		.n_places = places_of(data, call, places),
+		.arena_bytes = judge->baseline_memory.arena_bytes,
+		.foreign_ok = true,
+	};
+	int rc = capture.window ? kgb_plan_make(&capture, &owners, KGB_PLAN_ALL, out, err)
+				: kgb_fail(err, KGB_ERR_FAILED, "the baseline's call is missing");
+	kgb_record_release(&record);
+	return rc < 0 ? kgb_ctx(err, "baseline of case '%s'", data->kase->name) : 0;
+}
+
+int kgb_replay_capture_baseline(struct kgb_judge *judge, const struct kgb_data *data,
+				struct kgb_plan *out, struct kgb_err *err)
+{
+	struct kgb_failure failure;
+	struct kgb_call call = {0};
+
+	if (start_baseline_record(judge, err) < 0)
+		return -1;
+	KGB_MEASURE(judge, KGB_PHASE_BASELINE);
+	/* The first call loads and tunes; the second is what users pay for. */
+	for (uint32_t window = 0; window <= 1; window++) {
+		const struct kgb_call_spec spec = {
+			.repetition = 0, .places = 1, .window = window, .baseline = true};
+		kgb_call_release(&call);
+		if (kgb_call_run(judge, data, &spec, &call, &failure, err) != 0) {
+			kgb_call_release(&call);
+			return -1;
+		}
+	}
+	int rc = plan_baseline(judge, data, &call, out, err);
+	kgb_call_release(&call);
+	return rc;
+}

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * What the stages do with replays: is a case right on data that the runner never saw, and does each
+ * kernel matter?
+ */
+#include "base/str.h"
+#include "base/time.h"
+#include "verify/lane/random_results.h"
+#include "verify/stages/replay.h"
+#include "verify/stages/stage_correctness.h"
+
+enum { N_REPLAYS = 2, ABLATIONS_MAX = 32, ABLATION_REPETITION = 10 };
+enum { VARIANT_FRESH = 2 }; /* 0 and 1 are those of the recorded calls */
+enum { UPLOADS_PART = 4 }; /* of the bytes of results, that a host may send at most */
+
+#define say(judge, ...) kgb_arena_printf(&(judge)->verdict->arena, __VA_ARGS__)
+
+/* Inputs of their own and what is right for them. */
+static int fill_fresh(struct kgb_judge *judge, const struct kgb_case *c, struct kgb_data *out,
+		      struct kgb_err *err)
+{
+	kgb_judge_fill(judge, out, c, VARIANT_FRESH);
+	return kgb_judge_learn(judge, out, err);
+}
+
+static void explain_replay(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
+			   struct kgb_failure *failure)
+{
+	failure->message =
+		say(judge, "replayed on fresh data%s: %s",
+		    rcase->has_prologue ? " after its first call" : "", failure->message);
+}
+
+/* 0 right, 1 *failure, -1 *err. */
+static int replay_once(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
+		       const struct kgb_data *fresh, int repetition, struct kgb_call *call,
+		       struct kgb_failure *failure, struct kgb_err *err)
+{
+	int rc = kgb_replay_run(judge, rcase, fresh, repetition, -1, call, failure, err);
+
+	if (rc != 0)
+		return rc;
+	if (kgb_call_check(judge, fresh, call, failure) &&
+	    kgb_call_check_values(judge, fresh, call, failure))
+		return 0;
+	explain_replay(judge, rcase, failure);
+	return 1;
+}
+
+/* Draws of another seed must be others. */
+static int check_seed(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
+		      const struct kgb_data *fresh, const struct kgb_call *call,
+		      struct kgb_failure *failure, struct kgb_err *err)
+{
+	struct kgb_data other;
+	struct kgb_call second = {0};
+
+	kgb_judge_fill(judge, &other, fresh->kase, KGB_VARIANT_OTHER_SEED);
+	kgb_data_shape(&other, fresh);
+	int rc = replay_once(judge, rcase, &other, N_REPLAYS, &second, failure, err);
+	if (rc == 0)
+		rc = kgb_law_check_seeds(judge, fresh, call, &other, &second, failure);
+	kgb_call_release(&second);
+	kgb_data_release(&other);
+	return rc;
+}
+
+static int check_case(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
+		      const struct kgb_data *fresh, struct kgb_failure *failure,
+		      struct kgb_err *err)
+{
+	struct kgb_call calls[N_REPLAYS] = {0};
+	int rc = 0;
+
+	KGB_MEASURE(judge, KGB_PHASE_REPLAY);
+	for (int i = 0; i < N_REPLAYS && rc == 0; i++)
+		rc = replay_once(judge, rcase, fresh, i, &calls[i], failure, err);
+	if (rc == 0 && !kgb_call_same_bits(fresh, &calls[0], &calls[1])) {
+		judge->verdict->deterministic = false;
+		judge->verdict->n_nondeterministic++;
+		if (fresh->kase->interface->is_random)
+			rc = kgb_law_refuse_repetition(failure);
+	}
+	if (rc == 0 && fresh->kase->interface->is_random)
+		rc = check_seed(judge, rcase, fresh, &calls[0], failure, err);
+	for (int i = 0; i < N_REPLAYS; i++)
+		kgb_call_release(&calls[i]);
+	return rc;
+}
+
+/* ---- ablation ---- */
+
+/* Is any result still right without this op? A replay that fails is broken, as it should be. 0, 1
+ * *failure (no time or memory is left), -1 *err. */
+static int ablate(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
+		  const struct kgb_data *fresh, size_t op, bool *broken,
+		  struct kgb_failure *failure, struct kgb_err *err)
+{
+	struct kgb_call call;
+	struct kgb_compare compare;
+	int rc = kgb_replay_run(judge, rcase, fresh, ABLATION_REPETITION, (int)op, &call, failure,
+				err);
+
+	/* The end of our time or memory breaks nothing. */
+	if (rc == 1 &&
+	    (kgb_mono_ms() >= judge->deadline_ms || kgb_str_eq(failure->code, "verify.oom"))) {
+		kgb_call_release(&call);
+		return 1;
+	}
+	*broken = rc == 1;
+	for (size_t i = 0; rc == 0 && i < fresh->n_results; i++)
+		*broken |= !kgb_call_compare(fresh, &call, i, &compare);
+	kgb_call_release(&call);
+	return rc < 0 ? -1 : 0;
+}
+
+static void record(struct kgb_judge *judge, const struct kgb_data *data, const char *kernel,
+		   bool broken)
+{
+	struct kgb_verdict *verdict = judge->verdict;
+
+	if (verdict->n_ghosts == KGB_VERDICT_GHOSTS_MAX)
+		return;
+	verdict->ghosts[verdict->n_ghosts++] = (struct kgb_ghost_run){
+		.case_name = say(judge, "%s", data->kase->name),
+		.kernel = say(judge, "%s", kernel),
+		.broken = broken,
+	};
+}
+
+/* Leave out each kernel in turn. 0, 1 *failure, -1 *err. */
+static int haunt(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
+		 const struct kgb_data *fresh, struct kgb_failure *failure, struct kgb_err *err)
+{
+	size_t n_broken = 0;
+	int n_tried = 0;
+
+	KGB_MEASURE(judge, KGB_PHASE_ABLATION);
+	for (size_t i = 0; i < rcase->plan.n_ops && n_tried < ABLATIONS_MAX; i++) {
+		bool broken;
+		if (!kgb_plan_is_candidate(&rcase->plan, i))
+			continue;
+		int rc = ablate(judge, rcase, fresh, i, &broken, failure, err);
+		if (rc != 0)
+			return rc;
+		record(judge, fresh, rcase->plan.ops[i].kernel, broken);
+		n_broken += broken;
+		n_tried++;
+		/* A fault of the crippled plan ended kgb-exec, and its plans with it. */
+		if (!judge->replay->replayer->runs)
+			break;
+	}
+	kgb_ghost_count(judge, fresh);
+	if (n_broken == 0 && !judge->ghost.code)
+		judge->ghost = (struct kgb_failure){
+			.code = "cheat.ghost",
+			.message =
+				say(judge, "case %s is right whichever Triton kernel is left out",
+				    fresh->kase->name),
+			.hint = "The result must be computed by the Triton kernels and by nothing else.",
+		};
+	return 0;
+}
+
+/* ---- memory ---- */
+
+/* Look at memory wherever torch and the candidate's kernels take turns. Without those kernels only
+ * torch's turns matter. */
+static int look_at_turns(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
+			 struct kgb_arranged *arranged, struct kgb_failure *failure,
+			 struct kgb_err *err)
+{
+	const struct kgb_plan *plan = &rcase->plan;
+	const bool with_kernels = judge->spec.triton != KGB_TRITON_REQUIRED;
+	enum kgb_arranger last = KGB_ARRANGED_BY_KERNEL;
+	bool any = false;
+	int rc = 0;
+
+	for (size_t i = 0; i <= plan->n_ops && rc == 0; i++) {
+		if (i < plan->n_ops && !plan->ops[i].writes)
+			continue;
+		const enum kgb_arranger by = kgb_plan_is_candidate(plan, i) ? KGB_ARRANGED_BY_KERNEL
+									    : KGB_ARRANGED_BY_HOST;
+		if (any && (i == plan->n_ops || by != last) &&
+		    (with_kernels || last == KGB_ARRANGED_BY_HOST))
+			rc = kgb_replay_watch(judge, rcase, i, with_kernels, last, arranged,
+					      failure, err);
+		last = by;
+		any = true;
+	}
+	return rc;
+}
+
+/* Who put the result together? 0, 1 *failure, -1 *err. */
+static int watch(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
+		 const struct kgb_data *fresh, struct kgb_failure *failure, struct kgb_err *err)
+{
+	struct kgb_arranged arranged;
+
+	KGB_MEASURE(judge, KGB_PHASE_ABLATION);
+	if (!kgb_ghost_begin_watch(judge, fresh, &arranged))
+		return 0;
+	int rc = look_at_turns(judge, rcase, &arranged, failure, err);
+	if (rc == 0)
+		kgb_ghost_count_watched(judge, &arranged);
+	kgb_arranged_release(&arranged);
+	return rc;
+}
+
+/* ---- without a replay ---- */
+
+bool kgb_replay_stays_in_sandbox(const struct kgb_judge *judge, const struct kgb_replay_case *rcase)
+{
+	return judge->spec.launches == KGB_LAUNCHES_BY_DATA &&
+	       (rcase->replay == KGB_REPLAY_HOST || rcase->replay == KGB_REPLAY_RANDOM);
+}
+
+/* Calls in the runner on data of their own. Whose kernels ran was proved of the recorded calls; a
+ * host that sends about as much as it returns may have computed it. */
+static int check_in_sandbox(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
+			    const struct kgb_case *c, struct kgb_failure *failure,
+			    struct kgb_err *err)
+{
+	struct kgb_data fresh = {0};
+	uint64_t bytes = 0;
+	int rc = fill_fresh(judge, c, &fresh, err);
+
+	for (size_t i = 0; i < fresh.n_results; i++)
+		bytes += (uint64_t)kgb_view_numel(&fresh.results[i].view) *
+			 kgb_dtype_size(fresh.results[i].view.dtype);
+	if (rc == 0 && rcase->upload_bytes * UPLOADS_PART > bytes)
+		rc = kgb_judge_refuse(
+			failure, "verify.host_dependent",
+			say(judge,
+			    "the host sends %llu bytes to the GPU in a call whose results have %llu",
+			    (unsigned long long)rcase->upload_bytes, (unsigned long long)bytes),
+			"Compute on the GPU; the host may read sizes, not make results.");
+	if (rc == 0)
+		rc = kgb_case_judge(judge, &fresh, failure, err);
+	judge->verdict->n_in_sandbox++;
+	kgb_ghost_count(judge, &fresh); /* nothing can be left out */
+	kgb_data_release(&fresh);
+	return rc;
+}
+
+int kgb_replay_check(struct kgb_judge *judge, struct kgb_recorded *recorded,
+		     struct kgb_failure *failure, struct kgb_err *err)
+{
+	struct kgb_replay_case rcase;
+	struct kgb_data fresh = {0};
+	int rc = kgb_replay_make(judge, recorded, &rcase, failure, err);
+
+	if (rc == 1 && kgb_replay_stays_in_sandbox(judge, &rcase)) {
+		kgb_replay_case_release(&rcase);
+		return check_in_sandbox(judge, &rcase, recorded->data[0].kase, failure, err);
+	}
+	if (rc == 0)
+		rc = fill_fresh(judge, recorded->data[0].kase, &fresh, err);
+	if (rc == 0)
+		rc = check_case(judge, &rcase, &fresh, failure, err);
+	if (rc == 0 && kgb_ghost_may_tell(judge, &fresh))
+		rc = watch(judge, &rcase, &fresh, failure, err);
+	if (rc == 0 && kgb_ghost_wants(judge, &fresh))
+		rc = haunt(judge, &rcase, &fresh, failure, err);
+	kgb_data_release(&fresh);
+	kgb_replay_case_release(&rcase);
+	return rc;
+}

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * The first step of judging on a GPU: three recorded calls of a case, and whose code they ran.
+ */
+#include <errno.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/formats/jsonw.h"
+#include "base/system/fs.h"
+#include "base/time.h"
+#include "verify/provenance/compiler.h"
+#include "verify/provenance/elf64.h"
+#include "verify/provenance/provenance.h"
+#include "verify/provenance/triton_claims.h"
+#include "verify/stages/replay.h"
+
+enum { CLAIMS_MS = 10 * 1000, CLAIMS_WANTED_MAX = 512 /* in one request */ };
+
+#define say(judge, ...) kgb_arena_printf(&(judge)->verdict->arena, __VA_ARGS__)
+
+/* ---- recording ---- */
+
+const char kgb_record_request[] = "{\"op\":\"record\",\"max_bytes\":67108864}";
+_Static_assert(KGB_REPLAY_RECORD_BYTES == 67108864, "as the request says");
+
+int kgb_replay_make_record_fd(struct kgb_judge *judge, struct kgb_err *err)
+{
+	if (judge->replay->record_fd < 0) {
+		judge->replay->record_fd = memfd_create("kgb-record", MFD_CLOEXEC);
+		if (judge->replay->record_fd < 0)
+			return kgb_fail_errno(err, errno, "memfd 'kgb-record'");
+	}
+	return 0;
+}
+
+static int start_record(struct kgb_judge *judge, struct kgb_failure *failure, struct kgb_err *err)
+{
+	KGB_AUTO(free) struct kgb_wire_reply *reply = kgb_xmalloc(sizeof(*reply));
+
+	if (kgb_replay_make_record_fd(judge, err) < 0)
+		return -1;
+	return kgb_judge_ask_runner(judge, kgb_record_request, judge->replay->record_fd,
+				    kgb_judge_call_deadline(judge), reply, failure, err);
+}
+
+/* A private copy of what a process wrote that may still be writing. */
+int kgb_replay_copy(int fd, size_t limit, struct kgb_buf *out, struct kgb_err *err)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return kgb_fail_errno(err, errno, "fstat");
+	if (st.st_size < 0 || (uint64_t)st.st_size > limit)
+		return kgb_fail(err, KGB_ERR_LIMIT, "%lld bytes, more than %zu",
+				(long long)st.st_size, limit);
+	kgb_call_resize(out, (size_t)st.st_size);
+	for (size_t at = 0; at < out->len;) {
+		ssize_t n = pread(fd, out->ptr + at, out->len - at, (off_t)at);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return kgb_fail(err, KGB_ERR_INVALID, "it shrank while it was read");
+		at += (size_t)n;
+	}
+	return 0;
+}
+
+static int refuse_record(struct kgb_judge *judge, const char *what, const struct kgb_err *why,
+			 struct kgb_failure *failure)
+{
+	return kgb_judge_refuse(failure, "verify.record",
+				say(judge, "the %s is damaged: %s", what, why->msg),
+				"Leave the process's own GPU tracing and Triton's cache alone.");
+}
+
+static enum kgb_arrangement arrangement_of(const struct kgb_case *c, bool is_last)
+{
+	if (!kgb_replay_is_tight(c))
+		return KGB_ARRANGED_LOOSELY;
+	return is_last ? KGB_ARRANGED_TIGHTLY : KGB_ARRANGED_ALIKE;
+}
+
+/* The three calls, checked as far as what the runner returns goes. The values of benchmarks are
+ * left to their replays: to compare millions of elements takes longer than to compute them. */
+static int make_calls(struct kgb_judge *judge, const struct kgb_data data[2],
+		      struct kgb_call calls[KGB_REPLAY_CALLS], struct kgb_failure *failure,
+		      struct kgb_err *err)
+{
+	for (int i = 0; i < KGB_REPLAY_CALLS; i++) {
+		const struct kgb_data *d = &data[i == 1];
+		const struct kgb_call_spec spec = {
+			.repetition = i,
+			.places = i == 2,
+			.arrangement = arrangement_of(d->kase, i == KGB_REPLAY_CALLS - 1),
+			.window = (uint32_t)i + 1,
+			.keep = i > 0};
+		int rc = kgb_call_measured(judge, d, &spec, &calls[i], failure, err);
+		if (rc != 0)
+			return rc;
+		KGB_MEASURE(judge, KGB_PHASE_CHECK);
+		if (!kgb_call_check(judge, d, &calls[i], failure))
+			return 1;
+		/* The runner holds all earlier results still. */
+		for (int k = 0; k < i; k++)
+			if (kgb_call_shares_memory(d, &calls[k], &calls[i]))
+				return kgb_judge_refuse_kept(failure);
+		if (d->kase->mode == KGB_MODE_BENCHMARK)
+			continue;
+		if (i != 1 && !kgb_call_check_values(judge, d, &calls[i], failure))
+			return 1;
+	}
+	return 0;
+}
+
+static int record_calls(struct kgb_judge *judge, struct kgb_recorded *out,
+			struct kgb_failure *failure, struct kgb_err *err)
+{
+	struct kgb_err why = KGB_ERR_INIT;
+	int rc = start_record(judge, failure, err);
+
+	if (rc == 0)
+		rc = make_calls(judge, out->data, out->calls, failure, err);
+	if (rc != 0)
+		return rc;
+	out->arena_bytes = judge->runner_memory.arena_bytes;
+	if (kgb_replay_copy(judge->replay->record_fd, KGB_REPLAY_RECORD_BYTES, &out->bytes, &why) <
+		    0 ||
+	    kgb_record_parse(out->bytes.ptr, out->bytes.len, &out->record, &why) < 0)
+		return refuse_record(judge, "record of its GPU work", &why, failure);
+	return 0;
+}
+
+int kgb_replay_record(struct kgb_judge *judge, const struct kgb_data *data,
+		      struct kgb_recorded *out, struct kgb_failure *failure, struct kgb_err *err)
+{
+	*out = (struct kgb_recorded){
+		.data = {*data},
+		.calls = kgb_xcalloc(KGB_REPLAY_CALLS, sizeof(*out->calls)),
+		.needs_kernel = kgb_case_needs_launch(judge, data),
+		.bytes = KGB_BUF_INIT(0),
+	};
+	kgb_judge_fill(judge, &out->data[1], data->kase, 1);
+	/* Results of an operator whose launches depend on data may have sizes that do, too. */
+	if (judge->spec.launches == KGB_LAUNCHES_FIXED)
+		kgb_data_shape(&out->data[1], data);
+	else if (kgb_judge_learn(judge, &out->data[1], err) < 0)
+		return -1;
+	int rc = record_calls(judge, out, failure, err);
+	for (int i = 0; i < KGB_REPLAY_CALLS; i++)
+		kgb_call_release(&out->calls[i]); /* the values; places and replies stay */
+	return rc;
+}
+
+void kgb_recorded_release(struct kgb_judge *judge, struct kgb_recorded *recorded)
+{
+	kgb_provenance_forget(judge->replay->provenance, &recorded->record);
+	kgb_record_release(&recorded->record);
+	kgb_buf_release(&recorded->bytes);
+	kgb_data_release(&recorded->data[1]); /* the first one is borrowed */
+	kgb_free(recorded->calls);
+	recorded->calls = NULL;
+}
+
+/* ---- provenance ---- */
+
+/* Code that was not seen before and that we did not make. */
+struct strangers {
+	const struct kgb_image **images;
+	char (*digests)[KGB_SHA256_HEX_LEN];
+	size_t n;
+};
+
+static void add_stranger(const struct kgb_judge *judge, const struct kgb_image *image,
+			 struct strangers *out)
+{
+	char *digest = out->digests[out->n];
+
+	if (!kgb_elf_is(image->bytes, image->len))
+		return;
+	kgb_image_sha256(image, digest);
+	if (kgb_provenance_knows(judge->replay->provenance, digest) ||
+	    kgb_compiler_find(judge->compiler, digest))
+		return;
+	for (size_t i = 0; i < out->n; i++)
+		if (strcmp(out->digests[i], digest) == 0)
+			return;
+	out->images[out->n++] = image;
+}
+
+static void write_request(const struct strangers *strangers, struct kgb_buf *request)
+{
+	struct kgb_jsonw w;
+
+	kgb_jsonw_init(&w, request, 0);
+	kgb_jsonw_object(&w);
+	kgb_jsonw_kstr(&w, "op", "claims");
+	kgb_jsonw_key(&w, "wanted");
+	kgb_jsonw_array(&w);
+	for (size_t i = 0; i < strangers->n; i++)
+		kgb_jsonw_str(&w, strangers->digests[i]);
+	kgb_jsonw_array_end(&w);
+	kgb_jsonw_object_end(&w);
+}
+
+/* What the candidate's process says they were made from. */
+static int ask_for_claims(struct kgb_judge *judge, const struct strangers *strangers,
+			  struct kgb_buf *text, struct kgb_claims *claims,
+			  struct kgb_failure *failure, struct kgb_err *err)
+{
+	KGB_AUTO(fd) int fd = memfd_create("kgb-claims", MFD_CLOEXEC);
+	KGB_AUTO(buf) struct kgb_buf request = KGB_BUF_INIT(0);
+	KGB_AUTO(free) struct kgb_wire_reply *reply = kgb_xmalloc(sizeof(*reply));
+	struct kgb_err why = KGB_ERR_INIT;
+
+	KGB_MEASURE(judge, KGB_PHASE_CLAIMS);
+	if (fd < 0)
+		return kgb_fail_errno(err, errno, "memfd 'kgb-claims'");
+	write_request(strangers, &request);
+	int rc = kgb_judge_ask_runner(judge, request.ptr, fd, kgb_mono_ms() + CLAIMS_MS, reply,
+				      failure, err);
+	if (rc != 0)
+		return rc;
+	if (kgb_replay_copy(fd, KGB_CLAIMS_BYTES_MAX, text, &why) < 0 ||
+	    kgb_claims_parse(text->ptr, text->len, claims, &why) < 0)
+		return refuse_record(judge, "list of compiled kernels", &why, failure);
+	return 0;
+}
+
+static int prove_strangers(struct kgb_judge *judge, const struct strangers *strangers,
+			   struct kgb_failure *failure, struct kgb_err *err)
+{
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+	struct kgb_claims claims = KGB_CLAIMS_INIT;
+	int rc = 0;
+
+	if (strangers->n == 0)
+		return 0;
+	rc = ask_for_claims(judge, strangers, &text, &claims, failure, err);
+	if (rc != 0)
+		return rc;
+	KGB_MEASURE(judge, KGB_PHASE_PROVE);
+	rc = kgb_provenance_prove_ahead(judge->replay->provenance, strangers->images, strangers->n,
+					&claims, err);
+	kgb_claims_release(&claims);
+	return rc;
+}
+
+int kgb_replay_prove(struct kgb_judge *judge, const struct kgb_recorded *const *recorded, size_t n,
+		     struct kgb_failure *failure, struct kgb_err *err)
+{
+	KGB_AUTO(free)
+	const struct kgb_image **images =
+		kgb_xcalloc(CLAIMS_WANTED_MAX, sizeof(struct kgb_image *));
+	KGB_AUTO(free)
+	char(*digests)[KGB_SHA256_HEX_LEN] = kgb_xcalloc(CLAIMS_WANTED_MAX + 1, KGB_SHA256_HEX_LEN);
+	struct strangers strangers = {.images = images, .digests = digests};
+	int rc = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		for (size_t k = 0; k < recorded[i]->record.n_images && rc == 0; k++) {
+			add_stranger(judge, &recorded[i]->record.images[k], &strangers);
+			if (strangers.n < CLAIMS_WANTED_MAX)
+				continue;
+			rc = prove_strangers(judge, &strangers, failure, err);
+			strangers.n = 0;
+		}
+	}
+	return rc == 0 ? prove_strangers(judge, &strangers, failure, err) : rc;
+}

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: MIT */
+#include "verify/stages/result_origin.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+
+enum {
+	LENGTH = 4, /* of a group of neighbours, in elements */
+	LENGTH_OF_BYTES = 8, /* where elements are so small that four would be there by chance */
+	LEAST_DISTINCT = 3, /* of a group: fills are everywhere */
+	LEAST_GROUPS = 8,
+	LEAST_VALUES = 8, /* of a result: signs and flags are everywhere, in any order */
+	HEADER = 16, /* of a part of a history: who, how many bytes */
+	PART_ALIGNMENT = 16,
+};
+
+/* How elements of a result may lie about, in elements from one to the next. */
+static const int64_t steps[] = {1, 2, 3, 4, -1};
+
+/* A set of groups by their hashes; 0 is an empty slot. */
+struct groups {
+	uint64_t *hashes;
+	unsigned char *seen;
+	size_t mask, n;
+};
+
+struct kgb_neighbours {
+	enum kgb_dtype dtype;
+	size_t size, length; /* of an element, in bytes; of a group, in elements */
+	bool as_is; /* nothing counts in another type: a copy, where copying is the work, of an
+		       input that lies about; a fill, since random floats are integers of 0 */
+	size_t weight; /* of a group: how many it counts for */
+	struct groups groups; /* that no input has */
+};
+
+/* ---- sets ---- */
+
+static void groups_init(struct groups *groups, size_t n_max)
+{
+	size_t slots = 64;
+
+	while (slots < 2 * n_max + 2)
+		slots *= 2;
+	*groups = (struct groups){
+		.hashes = kgb_xcalloc(slots, sizeof(*groups->hashes)),
+		.seen = kgb_xcalloc(slots, 1),
+		.mask = slots - 1,
+	};
+}
+
+static void groups_release(struct groups *groups)
+{
+	kgb_free(groups->hashes);
+	kgb_free(groups->seen);
+}
+
+/* The slot of a hash: its own or the empty one where it belongs. */
+static size_t slot_of(const struct groups *groups, uint64_t hash)
+{
+	size_t i = (size_t)(hash >> 20) & groups->mask;
+
+	while (groups->hashes[i] != 0 && groups->hashes[i] != hash)
+		i = (i + 1) & groups->mask;
+	return i;
+}
+
+static bool groups_hold(const struct groups *groups, uint64_t hash)
+{
+	return groups->hashes[slot_of(groups, hash)] == hash;
+}
+
+static void groups_add(struct groups *groups, uint64_t hash)
+{
+	const size_t i = slot_of(groups, hash);
+
+	if (groups->hashes[i] == hash)
+		return;
+	groups->hashes[i] = hash;
+	groups->n++;
+}
+
+/* ---- groups ---- */
+
+static uint64_t element_hash(const char *at, size_t size)
+{
+	uint64_t words[2] = {0};
+
+	memcpy(words, at, size);
+	return (words[0] ^ words[1] * UINT64_C(0x9e3779b97f4a7c15)) + 1;
+}
+
+/* Of `length` elements from `at` on, `step` elements apart. Never 0. */
+static uint64_t group_hash(const struct kgb_neighbours *of, const char *at, int64_t step)
+{
+	uint64_t hash = 0;
+
+	for (size_t i = 0; i < of->length; i++) {
+		hash ^= element_hash(at + (int64_t)i * step * (int64_t)of->size, of->size);
+		hash *= UINT64_C(0xff51afd7ed558ccd); /* the finalizer of MurmurHash3 */
+		hash ^= hash >> 32;
+	}
+	return hash != 0 ? hash : 1;
+}
+
+static bool is_varied(const struct kgb_neighbours *of, const char *at)
+{
+	size_t n_distinct = 0;
+
+	for (size_t i = 0; i < of->length; i++) {
+		bool is_new = true;
+		for (size_t k = 0; k < i && is_new; k++)
+			is_new = memcmp(at + i * of->size, at + k * of->size, of->size) != 0;
+		n_distinct += is_new;
+	}
+	return n_distinct >= LEAST_DISTINCT;
+}
+
+/* Are there enough different elements that no group is somewhere by chance? */
+static bool is_rich(const struct kgb_neighbours *of, const char *elements, size_t n)
+{
+	const char *values[LEAST_VALUES];
+	size_t n_values = 0;
+
+	for (size_t i = 0; i < n && n_values < LEAST_VALUES; i++) {
+		const char *at = elements + i * of->size;
+		bool is_new = true;
+		for (size_t k = 0; k < n_values && is_new; k++)
+			is_new = memcmp(values[k], at, of->size) != 0;
+		if (is_new)
+			values[n_values++] = at;
+	}
+	return n_values == LEAST_VALUES;
+}
+
+static size_t n_groups_of(const struct kgb_neighbours *of, size_t n_elements)
+{
+	return n_elements < of->length ? 0 : n_elements - of->length + 1;
+}
+
+/* ---- elements in another type ---- */
+
+static bool is_convertible(enum kgb_dtype from, enum kgb_dtype to)
+{
+	return from == to || (!kgb_dtype_is_complex(from) && !kgb_dtype_is_complex(to));
+}
+
+/* n elements as those of a result; NULL: they cannot be. *converted is to be freed. */
+static const char *as_result(const struct kgb_neighbours *of, enum kgb_dtype from,
+			     const void *elements, size_t n, char **converted)
+{
+	*converted = NULL;
+	if (from == of->dtype)
+		return elements;
+	if (!is_convertible(from, of->dtype))
+		return NULL;
+	KGB_AUTO(free) double *values = kgb_xreallocarray(NULL, n + 1, sizeof(*values));
+	*converted = kgb_xreallocarray(NULL, n + 1, of->size);
+	kgb_dtype_load_array(from, elements, n, values);
+	kgb_dtype_store_array(of->dtype, values, n, *converted);
+	return *converted;
+}
+
+/* ---- what is new in a result ---- */
+
+/* Their hashes, wherever n elements hold a group in one of the ways that elements may lie about. */
+static void each_group(const struct kgb_neighbours *of, const char *elements, size_t n,
+		       void (*fn)(uint64_t hash, void *payload), void *payload)
+{
+	for (size_t k = 0; k < KGB_ARRAY_LEN(steps); k++) {
+		const int64_t reach = (int64_t)(of->length - 1) * steps[k];
+		const int64_t first = reach < 0 ? -reach : 0;
+		const int64_t end = (int64_t)n - (reach > 0 ? reach : 0);
+		for (int64_t i = first; i < end; i++)
+			fn(group_hash(of, elements + (size_t)i * of->size, steps[k]), payload);
+	}
+}
+
+static void add_hash(uint64_t hash, void *payload)
+{
+	groups_add(payload, hash);
+}
+
+static void add_known(const struct kgb_neighbours *of, struct groups *known, const char *elements,
+		      size_t n)
+{
+	each_group(of, elements, n, add_hash, known);
+}
+
+/* The input's elements as they lie in memory, and in row-major order unless that is the work. */
+static void add_input(struct kgb_neighbours *of, struct groups *known, const struct kgb_view *view,
+		      const char *storage, const struct kgb_truth *truth, bool alone)
+{
+	const size_t n = (size_t)kgb_view_numel(view);
+	const size_t n_stored = (size_t)view->storage_elements;
+	KGB_AUTO(free)
+	char *logical = kgb_xreallocarray(NULL, n + 1, kgb_dtype_size(view->dtype));
+
+	kgb_view_gather(view, storage, logical);
+	KGB_AUTO(free) char *converted = NULL;
+	KGB_AUTO(free) char *converted_too = NULL;
+	const char *stored = as_result(of, view->dtype, storage, n_stored, &converted);
+	const char *ordered = as_result(of, view->dtype, logical, n, &converted_too);
+	const bool is_result = ordered && n == (size_t)kgb_view_numel(&truth->view) &&
+			       memcmp(ordered, truth->native, n * of->size) == 0;
+	if (alone && is_result) {
+		of->as_is = true;
+		if (view->dtype == of->dtype)
+			add_known(of, known, stored, n_stored);
+		return;
+	}
+	if (stored)
+		add_known(of, known, stored, n_stored);
+	if (ordered)
+		add_known(of, known, ordered, n);
+}
+
+static size_t n_of_inputs(const struct kgb_data *data)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < data->kase->n_args; i++)
+		if (data->storages[i])
+			n += (size_t)data->kase->args[i].view.storage_elements +
+			     (size_t)kgb_view_numel(&data->kase->args[i].view);
+	return n * KGB_ARRAY_LEN(steps);
+}
+
+static struct kgb_neighbours *neighbours_new(const struct kgb_data *data,
+					     const struct kgb_truth *truth, bool alone)
+{
+	const size_t n = (size_t)kgb_view_numel(&truth->view);
+	struct kgb_neighbours *of = kgb_xcalloc(1, sizeof(*of));
+	struct groups known;
+
+	of->dtype = truth->view.dtype;
+	of->size = kgb_dtype_size(of->dtype);
+	of->length = of->size == 1 ? LENGTH_OF_BYTES : LENGTH;
+	groups_init(&known, n_of_inputs(data));
+	groups_init(&of->groups, n);
+	for (size_t i = 0; i < data->kase->n_args; i++)
+		if (data->storages[i])
+			add_input(of, &known, &data->kase->args[i].view, data->storages[i], truth,
+				  alone);
+	const bool is_fill = alone && n >= of->length && kgb_truth_is_filled(truth);
+	const bool tells = is_fill || is_rich(of, truth->native, n);
+	of->weight = is_fill ? LEAST_GROUPS : 1;
+	of->as_is |= is_fill;
+	for (size_t i = 0; tells && i < n_groups_of(of, n); i++) {
+		const char *at = (const char *)truth->native + i * of->size;
+		const uint64_t hash = group_hash(of, at, 1);
+		if ((is_fill || is_varied(of, at)) && !groups_hold(&known, hash))
+			groups_add(&of->groups, hash);
+	}
+	groups_release(&known);
+	return of;
+}
+
+static void add_dtype(struct kgb_arranged *arranged, enum kgb_dtype dtype)
+{
+	for (size_t i = 0; i < arranged->n_dtypes; i++)
+		if (arranged->dtypes[i] == dtype)
+			return;
+	arranged->dtypes[arranged->n_dtypes++] = dtype;
+}
+
+void kgb_arranged_init(struct kgb_arranged *arranged, const struct kgb_data *data, bool alone)
+{
+	*arranged = (struct kgb_arranged){.data = data};
+	for (size_t i = 0; i < data->kase->n_args; i++)
+		if (data->storages[i])
+			add_dtype(arranged, data->kase->args[i].view.dtype);
+	for (size_t i = 0; i < data->n_results; i++) {
+		const struct kgb_truth *truth = &data->results[i];
+		if (!truth->native || truth->view.dtype == KGB_DTYPE_BOOL)
+			continue;
+		arranged->results[i] = neighbours_new(data, truth, alone);
+		arranged->n += arranged->results[i]->groups.n * arranged->results[i]->weight;
+	}
+}
+
+void kgb_arranged_release(struct kgb_arranged *arranged)
+{
+	for (size_t i = 0; i < KGB_MAX_RESULTS; i++) {
+		if (!arranged->results[i])
+			continue;
+		groups_release(&arranged->results[i]->groups);
+		kgb_free(arranged->results[i]);
+		arranged->results[i] = NULL;
+	}
+}
+
+bool kgb_arranged_tells(const struct kgb_arranged *arranged)
+{
+	return arranged->n >= LEAST_GROUPS;
+}
+
+bool kgb_arranged_by_host(const struct kgb_arranged *arranged)
+{
+	return kgb_arranged_tells(arranged) && 2 * arranged->n_by_host >= arranged->n;
+}
+
+/* ---- memory ---- */
+
+struct look {
+	struct kgb_neighbours *of;
+	enum kgb_arranger by;
+	size_t *n_by_host;
+};
+
+static void look_for(uint64_t hash, void *payload)
+{
+	struct look *look = payload;
+	struct groups *groups = &look->of->groups;
+	const size_t slot = slot_of(groups, hash);
+
+	if (groups->hashes[slot] == 0 || groups->seen[slot])
+		return;
+	groups->seen[slot] = 1;
+	if (look->by == KGB_ARRANGED_BY_HOST)
+		*look->n_by_host += look->of->weight;
+}
+
+static void see_as(struct kgb_neighbours *of, enum kgb_dtype dtype, const void *bytes,
+		   size_t n_bytes, enum kgb_arranger by, size_t *n_by_host)
+{
+	const size_t n = n_bytes / kgb_dtype_size(dtype);
+	KGB_AUTO(free) char *converted = NULL;
+	const char *elements = as_result(of, dtype, bytes, n, &converted);
+
+	struct look look = {.of = of, .by = by, .n_by_host = n_by_host};
+
+	if (elements)
+		each_group(of, elements, n, look_for, &look);
+}
+
+void kgb_arranged_see(struct kgb_arranged *arranged, const void *bytes, size_t n_bytes,
+		      enum kgb_arranger by)
+{
+	for (size_t i = 0; i < arranged->data->n_results; i++) {
+		struct kgb_neighbours *of = arranged->results[i];
+		if (!of || of->groups.n == 0)
+			continue;
+		see_as(of, of->dtype, bytes, n_bytes, by, &arranged->n_by_host);
+		for (size_t k = 0; k < arranged->n_dtypes; k++)
+			if (arranged->dtypes[k] != of->dtype && !of->as_is)
+				see_as(of, arranged->dtypes[k], bytes, n_bytes, by,
+				       &arranged->n_by_host);
+	}
+}
+
+int kgb_arranged_see_history(struct kgb_arranged *arranged, const void *bytes, size_t n_bytes,
+			     struct kgb_err *err)
+{
+	const char *at = bytes;
+
+	while (n_bytes > 0) {
+		uint64_t header[2];
+		if (n_bytes < HEADER)
+			return kgb_fail(err, KGB_ERR_INVALID, "it ends in a header");
+		memcpy(header, at, HEADER);
+		at += HEADER;
+		n_bytes -= HEADER;
+		if (header[0] > KGB_ARRANGED_BY_KERNEL || header[1] > n_bytes)
+			return kgb_fail(err, KGB_ERR_INVALID, "%llu bytes by %llu",
+					(unsigned long long)header[1],
+					(unsigned long long)header[0]);
+		kgb_arranged_see(arranged, at, (size_t)header[1], (enum kgb_arranger)header[0]);
+		const size_t step =
+			((size_t)header[1] + PART_ALIGNMENT - 1) / PART_ALIGNMENT * PART_ALIGNMENT;
+		if (step > n_bytes)
+			return kgb_fail(err, KGB_ERR_INVALID, "it ends in a part");
+		at += step;
+		n_bytes -= step;
+	}
+	return 0;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * Who put a case's result together? Torch may allocate, fill, copy and convert beside a candidate's
+ * kernels, and by copies alone a result can be laid out (a stack, a rotation, a conversion that
+ * computes) for a kernel that only copies it on. No stage that leaves kernels out notices: the
+ * result does depend on that kernel. So memory is looked at while the call goes on, for neighbours:
+ * a few consecutive elements of the result that no input has side by side. Whoever made memory hold
+ * them first has arranged them, torch or a kernel.
+ */
+#ifndef KGB_VERIFY_STAGES_RESULT_ORIGIN_H
+#define KGB_VERIFY_STAGES_RESULT_ORIGIN_H
+
+#include "verify/lane/case_data.h"
+
+enum kgb_arranger { KGB_ARRANGED_BY_HOST, KGB_ARRANGED_BY_KERNEL };
+
+struct kgb_arranged {
+	const struct kgb_data *data; /* borrowed, with its truth */
+	struct kgb_neighbours *results[KGB_MAX_RESULTS]; /* owned; NULL: no elements that count */
+	enum kgb_dtype dtypes[KGB_MAX_ARGS]; /* of inputs: what results may lie about as, too */
+	size_t n_dtypes;
+	size_t n; /* groups of neighbours, of all results */
+	size_t n_by_host; /* that torch put together, among those seen so far */
+};
+
+/** Find the neighbours of the results of `data`. `alone`: the operator is a fill or a copy itself
+ * (KGB_TRITON_ALONE); then one value everywhere tells as well, and an input in row-major order is
+ * no more known than any other order, where it is the result. Pair with kgb_arranged_release. */
+void kgb_arranged_init(struct kgb_arranged *arranged, const struct kgb_data *data, bool alone);
+void kgb_arranged_release(struct kgb_arranged *arranged);
+
+/** Are there enough of them to tell anything? */
+bool kgb_arranged_tells(const struct kgb_arranged *arranged);
+/** What lies at `bytes` is there since `by` did something. In the order in which it happened. */
+void kgb_arranged_see(struct kgb_arranged *arranged, const void *bytes, size_t n_bytes,
+		      enum kgb_arranger by);
+/** kgb_arranged_see for all that a runner's history tells (memory.py, History): untrusted bytes.
+ * INVALID where they are no such history. */
+KGB_MUST_CHECK int kgb_arranged_see_history(struct kgb_arranged *arranged, const void *bytes,
+					    size_t n_bytes, struct kgb_err *err);
+/** Did torch put together half of them or more? */
+bool kgb_arranged_by_host(const struct kgb_arranged *arranged);
+
+#endif

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * Stage correctness: every case twice, under different poison and at different addresses; on a GPU
+ * by replay. The cheapest case is judged first, then the others, spread over lanes.
+ */
+#include "verify/stages/stage_correctness.h"
+
+#include "base/str.h"
+#include "base/time.h"
+#include "verify/stages/case_order.h"
+#include "verify/stages/lanes.h"
+
+enum { CASES_PER_LANE = 6 };
+
+const struct kgb_case *kgb_correctness_case(const struct kgb_judge *lane,
+					    const struct kgb_correctness *work, size_t turn)
+{
+	return &lane->cases.items[work->order[turn]];
+}
+
+int kgb_correctness_load(struct kgb_judge *lane, struct kgb_err *err)
+{
+	struct kgb_failure failure = {0};
+	int rc = kgb_judge_load(lane, &failure, err);
+
+	if (rc == 1)
+		kgb_verdict_decide(lane->verdict, KGB_STAGE_CORRECTNESS, &failure);
+	return rc;
+}
+
+static int run_lane(struct kgb_judge *lane, size_t number, void *payload, struct kgb_err *err)
+{
+	struct kgb_correctness *work = payload;
+	int rc = lane->options->device == KGB_DEVICE_CPU
+			 ? kgb_correctness_on_cpu(lane, number, work, err)
+			 : kgb_correctness_on_gpu(lane, number, work, err);
+
+	if (rc != 0)
+		kgb_case_queue_stop(&work->queue);
+	return rc;
+}
+
+/* The layer that found it: what the trace of the GPU's work shows is l3. */
+static enum kgb_stage stage_of(const char *code)
+{
+	static const char *const of_trace[] = {
+		"cheat.library_compute", "infra.recompile",           "verify.record",
+		"verify.host_dependent", "verify.varying_parameters", "verify.not_replayable"};
+
+	for (size_t i = 0; i < KGB_ARRAY_LEN(of_trace); i++)
+		if (kgb_str_eq(code, of_trace[i]))
+			return KGB_STAGE_L3;
+	return kgb_str_eq(code, "cheat.no_launch") ? KGB_STAGE_L2 : KGB_STAGE_CORRECTNESS;
+}
+
+/* The decisive failure: a cheat before everything else, what is wrong before what could not be
+ * found out, else the first. */
+static const struct kgb_failure *choose(const struct kgb_verdict *verdict)
+{
+	const struct kgb_failure *cheat = kgb_verdict_cheat(verdict);
+
+	if (cheat)
+		return cheat;
+	for (size_t i = 0; i < verdict->n_failures; i++)
+		if (!kgb_str_starts(verdict->failures[i].code, "infra."))
+			return &verdict->failures[i];
+	return &verdict->failures[0];
+}
+
+static int judge_all(struct kgb_judge *judge, struct kgb_err *err)
+{
+	KGB_AUTO(free) size_t *order = kgb_xcalloc(judge->cases.n + 1, sizeof(*order));
+	struct kgb_correctness work = {.first = judge, .order = order};
+	struct kgb_seats seats;
+
+	kgb_case_order(&judge->cases, order);
+	kgb_case_queue_init(&work.queue, judge->cases.n, judge->options->max_failures);
+	kgb_ghost_choose(judge);
+	work.queue.n_lanes = kgb_lanes_count(judge, judge->cases.n, CASES_PER_LANE, &seats);
+	int rc = kgb_lanes_run(judge, work.queue.n_lanes, run_lane, &work, err);
+	kgb_seats_give(&seats);
+	kgb_case_queue_release(&work.queue);
+	return rc;
+}
+
+static int run_stage(struct kgb_judge *judge, struct kgb_err *err)
+{
+	if (judge->options->device != KGB_DEVICE_CPU &&
+	    kgb_judge_take_gpu(judge, KGB_STAGE_CORRECTNESS, false) != 0)
+		return 1;
+	int rc = judge_all(judge, err);
+	/* A cheat that one lane found counts, whatever another one met with. */
+	if (rc != 0 && !kgb_verdict_cheat(judge->verdict))
+		return rc;
+	if (judge->verdict->code)
+		kgb_verdict_withdraw(judge->verdict);
+	if (judge->verdict->failed_tests > 0) {
+		const struct kgb_failure *failure = choose(judge->verdict);
+		kgb_verdict_decide(judge->verdict, stage_of(failure->code), failure);
+		return 1;
+	}
+	if (judge->verdict->passed_tests != judge->verdict->total_tests)
+		return kgb_fail(err, KGB_ERR_FAILED, "only %lld of %lld cases were run",
+				(long long)judge->verdict->passed_tests,
+				(long long)judge->verdict->total_tests);
+	return 0;
+}
+
+int kgb_stage_correctness(struct kgb_judge *judge)
+{
+	struct kgb_stage_result *stage = &judge->verdict->stages[KGB_STAGE_CORRECTNESS];
+	struct kgb_err err = KGB_ERR_INIT;
+	int64_t started_ms = kgb_mono_ms();
+	int rc = run_stage(judge, &err);
+
+	stage->wall_ms = kgb_mono_ms() - started_ms;
+	if (rc == 0)
+		stage->status = KGB_STAGE_PASSED;
+	if (rc < 0)
+		kgb_verdict_decide_infra(judge->verdict, KGB_STAGE_CORRECTNESS, "infra.correctness",
+					 &err);
+	return rc == 0 ? 0 : 1;
+}

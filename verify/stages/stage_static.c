@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * Stages contract and l1: the source as bytes, then as facts that a jailed worker extracts without
+ * running it.
+ */
+#include <sys/mman.h>
+
+#include "base/limits.h"
+#include "base/time.h"
+#include "verify/lane/judge.h"
+
+enum {
+	FACTS_BYTES = 32 << 20,
+	FACTS_MS = 60 * 1000, /* on a busy machine; what runs for ever meets the next limit first */
+	FACTS_MEMORY = 1 << 30,
+	FACTS_CPU_S = 20,
+	TMP_BYTES = 1 << 20
+};
+
+#define say(judge, ...) kgb_arena_printf(&(judge)->verdict->arena, __VA_ARGS__)
+
+static void decide_finding(struct kgb_judge *judge, const struct kgb_finding *finding)
+{
+	enum kgb_stage stage =
+		strcmp(finding->stage, "l1") == 0 ? KGB_STAGE_L1 : KGB_STAGE_CONTRACT;
+	const struct kgb_failure failure = {
+		.code = say(judge, "%s", finding->code),
+		.message = finding->line > 0
+				   ? say(judge, "line %d: %s", finding->line, finding->message)
+				   : say(judge, "%s", finding->message),
+		.hint = finding->hint[0] ? say(judge, "%s", finding->hint) : NULL,
+	};
+
+	if (stage == KGB_STAGE_L1)
+		judge->verdict->stages[KGB_STAGE_CONTRACT].status = KGB_STAGE_PASSED;
+	kgb_verdict_decide(judge->verdict, stage, &failure);
+}
+
+/* The parser itself gave up: source made to break it. */
+static void decide_unparsable(struct kgb_judge *judge, const struct kgb_worker *worker)
+{
+	const struct kgb_failure failure = {
+		.code = "contract.unparsable",
+		.message = worker->end == KGB_WORKER_TIMED_OUT
+				   ? "parsing kernel.py takes too long"
+				   : "parsing kernel.py exhausts the parser",
+		.hint = "Write plain Python: no deeply nested expressions, no generated code.",
+	};
+
+	kgb_verdict_decide(judge->verdict, KGB_STAGE_CONTRACT, &failure);
+}
+
+/* Facts as JSON; 0, 1 decided, -1 with *err. */
+static int extract_facts(struct kgb_judge *judge, cJSON **out, struct kgb_err *err)
+{
+	KGB_AUTO(fd) int kernel = -1;
+	KGB_AUTO(fd) int facts = -1;
+	KGB_AUTO(free) struct kgb_wire_reply *reply = kgb_xmalloc(sizeof(*reply));
+	struct kgb_worker worker = KGB_WORKER_INIT;
+
+	if (kgb_memfd_of("kgb-kernel", judge->source.ptr, judge->source.len, &kernel, err) < 0 ||
+	    kgb_memfd_sized("kgb-facts", FACTS_BYTES, 0, &facts, err) < 0)
+		return -1;
+	const struct kgb_worker_spec spec = {
+		.role = "facts",
+		.memory_bytes = FACTS_MEMORY,
+		.cpu_s = FACTS_CPU_S,
+		.tmp_bytes = TMP_BYTES,
+		.fds = {kernel, facts},
+		.n_fds = 2,
+	};
+	if (kgb_judge_start_worker(judge, &worker, KGB_ROLE_RUNNER, &spec, FACTS_MS, err) < 0)
+		return -1;
+	if (kgb_worker_send(&worker, "{\"op\":\"facts\"}", NULL, 0, err) < 0) {
+		kgb_worker_stop(&worker);
+		return -1;
+	}
+	bool answered = kgb_worker_wait(&worker, kgb_mono_ms() + FACTS_MS, reply);
+	int rc = 0;
+	if (!answered && worker.end == KGB_WORKER_LOST)
+		rc = kgb_fail(err, KGB_ERR_FAILED, "the parser's supervisor is gone");
+	else if (!answered || reply->status != KGB_WIRE_OK) {
+		decide_unparsable(judge, &worker);
+		rc = 1;
+	}
+	/* Dead before we read: nobody changes the text under our hands. */
+	kgb_worker_stop(&worker);
+	if (rc != 0)
+		return rc;
+	if (reply->value > FACTS_BYTES)
+		return kgb_fail(err, KGB_ERR_FAILED, "facts of %lld bytes",
+				(long long)reply->value);
+	const char *text = mmap(NULL, FACTS_BYTES, PROT_READ, MAP_SHARED, facts, 0);
+	if (text == MAP_FAILED)
+		return kgb_fail(err, KGB_ERR_FAILED, "map the facts");
+	rc = kgb_json_parse(text, (size_t)reply->value, out, err);
+	munmap((void *)(uintptr_t)text, FACTS_BYTES);
+	return rc < 0 ? kgb_ctx(err, "facts") : 0;
+}
+
+static int scan(struct kgb_judge *judge, struct kgb_err *err)
+{
+	struct kgb_finding finding = {0};
+	KGB_AUTO(json) cJSON *facts = NULL;
+
+	if (kgb_scan_bytes(judge->source.ptr, judge->source.len, &finding) != 0) {
+		decide_finding(judge, &finding);
+		return 1;
+	}
+	int rc = extract_facts(judge, &facts, err);
+	if (rc != 0)
+		return rc;
+	rc = kgb_scan_facts(judge->l1, &judge->spec, facts, &finding, err);
+	if (rc == 1)
+		decide_finding(judge, &finding);
+	return rc;
+}
+
+int kgb_stage_static(struct kgb_judge *judge)
+{
+	struct kgb_stage_result *stages = judge->verdict->stages;
+	struct kgb_err err = KGB_ERR_INIT;
+	int64_t started_ms = kgb_mono_ms();
+	int rc = scan(judge, &err);
+
+	stages[KGB_STAGE_CONTRACT].wall_ms = kgb_mono_ms() - started_ms;
+	if (rc == 0) {
+		stages[KGB_STAGE_CONTRACT].status = KGB_STAGE_PASSED;
+		stages[KGB_STAGE_L1].status = KGB_STAGE_PASSED;
+	}
+	if (rc < 0)
+		kgb_verdict_decide_infra(judge->verdict, KGB_STAGE_CONTRACT, "infra.facts", &err);
+	return rc == 0 ? 0 : 1;
+}

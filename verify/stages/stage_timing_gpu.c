@@ -1,0 +1,493 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * Stage timing on a GPU: the candidate's plan and the baseline's run in two processes of their own,
+ * in blocks that the timer's controller orders, on rotating inputs. The result of the last call of
+ * every block of the candidate is checked.
+ */
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/time.h"
+#include "verify/cases/cost.h"
+#include "verify/stages/replay.h"
+#include "verify/timer/timer.h"
+
+enum {
+	EXEC_MS = 60 * 1000,
+	SLOTS_MAX = 16,
+	SLOTS_MIN = 8, /* with fewer the timer cannot see that results are reused */
+	SLOTS_FEW = 4, /* where results that are kept would fit nowhere */
+	CHECKED_SLOTS = 2,
+	TRIES = 2,
+	STARTS = 6,
+	FIRST_VARIANT = 100,
+	FIRST_REPETITION = 60,
+};
+#define INPUT_BYTES_WANTED ((size_t)256 << 20) /* of all slots together, unless that is too few */
+/* All memory is random before a timed call. What is not memory (caches, registers, shared memory)
+ * has less than this in all on any chip. */
+#define ON_CHIP_BYTES ((size_t)128 << 20)
+#define RULER_STEP_NS 32 /* of events and of CUPTI's activity, as seen on an H200 */
+
+#define say(judge, ...) kgb_arena_printf(&(judge)->verdict->arena, __VA_ARGS__)
+
+struct player {
+	struct kgb_exec exec;
+	bool begun; /* and not finished */
+	bool runs;
+	int output_fd;
+	char *output;
+	size_t output_bytes;
+};
+
+/* Timing of one case. */
+struct session {
+	struct kgb_judge *judge;
+	const struct kgb_case *kase;
+	struct player sides[KGB_N_SIDES];
+	uint32_t process; /* number of both */
+	struct kgb_data data; /* of the capture, with its truth */
+	struct kgb_replay_case rcase;
+	struct kgb_plan baseline;
+	struct kgb_exec_range ranges[KGB_MAX_RESULTS];
+	size_t n_ranges;
+	char *input;
+	int input_fd;
+	size_t input_bytes, arena_bytes;
+	uint32_t n_slots;
+	void *right[SLOTS_MAX][KGB_MAX_RESULTS]; /* owned; results on each slot */
+	struct kgb_data truths[SLOTS_MAX]; /* of the slots that `knows` says so of */
+	bool knows[SLOTS_MAX];
+	bool in_arena; /* a parameter holds a result */
+	bool refused; /* failure holds why */
+	bool skipped; /* there is nothing to replay, as the spec allows */
+	struct kgb_failure failure;
+};
+
+static void stop_side(struct session *s, enum kgb_side side)
+{
+	struct player *player = &s->sides[side];
+
+	if (player->begun || player->runs)
+		kgb_exec_stop(&player->exec);
+	player->begun = player->runs = false;
+}
+
+static void release(struct session *s)
+{
+	for (int side = 0; side < KGB_N_SIDES; side++) {
+		struct player *player = &s->sides[side];
+		stop_side(s, (enum kgb_side)side);
+		if (player->output)
+			munmap(player->output, player->output_bytes);
+		kgb_close(player->output_fd);
+	}
+	if (s->input)
+		munmap(s->input, s->input_bytes);
+	kgb_close(s->input_fd);
+	for (size_t slot = 0; slot < SLOTS_MAX; slot++) {
+		for (size_t i = 0; i < KGB_MAX_RESULTS; i++)
+			kgb_free(s->right[slot][i]);
+		if (s->knows[slot])
+			kgb_data_release(&s->truths[slot]);
+	}
+	kgb_plan_release(&s->baseline);
+	kgb_replay_case_release(&s->rcase);
+	kgb_data_release(&s->data);
+}
+
+/* ---- inputs ---- */
+
+/* Fill slot number `slot`, replay the candidate on it untimed, and note its results. The first ones
+ * are compared with the reference; what the candidate does cannot depend on a number that it does
+ * not know. */
+static int prepare_slot(struct session *s, uint32_t slot, struct kgb_err *err)
+{
+	struct kgb_judge *judge = s->judge;
+	struct kgb_data data;
+	struct kgb_call call = {0};
+	int rc = 0;
+
+	kgb_judge_fill(judge, &data, s->kase, FIRST_VARIANT + slot);
+	kgb_data_shape(&data, &s->data);
+	if (slot < CHECKED_SLOTS)
+		rc = kgb_judge_learn(judge, &data, err);
+	KGB_MEASURE(judge, KGB_PHASE_SLOTS);
+	if (rc == 0)
+		rc = kgb_replay_run(judge, &s->rcase, &data, FIRST_REPETITION + (int)slot, -1,
+				    &call, &s->failure, err);
+	if (rc == 0)
+		memcpy(s->input + (size_t)slot * s->arena_bytes, judge->image.ptr, s->arena_bytes);
+	if (rc == 0 && !kgb_call_check(judge, &data, &call, &s->failure))
+		rc = 1;
+	if (rc == 0 && slot < CHECKED_SLOTS &&
+	    !kgb_call_check_values(judge, &data, &call, &s->failure))
+		rc = 1;
+	for (size_t i = 0; i < data.n_results && rc == 0; i++) {
+		s->right[slot][i] = call.values[i];
+		call.values[i] = NULL;
+	}
+	s->refused |= rc == 1;
+	kgb_call_release(&call);
+	kgb_data_release(&data);
+	return rc == 0 ? 0 : -1;
+}
+
+static size_t result_bytes(const struct session *s)
+{
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < s->data.n_results; i++) {
+		const struct kgb_view *view = &s->data.results[i].view;
+		bytes += (size_t)kgb_view_numel(view) * kgb_dtype_size(view->dtype);
+	}
+	return bytes;
+}
+
+static uint32_t count_slots(const struct session *s)
+{
+	const size_t wanted = INPUT_BYTES_WANTED / (s->arena_bytes + 1);
+	const size_t least = result_bytes(s) > ON_CHIP_BYTES / SLOTS_FEW ? SLOTS_FEW : SLOTS_MIN;
+
+	return (uint32_t)(wanted > SLOTS_MAX ? SLOTS_MAX : wanted < least ? least : wanted);
+}
+
+static int prepare_inputs(struct session *s, struct kgb_err *err)
+{
+	s->arena_bytes = s->rcase.call.arena_bytes;
+	s->n_slots = count_slots(s);
+	s->input_bytes = s->arena_bytes * s->n_slots;
+	if (kgb_memfd_mapped("kgb-timing-input", s->input_bytes, true, &s->input, &s->input_fd,
+			     err) < 0)
+		return -1;
+	for (uint32_t slot = 0; slot < s->n_slots; slot++)
+		if (prepare_slot(s, slot, err) < 0)
+			return -1;
+	return 0;
+}
+
+/* ---- processes ---- */
+
+static int fail_exec(struct session *s, enum kgb_side side, enum kgb_exec_outcome outcome,
+		     struct kgb_err *err)
+{
+	if (outcome >= KGB_EXEC_FAULTED)
+		stop_side(s, side);
+	if (side == KGB_SIDE_A)
+		return kgb_ctx(err, "baseline of case '%s'", s->kase->name);
+	s->refused = kgb_replay_explain(s->judge, outcome, &s->failure, err) == 1;
+	return -1;
+}
+
+static struct kgb_exec_spec exec_spec(const struct session *s)
+{
+	return (struct kgb_exec_spec){.device = (uint32_t)s->judge->options->device,
+				      .cupti = s->judge->options->cupti};
+}
+
+/* A context takes longer to make than most kernels to time: it is made while inputs are. */
+static int begin_side(struct session *s, enum kgb_side side, struct kgb_err *err)
+{
+	struct player *player = &s->sides[side];
+	const struct kgb_exec_spec spec = exec_spec(s);
+
+	player->exec = (struct kgb_exec)KGB_EXEC_CLIENT_INIT;
+	player->begun = kgb_exec_begin(&player->exec, &spec, err) == KGB_EXEC_DONE;
+	return player->begun ? 0 : -1;
+}
+
+/* Both begin at once: the driver makes contexts one after the other, and the first is needed first.
+ */
+static int change_processes(struct session *s, uint32_t number, struct kgb_err *err)
+{
+	s->process = number;
+	for (int side = 0; side < KGB_N_SIDES; side++) {
+		stop_side(s, (enum kgb_side)side);
+		if (begin_side(s, (enum kgb_side)side, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int open_output(struct session *s, struct player *player, struct kgb_err *err)
+{
+	size_t bytes =
+		s->arena_bytes + 4096 + KGB_EXEC_SAMPLES_MAX * sizeof(struct kgb_exec_sample);
+
+	for (size_t i = 0; i < s->n_ranges; i++)
+		bytes += s->ranges[i].bytes + 64;
+	player->output_bytes = bytes;
+	return kgb_memfd_mapped("kgb-timing-output", bytes, false, &player->output,
+				&player->output_fd, err);
+}
+
+static int open_process(struct session *s, enum kgb_side side, struct kgb_err *err)
+{
+	struct player *player = &s->sides[side];
+	const struct kgb_exec_spec spec = exec_spec(s);
+
+	if (!player->output && open_output(s, player, err) < 0)
+		return -1;
+	if (!player->begun && begin_side(s, side, err) < 0)
+		return -1;
+	player->runs = kgb_exec_finish(&player->exec, &spec, EXEC_MS, err) == KGB_EXEC_DONE;
+	player->begun = false;
+	return player->runs ? 0 : -1;
+}
+
+static enum kgb_exec_outcome load_plans(struct session *s, enum kgb_side side, struct kgb_err *err)
+{
+	struct player *player = &s->sides[side];
+	const struct kgb_plan *plan = side == KGB_SIDE_A ? &s->baseline : &s->rcase.plan;
+	enum kgb_exec_outcome outcome =
+		kgb_exec_arena(&player->exec, s->input_fd, s->arena_bytes, s->n_slots,
+			       player->output_fd, player->output_bytes, EXEC_MS, err);
+
+	if (outcome == KGB_EXEC_DONE)
+		outcome = kgb_exec_plan(&player->exec, 0, plan->record.ptr, plan->record.len,
+					EXEC_MS, err);
+	if (outcome == KGB_EXEC_DONE && side == KGB_SIDE_B && s->rcase.has_prologue)
+		outcome = kgb_exec_plan(&player->exec, 1, s->rcase.prologue.record.ptr,
+					s->rcase.prologue.record.len, EXEC_MS, err);
+	return outcome;
+}
+
+/* A library that the baseline calls has memory of its own, at addresses where another process has
+ * something else now and then. A candidate has none. */
+static int start_side(struct session *s, enum kgb_side side, struct kgb_err *err)
+{
+	for (int i = 1;; i++) {
+		if (open_process(s, side, err) < 0)
+			return -1;
+		enum kgb_exec_outcome outcome = load_plans(s, side, err);
+		if (outcome == KGB_EXEC_DONE)
+			return 0;
+		if (outcome != KGB_EXEC_UNREPLAYABLE || side != KGB_SIDE_A || i == STARTS)
+			return fail_exec(s, side, outcome, err);
+		stop_side(s, side);
+	}
+}
+
+/* ---- samples ---- */
+
+/* What the last call of a block left, in memory of our own. */
+static void take_results(struct session *s, const struct kgb_exec_layout *layout,
+			 struct kgb_call *out)
+{
+	const char *output = s->sides[KGB_SIDE_B].output;
+
+	*out = s->rcase.call;
+	memset(out->values, 0, sizeof(out->values));
+	if (s->in_arena)
+		kgb_replay_take(s->judge, &s->rcase, &s->data, output, layout, out);
+	else
+		kgb_replay_take_fresh(&s->rcase, &s->data, output, layout, out);
+}
+
+static int check_with_reference(struct session *s, uint32_t slot,
+				const struct kgb_exec_layout *layout, struct kgb_err *err)
+{
+	struct kgb_data *truth = &s->truths[slot];
+	struct kgb_call call;
+
+	if (!s->knows[slot]) {
+		kgb_judge_fill(s->judge, truth, s->kase, FIRST_VARIANT + slot);
+		s->knows[slot] = true;
+		if (kgb_judge_learn(s->judge, truth, err) < 0)
+			return -1;
+	}
+	take_results(s, layout, &call);
+	s->refused = !kgb_call_check_values(s->judge, truth, &call, &s->failure);
+	kgb_call_release(&call);
+	return s->refused ? kgb_fail(err, KGB_ERR_FAILED, "wrong result of a timed call") : 0;
+}
+
+/* Are the results those of the same call untimed, bit by bit? They are compared where the process
+ * left them: benchmarks are large. */
+static bool is_right(const struct session *s, uint32_t slot, const struct kgb_exec_layout *layout)
+{
+	const char *output = s->sides[KGB_SIDE_B].output;
+	bool same = true;
+
+	for (size_t i = 0; i < s->data.n_results && same; i++) {
+		struct kgb_view view;
+		const char *at = kgb_replay_result(&s->rcase, &s->data, i, output, layout, &view);
+		const void *right = s->right[slot][i];
+		same = !at == !right && (!at || kgb_view_equal(&view, at, right));
+	}
+	return same;
+}
+
+static int check_last(struct session *s, const struct kgb_timer_block *block,
+		      const struct kgb_exec_layout *layout, struct kgb_err *err)
+{
+	struct kgb_judge *judge = s->judge;
+	const uint32_t slot = kgb_timer_last_slot(block);
+
+	if (is_right(s, slot, layout))
+		return 0;
+	/* Sums by atomics differ from run to run: then the reference decides. */
+	if (!judge->verdict->deterministic)
+		return check_with_reference(s, slot, layout, err);
+	s->refused = true;
+	s->failure = (struct kgb_failure){
+		.code = "cheat.timing.other_result",
+		.message =
+			say(judge,
+			    "case %s: a timed call gave another result than the same call untimed",
+			    s->kase->name),
+		.hint = "The result must depend on the arguments only.",
+	};
+	return kgb_fail(err, KGB_ERR_FAILED, "wrong result of a timed call");
+}
+
+static int take_block(void *payload, const struct kgb_timer_block *block,
+		      struct kgb_exec_sample *samples, uint64_t *outside_ns, struct kgb_err *err)
+{
+	struct session *s = payload;
+	struct player *player = &s->sides[block->side];
+	bool is_candidate = block->side == KGB_SIDE_B;
+	struct kgb_exec_layout layout;
+	struct kgb_exec_run_spec spec = {
+		.prologue = is_candidate && s->rcase.has_prologue ? 1 : KGB_EXEC_NO_PLAN,
+		.skip = -1,
+		.slot = block->slot,
+		.n_slots = block->n_slots,
+		.n_samples = block->n,
+		.placement = block->placement,
+		.with_activity = block->with_activity,
+		.ranges = s->ranges,
+		.n_ranges = is_candidate ? s->n_ranges : 0,
+		.without_arena = !is_candidate || !s->in_arena,
+	};
+
+	if (block->process != s->process && change_processes(s, block->process, err) < 0)
+		return -1;
+	/* The baseline is also timed before the candidate runs and after it has gone. */
+	if (block->phase == KGB_PHASE_SOLO_AFTER)
+		stop_side(s, KGB_SIDE_B);
+	if (!player->runs && start_side(s, block->side, err) < 0)
+		return -1;
+	spec.flush_bytes = 2 * player->exec.l2_bytes;
+	kgb_sleep_ns((uint64_t)block->pause_ms * 1000000);
+	kgb_random(&spec.poison, sizeof(spec.poison));
+	int64_t started_ns = kgb_mono_ns();
+	enum kgb_exec_outcome outcome = kgb_exec_time(&player->exec, &spec, &layout, EXEC_MS, err);
+	*outside_ns = (uint64_t)(kgb_mono_ns() - started_ns);
+	if (outcome != KGB_EXEC_DONE)
+		return fail_exec(s, block->side, outcome, err);
+	memcpy(samples, player->output + layout.samples, block->n * sizeof(*samples));
+	return is_candidate ? check_last(s, block, &layout, err) : 0;
+}
+
+/* ---- one case ---- */
+
+static int configure(struct session *s, struct kgb_timer_config *config, struct kgb_err *err)
+{
+	struct kgb_view views[KGB_MAX_RESULTS];
+	const struct kgb_machine *machine = &s->judge->verdict->machine;
+	struct kgb_cost cost;
+
+	for (size_t i = 0; i < s->data.n_results; i++)
+		views[i] = s->data.results[i].view;
+	if (kgb_case_cost(&s->judge->spec, s->kase, views, s->data.n_results, &cost, err) < 0)
+		return -1;
+	*config = (struct kgb_timer_config)KGB_TIMER_CONFIG_INIT;
+	config->case_name = s->kase->name;
+	config->seed = s->judge->verdict->seed;
+	config->machine = (struct kgb_timer_machine){
+		.bytes_per_s = machine->bytes_per_s,
+		.flops_per_s = kgb_machine_flops_per_s(machine, s->kase->dtype),
+		.l2_bytes = machine->l2_bytes,
+		.launch_floor_ns = machine->launch_floor_ns,
+		.event_step_ns = RULER_STEP_NS,
+		.activity_step_ns = RULER_STEP_NS,
+	};
+	config->bytes = cost.bytes;
+	config->written_bytes = cost.written_bytes;
+	config->flops = cost.flops;
+	config->n_ops[KGB_SIDE_A] = (uint32_t)s->baseline.n_ops;
+	config->n_ops[KGB_SIDE_B] = (uint32_t)s->rcase.plan.n_ops;
+	config->n_slots = s->n_slots;
+	return 0;
+}
+
+static void accuse(struct session *s, const struct kgb_timer_result *result)
+{
+	s->refused = true;
+	s->failure = (struct kgb_failure){
+		.code = say(s->judge, "cheat.timing.%s", kgb_timing_why_name(result->why)),
+		.message = say(s->judge, "case %s: %s", s->kase->name, result->text),
+		.hint = "The time of a call must be that of its work, whoever measures it.",
+	};
+}
+
+/* A measurement that something disturbed, but not provably the candidate, is made once more. */
+static int measure(struct session *s, struct kgb_err *err)
+{
+	struct kgb_timer_config config;
+	struct kgb_timer_result result = {.result = KGB_TIMING_UNTRUSTED};
+	KGB_MEASURE(s->judge, KGB_PHASE_TIMER);
+	int rc = configure(s, &config, err);
+
+	for (int i = 0; i < TRIES && rc == 0; i++) {
+		struct kgb_timer timer;
+		s->process = 0;
+		if (kgb_timer_init(&timer, &config, err) < 0)
+			return -1;
+		rc = kgb_timer_run(&timer, take_block, s, &result, err);
+		bool is_final =
+			i == TRIES - 1 || result.accuses || result.result != KGB_TIMING_UNTRUSTED;
+		if (rc == 0 && is_final)
+			kgb_verdict_add_timing(s->judge->verdict, &timer, &result, true);
+		kgb_timer_release(&timer);
+		stop_side(s, KGB_SIDE_B);
+		if (is_final)
+			break;
+	}
+	if (rc == 0 && result.accuses)
+		accuse(s, &result);
+	return rc;
+}
+
+static int capture(struct session *s, struct kgb_err *err)
+{
+	struct kgb_judge *judge = s->judge;
+
+	kgb_judge_fill(judge, &s->data, s->kase, 0);
+	if (kgb_judge_learn(judge, &s->data, err) < 0)
+		return -1;
+	int rc = kgb_replay_capture(judge, &s->data, &s->rcase, &s->failure, err);
+	s->skipped = rc == 1 && kgb_replay_stays_in_sandbox(judge, &s->rcase);
+	s->refused = rc == 1 && !s->skipped;
+	if (rc != 0)
+		return -1;
+	s->n_ranges = kgb_replay_ranges(&s->rcase, &s->data, s->ranges);
+	for (size_t i = 0; i < s->data.n_results; i++)
+		s->in_arena |= kgb_call_holder(s->kase, i) != SIZE_MAX;
+	return kgb_replay_capture_baseline(judge, &s->data, &s->baseline, err);
+}
+
+int kgb_time_on_gpu(struct kgb_judge *judge, const struct kgb_case *c, struct kgb_err *err)
+{
+	struct session *s = kgb_xcalloc(1, sizeof(*s));
+
+	*s = (struct session){.judge = judge, .kase = c, .input_fd = -1};
+	for (int side = 0; side < KGB_N_SIDES; side++)
+		s->sides[side] = (struct player){.exec = KGB_EXEC_CLIENT_INIT, .output_fd = -1};
+	int rc = 0;
+	for (int side = 0; side < KGB_N_SIDES && rc == 0; side++)
+		rc = begin_side(s, (enum kgb_side)side, err);
+	if (rc == 0)
+		rc = capture(s, err);
+	if (rc == 0)
+		rc = prepare_inputs(s, err);
+	if (rc == 0)
+		rc = measure(s, err);
+	if (s->refused)
+		kgb_verdict_decide(judge->verdict, KGB_STAGE_TIMING, &s->failure);
+	rc = s->refused ? 1 : s->skipped ? 0 : rc;
+	release(s);
+	kgb_free(s);
+	return rc;
+}

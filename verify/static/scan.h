@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * Stages contract and L1: facts about kernel.py (emitted as JSON by
+ * verify/python/reference/ast_facts.py, which parses and never runs it) judged against a policy
+ * that is data (verify/policy/l1.yaml). A finding names the rule, the line and the remedy.
+ */
+#ifndef KGB_VERIFY_STATIC_SCAN_H
+#define KGB_VERIFY_STATIC_SCAN_H
+
+#include <stddef.h>
+
+#include "base/formats/json.h"
+#include "verify/spec/spec.h"
+
+struct kgb_finding {
+	const char *code; /* "contract.missing_entry", "cheat.l1.torch_compute"; arena of the policy
+			     or static */
+	const char *stage; /* "contract" | "l1" */
+	bool is_cheat; /* status "cheated" rather than "failed" */
+	int line; /* 1-based, 0 unknown */
+	char message[512]; /* what and where, one sentence */
+	char hint[512]; /* what to do instead */
+};
+
+struct kgb_l1;
+/** Load and compile the policy (PCRE2 patterns with match limits). */
+KGB_MUST_CHECK int kgb_l1_load(const char *path, struct kgb_l1 **out, struct kgb_err *err);
+/** The same from memory; `name` is for messages. */
+KGB_MUST_CHECK int kgb_l1_parse(const char *name, const char *text, size_t len, struct kgb_l1 **out,
+				struct kgb_err *err);
+void kgb_l1_free(struct kgb_l1 *l1);
+
+/** Bytes only, before any parser: size cap, UTF-8, no NUL, no coding cookie other than utf-8, no
+ * BOM tricks, not empty. 0 clean, 1 finding filled. */
+int kgb_scan_bytes(const char *source, size_t len, struct kgb_finding *out);
+/** Facts against contract (every entry function present with callable parameters) and L1. 0 clean,
+ * 1 finding filled, -1 the facts themselves are malformed (infra_error). A cheat decides before a
+ * broken contract, that before other rules; among equals the first in source order. Code that
+ * cannot run in a judged process is passed over. */
+int kgb_scan_facts(const struct kgb_l1 *l1, const struct kgb_spec *spec, const cJSON *facts,
+		   struct kgb_finding *out, struct kgb_err *err);
+
+#endif

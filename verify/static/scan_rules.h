@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * What the parts of the static stages share: findings, facts, and the rules of the L1 policy. For
+ * verify/static/scan*.c.
+ */
+#ifndef KGB_VERIFY_STATIC_SCAN_RULES_H
+#define KGB_VERIFY_STATIC_SCAN_RULES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "verify/static/scan.h"
+
+/** Copy text that may hold a candidate's names: made printable, cut between characters. */
+void kgb_finding__put(char *out, size_t size, const char *text);
+/** Fill a finding of the contract stage; returns 1. `code` is static. */
+int kgb_finding__contract(struct kgb_finding *out, const char *code, int line, const char *hint,
+			  const char *fmt, ...) KGB_PRINTF(5, 6);
+
+/** One entry of the facts document; texts are borrowed from it. */
+struct kgb_fact {
+	int kind; /* kgb_fact__kind */
+	uint32_t context; /* bit, kgb_fact__context */
+	const char *name, *use, *on, *owner, *function;
+	int line;
+};
+/** Number of a kind or a context by its name, -1 unknown. */
+int kgb_fact__kind(const char *name);
+int kgb_fact__context(const char *name);
+
+enum kgb_severity {
+	KGB_SEVERITY_ALLOW,
+	KGB_SEVERITY_CONTRACT,
+	KGB_SEVERITY_CHEAT,
+};
+struct kgb_rule;
+/** The first rule that applies, NULL if none does. */
+const struct kgb_rule *kgb_l1__find(const struct kgb_l1 *l1, const struct kgb_fact *fact);
+/** Does it hold for kernels of this operator? */
+bool kgb_rule__is_for(const struct kgb_rule *rule, const struct kgb_spec *spec);
+enum kgb_severity kgb_rule__severity(const struct kgb_rule *rule);
+/** The finding that a rule makes of a fact. */
+void kgb_rule__explain(const struct kgb_rule *rule, const struct kgb_fact *fact,
+		       struct kgb_finding *out);
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * Loops over arrays that are compiled twice: for every processor, and for those with AVX2. Files
+ * that use it are compiled without fused multiplications (see verify/CMakeLists.txt), so that both
+ * give the same numbers.
+ *
+ *     KGB_WIDE_BODY void scale_body(double *x, size_t n) { ... }
+ *     KGB_WIDE(scale, (double *x, size_t n), (x, n))
+ *
+ * defines `static void scale(double *x, size_t n)`.
+ */
+#ifndef KGB_VERIFY_TENSOR_SIMD_CLONES_H
+#define KGB_VERIFY_TENSOR_SIMD_CLONES_H
+
+#include <stdbool.h>
+
+#define KGB_WIDE_BODY static inline __attribute__((always_inline))
+
+#ifdef __x86_64__
+#define KGB_AVX2 __attribute__((target("avx2")))
+static inline bool kgb_has_avx2(void)
+{
+	return __builtin_cpu_supports("avx2");
+}
+#define KGB_WIDE(name, parameters, arguments)       \
+	KGB_AVX2 static void name##_avx2 parameters \
+	{                                           \
+		name##_body arguments;              \
+	}                                           \
+	static void name parameters                 \
+	{                                           \
+		if (kgb_has_avx2())                 \
+			name##_avx2 arguments;      \
+		else                                \
+			name##_body arguments;      \
+	}
+#else
+#define KGB_WIDE(name, parameters, arguments) \
+	static void name parameters           \
+	{                                     \
+		name##_body arguments;        \
+	}
+#endif
+
+#endif

@@ -1,0 +1,477 @@
+/* SPDX-License-Identifier: MIT */
+#include "verify/tensor/tensor_view.h"
+
+#include <stdatomic.h>
+
+#include "base/limits.h"
+#include "base/mem.h"
+#include "base/parallel.h"
+#include "base/str.h"
+
+#define ROW_GAP 7
+#define STORAGE_OFFSET 3
+
+int64_t kgb_view_numel(const struct kgb_view *view)
+{
+	int64_t n = 1;
+	for (int k = 0; k < view->ndim; k++)
+		n *= view->sizes[k];
+	return n;
+}
+
+int64_t kgb_view_element(const struct kgb_view *view, int64_t i)
+{
+	int64_t at = view->offset;
+	for (int k = view->ndim - 1; k >= 0; k--) {
+		at += i % view->sizes[k] * view->strides[k];
+		i /= view->sizes[k];
+	}
+	return at;
+}
+
+void kgb_unravel(int64_t i, const int64_t *sizes, int ndim, int64_t *index)
+{
+	for (int k = ndim - 1; k >= 0; k--) {
+		index[k] = i % sizes[k];
+		i /= sizes[k];
+	}
+}
+
+void kgb_view_walk_init(struct kgb_view_walk *walk, const struct kgb_view *view)
+{
+	*walk = (struct kgb_view_walk){.view = view, .at = view->offset};
+}
+
+void kgb_view_walk_to(struct kgb_view_walk *walk, const struct kgb_view *view, int64_t i)
+{
+	*walk = (struct kgb_view_walk){.view = view, .at = kgb_view_element(view, i)};
+	kgb_unravel(i, view->sizes, view->ndim, walk->index);
+}
+
+void kgb_view_walk_next(struct kgb_view_walk *walk)
+{
+	const struct kgb_view *view = walk->view;
+	for (int k = view->ndim - 1; k >= 0; k--) {
+		walk->at += view->strides[k];
+		if (++walk->index[k] < view->sizes[k])
+			return;
+		walk->at -= view->sizes[k] * view->strides[k];
+		walk->index[k] = 0;
+	}
+}
+
+/* Row-major strides; a size of 0 counts as 1, as in torch. -1 on overflow. */
+static int contiguous_strides(const int64_t *sizes, int ndim, int64_t *strides)
+{
+	int64_t stride = 1;
+	for (int k = ndim - 1; k >= 0; k--) {
+		strides[k] = stride;
+		int64_t size = sizes[k] > 0 ? sizes[k] : 1;
+		if (__builtin_mul_overflow(stride, size, &stride))
+			return -1;
+	}
+	return 0;
+}
+
+bool kgb_view_is_contiguous(const struct kgb_view *view)
+{
+	int64_t expected[KGB_MAX_DIMS];
+	if (contiguous_strides(view->sizes, view->ndim, expected) < 0)
+		return false;
+	for (int k = 0; k < view->ndim; k++)
+		if (view->sizes[k] != 1 && view->strides[k] != expected[k])
+			return false;
+	return true;
+}
+
+/* Strides of `sizes` when memory holds the dims in the order `order` (outermost first). */
+static int permuted_strides(const int64_t *sizes, const int *order, int ndim, int64_t *strides)
+{
+	int64_t in_memory[KGB_MAX_DIMS] = {0};
+	int64_t memory_strides[KGB_MAX_DIMS];
+	for (int k = 0; k < ndim; k++)
+		in_memory[k] = sizes[order[k]];
+	if (contiguous_strides(in_memory, ndim, memory_strides) < 0)
+		return -1;
+	for (int k = 0; k < ndim; k++)
+		strides[order[k]] = memory_strides[k];
+	return 0;
+}
+
+static int layout_contiguous(struct kgb_view *view)
+{
+	return contiguous_strides(view->sizes, view->ndim, view->strides);
+}
+
+static int layout_transposed(struct kgb_view *view)
+{
+	int order[KGB_MAX_DIMS];
+	for (int k = 0; k < view->ndim; k++)
+		order[k] = k;
+	order[view->ndim - 2] = view->ndim - 1;
+	order[view->ndim - 1] = view->ndim - 2;
+	return permuted_strides(view->sizes, order, view->ndim, view->strides);
+}
+
+static int layout_strided(struct kgb_view *view)
+{
+	if (contiguous_strides(view->sizes, view->ndim, view->strides) < 0)
+		return -1;
+	for (int k = 0; k < view->ndim; k++)
+		if (__builtin_mul_overflow(view->strides[k], 2, &view->strides[k]))
+			return -1;
+	return 0;
+}
+
+/* Rows with a gap of ROW_GAP elements behind each; the last dim has stride 1. */
+static int layout_row_strided(struct kgb_view *view)
+{
+	int64_t pitched[KGB_MAX_DIMS];
+	memcpy(pitched, view->sizes, sizeof(pitched));
+	if (__builtin_add_overflow(pitched[view->ndim - 1], ROW_GAP, &pitched[view->ndim - 1]))
+		return -1;
+	return contiguous_strides(pitched, view->ndim, view->strides);
+}
+
+static int layout_offset(struct kgb_view *view)
+{
+	view->offset = STORAGE_OFFSET;
+	return layout_contiguous(view);
+}
+
+static int layout_expanded(struct kgb_view *view)
+{
+	if (contiguous_strides(view->sizes, view->ndim, view->strides) < 0)
+		return -1;
+	view->strides[0] = 0;
+	return 0;
+}
+
+static int layout_channels_last(struct kgb_view *view)
+{
+	static const int order[] = {0, 2, 3, 1};
+	return permuted_strides(view->sizes, order, view->ndim, view->strides);
+}
+
+static const struct layout {
+	const char *name;
+	int min_dims, max_dims;
+	int (*lay_out)(
+		struct kgb_view *view); /* strides and offset from the sizes; -1 on overflow */
+} layouts[] = {
+	{"contiguous", 0, KGB_MAX_DIMS, layout_contiguous},
+	{"transposed", 2, KGB_MAX_DIMS, layout_transposed},
+	{"strided", 1, KGB_MAX_DIMS, layout_strided},
+	{"row_strided", 2, KGB_MAX_DIMS, layout_row_strided},
+	{"offset", 0, KGB_MAX_DIMS, layout_offset},
+	{"expanded", 1, KGB_MAX_DIMS, layout_expanded},
+	{"channels_last", 4, 4, layout_channels_last},
+};
+
+static int find_layout(const char *name, const struct layout **out, struct kgb_err *err)
+{
+	const char *names[KGB_ARRAY_LEN(layouts)];
+	for (size_t i = 0; i < KGB_ARRAY_LEN(layouts); i++) {
+		names[i] = layouts[i].name;
+		if (kgb_str_eq(name, names[i])) {
+			*out = &layouts[i];
+			return 0;
+		}
+	}
+	KGB_AUTO(buf) struct kgb_buf hint = KGB_BUF_INIT(256);
+	kgb_suggest(&hint, name, names, KGB_ARRAY_LEN(layouts));
+	return kgb_fail(err, KGB_ERR_INVALID, "unknown layout '%.40s'%s", name, hint.ptr);
+}
+
+int kgb_layout_check(const char *layout, bool is_written, struct kgb_err *err)
+{
+	const struct layout *how = NULL;
+
+	if (find_layout(layout, &how, err) < 0)
+		return -1;
+	if (is_written && how->lay_out == layout_expanded)
+		return kgb_fail(
+			err, KGB_ERR_INVALID,
+			"layout '%s' lets elements overlap: a result cannot be written there",
+			layout);
+	return 0;
+}
+
+/* Storage elements that the view needs: the last element that it reaches, plus one. -1 on overflow.
+ */
+static int storage_reach(const struct kgb_view *view, int64_t *out)
+{
+	int64_t last = view->offset;
+	for (int k = 0; k < view->ndim; k++) {
+		int64_t reach;
+		if (view->sizes[k] == 0) {
+			*out = view->offset;
+			return 0;
+		}
+		if (__builtin_mul_overflow(view->sizes[k] - 1, view->strides[k], &reach) ||
+		    __builtin_add_overflow(last, reach, &last))
+			return -1;
+	}
+	return __builtin_add_overflow(last, 1, out) ? -1 : 0;
+}
+
+/* The number of elements can pass the storage (stride 0), so it has its own check. */
+static bool numel_fits(const int64_t *sizes, int ndim, int64_t limit)
+{
+	int64_t n = 1;
+	for (int k = 0; k < ndim; k++)
+		if (sizes[k] == 0)
+			return true;
+	for (int k = 0; k < ndim; k++)
+		if (__builtin_mul_overflow(n, sizes[k], &n) || n > limit)
+			return false;
+	return true;
+}
+
+int kgb_view_layout(struct kgb_view *view, enum kgb_dtype dtype, const int64_t *sizes, int ndim,
+		    const char *layout, struct kgb_err *err)
+{
+	const struct layout *how = NULL;
+	struct kgb_view made = {.dtype = dtype, .ndim = ndim};
+	int64_t limit = (int64_t)KGB_LIMIT_TENSOR_BYTES / (int64_t)kgb_dtype_size(dtype);
+
+	int most = KGB_MAX_DIMS - kgb_dtype_is_complex(dtype); /* room for kgb_view_parts */
+	if (ndim < 0 || ndim > most)
+		return kgb_fail(err, KGB_ERR_LIMIT, "%d dims, at most %d are possible", ndim, most);
+	for (int k = 0; k < ndim; k++) {
+		if (sizes[k] < 0)
+			return kgb_fail(err, KGB_ERR_INVALID, "dim %d has the negative size %lld",
+					k, (long long)sizes[k]);
+		made.sizes[k] = sizes[k];
+	}
+	if (find_layout(layout, &how, err) < 0)
+		return -1;
+	if (ndim < how->min_dims || ndim > how->max_dims)
+		return kgb_fail(err, KGB_ERR_INVALID, "layout '%s' does not apply to %d dims",
+				layout, ndim);
+	if (!numel_fits(sizes, ndim, limit) || how->lay_out(&made) < 0 ||
+	    storage_reach(&made, &made.storage_elements) < 0 || made.storage_elements > limit)
+		return kgb_fail(err, KGB_ERR_LIMIT, "tensor is larger than %u bytes",
+				KGB_LIMIT_TENSOR_BYTES);
+	*view = made;
+	return 0;
+}
+
+struct kgb_view kgb_view_parts(const struct kgb_view *view)
+{
+	struct kgb_view parts = *view;
+
+	if (!kgb_dtype_is_complex(view->dtype))
+		return parts;
+	KGB_ASSERT(view->ndim < KGB_MAX_DIMS);
+	parts.dtype = kgb_dtype_part(view->dtype);
+	parts.offset *= 2;
+	parts.storage_elements *= 2;
+	for (int k = 0; k < view->ndim; k++)
+		parts.strides[k] *= 2;
+	parts.sizes[parts.ndim] = 2;
+	parts.strides[parts.ndim++] = 1;
+	return parts;
+}
+
+void kgb_view_describe(const struct kgb_view *view, struct kgb_buf *out)
+{
+	kgb_buf_addf(out, "%s[", kgb_dtype_name(view->dtype));
+	for (int k = 0; k < view->ndim; k++)
+		kgb_buf_addf(out, "%s%lld", k ? ", " : "", (long long)view->sizes[k]);
+	kgb_buf_addc(out, ']');
+	if (!kgb_view_is_contiguous(view)) {
+		kgb_buf_adds(out, " strides (");
+		for (int k = 0; k < view->ndim; k++)
+			kgb_buf_addf(out, "%s%lld", k ? ", " : "", (long long)view->strides[k]);
+		kgb_buf_addc(out, ')');
+	}
+	if (view->offset != 0)
+		kgb_buf_addf(out, " storage_offset %lld", (long long)view->offset);
+}
+
+/* ---- moving elements ---- */
+
+#define PIECE ((int64_t)1 << 18) /* elements that are worth a thread */
+
+bool kgb_view_may_overlap(const struct kgb_view *view)
+{
+	bool is_done[KGB_MAX_DIMS] = {false};
+	int64_t reach = 0;
+
+	/* By ascending stride, each dim must step over all that the dims before it span. */
+	for (;;) {
+		int next = -1;
+		for (int k = 0; k < view->ndim; k++)
+			if (!is_done[k] && view->sizes[k] != 1 &&
+			    (next < 0 || view->strides[k] < view->strides[next]))
+				next = k;
+		if (next < 0)
+			return false;
+		if (view->strides[next] <= reach)
+			return true;
+		reach += (view->sizes[next] - 1) * view->strides[next];
+		is_done[next] = true;
+	}
+}
+
+/* The same elements in the same order with as few dims as possible: one if contiguous. */
+static struct kgb_view merge_dims(const struct kgb_view *view)
+{
+	struct kgb_view out = {.dtype = view->dtype, .offset = view->offset};
+
+	for (int k = 0; k < view->ndim; k++) {
+		int last = out.ndim - 1;
+		if (view->sizes[k] == 1)
+			continue;
+		if (last >= 0 && out.strides[last] == view->strides[k] * view->sizes[k]) {
+			out.sizes[last] *= view->sizes[k];
+			out.strides[last] = view->strides[k];
+			continue;
+		}
+		out.sizes[out.ndim] = view->sizes[k];
+		out.strides[out.ndim++] = view->strides[k];
+	}
+	if (out.ndim == 0) {
+		out.ndim = 1;
+		out.sizes[0] = out.strides[0] = 1;
+	}
+	return out;
+}
+
+/* Elements of one dim: `to_step` and `from_step` are in elements. */
+static void move_run(char *to, int64_t to_step, const char *from, int64_t from_step, int64_t n,
+		     size_t item)
+{
+	int64_t to_bytes = to_step * (int64_t)item, from_bytes = from_step * (int64_t)item;
+
+	if (to_step == 1 && from_step == 1) {
+		memcpy(to, from, (size_t)n * item);
+		return;
+	}
+	/* One loop for each size: then the compiler copies by a register. */
+	for (int64_t i = 0; item == 1 && i < n; i++)
+		to[i * to_bytes] = from[i * from_bytes];
+	for (int64_t i = 0; item == 2 && i < n; i++)
+		memcpy(to + i * to_bytes, from + i * from_bytes, 2);
+	for (int64_t i = 0; item == 4 && i < n; i++)
+		memcpy(to + i * to_bytes, from + i * from_bytes, 4);
+	for (int64_t i = 0; item == 8 && i < n; i++)
+		memcpy(to + i * to_bytes, from + i * from_bytes, 8);
+	for (int64_t i = 0; item == 16 && i < n; i++)
+		memcpy(to + i * to_bytes, from + i * from_bytes, 16);
+}
+
+/* Each end goes by the view, or has the elements one behind the other. */
+struct move {
+	const struct kgb_view *view;
+	char *to;
+	const char *from;
+	bool to_view, from_view;
+};
+
+static void move_part(const struct move *move, int64_t first, int64_t n)
+{
+	struct kgb_view view = merge_dims(move->view);
+	int64_t item = (int64_t)kgb_dtype_size(view.dtype);
+	int last = view.ndim - 1;
+	struct kgb_view_walk walk;
+
+	if (n <= 0)
+		return;
+	kgb_view_walk_to(&walk, &view, first);
+	for (int64_t done = 0; done < n;) {
+		int64_t run = view.sizes[last] - walk.index[last];
+		run = run < n - done ? run : n - done;
+		move_run(move->to + (move->to_view ? walk.at : done) * item,
+			 move->to_view ? view.strides[last] : 1,
+			 move->from + (move->from_view ? walk.at : done) * item,
+			 move->from_view ? view.strides[last] : 1, run, (size_t)item);
+		done += run;
+		walk.index[last] += run - 1;
+		walk.at += (run - 1) * view.strides[last];
+		kgb_view_walk_next(&walk);
+	}
+}
+
+void kgb_view_gather_part(const struct kgb_view *view, const void *storage, int64_t first,
+			  int64_t n, void *out)
+{
+	move_part(&(struct move){.view = view, .to = out, .from = storage, .from_view = true},
+		  first, n);
+}
+
+void kgb_view_scatter_part(const struct kgb_view *view, const void *elements, int64_t first,
+			   int64_t n, void *storage)
+{
+	move_part(&(struct move){.view = view, .to = storage, .from = elements, .to_view = true},
+		  first, n);
+}
+
+static void gather_piece(void *payload, int64_t begin, int64_t end)
+{
+	struct move move = *(const struct move *)payload;
+
+	move.to += (size_t)begin * kgb_dtype_size(move.view->dtype);
+	move_part(&move, begin, end - begin);
+}
+
+void kgb_view_gather(const struct kgb_view *view, const void *storage, void *out)
+{
+	struct move move = {.view = view, .to = out, .from = storage, .from_view = true};
+
+	kgb_parallel_for(kgb_view_numel(view), PIECE, gather_piece, &move);
+}
+
+struct comparison {
+	struct move move;
+	const char *elements;
+	atomic_bool differs;
+};
+
+static void compare_piece(void *payload, int64_t begin, int64_t end)
+{
+	struct comparison *comparison = payload;
+	const int64_t item = (int64_t)kgb_dtype_size(comparison->move.view->dtype);
+	char chunk[8192];
+	struct move move = comparison->move;
+
+	move.to = chunk;
+	for (int64_t first = begin, n; first < end && !comparison->differs; first += n) {
+		n = (int64_t)sizeof(chunk) / item;
+		n = n < end - first ? n : end - first;
+		move_part(&move, first, n);
+		if (memcmp(chunk, comparison->elements + first * item, (size_t)(n * item)) != 0)
+			comparison->differs = true;
+	}
+}
+
+bool kgb_view_equal(const struct kgb_view *view, const void *storage, const void *elements)
+{
+	const size_t item = kgb_dtype_size(view->dtype);
+	struct comparison comparison = {
+		.move = {.view = view, .from = storage, .from_view = true},
+		.elements = elements,
+	};
+
+	if (kgb_view_is_contiguous(view))
+		return kgb_parallel_equal((const char *)storage + (size_t)view->offset * item,
+					  elements, (size_t)kgb_view_numel(view) * item);
+	kgb_parallel_for(kgb_view_numel(view), PIECE, compare_piece, &comparison);
+	return !comparison.differs;
+}
+
+static void copy_piece(void *payload, int64_t begin, int64_t end)
+{
+	move_part(payload, begin, end - begin);
+}
+
+void kgb_view_copy(const struct kgb_view *view, const void *from, void *to)
+{
+	struct move move = {
+		.view = view, .to = to, .from = from, .to_view = true, .from_view = true};
+	int64_t n = kgb_view_numel(view);
+
+	/* Two threads must not write the same place, be it the same value. */
+	kgb_parallel_for(n, kgb_view_may_overlap(view) ? n + 1 : PIECE, copy_piece, &move);
+}

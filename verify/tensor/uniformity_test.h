@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * Are these numbers independent draws from [0, 1)? Tests whose chance to refuse honest draws is
+ * bounded for every number of draws, by theorems and not by limits:
+ *
+ *   law          sup |F_n - F| >= sqrt(ln(2/a) / 2n) has probability a at most (Dvoretzky, Kiefer,
+ *                Wolfowitz 1956 with Massart's constant, 1990); looked at 4096 places, over all
+ *                draws, the first 256 and the last 256
+ *   repetition   whether two draws lie on different sides of 1/2 is a fair coin, and for draws at
+ *                one distance from each other these coins are independent: of m pairs
+ *                |different - m/2| >= sqrt(m ln(2/a) / 2) has probability a at most (Hoeffding
+ *                1963). All distances below 8192 among the first draws, and all multiples of 64
+ *   resolution   with no value more probable than q, the i-th draw repeats an earlier one with
+ *                probability (i-1) q at most, whatever came before: with v = q n(n-1)/2, c or more
+ *                repetitions have probability exp(-v) (e v / c)^c at most (Chernoff)
+ *
+ * All tests of one call together refuse honest draws with a probability of 2^-34 at most. A
+ * verification judges at most 2^14 calls (KGB_MAX_CASES, four of each): 2^-20, one in a million.
+ */
+#ifndef KGB_VERIFY_TENSOR_UNIFORMITY_TEST_H
+#define KGB_VERIFY_TENSOR_UNIFORMITY_TEST_H
+
+#include <stddef.h>
+
+/** So many draws are looked at, at most: the tests above take more, but need no more. */
+#define KGB_UNIFORM_MAX ((size_t)1 << 16)
+
+/** NULL: nothing speaks against it. Else what does, static text. */
+const char *kgb_uniform_doubt(const double *u, size_t n);
+/** The same for two rows of draws, at every distance below 8192 between them: has one to do with
+ * the other? */
+const char *kgb_uniform_relation(const double *a, const double *b, size_t n);
+/** Do values come twice more often than draws do whose values have a probability of 2^-22 at most?
+ * Sorts them. */
+const char *kgb_uniform_coarse(double *values, size_t n);
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * What a GPU can do at best: the ground for the timer's physical floor (docs/timing.md, "Floor").
+ * Memory bandwidth and the time of an empty kernel are measured by a kgb-exec that nothing hostile
+ * has run in; arithmetic rates come from a table. Every figure errs in the candidate's favour: no
+ * honest kernel is faster.
+ */
+#ifndef KGB_VERIFY_TIMER_GPU_PEAK_H
+#define KGB_VERIFY_TIMER_GPU_PEAK_H
+
+#include <stdint.h>
+
+#include "base/formats/jsonw.h"
+#include "base/system/disk_cache.h"
+#include "verify/process/exec_client.h"
+#include "verify/tensor/dtype.h"
+
+#define KGB_MACHINE_ENTRY_MAX ((size_t)1 << 10)
+#define KGB_MACHINE_TOTAL_MAX (UINT64_C(4) << 20)
+
+struct kgb_machine {
+	char name[128]; /* "NVIDIA H200" */
+	char uuid[48]; /* "GPU-01234567-..." */
+	char driver[32]; /* "580.159.03"; "" unknown */
+	uint32_t cc_major, cc_minor; /* compute capability */
+	uint32_t n_sms;
+	uint32_t sm_mhz; /* the highest clock of the SMs */
+	uint64_t l2_bytes;
+	uint64_t launch_floor_ns; /* no kernel is over sooner */
+	double bytes_per_s; /* no kernel reads memory faster */
+	bool cached; /* these two come from an earlier measurement */
+};
+
+/** What the device of `spec` can do. If `cache_dir` (NULL: none) has a measurement of this GPU
+ * under this driver that is younger than a day, that is it; `identity`, as a kgb-exec told it
+ * before it got a plan, spares the process that finds out which GPU this is (NULL: not known). Else
+ * a kgb-exec of its own measures it, some 200 ms, and that is kept. Nobody else should use the GPU
+ * meanwhile. */
+KGB_MUST_CHECK int kgb_machine_find(struct kgb_machine *out, const struct kgb_exec_spec *spec,
+				    const struct kgb_exec_machine *identity, const char *cache_dir,
+				    int64_t timeout_ms, struct kgb_err *err);
+
+/** Operations per second that no kernel on such data exceeds; 0: unknown. A multiplication and an
+ * addition are two. */
+double kgb_machine_flops_per_s(const struct kgb_machine *machine, enum kgb_dtype dtype);
+
+/** An object of all figures. */
+void kgb_machine_write(const struct kgb_machine *machine, struct kgb_jsonw *w);
+
+/** Figures as kgb-exec measured them, checked and rounded in the candidate's favour. INVALID names
+ * one that no GPU has, FAILED that memory does not hold what is written to it. */
+KGB_MUST_CHECK int kgb_machine_take(const struct kgb_exec_machine *measured,
+				    struct kgb_machine *out, struct kgb_err *err);
+
+/** Fill in bytes_per_s and launch_floor_ns as they were kept for this GPU (uuid) and driver. False
+ * when nothing was. *out_age_ms may be negative: clocks are set back. */
+bool kgb_machine_recall(struct kgb_exec_machine *machine, const struct kgb_store *store,
+			int64_t *out_age_ms);
+/** Keep them. */
+void kgb_machine_keep(const struct kgb_exec_machine *machine, const struct kgb_store *store);
+
+#endif

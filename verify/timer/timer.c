@@ -1,0 +1,571 @@
+/* SPDX-License-Identifier: MIT */
+#include "verify/timer/timer.h"
+
+#include <math.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "verify/timer/timer_parts.h"
+
+enum {
+	SOLO_BLOCKS = 5, /* the first is warm-up */
+	SOLO_SAMPLES = 4, /* most of such a block */
+	FIRST_SAMPLES = 2, /* of the very first block, which tells what a sample costs */
+	WARMUP_MIN = 2, /* blocks of each side */
+	WARMUP_MAX = 4,
+	WARMUP_SAMPLES = 8,
+	ROUND_BLOCKS = 4,
+	BLOCK_SAMPLES = 6, /* most of a block of a round */
+	KEPT_MIN = 2, /* samples of each side that make a round */
+	ACTIVITY_ROUNDS = 4, /* one of so many has the activity measured, which doubles its cost */
+	MORE_ROUNDS = 2, /* after the interval was narrow: one for each so many */
+	PAUSE_MS = 50,
+	PAUSE_MAX_MS = 400,
+};
+#define PLATEAU 0.02 /* warm-up is over when a block's median moves less */
+
+/* ---- start and end ---- */
+
+static int check_config(const struct kgb_timer_config *c, struct kgb_err *err)
+{
+	const char *wrong = NULL;
+
+	if (c->n_slots < 2 || c->n_slots > KGB_TIMER_SLOTS_MAX)
+		wrong = "n_slots";
+	else if (c->placement_rounds == 0)
+		wrong = "placement_rounds";
+	else if (c->process_rounds == 0 || c->max_processes == 0 || !(c->process_width > 0) ||
+		 !(c->process_sd_ns >= 0 && isfinite(c->process_sd_ns)))
+		wrong = "process_rounds, max_processes, process_width and process_sd_ns";
+	else if (c->min_rounds < 6 || c->min_rounds > c->max_rounds ||
+		 c->max_rounds > KGB_TIMER_ROUNDS_MAX)
+		wrong = "min_rounds and max_rounds";
+	else if (c->max_samples < KGB_TIMER_SAMPLES_MIN || c->max_samples > KGB_TIMER_SAMPLES_MAX)
+		wrong = "max_samples";
+	else if (c->n_ops[KGB_SIDE_A] == 0 || c->n_ops[KGB_SIDE_B] == 0)
+		wrong = "n_ops";
+	else if (!(c->confidence > 0.5 && c->confidence < 1))
+		wrong = "confidence";
+	else if (!(c->width > 0 && c->width < 1))
+		wrong = "width";
+	else if (!(c->margin_relative >= 0 && c->margin_relative < 1 && c->margin_ns >= 0 &&
+		   c->margin_relative + c->margin_ns > 0 && isfinite(c->margin_ns)))
+		wrong = "margin_relative and margin_ns";
+	else if (!(c->machine.bytes_per_s >= 0 && c->machine.flops_per_s >= 0))
+		wrong = "machine";
+	else if (c->bytes < 0 || c->flops < 0 || c->written_bytes < 0 ||
+		 c->written_bytes > c->bytes)
+		wrong = "bytes, written_bytes and flops";
+	else if (c->budget_ns == 0 || c->budget_ns > UINT64_MAX / 8)
+		wrong = "budget_ns";
+	if (wrong)
+		return kgb_fail(err, KGB_ERR_INVALID, "timer of '%s': %s out of range",
+				c->case_name, wrong);
+	return 0;
+}
+
+/* Half the input sets are kept back at first. */
+static uint32_t slots_at_first(const struct kgb_timer_config *config)
+{
+	return (config->n_slots + 1) / 2;
+}
+
+int kgb_timer_init(struct kgb_timer *timer, const struct kgb_timer_config *config,
+		   struct kgb_err *err)
+{
+	if (check_config(config, err) < 0)
+		return -1;
+	*timer = (struct kgb_timer){
+		.config = *config,
+		.open_slots = slots_at_first(config),
+		.samples = kgb_xcalloc(config->max_samples, sizeof(*timer->samples)),
+		.rounds = kgb_xcalloc(config->max_rounds, sizeof(*timer->rounds)),
+	};
+	for (int side = 0; side < KGB_N_SIDES; side++)
+		timer->seen[side] = kgb_xcalloc(config->n_slots, sizeof(*timer->seen[side]));
+	KGB_AUTO(free) char *label = kgb_xasprintf("timer plan %s", config->case_name);
+	kgb_rng_init(&timer->plan, &config->seed, label, 0);
+	kgb_rng_init(&timer->dither, &config->seed, label, 1);
+	return 0;
+}
+
+void kgb_timer_release(struct kgb_timer *timer)
+{
+	kgb_free(timer->samples);
+	kgb_free(timer->rounds);
+	for (int side = 0; side < KGB_N_SIDES; side++)
+		kgb_free(timer->seen[side]);
+	*timer = (struct kgb_timer){.phase = KGB_PHASE_DONE};
+}
+
+/* ---- what to ask for ---- */
+
+static uint32_t pick(struct kgb_timer *timer, uint32_t low, uint32_t high)
+{
+	return (uint32_t)kgb_rng_int(&timer->plan, low, high);
+}
+
+/* Slow kernels get smaller blocks: `parts` of them fit into the budget, 1 .. most samples each. */
+static uint32_t affordable(const struct kgb_timer *timer, uint32_t parts, uint32_t most)
+{
+	uint64_t n = timer->sample_ns ? timer->config.budget_ns / timer->sample_ns / parts : most;
+	return n < 1 ? 1 : n < most ? (uint32_t)n : most;
+}
+
+static uint32_t block_samples(struct kgb_timer *timer)
+{
+	if (timer->phase == KGB_PHASE_ROUNDS) {
+		uint32_t fair = affordable(timer, 4 * ROUND_BLOCKS * timer->config.min_rounds,
+					   BLOCK_SAMPLES / 2);
+		return pick(timer, fair > 1 ? 2 : 1, 2 * fair);
+	}
+	if (timer->sample_ns == 0)
+		return FIRST_SAMPLES;
+	if (timer->phase != KGB_PHASE_WARMUP)
+		return affordable(timer, 8 * SOLO_BLOCKS, SOLO_SAMPLES);
+	uint32_t most = affordable(timer, 8 * WARMUP_MAX, WARMUP_SAMPLES);
+	return pick(timer, (most + 1) / 2, most);
+}
+
+/* Half the blocks of a round begin at the input set that was opened last. */
+static uint32_t first_slot(struct kgb_timer *timer)
+{
+	if (timer->phase == KGB_PHASE_ROUNDS && pick(timer, 0, 1) == 0)
+		return timer->open_slots - 1;
+	return pick(timer, 0, timer->open_slots - 1);
+}
+
+static enum kgb_side side_of_step(const struct kgb_timer *timer)
+{
+	bool outer = timer->step == 0 || timer->step == 3;
+
+	switch (timer->phase) {
+	case KGB_PHASE_SOLO_BEFORE:
+	case KGB_PHASE_SOLO_AFTER:
+	case KGB_PHASE_DONE:
+		return KGB_SIDE_A;
+	case KGB_PHASE_WARMUP:
+		return timer->step % 2 ? KGB_SIDE_B : KGB_SIDE_A;
+	case KGB_PHASE_ROUNDS:
+		return outer == timer->b_first ? KGB_SIDE_B : KGB_SIDE_A;
+	}
+	KGB_UNREACHABLE();
+}
+
+static uint32_t pause_ms(const struct kgb_timer *timer)
+{
+	uint32_t ms = timer->n_throttled * PAUSE_MS;
+	return ms < PAUSE_MAX_MS ? ms : PAUSE_MAX_MS;
+}
+
+bool kgb_timer_next(struct kgb_timer *timer, struct kgb_timer_block *out)
+{
+	KGB_ASSERT(!timer->waiting);
+	if (timer->phase == KGB_PHASE_DONE)
+		return false;
+	timer->block = (struct kgb_timer_block){
+		.side = side_of_step(timer),
+		.phase = timer->phase,
+		.round = timer->round,
+		.n = block_samples(timer),
+		.slot = first_slot(timer),
+		.n_slots = timer->open_slots,
+		.placement = KGB_N_SIDES * timer->placement + (uint32_t)side_of_step(timer),
+		.process = timer->process,
+		.with_activity = timer->config.with_activity && timer->phase == KGB_PHASE_ROUNDS &&
+				 timer->round % ACTIVITY_ROUNDS == 0,
+		.pause_ms = pause_ms(timer),
+	};
+	KGB_ASSERT(timer->n_samples + timer->block.n <= timer->config.max_samples);
+	timer->waiting = true;
+	*out = timer->block;
+	return true;
+}
+
+/* ---- which samples count ---- */
+
+static bool is_throttled(const struct kgb_timer *timer, const struct kgb_exec_sample *sample)
+{
+	uint32_t reference =
+		timer->config.machine.sm_mhz ? timer->config.machine.sm_mhz : timer->top_mhz;
+	return sample->sm_mhz && sample->sm_mhz < KGB_TIMER_THROTTLE * reference;
+}
+
+/* Median clock of a side's samples of the current round; NaN when unknown. */
+static double round_clock(const struct kgb_timer *timer, enum kgb_side side)
+{
+	double mhz[ROUND_BLOCKS * BLOCK_SAMPLES];
+	size_t n = 0;
+
+	for (size_t i = timer->round_begin; i < timer->n_samples; i++) {
+		const struct kgb_timer_sample *s = &timer->samples[i];
+		if (s->side == side && s->fate == KGB_SAMPLE_KEPT && s->raw.sm_mhz)
+			mhz[n++] = s->raw.sm_mhz;
+	}
+	return kgb_median(mhz, n);
+}
+
+/* Unknown clocks do not differ. */
+static bool clocks_differ(double a, double b)
+{
+	return fabs(a / b - 1) > KGB_TIMER_CLOCK;
+}
+
+/* Values that a ruler has rounded to steps are spread over their step again, with numbers of the
+ * judge's own: ties would let a resampling believe in an error of 0. */
+static double round_time(struct kgb_timer *timer, enum kgb_side side, kgb_timer_value_fn value,
+			 double step, size_t *n_kept)
+{
+	double ns[ROUND_BLOCKS * BLOCK_SAMPLES];
+	size_t n = 0, n_known = 0;
+
+	for (size_t i = timer->round_begin; i < timer->n_samples; i++) {
+		const struct kgb_timer_sample *s = &timer->samples[i];
+		if (s->side != side || s->fate != KGB_SAMPLE_KEPT)
+			continue;
+		ns[n] = value(s);
+		if (isnan(ns[n]))
+			continue; /* not asked for */
+		n_known += ns[n] > 0 ? 1 : 0;
+		ns[n++] += step * (kgb_rng_uniform(&timer->dither) - 0.5);
+	}
+	*n_kept = n;
+	return n_known == n ? kgb_trimmed_mean(ns, n, 0.25) : (double)NAN;
+}
+
+static void drop_round(struct kgb_timer *timer, enum kgb_sample_fate fate)
+{
+	for (size_t i = timer->round_begin; i < timer->n_samples; i++)
+		if (timer->samples[i].fate == KGB_SAMPLE_KEPT)
+			timer->samples[i].fate = (uint8_t)fate;
+	for (int side = 0; side < KGB_N_SIDES; side++)
+		for (int ruler = 0; ruler < KGB_N_RULERS; ruler++)
+			timer->rounds[timer->n_rounds].ns[side][ruler] = (double)NAN;
+}
+
+/* A clock that changed while the round ran makes its sides incomparable; a change between rounds
+ * does not. */
+static void sort_by_clock(struct kgb_timer *timer)
+{
+	double mhz[KGB_N_SIDES] = {round_clock(timer, KGB_SIDE_A), round_clock(timer, KGB_SIDE_B)};
+
+	for (size_t i = timer->round_begin; i < timer->n_samples; i++) {
+		struct kgb_timer_sample *s = &timer->samples[i];
+		if (s->fate == KGB_SAMPLE_KEPT && s->raw.sm_mhz &&
+		    clocks_differ(s->raw.sm_mhz, mhz[s->side]))
+			s->fate = KGB_SAMPLE_CLOCK;
+	}
+	if (clocks_differ(mhz[KGB_SIDE_A], mhz[KGB_SIDE_B]))
+		drop_round(timer, KGB_SAMPLE_CLOCK);
+}
+
+static void close_round(struct kgb_timer *timer)
+{
+	static const kgb_timer_value_fn values[KGB_N_RULERS] = {
+		kgb_timer__event, kgb_timer__activity, kgb_timer__host};
+	const struct kgb_timer_machine *machine = &timer->config.machine;
+	const double steps[KGB_N_RULERS] = {(double)machine->event_step_ns,
+					    (double)machine->activity_step_ns, 0};
+	struct kgb_timer_round *round = &timer->rounds[timer->n_rounds];
+	size_t n_kept[KGB_N_SIDES];
+
+	sort_by_clock(timer);
+	for (int side = 0; side < KGB_N_SIDES; side++)
+		for (int ruler = 0; ruler < KGB_N_RULERS; ruler++)
+			round->ns[side][ruler] =
+				round_time(timer, (enum kgb_side)side, values[ruler], steps[ruler],
+					   &n_kept[side]);
+	if (n_kept[KGB_SIDE_A] < KEPT_MIN || n_kept[KGB_SIDE_B] < KEPT_MIN)
+		drop_round(timer, KGB_SAMPLE_ROUND);
+	round->placement = timer->placement;
+	round->process = timer->process;
+	timer->n_rounds++;
+	timer->round_begin = timer->n_samples;
+}
+
+/* ---- when to go on ---- */
+
+/* Half the widths of the two parts of the interval that the session has by now, in parts of the
+ * margin; NaN when nothing is known. */
+struct widths {
+	double within, between; /* processes */
+	size_t n_usable; /* rounds */
+};
+
+/* Looks only at the width, never at where the interval lies: a rule that stops when the answer
+ * pleases would not have the error rate that it claims. */
+static struct widths widths_by_now(const struct kgb_timer *timer)
+{
+	const struct kgb_timer_config *c = &timer->config;
+	KGB_AUTO(free) double *numbers = kgb_xcalloc(timer->n_rounds, sizeof(*numbers));
+	double ns[KGB_N_SIDES];
+	size_t n_usable = 0, n;
+
+	for (int side = 0; side < KGB_N_SIDES; side++) {
+		n_usable = kgb_timer__round_times(timer, (enum kgb_side)side, KGB_RULER_EVENT,
+						  numbers);
+		ns[side] = kgb_median(numbers, n_usable);
+	}
+	struct kgb_grouped seen = kgb_timer__estimate(timer, KGB_RULER_EVENT, numbers, &n);
+	double margin = kgb_timer__margin(c, fmin(ns[KGB_SIDE_A], ns[KGB_SIDE_B]),
+					  (double)c->machine.event_step_ns);
+	double freedom = (double)n - 1 - 2 * floor(KGB_TIMER_CUT * (double)n);
+	double t = freedom > 0 ? kgb_t_quantile((1 + c->confidence) / 2, freedom) : (double)NAN;
+	return (struct widths){.within = t * seen.error / log1p(margin),
+			       .between = kgb_timer__choice(c, ns, &seen).reach / log1p(margin),
+			       .n_usable = n_usable};
+}
+
+/* What a process adds to the time of a call stays with it, so the next session, with other
+ * processes, would find another speedup: more rounds of the same ones do not tell. */
+static bool wants_processes(const struct kgb_timer *timer, const struct widths *widths)
+{
+	const struct kgb_timer_config *c = &timer->config;
+
+	return timer->process + 1 < c->max_processes && widths->between > c->process_width;
+}
+
+/* Have the processes of now had their rounds? */
+static bool processes_had_their_rounds(const struct kgb_timer *timer)
+{
+	return timer->n_rounds - timer->process_began >= timer->config.process_rounds;
+}
+
+/* The first narrow look is narrow by luck, in part. Some rounds more, whatever they show, take that
+ * back: without them 95 % intervals covered 90 to 92 %. */
+static bool is_enough(struct kgb_timer *timer, const struct widths *widths)
+{
+	const struct kgb_timer_config *c = &timer->config;
+
+	if (timer->narrow_at == 0 && widths->n_usable >= c->min_rounds &&
+	    widths->within <= c->width)
+		timer->narrow_at = timer->n_rounds;
+	return timer->narrow_at > 0 &&
+	       timer->n_rounds >= timer->narrow_at + timer->narrow_at / MORE_ROUNDS &&
+	       processes_had_their_rounds(timer) && !wants_processes(timer, widths);
+}
+
+/* Is there room for new processes, one more round, and the baseline alone after it? */
+static bool may_go_on(const struct kgb_timer *timer)
+{
+	const struct kgb_timer_config *c = &timer->config;
+	uint64_t limit = timer->n_rounds < c->min_rounds ? 4 * c->budget_ns : c->budget_ns;
+
+	return timer->n_rounds < c->max_rounds && timer->outside_ns < limit &&
+	       timer->n_samples + 2 * WARMUP_MAX * WARMUP_SAMPLES + ROUND_BLOCKS * BLOCK_SAMPLES +
+			       SOLO_BLOCKS * SOLO_SAMPLES <=
+		       c->max_samples;
+}
+
+static double block_median(const struct kgb_timer *timer, size_t begin, size_t end)
+{
+	double ns[WARMUP_SAMPLES];
+	size_t n = 0;
+
+	for (size_t i = begin; i < end; i++)
+		ns[n++] = kgb_timer__event(&timer->samples[i]);
+	return kgb_median(ns, n);
+}
+
+/* Did the last two blocks of each side agree? */
+static bool is_warm(const struct kgb_timer *timer)
+{
+	size_t ends[5] = {timer->n_samples}; /* of blocks, the last one first */
+	size_t n = 0;
+
+	for (size_t i = timer->n_samples; i-- > 0 && n < 4;)
+		if (i == 0 || timer->samples[i - 1].last)
+			ends[++n] = i;
+	if (n < 4)
+		return false;
+	/* Blocks alternate: the last but one before is of the same side. */
+	for (int side = 0; side < 2; side++) {
+		double now = block_median(timer, ends[side + 1], ends[side]);
+		double before = block_median(timer, ends[side + 3], ends[side + 2]);
+		if (fabs(now / before - 1) > PLATEAU)
+			return false;
+	}
+	return true;
+}
+
+static void enter(struct kgb_timer *timer, enum kgb_timer_phase phase)
+{
+	timer->phase = phase;
+	timer->round = phase == KGB_PHASE_ROUNDS ? timer->n_rounds : 0;
+	timer->step = 0;
+	timer->round_begin = timer->n_samples;
+	timer->b_first = phase == KGB_PHASE_ROUNDS && pick(timer, 0, 1);
+}
+
+static void after_warmup_block(struct kgb_timer *timer)
+{
+	bool over = timer->step >= 2 * WARMUP_MAX || timer->outside_ns > timer->config.budget_ns;
+
+	if (timer->step >= 2 * WARMUP_MIN && timer->step % 2 == 0 && (over || is_warm(timer)))
+		enter(timer, KGB_PHASE_ROUNDS);
+}
+
+/* They know nothing of the others' calls, and begin cold. */
+static void change_processes(struct kgb_timer *timer)
+{
+	timer->process++;
+	timer->process_began = timer->n_rounds;
+	timer->open_slots = slots_at_first(&timer->config);
+	for (int side = 0; side < KGB_N_SIDES; side++)
+		memset(timer->seen[side], 0, timer->config.n_slots * sizeof(*timer->seen[side]));
+	enter(timer, KGB_PHASE_WARMUP);
+}
+
+static void after_round_block(struct kgb_timer *timer)
+{
+	if (timer->step < ROUND_BLOCKS)
+		return;
+	close_round(timer);
+	const struct widths widths = widths_by_now(timer);
+	if (is_enough(timer, &widths) || !may_go_on(timer)) {
+		enter(timer, KGB_PHASE_SOLO_AFTER);
+		return;
+	}
+	timer->round++;
+	timer->step = 0;
+	timer->placement += timer->round % timer->config.placement_rounds == 0 ? 1 : 0;
+	timer->b_first = pick(timer, 0, 1);
+	if (timer->open_slots < timer->config.n_slots)
+		timer->open_slots += pick(timer, 0, 3) > 0 ? 1 : 0;
+	if (processes_had_their_rounds(timer) && wants_processes(timer, &widths))
+		change_processes(timer);
+}
+
+static void advance(struct kgb_timer *timer)
+{
+	timer->step++;
+	switch (timer->phase) {
+	case KGB_PHASE_SOLO_BEFORE:
+		timer->placement++;
+		if (timer->step == SOLO_BLOCKS)
+			enter(timer, KGB_PHASE_WARMUP);
+		break;
+	case KGB_PHASE_WARMUP:
+		after_warmup_block(timer);
+		break;
+	case KGB_PHASE_ROUNDS:
+		after_round_block(timer);
+		break;
+	case KGB_PHASE_SOLO_AFTER:
+		timer->placement++;
+		if (timer->step == SOLO_BLOCKS)
+			enter(timer, KGB_PHASE_DONE);
+		break;
+	case KGB_PHASE_DONE:
+		KGB_UNREACHABLE();
+	}
+}
+
+/* ---- answers ---- */
+
+static int check_samples(const struct kgb_timer *timer, const struct kgb_exec_sample *samples,
+			 size_t n, struct kgb_err *err)
+{
+	const struct kgb_timer_block *block = &timer->block;
+
+	if (n != block->n)
+		return kgb_fail(err, KGB_ERR_INVALID, "%u samples asked for, %zu given", block->n,
+				n);
+	for (size_t i = 0; i < n; i++) {
+		uint32_t slot = (uint32_t)((block->slot + i) % block->n_slots);
+		if (samples[i].slot != slot)
+			return kgb_fail(err, KGB_ERR_INVALID,
+					"sample %zu ran on input set %u, not on %u", i,
+					samples[i].slot, slot);
+		if (samples[i].event_ns == 0 || samples[i].host_ns == 0 ||
+		    samples[i].event_ns > INT64_MAX || samples[i].host_ns > INT64_MAX ||
+		    samples[i].activity_ns > INT64_MAX)
+			return kgb_fail(err, KGB_ERR_INVALID, "sample %zu has no possible time", i);
+	}
+	return 0;
+}
+
+static enum kgb_sample_fate fate_of_phase(const struct kgb_timer *timer)
+{
+	if (timer->phase == KGB_PHASE_ROUNDS)
+		return KGB_SAMPLE_KEPT;
+	return timer->phase == KGB_PHASE_WARMUP || timer->step == 0 ? KGB_SAMPLE_WARMUP
+								    : KGB_SAMPLE_SOLO;
+}
+
+/* One clock on both sides of the socket: what the parts claim cannot be more than the whole took.
+ */
+static bool contradicts(const struct kgb_exec_sample *samples, size_t n, uint64_t outside_ns)
+{
+	double inside = 0;
+
+	for (size_t i = 0; i < n; i++)
+		inside += (double)(samples[i].host_ns > samples[i].event_ns ? samples[i].host_ns
+									    : samples[i].event_ns);
+	return inside > 1.001 * (double)outside_ns + 100e3;
+}
+
+static void keep(struct kgb_timer *timer, const struct kgb_exec_sample *raw, bool last)
+{
+	const struct kgb_timer_block *block = &timer->block;
+	bool *seen = &timer->seen[block->side][raw->slot];
+	enum kgb_sample_fate fate = fate_of_phase(timer);
+
+	if (block->phase == KGB_PHASE_SOLO_BEFORE && raw->sm_mhz > timer->top_mhz)
+		timer->top_mhz = raw->sm_mhz;
+	if (fate != KGB_SAMPLE_WARMUP && is_throttled(timer, raw))
+		fate = KGB_SAMPLE_THROTTLED;
+	timer->samples[timer->n_samples++] = (struct kgb_timer_sample){
+		.raw = *raw,
+		.round = block->round,
+		.side = (uint8_t)block->side,
+		.fate = (uint8_t)fate,
+		.phase = (uint8_t)block->phase,
+		.last = last,
+		.first_visit = !*seen,
+		.with_activity = block->with_activity,
+	};
+	*seen = true;
+}
+
+int kgb_timer_give(struct kgb_timer *timer, const struct kgb_exec_sample *samples, size_t n,
+		   uint64_t outside_ns, struct kgb_err *err)
+{
+	enum kgb_side side = timer->block.side;
+	bool throttled = false;
+
+	KGB_ASSERT(timer->waiting);
+	if (check_samples(timer, samples, n, err) < 0)
+		return kgb_ctx(err, "timer of '%s': block of the %s", timer->config.case_name,
+			       kgb_side_name(side));
+	for (size_t i = 0; i < n; i++) {
+		throttled = throttled || is_throttled(timer, &samples[i]);
+		keep(timer, &samples[i], i + 1 == n);
+	}
+	timer->n_throttled = throttled ? timer->n_throttled + 1 : 0;
+	timer->n_contradicted[side] += contradicts(samples, n, outside_ns) ? 1 : 0;
+	timer->outside_ns += outside_ns;
+	KGB_ASSERT(n > 0);
+	timer->sample_ns = outside_ns / n;
+	timer->waiting = false;
+	advance(timer);
+	return 0;
+}
+
+int kgb_timer_run(struct kgb_timer *timer, kgb_timer_source_fn source, void *payload,
+		  struct kgb_timer_result *out, struct kgb_err *err)
+{
+	struct kgb_exec_sample samples[WARMUP_SAMPLES];
+	struct kgb_timer_block block;
+
+	while (kgb_timer_next(timer, &block)) {
+		uint64_t outside_ns = 0;
+		KGB_ASSERT(block.n <= KGB_ARRAY_LEN(samples));
+		memset(samples, 0, sizeof(samples));
+		if (source(payload, &block, samples, &outside_ns, err) < 0 ||
+		    kgb_timer_give(timer, samples, block.n, outside_ns, err) < 0)
+			return -1;
+	}
+	kgb_timer_finish(timer, out);
+	return 0;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * What the files of the timer share; nobody else includes this. timer.c asks for blocks and sorts
+ * samples, timer_result.c decides, timer_doubts.c finds contradictions, timer_write.c writes.
+ */
+#ifndef KGB_VERIFY_TIMER_TIMER_PARTS_H
+#define KGB_VERIFY_TIMER_TIMER_PARTS_H
+
+#include "verify/timer/timer.h"
+
+#define KGB_TIMER_CUT 0.2 /* trimmed from each end of the placements' ratios */
+#define KGB_TIMER_THROTTLE 0.75 /* of the reference clock */
+#define KGB_TIMER_CLOCK 0.03 /* clocks nearer than this are the same */
+
+/** log(baseline / candidate), one number for each placement, in order: the mean of its usable
+ * rounds. These are what is averaged and resampled. `out` has room for all rounds. `processes_out`
+ * has the number of the process of each, or is NULL. Returns how many. */
+size_t kgb_timer__placement_ratios(const struct kgb_timer *timer, enum kgb_ruler ruler, double *out,
+				   uint32_t *processes_out);
+/** What the placements say of the log ratio of all sessions that there could be, with the noise
+ * within processes. `centred_out` as for kgb_group_values, with room for all rounds; *n_out long.
+ */
+struct kgb_grouped kgb_timer__estimate(const struct kgb_timer *timer, enum kgb_ruler ruler,
+				       double *centred_out, size_t *n_out);
+/** What a session's choice of processes may have done to the logarithm of a speedup. */
+struct kgb_timer_choice {
+	double error, reach; /* standard error; half the width of its interval */
+};
+/** \param ns time of a call of each side. \param seen the estimate of the ruler that `ns` is of. */
+struct kgb_timer_choice kgb_timer__choice(const struct kgb_timer_config *config,
+					  const double ns[KGB_N_SIDES],
+					  const struct kgb_grouped *seen);
+/** Times of the usable rounds of one side, in order. */
+size_t kgb_timer__round_times(const struct kgb_timer *timer, enum kgb_side side,
+			      enum kgb_ruler ruler, double *out);
+/** Speedups within 1 / (1 + margin) and 1 + margin are the same, for times of `ns`. */
+double kgb_timer__margin(const struct kgb_timer_config *config, double ns, double step_ns);
+/** Resolution of the events: the larger of what the machine says and what the baseline shows. */
+double kgb_timer__event_step(const struct kgb_timer *timer);
+
+/** A number of a sample; NaN: it has none. */
+typedef double (*kgb_timer_value_fn)(const struct kgb_timer_sample *sample);
+double kgb_timer__event(const struct kgb_timer_sample *sample);
+double kgb_timer__activity(const struct kgb_timer_sample *sample);
+double kgb_timer__host(const struct kgb_timer_sample *sample);
+/** That number of all samples of a side and fate that have it, in order; a new array, *n long. */
+double *kgb_timer__gather(const struct kgb_timer *timer, enum kgb_side side,
+			  enum kgb_sample_fate fate, kgb_timer_value_fn value, size_t *n);
+
+/** Look for contradictions, the gravest first. Fills result->why, accuses and text, and returns
+ * true, when there is one. */
+bool kgb_timer__doubt(const struct kgb_timer *timer, struct kgb_timer_result *result);
+void kgb_timer__say(struct kgb_timer_result *result, enum kgb_timing_why why, const char *fmt, ...)
+	KGB_PRINTF(3, 4);
+
+#endif

@@ -1,0 +1,467 @@
+/* SPDX-License-Identifier: MIT */
+#include "verify/timer/timer_result.h"
+
+#include <math.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "verify/timer/timer_parts.h"
+
+enum { REPLICAS = 1999 };
+#define LEFT_BY_FLUSH 0.125 /* of the L2 cache */
+#define POWER 0.8 /* with which `detectable` would be found */
+/* What the configuration says of processes counts as much as if so many degrees of freedom had been
+ * seen of it. */
+#define PRIOR_FREEDOM 5.0
+
+/* ---- numbers of samples and rounds ---- */
+
+double kgb_timer__event(const struct kgb_timer_sample *sample)
+{
+	return (double)sample->raw.event_ns;
+}
+
+double kgb_timer__activity(const struct kgb_timer_sample *sample)
+{
+	return sample->with_activity ? (double)sample->raw.activity_ns : (double)NAN;
+}
+
+double kgb_timer__host(const struct kgb_timer_sample *sample)
+{
+	return (double)sample->raw.host_ns;
+}
+
+static double clock_of(const struct kgb_timer_sample *sample)
+{
+	return sample->raw.sm_mhz;
+}
+
+double *kgb_timer__gather(const struct kgb_timer *timer, enum kgb_side side,
+			  enum kgb_sample_fate fate, kgb_timer_value_fn value, size_t *n)
+{
+	double *out = kgb_xcalloc(timer->n_samples + 1, sizeof(*out));
+
+	*n = 0;
+	for (size_t i = 0; i < timer->n_samples; i++) {
+		const struct kgb_timer_sample *s = &timer->samples[i];
+		double x = s->side == side && s->fate == fate ? value(s) : (double)NAN;
+		if (!isnan(x))
+			out[(*n)++] = x;
+	}
+	return out;
+}
+
+/* NaN for a round that is not usable. */
+static double log_ratio(const struct kgb_timer_round *round, enum kgb_ruler ruler)
+{
+	double ratio = log(round->ns[KGB_SIDE_A][ruler] / round->ns[KGB_SIDE_B][ruler]);
+	return isfinite(ratio) ? ratio : (double)NAN;
+}
+
+static bool share_placement(const struct kgb_timer_round *a, const struct kgb_timer_round *b)
+{
+	return a->placement == b->placement && a->process == b->process;
+}
+
+size_t kgb_timer__placement_ratios(const struct kgb_timer *timer, enum kgb_ruler ruler, double *out,
+				   uint32_t *processes_out)
+{
+	const struct kgb_timer_round *rounds = timer->rounds;
+	size_t n = 0;
+
+	for (uint32_t first = 0, end; first < timer->n_rounds; first = end) {
+		double sum = 0, n_usable = 0;
+		for (end = first;
+		     end < timer->n_rounds && share_placement(&rounds[first], &rounds[end]);
+		     end++) {
+			double ratio = log_ratio(&rounds[end], ruler);
+			sum += isnan(ratio) ? 0 : ratio;
+			n_usable += isnan(ratio) ? 0 : 1;
+		}
+		if (n_usable == 0)
+			continue;
+		if (processes_out)
+			processes_out[n] = rounds[first].process;
+		out[n++] = sum / n_usable;
+	}
+	return n;
+}
+
+struct kgb_grouped kgb_timer__estimate(const struct kgb_timer *timer, enum kgb_ruler ruler,
+				       double *centred_out, size_t *n_out)
+{
+	KGB_AUTO(free) double *ratios = kgb_xcalloc(timer->n_rounds + 1u, sizeof(*ratios));
+	KGB_AUTO(free) uint32_t *processes = kgb_xcalloc(timer->n_rounds + 1u, sizeof(*processes));
+
+	*n_out = kgb_timer__placement_ratios(timer, ruler, ratios, processes);
+	return kgb_group_values(ratios, processes, *n_out, KGB_TIMER_CUT, centred_out);
+}
+
+size_t kgb_timer__round_times(const struct kgb_timer *timer, enum kgb_side side,
+			      enum kgb_ruler ruler, double *out)
+{
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < timer->n_rounds; i++)
+		if (isfinite(timer->rounds[i].ns[side][ruler]))
+			out[n++] = timer->rounds[i].ns[side][ruler];
+	return n;
+}
+
+/* The variance of processes as seen here, of few, pooled with what is known of it from elsewhere:
+ * the moderated variance of Smyth (2004). With one process of each side only the latter is left. */
+struct kgb_timer_choice kgb_timer__choice(const struct kgb_timer_config *c,
+					  const double ns[KGB_N_SIDES],
+					  const struct kgb_grouped *seen)
+{
+	double known = hypot(c->process_sd_ns / ns[KGB_SIDE_A], c->process_sd_ns / ns[KGB_SIDE_B]);
+	double more = (double)seen->n_groups - 1, freedom = PRIOR_FREEDOM + more;
+	double variance = (PRIOR_FREEDOM * known * known + more * seen->variance) / freedom;
+	double error = sqrt(variance * seen->share);
+
+	return (struct kgb_timer_choice){error,
+					 kgb_t_quantile((1 + c->confidence) / 2, freedom) * error};
+}
+
+/* ---- width and margin ---- */
+
+double kgb_timer__margin(const struct kgb_timer_config *config, double ns, double step_ns)
+{
+	return config->margin_relative + fmax(config->margin_ns, step_ns) / ns;
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return x < y ? -1 : x > y;
+}
+
+double kgb_timer__event_step(const struct kgb_timer *timer)
+{
+	enum { ENOUGH = 16, ROUNDING_NS = 2 };
+	size_t n;
+	KGB_AUTO(free)
+	double *ns = kgb_timer__gather(timer, KGB_SIDE_A, KGB_SAMPLE_KEPT, kgb_timer__event, &n);
+	double known = (double)timer->config.machine.event_step_ns, seen = (double)INFINITY;
+
+	qsort(ns, n, sizeof(*ns), compare_doubles);
+	for (size_t i = 1; i < n; i++)
+		if (ns[i] - ns[i - 1] > ROUNDING_NS)
+			seen = fmin(seen, ns[i] - ns[i - 1]);
+	return n >= ENOUGH && isfinite(seen) ? fmax(known, seen) : known;
+}
+
+static const kgb_timer_value_fn values[KGB_N_RULERS] = {kgb_timer__event, kgb_timer__activity,
+							kgb_timer__host};
+
+/* Spread of a side's samples about the middle of their own round, so that drift does not count. */
+static double spread_in_rounds(const struct kgb_timer *timer, enum kgb_side side,
+			       enum kgb_ruler ruler)
+{
+	KGB_AUTO(free) double *away = kgb_xcalloc(timer->n_samples + 1, sizeof(*away));
+	size_t n = 0;
+
+	for (size_t i = 0; i < timer->n_samples; i++) {
+		const struct kgb_timer_sample *s = &timer->samples[i];
+		if (s->side != side || s->fate != KGB_SAMPLE_KEPT)
+			continue;
+		away[n] = fabs(values[ruler](s) - timer->rounds[s->round].ns[side][ruler]);
+		n += isnan(away[n]) ? 0 : 1;
+	}
+	return KGB_MAD_TO_SIGMA * kgb_median(away, n);
+}
+
+/* How far the mean of values that were rounded to steps can be off: the first harmonic of the
+ * rounding error, which noise of a step's size wipes out. */
+static double rounding_bias(double step, double sigma)
+{
+	double noise = M_PI * sigma / step;
+	return step > 0 ? step / M_PI * exp(-2 * noise * noise) : 0;
+}
+
+static double bias_of_ratio(const struct kgb_timer *timer, const struct kgb_timer_result *result,
+			    enum kgb_ruler ruler, double step)
+{
+	double bias = 0;
+
+	for (int side = 0; side < KGB_N_SIDES; side++)
+		bias += rounding_bias(step, spread_in_rounds(timer, (enum kgb_side)side, ruler)) /
+			result->median_ns[side][ruler];
+	return bias;
+}
+
+/* ---- the intervals ---- */
+
+static void seed_bootstrap(const struct kgb_timer *timer, enum kgb_ruler ruler, struct kgb_rng *rng)
+{
+	KGB_AUTO(free)
+	char *label = kgb_xasprintf("timer bootstrap %s", timer->config.case_name);
+	kgb_rng_init(rng, &timer->config.seed, label, (uint32_t)ruler);
+}
+
+/* A logarithm with its interval, and the standard error of it. */
+struct estimate {
+	struct kgb_interval log;
+	double error;
+	size_t n; /* placements that it is of */
+	struct kgb_timer_choice choice;
+};
+
+/* Independent errors of one number: their bounds' distances add up as squares (Zou and Donner).
+ * What rounding may hide is no chance, and comes on top. */
+static struct estimate log_speedup(const struct kgb_timer *timer,
+				   const struct kgb_timer_result *result, enum kgb_ruler ruler,
+				   double step)
+{
+	KGB_AUTO(free) double *centred = kgb_xcalloc(timer->n_rounds + 1u, sizeof(*centred));
+	const double ns[KGB_N_SIDES] = {result->median_ns[KGB_SIDE_A][ruler],
+					result->median_ns[KGB_SIDE_B][ruler]};
+	double bias = bias_of_ratio(timer, result, ruler, step);
+	size_t n;
+	struct kgb_grouped seen = kgb_timer__estimate(timer, ruler, centred, &n);
+	struct kgb_timer_choice choice = kgb_timer__choice(&timer->config, ns, &seen);
+	struct kgb_rng rng;
+
+	seed_bootstrap(timer, ruler, &rng);
+	struct kgb_interval within = kgb_trimmed_bootstrap(
+		centred, n, KGB_TIMER_CUT, timer->config.confidence, REPLICAS, &rng);
+	double reach = hypot(within.high - within.value, choice.reach) + bias;
+	return (struct estimate){
+		.log = {seen.value, seen.value - reach, seen.value + reach},
+		.error = hypot(seen.error, choice.error),
+		.n = n,
+		.choice = choice,
+	};
+}
+
+static struct kgb_interval from_log(struct kgb_interval x)
+{
+	return (struct kgb_interval){exp(x.value), exp(x.low), exp(x.high)};
+}
+
+static struct kgb_round_value *kept_events(const struct kgb_timer *timer, enum kgb_side side,
+					   size_t *n)
+{
+	struct kgb_round_value *out = kgb_xcalloc(timer->n_samples + 1, sizeof(*out));
+
+	*n = 0;
+	for (size_t i = 0; i < timer->n_samples; i++) {
+		const struct kgb_timer_sample *s = &timer->samples[i];
+		if (s->side == side && s->fate == KGB_SAMPLE_KEPT)
+			out[(*n)++] = (struct kgb_round_value){
+				kgb_timer__event(s), s->round / timer->config.placement_rounds};
+	}
+	return out;
+}
+
+static struct kgb_interval ratio_of_medians(const struct kgb_timer *timer,
+					    struct kgb_timer_choice choice)
+{
+	size_t n_a, n_b;
+	KGB_AUTO(free) struct kgb_round_value *a = kept_events(timer, KGB_SIDE_A, &n_a);
+	KGB_AUTO(free) struct kgb_round_value *b = kept_events(timer, KGB_SIDE_B, &n_b);
+	struct kgb_rng rng;
+
+	seed_bootstrap(timer, KGB_N_RULERS, &rng);
+	struct kgb_interval x = kgb_median_ratio_bootstrap(
+		a, n_a, b, n_b, timer->n_rounds, timer->config.confidence, REPLICAS, &rng);
+	return (struct kgb_interval){
+		.value = x.value,
+		.low = x.value * exp(-hypot(log(x.value / x.low), choice.reach)),
+		.high = x.value * exp(hypot(log(x.high / x.value), choice.reach)),
+	};
+}
+
+/* ---- description ---- */
+
+static void describe_samples(const struct kgb_timer *timer, struct kgb_timer_result *out)
+{
+	for (int side = 0; side < KGB_N_SIDES; side++) {
+		size_t n;
+		for (int ruler = 0; ruler < KGB_N_RULERS; ruler++) {
+			KGB_AUTO(free)
+			double *ns = kgb_timer__gather(timer, (enum kgb_side)side, KGB_SAMPLE_KEPT,
+						       values[ruler], &n);
+			double median = kgb_median(ns, n);
+			out->median_ns[side][ruler] = median > 0 ? median : (double)NAN;
+			if (ruler == KGB_RULER_EVENT)
+				out->mad_ns[side] = kgb_mad(ns, n);
+		}
+		KGB_AUTO(free)
+		double *mhz = kgb_timer__gather(timer, (enum kgb_side)side, KGB_SAMPLE_KEPT,
+						clock_of, &n);
+		double median = kgb_median(mhz, n);
+		out->clock_mhz[side] = median > 0 ? median : (double)NAN;
+	}
+	for (size_t i = 0; i < timer->n_samples; i++)
+		out->n_fates[timer->samples[i].side][timer->samples[i].fate]++;
+}
+
+static double solo_median(const struct kgb_timer *timer, enum kgb_timer_phase phase)
+{
+	double ns[64];
+	size_t n = 0;
+
+	for (size_t i = 0; i < timer->n_samples && n < KGB_ARRAY_LEN(ns); i++) {
+		const struct kgb_timer_sample *s = &timer->samples[i];
+		if (s->phase == phase && s->fate == KGB_SAMPLE_SOLO)
+			ns[n++] = kgb_timer__event(s);
+	}
+	return kgb_median(ns, n);
+}
+
+static double baseline_drift(const struct kgb_timer *timer)
+{
+	KGB_AUTO(free) double *ns = kgb_xcalloc(timer->n_rounds + 1u, sizeof(*ns));
+	size_t n = kgb_timer__round_times(timer, KGB_SIDE_A, KGB_RULER_EVENT, ns), third = n / 3;
+
+	return kgb_median(ns + n - third, third) / kgb_median(ns, third) - 1;
+}
+
+/* No kernel can be faster. The results may still lie in the L2 cache when it ends, so as much of
+ * them as fits there is not counted; nor is what of the inputs may have outlived the flush, which
+ * is only known to touch twice the cache's size; and one level of Strassen's algorithm saves an
+ * eighth of the arithmetic. */
+static double physical_floor(const struct kgb_timer_config *c)
+{
+	double l2_bytes = (double)c->machine.l2_bytes;
+	double read_bytes = (double)(c->bytes - c->written_bytes);
+	double absorbed = fmin((double)c->written_bytes, l2_bytes) +
+			  fmin(read_bytes, l2_bytes * LEFT_BY_FLUSH);
+	double floor = (double)c->machine.launch_floor_ns;
+
+	if (c->machine.bytes_per_s > 0)
+		floor = fmax(floor, ((double)c->bytes - absorbed) / c->machine.bytes_per_s * 1e9);
+	if (c->machine.flops_per_s > 0)
+		floor = fmax(floor, 0.875 * (double)c->flops / c->machine.flops_per_s * 1e9);
+	return floor;
+}
+
+/* ---- the decision ---- */
+
+void kgb_timer__say(struct kgb_timer_result *result, enum kgb_timing_why why, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(result->text, sizeof(result->text), fmt, ap);
+	va_end(ap);
+	result->why = why;
+}
+
+static enum kgb_timing_result place(struct kgb_interval log_speedup, double border)
+{
+	if (log_speedup.low > border)
+		return KGB_TIMING_FASTER;
+	if (log_speedup.high < -border)
+		return KGB_TIMING_SLOWER;
+	if (log_speedup.low > -border && log_speedup.high < border)
+		return KGB_TIMING_SAME;
+	return KGB_TIMING_UNDECIDED;
+}
+
+static uint32_t n_of_fate(const struct kgb_timer_result *result, enum kgb_sample_fate fate)
+{
+	return result->n_fates[KGB_SIDE_A][fate] + result->n_fates[KGB_SIDE_B][fate];
+}
+
+/* Too few rounds to say anything: what took them away? */
+static void explain_few(const struct kgb_timer *timer, struct kgb_timer_result *out)
+{
+	uint32_t n_throttled = n_of_fate(out, KGB_SAMPLE_THROTTLED);
+	uint32_t n_clock = n_of_fate(out, KGB_SAMPLE_CLOCK);
+
+	if (n_throttled > n_clock && 4 * n_throttled > timer->n_samples)
+		kgb_timer__say(
+			out, KGB_WHY_THROTTLED,
+			"%u of %zu samples ran below 75 %% of the clock: let the device cool "
+			"or raise its power limit",
+			n_throttled, timer->n_samples);
+	else if (4 * n_clock > timer->n_samples)
+		kgb_timer__say(out, KGB_WHY_CLOCK,
+			       "%u of %zu samples ran at a clock that changed or differed between "
+			       "the sides: lock the clock",
+			       n_clock, timer->n_samples);
+	else
+		kgb_timer__say(out, KGB_WHY_FEW, "%u usable rounds, %u are needed", out->n_rounds,
+			       timer->config.min_rounds);
+}
+
+static void decide(const struct kgb_timer *timer, struct kgb_interval log_speedup,
+		   struct kgb_timer_result *out)
+{
+	out->result = KGB_TIMING_UNDECIDED;
+	if (out->n_rounds < timer->config.min_rounds || isnan(log_speedup.low)) {
+		explain_few(timer, out);
+		return;
+	}
+	out->result = place(log_speedup, log1p(out->margin));
+	if (out->result == KGB_TIMING_UNDECIDED)
+		kgb_timer__say(out, KGB_WHY_WIDE,
+			       "speedup %.4f, between %.4f and %.4f, reaches over a border of the "
+			       "margin of %.2f %%",
+			       exp(log_speedup.value), exp(log_speedup.low), exp(log_speedup.high),
+			       100 * out->margin);
+}
+
+/* Events are what users know, but no gain is claimed of which the device saw the opposite. */
+static bool opposes(enum kgb_timing_result a, enum kgb_timing_result b)
+{
+	return (a == KGB_TIMING_FASTER && b == KGB_TIMING_SLOWER) ||
+	       (a == KGB_TIMING_SLOWER && b == KGB_TIMING_FASTER);
+}
+
+static const struct kgb_interval no_interval = {(double)NAN, (double)NAN, (double)NAN};
+
+static void distrust(struct kgb_timer_result *out)
+{
+	out->result = KGB_TIMING_UNTRUSTED;
+	out->speedup = out->speedup_device = out->median_ratio = no_interval;
+	out->detectable = (double)NAN;
+}
+
+static void measure(const struct kgb_timer *timer, struct kgb_timer_result *out)
+{
+	KGB_AUTO(free) double *times = kgb_xcalloc(timer->n_rounds + 1u, sizeof(*times));
+	const struct kgb_timer_config *c = &timer->config;
+	double step = kgb_timer__event_step(timer);
+	double ns = fmin(out->median_ns[KGB_SIDE_A][KGB_RULER_EVENT],
+			 out->median_ns[KGB_SIDE_B][KGB_RULER_EVENT]);
+
+	out->n_rounds = (uint32_t)kgb_timer__round_times(timer, KGB_SIDE_A, KGB_RULER_EVENT, times);
+	out->n_processes = timer->process + 1;
+	out->margin = kgb_timer__margin(c, ns, step);
+	struct estimate events = log_speedup(timer, out, KGB_RULER_EVENT, step);
+	struct estimate device =
+		log_speedup(timer, out, KGB_RULER_ACTIVITY, (double)c->machine.activity_step_ns);
+	out->n_placements = (uint32_t)events.n;
+	out->detectable = expm1(log1p(out->margin) + events.log.high - events.log.value +
+				kgb_normal_quantile(POWER) * events.error);
+	out->speedup = from_log(events.log);
+	out->speedup_device = from_log(device.log);
+	out->median_ratio = ratio_of_medians(timer, events.choice);
+	decide(timer, events.log, out);
+	if (kgb_timer__doubt(timer, out)) {
+		distrust(out);
+	} else if (opposes(out->result, place(device.log, log1p(out->margin)))) {
+		out->result = KGB_TIMING_UNDECIDED;
+		kgb_timer__say(out, KGB_WHY_OPPOSED,
+			       "events give a speedup of %.4f, activity one of %.4f",
+			       out->speedup.value, out->speedup_device.value);
+	}
+}
+
+void kgb_timer_finish(struct kgb_timer *timer, struct kgb_timer_result *out)
+{
+	KGB_ASSERT(timer->phase == KGB_PHASE_DONE);
+	*out = (struct kgb_timer_result){
+		.solo_ns = {solo_median(timer, KGB_PHASE_SOLO_BEFORE),
+			    solo_median(timer, KGB_PHASE_SOLO_AFTER)},
+		.drift = baseline_drift(timer),
+		.floor_ns = physical_floor(&timer->config),
+		.narrow = timer->narrow_at > 0,
+		.outside_ns = timer->outside_ns,
+	};
+	describe_samples(timer, out);
+	measure(timer, out);
+}

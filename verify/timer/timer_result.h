@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * What the timer's samples mean: result, reason, and the numbers behind them. Made by
+ * kgb_timer_finish.
+ */
+#ifndef KGB_VERIFY_TIMER_TIMER_RESULT_H
+#define KGB_VERIFY_TIMER_TIMER_RESULT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/formats/jsonw.h"
+#include "verify/tensor/statistics.h"
+
+enum kgb_side { KGB_SIDE_A, KGB_SIDE_B, KGB_N_SIDES }; /* A: baseline, B: candidate */
+enum kgb_ruler { KGB_RULER_EVENT, KGB_RULER_ACTIVITY, KGB_RULER_HOST, KGB_N_RULERS };
+const char *kgb_side_name(enum kgb_side side); /* "baseline", "candidate" */
+const char *kgb_ruler_name(enum kgb_ruler ruler); /* "event", "activity", "host" */
+
+/** Why a sample does not count. */
+enum kgb_sample_fate {
+	KGB_SAMPLE_KEPT,
+	KGB_SAMPLE_SOLO, /* compared with the rounds, not part of them */
+	KGB_SAMPLE_WARMUP,
+	KGB_SAMPLE_THROTTLED, /* SM clock below 75 % of the reference */
+	KGB_SAMPLE_CLOCK, /* SM clock other than its round's */
+	KGB_SAMPLE_ROUND, /* its round has too few others, or sides at different clocks */
+	KGB_N_SAMPLE_FATES,
+};
+const char *kgb_sample_fate_name(enum kgb_sample_fate fate);
+
+enum kgb_timing_result {
+	KGB_TIMING_UNDECIDED, /* honest, but the interval reaches over a border */
+	KGB_TIMING_FASTER,
+	KGB_TIMING_SLOWER,
+	KGB_TIMING_SAME, /* nearer than the margin */
+	KGB_TIMING_UNTRUSTED, /* something contradicts the numbers: there is no speedup */
+	KGB_N_TIMING_RESULTS,
+};
+const char *kgb_timing_result_name(enum kgb_timing_result result);
+
+/** Stable names; the order is the order of precedence. */
+enum kgb_timing_why {
+	KGB_WHY_NONE,
+	/* UNTRUSTED: the candidate's doing, unless the baseline shows the same */
+	KGB_WHY_BELOW_FLOOR,
+	KGB_WHY_RULER_ORDER, /* a shorter span is longer than one that contains it */
+	KGB_WHY_RULER_ACTIVITY, /* events and activity disagree, or activity is missing */
+	KGB_WHY_RULER_HOST, /* events and the host's clock disagree */
+	KGB_WHY_RULER_OUTSIDE, /* a block claims more time than it took */
+	KGB_WHY_CHECKED, /* calls whose output is checked take longer than the others */
+	KGB_WHY_REUSE, /* inputs seen before are faster than new ones */
+	KGB_WHY_TREND, /* the candidate changes against the baseline while it runs */
+	/* UNTRUSTED: nobody's proven doing */
+	KGB_WHY_DISTURBED, /* the baseline is slower beside the candidate than alone */
+	KGB_WHY_FLOOR_WRONG, /* the baseline itself is below the floor */
+	KGB_WHY_NEIGHBOUR, /* both sides have two speeds, in turns */
+	KGB_WHY_DRIFT, /* the baseline drifts */
+	/* UNDECIDED */
+	KGB_WHY_THROTTLED,
+	KGB_WHY_CLOCK, /* it never held still for a round */
+	KGB_WHY_FEW,
+	KGB_WHY_OPPOSED, /* activity says the opposite, within the rulers' known error */
+	KGB_WHY_WIDE,
+	KGB_N_TIMING_WHYS,
+};
+/** "below_floor", "ruler_host", ...; NULL for NONE. */
+const char *kgb_timing_why_name(enum kgb_timing_why why);
+
+struct kgb_timer_result {
+	enum kgb_timing_result result;
+	enum kgb_timing_why why;
+	bool accuses; /* UNTRUSTED, and only the candidate can have done it */
+	char text[256]; /* one sentence with the numbers behind `why`; empty for NONE */
+	struct kgb_interval speedup; /* baseline over candidate, by events; what counts */
+	struct kgb_interval speedup_device; /* by activity; NaN if not measured */
+	struct kgb_interval median_ratio; /* of plain medians, for those who know do_bench */
+	double margin; /* speedups within 1/(1+margin) .. 1+margin are the SAME */
+	double detectable; /* smallest change of the time that this session would have decided,
+			      with probability 0.8, as a fraction */
+	double median_ns[KGB_N_SIDES][KGB_N_RULERS]; /* of kept samples; NaN none */
+	double mad_ns[KGB_N_SIDES]; /* by events */
+	double solo_ns[2]; /* baseline alone, before and after; NaN none */
+	double floor_ns; /* physical; 0 unknown */
+	double drift; /* baseline, last third over first third of the rounds, less 1 */
+	double clock_mhz[KGB_N_SIDES]; /* median of kept samples; NaN unknown */
+	uint32_t n_rounds; /* that count */
+	uint32_t n_placements; /* that those were taken at */
+	uint32_t n_processes; /* of each side */
+	uint32_t n_fates[KGB_N_SIDES][KGB_N_SAMPLE_FATES];
+	bool narrow; /* the interval became as narrow as was asked for */
+	uint64_t outside_ns;
+};
+
+/** An interval as a member: an object, or null without a value. */
+void kgb_interval_write(struct kgb_jsonw *w, const char *key, struct kgb_interval x);
+struct kgb_timer;
+/** Members of the case's object in the verdict's timing part (docs/schemas/verdict.schema.json);
+ * `samples` adds every raw sample. The caller has opened the object. */
+void kgb_timing_write(const struct kgb_timer *timer, const struct kgb_timer_result *info,
+		      bool samples, struct kgb_jsonw *w);
+
+#endif
