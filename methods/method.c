@@ -264,7 +264,7 @@ static const char *lookup_var(const char *name, const void *payload)
 	return NULL;
 }
 
-static int render_map(const struct kgb_map *map, const struct kgb_method_vars *vars,
+static int render_map(const struct kgb_field_map *map, const struct kgb_method_vars *vars,
 		      struct kgb_strv *names, struct kgb_strv *texts, struct kgb_err *err)
 {
 	for (size_t i = 0; i < map->n; i++) {

@@ -52,7 +52,7 @@ struct kgb_method_loop {
 	int start; /* enum kgb_method_start */
 	const char *prompt; /* file name below the method's folder; appended to the task in each
 			       round */
-	struct kgb_map hints; /* the same by platform; {{hints}} of that prompt */
+	struct kgb_field_map hints; /* the same by platform; {{hints}} of that prompt */
 	bool memory; /* {{memory}}: what rounds on other operators of the run have brought */
 };
 
@@ -71,8 +71,8 @@ struct kgb_method {
 	const char *instructions; /* file name below the method's folder; appended to the task */
 	struct kgb_strs argv; /* after the program; {{placeholders}} of kgb_method_vars; none: the
 				 program's */
-	struct kgb_map env; /* same */
-	struct kgb_map files; /* same; by path below the program's home */
+	struct kgb_field_map env; /* same */
+	struct kgb_field_map files; /* same; by path below the program's home */
 	struct kgb_method_limits {
 		int64_t model_requests; /* of one attempt; 0: no limit */
 	} limits;

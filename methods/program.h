@@ -23,8 +23,8 @@ struct kgb_program {
 	const char *name;
 	const char *title; /* "Claude Code" */
 	const char *install; /* what to run when it is missing */
-	struct kgb_map binaries; /* by machine as uname says, below .deps/cli/NAME; empty: the user
-				    brings it */
+	struct kgb_field_map binaries; /* by machine as uname says, below .deps/cli/NAME; empty: the
+				    user brings it */
 	struct kgb_strs version_argv; /* none: it has no version */
 	const char *tested_from, *tested_to; /* versions */
 	int protocol; /* enum kgb_protocol, or KGB_N_PROTOCOLS: any */
@@ -32,7 +32,7 @@ struct kgb_program {
 	int usage; /* enum kgb_program_usage */
 	struct kgb_strs argv; /* unless the method has its own; {{placeholders}} of kgb_method_vars
 			       */
-	struct kgb_map env; /* same; beside what the method adds */
+	struct kgb_field_map env; /* same; beside what the method adds */
 };
 
 /** Load one; everything lives in `arena`. NOT_FOUND names the file. */

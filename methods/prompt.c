@@ -325,7 +325,7 @@ static const char *lookup_round(const char *name, const void *payload)
 int kgb_prompt_round_render(const struct kgb_method *method, const struct kgb_prompt_round *round,
 			    struct kgb_buf *out, struct kgb_err *err)
 {
-	const struct kgb_map *files = &method->loop.hints;
+	const struct kgb_field_map *files = &method->loop.hints;
 	KGB_AUTO(buf) struct kgb_buf template = KGB_BUF_INIT(KGB_LIMIT_PROMPT);
 	KGB_AUTO(buf) struct kgb_buf hints = KGB_BUF_INIT(KGB_LIMIT_PROMPT);
 	KGB_AUTO(free) char *path = kgb_path_join(method->dir, method->loop.prompt);

@@ -161,7 +161,7 @@ static int drive(struct replay *r, struct kgb_sched_outcome *outcome, struct kgb
 {
 	const struct kgb_settings *s = &r->config.settings;
 	const struct kgb_replay_source source = {.dir = r->source.path, .state = &r->recorded};
-	struct kgb_walls walls = kgb_cli_walls(s, &r->ladder, r->python);
+	struct kgb_attempt_limits walls = kgb_cli_walls(s, &r->ladder, r->python);
 	walls.watch_files = false; /* the recorded run has told of them */
 	struct kgb_sched_item *items = kgb_xcalloc(r->n_specs + 1, sizeof(*items));
 	size_t most_attempts = 1;

@@ -22,13 +22,13 @@
 #define TMP_BYTES (256LL << 20)
 
 struct probe {
-	struct kgb_launch launch;
-	struct kgb_launch_result result;
+	struct kgb_sandbox_child launch;
+	struct kgb_sandbox_child_result result;
 	uv_timer_t limit;
 	bool timed_out;
 };
 
-static void on_done(struct kgb_launch *launch, const struct kgb_launch_result *result,
+static void on_done(struct kgb_sandbox_child *launch, const struct kgb_sandbox_child_result *result,
 		    void *payload)
 {
 	(void)launch;
@@ -41,12 +41,12 @@ static void on_limit(uv_timer_t *timer)
 {
 	struct probe *probe = timer->data;
 	probe->timed_out = true;
-	kgb_launch_kill(&probe->launch);
+	kgb_sandbox_child_kill(&probe->launch);
 }
 
 static int run(struct probe *probe, const struct kgb_sandbox_spec *spec, struct kgb_err *err)
 {
-	static const struct kgb_launch_callbacks callbacks = {.on_done = on_done};
+	static const struct kgb_sandbox_child_callbacks callbacks = {.on_done = on_done};
 	uv_loop_t loop;
 	int rc = uv_loop_init(&loop);
 	if (rc < 0)
@@ -54,7 +54,7 @@ static int run(struct probe *probe, const struct kgb_sandbox_spec *spec, struct 
 				     "make an event loop: %s", uv_strerror(rc));
 	uv_timer_init(&loop, &probe->limit);
 	probe->limit.data = probe;
-	int started = kgb_launch_start(&probe->launch, &loop, spec, &callbacks, probe, err);
+	int started = kgb_sandbox_child_start(&probe->launch, &loop, spec, &callbacks, probe, err);
 	if (started == 0)
 		uv_timer_start(&probe->limit, on_limit, TIMEOUT_MS, 0);
 	else

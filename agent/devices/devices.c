@@ -126,13 +126,13 @@ const char *kgb_devices_platform(const struct kgb_devices *devices)
 int kgb_device_try(const struct kgb_device *device, struct kgb_exec_machine *out,
 		   struct kgb_err *err)
 {
-	struct kgb_exec exec = KGB_EXEC_CLIENT_INIT;
+	struct kgb_exec_client exec = KGB_EXEC_CLIENT_INIT;
 	const struct kgb_exec_spec spec = {.device = (uint32_t)device->own};
 	struct kgb_err why = KGB_ERR_INIT;
-	if (kgb_exec_start(&exec, &spec, OPEN_MS, &why) != KGB_EXEC_DONE)
+	if (kgb_exec_client_start(&exec, &spec, OPEN_MS, &why) != KGB_EXEC_DONE)
 		return kgb_fail(err, KGB_ERR_UNAVAILABLE, "device %s: %s", device->name, why.msg);
 	*out = exec.machine;
-	kgb_exec_stop(&exec);
+	kgb_exec_client_stop(&exec);
 	return 0;
 }
 

@@ -29,8 +29,8 @@
 
 static const char *const outcome_names[] = {"PASS", "WARN", "FAIL"};
 
-void kgb_finding_set(struct kgb_finding *f, enum kgb_outcome outcome, const char *fix,
-		     const char *fmt, ...)
+void kgb_doctor_finding_set(struct kgb_doctor_finding *f, enum kgb_outcome outcome, const char *fix,
+			    const char *fmt, ...)
 {
 	va_list ap;
 	f->outcome = outcome;
@@ -42,7 +42,7 @@ void kgb_finding_set(struct kgb_finding *f, enum kgb_outcome outcome, const char
 
 /** Run a program for its output; on failure *f says why. */
 static int probe_program(const char *const *argv, int64_t timeout_ms, const char *fix,
-			 struct kgb_buf *out, struct kgb_finding *f)
+			 struct kgb_buf *out, struct kgb_doctor_finding *f)
 {
 	struct kgb_err err = KGB_ERR_INIT;
 	struct kgb_child_end end;
@@ -57,25 +57,26 @@ static int probe_program(const char *const *argv, int64_t timeout_ms, const char
 					    .timeout_ms = timeout_ms,
 					    .quiet = true};
 	if (kgb_child_run(&spec, out, &end, &err) < 0) {
-		kgb_finding_set(f, KGB_FAIL, fix, "%s", err.msg);
+		kgb_doctor_finding_set(f, KGB_FAIL, fix, "%s", err.msg);
 		return -1;
 	}
 	if (end.exit_code != 0) {
-		kgb_finding_set(f, KGB_FAIL, fix, "'%s' ended with status %d, signal %d", argv[0],
-				end.exit_code, end.term_signal);
+		kgb_doctor_finding_set(f, KGB_FAIL, fix, "'%s' ended with status %d, signal %d",
+				       argv[0], end.exit_code, end.term_signal);
 		return -1;
 	}
 	return 0;
 }
 
-static void check_programs(const struct kgb_cli *cli, struct kgb_finding *f)
+static void check_programs(const struct kgb_cli *cli, struct kgb_doctor_finding *f)
 {
 	static const char *const programs[] = {"kgb-judge", "kgb-launch", "kgb-confine",
 					       "kgb-verify"};
 	for (size_t i = 0; i < KGB_ARRAY_LEN(programs); i++) {
 		KGB_AUTO(free) char *path = kgb_path_join(cli->bin_dir, programs[i]);
 		if (access(path, X_OK) < 0) {
-			kgb_finding_set(f, KGB_FAIL, "./bootstrap setup", "'%s' is missing", path);
+			kgb_doctor_finding_set(f, KGB_FAIL, "./bootstrap setup", "'%s' is missing",
+					       path);
 			return;
 		}
 	}
@@ -83,10 +84,10 @@ static void check_programs(const struct kgb_cli *cli, struct kgb_finding *f)
 	KGB_AUTO(buf) struct kgb_buf out = KGB_BUF_INIT(0);
 	const char *const argv[] = {judge, "--version", NULL};
 	if (probe_program(argv, JUDGE_TIMEOUT_MS, "./bootstrap setup", &out, f) == 0)
-		kgb_finding_set(f, KGB_PASS, "", "%s", cli->bin_dir);
+		kgb_doctor_finding_set(f, KGB_PASS, "", "%s", cli->bin_dir);
 }
 
-static void check_data(const struct kgb_cli *cli, struct kgb_finding *f)
+static void check_data(const struct kgb_cli *cli, struct kgb_doctor_finding *f)
 {
 	struct kgb_err err = KGB_ERR_INIT;
 	struct kgb_spec_index index = {0};
@@ -94,18 +95,19 @@ static void check_data(const struct kgb_cli *cli, struct kgb_finding *f)
 	if (kgb_method_names(cli->data_dir, &methods, &err) < 0 ||
 	    kgb_spec_index_load(cli->data_dir, cli->config.settings.run.dataset, &index, &err) <
 		    0) {
-		kgb_finding_set(
+		kgb_doctor_finding_set(
 			f, KGB_FAIL,
 			"set KGB_DATA_DIR to the directory that holds methods/, datasets/ and verify/",
 			"%s", err.msg);
 		return;
 	}
-	kgb_finding_set(f, KGB_PASS, "", "%s: %zu operators in %s, %zu methods", cli->data_dir,
-			index.names.n, cli->config.settings.run.dataset, methods.n);
+	kgb_doctor_finding_set(f, KGB_PASS, "", "%s: %zu operators in %s, %zu methods",
+			       cli->data_dir, index.names.n, cli->config.settings.run.dataset,
+			       methods.n);
 	kgb_spec_index_release(&index);
 }
 
-static void check_python(const struct kgb_cli *cli, struct kgb_finding *f)
+static void check_python(const struct kgb_cli *cli, struct kgb_doctor_finding *f)
 {
 	static const char script[] = "import json, platform\n"
 				     "found = {'python': platform.python_version()}\n"
@@ -124,27 +126,28 @@ static void check_python(const struct kgb_cli *cli, struct kgb_finding *f)
 	const char *const argv[] = {python, "-c", script, NULL};
 	kgb_policy_init(&policy);
 	if (kgb_policy_python(&policy, python, &err) < 0) {
-		kgb_finding_set(f, KGB_FAIL, fix, "%s", err.msg);
+		kgb_doctor_finding_set(f, KGB_FAIL, fix, "%s", err.msg);
 		return;
 	}
 	if (probe_program(argv, PYTHON_TIMEOUT_MS, fix, &out, f) < 0)
 		return;
 	KGB_AUTO(json) cJSON *found = NULL;
 	if (kgb_json_parse(out.ptr, out.len, &found, &err) < 0) {
-		kgb_finding_set(f, KGB_FAIL, fix, "'%s' did not answer as expected: %s", python,
-				err.msg);
+		kgb_doctor_finding_set(f, KGB_FAIL, fix, "'%s' did not answer as expected: %s",
+				       python, err.msg);
 		return;
 	}
 	const char *torch = kgb_json_str(found, "torch", NULL);
 	const char *triton = kgb_json_str(found, "triton", NULL);
 	if (!torch || !triton) {
-		kgb_finding_set(f, KGB_FAIL, fix, "%s: torch %s, triton %s", python,
-				torch ? torch : kgb_json_str(found, "torch_error", "missing"),
-				triton ? triton : kgb_json_str(found, "triton_error", "missing"));
+		kgb_doctor_finding_set(
+			f, KGB_FAIL, fix, "%s: torch %s, triton %s", python,
+			torch ? torch : kgb_json_str(found, "torch_error", "missing"),
+			triton ? triton : kgb_json_str(found, "triton_error", "missing"));
 		return;
 	}
-	kgb_finding_set(f, KGB_PASS, "", "%s: Python %s, torch %s, triton %s", python,
-			kgb_json_str(found, "python", "?"), torch, triton);
+	kgb_doctor_finding_set(f, KGB_PASS, "", "%s: Python %s, torch %s, triton %s", python,
+			       kgb_json_str(found, "python", "?"), torch, triton);
 }
 
 /* ---- GPUs ---- */
@@ -160,21 +163,21 @@ static int find_gpus(const struct kgb_cli *cli, struct kgb_devices *out, struct 
 }
 
 static void check_no_gpu(const struct kgb_cli *cli, const struct kgb_err *why,
-			 struct kgb_finding *f)
+			 struct kgb_doctor_finding *f)
 {
 	const char *text = cli->config.settings.run.device;
 	if (kgb_str_eq(text, "cpu") || (kgb_str_eq(text, "auto") && kgb_gpu_count() == 0))
-		kgb_finding_set(
+		kgb_doctor_finding_set(
 			f, KGB_PASS, "",
 			"%s: kernels run in Triton's interpreter on the CPU, speed is not measured",
 			kgb_str_eq(text, "cpu") ? "not asked for (run.device is cpu)"
 						: "none here");
 	else
-		kgb_finding_set(f, kgb_str_eq(text, "auto") ? KGB_WARN : KGB_FAIL,
-				"--device cpu judges without a GPU", "%s", why->msg);
+		kgb_doctor_finding_set(f, kgb_str_eq(text, "auto") ? KGB_WARN : KGB_FAIL,
+				       "--device cpu judges without a GPU", "%s", why->msg);
 }
 
-static void check_gpu(const struct kgb_device *device, struct kgb_finding *f)
+static void check_gpu(const struct kgb_device *device, struct kgb_doctor_finding *f)
 {
 	static const char fix[] =
 		"nvidia-smi shows what the driver sees; needed is one for CUDA 12.8 or later";
@@ -182,11 +185,11 @@ static void check_gpu(const struct kgb_device *device, struct kgb_finding *f)
 	struct kgb_exec_machine m;
 	struct kgb_err err = KGB_ERR_INIT;
 	if (kgb_device_try(device, &m, &err) < 0) {
-		kgb_finding_set(f, KGB_FAIL, fix, "%s", err.msg);
+		kgb_doctor_finding_set(f, KGB_FAIL, fix, "%s", err.msg);
 		return;
 	}
 	bool shared = m.free_bytes < m.memory_bytes / 2;
-	kgb_finding_set(
+	kgb_doctor_finding_set(
 		f, shared ? KGB_WARN : KGB_PASS,
 		shared ? "end what else uses it (nvidia-smi names it): timings would be disturbed"
 		       : "",
@@ -197,7 +200,7 @@ static void check_gpu(const struct kgb_device *device, struct kgb_finding *f)
 
 /** torch uses each GPU of the list, and has loaded CUPTI, with which work on a GPU is recorded. */
 static void check_torch_gpu(const struct kgb_cli *cli, const struct kgb_devices *devices,
-			    struct kgb_finding *f)
+			    struct kgb_doctor_finding *f)
 {
 	static const char script[] =
 		"import ctypes, json, os, sys\n"
@@ -231,24 +234,25 @@ static void check_torch_gpu(const struct kgb_cli *cli, const struct kgb_devices 
 	KGB_AUTO(json) cJSON *found = NULL;
 	struct kgb_err err = KGB_ERR_INIT;
 	if (kgb_json_parse(out.ptr, out.len, &found, &err) < 0) {
-		kgb_finding_set(f, KGB_FAIL, fix, "'%s' did not answer as expected: %s", python,
-				err.msg);
+		kgb_doctor_finding_set(f, KGB_FAIL, fix, "'%s' did not answer as expected: %s",
+				       python, err.msg);
 		return;
 	}
 	const char *cuda = kgb_json_str(found, "cuda", NULL);
 	const char *cupti = kgb_json_str(found, "cupti", NULL);
 	const char *error = kgb_json_str(found, "error", NULL);
 	if (!cuda)
-		kgb_finding_set(f, KGB_FAIL, fix, "torch is a build without CUDA");
+		kgb_doctor_finding_set(f, KGB_FAIL, fix, "torch is a build without CUDA");
 	else if (error)
-		kgb_finding_set(f, KGB_FAIL, fix, "torch for CUDA %s: %s", cuda, error);
+		kgb_doctor_finding_set(f, KGB_FAIL, fix, "torch for CUDA %s: %s", cuda, error);
 	else if (!cupti)
-		kgb_finding_set(f, KGB_FAIL,
-				"pip install nvidia-cuda-cupti (a CUDA build of torch brings it)",
-				"torch for CUDA %s, but no libcupti.so.13 or .12 beside it", cuda);
+		kgb_doctor_finding_set(
+			f, KGB_FAIL,
+			"pip install nvidia-cuda-cupti (a CUDA build of torch brings it)",
+			"torch for CUDA %s, but no libcupti.so.13 or .12 beside it", cuda);
 	else
-		kgb_finding_set(f, KGB_PASS, "", "torch for CUDA %s uses %s, %s found", cuda,
-				devices->n == 1 ? "it" : "them all", cupti);
+		kgb_doctor_finding_set(f, KGB_PASS, "", "torch for CUDA %s uses %s, %s found", cuda,
+				       devices->n == 1 ? "it" : "them all", cupti);
 }
 
 /** The method that runs when none is named drives this program. */
@@ -264,7 +268,7 @@ static bool is_default(const struct kgb_cli *cli, const char *name)
 }
 
 /** One of the coding CLIs; a machine need not have them all. */
-static void check_program(const struct kgb_cli *cli, const char *name, struct kgb_finding *f)
+static void check_program(const struct kgb_cli *cli, const char *name, struct kgb_doctor_finding *f)
 {
 	KGB_AUTO(buf) struct kgb_buf untested = KGB_BUF_INIT(0);
 	KGB_AUTO(arena) struct kgb_arena arena = KGB_ARENA_INIT;
@@ -272,34 +276,34 @@ static void check_program(const struct kgb_cli *cli, const char *name, struct kg
 	struct kgb_err err = KGB_ERR_INIT;
 	char version[KGB_VERSION_LEN];
 	if (kgb_program_load(cli->data_dir, name, &arena, &program, &err) < 0) {
-		kgb_finding_set(f, KGB_FAIL, "restore methods/data/program", "%s", err.msg);
+		kgb_doctor_finding_set(f, KGB_FAIL, "restore methods/data/program", "%s", err.msg);
 		return;
 	}
 	KGB_AUTO(free) char *path = kgb_config_program(&cli->config, &program);
 	enum kgb_outcome bad = is_default(cli, name) ? KGB_FAIL : KGB_WARN;
 	if (!path || !kgb_fs_exists(AT_FDCWD, path))
-		kgb_finding_set(f, bad, program.install, "%s is not there%s%s", program.title,
-				path ? ": " : "", path ? path : "");
+		kgb_doctor_finding_set(f, bad, program.install, "%s is not there%s%s",
+				       program.title, path ? ": " : "", path ? path : "");
 	else if (kgb_program_probe(&program, path, cli->bin_dir, kgb_doctor_ladder(cli), version,
 				   &err) < 0)
-		kgb_finding_set(f, bad, program.install, "%s", err.msg);
+		kgb_doctor_finding_set(f, bad, program.install, "%s", err.msg);
 	else if (kgb_program_untested(&program, version, &untested))
-		kgb_finding_set(f, KGB_WARN, program.install, "%s", untested.ptr);
+		kgb_doctor_finding_set(f, KGB_WARN, program.install, "%s", untested.ptr);
 	else
-		kgb_finding_set(f, KGB_PASS, "", "%s %s", program.title, version);
+		kgb_doctor_finding_set(f, KGB_PASS, "", "%s %s", program.title, version);
 }
 
-static void check_claude(const struct kgb_cli *cli, struct kgb_finding *f)
+static void check_claude(const struct kgb_cli *cli, struct kgb_doctor_finding *f)
 {
 	check_program(cli, "claude", f);
 }
 
-static void check_opencode(const struct kgb_cli *cli, struct kgb_finding *f)
+static void check_opencode(const struct kgb_cli *cli, struct kgb_doctor_finding *f)
 {
 	check_program(cli, "opencode", f);
 }
 
-static void check_codex(const struct kgb_cli *cli, struct kgb_finding *f)
+static void check_codex(const struct kgb_cli *cli, struct kgb_doctor_finding *f)
 {
 	check_program(cli, "codex", f);
 }
@@ -318,7 +322,7 @@ char *kgb_doctor_existing_parent(const char *path)
 	return dir;
 }
 
-static void check_runs(const struct kgb_cli *cli, struct kgb_finding *f)
+static void check_runs(const struct kgb_cli *cli, struct kgb_doctor_finding *f)
 {
 	KGB_AUTO(free) char *runs = kgb_config_runs(&cli->config);
 	KGB_AUTO(free) char *dir = kgb_doctor_existing_parent(runs);
@@ -326,31 +330,33 @@ static void check_runs(const struct kgb_cli *cli, struct kgb_finding *f)
 	struct statvfs fs;
 	/* Made and removed: root may write anywhere by the mode bits. */
 	if (!mkdtemp(trial) || rmdir(trial) < 0 || statvfs(dir, &fs) < 0) {
-		kgb_finding_set(f, KGB_FAIL,
-				"make it writable, or name another with --runs-dir or paths.runs",
-				"'%s' cannot be written: %s", dir, strerror(errno));
+		kgb_doctor_finding_set(
+			f, KGB_FAIL,
+			"make it writable, or name another with --runs-dir or paths.runs",
+			"'%s' cannot be written: %s", dir, strerror(errno));
 		return;
 	}
 	uint64_t free_bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
 	double free_gib = (double)free_bytes / (double)((uint64_t)1 << 30);
 	bool enough = free_bytes >= MIN_FREE_BYTES && (fs.f_files == 0 || fs.f_favail > 10000);
-	kgb_finding_set(f, enough ? KGB_PASS : KGB_WARN,
-			enough ? "" : "free some space, or name another place with --runs-dir",
-			"%s: %.1f GiB free", runs, free_gib);
+	kgb_doctor_finding_set(f, enough ? KGB_PASS : KGB_WARN,
+			       enough ? ""
+				      : "free some space, or name another place with --runs-dir",
+			       "%s: %.1f GiB free", runs, free_gib);
 }
 
-static void check_limits(const struct kgb_cli *cli, struct kgb_finding *f)
+static void check_limits(const struct kgb_cli *cli, struct kgb_doctor_finding *f)
 {
 	(void)cli;
 	struct rlimit files = {0};
 	if (getrlimit(RLIMIT_NOFILE, &files) < 0) {
-		kgb_finding_set(f, KGB_WARN, "", "the limit of open files is not known: %s",
-				strerror(errno));
+		kgb_doctor_finding_set(f, KGB_WARN, "", "the limit of open files is not known: %s",
+				       strerror(errno));
 		return;
 	}
 	bool enough = files.rlim_cur == RLIM_INFINITY || files.rlim_cur >= MIN_OPEN_FILES;
-	kgb_finding_set(f, enough ? KGB_PASS : KGB_WARN, enough ? "" : "ulimit -n 1024",
-			"%llu open files", (unsigned long long)files.rlim_cur);
+	kgb_doctor_finding_set(f, enough ? KGB_PASS : KGB_WARN, enough ? "" : "ulimit -n 1024",
+			       "%llu open files", (unsigned long long)files.rlim_cur);
 }
 
 static const struct {
@@ -394,14 +400,14 @@ static const struct {
 	{"limits", "each attempt holds some dozen descriptors", check_limits},
 };
 
-static void add_text(struct kgb_buf *out, const char *name, const struct kgb_finding *f)
+static void add_text(struct kgb_buf *out, const char *name, const struct kgb_doctor_finding *f)
 {
 	kgb_buf_addf(out, "%s  %-9s ", outcome_names[f->outcome], name);
 	kgb_escape(out, f->detail, strlen(f->detail));
 	kgb_buf_addc(out, '\n');
 }
 
-static void add_advice(struct kgb_buf *out, const char *why, const struct kgb_finding *f)
+static void add_advice(struct kgb_buf *out, const char *why, const struct kgb_doctor_finding *f)
 {
 	if (f->outcome != KGB_PASS)
 		kgb_buf_addf(out, "                why: %s\n", why);
@@ -418,7 +424,7 @@ struct report {
 };
 
 static void add_finding(struct report *report, const char *name, const char *why,
-			const struct kgb_finding *f)
+			const struct kgb_doctor_finding *f)
 {
 	report->failed = report->failed || f->outcome == KGB_FAIL;
 	kgb_jsonw_object(&report->w);
@@ -437,7 +443,7 @@ static void add_gpus(const struct kgb_cli *cli, struct report *report)
 {
 	struct kgb_devices devices;
 	struct kgb_err err = KGB_ERR_INIT;
-	struct kgb_finding f = {0};
+	struct kgb_doctor_finding f = {0};
 	if (find_gpus(cli, &devices, &err) < 0 || devices.items[0].number < 0) {
 		check_no_gpu(cli, &err, &f);
 		add_finding(report, "gpu", GPU_WHY, &f);
@@ -461,7 +467,7 @@ int kgb_cmd_doctor(struct kgb_cli *cli)
 	kgb_jsonw_key(&report.w, "checks");
 	kgb_jsonw_array(&report.w);
 	for (size_t i = 0; i < KGB_ARRAY_LEN(checks); i++) {
-		struct kgb_finding f = {0};
+		struct kgb_doctor_finding f = {0};
 		checks[i].check(cli, &f);
 		add_finding(&report, checks[i].name, checks[i].why, &f);
 	}

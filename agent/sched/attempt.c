@@ -106,9 +106,9 @@ void kgb_attempt__stop(struct kgb_attempt *attempt, int signo, int64_t grace_ms)
 	if (attempt->phase != KGB_ATTEMPT_STOPPING)
 		return;
 	if (signo == SIGKILL)
-		kgb_launch_kill(&attempt->launch);
+		kgb_sandbox_child_kill(&attempt->launch);
 	else
-		kgb_launch_stop(&attempt->launch, signo, grace_ms);
+		kgb_sandbox_child_stop(&attempt->launch, signo, grace_ms);
 }
 
 static void on_limit(uv_timer_t *timer)
@@ -249,7 +249,7 @@ static void on_probe(void *payload, const char *what, const char *method, const 
 		    path);
 }
 
-static void on_ready(struct kgb_launch *launch, int listen_fd, void *payload)
+static void on_ready(struct kgb_sandbox_child *launch, int listen_fd, void *payload)
 {
 	(void)launch;
 	struct kgb_attempt *attempt = payload;
@@ -451,8 +451,8 @@ static void on_session_closed(void *payload, const struct kgb_totals *totals)
 	kgb_attempt__maybe_settled(attempt);
 }
 
-static void on_launch_done(struct kgb_launch *launch, const struct kgb_launch_result *result,
-			   void *payload)
+static void on_launch_done(struct kgb_sandbox_child *launch,
+			   const struct kgb_sandbox_child_result *result, void *payload)
 {
 	(void)launch;
 	struct kgb_attempt *attempt = payload;
@@ -491,15 +491,15 @@ void kgb_attempt_cancel(struct kgb_attempt *attempt, bool now)
 
 /* ---- the beginning ---- */
 
-static const struct kgb_launch_callbacks launch_callbacks = {.on_ready = on_ready,
-							     .on_done = on_launch_done};
+static const struct kgb_sandbox_child_callbacks launch_callbacks = {.on_ready = on_ready,
+								    .on_done = on_launch_done};
 
 void kgb_attempt__next_round(struct kgb_attempt *attempt)
 {
 	struct kgb_err err = KGB_ERR_INIT;
 	if (kgb_attempt__start_round(attempt, &launch_callbacks, &err) < 0) {
 		kgb_error("%s: round %d: %s", attempt->spec->name, attempt->round, err.msg);
-		attempt->result = (struct kgb_launch_result){.exit_code = -1, .err = err};
+		attempt->result = (struct kgb_sandbox_child_result){.exit_code = -1, .err = err};
 		kgb_attempt__conclude(attempt);
 		return;
 	}

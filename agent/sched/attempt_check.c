@@ -60,12 +60,13 @@ static void reply_trouble(struct kgb_attempt *attempt, const char *why)
  * is better for sure. */
 static void note_best(struct kgb_attempt *attempt, const struct kgb_verdict_summary *summary)
 {
-	struct kgb_loop_best *best = &attempt->best;
-	bool is_better = kgb_attempt__has_loop(attempt) ? kgb_loop_is_better(best, summary)
+	struct kgb_rounds_best *best = &attempt->best;
+	bool is_better = kgb_attempt__has_loop(attempt) ? kgb_rounds_is_better(best, summary)
 							: kgb_str_eq(summary->status, "passed") &&
 								  summary->speedup >= best->speedup;
 	if (is_better)
-		*best = (struct kgb_loop_best){attempt->n_asked, attempt->round, summary->speedup};
+		*best = (struct kgb_rounds_best){attempt->n_asked, attempt->round,
+						 summary->speedup};
 }
 
 /** A machine that was in trouble has said nothing of the version itself. */

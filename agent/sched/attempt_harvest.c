@@ -14,7 +14,7 @@
 static int take_verified(const struct kgb_attempt *attempt, struct kgb_harvest *out,
 			 struct kgb_err *err)
 {
-	const struct kgb_loop_best *best = &attempt->best;
+	const struct kgb_rounds_best *best = &attempt->best;
 	if (best->check == 0 || (best->round == 0 && attempt->n_good_rounds == 0))
 		return 0;
 	KGB_AUTO(free) char *path = kgb_attempt__verdict_file(attempt, best->check, "py");
@@ -122,7 +122,7 @@ void kgb_attempt__explain_missing(const struct kgb_attempt *attempt, enum kgb_ag
 	}
 }
 
-static void write_process(struct kgb_jsonw *w, const struct kgb_launch_result *result)
+static void write_process(struct kgb_jsonw *w, const struct kgb_sandbox_child_result *result)
 {
 	kgb_jsonw_kcount(w, "exit_code", result->exit_code);
 	kgb_jsonw_ki64(w, "term_signal", result->term_signal);

@@ -62,16 +62,16 @@ struct kgb_attempt {
 	const char *stopped_by; /* the loop's own reason to end, or NULL */
 	struct kgb_version *versions; /* owned */
 	size_t n_versions;
-	struct kgb_loop_best best; /* the fastest version that passed, or else the last (the first
+	struct kgb_rounds_best best; /* the fastest version that passed, or else the last (the first
 				      in a loop) */
 	/* Sums of the rounds before this one; totals.usage of this one are in `round_totals`. */
 	struct kgb_totals earlier_totals, round_totals;
 	struct kgb_report earlier_report;
-	struct kgb_launch_result earlier_result;
+	struct kgb_sandbox_child_result earlier_result;
 	struct kgb_sandbox_status seen; /* what the launcher saw in all rounds that are over */
 
-	struct kgb_launch launch;
-	struct kgb_launch_result result;
+	struct kgb_sandbox_child launch;
+	struct kgb_sandbox_child_result result;
 	struct kgb_workspace ws;
 	struct kgb_session *session; /* NULL: not open */
 	struct kgb_offline_session *offline;
@@ -128,7 +128,7 @@ void kgb_attempt__name_workspace(const struct kgb_attempt *attempt, struct kgb_b
 bool kgb_attempt__sees_gpu(const struct kgb_attempt *attempt);
 /** Start the next round: its prompt, its record, the CLI in its sandbox. */
 KGB_MUST_CHECK int kgb_attempt__start_round(struct kgb_attempt *attempt,
-					    const struct kgb_launch_callbacks *callbacks,
+					    const struct kgb_sandbox_child_callbacks *callbacks,
 					    struct kgb_err *err);
 /** The round's sandbox is gone: add what it used to the sums. */
 void kgb_attempt__sum_up(struct kgb_attempt *attempt);

@@ -10,7 +10,7 @@
 
 #include "sandbox/isolation/ladder.h"
 
-struct kgb_walls {
+struct kgb_attempt_limits {
 	const struct kgb_ladder *ladder; /* borrowed */
 	/** The agent sees the GPU on which its kernels are judged, and `python`: an interpreter
 	 * with torch (borrowed). */

@@ -43,7 +43,7 @@ static int read_memory(const struct kgb_attempt *attempt, struct kgb_buf *out, s
 		if (kgb_fs_read(AT_FDCWD, recorded, KGB_LIMIT_PROMPT, out, err) < 0)
 			return -1;
 	} else {
-		kgb_loop_memory(kgb_run_log_state(attempt->env->log), attempt->spec->name, out);
+		kgb_rounds_memory(kgb_run_log_state(attempt->env->log), attempt->spec->name, out);
 	}
 	return kgb_fs_write_atomic(AT_FDCWD, path, out->ptr, out->len, 0644, false, err);
 }
@@ -69,7 +69,7 @@ int kgb_attempt__tell_round(struct kgb_attempt *attempt, struct kgb_buf *prompt,
 	    read_memory(attempt, &memory, err) < 0)
 		return -1;
 	kgb_sha256_hex(kernel.ptr, kernel.len, sha256);
-	const struct kgb_loop_state state = {
+	const struct kgb_rounds_state state = {
 		.best = &attempt->best,
 		.round = attempt->round - 1,
 		.has_kernel = !refusal,
@@ -77,8 +77,8 @@ int kgb_attempt__tell_round(struct kgb_attempt *attempt, struct kgb_buf *prompt,
 			   kgb_str_eq(sha256, attempt->start_sha256),
 		.report = attempt->report,
 	};
-	kgb_loop_tell(&state, &told);
-	kgb_loop_log(state_of(attempt), &log);
+	kgb_rounds_tell(&state, &told);
+	kgb_rounds_log(state_of(attempt), &log);
 	drop_newline(&log);
 	drop_newline(&memory);
 	const struct kgb_prompt_round round = {
@@ -147,7 +147,7 @@ static void take_report(struct kgb_attempt *attempt, const cJSON *verdict)
  */
 static int record_round(struct kgb_attempt *attempt, struct kgb_err *err)
 {
-	const struct kgb_loop_best *best = &attempt->best;
+	const struct kgb_rounds_best *best = &attempt->best;
 	KGB_AUTO(json) cJSON *verdict = NULL;
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(KGB_LIMIT_VERDICT);
 	bool kept = best->check > 0 && best->round == attempt->round;
@@ -188,13 +188,13 @@ static int write_log(struct kgb_attempt *attempt, struct kgb_err *err)
 	KGB_AUTO(buf) struct kgb_buf memory = KGB_BUF_INIT(KGB_LIMIT_PROMPT);
 	KGB_AUTO(free) char *path = kgb_attempt__path(attempt, LOG_NAME);
 	kgb_buf_addf(&text, "# Rounds on %s\n\n", attempt->spec->name);
-	kgb_loop_log(state_of(attempt), &text);
+	kgb_rounds_log(state_of(attempt), &text);
 	if (kgb_fs_write_atomic(AT_FDCWD, path, text.ptr, text.len, 0644, false, err) < 0 ||
 	    kgb_workspace_write(&attempt->ws, LOG_NAME, text.ptr, text.len, err) < 0)
 		return -1;
 	if (!attempt->loop.memory)
 		return 0;
-	kgb_loop_memory(kgb_run_log_state(attempt->env->log), NULL, &memory);
+	kgb_rounds_memory(kgb_run_log_state(attempt->env->log), NULL, &memory);
 	return kgb_fs_write_atomic(attempt->env->dir->fd, MEMORY_NAME, memory.ptr, memory.len, 0644,
 				   false, err);
 }
@@ -202,7 +202,7 @@ static int write_log(struct kgb_attempt *attempt, struct kgb_err *err)
 /** What is not the best version gives way to it. */
 static int put_best_back(struct kgb_attempt *attempt, struct kgb_err *err)
 {
-	const struct kgb_loop_best *best = &attempt->best;
+	const struct kgb_rounds_best *best = &attempt->best;
 	KGB_AUTO(buf) struct kgb_buf kernel = KGB_BUF_INIT(KGB_LIMIT_KERNEL);
 	KGB_AUTO(buf) struct kgb_buf now = KGB_BUF_INIT(KGB_LIMIT_KERNEL);
 	struct kgb_workspace_commit commit;
@@ -236,11 +236,11 @@ static bool may_go_on(struct kgb_attempt *attempt)
 		return false;
 	if (attempt->round == 0)
 		return true;
-	if (!kgb_loop_goes_on_after(kgb_attempt__classify(attempt)) || attempt->budget_code ||
+	if (!kgb_rounds_goes_on_after(kgb_attempt__classify(attempt)) || attempt->budget_code ||
 	    kgb_budget_reached(&attempt->budget) ||
 	    (requests > 0 && attempt->totals.n_exchanges >= requests))
 		return false;
-	attempt->stopped_by = kgb_loop_stop(&attempt->loop, attempt->round, &attempt->best);
+	attempt->stopped_by = kgb_rounds_stop(&attempt->loop, attempt->round, &attempt->best);
 	return !attempt->stopped_by;
 }
 
@@ -352,9 +352,9 @@ void kgb_attempt__round_over(struct kgb_attempt *attempt)
 	}
 	if (attempt->round > 0) {
 		KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
-		kgb_loop_summary(attempt->events.report.final_text, &text);
+		kgb_rounds_summary(attempt->events.report.final_text, &text);
 		attempt->summary = text.len > 0 ? kgb_buf_take(&text) : NULL;
-		attempt->n_good_rounds += kgb_loop_goes_on_after(kgb_attempt__classify(attempt));
+		attempt->n_good_rounds += kgb_rounds_goes_on_after(kgb_attempt__classify(attempt));
 	}
 	attempt->n_judge_tries = 0;
 	/* What an agent was cut off from is not its word on the kernel. */

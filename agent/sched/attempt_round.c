@@ -65,7 +65,8 @@ static void add_report(struct kgb_report *sum, const struct kgb_report *part)
 	sum->n_permission_denials += part->n_permission_denials;
 }
 
-static void add_result(struct kgb_launch_result *sum, const struct kgb_launch_result *part)
+static void add_result(struct kgb_sandbox_child_result *sum,
+		       const struct kgb_sandbox_child_result *part)
 {
 	/* One process that could not be shown to be gone is enough. */
 	if (sum->survivors == 0 || part->survivors > 0)
@@ -352,7 +353,7 @@ static int add_gpu(const struct kgb_attempt *attempt, struct kgb_policy *policy,
 	return 0;
 }
 
-static int launch(struct kgb_attempt *attempt, const struct kgb_launch_callbacks *callbacks,
+static int launch(struct kgb_attempt *attempt, const struct kgb_sandbox_child_callbacks *callbacks,
 		  struct kgb_err *err)
 {
 	KGB_AUTO(free) char *home = kgb_attempt__path(attempt, "home");
@@ -398,8 +399,8 @@ static int launch(struct kgb_attempt *attempt, const struct kgb_launch_callbacks
 		.private_paths = {attempt->env->dir->path, attempt->env->data_dir, own_home},
 		.stdio = {attempt->prompt_fd, attempt->stdout_fd, attempt->stderr_fd},
 	};
-	if (kgb_launch_start(&attempt->launch, attempt->env->loop, &spec, callbacks, attempt, err) <
-	    0)
+	if (kgb_sandbox_child_start(&attempt->launch, attempt->env->loop, &spec, callbacks, attempt,
+				    err) < 0)
 		return -1;
 	kgb_close(attempt->prompt_fd);
 	kgb_close(attempt->stdout_fd);
@@ -409,7 +410,8 @@ static int launch(struct kgb_attempt *attempt, const struct kgb_launch_callbacks
 }
 
 int kgb_attempt__start_round(struct kgb_attempt *attempt,
-			     const struct kgb_launch_callbacks *callbacks, struct kgb_err *err)
+			     const struct kgb_sandbox_child_callbacks *callbacks,
+			     struct kgb_err *err)
 {
 	if (prepare(attempt, err) < 0 || launch(attempt, callbacks, err) < 0)
 		return -1;

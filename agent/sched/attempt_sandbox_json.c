@@ -21,7 +21,7 @@ static void write_empty(struct kgb_jsonw *w, const struct kgb_attempt *attempt)
 	kgb_jsonw_object_end(w);
 }
 
-static void write_limits(struct kgb_jsonw *w, const struct kgb_walls *walls)
+static void write_limits(struct kgb_jsonw *w, const struct kgb_attempt_limits *walls)
 {
 	kgb_jsonw_key(w, "limits");
 	kgb_jsonw_object(w);

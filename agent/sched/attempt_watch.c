@@ -94,7 +94,7 @@ static void stop_for_disk(struct kgb_attempt *attempt, const char *limit, int64_
 
 static void check_disk(struct kgb_attempt *attempt)
 {
-	const struct kgb_walls *walls = &attempt->env->walls;
+	const struct kgb_attempt_limits *walls = &attempt->env->walls;
 	const struct kgb_watch *watch = &attempt->watch;
 	const struct kgb_disk_usage *used = &watch->disk.total;
 	int64_t requests = watch->disk.parts[KGB_DISK_TRAFFIC] + watch->disk.parts[KGB_DISK_ROUNDS];
@@ -158,7 +158,7 @@ static void start_count(struct kgb_attempt *attempt)
 static void count_disk(struct kgb_attempt *attempt)
 {
 	struct kgb_watch *watch = &attempt->watch;
-	const struct kgb_walls *walls = &attempt->env->walls;
+	const struct kgb_attempt_limits *walls = &attempt->env->walls;
 	struct kgb_disk_room room;
 	kgb_disk_room(watch->dir_fd, &room);
 	/* The disk as a whole has lost so much since the last count that it may have been us. */
@@ -173,7 +173,7 @@ static void count_disk(struct kgb_attempt *attempt)
 
 /* ---- processes and clocks ---- */
 
-static int64_t cpu_ticks(const struct kgb_tree *tree)
+static int64_t cpu_ticks(const struct kgb_proc_tree *tree)
 {
 	int64_t ticks = 0;
 	for (size_t i = 0; i < tree->n; i++)
@@ -182,17 +182,17 @@ static int64_t cpu_ticks(const struct kgb_tree *tree)
 }
 
 /** Whoever ends takes its bytes along: less than before is not a sign of anything. */
-static int64_t io_bytes(const struct kgb_tree *tree)
+static int64_t io_bytes(const struct kgb_proc_tree *tree)
 {
 	int64_t sum = 0;
 	for (size_t i = 0; i < tree->n; i++) {
-		int64_t bytes = kgb_tree_io_bytes(tree->items[i].pid);
+		int64_t bytes = kgb_proc_tree_io_bytes(tree->items[i].pid);
 		sum += bytes > 0 ? bytes : 0;
 	}
 	return sum;
 }
 
-static bool same_processes(const struct kgb_tree *a, const struct kgb_tree *b)
+static bool same_processes(const struct kgb_proc_tree *a, const struct kgb_proc_tree *b)
 {
 	if (a->n != b->n)
 		return false;
@@ -203,12 +203,12 @@ static bool same_processes(const struct kgb_tree *a, const struct kgb_tree *b)
 }
 
 /** bwrap, the sandbox's first process, and its child, the CLI: the others are the CLI's tools. */
-static bool is_tool(const struct kgb_tree *tree, const struct kgb_tree_process *process,
+static bool is_tool(const struct kgb_proc_tree *tree, const struct kgb_proc_tree_process *process,
 		    pid_t launcher)
 {
 	int depth = 0;
 	while (process && process->parent != launcher && depth < 3) {
-		process = kgb_tree_find(tree, process->parent);
+		process = kgb_proc_tree_find(tree, process->parent);
 		depth++;
 	}
 	return depth == 3;
@@ -220,9 +220,9 @@ static int64_t ticks_to_ms(int64_t ticks)
 	return per_second > 0 ? 1000 * ticks / per_second : 0;
 }
 
-static bool has_tool(const struct kgb_attempt *attempt, const struct kgb_tree *tree)
+static bool has_tool(const struct kgb_attempt *attempt, const struct kgb_proc_tree *tree)
 {
-	pid_t launcher = kgb_launch_pid(&attempt->launch);
+	pid_t launcher = kgb_sandbox_child_pid(&attempt->launch);
 	for (size_t i = 0; i < tree->n; i++)
 		if (is_tool(tree, &tree->items[i], launcher))
 			return true;
@@ -239,8 +239,8 @@ static void sample(struct kgb_attempt *attempt, int64_t max_age_ms)
 {
 	struct kgb_watch *watch = &attempt->watch;
 	int64_t taken_ms = 0;
-	pid_t launcher = kgb_launch_pid(&attempt->launch);
-	struct kgb_tree before = watch->before;
+	pid_t launcher = kgb_sandbox_child_pid(&attempt->launch);
+	struct kgb_proc_tree before = watch->before;
 	watch->before = watch->tree;
 	watch->tree = before; /* its memory is used again */
 	if (launcher == 0 || kgb_processes_below(attempt->env->processes, max_age_ms, launcher,
@@ -321,22 +321,24 @@ static void say_waiting(struct kgb_watch *watch, const char *class, const char *
 }
 
 /** Processor time of one process since the look before. */
-static int64_t own_cpu_ms(const struct kgb_watch *watch, const struct kgb_tree_process *process)
+static int64_t own_cpu_ms(const struct kgb_watch *watch,
+			  const struct kgb_proc_tree_process *process)
 {
-	const struct kgb_tree_process *before = kgb_tree_find(&watch->before, process->pid);
+	const struct kgb_proc_tree_process *before =
+		kgb_proc_tree_find(&watch->before, process->pid);
 	return ticks_to_ms(process->cpu_ticks - (before ? before->cpu_ticks : 0));
 }
 
 /** The process that tells most: one that cannot run, else the busiest, else the youngest tool. */
-static const struct kgb_tree_process *telling(const struct kgb_attempt *attempt, char state)
+static const struct kgb_proc_tree_process *telling(const struct kgb_attempt *attempt, char state)
 {
 	const struct kgb_watch *watch = &attempt->watch;
-	const struct kgb_tree *tree = &watch->tree;
-	pid_t launcher = kgb_launch_pid(&attempt->launch);
-	const struct kgb_tree_process *best = NULL;
+	const struct kgb_proc_tree *tree = &watch->tree;
+	pid_t launcher = kgb_sandbox_child_pid(&attempt->launch);
+	const struct kgb_proc_tree_process *best = NULL;
 	int64_t best_ms = -1;
 	for (size_t i = 0; i < tree->n; i++) {
-		const struct kgb_tree_process *process = &tree->items[i];
+		const struct kgb_proc_tree_process *process = &tree->items[i];
 		if (state ? process->state != state : !is_tool(tree, process, launcher))
 			continue;
 		int64_t ms = own_cpu_ms(watch, process);
@@ -357,10 +359,10 @@ void kgb_attempt__diagnose(struct kgb_attempt *attempt)
 	if (kgb_mono_ms() - watch->sample_ms >= SAMPLE_MIN_MS)
 		sample(attempt, SAMPLE_AGE_MS);
 	long long passed_ms = watch->passed_ms;
-	const struct kgb_tree_process *stuck = telling(attempt, 'D');
-	const struct kgb_tree_process *stopped = telling(attempt, 'T');
-	const struct kgb_tree_process *running = telling(attempt, 'R');
-	const struct kgb_tree_process *tool = telling(attempt, 0);
+	const struct kgb_proc_tree_process *stuck = telling(attempt, 'D');
+	const struct kgb_proc_tree_process *stopped = telling(attempt, 'T');
+	const struct kgb_proc_tree_process *running = telling(attempt, 'R');
+	const struct kgb_proc_tree_process *tool = telling(attempt, 0);
 	/* On a full machine who is ready to run gets little, and waits for just that. */
 	bool is_busy = watch->cpu_ms * BUSY_CPU_SHARE > watch->passed_ms ||
 		       (running && own_cpu_ms(watch, running) > 0);
@@ -515,7 +517,7 @@ void kgb_attempt__watch_ended(struct kgb_attempt *attempt)
 
 void kgb_attempt__watch_close(struct kgb_attempt *attempt)
 {
-	kgb_tree_release(&attempt->watch.tree);
-	kgb_tree_release(&attempt->watch.before);
+	kgb_proc_tree_release(&attempt->watch.tree);
+	kgb_proc_tree_release(&attempt->watch.before);
 	kgb_close(attempt->watch.dir_fd);
 }

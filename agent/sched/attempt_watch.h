@@ -50,7 +50,7 @@ struct kgb_watch {
 	bool had_room; /* the disk was far from full when the attempt began */
 
 	/* Processes: now and at the look before. */
-	struct kgb_tree tree, before;
+	struct kgb_proc_tree tree, before;
 	int64_t sample_ms, passed_ms, cpu_ms;
 	int64_t io_bytes; /* of its processes with disks, ever */
 	bool in_tool;

@@ -8,7 +8,8 @@
 /* Of a report, what the next round is told. */
 #define REPORT_BYTES 4096
 
-bool kgb_loop_is_better(const struct kgb_loop_best *best, const struct kgb_verdict_summary *verdict)
+bool kgb_rounds_is_better(const struct kgb_rounds_best *best,
+			  const struct kgb_verdict_summary *verdict)
 {
 	if (!kgb_str_eq(verdict->status, "passed"))
 		return false;
@@ -18,8 +19,8 @@ bool kgb_loop_is_better(const struct kgb_loop_best *best, const struct kgb_verdi
 	return surely > best->speedup;
 }
 
-const char *kgb_loop_stop(const struct kgb_method_loop *loop, int round,
-			  const struct kgb_loop_best *best)
+const char *kgb_rounds_stop(const struct kgb_method_loop *loop, int round,
+			    const struct kgb_rounds_best *best)
 {
 	if (loop->target_speedup > 0 && best->check > 0 && best->speedup >= loop->target_speedup)
 		return "target";
@@ -30,7 +31,7 @@ const char *kgb_loop_stop(const struct kgb_method_loop *loop, int round,
 	return NULL;
 }
 
-bool kgb_loop_goes_on_after(enum kgb_agent_end end)
+bool kgb_rounds_goes_on_after(enum kgb_agent_end end)
 {
 	return end == KGB_AGENT_OK || end == KGB_AGENT_LIMIT || end == KGB_AGENT_CONTEXT ||
 	       end == KGB_AGENT_REFUSED || end == KGB_AGENT_TRUNCATED;
@@ -45,7 +46,7 @@ static void cut(struct kgb_buf *text, size_t len)
 	kgb_buf_adds(text, "...");
 }
 
-void kgb_loop_summary(const char *message, struct kgb_buf *out)
+void kgb_rounds_summary(const char *message, struct kgb_buf *out)
 {
 	static const char markup[] = "#*->`_ \t\r\n";
 	const char *line = message ? message + strspn(message, markup) : "";
@@ -80,7 +81,7 @@ static const char *own_words(const struct kgb_round *round)
 	return round->summary ? round->summary : "(nothing said)";
 }
 
-void kgb_loop_log(const struct kgb_attempt_state *attempt, struct kgb_buf *out)
+void kgb_rounds_log(const struct kgb_attempt_state *attempt, struct kgb_buf *out)
 {
 	kgb_buf_adds(out, "| round | result | speedup | kept | what changed |\n"
 			  "|---|---|---|---|---|\n");
@@ -132,7 +133,7 @@ static void remember(const struct kgb_op_state *op, const struct kgb_attempt_sta
 	}
 }
 
-void kgb_loop_memory(const struct kgb_run_state *state, const char *except, struct kgb_buf *out)
+void kgb_rounds_memory(const struct kgb_run_state *state, const char *except, struct kgb_buf *out)
 {
 	KGB_AUTO(strv) struct kgb_strv lines = KGB_STRV_INIT;
 	for (size_t i = 0; i < state->n_ops; i++) {
@@ -147,9 +148,9 @@ void kgb_loop_memory(const struct kgb_run_state *state, const char *except, stru
 		kgb_buf_adds(out, "- nothing yet\n");
 }
 
-static void tell_kernel(const struct kgb_loop_state *state, struct kgb_buf *out)
+static void tell_kernel(const struct kgb_rounds_state *state, struct kgb_buf *out)
 {
-	const struct kgb_loop_best *best = state->best;
+	const struct kgb_rounds_best *best = state->best;
 	if (best->check > 0) {
 		kgb_buf_adds(out, "`kernel.py` holds the best version so far: ");
 		if (best->round > 0)
@@ -170,9 +171,9 @@ static void tell_kernel(const struct kgb_loop_state *state, struct kgb_buf *out)
 	}
 }
 
-void kgb_loop_tell(const struct kgb_loop_state *state, struct kgb_buf *out)
+void kgb_rounds_tell(const struct kgb_rounds_state *state, struct kgb_buf *out)
 {
-	const struct kgb_loop_best *best = state->best;
+	const struct kgb_rounds_best *best = state->best;
 	bool is_best = best->check > 0 && best->round == state->round;
 	tell_kernel(state, out);
 	if (!state->report || is_best)

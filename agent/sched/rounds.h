@@ -12,7 +12,7 @@
 #include "methods/method.h"
 
 /** The best version so far. */
-struct kgb_loop_best {
+struct kgb_rounds_best {
 	int check; /* its number below verdicts/; 0: none has passed yet */
 	int round; /* that brought it; 0: it is the kernel to begin with, or there is none */
 	double speedup; /* 0: not timed */
@@ -21,39 +21,39 @@ struct kgb_loop_best {
 /** A version that passed is better than none, and one that was timed than one that was not. Else it
  * must be faster for sure: the lower end of its interval above the best's speedup. What is equal,
  * or was not timed, leaves the older one. */
-bool kgb_loop_is_better(const struct kgb_loop_best *best,
-			const struct kgb_verdict_summary *verdict);
+bool kgb_rounds_is_better(const struct kgb_rounds_best *best,
+			  const struct kgb_verdict_summary *verdict);
 
 /** Why no further round begins after `round`: "iterations", "patience" or "target"; NULL: one does.
  */
-const char *kgb_loop_stop(const struct kgb_method_loop *loop, int round,
-			  const struct kgb_loop_best *best);
+const char *kgb_rounds_stop(const struct kgb_method_loop *loop, int round,
+			    const struct kgb_rounds_best *best);
 
 /** The attempt may go on after a round in which its agent ended so: it finished, or came to a limit
  * of its own that the next round does not share. */
-bool kgb_loop_goes_on_after(enum kgb_agent_end end);
+bool kgb_rounds_goes_on_after(enum kgb_agent_end end);
 
 /** Append the first line of an agent's last message as one plain line without markup, cut at
  * KGB_LOOP_SUMMARY_LEN bytes; nothing where there is none. */
 #define KGB_LOOP_SUMMARY_LEN 160
-void kgb_loop_summary(const char *message, struct kgb_buf *out);
+void kgb_rounds_summary(const char *message, struct kgb_buf *out);
 
 /** Append the rounds so far as a table in Markdown. */
-void kgb_loop_log(const struct kgb_attempt_state *attempt, struct kgb_buf *out);
+void kgb_rounds_log(const struct kgb_attempt_state *attempt, struct kgb_buf *out);
 /** Append what rounds of other operators than `except` (NULL: of all) have brought, the latest
  * KGB_LOOP_MEMORY_LINES of them, one a line. */
 #define KGB_LOOP_MEMORY_LINES 60
-void kgb_loop_memory(const struct kgb_run_state *state, const char *except, struct kgb_buf *out);
+void kgb_rounds_memory(const struct kgb_run_state *state, const char *except, struct kgb_buf *out);
 
 /** What kernel.py holds when a round begins. */
-struct kgb_loop_state {
-	const struct kgb_loop_best *best;
+struct kgb_rounds_state {
+	const struct kgb_rounds_best *best;
 	int round; /* the one before; 0: none */
 	bool has_kernel; /* kernel.py is there */
 	bool is_stub; /* and nobody has changed it */
 	const char *report; /* of the version that was judged last; NULL: none */
 };
 /** Append it as a paragraph, with the report of a version that was not kept. */
-void kgb_loop_tell(const struct kgb_loop_state *state, struct kgb_buf *out);
+void kgb_rounds_tell(const struct kgb_rounds_state *state, struct kgb_buf *out);
 
 #endif

@@ -297,9 +297,9 @@ static int decode_strs(struct decoder *d, const struct place *place, const cJSON
 }
 
 static int decode_map(struct decoder *d, const struct place *place, const cJSON *node,
-		      struct kgb_map *out)
+		      struct kgb_field_map *out)
 {
-	struct kgb_map map = {0};
+	struct kgb_field_map map = {0};
 	const cJSON *item;
 
 	if (!cJSON_IsObject(node) && !cJSON_IsNull(node))
@@ -464,7 +464,7 @@ static size_t slot_size(enum kgb_field_type type)
 	case KGB_FIELD_STRS:
 		return sizeof(struct kgb_strs);
 	case KGB_FIELD_MAP:
-		return sizeof(struct kgb_map);
+		return sizeof(struct kgb_field_map);
 	case KGB_FIELD_OBJECTS:
 		return sizeof(struct kgb_objects);
 	case KGB_FIELD_STR:

@@ -24,7 +24,7 @@ enum kgb_field_type {
 	KGB_FIELD_SIZE, /* int64_t bytes, written "64MiB" */
 	KGB_FIELD_ENUM, /* int, one of `names` (NULL-terminated), value = index */
 	KGB_FIELD_STRS, /* struct kgb_strs */
-	KGB_FIELD_MAP, /* struct kgb_map: text by name; numbers and booleans as written */
+	KGB_FIELD_MAP, /* struct kgb_field_map: text by name; numbers and booleans as written */
 	KGB_FIELD_OBJECT, /* embedded struct described by `sub` */
 	KGB_FIELD_OBJECTS, /* struct kgb_objects: structs described by `sub`, `sub_size` bytes each
 			    */
@@ -35,7 +35,7 @@ struct kgb_strs {
 	const char **items; /* arena */
 	size_t n;
 };
-struct kgb_map {
+struct kgb_field_map {
 	const char **keys; /* arena, in file order */
 	const char **values;
 	size_t n;

@@ -159,7 +159,7 @@ static void print_strs(const struct kgb_strs *list, struct kgb_buf *out)
 	kgb_buf_addc(out, ']');
 }
 
-static void print_map(const struct kgb_map *map, int columns, struct kgb_buf *out)
+static void print_map(const struct kgb_field_map *map, int columns, struct kgb_buf *out)
 {
 	if (map->n == 0)
 		kgb_buf_adds(out, "{}");
@@ -245,7 +245,7 @@ static bool starts_block(const struct kgb_field *field, const void *slot)
 	case KGB_FIELD_OBJECT:
 		return true;
 	case KGB_FIELD_MAP:
-		return ((const struct kgb_map *)slot)->n > 0;
+		return ((const struct kgb_field_map *)slot)->n > 0;
 	case KGB_FIELD_OBJECTS:
 		return ((const struct kgb_objects *)slot)->n > 0;
 	case KGB_FIELD_BOOL:

@@ -45,9 +45,10 @@ static void set_strs(const char *text, struct kgb_strs *out, struct kgb_arena *a
 }
 
 /* Replace or append one entry. The old arrays stay in the arena. */
-static void set_map(const char *key, const char *text, struct kgb_map *map, struct kgb_arena *arena)
+static void set_map(const char *key, const char *text, struct kgb_field_map *map,
+		    struct kgb_arena *arena)
 {
-	struct kgb_map fresh = {.n = map->n};
+	struct kgb_field_map fresh = {.n = map->n};
 	size_t at = 0;
 
 	while (at < map->n && strcmp(map->keys[at], key) != 0)

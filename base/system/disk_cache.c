@@ -24,14 +24,14 @@ enum {
 	NAME_MAX_KEPT = 72,
 };
 
-struct kgb_store {
+struct kgb_disk_cache {
 	int dir_fd;
 	size_t entry_max;
 	uint64_t total_max;
 };
 
-int kgb_store_new(struct kgb_store **out, const char *dir, size_t entry_max, uint64_t total_max,
-		  struct kgb_err *err)
+int kgb_disk_cache_new(struct kgb_disk_cache **out, const char *dir, size_t entry_max,
+		       uint64_t total_max, struct kgb_err *err)
 {
 	KGB_AUTO(fd) int fd = -1;
 
@@ -41,26 +41,26 @@ int kgb_store_new(struct kgb_store **out, const char *dir, size_t entry_max, uin
 	if (!kgb_cache_is_ours(fd))
 		return kgb_fail(err, KGB_ERR_DENIED,
 				"'%s' belongs to others or is writable by them", dir);
-	struct kgb_store *store = kgb_xmalloc(sizeof(*store));
-	*store = (struct kgb_store){
+	struct kgb_disk_cache *store = kgb_xmalloc(sizeof(*store));
+	*store = (struct kgb_disk_cache){
 		.dir_fd = kgb_take_fd(&fd), .entry_max = entry_max, .total_max = total_max};
 	*out = store;
 	return 0;
 }
 
-void kgb_store_free(struct kgb_store *store)
+void kgb_disk_cache_free(struct kgb_disk_cache *store)
 {
 	if (store)
 		kgb_close(store->dir_fd);
 	kgb_free(store);
 }
 
-struct kgb_store *kgb_store_try(const char *dir, size_t entry_max, uint64_t total_max)
+struct kgb_disk_cache *kgb_disk_cache_try(const char *dir, size_t entry_max, uint64_t total_max)
 {
-	struct kgb_store *store = NULL;
+	struct kgb_disk_cache *store = NULL;
 	struct kgb_err err = KGB_ERR_INIT;
 
-	if (dir && kgb_store_new(&store, dir, entry_max, total_max, &err) < 0)
+	if (dir && kgb_disk_cache_new(&store, dir, entry_max, total_max, &err) < 0)
 		kgb_warn("nothing is kept for later verifications: %s", err.msg);
 	return store;
 }
@@ -82,7 +82,7 @@ static bool is_whole(const struct kgb_buf *file, const char *key)
 	return memcmp(file->ptr + file->len - HEX, hex, HEX) == 0;
 }
 
-bool kgb_store_get(const struct kgb_store *store, const char *key, struct kgb_buf *out)
+bool kgb_disk_cache_get(const struct kgb_disk_cache *store, const char *key, struct kgb_buf *out)
 {
 	if (!store)
 		return false;
@@ -102,7 +102,7 @@ bool kgb_store_get(const struct kgb_store *store, const char *key, struct kgb_bu
 
 /* Several processes write without knowing of each other, and most of them end soon. So chance
  * decides who sweeps. */
-static bool is_time_to_sweep(const struct kgb_store *store, size_t len)
+static bool is_time_to_sweep(const struct kgb_disk_cache *store, size_t len)
 {
 	const uint64_t bytes = len < LEAST_FILE ? LEAST_FILE : len;
 	const uint64_t step = store->total_max / SWEEPS + 1;
@@ -112,7 +112,8 @@ static bool is_time_to_sweep(const struct kgb_store *store, size_t len)
 	return number % step < bytes;
 }
 
-void kgb_store_put(const struct kgb_store *store, const char *key, const void *bytes, size_t len)
+void kgb_disk_cache_put(const struct kgb_disk_cache *store, const char *key, const void *bytes,
+			size_t len)
 {
 	KGB_AUTO(buf) struct kgb_buf file = KGB_BUF_INIT(0);
 	struct kgb_err ignored = KGB_ERR_INIT;
@@ -127,7 +128,7 @@ void kgb_store_put(const struct kgb_store *store, const char *key, const void *b
 	if (kgb_fs_write_atomic(store->dir_fd, key, file.ptr, file.len, 0600, false, &ignored) ==
 		    0 &&
 	    is_time_to_sweep(store, file.len))
-		kgb_store_sweep(store);
+		kgb_disk_cache_sweep(store);
 }
 
 /* ---- sweeping ---- */
@@ -186,7 +187,7 @@ static void list(struct files *files, int dir_fd)
 	(void)closedir(dir);
 }
 
-void kgb_store_sweep(const struct kgb_store *store)
+void kgb_disk_cache_sweep(const struct kgb_disk_cache *store)
 {
 	struct files files = {0};
 

@@ -15,28 +15,29 @@
 #include "base/err.h"
 #include "base/hash.h"
 
-struct kgb_store;
+struct kgb_disk_cache;
 
 /** Open the directory, which is made when absent. Entries of more than `entry_max` bytes are not
  * kept; the directory holds `total_max`, give or take a sixteenth. DENIED when others own it or may
- * write to it. Pair with kgb_store_free. */
-KGB_MUST_CHECK int kgb_store_new(struct kgb_store **out, const char *dir, size_t entry_max,
-				 uint64_t total_max, struct kgb_err *err);
-void kgb_store_free(struct kgb_store *store);
+ * write to it. Pair with kgb_disk_cache_free. */
+KGB_MUST_CHECK int kgb_disk_cache_new(struct kgb_disk_cache **out, const char *dir,
+				      size_t entry_max, uint64_t total_max, struct kgb_err *err);
+void kgb_disk_cache_free(struct kgb_disk_cache *store);
 /** The same where a verification goes on without: NULL, with a warning where there could be one.
  * `dir` may be NULL. */
-struct kgb_store *kgb_store_try(const char *dir, size_t entry_max, uint64_t total_max);
+struct kgb_disk_cache *kgb_disk_cache_try(const char *dir, size_t entry_max, uint64_t total_max);
 
 /* A store that is NULL holds nothing and keeps nothing. */
 
 /** Read what was kept under `key`, a SHA-256 in hexadecimal digits, into *out. False: nothing, or
  * something that is damaged or that others may have written. */
-bool kgb_store_get(const struct kgb_store *store, const char *key, struct kgb_buf *out);
+bool kgb_disk_cache_get(const struct kgb_disk_cache *store, const char *key, struct kgb_buf *out);
 /** Keep it; who keeps something else under the same key comes too late or replaces it whole. Where
  * that cannot be done nothing happens. */
-void kgb_store_put(const struct kgb_store *store, const char *key, const void *bytes, size_t len);
+void kgb_disk_cache_put(const struct kgb_disk_cache *store, const char *key, const void *bytes,
+			size_t len);
 /** If the directory is too large remove the oldest files until it is three quarters full. Putting
  * does this now and then. */
-void kgb_store_sweep(const struct kgb_store *store);
+void kgb_disk_cache_sweep(const struct kgb_disk_cache *store);
 
 #endif

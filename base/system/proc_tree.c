@@ -42,7 +42,7 @@ static int64_t next_number(const char **text)
 	return negative ? -value : value;
 }
 
-ssize_t kgb_tree_read_text(int dir_fd, const char *path, char *text, size_t size)
+ssize_t kgb_proc_tree_read_text(int dir_fd, const char *path, char *text, size_t size)
 {
 	int fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC);
 
@@ -54,7 +54,7 @@ ssize_t kgb_tree_read_text(int dir_fd, const char *path, char *text, size_t size
 	return len;
 }
 
-static bool parse_stat(const char *text, struct kgb_tree_process *out)
+static bool parse_stat(const char *text, struct kgb_proc_tree_process *out)
 {
 	/* "pid (name) S ppid ...": the name may hold anything, also ") ". */
 	const char *open = strchr(text, '(');
@@ -62,7 +62,7 @@ static bool parse_stat(const char *text, struct kgb_tree_process *out)
 
 	if (!open || !end || end < open || strlen(end) < 5)
 		return false;
-	*out = (struct kgb_tree_process){.state = end[2]};
+	*out = (struct kgb_proc_tree_process){.state = end[2]};
 	size_t len = (size_t)(end - open) - 1;
 	memcpy(out->name, open + 1, len < sizeof(out->name) ? len : sizeof(out->name) - 1);
 	out->pid = out->seen_by = (pid_t)next_number(&text);
@@ -82,21 +82,21 @@ static bool parse_stat(const char *text, struct kgb_tree_process *out)
 	return true;
 }
 
-pid_t kgb_tree_parent(pid_t pid)
+pid_t kgb_proc_tree_parent(pid_t pid)
 {
-	struct kgb_tree_process process;
+	struct kgb_proc_tree_process process;
 	char path[PATH_LEN];
 	char text[STAT_LEN];
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	if (kgb_tree_read_text(AT_FDCWD, path, text, sizeof(text)) <= 0 ||
+	if (kgb_proc_tree_read_text(AT_FDCWD, path, text, sizeof(text)) <= 0 ||
 	    !parse_stat(text, &process))
 		return 0;
 	return process.parent;
 }
 
 /* Room for n of them. */
-static int reserve(struct kgb_tree *tree, size_t n)
+static int reserve(struct kgb_proc_tree *tree, size_t n)
 {
 	size_t size = sizeof(*tree->items);
 	size_t cap = tree->cap ? tree->cap : CAP_FIRST;
@@ -118,14 +118,14 @@ static int reserve(struct kgb_tree *tree, size_t n)
 
 static int by_pid(const void *a, const void *b)
 {
-	const struct kgb_tree_process *x = a;
-	const struct kgb_tree_process *y = b;
+	const struct kgb_proc_tree_process *x = a;
+	const struct kgb_proc_tree_process *y = b;
 
 	return (x->pid > y->pid) - (x->pid < y->pid);
 }
 
 /* One by its name in /proc, if it is still there; -1 when memory is short. */
-static int add_process(struct kgb_tree *tree, int proc_fd, const char *name)
+static int add_process(struct kgb_proc_tree *tree, int proc_fd, const char *name)
 {
 	char path[NAME_LEN + sizeof("/stat")];
 	char text[STAT_LEN];
@@ -133,13 +133,13 @@ static int add_process(struct kgb_tree *tree, int proc_fd, const char *name)
 	if (reserve(tree, tree->n + 1) < 0)
 		return -1;
 	(void)snprintf(path, sizeof(path), "%.*s/stat", NAME_LEN, name);
-	if (kgb_tree_read_text(proc_fd, path, text, sizeof(text)) > 0 &&
+	if (kgb_proc_tree_read_text(proc_fd, path, text, sizeof(text)) > 0 &&
 	    parse_stat(text, &tree->items[tree->n]))
 		tree->n++;
 	return 0;
 }
 
-int kgb_tree_read(struct kgb_tree *tree)
+int kgb_proc_tree_read(struct kgb_proc_tree *tree)
 {
 	DIR *proc = opendir("/proc");
 
@@ -159,19 +159,20 @@ int kgb_tree_read(struct kgb_tree *tree)
 		qsort(tree->items, tree->n, sizeof(*tree->items), by_pid);
 	return 0;
 }
-static struct kgb_tree_process *find(const struct kgb_tree *tree, pid_t pid)
+static struct kgb_proc_tree_process *find(const struct kgb_proc_tree *tree, pid_t pid)
 {
-	const struct kgb_tree_process key = {.pid = pid};
+	const struct kgb_proc_tree_process key = {.pid = pid};
 
 	return tree->n ? bsearch(&key, tree->items, tree->n, sizeof(key), by_pid) : NULL;
 }
 
 /* Decide one process and all between it and the first ancestor that is decided. The way up is
  * bounded: a number that was reused while we read may close a circle. */
-static void decide(const struct kgb_tree *tree, struct kgb_tree_process *start, pid_t root)
+static void decide(const struct kgb_proc_tree *tree, struct kgb_proc_tree_process *start,
+		   pid_t root)
 {
 	enum mark mark = OUTSIDE;
-	struct kgb_tree_process *process = start;
+	struct kgb_proc_tree_process *process = start;
 
 	for (size_t i = 0; process && i <= tree->n; i++) {
 		if (process->mark != UNKNOWN) {
@@ -193,7 +194,7 @@ static void decide(const struct kgb_tree *tree, struct kgb_tree_process *start, 
 
 /* The first thread of a process has ended, others go on: /proc tells what they share behind the
  * number of one that lives. */
-static void look_through_thread(struct kgb_tree_process *process)
+static void look_through_thread(struct kgb_proc_tree_process *process)
 {
 	char path[PATH_LEN];
 
@@ -204,10 +205,10 @@ static void look_through_thread(struct kgb_tree_process *process)
 	for (struct dirent *entry; (entry = readdir(dir));) {
 		char stat_path[sizeof(entry->d_name) + sizeof("/stat")];
 		char text[STAT_LEN];
-		struct kgb_tree_process thread;
+		struct kgb_proc_tree_process thread;
 		(void)snprintf(stat_path, sizeof(stat_path), "%s/stat", entry->d_name);
 		if (entry->d_name[0] == '.' ||
-		    kgb_tree_read_text(dirfd(dir), stat_path, text, sizeof(text)) <= 0 ||
+		    kgb_proc_tree_read_text(dirfd(dir), stat_path, text, sizeof(text)) <= 0 ||
 		    !parse_stat(text, &thread) || thread.state == 'Z')
 			continue;
 		process->seen_by = thread.pid;
@@ -218,13 +219,13 @@ static void look_through_thread(struct kgb_tree_process *process)
 	(void)closedir(dir);
 }
 
-static bool is_alive(const struct kgb_tree_process *process)
+static bool is_alive(const struct kgb_proc_tree_process *process)
 {
 	return process->state != 'Z' || process->n_threads > 1;
 }
 
 /* Keep those that are INSIDE and alive. */
-static void keep_inside(struct kgb_tree *tree)
+static void keep_inside(struct kgb_proc_tree *tree)
 {
 	size_t n = 0;
 
@@ -237,7 +238,7 @@ static void keep_inside(struct kgb_tree *tree)
 			look_through_thread(&tree->items[i]);
 }
 
-static void select_below(struct kgb_tree *tree, pid_t root)
+static void select_below(struct kgb_proc_tree *tree, pid_t root)
 {
 	for (size_t i = 0; i < tree->n; i++)
 		if (tree->items[i].mark == UNKNOWN)
@@ -248,7 +249,7 @@ static void select_below(struct kgb_tree *tree, pid_t root)
 	keep_inside(tree);
 }
 
-int kgb_tree_below(const struct kgb_tree *all, pid_t root, struct kgb_tree *out)
+int kgb_proc_tree_below(const struct kgb_proc_tree *all, pid_t root, struct kgb_proc_tree *out)
 {
 	if (reserve(out, all->n) < 0)
 		return -1;
@@ -259,16 +260,16 @@ int kgb_tree_below(const struct kgb_tree *all, pid_t root, struct kgb_tree *out)
 	return 0;
 }
 
-int kgb_tree_scan(struct kgb_tree *tree, pid_t root)
+int kgb_proc_tree_scan(struct kgb_proc_tree *tree, pid_t root)
 {
-	if (kgb_tree_read(tree) < 0)
+	if (kgb_proc_tree_read(tree) < 0)
 		return -1;
 	select_below(tree, root);
 	return 0;
 }
 
 /* A number twice: its process left the cgroup and came back, or ended and another has it now. */
-static void drop_doubles(struct kgb_tree *tree)
+static void drop_doubles(struct kgb_proc_tree *tree)
 {
 	size_t n = 0;
 
@@ -278,7 +279,7 @@ static void drop_doubles(struct kgb_tree *tree)
 	tree->n = n;
 }
 
-int kgb_tree_of_cgroup(struct kgb_tree *tree, const char *procs_path)
+int kgb_proc_tree_of_cgroup(struct kgb_proc_tree *tree, const char *procs_path)
 {
 	char line[NAME_LEN];
 	int rc = 0;
@@ -307,19 +308,19 @@ int kgb_tree_of_cgroup(struct kgb_tree *tree, const char *procs_path)
 	return 0;
 }
 
-const struct kgb_tree_process *kgb_tree_find(const struct kgb_tree *tree, pid_t pid)
+const struct kgb_proc_tree_process *kgb_proc_tree_find(const struct kgb_proc_tree *tree, pid_t pid)
 {
 	return find(tree, pid);
 }
 
-void kgb_tree_release(struct kgb_tree *tree)
+void kgb_proc_tree_release(struct kgb_proc_tree *tree)
 {
 	if (tree->cap)
 		(void)munmap(tree->items, tree->cap * sizeof(*tree->items));
-	*tree = (struct kgb_tree)KGB_TREE_INIT;
+	*tree = (struct kgb_proc_tree)KGB_TREE_INIT;
 }
 
-int64_t kgb_tree_tasks(const struct kgb_tree *tree)
+int64_t kgb_proc_tree_tasks(const struct kgb_proc_tree *tree)
 {
 	int64_t n = 0;
 
@@ -328,7 +329,7 @@ int64_t kgb_tree_tasks(const struct kgb_tree *tree)
 	return n;
 }
 
-int64_t kgb_tree_rss_pages(const struct kgb_tree *tree)
+int64_t kgb_proc_tree_rss_pages(const struct kgb_proc_tree *tree)
 {
 	int64_t n = 0;
 
@@ -345,7 +346,7 @@ static int64_t sum_of(pid_t pid, const char *file, const char *const keys[2])
 	int64_t sum = 0;
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/%s", pid, file);
-	if (kgb_tree_read_text(AT_FDCWD, path, text, sizeof(text)) <= 0)
+	if (kgb_proc_tree_read_text(AT_FDCWD, path, text, sizeof(text)) <= 0)
 		return -1;
 	for (size_t i = 0; i < 2; i++) {
 		const char *at = strstr(text, keys[i]);
@@ -357,7 +358,7 @@ static int64_t sum_of(pid_t pid, const char *file, const char *const keys[2])
 	return sum;
 }
 
-int64_t kgb_tree_private_bytes(pid_t seen_by)
+int64_t kgb_proc_tree_private_bytes(pid_t seen_by)
 {
 	static const char *const keys[] = {"\nPss_Anon:", "\nPss_Shmem:"};
 	int64_t kilobytes = sum_of(seen_by, "smaps_rollup", keys);
@@ -365,7 +366,7 @@ int64_t kgb_tree_private_bytes(pid_t seen_by)
 	return kilobytes < 0 ? -1 : 1024 * kilobytes;
 }
 
-int64_t kgb_tree_io_bytes(pid_t pid)
+int64_t kgb_proc_tree_io_bytes(pid_t pid)
 {
 	static const char *const keys[] = {"\nread_bytes:", "\nwrite_bytes:"};
 
@@ -404,7 +405,7 @@ static bool may_look(struct seen *seen)
 	return !seen->is_partial && ++seen->n_looks;
 }
 
-static void add_descriptors(pid_t pid, struct seen *seen, struct kgb_tree_nameless *out)
+static void add_descriptors(pid_t pid, struct seen *seen, struct kgb_proc_tree_nameless *out)
 {
 	char path[PATH_LEN];
 
@@ -430,7 +431,7 @@ static void add_descriptors(pid_t pid, struct seen *seen, struct kgb_tree_namele
 /* A mapping, by the range that begins its line in maps ("00400000-0040b000 r-xp ..."). What is
  * mapped of a memory file is memory of the process. */
 static void add_mapping(pid_t pid, const char *line, struct seen *seen,
-			struct kgb_tree_nameless *out)
+			struct kgb_proc_tree_nameless *out)
 {
 	const char *start = line + strspn(line, "0");
 	const char *dash = strchr(line, '-');
@@ -450,7 +451,7 @@ static void add_mapping(pid_t pid, const char *line, struct seen *seen,
 }
 
 /* Lines may be of any length: kept are the first bytes and the last. */
-static void add_mappings(pid_t pid, struct seen *seen, struct kgb_tree_nameless *out)
+static void add_mappings(pid_t pid, struct seen *seen, struct kgb_proc_tree_nameless *out)
 {
 	static const char mark[] = " (deleted)";
 	enum { MARK_LEN = sizeof(mark) - 1 };
@@ -481,12 +482,12 @@ static void add_mappings(pid_t pid, struct seen *seen, struct kgb_tree_nameless 
 	(void)fclose(maps);
 }
 
-void kgb_tree_nameless(const struct kgb_tree *tree, struct kgb_tree_nameless *out)
+void kgb_proc_tree_nameless(const struct kgb_proc_tree *tree, struct kgb_proc_tree_nameless *out)
 {
 	struct seen *seen = mmap(NULL, sizeof(*seen), PROT_READ | PROT_WRITE,
 				 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	*out = (struct kgb_tree_nameless){0};
+	*out = (struct kgb_proc_tree_nameless){0};
 	if (seen == MAP_FAILED)
 		return;
 	for (size_t i = 0; i < tree->n; i++)

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-struct kgb_tree_process {
+struct kgb_proc_tree_process {
 	pid_t pid;
 	pid_t parent;
 	pid_t seen_by; /* its number, or that of a thread that lives where the first one has ended:
@@ -24,8 +24,8 @@ struct kgb_tree_process {
 	uint8_t mark; /* internal */
 };
 
-struct kgb_tree {
-	struct kgb_tree_process *items; /* by pid */
+struct kgb_proc_tree {
+	struct kgb_proc_tree_process *items; /* by pid */
 	size_t n;
 	size_t cap;
 };
@@ -34,38 +34,38 @@ struct kgb_tree {
 		0     \
 	}
 
-/** Fill with all processes of the machine, for kgb_tree_below. Sizes are those of one moment only
- * as far as /proc has one. -1 with errno when /proc cannot be read or memory is short. */
-int kgb_tree_read(struct kgb_tree *tree);
+/** Fill with all processes of the machine, for kgb_proc_tree_below. Sizes are those of one moment
+ * only as far as /proc has one. -1 with errno when /proc cannot be read or memory is short. */
+int kgb_proc_tree_read(struct kgb_proc_tree *tree);
 /** Of these the ones below `root` (not itself) that are alive. -1 with errno when memory is short.
  */
-int kgb_tree_below(const struct kgb_tree *all, pid_t root, struct kgb_tree *out);
+int kgb_proc_tree_below(const struct kgb_proc_tree *all, pid_t root, struct kgb_proc_tree *out);
 /** Both at once, for one root. */
-int kgb_tree_scan(struct kgb_tree *tree, pid_t root);
+int kgb_proc_tree_scan(struct kgb_proc_tree *tree, pid_t root);
 /** Fill with the processes of a cgroup, by its file cgroup.procs: whatever else the machine runs
- * costs nothing then. Fails as kgb_tree_read. */
-int kgb_tree_of_cgroup(struct kgb_tree *tree, const char *procs_path);
-void kgb_tree_release(struct kgb_tree *tree);
+ * costs nothing then. Fails as kgb_proc_tree_read. */
+int kgb_proc_tree_of_cgroup(struct kgb_proc_tree *tree, const char *procs_path);
+void kgb_proc_tree_release(struct kgb_proc_tree *tree);
 /** One of them by its number, borrowed; NULL when it is not there. */
-const struct kgb_tree_process *kgb_tree_find(const struct kgb_tree *tree, pid_t pid);
+const struct kgb_proc_tree_process *kgb_proc_tree_find(const struct kgb_proc_tree *tree, pid_t pid);
 /** Parent of any process, now; 0 when it is gone. */
-pid_t kgb_tree_parent(pid_t pid);
+pid_t kgb_proc_tree_parent(pid_t pid);
 /** The first bytes of a file of the kernel as text, at most size - 1 of them: their number, or -1
  * with errno. */
-ssize_t kgb_tree_read_text(int dir_fd, const char *path, char *text, size_t size);
+ssize_t kgb_proc_tree_read_text(int dir_fd, const char *path, char *text, size_t size);
 
 /** Threads of all of them. */
-int64_t kgb_tree_tasks(const struct kgb_tree *tree);
+int64_t kgb_proc_tree_tasks(const struct kgb_proc_tree *tree);
 /** Resident pages of all of them; what is shared counts for each. */
-int64_t kgb_tree_rss_pages(const struct kgb_tree *tree);
+int64_t kgb_proc_tree_rss_pages(const struct kgb_proc_tree *tree);
 
 /** Proportional memory of one process (by its seen_by) without what belongs to files, in bytes; -1
  * when it cannot be told (an old kernel, a process that is gone). Costs some 0.1 ms for each GB. */
-int64_t kgb_tree_private_bytes(pid_t seen_by);
+int64_t kgb_proc_tree_private_bytes(pid_t seen_by);
 
 /** Bytes that one process and the children it has reaped had a disk read or take, ever; -1 when it
  * cannot be told. */
-int64_t kgb_tree_io_bytes(pid_t pid);
+int64_t kgb_proc_tree_io_bytes(pid_t pid);
 
 /** So many nameless files are told apart. */
 enum { KGB_TREE_NAMELESS_MAX = 8192 };
@@ -73,11 +73,11 @@ enum { KGB_TREE_NAMELESS_MAX = 8192 };
 /** Bytes of files that no name leads to any more (memory files, and deleted ones that are still
  * open, or mapped and on a disk): of all processes of the tree, each file once. What is only mapped
  * is seen with CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE alone. */
-struct kgb_tree_nameless {
+struct kgb_proc_tree_nameless {
 	int64_t memory_bytes;
 	int64_t disk_bytes;
 	bool is_partial; /* there was more than anybody looks at: the sizes are too small */
 };
-void kgb_tree_nameless(const struct kgb_tree *tree, struct kgb_tree_nameless *out);
+void kgb_proc_tree_nameless(const struct kgb_proc_tree *tree, struct kgb_proc_tree_nameless *out);
 
 #endif

@@ -18,7 +18,7 @@
 #define WRITE_BYTES (64u << 10)
 
 /* Create NNNN.<suffix>; a name that exists already is an error: two sessions share a directory. */
-static int create(const struct kgb_record_spec *spec, const char *suffix, int *out_fd,
+static int create(const struct kgb_exchange_record_spec *spec, const char *suffix, int *out_fd,
 		  struct kgb_err *err)
 {
 	KGB_AUTO(free) char *name = kgb_xasprintf("%04" PRId64 ".%s", spec->number, suffix);
@@ -30,15 +30,16 @@ static int create(const struct kgb_record_spec *spec, const char *suffix, int *o
 	return 0;
 }
 
-void kgb_record_init(struct kgb_record *record, const struct kgb_record_spec *spec)
+void kgb_exchange_record_init(struct kgb_exchange_record *record,
+			      const struct kgb_exchange_record_spec *spec)
 {
-	*record = (struct kgb_record){.spec = *spec, .fd = -1, .chunk = KGB_BUF_INIT(0)};
+	*record = (struct kgb_exchange_record){.spec = *spec, .fd = -1, .chunk = KGB_BUF_INIT(0)};
 	kgb_scrub_init(&record->scrub);
 	for (size_t i = 0; i < KGB_SCRUB_MAX; i++)
 		kgb_scrub_add(&record->scrub, spec->secrets[i]);
 }
 
-void kgb_record_release(struct kgb_record *record)
+void kgb_exchange_record_release(struct kgb_exchange_record *record)
 {
 	kgb_close(record->fd);
 	record->fd = -1;
@@ -50,7 +51,7 @@ void kgb_record_release(struct kgb_record *record)
 	kgb_buf_release(&record->chunk);
 }
 
-static void write_chunk(struct kgb_record *record)
+static void write_chunk(struct kgb_exchange_record *record)
 {
 	if (!record->failed && record->fd < 0 &&
 	    create(&record->spec, record->sse ? "response.sse" : "response.json", &record->fd,
@@ -63,7 +64,8 @@ static void write_chunk(struct kgb_record *record)
 	kgb_buf_clear(&record->chunk);
 }
 
-void kgb_record_response(struct kgb_record *record, bool sse, const char *bytes, size_t len)
+void kgb_exchange_record_response(struct kgb_exchange_record *record, bool sse, const char *bytes,
+				  size_t len)
 {
 	if (record->spec.dir_fd < 0 || record->failed)
 		return;
@@ -87,7 +89,7 @@ static void write_usage(struct kgb_jsonw *w, const struct kgb_usage *usage)
 	kgb_jsonw_object_end(w);
 }
 
-static void write_tries(struct kgb_jsonw *w, const struct kgb_record_end *end)
+static void write_tries(struct kgb_jsonw *w, const struct kgb_exchange_record_end *end)
 {
 	kgb_jsonw_ki64(w, "waited_ms", end->waited_ms);
 	kgb_jsonw_key(w, "tries");
@@ -98,8 +100,8 @@ static void write_tries(struct kgb_jsonw *w, const struct kgb_record_end *end)
 }
 
 /* What a replay needs besides the answer itself. */
-static void write_reply(struct kgb_jsonw *w, struct kgb_record *record,
-			const struct kgb_record_end *end)
+static void write_reply(struct kgb_jsonw *w, struct kgb_exchange_record *record,
+			const struct kgb_exchange_record_end *end)
 {
 	char name[40], sha256[KGB_SHA256_HEX_LEN];
 	bool there = record->sha256 != NULL;
@@ -120,8 +122,8 @@ static void write_reply(struct kgb_jsonw *w, struct kgb_record *record,
 	kgb_jsonw_array_end(w);
 }
 
-static void write_meta(struct kgb_buf *out, struct kgb_record *record,
-		       const struct kgb_record_end *end)
+static void write_meta(struct kgb_buf *out, struct kgb_exchange_record *record,
+		       const struct kgb_exchange_record_end *end)
 {
 	const struct kgb_exchange_summary *summary = end->summary;
 	char started[KGB_TIME_LEN];
@@ -156,7 +158,8 @@ static void write_meta(struct kgb_buf *out, struct kgb_record *record,
 	kgb_buf_addc(out, '\n');
 }
 
-void kgb_record_finish(struct kgb_record *record, const struct kgb_record_end *end)
+void kgb_exchange_record_finish(struct kgb_exchange_record *record,
+				const struct kgb_exchange_record_end *end)
 {
 	if (record->spec.dir_fd < 0)
 		return;
@@ -179,7 +182,7 @@ void kgb_record_finish(struct kgb_record *record, const struct kgb_record_end *e
 }
 
 /* Pairs, not an object: a header may come twice. */
-static void write_headers(struct kgb_jsonw *w, const struct kgb_record_request *request)
+static void write_headers(struct kgb_jsonw *w, const struct kgb_exchange_record_request *request)
 {
 	kgb_jsonw_key(w, "headers");
 	kgb_jsonw_array(w);
@@ -194,7 +197,8 @@ static void write_headers(struct kgb_jsonw *w, const struct kgb_record_request *
 	kgb_jsonw_array_end(w);
 }
 
-static void write_body(struct kgb_jsonw *w, const struct kgb_record_request *request, bool is_json)
+static void write_body(struct kgb_jsonw *w, const struct kgb_exchange_record_request *request,
+		       bool is_json)
 {
 	if (request->body_len == 0) {
 		kgb_jsonw_knull(w, "body");
@@ -207,18 +211,18 @@ static void write_body(struct kgb_jsonw *w, const struct kgb_record_request *req
 	}
 }
 
-int kgb_record_write_request(const struct kgb_record_spec *spec,
-			     const struct kgb_record_request *request, char key[KGB_SHA256_HEX_LEN],
-			     struct kgb_err *err)
+int kgb_exchange_record_write_request(const struct kgb_exchange_record_spec *spec,
+				      const struct kgb_exchange_record_request *request,
+				      char key[KGB_SHA256_HEX_LEN], struct kgb_err *err)
 {
-	struct kgb_replay_request asked = {
+	struct kgb_cassette_request asked = {
 		.method = request->method,
 		.path = request->path,
 		.body = request->body,
 		.body_len = request->body_len,
 	};
 	memcpy(asked.secrets, spec->secrets, sizeof(asked.secrets));
-	bool is_json = kgb_replay_key(&asked, key);
+	bool is_json = kgb_cassette_key(&asked, key);
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
 	KGB_AUTO(buf) struct kgb_buf clean = KGB_BUF_INIT(0);
 	struct kgb_jsonw w;

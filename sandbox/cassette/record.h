@@ -19,14 +19,14 @@
 #include "sandbox/meter/exchange_summary.h"
 #include "sandbox/request/scrub.h"
 
-struct kgb_record_spec {
+struct kgb_exchange_record_spec {
 	int dir_fd; /* borrowed; -1: nothing is recorded */
 	int64_t number;
 	const char *secrets[KGB_SCRUB_MAX]; /* borrowed; may be NULL */
 };
 
-struct kgb_record {
-	struct kgb_record_spec spec;
+struct kgb_exchange_record {
+	struct kgb_exchange_record_spec spec;
 	int fd; /* response file; -1 before it is made */
 	bool sse;
 	struct kgb_sha256 *sha256; /* of what is in it; NULL before the first byte */
@@ -37,7 +37,7 @@ struct kgb_record {
 	bool failed;
 };
 
-struct kgb_record_request {
+struct kgb_exchange_record_request {
 	const char *method;
 	const char *path; /* with query */
 	const struct kgb_strv *header_names;
@@ -46,11 +46,13 @@ struct kgb_record_request {
 	size_t body_len;
 };
 
-void kgb_record_init(struct kgb_record *record, const struct kgb_record_spec *spec);
+void kgb_exchange_record_init(struct kgb_exchange_record *record,
+			      const struct kgb_exchange_record_spec *spec);
 /** Append to the response file. Little is kept in memory until the end. */
-void kgb_record_response(struct kgb_record *record, bool sse, const char *bytes, size_t len);
+void kgb_exchange_record_response(struct kgb_exchange_record *record, bool sse, const char *bytes,
+				  size_t len);
 /** Meta file, last: its presence says that the record is whole. */
-struct kgb_record_end {
+struct kgb_exchange_record_end {
 	const struct kgb_exchange_summary *summary;
 	const char *source;
 	int64_t started_wall_ms;
@@ -59,13 +61,15 @@ struct kgb_record_end {
 	const struct kgb_strv *tries; /* calls that failed before the one that counts */
 };
 /** Touches nothing but its arguments, so it may run on a worker thread. */
-void kgb_record_finish(struct kgb_record *record, const struct kgb_record_end *end);
-void kgb_record_release(struct kgb_record *record);
+void kgb_exchange_record_finish(struct kgb_exchange_record *record,
+				const struct kgb_exchange_record_end *end);
+void kgb_exchange_record_release(struct kgb_exchange_record *record);
 
 /** Write the request file and give its key. Touches nothing but its arguments, so it may run on a
  * worker thread. */
-KGB_MUST_CHECK int kgb_record_write_request(const struct kgb_record_spec *spec,
-					    const struct kgb_record_request *request,
-					    char key[KGB_SHA256_HEX_LEN], struct kgb_err *err);
+KGB_MUST_CHECK int
+kgb_exchange_record_write_request(const struct kgb_exchange_record_spec *spec,
+				  const struct kgb_exchange_record_request *request,
+				  char key[KGB_SHA256_HEX_LEN], struct kgb_err *err);
 
 #endif

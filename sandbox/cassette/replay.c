@@ -93,7 +93,7 @@ static size_t line_len(const char *p, const char *end, const char **name)
 	return 0;
 }
 
-void kgb_replay_normalise(const char *text, size_t len, struct kgb_buf *out)
+void kgb_cassette_normalise(const char *text, size_t len, struct kgb_buf *out)
 {
 	const char *end = text + len;
 	const char *kept = text; /* not appended yet: from here */
@@ -151,7 +151,7 @@ static void sort_members(cJSON *node)
 }
 
 /* Whether it is JSON. */
-static bool clean_body(const struct kgb_replay_request *request, struct kgb_buf *out)
+static bool clean_body(const struct kgb_cassette_request *request, struct kgb_buf *out)
 {
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
 	kgb_scrub_whole(request->secrets, request->body, request->body_len, &text);
@@ -165,7 +165,7 @@ static bool clean_body(const struct kgb_replay_request *request, struct kgb_buf 
 		kgb_jsonw_init(&w, &text, 0);
 		kgb_jsonw_tree(&w, body);
 	}
-	kgb_replay_normalise(text.ptr, text.len, out);
+	kgb_cassette_normalise(text.ptr, text.len, out);
 	return is_json;
 }
 
@@ -175,7 +175,7 @@ static size_t path_len(const char *path)
 	return strcspn(path, "?");
 }
 
-bool kgb_replay_key(const struct kgb_replay_request *request, char out[KGB_SHA256_HEX_LEN])
+bool kgb_cassette_key(const struct kgb_cassette_request *request, char out[KGB_SHA256_HEX_LEN])
 {
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
 	kgb_buf_addf(&text, "%s %.*s\n", request->method, (int)path_len(request->path),
@@ -331,7 +331,7 @@ void kgb_cassette_use_release(struct kgb_cassette_use *use)
 	*use = (struct kgb_cassette_use){0};
 }
 
-void kgb_replay_answer_release(struct kgb_replay_answer *answer)
+void kgb_cassette_answer_release(struct kgb_cassette_answer *answer)
 {
 	kgb_strv_release(&answer->names);
 	kgb_strv_release(&answer->values);
@@ -339,7 +339,7 @@ void kgb_replay_answer_release(struct kgb_replay_answer *answer)
 }
 
 static int read_answer(const struct kgb_cassette *cassette, const struct tape *tape,
-		       struct kgb_replay_answer *out, struct kgb_err *err)
+		       struct kgb_cassette_answer *out, struct kgb_err *err)
 {
 	char sha256[KGB_SHA256_HEX_LEN];
 	if (tape->file) {
@@ -360,7 +360,7 @@ static int read_answer(const struct kgb_cassette *cassette, const struct tape *t
 }
 
 int kgb_cassette_answer(const struct kgb_cassette *cassette, struct kgb_cassette_use *use,
-			const char *key, struct kgb_replay_answer *out, struct kgb_err *err)
+			const char *key, struct kgb_cassette_answer *out, struct kgb_err *err)
 {
 	if (!use->given)
 		use->given = kgb_xcalloc(cassette->n + 1, sizeof(*use->given));
@@ -410,8 +410,8 @@ static bool equal_text(const cJSON *a, const cJSON *b)
 {
 	KGB_AUTO(buf) struct kgb_buf x = KGB_BUF_INIT(0);
 	KGB_AUTO(buf) struct kgb_buf y = KGB_BUF_INIT(0);
-	kgb_replay_normalise(a->valuestring, strlen(a->valuestring), &x);
-	kgb_replay_normalise(b->valuestring, strlen(b->valuestring), &y);
+	kgb_cassette_normalise(a->valuestring, strlen(a->valuestring), &x);
+	kgb_cassette_normalise(b->valuestring, strlen(b->valuestring), &y);
 	return strcmp(x.ptr, y.ptr) == 0;
 }
 
@@ -518,7 +518,7 @@ static void explain_difference(const cJSON *recorded, const cJSON *asked, struct
 }
 
 void kgb_cassette_explain(const struct kgb_cassette *cassette, const struct kgb_cassette_use *use,
-			  const struct kgb_replay_request *request, struct kgb_buf *out)
+			  const struct kgb_cassette_request *request, struct kgb_buf *out)
 {
 	struct kgb_err ignored = KGB_ERR_INIT;
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);

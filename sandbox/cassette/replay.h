@@ -18,17 +18,17 @@
 #include "base/str.h"
 #include "sandbox/request/scrub.h"
 
-struct kgb_replay_request {
+struct kgb_cassette_request {
 	const char *method;
 	const char *path; /* a query is not looked at */
 	const char *body;
 	size_t body_len;
-	const char *secrets[KGB_SCRUB_MAX]; /* as in struct kgb_record_spec */
+	const char *secrets[KGB_SCRUB_MAX]; /* as in struct kgb_exchange_record_spec */
 };
 /** Whether the body is JSON. */
-bool kgb_replay_key(const struct kgb_replay_request *request, char out[KGB_SHA256_HEX_LEN]);
+bool kgb_cassette_key(const struct kgb_cassette_request *request, char out[KGB_SHA256_HEX_LEN]);
 /** Append text with what differs between runs replaced by names: "<uuid>", "<hex>", "<date>". */
-void kgb_replay_normalise(const char *text, size_t len, struct kgb_buf *out);
+void kgb_cassette_normalise(const char *text, size_t len, struct kgb_buf *out);
 
 struct kgb_cassette;
 /** Read the record below `traffic_dir`; exchanges that it does not hold whole are left out. The
@@ -45,7 +45,7 @@ struct kgb_cassette_use {
 };
 void kgb_cassette_use_release(struct kgb_cassette_use *use);
 
-struct kgb_replay_answer {
+struct kgb_cassette_answer {
 	int status;
 	struct kgb_strv names, values; /* headers */
 	struct kgb_buf body;
@@ -55,15 +55,15 @@ struct kgb_replay_answer {
 	{                               \
 		.body = KGB_BUF_INIT(0) \
 	}
-void kgb_replay_answer_release(struct kgb_replay_answer *answer);
+void kgb_cassette_answer_release(struct kgb_cassette_answer *answer);
 
 /** The next answer to a request of that key: 1, and it counts as given; 0: there is none (any
  * more); -1: the record is damaged. */
 KGB_MUST_CHECK int kgb_cassette_answer(const struct kgb_cassette *cassette,
 				       struct kgb_cassette_use *use, const char *key,
-				       struct kgb_replay_answer *out, struct kgb_err *err);
+				       struct kgb_cassette_answer *out, struct kgb_err *err);
 /** Append why there is none: the nearest recorded request, and where this one differs from it. */
 void kgb_cassette_explain(const struct kgb_cassette *cassette, const struct kgb_cassette_use *use,
-			  const struct kgb_replay_request *request, struct kgb_buf *out);
+			  const struct kgb_cassette_request *request, struct kgb_buf *out);
 
 #endif

@@ -229,6 +229,6 @@ void kgb_exchange__stop(struct kgb_exchange *ex)
 		ex->call = NULL;
 	}
 	if (ex->turn.state != KGB_TURN_IDLE)
-		kgb_credential_leave(&kgb_exchange__account(ex)->credential, &ex->turn,
-				     KGB_TURN_SAID_NOTHING);
+		kgb_key_limiter_leave(&kgb_exchange__account(ex)->credential, &ex->turn,
+				      KGB_TURN_SAID_NOTHING);
 }

@@ -22,7 +22,7 @@ struct kgb_exchange *kgb_exchange__new(struct kgb_session *session, const char *
 	ex->attached = true;
 	ex->uri = kgb_xstrdup(uri);
 	ex->body = (struct kgb_buf)KGB_BUF_INIT(0);
-	ex->adapted = (struct kgb_adapted)KGB_ADAPTED_INIT;
+	ex->adapted = (struct kgb_rewritten)KGB_ADAPTED_INIT;
 	ex->scripted = (struct kgb_offline_reply)KGB_OFFLINE_REPLY_INIT;
 	ex->out = (struct kgb_buf)KGB_BUF_INIT(0);
 	ex->ttfb_ms = -1;
@@ -31,7 +31,7 @@ struct kgb_exchange *kgb_exchange__new(struct kgb_session *session, const char *
 	kgb_scrub_init(&ex->scrub);
 	for (int i = 0; i < KGB_N_PROVIDERS; i++)
 		kgb_scrub_add(&ex->scrub, session->gw->accounts[i].api_key);
-	kgb_record_init(&ex->record, &(struct kgb_record_spec){.dir_fd = -1});
+	kgb_exchange_record_init(&ex->record, &(struct kgb_exchange_record_spec){.dir_fd = -1});
 	return ex;
 }
 
@@ -46,7 +46,7 @@ static void free_exchange(struct kgb_exchange *ex)
 		ex->next->prev = ex->prev;
 	if (ex->metered)
 		kgb_meter_release(&ex->meter);
-	kgb_record_release(&ex->record);
+	kgb_exchange_record_release(&ex->record);
 	kgb_scrub_release(&ex->scrub);
 	kgb_strv_release(&ex->header_names);
 	kgb_strv_release(&ex->header_values);
@@ -55,7 +55,7 @@ static void free_exchange(struct kgb_exchange *ex)
 	kgb_strv_release(&ex->tries);
 	session->body_bytes -= ex->body.len;
 	kgb_buf_release(&ex->body);
-	kgb_adapted_release(&ex->adapted);
+	kgb_rewritten_release(&ex->adapted);
 	kgb_offline_reply_release(&ex->scripted);
 	kgb_buf_release(&ex->out);
 	kgb_free(ex->cuts);
@@ -136,7 +136,7 @@ static void tell(struct kgb_exchange *ex)
 static void write_record(uv_work_t *work)
 {
 	struct kgb_exchange *ex = work->data;
-	const struct kgb_record_end end = {
+	const struct kgb_exchange_record_end end = {
 		.summary = &ex->summary,
 		.source = kgb_gateway_mode_name(ex->session->gw->mode),
 		.started_wall_ms = ex->started_wall_ms,
@@ -145,7 +145,7 @@ static void write_record(uv_work_t *work)
 		.reply_values = &ex->reply_values,
 		.tries = &ex->tries,
 	};
-	kgb_record_finish(&ex->record, &end);
+	kgb_exchange_record_finish(&ex->record, &end);
 }
 
 static void on_recorded(uv_work_t *work, int status)
@@ -330,7 +330,7 @@ void kgb_exchange__bytes(struct kgb_exchange *ex, const char *bytes, size_t len)
 		kgb_scrub_feed(&ex->scrub, bytes, len, &ex->out);
 	/* The client first, our own books after. */
 	kgb_exchange__wake(ex);
-	kgb_record_response(&ex->record, ex->meter.streamed, bytes, len);
+	kgb_exchange_record_response(&ex->record, ex->meter.streamed, bytes, len);
 	kgb_meter_feed(&ex->meter, bytes, len);
 	account(ex);
 	kgb_session__activity(ex->session);
@@ -355,7 +355,7 @@ void kgb_exchange__broke(struct kgb_exchange *ex, int weight)
 {
 	if (!*ex->sha256)
 		kgb_sha256_hex(ex->body.ptr, ex->body.len, ex->sha256);
-	kgb_broken_note(&ex->session->broken, ex->sha256, weight);
+	kgb_repeat_guard_note(&ex->session->broken, ex->sha256, weight);
 }
 
 /* How it went, for those that ask for the same again. */
@@ -373,7 +373,7 @@ static void note_outcome(struct kgb_exchange *ex, const char *error)
 	if (failed || bad)
 		kgb_exchange__broke(ex, in_vain || ex->too_long ? KGB_BROKEN_LIMIT : 1);
 	else if (*ex->sha256)
-		kgb_broken_forget(&ex->session->broken, ex->sha256);
+		kgb_repeat_guard_forget(&ex->session->broken, ex->sha256);
 }
 
 void kgb_exchange__end(struct kgb_exchange *ex, const char *error)
@@ -407,10 +407,10 @@ void kgb_exchange__end(struct kgb_exchange *ex, const char *error)
 
 /* ---- a complete request ---- */
 
-static struct kgb_record_spec record_spec(const struct kgb_exchange *ex)
+static struct kgb_exchange_record_spec record_spec(const struct kgb_exchange *ex)
 {
 	const struct kgb_account *accounts = ex->session->gw->accounts;
-	return (struct kgb_record_spec){
+	return (struct kgb_exchange_record_spec){
 		.dir_fd = ex->session->dir_fd,
 		.number = ex->number,
 		.secrets = {ex->session->token, accounts[KGB_PROVIDER_ANTHROPIC].api_key,
@@ -422,8 +422,8 @@ static struct kgb_record_spec record_spec(const struct kgb_exchange *ex)
 static void record_request(uv_work_t *work)
 {
 	struct kgb_exchange *ex = work->data;
-	struct kgb_record_spec spec = record_spec(ex);
-	struct kgb_record_request request = {
+	struct kgb_exchange_record_spec spec = record_spec(ex);
+	struct kgb_exchange_record_request request = {
 		.method = ex->method,
 		.path = ex->uri,
 		.header_names = &ex->header_names,
@@ -431,8 +431,8 @@ static void record_request(uv_work_t *work)
 		.body = ex->body.ptr,
 		.body_len = ex->body.len,
 	};
-	ex->work_failed =
-		kgb_record_write_request(&spec, &request, ex->record.key, &ex->work_err) < 0;
+	ex->work_failed = kgb_exchange_record_write_request(&spec, &request, ex->record.key,
+							    &ex->work_err) < 0;
 }
 
 static void on_request_recorded(uv_work_t *work, int status)
@@ -445,9 +445,9 @@ static void on_request_recorded(uv_work_t *work, int status)
 
 static void start_record(struct kgb_exchange *ex)
 {
-	struct kgb_record_spec spec = record_spec(ex);
-	kgb_record_release(&ex->record);
-	kgb_record_init(&ex->record, &spec);
+	struct kgb_exchange_record_spec spec = record_spec(ex);
+	kgb_exchange_record_release(&ex->record);
+	kgb_exchange_record_init(&ex->record, &spec);
 	if (spec.dir_fd < 0)
 		return;
 	ex->work.data = ex;
@@ -471,7 +471,7 @@ static void prepare(uv_work_t *work)
 {
 	struct kgb_exchange *ex = work->data;
 	const struct kgb_gateway *gw = ex->session->gw;
-	const struct kgb_adapt_spec spec = {
+	const struct kgb_rewrite_spec spec = {
 		.endpoint = ex->endpoint,
 		.model = gw->model,
 		.allow_provider_tools = gw->allow_provider_tools,
@@ -479,8 +479,8 @@ static void prepare(uv_work_t *work)
 	if (ex->wants_sha256)
 		kgb_sha256_hex(ex->body.ptr, ex->body.len, ex->sha256);
 	if (ex->endpoint != KGB_ENDPOINT_MODELS)
-		ex->prepare_failed = kgb_adapt_request(&spec, ex->body.ptr, ex->body.len,
-						       &ex->adapted, &ex->prepare_err) < 0;
+		ex->prepare_failed = kgb_rewrite_request(&spec, ex->body.ptr, ex->body.len,
+							 &ex->adapted, &ex->prepare_err) < 0;
 	if (!ex->prepare_failed && gw->mode == KGB_GATEWAY_OFFLINE)
 		kgb_exchange__script(ex);
 	else if (!ex->prepare_failed && gw->mode == KGB_GATEWAY_REPLAY)
@@ -500,7 +500,7 @@ static void on_prepared(uv_work_t *work, int status)
 	}
 	if (ex->prepare_failed)
 		refuse(ex, 400, ex->prepare_err.msg);
-	else if (*ex->sha256 && kgb_broken_is_hopeless(&ex->session->broken, ex->sha256))
+	else if (*ex->sha256 && kgb_repeat_guard_is_hopeless(&ex->session->broken, ex->sha256))
 		refuse(ex, kgb_http_stop_status(ex->protocol), KGB_BROKEN_TEXT);
 	else if (ex->session->gw->mode == KGB_GATEWAY_LIVE && !kgb_exchange__account(ex)->api_key)
 		refuse(ex, 401, "this run has no key for that API");
@@ -513,7 +513,7 @@ static void start_prepare(struct kgb_exchange *ex)
 	ex->prepare.data = ex;
 	ex->preparing = true;
 	ex->wants_sha256 =
-		kgb_http_is_generation(ex->endpoint) && kgb_broken_any(&ex->session->broken);
+		kgb_http_is_generation(ex->endpoint) && kgb_repeat_guard_any(&ex->session->broken);
 	if (ex->body.len > INLINE_BYTES &&
 	    uv_queue_work(ex->session->gw->loop, &ex->prepare, prepare, on_prepared) == 0)
 		return;

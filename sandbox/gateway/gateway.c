@@ -127,7 +127,7 @@ int kgb_gateway_new(struct kgb_gateway **out, uv_loop_t *loop, const struct kgb_
 			spec->max_concurrent > 0 ? spec->max_concurrent : DEFAULT_CONCURRENT;
 		for (int i = 0; i < KGB_N_PROVIDERS; i++) {
 			open_account(&gw->accounts[i], (enum kgb_provider)i, &spec->accounts[i]);
-			kgb_credential_init(&gw->accounts[i].credential, loop, places);
+			kgb_key_limiter_init(&gw->accounts[i].credential, loop, places);
 		}
 	}
 	uv_timer_init(loop, &gw->closer);
@@ -166,7 +166,7 @@ static void on_upstream_closed(void *payload)
 	struct kgb_gateway *gw = payload;
 	gw->n_open_accounts = KGB_N_PROVIDERS;
 	for (int i = 0; i < KGB_N_PROVIDERS; i++)
-		kgb_credential_close(&gw->accounts[i].credential, on_credential_closed, gw);
+		kgb_key_limiter_close(&gw->accounts[i].credential, on_credential_closed, gw);
 }
 
 void kgb_gateway__maybe_done(struct kgb_gateway *gw)
@@ -204,7 +204,7 @@ int64_t kgb_gateway_paused_ms(const struct kgb_gateway *gw)
 {
 	int64_t longest_ms = 0;
 	for (int i = 0; i < KGB_N_PROVIDERS && gw->mode == KGB_GATEWAY_LIVE; i++) {
-		int64_t ms = kgb_credential_paused_ms(&gw->accounts[i].credential);
+		int64_t ms = kgb_key_limiter_paused_ms(&gw->accounts[i].credential);
 		longest_ms = ms > longest_ms ? ms : longest_ms;
 	}
 	return longest_ms;

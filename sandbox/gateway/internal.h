@@ -38,7 +38,7 @@ struct kgb_account {
 	char *base_url; /* owned; without trailing slash; NULL offline */
 	char *api_key; /* owned; NULL: there is none, requests are refused */
 	bool key_is_bearer;
-	struct kgb_credential credential; /* live only */
+	struct kgb_key_limiter credential; /* live only */
 };
 
 struct kgb_gateway {
@@ -85,7 +85,7 @@ struct kgb_session {
 	int64_t next_number;
 	int64_t n_messages; /* requests for a model's answer so far, for max_exchanges */
 	struct kgb_ledger ledger;
-	struct kgb_broken broken; /* live */
+	struct kgb_repeat_guard broken; /* live */
 	struct kgb_exchange *exchanges; /* list */
 	bool closing;
 	void (*done)(void *payload, const struct kgb_totals *totals);
@@ -104,7 +104,7 @@ struct kgb_exchange {
 	enum kgb_protocol protocol;
 	struct kgb_strv header_names, header_values;
 	struct kgb_buf body;
-	struct kgb_adapted adapted; /* what of it goes out instead */
+	struct kgb_rewritten adapted; /* what of it goes out instead */
 	bool preparing; /* the worker makes that, and offline the answer */
 	uv_work_t prepare;
 	struct kgb_err prepare_err;
@@ -168,7 +168,7 @@ struct kgb_exchange {
 	/* Accounts. */
 	struct kgb_meter meter;
 	bool metered; /* meter is initialised */
-	struct kgb_record record;
+	struct kgb_exchange_record record;
 	struct kgb_exchange_summary summary; /* once settled */
 	bool settled;
 	bool repeated;

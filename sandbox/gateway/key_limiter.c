@@ -7,28 +7,28 @@
 /* All calls of a crowded moment fail together: that is one reason to halve, not many. */
 #define HALVE_AGAIN_MS 5000
 
-static void pump(struct kgb_credential *c);
+static void pump(struct kgb_key_limiter *c);
 
 static void on_timer(uv_timer_t *timer)
 {
 	pump(timer->data);
 }
 
-void kgb_credential_init(struct kgb_credential *c, uv_loop_t *loop, size_t max_places)
+void kgb_key_limiter_init(struct kgb_key_limiter *c, uv_loop_t *loop, size_t max_places)
 {
-	*c = (struct kgb_credential){.places = (double)max_places,
-				     .max_places = (double)max_places};
+	*c = (struct kgb_key_limiter){.places = (double)max_places,
+				      .max_places = (double)max_places};
 	uv_timer_init(loop, &c->timer);
 	c->timer.data = c;
 }
 
 static void on_closed(uv_handle_t *handle)
 {
-	struct kgb_credential *c = handle->data;
+	struct kgb_key_limiter *c = handle->data;
 	c->closed(c->payload);
 }
 
-void kgb_credential_close(struct kgb_credential *c, void (*closed)(void *payload), void *payload)
+void kgb_key_limiter_close(struct kgb_key_limiter *c, void (*closed)(void *payload), void *payload)
 {
 	KGB_ASSERT(!c->first && c->n_running == 0);
 	c->closed = closed;
@@ -36,7 +36,7 @@ void kgb_credential_close(struct kgb_credential *c, void (*closed)(void *payload
 	uv_close((uv_handle_t *)&c->timer, on_closed);
 }
 
-static void unlink_turn(struct kgb_credential *c, struct kgb_turn *turn)
+static void unlink_turn(struct kgb_key_limiter *c, struct kgb_turn *turn)
 {
 	if (turn->prev)
 		turn->prev->next = turn->next;
@@ -49,7 +49,7 @@ static void unlink_turn(struct kgb_credential *c, struct kgb_turn *turn)
 	turn->prev = turn->next = NULL;
 }
 
-static struct kgb_turn *first_due(const struct kgb_credential *c, int64_t now_ms)
+static struct kgb_turn *first_due(const struct kgb_key_limiter *c, int64_t now_ms)
 {
 	struct kgb_turn *turn = c->first;
 	while (turn && turn->not_before_ms > now_ms)
@@ -57,13 +57,13 @@ static struct kgb_turn *first_due(const struct kgb_credential *c, int64_t now_ms
 	return turn;
 }
 
-static bool has_place(const struct kgb_credential *c)
+static bool has_place(const struct kgb_key_limiter *c)
 {
 	return (double)(c->n_running + 1) <= c->places || c->n_running == 0;
 }
 
 /* Wake when the pause, or the first wait, is over. A place that becomes free needs no timer. */
-static void set_timer(struct kgb_credential *c, int64_t now_ms)
+static void set_timer(struct kgb_key_limiter *c, int64_t now_ms)
 {
 	int64_t next_ms = INT64_MAX;
 	for (const struct kgb_turn *turn = c->first; turn; turn = turn->next)
@@ -77,7 +77,7 @@ static void set_timer(struct kgb_credential *c, int64_t now_ms)
 		uv_timer_start(&c->timer, on_timer, (uint64_t)(next_ms - now_ms), 0);
 }
 
-static void pump(struct kgb_credential *c)
+static void pump(struct kgb_key_limiter *c)
 {
 	int64_t now_ms = kgb_mono_ms();
 	while (now_ms >= c->paused_until_ms && has_place(c)) {
@@ -92,8 +92,8 @@ static void pump(struct kgb_credential *c)
 	set_timer(c, now_ms);
 }
 
-void kgb_credential_ask(struct kgb_credential *c, struct kgb_turn *turn, int64_t wait_ms,
-			void (*go)(void *payload), void *payload)
+void kgb_key_limiter_ask(struct kgb_key_limiter *c, struct kgb_turn *turn, int64_t wait_ms,
+			 void (*go)(void *payload), void *payload)
 {
 	KGB_ASSERT(turn->state == KGB_TURN_IDLE);
 	turn->state = KGB_TURN_WAITING;
@@ -110,7 +110,7 @@ void kgb_credential_ask(struct kgb_credential *c, struct kgb_turn *turn, int64_t
 	pump(c);
 }
 
-static void learn(struct kgb_credential *c, enum kgb_turn_end end)
+static void learn(struct kgb_key_limiter *c, enum kgb_turn_end end)
 {
 	int64_t now_ms = kgb_mono_ms();
 	if (end == KGB_TURN_CROWDED) {
@@ -129,7 +129,7 @@ static void learn(struct kgb_credential *c, enum kgb_turn_end end)
 	}
 }
 
-void kgb_credential_leave(struct kgb_credential *c, struct kgb_turn *turn, enum kgb_turn_end end)
+void kgb_key_limiter_leave(struct kgb_key_limiter *c, struct kgb_turn *turn, enum kgb_turn_end end)
 {
 	if (turn->state == KGB_TURN_WAITING) {
 		unlink_turn(c, turn);
@@ -143,7 +143,7 @@ void kgb_credential_leave(struct kgb_credential *c, struct kgb_turn *turn, enum 
 	}
 }
 
-void kgb_credential_pause(struct kgb_credential *c, int64_t pause_ms)
+void kgb_key_limiter_pause(struct kgb_key_limiter *c, int64_t pause_ms)
 {
 	int64_t now_ms = kgb_mono_ms();
 	if (pause_ms <= 0 || now_ms + pause_ms <= c->paused_until_ms)
@@ -152,7 +152,7 @@ void kgb_credential_pause(struct kgb_credential *c, int64_t pause_ms)
 	set_timer(c, now_ms);
 }
 
-int64_t kgb_credential_paused_ms(const struct kgb_credential *c)
+int64_t kgb_key_limiter_paused_ms(const struct kgb_key_limiter *c)
 {
 	int64_t left_ms = c->paused_until_ms - kgb_mono_ms();
 	return left_ms > 0 ? left_ms : 0;

@@ -140,8 +140,8 @@ static void start_call(void *payload);
 static void ask_for_turn(struct kgb_exchange *ex, int64_t wait_ms)
 {
 	ex->asked_ms = kgb_mono_ms();
-	kgb_credential_ask(&kgb_exchange__account(ex)->credential, &ex->turn, wait_ms, start_call,
-			   ex);
+	kgb_key_limiter_ask(&kgb_exchange__account(ex)->credential, &ex->turn, wait_ms, start_call,
+			    ex);
 }
 
 /* The account has to stay away for longer than a client would wait. */
@@ -158,7 +158,7 @@ static void refuse_paused(struct kgb_exchange *ex, int64_t paused_ms)
 /* All that wait already would wait in vain. */
 static void refuse_waiting(struct kgb_gateway *gw, const struct kgb_account *account)
 {
-	int64_t paused_ms = kgb_credential_paused_ms(&account->credential);
+	int64_t paused_ms = kgb_key_limiter_paused_ms(&account->credential);
 	if (paused_ms <= gw->retry.total_ms)
 		return;
 	for (struct kgb_session *session = gw->sessions; session; session = session->next) {
@@ -192,11 +192,11 @@ static void on_done(void *payload, bool sent, const struct kgb_err *err)
 	bool good = !err && ex->status >= 200 && ex->status < 300;
 	/* Who leaves retries to the client leaves it the pauses too. */
 	if (retries_here(ex))
-		kgb_credential_pause(&account->credential, decision.pause_ms);
-	kgb_credential_leave(&account->credential, &ex->turn,
-			     good               ? KGB_TURN_WENT_WELL
-			     : decision.crowded ? KGB_TURN_CROWDED
-						: KGB_TURN_SAID_NOTHING);
+		kgb_key_limiter_pause(&account->credential, decision.pause_ms);
+	kgb_key_limiter_leave(&account->credential, &ex->turn,
+			      good               ? KGB_TURN_WENT_WELL
+			      : decision.crowded ? KGB_TURN_CROWDED
+						 : KGB_TURN_SAID_NOTHING);
 	if (decision.again && ex->attached && !ex->out_abort)
 		ask_for_turn(ex, decision.wait_ms);
 	else if (decision.again)
@@ -279,7 +279,7 @@ static void start_call(void *payload)
 void kgb_exchange__relay(struct kgb_exchange *ex)
 {
 	const struct kgb_gateway *gw = ex->session->gw;
-	int64_t paused_ms = kgb_credential_paused_ms(&kgb_exchange__account(ex)->credential);
+	int64_t paused_ms = kgb_key_limiter_paused_ms(&kgb_exchange__account(ex)->credential);
 	if (paused_ms > gw->retry.total_ms)
 		refuse_paused(ex, paused_ms);
 	else
@@ -326,9 +326,9 @@ static void tell_miss(struct kgb_exchange *ex, const char *why)
 				  "replay: this request is not in the record");
 }
 
-static struct kgb_replay_request replay_request(const struct kgb_exchange *ex)
+static struct kgb_cassette_request replay_request(const struct kgb_exchange *ex)
 {
-	return (struct kgb_replay_request){
+	return (struct kgb_cassette_request){
 		.method = ex->method,
 		.path = ex->path,
 		.body = ex->body.ptr,
@@ -339,8 +339,8 @@ static struct kgb_replay_request replay_request(const struct kgb_exchange *ex)
 
 void kgb_exchange__find_key(struct kgb_exchange *ex)
 {
-	const struct kgb_replay_request request = replay_request(ex);
-	(void)kgb_replay_key(&request, ex->key);
+	const struct kgb_cassette_request request = replay_request(ex);
+	(void)kgb_cassette_key(&request, ex->key);
 }
 
 void kgb_exchange__replay(struct kgb_exchange *ex)
@@ -348,12 +348,12 @@ void kgb_exchange__replay(struct kgb_exchange *ex)
 	struct kgb_session *session = ex->session;
 	struct kgb_err err = KGB_ERR_INIT;
 	KGB_AUTO(buf) struct kgb_buf why = KGB_BUF_INIT(0);
-	struct kgb_replay_answer answer = KGB_REPLAY_ANSWER_INIT;
+	struct kgb_cassette_answer answer = KGB_REPLAY_ANSWER_INIT;
 	const char *type = NULL;
 	int found = kgb_cassette_answer(session->cassette, &session->cassette_use, ex->key, &answer,
 					&err);
 	if (found == 0) {
-		const struct kgb_replay_request request = replay_request(ex);
+		const struct kgb_cassette_request request = replay_request(ex);
 		kgb_cassette_explain(session->cassette, &session->cassette_use, &request, &why);
 		tell_miss(ex, why.ptr);
 	} else if (found < 0) {
@@ -368,5 +368,5 @@ void kgb_exchange__replay(struct kgb_exchange *ex)
 		kgb_exchange__bytes(ex, answer.body.ptr, answer.body.len);
 		kgb_exchange__end(ex, answer.cut ? "as recorded: the answer was cut off" : NULL);
 	}
-	kgb_replay_answer_release(&answer);
+	kgb_cassette_answer_release(&answer);
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* Its place; KGB_BROKEN_REQUESTS when it has none. */
-static size_t find(const struct kgb_broken *broken, const char *sha256)
+static size_t find(const struct kgb_repeat_guard *broken, const char *sha256)
 {
 	size_t i = 0;
 	while (i < KGB_BROKEN_REQUESTS && strcmp(broken->asked[i].sha256, sha256) != 0)
@@ -13,7 +13,7 @@ static size_t find(const struct kgb_broken *broken, const char *sha256)
 	return i;
 }
 
-void kgb_broken_note(struct kgb_broken *broken, const char *sha256, int weight)
+void kgb_repeat_guard_note(struct kgb_repeat_guard *broken, const char *sha256, int weight)
 {
 	size_t at = find(broken, sha256);
 	if (at == KGB_BROKEN_REQUESTS) {
@@ -25,14 +25,14 @@ void kgb_broken_note(struct kgb_broken *broken, const char *sha256, int weight)
 	broken->asked[at].n += weight;
 }
 
-void kgb_broken_forget(struct kgb_broken *broken, const char *sha256)
+void kgb_repeat_guard_forget(struct kgb_repeat_guard *broken, const char *sha256)
 {
 	size_t at = find(broken, sha256);
 	if (at < KGB_BROKEN_REQUESTS)
 		broken->asked[at].sha256[0] = '\0';
 }
 
-bool kgb_broken_any(const struct kgb_broken *broken)
+bool kgb_repeat_guard_any(const struct kgb_repeat_guard *broken)
 {
 	for (size_t i = 0; i < KGB_BROKEN_REQUESTS; i++)
 		if (broken->asked[i].sha256[0])
@@ -40,7 +40,7 @@ bool kgb_broken_any(const struct kgb_broken *broken)
 	return false;
 }
 
-bool kgb_broken_is_hopeless(const struct kgb_broken *broken, const char *sha256)
+bool kgb_repeat_guard_is_hopeless(const struct kgb_repeat_guard *broken, const char *sha256)
 {
 	size_t at = find(broken, sha256);
 	return at < KGB_BROKEN_REQUESTS && broken->asked[at].n >= KGB_BROKEN_LIMIT;

@@ -21,7 +21,7 @@
 /** What a client reads then. Without a number: OpenCode takes some for a status. */
 #define KGB_BROKEN_TEXT "the provider's answers to this request break off each time"
 
-struct kgb_broken {
+struct kgb_repeat_guard {
 	struct {
 		char sha256[KGB_SHA256_HEX_LEN]; /* of the body; "": none */
 		int n;
@@ -30,12 +30,12 @@ struct kgb_broken {
 };
 
 /** An answer to that request broke off; it counts as `weight` of them. */
-void kgb_broken_note(struct kgb_broken *broken, const char *sha256, int weight);
+void kgb_repeat_guard_note(struct kgb_repeat_guard *broken, const char *sha256, int weight);
 /** It was answered well. */
-void kgb_broken_forget(struct kgb_broken *broken, const char *sha256);
+void kgb_repeat_guard_forget(struct kgb_repeat_guard *broken, const char *sha256);
 /** Something is remembered. */
-bool kgb_broken_any(const struct kgb_broken *broken);
+bool kgb_repeat_guard_any(const struct kgb_repeat_guard *broken);
 /** To ask once more is hopeless. */
-bool kgb_broken_is_hopeless(const struct kgb_broken *broken, const char *sha256);
+bool kgb_repeat_guard_is_hopeless(const struct kgb_repeat_guard *broken, const char *sha256);
 
 #endif

@@ -71,7 +71,7 @@ void kgb_exchange__reply(struct kgb_exchange *ex, int status, const char *conten
 	ex->out_done = true;
 	if (ex->number > 0) {
 		ex->response_bytes = (int64_t)len;
-		kgb_record_response(&ex->record, false, body, len);
+		kgb_exchange_record_response(&ex->record, false, body, len);
 	}
 	kgb_exchange__wake(ex);
 }

@@ -71,7 +71,7 @@ static const struct kgb_mount *covering(const struct kgb_policy *policy, const c
 	return best;
 }
 
-char *kgb_host_translate(const struct kgb_policy *policy, const char *text)
+char *kgb_bare_translate(const struct kgb_policy *policy, const char *text)
 {
 	KGB_AUTO(buf) struct kgb_buf out = KGB_BUF_INIT(0);
 	bool at_start = true;
@@ -120,10 +120,10 @@ static void add_rules(const struct kgb_policy *policy, struct kgb_strv *args)
 	allow(args, "--ro", "/proc");
 }
 
-void kgb_host_command(const struct kgb_policy *policy, int landlock_abi, struct kgb_strv *argv,
+void kgb_bare_command(const struct kgb_policy *policy, int landlock_abi, struct kgb_strv *argv,
 		      struct kgb_strv *confine_args)
 {
-	KGB_AUTO(free) char *cwd = kgb_host_translate(policy, policy->cwd ? policy->cwd : "/");
+	KGB_AUTO(free) char *cwd = kgb_bare_translate(policy, policy->cwd ? policy->cwd : "/");
 
 	if (landlock_abi > 0) {
 		kgb_strv_add(confine_args, "--landlock");
@@ -139,12 +139,12 @@ void kgb_host_command(const struct kgb_policy *policy, int landlock_abi, struct 
 		kgb_strv_add(argv, confine_args->items[i]);
 	kgb_strv_add(argv, "--");
 	for (size_t i = 0; i < policy->n_argv; i++) {
-		KGB_AUTO(free) char *word = kgb_host_translate(policy, policy->argv[i]);
+		KGB_AUTO(free) char *word = kgb_bare_translate(policy, policy->argv[i]);
 		kgb_strv_add(argv, word);
 	}
 }
 
-int kgb_host_make_dirs(const struct kgb_policy *policy, struct kgb_err *err)
+int kgb_bare_make_dirs(const struct kgb_policy *policy, struct kgb_err *err)
 {
 	for (size_t i = 0; i < policy->n_mounts; i++) {
 		if (policy->mounts[i].kind != KGB_MOUNT_TMPFS)

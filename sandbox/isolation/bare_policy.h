@@ -13,12 +13,12 @@
 
 /** `text` with each path of the inside that it begins with, or that follows ':', '=', ',' or a
  * blank, as a path of the host; malloc'ed. */
-char *kgb_host_translate(const struct kgb_policy *policy, const char *text);
+char *kgb_bare_translate(const struct kgb_policy *policy, const char *text);
 /** Append options of kgb-confine, "--", and the translated command to *argv. `landlock_abi` 0: no
  * rules. */
-void kgb_host_command(const struct kgb_policy *policy, int landlock_abi, struct kgb_strv *argv,
+void kgb_bare_command(const struct kgb_policy *policy, int landlock_abi, struct kgb_strv *argv,
 		      struct kgb_strv *confine_args);
 /** Make the directories that stand for memory file systems. */
-KGB_MUST_CHECK int kgb_host_make_dirs(const struct kgb_policy *policy, struct kgb_err *err);
+KGB_MUST_CHECK int kgb_bare_make_dirs(const struct kgb_policy *policy, struct kgb_err *err);
 
 #endif

@@ -271,7 +271,7 @@ static int add_host_command(struct kgb_sandbox *sandbox, const struct kgb_sandbo
 	KGB_AUTO(strv) struct kgb_strv args = KGB_STRV_INIT;
 	const struct kgb_policy *policy = spec->policy;
 
-	if (kgb_host_make_dirs(policy, err) < 0)
+	if (kgb_bare_make_dirs(policy, err) < 0)
 		return -1;
 	/* The lowest level: nothing is held, so nothing is filtered either. */
 	if (spec->confinement->landlock_abi > 0) {
@@ -279,9 +279,9 @@ static int add_host_command(struct kgb_sandbox *sandbox, const struct kgb_sandbo
 		add_fd(&args, "--calls-fd", fds->calls_inside);
 	}
 	kgb_strv_add(&sandbox->argv, confiner);
-	kgb_host_command(policy, spec->confinement->landlock_abi, &sandbox->argv, &args);
+	kgb_bare_command(policy, spec->confinement->landlock_abi, &sandbox->argv, &args);
 	for (size_t i = 0; i < policy->n_env; i++) {
-		KGB_AUTO(free) char *value = kgb_host_translate(policy, policy->env[i].value);
+		KGB_AUTO(free) char *value = kgb_bare_translate(policy, policy->env[i].value);
 		kgb_strv_addf(&sandbox->env, "%s=%s", policy->env[i].name, value);
 	}
 	return 0;

@@ -40,7 +40,7 @@ struct launch_watch {
 	struct launch_limits limits;
 	struct launch_cgroup cgroups[N_CGROUPS];
 	bool born_inside; /* in the command's process: of the version 2 cgroup */
-	struct kgb_tree tree;
+	struct kgb_proc_tree tree;
 	int64_t last_look_ms, last_scan_ms;
 	int64_t machine_tasks, available_bytes; /* at the last scan */
 	int64_t peak_tasks, peak_memory_bytes; /* seen by scans; -1: not known */

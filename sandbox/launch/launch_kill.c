@@ -20,7 +20,7 @@ void launch_kill_children(void)
 		const char *digit = entry->d_name;
 		for (; *digit >= '0' && *digit <= '9'; digit++)
 			pid = 10 * pid + (*digit - '0');
-		if (pid > 0 && !*digit && kgb_tree_parent(pid) == getpid())
+		if (pid > 0 && !*digit && kgb_proc_tree_parent(pid) == getpid())
 			(void)kill(pid, SIGKILL);
 	}
 	(void)closedir(proc);
@@ -30,18 +30,18 @@ void launch_kill_children(void)
  * next generation the time to have another. */
 void launch_kill_descendants(void)
 {
-	struct kgb_tree tree = KGB_TREE_INIT;
+	struct kgb_proc_tree tree = KGB_TREE_INIT;
 
-	if (kgb_tree_scan(&tree, getpid()) < 0)
+	if (kgb_proc_tree_scan(&tree, getpid()) < 0)
 		return;
 	for (size_t i = 0; i < tree.n; i++) {
-		const struct kgb_tree_process *process = &tree.items[i];
+		const struct kgb_proc_tree_process *process = &tree.items[i];
 		/* The descriptor pins the process; its parent is looked at again under that pin. */
 		int fd = (int)syscall(SYS_pidfd_open, process->pid, 0);
-		if (fd >= 0 && kgb_tree_parent(process->pid) == process->parent)
+		if (fd >= 0 && kgb_proc_tree_parent(process->pid) == process->parent)
 			(void)syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0);
 		if (fd >= 0)
 			(void)close(fd);
 	}
-	kgb_tree_release(&tree);
+	kgb_proc_tree_release(&tree);
 }

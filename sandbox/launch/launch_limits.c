@@ -89,7 +89,7 @@ static int64_t cgroup_number(const struct launch_watch *watch, int version_1, co
 	char text[TEXT_MAX];
 
 	if (!cgroup_file(watch, version_1, v2_name, v1_name, path) ||
-	    kgb_tree_read_text(AT_FDCWD, path, text, sizeof(text)) <= 0)
+	    kgb_proc_tree_read_text(AT_FDCWD, path, text, sizeof(text)) <= 0)
 		return -1;
 	return number_after(text, key);
 }
@@ -261,7 +261,7 @@ static int64_t machine_tasks(void)
 {
 	char text[TEXT_MAX];
 
-	return kgb_tree_read_text(AT_FDCWD, "/proc/loadavg", text, sizeof(text)) > 0
+	return kgb_proc_tree_read_text(AT_FDCWD, "/proc/loadavg", text, sizeof(text)) > 0
 		       ? number_after(text, "/")
 		       : -1;
 }
@@ -270,7 +270,7 @@ static int64_t available_bytes(void)
 {
 	char text[TEXT_MAX];
 
-	if (kgb_tree_read_text(AT_FDCWD, "/proc/meminfo", text, sizeof(text)) <= 0)
+	if (kgb_proc_tree_read_text(AT_FDCWD, "/proc/meminfo", text, sizeof(text)) <= 0)
 		return -1;
 	int64_t kilobytes = number_after(text, "MemAvailable:");
 	return kilobytes < 0 ? -1 : 1024 * kilobytes;
@@ -303,23 +303,23 @@ static int read_tree(struct launch_watch *watch)
 		if (!in_cgroup(watch, i))
 			continue;
 		(void)snprintf(path, sizeof(path), "%s/cgroup.procs", watch->cgroups[i].path);
-		if (kgb_tree_of_cgroup(&watch->tree, path) == 0)
+		if (kgb_proc_tree_of_cgroup(&watch->tree, path) == 0)
 			return 0;
 	}
-	return kgb_tree_scan(&watch->tree, getpid());
+	return kgb_proc_tree_scan(&watch->tree, getpid());
 }
 
-static int64_t private_bytes(const struct kgb_tree_process *process)
+static int64_t private_bytes(const struct kgb_proc_tree_process *process)
 {
-	int64_t bytes = kgb_tree_private_bytes(process->seen_by);
+	int64_t bytes = kgb_proc_tree_private_bytes(process->seen_by);
 
 	return bytes >= 0 ? bytes : process->rss_pages * sysconf(_SC_PAGESIZE);
 }
 
 /* bwrap and the sandbox's first process are never the ones to end. */
-static bool is_kept(const struct kgb_tree *tree, const struct kgb_tree_process *process)
+static bool is_kept(const struct kgb_proc_tree *tree, const struct kgb_proc_tree_process *process)
 {
-	const struct kgb_tree_process *parent = kgb_tree_find(tree, process->parent);
+	const struct kgb_proc_tree_process *parent = kgb_proc_tree_find(tree, process->parent);
 
 	return !parent || parent->parent == getpid();
 }
@@ -332,7 +332,7 @@ static bool end_process(struct launch_watch *watch, pid_t pid)
 
 	if (fd < 0)
 		return false;
-	bool ended = read_tree(watch) == 0 && kgb_tree_find(&watch->tree, pid) &&
+	bool ended = read_tree(watch) == 0 && kgb_proc_tree_find(&watch->tree, pid) &&
 		     syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0) == 0;
 	(void)close(fd);
 	return ended;
@@ -342,13 +342,13 @@ static bool end_process(struct launch_watch *watch, pid_t pid)
  * users at first, and is divided among them only when the sum is too large. */
 static void check_memory(struct launch_watch *watch, int64_t nameless_bytes)
 {
-	const struct kgb_tree *tree = &watch->tree;
-	int64_t sum = nameless_bytes + kgb_tree_rss_pages(tree) * sysconf(_SC_PAGESIZE);
-	const struct kgb_tree_process *largest = NULL;
+	const struct kgb_proc_tree *tree = &watch->tree;
+	int64_t sum = nameless_bytes + kgb_proc_tree_rss_pages(tree) * sysconf(_SC_PAGESIZE);
+	const struct kgb_proc_tree_process *largest = NULL;
 	int64_t most = -1;
 
 	/* It takes the kernel a moment to take back much memory: one at a time. */
-	if (kgb_tree_find(tree, watch->victim))
+	if (kgb_proc_tree_find(tree, watch->victim))
 		return;
 
 	if (sum > watch->limits.memory_bytes) {
@@ -376,20 +376,20 @@ static void check_memory(struct launch_watch *watch, int64_t nameless_bytes)
 
 static bool scan(struct launch_watch *watch)
 {
-	struct kgb_tree_nameless nameless = {0};
+	struct kgb_proc_tree_nameless nameless = {0};
 	int64_t start_ms = launch_now_ms();
 
 	watch->machine_tasks = machine_tasks();
 	watch->available_bytes = available_bytes();
 	if (read_tree(watch) < 0)
 		return false;
-	int64_t n = kgb_tree_tasks(&watch->tree);
+	int64_t n = kgb_proc_tree_tasks(&watch->tree);
 	if (n > watch->peak_tasks)
 		watch->peak_tasks = n;
 	if (counts_tasks(watch) && n > watch->limits.n_tasks)
 		return broken(watch, "processes", watch->limits.n_tasks, n);
 	if (watch->limits.nameless_bytes > 0 || counts_memory(watch))
-		kgb_tree_nameless(&watch->tree, &nameless);
+		kgb_proc_tree_nameless(&watch->tree, &nameless);
 	if (nameless.is_partial)
 		return broken(watch, "files", KGB_TREE_NAMELESS_MAX, KGB_TREE_NAMELESS_MAX);
 	if (watch->limits.nameless_bytes > 0 && nameless.disk_bytes > watch->limits.nameless_bytes)
@@ -468,7 +468,7 @@ void launch_watch_finish(struct launch_watch *watch, int status_fd)
 		any = true;
 		empty = remove_cgroup(&watch->cgroups[i]) && empty;
 	}
-	kgb_tree_release(&watch->tree);
+	kgb_proc_tree_release(&watch->tree);
 	if (status_fd < 0)
 		return;
 	if (watch->limit)

@@ -29,7 +29,7 @@ struct script_file {
 	const char *note;
 	const char *bug;
 	const char *fix;
-	struct kgb_map kernels;
+	struct kgb_field_map kernels;
 	struct sessions_file sessions;
 };
 

@@ -39,7 +39,7 @@ struct kgb_offline_session {
 	const char *note;
 	const char *bug;
 	const char *fix;
-	struct kgb_map kernels;
+	struct kgb_field_map kernels;
 	struct kgb_offline_turns verify;
 	struct kgb_offline_turns oneshot;
 	struct kgb_offline_turns again;

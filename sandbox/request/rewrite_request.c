@@ -47,7 +47,7 @@ static bool chooses(const cJSON *choice, const cJSON *tool)
 }
 
 static int filter_tools(struct kgb_body *body, enum kgb_endpoint endpoint, struct kgb_buf *text,
-			struct kgb_adapted *out, struct kgb_err *err)
+			struct kgb_rewritten *out, struct kgb_err *err)
 {
 	struct kgb_member *tools = kgb_body_find(body, "tools"),
 			  *choice = kgb_body_find(body, "tool_choice");
@@ -92,7 +92,7 @@ static int filter_tools(struct kgb_body *body, enum kgb_endpoint endpoint, struc
 }
 
 /* Members that switch on what the provider runs, besides tools. */
-static void remove_switches(struct kgb_body *body, struct kgb_adapted *out)
+static void remove_switches(struct kgb_body *body, struct kgb_rewritten *out)
 {
 	static const char *const keys[] = {"mcp_servers", "container", "web_search_options",
 					   "plugins"};
@@ -138,7 +138,7 @@ static int ask_for_usage(struct kgb_body *body, struct kgb_buf *text, bool *aske
 	return 0;
 }
 
-static void read_asked(struct kgb_body *body, struct kgb_adapted *out)
+static void read_asked(struct kgb_body *body, struct kgb_rewritten *out)
 {
 	static const char *const keys[] = {"max_tokens", "max_completion_tokens",
 					   "max_output_tokens"};
@@ -189,8 +189,8 @@ static void print(const struct kgb_body *body, const char *more, struct kgb_buf 
 	kgb_buf_addc(out, '}');
 }
 
-static int adapt(struct kgb_body *body, const struct kgb_adapt_spec *spec, struct kgb_adapted *out,
-		 struct kgb_err *err)
+static int adapt(struct kgb_body *body, const struct kgb_rewrite_spec *spec,
+		 struct kgb_rewritten *out, struct kgb_err *err)
 {
 	KGB_AUTO(buf) struct kgb_buf model = KGB_BUF_INIT(0);
 	KGB_AUTO(buf) struct kgb_buf tools = KGB_BUF_INIT(0);
@@ -209,7 +209,7 @@ static int adapt(struct kgb_body *body, const struct kgb_adapt_spec *spec, struc
 		snprintf(out->model, sizeof(out->model), "%s", spec->model);
 	}
 	if (!spec->allow_provider_tools) {
-		if (kgb_refuse(body, spec->endpoint, &out->n_images, err) < 0 ||
+		if (kgb_unbillable(body, spec->endpoint, &out->n_images, err) < 0 ||
 		    filter_tools(body, spec->endpoint, &tools, out, err) < 0)
 			return -1;
 		remove_switches(body, out);
@@ -223,8 +223,8 @@ static int adapt(struct kgb_body *body, const struct kgb_adapt_spec *spec, struc
 	return 0;
 }
 
-int kgb_adapt_request(const struct kgb_adapt_spec *spec, const char *body, size_t len,
-		      struct kgb_adapted *out, struct kgb_err *err)
+int kgb_rewrite_request(const struct kgb_rewrite_spec *spec, const char *body, size_t len,
+			struct kgb_rewritten *out, struct kgb_err *err)
 {
 	struct kgb_body *read = kgb_xcalloc(1, sizeof(*read));
 	read->bytes = body;
@@ -236,7 +236,7 @@ int kgb_adapt_request(const struct kgb_adapt_spec *spec, const char *body, size_
 	return rc;
 }
 
-void kgb_adapted_release(struct kgb_adapted *adapted)
+void kgb_rewritten_release(struct kgb_rewritten *adapted)
 {
 	kgb_buf_release(&adapted->body);
 }

@@ -20,7 +20,7 @@
 #include "sandbox/meter/usage.h"
 #include "sandbox/request/http.h"
 
-struct kgb_adapt_spec {
+struct kgb_rewrite_spec {
 	enum kgb_endpoint endpoint; /* one that takes a body */
 	const char *model; /* NULL: as asked */
 	bool allow_provider_tools;
@@ -29,7 +29,7 @@ struct kgb_adapt_spec {
 /** Above what any model writes. */
 #define KGB_MAX_OUTPUT_TOKENS (1 << 24)
 
-struct kgb_adapted {
+struct kgb_rewritten {
 	struct kgb_buf body; /* empty: the request goes out as it came */
 	char model[KGB_USAGE_MODEL_LEN]; /* that it goes out with, cut to size; "" if none */
 	int64_t max_output_tokens; /* as asked, at most KGB_MAX_OUTPUT_TOKENS; that too when it is
@@ -44,8 +44,8 @@ struct kgb_adapted {
 
 /** INVALID, with a sentence for the client, when the body cannot be read. Touches nothing but its
  * arguments, so it may run on a worker thread. */
-KGB_MUST_CHECK int kgb_adapt_request(const struct kgb_adapt_spec *spec, const char *body,
-				     size_t len, struct kgb_adapted *out, struct kgb_err *err);
-void kgb_adapted_release(struct kgb_adapted *adapted);
+KGB_MUST_CHECK int kgb_rewrite_request(const struct kgb_rewrite_spec *spec, const char *body,
+				       size_t len, struct kgb_rewritten *out, struct kgb_err *err);
+void kgb_rewritten_release(struct kgb_rewritten *adapted);
 
 #endif

@@ -326,8 +326,8 @@ static int refuse_references(const struct kgb_body *body, const struct kgb_membe
 	return rc;
 }
 
-int kgb_refuse(struct kgb_body *body, enum kgb_endpoint endpoint, size_t *n_images,
-	       struct kgb_err *err)
+int kgb_unbillable(struct kgb_body *body, enum kgb_endpoint endpoint, size_t *n_images,
+		   struct kgb_err *err)
 {
 	static const char *const keys[] = {"messages", "system", "input", "cache_control"};
 	if (refuse_unknown(body, endpoint, err) < 0 || refuse_unbounded(body, endpoint, err) < 0)

@@ -12,7 +12,7 @@
 /** Counts the images in the content, too. INVALID, with a sentence for the client, for fields and
  * values that cost more than the tokens that the answer reports at the listed prices, for content
  * that is not in the request itself, and for fields that nobody here knows. */
-KGB_MUST_CHECK int kgb_refuse(struct kgb_body *body, enum kgb_endpoint endpoint, size_t *n_images,
-			      struct kgb_err *err);
+KGB_MUST_CHECK int kgb_unbillable(struct kgb_body *body, enum kgb_endpoint endpoint,
+				  size_t *n_images, struct kgb_err *err);
 
 #endif

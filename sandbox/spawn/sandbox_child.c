@@ -28,7 +28,7 @@ enum phase {
 
 static void on_timer(uv_timer_t *timer);
 
-static void arm(struct kgb_launch *launch, int64_t ms)
+static void arm(struct kgb_sandbox_child *launch, int64_t ms)
 {
 	int rc = uv_timer_start(&launch->timer, on_timer, ms > 0 ? (uint64_t)ms : 0, 0);
 
@@ -37,8 +37,8 @@ static void arm(struct kgb_launch *launch, int64_t ms)
 
 static void on_closed(uv_handle_t *handle)
 {
-	struct kgb_launch *launch = handle->data;
-	struct kgb_launch_callbacks callbacks = launch->callbacks;
+	struct kgb_sandbox_child *launch = handle->data;
+	struct kgb_sandbox_child_callbacks callbacks = launch->callbacks;
 
 	if (--launch->n_open > 0)
 		return;
@@ -49,7 +49,7 @@ static void on_closed(uv_handle_t *handle)
 	kgb_close(launch->pidns_fd);
 	launch->pidns_fd = -1;
 	/* A copy, because the launch may be freed or used again in the callback. */
-	struct kgb_launch_result result = launch->result;
+	struct kgb_sandbox_child_result result = launch->result;
 	callbacks.on_done(launch, &result, launch->payload);
 }
 
@@ -59,13 +59,13 @@ static void close_handle(uv_handle_t *handle)
 		uv_close(handle, on_closed);
 }
 
-static void end_status(struct kgb_launch *launch)
+static void end_status(struct kgb_sandbox_child *launch)
 {
 	launch->status_ended = true;
 	close_handle((uv_handle_t *)&launch->status_pipe);
 }
 
-static void end_listen(struct kgb_launch *launch)
+static void end_listen(struct kgb_sandbox_child *launch)
 {
 	if (launch->listen_ended)
 		return;
@@ -76,9 +76,9 @@ static void end_listen(struct kgb_launch *launch)
 	launch->sandbox.listen_fd = -1;
 }
 
-static void fill_result(struct kgb_launch *launch)
+static void fill_result(struct kgb_sandbox_child *launch)
 {
-	struct kgb_launch_result *result = &launch->result;
+	struct kgb_sandbox_child_result *result = &launch->result;
 	const struct kgb_sandbox_status *status = &launch->status;
 
 	result->started = status->init_pid != 0;
@@ -103,7 +103,7 @@ static void fill_result(struct kgb_launch *launch)
 }
 
 /* Count who is left. Ends the launch when nobody is, or when waiting longer does not help. */
-static void prove(struct kgb_launch *launch)
+static void prove(struct kgb_sandbox_child *launch)
 {
 	uint64_t inode = launch->status.pidns_inode;
 	int64_t now_ms = kgb_mono_ms();
@@ -128,7 +128,7 @@ static void prove(struct kgb_launch *launch)
 	close_handle((uv_handle_t *)&launch->timer);
 }
 
-static void check_end(struct kgb_launch *launch)
+static void check_end(struct kgb_sandbox_child *launch)
 {
 	if (!launch->process_ended || launch->phase >= PHASE_PROVING)
 		return;
@@ -144,7 +144,7 @@ static void check_end(struct kgb_launch *launch)
 
 static void on_child_exit(uv_process_t *process, int64_t exit_status, int term_signal)
 {
-	struct kgb_launch *launch = process->data;
+	struct kgb_sandbox_child *launch = process->data;
 
 	launch->process_ended = true;
 	launch->launcher_exit = term_signal ? SIGNAL_BASE + term_signal : (int)exit_status;
@@ -154,7 +154,7 @@ static void on_child_exit(uv_process_t *process, int64_t exit_status, int term_s
 }
 
 /* Deliver a wanted signal, if the program is there to get it. */
-static void try_signal(struct kgb_launch *launch)
+static void try_signal(struct kgb_sandbox_child *launch)
 {
 	pid_t init_pid = launch->status.init_pid;
 
@@ -163,12 +163,12 @@ static void try_signal(struct kgb_launch *launch)
 		launch->stop_signal = 0;
 }
 
-static void on_stop_timer(struct kgb_launch *launch)
+static void on_stop_timer(struct kgb_sandbox_child *launch)
 {
 	int64_t left_ms = launch->deadline_ms - kgb_mono_ms();
 
 	if (left_ms <= 0) {
-		kgb_launch_kill(launch);
+		kgb_sandbox_child_kill(launch);
 		return;
 	}
 	try_signal(launch);
@@ -177,7 +177,7 @@ static void on_stop_timer(struct kgb_launch *launch)
 
 static void on_timer(uv_timer_t *timer)
 {
-	struct kgb_launch *launch = timer->data;
+	struct kgb_sandbox_child *launch = timer->data;
 
 	switch ((enum phase)launch->phase) {
 	case PHASE_RUNNING: /* the spawn failed, see start_process */
@@ -204,7 +204,7 @@ static void on_timer(uv_timer_t *timer)
 	}
 }
 
-static void check_ready(struct kgb_launch *launch)
+static void check_ready(struct kgb_sandbox_child *launch)
 {
 	if (launch->ready_sent || launch->status.init_pid == 0 ||
 	    (launch->wants_listener && launch->listen_fd < 0))
@@ -219,7 +219,7 @@ static void check_ready(struct kgb_launch *launch)
 
 static void on_status_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buf)
 {
-	struct kgb_launch *launch = handle->data;
+	struct kgb_sandbox_child *launch = handle->data;
 
 	(void)suggested;
 	*buf = uv_buf_init(launch->read_buf, sizeof(launch->read_buf));
@@ -227,7 +227,7 @@ static void on_status_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buf
 
 static void on_status_read(uv_stream_t *stream, ssize_t len, const uv_buf_t *buf)
 {
-	struct kgb_launch *launch = stream->data;
+	struct kgb_sandbox_child *launch = stream->data;
 
 	if (len < 0) {
 		end_status(launch);
@@ -244,7 +244,7 @@ static void on_status_read(uv_stream_t *stream, ssize_t len, const uv_buf_t *buf
 
 static void on_listen_event(uv_poll_t *poll, int status, int events)
 {
-	struct kgb_launch *launch = poll->data;
+	struct kgb_sandbox_child *launch = poll->data;
 	struct kgb_err ignored =
 		KGB_ERR_INIT; /* the launcher's status says why there is no socket */
 
@@ -257,7 +257,7 @@ static void on_listen_event(uv_poll_t *poll, int status, int events)
 	check_end(launch);
 }
 
-static int spawn(struct kgb_launch *launch)
+static int spawn(struct kgb_sandbox_child *launch)
 {
 	char *no_env[] = {NULL};
 	uv_stdio_container_t stdio[KGB_SANDBOX_FDS_MAX + 3];
@@ -288,7 +288,7 @@ static int spawn(struct kgb_launch *launch)
 
 /* After uv_spawn the process handle must be closed even when it failed, which needs the loop: such
  * trouble is told by on_done. */
-static void start_process(struct kgb_launch *launch)
+static void start_process(struct kgb_sandbox_child *launch)
 {
 	int rc = spawn(launch);
 
@@ -304,7 +304,7 @@ static void start_process(struct kgb_launch *launch)
 	arm(launch, 0);
 }
 
-static void start_handles(struct kgb_launch *launch)
+static void start_handles(struct kgb_sandbox_child *launch)
 {
 	int rc = uv_timer_init(launch->loop, &launch->timer);
 	KGB_ASSERT(rc == 0);
@@ -331,17 +331,17 @@ static void start_handles(struct kgb_launch *launch)
 	KGB_ASSERT(rc == 0);
 }
 
-int kgb_launch_start(struct kgb_launch *launch, uv_loop_t *loop,
-		     const struct kgb_sandbox_spec *spec,
-		     const struct kgb_launch_callbacks *callbacks, void *payload,
-		     struct kgb_err *err)
+int kgb_sandbox_child_start(struct kgb_sandbox_child *launch, uv_loop_t *loop,
+			    const struct kgb_sandbox_spec *spec,
+			    const struct kgb_sandbox_child_callbacks *callbacks, void *payload,
+			    struct kgb_err *err)
 {
 	struct kgb_sandbox sandbox;
 
 	KGB_ASSERT(callbacks->on_done);
 	if (kgb_sandbox_prepare(&sandbox, spec, err) < 0)
 		return -1;
-	*launch = (struct kgb_launch){
+	*launch = (struct kgb_sandbox_child){
 		.loop = loop,
 		.callbacks = *callbacks,
 		.payload = payload,
@@ -359,7 +359,7 @@ int kgb_launch_start(struct kgb_launch *launch, uv_loop_t *loop,
 	return 0;
 }
 
-void kgb_launch_stop(struct kgb_launch *launch, int signo, int64_t grace_ms)
+void kgb_sandbox_child_stop(struct kgb_sandbox_child *launch, int signo, int64_t grace_ms)
 {
 	int64_t deadline_ms = kgb_mono_ms() + grace_ms;
 
@@ -373,7 +373,7 @@ void kgb_launch_stop(struct kgb_launch *launch, int signo, int64_t grace_ms)
 	on_stop_timer(launch);
 }
 
-void kgb_launch_kill(struct kgb_launch *launch)
+void kgb_sandbox_child_kill(struct kgb_sandbox_child *launch)
 {
 	if (launch->process_ended || launch->phase >= PHASE_KILLING)
 		return;
@@ -384,7 +384,7 @@ void kgb_launch_kill(struct kgb_launch *launch)
 	arm(launch, KILL_LIMIT_MS);
 }
 
-pid_t kgb_launch_pid(const struct kgb_launch *launch)
+pid_t kgb_sandbox_child_pid(const struct kgb_sandbox_child *launch)
 {
 	return launch->process_ended ? 0 : launch->process.pid;
 }

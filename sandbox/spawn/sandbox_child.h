@@ -13,9 +13,9 @@
 #include "sandbox/isolation/bwrap.h"
 #include "sandbox/isolation/status.h"
 
-struct kgb_launch;
+struct kgb_sandbox_child;
 
-struct kgb_launch_result {
+struct kgb_sandbox_child_result {
 	/** The sandbox's namespaces existed; false: `err` says why not. A mount or program that
 	 * bwrap could not use shows as exit_code 1 and a line "bwrap: ..." on the program's stderr.
 	 */
@@ -23,7 +23,7 @@ struct kgb_launch_result {
 	struct kgb_err err;
 	int exit_code; /* of the program; 128+N for signal N; -1: it never ran */
 	int term_signal; /* N when exit_code is 128+N, else 0: bwrap cannot tell them apart */
-	bool stop_requested; /* by kgb_launch_stop or _kill */
+	bool stop_requested; /* by kgb_sandbox_child_stop or _kill */
 	bool killed; /* SIGKILL was needed */
 	int survivors; /* processes still alive: 0, or an alarm; -1: could not be determined */
 	int64_t wall_ms;
@@ -32,22 +32,23 @@ struct kgb_launch_result {
 	int64_t max_rss_bytes; /* of the largest process */
 };
 
-struct kgb_launch_callbacks {
+struct kgb_sandbox_child_callbacks {
 	/** The sandbox exists. `listen_fd` is the listening socket inside its network namespace; it
 	 * belongs to the callee now (-1 without KGB_NETWORK_LISTENER). Comes at most once, not at
 	 * all when the start fails. May be NULL. */
-	void (*on_ready)(struct kgb_launch *launch, int listen_fd, void *payload);
+	void (*on_ready)(struct kgb_sandbox_child *launch, int listen_fd, void *payload);
 	/** Everything is closed, reaped and counted. Comes exactly once after a successful
-	 * kgb_launch_start, never from inside it; the launch may be freed or started again in it.
+	 * kgb_sandbox_child_start, never from inside it; the launch may be freed or started again
+	 * in it.
 	 */
-	void (*on_done)(struct kgb_launch *launch, const struct kgb_launch_result *result,
-			void *payload);
+	void (*on_done)(struct kgb_sandbox_child *launch,
+			const struct kgb_sandbox_child_result *result, void *payload);
 };
 
 /** Embedded in its owner; fields are private. */
-struct kgb_launch {
+struct kgb_sandbox_child {
 	uv_loop_t *loop; /* borrowed */
-	struct kgb_launch_callbacks callbacks;
+	struct kgb_sandbox_child_callbacks callbacks;
 	void *payload;
 	uv_process_t process;
 	uv_pipe_t status_pipe;
@@ -57,7 +58,7 @@ struct kgb_launch {
 	int phase; /* enum phase of launch.c */
 	struct kgb_sandbox sandbox;
 	struct kgb_sandbox_status status;
-	struct kgb_launch_result result;
+	struct kgb_sandbox_child_result result;
 	bool wants_listener, ready_sent;
 	bool process_ended, status_ended, listen_ended;
 	int listen_fd; /* received, not handed out yet */
@@ -72,16 +73,16 @@ struct kgb_launch {
 /** Start. On failure (-1: a bad policy, a missing program) nothing is left behind and no callback
  * comes; trouble that shows later comes by on_done with started false. `spec` is not needed after
  * the call; its descriptors are the caller's to close. */
-KGB_MUST_CHECK int kgb_launch_start(struct kgb_launch *launch, uv_loop_t *loop,
-				    const struct kgb_sandbox_spec *spec,
-				    const struct kgb_launch_callbacks *callbacks, void *payload,
-				    struct kgb_err *err);
+KGB_MUST_CHECK int kgb_sandbox_child_start(struct kgb_sandbox_child *launch, uv_loop_t *loop,
+					   const struct kgb_sandbox_spec *spec,
+					   const struct kgb_sandbox_child_callbacks *callbacks,
+					   void *payload, struct kgb_err *err);
 /** Ask the program inside to end with `signo` (SIGINT, SIGTERM); SIGKILL for everything after
  * grace_ms. A second call may only shorten the wait. No effect after the end. */
-void kgb_launch_stop(struct kgb_launch *launch, int signo, int64_t grace_ms);
+void kgb_sandbox_child_stop(struct kgb_sandbox_child *launch, int signo, int64_t grace_ms);
 /** SIGKILL for everything inside, now. */
-void kgb_launch_kill(struct kgb_launch *launch);
+void kgb_sandbox_child_kill(struct kgb_sandbox_child *launch);
 /** Process id of the launcher, 0 when it is not running. */
-pid_t kgb_launch_pid(const struct kgb_launch *launch);
+pid_t kgb_sandbox_child_pid(const struct kgb_sandbox_child *launch);
 
 #endif

@@ -103,12 +103,12 @@ static void copy(struct bench *b)
 
 static void gather(struct bench *b)
 {
-	kgb_view_gather(&b->arg.view, b->storage, b->native);
+	kgb_tensor_view_gather(&b->arg.view, b->storage, b->native);
 }
 
 static double best_of(void (*run)(struct bench *), struct bench *b)
 {
-	int64_t n = kgb_view_numel(&b->arg.view);
+	int64_t n = kgb_tensor_view_numel(&b->arg.view);
 	double best = 1e300;
 
 	for (int i = 0; i < ROUNDS; i++) {
@@ -136,7 +136,7 @@ static void lay_out(struct bench *b, enum kgb_dtype dtype, int64_t n, const char
 	struct kgb_err err = KGB_ERR_INIT;
 	const int64_t sizes[] = {n / 1024, 1024};
 
-	KGB_ASSERT(kgb_view_layout(&b->arg.view, dtype, sizes, 2, layout, &err) == 0);
+	KGB_ASSERT(kgb_tensor_view_layout(&b->arg.view, dtype, sizes, 2, layout, &err) == 0);
 	b->storage = kgb_xreallocarray(b->storage, (size_t)b->arg.view.storage_elements,
 				       kgb_dtype_size(dtype));
 }

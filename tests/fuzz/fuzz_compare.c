@@ -21,11 +21,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 								    : KGB_ACCUMULATE_FLOAT32};
 	size_t element = 2 * kgb_dtype_size(dtype) + 2 * sizeof(double), n = (size - 2) / element;
 	size_t bytes = n * kgb_dtype_size(dtype);
-	struct kgb_view view = {.dtype = dtype,
-				.ndim = 1,
-				.sizes = {(int64_t)n},
-				.strides = {1},
-				.storage_elements = (int64_t)n};
+	struct kgb_tensor_view view = {.dtype = dtype,
+				       .ndim = 1,
+				       .sizes = {(int64_t)n},
+				       .strides = {1},
+				       .storage_elements = (int64_t)n};
 	KGB_AUTO(free) double *doubles = kgb_xcalloc(2 * n + 1, sizeof(double));
 	struct kgb_compare out;
 

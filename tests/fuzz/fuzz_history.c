@@ -12,8 +12,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	enum { N = 16 };
 	int16_t result[N];
 	const struct kgb_case kase = {.n_args = 0};
-	struct kgb_data truth = {.kase = &kase, .n_results = 1};
-	struct kgb_arranged arranged;
+	struct kgb_case_data truth = {.kase = &kase, .n_results = 1};
+	struct kgb_result_origin arranged;
 	struct kgb_err err = KGB_ERR_INIT;
 
 	for (int i = 0; i < N; i++)
@@ -22,11 +22,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		.native = result,
 		.view = {.dtype = KGB_DTYPE_INT16, .ndim = 1, .sizes = {N}, .strides = {1}},
 	};
-	kgb_arranged_init(&arranged, &truth, false);
+	kgb_result_origin_init(&arranged, &truth, false);
 	KGB_ASSERT(arranged.n == N - 3);
-	if (kgb_arranged_see_history(&arranged, data, size, &err) < 0)
+	if (kgb_result_origin_see_history(&arranged, data, size, &err) < 0)
 		KGB_ASSERT(err.msg[0] != '\0');
 	KGB_ASSERT(arranged.n_by_host <= arranged.n);
-	kgb_arranged_release(&arranged);
+	kgb_result_origin_release(&arranged);
 	return 0;
 }

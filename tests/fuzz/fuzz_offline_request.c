@@ -55,13 +55,13 @@ static const enum kgb_endpoint endpoints[KGB_N_PROTOCOLS] = {
 /* What goes out instead of it is a JSON object if it was one. */
 static void adapt(enum kgb_protocol protocol, const char *bytes, size_t size)
 {
-	struct kgb_adapted adapted = KGB_ADAPTED_INIT;
+	struct kgb_rewritten adapted = KGB_ADAPTED_INIT;
 	struct kgb_err err = KGB_ERR_INIT;
-	const struct kgb_adapt_spec spec = {.endpoint = endpoints[protocol], .model = "m"};
+	const struct kgb_rewrite_spec spec = {.endpoint = endpoints[protocol], .model = "m"};
 	KGB_AUTO(json) cJSON *before = NULL;
 	KGB_AUTO(json) cJSON *after = NULL;
 	bool valid = kgb_json_parse(bytes, size, &before, &err) == 0 && cJSON_IsObject(before);
-	bool adapts = kgb_adapt_request(&spec, bytes, size, &adapted, &err) == 0;
+	bool adapts = kgb_rewrite_request(&spec, bytes, size, &adapted, &err) == 0;
 	if (valid && adapts && adapted.body.len > 0)
 		KGB_ASSERT(kgb_json_parse(adapted.body.ptr, adapted.body.len, &after, &err) == 0 &&
 			   cJSON_IsObject(after));
@@ -71,7 +71,7 @@ static void adapt(enum kgb_protocol protocol, const char *bytes, size_t size)
 		KGB_ASSERT(!model || kgb_str_eq(kgb_json_str(sent, "model", ""), "m"));
 		KGB_ASSERT(!kgb_json_get(after, "mcp_servers"));
 	}
-	kgb_adapted_release(&adapted);
+	kgb_rewritten_release(&adapted);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

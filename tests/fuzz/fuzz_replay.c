@@ -15,13 +15,13 @@ static void check_request(const char *text, size_t len)
 	KGB_AUTO(buf) struct kgb_buf once = KGB_BUF_INIT(0);
 	KGB_AUTO(buf) struct kgb_buf twice = KGB_BUF_INIT(0);
 	char a[KGB_SHA256_HEX_LEN], b[KGB_SHA256_HEX_LEN];
-	kgb_replay_normalise(text, len, &once);
-	kgb_replay_normalise(once.ptr, once.len, &twice);
+	kgb_cassette_normalise(text, len, &once);
+	kgb_cassette_normalise(once.ptr, once.len, &twice);
 	KGB_ASSERT(once.len == twice.len && memcmp(once.ptr, twice.ptr, once.len) == 0);
-	const struct kgb_replay_request request = {
+	const struct kgb_cassette_request request = {
 		.method = "POST", .path = "/v1/messages", .body = text, .body_len = len};
-	kgb_replay_key(&request, a);
-	kgb_replay_key(&request, b);
+	kgb_cassette_key(&request, a);
+	kgb_cassette_key(&request, b);
 	KGB_ASSERT(strcmp(a, b) == 0);
 }
 

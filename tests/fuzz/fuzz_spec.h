@@ -35,16 +35,17 @@ static inline void check_case(const struct kgb_case *c)
 	kgb_case_describe(c, &text);
 	KGB_ASSERT(c->n_args > 0 && c->n_args <= KGB_MAX_ARGS && c->name[0]);
 	for (size_t i = 0; i < c->n_args; i++) {
-		const struct kgb_view *view = &c->args[i].view;
+		const struct kgb_tensor_view *view = &c->args[i].view;
 		if (c->args[i].param->kind != KGB_PARAM_TENSOR)
 			continue;
-		int64_t n = kgb_view_numel(view);
+		int64_t n = kgb_tensor_view_numel(view);
 		KGB_ASSERT(n >= 0 && view->storage_elements >= 0);
 		KGB_ASSERT((uint64_t)view->storage_elements * kgb_dtype_size(view->dtype) <=
 			   (1u << 30));
 		if (n > 0) {
-			KGB_ASSERT(kgb_view_element(view, 0) == view->offset);
-			KGB_ASSERT(kgb_view_element(view, n - 1) == view->storage_elements - 1);
+			KGB_ASSERT(kgb_tensor_view_element(view, 0) == view->offset);
+			KGB_ASSERT(kgb_tensor_view_element(view, n - 1) ==
+				   view->storage_elements - 1);
 		}
 	}
 }

@@ -15,36 +15,36 @@ static enum kgb_owner owner_of(const struct kgb_image *image, const char *kernel
 static const struct kgb_owners test_owners = {.of = owner_of};
 
 /* A plan that was made can be read, is checked already, and making a plan of it changes nothing. */
-static void check_plan(const struct kgb_capture *capture, enum kgb_plan_blocks blocks)
+static void check_plan(const struct kgb_recorded_call *capture, enum kgb_replay_plan_blocks blocks)
 {
-	struct kgb_plan plan, again;
+	struct kgb_replay_plan plan, again;
 	struct kgb_record record;
 	struct kgb_window_finding finding = {0};
 	struct kgb_err err = KGB_ERR_INIT;
 
 	const bool good = kgb_window_check(capture, &finding);
-	if (kgb_plan_make(capture, &test_owners, blocks, &plan, &err) < 0) {
+	if (kgb_replay_plan_make(capture, &test_owners, blocks, &plan, &err) < 0) {
 		KGB_ASSERT(!good && finding.text[0] != '\0' && err.kind == KGB_ERR_INVALID);
 		return;
 	}
 	KGB_ASSERT(good);
-	KGB_ASSERT(kgb_plan_n_candidate(&plan) <= plan.n_ops);
+	KGB_ASSERT(kgb_replay_plan_n_candidate(&plan) <= plan.n_ops);
 	KGB_ASSERT(kgb_record_parse(plan.record.ptr, plan.record.len, &record, &err) == 0);
 	KGB_ASSERT(record.n_windows == 1 && record.windows[0].n_ops == plan.n_ops);
-	struct kgb_capture planned = *capture;
+	struct kgb_recorded_call planned = *capture;
 	planned.record = &record;
 	planned.window = &record.windows[0];
-	KGB_ASSERT(kgb_plan_make(&planned, &test_owners, blocks, &again, &err) == 0);
+	KGB_ASSERT(kgb_replay_plan_make(&planned, &test_owners, blocks, &again, &err) == 0);
 	KGB_ASSERT(plan.record.len == again.record.len &&
 		   memcmp(plan.record.ptr, again.record.ptr, plan.record.len) == 0);
 	/* Names are what the plan has renumbered, so it is the same work as what it came from. */
 	KGB_ASSERT(kgb_window_compare(capture, &planned, &test_owners, &finding) == KGB_SAME);
-	kgb_plan_release(&again);
-	kgb_plan_release(&plan);
+	kgb_replay_plan_release(&again);
+	kgb_replay_plan_release(&plan);
 	kgb_record_release(&record);
 }
 
-static void check_classes(const struct kgb_capture *captures, size_t n, bool needs_kernel)
+static void check_classes(const struct kgb_recorded_call *captures, size_t n, bool needs_kernel)
 {
 	struct kgb_windows windows;
 	struct kgb_window_finding finding = {0};
@@ -69,8 +69,8 @@ static void check_classes(const struct kgb_capture *captures, size_t n, bool nee
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(64 << 10);
-	struct kgb_capture captures[3];
-	struct kgb_place places[3][2];
+	struct kgb_recorded_call captures[3];
+	struct kgb_arena_place places[3][2];
 	struct kgb_record record;
 	struct kgb_window_finding finding = {0};
 	struct kgb_err err = KGB_ERR_INIT;
@@ -80,9 +80,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const size_t n = record.n_windows < 3 ? record.n_windows : 3;
 	for (size_t i = 0; i < n; i++) {
 		const uint64_t shift = (record.windows[i].number % 16) * 256;
-		places[i][0] = (struct kgb_place){"x", shift, 1024};
-		places[i][1] = (struct kgb_place){"out", shift + 2048, 1024};
-		captures[i] = (struct kgb_capture){
+		places[i][0] = (struct kgb_arena_place){"x", shift, 1024};
+		places[i][1] = (struct kgb_arena_place){"out", shift + 2048, 1024};
+		captures[i] = (struct kgb_recorded_call){
 			.record = &record,
 			.window = &record.windows[i],
 			.places = places[i],
@@ -90,8 +90,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			.arena_bytes = 16384,
 			.foreign_ok = record.windows[i].number % 2 == 1,
 		};
-		check_plan(&captures[i], KGB_PLAN_NAMED);
-		check_plan(&captures[i], KGB_PLAN_ALL);
+		check_plan(&captures[i], KGB_REPLAY_PLAN_NAMED);
+		check_plan(&captures[i], KGB_REPLAY_PLAN_ALL);
 		kgb_window_describe(&captures[i], &test_owners, &text);
 		KGB_ASSERT(kgb_window_compare(&captures[i], &captures[i], &test_owners, &finding) ==
 			   KGB_SAME);

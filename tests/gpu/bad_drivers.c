@@ -10,7 +10,7 @@
 enum { OPEN_MS = 20 * 1000 };
 
 static enum kgb_exec_outcome open_with(const char *libraries, const char *pretends,
-				       struct kgb_exec *exec, struct kgb_err *err)
+				       struct kgb_exec_client *exec, struct kgb_err *err)
 {
 	KGB_AUTO(free) char *self = kgb_path_self_dir();
 	KGB_AUTO(free) char *path = kgb_path_join(self, libraries);
@@ -28,7 +28,7 @@ static enum kgb_exec_outcome open_with(const char *libraries, const char *preten
 		_exit(127);
 	}
 	close(pair[1]);
-	return kgb_exec_adopt(exec, pid, pair[0], 0, OPEN_MS, err);
+	return kgb_exec_client_adopt(exec, pid, pair[0], 0, OPEN_MS, err);
 }
 
 static void test_a_bad_driver_is_named(void **state)
@@ -44,7 +44,7 @@ static void test_a_bad_driver_is_named(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
-		struct kgb_exec exec;
+		struct kgb_exec_client exec;
 		struct kgb_err err = KGB_ERR_INIT;
 		assert_int_equal(open_with(cases[i].libraries, cases[i].pretends, &exec, &err),
 				 KGB_EXEC_NO_GPU);
@@ -56,7 +56,7 @@ static void test_a_bad_driver_is_named(void **state)
 
 static void test_a_good_one_is_opened(void **state)
 {
-	struct kgb_exec exec;
+	struct kgb_exec_client exec;
 	struct kgb_err err = KGB_ERR_INIT;
 
 	(void)state;
@@ -66,7 +66,7 @@ static void test_a_good_one_is_opened(void **state)
 	assert_string_equal(exec.machine.driver, "999.1");
 	assert_int_equal(exec.machine.sm_mhz, 1500);
 	assert_true(exec.machine.free_bytes > 0);
-	kgb_exec_stop(&exec);
+	kgb_exec_client_stop(&exec);
 }
 
 int main(void)

@@ -141,7 +141,7 @@ def main():
     parser.add_argument("--library", type=pathlib.Path, default=ROOT / "build" / "release" / "lib" / "kgb" / "libkgb_cublas.so")
     parser.add_argument("--dry-run", action="store_true", help="formulas only: does every call have the right arguments?")
     options = parser.parse_args()
-    sys.path[:0] = [str(ROOT / "verify" / "reference"), str(ROOT / "datasets" / "kernelgenbench" / "cublas" / "reference")]
+    sys.path[:0] = [str(ROOT / "verify" / "python" / "reference"), str(ROOT / "datasets" / "kernelgenbench" / "cublas" / "reference")]
     import blas
     import cublas
     cublas.LIBRARY = str(options.library)

@@ -138,7 +138,7 @@ static void check_one_write(uint64_t address, bool allowed, const char *what)
 		"%s: %s", what, kgb_exec_outcome_name(outcome));
 	spec.n_samples = 2;
 	spec.n_slots = 1;
-	outcome = planned ? kgb_exec_time(&g.exec, &spec, &g.layout, WAIT_MS, &g.err)
+	outcome = planned ? kgb_exec_client_time(&g.exec, &spec, &g.layout, WAIT_MS, &g.err)
 			  : KGB_EXEC_REFUSED;
 	/* Each sample has a poison of its own, and one of them may have just this byte. */
 	verdict(outcome == (allowed ? KGB_EXEC_DONE : KGB_EXEC_WROTE_OUTSIDE), "%s, timed: %s",
@@ -241,7 +241,7 @@ static void check_streams(void)
 	verdict(good, "three streams, two events, 20 times");
 	spec.n_samples = 20;
 	spec.n_slots = SLOTS;
-	good = kgb_exec_time(&g.exec, &spec, &g.layout, WAIT_MS, &g.err) == KGB_EXEC_DONE;
+	good = kgb_exec_client_time(&g.exec, &spec, &g.layout, WAIT_MS, &g.err) == KGB_EXEC_DONE;
 	verdict(good && memcmp(range(0), want, 64) == 0 && memcmp(range(1), want, 64) == 0,
 		"the same, timed");
 }
@@ -356,7 +356,7 @@ static void check_forget(void)
 {
 	struct kgb_exec_run_spec spec = run_spec(20);
 
-	verdict(kgb_exec_forget(&g.exec, WAIT_MS, &g.err) == KGB_EXEC_DONE &&
+	verdict(kgb_exec_client_forget(&g.exec, WAIT_MS, &g.err) == KGB_EXEC_DONE &&
 			run(&spec) == KGB_EXEC_REFUSED,
 		"plans are forgotten");
 	struct kgb_buf record = record_begin();
@@ -422,7 +422,7 @@ static void check_endless_loop(void)
 	bool planned = send_plan(&record, 10) == KGB_EXEC_DONE;
 	int64_t begin = kgb_mono_ms();
 	enum kgb_exec_outcome outcome =
-		planned ? kgb_exec_run(&g.exec, &spec, &g.layout, LOOP_WAIT_MS, &g.err)
+		planned ? kgb_exec_client_run(&g.exec, &spec, &g.layout, LOOP_WAIT_MS, &g.err)
 			: KGB_EXEC_REFUSED;
 	int64_t took = kgb_mono_ms() - begin;
 	verdict(outcome == KGB_EXEC_TIMED_OUT && took < LOOP_WAIT_MS + 1000,
@@ -477,7 +477,7 @@ static void check_without_arena(const struct kgb_exec_run_spec *timed, size_t sl
 	spec.with_activity = false;
 	spec.without_arena = true;
 	verdict((1 + 1) % SLOTS != slot &&
-			kgb_exec_time(&g.exec, &spec, &g.layout, WAIT_MS, &g.err) ==
+			kgb_exec_client_time(&g.exec, &spec, &g.layout, WAIT_MS, &g.err) ==
 				KGB_EXEC_DONE &&
 			count_wrong(slot, g.output + 2 * g.n * 4, n) == 0 &&
 			is_poison(last, POOL, range(0), 4096),
@@ -500,8 +500,9 @@ static void time_add(size_t n, bool with_activity)
 	spec.with_activity = with_activity;
 	spec.ranges = ranges;
 	spec.n_ranges = 1;
-	bool good = send_plan(&record, 11) == KGB_EXEC_DONE &&
-		    kgb_exec_time(&g.exec, &spec, &g.layout, WAIT_MS, &g.err) == KGB_EXEC_DONE;
+	bool good =
+		send_plan(&record, 11) == KGB_EXEC_DONE &&
+		kgb_exec_client_time(&g.exec, &spec, &g.layout, WAIT_MS, &g.err) == KGB_EXEC_DONE;
 	if (!verdict(good, "%u samples of a sum of %zu floats (%.1f ms)%s%s", spec.n_samples, n,
 		     (double)g.exec.reply.wall_ns / 1e6, g.exec.reply.text_len ? ": " : "",
 		     g.exec.reply.text))
@@ -542,8 +543,8 @@ static void check_new_images(void)
 		float value = float_at(image, 100) + 1;
 		memcpy(image + 100 * sizeof(value), &value, sizeof(value));
 	}
-	verdict(kgb_exec_arena(&g.exec, g.input_fd, g.arena_bytes, SLOTS, g.output_fd,
-			       g.output_bytes, WAIT_MS, &g.err) == KGB_EXEC_DONE,
+	verdict(kgb_exec_client_arena(&g.exec, g.input_fd, g.arena_bytes, SLOTS, g.output_fd,
+				      g.output_bytes, WAIT_MS, &g.err) == KGB_EXEC_DONE,
 		"new images");
 }
 
@@ -552,9 +553,9 @@ static void check_measure(void)
 {
 	const struct kgb_exec_machine *m = &g.exec.machine;
 	struct kgb_exec_machine first;
-	struct kgb_machine machine;
+	struct kgb_gpu_peak machine;
 
-	if (!verdict(kgb_exec_measure(&g.exec, WAIT_MS, &g.err) == KGB_EXEC_DONE,
+	if (!verdict(kgb_exec_client_measure(&g.exec, WAIT_MS, &g.err) == KGB_EXEC_DONE,
 		     "the device is measured"))
 		return;
 	first = *m;
@@ -566,13 +567,13 @@ static void check_measure(void)
 	       (unsigned long long)m->launch_floor_ns, (double)g.exec.reply.wall_ns / 1e6);
 	verdict(m->tested_bytes >= 64 << 20 && m->n_wrong == 0, "memory holds what is written");
 	verdict(m->uuid[0] && m->pci[0] && m->sm_mhz > 0, "it has a name of its own");
-	if (verdict(kgb_machine_take(m, &machine, &g.err) == 0, "figures make sense: %s",
+	if (verdict(kgb_gpu_peak_take(m, &machine, &g.err) == 0, "figures make sense: %s",
 		    g.err.msg))
 		printf("INFO floor: %.0f GB/s, %.0f Tflop/s in float16, %llu ns\n",
 		       machine.bytes_per_s / 1e9,
-		       kgb_machine_flops_per_s(&machine, KGB_DTYPE_FLOAT16) / 1e12,
+		       kgb_gpu_peak_flops_per_s(&machine, KGB_DTYPE_FLOAT16) / 1e12,
 		       (unsigned long long)machine.launch_floor_ns);
-	verdict(kgb_exec_measure(&g.exec, WAIT_MS, &g.err) == KGB_EXEC_DONE &&
+	verdict(kgb_exec_client_measure(&g.exec, WAIT_MS, &g.err) == KGB_EXEC_DONE &&
 			(g.fake ||
 			 (fabs((double)m->bytes_per_s / (double)first.bytes_per_s - 1) < 0.02 &&
 			  fabs((double)m->launch_floor_ns / (double)first.launch_floor_ns - 1) <
@@ -583,7 +584,7 @@ static void check_measure(void)
 
 static void check_measure_comes_first(void)
 {
-	verdict(kgb_exec_measure(&g.exec, WAIT_MS, &g.err) == KGB_EXEC_REFUSED,
+	verdict(kgb_exec_client_measure(&g.exec, WAIT_MS, &g.err) == KGB_EXEC_REFUSED,
 		"no measurement where plans were: %s", g.err.msg);
 }
 
@@ -634,7 +635,7 @@ int main(int argc, char **argv)
 		check_broken_hardware();
 	check_endless_loop();
 	time_add(g.n, true);
-	kgb_exec_stop(&g.exec);
+	kgb_exec_client_stop(&g.exec);
 	printf("%s: %d failed\n", g.n_failed ? "FAILED" : "PASSED", g.n_failed);
 	return g.n_failed ? KGB_EXIT_FAILURES : KGB_EXIT_OK;
 }

@@ -48,17 +48,20 @@ void check_placements(void)
 	spec.n_samples = 3;
 	spec.ranges = ranges;
 	spec.n_ranges = 1;
-	bool good = send_plan(&record, 13) == KGB_EXEC_DONE &&
-		    kgb_exec_time(&g.exec, &spec, &g.layout, WAIT_MS, &g.err) == KGB_EXEC_DONE;
+	bool good =
+		send_plan(&record, 13) == KGB_EXEC_DONE &&
+		kgb_exec_client_time(&g.exec, &spec, &g.layout, WAIT_MS, &g.err) == KGB_EXEC_DONE;
 	const uint64_t before = free_bytes();
 	for (uint32_t i = 1; good && i <= 20; i++) {
 		spec.placement = i * 7919;
-		good = kgb_exec_time(&g.exec, &spec, &g.layout, WAIT_MS, &g.err) == KGB_EXEC_DONE;
+		good = kgb_exec_client_time(&g.exec, &spec, &g.layout, WAIT_MS, &g.err) ==
+		       KGB_EXEC_DONE;
 		uint64_t first_ns = g.exec.reply.wall_ns;
 		n_wrong += count_wrong(0, g.output + 2 * g.n * 4, g.n);
 		good = good &&
 		       is_poison(kgb_exec_poison_word(spec.poison, 16), POOL, range(0), 4096) &&
-		       kgb_exec_time(&g.exec, &spec, &g.layout, WAIT_MS, &g.err) == KGB_EXEC_DONE;
+		       kgb_exec_client_time(&g.exec, &spec, &g.layout, WAIT_MS, &g.err) ==
+			       KGB_EXEC_DONE;
 		replace_ns += first_ns - g.exec.reply.wall_ns;
 	}
 	const uint64_t after = free_bytes();
@@ -70,18 +73,18 @@ void check_placements(void)
 	const uint64_t much = g.fake ? UINT64_C(5) << 30 : before / 8 * 7;
 	record = record_begin();
 	put_block(&record, POOL, much & ~(KGB_GPU_PAGE - 1));
-	good = kgb_exec_forget(&g.exec, WAIT_MS, &g.err) == KGB_EXEC_DONE &&
+	good = kgb_exec_client_forget(&g.exec, WAIT_MS, &g.err) == KGB_EXEC_DONE &&
 	       send_plan(&record, 13) == KGB_EXEC_DONE;
 	spec.placement++;
-	verdict(good && kgb_exec_time(&g.exec, &spec, &g.layout, WAIT_MS, &g.err) ==
+	verdict(good && kgb_exec_client_time(&g.exec, &spec, &g.layout, WAIT_MS, &g.err) ==
 				KGB_EXEC_OUT_OF_MEMORY,
 		"no other placement where memory does not suffice: %s", g.err.msg);
 	spec.placement--;
 	spec.n_samples = 1;
-	verdict(good && (g.fake || kgb_exec_time(&g.exec, &spec, &g.layout, WAIT_MS, &g.err) ==
-					   KGB_EXEC_DONE),
+	verdict(good && (g.fake || kgb_exec_client_time(&g.exec, &spec, &g.layout, WAIT_MS,
+							&g.err) == KGB_EXEC_DONE),
 		"and the old one goes on");
-	good = kgb_exec_forget(&g.exec, WAIT_MS, &g.err) == KGB_EXEC_DONE;
+	good = kgb_exec_client_forget(&g.exec, WAIT_MS, &g.err) == KGB_EXEC_DONE;
 	verdict(good, "plans are forgotten again");
 }
 
@@ -145,7 +148,7 @@ static bool use_holes(void)
 		.n_parts = HOLE_PARTS,
 	};
 
-	return kgb_exec_arena_in_parts(&g.exec, &spec, WAIT_MS, &g.err) == KGB_EXEC_DONE;
+	return kgb_exec_client_arena_in_parts(&g.exec, &spec, WAIT_MS, &g.err) == KGB_EXEC_DONE;
 }
 
 /* Is every byte of the output that is no part as it was, and every part right? */
@@ -219,13 +222,13 @@ void check_holes(void)
 	spec.n_slots = HOLE_SLOTS;
 	spec.n_samples = 4;
 	verdict(good &&
-			kgb_exec_time(&g.exec, &spec, &g.layout, WAIT_MS, &g.err) ==
+			kgb_exec_client_time(&g.exec, &spec, &g.layout, WAIT_MS, &g.err) ==
 				KGB_EXEC_DONE &&
 			holes_are_right(0),
 		"the same, timed");
 	spec.placement = 5;
 	verdict(good &&
-			kgb_exec_time(&g.exec, &spec, &g.layout, WAIT_MS, &g.err) ==
+			kgb_exec_client_time(&g.exec, &spec, &g.layout, WAIT_MS, &g.err) ==
 				KGB_EXEC_DONE &&
 			holes_are_right(0),
 		"the same in another placement");
@@ -237,8 +240,8 @@ void check_holes(void)
 	check_hole(false, hole_tensor(0) + bytes + 4, KGB_EXEC_FAULTED, "write behind the page");
 	check_hole(false, hole_tensor(1) - 4096, KGB_EXEC_DONE, "write to the guard");
 	check_hole(false, hole_tensor(1) - 4097, KGB_EXEC_WROTE_OUTSIDE, "write before the guard");
-	verdict(kgb_exec_arena(&g.exec, g.input_fd, g.arena_bytes, SLOTS, g.output_fd,
-			       g.output_bytes, WAIT_MS, &g.err) == KGB_EXEC_DONE,
+	verdict(kgb_exec_client_arena(&g.exec, g.input_fd, g.arena_bytes, SLOTS, g.output_fd,
+				      g.output_bytes, WAIT_MS, &g.err) == KGB_EXEC_DONE,
 		"an arena without holes again");
 	check_results();
 }
@@ -270,7 +273,7 @@ static void time_plans(uint64_t block_bytes, const char *what)
 		for (uint64_t k = 0; k < BLOCKS; k++)
 			put_block(&record, POOL + k * (UINT64_C(1) << 30), block_bytes);
 		put_add_of(&record, hole_tensor(0), hole_tensor(1), hole_tensor(2), HOLE_FLOATS);
-		good = kgb_exec_forget(&g.exec, WAIT_MS, &g.err) == KGB_EXEC_DONE;
+		good = kgb_exec_client_forget(&g.exec, WAIT_MS, &g.err) == KGB_EXEC_DONE;
 		forget_ns[i] = g.exec.reply.wall_ns;
 		good = good && send_plan(&record, 0) == KGB_EXEC_DONE;
 		plan_ns[i] = g.exec.reply.wall_ns;
@@ -303,14 +306,14 @@ void time_poison(void)
 	const uint64_t bytes = g.fake ? 4 << 20 : UINT64_C(16) << 30;
 	struct kgb_exec_run_spec spec = run_spec(24);
 	uint64_t best[2] = {UINT64_MAX, UINT64_MAX};
-	bool good = kgb_exec_arena(&g.exec, g.input_fd, 4096, 1, g.output_fd, g.output_bytes,
-				   WAIT_MS, &g.err) == KGB_EXEC_DONE;
+	bool good = kgb_exec_client_arena(&g.exec, g.input_fd, 4096, 1, g.output_fd, g.output_bytes,
+					  WAIT_MS, &g.err) == KGB_EXEC_DONE;
 
 	spec.plan = 12;
 	for (int large = 0; large < 2; large++) {
 		struct kgb_buf record = record_begin();
 		put_block(&record, POOL, large ? bytes : KGB_GPU_PAGE);
-		good = good && kgb_exec_forget(&g.exec, WAIT_MS, &g.err) == KGB_EXEC_DONE &&
+		good = good && kgb_exec_client_forget(&g.exec, WAIT_MS, &g.err) == KGB_EXEC_DONE &&
 		       send_plan(&record, 12) == KGB_EXEC_DONE;
 		if (large)
 			printf("INFO plan with %llu bytes of memory: %.2f ms\n",

@@ -33,7 +33,7 @@ bool verdict(bool good, const char *fmt, ...)
 void give_up(const char *what)
 {
 	printf("FAIL %s: %s\n", what, g.err.msg);
-	kgb_exec_stop(&g.exec);
+	kgb_exec_client_stop(&g.exec);
 	exit(g.err.kind == KGB_ERR_UNAVAILABLE ? KGB_EXIT_ENVIRONMENT : KGB_EXIT_FAILURES);
 }
 
@@ -149,7 +149,7 @@ enum kgb_exec_outcome send_plan(struct kgb_buf *record, uint32_t number)
 {
 	kgb_record_put_window_end(record);
 	enum kgb_exec_outcome outcome =
-		kgb_exec_plan(&g.exec, number, record->ptr, record->len, WAIT_MS, &g.err);
+		kgb_exec_client_plan(&g.exec, number, record->ptr, record->len, WAIT_MS, &g.err);
 	kgb_buf_release(record);
 	return outcome;
 }
@@ -172,23 +172,24 @@ static enum kgb_exec_outcome start_direct(void)
 		_exit(127);
 	}
 	close(pair[1]);
-	return kgb_exec_adopt(&g.exec, pid, pair[0], g.spec.device, WAIT_MS, &g.err);
+	return kgb_exec_client_adopt(&g.exec, pid, pair[0], g.spec.device, WAIT_MS, &g.err);
 }
 
 void start(void)
 {
 	const int64_t begin = kgb_mono_ns();
 
-	kgb_exec_stop(&g.exec);
+	kgb_exec_client_stop(&g.exec);
 	g.err = (struct kgb_err)KGB_ERR_INIT;
 	enum kgb_exec_outcome outcome =
-		g.direct ? start_direct() : kgb_exec_start(&g.exec, &g.spec, WAIT_MS, &g.err);
+		g.direct ? start_direct()
+			 : kgb_exec_client_start(&g.exec, &g.spec, WAIT_MS, &g.err);
 	if (outcome != KGB_EXEC_DONE)
 		give_up("start");
 	const double started_ms = (double)(kgb_mono_ns() - begin) / 1e6;
 	const double open_ms = (double)g.exec.reply.wall_ns / 1e6;
-	if (kgb_exec_arena(&g.exec, g.input_fd, g.arena_bytes, SLOTS, g.output_fd, g.output_bytes,
-			   WAIT_MS, &g.err) != KGB_EXEC_DONE)
+	if (kgb_exec_client_arena(&g.exec, g.input_fd, g.arena_bytes, SLOTS, g.output_fd,
+				  g.output_bytes, WAIT_MS, &g.err) != KGB_EXEC_DONE)
 		give_up("arena");
 	printf("INFO start %.1f ms (open %.1f ms, %d process), arena of %llu bytes %.1f ms\n",
 	       started_ms, open_ms, g.exec.n_starts, (unsigned long long)g.arena_bytes,
@@ -266,7 +267,7 @@ struct kgb_exec_run_spec run_spec(uint64_t poison)
 
 enum kgb_exec_outcome run(const struct kgb_exec_run_spec *spec)
 {
-	return kgb_exec_run(&g.exec, spec, &g.layout, WAIT_MS, &g.err);
+	return kgb_exec_client_run(&g.exec, spec, &g.layout, WAIT_MS, &g.err);
 }
 
 const char *range(size_t i)

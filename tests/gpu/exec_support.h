@@ -24,7 +24,7 @@ struct check {
 	struct kgb_exec_spec spec;
 	bool direct;
 	bool fake;
-	struct kgb_exec exec;
+	struct kgb_exec_client exec;
 	size_t n; /* floats in a tensor */
 	uint64_t arena_bytes;
 	size_t output_bytes;

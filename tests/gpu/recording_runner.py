@@ -23,7 +23,7 @@ import sys
 LARGEST_GRID = (2**31 - 1, 65535, 65535)
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 os.environ.update(TRITON_INTERPRET="1", OMP_NUM_THREADS="1")
-sys.path[:0] = [str(ROOT / "verify" / "runner"), str(ROOT / "verify" / "reference")]
+sys.path[:0] = [str(ROOT / "verify" / "python" / "runner"), str(ROOT / "verify" / "python" / "reference")]
 
 
 def load_library(path):

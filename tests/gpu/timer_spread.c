@@ -50,13 +50,13 @@ struct table {
 };
 
 static struct {
-	struct kgb_places places;
+	struct kgb_judge_paths places;
 	struct kgb_zygote_spec device;
 	struct kgb_zygote zygote;
 	const char *spec_path;
 	struct kgb_judge judge;
-	struct kgb_plan plan;
-	struct kgb_exec exec;
+	struct kgb_replay_plan plan;
+	struct kgb_exec_client exec;
 	struct kgb_judge_options options;
 	struct kgb_verdict verdict;
 	char *input, *output;
@@ -71,7 +71,7 @@ static struct {
 KGB_NORETURN static void give_up(const char *what)
 {
 	fprintf(stderr, "timer_spread: %s: %s\n", what, g.err.msg);
-	kgb_exec_stop(&g.exec);
+	kgb_exec_client_stop(&g.exec);
 	kgb_judge_release_lane(&g.judge);
 	kgb_zygote_stop(&g.zygote);
 	exit(g.err.kind == KGB_ERR_UNAVAILABLE ? KGB_EXIT_ENVIRONMENT : KGB_EXIT_FAILURES);
@@ -126,18 +126,18 @@ static void close_judge(void)
 /* The plan, and images of its arguments. */
 static void capture(const struct kgb_case *c)
 {
-	const struct kgb_call_spec spec = {.places = 1};
-	struct kgb_data first, data;
-	struct kgb_call call = {0};
+	const struct kgb_candidate_call_spec spec = {.places = 1};
+	struct kgb_case_data first, data;
+	struct kgb_candidate_call call = {0};
 
-	kgb_data_fill(&first, c, &g.verdict.seed, 0);
+	kgb_case_data_fill(&first, c, &g.verdict.seed, 0);
 	if (kgb_judge_learn(&g.judge, &first, &g.err) < 0 ||
 	    kgb_replay_capture_baseline(&g.judge, &first, &g.plan, &g.err) < 0)
 		give_up(c->name);
 	for (uint32_t slot = 0; slot < SLOTS; slot++) {
-		kgb_data_fill(&data, c, &g.verdict.seed, 1 + slot);
-		kgb_data_shape(&data, &first);
-		if (kgb_call_prepare(&g.judge, &data, &spec, &call, &g.err) < 0)
+		kgb_case_data_fill(&data, c, &g.verdict.seed, 1 + slot);
+		kgb_case_data_shape(&data, &first);
+		if (kgb_candidate_call_prepare(&g.judge, &data, &spec, &call, &g.err) < 0)
 			give_up(c->name);
 		if (slot == 0) {
 			g.arena_bytes = call.arena_bytes;
@@ -149,10 +149,10 @@ static void capture(const struct kgb_case *c)
 				give_up(c->name);
 		}
 		memcpy(g.input + slot * g.arena_bytes, g.judge.image.ptr, g.arena_bytes);
-		kgb_call_release(&call);
-		kgb_data_release(&data);
+		kgb_candidate_call_release(&call);
+		kgb_case_data_release(&data);
 	}
-	kgb_data_release(&first);
+	kgb_case_data_release(&first);
 }
 
 static void forget_capture(void)
@@ -162,15 +162,15 @@ static void forget_capture(void)
 	kgb_close(g.input_fd);
 	kgb_close(g.output_fd);
 	g.input_fd = g.output_fd = -1;
-	kgb_plan_release(&g.plan);
+	kgb_replay_plan_release(&g.plan);
 }
 
 /* ---- processes ---- */
 
 static bool load_plan(void)
 {
-	return kgb_exec_plan(&g.exec, 0, g.plan.record.ptr, g.plan.record.len, EXEC_MS, &g.err) ==
-	       KGB_EXEC_DONE;
+	return kgb_exec_client_plan(&g.exec, 0, g.plan.record.ptr, g.plan.record.len, EXEC_MS,
+				    &g.err) == KGB_EXEC_DONE;
 }
 
 static void start_process(void)
@@ -179,10 +179,10 @@ static void start_process(void)
 
 	/* Memory of a library's own may lie where this process has something else by chance. */
 	for (int i = 0; i < STARTS; i++) {
-		kgb_exec_stop(&g.exec);
-		if (kgb_exec_start(&g.exec, &spec, EXEC_MS, &g.err) != KGB_EXEC_DONE ||
-		    kgb_exec_arena(&g.exec, g.input_fd, g.arena_bytes, SLOTS, g.output_fd,
-				   g.output_bytes, EXEC_MS, &g.err) != KGB_EXEC_DONE)
+		kgb_exec_client_stop(&g.exec);
+		if (kgb_exec_client_start(&g.exec, &spec, EXEC_MS, &g.err) != KGB_EXEC_DONE ||
+		    kgb_exec_client_arena(&g.exec, g.input_fd, g.arena_bytes, SLOTS, g.output_fd,
+					  g.output_bytes, EXEC_MS, &g.err) != KGB_EXEC_DONE)
 			give_up("kgb-exec");
 		if (load_plan())
 			return;
@@ -238,7 +238,7 @@ static void take(struct kgb_exec_run_spec *spec)
 	struct kgb_exec_layout layout;
 
 	kgb_random(&spec->poison, sizeof(spec->poison));
-	if (kgb_exec_time(&g.exec, spec, &layout, EXEC_MS, &g.err) != KGB_EXEC_DONE)
+	if (kgb_exec_client_time(&g.exec, spec, &layout, EXEC_MS, &g.err) != KGB_EXEC_DONE)
 		give_up("samples");
 	memcpy(g.samples, g.output + layout.samples, spec->n_samples * sizeof(g.samples[0]));
 }
@@ -363,7 +363,7 @@ static void vary_within_a_process(void)
 	for (int i = 0; i < SLOTS; i++)
 		add_cell(&again, "again", usual());
 	for (int i = 0; i < SLOTS; i++) {
-		if (kgb_exec_forget(&g.exec, EXEC_MS, &g.err) != KGB_EXEC_DONE)
+		if (kgb_exec_client_forget(&g.exec, EXEC_MS, &g.err) != KGB_EXEC_DONE)
 			give_up("forget");
 		if (!load_plan())
 			give_up("plan");
@@ -401,21 +401,21 @@ static void vary_within_a_process(void)
 /* What the judge's own rounds add: two processes that hold a context at once. */
 static void vary_company(void)
 {
-	struct kgb_exec other = g.exec;
+	struct kgb_exec_client other = g.exec;
 	struct table beside = {.n = 0};
 	struct kgb_exec_layout layout;
 	struct kgb_exec_run_spec spec = usual();
 
-	g.exec = (struct kgb_exec)KGB_EXEC_CLIENT_INIT;
+	g.exec = (struct kgb_exec_client)KGB_EXEC_CLIENT_INIT;
 	start_process();
 	warm_up();
 	spec.n_samples = 4;
 	for (int i = 0; i < 2 * SLOTS; i++) {
-		if (kgb_exec_time(&other, &spec, &layout, EXEC_MS, &g.err) != KGB_EXEC_DONE)
+		if (kgb_exec_client_time(&other, &spec, &layout, EXEC_MS, &g.err) != KGB_EXEC_DONE)
 			give_up("the other process");
 		add_cell(&beside, "in turns", spec);
 	}
-	kgb_exec_stop(&other);
+	kgb_exec_client_stop(&other);
 	print_table("in turns with another process, 4 samples", &beside);
 }
 
@@ -469,7 +469,7 @@ static void explore(const char *text)
 	vary_placements();
 	kgb_jsonw_array_end(&g.w);
 	kgb_jsonw_object_end(&g.w);
-	kgb_exec_stop(&g.exec);
+	kgb_exec_client_stop(&g.exec);
 	forget_capture();
 	close_judge();
 	printf("%lld ms\n\n", (long long)(kgb_mono_ms() - begun_ms));
@@ -492,8 +492,8 @@ int main(int argc, char **argv)
 			return KGB_EXIT_USAGE;
 		json_path = optarg;
 	}
-	if (kgb_places_find(&g.places, NULL, &g.err) < 0 ||
-	    kgb_places_device(&g.places, "cuda", &g.device, &g.err) < 0)
+	if (kgb_judge_paths_find(&g.places, NULL, &g.err) < 0 ||
+	    kgb_judge_paths_device(&g.places, "cuda", &g.device, &g.err) < 0)
 		give_up("places");
 	g.options = (struct kgb_judge_options)KGB_JUDGE_OPTIONS_INIT;
 	g.options.data_dir = g.places.data_dir;

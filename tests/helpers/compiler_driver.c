@@ -55,7 +55,7 @@ static int print_one(struct kgb_compiler *compiler, struct kgb_provenance *prove
 		     const char *path, struct kgb_err *err)
 {
 	KGB_AUTO(buf) struct kgb_buf cubin = KGB_BUF_INIT(0);
-	const struct kgb_claims no_claims = KGB_CLAIMS_INIT;
+	const struct kgb_triton_claims no_claims = KGB_CLAIMS_INIT;
 	struct kgb_image *image = kgb_arena_alloc(&provenance->arena, sizeof(*image));
 	char digest[KGB_SHA256_HEX_LEN];
 
@@ -105,8 +105,8 @@ static int serve(struct kgb_compiler *compiler, struct kgb_provenance *provenanc
 }
 
 /* Nothing but what was made here can be proved: there are no libraries and no claims. */
-static int serve_and_prove(struct kgb_zygote *zygote, const struct kgb_store *proofs, char **argv,
-			   unsigned sm, struct kgb_err *err)
+static int serve_and_prove(struct kgb_zygote *zygote, const struct kgb_disk_cache *proofs,
+			   char **argv, unsigned sm, struct kgb_err *err)
 {
 	KGB_AUTO(free) char *path = kgb_path_join(argv[2], "verify/policy/device.yaml");
 	struct kgb_image_index index = KGB_IMAGE_INDEX_INIT;
@@ -135,12 +135,12 @@ static int run(char **argv, struct kgb_err *err)
 					       .library = argv[3],
 					       .device = KGB_DEVICE_CPU};
 	struct kgb_zygote zygote = {0};
-	struct kgb_store *proofs = NULL;
+	struct kgb_disk_cache *proofs = NULL;
 	int64_t sm;
 
 	if (kgb_parse_i64(argv[5], 1, 999, &sm, err) < 0 ||
-	    kgb_store_new(&proofs, argv[4], KGB_PROOF_CACHE_ENTRY_MAX, KGB_PROOF_CACHE_TOTAL_MAX,
-			  err) < 0)
+	    kgb_disk_cache_new(&proofs, argv[4], KGB_PROOF_CACHE_ENTRY_MAX,
+			       KGB_PROOF_CACHE_TOTAL_MAX, err) < 0)
 		return -1;
 	int rc = kgb_zygote_start(&zygote, KGB_ROLE_COMPILE, &places, err);
 	if (rc == 0)
@@ -148,7 +148,7 @@ static int run(char **argv, struct kgb_err *err)
 	if (rc == 0)
 		rc = serve_and_prove(&zygote, proofs, argv, (unsigned)sm, err);
 	kgb_zygote_stop(&zygote);
-	kgb_store_free(proofs);
+	kgb_disk_cache_free(proofs);
 	return rc;
 }
 

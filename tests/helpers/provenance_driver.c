@@ -73,7 +73,7 @@ static int print_cubin(const char *path, struct kgb_err *err)
 	return 0;
 }
 
-static int add_libraries(const struct kgb_strv *libraries, const struct kgb_store *cache,
+static int add_libraries(const struct kgb_strv *libraries, const struct kgb_disk_cache *cache,
 			 struct kgb_image_index *index, struct kgb_err *err)
 {
 	KGB_AUTO(buf) struct kgb_buf line = KGB_BUF_INIT(0);
@@ -100,10 +100,11 @@ static int add_libraries(const struct kgb_strv *libraries, const struct kgb_stor
 static int make_index(const struct kgb_strv *libraries, const char *dir,
 		      struct kgb_image_index *index, struct kgb_err *err)
 {
-	struct kgb_store *cache = kgb_store_try(dir, KGB_INDEX_ENTRY_MAX, KGB_INDEX_TOTAL_MAX);
+	struct kgb_disk_cache *cache =
+		kgb_disk_cache_try(dir, KGB_INDEX_ENTRY_MAX, KGB_INDEX_TOTAL_MAX);
 	int rc = add_libraries(libraries, cache, index, err);
 
-	kgb_store_free(cache);
+	kgb_disk_cache_free(cache);
 	return rc;
 }
 
@@ -111,7 +112,7 @@ static const char *const kinds[] = {"triton", "library", "none", "undecided"};
 static const char *const owners[] = {"triton", "torch_move", "library", "unknown", "undecided"};
 
 /* A record of one image. */
-static int print_proof(struct kgb_provenance *provenance, const struct kgb_claims *claims,
+static int print_proof(struct kgb_provenance *provenance, const struct kgb_triton_claims *claims,
 		       const char *path, const struct kgb_image *image, const char *kernel,
 		       struct kgb_err *err)
 {
@@ -172,7 +173,7 @@ static void print_launch(const struct kgb_provenance *provenance, const struct k
 }
 
 /* Every launch of a record that the trace library wrote. */
-static int prove_record(struct kgb_provenance *provenance, const struct kgb_claims *claims,
+static int prove_record(struct kgb_provenance *provenance, const struct kgb_triton_claims *claims,
 			const char *path, struct kgb_err *err)
 {
 	KGB_AUTO(buf) struct kgb_buf bytes = KGB_BUF_INIT(0);
@@ -209,7 +210,7 @@ static int read_images(struct kgb_arena *arena, const struct kgb_strv *files,
 }
 
 /* All images as those of one record: the compilations run beside each other. */
-static int prove_together(struct kgb_provenance *provenance, const struct kgb_claims *claims,
+static int prove_together(struct kgb_provenance *provenance, const struct kgb_triton_claims *claims,
 			  struct kgb_image *images, size_t n, struct kgb_err *err)
 {
 	const struct kgb_record record = {.images = images, .n_images = n};
@@ -229,11 +230,11 @@ static int prove_files(struct kgb_provenance *provenance, const struct arguments
 	KGB_AUTO(arena) struct kgb_arena arena = KGB_ARENA_INIT;
 	const struct kgb_strv *files = &arguments->files;
 	struct kgb_image *images = kgb_arena_array(&arena, files->n + 1, sizeof(*images));
-	struct kgb_claims claims = KGB_CLAIMS_INIT;
+	struct kgb_triton_claims claims = KGB_CLAIMS_INIT;
 	int rc;
 
 	if (kgb_fs_read(AT_FDCWD, arguments->claims, KGB_CLAIMS_BYTES_MAX, &text, err) < 0 ||
-	    kgb_claims_parse(text.ptr, text.len, &claims, err) < 0)
+	    kgb_triton_claims_parse(text.ptr, text.len, &claims, err) < 0)
 		return kgb_ctx(err, "%s", arguments->claims);
 	rc = read_images(&arena, files, images, err);
 	if (rc == 0 && arguments->record)
@@ -243,7 +244,7 @@ static int prove_files(struct kgb_provenance *provenance, const struct arguments
 	for (size_t i = 0; i < files->n && rc == 0; i++)
 		rc = print_proof(provenance, &claims, files->items[i], &images[i],
 				 arguments->kernel, err);
-	kgb_claims_release(&claims);
+	kgb_triton_claims_release(&claims);
 	return rc;
 }
 
@@ -259,12 +260,12 @@ static int prove(const struct arguments *arguments, struct kgb_err *err)
 	struct kgb_image_index index = KGB_IMAGE_INDEX_INIT;
 	struct kgb_zygote compiler = {0};
 	struct kgb_provenance *provenance = kgb_xcalloc(1, sizeof(*provenance));
-	struct kgb_store *proofs = NULL;
+	struct kgb_disk_cache *proofs = NULL;
 	int rc = kgb_device_policy_load(policy_path, &policy, err);
 
 	if (rc == 0 && arguments->proofs)
-		rc = kgb_store_new(&proofs, arguments->proofs, KGB_PROOF_CACHE_ENTRY_MAX,
-				   KGB_PROOF_CACHE_TOTAL_MAX, err);
+		rc = kgb_disk_cache_new(&proofs, arguments->proofs, KGB_PROOF_CACHE_ENTRY_MAX,
+					KGB_PROOF_CACHE_TOTAL_MAX, err);
 	if (rc == 0)
 		rc = make_index(&arguments->libraries, arguments->cache, &index, err);
 	if (rc == 0)
@@ -284,7 +285,7 @@ static int prove(const struct arguments *arguments, struct kgb_err *err)
 	kgb_provenance_release(provenance);
 	kgb_free(provenance);
 	kgb_zygote_stop(&compiler);
-	kgb_store_free(proofs);
+	kgb_disk_cache_free(proofs);
 	kgb_image_index_release(&index);
 	kgb_device_policy_free(policy);
 	return rc;

@@ -339,8 +339,9 @@ static bool has_enough(const struct kgb_arg *arg, int64_t n)
 /* Structured fills go with integers of a size that holds what they make. */
 static int fit_structured(const struct expander *x, const struct kgb_arg *arg)
 {
-	const struct kgb_view *view = &arg->view;
-	int64_t n = kgb_view_numel(view), last = view->ndim > 0 ? view->sizes[view->ndim - 1] : 1;
+	const struct kgb_tensor_view *view = &arg->view;
+	int64_t n = kgb_tensor_view_numel(view),
+		last = view->ndim > 0 ? view->sizes[view->ndim - 1] : 1;
 	enum kgb_dtype dtype = view->dtype;
 	bool good = !kgb_dtype_is_float(dtype) && dtype != KGB_DTYPE_BOOL &&
 		    is_whole_number(arg->lo) && is_whole_number(arg->hi) &&
@@ -358,8 +359,8 @@ static int fit_structured(const struct expander *x, const struct kgb_arg *arg)
 		good = good && arg->lo >= 1 &&
 		       (double)n / arg->lo <= (double)kgb_dtype_max_i64(dtype);
 	else if (arg->fill == KGB_FILL_BLOCKS)
-		good = dtype == KGB_DTYPE_UINT8 && kgb_view_is_contiguous(view) && arg->lo >= 2 &&
-		       is_whole_number(arg->lo);
+		good = dtype == KGB_DTYPE_UINT8 && kgb_tensor_view_is_contiguous(view) &&
+		       arg->lo >= 2 && is_whole_number(arg->lo);
 	else if (arg->fill == KGB_FILL_PAIRS)
 		good = dtype == KGB_DTYPE_INT16 || dtype == KGB_DTYPE_INT32;
 	return good ? 0 : fail_case(x, "fill: its numbers do not suit the tensor's type and sizes");
@@ -463,7 +464,7 @@ static int expand_tensor(const struct expander *x, struct kgb_arg *arg)
 		return -1;
 	if (arg->is_absent && arg->param->result >= 0)
 		return fail_case(x, "a tensor that holds a result cannot be null");
-	arg->view = (struct kgb_view){.dtype = x->dtype, .ndim = 1};
+	arg->view = (struct kgb_tensor_view){.dtype = x->dtype, .ndim = 1};
 	if (arg->is_absent)
 		return 0;
 	if (expand_layout(x, arg) < 0 ||
@@ -471,7 +472,7 @@ static int expand_tensor(const struct expander *x, struct kgb_arg *arg)
 	    resolve_text(x, arg->param->fill, "normal", &fill) < 0)
 		return -1;
 	if (kgb_dtype_parse(dtype_name, &dtype, &why) < 0 ||
-	    kgb_view_layout(&arg->view, dtype, sizes, ndim, arg->layout, &why) < 0)
+	    kgb_tensor_view_layout(&arg->view, dtype, sizes, ndim, arg->layout, &why) < 0)
 		return fail_case(x, "%s", why.msg);
 	return parse_fill(x, fill, arg) < 0 ? -1 : fit_fill(x, arg);
 }
@@ -500,12 +501,12 @@ static int check_into(struct expander *x, struct kgb_case *c, size_t i)
 	x->param = arg->param;
 	while (!kgb_str_eq(c->args[k].param->name, arg->param->into))
 		k++; /* the spec's loader has found it */
-	const struct kgb_view *rows = &c->args[k].view;
+	const struct kgb_tensor_view *rows = &c->args[k].view;
 	bool whole = arg->fill == KGB_FILL_INT || arg->fill == KGB_FILL_DISTINCT;
 	if (arg->is_absent || arg->view.dtype != KGB_DTYPE_INT64 || !whole || arg->lo < 0 ||
-	    !kgb_view_is_contiguous(&arg->view) || arg->view.offset != 0)
+	    !kgb_tensor_view_is_contiguous(&arg->view) || arg->view.offset != 0)
 		return fail_case(x, "into: expected contiguous int64 numbers, int or distinct");
-	if (c->args[k].is_absent || rows->ndim != 2 || !kgb_view_is_contiguous(rows) ||
+	if (c->args[k].is_absent || rows->ndim != 2 || !kgb_tensor_view_is_contiguous(rows) ||
 	    rows->offset != 0 || arg->hi >= (double)rows->sizes[0])
 		return fail_case(x, "into: '%s' has not so many rows", arg->param->into);
 	arg->behind = k;
@@ -748,10 +749,10 @@ static void describe_tensor(const struct kgb_case *c, const struct kgb_arg *arg,
 	if (arg->is_absent)
 		kgb_buf_adds(out, "None");
 	else
-		kgb_view_describe(&arg->view, out);
+		kgb_tensor_view_describe(&arg->view, out);
 	if (rows) {
 		kgb_buf_adds(out, " (addresses of rows of ");
-		kgb_view_describe(&rows->view, out);
+		kgb_tensor_view_describe(&rows->view, out);
 		kgb_buf_adds(out, is_changed ? ", in place)" : ")");
 	} else if (is_changed) {
 		kgb_buf_adds(out, " (in place)");
@@ -822,7 +823,7 @@ static const char *fill_name(enum kgb_fill_kind kind)
 
 static void identify_tensor(const struct kgb_arg *arg, struct kgb_buf *out)
 {
-	const struct kgb_view *view = &arg->view;
+	const struct kgb_tensor_view *view = &arg->view;
 	const struct kgb_read *read = &arg->read;
 
 	kgb_buf_addf(out, " %s %s(%.17g,%.17g) at %lld", kgb_dtype_name(view->dtype),
@@ -872,6 +873,6 @@ int64_t kgb_case_elements(const struct kgb_case *c)
 	int64_t n = 0;
 	for (size_t i = 0; i < c->n_args; i++)
 		if (c->args[i].param->kind == KGB_PARAM_TENSOR)
-			n += kgb_view_numel(&c->args[i].view);
+			n += kgb_tensor_view_numel(&c->args[i].view);
 	return n;
 }

@@ -74,7 +74,8 @@ const char *kgb_mode_name(enum kgb_mode mode);
 
 struct kgb_arg {
 	const struct kgb_param *param; /* borrowed from the spec */
-	struct kgb_view view; /* TENSOR; zero for OUT, whose sizes and dtype the reference tells */
+	struct kgb_tensor_view
+		view; /* TENSOR; zero for OUT, whose sizes and dtype the reference tells */
 	bool is_absent; /* TENSOR: its shape is null; None is passed, and `view` has no elements */
 	const char *layout; /* TENSOR, OUT: layout name */
 	enum kgb_fill_kind fill; /* TENSOR; already fitted to the dtype: integers are never NORMAL,

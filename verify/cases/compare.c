@@ -30,7 +30,7 @@ struct binade {
 
 struct context {
 	enum kgb_dtype dtype;
-	const struct kgb_view *view; /* of the candidate */
+	const struct kgb_tensor_view *view; /* of the candidate */
 	const char *candidate;
 	const char *native;
 	const double *ref64;
@@ -478,7 +478,7 @@ static const char *candidate_part(const struct comparison *comparison, int64_t f
 
 	if (comparison->is_contiguous)
 		return x->candidate + (size_t)(x->view->offset + first) * kgb_dtype_size(x->dtype);
-	kgb_view_gather_part(x->view, x->candidate, first, n, buffer);
+	kgb_tensor_view_gather_part(x->view, x->candidate, first, n, buffer);
 	return buffer;
 }
 
@@ -597,12 +597,12 @@ static void compare_piece(void *payload, int64_t begin, int64_t end)
  * there were. */
 static void compare_all(const struct context *x, struct kgb_compare *out)
 {
-	int64_t n = kgb_view_numel(x->view), n_pieces = (n + PIECE - 1) / PIECE;
+	int64_t n = kgb_tensor_view_numel(x->view), n_pieces = (n + PIECE - 1) / PIECE;
 	struct finding total = {.out = {.first_wrong = -1, .reported = -1}};
 	KGB_AUTO(free)
 	struct finding *found = kgb_xcalloc((size_t)n_pieces + 1, sizeof(*found));
 	struct bulk bulk = {0};
-	struct comparison comparison = {x, kgb_view_is_contiguous(x->view), found};
+	struct comparison comparison = {x, kgb_tensor_view_is_contiguous(x->view), found};
 
 	kgb_parallel_for(n, PIECE, compare_piece, &comparison);
 	for (int64_t i = 0; i < n_pieces; i++) {
@@ -627,7 +627,7 @@ static double eps_of_terms(enum kgb_accumulate accumulate, double eps)
 	return accumulate == KGB_ACCUMULATE_RESULT ? eps / 2 : 4 * fmin(eps, (double)FLT_EPSILON);
 }
 
-static void compare_parts(const struct kgb_view *cand_view, const void *candidate,
+static void compare_parts(const struct kgb_tensor_view *cand_view, const void *candidate,
 			  const void *native, const double *ref64, const double *magnitude,
 			  const struct kgb_tolerance *tolerance, struct kgb_compare *out)
 {
@@ -655,16 +655,16 @@ static void compare_parts(const struct kgb_view *cand_view, const void *candidat
 		compare_all(&x, out);
 		return;
 	}
-	measure_native(&x, kgb_view_numel(cand_view));
+	measure_native(&x, kgb_tensor_view_numel(cand_view));
 	compare_all(&x, out);
 	kgb_free(x.binades);
 }
 
-void kgb_compare(const struct kgb_view *cand_view, const void *candidate, const void *native,
+void kgb_compare(const struct kgb_tensor_view *cand_view, const void *candidate, const void *native,
 		 const double *ref64, const double *magnitude,
 		 const struct kgb_tolerance *tolerance, struct kgb_compare *out)
 {
-	const struct kgb_view parts = kgb_view_parts(cand_view);
+	const struct kgb_tensor_view parts = kgb_tensor_view_parts(cand_view);
 
 	compare_parts(&parts, candidate, native, ref64, magnitude, tolerance, out);
 	if (!kgb_dtype_is_complex(cand_view->dtype))
@@ -694,18 +694,18 @@ static bool is_rounding_of(enum kgb_dtype dtype, struct element *e, double slack
 	return low <= e->c && e->c <= high;
 }
 
-void kgb_compare_rounded(const struct kgb_view *cand_view, const void *candidate,
+void kgb_compare_rounded(const struct kgb_tensor_view *cand_view, const void *candidate,
 			 const void *native, const double *ref64, const double *magnitude,
 			 double eps, const struct kgb_tolerance *tolerance, struct kgb_compare *out)
 {
 	enum kgb_dtype dtype = cand_view->dtype;
 	size_t size = kgb_dtype_size(dtype);
-	int64_t n = kgb_view_numel(cand_view);
+	int64_t n = kgb_tensor_view_numel(cand_view);
 	struct finding found = {.out = {.first_wrong = -1, .reported = -1}};
-	struct kgb_view_walk walk;
+	struct kgb_tensor_view_walk walk;
 
-	kgb_view_walk_init(&walk, cand_view);
-	for (int64_t i = 0; i < n; i++, kgb_view_walk_next(&walk)) {
+	kgb_tensor_view_walk_init(&walk, cand_view);
+	for (int64_t i = 0; i < n; i++, kgb_tensor_view_walk_next(&walk)) {
 		const char *c = (const char *)candidate + (size_t)walk.at * size;
 		const char *trusted = (const char *)native + (size_t)i * size;
 		if (i > 0 && memcmp(c, trusted, size) == 0)

@@ -60,14 +60,14 @@ struct kgb_compare {
  * same sizes and dtype. `ref64`: contiguous float64 (ignored for integers and bool). `magnitude`:
  * contiguous float64 or NULL. Sizes were checked by the caller. Large results are compared by
  * several threads; what comes out does not depend on their number. */
-void kgb_compare(const struct kgb_view *cand_view, const void *candidate, const void *native,
+void kgb_compare(const struct kgb_tensor_view *cand_view, const void *candidate, const void *native,
 		 const double *ref64, const double *magnitude,
 		 const struct kgb_tolerance *tolerance, struct kgb_compare *out);
 
 /** The same for results that are rounded to a type far coarser than what they are computed in
  * (quantised): `ref64` is the value before that rounding, known up to ulps * eps * S_i. Right is
  * what the trusted implementation gave, and whatever a number within that of r rounds to. */
-void kgb_compare_rounded(const struct kgb_view *cand_view, const void *candidate,
+void kgb_compare_rounded(const struct kgb_tensor_view *cand_view, const void *candidate,
 			 const void *native, const double *ref64, const double *magnitude,
 			 double eps, const struct kgb_tolerance *tolerance,
 			 struct kgb_compare *out);

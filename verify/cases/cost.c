@@ -6,7 +6,7 @@
 
 struct asker {
 	const struct kgb_case *c;
-	const struct kgb_view *results;
+	const struct kgb_tensor_view *results;
 	size_t n_results;
 };
 
@@ -20,7 +20,8 @@ static const struct kgb_arg *find_arg(const struct kgb_case *c, const char *name
 
 /* A parameter, where an output buffer has the view of its result, or "result", "result1", ...
  * *absent: a tensor for which None is passed. */
-static const struct kgb_view *find_view(const struct asker *asker, const char *name, bool *absent)
+static const struct kgb_tensor_view *find_view(const struct asker *asker, const char *name,
+					       bool *absent)
 {
 	const struct kgb_arg *arg = find_arg(asker->c, name);
 	int64_t number = 0;
@@ -36,7 +37,7 @@ static const struct kgb_view *find_view(const struct asker *asker, const char *n
 }
 
 /* Different bytes: dimensions that repeat the same memory count once. */
-static int64_t distinct_elements(const struct kgb_view *view)
+static int64_t distinct_elements(const struct kgb_tensor_view *view)
 {
 	int64_t n = 1;
 
@@ -45,7 +46,7 @@ static int64_t distinct_elements(const struct kgb_view *view)
 	return n;
 }
 
-static int ask_dim(const struct kgb_view *view, const char *name, int64_t k, int64_t *out,
+static int ask_dim(const struct kgb_tensor_view *view, const char *name, int64_t k, int64_t *out,
 		   struct kgb_err *err)
 {
 	int64_t at = k < 0 ? k + view->ndim : k;
@@ -61,14 +62,14 @@ static int ask_view(const struct asker *asker, enum kgb_expr_ask ask, const char
 		    int64_t *out, struct kgb_err *err)
 {
 	bool absent;
-	const struct kgb_view *view = find_view(asker, name, &absent);
+	const struct kgb_tensor_view *view = find_view(asker, name, &absent);
 
 	if (!view)
 		return kgb_fail(err, KGB_ERR_INVALID, "'%s' is no tensor and no result", name);
 	if (absent)
 		*out = 0;
 	else if (ask == KGB_EXPR_NUMEL)
-		*out = kgb_view_numel(view);
+		*out = kgb_tensor_view_numel(view);
 	else if (ask == KGB_EXPR_SIZE)
 		*out = (int64_t)kgb_dtype_size(view->dtype);
 	else if (ask == KGB_EXPR_BYTES)
@@ -143,7 +144,7 @@ static int evaluate(const struct kgb_spec *spec, struct asker *asker, const stru
 }
 
 int kgb_case_traffic(const struct kgb_spec *spec, const struct kgb_case *c,
-		     const struct kgb_view *results, size_t n_results, int64_t *out,
+		     const struct kgb_tensor_view *results, size_t n_results, int64_t *out,
 		     struct kgb_err *err)
 {
 	struct asker asker = {.c = c, .results = results, .n_results = n_results};
@@ -158,7 +159,7 @@ int kgb_case_traffic(const struct kgb_spec *spec, const struct kgb_case *c,
 }
 
 int kgb_case_cost(const struct kgb_spec *spec, const struct kgb_case *c,
-		  const struct kgb_view *results, size_t n_results, struct kgb_cost *out,
+		  const struct kgb_tensor_view *results, size_t n_results, struct kgb_cost *out,
 		  struct kgb_err *err)
 {
 	struct asker asker = {.c = c, .results = results, .n_results = n_results};
@@ -168,8 +169,8 @@ int kgb_case_cost(const struct kgb_spec *spec, const struct kgb_case *c,
 	    evaluate(spec, &asker, c->interface->flops, "flops", &cost.flops, err) < 0)
 		return -1;
 	for (size_t i = 0; i < n_results; i++)
-		cost.written_bytes +=
-			kgb_view_numel(&results[i]) * (int64_t)kgb_dtype_size(results[i].dtype);
+		cost.written_bytes += kgb_tensor_view_numel(&results[i]) *
+				      (int64_t)kgb_dtype_size(results[i].dtype);
 	if (cost.written_bytes > cost.bytes)
 		cost.written_bytes = cost.bytes;
 	*out = cost;

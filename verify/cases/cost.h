@@ -19,12 +19,12 @@ struct kgb_cost {
  * sizes count). INVALID names the spec's file and line, the case and the part that cannot be
  * counted. */
 KGB_MUST_CHECK int kgb_case_cost(const struct kgb_spec *spec, const struct kgb_case *c,
-				 const struct kgb_view *results, size_t n_results,
+				 const struct kgb_tensor_view *results, size_t n_results,
 				 struct kgb_cost *out, struct kgb_err *err);
 /** About how many bytes the call reads and writes, by the spec's `traffic`, or `bytes` where it has
  * none. Errors are those of kgb_case_cost. */
 KGB_MUST_CHECK int kgb_case_traffic(const struct kgb_spec *spec, const struct kgb_case *c,
-				    const struct kgb_view *results, size_t n_results, int64_t *out,
-				    struct kgb_err *err);
+				    const struct kgb_tensor_view *results, size_t n_results,
+				    int64_t *out, struct kgb_err *err);
 
 #endif

@@ -9,15 +9,15 @@
 #define OUTLIER_PROBABILITY 0.001
 #define OUTLIER_FACTOR 50
 
-static void *element_at(const struct kgb_view *view, void *storage, int64_t at)
+static void *element_at(const struct kgb_tensor_view *view, void *storage, int64_t at)
 {
 	return (char *)storage + (size_t)at * kgb_dtype_size(view->dtype);
 }
 
-static void *random_element(const struct kgb_view *view, void *storage, struct kgb_rng *rng)
+static void *random_element(const struct kgb_tensor_view *view, void *storage, struct kgb_rng *rng)
 {
-	int64_t i = kgb_rng_int(rng, 0, kgb_view_numel(view) - 1);
-	return element_at(view, storage, kgb_view_element(view, i));
+	int64_t i = kgb_rng_int(rng, 0, kgb_tensor_view_numel(view) - 1);
+	return element_at(view, storage, kgb_tensor_view_element(view, i));
 }
 
 /* ---- every element ---- */
@@ -147,7 +147,7 @@ static bool draw(const struct kgb_arg *arg, struct kgb_rng *rng, double *out, si
 /* Where the elements from `first` on are made: in place, or in `buffer`. */
 static char *target(const struct job *job, int64_t first, char *buffer)
 {
-	const struct kgb_view *view = &job->arg->view;
+	const struct kgb_tensor_view *view = &job->arg->view;
 
 	return job->is_contiguous
 		       ? job->storage + (size_t)(view->offset + first) * kgb_dtype_size(view->dtype)
@@ -157,7 +157,7 @@ static char *target(const struct job *job, int64_t first, char *buffer)
 static void deliver(const struct job *job, int64_t first, int64_t n, const char *elements)
 {
 	if (!job->is_contiguous)
-		kgb_view_scatter_part(&job->arg->view, elements, first, n, job->storage);
+		kgb_tensor_view_scatter_part(&job->arg->view, elements, first, n, job->storage);
 }
 
 static void fill_piece(void *payload, int64_t begin, int64_t end)
@@ -181,12 +181,12 @@ static void fill_piece(void *payload, int64_t begin, int64_t end)
 /* One by one, as long as it takes: next to never, as spans are far smaller than 2^64. */
 static void fill_integers_slowly(struct job *job)
 {
-	const struct kgb_view *view = &job->arg->view;
-	int64_t n = kgb_view_numel(view);
-	struct kgb_view_walk walk;
+	const struct kgb_tensor_view *view = &job->arg->view;
+	int64_t n = kgb_tensor_view_numel(view);
+	struct kgb_tensor_view_walk walk;
 
-	kgb_view_walk_init(&walk, view);
-	for (int64_t i = 0; i < n; i++, kgb_view_walk_next(&walk)) {
+	kgb_tensor_view_walk_init(&walk, view);
+	for (int64_t i = 0; i < n; i++, kgb_tensor_view_walk_next(&walk)) {
 		int64_t value = kgb_rng_int(&job->rng, (int64_t)ceil(job->arg->lo),
 					    (int64_t)floor(job->arg->hi));
 		kgb_dtype_store(view->dtype, element_at(view, job->storage, walk.at),
@@ -195,15 +195,15 @@ static void fill_integers_slowly(struct job *job)
 }
 
 /* Elements that share a place are written in their order. */
-static int64_t piece_of(const struct kgb_view *view)
+static int64_t piece_of(const struct kgb_tensor_view *view)
 {
-	return kgb_view_may_overlap(view) ? INT64_C(1) << 40 : PIECE;
+	return kgb_tensor_view_may_overlap(view) ? INT64_C(1) << 40 : PIECE;
 }
 
 static void fill_all(struct job *job)
 {
-	const struct kgb_view *view = &job->arg->view;
-	int64_t n = kgb_view_numel(view);
+	const struct kgb_tensor_view *view = &job->arg->view;
+	int64_t n = kgb_tensor_view_numel(view);
 
 	kgb_parallel_for(n, piece_of(view), fill_piece, job);
 	if (job->is_biased)
@@ -257,17 +257,17 @@ static void pick_piece(void *payload, int64_t begin, int64_t end)
 
 static void fill_from_table(struct job *job)
 {
-	const struct kgb_view *view = &job->arg->view;
+	const struct kgb_tensor_view *view = &job->arg->view;
 	size_t item = kgb_dtype_size(view->dtype);
-	int64_t n = kgb_view_numel(view);
+	int64_t n = kgb_tensor_view_numel(view);
 	struct kgb_arg all = *job->arg;
 	KGB_AUTO(free) char *table = kgb_xreallocarray(NULL, TABLE, item);
 
-	all.view = (struct kgb_view){.dtype = view->dtype,
-				     .ndim = 1,
-				     .sizes = {TABLE},
-				     .strides = {1},
-				     .storage_elements = TABLE};
+	all.view = (struct kgb_tensor_view){.dtype = view->dtype,
+					    .ndim = 1,
+					    .sizes = {TABLE},
+					    .strides = {1},
+					    .storage_elements = TABLE};
 	struct job draws = {.arg = &all, .storage = table, .rng = job->rng, .is_contiguous = true};
 	fill_all(&draws);
 	job->rng = draws.rng;
@@ -289,7 +289,7 @@ static void noise_piece(void *payload, int64_t begin, int64_t end)
 
 static void fill_storage(struct job *job)
 {
-	const struct kgb_view *view = &job->arg->view;
+	const struct kgb_tensor_view *view = &job->arg->view;
 	int64_t n = view->storage_elements * (int64_t)kgb_dtype_size(view->dtype);
 
 	kgb_parallel_for(n, 4 * PIECE, noise_piece, job);
@@ -306,7 +306,7 @@ static void enlarge(enum kgb_dtype dtype, void *p)
 static void outlier_piece(void *payload, int64_t begin, int64_t end)
 {
 	struct job *job = payload;
-	const struct kgb_view *view = &job->arg->view;
+	const struct kgb_tensor_view *view = &job->arg->view;
 	struct kgb_rng rng = job->rng;
 	double uniforms[CHUNK];
 
@@ -317,8 +317,8 @@ static void outlier_piece(void *payload, int64_t begin, int64_t end)
 		for (int64_t i = 0; i < n; i++) {
 			if (uniforms[i] >= OUTLIER_PROBABILITY)
 				continue;
-			enlarge(view->dtype,
-				element_at(view, job->storage, kgb_view_element(view, first + i)));
+			enlarge(view->dtype, element_at(view, job->storage,
+							kgb_tensor_view_element(view, first + i)));
 			job->n_outliers++;
 		}
 	}
@@ -326,8 +326,8 @@ static void outlier_piece(void *payload, int64_t begin, int64_t end)
 
 static void add_outliers(struct job *job)
 {
-	const struct kgb_view *view = &job->arg->view;
-	int64_t n = kgb_view_numel(view);
+	const struct kgb_tensor_view *view = &job->arg->view;
+	int64_t n = kgb_tensor_view_numel(view);
 
 	kgb_parallel_for(n, piece_of(view), outlier_piece, job);
 	kgb_rng_skip(&job->rng, 2 * (uint64_t)n);
@@ -362,9 +362,9 @@ static void store_special_int(enum kgb_dtype dtype, int64_t which, void *p)
 }
 
 /* One of each kind where there is room; small tensors get a few, beginning at any of them. */
-static void add_specials(const struct kgb_view *view, struct kgb_rng *rng, void *storage)
+static void add_specials(const struct kgb_tensor_view *view, struct kgb_rng *rng, void *storage)
 {
-	int64_t quarter = kgb_view_numel(view) / 4;
+	int64_t quarter = kgb_tensor_view_numel(view) / 4;
 	int64_t n = quarter < 1 ? 1 : quarter > 11 ? 11 : quarter;
 	int64_t first = kgb_rng_int(rng, 0, 10);
 
@@ -379,18 +379,19 @@ static void add_specials(const struct kgb_view *view, struct kgb_rng *rng, void 
 
 bool kgb_fill_follows_mode(const struct kgb_arg *arg)
 {
-	return kgb_view_numel(&arg->view) > 0 && !arg->bounded && arg->view.dtype != KGB_DTYPE_BOOL;
+	return kgb_tensor_view_numel(&arg->view) > 0 && !arg->bounded &&
+	       arg->view.dtype != KGB_DTYPE_BOOL;
 }
 
 static void fill_parts(const struct kgb_arg *arg, enum kgb_mode mode, struct kgb_rng *rng,
 		       void *storage)
 {
-	const struct kgb_view *view = &arg->view;
-	int64_t n = kgb_view_numel(view);
+	const struct kgb_tensor_view *view = &arg->view;
+	int64_t n = kgb_tensor_view_numel(view);
 	struct job job = {.arg = arg,
 			  .storage = storage,
 			  .rng = *rng,
-			  .is_contiguous = kgb_view_is_contiguous(view)};
+			  .is_contiguous = kgb_tensor_view_is_contiguous(view)};
 
 	job.rng.has_spare = false;
 	if (n != view->storage_elements)
@@ -415,15 +416,16 @@ static void fill_parts(const struct kgb_arg *arg, enum kgb_mode mode, struct kgb
  * dimension. */
 static void strengthen_diagonals(const struct kgb_arg *arg, void *storage)
 {
-	const struct kgb_view *view = &arg->view;
+	const struct kgb_tensor_view *view = &arg->view;
 	enum kgb_dtype part = kgb_dtype_part(view->dtype);
 	size_t part_size = kgb_dtype_size(part), n_parts = kgb_dtype_size(view->dtype) / part_size;
-	int64_t n = kgb_view_numel(view), last = view->ndim > 0 ? view->sizes[view->ndim - 1] : 1;
+	int64_t n = kgb_tensor_view_numel(view),
+		last = view->ndim > 0 ? view->sizes[view->ndim - 1] : 1;
 
 	for (int64_t i = 0; i < n; i++) {
 		if (i % last % ((int64_t)arg->lo + 1) != 0)
 			continue;
-		char *p = element_at(view, storage, kgb_view_element(view, i));
+		char *p = element_at(view, storage, kgb_tensor_view_element(view, i));
 		for (size_t k = 0; k < n_parts; k++, p += part_size) {
 			double value = kgb_dtype_load(part, p) * sqrt(arg->lo);
 			kgb_dtype_store(part, p, value < 0 ? value - 1 : value + 1);
@@ -435,7 +437,7 @@ void kgb_fill(const struct kgb_arg *arg, enum kgb_mode mode, struct kgb_rng *rng
 {
 	struct kgb_arg parts = *arg;
 
-	parts.view = kgb_view_parts(&arg->view);
+	parts.view = kgb_tensor_view_parts(&arg->view);
 	fill_parts(&parts, mode, rng, storage);
 	if (arg->fill == KGB_FILL_TRIANGLE)
 		strengthen_diagonals(arg, storage);

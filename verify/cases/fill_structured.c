@@ -84,7 +84,7 @@ static int64_t random_pairs(size_t bytes, struct kgb_rng *rng)
 
 static void fill_numbers(const struct kgb_arg *arg, struct kgb_rng *rng, int64_t *out, int64_t n)
 {
-	const struct kgb_view *view = &arg->view;
+	const struct kgb_tensor_view *view = &arg->view;
 	int64_t last = view->ndim > 0 ? view->sizes[view->ndim - 1] : 1;
 
 	if (arg->fill == KGB_FILL_DISTINCT || arg->fill == KGB_FILL_SLOTS)
@@ -114,13 +114,13 @@ static void fill_blocks(const struct kgb_arg *arg, struct kgb_rng *rng, char *by
 	}
 }
 
-static void store_numbers(const struct kgb_view *view, const int64_t *numbers, char *storage)
+static void store_numbers(const struct kgb_tensor_view *view, const int64_t *numbers, char *storage)
 {
-	struct kgb_view_walk walk;
-	int64_t n = kgb_view_numel(view);
+	struct kgb_tensor_view_walk walk;
+	int64_t n = kgb_tensor_view_numel(view);
 
-	kgb_view_walk_init(&walk, view);
-	for (int64_t i = 0; i < n; i++, kgb_view_walk_next(&walk))
+	kgb_tensor_view_walk_init(&walk, view);
+	for (int64_t i = 0; i < n; i++, kgb_tensor_view_walk_next(&walk))
 		kgb_dtype_store_i64(view->dtype,
 				    storage + (size_t)walk.at * kgb_dtype_size(view->dtype),
 				    numbers[i]);
@@ -128,7 +128,7 @@ static void store_numbers(const struct kgb_view *view, const int64_t *numbers, c
 
 void kgb_fill_structured(const struct kgb_arg *arg, struct kgb_rng *rng, void *storage)
 {
-	int64_t n = kgb_view_numel(&arg->view);
+	int64_t n = kgb_tensor_view_numel(&arg->view);
 
 	if (n == 0)
 		return;
@@ -145,15 +145,16 @@ void kgb_fill_structured(const struct kgb_arg *arg, struct kgb_rng *rng, void *s
 void kgb_fill_owners(const struct kgb_arg *arg, void *storage, const struct kgb_arg *offsets,
 		     const void *offsets_storage)
 {
-	const struct kgb_view *bounds = &offsets->view;
-	const int64_t n = kgb_view_numel(&arg->view), n_bounds = kgb_view_numel(bounds);
+	const struct kgb_tensor_view *bounds = &offsets->view;
+	const int64_t n = kgb_tensor_view_numel(&arg->view),
+		      n_bounds = kgb_tensor_view_numel(bounds);
 	KGB_AUTO(free)
 	int64_t *owners = kgb_xreallocarray(NULL, (size_t)n + 1, sizeof(*owners));
 	int64_t owner = 0;
 
 	for (int64_t i = 0; i < n; i++) {
 		for (; owner + 2 < n_bounds; owner++) {
-			int64_t at = kgb_view_element(bounds, owner + 1);
+			int64_t at = kgb_tensor_view_element(bounds, owner + 1);
 			const char *p = (const char *)offsets_storage +
 					(size_t)at * kgb_dtype_size(bounds->dtype);
 			if (kgb_dtype_load_i64(bounds->dtype, p) > i)

@@ -55,7 +55,7 @@ static int find_arg(const struct kgb_case *c, const char *name, int ndim, size_t
 		*out = i;
 		return kgb_dtype_is_float(arg->view.dtype) ||
 				       (ndim != ANY_NDIM && arg->view.ndim != ndim) ||
-				       !kgb_view_is_contiguous(&arg->view)
+				       !kgb_tensor_view_is_contiguous(&arg->view)
 			       ? -1
 			       : 0;
 	}
@@ -73,15 +73,15 @@ static int take_named(struct kgb_case *c, size_t i, char **args, size_t n)
 		return 0;
 	if (find_arg(c, args[1], ANY_NDIM, &read->mask) < 0)
 		return -1;
-	return kgb_view_numel(&c->args[read->table].view) ==
-			       kgb_view_numel(&c->args[read->mask].view)
+	return kgb_tensor_view_numel(&c->args[read->table].view) ==
+			       kgb_tensor_view_numel(&c->args[read->mask].view)
 		       ? 0
 		       : -1;
 }
 
 static int take_pages(struct kgb_case *c, size_t i, char **args)
 {
-	const struct kgb_view *view = &c->args[i].view;
+	const struct kgb_tensor_view *view = &c->args[i].view;
 	struct kgb_read *read = &c->args[i].read;
 
 	if (find_arg(c, args[0], 2, &read->table) < 0 || find_arg(c, args[1], 1, &read->lens) < 0 ||
@@ -92,7 +92,7 @@ static int take_pages(struct kgb_case *c, size_t i, char **args)
 
 static int take_entries(struct kgb_case *c, size_t i, char **args)
 {
-	const struct kgb_view *view = &c->args[i].view;
+	const struct kgb_tensor_view *view = &c->args[i].view;
 	struct kgb_read *read = &c->args[i].read;
 
 	if (view->ndim != 2 || kgb_dtype_is_float(view->dtype) ||
@@ -190,7 +190,7 @@ static bool is_place_read(const struct kgb_read *read, int64_t at)
 
 static int64_t number_at(const struct kgb_case *c, size_t i, void *const *storages, int64_t at)
 {
-	const struct kgb_view *view = &c->args[i].view;
+	const struct kgb_tensor_view *view = &c->args[i].view;
 	size_t size = kgb_dtype_size(view->dtype);
 
 	return kgb_dtype_load_i64(view->dtype,
@@ -202,7 +202,7 @@ static bool *find_named(const struct kgb_case *c, const struct kgb_arg *arg, voi
 {
 	const struct kgb_read *read = &arg->read;
 	const int64_t n_items = arg->view.sizes[0];
-	const int64_t n = kgb_view_numel(&c->args[read->table].view);
+	const int64_t n = kgb_tensor_view_numel(&c->args[read->table].view);
 	bool *has = kgb_xcalloc((size_t)n_items + 1, sizeof(*has));
 
 	for (int64_t k = 0; k < n; k++) {
@@ -217,7 +217,7 @@ static bool *find_named(const struct kgb_case *c, const struct kgb_arg *arg, voi
 /* For each place of each block: is a token there? */
 static bool *find_tokens(const struct kgb_case *c, const struct kgb_arg *arg, void *const *storages)
 {
-	const struct kgb_view *table = &c->args[arg->read.table].view;
+	const struct kgb_tensor_view *table = &c->args[arg->read.table].view;
 	const int64_t n_blocks = arg->view.sizes[0], places = arg->view.sizes[arg->read.dim];
 	bool *has = kgb_xcalloc((size_t)(n_blocks * places) + 1, sizeof(*has));
 
@@ -282,8 +282,8 @@ static bool is_read(const struct walk *w, int64_t e)
 
 static struct walk walk_of(const struct kgb_case *c, size_t i, void *const *storages)
 {
-	const struct kgb_view *view = &c->args[i].view;
-	const int64_t n = kgb_view_numel(view);
+	const struct kgb_tensor_view *view = &c->args[i].view;
+	const int64_t n = kgb_tensor_view_numel(view);
 	struct walk w = {.c = c, .arg = &c->args[i], .storages = storages, .inner = 1};
 
 	w.first = n / view->sizes[0];
@@ -297,7 +297,7 @@ static void fill_arg(const struct kgb_case *c, size_t i, void *const *storages, 
 {
 	const struct kgb_arg *arg = &c->args[i];
 	const size_t size = kgb_dtype_size(arg->view.dtype);
-	const int64_t n = kgb_view_numel(&arg->view);
+	const int64_t n = kgb_tensor_view_numel(&arg->view);
 	struct walk w = walk_of(c, i, storages);
 	KGB_AUTO(free) bool *has = find_marked(c, arg, storages);
 	w.has = has;
@@ -321,7 +321,7 @@ static bool goes_by_numbers(const struct kgb_read *read)
 }
 
 /* Numbers that are not read themselves name nothing: so these come first. */
-void kgb_unread_fill(const struct kgb_case *c, void *const *storages, uint8_t byte)
+void kgb_read_mask_fill(const struct kgb_case *c, void *const *storages, uint8_t byte)
 {
 	for (int by_numbers = 0; by_numbers <= 1; by_numbers++)
 		for (size_t i = 0; i < c->n_args; i++)
@@ -333,7 +333,7 @@ void kgb_unread_fill(const struct kgb_case *c, void *const *storages, uint8_t by
 /* Where that depends on no data. */
 static bool is_all_read(const struct kgb_arg *arg)
 {
-	const struct kgb_view *view = &arg->view;
+	const struct kgb_tensor_view *view = &arg->view;
 
 	if (goes_by_numbers(&arg->read) || arg->read.shape == KGB_READ_ENTRIES)
 		return false;
@@ -346,13 +346,13 @@ static bool is_all_read(const struct kgb_arg *arg)
 int kgb_read_parse(struct kgb_case *c, size_t i, const char *text, struct kgb_err *err)
 {
 	const struct form *form = find_form(text);
-	const struct kgb_view *view = &c->args[i].view;
+	const struct kgb_tensor_view *view = &c->args[i].view;
 
 	if (!form)
 		return kgb_fail(err, KGB_ERR_INVALID,
 				"'%.80s' is none of the forms in docs/operator-spec.md", text);
-	if (view->dtype == KGB_DTYPE_BOOL || view->ndim == 0 || kgb_view_numel(view) == 0 ||
-	    !kgb_view_is_contiguous(view))
+	if (view->dtype == KGB_DTYPE_BOOL || view->ndim == 0 || kgb_tensor_view_numel(view) == 0 ||
+	    !kgb_tensor_view_is_contiguous(view))
 		return kgb_fail(err, KGB_ERR_INVALID,
 				"the tensor must be contiguous, have elements, and not be bool");
 	if (take_args(c, i, form, text + strlen(form->name)) < 0)

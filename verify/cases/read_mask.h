@@ -51,6 +51,6 @@ KGB_MUST_CHECK int kgb_read_parse(struct kgb_case *c, size_t i, const char *text
 /** Does an argument have parts that must not be read? */
 bool kgb_case_has_unread(const struct kgb_case *c);
 /** Set every byte of what is not read in the arguments' storages. */
-void kgb_unread_fill(const struct kgb_case *c, void *const *storages, uint8_t byte);
+void kgb_read_mask_fill(const struct kgb_case *c, void *const *storages, uint8_t byte);
 
 #endif

@@ -14,7 +14,7 @@
 #include "base/system/fs.h"
 #include "verify/gpu/gpu_devices.h"
 
-static int find_python(struct kgb_places *places, const char *python, struct kgb_err *err)
+static int find_python(struct kgb_judge_paths *places, const char *python, struct kgb_err *err)
 {
 	const char *env = getenv("KGB_PYTHON");
 
@@ -43,12 +43,12 @@ static int find_python(struct kgb_places *places, const char *python, struct kgb
 	return 0;
 }
 
-int kgb_places_find(struct kgb_places *places, const char *python, struct kgb_err *err)
+int kgb_judge_paths_find(struct kgb_judge_paths *places, const char *python, struct kgb_err *err)
 {
 	const char *data_dir = getenv("KGB_DATA_DIR");
 	KGB_AUTO(free) char *self = kgb_path_self_dir();
 
-	*places = (struct kgb_places){0};
+	*places = (struct kgb_judge_paths){0};
 	places->data_dir = kgb_path_real(data_dir && data_dir[0] ? data_dir : KGB_SOURCE_DIR, err);
 	if (!places->data_dir)
 		return kgb_ctx(err, "data directory (KGB_DATA_DIR)");
@@ -58,23 +58,23 @@ int kgb_places_find(struct kgb_places *places, const char *python, struct kgb_er
 		places->trace_library = kgb_path_real(trace, err);
 	places->library = kgb_path_real(library, err);
 	if (!places->library || find_python(places, python, err) < 0) {
-		kgb_places_release(places);
+		kgb_judge_paths_release(places);
 		return -1;
 	}
 	return 0;
 }
 
-void kgb_places_release(struct kgb_places *places)
+void kgb_judge_paths_release(struct kgb_judge_paths *places)
 {
 	kgb_free(places->data_dir);
 	kgb_free(places->python);
 	kgb_free(places->library);
 	kgb_free(places->trace_library);
-	*places = (struct kgb_places){0};
+	*places = (struct kgb_judge_paths){0};
 }
 
-int kgb_places_device(const struct kgb_places *places, const char *text,
-		      struct kgb_zygote_spec *spec, struct kgb_err *err)
+int kgb_judge_paths_device(const struct kgb_judge_paths *places, const char *text,
+			   struct kgb_zygote_spec *spec, struct kgb_err *err)
 {
 	int64_t number = 0;
 	int device;

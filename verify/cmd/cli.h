@@ -14,21 +14,21 @@ int kgb_cmd_zygotes(int argc, char **argv);
 int kgb_cmd_lint(int argc, char **argv);
 
 /** Where things lie; all malloc'ed. */
-struct kgb_places {
+struct kgb_judge_paths {
 	char *data_dir; /* $KGB_DATA_DIR or the source tree */
 	char *python; /* option, $KGB_PYTHON, or .deps/venv of the data directory; absolute */
 	char *library; /* lib/kgb/_kgbrun.abi3.so beside the bin directory of this program */
 	char *trace_library; /* libkgb_trace.so there; NULL: built without CUDA */
 };
 /** `python` may be NULL. UNAVAILABLE with the remedy when something is missing. */
-KGB_MUST_CHECK int kgb_places_find(struct kgb_places *places, const char *python,
-				   struct kgb_err *err);
-void kgb_places_release(struct kgb_places *places);
+KGB_MUST_CHECK int kgb_judge_paths_find(struct kgb_judge_paths *places, const char *python,
+					struct kgb_err *err);
+void kgb_judge_paths_release(struct kgb_judge_paths *places);
 /** What `--device` means: "cpu", "cuda", "cuda:N", or "auto" (NULL too): the first GPU where there
  * is one and this build can use it, else the CPU. Writes to spec->device and ->trace_library.
  * INVALID, UNAVAILABLE. */
-KGB_MUST_CHECK int kgb_places_device(const struct kgb_places *places, const char *text,
-				     struct kgb_zygote_spec *spec, struct kgb_err *err);
+KGB_MUST_CHECK int kgb_judge_paths_device(const struct kgb_judge_paths *places, const char *text,
+					  struct kgb_zygote_spec *spec, struct kgb_err *err);
 
 /** End with SIGKILL when the parent ends; exits at once when it already has, which only its process
  * number `pid_text` tells from a parent that took over. INVALID. */

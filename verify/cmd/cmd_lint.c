@@ -34,7 +34,7 @@ struct arguments {
 struct work {
 	const struct kgb_lint_options *options;
 	const struct kgb_strv *names, *paths;
-	struct kgb_store *kept; /* NULL: none */
+	struct kgb_disk_cache *kept; /* NULL: none */
 	bool json;
 	pthread_mutex_t lock; /* of everything below, and of stdout */
 	size_t next;
@@ -128,8 +128,8 @@ static bool recall(const struct work *work, const char *path, struct kgb_lint_re
 	memcpy(report->spec_sha256, spec.sha256, sizeof(report->spec_sha256));
 	report->n_interfaces = spec.n_interfaces;
 	kgb_spec_release(&spec);
-	if (!kept_key(work, report->spec_sha256, key) || !kgb_store_get(work->kept, key, &entry) ||
-	    entry.len != 2 * sizeof(uint64_t))
+	if (!kept_key(work, report->spec_sha256, key) ||
+	    !kgb_disk_cache_get(work->kept, key, &entry) || entry.len != 2 * sizeof(uint64_t))
 		return false;
 	uint64_t counts[2];
 	memcpy(counts, entry.ptr, sizeof(counts));
@@ -145,7 +145,7 @@ static void keep(const struct work *work, const struct kgb_lint_report *report)
 	char key[KGB_SHA256_HEX_LEN];
 
 	if (report->n_problems == 0 && kept_key(work, report->spec_sha256, key))
-		kgb_store_put(work->kept, key, counts, sizeof(counts));
+		kgb_disk_cache_put(work->kept, key, counts, sizeof(counts));
 }
 
 /* ---- threads ---- */
@@ -229,7 +229,7 @@ static size_t count_jobs(const struct arguments *a, int device, size_t n)
 	return jobs < n ? jobs : n;
 }
 
-static int start_zygote(const struct kgb_places *places, struct kgb_zygote_spec *spec,
+static int start_zygote(const struct kgb_judge_paths *places, struct kgb_zygote_spec *spec,
 			struct kgb_zygote *zygote, struct kgb_err *err)
 {
 	spec->python = places->python;
@@ -242,7 +242,7 @@ static int start_zygote(const struct kgb_places *places, struct kgb_zygote_spec 
 }
 
 /* -1 *err; else how many operators are not good. */
-static int lint_chosen(const struct arguments *a, const struct kgb_places *places,
+static int lint_chosen(const struct arguments *a, const struct kgb_judge_paths *places,
 		       const struct kgb_strv *names, const struct kgb_strv *paths,
 		       struct kgb_err *err)
 {
@@ -250,7 +250,7 @@ static int lint_chosen(const struct arguments *a, const struct kgb_places *place
 	struct kgb_lint_options options = {.judge = &judge, .seed = a->seed};
 	struct kgb_zygote_spec device = {0}, cpu = {.device = KGB_DEVICE_CPU};
 	struct work work = {.options = &options, .names = names, .paths = paths, .json = a->json};
-	int rc = kgb_places_device(places, a->device, &device, err);
+	int rc = kgb_judge_paths_device(places, a->device, &device, err);
 
 	pthread_rwlock_t quiet;
 	pthread_rwlockattr_t waiting_first;
@@ -268,11 +268,11 @@ static int lint_chosen(const struct arguments *a, const struct kgb_places *place
 	if (rc == 0) {
 		KGB_AUTO(free) char *dir = kgb_cache_dir("lints");
 		if (!a->no_cache && judge.device == KGB_DEVICE_CPU && !a->timed)
-			work.kept = kgb_store_try(dir, KEPT_MAX, KEPT_TOTAL);
+			work.kept = kgb_disk_cache_try(dir, KEPT_MAX, KEPT_TOTAL);
 		pthread_mutex_init(&work.lock, NULL);
 		run_threads(&work, count_jobs(a, judge.device, names->n));
 		pthread_mutex_destroy(&work.lock);
-		kgb_store_free(work.kept);
+		kgb_disk_cache_free(work.kept);
 		rc = (int)work.n_bad;
 	}
 	kgb_zygote_stop(&options.zygote);
@@ -283,7 +283,7 @@ static int lint_chosen(const struct arguments *a, const struct kgb_places *place
 }
 
 /* 0 or 1: how many datasets are not good. */
-static int lint_names(const struct arguments *a, const struct kgb_places *places,
+static int lint_names(const struct arguments *a, const struct kgb_judge_paths *places,
 		      const struct kgb_strv *names, struct kgb_err *err)
 {
 	struct kgb_lint_report report = {0};
@@ -304,9 +304,9 @@ static int lint_all(const struct arguments *a, char **typed, size_t n_typed, str
 {
 	KGB_AUTO(strv) struct kgb_strv names = KGB_STRV_INIT;
 	KGB_AUTO(strv) struct kgb_strv paths = KGB_STRV_INIT;
-	struct kgb_places places = {0};
+	struct kgb_judge_paths places = {0};
 	int n_bad = 0;
-	int rc = kgb_places_find(&places, a->python, err);
+	int rc = kgb_judge_paths_find(&places, a->python, err);
 
 	if (rc == 0)
 		rc = choose(a, places.data_dir, typed, n_typed, &names, &paths, err);
@@ -314,7 +314,7 @@ static int lint_all(const struct arguments *a, char **typed, size_t n_typed, str
 		rc = n_bad = lint_names(a, &places, &names, err);
 	if (rc >= 0)
 		rc = lint_chosen(a, &places, &names, &paths, err);
-	kgb_places_release(&places);
+	kgb_judge_paths_release(&places);
 	return rc < 0 ? rc : rc + n_bad;
 }
 

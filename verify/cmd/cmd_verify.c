@@ -222,16 +222,16 @@ static int write_verdict(const struct kgb_verdict *verdict, int fd, struct kgb_e
 
 static int verify(struct arguments *a, struct kgb_err *err)
 {
-	struct kgb_places places = {0};
+	struct kgb_judge_paths places = {0};
 	struct kgb_verdict *verdict = kgb_xmalloc(sizeof(*verdict));
 	KGB_AUTO(free) char *spec = NULL;
 	struct kgb_zygote_spec device = {0};
 	int fd = verdict_fd(a, err);
-	int rc = fd < 0 ? -1 : kgb_places_find(&places, a->python, err);
+	int rc = fd < 0 ? -1 : kgb_judge_paths_find(&places, a->python, err);
 
 	kgb_verdict_init(verdict);
 	if (rc == 0)
-		rc = kgb_places_device(&places, a->device, &device, err);
+		rc = kgb_judge_paths_device(&places, a->device, &device, err);
 	if (rc == 0 && device.device == KGB_DEVICE_CPU && a->options.baseline != KGB_BASELINE_TORCH)
 		rc = kgb_fail(err, KGB_ERR_INVALID, "--baseline '%s' needs a GPU",
 			      a->options.baseline_path);
@@ -251,7 +251,7 @@ static int verify(struct arguments *a, struct kgb_err *err)
 		rc = write_verdict(verdict, fd, err);
 	kgb_verdict_release(verdict);
 	kgb_free(verdict);
-	kgb_places_release(&places);
+	kgb_judge_paths_release(&places);
 	return rc;
 }
 

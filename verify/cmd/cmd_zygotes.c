@@ -84,15 +84,15 @@ static int parse(struct arguments *a, int argc, char **argv, struct kgb_err *err
 	return 0;
 }
 
-static int start(struct server *server, const struct arguments *a, const struct kgb_places *places,
-		 struct kgb_err *err)
+static int start(struct server *server, const struct arguments *a,
+		 const struct kgb_judge_paths *places, struct kgb_err *err)
 {
 	struct kgb_zygote_spec spec = {.python = places->python,
 				       .data_dir = places->data_dir,
 				       .library = places->library,
 				       .cupti = a->cupti};
 
-	if (kgb_places_device(places, a->device, &spec, err) < 0)
+	if (kgb_judge_paths_device(places, a->device, &spec, err) < 0)
 		return -1;
 	spec.spares = a->spares != AS_DEVICE          ? (int)a->spares
 		      : spec.device == KGB_DEVICE_CPU ? SPARES_CPU
@@ -200,13 +200,13 @@ int kgb_cmd_zygotes(int argc, char **argv)
 {
 	struct server server = {.listeners = {-1, -1, -1}, .signals = -1, .dir_fd = -1};
 	struct kgb_err err = KGB_ERR_INIT;
-	struct kgb_places places = {0};
+	struct kgb_judge_paths places = {0};
 	struct arguments a = {.spares = AS_DEVICE};
 
 	(void)signal(SIGPIPE, SIG_IGN);
 	if (parse(&a, argc, argv, &err) < 0)
 		return kgb_exit_of(&err);
-	int rc = kgb_places_find(&places, a.python, &err);
+	int rc = kgb_judge_paths_find(&places, a.python, &err);
 	if (rc == 0)
 		rc = start(&server, &a, &places, &err);
 	/* After the children were started: they must not inherit blocked signals. */
@@ -218,6 +218,6 @@ int kgb_cmd_zygotes(int argc, char **argv)
 		rc = serve(&server, &err);
 	}
 	stop(&server);
-	kgb_places_release(&places);
+	kgb_judge_paths_release(&places);
 	return rc < 0 ? kgb_exit_of(&err) : KGB_EXIT_OK;
 }

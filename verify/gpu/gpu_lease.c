@@ -61,8 +61,8 @@ static int wait_for(int fd, int kind, int device, int64_t deadline_ms, struct kg
 	return 0;
 }
 
-int kgb_lease_take(struct kgb_lease *lease, int device, bool alone, int64_t deadline_ms,
-		   struct kgb_err *err)
+int kgb_gpu_lease_take(struct kgb_gpu_lease *lease, int device, bool alone, int64_t deadline_ms,
+		       struct kgb_err *err)
 {
 	const int kind = alone ? LOCK_EX : LOCK_SH;
 	KGB_AUTO(fd) int turn = -1;
@@ -76,13 +76,13 @@ int kgb_lease_take(struct kgb_lease *lease, int device, bool alone, int64_t dead
 	if (open_lock("gpu-turn", (size_t)device, &turn, err) < 0 ||
 	    wait_for(turn, kind, device, deadline_ms, err) < 0 ||
 	    wait_for(lease->fd, kind, device, deadline_ms, err) < 0) {
-		kgb_lease_give(lease);
+		kgb_gpu_lease_give(lease);
 		return -1;
 	}
 	return 0;
 }
 
-void kgb_lease_give(struct kgb_lease *lease)
+void kgb_gpu_lease_give(struct kgb_gpu_lease *lease)
 {
 	kgb_close(lease->fd);
 	lease->fd = -1;

@@ -18,7 +18,7 @@
  * processes to start. This comes on top of its own time. */
 #define KGB_WAITS_MAX_MS (INT64_C(300) * 1000)
 
-struct kgb_lease {
+struct kgb_gpu_lease {
 	int fd; /* -1: none */
 };
 #define KGB_LEASE_NONE   \
@@ -28,10 +28,10 @@ struct kgb_lease {
 
 /** Take the lease of device number `device`, or turn the one that is held into the other kind, and
  * wait for others until `deadline_ms` (monotonic): TIMEOUT then, and nothing is held. */
-KGB_MUST_CHECK int kgb_lease_take(struct kgb_lease *lease, int device, bool alone,
-				  int64_t deadline_ms, struct kgb_err *err);
+KGB_MUST_CHECK int kgb_gpu_lease_take(struct kgb_gpu_lease *lease, int device, bool alone,
+				      int64_t deadline_ms, struct kgb_err *err);
 /** Accepts one that holds nothing. */
-void kgb_lease_give(struct kgb_lease *lease);
+void kgb_gpu_lease_give(struct kgb_gpu_lease *lease);
 
 #define KGB_SEATS_MAX 32
 

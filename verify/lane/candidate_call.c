@@ -29,12 +29,12 @@ enum {
 
 #define say(judge, ...) kgb_arena_printf(&(judge)->verdict->arena, __VA_ARGS__)
 
-static size_t storage_bytes(const struct kgb_view *view)
+static size_t storage_bytes(const struct kgb_tensor_view *view)
 {
 	return (size_t)view->storage_elements * kgb_dtype_size(view->dtype);
 }
 
-size_t kgb_call_holder(const struct kgb_case *c, size_t i)
+size_t kgb_candidate_call_holder(const struct kgb_case *c, size_t i)
 {
 	for (size_t k = 0; k < c->n_args; k++)
 		if (c->args[k].param->result == (int)i)
@@ -44,7 +44,8 @@ size_t kgb_call_holder(const struct kgb_case *c, size_t i)
 
 /* ---- layout ---- */
 
-static int lay_out_views(const struct kgb_data *data, struct kgb_call *call, struct kgb_err *err)
+static int lay_out_views(const struct kgb_case_data *data, struct kgb_candidate_call *call,
+			 struct kgb_err *err)
 {
 	const struct kgb_case *c = data->kase;
 
@@ -54,15 +55,15 @@ static int lay_out_views(const struct kgb_data *data, struct kgb_call *call, str
 			call->views[i] = arg->view;
 		if (arg->param->kind != KGB_PARAM_OUT)
 			continue;
-		const struct kgb_view *truth = &data->results[arg->param->result].view;
-		if (kgb_view_layout(&call->views[i], truth->dtype, truth->sizes, truth->ndim,
-				    arg->layout, err) < 0)
+		const struct kgb_tensor_view *truth = &data->results[arg->param->result].view;
+		if (kgb_tensor_view_layout(&call->views[i], truth->dtype, truth->sizes, truth->ndim,
+					   arg->layout, err) < 0)
 			return kgb_ctx(err, "case '%s': parameter '%s'", c->name, arg->param->name);
 	}
 	return 0;
 }
 
-static bool has_storage(const struct kgb_case *c, const struct kgb_call *call, size_t i)
+static bool has_storage(const struct kgb_case *c, const struct kgb_candidate_call *call, size_t i)
 {
 	return c->args[i].param->kind != KGB_PARAM_VALUE && call->views[i].storage_elements > 0;
 }
@@ -82,7 +83,7 @@ static size_t round_up(size_t bytes, size_t granule)
 }
 
 /* Bytes of a storage up to where its page ends. */
-static size_t tight_bytes(const struct kgb_view *view)
+static size_t tight_bytes(const struct kgb_tensor_view *view)
 {
 	return round_up(storage_bytes(view), TIGHT_ALIGN);
 }
@@ -103,7 +104,7 @@ static size_t next_place(const struct kgb_case *c, size_t used, size_t bytes, st
 /* Storages in random order, one behind the other with guards between. `alike`: so much behind a
  * multiple of STORAGE_ALIGN as its tight place is. */
 static void place_loosely(const struct kgb_case *c, const size_t *order, bool alike,
-			  struct kgb_rng *rng, struct kgb_call *call)
+			  struct kgb_rng *rng, struct kgb_candidate_call *call)
 {
 	size_t used = GUARD_BYTES;
 
@@ -127,7 +128,7 @@ static void place_loosely(const struct kgb_case *c, const size_t *order, bool al
 /* Storages in random order, each at the end of pages of its own, with empty pages between. The
  * guard before one ends where its pages begin; behind it there is next to none. */
 static void place_tightly(const struct kgb_case *c, const size_t *order, struct kgb_rng *rng,
-			  struct kgb_call *call)
+			  struct kgb_candidate_call *call)
 {
 	size_t used = 0;
 
@@ -150,19 +151,20 @@ static void place_tightly(const struct kgb_case *c, const size_t *order, struct 
 		call->parts[call->n_parts++] = (struct kgb_part){0, GUARD_BYTES};
 }
 
-static void place_storages(const struct kgb_case *c, enum kgb_arrangement arrangement,
-			   struct kgb_rng *rng, struct kgb_call *call)
+static void place_storages(const struct kgb_case *c, enum kgb_placement arrangement,
+			   struct kgb_rng *rng, struct kgb_candidate_call *call)
 {
 	size_t order[KGB_MAX_ARGS];
 
 	shuffle(order, c->n_args, rng);
-	if (arrangement == KGB_ARRANGED_TIGHTLY)
+	if (arrangement == KGB_PLACED_TIGHT)
 		place_tightly(c, order, rng, call);
 	else
-		place_loosely(c, order, arrangement == KGB_ARRANGED_ALIKE, rng, call);
+		place_loosely(c, order, arrangement == KGB_PLACED_ALIKE, rng, call);
 }
 
-void kgb_call_copy_parts(const struct kgb_call *call, char *to, const char *from)
+void kgb_candidate_call_copy_parts(const struct kgb_candidate_call *call, char *to,
+				   const char *from)
 {
 	for (size_t i = 0; i < call->n_parts; i++)
 		kgb_parallel_copy(to + call->parts[i].at, from + call->parts[i].at,
@@ -181,7 +183,7 @@ static void add_noise(struct kgb_judge *judge, struct kgb_rng *rng, char *out, s
 	}
 }
 
-void kgb_call_resize(struct kgb_buf *buf, size_t len)
+void kgb_candidate_call_resize(struct kgb_buf *buf, size_t len)
 {
 	if (buf->cap <= len) {
 		kgb_buf_release(buf);
@@ -195,14 +197,14 @@ void kgb_call_resize(struct kgb_buf *buf, size_t len)
 
 /* Numbers of rows become the rows' addresses. The arena lies at the same place in every process
  * that has one. */
-static void write_addresses(const struct kgb_data *data, const struct kgb_call *call, size_t i,
-			    char *image)
+static void write_addresses(const struct kgb_case_data *data, const struct kgb_candidate_call *call,
+			    size_t i, char *image)
 {
 	const struct kgb_arg *arg = &data->kase->args[i];
-	const struct kgb_view *rows = &call->views[arg->behind];
+	const struct kgb_tensor_view *rows = &call->views[arg->behind];
 	uint64_t first = KGB_ARENA_ADDRESS + call->at[arg->behind];
 	uint64_t row_bytes = (uint64_t)rows->sizes[1] * kgb_dtype_size(rows->dtype);
-	int64_t n = kgb_view_numel(&call->views[i]);
+	int64_t n = kgb_tensor_view_numel(&call->views[i]);
 
 	for (int64_t k = 0; k < n; k++) {
 		uint64_t address;
@@ -214,12 +216,12 @@ static void write_addresses(const struct kgb_data *data, const struct kgb_call *
 }
 
 /* Guards, inputs, poisoned buffers: first here, then in the arena. */
-static void write_image(struct kgb_judge *judge, const struct kgb_data *data, int repetition,
-			struct kgb_rng *rng, struct kgb_call *call)
+static void write_image(struct kgb_judge *judge, const struct kgb_case_data *data, int repetition,
+			struct kgb_rng *rng, struct kgb_candidate_call *call)
 {
 	const struct kgb_case *c = data->kase;
 
-	kgb_call_resize(&judge->image, call->arena_bytes);
+	kgb_candidate_call_resize(&judge->image, call->arena_bytes);
 	for (size_t i = 0; i < call->n_parts; i++)
 		add_noise(judge, rng, judge->image.ptr + call->parts[i].at, call->parts[i].bytes);
 	for (size_t i = 0; i < c->n_args; i++) {
@@ -236,10 +238,10 @@ static void write_image(struct kgb_judge *judge, const struct kgb_data *data, in
 
 static size_t result_bytes(const struct kgb_truth *truth)
 {
-	return (size_t)kgb_view_numel(&truth->view) * kgb_dtype_size(truth->view.dtype);
+	return (size_t)kgb_tensor_view_numel(&truth->view) * kgb_dtype_size(truth->view.dtype);
 }
 
-static size_t out_bytes(const struct kgb_data *data)
+static size_t out_bytes(const struct kgb_case_data *data)
 {
 	size_t sum = 0;
 
@@ -258,9 +260,9 @@ static void write_entry(struct kgb_jsonw *w, const struct kgb_interface *interfa
 }
 
 /* `native`: the operator's own implementation is called, not an entry of a kernel file. */
-static int send_call(struct kgb_worker *worker, const struct kgb_data *data,
-		     const struct kgb_call_spec *spec, bool native, struct kgb_rng *rng,
-		     const struct kgb_call *call, struct kgb_err *err)
+static int send_call(struct kgb_worker *worker, const struct kgb_case_data *data,
+		     const struct kgb_candidate_call_spec *spec, bool native, struct kgb_rng *rng,
+		     const struct kgb_candidate_call *call, struct kgb_err *err)
 {
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(KGB_WIRE_REQUEST_MAX);
 	struct kgb_jsonw w;
@@ -303,15 +305,16 @@ static int send_call(struct kgb_worker *worker, const struct kgb_data *data,
 }
 
 /* Contiguous elements of a view into our snapshot of the arena. */
-static void *gather(const struct kgb_judge *judge, const struct kgb_call *call, size_t arg)
+static void *gather(const struct kgb_judge *judge, const struct kgb_candidate_call *call,
+		    size_t arg)
 {
-	const struct kgb_view *view = &call->views[arg];
-	int64_t n = kgb_view_numel(view);
+	const struct kgb_tensor_view *view = &call->views[arg];
+	int64_t n = kgb_tensor_view_numel(view);
 
 	if (n == 0)
 		return NULL;
 	char *values = kgb_xreallocarray(NULL, (size_t)n, kgb_dtype_size(view->dtype));
-	kgb_view_gather(view, judge->after.ptr + call->at[arg], values);
+	kgb_tensor_view_gather(view, judge->after.ptr + call->at[arg], values);
 	return values;
 }
 
@@ -319,7 +322,7 @@ static void *gather(const struct kgb_judge *judge, const struct kgb_call *call, 
 static void *take_output(const struct kgb_judge *judge, const struct kgb_truth *truth,
 			 const struct kgb_wire_output *output)
 {
-	const struct kgb_shared *shared = &judge->runner_memory;
+	const struct kgb_shared_arena *shared = &judge->runner_memory;
 	size_t n = result_bytes(truth);
 
 	if (n == 0 || (size_t)output->n_bytes != n || output->dtype != truth->view.dtype ||
@@ -330,35 +333,35 @@ static void *take_output(const struct kgb_judge *judge, const struct kgb_truth *
 	return values;
 }
 
-void kgb_call_take_held(const struct kgb_judge *judge, const struct kgb_data *data,
-			struct kgb_call *call)
+void kgb_candidate_call_take_held(const struct kgb_judge *judge, const struct kgb_case_data *data,
+				  struct kgb_candidate_call *call)
 {
 	for (size_t i = 0; i < data->n_results; i++) {
-		size_t holder = kgb_call_holder(data->kase, i);
+		size_t holder = kgb_candidate_call_holder(data->kase, i);
 		if (holder != SIZE_MAX)
 			call->values[i] = gather(judge, call, holder);
 	}
 }
 
-static void take_snapshot(struct kgb_judge *judge, const struct kgb_data *data,
-			  struct kgb_call *call)
+static void take_snapshot(struct kgb_judge *judge, const struct kgb_case_data *data,
+			  struct kgb_candidate_call *call)
 {
-	kgb_call_resize(&judge->after, call->arena_bytes);
-	kgb_call_copy_parts(call, judge->after.ptr, judge->runner_memory.arena);
-	kgb_call_take_held(judge, data, call);
+	kgb_candidate_call_resize(&judge->after, call->arena_bytes);
+	kgb_candidate_call_copy_parts(call, judge->after.ptr, judge->runner_memory.arena);
+	kgb_candidate_call_take_held(judge, data, call);
 	for (size_t i = 0; i < data->n_results && i < call->reply.n_outputs; i++)
-		if (kgb_call_holder(data->kase, i) == SIZE_MAX)
+		if (kgb_candidate_call_holder(data->kase, i) == SIZE_MAX)
 			call->values[i] =
 				take_output(judge, &data->results[i], &call->reply.outputs[i]);
 }
 
-static int prepare(struct kgb_judge *judge, const struct kgb_data *data,
-		   const struct kgb_call_spec *spec, struct kgb_call *call, struct kgb_rng *rng,
-		   struct kgb_err *err)
+static int prepare(struct kgb_judge *judge, const struct kgb_case_data *data,
+		   const struct kgb_candidate_call_spec *spec, struct kgb_candidate_call *call,
+		   struct kgb_rng *rng, struct kgb_err *err)
 {
 	struct kgb_rng places;
 
-	*call = (struct kgb_call){0};
+	*call = (struct kgb_candidate_call){0};
 	kgb_rng_init(&places, &judge->verdict->seed, data->kase->name,
 		     PLACES_STREAM + (uint32_t)spec->places);
 	kgb_rng_init(rng, &judge->verdict->seed, data->kase->name,
@@ -370,8 +373,9 @@ static int prepare(struct kgb_judge *judge, const struct kgb_data *data,
 	return 0;
 }
 
-int kgb_call_prepare(struct kgb_judge *judge, const struct kgb_data *data,
-		     const struct kgb_call_spec *spec, struct kgb_call *call, struct kgb_err *err)
+int kgb_candidate_call_prepare(struct kgb_judge *judge, const struct kgb_case_data *data,
+			       const struct kgb_candidate_call_spec *spec,
+			       struct kgb_candidate_call *call, struct kgb_err *err)
 {
 	struct kgb_rng rng;
 
@@ -381,13 +385,13 @@ int kgb_call_prepare(struct kgb_judge *judge, const struct kgb_data *data,
 /* The candidate's process, or the baseline's. */
 struct party {
 	struct kgb_worker *worker;
-	struct kgb_shared *memory;
+	struct kgb_shared_arena *memory;
 };
 
 /* Trouble of the baseline is ours. */
 static int wait_for_reply(struct kgb_judge *judge, const struct party *party, bool baseline,
-			  int64_t deadline_ms, struct kgb_call *call, struct kgb_failure *failure,
-			  struct kgb_err *err)
+			  int64_t deadline_ms, struct kgb_candidate_call *call,
+			  struct kgb_failure *failure, struct kgb_err *err)
 {
 	bool replied = kgb_worker_wait(party->worker, deadline_ms, &call->reply);
 
@@ -401,9 +405,10 @@ static int wait_for_reply(struct kgb_judge *judge, const struct party *party, bo
 	return 0;
 }
 
-int kgb_call_run(struct kgb_judge *judge, const struct kgb_data *data,
-		 const struct kgb_call_spec *spec, struct kgb_call *call,
-		 struct kgb_failure *failure, struct kgb_err *err)
+int kgb_candidate_call_run(struct kgb_judge *judge, const struct kgb_case_data *data,
+			   const struct kgb_candidate_call_spec *spec,
+			   struct kgb_candidate_call *call, struct kgb_failure *failure,
+			   struct kgb_err *err)
 {
 	const struct party candidate = {&judge->runner, &judge->runner_memory};
 	const struct party baseline = {&judge->baseline, &judge->baseline_memory};
@@ -415,10 +420,10 @@ int kgb_call_run(struct kgb_judge *judge, const struct kgb_data *data,
 
 	if (prepare(judge, data, spec, call, &rng, err) < 0)
 		return -1;
-	if (kgb_shared_reserve(party->memory, party->worker, call->arena_bytes, out_bytes(data),
-			       false, deadline, err) < 0)
+	if (kgb_shared_arena_reserve(party->memory, party->worker, call->arena_bytes,
+				     out_bytes(data), false, deadline, err) < 0)
 		return -1;
-	kgb_call_copy_parts(call, party->memory->arena, judge->image.ptr);
+	kgb_candidate_call_copy_parts(call, party->memory->arena, judge->image.ptr);
 	add_noise(judge, &rng, party->memory->out, out_bytes(data));
 
 	int64_t started_ns = kgb_mono_ns();
@@ -431,15 +436,16 @@ int kgb_call_run(struct kgb_judge *judge, const struct kgb_data *data,
 	return rc;
 }
 
-int kgb_call_measured(struct kgb_judge *judge, const struct kgb_data *data,
-		      const struct kgb_call_spec *spec, struct kgb_call *call,
-		      struct kgb_failure *failure, struct kgb_err *err)
+int kgb_candidate_call_measured(struct kgb_judge *judge, const struct kgb_case_data *data,
+				const struct kgb_candidate_call_spec *spec,
+				struct kgb_candidate_call *call, struct kgb_failure *failure,
+				struct kgb_err *err)
 {
 	KGB_MEASURE(judge, spec->repetition == 0 ? KGB_PHASE_FIRST_CALL : KGB_PHASE_CALL);
-	return kgb_call_run(judge, data, spec, call, failure, err);
+	return kgb_candidate_call_run(judge, data, spec, call, failure, err);
 }
 
-void kgb_call_release(struct kgb_call *call)
+void kgb_candidate_call_release(struct kgb_candidate_call *call)
 {
 	for (size_t i = 0; i < KGB_MAX_RESULTS; i++) {
 		kgb_free(call->values[i]);
@@ -456,8 +462,8 @@ static bool refuse(struct kgb_failure *failure, const char *code, const char *me
 	return false;
 }
 
-static bool check_count(struct kgb_judge *judge, const struct kgb_data *data,
-			const struct kgb_call *call, struct kgb_failure *failure)
+static bool check_count(struct kgb_judge *judge, const struct kgb_case_data *data,
+			const struct kgb_candidate_call *call, struct kgb_failure *failure)
 {
 	const struct kgb_interface *interface = data->kase->interface;
 	const struct kgb_wire_reply *reply = &call->reply;
@@ -488,11 +494,12 @@ static bool check_count(struct kgb_judge *judge, const struct kgb_data *data,
 
 static void describe_output(const struct kgb_wire_output *output, struct kgb_buf *out)
 {
-	struct kgb_view view = {.dtype = (enum kgb_dtype)output->dtype, .ndim = output->ndim};
+	struct kgb_tensor_view view = {.dtype = (enum kgb_dtype)output->dtype,
+				       .ndim = output->ndim};
 
 	memcpy(view.sizes, output->sizes, sizeof(view.sizes));
 	memcpy(view.strides, output->strides, sizeof(view.strides));
-	kgb_view_describe(&view, out);
+	kgb_tensor_view_describe(&view, out);
 }
 
 static bool check_type(struct kgb_judge *judge, const struct kgb_truth *truth,
@@ -510,7 +517,7 @@ static bool check_type(struct kgb_judge *judge, const struct kgb_truth *truth,
 			    output->type),
 			"Return a torch.Tensor on the inputs' device, no subclass and no Python number.");
 	describe_output(output, &got);
-	kgb_view_describe(&truth->view, &want);
+	kgb_tensor_view_describe(&truth->view, &want);
 	if (output->dtype != truth->view.dtype)
 		return refuse(
 			failure, "verify.dtype",
@@ -537,12 +544,12 @@ static size_t returned_for(const struct kgb_case *c, size_t holder)
 }
 
 /* A result that a parameter holds must be returned as that very tensor. */
-static bool check_held(struct kgb_judge *judge, const struct kgb_data *data,
-		       const struct kgb_call *call, size_t i, size_t holder,
+static bool check_held(struct kgb_judge *judge, const struct kgb_case_data *data,
+		       const struct kgb_candidate_call *call, size_t i, size_t holder,
 		       struct kgb_failure *failure)
 {
 	const struct kgb_wire_output *output = &call->reply.outputs[i];
-	const struct kgb_view *view = &call->views[holder];
+	const struct kgb_tensor_view *view = &call->views[holder];
 	const char *name = data->kase->args[holder].param->name;
 	uint64_t address = call->at[holder] + (uint64_t)view->offset * kgb_dtype_size(view->dtype);
 	bool same = output->kind == KGB_WIRE_TENSOR && output->dtype == view->dtype &&
@@ -551,7 +558,7 @@ static bool check_held(struct kgb_judge *judge, const struct kgb_data *data,
 	for (int d = 0; same && d < view->ndim; d++)
 		same = output->sizes[d] == view->sizes[d] &&
 		       (view->sizes[d] <= 1 || output->strides[d] == view->strides[d]);
-	if (same && kgb_view_numel(view) > 0)
+	if (same && kgb_tensor_view_numel(view) > 0)
 		same = output->where == KGB_WIRE_ARENA && output->address == address;
 	if (same)
 		return true;
@@ -601,15 +608,15 @@ static bool check_unwritten(struct kgb_judge *judge, const struct kgb_truth *tru
 	if (!check_strides(judge, truth, output, 0,
 			   "The result must have the strides that were asked for.", failure))
 		return false;
-	if (output->where == KGB_WIRE_FRESH || kgb_view_numel(&truth->view) == 0)
+	if (output->where == KGB_WIRE_FRESH || kgb_tensor_view_numel(&truth->view) == 0)
 		return true;
 	return refuse(failure, "verify.alias", "the result shares memory with an argument",
 		      "Allocate new memory for the result.");
 }
 
 /* A view where PyTorch gives one: the same memory of the same argument, walked through alike. */
-static bool check_view(struct kgb_judge *judge, const struct kgb_data *data,
-		       const struct kgb_call *call, size_t i, struct kgb_failure *failure)
+static bool check_view(struct kgb_judge *judge, const struct kgb_case_data *data,
+		       const struct kgb_candidate_call *call, size_t i, struct kgb_failure *failure)
 {
 	const struct kgb_wire_output *output = &call->reply.outputs[i];
 	const struct kgb_truth *truth = &data->results[i];
@@ -625,8 +632,9 @@ static bool check_view(struct kgb_judge *judge, const struct kgb_data *data,
 			     "The view must walk through memory as PyTorch's does.", failure);
 }
 
-static bool check_fresh(struct kgb_judge *judge, const struct kgb_data *data,
-			const struct kgb_call *call, size_t i, struct kgb_failure *failure)
+static bool check_fresh(struct kgb_judge *judge, const struct kgb_case_data *data,
+			const struct kgb_candidate_call *call, size_t i,
+			struct kgb_failure *failure)
 {
 	const struct kgb_wire_output *output = &call->reply.outputs[i];
 
@@ -636,7 +644,7 @@ static bool check_fresh(struct kgb_judge *judge, const struct kgb_data *data,
 		return false;
 	if (data->kase->interface->is_unwritten)
 		return check_unwritten(judge, &data->results[i], output, failure);
-	if (kgb_view_numel(&data->results[i].view) == 0)
+	if (kgb_tensor_view_numel(&data->results[i].view) == 0)
 		return true;
 	if (judge->spec.triton == KGB_TRITON_NONE && data->results[i].is_alias)
 		return check_view(judge, data, call, i, failure);
@@ -674,8 +682,8 @@ static bool overlap(const struct kgb_wire_output *a, const struct kgb_wire_outpu
 	       a->address < b->address + reach_of(b) && b->address < a->address + reach_of(a);
 }
 
-static bool check_results(struct kgb_judge *judge, const struct kgb_data *data,
-			  const struct kgb_call *call, struct kgb_failure *failure)
+static bool check_results(struct kgb_judge *judge, const struct kgb_case_data *data,
+			  const struct kgb_candidate_call *call, struct kgb_failure *failure)
 {
 	const struct kgb_interface *interface = data->kase->interface;
 
@@ -689,7 +697,7 @@ static bool check_results(struct kgb_judge *judge, const struct kgb_data *data,
 				      "There is no such result here: return None in its place.");
 	}
 	for (size_t i = 0; i < interface->n_returned; i++) {
-		size_t holder = kgb_call_holder(data->kase, i);
+		size_t holder = kgb_candidate_call_holder(data->kase, i);
 		bool fine = holder == SIZE_MAX
 				    ? check_fresh(judge, data, call, i, failure)
 				    : check_held(judge, data, call, i,
@@ -705,8 +713,9 @@ static bool check_results(struct kgb_judge *judge, const struct kgb_data *data,
 }
 
 /* The change at byte `at` of the arena, as a failure. */
-static bool explain_change(struct kgb_judge *judge, const struct kgb_data *data,
-			   const struct kgb_call *call, size_t at, struct kgb_failure *failure)
+static bool explain_change(struct kgb_judge *judge, const struct kgb_case_data *data,
+			   const struct kgb_candidate_call *call, size_t at,
+			   struct kgb_failure *failure)
 {
 	const struct kgb_case *c = data->kase;
 	const char *near = NULL;
@@ -740,14 +749,14 @@ static bool explain_change(struct kgb_judge *judge, const struct kgb_data *data,
 }
 
 /* Outside the elements that hold results nothing may have changed. */
-static bool check_memory(struct kgb_judge *judge, const struct kgb_data *data,
-			 const struct kgb_call *call, struct kgb_failure *failure)
+static bool check_memory(struct kgb_judge *judge, const struct kgb_case_data *data,
+			 const struct kgb_candidate_call *call, struct kgb_failure *failure)
 {
 	for (size_t i = 0; i < data->n_results; i++) {
-		size_t arg = kgb_call_holder(data->kase, i);
+		size_t arg = kgb_candidate_call_holder(data->kase, i);
 		if (arg != SIZE_MAX)
-			kgb_view_copy(&call->views[arg], judge->image.ptr + call->at[arg],
-				      judge->after.ptr + call->at[arg]);
+			kgb_tensor_view_copy(&call->views[arg], judge->image.ptr + call->at[arg],
+					     judge->after.ptr + call->at[arg]);
 	}
 	for (size_t i = 0; i < call->n_parts; i++) {
 		size_t at = call->parts[i].at;
@@ -761,15 +770,16 @@ static bool check_memory(struct kgb_judge *judge, const struct kgb_data *data,
 	return true;
 }
 
-bool kgb_call_check(struct kgb_judge *judge, const struct kgb_data *data,
-		    const struct kgb_call *call, struct kgb_failure *failure)
+bool kgb_candidate_call_check(struct kgb_judge *judge, const struct kgb_case_data *data,
+			      const struct kgb_candidate_call *call, struct kgb_failure *failure)
 {
 	return check_memory(judge, data, call, failure) &&
 	       check_count(judge, data, call, failure) && check_results(judge, data, call, failure);
 }
 
-bool kgb_call_shares_memory(const struct kgb_data *data, const struct kgb_call *a,
-			    const struct kgb_call *b)
+bool kgb_candidate_call_shares_memory(const struct kgb_case_data *data,
+				      const struct kgb_candidate_call *a,
+				      const struct kgb_candidate_call *b)
 {
 	for (size_t i = 0; i < data->n_results; i++)
 		for (size_t k = 0; k < data->n_results; k++)
@@ -788,16 +798,17 @@ static double eps_before_rounding(const struct kgb_case *c)
 						       : 4 * (double)FLT_EPSILON;
 }
 
-bool kgb_call_compare(const struct kgb_data *data, const struct kgb_call *call, size_t i,
-		      struct kgb_compare *out)
+bool kgb_candidate_call_compare(const struct kgb_case_data *data,
+				const struct kgb_candidate_call *call, size_t i,
+				struct kgb_compare *out)
 {
 	const struct kgb_truth *truth = &data->results[i];
 
 	const struct kgb_interface *interface = data->kase->interface;
 
 	*out = (struct kgb_compare){.first_wrong = -1, .reported = -1};
-	if (interface->laws[i].kind != KGB_LAW_NONE) {
-		kgb_law_check(data, call, i, out);
+	if (interface->laws[i].kind != KGB_RANDOM_NONE) {
+		kgb_random_result_check(data, call, i, out);
 		return out->ok;
 	}
 	if (!truth->native)
@@ -844,8 +855,9 @@ static const char *mismatch_hint(const struct kgb_case *c, const struct kgb_comp
 	return "Compare with the operator's definition on exactly these shapes and arguments.";
 }
 
-void kgb_call_explain_mismatch(struct kgb_judge *judge, const struct kgb_data *data, size_t i,
-			       const struct kgb_compare *compare, struct kgb_failure *failure)
+void kgb_candidate_call_explain_mismatch(struct kgb_judge *judge, const struct kgb_case_data *data,
+					 size_t i, const struct kgb_compare *compare,
+					 struct kgb_failure *failure)
 {
 	const struct kgb_truth *truth = &data->results[i];
 	const char *which = data->n_results > 1 ? say(judge, "result %zu: ", i) : "";
@@ -865,9 +877,9 @@ void kgb_call_explain_mismatch(struct kgb_judge *judge, const struct kgb_data *d
 	};
 	if (compare->reported >= 0)
 		kgb_unravel(compare->reported, truth->view.sizes, truth->view.ndim, failure->index);
-	if (data->kase->interface->laws[i].kind != KGB_LAW_NONE &&
-	    data->kase->interface->laws[i].kind != KGB_LAW_PRODUCT) {
-		kgb_law_explain(judge, data, i, compare, failure);
+	if (data->kase->interface->laws[i].kind != KGB_RANDOM_NONE &&
+	    data->kase->interface->laws[i].kind != KGB_RANDOM_PRODUCT) {
+		kgb_random_result_explain(judge, data, i, compare, failure);
 		return;
 	}
 	if (compare->n_wrong > 0)
@@ -880,29 +892,31 @@ void kgb_call_explain_mismatch(struct kgb_judge *judge, const struct kgb_data *d
 			which, compare->rms_err, compare->allowed_rms_err);
 }
 
-bool kgb_call_check_values(struct kgb_judge *judge, const struct kgb_data *data,
-			   const struct kgb_call *call, struct kgb_failure *failure)
+bool kgb_candidate_call_check_values(struct kgb_judge *judge, const struct kgb_case_data *data,
+				     const struct kgb_candidate_call *call,
+				     struct kgb_failure *failure)
 {
 	for (size_t i = 0; i < data->n_results; i++) {
 		struct kgb_compare compare;
-		if (kgb_call_compare(data, call, i, &compare)) {
+		if (kgb_candidate_call_compare(data, call, i, &compare)) {
 			if (data->results[i].exact)
 				kgb_verdict_note_closest(judge->verdict, data->kase->name,
 							 compare.share);
 			continue;
 		}
-		kgb_call_explain_mismatch(judge, data, i, &compare, failure);
+		kgb_candidate_call_explain_mismatch(judge, data, i, &compare, failure);
 		return false;
 	}
 	return true;
 }
 
-bool kgb_call_same_bits(const struct kgb_data *data, const struct kgb_call *a,
-			const struct kgb_call *b)
+bool kgb_candidate_call_same_bits(const struct kgb_case_data *data,
+				  const struct kgb_candidate_call *a,
+				  const struct kgb_candidate_call *b)
 {
 	for (size_t i = 0; i < data->n_results; i++) {
-		const struct kgb_view *view = &data->results[i].view;
-		size_t n = (size_t)kgb_view_numel(view) * kgb_dtype_size(view->dtype);
+		const struct kgb_tensor_view *view = &data->results[i].view;
+		size_t n = (size_t)kgb_tensor_view_numel(view) * kgb_dtype_size(view->dtype);
 		if (a->values[i] && b->values[i] &&
 		    !kgb_parallel_equal(a->values[i], b->values[i], n))
 			return false;

@@ -10,23 +10,23 @@
 #include "verify/lane/judge.h"
 
 /** How the storages of a call lie in the arena. */
-enum kgb_arrangement {
+enum kgb_placement {
 	/** One behind the other with guards between them, at multiples of 64; of benchmarks where
 	 * torch's allocator would have them. */
-	KGB_ARRANGED_LOOSELY,
+	KGB_PLACED_LOOSE,
 	/** For replays that shall notice reads too far: each ends at the end of a page (but for the
 	 * gap to the next multiple of 16), with one or more pages behind it, and before the first,
 	 * in which nothing lies. Replays do not map these, so who reaches there faults. */
-	KGB_ARRANGED_TIGHTLY,
+	KGB_PLACED_TIGHT,
 	/** Loosely, but each at the same place modulo 64 as tightly: calls that are compared must
 	 * not differ in what code can be chosen by. */
-	KGB_ARRANGED_ALIKE,
+	KGB_PLACED_ALIKE,
 };
 
-struct kgb_call_spec {
+struct kgb_candidate_call_spec {
 	int repetition; /* another poison */
 	int places; /* calls with the same number find their arguments at the same addresses */
-	enum kgb_arrangement arrangement;
+	enum kgb_placement arrangement;
 	uint32_t window; /* number under which a GPU's work is written down; 0: it is not */
 	bool keep; /* the runner holds on to the results of the call before, so that their memory
 		      cannot serve again */
@@ -42,11 +42,12 @@ struct kgb_part {
 	size_t at, bytes;
 };
 
-/** What a call left. Release with kgb_call_release. */
-struct kgb_call {
+/** What a call left. Release with kgb_candidate_call_release. */
+struct kgb_candidate_call {
 	struct kgb_wire_reply reply;
 	size_t at[KGB_MAX_ARGS]; /* byte offset of each storage in the arena */
-	struct kgb_view views[KGB_MAX_ARGS]; /* of TENSOR and OUT arguments as they were passed */
+	struct kgb_tensor_view
+		views[KGB_MAX_ARGS]; /* of TENSOR and OUT arguments as they were passed */
 	size_t arena_bytes; /* used of the arena; judge->image and judge->after hold both states: */
 	struct kgb_part
 		parts[KGB_MAX_ARGS]; /* of it only these bytes, guards and storages, in order */
@@ -57,50 +58,60 @@ struct kgb_call {
 };
 
 /** Lay out the arguments and write judge->image: guards, inputs, poisoned buffers. What
- * kgb_call_run begins with. *call must be released in every case. */
-KGB_MUST_CHECK int kgb_call_prepare(struct kgb_judge *judge, const struct kgb_data *data,
-				    const struct kgb_call_spec *spec, struct kgb_call *call,
-				    struct kgb_err *err);
+ * kgb_candidate_call_run begins with. *call must be released in every case. */
+KGB_MUST_CHECK int kgb_candidate_call_prepare(struct kgb_judge *judge,
+					      const struct kgb_case_data *data,
+					      const struct kgb_candidate_call_spec *spec,
+					      struct kgb_candidate_call *call, struct kgb_err *err);
 /** Take the values of results that parameters hold from judge->after. */
-void kgb_call_take_held(const struct kgb_judge *judge, const struct kgb_data *data,
-			struct kgb_call *call);
+void kgb_candidate_call_take_held(const struct kgb_judge *judge, const struct kgb_case_data *data,
+				  struct kgb_candidate_call *call);
 /** Copy all parts from one arena to another. */
-void kgb_call_copy_parts(const struct kgb_call *call, char *to, const char *from);
+void kgb_candidate_call_copy_parts(const struct kgb_candidate_call *call, char *to,
+				   const char *from);
 /** Make judge->image or judge->after this long, contents undefined. */
-void kgb_call_resize(struct kgb_buf *buf, size_t len);
+void kgb_candidate_call_resize(struct kgb_buf *buf, size_t len);
 
 /** Run it. 0: *call holds a reply with status OK. 1: *failure says why not (exception, crash, time,
  * forbidden operator ...). -1: *err, trouble of ours. *call must be released in every case. */
-KGB_MUST_CHECK int kgb_call_run(struct kgb_judge *judge, const struct kgb_data *data,
-				const struct kgb_call_spec *spec, struct kgb_call *call,
-				struct kgb_failure *failure, struct kgb_err *err);
+KGB_MUST_CHECK int kgb_candidate_call_run(struct kgb_judge *judge, const struct kgb_case_data *data,
+					  const struct kgb_candidate_call_spec *spec,
+					  struct kgb_candidate_call *call,
+					  struct kgb_failure *failure, struct kgb_err *err);
 /** The same for the candidate, its time noted: the phase of first calls for repetition 0, else that
  * of the others. */
-KGB_MUST_CHECK int kgb_call_measured(struct kgb_judge *judge, const struct kgb_data *data,
-				     const struct kgb_call_spec *spec, struct kgb_call *call,
-				     struct kgb_failure *failure, struct kgb_err *err);
+KGB_MUST_CHECK int kgb_candidate_call_measured(struct kgb_judge *judge,
+					       const struct kgb_case_data *data,
+					       const struct kgb_candidate_call_spec *spec,
+					       struct kgb_candidate_call *call,
+					       struct kgb_failure *failure, struct kgb_err *err);
 /** Everything but the values: number and kind of results, dtype, sizes, layout, aliasing, guards,
  * unchanged inputs. True: fine. */
-bool kgb_call_check(struct kgb_judge *judge, const struct kgb_data *data,
-		    const struct kgb_call *call, struct kgb_failure *failure);
+bool kgb_candidate_call_check(struct kgb_judge *judge, const struct kgb_case_data *data,
+			      const struct kgb_candidate_call *call, struct kgb_failure *failure);
 /** Compare result i with what is right. Values that were not delivered are wrong. */
-bool kgb_call_compare(const struct kgb_data *data, const struct kgb_call *call, size_t i,
-		      struct kgb_compare *out);
+bool kgb_candidate_call_compare(const struct kgb_case_data *data,
+				const struct kgb_candidate_call *call, size_t i,
+				struct kgb_compare *out);
 /** Compare all results. True: right. False: *failure tells of the first that is wrong. */
-bool kgb_call_check_values(struct kgb_judge *judge, const struct kgb_data *data,
-			   const struct kgb_call *call, struct kgb_failure *failure);
+bool kgb_candidate_call_check_values(struct kgb_judge *judge, const struct kgb_case_data *data,
+				     const struct kgb_candidate_call *call,
+				     struct kgb_failure *failure);
 /** Are all results that both calls delivered the same, bit by bit? */
-bool kgb_call_same_bits(const struct kgb_data *data, const struct kgb_call *a,
-			const struct kgb_call *b);
+bool kgb_candidate_call_same_bits(const struct kgb_case_data *data,
+				  const struct kgb_candidate_call *a,
+				  const struct kgb_candidate_call *b);
 /** Number of the argument that holds result i after the call; SIZE_MAX: it is returned fresh. */
-size_t kgb_call_holder(const struct kgb_case *c, size_t i);
+size_t kgb_candidate_call_holder(const struct kgb_case *c, size_t i);
 /** The failure that a comparison tells of. */
-void kgb_call_explain_mismatch(struct kgb_judge *judge, const struct kgb_data *data, size_t i,
-			       const struct kgb_compare *compare, struct kgb_failure *failure);
+void kgb_candidate_call_explain_mismatch(struct kgb_judge *judge, const struct kgb_case_data *data,
+					 size_t i, const struct kgb_compare *compare,
+					 struct kgb_failure *failure);
 /** Do two calls share memory between their fresh results? The runner kept the first one's, so they
  * must not. */
-bool kgb_call_shares_memory(const struct kgb_data *data, const struct kgb_call *a,
-			    const struct kgb_call *b);
-void kgb_call_release(struct kgb_call *call);
+bool kgb_candidate_call_shares_memory(const struct kgb_case_data *data,
+				      const struct kgb_candidate_call *a,
+				      const struct kgb_candidate_call *b);
+void kgb_candidate_call_release(struct kgb_candidate_call *call);
 
 #endif

@@ -16,15 +16,15 @@ static size_t aligned(size_t bytes)
 bool kgb_truth_is_filled(const struct kgb_truth *truth)
 {
 	const size_t size = kgb_dtype_size(truth->view.dtype);
-	const size_t bytes = (size_t)kgb_view_numel(&truth->view) * size;
+	const size_t bytes = (size_t)kgb_tensor_view_numel(&truth->view) * size;
 
 	return memcmp(truth->native, (const char *)truth->native + size, bytes - size) == 0;
 }
 
-void kgb_data_fill(struct kgb_data *data, const struct kgb_case *c, const struct kgb_seed *seed,
-		   uint32_t variant)
+void kgb_case_data_fill(struct kgb_case_data *data, const struct kgb_case *c,
+			const struct kgb_seed *seed, uint32_t variant)
 {
-	*data = (struct kgb_data){
+	*data = (struct kgb_case_data){
 		.kase = c, .n_results = c->interface->n_results, .seed = *seed, .variant = variant};
 	for (size_t i = 0; i < c->n_args; i++) {
 		const struct kgb_arg *arg = &c->args[i];
@@ -41,10 +41,10 @@ void kgb_data_fill(struct kgb_data *data, const struct kgb_case *c, const struct
 		else
 			kgb_fill(arg, c->mode, &rng, data->storages[i]);
 	}
-	kgb_unread_fill(c, data->storages, UINT8_MAX);
+	kgb_read_mask_fill(c, data->storages, UINT8_MAX);
 }
 
-void kgb_data_shape(struct kgb_data *data, const struct kgb_data *like)
+void kgb_case_data_shape(struct kgb_case_data *data, const struct kgb_case_data *like)
 {
 	data->n_results = like->n_results;
 	for (size_t i = 0; i < like->n_results; i++) {
@@ -55,7 +55,7 @@ void kgb_data_shape(struct kgb_data *data, const struct kgb_data *like)
 	}
 }
 
-static void release_results(struct kgb_data *data)
+static void release_results(struct kgb_case_data *data)
 {
 	for (size_t i = 0; i < data->n_results; i++) {
 		kgb_free(data->results[i].native);
@@ -65,12 +65,12 @@ static void release_results(struct kgb_data *data)
 	}
 }
 
-void kgb_data_release(struct kgb_data *data)
+void kgb_case_data_release(struct kgb_case_data *data)
 {
 	release_results(data);
 	for (size_t i = 0; i < KGB_MAX_ARGS; i++)
 		kgb_free(data->storages[i]);
-	*data = (struct kgb_data){0};
+	*data = (struct kgb_case_data){0};
 }
 
 /* ---- requests ---- */
@@ -84,7 +84,7 @@ static void write_numbers(struct kgb_jsonw *w, const char *key, const int64_t *i
 	kgb_jsonw_array_end(w);
 }
 
-static void write_tensor(struct kgb_jsonw *w, const struct kgb_view *view, size_t at)
+static void write_tensor(struct kgb_jsonw *w, const struct kgb_tensor_view *view, size_t at)
 {
 	kgb_jsonw_kstr(w, "kind", "tensor");
 	kgb_jsonw_ki64(w, "dtype", view->dtype);
@@ -150,7 +150,7 @@ static void write_value(struct kgb_jsonw *w, const struct kgb_value *value)
 /* Memory that addresses lead into. */
 static void write_behind(struct kgb_jsonw *w, const struct kgb_case *c, size_t i, const size_t *at)
 {
-	const struct kgb_view *view = &c->args[i].view;
+	const struct kgb_tensor_view *view = &c->args[i].view;
 	const int64_t place[] = {(int64_t)at[i],
 				 view->storage_elements * (int64_t)kgb_dtype_size(view->dtype)};
 
@@ -158,7 +158,7 @@ static void write_behind(struct kgb_jsonw *w, const struct kgb_case *c, size_t i
 }
 
 void kgb_request_args(struct kgb_jsonw *w, const struct kgb_case *c, const size_t *at,
-		      const struct kgb_view *views, bool with_out)
+		      const struct kgb_tensor_view *views, bool with_out)
 {
 	kgb_jsonw_key(w, "args");
 	kgb_jsonw_array(w);
@@ -226,7 +226,7 @@ static void write_target(struct kgb_jsonw *w, const struct kgb_interface *interf
 }
 
 /* Where the storages lie in the reference's arena: one behind the other. Bytes of all of them. */
-static size_t place_storages(const struct kgb_data *data, size_t at[KGB_MAX_ARGS])
+static size_t place_storages(const struct kgb_case_data *data, size_t at[KGB_MAX_ARGS])
 {
 	size_t used = 0;
 
@@ -237,11 +237,11 @@ static size_t place_storages(const struct kgb_data *data, size_t at[KGB_MAX_ARGS
 	return used;
 }
 
-void kgb_data_write_request(const struct kgb_data *data, bool exact, struct kgb_buf *out)
+void kgb_case_data_write_request(const struct kgb_case_data *data, bool exact, struct kgb_buf *out)
 {
 	const struct kgb_case *c = data->kase;
 	size_t at[KGB_MAX_ARGS] = {0};
-	struct kgb_view views[KGB_MAX_ARGS];
+	struct kgb_tensor_view views[KGB_MAX_ARGS];
 	struct kgb_jsonw w;
 
 	(void)place_storages(data, at);
@@ -258,21 +258,22 @@ void kgb_data_write_request(const struct kgb_data *data, bool exact, struct kgb_
 	kgb_jsonw_object_end(&w);
 }
 
-int kgb_data_ask(const struct kgb_data *data, struct kgb_worker *reference,
-		 struct kgb_shared *shared, bool exact, int64_t deadline_ms, struct kgb_err *err)
+int kgb_case_data_ask(const struct kgb_case_data *data, struct kgb_worker *reference,
+		      struct kgb_shared_arena *shared, bool exact, int64_t deadline_ms,
+		      struct kgb_err *err)
 {
 	const struct kgb_case *c = data->kase;
 	size_t at[KGB_MAX_ARGS] = {0};
 	const size_t used = place_storages(data, at);
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(KGB_WIRE_REQUEST_MAX);
 
-	if (kgb_shared_reserve(shared, reference, used, 1, true, deadline_ms, err) < 0)
+	if (kgb_shared_arena_reserve(shared, reference, used, 1, true, deadline_ms, err) < 0)
 		return kgb_ctx(err, "case '%s'", c->name);
 	for (size_t i = 0; i < c->n_args; i++)
 		if (data->storages[i])
 			kgb_parallel_copy(shared->arena + at[i], data->storages[i],
 					  data->storage_bytes[i]);
-	kgb_data_write_request(data, exact, &text);
+	kgb_case_data_write_request(data, exact, &text);
 	if (text.overflowed)
 		return kgb_fail(err, KGB_ERR_LIMIT, "case '%s': its request is too long", c->name);
 	return kgb_worker_send(reference, text.ptr, NULL, 0, err);
@@ -320,7 +321,7 @@ static bool fits(const struct kgb_wire_reply *reply, size_t out_bytes)
 
 /* An argument that is changed in place keeps its type and sizes: anything else is a mistake of the
  * spec. */
-static int check_in_place(const struct kgb_case *c, size_t i, const struct kgb_view *truth,
+static int check_in_place(const struct kgb_case *c, size_t i, const struct kgb_tensor_view *truth,
 			  struct kgb_err *err)
 {
 	for (size_t k = 0; k < c->n_args; k++) {
@@ -339,8 +340,9 @@ static int check_in_place(const struct kgb_case *c, size_t i, const struct kgb_v
 	return 0;
 }
 
-/* Storages lie in the reference's arena one behind the other, as kgb_data_ask puts them there. */
-static void keep_alias(struct kgb_data *data, struct kgb_truth *truth,
+/* Storages lie in the reference's arena one behind the other, as kgb_case_data_ask puts them there.
+ */
+static void keep_alias(struct kgb_case_data *data, struct kgb_truth *truth,
 		       const struct kgb_wire_output *native)
 {
 	size_t at = 0;
@@ -357,7 +359,7 @@ static void keep_alias(struct kgb_data *data, struct kgb_truth *truth,
 	}
 }
 
-static int keep_result(struct kgb_data *data, size_t i, const struct kgb_wire_reply *reply,
+static int keep_result(struct kgb_case_data *data, size_t i, const struct kgb_wire_reply *reply,
 		       const char *out, bool exact, struct kgb_err *err)
 {
 	const struct kgb_interface *interface = data->kase->interface;
@@ -366,12 +368,12 @@ static int keep_result(struct kgb_data *data, size_t i, const struct kgb_wire_re
 
 	if (native->kind != KGB_WIRE_TENSOR)
 		return kgb_fail(err, KGB_ERR_FAILED, "result %zu of the reference is no tensor", i);
-	if (kgb_view_layout(&truth->view, (enum kgb_dtype)native->dtype, native->sizes,
-			    native->ndim, "contiguous", err) < 0)
+	if (kgb_tensor_view_layout(&truth->view, (enum kgb_dtype)native->dtype, native->sizes,
+				   native->ndim, "contiguous", err) < 0)
 		return -1;
 	if (check_in_place(data->kase, i, &truth->view, err) < 0)
 		return -1;
-	int64_t n_elements = kgb_view_numel(&truth->view);
+	int64_t n_elements = kgb_tensor_view_numel(&truth->view);
 	if (native->n_bytes != n_elements * (int64_t)kgb_dtype_size(truth->view.dtype))
 		return kgb_fail(err, KGB_ERR_FAILED, "result %zu of the reference is incomplete",
 				i);
@@ -386,7 +388,7 @@ static int keep_result(struct kgb_data *data, size_t i, const struct kgb_wire_re
 	if (!interface->is_unwritten)
 		truth->native = copy_output(native, out);
 	/* Other draws are no truth. */
-	if (exact && truth->native && interface->laws[i].kind == KGB_LAW_NONE &&
+	if (exact && truth->native && interface->laws[i].kind == KGB_RANDOM_NONE &&
 	    (kgb_dtype_is_float(truth->view.dtype) || interface->is_rounded[i]))
 		truth->exact = copy_output(&reply->outputs[data->n_results + i], out);
 	if (exact && interface->magnitude != KGB_MAGNITUDE_NONE && truth->exact)
@@ -394,17 +396,17 @@ static int keep_result(struct kgb_data *data, size_t i, const struct kgb_wire_re
 	return 0;
 }
 
-int kgb_data_wait(const struct kgb_data *data, struct kgb_worker *reference,
-		  struct kgb_shared *shared, bool exact, int64_t deadline_ms,
-		  struct kgb_wire_reply *reply, struct kgb_err *err)
+int kgb_case_data_wait(const struct kgb_case_data *data, struct kgb_worker *reference,
+		       struct kgb_shared_arena *shared, bool exact, int64_t deadline_ms,
+		       struct kgb_wire_reply *reply, struct kgb_err *err)
 {
 	if (!kgb_worker_wait(reference, deadline_ms, reply))
 		return fail_lost(reference, err);
 	if (reply->status == KGB_WIRE_OK && (uint64_t)reply->value > shared->out_bytes) {
 		/* The results did not fit; now we know how large they are. */
-		if (kgb_shared_reserve(shared, reference, shared->arena_bytes, (size_t)reply->value,
-				       true, deadline_ms, err) < 0 ||
-		    kgb_data_ask(data, reference, shared, exact, deadline_ms, err) < 0)
+		if (kgb_shared_arena_reserve(shared, reference, shared->arena_bytes,
+					     (size_t)reply->value, true, deadline_ms, err) < 0 ||
+		    kgb_case_data_ask(data, reference, shared, exact, deadline_ms, err) < 0)
 			return -1;
 		if (!kgb_worker_wait(reference, deadline_ms, reply))
 			return fail_lost(reference, err);
@@ -415,8 +417,8 @@ int kgb_data_wait(const struct kgb_data *data, struct kgb_worker *reference,
 	return 0;
 }
 
-int kgb_data_take(struct kgb_data *data, const struct kgb_wire_reply *reply, const char *out,
-		  size_t out_bytes, bool exact, struct kgb_err *err)
+int kgb_case_data_take(struct kgb_case_data *data, const struct kgb_wire_reply *reply,
+		       const char *out, size_t out_bytes, bool exact, struct kgb_err *err)
 {
 	size_t kinds = !exact ? 1 : data->kase->interface->magnitude == KGB_MAGNITUDE_NONE ? 2 : 3;
 
@@ -431,12 +433,13 @@ int kgb_data_take(struct kgb_data *data, const struct kgb_wire_reply *reply, con
 	return 0;
 }
 
-int kgb_data_learn(struct kgb_data *data, struct kgb_worker *reference, struct kgb_shared *shared,
-		   bool exact, int64_t deadline_ms, struct kgb_err *err)
+int kgb_case_data_learn(struct kgb_case_data *data, struct kgb_worker *reference,
+			struct kgb_shared_arena *shared, bool exact, int64_t deadline_ms,
+			struct kgb_err *err)
 {
 	KGB_AUTO(free) struct kgb_wire_reply *reply = kgb_xmalloc(sizeof(*reply));
 
-	if (kgb_data_wait(data, reference, shared, exact, deadline_ms, reply, err) < 0)
+	if (kgb_case_data_wait(data, reference, shared, exact, deadline_ms, reply, err) < 0)
 		return -1;
-	return kgb_data_take(data, reply, shared->out, shared->out_bytes, exact, err);
+	return kgb_case_data_take(data, reply, shared->out, shared->out_bytes, exact, err);
 }

@@ -18,7 +18,7 @@
 
 /** One result, contiguous. */
 struct kgb_truth {
-	struct kgb_view view; /* dtype and sizes of the native result, contiguous */
+	struct kgb_tensor_view view; /* dtype and sizes of the native result, contiguous */
 	void *native; /* owned; NULL when it has no elements, or none that count (unwritten) */
 	double *exact; /* owned; float64 result, NULL for integers and bool */
 	double *magnitude; /* owned; NULL when the spec declares none */
@@ -31,7 +31,7 @@ struct kgb_truth {
 /** Does every element have the same bytes? The result must have elements, and values. */
 bool kgb_truth_is_filled(const struct kgb_truth *truth);
 
-struct kgb_data {
+struct kgb_case_data {
 	const struct kgb_case *kase; /* borrowed */
 	void *storages[KGB_MAX_ARGS]; /* owned; of TENSOR arguments with elements */
 	size_t storage_bytes[KGB_MAX_ARGS];
@@ -47,33 +47,34 @@ struct kgb_data {
 };
 
 /** Make the inputs. The same seed, case and variant give the same bytes. */
-void kgb_data_fill(struct kgb_data *data, const struct kgb_case *c, const struct kgb_seed *seed,
-		   uint32_t variant);
+void kgb_case_data_fill(struct kgb_case_data *data, const struct kgb_case *c,
+			const struct kgb_seed *seed, uint32_t variant);
 /** Results of the same kind as those of `like`, another variant of the same case, without values:
  * enough for a call whose values nobody compares. */
-void kgb_data_shape(struct kgb_data *data, const struct kgb_data *like);
-void kgb_data_release(struct kgb_data *data);
+void kgb_case_data_shape(struct kgb_case_data *data, const struct kgb_case_data *like);
+void kgb_case_data_release(struct kgb_case_data *data);
 
 /** Ask the reference; the inputs are copied to its arena before this returns. `exact` false asks
  * for the native results only, which is what a baseline is timed by. */
-KGB_MUST_CHECK int kgb_data_ask(const struct kgb_data *data, struct kgb_worker *reference,
-				struct kgb_shared *shared, bool exact, int64_t deadline_ms,
-				struct kgb_err *err);
+KGB_MUST_CHECK int kgb_case_data_ask(const struct kgb_case_data *data, struct kgb_worker *reference,
+				     struct kgb_shared_arena *shared, bool exact,
+				     int64_t deadline_ms, struct kgb_err *err);
 /** Append that request. */
-void kgb_data_write_request(const struct kgb_data *data, bool exact, struct kgb_buf *out);
+void kgb_case_data_write_request(const struct kgb_case_data *data, bool exact, struct kgb_buf *out);
 /** Wait for the answer, whose results lie in shared->out then. Every error is trouble of ours: the
  * reference is trusted. */
-KGB_MUST_CHECK int kgb_data_wait(const struct kgb_data *data, struct kgb_worker *reference,
-				 struct kgb_shared *shared, bool exact, int64_t deadline_ms,
-				 struct kgb_wire_reply *reply, struct kgb_err *err);
+KGB_MUST_CHECK int kgb_case_data_wait(const struct kgb_case_data *data,
+				      struct kgb_worker *reference, struct kgb_shared_arena *shared,
+				      bool exact, int64_t deadline_ms, struct kgb_wire_reply *reply,
+				      struct kgb_err *err);
 /** Copy the results out of an answer. */
-KGB_MUST_CHECK int kgb_data_take(struct kgb_data *data, const struct kgb_wire_reply *reply,
-				 const char *out, size_t out_bytes, bool exact,
-				 struct kgb_err *err);
+KGB_MUST_CHECK int kgb_case_data_take(struct kgb_case_data *data,
+				      const struct kgb_wire_reply *reply, const char *out,
+				      size_t out_bytes, bool exact, struct kgb_err *err);
 /** Both. */
-KGB_MUST_CHECK int kgb_data_learn(struct kgb_data *data, struct kgb_worker *reference,
-				  struct kgb_shared *shared, bool exact, int64_t deadline_ms,
-				  struct kgb_err *err);
+KGB_MUST_CHECK int kgb_case_data_learn(struct kgb_case_data *data, struct kgb_worker *reference,
+				       struct kgb_shared_arena *shared, bool exact,
+				       int64_t deadline_ms, struct kgb_err *err);
 
 /** "aten:add.Tensor" or "python:FILE:FUNCTION", as the workers read it; malloc'ed. */
 char *kgb_target_name(const struct kgb_interface *interface);
@@ -84,6 +85,6 @@ char *kgb_baseline_name(const struct kgb_interface *interface);
  * of each storage and `views` the layout of each tensor, both indexed by argument; OUT arguments
  * are left out when `with_out` is false. */
 void kgb_request_args(struct kgb_jsonw *w, const struct kgb_case *c, const size_t *at,
-		      const struct kgb_view *views, bool with_out);
+		      const struct kgb_tensor_view *views, bool with_out);
 
 #endif

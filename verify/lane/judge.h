@@ -61,7 +61,7 @@ struct kgb_judge_options {
 	}
 
 struct kgb_replay;
-struct kgb_arranged;
+struct kgb_result_origin;
 struct kgb_gpu_facts;
 
 /** The trusted process that knows what is right. Lanes on a GPU share one, because a context is
@@ -69,7 +69,7 @@ struct kgb_gpu_facts;
 struct kgb_reference {
 	pthread_mutex_t lock;
 	struct kgb_worker worker;
-	struct kgb_shared memory;
+	struct kgb_shared_arena memory;
 };
 #define KGB_REFERENCE_INIT                                                   \
 	{                                                                    \
@@ -80,7 +80,7 @@ struct kgb_compiler;
 struct kgb_compiler_seat;
 
 /** Cases of one interface that told whether its kernels matter. */
-struct kgb_ghost_tally {
+struct kgb_ablation_tally {
 	unsigned char n_ablated; /* in which kernels were left out */
 	unsigned char n_watched; /* in which memory was looked at (arranged.h), and of them: */
 	unsigned char n_arranged; /* those whose result torch had put together */
@@ -100,13 +100,13 @@ struct kgb_judge {
 	int64_t deadline_ms; /* of the whole verification, monotonic */
 	int64_t waited_ms; /* for others: not the verification's time */
 	struct kgb_gpu_facts *gpu; /* owned; NULL without a GPU */
-	struct kgb_lease lease; /* on the GPU */
+	struct kgb_gpu_lease lease; /* on the GPU */
 	struct kgb_nvml *nvml; /* owned; NULL: none */
-	struct kgb_store *truths; /* owned; NULL: none */
-	struct kgb_store *proofs; /* owned; NULL: none */
+	struct kgb_disk_cache *truths; /* owned; NULL: none */
+	struct kgb_disk_cache *proofs; /* owned; NULL: none */
 	struct kgb_compiler *compiler; /* owned; NULL without a GPU */
 	unsigned char *may_tell; /* owned; for each case: may tell whether kernels matter */
-	struct kgb_ghost_tally *tallies; /* owned; for each interface; lanes add to them */
+	struct kgb_ablation_tally *tallies; /* owned; for each interface; lanes add to them */
 
 	/* Of each lane. */
 	struct kgb_worker runner;
@@ -114,8 +114,8 @@ struct kgb_judge {
 	struct kgb_reference *reference; /* owned, unless it is lent */
 	bool reference_is_lent;
 	struct kgb_worker baseline; /* on a GPU */
-	struct kgb_shared baseline_memory;
-	struct kgb_shared runner_memory;
+	struct kgb_shared_arena baseline_memory;
+	struct kgb_shared_arena runner_memory;
 	struct kgb_buf image; /* what we wrote to the arena */
 	struct kgb_buf after; /* what we found there after the call */
 	struct kgb_replay *replay; /* owned; NULL without a GPU */
@@ -141,7 +141,7 @@ void kgb_judge_release_lane(struct kgb_judge *judge);
  * Trouble of ours is decided too (infra_error). */
 int kgb_stage_static(struct kgb_judge *judge); /* contract and l1 */
 int kgb_stage_correctness(struct kgb_judge *judge);
-int kgb_stage_ghost(struct kgb_judge *judge);
+int kgb_stage_ablation(struct kgb_judge *judge);
 int kgb_stage_timing(struct kgb_judge *judge);
 /** Time one case on a GPU. 0, 1 decided, -1 *err. */
 KGB_MUST_CHECK int kgb_time_on_gpu(struct kgb_judge *judge, const struct kgb_case *c,
@@ -162,41 +162,41 @@ KGB_MUST_CHECK int kgb_judge_load(struct kgb_judge *judge, struct kgb_failure *f
 KGB_MUST_CHECK int kgb_judge_start_reference(struct kgb_judge *judge, struct kgb_err *err);
 /** Ask the reference what is right for `data`, unless that is known; its answer must be taken by
  * kgb_judge_take_truth before anything else is asked. For lanes that share none. */
-KGB_MUST_CHECK int kgb_judge_ask_truth(struct kgb_judge *judge, struct kgb_data *data,
+KGB_MUST_CHECK int kgb_judge_ask_truth(struct kgb_judge *judge, struct kgb_case_data *data,
 				       struct kgb_err *err);
-KGB_MUST_CHECK int kgb_judge_take_truth(struct kgb_judge *judge, struct kgb_data *data,
+KGB_MUST_CHECK int kgb_judge_take_truth(struct kgb_judge *judge, struct kgb_case_data *data,
 					struct kgb_err *err);
 /** Have the reference tell what is right for `data`, and wait for it. */
-KGB_MUST_CHECK int kgb_judge_learn(struct kgb_judge *judge, struct kgb_data *data,
+KGB_MUST_CHECK int kgb_judge_learn(struct kgb_judge *judge, struct kgb_case_data *data,
 				   struct kgb_err *err);
-/** kgb_data_fill with the verification's seed. */
-void kgb_judge_fill(struct kgb_judge *judge, struct kgb_data *data, const struct kgb_case *c,
+/** kgb_case_data_fill with the verification's seed. */
+void kgb_judge_fill(struct kgb_judge *judge, struct kgb_case_data *data, const struct kgb_case *c,
 		    uint32_t variant);
 /** Is there anything to compute? Not when no result has elements, nor for operators that only
  * rearrange metadata. */
-bool kgb_case_computes(const struct kgb_judge *judge, const struct kgb_data *data);
+bool kgb_case_computes(const struct kgb_judge *judge, const struct kgb_case_data *data);
 /** Does the case need a kernel for that? Where each result is an argument as it was (no pass,
  * nothing scattered) or, with an empty input, one number everywhere (the sum of nothing), torch's
  * copies and fills will do, unless the operator is a fill or a copy itself or the case is a
  * benchmark. `data` has its truth. */
-bool kgb_case_needs_launch(const struct kgb_judge *judge, const struct kgb_data *data);
+bool kgb_case_needs_launch(const struct kgb_judge *judge, const struct kgb_case_data *data);
 /** Note which cases are to tell whether kernels matter: the cheapest of each interface. */
-void kgb_ghost_choose(struct kgb_judge *judge);
+void kgb_ablation_choose(struct kgb_judge *judge);
 /** Can the case tell that? Not when its results are constants or inputs, unless the operator is a
  * fill or a copy itself. */
-bool kgb_ghost_tells(const struct kgb_judge *judge, const struct kgb_data *data);
+bool kgb_ablation_tells(const struct kgb_judge *judge, const struct kgb_case_data *data);
 /** The same on a GPU: is it one of those that were chosen? */
-bool kgb_ghost_may_tell(const struct kgb_judge *judge, const struct kgb_data *data);
+bool kgb_ablation_may_tell(const struct kgb_judge *judge, const struct kgb_case_data *data);
 /** And is there need of leaving its kernels out? */
-bool kgb_ghost_wants(const struct kgb_judge *judge, const struct kgb_data *data);
+bool kgb_ablation_wants(const struct kgb_judge *judge, const struct kgb_case_data *data);
 /** A case told, on a GPU. */
-void kgb_ghost_count(struct kgb_judge *judge, const struct kgb_data *data);
+void kgb_ablation_count(struct kgb_judge *judge, const struct kgb_case_data *data);
 /** Is there need to look at a case's memory? True: *arranged has its neighbours (arranged.h), and
  * is to be released. */
-bool kgb_ghost_begin_watch(const struct kgb_judge *judge, const struct kgb_data *data,
-			   struct kgb_arranged *arranged);
+bool kgb_ablation_begin_watch(const struct kgb_judge *judge, const struct kgb_case_data *data,
+			      struct kgb_result_origin *arranged);
 /** It was looked at. */
-void kgb_ghost_count_watched(struct kgb_judge *judge, const struct kgb_arranged *arranged);
+void kgb_ablation_count_watched(struct kgb_judge *judge, const struct kgb_result_origin *arranged);
 /** Start the process that calls what the candidate is measured against, on a GPU. */
 KGB_MUST_CHECK int kgb_judge_start_baseline(struct kgb_judge *judge, struct kgb_err *err);
 /** Until when one call may take: its own limit, and never past the end of the verification. */

@@ -42,8 +42,8 @@ int kgb_judge_take_gpu(struct kgb_judge *judge, enum kgb_stage stage, bool alone
 {
 	const int64_t since_ms = kgb_mono_ms();
 	struct kgb_err err = KGB_ERR_INIT;
-	int rc = kgb_lease_take(&judge->lease, judge->options->device, alone,
-				since_ms + KGB_WAITS_MAX_MS - judge->waited_ms, &err);
+	int rc = kgb_gpu_lease_take(&judge->lease, judge->options->device, alone,
+				    since_ms + KGB_WAITS_MAX_MS - judge->waited_ms, &err);
 
 	add_wait(judge, since_ms);
 	if (rc == 0)
@@ -275,7 +275,7 @@ int kgb_judge_load(struct kgb_judge *judge, struct kgb_failure *failure, struct 
 	kgb_compiler_leave(judge->seat);
 	judge->seat = NULL;
 	kgb_worker_stop(&judge->runner);
-	kgb_shared_release(&judge->runner_memory);
+	kgb_shared_arena_release(&judge->runner_memory);
 	if (judge->compiler && kgb_compiler_sit(judge->compiler, &judge->seat, &compiler, err) < 0)
 		return -1;
 	if (send_kernel(judge, &judge->runner, &judge->source, compiler, err) < 0)

@@ -117,49 +117,49 @@ static bool is_possible_time(enum kgb_dtype dtype, double x, double rate)
 
 /* The law's parameters at one element. */
 struct element {
-	double args[KGB_LAW_ARGS];
+	double args[KGB_RANDOM_ARGS];
 	double x;
 };
 
-static bool is_drawn(enum kgb_law_kind kind, const struct element *e)
+static bool is_drawn(enum kgb_random_kind kind, const struct element *e)
 {
 	switch (kind) {
-	case KGB_LAW_BERNOULLI:
+	case KGB_RANDOM_BERNOULLI:
 		return e->args[0] > 0 && e->args[0] < 1;
-	case KGB_LAW_EXPONENTIAL:
+	case KGB_RANDOM_EXPONENTIAL:
 		return true;
-	case KGB_LAW_POISSON:
+	case KGB_RANDOM_POISSON:
 		return e->args[0] > 0;
-	case KGB_LAW_RRELU:
+	case KGB_RANDOM_RRELU:
 		return e->args[0] <= 0 && e->args[1] < e->args[2];
-	case KGB_LAW_NONE:
-	case KGB_LAW_PRODUCT:
+	case KGB_RANDOM_NONE:
+	case KGB_RANDOM_PRODUCT:
 	case KGB_N_LAWS:
 		break;
 	}
 	KGB_UNREACHABLE();
 }
 
-static bool is_possible(enum kgb_law_kind kind, enum kgb_dtype dtype, const struct element *e)
+static bool is_possible(enum kgb_random_kind kind, enum kgb_dtype dtype, const struct element *e)
 {
 	struct range range;
 
 	switch (kind) {
-	case KGB_LAW_BERNOULLI:
+	case KGB_RANDOM_BERNOULLI:
 		return (e->x == 0 && e->args[0] < 1) || (e->x == 1 && e->args[0] > 0);
-	case KGB_LAW_EXPONENTIAL:
+	case KGB_RANDOM_EXPONENTIAL:
 		return is_possible_time(dtype, e->x, e->args[0]);
-	case KGB_LAW_POISSON:
+	case KGB_RANDOM_POISSON:
 		return is_possible_count(dtype, e->x, e->args[0]);
-	case KGB_LAW_RRELU:
+	case KGB_RANDOM_RRELU:
 		if (!(e->args[0] <= 0))
 			return e->x == 1;
 		if (!(e->x >= 0) || isinf(e->x))
 			return false;
 		range = rounded_to(dtype, e->x);
 		return range.hi >= e->args[1] && range.lo <= e->args[2];
-	case KGB_LAW_NONE:
-	case KGB_LAW_PRODUCT:
+	case KGB_RANDOM_NONE:
+	case KGB_RANDOM_PRODUCT:
 	case KGB_N_LAWS:
 		break;
 	}
@@ -172,29 +172,30 @@ static double within_0_1(double x)
 }
 
 /* Between which values of the distribution function a possible element lies. */
-static struct range place_of(enum kgb_law_kind kind, enum kgb_dtype dtype, const struct element *e)
+static struct range place_of(enum kgb_random_kind kind, enum kgb_dtype dtype,
+			     const struct element *e)
 {
 	struct range range;
 
 	switch (kind) {
-	case KGB_LAW_BERNOULLI:
+	case KGB_RANDOM_BERNOULLI:
 		return e->x == 0 ? (struct range){0, 1 - e->args[0]}
 				 : (struct range){1 - e->args[0], 1};
-	case KGB_LAW_EXPONENTIAL:
+	case KGB_RANDOM_EXPONENTIAL:
 		range = rounded_to(dtype, e->x);
 		return (struct range){-expm1(-e->args[0] * range.lo),
 				      -expm1(-e->args[0] * range.hi)};
-	case KGB_LAW_POISSON:
+	case KGB_RANDOM_POISSON:
 		range = counts_rounded_to(dtype, e->x);
 		return (struct range){kgb_poisson_cdf(range.lo - 1, e->args[0]),
 				      kgb_poisson_cdf(range.hi, e->args[0])};
-	case KGB_LAW_RRELU:
+	case KGB_RANDOM_RRELU:
 		range = rounded_to(dtype, e->x);
 		return (struct range){
 			within_0_1((range.lo - e->args[1]) / (e->args[2] - e->args[1])),
 			within_0_1((range.hi - e->args[1]) / (e->args[2] - e->args[1]))};
-	case KGB_LAW_NONE:
-	case KGB_LAW_PRODUCT:
+	case KGB_RANDOM_NONE:
+	case KGB_RANDOM_PRODUCT:
 	case KGB_N_LAWS:
 		break;
 	}
@@ -205,21 +206,22 @@ static struct range place_of(enum kgb_law_kind kind, enum kgb_dtype dtype, const
 
 /* Elements of a result side by side with the arguments of its law. */
 struct reader {
-	const struct kgb_law *law;
-	const struct kgb_view *view; /* of the result */
+	const struct kgb_random_result *law;
+	const struct kgb_tensor_view *view; /* of the result */
 	const char *values; /* contiguous */
-	double constants[KGB_LAW_ARGS];
-	struct kgb_view args[KGB_LAW_ARGS]; /* spread to the result's sizes */
-	const void *storages[KGB_LAW_ARGS]; /* NULL: the constant */
+	double constants[KGB_RANDOM_ARGS];
+	struct kgb_tensor_view args[KGB_RANDOM_ARGS]; /* spread to the result's sizes */
+	const void *storages[KGB_RANDOM_ARGS]; /* NULL: the constant */
 	size_t n_args;
-	double x[CHUNK], arg[KGB_LAW_ARGS][CHUNK];
+	double x[CHUNK], arg[KGB_RANDOM_ARGS][CHUNK];
 	double raw[CHUNK];
 };
 
 /* Broadcast as torch does it. */
-static struct kgb_view spread(const struct kgb_view *view, const struct kgb_view *like)
+static struct kgb_tensor_view spread(const struct kgb_tensor_view *view,
+				     const struct kgb_tensor_view *like)
 {
-	struct kgb_view out = *like;
+	struct kgb_tensor_view out = *like;
 
 	out.dtype = view->dtype;
 	out.offset = view->offset;
@@ -236,8 +238,8 @@ static double number_of(const struct kgb_value *value)
 	return value->kind == KGB_VALUE_INT ? (double)value->integer : value->number;
 }
 
-static struct reader *open_reader(const struct kgb_data *data, const struct kgb_call *call,
-				  size_t i)
+static struct reader *open_reader(const struct kgb_case_data *data,
+				  const struct kgb_candidate_call *call, size_t i)
 {
 	static const size_t n_args[KGB_N_LAWS] = {0, 1, 1, 1, 3, 1};
 	struct reader *reader = kgb_xcalloc(1, sizeof(*reader));
@@ -266,8 +268,8 @@ static void read_chunk(struct reader *reader, int64_t first, int64_t n)
 			     (size_t)n, reader->x);
 	for (size_t k = 0; k < reader->n_args; k++) {
 		if (reader->storages[k]) {
-			kgb_view_gather_part(&reader->args[k], reader->storages[k], first, n,
-					     reader->raw);
+			kgb_tensor_view_gather_part(&reader->args[k], reader->storages[k], first, n,
+						    reader->raw);
 			kgb_dtype_load_array(reader->args[k].dtype, reader->raw, (size_t)n,
 					     reader->arg[k]);
 		}
@@ -287,7 +289,7 @@ static struct element element_at(const struct reader *reader, int64_t i)
 
 static bool are_possible(struct reader *reader, struct kgb_compare *out)
 {
-	int64_t n_elements = kgb_view_numel(reader->view);
+	int64_t n_elements = kgb_tensor_view_numel(reader->view);
 
 	for (int64_t first = 0; first < n_elements; first += CHUNK) {
 		int64_t n = n_elements - first < CHUNK ? n_elements - first : CHUNK;
@@ -343,7 +345,7 @@ static void take_window(struct reader *reader, int64_t first, int64_t n_elements
 /* One window in each quarter, at random but for the first and the last. */
 static int64_t window_at(int64_t n, int w, struct kgb_rng *places)
 {
-	int64_t width = (int64_t)KGB_UNIFORM_MAX / N_WINDOWS, quarter = n / N_WINDOWS;
+	int64_t width = (int64_t)KGB_UNIFORMITY_MAX / N_WINDOWS, quarter = n / N_WINDOWS;
 
 	if (w == N_WINDOWS - 1)
 		return n - width;
@@ -351,17 +353,18 @@ static int64_t window_at(int64_t n, int w, struct kgb_rng *places)
 }
 
 /* The windows lie alike for all variants of a case; v is another for each. */
-static void take_draws(const struct kgb_data *data, const struct kgb_call *call, size_t i,
-		       struct draws *out)
+static void take_draws(const struct kgb_case_data *data, const struct kgb_candidate_call *call,
+		       size_t i, struct draws *out)
 {
 	struct reader *reader = open_reader(data, call, i);
-	int64_t n = kgb_view_numel(reader->view), width = (int64_t)KGB_UNIFORM_MAX / N_WINDOWS;
+	int64_t n = kgb_tensor_view_numel(reader->view),
+		width = (int64_t)KGB_UNIFORMITY_MAX / N_WINDOWS;
 	struct kgb_rng places, rng;
 
 	kgb_rng_init(&places, &data->seed, data->kase->name, PLACES_STREAM);
 	kgb_rng_init(&rng, &data->seed, data->kase->name,
 		     data->variant * VARIANT_STREAMS + LAW_STREAM + (uint32_t)i);
-	size_t n_max = n < (int64_t)KGB_UNIFORM_MAX ? (size_t)n : KGB_UNIFORM_MAX;
+	size_t n_max = n < (int64_t)KGB_UNIFORMITY_MAX ? (size_t)n : KGB_UNIFORMITY_MAX;
 	*out = (struct draws){.u = kgb_xreallocarray(NULL, n_max + 1, sizeof(double)),
 			      .values = kgb_xreallocarray(NULL, n_max + 1, sizeof(double))};
 	if (n == (int64_t)n_max)
@@ -387,22 +390,23 @@ static void keep_drawn(struct draws *a, struct draws *b)
 	a->n = b->n = kept;
 }
 
-static bool is_continuous(enum kgb_law_kind kind)
+static bool is_continuous(enum kgb_random_kind kind)
 {
-	return kind == KGB_LAW_EXPONENTIAL || kind == KGB_LAW_RRELU;
+	return kind == KGB_RANDOM_EXPONENTIAL || kind == KGB_RANDOM_RRELU;
 }
 
-static const char *doubt(const struct kgb_data *data, const struct kgb_call *call, size_t i)
+static const char *doubt(const struct kgb_case_data *data, const struct kgb_candidate_call *call,
+			 size_t i)
 {
 	enum kgb_dtype dtype = data->results[i].view.dtype;
 	struct draws draws;
 
 	take_draws(data, call, i, &draws);
 	keep_drawn(&draws, &draws);
-	const char *why = kgb_uniform_doubt(draws.u, draws.n);
+	const char *why = kgb_uniformity_doubt(draws.u, draws.n);
 	if (!why && is_continuous(data->kase->interface->laws[i].kind) &&
 	    (dtype == KGB_DTYPE_FLOAT32 || dtype == KGB_DTYPE_FLOAT64))
-		why = kgb_uniform_coarse(draws.values, draws.n);
+		why = kgb_uniformity_coarse(draws.values, draws.n);
 	release_draws(&draws);
 	return why;
 }
@@ -410,16 +414,16 @@ static const char *doubt(const struct kgb_data *data, const struct kgb_call *cal
 /* ---- results ---- */
 
 /* x times the draws of this call, as the candidate left them. */
-static void check_product(const struct kgb_data *data, const struct kgb_call *call, size_t i,
-			  struct kgb_compare *out)
+static void check_product(const struct kgb_case_data *data, const struct kgb_candidate_call *call,
+			  size_t i, struct kgb_compare *out)
 {
 	const struct kgb_interface *interface = data->kase->interface;
 	const size_t drawn = (size_t)interface->params[interface->laws[i].args[1]].result;
-	const struct kgb_view *view = &data->results[i].view;
+	const struct kgb_tensor_view *view = &data->results[i].view;
 	const enum kgb_dtype dtype = data->results[drawn].view.dtype;
 	const char *draws = call->values[drawn] ? call->values[drawn] : data->results[drawn].native;
 	struct reader *reader = open_reader(data, call, i);
-	size_t n_elements = (size_t)kgb_view_numel(view);
+	size_t n_elements = (size_t)kgb_tensor_view_numel(view);
 	KGB_AUTO(free) double *exact = kgb_xcalloc(n_elements, sizeof(*exact));
 	KGB_AUTO(free) char *native = kgb_xcalloc(n_elements, kgb_dtype_size(view->dtype));
 
@@ -436,19 +440,20 @@ static void check_product(const struct kgb_data *data, const struct kgb_call *ca
 	kgb_free(reader);
 }
 
-void kgb_law_check(const struct kgb_data *data, const struct kgb_call *call, size_t i,
-		   struct kgb_compare *out)
+void kgb_random_result_check(const struct kgb_case_data *data,
+			     const struct kgb_candidate_call *call, size_t i,
+			     struct kgb_compare *out)
 {
-	const struct kgb_law *law = &data->kase->interface->laws[i];
-	const struct kgb_view *view = &data->results[i].view;
+	const struct kgb_random_result *law = &data->kase->interface->laws[i];
+	const struct kgb_tensor_view *view = &data->results[i].view;
 
 	*out = (struct kgb_compare){
-		.n_elements = kgb_view_numel(view), .first_wrong = -1, .reported = -1};
+		.n_elements = kgb_tensor_view_numel(view), .first_wrong = -1, .reported = -1};
 	if (out->n_elements == 0 || !call->values[i]) {
 		out->ok = out->n_elements == 0;
 		return;
 	}
-	if (law->kind == KGB_LAW_PRODUCT) {
+	if (law->kind == KGB_RANDOM_PRODUCT) {
 		check_product(data, call, i, out);
 		return;
 	}
@@ -460,8 +465,8 @@ void kgb_law_check(const struct kgb_data *data, const struct kgb_call *call, siz
 	out->ok = out->ok && !out->unlikely;
 }
 
-void kgb_law_explain(struct kgb_judge *judge, const struct kgb_data *data, size_t i,
-		     const struct kgb_compare *compare, struct kgb_failure *failure)
+void kgb_random_result_explain(struct kgb_judge *judge, const struct kgb_case_data *data, size_t i,
+			       const struct kgb_compare *compare, struct kgb_failure *failure)
 {
 	struct kgb_arena *arena = &judge->verdict->arena;
 	const char *law = data->kase->interface->laws[i].text;
@@ -489,28 +494,29 @@ void kgb_law_explain(struct kgb_judge *judge, const struct kgb_data *data, size_
 	"Make all random numbers from the seed that is passed and from the elements' numbers: " \
 	"the same seed must give the same elements, another one others."
 
-int kgb_law_refuse_repetition(struct kgb_failure *failure)
+int kgb_random_result_refuse_repetition(struct kgb_failure *failure)
 {
 	return kgb_judge_refuse(failure, "verify.seed",
 				"two calls with the same seed gave different elements", SEED_HINT);
 }
 
-int kgb_law_check_seeds(struct kgb_judge *judge, const struct kgb_data *data_a,
-			const struct kgb_call *a, const struct kgb_data *data_b,
-			const struct kgb_call *b, struct kgb_failure *failure)
+int kgb_random_result_check_seeds(struct kgb_judge *judge, const struct kgb_case_data *data_a,
+				  const struct kgb_candidate_call *a,
+				  const struct kgb_case_data *data_b,
+				  const struct kgb_candidate_call *b, struct kgb_failure *failure)
 {
 	const struct kgb_interface *interface = data_a->kase->interface;
 	const char *why = NULL;
 
 	for (size_t i = 0; i < data_a->n_results && !why; i++) {
 		struct draws first, second;
-		if (interface->laws[i].kind == KGB_LAW_NONE ||
-		    interface->laws[i].kind == KGB_LAW_PRODUCT || !a->values[i] || !b->values[i])
+		if (interface->laws[i].kind == KGB_RANDOM_NONE ||
+		    interface->laws[i].kind == KGB_RANDOM_PRODUCT || !a->values[i] || !b->values[i])
 			continue;
 		take_draws(data_a, a, i, &first);
 		take_draws(data_b, b, i, &second);
 		keep_drawn(&first, &second);
-		why = kgb_uniform_relation(first.u, second.u, first.n);
+		why = kgb_uniformity_relation(first.u, second.u, first.n);
 		release_draws(&first);
 		release_draws(&second);
 	}

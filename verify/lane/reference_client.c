@@ -8,11 +8,11 @@
 
 enum { REFERENCE_MS = 120 * 1000 };
 
-void kgb_judge_fill(struct kgb_judge *judge, struct kgb_data *data, const struct kgb_case *c,
+void kgb_judge_fill(struct kgb_judge *judge, struct kgb_case_data *data, const struct kgb_case *c,
 		    uint32_t variant)
 {
 	KGB_MEASURE(judge, KGB_PHASE_FILL);
-	kgb_data_fill(data, c, &judge->verdict->seed, variant);
+	kgb_case_data_fill(data, c, &judge->verdict->seed, variant);
 }
 
 static const char *device_name(const struct kgb_judge *judge)
@@ -23,7 +23,7 @@ static const char *device_name(const struct kgb_judge *judge)
 }
 
 /* Was this answered in an earlier verification? */
-static bool recall(struct kgb_judge *judge, struct kgb_data *data)
+static bool recall(struct kgb_judge *judge, struct kgb_case_data *data)
 {
 	data->truth_key[0] = '\0';
 	data->is_recalled = false;
@@ -41,40 +41,40 @@ static bool recall(struct kgb_judge *judge, struct kgb_data *data)
 	return data->is_recalled;
 }
 
-static int ask(struct kgb_judge *judge, const struct kgb_data *data, struct kgb_err *err)
+static int ask(struct kgb_judge *judge, const struct kgb_case_data *data, struct kgb_err *err)
 {
 	struct kgb_reference *reference = judge->reference;
 
 	KGB_MEASURE(judge, KGB_PHASE_TRUTH);
-	return kgb_data_ask(data, &reference->worker, &reference->memory, true,
-			    kgb_mono_ms() + REFERENCE_MS, err);
+	return kgb_case_data_ask(data, &reference->worker, &reference->memory, true,
+				 kgb_mono_ms() + REFERENCE_MS, err);
 }
 
-int kgb_judge_ask_truth(struct kgb_judge *judge, struct kgb_data *data, struct kgb_err *err)
+int kgb_judge_ask_truth(struct kgb_judge *judge, struct kgb_case_data *data, struct kgb_err *err)
 {
 	return recall(judge, data) ? 0 : ask(judge, data, err);
 }
 
-int kgb_judge_take_truth(struct kgb_judge *judge, struct kgb_data *data, struct kgb_err *err)
+int kgb_judge_take_truth(struct kgb_judge *judge, struct kgb_case_data *data, struct kgb_err *err)
 {
 	struct kgb_reference *reference = judge->reference;
-	const struct kgb_shared *memory = &reference->memory;
+	const struct kgb_shared_arena *memory = &reference->memory;
 	KGB_AUTO(free) struct kgb_wire_reply *reply = NULL;
 
 	if (data->is_recalled)
 		return 0;
 	KGB_MEASURE(judge, KGB_PHASE_TRUTH);
 	reply = kgb_xmalloc(sizeof(*reply));
-	if (kgb_data_wait(data, &reference->worker, &reference->memory, true,
-			  kgb_mono_ms() + REFERENCE_MS, reply, err) < 0 ||
-	    kgb_data_take(data, reply, memory->out, memory->out_bytes, true, err) < 0)
+	if (kgb_case_data_wait(data, &reference->worker, &reference->memory, true,
+			       kgb_mono_ms() + REFERENCE_MS, reply, err) < 0 ||
+	    kgb_case_data_take(data, reply, memory->out, memory->out_bytes, true, err) < 0)
 		return -1;
 	if (data->truth_key[0])
 		kgb_truth_keep(judge->truths, data->truth_key, reply, memory->out);
 	return 0;
 }
 
-int kgb_judge_learn(struct kgb_judge *judge, struct kgb_data *data, struct kgb_err *err)
+int kgb_judge_learn(struct kgb_judge *judge, struct kgb_case_data *data, struct kgb_err *err)
 {
 	if (recall(judge, data))
 		return 0;

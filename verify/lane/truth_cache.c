@@ -10,7 +10,7 @@ struct entry_head {
 	uint64_t n_bytes;
 };
 
-bool kgb_truth_key(const struct kgb_truth_place *place, const struct kgb_data *data,
+bool kgb_truth_key(const struct kgb_truth_place *place, const struct kgb_case_data *data,
 		   char key[KGB_SHA256_HEX_LEN])
 {
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
@@ -23,7 +23,7 @@ bool kgb_truth_key(const struct kgb_truth_place *place, const struct kgb_data *d
 		return false;
 	kgb_buf_addf(&text, "truth 1\n%s\n%s\n%s\n%s\n", KGB_VERSION, place->identity,
 		     place->device, place->spec_sha256);
-	kgb_data_write_request(data, true, &text);
+	kgb_case_data_write_request(data, true, &text);
 	for (size_t i = 0; i < data->kase->n_args; i++) {
 		if (!data->storages[i])
 			continue;
@@ -57,18 +57,19 @@ static bool read_reply(const struct kgb_buf *entry, struct kgb_wire_reply *out, 
 	return kgb_wire_reply_parse(reply, sizeof(*reply), 0, out, &ignored) == 0;
 }
 
-bool kgb_truth_recall(const struct kgb_store *store, const char *key, struct kgb_data *data)
+bool kgb_truth_recall(const struct kgb_disk_cache *store, const char *key,
+		      struct kgb_case_data *data)
 {
 	KGB_AUTO(buf) struct kgb_buf entry = KGB_BUF_INIT(0);
 	KGB_AUTO(free) struct kgb_wire_reply *reply = kgb_xmalloc(sizeof(*reply));
 	struct kgb_err ignored = KGB_ERR_INIT;
 	const char *bytes;
 
-	return kgb_store_get(store, key, &entry) && read_reply(&entry, reply, &bytes) &&
-	       kgb_data_take(data, reply, bytes, (size_t)reply->value, true, &ignored) == 0;
+	return kgb_disk_cache_get(store, key, &entry) && read_reply(&entry, reply, &bytes) &&
+	       kgb_case_data_take(data, reply, bytes, (size_t)reply->value, true, &ignored) == 0;
 }
 
-void kgb_truth_keep(const struct kgb_store *store, const char *key,
+void kgb_truth_keep(const struct kgb_disk_cache *store, const char *key,
 		    const struct kgb_wire_reply *reply, const char *out)
 {
 	KGB_AUTO(buf) struct kgb_buf entry = KGB_BUF_INIT(0);
@@ -80,5 +81,5 @@ void kgb_truth_keep(const struct kgb_store *store, const char *key,
 	kgb_buf_add(&entry, &head, sizeof(head));
 	kgb_buf_add(&entry, reply->outputs, reply->n_outputs * sizeof(reply->outputs[0]));
 	kgb_buf_add(&entry, out, (size_t)head.n_bytes);
-	kgb_store_put(store, key, entry.ptr, entry.len);
+	kgb_disk_cache_put(store, key, entry.ptr, entry.len);
 }

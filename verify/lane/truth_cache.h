@@ -21,12 +21,13 @@ struct kgb_truth_place {
 };
 
 /** The key of the float64 and native answer for `data`. False: none is kept for such inputs. */
-bool kgb_truth_key(const struct kgb_truth_place *place, const struct kgb_data *data,
+bool kgb_truth_key(const struct kgb_truth_place *place, const struct kgb_case_data *data,
 		   char key[KGB_SHA256_HEX_LEN]);
 /** Fill in the results of `data`. False: nothing is known under this key. */
-bool kgb_truth_recall(const struct kgb_store *store, const char *key, struct kgb_data *data);
+bool kgb_truth_recall(const struct kgb_disk_cache *store, const char *key,
+		      struct kgb_case_data *data);
 /** Keep an answer. `out` holds its results. */
-void kgb_truth_keep(const struct kgb_store *store, const char *key,
+void kgb_truth_keep(const struct kgb_disk_cache *store, const char *key,
 		    const struct kgb_wire_reply *reply, const char *out);
 
 #endif

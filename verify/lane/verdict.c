@@ -430,7 +430,7 @@ static void write_ghost(const struct kgb_verdict *verdict, struct kgb_jsonw *w)
 		kgb_jsonw_key(w, pass == 0 ? "cases" : "ablation");
 		kgb_jsonw_array(w);
 		for (size_t i = 0; i < verdict->n_ghosts; i++) {
-			const struct kgb_ghost_run *run = &verdict->ghosts[i];
+			const struct kgb_ablation_run *run = &verdict->ghosts[i];
 			if ((run->kernel == NULL) != (pass == 0))
 				continue;
 			kgb_jsonw_object(w);
@@ -478,7 +478,7 @@ static void write_timing(const struct kgb_verdict *verdict, struct kgb_jsonw *w)
 	}
 	if (verdict->has_machine) {
 		kgb_jsonw_key(w, "machine");
-		kgb_machine_write(&verdict->machine, w);
+		kgb_gpu_peak_write(&verdict->machine, w);
 	}
 	kgb_jsonw_key(w, "cases");
 	kgb_jsonw_array(w);
@@ -500,7 +500,7 @@ static void write_timing(const struct kgb_verdict *verdict, struct kgb_jsonw *w)
 /* Null where there is no GPU. */
 static void write_health(const struct kgb_verdict *verdict, struct kgb_jsonw *w)
 {
-	const struct kgb_health *health = &verdict->health;
+	const struct kgb_gpu_health *health = &verdict->health;
 
 	kgb_jsonw_key(w, "gpu_health");
 	if (kgb_str_eq(verdict->platform, "cpu")) {

@@ -86,7 +86,7 @@ struct kgb_kernel_count {
 	int64_t count;
 };
 /** One run with launches replaced by nothing: all of them, or only those of one kernel. */
-struct kgb_ghost_run {
+struct kgb_ablation_run {
 	const char *case_name;
 	const char *kernel; /* NULL: all */
 	bool broken; /* the result became wrong, as it must */
@@ -106,7 +106,7 @@ struct kgb_closest {
 };
 
 /** Of the GPU, when the verdict was over. */
-struct kgb_health {
+struct kgb_gpu_health {
 	bool tested; /* something went wrong that called for it */
 	bool well; /* with tested */
 	int64_t wall_ms;
@@ -141,7 +141,7 @@ struct kgb_verdict {
 	bool deterministic; /* no repetition gave other bits */
 	int64_t n_nondeterministic;
 	int64_t n_in_sandbox; /* on a GPU: passed by what the candidate's process returned */
-	struct kgb_ghost_run ghosts[KGB_VERDICT_GHOSTS_MAX];
+	struct kgb_ablation_run ghosts[KGB_VERDICT_GHOSTS_MAX];
 	size_t n_ghosts;
 	struct kgb_kernel_count kernels[KGB_VERDICT_KERNELS_MAX];
 	size_t n_kernels;
@@ -154,8 +154,8 @@ struct kgb_verdict {
 	struct kgb_timing timings[KGB_VERDICT_TIMINGS_MAX];
 	size_t n_timings;
 	bool has_machine;
-	struct kgb_machine machine; /* the GPU that was timed on */
-	struct kgb_health health;
+	struct kgb_gpu_peak machine; /* the GPU that was timed on */
+	struct kgb_gpu_health health;
 	bool has_isolation;
 	struct kgb_isolation_info isolation;
 	char python[32], torch[64], triton[32];

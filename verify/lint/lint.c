@@ -30,8 +30,9 @@ void kgb_lint_report_release(struct kgb_lint_report *report)
 
 /* ---- asking ---- */
 
-int kgb_lint_ask(struct kgb_judge *judge, const struct kgb_case *c, const struct kgb_data *storages,
-		 uint32_t slack, struct kgb_data *out, struct kgb_err *err)
+int kgb_lint_ask(struct kgb_judge *judge, const struct kgb_case *c,
+		 const struct kgb_case_data *storages, uint32_t slack, struct kgb_case_data *out,
+		 struct kgb_err *err)
 {
 	struct kgb_reference *reference = judge->reference;
 	const int64_t deadline_ms = kgb_mono_ms() + ANSWER_MS;
@@ -44,23 +45,23 @@ int kgb_lint_ask(struct kgb_judge *judge, const struct kgb_case *c, const struct
 	/* What was asked before may have been too much for it. */
 	if (reference->worker.end != KGB_WORKER_ALIVE) {
 		kgb_worker_stop(&reference->worker);
-		kgb_shared_release(&reference->memory);
+		kgb_shared_arena_release(&reference->memory);
 		if (kgb_judge_start_reference(judge, err) < 0)
 			return -1;
 	}
-	if (kgb_data_ask(out, &reference->worker, &reference->memory, false, deadline_ms, err) ==
-		    0 &&
-	    kgb_data_learn(out, &reference->worker, &reference->memory, false, deadline_ms, err) ==
-		    0)
+	if (kgb_case_data_ask(out, &reference->worker, &reference->memory, false, deadline_ms,
+			      err) == 0 &&
+	    kgb_case_data_learn(out, &reference->worker, &reference->memory, false, deadline_ms,
+				err) == 0)
 		return 0;
 	kgb_lint_forget(out);
 	return -1;
 }
 
-void kgb_lint_forget(struct kgb_data *data)
+void kgb_lint_forget(struct kgb_case_data *data)
 {
 	memset(data->storages, 0, sizeof(data->storages)); /* borrowed */
-	kgb_data_release(data);
+	kgb_case_data_release(data);
 }
 
 static bool same_result(const struct kgb_truth *a, const struct kgb_truth *b, bool is_written)
@@ -76,10 +77,10 @@ static bool same_result(const struct kgb_truth *a, const struct kgb_truth *b, bo
 		return false;
 	return !is_written ||
 	       memcmp(a->native, b->native,
-		      (size_t)kgb_view_numel(&a->view) * kgb_dtype_size(a->view.dtype)) == 0;
+		      (size_t)kgb_tensor_view_numel(&a->view) * kgb_dtype_size(a->view.dtype)) == 0;
 }
 
-bool kgb_lint_same(const struct kgb_data *a, const struct kgb_data *b)
+bool kgb_lint_same(const struct kgb_case_data *a, const struct kgb_case_data *b)
 {
 	if (a->n_results != b->n_results)
 		return false;
@@ -91,9 +92,9 @@ bool kgb_lint_same(const struct kgb_data *a, const struct kgb_data *b)
 
 /* ---- cases ---- */
 
-static void lint_cost(struct kgb_lint *lint, const struct kgb_data *data)
+static void lint_cost(struct kgb_lint *lint, const struct kgb_case_data *data)
 {
-	struct kgb_view views[KGB_MAX_RESULTS];
+	struct kgb_tensor_view views[KGB_MAX_RESULTS];
 	struct kgb_cost cost;
 	struct kgb_err err = KGB_ERR_INIT;
 
@@ -104,12 +105,12 @@ static void lint_cost(struct kgb_lint *lint, const struct kgb_data *data)
 }
 
 /* On a GPU only what depends on the device: everything else was seen on the CPU. */
-static void lint_changed(struct kgb_lint *lint, const struct kgb_data *data)
+static void lint_changed(struct kgb_lint *lint, const struct kgb_case_data *data)
 {
 	const bool on_cpu = lint->options->judge->device == KGB_DEVICE_CPU;
-	struct kgb_data other, answer;
+	struct kgb_case_data other, answer;
 	struct kgb_err err = KGB_ERR_INIT;
-	const struct kgb_data *previous = NULL;
+	const struct kgb_case_data *previous = NULL;
 
 	kgb_judge_fill(&lint->judge, &other, data->kase, OTHER_VARIANT);
 	if (on_cpu && kgb_lint_wants_previous(lint, data)) {
@@ -125,13 +126,13 @@ static void lint_changed(struct kgb_lint *lint, const struct kgb_data *data)
 	}
 	if (previous)
 		kgb_lint_forget(&answer);
-	kgb_data_release(&other);
+	kgb_case_data_release(&other);
 }
 
 static int lint_case(struct kgb_lint *lint, const struct kgb_case *c, struct kgb_err *err)
 {
 	pthread_rwlock_t *quiet = lint->options->quiet;
-	struct kgb_data data;
+	struct kgb_case_data data;
 
 	kgb_judge_fill(&lint->judge, &data, c, 0);
 	if (quiet)
@@ -146,7 +147,7 @@ static int lint_case(struct kgb_lint *lint, const struct kgb_case *c, struct kgb
 	}
 	if (quiet)
 		pthread_rwlock_unlock(quiet);
-	kgb_data_release(&data);
+	kgb_case_data_release(&data);
 	return rc;
 }
 

@@ -44,7 +44,7 @@ static bool is_launch_bound(const struct kgb_case *c)
 static void write_question(const struct kgb_case *c, struct kgb_buf *out)
 {
 	const size_t at[KGB_MAX_ARGS] = {0};
-	struct kgb_view views[KGB_MAX_ARGS];
+	struct kgb_tensor_view views[KGB_MAX_ARGS];
 	KGB_AUTO(free) char *target = kgb_target_name(c->interface);
 	struct kgb_jsonw w;
 
@@ -59,12 +59,12 @@ static void write_question(const struct kgb_case *c, struct kgb_buf *out)
 }
 
 static int take_sizes(const struct kgb_case *c, const struct kgb_wire_reply *reply,
-		      struct kgb_view *results, struct kgb_err *err)
+		      struct kgb_tensor_view *results, struct kgb_err *err)
 {
 	for (size_t i = 0; i < c->interface->n_results && i < reply->n_outputs; i++) {
 		const struct kgb_wire_output *output = &reply->outputs[i];
-		if (kgb_view_layout(&results[i], (enum kgb_dtype)output->dtype, output->sizes,
-				    output->ndim, "contiguous", err) < 0)
+		if (kgb_tensor_view_layout(&results[i], (enum kgb_dtype)output->dtype,
+					   output->sizes, output->ndim, "contiguous", err) < 0)
 			return -1;
 	}
 	return 0;
@@ -72,15 +72,15 @@ static int take_sizes(const struct kgb_case *c, const struct kgb_wire_reply *rep
 
 /* Results whose sizes depend on what tensors hold have those of the parameters that they lie in,
  * or none: the estimate is too low then. */
-static int ask_sizes(struct kgb_lint *lint, const struct kgb_case *c, struct kgb_view *results,
-		     struct kgb_err *err)
+static int ask_sizes(struct kgb_lint *lint, const struct kgb_case *c,
+		     struct kgb_tensor_view *results, struct kgb_err *err)
 {
 	struct kgb_worker *worker = &lint->judge.reference->worker;
 	KGB_AUTO(buf) struct kgb_buf question = KGB_BUF_INIT(KGB_WIRE_REQUEST_MAX);
 	KGB_AUTO(free) struct kgb_wire_reply *reply = kgb_xmalloc(sizeof(*reply));
 
 	for (size_t i = 0; i < KGB_MAX_RESULTS; i++)
-		results[i] = (struct kgb_view){.dtype = c->dtype, .ndim = 1};
+		results[i] = (struct kgb_tensor_view){.dtype = c->dtype, .ndim = 1};
 	for (size_t i = 0; i < c->n_args; i++)
 		if (c->args[i].param->kind == KGB_PARAM_TENSOR && c->args[i].param->result >= 0)
 			results[c->args[i].param->result] = c->args[i].view;
@@ -94,7 +94,7 @@ static int ask_sizes(struct kgb_lint *lint, const struct kgb_case *c, struct kgb
 				c->name);
 	/* It went for memory that was not there. */
 	kgb_worker_stop(worker);
-	kgb_shared_release(&lint->judge.reference->memory);
+	kgb_shared_arena_release(&lint->judge.reference->memory);
 	return kgb_judge_start_reference(&lint->judge, err);
 }
 
@@ -119,7 +119,7 @@ static void check_time(struct kgb_lint *lint, const struct kgb_case *c, int64_t 
 }
 
 static void check_memory(struct kgb_lint *lint, const struct kgb_case *c,
-			 const struct kgb_view *results)
+			 const struct kgb_tensor_view *results)
 {
 	int64_t bytes = 0;
 
@@ -127,7 +127,8 @@ static void check_memory(struct kgb_lint *lint, const struct kgb_case *c,
 		bytes += c->args[i].view.storage_elements *
 			 (int64_t)kgb_dtype_size(c->args[i].view.dtype);
 	for (size_t i = 0; i < c->interface->n_results; i++)
-		bytes += kgb_view_numel(&results[i]) * (int64_t)kgb_dtype_size(results[i].dtype);
+		bytes += kgb_tensor_view_numel(&results[i]) *
+			 (int64_t)kgb_dtype_size(results[i].dtype);
 	if (bytes > CASE_BYTES_MAX)
 		kgb_lint_note(lint->report, "benchmarks",
 			      "%s: its tensors have %lld MiB, at most %lld are good", c->name,
@@ -139,7 +140,7 @@ static int lint_benchmark(struct kgb_lint *lint, const struct kgb_case *c, int64
 			  struct kgb_err *err)
 {
 	const size_t n_results = c->interface->n_results;
-	struct kgb_view results[KGB_MAX_RESULTS];
+	struct kgb_tensor_view results[KGB_MAX_RESULTS];
 	struct kgb_err why = KGB_ERR_INIT;
 	struct kgb_cost cost;
 	int64_t traffic = 0;

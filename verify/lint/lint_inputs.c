@@ -20,8 +20,8 @@ enum {
 
 /* ---- the same again ---- */
 
-static bool is_as_before(const struct kgb_lint *lint, const struct kgb_data *data,
-			 const struct kgb_data *again)
+static bool is_as_before(const struct kgb_lint *lint, const struct kgb_case_data *data,
+			 const struct kgb_case_data *again)
 {
 	size_t ignored;
 
@@ -29,9 +29,9 @@ static bool is_as_before(const struct kgb_lint *lint, const struct kgb_data *dat
 	       (lint->interface->any_order && kgb_lint_accepts(data, again, &ignored));
 }
 
-void kgb_lint_again(struct kgb_lint *lint, const struct kgb_data *data)
+void kgb_lint_again(struct kgb_lint *lint, const struct kgb_case_data *data)
 {
-	struct kgb_data again;
+	struct kgb_case_data again;
 	struct kgb_err err = KGB_ERR_INIT;
 
 	if (kgb_lint_ask(&lint->other, data->kase, data, SLACK, &again, &err) < 0) {
@@ -60,7 +60,7 @@ void kgb_lint_again(struct kgb_lint *lint, const struct kgb_data *data)
 /* ---- memory that is not read ---- */
 
 /* The same arguments with zeros in what is not read. Release with release_zeroed. */
-static void zero_unread(const struct kgb_data *data, struct kgb_data *out)
+static void zero_unread(const struct kgb_case_data *data, struct kgb_case_data *out)
 {
 	*out = *data;
 	for (size_t i = 0; i < data->kase->n_args; i++) {
@@ -69,32 +69,32 @@ static void zero_unread(const struct kgb_data *data, struct kgb_data *out)
 		out->storages[i] = kgb_xmalloc(data->storage_bytes[i]);
 		memcpy(out->storages[i], data->storages[i], data->storage_bytes[i]);
 	}
-	kgb_unread_fill(data->kase, out->storages, 0);
+	kgb_read_mask_fill(data->kase, out->storages, 0);
 }
 
-static void release_zeroed(struct kgb_data *zeroed)
+static void release_zeroed(struct kgb_case_data *zeroed)
 {
 	for (size_t i = 0; i < zeroed->kase->n_args; i++)
 		kgb_free(zeroed->storages[i]);
 }
 
 /* The elements of the argument that holds a result, in the result's order; NULL: none does. */
-static char *held_before(const struct kgb_data *data, size_t result)
+static char *held_before(const struct kgb_case_data *data, size_t result)
 {
-	size_t holder = kgb_call_holder(data->kase, result);
+	size_t holder = kgb_candidate_call_holder(data->kase, result);
 
 	if (holder == SIZE_MAX || !data->storages[holder])
 		return NULL;
-	const struct kgb_view *view = &data->kase->args[holder].view;
-	char *values =
-		kgb_xreallocarray(NULL, (size_t)kgb_view_numel(view), kgb_dtype_size(view->dtype));
-	kgb_view_gather(view, data->storages[holder], values);
+	const struct kgb_tensor_view *view = &data->kase->args[holder].view;
+	char *values = kgb_xreallocarray(NULL, (size_t)kgb_tensor_view_numel(view),
+					 kgb_dtype_size(view->dtype));
+	kgb_tensor_view_gather(view, data->storages[holder], values);
 	return values;
 }
 
 /* Each element is the same, or what the result's argument held in both calls. */
-static bool ignores_unread(const struct kgb_data *data, const struct kgb_data *zeroed,
-			   const struct kgb_data *answer, size_t result)
+static bool ignores_unread(const struct kgb_case_data *data, const struct kgb_case_data *zeroed,
+			   const struct kgb_case_data *answer, size_t result)
 {
 	const struct kgb_truth *ours = &data->results[result], *theirs = &answer->results[result];
 	const size_t size = kgb_dtype_size(ours->view.dtype);
@@ -103,7 +103,7 @@ static bool ignores_unread(const struct kgb_data *data, const struct kgb_data *z
 
 	if (!ours->native || !theirs->native)
 		return true;
-	for (size_t at = 0; at < (size_t)kgb_view_numel(&ours->view) * size; at += size) {
+	for (size_t at = 0; at < (size_t)kgb_tensor_view_numel(&ours->view) * size; at += size) {
 		const char *a = (const char *)ours->native + at;
 		const char *b = (const char *)theirs->native + at;
 		if (memcmp(a, b, size) != 0 && !(before && memcmp(a, before + at, size) == 0 &&
@@ -117,17 +117,17 @@ static bool ignores_unread(const struct kgb_data *data, const struct kgb_data *z
 static bool has_magnitudes(const struct kgb_truth *truth)
 {
 	const double *exact = truth->exact, *magnitude = truth->magnitude;
-	const struct kgb_view parts = kgb_view_parts(&truth->view);
+	const struct kgb_tensor_view parts = kgb_tensor_view_parts(&truth->view);
 
-	for (int64_t i = 0; exact && magnitude && i < kgb_view_numel(&parts); i++)
+	for (int64_t i = 0; exact && magnitude && i < kgb_tensor_view_numel(&parts); i++)
 		if (isnan(magnitude[i]) && !isnan(exact[i]))
 			return false;
 	return true;
 }
 
-void kgb_lint_unread(struct kgb_lint *lint, const struct kgb_data *data)
+void kgb_lint_unread(struct kgb_lint *lint, const struct kgb_case_data *data)
 {
-	struct kgb_data zeroed, answer;
+	struct kgb_case_data zeroed, answer;
 	struct kgb_err err = KGB_ERR_INIT;
 
 	if (!kgb_case_has_unread(data->kase))
@@ -159,9 +159,9 @@ void kgb_lint_unread(struct kgb_lint *lint, const struct kgb_data *data)
 
 /* Does the reference tell the changed arguments from these? It does too when it refuses them. */
 static bool notices(struct kgb_lint *lint, const struct kgb_case *c,
-		    const struct kgb_data *storages, const struct kgb_data *data)
+		    const struct kgb_case_data *storages, const struct kgb_case_data *data)
 {
-	struct kgb_data answer;
+	struct kgb_case_data answer;
 	struct kgb_err ignored = KGB_ERR_INIT;
 
 	if (kgb_lint_ask(&lint->other, c, storages, 0, &answer, &ignored) < 0)
@@ -172,10 +172,11 @@ static bool notices(struct kgb_lint *lint, const struct kgb_case *c,
 }
 
 /* With these bytes in its place? */
-static void try_bytes(struct kgb_lint *lint, const struct kgb_data *data, size_t i, void *bytes)
+static void try_bytes(struct kgb_lint *lint, const struct kgb_case_data *data, size_t i,
+		      void *bytes)
 {
 	struct kgb_lint_param *param = &lint->params[i];
-	struct kgb_data changed = *data;
+	struct kgb_case_data changed = *data;
 
 	if (memcmp(data->storages[i], bytes, data->storage_bytes[i]) == 0)
 		return;
@@ -186,10 +187,10 @@ static void try_bytes(struct kgb_lint *lint, const struct kgb_data *data, size_t
 }
 
 /* Where its fill gives but one number: what it holds in other cases of the interface. */
-static void try_other_cases(struct kgb_lint *lint, const struct kgb_data *data, size_t i)
+static void try_other_cases(struct kgb_lint *lint, const struct kgb_case_data *data, size_t i)
 {
 	const struct kgb_cases *cases = &lint->judge.cases;
-	const struct kgb_view *view = &data->kase->args[i].view;
+	const struct kgb_tensor_view *view = &data->kase->args[i].view;
 	struct kgb_lint_param *param = &lint->params[i];
 	const int most = param->n_tried + ATTEMPTS_AT_A_CASE;
 
@@ -197,19 +198,19 @@ static void try_other_cases(struct kgb_lint *lint, const struct kgb_data *data, 
 	     k < cases->n && !param->matters && param->n_tried < most && param->n_tried < ATTEMPTS;
 	     k++) {
 		const struct kgb_case *other = &cases->items[k];
-		struct kgb_data theirs;
+		struct kgb_case_data theirs;
 		if (other->interface != lint->interface || other == data->kase ||
 		    other->args[i].view.dtype != view->dtype ||
 		    other->args[i].view.storage_elements != view->storage_elements)
 			continue;
 		kgb_judge_fill(&lint->judge, &theirs, other, 0);
 		try_bytes(lint, data, i, theirs.storages[i]);
-		kgb_data_release(&theirs);
+		kgb_case_data_release(&theirs);
 	}
 }
 
-static void try_tensor(struct kgb_lint *lint, const struct kgb_data *data,
-		       const struct kgb_data *other_inputs, size_t i)
+static void try_tensor(struct kgb_lint *lint, const struct kgb_case_data *data,
+		       const struct kgb_case_data *other_inputs, size_t i)
 {
 	if (!data->storages[i])
 		return;
@@ -235,7 +236,7 @@ static bool same_value(const struct kgb_value *a, const struct kgb_value *b)
 }
 
 /* The values that it has in other cases of the interface. */
-static void try_value(struct kgb_lint *lint, const struct kgb_data *data, size_t i)
+static void try_value(struct kgb_lint *lint, const struct kgb_case_data *data, size_t i)
 {
 	const struct kgb_cases *cases = &lint->judge.cases;
 	struct kgb_lint_param *param = &lint->params[i];
@@ -257,8 +258,8 @@ static void try_value(struct kgb_lint *lint, const struct kgb_data *data, size_t
 	}
 }
 
-void kgb_lint_inputs(struct kgb_lint *lint, const struct kgb_data *data,
-		     const struct kgb_data *other_inputs)
+void kgb_lint_inputs(struct kgb_lint *lint, const struct kgb_case_data *data,
+		     const struct kgb_case_data *other_inputs)
 {
 	for (size_t i = 0; i < data->kase->n_args; i++) {
 		const struct kgb_arg *arg = &data->kase->args[i];
@@ -328,11 +329,11 @@ static bool same_signature(const struct kgb_interface *a, const struct kgb_inter
 }
 
 /* Is what the other interface gives refused as a result of this one? */
-static void try_swapped(struct kgb_lint *lint, const struct kgb_data *data, size_t number)
+static void try_swapped(struct kgb_lint *lint, const struct kgb_case_data *data, size_t number)
 {
 	const struct kgb_interface *other = &lint->judge.spec.interfaces[number];
 	struct kgb_case swapped = *data->kase;
-	struct kgb_data answer;
+	struct kgb_case_data answer;
 	struct kgb_err ignored = KGB_ERR_INIT;
 	bool right = true;
 
@@ -345,21 +346,21 @@ static void try_swapped(struct kgb_lint *lint, const struct kgb_data *data, size
 	}
 	lint->swap_differs[number] |= !kgb_lint_same(data, &answer);
 	for (size_t i = 0; i < data->n_results && right; i++) {
-		const struct kgb_view *ours = &data->results[i].view,
-				      *theirs = &answer.results[i].view;
-		struct kgb_call call = {0};
+		const struct kgb_tensor_view *ours = &data->results[i].view,
+					     *theirs = &answer.results[i].view;
+		struct kgb_candidate_call call = {0};
 		struct kgb_compare compare;
 		call.values[i] = answer.results[i].native; /* borrowed */
 		right = ours->dtype == theirs->dtype && ours->ndim == theirs->ndim &&
 			memcmp(ours->sizes, theirs->sizes,
 			       (size_t)ours->ndim * sizeof(ours->sizes[0])) == 0 &&
-			kgb_call_compare(data, &call, i, &compare);
+			kgb_candidate_call_compare(data, &call, i, &compare);
 	}
 	lint->swap_refused[number] |= !right;
 	kgb_lint_forget(&answer);
 }
 
-void kgb_lint_swapped(struct kgb_lint *lint, const struct kgb_data *data)
+void kgb_lint_swapped(struct kgb_lint *lint, const struct kgb_case_data *data)
 {
 	const struct kgb_spec *spec = &lint->judge.spec;
 

@@ -43,38 +43,39 @@ struct kgb_lint {
 	/* By type: results whose zeros have a sign that counts; one was -0, and +0 was refused. */
 	bool wants_zeros[KGB_N_DTYPES], has_zeros[KGB_N_DTYPES];
 	bool does_something; /* a case of it changes an argument or gives a new tensor */
-	bool tells; /* a case of it shows whether kernels compute (kgb_ghost_tells) */
+	bool tells; /* a case of it shows whether kernels compute (kgb_ablation_tells) */
 	struct kgb_lint_param params[KGB_MAX_ARGS];
 	bool *swap_differs, *swap_refused; /* owned; by interface: it gave something else for a
 					      case of this one, and that was refused */
 };
 
 /** What `judge`'s process gives for the case with these storages (borrowed), natively.
- * `slack`: kgb_data.slack. Release *out with kgb_lint_forget. */
+ * `slack`: kgb_case_data.slack. Release *out with kgb_lint_forget. */
 KGB_MUST_CHECK int kgb_lint_ask(struct kgb_judge *judge, const struct kgb_case *c,
-				const struct kgb_data *storages, uint32_t slack,
-				struct kgb_data *out, struct kgb_err *err);
-void kgb_lint_forget(struct kgb_data *data);
+				const struct kgb_case_data *storages, uint32_t slack,
+				struct kgb_case_data *out, struct kgb_err *err);
+void kgb_lint_forget(struct kgb_case_data *data);
 /** The same results, bit by bit, with the same sizes and strides? */
-bool kgb_lint_same(const struct kgb_data *a, const struct kgb_data *b);
+bool kgb_lint_same(const struct kgb_case_data *a, const struct kgb_case_data *b);
 /** Would the judge accept the native results of `answer`? *result: number of one that it would not.
  */
-bool kgb_lint_accepts(const struct kgb_data *data, const struct kgb_data *answer, size_t *result);
+bool kgb_lint_accepts(const struct kgb_case_data *data, const struct kgb_case_data *answer,
+		      size_t *result);
 
 /** lint_values.c: what is right is accepted, what is wrong is not. `previous`: results for other
  * inputs, NULL if there are none. */
-void kgb_lint_values(struct kgb_lint *lint, const struct kgb_data *data,
-		     const struct kgb_data *previous);
-bool kgb_lint_wants_previous(const struct kgb_lint *lint, const struct kgb_data *data);
+void kgb_lint_values(struct kgb_lint *lint, const struct kgb_case_data *data,
+		     const struct kgb_case_data *previous);
+bool kgb_lint_wants_previous(const struct kgb_lint *lint, const struct kgb_case_data *data);
 void kgb_lint_settle_values(struct kgb_lint *lint);
 
 /** lint_inputs.c: the reference gives the same in another process and among other memory, and
  * whatever `other_inputs` has a parameter for matters, and nothing that is said not to be read. */
-void kgb_lint_again(struct kgb_lint *lint, const struct kgb_data *data);
-void kgb_lint_unread(struct kgb_lint *lint, const struct kgb_data *data);
-void kgb_lint_inputs(struct kgb_lint *lint, const struct kgb_data *data,
-		     const struct kgb_data *other_inputs);
-void kgb_lint_swapped(struct kgb_lint *lint, const struct kgb_data *data);
+void kgb_lint_again(struct kgb_lint *lint, const struct kgb_case_data *data);
+void kgb_lint_unread(struct kgb_lint *lint, const struct kgb_case_data *data);
+void kgb_lint_inputs(struct kgb_lint *lint, const struct kgb_case_data *data,
+		     const struct kgb_case_data *other_inputs);
+void kgb_lint_swapped(struct kgb_lint *lint, const struct kgb_case_data *data);
 void kgb_lint_settle_inputs(struct kgb_lint *lint);
 
 /** lint_schema.c */

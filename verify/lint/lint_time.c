@@ -14,16 +14,16 @@ static int time_case(struct kgb_lint *lint, const struct kgb_case *c, struct kgb
 	struct kgb_reference *reference = lint->judge.reference;
 	const int64_t deadline_ms = kgb_mono_ms() + ANSWER_MS;
 	KGB_AUTO(free) struct kgb_wire_reply *reply = kgb_xmalloc(sizeof(*reply));
-	struct kgb_data data;
+	struct kgb_case_data data;
 
 	kgb_judge_fill(&lint->judge, &data, c, 0);
 	data.is_timed = true;
 	pthread_rwlock_wrlock(lint->options->quiet);
-	int rc = kgb_data_ask(&data, &reference->worker, &reference->memory, false, deadline_ms,
-			      err);
+	int rc = kgb_case_data_ask(&data, &reference->worker, &reference->memory, false,
+				   deadline_ms, err);
 	bool answered = rc == 0 && kgb_worker_wait(&reference->worker, deadline_ms, reply);
 	pthread_rwlock_unlock(lint->options->quiet);
-	kgb_data_release(&data);
+	kgb_case_data_release(&data);
 	if (rc < 0)
 		return -1;
 	if (!answered)

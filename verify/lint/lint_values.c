@@ -29,23 +29,24 @@ static const char *const wrong_names[KGB_N_WRONG] = {
 
 static int64_t numel(const struct kgb_truth *truth)
 {
-	return kgb_view_numel(&truth->view);
+	return kgb_tensor_view_numel(&truth->view);
 }
 
 /* The first input of so many elements, in the result's type. */
-static bool take_input(const struct kgb_data *data, const struct kgb_truth *truth, char *values)
+static bool take_input(const struct kgb_case_data *data, const struct kgb_truth *truth,
+		       char *values)
 {
 	const enum kgb_dtype to = truth->view.dtype;
 	const size_t size = kgb_dtype_size(to);
 
 	for (size_t i = 0; i < data->kase->n_args; i++) {
-		const struct kgb_view *view = &data->kase->args[i].view;
+		const struct kgb_tensor_view *view = &data->kase->args[i].view;
 		const size_t from_size = kgb_dtype_size(view->dtype);
-		if (!data->storages[i] || kgb_view_numel(view) != numel(truth))
+		if (!data->storages[i] || kgb_tensor_view_numel(view) != numel(truth))
 			continue;
 		KGB_AUTO(free)
 		char *input = kgb_xreallocarray(NULL, (size_t)numel(truth), from_size);
-		kgb_view_gather(view, data->storages[i], input);
+		kgb_tensor_view_gather(view, data->storages[i], input);
 		for (int64_t k = 0; k < numel(truth); k++) {
 			const char *at = input + (size_t)k * from_size;
 			if (view->dtype == to)
@@ -60,13 +61,13 @@ static bool take_input(const struct kgb_data *data, const struct kgb_truth *trut
 }
 
 /* What the result's own parameter holds before the call, if it is an input. */
-static bool unchanged(const struct kgb_data *data, size_t result, char *values)
+static bool unchanged(const struct kgb_case_data *data, size_t result, char *values)
 {
-	size_t holder = kgb_call_holder(data->kase, result);
+	size_t holder = kgb_candidate_call_holder(data->kase, result);
 
 	if (holder == SIZE_MAX || data->kase->args[holder].param->kind != KGB_PARAM_TENSOR)
 		return false;
-	kgb_view_gather(&data->kase->args[holder].view, data->storages[holder], values);
+	kgb_tensor_view_gather(&data->kase->args[holder].view, data->storages[holder], values);
 	return true;
 }
 
@@ -89,14 +90,14 @@ static enum kgb_dtype coarser(enum kgb_dtype dtype)
 }
 
 /* Infinities and the like are often right in any precision, and one NaN is as good as another. */
-static bool coarsen(const struct kgb_data *data, const struct kgb_truth *truth, char *values)
+static bool coarsen(const struct kgb_case_data *data, const struct kgb_truth *truth, char *values)
 {
-	const struct kgb_view parts = kgb_view_parts(&truth->view);
+	const struct kgb_tensor_view parts = kgb_tensor_view_parts(&truth->view);
 	const enum kgb_dtype dtype = parts.dtype;
 
 	if (data->kase->mode == KGB_MODE_SPECIAL || coarser(dtype) == KGB_N_DTYPES)
 		return false;
-	for (int64_t i = 0; i < kgb_view_numel(&parts); i++) {
+	for (int64_t i = 0; i < kgb_tensor_view_numel(&parts); i++) {
 		char *at = values + (size_t)i * kgb_dtype_size(dtype);
 		const double x = kgb_dtype_load(dtype, at);
 		if (!isnan(x))
@@ -106,7 +107,7 @@ static bool coarsen(const struct kgb_data *data, const struct kgb_truth *truth, 
 }
 
 /* As if nobody had written to them: what was there before, or zeros. */
-static void leave_out(const struct kgb_data *data, size_t result, int64_t first, int64_t n,
+static void leave_out(const struct kgb_case_data *data, size_t result, int64_t first, int64_t n,
 		      char *values)
 {
 	const struct kgb_truth *truth = &data->results[result];
@@ -118,16 +119,16 @@ static void leave_out(const struct kgb_data *data, size_t result, int64_t first,
 }
 
 /* Other draws may be as good. */
-static bool is_drawn(const struct kgb_data *data, size_t result)
+static bool is_drawn(const struct kgb_case_data *data, size_t result)
 {
-	enum kgb_law_kind kind = data->kase->interface->laws[result].kind;
+	enum kgb_random_kind kind = data->kase->interface->laws[result].kind;
 
-	return kind != KGB_LAW_NONE && kind != KGB_LAW_PRODUCT;
+	return kind != KGB_RANDOM_NONE && kind != KGB_RANDOM_PRODUCT;
 }
 
 /* Changes `values`, which hold the native result; false if it cannot be made wrong this way. */
-static bool make_wrong(const struct kgb_data *data, const struct kgb_truth *previous, size_t result,
-		       enum kgb_lint_wrong wrong, char *values)
+static bool make_wrong(const struct kgb_case_data *data, const struct kgb_truth *previous,
+		       size_t result, enum kgb_lint_wrong wrong, char *values)
 {
 	const struct kgb_truth *truth = &data->results[result];
 	const int64_t n = numel(truth);
@@ -171,12 +172,12 @@ static bool make_wrong(const struct kgb_data *data, const struct kgb_truth *prev
 }
 
 /* Every result as the trusted implementation made it, in one way made wrong. */
-static void try_wrong(struct kgb_lint *lint, const struct kgb_data *data,
-		      const struct kgb_data *previous, size_t i, enum kgb_lint_wrong wrong)
+static void try_wrong(struct kgb_lint *lint, const struct kgb_case_data *data,
+		      const struct kgb_case_data *previous, size_t i, enum kgb_lint_wrong wrong)
 {
 	const struct kgb_truth *truth = &data->results[i];
 	size_t bytes = (size_t)numel(truth) * kgb_dtype_size(truth->view.dtype);
-	struct kgb_call call = {0};
+	struct kgb_candidate_call call = {0};
 	struct kgb_compare compare;
 
 	if (lint->refused[i][wrong] || !truth->native)
@@ -190,19 +191,19 @@ static void try_wrong(struct kgb_lint *lint, const struct kgb_data *data,
 	lint->does_something |= wrong == KGB_WRONG_UNCHANGED && (!is_made || differs);
 	if (is_made && differs) {
 		lint->tried[i][wrong] = true;
-		lint->refused[i][wrong] = !kgb_call_compare(data, &call, i, &compare);
+		lint->refused[i][wrong] = !kgb_candidate_call_compare(data, &call, i, &compare);
 	}
-	kgb_call_release(&call);
+	kgb_candidate_call_release(&call);
 }
 
 /* Where the sign of a zero counts, a result without signs must be refused. */
-static void try_zeros(struct kgb_lint *lint, const struct kgb_data *data, size_t i)
+static void try_zeros(struct kgb_lint *lint, const struct kgb_case_data *data, size_t i)
 {
 	const struct kgb_truth *truth = &data->results[i];
 	const struct kgb_tolerance *tolerance = &data->kase->interface->tolerance;
-	const struct kgb_view parts = kgb_view_parts(&truth->view);
-	const size_t n = (size_t)kgb_view_numel(&parts), size = kgb_dtype_size(parts.dtype);
-	struct kgb_call call = {0};
+	const struct kgb_tensor_view parts = kgb_tensor_view_parts(&truth->view);
+	const size_t n = (size_t)kgb_tensor_view_numel(&parts), size = kgb_dtype_size(parts.dtype);
+	struct kgb_candidate_call call = {0};
 	struct kgb_compare compare;
 	bool has_some = false;
 
@@ -220,8 +221,9 @@ static void try_zeros(struct kgb_lint *lint, const struct kgb_data *data, size_t
 			has_some = true;
 		}
 	}
-	lint->has_zeros[parts.dtype] = has_some && !kgb_call_compare(data, &call, i, &compare);
-	kgb_call_release(&call);
+	lint->has_zeros[parts.dtype] =
+		has_some && !kgb_candidate_call_compare(data, &call, i, &compare);
+	kgb_candidate_call_release(&call);
 }
 
 static void settle_zeros(struct kgb_lint *lint)
@@ -236,14 +238,14 @@ static void settle_zeros(struct kgb_lint *lint)
 
 /* ---- results that are right ---- */
 
-static void try_accepted(struct kgb_lint *lint, const struct kgb_data *data, size_t i, void *values,
-			 const char *what)
+static void try_accepted(struct kgb_lint *lint, const struct kgb_case_data *data, size_t i,
+			 void *values, const char *what)
 {
-	struct kgb_call call = {0};
+	struct kgb_candidate_call call = {0};
 	struct kgb_compare compare;
 
 	call.values[i] = values; /* borrowed */
-	if (!kgb_call_compare(data, &call, i, &compare))
+	if (!kgb_candidate_call_compare(data, &call, i, &compare))
 		kgb_lint_note(lint->report, "feasible",
 			      "%s: result %zu, %s, is refused: %lld of "
 			      "%lld wrong, %g instead of %g",
@@ -252,13 +254,13 @@ static void try_accepted(struct kgb_lint *lint, const struct kgb_data *data, siz
 }
 
 /* With a margin: nobody who is faithful may need more than half of what is allowed. */
-static void try_right(struct kgb_lint *lint, const struct kgb_data *data, size_t i)
+static void try_right(struct kgb_lint *lint, const struct kgb_case_data *data, size_t i)
 {
 	const struct kgb_truth *truth = &data->results[i];
-	const struct kgb_view parts = kgb_view_parts(&truth->view);
+	const struct kgb_tensor_view parts = kgb_tensor_view_parts(&truth->view);
 	struct kgb_interface interface = *data->kase->interface;
 	struct kgb_case kase = *data->kase;
-	struct kgb_data strict = *data;
+	struct kgb_case_data strict = *data;
 
 	if (is_drawn(data, i)) {
 		try_accepted(lint, data, i, truth->native, "of the reference itself");
@@ -271,7 +273,7 @@ static void try_right(struct kgb_lint *lint, const struct kgb_data *data, size_t
 	try_accepted(lint, &strict, i, truth->native, "of the reference itself");
 	if (!truth->exact || interface.is_rounded[i])
 		return;
-	const size_t n = (size_t)kgb_view_numel(&parts);
+	const size_t n = (size_t)kgb_tensor_view_numel(&parts);
 	KGB_AUTO(free) char *rounded = kgb_xreallocarray(NULL, n, kgb_dtype_size(parts.dtype));
 	kgb_dtype_store_array(parts.dtype, truth->exact, n, rounded);
 	try_accepted(lint, &strict, i, rounded, "the truth rounded");
@@ -280,7 +282,7 @@ static void try_right(struct kgb_lint *lint, const struct kgb_data *data, size_t
 /* Its error widens the tolerance, so it must not be a large one: measured by that of rounding the
  * truth alone. A few elements may lie at a step of the operator (a division that is cut off), and
  * what is quantised from half precision is known to be no more exact. */
-static void try_precise(struct kgb_lint *lint, const struct kgb_data *data, size_t i)
+static void try_precise(struct kgb_lint *lint, const struct kgb_case_data *data, size_t i)
 {
 	const struct kgb_truth *truth = &data->results[i];
 	enum kgb_dtype dtype = truth->view.dtype;
@@ -292,8 +294,8 @@ static void try_precise(struct kgb_lint *lint, const struct kgb_data *data, size
 	    (tolerance.before_rounding == KGB_ACCUMULATE_RESULT &&
 	     data->kase->dtype != KGB_DTYPE_FLOAT32))
 		return;
-	const struct kgb_view parts = kgb_view_parts(&truth->view);
-	const size_t n = (size_t)kgb_view_numel(&parts);
+	const struct kgb_tensor_view parts = kgb_tensor_view_parts(&truth->view);
+	const size_t n = (size_t)kgb_tensor_view_numel(&parts);
 	KGB_AUTO(free) char *rounded = kgb_xreallocarray(NULL, n, kgb_dtype_size(parts.dtype));
 	kgb_dtype_store_array(parts.dtype, truth->exact, n, rounded);
 	tolerance.ulps *= TRUSTED_ULPS;
@@ -307,27 +309,28 @@ static void try_precise(struct kgb_lint *lint, const struct kgb_data *data, size
 			      compare.allowed_abs_err);
 }
 
-bool kgb_lint_accepts(const struct kgb_data *data, const struct kgb_data *answer, size_t *result)
+bool kgb_lint_accepts(const struct kgb_case_data *data, const struct kgb_case_data *answer,
+		      size_t *result)
 {
 	for (size_t i = 0; i < data->n_results; i++) {
 		const struct kgb_truth *ours = &data->results[i], *theirs = &answer->results[i];
-		struct kgb_call call = {0};
+		struct kgb_candidate_call call = {0};
 		struct kgb_compare compare;
 		if (!ours->native || !theirs->native)
 			continue;
 		call.values[i] = theirs->native; /* borrowed */
 		*result = i;
 		if (ours->view.dtype != theirs->view.dtype || numel(ours) != numel(theirs) ||
-		    !kgb_call_compare(data, &call, i, &compare))
+		    !kgb_candidate_call_compare(data, &call, i, &compare))
 			return false;
 	}
 	return true;
 }
 
 /* On a GPU torch's own implementation for the CPU is a second faithful one. */
-static void try_witness(struct kgb_lint *lint, const struct kgb_data *data)
+static void try_witness(struct kgb_lint *lint, const struct kgb_case_data *data)
 {
-	struct kgb_data answer;
+	struct kgb_case_data answer;
 	size_t result;
 	struct kgb_err err = KGB_ERR_INIT;
 
@@ -344,7 +347,7 @@ static void try_witness(struct kgb_lint *lint, const struct kgb_data *data)
 
 /* ---- */
 
-bool kgb_lint_wants_previous(const struct kgb_lint *lint, const struct kgb_data *data)
+bool kgb_lint_wants_previous(const struct kgb_lint *lint, const struct kgb_case_data *data)
 {
 	for (size_t i = 0; i < data->n_results; i++)
 		if (data->results[i].native && !lint->refused[i][KGB_WRONG_PREVIOUS])
@@ -352,10 +355,10 @@ bool kgb_lint_wants_previous(const struct kgb_lint *lint, const struct kgb_data 
 	return false;
 }
 
-void kgb_lint_values(struct kgb_lint *lint, const struct kgb_data *data,
-		     const struct kgb_data *previous)
+void kgb_lint_values(struct kgb_lint *lint, const struct kgb_case_data *data,
+		     const struct kgb_case_data *previous)
 {
-	lint->tells |= kgb_ghost_tells(&lint->judge, data);
+	lint->tells |= kgb_ablation_tells(&lint->judge, data);
 	/* Of memory that nobody has written sizes and strides count, which are compared exactly. */
 	lint->does_something |= lint->interface->is_unwritten;
 	for (size_t i = 0; i < data->n_results && !lint->interface->is_unwritten; i++) {

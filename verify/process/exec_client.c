@@ -62,8 +62,8 @@ static char *find_program(const struct kgb_exec_spec *spec, struct kgb_err *err)
 	return kgb_path_real(path, err);
 }
 
-int kgb_exec_policy(struct kgb_policy *policy, const struct kgb_exec_spec *spec,
-		    struct kgb_err *err)
+int kgb_exec_client_policy(struct kgb_policy *policy, const struct kgb_exec_spec *spec,
+			   struct kgb_err *err)
 {
 	const struct kgb_policy_base_spec base = {.tmp_bytes = PRIVATE_BYTES,
 						  .shm_bytes = PRIVATE_BYTES};
@@ -85,7 +85,8 @@ int kgb_exec_policy(struct kgb_policy *policy, const struct kgb_exec_spec *spec,
 	return 0;
 }
 
-static int spawn(struct kgb_exec *exec, const struct kgb_exec_spec *spec, struct kgb_err *err)
+static int spawn(struct kgb_exec_client *exec, const struct kgb_exec_spec *spec,
+		 struct kgb_err *err)
 {
 	KGB_AUTO(policy) struct kgb_policy policy;
 	KGB_AUTO(sandbox) struct kgb_sandbox sandbox = KGB_SANDBOX_INIT;
@@ -97,7 +98,7 @@ static int spawn(struct kgb_exec *exec, const struct kgb_exec_spec *spec, struct
 	pid_t pid;
 
 	kgb_policy_init(&policy);
-	if (kgb_exec_policy(&policy, spec, err) < 0)
+	if (kgb_exec_client_policy(&policy, spec, err) < 0)
 		return -1;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return kgb_fail_errno(err, errno, "socketpair");
@@ -127,7 +128,7 @@ static int spawn(struct kgb_exec *exec, const struct kgb_exec_spec *spec, struct
 }
 
 /* The launcher leaves only when nothing of the sandbox lives. False: it is still there. */
-static bool reap(struct kgb_exec *exec, int64_t wait_ms)
+static bool reap(struct kgb_exec_client *exec, int64_t wait_ms)
 {
 	const int64_t deadline = kgb_mono_ms() + wait_ms;
 	int status;
@@ -150,20 +151,20 @@ static bool reap(struct kgb_exec *exec, int64_t wait_ms)
 	return true;
 }
 
-void kgb_exec_kill(const struct kgb_exec *exec)
+void kgb_exec_client_kill(const struct kgb_exec_client *exec)
 {
 	if (exec->launcher > 0)
 		(void)kill(exec->launcher, SIGTERM);
 }
 
-static void end_now(struct kgb_exec *exec)
+static void end_now(struct kgb_exec_client *exec)
 {
-	kgb_exec_kill(exec);
+	kgb_exec_client_kill(exec);
 	if (exec->launcher > 0)
 		(void)reap(exec, -1);
 }
 
-void kgb_exec_stop(struct kgb_exec *exec)
+void kgb_exec_client_stop(struct kgb_exec_client *exec)
 {
 	end_now(exec);
 	kgb_close(exec->channel_fd);
@@ -174,7 +175,7 @@ void kgb_exec_stop(struct kgb_exec *exec)
 }
 
 /* Why the sandbox could not be made; "" when it could. The process is gone, so nothing blocks. */
-static void read_status(const struct kgb_exec *exec, char *out, size_t cap)
+static void read_status(const struct kgb_exec_client *exec, char *out, size_t cap)
 {
 	struct kgb_sandbox_status status;
 	char bytes[1024];
@@ -188,7 +189,7 @@ static void read_status(const struct kgb_exec *exec, char *out, size_t cap)
 }
 
 /* The last line that it wrote to stderr, escaped. */
-static void add_last_words(const struct kgb_exec *exec, struct kgb_buf *out)
+static void add_last_words(const struct kgb_exec_client *exec, struct kgb_buf *out)
 {
 	KGB_AUTO(free) char *text = kgb_xmalloc(STDERR_KEPT + 1);
 	char error[256];
@@ -208,7 +209,7 @@ static void add_last_words(const struct kgb_exec *exec, struct kgb_buf *out)
 }
 
 /* End of the stream: find out how it ended. */
-static enum kgb_exec_outcome learn_end(struct kgb_exec *exec, struct kgb_err *err)
+static enum kgb_exec_outcome learn_end(struct kgb_exec_client *exec, struct kgb_err *err)
 {
 	KGB_AUTO(buf) struct kgb_buf words = KGB_BUF_INIT(0);
 
@@ -232,7 +233,8 @@ static enum kgb_exec_outcome learn_end(struct kgb_exec *exec, struct kgb_err *er
 	return KGB_EXEC_DIED;
 }
 
-static enum kgb_exec_outcome broken(struct kgb_exec *exec, struct kgb_err *err, const char *why)
+static enum kgb_exec_outcome broken(struct kgb_exec_client *exec, struct kgb_err *err,
+				    const char *why)
 {
 	end_now(exec);
 	(void)kgb_fail(err, KGB_ERR_INVALID, "reply of kgb-exec: %s", why);
@@ -247,7 +249,7 @@ static void clean_text(char *text, size_t size)
 			*text = '?';
 }
 
-static void take_machine(struct kgb_exec *exec, const struct kgb_exec_machine *machine)
+static void take_machine(struct kgb_exec_client *exec, const struct kgb_exec_machine *machine)
 {
 	exec->machine = *machine;
 	clean_text(exec->machine.name, sizeof(exec->machine.name));
@@ -257,7 +259,7 @@ static void take_machine(struct kgb_exec *exec, const struct kgb_exec_machine *m
 }
 
 /* Copy a reply that keeps to the protocol into exec->reply; otherwise say what is wrong with it. */
-static const char *check_reply(struct kgb_exec *exec, const struct kgb_exec_reply *reply,
+static const char *check_reply(struct kgb_exec_client *exec, const struct kgb_exec_reply *reply,
 			       size_t len)
 {
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(KGB_EXEC_TEXT - 1);
@@ -327,8 +329,9 @@ static bool wait_readable(int fd, int64_t deadline_ms)
 	}
 }
 
-static enum kgb_exec_outcome send_request(struct kgb_exec *exec, struct kgb_exec_request *request,
-					  const int *fds, size_t n_fds, struct kgb_err *err)
+static enum kgb_exec_outcome send_request(struct kgb_exec_client *exec,
+					  struct kgb_exec_request *request, const int *fds,
+					  size_t n_fds, struct kgb_err *err)
 {
 	request->magic = KGB_EXEC_MAGIC;
 	request->version = KGB_EXEC_VERSION;
@@ -347,7 +350,7 @@ static enum kgb_exec_outcome send_request(struct kgb_exec *exec, struct kgb_exec
 	return KGB_EXEC_DONE;
 }
 
-static enum kgb_exec_outcome await_reply(struct kgb_exec *exec, enum kgb_exec_op op,
+static enum kgb_exec_outcome await_reply(struct kgb_exec_client *exec, enum kgb_exec_op op,
 					 int64_t timeout_ms, struct kgb_err *err)
 {
 	KGB_AUTO(free) struct kgb_exec_reply *reply = kgb_xmalloc(sizeof(*reply));
@@ -377,7 +380,7 @@ static enum kgb_exec_outcome await_reply(struct kgb_exec *exec, enum kgb_exec_op
 }
 
 /* One request, one reply. */
-static enum kgb_exec_outcome ask(struct kgb_exec *exec, struct kgb_exec_request *request,
+static enum kgb_exec_outcome ask(struct kgb_exec_client *exec, struct kgb_exec_request *request,
 				 const int *fds, size_t n_fds, int64_t timeout_ms,
 				 struct kgb_err *err)
 {
@@ -388,7 +391,7 @@ static enum kgb_exec_outcome ask(struct kgb_exec *exec, struct kgb_exec_request 
 		       : outcome;
 }
 
-static enum kgb_exec_outcome ask_to_open(struct kgb_exec *exec, uint32_t device,
+static enum kgb_exec_outcome ask_to_open(struct kgb_exec_client *exec, uint32_t device,
 					 struct kgb_err *err)
 {
 	struct kgb_exec_request request = {.op = KGB_EXEC_OPEN, .device = device};
@@ -396,7 +399,7 @@ static enum kgb_exec_outcome ask_to_open(struct kgb_exec *exec, uint32_t device,
 	return send_request(exec, &request, NULL, 0, err);
 }
 
-static enum kgb_exec_outcome await_open(struct kgb_exec *exec, int64_t timeout_ms,
+static enum kgb_exec_outcome await_open(struct kgb_exec_client *exec, int64_t timeout_ms,
 					struct kgb_err *err)
 {
 	enum kgb_exec_outcome outcome = await_reply(exec, KGB_EXEC_OPEN, timeout_ms, err);
@@ -409,10 +412,11 @@ static enum kgb_exec_outcome await_open(struct kgb_exec *exec, int64_t timeout_m
 	return KGB_EXEC_DONE;
 }
 
-enum kgb_exec_outcome kgb_exec_adopt(struct kgb_exec *exec, pid_t pid, int take_channel_fd,
-				     uint32_t device, int64_t timeout_ms, struct kgb_err *err)
+enum kgb_exec_outcome kgb_exec_client_adopt(struct kgb_exec_client *exec, pid_t pid,
+					    int take_channel_fd, uint32_t device,
+					    int64_t timeout_ms, struct kgb_err *err)
 {
-	*exec = (struct kgb_exec)KGB_EXEC_CLIENT_INIT;
+	*exec = (struct kgb_exec_client)KGB_EXEC_CLIENT_INIT;
 	exec->launcher = pid;
 	exec->channel_fd = take_channel_fd;
 	exec->n_starts = 1;
@@ -420,29 +424,30 @@ enum kgb_exec_outcome kgb_exec_adopt(struct kgb_exec *exec, pid_t pid, int take_
 	if (outcome == KGB_EXEC_DONE)
 		outcome = await_open(exec, timeout_ms, err);
 	if (outcome != KGB_EXEC_DONE)
-		kgb_exec_stop(exec);
+		kgb_exec_client_stop(exec);
 	return outcome;
 }
 
-enum kgb_exec_outcome kgb_exec_begin(struct kgb_exec *exec, const struct kgb_exec_spec *spec,
-				     struct kgb_err *err)
+enum kgb_exec_outcome kgb_exec_client_begin(struct kgb_exec_client *exec,
+					    const struct kgb_exec_spec *spec, struct kgb_err *err)
 {
 	const int n_starts = exec->n_starts + 1;
 	enum kgb_exec_outcome outcome = KGB_EXEC_NO_GPU;
 
-	*exec = (struct kgb_exec)KGB_EXEC_CLIENT_INIT;
+	*exec = (struct kgb_exec_client)KGB_EXEC_CLIENT_INIT;
 	exec->n_starts = n_starts;
 	if (spawn(exec, spec, err) == 0)
 		outcome = ask_to_open(exec, spec->device, err);
 	if (outcome != KGB_EXEC_DONE) {
-		kgb_exec_stop(exec);
+		kgb_exec_client_stop(exec);
 		(void)kgb_ctx(err, "kgb-exec");
 	}
 	return outcome;
 }
 
-enum kgb_exec_outcome kgb_exec_finish(struct kgb_exec *exec, const struct kgb_exec_spec *spec,
-				      int64_t timeout_ms, struct kgb_err *err)
+enum kgb_exec_outcome kgb_exec_client_finish(struct kgb_exec_client *exec,
+					     const struct kgb_exec_spec *spec, int64_t timeout_ms,
+					     struct kgb_err *err)
 {
 	const int64_t deadline = kgb_mono_ms() + timeout_ms;
 
@@ -453,26 +458,28 @@ enum kgb_exec_outcome kgb_exec_finish(struct kgb_exec *exec, const struct kgb_ex
 			return outcome;
 		const bool again =
 			exec->reply.status == KGB_EXEC_RESERVATION && exec->n_starts < STARTS_MAX;
-		kgb_exec_stop(exec);
-		if (!again || kgb_exec_begin(exec, spec, err) != KGB_EXEC_DONE) {
+		kgb_exec_client_stop(exec);
+		if (!again || kgb_exec_client_begin(exec, spec, err) != KGB_EXEC_DONE) {
 			(void)kgb_ctx(err, "kgb-exec");
 			return outcome;
 		}
 	}
 }
 
-enum kgb_exec_outcome kgb_exec_start(struct kgb_exec *exec, const struct kgb_exec_spec *spec,
-				     int64_t timeout_ms, struct kgb_err *err)
+enum kgb_exec_outcome kgb_exec_client_start(struct kgb_exec_client *exec,
+					    const struct kgb_exec_spec *spec, int64_t timeout_ms,
+					    struct kgb_err *err)
 {
 	enum kgb_exec_outcome outcome;
 
-	*exec = (struct kgb_exec)KGB_EXEC_CLIENT_INIT;
-	outcome = kgb_exec_begin(exec, spec, err);
-	return outcome == KGB_EXEC_DONE ? kgb_exec_finish(exec, spec, timeout_ms, err) : outcome;
+	*exec = (struct kgb_exec_client)KGB_EXEC_CLIENT_INIT;
+	outcome = kgb_exec_client_begin(exec, spec, err);
+	return outcome == KGB_EXEC_DONE ? kgb_exec_client_finish(exec, spec, timeout_ms, err)
+					: outcome;
 }
 
-enum kgb_exec_outcome kgb_exec_measure(struct kgb_exec *exec, int64_t timeout_ms,
-				       struct kgb_err *err)
+enum kgb_exec_outcome kgb_exec_client_measure(struct kgb_exec_client *exec, int64_t timeout_ms,
+					      struct kgb_err *err)
 {
 	struct kgb_exec_request request = {.op = KGB_EXEC_MEASURE};
 	enum kgb_exec_outcome outcome = ask(exec, &request, NULL, 0, timeout_ms, err);
@@ -497,9 +504,9 @@ static int check_sealed(int fd, uint64_t bytes, const char *what, struct kgb_err
 	return 0;
 }
 
-enum kgb_exec_outcome kgb_exec_arena_in_parts(struct kgb_exec *exec,
-					      const struct kgb_exec_arena_spec *spec,
-					      int64_t timeout_ms, struct kgb_err *err)
+enum kgb_exec_outcome kgb_exec_client_arena_in_parts(struct kgb_exec_client *exec,
+						     const struct kgb_exec_arena_spec *spec,
+						     int64_t timeout_ms, struct kgb_err *err)
 {
 	struct kgb_exec_request request = {.op = KGB_EXEC_ARENA,
 					   .arena_bytes = spec->arena_bytes,
@@ -528,9 +535,10 @@ enum kgb_exec_outcome kgb_exec_arena_in_parts(struct kgb_exec *exec,
 	return outcome;
 }
 
-enum kgb_exec_outcome kgb_exec_arena(struct kgb_exec *exec, int input_fd, uint64_t arena_bytes,
-				     uint32_t n_slots, int output_fd, uint64_t output_bytes,
-				     int64_t timeout_ms, struct kgb_err *err)
+enum kgb_exec_outcome kgb_exec_client_arena(struct kgb_exec_client *exec, int input_fd,
+					    uint64_t arena_bytes, uint32_t n_slots, int output_fd,
+					    uint64_t output_bytes, int64_t timeout_ms,
+					    struct kgb_err *err)
 {
 	const struct kgb_exec_arena_spec spec = {.input_fd = input_fd,
 						 .output_fd = output_fd,
@@ -538,11 +546,12 @@ enum kgb_exec_outcome kgb_exec_arena(struct kgb_exec *exec, int input_fd, uint64
 						 .output_bytes = output_bytes,
 						 .n_slots = n_slots};
 
-	return kgb_exec_arena_in_parts(exec, &spec, timeout_ms, err);
+	return kgb_exec_client_arena_in_parts(exec, &spec, timeout_ms, err);
 }
 
-enum kgb_exec_outcome kgb_exec_plan(struct kgb_exec *exec, uint32_t plan, const void *record,
-				    size_t len, int64_t timeout_ms, struct kgb_err *err)
+enum kgb_exec_outcome kgb_exec_client_plan(struct kgb_exec_client *exec, uint32_t plan,
+					   const void *record, size_t len, int64_t timeout_ms,
+					   struct kgb_err *err)
 {
 	struct kgb_exec_request request = {.op = KGB_EXEC_PLAN, .plan = plan};
 	KGB_AUTO(fd) int fd = -1;
@@ -552,15 +561,16 @@ enum kgb_exec_outcome kgb_exec_plan(struct kgb_exec *exec, uint32_t plan, const 
 	return ask(exec, &request, &fd, 1, timeout_ms, err);
 }
 
-enum kgb_exec_outcome kgb_exec_forget(struct kgb_exec *exec, int64_t timeout_ms,
-				      struct kgb_err *err)
+enum kgb_exec_outcome kgb_exec_client_forget(struct kgb_exec_client *exec, int64_t timeout_ms,
+					     struct kgb_err *err)
 {
 	struct kgb_exec_request request = {.op = KGB_EXEC_FORGET};
 
 	return ask(exec, &request, NULL, 0, timeout_ms, err);
 }
 
-static enum kgb_exec_outcome run_or_time(struct kgb_exec *exec, struct kgb_exec_request *request,
+static enum kgb_exec_outcome run_or_time(struct kgb_exec_client *exec,
+					 struct kgb_exec_request *request,
 					 const struct kgb_exec_run_spec *spec,
 					 struct kgb_exec_layout *out, int64_t timeout_ms,
 					 struct kgb_err *err)
@@ -593,18 +603,20 @@ static enum kgb_exec_outcome run_or_time(struct kgb_exec *exec, struct kgb_exec_
 	return outcome;
 }
 
-enum kgb_exec_outcome kgb_exec_run(struct kgb_exec *exec, const struct kgb_exec_run_spec *spec,
-				   struct kgb_exec_layout *out, int64_t timeout_ms,
-				   struct kgb_err *err)
+enum kgb_exec_outcome kgb_exec_client_run(struct kgb_exec_client *exec,
+					  const struct kgb_exec_run_spec *spec,
+					  struct kgb_exec_layout *out, int64_t timeout_ms,
+					  struct kgb_err *err)
 {
 	struct kgb_exec_request request = {.op = KGB_EXEC_RUN, .skip = spec->skip};
 
 	return run_or_time(exec, &request, spec, out, timeout_ms, err);
 }
 
-enum kgb_exec_outcome kgb_exec_time(struct kgb_exec *exec, const struct kgb_exec_run_spec *spec,
-				    struct kgb_exec_layout *out, int64_t timeout_ms,
-				    struct kgb_err *err)
+enum kgb_exec_outcome kgb_exec_client_time(struct kgb_exec_client *exec,
+					   const struct kgb_exec_run_spec *spec,
+					   struct kgb_exec_layout *out, int64_t timeout_ms,
+					   struct kgb_err *err)
 {
 	struct kgb_exec_request request = {
 		.op = KGB_EXEC_TIME,

@@ -34,7 +34,7 @@ enum kgb_exec_outcome {
 /** "done", "unreplayable", ... */
 const char *kgb_exec_outcome_name(enum kgb_exec_outcome outcome);
 
-struct kgb_exec {
+struct kgb_exec_client {
 	pid_t launcher; /* 0: none, or reaped */
 	int channel_fd, log_fd, status_fd;
 	uint64_t last_id;
@@ -61,42 +61,45 @@ struct kgb_exec_spec {
 
 /** The sandbox of kgb-exec: /usr, GPU devices, nothing that can be written but its own threads'
  * names and an empty /tmp. */
-KGB_MUST_CHECK int kgb_exec_policy(struct kgb_policy *policy, const struct kgb_exec_spec *spec,
-				   struct kgb_err *err);
+KGB_MUST_CHECK int kgb_exec_client_policy(struct kgb_policy *policy,
+					  const struct kgb_exec_spec *spec, struct kgb_err *err);
 
 /** Start a process and open the device; a new process when the fixed addresses are taken, three at
  * most. *exec needs no kgb_exec_stop when it fails (KGB_EXEC_NO_GPU says what is missing,
  * _TIMED_OUT, _DIED, ...). */
-KGB_MUST_CHECK enum kgb_exec_outcome kgb_exec_start(struct kgb_exec *exec,
-						    const struct kgb_exec_spec *spec,
-						    int64_t timeout_ms, struct kgb_err *err);
+KGB_MUST_CHECK enum kgb_exec_outcome kgb_exec_client_start(struct kgb_exec_client *exec,
+							   const struct kgb_exec_spec *spec,
+							   int64_t timeout_ms, struct kgb_err *err);
 
 /** The same in two steps, for what can be done meanwhile. *exec starts as KGB_EXEC_CLIENT_INIT.
  * After a begin that gave DONE comes kgb_exec_finish or kgb_exec_stop. */
-KGB_MUST_CHECK enum kgb_exec_outcome
-kgb_exec_begin(struct kgb_exec *exec, const struct kgb_exec_spec *spec, struct kgb_err *err);
-KGB_MUST_CHECK enum kgb_exec_outcome kgb_exec_finish(struct kgb_exec *exec,
-						     const struct kgb_exec_spec *spec,
-						     int64_t timeout_ms, struct kgb_err *err);
+KGB_MUST_CHECK enum kgb_exec_outcome kgb_exec_client_begin(struct kgb_exec_client *exec,
+							   const struct kgb_exec_spec *spec,
+							   struct kgb_err *err);
+KGB_MUST_CHECK enum kgb_exec_outcome kgb_exec_client_finish(struct kgb_exec_client *exec,
+							    const struct kgb_exec_spec *spec,
+							    int64_t timeout_ms,
+							    struct kgb_err *err);
 
 /** The same for a process that somebody else started, without a sandbox: for tests. Takes `pid`,
  * our child, and its socket; both are gone when it fails. */
-KGB_MUST_CHECK enum kgb_exec_outcome kgb_exec_adopt(struct kgb_exec *exec, pid_t pid,
-						    int take_channel_fd, uint32_t device,
-						    int64_t timeout_ms, struct kgb_err *err);
+KGB_MUST_CHECK enum kgb_exec_outcome kgb_exec_client_adopt(struct kgb_exec_client *exec, pid_t pid,
+							   int take_channel_fd, uint32_t device,
+							   int64_t timeout_ms, struct kgb_err *err);
 
 /** Have the device measured: exec->machine is complete then. Only in a process that was given no
  * plan yet, so that nobody has lied. */
-KGB_MUST_CHECK enum kgb_exec_outcome kgb_exec_measure(struct kgb_exec *exec, int64_t timeout_ms,
-						      struct kgb_err *err);
+KGB_MUST_CHECK enum kgb_exec_outcome
+kgb_exec_client_measure(struct kgb_exec_client *exec, int64_t timeout_ms, struct kgb_err *err);
 
 /** Give it its memory: `input_fd` holds n_slots images of arena_bytes, one after the other. Both
  * are memfds whose size is sealed (kgb_memfd_sized); the input should also be sealed against
  * writing by others. Call again after changing an image. */
-KGB_MUST_CHECK enum kgb_exec_outcome kgb_exec_arena(struct kgb_exec *exec, int input_fd,
-						    uint64_t arena_bytes, uint32_t n_slots,
-						    int output_fd, uint64_t output_bytes,
-						    int64_t timeout_ms, struct kgb_err *err);
+KGB_MUST_CHECK enum kgb_exec_outcome kgb_exec_client_arena(struct kgb_exec_client *exec,
+							   int input_fd, uint64_t arena_bytes,
+							   uint32_t n_slots, int output_fd,
+							   uint64_t output_bytes,
+							   int64_t timeout_ms, struct kgb_err *err);
 
 /** The same with holes: only `parts` of the arena (device addresses, in order, apart from each
  * other) are memory, images and results count there only, and whoever reaches further than to the
@@ -108,17 +111,17 @@ struct kgb_exec_arena_spec {
 	const struct kgb_exec_range *parts; /* borrowed */
 	size_t n_parts; /* at most KGB_EXEC_RANGES; 0: all of the arena */
 };
-KGB_MUST_CHECK enum kgb_exec_outcome kgb_exec_arena_in_parts(struct kgb_exec *exec,
-							     const struct kgb_exec_arena_spec *spec,
-							     int64_t timeout_ms,
-							     struct kgb_err *err);
+KGB_MUST_CHECK enum kgb_exec_outcome
+kgb_exec_client_arena_in_parts(struct kgb_exec_client *exec, const struct kgb_exec_arena_spec *spec,
+			       int64_t timeout_ms, struct kgb_err *err);
 
 /** Make plan number `plan` of a record with one window (verify/protocol/record.h). */
-KGB_MUST_CHECK enum kgb_exec_outcome kgb_exec_plan(struct kgb_exec *exec, uint32_t plan,
-						   const void *record, size_t len,
-						   int64_t timeout_ms, struct kgb_err *err);
-KGB_MUST_CHECK enum kgb_exec_outcome kgb_exec_forget(struct kgb_exec *exec, int64_t timeout_ms,
-						     struct kgb_err *err);
+KGB_MUST_CHECK enum kgb_exec_outcome kgb_exec_client_plan(struct kgb_exec_client *exec,
+							  uint32_t plan, const void *record,
+							  size_t len, int64_t timeout_ms,
+							  struct kgb_err *err);
+KGB_MUST_CHECK enum kgb_exec_outcome
+kgb_exec_client_forget(struct kgb_exec_client *exec, int64_t timeout_ms, struct kgb_err *err);
 
 struct kgb_exec_run_spec {
 	uint32_t plan;
@@ -138,21 +141,21 @@ struct kgb_exec_run_spec {
 
 /** Run once. *out: where the arena (at 0) and the ranges lie in the output memory; valid with
  * KGB_EXEC_DONE and KGB_EXEC_WROTE_OUTSIDE. REFUSED when they do not fit there. */
-KGB_MUST_CHECK enum kgb_exec_outcome kgb_exec_run(struct kgb_exec *exec,
-						  const struct kgb_exec_run_spec *spec,
-						  struct kgb_exec_layout *out, int64_t timeout_ms,
-						  struct kgb_err *err);
+KGB_MUST_CHECK enum kgb_exec_outcome kgb_exec_client_run(struct kgb_exec_client *exec,
+							 const struct kgb_exec_run_spec *spec,
+							 struct kgb_exec_layout *out,
+							 int64_t timeout_ms, struct kgb_err *err);
 /** Run n_samples times in fresh mode; samples lie at out->samples. exec->reply.text says why there
  * is no activity, when it was asked for. */
-KGB_MUST_CHECK enum kgb_exec_outcome kgb_exec_time(struct kgb_exec *exec,
-						   const struct kgb_exec_run_spec *spec,
-						   struct kgb_exec_layout *out, int64_t timeout_ms,
-						   struct kgb_err *err);
+KGB_MUST_CHECK enum kgb_exec_outcome kgb_exec_client_time(struct kgb_exec_client *exec,
+							  const struct kgb_exec_run_spec *spec,
+							  struct kgb_exec_layout *out,
+							  int64_t timeout_ms, struct kgb_err *err);
 
 /** Let the process end, without waiting for that: kgb_exec_stop has less to wait for then. */
-void kgb_exec_kill(const struct kgb_exec *exec);
+void kgb_exec_client_kill(const struct kgb_exec_client *exec);
 /** End the process and everything of it, at once. Accepts one that was never started, or is gone.
  */
-void kgb_exec_stop(struct kgb_exec *exec);
+void kgb_exec_client_stop(struct kgb_exec_client *exec);
 
 #endif

@@ -75,9 +75,9 @@ static size_t rounded_up(size_t bytes)
 	return size;
 }
 
-int kgb_shared_reserve(struct kgb_shared *shared, struct kgb_worker *worker, size_t arena_bytes,
-		       size_t out_bytes, bool arena_is_read_only, int64_t deadline_ms,
-		       struct kgb_err *err)
+int kgb_shared_arena_reserve(struct kgb_shared_arena *shared, struct kgb_worker *worker,
+			     size_t arena_bytes, size_t out_bytes, bool arena_is_read_only,
+			     int64_t deadline_ms, struct kgb_err *err)
 {
 	KGB_AUTO(fd) int arena_fd = -1;
 	KGB_AUTO(fd) int out_fd = -1;
@@ -88,7 +88,7 @@ int kgb_shared_reserve(struct kgb_shared *shared, struct kgb_worker *worker, siz
 	arena_bytes =
 		rounded_up(arena_bytes > shared->arena_bytes ? arena_bytes : shared->arena_bytes);
 	out_bytes = rounded_up(out_bytes > shared->out_bytes ? out_bytes : shared->out_bytes);
-	kgb_shared_release(shared);
+	kgb_shared_arena_release(shared);
 	if (kgb_memfd_mapped("kgb-arena", arena_bytes, arena_is_read_only, &shared->arena,
 			     &arena_fd, err) < 0)
 		return -1;
@@ -112,11 +112,11 @@ int kgb_shared_reserve(struct kgb_shared *shared, struct kgb_worker *worker, siz
 	return 0;
 }
 
-void kgb_shared_release(struct kgb_shared *shared)
+void kgb_shared_arena_release(struct kgb_shared_arena *shared)
 {
 	if (shared->arena)
 		munmap(shared->arena, shared->arena_bytes);
 	if (shared->out)
 		munmap(shared->out, shared->out_bytes);
-	*shared = (struct kgb_shared){0};
+	*shared = (struct kgb_shared_arena){0};
 }

@@ -11,7 +11,7 @@
 #include "base/err.h"
 #include "verify/process/worker.h"
 
-struct kgb_shared {
+struct kgb_shared_arena {
 	char *arena; /* our mapping, writable */
 	char *out;
 	size_t arena_bytes;
@@ -22,10 +22,11 @@ struct kgb_shared {
  * its own) when they are not. `arena_is_read_only`: the worker cannot write to the arena, whatever
  * it tries. Contents are lost when it grows. A worker that dies or refuses is no error here:
  * worker->end tells. */
-KGB_MUST_CHECK int kgb_shared_reserve(struct kgb_shared *shared, struct kgb_worker *worker,
-				      size_t arena_bytes, size_t out_bytes, bool arena_is_read_only,
-				      int64_t deadline_ms, struct kgb_err *err);
-void kgb_shared_release(struct kgb_shared *shared);
+KGB_MUST_CHECK int kgb_shared_arena_reserve(struct kgb_shared_arena *shared,
+					    struct kgb_worker *worker, size_t arena_bytes,
+					    size_t out_bytes, bool arena_is_read_only,
+					    int64_t deadline_ms, struct kgb_err *err);
+void kgb_shared_arena_release(struct kgb_shared_arena *shared);
 
 /** A sealed memfd with these bytes, read-only for everybody. */
 KGB_MUST_CHECK int kgb_memfd_of(const char *name, const void *data, size_t len, int *out_fd,

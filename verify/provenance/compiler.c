@@ -27,7 +27,7 @@ struct entry {
 
 struct kgb_compiler {
 	struct kgb_zygote *zygote;
-	const struct kgb_store *cache;
+	const struct kgb_disk_cache *cache;
 	atomic_uint_fast64_t kept_bytes; /* there */
 	pthread_mutex_t lock;
 	pthread_cond_t changed; /* a seat is left, or an entry is done */
@@ -53,10 +53,10 @@ struct header {
 struct request {
 	char *text; /* owned: the header, the IR, the options, a NUL */
 	size_t len;
-	struct kgb_claim claim; /* in it */
+	struct kgb_triton_claim claim; /* in it */
 };
 
-struct kgb_compiler *kgb_compiler_new(struct kgb_zygote *zygote, const struct kgb_store *cache)
+struct kgb_compiler *kgb_compiler_new(struct kgb_zygote *zygote, const struct kgb_disk_cache *cache)
 {
 	struct kgb_compiler *compiler = kgb_xcalloc(1, sizeof(*compiler));
 
@@ -165,7 +165,7 @@ static bool set_worker(struct kgb_compiler_seat *seat, struct kgb_worker *worker
 	return goes_on;
 }
 
-static int ask_worker(struct kgb_worker *worker, const struct kgb_claim *claim, unsigned sm,
+static int ask_worker(struct kgb_worker *worker, const struct kgb_triton_claim *claim, unsigned sm,
 		      struct entry *entry, struct kgb_err *err)
 {
 	KGB_AUTO(fd) int output = -1;
@@ -176,8 +176,8 @@ static int ask_worker(struct kgb_worker *worker, const struct kgb_claim *claim, 
 				  entry->why, err);
 }
 
-static void compile(struct kgb_compiler_seat *seat, const struct kgb_claim *claim, unsigned sm,
-		    struct entry *entry)
+static void compile(struct kgb_compiler_seat *seat, const struct kgb_triton_claim *claim,
+		    unsigned sm, struct entry *entry)
 {
 	struct kgb_compiler *compiler = seat->compiler;
 	struct kgb_worker worker = KGB_WORKER_INIT;
@@ -201,7 +201,7 @@ static void compile(struct kgb_compiler_seat *seat, const struct kgb_claim *clai
 static const struct entry *make(struct kgb_compiler_seat *seat, const struct request *request)
 {
 	struct kgb_compiler *compiler = seat->compiler;
-	const struct kgb_claim *claim = &request->claim;
+	const struct kgb_triton_claim *claim = &request->claim;
 	char key[KGB_SHA256_HEX_LEN];
 	bool is_ours;
 
@@ -263,7 +263,7 @@ static bool read_request(int fd, struct request *request)
 	request->text = kgb_xmalloc(request->len + 1);
 	memcpy(request->text, &header, sizeof(header));
 	request->text[request->len] = '\0';
-	request->claim = (struct kgb_claim){
+	request->claim = (struct kgb_triton_claim){
 		.name = "",
 		.cubin_sha256 = "",
 		.ttir = request->text + sizeof(header),

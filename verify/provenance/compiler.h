@@ -24,7 +24,8 @@ struct kgb_compiler;
 /** `zygote` (of KGB_ROLE_COMPILE) and `cache` (of compilations, proof_cache.h; NULL: none) are
  * borrowed. Refuses all before kgb_compiler_set_sm: who compiles while he is imported would wait
  * for what is done afterwards. */
-struct kgb_compiler *kgb_compiler_new(struct kgb_zygote *zygote, const struct kgb_store *cache);
+struct kgb_compiler *kgb_compiler_new(struct kgb_zygote *zygote,
+				      const struct kgb_disk_cache *cache);
 /** No seat may be left. NULL is fine. */
 void kgb_compiler_free(struct kgb_compiler *compiler);
 /** Compile for compute capability `sm`, 90 for 9.0. */

@@ -88,7 +88,7 @@ static void make_key(const char *path, const struct stat *st, char key[KGB_SHA25
 }
 
 /* The number of fatbins, then the digests as they lie in memory. */
-static void keep(const struct kgb_store *store, const char *key,
+static void keep(const struct kgb_disk_cache *store, const char *key,
 		 const struct kgb_library_images *library)
 {
 	KGB_AUTO(buf) struct kgb_buf bytes = KGB_BUF_INIT(0);
@@ -96,16 +96,16 @@ static void keep(const struct kgb_store *store, const char *key,
 
 	kgb_buf_add(&bytes, &n_fatbins, sizeof(n_fatbins));
 	kgb_buf_add(&bytes, library->digests, library->n_digests * sizeof(*library->digests));
-	kgb_store_put(store, key, bytes.ptr, bytes.len);
+	kgb_disk_cache_put(store, key, bytes.ptr, bytes.len);
 }
 
-static bool recall(const struct kgb_store *store, const char *key,
+static bool recall(const struct kgb_disk_cache *store, const char *key,
 		   struct kgb_library_images *library)
 {
 	KGB_AUTO(buf) struct kgb_buf bytes = KGB_BUF_INIT(0);
 	uint64_t n_fatbins;
 
-	if (!kgb_store_get(store, key, &bytes) || bytes.len < sizeof(n_fatbins) ||
+	if (!kgb_disk_cache_get(store, key, &bytes) || bytes.len < sizeof(n_fatbins) ||
 	    (bytes.len - sizeof(n_fatbins)) % sizeof(*library->digests) != 0)
 		return false;
 	const size_t len = bytes.len - sizeof(n_fatbins);
@@ -120,7 +120,7 @@ static bool recall(const struct kgb_store *store, const char *key,
 
 /* ---- */
 
-static int load(const char *path, int fd, const struct kgb_store *store,
+static int load(const char *path, int fd, const struct kgb_disk_cache *store,
 		struct kgb_library_images *library, struct kgb_err *err)
 {
 	char key[KGB_SHA256_HEX_LEN];
@@ -140,7 +140,7 @@ static int load(const char *path, int fd, const struct kgb_store *store,
 }
 
 int kgb_image_index_add(struct kgb_image_index *index, const char *path,
-			const struct kgb_store *store, struct kgb_err *err)
+			const struct kgb_disk_cache *store, struct kgb_err *err)
 {
 	KGB_AUTO(fd) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct kgb_library_images library = {0};

@@ -38,7 +38,7 @@ struct kgb_image_index {
 /** Add the images of the library at `path`. Digests that `store` (NULL: none) has of this very file
  * are taken from there, others are stored. */
 KGB_MUST_CHECK int kgb_image_index_add(struct kgb_image_index *index, const char *path,
-				       const struct kgb_store *store, struct kgb_err *err);
+				       const struct kgb_disk_cache *store, struct kgb_err *err);
 /** Name of the library that holds the image of this SHA-256 (a whole fatbin, or an uncompressed
  * entry of one), NULL when none does. */
 const char *kgb_image_index_find(const struct kgb_image_index *index, const char *image_sha256);

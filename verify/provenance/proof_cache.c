@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 
-bool kgb_claim_has_one_result(const struct kgb_claim *claim)
+bool kgb_triton_claim_has_one_result(const struct kgb_triton_claim *claim)
 {
 	static const char mark[] = "warp_specialize";
 
@@ -14,12 +14,12 @@ bool kgb_claim_has_one_result(const struct kgb_claim *claim)
 
 /* All of the metadata counts, though most of it is no option: what differs there only makes a
  * second entry. */
-static bool make_key(const struct kgb_claim *claim, unsigned sm, const char *identity,
+static bool make_key(const struct kgb_triton_claim *claim, unsigned sm, const char *identity,
 		     char key[KGB_SHA256_HEX_LEN])
 {
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
 
-	if (!identity[0] || !kgb_claim_has_one_result(claim))
+	if (!identity[0] || !kgb_triton_claim_has_one_result(claim))
 		return false;
 	kgb_buf_addf(&text, "proof 1\n%s\n%s\nsm %u\nwarps %u\nbytes %zu %zu\n", KGB_VERSION,
 		     identity, sm, claim->num_warps, claim->ttir_len, claim->metadata_len);
@@ -29,24 +29,24 @@ static bool make_key(const struct kgb_claim *claim, unsigned sm, const char *ide
 	return true;
 }
 
-bool kgb_proof_recall(const struct kgb_store *store, const struct kgb_claim *claim, unsigned sm,
-		      const char *identity, struct kgb_recompiled *out)
+bool kgb_proof_recall(const struct kgb_disk_cache *store, const struct kgb_triton_claim *claim,
+		      unsigned sm, const char *identity, struct kgb_recompiled *out)
 {
 	KGB_AUTO(buf) struct kgb_buf bytes = KGB_BUF_INIT(0);
 	struct kgb_err ignored = KGB_ERR_INIT;
 	char key[KGB_SHA256_HEX_LEN];
 
-	return make_key(claim, sm, identity, key) && kgb_store_get(store, key, &bytes) &&
+	return make_key(claim, sm, identity, key) && kgb_disk_cache_get(store, key, &bytes) &&
 	       kgb_recompiled_parse(bytes.ptr, bytes.len, out, &ignored) == 0;
 }
 
-void kgb_proof_keep(const struct kgb_store *store, atomic_uint_fast64_t *kept,
-		    const struct kgb_claim *claim, unsigned sm, const char *identity,
+void kgb_proof_keep(const struct kgb_disk_cache *store, atomic_uint_fast64_t *kept,
+		    const struct kgb_triton_claim *claim, unsigned sm, const char *identity,
 		    const struct kgb_recompiled *compiled)
 {
 	char key[KGB_SHA256_HEX_LEN];
 
 	if (make_key(claim, sm, identity, key) &&
 	    atomic_fetch_add(kept, compiled->n_bytes) + compiled->n_bytes <= KGB_PROOF_CACHE_SHARE)
-		kgb_store_put(store, key, compiled->bytes, compiled->n_bytes);
+		kgb_disk_cache_put(store, key, compiled->bytes, compiled->n_bytes);
 }

@@ -21,13 +21,13 @@
 
 /** The compilation of a claim for compute capability `sm` by workers of this identity. False: not
  * known, or one with several results (warp specialization), which is never kept. */
-bool kgb_proof_recall(const struct kgb_store *store, const struct kgb_claim *claim, unsigned sm,
-		      const char *identity, struct kgb_recompiled *out);
+bool kgb_proof_recall(const struct kgb_disk_cache *store, const struct kgb_triton_claim *claim,
+		      unsigned sm, const char *identity, struct kgb_recompiled *out);
 /** Keep it, while *kept, the bytes that were kept with this counter, stays within the share. */
-void kgb_proof_keep(const struct kgb_store *store, atomic_uint_fast64_t *kept,
-		    const struct kgb_claim *claim, unsigned sm, const char *identity,
+void kgb_proof_keep(const struct kgb_disk_cache *store, atomic_uint_fast64_t *kept,
+		    const struct kgb_triton_claim *claim, unsigned sm, const char *identity,
 		    const struct kgb_recompiled *compiled);
 /** Does the same text always compile to the same code? Warp specialization follows addresses. */
-bool kgb_claim_has_one_result(const struct kgb_claim *claim);
+bool kgb_triton_claim_has_one_result(const struct kgb_triton_claim *claim);
 
 #endif

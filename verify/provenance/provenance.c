@@ -150,7 +150,7 @@ struct job {
 	const struct kgb_image *image;
 	struct kgb_image_proof *proof;
 	struct kgb_cubin cubin; /* of the image */
-	const struct kgb_claim *claims; /* about it */
+	const struct kgb_triton_claim *claims; /* about it */
 	size_t n_claims;
 	struct kgb_worker worker; /* of the claim that is tried */
 	int output_fd;
@@ -158,7 +158,7 @@ struct job {
 	bool is_undecided; /* one of the claims could not be tried to its end */
 };
 
-static int ask(struct job *job, const struct kgb_claim *claim, struct kgb_err *err)
+static int ask(struct job *job, const struct kgb_triton_claim *claim, struct kgb_err *err)
 {
 	kgb_close(job->output_fd);
 	job->output_fd = -1;
@@ -166,7 +166,7 @@ static int ask(struct job *job, const struct kgb_claim *claim, struct kgb_err *e
 				  err);
 }
 
-static int start_claim(struct job *job, const struct kgb_claim *claim, struct kgb_err *err)
+static int start_claim(struct job *job, const struct kgb_triton_claim *claim, struct kgb_err *err)
 {
 	kgb_worker_stop(&job->worker);
 	job->deadline_ms = kgb_mono_ms() + job->provenance->spec.timeout_ms;
@@ -177,7 +177,7 @@ static int start_claim(struct job *job, const struct kgb_claim *claim, struct kg
 
 /* What we compiled, compared with what was launched. 1: the same, and it is decided whether that is
  * allowed. 0: something else. */
-static int compare(struct job *job, const struct kgb_claim *claim,
+static int compare(struct job *job, const struct kgb_triton_claim *claim,
 		   const struct kgb_recompiled *ours)
 {
 	struct kgb_arena *arena = &job->provenance->arena;
@@ -211,8 +211,9 @@ static int compare(struct job *job, const struct kgb_claim *claim,
 
 /* The answer to what was asked. What crashes the compiler is asked once more: the same text does so
  * again, trouble of ours does not. */
-static int await_answer(struct job *job, const struct kgb_claim *claim, struct kgb_recompiled *out,
-			char why[KGB_RECOMPILE_WHY], struct kgb_err *err)
+static int await_answer(struct job *job, const struct kgb_triton_claim *claim,
+			struct kgb_recompiled *out, char why[KGB_RECOMPILE_WHY],
+			struct kgb_err *err)
 {
 	int rc = kgb_recompile_wait(&job->worker, job->output_fd, job->deadline_ms, out, why, err);
 
@@ -224,9 +225,9 @@ static int await_answer(struct job *job, const struct kgb_claim *claim, struct k
 }
 
 /* The claim was asked for once. 1 decided, 0 another claim may do, -1 our own trouble. */
-static int try_claim(struct job *job, const struct kgb_claim *claim, struct kgb_err *err)
+static int try_claim(struct job *job, const struct kgb_triton_claim *claim, struct kgb_err *err)
 {
-	const int n = kgb_claim_has_one_result(claim) ? 1 : ATTEMPTS;
+	const int n = kgb_triton_claim_has_one_result(claim) ? 1 : ATTEMPTS;
 	int rc = 0;
 
 	for (int i = 0; i < n && rc == 0; i++) {
@@ -272,9 +273,9 @@ static bool recall_proof(struct job *job)
 
 /* ---- one image ---- */
 
-static int begin_cubin(struct job *job, const struct kgb_claims *claims, struct kgb_err *err)
+static int begin_cubin(struct job *job, const struct kgb_triton_claims *claims, struct kgb_err *err)
 {
-	static const struct kgb_claim no_claim = {.name = "", .ttir = ""};
+	static const struct kgb_triton_claim no_claim = {.name = "", .ttir = ""};
 	struct kgb_provenance *provenance = job->provenance;
 	struct kgb_compiler *maker = provenance->spec.maker;
 	const struct kgb_recompiled *made =
@@ -296,7 +297,7 @@ static int begin_cubin(struct job *job, const struct kgb_claims *claims, struct 
 		(void)compare(job, &no_claim, made);
 		return 0;
 	}
-	job->claims = kgb_claims_find(claims, job->proof->image_sha256, &n);
+	job->claims = kgb_triton_claims_find(claims, job->proof->image_sha256, &n);
 	if (n == 0) {
 		give_reason(job->proof, "the candidate's Triton cache does not hold it");
 		return 0;
@@ -310,7 +311,7 @@ static int begin_cubin(struct job *job, const struct kgb_claims *claims, struct 
 }
 
 /* All that needs no waiting. */
-static int begin(struct job *job, const struct kgb_claims *claims, struct kgb_err *err)
+static int begin(struct job *job, const struct kgb_triton_claims *claims, struct kgb_err *err)
 {
 	struct kgb_image_proof *proof = job->proof;
 	const struct kgb_image *image = job->image;
@@ -356,7 +357,7 @@ struct jobs {
 };
 
 /* Compilations run beside each other, each in a worker of its own. */
-static int run(struct jobs *jobs, const struct kgb_claims *claims, struct kgb_err *err)
+static int run(struct jobs *jobs, const struct kgb_triton_claims *claims, struct kgb_err *err)
 {
 	int rc = 0;
 
@@ -413,7 +414,7 @@ static struct kgb_image_proof *find_or_add(struct kgb_provenance *provenance,
 }
 
 static int prove_images(struct kgb_provenance *provenance, const struct kgb_image *const *images,
-			size_t n, const struct kgb_claims *claims,
+			size_t n, const struct kgb_triton_claims *claims,
 			const struct kgb_image_proof **proofs, struct kgb_err *err)
 {
 	KGB_AUTO(free) struct jobs *jobs = kgb_xcalloc(1, sizeof(*jobs));
@@ -451,7 +452,7 @@ static const struct kgb_image **images_of(struct kgb_provenance *provenance,
 
 int kgb_provenance_prove_ahead(struct kgb_provenance *provenance,
 			       const struct kgb_image *const *images, size_t n,
-			       const struct kgb_claims *claims, struct kgb_err *err)
+			       const struct kgb_triton_claims *claims, struct kgb_err *err)
 {
 	KGB_AUTO(free)
 	const struct kgb_image_proof **proofs =
@@ -461,7 +462,7 @@ int kgb_provenance_prove_ahead(struct kgb_provenance *provenance,
 }
 
 int kgb_provenance_prove(struct kgb_provenance *provenance, const struct kgb_record *record,
-			 const struct kgb_claims *claims, struct kgb_err *err)
+			 const struct kgb_triton_claims *claims, struct kgb_err *err)
 {
 	if (provenance->n_records == KGB_PROVENANCE_RECORDS_MAX)
 		return kgb_fail(err, KGB_ERR_LIMIT, "provenance of more than %d records",

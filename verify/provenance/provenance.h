@@ -54,7 +54,7 @@ struct kgb_provenance_spec {
 	const struct kgb_device_policy *policy;
 	unsigned sm; /* of the GPU: 90 for compute capability 9.0 */
 	int64_t timeout_ms; /* to compile one image */
-	const struct kgb_store *cache; /* of compilations (proof_cache.h); NULL: none */
+	const struct kgb_disk_cache *cache; /* of compilations (proof_cache.h); NULL: none */
 	struct kgb_compiler *maker; /* of code that runners asked us for; NULL: none */
 };
 
@@ -84,11 +84,13 @@ void kgb_provenance_release(struct kgb_provenance *provenance);
  * (no compiler), or LIMIT. */
 KGB_MUST_CHECK int kgb_provenance_prove(struct kgb_provenance *provenance,
 					const struct kgb_record *record,
-					const struct kgb_claims *claims, struct kgb_err *err);
+					const struct kgb_triton_claims *claims,
+					struct kgb_err *err);
 /** Prove images of any records at once: compilations run beside each other. */
 KGB_MUST_CHECK int kgb_provenance_prove_ahead(struct kgb_provenance *provenance,
 					      const struct kgb_image *const *images, size_t n,
-					      const struct kgb_claims *claims, struct kgb_err *err);
+					      const struct kgb_triton_claims *claims,
+					      struct kgb_err *err);
 /** Was the image of this SHA-256 seen before, in any record? Then no claim about it is needed. */
 bool kgb_provenance_knows(const struct kgb_provenance *provenance, const char *image_sha256);
 /** How many of the images that were proved have PTX in their source. */

@@ -44,7 +44,7 @@ int kgb_recompile_start(struct kgb_worker *worker, struct kgb_zygote *zygote, st
 }
 
 /* Input of the worker: the IR, then the options. */
-static int make_input(const struct kgb_claim *claim, int *out_fd, struct kgb_err *err)
+static int make_input(const struct kgb_triton_claim *claim, int *out_fd, struct kgb_err *err)
 {
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
 
@@ -149,7 +149,7 @@ static int read_output(int fd, int64_t total, struct kgb_recompiled *out,
 	return rc < 0 ? say_why(why, KGB_RECOMPILE_NO_CODE, broken.msg) : KGB_RECOMPILE_DONE;
 }
 
-int kgb_recompile_send(struct kgb_worker *worker, const struct kgb_claim *claim, unsigned sm,
+int kgb_recompile_send(struct kgb_worker *worker, const struct kgb_triton_claim *claim, unsigned sm,
 		       int *output_fd, struct kgb_err *err)
 {
 	KGB_AUTO(fd) int input = -1;

@@ -41,8 +41,9 @@ KGB_MUST_CHECK int kgb_recompile_start(struct kgb_worker *worker, struct kgb_zyg
 				       struct kgb_err *err);
 /** Ask for a compilation for compute capability `sm`; its results will lie in *output_fd, which the
  * caller closes. */
-KGB_MUST_CHECK int kgb_recompile_send(struct kgb_worker *worker, const struct kgb_claim *claim,
-				      unsigned sm, int *output_fd, struct kgb_err *err);
+KGB_MUST_CHECK int kgb_recompile_send(struct kgb_worker *worker,
+				      const struct kgb_triton_claim *claim, unsigned sm,
+				      int *output_fd, struct kgb_err *err);
 enum kgb_recompile_end {
 	KGB_RECOMPILE_DONE,
 	KGB_RECOMPILE_NO_CODE, /* it does not compile, whoever tries */

@@ -12,16 +12,16 @@ enum { WARPS_MAX = 64 };
 
 static int by_digest(const void *a, const void *b)
 {
-	const struct kgb_claim *left = a;
-	const struct kgb_claim *right = b;
+	const struct kgb_triton_claim *left = a;
+	const struct kgb_triton_claim *right = b;
 
 	return strcmp(left->cubin_sha256, right->cubin_sha256);
 }
 
-static int parse_claim(const cJSON *node, struct kgb_claim *out, struct kgb_err *err)
+static int parse_claim(const cJSON *node, struct kgb_triton_claim *out, struct kgb_err *err)
 {
 	static const char digits[] = "0123456789abcdef";
-	struct kgb_claim claim = {
+	struct kgb_triton_claim claim = {
 		.name = kgb_json_str(node, "name", NULL),
 		.cubin_sha256 = kgb_json_str(node, "cubin_sha256", NULL),
 		.ttir = kgb_json_str(node, "ttir", NULL),
@@ -47,7 +47,7 @@ static int parse_claim(const cJSON *node, struct kgb_claim *out, struct kgb_err 
 	return 0;
 }
 
-static int parse_list(const cJSON *list, struct kgb_claims *claims, struct kgb_err *err)
+static int parse_list(const cJSON *list, struct kgb_triton_claims *claims, struct kgb_err *err)
 {
 	const cJSON *node;
 	const int n = cJSON_IsArray(list) ? cJSON_GetArraySize(list) : -1;
@@ -67,9 +67,10 @@ static int parse_list(const cJSON *list, struct kgb_claims *claims, struct kgb_e
 	return 0;
 }
 
-int kgb_claims_parse(const void *bytes, size_t len, struct kgb_claims *out, struct kgb_err *err)
+int kgb_triton_claims_parse(const void *bytes, size_t len, struct kgb_triton_claims *out,
+			    struct kgb_err *err)
 {
-	struct kgb_claims claims = KGB_CLAIMS_INIT;
+	struct kgb_triton_claims claims = KGB_CLAIMS_INIT;
 
 	if (len > KGB_CLAIMS_BYTES_MAX)
 		return kgb_fail(err, KGB_ERR_LIMIT, "claims: %zu bytes, more than %u", len,
@@ -77,19 +78,19 @@ int kgb_claims_parse(const void *bytes, size_t len, struct kgb_claims *out, stru
 	if (kgb_json_parse(bytes, len, &claims.document, err) < 0)
 		return kgb_ctx(err, "claims");
 	if (!kgb_str_eq(kgb_json_str(claims.document, "schema", NULL), SCHEMA)) {
-		kgb_claims_release(&claims);
+		kgb_triton_claims_release(&claims);
 		return kgb_fail(err, KGB_ERR_INVALID, "claims: schema is not " SCHEMA);
 	}
 	if (parse_list(kgb_json_get(claims.document, "claims"), &claims, err) < 0) {
-		kgb_claims_release(&claims);
+		kgb_triton_claims_release(&claims);
 		return kgb_ctx(err, "claims");
 	}
 	*out = claims;
 	return 0;
 }
 
-const struct kgb_claim *kgb_claims_find(const struct kgb_claims *claims, const char *cubin_sha256,
-					size_t *n)
+const struct kgb_triton_claim *kgb_triton_claims_find(const struct kgb_triton_claims *claims,
+						      const char *cubin_sha256, size_t *n)
 {
 	size_t first = 0;
 
@@ -102,9 +103,9 @@ const struct kgb_claim *kgb_claims_find(const struct kgb_claims *claims, const c
 	return *n > 0 ? &claims->items[first] : NULL;
 }
 
-void kgb_claims_release(struct kgb_claims *claims)
+void kgb_triton_claims_release(struct kgb_triton_claims *claims)
 {
 	cJSON_Delete(claims->document);
 	kgb_free(claims->items);
-	*claims = (struct kgb_claims)KGB_CLAIMS_INIT;
+	*claims = (struct kgb_triton_claims)KGB_CLAIMS_INIT;
 }

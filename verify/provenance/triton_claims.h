@@ -20,7 +20,7 @@
 #define KGB_CLAIM_METADATA_MAX (64u << 10)
 
 /** All pointers look into the parsed document. */
-struct kgb_claim {
+struct kgb_triton_claim {
 	const char *name; /* of the kernel, for people */
 	const char *cubin_sha256; /* of the cubin in the cache: which image this claim is about */
 	const char *ttir;
@@ -30,9 +30,9 @@ struct kgb_claim {
 	unsigned num_warps; /* that it was compiled with; 0: as recorded */
 };
 
-struct kgb_claims {
+struct kgb_triton_claims {
 	cJSON *document; /* owned */
-	struct kgb_claim *items; /* owned; sorted by cubin_sha256 */
+	struct kgb_triton_claim *items; /* owned; sorted by cubin_sha256 */
 	size_t n;
 };
 #define KGB_CLAIMS_INIT \
@@ -41,11 +41,11 @@ struct kgb_claims {
 	}
 
 /** Parse untrusted bytes. INVALID or LIMIT says what is wrong. */
-KGB_MUST_CHECK int kgb_claims_parse(const void *bytes, size_t len, struct kgb_claims *out,
-				    struct kgb_err *err);
+KGB_MUST_CHECK int kgb_triton_claims_parse(const void *bytes, size_t len,
+					   struct kgb_triton_claims *out, struct kgb_err *err);
 /** The first of *n claims about the cubin with this digest; NULL and 0 when there is none. */
-const struct kgb_claim *kgb_claims_find(const struct kgb_claims *claims, const char *cubin_sha256,
-					size_t *n);
-void kgb_claims_release(struct kgb_claims *claims);
+const struct kgb_triton_claim *kgb_triton_claims_find(const struct kgb_triton_claims *claims,
+						      const char *cubin_sha256, size_t *n);
+void kgb_triton_claims_release(struct kgb_triton_claims *claims);
 
 #endif

@@ -40,13 +40,13 @@ const char *kgb_replay_class_name(enum kgb_replay_class replay)
 
 /* False: a launch of code that a candidate may not use. *finding tells of the first, but of one
  * that is known to be refused before one of which nothing is known. */
-static bool check_owners(const struct kgb_outline *outline, struct kgb_window_finding *finding,
+static bool check_owners(const struct kgb_canonical *outline, struct kgb_window_finding *finding,
 			 enum kgb_replay_class *replay)
 {
-	const struct kgb_outline_op *found = NULL;
+	const struct kgb_canonical_op *found = NULL;
 
 	for (size_t i = 0; i < outline->n_ops; i++) {
-		const struct kgb_outline_op *kept = &outline->ops[i];
+		const struct kgb_canonical_op *kept = &outline->ops[i];
 		if (kept->op->kind != KGB_OP_LAUNCH || kept->owner == KGB_OWNER_TRITON ||
 		    kept->owner == KGB_OWNER_TORCH_MOVE)
 			continue;
@@ -66,7 +66,7 @@ static bool check_owners(const struct kgb_outline *outline, struct kgb_window_fi
 	return false;
 }
 
-static size_t count_launches(const struct kgb_outline *outline, size_t n_launches[KGB_N_OWNERS])
+static size_t count_launches(const struct kgb_canonical *outline, size_t n_launches[KGB_N_OWNERS])
 {
 	memset(n_launches, 0, KGB_N_OWNERS * sizeof(n_launches[0]));
 	for (size_t i = 0; i < outline->n_ops; i++) {
@@ -77,7 +77,7 @@ static size_t count_launches(const struct kgb_outline *outline, size_t n_launche
 }
 
 /* Do all of the last two calls launch a kernel of the candidate? */
-static bool check_work(const struct kgb_outline *outline, struct kgb_window_finding *finding)
+static bool check_work(const struct kgb_canonical *outline, struct kgb_window_finding *finding)
 {
 	size_t n_launches[KGB_N_OWNERS];
 
@@ -91,7 +91,7 @@ static bool check_work(const struct kgb_outline *outline, struct kgb_window_find
 	return false;
 }
 
-static enum kgb_replay_class classify(struct kgb_outline *a, struct kgb_outline *b,
+static enum kgb_replay_class classify(struct kgb_canonical *a, struct kgb_canonical *b,
 				      bool needs_kernel, struct kgb_window_finding *reason)
 {
 	enum kgb_replay_class replay = KGB_REPLAY_REPLAYABLE;
@@ -102,16 +102,16 @@ static enum kgb_replay_class classify(struct kgb_outline *a, struct kgb_outline 
 		return replay;
 	if (!check_owners(a, reason, &replay) || replay == KGB_REPLAY_UNDECIDED)
 		return replay;
-	if (!kgb_outline_check(b, reason) || !kgb_outline_check(a, reason))
+	if (!kgb_canonical_check(b, reason) || !kgb_canonical_check(a, reason))
 		return KGB_REPLAY_UNSUPPORTED;
 	if (needs_kernel && (!check_work(b, reason) || !check_work(a, reason)))
 		return KGB_REPLAY_NO_WORK;
-	if (!kgb_outline_check_downloads(b, reason) || !kgb_outline_check_downloads(a, reason))
+	if (!kgb_canonical_check_downloads(b, reason) || !kgb_canonical_check_downloads(a, reason))
 		return KGB_REPLAY_HOST;
-	switch (kgb_outline_compare(a, b, reason)) {
+	switch (kgb_canonical_compare(a, b, reason)) {
 	case KGB_SAME:
-		return kgb_outline_check_joined(b, reason) ? KGB_REPLAY_REPLAYABLE
-							   : KGB_REPLAY_UNSUPPORTED;
+		return kgb_canonical_check_joined(b, reason) ? KGB_REPLAY_REPLAYABLE
+							     : KGB_REPLAY_UNSUPPORTED;
 	case KGB_SCALARS_DIFFER:
 		return KGB_REPLAY_RANDOM;
 	case KGB_WORK_DIFFERS:
@@ -126,7 +126,8 @@ static bool looks_like_host(uint64_t word)
 	return word >= UINT64_C(0x550000000000) && word < UINT64_C(0x800000000000);
 }
 
-static void find_host_pointer(const struct kgb_outline *outline, struct kgb_window_finding *finding)
+static void find_host_pointer(const struct kgb_canonical *outline,
+			      struct kgb_window_finding *finding)
 {
 	for (size_t i = 0; i < outline->n_ops && finding->text[0] == '\0'; i++) {
 		const struct kgb_launch *launch = &outline->ops[i].op->launch;
@@ -136,7 +137,7 @@ static void find_host_pointer(const struct kgb_outline *outline, struct kgb_wind
 		for (size_t at = 0; at + 8 <= launch->params_bytes; at += 8) {
 			const uint64_t word = kgb_word_at(launch->params, at);
 			if (!looks_like_host(word) ||
-			    kgb_outline_locate(outline, word).kind != KGB_SPOT_NONE)
+			    kgb_canonical_locate(outline, word).kind != KGB_SPOT_NONE)
 				continue;
 			kgb_window_finding_set(
 				finding, outline->ops[i].source,
@@ -149,7 +150,7 @@ static void find_host_pointer(const struct kgb_outline *outline, struct kgb_wind
 	}
 }
 
-static void measure(const struct kgb_outline *outline, struct kgb_windows *out)
+static void measure(const struct kgb_canonical *outline, struct kgb_windows *out)
 {
 	count_launches(outline, out->n_launches);
 	for (size_t i = 0; i < outline->n_ops; i++) {
@@ -168,25 +169,25 @@ static void measure(const struct kgb_outline *outline, struct kgb_windows *out)
 	find_host_pointer(outline, &out->host_pointer);
 }
 
-static bool check_prologue(const struct kgb_capture *capture, const struct kgb_owners *owners,
+static bool check_prologue(const struct kgb_recorded_call *capture, const struct kgb_owners *owners,
 			   struct kgb_window_finding *finding)
 {
-	struct kgb_outline outline;
+	struct kgb_canonical outline;
 	enum kgb_replay_class ignored;
 
-	kgb_outline_init(&outline, capture, owners);
+	kgb_canonical_init(&outline, capture, owners);
 	const bool good = check_owners(&outline, finding, &ignored) &&
-			  kgb_outline_check(&outline, finding) &&
-			  kgb_outline_check_downloads(&outline, finding);
-	kgb_outline_release(&outline);
+			  kgb_canonical_check(&outline, finding) &&
+			  kgb_canonical_check_downloads(&outline, finding);
+	kgb_canonical_release(&outline);
 	return good;
 }
 
-void kgb_windows_classify(const struct kgb_capture *captures, size_t n_captures,
+void kgb_windows_classify(const struct kgb_recorded_call *captures, size_t n_captures,
 			  const struct kgb_owners *owners, bool needs_kernel,
 			  struct kgb_windows *out)
 {
-	struct kgb_outline a, b;
+	struct kgb_canonical a, b;
 
 	KGB_ASSERT(n_captures == 2 || n_captures == 3);
 	*out = (struct kgb_windows){
@@ -194,12 +195,12 @@ void kgb_windows_classify(const struct kgb_capture *captures, size_t n_captures,
 		.host_pointer.op = KGB_NO_OP,
 		.prologue_reason.op = KGB_NO_OP,
 	};
-	kgb_outline_init(&a, &captures[n_captures - 2], owners);
-	kgb_outline_init(&b, &captures[n_captures - 1], owners);
+	kgb_canonical_init(&a, &captures[n_captures - 2], owners);
+	kgb_canonical_init(&b, &captures[n_captures - 1], owners);
 	out->replay = classify(&a, &b, needs_kernel, &out->reason);
 	measure(&b, out);
-	kgb_outline_release(&a);
-	kgb_outline_release(&b);
+	kgb_canonical_release(&a);
+	kgb_canonical_release(&b);
 	if (n_captures == 3)
 		out->prologue_ok = check_prologue(&captures[0], owners, &out->prologue_reason);
 }
@@ -208,7 +209,7 @@ void kgb_windows_classify(const struct kgb_capture *captures, size_t n_captures,
 
 #define WORDS_SHOWN 24
 
-static void describe_params(const struct kgb_outline *outline, const struct kgb_launch *launch,
+static void describe_params(const struct kgb_canonical *outline, const struct kgb_launch *launch,
 			    struct kgb_buf *out)
 {
 	char word[KGB_WORD_TEXT];
@@ -216,7 +217,7 @@ static void describe_params(const struct kgb_outline *outline, const struct kgb_
 
 	for (; at + 8 <= launch->params_bytes && at < 8 * WORDS_SHOWN; at += 8)
 		kgb_buf_addf(out, " %s",
-			     kgb_outline_word(outline, kgb_word_at(launch->params, at), word));
+			     kgb_canonical_word(outline, kgb_word_at(launch->params, at), word));
 	if (at + 8 <= launch->params_bytes)
 		kgb_buf_addf(out, " ... (%" PRIu32 " bytes)", launch->params_bytes);
 	else if (at < launch->params_bytes)
@@ -225,12 +226,12 @@ static void describe_params(const struct kgb_outline *outline, const struct kgb_
 		kgb_buf_addf(out, "%02x", launch->params[at]);
 }
 
-static void describe_launch(struct kgb_outline *outline, const struct kgb_launch *launch,
+static void describe_launch(struct kgb_canonical *outline, const struct kgb_launch *launch,
 			    enum kgb_owner owner, struct kgb_buf *out)
 {
 	char hash[KGB_SHA256_HEX_LEN];
 
-	kgb_outline_image_hash(outline, launch->image, hash);
+	kgb_canonical_image_hash(outline, launch->image, hash);
 	kgb_buf_addf(out, " %.200s (%s, image %.12s) grid %ux%ux%u block %ux%ux%u", launch->kernel,
 		     kgb_owner_name(owner), hash, launch->grid[0], launch->grid[1], launch->grid[2],
 		     launch->block[0], launch->block[1], launch->block[2]);
@@ -244,7 +245,7 @@ static void describe_launch(struct kgb_outline *outline, const struct kgb_launch
 	describe_params(outline, launch, out);
 }
 
-static void describe_body(struct kgb_outline *outline, const struct kgb_op *op,
+static void describe_body(struct kgb_canonical *outline, const struct kgb_op *op,
 			  enum kgb_owner owner, struct kgb_buf *out)
 {
 	char dst[KGB_WORD_TEXT], src[KGB_WORD_TEXT];
@@ -255,21 +256,22 @@ static void describe_body(struct kgb_outline *outline, const struct kgb_op *op,
 		return;
 	case KGB_OP_MEMSET:
 		kgb_buf_addf(out, " %s, %" PRIu64 "x%" PRIu64 " elements of %u bytes = 0x%x",
-			     kgb_outline_word(outline, op->memset.dst, dst), op->memset.height,
+			     kgb_canonical_word(outline, op->memset.dst, dst), op->memset.height,
 			     op->memset.width, op->memset.element_bytes, op->memset.value);
 		return;
 	case KGB_OP_COPY:
 		kgb_buf_addf(out, " %s from %s, %" PRIu64 " bytes",
-			     kgb_outline_word(outline, op->copy.dst, dst),
-			     kgb_outline_word(outline, op->copy.src, src), op->copy.bytes);
+			     kgb_canonical_word(outline, op->copy.dst, dst),
+			     kgb_canonical_word(outline, op->copy.src, src), op->copy.bytes);
 		return;
 	case KGB_OP_UPLOAD:
 		kgb_buf_addf(out, " %s, %" PRIu64 " bytes",
-			     kgb_outline_word(outline, op->upload.dst, dst), op->upload.bytes);
+			     kgb_canonical_word(outline, op->upload.dst, dst), op->upload.bytes);
 		return;
 	case KGB_OP_DOWNLOAD:
 		kgb_buf_addf(out, " %s, %" PRIu64 " bytes",
-			     kgb_outline_word(outline, op->download.src, src), op->download.bytes);
+			     kgb_canonical_word(outline, op->download.src, src),
+			     op->download.bytes);
 		return;
 	case KGB_OP_EVENT_RECORD:
 	case KGB_OP_EVENT_WAIT:
@@ -286,13 +288,13 @@ static void describe_body(struct kgb_outline *outline, const struct kgb_op *op,
 	KGB_UNREACHABLE();
 }
 
-void kgb_window_describe(const struct kgb_capture *capture, const struct kgb_owners *owners,
+void kgb_window_describe(const struct kgb_recorded_call *capture, const struct kgb_owners *owners,
 			 struct kgb_buf *out)
 {
 	const struct kgb_window *window = capture->window;
-	struct kgb_outline outline;
+	struct kgb_canonical outline;
 
-	kgb_outline_init(&outline, capture, owners);
+	kgb_canonical_init(&outline, capture, owners);
 	for (size_t i = 0, next = 0; i < window->n_ops; i++) {
 		const struct kgb_op *op = &window->ops[i];
 		enum kgb_owner owner = KGB_OWNER_UNKNOWN;
@@ -303,5 +305,5 @@ void kgb_window_describe(const struct kgb_capture *capture, const struct kgb_own
 		describe_body(&outline, op, owner, out);
 		kgb_buf_addc(out, '\n');
 	}
-	kgb_outline_release(&outline);
+	kgb_canonical_release(&outline);
 }

@@ -34,16 +34,16 @@ struct kgb_owners {
 };
 
 /** Storage of an argument, placed in the arena by the judge. */
-struct kgb_place {
+struct kgb_arena_place {
 	const char *name; /* borrowed; for people */
 	uint64_t offset, bytes; /* in the arena */
 };
 
 /** One call as it was recorded. Everything is borrowed. */
-struct kgb_capture {
+struct kgb_recorded_call {
 	const struct kgb_record *record;
 	const struct kgb_window *window; /* of that record */
-	const struct kgb_place *places;
+	const struct kgb_arena_place *places;
 	size_t n_places;
 	uint64_t arena_bytes; /* that are mapped, guards included */
 	bool foreign_ok; /* memory that is not of our pool may be used (baselines) */
@@ -94,12 +94,12 @@ struct kgb_windows {
  * two must be the same work; the first of three is a prologue only, and may differ (a cold call
  * compiles and tunes). `needs_kernel` false: the case may do without a kernel
  * (kgb_case_needs_launch). */
-void kgb_windows_classify(const struct kgb_capture *captures, size_t n_captures,
+void kgb_windows_classify(const struct kgb_recorded_call *captures, size_t n_captures,
 			  const struct kgb_owners *owners, bool needs_kernel,
 			  struct kgb_windows *out);
 
 /** May a plan be made of this call? Owners are not asked. False: *finding is why not. */
-bool kgb_window_check(const struct kgb_capture *capture, struct kgb_window_finding *finding);
+bool kgb_window_check(const struct kgb_recorded_call *capture, struct kgb_window_finding *finding);
 
 /** Was this memory allocated from the pool during the call? Memory that was freed before the call,
  * or that the candidate has kept since, was not. */
@@ -111,12 +111,13 @@ enum kgb_difference {
 	KGB_WORK_DIFFERS,
 };
 /** Compare two calls. *finding tells of the first difference of the kind that is returned. */
-enum kgb_difference kgb_window_compare(const struct kgb_capture *a, const struct kgb_capture *b,
+enum kgb_difference kgb_window_compare(const struct kgb_recorded_call *a,
+				       const struct kgb_recorded_call *b,
 				       const struct kgb_owners *owners,
 				       struct kgb_window_finding *finding);
 
 /** One line per op, addresses symbolic, for verdict details. */
-void kgb_window_describe(const struct kgb_capture *capture, const struct kgb_owners *owners,
+void kgb_window_describe(const struct kgb_recorded_call *capture, const struct kgb_owners *owners,
 			 struct kgb_buf *out);
 
 #endif

@@ -162,22 +162,22 @@ static bool check_launch(const struct kgb_launch *launch, struct kgb_window_find
 	return false;
 }
 
-static bool check_range(const struct kgb_outline *outline, uint64_t address, uint64_t bytes,
+static bool check_range(const struct kgb_canonical *outline, uint64_t address, uint64_t bytes,
 			const char *what, struct kgb_window_finding *finding)
 {
 	char word[KGB_WORD_TEXT];
 
-	if (kgb_outline_holds(outline, address, bytes))
+	if (kgb_canonical_holds(outline, address, bytes))
 		return true;
 	kgb_window_finding_set(
 		finding, finding->op,
 		"%s %" PRIu64 " bytes at %s (0x%" PRIx64
 		"), which is not wholly in an argument or in memory that torch allocated",
-		what, bytes, kgb_outline_word(outline, address, word), address);
+		what, bytes, kgb_canonical_word(outline, address, word), address);
 	return false;
 }
 
-static bool check_memset(const struct kgb_outline *outline, const struct kgb_op *op,
+static bool check_memset(const struct kgb_canonical *outline, const struct kgb_op *op,
 			 struct kgb_window_finding *finding)
 {
 	const uint64_t element = op->memset.element_bytes;
@@ -203,7 +203,7 @@ static bool check_memset(const struct kgb_outline *outline, const struct kgb_op 
 	return check_range(outline, op->memset.dst, bytes, "sets", finding);
 }
 
-static bool check_op(const struct kgb_outline *outline, const struct kgb_op *op,
+static bool check_op(const struct kgb_canonical *outline, const struct kgb_op *op,
 		     struct kgb_window_finding *finding)
 {
 	switch (op->kind) {
@@ -230,7 +230,7 @@ static bool check_op(const struct kgb_outline *outline, const struct kgb_op *op,
 	KGB_UNREACHABLE();
 }
 
-bool kgb_outline_check(const struct kgb_outline *outline, struct kgb_window_finding *finding)
+bool kgb_canonical_check(const struct kgb_canonical *outline, struct kgb_window_finding *finding)
 {
 	char title[KGB_OP_TITLE];
 
@@ -239,7 +239,7 @@ bool kgb_outline_check(const struct kgb_outline *outline, struct kgb_window_find
 		return false;
 	}
 	for (size_t i = 0; i < outline->n_ops; i++) {
-		const struct kgb_outline_op *kept = &outline->ops[i];
+		const struct kgb_canonical_op *kept = &outline->ops[i];
 		struct kgb_window_finding inner = {.op = kept->source};
 		if (check_op(outline, kept->op, &inner))
 			continue;
@@ -251,11 +251,11 @@ bool kgb_outline_check(const struct kgb_outline *outline, struct kgb_window_find
 	return true;
 }
 
-bool kgb_outline_check_downloads(const struct kgb_outline *outline,
-				 struct kgb_window_finding *finding)
+bool kgb_canonical_check_downloads(const struct kgb_canonical *outline,
+				   struct kgb_window_finding *finding)
 {
 	for (size_t i = 0; i < outline->n_ops; i++) {
-		const struct kgb_outline_op *kept = &outline->ops[i];
+		const struct kgb_canonical_op *kept = &outline->ops[i];
 		if (kept->op->kind != KGB_OP_DOWNLOAD)
 			continue;
 		char word[KGB_WORD_TEXT];
@@ -265,7 +265,7 @@ bool kgb_outline_check_downloads(const struct kgb_outline *outline,
 			"op %zu: the host reads %" PRIu64
 			" bytes at %s (.item(), .cpu(), a condition on a tensor ...)",
 			kept->source, kept->op->download.bytes,
-			kgb_outline_word(outline, kept->op->download.src, word));
+			kgb_canonical_word(outline, kept->op->download.src, word));
 		return false;
 	}
 	return true;
@@ -275,23 +275,23 @@ bool kgb_outline_check_downloads(const struct kgb_outline *outline,
 
 /* For every stream: how many ops of every stream are over when its next one begins. */
 struct clocks {
-	uint32_t known[KGB_OUTLINE_STREAMS_MAX][KGB_OUTLINE_STREAMS_MAX];
-	uint32_t host[KGB_OUTLINE_STREAMS_MAX]; /* the same of what the host does next */
-	uint32_t n_ops[KGB_OUTLINE_STREAMS_MAX]; /* so far */
-	size_t last[KGB_OUTLINE_STREAMS_MAX]; /* of each stream, in the outline */
-	uint32_t (*at_event)[KGB_OUTLINE_STREAMS_MAX]; /* for each event that is waited for */
+	uint32_t known[KGB_CANONICAL_STREAMS_MAX][KGB_CANONICAL_STREAMS_MAX];
+	uint32_t host[KGB_CANONICAL_STREAMS_MAX]; /* the same of what the host does next */
+	uint32_t n_ops[KGB_CANONICAL_STREAMS_MAX]; /* so far */
+	size_t last[KGB_CANONICAL_STREAMS_MAX]; /* of each stream, in the outline */
+	uint32_t (*at_event)[KGB_CANONICAL_STREAMS_MAX]; /* for each event that is waited for */
 };
 
-static void learn(uint32_t to[KGB_OUTLINE_STREAMS_MAX],
-		  const uint32_t from[KGB_OUTLINE_STREAMS_MAX])
+static void learn(uint32_t to[KGB_CANONICAL_STREAMS_MAX],
+		  const uint32_t from[KGB_CANONICAL_STREAMS_MAX])
 {
-	for (size_t i = 0; i < KGB_OUTLINE_STREAMS_MAX; i++)
+	for (size_t i = 0; i < KGB_CANONICAL_STREAMS_MAX; i++)
 		to[i] = to[i] > from[i] ? to[i] : from[i];
 }
 
-static void tick(struct clocks *clocks, const struct kgb_outline *outline, size_t op)
+static void tick(struct clocks *clocks, const struct kgb_canonical *outline, size_t op)
 {
-	const struct kgb_outline_op *kept = &outline->ops[op];
+	const struct kgb_canonical_op *kept = &outline->ops[op];
 	uint32_t *known = clocks->known[kept->stream];
 
 	learn(known, clocks->host);
@@ -307,7 +307,7 @@ static void tick(struct clocks *clocks, const struct kgb_outline *outline, size_
 
 /* The caller's stream is the default one. Whoever waits on the host for something is taken to wait
  * for all; but the last wait of a window is the runner's own. */
-static void run_clocks(struct clocks *clocks, const struct kgb_outline *outline)
+static void run_clocks(struct clocks *clocks, const struct kgb_canonical *outline)
 {
 	const struct kgb_window *window = outline->capture->window;
 	size_t next = 0;
@@ -320,10 +320,11 @@ static void run_clocks(struct clocks *clocks, const struct kgb_outline *outline)
 	}
 }
 
-bool kgb_outline_check_joined(const struct kgb_outline *outline, struct kgb_window_finding *finding)
+bool kgb_canonical_check_joined(const struct kgb_canonical *outline,
+				struct kgb_window_finding *finding)
 {
 	KGB_AUTO(free) struct clocks *clocks = NULL;
-	KGB_AUTO(free) uint32_t(*at_event)[KGB_OUTLINE_STREAMS_MAX] = NULL;
+	KGB_AUTO(free) uint32_t(*at_event)[KGB_CANONICAL_STREAMS_MAX] = NULL;
 	uint32_t *callers;
 	char title[KGB_OP_TITLE];
 
@@ -340,7 +341,7 @@ bool kgb_outline_check_joined(const struct kgb_outline *outline, struct kgb_wind
 	for (size_t i = 0; i < outline->n_streams; i++) {
 		if (outline->streams[i] == 0 || callers[i] >= clocks->n_ops[i])
 			continue;
-		const struct kgb_outline_op *kept = &outline->ops[clocks->last[i]];
+		const struct kgb_canonical_op *kept = &outline->ops[clocks->last[i]];
 		*finding = (struct kgb_window_finding){.op = kept->source};
 		kgb_window_finding_set(finding, kept->source,
 				       "op %zu (%s) runs on another stream, and the caller's does "
@@ -351,14 +352,14 @@ bool kgb_outline_check_joined(const struct kgb_outline *outline, struct kgb_wind
 	return true;
 }
 
-bool kgb_window_check(const struct kgb_capture *capture, struct kgb_window_finding *finding)
+bool kgb_window_check(const struct kgb_recorded_call *capture, struct kgb_window_finding *finding)
 {
-	struct kgb_outline outline;
+	struct kgb_canonical outline;
 
-	kgb_outline_init(&outline, capture, NULL);
-	const bool good = kgb_outline_check(&outline, finding) &&
-			  kgb_outline_check_downloads(&outline, finding);
-	kgb_outline_release(&outline);
+	kgb_canonical_init(&outline, capture, NULL);
+	const bool good = kgb_canonical_check(&outline, finding) &&
+			  kgb_canonical_check_downloads(&outline, finding);
+	kgb_canonical_release(&outline);
 	return good;
 }
 

@@ -7,7 +7,7 @@
 
 /* A pair of calls; a is the earlier one. */
 struct pair {
-	struct kgb_outline *a, *b;
+	struct kgb_canonical *a, *b;
 	size_t *b_of_a; /* region of b that region of a stands for, KGB_NO_OP: none yet */
 	size_t *a_of_b;
 	bool binding; /* regions that stand for none yet may be given to each other */
@@ -58,8 +58,8 @@ static enum word_match match_words(const struct pair *pair, uint64_t a, uint64_t
 {
 	if (a == b)
 		return WORD_SAME;
-	const struct kgb_spot at_a = kgb_outline_locate(pair->a, a);
-	const struct kgb_spot at_b = kgb_outline_locate(pair->b, b);
+	const struct kgb_spot at_a = kgb_canonical_locate(pair->a, a);
+	const struct kgb_spot at_b = kgb_canonical_locate(pair->b, b);
 	if (at_a.kind == KGB_SPOT_NONE && at_b.kind == KGB_SPOT_NONE)
 		return WORD_NUMBERS;
 	if (at_a.kind == KGB_SPOT_NONE || at_b.kind == KGB_SPOT_NONE)
@@ -83,8 +83,8 @@ static void compare_address(const struct pair *pair, const char *what, uint64_t 
 	char text_a[KGB_WORD_TEXT], text_b[KGB_WORD_TEXT];
 
 	if (match_words(pair, a, b) != WORD_SAME)
-		differ_text(pair, what, kgb_outline_word(pair->a, a, text_a),
-			    kgb_outline_word(pair->b, b, text_b));
+		differ_text(pair, what, kgb_canonical_word(pair->a, a, text_a),
+			    kgb_canonical_word(pair->b, b, text_b));
 }
 
 /* Numbers at byte `at` that differ: the half of the word that does, if only one does. */
@@ -118,8 +118,8 @@ static void differ_word(const struct pair *pair, const char *what, size_t at, ui
 	char text_a[KGB_WORD_TEXT], text_b[KGB_WORD_TEXT], title[64];
 
 	snprintf(title, sizeof(title), "%s byte %zu", what, at);
-	differ_text(pair, title, kgb_outline_word(pair->a, a, text_a),
-		    kgb_outline_word(pair->b, b, text_b));
+	differ_text(pair, title, kgb_canonical_word(pair->a, a, text_a),
+		    kgb_canonical_word(pair->b, b, text_b));
 }
 
 /* Packed bytes of equal length, of which every one counts. */
@@ -143,9 +143,9 @@ static void compare_packed(const struct pair *pair, const char *what, const unsi
 		differ_scalar(pair, what, at, tail_a, tail_b);
 }
 
-static bool is_address(const struct kgb_outline *outline, uint64_t word)
+static bool is_address(const struct kgb_canonical *outline, uint64_t word)
 {
-	return kgb_outline_locate(outline, word).kind != KGB_SPOT_NONE;
+	return kgb_canonical_locate(outline, word).kind != KGB_SPOT_NONE;
 }
 
 /* Parameters with gaps that hold what the stack held before, old addresses too. Nobody can tell
@@ -212,8 +212,8 @@ static void compare_images(const struct pair *pair, const struct kgb_launch *a,
 
 	if (pair->a->capture->record == pair->b->capture->record && a->image == b->image)
 		return;
-	kgb_outline_image_hash(pair->a, a->image, hash_a);
-	kgb_outline_image_hash(pair->b, b->image, hash_b);
+	kgb_canonical_image_hash(pair->a, a->image, hash_a);
+	kgb_canonical_image_hash(pair->b, b->image, hash_b);
 	if (strcmp(hash_a, hash_b) != 0)
 		differ_text(pair, "compiled code with SHA-256", hash_a, hash_b);
 }
@@ -261,8 +261,8 @@ static void compare_uploads(struct pair *pair, const struct kgb_op *a, const str
 	pair->scalar = scalar;
 }
 
-static void compare_bodies(struct pair *pair, const struct kgb_outline_op *kept_a,
-			   const struct kgb_outline_op *kept_b)
+static void compare_bodies(struct pair *pair, const struct kgb_canonical_op *kept_a,
+			   const struct kgb_canonical_op *kept_b)
 {
 	const struct kgb_op *a = kept_a->op, *b = kept_b->op;
 
@@ -303,8 +303,8 @@ static void compare_bodies(struct pair *pair, const struct kgb_outline_op *kept_
 	KGB_UNREACHABLE();
 }
 
-static void compare_ops(struct pair *pair, const struct kgb_outline_op *a,
-			const struct kgb_outline_op *b)
+static void compare_ops(struct pair *pair, const struct kgb_canonical_op *a,
+			const struct kgb_canonical_op *b)
 {
 	char title[KGB_OP_TITLE];
 
@@ -324,7 +324,7 @@ static void compare_other_params(struct pair *pair)
 {
 	pair->binding = false;
 	for (size_t i = 0; i < pair->a->n_ops && pair->work->text[0] == '\0'; i++) {
-		const struct kgb_outline_op *kept = &pair->b->ops[i];
+		const struct kgb_canonical_op *kept = &pair->b->ops[i];
 		if (kept->op->kind != KGB_OP_LAUNCH || kept->owner == KGB_OWNER_TRITON)
 			continue;
 		pair->op = kept->source;
@@ -336,12 +336,12 @@ static void compare_other_params(struct pair *pair)
 /* One call is as the other but does more. */
 static void compare_lengths(const struct pair *pair)
 {
-	const struct kgb_outline *a = pair->a, *b = pair->b;
+	const struct kgb_canonical *a = pair->a, *b = pair->b;
 	char title[KGB_OP_TITLE];
 
 	if (a->n_ops == b->n_ops || pair->work->text[0] != '\0')
 		return;
-	const struct kgb_outline *longer = a->n_ops > b->n_ops ? a : b;
+	const struct kgb_canonical *longer = a->n_ops > b->n_ops ? a : b;
 	const size_t first = a->n_ops < b->n_ops ? a->n_ops : b->n_ops;
 	kgb_window_finding_set(pair->work, longer == b ? b->ops[first].source : KGB_NO_OP,
 			       "%zu ops in window %u, %zu in window %u, which goes on with a %s",
@@ -360,8 +360,8 @@ static size_t *unbound(struct kgb_arena *arena, size_t n)
 	return out;
 }
 
-enum kgb_difference kgb_outline_compare(struct kgb_outline *a, struct kgb_outline *b,
-					struct kgb_window_finding *finding)
+enum kgb_difference kgb_canonical_compare(struct kgb_canonical *a, struct kgb_canonical *b,
+					  struct kgb_window_finding *finding)
 {
 	struct kgb_window_finding scalar = {.op = KGB_NO_OP}, work = {.op = KGB_NO_OP};
 	struct kgb_arena arena = KGB_ARENA_INIT;
@@ -392,16 +392,18 @@ enum kgb_difference kgb_outline_compare(struct kgb_outline *a, struct kgb_outlin
 	return KGB_SAME;
 }
 
-enum kgb_difference kgb_window_compare(const struct kgb_capture *a, const struct kgb_capture *b,
+enum kgb_difference kgb_window_compare(const struct kgb_recorded_call *a,
+				       const struct kgb_recorded_call *b,
 				       const struct kgb_owners *owners,
 				       struct kgb_window_finding *finding)
 {
-	struct kgb_outline outline_a, outline_b;
+	struct kgb_canonical outline_a, outline_b;
 
-	kgb_outline_init(&outline_a, a, owners);
-	kgb_outline_init(&outline_b, b, owners);
-	const enum kgb_difference difference = kgb_outline_compare(&outline_a, &outline_b, finding);
-	kgb_outline_release(&outline_a);
-	kgb_outline_release(&outline_b);
+	kgb_canonical_init(&outline_a, a, owners);
+	kgb_canonical_init(&outline_b, b, owners);
+	const enum kgb_difference difference =
+		kgb_canonical_compare(&outline_a, &outline_b, finding);
+	kgb_canonical_release(&outline_a);
+	kgb_canonical_release(&outline_b);
 	return difference;
 }

@@ -98,7 +98,7 @@ static const char *block_fault(const struct kgb_block *block)
 	return block->address < KGB_GPU_PAGE ? "lies at the bottom of all addresses" : NULL;
 }
 
-static void find_regions(struct kgb_outline *outline)
+static void find_regions(struct kgb_canonical *outline)
 {
 	const struct kgb_window *window = outline->capture->window;
 	struct kgb_region *last = NULL;
@@ -130,7 +130,7 @@ static void find_regions(struct kgb_outline *outline)
 }
 
 /* The region with the greatest start that is not above `address`, NULL. */
-static const struct kgb_region *region_below(const struct kgb_outline *outline, uint64_t address)
+static const struct kgb_region *region_below(const struct kgb_canonical *outline, uint64_t address)
 {
 	size_t low = 0, high = outline->n_regions;
 
@@ -144,13 +144,13 @@ static const struct kgb_region *region_below(const struct kgb_outline *outline, 
 	return low > 0 ? &outline->regions[low - 1] : NULL;
 }
 
-static bool in_arena(const struct kgb_outline *outline, uint64_t address)
+static bool in_arena(const struct kgb_canonical *outline, uint64_t address)
 {
 	return address >= KGB_ARENA_ADDRESS &&
 	       address - KGB_ARENA_ADDRESS < outline->capture->arena_bytes;
 }
 
-static struct kgb_spot locate_in_arena(const struct kgb_capture *capture, uint64_t at)
+static struct kgb_spot locate_in_arena(const struct kgb_recorded_call *capture, uint64_t at)
 {
 	struct kgb_spot spot = {.kind = KGB_SPOT_NONE};
 
@@ -163,7 +163,7 @@ static struct kgb_spot locate_in_arena(const struct kgb_capture *capture, uint64
 	return spot;
 }
 
-struct kgb_spot kgb_outline_locate(const struct kgb_outline *outline, uint64_t address)
+struct kgb_spot kgb_canonical_locate(const struct kgb_canonical *outline, uint64_t address)
 {
 	if (in_arena(outline, address))
 		return locate_in_arena(outline->capture, address - KGB_ARENA_ADDRESS);
@@ -174,7 +174,7 @@ struct kgb_spot kgb_outline_locate(const struct kgb_outline *outline, uint64_t a
 				 address - region->start};
 }
 
-bool kgb_outline_holds(const struct kgb_outline *outline, uint64_t address, uint64_t bytes)
+bool kgb_canonical_holds(const struct kgb_canonical *outline, uint64_t address, uint64_t bytes)
 {
 	if (in_arena(outline, address))
 		return bytes <= outline->capture->arena_bytes - (address - KGB_ARENA_ADDRESS);
@@ -183,10 +183,10 @@ bool kgb_outline_holds(const struct kgb_outline *outline, uint64_t address, uint
 	       (!region->foreign || outline->capture->foreign_ok);
 }
 
-const char *kgb_outline_word(const struct kgb_outline *outline, uint64_t word,
-			     char out[KGB_WORD_TEXT])
+const char *kgb_canonical_word(const struct kgb_canonical *outline, uint64_t word,
+			       char out[KGB_WORD_TEXT])
 {
-	const struct kgb_spot spot = kgb_outline_locate(outline, word);
+	const struct kgb_spot spot = kgb_canonical_locate(outline, word);
 
 	switch (spot.kind) {
 	case KGB_SPOT_PLACE:
@@ -206,8 +206,8 @@ const char *kgb_outline_word(const struct kgb_outline *outline, uint64_t word,
 
 static void use_word(uint64_t word, void *payload)
 {
-	struct kgb_outline *outline = payload;
-	const struct kgb_spot spot = kgb_outline_locate(outline, word);
+	struct kgb_canonical *outline = payload;
+	const struct kgb_spot spot = kgb_canonical_locate(outline, word);
 
 	if (spot.kind != KGB_SPOT_REGION || outline->regions[spot.index].used)
 		return;
@@ -286,16 +286,16 @@ static bool is_empty(const struct kgb_op *op)
 	KGB_UNREACHABLE();
 }
 
-static uint32_t number_stream(struct kgb_outline *outline, uint64_t stream, size_t op)
+static uint32_t number_stream(struct kgb_canonical *outline, uint64_t stream, size_t op)
 {
 	for (size_t i = 0; i < outline->n_streams; i++) {
 		if (outline->streams[i] == stream)
 			return (uint32_t)i;
 	}
-	if (outline->n_streams == KGB_OUTLINE_STREAMS_MAX) {
+	if (outline->n_streams == KGB_CANONICAL_STREAMS_MAX) {
 		kgb_window_finding_set(&outline->fault, op, "op %zu uses one more than %d streams",
-				       op, KGB_OUTLINE_STREAMS_MAX);
-		return KGB_OUTLINE_STREAMS_MAX;
+				       op, KGB_CANONICAL_STREAMS_MAX);
+		return KGB_CANONICAL_STREAMS_MAX;
 	}
 	outline->streams[outline->n_streams] = stream;
 	return (uint32_t)outline->n_streams++;
@@ -310,7 +310,7 @@ static enum kgb_owner ask_owner(const struct kgb_record *record, const struct kg
 			  owners->payload);
 }
 
-static void keep_ops(struct kgb_outline *outline, const struct kgb_owners *owners)
+static void keep_ops(struct kgb_canonical *outline, const struct kgb_owners *owners)
 {
 	const struct kgb_window *window = outline->capture->window;
 	const size_t *partner = pair_events(&outline->arena, window);
@@ -324,8 +324,8 @@ static void keep_ops(struct kgb_outline *outline, const struct kgb_owners *owner
 		const bool is_event = is_record || op->kind == KGB_OP_EVENT_WAIT;
 		if (is_empty(op) || (is_event && partner[i] == KGB_NO_OP))
 			continue;
-		struct kgb_outline_op *kept = &outline->ops[outline->n_ops++];
-		*kept = (struct kgb_outline_op){
+		struct kgb_canonical_op *kept = &outline->ops[outline->n_ops++];
+		*kept = (struct kgb_canonical_op){
 			.op = op,
 			.source = i,
 			.stream = number_stream(outline, op->stream, i),
@@ -340,20 +340,20 @@ static void keep_ops(struct kgb_outline *outline, const struct kgb_owners *owner
 
 /* Work on one stream, then the host waits, then work on another one: the wait is all that orders
  * them, and a replay has no waits. */
-static void find_host_ordering(struct kgb_outline *outline)
+static void find_host_ordering(struct kgb_canonical *outline)
 {
 	const struct kgb_window *window = outline->capture->window;
 	size_t next = 0;
 	uint32_t seen = 0, before_wait = 0; /* sets of streams */
 
-	_Static_assert(KGB_OUTLINE_STREAMS_MAX <= 32, "a set is a word");
+	_Static_assert(KGB_CANONICAL_STREAMS_MAX <= 32, "a set is a word");
 	for (size_t i = 0; i < window->n_ops; i++) {
 		if (window->ops[i].kind == KGB_OP_SYNC)
 			before_wait = seen;
 		if (next == outline->n_ops || outline->ops[next].source != i)
 			continue;
 		const uint32_t stream = outline->ops[next++].stream;
-		if (stream == KGB_OUTLINE_STREAMS_MAX)
+		if (stream == KGB_CANONICAL_STREAMS_MAX)
 			return;
 		seen |= UINT32_C(1) << stream;
 		if ((before_wait & ~(UINT32_C(1) << stream)) == 0)
@@ -367,10 +367,10 @@ static void find_host_ordering(struct kgb_outline *outline)
 	}
 }
 
-void kgb_outline_init(struct kgb_outline *outline, const struct kgb_capture *capture,
-		      const struct kgb_owners *owners)
+void kgb_canonical_init(struct kgb_canonical *outline, const struct kgb_recorded_call *capture,
+			const struct kgb_owners *owners)
 {
-	*outline = (struct kgb_outline){
+	*outline = (struct kgb_canonical){
 		.capture = capture,
 		.arena = KGB_ARENA_INIT,
 		.fault.op = KGB_NO_OP,
@@ -383,14 +383,14 @@ void kgb_outline_init(struct kgb_outline *outline, const struct kgb_capture *cap
 		kgb_op_visit_words(outline->ops[i].op, use_word, outline);
 }
 
-void kgb_outline_release(struct kgb_outline *outline)
+void kgb_canonical_release(struct kgb_canonical *outline)
 {
 	kgb_arena_release(&outline->arena);
-	*outline = (struct kgb_outline){.arena = KGB_ARENA_INIT};
+	*outline = (struct kgb_canonical){.arena = KGB_ARENA_INIT};
 }
 
-void kgb_outline_image_hash(const struct kgb_outline *outline, uint32_t id,
-			    char out[KGB_SHA256_HEX_LEN])
+void kgb_canonical_image_hash(const struct kgb_canonical *outline, uint32_t id,
+			      char out[KGB_SHA256_HEX_LEN])
 {
 	const struct kgb_image *image = kgb_record_image(outline->capture->record, id);
 

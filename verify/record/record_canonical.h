@@ -9,7 +9,7 @@
 #include "base/hash.h"
 #include "verify/record/call_classify.h"
 
-#define KGB_OUTLINE_STREAMS_MAX 32
+#define KGB_CANONICAL_STREAMS_MAX 32
 #define KGB_ADDRESS_END (UINT64_C(1) << 47) /* of what a driver maps */
 
 /** Blocks that overlap (one was freed before the other was made) are one region. */
@@ -20,7 +20,7 @@ struct kgb_region {
 	size_t number; /* of those used, in the order in which ops name them */
 };
 
-struct kgb_outline_op {
+struct kgb_canonical_op {
 	const struct kgb_op *op;
 	size_t source; /* its number in the window */
 	uint32_t stream;
@@ -28,24 +28,24 @@ struct kgb_outline_op {
 	enum kgb_owner owner; /* of a LAUNCH; UNKNOWN when nobody was asked */
 };
 
-struct kgb_outline {
-	const struct kgb_capture *capture;
+struct kgb_canonical {
+	const struct kgb_recorded_call *capture;
 	struct kgb_arena arena;
 	struct kgb_region *regions; /* sorted, disjoint */
 	size_t n_regions, n_used;
-	struct kgb_outline_op *ops; /* no SYNC, no event that nobody waits for, nothing empty */
+	struct kgb_canonical_op *ops; /* no SYNC, no event that nobody waits for, nothing empty */
 	size_t n_ops;
-	uint64_t streams[KGB_OUTLINE_STREAMS_MAX]; /* as the record calls them */
+	uint64_t streams[KGB_CANONICAL_STREAMS_MAX]; /* as the record calls them */
 	size_t n_streams;
 	struct kgb_window_finding
 		fault; /* first thing that no replay could be faithful to; empty: none */
 };
 
 /** Nothing fails: what is wrong with the window is `fault`. `owners` may be NULL. Pair with
- * kgb_outline_release. */
-void kgb_outline_init(struct kgb_outline *outline, const struct kgb_capture *capture,
-		      const struct kgb_owners *owners);
-void kgb_outline_release(struct kgb_outline *outline);
+ * kgb_canonical_release. */
+void kgb_canonical_init(struct kgb_canonical *outline, const struct kgb_recorded_call *capture,
+			const struct kgb_owners *owners);
+void kgb_canonical_release(struct kgb_canonical *outline);
 
 enum kgb_spot_kind { KGB_SPOT_NONE, KGB_SPOT_PLACE, KGB_SPOT_REGION };
 /** Where an address points: into the last argument that begins at or before it (also behind its
@@ -55,14 +55,14 @@ struct kgb_spot {
 	size_t index; /* of the place or the region */
 	uint64_t offset;
 };
-struct kgb_spot kgb_outline_locate(const struct kgb_outline *outline, uint64_t address);
+struct kgb_spot kgb_canonical_locate(const struct kgb_canonical *outline, uint64_t address);
 /** Is [address, address + bytes) wholly in the arena or in one region? */
-bool kgb_outline_holds(const struct kgb_outline *outline, uint64_t address, uint64_t bytes);
+bool kgb_canonical_holds(const struct kgb_canonical *outline, uint64_t address, uint64_t bytes);
 
 #define KGB_WORD_TEXT 96
 /** "self+16", "block 0+4096", "memory 0x... behind ..." or the number itself; returns out. */
-const char *kgb_outline_word(const struct kgb_outline *outline, uint64_t word,
-			     char out[KGB_WORD_TEXT]);
+const char *kgb_canonical_word(const struct kgb_canonical *outline, uint64_t word,
+			       char out[KGB_WORD_TEXT]);
 
 #define KGB_OP_TITLE 160
 /** "launch add_kernel", "memset"; returns out. */
@@ -74,8 +74,8 @@ void kgb_op_visit_words(const struct kgb_op *op, void (*visit)(uint64_t word, vo
 /** The word at a multiple of 8 in packed bytes. */
 uint64_t kgb_word_at(const unsigned char *bytes, size_t offset);
 
-void kgb_outline_image_hash(const struct kgb_outline *outline, uint32_t id,
-			    char out[KGB_SHA256_HEX_LEN]);
+void kgb_canonical_image_hash(const struct kgb_canonical *outline, uint32_t id,
+			      char out[KGB_SHA256_HEX_LEN]);
 
 /** Attributes of a launch sorted by id, bytes that mean nothing cleared. -1 and *finding (op left
  * alone) when one of them cannot be replayed. */
@@ -87,15 +87,15 @@ void kgb_window_finding_set(struct kgb_window_finding *finding, size_t op, const
 	KGB_PRINTF(3, 4);
 
 /** What kgb_window_check asks, but for downloads. */
-bool kgb_outline_check(const struct kgb_outline *outline, struct kgb_window_finding *finding);
+bool kgb_canonical_check(const struct kgb_canonical *outline, struct kgb_window_finding *finding);
 /** Why a download is no matter for a replay: false and *finding when there is one. */
-bool kgb_outline_check_downloads(const struct kgb_outline *outline,
-				 struct kgb_window_finding *finding);
+bool kgb_canonical_check_downloads(const struct kgb_canonical *outline,
+				   struct kgb_window_finding *finding);
 /** Is all work over for who goes on with the default stream? False and *finding when some of
  * another stream may not be. */
-bool kgb_outline_check_joined(const struct kgb_outline *outline,
-			      struct kgb_window_finding *finding);
-enum kgb_difference kgb_outline_compare(struct kgb_outline *a, struct kgb_outline *b,
-					struct kgb_window_finding *finding);
+bool kgb_canonical_check_joined(const struct kgb_canonical *outline,
+				struct kgb_window_finding *finding);
+enum kgb_difference kgb_canonical_compare(struct kgb_canonical *a, struct kgb_canonical *b,
+					  struct kgb_window_finding *finding);
 
 #endif

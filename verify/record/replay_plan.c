@@ -15,7 +15,7 @@ struct images {
 	uint32_t n;
 };
 
-static struct images number_images(struct kgb_arena *arena, const struct kgb_outline *outline)
+static struct images number_images(struct kgb_arena *arena, const struct kgb_canonical *outline)
 {
 	const struct kgb_record *record = outline->capture->record;
 	struct images images = {
@@ -48,13 +48,13 @@ static void put_images(const struct kgb_record *record, const struct images *ima
 	}
 }
 
-static void put_blocks(const struct kgb_outline *outline, enum kgb_plan_blocks blocks,
-		       struct kgb_plan *plan)
+static void put_blocks(const struct kgb_canonical *outline, enum kgb_replay_plan_blocks blocks,
+		       struct kgb_replay_plan *plan)
 {
 	plan->blocks = kgb_arena_array(&plan->arena, outline->n_regions, sizeof(*plan->blocks));
 	for (size_t i = 0; i < outline->n_regions; i++) {
 		const struct kgb_region *region = &outline->regions[i];
-		if (blocks == KGB_PLAN_NAMED && !region->used)
+		if (blocks == KGB_REPLAY_PLAN_NAMED && !region->used)
 			continue;
 		const struct kgb_block block = {
 			.address = region->start,
@@ -70,8 +70,8 @@ static void put_blocks(const struct kgb_outline *outline, enum kgb_plan_blocks b
 }
 
 /* The op as kgb-exec gets it: numbers of ours, nothing that means nothing. */
-static struct kgb_op plan_op(const struct kgb_outline *outline, const struct kgb_outline_op *kept,
-			     const struct images *images)
+static struct kgb_op plan_op(const struct kgb_canonical *outline,
+			     const struct kgb_canonical_op *kept, const struct images *images)
 {
 	const struct kgb_record *record = outline->capture->record;
 	struct kgb_op op = *kept->op;
@@ -88,21 +88,21 @@ static struct kgb_op plan_op(const struct kgb_outline *outline, const struct kgb
 	size_t n_attrs = 0;
 	op.launch.image = images->ids[kgb_record_image(record, op.launch.image) - record->images];
 	const int rc = kgb_launch_attrs(&kept->op->launch, op.launch.attrs, &n_attrs, &finding);
-	KGB_ASSERT(rc == 0); /* kgb_outline_check has asked */
+	KGB_ASSERT(rc == 0); /* kgb_canonical_check has asked */
 	op.launch.n_attrs = (uint32_t)n_attrs;
 	return op;
 }
 
-static void put_ops(const struct kgb_outline *outline, const struct images *images,
-		    struct kgb_plan *plan)
+static void put_ops(const struct kgb_canonical *outline, const struct images *images,
+		    struct kgb_replay_plan *plan)
 {
 	plan->n_ops = outline->n_ops;
 	plan->ops = kgb_arena_array(&plan->arena, plan->n_ops, sizeof(*plan->ops));
 	for (size_t i = 0; i < outline->n_ops; i++) {
-		const struct kgb_outline_op *kept = &outline->ops[i];
+		const struct kgb_canonical_op *kept = &outline->ops[i];
 		const struct kgb_op op = plan_op(outline, kept, images);
 		kgb_record_put_op(&plan->record, &op);
-		plan->ops[i] = (struct kgb_plan_op){
+		plan->ops[i] = (struct kgb_replay_plan_op){
 			.kind = op.kind, .writes = kgb_exec_op_writes(&op), .source = kept->source};
 		if (op.kind != KGB_OP_LAUNCH)
 			continue;
@@ -111,13 +111,13 @@ static void put_ops(const struct kgb_outline *outline, const struct images *imag
 	}
 }
 
-static int make(const struct kgb_outline *outline, enum kgb_plan_blocks blocks,
-		struct kgb_plan *plan, struct kgb_err *err)
+static int make(const struct kgb_canonical *outline, enum kgb_replay_plan_blocks blocks,
+		struct kgb_replay_plan *plan, struct kgb_err *err)
 {
 	struct kgb_window_finding finding = {.op = KGB_NO_OP};
 
-	if (!kgb_outline_check(outline, &finding) ||
-	    !kgb_outline_check_downloads(outline, &finding))
+	if (!kgb_canonical_check(outline, &finding) ||
+	    !kgb_canonical_check_downloads(outline, &finding))
 		return kgb_fail(err, KGB_ERR_INVALID, "%.390s", finding.text);
 	const struct images images = number_images(&plan->arena, outline);
 	kgb_record_put_header(&plan->record);
@@ -132,40 +132,41 @@ static int make(const struct kgb_outline *outline, enum kgb_plan_blocks blocks,
 	return 0;
 }
 
-int kgb_plan_make(const struct kgb_capture *capture, const struct kgb_owners *owners,
-		  enum kgb_plan_blocks blocks, struct kgb_plan *out, struct kgb_err *err)
+int kgb_replay_plan_make(const struct kgb_recorded_call *capture, const struct kgb_owners *owners,
+			 enum kgb_replay_plan_blocks blocks, struct kgb_replay_plan *out,
+			 struct kgb_err *err)
 {
-	struct kgb_plan plan = {
+	struct kgb_replay_plan plan = {
 		.arena = KGB_ARENA_INIT,
 		.record = KGB_BUF_INIT(KGB_RECORD_BYTES_MAX),
 	};
-	struct kgb_outline outline;
+	struct kgb_canonical outline;
 
-	kgb_outline_init(&outline, capture, owners);
+	kgb_canonical_init(&outline, capture, owners);
 	const int rc = make(&outline, blocks, &plan, err);
-	kgb_outline_release(&outline);
+	kgb_canonical_release(&outline);
 	if (rc < 0) {
-		kgb_plan_release(&plan);
+		kgb_replay_plan_release(&plan);
 		return -1;
 	}
 	*out = plan;
 	return 0;
 }
 
-void kgb_plan_release(struct kgb_plan *plan)
+void kgb_replay_plan_release(struct kgb_replay_plan *plan)
 {
 	if (!plan)
 		return;
 	kgb_buf_release(&plan->record);
 	kgb_arena_release(&plan->arena);
-	*plan = (struct kgb_plan){
+	*plan = (struct kgb_replay_plan){
 		.arena = KGB_ARENA_INIT,
 		.record = KGB_BUF_INIT(KGB_RECORD_BYTES_MAX),
 	};
 }
 
-int kgb_plan_part(const struct kgb_plan *plan, size_t n_ops, bool with_kernels,
-		  struct kgb_buf *record, struct kgb_err *err)
+int kgb_replay_plan_part(const struct kgb_replay_plan *plan, size_t n_ops, bool with_kernels,
+			 struct kgb_buf *record, struct kgb_err *err)
 {
 	struct kgb_record whole;
 
@@ -181,24 +182,24 @@ int kgb_plan_part(const struct kgb_plan *plan, size_t n_ops, bool with_kernels,
 	for (size_t i = 0; i < window->n_blocks; i++)
 		kgb_record_put_block(record, &window->blocks[i]);
 	for (size_t i = 0; i < n_ops; i++)
-		if (with_kernels || !kgb_plan_is_candidate(plan, i))
+		if (with_kernels || !kgb_replay_plan_is_candidate(plan, i))
 			kgb_record_put_op(record, &window->ops[i]);
 	kgb_record_put_window_end(record);
 	kgb_record_release(&whole);
 	return 0;
 }
 
-bool kgb_plan_is_candidate(const struct kgb_plan *plan, size_t number)
+bool kgb_replay_plan_is_candidate(const struct kgb_replay_plan *plan, size_t number)
 {
 	return number < plan->n_ops && plan->ops[number].kind == KGB_OP_LAUNCH &&
 	       plan->ops[number].owner == KGB_OWNER_TRITON;
 }
 
-size_t kgb_plan_n_candidate(const struct kgb_plan *plan)
+size_t kgb_replay_plan_n_candidate(const struct kgb_replay_plan *plan)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < plan->n_ops; i++)
-		n += kgb_plan_is_candidate(plan, i) ? 1 : 0;
+		n += kgb_replay_plan_is_candidate(plan, i) ? 1 : 0;
 	return n;
 }

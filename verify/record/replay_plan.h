@@ -12,16 +12,16 @@
 #include "verify/protocol/exec_protocol.h"
 #include "verify/record/call_classify.h"
 
-enum kgb_plan_blocks {
+enum kgb_replay_plan_blocks {
 	/* Memory that a parameter, an upload or an op names. Enough unless a kernel finds addresses
 	 * in memory that was written before the call; a replay faults then. Less memory means less
 	 * to poison before each run. */
-	KGB_PLAN_NAMED,
-	KGB_PLAN_ALL, /* all that was alive during the call */
+	KGB_REPLAY_PLAN_NAMED,
+	KGB_REPLAY_PLAN_ALL, /* all that was alive during the call */
 };
 
 /** One op of the plan; kgb-exec can be told to leave it out by its number. */
-struct kgb_plan_op {
+struct kgb_replay_plan_op {
 	enum kgb_op_kind kind;
 	bool writes; /* memory of the device */
 	enum kgb_owner owner; /* of a LAUNCH */
@@ -29,10 +29,10 @@ struct kgb_plan_op {
 	size_t source; /* number of the op in the window it came from */
 };
 
-struct kgb_plan {
+struct kgb_replay_plan {
 	struct kgb_arena arena;
 	struct kgb_buf record; /* the bytes for kgb-exec */
-	struct kgb_plan_op *ops;
+	struct kgb_replay_plan_op *ops;
 	size_t n_ops;
 	struct kgb_exec_range *blocks; /* that must be mapped beside the arena */
 	size_t n_blocks;
@@ -41,21 +41,23 @@ struct kgb_plan {
 
 /** Make a plan. INVALID with the sentence of kgb_window_check when the call cannot be replayed;
  * LIMIT when the record grows too large. Whose code it is, is told and not judged. Pair with
- * kgb_plan_release. */
-KGB_MUST_CHECK int kgb_plan_make(const struct kgb_capture *capture, const struct kgb_owners *owners,
-				 enum kgb_plan_blocks blocks, struct kgb_plan *out,
-				 struct kgb_err *err);
-void kgb_plan_release(struct kgb_plan *plan);
+ * kgb_replay_plan_release. */
+KGB_MUST_CHECK int kgb_replay_plan_make(const struct kgb_recorded_call *capture,
+					const struct kgb_owners *owners,
+					enum kgb_replay_plan_blocks blocks,
+					struct kgb_replay_plan *out, struct kgb_err *err);
+void kgb_replay_plan_release(struct kgb_replay_plan *plan);
 
 /** The first `n_ops` ops of a plan, without the candidate's launches if so wanted, as a plan of
  * their own: appends its bytes for kgb-exec. */
-KGB_MUST_CHECK int kgb_plan_part(const struct kgb_plan *plan, size_t n_ops, bool with_kernels,
-				 struct kgb_buf *record, struct kgb_err *err);
+KGB_MUST_CHECK int kgb_replay_plan_part(const struct kgb_replay_plan *plan, size_t n_ops,
+					bool with_kernels, struct kgb_buf *record,
+					struct kgb_err *err);
 
 /** Is op `number` a launch of the candidate's own kernel? Those are what ablation leaves out, one
  * at a time. */
-bool kgb_plan_is_candidate(const struct kgb_plan *plan, size_t number);
+bool kgb_replay_plan_is_candidate(const struct kgb_replay_plan *plan, size_t number);
 /** How many there are. */
-size_t kgb_plan_n_candidate(const struct kgb_plan *plan);
+size_t kgb_replay_plan_n_candidate(const struct kgb_replay_plan *plan);
 
 #endif

@@ -114,20 +114,20 @@ enum kgb_magnitude_kind {
 
 /** How the elements of a result are distributed, given what was passed as the parameters `args`.
  * See verify/lane/random_results.h. */
-enum kgb_law_kind {
-	KGB_LAW_NONE, /* they are no draws */
-	KGB_LAW_BERNOULLI, /* (p): 1 with probability p, else 0 */
-	KGB_LAW_EXPONENTIAL, /* (rate) */
-	KGB_LAW_POISSON, /* (rate) */
-	KGB_LAW_RRELU, /* (x, low, high): uniform where x <= 0, 1 elsewhere */
-	KGB_LAW_PRODUCT, /* (x, draws): x times the result that is drawn into `draws` */
+enum kgb_random_kind {
+	KGB_RANDOM_NONE, /* they are no draws */
+	KGB_RANDOM_BERNOULLI, /* (p): 1 with probability p, else 0 */
+	KGB_RANDOM_EXPONENTIAL, /* (rate) */
+	KGB_RANDOM_POISSON, /* (rate) */
+	KGB_RANDOM_RRELU, /* (x, low, high): uniform where x <= 0, 1 elsewhere */
+	KGB_RANDOM_PRODUCT, /* (x, draws): x times the result that is drawn into `draws` */
 	KGB_N_LAWS,
 };
-#define KGB_LAW_ARGS 3
-struct kgb_law {
-	enum kgb_law_kind kind;
+#define KGB_RANDOM_ARGS 3
+struct kgb_random_result {
+	enum kgb_random_kind kind;
 	const char *text; /* as the spec has it */
-	size_t args[KGB_LAW_ARGS]; /* numbers of parameters */
+	size_t args[KGB_RANDOM_ARGS]; /* numbers of parameters */
 };
 
 struct kgb_interface {
@@ -158,7 +158,7 @@ struct kgb_interface {
 	bool is_unwritten; /* what is returned is memory that nobody has written: elements do not
 			      count, strides do */
 	bool is_random; /* some results are draws: */
-	struct kgb_law laws[KGB_MAX_RESULTS];
+	struct kgb_random_result laws[KGB_MAX_RESULTS];
 	const char **case_sets;
 	size_t n_case_sets;
 	struct kgb_tolerance tolerance;

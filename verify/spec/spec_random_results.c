@@ -10,12 +10,12 @@ struct law_form {
 };
 
 static const struct law_form forms[KGB_N_LAWS] = {
-	[KGB_LAW_NONE] = {"none", 0, "none"},
-	[KGB_LAW_BERNOULLI] = {"bernoulli", 1, "bernoulli(p)"},
-	[KGB_LAW_EXPONENTIAL] = {"exponential", 1, "exponential(rate)"},
-	[KGB_LAW_POISSON] = {"poisson", 1, "poisson(rate)"},
-	[KGB_LAW_RRELU] = {"rrelu", 3, "rrelu(x, low, high)"},
-	[KGB_LAW_PRODUCT] = {"product", 2, "product(x, draws)"},
+	[KGB_RANDOM_NONE] = {"none", 0, "none"},
+	[KGB_RANDOM_BERNOULLI] = {"bernoulli", 1, "bernoulli(p)"},
+	[KGB_RANDOM_EXPONENTIAL] = {"exponential", 1, "exponential(rate)"},
+	[KGB_RANDOM_POISSON] = {"poisson", 1, "poisson(rate)"},
+	[KGB_RANDOM_RRELU] = {"rrelu", 3, "rrelu(x, low, high)"},
+	[KGB_RANDOM_PRODUCT] = {"product", 2, "product(x, draws)"},
 };
 
 static int find_param(const struct kgb_interface *interface, const char *name, size_t *out)
@@ -58,21 +58,22 @@ static bool is_tensor(const struct kgb_interface *interface, size_t param)
 }
 
 /* What is multiplied is a tensor, and so is what the draws are found in. */
-static bool suits(const struct kgb_interface *interface, const struct kgb_law *law, size_t result)
+static bool suits(const struct kgb_interface *interface, const struct kgb_random_result *law,
+		  size_t result)
 {
 	const struct kgb_param *draws = &interface->params[law->args[1]];
 
 	switch (law->kind) {
-	case KGB_LAW_RRELU:
+	case KGB_RANDOM_RRELU:
 		return is_tensor(interface, law->args[0]) && !is_tensor(interface, law->args[1]) &&
 		       !is_tensor(interface, law->args[2]);
-	case KGB_LAW_PRODUCT:
+	case KGB_RANDOM_PRODUCT:
 		return is_tensor(interface, law->args[0]) && draws->result >= 0 &&
 		       (size_t)draws->result != result;
-	case KGB_LAW_NONE:
-	case KGB_LAW_BERNOULLI:
-	case KGB_LAW_EXPONENTIAL:
-	case KGB_LAW_POISSON:
+	case KGB_RANDOM_NONE:
+	case KGB_RANDOM_BERNOULLI:
+	case KGB_RANDOM_EXPONENTIAL:
+	case KGB_RANDOM_POISSON:
 	case KGB_N_LAWS:
 		break;
 	}
@@ -82,7 +83,7 @@ static bool suits(const struct kgb_interface *interface, const struct kgb_law *l
 static int parse_law(struct kgb_spec_loader *l, const cJSON *node, size_t result,
 		     struct kgb_interface *out)
 {
-	struct kgb_law *law = &out->laws[result];
+	struct kgb_random_result *law = &out->laws[result];
 	const char *text = cJSON_IsString(node) ? node->valuestring : "";
 	size_t len = strcspn(text, "(");
 
@@ -90,9 +91,9 @@ static int parse_law(struct kgb_spec_loader *l, const cJSON *node, size_t result
 		const struct law_form *form = &forms[kind];
 		if (strlen(form->name) != len || strncmp(form->name, text, len) != 0)
 			continue;
-		law->kind = (enum kgb_law_kind)kind;
+		law->kind = (enum kgb_random_kind)kind;
 		law->text = text;
-		out->is_random |= kind != KGB_LAW_NONE;
+		out->is_random |= kind != KGB_RANDOM_NONE;
 		if (parse_args(out, text + len, form->n_args, law->args) < 0 ||
 		    !suits(out, law, result))
 			return fail_at(l, node,

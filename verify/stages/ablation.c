@@ -43,7 +43,7 @@ static double value_at(const struct kgb_truth *truth, int64_t i)
 /* One number everywhere: zeros or a constant fill would be right without any computation. */
 static bool is_constant(const struct kgb_truth *truth)
 {
-	int64_t n = kgb_view_numel(&truth->view);
+	int64_t n = kgb_tensor_view_numel(&truth->view);
 	double first = value_at(truth, 0);
 
 	if (n == 1)
@@ -55,16 +55,16 @@ static bool is_constant(const struct kgb_truth *truth)
 }
 
 /* The result is an input: a copy would be right. */
-static bool is_copy_of(const struct kgb_truth *truth, const struct kgb_view *view,
+static bool is_copy_of(const struct kgb_truth *truth, const struct kgb_tensor_view *view,
 		       const char *storage)
 {
-	int64_t n = kgb_view_numel(&truth->view);
-	struct kgb_view_walk walk;
+	int64_t n = kgb_tensor_view_numel(&truth->view);
+	struct kgb_tensor_view_walk walk;
 
-	if (kgb_view_numel(view) != n)
+	if (kgb_tensor_view_numel(view) != n)
 		return false;
-	kgb_view_walk_init(&walk, view);
-	for (int64_t i = 0; i < n; i++, kgb_view_walk_next(&walk)) {
+	kgb_tensor_view_walk_init(&walk, view);
+	for (int64_t i = 0; i < n; i++, kgb_tensor_view_walk_next(&walk)) {
 		double input = kgb_dtype_load(
 			view->dtype, storage + (size_t)walk.at * kgb_dtype_size(view->dtype));
 		if (kgb_dtype_round(truth->view.dtype, input) != value_at(truth, i))
@@ -76,7 +76,7 @@ static bool is_copy_of(const struct kgb_truth *truth, const struct kgb_view *vie
 /* Random bytes, which fresh memory holds, will not be right by chance. */
 static bool is_no_chance(const struct kgb_truth *truth)
 {
-	int64_t n = kgb_view_numel(&truth->view);
+	int64_t n = kgb_tensor_view_numel(&truth->view);
 
 	return truth->view.dtype != KGB_DTYPE_BOOL &&
 	       (n >= LEAST_ELEMENTS ||
@@ -85,7 +85,7 @@ static bool is_no_chance(const struct kgb_truth *truth)
 
 /* Result i is neither of them. Where the operator is a fill or a copy itself, that does not matter:
  * then nothing but its kernels may make it. */
-static bool result_tells(const struct kgb_judge *judge, const struct kgb_data *data, size_t i)
+static bool result_tells(const struct kgb_judge *judge, const struct kgb_case_data *data, size_t i)
 {
 	const struct kgb_truth *truth = &data->results[i];
 
@@ -112,7 +112,7 @@ static bool is_tiny(const struct kgb_case *c)
 }
 
 /* One result is enough: others may well be known beforehand (a scale that was given, a count). */
-bool kgb_ghost_tells(const struct kgb_judge *judge, const struct kgb_data *data)
+bool kgb_ablation_tells(const struct kgb_judge *judge, const struct kgb_case_data *data)
 {
 	if (data->kase->mode != KGB_MODE_STANDARD || is_tiny(data->kase))
 		return false;
@@ -128,22 +128,22 @@ bool kgb_ghost_tells(const struct kgb_judge *judge, const struct kgb_data *data)
 
 /* Run it and see which results are right, of all or of those that tell something. 0 with *n_right,
  * -1 *err; a call that fails is broken, which is what we want. */
-static int count_right(struct kgb_judge *judge, const struct kgb_data *data,
-		       const struct kgb_call_spec *spec, size_t *n_right,
+static int count_right(struct kgb_judge *judge, const struct kgb_case_data *data,
+		       const struct kgb_candidate_call_spec *spec, size_t *n_right,
 		       struct kgb_wire_reply *reply, struct kgb_err *err)
 {
-	struct kgb_call call;
+	struct kgb_candidate_call call;
 	struct kgb_failure failure;
-	int rc = kgb_call_run(judge, data, spec, &call, &failure, err);
+	int rc = kgb_candidate_call_run(judge, data, spec, &call, &failure, err);
 
 	*n_right = 0;
 	for (size_t i = 0; rc == 0 && i < data->n_results; i++) {
 		struct kgb_compare compare;
 		if (!spec->ghost || result_tells(judge, data, i))
-			*n_right += kgb_call_compare(data, &call, i, &compare);
+			*n_right += kgb_candidate_call_compare(data, &call, i, &compare);
 	}
 	*reply = call.reply;
-	kgb_call_release(&call);
+	kgb_candidate_call_release(&call);
 	return rc < 0 ? -1 : 0;
 }
 
@@ -173,28 +173,28 @@ static int revive_runner(struct kgb_judge *judge, struct kgb_err *err)
 		       : rc;
 }
 
-static void record(struct kgb_judge *judge, const struct kgb_data *data, const char *kernel,
+static void record(struct kgb_judge *judge, const struct kgb_case_data *data, const char *kernel,
 		   bool broken)
 {
 	struct kgb_verdict *verdict = judge->verdict;
 
 	if (verdict->n_ghosts == KGB_VERDICT_GHOSTS_MAX)
 		return;
-	verdict->ghosts[verdict->n_ghosts++] = (struct kgb_ghost_run){
+	verdict->ghosts[verdict->n_ghosts++] = (struct kgb_ablation_run){
 		.case_name = say(judge, "%s", data->kase->name),
 		.kernel = kernel ? say(judge, "%s", kernel) : NULL,
 		.broken = broken,
 	};
 }
 
-static int ablate(struct kgb_judge *judge, const struct kgb_data *data,
+static int ablate(struct kgb_judge *judge, const struct kgb_case_data *data,
 		  const struct kgb_wire_reply *plain, struct kgb_wire_reply *reply,
 		  struct kgb_err *err)
 {
 	for (uint32_t i = 0; i < plain->n_launches; i++) {
-		const struct kgb_call_spec spec = {.repetition = ABLATION_REPETITION,
-						   .places = ABLATION_REPETITION,
-						   .skip = plain->launches[i].name};
+		const struct kgb_candidate_call_spec spec = {.repetition = ABLATION_REPETITION,
+							     .places = ABLATION_REPETITION,
+							     .skip = plain->launches[i].name};
 		size_t n_right;
 		if (count_right(judge, data, &spec, &n_right, reply, err) < 0)
 			return -1;
@@ -207,13 +207,13 @@ static int ablate(struct kgb_judge *judge, const struct kgb_data *data,
 }
 
 /* 0 went on, 1 decided, -1 *err. */
-static int haunt(struct kgb_judge *judge, const struct kgb_data *data, struct kgb_err *err)
+static int haunt(struct kgb_judge *judge, const struct kgb_case_data *data, struct kgb_err *err)
 {
 	KGB_AUTO(free) struct kgb_wire_reply *plain = kgb_xmalloc(sizeof(*plain));
 	KGB_AUTO(free) struct kgb_wire_reply *reply = kgb_xmalloc(sizeof(*reply));
-	const struct kgb_call_spec plain_spec = {.repetition = PLAIN_REPETITION,
-						 .places = PLAIN_REPETITION};
-	const struct kgb_call_spec ghost_spec = {
+	const struct kgb_candidate_call_spec plain_spec = {.repetition = PLAIN_REPETITION,
+							   .places = PLAIN_REPETITION};
+	const struct kgb_candidate_call_spec ghost_spec = {
 		.repetition = GHOST_REPETITION, .places = GHOST_REPETITION, .ghost = true};
 	size_t n_right;
 
@@ -242,36 +242,36 @@ static int haunt(struct kgb_judge *judge, const struct kgb_data *data, struct kg
 
 /* ---- memory ---- */
 
-static struct kgb_ghost_tally *tally_of(const struct kgb_judge *judge, const struct kgb_case *c)
+static struct kgb_ablation_tally *tally_of(const struct kgb_judge *judge, const struct kgb_case *c)
 {
 	return &judge->tallies[c->interface - judge->spec.interfaces];
 }
 
-bool kgb_ghost_begin_watch(const struct kgb_judge *judge, const struct kgb_data *data,
-			   struct kgb_arranged *arranged)
+bool kgb_ablation_begin_watch(const struct kgb_judge *judge, const struct kgb_case_data *data,
+			      struct kgb_result_origin *arranged)
 {
-	const struct kgb_ghost_tally *tally = tally_of(judge, data->kase);
+	const struct kgb_ablation_tally *tally = tally_of(judge, data->kase);
 
 	if (__atomic_load_n(&tally->n_watched, __ATOMIC_RELAXED) >= WATCHED_PER_INTERFACE)
 		return false;
-	kgb_arranged_init(arranged, data, judge->spec.triton == KGB_TRITON_ALONE);
-	if (kgb_arranged_tells(arranged))
+	kgb_result_origin_init(arranged, data, judge->spec.triton == KGB_TRITON_ALONE);
+	if (kgb_result_origin_tells(arranged))
 		return true;
-	kgb_arranged_release(arranged);
+	kgb_result_origin_release(arranged);
 	return false;
 }
 
-void kgb_ghost_count_watched(struct kgb_judge *judge, const struct kgb_arranged *arranged)
+void kgb_ablation_count_watched(struct kgb_judge *judge, const struct kgb_result_origin *arranged)
 {
-	struct kgb_ghost_tally *tally = tally_of(judge, arranged->data->kase);
+	struct kgb_ablation_tally *tally = tally_of(judge, arranged->data->kase);
 
 	(void)__atomic_fetch_add(&tally->n_watched, 1, __ATOMIC_RELAXED);
-	if (kgb_arranged_by_host(arranged))
+	if (kgb_result_origin_by_host(arranged))
 		(void)__atomic_fetch_add(&tally->n_arranged, 1, __ATOMIC_RELAXED);
 }
 
 /* 0, 1 *failure, -1 *err. */
-static int read_history(struct kgb_judge *judge, struct kgb_arranged *arranged,
+static int read_history(struct kgb_judge *judge, struct kgb_result_origin *arranged,
 			struct kgb_failure *failure, struct kgb_err *err)
 {
 	KGB_AUTO(fd) int fd = memfd_create("kgb-history", MFD_CLOEXEC);
@@ -286,7 +286,7 @@ static int read_history(struct kgb_judge *judge, struct kgb_arranged *arranged,
 	if (rc != 0)
 		return rc;
 	if (kgb_replay_copy(fd, HISTORY_BYTES_MAX, &history, &why) < 0 ||
-	    kgb_arranged_see_history(arranged, history.ptr, history.len, &why) < 0)
+	    kgb_result_origin_see_history(arranged, history.ptr, history.len, &why) < 0)
 		return kgb_judge_refuse(
 			failure, "verify.record",
 			say(judge, "the history of its memory is damaged: %s", why.msg),
@@ -296,17 +296,18 @@ static int read_history(struct kgb_judge *judge, struct kgb_arranged *arranged,
 
 /* Where the operator moves elements and computes nothing, kernels and torch may take turns; else
  * what torch does without any kernel is enough. 0 went on, 1 decided, -1 *err. */
-static int watch(struct kgb_judge *judge, struct kgb_arranged *arranged, struct kgb_err *err)
+static int watch(struct kgb_judge *judge, struct kgb_result_origin *arranged, struct kgb_err *err)
 {
-	const struct kgb_call_spec spec = {.repetition = WATCHED_REPETITION,
-					   .places = WATCHED_REPETITION,
-					   .ghost = judge->spec.triton == KGB_TRITON_REQUIRED,
-					   .watch = true};
+	const struct kgb_candidate_call_spec spec = {.repetition = WATCHED_REPETITION,
+						     .places = WATCHED_REPETITION,
+						     .ghost = judge->spec.triton ==
+							      KGB_TRITON_REQUIRED,
+						     .watch = true};
 	struct kgb_failure failure;
-	struct kgb_call call;
-	int rc = kgb_call_run(judge, arranged->data, &spec, &call, &failure, err);
+	struct kgb_candidate_call call;
+	int rc = kgb_candidate_call_run(judge, arranged->data, &spec, &call, &failure, err);
 
-	kgb_call_release(&call);
+	kgb_candidate_call_release(&call);
 	if (rc < 0)
 		return -1;
 	/* A host that sees no data does the same whatever kernels do. */
@@ -318,20 +319,21 @@ static int watch(struct kgb_judge *judge, struct kgb_arranged *arranged, struct 
 		return revive_runner(judge, err);
 	rc = read_history(judge, arranged, &failure, err);
 	if (rc == 0)
-		kgb_ghost_count_watched(judge, arranged);
+		kgb_ablation_count_watched(judge, arranged);
 	if (rc == 1)
 		kgb_verdict_decide(judge->verdict, KGB_STAGE_L2, &failure);
 	return rc;
 }
 
-static int watch_case(struct kgb_judge *judge, const struct kgb_data *data, struct kgb_err *err)
+static int watch_case(struct kgb_judge *judge, const struct kgb_case_data *data,
+		      struct kgb_err *err)
 {
-	struct kgb_arranged arranged;
+	struct kgb_result_origin arranged;
 
-	if (!kgb_ghost_begin_watch(judge, data, &arranged))
+	if (!kgb_ablation_begin_watch(judge, data, &arranged))
 		return 0;
 	int rc = watch(judge, &arranged, err);
-	kgb_arranged_release(&arranged);
+	kgb_result_origin_release(&arranged);
 	return rc;
 }
 
@@ -368,7 +370,7 @@ static int fail_untold(const struct kgb_interface *interface, struct kgb_err *er
 		interface->entry);
 }
 
-static bool is_told(const struct kgb_ghost_tally *tally, int n_tried)
+static bool is_told(const struct kgb_ablation_tally *tally, int n_tried)
 {
 	return tally->n_ablated >= CASES_PER_INTERFACE &&
 	       (tally->n_watched >= WATCHED_PER_INTERFACE || n_tried >= WATCH_TRIES);
@@ -377,24 +379,24 @@ static bool is_told(const struct kgb_ghost_tally *tally, int n_tried)
 static int haunt_interface(struct kgb_judge *judge, const struct kgb_interface *interface,
 			   struct kgb_err *err)
 {
-	struct kgb_ghost_tally *tally = &judge->tallies[interface - judge->spec.interfaces];
+	struct kgb_ablation_tally *tally = &judge->tallies[interface - judge->spec.interfaces];
 	const struct kgb_case *c = NULL;
 
 	for (int tried = 0; tried < TRIES_PER_INTERFACE && !is_told(tally, tried); tried++) {
-		struct kgb_data data;
+		struct kgb_case_data data;
 		c = next_case(&judge->cases, interface, c);
 		if (!c)
 			break;
 		kgb_judge_fill(judge, &data, c, 0);
 		int rc = kgb_judge_learn(judge, &data, err);
-		const bool tells = rc == 0 && kgb_ghost_tells(judge, &data);
+		const bool tells = rc == 0 && kgb_ablation_tells(judge, &data);
 		if (tells && tally->n_ablated < CASES_PER_INTERFACE) {
 			rc = haunt(judge, &data, err);
 			tally->n_ablated++;
 		}
 		if (tells && rc == 0)
 			rc = watch_case(judge, &data, err);
-		kgb_data_release(&data);
+		kgb_case_data_release(&data);
 		if (rc != 0)
 			return rc;
 	}
@@ -403,7 +405,7 @@ static int haunt_interface(struct kgb_judge *judge, const struct kgb_interface *
 
 /* ---- on a GPU: kernels are left out of replays, where cases are judged ---- */
 
-void kgb_ghost_choose(struct kgb_judge *judge)
+void kgb_ablation_choose(struct kgb_judge *judge)
 {
 	judge->may_tell = kgb_xcalloc(judge->cases.n + 1, 1);
 	judge->tallies = kgb_xcalloc(judge->spec.n_interfaces + 1, sizeof(*judge->tallies));
@@ -418,20 +420,20 @@ void kgb_ghost_choose(struct kgb_judge *judge)
 	}
 }
 
-bool kgb_ghost_may_tell(const struct kgb_judge *judge, const struct kgb_data *data)
+bool kgb_ablation_may_tell(const struct kgb_judge *judge, const struct kgb_case_data *data)
 {
-	return judge->may_tell[data->kase - judge->cases.items] && kgb_ghost_tells(judge, data);
+	return judge->may_tell[data->kase - judge->cases.items] && kgb_ablation_tells(judge, data);
 }
 
-bool kgb_ghost_wants(const struct kgb_judge *judge, const struct kgb_data *data)
+bool kgb_ablation_wants(const struct kgb_judge *judge, const struct kgb_case_data *data)
 {
-	const struct kgb_ghost_tally *tally = tally_of(judge, data->kase);
+	const struct kgb_ablation_tally *tally = tally_of(judge, data->kase);
 
 	return __atomic_load_n(&tally->n_ablated, __ATOMIC_RELAXED) < CASES_PER_INTERFACE &&
-	       kgb_ghost_may_tell(judge, data);
+	       kgb_ablation_may_tell(judge, data);
 }
 
-void kgb_ghost_count(struct kgb_judge *judge, const struct kgb_data *data)
+void kgb_ablation_count(struct kgb_judge *judge, const struct kgb_case_data *data)
 {
 	(void)__atomic_fetch_add(&tally_of(judge, data->kase)->n_ablated, 1, __ATOMIC_RELAXED);
 }
@@ -452,7 +454,7 @@ static int decide_replayed(struct kgb_judge *judge, struct kgb_err *err)
 static int decide_arranged(struct kgb_judge *judge)
 {
 	for (size_t i = 0; i < judge->spec.n_interfaces; i++) {
-		const struct kgb_ghost_tally *tally = &judge->tallies[i];
+		const struct kgb_ablation_tally *tally = &judge->tallies[i];
 		if (tally->n_watched == 0 || tally->n_arranged < tally->n_watched)
 			continue;
 		const struct kgb_failure failure = {
@@ -496,7 +498,7 @@ static int run_stage(struct kgb_judge *judge, struct kgb_err *err)
 	return rc == 0 ? decide_arranged(judge) : rc;
 }
 
-int kgb_stage_ghost(struct kgb_judge *judge)
+int kgb_stage_ablation(struct kgb_judge *judge)
 {
 	struct kgb_stage_result *stage = &judge->verdict->stages[KGB_STAGE_L2];
 	struct kgb_err err = KGB_ERR_INIT;

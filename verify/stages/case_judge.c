@@ -12,12 +12,12 @@ enum { REPETITIONS = 2 };
 
 #define say(judge, ...) kgb_arena_printf(&(judge)->verdict->arena, __VA_ARGS__)
 
-bool kgb_case_computes(const struct kgb_judge *judge, const struct kgb_data *data)
+bool kgb_case_computes(const struct kgb_judge *judge, const struct kgb_case_data *data)
 {
 	bool writes = false;
 
 	for (size_t i = 0; i < data->n_results; i++)
-		writes |= kgb_view_numel(&data->results[i].view) > 0;
+		writes |= kgb_tensor_view_numel(&data->results[i].view) > 0;
 	return writes && judge->spec.triton != KGB_TRITON_NONE;
 }
 
@@ -25,28 +25,28 @@ static bool has_empty_input(const struct kgb_case *c)
 {
 	for (size_t i = 0; i < c->n_args; i++)
 		if (c->args[i].param->kind == KGB_PARAM_TENSOR && !c->args[i].is_absent &&
-		    kgb_view_numel(&c->args[i].view) == 0)
+		    kgb_tensor_view_numel(&c->args[i].view) == 0)
 			return true;
 	return false;
 }
 
 /* The elements of an argument, as they were before the call. */
-static bool is_argument(const struct kgb_data *data, const struct kgb_truth *truth)
+static bool is_argument(const struct kgb_case_data *data, const struct kgb_truth *truth)
 {
 	for (size_t i = 0; i < data->kase->n_args; i++) {
-		const struct kgb_view *view = &data->kase->args[i].view;
+		const struct kgb_tensor_view *view = &data->kase->args[i].view;
 		if (data->storages[i] && view->dtype == truth->view.dtype &&
-		    kgb_view_numel(view) == kgb_view_numel(&truth->view) &&
-		    kgb_view_equal(view, data->storages[i], truth->native))
+		    kgb_tensor_view_numel(view) == kgb_tensor_view_numel(&truth->view) &&
+		    kgb_tensor_view_equal(view, data->storages[i], truth->native))
 			return true;
 	}
 	return false;
 }
 
 /* One copy makes it, or where an input is empty one fill, or nothing has to. */
-static bool needs_no_kernel(const struct kgb_data *data, const struct kgb_truth *truth)
+static bool needs_no_kernel(const struct kgb_case_data *data, const struct kgb_truth *truth)
 {
-	if (kgb_view_numel(&truth->view) == 0)
+	if (kgb_tensor_view_numel(&truth->view) == 0)
 		return true;
 	if (!truth->native)
 		return false;
@@ -55,9 +55,9 @@ static bool needs_no_kernel(const struct kgb_data *data, const struct kgb_truth 
 }
 
 /* That some cases may go without does not let an operator do: of each interface stage l2 asks for a
- * case that tells (kgb_ghost_tells), whose result is no input, and which therefore needs a kernel
- * here. What is timed on a device is always a kernel's work. */
-bool kgb_case_needs_launch(const struct kgb_judge *judge, const struct kgb_data *data)
+ * case that tells (kgb_ablation_tells), whose result is no input, and which therefore needs a
+ * kernel here. What is timed on a device is always a kernel's work. */
+bool kgb_case_needs_launch(const struct kgb_judge *judge, const struct kgb_case_data *data)
 {
 	if (!kgb_case_computes(judge, data))
 		return false;
@@ -70,12 +70,13 @@ bool kgb_case_needs_launch(const struct kgb_judge *judge, const struct kgb_data 
 }
 
 /* 0 right, 1 *failure, -1 *err. */
-static int run_repetition(struct kgb_judge *judge, const struct kgb_data *data, int repetition,
-			  struct kgb_call *call, struct kgb_failure *failure, struct kgb_err *err)
+static int run_repetition(struct kgb_judge *judge, const struct kgb_case_data *data, int repetition,
+			  struct kgb_candidate_call *call, struct kgb_failure *failure,
+			  struct kgb_err *err)
 {
-	const struct kgb_call_spec spec = {
+	const struct kgb_candidate_call_spec spec = {
 		.repetition = repetition, .places = repetition, .keep = repetition > 0};
-	int rc = kgb_call_measured(judge, data, &spec, call, failure, err);
+	int rc = kgb_candidate_call_measured(judge, data, &spec, call, failure, err);
 
 	if (rc != 0)
 		return rc;
@@ -83,43 +84,44 @@ static int run_repetition(struct kgb_judge *judge, const struct kgb_data *data, 
 	for (uint32_t i = 0; i < call->reply.n_launches; i++)
 		kgb_verdict_count_launches(judge->verdict, call->reply.launches[i].name,
 					   call->reply.launches[i].count);
-	if (!kgb_call_check(judge, data, call, failure))
+	if (!kgb_candidate_call_check(judge, data, call, failure))
 		return 1;
-	return kgb_call_check_values(judge, data, call, failure) ? 0 : 1;
+	return kgb_candidate_call_check_values(judge, data, call, failure) ? 0 : 1;
 }
 
 /* Draws of another seed must be others. 0, 1 *failure, -1 *err. */
-static int check_seed(struct kgb_judge *judge, const struct kgb_data *data,
-		      const struct kgb_call *call, struct kgb_failure *failure, struct kgb_err *err)
+static int check_seed(struct kgb_judge *judge, const struct kgb_case_data *data,
+		      const struct kgb_candidate_call *call, struct kgb_failure *failure,
+		      struct kgb_err *err)
 {
-	struct kgb_data other;
-	struct kgb_call second = {0};
+	struct kgb_case_data other;
+	struct kgb_candidate_call second = {0};
 
 	kgb_judge_fill(judge, &other, data->kase, KGB_VARIANT_OTHER_SEED);
-	kgb_data_shape(&other, data);
+	kgb_case_data_shape(&other, data);
 	int rc = run_repetition(judge, &other, REPETITIONS, &second, failure, err);
 	if (rc == 0)
-		rc = kgb_law_check_seeds(judge, data, call, &other, &second, failure);
-	kgb_call_release(&second);
-	kgb_data_release(&other);
+		rc = kgb_random_result_check_seeds(judge, data, call, &other, &second, failure);
+	kgb_candidate_call_release(&second);
+	kgb_case_data_release(&other);
 	return rc;
 }
 
-int kgb_case_judge(struct kgb_judge *judge, const struct kgb_data *data,
+int kgb_case_judge(struct kgb_judge *judge, const struct kgb_case_data *data,
 		   struct kgb_failure *failure, struct kgb_err *err)
 {
-	struct kgb_call calls[REPETITIONS] = {0};
+	struct kgb_candidate_call calls[REPETITIONS] = {0};
 	int rc = 0;
 
 	for (int i = 0; i < REPETITIONS && rc == 0; i++)
 		rc = run_repetition(judge, data, i, &calls[i], failure, err);
-	if (rc == 0 && kgb_call_shares_memory(data, &calls[0], &calls[1]))
+	if (rc == 0 && kgb_candidate_call_shares_memory(data, &calls[0], &calls[1]))
 		rc = kgb_judge_refuse_kept(failure);
-	if (rc == 0 && !kgb_call_same_bits(data, &calls[0], &calls[1])) {
+	if (rc == 0 && !kgb_candidate_call_same_bits(data, &calls[0], &calls[1])) {
 		judge->verdict->deterministic = false;
 		judge->verdict->n_nondeterministic++;
 		if (data->kase->interface->is_random)
-			rc = kgb_law_refuse_repetition(failure);
+			rc = kgb_random_result_refuse_repetition(failure);
 	}
 	if (rc == 0 && data->kase->interface->is_random)
 		rc = check_seed(judge, data, &calls[0], failure, err);
@@ -128,7 +130,7 @@ int kgb_case_judge(struct kgb_judge *judge, const struct kgb_data *data,
 	    calls[0].reply.n_launches == 0 && kgb_case_needs_launch(judge, data))
 		judge->no_launch_case = data->kase->name;
 	for (int i = 0; i < REPETITIONS; i++)
-		kgb_call_release(&calls[i]);
+		kgb_candidate_call_release(&calls[i]);
 	return rc;
 }
 

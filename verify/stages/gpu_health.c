@@ -28,7 +28,7 @@ static const char *text_of(const struct kgb_verdict *verdict)
 
 /* ---- rules ---- */
 
-bool kgb_health_is_due(const char *code, const char *message)
+bool kgb_gpu_health_is_due(const char *code, const char *message)
 {
 	static const char *const due[] = {
 		"verify.crash",    "verify.exit",   "verify.oom",    "verify.out_of_bounds",
@@ -77,8 +77,8 @@ static const char *recovery_name(int action)
 	return action >= 0 && (size_t)action < KGB_ARRAY_LEN(names) ? names[action] : "repair";
 }
 
-bool kgb_health_bad(const struct kgb_nvml_state *state, const uint64_t *xids, size_t n_xids,
-		    char *out, size_t cap)
+bool kgb_gpu_health_bad(const struct kgb_nvml_state *state, const uint64_t *xids, size_t n_xids,
+			char *out, size_t cap)
 {
 	for (size_t i = 0; i < n_xids; i++) {
 		if (!is_hardware(xids[i]))
@@ -100,8 +100,8 @@ bool kgb_health_bad(const struct kgb_nvml_state *state, const uint64_t *xids, si
 }
 
 /* A candidate may count on half of the memory. */
-bool kgb_health_starved(const char *code, const char *message, uint64_t free_bytes,
-			uint64_t total_bytes)
+bool kgb_gpu_health_starved(const char *code, const char *message, uint64_t free_bytes,
+			    uint64_t total_bytes)
 {
 	const bool asked_for_memory = kgb_str_eq(code, "verify.oom") ||
 				      strstr(message, "OUT_OF_MEMORY") ||
@@ -153,7 +153,7 @@ static bool is_of_a_judge(pid_t pid)
 
 static void note(struct kgb_judge *judge, const char *text)
 {
-	struct kgb_health *health = &judge->verdict->health;
+	struct kgb_gpu_health *health = &judge->verdict->health;
 
 	if (health->n_notes < KGB_HEALTH_NOTES_MAX)
 		health->notes[health->n_notes++] = text;
@@ -198,12 +198,12 @@ static void test_device(const struct kgb_judge *judge, struct test *out)
 {
 	const struct kgb_exec_spec spec = {.device = (uint32_t)judge->options->device};
 	struct kgb_err err = KGB_ERR_INIT;
-	struct kgb_exec exec;
-	enum kgb_exec_outcome outcome = kgb_exec_start(&exec, &spec, START_MS, &err);
+	struct kgb_exec_client exec;
+	enum kgb_exec_outcome outcome = kgb_exec_client_start(&exec, &spec, START_MS, &err);
 
 	out->no_memory = outcome == KGB_EXEC_OUT_OF_MEMORY;
 	if (outcome == KGB_EXEC_DONE) {
-		outcome = kgb_exec_measure(&exec, MEASURE_MS, &err);
+		outcome = kgb_exec_client_measure(&exec, MEASURE_MS, &err);
 		out->no_memory = outcome == KGB_EXEC_OUT_OF_MEMORY;
 		out->free_bytes = exec.machine.free_bytes;
 		out->total_bytes = exec.machine.memory_bytes;
@@ -216,7 +216,7 @@ static void test_device(const struct kgb_judge *judge, struct test *out)
 				(unsigned long long)exec.machine.n_wrong,
 				(unsigned long long)exec.machine.tested_bytes);
 		out->done = outcome == KGB_EXEC_DONE && exec.machine.n_wrong == 0;
-		kgb_exec_stop(&exec);
+		kgb_exec_client_stop(&exec);
 	}
 	(void)snprintf(out->why, sizeof(out->why), "%s", err.msg);
 }
@@ -238,7 +238,7 @@ static void overrule(struct kgb_judge *judge, const char *code, const char *why)
 static void test_and_decide(struct kgb_judge *judge, struct test *test)
 {
 	struct kgb_verdict *verdict = judge->verdict;
-	struct kgb_health *health = &verdict->health;
+	struct kgb_gpu_health *health = &verdict->health;
 
 	for (int i = 0; i < TRIES && !test->done && !test->no_memory; i++)
 		test_device(judge, test);
@@ -249,8 +249,8 @@ static void test_and_decide(struct kgb_judge *judge, struct test *test)
 			 say(judge, "the GPU is not well: %s", test->why));
 	else if (test->no_memory)
 		overrule(judge, "infra.gpu_memory", "others hold all memory of the GPU");
-	else if (kgb_health_starved(verdict->code, text_of(verdict), test->free_bytes,
-				    test->total_bytes))
+	else if (kgb_gpu_health_starved(verdict->code, text_of(verdict), test->free_bytes,
+					test->total_bytes))
 		overrule(judge, "infra.gpu_memory",
 			 say(judge, "others hold most memory of the GPU: %llu of %llu MiB are free",
 			     (unsigned long long)test->free_bytes >> 20,
@@ -259,7 +259,7 @@ static void test_and_decide(struct kgb_judge *judge, struct test *test)
 
 static void ask_driver(struct kgb_judge *judge, const char *pci)
 {
-	struct kgb_health *health = &judge->verdict->health;
+	struct kgb_gpu_health *health = &judge->verdict->health;
 	struct kgb_nvml_state state;
 	struct kgb_err err = KGB_ERR_INIT;
 	uint64_t xids[KGB_NVML_XIDS_MAX];
@@ -275,13 +275,13 @@ static void ask_driver(struct kgb_judge *judge, const char *pci)
 	kgb_nvml_look(judge->nvml, &state);
 	size_t n_xids = kgb_nvml_xids(judge->nvml, xids, KGB_NVML_XIDS_MAX);
 	note_state(judge, &state, xids, n_xids);
-	if (!health->tested || !kgb_health_bad(&state, xids, n_xids, why, sizeof(why)))
+	if (!health->tested || !kgb_gpu_health_bad(&state, xids, n_xids, why, sizeof(why)))
 		return;
 	health->well = false;
 	overrule(judge, "infra.gpu_health", say(judge, "the GPU is not well: %s", why));
 }
 
-void kgb_health_watch(struct kgb_judge *judge)
+void kgb_gpu_health_watch(struct kgb_judge *judge)
 {
 	struct kgb_err err = KGB_ERR_INIT;
 
@@ -292,7 +292,7 @@ void kgb_health_watch(struct kgb_judge *judge)
 		note(judge, say(judge, "%s", err.msg));
 }
 
-void kgb_health_check(struct kgb_judge *judge)
+void kgb_gpu_health_check(struct kgb_judge *judge)
 {
 	struct kgb_verdict *verdict = judge->verdict;
 	struct test test = {0};
@@ -304,7 +304,7 @@ void kgb_health_check(struct kgb_judge *judge)
 		memcpy(test.pci, judge->replay->replayer->exec.machine.pci, sizeof(test.pci));
 	kgb_judge_release_lane(judge);
 	kgb_judge_init_lane(judge);
-	if (verdict->code && kgb_health_is_due(verdict->code, text_of(verdict)))
+	if (verdict->code && kgb_gpu_health_is_due(verdict->code, text_of(verdict)))
 		test_and_decide(judge, &test);
 	ask_driver(judge, test.pci);
 	kgb_nvml_close(judge->nvml);

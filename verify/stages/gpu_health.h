@@ -10,25 +10,25 @@
 #include "verify/lane/judge.h"
 
 /** Note hardware errors from now on (judge->nvml). Does nothing without a GPU or the library. */
-void kgb_health_watch(struct kgb_judge *judge);
+void kgb_gpu_health_watch(struct kgb_judge *judge);
 
 /** Look at the GPU after all stages; ends every process of the verdict. If something crashed, hung,
  * ran out of memory or went wrong on our side, new processes test the device. A device that is not
  * well, or whose memory others hold, makes the verdict an infra_error (infra.gpu_health,
  * infra.gpu_memory) in place of what was decided against the candidate; nothing makes it better.
  * What was found stands in verdict->health. */
-void kgb_health_check(struct kgb_judge *judge);
+void kgb_gpu_health_check(struct kgb_judge *judge);
 
 /** Does a verdict with this code and message call for a test of the device? */
-bool kgb_health_is_due(const char *code, const char *message);
+bool kgb_gpu_health_is_due(const char *code, const char *message);
 
 /** What is wrong with the hardware, as a sentence in `out`; false: nothing that is known. */
-bool kgb_health_bad(const struct kgb_nvml_state *state, const uint64_t *xids, size_t n_xids,
-		    char *out, size_t cap);
+bool kgb_gpu_health_bad(const struct kgb_nvml_state *state, const uint64_t *xids, size_t n_xids,
+			char *out, size_t cap);
 
 /** A failure of this code and message would also come of memory that others hold, with so much of
  * it free when the candidate has ended. */
-bool kgb_health_starved(const char *code, const char *message, uint64_t free_bytes,
-			uint64_t total_bytes);
+bool kgb_gpu_health_starved(const char *code, const char *message, uint64_t free_bytes,
+			    uint64_t total_bytes);
 
 #endif

@@ -121,7 +121,7 @@ static void run_candidate(struct kgb_judge *judge)
 {
 	static int (*const stages[])(struct kgb_judge *) = {
 		kgb_stage_correctness,
-		kgb_stage_ghost,
+		kgb_stage_ablation,
 		kgb_stage_timing,
 	};
 	struct kgb_stage_result *l3 = &judge->verdict->stages[KGB_STAGE_L3];
@@ -148,11 +148,11 @@ static void run_stages(struct kgb_judge *judge)
 	/* What is refused as text needs no GPU, and nobody to look after it. */
 	if (kgb_stage_static(judge) != 0)
 		return;
-	kgb_health_watch(judge);
+	kgb_gpu_health_watch(judge);
 	run_candidate(judge);
 	if (judge->compiler)
 		judge->verdict->n_proofs_recalled += kgb_compiler_n_recalled(judge->compiler);
-	kgb_health_check(judge);
+	kgb_gpu_health_check(judge);
 }
 
 static int run(struct kgb_judge *judge, struct kgb_err *err)
@@ -202,8 +202,8 @@ void kgb_judge_init_lane(struct kgb_judge *judge)
 	*judge->reference = (struct kgb_reference)KGB_REFERENCE_INIT;
 	judge->reference_is_lent = false;
 	judge->baseline = (struct kgb_worker)KGB_WORKER_INIT;
-	judge->runner_memory = (struct kgb_shared){0};
-	judge->baseline_memory = (struct kgb_shared){0};
+	judge->runner_memory = (struct kgb_shared_arena){0};
+	judge->baseline_memory = (struct kgb_shared_arena){0};
 	judge->image = (struct kgb_buf)KGB_BUF_INIT(0);
 	judge->after = (struct kgb_buf)KGB_BUF_INIT(0);
 	judge->replay = NULL;
@@ -220,18 +220,18 @@ void kgb_judge_release_lane(struct kgb_judge *judge)
 	if (!judge->reference_is_lent)
 		kgb_worker_kill(&judge->reference->worker);
 	if (judge->replay && !judge->replay->replayer_is_lent)
-		kgb_exec_kill(&judge->replay->replayer->exec);
+		kgb_exec_client_kill(&judge->replay->replayer->exec);
 	kgb_compiler_leave(judge->seat);
 	kgb_replay_free(judge->replay);
 	kgb_worker_stop(&judge->runner);
 	if (!judge->reference_is_lent) {
 		kgb_worker_stop(&judge->reference->worker);
-		kgb_shared_release(&judge->reference->memory);
+		kgb_shared_arena_release(&judge->reference->memory);
 		kgb_free(judge->reference);
 	}
 	kgb_worker_stop(&judge->baseline);
-	kgb_shared_release(&judge->baseline_memory);
-	kgb_shared_release(&judge->runner_memory);
+	kgb_shared_arena_release(&judge->baseline_memory);
+	kgb_shared_arena_release(&judge->runner_memory);
 	kgb_buf_release(&judge->image);
 	kgb_buf_release(&judge->after);
 }
@@ -240,7 +240,7 @@ static void release(struct kgb_judge *judge)
 {
 	kgb_judge_release_lane(judge);
 	kgb_gpu_facts_free(judge->gpu);
-	kgb_lease_give(&judge->lease);
+	kgb_gpu_lease_give(&judge->lease);
 	kgb_compiler_free(judge->compiler);
 	for (int role = 0; role < KGB_N_ROLES; role++)
 		kgb_zygote_stop(&judge->zygotes[role]);
@@ -252,15 +252,15 @@ static void release(struct kgb_judge *judge)
 	kgb_free(judge->tallies);
 	kgb_cases_release(&judge->cases);
 	kgb_spec_release(&judge->spec);
-	kgb_store_free(judge->truths);
-	kgb_store_free(judge->proofs);
+	kgb_disk_cache_free(judge->truths);
+	kgb_disk_cache_free(judge->proofs);
 }
 
-static struct kgb_store *open_store(const char *kind, size_t entry_max, uint64_t total_max)
+static struct kgb_disk_cache *open_store(const char *kind, size_t entry_max, uint64_t total_max)
 {
 	KGB_AUTO(free) char *dir = kgb_cache_dir(kind);
 
-	return kgb_store_try(dir, entry_max, total_max);
+	return kgb_disk_cache_try(dir, entry_max, total_max);
 }
 
 /* Random inputs never come again: then there is no use in keeping what is right for them. */

@@ -61,9 +61,10 @@ int kgb_gpu_facts_new(struct kgb_judge *judge, struct kgb_err *err)
 	    ask_about(judge, facts, &torch_dir, err) < 0)
 		return -1;
 	KGB_AUTO(free) char *library = kgb_path_join(torch_dir, "lib/libtorch_cuda.so");
-	struct kgb_store *store = kgb_store_try(cache, KGB_INDEX_ENTRY_MAX, KGB_INDEX_TOTAL_MAX);
+	struct kgb_disk_cache *store =
+		kgb_disk_cache_try(cache, KGB_INDEX_ENTRY_MAX, KGB_INDEX_TOTAL_MAX);
 	int rc = kgb_image_index_add(&facts->index, library, store, err);
-	kgb_store_free(store);
+	kgb_disk_cache_free(store);
 	return rc;
 }
 
@@ -100,7 +101,7 @@ int kgb_replay_begin(struct kgb_judge *judge, struct kgb_err *err)
 	*replayer = (struct kgb_replayer)KGB_REPLAYER_INIT;
 	judge->replay = new_replay(replayer, false);
 	replayer->starter = gettid();
-	replayer->begun = kgb_exec_begin(&replayer->exec, &spec, err) == KGB_EXEC_DONE;
+	replayer->begun = kgb_exec_client_begin(&replayer->exec, &spec, err) == KGB_EXEC_DONE;
 	return replayer->begun ? 0 : -1;
 }
 
@@ -134,7 +135,7 @@ void kgb_replay_new(struct kgb_judge *judge)
 static void free_replayer(struct kgb_replayer *replayer)
 {
 	if (replayer->begun || replayer->runs)
-		kgb_exec_stop(&replayer->exec);
+		kgb_exec_client_stop(&replayer->exec);
 	if (replayer->input)
 		munmap(replayer->input, replayer->input_bytes);
 	if (replayer->output)
@@ -150,7 +151,7 @@ static void end_own_exec(struct kgb_replayer *replayer)
 {
 	pthread_mutex_lock(&replayer->lock);
 	if (replayer->runs && replayer->starter == gettid()) {
-		kgb_exec_stop(&replayer->exec);
+		kgb_exec_client_stop(&replayer->exec);
 		replayer->runs = false;
 	}
 	pthread_mutex_unlock(&replayer->lock);
@@ -180,7 +181,7 @@ int kgb_replay_explain(struct kgb_judge *judge, enum kgb_exec_outcome outcome,
 	const char *text = say(judge, "replayed on fresh data: %s", err->msg);
 
 	if (outcome >= KGB_EXEC_FAULTED) {
-		kgb_exec_stop(&judge->replay->replayer->exec);
+		kgb_exec_client_stop(&judge->replay->replayer->exec);
 		judge->replay->replayer->runs = false;
 	}
 	switch (outcome) {
@@ -225,8 +226,8 @@ int kgb_replay_start_exec(struct kgb_judge *judge, struct kgb_err *err)
 	KGB_MEASURE(judge, KGB_PHASE_EXEC);
 	replayer->begun = false;
 	enum kgb_exec_outcome outcome =
-		begun ? kgb_exec_finish(&replayer->exec, &spec, EXEC_START_MS, err)
-		      : kgb_exec_start(&replayer->exec, &spec, EXEC_START_MS, err);
+		begun ? kgb_exec_client_finish(&replayer->exec, &spec, EXEC_START_MS, err)
+		      : kgb_exec_client_start(&replayer->exec, &spec, EXEC_START_MS, err);
 	replayer->runs = outcome == KGB_EXEC_DONE;
 	if (!begun || replayer->exec.n_starts != n_starts)
 		replayer->starter = gettid();
@@ -259,7 +260,8 @@ bool kgb_replay_is_tight(const struct kgb_case *c)
 	return c->mode != KGB_MODE_BENCHMARK;
 }
 
-static size_t output_bytes_of(const struct kgb_call *call, const struct kgb_exec_run_spec *spec)
+static size_t output_bytes_of(const struct kgb_candidate_call *call,
+			      const struct kgb_exec_run_spec *spec)
 {
 	size_t sum = call->arena_bytes + 64;
 
@@ -268,16 +270,16 @@ static size_t output_bytes_of(const struct kgb_call *call, const struct kgb_exec
 	return sum;
 }
 
-static struct kgb_view view_of(const struct kgb_wire_output *output, enum kgb_dtype dtype)
+static struct kgb_tensor_view view_of(const struct kgb_wire_output *output, enum kgb_dtype dtype)
 {
-	struct kgb_view view = {.dtype = dtype, .ndim = output->ndim};
+	struct kgb_tensor_view view = {.dtype = dtype, .ndim = output->ndim};
 
 	memcpy(view.sizes, output->sizes, sizeof(view.sizes));
 	memcpy(view.strides, output->strides, sizeof(view.strides));
 	return view;
 }
 
-size_t kgb_replay_ranges(const struct kgb_replay_case *rcase, const struct kgb_data *data,
+size_t kgb_replay_ranges(const struct kgb_replay_case *rcase, const struct kgb_case_data *data,
 			 struct kgb_exec_range ranges[KGB_MAX_RESULTS])
 {
 	size_t n = 0;
@@ -288,17 +290,17 @@ size_t kgb_replay_ranges(const struct kgb_replay_case *rcase, const struct kgb_d
 	return n;
 }
 
-const char *kgb_replay_result(const struct kgb_replay_case *rcase, const struct kgb_data *data,
+const char *kgb_replay_result(const struct kgb_replay_case *rcase, const struct kgb_case_data *data,
 			      size_t i, const char *output, const struct kgb_exec_layout *layout,
-			      struct kgb_view *view)
+			      struct kgb_tensor_view *view)
 {
-	const struct kgb_call *call = &rcase->call;
-	const size_t holder = kgb_call_holder(data->kase, i);
+	const struct kgb_candidate_call *call = &rcase->call;
+	const size_t holder = kgb_candidate_call_holder(data->kase, i);
 	size_t n = 0;
 
 	if (holder != SIZE_MAX) {
 		*view = call->views[holder];
-		return kgb_view_numel(view) > 0 ? output + call->at[holder] : NULL;
+		return kgb_tensor_view_numel(view) > 0 ? output + call->at[holder] : NULL;
 	}
 	if (rcase->ranges[i].bytes == 0)
 		return NULL;
@@ -308,35 +310,35 @@ const char *kgb_replay_result(const struct kgb_replay_case *rcase, const struct 
 	return output + layout->ranges[n];
 }
 
-void kgb_replay_take_fresh(const struct kgb_replay_case *rcase, const struct kgb_data *data,
+void kgb_replay_take_fresh(const struct kgb_replay_case *rcase, const struct kgb_case_data *data,
 			   const char *output, const struct kgb_exec_layout *layout,
-			   struct kgb_call *call)
+			   struct kgb_candidate_call *call)
 {
 	for (size_t i = 0; i < data->n_results; i++) {
-		struct kgb_view view;
+		struct kgb_tensor_view view;
 		const char *at = kgb_replay_result(rcase, data, i, output, layout, &view);
-		if (!at || kgb_call_holder(data->kase, i) != SIZE_MAX)
+		if (!at || kgb_candidate_call_holder(data->kase, i) != SIZE_MAX)
 			continue;
-		call->values[i] = kgb_xreallocarray(NULL, (size_t)kgb_view_numel(&view),
+		call->values[i] = kgb_xreallocarray(NULL, (size_t)kgb_tensor_view_numel(&view),
 						    kgb_dtype_size(view.dtype));
-		kgb_view_gather(&view, at, call->values[i]);
+		kgb_tensor_view_gather(&view, at, call->values[i]);
 	}
 }
 
 void kgb_replay_take(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
-		     const struct kgb_data *data, const char *output,
-		     const struct kgb_exec_layout *layout, struct kgb_call *call)
+		     const struct kgb_case_data *data, const char *output,
+		     const struct kgb_exec_layout *layout, struct kgb_candidate_call *call)
 {
-	kgb_call_resize(&judge->after, call->arena_bytes);
-	kgb_call_copy_parts(call, judge->after.ptr, output);
+	kgb_candidate_call_resize(&judge->after, call->arena_bytes);
+	kgb_candidate_call_copy_parts(call, judge->after.ptr, output);
 	kgb_replay_take_fresh(rcase, data, output, layout, call);
-	kgb_call_take_held(judge, data, call);
+	kgb_candidate_call_take_held(judge, data, call);
 }
 
 /* Only what lies in a part is memory; but a prologue was recorded at places of its own. */
 static enum kgb_exec_outcome send_arena(struct kgb_replayer *replayer,
 					const struct kgb_replay_case *rcase,
-					const struct kgb_call *call, struct kgb_err *err)
+					const struct kgb_candidate_call *call, struct kgb_err *err)
 {
 	struct kgb_exec_range parts[KGB_MAX_ARGS];
 	const struct kgb_exec_arena_spec spec = {
@@ -352,12 +354,12 @@ static enum kgb_exec_outcome send_arena(struct kgb_replayer *replayer,
 	for (size_t i = 0; i < call->n_parts; i++)
 		parts[i] = (struct kgb_exec_range){.address = KGB_ARENA_ADDRESS + call->parts[i].at,
 						   .bytes = call->parts[i].bytes};
-	return kgb_exec_arena_in_parts(&replayer->exec, &spec, ARENA_MS, err);
+	return kgb_exec_client_arena_in_parts(&replayer->exec, &spec, ARENA_MS, err);
 }
 
 /* Run what *spec says on judge->image. The output lies in the replayer's memory as *layout says. */
 static int run(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
-	       const struct kgb_call *call, struct kgb_exec_run_spec *spec,
+	       const struct kgb_candidate_call *call, struct kgb_exec_run_spec *spec,
 	       struct kgb_exec_layout *layout, struct kgb_failure *failure, struct kgb_err *err)
 {
 	struct kgb_replayer *replayer = judge->replay->replayer;
@@ -375,24 +377,24 @@ static int run(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
 	    reserve("kgb-exec-output", output_bytes_of(call, spec), false, &replayer->output,
 		    &replayer->output_bytes, &replayer->output_fd, err) < 0)
 		return -1;
-	kgb_call_copy_parts(call, replayer->input, judge->image.ptr);
+	kgb_candidate_call_copy_parts(call, replayer->input, judge->image.ptr);
 	enum kgb_exec_outcome outcome = send_arena(replayer, rcase, call, err);
 	if (outcome == KGB_EXEC_DONE)
-		outcome = kgb_exec_run(&replayer->exec, spec, layout, left_ms, err);
+		outcome = kgb_exec_client_run(&replayer->exec, spec, layout, left_ms, err);
 	return outcome == KGB_EXEC_DONE ? 0 : kgb_replay_explain(judge, outcome, failure, err);
 }
 
 static int prepare(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
-		   const struct kgb_data *data, int repetition, struct kgb_call *call,
-		   struct kgb_err *err)
+		   const struct kgb_case_data *data, int repetition,
+		   struct kgb_candidate_call *call, struct kgb_err *err)
 {
-	const struct kgb_call_spec spec = {.repetition = REPLAY_REPETITION + repetition,
-					   .places = 1,
-					   .arrangement = kgb_replay_is_tight(data->kase)
-								  ? KGB_ARRANGED_TIGHTLY
-								  : KGB_ARRANGED_LOOSELY};
+	const struct kgb_candidate_call_spec spec = {.repetition = REPLAY_REPETITION + repetition,
+						     .places = 1,
+						     .arrangement = kgb_replay_is_tight(data->kase)
+									    ? KGB_PLACED_TIGHT
+									    : KGB_PLACED_LOOSE};
 
-	if (kgb_call_prepare(judge, data, &spec, call, err) < 0 ||
+	if (kgb_candidate_call_prepare(judge, data, &spec, call, err) < 0 ||
 	    kgb_replay_start_exec(judge, err) < 0)
 		return -1;
 	call->reply = rcase->call.reply;
@@ -400,8 +402,9 @@ static int prepare(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
 }
 
 int kgb_replay_run(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
-		   const struct kgb_data *data, int repetition, int skip, struct kgb_call *call,
-		   struct kgb_failure *failure, struct kgb_err *err)
+		   const struct kgb_case_data *data, int repetition, int skip,
+		   struct kgb_candidate_call *call, struct kgb_failure *failure,
+		   struct kgb_err *err)
 {
 	struct kgb_exec_range ranges[KGB_MAX_RESULTS];
 	struct kgb_exec_layout layout = {0};
@@ -419,7 +422,7 @@ int kgb_replay_run(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
 /* ---- memory in between ---- */
 
 /* As many of a plan's blocks, from *next on, as are brought back at once. */
-static size_t next_blocks(const struct kgb_plan *plan, size_t *next,
+static size_t next_blocks(const struct kgb_replay_plan *plan, size_t *next,
 			  struct kgb_exec_range ranges[KGB_EXEC_RANGES])
 {
 	size_t n = 0;
@@ -430,15 +433,15 @@ static size_t next_blocks(const struct kgb_plan *plan, size_t *next,
 	return n;
 }
 
-static void see_arguments(const struct kgb_call *call, const char *arena, enum kgb_arranger by,
-			  struct kgb_arranged *arranged)
+static void see_arguments(const struct kgb_candidate_call *call, const char *arena,
+			  enum kgb_origin_writer by, struct kgb_result_origin *arranged)
 {
-	const struct kgb_data *data = arranged->data;
+	const struct kgb_case_data *data = arranged->data;
 
 	for (size_t i = 0; i < data->kase->n_args; i++) {
-		const struct kgb_view *view = &call->views[i];
+		const struct kgb_tensor_view *view = &call->views[i];
 		if (data->kase->args[i].param->kind != KGB_PARAM_VALUE)
-			kgb_arranged_see(
+			kgb_result_origin_see(
 				arranged, arena + call->at[i],
 				(size_t)view->storage_elements * kgb_dtype_size(view->dtype), by);
 	}
@@ -446,14 +449,14 @@ static void see_arguments(const struct kgb_call *call, const char *arena, enum k
 
 /* The plan of the part runs once for every few blocks, as often as it takes to see them all. */
 static int see_all(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
-		   enum kgb_arranger by, struct kgb_arranged *arranged, struct kgb_failure *failure,
-		   struct kgb_err *err)
+		   enum kgb_origin_writer by, struct kgb_result_origin *arranged,
+		   struct kgb_failure *failure, struct kgb_err *err)
 {
 	struct kgb_replayer *replayer = judge->replay->replayer;
 	struct kgb_exec_range ranges[KGB_EXEC_RANGES];
 	struct kgb_exec_layout layout = {0};
 	struct kgb_exec_run_spec spec = {.plan = PART_PLAN, .skip = -1, .ranges = ranges};
-	struct kgb_call call = {0};
+	struct kgb_candidate_call call = {0};
 	size_t next = 0;
 	int rc = prepare(judge, rcase, arranged->data, WATCH_REPETITION, &call, err);
 
@@ -462,18 +465,19 @@ static int see_all(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
 		if (rc == 0)
 			rc = run(judge, rcase, &call, &spec, &layout, failure, err);
 		for (size_t i = 0; rc == 0 && i < spec.n_ranges; i++)
-			kgb_arranged_see(arranged, replayer->output + layout.ranges[i],
-					 (size_t)ranges[i].bytes, by);
+			kgb_result_origin_see(arranged, replayer->output + layout.ranges[i],
+					      (size_t)ranges[i].bytes, by);
 	} while (rc == 0 && next < rcase->plan.n_blocks);
 	if (rc == 0)
 		see_arguments(&call, replayer->output, by, arranged);
-	kgb_call_release(&call);
+	kgb_candidate_call_release(&call);
 	return rc;
 }
 
 int kgb_replay_watch(struct kgb_judge *judge, const struct kgb_replay_case *rcase, size_t n_ops,
-		     bool with_kernels, enum kgb_arranger by, struct kgb_arranged *arranged,
-		     struct kgb_failure *failure, struct kgb_err *err)
+		     bool with_kernels, enum kgb_origin_writer by,
+		     struct kgb_result_origin *arranged, struct kgb_failure *failure,
+		     struct kgb_err *err)
 {
 	KGB_AUTO(buf) struct kgb_buf record = KGB_BUF_INIT(KGB_RECORD_BYTES_MAX);
 
@@ -483,11 +487,11 @@ int kgb_replay_watch(struct kgb_judge *judge, const struct kgb_replay_case *rcas
 					    "a call allocates %llu MiB where results are small",
 					    (unsigned long long)rcase->plan.block_bytes >> 20),
 					"Allocate no more than the operator needs.");
-	if (kgb_plan_part(&rcase->plan, n_ops, with_kernels, &record, err) < 0 ||
+	if (kgb_replay_plan_part(&rcase->plan, n_ops, with_kernels, &record, err) < 0 ||
 	    kgb_replay_start_exec(judge, err) < 0)
 		return -1;
-	enum kgb_exec_outcome outcome = kgb_exec_plan(&judge->replay->replayer->exec, PART_PLAN,
-						      record.ptr, record.len, PLAN_MS, err);
+	enum kgb_exec_outcome outcome = kgb_exec_client_plan(
+		&judge->replay->replayer->exec, PART_PLAN, record.ptr, record.len, PLAN_MS, err);
 	if (outcome != KGB_EXEC_DONE)
 		return kgb_replay_explain(judge, outcome, failure, err);
 	return see_all(judge, rcase, by, arranged, failure, err);

@@ -25,7 +25,7 @@ void kgb_gpu_facts_free(struct kgb_gpu_facts *facts);
  * plan to its last run. */
 struct kgb_replayer {
 	pthread_mutex_t lock;
-	struct kgb_exec exec;
+	struct kgb_exec_client exec;
 	bool begun; /* it is starting */
 	bool runs;
 	pid_t starter; /* thread that started it, and that it ends with */
@@ -58,9 +58,9 @@ void kgb_replay_free(struct kgb_replay *replay);
 
 /** Three calls of a case and what they did with the GPU. */
 struct kgb_recorded {
-	struct kgb_data
+	struct kgb_case_data
 		data[2]; /* of the first and the last call (borrowed), of the second (owned) */
-	struct kgb_call *calls; /* owned; KGB_REPLAY_CALLS of them, without values */
+	struct kgb_candidate_call *calls; /* owned; KGB_REPLAY_CALLS of them, without values */
 	bool needs_kernel; /* else fills and copies will do */
 	size_t arena_bytes; /* of the runner, then */
 	struct kgb_buf bytes; /* that record looks into */
@@ -70,7 +70,7 @@ struct kgb_recorded {
 /** Call the case three times under the trace. `data` (with its truth) is that of the first and the
  * last call; the second gets variant 1 of the case's inputs. 0: *out is recorded. 1: *failure says
  * why the candidate is refused. -1: *err. *out must be released in every case. */
-KGB_MUST_CHECK int kgb_replay_record(struct kgb_judge *judge, const struct kgb_data *data,
+KGB_MUST_CHECK int kgb_replay_record(struct kgb_judge *judge, const struct kgb_case_data *data,
 				     struct kgb_recorded *out, struct kgb_failure *failure,
 				     struct kgb_err *err);
 void kgb_recorded_release(struct kgb_judge *judge, struct kgb_recorded *recorded);
@@ -90,9 +90,11 @@ KGB_MUST_CHECK int kgb_replay_copy(int fd, size_t limit, struct kgb_buf *out, st
 
 /** A case that is ready to be replayed. */
 struct kgb_replay_case {
-	struct kgb_call call; /* the last recorded one: its places and the results that it named */
-	struct kgb_plan plan; /* of that call; plan 0 of kgb-exec */
-	struct kgb_plan prologue; /* of the first call; plan 1 of kgb-exec, if has_prologue */
+	struct kgb_candidate_call
+		call; /* the last recorded one: its places and the results that it named */
+	struct kgb_replay_plan plan; /* of that call; plan 0 of kgb-exec */
+	struct kgb_replay_plan
+		prologue; /* of the first call; plan 1 of kgb-exec, if has_prologue */
 	bool has_prologue;
 	enum kgb_replay_class replay;
 	uint64_t upload_bytes; /* that the host sent in the last call */
@@ -105,27 +107,27 @@ KGB_MUST_CHECK int kgb_replay_make(struct kgb_judge *judge, struct kgb_recorded 
 				   struct kgb_replay_case *out, struct kgb_failure *failure,
 				   struct kgb_err *err);
 /** All three: record, prove, make. */
-KGB_MUST_CHECK int kgb_replay_capture(struct kgb_judge *judge, const struct kgb_data *data,
+KGB_MUST_CHECK int kgb_replay_capture(struct kgb_judge *judge, const struct kgb_case_data *data,
 				      struct kgb_replay_case *out, struct kgb_failure *failure,
 				      struct kgb_err *err);
 void kgb_replay_case_release(struct kgb_replay_case *rcase);
 
 /** Run the plan on `data` under random poison, without op number `skip` (-1: all of it). 0: *call
- * is as after kgb_call_run, judge->image and judge->after too. 1: *failure. -1: *err. *call must be
- * released in every case. */
+ * is as after kgb_candidate_call_run, judge->image and judge->after too. 1: *failure. -1: *err.
+ * *call must be released in every case. */
 KGB_MUST_CHECK int kgb_replay_run(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
-				  const struct kgb_data *data, int repetition, int skip,
-				  struct kgb_call *call, struct kgb_failure *failure,
+				  const struct kgb_case_data *data, int repetition, int skip,
+				  struct kgb_candidate_call *call, struct kgb_failure *failure,
 				  struct kgb_err *err);
 /** Run the first `n_ops` ops of the plan, without the candidate's kernels if so wanted, and let
  * `arranged` (of the data to run it on) see all memory as `by`'s work. 0, 1 *failure, -1 *err. */
 KGB_MUST_CHECK int kgb_replay_watch(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
-				    size_t n_ops, bool with_kernels, enum kgb_arranger by,
-				    struct kgb_arranged *arranged, struct kgb_failure *failure,
+				    size_t n_ops, bool with_kernels, enum kgb_origin_writer by,
+				    struct kgb_result_origin *arranged, struct kgb_failure *failure,
 				    struct kgb_err *err);
 /** Judge a case that was recorded and whose images were proved. 0 right, 1 *failure, -1 *err. Where
- * kgb_ghost_wants the case, each kernel of the candidate is left out in turn, too: some result must
- * break, else judge->ghost says that none did; and memory is watched (arranged.h). */
+ * kgb_ablation_wants the case, each kernel of the candidate is left out in turn, too: some result
+ * must break, else judge->ghost says that none did; and memory is watched (arranged.h). */
 KGB_MUST_CHECK int kgb_replay_check(struct kgb_judge *judge, struct kgb_recorded *recorded,
 				    struct kgb_failure *failure, struct kgb_err *err);
 
@@ -138,28 +140,29 @@ bool kgb_replay_stays_in_sandbox(const struct kgb_judge *judge,
 bool kgb_replay_is_tight(const struct kgb_case *c);
 /** What results and where on the device kgb-exec brings back: writes to ranges[] and returns how
  * many. */
-size_t kgb_replay_ranges(const struct kgb_replay_case *rcase, const struct kgb_data *data,
+size_t kgb_replay_ranges(const struct kgb_replay_case *rcase, const struct kgb_case_data *data,
 			 struct kgb_exec_range ranges[KGB_MAX_RESULTS]);
 /** Fill judge->after and call->values from kgb-exec's output. call->reply and call->places are
  * those of the case. */
 void kgb_replay_take(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
-		     const struct kgb_data *data, const char *output,
-		     const struct kgb_exec_layout *layout, struct kgb_call *call);
+		     const struct kgb_case_data *data, const char *output,
+		     const struct kgb_exec_layout *layout, struct kgb_candidate_call *call);
 /** The same for results that no parameter holds alone; the arena need not have come back. */
-void kgb_replay_take_fresh(const struct kgb_replay_case *rcase, const struct kgb_data *data,
+void kgb_replay_take_fresh(const struct kgb_replay_case *rcase, const struct kgb_case_data *data,
 			   const char *output, const struct kgb_exec_layout *layout,
-			   struct kgb_call *call);
+			   struct kgb_candidate_call *call);
 
 /** Where result i lies in kgb-exec's output, and how (*view): NULL if it has no elements, or was
  * not brought back. */
-const char *kgb_replay_result(const struct kgb_replay_case *rcase, const struct kgb_data *data,
+const char *kgb_replay_result(const struct kgb_replay_case *rcase, const struct kgb_case_data *data,
 			      size_t i, const char *output, const struct kgb_exec_layout *layout,
-			      struct kgb_view *view);
+			      struct kgb_tensor_view *view);
 
 /** Make the plan of the baseline for the case that `data` belongs to. Starts its process when there
  * is none. */
-KGB_MUST_CHECK int kgb_replay_capture_baseline(struct kgb_judge *judge, const struct kgb_data *data,
-					       struct kgb_plan *out, struct kgb_err *err);
+KGB_MUST_CHECK int kgb_replay_capture_baseline(struct kgb_judge *judge,
+					       const struct kgb_case_data *data,
+					       struct kgb_replay_plan *out, struct kgb_err *err);
 
 /** A kgb-exec that runs. */
 KGB_MUST_CHECK int kgb_replay_start_exec(struct kgb_judge *judge, struct kgb_err *err);

@@ -15,24 +15,24 @@ enum { PLAN_MS = 20 * 1000 };
 
 void kgb_replay_case_release(struct kgb_replay_case *rcase)
 {
-	kgb_call_release(&rcase->call);
-	kgb_plan_release(&rcase->plan);
-	kgb_plan_release(&rcase->prologue);
+	kgb_candidate_call_release(&rcase->call);
+	kgb_replay_plan_release(&rcase->plan);
+	kgb_replay_plan_release(&rcase->prologue);
 }
 
 /* ---- classes ---- */
 
-static size_t places_of(const struct kgb_data *data, const struct kgb_call *call,
-			struct kgb_place *out)
+static size_t places_of(const struct kgb_case_data *data, const struct kgb_candidate_call *call,
+			struct kgb_arena_place *out)
 {
 	const struct kgb_case *c = data->kase;
 	size_t n = 0;
 
 	for (size_t i = 0; i < c->n_args; i++) {
-		const struct kgb_view *view = &call->views[i];
+		const struct kgb_tensor_view *view = &call->views[i];
 		if (c->args[i].param->kind == KGB_PARAM_VALUE || view->storage_elements == 0)
 			continue;
-		out[n++] = (struct kgb_place){
+		out[n++] = (struct kgb_arena_place){
 			.name = c->args[i].param->name,
 			.offset = call->at[i],
 			.bytes = (size_t)view->storage_elements * kgb_dtype_size(view->dtype),
@@ -112,13 +112,14 @@ static bool range_of(const struct kgb_wire_output *output, size_t item, struct k
 	       output->address - KGB_POOL_ADDRESS <= KGB_POOL_BYTES - out->bytes;
 }
 
-static int find_ranges(struct kgb_judge *judge, const struct kgb_data *data,
+static int find_ranges(struct kgb_judge *judge, const struct kgb_case_data *data,
 		       const struct kgb_window *window, struct kgb_replay_case *rcase,
 		       struct kgb_failure *failure)
 {
 	for (size_t i = 0; i < data->n_results; i++) {
-		const struct kgb_view *view = &data->results[i].view;
-		if (kgb_call_holder(data->kase, i) != SIZE_MAX || kgb_view_numel(view) == 0)
+		const struct kgb_tensor_view *view = &data->results[i].view;
+		if (kgb_candidate_call_holder(data->kase, i) != SIZE_MAX ||
+		    kgb_tensor_view_numel(view) == 0)
 			continue;
 		if (i >= rcase->call.reply.n_outputs ||
 		    !range_of(&rcase->call.reply.outputs[i], kgb_dtype_size(view->dtype),
@@ -141,29 +142,31 @@ static int find_ranges(struct kgb_judge *judge, const struct kgb_data *data,
 
 /* ---- one case ---- */
 
-static int load_plans(struct kgb_judge *judge, const struct kgb_capture captures[KGB_REPLAY_CALLS],
+static int load_plans(struct kgb_judge *judge,
+		      const struct kgb_recorded_call captures[KGB_REPLAY_CALLS],
 		      const struct kgb_windows *windows, const struct kgb_owners *owners,
 		      struct kgb_replay_case *out, struct kgb_failure *failure, struct kgb_err *err)
 {
-	struct kgb_exec *exec = &judge->replay->replayer->exec;
+	struct kgb_exec_client *exec = &judge->replay->replayer->exec;
 	struct kgb_err why = KGB_ERR_INIT;
 
 	KGB_MEASURE(judge, KGB_PHASE_PLAN);
-	if (kgb_plan_make(&captures[KGB_REPLAY_CALLS - 1], owners, KGB_PLAN_ALL, &out->plan, &why) <
-	    0)
+	if (kgb_replay_plan_make(&captures[KGB_REPLAY_CALLS - 1], owners, KGB_REPLAY_PLAN_ALL,
+				 &out->plan, &why) < 0)
 		return kgb_judge_refuse(failure, "verify.not_replayable", say(judge, "%s", why.msg),
 					NULL);
 	if (kgb_replay_start_exec(judge, err) < 0)
 		return -1;
-	enum kgb_exec_outcome outcome = kgb_exec_forget(exec, PLAN_MS, err);
+	enum kgb_exec_outcome outcome = kgb_exec_client_forget(exec, PLAN_MS, err);
 	if (outcome == KGB_EXEC_DONE)
-		outcome = kgb_exec_plan(exec, 0, out->plan.record.ptr, out->plan.record.len,
-					PLAN_MS, err);
+		outcome = kgb_exec_client_plan(exec, 0, out->plan.record.ptr, out->plan.record.len,
+					       PLAN_MS, err);
 	/* A candidate may rest on what its first call leaves (a zeroed counter, a table). */
 	if (outcome == KGB_EXEC_DONE && windows->older_memory && windows->prologue_ok &&
-	    kgb_plan_make(&captures[0], owners, KGB_PLAN_ALL, &out->prologue, &why) == 0) {
-		outcome = kgb_exec_plan(exec, 1, out->prologue.record.ptr, out->prologue.record.len,
-					PLAN_MS, err);
+	    kgb_replay_plan_make(&captures[0], owners, KGB_REPLAY_PLAN_ALL, &out->prologue, &why) ==
+		    0) {
+		outcome = kgb_exec_client_plan(exec, 1, out->prologue.record.ptr,
+					       out->prologue.record.len, PLAN_MS, err);
 		out->has_prologue = outcome == KGB_EXEC_DONE;
 	}
 	return outcome == KGB_EXEC_DONE ? 0 : kgb_replay_explain(judge, outcome, failure, err);
@@ -178,27 +181,27 @@ static void use_own_code(struct kgb_judge *judge, struct kgb_record *record)
 			kgb_provenance_code(judge->replay->provenance, &record->images[i]);
 }
 
-static void count_launches(struct kgb_judge *judge, const struct kgb_plan *plan)
+static void count_launches(struct kgb_judge *judge, const struct kgb_replay_plan *plan)
 {
 	for (size_t i = 0; i < plan->n_ops; i++)
-		if (kgb_plan_is_candidate(plan, i))
+		if (kgb_replay_plan_is_candidate(plan, i))
 			kgb_verdict_count_launches(judge->verdict, plan->ops[i].kernel, 1);
 }
 
 int kgb_replay_make(struct kgb_judge *judge, struct kgb_recorded *recorded,
 		    struct kgb_replay_case *out, struct kgb_failure *failure, struct kgb_err *err)
 {
-	struct kgb_place places[KGB_REPLAY_CALLS][KGB_MAX_ARGS];
-	struct kgb_capture captures[KGB_REPLAY_CALLS];
+	struct kgb_arena_place places[KGB_REPLAY_CALLS][KGB_MAX_ARGS];
+	struct kgb_recorded_call captures[KGB_REPLAY_CALLS];
 	struct kgb_windows windows;
 	struct kgb_record *record = &recorded->record;
-	const struct kgb_claims no_claims = KGB_CLAIMS_INIT;
+	const struct kgb_triton_claims no_claims = KGB_CLAIMS_INIT;
 	const struct kgb_owners owners = {.of = kgb_provenance_owner,
 					  .payload = judge->replay->provenance};
 
 	*out = (struct kgb_replay_case){.call = recorded->calls[KGB_REPLAY_CALLS - 1]};
 	for (int i = 0; i < KGB_REPLAY_CALLS; i++) {
-		captures[i] = (struct kgb_capture){
+		captures[i] = (struct kgb_recorded_call){
 			.record = record,
 			.window = kgb_record_window(record, (uint32_t)i + 1),
 			.places = places[i],
@@ -230,7 +233,7 @@ int kgb_replay_make(struct kgb_judge *judge, struct kgb_recorded *recorded,
 	return rc;
 }
 
-int kgb_replay_capture(struct kgb_judge *judge, const struct kgb_data *data,
+int kgb_replay_capture(struct kgb_judge *judge, const struct kgb_case_data *data,
 		       struct kgb_replay_case *out, struct kgb_failure *failure,
 		       struct kgb_err *err)
 {
@@ -277,18 +280,19 @@ static enum kgb_owner owner_of_baseline(const struct kgb_image *image, const cha
 	return KGB_OWNER_LIBRARY;
 }
 
-static int plan_baseline(struct kgb_judge *judge, const struct kgb_data *data,
-			 const struct kgb_call *call, struct kgb_plan *out, struct kgb_err *err)
+static int plan_baseline(struct kgb_judge *judge, const struct kgb_case_data *data,
+			 const struct kgb_candidate_call *call, struct kgb_replay_plan *out,
+			 struct kgb_err *err)
 {
 	KGB_AUTO(buf) struct kgb_buf bytes = KGB_BUF_INIT(0);
-	struct kgb_place places[KGB_MAX_ARGS];
+	struct kgb_arena_place places[KGB_MAX_ARGS];
 	struct kgb_record record = {0};
 	const struct kgb_owners owners = {.of = owner_of_baseline};
 
 	if (kgb_replay_copy(judge->replay->record_fd, KGB_REPLAY_RECORD_BYTES, &bytes, err) < 0 ||
 	    kgb_record_parse(bytes.ptr, bytes.len, &record, err) < 0)
 		return kgb_ctx(err, "record of the baseline");
-	const struct kgb_capture capture = {
+	const struct kgb_recorded_call capture = {
 		.record = &record,
 		.window = kgb_record_window(&record, 1),
 		.places = places,
@@ -296,32 +300,33 @@ static int plan_baseline(struct kgb_judge *judge, const struct kgb_data *data,
 		.arena_bytes = judge->baseline_memory.arena_bytes,
 		.foreign_ok = true,
 	};
-	int rc = capture.window ? kgb_plan_make(&capture, &owners, KGB_PLAN_ALL, out, err)
-				: kgb_fail(err, KGB_ERR_FAILED, "the baseline's call is missing");
+	int rc = capture.window
+			 ? kgb_replay_plan_make(&capture, &owners, KGB_REPLAY_PLAN_ALL, out, err)
+			 : kgb_fail(err, KGB_ERR_FAILED, "the baseline's call is missing");
 	kgb_record_release(&record);
 	return rc < 0 ? kgb_ctx(err, "baseline of case '%s'", data->kase->name) : 0;
 }
 
-int kgb_replay_capture_baseline(struct kgb_judge *judge, const struct kgb_data *data,
-				struct kgb_plan *out, struct kgb_err *err)
+int kgb_replay_capture_baseline(struct kgb_judge *judge, const struct kgb_case_data *data,
+				struct kgb_replay_plan *out, struct kgb_err *err)
 {
 	struct kgb_failure failure;
-	struct kgb_call call = {0};
+	struct kgb_candidate_call call = {0};
 
 	if (start_baseline_record(judge, err) < 0)
 		return -1;
 	KGB_MEASURE(judge, KGB_PHASE_BASELINE);
 	/* The first call loads and tunes; the second is what users pay for. */
 	for (uint32_t window = 0; window <= 1; window++) {
-		const struct kgb_call_spec spec = {
+		const struct kgb_candidate_call_spec spec = {
 			.repetition = 0, .places = 1, .window = window, .baseline = true};
-		kgb_call_release(&call);
-		if (kgb_call_run(judge, data, &spec, &call, &failure, err) != 0) {
-			kgb_call_release(&call);
+		kgb_candidate_call_release(&call);
+		if (kgb_candidate_call_run(judge, data, &spec, &call, &failure, err) != 0) {
+			kgb_candidate_call_release(&call);
 			return -1;
 		}
 	}
 	int rc = plan_baseline(judge, data, &call, out, err);
-	kgb_call_release(&call);
+	kgb_candidate_call_release(&call);
 	return rc;
 }

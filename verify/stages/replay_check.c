@@ -16,7 +16,7 @@ enum { UPLOADS_PART = 4 }; /* of the bytes of results, that a host may send at m
 #define say(judge, ...) kgb_arena_printf(&(judge)->verdict->arena, __VA_ARGS__)
 
 /* Inputs of their own and what is right for them. */
-static int fill_fresh(struct kgb_judge *judge, const struct kgb_case *c, struct kgb_data *out,
+static int fill_fresh(struct kgb_judge *judge, const struct kgb_case *c, struct kgb_case_data *out,
 		      struct kgb_err *err)
 {
 	kgb_judge_fill(judge, out, c, VARIANT_FRESH);
@@ -33,15 +33,16 @@ static void explain_replay(struct kgb_judge *judge, const struct kgb_replay_case
 
 /* 0 right, 1 *failure, -1 *err. */
 static int replay_once(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
-		       const struct kgb_data *fresh, int repetition, struct kgb_call *call,
-		       struct kgb_failure *failure, struct kgb_err *err)
+		       const struct kgb_case_data *fresh, int repetition,
+		       struct kgb_candidate_call *call, struct kgb_failure *failure,
+		       struct kgb_err *err)
 {
 	int rc = kgb_replay_run(judge, rcase, fresh, repetition, -1, call, failure, err);
 
 	if (rc != 0)
 		return rc;
-	if (kgb_call_check(judge, fresh, call, failure) &&
-	    kgb_call_check_values(judge, fresh, call, failure))
+	if (kgb_candidate_call_check(judge, fresh, call, failure) &&
+	    kgb_candidate_call_check_values(judge, fresh, call, failure))
 		return 0;
 	explain_replay(judge, rcase, failure);
 	return 1;
@@ -49,42 +50,42 @@ static int replay_once(struct kgb_judge *judge, const struct kgb_replay_case *rc
 
 /* Draws of another seed must be others. */
 static int check_seed(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
-		      const struct kgb_data *fresh, const struct kgb_call *call,
+		      const struct kgb_case_data *fresh, const struct kgb_candidate_call *call,
 		      struct kgb_failure *failure, struct kgb_err *err)
 {
-	struct kgb_data other;
-	struct kgb_call second = {0};
+	struct kgb_case_data other;
+	struct kgb_candidate_call second = {0};
 
 	kgb_judge_fill(judge, &other, fresh->kase, KGB_VARIANT_OTHER_SEED);
-	kgb_data_shape(&other, fresh);
+	kgb_case_data_shape(&other, fresh);
 	int rc = replay_once(judge, rcase, &other, N_REPLAYS, &second, failure, err);
 	if (rc == 0)
-		rc = kgb_law_check_seeds(judge, fresh, call, &other, &second, failure);
-	kgb_call_release(&second);
-	kgb_data_release(&other);
+		rc = kgb_random_result_check_seeds(judge, fresh, call, &other, &second, failure);
+	kgb_candidate_call_release(&second);
+	kgb_case_data_release(&other);
 	return rc;
 }
 
 static int check_case(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
-		      const struct kgb_data *fresh, struct kgb_failure *failure,
+		      const struct kgb_case_data *fresh, struct kgb_failure *failure,
 		      struct kgb_err *err)
 {
-	struct kgb_call calls[N_REPLAYS] = {0};
+	struct kgb_candidate_call calls[N_REPLAYS] = {0};
 	int rc = 0;
 
 	KGB_MEASURE(judge, KGB_PHASE_REPLAY);
 	for (int i = 0; i < N_REPLAYS && rc == 0; i++)
 		rc = replay_once(judge, rcase, fresh, i, &calls[i], failure, err);
-	if (rc == 0 && !kgb_call_same_bits(fresh, &calls[0], &calls[1])) {
+	if (rc == 0 && !kgb_candidate_call_same_bits(fresh, &calls[0], &calls[1])) {
 		judge->verdict->deterministic = false;
 		judge->verdict->n_nondeterministic++;
 		if (fresh->kase->interface->is_random)
-			rc = kgb_law_refuse_repetition(failure);
+			rc = kgb_random_result_refuse_repetition(failure);
 	}
 	if (rc == 0 && fresh->kase->interface->is_random)
 		rc = check_seed(judge, rcase, fresh, &calls[0], failure, err);
 	for (int i = 0; i < N_REPLAYS; i++)
-		kgb_call_release(&calls[i]);
+		kgb_candidate_call_release(&calls[i]);
 	return rc;
 }
 
@@ -93,10 +94,10 @@ static int check_case(struct kgb_judge *judge, const struct kgb_replay_case *rca
 /* Is any result still right without this op? A replay that fails is broken, as it should be. 0, 1
  * *failure (no time or memory is left), -1 *err. */
 static int ablate(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
-		  const struct kgb_data *fresh, size_t op, bool *broken,
+		  const struct kgb_case_data *fresh, size_t op, bool *broken,
 		  struct kgb_failure *failure, struct kgb_err *err)
 {
-	struct kgb_call call;
+	struct kgb_candidate_call call;
 	struct kgb_compare compare;
 	int rc = kgb_replay_run(judge, rcase, fresh, ABLATION_REPETITION, (int)op, &call, failure,
 				err);
@@ -104,24 +105,24 @@ static int ablate(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
 	/* The end of our time or memory breaks nothing. */
 	if (rc == 1 &&
 	    (kgb_mono_ms() >= judge->deadline_ms || kgb_str_eq(failure->code, "verify.oom"))) {
-		kgb_call_release(&call);
+		kgb_candidate_call_release(&call);
 		return 1;
 	}
 	*broken = rc == 1;
 	for (size_t i = 0; rc == 0 && i < fresh->n_results; i++)
-		*broken |= !kgb_call_compare(fresh, &call, i, &compare);
-	kgb_call_release(&call);
+		*broken |= !kgb_candidate_call_compare(fresh, &call, i, &compare);
+	kgb_candidate_call_release(&call);
 	return rc < 0 ? -1 : 0;
 }
 
-static void record(struct kgb_judge *judge, const struct kgb_data *data, const char *kernel,
+static void record(struct kgb_judge *judge, const struct kgb_case_data *data, const char *kernel,
 		   bool broken)
 {
 	struct kgb_verdict *verdict = judge->verdict;
 
 	if (verdict->n_ghosts == KGB_VERDICT_GHOSTS_MAX)
 		return;
-	verdict->ghosts[verdict->n_ghosts++] = (struct kgb_ghost_run){
+	verdict->ghosts[verdict->n_ghosts++] = (struct kgb_ablation_run){
 		.case_name = say(judge, "%s", data->kase->name),
 		.kernel = say(judge, "%s", kernel),
 		.broken = broken,
@@ -130,7 +131,8 @@ static void record(struct kgb_judge *judge, const struct kgb_data *data, const c
 
 /* Leave out each kernel in turn. 0, 1 *failure, -1 *err. */
 static int haunt(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
-		 const struct kgb_data *fresh, struct kgb_failure *failure, struct kgb_err *err)
+		 const struct kgb_case_data *fresh, struct kgb_failure *failure,
+		 struct kgb_err *err)
 {
 	size_t n_broken = 0;
 	int n_tried = 0;
@@ -138,7 +140,7 @@ static int haunt(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
 	KGB_MEASURE(judge, KGB_PHASE_ABLATION);
 	for (size_t i = 0; i < rcase->plan.n_ops && n_tried < ABLATIONS_MAX; i++) {
 		bool broken;
-		if (!kgb_plan_is_candidate(&rcase->plan, i))
+		if (!kgb_replay_plan_is_candidate(&rcase->plan, i))
 			continue;
 		int rc = ablate(judge, rcase, fresh, i, &broken, failure, err);
 		if (rc != 0)
@@ -150,7 +152,7 @@ static int haunt(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
 		if (!judge->replay->replayer->runs)
 			break;
 	}
-	kgb_ghost_count(judge, fresh);
+	kgb_ablation_count(judge, fresh);
 	if (n_broken == 0 && !judge->ghost.code)
 		judge->ghost = (struct kgb_failure){
 			.code = "cheat.ghost",
@@ -167,22 +169,22 @@ static int haunt(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
 /* Look at memory wherever torch and the candidate's kernels take turns. Without those kernels only
  * torch's turns matter. */
 static int look_at_turns(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
-			 struct kgb_arranged *arranged, struct kgb_failure *failure,
+			 struct kgb_result_origin *arranged, struct kgb_failure *failure,
 			 struct kgb_err *err)
 {
-	const struct kgb_plan *plan = &rcase->plan;
+	const struct kgb_replay_plan *plan = &rcase->plan;
 	const bool with_kernels = judge->spec.triton != KGB_TRITON_REQUIRED;
-	enum kgb_arranger last = KGB_ARRANGED_BY_KERNEL;
+	enum kgb_origin_writer last = KGB_ORIGIN_KERNEL;
 	bool any = false;
 	int rc = 0;
 
 	for (size_t i = 0; i <= plan->n_ops && rc == 0; i++) {
 		if (i < plan->n_ops && !plan->ops[i].writes)
 			continue;
-		const enum kgb_arranger by = kgb_plan_is_candidate(plan, i) ? KGB_ARRANGED_BY_KERNEL
-									    : KGB_ARRANGED_BY_HOST;
+		const enum kgb_origin_writer by =
+			kgb_replay_plan_is_candidate(plan, i) ? KGB_ORIGIN_KERNEL : KGB_ORIGIN_HOST;
 		if (any && (i == plan->n_ops || by != last) &&
-		    (with_kernels || last == KGB_ARRANGED_BY_HOST))
+		    (with_kernels || last == KGB_ORIGIN_HOST))
 			rc = kgb_replay_watch(judge, rcase, i, with_kernels, last, arranged,
 					      failure, err);
 		last = by;
@@ -193,17 +195,18 @@ static int look_at_turns(struct kgb_judge *judge, const struct kgb_replay_case *
 
 /* Who put the result together? 0, 1 *failure, -1 *err. */
 static int watch(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
-		 const struct kgb_data *fresh, struct kgb_failure *failure, struct kgb_err *err)
+		 const struct kgb_case_data *fresh, struct kgb_failure *failure,
+		 struct kgb_err *err)
 {
-	struct kgb_arranged arranged;
+	struct kgb_result_origin arranged;
 
 	KGB_MEASURE(judge, KGB_PHASE_ABLATION);
-	if (!kgb_ghost_begin_watch(judge, fresh, &arranged))
+	if (!kgb_ablation_begin_watch(judge, fresh, &arranged))
 		return 0;
 	int rc = look_at_turns(judge, rcase, &arranged, failure, err);
 	if (rc == 0)
-		kgb_ghost_count_watched(judge, &arranged);
-	kgb_arranged_release(&arranged);
+		kgb_ablation_count_watched(judge, &arranged);
+	kgb_result_origin_release(&arranged);
 	return rc;
 }
 
@@ -221,12 +224,12 @@ static int check_in_sandbox(struct kgb_judge *judge, const struct kgb_replay_cas
 			    const struct kgb_case *c, struct kgb_failure *failure,
 			    struct kgb_err *err)
 {
-	struct kgb_data fresh = {0};
+	struct kgb_case_data fresh = {0};
 	uint64_t bytes = 0;
 	int rc = fill_fresh(judge, c, &fresh, err);
 
 	for (size_t i = 0; i < fresh.n_results; i++)
-		bytes += (uint64_t)kgb_view_numel(&fresh.results[i].view) *
+		bytes += (uint64_t)kgb_tensor_view_numel(&fresh.results[i].view) *
 			 kgb_dtype_size(fresh.results[i].view.dtype);
 	if (rc == 0 && rcase->upload_bytes * UPLOADS_PART > bytes)
 		rc = kgb_judge_refuse(
@@ -238,8 +241,8 @@ static int check_in_sandbox(struct kgb_judge *judge, const struct kgb_replay_cas
 	if (rc == 0)
 		rc = kgb_case_judge(judge, &fresh, failure, err);
 	judge->verdict->n_in_sandbox++;
-	kgb_ghost_count(judge, &fresh); /* nothing can be left out */
-	kgb_data_release(&fresh);
+	kgb_ablation_count(judge, &fresh); /* nothing can be left out */
+	kgb_case_data_release(&fresh);
 	return rc;
 }
 
@@ -247,7 +250,7 @@ int kgb_replay_check(struct kgb_judge *judge, struct kgb_recorded *recorded,
 		     struct kgb_failure *failure, struct kgb_err *err)
 {
 	struct kgb_replay_case rcase;
-	struct kgb_data fresh = {0};
+	struct kgb_case_data fresh = {0};
 	int rc = kgb_replay_make(judge, recorded, &rcase, failure, err);
 
 	if (rc == 1 && kgb_replay_stays_in_sandbox(judge, &rcase)) {
@@ -258,11 +261,11 @@ int kgb_replay_check(struct kgb_judge *judge, struct kgb_recorded *recorded,
 		rc = fill_fresh(judge, recorded->data[0].kase, &fresh, err);
 	if (rc == 0)
 		rc = check_case(judge, &rcase, &fresh, failure, err);
-	if (rc == 0 && kgb_ghost_may_tell(judge, &fresh))
+	if (rc == 0 && kgb_ablation_may_tell(judge, &fresh))
 		rc = watch(judge, &rcase, &fresh, failure, err);
-	if (rc == 0 && kgb_ghost_wants(judge, &fresh))
+	if (rc == 0 && kgb_ablation_wants(judge, &fresh))
 		rc = haunt(judge, &rcase, &fresh, failure, err);
-	kgb_data_release(&fresh);
+	kgb_case_data_release(&fresh);
 	kgb_replay_case_release(&rcase);
 	return rc;
 }

@@ -55,7 +55,7 @@ int kgb_replay_copy(int fd, size_t limit, struct kgb_buf *out, struct kgb_err *e
 	if (st.st_size < 0 || (uint64_t)st.st_size > limit)
 		return kgb_fail(err, KGB_ERR_LIMIT, "%lld bytes, more than %zu",
 				(long long)st.st_size, limit);
-	kgb_call_resize(out, (size_t)st.st_size);
+	kgb_candidate_call_resize(out, (size_t)st.st_size);
 	for (size_t at = 0; at < out->len;) {
 		ssize_t n = pread(fd, out->ptr + at, out->len - at, (off_t)at);
 		if (n < 0 && errno == EINTR)
@@ -75,40 +75,40 @@ static int refuse_record(struct kgb_judge *judge, const char *what, const struct
 				"Leave the process's own GPU tracing and Triton's cache alone.");
 }
 
-static enum kgb_arrangement arrangement_of(const struct kgb_case *c, bool is_last)
+static enum kgb_placement arrangement_of(const struct kgb_case *c, bool is_last)
 {
 	if (!kgb_replay_is_tight(c))
-		return KGB_ARRANGED_LOOSELY;
-	return is_last ? KGB_ARRANGED_TIGHTLY : KGB_ARRANGED_ALIKE;
+		return KGB_PLACED_LOOSE;
+	return is_last ? KGB_PLACED_TIGHT : KGB_PLACED_ALIKE;
 }
 
 /* The three calls, checked as far as what the runner returns goes. The values of benchmarks are
  * left to their replays: to compare millions of elements takes longer than to compute them. */
-static int make_calls(struct kgb_judge *judge, const struct kgb_data data[2],
-		      struct kgb_call calls[KGB_REPLAY_CALLS], struct kgb_failure *failure,
-		      struct kgb_err *err)
+static int make_calls(struct kgb_judge *judge, const struct kgb_case_data data[2],
+		      struct kgb_candidate_call calls[KGB_REPLAY_CALLS],
+		      struct kgb_failure *failure, struct kgb_err *err)
 {
 	for (int i = 0; i < KGB_REPLAY_CALLS; i++) {
-		const struct kgb_data *d = &data[i == 1];
-		const struct kgb_call_spec spec = {
+		const struct kgb_case_data *d = &data[i == 1];
+		const struct kgb_candidate_call_spec spec = {
 			.repetition = i,
 			.places = i == 2,
 			.arrangement = arrangement_of(d->kase, i == KGB_REPLAY_CALLS - 1),
 			.window = (uint32_t)i + 1,
 			.keep = i > 0};
-		int rc = kgb_call_measured(judge, d, &spec, &calls[i], failure, err);
+		int rc = kgb_candidate_call_measured(judge, d, &spec, &calls[i], failure, err);
 		if (rc != 0)
 			return rc;
 		KGB_MEASURE(judge, KGB_PHASE_CHECK);
-		if (!kgb_call_check(judge, d, &calls[i], failure))
+		if (!kgb_candidate_call_check(judge, d, &calls[i], failure))
 			return 1;
 		/* The runner holds all earlier results still. */
 		for (int k = 0; k < i; k++)
-			if (kgb_call_shares_memory(d, &calls[k], &calls[i]))
+			if (kgb_candidate_call_shares_memory(d, &calls[k], &calls[i]))
 				return kgb_judge_refuse_kept(failure);
 		if (d->kase->mode == KGB_MODE_BENCHMARK)
 			continue;
-		if (i != 1 && !kgb_call_check_values(judge, d, &calls[i], failure))
+		if (i != 1 && !kgb_candidate_call_check_values(judge, d, &calls[i], failure))
 			return 1;
 	}
 	return 0;
@@ -132,7 +132,7 @@ static int record_calls(struct kgb_judge *judge, struct kgb_recorded *out,
 	return 0;
 }
 
-int kgb_replay_record(struct kgb_judge *judge, const struct kgb_data *data,
+int kgb_replay_record(struct kgb_judge *judge, const struct kgb_case_data *data,
 		      struct kgb_recorded *out, struct kgb_failure *failure, struct kgb_err *err)
 {
 	*out = (struct kgb_recorded){
@@ -144,12 +144,13 @@ int kgb_replay_record(struct kgb_judge *judge, const struct kgb_data *data,
 	kgb_judge_fill(judge, &out->data[1], data->kase, 1);
 	/* Results of an operator whose launches depend on data may have sizes that do, too. */
 	if (judge->spec.launches == KGB_LAUNCHES_FIXED)
-		kgb_data_shape(&out->data[1], data);
+		kgb_case_data_shape(&out->data[1], data);
 	else if (kgb_judge_learn(judge, &out->data[1], err) < 0)
 		return -1;
 	int rc = record_calls(judge, out, failure, err);
 	for (int i = 0; i < KGB_REPLAY_CALLS; i++)
-		kgb_call_release(&out->calls[i]); /* the values; places and replies stay */
+		kgb_candidate_call_release(
+			&out->calls[i]); /* the values; places and replies stay */
 	return rc;
 }
 
@@ -158,7 +159,7 @@ void kgb_recorded_release(struct kgb_judge *judge, struct kgb_recorded *recorded
 	kgb_provenance_forget(judge->replay->provenance, &recorded->record);
 	kgb_record_release(&recorded->record);
 	kgb_buf_release(&recorded->bytes);
-	kgb_data_release(&recorded->data[1]); /* the first one is borrowed */
+	kgb_case_data_release(&recorded->data[1]); /* the first one is borrowed */
 	kgb_free(recorded->calls);
 	recorded->calls = NULL;
 }
@@ -206,7 +207,7 @@ static void write_request(const struct strangers *strangers, struct kgb_buf *req
 
 /* What the candidate's process says they were made from. */
 static int ask_for_claims(struct kgb_judge *judge, const struct strangers *strangers,
-			  struct kgb_buf *text, struct kgb_claims *claims,
+			  struct kgb_buf *text, struct kgb_triton_claims *claims,
 			  struct kgb_failure *failure, struct kgb_err *err)
 {
 	KGB_AUTO(fd) int fd = memfd_create("kgb-claims", MFD_CLOEXEC);
@@ -223,7 +224,7 @@ static int ask_for_claims(struct kgb_judge *judge, const struct strangers *stran
 	if (rc != 0)
 		return rc;
 	if (kgb_replay_copy(fd, KGB_CLAIMS_BYTES_MAX, text, &why) < 0 ||
-	    kgb_claims_parse(text->ptr, text->len, claims, &why) < 0)
+	    kgb_triton_claims_parse(text->ptr, text->len, claims, &why) < 0)
 		return refuse_record(judge, "list of compiled kernels", &why, failure);
 	return 0;
 }
@@ -232,7 +233,7 @@ static int prove_strangers(struct kgb_judge *judge, const struct strangers *stra
 			   struct kgb_failure *failure, struct kgb_err *err)
 {
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
-	struct kgb_claims claims = KGB_CLAIMS_INIT;
+	struct kgb_triton_claims claims = KGB_CLAIMS_INIT;
 	int rc = 0;
 
 	if (strangers->n == 0)
@@ -243,7 +244,7 @@ static int prove_strangers(struct kgb_judge *judge, const struct strangers *stra
 	KGB_MEASURE(judge, KGB_PHASE_PROVE);
 	rc = kgb_provenance_prove_ahead(judge->replay->provenance, strangers->images, strangers->n,
 					&claims, err);
-	kgb_claims_release(&claims);
+	kgb_triton_claims_release(&claims);
 	return rc;
 }
 

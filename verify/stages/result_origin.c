@@ -188,20 +188,21 @@ static void add_known(const struct kgb_neighbours *of, struct groups *known, con
 }
 
 /* The input's elements as they lie in memory, and in row-major order unless that is the work. */
-static void add_input(struct kgb_neighbours *of, struct groups *known, const struct kgb_view *view,
-		      const char *storage, const struct kgb_truth *truth, bool alone)
+static void add_input(struct kgb_neighbours *of, struct groups *known,
+		      const struct kgb_tensor_view *view, const char *storage,
+		      const struct kgb_truth *truth, bool alone)
 {
-	const size_t n = (size_t)kgb_view_numel(view);
+	const size_t n = (size_t)kgb_tensor_view_numel(view);
 	const size_t n_stored = (size_t)view->storage_elements;
 	KGB_AUTO(free)
 	char *logical = kgb_xreallocarray(NULL, n + 1, kgb_dtype_size(view->dtype));
 
-	kgb_view_gather(view, storage, logical);
+	kgb_tensor_view_gather(view, storage, logical);
 	KGB_AUTO(free) char *converted = NULL;
 	KGB_AUTO(free) char *converted_too = NULL;
 	const char *stored = as_result(of, view->dtype, storage, n_stored, &converted);
 	const char *ordered = as_result(of, view->dtype, logical, n, &converted_too);
-	const bool is_result = ordered && n == (size_t)kgb_view_numel(&truth->view) &&
+	const bool is_result = ordered && n == (size_t)kgb_tensor_view_numel(&truth->view) &&
 			       memcmp(ordered, truth->native, n * of->size) == 0;
 	if (alone && is_result) {
 		of->as_is = true;
@@ -215,21 +216,21 @@ static void add_input(struct kgb_neighbours *of, struct groups *known, const str
 		add_known(of, known, ordered, n);
 }
 
-static size_t n_of_inputs(const struct kgb_data *data)
+static size_t n_of_inputs(const struct kgb_case_data *data)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < data->kase->n_args; i++)
 		if (data->storages[i])
 			n += (size_t)data->kase->args[i].view.storage_elements +
-			     (size_t)kgb_view_numel(&data->kase->args[i].view);
+			     (size_t)kgb_tensor_view_numel(&data->kase->args[i].view);
 	return n * KGB_ARRAY_LEN(steps);
 }
 
-static struct kgb_neighbours *neighbours_new(const struct kgb_data *data,
+static struct kgb_neighbours *neighbours_new(const struct kgb_case_data *data,
 					     const struct kgb_truth *truth, bool alone)
 {
-	const size_t n = (size_t)kgb_view_numel(&truth->view);
+	const size_t n = (size_t)kgb_tensor_view_numel(&truth->view);
 	struct kgb_neighbours *of = kgb_xcalloc(1, sizeof(*of));
 	struct groups known;
 
@@ -256,7 +257,7 @@ static struct kgb_neighbours *neighbours_new(const struct kgb_data *data,
 	return of;
 }
 
-static void add_dtype(struct kgb_arranged *arranged, enum kgb_dtype dtype)
+static void add_dtype(struct kgb_result_origin *arranged, enum kgb_dtype dtype)
 {
 	for (size_t i = 0; i < arranged->n_dtypes; i++)
 		if (arranged->dtypes[i] == dtype)
@@ -264,9 +265,10 @@ static void add_dtype(struct kgb_arranged *arranged, enum kgb_dtype dtype)
 	arranged->dtypes[arranged->n_dtypes++] = dtype;
 }
 
-void kgb_arranged_init(struct kgb_arranged *arranged, const struct kgb_data *data, bool alone)
+void kgb_result_origin_init(struct kgb_result_origin *arranged, const struct kgb_case_data *data,
+			    bool alone)
 {
-	*arranged = (struct kgb_arranged){.data = data};
+	*arranged = (struct kgb_result_origin){.data = data};
 	for (size_t i = 0; i < data->kase->n_args; i++)
 		if (data->storages[i])
 			add_dtype(arranged, data->kase->args[i].view.dtype);
@@ -279,7 +281,7 @@ void kgb_arranged_init(struct kgb_arranged *arranged, const struct kgb_data *dat
 	}
 }
 
-void kgb_arranged_release(struct kgb_arranged *arranged)
+void kgb_result_origin_release(struct kgb_result_origin *arranged)
 {
 	for (size_t i = 0; i < KGB_MAX_RESULTS; i++) {
 		if (!arranged->results[i])
@@ -290,21 +292,21 @@ void kgb_arranged_release(struct kgb_arranged *arranged)
 	}
 }
 
-bool kgb_arranged_tells(const struct kgb_arranged *arranged)
+bool kgb_result_origin_tells(const struct kgb_result_origin *arranged)
 {
 	return arranged->n >= LEAST_GROUPS;
 }
 
-bool kgb_arranged_by_host(const struct kgb_arranged *arranged)
+bool kgb_result_origin_by_host(const struct kgb_result_origin *arranged)
 {
-	return kgb_arranged_tells(arranged) && 2 * arranged->n_by_host >= arranged->n;
+	return kgb_result_origin_tells(arranged) && 2 * arranged->n_by_host >= arranged->n;
 }
 
 /* ---- memory ---- */
 
 struct look {
 	struct kgb_neighbours *of;
-	enum kgb_arranger by;
+	enum kgb_origin_writer by;
 	size_t *n_by_host;
 };
 
@@ -317,12 +319,12 @@ static void look_for(uint64_t hash, void *payload)
 	if (groups->hashes[slot] == 0 || groups->seen[slot])
 		return;
 	groups->seen[slot] = 1;
-	if (look->by == KGB_ARRANGED_BY_HOST)
+	if (look->by == KGB_ORIGIN_HOST)
 		*look->n_by_host += look->of->weight;
 }
 
 static void see_as(struct kgb_neighbours *of, enum kgb_dtype dtype, const void *bytes,
-		   size_t n_bytes, enum kgb_arranger by, size_t *n_by_host)
+		   size_t n_bytes, enum kgb_origin_writer by, size_t *n_by_host)
 {
 	const size_t n = n_bytes / kgb_dtype_size(dtype);
 	KGB_AUTO(free) char *converted = NULL;
@@ -334,8 +336,8 @@ static void see_as(struct kgb_neighbours *of, enum kgb_dtype dtype, const void *
 		each_group(of, elements, n, look_for, &look);
 }
 
-void kgb_arranged_see(struct kgb_arranged *arranged, const void *bytes, size_t n_bytes,
-		      enum kgb_arranger by)
+void kgb_result_origin_see(struct kgb_result_origin *arranged, const void *bytes, size_t n_bytes,
+			   enum kgb_origin_writer by)
 {
 	for (size_t i = 0; i < arranged->data->n_results; i++) {
 		struct kgb_neighbours *of = arranged->results[i];
@@ -349,8 +351,8 @@ void kgb_arranged_see(struct kgb_arranged *arranged, const void *bytes, size_t n
 	}
 }
 
-int kgb_arranged_see_history(struct kgb_arranged *arranged, const void *bytes, size_t n_bytes,
-			     struct kgb_err *err)
+int kgb_result_origin_see_history(struct kgb_result_origin *arranged, const void *bytes,
+				  size_t n_bytes, struct kgb_err *err)
 {
 	const char *at = bytes;
 
@@ -361,11 +363,12 @@ int kgb_arranged_see_history(struct kgb_arranged *arranged, const void *bytes, s
 		memcpy(header, at, HEADER);
 		at += HEADER;
 		n_bytes -= HEADER;
-		if (header[0] > KGB_ARRANGED_BY_KERNEL || header[1] > n_bytes)
+		if (header[0] > KGB_ORIGIN_KERNEL || header[1] > n_bytes)
 			return kgb_fail(err, KGB_ERR_INVALID, "%llu bytes by %llu",
 					(unsigned long long)header[1],
 					(unsigned long long)header[0]);
-		kgb_arranged_see(arranged, at, (size_t)header[1], (enum kgb_arranger)header[0]);
+		kgb_result_origin_see(arranged, at, (size_t)header[1],
+				      (enum kgb_origin_writer)header[0]);
 		const size_t step =
 			((size_t)header[1] + PART_ALIGNMENT - 1) / PART_ALIGNMENT * PART_ALIGNMENT;
 		if (step > n_bytes)

@@ -12,10 +12,10 @@
 
 #include "verify/lane/case_data.h"
 
-enum kgb_arranger { KGB_ARRANGED_BY_HOST, KGB_ARRANGED_BY_KERNEL };
+enum kgb_origin_writer { KGB_ORIGIN_HOST, KGB_ORIGIN_KERNEL };
 
-struct kgb_arranged {
-	const struct kgb_data *data; /* borrowed, with its truth */
+struct kgb_result_origin {
+	const struct kgb_case_data *data; /* borrowed, with its truth */
 	struct kgb_neighbours *results[KGB_MAX_RESULTS]; /* owned; NULL: no elements that count */
 	enum kgb_dtype dtypes[KGB_MAX_ARGS]; /* of inputs: what results may lie about as, too */
 	size_t n_dtypes;
@@ -25,20 +25,23 @@ struct kgb_arranged {
 
 /** Find the neighbours of the results of `data`. `alone`: the operator is a fill or a copy itself
  * (KGB_TRITON_ALONE); then one value everywhere tells as well, and an input in row-major order is
- * no more known than any other order, where it is the result. Pair with kgb_arranged_release. */
-void kgb_arranged_init(struct kgb_arranged *arranged, const struct kgb_data *data, bool alone);
-void kgb_arranged_release(struct kgb_arranged *arranged);
+ * no more known than any other order, where it is the result. Pair with kgb_result_origin_release.
+ */
+void kgb_result_origin_init(struct kgb_result_origin *arranged, const struct kgb_case_data *data,
+			    bool alone);
+void kgb_result_origin_release(struct kgb_result_origin *arranged);
 
 /** Are there enough of them to tell anything? */
-bool kgb_arranged_tells(const struct kgb_arranged *arranged);
+bool kgb_result_origin_tells(const struct kgb_result_origin *arranged);
 /** What lies at `bytes` is there since `by` did something. In the order in which it happened. */
-void kgb_arranged_see(struct kgb_arranged *arranged, const void *bytes, size_t n_bytes,
-		      enum kgb_arranger by);
-/** kgb_arranged_see for all that a runner's history tells (memory.py, History): untrusted bytes.
- * INVALID where they are no such history. */
-KGB_MUST_CHECK int kgb_arranged_see_history(struct kgb_arranged *arranged, const void *bytes,
-					    size_t n_bytes, struct kgb_err *err);
+void kgb_result_origin_see(struct kgb_result_origin *arranged, const void *bytes, size_t n_bytes,
+			   enum kgb_origin_writer by);
+/** kgb_result_origin_see for all that a runner's history tells (memory.py, History): untrusted
+ * bytes. INVALID where they are no such history. */
+KGB_MUST_CHECK int kgb_result_origin_see_history(struct kgb_result_origin *arranged,
+						 const void *bytes, size_t n_bytes,
+						 struct kgb_err *err);
 /** Did torch put together half of them or more? */
-bool kgb_arranged_by_host(const struct kgb_arranged *arranged);
+bool kgb_result_origin_by_host(const struct kgb_result_origin *arranged);
 
 #endif

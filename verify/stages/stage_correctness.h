@@ -30,7 +30,7 @@ const struct kgb_case *kgb_correctness_case(const struct kgb_judge *lane,
 
 /** Call the case in the runner, twice under different poison and at different addresses, and judge
  * what comes back. 0 right, 1 *failure, -1 *err. */
-KGB_MUST_CHECK int kgb_case_judge(struct kgb_judge *judge, const struct kgb_data *data,
+KGB_MUST_CHECK int kgb_case_judge(struct kgb_judge *judge, const struct kgb_case_data *data,
 				  struct kgb_failure *failure, struct kgb_err *err);
 /** Count the case of this turn as passed (failure NULL) or failed, and tell the queue. */
 void kgb_case_settle(struct kgb_judge *judge, struct kgb_correctness *work, size_t turn,

@@ -8,7 +8,7 @@
 /* One step of the pipeline: the truth of `data` is asked for already; ask for that of `next` before
  * running. */
 static int run_step(struct kgb_judge *judge, struct kgb_correctness *work, size_t turn,
-		    struct kgb_data *data, struct kgb_data *next, struct kgb_err *err)
+		    struct kgb_case_data *data, struct kgb_case_data *next, struct kgb_err *err)
 {
 	struct kgb_failure failure = {0};
 
@@ -24,7 +24,7 @@ static int run_step(struct kgb_judge *judge, struct kgb_correctness *work, size_
 }
 
 static void fill(struct kgb_judge *judge, const struct kgb_correctness *work, size_t turn,
-		 struct kgb_data *out)
+		 struct kgb_case_data *out)
 {
 	kgb_judge_fill(judge, out, kgb_correctness_case(judge, work, turn), 0);
 }
@@ -33,7 +33,7 @@ static int run_cases(struct kgb_judge *judge, struct kgb_correctness *work, stru
 {
 	struct kgb_case_queue *queue = &work->queue;
 	struct kgb_case_share share = {0};
-	struct kgb_data data[2] = {0};
+	struct kgb_case_data data[2] = {0};
 	size_t turn = kgb_case_queue_take(queue, &share);
 	int rc = 0;
 
@@ -43,15 +43,15 @@ static int run_cases(struct kgb_judge *judge, struct kgb_correctness *work, stru
 	}
 	for (size_t i = 0; turn < queue->n && rc == 0; i++) {
 		size_t next_turn = kgb_case_queue_take(queue, &share);
-		struct kgb_data *next = next_turn < queue->n ? &data[(i + 1) % 2] : NULL;
+		struct kgb_case_data *next = next_turn < queue->n ? &data[(i + 1) % 2] : NULL;
 		if (next)
 			fill(judge, work, next_turn, next);
 		rc = run_step(judge, work, turn, &data[i % 2], next, err);
-		kgb_data_release(&data[i % 2]);
+		kgb_case_data_release(&data[i % 2]);
 		turn = kgb_case_queue_is_over(queue) ? queue->n : next_turn;
 	}
-	kgb_data_release(&data[0]);
-	kgb_data_release(&data[1]);
+	kgb_case_data_release(&data[0]);
+	kgb_case_data_release(&data[1]);
 	return rc;
 }
 

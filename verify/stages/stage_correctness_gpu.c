@@ -14,7 +14,7 @@ enum { BATCH_MAX = 32 };
 
 struct entry {
 	size_t turn;
-	struct kgb_data data;
+	struct kgb_case_data data;
 	struct kgb_recorded recorded;
 	bool waits; /* recorded, and to be replayed */
 };
@@ -124,7 +124,7 @@ static void release_batch(struct kgb_judge *judge, struct batch *batch)
 	for (size_t i = 0; i < batch->n; i++) {
 		if (batch->entries[i].waits)
 			kgb_recorded_release(judge, &batch->entries[i].recorded);
-		kgb_data_release(&batch->entries[i].data);
+		kgb_case_data_release(&batch->entries[i].data);
 	}
 	batch->n = 0;
 }

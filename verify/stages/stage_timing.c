@@ -32,23 +32,23 @@ static const struct kgb_case *find_case(const struct kgb_cases *cases, const cha
 }
 
 /* 0, 1 decided, -1 *err. */
-static int time_candidate(struct kgb_judge *judge, const struct kgb_data *data, double *out_ms,
+static int time_candidate(struct kgb_judge *judge, const struct kgb_case_data *data, double *out_ms,
 			  struct kgb_err *err)
 {
 	int64_t ns[REPETITIONS] = {0};
 
 	for (int i = 0; i < REPETITIONS; i++) {
-		const struct kgb_call_spec spec = {.repetition = FIRST_REPETITION + i,
-						   .places = FIRST_REPETITION + i};
-		struct kgb_call call;
+		const struct kgb_candidate_call_spec spec = {.repetition = FIRST_REPETITION + i,
+							     .places = FIRST_REPETITION + i};
+		struct kgb_candidate_call call;
 		struct kgb_failure failure;
-		int rc = kgb_call_run(judge, data, &spec, &call, &failure, err);
-		if (rc == 0 && !kgb_call_check(judge, data, &call, &failure))
+		int rc = kgb_candidate_call_run(judge, data, &spec, &call, &failure, err);
+		if (rc == 0 && !kgb_candidate_call_check(judge, data, &call, &failure))
 			rc = 1;
-		if (rc == 0 && !kgb_call_check_values(judge, data, &call, &failure))
+		if (rc == 0 && !kgb_candidate_call_check_values(judge, data, &call, &failure))
 			rc = 1;
 		ns[i] = call.wall_ns;
-		kgb_call_release(&call);
+		kgb_candidate_call_release(&call);
 		if (rc == 1) {
 			failure.message = say(judge, "timed call of case %s: %s", data->kase->name,
 					      failure.message);
@@ -65,21 +65,21 @@ static int time_baseline(struct kgb_judge *judge, const struct kgb_case *c, doub
 			 struct kgb_err *err)
 {
 	int64_t ns[REPETITIONS] = {0};
-	struct kgb_data data;
+	struct kgb_case_data data;
 	int rc = 0;
 
-	kgb_data_fill(&data, c, &judge->verdict->seed, 0);
+	kgb_case_data_fill(&data, c, &judge->verdict->seed, 0);
 	for (int i = 0; i < REPETITIONS && rc == 0; i++) {
 		int64_t deadline = kgb_mono_ms() + REFERENCE_MS;
 		int64_t started_ns = kgb_mono_ns();
-		rc = kgb_data_ask(&data, &judge->reference->worker, &judge->reference->memory,
-				  false, deadline, err);
+		rc = kgb_case_data_ask(&data, &judge->reference->worker, &judge->reference->memory,
+				       false, deadline, err);
 		if (rc == 0)
-			rc = kgb_data_learn(&data, &judge->reference->worker,
-					    &judge->reference->memory, false, deadline, err);
+			rc = kgb_case_data_learn(&data, &judge->reference->worker,
+						 &judge->reference->memory, false, deadline, err);
 		ns[i] = kgb_mono_ns() - started_ns;
 	}
-	kgb_data_release(&data);
+	kgb_case_data_release(&data);
 	*out_ms = median_ms(ns);
 	return rc;
 }
@@ -88,13 +88,13 @@ static int time_case(struct kgb_judge *judge, const struct kgb_case *c, struct k
 {
 	struct kgb_verdict *verdict = judge->verdict;
 	struct kgb_timing timing = {.case_name = say(judge, "%s", c->name)};
-	struct kgb_data data;
+	struct kgb_case_data data;
 
-	kgb_data_fill(&data, c, &verdict->seed, 0);
+	kgb_case_data_fill(&data, c, &verdict->seed, 0);
 	int rc = kgb_judge_learn(judge, &data, err);
 	if (rc == 0)
 		rc = time_candidate(judge, &data, &timing.candidate_ms, err);
-	kgb_data_release(&data);
+	kgb_case_data_release(&data);
 	if (rc == 0)
 		rc = time_baseline(judge, c, &timing.baseline_ms, err);
 	if (rc == 0 && verdict->n_timings < KGB_VERDICT_TIMINGS_MAX)
@@ -125,8 +125,8 @@ static int time_on_gpu(struct kgb_judge *judge, struct kgb_err *err)
 	if (kgb_judge_take_gpu(judge, KGB_STAGE_TIMING, true) != 0)
 		return 1;
 	if (kgb_replay_start_exec(judge, err) < 0 ||
-	    kgb_machine_find(&verdict->machine, &spec, &judge->replay->replayer->exec.machine,
-			     cache, MACHINE_MS, err) < 0)
+	    kgb_gpu_peak_find(&verdict->machine, &spec, &judge->replay->replayer->exec.machine,
+			      cache, MACHINE_MS, err) < 0)
 		return -1;
 	verdict->has_machine = true;
 	for (size_t i = 0; i < judge->cases.n_benchmarks && rc == 0; i++)

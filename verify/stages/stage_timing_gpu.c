@@ -32,7 +32,7 @@ enum {
 #define say(judge, ...) kgb_arena_printf(&(judge)->verdict->arena, __VA_ARGS__)
 
 struct player {
-	struct kgb_exec exec;
+	struct kgb_exec_client exec;
 	bool begun; /* and not finished */
 	bool runs;
 	int output_fd;
@@ -46,9 +46,9 @@ struct session {
 	const struct kgb_case *kase;
 	struct player sides[KGB_N_SIDES];
 	uint32_t process; /* number of both */
-	struct kgb_data data; /* of the capture, with its truth */
+	struct kgb_case_data data; /* of the capture, with its truth */
 	struct kgb_replay_case rcase;
-	struct kgb_plan baseline;
+	struct kgb_replay_plan baseline;
 	struct kgb_exec_range ranges[KGB_MAX_RESULTS];
 	size_t n_ranges;
 	char *input;
@@ -56,7 +56,7 @@ struct session {
 	size_t input_bytes, arena_bytes;
 	uint32_t n_slots;
 	void *right[SLOTS_MAX][KGB_MAX_RESULTS]; /* owned; results on each slot */
-	struct kgb_data truths[SLOTS_MAX]; /* of the slots that `knows` says so of */
+	struct kgb_case_data truths[SLOTS_MAX]; /* of the slots that `knows` says so of */
 	bool knows[SLOTS_MAX];
 	bool in_arena; /* a parameter holds a result */
 	bool refused; /* failure holds why */
@@ -69,7 +69,7 @@ static void stop_side(struct session *s, enum kgb_side side)
 	struct player *player = &s->sides[side];
 
 	if (player->begun || player->runs)
-		kgb_exec_stop(&player->exec);
+		kgb_exec_client_stop(&player->exec);
 	player->begun = player->runs = false;
 }
 
@@ -89,11 +89,11 @@ static void release(struct session *s)
 		for (size_t i = 0; i < KGB_MAX_RESULTS; i++)
 			kgb_free(s->right[slot][i]);
 		if (s->knows[slot])
-			kgb_data_release(&s->truths[slot]);
+			kgb_case_data_release(&s->truths[slot]);
 	}
-	kgb_plan_release(&s->baseline);
+	kgb_replay_plan_release(&s->baseline);
 	kgb_replay_case_release(&s->rcase);
-	kgb_data_release(&s->data);
+	kgb_case_data_release(&s->data);
 }
 
 /* ---- inputs ---- */
@@ -104,12 +104,12 @@ static void release(struct session *s)
 static int prepare_slot(struct session *s, uint32_t slot, struct kgb_err *err)
 {
 	struct kgb_judge *judge = s->judge;
-	struct kgb_data data;
-	struct kgb_call call = {0};
+	struct kgb_case_data data;
+	struct kgb_candidate_call call = {0};
 	int rc = 0;
 
 	kgb_judge_fill(judge, &data, s->kase, FIRST_VARIANT + slot);
-	kgb_data_shape(&data, &s->data);
+	kgb_case_data_shape(&data, &s->data);
 	if (slot < CHECKED_SLOTS)
 		rc = kgb_judge_learn(judge, &data, err);
 	KGB_MEASURE(judge, KGB_PHASE_SLOTS);
@@ -118,18 +118,18 @@ static int prepare_slot(struct session *s, uint32_t slot, struct kgb_err *err)
 				    &call, &s->failure, err);
 	if (rc == 0)
 		memcpy(s->input + (size_t)slot * s->arena_bytes, judge->image.ptr, s->arena_bytes);
-	if (rc == 0 && !kgb_call_check(judge, &data, &call, &s->failure))
+	if (rc == 0 && !kgb_candidate_call_check(judge, &data, &call, &s->failure))
 		rc = 1;
 	if (rc == 0 && slot < CHECKED_SLOTS &&
-	    !kgb_call_check_values(judge, &data, &call, &s->failure))
+	    !kgb_candidate_call_check_values(judge, &data, &call, &s->failure))
 		rc = 1;
 	for (size_t i = 0; i < data.n_results && rc == 0; i++) {
 		s->right[slot][i] = call.values[i];
 		call.values[i] = NULL;
 	}
 	s->refused |= rc == 1;
-	kgb_call_release(&call);
-	kgb_data_release(&data);
+	kgb_candidate_call_release(&call);
+	kgb_case_data_release(&data);
 	return rc == 0 ? 0 : -1;
 }
 
@@ -138,8 +138,8 @@ static size_t result_bytes(const struct session *s)
 	size_t bytes = 0;
 
 	for (size_t i = 0; i < s->data.n_results; i++) {
-		const struct kgb_view *view = &s->data.results[i].view;
-		bytes += (size_t)kgb_view_numel(view) * kgb_dtype_size(view->dtype);
+		const struct kgb_tensor_view *view = &s->data.results[i].view;
+		bytes += (size_t)kgb_tensor_view_numel(view) * kgb_dtype_size(view->dtype);
 	}
 	return bytes;
 }
@@ -191,8 +191,8 @@ static int begin_side(struct session *s, enum kgb_side side, struct kgb_err *err
 	struct player *player = &s->sides[side];
 	const struct kgb_exec_spec spec = exec_spec(s);
 
-	player->exec = (struct kgb_exec)KGB_EXEC_CLIENT_INIT;
-	player->begun = kgb_exec_begin(&player->exec, &spec, err) == KGB_EXEC_DONE;
+	player->exec = (struct kgb_exec_client)KGB_EXEC_CLIENT_INIT;
+	player->begun = kgb_exec_client_begin(&player->exec, &spec, err) == KGB_EXEC_DONE;
 	return player->begun ? 0 : -1;
 }
 
@@ -230,7 +230,7 @@ static int open_process(struct session *s, enum kgb_side side, struct kgb_err *e
 		return -1;
 	if (!player->begun && begin_side(s, side, err) < 0)
 		return -1;
-	player->runs = kgb_exec_finish(&player->exec, &spec, EXEC_MS, err) == KGB_EXEC_DONE;
+	player->runs = kgb_exec_client_finish(&player->exec, &spec, EXEC_MS, err) == KGB_EXEC_DONE;
 	player->begun = false;
 	return player->runs ? 0 : -1;
 }
@@ -238,17 +238,17 @@ static int open_process(struct session *s, enum kgb_side side, struct kgb_err *e
 static enum kgb_exec_outcome load_plans(struct session *s, enum kgb_side side, struct kgb_err *err)
 {
 	struct player *player = &s->sides[side];
-	const struct kgb_plan *plan = side == KGB_SIDE_A ? &s->baseline : &s->rcase.plan;
+	const struct kgb_replay_plan *plan = side == KGB_SIDE_A ? &s->baseline : &s->rcase.plan;
 	enum kgb_exec_outcome outcome =
-		kgb_exec_arena(&player->exec, s->input_fd, s->arena_bytes, s->n_slots,
-			       player->output_fd, player->output_bytes, EXEC_MS, err);
+		kgb_exec_client_arena(&player->exec, s->input_fd, s->arena_bytes, s->n_slots,
+				      player->output_fd, player->output_bytes, EXEC_MS, err);
 
 	if (outcome == KGB_EXEC_DONE)
-		outcome = kgb_exec_plan(&player->exec, 0, plan->record.ptr, plan->record.len,
-					EXEC_MS, err);
+		outcome = kgb_exec_client_plan(&player->exec, 0, plan->record.ptr, plan->record.len,
+					       EXEC_MS, err);
 	if (outcome == KGB_EXEC_DONE && side == KGB_SIDE_B && s->rcase.has_prologue)
-		outcome = kgb_exec_plan(&player->exec, 1, s->rcase.prologue.record.ptr,
-					s->rcase.prologue.record.len, EXEC_MS, err);
+		outcome = kgb_exec_client_plan(&player->exec, 1, s->rcase.prologue.record.ptr,
+					       s->rcase.prologue.record.len, EXEC_MS, err);
 	return outcome;
 }
 
@@ -272,7 +272,7 @@ static int start_side(struct session *s, enum kgb_side side, struct kgb_err *err
 
 /* What the last call of a block left, in memory of our own. */
 static void take_results(struct session *s, const struct kgb_exec_layout *layout,
-			 struct kgb_call *out)
+			 struct kgb_candidate_call *out)
 {
 	const char *output = s->sides[KGB_SIDE_B].output;
 
@@ -287,8 +287,8 @@ static void take_results(struct session *s, const struct kgb_exec_layout *layout
 static int check_with_reference(struct session *s, uint32_t slot,
 				const struct kgb_exec_layout *layout, struct kgb_err *err)
 {
-	struct kgb_data *truth = &s->truths[slot];
-	struct kgb_call call;
+	struct kgb_case_data *truth = &s->truths[slot];
+	struct kgb_candidate_call call;
 
 	if (!s->knows[slot]) {
 		kgb_judge_fill(s->judge, truth, s->kase, FIRST_VARIANT + slot);
@@ -297,8 +297,8 @@ static int check_with_reference(struct session *s, uint32_t slot,
 			return -1;
 	}
 	take_results(s, layout, &call);
-	s->refused = !kgb_call_check_values(s->judge, truth, &call, &s->failure);
-	kgb_call_release(&call);
+	s->refused = !kgb_candidate_call_check_values(s->judge, truth, &call, &s->failure);
+	kgb_candidate_call_release(&call);
 	return s->refused ? kgb_fail(err, KGB_ERR_FAILED, "wrong result of a timed call") : 0;
 }
 
@@ -310,10 +310,10 @@ static bool is_right(const struct session *s, uint32_t slot, const struct kgb_ex
 	bool same = true;
 
 	for (size_t i = 0; i < s->data.n_results && same; i++) {
-		struct kgb_view view;
+		struct kgb_tensor_view view;
 		const char *at = kgb_replay_result(&s->rcase, &s->data, i, output, layout, &view);
 		const void *right = s->right[slot][i];
-		same = !at == !right && (!at || kgb_view_equal(&view, at, right));
+		same = !at == !right && (!at || kgb_tensor_view_equal(&view, at, right));
 	}
 	return same;
 }
@@ -372,7 +372,8 @@ static int take_block(void *payload, const struct kgb_timer_block *block,
 	kgb_sleep_ns((uint64_t)block->pause_ms * 1000000);
 	kgb_random(&spec.poison, sizeof(spec.poison));
 	int64_t started_ns = kgb_mono_ns();
-	enum kgb_exec_outcome outcome = kgb_exec_time(&player->exec, &spec, &layout, EXEC_MS, err);
+	enum kgb_exec_outcome outcome =
+		kgb_exec_client_time(&player->exec, &spec, &layout, EXEC_MS, err);
 	*outside_ns = (uint64_t)(kgb_mono_ns() - started_ns);
 	if (outcome != KGB_EXEC_DONE)
 		return fail_exec(s, block->side, outcome, err);
@@ -384,8 +385,8 @@ static int take_block(void *payload, const struct kgb_timer_block *block,
 
 static int configure(struct session *s, struct kgb_timer_config *config, struct kgb_err *err)
 {
-	struct kgb_view views[KGB_MAX_RESULTS];
-	const struct kgb_machine *machine = &s->judge->verdict->machine;
+	struct kgb_tensor_view views[KGB_MAX_RESULTS];
+	const struct kgb_gpu_peak *machine = &s->judge->verdict->machine;
 	struct kgb_cost cost;
 
 	for (size_t i = 0; i < s->data.n_results; i++)
@@ -397,7 +398,7 @@ static int configure(struct session *s, struct kgb_timer_config *config, struct 
 	config->seed = s->judge->verdict->seed;
 	config->machine = (struct kgb_timer_machine){
 		.bytes_per_s = machine->bytes_per_s,
-		.flops_per_s = kgb_machine_flops_per_s(machine, s->kase->dtype),
+		.flops_per_s = kgb_gpu_peak_flops_per_s(machine, s->kase->dtype),
 		.l2_bytes = machine->l2_bytes,
 		.launch_floor_ns = machine->launch_floor_ns,
 		.event_step_ns = RULER_STEP_NS,
@@ -464,7 +465,7 @@ static int capture(struct session *s, struct kgb_err *err)
 		return -1;
 	s->n_ranges = kgb_replay_ranges(&s->rcase, &s->data, s->ranges);
 	for (size_t i = 0; i < s->data.n_results; i++)
-		s->in_arena |= kgb_call_holder(s->kase, i) != SIZE_MAX;
+		s->in_arena |= kgb_candidate_call_holder(s->kase, i) != SIZE_MAX;
 	return kgb_replay_capture_baseline(judge, &s->data, &s->baseline, err);
 }
 

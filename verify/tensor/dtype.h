@@ -34,7 +34,7 @@ size_t kgb_dtype_size(enum kgb_dtype dtype); /* bytes */
 bool kgb_dtype_is_float(enum kgb_dtype dtype); /* or complex */
 /** What a complex number consists of two of; any other dtype itself. What is said of numbers below
  * is said of complex ones' parts, and loads and stores are of real parts (the imaginary one becomes
- * 0): whoever wants both looks at them as parts (kgb_view_parts). */
+ * 0): whoever wants both looks at them as parts (kgb_tensor_view_parts). */
 enum kgb_dtype kgb_dtype_part(enum kgb_dtype dtype);
 bool kgb_dtype_is_complex(enum kgb_dtype dtype);
 /** Spacing of 1.0 (2^-10 for float16, 2^-7 bfloat16, 2^-23 float32, 2^-52 float64, 2^-3

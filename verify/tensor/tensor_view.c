@@ -11,7 +11,7 @@
 #define ROW_GAP 7
 #define STORAGE_OFFSET 3
 
-int64_t kgb_view_numel(const struct kgb_view *view)
+int64_t kgb_tensor_view_numel(const struct kgb_tensor_view *view)
 {
 	int64_t n = 1;
 	for (int k = 0; k < view->ndim; k++)
@@ -19,7 +19,7 @@ int64_t kgb_view_numel(const struct kgb_view *view)
 	return n;
 }
 
-int64_t kgb_view_element(const struct kgb_view *view, int64_t i)
+int64_t kgb_tensor_view_element(const struct kgb_tensor_view *view, int64_t i)
 {
 	int64_t at = view->offset;
 	for (int k = view->ndim - 1; k >= 0; k--) {
@@ -37,20 +37,22 @@ void kgb_unravel(int64_t i, const int64_t *sizes, int ndim, int64_t *index)
 	}
 }
 
-void kgb_view_walk_init(struct kgb_view_walk *walk, const struct kgb_view *view)
+void kgb_tensor_view_walk_init(struct kgb_tensor_view_walk *walk,
+			       const struct kgb_tensor_view *view)
 {
-	*walk = (struct kgb_view_walk){.view = view, .at = view->offset};
+	*walk = (struct kgb_tensor_view_walk){.view = view, .at = view->offset};
 }
 
-void kgb_view_walk_to(struct kgb_view_walk *walk, const struct kgb_view *view, int64_t i)
+void kgb_tensor_view_walk_to(struct kgb_tensor_view_walk *walk, const struct kgb_tensor_view *view,
+			     int64_t i)
 {
-	*walk = (struct kgb_view_walk){.view = view, .at = kgb_view_element(view, i)};
+	*walk = (struct kgb_tensor_view_walk){.view = view, .at = kgb_tensor_view_element(view, i)};
 	kgb_unravel(i, view->sizes, view->ndim, walk->index);
 }
 
-void kgb_view_walk_next(struct kgb_view_walk *walk)
+void kgb_tensor_view_walk_next(struct kgb_tensor_view_walk *walk)
 {
-	const struct kgb_view *view = walk->view;
+	const struct kgb_tensor_view *view = walk->view;
 	for (int k = view->ndim - 1; k >= 0; k--) {
 		walk->at += view->strides[k];
 		if (++walk->index[k] < view->sizes[k])
@@ -73,7 +75,7 @@ static int contiguous_strides(const int64_t *sizes, int ndim, int64_t *strides)
 	return 0;
 }
 
-bool kgb_view_is_contiguous(const struct kgb_view *view)
+bool kgb_tensor_view_is_contiguous(const struct kgb_tensor_view *view)
 {
 	int64_t expected[KGB_MAX_DIMS];
 	if (contiguous_strides(view->sizes, view->ndim, expected) < 0)
@@ -98,12 +100,12 @@ static int permuted_strides(const int64_t *sizes, const int *order, int ndim, in
 	return 0;
 }
 
-static int layout_contiguous(struct kgb_view *view)
+static int layout_contiguous(struct kgb_tensor_view *view)
 {
 	return contiguous_strides(view->sizes, view->ndim, view->strides);
 }
 
-static int layout_transposed(struct kgb_view *view)
+static int layout_transposed(struct kgb_tensor_view *view)
 {
 	int order[KGB_MAX_DIMS];
 	for (int k = 0; k < view->ndim; k++)
@@ -113,7 +115,7 @@ static int layout_transposed(struct kgb_view *view)
 	return permuted_strides(view->sizes, order, view->ndim, view->strides);
 }
 
-static int layout_strided(struct kgb_view *view)
+static int layout_strided(struct kgb_tensor_view *view)
 {
 	if (contiguous_strides(view->sizes, view->ndim, view->strides) < 0)
 		return -1;
@@ -124,7 +126,7 @@ static int layout_strided(struct kgb_view *view)
 }
 
 /* Rows with a gap of ROW_GAP elements behind each; the last dim has stride 1. */
-static int layout_row_strided(struct kgb_view *view)
+static int layout_row_strided(struct kgb_tensor_view *view)
 {
 	int64_t pitched[KGB_MAX_DIMS];
 	memcpy(pitched, view->sizes, sizeof(pitched));
@@ -133,13 +135,13 @@ static int layout_row_strided(struct kgb_view *view)
 	return contiguous_strides(pitched, view->ndim, view->strides);
 }
 
-static int layout_offset(struct kgb_view *view)
+static int layout_offset(struct kgb_tensor_view *view)
 {
 	view->offset = STORAGE_OFFSET;
 	return layout_contiguous(view);
 }
 
-static int layout_expanded(struct kgb_view *view)
+static int layout_expanded(struct kgb_tensor_view *view)
 {
 	if (contiguous_strides(view->sizes, view->ndim, view->strides) < 0)
 		return -1;
@@ -147,7 +149,7 @@ static int layout_expanded(struct kgb_view *view)
 	return 0;
 }
 
-static int layout_channels_last(struct kgb_view *view)
+static int layout_channels_last(struct kgb_tensor_view *view)
 {
 	static const int order[] = {0, 2, 3, 1};
 	return permuted_strides(view->sizes, order, view->ndim, view->strides);
@@ -156,8 +158,8 @@ static int layout_channels_last(struct kgb_view *view)
 static const struct layout {
 	const char *name;
 	int min_dims, max_dims;
-	int (*lay_out)(
-		struct kgb_view *view); /* strides and offset from the sizes; -1 on overflow */
+	int (*lay_out)(struct kgb_tensor_view
+			       *view); /* strides and offset from the sizes; -1 on overflow */
 } layouts[] = {
 	{"contiguous", 0, KGB_MAX_DIMS, layout_contiguous},
 	{"transposed", 2, KGB_MAX_DIMS, layout_transposed},
@@ -199,7 +201,7 @@ int kgb_layout_check(const char *layout, bool is_written, struct kgb_err *err)
 
 /* Storage elements that the view needs: the last element that it reaches, plus one. -1 on overflow.
  */
-static int storage_reach(const struct kgb_view *view, int64_t *out)
+static int storage_reach(const struct kgb_tensor_view *view, int64_t *out)
 {
 	int64_t last = view->offset;
 	for (int k = 0; k < view->ndim; k++) {
@@ -228,14 +230,14 @@ static bool numel_fits(const int64_t *sizes, int ndim, int64_t limit)
 	return true;
 }
 
-int kgb_view_layout(struct kgb_view *view, enum kgb_dtype dtype, const int64_t *sizes, int ndim,
-		    const char *layout, struct kgb_err *err)
+int kgb_tensor_view_layout(struct kgb_tensor_view *view, enum kgb_dtype dtype, const int64_t *sizes,
+			   int ndim, const char *layout, struct kgb_err *err)
 {
 	const struct layout *how = NULL;
-	struct kgb_view made = {.dtype = dtype, .ndim = ndim};
+	struct kgb_tensor_view made = {.dtype = dtype, .ndim = ndim};
 	int64_t limit = (int64_t)KGB_LIMIT_TENSOR_BYTES / (int64_t)kgb_dtype_size(dtype);
 
-	int most = KGB_MAX_DIMS - kgb_dtype_is_complex(dtype); /* room for kgb_view_parts */
+	int most = KGB_MAX_DIMS - kgb_dtype_is_complex(dtype); /* room for kgb_tensor_view_parts */
 	if (ndim < 0 || ndim > most)
 		return kgb_fail(err, KGB_ERR_LIMIT, "%d dims, at most %d are possible", ndim, most);
 	for (int k = 0; k < ndim; k++) {
@@ -257,9 +259,9 @@ int kgb_view_layout(struct kgb_view *view, enum kgb_dtype dtype, const int64_t *
 	return 0;
 }
 
-struct kgb_view kgb_view_parts(const struct kgb_view *view)
+struct kgb_tensor_view kgb_tensor_view_parts(const struct kgb_tensor_view *view)
 {
-	struct kgb_view parts = *view;
+	struct kgb_tensor_view parts = *view;
 
 	if (!kgb_dtype_is_complex(view->dtype))
 		return parts;
@@ -274,13 +276,13 @@ struct kgb_view kgb_view_parts(const struct kgb_view *view)
 	return parts;
 }
 
-void kgb_view_describe(const struct kgb_view *view, struct kgb_buf *out)
+void kgb_tensor_view_describe(const struct kgb_tensor_view *view, struct kgb_buf *out)
 {
 	kgb_buf_addf(out, "%s[", kgb_dtype_name(view->dtype));
 	for (int k = 0; k < view->ndim; k++)
 		kgb_buf_addf(out, "%s%lld", k ? ", " : "", (long long)view->sizes[k]);
 	kgb_buf_addc(out, ']');
-	if (!kgb_view_is_contiguous(view)) {
+	if (!kgb_tensor_view_is_contiguous(view)) {
 		kgb_buf_adds(out, " strides (");
 		for (int k = 0; k < view->ndim; k++)
 			kgb_buf_addf(out, "%s%lld", k ? ", " : "", (long long)view->strides[k]);
@@ -294,7 +296,7 @@ void kgb_view_describe(const struct kgb_view *view, struct kgb_buf *out)
 
 #define PIECE ((int64_t)1 << 18) /* elements that are worth a thread */
 
-bool kgb_view_may_overlap(const struct kgb_view *view)
+bool kgb_tensor_view_may_overlap(const struct kgb_tensor_view *view)
 {
 	bool is_done[KGB_MAX_DIMS] = {false};
 	int64_t reach = 0;
@@ -316,9 +318,9 @@ bool kgb_view_may_overlap(const struct kgb_view *view)
 }
 
 /* The same elements in the same order with as few dims as possible: one if contiguous. */
-static struct kgb_view merge_dims(const struct kgb_view *view)
+static struct kgb_tensor_view merge_dims(const struct kgb_tensor_view *view)
 {
-	struct kgb_view out = {.dtype = view->dtype, .offset = view->offset};
+	struct kgb_tensor_view out = {.dtype = view->dtype, .offset = view->offset};
 
 	for (int k = 0; k < view->ndim; k++) {
 		int last = out.ndim - 1;
@@ -364,7 +366,7 @@ static void move_run(char *to, int64_t to_step, const char *from, int64_t from_s
 
 /* Each end goes by the view, or has the elements one behind the other. */
 struct move {
-	const struct kgb_view *view;
+	const struct kgb_tensor_view *view;
 	char *to;
 	const char *from;
 	bool to_view, from_view;
@@ -372,14 +374,14 @@ struct move {
 
 static void move_part(const struct move *move, int64_t first, int64_t n)
 {
-	struct kgb_view view = merge_dims(move->view);
+	struct kgb_tensor_view view = merge_dims(move->view);
 	int64_t item = (int64_t)kgb_dtype_size(view.dtype);
 	int last = view.ndim - 1;
-	struct kgb_view_walk walk;
+	struct kgb_tensor_view_walk walk;
 
 	if (n <= 0)
 		return;
-	kgb_view_walk_to(&walk, &view, first);
+	kgb_tensor_view_walk_to(&walk, &view, first);
 	for (int64_t done = 0; done < n;) {
 		int64_t run = view.sizes[last] - walk.index[last];
 		run = run < n - done ? run : n - done;
@@ -390,19 +392,19 @@ static void move_part(const struct move *move, int64_t first, int64_t n)
 		done += run;
 		walk.index[last] += run - 1;
 		walk.at += (run - 1) * view.strides[last];
-		kgb_view_walk_next(&walk);
+		kgb_tensor_view_walk_next(&walk);
 	}
 }
 
-void kgb_view_gather_part(const struct kgb_view *view, const void *storage, int64_t first,
-			  int64_t n, void *out)
+void kgb_tensor_view_gather_part(const struct kgb_tensor_view *view, const void *storage,
+				 int64_t first, int64_t n, void *out)
 {
 	move_part(&(struct move){.view = view, .to = out, .from = storage, .from_view = true},
 		  first, n);
 }
 
-void kgb_view_scatter_part(const struct kgb_view *view, const void *elements, int64_t first,
-			   int64_t n, void *storage)
+void kgb_tensor_view_scatter_part(const struct kgb_tensor_view *view, const void *elements,
+				  int64_t first, int64_t n, void *storage)
 {
 	move_part(&(struct move){.view = view, .to = storage, .from = elements, .to_view = true},
 		  first, n);
@@ -416,11 +418,11 @@ static void gather_piece(void *payload, int64_t begin, int64_t end)
 	move_part(&move, begin, end - begin);
 }
 
-void kgb_view_gather(const struct kgb_view *view, const void *storage, void *out)
+void kgb_tensor_view_gather(const struct kgb_tensor_view *view, const void *storage, void *out)
 {
 	struct move move = {.view = view, .to = out, .from = storage, .from_view = true};
 
-	kgb_parallel_for(kgb_view_numel(view), PIECE, gather_piece, &move);
+	kgb_parallel_for(kgb_tensor_view_numel(view), PIECE, gather_piece, &move);
 }
 
 struct comparison {
@@ -446,7 +448,8 @@ static void compare_piece(void *payload, int64_t begin, int64_t end)
 	}
 }
 
-bool kgb_view_equal(const struct kgb_view *view, const void *storage, const void *elements)
+bool kgb_tensor_view_equal(const struct kgb_tensor_view *view, const void *storage,
+			   const void *elements)
 {
 	const size_t item = kgb_dtype_size(view->dtype);
 	struct comparison comparison = {
@@ -454,10 +457,10 @@ bool kgb_view_equal(const struct kgb_view *view, const void *storage, const void
 		.elements = elements,
 	};
 
-	if (kgb_view_is_contiguous(view))
+	if (kgb_tensor_view_is_contiguous(view))
 		return kgb_parallel_equal((const char *)storage + (size_t)view->offset * item,
-					  elements, (size_t)kgb_view_numel(view) * item);
-	kgb_parallel_for(kgb_view_numel(view), PIECE, compare_piece, &comparison);
+					  elements, (size_t)kgb_tensor_view_numel(view) * item);
+	kgb_parallel_for(kgb_tensor_view_numel(view), PIECE, compare_piece, &comparison);
 	return !comparison.differs;
 }
 
@@ -466,12 +469,12 @@ static void copy_piece(void *payload, int64_t begin, int64_t end)
 	move_part(payload, begin, end - begin);
 }
 
-void kgb_view_copy(const struct kgb_view *view, const void *from, void *to)
+void kgb_tensor_view_copy(const struct kgb_tensor_view *view, const void *from, void *to)
 {
 	struct move move = {
 		.view = view, .to = to, .from = from, .to_view = true, .from_view = true};
-	int64_t n = kgb_view_numel(view);
+	int64_t n = kgb_tensor_view_numel(view);
 
 	/* Two threads must not write the same place, be it the same value. */
-	kgb_parallel_for(n, kgb_view_may_overlap(view) ? n + 1 : PIECE, copy_piece, &move);
+	kgb_parallel_for(n, kgb_tensor_view_may_overlap(view) ? n + 1 : PIECE, copy_piece, &move);
 }

@@ -15,7 +15,7 @@
 
 /** A strided view: element (i0, i1, ...) lies at offset + sum(i_k * stride_k), in elements of
  * `dtype`. */
-struct kgb_view {
+struct kgb_tensor_view {
 	enum kgb_dtype dtype;
 	int ndim;
 	int64_t sizes[KGB_MAX_DIMS];
@@ -23,56 +23,59 @@ struct kgb_view {
 	int64_t offset;
 	int64_t storage_elements; /* of the storage that the view looks into, >= offset + reach */
 };
-int64_t kgb_view_numel(const struct kgb_view *view);
+int64_t kgb_tensor_view_numel(const struct kgb_tensor_view *view);
 /** Row-major without gaps (dims of size 1 do not count), whatever the offset. */
-bool kgb_view_is_contiguous(const struct kgb_view *view);
+bool kgb_tensor_view_is_contiguous(const struct kgb_tensor_view *view);
 /** Lay out `sizes` by a layout name: contiguous, transposed (last two dims swapped in memory),
  * strided (every stride doubled: `base[..., ::2]`), row_strided (rows with a gap of 7 elements:
  * `base[..., :n]`), offset (3 elements into the storage), expanded (dim 0 has stride 0),
  * channels_last (4-d). INVALID if unknown or not applicable to that many dims; LIMIT over
  * KGB_LIMIT_TENSOR_BYTES or KGB_MAX_DIMS. */
-KGB_MUST_CHECK int kgb_view_layout(struct kgb_view *view, enum kgb_dtype dtype,
-				   const int64_t *sizes, int ndim, const char *layout,
-				   struct kgb_err *err);
+KGB_MUST_CHECK int kgb_tensor_view_layout(struct kgb_tensor_view *view, enum kgb_dtype dtype,
+					  const int64_t *sizes, int ndim, const char *layout,
+					  struct kgb_err *err);
 /** Of complex numbers a view of their real and imaginary parts, which a last dim of size 2 tells
  * apart; of others the same view. */
-struct kgb_view kgb_view_parts(const struct kgb_view *view);
+struct kgb_tensor_view kgb_tensor_view_parts(const struct kgb_tensor_view *view);
 /** INVALID if `layout` is unknown, or, for something that results are written to, lets elements
  * overlap (expanded). */
 KGB_MUST_CHECK int kgb_layout_check(const char *layout, bool is_written, struct kgb_err *err);
 /** Row-major element number -> multi-index. */
 void kgb_unravel(int64_t i, const int64_t *sizes, int ndim, int64_t *index);
 /** Row-major walk: element index (in elements of the storage) of the i-th element. */
-int64_t kgb_view_element(const struct kgb_view *view, int64_t i);
+int64_t kgb_tensor_view_element(const struct kgb_tensor_view *view, int64_t i);
 /** The same for all elements in turn: `at` is the storage index of the current element, at first
  * element 0. */
-struct kgb_view_walk {
-	const struct kgb_view *view; /* borrowed */
+struct kgb_tensor_view_walk {
+	const struct kgb_tensor_view *view; /* borrowed */
 	int64_t index[KGB_MAX_DIMS];
 	int64_t at;
 };
-void kgb_view_walk_init(struct kgb_view_walk *walk, const struct kgb_view *view);
+void kgb_tensor_view_walk_init(struct kgb_tensor_view_walk *walk,
+			       const struct kgb_tensor_view *view);
 /** Begin at the i-th element. */
-void kgb_view_walk_to(struct kgb_view_walk *walk, const struct kgb_view *view, int64_t i);
-void kgb_view_walk_next(struct kgb_view_walk *walk);
+void kgb_tensor_view_walk_to(struct kgb_tensor_view_walk *walk, const struct kgb_tensor_view *view,
+			     int64_t i);
+void kgb_tensor_view_walk_next(struct kgb_tensor_view_walk *walk);
 /** Can two elements lie at the same place? (Also said of some views where they do not.) */
-bool kgb_view_may_overlap(const struct kgb_view *view);
+bool kgb_tensor_view_may_overlap(const struct kgb_tensor_view *view);
 
 /** Elements first to first + n - 1, row-major, from `storage` to `out`, one behind the other. */
-void kgb_view_gather_part(const struct kgb_view *view, const void *storage, int64_t first,
-			  int64_t n, void *out);
+void kgb_tensor_view_gather_part(const struct kgb_tensor_view *view, const void *storage,
+				 int64_t first, int64_t n, void *out);
 /** And back. */
-void kgb_view_scatter_part(const struct kgb_view *view, const void *elements, int64_t first,
-			   int64_t n, void *storage);
+void kgb_tensor_view_scatter_part(const struct kgb_tensor_view *view, const void *elements,
+				  int64_t first, int64_t n, void *storage);
 /** All elements, by several threads where there are many. */
-void kgb_view_gather(const struct kgb_view *view, const void *storage, void *out);
+void kgb_tensor_view_gather(const struct kgb_tensor_view *view, const void *storage, void *out);
 /** Are the view's elements, bit by bit, those that lie one after the other in elements? */
-bool kgb_view_equal(const struct kgb_view *view, const void *storage, const void *elements);
+bool kgb_tensor_view_equal(const struct kgb_tensor_view *view, const void *storage,
+			   const void *elements);
 /** The elements, and nothing between them, from one storage to the same places of another. */
-void kgb_view_copy(const struct kgb_view *view, const void *from, void *to);
+void kgb_tensor_view_copy(const struct kgb_tensor_view *view, const void *from, void *to);
 
 /** "float32[33, 17] strides (1, 33) storage_offset 3" (strides only if not contiguous, offset only
  * if not 0); appends. */
-void kgb_view_describe(const struct kgb_view *view, struct kgb_buf *out);
+void kgb_tensor_view_describe(const struct kgb_tensor_view *view, struct kgb_buf *out);
 
 #endif

@@ -89,7 +89,7 @@ static bool repeats(const double *u, size_t n)
 	return !fair;
 }
 
-const char *kgb_uniform_doubt(const double *u, size_t n)
+const char *kgb_uniformity_doubt(const double *u, size_t n)
 {
 	size_t n_end = n < END ? n : END;
 
@@ -105,7 +105,7 @@ const char *kgb_uniform_doubt(const double *u, size_t n)
 			     : NULL;
 }
 
-const char *kgb_uniform_relation(const double *a, const double *b, size_t n)
+const char *kgb_uniformity_relation(const double *a, const double *b, size_t n)
 {
 	KGB_AUTO(free) uint64_t *first = halves_of(a, n);
 	KGB_AUTO(free) uint64_t *second = halves_of(b, n);
@@ -127,7 +127,7 @@ static int compare_doubles(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-const char *kgb_uniform_coarse(double *values, size_t n)
+const char *kgb_uniformity_coarse(double *values, size_t n)
 {
 	double expected = MOST_PROBABLE * (double)n * ((double)n - 1) / 2;
 	double count = 0;

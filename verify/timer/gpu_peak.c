@@ -49,10 +49,10 @@ static double round_bandwidth(const struct kgb_exec_machine *m)
 	return seen < 0.85 * peak ? peak : seen * 1.03;
 }
 
-int kgb_machine_take(const struct kgb_exec_machine *measured, struct kgb_machine *out,
-		     struct kgb_err *err)
+int kgb_gpu_peak_take(const struct kgb_exec_machine *measured, struct kgb_gpu_peak *out,
+		      struct kgb_err *err)
 {
-	struct kgb_machine made = {
+	struct kgb_gpu_peak made = {
 		.cc_major = measured->cc_major,
 		.cc_minor = measured->cc_minor,
 		.n_sms = measured->n_sms,
@@ -96,7 +96,7 @@ struct rates {
 	double float16, int8, float64;
 };
 
-static const struct rates *find_rates(const struct kgb_machine *machine)
+static const struct rates *find_rates(const struct kgb_gpu_peak *machine)
 {
 	static const struct rates all[] = {
 		{7, 0, 1024, 1024, 64},    {7, 5, 1024, 2048, 4},     {8, 0, 2048, 4096, 128},
@@ -139,14 +139,14 @@ static double rate_of(const struct rates *rates, enum kgb_dtype dtype)
 	KGB_UNREACHABLE();
 }
 
-double kgb_machine_flops_per_s(const struct kgb_machine *machine, enum kgb_dtype dtype)
+double kgb_gpu_peak_flops_per_s(const struct kgb_gpu_peak *machine, enum kgb_dtype dtype)
 {
 	const struct rates *rates = find_rates(machine);
 
 	return rates ? rate_of(rates, dtype) * machine->n_sms * machine->sm_mhz * 1e6 : 0;
 }
 
-void kgb_machine_write(const struct kgb_machine *machine, struct kgb_jsonw *w)
+void kgb_gpu_peak_write(const struct kgb_gpu_peak *machine, struct kgb_jsonw *w)
 {
 	kgb_jsonw_object(w);
 	kgb_jsonw_kstr(w, "name", machine->name);
@@ -182,15 +182,15 @@ struct entry {
 	uint64_t bytes_per_s, launch_floor_ns;
 };
 
-bool kgb_machine_recall(struct kgb_exec_machine *machine, const struct kgb_store *store,
-			int64_t *out_age_ms)
+bool kgb_gpu_peak_recall(struct kgb_exec_machine *machine, const struct kgb_disk_cache *store,
+			 int64_t *out_age_ms)
 {
 	KGB_AUTO(buf) struct kgb_buf bytes = KGB_BUF_INIT(0);
 	struct entry entry;
 	char key[KGB_SHA256_HEX_LEN];
 
 	make_key(machine, key);
-	if (!kgb_store_get(store, key, &bytes) || bytes.len != sizeof(entry))
+	if (!kgb_disk_cache_get(store, key, &bytes) || bytes.len != sizeof(entry))
 		return false;
 	memcpy(&entry, bytes.ptr, sizeof(entry));
 	machine->bytes_per_s = entry.bytes_per_s;
@@ -199,7 +199,7 @@ bool kgb_machine_recall(struct kgb_exec_machine *machine, const struct kgb_store
 	return true;
 }
 
-void kgb_machine_keep(const struct kgb_exec_machine *machine, const struct kgb_store *store)
+void kgb_gpu_peak_keep(const struct kgb_exec_machine *machine, const struct kgb_disk_cache *store)
 {
 	const struct entry entry = {.wall_ms = kgb_wall_ms(),
 				    .bytes_per_s = machine->bytes_per_s,
@@ -207,7 +207,7 @@ void kgb_machine_keep(const struct kgb_exec_machine *machine, const struct kgb_s
 	char key[KGB_SHA256_HEX_LEN];
 
 	make_key(machine, key);
-	kgb_store_put(store, key, &entry, sizeof(entry));
+	kgb_disk_cache_put(store, key, &entry, sizeof(entry));
 }
 
 /* ---- */
@@ -223,8 +223,8 @@ static void merge(struct kgb_exec_machine *machine, const struct kgb_exec_machin
 
 /* From the cache. False: nothing there, or too old; *out_earlier has what it was, figures 0 when
  * there was nothing. */
-static bool recall(const struct kgb_exec_machine *identity, const struct kgb_store *store,
-		   struct kgb_exec_machine *out_earlier, struct kgb_machine *out)
+static bool recall(const struct kgb_exec_machine *identity, const struct kgb_disk_cache *store,
+		   struct kgb_exec_machine *out_earlier, struct kgb_gpu_peak *out)
 {
 	struct kgb_err ignored = KGB_ERR_INIT;
 	int64_t age_ms = -1;
@@ -232,8 +232,8 @@ static bool recall(const struct kgb_exec_machine *identity, const struct kgb_sto
 	*out_earlier = *identity;
 	out_earlier->bytes_per_s = out_earlier->launch_floor_ns = out_earlier->n_wrong = 0;
 	if (!identity->uuid[0] || !identity->driver[0] ||
-	    !kgb_machine_recall(out_earlier, store, &age_ms) ||
-	    kgb_machine_take(out_earlier, out, &ignored) < 0) {
+	    !kgb_gpu_peak_recall(out_earlier, store, &age_ms) ||
+	    kgb_gpu_peak_take(out_earlier, out, &ignored) < 0) {
 		out_earlier->bytes_per_s = out_earlier->launch_floor_ns = 0;
 		return false;
 	}
@@ -241,48 +241,48 @@ static bool recall(const struct kgb_exec_machine *identity, const struct kgb_sto
 	return age_ms >= 0 && age_ms < DAY_MS;
 }
 
-static int measure(struct kgb_exec *exec, const struct kgb_store *store, struct kgb_machine *out,
-		   int64_t timeout_ms, struct kgb_err *err)
+static int measure(struct kgb_exec_client *exec, const struct kgb_disk_cache *store,
+		   struct kgb_gpu_peak *out, int64_t timeout_ms, struct kgb_err *err)
 {
 	struct kgb_exec_machine earlier;
 
 	if (recall(&exec->machine, store, &earlier, out))
 		return 0;
-	if (kgb_exec_measure(exec, timeout_ms, err) != KGB_EXEC_DONE)
+	if (kgb_exec_client_measure(exec, timeout_ms, err) != KGB_EXEC_DONE)
 		return -1;
 	if (earlier.bytes_per_s > 0)
 		merge(&exec->machine, &earlier);
-	if (kgb_machine_take(&exec->machine, out, err) < 0)
+	if (kgb_gpu_peak_take(&exec->machine, out, err) < 0)
 		return -1;
 	if (exec->machine.uuid[0] && exec->machine.driver[0])
-		kgb_machine_keep(&exec->machine, store);
+		kgb_gpu_peak_keep(&exec->machine, store);
 	return 0;
 }
 
-static int find(struct kgb_machine *out, const struct kgb_exec_spec *spec,
-		const struct kgb_exec_machine *identity, const struct kgb_store *store,
+static int find(struct kgb_gpu_peak *out, const struct kgb_exec_spec *spec,
+		const struct kgb_exec_machine *identity, const struct kgb_disk_cache *store,
 		int64_t timeout_ms, struct kgb_err *err)
 {
 	struct kgb_exec_machine earlier;
-	struct kgb_exec exec;
+	struct kgb_exec_client exec;
 
 	if (identity && recall(identity, store, &earlier, out))
 		return 0;
-	if (kgb_exec_start(&exec, spec, timeout_ms, err) != KGB_EXEC_DONE)
+	if (kgb_exec_client_start(&exec, spec, timeout_ms, err) != KGB_EXEC_DONE)
 		return -1;
 	int rc = measure(&exec, store, out, timeout_ms, err);
-	kgb_exec_stop(&exec);
+	kgb_exec_client_stop(&exec);
 	return rc < 0 ? kgb_ctx(err, "what the GPU can do") : 0;
 }
 
-int kgb_machine_find(struct kgb_machine *out, const struct kgb_exec_spec *spec,
-		     const struct kgb_exec_machine *identity, const char *cache_dir,
-		     int64_t timeout_ms, struct kgb_err *err)
+int kgb_gpu_peak_find(struct kgb_gpu_peak *out, const struct kgb_exec_spec *spec,
+		      const struct kgb_exec_machine *identity, const char *cache_dir,
+		      int64_t timeout_ms, struct kgb_err *err)
 {
-	struct kgb_store *store =
-		kgb_store_try(cache_dir, KGB_MACHINE_ENTRY_MAX, KGB_MACHINE_TOTAL_MAX);
+	struct kgb_disk_cache *store =
+		kgb_disk_cache_try(cache_dir, KGB_MACHINE_ENTRY_MAX, KGB_MACHINE_TOTAL_MAX);
 	int rc = find(out, spec, identity, store, timeout_ms, err);
 
-	kgb_store_free(store);
+	kgb_disk_cache_free(store);
 	return rc;
 }

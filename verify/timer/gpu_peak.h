@@ -18,7 +18,7 @@
 #define KGB_MACHINE_ENTRY_MAX ((size_t)1 << 10)
 #define KGB_MACHINE_TOTAL_MAX (UINT64_C(4) << 20)
 
-struct kgb_machine {
+struct kgb_gpu_peak {
 	char name[128]; /* "NVIDIA H200" */
 	char uuid[48]; /* "GPU-01234567-..." */
 	char driver[32]; /* "580.159.03"; "" unknown */
@@ -36,27 +36,27 @@ struct kgb_machine {
  * before it got a plan, spares the process that finds out which GPU this is (NULL: not known). Else
  * a kgb-exec of its own measures it, some 200 ms, and that is kept. Nobody else should use the GPU
  * meanwhile. */
-KGB_MUST_CHECK int kgb_machine_find(struct kgb_machine *out, const struct kgb_exec_spec *spec,
-				    const struct kgb_exec_machine *identity, const char *cache_dir,
-				    int64_t timeout_ms, struct kgb_err *err);
+KGB_MUST_CHECK int kgb_gpu_peak_find(struct kgb_gpu_peak *out, const struct kgb_exec_spec *spec,
+				     const struct kgb_exec_machine *identity, const char *cache_dir,
+				     int64_t timeout_ms, struct kgb_err *err);
 
 /** Operations per second that no kernel on such data exceeds; 0: unknown. A multiplication and an
  * addition are two. */
-double kgb_machine_flops_per_s(const struct kgb_machine *machine, enum kgb_dtype dtype);
+double kgb_gpu_peak_flops_per_s(const struct kgb_gpu_peak *machine, enum kgb_dtype dtype);
 
 /** An object of all figures. */
-void kgb_machine_write(const struct kgb_machine *machine, struct kgb_jsonw *w);
+void kgb_gpu_peak_write(const struct kgb_gpu_peak *machine, struct kgb_jsonw *w);
 
 /** Figures as kgb-exec measured them, checked and rounded in the candidate's favour. INVALID names
  * one that no GPU has, FAILED that memory does not hold what is written to it. */
-KGB_MUST_CHECK int kgb_machine_take(const struct kgb_exec_machine *measured,
-				    struct kgb_machine *out, struct kgb_err *err);
+KGB_MUST_CHECK int kgb_gpu_peak_take(const struct kgb_exec_machine *measured,
+				     struct kgb_gpu_peak *out, struct kgb_err *err);
 
 /** Fill in bytes_per_s and launch_floor_ns as they were kept for this GPU (uuid) and driver. False
  * when nothing was. *out_age_ms may be negative: clocks are set back. */
-bool kgb_machine_recall(struct kgb_exec_machine *machine, const struct kgb_store *store,
-			int64_t *out_age_ms);
+bool kgb_gpu_peak_recall(struct kgb_exec_machine *machine, const struct kgb_disk_cache *store,
+			 int64_t *out_age_ms);
 /** Keep them. */
-void kgb_machine_keep(const struct kgb_exec_machine *machine, const struct kgb_store *store);
+void kgb_gpu_peak_keep(const struct kgb_exec_machine *machine, const struct kgb_disk_cache *store);
 
 #endif

@@ -36,7 +36,7 @@ static void on_callback(void *payload, CUpti_CallbackDomain domain, CUpti_Callba
 	struct kgb_capture *capture = payload;
 	const CUpti_CallbackData *data = raw;
 	const struct kgb_watched *row;
-	struct kgb_call call;
+	struct kgb_driver_call call;
 
 	if (domain != CUPTI_CB_DOMAIN_DRIVER_API)
 		return;
@@ -49,7 +49,7 @@ static void on_callback(void *payload, CUpti_CallbackDomain domain, CUpti_Callba
 	    (data->callbackSite == CUPTI_API_ENTER) != ((row->flags & KGB_WATCH_ON_ENTRY) != 0) ||
 	    ((row->flags & KGB_WATCH_IN_WINDOW) && !atomic_load(&capture->in_window)))
 		return;
-	call = (struct kgb_call){
+	call = (struct kgb_driver_call){
 		.tracer = &capture->tracer,
 		.params = data->functionParams,
 		.name = row->name,

@@ -47,7 +47,8 @@ static int load_params(struct kgb_function *fn, const struct kgb_cuda *cu, bool 
 			cap = cap ? 2 * cap : 16;
 			fn->params = kgb_xreallocarray(fn->params, cap, sizeof(fn->params[0]));
 		}
-		fn->params[fn->n_params++] = (struct kgb_param){(uint32_t)offset, (uint32_t)bytes};
+		fn->params[fn->n_params++] =
+			(struct kgb_kernel_param){(uint32_t)offset, (uint32_t)bytes};
 		if (offset + bytes > fn->params_bytes)
 			fn->params_bytes = (uint32_t)(offset + bytes);
 	}
@@ -129,7 +130,7 @@ struct kgb_function *kgb_functions_get(struct kgb_functions *functions, const st
 	CUmodule module = NULL;
 	uint64_t known;
 
-	if (kgb_map_get(&functions->by_handle, handle, &known))
+	if (kgb_id_map_get(&functions->by_handle, handle, &known))
 		return (struct kgb_function *)(uintptr_t)known;
 	fn = kgb_xcalloc(1, sizeof(*fn));
 	fn->handle = handle;
@@ -140,7 +141,7 @@ struct kgb_function *kgb_functions_get(struct kgb_functions *functions, const st
 		load_kernel(fn, cu, images);
 	if (fn->image == 0 && !fn->unusable)
 		fn->unusable = "kernel of an unknown image";
-	kgb_map_put(&functions->by_handle, handle, (uint64_t)(uintptr_t)fn);
+	kgb_id_map_put(&functions->by_handle, handle, (uint64_t)(uintptr_t)fn);
 	return fn;
 }
 
@@ -174,7 +175,7 @@ void kgb_functions_attribute_set(struct kgb_functions *functions)
 	size_t i = 0;
 	uint64_t key, value;
 
-	while (kgb_map_next(&functions->by_handle, &i, &key, &value))
+	while (kgb_id_map_next(&functions->by_handle, &i, &key, &value))
 		((struct kgb_function *)(uintptr_t)value)->carveout_known = false;
 }
 
@@ -187,32 +188,32 @@ static void function_free(struct kgb_function *fn)
 
 void kgb_functions_forget(struct kgb_functions *functions, uint32_t image)
 {
-	struct kgb_map kept = {0};
+	struct kgb_id_map kept = {0};
 	size_t i = 0;
 	uint64_t key, value;
 
-	while (kgb_map_next(&functions->by_handle, &i, &key, &value)) {
+	while (kgb_id_map_next(&functions->by_handle, &i, &key, &value)) {
 		struct kgb_function *fn = (struct kgb_function *)(uintptr_t)value;
 
 		if (image == 0 || fn->image == image || fn->image == 0)
 			function_free(fn);
 		else
-			kgb_map_put(&kept, key, value);
+			kgb_id_map_put(&kept, key, value);
 	}
-	kgb_map_release(&functions->by_handle);
+	kgb_id_map_release(&functions->by_handle);
 	functions->by_handle = kept;
 }
 
 void kgb_functions_release(struct kgb_functions *functions)
 {
 	kgb_functions_forget(functions, 0);
-	kgb_map_release(&functions->by_handle);
+	kgb_id_map_release(&functions->by_handle);
 }
 
 /* ---- Packing ---- */
 
-static int check_layout(const struct kgb_param *layout, size_t n, size_t cap, uint32_t *bytes,
-			struct kgb_err *err)
+static int check_layout(const struct kgb_kernel_param *layout, size_t n, size_t cap,
+			uint32_t *bytes, struct kgb_err *err)
 {
 	uint64_t end = 0;
 
@@ -229,7 +230,7 @@ static int check_layout(const struct kgb_param *layout, size_t n, size_t cap, ui
 	return 0;
 }
 
-int kgb_params_pack(const struct kgb_param *layout, size_t n, void *const *values,
+int kgb_params_pack(const struct kgb_kernel_param *layout, size_t n, void *const *values,
 		    unsigned char *out, size_t cap, uint32_t *bytes, struct kgb_err *err)
 {
 	uint32_t end = 0;
@@ -249,7 +250,7 @@ int kgb_params_pack(const struct kgb_param *layout, size_t n, void *const *value
 	return 0;
 }
 
-int kgb_params_take(const struct kgb_param *layout, size_t n, void *const *extra,
+int kgb_params_take(const struct kgb_kernel_param *layout, size_t n, void *const *extra,
 		    unsigned char *out, size_t cap, uint32_t *bytes, struct kgb_err *err)
 {
 	const unsigned char *from = NULL;

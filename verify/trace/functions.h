@@ -11,7 +11,7 @@
 #include "verify/trace/images.h"
 #include "verify/trace/map.h"
 
-struct kgb_param {
+struct kgb_kernel_param {
 	uint32_t offset, bytes;
 };
 
@@ -20,7 +20,7 @@ struct kgb_function {
 	char *name; /* owned; symbol, mangled */
 	const char *unusable; /* static text: why its launches cannot be recorded; NULL: they can */
 	uint32_t image;
-	struct kgb_param *params; /* owned, in the order of the arguments */
+	struct kgb_kernel_param *params; /* owned, in the order of the arguments */
 	size_t n_params;
 	uint32_t params_bytes; /* of the packed buffer */
 	CUfunction function; /* for attributes; NULL when there is none */
@@ -30,7 +30,7 @@ struct kgb_function {
 };
 
 struct kgb_functions {
-	struct kgb_map by_handle; /* handle -> struct kgb_function *, owned */
+	struct kgb_id_map by_handle; /* handle -> struct kgb_function *, owned */
 };
 
 /** Never NULL; valid until the function is forgotten. */
@@ -46,12 +46,12 @@ void kgb_functions_release(struct kgb_functions *functions);
 
 /** Put argument i, found at values[i], where the kernel's parameter buffer has it; gaps are zero.
  * INVALID when an argument is missing, or the layout does not fit in `cap` bytes. */
-KGB_MUST_CHECK int kgb_params_pack(const struct kgb_param *layout, size_t n, void *const *values,
-				   unsigned char *out, size_t cap, uint32_t *bytes,
-				   struct kgb_err *err);
+KGB_MUST_CHECK int kgb_params_pack(const struct kgb_kernel_param *layout, size_t n,
+				   void *const *values, unsigned char *out, size_t cap,
+				   uint32_t *bytes, struct kgb_err *err);
 /** The same for the `extra` argument of a launch: a buffer that the caller has packed already. */
-KGB_MUST_CHECK int kgb_params_take(const struct kgb_param *layout, size_t n, void *const *extra,
-				   unsigned char *out, size_t cap, uint32_t *bytes,
-				   struct kgb_err *err);
+KGB_MUST_CHECK int kgb_params_take(const struct kgb_kernel_param *layout, size_t n,
+				   void *const *extra, unsigned char *out, size_t cap,
+				   uint32_t *bytes, struct kgb_err *err);
 
 #endif

@@ -115,8 +115,8 @@ static const char *build_copy(struct kgb_tracer *tracer, CUgraphNode node, struc
 			  params.srcZ, &src) ||
 	    !side_address(params.dstMemoryType, params.dstDevice, params.dstXInBytes, params.dstY,
 			  params.dstZ, &dst) ||
-	    kgb_tracer_place(tracer, src) != KGB_PLACE_DEVICE ||
-	    kgb_tracer_place(tracer, dst) != KGB_PLACE_DEVICE)
+	    kgb_tracer_place(tracer, src) != KGB_SPACE_DEVICE ||
+	    kgb_tracer_place(tracer, dst) != KGB_SPACE_DEVICE)
 		return "graph copy that is not plain";
 	*op = (struct kgb_op){.kind = KGB_OP_COPY};
 	op->copy.dst = dst;
@@ -244,7 +244,7 @@ static struct kgb_graph *find(const struct kgb_tracer *tracer, CUgraphExec exec)
 {
 	uint64_t value = 0;
 
-	kgb_map_get(&tracer->graphs, (uint64_t)(uintptr_t)exec, &value);
+	kgb_id_map_get(&tracer->graphs, (uint64_t)(uintptr_t)exec, &value);
 	return (struct kgb_graph *)(uintptr_t)value;
 }
 
@@ -260,7 +260,7 @@ void kgb_graphs_instantiate(struct kgb_tracer *tracer, CUgraphExec exec, CUgraph
 
 	kgb_graphs_destroy(tracer, exec);
 	fresh->why = build(tracer, graph, fresh);
-	kgb_map_put(&tracer->graphs, (uint64_t)(uintptr_t)exec, (uint64_t)(uintptr_t)fresh);
+	kgb_id_map_put(&tracer->graphs, (uint64_t)(uintptr_t)exec, (uint64_t)(uintptr_t)fresh);
 }
 
 void kgb_graphs_spoil(struct kgb_tracer *tracer, CUgraphExec exec, const char *why)
@@ -277,7 +277,7 @@ void kgb_graphs_destroy(struct kgb_tracer *tracer, CUgraphExec exec)
 
 	if (!graph)
 		return;
-	kgb_map_drop(&tracer->graphs, (uint64_t)(uintptr_t)exec);
+	kgb_id_map_drop(&tracer->graphs, (uint64_t)(uintptr_t)exec);
 	graph_free(graph);
 }
 
@@ -298,12 +298,12 @@ void kgb_graphs_launch(struct kgb_tracer *tracer, CUgraphExec exec, uint64_t str
 	}
 }
 
-void kgb_graphs_release(struct kgb_map *graphs)
+void kgb_graphs_release(struct kgb_id_map *graphs)
 {
 	size_t i = 0;
 	uint64_t key, value;
 
-	while (kgb_map_next(graphs, &i, &key, &value))
+	while (kgb_id_map_next(graphs, &i, &key, &value))
 		graph_free((struct kgb_graph *)(uintptr_t)value);
-	kgb_map_release(graphs);
+	kgb_id_map_release(graphs);
 }

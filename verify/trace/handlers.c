@@ -14,7 +14,7 @@
 /* As CU_STREAM_PER_THREAD, and the number of that stream in records. */
 #define STREAM_PER_THREAD 2
 
-static uint64_t stream_number(const struct kgb_call *call, CUstream stream)
+static uint64_t stream_number(const struct kgb_driver_call *call, CUstream stream)
 {
 	const uint64_t number = (uint64_t)(uintptr_t)stream;
 
@@ -24,7 +24,7 @@ static uint64_t stream_number(const struct kgb_call *call, CUstream stream)
 }
 
 /* What goes to a capturing stream is not done, but becomes part of a graph. */
-static bool capturing(const struct kgb_call *call, CUstream stream)
+static bool capturing(const struct kgb_driver_call *call, CUstream stream)
 {
 	CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
 
@@ -36,14 +36,14 @@ static bool capturing(const struct kgb_call *call, CUstream stream)
 	       status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
-static void on_capture_begin(const struct kgb_call *call)
+static void on_capture_begin(const struct kgb_driver_call *call)
 {
 	atomic_fetch_add(&call->tracer->captures, 1);
 }
 
 /* It is over too when the driver says that it went wrong (the 900s), but not when there was none.
  */
-static void on_capture_end(const struct kgb_call *call)
+static void on_capture_end(const struct kgb_driver_call *call)
 {
 	const bool over = call->result == CUDA_SUCCESS ||
 			  (call->result >= CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED &&
@@ -55,7 +55,7 @@ static void on_capture_end(const struct kgb_call *call)
 
 /* ---- Launches ---- */
 
-static void on_launch(const struct kgb_call *call)
+static void on_launch(const struct kgb_driver_call *call)
 {
 	PARAMS(cuLaunchKernel);
 	const struct kgb_launch_request request = {
@@ -71,7 +71,7 @@ static void on_launch(const struct kgb_call *call)
 		kgb_tracer_launch(call->tracer, stream_number(call, p->hStream), &request);
 }
 
-static void on_launch_ex(const struct kgb_call *call)
+static void on_launch_ex(const struct kgb_driver_call *call)
 {
 	PARAMS(cuLaunchKernelEx);
 	const CUlaunchConfig *config = p->config;
@@ -90,7 +90,7 @@ static void on_launch_ex(const struct kgb_call *call)
 		kgb_tracer_launch(call->tracer, stream_number(call, config->hStream), &request);
 }
 
-static void on_launch_cooperative(const struct kgb_call *call)
+static void on_launch_cooperative(const struct kgb_driver_call *call)
 {
 	PARAMS(cuLaunchCooperativeKernel);
 	CUlaunchAttribute attr;
@@ -113,7 +113,8 @@ static void on_launch_cooperative(const struct kgb_call *call)
 
 /* ---- Memsets ---- */
 
-static void record_memset(const struct kgb_call *call, CUstream stream, const struct kgb_op *wanted)
+static void record_memset(const struct kgb_driver_call *call, CUstream stream,
+			  const struct kgb_op *wanted)
 {
 	struct kgb_op op = *wanted;
 
@@ -126,7 +127,7 @@ static void record_memset(const struct kgb_call *call, CUstream stream, const st
 
 /* One handler for each width of element, plain and 2-D, waiting and asynchronous. */
 #define MEMSET(handler, function, field, size, stream)                          \
-	static void handler(const struct kgb_call *call)                        \
+	static void handler(const struct kgb_driver_call *call)                 \
 	{                                                                       \
 		PARAMS(function);                                               \
 		const struct kgb_op op = {                                      \
@@ -136,7 +137,7 @@ static void record_memset(const struct kgb_call *call, CUstream stream, const st
 		record_memset(call, (stream), &op);                             \
 	}
 #define MEMSET_2D(handler, function, field, size, stream)                                 \
-	static void handler(const struct kgb_call *call)                                  \
+	static void handler(const struct kgb_driver_call *call)                           \
 	{                                                                                 \
 		PARAMS(function);                                                         \
 		const struct kgb_op op = {                                                \
@@ -162,8 +163,8 @@ MEMSET_2D(on_memset_2d_32_async, cuMemsetD2D32Async, ui, 4, p->hStream)
 
 /* ---- Copies ---- */
 
-static void record_copy(const struct kgb_call *call, CUstream stream, uint64_t dst, uint64_t src,
-			uint64_t bytes)
+static void record_copy(const struct kgb_driver_call *call, CUstream stream, uint64_t dst,
+			uint64_t src, uint64_t bytes)
 {
 	if (!capturing(call, stream))
 		kgb_tracer_copy(call->tracer, stream_number(call, stream), dst, src, bytes,
@@ -171,7 +172,7 @@ static void record_copy(const struct kgb_call *call, CUstream stream, uint64_t d
 }
 
 #define COPY(handler, function, dst, src, stream)                                            \
-	static void handler(const struct kgb_call *call)                                     \
+	static void handler(const struct kgb_driver_call *call)                              \
 	{                                                                                    \
 		PARAMS(function);                                                            \
                                                                                              \
@@ -189,7 +190,7 @@ COPY(on_copy_dh_async, cuMemcpyDtoHAsync_v2, (uintptr_t)p->dstHost, p->srcDevice
 
 /* ---- Order between streams and the host ---- */
 
-static void record_order(const struct kgb_call *call, enum kgb_op_kind kind, CUstream stream,
+static void record_order(const struct kgb_driver_call *call, enum kgb_op_kind kind, CUstream stream,
 			 CUevent event)
 {
 	const struct kgb_op op = {
@@ -202,35 +203,35 @@ static void record_order(const struct kgb_call *call, enum kgb_op_kind kind, CUs
 		kgb_recorder_op(&call->tracer->recorder, &op);
 }
 
-static void on_event_record(const struct kgb_call *call)
+static void on_event_record(const struct kgb_driver_call *call)
 {
 	PARAMS(cuEventRecord);
 
 	record_order(call, KGB_OP_EVENT_RECORD, p->hStream, p->hEvent);
 }
 
-static void on_event_record_flags(const struct kgb_call *call)
+static void on_event_record_flags(const struct kgb_driver_call *call)
 {
 	PARAMS(cuEventRecordWithFlags);
 
 	record_order(call, KGB_OP_EVENT_RECORD, p->hStream, p->hEvent);
 }
 
-static void on_event_wait(const struct kgb_call *call)
+static void on_event_wait(const struct kgb_driver_call *call)
 {
 	PARAMS(cuStreamWaitEvent);
 
 	record_order(call, KGB_OP_EVENT_WAIT, p->hStream, p->hEvent);
 }
 
-static void on_stream_sync(const struct kgb_call *call)
+static void on_stream_sync(const struct kgb_driver_call *call)
 {
 	PARAMS(cuStreamSynchronize);
 
 	record_order(call, KGB_OP_SYNC, p->hStream, NULL);
 }
 
-static void on_sync(const struct kgb_call *call)
+static void on_sync(const struct kgb_driver_call *call)
 {
 	const struct kgb_op op = {.kind = KGB_OP_SYNC};
 
@@ -253,77 +254,77 @@ static void forget_handle(struct kgb_tracer *tracer, uint64_t handle)
 		kgb_functions_forget(&tracer->functions, id);
 }
 
-static void load_image(const struct kgb_call *call, enum kgb_image_handle kind, const void *handle,
-		       const void *image)
+static void load_image(const struct kgb_driver_call *call, enum kgb_image_handle kind,
+		       const void *handle, const void *image)
 {
 	forget_handle(call->tracer, number_of(handle));
 	kgb_images_load(&call->tracer->images, kind, number_of(handle), image);
 }
 
-static void load_image_file(const struct kgb_call *call, enum kgb_image_handle kind,
+static void load_image_file(const struct kgb_driver_call *call, enum kgb_image_handle kind,
 			    const void *handle, const char *path)
 {
 	forget_handle(call->tracer, number_of(handle));
 	kgb_images_load_file(&call->tracer->images, kind, number_of(handle), path);
 }
 
-static void on_module_file(const struct kgb_call *call)
+static void on_module_file(const struct kgb_driver_call *call)
 {
 	PARAMS(cuModuleLoad);
 
 	load_image_file(call, KGB_IMAGE_MODULE, *p->module, p->fname);
 }
 
-static void on_module_data(const struct kgb_call *call)
+static void on_module_data(const struct kgb_driver_call *call)
 {
 	PARAMS(cuModuleLoadData);
 
 	load_image(call, KGB_IMAGE_MODULE, *p->module, p->image);
 }
 
-static void on_module_data_ex(const struct kgb_call *call)
+static void on_module_data_ex(const struct kgb_driver_call *call)
 {
 	PARAMS(cuModuleLoadDataEx);
 
 	load_image(call, KGB_IMAGE_MODULE, *p->module, p->image);
 }
 
-static void on_module_fatbin(const struct kgb_call *call)
+static void on_module_fatbin(const struct kgb_driver_call *call)
 {
 	PARAMS(cuModuleLoadFatBinary);
 
 	load_image(call, KGB_IMAGE_MODULE, *p->module, p->fatCubin);
 }
 
-static void on_library_data(const struct kgb_call *call)
+static void on_library_data(const struct kgb_driver_call *call)
 {
 	PARAMS(cuLibraryLoadData);
 
 	load_image(call, KGB_IMAGE_LIBRARY, *p->library, p->code);
 }
 
-static void on_library_file(const struct kgb_call *call)
+static void on_library_file(const struct kgb_driver_call *call)
 {
 	PARAMS(cuLibraryLoadFromFile);
 
 	load_image_file(call, KGB_IMAGE_LIBRARY, *p->library, p->fileName);
 }
 
-static void on_module_unload(const struct kgb_call *call)
+static void on_module_unload(const struct kgb_driver_call *call)
 {
 	PARAMS(cuModuleUnload);
 
 	forget_handle(call->tracer, number_of(p->hmod));
 }
 
-static void on_library_unload(const struct kgb_call *call)
+static void on_library_unload(const struct kgb_driver_call *call)
 {
 	PARAMS(cuLibraryUnload);
 
 	forget_handle(call->tracer, number_of(p->library));
 }
 
-static void set_cache(const struct kgb_call *call, uint64_t handle, CUfunc_cache cache)
+static void set_cache(const struct kgb_driver_call *call, uint64_t handle, CUfunc_cache cache)
 {
 	struct kgb_tracer *tracer = call->tracer;
 
@@ -331,28 +332,28 @@ static void set_cache(const struct kgb_call *call, uint64_t handle, CUfunc_cache
 	kgb_functions_attribute_set(&tracer->functions);
 }
 
-static void on_function_cache(const struct kgb_call *call)
+static void on_function_cache(const struct kgb_driver_call *call)
 {
 	PARAMS(cuFuncSetCacheConfig);
 
 	set_cache(call, number_of(p->hfunc), p->config);
 }
 
-static void on_kernel_cache(const struct kgb_call *call)
+static void on_kernel_cache(const struct kgb_driver_call *call)
 {
 	PARAMS(cuKernelSetCacheConfig);
 
 	set_cache(call, number_of(p->kernel), p->config);
 }
 
-static void on_function_attribute(const struct kgb_call *call)
+static void on_function_attribute(const struct kgb_driver_call *call)
 {
 	kgb_functions_attribute_set(&call->tracer->functions);
 }
 
 /* Variables of modules hold state that no plan restores. Asking for an address is harmless (the
  * CUDA runtime does it on its own), using it is not. The caller may have left out either result. */
-static void on_module_global(const struct kgb_call *call)
+static void on_module_global(const struct kgb_driver_call *call)
 {
 	PARAMS(cuModuleGetGlobal_v2);
 	CUdeviceptr address = 0;
@@ -362,7 +363,7 @@ static void on_module_global(const struct kgb_call *call)
 		kgb_ranges_put(&call->tracer->globals, address, bytes);
 }
 
-static void on_library_global(const struct kgb_call *call)
+static void on_library_global(const struct kgb_driver_call *call)
 {
 	PARAMS(cuLibraryGetGlobal);
 	CUdeviceptr address = 0;
@@ -375,21 +376,21 @@ static void on_library_global(const struct kgb_call *call)
 
 /* ---- Memory ---- */
 
-static void on_alloc(const struct kgb_call *call)
+static void on_alloc(const struct kgb_driver_call *call)
 {
 	PARAMS(cuMemAlloc_v2);
 
 	kgb_tracer_foreign(call->tracer, *p->dptr, p->bytesize);
 }
 
-static void on_alloc_pitch(const struct kgb_call *call)
+static void on_alloc_pitch(const struct kgb_driver_call *call)
 {
 	PARAMS(cuMemAllocPitch_v2);
 
 	kgb_tracer_foreign(call->tracer, *p->dptr, *p->pPitch * p->Height);
 }
 
-static void on_alloc_async(const struct kgb_call *call)
+static void on_alloc_async(const struct kgb_driver_call *call)
 {
 	PARAMS(cuMemAllocAsync);
 
@@ -397,7 +398,7 @@ static void on_alloc_async(const struct kgb_call *call)
 		kgb_tracer_foreign(call->tracer, *p->dptr, p->bytesize);
 }
 
-static void on_alloc_from_pool(const struct kgb_call *call)
+static void on_alloc_from_pool(const struct kgb_driver_call *call)
 {
 	PARAMS(cuMemAllocFromPoolAsync);
 
@@ -405,14 +406,14 @@ static void on_alloc_from_pool(const struct kgb_call *call)
 		kgb_tracer_foreign(call->tracer, *p->dptr, p->bytesize);
 }
 
-static void on_free(const struct kgb_call *call)
+static void on_free(const struct kgb_driver_call *call)
 {
 	PARAMS(cuMemFree_v2);
 
 	kgb_tracer_foreign_gone(call->tracer, p->dptr, 0);
 }
 
-static void on_free_async(const struct kgb_call *call)
+static void on_free_async(const struct kgb_driver_call *call)
 {
 	PARAMS(cuMemFreeAsync);
 
@@ -421,7 +422,7 @@ static void on_free_async(const struct kgb_call *call)
 }
 
 /* Pages of ours that somebody else moves about are no longer what the judge thinks. */
-static void guard_own_ranges(const struct kgb_call *call, uint64_t address, uint64_t bytes)
+static void guard_own_ranges(const struct kgb_driver_call *call, uint64_t address, uint64_t bytes)
 {
 	const uint64_t end = bytes > UINT64_MAX - address ? UINT64_MAX : address + bytes;
 
@@ -430,7 +431,7 @@ static void guard_own_ranges(const struct kgb_call *call, uint64_t address, uint
 		kgb_tracer_stick(call->tracer, "mapping over the arena or the pool");
 }
 
-static void on_map(const struct kgb_call *call)
+static void on_map(const struct kgb_driver_call *call)
 {
 	PARAMS(cuMemMap);
 
@@ -438,7 +439,7 @@ static void on_map(const struct kgb_call *call)
 	kgb_tracer_foreign(call->tracer, p->ptr, p->size);
 }
 
-static void on_unmap(const struct kgb_call *call)
+static void on_unmap(const struct kgb_driver_call *call)
 {
 	PARAMS(cuMemUnmap);
 
@@ -447,12 +448,12 @@ static void on_unmap(const struct kgb_call *call)
 }
 
 /* Numbers that were no host pointers may have become some. */
-static void on_host_memory(const struct kgb_call *call)
+static void on_host_memory(const struct kgb_driver_call *call)
 {
-	kgb_map_release(&call->tracer->checked);
+	kgb_id_map_release(&call->tracer->checked);
 }
 
-static void on_managed_memory(const struct kgb_call *call)
+static void on_managed_memory(const struct kgb_driver_call *call)
 {
 	on_host_memory(call);
 	kgb_recorder_unsupported(&call->tracer->recorder, 0, call->name);
@@ -460,7 +461,7 @@ static void on_managed_memory(const struct kgb_call *call)
 
 /* ---- Graphs ---- */
 
-static void on_instantiate(const struct kgb_call *call)
+static void on_instantiate(const struct kgb_driver_call *call)
 {
 	/* All variants begin with these two. */
 	PARAMS(cuGraphInstantiate_v2);
@@ -468,7 +469,7 @@ static void on_instantiate(const struct kgb_call *call)
 	kgb_graphs_instantiate(call->tracer, *p->phGraphExec, p->hGraph);
 }
 
-static void on_graph_launch(const struct kgb_call *call)
+static void on_graph_launch(const struct kgb_driver_call *call)
 {
 	PARAMS(cuGraphLaunch);
 
@@ -477,14 +478,14 @@ static void on_graph_launch(const struct kgb_call *call)
 }
 
 /* Every function that changes an executable graph has it as its first argument. */
-static void on_graph_change(const struct kgb_call *call)
+static void on_graph_change(const struct kgb_driver_call *call)
 {
 	PARAMS(cuGraphExecDestroy);
 
 	kgb_graphs_spoil(call->tracer, p->hGraphExec, "graph that was changed after it was made");
 }
 
-static void on_graph_destroy(const struct kgb_call *call)
+static void on_graph_destroy(const struct kgb_driver_call *call)
 {
 	PARAMS(cuGraphExecDestroy);
 
@@ -493,18 +494,18 @@ static void on_graph_destroy(const struct kgb_call *call)
 
 /* ---- What no replay can repeat ---- */
 
-static void on_unsupported(const struct kgb_call *call)
+static void on_unsupported(const struct kgb_driver_call *call)
 {
 	kgb_recorder_unsupported(&call->tracer->recorder, 0, call->name);
 }
 
 /* Memory or a context that others can reach spoils later windows too. */
-static void on_sticky(const struct kgb_call *call)
+static void on_sticky(const struct kgb_driver_call *call)
 {
 	kgb_tracer_stick(call->tracer, call->name);
 }
 
-static void on_context_gone(const struct kgb_call *call)
+static void on_context_gone(const struct kgb_driver_call *call)
 {
 	kgb_functions_forget(&call->tracer->functions, 0);
 	kgb_tracer_stick(call->tracer, call->name);

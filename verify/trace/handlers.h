@@ -10,7 +10,7 @@
 #include "verify/trace/tracer.h"
 
 /** One call of a driver function. */
-struct kgb_call {
+struct kgb_driver_call {
 	struct kgb_tracer *tracer;
 	const void *params; /* the struct that CUPTI defines for the function */
 	const char *name;
@@ -30,7 +30,7 @@ enum {
 struct kgb_watched {
 	uint16_t id; /* CUpti_driver_api_trace_cbid */
 	uint16_t flags;
-	void (*handler)(const struct kgb_call *call);
+	void (*handler)(const struct kgb_driver_call *call);
 	const char *name;
 };
 

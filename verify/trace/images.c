@@ -225,7 +225,7 @@ static void bind_handle(struct kgb_images *images, enum kgb_image_handle kind, u
 	/* A handle that the driver gives out again belongs to the new image. This may move the
 	 * entries. */
 	kgb_images_unload(images, handle);
-	kgb_map_put(&images->handles, handle, value);
+	kgb_id_map_put(&images->handles, handle, value);
 }
 
 static void refuse(struct kgb_images *images, enum kgb_image_handle kind, uint64_t handle,
@@ -345,7 +345,7 @@ uint32_t kgb_images_unload(struct kgb_images *images, uint64_t handle)
 
 	if (!entry)
 		return 0;
-	kgb_map_drop(&images->handles, handle);
+	kgb_id_map_drop(&images->handles, handle);
 	entry->n_handles--;
 	if (entry->n_handles == 0 && !entry->used)
 		forget(images, entry);
@@ -356,7 +356,7 @@ uint32_t kgb_images_of(const struct kgb_images *images, uint64_t handle)
 {
 	uint64_t id = 0;
 
-	return kgb_map_get(&images->handles, handle, &id) ? (uint32_t)id : 0;
+	return kgb_id_map_get(&images->handles, handle, &id) ? (uint32_t)id : 0;
 }
 
 bool kgb_images_next_library(const struct kgb_images *images, size_t *i, uint64_t *handle,
@@ -364,7 +364,7 @@ bool kgb_images_next_library(const struct kgb_images *images, size_t *i, uint64_
 {
 	uint64_t value;
 
-	while (kgb_map_next(&images->handles, i, handle, &value)) {
+	while (kgb_id_map_next(&images->handles, i, handle, &value)) {
 		if (value & LIBRARY_FLAG) {
 			*id = (uint32_t)value;
 			return true;
@@ -410,6 +410,6 @@ void kgb_images_release(struct kgb_images *images)
 	for (size_t i = 0; i < images->n; i++)
 		kgb_free(images->items[i].owned);
 	kgb_free(images->items);
-	kgb_map_release(&images->handles);
+	kgb_id_map_release(&images->handles);
 	*images = (struct kgb_images){0};
 }

@@ -30,7 +30,7 @@ struct kgb_images {
 	struct kgb_image_entry *items; /* owned, sorted by id */
 	size_t n, cap;
 	uint32_t last_id;
-	struct kgb_map handles; /* handle -> id and whether it is a library */
+	struct kgb_id_map handles; /* handle -> id and whether it is a library */
 	uint64_t owned_bytes;
 };
 

@@ -5,14 +5,14 @@
 
 /* Linear probing in a power of two, at most two thirds full. */
 
-static size_t home_of(const struct kgb_map *map, uint64_t key)
+static size_t home_of(const struct kgb_id_map *map, uint64_t key)
 {
 	/* Fibonacci hashing: handles differ in their middle bits. */
 	return (size_t)((key * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & (map->cap - 1);
 }
 
 /* The slot of `key`, or the free one where it would go. */
-static size_t slot_of(const struct kgb_map *map, uint64_t key)
+static size_t slot_of(const struct kgb_id_map *map, uint64_t key)
 {
 	size_t i = home_of(map, key);
 
@@ -21,9 +21,9 @@ static size_t slot_of(const struct kgb_map *map, uint64_t key)
 	return i;
 }
 
-static void grow(struct kgb_map *map)
+static void grow(struct kgb_id_map *map)
 {
-	struct kgb_map bigger = {.cap = map->cap ? 2 * map->cap : 64, .n = map->n};
+	struct kgb_id_map bigger = {.cap = map->cap ? 2 * map->cap : 64, .n = map->n};
 
 	bigger.slots = kgb_xcalloc(bigger.cap, sizeof(bigger.slots[0]));
 	for (size_t i = 0; i < map->cap; i++) {
@@ -34,31 +34,31 @@ static void grow(struct kgb_map *map)
 	*map = bigger;
 }
 
-bool kgb_map_get(const struct kgb_map *map, uint64_t key, uint64_t *value)
+bool kgb_id_map_get(const struct kgb_id_map *map, uint64_t key, uint64_t *value)
 {
 	if (map->n == 0)
 		return false;
 
-	const struct kgb_map_slot *slot = &map->slots[slot_of(map, key)];
+	const struct kgb_id_map_slot *slot = &map->slots[slot_of(map, key)];
 
 	if (slot->taken && value)
 		*value = slot->value;
 	return slot->taken;
 }
 
-void kgb_map_put(struct kgb_map *map, uint64_t key, uint64_t value)
+void kgb_id_map_put(struct kgb_id_map *map, uint64_t key, uint64_t value)
 {
 	if (3 * (map->n + 1) > 2 * map->cap)
 		grow(map);
 
-	struct kgb_map_slot *slot = &map->slots[slot_of(map, key)];
+	struct kgb_id_map_slot *slot = &map->slots[slot_of(map, key)];
 
 	if (!slot->taken)
 		map->n++;
-	*slot = (struct kgb_map_slot){key, value, true};
+	*slot = (struct kgb_id_map_slot){key, value, true};
 }
 
-bool kgb_map_drop(struct kgb_map *map, uint64_t key)
+bool kgb_id_map_drop(struct kgb_id_map *map, uint64_t key)
 {
 	size_t hole, i;
 
@@ -82,10 +82,10 @@ bool kgb_map_drop(struct kgb_map *map, uint64_t key)
 	return true;
 }
 
-bool kgb_map_next(const struct kgb_map *map, size_t *i, uint64_t *key, uint64_t *value)
+bool kgb_id_map_next(const struct kgb_id_map *map, size_t *i, uint64_t *key, uint64_t *value)
 {
 	while (*i < map->cap) {
-		const struct kgb_map_slot *slot = &map->slots[(*i)++];
+		const struct kgb_id_map_slot *slot = &map->slots[(*i)++];
 
 		if (slot->taken) {
 			*key = slot->key;
@@ -96,8 +96,8 @@ bool kgb_map_next(const struct kgb_map *map, size_t *i, uint64_t *key, uint64_t 
 	return false;
 }
 
-void kgb_map_release(struct kgb_map *map)
+void kgb_id_map_release(struct kgb_id_map *map)
 {
 	kgb_free(map->slots);
-	*map = (struct kgb_map){0};
+	*map = (struct kgb_id_map){0};
 }

@@ -10,23 +10,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct kgb_map {
-	struct kgb_map_slot *slots; /* owned */
+struct kgb_id_map {
+	struct kgb_id_map_slot *slots; /* owned */
 	size_t n, cap;
 };
-struct kgb_map_slot {
+struct kgb_id_map_slot {
 	uint64_t key, value;
 	bool taken;
 };
 
 /** True and *value (which may be NULL), when there is such a key. */
-bool kgb_map_get(const struct kgb_map *map, uint64_t key, uint64_t *value);
+bool kgb_id_map_get(const struct kgb_id_map *map, uint64_t key, uint64_t *value);
 /** Add or replace. */
-void kgb_map_put(struct kgb_map *map, uint64_t key, uint64_t value);
+void kgb_id_map_put(struct kgb_id_map *map, uint64_t key, uint64_t value);
 /** False when there was none. */
-bool kgb_map_drop(struct kgb_map *map, uint64_t key);
+bool kgb_id_map_drop(struct kgb_id_map *map, uint64_t key);
 /** Visit in no order; `i` starts at 0; false at the end. The map must not change meanwhile. */
-bool kgb_map_next(const struct kgb_map *map, size_t *i, uint64_t *key, uint64_t *value);
-void kgb_map_release(struct kgb_map *map);
+bool kgb_id_map_next(const struct kgb_id_map *map, size_t *i, uint64_t *key, uint64_t *value);
+void kgb_id_map_release(struct kgb_id_map *map);
 
 #endif

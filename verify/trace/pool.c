@@ -20,7 +20,7 @@ void kgb_pool_init(struct kgb_pool *pool, const struct kgb_cuda *cu)
 void kgb_pool_release(struct kgb_pool *pool)
 {
 	kgb_free(pool->pieces);
-	kgb_map_release(&pool->by_address);
+	kgb_id_map_release(&pool->by_address);
 	kgb_pool_init(pool, pool->cu);
 }
 
@@ -191,7 +191,7 @@ static struct kgb_piece *new_piece(struct kgb_pool *pool, uint64_t mapped_bytes,
 		.mapped_bytes = mapped_bytes,
 		.state = KGB_PIECE_VACANT,
 	};
-	kgb_map_put(&pool->by_address, piece->address, pool->n);
+	kgb_id_map_put(&pool->by_address, piece->address, pool->n);
 	pool->n++;
 	pool->next += mapped_bytes + KGB_GPU_PAGE;
 	return piece;
@@ -283,7 +283,8 @@ int kgb_pool_free(struct kgb_pool *pool, uint64_t address, CUstream stream, bool
 	struct kgb_piece *piece;
 	uint64_t i;
 
-	if (!kgb_map_get(&pool->by_address, address, &i) || pool->pieces[i].state != KGB_PIECE_LIVE)
+	if (!kgb_id_map_get(&pool->by_address, address, &i) ||
+	    pool->pieces[i].state != KGB_PIECE_LIVE)
 		return kgb_fail(err, KGB_ERR_INVALID, "pool: no block at 0x%llx",
 				(unsigned long long)address);
 	piece = &pool->pieces[i];

@@ -34,7 +34,7 @@ struct kgb_pool {
 	uint64_t next; /* first address that was never used */
 	struct kgb_piece *pieces; /* owned, by address; none is ever removed */
 	size_t n, cap;
-	struct kgb_map by_address; /* address -> index */
+	struct kgb_id_map by_address; /* address -> index */
 	size_t n_spare;
 	uint64_t spare_bytes, mapped_bytes;
 	int poison; /* byte, or -1 */

@@ -26,7 +26,7 @@ void kgb_tracer_release(struct kgb_tracer *tracer)
 	kgb_ranges_release(&tracer->pool);
 	kgb_ranges_release(&tracer->foreign);
 	kgb_ranges_release(&tracer->globals);
-	kgb_map_release(&tracer->checked);
+	kgb_id_map_release(&tracer->checked);
 }
 
 int kgb_tracer_begin(struct kgb_tracer *tracer, uint32_t number, struct kgb_err *err)
@@ -63,7 +63,7 @@ static bool in_own_ranges(uint64_t address)
 	       address - KGB_POOL_ADDRESS < KGB_POOL_BYTES;
 }
 
-static enum kgb_place ask_place(struct kgb_tracer *tracer, uint64_t address)
+static enum kgb_address_space ask_place(struct kgb_tracer *tracer, uint64_t address)
 {
 	CUpointer_attribute which[] = {
 		CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
@@ -79,40 +79,41 @@ static enum kgb_place ask_place(struct kgb_tracer *tracer, uint64_t address)
 	/* Every attribute of an unknown address is 0. */
 	if (tracer->cu->cuPointerGetAttributes(KGB_ARRAY_LEN(which), which, values, address) !=
 	    CUDA_SUCCESS)
-		return KGB_PLACE_HOST;
+		return KGB_SPACE_HOST;
 	if (managed)
-		return KGB_PLACE_MANAGED;
+		return KGB_SPACE_MANAGED;
 	if (type != CU_MEMORYTYPE_DEVICE)
-		return KGB_PLACE_HOST;
+		return KGB_SPACE_HOST;
 	/* Device memory whose birth was not seen: older than this library, or made by an unknown
 	 * call. */
 	if (start && bytes)
 		kgb_tracer_foreign(tracer, start, bytes);
-	return KGB_PLACE_DEVICE;
+	return KGB_SPACE_DEVICE;
 }
 
 /* True and *place, when no question to the driver is needed. */
-static bool known_place(const struct kgb_tracer *tracer, uint64_t address, enum kgb_place *place)
+static bool known_place(const struct kgb_tracer *tracer, uint64_t address,
+			enum kgb_address_space *place)
 {
 	if (in_own_ranges(address) || kgb_ranges_find(&tracer->foreign, address)) {
-		*place = KGB_PLACE_DEVICE;
+		*place = KGB_SPACE_DEVICE;
 		return true;
 	}
 	if (kgb_ranges_find(&tracer->globals, address)) {
-		*place = KGB_PLACE_GLOBAL;
+		*place = KGB_SPACE_GLOBAL;
 		return true;
 	}
 	return false;
 }
 
-enum kgb_place kgb_tracer_place(struct kgb_tracer *tracer, uint64_t address)
+enum kgb_address_space kgb_tracer_place(struct kgb_tracer *tracer, uint64_t address)
 {
-	enum kgb_place place;
+	enum kgb_address_space place;
 
 	if (known_place(tracer, address, &place))
 		return place;
 	if (address < ADDRESS_MIN || address >= ADDRESS_END)
-		return KGB_PLACE_HOST;
+		return KGB_SPACE_HOST;
 	return ask_place(tracer, address);
 }
 
@@ -123,12 +124,13 @@ static const char *word_trouble(struct kgb_tracer *tracer, uint64_t word)
 	CUpointer_attribute which[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
 				       CU_POINTER_ATTRIBUTE_IS_MANAGED};
 	void *values[] = {&type, &managed};
-	enum kgb_place place;
+	enum kgb_address_space place;
 
-	if (word < ADDRESS_MIN || word >= ADDRESS_END || kgb_map_get(&tracer->checked, word, NULL))
+	if (word < ADDRESS_MIN || word >= ADDRESS_END ||
+	    kgb_id_map_get(&tracer->checked, word, NULL))
 		return NULL;
 	if (known_place(tracer, word, &place))
-		return place == KGB_PLACE_GLOBAL ? "module-global" : NULL;
+		return place == KGB_SPACE_GLOBAL ? "module-global" : NULL;
 	if (tracer->cu->cuPointerGetAttributes(KGB_ARRAY_LEN(which), which, values, word) ==
 	    CUDA_SUCCESS) {
 		if (managed)
@@ -141,8 +143,8 @@ static const char *word_trouble(struct kgb_tracer *tracer, uint64_t word)
 		}
 	}
 	if (tracer->checked.n >= CHECKED_MAX)
-		kgb_map_release(&tracer->checked);
-	kgb_map_put(&tracer->checked, word, 0);
+		kgb_id_map_release(&tracer->checked);
+	kgb_id_map_put(&tracer->checked, word, 0);
 	return NULL;
 }
 
@@ -281,11 +283,11 @@ void kgb_tracer_launch(struct kgb_tracer *tracer, uint64_t stream,
 /* ---- Memory ---- */
 
 /* True when `place` of one side of a copy or memset cannot be replayed; that is recorded. */
-static bool refuse_place(struct kgb_tracer *tracer, uint64_t stream, enum kgb_place place)
+static bool refuse_place(struct kgb_tracer *tracer, uint64_t stream, enum kgb_address_space place)
 {
-	if (place == KGB_PLACE_GLOBAL)
+	if (place == KGB_SPACE_GLOBAL)
 		kgb_recorder_unsupported(&tracer->recorder, stream, "module-global");
-	else if (place == KGB_PLACE_MANAGED)
+	else if (place == KGB_SPACE_MANAGED)
 		kgb_recorder_unsupported(&tracer->recorder, stream, "managed-pointer");
 	else
 		return false;
@@ -295,23 +297,23 @@ static bool refuse_place(struct kgb_tracer *tracer, uint64_t stream, enum kgb_pl
 void kgb_tracer_copy(struct kgb_tracer *tracer, uint64_t stream, uint64_t dst, uint64_t src,
 		     uint64_t bytes, const char *name)
 {
-	const enum kgb_place to = kgb_tracer_place(tracer, dst);
-	const enum kgb_place from = kgb_tracer_place(tracer, src);
+	const enum kgb_address_space to = kgb_tracer_place(tracer, dst);
+	const enum kgb_address_space from = kgb_tracer_place(tracer, src);
 	struct kgb_op op = {.stream = stream};
 
 	if (bytes == 0 || refuse_place(tracer, stream, to) || refuse_place(tracer, stream, from))
 		return;
-	if (to == KGB_PLACE_DEVICE && from == KGB_PLACE_DEVICE) {
+	if (to == KGB_SPACE_DEVICE && from == KGB_SPACE_DEVICE) {
 		op.kind = KGB_OP_COPY;
 		op.copy.dst = dst;
 		op.copy.src = src;
 		op.copy.bytes = bytes;
-	} else if (to == KGB_PLACE_DEVICE) {
+	} else if (to == KGB_SPACE_DEVICE) {
 		op.kind = KGB_OP_UPLOAD;
 		op.upload.dst = dst;
 		op.upload.bytes = bytes;
 		op.upload.data = (const unsigned char *)(uintptr_t)src;
-	} else if (from == KGB_PLACE_DEVICE) {
+	} else if (from == KGB_SPACE_DEVICE) {
 		op.kind = KGB_OP_DOWNLOAD;
 		op.download.src = src;
 		op.download.bytes = bytes;
@@ -324,12 +326,12 @@ void kgb_tracer_copy(struct kgb_tracer *tracer, uint64_t stream, uint64_t dst, u
 
 void kgb_tracer_memset(struct kgb_tracer *tracer, const struct kgb_op *op, const char *name)
 {
-	const enum kgb_place place = kgb_tracer_place(tracer, op->memset.dst);
+	const enum kgb_address_space place = kgb_tracer_place(tracer, op->memset.dst);
 
 	if (op->memset.width == 0 || op->memset.height == 0 ||
 	    refuse_place(tracer, op->stream, place))
 		return;
-	if (place == KGB_PLACE_DEVICE)
+	if (place == KGB_SPACE_DEVICE)
 		kgb_recorder_op(&tracer->recorder, op);
 	else
 		kgb_recorder_unsupported(&tracer->recorder, op->stream, name);

@@ -22,11 +22,11 @@ struct kgb_tracer {
 	const struct kgb_cuda *cu; /* borrowed */
 	struct kgb_images images;
 	struct kgb_functions functions;
-	struct kgb_map graphs; /* CUgraphExec -> struct kgb_graph *, owned */
+	struct kgb_id_map graphs; /* CUgraphExec -> struct kgb_graph *, owned */
 	struct kgb_ranges pool; /* live blocks of our own pool */
 	struct kgb_ranges foreign; /* and of everybody else */
 	struct kgb_ranges globals; /* variables of modules whose address was asked for */
-	struct kgb_map checked; /* parameter words that are no host pointers */
+	struct kgb_id_map checked; /* parameter words that are no host pointers */
 	struct kgb_recorder recorder;
 	const char *sticky[KGB_TRACER_STICKY]; /* static texts: what spoils all later windows */
 	size_t n_sticky;
@@ -46,11 +46,11 @@ struct kgb_launch_request {
 };
 
 /** Where an address points. */
-enum kgb_place {
-	KGB_PLACE_DEVICE,
-	KGB_PLACE_GLOBAL, /* a variable of a module */
-	KGB_PLACE_MANAGED,
-	KGB_PLACE_HOST, /* or nowhere */
+enum kgb_address_space {
+	KGB_SPACE_DEVICE,
+	KGB_SPACE_GLOBAL, /* a variable of a module */
+	KGB_SPACE_MANAGED,
+	KGB_SPACE_HOST, /* or nowhere */
 };
 
 void kgb_tracer_init(struct kgb_tracer *tracer, const struct kgb_cuda *cu);
@@ -63,7 +63,7 @@ KGB_MUST_CHECK int kgb_tracer_begin(struct kgb_tracer *tracer, uint32_t number,
 /** `name` (static text) makes this window and all later ones unsupported. */
 void kgb_tracer_stick(struct kgb_tracer *tracer, const char *name);
 
-enum kgb_place kgb_tracer_place(struct kgb_tracer *tracer, uint64_t address);
+enum kgb_address_space kgb_tracer_place(struct kgb_tracer *tracer, uint64_t address);
 
 /** Make an op of a launch. Parameters go to `params` (KGB_LAUNCH_PARAMS_MAX bytes), the name is
  * borrowed from the function. Returns NULL, or a static text: why it cannot be recorded. */

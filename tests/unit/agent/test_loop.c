@@ -10,7 +10,7 @@ static void test_a_version_is_better_only_when_that_is_sure(void **state)
 {
 	(void)state;
 	static const struct {
-		struct kgb_loop_best best;
+		struct kgb_rounds_best best;
 		const char *status;
 		double speedup, low;
 		bool better;
@@ -41,7 +41,7 @@ static void test_a_version_is_better_only_when_that_is_sure(void **state)
 		const struct kgb_verdict_summary verdict = {.status = cases[i].status,
 							    .speedup = cases[i].speedup,
 							    .speedup_low = cases[i].low};
-		if (kgb_loop_is_better(&cases[i].best, &verdict) != cases[i].better)
+		if (kgb_rounds_is_better(&cases[i].best, &verdict) != cases[i].better)
 			fail_msg("case %zu", i);
 	}
 }
@@ -53,7 +53,7 @@ static void test_rounds_end_by_number_patience_or_target(void **state)
 		int64_t iterations, patience;
 		double target;
 		int round;
-		struct kgb_loop_best best;
+		struct kgb_rounds_best best;
 		const char *stop;
 	} cases[] = {
 		{5, 0, 0, 4, {0, 0, 0}, NULL},
@@ -75,7 +75,7 @@ static void test_rounds_end_by_number_patience_or_target(void **state)
 		const struct kgb_method_loop loop = {.iterations = cases[i].iterations,
 						     .patience = cases[i].patience,
 						     .target_speedup = cases[i].target};
-		const char *stop = kgb_loop_stop(&loop, cases[i].round, &cases[i].best);
+		const char *stop = kgb_rounds_stop(&loop, cases[i].round, &cases[i].best);
 		if (!kgb_str_eq(stop, cases[i].stop))
 			fail_msg("case %zu: %s", i, stop ? stop : "goes on");
 	}
@@ -88,7 +88,7 @@ static void test_only_ends_that_the_next_round_does_not_share_let_it_begin(void 
 		bool goes_on = end == KGB_AGENT_OK || end == KGB_AGENT_LIMIT ||
 			       end == KGB_AGENT_CONTEXT || end == KGB_AGENT_REFUSED ||
 			       end == KGB_AGENT_TRUNCATED;
-		if (kgb_loop_goes_on_after((enum kgb_agent_end)end) != goes_on)
+		if (kgb_rounds_goes_on_after((enum kgb_agent_end)end) != goes_on)
 			fail_msg("%s", kgb_agent_end_code((enum kgb_agent_end)end));
 	}
 }
@@ -117,7 +117,7 @@ static void test_a_summary_is_one_plain_line(void **state)
 	};
 	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
 		KGB_AUTO(buf) struct kgb_buf out = KGB_BUF_INIT(0);
-		kgb_loop_summary(cases[i].message, &out);
+		kgb_rounds_summary(cases[i].message, &out);
 		assert_string_equal(out.ptr, cases[i].summary);
 	}
 }
@@ -149,7 +149,7 @@ static void test_the_log_is_a_table_of_all_rounds(void **state)
 	};
 	struct kgb_attempt_state attempt = {.rounds = rounds, .n_rounds = 4};
 	KGB_AUTO(buf) struct kgb_buf out = KGB_BUF_INIT(0);
-	kgb_loop_log(&attempt, &out);
+	kgb_rounds_log(&attempt, &out);
 	assert_string_equal(
 		out.ptr, "| round | result | speedup | kept | what changed |\n"
 			 "|---|---|---|---|---|\n"
@@ -177,17 +177,17 @@ static void test_the_memory_tells_of_other_operators_what_helped_and_what_did_no
 		{.name = "aten::mm", .attempts = &attempts[1], .n_attempts = 1}};
 	const struct kgb_run_state run = {.ops = ops, .n_ops = 2};
 	KGB_AUTO(buf) struct kgb_buf out = KGB_BUF_INIT(0);
-	kgb_loop_memory(&run, "aten::mm", &out);
+	kgb_rounds_memory(&run, "aten::mm", &out);
 	assert_string_equal(out.ptr, "- aten::add (Math): helped, speedup 1.100: first\n"
 				     "- aten::add (Math): helped, speedup 1.100 to 1.300: second\n"
 				     "- aten::add (Math): did not help: third\n"
 				     "- aten::add (Math): was rejected: verify.mismatch: fourth\n");
 	kgb_buf_clear(&out);
-	kgb_loop_memory(&run, "aten::add", &out);
+	kgb_rounds_memory(&run, "aten::add", &out);
 	assert_string_equal(out.ptr, "- aten::mm (Math): helped, speedup 2.000 to 2.500: tiles\n");
 	kgb_buf_clear(&out);
 	const struct kgb_run_state empty = {.n_ops = 0};
-	kgb_loop_memory(&empty, NULL, &out);
+	kgb_rounds_memory(&empty, NULL, &out);
 	assert_string_equal(out.ptr, "- nothing yet\n");
 }
 
@@ -205,7 +205,7 @@ static void test_the_memory_is_bounded_and_keeps_the_latest(void **state)
 	struct kgb_op_state op = {.name = "aten::add", .attempts = &attempt, .n_attempts = 1};
 	const struct kgb_run_state run = {.ops = &op, .n_ops = 1};
 	KGB_AUTO(buf) struct kgb_buf out = KGB_BUF_INIT(0);
-	kgb_loop_memory(&run, NULL, &out);
+	kgb_rounds_memory(&run, NULL, &out);
 	assert_null(strstr(out.ptr, "idea 4\n"));
 	assert_non_null(strstr(out.ptr, "idea 5\n"));
 	assert_non_null(strstr(out.ptr, "idea 64\n"));
@@ -215,7 +215,7 @@ static void test_a_round_is_told_what_kernel_py_holds(void **state)
 {
 	(void)state;
 	static const struct {
-		struct kgb_loop_best best;
+		struct kgb_rounds_best best;
 		int round;
 		bool has_kernel, is_stub;
 		const char *report;
@@ -256,13 +256,13 @@ static void test_a_round_is_told_what_kernel_py_holds(void **state)
 		 "not better and was put back. The judge said of it:\n\n```\nFAILED y\n```"},
 	};
 	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
-		const struct kgb_loop_state told = {.best = &cases[i].best,
-						    .round = cases[i].round,
-						    .has_kernel = cases[i].has_kernel,
-						    .is_stub = cases[i].is_stub,
-						    .report = cases[i].report};
+		const struct kgb_rounds_state told = {.best = &cases[i].best,
+						      .round = cases[i].round,
+						      .has_kernel = cases[i].has_kernel,
+						      .is_stub = cases[i].is_stub,
+						      .report = cases[i].report};
 		KGB_AUTO(buf) struct kgb_buf out = KGB_BUF_INIT(0);
-		kgb_loop_tell(&told, &out);
+		kgb_rounds_tell(&told, &out);
 		assert_string_equal(out.ptr, cases[i].text);
 	}
 }

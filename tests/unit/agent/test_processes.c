@@ -13,7 +13,7 @@
 static void test_a_look_is_shared_until_it_is_too_old(void **state)
 {
 	struct kgb_processes processes = {0};
-	struct kgb_tree tree = KGB_TREE_INIT;
+	struct kgb_proc_tree tree = KGB_TREE_INIT;
 	int64_t start_ms = kgb_mono_ms();
 	int64_t first_ms = -1;
 	int64_t taken_ms = -1;
@@ -38,7 +38,7 @@ static void test_a_look_is_shared_until_it_is_too_old(void **state)
 	assert_int_equal(kgb_processes_below(&processes, 0, getpid(), &tree, &taken_ms), 0);
 	assert_true(taken_ms >= first_ms);
 	assert_int_equal(tree.n, 0);
-	kgb_tree_release(&tree);
+	kgb_proc_tree_release(&tree);
 	kgb_processes_release(&processes);
 }
 

@@ -16,7 +16,7 @@ struct limits {
 struct method {
 	const char *name;
 	int64_t rounds;
-	struct kgb_map env;
+	struct kgb_field_map env;
 };
 
 enum speed { SPEED_SLOW, SPEED_NORMAL, SPEED_FAST };
@@ -29,7 +29,7 @@ struct settings {
 	int speed;
 	struct limits limits;
 	struct kgb_strs args;
-	struct kgb_map env;
+	struct kgb_field_map env;
 	struct kgb_objects methods;
 	const cJSON *extra;
 };

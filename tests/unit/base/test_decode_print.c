@@ -17,7 +17,7 @@ static void load(const char *text, struct kgb_yaml *doc, struct settings *out,
 	}
 }
 
-static void assert_maps_equal(const struct kgb_map *a, const struct kgb_map *b)
+static void assert_maps_equal(const struct kgb_field_map *a, const struct kgb_field_map *b)
 {
 	assert_int_equal(a->n, b->n);
 	for (size_t i = 0; i < a->n; i++) {

@@ -16,9 +16,9 @@
 /* One launch on its own loop; what happened. */
 struct scene {
 	uv_loop_t loop;
-	struct kgb_launch launch;
+	struct kgb_sandbox_child launch;
 	struct kgb_policy policy;
-	struct kgb_launch_result result;
+	struct kgb_sandbox_child_result result;
 	int n_ready, n_done;
 	int out_fd; /* read end of stdout */
 	uint64_t inode;
@@ -26,7 +26,7 @@ struct scene {
 	void (*when_ready)(struct scene *scene, int listen_fd);
 };
 
-static void on_ready(struct kgb_launch *launch, int listen_fd, void *payload)
+static void on_ready(struct kgb_sandbox_child *launch, int listen_fd, void *payload)
 {
 	struct scene *scene = payload;
 
@@ -40,7 +40,7 @@ static void on_ready(struct kgb_launch *launch, int listen_fd, void *payload)
 		assert_int_equal(listen_fd, -1);
 }
 
-static void on_done(struct kgb_launch *launch, const struct kgb_launch_result *result,
+static void on_done(struct kgb_sandbox_child *launch, const struct kgb_sandbox_child_result *result,
 		    void *payload)
 {
 	struct scene *scene = payload;
@@ -50,7 +50,7 @@ static void on_done(struct kgb_launch *launch, const struct kgb_launch_result *r
 	scene->result = *result;
 }
 
-static const struct kgb_launch_callbacks callbacks = {on_ready, on_done};
+static const struct kgb_sandbox_child_callbacks callbacks = {on_ready, on_done};
 
 /* Run the guest to its end; every handle must be gone then. */
 static void play(struct scene *scene, const char *const *args)
@@ -65,7 +65,8 @@ static void play(struct scene *scene, const char *const *args)
 	scene->out_fd = out[0];
 	const struct kgb_sandbox_spec spec = {
 		.policy = &scene->policy, .launcher = LAUNCHER, .stdio = {-1, out[1], 2}};
-	assert_ok(kgb_launch_start(&scene->launch, &scene->loop, &spec, &callbacks, scene, &err),
+	assert_ok(kgb_sandbox_child_start(&scene->launch, &scene->loop, &spec, &callbacks, scene,
+					  &err),
 		  &err);
 	assert_int_equal(scene->n_done, 0);
 	(void)close(out[1]);
@@ -116,7 +117,7 @@ static void stop_politely(struct scene *scene, int listen_fd)
 {
 	assert_int_equal(listen_fd, -1);
 	wait_for_text(scene->out_fd, "ready");
-	kgb_launch_stop(&scene->launch, SIGINT, 20000);
+	kgb_sandbox_child_stop(&scene->launch, SIGINT, 20000);
 }
 
 static void test_a_polite_program_ends_by_itself_when_asked(void **state)
@@ -137,7 +138,7 @@ static void test_a_polite_program_ends_by_itself_when_asked(void **state)
 static void stop_at_once(struct scene *scene, int listen_fd)
 {
 	assert_int_equal(listen_fd, -1);
-	kgb_launch_stop(&scene->launch, SIGTERM, 20000);
+	kgb_sandbox_child_stop(&scene->launch, SIGTERM, 20000);
 }
 
 static void test_a_stop_before_the_program_runs_is_not_lost(void **state)
@@ -158,7 +159,7 @@ static void stop_with_short_grace(struct scene *scene, int listen_fd)
 {
 	assert_int_equal(listen_fd, -1);
 	wait_for_text(scene->out_fd, "ready");
-	kgb_launch_stop(&scene->launch, SIGTERM, 200);
+	kgb_sandbox_child_stop(&scene->launch, SIGTERM, 200);
 }
 
 static void test_a_deaf_program_is_killed_after_the_grace(void **state)
@@ -185,9 +186,9 @@ static void shorten(struct scene *scene, int listen_fd)
 {
 	assert_int_equal(listen_fd, -1);
 	wait_for_text(scene->out_fd, "ready");
-	kgb_launch_stop(&scene->launch, SIGINT, 60000);
-	kgb_launch_stop(&scene->launch, SIGTERM, 100);
-	kgb_launch_stop(&scene->launch, SIGTERM, 60000);
+	kgb_sandbox_child_stop(&scene->launch, SIGINT, 60000);
+	kgb_sandbox_child_stop(&scene->launch, SIGTERM, 100);
+	kgb_sandbox_child_stop(&scene->launch, SIGTERM, 60000);
 }
 
 static void test_a_second_stop_only_shortens_the_wait(void **state)
@@ -205,9 +206,9 @@ static void test_a_second_stop_only_shortens_the_wait(void **state)
 static void kill_all(struct scene *scene, int listen_fd)
 {
 	assert_int_equal(listen_fd, -1);
-	kgb_launch_kill(&scene->launch);
-	kgb_launch_kill(&scene->launch);
-	kgb_launch_stop(&scene->launch, SIGTERM, 1);
+	kgb_sandbox_child_kill(&scene->launch);
+	kgb_sandbox_child_kill(&scene->launch);
+	kgb_sandbox_child_stop(&scene->launch, SIGTERM, 1);
 }
 
 static void test_a_kill_needs_no_program(void **state)
@@ -293,7 +294,8 @@ static void test_bwrap_that_refuses_is_an_error(void **state)
 					      .launcher = LAUNCHER,
 					      .bwrap = "/bin/false",
 					      .stdio = {-1, -1, -1}};
-	assert_ok(kgb_launch_start(&scene.launch, &scene.loop, &spec, &callbacks, &scene, &err),
+	assert_ok(kgb_sandbox_child_start(&scene.launch, &scene.loop, &spec, &callbacks, &scene,
+					  &err),
 		  &err);
 	assert_int_equal(uv_run(&scene.loop, UV_RUN_DEFAULT), 0);
 	assert_int_equal(uv_loop_close(&scene.loop), 0);
@@ -319,7 +321,8 @@ static void test_a_launcher_that_cannot_run_is_told_by_done(void **state)
 	/* Executable for access(2), not for execve(2). */
 	const struct kgb_sandbox_spec spec = {
 		.policy = &scene.policy, .launcher = "/usr", .stdio = {-1, -1, -1}};
-	assert_ok(kgb_launch_start(&scene.launch, &scene.loop, &spec, &callbacks, &scene, &err),
+	assert_ok(kgb_sandbox_child_start(&scene.launch, &scene.loop, &spec, &callbacks, &scene,
+					  &err),
 		  &err);
 	assert_int_equal(scene.n_done, 0);
 	assert_int_equal(uv_run(&scene.loop, UV_RUN_DEFAULT), 0);
@@ -340,8 +343,9 @@ static void test_a_bad_policy_fails_before_anything_starts(void **state)
 	assert_int_equal(uv_loop_init(&scene.loop), 0);
 	const struct kgb_sandbox_spec spec = {
 		.policy = &scene.policy, .launcher = LAUNCHER, .stdio = {-1, -1, -1}};
-	assert_int_equal(
-		kgb_launch_start(&scene.launch, &scene.loop, &spec, &callbacks, &scene, &err), -1);
+	assert_int_equal(kgb_sandbox_child_start(&scene.launch, &scene.loop, &spec, &callbacks,
+						 &scene, &err),
+			 -1);
 	assert_non_null(strstr(err.msg, "no command"));
 	assert_int_equal(uv_run(&scene.loop, UV_RUN_DEFAULT), 0);
 	assert_int_equal(uv_loop_close(&scene.loop), 0);
@@ -355,7 +359,7 @@ static void shoot_launcher(struct scene *scene, int listen_fd)
 {
 	assert_int_equal(listen_fd, -1);
 	wait_for_text(scene->out_fd, "ready");
-	assert_int_equal(kill(kgb_launch_pid(&scene->launch), SIGKILL), 0);
+	assert_int_equal(kill(kgb_sandbox_child_pid(&scene->launch), SIGKILL), 0);
 }
 
 static void test_a_shot_launcher_leaves_nothing(void **state)

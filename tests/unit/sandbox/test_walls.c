@@ -431,7 +431,7 @@ static void test_paths_of_the_inside_become_those_of_the_host(void **state)
 	kgb_policy_rw(&policy, "/runs/1/ws", "/ws");
 	kgb_policy_ro(&policy, "/prog/bin", "/opt/kgb/bin");
 	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
-		KGB_AUTO(free) char *got = kgb_host_translate(&policy, cases[i].text);
+		KGB_AUTO(free) char *got = kgb_bare_translate(&policy, cases[i].text);
 		assert_string_equal(got, cases[i].want);
 	}
 	kgb_policy_release(&policy);
@@ -659,7 +659,7 @@ static void test_one_gpu_is_shown_and_no_other(void **state)
 
 static void test_a_tree_holds_children_of_children_and_nobody_else(void **state)
 {
-	struct kgb_tree tree = KGB_TREE_INIT;
+	struct kgb_proc_tree tree = KGB_TREE_INIT;
 	int go[2];
 	char byte;
 
@@ -682,35 +682,35 @@ static void test_a_tree_holds_children_of_children_and_nobody_else(void **state)
 	assert_true(child > 0);
 	(void)close(go[1]);
 	assert_int_equal(read(go[0], &byte, 1), 1);
-	assert_int_equal(kgb_tree_scan(&tree, getpid()), 0);
+	assert_int_equal(kgb_proc_tree_scan(&tree, getpid()), 0);
 	assert_int_equal(tree.n, 2);
-	assert_int_equal(kgb_tree_tasks(&tree), 2);
-	assert_true(kgb_tree_rss_pages(&tree) > 0);
-	assert_true(kgb_tree_io_bytes(child) >= 0 || access("/proc/self/io", F_OK) < 0);
-	assert_int_equal(kgb_tree_io_bytes(INT32_MAX), -1);
-	assert_int_equal(kgb_tree_find(&tree, child)->parent, getpid());
-	assert_int_equal(kgb_tree_parent(child), getpid());
-	assert_null(kgb_tree_find(&tree, getpid()));
-	const struct kgb_tree_process *first =
+	assert_int_equal(kgb_proc_tree_tasks(&tree), 2);
+	assert_true(kgb_proc_tree_rss_pages(&tree) > 0);
+	assert_true(kgb_proc_tree_io_bytes(child) >= 0 || access("/proc/self/io", F_OK) < 0);
+	assert_int_equal(kgb_proc_tree_io_bytes(INT32_MAX), -1);
+	assert_int_equal(kgb_proc_tree_find(&tree, child)->parent, getpid());
+	assert_int_equal(kgb_proc_tree_parent(child), getpid());
+	assert_null(kgb_proc_tree_find(&tree, getpid()));
+	const struct kgb_proc_tree_process *first =
 		tree.items[0].pid == child ? &tree.items[0] : &tree.items[1];
 	assert_int_equal(first->pid, child);
 	assert_int_equal(first->parent, getpid());
-	struct kgb_tree all = KGB_TREE_INIT;
-	assert_int_equal(kgb_tree_read(&all), 0);
-	assert_int_equal(kgb_tree_below(&all, getpid(), &tree), 0);
+	struct kgb_proc_tree all = KGB_TREE_INIT;
+	assert_int_equal(kgb_proc_tree_read(&all), 0);
+	assert_int_equal(kgb_proc_tree_below(&all, getpid(), &tree), 0);
 	assert_int_equal(tree.n, 2);
-	assert_int_equal(kgb_tree_below(&all, child, &tree), 0);
+	assert_int_equal(kgb_proc_tree_below(&all, child, &tree), 0);
 	assert_int_equal(tree.n, 1);
 	assert_int_equal(tree.items[0].parent, child);
-	kgb_tree_release(&all);
+	kgb_proc_tree_release(&all);
 	pid_t grandchild = tree.items[0].pid;
-	assert_true(kgb_tree_private_bytes(grandchild) != 0);
+	assert_true(kgb_proc_tree_private_bytes(grandchild) != 0);
 	(void)kill(grandchild, SIGKILL);
 	(void)kill(child, SIGKILL);
 	(void)waitpid(child, NULL, 0);
-	assert_int_equal(kgb_tree_scan(&tree, child), 0);
+	assert_int_equal(kgb_proc_tree_scan(&tree, child), 0);
 	assert_int_equal(tree.n, 0);
-	kgb_tree_release(&tree);
+	kgb_proc_tree_release(&tree);
 	(void)close(go[0]);
 }
 

@@ -249,15 +249,16 @@ static void note_element(struct kgb_compare *out, struct worst *worst, int64_t i
 	}
 }
 
-static void compare_floats(struct context *x, const struct kgb_view *view, struct kgb_compare *out)
+static void compare_floats(struct context *x, const struct kgb_tensor_view *view,
+			   struct kgb_compare *out)
 {
 	struct worst worst = {0};
 	struct bulk bulk = {0};
-	struct kgb_view_walk walk;
+	struct kgb_tensor_view_walk walk;
 
 	measure_native(x, out->n_elements);
-	kgb_view_walk_init(&walk, view);
-	for (int64_t i = 0; i < out->n_elements; i++, kgb_view_walk_next(&walk)) {
+	kgb_tensor_view_walk_init(&walk, view);
+	for (int64_t i = 0; i < out->n_elements; i++, kgb_tensor_view_walk_next(&walk)) {
 		double c = kgb_dtype_load(
 			x->dtype, x->candidate + (size_t)walk.at * kgb_dtype_size(x->dtype));
 		double r = x->ref64[i], n = load_native(x, i);
@@ -280,15 +281,15 @@ static bool same_number(const struct context *x, double a, double b)
 	return a == b;
 }
 
-static void compare_exactly(const struct context *x, const struct kgb_view *view,
+static void compare_exactly(const struct context *x, const struct kgb_tensor_view *view,
 			    struct kgb_compare *out)
 {
 	size_t size = kgb_dtype_size(x->dtype);
 	struct worst worst = {0};
-	struct kgb_view_walk walk;
+	struct kgb_tensor_view_walk walk;
 
-	kgb_view_walk_init(&walk, view);
-	for (int64_t i = 0; i < out->n_elements; i++, kgb_view_walk_next(&walk)) {
+	kgb_tensor_view_walk_init(&walk, view);
+	for (int64_t i = 0; i < out->n_elements; i++, kgb_tensor_view_walk_next(&walk)) {
 		double c = kgb_dtype_load(x->dtype, x->candidate + (size_t)walk.at * size);
 		double n = load_native(x, i), once = kgb_dtype_round(x->dtype, x->ref64[i]);
 		bool right = same_number(x, c, n) || same_number(x, c, once);
@@ -296,15 +297,15 @@ static void compare_exactly(const struct context *x, const struct kgb_view *view
 	}
 }
 
-static void compare_integers(const struct context *x, const struct kgb_view *view,
+static void compare_integers(const struct context *x, const struct kgb_tensor_view *view,
 			     struct kgb_compare *out)
 {
 	size_t size = kgb_dtype_size(x->dtype);
 	struct worst worst = {0};
-	struct kgb_view_walk walk;
+	struct kgb_tensor_view_walk walk;
 
-	kgb_view_walk_init(&walk, view);
-	for (int64_t i = 0; i < out->n_elements; i++, kgb_view_walk_next(&walk)) {
+	kgb_tensor_view_walk_init(&walk, view);
+	for (int64_t i = 0; i < out->n_elements; i++, kgb_tensor_view_walk_next(&walk)) {
 		int64_t c = kgb_dtype_load_i64(x->dtype, x->candidate + (size_t)walk.at * size);
 		int64_t n = kgb_dtype_load_i64(x->dtype, x->native + (size_t)i * size);
 		note_element(out, &worst, i, (double)c, (double)n, 0, c == n);
@@ -319,8 +320,8 @@ static double eps_of_terms(enum kgb_accumulate accumulate, double eps)
 	return accumulate == KGB_ACCUMULATE_RESULT ? eps / 2 : 4 * fmin(eps, (double)FLT_EPSILON);
 }
 
-void oracle_compare(const struct kgb_view *cand_view, const void *candidate, const void *native,
-		    const double *ref64, const double *magnitude,
+void oracle_compare(const struct kgb_tensor_view *cand_view, const void *candidate,
+		    const void *native, const double *ref64, const double *magnitude,
 		    const struct kgb_tolerance *tolerance, struct kgb_compare *out)
 {
 	enum kgb_dtype dtype = cand_view->dtype;
@@ -343,7 +344,7 @@ void oracle_compare(const struct kgb_view *cand_view, const void *candidate, con
 	};
 
 	*out = (struct kgb_compare){
-		.n_elements = kgb_view_numel(cand_view), .first_wrong = -1, .reported = -1};
+		.n_elements = kgb_tensor_view_numel(cand_view), .first_wrong = -1, .reported = -1};
 	if (kgb_dtype_is_float(dtype) && tolerance->is_exact)
 		compare_exactly(&x, cand_view, out);
 	else if (kgb_dtype_is_float(dtype))
@@ -358,15 +359,15 @@ void oracle_compare(const struct kgb_view *cand_view, const void *candidate, con
 #define OUTLIER_PROBABILITY 0.001
 #define OUTLIER_FACTOR 50
 
-static void *element_at(const struct kgb_view *view, void *storage, int64_t at)
+static void *element_at(const struct kgb_tensor_view *view, void *storage, int64_t at)
 {
 	return (char *)storage + (size_t)at * kgb_dtype_size(view->dtype);
 }
 
-static void *random_element(const struct kgb_view *view, void *storage, struct kgb_rng *rng)
+static void *random_element(const struct kgb_tensor_view *view, void *storage, struct kgb_rng *rng)
 {
-	int64_t i = kgb_rng_int(rng, 0, kgb_view_numel(view) - 1);
-	return element_at(view, storage, kgb_view_element(view, i));
+	int64_t i = kgb_rng_int(rng, 0, kgb_tensor_view_numel(view) - 1);
+	return element_at(view, storage, kgb_tensor_view_element(view, i));
 }
 
 /* Integers are drawn as such, so that every value of int64 can come exactly. */
@@ -408,13 +409,13 @@ static void enlarge(enum kgb_dtype dtype, void *p)
 	kgb_dtype_store(dtype, p, kgb_dtype_load(dtype, p) * OUTLIER_FACTOR);
 }
 
-static void add_outliers(const struct kgb_view *view, struct kgb_rng *rng, void *storage)
+static void add_outliers(const struct kgb_tensor_view *view, struct kgb_rng *rng, void *storage)
 {
-	int64_t n = kgb_view_numel(view), n_outliers = 0;
-	struct kgb_view_walk walk;
+	int64_t n = kgb_tensor_view_numel(view), n_outliers = 0;
+	struct kgb_tensor_view_walk walk;
 
-	kgb_view_walk_init(&walk, view);
-	for (int64_t i = 0; i < n; i++, kgb_view_walk_next(&walk)) {
+	kgb_tensor_view_walk_init(&walk, view);
+	for (int64_t i = 0; i < n; i++, kgb_tensor_view_walk_next(&walk)) {
 		if (kgb_rng_uniform(rng) >= OUTLIER_PROBABILITY)
 			continue;
 		enlarge(view->dtype, element_at(view, storage, walk.at));
@@ -451,9 +452,9 @@ static void store_special_int(enum kgb_dtype dtype, int64_t which, void *p)
 }
 
 /* One of each kind where there is room; small tensors get a few, beginning at any of them. */
-static void add_specials(const struct kgb_view *view, struct kgb_rng *rng, void *storage)
+static void add_specials(const struct kgb_tensor_view *view, struct kgb_rng *rng, void *storage)
 {
-	int64_t quarter = kgb_view_numel(view) / 4;
+	int64_t quarter = kgb_tensor_view_numel(view) / 4;
 	int64_t n = quarter < 1 ? 1 : quarter > 11 ? 11 : quarter;
 	int64_t first = kgb_rng_int(rng, 0, 10);
 
@@ -471,17 +472,17 @@ static void add_specials(const struct kgb_view *view, struct kgb_rng *rng, void 
 static void fill_from_table(const struct kgb_arg *arg, struct kgb_rng *rng, void *storage)
 {
 	enum { TABLE = 1 << 16 };
-	const struct kgb_view *view = &arg->view;
+	const struct kgb_tensor_view *view = &arg->view;
 	size_t item = kgb_dtype_size(view->dtype);
 	char *table = kgb_xreallocarray(NULL, TABLE, item);
-	struct kgb_view_walk walk;
+	struct kgb_tensor_view_walk walk;
 	uint32_t bits = 0;
-	int64_t n = kgb_view_numel(view);
+	int64_t n = kgb_tensor_view_numel(view);
 
 	for (size_t i = 0; i < TABLE; i++)
 		draw(arg, rng, table + i * item);
-	kgb_view_walk_init(&walk, view);
-	for (int64_t i = 0; i < n; i++, kgb_view_walk_next(&walk)) {
+	kgb_tensor_view_walk_init(&walk, view);
+	for (int64_t i = 0; i < n; i++, kgb_tensor_view_walk_next(&walk)) {
 		bits = i % 2 == 0 ? kgb_rng_u32(rng) : bits >> 16;
 		memcpy(element_at(view, storage, walk.at), table + (bits & (TABLE - 1)) * item,
 		       item);
@@ -491,9 +492,9 @@ static void fill_from_table(const struct kgb_arg *arg, struct kgb_rng *rng, void
 
 void oracle_fill(const struct kgb_arg *arg, enum kgb_mode mode, struct kgb_rng *rng, void *storage)
 {
-	const struct kgb_view *view = &arg->view;
-	int64_t n = kgb_view_numel(view);
-	struct kgb_view_walk walk;
+	const struct kgb_tensor_view *view = &arg->view;
+	int64_t n = kgb_tensor_view_numel(view);
+	struct kgb_tensor_view_walk walk;
 
 	if (n != view->storage_elements)
 		kgb_rng_bytes(rng, storage,
@@ -502,8 +503,8 @@ void oracle_fill(const struct kgb_arg *arg, enum kgb_mode mode, struct kgb_rng *
 		fill_from_table(arg, rng, storage);
 		return;
 	}
-	kgb_view_walk_init(&walk, view);
-	for (int64_t i = 0; i < n; i++, kgb_view_walk_next(&walk))
+	kgb_tensor_view_walk_init(&walk, view);
+	for (int64_t i = 0; i < n; i++, kgb_tensor_view_walk_next(&walk))
 		draw(arg, rng, element_at(view, storage, walk.at));
 	if (n == 0 || arg->bounded || view->dtype == KGB_DTYPE_BOOL)
 		return;

@@ -13,8 +13,8 @@
 void oracle_fill(const struct kgb_arg *arg, enum kgb_mode mode, struct kgb_rng *rng, void *storage);
 /** The same as kgb_compare but for the last bits of rms_err and allowed_rms_err, whose sums are
  * rounded in another order. */
-void oracle_compare(const struct kgb_view *cand_view, const void *candidate, const void *native,
-		    const double *ref64, const double *magnitude,
+void oracle_compare(const struct kgb_tensor_view *cand_view, const void *candidate,
+		    const void *native, const double *ref64, const double *magnitude,
 		    const struct kgb_tolerance *tolerance, struct kgb_compare *out);
 
 #endif

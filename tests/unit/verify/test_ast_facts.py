@@ -11,7 +11,7 @@ import time
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-TOOL = ROOT / "verify" / "reference" / "ast_facts.py"
+TOOL = ROOT / "verify" / "python" / "reference" / "ast_facts.py"
 sys.path.insert(0, str(TOOL.parent))
 sys.dont_write_bytecode = True
 import ast_facts  # noqa: E402

@@ -24,7 +24,7 @@ if not importlib.util.find_spec("torch"):
     os.execv(other, [other, "-I", *sys.argv])
 
 sys.dont_write_bytecode = True
-sys.path[:0] = [str(pathlib.Path(__file__).parent), str(ROOT / "verify" / "reference")]
+sys.path[:0] = [str(pathlib.Path(__file__).parent), str(ROOT / "verify" / "python" / "reference")]
 import torch  # noqa: E402
 from test_reference import Tap  # noqa: E402
 

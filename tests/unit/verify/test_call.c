@@ -37,7 +37,7 @@ struct scene {
 	struct kgb_param params[N_ARGS];
 	struct kgb_interface interface;
 	struct kgb_case c;
-	struct kgb_data data;
+	struct kgb_case_data data;
 };
 
 static void set_up(struct scene *s, size_t row)
@@ -50,7 +50,7 @@ static void set_up(struct scene *s, size_t row)
 	for (size_t i = 0; i < KGB_NOISE_BYTES; i++)
 		s->judge.noise[i] = (char)(1 + i % 251);
 	s->c = (struct kgb_case){.name = "case", .interface = &s->interface, .n_args = N_ARGS};
-	s->data = (struct kgb_data){.kase = &s->c};
+	s->data = (struct kgb_case_data){.kase = &s->c};
 	for (size_t i = 0; i < N_ARGS; i++) {
 		const int64_t n = shapes[row][i].n;
 		struct kgb_arg *arg = &s->c.args[i];
@@ -59,8 +59,8 @@ static void set_up(struct scene *s, size_t row)
 		*arg = (struct kgb_arg){.param = &s->params[i], .layout = "contiguous"};
 		if (arg->param->kind == KGB_PARAM_VALUE)
 			continue;
-		assert_ok(kgb_view_layout(&arg->view, shapes[row][i].dtype, &n, 1, "contiguous",
-					  &err),
+		assert_ok(kgb_tensor_view_layout(&arg->view, shapes[row][i].dtype, &n, 1,
+						 "contiguous", &err),
 			  err);
 		s->data.storage_bytes[i] = (size_t)n * kgb_dtype_size(shapes[row][i].dtype);
 		if (arg->param->kind == KGB_PARAM_OUT) {
@@ -82,14 +82,14 @@ static void tear_down(struct scene *s)
 	kgb_buf_release(&s->judge.image);
 }
 
-static void prepare(struct scene *s, enum kgb_arrangement arrangement, int places,
-		    struct kgb_call *call)
+static void prepare(struct scene *s, enum kgb_placement arrangement, int places,
+		    struct kgb_candidate_call *call)
 {
-	const struct kgb_call_spec spec = {
+	const struct kgb_candidate_call_spec spec = {
 		.repetition = 1, .places = places, .arrangement = arrangement};
 	struct kgb_err err = KGB_ERR_INIT;
 
-	assert_ok(kgb_call_prepare(&s->judge, &s->data, &spec, call, &err), err);
+	assert_ok(kgb_candidate_call_prepare(&s->judge, &s->data, &spec, call, &err), err);
 }
 
 /* 0: it has no storage. */
@@ -98,7 +98,7 @@ static size_t bytes_of(const struct scene *s, size_t i)
 	return s->c.args[i].param->kind == KGB_PARAM_VALUE ? 0 : s->data.storage_bytes[i];
 }
 
-static bool in_a_part(const struct kgb_call *call, size_t at, size_t bytes)
+static bool in_a_part(const struct kgb_candidate_call *call, size_t at, size_t bytes)
 {
 	for (size_t i = 0; i < call->n_parts; i++)
 		if (at >= call->parts[i].at &&
@@ -107,7 +107,7 @@ static bool in_a_part(const struct kgb_call *call, size_t at, size_t bytes)
 	return false;
 }
 
-static void check_parts(const struct scene *s, const struct kgb_call *call)
+static void check_parts(const struct scene *s, const struct kgb_candidate_call *call)
 {
 	assert_true(call->n_parts >= 1);
 	for (size_t i = 0; i < call->n_parts; i++) {
@@ -134,9 +134,9 @@ static void test_tight_storages_end_at_pages_with_holes_between(void **state)
 
 	(void)state;
 	for (size_t row = 0; row < KGB_ARRAY_LEN(shapes); row++) {
-		struct kgb_call call;
+		struct kgb_candidate_call call;
 		set_up(&s, row);
-		prepare(&s, KGB_ARRANGED_TIGHTLY, 0, &call);
+		prepare(&s, KGB_PLACED_TIGHT, 0, &call);
 		check_parts(&s, &call);
 		for (size_t i = 0; i < N_ARGS; i++) {
 			const size_t bytes = bytes_of(&s, i);
@@ -160,11 +160,11 @@ static void test_tight_storages_end_at_pages_with_holes_between(void **state)
 static void test_a_guard_lies_before_a_tight_storage_as_far_as_its_pages_go(void **state)
 {
 	struct scene s;
-	struct kgb_call call;
+	struct kgb_candidate_call call;
 
 	(void)state;
 	set_up(&s, 1);
-	prepare(&s, KGB_ARRANGED_TIGHTLY, 0, &call);
+	prepare(&s, KGB_PLACED_TIGHT, 0, &call);
 	for (size_t i = 0; i < N_ARGS; i++) {
 		const size_t room = call.at[i] % PAGE;
 		const size_t guard = room < GUARD ? room : GUARD;
@@ -178,13 +178,13 @@ static void test_a_guard_lies_before_a_tight_storage_as_far_as_its_pages_go(void
 
 static void test_loose_storages_have_guards_on_both_sides(void **state)
 {
-	static const enum kgb_arrangement kinds[] = {KGB_ARRANGED_LOOSELY, KGB_ARRANGED_ALIKE};
+	static const enum kgb_placement kinds[] = {KGB_PLACED_LOOSE, KGB_PLACED_ALIKE};
 	struct scene s;
 
 	(void)state;
 	for (size_t row = 0; row < KGB_ARRAY_LEN(shapes); row++) {
 		for (size_t k = 0; k < KGB_ARRAY_LEN(kinds); k++) {
-			struct kgb_call call;
+			struct kgb_candidate_call call;
 			set_up(&s, row);
 			prepare(&s, kinds[k], 0, &call);
 			check_parts(&s, &call);
@@ -213,13 +213,13 @@ static void test_storages_arranged_alike_lie_as_tight_ones_do_modulo_64(void **s
 
 	(void)state;
 	for (size_t row = 0; row < KGB_ARRAY_LEN(shapes); row++) {
-		struct kgb_call tight;
-		struct kgb_call alike;
-		struct kgb_call loose;
+		struct kgb_candidate_call tight;
+		struct kgb_candidate_call alike;
+		struct kgb_candidate_call loose;
 		set_up(&s, row);
-		prepare(&s, KGB_ARRANGED_TIGHTLY, 1, &tight);
-		prepare(&s, KGB_ARRANGED_ALIKE, 0, &alike);
-		prepare(&s, KGB_ARRANGED_LOOSELY, 0, &loose);
+		prepare(&s, KGB_PLACED_TIGHT, 1, &tight);
+		prepare(&s, KGB_PLACED_ALIKE, 0, &alike);
+		prepare(&s, KGB_PLACED_LOOSE, 0, &loose);
 		for (size_t i = 0; i < N_ARGS; i++) {
 			assert_int_equal(loose.at[i] % 64, 0);
 			if (bytes_of(&s, i) > 0)
@@ -236,10 +236,10 @@ static void test_storages_of_benchmarks_begin_where_torch_would_have_them(void *
 	(void)state;
 	for (size_t row = 0; row < KGB_ARRAY_LEN(shapes); row++) {
 		for (int places = 0; places < 8; places++) {
-			struct kgb_call call;
+			struct kgb_candidate_call call;
 			set_up(&s, row);
 			s.c.mode = KGB_MODE_BENCHMARK;
-			prepare(&s, KGB_ARRANGED_LOOSELY, places, &call);
+			prepare(&s, KGB_PLACED_LOOSE, places, &call);
 			check_parts(&s, &call);
 			for (size_t i = 0; i < N_ARGS; i++)
 				if (bytes_of(&s, i) > 0)
@@ -257,16 +257,16 @@ static void test_places_depend_on_their_number_only(void **state)
 	struct scene s;
 
 	(void)state;
-	for (int kind = KGB_ARRANGED_LOOSELY; kind <= KGB_ARRANGED_ALIKE; kind++) {
-		struct kgb_call first;
-		struct kgb_call again;
+	for (int kind = KGB_PLACED_LOOSE; kind <= KGB_PLACED_ALIKE; kind++) {
+		struct kgb_candidate_call first;
+		struct kgb_candidate_call again;
 		bool differs = false;
 		set_up(&s, 1);
-		prepare(&s, (enum kgb_arrangement)kind, 1, &first);
-		prepare(&s, (enum kgb_arrangement)kind, 1, &again);
+		prepare(&s, (enum kgb_placement)kind, 1, &first);
+		prepare(&s, (enum kgb_placement)kind, 1, &again);
 		assert_memory_equal(first.at, again.at, sizeof(first.at));
 		for (int places = 2; places < 8; places++) {
-			prepare(&s, (enum kgb_arrangement)kind, places, &again);
+			prepare(&s, (enum kgb_placement)kind, places, &again);
 			differs |= memcmp(first.at, again.at, sizeof(first.at)) != 0;
 		}
 		assert_true(differs);
@@ -280,22 +280,24 @@ static void test_numbers_of_rows_become_addresses(void **state)
 	static const int64_t numbers[] = {2, 0, 3};
 	const int64_t n = KGB_ARRAY_LEN(numbers);
 	struct kgb_err err = KGB_ERR_INIT;
-	struct kgb_call call;
+	struct kgb_candidate_call call;
 	struct scene s;
 
 	(void)state;
 	set_up(&s, 0);
 	struct kgb_arg *at = &s.c.args[3], *rows = &s.c.args[0];
-	assert_ok(kgb_view_layout(&rows->view, KGB_DTYPE_FLOAT32, sizes, 2, "contiguous", &err),
+	assert_ok(kgb_tensor_view_layout(&rows->view, KGB_DTYPE_FLOAT32, sizes, 2, "contiguous",
+					 &err),
 		  err);
-	assert_ok(kgb_view_layout(&at->view, KGB_DTYPE_INT64, &n, 1, "contiguous", &err), err);
+	assert_ok(kgb_tensor_view_layout(&at->view, KGB_DTYPE_INT64, &n, 1, "contiguous", &err),
+		  err);
 	s.data.storage_bytes[3] = sizeof(numbers);
 	s.data.storages[3] = kgb_xmalloc(sizeof(numbers));
 	memcpy(s.data.storages[3], numbers, sizeof(numbers));
 	s.params[3].into = "rows";
 	at->behind = 0;
-	for (int kind = KGB_ARRANGED_LOOSELY; kind <= KGB_ARRANGED_ALIKE; kind++) {
-		prepare(&s, (enum kgb_arrangement)kind, kind, &call);
+	for (int kind = KGB_PLACED_LOOSE; kind <= KGB_PLACED_ALIKE; kind++) {
+		prepare(&s, (enum kgb_placement)kind, kind, &call);
 		for (size_t i = 0; i < KGB_ARRAY_LEN(numbers); i++) {
 			uint64_t address;
 			memcpy(&address, s.judge.image.ptr + call.at[3] + 8 * i, sizeof(address));
@@ -309,11 +311,11 @@ static void test_numbers_of_rows_become_addresses(void **state)
 
 static void test_only_parts_are_copied(void **state)
 {
-	const struct kgb_call call = {.parts = {{1, 2}, {5, 1}}, .n_parts = 2};
+	const struct kgb_candidate_call call = {.parts = {{1, 2}, {5, 1}}, .n_parts = 2};
 	char to[] = "........";
 
 	(void)state;
-	kgb_call_copy_parts(&call, to, "abcdefgh");
+	kgb_candidate_call_copy_parts(&call, to, "abcdefgh");
 	assert_string_equal(to, ".bc..f..");
 }
 

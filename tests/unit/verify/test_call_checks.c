@@ -15,9 +15,9 @@ struct fixture {
 	struct kgb_param params[3];
 	struct kgb_interface interface;
 	struct kgb_case kase;
-	struct kgb_data data;
+	struct kgb_case_data data;
 	struct kgb_judge judge;
-	struct kgb_call call;
+	struct kgb_candidate_call call;
 };
 
 static void set_param(struct fixture *f, size_t i, const char *name, enum kgb_param_kind kind,
@@ -27,12 +27,12 @@ static void set_param(struct fixture *f, size_t i, const char *name, enum kgb_pa
 	f->kase.args[i] = (struct kgb_arg){.param = &f->params[i], .layout = "strided"};
 }
 
-static void lay_out(struct kgb_view *view, int64_t rows, int64_t columns, const char *layout)
+static void lay_out(struct kgb_tensor_view *view, int64_t rows, int64_t columns, const char *layout)
 {
 	const int64_t sizes[] = {rows, columns};
 	struct kgb_err err = KGB_ERR_INIT;
 
-	assert_ok(kgb_view_layout(view, KGB_DTYPE_FLOAT32, sizes, 2, layout, &err), err);
+	assert_ok(kgb_tensor_view_layout(view, KGB_DTYPE_FLOAT32, sizes, 2, layout, &err), err);
 }
 
 static void set_truth(struct kgb_truth *truth, float factor)
@@ -65,7 +65,7 @@ static struct fixture *new_fixture(enum kind kind, size_t n_results)
 	f->kase.name = "toy/float32/one/standard";
 	f->kase.interface = &f->interface;
 	f->kase.n_args = f->interface.n_params = kind == BUFFER ? 3 : 2;
-	kgb_data_fill(&f->data, &f->kase, &seed, 0);
+	kgb_case_data_fill(&f->data, &f->kase, &seed, 0);
 	for (size_t i = 0; i < n_results; i++)
 		set_truth(&f->data.results[i], i == 0 ? 2 : 3);
 	f->judge.verdict = kgb_xcalloc(1, sizeof(*f->judge.verdict));
@@ -78,19 +78,19 @@ static struct fixture *new_fixture(enum kind kind, size_t n_results)
 
 static void prepare(struct fixture *f, int repetition, int places)
 {
-	const struct kgb_call_spec spec = {.repetition = repetition, .places = places};
+	const struct kgb_candidate_call_spec spec = {.repetition = repetition, .places = places};
 	struct kgb_err err = KGB_ERR_INIT;
 
-	kgb_call_release(&f->call);
-	assert_ok(kgb_call_prepare(&f->judge, &f->data, &spec, &f->call, &err), err);
-	kgb_call_resize(&f->judge.after, f->call.arena_bytes);
+	kgb_candidate_call_release(&f->call);
+	assert_ok(kgb_candidate_call_prepare(&f->judge, &f->data, &spec, &f->call, &err), err);
+	kgb_candidate_call_resize(&f->judge.after, f->call.arena_bytes);
 	memcpy(f->judge.after.ptr, f->judge.image.ptr, f->call.arena_bytes);
 }
 
 static void free_fixture(struct fixture *f)
 {
-	kgb_call_release(&f->call);
-	kgb_data_release(&f->data);
+	kgb_candidate_call_release(&f->call);
+	kgb_case_data_release(&f->data);
 	kgb_buf_release(&f->judge.image);
 	kgb_buf_release(&f->judge.after);
 	kgb_free(f->judge.noise);
@@ -102,12 +102,12 @@ static void free_fixture(struct fixture *f)
 /* The argument that holds the result gets it, element by element. */
 static void write_held(struct fixture *f, size_t arg)
 {
-	const struct kgb_view *view = &f->call.views[arg];
+	const struct kgb_tensor_view *view = &f->call.views[arg];
 	const float *native = f->data.results[0].native;
-	struct kgb_view_walk walk;
+	struct kgb_tensor_view_walk walk;
 
-	kgb_view_walk_init(&walk, view);
-	for (int i = 0; i < N; i++, kgb_view_walk_next(&walk))
+	kgb_tensor_view_walk_init(&walk, view);
+	for (int i = 0; i < N; i++, kgb_tensor_view_walk_next(&walk))
 		memcpy(f->judge.after.ptr + f->call.at[arg] + (size_t)walk.at * 4, &native[i], 4);
 }
 
@@ -138,7 +138,7 @@ static void answer(struct fixture *f, enum kind kind)
 		output->address = f->call.at[arg];
 		memcpy(output->strides, f->call.views[arg].strides, sizeof(output->strides));
 		write_held(f, arg);
-		kgb_call_take_held(&f->judge, &f->data, &f->call);
+		kgb_candidate_call_take_held(&f->judge, &f->data, &f->call);
 	}
 }
 
@@ -155,7 +155,7 @@ static struct fixture *answered(enum kind kind, size_t n_results)
 static const char *checked(struct fixture *f)
 {
 	struct kgb_failure failure = {0};
-	bool good = kgb_call_check(&f->judge, &f->data, &f->call, &failure);
+	bool good = kgb_candidate_call_check(&f->judge, &f->data, &f->call, &failure);
 
 	assert_true(good == (failure.code == NULL));
 	return failure.code;
@@ -175,7 +175,8 @@ static void test_what_is_right_passes_wherever_the_result_lies(KGB_UNUSED void *
 		struct fixture *f = answered((enum kind)kind, 1);
 		struct kgb_failure failure = {0};
 		assert_null(checked(f));
-		assert_true(kgb_call_check_values(&f->judge, &f->data, &f->call, &failure));
+		assert_true(
+			kgb_candidate_call_check_values(&f->judge, &f->data, &f->call, &failure));
 		free_fixture(f);
 	}
 }
@@ -244,7 +245,7 @@ static void overlap_elements(struct fixture *f)
 
 static void deliver_nothing(struct fixture *f)
 {
-	kgb_call_release(&f->call);
+	kgb_candidate_call_release(&f->call);
 }
 
 static void return_copy(struct fixture *f)
@@ -302,17 +303,17 @@ static void test_what_is_returned_must_be_what_pytorch_returns(KGB_UNUSED void *
 static void test_results_of_one_call_and_of_two_do_not_share_memory(KGB_UNUSED void **state)
 {
 	struct fixture *f = answered(FRESH, 2);
-	struct kgb_call later = f->call;
+	struct kgb_candidate_call later = f->call;
 
 	assert_null(checked(f));
-	assert_true(kgb_call_shares_memory(&f->data, &f->call, &later));
+	assert_true(kgb_candidate_call_shares_memory(&f->data, &f->call, &later));
 	for (int i = 0; i < 2; i++)
 		later.reply.outputs[i].address += 0x10000;
-	assert_false(kgb_call_shares_memory(&f->data, &f->call, &later));
+	assert_false(kgb_candidate_call_shares_memory(&f->data, &f->call, &later));
 	later.reply.outputs[1].address = f->call.reply.outputs[0].address + 4 * N - 1;
-	assert_true(kgb_call_shares_memory(&f->data, &f->call, &later));
+	assert_true(kgb_candidate_call_shares_memory(&f->data, &f->call, &later));
 	later.reply.outputs[1].address += 1;
-	assert_false(kgb_call_shares_memory(&f->data, &f->call, &later));
+	assert_false(kgb_candidate_call_shares_memory(&f->data, &f->call, &later));
 	f->call.reply.outputs[1].address = f->call.reply.outputs[0].address + 4 * N - 1;
 	assert_refused(f, "verify.alias");
 	f->call.reply.outputs[1].address += 1;
@@ -478,7 +479,8 @@ static void test_one_wrong_element_of_any_result_is_told(KGB_UNUSED void **state
 		struct kgb_failure failure = {0};
 		float *values = f->call.values[result];
 		values[7] += 1;
-		assert_false(kgb_call_check_values(&f->judge, &f->data, &f->call, &failure));
+		assert_false(
+			kgb_candidate_call_check_values(&f->judge, &f->data, &f->call, &failure));
 		assert_string_equal(failure.code, "verify.mismatch");
 		assert_int_equal(failure.n_wrong, 1);
 		assert_int_equal(failure.n_elements, N);
@@ -503,7 +505,8 @@ test_a_zero_of_the_wrong_sign_and_an_inexact_copy_are_told_as_such(KGB_UNUSED vo
 		native[7] = is_zero ? -0.0F : 1;
 		truth->exact[7] = (double)native[7];
 		values[7] = is_zero ? 0.0F : 1 + 0x1p-23F;
-		assert_false(kgb_call_check_values(&f->judge, &f->data, &f->call, &failure));
+		assert_false(
+			kgb_candidate_call_check_values(&f->judge, &f->data, &f->call, &failure));
 		assert_int_equal(failure.n_wrong, 1);
 		assert_int_equal(failure.index[0] * COLUMNS + failure.index[1], 7);
 		assert_contains(failure.hint, is_zero ? "wrong sign" : "must be exact");
@@ -516,9 +519,9 @@ static void test_results_that_were_not_delivered_are_wrong(KGB_UNUSED void **sta
 	struct fixture *f = answered(FRESH, 1);
 	struct kgb_compare compare;
 
-	assert_true(kgb_call_compare(&f->data, &f->call, 0, &compare));
-	kgb_call_release(&f->call);
-	assert_false(kgb_call_compare(&f->data, &f->call, 0, &compare));
+	assert_true(kgb_candidate_call_compare(&f->data, &f->call, 0, &compare));
+	kgb_candidate_call_release(&f->call);
+	assert_false(kgb_candidate_call_compare(&f->data, &f->call, 0, &compare));
 	free_fixture(f);
 }
 
@@ -531,9 +534,9 @@ static void test_results_that_are_held_are_read_from_their_strided_elements(KGB_
 	f->judge.after
 		.ptr[f->call.at[OUT] + ((size_t)f->call.views[OUT].storage_elements - 1) * 4 + 3] ^=
 		1;
-	kgb_call_release(&f->call);
-	kgb_call_take_held(&f->judge, &f->data, &f->call);
-	assert_false(kgb_call_check_values(&f->judge, &f->data, &f->call, &failure));
+	kgb_candidate_call_release(&f->call);
+	kgb_candidate_call_take_held(&f->judge, &f->data, &f->call);
+	assert_false(kgb_candidate_call_check_values(&f->judge, &f->data, &f->call, &failure));
 	assert_int_equal(failure.n_wrong, 1);
 	assert_int_equal(failure.index[0], ROWS - 1);
 	assert_int_equal(failure.index[1], COLUMNS - 1);
@@ -543,16 +546,16 @@ static void test_results_that_are_held_are_read_from_their_strided_elements(KGB_
 static void test_calls_with_other_bits_are_told_apart(KGB_UNUSED void **state)
 {
 	struct fixture *f = answered(FRESH, 2);
-	struct kgb_call later = {0};
+	struct kgb_candidate_call later = {0};
 
 	for (size_t i = 0; i < 2; i++) {
 		later.values[i] = kgb_xmalloc(4 * (size_t)N);
 		memcpy(later.values[i], f->call.values[i], 4 * (size_t)N);
 	}
-	assert_true(kgb_call_same_bits(&f->data, &f->call, &later));
+	assert_true(kgb_candidate_call_same_bits(&f->data, &f->call, &later));
 	((char *)later.values[1])[4 * N - 1] ^= 1;
-	assert_false(kgb_call_same_bits(&f->data, &f->call, &later));
-	kgb_call_release(&later);
+	assert_false(kgb_candidate_call_same_bits(&f->data, &f->call, &later));
+	kgb_candidate_call_release(&later);
 	free_fixture(f);
 }
 
@@ -561,21 +564,21 @@ static void test_calls_with_other_bits_are_told_apart(KGB_UNUSED void **state)
 static bool tells(struct fixture *f)
 {
 	unsigned char wants = 1;
-	struct kgb_ghost_tally tally = {0};
+	struct kgb_ablation_tally tally = {0};
 
 	f->judge.cases.items = &f->kase;
 	f->judge.spec.interfaces = &f->interface;
 	f->judge.may_tell = &wants;
 	f->judge.tallies = &tally;
-	return kgb_ghost_wants(&f->judge, &f->data);
+	return kgb_ablation_wants(&f->judge, &f->data);
 }
 
 static void test_results_that_are_right_without_any_kernel_tell_nothing(KGB_UNUSED void **state)
 {
 	struct fixture *f = new_fixture(FRESH, 2);
 	float *native = f->data.results[1].native, *other = f->data.results[0].native;
-	const struct kgb_view *view = &f->kase.args[SELF].view;
-	struct kgb_view_walk walk;
+	const struct kgb_tensor_view *view = &f->kase.args[SELF].view;
+	struct kgb_tensor_view_walk walk;
 
 	assert_true(tells(f));
 	/* One that tells is enough. */
@@ -591,8 +594,8 @@ static void test_results_that_are_right_without_any_kernel_tell_nothing(KGB_UNUS
 	native[N - 1] = 3;
 	assert_false(tells(f));
 	/* An input, but for the last element. */
-	kgb_view_walk_init(&walk, view);
-	for (int i = 0; i < N; i++, kgb_view_walk_next(&walk))
+	kgb_tensor_view_walk_init(&walk, view);
+	for (int i = 0; i < N; i++, kgb_tensor_view_walk_next(&walk))
 		memcpy(&native[i], (const char *)f->data.storages[SELF] + 4 * walk.at, 4);
 	assert_false(tells(f));
 	native[N - 1] += 1;
@@ -612,15 +615,15 @@ static void test_a_fill_must_be_made_by_kernels_alone(KGB_UNUSED void **state)
 	f->kase.mode = KGB_MODE_STANDARD;
 	for (int i = 0; i < N; i++)
 		native[i] = 0;
-	assert_false(kgb_ghost_tells(&f->judge, &f->data));
+	assert_false(kgb_ablation_tells(&f->judge, &f->data));
 	f->judge.spec.triton = KGB_TRITON_ALONE;
-	assert_true(kgb_ghost_tells(&f->judge, &f->data));
+	assert_true(kgb_ablation_tells(&f->judge, &f->data));
 	/* Random bytes are true almost always. */
 	f->data.results[0].view.dtype = KGB_DTYPE_BOOL;
-	assert_false(kgb_ghost_tells(&f->judge, &f->data));
+	assert_false(kgb_ablation_tells(&f->judge, &f->data));
 	f->data.results[0].view.dtype = KGB_DTYPE_FLOAT32;
 	f->kase.mode = KGB_MODE_SPECIAL;
-	assert_false(kgb_ghost_tells(&f->judge, &f->data));
+	assert_false(kgb_ablation_tells(&f->judge, &f->data));
 	free_fixture(f);
 }
 
@@ -629,12 +632,12 @@ static void test_an_empty_input_does_not_excuse_from_launching(KGB_UNUSED void *
 {
 	struct fixture *f = new_fixture(FRESH, 2);
 	float *native[] = {f->data.results[0].native, f->data.results[1].native};
-	struct kgb_view_walk walk;
+	struct kgb_tensor_view_walk walk;
 
 	for (int i = 0; i < N; i++)
 		native[0][i] = NAN;
-	kgb_view_walk_init(&walk, &f->kase.args[SELF].view);
-	for (int i = 0; i < N; i++, kgb_view_walk_next(&walk))
+	kgb_tensor_view_walk_init(&walk, &f->kase.args[SELF].view);
+	for (int i = 0; i < N; i++, kgb_tensor_view_walk_next(&walk))
 		memcpy(&native[1][i], (const char *)f->data.storages[SELF] + 4 * walk.at, 4);
 	assert_true(kgb_case_needs_launch(&f->judge, &f->data));
 	lay_out(&f->kase.args[OTHER].view, 1, 0, "contiguous");
@@ -671,9 +674,9 @@ static void test_a_copy_of_an_argument_needs_no_launch(KGB_UNUSED void **state)
 	float *native[] = {f->data.results[0].native, f->data.results[1].native};
 
 	for (int k = 0; k < 2; k++) {
-		struct kgb_view_walk walk;
-		kgb_view_walk_init(&walk, &f->kase.args[SELF].view);
-		for (int i = 0; i < N; i++, kgb_view_walk_next(&walk))
+		struct kgb_tensor_view_walk walk;
+		kgb_tensor_view_walk_init(&walk, &f->kase.args[SELF].view);
+		for (int i = 0; i < N; i++, kgb_tensor_view_walk_next(&walk))
 			memcpy(&native[k][i], (const char *)f->data.storages[SELF] + 4 * walk.at,
 			       4);
 	}
@@ -702,7 +705,9 @@ static void test_a_number_is_no_tensor(KGB_UNUSED void **state)
 	struct kgb_err err = KGB_ERR_INIT;
 
 	f->interface.is_number = true;
-	assert_ok(kgb_view_layout(&truth->view, KGB_DTYPE_INT64, NULL, 0, "contiguous", &err), err);
+	assert_ok(
+		kgb_tensor_view_layout(&truth->view, KGB_DTYPE_INT64, NULL, 0, "contiguous", &err),
+		err);
 	assert_refused(f, "verify.type");
 	*output = (struct kgb_wire_output){.kind = KGB_WIRE_NUMBER, .dtype = KGB_DTYPE_FLOAT64};
 	assert_refused(f, "verify.type");
@@ -745,7 +750,7 @@ static void test_memory_that_nobody_has_written_has_strides_only(KGB_UNUSED void
 	assert_refused(f, "verify.strides");
 	output->strides[0] = 0;
 	assert_null(checked(f));
-	assert_true(kgb_call_compare(&f->data, &f->call, 0, &compare));
+	assert_true(kgb_candidate_call_compare(&f->data, &f->call, 0, &compare));
 	output->where = KGB_WIRE_ARENA;
 	assert_refused(f, "verify.alias");
 	output->where = KGB_WIRE_FRESH;
@@ -761,13 +766,13 @@ static void test_some_results_may_be_returned_with_none_behind(KGB_UNUSED void *
 	struct kgb_failure failure;
 
 	f->interface.n_nones = 1;
-	assert_false(kgb_call_check(&f->judge, &f->data, &f->call, &failure));
+	assert_false(kgb_candidate_call_check(&f->judge, &f->data, &f->call, &failure));
 	assert_string_equal(failure.code, "verify.return");
 	f->call.reply.n_outputs = 3;
 	f->call.reply.outputs[2] = (struct kgb_wire_output){.kind = KGB_WIRE_NONE};
-	assert_true(kgb_call_check(&f->judge, &f->data, &f->call, &failure));
+	assert_true(kgb_candidate_call_check(&f->judge, &f->data, &f->call, &failure));
 	f->call.reply.outputs[2].kind = KGB_WIRE_OTHER;
-	assert_false(kgb_call_check(&f->judge, &f->data, &f->call, &failure));
+	assert_false(kgb_candidate_call_check(&f->judge, &f->data, &f->call, &failure));
 	assert_string_equal(failure.code, "verify.return");
 	free_fixture(f);
 }
@@ -782,7 +787,7 @@ static void test_each_argument_case_variant_and_seed_has_data_of_its_own(KGB_UNU
 		const struct kgb_case *kase;
 		struct kgb_seed seed;
 		uint32_t variant;
-		struct kgb_data data;
+		struct kgb_case_data data;
 	} rows[] = {
 		{&f->kase, {{1}}, 0, {0}}, {&f->kase, {{1}}, 1, {0}}, {&f->kase, {{1}}, 2, {0}},
 		{&renamed, {{1}}, 0, {0}}, {&f->kase, {{2}}, 0, {0}}, {&f->kase, {{1}}, 0, {0}},
@@ -792,7 +797,7 @@ static void test_each_argument_case_variant_and_seed_has_data_of_its_own(KGB_UNU
 	renamed.args[OTHER] = renamed.args[SELF];
 	renamed.args[OTHER].param = &f->params[OTHER];
 	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++)
-		kgb_data_fill(&rows[i].data, rows[i].kase, &rows[i].seed, rows[i].variant);
+		kgb_case_data_fill(&rows[i].data, rows[i].kase, &rows[i].seed, rows[i].variant);
 	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++)
 		for (size_t k = 0; k < i; k++) {
 			const void *a = rows[i].data.storages[SELF],
@@ -803,16 +808,16 @@ static void test_each_argument_case_variant_and_seed_has_data_of_its_own(KGB_UNU
 	assert_memory_not_equal(rows[3].data.storages[SELF], rows[3].data.storages[OTHER],
 				rows[3].data.storage_bytes[SELF]);
 	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++)
-		kgb_data_release(&rows[i].data);
+		kgb_case_data_release(&rows[i].data);
 	free_fixture(f);
 }
 
 static void test_a_shape_has_no_values(KGB_UNUSED void **state)
 {
 	struct fixture *f = answered(FRESH, 2);
-	struct kgb_data shape = {0};
+	struct kgb_case_data shape = {0};
 
-	kgb_data_shape(&shape, &f->data);
+	kgb_case_data_shape(&shape, &f->data);
 	assert_int_equal(shape.n_results, 2);
 	for (size_t i = 0; i < 2; i++) {
 		assert_null(shape.results[i].native);

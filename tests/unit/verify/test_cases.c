@@ -44,17 +44,17 @@ static void test_layouts_have_the_strides_of_torch(KGB_UNUSED void **state)
 {
 	for (size_t i = 0; i < KGB_ARRAY_LEN(layout_rows); i++) {
 		const struct layout_row *row = &layout_rows[i];
-		struct kgb_view view;
+		struct kgb_tensor_view view;
 		struct kgb_err err = KGB_ERR_INIT;
 		KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
-		assert_ok(kgb_view_layout(&view, KGB_DTYPE_FLOAT32, row->sizes, row->ndim,
-					  row->layout, &err),
+		assert_ok(kgb_tensor_view_layout(&view, KGB_DTYPE_FLOAT32, row->sizes, row->ndim,
+						 row->layout, &err),
 			  err);
 		assert_memory_equal(view.strides, row->strides,
 				    (size_t)row->ndim * sizeof(int64_t));
 		assert_int_equal(view.offset, row->offset);
 		assert_int_equal(view.storage_elements, row->storage);
-		kgb_view_describe(&view, &text);
+		kgb_tensor_view_describe(&view, &text);
 		assert_string_equal(text.ptr, row->described);
 	}
 }
@@ -63,16 +63,16 @@ static void test_elements_stay_in_the_storage_and_walk_in_row_major_order(KGB_UN
 {
 	for (size_t i = 0; i < KGB_ARRAY_LEN(layout_rows); i++) {
 		const struct layout_row *row = &layout_rows[i];
-		struct kgb_view view;
-		struct kgb_view_walk walk;
+		struct kgb_tensor_view view;
+		struct kgb_tensor_view_walk walk;
 		struct kgb_err err = KGB_ERR_INIT;
-		assert_ok(kgb_view_layout(&view, KGB_DTYPE_INT8, row->sizes, row->ndim, row->layout,
-					  &err),
+		assert_ok(kgb_tensor_view_layout(&view, KGB_DTYPE_INT8, row->sizes, row->ndim,
+						 row->layout, &err),
 			  err);
-		kgb_view_walk_init(&walk, &view);
-		int64_t highest = view.offset - 1, n = kgb_view_numel(&view);
-		for (int64_t k = 0; k < n; k++, kgb_view_walk_next(&walk)) {
-			int64_t at = kgb_view_element(&view, k);
+		kgb_tensor_view_walk_init(&walk, &view);
+		int64_t highest = view.offset - 1, n = kgb_tensor_view_numel(&view);
+		for (int64_t k = 0; k < n; k++, kgb_tensor_view_walk_next(&walk)) {
+			int64_t at = kgb_tensor_view_element(&view, k);
 			assert_int_equal(walk.at, at);
 			assert_true(at >= 0 && at < view.storage_elements);
 			highest = at > highest ? at : highest;
@@ -83,10 +83,10 @@ static void test_elements_stay_in_the_storage_and_walk_in_row_major_order(KGB_UN
 
 static void test_contiguity_ignores_dims_of_one_and_offsets(KGB_UNUSED void **state)
 {
-	struct kgb_view view = {.ndim = 2, .sizes = {1, 5}, .strides = {99, 1}, .offset = 4};
-	assert_true(kgb_view_is_contiguous(&view));
+	struct kgb_tensor_view view = {.ndim = 2, .sizes = {1, 5}, .strides = {99, 1}, .offset = 4};
+	assert_true(kgb_tensor_view_is_contiguous(&view));
 	view.sizes[0] = 2;
-	assert_false(kgb_view_is_contiguous(&view));
+	assert_false(kgb_tensor_view_is_contiguous(&view));
 }
 
 static void test_impossible_views_are_refused(KGB_UNUSED void **state)
@@ -158,10 +158,10 @@ static void test_impossible_views_are_refused(KGB_UNUSED void **state)
 		 "tensor is larger than 1073741824 bytes"},
 	};
 	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++) {
-		struct kgb_view view = {.ndim = 77};
+		struct kgb_tensor_view view = {.ndim = 77};
 		struct kgb_err err;
-		assert_fails(kgb_view_layout(&view, KGB_DTYPE_FLOAT32, rows[i].sizes, rows[i].ndim,
-					     rows[i].layout, &err),
+		assert_fails(kgb_tensor_view_layout(&view, KGB_DTYPE_FLOAT32, rows[i].sizes,
+						    rows[i].ndim, rows[i].layout, &err),
 			     err, rows[i].message);
 		assert_int_equal(err.kind, rows[i].kind);
 		assert_int_equal(view.ndim, 77);
@@ -171,9 +171,10 @@ static void test_impossible_views_are_refused(KGB_UNUSED void **state)
 static void test_the_largest_tensor_is_accepted(KGB_UNUSED void **state)
 {
 	const int64_t sizes[] = {KGB_LIMIT_TENSOR_BYTES / 4};
-	struct kgb_view view;
+	struct kgb_tensor_view view;
 	struct kgb_err err = KGB_ERR_INIT;
-	assert_ok(kgb_view_layout(&view, KGB_DTYPE_FLOAT32, sizes, 1, "contiguous", &err), err);
+	assert_ok(kgb_tensor_view_layout(&view, KGB_DTYPE_FLOAT32, sizes, 1, "contiguous", &err),
+		  err);
 }
 
 static void test_results_cannot_overlap(KGB_UNUSED void **state)
@@ -290,7 +291,7 @@ static void test_a_tensor_of_null_is_none(KGB_UNUSED void **state)
 		   &cases);
 	const struct kgb_arg *arg = &cases.items[0].args[1];
 	assert_true(arg->is_absent);
-	assert_int_equal(kgb_view_numel(&arg->view), 0);
+	assert_int_equal(kgb_tensor_view_numel(&arg->view), 0);
 	assert_int_equal(arg->value.kind, KGB_VALUE_NONE);
 	assert_false(cases.items[0].args[0].is_absent);
 	kgb_case_describe(&cases.items[0], &text);

@@ -11,9 +11,9 @@
 
 static const struct kgb_tolerance standard = {.factor = 4, .ulps = 2};
 
-static struct kgb_view flat(enum kgb_dtype dtype, int64_t n)
+static struct kgb_tensor_view flat(enum kgb_dtype dtype, int64_t n)
 {
-	return (struct kgb_view){
+	return (struct kgb_tensor_view){
 		.dtype = dtype, .ndim = 1, .sizes = {n}, .strides = {1}, .storage_elements = n};
 }
 
@@ -31,7 +31,7 @@ static struct kgb_compare compare(enum kgb_dtype dtype, int64_t n, const double 
 {
 	KGB_AUTO(free) void *candidate = stored(dtype, c, n);
 	KGB_AUTO(free) void *trusted = stored(dtype, native ? native : r, n);
-	struct kgb_view view = flat(dtype, n);
+	struct kgb_tensor_view view = flat(dtype, n);
 	struct kgb_compare out;
 	kgb_compare(&view, candidate, trusted, r, NULL, &standard, &out);
 	return out;
@@ -61,7 +61,7 @@ static void test_complex_results_are_compared_by_their_parts(KGB_UNUSED void **s
 		int64_t first_wrong;
 	} rows[] = {{0, 0, -1},   {0, 1e-9, -1}, {1, 1e-3, 0},
 		    {2, 1e-3, 1}, {4, 1e-3, 2},  {5, 1e-3, 2}};
-	struct kgb_view view = flat(KGB_DTYPE_COMPLEX64, 3);
+	struct kgb_tensor_view view = flat(KGB_DTYPE_COMPLEX64, 3);
 
 	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++) {
 		float native[6], candidate[6];
@@ -188,7 +188,7 @@ static void test_integers_are_exact_beyond_doubles(KGB_UNUSED void **state)
 {
 	const int64_t native[] = {1, (INT64_C(1) << 60) + 1, -3};
 	int64_t candidate[] = {1, INT64_C(1) << 60, -3};
-	struct kgb_view view = flat(KGB_DTYPE_INT64, 3);
+	struct kgb_tensor_view view = flat(KGB_DTYPE_INT64, 3);
 	struct kgb_compare out;
 
 	kgb_compare(&view, candidate, native, NULL, NULL, &standard, &out);
@@ -209,7 +209,7 @@ static void test_off_by_one_integers_and_invalid_bools_are_wrong(KGB_UNUSED void
 	assert_true(out.expected == 6 && out.got == 7 && out.allowed_abs_err == 0 &&
 		    out.max_abs_err == 1);
 
-	struct kgb_view view = flat(KGB_DTYPE_BOOL, 2);
+	struct kgb_tensor_view view = flat(KGB_DTYPE_BOOL, 2);
 	kgb_compare(&view, "\x01\x02", "\x01\x01", NULL, NULL, &standard, &out);
 	assert_false(out.ok);
 	assert_int_equal(out.first_wrong, 1);
@@ -225,18 +225,19 @@ static void test_candidates_may_be_strided(KGB_UNUSED void **state)
 	for (int i = 0; i < 12; i++)
 		native[i] = (float)(r[i] = i + 1);
 	for (size_t l = 0; l < KGB_ARRAY_LEN(layouts); l++) {
-		struct kgb_view view;
+		struct kgb_tensor_view view;
 		struct kgb_err err = KGB_ERR_INIT;
 		struct kgb_compare out;
-		assert_ok(kgb_view_layout(&view, KGB_DTYPE_FLOAT32, sizes, 2, layouts[l], &err),
+		assert_ok(kgb_tensor_view_layout(&view, KGB_DTYPE_FLOAT32, sizes, 2, layouts[l],
+						 &err),
 			  err);
 		KGB_AUTO(free)
 		float *storage = kgb_xcalloc((size_t)view.storage_elements, sizeof(*storage));
 		for (int64_t i = 0; i < 12; i++)
-			storage[kgb_view_element(&view, i)] = native[i];
+			storage[kgb_tensor_view_element(&view, i)] = native[i];
 		kgb_compare(&view, storage, native, r, NULL, &standard, &out);
 		assert_true(out.ok);
-		storage[kgb_view_element(&view, 7)] = 0;
+		storage[kgb_tensor_view_element(&view, 7)] = 0;
 		kgb_compare(&view, storage, native, r, NULL, &standard, &out);
 		assert_int_equal(out.n_wrong, 1);
 		assert_int_equal(out.first_wrong, 7);
@@ -336,7 +337,7 @@ static void test_magnitudes_tell_cancellation_from_error(KGB_UNUSED void **state
 {
 	const double r[] = {1e-3}, magnitude[] = {1000}, overflowed[] = {INF_};
 	const float native[] = {(float)1e-3}, candidate[] = {(float)(1e-3 + 5e-4)};
-	struct kgb_view view = flat(KGB_DTYPE_FLOAT32, 1);
+	struct kgb_tensor_view view = flat(KGB_DTYPE_FLOAT32, 1);
 	struct kgb_compare out;
 
 	kgb_compare(&view, candidate, native, r, magnitude, &standard, &out);
@@ -353,7 +354,7 @@ static void test_half_terms_need_the_spec_s_leave(KGB_UNUSED void **state)
 		.factor = 4, .ulps = 2, .accumulate = KGB_ACCUMULATE_RESULT};
 	const double r[] = {0.01}, magnitude[] = {2};
 	uint16_t native, candidate;
-	struct kgb_view view = flat(KGB_DTYPE_FLOAT16, 1);
+	struct kgb_tensor_view view = flat(KGB_DTYPE_FLOAT16, 1);
 	struct kgb_compare out;
 
 	kgb_dtype_store(KGB_DTYPE_FLOAT16, &native, 0.01);
@@ -375,7 +376,7 @@ static void test_zero_results_allow_no_visible_error(KGB_UNUSED void **state)
 static bool rounded_ok(enum kgb_dtype dtype, double r, double native, double c, double eps)
 {
 	char candidate[8], trusted[8];
-	struct kgb_view view = flat(dtype, 1);
+	struct kgb_tensor_view view = flat(dtype, 1);
 	struct kgb_compare out;
 
 	kgb_dtype_store(dtype, candidate, c);
@@ -412,7 +413,7 @@ static bool is_right(const struct kgb_tolerance *tolerance, enum kgb_dtype dtype
 		     double r, double native)
 {
 	char candidate[8], trusted[8];
-	struct kgb_view view = flat(dtype, 1);
+	struct kgb_tensor_view view = flat(dtype, 1);
 	struct kgb_compare out;
 
 	kgb_dtype_store(dtype, candidate, c);
@@ -455,7 +456,7 @@ static void test_a_wrong_zero_among_many_elements_is_found_and_reported(KGB_UNUS
 		c[AT] = 0.0;
 		KGB_AUTO(free) void *candidate = stored(KGB_DTYPE_FLOAT32, c, N);
 		KGB_AUTO(free) void *trusted = stored(KGB_DTYPE_FLOAT32, r, N);
-		struct kgb_view view = flat(KGB_DTYPE_FLOAT32, N);
+		struct kgb_tensor_view view = flat(KGB_DTYPE_FLOAT32, N);
 		struct kgb_compare out;
 		kgb_compare(&view, candidate, trusted, r, NULL, tolerances[t], &out);
 		assert_int_equal(out.n_wrong, 1);

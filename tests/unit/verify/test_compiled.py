@@ -11,7 +11,7 @@ import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-sys.path.insert(0, str(ROOT / "verify" / "runner"))
+sys.path.insert(0, str(ROOT / "verify" / "python" / "runner"))
 sys.dont_write_bytecode = True
 os.environ["TRITON_INTERPRET"] = "1"
 try:

@@ -112,7 +112,7 @@ static const char *const layouts[] = {"contiguous", "transposed", "strided",    
 
 /* Any sizes, any layout; about as many elements as asked for. */
 static void random_view(struct kgb_rng *rng, enum kgb_dtype dtype, int64_t about,
-			struct kgb_view *view)
+			struct kgb_tensor_view *view)
 {
 	struct kgb_err err = KGB_ERR_INIT;
 	const char *layout;
@@ -126,7 +126,7 @@ static void random_view(struct kgb_rng *rng, enum kgb_dtype dtype, int64_t about
 			sizes[k] = kgb_rng_int(rng, kgb_rng_u32(rng) % 16 ? 1 : 0,
 					       (int64_t)pow((double)about, 1.0 / ndim) * 3 / 2 + 1);
 		err = (struct kgb_err)KGB_ERR_INIT;
-	} while (kgb_view_layout(view, dtype, sizes, ndim, layout, &err) < 0);
+	} while (kgb_tensor_view_layout(view, dtype, sizes, ndim, layout, &err) < 0);
 }
 
 static void test_parts_of_views_are_gathered_and_scattered(KGB_UNUSED void **state)
@@ -137,27 +137,29 @@ static void test_parts_of_views_are_gathered_and_scattered(KGB_UNUSED void **sta
 	for (int round = 0; round < 1000; round++) {
 		enum kgb_dtype dtype = (enum kgb_dtype)(kgb_rng_u32(&rng) % KGB_N_DTYPES);
 		size_t item = kgb_dtype_size(dtype);
-		struct kgb_view view;
+		struct kgb_tensor_view view;
 		random_view(&rng, dtype, 60, &view);
 		size_t bytes = (size_t)view.storage_elements * item;
-		int64_t n = kgb_view_numel(&view), first = n ? kgb_rng_int(&rng, 0, n - 1) : 0,
+		int64_t n = kgb_tensor_view_numel(&view),
+			first = n ? kgb_rng_int(&rng, 0, n - 1) : 0,
 			count = kgb_rng_int(&rng, 0, n - first);
 		KGB_AUTO(free) char *storage = kgb_xmalloc(bytes + 1);
 		KGB_AUTO(free) char *before = kgb_xmalloc(bytes + 1);
 		KGB_AUTO(free) char *part = kgb_xcalloc((size_t)n + 1, item);
 
 		kgb_rng_bytes(&rng, storage, bytes);
-		kgb_view_gather_part(&view, storage, first, count, part);
+		kgb_tensor_view_gather_part(&view, storage, first, count, part);
 		for (int64_t i = 0; i < count; i++)
 			assert_memory_equal(
 				part + (size_t)i * item,
-				storage + (size_t)kgb_view_element(&view, first + i) * item, item);
+				storage + (size_t)kgb_tensor_view_element(&view, first + i) * item,
+				item);
 		/* New bytes there, the old ones everywhere else. */
 		memcpy(before, storage, bytes);
 		kgb_rng_bytes(&rng, part, (size_t)count * item);
-		kgb_view_scatter_part(&view, part, first, count, storage);
+		kgb_tensor_view_scatter_part(&view, part, first, count, storage);
 		for (int64_t i = 0; i < count; i++)
-			memcpy(before + (size_t)kgb_view_element(&view, first + i) * item,
+			memcpy(before + (size_t)kgb_tensor_view_element(&view, first + i) * item,
 			       part + (size_t)i * item, item);
 		assert_memory_equal(before, storage, bytes);
 	}
@@ -169,12 +171,12 @@ static void test_whole_views_are_gathered_copied_and_compared(KGB_UNUSED void **
 
 	kgb_rng_init(&rng, &seed, "whole views", 0);
 	for (int round = 0; round < 12; round++) {
-		struct kgb_view view;
+		struct kgb_tensor_view view;
 		cores = machines[round % 4];
 		random_view(&rng, round % 2 ? KGB_DTYPE_FLOAT16 : KGB_DTYPE_INT64, 700000, &view);
 		size_t item = kgb_dtype_size(view.dtype);
 		size_t bytes = (size_t)view.storage_elements * item;
-		int64_t n = kgb_view_numel(&view);
+		int64_t n = kgb_tensor_view_numel(&view);
 		KGB_AUTO(free) char *from = kgb_xmalloc(bytes + 1), *to = kgb_xmalloc(bytes + 1);
 		KGB_AUTO(free) char *want = kgb_xmalloc(bytes + 1);
 		KGB_AUTO(free) char *all = kgb_xcalloc((size_t)n + 1, item);
@@ -182,21 +184,21 @@ static void test_whole_views_are_gathered_copied_and_compared(KGB_UNUSED void **
 		kgb_rng_bytes(&rng, from, bytes);
 		kgb_rng_bytes(&rng, to, bytes);
 		memcpy(want, to, bytes);
-		kgb_view_gather(&view, from, all);
-		kgb_view_copy(&view, from, to);
+		kgb_tensor_view_gather(&view, from, all);
+		kgb_tensor_view_copy(&view, from, to);
 		for (int64_t i = 0; i < n; i++) {
-			size_t at = (size_t)kgb_view_element(&view, i) * item;
+			size_t at = (size_t)kgb_tensor_view_element(&view, i) * item;
 			if (memcmp(all + (size_t)i * item, from + at, item) != 0)
 				fail_msg("element %lld", (long long)i);
 			memcpy(want + at, from + at, item);
 		}
 		assert_memory_equal(want, to, bytes);
 		/* What lies between the elements does not count, one bit of an element does. */
-		assert_true(kgb_view_equal(&view, from, all));
-		assert_true(kgb_view_equal(&view, to, all));
+		assert_true(kgb_tensor_view_equal(&view, from, all));
+		assert_true(kgb_tensor_view_equal(&view, to, all));
 		if (n > 0) {
 			all[kgb_rng_int(&rng, 0, n * (int64_t)item - 1)] ^= 4;
-			assert_false(kgb_view_equal(&view, to, all));
+			assert_false(kgb_tensor_view_equal(&view, to, all));
 		}
 	}
 }
@@ -204,7 +206,7 @@ static void test_whole_views_are_gathered_copied_and_compared(KGB_UNUSED void **
 static void test_views_whose_elements_overlap_are_known(KGB_UNUSED void **state)
 {
 	static const struct {
-		struct kgb_view view;
+		struct kgb_tensor_view view;
 		bool overlaps;
 	} rows[] = {
 		{{.ndim = 0}, false},
@@ -222,7 +224,7 @@ static void test_views_whose_elements_overlap_are_known(KGB_UNUSED void **state)
 	};
 
 	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++)
-		if (kgb_view_may_overlap(&rows[i].view) != rows[i].overlaps)
+		if (kgb_tensor_view_may_overlap(&rows[i].view) != rows[i].overlaps)
 			fail_msg("row %zu", i);
 }
 
@@ -406,7 +408,8 @@ static void test_a_seed_gives_the_bytes_that_it_always_gave(KGB_UNUSED void **st
 		struct kgb_err err = KGB_ERR_INIT;
 		char digest[KGB_SHA256_HEX_LEN];
 		struct kgb_rng rng;
-		assert_ok(kgb_view_layout(&arg.view, rows[i].dtype, sizes, 2, "row_strided", &err),
+		assert_ok(kgb_tensor_view_layout(&arg.view, rows[i].dtype, sizes, 2, "row_strided",
+						 &err),
 			  err);
 		size_t bytes = (size_t)arg.view.storage_elements * kgb_dtype_size(rows[i].dtype);
 		KGB_AUTO(free) char *storage = kgb_xmalloc(bytes);
@@ -455,7 +458,7 @@ static void assert_same(const struct kgb_compare *got, const struct kgb_compare 
 }
 
 struct result {
-	struct kgb_view view;
+	struct kgb_tensor_view view;
 	char *candidate, *native;
 	double *ref64, *magnitude;
 	struct kgb_tolerance tolerance;
@@ -480,7 +483,7 @@ static void make_result(struct kgb_rng *rng, enum kgb_dtype dtype, int64_t about
 	bool exact = kgb_rng_u32(rng) % 4 == 0; /* the native result is right to the last bit */
 
 	random_view(rng, dtype, about, &out->view);
-	int64_t n = kgb_view_numel(&out->view);
+	int64_t n = kgb_tensor_view_numel(&out->view);
 	out->candidate = kgb_xcalloc((size_t)out->view.storage_elements + 1, item);
 	out->native = kgb_xcalloc((size_t)n + 1, item);
 	out->ref64 = kgb_xcalloc((size_t)n + 1, sizeof(double));
@@ -504,8 +507,9 @@ static void make_result(struct kgb_rng *rng, enum kgb_dtype dtype, int64_t about
 			out->magnitude[i] =
 				happens(rng, odd.reference) ? odd_double(rng) : 3 * fabs(r);
 		kgb_dtype_store(dtype, out->native + (size_t)i * item, native);
-		kgb_dtype_store(dtype,
-				out->candidate + (size_t)kgb_view_element(&out->view, i) * item, c);
+		kgb_dtype_store(
+			dtype,
+			out->candidate + (size_t)kgb_tensor_view_element(&out->view, i) * item, c);
 	}
 }
 

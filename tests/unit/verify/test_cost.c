@@ -11,11 +11,12 @@ static int toy_cost(const char *lines, size_t i, struct kgb_cost *out, struct kg
 	const int64_t sizes[] = {4, 1000};
 	struct kgb_spec spec;
 	struct kgb_cases cases;
-	struct kgb_view result;
+	struct kgb_tensor_view result;
 
 	load_toy((struct spec_change){SPEC_PATH, "    magnitude: abs\n", fresh}, &spec);
 	assert_ok(kgb_cases_expand(&spec, &cases, err), *err);
-	assert_ok(kgb_view_layout(&result, KGB_DTYPE_FLOAT32, sizes, 2, "contiguous", err), *err);
+	assert_ok(kgb_tensor_view_layout(&result, KGB_DTYPE_FLOAT32, sizes, 2, "contiguous", err),
+		  *err);
 	int rc = kgb_case_cost(&spec, &cases.items[i], &result, 1, out, err);
 	kgb_cases_release(&cases);
 	kgb_spec_release(&spec);
@@ -144,7 +145,7 @@ static void test_every_case_of_the_dataset_that_has_costs_can_be_counted(KGB_UNU
 		assert_ok(kgb_cases_expand(&spec, &cases, &err), err);
 		for (size_t k = 0; k < cases.n; k++) {
 			const struct kgb_case *c = &cases.items[k];
-			struct kgb_view result;
+			struct kgb_tensor_view result;
 			struct kgb_cost cost;
 			size_t tensor = 0;
 			while (c->args[tensor].param->kind != KGB_PARAM_TENSOR)
@@ -167,7 +168,7 @@ static void test_a_matrix_product_costs_what_it_must(KGB_UNUSED void **state)
 	struct kgb_err err = KGB_ERR_INIT;
 	struct kgb_spec spec;
 	struct kgb_cases cases;
-	struct kgb_view result;
+	struct kgb_tensor_view result;
 	struct kgb_cost cost;
 
 	assert_ok(kgb_spec_load(KGB_TEST_SOURCE_DIR "/datasets/kernelgenbench/aten/aten__mm.yaml",
@@ -179,7 +180,8 @@ static void test_a_matrix_product_costs_what_it_must(KGB_UNUSED void **state)
 		if (strcmp(cases.items[k].name, "mm/float16/large/standard") == 0)
 			c = &cases.items[k];
 	const int64_t *a = c->args[0].view.sizes, *b = c->args[1].view.sizes;
-	assert_ok(kgb_view_layout(&result, KGB_DTYPE_FLOAT16, sizes, 2, "contiguous", &err), err);
+	assert_ok(kgb_tensor_view_layout(&result, KGB_DTYPE_FLOAT16, sizes, 2, "contiguous", &err),
+		  err);
 	assert_ok(kgb_case_cost(&spec, c, &result, 1, &cost, &err), err);
 	assert_int_equal(cost.bytes, 2 * (a[0] * a[1] + b[0] * b[1] + 30 * 70));
 	assert_int_equal(cost.written_bytes, 2 * 30 * 70);

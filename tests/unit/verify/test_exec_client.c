@@ -47,7 +47,8 @@ static void play_hang(int channel)
 		pause();
 }
 
-static enum kgb_exec_outcome start_fake(struct kgb_exec *exec, play_fn play, struct kgb_err *err)
+static enum kgb_exec_outcome start_fake(struct kgb_exec_client *exec, play_fn play,
+					struct kgb_err *err)
 {
 	int pair[2];
 
@@ -62,7 +63,8 @@ static enum kgb_exec_outcome start_fake(struct kgb_exec *exec, play_fn play, str
 	}
 	close(pair[1]);
 	/* Only of those that never answer the limit comes to its end. */
-	return kgb_exec_adopt(exec, pid, pair[0], 0, play == play_hang ? 500 : DEADLINE_MS, err);
+	return kgb_exec_client_adopt(exec, pid, pair[0], 0, play == play_hang ? 500 : DEADLINE_MS,
+				     err);
 }
 
 static void play_honest(int channel)
@@ -207,7 +209,7 @@ static void test_every_behaviour_has_its_outcome(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
-		struct kgb_exec exec;
+		struct kgb_exec_client exec;
 		struct kgb_err err = KGB_ERR_INIT;
 		int64_t begin = kgb_mono_ms();
 		enum kgb_exec_outcome outcome = start_fake(&exec, cases[i].play, &err);
@@ -217,22 +219,22 @@ static void test_every_behaviour_has_its_outcome(void **state)
 		assert_true(kgb_mono_ms() - begin < DEADLINE_MS);
 		assert_int_equal(exec.launcher, 0);
 		assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* nobody is left */
-		kgb_exec_stop(&exec);
+		kgb_exec_client_stop(&exec);
 	}
 }
 
 static void test_an_open_device_is_described(void **state)
 {
-	struct kgb_exec exec;
+	struct kgb_exec_client exec;
 	struct kgb_err err = KGB_ERR_INIT;
 
 	(void)state;
 	assert_int_equal(start_fake(&exec, play_honest, &err), KGB_EXEC_DONE);
 	assert_string_equal(exec.device_name, "A GPU");
 	assert_int_equal(exec.l2_bytes, 42);
-	assert_int_equal(kgb_exec_forget(&exec, DEADLINE_MS, &err), KGB_EXEC_DONE);
-	kgb_exec_stop(&exec);
-	kgb_exec_stop(&exec);
+	assert_int_equal(kgb_exec_client_forget(&exec, DEADLINE_MS, &err), KGB_EXEC_DONE);
+	kgb_exec_client_stop(&exec);
+	kgb_exec_client_stop(&exec);
 }
 
 static void play_statuses(int channel)
@@ -253,45 +255,49 @@ static void test_statuses_become_outcomes_and_a_fault_ends_the_process(void **st
 	static const enum kgb_exec_outcome outcomes[] = {KGB_EXEC_REFUSED, KGB_EXEC_UNREPLAYABLE,
 							 KGB_EXEC_OUT_OF_MEMORY,
 							 KGB_EXEC_WROTE_OUTSIDE, KGB_EXEC_FAULTED};
-	struct kgb_exec exec;
+	struct kgb_exec_client exec;
 	struct kgb_err err = KGB_ERR_INIT;
 
 	(void)state;
 	assert_int_equal(start_fake(&exec, play_statuses, &err), KGB_EXEC_DONE);
 	for (size_t i = 0; i < KGB_ARRAY_LEN(outcomes); i++) {
-		assert_int_equal(kgb_exec_forget(&exec, DEADLINE_MS, &err), outcomes[i]);
+		assert_int_equal(kgb_exec_client_forget(&exec, DEADLINE_MS, &err), outcomes[i]);
 		assert_string_equal(err.msg, exec.reply.text);
 		assert_int_equal(exec.launcher == 0, outcomes[i] == KGB_EXEC_FAULTED);
 	}
-	assert_int_equal(kgb_exec_forget(&exec, DEADLINE_MS, &err), KGB_EXEC_DIED);
-	kgb_exec_stop(&exec);
+	assert_int_equal(kgb_exec_client_forget(&exec, DEADLINE_MS, &err), KGB_EXEC_DIED);
+	kgb_exec_client_stop(&exec);
 }
 
 static void test_memory_that_could_shrink_is_refused(void **state)
 {
 	KGB_AUTO(fd) int sealed = -1;
 	KGB_AUTO(fd) int loose = memfd_create("loose", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	struct kgb_exec exec;
+	struct kgb_exec_client exec;
 	struct kgb_err err = KGB_ERR_INIT;
 
 	(void)state;
 	assert_ok(kgb_memfd_sized("sealed", 8192, 0, &sealed, &err), err);
 	assert_int_equal(ftruncate(loose, 8192), 0);
 	assert_int_equal(start_fake(&exec, play_honest, &err), KGB_EXEC_DONE);
-	assert_int_equal(kgb_exec_arena(&exec, loose, 4096, 2, sealed, 8192, DEADLINE_MS, &err),
-			 KGB_EXEC_REFUSED);
-	assert_int_equal(kgb_exec_arena(&exec, sealed, 4096, 2, loose, 8192, DEADLINE_MS, &err),
-			 KGB_EXEC_REFUSED);
-	assert_int_equal(kgb_exec_arena(&exec, sealed, 4096, 3, sealed, 8192, DEADLINE_MS, &err),
-			 KGB_EXEC_REFUSED);
 	assert_int_equal(
-		kgb_exec_arena(&exec, sealed, UINT64_MAX, 2, sealed, 8192, DEADLINE_MS, &err),
+		kgb_exec_client_arena(&exec, loose, 4096, 2, sealed, 8192, DEADLINE_MS, &err),
 		KGB_EXEC_REFUSED);
+	assert_int_equal(
+		kgb_exec_client_arena(&exec, sealed, 4096, 2, loose, 8192, DEADLINE_MS, &err),
+		KGB_EXEC_REFUSED);
+	assert_int_equal(
+		kgb_exec_client_arena(&exec, sealed, 4096, 3, sealed, 8192, DEADLINE_MS, &err),
+		KGB_EXEC_REFUSED);
+	assert_int_equal(kgb_exec_client_arena(&exec, sealed, UINT64_MAX, 2, sealed, 8192,
+					       DEADLINE_MS, &err),
+			 KGB_EXEC_REFUSED);
 	assert_int_equal(exec.arena_bytes, 0);
-	assert_int_equal(kgb_exec_arena(&exec, sealed, 4096, 2, sealed, 8192, DEADLINE_MS, &err),
-			 KGB_EXEC_DONE);
+	assert_int_equal(
+		kgb_exec_client_arena(&exec, sealed, 4096, 2, sealed, 8192, DEADLINE_MS, &err),
+		KGB_EXEC_DONE);
 	assert_int_equal(exec.arena_bytes, 4096);
-	kgb_exec_stop(&exec);
+	kgb_exec_client_stop(&exec);
 }
 
 static void test_results_that_do_not_fit_are_refused(void **state)
@@ -300,24 +306,28 @@ static void test_results_that_do_not_fit_are_refused(void **state)
 	struct kgb_exec_run_spec spec = {
 		.prologue = KGB_EXEC_NO_PLAN, .skip = -1, .ranges = &range, .n_ranges = 1};
 	KGB_AUTO(fd) int fd = -1;
-	struct kgb_exec exec;
+	struct kgb_exec_client exec;
 	struct kgb_exec_layout layout = {0};
 	struct kgb_err err = KGB_ERR_INIT;
 
 	(void)state;
 	assert_ok(kgb_memfd_sized("memory", 8192, 0, &fd, &err), err);
 	assert_int_equal(start_fake(&exec, play_honest, &err), KGB_EXEC_DONE);
-	assert_int_equal(kgb_exec_run(&exec, &spec, &layout, DEADLINE_MS, &err), KGB_EXEC_REFUSED);
-	assert_int_equal(kgb_exec_arena(&exec, fd, 4096, 2, fd, 8192, DEADLINE_MS, &err),
+	assert_int_equal(kgb_exec_client_run(&exec, &spec, &layout, DEADLINE_MS, &err),
+			 KGB_EXEC_REFUSED);
+	assert_int_equal(kgb_exec_client_arena(&exec, fd, 4096, 2, fd, 8192, DEADLINE_MS, &err),
 			 KGB_EXEC_DONE);
-	assert_int_equal(kgb_exec_run(&exec, &spec, &layout, DEADLINE_MS, &err), KGB_EXEC_DONE);
+	assert_int_equal(kgb_exec_client_run(&exec, &spec, &layout, DEADLINE_MS, &err),
+			 KGB_EXEC_DONE);
 	assert_int_equal(layout.ranges[0], 4096);
 	spec.n_samples = 1;
 	spec.n_slots = 1;
-	assert_int_equal(kgb_exec_time(&exec, &spec, &layout, DEADLINE_MS, &err), KGB_EXEC_REFUSED);
+	assert_int_equal(kgb_exec_client_time(&exec, &spec, &layout, DEADLINE_MS, &err),
+			 KGB_EXEC_REFUSED);
 	spec.n_ranges = KGB_EXEC_RANGES + 1;
-	assert_int_equal(kgb_exec_run(&exec, &spec, &layout, DEADLINE_MS, &err), KGB_EXEC_REFUSED);
-	kgb_exec_stop(&exec);
+	assert_int_equal(kgb_exec_client_run(&exec, &spec, &layout, DEADLINE_MS, &err),
+			 KGB_EXEC_REFUSED);
+	kgb_exec_client_stop(&exec);
 }
 
 static void test_every_field_of_a_run_reaches_the_process(void **state)
@@ -339,7 +349,7 @@ static void test_every_field_of_a_run_reaches_the_process(void **state)
 	(void)state;
 	for (int timed = 0; timed <= 1; timed++) {
 		KGB_AUTO(fd) int fd = -1;
-		struct kgb_exec exec;
+		struct kgb_exec_client exec;
 		struct kgb_exec_layout layout;
 		struct kgb_err err = KGB_ERR_INIT;
 		assert_ok(kgb_memfd_sized("memory", 8192, 0, &fd, &err), err);
@@ -362,13 +372,14 @@ static void test_every_field_of_a_run_reaches_the_process(void **state)
 			expected.flags = KGB_EXEC_WITH_ACTIVITY;
 		}
 		assert_int_equal(start_fake(&exec, play_examiner, &err), KGB_EXEC_DONE);
-		assert_int_equal(kgb_exec_arena(&exec, fd, 2048, 4, fd, 8192, DEADLINE_MS, &err),
-				 KGB_EXEC_DONE);
-		assert_int_equal((timed ? kgb_exec_time : kgb_exec_run)(&exec, &spec, &layout,
-									DEADLINE_MS, &err),
+		assert_int_equal(
+			kgb_exec_client_arena(&exec, fd, 2048, 4, fd, 8192, DEADLINE_MS, &err),
+			KGB_EXEC_DONE);
+		assert_int_equal((timed ? kgb_exec_client_time : kgb_exec_client_run)(
+					 &exec, &spec, &layout, DEADLINE_MS, &err),
 				 KGB_EXEC_DONE);
 		assert_int_equal(exec.reply.value, 1);
-		kgb_exec_stop(&exec);
+		kgb_exec_client_stop(&exec);
 	}
 }
 
@@ -387,7 +398,7 @@ static void test_parts_and_placements_reach_the_process(void **state)
 					   .parts = parts,
 					   .n_parts = 2};
 	KGB_AUTO(fd) int fd = -1;
-	struct kgb_exec exec;
+	struct kgb_exec_client exec;
 	struct kgb_exec_layout layout;
 	struct kgb_err err = KGB_ERR_INIT;
 
@@ -395,33 +406,35 @@ static void test_parts_and_placements_reach_the_process(void **state)
 	assert_ok(kgb_memfd_sized("memory", 8192, 0, &fd, &err), err);
 	spec.input_fd = spec.output_fd = fd;
 	assert_int_equal(start_fake(&exec, play_echo, &err), KGB_EXEC_DONE);
-	assert_int_equal(kgb_exec_arena_in_parts(&exec, &spec, DEADLINE_MS, &err), KGB_EXEC_DONE);
+	assert_int_equal(kgb_exec_client_arena_in_parts(&exec, &spec, DEADLINE_MS, &err),
+			 KGB_EXEC_DONE);
 	assert_true(exec.reply.value == 2 * KGB_ARENA_ADDRESS + 7 + 9 + 30);
-	assert_int_equal(kgb_exec_time(&exec, &run, &layout, DEADLINE_MS, &err), KGB_EXEC_DONE);
+	assert_int_equal(kgb_exec_client_time(&exec, &run, &layout, DEADLINE_MS, &err),
+			 KGB_EXEC_DONE);
 	assert_int_equal(exec.reply.value, 77);
 	spec.parts = &outside;
 	spec.n_parts = 1;
-	assert_int_equal(kgb_exec_arena_in_parts(&exec, &spec, DEADLINE_MS, &err),
+	assert_int_equal(kgb_exec_client_arena_in_parts(&exec, &spec, DEADLINE_MS, &err),
 			 KGB_EXEC_REFUSED);
 	assert_int_equal(exec.arena_bytes, 0);
 	spec.n_parts = KGB_EXEC_RANGES + 1;
-	assert_int_equal(kgb_exec_arena_in_parts(&exec, &spec, DEADLINE_MS, &err),
+	assert_int_equal(kgb_exec_client_arena_in_parts(&exec, &spec, DEADLINE_MS, &err),
 			 KGB_EXEC_REFUSED);
-	kgb_exec_stop(&exec);
+	kgb_exec_client_stop(&exec);
 }
 
 static void test_a_machine_without_a_driver_says_what_is_missing(void **state)
 {
 	const struct kgb_exec_spec spec = {.program = KGB_TEST_BIN_DIR "/kgb-exec",
 					   .launcher = KGB_TEST_BIN_DIR "/kgb-launch"};
-	struct kgb_exec exec;
+	struct kgb_exec_client exec;
 	struct kgb_err err = KGB_ERR_INIT;
 	void *driver = dlopen("libcuda.so.1", RTLD_LAZY);
 
 	(void)state;
 	if (driver || access(spec.program, X_OK) < 0 || access(spec.launcher, X_OK) < 0)
 		skip();
-	assert_int_equal(kgb_exec_start(&exec, &spec, 20000, &err), KGB_EXEC_NO_GPU);
+	assert_int_equal(kgb_exec_client_start(&exec, &spec, 20000, &err), KGB_EXEC_NO_GPU);
 	assert_int_equal(err.kind, KGB_ERR_UNAVAILABLE);
 	/* Without a sandbox (no user namespaces) that is what is missing. */
 	if (exec.reply.magic == KGB_EXEC_MAGIC)
@@ -432,11 +445,11 @@ static void test_a_machine_without_a_driver_says_what_is_missing(void **state)
 static void test_a_missing_program_is_named(void **state)
 {
 	const struct kgb_exec_spec spec = {.program = "/nowhere/kgb-exec"};
-	struct kgb_exec exec;
+	struct kgb_exec_client exec;
 	struct kgb_err err = KGB_ERR_INIT;
 
 	(void)state;
-	assert_int_equal(kgb_exec_start(&exec, &spec, 1000, &err), KGB_EXEC_NO_GPU);
+	assert_int_equal(kgb_exec_client_start(&exec, &spec, 1000, &err), KGB_EXEC_NO_GPU);
 	assert_non_null(strstr(err.msg, "'/nowhere/kgb-exec' not found"));
 }
 

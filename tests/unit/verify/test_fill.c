@@ -39,15 +39,16 @@ static void test_complex_tensors_are_filled_by_their_parts(KGB_UNUSED void **sta
 	double sums[2] = {0, 0}, squares[2] = {0, 0};
 	struct kgb_rng rng;
 
-	assert_ok(kgb_view_layout(&arg.view, KGB_DTYPE_COMPLEX64, sizes, 2, "row_strided", &err),
+	assert_ok(kgb_tensor_view_layout(&arg.view, KGB_DTYPE_COMPLEX64, sizes, 2, "row_strided",
+					 &err),
 		  err);
-	const struct kgb_view parts = kgb_view_parts(&arg.view);
+	const struct kgb_tensor_view parts = kgb_tensor_view_parts(&arg.view);
 	assert_int_equal(parts.storage_elements, 2 * arg.view.storage_elements);
 	assert_true(parts.storage_elements <= (int64_t)KGB_ARRAY_LEN(storage));
 	kgb_rng_init(&rng, &seed, "complex", 0);
 	kgb_fill(&arg, KGB_MODE_STANDARD, &rng, storage);
-	for (int64_t i = 0; i < kgb_view_numel(&parts); i++) {
-		double value = (double)storage[kgb_view_element(&parts, i)];
+	for (int64_t i = 0; i < kgb_tensor_view_numel(&parts); i++) {
+		double value = (double)storage[kgb_tensor_view_element(&parts, i)];
 		sums[i % 2] += value / 1200;
 		squares[i % 2] += value * value / 1200;
 	}
@@ -55,9 +56,9 @@ static void test_complex_tensors_are_filled_by_their_parts(KGB_UNUSED void **sta
 		assert_true(fabs(sums[k]) < 0.15);
 		assert_true(squares[k] > 0.8 && squares[k] < 1.2);
 	}
-	assert_int_equal(kgb_view_element(&parts, 1), 1);
-	assert_int_equal(kgb_view_element(&parts, 2), 2);
-	assert_int_equal(kgb_view_element(&parts, 80), 2 * 47);
+	assert_int_equal(kgb_tensor_view_element(&parts, 1), 1);
+	assert_int_equal(kgb_tensor_view_element(&parts, 2), 2);
+	assert_int_equal(kgb_tensor_view_element(&parts, 80), 2 * 47);
 }
 
 static void test_triangles_can_be_solved(KGB_UNUSED void **state)
@@ -72,7 +73,9 @@ static void test_triangles_can_be_solved(KGB_UNUSED void **state)
 		size_t n_parts = d + 1;
 		float storage[2 * MATRICES * ROWS * COLUMNS];
 		struct kgb_rng rng;
-		assert_ok(kgb_view_layout(&arg.view, dtypes[d], sizes, 2, "contiguous", &err), err);
+		assert_ok(
+			kgb_tensor_view_layout(&arg.view, dtypes[d], sizes, 2, "contiguous", &err),
+			err);
 		kgb_rng_init(&rng, &seed, "triangle", 0);
 		kgb_fill(&arg, KGB_MODE_OUTLIER, &rng, storage);
 		for (size_t i = 0; i < MATRICES * ROWS * COLUMNS * n_parts; i++) {
@@ -216,7 +219,7 @@ static struct tensor fill(struct kgb_arg arg, enum kgb_dtype dtype, int64_t rows
 	struct kgb_err err = KGB_ERR_INIT;
 	const int64_t sizes[] = {rows, columns};
 
-	assert_ok(kgb_view_layout(&t.arg.view, dtype, sizes, 2, layout, &err), err);
+	assert_ok(kgb_tensor_view_layout(&t.arg.view, dtype, sizes, 2, layout, &err), err);
 	size_t bytes = (size_t)t.arg.view.storage_elements * kgb_dtype_size(dtype);
 	t.storage =
 		kgb_xcalloc(bytes + 1, 1); /* exact: AddressSanitizer sees one element too many */
@@ -228,7 +231,8 @@ static struct tensor fill(struct kgb_arg arg, enum kgb_dtype dtype, int64_t rows
 
 static double value_at(const struct tensor *t, int64_t i)
 {
-	size_t at = (size_t)kgb_view_element(&t->arg.view, i) * kgb_dtype_size(t->arg.view.dtype);
+	size_t at = (size_t)kgb_tensor_view_element(&t->arg.view, i) *
+		    kgb_dtype_size(t->arg.view.dtype);
 	return kgb_dtype_load(t->arg.view.dtype, t->storage + at);
 }
 
@@ -495,7 +499,8 @@ static void fill_numbers(enum kgb_fill_kind fill, double lo, double hi, int64_t 
 	struct kgb_rng rng;
 	int32_t storage[N_PLACES];
 
-	assert_ok(kgb_view_layout(&arg.view, KGB_DTYPE_INT32, sizes, 2, "contiguous", &err), err);
+	assert_ok(kgb_tensor_view_layout(&arg.view, KGB_DTYPE_INT32, sizes, 2, "contiguous", &err),
+		  err);
 	kgb_rng_init(&rng, &seed, "structured", 0);
 	kgb_fill(&arg, KGB_MODE_BENCHMARK, &rng, storage);
 	for (int64_t i = 0; i < n; i++)
@@ -561,11 +566,13 @@ static void test_offsets_and_their_owners_agree(KGB_UNUSED void **state)
 	struct kgb_rng rng;
 	bool has_empty = false;
 
-	assert_ok(kgb_view_layout(&offsets.view, KGB_DTYPE_INT32, sizes, 1, "contiguous", &err),
+	assert_ok(kgb_tensor_view_layout(&offsets.view, KGB_DTYPE_INT32, sizes, 1, "contiguous",
+					 &err),
 		  err);
 	sizes[0] = 50;
-	assert_ok(kgb_view_layout(&owners.view, KGB_DTYPE_INT32, sizes, 1, "contiguous", &err),
-		  err);
+	assert_ok(
+		kgb_tensor_view_layout(&owners.view, KGB_DTYPE_INT32, sizes, 1, "contiguous", &err),
+		err);
 	kgb_rng_init(&rng, &seed, "offsets", 0);
 	kgb_fill(&offsets, KGB_MODE_STANDARD, &rng, cu);
 	assert_int_equal(cu[0], 0);
@@ -598,8 +605,9 @@ static void test_steps_blocks_and_pairs_are_what_they_say(KGB_UNUSED void **stat
 			int64_t field = out[i] >> 4 * k & 15;
 			assert_true((field & 3) < field >> 2);
 		}
-	assert_ok(kgb_view_layout(&blocks.view, KGB_DTYPE_UINT8, sizes, 2, "contiguous", &err),
-		  err);
+	assert_ok(
+		kgb_tensor_view_layout(&blocks.view, KGB_DTYPE_UINT8, sizes, 2, "contiguous", &err),
+		err);
 	kgb_rng_init(&rng, &seed, "blocks", 0);
 	kgb_fill(&blocks, KGB_MODE_OUTLIER, &rng, bytes);
 	for (int i = 0; i < 6; i++) {

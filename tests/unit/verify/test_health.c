@@ -53,7 +53,7 @@ static void test_what_is_not_told_is_unknown(KGB_UNUSED void **state)
 	assert_int_equal(got.remap_failed, -1);
 	assert_int_equal(got.recovery_action, -1);
 	assert_int_equal(kgb_nvml_xids(nvml, xids, 2), 0);
-	assert_false(kgb_health_bad(&got, xids, 0, why, sizeof(why)));
+	assert_false(kgb_gpu_health_bad(&got, xids, 0, why, sizeof(why)));
 	kgb_nvml_close(nvml);
 }
 
@@ -139,7 +139,7 @@ static void test_only_hardware_makes_a_gpu_unwell(KGB_UNUSED void **state)
 
 		kgb_nvml_look(nvml, &state_now);
 		size_t n = kgb_nvml_xids(nvml, xids, 4);
-		bool bad = kgb_health_bad(&state_now, xids, n, why, sizeof(why));
+		bool bad = kgb_gpu_health_bad(&state_now, xids, n, why, sizeof(why));
 		if (bad != (cases[i].why != NULL))
 			fail_msg("'%s': %s", cases[i].told, bad ? why : "well");
 		if (bad)
@@ -175,7 +175,7 @@ static void test_crashes_call_for_a_test_and_wrong_results_do_not(KGB_UNUSED voi
 	};
 
 	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++)
-		if (kgb_health_is_due(cases[i].code, cases[i].message) != cases[i].due)
+		if (kgb_gpu_health_is_due(cases[i].code, cases[i].message) != cases[i].due)
 			fail_msg("%s '%s'", cases[i].code, cases[i].message);
 }
 
@@ -200,8 +200,8 @@ static void test_memory_that_others_hold_is_not_the_candidates_fault(KGB_UNUSED 
 	};
 
 	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++)
-		if (kgb_health_starved(cases[i].code, cases[i].message, cases[i].free_bytes,
-				       cases[i].total_bytes) != cases[i].starved)
+		if (kgb_gpu_health_starved(cases[i].code, cases[i].message, cases[i].free_bytes,
+					   cases[i].total_bytes) != cases[i].starved)
 			fail_msg("row %zu", i);
 }
 
@@ -218,10 +218,10 @@ static void check_verdict(const char *code, const char *told, struct kgb_verdict
 	kgb_judge_init_lane(&judge);
 	kgb_verdict_init(verdict);
 	verdict->platform = "cuda";
-	kgb_health_watch(&judge);
+	kgb_gpu_health_watch(&judge);
 	if (code)
 		kgb_verdict_decide(verdict, KGB_STAGE_CORRECTNESS, &failure);
-	kgb_health_check(&judge);
+	kgb_gpu_health_check(&judge);
 	assert_null(judge.nvml);
 	kgb_judge_release_lane(&judge);
 }

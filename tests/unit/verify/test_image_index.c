@@ -94,11 +94,11 @@ static void write_library(const struct place *place, const char *first_data)
 
 static int try_add(struct kgb_image_index *index, const struct place *place, struct kgb_err *err)
 {
-	struct kgb_store *store =
-		kgb_store_try(place->cache, KGB_INDEX_ENTRY_MAX, KGB_INDEX_TOTAL_MAX);
+	struct kgb_disk_cache *store =
+		kgb_disk_cache_try(place->cache, KGB_INDEX_ENTRY_MAX, KGB_INDEX_TOTAL_MAX);
 	assert_non_null(store);
 	int rc = kgb_image_index_add(index, place->library, store, err);
-	kgb_store_free(store);
+	kgb_disk_cache_free(store);
 	return rc;
 }
 

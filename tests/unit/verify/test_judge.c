@@ -40,21 +40,22 @@ static void *give_later(void *payload)
 	while (!is_awaited())
 		(void)poll(NULL, 0, 1);
 	(void)poll(NULL, 0, HELD_MS);
-	kgb_lease_give(payload);
+	kgb_gpu_lease_give(payload);
 	return NULL;
 }
 
-static void hold(struct kgb_lease *lease)
+static void hold(struct kgb_gpu_lease *lease)
 {
 	struct kgb_err err = KGB_ERR_INIT;
 
-	assert_ok(kgb_lease_take(lease, options.device, true, kgb_mono_ms() + LONG_MS, &err), err);
+	assert_ok(kgb_gpu_lease_take(lease, options.device, true, kgb_mono_ms() + LONG_MS, &err),
+		  err);
 }
 
 static void test_waiting_for_the_gpu_is_not_the_verifications_time(KGB_UNUSED void **state)
 {
 	KGB_AUTO(free) struct kgb_verdict *verdict = kgb_xmalloc(sizeof(*verdict));
-	struct kgb_lease other = KGB_LEASE_NONE;
+	struct kgb_gpu_lease other = KGB_LEASE_NONE;
 	struct kgb_judge judge;
 	pthread_t thread;
 
@@ -67,14 +68,14 @@ static void test_waiting_for_the_gpu_is_not_the_verifications_time(KGB_UNUSED vo
 	assert_null(verdict->code);
 	assert_true(judge.waited_ms >= HELD_MS);
 	assert_int_equal(judge.deadline_ms - deadline_ms, judge.waited_ms);
-	kgb_lease_give(&judge.lease);
+	kgb_gpu_lease_give(&judge.lease);
 	kgb_verdict_release(verdict);
 }
 
 static void test_it_has_a_bound_of_its_own_that_is_nobodys_fault(KGB_UNUSED void **state)
 {
 	KGB_AUTO(free) struct kgb_verdict *verdict = kgb_xmalloc(sizeof(*verdict));
-	struct kgb_lease other = KGB_LEASE_NONE;
+	struct kgb_gpu_lease other = KGB_LEASE_NONE;
 	struct kgb_judge judge;
 
 	hold(&other);
@@ -93,7 +94,7 @@ static void test_it_has_a_bound_of_its_own_that_is_nobodys_fault(KGB_UNUSED void
 	KGB_AUTO(free)
 	char *who = kgb_xasprintf("GPU %d is in use by other verifications", options.device);
 	assert_contains(verdict->message, who);
-	kgb_lease_give(&other);
+	kgb_gpu_lease_give(&other);
 	kgb_verdict_release(verdict);
 }
 

@@ -10,7 +10,7 @@ import sys
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-sys.path.insert(0, str(ROOT / "verify" / "runner"))
+sys.path.insert(0, str(ROOT / "verify" / "python" / "runner"))
 sys.dont_write_bytecode = True
 try:
     import triton  # noqa: F401

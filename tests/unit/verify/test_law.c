@@ -17,18 +17,18 @@ struct fixture {
 	struct kgb_param params[N_PARAMS];
 	struct kgb_interface interface;
 	struct kgb_case kase;
-	struct kgb_data data;
+	struct kgb_case_data data;
 	struct kgb_judge judge;
-	struct kgb_call call;
+	struct kgb_candidate_call call;
 	struct kgb_rng rng;
 };
 
-static void lay_out(struct kgb_view *view, enum kgb_dtype dtype, int64_t rows)
+static void lay_out(struct kgb_tensor_view *view, enum kgb_dtype dtype, int64_t rows)
 {
 	const int64_t sizes[] = {rows, COLUMNS};
 	struct kgb_err err = KGB_ERR_INIT;
 
-	assert_ok(kgb_view_layout(view, dtype, sizes, 2, "contiguous", &err), err);
+	assert_ok(kgb_tensor_view_layout(view, dtype, sizes, 2, "contiguous", &err), err);
 }
 
 static void set_number(struct fixture *f, size_t param, double value)
@@ -37,7 +37,7 @@ static void set_number(struct fixture *f, size_t param, double value)
 	f->kase.args[param].value = (struct kgb_value){.kind = KGB_VALUE_FLOAT, .number = value};
 }
 
-static struct fixture *new_fixture(enum kgb_law_kind kind, enum kgb_dtype dtype, int64_t rows,
+static struct fixture *new_fixture(enum kgb_random_kind kind, enum kgb_dtype dtype, int64_t rows,
 				   double low, double high)
 {
 	struct fixture *f = kgb_xcalloc(1, sizeof(*f));
@@ -67,12 +67,14 @@ static struct fixture *new_fixture(enum kgb_law_kind kind, enum kgb_dtype dtype,
 		.n_results = 1,
 		.n_returned = 1,
 		.is_random = true,
-		.laws = {{kind, "toy(self)", {SELF, kind == KGB_LAW_PRODUCT ? DRAWS : LOW, HIGH}}},
+		.laws = {{kind,
+			  "toy(self)",
+			  {SELF, kind == KGB_RANDOM_PRODUCT ? DRAWS : LOW, HIGH}}},
 		.tolerance = {.factor = 4, .ulps = 2}};
 	f->kase.name = "toy/float32/one/standard";
 	f->kase.interface = &f->interface;
 	f->kase.n_args = N_PARAMS;
-	kgb_data_fill(&f->data, &f->kase, &seed, 0);
+	kgb_case_data_fill(&f->data, &f->kase, &seed, 0);
 	lay_out(&f->data.results[0].view, dtype, ROWS);
 	f->call.values[0] = kgb_xcalloc(N, kgb_dtype_size(dtype));
 	f->judge.verdict = kgb_xcalloc(1, sizeof(*f->judge.verdict));
@@ -81,8 +83,8 @@ static struct fixture *new_fixture(enum kgb_law_kind kind, enum kgb_dtype dtype,
 
 static void free_fixture(struct fixture *f)
 {
-	kgb_call_release(&f->call);
-	kgb_data_release(&f->data);
+	kgb_candidate_call_release(&f->call);
+	kgb_case_data_release(&f->data);
 	kgb_arena_release(&f->judge.verdict->arena);
 	kgb_free(f->judge.verdict);
 	kgb_free(f);
@@ -90,7 +92,7 @@ static void free_fixture(struct fixture *f)
 
 static double self_at(const struct fixture *f, int64_t i)
 {
-	const struct kgb_view *view = &f->kase.args[SELF].view;
+	const struct kgb_tensor_view *view = &f->kase.args[SELF].view;
 	int64_t at = view->sizes[0] == 1 ? i % COLUMNS : i;
 
 	return kgb_dtype_load(view->dtype, (const char *)f->data.storages[SELF] +
@@ -120,16 +122,16 @@ static double draw(struct fixture *f, double p)
 	double u = (kgb_rng_u32(&f->rng) + 0.5) * 0x1p-32;
 
 	switch (f->interface.laws[0].kind) {
-	case KGB_LAW_BERNOULLI:
+	case KGB_RANDOM_BERNOULLI:
 		return u < p;
-	case KGB_LAW_EXPONENTIAL:
+	case KGB_RANDOM_EXPONENTIAL:
 		return -log(u) / p;
-	case KGB_LAW_POISSON:
+	case KGB_RANDOM_POISSON:
 		return draw_poisson(&f->rng, p);
-	case KGB_LAW_RRELU:
+	case KGB_RANDOM_RRELU:
 		return p <= 0 ? 0.125 + u * 0.375 : 1;
-	case KGB_LAW_NONE:
-	case KGB_LAW_PRODUCT:
+	case KGB_RANDOM_NONE:
+	case KGB_RANDOM_PRODUCT:
 	case KGB_N_LAWS:
 		break;
 	}
@@ -144,19 +146,19 @@ static void draw_all(struct fixture *f)
 
 static bool is_right(const struct fixture *f, struct kgb_compare *out)
 {
-	return kgb_call_compare(&f->data, &f->call, 0, out);
+	return kgb_candidate_call_compare(&f->data, &f->call, 0, out);
 }
 
 static const struct row {
-	enum kgb_law_kind kind;
+	enum kgb_random_kind kind;
 	double low, high; /* of the parameter */
 } laws[] = {
-	{KGB_LAW_BERNOULLI, 0, 1},     {KGB_LAW_BERNOULLI, 0.5, 0.5},
-	{KGB_LAW_BERNOULLI, 0, 0.01},  {KGB_LAW_EXPONENTIAL, 0.5, 4},
-	{KGB_LAW_EXPONENTIAL, 1, 1},   {KGB_LAW_POISSON, 0, 8},
-	{KGB_LAW_POISSON, 20, 60},     {KGB_LAW_RRELU, -1, 1},
-	{KGB_LAW_RRELU, -1, -1},       {KGB_LAW_BERNOULLI, 1e-9, 1e-9},
-	{KGB_LAW_POISSON, 1e-3, 0.02},
+	{KGB_RANDOM_BERNOULLI, 0, 1},     {KGB_RANDOM_BERNOULLI, 0.5, 0.5},
+	{KGB_RANDOM_BERNOULLI, 0, 0.01},  {KGB_RANDOM_EXPONENTIAL, 0.5, 4},
+	{KGB_RANDOM_EXPONENTIAL, 1, 1},   {KGB_RANDOM_POISSON, 0, 8},
+	{KGB_RANDOM_POISSON, 20, 60},     {KGB_RANDOM_RRELU, -1, 1},
+	{KGB_RANDOM_RRELU, -1, -1},       {KGB_RANDOM_BERNOULLI, 1e-9, 1e-9},
+	{KGB_RANDOM_POISSON, 1e-3, 0.02},
 };
 static const enum kgb_dtype dtypes[] = {KGB_DTYPE_FLOAT32, KGB_DTYPE_FLOAT16, KGB_DTYPE_BFLOAT16};
 
@@ -186,7 +188,7 @@ static double zero(KGB_UNUSED struct fixture *f, KGB_UNUSED double p)
 
 static double mean(struct fixture *f, double p)
 {
-	return f->interface.laws[0].kind == KGB_LAW_EXPONENTIAL ? 1 / p : floor(p + 0.5);
+	return f->interface.laws[0].kind == KGB_RANDOM_EXPONENTIAL ? 1 / p : floor(p + 0.5);
 }
 
 /* The mean is right, nothing else. */
@@ -194,8 +196,8 @@ static double uniform_to_twice_the_mean(struct fixture *f, double p)
 {
 	double u = kgb_rng_uniform(&f->rng);
 
-	return f->interface.laws[0].kind == KGB_LAW_EXPONENTIAL ? 2 * u / p
-								: floor(u * (2 * p + 1));
+	return f->interface.laws[0].kind == KGB_RANDOM_EXPONENTIAL ? 2 * u / p
+								   : floor(u * (2 * p + 1));
 }
 
 static double rounded_normal(struct fixture *f, double p)
@@ -275,39 +277,39 @@ static void test_wrong_draws_are_refused_at_any_seed(KGB_UNUSED void **state)
 		struct row row;
 		wrong_fn wrong;
 	} rows[] = {
-		{{KGB_LAW_BERNOULLI, 0, 1}, zero},
-		{{KGB_LAW_BERNOULLI, 0, 1}, mean},
-		{{KGB_LAW_BERNOULLI, 0, 1}, other_parameter},
-		{{KGB_LAW_BERNOULLI, 0, 1}, same_parameter_for_all},
-		{{KGB_LAW_BERNOULLI, 0, 1}, the_other_way_round},
-		{{KGB_LAW_BERNOULLI, 0.2, 0.4}, the_other_way_round},
-		{{KGB_LAW_BERNOULLI, 0, 1}, broken_once},
-		{{KGB_LAW_BERNOULLI, 0, 1}, nan_once},
-		{{KGB_LAW_BERNOULLI, 1, 1}, never_for_certain},
-		{{KGB_LAW_EXPONENTIAL, 1, 1}, zero},
-		{{KGB_LAW_EXPONENTIAL, 1, 1}, mean},
-		{{KGB_LAW_EXPONENTIAL, 1, 1}, uniform_to_twice_the_mean},
-		{{KGB_LAW_EXPONENTIAL, 1, 1}, other_parameter},
-		{{KGB_LAW_EXPONENTIAL, 0.1, 10}, same_parameter_for_all},
-		{{KGB_LAW_EXPONENTIAL, 1, 1}, infinite_once},
-		{{KGB_LAW_EXPONENTIAL, 1, 1}, negative_once},
-		{{KGB_LAW_EXPONENTIAL, 1, 1}, far_out_once},
-		{{KGB_LAW_EXPONENTIAL, 1, 1}, of_16_bits},
-		{{KGB_LAW_POISSON, 1, 8}, zero},
-		{{KGB_LAW_POISSON, 1, 8}, mean},
-		{{KGB_LAW_POISSON, 1, 8}, uniform_to_twice_the_mean},
-		{{KGB_LAW_POISSON, 1, 2}, rounded_normal},
-		{{KGB_LAW_POISSON, 1, 8}, other_parameter},
-		{{KGB_LAW_POISSON, 1, 20}, same_parameter_for_all},
-		{{KGB_LAW_POISSON, 1, 8}, broken_once},
-		{{KGB_LAW_POISSON, 1, 8}, negative_once},
-		{{KGB_LAW_POISSON, 1, 8}, far_out_once},
-		{{KGB_LAW_POISSON, 1, 8}, infinite_once},
-		{{KGB_LAW_RRELU, -1, 1}, zero},
-		{{KGB_LAW_RRELU, -1, 1}, half_the_range},
-		{{KGB_LAW_RRELU, -1, 1}, drawn_everywhere},
-		{{KGB_LAW_RRELU, -1, 1}, negative_once},
-		{{KGB_LAW_RRELU, -1, 1}, broken_once},
+		{{KGB_RANDOM_BERNOULLI, 0, 1}, zero},
+		{{KGB_RANDOM_BERNOULLI, 0, 1}, mean},
+		{{KGB_RANDOM_BERNOULLI, 0, 1}, other_parameter},
+		{{KGB_RANDOM_BERNOULLI, 0, 1}, same_parameter_for_all},
+		{{KGB_RANDOM_BERNOULLI, 0, 1}, the_other_way_round},
+		{{KGB_RANDOM_BERNOULLI, 0.2, 0.4}, the_other_way_round},
+		{{KGB_RANDOM_BERNOULLI, 0, 1}, broken_once},
+		{{KGB_RANDOM_BERNOULLI, 0, 1}, nan_once},
+		{{KGB_RANDOM_BERNOULLI, 1, 1}, never_for_certain},
+		{{KGB_RANDOM_EXPONENTIAL, 1, 1}, zero},
+		{{KGB_RANDOM_EXPONENTIAL, 1, 1}, mean},
+		{{KGB_RANDOM_EXPONENTIAL, 1, 1}, uniform_to_twice_the_mean},
+		{{KGB_RANDOM_EXPONENTIAL, 1, 1}, other_parameter},
+		{{KGB_RANDOM_EXPONENTIAL, 0.1, 10}, same_parameter_for_all},
+		{{KGB_RANDOM_EXPONENTIAL, 1, 1}, infinite_once},
+		{{KGB_RANDOM_EXPONENTIAL, 1, 1}, negative_once},
+		{{KGB_RANDOM_EXPONENTIAL, 1, 1}, far_out_once},
+		{{KGB_RANDOM_EXPONENTIAL, 1, 1}, of_16_bits},
+		{{KGB_RANDOM_POISSON, 1, 8}, zero},
+		{{KGB_RANDOM_POISSON, 1, 8}, mean},
+		{{KGB_RANDOM_POISSON, 1, 8}, uniform_to_twice_the_mean},
+		{{KGB_RANDOM_POISSON, 1, 2}, rounded_normal},
+		{{KGB_RANDOM_POISSON, 1, 8}, other_parameter},
+		{{KGB_RANDOM_POISSON, 1, 20}, same_parameter_for_all},
+		{{KGB_RANDOM_POISSON, 1, 8}, broken_once},
+		{{KGB_RANDOM_POISSON, 1, 8}, negative_once},
+		{{KGB_RANDOM_POISSON, 1, 8}, far_out_once},
+		{{KGB_RANDOM_POISSON, 1, 8}, infinite_once},
+		{{KGB_RANDOM_RRELU, -1, 1}, zero},
+		{{KGB_RANDOM_RRELU, -1, 1}, half_the_range},
+		{{KGB_RANDOM_RRELU, -1, 1}, drawn_everywhere},
+		{{KGB_RANDOM_RRELU, -1, 1}, negative_once},
+		{{KGB_RANDOM_RRELU, -1, 1}, broken_once},
 	};
 
 	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++) {
@@ -319,7 +321,8 @@ static void test_wrong_draws_are_refused_at_any_seed(KGB_UNUSED void **state)
 			put(f, k, rows[i].wrong(f, self_at(f, k)));
 		if (is_right(f, &compare))
 			fail_msg("row %zu is taken for drawn", i);
-		assert_false(kgb_call_check_values(&f->judge, &f->data, &f->call, &failure));
+		assert_false(
+			kgb_candidate_call_check_values(&f->judge, &f->data, &f->call, &failure));
 		assert_string_equal(failure.code, "verify.distribution");
 		assert_true(strstr(failure.message, "toy(self)") != NULL);
 		free_fixture(f);
@@ -327,11 +330,11 @@ static void test_wrong_draws_are_refused_at_any_seed(KGB_UNUSED void **state)
 }
 
 /* What a kernel draws for other inputs: each element from the random numbers of this label. */
-static void draw_labelled(struct fixture *f, const struct kgb_data *data, const char *label,
-			  struct kgb_call *call)
+static void draw_labelled(struct fixture *f, const struct kgb_case_data *data, const char *label,
+			  struct kgb_candidate_call *call)
 {
-	struct kgb_data own = f->data;
-	struct kgb_call own_call = f->call;
+	struct kgb_case_data own = f->data;
+	struct kgb_candidate_call own_call = f->call;
 
 	f->data = *data;
 	f->call = *call;
@@ -349,34 +352,34 @@ static void test_the_same_random_numbers_for_another_seed_are_refused(KGB_UNUSED
 		const struct row *row = &laws[i];
 		struct fixture *f =
 			new_fixture(row->kind, KGB_DTYPE_FLOAT32, ROWS, row->low, row->high);
-		struct kgb_data other;
-		struct kgb_call second = {0};
+		struct kgb_case_data other;
+		struct kgb_candidate_call second = {0};
 		struct kgb_failure failure = {0};
 		/* Else hardly any draw tells anything. */
 		bool tells = row->high > 0.1 || row->low < 0;
-		kgb_data_fill(&other, &f->kase, &f->data.seed, KGB_VARIANT_OTHER_SEED);
-		kgb_data_shape(&other, &f->data);
+		kgb_case_data_fill(&other, &f->kase, &f->data.seed, KGB_VARIANT_OTHER_SEED);
+		kgb_case_data_shape(&other, &f->data);
 		second.values[0] = kgb_xcalloc(N, sizeof(float));
 		draw_labelled(f, &f->data, "a", &f->call);
 		draw_labelled(f, &other, "a", &second);
-		int rc = kgb_law_check_seeds(&f->judge, &f->data, &f->call, &other, &second,
-					     &failure);
+		int rc = kgb_random_result_check_seeds(&f->judge, &f->data, &f->call, &other,
+						       &second, &failure);
 		if ((rc == 1) != tells)
 			fail_msg("law %zu: %d", i, rc);
 		assert_true(!tells || kgb_str_eq(failure.code, "verify.seed"));
 		draw_labelled(f, &other, "b", &second);
-		assert_int_equal(kgb_law_check_seeds(&f->judge, &f->data, &f->call, &other, &second,
-						     &failure),
+		assert_int_equal(kgb_random_result_check_seeds(&f->judge, &f->data, &f->call,
+							       &other, &second, &failure),
 				 0);
-		kgb_call_release(&second);
-		kgb_data_release(&other);
+		kgb_candidate_call_release(&second);
+		kgb_case_data_release(&other);
 		free_fixture(f);
 	}
 }
 
 static void test_a_product_is_that_of_the_draws_of_the_same_call(KGB_UNUSED void **state)
 {
-	struct fixture *f = new_fixture(KGB_LAW_PRODUCT, KGB_DTYPE_FLOAT32, ROWS, -2, 2);
+	struct fixture *f = new_fixture(KGB_RANDOM_PRODUCT, KGB_DTYPE_FLOAT32, ROWS, -2, 2);
 	float *draws = kgb_xcalloc(N, sizeof(*draws));
 	struct kgb_compare compare;
 

@@ -13,10 +13,10 @@ enum { SOON_MS = 100, LONG_MS = 60000 };
 /* One that no machine has and no other test: locks are the machine's. */
 static int device;
 
-static int take(struct kgb_lease *lease, bool alone)
+static int take(struct kgb_gpu_lease *lease, bool alone)
 {
 	struct kgb_err err = KGB_ERR_INIT;
-	int rc = kgb_lease_take(lease, device, alone, kgb_mono_ms() + SOON_MS, &err);
+	int rc = kgb_gpu_lease_take(lease, device, alone, kgb_mono_ms() + SOON_MS, &err);
 
 	if (rc < 0)
 		assert_int_equal(err.kind, KGB_ERR_TIMEOUT);
@@ -25,7 +25,7 @@ static int take(struct kgb_lease *lease, bool alone)
 
 static void test_many_share_one_is_alone(KGB_UNUSED void **state)
 {
-	struct kgb_lease a = KGB_LEASE_NONE, b = KGB_LEASE_NONE;
+	struct kgb_gpu_lease a = KGB_LEASE_NONE, b = KGB_LEASE_NONE;
 
 	assert_int_equal(take(&a, false), 0);
 	assert_int_equal(take(&b, false), 0);
@@ -33,35 +33,35 @@ static void test_many_share_one_is_alone(KGB_UNUSED void **state)
 	assert_int_equal(b.fd, -1);
 	assert_int_equal(take(&a, true), 0);
 	assert_int_equal(take(&b, false), -1);
-	kgb_lease_give(&a);
+	kgb_gpu_lease_give(&a);
 	assert_int_equal(take(&b, true), 0);
-	kgb_lease_give(&b);
-	kgb_lease_give(&b);
+	kgb_gpu_lease_give(&b);
+	kgb_gpu_lease_give(&b);
 }
 
 static void test_who_waits_to_be_alone_comes_before_those_who_come_later(KGB_UNUSED void **state)
 {
-	struct kgb_lease a = KGB_LEASE_NONE, b = KGB_LEASE_NONE;
+	struct kgb_gpu_lease a = KGB_LEASE_NONE, b = KGB_LEASE_NONE;
 
 	assert_int_equal(take(&a, false), 0);
 	pid_t pid = fork();
 	assert_true(pid >= 0);
 	if (pid == 0) {
-		struct kgb_lease waits = KGB_LEASE_NONE;
+		struct kgb_gpu_lease waits = KGB_LEASE_NONE;
 		struct kgb_err err = KGB_ERR_INIT;
 		(void)close(a.fd); /* a copy would keep it locked */
-		_exit(kgb_lease_take(&waits, device, true, kgb_mono_ms() + LONG_MS, &err) < 0);
+		_exit(kgb_gpu_lease_take(&waits, device, true, kgb_mono_ms() + LONG_MS, &err) < 0);
 	}
 	int tries = 0;
 	while (take(&b, false) == 0 && ++tries < LONG_MS / SOON_MS)
 		(void)poll(NULL, 0, SOON_MS); /* until it waits */
 	assert_int_equal(b.fd, -1);
-	kgb_lease_give(&a);
+	kgb_gpu_lease_give(&a);
 	int status = -1;
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
 	assert_int_equal(take(&b, false), 0);
-	kgb_lease_give(&b);
+	kgb_gpu_lease_give(&b);
 }
 
 /* The files of the device's locks go. */
@@ -78,38 +78,38 @@ static void unlink_locks(void)
 static void test_locks_are_everybodys(KGB_UNUSED void **state)
 {
 	static const char *const kinds[] = {"gpu", "gpu-turn"};
-	struct kgb_lease lease = KGB_LEASE_NONE;
+	struct kgb_gpu_lease lease = KGB_LEASE_NONE;
 	struct kgb_err err = KGB_ERR_INIT;
 	struct stat st;
 
 	unlink_locks();
 	mode_t before = umask(0077);
-	assert_ok(kgb_lease_take(&lease, device, true, kgb_mono_ms() + SOON_MS, &err), err);
+	assert_ok(kgb_gpu_lease_take(&lease, device, true, kgb_mono_ms() + SOON_MS, &err), err);
 	(void)umask(before);
 	for (size_t i = 0; i < KGB_ARRAY_LEN(kinds); i++) {
 		KGB_AUTO(free) char *path = kgb_xasprintf("/tmp/kgb-%s-%d.lock", kinds[i], device);
 		assert_int_equal(stat(path, &st), 0);
 		assert_int_equal(st.st_mode & 07777, 0444);
 	}
-	kgb_lease_give(&lease);
+	kgb_gpu_lease_give(&lease);
 }
 
 static void test_the_end_of_a_process_gives_back(KGB_UNUSED void **state)
 {
-	struct kgb_lease lease = KGB_LEASE_NONE;
+	struct kgb_gpu_lease lease = KGB_LEASE_NONE;
 	pid_t pid = fork();
 
 	assert_true(pid >= 0);
 	if (pid == 0) {
-		struct kgb_lease held = KGB_LEASE_NONE;
+		struct kgb_gpu_lease held = KGB_LEASE_NONE;
 		struct kgb_err err = KGB_ERR_INIT;
-		_exit(kgb_lease_take(&held, device, true, kgb_mono_ms() + SOON_MS, &err) < 0);
+		_exit(kgb_gpu_lease_take(&held, device, true, kgb_mono_ms() + SOON_MS, &err) < 0);
 	}
 	int status = -1;
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
 	assert_int_equal(take(&lease, true), 0);
-	kgb_lease_give(&lease);
+	kgb_gpu_lease_give(&lease);
 }
 
 /* No seat is in both. */

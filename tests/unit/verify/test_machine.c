@@ -31,10 +31,10 @@ static const struct kgb_exec_machine h200 = {
 
 static void test_figures_are_rounded_for_the_candidate(KGB_UNUSED void **state)
 {
-	struct kgb_machine machine;
+	struct kgb_gpu_peak machine;
 	struct kgb_err err = KGB_ERR_INIT;
 
-	assert_ok(kgb_machine_take(&h200, &machine, &err), err);
+	assert_ok(kgb_gpu_peak_take(&h200, &machine, &err), err);
 	assert_string_equal(machine.name, "NVIDIA H200");
 	assert_string_equal(machine.driver, "580.159.03");
 	assert_int_equal(machine.n_sms, 132);
@@ -46,14 +46,14 @@ static void test_figures_are_rounded_for_the_candidate(KGB_UNUSED void **state)
 static void test_a_disturbed_measurement_gives_way_to_the_bus(KGB_UNUSED void **state)
 {
 	struct kgb_exec_machine slow = h200;
-	struct kgb_machine machine;
+	struct kgb_gpu_peak machine;
 	struct kgb_err err = KGB_ERR_INIT;
 
 	slow.bytes_per_s = 2000000000000;
-	assert_ok(kgb_machine_take(&slow, &machine, &err), err);
+	assert_ok(kgb_gpu_peak_take(&slow, &machine, &err), err);
 	assert_true(machine.bytes_per_s == 4916736000000.0);
 	slow.peak_bytes_per_s = 0; /* not told */
-	assert_ok(kgb_machine_take(&slow, &machine, &err), err);
+	assert_ok(kgb_gpu_peak_take(&slow, &machine, &err), err);
 	assert_true(fabs(machine.bytes_per_s - 2.06e12) < 1e6);
 }
 
@@ -91,7 +91,7 @@ static void test_impossible_figures_are_refused(KGB_UNUSED void **state)
 	for (size_t i = 0; i < KGB_ARRAY_LEN(impossible); i++) {
 		const struct impossible *bad = &impossible[i];
 		struct kgb_exec_machine reply = h200;
-		struct kgb_machine machine;
+		struct kgb_gpu_peak machine;
 		struct kgb_err err = KGB_ERR_INIT;
 		const uint32_t narrow = (uint32_t)bad->value;
 
@@ -99,7 +99,7 @@ static void test_impossible_figures_are_refused(KGB_UNUSED void **state)
 			memcpy((char *)&reply + bad->offset, &bad->value, sizeof(bad->value));
 		else
 			memcpy((char *)&reply + bad->offset, &narrow, sizeof(narrow));
-		assert_fails(kgb_machine_take(&reply, &machine, &err), err, bad->message);
+		assert_fails(kgb_gpu_peak_take(&reply, &machine, &err), err, bad->message);
 	}
 }
 
@@ -122,11 +122,11 @@ static void test_arithmetic_is_that_of_the_best_units(KGB_UNUSED void **state)
 	};
 
 	for (size_t i = 0; i < KGB_ARRAY_LEN(known); i++) {
-		const struct kgb_machine machine = {.cc_major = known[i].major,
-						    .cc_minor = known[i].minor,
-						    .n_sms = known[i].n_sms,
-						    .sm_mhz = known[i].mhz};
-		double got = kgb_machine_flops_per_s(&machine, known[i].dtype);
+		const struct kgb_gpu_peak machine = {.cc_major = known[i].major,
+						     .cc_minor = known[i].minor,
+						     .n_sms = known[i].n_sms,
+						     .sm_mhz = known[i].mhz};
+		double got = kgb_gpu_peak_flops_per_s(&machine, known[i].dtype);
 		double most = known[i].dtype == KGB_DTYPE_FLOAT64 ? 2.1 : 1.05;
 		if (got < 0.985 * known[i].sheet || got > most * known[i].sheet)
 			fail_msg("%s on %u.%u: %g, not %g", kgb_dtype_name(known[i].dtype),
@@ -136,17 +136,17 @@ static void test_arithmetic_is_that_of_the_best_units(KGB_UNUSED void **state)
 
 static void test_types_without_units_of_their_own_get_the_next_better(KGB_UNUSED void **state)
 {
-	const struct kgb_machine machine = {
+	const struct kgb_gpu_peak machine = {
 		.cc_major = 9, .n_sms = 132, .sm_mhz = 1980, .cc_minor = 0};
-	const struct kgb_machine unknown = {.cc_major = 23, .n_sms = 132, .sm_mhz = 1980};
+	const struct kgb_gpu_peak unknown = {.cc_major = 23, .n_sms = 132, .sm_mhz = 1980};
 
-	assert_true(kgb_machine_flops_per_s(&machine, KGB_DTYPE_FLOAT32) ==
-		    kgb_machine_flops_per_s(&machine, KGB_DTYPE_FLOAT16));
-	assert_true(kgb_machine_flops_per_s(&machine, KGB_DTYPE_INT64) ==
-		    kgb_machine_flops_per_s(&machine, KGB_DTYPE_INT8));
+	assert_true(kgb_gpu_peak_flops_per_s(&machine, KGB_DTYPE_FLOAT32) ==
+		    kgb_gpu_peak_flops_per_s(&machine, KGB_DTYPE_FLOAT16));
+	assert_true(kgb_gpu_peak_flops_per_s(&machine, KGB_DTYPE_INT64) ==
+		    kgb_gpu_peak_flops_per_s(&machine, KGB_DTYPE_INT8));
 	for (int dtype = 0; dtype < KGB_N_DTYPES; dtype++) {
-		assert_true(kgb_machine_flops_per_s(&machine, (enum kgb_dtype)dtype) > 1e13);
-		assert_true(kgb_machine_flops_per_s(&unknown, (enum kgb_dtype)dtype) == 0);
+		assert_true(kgb_gpu_peak_flops_per_s(&machine, (enum kgb_dtype)dtype) > 1e13);
+		assert_true(kgb_gpu_peak_flops_per_s(&unknown, (enum kgb_dtype)dtype) == 0);
 	}
 }
 
@@ -154,14 +154,14 @@ static void test_the_document_has_every_figure(KGB_UNUSED void **state)
 {
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
 	KGB_AUTO(json) cJSON *json = NULL;
-	struct kgb_machine machine;
+	struct kgb_gpu_peak machine;
 	struct kgb_err err = KGB_ERR_INIT;
 	struct kgb_jsonw w;
 
-	assert_ok(kgb_machine_take(&h200, &machine, &err), err);
+	assert_ok(kgb_gpu_peak_take(&h200, &machine, &err), err);
 	machine.driver[0] = '\0';
 	kgb_jsonw_init(&w, &text, 0);
-	kgb_machine_write(&machine, &w);
+	kgb_gpu_peak_write(&machine, &w);
 	assert_string_equal(text.ptr,
 			    "{\"name\":\"NVIDIA H200\",\"uuid\":\"GPU-01234567-89ab-cdef-0123-"
 			    "456789abcdef\",\"driver\":null,\"compute_capability\":[9,0],"
@@ -175,7 +175,7 @@ static void test_the_document_has_every_figure(KGB_UNUSED void **state)
 
 struct cache {
 	char path[80];
-	struct kgb_store *store;
+	struct kgb_disk_cache *store;
 };
 
 static void keep(struct cache *cache, void **state)
@@ -184,10 +184,10 @@ static void keep(struct cache *cache, void **state)
 	struct kgb_err err = KGB_ERR_INIT;
 
 	(void)snprintf(cache->path, sizeof(cache->path), "%s/machines", dir->path);
-	assert_ok(kgb_store_new(&cache->store, cache->path, KGB_MACHINE_ENTRY_MAX,
-				KGB_MACHINE_TOTAL_MAX, &err),
+	assert_ok(kgb_disk_cache_new(&cache->store, cache->path, KGB_MACHINE_ENTRY_MAX,
+				     KGB_MACHINE_TOTAL_MAX, &err),
 		  err);
-	kgb_machine_keep(&h200, cache->store);
+	kgb_gpu_peak_keep(&h200, cache->store);
 	assert_int_equal(count_entries(dir->fd, "machines"), 1);
 }
 
@@ -197,7 +197,7 @@ static bool recalled(const struct cache *cache, struct kgb_exec_machine *out)
 
 	*out = h200;
 	out->bytes_per_s = out->launch_floor_ns = 0;
-	if (!kgb_machine_recall(out, cache->store, &age_ms))
+	if (!kgb_gpu_peak_recall(out, cache->store, &age_ms))
 		return false;
 	assert_true(age_ms >= 0 && age_ms < HOUR_MS);
 	return true;
@@ -211,7 +211,7 @@ static void test_what_was_kept_is_recalled(void **state)
 	keep(&cache, state);
 	assert_true(recalled(&cache, &got));
 	assert_memory_equal(&got, &h200, sizeof(got));
-	kgb_store_free(cache.store);
+	kgb_disk_cache_free(cache.store);
 }
 
 /* There is no kgb-exec beside this program: only what needs none can be found. */
@@ -220,20 +220,20 @@ static void test_a_known_device_needs_no_process(void **state)
 	const struct kgb_exec_spec spec = {.program = "/nowhere/kgb-exec"};
 	struct kgb_exec_machine identity = h200;
 	struct cache cache;
-	struct kgb_machine machine;
+	struct kgb_gpu_peak machine;
 	struct kgb_err err = KGB_ERR_INIT;
 
 	keep(&cache, state);
 	identity.bytes_per_s = identity.launch_floor_ns = 0;
-	assert_ok(kgb_machine_find(&machine, &spec, &identity, cache.path, 1000, &err), err);
+	assert_ok(kgb_gpu_peak_find(&machine, &spec, &identity, cache.path, 1000, &err), err);
 	assert_true(machine.cached);
 	assert_int_equal(machine.launch_floor_ns, 1800);
-	assert_int_equal(kgb_machine_find(&machine, &spec, NULL, cache.path, 1000, &err), -1);
+	assert_int_equal(kgb_gpu_peak_find(&machine, &spec, NULL, cache.path, 1000, &err), -1);
 	assert_contains(err.msg, "'/nowhere/kgb-exec' not found");
 	identity.driver[0] = '\0'; /* of whom nobody knows what driver it has */
-	assert_int_equal(kgb_machine_find(&machine, &spec, &identity, cache.path, 1000, &err), -1);
-	assert_int_equal(kgb_machine_find(&machine, &spec, &h200, NULL, 1000, &err), -1);
-	kgb_store_free(cache.store);
+	assert_int_equal(kgb_gpu_peak_find(&machine, &spec, &identity, cache.path, 1000, &err), -1);
+	assert_int_equal(kgb_gpu_peak_find(&machine, &spec, &h200, NULL, 1000, &err), -1);
+	kgb_disk_cache_free(cache.store);
 }
 
 /* Is what was measured then taken for what the device can do now? */
@@ -241,15 +241,15 @@ static bool is_taken(const struct cache *cache, int64_t wall_ms)
 {
 	const struct kgb_exec_spec spec = {.program = "/nowhere/kgb-exec"};
 	const int64_t entry[] = {wall_ms, 4500000000000, 2000};
-	struct kgb_machine machine;
+	struct kgb_gpu_peak machine;
 	struct kgb_err err = KGB_ERR_INIT;
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
 	char key[KGB_SHA256_HEX_LEN];
 
 	kgb_buf_addf(&text, "machine 2\n%s\n%s\n", h200.uuid, h200.driver);
 	kgb_sha256_hex(text.ptr, text.len, key);
-	kgb_store_put(cache->store, key, entry, sizeof(entry));
-	return kgb_machine_find(&machine, &spec, &h200, cache->path, 1000, &err) == 0;
+	kgb_disk_cache_put(cache->store, key, entry, sizeof(entry));
+	return kgb_gpu_peak_find(&machine, &spec, &h200, cache->path, 1000, &err) == 0;
 }
 
 static void test_an_old_measurement_is_none(void **state)
@@ -263,7 +263,7 @@ static void test_an_old_measurement_is_none(void **state)
 	assert_false(is_taken(&cache, now_ms - 25 * (int64_t)HOUR_MS));
 	/* Of a clock that was wrong, then or now. */
 	assert_false(is_taken(&cache, now_ms + HOUR_MS));
-	kgb_store_free(cache.store);
+	kgb_disk_cache_free(cache.store);
 }
 
 static void test_another_gpu_or_driver_is_measured_anew(void **state)
@@ -274,12 +274,12 @@ static void test_another_gpu_or_driver_is_measured_anew(void **state)
 
 	keep(&cache, state);
 	other.uuid[5] = 'f';
-	assert_false(kgb_machine_recall(&other, cache.store, &age_ms));
+	assert_false(kgb_gpu_peak_recall(&other, cache.store, &age_ms));
 	other = h200;
 	other.driver[0] = '6';
-	assert_false(kgb_machine_recall(&other, cache.store, &age_ms));
-	assert_false(kgb_machine_recall(&other, NULL, &age_ms));
-	kgb_store_free(cache.store);
+	assert_false(kgb_gpu_peak_recall(&other, cache.store, &age_ms));
+	assert_false(kgb_gpu_peak_recall(&other, NULL, &age_ms));
+	kgb_disk_cache_free(cache.store);
 }
 
 /* Whose the directory is, and whether a file is whole, is the store's concern (test_store.c). */
@@ -287,15 +287,15 @@ static void test_files_of_others_are_not_believed(void **state)
 {
 	const struct kgb_exec_spec spec = {.program = "/nowhere/kgb-exec"};
 	struct cache cache;
-	struct kgb_machine machine;
+	struct kgb_gpu_peak machine;
 	struct kgb_err err = KGB_ERR_INIT;
 
 	keep(&cache, state);
-	kgb_store_free(cache.store);
+	kgb_disk_cache_free(cache.store);
 	assert_int_equal(chmod(cache.path, 0702), 0);
-	assert_int_equal(kgb_machine_find(&machine, &spec, &h200, cache.path, 1000, &err), -1);
+	assert_int_equal(kgb_gpu_peak_find(&machine, &spec, &h200, cache.path, 1000, &err), -1);
 	assert_int_equal(chmod(cache.path, 0700), 0);
-	assert_ok(kgb_machine_find(&machine, &spec, &h200, cache.path, 1000, &err), err);
+	assert_ok(kgb_gpu_peak_find(&machine, &spec, &h200, cache.path, 1000, &err), err);
 }
 
 static int cache_teardown(void **state)

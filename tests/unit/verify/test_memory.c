@@ -96,19 +96,19 @@ static void start_worker(struct kgb_worker *worker, enum kgb_wire_status status,
 static void test_a_worker_that_cannot_map_its_memory_is_ended(KGB_UNUSED void **state)
 {
 	for (int status = KGB_WIRE_OK; status < KGB_WIRE_N_STATUSES; status++) {
-		struct kgb_shared shared = {0};
+		struct kgb_shared_arena shared = {0};
 		struct kgb_worker worker;
 		struct kgb_err err = KGB_ERR_INIT;
 		int far_ends[2];
 		start_worker(&worker, (enum kgb_wire_status)status, far_ends);
-		assert_ok(kgb_shared_reserve(&shared, &worker, 100, 200, false,
-					     kgb_mono_ms() + 5000, &err),
+		assert_ok(kgb_shared_arena_reserve(&shared, &worker, 100, 200, false,
+						   kgb_mono_ms() + 5000, &err),
 			  err);
 		assert_int_equal(worker.end,
 				 status == KGB_WIRE_OK ? KGB_WORKER_ALIVE : KGB_WORKER_LIED);
 		assert_true(shared.arena_bytes >= 100 && shared.out_bytes >= 200);
 		assert_non_null(shared.arena);
-		kgb_shared_release(&shared);
+		kgb_shared_arena_release(&shared);
 		kgb_worker_stop(&worker);
 		close(far_ends[0]);
 		close(far_ends[1]);

@@ -5,7 +5,7 @@
 
 /* Two streams, memory named by a parameter, by an upload's data, by an op and by nothing, a table
  * of pointers, and much that a plan leaves out. */
-static const struct kgb_capture *busy_call(struct call *call)
+static const struct kgb_recorded_call *busy_call(struct call *call)
 {
 	const uint64_t table[] = {POOL + 2 * PAGE, 5};
 	const uint64_t words[] = {ARENA, POOL + 16, 1000};
@@ -50,21 +50,24 @@ static const struct kgb_capture *busy_call(struct call *call)
 static void test_a_part_of_a_plan_ends_early_and_may_leave_out_kernels(void **state)
 {
 	struct call call;
-	struct kgb_plan plan;
+	struct kgb_replay_plan plan;
 	struct kgb_err err = KGB_ERR_INIT;
 
 	(void)state;
-	assert_ok(kgb_plan_make(busy_call(&call), &test_owners, KGB_PLAN_ALL, &plan, &err), err);
+	assert_ok(kgb_replay_plan_make(busy_call(&call), &test_owners, KGB_REPLAY_PLAN_ALL, &plan,
+				       &err),
+		  err);
 	call_release(&call);
-	assert_int_equal(kgb_plan_n_candidate(&plan), 1);
+	assert_int_equal(kgb_replay_plan_n_candidate(&plan), 1);
 	for (size_t n_ops = 0; n_ops <= plan.n_ops; n_ops++) {
 		for (int with_kernels = 0; with_kernels <= 1; with_kernels++) {
 			KGB_AUTO(buf) struct kgb_buf bytes = KGB_BUF_INIT(KGB_RECORD_BYTES_MAX);
 			struct kgb_record part;
 			size_t n_left_out = 0;
 			for (size_t i = 0; i < n_ops && !with_kernels; i++)
-				n_left_out += kgb_plan_is_candidate(&plan, i);
-			assert_ok(kgb_plan_part(&plan, n_ops, with_kernels, &bytes, &err), err);
+				n_left_out += kgb_replay_plan_is_candidate(&plan, i);
+			assert_ok(kgb_replay_plan_part(&plan, n_ops, with_kernels, &bytes, &err),
+				  err);
 			assert_ok(kgb_record_parse(bytes.ptr, bytes.len, &part, &err), err);
 			assert_int_equal(part.windows[0].n_ops, n_ops - n_left_out);
 			assert_int_equal(part.windows[0].n_blocks, plan.n_blocks);
@@ -76,18 +79,20 @@ static void test_a_part_of_a_plan_ends_early_and_may_leave_out_kernels(void **st
 			kgb_record_release(&part);
 		}
 	}
-	kgb_plan_release(&plan);
+	kgb_replay_plan_release(&plan);
 }
 
 static void test_a_plan_has_what_the_replay_needs_and_nothing_else(void **state)
 {
 	struct call call;
-	struct kgb_plan plan;
+	struct kgb_replay_plan plan;
 	struct kgb_record record;
 	struct kgb_err err = KGB_ERR_INIT;
 
 	(void)state;
-	assert_ok(kgb_plan_make(busy_call(&call), &test_owners, KGB_PLAN_NAMED, &plan, &err), err);
+	assert_ok(kgb_replay_plan_make(busy_call(&call), &test_owners, KGB_REPLAY_PLAN_NAMED, &plan,
+				       &err),
+		  err);
 	call_release(&call); /* the plan stands alone */
 	assert_ok(kgb_record_parse(plan.record.ptr, plan.record.len, &record, &err), err);
 
@@ -105,7 +110,7 @@ static void test_a_plan_has_what_the_replay_needs_and_nothing_else(void **state)
 	assert_true(window->blocks[1].address == POOL + 2 * PAGE);
 	assert_true(window->blocks[2].address == POOL + 3 * PAGE);
 
-	static const struct kgb_plan_op expected[] = {
+	static const struct kgb_replay_plan_op expected[] = {
 		{KGB_OP_UPLOAD, true, 0, NULL, 1},
 		{KGB_OP_LAUNCH, true, KGB_OWNER_TRITON, "mul_kernel", 2},
 		{KGB_OP_EVENT_RECORD, false, 0, NULL, 4},
@@ -123,7 +128,7 @@ static void test_a_plan_has_what_the_replay_needs_and_nothing_else(void **state)
 		assert_int_equal(plan.ops[i].kind, expected[i].kind);
 		assert_int_equal(plan.ops[i].writes, expected[i].writes);
 		assert_int_equal(plan.ops[i].source, expected[i].source);
-		assert_int_equal(kgb_plan_is_candidate(&plan, i), i == 1);
+		assert_int_equal(kgb_replay_plan_is_candidate(&plan, i), i == 1);
 		if (!expected[i].kernel) {
 			assert_null(plan.ops[i].kernel);
 			continue;
@@ -132,8 +137,8 @@ static void test_a_plan_has_what_the_replay_needs_and_nothing_else(void **state)
 		assert_string_equal(plan.ops[i].kernel, expected[i].kernel);
 		assert_string_equal(window->ops[i].launch.kernel, expected[i].kernel);
 	}
-	assert_false(kgb_plan_is_candidate(&plan, plan.n_ops));
-	assert_int_equal(kgb_plan_n_candidate(&plan), 1);
+	assert_false(kgb_replay_plan_is_candidate(&plan, plan.n_ops));
+	assert_int_equal(kgb_replay_plan_n_candidate(&plan), 1);
 
 	const struct kgb_launch *launch = &window->ops[1].launch;
 	assert_int_equal(launch->image, 0);
@@ -147,22 +152,24 @@ static void test_a_plan_has_what_the_replay_needs_and_nothing_else(void **state)
 	assert_true(window->ops[5].copy.dst == ARENA + 4096 && window->ops[5].copy.bytes == 64);
 	assert_int_equal(window->ops[0].upload.bytes, 16);
 	kgb_record_release(&record);
-	kgb_plan_release(&plan);
-	kgb_plan_release(&plan);
-	kgb_plan_release(NULL);
+	kgb_replay_plan_release(&plan);
+	kgb_replay_plan_release(&plan);
+	kgb_replay_plan_release(NULL);
 }
 
 static void test_all_memory_is_planned_on_request(void **state)
 {
 	struct call call;
-	struct kgb_plan plan;
+	struct kgb_replay_plan plan;
 	struct kgb_err err = KGB_ERR_INIT;
 
 	(void)state;
-	assert_ok(kgb_plan_make(busy_call(&call), &test_owners, KGB_PLAN_ALL, &plan, &err), err);
+	assert_ok(kgb_replay_plan_make(busy_call(&call), &test_owners, KGB_REPLAY_PLAN_ALL, &plan,
+				       &err),
+		  err);
 	assert_int_equal(plan.n_blocks, 4);
 	assert_int_equal(plan.block_bytes, 150 + 200 + 300 + 400);
-	kgb_plan_release(&plan);
+	kgb_replay_plan_release(&plan);
 	call_release(&call);
 }
 
@@ -174,7 +181,7 @@ static void test_a_plan_tells_what_kind_of_memory_it_needs(void **state)
 	};
 	const uint64_t words[] = {blocks[0].address, blocks[1].address};
 	struct call call;
-	struct kgb_plan plan;
+	struct kgb_replay_plan plan;
 	struct kgb_record record;
 	struct kgb_err err = KGB_ERR_INIT;
 
@@ -184,7 +191,9 @@ static void test_a_plan_tells_what_kind_of_memory_it_needs(void **state)
 		kgb_record_put_block(&call.bytes, &blocks[i]);
 	add_launch(&call, IMAGE_ADD, "k", words, 2);
 	call_end(&call, 0);
-	assert_ok(kgb_plan_make(&call.capture, &test_owners, KGB_PLAN_NAMED, &plan, &err), err);
+	assert_ok(kgb_replay_plan_make(&call.capture, &test_owners, KGB_REPLAY_PLAN_NAMED, &plan,
+				       &err),
+		  err);
 	assert_ok(kgb_record_parse(plan.record.ptr, plan.record.len, &record, &err), err);
 	assert_int_equal(record.windows[0].n_blocks, 2);
 	for (size_t i = 0; i < KGB_ARRAY_LEN(blocks); i++) {
@@ -192,28 +201,32 @@ static void test_a_plan_tells_what_kind_of_memory_it_needs(void **state)
 		assert_int_equal(record.windows[0].blocks[i].foreign, blocks[i].foreign);
 	}
 	kgb_record_release(&record);
-	kgb_plan_release(&plan);
+	kgb_replay_plan_release(&plan);
 	call_release(&call);
 }
 
 static void test_a_plan_of_a_plan_is_the_same(void **state)
 {
 	struct call call;
-	struct kgb_plan first, second;
+	struct kgb_replay_plan first, second;
 	struct kgb_record record;
 	struct kgb_err err = KGB_ERR_INIT;
 
 	(void)state;
-	assert_ok(kgb_plan_make(busy_call(&call), &test_owners, KGB_PLAN_NAMED, &first, &err), err);
+	assert_ok(kgb_replay_plan_make(busy_call(&call), &test_owners, KGB_REPLAY_PLAN_NAMED,
+				       &first, &err),
+		  err);
 	assert_ok(kgb_record_parse(first.record.ptr, first.record.len, &record, &err), err);
-	struct kgb_capture capture = call.capture;
+	struct kgb_recorded_call capture = call.capture;
 	capture.record = &record;
 	capture.window = &record.windows[0];
-	assert_ok(kgb_plan_make(&capture, &test_owners, KGB_PLAN_NAMED, &second, &err), err);
+	assert_ok(
+		kgb_replay_plan_make(&capture, &test_owners, KGB_REPLAY_PLAN_NAMED, &second, &err),
+		err);
 	assert_int_equal(first.record.len, second.record.len);
 	assert_memory_equal(first.record.ptr, second.record.ptr, first.record.len);
-	kgb_plan_release(&first);
-	kgb_plan_release(&second);
+	kgb_replay_plan_release(&first);
+	kgb_replay_plan_release(&second);
 	kgb_record_release(&record);
 	call_release(&call);
 }
@@ -235,7 +248,7 @@ static void test_no_plan_is_made_of_what_cannot_be_replayed(void **state)
 	(void)state;
 	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
 		struct call call;
-		struct kgb_plan plan = {.n_ops = 55};
+		struct kgb_replay_plan plan = {.n_ops = 55};
 		struct kgb_err err = KGB_ERR_INIT;
 		call_begin(&call, 2, 0);
 		if (cases[i].kind == KGB_OP_DOWNLOAD)
@@ -245,7 +258,8 @@ static void test_no_plan_is_made_of_what_cannot_be_replayed(void **state)
 		else
 			add_plain(&call, cases[i].kind, 0, 0);
 		call_end(&call, 0);
-		assert_fails(kgb_plan_make(&call.capture, &test_owners, KGB_PLAN_ALL, &plan, &err),
+		assert_fails(kgb_replay_plan_make(&call.capture, &test_owners, KGB_REPLAY_PLAN_ALL,
+						  &plan, &err),
 			     err, cases[i].message);
 		assert_int_equal(err.kind, KGB_ERR_INVALID);
 		assert_int_equal(plan.n_ops, 55);

@@ -13,10 +13,10 @@
 
 struct scene {
 	char dir[64];
-	struct kgb_store *store;
+	struct kgb_disk_cache *store;
 	struct kgb_buf cubin; /* of tests/fixtures */
 	char digest[KGB_SHA256_HEX_LEN]; /* of it */
-	struct kgb_claim claim;
+	struct kgb_triton_claim claim;
 	struct kgb_recompiled compiled; /* what a compiler answers */
 	atomic_uint_fast64_t kept;
 };
@@ -41,19 +41,19 @@ static void open_scene(struct scene *scene)
 	scene->cubin = (struct kgb_buf)KGB_BUF_INIT(0);
 	snprintf(scene->dir, sizeof(scene->dir), "/tmp/kgb-proofs-XXXXXX");
 	assert_non_null(mkdtemp(scene->dir));
-	assert_ok(kgb_store_new(&scene->store, scene->dir, KGB_PROOF_CACHE_ENTRY_MAX,
-				KGB_PROOF_CACHE_TOTAL_MAX, &err),
+	assert_ok(kgb_disk_cache_new(&scene->store, scene->dir, KGB_PROOF_CACHE_ENTRY_MAX,
+				     KGB_PROOF_CACHE_TOTAL_MAX, &err),
 		  err);
 	assert_ok(kgb_fs_read(AT_FDCWD, FIXTURES "/scale.cubin", 1 << 20, &scene->cubin, &err),
 		  err);
 	kgb_sha256_hex(scene->cubin.ptr, scene->cubin.len, scene->digest);
-	scene->claim = (struct kgb_claim){.name = "scale",
-					  .cubin_sha256 = scene->digest,
-					  .ttir = "module {}",
-					  .ttir_len = 9,
-					  .metadata = "{}",
-					  .metadata_len = 2,
-					  .num_warps = 4};
+	scene->claim = (struct kgb_triton_claim){.name = "scale",
+						 .cubin_sha256 = scene->digest,
+						 .ttir = "module {}",
+						 .ttir_len = 9,
+						 .metadata = "{}",
+						 .metadata_len = 2,
+						 .num_warps = 4};
 	answer(&scene->cubin, FACTS, &scene->compiled);
 }
 
@@ -63,11 +63,11 @@ static void close_scene(struct scene *scene)
 
 	kgb_recompiled_release(&scene->compiled);
 	kgb_buf_release(&scene->cubin);
-	kgb_store_free(scene->store);
+	kgb_disk_cache_free(scene->store);
 	assert_ok(kgb_fs_remove_tree(AT_FDCWD, scene->dir, &err), err);
 }
 
-static bool knows(const struct scene *scene, const struct kgb_claim *claim, unsigned sm,
+static bool knows(const struct scene *scene, const struct kgb_triton_claim *claim, unsigned sm,
 		  const char *identity)
 {
 	KGB_AUTO(recompiled) struct kgb_recompiled found = KGB_RECOMPILED_INIT;
@@ -85,13 +85,13 @@ static void test_the_same_compilation_is_found_and_no_other(KGB_UNUSED void **st
 	struct scene scene;
 
 	open_scene(&scene);
-	const struct kgb_claim ours = scene.claim;
+	const struct kgb_triton_claim ours = scene.claim;
 	assert_false(knows(&scene, &ours, 90, IDENTITY));
 	kgb_proof_keep(scene.store, &scene.kept, &ours, 90, IDENTITY, &scene.compiled);
 	assert_true(knows(&scene, &ours, 90, IDENTITY));
 	assert_false(knows(&scene, &ours, 100, IDENTITY));
 	assert_false(knows(&scene, &ours, 90, OTHER));
-	struct kgb_claim other = ours;
+	struct kgb_triton_claim other = ours;
 	other.num_warps = 8;
 	assert_false(knows(&scene, &other, 90, IDENTITY));
 	other = ours;
@@ -121,12 +121,12 @@ static void test_several_results_or_an_unknown_compiler_are_not_kept(KGB_UNUSED 
 	struct scene scene;
 
 	open_scene(&scene);
-	struct kgb_claim claim = scene.claim;
+	struct kgb_triton_claim claim = scene.claim;
 	kgb_proof_keep(scene.store, &scene.kept, &claim, 90, "", &scene.compiled);
 	assert_false(knows(&scene, &claim, 90, ""));
 	claim.ttir = "scf.for {} {tt.warp_specialize}";
 	claim.ttir_len = strlen(claim.ttir);
-	assert_false(kgb_claim_has_one_result(&claim));
+	assert_false(kgb_triton_claim_has_one_result(&claim));
 	kgb_proof_keep(scene.store, &scene.kept, &claim, 90, IDENTITY, &scene.compiled);
 	assert_false(knows(&scene, &claim, 90, IDENTITY));
 	assert_int_equal(count_entries(AT_FDCWD, scene.dir), 0);
@@ -166,7 +166,7 @@ static void keep(struct scene *scene, const struct kgb_buf *cubin, const char *f
 }
 
 /* Can the scene's cubin be proved where there is no compiler? */
-static bool is_proved(struct scene *scene, const struct kgb_store *cache)
+static bool is_proved(struct scene *scene, const struct kgb_disk_cache *cache)
 {
 	struct kgb_provenance *provenance = kgb_xmalloc(sizeof(*provenance));
 	struct kgb_image_index index = KGB_IMAGE_INDEX_INIT;
@@ -175,7 +175,7 @@ static bool is_proved(struct scene *scene, const struct kgb_store *cache)
 				    .hub_fd = -1,
 				    .socket_dir = scene->dir,
 				    .identity = IDENTITY};
-	const struct kgb_claims claims = {.items = &scene->claim, .n = 1};
+	const struct kgb_triton_claims claims = {.items = &scene->claim, .n = 1};
 	struct kgb_image image = {
 		.id = 1, .bytes = (unsigned char *)scene->cubin.ptr, .len = scene->cubin.len};
 	const struct kgb_record record = {.images = &image, .n_images = 1};

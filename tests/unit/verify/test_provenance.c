@@ -22,19 +22,19 @@ static void test_claims_are_found_by_the_cubin_they_are_about(void **state)
 		"\"ttir\":\"\",\"metadata\":\"\",\"num_warps\":0},"
 		"{\"name\":\"c\",\"cubin_sha256\":\"" DIGEST
 		"\",\"ttir\":\"yz\",\"metadata\":\"\",\"num_warps\":0}]}";
-	struct kgb_claims claims = KGB_CLAIMS_INIT;
+	struct kgb_triton_claims claims = KGB_CLAIMS_INIT;
 	struct kgb_err err = KGB_ERR_INIT;
 	size_t n;
 
 	(void)state;
-	assert_ok(kgb_claims_parse(text, strlen(text), &claims, &err), err);
+	assert_ok(kgb_triton_claims_parse(text, strlen(text), &claims, &err), err);
 	assert_int_equal(claims.n, 3);
-	const struct kgb_claim *found = kgb_claims_find(&claims, DIGEST, &n);
+	const struct kgb_triton_claim *found = kgb_triton_claims_find(&claims, DIGEST, &n);
 	assert_int_equal(n, 2);
 	assert_int_equal(found[0].ttir_len + found[1].ttir_len, 3);
-	assert_null(kgb_claims_find(&claims, "ff", &n));
+	assert_null(kgb_triton_claims_find(&claims, "ff", &n));
 	assert_int_equal(n, 0);
-	kgb_claims_release(&claims);
+	kgb_triton_claims_release(&claims);
 }
 
 static void test_wrong_claims_are_refused(void **state)
@@ -65,9 +65,10 @@ static void test_wrong_claims_are_refused(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
-		struct kgb_claims claims = KGB_CLAIMS_INIT;
+		struct kgb_triton_claims claims = KGB_CLAIMS_INIT;
 		struct kgb_err err = KGB_ERR_INIT;
-		assert_fails(kgb_claims_parse(cases[i].text, strlen(cases[i].text), &claims, &err),
+		assert_fails(kgb_triton_claims_parse(cases[i].text, strlen(cases[i].text), &claims,
+						     &err),
 			     err, cases[i].message);
 		assert_int_equal(claims.n, 0);
 	}
@@ -77,7 +78,7 @@ struct scene {
 	struct kgb_device_policy *policy;
 	struct kgb_image_index index;
 	struct kgb_provenance *provenance;
-	struct kgb_claims claims; /* none */
+	struct kgb_triton_claims claims; /* none */
 	struct kgb_buf fatbin; /* one that the index has */
 	char dir[64];
 };

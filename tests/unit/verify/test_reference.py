@@ -23,7 +23,7 @@ if not importlib.util.find_spec("torch"):
     os.execv(other, [other, "-I", *sys.argv])
 
 sys.dont_write_bytecode = True
-sys.path[:0] = [str(ROOT / "verify" / "reference"), str(ROOT / "verify" / "runner")]
+sys.path[:0] = [str(ROOT / "verify" / "python" / "reference"), str(ROOT / "verify" / "python" / "runner")]
 import torch  # noqa: E402
 import reference  # noqa: E402
 import schema  # noqa: E402

@@ -50,7 +50,7 @@ static void test_a_lane_leaves_an_exec_of_others_alone(KGB_UNUSED void **state)
 	free_lent(&replayer);
 	assert_true(replayer.runs);
 	assert_int_equal(waitpid(pid, NULL, WNOHANG), 0);
-	kgb_exec_stop(&replayer.exec);
+	kgb_exec_client_stop(&replayer.exec);
 }
 
 int main(void)

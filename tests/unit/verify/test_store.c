@@ -17,7 +17,7 @@ enum { ENTRY_MAX = 64 << 10, TOTAL_MAX = 1 << 20 };
 struct place {
 	char dir[64];
 	char file[160]; /* of KEY */
-	struct kgb_store *store;
+	struct kgb_disk_cache *store;
 };
 
 static void open_place(struct place *place)
@@ -27,23 +27,24 @@ static void open_place(struct place *place)
 	snprintf(place->dir, sizeof(place->dir), "/tmp/kgb-store-XXXXXX");
 	assert_non_null(mkdtemp(place->dir));
 	snprintf(place->file, sizeof(place->file), "%s/" KEY, place->dir);
-	assert_ok(kgb_store_new(&place->store, place->dir, ENTRY_MAX, TOTAL_MAX, &err), err);
+	assert_ok(kgb_disk_cache_new(&place->store, place->dir, ENTRY_MAX, TOTAL_MAX, &err), err);
 }
 
 static void close_place(struct place *place)
 {
 	struct kgb_err err = KGB_ERR_INIT;
 
-	kgb_store_free(place->store);
+	kgb_disk_cache_free(place->store);
 	assert_ok(kgb_fs_remove_tree(AT_FDCWD, place->dir, &err), err);
 }
 
-static bool holds(const struct kgb_store *store, const char *key, const void *bytes, size_t len)
+static bool holds(const struct kgb_disk_cache *store, const char *key, const void *bytes,
+		  size_t len)
 {
 	KGB_AUTO(buf) struct kgb_buf found = KGB_BUF_INIT(0);
 
 	kgb_buf_adds(&found, "something of before");
-	if (!kgb_store_get(store, key, &found))
+	if (!kgb_disk_cache_get(store, key, &found))
 		return false;
 	assert_int_equal(found.len, len);
 	assert_memory_equal(found.ptr, bytes, len);
@@ -73,22 +74,22 @@ static uint64_t bytes_in(const char *path, size_t *n_files)
 static void test_what_was_kept_is_found_also_by_another(KGB_UNUSED void **state)
 {
 	struct place place;
-	struct kgb_store *another;
+	struct kgb_disk_cache *another;
 	struct kgb_err err = KGB_ERR_INIT;
 	struct stat st;
 
 	open_place(&place);
 	assert_false(holds(place.store, KEY, TEXT, strlen(TEXT)));
-	kgb_store_put(place.store, KEY, TEXT, strlen(TEXT));
-	kgb_store_put(place.store, OTHER, "", 0);
-	assert_ok(kgb_store_new(&another, place.dir, ENTRY_MAX, TOTAL_MAX, &err), err);
+	kgb_disk_cache_put(place.store, KEY, TEXT, strlen(TEXT));
+	kgb_disk_cache_put(place.store, OTHER, "", 0);
+	assert_ok(kgb_disk_cache_new(&another, place.dir, ENTRY_MAX, TOTAL_MAX, &err), err);
 	assert_true(holds(another, KEY, TEXT, strlen(TEXT)));
 	assert_true(holds(another, OTHER, "", 0));
 	assert_int_equal(stat(place.file, &st), 0);
 	assert_int_equal(st.st_mode & 07777, 0600);
-	kgb_store_put(another, KEY, "newer", 5);
+	kgb_disk_cache_put(another, KEY, "newer", 5);
 	assert_true(holds(place.store, KEY, "newer", 5));
-	kgb_store_free(another);
+	kgb_disk_cache_free(another);
 	close_place(&place);
 }
 
@@ -99,7 +100,7 @@ static void test_damage_of_any_byte_is_noticed(KGB_UNUSED void **state)
 	struct kgb_err err = KGB_ERR_INIT;
 
 	open_place(&place);
-	kgb_store_put(place.store, KEY, TEXT, strlen(TEXT));
+	kgb_disk_cache_put(place.store, KEY, TEXT, strlen(TEXT));
 	assert_ok(kgb_fs_read(AT_FDCWD, place.file, ENTRY_MAX, &file, &err), err);
 	for (size_t i = 0; i < file.len; i++) {
 		file.ptr[i] ^= 1;
@@ -122,7 +123,7 @@ static void test_damage_of_any_byte_is_noticed(KGB_UNUSED void **state)
 		  err);
 	assert_false(holds(place.store, KEY, TEXT, strlen(TEXT)));
 	/* Whole again. */
-	kgb_store_put(place.store, KEY, TEXT, strlen(TEXT));
+	kgb_disk_cache_put(place.store, KEY, TEXT, strlen(TEXT));
 	assert_true(holds(place.store, KEY, TEXT, strlen(TEXT)));
 	close_place(&place);
 }
@@ -134,7 +135,7 @@ static void test_an_entry_under_another_key_is_none(KGB_UNUSED void **state)
 
 	open_place(&place);
 	snprintf(other, sizeof(other), "%s/" OTHER, place.dir);
-	kgb_store_put(place.store, KEY, TEXT, strlen(TEXT));
+	kgb_disk_cache_put(place.store, KEY, TEXT, strlen(TEXT));
 	assert_int_equal(rename(place.file, other), 0);
 	assert_false(holds(place.store, OTHER, TEXT, strlen(TEXT)));
 	assert_int_equal(rename(other, place.file), 0);
@@ -149,7 +150,7 @@ static void test_what_others_may_have_written_is_not_believed(KGB_UNUSED void **
 
 	open_place(&place);
 	snprintf(other, sizeof(other), "%s/elsewhere", place.dir);
-	kgb_store_put(place.store, KEY, TEXT, strlen(TEXT));
+	kgb_disk_cache_put(place.store, KEY, TEXT, strlen(TEXT));
 	for (int bit = 0; bit < 2; bit++) {
 		assert_int_equal(chmod(place.file, bit ? 0620 : 0602), 0);
 		assert_false(holds(place.store, KEY, TEXT, strlen(TEXT)));
@@ -177,18 +178,19 @@ static void test_what_others_may_have_written_is_not_believed(KGB_UNUSED void **
 static void test_a_directory_that_others_may_write_to_is_refused(KGB_UNUSED void **state)
 {
 	struct place place;
-	struct kgb_store *store = NULL;
+	struct kgb_disk_cache *store = NULL;
 	struct kgb_err err = KGB_ERR_INIT;
 
 	open_place(&place);
 	for (int bit = 0; bit < 2; bit++) {
 		assert_int_equal(chmod(place.dir, bit ? 0720 : 0702), 0);
-		assert_int_equal(kgb_store_new(&store, place.dir, ENTRY_MAX, TOTAL_MAX, &err), -1);
+		assert_int_equal(kgb_disk_cache_new(&store, place.dir, ENTRY_MAX, TOTAL_MAX, &err),
+				 -1);
 		assert_int_equal(err.kind, KGB_ERR_DENIED);
 		assert_contains(err.msg, place.dir);
 	}
 	assert_null(store);
-	assert_int_equal(kgb_store_new(&store, "/dev/null", ENTRY_MAX, TOTAL_MAX, &err), -1);
+	assert_int_equal(kgb_disk_cache_new(&store, "/dev/null", ENTRY_MAX, TOTAL_MAX, &err), -1);
 	assert_int_equal(chmod(place.dir, 0700), 0);
 	close_place(&place);
 }
@@ -197,20 +199,21 @@ static void test_what_is_too_large_is_not_kept(KGB_UNUSED void **state)
 {
 	KGB_AUTO(free) char *bytes = kgb_xcalloc(1, ENTRY_MAX + 1);
 	struct place place;
-	struct kgb_store *wider;
+	struct kgb_disk_cache *wider;
 	struct kgb_err err = KGB_ERR_INIT;
 
 	open_place(&place);
-	kgb_store_put(place.store, KEY, bytes, ENTRY_MAX + 1);
+	kgb_disk_cache_put(place.store, KEY, bytes, ENTRY_MAX + 1);
 	assert_int_equal(access(place.file, F_OK), -1);
-	kgb_store_put(place.store, KEY, bytes, ENTRY_MAX);
+	kgb_disk_cache_put(place.store, KEY, bytes, ENTRY_MAX);
 	assert_true(holds(place.store, KEY, bytes, ENTRY_MAX));
 	/* Nor is it read when somebody with other limits has kept it. */
-	assert_ok(kgb_store_new(&wider, place.dir, 2 * (size_t)ENTRY_MAX, TOTAL_MAX, &err), err);
-	kgb_store_put(wider, KEY, bytes, ENTRY_MAX + 1);
+	assert_ok(kgb_disk_cache_new(&wider, place.dir, 2 * (size_t)ENTRY_MAX, TOTAL_MAX, &err),
+		  err);
+	kgb_disk_cache_put(wider, KEY, bytes, ENTRY_MAX + 1);
 	assert_true(holds(wider, KEY, bytes, ENTRY_MAX + 1));
 	assert_false(holds(place.store, KEY, bytes, ENTRY_MAX + 1));
-	kgb_store_free(wider);
+	kgb_disk_cache_free(wider);
 	close_place(&place);
 }
 
@@ -234,22 +237,22 @@ static void test_the_oldest_go_first(KGB_UNUSED void **state)
 	enum { N = 40, BYTES = 32 << 10 };
 	KGB_AUTO(free) char *bytes = kgb_xcalloc(1, BYTES);
 	struct place place;
-	struct kgb_store *roomy;
+	struct kgb_disk_cache *roomy;
 	struct kgb_err err = KGB_ERR_INIT;
 	char key[KGB_SHA256_HEX_LEN];
 	size_t n_files;
 
 	open_place(&place);
-	assert_ok(kgb_store_new(&roomy, place.dir, ENTRY_MAX, UINT64_C(1) << 60, &err), err);
+	assert_ok(kgb_disk_cache_new(&roomy, place.dir, ENTRY_MAX, UINT64_C(1) << 60, &err), err);
 	for (size_t i = 0; i < N; i++) {
 		key_of(i, key);
-		kgb_store_put(roomy, key, bytes, BYTES);
+		kgb_disk_cache_put(roomy, key, bytes, BYTES);
 		set_age(&place, key, 1000000 + 7 * (long)(i * 17 % N));
 	}
-	kgb_store_sweep(roomy);
+	kgb_disk_cache_sweep(roomy);
 	bytes_in(place.dir, &n_files);
 	assert_int_equal(n_files, N);
-	kgb_store_sweep(place.store);
+	kgb_disk_cache_sweep(place.store);
 	assert_true(bytes_in(place.dir, &n_files) <= TOTAL_MAX / 4 * 3);
 	assert_true(n_files >= 20);
 	for (size_t i = 0; i < N; i++) {
@@ -259,10 +262,10 @@ static void test_the_oldest_go_first(KGB_UNUSED void **state)
 	}
 	/* What fits stays. */
 	size_t n_then = n_files;
-	kgb_store_sweep(place.store);
+	kgb_disk_cache_sweep(place.store);
 	bytes_in(place.dir, &n_files);
 	assert_int_equal(n_files, n_then);
-	kgb_store_free(roomy);
+	kgb_disk_cache_free(roomy);
 	close_place(&place);
 }
 
@@ -277,7 +280,7 @@ static void test_however_much_is_written_the_directory_stays_small(KGB_UNUSED vo
 	open_place(&place);
 	for (size_t i = 0; i < 8 * (size_t)TOTAL_MAX / BYTES; i++) {
 		key_of(i, key);
-		kgb_store_put(place.store, key, bytes, BYTES);
+		kgb_disk_cache_put(place.store, key, bytes, BYTES);
 	}
 	/* One sweep in 64 KiB on average: without one in 2 MiB e^-32. */
 	assert_true(bytes_in(place.dir, &n_files) < 3 * (uint64_t)TOTAL_MAX);
@@ -286,7 +289,7 @@ static void test_however_much_is_written_the_directory_stays_small(KGB_UNUSED vo
 }
 
 struct writer {
-	const struct kgb_store *store;
+	const struct kgb_disk_cache *store;
 	pthread_t thread;
 	size_t number;
 	size_t n_found;
@@ -306,11 +309,11 @@ static void *write_and_read(void *payload)
 		key_of(which, key);
 		memset(bytes, (int)which + 1, sizeof(bytes));
 		if (i % 3 == writer->number % 3)
-			kgb_store_put(writer->store, key, bytes, sizeof(bytes));
+			kgb_disk_cache_put(writer->store, key, bytes, sizeof(bytes));
 		else
 			writer->n_found += holds(writer->store, key, bytes, sizeof(bytes));
 		if (i % 64 == 63)
-			kgb_store_sweep(writer->store);
+			kgb_disk_cache_sweep(writer->store);
 	}
 	return NULL;
 }

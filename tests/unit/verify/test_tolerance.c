@@ -833,7 +833,7 @@ static double strain(const struct op *op, const struct problem *p, const double 
 {
 	int64_t n = n_results(p);
 	KGB_AUTO(free) double *values = kgb_xcalloc((size_t)n, sizeof(*values));
-	struct kgb_view view = {
+	struct kgb_tensor_view view = {
 		.dtype = p->dtype, .ndim = 1, .sizes = {n}, .strides = {1}, .storage_elements = n};
 	struct kgb_compare result;
 

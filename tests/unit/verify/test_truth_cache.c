@@ -16,9 +16,9 @@ struct fixture {
 	struct kgb_param params[2];
 	struct kgb_interface interface;
 	struct kgb_case kase;
-	struct kgb_data data;
+	struct kgb_case_data data;
 	char dir[64];
-	struct kgb_store *store;
+	struct kgb_disk_cache *store;
 	struct kgb_wire_reply reply; /* the reference's */
 	char out[NATIVE + GAP + 2 * EXACT];
 };
@@ -59,10 +59,10 @@ static struct fixture *new_fixture(void)
 	f->kase.args[0] = (struct kgb_arg){.param = &f->params[0], .layout = "contiguous"};
 	f->kase.args[1] = (struct kgb_arg){.param = &f->params[1],
 					   .value = {.kind = KGB_VALUE_FLOAT, .number = 0.5}};
-	assert_ok(kgb_view_layout(&f->kase.args[0].view, KGB_DTYPE_FLOAT32, sizes, 2, "contiguous",
-				  &err),
+	assert_ok(kgb_tensor_view_layout(&f->kase.args[0].view, KGB_DTYPE_FLOAT32, sizes, 2,
+					 "contiguous", &err),
 		  err);
-	kgb_data_fill(&f->data, &f->kase, &seed, 0);
+	kgb_case_data_fill(&f->data, &f->kase, &seed, 0);
 	f->reply = (struct kgb_wire_reply){
 		.n_outputs = 3,
 		.value = sizeof(f->out),
@@ -73,8 +73,8 @@ static struct fixture *new_fixture(void)
 		f->out[i] = (char)(i * 7);
 	snprintf(f->dir, sizeof(f->dir), "/tmp/kgb-truths-XXXXXX");
 	assert_non_null(mkdtemp(f->dir));
-	assert_ok(kgb_store_new(&f->store, f->dir, KGB_TRUTH_CACHE_ENTRY_MAX,
-				KGB_TRUTH_CACHE_TOTAL_MAX, &err),
+	assert_ok(kgb_disk_cache_new(&f->store, f->dir, KGB_TRUTH_CACHE_ENTRY_MAX,
+				     KGB_TRUTH_CACHE_TOTAL_MAX, &err),
 		  err);
 	return f;
 }
@@ -83,8 +83,8 @@ static void free_fixture(struct fixture *f)
 {
 	struct kgb_err err = KGB_ERR_INIT;
 
-	kgb_data_release(&f->data);
-	kgb_store_free(f->store);
+	kgb_case_data_release(&f->data);
+	kgb_disk_cache_free(f->store);
 	assert_ok(kgb_fs_remove_tree(AT_FDCWD, f->dir, &err), err);
 	kgb_free(f);
 }
@@ -102,7 +102,7 @@ static void test_an_answer_comes_back_as_it_was(KGB_UNUSED void **state)
 	assert_int_equal(truth->view.dtype, KGB_DTYPE_FLOAT32);
 	assert_int_equal(truth->view.ndim, 2);
 	assert_int_equal(truth->view.sizes[1], COLUMNS);
-	assert_true(kgb_view_is_contiguous(&truth->view));
+	assert_true(kgb_tensor_view_is_contiguous(&truth->view));
 	assert_int_equal(truth->strides[1], ROWS);
 	assert_false(truth->is_alias);
 	assert_memory_equal(truth->native, f->out, NATIVE);
@@ -192,9 +192,9 @@ static void test_an_answer_that_makes_no_sense_is_none(KGB_UNUSED void **state)
 
 	assert_true(kgb_truth_key(&here, &f->data, key));
 	kgb_truth_keep(f->store, key, &f->reply, f->out);
-	assert_true(kgb_store_get(f->store, key, &entry));
+	assert_true(kgb_disk_cache_get(f->store, key, &entry));
 	for (size_t len = 0; len < entry.len; len++) {
-		kgb_store_put(f->store, key, entry.ptr, len);
+		kgb_disk_cache_put(f->store, key, entry.ptr, len);
 		if (kgb_truth_recall(f->store, key, &f->data))
 			fail_msg("%zu of %zu bytes are enough", len, entry.len);
 	}
@@ -203,7 +203,7 @@ static void test_an_answer_that_makes_no_sense_is_none(KGB_UNUSED void **state)
 		kgb_buf_clear(&bad);
 		kgb_buf_add(&bad, entry.ptr, entry.len);
 		bad.ptr[i] = (char)(bad.ptr[i] ^ 0xff);
-		kgb_store_put(f->store, key, bad.ptr, bad.len);
+		kgb_disk_cache_put(f->store, key, bad.ptr, bad.len);
 		(void)kgb_truth_recall(f->store, key, &f->data);
 	}
 	f->reply.outputs[1].offset += 8;
@@ -213,7 +213,7 @@ static void test_an_answer_that_makes_no_sense_is_none(KGB_UNUSED void **state)
 	f->reply.n_outputs = 2;
 	kgb_truth_keep(f->store, key, &f->reply, f->out);
 	assert_false(kgb_truth_recall(f->store, key, &f->data));
-	kgb_store_put(f->store, key, entry.ptr, entry.len);
+	kgb_disk_cache_put(f->store, key, entry.ptr, entry.len);
 	assert_true(kgb_truth_recall(f->store, key, &f->data));
 	free_fixture(f);
 }

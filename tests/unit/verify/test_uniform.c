@@ -29,13 +29,13 @@ static void test_honest_draws_are_not_doubted(KGB_UNUSED void **state)
 	for (size_t i = 0; i < KGB_ARRAY_LEN(sizes); i++) {
 		KGB_AUTO(free) double *a = draw(sizes[i], 1);
 		KGB_AUTO(free) double *b = draw(sizes[i], 2);
-		assert_null(kgb_uniform_doubt(a, sizes[i]));
-		assert_null(kgb_uniform_relation(a, b, sizes[i]));
-		assert_null(kgb_uniform_coarse(a, sizes[i]));
+		assert_null(kgb_uniformity_doubt(a, sizes[i]));
+		assert_null(kgb_uniformity_relation(a, b, sizes[i]));
+		assert_null(kgb_uniformity_coarse(a, sizes[i]));
 	}
-	assert_null(kgb_uniform_doubt(NULL, 0));
-	assert_null(kgb_uniform_relation(NULL, NULL, 0));
-	assert_null(kgb_uniform_coarse(NULL, 0));
+	assert_null(kgb_uniformity_doubt(NULL, 0));
+	assert_null(kgb_uniformity_relation(NULL, NULL, 0));
+	assert_null(kgb_uniformity_coarse(NULL, 0));
 }
 
 /* Each changes honest draws so that they are none. */
@@ -145,7 +145,7 @@ static void test_what_is_no_draw_is_doubted_at_any_seed(KGB_UNUSED void **state)
 	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++) {
 		KGB_AUTO(free) double *u = draw(rows[i].n, 3);
 		rows[i].spoil(u, rows[i].n);
-		if (!kgb_uniform_doubt(u, rows[i].n))
+		if (!kgb_uniformity_doubt(u, rows[i].n))
 			fail_msg("row %zu is not doubted", i);
 	}
 }
@@ -157,11 +157,11 @@ static void test_related_rows_are_told(KGB_UNUSED void **state)
 
 	for (size_t i = 0; i < KGB_ARRAY_LEN(shifts); i++) {
 		KGB_AUTO(free) double *a = draw(N + shifts[i], 4);
-		assert_non_null(kgb_uniform_relation(a, a + shifts[i], N));
-		assert_non_null(kgb_uniform_relation(a + shifts[i], a, N));
+		assert_non_null(kgb_uniformity_relation(a, a + shifts[i], N));
+		assert_non_null(kgb_uniformity_relation(a + shifts[i], a, N));
 		for (size_t k = 0; k < N; k++)
 			a[k] = 1 - a[k];
-		assert_null(kgb_uniform_doubt(a, N));
+		assert_null(kgb_uniformity_doubt(a, N));
 	}
 }
 
@@ -178,7 +178,7 @@ static void test_few_different_numbers_are_told(KGB_UNUSED void **state)
 		KGB_AUTO(free) double *u = draw(N, 5);
 		for (size_t k = 0; k < N; k++)
 			u[k] = floor(u[k] * rows[i].levels) / rows[i].levels;
-		assert_int_equal(kgb_uniform_coarse(u, N) != NULL, rows[i].is_coarse);
+		assert_int_equal(kgb_uniformity_coarse(u, N) != NULL, rows[i].is_coarse);
 	}
 }
 

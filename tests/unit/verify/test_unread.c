@@ -21,9 +21,10 @@ static void lay_out(struct fixture *f, size_t i, enum kgb_dtype dtype, const int
 {
 	struct kgb_err err = KGB_ERR_INIT;
 
-	assert_ok(kgb_view_layout(&f->kase.args[i].view, dtype, sizes, ndim, "contiguous", &err),
+	assert_ok(kgb_tensor_view_layout(&f->kase.args[i].view, dtype, sizes, ndim, "contiguous",
+					 &err),
 		  err);
-	assert_true(kgb_view_numel(&f->kase.args[i].view) <= MEMORY);
+	assert_true(kgb_tensor_view_numel(&f->kase.args[i].view) <= MEMORY);
 }
 
 /* The table names the blocks 2, 0 and 1, 3; the sequences have 3 and 1 tokens. */
@@ -84,8 +85,8 @@ static void test_each_form_leaves_what_is_read_and_sets_the_rest(KGB_UNUSED void
 		lay_out(&f, SELF, KGB_DTYPE_UINT8, rows[i].sizes, rows[i].ndim);
 		assert_ok(kgb_read_parse(&f.kase, SELF, rows[i].read, &err), err);
 		memset(f.self, 7, sizeof(f.self));
-		kgb_unread_fill(&f.kase, f.storages, UINT8_MAX);
-		size_t n = (size_t)kgb_view_numel(&f.kase.args[SELF].view);
+		kgb_read_mask_fill(&f.kase, f.storages, UINT8_MAX);
+		size_t n = (size_t)kgb_tensor_view_numel(&f.kase.args[SELF].view);
 		for (size_t k = 0; k < n; k++) {
 			assert_true(f.self[k] == 7 || f.self[k] == UINT8_MAX);
 			seen[k] = f.self[k] == 7 ? 'x' : '.';
@@ -107,7 +108,7 @@ static void test_every_bit_set_is_no_number(KGB_UNUSED void **state)
 		init_fixture(&f);
 		lay_out(&f, SELF, dtypes[i], (const int64_t[]){2}, 1);
 		assert_ok(kgb_read_parse(&f.kase, SELF, "vector(1,1)", &err), err);
-		kgb_unread_fill(&f.kase, f.storages, UINT8_MAX);
+		kgb_read_mask_fill(&f.kase, f.storages, UINT8_MAX);
 		assert_true(kgb_dtype_load(dtypes[i], f.self) == 0);
 		double value = kgb_dtype_load(dtypes[i], f.self + kgb_dtype_size(dtypes[i]));
 		assert_true(value != value);
@@ -125,7 +126,7 @@ static void test_numbers_that_are_not_read_or_not_marked_name_nothing(KGB_UNUSED
 	memcpy(f.lens, (const int32_t[]){1, 1, 0, 1}, 4 * sizeof(int32_t));
 	assert_ok(kgb_read_parse(&f.kase, SELF, "named(table,lens)", &err), err);
 	assert_ok(kgb_read_parse(&f.kase, TABLE, "vector(1,1)", &err), err);
-	kgb_unread_fill(&f.kase, f.storages, UINT8_MAX);
+	kgb_read_mask_fill(&f.kase, f.storages, UINT8_MAX);
 	assert_int_equal(f.table[0], 2);
 	assert_int_equal(f.table[1], -1);
 	assert_int_equal(f.table[2], 1);
@@ -183,7 +184,7 @@ static void test_inputs_are_made_so(KGB_UNUSED void **state)
 {
 	const struct kgb_seed seed = {{1}};
 	struct fixture f;
-	struct kgb_data data;
+	struct kgb_case_data data;
 	struct kgb_err err = KGB_ERR_INIT;
 
 	init_fixture(&f);
@@ -191,12 +192,12 @@ static void test_inputs_are_made_so(KGB_UNUSED void **state)
 	f.kase.name = "toy";
 	lay_out(&f, SELF, KGB_DTYPE_FLOAT64, (const int64_t[]){7}, 1);
 	assert_ok(kgb_read_parse(&f.kase, SELF, "vector(3,3)", &err), err);
-	kgb_data_fill(&data, &f.kase, &seed, 0);
+	kgb_case_data_fill(&data, &f.kase, &seed, 0);
 	for (int i = 0; i < 7; i++) {
 		double value = ((const double *)data.storages[SELF])[i];
 		assert_int_equal(value != value, i % 3 != 0);
 	}
-	kgb_data_release(&data);
+	kgb_case_data_release(&data);
 }
 
 int main(void)

@@ -430,7 +430,7 @@ static struct kgb_verdict *verdict_of_lane(const size_t *turns, size_t n, int64_
 			.case_name = kgb_arena_printf(&verdict->arena, "case %zu", turns[i]),
 			.code = "verify.mismatch"};
 	kgb_verdict_count_launches(verdict, "kernel", 3);
-	verdict->ghosts[verdict->n_ghosts++] = (struct kgb_ghost_run){.case_name = "c"};
+	verdict->ghosts[verdict->n_ghosts++] = (struct kgb_ablation_run){.case_name = "c"};
 	return verdict;
 }
 

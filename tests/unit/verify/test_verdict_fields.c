@@ -77,10 +77,10 @@ static void test_tests_that_passed_failed_or_were_not_run(void **state)
 
 static void test_kernels_that_mattered_and_those_that_did_not(void **state)
 {
-	static const struct kgb_ghost_run runs[] = {{"c1", NULL, true},
-						    {"c1", "idle", false},
-						    {"c2", NULL, false},
-						    {"c2", "busy", true}};
+	static const struct kgb_ablation_run runs[] = {{"c1", NULL, true},
+						       {"c1", "idle", false},
+						       {"c2", NULL, false},
+						       {"c2", "busy", true}};
 	struct kgb_verdict *verdict = new_verdict();
 
 	(void)state;

@@ -15,7 +15,7 @@ struct honest {
 	void (*extra)(struct call *call, const struct honest *self);
 };
 
-static const struct kgb_capture *honest_call(struct call *call, const struct honest *h)
+static const struct kgb_recorded_call *honest_call(struct call *call, const struct honest *h)
 {
 	const uint64_t scratch = h->pool, result = h->pool + 4 * PAGE, x = ARENA + h->shift;
 	const uint64_t fill[] = {scratch, 0xdeadbeef00000000u + h->number, 256};
@@ -44,7 +44,8 @@ static struct kgb_windows classify_two(const struct honest *second, const struct
 	struct call a, b;
 	struct kgb_windows out;
 
-	const struct kgb_capture captures[] = {*honest_call(&a, second), *honest_call(&b, third)};
+	const struct kgb_recorded_call captures[] = {*honest_call(&a, second),
+						     *honest_call(&b, third)};
 	kgb_windows_classify(captures, 2, &test_owners, true, &out);
 	call_release(&a);
 	call_release(&b);
@@ -628,7 +629,7 @@ static void test_work_on_another_stream_must_be_waited_for(void **state)
 			}
 			call_end(&calls[n], 0);
 		}
-		const struct kgb_capture captures[] = {calls[0].capture, calls[1].capture};
+		const struct kgb_recorded_call captures[] = {calls[0].capture, calls[1].capture};
 		kgb_windows_classify(captures, 2, &test_owners, true, &out);
 		if ((out.replay == KGB_REPLAY_REPLAYABLE) != cases[i].good)
 			fail_msg("%s: %s '%s'", cases[i].ops, kgb_replay_class_name(out.replay),
@@ -653,8 +654,8 @@ static void test_a_call_without_a_kernel_of_the_candidate_is_no_work(void **stat
 	call_end(&idle, 0);
 	honest_call(&busy, &second_call);
 	for (size_t last = 0; last < 2; last++) {
-		const struct kgb_capture captures[] = {last ? idle.capture : busy.capture,
-						       last ? busy.capture : idle.capture};
+		const struct kgb_recorded_call captures[] = {last ? idle.capture : busy.capture,
+							     last ? busy.capture : idle.capture};
 		kgb_windows_classify(captures, 2, &test_owners, true, &out);
 		assert_class(&out, KGB_REPLAY_NO_WORK);
 		assert_string_equal(out.reason.text, "window 3: no Triton kernel ran during the "
@@ -691,7 +692,7 @@ static void test_a_case_with_an_empty_input_may_do_without_a_kernel(void **state
 				add_download(call, ARENA, 4);
 			call_end(call, 0);
 		}
-		const struct kgb_capture captures[] = {a.capture, b.capture};
+		const struct kgb_recorded_call captures[] = {a.capture, b.capture};
 		kgb_windows_classify(captures, 2, &test_owners, false, &out);
 		assert_class(&out, cases[i].replay);
 		call_release(&a);
@@ -716,8 +717,8 @@ static void test_a_cold_first_call_does_not_matter(void **state)
 		call_end(&first, 0);
 		honest_call(&second, &second_call);
 		honest_call(&third, &third_call);
-		const struct kgb_capture captures[] = {first.capture, second.capture,
-						       third.capture};
+		const struct kgb_recorded_call captures[] = {first.capture, second.capture,
+							     third.capture};
 		kgb_windows_classify(captures, 3, &test_owners, true, &out);
 		assert_class(&out, KGB_REPLAY_REPLAYABLE);
 		assert_int_equal(out.prologue_ok, bad == 0);
@@ -792,7 +793,7 @@ static void test_hints_tell_of_older_memory_and_host_pointers(void **state)
 		add_launch(&call, IMAGE_FILL, "fill", &stack, 1);
 		add_launch(&call, IMAGE_ADD, "k", words, 2);
 		call_end(&call, 0);
-		const struct kgb_capture captures[] = {call.capture, call.capture};
+		const struct kgb_recorded_call captures[] = {call.capture, call.capture};
 		kgb_windows_classify(captures, 2, &test_owners, true, &out);
 		assert_class(&out, KGB_REPLAY_REPLAYABLE);
 		assert_int_equal(out.older_memory, used);

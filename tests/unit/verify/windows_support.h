@@ -26,8 +26,8 @@ enum {
 struct call {
 	struct kgb_buf bytes;
 	struct kgb_record record;
-	struct kgb_place places[3];
-	struct kgb_capture capture;
+	struct kgb_arena_place places[3];
+	struct kgb_recorded_call capture;
 };
 
 /** Owners by the first letter of an image's bytes, as the tests write them. */
@@ -65,16 +65,16 @@ static inline void call_begin(struct call *call, uint32_t number, uint32_t first
 }
 
 /** End it and parse it. Arguments x, y and out lie `shift` bytes up in an arena of 1 MiB. */
-static inline const struct kgb_capture *call_end(struct call *call, uint64_t shift)
+static inline const struct kgb_recorded_call *call_end(struct call *call, uint64_t shift)
 {
 	struct kgb_err err = KGB_ERR_INIT;
 
 	kgb_record_put_window_end(&call->bytes);
 	assert_ok(kgb_record_parse(call->bytes.ptr, call->bytes.len, &call->record, &err), err);
-	call->places[0] = (struct kgb_place){"x", shift, 4096};
-	call->places[1] = (struct kgb_place){"y", shift + 8192, 4096};
-	call->places[2] = (struct kgb_place){"out", shift + 16384, 4096};
-	call->capture = (struct kgb_capture){
+	call->places[0] = (struct kgb_arena_place){"x", shift, 4096};
+	call->places[1] = (struct kgb_arena_place){"y", shift + 8192, 4096};
+	call->places[2] = (struct kgb_arena_place){"out", shift + 16384, 4096};
+	call->capture = (struct kgb_recorded_call){
 		.record = &call->record,
 		.window = &call->record.windows[0],
 		.places = call->places,

@@ -5,10 +5,10 @@
 #include "sandbox/request/rewrite_request.h"
 
 static int adapt(enum kgb_endpoint endpoint, const char *model, const char *body,
-		 struct kgb_adapted *out, struct kgb_err *err)
+		 struct kgb_rewritten *out, struct kgb_err *err)
 {
-	const struct kgb_adapt_spec spec = {.endpoint = endpoint, .model = model};
-	return kgb_adapt_request(&spec, body, strlen(body), out, err);
+	const struct kgb_rewrite_spec spec = {.endpoint = endpoint, .model = model};
+	return kgb_rewrite_request(&spec, body, strlen(body), out, err);
 }
 
 static void test_only_what_has_to_change_changes(void **state)
@@ -62,25 +62,25 @@ static void test_only_what_has_to_change_changes(void **state)
 		{KGB_ENDPOINT_CHAT, "{\"stream\":false}", NULL, 0},
 	};
 	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
-		struct kgb_adapted adapted = KGB_ADAPTED_INIT;
+		struct kgb_rewritten adapted = KGB_ADAPTED_INIT;
 		struct kgb_err err = KGB_ERR_INIT;
 		assert_ok(adapt(cases[i].endpoint, "pin", cases[i].body, &adapted, &err), err);
 		if (!kgb_str_eq(adapted.body.ptr, cases[i].want ? cases[i].want : ""))
 			fail_msg("case %zu: %s", i, adapted.body.ptr);
 		assert_int_equal(adapted.n_tools_removed, cases[i].n_removed);
-		kgb_adapted_release(&adapted);
+		kgb_rewritten_release(&adapted);
 	}
 }
 
 static void test_tools_of_the_provider_can_be_allowed(void **state)
 {
 	(void)state;
-	struct kgb_adapted adapted = KGB_ADAPTED_INIT;
+	struct kgb_rewritten adapted = KGB_ADAPTED_INIT;
 	struct kgb_err err = KGB_ERR_INIT;
 	static const char body[] = "{\"tools\":[{\"type\":\"web_search_20250305\"}]}";
-	const struct kgb_adapt_spec spec = {.endpoint = KGB_ENDPOINT_MESSAGES,
-					    .allow_provider_tools = true};
-	assert_ok(kgb_adapt_request(&spec, body, strlen(body), &adapted, &err), err);
+	const struct kgb_rewrite_spec spec = {.endpoint = KGB_ENDPOINT_MESSAGES,
+					      .allow_provider_tools = true};
+	assert_ok(kgb_rewrite_request(&spec, body, strlen(body), &adapted, &err), err);
 	assert_int_equal(adapted.body.len, 0);
 	assert_int_equal(adapted.n_tools_removed, 0);
 }
@@ -105,7 +105,7 @@ static void test_what_was_asked_is_read(void **state)
 		{"{\"messages\":[{\"max_tokens\":5,\"model\":\"no\"}]}", NULL, "", -1},
 	};
 	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
-		struct kgb_adapted adapted = KGB_ADAPTED_INIT;
+		struct kgb_rewritten adapted = KGB_ADAPTED_INIT;
 		struct kgb_err err = KGB_ERR_INIT;
 		bool responses = strstr(cases[i].body, "max_output_tokens");
 		assert_ok(adapt(responses ? KGB_ENDPOINT_RESPONSES : KGB_ENDPOINT_CHAT,
@@ -113,7 +113,7 @@ static void test_what_was_asked_is_read(void **state)
 			  err);
 		assert_string_equal(adapted.model, cases[i].model);
 		assert_int_equal(adapted.max_output_tokens, cases[i].max);
-		kgb_adapted_release(&adapted);
+		kgb_rewritten_release(&adapted);
 	}
 }
 
@@ -146,12 +146,12 @@ static void test_what_cannot_be_read_for_sure_is_refused(void **state)
 		"{\"tools\":[1,]}",
 	};
 	for (size_t i = 0; i < KGB_ARRAY_LEN(bodies); i++) {
-		struct kgb_adapted adapted = KGB_ADAPTED_INIT;
+		struct kgb_rewritten adapted = KGB_ADAPTED_INIT;
 		struct kgb_err err = KGB_ERR_INIT;
 		if (adapt(KGB_ENDPOINT_MESSAGES, "pin", bodies[i], &adapted, &err) == 0)
 			fail_msg("taken: %s", bodies[i]);
 		assert_int_equal(err.kind, KGB_ERR_INVALID);
-		kgb_adapted_release(&adapted);
+		kgb_rewritten_release(&adapted);
 	}
 }
 
@@ -273,22 +273,22 @@ static void test_what_the_provider_would_fetch_or_bill_unseen_is_refused(void **
 		{KGB_ENDPOINT_RESPONSES, "{\"messages\":[]}", false},
 	};
 	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
-		struct kgb_adapted adapted = KGB_ADAPTED_INIT;
+		struct kgb_rewritten adapted = KGB_ADAPTED_INIT;
 		struct kgb_err err = KGB_ERR_INIT;
 		int rc = adapt(cases[i].endpoint, NULL, cases[i].body, &adapted, &err);
 		if ((rc == 0) != cases[i].taken)
 			fail_msg("%s: %s", cases[i].body, rc == 0 ? "taken" : err.msg);
 		if (rc < 0)
 			assert_int_equal(err.kind, KGB_ERR_INVALID);
-		kgb_adapted_release(&adapted);
+		kgb_rewritten_release(&adapted);
 		/* Who allows the provider's tools allows these too. */
-		const struct kgb_adapt_spec allowed = {.endpoint = cases[i].endpoint,
-						       .allow_provider_tools = true};
-		adapted = (struct kgb_adapted)KGB_ADAPTED_INIT;
-		assert_ok(kgb_adapt_request(&allowed, cases[i].body, strlen(cases[i].body),
-					    &adapted, &err),
+		const struct kgb_rewrite_spec allowed = {.endpoint = cases[i].endpoint,
+							 .allow_provider_tools = true};
+		adapted = (struct kgb_rewritten)KGB_ADAPTED_INIT;
+		assert_ok(kgb_rewrite_request(&allowed, cases[i].body, strlen(cases[i].body),
+					      &adapted, &err),
 			  err);
-		kgb_adapted_release(&adapted);
+		kgb_rewritten_release(&adapted);
 	}
 }
 
@@ -297,13 +297,13 @@ static void test_a_string_full_of_quotes_is_one_string(void **state)
 	(void)state;
 	static const char body[] =
 		"{\"metadata\":\"\\\\\\\"}{\\\\\",\"system\":\"\\\"\\\"\\\\\",\"model\":\"x\"}";
-	struct kgb_adapted adapted = KGB_ADAPTED_INIT;
+	struct kgb_rewritten adapted = KGB_ADAPTED_INIT;
 	struct kgb_err err = KGB_ERR_INIT;
 	assert_ok(adapt(KGB_ENDPOINT_MESSAGES, "pin", body, &adapted, &err), err);
 	assert_string_equal(
 		adapted.body.ptr,
 		"{\"metadata\":\"\\\\\\\"}{\\\\\",\"system\":\"\\\"\\\"\\\\\",\"model\":\"pin\"}");
-	kgb_adapted_release(&adapted);
+	kgb_rewritten_release(&adapted);
 }
 
 int main(void)

@@ -34,7 +34,7 @@ static void test_what_differs_between_runs_is_named_and_the_rest_is_kept(void **
 	};
 	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
 		KGB_AUTO(buf) struct kgb_buf out = KGB_BUF_INIT(0);
-		kgb_replay_normalise(cases[i].in, strlen(cases[i].in), &out);
+		kgb_cassette_normalise(cases[i].in, strlen(cases[i].in), &out);
 		assert_string_equal(out.ptr, cases[i].out);
 	}
 }
@@ -42,12 +42,12 @@ static void test_what_differs_between_runs_is_named_and_the_rest_is_kept(void **
 static void key_of(const char *path, const char *body, const char *secret,
 		   char out[KGB_SHA256_HEX_LEN])
 {
-	const struct kgb_replay_request request = {.method = "POST",
-						   .path = path,
-						   .body = body,
-						   .body_len = strlen(body),
-						   .secrets = {secret}};
-	kgb_replay_key(&request, out);
+	const struct kgb_cassette_request request = {.method = "POST",
+						     .path = path,
+						     .body = body,
+						     .body_len = strlen(body),
+						     .secrets = {secret}};
+	kgb_cassette_key(&request, out);
 }
 
 static void test_a_key_knows_path_and_body_but_no_secret_and_no_query(void **state)

@@ -107,41 +107,41 @@ static void test_places_are_halved_when_it_is_crowded_and_grow_one_by_one(void *
 {
 	(void)state;
 	uv_loop_t loop;
-	struct kgb_credential c;
+	struct kgb_key_limiter c;
 	struct kgb_turn turns[12] = {0};
 	int n = 0;
 	bool closed = false;
 	assert_int_equal(uv_loop_init(&loop), 0);
-	kgb_credential_init(&c, &loop, 8);
+	kgb_key_limiter_init(&c, &loop, 8);
 	for (size_t i = 0; i < KGB_ARRAY_LEN(turns); i++)
-		kgb_credential_ask(&c, &turns[i], 0, count, &n);
+		kgb_key_limiter_ask(&c, &turns[i], 0, count, &n);
 	assert_int_equal(n, 8);
-	kgb_credential_leave(&c, &turns[0], KGB_TURN_CROWDED);
+	kgb_key_limiter_leave(&c, &turns[0], KGB_TURN_CROWDED);
 	assert_true(c.places == 4);
 	/* All of the same moment: halved once. */
-	kgb_credential_leave(&c, &turns[1], KGB_TURN_CROWDED);
+	kgb_key_limiter_leave(&c, &turns[1], KGB_TURN_CROWDED);
 	assert_true(c.places == 4);
 	assert_int_equal(n, 8); /* 6 run: nobody may come */
 	for (size_t i = 2; i < 5; i++)
-		kgb_credential_leave(&c, &turns[i], KGB_TURN_SAID_NOTHING);
+		kgb_key_limiter_leave(&c, &turns[i], KGB_TURN_SAID_NOTHING);
 	assert_int_equal(n, 9);
 	assert_int_equal(c.n_running, 4);
-	kgb_credential_leave(&c, &turns[5], KGB_TURN_WENT_WELL);
+	kgb_key_limiter_leave(&c, &turns[5], KGB_TURN_WENT_WELL);
 	assert_true(c.places == 4.25);
 	for (size_t i = 6; i < KGB_ARRAY_LEN(turns); i++)
-		kgb_credential_leave(&c, &turns[i], KGB_TURN_SAID_NOTHING);
+		kgb_key_limiter_leave(&c, &turns[i], KGB_TURN_SAID_NOTHING);
 	assert_int_equal(c.n_running, 0);
 	/* Never beyond what is allowed. */
 	c.max_places = 4.3;
 	for (size_t i = 0; i < 4; i++)
-		kgb_credential_ask(&c, &turns[i], 0, count, &n);
-	kgb_credential_leave(&c, &turns[0], KGB_TURN_WENT_WELL);
+		kgb_key_limiter_ask(&c, &turns[i], 0, count, &n);
+	kgb_key_limiter_leave(&c, &turns[0], KGB_TURN_WENT_WELL);
 	assert_true(c.places == 4.3);
 	for (size_t i = 1; i < 4; i++)
-		kgb_credential_leave(&c, &turns[i], KGB_TURN_SAID_NOTHING);
+		kgb_key_limiter_leave(&c, &turns[i], KGB_TURN_SAID_NOTHING);
 	assert_int_equal(c.n_running, 0);
 	assert_null(c.first);
-	kgb_credential_close(&c, on_closed, &closed);
+	kgb_key_limiter_close(&c, on_closed, &closed);
 	uv_run(&loop, UV_RUN_DEFAULT);
 	assert_true(closed);
 	assert_int_equal(uv_loop_close(&loop), 0);
@@ -307,17 +307,17 @@ static void test_a_request_whose_answers_break_off_is_answered_only_so_often(voi
 static void test_a_request_does_not_inherit_the_count_of_another(void **state)
 {
 	(void)state;
-	struct kgb_broken broken = {0};
+	struct kgb_repeat_guard broken = {0};
 	char sha256[KGB_SHA256_HEX_LEN];
 	for (int i = 0; i < KGB_BROKEN_REQUESTS; i++) {
 		snprintf(sha256, sizeof(sha256), "request %d", i);
-		kgb_broken_note(&broken, sha256, KGB_BROKEN_LIMIT);
+		kgb_repeat_guard_note(&broken, sha256, KGB_BROKEN_LIMIT);
 	}
-	kgb_broken_note(&broken, "a new one", 1); /* takes the place of the first */
-	assert_false(kgb_broken_is_hopeless(&broken, "a new one"));
-	assert_false(kgb_broken_is_hopeless(&broken, "request 0"));
-	assert_true(kgb_broken_is_hopeless(&broken, "request 1"));
-	assert_true(kgb_broken_is_hopeless(&broken, sha256));
+	kgb_repeat_guard_note(&broken, "a new one", 1); /* takes the place of the first */
+	assert_false(kgb_repeat_guard_is_hopeless(&broken, "a new one"));
+	assert_false(kgb_repeat_guard_is_hopeless(&broken, "request 0"));
+	assert_true(kgb_repeat_guard_is_hopeless(&broken, "request 1"));
+	assert_true(kgb_repeat_guard_is_hopeless(&broken, sha256));
 }
 
 static int open_second(struct fixture *f, struct kgb_session **out, uint16_t *port)

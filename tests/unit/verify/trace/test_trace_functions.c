@@ -2,7 +2,7 @@
 #include "tests/unit/base/support.h"
 #include "verify/trace/functions.h"
 
-static const struct kgb_param layout[] = {{0, 8}, {8, 4}, {16, 8}, {24, 1}};
+static const struct kgb_kernel_param layout[] = {{0, 8}, {8, 4}, {16, 8}, {24, 1}};
 
 static void test_arguments_go_where_the_kernel_has_them_and_gaps_are_zero(void **state)
 {
@@ -39,7 +39,7 @@ static void test_a_kernel_without_parameters_has_an_empty_buffer(void **state)
 
 static void test_missing_arguments_and_layouts_that_do_not_fit_are_refused(void **state)
 {
-	static const struct kgb_param far[] = {{UINT32_MAX, UINT32_MAX}};
+	static const struct kgb_kernel_param far[] = {{UINT32_MAX, UINT32_MAX}};
 	uint64_t a = 0;
 	void *values[] = {&a, NULL, &a, &a};
 	unsigned char out[24];

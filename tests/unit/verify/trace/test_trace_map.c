@@ -3,7 +3,7 @@
 #include "verify/trace/map.h"
 #include "verify/trace/ranges.h"
 
-/* ---- kgb_map, against a plain array ---- */
+/* ---- kgb_id_map, against a plain array ---- */
 
 #define KEYS 97
 
@@ -13,13 +13,13 @@ static uint64_t next_random(uint64_t *state)
 	return *state >> 33;
 }
 
-static size_t visit_all(const struct kgb_map *map, const uint64_t *want, const bool *there,
+static size_t visit_all(const struct kgb_id_map *map, const uint64_t *want, const bool *there,
 			uint64_t scale)
 {
 	uint64_t key, value;
 	size_t i = 0, n = 0;
 
-	while (kgb_map_next(map, &i, &key, &value)) {
+	while (kgb_id_map_next(map, &i, &key, &value)) {
 		assert_true(there[key / scale]);
 		assert_int_equal(value, want[key / scale]);
 		n++;
@@ -34,7 +34,7 @@ static void test_a_map_agrees_with_an_array_after_any_mix_of_changes(void **stat
 
 	(void)state;
 	for (size_t s = 0; s < KGB_ARRAY_LEN(scales); s++) {
-		struct kgb_map map = {0};
+		struct kgb_id_map map = {0};
 		uint64_t want[KEYS] = {0}, random = s + 1, value = 0;
 		bool there[KEYS] = {false};
 		size_t n = 0;
@@ -47,36 +47,36 @@ static void test_a_map_agrees_with_an_array_after_any_mix_of_changes(void **stat
 				n += !there[k];
 				there[k] = true;
 				want[k] = step;
-				kgb_map_put(&map, key, step);
+				kgb_id_map_put(&map, key, step);
 			} else {
-				assert_int_equal(kgb_map_drop(&map, key), there[k]);
+				assert_int_equal(kgb_id_map_drop(&map, key), there[k]);
 				n -= there[k];
 				there[k] = false;
 			}
 			assert_int_equal(map.n, n);
 			for (size_t other = 0; other < KEYS; other++) {
-				assert_int_equal(kgb_map_get(&map, other * scales[s], &value),
+				assert_int_equal(kgb_id_map_get(&map, other * scales[s], &value),
 						 there[other]);
 				if (there[other])
 					assert_int_equal(value, want[other]);
 			}
 		}
 		assert_int_equal(visit_all(&map, want, there, scales[s]), n);
-		kgb_map_release(&map);
+		kgb_id_map_release(&map);
 	}
 }
 
 static void test_an_empty_map_has_nothing(void **state)
 {
-	struct kgb_map map = {0};
+	struct kgb_id_map map = {0};
 	uint64_t key, value;
 	size_t i = 0;
 
 	(void)state;
-	assert_false(kgb_map_get(&map, 0, &value));
-	assert_false(kgb_map_drop(&map, 0));
-	assert_false(kgb_map_next(&map, &i, &key, &value));
-	kgb_map_release(&map);
+	assert_false(kgb_id_map_get(&map, 0, &value));
+	assert_false(kgb_id_map_drop(&map, 0));
+	assert_false(kgb_id_map_next(&map, &i, &key, &value));
+	kgb_id_map_release(&map);
 }
 
 /* ---- kgb_ranges ---- */
