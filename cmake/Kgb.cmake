@@ -57,7 +57,7 @@ if(KGB_COVERAGE)
 endif()
 target_compile_options(kgb_flags INTERFACE -include ${PROJECT_SOURCE_DIR}/base/banned.h)
 target_compile_definitions(kgb_flags INTERFACE
-	_GNU_SOURCE KGB_SOURCE_DIR="${PROJECT_SOURCE_DIR}" KGB_VERSION="${PROJECT_VERSION}")
+	_GNU_SOURCE KGB_VERSION="${PROJECT_VERSION}")
 target_include_directories(kgb_flags INTERFACE ${PROJECT_SOURCE_DIR})
 
 # One static library per folder: kgb_<name>, alias kgb::<name>.
@@ -124,4 +124,9 @@ endfunction()
 function(kgb_vector_sources)
 	set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS
 		"-ffp-contract=off;-fno-math-errno;-fno-trapping-math;$<IF:$<CONFIG:Debug>,-O2,-O3>")
+endfunction()
+
+# The few sources of the calling folder that look for data in the source tree.
+function(kgb_sources_know_tree)
+	set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_DEFINITIONS KGB_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 endfunction()

@@ -193,7 +193,7 @@ static void test_the_table_that_comes_with_the_program_can_be_read(void **state)
 	(void)state;
 	struct kgb_prices *prices = NULL;
 	struct kgb_err err = KGB_ERR_INIT;
-	assert_ok(kgb_prices_load(&prices, KGB_SOURCE_DIR "/datasets/prices.yaml", &err), err);
+	assert_ok(kgb_prices_load(&prices, KGB_TEST_SOURCE_DIR "/datasets/prices.yaml", &err), err);
 	assert_non_null(kgb_prices_find(prices, "claude-sonnet-4-5-20250929", kgb_wall_ms()));
 	kgb_prices_free(prices);
 }
