@@ -70,6 +70,10 @@ function(kgb_module name)
 	set_property(GLOBAL APPEND PROPERTY KGB_HEADERS_ALL ${ARG_HEADERS})
 endfunction()
 
+# Programs that kgb-agent starts, and their libraries, lie apart from what people call (base/system/install.h).
+set(KGB_PROGRAMS_DIR ${CMAKE_INSTALL_LIBEXECDIR}/kgb-agent)
+set(KGB_SHARE_DIR ${CMAKE_INSTALL_DATAROOTDIR}/kgb-agent)
+
 # A program in <build>/bin.
 function(kgb_program name)
 	cmake_parse_arguments(ARG "STATIC" "" "SOURCES;DEPS" ${ARGN})
@@ -80,7 +84,11 @@ function(kgb_program name)
 		target_link_options(${name} PRIVATE -static)
 		set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
 	endif()
-	install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+	if(name STREQUAL kgb-agent)
+		install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+	else()
+		install(TARGETS ${name} RUNTIME DESTINATION ${KGB_PROGRAMS_DIR})
+	endif()
 endfunction()
 
 # cmocka's own signal handler would hide the sanitizer's report; a refused allocation is NULL, as without one.
@@ -94,13 +102,19 @@ function(kgb_unit_test name)
 	if(NOT ARG_COST)
 		set(ARG_COST 60)
 	endif()
-	add_executable(${name} ${ARG_SOURCES})
+	add_executable(${name} ${ARG_SOURCES} ${PROJECT_SOURCE_DIR}/tests/unit/one_case.c)
 	set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
 	target_link_libraries(${name} PRIVATE ${ARG_DEPS} PkgConfig::CMOCKA kgb::flags)
 	target_compile_definitions(${name} PRIVATE KGB_TEST_SOURCE_DIR="${PROJECT_SOURCE_DIR}" KGB_TEST_BIN_DIR="${PROJECT_BINARY_DIR}/bin")
 	add_test(NAME unit.${name} COMMAND ${name})
-	set_tests_properties(unit.${name} PROPERTIES LABELS unit TIMEOUT 1200 COST ${ARG_COST}
+	set_tests_properties(unit.${name} PROPERTIES LABELS "unit;quick" TIMEOUT 1200 COST ${ARG_COST}
 		ENVIRONMENT "CMOCKA_MESSAGE_OUTPUT=TAP;${KGB_TEST_SANITIZERS};LC_ALL=C;TZ=UTC")
+endfunction()
+
+# A unit test in Python. It exits with 77 where what it needs is missing.
+function(kgb_python_test name script)
+	add_test(NAME unit.${name} COMMAND ${Python3_EXECUTABLE} -I ${script})
+	set_tests_properties(unit.${name} PROPERTIES LABELS "unit;quick" TIMEOUT 1200 SKIP_RETURN_CODE 77)
 endfunction()
 
 # A libFuzzer target (KGB_FUZZ), or a replay of its corpus as a test (every other build).
@@ -113,7 +127,7 @@ function(kgb_fuzz_target name)
 	else()
 		add_executable(fuzz_${name} ${ARG_SOURCES} ${PROJECT_SOURCE_DIR}/tests/fuzz/replay_main.c)
 		add_test(NAME fuzz.${name} COMMAND fuzz_${name} ${corpus})
-		set_tests_properties(fuzz.${name} PROPERTIES LABELS fuzz TIMEOUT 600)
+		set_tests_properties(fuzz.${name} PROPERTIES LABELS "fuzz;quick" TIMEOUT 600)
 	endif()
 	set_target_properties(fuzz_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/fuzz)
 	target_link_libraries(fuzz_${name} PRIVATE ${ARG_DEPS} kgb::flags)
@@ -124,9 +138,4 @@ endfunction()
 function(kgb_vector_sources)
 	set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS
 		"-ffp-contract=off;-fno-math-errno;-fno-trapping-math;$<IF:$<CONFIG:Debug>,-O2,-O3>")
-endfunction()
-
-# The few sources of the calling folder that look for data in the source tree.
-function(kgb_sources_know_tree)
-	set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_DEFINITIONS KGB_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 endfunction()

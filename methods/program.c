@@ -108,7 +108,7 @@ char *kgb_program_installed(const struct kgb_program *program)
 		return NULL;
 	for (size_t i = 0; i < program->binaries.n; i++)
 		if (kgb_str_eq(program->binaries.keys[i], machine.machine))
-			return kgb_xasprintf(".deps/cli/%s/%s", program->name,
+			return kgb_xasprintf("cli/%s/%s", program->name,
 					     program->binaries.values[i]);
 	return NULL;
 }

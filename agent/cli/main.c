@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/system/fs.h"
+#include "base/system/install.h"
 
 #define PROGRAM "kgb-agent"
 /* More would only make children slow that close all that could be open. */
@@ -169,8 +170,8 @@ static int dispatch(struct kgb_cli *cli, const struct kgb_cmdline *line)
 		return kgb_cli_fail(&err, KGB_EXIT_USAGE);
 	if (cli->command->bit == KGB_COMMAND_RESUME && take_own_config(cli, line, &err) < 0)
 		return kgb_cli_fail(&err, KGB_EXIT_USAGE);
-	cli->data_dir = kgb_data_dir();
-	cli->bin_dir = kgb_path_self_dir();
+	cli->data_dir = kgb_install_data();
+	cli->bin_dir = kgb_install_programs();
 	for (size_t i = 0; i < KGB_ARRAY_LEN(commands); i++)
 		if (commands[i].bit == cli->command->bit)
 			return commands[i].run(cli);

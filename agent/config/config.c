@@ -9,6 +9,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/system/fs.h"
+#include "base/system/install.h"
 #include "methods/method.h"
 
 #define DEFAULT_FILE "config.yaml"
@@ -704,36 +705,21 @@ void kgb_auto_config(struct kgb_config *config)
 	kgb_config_release(config);
 }
 
-/** What is shown to a sandbox is named by a path that begins with a slash. Links stay. */
-static char *absolute(const char *path)
-{
-	if (*path == '/')
-		return kgb_xstrdup(path);
-	KGB_AUTO(free) char *cwd = getcwd(NULL, 0);
-	return kgb_path_join(cwd ? cwd : ".", path);
-}
-
-char *kgb_data_dir(void)
-{
-	const char *dir = getenv("KGB_DATA_DIR");
-	return absolute(dir && *dir ? dir : KGB_SOURCE_DIR);
-}
-
-/** A path from the settings, or what bootstrap installed in the source tree, wherever the data is.
- */
-static char *installed(const char *setting, const char *below_root)
+/* A path from the settings, or what setup fetched. */
+static char *installed(const char *setting, const char *below_deps)
 {
 	if (*setting) {
 		/* A bare name is looked up as a shell would. */
 		KGB_AUTO(free) char *found = kgb_path_which(setting, getenv("PATH"));
-		return absolute(found ? found : setting);
+		return kgb_path_absolute(found ? found : setting);
 	}
-	return kgb_path_join(KGB_SOURCE_DIR, below_root);
+	KGB_AUTO(free) char *deps = kgb_install_deps();
+	return kgb_path_join(deps, below_deps);
 }
 
 char *kgb_config_python(const struct kgb_config *config)
 {
-	return installed(config->settings.paths.python, ".deps/venv/bin/python");
+	return installed(config->settings.paths.python, "venv/bin/python");
 }
 
 char *kgb_config_program(const struct kgb_config *config, const struct kgb_program *program)
@@ -758,13 +744,13 @@ char *kgb_config_prices(const struct kgb_config *config)
 {
 	if (*config->settings.paths.prices)
 		return kgb_xstrdup(config->settings.paths.prices);
-	KGB_AUTO(free) char *data_dir = kgb_data_dir();
+	KGB_AUTO(free) char *data_dir = kgb_install_data();
 	return kgb_path_join(data_dir, "datasets/prices.yaml");
 }
 
 char *kgb_config_runs(const struct kgb_config *config)
 {
-	return absolute(config->settings.paths.runs);
+	return kgb_path_absolute(config->settings.paths.runs);
 }
 
 const char *kgb_api_key(enum kgb_provider provider, bool *is_bearer)

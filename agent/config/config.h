@@ -35,8 +35,8 @@ enum kgb_sandbox_gpu {
 struct kgb_settings {
 	struct kgb_settings_paths {
 		const char *runs; /* as written; relative to the working directory */
-		const char *python; /* "": <root>/.deps/venv/bin/python */
-		/* "": <root>/.deps/cli/... */
+		const char *python; /* "": the one that setup made */
+		/* "": those that setup fetched */
 		const char *claude;
 		const char *opencode;
 		const char *codex;
@@ -131,9 +131,7 @@ void kgb_config_example(struct kgb_buf *out);
 void kgb_config_release(struct kgb_config *config);
 void kgb_auto_config(struct kgb_config *config);
 
-/** Where data lives: $KGB_DATA_DIR, else the source root that was compiled in. malloc'ed. */
-char *kgb_data_dir(void);
-/** The interpreter with torch and triton: paths.python, else <root>/.deps/venv/bin/python;
+/** The interpreter with torch and triton: paths.python, else the one that setup made;
  * malloc'ed. The environment variable KGB_PYTHON is a short name of KGB_PATHS_PYTHON,
  * KGB_CLAUDE_BIN of KGB_PATHS_CLAUDE. */
 char *kgb_config_python(const struct kgb_config *config);

@@ -23,7 +23,7 @@ static void add_cpu(struct kgb_devices *out)
 static bool has_gpu_parts(const char *bin_dir)
 {
 	KGB_AUTO(free) char *exec = kgb_path_join(bin_dir, "kgb-exec");
-	KGB_AUTO(free) char *trace = kgb_path_join(bin_dir, "../lib/kgb/libkgb_trace.so");
+	KGB_AUTO(free) char *trace = kgb_path_join(bin_dir, "libkgb_trace.so");
 	return access(exec, X_OK) == 0 && access(trace, R_OK) == 0;
 }
 

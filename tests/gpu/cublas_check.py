@@ -4,7 +4,7 @@
 no benchmark, against the float64 formulas of the data set. Batches by addresses are called both ways: as the judge's
 reference calls them and as its baseline does.
 
-    cublas_check.py --library build/release/lib/kgb/libkgb_cublas.so [--only REGEX]
+    cublas_check.py --library build/release/bin/libkgb_cublas.so [--only REGEX]
 
 Prints TAP: one line for each operator, with the largest error as a part of what is allowed, and each case that differs or
 that cuBLAS refuses. Exit status 0 if all agree, 77 without a GPU. --device cpu tries the script itself: the formulas

@@ -3,7 +3,7 @@
 """What cuBLAS does where a routine has nothing to add up: sizes of 0, alpha = 0, beta = 0, with NaN in what reference BLAS does
 not read then. Each call is made twice, by cuBLAS on the GPU and by the formula of blas.py (reference BLAS) on the CPU.
 
-    cublas_corners.py [--library build/release/lib/kgb/libkgb_cublas.so] [--dry-run]
+    cublas_corners.py [--library build/release/bin/libkgb_cublas.so] [--dry-run]
 
 Prints one line for each call: ok, DIFFERS (with both results) or ERROR (the status). Exit status 0 if every call agrees but
 those that no spec promises anything about: alpha = 0 with NaN in A, B or x, which some routines of cuBLAS read all the same.
@@ -138,7 +138,7 @@ def same(a, b):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--library", type=pathlib.Path, default=ROOT / "build" / "release" / "lib" / "kgb" / "libkgb_cublas.so")
+    parser.add_argument("--library", type=pathlib.Path, default=ROOT / "build" / "release" / "bin" / "libkgb_cublas.so")
     parser.add_argument("--dry-run", action="store_true", help="formulas only: does every call have the right arguments?")
     options = parser.parse_args()
     sys.path[:0] = [str(ROOT / "verify" / "python" / "reference"), str(ROOT / "datasets" / "kernelgenbench" / "cublas" / "reference")]

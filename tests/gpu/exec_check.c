@@ -25,7 +25,7 @@ extern const char exec_check_ptx[];
 __asm__(".pushsection .rodata\n"
 	".global exec_check_ptx\n"
 	"exec_check_ptx:\n"
-	".incbin \"" KGB_SOURCE_DIR "/tests/gpu/exec_check.ptx\"\n"
+	".incbin \"tests/gpu/exec_check.ptx\"\n"
 	".byte 0\n"
 	".popsection\n");
 

@@ -150,8 +150,8 @@ def main():
     parser.add_argument("--work", type=os.path.abspath)
     parser.add_argument("--recorded", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
-    trace = os.path.join(arguments.build, "lib/kgb/libkgb_trace.so")
-    kgbrun = os.path.join(arguments.build, "lib/kgb/_kgbrun.abi3.so")
+    trace = os.path.join(arguments.build, "bin/libkgb_trace.so")
+    kgbrun = os.path.join(arguments.build, "bin/_kgbrun.abi3.so")
     if arguments.recorded:
         recorded_process(arguments.work, trace)
         return 0

@@ -7,7 +7,7 @@ test_require sandbox torch jq
 python=${KGB_PYTHON:-$KGB_TEST_SOURCE_DIR/.deps/venv/bin/python}
 helpers=$KGB_TEST_SOURCE_DIR/tests/helpers
 driver=$KGB_TEST_BIN_DIR/provenance_driver
-kgbrun=$KGB_TEST_BIN_DIR/../lib/kgb/_kgbrun.abi3.so
+kgbrun=$KGB_TEST_BIN_DIR/_kgbrun.abi3.so
 # shellcheck disable=SC2034 # in a body below
 fixtures=$KGB_TEST_SOURCE_DIR/tests/fixtures/provenance
 

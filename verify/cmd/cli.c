@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/system/fs.h"
+#include "base/system/install.h"
 #include "verify/gpu/gpu_devices.h"
 
 static int find_python(struct kgb_judge_paths *places, const char *python, struct kgb_err *err)
@@ -20,8 +21,9 @@ static int find_python(struct kgb_judge_paths *places, const char *python, struc
 
 	if (!python && env && env[0])
 		python = env;
+	KGB_AUTO(free) char *deps = kgb_install_deps();
 	char *path = python ? kgb_path_which(python, getenv("PATH"))
-			    : kgb_path_join(KGB_SOURCE_DIR, ".deps/venv/bin/python");
+			    : kgb_path_join(deps, "venv/bin/python");
 	if (!path || access(path, X_OK) < 0) {
 		int rc = kgb_fail(
 			err, KGB_ERR_UNAVAILABLE,
@@ -45,15 +47,15 @@ static int find_python(struct kgb_judge_paths *places, const char *python, struc
 
 int kgb_judge_paths_find(struct kgb_judge_paths *places, const char *python, struct kgb_err *err)
 {
-	const char *data_dir = getenv("KGB_DATA_DIR");
+	KGB_AUTO(free) char *data_dir = kgb_install_data();
 	KGB_AUTO(free) char *self = kgb_path_self_dir();
 
 	*places = (struct kgb_judge_paths){0};
-	places->data_dir = kgb_path_real(data_dir && data_dir[0] ? data_dir : KGB_SOURCE_DIR, err);
+	places->data_dir = kgb_path_real(data_dir, err);
 	if (!places->data_dir)
 		return kgb_ctx(err, "data directory (KGB_DATA_DIR)");
-	KGB_AUTO(free) char *library = kgb_path_join(self, "../lib/kgb/_kgbrun.abi3.so");
-	KGB_AUTO(free) char *trace = kgb_path_join(self, "../lib/kgb/libkgb_trace.so");
+	KGB_AUTO(free) char *library = kgb_path_join(self, "_kgbrun.abi3.so");
+	KGB_AUTO(free) char *trace = kgb_path_join(self, "libkgb_trace.so");
 	if (access(trace, R_OK) == 0)
 		places->trace_library = kgb_path_real(trace, err);
 	places->library = kgb_path_real(library, err);

@@ -17,7 +17,7 @@ int kgb_cmd_lint(int argc, char **argv);
 struct kgb_judge_paths {
 	char *data_dir; /* $KGB_DATA_DIR or the source tree */
 	char *python; /* option, $KGB_PYTHON, or .deps/venv of the data directory; absolute */
-	char *library; /* lib/kgb/_kgbrun.abi3.so beside the bin directory of this program */
+	char *library; /* _kgbrun.abi3.so beside this program */
 	char *trace_library; /* libkgb_trace.so there; NULL: built without CUDA */
 };
 /** `python` may be NULL. UNAVAILABLE with the remedy when something is missing. */
