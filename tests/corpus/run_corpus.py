@@ -3,6 +3,8 @@
 """Honest and cheating kernels through the judge.
 
     run_corpus.py --judge build/bin/kgb-judge [--python PATH] [--device NAME] [--only REGEX] [--jobs N] [--json FILE]
+    run_corpus.py --judge ... --sample N      only kernels that changed, and N others that the seed draws (corpus_sample.py)
+    run_corpus.py --judge ... --record        the whole corpus; if all is right, note in judged.tsv what was judged
     run_corpus.py --judge ... --open-rules    the same with a policy for L1 that allows every name
     run_corpus.py --table           writes docs/redteam.md
     run_corpus.py --check-table     fails when that is stale, or a known cheat has neither a kernel nor a reason
@@ -25,6 +27,7 @@ import concurrent.futures
 import json
 import os
 import pathlib
+import secrets
 import shutil
 import subprocess
 import sys
@@ -33,6 +36,7 @@ import time
 
 import corpus_doc
 import corpus_rates
+import corpus_sample
 from corpus_files import ROOT, find_kernels
 from warm_judge import Zygotes, find_python
 
@@ -166,7 +170,10 @@ def run(options, kernels, python, zygotes):
             json.dump({"schema": "kgb.corpus/1", "device": options.device, "versions": versions, "rates": figures,
                        "kernels": [o.summary() for o in outcomes]}, file, indent=1)
             file.write("\n")
-    return 0 if all(o.right for o in outcomes) else 1
+    right = all(o.right for o in outcomes)
+    if options.record and right:
+        corpus_sample.write_judged([o.kernel for o in outcomes])
+    return 0 if right else 1
 
 
 def table(problems):
@@ -185,6 +192,8 @@ def main():
     parser.add_argument("--seed", default=os.environ.get("KGB_TEST_SEED"), help="32 digits: the same data again (default: new data)")
     parser.add_argument("--json", metavar="FILE", help="figures and verdicts in short")
     parser.add_argument("--open-rules", action="store_true", help="allow every name: measures what comes after L1")
+    parser.add_argument("--sample", type=int, metavar="N", help="kernels that changed, and N others")
+    parser.add_argument("--record", action="store_true", help="write judged.tsv after a run without a wrong judgement")
     parser.add_argument("--table", action="store_true", help="write docs/redteam.md")
     parser.add_argument("--check-table", action="store_true", help="is docs/redteam.md what --table would write?")
     options = parser.parse_args()
@@ -192,9 +201,16 @@ def main():
         return table(corpus_doc.write() if options.table else corpus_doc.check())
     if not options.judge:
         parser.error("--judge is missing")
+    if options.record and (options.only or options.sample is not None or options.open_rules):
+        parser.error("--record is for the whole corpus")
     kernels = find_kernels(options.only)
     if not kernels:
         raise SystemExit("no kernel matches %r" % options.only)
+    if options.sample is not None:
+        drawn_by = options.seed or secrets.token_hex(16)
+        changed, others = corpus_sample.choose(kernels, options.sample, drawn_by)
+        print("# %d changed, %d of %d others drawn by %s" % (len(changed), len(others), len(kernels) - len(changed), drawn_by))
+        kernels = changed + others
     python = find_python(options.python)
     with tempfile.TemporaryDirectory(prefix="kgb-corpus-") as directory:
         if options.open_rules:
