@@ -24,7 +24,7 @@ char *kgb_xvasprintf(const char *fmt, va_list ap) KGB_PRINTF(1, 0);
 void kgb_free(const void *ptr);
 
 /** Cleanup at scope end: `KGB_AUTO(free) char *p = NULL;` calls kgb_auto_free(&p). */
-#define KGB_AUTO(kind) __attribute__((cleanup(kgb_auto_##kind)))
+#define KGB_AUTO(kind) __attribute__((cleanup(kgb_auto_##kind), unused))
 /** Hand a KGB_AUTO pointer out: yields it and sets the variable to NULL. */
 #define KGB_TAKE(p)                            \
 	__extension__({                        \

@@ -103,7 +103,7 @@ static void add_measured(struct page *page, const struct measured *device,
 	const cJSON *found = measured_of(device, spec, "spec_sha256", spec->sha256);
 	const cJSON *timed = measured_of(device, spec, "benchmarks_sha256", benchmarks_sha256);
 	const cJSON *median = NULL;
-	double lowest = INFINITY, highest = 0;
+	double lowest = HUGE_VAL, highest = 0;
 	if (!found)
 		kgb_buf_adds(page->out, " - |");
 	else if (kgb_json_bool(found, "ok", false))

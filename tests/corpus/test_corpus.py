@@ -10,6 +10,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import corpus_doc  # noqa: E402
 import corpus_rates  # noqa: E402
+import corpus_sample  # noqa: E402
 import mutants  # noqa: E402
 import run_corpus  # noqa: E402
 from corpus_files import find_kernels  # noqa: E402
@@ -147,8 +148,30 @@ def judged_faults():
             yield "%s: %s" % (what, mutants.outcome_of(verdict(what)))
 
 
+def samples():
+    kernels = find_kernels("aten__(silu|add|mm)/")
+    judged = corpus_sample.read_judged
+    digests = {(corpus_sample.digest(one), one.name) for one in kernels}
+    try:
+        corpus_sample.read_judged = lambda: digests - {(corpus_sample.digest(kernels[3]), kernels[3].name)}
+        changed, others = corpus_sample.choose(kernels, 10, "a seed")
+        if changed != [kernels[3]] or len(others) != 10 or kernels[3] in others:
+            yield "changed: %s, %d others" % ([one.name for one in changed], len(others))
+        if corpus_sample.choose(kernels, 10, "a seed")[1] != others or corpus_sample.choose(kernels, 10, "another")[1] == others:
+            yield "the seed does not draw the sample"
+        corpus_sample.read_judged = set
+        if corpus_sample.choose(kernels, 0, "a seed")[0] != kernels:
+            yield "a kernel that was never judged is not taken"
+    finally:
+        corpus_sample.read_judged = judged
+    for name in ("aten__silu", "vllm13__rms_norm", "cublas__cublasSgemm_v2"):
+        folders = {path.parent.name for path in corpus_sample.operator_files(name)}
+        if "cases" not in folders or len(folders) < (2 if name == "aten__silu" else 3):
+            yield "%s: its digest leaves out files: %s" % (name, folders)
+
+
 def main():
-    tests = (("each outcome is right, wrong or skipped as it should be", outcomes), ("rates and intervals", rates),
+    tests = (("the kernels of a short run", samples), ("each outcome is right, wrong or skipped as it should be", outcomes), ("rates and intervals", rates),
              ("the codes that a header allows", codes), ("when the first failure tells", first_failures),
              ("faults that mutants.py plants", faults), ("its list of equivalent mutants is not stale", listed_faults),
              ("what became of a mutant", judged_faults))

@@ -18,7 +18,8 @@
 # one test to the next by files. Write it as one `&&` chain, or as plain commands one a line: in a mixture
 # `set -e` does not see a failing `a && b` or `! a` that is not last. Its output is shown only when it fails (or always with --verbose).
 # The environment is cleared: PATH (our programs, then the system's), HOME, TMPDIR, LC_ALL=C, TZ=UTC, umask 022 and
-# the KGB_TEST* variables are all there is. Arguments: --verbose, --keep (leave $TRASH in place).
+# the KGB_TEST* variables are all there is. Arguments: --verbose; --keep (leave $TRASH in place); --case TEXT runs the cases
+# whose sentence holds TEXT, and those before the first of them, whose state it may need; --alone leaves these out.
 #
 # Provided: $KGB_TEST_SOURCE_DIR (root of the project), $KGB_TEST_BIN_DIR (our programs), $TRASH.
 
@@ -47,16 +48,26 @@ fi
 
 test_verbose=
 test_keep=
-for test_argument; do
-	case $test_argument in
+test_case=
+test_alone=
+while [ $# -gt 0 ]; do
+	case $1 in
 	-v | --verbose) test_verbose=1 ;;
 	-k | --keep) test_keep=1 ;;
-	*)
-		printf 'usage: %s [--verbose] [--keep]\n' "$0" >&2
-		exit 2
+	--alone) test_alone=1 ;;
+	--case)
+		test_case=${2:-}
+		shift
 		;;
+	*) set -- '' ;;
 	esac
+	[ -n "${1:-}" ] || {
+		printf 'usage: %s [--verbose] [--keep] [--case TEXT [--alone]]\n' "$0" >&2
+		exit 2
+	}
+	shift
 done
+test_matched= # a case that --case asks for has come
 
 umask 022
 test_n=0
@@ -105,12 +116,27 @@ test_show_files() {
 		done
 }
 
+# test_is_wanted SENTENCE: --case asks for it, or may need it.
+test_is_wanted() {
+	case $1 in
+	*"$test_case"*)
+		test_matched=1
+		return 0
+		;;
+	esac
+	[ -z "$test_alone$test_matched" ]
+}
+
 # test_expect_success SENTENCE BODY
 test_expect_success() {
 	test_n=$((test_n + 1))
 	if [ $# -ne 2 ]; then
 		printf 'not ok %d - test_expect_success wants a sentence and a body, got %d arguments\n' "$test_n" $#
 		test_n_failed=$((test_n_failed + 1))
+		return 0
+	fi
+	if ! test_is_wanted "$1"; then
+		printf 'ok %d - %s # SKIP not asked for\n' "$test_n" "$1"
 		return 0
 	fi
 	touch -d '1 second ago' "$TRASH/.began" # times of files are coarse
@@ -138,6 +164,10 @@ test_expect_success() {
 test_done() {
 	test_is_done=1
 	printf '1..%d\n' "$test_n"
+	if [ -z "$test_matched" ] && [ -n "$test_case" ]; then
+		printf "%s: no case '%s'; the sentences are above\n" "${0##*/}" "$test_case" >&2
+		exit 2
+	fi
 	[ "$test_n" -gt 0 ] && [ "$test_n_failed" -eq 0 ]
 	exit
 }

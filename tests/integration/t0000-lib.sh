@@ -87,6 +87,18 @@ test_expect_success 'test_must_fail takes neither success nor a signal nor a mis
 	! test_must_fail ./no-such-program
 '
 
+test_expect_success 'one case is run by name, after those that it may need, or alone' '
+	printf "#!/bin/sh\n. \"%s/lib.sh\"\ntest_expect_success first true\ntest_expect_success second true\ntest_expect_success third false\ntest_done\n" \
+		"$KGB_TEST_SOURCE_DIR/tests/integration" >three.sh
+	KGB_TEST_CLEAN= sh three.sh --case second >out 2>&1 &&
+	test_grep "^ok 1 - first$" out && test_grep "^ok 2 - second$" out && test_grep "^ok 3 - third # SKIP" out &&
+	KGB_TEST_CLEAN= sh three.sh --case second --alone >out 2>&1 &&
+	test_grep "^ok 1 - first # SKIP" out && test_grep "^ok 2 - second$" out &&
+	test_expect_code 1 env KGB_TEST_CLEAN= sh three.sh --case third --alone >out 2>&1 &&
+	test_expect_code 2 env KGB_TEST_CLEAN= sh three.sh --case fourth --alone >out 2>&1 &&
+	test_grep "no case .fourth." out
+'
+
 test_expect_success 'test_grep and test_no_grep' '
 	echo world >file &&
 	test_grep world file &&
