@@ -208,8 +208,8 @@ static void check_deleted(const char *how)
 	run_guest_confined(&policy, NULL, &run);
 	if (!kgb_str_eq(run.status.limit, "disk"))
 		fail_msg("%s: limit '%s', exit %d of %#x, error '%s'; said: %s", how,
-			 run.status.limit, run.status.exit_code,
-			 (unsigned)run.wait_status, run.status.error, run.out.ptr);
+			 run.status.limit, run.status.exit_code, (unsigned)run.wait_status,
+			 run.status.error, run.out.ptr);
 	assert_true(run.status.limit_seen > 20 * megabyte);
 	guest_run_release(&run);
 	kgb_policy_release(&policy);
