@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -42,7 +43,10 @@ char *kgb_install_programs(void)
 
 	if (exists_below(self, "kgb-judge"))
 		return KGB_TAKE(self);
-	return kgb_path_join(self, "../libexec/kgb-agent");
+	char *slash = strrchr(self, '/');
+	if (slash)
+		*slash = '\0';
+	return kgb_path_join(self, "libexec/kgb-agent");
 }
 
 /* The data folder above this program; *is_source: it is a source tree. NULL: none. */
