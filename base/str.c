@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/vec.h"
 
 bool kgb_str_eq(const char *a, const char *b)
 {
@@ -222,10 +223,7 @@ int kgb_template_render(struct kgb_buf *out, const char *tmpl,
 
 static void strv_push(struct kgb_strv *v, char *take_s)
 {
-	if (v->n + 2 > v->cap) {
-		v->cap = v->cap ? v->cap * 2 : 8;
-		v->items = kgb_xreallocarray(v->items, v->cap, sizeof(*v->items));
-	}
+	KGB_VEC_GROW(v, 2);
 	v->items[v->n++] = take_s;
 	v->items[v->n] = NULL;
 }

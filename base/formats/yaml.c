@@ -22,7 +22,6 @@ struct builder {
 	yaml_parser_t parser;
 	yaml_event_t event; /* the current one; deleted by next_event */
 	struct kgb_yaml *doc;
-	size_t cap_positions;
 	int depth;
 	struct kgb_err *err;
 };
@@ -80,17 +79,11 @@ static int remember(struct builder *b, const cJSON *node, struct kgb_yaml_mark k
 {
 	struct kgb_yaml *doc = b->doc;
 
-	if (doc->n_positions == KGB_LIMIT_YAML_NODES)
+	if (doc->positions.n == KGB_LIMIT_YAML_NODES)
 		return fail_mark(b, value, KGB_ERR_LIMIT, "document has more than %u values",
 				 KGB_LIMIT_YAML_NODES);
-	if (doc->n_positions == b->cap_positions) {
-		b->cap_positions = b->cap_positions ? b->cap_positions * 2 : 64;
-		doc->positions = kgb_xreallocarray(doc->positions, b->cap_positions,
-						   sizeof(*doc->positions));
-	}
 	struct kgb_yaml_mark mark = to_mark(value);
-	doc->positions[doc->n_positions++] =
-		(struct kgb_yaml_pos){node, key.line ? key : mark, mark};
+	KGB_VEC_ADD(&doc->positions, (struct kgb_yaml_pos){node, key.line ? key : mark, mark});
 	return 0;
 }
 
@@ -181,10 +174,10 @@ static int check_duplicate(struct builder *b, const cJSON *mapping)
 	if (!duplicate)
 		return 0;
 	/* Positions are sorted only when the document is whole. */
-	size_t i = b->doc->n_positions;
-	while (b->doc->positions[--i].node != duplicate)
+	size_t i = b->doc->positions.n;
+	while (b->doc->positions.items[--i].node != duplicate)
 		;
-	struct kgb_yaml_mark at = b->doc->positions[i].key;
+	struct kgb_yaml_mark at = b->doc->positions.items[i].key;
 	return kgb_fail_code(b->err, KGB_ERR_DOMAIN_YAML, KGB_ERR_INVALID, 0,
 			     "%s:%d:%d: duplicate key '%s'", b->doc->name, at.line, at.column,
 			     kgb_brief(duplicate->string, shown));
@@ -323,7 +316,8 @@ int kgb_yaml_parse(const char *name, const char *text, size_t len, struct kgb_ya
 	yaml_parser_delete(&b.parser);
 	if (rc < 0)
 		return -1;
-	qsort(doc.positions, doc.n_positions, sizeof(*doc.positions), compare_positions);
+	qsort(doc.positions.items, doc.positions.n, sizeof(*doc.positions.items),
+	      compare_positions);
 	*out = doc;
 	doc = (struct kgb_yaml)KGB_YAML_INIT;
 	return 0;
@@ -344,9 +338,9 @@ static const struct kgb_yaml_pos *find_position(const struct kgb_yaml *doc, cons
 {
 	const struct kgb_yaml_pos wanted = {.node = node};
 
-	if (!doc || !doc->positions)
+	if (!doc || !doc->positions.items)
 		return NULL;
-	return bsearch(&wanted, doc->positions, doc->n_positions, sizeof(wanted),
+	return bsearch(&wanted, doc->positions.items, doc->positions.n, sizeof(wanted),
 		       compare_positions);
 }
 
@@ -398,7 +392,7 @@ void kgb_yaml_release(struct kgb_yaml *doc)
 {
 	cJSON_Delete(doc->root);
 	kgb_free(doc->name);
-	kgb_free(doc->positions);
+	KGB_VEC_RELEASE(&doc->positions);
 	*doc = (struct kgb_yaml)KGB_YAML_INIT;
 }
 

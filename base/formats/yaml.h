@@ -12,6 +12,7 @@
 #include <stddef.h>
 
 #include "base/err.h"
+#include "base/vec.h"
 
 struct kgb_yaml_mark {
 	int line, column; /* 1-based; 0, 0 when unknown */
@@ -22,8 +23,7 @@ struct kgb_yaml_mark {
 struct kgb_yaml {
 	cJSON *root; /* owned */
 	char *name; /* owned; file name for messages */
-	struct kgb_yaml_pos *positions; /* owned; sorted by node address */
-	size_t n_positions;
+	KGB_VEC(struct kgb_yaml_pos) positions; /* sorted by node address */
 };
 #define KGB_YAML_INIT \
 	{             \

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/system/cache_dir.h"
 #include "base/system/fs.h"
+#include "base/vec.h"
 
 /* A file is a head that names its key, the bytes, and the digest of all that. */
 #define MAGIC "kgb store 1\n"
@@ -139,8 +140,7 @@ struct file {
 	uint64_t bytes;
 };
 struct files {
-	struct file *items; /* owned */
-	size_t n, cap;
+	KGB_VEC(struct file);
 	uint64_t bytes;
 };
 
@@ -159,10 +159,7 @@ static void add_file(struct files *files, int dir_fd, const char *name)
 	if (strlen(name) >= NAME_MAX_KEPT || fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
 	    !S_ISREG(st.st_mode))
 		return;
-	if (files->n == files->cap) {
-		files->cap = files->cap ? 2 * files->cap : 1024;
-		files->items = kgb_xreallocarray(files->items, files->cap, sizeof(files->items[0]));
-	}
+	KGB_VEC_GROW(files, 1);
 	struct file *file = &files->items[files->n++];
 	*file = (struct file){
 		.written_ns = (int64_t)st.st_mtim.tv_sec * 1000000000 + (int64_t)st.st_mtim.tv_nsec,
@@ -199,5 +196,5 @@ void kgb_disk_cache_sweep(const struct kgb_disk_cache *store)
 			files.bytes -= files.items[i].bytes;
 		}
 	}
-	kgb_free(files.items);
+	KGB_VEC_RELEASE(&files);
 }

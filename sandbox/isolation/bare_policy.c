@@ -19,10 +19,10 @@ static const char *const host_files[] = {"/etc/passwd", "/etc/group", "/etc/host
 
 static const struct kgb_mount *home_of(const struct kgb_policy *policy)
 {
-	for (size_t i = 0; i < policy->n_mounts; i++)
-		if (policy->mounts[i].kind == KGB_MOUNT_RW &&
-		    kgb_str_eq(policy->mounts[i].target, HOME_INSIDE))
-			return &policy->mounts[i];
+	for (size_t i = 0; i < policy->mounts.n; i++)
+		if (policy->mounts.items[i].kind == KGB_MOUNT_RW &&
+		    kgb_str_eq(policy->mounts.items[i].target, HOME_INSIDE))
+			return &policy->mounts.items[i];
 	return NULL;
 }
 
@@ -59,13 +59,13 @@ static const struct kgb_mount *covering(const struct kgb_policy *policy, const c
 	const struct kgb_mount *best = NULL;
 	size_t best_len = 0;
 
-	for (size_t i = 0; i < policy->n_mounts; i++) {
-		const char *target = policy->mounts[i].target;
+	for (size_t i = 0; i < policy->mounts.n; i++) {
+		const char *target = policy->mounts.items[i].target;
 		size_t len = strlen(target);
 		if (len < best_len || strncmp(text, target, len) != 0 ||
 		    !strchr("/:, \"'", text[len]))
 			continue;
-		best = &policy->mounts[i];
+		best = &policy->mounts.items[i];
 		best_len = len;
 	}
 	return best;
@@ -100,8 +100,8 @@ static void allow(struct kgb_strv *args, const char *option, const char *path)
 
 static void add_rules(const struct kgb_policy *policy, struct kgb_strv *args)
 {
-	for (size_t i = 0; i < policy->n_mounts; i++) {
-		const struct kgb_mount *mount = &policy->mounts[i];
+	for (size_t i = 0; i < policy->mounts.n; i++) {
+		const struct kgb_mount *mount = &policy->mounts.items[i];
 		KGB_AUTO(free) char *real = place(policy, mount);
 		bool writable = mount->kind == KGB_MOUNT_RW || mount->kind == KGB_MOUNT_TMPFS;
 		if (real)
@@ -138,18 +138,18 @@ void kgb_bare_command(const struct kgb_policy *policy, int landlock_abi, struct 
 	for (size_t i = 0; i < confine_args->n; i++)
 		kgb_strv_add(argv, confine_args->items[i]);
 	kgb_strv_add(argv, "--");
-	for (size_t i = 0; i < policy->n_argv; i++) {
-		KGB_AUTO(free) char *word = kgb_bare_translate(policy, policy->argv[i]);
+	for (size_t i = 0; i < policy->argv.n; i++) {
+		KGB_AUTO(free) char *word = kgb_bare_translate(policy, policy->argv.items[i]);
 		kgb_strv_add(argv, word);
 	}
 }
 
 int kgb_bare_make_dirs(const struct kgb_policy *policy, struct kgb_err *err)
 {
-	for (size_t i = 0; i < policy->n_mounts; i++) {
-		if (policy->mounts[i].kind != KGB_MOUNT_TMPFS)
+	for (size_t i = 0; i < policy->mounts.n; i++) {
+		if (policy->mounts.items[i].kind != KGB_MOUNT_TMPFS)
 			continue;
-		KGB_AUTO(free) char *real = place(policy, &policy->mounts[i]);
+		KGB_AUTO(free) char *real = place(policy, &policy->mounts.items[i]);
 		if (real && kgb_fs_mkdirs(AT_FDCWD, real, 0700, err) < 0)
 			return -1;
 	}

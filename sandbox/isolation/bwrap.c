@@ -95,12 +95,12 @@ void kgb_confine_args(const struct kgb_policy *policy, int landlock_abi, struct 
 	kgb_strv_add(args, "/");
 	kgb_strv_add(args, "--ro");
 	kgb_strv_add(args, CONFINER_INSIDE);
-	for (size_t i = 0; i < policy->n_mounts; i++) {
-		const char *option = confine_option(&policy->mounts[i]);
+	for (size_t i = 0; i < policy->mounts.n; i++) {
+		const char *option = confine_option(&policy->mounts.items[i]);
 		if (!option)
 			continue;
 		kgb_strv_add(args, option);
-		kgb_strv_add(args, policy->mounts[i].target);
+		kgb_strv_add(args, policy->mounts.items[i].target);
 	}
 }
 
@@ -137,12 +137,12 @@ void kgb_bwrap_argv(const struct kgb_policy *policy, const struct kgb_bwrap_opti
 		kgb_strv_addf(argv, "%d", options->seccomp_fd);
 	}
 	/* What is sealed may still get mounts below it from later calls: seals come last. */
-	for (size_t i = 0; i < policy->n_mounts; i++)
-		if (policy->mounts[i].kind != KGB_MOUNT_SEAL)
-			add_mount_args(argv, &policy->mounts[i], &data_fds);
-	for (size_t i = 0; i < policy->n_mounts; i++)
-		if (policy->mounts[i].kind == KGB_MOUNT_SEAL)
-			add_mount_args(argv, &policy->mounts[i], &data_fds);
+	for (size_t i = 0; i < policy->mounts.n; i++)
+		if (policy->mounts.items[i].kind != KGB_MOUNT_SEAL)
+			add_mount_args(argv, &policy->mounts.items[i], &data_fds);
+	for (size_t i = 0; i < policy->mounts.n; i++)
+		if (policy->mounts.items[i].kind == KGB_MOUNT_SEAL)
+			add_mount_args(argv, &policy->mounts.items[i], &data_fds);
 	if (options->confiner) {
 		kgb_strv_add(argv, "--ro-bind");
 		kgb_strv_add(argv, options->confiner);
@@ -160,5 +160,6 @@ void kgb_bwrap_argv(const struct kgb_policy *policy, const struct kgb_bwrap_opti
 			kgb_strv_add(argv, options->confine_args->items[i]);
 		kgb_strv_add(argv, "--");
 	}
-	kgb_strv_add_all(argv, policy->argv);
+	for (size_t i = 0; i < policy->argv.n; i++)
+		kgb_strv_add(argv, policy->argv.items[i]);
 }

@@ -38,9 +38,9 @@ void kgb_policy_init(struct kgb_policy *policy)
 void kgb_policy_release(struct kgb_policy *policy)
 {
 	kgb_arena_release(&policy->arena);
-	kgb_free(policy->mounts);
-	kgb_free(policy->env);
-	kgb_free(policy->argv);
+	KGB_VEC_RELEASE(&policy->mounts);
+	KGB_VEC_RELEASE(&policy->env);
+	kgb_strv_release(&policy->argv);
 	kgb_policy_init(policy);
 }
 
@@ -49,26 +49,16 @@ void kgb_auto_policy(struct kgb_policy *policy)
 	kgb_policy_release(policy);
 }
 
-/* Room for one more element of `size` bytes; returns the array, which may have moved. */
-static void *grow(void *items, size_t n, size_t *cap, size_t size)
-{
-	if (n < *cap)
-		return items;
-	*cap = *cap ? 2 * *cap : 16;
-	return kgb_xreallocarray(items, *cap, size);
-}
-
 static void add_mount(struct kgb_policy *policy, enum kgb_mount_kind kind, const char *source,
 		      const char *target, int64_t size_bytes)
 {
-	policy->mounts = grow(policy->mounts, policy->n_mounts, &policy->cap_mounts,
-			      sizeof(*policy->mounts));
-	policy->mounts[policy->n_mounts++] = (struct kgb_mount){
-		.kind = kind,
-		.source = source ? kgb_arena_strdup(&policy->arena, source) : NULL,
-		.target = kgb_arena_strdup(&policy->arena, target),
-		.size_bytes = size_bytes,
-	};
+	KGB_VEC_ADD(&policy->mounts,
+		    (struct kgb_mount){
+			    .kind = kind,
+			    .source = source ? kgb_arena_strdup(&policy->arena, source) : NULL,
+			    .target = kgb_arena_strdup(&policy->arena, target),
+			    .size_bytes = size_bytes,
+		    });
 }
 
 void kgb_policy_ro(struct kgb_policy *policy, const char *source, const char *target)
@@ -120,32 +110,27 @@ void kgb_policy_setenv(struct kgb_policy *policy, const char *name, const char *
 {
 	const char *copy = kgb_arena_strdup(&policy->arena, value);
 
-	for (size_t i = 0; i < policy->n_env; i++) {
-		if (kgb_str_eq(policy->env[i].name, name)) {
-			policy->env[i].value = copy;
+	for (size_t i = 0; i < policy->env.n; i++) {
+		if (kgb_str_eq(policy->env.items[i].name, name)) {
+			policy->env.items[i].value = copy;
 			return;
 		}
 	}
-	policy->env = grow(policy->env, policy->n_env, &policy->cap_env, sizeof(*policy->env));
-	policy->env[policy->n_env++] =
-		(struct kgb_env){.name = kgb_arena_strdup(&policy->arena, name), .value = copy};
+	KGB_VEC_ADD(&policy->env, (struct kgb_env){.name = kgb_arena_strdup(&policy->arena, name),
+						   .value = copy});
 }
 
 const char *kgb_policy_getenv(const struct kgb_policy *policy, const char *name)
 {
-	for (size_t i = 0; i < policy->n_env; i++)
-		if (kgb_str_eq(policy->env[i].name, name))
-			return policy->env[i].value;
+	for (size_t i = 0; i < policy->env.n; i++)
+		if (kgb_str_eq(policy->env.items[i].name, name))
+			return policy->env.items[i].value;
 	return NULL;
 }
 
 void kgb_policy_arg(struct kgb_policy *policy, const char *arg)
 {
-	/* One more for the NULL at the end. */
-	policy->argv =
-		grow(policy->argv, policy->n_argv + 1, &policy->cap_argv, sizeof(*policy->argv));
-	policy->argv[policy->n_argv++] = kgb_arena_strdup(&policy->arena, arg);
-	policy->argv[policy->n_argv] = NULL;
+	kgb_strv_add(&policy->argv, arg);
 }
 
 void kgb_policy_set_cwd(struct kgb_policy *policy, const char *cwd)
@@ -287,12 +272,12 @@ static int protect_proc(struct kgb_policy *policy, struct kgb_err *err)
 
 int kgb_policy_name_threads(struct kgb_policy *policy, struct kgb_err *err)
 {
-	for (size_t i = 0; i < policy->n_mounts; i++) {
-		struct kgb_mount *mount = &policy->mounts[i];
+	for (size_t i = 0; i < policy->mounts.n; i++) {
+		struct kgb_mount *mount = &policy->mounts.items[i];
 		if (mount->kind != KGB_MOUNT_SEAL || !kgb_str_eq(mount->target, "/proc"))
 			continue;
-		memmove(mount, mount + 1, (policy->n_mounts - i - 1) * sizeof(*mount));
-		policy->n_mounts--;
+		memmove(mount, mount + 1, (policy->mounts.n - i - 1) * sizeof(*mount));
+		policy->mounts.n--;
 		return cover_proc(policy, err);
 	}
 	return 0;
@@ -379,8 +364,8 @@ static int check_mount(const struct kgb_mount *mount, struct kgb_err *err)
 static int check_data(const struct kgb_policy *policy, const struct kgb_mount *file,
 		      struct kgb_err *err)
 {
-	for (size_t i = 0; i < policy->n_mounts; i++) {
-		const struct kgb_mount *mount = &policy->mounts[i];
+	for (size_t i = 0; i < policy->mounts.n; i++) {
+		const struct kgb_mount *mount = &policy->mounts.items[i];
 		size_t len = strlen(mount->target);
 		if (mount->kind != KGB_MOUNT_DIR &&
 		    strncmp(file->target, mount->target, len) == 0 && file->target[len] == '/')
@@ -393,7 +378,7 @@ static int check_data(const struct kgb_policy *policy, const struct kgb_mount *f
 
 int kgb_policy_check(const struct kgb_policy *policy, struct kgb_err *err)
 {
-	if (policy->n_argv == 0 || !*policy->argv[0])
+	if (policy->argv.n == 0 || !*policy->argv.items[0])
 		return kgb_fail(err, KGB_ERR_INVALID, "sandbox: no command");
 	if (policy->cwd && !is_clean_path(policy->cwd))
 		return kgb_fail(err, KGB_ERR_INVALID,
@@ -401,11 +386,11 @@ int kgb_policy_check(const struct kgb_policy *policy, struct kgb_err *err)
 				policy->cwd);
 	if (policy->network == KGB_NETWORK_LISTENER && policy->listen_port == 0)
 		return kgb_fail(err, KGB_ERR_INVALID, "sandbox: a listener needs a port");
-	for (size_t i = 0; i < policy->n_env; i++)
-		if (kgb_policy_check_env(policy->env[i].name, err) < 0)
+	for (size_t i = 0; i < policy->env.n; i++)
+		if (kgb_policy_check_env(policy->env.items[i].name, err) < 0)
 			return -1;
-	for (size_t i = 0; i < policy->n_mounts; i++) {
-		const struct kgb_mount *mount = &policy->mounts[i];
+	for (size_t i = 0; i < policy->mounts.n; i++) {
+		const struct kgb_mount *mount = &policy->mounts.items[i];
 		bool is_data = mount->kind == KGB_MOUNT_DATA || mount->kind == KGB_MOUNT_COPY;
 		if (check_mount(mount, err) < 0 || (is_data && check_data(policy, mount, err) < 0))
 			return -1;

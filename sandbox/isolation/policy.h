@@ -16,6 +16,8 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/str.h"
+#include "base/vec.h"
 
 enum kgb_mount_kind {
 	KGB_MOUNT_RO, /* bind, read-only */
@@ -74,12 +76,9 @@ struct kgb_limits {
 
 struct kgb_policy {
 	struct kgb_arena arena; /* owns all strings below */
-	struct kgb_mount *mounts;
-	size_t n_mounts, cap_mounts;
-	struct kgb_env *env;
-	size_t n_env, cap_env;
-	const char **argv; /* NULL-terminated when n_argv > 0 */
-	size_t n_argv, cap_argv;
+	KGB_VEC(struct kgb_mount) mounts;
+	KGB_VEC(struct kgb_env) env;
+	struct kgb_strv argv;
 	const char *cwd; /* inside; NULL: "/" */
 	const char *hostname; /* NULL: "kgb" */
 	uid_t uid; /* inside; 1000 after kgb_policy_init */

@@ -62,9 +62,9 @@ static bool is_below(const char *path, const char *dir)
 
 static bool is_mounted_at(const struct kgb_policy *policy, const char *path)
 {
-	for (size_t i = 0; i < policy->n_mounts; i++)
-		if (policy->mounts[i].kind == KGB_MOUNT_RO &&
-		    kgb_str_eq(policy->mounts[i].target, path))
+	for (size_t i = 0; i < policy->mounts.n; i++)
+		if (policy->mounts.items[i].kind == KGB_MOUNT_RO &&
+		    kgb_str_eq(policy->mounts.items[i].target, path))
 			return true;
 	return false;
 }

@@ -144,8 +144,8 @@ static int map_own_fds(struct kgb_sandbox *sandbox, const struct kgb_sandbox_spe
 		out->send = next_fd++;
 		map_fd(sandbox, pair[1], out->send, true);
 	}
-	for (size_t i = 0; i < policy->n_mounts; i++) {
-		const struct kgb_mount *mount = &policy->mounts[i];
+	for (size_t i = 0; i < policy->mounts.n; i++) {
+		const struct kgb_mount *mount = &policy->mounts.items[i];
 		if (mount->kind != KGB_MOUNT_DATA && mount->kind != KGB_MOUNT_COPY)
 			continue;
 		if (out->n_data == KGB_ARRAY_LEN(out->data))
@@ -280,9 +280,9 @@ static int add_host_command(struct kgb_sandbox *sandbox, const struct kgb_sandbo
 	}
 	kgb_strv_add(&sandbox->argv, confiner);
 	kgb_bare_command(policy, spec->confinement->landlock_abi, &sandbox->argv, &args);
-	for (size_t i = 0; i < policy->n_env; i++) {
-		KGB_AUTO(free) char *value = kgb_bare_translate(policy, policy->env[i].value);
-		kgb_strv_addf(&sandbox->env, "%s=%s", policy->env[i].name, value);
+	for (size_t i = 0; i < policy->env.n; i++) {
+		KGB_AUTO(free) char *value = kgb_bare_translate(policy, policy->env.items[i].value);
+		kgb_strv_addf(&sandbox->env, "%s=%s", policy->env.items[i].name, value);
 	}
 	return 0;
 }
@@ -339,9 +339,9 @@ int kgb_sandbox_prepare(struct kgb_sandbox *sandbox, const struct kgb_sandbox_sp
 			return -1;
 	} else {
 		add_command(&made, spec, bwrap, confiner, &fds);
-		for (size_t i = 0; i < policy->n_env; i++)
-			kgb_strv_addf(&made.env, "%s=%s", policy->env[i].name,
-				      policy->env[i].value);
+		for (size_t i = 0; i < policy->env.n; i++)
+			kgb_strv_addf(&made.env, "%s=%s", policy->env.items[i].name,
+				      policy->env.items[i].value);
 	}
 	*sandbox = made;
 	made = (struct kgb_sandbox)KGB_SANDBOX_INIT;

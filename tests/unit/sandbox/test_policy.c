@@ -133,7 +133,7 @@ static void spoil_nothing(struct kgb_policy *policy)
 
 static void spoil_command(struct kgb_policy *policy)
 {
-	policy->n_argv = 0;
+	policy->argv.n = 0;
 }
 
 static void spoil_target(struct kgb_policy *policy)
@@ -302,10 +302,10 @@ static bool shows(const struct kgb_policy *policy, const char *source, const cha
 	KGB_AUTO(free) char *from = kgb_path_join(root, source);
 	KGB_AUTO(free) char *to = kgb_path_join(root, target);
 
-	for (size_t i = 0; i < policy->n_mounts; i++)
-		if (policy->mounts[i].kind == KGB_MOUNT_RO &&
-		    kgb_str_eq(policy->mounts[i].source, from) &&
-		    kgb_str_eq(policy->mounts[i].target, to))
+	for (size_t i = 0; i < policy->mounts.n; i++)
+		if (policy->mounts.items[i].kind == KGB_MOUNT_RO &&
+		    kgb_str_eq(policy->mounts.items[i].source, from) &&
+		    kgb_str_eq(policy->mounts.items[i].target, to))
 			return true;
 	return false;
 }
@@ -323,7 +323,7 @@ static void test_a_virtual_environment_brings_its_base(void **state)
 	assert_true(shows(&policy, "base", "base"));
 	/* The interpreter finds its library by the name that it was started with. */
 	assert_true(shows(&policy, "base", "alias"));
-	assert_int_equal(policy.n_mounts, 3);
+	assert_int_equal(policy.mounts.n, 3);
 	kgb_policy_release(&policy);
 }
 
@@ -337,7 +337,7 @@ static void test_an_installation_is_bound_as_a_whole(void **state)
 	kgb_policy_init(&policy);
 	assert_ok(kgb_policy_python(&policy, python, &err), &err);
 	assert_true(shows(&policy, "base", "base"));
-	assert_int_equal(policy.n_mounts, 1);
+	assert_int_equal(policy.mounts.n, 1);
 	kgb_policy_release(&policy);
 }
 
@@ -373,7 +373,7 @@ static void test_the_system_python_needs_no_mount(void **state)
 		skip();
 	kgb_policy_init(&policy);
 	assert_ok(kgb_policy_python(&policy, "/usr/bin/python3", &err), &err);
-	assert_int_equal(policy.n_mounts, 0);
+	assert_int_equal(policy.mounts.n, 0);
 	kgb_policy_release(&policy);
 }
 

@@ -587,10 +587,10 @@ static void test_a_command_is_in_its_group_of_version_2(void **state)
 
 static bool has_mount(const struct kgb_policy *policy, const char *source, const char *target)
 {
-	for (size_t i = 0; i < policy->n_mounts; i++)
-		if (policy->mounts[i].kind == KGB_MOUNT_DEV &&
-		    kgb_str_eq(policy->mounts[i].target, target) &&
-		    kgb_str_ends(policy->mounts[i].source, source))
+	for (size_t i = 0; i < policy->mounts.n; i++)
+		if (policy->mounts.items[i].kind == KGB_MOUNT_DEV &&
+		    kgb_str_eq(policy->mounts.items[i].target, target) &&
+		    kgb_str_ends(policy->mounts.items[i].source, source))
 			return true;
 	return false;
 }
@@ -604,7 +604,7 @@ static void expect_gpus(const char *root, const char *const nodes[3])
 		kgb_policy_init(&policy);
 		assert_int_equal(kgb_policy_one_gpu(&policy, root, 3, &err), -1);
 		assert_int_equal(err.kind, KGB_ERR_NOT_FOUND);
-		assert_int_equal(policy.n_mounts, 0);
+		assert_int_equal(policy.mounts.n, 0);
 		assert_ok(kgb_policy_one_gpu(&policy, root, index, &err), &err);
 		for (int other = 0; other < 3; other++)
 			assert_int_equal(has_mount(&policy, nodes[other], nodes[other]),
