@@ -1,31 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "verify/cases/cases.h"
 
-#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/formats/json.h"
 #include "base/str.h"
-
-/* Where we are in the expansion; what messages name. */
-struct expander {
-	const struct kgb_spec *spec;
-	struct kgb_cases *cases;
-	size_t capacity;
-	const struct kgb_interface *interface;
-	const struct kgb_case_set *set;
-	const struct kgb_case_vars *line;
-	const struct kgb_param *param;
-	enum kgb_dtype dtype;
-	struct kgb_err *err;
-};
-
-const char *kgb_mode_name(enum kgb_mode mode)
-{
-	static const char *const names[] = {"standard", "outlier", "special", "benchmark"};
-	KGB_ASSERT((size_t)mode < KGB_ARRAY_LEN(names));
-	return names[mode];
-}
+#include "base/vec.h"
+#include "verify/cases/case_args.h"
 
 static enum kgb_mode mode_of(const struct kgb_case_vars *line)
 {
@@ -35,542 +17,33 @@ static enum kgb_mode mode_of(const struct kgb_case_vars *line)
 	return mode;
 }
 
-/* Fails at the case's line in its set, naming set, case, interface and parameter. */
-static int fail_case(const struct expander *x, const char *fmt, ...) KGB_PRINTF(2, 3);
-static int fail_case(const struct expander *x, const char *fmt, ...)
+static int expand_case(struct kgb_case_expander *x, struct kgb_cases *cases)
 {
-	va_list ap;
-	va_start(ap, fmt);
-	KGB_AUTO(free) char *text = kgb_xvasprintf(fmt, ap);
-	va_end(ap);
-	return kgb_yaml_fail(x->set->doc, x->line->vars, x->err,
-			     "case '%s' of '%s': %s of %s %s: %s", x->line->id, x->set->name,
-			     x->param->name, x->spec->name, x->interface->entry, text);
-}
-
-/* ---- variables ---- */
-
-/* What "$name", "$name|default" or "$name|$other|..." stands for. *out borrows from the documents
- * or from *literal, which the caller releases; it is NULL when the last variable is absent and
- * there is no default. */
-static int look_up(const struct expander *x, const char *text, struct kgb_yaml *literal,
-		   const cJSON **out)
-{
-	const char *at = text;
-	struct kgb_err why = KGB_ERR_INIT;
-
-	*out = NULL;
-	while (at && at[0] == '$') {
-		const char *bar = strchr(at, '|');
-		KGB_AUTO(free)
-		char *name =
-			bar ? kgb_xstrndup(at + 1, (size_t)(bar - at - 1)) : kgb_xstrdup(at + 1);
-		*out = cJSON_GetObjectItemCaseSensitive(x->line->vars, name);
-		if (*out)
-			return 0;
-		at = kgb_str_eq(name, "dtype") ? kgb_dtype_name(x->dtype) : bar ? bar + 1 : NULL;
-	}
-	if (!at)
-		return 0;
-	if (kgb_yaml_parse("default", at, strlen(at), literal, &why) < 0)
-		return fail_case(x, "'%.80s': %s", text, why.msg);
-	*out = literal->root;
-	return 0;
-}
-
-static int resolve(const struct expander *x, const cJSON *node, struct kgb_yaml *literal,
-		   const cJSON **out)
-{
-	*out = NULL;
-	if (!cJSON_IsString(node) || node->valuestring[0] != '$') {
-		*out = node;
-		return 0;
-	}
-	if (look_up(x, node->valuestring, literal, out) < 0)
-		return -1;
-	if (!*out)
-		return fail_case(x, "variable '%.80s' is not set and has no default",
-				 node->valuestring + 1);
-	return 0;
-}
-
-/* A text setting (layout, dtype, fill). An absent variable means `absent`, or is an error where
- * that is NULL. */
-static int resolve_text(const struct expander *x, const char *text, const char *absent,
-			const char **out)
-{
-	KGB_AUTO(yaml) struct kgb_yaml literal = KGB_YAML_INIT;
-	const cJSON *node = NULL;
-
-	*out = text;
-	if (text[0] != '$')
-		return 0;
-	if (look_up(x, text, &literal, &node) < 0)
-		return -1;
-	if (!node && !absent)
-		return fail_case(x, "variable '%.80s' is not set and has no default", text + 1);
-	if (node && !cJSON_IsString(node))
-		return fail_case(x, "'%.80s' must be text", text);
-	*out = node ? kgb_arena_strdup(&x->cases->arena, node->valuestring) : absent;
-	return 0;
-}
-
-/* ---- values ---- */
-
-/* The text decides, not the double: 1 is an integer, 1.0 and 1e3 are floats, and int64 stays exact.
- */
-static bool is_whole(const cJSON *node, int64_t *out)
-{
-	return cJSON_IsNumber(node) && node->valuestring &&
-	       kgb_parse_i64(node->valuestring, INT64_MIN, INT64_MAX, out, NULL) == 0;
-}
-
-static int ints_value(const struct expander *x, const cJSON *list, struct kgb_value *out)
-{
-	const cJSON *item = NULL;
-	int64_t *ints = kgb_arena_array(&x->cases->arena, (size_t)cJSON_GetArraySize(list) + 1,
-					sizeof(*ints));
-
-	cJSON_ArrayForEach(item, list) {
-		if (!is_whole(item, &ints[out->n_ints]))
-			return fail_case(x, "a list may hold whole numbers only");
-		out->n_ints++;
-	}
-	out->kind = KGB_VALUE_INTS;
-	out->ints = ints;
-	return 0;
-}
-
-static int number_value(const struct expander *x, const cJSON *node, struct kgb_value *out)
-{
-	bool whole = is_whole(node, &out->integer);
-
-	if (whole && x->param->as != KGB_AS_FLOAT) {
-		out->kind = KGB_VALUE_INT;
-		return 0;
-	}
-	out->kind = KGB_VALUE_FLOAT;
-	out->integer = 0;
-	out->number = node->valuedouble;
-	return 0;
-}
-
-static int complex_value(const struct expander *x, const cJSON *node, struct kgb_value *out)
-{
-	const cJSON *re = cJSON_IsArray(node) ? cJSON_GetArrayItem(node, 0) : node;
-	const cJSON *im = cJSON_IsArray(node) ? cJSON_GetArrayItem(node, 1) : NULL;
-
-	if (!cJSON_IsNumber(re) ||
-	    (cJSON_IsArray(node) && (!cJSON_IsNumber(im) || cJSON_GetArraySize(node) != 2)))
-		return fail_case(x, "expected a number or [real part, imaginary part]");
-	out->kind = KGB_VALUE_COMPLEX;
-	out->number = re->valuedouble;
-	out->imaginary = im ? im->valuedouble : 0;
-	return 0;
-}
-
-static int dtype_value(const struct expander *x, const cJSON *node, struct kgb_value *out)
-{
-	struct kgb_err why = KGB_ERR_INIT;
-
-	if (!cJSON_IsString(node))
-		return fail_case(x, "expected the name of a dtype");
-	if (kgb_dtype_parse(node->valuestring, &out->dtype, &why) < 0)
-		return fail_case(x, "%s", why.msg);
-	out->kind = KGB_VALUE_DTYPE;
-	return 0;
-}
-
-/* There is one device only, and the spec does not know which. */
-static int device_value(const struct expander *x, const cJSON *node, struct kgb_value *out)
-{
-	if (!cJSON_IsString(node) || !kgb_str_eq(node->valuestring, "here"))
-		return fail_case(x, "expected 'here' or null");
-	out->kind = KGB_VALUE_DEVICE;
-	return 0;
-}
-
-static int expand_value(const struct expander *x, struct kgb_arg *arg)
-{
-	KGB_AUTO(yaml) struct kgb_yaml literal = KGB_YAML_INIT;
-	const cJSON *node = NULL;
-	struct kgb_value *out = &arg->value;
-
-	if (resolve(x, arg->param->value, &literal, &node) < 0)
-		return -1;
-	if (cJSON_IsNull(node)) {
-		out->kind = KGB_VALUE_NONE;
-		return 0;
-	}
-	if (arg->param->as == KGB_AS_DTYPE)
-		return dtype_value(x, node, out);
-	if (arg->param->as == KGB_AS_DEVICE)
-		return device_value(x, node, out);
-	if (arg->param->as == KGB_AS_COMPLEX)
-		return complex_value(x, node, out);
-	if (cJSON_IsNumber(node))
-		return number_value(x, node, out);
-	if (arg->param->as == KGB_AS_FLOAT)
-		return fail_case(x, "expected a number");
-	if (cJSON_IsBool(node)) {
-		out->kind = KGB_VALUE_BOOL;
-		out->boolean = cJSON_IsTrue(node);
-		return 0;
-	}
-	if (cJSON_IsArray(node))
-		return ints_value(x, node, out);
-	if (!cJSON_IsString(node))
-		return fail_case(
-			x, "expected a number, true, false, null, text or a list of whole numbers");
-	out->kind = KGB_VALUE_STR;
-	out->str = kgb_arena_strdup(&x->cases->arena, node->valuestring);
-	return 0;
-}
-
-/* ---- tensors ---- */
-
-int kgb_split_args(const char *text, struct kgb_strv *out)
-{
-	size_t len = strlen(text);
-
-	if (len < 2 || text[0] != '(' || text[len - 1] != ')')
-		return -1;
-	KGB_AUTO(free) char *inside = kgb_xstrndup(text + 1, len - 2);
-	kgb_strv_split(out, inside, ',');
-	return 0;
-}
-
-/* "(low,high)", or "(high)" alone with `n_bounds` 1: then both are that. */
-static int parse_bounds(const char *args, size_t n_bounds, double *lo, double *hi)
-{
-	KGB_AUTO(strv) struct kgb_strv parts = KGB_STRV_INIT;
-
-	if (kgb_split_args(args, &parts) < 0 || parts.n != n_bounds ||
-	    kgb_parse_double(parts.items[0], lo, NULL) < 0 ||
-	    kgb_parse_double(parts.items[n_bounds - 1], hi, NULL) < 0)
-		return -1;
-	return *lo <= *hi ? 0 : -1;
-}
-
-/* "(name)" of an earlier tensor. */
-static int parse_sibling(const struct expander *x, const char *args, struct kgb_arg *arg)
-{
-	const struct kgb_arg *first = arg - (x->param - x->interface->params);
-	size_t len = strlen(args);
-
-	for (const struct kgb_arg *a = first; len > 2 && a < arg; a++) {
-		const char *name = a->param->name;
-		if (a->param->kind == KGB_PARAM_TENSOR && !a->is_absent && a->view.ndim == 1 &&
-		    !kgb_dtype_is_float(a->view.dtype) && a->view.sizes[0] >= 2 &&
-		    strlen(name) == len - 2 && strncmp(args + 1, name, len - 2) == 0) {
-			arg->sibling = (size_t)(a - first);
-			return 0;
-		}
-	}
-	return -1;
-}
-
-struct fill_form {
-	const char *name;
-	enum kgb_fill_kind kind;
-	const char *args; /* as they are written; NULL: none */
-	size_t n_bounds; /* of them; 0 with args: the name of a parameter */
-	bool bounded;
-};
-
-static const struct fill_form fill_forms[] = {
-	{"normal", KGB_FILL_NORMAL, NULL, 0, false},
-	{"positive", KGB_FILL_POSITIVE, NULL, 0, false},
-	{"uniform", KGB_FILL_UNIFORM, "(low,high) with low <= high", 2, true},
-	{"int", KGB_FILL_INT, "(low,high) with low <= high", 2, true},
-	{"bool", KGB_FILL_BOOL, NULL, 0, true},
-	{"ones", KGB_FILL_ONES, NULL, 0, true},
-	{"nan", KGB_FILL_NAN, NULL, 0, true},
-	{"signs", KGB_FILL_SIGNS, NULL, 0, true},
-	{"triangle", KGB_FILL_TRIANGLE, "(rows)", 1, true},
-	{"distinct", KGB_FILL_DISTINCT, "(low,high) with low <= high", 2, true},
-	{"slots", KGB_FILL_SLOTS, "(low,high) with low <= high", 2, true},
-	{"choice", KGB_FILL_CHOICE, "(low,high) with low <= high", 2, true},
-	{"sorted", KGB_FILL_SORTED, "(low,high) with low <= high", 2, true},
-	{"sorted_down", KGB_FILL_SORTED_DOWN, "(low,high) with low <= high", 2, true},
-	{"offsets", KGB_FILL_OFFSETS, "(total)", 1, true},
-	{"steps", KGB_FILL_STEPS, "(length)", 1, true},
-	{"blocks", KGB_FILL_BLOCKS, "(bytes)", 1, true},
-	{"pairs", KGB_FILL_PAIRS, NULL, 0, true},
-	{"owners", KGB_FILL_OWNERS, "(name of an earlier tensor of offsets)", 0, true},
-};
-
-static int parse_fill(const struct expander *x, const char *text, struct kgb_arg *arg)
-{
-	size_t len = strcspn(text, "(");
-
-	for (size_t i = 0; i < KGB_ARRAY_LEN(fill_forms); i++) {
-		const struct fill_form *form = &fill_forms[i];
-		if (strlen(form->name) != len || strncmp(form->name, text, len) != 0)
-			continue;
-		arg->fill = form->kind;
-		arg->bounded = form->bounded;
-		bool good = !form->args      ? text[len] == '\0'
-			    : form->n_bounds ? parse_bounds(text + len, form->n_bounds, &arg->lo,
-							    &arg->hi) == 0
-					     : parse_sibling(x, text + len, arg) == 0;
-		return good ? 0
-			    : fail_case(x, "fill '%.80s' must read %s%s", text, form->name,
-					form->args ? form->args : "");
-	}
-	return fail_case(
-		x,
-		"fill '%.80s' is none of: normal, positive, uniform(low,high), int(low,high), bool, ones, "
-		"signs, or a structured one (docs/operator-spec.md)",
-		text);
-}
-
-static bool is_whole_number(double value)
-{
-	return value == floor(value) && fabs(value) <= 0x1p53;
-}
-
-/* Can so many numbers of lo .. hi be different? All of them are laid out to choose from. */
-static bool has_enough(const struct kgb_arg *arg, int64_t n)
-{
-	return arg->hi - arg->lo + 1 >= (double)n && arg->hi - arg->lo < 0x1p24;
-}
-
-/* Structured fills go with integers of a size that holds what they make. */
-static int fit_structured(const struct expander *x, const struct kgb_arg *arg)
-{
-	const struct kgb_tensor_view *view = &arg->view;
-	int64_t n = kgb_tensor_view_numel(view),
-		last = view->ndim > 0 ? view->sizes[view->ndim - 1] : 1;
-	enum kgb_dtype dtype = view->dtype;
-	bool good = !kgb_dtype_is_float(dtype) && dtype != KGB_DTYPE_BOOL &&
-		    is_whole_number(arg->lo) && is_whole_number(arg->hi) &&
-		    arg->lo >= (double)kgb_dtype_min_i64(dtype) &&
-		    arg->hi <= (double)kgb_dtype_max_i64(dtype);
-
-	if (arg->fill == KGB_FILL_DISTINCT || arg->fill == KGB_FILL_SLOTS)
-		good = good && has_enough(arg, n) && (arg->fill != KGB_FILL_SLOTS || arg->lo >= 0);
-	else if (arg->fill == KGB_FILL_CHOICE || arg->fill == KGB_FILL_SORTED ||
-		 arg->fill == KGB_FILL_SORTED_DOWN)
-		good = good && has_enough(arg, last);
-	else if (arg->fill == KGB_FILL_OFFSETS)
-		good = good && n >= 2 && arg->hi >= 0;
-	else if (arg->fill == KGB_FILL_STEPS)
-		good = good && arg->lo >= 1 &&
-		       (double)n / arg->lo <= (double)kgb_dtype_max_i64(dtype);
-	else if (arg->fill == KGB_FILL_BLOCKS)
-		good = dtype == KGB_DTYPE_UINT8 && kgb_tensor_view_is_contiguous(view) &&
-		       arg->lo >= 2 && is_whole_number(arg->lo);
-	else if (arg->fill == KGB_FILL_PAIRS)
-		good = dtype == KGB_DTYPE_INT16 || dtype == KGB_DTYPE_INT32;
-	return good ? 0 : fail_case(x, "fill: its numbers do not suit the tensor's type and sizes");
-}
-
-static int fit_floats(const struct expander *x, const struct kgb_arg *arg)
-{
-	if (arg->fill == KGB_FILL_TRIANGLE && !(arg->lo >= 1 && is_whole_number(arg->lo)))
-		return fail_case(x, "fill: a matrix has a whole number of rows");
-	if (arg->fill == KGB_FILL_INT && (fabs(arg->lo) > 0x1p53 || fabs(arg->hi) > 0x1p53))
-		return fail_case(x, "fill: the bounds must be within 2^53");
-	return 0;
-}
-
-/* Integers have no normal distribution: small whole numbers stand in, so that one spec serves all
- * its dtypes. */
-static int fit_fill(const struct expander *x, struct kgb_arg *arg)
-{
-	enum kgb_dtype dtype = arg->view.dtype;
-
-	if (kgb_fill_is_structured(arg->fill))
-		return fit_structured(x, arg);
-	if (kgb_dtype_is_float(dtype))
-		return fit_floats(x, arg);
-	if (arg->fill == KGB_FILL_NAN || arg->fill == KGB_FILL_TRIANGLE)
-		return fail_case(x, "fill: only floating-point numbers can be that");
-	if (dtype == KGB_DTYPE_BOOL) {
-		arg->fill = arg->fill == KGB_FILL_ONES ? KGB_FILL_ONES : KGB_FILL_BOOL;
-		return 0;
-	}
-	if (arg->fill == KGB_FILL_NORMAL || arg->fill == KGB_FILL_POSITIVE) {
-		arg->lo = arg->fill == KGB_FILL_POSITIVE ? 1 : dtype == KGB_DTYPE_UINT8 ? 0 : -100;
-		arg->hi = 100;
-	}
-	if (arg->fill == KGB_FILL_SIGNS) {
-		arg->lo = dtype == KGB_DTYPE_UINT8 ? 0 : -1;
-		arg->hi = 1;
-	}
-	if (arg->fill == KGB_FILL_NORMAL || arg->fill == KGB_FILL_POSITIVE ||
-	    arg->fill == KGB_FILL_UNIFORM || arg->fill == KGB_FILL_SIGNS)
-		arg->fill = KGB_FILL_INT;
-	if (arg->fill != KGB_FILL_INT)
-		return 0;
-	arg->lo = ceil(arg->lo);
-	arg->hi = floor(arg->hi);
-	if (arg->lo > arg->hi || fabs(arg->lo) > 0x1p53 || fabs(arg->hi) > 0x1p53 ||
-	    arg->lo < (double)kgb_dtype_min_i64(dtype) ||
-	    arg->hi > (double)kgb_dtype_max_i64(dtype))
-		return fail_case(
-			x,
-			"fill: no whole numbers of %s within the bounds, or bounds outside of it",
-			kgb_dtype_name(dtype));
-	return 0;
-}
-
-static int expand_shape(const struct expander *x, const cJSON *node, int64_t *sizes, int *ndim,
-			bool *is_absent)
-{
-	KGB_AUTO(yaml) struct kgb_yaml literal = KGB_YAML_INIT;
-	const cJSON *list = NULL, *item = NULL;
-
-	if (resolve(x, node, &literal, &list) < 0)
-		return -1;
-	*is_absent = cJSON_IsNull(list);
-	if (*is_absent)
-		return 0;
-	if (!cJSON_IsArray(list))
-		return fail_case(x, "expected a list of sizes");
-	if (cJSON_GetArraySize(list) > KGB_MAX_DIMS)
-		return fail_case(x, "%d dims, at most %d are possible", cJSON_GetArraySize(list),
-				 KGB_MAX_DIMS);
-	*ndim = 0;
-	cJSON_ArrayForEach(item, list) {
-		if (!is_whole(item, &sizes[*ndim]) || sizes[*ndim] < 0)
-			return fail_case(x, "dim %d: expected a size, a whole number >= 0", *ndim);
-		++*ndim;
-	}
-	return 0;
-}
-
-static int expand_layout(const struct expander *x, struct kgb_arg *arg)
-{
-	struct kgb_err why = KGB_ERR_INIT;
-
-	if (resolve_text(x, arg->param->layout, "contiguous", &arg->layout) < 0)
-		return -1;
-	if (kgb_layout_check(arg->layout, arg->param->result >= 0, &why) < 0)
-		return fail_case(x, "%s", why.msg);
-	return 0;
-}
-
-static int expand_tensor(const struct expander *x, struct kgb_arg *arg)
-{
-	int64_t sizes[KGB_MAX_DIMS];
-	int ndim = 0;
-	const char *dtype_name = NULL, *fill = NULL;
-	enum kgb_dtype dtype = x->dtype;
-	struct kgb_err why = KGB_ERR_INIT;
-
-	if (expand_shape(x, arg->param->shape, sizes, &ndim, &arg->is_absent) < 0)
-		return -1;
-	if (arg->is_absent && arg->param->result >= 0)
-		return fail_case(x, "a tensor that holds a result cannot be null");
-	arg->view = (struct kgb_tensor_view){.dtype = x->dtype, .ndim = 1};
-	if (arg->is_absent)
-		return 0;
-	if (expand_layout(x, arg) < 0 ||
-	    resolve_text(x, arg->param->dtype, NULL, &dtype_name) < 0 ||
-	    resolve_text(x, arg->param->fill, "normal", &fill) < 0)
-		return -1;
-	if (kgb_dtype_parse(dtype_name, &dtype, &why) < 0 ||
-	    kgb_tensor_view_layout(&arg->view, dtype, sizes, ndim, arg->layout, &why) < 0)
-		return fail_case(x, "%s", why.msg);
-	return parse_fill(x, fill, arg) < 0 ? -1 : fit_fill(x, arg);
-}
-
-/* ---- cases ---- */
-
-static int expand_arg(const struct expander *x, struct kgb_arg *arg)
-{
-	switch (arg->param->kind) {
-	case KGB_PARAM_TENSOR:
-		return expand_tensor(x, arg);
-	case KGB_PARAM_OUT:
-		return expand_layout(x, arg);
-	case KGB_PARAM_VALUE:
-		return expand_value(x, arg);
-	}
-	KGB_UNREACHABLE();
-}
-
-/* Where the numbers of rows come from must be rows enough. */
-static int check_into(struct expander *x, struct kgb_case *c, size_t i)
-{
-	struct kgb_arg *arg = &c->args[i];
-	size_t k = i + 1;
-
-	x->param = arg->param;
-	while (!kgb_str_eq(c->args[k].param->name, arg->param->into))
-		k++; /* the spec's loader has found it */
-	const struct kgb_tensor_view *rows = &c->args[k].view;
-	bool whole = arg->fill == KGB_FILL_INT || arg->fill == KGB_FILL_DISTINCT;
-	if (arg->is_absent || arg->view.dtype != KGB_DTYPE_INT64 || !whole || arg->lo < 0 ||
-	    !kgb_tensor_view_is_contiguous(&arg->view) || arg->view.offset != 0)
-		return fail_case(x, "into: expected contiguous int64 numbers, int or distinct");
-	if (c->args[k].is_absent || rows->ndim != 2 || !kgb_tensor_view_is_contiguous(rows) ||
-	    rows->offset != 0 || arg->hi >= (double)rows->sizes[0])
-		return fail_case(x, "into: '%s' has not so many rows", arg->param->into);
-	arg->behind = k;
-	return 0;
-}
-
-static int expand_read(struct expander *x, struct kgb_case *c, size_t i)
-{
-	const char *text = NULL;
-	struct kgb_err why = KGB_ERR_INIT;
-
-	x->param = c->args[i].param;
-	if (resolve_text(x, x->param->read, "all", &text) < 0)
-		return -1;
-	if (kgb_str_eq(text, "all"))
-		return 0;
-	return kgb_read_parse(c, i, text, &why) < 0 ? fail_case(x, "read: %s", why.msg) : 0;
-}
-
-static int expand_case(struct expander *x)
-{
-	struct kgb_cases *cases = x->cases;
 	enum kgb_mode mode = mode_of(x->line);
 
 	if (cases->n == KGB_MAX_CASES)
 		return kgb_yaml_fail(&x->spec->doc, x->interface->node, x->err,
 				     "%s has more than %d cases", x->spec->name, KGB_MAX_CASES);
-	if (cases->n == x->capacity) {
-		x->capacity = x->capacity ? 2 * x->capacity : 64;
-		cases->items = kgb_xreallocarray(cases->items, x->capacity, sizeof(*cases->items));
-	}
-	struct kgb_case *c = &cases->items[cases->n];
-	*c = (struct kgb_case){
-		.name = kgb_arena_printf(&cases->arena, "%s/%s/%s/%s", x->interface->entry,
-					 kgb_dtype_name(x->dtype), x->line->id,
-					 kgb_mode_name(mode)),
-		.interface = x->interface,
-		.line = x->line,
-		.dtype = x->dtype,
-		.mode = mode,
-		.n_args = x->interface->n_params,
-	};
-	for (size_t i = 0; i < c->n_args; i++) {
-		x->param = c->args[i].param = &x->interface->params[i];
-		if (expand_arg(x, &c->args[i]) < 0)
-			return -1;
-	}
-	for (size_t i = 0; i < c->n_args; i++) {
-		if (c->args[i].param->into && check_into(x, c, i) < 0)
-			return -1;
-		if (c->args[i].param->read && !c->args[i].is_absent && expand_read(x, c, i) < 0)
-			return -1;
-	}
-	cases->n++;
-	return 0;
+	KGB_VEC_ADD(cases,
+		    (struct kgb_case){
+			    .name = kgb_arena_printf(&cases->arena, "%s/%s/%s/%s",
+						     x->interface->entry, kgb_dtype_name(x->dtype),
+						     x->line->id, kgb_mode_name(mode)),
+			    .interface = x->interface,
+			    .line = x->line,
+			    .dtype = x->dtype,
+			    .mode = mode,
+		    });
+	return kgb_case_args_expand(x, &cases->items[cases->n - 1]);
 }
 
-static int expand_line(struct expander *x)
+static int expand_line(struct kgb_case_expander *x, struct kgb_cases *cases)
 {
 	const char **dtypes = x->line->dtypes ? x->line->dtypes : x->spec->dtypes;
 	size_t n = x->line->dtypes ? x->line->n_dtypes : x->spec->n_dtypes;
 
 	for (size_t i = 0; i < n; i++) {
-		if (kgb_dtype_parse(dtypes[i], &x->dtype, x->err) < 0 || expand_case(x) < 0)
+		if (kgb_dtype_parse(dtypes[i], &x->dtype, x->err) < 0 || expand_case(x, cases) < 0)
 			return -1;
 	}
 	return 0;
@@ -581,16 +54,16 @@ static const struct kgb_case_set *find_set(const struct kgb_spec *spec, const ch
 	for (size_t i = 0; i < spec->n_case_sets; i++)
 		if (kgb_str_eq(spec->case_sets[i].name, name))
 			return &spec->case_sets[i];
-	KGB_UNREACHABLE(); /* the spec's loader has read every set that is named */
+	KGB_UNREACHABLE(); /* the spec's loader read every named set */
 }
 
-static int expand_interface(struct expander *x)
+static int expand_interface(struct kgb_case_expander *x, struct kgb_cases *cases)
 {
 	for (size_t s = 0; s < x->interface->n_case_sets; s++) {
 		x->set = find_set(x->spec, x->interface->case_sets[s]);
 		for (size_t i = 0; i < x->set->n_cases; i++) {
 			x->line = &x->set->cases[i];
-			if (expand_line(x) < 0)
+			if (expand_line(x, cases) < 0)
 				return -1;
 		}
 	}
@@ -637,10 +110,9 @@ static int check_names(const struct kgb_spec *spec, const struct kgb_cases *case
 	return 0;
 }
 
-/* The order among each kind stays. */
+/* Both groups keep their order. */
 static void benchmarks_last(struct kgb_cases *cases)
 {
-	KGB_AUTO(free)
 	struct kgb_case *sorted = kgb_xcalloc(cases->n + 1, sizeof(*sorted));
 	size_t n = 0, n_all = cases->n;
 
@@ -652,19 +124,19 @@ static void benchmarks_last(struct kgb_cases *cases)
 			cases->n = n;
 	}
 	cases->n_benchmarks = n_all - cases->n;
-	if (n_all > 0)
-		memcpy(cases->items, sorted, n_all * sizeof(*sorted));
+	kgb_free(cases->items);
+	cases->items = sorted;
 }
 
 int kgb_cases_expand(const struct kgb_spec *spec, struct kgb_cases *out, struct kgb_err *err)
 {
 	struct kgb_cases cases = {.arena = KGB_ARENA_INIT};
-	struct expander x = {.spec = spec, .cases = &cases, .err = err};
+	struct kgb_case_expander x = {.spec = spec, .arena = &cases.arena, .err = err};
 	int rc = 0;
 
 	for (size_t i = 0; i < spec->n_interfaces && rc == 0; i++) {
 		x.interface = &spec->interfaces[i];
-		rc = expand_interface(&x);
+		rc = expand_interface(&x, &cases);
 	}
 	if (rc < 0 || check_names(spec, &cases, err) < 0) {
 		kgb_cases_release(&cases);
@@ -682,197 +154,11 @@ void kgb_cases_release(struct kgb_cases *cases)
 	*cases = (struct kgb_cases){.arena = KGB_ARENA_INIT};
 }
 
-/* ---- for readers ---- */
-
-/* As Python would print it: the shortest digits that read back equal, and always visibly a float.
- */
-static void describe_float(double number, struct kgb_buf *out)
-{
-	char digits[40];
-	for (int precision = 1; precision <= 17; precision++) {
-		double back = 0;
-		snprintf(digits, sizeof(digits), "%.*g", precision, number);
-		if (kgb_parse_double(digits, &back, NULL) == 0 && back == number)
-			break;
-	}
-	kgb_buf_adds(out, digits);
-	if (!strpbrk(digits, ".en"))
-		kgb_buf_adds(out, ".0");
-}
-
-void kgb_value_describe(const struct kgb_value *value, struct kgb_buf *out)
-{
-	switch (value->kind) {
-	case KGB_VALUE_NONE:
-		kgb_buf_adds(out, "None");
-		break;
-	case KGB_VALUE_BOOL:
-		kgb_buf_adds(out, value->boolean ? "True" : "False");
-		break;
-	case KGB_VALUE_INT:
-		kgb_buf_addf(out, "%lld", (long long)value->integer);
-		break;
-	case KGB_VALUE_FLOAT:
-		describe_float(value->number, out);
-		break;
-	case KGB_VALUE_COMPLEX:
-		kgb_buf_adds(out, "complex(");
-		describe_float(value->number, out);
-		kgb_buf_adds(out, ", ");
-		describe_float(value->imaginary, out);
-		kgb_buf_addc(out, ')');
-		break;
-	case KGB_VALUE_INTS:
-		kgb_buf_addc(out, '[');
-		for (size_t i = 0; i < value->n_ints; i++)
-			kgb_buf_addf(out, "%s%lld", i ? ", " : "", (long long)value->ints[i]);
-		kgb_buf_addc(out, ']');
-		break;
-	case KGB_VALUE_DTYPE:
-		kgb_buf_addf(out, "torch.%s", kgb_dtype_name(value->dtype));
-		break;
-	case KGB_VALUE_DEVICE:
-		kgb_buf_adds(out, "<the device>");
-		break;
-	case KGB_VALUE_STR:
-		kgb_buf_addf(out, "'%s'", value->str);
-		break;
-	}
-}
-
-static void describe_tensor(const struct kgb_case *c, const struct kgb_arg *arg,
-			    struct kgb_buf *out)
-{
-	const struct kgb_arg *rows = arg->param->into ? &c->args[arg->behind] : NULL;
-	const bool is_changed = (rows ? rows : arg)->param->result >= 0;
-
-	if (arg->is_absent)
-		kgb_buf_adds(out, "None");
-	else
-		kgb_tensor_view_describe(&arg->view, out);
-	if (rows) {
-		kgb_buf_adds(out, " (addresses of rows of ");
-		kgb_tensor_view_describe(&rows->view, out);
-		kgb_buf_adds(out, is_changed ? ", in place)" : ")");
-	} else if (is_changed) {
-		kgb_buf_adds(out, " (in place)");
-	}
-}
-
-static void describe_arg(const struct kgb_case *c, const struct kgb_arg *arg, struct kgb_buf *out)
-{
-	switch (arg->param->kind) {
-	case KGB_PARAM_TENSOR:
-		describe_tensor(c, arg, out);
-		break;
-	case KGB_PARAM_OUT:
-		kgb_buf_addf(out, "<%s output buffer>", arg->layout);
-		break;
-	case KGB_PARAM_VALUE:
-		kgb_value_describe(&arg->value, out);
-		break;
-	}
-}
-
-/* Tensors of one list from args[*i] on, without those that are absent; *i becomes the last one's
- * number. */
-static void describe_list(const struct kgb_case *c, size_t *i, struct kgb_buf *out)
-{
-	const char *list = c->args[*i].param->list;
-	const char *between = "";
-
-	kgb_buf_addc(out, '[');
-	for (size_t k = *i; k < c->n_args && kgb_str_eq(c->args[k].param->list, list); k++) {
-		*i = k;
-		if (c->args[k].is_absent)
-			continue;
-		kgb_buf_adds(out, between);
-		describe_arg(c, &c->args[k], out);
-		between = ", ";
-	}
-	kgb_buf_addc(out, ']');
-}
-
-/* As a caller sees it: lists are one argument, and memory behind addresses is none. */
-void kgb_case_describe(const struct kgb_case *c, struct kgb_buf *out)
-{
-	const char *between = "";
-
-	for (size_t i = 0; i < c->n_args; i++) {
-		const struct kgb_param *param = c->args[i].param;
-		if (param->is_behind)
-			continue;
-		kgb_buf_addf(out, "%s%s=", between, param->list ? param->list : param->name);
-		if (param->list)
-			describe_list(c, &i, out);
-		else
-			describe_arg(c, &c->args[i], out);
-		between = ", ";
-	}
-}
-
-/* ---- what is timed ---- */
-
-static const char *fill_name(enum kgb_fill_kind kind)
-{
-	for (size_t i = 0; i < KGB_ARRAY_LEN(fill_forms); i++)
-		if (fill_forms[i].kind == kind)
-			return fill_forms[i].name;
-	KGB_UNREACHABLE();
-}
-
-static void identify_tensor(const struct kgb_arg *arg, struct kgb_buf *out)
-{
-	const struct kgb_tensor_view *view = &arg->view;
-	const struct kgb_read *read = &arg->read;
-
-	kgb_buf_addf(out, " %s %s(%.17g,%.17g) at %lld", kgb_dtype_name(view->dtype),
-		     fill_name(arg->fill), arg->lo, arg->hi, (long long)view->offset);
-	for (int k = 0; k < view->ndim; k++)
-		kgb_buf_addf(out, " %lld:%lld", (long long)view->sizes[k],
-			     (long long)view->strides[k]);
-	if (read->shape != KGB_READ_ALL)
-		kgb_buf_addf(out, " read %d %s", (int)read->shape, arg->param->read);
-	if (arg->param->into)
-		kgb_buf_addf(out, " into %s", arg->param->into);
-}
-
-static void identify_arg(const struct kgb_arg *arg, struct kgb_buf *out)
-{
-	kgb_buf_addf(out, "%s %d", arg->param->name, (int)arg->param->kind);
-	if (arg->is_absent)
-		kgb_buf_adds(out, " absent");
-	else if (arg->param->kind == KGB_PARAM_TENSOR)
-		identify_tensor(arg, out);
-	else if (arg->param->kind == KGB_PARAM_OUT)
-		kgb_buf_addf(out, " %s", arg->layout);
-	else
-		kgb_value_describe(&arg->value, out);
-	kgb_buf_addc(out, '\n');
-}
-
 void kgb_cases_hash_benchmarks(const struct kgb_cases *cases, char out[KGB_SHA256_HEX_LEN])
 {
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
 
-	for (size_t i = cases->n; i < cases->n + cases->n_benchmarks; i++) {
-		const struct kgb_case *c = &cases->items[i];
-		const struct kgb_interface *interface = c->interface;
-		kgb_buf_addf(&text, "%s: %d %s %s\n", c->name, (int)interface->baseline,
-			     interface->baseline_target, interface->baseline_sha256);
-		for (size_t k = 0; k < c->n_args; k++)
-			identify_arg(&c->args[k], &text);
-	}
+	for (size_t i = cases->n; i < cases->n + cases->n_benchmarks; i++)
+		kgb_case_identify(&cases->items[i], &text);
 	kgb_sha256_hex(text.ptr, text.len, out);
-}
-
-/* ---- */
-
-int64_t kgb_case_elements(const struct kgb_case *c)
-{
-	int64_t n = 0;
-	for (size_t i = 0; i < c->n_args; i++)
-		if (c->args[i].param->kind == KGB_PARAM_TENSOR)
-			n += kgb_tensor_view_numel(&c->args[i].view);
-	return n;
 }

@@ -36,7 +36,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "verify/cases/cases.h"
+#include "verify/spec/spec.h"
+#include "verify/tensor/tensor_view.h"
 
 struct kgb_compare {
 	bool ok;

@@ -5,7 +5,7 @@
 #ifndef KGB_VERIFY_CASES_FILL_H
 #define KGB_VERIFY_CASES_FILL_H
 
-#include "verify/cases/cases.h"
+#include "verify/cases/case.h"
 #include "verify/tensor/rng.h"
 
 /** Fill the elements of arg->view inside `storage` (storage_elements * size bytes) by its fill rule
@@ -21,6 +21,8 @@ void kgb_fill(const struct kgb_arg *arg, enum kgb_mode mode, struct kgb_rng *rng
  * range. */
 bool kgb_fill_follows_mode(const struct kgb_arg *arg);
 
+/** Is the fill made as a whole by kgb_fill_structured? */
+bool kgb_fill_is_structured(enum kgb_fill_kind fill);
 /** Fills that make a structure rather than draw each element for itself. Called by kgb_fill; the
  * elements outside of the view are left alone. */
 void kgb_fill_structured(const struct kgb_arg *arg, struct kgb_rng *rng, void *storage);

@@ -5,7 +5,6 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "verify/cases/cases.h"
 
 /* ---- as it is written ---- */
 
@@ -305,14 +304,6 @@ static void fill_arg(const struct kgb_case *c, size_t i, void *const *storages, 
 		if (!is_read(&w, e))
 			memset((char *)storages[i] + (size_t)(arg->view.offset + e) * size, byte,
 			       size);
-}
-
-bool kgb_case_has_unread(const struct kgb_case *c)
-{
-	for (size_t i = 0; i < c->n_args; i++)
-		if (c->args[i].read.shape != KGB_READ_ALL)
-			return true;
-	return false;
 }
 
 static bool goes_by_numbers(const struct kgb_read *read)

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/parallel.h"
 #include "base/str.h"
+#include "verify/cases/read_mask.h"
 
 enum { STORAGE_ALIGN = 64, VARIANT_STREAMS = 100000 };
 

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "base/str.h"
+#include "verify/cases/read_mask.h"
 #include "verify/lane/candidate_call.h"
 #include "verify/lint/lint_parts.h"
 

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT */
+#include "verify/cases/case.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+const char *kgb_mode_name(enum kgb_mode mode)
+{
+	static const char *const names[] = {"standard", "outlier", "special", "benchmark"};
+	KGB_ASSERT((size_t)mode < KGB_ARRAY_LEN(names));
+	return names[mode];
+}
+
+/* ---- for readers ---- */
+
+/* As Python would print it: the shortest digits that read back equal, and always visibly a float.
+ */
+static void describe_float(double number, struct kgb_buf *out)
+{
+	char digits[40];
+	for (int precision = 1; precision <= 17; precision++) {
+		double back = 0;
+		snprintf(digits, sizeof(digits), "%.*g", precision, number);
+		if (kgb_parse_double(digits, &back, NULL) == 0 && back == number)
+			break;
+	}
+	kgb_buf_adds(out, digits);
+	if (!strpbrk(digits, ".en"))
+		kgb_buf_adds(out, ".0");
+}
+
+void kgb_value_describe(const struct kgb_value *value, struct kgb_buf *out)
+{
+	switch (value->kind) {
+	case KGB_VALUE_NONE:
+		kgb_buf_adds(out, "None");
+		break;
+	case KGB_VALUE_BOOL:
+		kgb_buf_adds(out, value->boolean ? "True" : "False");
+		break;
+	case KGB_VALUE_INT:
+		kgb_buf_addf(out, "%lld", (long long)value->integer);
+		break;
+	case KGB_VALUE_FLOAT:
+		describe_float(value->number, out);
+		break;
+	case KGB_VALUE_COMPLEX:
+		kgb_buf_adds(out, "complex(");
+		describe_float(value->number, out);
+		kgb_buf_adds(out, ", ");
+		describe_float(value->imaginary, out);
+		kgb_buf_addc(out, ')');
+		break;
+	case KGB_VALUE_INTS:
+		kgb_buf_addc(out, '[');
+		for (size_t i = 0; i < value->n_ints; i++)
+			kgb_buf_addf(out, "%s%lld", i ? ", " : "", (long long)value->ints[i]);
+		kgb_buf_addc(out, ']');
+		break;
+	case KGB_VALUE_DTYPE:
+		kgb_buf_addf(out, "torch.%s", kgb_dtype_name(value->dtype));
+		break;
+	case KGB_VALUE_DEVICE:
+		kgb_buf_adds(out, "<the device>");
+		break;
+	case KGB_VALUE_STR:
+		kgb_buf_addf(out, "'%s'", value->str);
+		break;
+	}
+}
+
+static void describe_tensor(const struct kgb_case *c, const struct kgb_arg *arg,
+			    struct kgb_buf *out)
+{
+	const struct kgb_arg *rows = arg->param->into ? &c->args[arg->behind] : NULL;
+	const bool is_changed = (rows ? rows : arg)->param->result >= 0;
+
+	if (arg->is_absent)
+		kgb_buf_adds(out, "None");
+	else
+		kgb_tensor_view_describe(&arg->view, out);
+	if (rows) {
+		kgb_buf_adds(out, " (addresses of rows of ");
+		kgb_tensor_view_describe(&rows->view, out);
+		kgb_buf_adds(out, is_changed ? ", in place)" : ")");
+	} else if (is_changed) {
+		kgb_buf_adds(out, " (in place)");
+	}
+}
+
+static void describe_arg(const struct kgb_case *c, const struct kgb_arg *arg, struct kgb_buf *out)
+{
+	switch (arg->param->kind) {
+	case KGB_PARAM_TENSOR:
+		describe_tensor(c, arg, out);
+		break;
+	case KGB_PARAM_OUT:
+		kgb_buf_addf(out, "<%s output buffer>", arg->layout);
+		break;
+	case KGB_PARAM_VALUE:
+		kgb_value_describe(&arg->value, out);
+		break;
+	}
+}
+
+/* Tensors of one list from args[*i] on, without those that are absent; *i becomes the last one's
+ * number. */
+static void describe_list(const struct kgb_case *c, size_t *i, struct kgb_buf *out)
+{
+	const char *list = c->args[*i].param->list;
+	const char *between = "";
+
+	kgb_buf_addc(out, '[');
+	for (size_t k = *i; k < c->n_args && kgb_str_eq(c->args[k].param->list, list); k++) {
+		*i = k;
+		if (c->args[k].is_absent)
+			continue;
+		kgb_buf_adds(out, between);
+		describe_arg(c, &c->args[k], out);
+		between = ", ";
+	}
+	kgb_buf_addc(out, ']');
+}
+
+/* From the caller's view: a list is one argument; memory behind addresses is not an argument. */
+void kgb_case_describe(const struct kgb_case *c, struct kgb_buf *out)
+{
+	const char *between = "";
+
+	for (size_t i = 0; i < c->n_args; i++) {
+		const struct kgb_param *param = c->args[i].param;
+		if (param->is_behind)
+			continue;
+		kgb_buf_addf(out, "%s%s=", between, param->list ? param->list : param->name);
+		if (param->list)
+			describe_list(c, &i, out);
+		else
+			describe_arg(c, &c->args[i], out);
+		between = ", ";
+	}
+}
+
+/* ---- for the hash of benchmarks ---- */
+
+/* The hash of a benchmark contains these names: do not change one. */
+static const char *const fill_names[] = {
+	[KGB_FILL_NORMAL] = "normal",     [KGB_FILL_POSITIVE] = "positive",
+	[KGB_FILL_UNIFORM] = "uniform",   [KGB_FILL_INT] = "int",
+	[KGB_FILL_BOOL] = "bool",         [KGB_FILL_ONES] = "ones",
+	[KGB_FILL_NAN] = "nan",           [KGB_FILL_SIGNS] = "signs",
+	[KGB_FILL_TRIANGLE] = "triangle", [KGB_FILL_DISTINCT] = "distinct",
+	[KGB_FILL_SLOTS] = "slots",       [KGB_FILL_CHOICE] = "choice",
+	[KGB_FILL_SORTED] = "sorted",     [KGB_FILL_SORTED_DOWN] = "sorted_down",
+	[KGB_FILL_OFFSETS] = "offsets",   [KGB_FILL_STEPS] = "steps",
+	[KGB_FILL_BLOCKS] = "blocks",     [KGB_FILL_PAIRS] = "pairs",
+	[KGB_FILL_OWNERS] = "owners",
+};
+
+static void identify_tensor(const struct kgb_arg *arg, struct kgb_buf *out)
+{
+	const struct kgb_tensor_view *view = &arg->view;
+	const struct kgb_read *read = &arg->read;
+
+	kgb_buf_addf(out, " %s %s(%.17g,%.17g) at %lld", kgb_dtype_name(view->dtype),
+		     fill_names[arg->fill], arg->lo, arg->hi, (long long)view->offset);
+	for (int k = 0; k < view->ndim; k++)
+		kgb_buf_addf(out, " %lld:%lld", (long long)view->sizes[k],
+			     (long long)view->strides[k]);
+	if (read->shape != KGB_READ_ALL)
+		kgb_buf_addf(out, " read %d %s", (int)read->shape, arg->param->read);
+	if (arg->param->into)
+		kgb_buf_addf(out, " into %s", arg->param->into);
+}
+
+static void identify_arg(const struct kgb_arg *arg, struct kgb_buf *out)
+{
+	kgb_buf_addf(out, "%s %d", arg->param->name, (int)arg->param->kind);
+	if (arg->is_absent)
+		kgb_buf_adds(out, " absent");
+	else if (arg->param->kind == KGB_PARAM_TENSOR)
+		identify_tensor(arg, out);
+	else if (arg->param->kind == KGB_PARAM_OUT)
+		kgb_buf_addf(out, " %s", arg->layout);
+	else
+		kgb_value_describe(&arg->value, out);
+	kgb_buf_addc(out, '\n');
+}
+
+void kgb_case_identify(const struct kgb_case *c, struct kgb_buf *out)
+{
+	kgb_buf_addf(out, "%s: %d %s %s\n", c->name, (int)c->interface->baseline,
+		     c->interface->baseline_target, c->interface->baseline_sha256);
+	for (size_t i = 0; i < c->n_args; i++)
+		identify_arg(&c->args[i], out);
+}
+
+/* ---- for the rest of the room ---- */
+
+int kgb_split_args(const char *text, struct kgb_strv *out)
+{
+	size_t len = strlen(text);
+
+	if (len < 2 || text[0] != '(' || text[len - 1] != ')')
+		return -1;
+	KGB_AUTO(free) char *inside = kgb_xstrndup(text + 1, len - 2);
+	kgb_strv_split(out, inside, ',');
+	return 0;
+}
+
+int64_t kgb_case_elements(const struct kgb_case *c)
+{
+	int64_t n = 0;
+	for (size_t i = 0; i < c->n_args; i++)
+		if (c->args[i].param->kind == KGB_PARAM_TENSOR)
+			n += kgb_tensor_view_numel(&c->args[i].view);
+	return n;
+}
+
+bool kgb_case_has_unread(const struct kgb_case *c)
+{
+	for (size_t i = 0; i < c->n_args; i++)
+		if (c->args[i].read.shape != KGB_READ_ALL)
+			return true;
+	return false;
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * One concrete case: an interface with the shapes, strides and literal values of its arguments, but
+ * without data (fill.h generates data anew for each verification).
+ */
+#ifndef KGB_VERIFY_CASES_CASE_H
+#define KGB_VERIFY_CASES_CASE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/str.h"
+#include "verify/spec/spec.h"
+#include "verify/tensor/tensor_view.h"
+
+enum kgb_value_kind {
+	KGB_VALUE_NONE,
+	KGB_VALUE_BOOL,
+	KGB_VALUE_INT,
+	KGB_VALUE_FLOAT,
+	KGB_VALUE_COMPLEX,
+	KGB_VALUE_INTS,
+	KGB_VALUE_DTYPE,
+	KGB_VALUE_DEVICE, /* the device of the verification */
+	KGB_VALUE_STR
+};
+struct kgb_value {
+	enum kgb_value_kind kind;
+	bool boolean;
+	int64_t integer;
+	double number; /* FLOAT; of COMPLEX the real part */
+	double imaginary;
+	const int64_t *ints; /* arena */
+	size_t n_ints;
+	enum kgb_dtype dtype;
+	const char *str;
+};
+
+/** Append a value as Python reads it: "0.5", "100.0", "complex(0.5, -1.0)", "None", "[0, 1]",
+ * "torch.float16". */
+void kgb_value_describe(const struct kgb_value *value, struct kgb_buf *out);
+
+enum kgb_fill_kind {
+	KGB_FILL_NORMAL,
+	KGB_FILL_POSITIVE,
+	KGB_FILL_UNIFORM,
+	KGB_FILL_INT,
+	KGB_FILL_BOOL,
+	KGB_FILL_ONES,
+	KGB_FILL_NAN,
+	KGB_FILL_SIGNS, /* -1, -0, 0 or 1 */
+	KGB_FILL_TRIANGLE, /* matrices with columns of lo elements whose triangles can be solved */
+	/* structured (fill_structured.c) */
+	KGB_FILL_DISTINCT, /* no number of lo .. hi twice */
+	KGB_FILL_SLOTS, /* the same, but about every eighth is -1 */
+	KGB_FILL_CHOICE, /* no number twice along the last dimension */
+	KGB_FILL_SORTED, /* the same, ascending */
+	KGB_FILL_SORTED_DOWN, /* the same, descending */
+	KGB_FILL_OFFSETS, /* ascending from 0 to hi, some of them equal */
+	KGB_FILL_STEPS, /* element i is i / lo */
+	KGB_FILL_BLOCKS, /* of lo random bytes, each begins with a float16 that is a number */
+	KGB_FILL_PAIRS, /* fields of 4 bits, each of two numbers 0 .. 3 that ascend */
+	KGB_FILL_OWNERS, /* of the offsets in another argument */
+};
+
+enum kgb_mode { KGB_MODE_STANDARD, KGB_MODE_OUTLIER, KGB_MODE_SPECIAL, KGB_MODE_BENCHMARK };
+const char *kgb_mode_name(enum kgb_mode mode);
+
+/** The elements of a tensor that a call may read (read_mask.h). */
+enum kgb_read_shape {
+	KGB_READ_ALL,
+	/* in the memory that the last dimension is, by columns: */
+	KGB_READ_MATRIX,
+	KGB_READ_LOWER, /* of n rows and columns, the diagonal with it */
+	KGB_READ_UPPER,
+	KGB_READ_LOWER_BAND, /* `rows` diagonals of it: row 0 holds the main one */
+	KGB_READ_UPPER_BAND, /* the last row holds the main one */
+	/* by the data of other arguments: */
+	KGB_READ_NAMED, /* items of dimension 0: those whose numbers are there */
+	KGB_READ_PAGES, /* the tokens that sequences have, of a cache in blocks */
+	KGB_READ_ENTRIES, /* of a table of blocks: those that sequences have */
+};
+struct kgb_read {
+	enum kgb_read_shape shape;
+	bool is_unit; /* triangles and bands: the diagonal is not read */
+	int64_t rows, columns, ld;
+	int64_t stride; /* of a batch of matrices; 0: there is one */
+	size_t table; /* NAMED: number of the argument with the numbers; PAGES: of the one with the
+			 blocks of each sequence */
+	bool has_mask; /* NAMED: only numbers count that are marked in `mask` */
+	size_t mask;
+	size_t lens; /* PAGES, ENTRIES: number of the one with the lengths of the sequences */
+	int64_t dim; /* PAGES: dimension of the places in a block */
+	int64_t block; /* ENTRIES: places in a block */
+};
+
+struct kgb_arg {
+	const struct kgb_param *param; /* borrowed from the spec */
+	struct kgb_tensor_view view; /* TENSOR; zero for OUT: the reference defines its sizes */
+	bool is_absent; /* TENSOR: its shape is null; None is passed, and `view` has no elements */
+	const char *layout; /* TENSOR, OUT: layout name */
+	enum kgb_fill_kind fill; /* TENSOR; already fitted to the dtype: integers are never NORMAL,
+				    POSITIVE or UNIFORM */
+	double lo, hi; /* UNIFORM, INT and structured ones */
+	size_t behind; /* TENSOR with param->into: number of the argument with the rows */
+	size_t sibling; /* OWNERS: number of the argument with the offsets, an earlier one */
+	bool bounded; /* no mode leaves the spec's range (indices, probabilities, masks) */
+	struct kgb_read read; /* TENSOR */
+	struct kgb_value value; /* VALUE */
+};
+
+struct kgb_case {
+	const char *name; /* "add_Tensor/float32/tail_1000/standard" */
+	const struct kgb_interface *interface;
+	const struct kgb_case_vars *line; /* borrowed from the spec */
+	enum kgb_dtype dtype;
+	enum kgb_mode mode;
+	struct kgb_arg args[KGB_MAX_ARGS];
+	size_t n_args;
+};
+
+/** Append the arguments, as "self=float32[1000], other=float32[1000], alpha=0.5, out=<contiguous
+ * output buffer>". */
+void kgb_case_describe(const struct kgb_case *c, struct kgb_buf *out);
+/** Append the parts of "(a,b,c)", as specs write arguments. Returns -1 for any other form. */
+int kgb_split_args(const char *text, struct kgb_strv *out);
+/** Append what a benchmark's time depends on: its sizes, strides, fills and values. Two cases with
+ * the same text take the same time. */
+void kgb_case_identify(const struct kgb_case *c, struct kgb_buf *out);
+/** Elements of all input tensors: a rough measure of the case's cost. */
+int64_t kgb_case_elements(const struct kgb_case *c);
+/** Does an argument have parts that a call must not read? */
+bool kgb_case_has_unread(const struct kgb_case *c);
+
+#endif
