@@ -108,7 +108,7 @@ const struct kgb_image_proof *kgb_provenance_of(const struct kgb_provenance *pro
  * behaviour, else the image. Nothing then runs from bytes that only look right. */
 struct kgb_image kgb_provenance_code(const struct kgb_provenance *provenance,
 				     const struct kgb_image *image);
-/** `of` of struct kgb_owners; payload is a struct kgb_provenance. */
+/** `find` of struct kgb_owners; payload is a struct kgb_provenance. */
 enum kgb_owner kgb_provenance_owner(const struct kgb_image *image, const char *kernel,
 				    const void *payload);
 

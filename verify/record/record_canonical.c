@@ -5,18 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-void kgb_window_finding_set(struct kgb_window_finding *finding, size_t op, const char *fmt, ...)
-{
-	va_list ap;
-
-	if (finding->text[0] != '\0')
-		return;
-	finding->op = op;
-	va_start(ap, fmt);
-	vsnprintf(finding->text, sizeof(finding->text), fmt, ap);
-	va_end(ap);
-}
-
 const char *kgb_op_title(const struct kgb_op *op, char out[KGB_OP_TITLE])
 {
 	if (op->kind == KGB_OP_LAUNCH)
@@ -98,27 +86,27 @@ static const char *block_fault(const struct kgb_block *block)
 	return block->address < KGB_GPU_PAGE ? "lies at the bottom of all addresses" : NULL;
 }
 
-static void find_regions(struct kgb_canonical *outline)
+static void find_regions(struct kgb_canonical *canonical)
 {
-	const struct kgb_window *window = outline->capture->window;
+	const struct kgb_window *window = canonical->capture->window;
 	struct kgb_region *last = NULL;
 
-	outline->regions =
-		kgb_arena_array(&outline->arena, window->n_blocks, sizeof(*outline->regions));
+	canonical->regions =
+		kgb_arena_array(&canonical->arena, window->n_blocks, sizeof(*canonical->regions));
 	for (size_t i = 0; i < window->n_blocks; i++) {
 		const struct kgb_block *block = &window->blocks[i];
 		if (block->bytes == 0)
 			continue;
 		const char *fault = block_fault(block);
 		if (fault) {
-			kgb_window_finding_set(&outline->fault, KGB_NO_OP,
-					       "a block of %" PRIu64 " bytes at 0x%" PRIx64 " %s",
-					       block->bytes, block->address, fault);
+			kgb_call_finding_set(&canonical->fault, KGB_NO_OP,
+					     "a block of %" PRIu64 " bytes at 0x%" PRIx64 " %s",
+					     block->bytes, block->address, fault);
 			continue;
 		}
 		const uint64_t end = block->address + block->bytes;
 		if (!last || block->address >= last->end) {
-			last = &outline->regions[outline->n_regions++];
+			last = &canonical->regions[canonical->n_regions++];
 			last->start = block->address;
 			last->end = end;
 		} else if (end > last->end) {
@@ -129,75 +117,77 @@ static void find_regions(struct kgb_canonical *outline)
 	}
 }
 
-/* The region with the greatest start that is not above `address`, NULL. */
-static const struct kgb_region *region_below(const struct kgb_canonical *outline, uint64_t address)
+/* The region with the greatest start that is not above `address`, or NULL. */
+static const struct kgb_region *region_below(const struct kgb_canonical *canonical,
+					     uint64_t address)
 {
-	size_t low = 0, high = outline->n_regions;
+	size_t low = 0, high = canonical->n_regions;
 
 	while (low < high) {
 		const size_t middle = low + (high - low) / 2;
-		if (outline->regions[middle].start <= address)
+		if (canonical->regions[middle].start <= address)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return low > 0 ? &outline->regions[low - 1] : NULL;
+	return low > 0 ? &canonical->regions[low - 1] : NULL;
 }
 
-static bool in_arena(const struct kgb_canonical *outline, uint64_t address)
+static bool in_arena(const struct kgb_canonical *canonical, uint64_t address)
 {
 	return address >= KGB_ARENA_ADDRESS &&
-	       address - KGB_ARENA_ADDRESS < outline->capture->arena_bytes;
+	       address - KGB_ARENA_ADDRESS < canonical->capture->arena_bytes;
 }
 
-static struct kgb_spot locate_in_arena(const struct kgb_recorded_call *capture, uint64_t at)
+static struct kgb_location locate_in_arena(const struct kgb_recorded_call *capture, uint64_t at)
 {
-	struct kgb_spot spot = {.kind = KGB_SPOT_NONE};
+	struct kgb_location location = {.kind = KGB_LOCATION_NONE};
 
 	for (size_t i = 0; i < capture->n_places; i++) {
 		const uint64_t start = capture->places[i].offset;
-		if (start > at || (spot.kind != KGB_SPOT_NONE && at - start > spot.offset))
+		if (start > at ||
+		    (location.kind != KGB_LOCATION_NONE && at - start > location.offset))
 			continue;
-		spot = (struct kgb_spot){KGB_SPOT_PLACE, i, at - start};
+		location = (struct kgb_location){KGB_LOCATION_ARGUMENT, i, at - start};
 	}
-	return spot;
+	return location;
 }
 
-struct kgb_spot kgb_canonical_locate(const struct kgb_canonical *outline, uint64_t address)
+struct kgb_location kgb_canonical_locate(const struct kgb_canonical *canonical, uint64_t address)
 {
-	if (in_arena(outline, address))
-		return locate_in_arena(outline->capture, address - KGB_ARENA_ADDRESS);
-	const struct kgb_region *region = region_below(outline, address);
+	if (in_arena(canonical, address))
+		return locate_in_arena(canonical->capture, address - KGB_ARENA_ADDRESS);
+	const struct kgb_region *region = region_below(canonical, address);
 	if (!region || address > region->end)
-		return (struct kgb_spot){.kind = KGB_SPOT_NONE};
-	return (struct kgb_spot){KGB_SPOT_REGION, (size_t)(region - outline->regions),
-				 address - region->start};
+		return (struct kgb_location){.kind = KGB_LOCATION_NONE};
+	return (struct kgb_location){KGB_LOCATION_REGION, (size_t)(region - canonical->regions),
+				     address - region->start};
 }
 
-bool kgb_canonical_holds(const struct kgb_canonical *outline, uint64_t address, uint64_t bytes)
+bool kgb_canonical_holds(const struct kgb_canonical *canonical, uint64_t address, uint64_t bytes)
 {
-	if (in_arena(outline, address))
-		return bytes <= outline->capture->arena_bytes - (address - KGB_ARENA_ADDRESS);
-	const struct kgb_region *region = region_below(outline, address);
+	if (in_arena(canonical, address))
+		return bytes <= canonical->capture->arena_bytes - (address - KGB_ARENA_ADDRESS);
+	const struct kgb_region *region = region_below(canonical, address);
 	return region && address < region->end && bytes <= region->end - address &&
-	       (!region->foreign || outline->capture->foreign_ok);
+	       (!region->foreign || canonical->capture->foreign_ok);
 }
 
-const char *kgb_canonical_word(const struct kgb_canonical *outline, uint64_t word,
+const char *kgb_canonical_word(const struct kgb_canonical *canonical, uint64_t word,
 			       char out[KGB_WORD_TEXT])
 {
-	const struct kgb_spot spot = kgb_canonical_locate(outline, word);
+	const struct kgb_location location = kgb_canonical_locate(canonical, word);
 
-	switch (spot.kind) {
-	case KGB_SPOT_PLACE:
+	switch (location.kind) {
+	case KGB_LOCATION_ARGUMENT:
 		snprintf(out, KGB_WORD_TEXT, "%.48s+%" PRIu64,
-			 outline->capture->places[spot.index].name, spot.offset);
+			 canonical->capture->places[location.index].name, location.offset);
 		return out;
-	case KGB_SPOT_REGION:
+	case KGB_LOCATION_REGION:
 		snprintf(out, KGB_WORD_TEXT, "block %zu+%" PRIu64,
-			 outline->regions[spot.index].number, spot.offset);
+			 canonical->regions[location.index].number, location.offset);
 		return out;
-	case KGB_SPOT_NONE:
+	case KGB_LOCATION_NONE:
 		snprintf(out, KGB_WORD_TEXT, "0x%" PRIx64, word);
 		return out;
 	}
@@ -206,13 +196,13 @@ const char *kgb_canonical_word(const struct kgb_canonical *outline, uint64_t wor
 
 static void use_word(uint64_t word, void *payload)
 {
-	struct kgb_canonical *outline = payload;
-	const struct kgb_spot spot = kgb_canonical_locate(outline, word);
+	struct kgb_canonical *canonical = payload;
+	const struct kgb_location location = kgb_canonical_locate(canonical, word);
 
-	if (spot.kind != KGB_SPOT_REGION || outline->regions[spot.index].used)
+	if (location.kind != KGB_LOCATION_REGION || canonical->regions[location.index].used)
 		return;
-	outline->regions[spot.index].used = true;
-	outline->regions[spot.index].number = outline->n_used++;
+	canonical->regions[location.index].used = true;
+	canonical->regions[location.index].number = canonical->n_used++;
 }
 
 /* --- ops --- */
@@ -231,9 +221,9 @@ static int compare_uses(const void *pa, const void *pb)
 	return a->op < b->op ? -1 : a->op > b->op;
 }
 
-/* For every op of the window that waits for an event: the op that recorded it last before, and the
- * other way round the record itself; KGB_NO_OP for waits for nothing of this window and records
- * that nobody waits for. The driver uses numbers of events again, so they mean nothing else. */
+/* For every op that waits for an event: the number of the op that last recorded it. For every such
+ * record op: its own number. KGB_NO_OP for a wait without a record in this window and for a record
+ * without a wait. The driver reuses event numbers, so they mean nothing else. */
 static size_t *pair_events(struct kgb_arena *arena, const struct kgb_window *window)
 {
 	size_t *partner = kgb_arena_array(arena, window->n_ops, sizeof(*partner));
@@ -286,19 +276,19 @@ static bool is_empty(const struct kgb_op *op)
 	KGB_UNREACHABLE();
 }
 
-static uint32_t number_stream(struct kgb_canonical *outline, uint64_t stream, size_t op)
+static uint32_t number_stream(struct kgb_canonical *canonical, uint64_t stream, size_t op)
 {
-	for (size_t i = 0; i < outline->n_streams; i++) {
-		if (outline->streams[i] == stream)
+	for (size_t i = 0; i < canonical->n_streams; i++) {
+		if (canonical->streams[i] == stream)
 			return (uint32_t)i;
 	}
-	if (outline->n_streams == KGB_CANONICAL_STREAMS_MAX) {
-		kgb_window_finding_set(&outline->fault, op, "op %zu uses one more than %d streams",
-				       op, KGB_CANONICAL_STREAMS_MAX);
+	if (canonical->n_streams == KGB_CANONICAL_STREAMS_MAX) {
+		kgb_call_finding_set(&canonical->fault, op, "op %zu uses one more than %d streams",
+				     op, KGB_CANONICAL_STREAMS_MAX);
 		return KGB_CANONICAL_STREAMS_MAX;
 	}
-	outline->streams[outline->n_streams] = stream;
-	return (uint32_t)outline->n_streams++;
+	canonical->streams[canonical->n_streams] = stream;
+	return (uint32_t)canonical->n_streams++;
 }
 
 static enum kgb_owner ask_owner(const struct kgb_record *record, const struct kgb_op *op,
@@ -306,30 +296,30 @@ static enum kgb_owner ask_owner(const struct kgb_record *record, const struct kg
 {
 	if (op->kind != KGB_OP_LAUNCH || !owners)
 		return KGB_OWNER_UNKNOWN;
-	return owners->of(kgb_record_image(record, op->launch.image), op->launch.kernel,
-			  owners->payload);
+	return owners->find(kgb_record_image(record, op->launch.image), op->launch.kernel,
+			    owners->payload);
 }
 
-static void keep_ops(struct kgb_canonical *outline, const struct kgb_owners *owners)
+static void keep_ops(struct kgb_canonical *canonical, const struct kgb_owners *owners)
 {
-	const struct kgb_window *window = outline->capture->window;
-	const size_t *partner = pair_events(&outline->arena, window);
-	uint32_t *events = kgb_arena_array(&outline->arena, window->n_ops, sizeof(*events));
+	const struct kgb_window *window = canonical->capture->window;
+	const size_t *partner = pair_events(&canonical->arena, window);
+	uint32_t *events = kgb_arena_array(&canonical->arena, window->n_ops, sizeof(*events));
 	uint32_t n_events = 0;
 
-	outline->ops = kgb_arena_array(&outline->arena, window->n_ops, sizeof(*outline->ops));
+	canonical->ops = kgb_arena_array(&canonical->arena, window->n_ops, sizeof(*canonical->ops));
 	for (size_t i = 0; i < window->n_ops; i++) {
 		const struct kgb_op *op = &window->ops[i];
 		const bool is_record = op->kind == KGB_OP_EVENT_RECORD;
 		const bool is_event = is_record || op->kind == KGB_OP_EVENT_WAIT;
 		if (is_empty(op) || (is_event && partner[i] == KGB_NO_OP))
 			continue;
-		struct kgb_canonical_op *kept = &outline->ops[outline->n_ops++];
+		struct kgb_canonical_op *kept = &canonical->ops[canonical->n_ops++];
 		*kept = (struct kgb_canonical_op){
 			.op = op,
 			.source = i,
-			.stream = number_stream(outline, op->stream, i),
-			.owner = ask_owner(outline->capture->record, op, owners),
+			.stream = number_stream(canonical, op->stream, i),
+			.owner = ask_owner(canonical->capture->record, op, owners),
 		};
 		if (is_record)
 			events[i] = n_events++;
@@ -338,11 +328,11 @@ static void keep_ops(struct kgb_canonical *outline, const struct kgb_owners *own
 	}
 }
 
-/* Work on one stream, then the host waits, then work on another one: the wait is all that orders
- * them, and a replay has no waits. */
-static void find_host_ordering(struct kgb_canonical *outline)
+/* Refuse work on one stream, a wait of the host, then work on another stream: only the wait orders
+ * the two, and a replay has no waits. */
+static void find_host_ordering(struct kgb_canonical *canonical)
 {
-	const struct kgb_window *window = outline->capture->window;
+	const struct kgb_window *window = canonical->capture->window;
 	size_t next = 0;
 	uint32_t seen = 0, before_wait = 0; /* sets of streams */
 
@@ -350,16 +340,16 @@ static void find_host_ordering(struct kgb_canonical *outline)
 	for (size_t i = 0; i < window->n_ops; i++) {
 		if (window->ops[i].kind == KGB_OP_SYNC)
 			before_wait = seen;
-		if (next == outline->n_ops || outline->ops[next].source != i)
+		if (next == canonical->n_ops || canonical->ops[next].source != i)
 			continue;
-		const uint32_t stream = outline->ops[next++].stream;
+		const uint32_t stream = canonical->ops[next++].stream;
 		if (stream == KGB_CANONICAL_STREAMS_MAX)
 			return;
 		seen |= UINT32_C(1) << stream;
 		if ((before_wait & ~(UINT32_C(1) << stream)) == 0)
 			continue;
-		kgb_window_finding_set(
-			&outline->fault, i,
+		kgb_call_finding_set(
+			&canonical->fault, i,
 			"op %zu (%s) and work on another stream are ordered by the host's "
 			"waiting: use events between streams",
 			i, kgb_op_kind_name(window->ops[i].kind));
@@ -367,32 +357,32 @@ static void find_host_ordering(struct kgb_canonical *outline)
 	}
 }
 
-void kgb_canonical_init(struct kgb_canonical *outline, const struct kgb_recorded_call *capture,
+void kgb_canonical_init(struct kgb_canonical *canonical, const struct kgb_recorded_call *capture,
 			const struct kgb_owners *owners)
 {
-	*outline = (struct kgb_canonical){
+	*canonical = (struct kgb_canonical){
 		.capture = capture,
 		.arena = KGB_ARENA_INIT,
 		.fault.op = KGB_NO_OP,
 	};
 	KGB_ASSERT(capture->arena_bytes <= KGB_ARENA_BYTES_MAX);
-	find_regions(outline);
-	keep_ops(outline, owners);
-	find_host_ordering(outline);
-	for (size_t i = 0; i < outline->n_ops; i++)
-		kgb_op_visit_words(outline->ops[i].op, use_word, outline);
+	find_regions(canonical);
+	keep_ops(canonical, owners);
+	find_host_ordering(canonical);
+	for (size_t i = 0; i < canonical->n_ops; i++)
+		kgb_op_visit_words(canonical->ops[i].op, use_word, canonical);
 }
 
-void kgb_canonical_release(struct kgb_canonical *outline)
+void kgb_canonical_release(struct kgb_canonical *canonical)
 {
-	kgb_arena_release(&outline->arena);
-	*outline = (struct kgb_canonical){.arena = KGB_ARENA_INIT};
+	kgb_arena_release(&canonical->arena);
+	*canonical = (struct kgb_canonical){.arena = KGB_ARENA_INIT};
 }
 
-void kgb_canonical_image_hash(const struct kgb_canonical *outline, uint32_t id,
+void kgb_canonical_image_hash(const struct kgb_canonical *canonical, uint32_t id,
 			      char out[KGB_SHA256_HEX_LEN])
 {
-	const struct kgb_image *image = kgb_record_image(outline->capture->record, id);
+	const struct kgb_image *image = kgb_record_image(canonical->capture->record, id);
 
 	KGB_ASSERT(image);
 	kgb_image_sha256(image, out);

@@ -15,9 +15,9 @@ struct images {
 	uint32_t n;
 };
 
-static struct images number_images(struct kgb_arena *arena, const struct kgb_canonical *outline)
+static struct images number_images(struct kgb_arena *arena, const struct kgb_canonical *canonical)
 {
-	const struct kgb_record *record = outline->capture->record;
+	const struct kgb_record *record = canonical->capture->record;
 	struct images images = {
 		.ids = kgb_arena_array(arena, record->n_images, sizeof(*images.ids)),
 		.indices = kgb_arena_array(arena, record->n_images, sizeof(*images.indices)),
@@ -25,8 +25,8 @@ static struct images number_images(struct kgb_arena *arena, const struct kgb_can
 
 	for (size_t i = 0; i < record->n_images; i++)
 		images.ids[i] = NO_IMAGE;
-	for (size_t i = 0; i < outline->n_ops; i++) {
-		const struct kgb_op *op = outline->ops[i].op;
+	for (size_t i = 0; i < canonical->n_ops; i++) {
+		const struct kgb_op *op = canonical->ops[i].op;
 		if (op->kind != KGB_OP_LAUNCH)
 			continue;
 		const size_t index =
@@ -48,14 +48,11 @@ static void put_images(const struct kgb_record *record, const struct images *ima
 	}
 }
 
-static void put_blocks(const struct kgb_canonical *outline, enum kgb_replay_plan_blocks blocks,
-		       struct kgb_replay_plan *plan)
+static void put_blocks(const struct kgb_canonical *canonical, struct kgb_replay_plan *plan)
 {
-	plan->blocks = kgb_arena_array(&plan->arena, outline->n_regions, sizeof(*plan->blocks));
-	for (size_t i = 0; i < outline->n_regions; i++) {
-		const struct kgb_region *region = &outline->regions[i];
-		if (blocks == KGB_REPLAY_PLAN_NAMED && !region->used)
-			continue;
+	plan->blocks = kgb_arena_array(&plan->arena, canonical->n_regions, sizeof(*plan->blocks));
+	for (size_t i = 0; i < canonical->n_regions; i++) {
+		const struct kgb_region *region = &canonical->regions[i];
 		const struct kgb_block block = {
 			.address = region->start,
 			.bytes = region->end - region->start,
@@ -69,11 +66,11 @@ static void put_blocks(const struct kgb_canonical *outline, enum kgb_replay_plan
 	}
 }
 
-/* The op as kgb-exec gets it: numbers of ours, nothing that means nothing. */
-static struct kgb_op plan_op(const struct kgb_canonical *outline,
+/* The op as kgb-exec gets it: canonical numbers, unused fields cleared. */
+static struct kgb_op plan_op(const struct kgb_canonical *canonical,
 			     const struct kgb_canonical_op *kept, const struct images *images)
 {
-	const struct kgb_record *record = outline->capture->record;
+	const struct kgb_record *record = canonical->capture->record;
 	struct kgb_op op = *kept->op;
 
 	op.stream = kept->stream;
@@ -84,23 +81,23 @@ static struct kgb_op plan_op(const struct kgb_canonical *outline,
 	if (op.kind != KGB_OP_LAUNCH)
 		return op;
 
-	struct kgb_window_finding finding = {.op = kept->source};
+	struct kgb_call_finding finding = {.op = kept->source};
 	size_t n_attrs = 0;
 	op.launch.image = images->ids[kgb_record_image(record, op.launch.image) - record->images];
 	const int rc = kgb_launch_attrs(&kept->op->launch, op.launch.attrs, &n_attrs, &finding);
-	KGB_ASSERT(rc == 0); /* kgb_canonical_check has asked */
+	KGB_ASSERT(rc == 0); /* kgb_canonical_check checked them */
 	op.launch.n_attrs = (uint32_t)n_attrs;
 	return op;
 }
 
-static void put_ops(const struct kgb_canonical *outline, const struct images *images,
+static void put_ops(const struct kgb_canonical *canonical, const struct images *images,
 		    struct kgb_replay_plan *plan)
 {
-	plan->n_ops = outline->n_ops;
+	plan->n_ops = canonical->n_ops;
 	plan->ops = kgb_arena_array(&plan->arena, plan->n_ops, sizeof(*plan->ops));
-	for (size_t i = 0; i < outline->n_ops; i++) {
-		const struct kgb_canonical_op *kept = &outline->ops[i];
-		const struct kgb_op op = plan_op(outline, kept, images);
+	for (size_t i = 0; i < canonical->n_ops; i++) {
+		const struct kgb_canonical_op *kept = &canonical->ops[i];
+		const struct kgb_op op = plan_op(canonical, kept, images);
 		kgb_record_put_op(&plan->record, &op);
 		plan->ops[i] = (struct kgb_replay_plan_op){
 			.kind = op.kind, .writes = kgb_exec_op_writes(&op), .source = kept->source};
@@ -111,20 +108,20 @@ static void put_ops(const struct kgb_canonical *outline, const struct images *im
 	}
 }
 
-static int make(const struct kgb_canonical *outline, enum kgb_replay_plan_blocks blocks,
-		struct kgb_replay_plan *plan, struct kgb_err *err)
+static int make(const struct kgb_canonical *canonical, struct kgb_replay_plan *plan,
+		struct kgb_err *err)
 {
-	struct kgb_window_finding finding = {.op = KGB_NO_OP};
+	struct kgb_call_finding finding = {.op = KGB_NO_OP};
 
-	if (!kgb_canonical_check(outline, &finding) ||
-	    !kgb_canonical_check_downloads(outline, &finding))
+	if (!kgb_canonical_check(canonical, &finding) ||
+	    !kgb_canonical_check_downloads(canonical, &finding))
 		return kgb_fail(err, KGB_ERR_INVALID, "%.390s", finding.text);
-	const struct images images = number_images(&plan->arena, outline);
+	const struct images images = number_images(&plan->arena, canonical);
 	kgb_record_put_header(&plan->record);
-	put_images(outline->capture->record, &images, &plan->record);
+	put_images(canonical->capture->record, &images, &plan->record);
 	kgb_record_put_window_begin(&plan->record, 0);
-	put_blocks(outline, blocks, plan);
-	put_ops(outline, &images, plan);
+	put_blocks(canonical, plan);
+	put_ops(canonical, &images, plan);
 	kgb_record_put_window_end(&plan->record);
 	if (plan->record.overflowed)
 		return kgb_fail(err, KGB_ERR_LIMIT, "the plan of a call is over %u bytes",
@@ -133,18 +130,17 @@ static int make(const struct kgb_canonical *outline, enum kgb_replay_plan_blocks
 }
 
 int kgb_replay_plan_make(const struct kgb_recorded_call *capture, const struct kgb_owners *owners,
-			 enum kgb_replay_plan_blocks blocks, struct kgb_replay_plan *out,
-			 struct kgb_err *err)
+			 struct kgb_replay_plan *out, struct kgb_err *err)
 {
 	struct kgb_replay_plan plan = {
 		.arena = KGB_ARENA_INIT,
 		.record = KGB_BUF_INIT(KGB_RECORD_BYTES_MAX),
 	};
-	struct kgb_canonical outline;
+	struct kgb_canonical canonical;
 
-	kgb_canonical_init(&outline, capture, owners);
-	const int rc = make(&outline, blocks, &plan, err);
-	kgb_canonical_release(&outline);
+	kgb_canonical_init(&canonical, capture, owners);
+	const int rc = make(&canonical, &plan, err);
+	kgb_canonical_release(&canonical);
 	if (rc < 0) {
 		kgb_replay_plan_release(&plan);
 		return -1;
@@ -193,13 +189,4 @@ bool kgb_replay_plan_is_candidate(const struct kgb_replay_plan *plan, size_t num
 {
 	return number < plan->n_ops && plan->ops[number].kind == KGB_OP_LAUNCH &&
 	       plan->ops[number].owner == KGB_OWNER_TRITON;
-}
-
-size_t kgb_replay_plan_n_candidate(const struct kgb_replay_plan *plan)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < plan->n_ops; i++)
-		n += kgb_replay_plan_is_candidate(plan, i) ? 1 : 0;
-	return n;
 }

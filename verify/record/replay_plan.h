@@ -12,15 +12,7 @@
 #include "verify/protocol/exec_protocol.h"
 #include "verify/record/call_classify.h"
 
-enum kgb_replay_plan_blocks {
-	/* Memory that a parameter, an upload or an op names. Enough unless a kernel finds addresses
-	 * in memory that was written before the call; a replay faults then. Less memory means less
-	 * to poison before each run. */
-	KGB_REPLAY_PLAN_NAMED,
-	KGB_REPLAY_PLAN_ALL, /* all that was alive during the call */
-};
-
-/** One op of the plan; kgb-exec can be told to leave it out by its number. */
+/** One op of the plan. A request to kgb-exec may leave it out by its number. */
 struct kgb_replay_plan_op {
 	enum kgb_op_kind kind;
 	bool writes; /* memory of the device */
@@ -34,30 +26,28 @@ struct kgb_replay_plan {
 	struct kgb_buf record; /* the bytes for kgb-exec */
 	struct kgb_replay_plan_op *ops;
 	size_t n_ops;
-	struct kgb_exec_range *blocks; /* that must be mapped beside the arena */
+	struct kgb_exec_range *blocks; /* to map beside the arena */
 	size_t n_blocks;
 	uint64_t block_bytes; /* of them all, less slack */
 };
 
-/** Make a plan. INVALID with the sentence of kgb_window_check when the call cannot be replayed;
- * LIMIT when the record grows too large. Whose code it is, is told and not judged. Pair with
+/** Make a plan. INVALID with a finding's sentence when the call cannot be replayed; LIMIT when the
+ * record grows too large. The plan names the owner of each launch and does not judge it. All memory
+ * that was alive during the call is in the plan: kernels may find addresses in memory. Pair with
  * kgb_replay_plan_release. */
 KGB_MUST_CHECK int kgb_replay_plan_make(const struct kgb_recorded_call *capture,
 					const struct kgb_owners *owners,
-					enum kgb_replay_plan_blocks blocks,
 					struct kgb_replay_plan *out, struct kgb_err *err);
 void kgb_replay_plan_release(struct kgb_replay_plan *plan);
 
-/** The first `n_ops` ops of a plan, without the candidate's launches if so wanted, as a plan of
- * their own: appends its bytes for kgb-exec. */
+/** Append to `record` the bytes of a plan that holds the first `n_ops` ops of this plan, without
+ * the candidate's launches when `with_kernels` is false. */
 KGB_MUST_CHECK int kgb_replay_plan_part(const struct kgb_replay_plan *plan, size_t n_ops,
 					bool with_kernels, struct kgb_buf *record,
 					struct kgb_err *err);
 
-/** Is op `number` a launch of the candidate's own kernel? Those are what ablation leaves out, one
- * at a time. */
+/** Is op `number` a launch of the candidate's own kernel? Ablation leaves these out one at a time.
+ */
 bool kgb_replay_plan_is_candidate(const struct kgb_replay_plan *plan, size_t number);
-/** How many there are. */
-size_t kgb_replay_plan_n_candidate(const struct kgb_replay_plan *plan);
 
 #endif

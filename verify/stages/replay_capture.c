@@ -42,28 +42,30 @@ static size_t places_of(const struct kgb_case_data *data, const struct kgb_candi
 }
 
 /* The sentence, and what is known of the image without a proof. */
-static const char *reason_of(struct kgb_judge *judge, const struct kgb_windows *windows,
+static const char *reason_of(struct kgb_judge *judge,
+			     const struct kgb_classification *classification,
 			     const struct kgb_record *record)
 {
 	const char *about = NULL;
 
-	if (windows->replay == KGB_REPLAY_LIBRARY || windows->replay == KGB_REPLAY_UNDECIDED)
+	if (classification->replay == KGB_REPLAY_LIBRARY ||
+	    classification->replay == KGB_REPLAY_UNDECIDED)
 		about = kgb_provenance_reason(judge->replay->provenance, record,
-					      windows->replay == KGB_REPLAY_LIBRARY
+					      classification->replay == KGB_REPLAY_LIBRARY
 						      ? KGB_PROOF_NONE
 						      : KGB_PROOF_UNDECIDED);
-	return say(judge, "%s%s%s", windows->reason.text, about ? "; " : "", about ? about : "");
+	return say(judge, "%s%s%s", classification->reason.text, about ? "; " : "",
+		   about ? about : "");
 }
 
 /* 0 when a plan may be made. */
-static int judge_class(struct kgb_judge *judge, const struct kgb_windows *windows,
+static int judge_class(struct kgb_judge *judge, const struct kgb_classification *classification,
 		       const struct kgb_record *record, struct kgb_failure *failure)
 {
-	const char *reason = reason_of(judge, windows, record);
+	const char *reason = reason_of(judge, classification, record);
 
-	switch (windows->replay) {
+	switch (classification->replay) {
 	case KGB_REPLAY_REPLAYABLE:
-	case KGB_REPLAY_PROLOGUE:
 		return 0;
 	case KGB_REPLAY_LIBRARY:
 		return kgb_judge_refuse(
@@ -86,9 +88,7 @@ static int judge_class(struct kgb_judge *judge, const struct kgb_windows *window
 		return kgb_judge_refuse(
 			failure, "verify.varying_parameters", reason,
 			"Two calls with arguments of the same shapes must launch the same work.");
-	case KGB_REPLAY_TIMEOUT:
 	case KGB_REPLAY_UNSUPPORTED:
-	case KGB_N_REPLAY_CLASSES:
 		break;
 	}
 	return kgb_judge_refuse(
@@ -129,7 +129,7 @@ static int find_ranges(struct kgb_judge *judge, const struct kgb_case_data *data
 				say(judge, "result %zu lies in memory that torch did not allocate",
 				    i),
 				"Allocate results with torch.empty or torch.empty_like.");
-		if (!kgb_window_made(window, rcase->ranges[i].address, rcase->ranges[i].bytes))
+		if (!kgb_window_allocated(window, rcase->ranges[i].address, rcase->ranges[i].bytes))
 			return kgb_judge_refuse(
 				failure, "verify.alias",
 				say(judge,
@@ -144,15 +144,15 @@ static int find_ranges(struct kgb_judge *judge, const struct kgb_case_data *data
 
 static int load_plans(struct kgb_judge *judge,
 		      const struct kgb_recorded_call captures[KGB_REPLAY_CALLS],
-		      const struct kgb_windows *windows, const struct kgb_owners *owners,
-		      struct kgb_replay_case *out, struct kgb_failure *failure, struct kgb_err *err)
+		      const struct kgb_classification *classification,
+		      const struct kgb_owners *owners, struct kgb_replay_case *out,
+		      struct kgb_failure *failure, struct kgb_err *err)
 {
 	struct kgb_exec_client *exec = &judge->replay->replayer->exec;
 	struct kgb_err why = KGB_ERR_INIT;
 
 	KGB_MEASURE(judge, KGB_PHASE_PLAN);
-	if (kgb_replay_plan_make(&captures[KGB_REPLAY_CALLS - 1], owners, KGB_REPLAY_PLAN_ALL,
-				 &out->plan, &why) < 0)
+	if (kgb_replay_plan_make(&captures[KGB_REPLAY_CALLS - 1], owners, &out->plan, &why) < 0)
 		return kgb_judge_refuse(failure, "verify.not_replayable", say(judge, "%s", why.msg),
 					NULL);
 	if (kgb_replay_start_exec(judge, err) < 0)
@@ -162,9 +162,9 @@ static int load_plans(struct kgb_judge *judge,
 		outcome = kgb_exec_client_plan(exec, 0, out->plan.record.ptr, out->plan.record.len,
 					       PLAN_MS, err);
 	/* A candidate may rest on what its first call leaves (a zeroed counter, a table). */
-	if (outcome == KGB_EXEC_DONE && windows->older_memory && windows->prologue_ok &&
-	    kgb_replay_plan_make(&captures[0], owners, KGB_REPLAY_PLAN_ALL, &out->prologue, &why) ==
-		    0) {
+	if (outcome == KGB_EXEC_DONE && classification->older_memory &&
+	    classification->prologue_ok &&
+	    kgb_replay_plan_make(&captures[0], owners, &out->prologue, &why) == 0) {
 		outcome = kgb_exec_client_plan(exec, 1, out->prologue.record.ptr,
 					       out->prologue.record.len, PLAN_MS, err);
 		out->has_prologue = outcome == KGB_EXEC_DONE;
@@ -193,10 +193,10 @@ int kgb_replay_make(struct kgb_judge *judge, struct kgb_recorded *recorded,
 {
 	struct kgb_arena_place places[KGB_REPLAY_CALLS][KGB_MAX_ARGS];
 	struct kgb_recorded_call captures[KGB_REPLAY_CALLS];
-	struct kgb_windows windows;
+	struct kgb_classification classification;
 	struct kgb_record *record = &recorded->record;
 	const struct kgb_triton_claims no_claims = KGB_CLAIMS_INIT;
-	const struct kgb_owners owners = {.of = kgb_provenance_owner,
+	const struct kgb_owners owners = {.find = kgb_provenance_owner,
 					  .payload = judge->replay->provenance};
 
 	*out = (struct kgb_replay_case){.call = recorded->calls[KGB_REPLAY_CALLS - 1]};
@@ -219,15 +219,16 @@ int kgb_replay_make(struct kgb_judge *judge, struct kgb_recorded *recorded,
 	if (kgb_provenance_prove(judge->replay->provenance, record, &no_claims, err) < 0)
 		return -1;
 	use_own_code(judge, record);
-	kgb_windows_classify(captures, KGB_REPLAY_CALLS, &owners, recorded->needs_kernel, &windows);
-	out->replay = windows.replay;
-	out->upload_bytes = windows.upload_bytes;
-	int rc = judge_class(judge, &windows, record, failure);
+	kgb_calls_classify(captures, KGB_REPLAY_CALLS, &owners, recorded->needs_kernel,
+			   &classification);
+	out->replay = classification.replay;
+	out->upload_bytes = classification.upload_bytes;
+	int rc = judge_class(judge, &classification, record, failure);
 	if (rc == 0)
 		rc = find_ranges(judge, &recorded->data[0], captures[KGB_REPLAY_CALLS - 1].window,
 				 out, failure);
 	if (rc == 0)
-		rc = load_plans(judge, captures, &windows, &owners, out, failure, err);
+		rc = load_plans(judge, captures, &classification, &owners, out, failure, err);
 	if (rc == 0)
 		count_launches(judge, &out->plan);
 	return rc;
@@ -287,7 +288,7 @@ static int plan_baseline(struct kgb_judge *judge, const struct kgb_case_data *da
 	KGB_AUTO(buf) struct kgb_buf bytes = KGB_BUF_INIT(0);
 	struct kgb_arena_place places[KGB_MAX_ARGS];
 	struct kgb_record record = {0};
-	const struct kgb_owners owners = {.of = owner_of_baseline};
+	const struct kgb_owners owners = {.find = owner_of_baseline};
 
 	if (kgb_replay_copy(judge->replay->record_fd, KGB_REPLAY_RECORD_BYTES, &bytes, err) < 0 ||
 	    kgb_record_parse(bytes.ptr, bytes.len, &record, err) < 0)
@@ -300,9 +301,8 @@ static int plan_baseline(struct kgb_judge *judge, const struct kgb_case_data *da
 		.arena_bytes = judge->baseline_memory.arena_bytes,
 		.foreign_ok = true,
 	};
-	int rc = capture.window
-			 ? kgb_replay_plan_make(&capture, &owners, KGB_REPLAY_PLAN_ALL, out, err)
-			 : kgb_fail(err, KGB_ERR_FAILED, "the baseline's call is missing");
+	int rc = capture.window ? kgb_replay_plan_make(&capture, &owners, out, err)
+				: kgb_fail(err, KGB_ERR_FAILED, "the baseline's call is missing");
 	kgb_record_release(&record);
 	return rc < 0 ? kgb_ctx(err, "baseline of case '%s'", data->kase->name) : 0;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Recorded calls for the tests of windows.c and plan.c: written as the trace library writes them,
- * and parsed.
+ * Recorded calls for the tests of verify/record: written as the trace library writes them, and
+ * parsed.
  */
-#ifndef KGB_TESTS_UNIT_VERIFY_WINDOWS_SUPPORT_H
-#define KGB_TESTS_UNIT_VERIFY_WINDOWS_SUPPORT_H
+#ifndef KGB_TESTS_UNIT_VERIFY_RECORDED_CALLS_H
+#define KGB_TESTS_UNIT_VERIFY_RECORDED_CALLS_H
 
 #include "tests/unit/base/support.h"
-#include "verify/record/call_classify.h"
+#include "verify/record/record_canonical.h"
 
 #define ARENA KGB_ARENA_ADDRESS
 #define POOL KGB_POOL_ADDRESS
@@ -49,7 +49,7 @@ static inline enum kgb_owner owner_of(const struct kgb_image *image, const char 
 		return KGB_OWNER_UNKNOWN;
 	}
 }
-static const struct kgb_owners test_owners = {.of = owner_of};
+static const struct kgb_owners test_owners = {.find = owner_of};
 
 /** Begin window `number`. Image ids start at `first_id`, so that they can differ between calls. */
 static inline void call_begin(struct call *call, uint32_t number, uint32_t first_id)

@@ -1,6 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* Which recorded calls may be replayed at all: windows_check.c and the memory part of outline.c. */
-#include "tests/unit/verify/windows_support.h"
+/* Which recorded calls may be replayed at all: record_check.c and the memory of record_canonical.c.
+ */
+#include "tests/unit/verify/recorded_calls.h"
+
+/* What the judge checks before it makes a plan. */
+static bool check_call(const struct kgb_recorded_call *call, struct kgb_call_finding *finding)
+{
+	struct kgb_canonical canonical;
+
+	kgb_canonical_init(&canonical, call, &test_owners);
+	const bool good = kgb_canonical_check(&canonical, finding) &&
+			  kgb_canonical_check_downloads(&canonical, finding);
+	kgb_canonical_release(&canonical);
+	return good;
+}
 
 static const struct kgb_op good_launch = {
 	.kind = KGB_OP_LAUNCH,
@@ -137,11 +150,11 @@ static void test_only_what_can_be_replayed_passes(void **state)
 	(void)state;
 	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
 		struct call call;
-		struct kgb_window_finding finding = {.op = KGB_NO_OP};
+		struct kgb_call_finding finding = {.op = KGB_NO_OP};
 		call_begin(&call, 2, 0);
 		add_block(&call, POOL, 64);
 		add_op(&call, &cases[i].op);
-		const bool good = kgb_window_check(call_end(&call, 0), &finding);
+		const bool good = check_call(call_end(&call, 0), &finding);
 		if (good != !cases[i].text)
 			fail_msg("case %zu: '%s', not '%s'", i, finding.text,
 				 cases[i].text ? cases[i].text : "");
@@ -187,10 +200,10 @@ static void test_blocks_that_cannot_be_mapped_are_refused(void **state)
 	(void)state;
 	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
 		struct call call;
-		struct kgb_window_finding finding = {.op = 7};
+		struct kgb_call_finding finding = {.op = 7};
 		call_begin(&call, 2, 0);
 		kgb_record_put_block(&call.bytes, &cases[i].block);
-		const bool good = kgb_window_check(call_end(&call, 0), &finding);
+		const bool good = check_call(call_end(&call, 0), &finding);
 		if (good != !cases[i].text)
 			fail_msg("case %zu: '%s'", i, finding.text);
 		if (!good) {
@@ -204,7 +217,7 @@ static void test_blocks_that_cannot_be_mapped_are_refused(void **state)
 static void test_blocks_that_overlap_are_one_memory(void **state)
 {
 	struct call call;
-	struct kgb_window_finding finding = {0};
+	struct kgb_call_finding finding = {0};
 
 	(void)state;
 	call_begin(&call, 2, 0);
@@ -214,14 +227,14 @@ static void test_blocks_that_overlap_are_one_memory(void **state)
 	add_block(&call, POOL + 16, 8); /* inside */
 	add_block(&call, POOL + 128, 32); /* beside it */
 	add_memset(&call, POOL, 128);
-	assert_true(kgb_window_check(call_end(&call, 0), &finding));
+	assert_true(check_call(call_end(&call, 0), &finding));
 	call_release(&call);
 
 	call_begin(&call, 2, 0);
 	add_block(&call, POOL, 128);
 	add_block(&call, POOL + 128, 32);
 	add_memset(&call, POOL, 129);
-	assert_false(kgb_window_check(call_end(&call, 0), &finding));
+	assert_false(check_call(call_end(&call, 0), &finding));
 	call_release(&call);
 }
 
@@ -233,13 +246,13 @@ static void test_memory_of_the_candidates_own_needs_leave(void **state)
 	(void)state;
 	for (int leave = 0; leave < 2; leave++) {
 		struct call call;
-		struct kgb_window_finding finding = {0};
+		struct kgb_call_finding finding = {0};
 		call_begin(&call, 2, 0);
 		kgb_record_put_block(&call.bytes, &block);
 		add_memset(&call, block.address, 16);
 		call_end(&call, 0);
 		call.capture.foreign_ok = leave != 0;
-		assert_int_equal(kgb_window_check(&call.capture, &finding), leave != 0);
+		assert_int_equal(check_call(&call.capture, &finding), leave != 0);
 		call_release(&call);
 	}
 }
@@ -258,7 +271,7 @@ static void test_order_that_only_the_host_keeps_is_refused(void **state)
 	(void)state;
 	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
 		struct call call;
-		struct kgb_window_finding finding = {0};
+		struct kgb_call_finding finding = {0};
 		call_begin(&call, 2, 0);
 		for (const char *c = cases[i].ops; *c; c++) {
 			struct kgb_op op = good_launch;
@@ -268,7 +281,7 @@ static void test_order_that_only_the_host_keeps_is_refused(void **state)
 				op.stream = (uint64_t)*c;
 			add_op(&call, &op);
 		}
-		if (kgb_window_check(call_end(&call, 0), &finding) != cases[i].good)
+		if (check_call(call_end(&call, 0), &finding) != cases[i].good)
 			fail_msg("%s: '%s'", cases[i].ops, finding.text);
 		if (!cases[i].good)
 			assert_contains(finding.text, "ordered by the host's waiting");
@@ -281,14 +294,14 @@ static void test_streams_are_limited(void **state)
 	(void)state;
 	for (uint64_t n = 32; n <= 33; n++) {
 		struct call call;
-		struct kgb_window_finding finding = {0};
+		struct kgb_call_finding finding = {0};
 		call_begin(&call, 2, 0);
 		for (uint64_t i = 0; i < n; i++) {
 			struct kgb_op op = good_launch;
 			op.stream = i * 1000;
 			add_op(&call, &op);
 		}
-		assert_int_equal(kgb_window_check(call_end(&call, 0), &finding), n == 32);
+		assert_int_equal(check_call(call_end(&call, 0), &finding), n == 32);
 		if (n == 33)
 			assert_string_equal(finding.text, "op 32 uses one more than 32 streams");
 		call_release(&call);

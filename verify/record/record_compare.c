@@ -11,14 +11,13 @@ struct pair {
 	size_t *b_of_a; /* region of b that region of a stands for, KGB_NO_OP: none yet */
 	size_t *a_of_b;
 	bool binding; /* regions that stand for none yet may be given to each other */
-	struct kgb_window_finding *scalar, *work; /* the first difference of each kind */
+	struct kgb_call_finding *scalar, *work; /* the first difference of each kind */
 	size_t op; /* number in b's window of the op that is compared */
 	char title[KGB_OP_TITLE];
 };
 
 KGB_PRINTF(3, 4)
-static void differ(const struct pair *pair, struct kgb_window_finding *finding, const char *fmt,
-		   ...)
+static void differ(const struct pair *pair, struct kgb_call_finding *finding, const char *fmt, ...)
 {
 	char text[320];
 	va_list ap;
@@ -26,7 +25,7 @@ static void differ(const struct pair *pair, struct kgb_window_finding *finding, 
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	kgb_window_finding_set(finding, pair->op, "op %zu (%s): %s", pair->op, pair->title, text);
+	kgb_call_finding_set(finding, pair->op, "op %zu (%s): %s", pair->op, pair->title, text);
 }
 
 /* "%s in window 2, %s in window 3" */
@@ -58,15 +57,15 @@ static enum word_match match_words(const struct pair *pair, uint64_t a, uint64_t
 {
 	if (a == b)
 		return WORD_SAME;
-	const struct kgb_spot at_a = kgb_canonical_locate(pair->a, a);
-	const struct kgb_spot at_b = kgb_canonical_locate(pair->b, b);
-	if (at_a.kind == KGB_SPOT_NONE && at_b.kind == KGB_SPOT_NONE)
+	const struct kgb_location at_a = kgb_canonical_locate(pair->a, a);
+	const struct kgb_location at_b = kgb_canonical_locate(pair->b, b);
+	if (at_a.kind == KGB_LOCATION_NONE && at_b.kind == KGB_LOCATION_NONE)
 		return WORD_NUMBERS;
-	if (at_a.kind == KGB_SPOT_NONE || at_b.kind == KGB_SPOT_NONE)
+	if (at_a.kind == KGB_LOCATION_NONE || at_b.kind == KGB_LOCATION_NONE)
 		return WORD_MIXED;
 	if (at_a.kind != at_b.kind || at_a.offset != at_b.offset)
 		return WORD_ADDRESSES;
-	if (at_a.kind == KGB_SPOT_PLACE)
+	if (at_a.kind == KGB_LOCATION_ARGUMENT)
 		return at_a.index == at_b.index ? WORD_SAME : WORD_ADDRESSES;
 	size_t *b_of_a = &pair->b_of_a[at_a.index], *a_of_b = &pair->a_of_b[at_b.index];
 	if (*b_of_a == KGB_NO_OP && *a_of_b == KGB_NO_OP) {
@@ -143,9 +142,9 @@ static void compare_packed(const struct pair *pair, const char *what, const unsi
 		differ_scalar(pair, what, at, tail_a, tail_b);
 }
 
-static bool is_address(const struct kgb_canonical *outline, uint64_t word)
+static bool is_address(const struct kgb_canonical *canonical, uint64_t word)
 {
-	return kgb_canonical_locate(outline, word).kind != KGB_SPOT_NONE;
+	return kgb_canonical_locate(canonical, word).kind != KGB_LOCATION_NONE;
 }
 
 /* Parameters with gaps that hold what the stack held before, old addresses too. Nobody can tell
@@ -188,7 +187,7 @@ static void compare_attrs(const struct pair *pair, const struct kgb_launch *a,
 			  const struct kgb_launch *b)
 {
 	struct kgb_launch_attr sorted_a[KGB_LAUNCH_ATTRS_MAX], sorted_b[KGB_LAUNCH_ATTRS_MAX];
-	struct kgb_window_finding finding = {.op = pair->op};
+	struct kgb_call_finding finding = {.op = pair->op};
 	size_t n_a = 0, n_b = 0;
 
 	/* Such a launch is refused elsewhere: as they are will do. */
@@ -250,7 +249,7 @@ static void compare_memsets(const struct pair *pair, const struct kgb_op *a, con
 /* What the host sends must not change, not even a number of it. */
 static void compare_uploads(struct pair *pair, const struct kgb_op *a, const struct kgb_op *b)
 {
-	struct kgb_window_finding *scalar = pair->scalar;
+	struct kgb_call_finding *scalar = pair->scalar;
 
 	compare_address(pair, "destination", a->upload.dst, b->upload.dst);
 	differ_number(pair, "bytes", a->upload.bytes, b->upload.bytes);
@@ -296,7 +295,7 @@ static void compare_bodies(struct pair *pair, const struct kgb_canonical_op *kep
 		if (strcmp(a->why, b->why) != 0)
 			differ_text(pair, "reason", a->why, b->why);
 		return;
-	case KGB_OP_SYNC: /* an outline has none */
+	case KGB_OP_SYNC: /* an canonical has none */
 	case KGB_N_OP_KINDS:
 		break;
 	}
@@ -343,12 +342,12 @@ static void compare_lengths(const struct pair *pair)
 		return;
 	const struct kgb_canonical *longer = a->n_ops > b->n_ops ? a : b;
 	const size_t first = a->n_ops < b->n_ops ? a->n_ops : b->n_ops;
-	kgb_window_finding_set(pair->work, longer == b ? b->ops[first].source : KGB_NO_OP,
-			       "%zu ops in window %u, %zu in window %u, which goes on with a %s",
-			       longer == b ? a->n_ops : b->n_ops,
-			       (longer == b ? a : b)->capture->window->number, longer->n_ops,
-			       longer->capture->window->number,
-			       kgb_op_title(longer->ops[first].op, title));
+	kgb_call_finding_set(pair->work, longer == b ? b->ops[first].source : KGB_NO_OP,
+			     "%zu ops in window %u, %zu in window %u, which goes on with a %s",
+			     longer == b ? a->n_ops : b->n_ops,
+			     (longer == b ? a : b)->capture->window->number, longer->n_ops,
+			     longer->capture->window->number,
+			     kgb_op_title(longer->ops[first].op, title));
 }
 
 static size_t *unbound(struct kgb_arena *arena, size_t n)
@@ -361,9 +360,9 @@ static size_t *unbound(struct kgb_arena *arena, size_t n)
 }
 
 enum kgb_difference kgb_canonical_compare(struct kgb_canonical *a, struct kgb_canonical *b,
-					  struct kgb_window_finding *finding)
+					  struct kgb_call_finding *finding)
 {
-	struct kgb_window_finding scalar = {.op = KGB_NO_OP}, work = {.op = KGB_NO_OP};
+	struct kgb_call_finding scalar = {.op = KGB_NO_OP}, work = {.op = KGB_NO_OP};
 	struct kgb_arena arena = KGB_ARENA_INIT;
 	struct pair pair = {
 		.a = a,
@@ -390,20 +389,4 @@ enum kgb_difference kgb_canonical_compare(struct kgb_canonical *a, struct kgb_ca
 		return KGB_SCALARS_DIFFER;
 	}
 	return KGB_SAME;
-}
-
-enum kgb_difference kgb_window_compare(const struct kgb_recorded_call *a,
-				       const struct kgb_recorded_call *b,
-				       const struct kgb_owners *owners,
-				       struct kgb_window_finding *finding)
-{
-	struct kgb_canonical outline_a, outline_b;
-
-	kgb_canonical_init(&outline_a, a, owners);
-	kgb_canonical_init(&outline_b, b, owners);
-	const enum kgb_difference difference =
-		kgb_canonical_compare(&outline_a, &outline_b, finding);
-	kgb_canonical_release(&outline_a);
-	kgb_canonical_release(&outline_b);
-	return difference;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "verify/record/replay_plan.h"
 
-#include "tests/unit/verify/windows_support.h"
+#include "tests/unit/verify/recorded_calls.h"
 
 /* Two streams, memory named by a parameter, by an upload's data, by an op and by nothing, a table
  * of pointers, and much that a plan leaves out. */
@@ -54,11 +54,8 @@ static void test_a_part_of_a_plan_ends_early_and_may_leave_out_kernels(void **st
 	struct kgb_err err = KGB_ERR_INIT;
 
 	(void)state;
-	assert_ok(kgb_replay_plan_make(busy_call(&call), &test_owners, KGB_REPLAY_PLAN_ALL, &plan,
-				       &err),
-		  err);
+	assert_ok(kgb_replay_plan_make(busy_call(&call), &test_owners, &plan, &err), err);
 	call_release(&call);
-	assert_int_equal(kgb_replay_plan_n_candidate(&plan), 1);
 	for (size_t n_ops = 0; n_ops <= plan.n_ops; n_ops++) {
 		for (int with_kernels = 0; with_kernels <= 1; with_kernels++) {
 			KGB_AUTO(buf) struct kgb_buf bytes = KGB_BUF_INIT(KGB_RECORD_BYTES_MAX);
@@ -90,9 +87,7 @@ static void test_a_plan_has_what_the_replay_needs_and_nothing_else(void **state)
 	struct kgb_err err = KGB_ERR_INIT;
 
 	(void)state;
-	assert_ok(kgb_replay_plan_make(busy_call(&call), &test_owners, KGB_REPLAY_PLAN_NAMED, &plan,
-				       &err),
-		  err);
+	assert_ok(kgb_replay_plan_make(busy_call(&call), &test_owners, &plan, &err), err);
 	call_release(&call); /* the plan stands alone */
 	assert_ok(kgb_record_parse(plan.record.ptr, plan.record.len, &record, &err), err);
 
@@ -103,12 +98,13 @@ static void test_a_plan_has_what_the_replay_needs_and_nothing_else(void **state)
 	assert_memory_equal(kgb_record_image(&record, 0)->bytes, "t mul", 5);
 	assert_memory_equal(kgb_record_image(&record, 1)->bytes, "m fill", 6);
 
-	assert_int_equal(window->n_blocks, 3);
-	assert_int_equal(plan.n_blocks, 3);
-	assert_int_equal(plan.block_bytes, 150 + 200 + 300);
+	assert_int_equal(window->n_blocks, 4);
+	assert_int_equal(plan.n_blocks, 4);
+	assert_int_equal(plan.block_bytes, 150 + 200 + 300 + 400);
 	assert_true(window->blocks[0].address == POOL && window->blocks[0].bytes == 150);
 	assert_true(window->blocks[1].address == POOL + 2 * PAGE);
 	assert_true(window->blocks[2].address == POOL + 3 * PAGE);
+	assert_true(window->blocks[3].address == POOL + 4 * PAGE);
 
 	static const struct kgb_replay_plan_op expected[] = {
 		{KGB_OP_UPLOAD, true, 0, NULL, 1},
@@ -138,7 +134,6 @@ static void test_a_plan_has_what_the_replay_needs_and_nothing_else(void **state)
 		assert_string_equal(window->ops[i].launch.kernel, expected[i].kernel);
 	}
 	assert_false(kgb_replay_plan_is_candidate(&plan, plan.n_ops));
-	assert_int_equal(kgb_replay_plan_n_candidate(&plan), 1);
 
 	const struct kgb_launch *launch = &window->ops[1].launch;
 	assert_int_equal(launch->image, 0);
@@ -157,23 +152,7 @@ static void test_a_plan_has_what_the_replay_needs_and_nothing_else(void **state)
 	kgb_replay_plan_release(NULL);
 }
 
-static void test_all_memory_is_planned_on_request(void **state)
-{
-	struct call call;
-	struct kgb_replay_plan plan;
-	struct kgb_err err = KGB_ERR_INIT;
-
-	(void)state;
-	assert_ok(kgb_replay_plan_make(busy_call(&call), &test_owners, KGB_REPLAY_PLAN_ALL, &plan,
-				       &err),
-		  err);
-	assert_int_equal(plan.n_blocks, 4);
-	assert_int_equal(plan.block_bytes, 150 + 200 + 300 + 400);
-	kgb_replay_plan_release(&plan);
-	call_release(&call);
-}
-
-static void test_a_plan_tells_what_kind_of_memory_it_needs(void **state)
+static void test_a_plan_keeps_the_kind_of_its_memory(void **state)
 {
 	static const struct kgb_block blocks[] = {
 		{.address = POOL, .bytes = 8, .before = true},
@@ -191,9 +170,7 @@ static void test_a_plan_tells_what_kind_of_memory_it_needs(void **state)
 		kgb_record_put_block(&call.bytes, &blocks[i]);
 	add_launch(&call, IMAGE_ADD, "k", words, 2);
 	call_end(&call, 0);
-	assert_ok(kgb_replay_plan_make(&call.capture, &test_owners, KGB_REPLAY_PLAN_NAMED, &plan,
-				       &err),
-		  err);
+	assert_ok(kgb_replay_plan_make(&call.capture, &test_owners, &plan, &err), err);
 	assert_ok(kgb_record_parse(plan.record.ptr, plan.record.len, &record, &err), err);
 	assert_int_equal(record.windows[0].n_blocks, 2);
 	for (size_t i = 0; i < KGB_ARRAY_LEN(blocks); i++) {
@@ -213,16 +190,12 @@ static void test_a_plan_of_a_plan_is_the_same(void **state)
 	struct kgb_err err = KGB_ERR_INIT;
 
 	(void)state;
-	assert_ok(kgb_replay_plan_make(busy_call(&call), &test_owners, KGB_REPLAY_PLAN_NAMED,
-				       &first, &err),
-		  err);
+	assert_ok(kgb_replay_plan_make(busy_call(&call), &test_owners, &first, &err), err);
 	assert_ok(kgb_record_parse(first.record.ptr, first.record.len, &record, &err), err);
 	struct kgb_recorded_call capture = call.capture;
 	capture.record = &record;
 	capture.window = &record.windows[0];
-	assert_ok(
-		kgb_replay_plan_make(&capture, &test_owners, KGB_REPLAY_PLAN_NAMED, &second, &err),
-		err);
+	assert_ok(kgb_replay_plan_make(&capture, &test_owners, &second, &err), err);
 	assert_int_equal(first.record.len, second.record.len);
 	assert_memory_equal(first.record.ptr, second.record.ptr, first.record.len);
 	kgb_replay_plan_release(&first);
@@ -258,9 +231,8 @@ static void test_no_plan_is_made_of_what_cannot_be_replayed(void **state)
 		else
 			add_plain(&call, cases[i].kind, 0, 0);
 		call_end(&call, 0);
-		assert_fails(kgb_replay_plan_make(&call.capture, &test_owners, KGB_REPLAY_PLAN_ALL,
-						  &plan, &err),
-			     err, cases[i].message);
+		assert_fails(kgb_replay_plan_make(&call.capture, &test_owners, &plan, &err), err,
+			     cases[i].message);
 		assert_int_equal(err.kind, KGB_ERR_INVALID);
 		assert_int_equal(plan.n_ops, 55);
 		call_release(&call);
@@ -272,8 +244,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_plan_has_what_the_replay_needs_and_nothing_else),
 		cmocka_unit_test(test_a_part_of_a_plan_ends_early_and_may_leave_out_kernels),
-		cmocka_unit_test(test_all_memory_is_planned_on_request),
-		cmocka_unit_test(test_a_plan_tells_what_kind_of_memory_it_needs),
+		cmocka_unit_test(test_a_plan_keeps_the_kind_of_its_memory),
 		cmocka_unit_test(test_a_plan_of_a_plan_is_the_same),
 		cmocka_unit_test(test_no_plan_is_made_of_what_cannot_be_replayed),
 	};

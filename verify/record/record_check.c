@@ -59,7 +59,7 @@ static int insert_attr(struct kgb_launch_attr out[], size_t n, const struct kgb_
 }
 
 int kgb_launch_attrs(const struct kgb_launch *launch, struct kgb_launch_attr out[], size_t *n_out,
-		     struct kgb_window_finding *finding)
+		     struct kgb_call_finding *finding)
 {
 	struct kgb_launch_attr sorted[KGB_LAUNCH_ATTRS_MAX] = {{0}};
 	size_t n = 0;
@@ -70,15 +70,14 @@ int kgb_launch_attrs(const struct kgb_launch *launch, struct kgb_launch_attr out
 			continue;
 		const bool known = attr->id < KGB_ARRAY_LEN(attrs) && attrs[attr->id].name;
 		if (!known || attrs[attr->id].bytes == 0) {
-			kgb_window_finding_set(finding, finding->op,
-					       "launch attribute %" PRIu32
-					       " (%s) cannot be replayed",
-					       attr->id, known ? attrs[attr->id].name : "unknown");
+			kgb_call_finding_set(finding, finding->op,
+					     "launch attribute %" PRIu32 " (%s) cannot be replayed",
+					     attr->id, known ? attrs[attr->id].name : "unknown");
 			return -1;
 		}
 		if (insert_attr(sorted, n, attr, attrs[attr->id].bytes) < 0) {
-			kgb_window_finding_set(finding, finding->op, "launch attribute '%s' twice",
-					       attrs[attr->id].name);
+			kgb_call_finding_set(finding, finding->op, "launch attribute '%s' twice",
+					     attrs[attr->id].name);
 			return -1;
 		}
 		n++;
@@ -94,7 +93,7 @@ static void get_dims(const struct kgb_launch_attr *attr, uint32_t dims[3])
 }
 
 static bool check_clusters(const struct kgb_launch *launch, const struct kgb_launch_attr *attr,
-			   struct kgb_window_finding *finding)
+			   struct kgb_call_finding *finding)
 {
 	uint32_t dims[3];
 	uint64_t blocks = 1;
@@ -103,23 +102,23 @@ static bool check_clusters(const struct kgb_launch *launch, const struct kgb_lau
 	for (size_t i = 0; i < 3; i++) {
 		if (dims[i] == 0 || dims[i] > CLUSTER_BLOCKS_MAX ||
 		    (attr->id == ATTR_CLUSTER && launch->grid[i] % dims[i] != 0)) {
-			kgb_window_finding_set(finding, finding->op,
-					       "clusters of %" PRIu32 "x%" PRIu32 "x%" PRIu32
-					       " do not divide a grid of %" PRIu32 "x%" PRIu32
-					       "x%" PRIu32,
-					       dims[0], dims[1], dims[2], launch->grid[0],
-					       launch->grid[1], launch->grid[2]);
+			kgb_call_finding_set(finding, finding->op,
+					     "clusters of %" PRIu32 "x%" PRIu32 "x%" PRIu32
+					     " do not divide a grid of %" PRIu32 "x%" PRIu32
+					     "x%" PRIu32,
+					     dims[0], dims[1], dims[2], launch->grid[0],
+					     launch->grid[1], launch->grid[2]);
 			return false;
 		}
 		blocks *= dims[i];
 	}
 	if (blocks <= CLUSTER_BLOCKS_MAX)
 		return true;
-	kgb_window_finding_set(finding, finding->op, "clusters of %" PRIu64 " blocks", blocks);
+	kgb_call_finding_set(finding, finding->op, "clusters of %" PRIu64 " blocks", blocks);
 	return false;
 }
 
-static bool check_attrs(const struct kgb_launch *launch, struct kgb_window_finding *finding)
+static bool check_attrs(const struct kgb_launch *launch, struct kgb_call_finding *finding)
 {
 	struct kgb_launch_attr sorted[KGB_LAUNCH_ATTRS_MAX] = {{0}};
 	size_t n = 0;
@@ -135,58 +134,58 @@ static bool check_attrs(const struct kgb_launch *launch, struct kgb_window_findi
 	return true;
 }
 
-static bool check_launch(const struct kgb_launch *launch, struct kgb_window_finding *finding)
+static bool check_launch(const struct kgb_launch *launch, struct kgb_call_finding *finding)
 {
 	const uint32_t *grid = launch->grid, *block = launch->block;
 	const uint64_t threads = (uint64_t)block[0] * block[1] * block[2];
 
 	if (grid[0] == 0 || grid[1] == 0 || grid[2] == 0 || grid[0] > GRID_X_MAX ||
 	    grid[1] > GRID_YZ_MAX || grid[2] > GRID_YZ_MAX)
-		kgb_window_finding_set(finding, finding->op,
-				       "a grid of %" PRIu32 "x%" PRIu32 "x%" PRIu32, grid[0],
-				       grid[1], grid[2]);
+		kgb_call_finding_set(finding, finding->op,
+				     "a grid of %" PRIu32 "x%" PRIu32 "x%" PRIu32, grid[0], grid[1],
+				     grid[2]);
 	else if (block[0] > BLOCK_XY_MAX || block[1] > BLOCK_XY_MAX || block[2] > BLOCK_Z_MAX ||
 		 threads == 0 || threads > BLOCK_THREADS_MAX)
-		kgb_window_finding_set(finding, finding->op,
-				       "blocks of %" PRIu32 "x%" PRIu32 "x%" PRIu32 " threads",
-				       block[0], block[1], block[2]);
+		kgb_call_finding_set(finding, finding->op,
+				     "blocks of %" PRIu32 "x%" PRIu32 "x%" PRIu32 " threads",
+				     block[0], block[1], block[2]);
 	else if (launch->shared_bytes > SHARED_BYTES_MAX)
-		kgb_window_finding_set(finding, finding->op, "%" PRIu32 " bytes of shared memory",
-				       launch->shared_bytes);
+		kgb_call_finding_set(finding, finding->op, "%" PRIu32 " bytes of shared memory",
+				     launch->shared_bytes);
 	else if (launch->carveout < -1 || launch->carveout > 100)
-		kgb_window_finding_set(finding, finding->op,
-				       "%" PRId32 " %% of L1 used as shared memory",
-				       launch->carveout);
+		kgb_call_finding_set(finding, finding->op,
+				     "%" PRId32 " %% of L1 used as shared memory",
+				     launch->carveout);
 	else
 		return check_attrs(launch, finding);
 	return false;
 }
 
-static bool check_range(const struct kgb_canonical *outline, uint64_t address, uint64_t bytes,
-			const char *what, struct kgb_window_finding *finding)
+static bool check_range(const struct kgb_canonical *canonical, uint64_t address, uint64_t bytes,
+			const char *what, struct kgb_call_finding *finding)
 {
 	char word[KGB_WORD_TEXT];
 
-	if (kgb_canonical_holds(outline, address, bytes))
+	if (kgb_canonical_holds(canonical, address, bytes))
 		return true;
-	kgb_window_finding_set(
+	kgb_call_finding_set(
 		finding, finding->op,
 		"%s %" PRIu64 " bytes at %s (0x%" PRIx64
 		"), which is not wholly in an argument or in memory that torch allocated",
-		what, bytes, kgb_canonical_word(outline, address, word), address);
+		what, bytes, kgb_canonical_word(canonical, address, word), address);
 	return false;
 }
 
-static bool check_memset(const struct kgb_canonical *outline, const struct kgb_op *op,
-			 struct kgb_window_finding *finding)
+static bool check_memset(const struct kgb_canonical *canonical, const struct kgb_op *op,
+			 struct kgb_call_finding *finding)
 {
 	const uint64_t element = op->memset.element_bytes;
 	uint64_t row, above = 0, bytes;
 
 	if (op->memset.dst % element != 0) {
-		kgb_window_finding_set(finding, finding->op,
-				       "sets elements of %" PRIu64 " bytes at 0x%" PRIx64, element,
-				       op->memset.dst);
+		kgb_call_finding_set(finding, finding->op,
+				     "sets elements of %" PRIu64 " bytes at 0x%" PRIx64, element,
+				     op->memset.dst);
 		return false;
 	}
 	if (__builtin_mul_overflow(op->memset.width, element, &row) ||
@@ -194,30 +193,30 @@ static bool check_memset(const struct kgb_canonical *outline, const struct kgb_o
 	     (op->memset.pitch < row || op->memset.pitch % element != 0 ||
 	      __builtin_mul_overflow(op->memset.height - 1, op->memset.pitch, &above))) ||
 	    __builtin_add_overflow(above, row, &bytes)) {
-		kgb_window_finding_set(finding, finding->op,
-				       "sets %" PRIu64 " rows of %" PRIu64
-				       " elements, pitch %" PRIu64,
-				       op->memset.height, op->memset.width, op->memset.pitch);
+		kgb_call_finding_set(finding, finding->op,
+				     "sets %" PRIu64 " rows of %" PRIu64
+				     " elements, pitch %" PRIu64,
+				     op->memset.height, op->memset.width, op->memset.pitch);
 		return false;
 	}
-	return check_range(outline, op->memset.dst, bytes, "sets", finding);
+	return check_range(canonical, op->memset.dst, bytes, "sets", finding);
 }
 
-static bool check_op(const struct kgb_canonical *outline, const struct kgb_op *op,
-		     struct kgb_window_finding *finding)
+static bool check_op(const struct kgb_canonical *canonical, const struct kgb_op *op,
+		     struct kgb_call_finding *finding)
 {
 	switch (op->kind) {
 	case KGB_OP_LAUNCH:
 		return check_launch(&op->launch, finding);
 	case KGB_OP_MEMSET:
-		return check_memset(outline, op, finding);
+		return check_memset(canonical, op, finding);
 	case KGB_OP_COPY:
-		return check_range(outline, op->copy.dst, op->copy.bytes, "writes", finding) &&
-		       check_range(outline, op->copy.src, op->copy.bytes, "reads", finding);
+		return check_range(canonical, op->copy.dst, op->copy.bytes, "writes", finding) &&
+		       check_range(canonical, op->copy.src, op->copy.bytes, "reads", finding);
 	case KGB_OP_UPLOAD:
-		return check_range(outline, op->upload.dst, op->upload.bytes, "uploads", finding);
+		return check_range(canonical, op->upload.dst, op->upload.bytes, "uploads", finding);
 	case KGB_OP_UNSUPPORTED:
-		kgb_window_finding_set(finding, finding->op, "cannot be replayed: %.300s", op->why);
+		kgb_call_finding_set(finding, finding->op, "cannot be replayed: %.300s", op->why);
 		return false;
 	case KGB_OP_DOWNLOAD:
 	case KGB_OP_EVENT_RECORD:
@@ -230,42 +229,41 @@ static bool check_op(const struct kgb_canonical *outline, const struct kgb_op *o
 	KGB_UNREACHABLE();
 }
 
-bool kgb_canonical_check(const struct kgb_canonical *outline, struct kgb_window_finding *finding)
+bool kgb_canonical_check(const struct kgb_canonical *canonical, struct kgb_call_finding *finding)
 {
 	char title[KGB_OP_TITLE];
 
-	if (outline->fault.text[0] != '\0') {
-		*finding = outline->fault;
+	if (canonical->fault.text[0] != '\0') {
+		*finding = canonical->fault;
 		return false;
 	}
-	for (size_t i = 0; i < outline->n_ops; i++) {
-		const struct kgb_canonical_op *kept = &outline->ops[i];
-		struct kgb_window_finding inner = {.op = kept->source};
-		if (check_op(outline, kept->op, &inner))
+	for (size_t i = 0; i < canonical->n_ops; i++) {
+		const struct kgb_canonical_op *kept = &canonical->ops[i];
+		struct kgb_call_finding inner = {.op = kept->source};
+		if (check_op(canonical, kept->op, &inner))
 			continue;
-		*finding = (struct kgb_window_finding){.op = kept->source};
-		kgb_window_finding_set(finding, kept->source, "op %zu (%s): %.300s", kept->source,
-				       kgb_op_title(kept->op, title), inner.text);
+		*finding = (struct kgb_call_finding){.op = kept->source};
+		kgb_call_finding_set(finding, kept->source, "op %zu (%s): %.300s", kept->source,
+				     kgb_op_title(kept->op, title), inner.text);
 		return false;
 	}
 	return true;
 }
 
-bool kgb_canonical_check_downloads(const struct kgb_canonical *outline,
-				   struct kgb_window_finding *finding)
+bool kgb_canonical_check_downloads(const struct kgb_canonical *canonical,
+				   struct kgb_call_finding *finding)
 {
-	for (size_t i = 0; i < outline->n_ops; i++) {
-		const struct kgb_canonical_op *kept = &outline->ops[i];
+	for (size_t i = 0; i < canonical->n_ops; i++) {
+		const struct kgb_canonical_op *kept = &canonical->ops[i];
 		if (kept->op->kind != KGB_OP_DOWNLOAD)
 			continue;
 		char word[KGB_WORD_TEXT];
-		*finding = (struct kgb_window_finding){.op = kept->source};
-		kgb_window_finding_set(
-			finding, kept->source,
-			"op %zu: the host reads %" PRIu64
-			" bytes at %s (.item(), .cpu(), a condition on a tensor ...)",
-			kept->source, kept->op->download.bytes,
-			kgb_canonical_word(outline, kept->op->download.src, word));
+		*finding = (struct kgb_call_finding){.op = kept->source};
+		kgb_call_finding_set(finding, kept->source,
+				     "op %zu: the host reads %" PRIu64
+				     " bytes at %s (.item(), .cpu(), a condition on a tensor ...)",
+				     kept->source, kept->op->download.bytes,
+				     kgb_canonical_word(canonical, kept->op->download.src, word));
 		return false;
 	}
 	return true;
@@ -278,7 +276,7 @@ struct clocks {
 	uint32_t known[KGB_CANONICAL_STREAMS_MAX][KGB_CANONICAL_STREAMS_MAX];
 	uint32_t host[KGB_CANONICAL_STREAMS_MAX]; /* the same of what the host does next */
 	uint32_t n_ops[KGB_CANONICAL_STREAMS_MAX]; /* so far */
-	size_t last[KGB_CANONICAL_STREAMS_MAX]; /* of each stream, in the outline */
+	size_t last[KGB_CANONICAL_STREAMS_MAX]; /* of each stream, in the canonical */
 	uint32_t (*at_event)[KGB_CANONICAL_STREAMS_MAX]; /* for each event that is waited for */
 };
 
@@ -289,9 +287,9 @@ static void learn(uint32_t to[KGB_CANONICAL_STREAMS_MAX],
 		to[i] = to[i] > from[i] ? to[i] : from[i];
 }
 
-static void tick(struct clocks *clocks, const struct kgb_canonical *outline, size_t op)
+static void tick(struct clocks *clocks, const struct kgb_canonical *canonical, size_t op)
 {
-	const struct kgb_canonical_op *kept = &outline->ops[op];
+	const struct kgb_canonical_op *kept = &canonical->ops[op];
 	uint32_t *known = clocks->known[kept->stream];
 
 	learn(known, clocks->host);
@@ -307,70 +305,47 @@ static void tick(struct clocks *clocks, const struct kgb_canonical *outline, siz
 
 /* The caller's stream is the default one. Whoever waits on the host for something is taken to wait
  * for all; but the last wait of a window is the runner's own. */
-static void run_clocks(struct clocks *clocks, const struct kgb_canonical *outline)
+static void run_clocks(struct clocks *clocks, const struct kgb_canonical *canonical)
 {
-	const struct kgb_window *window = outline->capture->window;
+	const struct kgb_window *window = canonical->capture->window;
 	size_t next = 0;
 
 	for (size_t i = 0; i < window->n_ops; i++) {
 		if (window->ops[i].kind == KGB_OP_SYNC && i + 1 < window->n_ops)
 			memcpy(clocks->host, clocks->n_ops, sizeof(clocks->host));
-		if (next < outline->n_ops && outline->ops[next].source == i)
-			tick(clocks, outline, next++);
+		if (next < canonical->n_ops && canonical->ops[next].source == i)
+			tick(clocks, canonical, next++);
 	}
 }
 
-bool kgb_canonical_check_joined(const struct kgb_canonical *outline,
-				struct kgb_window_finding *finding)
+bool kgb_canonical_check_joined(const struct kgb_canonical *canonical,
+				struct kgb_call_finding *finding)
 {
 	KGB_AUTO(free) struct clocks *clocks = NULL;
 	KGB_AUTO(free) uint32_t(*at_event)[KGB_CANONICAL_STREAMS_MAX] = NULL;
 	uint32_t *callers;
 	char title[KGB_OP_TITLE];
 
-	if (outline->n_streams == 1 && outline->streams[0] == 0)
+	if (canonical->n_streams == 1 && canonical->streams[0] == 0)
 		return true;
 	clocks = kgb_xcalloc(1, sizeof(*clocks));
-	at_event = kgb_xcalloc(outline->n_ops + 1, sizeof(*at_event));
+	at_event = kgb_xcalloc(canonical->n_ops + 1, sizeof(*at_event));
 	clocks->at_event = at_event;
-	run_clocks(clocks, outline);
+	run_clocks(clocks, canonical);
 	callers = clocks->host;
-	for (size_t i = 0; i < outline->n_streams; i++)
-		if (outline->streams[i] == 0)
+	for (size_t i = 0; i < canonical->n_streams; i++)
+		if (canonical->streams[i] == 0)
 			learn(callers, clocks->known[i]);
-	for (size_t i = 0; i < outline->n_streams; i++) {
-		if (outline->streams[i] == 0 || callers[i] >= clocks->n_ops[i])
+	for (size_t i = 0; i < canonical->n_streams; i++) {
+		if (canonical->streams[i] == 0 || callers[i] >= clocks->n_ops[i])
 			continue;
-		const struct kgb_canonical_op *kept = &outline->ops[clocks->last[i]];
-		*finding = (struct kgb_window_finding){.op = kept->source};
-		kgb_window_finding_set(finding, kept->source,
-				       "op %zu (%s) runs on another stream, and the caller's does "
-				       "not wait for it",
-				       kept->source, kgb_op_title(kept->op, title));
+		const struct kgb_canonical_op *kept = &canonical->ops[clocks->last[i]];
+		*finding = (struct kgb_call_finding){.op = kept->source};
+		kgb_call_finding_set(finding, kept->source,
+				     "op %zu (%s) runs on another stream, and the caller's does "
+				     "not wait for it",
+				     kept->source, kgb_op_title(kept->op, title));
 		return false;
 	}
 	return true;
-}
-
-bool kgb_window_check(const struct kgb_recorded_call *capture, struct kgb_window_finding *finding)
-{
-	struct kgb_canonical outline;
-
-	kgb_canonical_init(&outline, capture, NULL);
-	const bool good = kgb_canonical_check(&outline, finding) &&
-			  kgb_canonical_check_downloads(&outline, finding);
-	kgb_canonical_release(&outline);
-	return good;
-}
-
-bool kgb_window_made(const struct kgb_window *window, uint64_t address, uint64_t bytes)
-{
-	for (size_t i = 0; i < window->n_blocks; i++) {
-		const struct kgb_block *block = &window->blocks[i];
-		if (!block->foreign && (!block->before || block->again) &&
-		    address >= block->address && bytes <= block->bytes &&
-		    address - block->address <= block->bytes - bytes)
-			return true;
-	}
-	return false;
 }

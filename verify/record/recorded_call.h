@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * One call of an entry as it was recorded: its window in a record, the storages of its arguments,
+ * and the owner of each kernel that it launches. Nothing here trusts the record; a false record
+ * only describes work that is replayed and judged as described.
+ */
+#ifndef KGB_VERIFY_RECORD_RECORDED_CALL_H
+#define KGB_VERIFY_RECORD_RECORDED_CALL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "verify/protocol/record.h"
+
+/** Whose code a launch runs. verify/provenance decides it from the bytes of the image. */
+enum kgb_owner {
+	KGB_OWNER_TRITON, /* the candidate's own: Triton compiled it from the candidate's source */
+	KGB_OWNER_TORCH_MOVE, /* torch's fill or copy, which a candidate may use */
+	KGB_OWNER_LIBRARY, /* any other kernel of torch or a vendor library */
+	KGB_OWNER_UNKNOWN, /* matches nothing */
+	KGB_OWNER_UNDECIDED, /* the check itself failed */
+	KGB_N_OWNERS,
+};
+const char *kgb_owner_name(enum kgb_owner owner); /* "the candidate's", "of a library", ... */
+
+/** Finds the owner of a launch of `kernel` from `image`. Every function that takes it calls it once
+ * per launch: keep it cheap. */
+struct kgb_owners {
+	enum kgb_owner (*find)(const struct kgb_image *image, const char *kernel,
+			       const void *payload);
+	const void *payload;
+};
+
+/** The storage of an argument, which the judge placed in the arena. */
+struct kgb_arena_place {
+	const char *name; /* borrowed; for messages */
+	uint64_t offset, bytes; /* in the arena */
+};
+
+/** Everything is borrowed. */
+struct kgb_recorded_call {
+	const struct kgb_record *record;
+	const struct kgb_window *window; /* of that record */
+	const struct kgb_arena_place *places;
+	size_t n_places;
+	uint64_t arena_bytes; /* that are mapped, guards included */
+	bool foreign_ok; /* memory outside our pool may be used (baselines) */
+};
+
+#define KGB_NO_OP SIZE_MAX
+#define KGB_REASON_MAX 512
+
+/** A difference or a fault: one sentence, and its op. */
+struct kgb_call_finding {
+	size_t op; /* number of the op in its (last) window; KGB_NO_OP: of the whole window */
+	char text[KGB_REASON_MAX]; /* empty: nothing was found */
+};
+/** Fill the finding unless it is filled already. */
+void kgb_call_finding_set(struct kgb_call_finding *finding, size_t op, const char *fmt, ...)
+	KGB_PRINTF(3, 4);
+
+/** Did the call allocate this memory from the pool? False for memory that was freed before the call
+ * or that the candidate kept from an earlier one. */
+bool kgb_window_allocated(const struct kgb_window *window, uint64_t address, uint64_t bytes);
+
+#endif
