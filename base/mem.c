@@ -9,8 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/vec.h"
-
 KGB_NORETURN static void out_of_memory(size_t size)
 {
 	fprintf(stderr, "out of memory: %zu bytes\n", size);
@@ -42,20 +40,6 @@ void *kgb_xreallocarray(void *ptr, size_t count, size_t size)
 	if (!grown)
 		out_of_memory(size);
 	return grown;
-}
-
-void *kgb__vec_grow(void *items, size_t n, size_t more, size_t *cap, size_t size)
-{
-	size_t need, doubled;
-
-	if (__builtin_add_overflow(n, more, &need) || __builtin_mul_overflow(*cap, 2, &doubled))
-		out_of_memory(SIZE_MAX);
-	if (need <= *cap)
-		return items;
-	if (doubled < 8)
-		doubled = 8;
-	*cap = need > doubled ? need : doubled;
-	return kgb_xreallocarray(items, *cap, size);
 }
 
 char *kgb_xstrndup(const char *s, size_t len)

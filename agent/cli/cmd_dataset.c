@@ -7,13 +7,13 @@
 #include <inttypes.h>
 #include <unistd.h>
 
-#include "agent/cli/child.h"
 #include "agent/cli/cmd.h"
 #include "agent/cli/dataset_table.h"
 #include "agent/config/env.h"
 #include "base/formats/jsonw.h"
 #include "base/log.h"
 #include "base/system/fs.h"
+#include "base/system/proc.h"
 #include "methods/method.h"
 #include "methods/prompt.h"
 #include "verify/spec/spec.h"
@@ -157,7 +157,7 @@ static void print_prompts(const struct prompt_lint *lint, bool json, struct kgb_
 /** Its report goes to our stdout as it comes. The names are left out when all are meant, so that it
  * also sees whether some are missing. */
 static int run_judge(const struct kgb_cli *cli, bool all, const struct kgb_strv *names,
-		     struct kgb_child_end *end, struct kgb_err *err)
+		     struct kgb_proc_end *end, struct kgb_err *err)
 {
 	KGB_AUTO(free) char *judge = kgb_path_join(cli->bin_dir, "kgb-judge");
 	KGB_AUTO(free) char *python = kgb_config_python(&cli->config);
@@ -177,14 +177,14 @@ static int run_judge(const struct kgb_cli *cli, bool all, const struct kgb_strv 
 		kgb_strv_add(&argv, names->items[i]);
 	kgb_child_env(&env);
 	kgb_strv_addf(&env, "KGB_DATA_DIR=%s", cli->data_dir);
-	const struct kgb_child_spec spec = {
+	const struct kgb_proc_spec spec = {
 		.argv = (const char *const *)argv.items,
 		.env = (const char *const *)env.items,
 		.capture_fd = NOBODYS_FD,
 		.limit = 1,
 		.timeout_ms = LINT_MS,
 	};
-	return kgb_child_run(&spec, &nothing, end, err);
+	return kgb_proc_run(&spec, &nothing, end, err);
 }
 
 static int lint(const struct kgb_cli *cli, const struct kgb_strv *names,
@@ -192,7 +192,7 @@ static int lint(const struct kgb_cli *cli, const struct kgb_strv *names,
 {
 	struct prompt_lint prompts = {.cli = cli};
 	struct kgb_err err = KGB_ERR_INIT;
-	struct kgb_child_end end = {0};
+	struct kgb_proc_end end = {0};
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
 	int rc = lint_prompts(&prompts, paths, &err);
 	if (rc == 0) {

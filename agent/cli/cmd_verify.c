@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <unistd.h>
 
-#include "agent/cli/child.h"
 #include "agent/cli/cmd.h"
 #include "agent/config/env.h"
 #include "agent/devices/devices.h"
@@ -13,6 +12,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/system/fs.h"
+#include "base/system/proc.h"
 #include "verify/gpu/gpu_lease.h"
 #include "verify/lane/report.h"
 #include "verify/spec/spec.h"
@@ -82,7 +82,7 @@ static void judge_argv(const struct kgb_cli *cli, const char *judge, const char 
 }
 
 static int run_judge(const struct kgb_cli *cli, const char *name, const char *device,
-		     struct kgb_buf *out, struct kgb_child_end *end, struct kgb_err *err)
+		     struct kgb_buf *out, struct kgb_proc_end *end, struct kgb_err *err)
 {
 	KGB_AUTO(free) char *judge = kgb_path_join(cli->bin_dir, "kgb-judge");
 	KGB_AUTO(strv) struct kgb_strv argv = KGB_STRV_INIT;
@@ -90,14 +90,14 @@ static int run_judge(const struct kgb_cli *cli, const char *name, const char *de
 	judge_argv(cli, judge, name, device, &argv);
 	kgb_child_env(&env);
 	kgb_strv_addf(&env, "KGB_DATA_DIR=%s", cli->data_dir);
-	const struct kgb_child_spec spec = {
+	const struct kgb_proc_spec spec = {
 		.argv = (const char *const *)argv.items,
 		.env = (const char *const *)env.items,
 		.capture_fd = VERDICT_FD,
 		.limit = KGB_LIMIT_VERDICT,
 		.timeout_ms = cli->config.settings.limits.verify_timeout + SLACK_MS,
 	};
-	return kgb_child_run(&spec, out, end, err);
+	return kgb_proc_run(&spec, out, end, err);
 }
 
 /** The exit status that a verdict deserves. */
@@ -129,7 +129,7 @@ int kgb_cmd_verify(struct kgb_cli *cli)
 	if (check_arguments(cli, &name, &err) < 0)
 		return kgb_cli_fail(&err, KGB_EXIT_USAGE);
 	KGB_AUTO(buf) struct kgb_buf raw = KGB_BUF_INIT(KGB_LIMIT_VERDICT);
-	struct kgb_child_end end = {0};
+	struct kgb_proc_end end = {0};
 	struct kgb_devices devices;
 	if (find_device(cli, &devices, &err) < 0)
 		return kgb_cli_fail(&err, KGB_EXIT_USAGE);

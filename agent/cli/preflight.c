@@ -4,11 +4,11 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "agent/cli/child.h"
 #include "agent/config/env.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/system/fs.h"
+#include "base/system/proc.h"
 
 #define SETUP_HINT "run `./bootstrap setup`"
 #define OUTPUT_BYTES 4096
@@ -21,7 +21,7 @@ static int run_short(const char *const *argv, struct kgb_buf *out, int *exit_cod
 {
 	KGB_AUTO(strv) struct kgb_strv env = KGB_STRV_INIT;
 	kgb_child_env(&env);
-	const struct kgb_child_spec spec = {
+	const struct kgb_proc_spec spec = {
 		.argv = argv,
 		.env = (const char *const *)env.items,
 		.capture_fd = 1,
@@ -29,8 +29,8 @@ static int run_short(const char *const *argv, struct kgb_buf *out, int *exit_cod
 		.timeout_ms = TIMEOUT_MS,
 		.quiet = true,
 	};
-	struct kgb_child_end end;
-	if (kgb_child_run(&spec, out, &end, err) < 0)
+	struct kgb_proc_end end;
+	if (kgb_proc_run(&spec, out, &end, err) < 0)
 		return -1;
 	if (end.interrupted) {
 		/* Nothing was created yet: end by the signal, as if there were no child. */

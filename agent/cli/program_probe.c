@@ -4,65 +4,19 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <uv.h>
 
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/system/fs.h"
-#include "sandbox/spawn/sandbox_child.h"
 
 #define INSIDE "/opt/kgb/cli/program"
 #define OUTPUT_BYTES 4096
 /* A CLI's first start from a cold disk may take seconds. */
 #define TIMEOUT_MS 60000
 #define TMP_BYTES (256LL << 20)
-
-struct probe {
-	struct kgb_sandbox_child launch;
-	struct kgb_sandbox_child_result result;
-	uv_timer_t limit;
-	bool timed_out;
-};
-
-static void on_done(struct kgb_sandbox_child *launch, const struct kgb_sandbox_child_result *result,
-		    void *payload)
-{
-	(void)launch;
-	struct probe *probe = payload;
-	probe->result = *result;
-	uv_close((uv_handle_t *)&probe->limit, NULL);
-}
-
-static void on_limit(uv_timer_t *timer)
-{
-	struct probe *probe = timer->data;
-	probe->timed_out = true;
-	kgb_sandbox_child_kill(&probe->launch);
-}
-
-static int run(struct probe *probe, const struct kgb_sandbox_spec *spec, struct kgb_err *err)
-{
-	static const struct kgb_sandbox_child_callbacks callbacks = {.on_done = on_done};
-	uv_loop_t loop;
-	int rc = uv_loop_init(&loop);
-	if (rc < 0)
-		return kgb_fail_code(err, KGB_ERR_DOMAIN_UV, KGB_ERR_FAILED, rc,
-				     "make an event loop: %s", uv_strerror(rc));
-	uv_timer_init(&loop, &probe->limit);
-	probe->limit.data = probe;
-	int started = kgb_sandbox_child_start(&probe->launch, &loop, spec, &callbacks, probe, err);
-	if (started == 0)
-		uv_timer_start(&probe->limit, on_limit, TIMEOUT_MS, 0);
-	else
-		uv_close((uv_handle_t *)&probe->limit, NULL);
-	uv_run(&loop, UV_RUN_DEFAULT);
-	KGB_ASSERT(uv_loop_close(&loop) == 0);
-	return started;
-}
 
 static int fill_policy(struct kgb_policy *policy, const struct kgb_program *program,
 		       const char *path, const char *home, struct kgb_err *err)
@@ -77,32 +31,30 @@ static int fill_policy(struct kgb_policy *policy, const struct kgb_program *prog
 	return 0;
 }
 
-/* The first output of `path` with the version's arguments; what it says besides is dropped. */
+/* How a program that was asked for its version ended. */
+struct answer {
+	struct kgb_buf text; /* the beginning of its stdout */
+	struct kgb_sandbox_status status;
+	int exit_code; /* of the launcher */
+};
+
 static int ask(const struct kgb_program *program, const char *path, const char *home,
-	       const char *bin_dir, const struct kgb_ladder *ladder, struct kgb_buf *out,
-	       struct probe *probe, struct kgb_err *err)
+	       const char *bin_dir, const struct kgb_ladder *ladder, struct answer *answer,
+	       struct kgb_err *err)
 {
-	KGB_AUTO(fd) int fd = memfd_create("version", MFD_CLOEXEC);
-	KGB_AUTO(fd) int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 	KGB_AUTO(free) char *launcher = kgb_path_join(bin_dir, "kgb-launch");
 	KGB_AUTO(policy) struct kgb_policy policy;
-	char text[OUTPUT_BYTES];
 	kgb_policy_init(&policy);
-	if (fd < 0 || null_fd < 0)
-		return kgb_fail_errno(err, errno, "open a file for a version");
 	if (fill_policy(&policy, program, path, home, err) < 0)
 		return -1;
 	const struct kgb_sandbox_spec spec = {
 		.policy = &policy,
 		.launcher = launcher,
 		.confinement = &ladder->confinement,
-		.stdio = {null_fd, fd, null_fd},
+		.stdio = {-1, -1, -1},
 	};
-	if (run(probe, &spec, err) < 0)
-		return -1;
-	ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
-	kgb_utf8_repair(out, text, n > 0 ? (size_t)n : 0);
-	return 0;
+	return kgb_sandbox_run(&spec, false, TIMEOUT_MS, &answer->text, &answer->status,
+			       &answer->exit_code, err);
 }
 
 /* Without namespaces a home is a directory of this machine; malloc'ed, NULL with *err. */
@@ -132,6 +84,24 @@ static char *executable_of(const char *path)
 	return kgb_xstrdup(path);
 }
 
+/* Take the version from an answer. Returns what is wrong with the answer, malloc'ed, or NULL. */
+static char *judge_answer(const struct answer *answer, const char *executable,
+			  char version[KGB_VERSION_LEN])
+{
+	const struct kgb_sandbox_status *status = &answer->status;
+	int exit_code = status->exit_code >= 0 ? status->exit_code : answer->exit_code;
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+	if (status->init_pid == 0)
+		return kgb_xasprintf("cannot be started: %s",
+				     *status->error ? status->error : "the sandbox does not start");
+	if (exit_code != 0)
+		return kgb_xasprintf("at '%s' ends with status %d when asked for its version",
+				     executable, exit_code);
+	kgb_utf8_repair(&text, answer->text.ptr, answer->text.len);
+	kgb_version_find(text.ptr, version);
+	return *version ? NULL : kgb_xasprintf("at '%s' tells no version", executable);
+}
+
 int kgb_program_probe(const struct kgb_program *program, const char *path, const char *bin_dir,
 		      const struct kgb_ladder *ladder, char version[KGB_VERSION_LEN],
 		      struct kgb_err *err)
@@ -150,28 +120,22 @@ int kgb_program_probe(const struct kgb_program *program, const char *path, const
 	}
 	if (program->version_argv.n == 0)
 		return 0;
-	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
-	struct probe probe = {0};
+	struct answer answer = {.text = KGB_BUF_INIT(OUTPUT_BYTES)};
 	struct kgb_err ignored = KGB_ERR_INIT;
 	KGB_AUTO(free) char *home = NULL;
 	if (ladder->confinement.no_namespaces && !(home = make_home(err)))
 		return -1;
-	int rc = ask(program, executable, home, bin_dir, ladder, &text, &probe, err);
+	kgb_sandbox_status_init(&answer.status);
+	int rc = ask(program, executable, home, bin_dir, ladder, &answer, err);
 	if (home)
 		(void)!kgb_fs_remove_tree(AT_FDCWD, home, &ignored);
-	if (rc < 0)
-		return kgb_ctx(err, "%s", program->title);
-	kgb_version_find(text.ptr, version);
-	KGB_AUTO(free) char *why = NULL;
-	if (!probe.result.started)
-		why = kgb_xasprintf("cannot be started: %s", probe.result.err.msg);
-	else if (probe.timed_out)
+	KGB_AUTO(free) char *why = rc < 0 ? NULL : judge_answer(&answer, executable, version);
+	kgb_sandbox_status_release(&answer.status);
+	kgb_buf_release(&answer.text);
+	if (rc < 0 && err->kind == KGB_ERR_TIMEOUT)
 		why = kgb_xasprintf("tells no version within %d s", TIMEOUT_MS / 1000);
-	else if (probe.result.exit_code != 0)
-		why = kgb_xasprintf("at '%s' ends with status %d when asked for its version",
-				    executable, probe.result.exit_code);
-	else if (!*version)
-		why = kgb_xasprintf("at '%s' tells no version", executable);
+	else if (rc < 0)
+		return kgb_ctx(err, "%s", program->title);
 	return why ? fail_missing(program, why, err) : 0;
 }
 

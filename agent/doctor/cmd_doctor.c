@@ -9,7 +9,6 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "agent/cli/child.h"
 #include "agent/cli/cmd.h"
 #include "agent/cli/program_probe.h"
 #include "agent/config/env.h"
@@ -18,6 +17,7 @@
 #include "base/formats/json.h"
 #include "base/formats/jsonw.h"
 #include "base/system/fs.h"
+#include "base/system/proc.h"
 #include "methods/method.h"
 #include "verify/spec/spec.h"
 
@@ -45,18 +45,18 @@ static int probe_program(const char *const *argv, int64_t timeout_ms, const char
 			 struct kgb_buf *out, struct kgb_doctor_finding *f)
 {
 	struct kgb_err err = KGB_ERR_INIT;
-	struct kgb_child_end end;
+	struct kgb_proc_end end;
 	KGB_AUTO(strv) struct kgb_strv env = KGB_STRV_INIT;
 	kgb_child_env(&env);
 	kgb_strv_add(&env, "TRITON_INTERPRET=1");
 	kgb_strv_add(&env, "CUDA_DEVICE_ORDER=PCI_BUS_ID");
-	const struct kgb_child_spec spec = {.argv = argv,
-					    .env = (const char *const *)env.items,
-					    .capture_fd = STDOUT_FILENO,
-					    .limit = PROBE_LIMIT,
-					    .timeout_ms = timeout_ms,
-					    .quiet = true};
-	if (kgb_child_run(&spec, out, &end, &err) < 0) {
+	const struct kgb_proc_spec spec = {.argv = argv,
+					   .env = (const char *const *)env.items,
+					   .capture_fd = STDOUT_FILENO,
+					   .limit = PROBE_LIMIT,
+					   .timeout_ms = timeout_ms,
+					   .quiet = true};
+	if (kgb_proc_run(&spec, out, &end, &err) < 0) {
 		kgb_doctor_finding_set(f, KGB_FAIL, fix, "%s", err.msg);
 		return -1;
 	}

@@ -15,16 +15,9 @@
 
 #include "base/err.h"
 #include "base/str.h"
+#include "base/system/proc.h"
 #include "sandbox/isolation/policy.h"
-
-#define KGB_SANDBOX_FDS_MAX 32
-
-/** One descriptor of the child: our descriptor `from` becomes `to` there. */
-struct kgb_fdmap {
-	int from;
-	int to;
-	bool owned; /* closed by kgb_sandbox_release */
-};
+#include "sandbox/isolation/status.h"
 
 /** What more than namespaces holds a sandbox together, as found out by probing
  * (sandbox/isolation/ladder.h). */
@@ -66,7 +59,7 @@ struct kgb_sandbox {
 	struct kgb_strv argv;
 	/** "NAME=value". Given as environment, so that no value shows in a list of processes. */
 	struct kgb_strv env;
-	struct kgb_fdmap fds[KGB_SANDBOX_FDS_MAX];
+	struct kgb_fdmap fds[KGB_PROC_FDS_MAX];
 	size_t n_fds;
 	int status_fd; /* ours: read end of the status stream, see status.h; owned */
 	int listen_fd; /* ours: where the listening socket arrives, -1 without a listener; owned */
@@ -109,9 +102,17 @@ void kgb_confine_args(const struct kgb_policy *policy, int landlock_abi, struct 
 /** Fork and execute a prepared sandbox; child descriptors are closed here. *out_pid is the
  * launcher: SIGTERM ends the whole sandbox by SIGKILL, it exits (with the program's status, 128+N
  * for signal N) only when every process of the sandbox is gone. If we die, it does the same. The
- * caller reaps it with waitpid. */
+ * caller reaps it. */
 KGB_MUST_CHECK int kgb_sandbox_spawn(struct kgb_sandbox *sandbox, pid_t *out_pid,
 				     struct kgb_err *err);
+
+/** Run a sandbox to its end. Its stdout, and its stderr if asked for, go to *out as far as the cap
+ * allows, the launcher's reports to *status, which the caller has initialised. *exit_code is the
+ * launcher's. TIMEOUT when it had to be killed after timeout_ms. */
+KGB_MUST_CHECK int kgb_sandbox_run(const struct kgb_sandbox_spec *spec, bool with_stderr,
+				   int64_t timeout_ms, struct kgb_buf *out,
+				   struct kgb_sandbox_status *status, int *exit_code,
+				   struct kgb_err *err);
 
 /** Receive the listening socket that the launcher sends (blocking; close-on-exec is set). TIMEOUT
  * after timeout_ms. */

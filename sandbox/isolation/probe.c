@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "sandbox/isolation/probe.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/str.h"
-#include "base/system/fs.h"
+#include "base/system/proc.h"
 #include "base/time.h"
 #include "sandbox/isolation/bwrap.h"
 #include "sandbox/isolation/status.h"
@@ -34,25 +30,6 @@ const char *kgb_isolation_level_name(enum kgb_isolation_level level)
 	return level_names[level];
 }
 
-/* Read a pipe to its end or the deadline. Returns false when the deadline came first. */
-static bool drain(int fd, int64_t deadline_ms, struct kgb_buf *out)
-{
-	for (;;) {
-		char part[OUTPUT_MAX];
-		struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
-		int64_t left_ms = deadline_ms - kgb_mono_ms();
-		int n = poll(&poll_fd, 1, left_ms > 0 ? (int)left_ms : 0);
-		if (n == 0)
-			return false;
-		ssize_t len = n < 0 ? -1 : read(fd, part, sizeof(part));
-		if (len < 0 && errno == EINTR)
-			continue;
-		if (len <= 0)
-			return true;
-		(void)kgb_buf_add(out, part, (size_t)len);
-	}
-}
-
 /* The first line of what bwrap said, or what the exit status tells. */
 static int refuse(const struct kgb_sandbox_status *status, const struct kgb_buf *said,
 		  int exit_code, struct kgb_err *err)
@@ -72,34 +49,6 @@ static int refuse(const struct kgb_sandbox_status *status, const struct kgb_buf 
 			exit_code, hint);
 }
 
-/* Run one prepared sandbox, whose output goes to *write_fd, to its end; with a deadline. */
-static int run_trial(struct kgb_sandbox *sandbox, int read_fd, int *write_fd,
-		     struct kgb_sandbox_status *status, struct kgb_buf *said, struct kgb_err *err)
-{
-	int64_t deadline_ms = kgb_mono_ms() + LIMIT_MS;
-	KGB_AUTO(buf) struct kgb_buf lines = KGB_BUF_INIT(OUTPUT_MAX);
-	pid_t pid;
-	int wait_status;
-
-	if (kgb_sandbox_spawn(sandbox, &pid, err) < 0)
-		return -1;
-	kgb_close(kgb_take_fd(write_fd)); /* so that the output ends with the sandbox */
-	bool in_time =
-		drain(read_fd, deadline_ms, said) && drain(sandbox->status_fd, deadline_ms, &lines);
-	if (!in_time)
-		(void)kill(pid, SIGTERM);
-	while (waitpid(pid, &wait_status, 0) < 0 && errno == EINTR)
-		;
-	if (!in_time)
-		return kgb_fail(err, KGB_ERR_UNAVAILABLE, "sandbox: a trial did not end in %d s",
-				LIMIT_MS / 1000);
-	kgb_sandbox_status_feed(status, lines.ptr, lines.len);
-	int exit_code = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : -1;
-	return exit_code == 0 && status->tree_empty && status->exit_code == 0
-		       ? 0
-		       : refuse(status, said, exit_code, err);
-}
-
 int kgb_isolation__trial(const struct kgb_sandbox_spec *base, struct kgb_policy *policy,
 			 const char *script, struct kgb_sandbox_status *status,
 			 struct kgb_buf *said, struct kgb_err *err)
@@ -107,25 +56,23 @@ int kgb_isolation__trial(const struct kgb_sandbox_spec *base, struct kgb_policy 
 	struct kgb_sandbox_spec spec = *base;
 	const struct kgb_policy_base_spec base_spec = {.tmp_bytes = PROBE_TMP_BYTES,
 						       .shm_bytes = PROBE_TMP_BYTES};
-	int output[2];
+	int exit_code;
 
 	if (kgb_policy_base(policy, &base_spec, err) < 0)
 		return -1;
 	kgb_policy_arg(policy, "/bin/sh");
 	kgb_policy_arg(policy, "-c");
 	kgb_policy_arg(policy, script);
-	if (pipe2(output, O_CLOEXEC) < 0)
-		return kgb_fail_errno(err, errno, "make a pipe");
-	KGB_AUTO(fd) int read_fd = output[0];
-	KGB_AUTO(fd) int write_fd = output[1];
-	KGB_AUTO(sandbox) struct kgb_sandbox sandbox = KGB_SANDBOX_INIT;
 	spec.policy = policy;
 	spec.stdio[0] = -1;
-	spec.stdio[1] = write_fd;
-	spec.stdio[2] = write_fd;
-	if (kgb_sandbox_prepare(&sandbox, &spec, err) < 0)
+	if (kgb_sandbox_run(&spec, true, LIMIT_MS, said, status, &exit_code, err) < 0) {
+		if (err->kind == KGB_ERR_TIMEOUT)
+			err->kind = KGB_ERR_UNAVAILABLE;
 		return -1;
-	return run_trial(&sandbox, read_fd, &write_fd, status, said, err);
+	}
+	return exit_code == 0 && status->tree_empty && status->exit_code == 0
+		       ? 0
+		       : refuse(status, said, exit_code, err);
 }
 
 /* The same, of which only the output matters. */
@@ -144,27 +91,21 @@ static int trial(const struct kgb_sandbox_spec *base, struct kgb_policy *policy,
 static int read_version(struct kgb_isolation_info *info, struct kgb_err *err)
 {
 	KGB_AUTO(buf) struct kgb_buf said = KGB_BUF_INIT(OUTPUT_MAX);
-	int output[2];
+	const char *const argv[] = {info->bwrap_path, "--version", NULL};
+	const char *const no_env[] = {NULL};
+	const struct kgb_proc_spec spec = {.argv = argv,
+					   .env = no_env,
+					   .capture_fd = STDOUT_FILENO,
+					   .limit = OUTPUT_MAX,
+					   .timeout_ms = LIMIT_MS};
+	struct kgb_proc_end end = {0};
+	struct kgb_err ignored = KGB_ERR_INIT;
 
-	if (pipe2(output, O_CLOEXEC) < 0)
-		return kgb_fail_errno(err, errno, "make a pipe");
-	pid_t pid = fork();
-	if (pid == 0) {
-		char version[] = "--version";
-		char *argv[] = {info->bwrap_path, version, NULL};
-		(void)dup2(output[1], STDOUT_FILENO);
-		execv(argv[0], argv);
-		_exit(EXIT_FAILURE);
-	}
-	kgb_close(output[1]);
-	bool in_time = pid > 0 && drain(output[0], kgb_mono_ms() + LIMIT_MS, &said);
-	kgb_close(output[0]);
-	if (pid > 0) {
-		(void)kill(pid, SIGKILL);
-		(void)waitpid(pid, NULL, 0);
-	}
+	int rc = kgb_proc_run(&spec, &said, &end, &ignored);
+	if (end.interrupted)
+		raise(end.interrupted);
 	const char *word = strchr(said.ptr, ' ');
-	if (!in_time || !kgb_str_starts(said.ptr, "bubblewrap ") || !word)
+	if (rc < 0 || !kgb_str_starts(said.ptr, "bubblewrap ") || !word)
 		return kgb_fail(err, KGB_ERR_UNAVAILABLE,
 				"sandbox: '%s --version' does not name bubblewrap",
 				info->bwrap_path);

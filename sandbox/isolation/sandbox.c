@@ -10,20 +10,21 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/system/fs.h"
+#include "base/system/proc.h"
+#include "base/time.h"
 #include "sandbox/isolation/bare_policy.h"
 #include "sandbox/isolation/seccomp.h"
 
-enum { FD_SCRATCH = 128, STATUS_EXEC_FAILED = 127 };
+enum { STATUS_BYTES = 64 << 10 };
 
 /* Give the child a descriptor. Asserts when the table is full: its size covers the largest policy.
  */
 static void map_fd(struct kgb_sandbox *sandbox, int from, int to, bool owned)
 {
-	KGB_ASSERT(sandbox->n_fds < KGB_SANDBOX_FDS_MAX && to < FD_SCRATCH);
+	KGB_ASSERT(sandbox->n_fds < KGB_PROC_FDS_MAX);
 	sandbox->fds[sandbox->n_fds++] = (struct kgb_fdmap){.from = from, .to = to, .owned = owned};
 }
 
@@ -69,7 +70,7 @@ static int map_data(struct kgb_sandbox *sandbox, const struct kgb_mount *mount, 
 {
 	int fd = -1;
 
-	if (sandbox->n_fds == KGB_SANDBOX_FDS_MAX)
+	if (sandbox->n_fds == KGB_PROC_FDS_MAX)
 		return kgb_fail(err, KGB_ERR_LIMIT, "sandbox: too many generated files");
 	*to = -1;
 	if (mount->kind == KGB_MOUNT_COPY) {
@@ -93,7 +94,7 @@ struct child_fds {
 	int send; /* -1 without a listener */
 	int calls; /* the launcher's end of the socket for the filter's listener; -1: none */
 	int calls_inside; /* the other end */
-	int data[KGB_SANDBOX_FDS_MAX];
+	int data[KGB_PROC_FDS_MAX];
 	size_t n_data;
 };
 
@@ -371,83 +372,58 @@ void kgb_auto_sandbox(struct kgb_sandbox *sandbox)
 	kgb_sandbox_release(sandbox);
 }
 
-/* Above all numbers that are given out; -1 with errno. */
-static int move_up(int fd)
-{
-	int moved = fcntl(fd, F_DUPFD_CLOEXEC, FD_SCRATCH);
-
-	if (moved < 0 && errno == EINVAL) /* that is more than `ulimit -n` */
-		errno = EMFILE;
-	return moved;
-}
-
-/* In the child of a fork: only async-signal-safe calls. Returns only when something failed, with
- * errno. */
-static void become(const struct kgb_sandbox *sandbox, char *const *envp, int report_fd)
-{
-	const struct sigaction default_action = {.sa_handler = SIG_DFL};
-	int scratch[KGB_SANDBOX_FDS_MAX];
-	sigset_t none;
-
-	for (int signo = 1; signo < NSIG; signo++)
-		(void)sigaction(signo, &default_action, NULL);
-	sigemptyset(&none);
-	(void)pthread_sigmask(SIG_SETMASK, &none, NULL);
-	/* First out of the way, then into place, so that no number is overwritten before it was
-	 * used. */
-	int moved = move_up(report_fd);
-	if (moved < 0)
-		goto failed;
-	report_fd = moved;
-	for (size_t i = 0; i < sandbox->n_fds; i++) {
-		scratch[i] = move_up(sandbox->fds[i].from);
-		if (scratch[i] < 0)
-			goto failed;
-	}
-	for (size_t i = 0; i < sandbox->n_fds; i++)
-		if (dup2(scratch[i], sandbox->fds[i].to) < 0)
-			goto failed;
-	execve(sandbox->argv.items[0], sandbox->argv.items, envp);
-failed:;
-	int code = errno;
-	ssize_t written = write(report_fd, &code, sizeof(code));
-	(void)written;
-	_exit(STATUS_EXEC_FAILED);
-}
-
 int kgb_sandbox_spawn(struct kgb_sandbox *sandbox, pid_t *out_pid, struct kgb_err *err)
 {
-	char *no_env[] = {NULL};
-	int report[2];
-	int code = 0;
+	static const char *const no_env[] = {NULL};
+	const struct kgb_proc_start_spec spec = {
+		.argv = (const char *const *)sandbox->argv.items,
+		.env = sandbox->env.n ? (const char *const *)sandbox->env.items : no_env,
+		.fds = sandbox->fds,
+		.n_fds = sandbox->n_fds,
+	};
 
-	if (pipe2(report, O_CLOEXEC) < 0)
-		return kgb_fail_errno(err, errno, "make a pipe");
-	pid_t pid = fork();
-	if (pid < 0) {
-		code = errno;
-		kgb_close(report[0]);
-		kgb_close(report[1]);
-		return kgb_fail_errno(err, code, "fork the sandbox launcher");
-	}
-	if (pid == 0)
-		become(sandbox, sandbox->env.n ? sandbox->env.items : no_env, report[1]);
-	kgb_close(report[1]);
-	kgb_sandbox_close_child_fds(sandbox);
-	ssize_t got;
-	while ((got = read(report[0], &code, sizeof(code))) < 0 && errno == EINTR)
-		;
-	kgb_close(report[0]);
-	if (got == (ssize_t)sizeof(code)) {
-		(void)waitpid(pid, NULL, 0);
-		return code == EMFILE
+	if (kgb_proc_start(&spec, out_pid, err) < 0)
+		return err->code == EMFILE
 			       ? kgb_fail(
 					 err, KGB_ERR_UNAVAILABLE,
 					 "start '%s': too few open files are allowed: ulimit -n 1024",
 					 sandbox->argv.items[0])
-			       : kgb_fail_errno(err, code, "start '%s'", sandbox->argv.items[0]);
-	}
-	*out_pid = pid;
+			       : -1;
+	kgb_sandbox_close_child_fds(sandbox);
+	return 0;
+}
+
+int kgb_sandbox_run(const struct kgb_sandbox_spec *spec, bool with_stderr, int64_t timeout_ms,
+		    struct kgb_buf *out, struct kgb_sandbox_status *status, int *exit_code,
+		    struct kgb_err *err)
+{
+	const int64_t deadline_ms = kgb_mono_ms() + timeout_ms;
+	struct kgb_sandbox_spec captured = *spec;
+	KGB_AUTO(sandbox) struct kgb_sandbox sandbox = KGB_SANDBOX_INIT;
+	KGB_AUTO(buf) struct kgb_buf lines = KGB_BUF_INIT(STATUS_BYTES);
+	int output[2];
+	pid_t pid;
+
+	if (pipe2(output, O_CLOEXEC) < 0)
+		return kgb_fail_errno(err, errno, "make a pipe");
+	KGB_AUTO(fd) int read_fd = output[0];
+	KGB_AUTO(fd) int write_fd = output[1];
+	captured.stdio[1] = write_fd;
+	if (with_stderr)
+		captured.stdio[2] = write_fd;
+	if (kgb_sandbox_prepare(&sandbox, &captured, err) < 0 ||
+	    kgb_sandbox_spawn(&sandbox, &pid, err) < 0)
+		return -1;
+	kgb_close(kgb_take_fd(&write_fd)); /* so that the output ends with the sandbox */
+	bool in_time = kgb_proc_drain(read_fd, deadline_ms, out) &&
+		       kgb_proc_drain(sandbox.status_fd, deadline_ms, &lines);
+	if (!in_time)
+		(void)kill(pid, SIGTERM);
+	*exit_code = kgb_proc_wait(pid).exit_code;
+	if (!in_time)
+		return kgb_fail(err, KGB_ERR_TIMEOUT, "the sandbox did not end in %lld s",
+				(long long)(timeout_ms / 1000));
+	kgb_sandbox_status_feed(status, lines.ptr, lines.len);
 	return 0;
 }
 

@@ -260,7 +260,7 @@ static void on_listen_event(uv_poll_t *poll, int status, int events)
 static int spawn(struct kgb_sandbox_child *launch)
 {
 	char *no_env[] = {NULL};
-	uv_stdio_container_t stdio[KGB_SANDBOX_FDS_MAX + 3];
+	uv_stdio_container_t stdio[KGB_PROC_FDS_MAX + 3];
 	int n_stdio = 0;
 
 	for (size_t i = 0; i < KGB_ARRAY_LEN(stdio); i++)
