@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/time.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,9 +10,7 @@
 
 #include "base/str.h"
 
-enum { MS_PER_DAY = 24 * 60 * 60 * 1000 };
-
-/* 0000-01-01T00:00:00.000Z and 9999-12-31T23:59:59.999Z: what four digits of a year can say. */
+/* 0000-01-01T00:00:00.000Z and 9999-12-31T23:59:59.999Z: the range of a four-digit year. */
 #define WALL_MIN_MS INT64_C(-62167219200000)
 #define WALL_MAX_MS INT64_C(253402300799999)
 
@@ -47,102 +46,56 @@ void kgb_sleep_ns(uint64_t ns)
 		KGB_ASSERT(errno == EINTR);
 }
 
-struct civil {
-	int year, month, day;
-	int hour, minute, second, ms;
-};
-
-/* Proleptic Gregorian calendar by whole 400-year eras, years counted from March so that the leap
- * day comes last (H. Hinnant, "chrono-compatible low-level date algorithms"). */
-static int64_t days_from_civil(int year, int month, int day)
+/* Whole seconds, rounded down, and the milliseconds that remain. */
+static int split_ms(int64_t wall_ms, struct tm *tm)
 {
-	int64_t y = month <= 2 ? (int64_t)year - 1 : year;
-	int64_t era = (y >= 0 ? y : y - 399) / 400;
-	int64_t year_of_era = y - era * 400;
-	int64_t day_of_year = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1;
-	int64_t day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-
-	return era * 146097 + day_of_era - 719468;
-}
-
-static struct civil civil_from_ms(int64_t wall_ms)
-{
-	struct civil c = {0};
-
 	if (wall_ms < WALL_MIN_MS)
 		wall_ms = WALL_MIN_MS;
 	if (wall_ms > WALL_MAX_MS)
 		wall_ms = WALL_MAX_MS;
-	int64_t days = wall_ms / MS_PER_DAY;
-	int64_t rest = wall_ms % MS_PER_DAY;
-	if (rest < 0) {
-		rest += MS_PER_DAY;
-		days--;
-	}
-	int64_t z = days + 719468;
-	int64_t era = (z >= 0 ? z : z - 146096) / 146097;
-	int64_t doe = z - era * 146097;
-	int64_t yoe = (doe - doe / 1460 + doe / 36524 - doe / 146096) / 365;
-	int64_t doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
-	int64_t mp = (5 * doy + 2) / 153;
-	c.day = (int)(doy - (153 * mp + 2) / 5 + 1);
-	c.month = (int)(mp < 10 ? mp + 3 : mp - 9);
-	c.year = (int)(yoe + era * 400 + (c.month <= 2));
-	c.hour = (int)(rest / 3600000);
-	c.minute = (int)(rest / 60000 % 60);
-	c.second = (int)(rest / 1000 % 60);
-	c.ms = (int)(rest % 1000);
-	return c;
+	int ms = (int)(((wall_ms % 1000) + 1000) % 1000);
+	time_t seconds = (time_t)((wall_ms - ms) / 1000);
+	struct tm *done = gmtime_r(&seconds, tm);
+
+	KGB_ASSERT(done);
+	return ms;
 }
 
 void kgb_time_format(int64_t wall_ms, char out[KGB_TIME_LEN])
 {
-	struct civil c = civil_from_ms(wall_ms);
+	struct tm tm;
+	int ms = split_ms(wall_ms, &tm);
 	char text[96];
 
-	snprintf(text, sizeof(text), "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", c.year, c.month, c.day,
-		 c.hour, c.minute, c.second, c.ms);
+	snprintf(text, sizeof(text), "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", tm.tm_year + 1900,
+		 tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec, ms);
 	memcpy(out, text, KGB_TIME_LEN);
 }
 
 void kgb_time_format_compact(int64_t wall_ms, char out[KGB_TIME_COMPACT_LEN])
 {
-	struct civil c = civil_from_ms(wall_ms);
+	struct tm tm;
 	char text[96];
 
-	snprintf(text, sizeof(text), "%04d%02d%02dT%02d%02d%02dZ", c.year, c.month, c.day, c.hour,
-		 c.minute, c.second);
+	(void)split_ms(wall_ms, &tm);
+	snprintf(text, sizeof(text), "%04d%02d%02dT%02d%02d%02dZ", tm.tm_year + 1900, tm.tm_mon + 1,
+		 tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec);
 	memcpy(out, text, KGB_TIME_COMPACT_LEN);
 }
 
-static int days_in_month(int year, int month)
+/* Do the next characters follow `pattern`, in which '0' is any digit? */
+static bool follows(const char *s, const char *pattern)
 {
-	static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-	bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
-
-	return month == 2 && leap ? 29 : days[month - 1];
-}
-
-/* Exactly n digits at *p; advances. */
-static bool take_digits(const char **p, int n, int *out)
-{
-	int value = 0;
-
-	for (int i = 0; i < n; i++, (*p)++) {
-		if (**p < '0' || **p > '9')
+	for (; *pattern; s++, pattern++)
+		if (*pattern == '0' ? !isdigit((unsigned char)*s)
+				    : toupper((unsigned char)*s) != *pattern)
 			return false;
-		value = value * 10 + (**p - '0');
-	}
-	*out = value;
 	return true;
 }
 
-static bool take_char(const char **p, char c)
+static int two_digits(const char *s)
 {
-	if (**p != c)
-		return false;
-	(*p)++;
-	return true;
+	return (s[0] - '0') * 10 + (s[1] - '0');
 }
 
 /* ".123456": kept to milliseconds, the rest is cut. */
@@ -151,64 +104,62 @@ static bool take_fraction(const char **p, int *ms)
 	int scale = 100;
 
 	*ms = 0;
-	if (!take_char(p, '.'))
+	if (**p != '.')
 		return true;
-	if (**p < '0' || **p > '9')
+	if (!follows(*p, ".0"))
 		return false;
-	for (; **p >= '0' && **p <= '9'; (*p)++, scale /= 10)
+	for ((*p)++; isdigit((unsigned char)**p); (*p)++, scale /= 10)
 		*ms += (**p - '0') * scale;
 	return true;
 }
 
-/* "Z" or "+hh:mm". */
-static bool take_offset(const char **p, int *minutes)
+/* "Z" or "+hh:mm", to the end of the text. */
+static bool scan_offset(const char *s, int *minutes)
 {
-	int hour, minute;
-	int sign = **p == '-' ? -1 : 1;
-
 	*minutes = 0;
-	if (take_char(p, 'Z') || take_char(p, 'z'))
-		return true;
-	if (!take_char(p, '+') && !take_char(p, '-'))
+	if (follows(s, "Z"))
+		return s[1] == '\0';
+	if ((*s != '+' && *s != '-') || !follows(s + 1, "00:00") || s[6])
 		return false;
-	if (!take_digits(p, 2, &hour) || !take_char(p, ':') || !take_digits(p, 2, &minute))
-		return false;
-	*minutes = sign * (hour * 60 + minute);
+	int hour = two_digits(s + 1), minute = two_digits(s + 4);
+	*minutes = (*s == '-' ? -1 : 1) * (hour * 60 + minute);
 	return hour < 24 && minute < 60;
 }
 
-static bool scan_time(const char *s, struct civil *c, int *offset_minutes)
+static bool scan_time(const char *s, int64_t *out_wall_ms)
 {
-	const char *p = s;
+	int ms, offset_minutes;
 
-	if (!take_digits(&p, 4, &c->year) || !take_char(&p, '-') ||
-	    !take_digits(&p, 2, &c->month) || !take_char(&p, '-') || !take_digits(&p, 2, &c->day))
+	if (!follows(s, "0000-00-00T00:00:00"))
 		return false;
-	if (!take_char(&p, 'T') && !take_char(&p, 't'))
+	const struct tm tm = {.tm_year = two_digits(s) * 100 + two_digits(s + 2) - 1900,
+			      .tm_mon = two_digits(s + 5) - 1,
+			      .tm_mday = two_digits(s + 8),
+			      .tm_hour = two_digits(s + 11),
+			      .tm_min = two_digits(s + 14),
+			      .tm_sec = two_digits(s + 17)};
+	struct tm normal = tm;
+	const char *p = s + 19;
+	if (!take_fraction(&p, &ms) || !scan_offset(p, &offset_minutes))
 		return false;
-	if (!take_digits(&p, 2, &c->hour) || !take_char(&p, ':') ||
-	    !take_digits(&p, 2, &c->minute) || !take_char(&p, ':') ||
-	    !take_digits(&p, 2, &c->second))
+	/* timegm carries what is out of range, such as February 30, into the next field. */
+	int64_t seconds = timegm(&normal);
+	if (normal.tm_mon != tm.tm_mon || normal.tm_mday != tm.tm_mday ||
+	    normal.tm_hour != tm.tm_hour || normal.tm_min != tm.tm_min ||
+	    normal.tm_sec != tm.tm_sec)
 		return false;
-	return take_fraction(&p, &c->ms) && take_offset(&p, offset_minutes) && *p == '\0';
+	*out_wall_ms = (seconds - (int64_t)offset_minutes * 60) * 1000 + ms;
+	return true;
 }
 
 int kgb_time_parse(const char *s, int64_t *out_wall_ms, struct kgb_err *err)
 {
-	struct civil c = {0};
-	int offset_minutes = 0;
 	char shown[KGB_BRIEF_LEN];
 
-	bool good = scan_time(s, &c, &offset_minutes) && c.month >= 1 && c.month <= 12 &&
-		    c.day >= 1 && c.day <= days_in_month(c.year, c.month) && c.hour < 24 &&
-		    c.minute < 60 && c.second < 60;
-	if (!good)
+	if (!scan_time(s, out_wall_ms))
 		return kgb_fail(err, KGB_ERR_INVALID,
 				"'%s' is not a time such as 2026-11-21T08:43:48.123Z",
 				kgb_brief(s, shown));
-	int64_t seconds = days_from_civil(c.year, c.month, c.day) * 86400 + (int64_t)c.hour * 3600 +
-			  ((int64_t)c.minute - offset_minutes) * 60 + c.second;
-	*out_wall_ms = seconds * 1000 + c.ms;
 	return 0;
 }
 
