@@ -26,9 +26,9 @@
 					     sizeof(*(vec)->items))))
 /** Loop over the elements by pointer: `KGB_VEC_FOREACH(span, &spans) total += span->bytes;` */
 /* NOLINTBEGIN(bugprone-macro-parentheses): the name of a variable cannot have any. */
-#define KGB_VEC_FOREACH(item, vec)                                                    \
-	for (__typeof__((vec)->items) item = (vec)->items,                            \
-				      kgb_end_##item = item ? item + (vec)->n : NULL; \
+#define KGB_VEC_FOREACH(item, vec)                                                      \
+	for (__typeof__(*(vec)->items) *item = (vec)->items,                            \
+				       *kgb_end_##item = item ? item + (vec)->n : NULL; \
 	     item != kgb_end_##item; item++)
 /* NOLINTEND(bugprone-macro-parentheses) */
 /** Free the array, not what its elements own; empty afterwards. */

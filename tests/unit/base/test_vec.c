@@ -29,6 +29,18 @@ static void test_elements_stay_in_order_while_it_grows(void **state)
 	assert_int_equal(points.cap, 0);
 }
 
+static void test_a_constant_one_is_visited_too(void **state)
+{
+	int numbers[] = {1, 2, 4};
+	const KGB_VEC(int) fixed = {.items = numbers, .n = 3, .cap = 3};
+	int sum = 0;
+
+	(void)state;
+	KGB_VEC_FOREACH(number, &fixed)
+		sum += *number;
+	assert_int_equal(sum, 7);
+}
+
 static void test_an_empty_one_has_nothing_to_visit_or_free(void **state)
 {
 	KGB_VEC(int) numbers = {0};
@@ -95,6 +107,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_elements_stay_in_order_while_it_grows),
+		cmocka_unit_test(test_a_constant_one_is_visited_too),
 		cmocka_unit_test(test_an_empty_one_has_nothing_to_visit_or_free),
 		cmocka_unit_test(test_room_is_made_without_adding),
 		cmocka_unit_test(test_sizes_that_overflow_abort),
