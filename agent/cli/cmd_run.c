@@ -320,10 +320,9 @@ static int plan_environment(struct plan *plan, struct kgb_err *err)
 	bool needs_judge = !plan->cli->flags.skip_verify ||
 			   (plan->has_method && kgb_method_needs_judge(&plan->method));
 	if (needs_judge && plan->ladder.level < KGB_ISOLATION_L3)
-		return kgb_fail(
-			err, KGB_ERR_UNAVAILABLE,
-			"kernels are judged in namespaces only (without: --skip-verify and a method without checks): %s",
-			plan->ladder.no_sandbox);
+		return kgb_fail(err, KGB_ERR_UNAVAILABLE,
+				"kernels are judged in namespaces only: %s",
+				plan->ladder.no_sandbox);
 	bool gpu = plan->devices.items[0].number >= 0;
 	return plan->cli->flags.skip_verify ? 0 : kgb_preflight_python(plan->python, gpu, err);
 }

@@ -19,9 +19,9 @@
 #define TMP_BYTES (256LL << 20)
 
 static int fill_policy(struct kgb_policy *policy, const struct kgb_program *program,
-		       const char *path, const char *home, struct kgb_err *err)
+		       const char *path, struct kgb_err *err)
 {
-	const struct kgb_policy_base_spec base = {.home = home, .tmp_bytes = TMP_BYTES};
+	const struct kgb_policy_base_spec base = {.tmp_bytes = TMP_BYTES};
 	if (kgb_policy_base(policy, &base, err) < 0)
 		return -1;
 	kgb_policy_ro(policy, path, INSIDE);
@@ -38,14 +38,13 @@ struct answer {
 	int exit_code; /* of the launcher */
 };
 
-static int ask(const struct kgb_program *program, const char *path, const char *home,
-	       const char *bin_dir, const struct kgb_ladder *ladder, struct answer *answer,
-	       struct kgb_err *err)
+static int ask(const struct kgb_program *program, const char *path, const char *bin_dir,
+	       const struct kgb_ladder *ladder, struct answer *answer, struct kgb_err *err)
 {
 	KGB_AUTO(free) char *launcher = kgb_path_join(bin_dir, "kgb-launch");
 	KGB_AUTO(policy) struct kgb_policy policy;
 	kgb_policy_init(&policy);
-	if (fill_policy(&policy, program, path, home, err) < 0)
+	if (fill_policy(&policy, program, path, err) < 0)
 		return -1;
 	const struct kgb_sandbox_spec spec = {
 		.policy = &policy,
@@ -55,17 +54,6 @@ static int ask(const struct kgb_program *program, const char *path, const char *
 	};
 	return kgb_sandbox_run(&spec, false, TIMEOUT_MS, &answer->text, &answer->status,
 			       &answer->exit_code, err);
-}
-
-/* Without namespaces a home is a directory of this machine; malloc'ed, NULL with *err. */
-static char *make_home(struct kgb_err *err)
-{
-	const char *tmp = getenv("TMPDIR");
-	KGB_AUTO(free) char *home = kgb_path_join(tmp && *tmp ? tmp : "/tmp", "kgb-probe.XXXXXX");
-	if (mkdtemp(home))
-		return KGB_TAKE(home);
-	(void)kgb_fail_errno(err, errno, "make a directory '%s' (TMPDIR)", home);
-	return NULL;
 }
 
 static int fail_missing(const struct kgb_program *program, const char *why, struct kgb_err *err)
@@ -121,14 +109,8 @@ int kgb_program_probe(const struct kgb_program *program, const char *path, const
 	if (program->version_argv.n == 0)
 		return 0;
 	struct answer answer = {.text = KGB_BUF_INIT(OUTPUT_BYTES)};
-	struct kgb_err ignored = KGB_ERR_INIT;
-	KGB_AUTO(free) char *home = NULL;
-	if (ladder->confinement.no_namespaces && !(home = make_home(err)))
-		return -1;
 	kgb_sandbox_status_init(&answer.status);
-	int rc = ask(program, executable, home, bin_dir, ladder, &answer, err);
-	if (home)
-		(void)!kgb_fs_remove_tree(AT_FDCWD, home, &ignored);
+	int rc = ask(program, executable, bin_dir, ladder, &answer, err);
 	KGB_AUTO(free) char *why = rc < 0 ? NULL : judge_answer(&answer, executable, version);
 	kgb_sandbox_status_release(&answer.status);
 	kgb_buf_release(&answer.text);

@@ -188,7 +188,7 @@ static const struct kgb_field budget_table[] = {
 };
 
 /* In the order of enum kgb_isolation_level. */
-static const char *const isolation_levels[] = {"L0", "L2", "L3", "L4", NULL};
+static const char *const isolation_levels[] = {"L3", "L4", NULL};
 static const char *const sandbox_gpus[] = {"none", "agent", NULL};
 
 static const struct kgb_field sandbox_table[] = {
@@ -197,7 +197,7 @@ static const struct kgb_field sandbox_table[] = {
 	 .offset = offsetof(struct kgb_settings_sandbox, isolation),
 	 .names = isolation_levels,
 	 .def = "L3",
-	 .doc = "The least isolation of agents that is accepted (--isolation); the best that the machine has is used. L4: namespaces, Landlock, system-call filter, cgroup; L3: without Landlock or cgroup; L2: without namespaces; L0: none."},
+	 .doc = "The least isolation of agents that is accepted (--isolation); the best that the machine has is used. L4: namespaces, Landlock, system-call filter, cgroup; L3: without Landlock or cgroup."},
 	{.name = "gpu",
 	 .type = KGB_FIELD_ENUM,
 	 .offset = offsetof(struct kgb_settings_sandbox, gpu),

@@ -257,8 +257,7 @@ static void on_ready(struct kgb_sandbox_child *launch, int listen_fd, void *payl
 	KGB_AUTO(free) char *traffic = kgb_path_join(attempt->round_dir, "traffic");
 	int64_t max_requests = attempt->env->method->limits.model_requests;
 	const struct kgb_session_spec spec = {
-		.take_listen_fd =
-			listen_fd >= 0 ? listen_fd : kgb_take_fd(&attempt->host_listen_fd),
+		.take_listen_fd = listen_fd,
 		.token = attempt->token,
 		.traffic_dir = traffic,
 		.offline = attempt->offline,
@@ -296,7 +295,6 @@ static void free_attempt(struct kgb_attempt *attempt)
 	kgb_close(attempt->stdout_fd);
 	kgb_close(attempt->stderr_fd);
 	kgb_close(attempt->stdout_read_fd);
-	kgb_close(attempt->host_listen_fd);
 	kgb_workspace_release(&attempt->ws);
 	kgb_attempt__watch_close(attempt);
 	kgb_events_release(&attempt->events);
@@ -569,7 +567,6 @@ int kgb_attempt_start(struct kgb_attempt **out, const struct kgb_attempt_env *en
 		.stderr_fd = -1,
 		.stdout_read_fd = -1,
 		.watch = {.dir_fd = -1},
-		.host_listen_fd = -1,
 		.earlier_report = {.usage = KGB_USAGE_UNKNOWN, .n_turns = -1, .cost_usd = -1},
 		.open = 2,
 	};

@@ -85,8 +85,6 @@ struct kgb_attempt {
 
 	struct kgb_watch watch;
 	char gateway_url[48]; /* as the agent sees it */
-	uint16_t host_port; /* without namespaces: where it listens; 0 else */
-	int host_listen_fd; /* and that socket, -1 once the session has it */
 
 	struct kgb_events events;
 	int prompt_fd, stdout_fd, stderr_fd; /* for the CLI; -1 once it has them */
@@ -120,8 +118,6 @@ struct kgb_attempt {
 KGB_MUST_CHECK int kgb_attempt__setup(struct kgb_attempt *attempt, struct kgb_err *err);
 /** Path below the attempt's directory; malloc'ed. */
 char *kgb_attempt__path(const struct kgb_attempt *attempt, const char *name);
-/** On the host, the workspace has the name that it has there: change it in a prompt. */
-void kgb_attempt__name_workspace(const struct kgb_attempt *attempt, struct kgb_buf *prompt);
 
 /* attempt_round.c */
 /** Whether its sandbox has the GPU on which its kernels are judged. */

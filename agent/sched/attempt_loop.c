@@ -91,7 +91,6 @@ int kgb_attempt__tell_round(struct kgb_attempt *attempt, struct kgb_buf *prompt,
 	};
 	if (kgb_prompt_round_render(attempt->env->method, &round, &text, err) < 0)
 		return -1;
-	kgb_attempt__name_workspace(attempt, &text);
 	kgb_buf_add(prompt, text.ptr, text.len);
 	return prompt->overflowed
 		       ? kgb_fail(err, KGB_ERR_LIMIT, "a prompt is over %u bytes", KGB_LIMIT_PROMPT)

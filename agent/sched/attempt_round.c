@@ -207,19 +207,6 @@ static int load_offline(struct kgb_attempt *attempt, struct kgb_err *err)
 	return kgb_offline_load(&attempt->offline, dir, attempt->spec->safe_name, variant, err);
 }
 
-/** With a network namespace every round has the same address, in it; else a port of its own. */
-static int find_gateway(struct kgb_attempt *attempt, struct kgb_err *err)
-{
-	uint16_t port = KGB_INSIDE_PORT;
-	if (attempt->env->walls.ladder->confinement.no_namespaces) {
-		if (kgb_gateway_listen_loopback(0, &attempt->host_listen_fd, &port, err) < 0)
-			return -1;
-		attempt->host_port = port;
-	}
-	snprintf(attempt->gateway_url, sizeof(attempt->gateway_url), "http://127.0.0.1:%u", port);
-	return 0;
-}
-
 /** Nothing of the round before is left in what is known of a round. */
 static int begin(struct kgb_attempt *attempt, struct kgb_err *err)
 {
@@ -242,6 +229,8 @@ static int begin(struct kgb_attempt *attempt, struct kgb_err *err)
 	kgb_free(attempt->summary);
 	attempt->summary = NULL;
 	kgb_uuid4(attempt->session_id);
+	snprintf(attempt->gateway_url, sizeof(attempt->gateway_url), "http://127.0.0.1:%u",
+		 (unsigned)KGB_INSIDE_PORT);
 	attempt->round++;
 	return 0;
 }
@@ -249,8 +238,8 @@ static int begin(struct kgb_attempt *attempt, struct kgb_err *err)
 static int prepare(struct kgb_attempt *attempt, struct kgb_err *err)
 {
 	if (begin(attempt, err) < 0 || make_places(attempt, err) < 0 ||
-	    find_gateway(attempt, err) < 0 || load_offline(attempt, err) < 0 ||
-	    kgb_attempt__load_replay_round(attempt, err) < 0 || make_prompt(attempt, err) < 0 ||
+	    load_offline(attempt, err) < 0 || kgb_attempt__load_replay_round(attempt, err) < 0 ||
+	    make_prompt(attempt, err) < 0 ||
 	    open_in(attempt, "stdout.jsonl", O_WRONLY | O_CREAT | O_EXCL | O_APPEND,
 		    &attempt->stdout_fd, err) < 0 ||
 	    open_in(attempt, "stderr.log", O_WRONLY | O_CREAT | O_EXCL | O_APPEND,
@@ -374,9 +363,8 @@ static int launch(struct kgb_attempt *attempt, const struct kgb_sandbox_child_ca
 	bool sees_gpu = kgb_attempt__sees_gpu(attempt);
 	if (sees_gpu && add_gpu(attempt, &policy, err) < 0)
 		return -1;
-	bool on_host = attempt->host_port != 0;
-	policy.network = on_host ? KGB_NETWORK_HOST : KGB_NETWORK_LISTENER;
-	policy.listen_port = on_host ? attempt->host_port : KGB_INSIDE_PORT;
+	policy.network = KGB_NETWORK_LISTENER;
+	policy.listen_port = KGB_INSIDE_PORT;
 	policy.limits.file_size_bytes = AGENT_FILE_BYTES;
 	policy.limits.n_open_files = AGENT_OPEN_FILES;
 	policy.limits.n_tasks = attempt->env->walls.n_tasks;
@@ -395,7 +383,7 @@ static int launch(struct kgb_attempt *attempt, const struct kgb_sandbox_child_ca
 		.launcher = launcher,
 		.confinement = &attempt->env->walls.ladder->confinement,
 		/* The interpreter that comes with a GPU may lie in HOME, or below the data. */
-		.watch_files = attempt->env->walls.watch_files && !on_host && !sees_gpu,
+		.watch_files = attempt->env->walls.watch_files && !sees_gpu,
 		.private_paths = {attempt->env->dir->path, attempt->env->data_dir, own_home},
 		.stdio = {attempt->prompt_fd, attempt->stdout_fd, attempt->stderr_fd},
 	};

@@ -62,26 +62,6 @@ static int make_workspace(struct kgb_attempt *attempt, const struct kgb_buf *pro
 	return kgb_workspace_create(&attempt->ws, &spec, err);
 }
 
-void kgb_attempt__name_workspace(const struct kgb_attempt *attempt, struct kgb_buf *prompt)
-{
-	static const char name[] = KGB_INSIDE_WS;
-	if (!attempt->env->walls.ladder->confinement.no_namespaces)
-		return;
-	KGB_AUTO(free) char *real = kgb_attempt__path(attempt, "ws");
-	KGB_AUTO(buf) struct kgb_buf out = KGB_BUF_INIT(KGB_LIMIT_PROMPT);
-	for (const char *c = prompt->ptr; *c;) {
-		bool is_name = strncmp(c, name, sizeof(name) - 1) == 0 &&
-			       strchr("/`'\" .,\n", c[sizeof(name) - 1]);
-		if (is_name)
-			kgb_buf_adds(&out, real);
-		else
-			kgb_buf_addc(&out, *c);
-		c += is_name ? sizeof(name) - 1 : 1;
-	}
-	kgb_buf_clear(prompt);
-	kgb_buf_add(prompt, out.ptr, out.len);
-}
-
 /** What is asked of the agent; in a replay what was asked then, whatever the data say today. */
 static int find_prompt(const struct kgb_attempt *attempt, struct kgb_buf *prompt,
 		       struct kgb_err *err)
@@ -96,7 +76,6 @@ static int find_prompt(const struct kgb_attempt *attempt, struct kgb_buf *prompt
 	}
 	if (kgb_prompt_render(env->data_dir, env->method, attempt->spec, &vars, prompt, err) < 0)
 		return -1;
-	kgb_attempt__name_workspace(attempt, prompt);
 	return 0;
 }
 

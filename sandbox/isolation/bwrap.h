@@ -19,12 +19,8 @@
 #include "sandbox/isolation/policy.h"
 #include "sandbox/isolation/status.h"
 
-/** What more than namespaces holds a sandbox together, as found out by probing
- * (sandbox/isolation/ladder.h). */
+/** Walls besides the namespaces, as found by probing (sandbox/isolation/ladder.h). */
 struct kgb_confinement {
-	/** No namespaces and no mounts (L2, L0): the command runs where the policy's sources are,
-	 * see host.h. Without Landlock nothing holds it at all. */
-	bool no_namespaces;
 	int landlock_abi; /* 0: no Landlock rules */
 	bool watch_calls; /* system calls that are refused are counted and named in the status */
 	/* Directories in which the launcher makes cgroups; "": none. */

@@ -11,7 +11,7 @@
 #include "base/system/fs.h"
 #include "sandbox/isolation/cgroup.h"
 
-enum { OUTPUT_MAX = 4096, TRIAL_TASKS = 16, TRIAL_PORT = 8123, ABI_NET = 4, ABI_MAX = 7 };
+enum { OUTPUT_MAX = 4096, TRIAL_TASKS = 16, ABI_MAX = 7 };
 /* Enough for sh and its pipe, too little for what the script keeps in memory. */
 static const int64_t trial_memory = 16LL << 20;
 
@@ -42,10 +42,6 @@ static void try(const struct kgb_sandbox_spec *programs, const struct kgb_confin
 	kgb_policy_init(&policy);
 	if (limits)
 		policy.limits = *limits;
-	if (confinement->no_namespaces) {
-		policy.network = KGB_NETWORK_HOST;
-		policy.listen_port = TRIAL_PORT;
-	}
 	spec.confinement = confinement;
 	out->rc = kgb_isolation__trial(&spec, &policy, script, &out->status, &out->said, &out->err);
 }
@@ -108,7 +104,6 @@ static void try_cgroup(const struct kgb_sandbox_spec *spec, struct kgb_ladder *l
 {
 	const struct kgb_limits limits = {.n_tasks = TRIAL_TASKS, .memory_bytes = trial_memory};
 	struct kgb_confinement only = {
-		.no_namespaces = ladder->confinement.no_namespaces,
 		.landlock_abi = ladder->confinement.landlock_abi,
 	};
 	struct kgb_err err = KGB_ERR_INIT;
@@ -135,40 +130,6 @@ static void try_cgroup(const struct kgb_sandbox_spec *spec, struct kgb_ladder *l
 	release(&out);
 }
 
-/* Without namespaces: do the rules keep a program from a file that is there, the launcher's own? */
-static void try_bare(const struct kgb_sandbox_spec *spec, struct kgb_ladder *ladder)
-{
-	KGB_AUTO(free) char *dir = kgb_path_self_dir();
-	KGB_AUTO(free)
-	char *launcher =
-		spec->launcher ? kgb_xstrdup(spec->launcher) : kgb_path_join(dir, "kgb-launch");
-	KGB_AUTO(free)
-	char *script =
-		kgb_xasprintf("head -c 1 '%s' >/dev/null 2>&1 && echo leak; echo ok", launcher);
-	const struct kgb_confinement bare = {
-		.no_namespaces = true,
-		.landlock_abi = landlock_abi(),
-		.watch_calls = true,
-	};
-	struct outcome out;
-
-	ladder->confinement = (struct kgb_confinement){.no_namespaces = true};
-	if (bare.landlock_abi < ABI_NET) {
-		(void)snprintf(ladder->no_landlock, sizeof(ladder->no_landlock),
-			       "Landlock with rules for the network needs Linux 6.7");
-		return;
-	}
-	try(spec, &bare, NULL, script, &out);
-	if (out.rc == 0 && strstr(out.said.ptr, "ok") && !strstr(out.said.ptr, "leak")) {
-		ladder->level = KGB_ISOLATION_L2;
-		ladder->confinement = bare;
-	} else {
-		(void)snprintf(ladder->no_landlock, sizeof(ladder->no_landlock), "%.180s",
-			       out.rc == 0 ? "Landlock rules have no effect" : out.err.msg);
-	}
-	release(&out);
-}
-
 void kgb_ladder_probe(const char *launcher, const char *bwrap, struct kgb_ladder *out)
 {
 	const struct kgb_sandbox_spec spec = {.launcher = launcher, .bwrap = bwrap};
@@ -177,8 +138,6 @@ void kgb_ladder_probe(const char *launcher, const char *bwrap, struct kgb_ladder
 	*out = (struct kgb_ladder){.level = KGB_ISOLATION_NONE};
 	if (kgb_isolation_probe(launcher, bwrap, &out->info, &err) < 0) {
 		(void)snprintf(out->no_sandbox, sizeof(out->no_sandbox), "%s", err.msg);
-		try_bare(&spec, out);
-		try_cgroup(&spec, out);
 		return;
 	}
 	try_landlock(&spec, out);
@@ -198,7 +157,7 @@ int kgb_ladder_require(const struct kgb_ladder *ladder, enum kgb_isolation_level
 
 	if (ladder->level >= minimum)
 		return 0;
-	return kgb_fail(err, KGB_ERR_DENIED, "isolation %s is asked for, %s can be had here: %s",
+	return kgb_fail(err, KGB_ERR_DENIED, "isolation %s is required, this machine has %s: %s",
 			kgb_isolation_level_name(minimum), kgb_isolation_level_name(ladder->level),
 			why);
 }

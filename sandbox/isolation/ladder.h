@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * The isolation ladder of agents: how much of L4, L3, L2, L0 this machine can give, found out by
- * trying, and the lowest step that a run accepts.
+ * The isolation levels of agents. Trial sandboxes show which level this machine reaches; a run
+ * names the lowest level that it accepts.
  *
  *   L4  bubblewrap with all namespaces, system-call filter, Landlock, cgroup
- *   L3  the same without Landlock or without a cgroup (limits by looking)
- *   L2  no user namespaces: Landlock, system-call filter, subreaper
- *   L0  nothing; only when it is asked for
+ *   L3  the same without Landlock or without a cgroup (the launcher enforces the limits)
  */
 #ifndef KGB_SANDBOX_ISOLATION_LADDER_H
 #define KGB_SANDBOX_ISOLATION_LADDER_H
@@ -19,15 +17,15 @@
 struct kgb_ladder {
 	enum kgb_isolation_level level;
 	struct kgb_isolation_info info; /* of bubblewrap */
-	struct kgb_confinement confinement; /* what can be had beyond it; for kgb_sandbox_spec */
-	/* Why the next step cannot be had, with the fix; "" when it can. */
+	struct kgb_confinement confinement; /* walls beyond it; for kgb_sandbox_spec */
+	/* Why this machine lacks a wall, with the remedy; "" when it has the wall. */
 	char no_sandbox[400], no_landlock[200], no_cgroup[400], no_calls[200];
 };
 
-/** Try everything on this machine, with real sandboxes (some 50 ms). `launcher` and `bwrap` as in
- * struct kgb_sandbox_spec. Never fails: what cannot be had lowers the level. */
+/** Try every wall on this machine with real sandboxes (about 50 ms). `launcher` and `bwrap` as in
+ * struct kgb_sandbox_spec. Never fails: a missing wall lowers the level. */
 void kgb_ladder_probe(const char *launcher, const char *bwrap, struct kgb_ladder *out);
-/** DENIED when the level is below `minimum`, with what would lift it. */
+/** DENIED with the remedy when the level is below `minimum`. */
 KGB_MUST_CHECK int kgb_ladder_require(const struct kgb_ladder *ladder,
 				      enum kgb_isolation_level minimum, struct kgb_err *err);
 /** Write it as a JSON object, as in the result of an attempt. */

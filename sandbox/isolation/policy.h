@@ -56,9 +56,6 @@ enum kgb_network {
 	KGB_NETWORK_NONE, /* an empty network namespace: loopback only, no routes */
 	/** The same, plus one socket listening on 127.0.0.1:listen_port that is handed to us. */
 	KGB_NETWORK_LISTENER,
-	/** The host's own, of which TCP to listen_port on the own machine is meant; only without
-	 * namespaces (struct kgb_confinement). */
-	KGB_NETWORK_HOST,
 };
 
 /** 0: leave as it is. Core dumps are always off. */

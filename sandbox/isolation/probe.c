@@ -18,14 +18,14 @@ static const char seccomp_script[] = "while read -r key value; do "
 				     "done </proc/self/status; exit 0";
 
 static const char *const level_names[] = {
-	[KGB_ISOLATION_NONE] = "L0",
-	[KGB_ISOLATION_L2] = "L2",
 	[KGB_ISOLATION_L3] = "L3",
 	[KGB_ISOLATION_L4] = "L4",
 };
 
 const char *kgb_isolation_level_name(enum kgb_isolation_level level)
 {
+	if (level == KGB_ISOLATION_NONE)
+		return "none";
 	KGB_ASSERT((size_t)level < KGB_ARRAY_LEN(level_names));
 	return level_names[level];
 }

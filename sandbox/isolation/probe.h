@@ -12,12 +12,11 @@
 #include "sandbox/isolation/status.h"
 
 enum kgb_isolation_level {
-	KGB_ISOLATION_NONE, /* L0: no sandbox */
-	KGB_ISOLATION_L2, /* no user namespaces: Landlock, seccomp, subreaper */
+	KGB_ISOLATION_NONE = -1, /* no sandbox: no agent runs, no kernel is judged */
 	KGB_ISOLATION_L3, /* bubblewrap with all namespaces and seccomp, no cgroup */
 	KGB_ISOLATION_L4, /* L3, Landlock and a cgroup */
 };
-/** "L0", "L2", "L3", "L4" */
+/** "none", "L3", "L4" */
 const char *kgb_isolation_level_name(enum kgb_isolation_level level);
 
 struct kgb_isolation_info {

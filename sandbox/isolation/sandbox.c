@@ -15,7 +15,6 @@
 #include "base/system/fs.h"
 #include "base/system/proc.h"
 #include "base/time.h"
-#include "sandbox/isolation/bare_policy.h"
 #include "sandbox/isolation/seccomp.h"
 
 enum { STATUS_BYTES = 64 << 10 };
@@ -120,7 +119,6 @@ static int map_own_fds(struct kgb_sandbox *sandbox, const struct kgb_sandbox_spe
 		.allow_nested_userns = policy->allow_nested_userns,
 		.notify = spec->confinement && spec->confinement->watch_calls,
 		.watch_files = spec->watch_files,
-		.host_network = spec->confinement && spec->confinement->no_namespaces,
 	};
 	int pair[2];
 
@@ -227,10 +225,6 @@ static void add_launcher_args(struct kgb_sandbox *sandbox, const struct kgb_sand
 		kgb_strv_add(argv, "--private");
 		kgb_strv_add(argv, spec->private_paths[i]);
 	}
-	if (spec->confinement && spec->confinement->no_namespaces) {
-		kgb_strv_add(argv, "--tell-child");
-		kgb_strv_add(argv, "1");
-	}
 	kgb_strv_add(argv, "--");
 }
 
@@ -265,29 +259,6 @@ static char *find_program(const char *given, const char *beside, const char *nam
 	return KGB_TAKE(path);
 }
 
-/* Without namespaces: kgb-confine is started where we are. */
-static int add_host_command(struct kgb_sandbox *sandbox, const struct kgb_sandbox_spec *spec,
-			    const char *confiner, const struct child_fds *fds, struct kgb_err *err)
-{
-	KGB_AUTO(strv) struct kgb_strv args = KGB_STRV_INIT;
-	const struct kgb_policy *policy = spec->policy;
-
-	if (kgb_bare_make_dirs(policy, err) < 0)
-		return -1;
-	/* The lowest level: nothing is held, so nothing is filtered either. */
-	if (spec->confinement->landlock_abi > 0) {
-		add_fd(&args, "--filter-fd", fds->seccomp);
-		add_fd(&args, "--calls-fd", fds->calls_inside);
-	}
-	kgb_strv_add(&sandbox->argv, confiner);
-	kgb_bare_command(policy, spec->confinement->landlock_abi, &sandbox->argv, &args);
-	for (size_t i = 0; i < policy->env.n; i++) {
-		KGB_AUTO(free) char *value = kgb_bare_translate(policy, policy->env.items[i].value);
-		kgb_strv_addf(&sandbox->env, "%s=%s", policy->env.items[i].name, value);
-	}
-	return 0;
-}
-
 static void add_command(struct kgb_sandbox *sandbox, const struct kgb_sandbox_spec *spec,
 			const char *bwrap, const char *confiner, const struct child_fds *fds)
 {
@@ -318,12 +289,10 @@ int kgb_sandbox_prepare(struct kgb_sandbox *sandbox, const struct kgb_sandbox_sp
 	int next_fd = 3;
 
 	KGB_ASSERT(!spec->confinement || !policy->allow_nested_userns);
-	bool is_bare = spec->confinement && spec->confinement->no_namespaces;
-	KGB_ASSERT(policy->network != (is_bare ? KGB_NETWORK_LISTENER : KGB_NETWORK_HOST));
 	if (kgb_policy_check(policy, err) < 0)
 		return -1;
-	KGB_AUTO(free) char *bwrap = is_bare ? NULL : kgb_sandbox_find_bwrap(spec->bwrap, err);
-	if (!bwrap && !is_bare)
+	KGB_AUTO(free) char *bwrap = kgb_sandbox_find_bwrap(spec->bwrap, err);
+	if (!bwrap)
 		return -1;
 	KGB_AUTO(free) char *launcher = find_program(spec->launcher, NULL, "kgb-launch", err);
 	if (!launcher)
@@ -335,15 +304,9 @@ int kgb_sandbox_prepare(struct kgb_sandbox *sandbox, const struct kgb_sandbox_sp
 	    map_own_fds(&made, spec, next_fd, &fds, err) < 0)
 		return -1;
 	add_launcher_args(&made, spec, launcher, &fds);
-	if (is_bare) {
-		if (add_host_command(&made, spec, confiner, &fds, err) < 0)
-			return -1;
-	} else {
-		add_command(&made, spec, bwrap, confiner, &fds);
-		for (size_t i = 0; i < policy->env.n; i++)
-			kgb_strv_addf(&made.env, "%s=%s", policy->env.items[i].name,
-				      policy->env.items[i].value);
-	}
+	add_command(&made, spec, bwrap, confiner, &fds);
+	KGB_VEC_FOREACH(env, &policy->env)
+		kgb_strv_addf(&made.env, "%s=%s", env->name, env->value);
 	*sandbox = made;
 	made = (struct kgb_sandbox)KGB_SANDBOX_INIT;
 	return 0;

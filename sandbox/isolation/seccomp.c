@@ -96,51 +96,6 @@ static int add_socket_rules(scmp_filter_ctx ctx, const struct kgb_seccomp_spec *
 	return rc;
 }
 
-/* Sending that connects: Landlock does not look at it. */
-static int add_fast_open_rules(scmp_filter_ctx ctx)
-{
-	static const struct {
-		int syscall;
-		unsigned flags_arg;
-	} sending[] = {{SCMP_SYS(sendto), 3}, {SCMP_SYS(sendmsg), 2}, {SCMP_SYS(sendmmsg), 3}};
-	int rc = 0;
-
-	for (size_t i = 0; rc == 0 && i < KGB_ARRAY_LEN(sending); i++) {
-		const struct scmp_arg_cmp is_fast_open =
-			masked(sending[i].flags_arg, MSG_FASTOPEN, MSG_FASTOPEN);
-		rc = seccomp_rule_add_array(ctx, SCMP_ACT_ERRNO(EPERM), sending[i].syscall, 1,
-					    &is_fast_open);
-	}
-	return rc;
-}
-
-/* On the network of the host: Landlock looks at TCP connections alone, so everything else must go.
- * Programs try that for good reasons, so nobody is told. */
-static int add_host_network_rules(scmp_filter_ctx ctx)
-{
-	static const int families[] = {AF_INET, AF_INET6};
-	const struct scmp_arg_cmp is_unix = masked(0, UINT64_MAX, AF_UNIX);
-	int rc = seccomp_rule_add_array(ctx, SCMP_ACT_ERRNO(EAFNOSUPPORT), SCMP_SYS(socket), 1,
-					&is_unix);
-
-	for (size_t i = 0; rc == 0 && i < KGB_ARRAY_LEN(families); i++) {
-		const struct scmp_arg_cmp is_family = masked(0, UINT64_MAX, (uint64_t)families[i]);
-		const struct scmp_arg_cmp not_tcp[] = {
-			is_family,
-			{.arg = 2, .op = SCMP_CMP_GT, .datum_a = IPPROTO_TCP, .datum_b = 0}};
-		rc = seccomp_rule_add_array(ctx, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(socket), 2,
-					    not_tcp);
-		/* Raw ones are refused everywhere. */
-		for (unsigned type = 0; rc == 0 && type <= 0xf; type++) {
-			const struct scmp_arg_cmp not_stream[] = {is_family, masked(1, 0xf, type)};
-			if (type != SOCK_STREAM && type != SOCK_RAW)
-				rc = seccomp_rule_add_array(ctx, SCMP_ACT_ERRNO(EPERM),
-							    SCMP_SYS(socket), 2, not_stream);
-		}
-	}
-	return rc < 0 ? rc : add_fast_open_rules(ctx);
-}
-
 /* Typing into a terminal that somebody outside reads. The kernel looks at 32 bits of the request.
  */
 static int add_ioctl_rules(scmp_filter_ctx ctx, const struct kgb_seccomp_spec *spec)
@@ -236,7 +191,7 @@ static int add_watch_rules(scmp_filter_ctx ctx, const struct kgb_seccomp_spec *s
 	static const int opening[] = {SCMP_SYS(open), SCMP_SYS(openat), SCMP_SYS(openat2)};
 	int rc = seccomp_rule_add(ctx, SCMP_ACT_NOTIFY, SCMP_SYS(connect), 0);
 
-	if (rc == 0 && !spec->host_network)
+	if (rc == 0)
 		rc = add_sending_watch(ctx);
 	for (size_t i = 0; rc == 0 && spec->watch_files && i < KGB_ARRAY_LEN(opening); i++) {
 		rc = seccomp_rule_add(ctx, SCMP_ACT_NOTIFY, opening[i], 0);
@@ -262,8 +217,6 @@ static int add_all_rules(scmp_filter_ctx ctx, const struct kgb_seccomp_spec *spe
 		rc = add_userns_rules(ctx, spec);
 	if (rc == 0)
 		rc = add_socket_rules(ctx, spec);
-	if (rc == 0 && spec->host_network)
-		rc = add_host_network_rules(ctx);
 	if (rc == 0)
 		rc = add_ioctl_rules(ctx, spec);
 	if (rc == 0 && spec->notify)

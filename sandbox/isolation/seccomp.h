@@ -22,8 +22,6 @@ struct kgb_seccomp_spec {
 	bool notify;
 	/** With it: ask about files that are opened, too. */
 	bool watch_files;
-	/** No network namespace: of sockets only TCP, none of the unix kind (pairs are fine). */
-	bool host_network;
 };
 
 /** Compile the filter into a new sealed memfd (close-on-exec, offset 0) in the form that `bwrap

@@ -61,7 +61,6 @@ static void on_line(void *payload, const char *line, size_t len)
 	status->pidns_inode = (uint64_t)number(object, "pid-namespace", INT64_C(1) << 53,
 					       (int64_t)status->pidns_inode);
 	status->exit_code = (int)number(object, "exit-code", EXIT_CODE_MAX, status->exit_code);
-	status->no_namespaces = kgb_json_bool(object, "no-namespaces", status->no_namespaces);
 	status->tree_empty = kgb_json_bool(object, "tree-empty", status->tree_empty);
 	status->user_ms = number(object, "user-ms", INT64_MAX, status->user_ms);
 	status->sys_ms = number(object, "sys-ms", INT64_MAX, status->sys_ms);

@@ -24,7 +24,6 @@ struct kgb_sandbox_probe {
 struct kgb_sandbox_status {
 	struct kgb_lines lines;
 	pid_t init_pid; /* the sandbox's first process, as seen from here; 0: not known yet */
-	bool no_namespaces; /* the command lives in ours: its end is the launcher's word alone */
 	uint64_t pidns_inode; /* 0: not known yet */
 	int exit_code; /* bwrap's word for the program's end: 128+N for signal N; -1: not known */
 	bool tree_empty; /* the launcher reaped everything below it */

@@ -6,14 +6,12 @@
  * 128+N for signal N.
  *
  *     kgb-confine [--landlock ABI] [--ro PATH]... [--rw PATH]... [--dev PATH]... [--list PATH]...
- *                 [--connect PORT] [--filter-fd FD] [--calls-fd FD] -- COMMAND [ARG]...
+ *                 [--filter-fd FD] [--calls-fd FD] -- COMMAND [ARG]...
  *
  * --landlock   version of the kernel's interface; 0: none, the paths are ignored
  * --ro, --rw   files below may be read and executed; also made, written and removed
  * --dev        existing files there may be read and written
  * --list       names there may be read
- * --chdir      work there
- * --connect    of TCP only connections to this port, 0: none (where there is no network namespace)
  * --filter-fd  the filter, an array of struct sock_filter
  * --calls-fd   send the filter's listener over this socket, see launch_calls.c
  *
@@ -46,24 +44,12 @@ enum { EXIT_USAGE = 2, EXIT_SETUP = 125, EXIT_EXEC = 127, SIGNAL_BASE = 128, FIL
 /* Names that this C library's header may be too old for. */
 #define ACCESS_FS_TRUNCATE (1ULL << 14) /* version 3 */
 #define ACCESS_FS_IOCTL_DEV (1ULL << 15) /* version 5 */
-#define ACCESS_NET_BIND (1ULL << 0) /* version 4 */
-#define ACCESS_NET_CONNECT (1ULL << 1)
 #define SCOPE_ABSTRACT_UNIX (1ULL << 0) /* version 6 */
 #define SCOPE_SIGNAL (1ULL << 1)
-enum {
-	RULE_NET_PORT = 2,
-	ABI_REFER = 2,
-	ABI_TRUNCATE = 3,
-	ABI_NET = 4,
-	ABI_IOCTL = 5,
-	ABI_SCOPE = 6
-};
+enum { ABI_REFER = 2, ABI_TRUNCATE = 3, ABI_IOCTL = 5, ABI_SCOPE = 6 };
 
 struct ruleset_attr {
 	uint64_t fs, net, scoped;
-};
-struct net_port_attr {
-	uint64_t access, port;
 };
 
 static const uint64_t access_read =
@@ -91,7 +77,7 @@ static __attribute__((noreturn)) void usage(void)
 {
 	(void)dprintf(STDERR_FILENO,
 		      "usage: kgb-confine [--landlock ABI] [--ro|--rw|--dev|--list PATH]... "
-		      "[--connect PORT] [--filter-fd FD] [--calls-fd FD] -- COMMAND [ARG]...\n");
+		      "[--filter-fd FD] [--calls-fd FD] -- COMMAND [ARG]...\n");
 	_exit(EXIT_USAGE);
 }
 
@@ -125,16 +111,13 @@ static uint64_t known_fs(int abi)
 	return all;
 }
 
-static int make_ruleset(int abi, bool restrict_net)
+static int make_ruleset(int abi)
 {
 	const struct ruleset_attr attr = {
 		.fs = known_fs(abi),
-		.net = restrict_net && abi >= ABI_NET ? ACCESS_NET_BIND | ACCESS_NET_CONNECT : 0,
 		.scoped = abi >= ABI_SCOPE ? SCOPE_ABSTRACT_UNIX | SCOPE_SIGNAL : 0,
 	};
-	size_t size = abi >= ABI_SCOPE ? sizeof(attr)
-		      : abi >= ABI_NET ? 2 * sizeof(uint64_t)
-				       : sizeof(uint64_t);
+	size_t size = abi >= ABI_SCOPE ? sizeof(attr) : sizeof(attr.fs);
 	int fd = (int)syscall(SYS_landlock_create_ruleset, &attr, size, 0);
 
 	if (fd < 0)
@@ -158,15 +141,6 @@ static void allow_path(int ruleset_fd, int abi, const char *path, uint64_t acces
 	if (syscall(SYS_landlock_add_rule, ruleset_fd, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) < 0)
 		die(path);
 	(void)close(fd);
-}
-
-static void allow_port(int ruleset_fd, int abi, int port)
-{
-	const struct net_port_attr rule = {.access = ACCESS_NET_CONNECT, .port = (uint64_t)port};
-
-	if (abi >= ABI_NET &&
-	    syscall(SYS_landlock_add_rule, ruleset_fd, RULE_NET_PORT, &rule, 0) < 0)
-		die("allow a port");
 }
 
 /* ---- the filter ---- */
@@ -241,7 +215,6 @@ static __attribute__((noreturn)) void run(char **command)
 	if (child < 0)
 		die("fork");
 	if (child == 0) {
-		/* Where no namespace sees to it. */
 		(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 		execvp(command[0], command);
 		(void)dprintf(STDERR_FILENO, "kgb-confine: execute '%s': %s\n", command[0],
@@ -267,11 +240,8 @@ static __attribute__((noreturn)) void run(char **command)
 
 struct options {
 	int abi;
-	int port;
-	bool restrict_net;
 	int filter_fd;
 	int calls_fd;
-	const char *dir;
 	char **command;
 };
 
@@ -295,14 +265,10 @@ static void parse(struct options *options, char **argv)
 			usage();
 		if (strcmp(*argv, "--landlock") == 0)
 			options->abi = number(argv[1]);
-		else if (strcmp(*argv, "--connect") == 0)
-			options->restrict_net = (options->port = number(argv[1])) >= 0;
 		else if (strcmp(*argv, "--filter-fd") == 0)
 			options->filter_fd = number(argv[1]);
 		else if (strcmp(*argv, "--calls-fd") == 0)
 			options->calls_fd = number(argv[1]);
-		else if (strcmp(*argv, "--chdir") == 0)
-			options->dir = argv[1];
 		else if (!path_access(*argv))
 			usage();
 	}
@@ -313,13 +279,11 @@ static void parse(struct options *options, char **argv)
 
 static void restrict_files(const struct options *options, char **argv)
 {
-	int fd = make_ruleset(options->abi, options->restrict_net);
+	int fd = make_ruleset(options->abi);
 
 	for (argv++; strcmp(*argv, "--") != 0; argv += 2)
 		if (path_access(*argv))
 			allow_path(fd, options->abi, argv[1], path_access(*argv));
-	if (options->port > 0)
-		allow_port(fd, options->abi, options->port);
 	if (syscall(SYS_landlock_restrict_self, fd, 0) < 0)
 		die("enter the Landlock rules");
 	(void)close(fd);
@@ -345,8 +309,6 @@ int main(int argc, char **argv)
 	parse(&options, argv);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		die("give up new privileges");
-	if (options.dir && chdir(options.dir) < 0)
-		die(options.dir);
 	(void)setsid();
 	if (options.abi > 0)
 		drop_capabilities();

@@ -75,8 +75,6 @@ void launch_watch_finish(struct launch_watch *watch, int status_fd);
 /** SIGKILL for each child, also those inherited as a subreaper. They cannot be reused numbers: only
  * we reap them. */
 void launch_kill_children(void);
-/** SIGKILL for each process below, however deep: where no PID namespace does it. */
-void launch_kill_descendants(void);
 
 /* ---- launch_calls.c ---- */
 

@@ -14,7 +14,6 @@
  * --limit      for each process: nofile, nproc, fsize or as; the core limit is always 0. For all
  * together: tasks, memory, nameless (see launch_limits.c)
  * --cgroup-v2, --cgroup-pids, --cgroup-memory  make a cgroup in this directory for the command
- * --tell-child 1: say on the status what bwrap would, of a command that makes no namespaces
  * --private    who opens files below this directory of the host, should be told (with --calls-fd)
  * --calls-fd   a socket over which kgb-confine sends the listener of its system-call filter
  *
@@ -73,7 +72,6 @@ struct options {
 	struct limit limits[LIMITS_MAX];
 	size_t n_limits;
 	struct launch_limits together;
-	bool tell_child;
 	const char *private_paths[PRIVATE_PATHS_MAX];
 	size_t n_private;
 	char **command;
@@ -181,8 +179,6 @@ static void parse_option(struct options *options, const char *option, const char
 		options->port = (uint16_t)number(value, UINT16_MAX);
 	else if (strcmp(option, "--keep") == 0 && options->n_keep < KEEP_MAX)
 		options->keep[options->n_keep++] = descriptor(value);
-	else if (strcmp(option, "--tell-child") == 0)
-		options->tell_child = number(value, 1) == 1;
 	else if (strcmp(option, "--private") == 0 && options->n_private < PRIVATE_PATHS_MAX)
 		options->private_paths[options->n_private++] = value;
 	else if (strcmp(option, "--limit") == 0)
@@ -365,7 +361,6 @@ struct supervision {
 	bool ending;
 	int64_t ending_ms; /* since when */
 	bool searched; /* for whom the end had not reached */
-	bool is_bare; /* the command makes no namespaces */
 	int signal_fd;
 	struct launch_watch *watch;
 	struct launch_calls *calls;
@@ -390,11 +385,9 @@ static void end_all(struct supervision *s)
  * in all of /proc, which takes milliseconds on a full machine. */
 static void kill_rest(struct supervision *s)
 {
-	if (s->is_bare)
-		launch_kill_descendants();
-	else if (!s->command_ended)
+	if (!s->command_ended)
 		(void)kill(s->command, SIGKILL);
-	s->searched = s->is_bare || launch_now_ms() - s->ending_ms >= REACH_MS;
+	s->searched = launch_now_ms() - s->ending_ms >= REACH_MS;
 	if (s->searched)
 		launch_kill_children();
 }
@@ -529,20 +522,14 @@ int main(int argc, char **argv)
 		run_command(&options, &watch, launcher);
 	launch_watch_started(&watch);
 	close_command_fds(&options);
-	if (options.tell_child)
-		(void)dprintf(options.status_fd, "{\"child-pid\":%d,\"no-namespaces\":true}\n",
-			      command);
 	struct supervision s = {
 		.command = command,
-		.is_bare = options.tell_child,
 		.signal_fd = signal_fd,
 		.watch = &watch,
 		.calls = &calls,
 	};
 	int status = supervise(&s);
 
-	if (options.tell_child)
-		(void)dprintf(options.status_fd, "{\"exit-code\":%d}\n", exit_code(status));
 	launch_calls_finish(&calls, options.status_fd);
 	launch_watch_finish(&watch, options.status_fd);
 	report(&options);

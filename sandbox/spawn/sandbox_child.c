@@ -236,7 +236,7 @@ static void on_status_read(uv_stream_t *stream, ssize_t len, const uv_buf_t *buf
 	}
 	kgb_sandbox_status_feed(&launch->status, buf->base, (size_t)len);
 	/* An older bwrap names no namespaces. */
-	if (launch->status.init_pid && launch->pidns_fd < 0 && !launch->status.no_namespaces)
+	if (launch->status.init_pid && launch->pidns_fd < 0)
 		launch->pidns_fd =
 			kgb_pidns_hold(launch->status.init_pid, &launch->status.pidns_inode);
 	check_ready(launch);

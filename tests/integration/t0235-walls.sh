@@ -482,68 +482,7 @@ test_expect_success 'an API that does not answer is no idleness; when time is ov
 test_expect_success 'what is asked for and cannot be had: exit 4 with the fix, nothing created' '
 	rm -rf runs && printf "result done\n" | fake_cli &&
 	test_expect_code 4 env KGB_BWRAP=/nonexistent KGB_CLAUDE_BIN="$TRASH/cli" kgb-agent add -m naive_cc --skip-verify 2>err &&
-	test_grep "isolation L3 is asked for, L[02] can be had here: .*bubblewrap" err && test ! -e runs &&
-	test_expect_code 2 env KGB_CLAUDE_BIN="$TRASH/cli" kgb-agent add --isolation L7 2>err && test_grep "L0, L2, L3, L4" err
+	test_grep "isolation L3 is required, this machine has none: .*bubblewrap" err && test ! -e runs &&
+	test_expect_code 2 env KGB_CLAUDE_BIN="$TRASH/cli" kgb-agent add --isolation L7 2>err && test_grep "L3, L4" err
 '
-# Whoever may mount and name the machine does it aside: an attack that succeeds harms nobody.
-aside='unshare --mount --uts --propagation private'
-$aside true 2>/dev/null || aside=
-# Without bubblewrap, as on a machine that forbids user namespaces.
-run_bare_walls() {
-	rm -rf runs
-	KGB_BWRAP=/nonexistent KGB_CLAUDE_BIN=$TRASH/cli $aside timeout 500 kgb-agent add -m naive_cc --skip-verify --json "$@" >out.json 2>log
-}
-landlock=$(KGB_BWRAP=/nonexistent kgb-agent doctor --json 2>/dev/null | jq -r '.checks[] | select(.name == "isolation") | .detail' | grep -c "L2 can be had")
-if [ "$landlock" -eq 1 ]; then
-	test_expect_success 'L2, without namespaces: the same attacks are refused' '
-		python_cli <attack.py && ANTHROPIC_API_KEY=sk-walls run_bare_walls --isolation L2 &&
-		attempt ".end == \"agent.ok\" and .kernel_source == \"file\" and .sandbox.isolation.level == \"L2\" and .sandbox.empty.proven" &&
-		cp runs/*/attempts/aten__add/001/ws/seen seen &&
-		test_grep "^end" seen && test_no_grep SUCCEEDED seen && test_no_grep Traceback seen &&
-		test "$(grep -c ": refused" seen)" -gt 60
-	'
-	test_expect_success 'L2: the gateway is the only way out, and the workspace has its own name in the task' '
-		python_cli <<-\EOF &&
-		import os, urllib.error, urllib.request
-		assert os.getcwd().endswith("/ws") and os.environ["HOME"].endswith("/home"), os.getcwd()
-		try:
-		    urllib.request.urlopen(os.environ["ANTHROPIC_BASE_URL"] + "/nothing", timeout=60)
-		except urllib.error.HTTPError as e:
-		    print("gateway", e.code)
-		EOF
-		test_expect_code 1 run_bare_walls --isolation L2 && test_grep "^gateway 404" runs/*/attempts/aten__add/001/ws/seen &&
-		test_no_grep "\`/ws" runs/*/attempts/aten__add/001/prompt.md
-	'
-	test_expect_success 'L2: daemons and a fork bomb are found and ended' '
-		sed "s/902/902.$$/" <<-\EOF | python_cli &&
-		import os, signal, time
-		for n in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
-		    signal.signal(n, signal.SIG_IGN)
-		for i in range(100):
-		    if os.fork() == 0:
-		        os.setsid()
-		        if os.fork() == 0:
-		            os.execlp("sleep", "sleep", "902")
-		        os._exit(0)
-		EOF
-		test_expect_code 1 run_bare_walls --isolation L2 && attempt ".end == \"agent.ok\" and .sandbox.empty.proven" &&
-		test_no_process "sleep 902.$$" &&
-		python_cli <<-\EOF &&
-		import os, time
-		try:
-		    for i in range(9):
-		        if os.fork() == 0:
-		            os.setsid()
-		except OSError:
-		    pass
-		time.sleep(90)
-		EOF
-		test_expect_code 1 run_bare_walls --isolation L2 --set sandbox.processes=300 &&
-		attempt ".end == \"agent.processes\" and .sandbox.empty.proven" && test_no_process "attack-$$[.]py"
-	'
-	test_expect_success 'L2 does not judge, and says so' '
-		test_expect_code 4 env KGB_BWRAP=/nonexistent KGB_CLAUDE_BIN="$TRASH/cli" kgb-agent add -m naive_cc --isolation L2 2>err &&
-		test_grep "judged in namespaces only" err
-	'
-fi
 test_done

@@ -17,7 +17,6 @@
 #include "base/system/fs.h"
 #include "base/system/proc_tree.h"
 #include "base/time.h"
-#include "sandbox/isolation/bare_policy.h"
 #include "sandbox/isolation/cgroup.h"
 #include "sandbox/isolation/ladder.h"
 
@@ -403,107 +402,6 @@ static void test_the_first_process_ends_with_its_command(void **state)
 		kgb_policy_release(&policy);
 	}
 }
-
-/* ---- without namespaces ---- */
-
-static void test_paths_of_the_inside_become_those_of_the_host(void **state)
-{
-	static const struct {
-		const char *text, *want;
-	} cases[] = {
-		{"/ws", "/runs/1/ws"},
-		{"/ws/kernel.py", "/runs/1/ws/kernel.py"},
-		{"/wsx", "/wsx"},
-		{"x/ws", "x/ws"},
-		{"/home/agent/.codex", "/runs/1/home/.codex"},
-		{"/tmp", "/runs/1/home/.tmp"},
-		{"--dir=/ws,/home/agent", "--dir=/runs/1/ws,/runs/1/home"},
-		{"/opt/kgb/bin:/usr/bin:/bin", "/prog/bin:/usr/bin:/bin"},
-		{"http://127.0.0.1:8123/ws", "http://127.0.0.1:8123/ws"},
-		{"", ""},
-	};
-	struct kgb_policy policy;
-
-	(void)state;
-	kgb_policy_init(&policy);
-	kgb_policy_tmpfs(&policy, "/tmp", 1);
-	kgb_policy_rw(&policy, "/runs/1/home", "/home/agent");
-	kgb_policy_rw(&policy, "/runs/1/ws", "/ws");
-	kgb_policy_ro(&policy, "/prog/bin", "/opt/kgb/bin");
-	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
-		KGB_AUTO(free) char *got = kgb_bare_translate(&policy, cases[i].text);
-		assert_string_equal(got, cases[i].want);
-	}
-	kgb_policy_release(&policy);
-}
-
-static void run_bare_watched(const char *const *args, int landlock_abi, bool watch_calls,
-			     struct guest_run *run)
-{
-	const struct kgb_confinement bare = {.no_namespaces = true,
-					     .landlock_abi = landlock_abi,
-					     .watch_calls = watch_calls &&
-							    ladder()->confinement.watch_calls};
-	struct kgb_policy policy;
-
-	guest_policy(&policy, args);
-	run_guest_confined(&policy, &bare, run);
-	kgb_policy_release(&policy);
-}
-
-static void run_bare(const char *const *args, int landlock_abi, struct guest_run *run)
-{
-	run_bare_watched(args, landlock_abi, true, run);
-}
-
-static void test_without_namespaces_ends_are_told_and_daemons_found(void **state)
-{
-	int abi = ladder()->confinement.landlock_abi;
-	struct guest_run run;
-
-	(void)state;
-	need_sandbox();
-	for (int level = 0; level < (abi > 0 ? 2 : 1); level++) {
-		run_bare(ARGS("exit", "42"), level * abi, &run);
-		assert_int_equal(run.status.exit_code, 42);
-		assert_true(run.status.tree_empty);
-		assert_true(run.status.no_namespaces);
-		guest_run_release(&run);
-		run_bare(ARGS("leave-daemon"), level * abi, &run);
-		assert_string_equal(run.out.ptr, "ready\n");
-		assert_true(run.status.tree_empty);
-		guest_run_release(&run);
-	}
-}
-
-static void test_without_namespaces_rules_hold(void **state)
-{
-	int abi = ladder()->confinement.landlock_abi;
-	struct guest_run run;
-
-	(void)state;
-	need_sandbox();
-	if (abi < 4)
-		skip();
-	run_bare(ARGS("write", "/tmp", "/", "/dev/shm"), abi, &run);
-	assert_string_equal(run.out.ptr, "/tmp=EACCES\n/=EACCES\n/dev/shm=EACCES\n");
-	guest_run_release(&run);
-	run_bare(ARGS("internet"), abi, &run);
-	assert_string_equal(run.out.ptr, "EACCES\n");
-	guest_run_release(&run);
-	for (int watched = 0; watched < 2; watched++) {
-		run_bare_watched(ARGS("sockets"), abi, watched, &run);
-		assert_non_null(
-			strstr(run.out.ptr, "unix=EAFNOSUPPORT\ninet=ok\ninet_udp=EPERM\n"));
-		guest_run_release(&run);
-	}
-	run_bare(ARGS("fast-open"), abi, &run);
-	assert_string_equal(run.out.ptr,
-			    "sendto=EPERM\nsendmsg=EPERM\nsendmmsg=EPERM\nplain=EPIPE\n"
-			    "bind=EACCES\nseqpacket=EPERM\ndccp=EPERM\n");
-	guest_run_release(&run);
-}
-
 /* A directory in a mounted hierarchy of version 2 in which groups can be made; false: none here. */
 static bool make_group(char dir[256])
 {
@@ -530,57 +428,23 @@ static bool make_group(char dir[256])
  * group. Limits need the controllers: test_a_fork_bomb... tries them where there are some. */
 static void test_a_group_of_version_2_takes_its_processes_along(void **state)
 {
-	struct kgb_confinement bare = {.no_namespaces = true};
-	struct kgb_confinement boxed = {0};
-	struct guest_run run;
-
-	(void)state;
-	need_sandbox();
-	if (!make_group(bare.cgroup_v2))
-		skip();
-	memcpy(boxed.cgroup_v2, bare.cgroup_v2, sizeof(bare.cgroup_v2));
-	for (int i = 0; i < 2; i++) {
-		struct kgb_policy policy;
-		guest_policy(&policy, ARGS("leave-daemon"));
-		if (i == 1) {
-			policy.network = KGB_NETWORK_HOST;
-			policy.listen_port = 1;
-		}
-		run_guest_confined(&policy, i == 1 ? &bare : &boxed, &run);
-		assert_string_equal(run.status.error, "");
-		assert_string_equal(run.out.ptr, "ready\n");
-		assert_true(run.status.tree_empty);
-		assert_int_equal(run.status.cgroup_empty, 1);
-		guest_run_release(&run);
-		kgb_policy_release(&policy);
-	}
-	assert_int_equal(rmdir(bare.cgroup_v2), 0);
-}
-
-/* Only without namespaces does a program see the name of its group. */
-static void test_a_command_is_in_its_group_of_version_2(void **state)
-{
-	struct kgb_confinement bare = {.no_namespaces = true};
-	struct kgb_err err = KGB_ERR_INIT;
+	struct kgb_confinement confinement = {0};
 	struct kgb_policy policy;
 	struct guest_run run;
 
 	(void)state;
 	need_sandbox();
-	if (!make_group(bare.cgroup_v2))
+	if (!make_group(confinement.cgroup_v2))
 		skip();
-	kgb_policy_init(&policy);
-	policy.network = KGB_NETWORK_HOST;
-	policy.listen_port = 1;
-	assert_ok(kgb_policy_base(&policy, &(struct kgb_policy_base_spec){0}, &err), &err);
-	kgb_policy_arg(&policy, "/bin/cat");
-	kgb_policy_arg(&policy, "/proc/self/cgroup");
-	run_guest_confined(&policy, &bare, &run);
-	assert_int_equal(run.status.exit_code, 0);
-	assert_non_null(strstr(run.out.ptr, strrchr(bare.cgroup_v2, '/')));
+	guest_policy(&policy, ARGS("leave-daemon"));
+	run_guest_confined(&policy, &confinement, &run);
+	assert_string_equal(run.status.error, "");
+	assert_string_equal(run.out.ptr, "ready\n");
+	assert_true(run.status.tree_empty);
+	assert_int_equal(run.status.cgroup_empty, 1);
 	guest_run_release(&run);
 	kgb_policy_release(&policy);
-	assert_int_equal(rmdir(bare.cgroup_v2), 0);
+	assert_int_equal(rmdir(confinement.cgroup_v2), 0);
 }
 
 /* ---- policies for a GPU, without one ---- */
@@ -719,11 +583,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_the_kernel_has_is_had),
 		cmocka_unit_test(test_a_tree_holds_children_of_children_and_nobody_else),
-		cmocka_unit_test(test_paths_of_the_inside_become_those_of_the_host),
-		cmocka_unit_test(test_without_namespaces_ends_are_told_and_daemons_found),
-		cmocka_unit_test(test_without_namespaces_rules_hold),
 		cmocka_unit_test(test_a_group_of_version_2_takes_its_processes_along),
-		cmocka_unit_test(test_a_command_is_in_its_group_of_version_2),
 		cmocka_unit_test(test_one_gpu_is_shown_and_no_other),
 		cmocka_unit_test(test_the_ladder_has_steps_and_each_missing_one_a_reason),
 		cmocka_unit_test(test_a_fork_bomb_is_ended_and_named),
