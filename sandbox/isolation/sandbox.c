@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -17,7 +18,10 @@
 #include "base/time.h"
 #include "sandbox/isolation/seccomp.h"
 
-enum { STATUS_BYTES = 64 << 10 };
+enum {
+	STATUS_BYTES = 64 << 10,
+	OPEN_FILES_MIN = 160, /* for a run with one sandbox; below, later steps fail one by one */
+};
 
 /* Give the child a descriptor. Asserts when the table is full: its size covers the largest policy.
  */
@@ -345,13 +349,14 @@ int kgb_sandbox_spawn(struct kgb_sandbox *sandbox, pid_t *out_pid, struct kgb_er
 		.n_fds = sandbox->n_fds,
 	};
 
+	struct rlimit open_files;
+
+	if (getrlimit(RLIMIT_NOFILE, &open_files) == 0 && open_files.rlim_cur < OPEN_FILES_MIN)
+		return kgb_fail(err, KGB_ERR_UNAVAILABLE,
+				"start '%s': too few open files are allowed: ulimit -n 1024",
+				sandbox->argv.items[0]);
 	if (kgb_proc_start(&spec, out_pid, err) < 0)
-		return err->code == EMFILE
-			       ? kgb_fail(
-					 err, KGB_ERR_UNAVAILABLE,
-					 "start '%s': too few open files are allowed: ulimit -n 1024",
-					 sandbox->argv.items[0])
-			       : -1;
+		return -1;
 	kgb_sandbox_close_child_fds(sandbox);
 	return 0;
 }
