@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Caps for everything that comes from outside. One list, so that a reviewer sees at a glance what a
- * hostile peer can make us hold in memory. All values are bytes unless the name says otherwise.
+ * Caps for everything that comes from outside. One list shows how much memory a hostile peer can
+ * make us hold. All values are bytes unless the name or comment gives another unit.
  */
 #ifndef KGB_BASE_LIMITS_H
 #define KGB_BASE_LIMITS_H
@@ -19,8 +19,6 @@
 #define KGB_LIMIT_HTTP_BODY (64u << 20) /* one request body at the gateway */
 #define KGB_LIMIT_HTTP_ANSWER (256u << 20) /* one answer of a provider, and its record */
 #define KGB_LIMIT_VERDICT (4u << 20) /* one verdict document */
-#define KGB_LIMIT_CHILD_OUTPUT (64u << 20) /* stdout or stderr of a child that we keep */
 #define KGB_LIMIT_TENSOR_BYTES (1u << 30) /* one tensor of a case */
-#define KGB_LIMIT_RUNNER_REPLY (64u << 10) /* one datagram from the runner */
 
 #endif

@@ -13,19 +13,6 @@ enum { ID_INSIDE = 1000, COVER_BYTES = 4096 };
 static const int64_t default_tmp_bytes = INT64_C(1) << 30;
 static const int64_t default_shm_bytes = INT64_C(256) << 20;
 
-static const char *const mount_kind_names[] = {
-	[KGB_MOUNT_RO] = "ro",           [KGB_MOUNT_RO_TRY] = "ro_try", [KGB_MOUNT_RW] = "rw",
-	[KGB_MOUNT_DEV] = "dev",         [KGB_MOUNT_TMPFS] = "tmpfs",   [KGB_MOUNT_DIR] = "dir",
-	[KGB_MOUNT_SYMLINK] = "symlink", [KGB_MOUNT_DATA] = "data",     [KGB_MOUNT_COPY] = "copy",
-	[KGB_MOUNT_PROC] = "proc",       [KGB_MOUNT_DEVFS] = "devfs",   [KGB_MOUNT_SEAL] = "seal",
-};
-
-const char *kgb_mount_kind_name(enum kgb_mount_kind kind)
-{
-	KGB_ASSERT((size_t)kind < KGB_ARRAY_LEN(mount_kind_names));
-	return mount_kind_names[kind];
-}
-
 void kgb_policy_init(struct kgb_policy *policy)
 {
 	*policy = (struct kgb_policy){

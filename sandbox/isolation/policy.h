@@ -37,8 +37,6 @@ enum kgb_mount_kind {
 	 */
 	KGB_MOUNT_SEAL,
 };
-/** "ro", "ro_try", ... */
-const char *kgb_mount_kind_name(enum kgb_mount_kind kind);
 
 struct kgb_mount {
 	enum kgb_mount_kind kind;

@@ -71,19 +71,6 @@ static int start_libgit2(struct kgb_err *err)
 	return -1;
 }
 
-static void set_tracked(struct kgb_workspace *ws, const char *const *more)
-{
-	struct kgb_strv names = KGB_STRV_INIT;
-
-	kgb_strv_add(&names, KGB_WORKSPACE_KERNEL);
-	for (; more && *more; more++) {
-		KGB_ASSERT(!strchr(*more, '/'));
-		kgb_strv_add(&names, *more);
-	}
-	ws->tracked = names.items;
-	ws->n_tracked = names.n;
-}
-
 void kgb_workspace_release(struct kgb_workspace *ws)
 {
 	bool started = ws->worktree != NULL;
@@ -91,9 +78,6 @@ void kgb_workspace_release(struct kgb_workspace *ws)
 	git_repository_free(ws->repo);
 	kgb_free(ws->worktree);
 	kgb_close(ws->worktree_fd);
-	for (size_t i = 0; i < ws->n_tracked; i++)
-		kgb_free(ws->tracked[i]);
-	kgb_free(ws->tracked);
 	*ws = (struct kgb_workspace){.worktree_fd = -1};
 	if (started)
 		git_libgit2_shutdown();
@@ -104,9 +88,8 @@ void kgb_auto_workspace(struct kgb_workspace *ws)
 	kgb_workspace_release(ws);
 }
 
-/* The part that create and open share: libgit2, the work tree, the names. */
-static int prepare(struct kgb_workspace *ws, const char *worktree, const char *const *tracked,
-		   struct kgb_err *err)
+/* Start libgit2 and open the work tree. */
+static int prepare(struct kgb_workspace *ws, const char *worktree, struct kgb_err *err)
 {
 	int fd;
 
@@ -119,7 +102,6 @@ static int prepare(struct kgb_workspace *ws, const char *worktree, const char *c
 	}
 	ws->worktree_fd = fd;
 	ws->worktree = kgb_xstrdup(worktree);
-	set_tracked(ws, tracked);
 	return 0;
 }
 
@@ -230,7 +212,7 @@ int kgb_workspace_create(struct kgb_workspace *ws, const struct kgb_workspace_sp
 	if (kgb_fs_mkdirs(AT_FDCWD, spec->worktree, 0755, err) < 0 ||
 	    check_empty(spec->worktree, err) < 0)
 		return -1;
-	if (prepare(&made, spec->worktree, spec->tracked, err) < 0)
+	if (prepare(&made, spec->worktree, err) < 0)
 		return -1;
 	if (init_repository(&made, spec->git_dir, err) < 0)
 		return -1;
@@ -242,38 +224,6 @@ int kgb_workspace_create(struct kgb_workspace *ws, const struct kgb_workspace_sp
 	}
 	*ws = made;
 	made = (struct kgb_workspace){.worktree_fd = -1};
-	return 0;
-}
-
-/* A killed process leaves its locks; whoever opens holds the run's lock, so nobody uses them. */
-static int remove_stale_locks(const char *git_dir, struct kgb_err *err)
-{
-	static const char *const names[] = {"HEAD.lock", "refs/heads/" BRANCH ".lock",
-					    KGB_WORKSPACE_NOTES ".lock", "packed-refs.lock",
-					    "config.lock"};
-
-	for (size_t i = 0; i < KGB_ARRAY_LEN(names); i++) {
-		KGB_AUTO(free) char *path = kgb_path_join(git_dir, names[i]);
-		if (unlink(path) < 0 && errno != ENOENT)
-			return kgb_fail_errno(err, errno, "remove '%s'", path);
-	}
-	return 0;
-}
-
-int kgb_workspace_open(struct kgb_workspace *ws, const char *worktree, const char *git_dir,
-		       const char *const *tracked, struct kgb_err *err)
-{
-	KGB_AUTO(workspace) struct kgb_workspace opened = {.worktree_fd = -1};
-
-	if (check_apart(worktree, git_dir, err) < 0 || remove_stale_locks(git_dir, err) < 0)
-		return -1;
-	if (prepare(&opened, worktree, tracked, err) < 0)
-		return -1;
-	int rc = git_repository_open_bare(&opened.repo, git_dir);
-	if (rc < 0)
-		return kgb_workspace__fail(err, rc, "open repository '%s'", git_dir);
-	*ws = opened;
-	opened = (struct kgb_workspace){.worktree_fd = -1};
 	return 0;
 }
 
@@ -298,58 +248,24 @@ static const char *refusal_code(int dir_fd, const char *name, enum kgb_err_kind 
 	return "agent.kernel_unreadable";
 }
 
-/* Read one file as an adversary's. 0 with *out_refusal NULL or a code; -1 for trouble that is not
- * the agent's doing. */
-static int read_tracked(const struct kgb_workspace *ws, const char *name, struct kgb_buf *out,
-			const char **out_refusal, struct kgb_err *err)
+int kgb_workspace_read_kernel(const struct kgb_workspace *ws, struct kgb_buf *out,
+			      const char **out_refusal, struct kgb_err *err)
 {
 	struct kgb_err why = KGB_ERR_INIT;
 
 	*out_refusal = NULL;
-	if (kgb_fs_read_untrusted(ws->worktree_fd, name, KGB_LIMIT_KERNEL, out, &why) == 0)
+	if (kgb_fs_read_untrusted(ws->worktree_fd, KGB_WORKSPACE_KERNEL, KGB_LIMIT_KERNEL, out,
+				  &why) == 0)
 		return 0;
 	kgb_buf_clear(out);
 	/* Too few descriptors or too little memory are a limit too, but ours. */
 	bool too_large = why.kind == KGB_ERR_LIMIT && why.domain == KGB_ERR_DOMAIN_KGB;
 	if (why.kind == KGB_ERR_DENIED || too_large || why.kind == KGB_ERR_NOT_FOUND) {
-		*out_refusal = refusal_code(ws->worktree_fd, name, why.kind);
+		*out_refusal = refusal_code(ws->worktree_fd, KGB_WORKSPACE_KERNEL, why.kind);
 		return 0;
 	}
 	*err = why;
 	return kgb_ctx(err, "workspace '%s'", ws->worktree);
-}
-
-int kgb_workspace_read_kernel(const struct kgb_workspace *ws, struct kgb_buf *out,
-			      const char **out_refusal, struct kgb_err *err)
-{
-	return read_tracked(ws, KGB_WORKSPACE_KERNEL, out, out_refusal, err);
-}
-
-/* Bring one tracked file into the tree. */
-static int stage(struct kgb_workspace *ws, const char *name, git_treebuilder *builder,
-		 struct kgb_workspace_commit *out, struct kgb_err *err)
-{
-	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(KGB_LIMIT_KERNEL);
-	const char *refusal;
-	git_oid oid;
-	int rc;
-
-	if (read_tracked(ws, name, &text, &refusal, err) < 0)
-		return -1;
-	if (kgb_str_eq(refusal, "agent.kernel_missing")) {
-		rc = git_treebuilder_get(builder, name) ? git_treebuilder_remove(builder, name) : 0;
-	} else if (refusal) {
-		if (!out->refusal) {
-			out->refusal = refusal;
-			out->refused_file = name;
-		}
-		return 0;
-	} else {
-		rc = git_blob_create_from_buffer(&oid, ws->repo, text.ptr, text.len);
-		if (rc >= 0)
-			rc = git_treebuilder_insert(NULL, builder, name, &oid, GIT_FILEMODE_BLOB);
-	}
-	return rc < 0 ? kgb_workspace__fail(err, rc, "stage '%s'", name) : 0;
 }
 
 /* HEAD's commit and its tree; the caller frees both. */
@@ -372,12 +288,12 @@ static int head_of(struct kgb_workspace *ws, git_commit **out_commit, git_tree *
 	return 0;
 }
 
-/* kernel.py by its bytes, whatever the work tree holds by now. */
-static int stage_kernel(struct kgb_workspace *ws, const struct bytes *kernel,
+/* Put these bytes into the tree as kernel.py. */
+static int stage_kernel(struct kgb_workspace *ws, const char *text, size_t len,
 			git_treebuilder *builder, struct kgb_err *err)
 {
 	git_oid oid;
-	int rc = git_blob_create_from_buffer(&oid, ws->repo, kernel->ptr, kernel->len);
+	int rc = git_blob_create_from_buffer(&oid, ws->repo, text, len);
 
 	if (rc >= 0)
 		rc = git_treebuilder_insert(NULL, builder, KGB_WORKSPACE_KERNEL, &oid,
@@ -385,20 +301,29 @@ static int stage_kernel(struct kgb_workspace *ws, const struct bytes *kernel,
 	return rc < 0 ? kgb_workspace__fail(err, rc, "stage '%s'", KGB_WORKSPACE_KERNEL) : 0;
 }
 
-/* The tree of the tracked files, into the builder. */
-static int stage_all(struct kgb_workspace *ws, const struct bytes *kernel, git_treebuilder *builder,
-		     struct kgb_workspace_commit *out, struct kgb_err *err)
+/* Bring the work tree's kernel.py into the tree, or its absence. */
+static int stage_worktree(struct kgb_workspace *ws, git_treebuilder *builder,
+			  struct kgb_workspace_commit *out, struct kgb_err *err)
 {
-	if (kernel)
-		return stage_kernel(ws, kernel, builder, err);
-	for (size_t i = 0; i < ws->n_tracked; i++)
-		if (stage(ws, ws->tracked[i], builder, out, err) < 0)
-			return -1;
-	return 0;
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(KGB_LIMIT_KERNEL);
+	const char *refusal;
+
+	if (kgb_workspace_read_kernel(ws, &text, &refusal, err) < 0)
+		return -1;
+	if (!refusal)
+		return stage_kernel(ws, text.ptr, text.len, builder, err);
+	if (!kgb_str_eq(refusal, "agent.kernel_missing")) {
+		out->refusal = refusal;
+		return 0;
+	}
+	int rc = git_treebuilder_get(builder, KGB_WORKSPACE_KERNEL)
+			 ? git_treebuilder_remove(builder, KGB_WORKSPACE_KERNEL)
+			 : 0;
+	return rc < 0 ? kgb_workspace__fail(err, rc, "stage '%s'", KGB_WORKSPACE_KERNEL) : 0;
 }
 
-/* Make the tree of the tracked files (or of HEAD with the given kernel.py) and a commit: when the
- * tree is new, and always for a given kernel. */
+/* Make a tree of HEAD's files and the given kernel.py, or else the work tree's. Commit it when it
+ * is new, and always for a given kernel. */
 static int commit_on(struct kgb_workspace *ws, const git_commit *head, const git_tree *head_tree,
 		     const struct bytes *kernel, const char *message,
 		     struct kgb_workspace_commit *out, struct kgb_err *err)
@@ -412,7 +337,8 @@ static int commit_on(struct kgb_workspace *ws, const git_commit *head, const git
 	int rc = git_treebuilder_new(&builder, ws->repo, head_tree);
 	if (rc < 0)
 		return kgb_workspace__fail(err, rc, "read the tree of HEAD");
-	if (stage_all(ws, kernel, builder, out, err) < 0)
+	if ((kernel ? stage_kernel(ws, kernel->ptr, kernel->len, builder, err)
+		    : stage_worktree(ws, builder, out, err)) < 0)
 		goto out;
 	rc = git_treebuilder_write(&tree_oid, builder);
 	if (rc >= 0)

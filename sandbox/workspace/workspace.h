@@ -24,8 +24,6 @@ struct kgb_workspace {
 	struct git_repository *repo; /* owned */
 	char *worktree; /* owned */
 	int worktree_fd; /* owned */
-	char **tracked; /* owned: files that each commit looks at, kernel.py first */
-	size_t n_tracked;
 };
 
 struct kgb_workspace_file {
@@ -39,18 +37,12 @@ struct kgb_workspace_spec {
 	const char *git_dir; /* made; must not lie in the work tree */
 	const struct kgb_workspace_file *files; /* prompt and instructions: the first commit */
 	size_t n_files;
-	const char *const *tracked; /* besides kernel.py; NULL-terminated list or NULL */
 	const char *message; /* of the first commit */
 };
 
 /** Make the repository and the first commit. */
 KGB_MUST_CHECK int kgb_workspace_create(struct kgb_workspace *ws,
 					const struct kgb_workspace_spec *spec, struct kgb_err *err);
-/** Open an existing one (resume, report). Locks that a killed process left are removed: the caller
- * holds the run. */
-KGB_MUST_CHECK int kgb_workspace_open(struct kgb_workspace *ws, const char *worktree,
-				      const char *git_dir, const char *const *tracked,
-				      struct kgb_err *err);
 void kgb_workspace_release(struct kgb_workspace *ws);
 void kgb_auto_workspace(struct kgb_workspace *ws);
 
@@ -58,15 +50,14 @@ struct kgb_workspace_commit {
 	char oid[KGB_OID_LEN]; /* of HEAD after the call */
 	char kernel_oid[KGB_OID_LEN]; /* blob of kernel.py in it; "" when it has none */
 	bool changed; /* a commit was made */
-	const char *refusal; /* NULL, or why a tracked file was not taken; codes below */
-	const char *refused_file; /* which (borrowed from ws) */
+	const char *refusal; /* NULL, or why kernel.py was not taken; codes below */
 };
 /* Reason codes: agent.kernel_symlink agent.kernel_not_regular agent.kernel_too_large
  * agent.kernel_hard_link agent.kernel_unreadable agent.kernel_missing (only of
  * kgb_workspace_read_kernel). */
 
-/** Commit the tracked files if any differs from HEAD (a removed file is removed). A file that is
- * refused keeps its last committed content and is reported in out->refusal; that is no error. */
+/** Commit kernel.py if it differs from HEAD's or was removed. A refused kernel.py keeps its last
+ * committed content and is reported in out->refusal; that is no error. */
 KGB_MUST_CHECK int kgb_workspace_commit(struct kgb_workspace *ws, const char *message,
 					struct kgb_workspace_commit *out, struct kgb_err *err);
 /** Make a commit (also when nothing differs) in which kernel.py is exactly these bytes, whatever
@@ -90,21 +81,5 @@ KGB_MUST_CHECK int kgb_workspace_tag(struct kgb_workspace *ws, const char *oid, 
 /** Attach (or replace) the verdict of a commit. */
 KGB_MUST_CHECK int kgb_workspace_note(struct kgb_workspace *ws, const char *oid,
 				      const char *verdict_json, struct kgb_err *err);
-
-struct kgb_workspace_entry {
-	const char *oid;
-	const char *message;
-	int64_t time_s; /* since the epoch */
-	const char *kernel_oid; /* "" when the commit has no kernel.py */
-	const char *note; /* NULL when none */
-};
-/** Return nonzero to stop. Strings live until it returns. */
-typedef int (*kgb_workspace_entry_fn)(const struct kgb_workspace_entry *entry, void *payload);
-/** Every commit, oldest first. */
-KGB_MUST_CHECK int kgb_workspace_history(struct kgb_workspace *ws, kgb_workspace_entry_fn fn,
-					 void *payload, struct kgb_err *err);
-/** kernel.py of a commit. NOT_FOUND when there is none. */
-KGB_MUST_CHECK int kgb_workspace_kernel_at(struct kgb_workspace *ws, const char *oid,
-					   struct kgb_buf *out, struct kgb_err *err);
 
 #endif

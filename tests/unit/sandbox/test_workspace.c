@@ -17,6 +17,7 @@
 #include "base/str.h"
 #include "base/system/fs.h"
 #include "sandbox/workspace/workspace.h"
+#include "tests/unit/sandbox/workspace_history.h"
 
 #define assert_ok(call, err)                                        \
 	do {                                                        \
@@ -377,7 +378,6 @@ static void test_a_kernel_that_is_no_plain_file_is_refused(void **state)
 			continue;
 		struct kgb_workspace_commit made = commit(place, "bad kernel");
 		assert_string_equal(made.refusal, cases[i].refusal);
-		assert_string_equal(made.refused_file, KGB_WORKSPACE_KERNEL);
 		/* The last good one stays. */
 		assert_false(made.changed);
 		assert_string_equal(made.oid, good.oid);
@@ -420,49 +420,7 @@ static void test_a_repository_of_the_agent_means_nothing(void **state)
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(KGB_LIMIT_KERNEL);
 	assert_ok(kgb_workspace_kernel_at(&place->ws, made.oid, &text, &err), &err);
 	assert_string_equal(text.ptr, "$Id$\n");
-	kgb_workspace_release(&place->ws);
-	assert_ok(kgb_workspace_open(&place->ws, place->worktree, place->git_dir, NULL, &err),
-		  &err);
 	assert_history(place, "prompt for aten::add|-|-\nkernel|kernel|-\n");
-}
-
-static void test_more_files_can_be_tracked(void **state)
-{
-	static const char *const tracked[] = {"notes.md", NULL};
-	struct place *place = *state;
-	struct kgb_err err = KGB_ERR_INIT;
-
-	kgb_workspace_release(&place->ws);
-	assert_ok(kgb_workspace_open(&place->ws, place->worktree, place->git_dir, tracked, &err),
-		  &err);
-	assert_ok(kgb_fs_write_atomic(place->ws.worktree_fd, "notes.md", "a", 1, 0644, false, &err),
-		  &err);
-	assert_ok(kgb_fs_write_atomic(place->ws.worktree_fd, "other.md", "b", 1, 0644, false, &err),
-		  &err);
-	assert_true(commit(place, "notes").changed);
-	KGB_AUTO(free)
-	char *files =
-		git_says(place, (const char *const[]){"ls-tree", "--name-only", "main", NULL});
-	if (files)
-		assert_string_equal(files, "PROMPT.md\nRULES.md\nnotes.md\n");
-}
-
-/* kill -9 in the middle of a commit leaves locks. */
-static void test_opening_removes_stale_locks(void **state)
-{
-	struct place *place = *state;
-	struct kgb_err err = KGB_ERR_INIT;
-	KGB_AUTO(free) char *lock = kgb_path_join(place->git_dir, "refs/heads/main.lock");
-	struct kgb_workspace_commit made;
-
-	assert_ok(kgb_fs_write_atomic(AT_FDCWD, lock, "", 0, 0644, false, &err), &err);
-	write_kernel(place, "one\n");
-	assert_int_equal(kgb_workspace_commit(&place->ws, "blocked", &made, &err), -1);
-	assert_int_equal(err.kind, KGB_ERR_BUSY);
-	kgb_workspace_release(&place->ws);
-	assert_ok(kgb_workspace_open(&place->ws, place->worktree, place->git_dir, NULL, &err),
-		  &err);
-	assert_true(commit(place, "free").changed);
 }
 
 static void test_bad_text_in_a_message_is_repaired(void **state)
@@ -543,9 +501,6 @@ static void test_places_that_cannot_be_used_are_refused(void **state)
 	spec.git_dir = place->git_dir;
 	assert_int_equal(kgb_workspace_create(&other, &spec, &err), -1);
 	assert_int_equal(err.domain, KGB_ERR_DOMAIN_GIT);
-	assert_int_equal(kgb_workspace_open(&other, "/nonexistent", place->git_dir, NULL, &err),
-			 -1);
-	assert_int_equal(kgb_workspace_open(&other, place->worktree, place->root, NULL, &err), -1);
 }
 
 int main(void)
@@ -562,8 +517,6 @@ int main(void)
 		PLACED_TEST(test_a_kernel_that_is_no_plain_file_is_refused),
 		PLACED_TEST(test_a_plain_kernel_is_read),
 		PLACED_TEST(test_a_repository_of_the_agent_means_nothing),
-		PLACED_TEST(test_more_files_can_be_tracked),
-		PLACED_TEST(test_opening_removes_stale_locks),
 		PLACED_TEST(test_bad_text_in_a_message_is_repaired),
 		PLACED_TEST(test_a_file_is_put_in_the_place_of_whatever_the_agent_left),
 		PLACED_TEST(test_a_tag_names_a_commit_and_moves),
