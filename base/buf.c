@@ -9,7 +9,7 @@
 
 #include "base/mem.h"
 
-/* What `ptr` of a buffer without memory points at: never written. */
+/* The `ptr` of every buffer without memory; never written. */
 char kgb_buf_empty[1];
 
 /* Make room for `len` more bytes and the NUL. */

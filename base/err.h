@@ -25,17 +25,17 @@ enum kgb_err_domain {
 	KGB_ERR_DOMAIN_JSON,
 };
 
-/** What the caller may do about an error. */
+/** The kind decides the caller's reaction. */
 enum kgb_err_kind {
-	KGB_ERR_FAILED, /* it did not work; nothing better is known */
-	KGB_ERR_INVALID, /* input is wrong: tell the user */
+	KGB_ERR_FAILED, /* no more precise kind fits */
+	KGB_ERR_INVALID, /* wrong input: show the user */
 	KGB_ERR_NOT_FOUND, /* the named thing does not exist */
-	KGB_ERR_UNAVAILABLE, /* the environment lacks something: tell the user what to install */
+	KGB_ERR_UNAVAILABLE, /* the environment lacks something: show the user what to install */
 	KGB_ERR_TIMEOUT,
 	KGB_ERR_CANCELLED,
 	KGB_ERR_LIMIT, /* a cap was reached */
 	KGB_ERR_DENIED,
-	KGB_ERR_BUSY, /* somebody else holds it */
+	KGB_ERR_BUSY, /* another process holds it */
 };
 
 struct kgb_err {

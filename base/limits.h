@@ -7,7 +7,7 @@
 #define KGB_BASE_LIMITS_H
 
 #define KGB_LIMIT_LINE (1u << 20) /* one log line, one journal line */
-#define KGB_LIMIT_EVENT (8u << 20) /* one event of a CLI's stream (3.5 MB lines were seen) */
+#define KGB_LIMIT_EVENT (8u << 20) /* one event of a CLI's stream (the largest yet had 3.5 MB) */
 #define KGB_LIMIT_YAML (1u << 20) /* one YAML document */
 #define KGB_LIMIT_JSON (64u << 20) /* one JSON document */
 #define KGB_LIMIT_JSON_DEPTH 64 /* levels of nesting, JSON and YAML */

@@ -55,8 +55,8 @@ static const char *level_prefix(enum kgb_log_level level)
 /* Longer messages are cut; each byte may become four when it is escaped. */
 enum { LOG_TEXT_MAX = KGB_LIMIT_LINE / 4 - 256 };
 
-/* One write per line, so that lines of several processes do not mix. Where stderr is gone nobody
- * can be told. */
+/* One write per line, so that lines of several processes do not mix. Without a stderr the error has
+ * no reader. */
 static void write_line(enum kgb_log_level level, const char *text, size_t len)
 {
 	KGB_AUTO(buf) struct kgb_buf line = KGB_BUF_INIT(0);

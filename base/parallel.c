@@ -15,7 +15,7 @@ struct loop {
 	int64_t n, grain;
 	kgb_parallel_fn fn;
 	void *payload;
-	_Atomic int64_t next; /* first item that nobody has taken */
+	_Atomic int64_t next; /* first item that no thread has taken */
 };
 
 static void work(struct loop *loop)

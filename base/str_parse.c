@@ -83,7 +83,7 @@ static const struct unit duration_units[] = {
 	{"h", INT64_C(60) * 60 * 1000},
 };
 
-/* Durations are multiplied to nanoseconds elsewhere: refuse what would not fit. */
+/* Durations are multiplied to nanoseconds elsewhere: refuse values that would overflow. */
 #define DURATION_MAX_MS (INT64_MAX / 1000000)
 
 int kgb_parse_duration_ms(const char *s, int64_t *out_ms, struct kgb_err *err)

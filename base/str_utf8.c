@@ -4,8 +4,7 @@
 
 #include "base/str.h"
 
-/* What a lead byte promises: length of the sequence and the range of its second byte (Unicode 15,
- * table 3-7). */
+/* Length of the sequence and range of the second byte for a lead byte (Unicode 15, table 3-7). */
 static size_t sequence_length(uint8_t lead, uint8_t *low, uint8_t *high)
 {
 	*low = 0x80;

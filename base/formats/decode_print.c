@@ -49,7 +49,7 @@ static uint32_t code_point(const char *s, size_t *len)
 	return code;
 }
 
-/* What libyaml refuses to read or folds as a line break when it stands unescaped. */
+/* Characters that libyaml refuses to read, or folds as a line break, unless escaped. */
 static bool needs_escape(uint32_t code)
 {
 	return code < 0x20 || code == '"' || code == '\\' || (code >= 0x7f && code < 0xa0) ||

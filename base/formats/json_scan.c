@@ -10,7 +10,7 @@
 #include "base/limits.h"
 #include "base/str.h"
 
-/* cJSON copies a number into 64 bytes and silently cuts what is longer. */
+/* cJSON copies a number into 64 bytes and silently cuts the rest. */
 enum { NUMBER_MAX = 63 };
 
 static int value(struct kgb_json_scan *s);

@@ -12,7 +12,7 @@ void kgb_sse_init(struct kgb_sse *sse, size_t max_event)
 	};
 }
 
-/* A blank line: hand out what was collected. No data means no event, by the standard. */
+/* A blank line ends the event. No data means no event, by the standard. */
 static void dispatch(struct kgb_sse *sse, kgb_sse_fn fn, void *payload)
 {
 	struct kgb_buf *data = &sse->data;

@@ -117,7 +117,7 @@ static cJSON *resolve_plain(const char *text, size_t len)
 	return new_node(cJSON_String, kgb_xstrdup(text));
 }
 
-/* The text of the current scalar event; refuses what a C string or our schema cannot say. */
+/* The text of the current scalar event; refuses text that a C string or our schema cannot hold. */
 static int scalar_text(struct builder *b, const char **text, size_t *len)
 {
 	*text = (const char *)b->event.data.scalar.value;
@@ -275,7 +275,7 @@ static int document(struct builder *b)
 	if (next_event(b) < 0) /* DOCUMENT-START, if there is one */
 		return -1;
 	if (b->event.type == YAML_STREAM_END_EVENT) {
-		/* Nothing but comments says nothing. */
+		/* Comments alone make an empty document. */
 		attach(b, NULL, new_node(cJSON_NULL, NULL), NULL);
 		return remember(b, b->doc->root, (struct kgb_yaml_mark){0}, (yaml_mark_t){0});
 	}

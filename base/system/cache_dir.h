@@ -10,7 +10,7 @@
 /** The directory for one kind of thing ("images"), which need not exist: below KGB_CACHE_DIR,
  * XDG_CACHE_HOME or HOME. malloc'ed; NULL when there is no such place. */
 char *kgb_cache_dir(const char *kind);
-/** Is this file or directory ours, and can nobody else write to it? */
+/** Returns true when we own this file or directory and no other user may write to it. */
 bool kgb_cache_is_ours(int fd);
 
 #endif

@@ -32,8 +32,7 @@ struct kgb_disk_cache *kgb_disk_cache_try(const char *dir, size_t entry_max, uin
 /** Read what was kept under `key`, a SHA-256 in hexadecimal digits, into *out. False: nothing, or
  * something that is damaged or that others may have written. */
 bool kgb_disk_cache_get(const struct kgb_disk_cache *store, const char *key, struct kgb_buf *out);
-/** Keep it; who keeps something else under the same key comes too late or replaces it whole. Where
- * that cannot be done nothing happens. */
+/** Store `bytes` under `key`. Of two writers one wins whole. A failure stores nothing. */
 void kgb_disk_cache_put(const struct kgb_disk_cache *store, const char *key, const void *bytes,
 			size_t len);
 /** If the directory is too large remove the oldest files until it is three quarters full. Putting

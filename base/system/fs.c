@@ -119,7 +119,7 @@ static int fail_open_untrusted(int code, const char *path, struct kgb_err *err)
  * next walk finds the one that has the name now. */
 static int open_named(int dir_fd, const char *path, struct stat *st)
 {
-	enum { MAX_WALKS = 100 }; /* whoever keeps us busy for longer does it on purpose */
+	enum { MAX_WALKS = 100 }; /* a longer race is an attack */
 	const struct open_how how = {
 		.flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
 		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
@@ -139,7 +139,7 @@ static int open_named(int dir_fd, const char *path, struct stat *st)
 int kgb_fs_open_untrusted(int dir_fd, const char *path, size_t limit, int *out_fd,
 			  struct kgb_err *err)
 {
-	struct stat st = {0}; /* if it is not known, it is no regular file */
+	struct stat st = {0}; /* unknown: not a regular file */
 
 	KGB_AUTO(fd) int fd = open_named(dir_fd, path, &st);
 	if (fd < 0)
@@ -215,7 +215,7 @@ static int fill_temporary(int fd, const void *data, size_t len, mode_t mode, boo
 	return rc;
 }
 
-/* Some file systems cannot sync directories and say so with EINVAL; they have nothing to lose. */
+/* Some file systems cannot sync directories and fail with EINVAL; they have nothing to lose. */
 static int sync_directory(int fd, struct kgb_err *err)
 {
 	if (fsync(fd) < 0 && errno != EINVAL)

@@ -19,7 +19,8 @@ enum {
 	STAT_LEN = 1024,
 	ROLLUP_LEN = 4096,
 	CAP_FIRST = 1024,
-	LOOKS_MAX = 1 << 18, /* descriptors and deleted mappings: nobody keeps us busy with more */
+	LOOKS_MAX = 1 << 18, /* descriptors and deleted mappings; bounds the work that a process can
+				cause */
 	TMPFS_MAGIC_NUMBER = 0x01021994,
 };
 
@@ -398,7 +399,7 @@ static bool is_new(struct seen *seen, const struct stat *st)
 	return true;
 }
 
-/* May one more be looked at? */
+/* Returns true while another one may be examined. */
 static bool may_look(struct seen *seen)
 {
 	seen->is_partial = seen->is_partial || seen->n_looks == LOOKS_MAX;

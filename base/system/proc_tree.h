@@ -56,7 +56,7 @@ ssize_t kgb_proc_tree_read_text(int dir_fd, const char *path, char *text, size_t
 
 /** Threads of all of them. */
 int64_t kgb_proc_tree_tasks(const struct kgb_proc_tree *tree);
-/** Resident pages of all of them; what is shared counts for each. */
+/** Resident pages of all of them; shared pages count for each. */
 int64_t kgb_proc_tree_rss_pages(const struct kgb_proc_tree *tree);
 
 /** Proportional memory of one process (by its seen_by) without what belongs to files, in bytes; -1
@@ -67,7 +67,7 @@ int64_t kgb_proc_tree_private_bytes(pid_t seen_by);
  * cannot be told. */
 int64_t kgb_proc_tree_io_bytes(pid_t pid);
 
-/** So many nameless files are told apart. */
+/** Most nameless files to distinguish. */
 enum { KGB_TREE_NAMELESS_MAX = 8192 };
 
 /** Bytes of files that no name leads to any more (memory files, and deleted ones that are still
@@ -76,7 +76,8 @@ enum { KGB_TREE_NAMELESS_MAX = 8192 };
 struct kgb_proc_tree_nameless {
 	int64_t memory_bytes;
 	int64_t disk_bytes;
-	bool is_partial; /* there was more than anybody looks at: the sizes are too small */
+	bool is_partial; /* there was more than the caps allow to examine: the sizes are too small
+			  */
 };
 void kgb_proc_tree_nameless(const struct kgb_proc_tree *tree, struct kgb_proc_tree_nameless *out);
 

@@ -58,10 +58,10 @@ static void add_mount_args(struct kgb_strv *argv, const struct kgb_mount *mount,
 /* Where kgb-confine lies inside. */
 #define CONFINER_INSIDE "/opt/kgb/confine"
 
-/* The option that gives the rights of a mount; NULL for what needs none. */
+/* The option that grants the rights of a mount; NULL for kinds that need none. */
 static const char *confine_option(const struct kgb_mount *mount)
 {
-	/* What is mounted over parts of /proc is read-only as a mount. */
+	/* Mounts over parts of /proc are read-only by themselves. */
 	if (kgb_str_starts(mount->target, "/proc/"))
 		return NULL;
 	switch (mount->kind) {
@@ -136,7 +136,7 @@ void kgb_bwrap_argv(const struct kgb_policy *policy, const struct kgb_bwrap_opti
 		kgb_strv_add(argv, "--seccomp");
 		kgb_strv_addf(argv, "%d", options->seccomp_fd);
 	}
-	/* What is sealed may still get mounts below it from later calls: seals come last. */
+	/* A later call may add mounts below a sealed one: seals come last. */
 	for (size_t i = 0; i < policy->mounts.n; i++)
 		if (policy->mounts.items[i].kind != KGB_MOUNT_SEAL)
 			add_mount_args(argv, &policy->mounts.items[i], &data_fds);
@@ -148,7 +148,7 @@ void kgb_bwrap_argv(const struct kgb_policy *policy, const struct kgb_bwrap_opti
 		kgb_strv_add(argv, options->confiner);
 		kgb_strv_add(argv, CONFINER_INSIDE);
 	}
-	/* The root is a tmpfs without a size: nobody may fill it. */
+	/* The root is a tmpfs without a size: no process inside may fill it. */
 	kgb_strv_add(argv, "--remount-ro");
 	kgb_strv_add(argv, "/");
 	kgb_strv_add(argv, "--chdir");

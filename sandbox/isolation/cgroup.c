@@ -21,7 +21,7 @@ static const char fix[] =
 struct hierarchy {
 	char mount[PATH_MAX];
 	char root[PATH_MAX]; /* which of its groups the mount shows */
-	char ours[PATH_MAX]; /* our group, by its name in the hierarchy; "": not told */
+	char ours[PATH_MAX]; /* our group, by its name in the hierarchy; "": unknown */
 };
 
 /* A file of the kernel, which has no size. */

@@ -30,8 +30,8 @@ static void count(struct walk *walk, const struct stat *st)
 		st->st_nlink > 1 && !S_ISDIR(st->st_mode) ? bytes / (int64_t)st->st_nlink : bytes;
 }
 
-/* A directory for reading, also one whose owner has locked it: the rights are given back through a
- * descriptor, so that nothing else can be put into its place. -1 with errno. */
+/* Open a directory for reading, also one whose owner has locked it: restore the rights through a
+ * descriptor, so that no other directory can take its place. -1 with errno. */
 static int open_below(int dir_fd, const char *name)
 {
 	const int flags = O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * How much a directory tree takes on its disk, when somebody else may be changing it meanwhile. May
+ * Measures the disk usage of a directory tree that another process may be changing. May
  * be called on any thread.
  */
 #ifndef KGB_SANDBOX_ISOLATION_DISK_H
@@ -14,7 +14,7 @@
 struct kgb_disk_usage {
 	int64_t bytes; /* blocks that are really there: holes of sparse files take none */
 	int64_t files; /* names of any kind */
-	bool is_partial; /* it is nested so deep and wide that not all could be looked at */
+	bool is_partial; /* too deep and wide to examine all of it */
 };
 
 /** Add what lies below a directory (by descriptor and name; not followed when it is a link). What
@@ -22,7 +22,7 @@ struct kgb_disk_usage {
 KGB_MUST_CHECK int kgb_disk_usage_add(int dir_fd, const char *name, struct kgb_disk_usage *usage,
 				      struct kgb_err *err);
 
-/** What is left on a file system for those without privileges; -1: not known. */
+/** Free bytes on a file system for users without privileges; -1: unknown. */
 struct kgb_disk_room {
 	int64_t bytes;
 	int64_t files;

@@ -12,12 +12,13 @@
 #include "sandbox/isolation/cgroup.h"
 
 enum { OUTPUT_MAX = 4096, TRIAL_TASKS = 16, ABI_MAX = 7 };
-/* Enough for sh and its pipe, too little for what the script keeps in memory. */
+/* bytes: enough for sh and its pipe, too little for the data that the script keeps */
 static const int64_t trial_memory = 16LL << 20;
 
 /* Making a whiteout needs no privilege; Landlock rules without that right refuse it. */
 static const char landlock_script[] = "mknod /tmp/x c 0 0 2>/dev/null && echo made; exit 0";
-/* tail keeps what may be the last lines: all of it. Then more tasks than allowed. */
+/* tail keeps all of it, as it may be the last line. Then the script starts more tasks than allowed.
+ */
 static const char cgroup_script[] = "head -c 32000000 /dev/zero | tail -n 1 >/dev/null; "
 				    "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18; "
 				    "do sleep 5 & done; wait";
@@ -52,7 +53,7 @@ static void release(struct outcome *out)
 	kgb_buf_release(&out->said);
 }
 
-/* The version that the kernel has and we know; 0 with errno: none. */
+/* The highest version that both the kernel and kgb-confine support; 0 with errno: none. */
 static int landlock_abi(void)
 {
 	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);

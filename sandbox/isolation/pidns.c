@@ -92,8 +92,7 @@ void kgb_pidns_kill(uint64_t inode)
 	for (pid_t pid; !ours && (pid = next_process(proc));) {
 		if (!lives_in(pid, inode))
 			continue;
-		/* The descriptor pins the process; its namespace is looked at again under that pin.
-		 */
+		/* The descriptor pins the process; read its namespace again under that pin. */
 		KGB_AUTO(fd) int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 		if (pidfd >= 0 && lives_in(pid, inode))
 			(void)syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);
@@ -133,7 +132,7 @@ int kgb_pidns_signal_children(pid_t parent, int signo)
 	for (pid_t pid; (pid = next_process(proc));) {
 		if (parent_pid(pid) != parent)
 			continue;
-		/* The descriptor pins the process; its parent is looked at again under that pin. */
+		/* The descriptor pins the process; read its parent again under that pin. */
 		KGB_AUTO(fd) int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 		if (pidfd >= 0 && parent_pid(pid) == parent)
 			n += syscall(SYS_pidfd_send_signal, pidfd, signo, NULL, 0) == 0;

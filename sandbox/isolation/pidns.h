@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Looks at PID namespaces through /proc: who lives in one, who are the children of a process. Used
+ * Lists the processes of a PID namespace, and the children of a process, from /proc. Used
  * to stop a sandboxed program politely and to prove that nothing of a sandbox is left.
  */
 #ifndef KGB_SANDBOX_ISOLATION_PIDNS_H
@@ -18,7 +18,7 @@ int kgb_pidns_hold(pid_t pid, uint64_t *inode);
 /** How many processes live in that namespace (which is held) or in one below it. Processes that we
  * may not look at belong to other users and are not counted. -1 when /proc cannot be read. */
 int kgb_pidns_count(uint64_t inode);
-/** SIGKILL for each of them; nobody when we live there ourselves. The namespace is held. */
+/** SIGKILL for each of them; for none when we are in that namespace. The namespace must be held. */
 void kgb_pidns_kill(uint64_t inode);
 /** Send a signal to each child of `parent`; returns how many got it. A pid that was reused
  * meanwhile is not signalled. */

@@ -152,9 +152,9 @@ static int add_root_dirs(struct kgb_policy *policy, struct kgb_err *err)
 	return 0;
 }
 
-/* The files of /etc that programs look for. Ours where the host's would tell who uses this machine.
- * Whole directories only where nothing is private: a sandbox started by root reads files as their
- * owner, mode bits do not stop it. */
+/* The files of /etc that programs need. Ours where the host's would reveal who uses this machine.
+ * Bind whole directories only where nothing is private: a sandbox started by root reads files as
+ * their owner, so mode bits do not stop it. */
 static void add_etc(struct kgb_policy *policy)
 {
 	static const char *const dirs[] = {"/etc/ld.so.conf.d", "/etc/alternatives",
@@ -182,7 +182,7 @@ static void add_etc(struct kgb_policy *policy)
 			"/etc/nsswitch.conf");
 }
 
-/* What tells about the host and is nobody's business inside (the list of container runtimes, and
+/* Entries that describe the host and no process inside needs (the list of container runtimes, and
  * more). */
 static const char *const hidden_in_proc[] = {
 	"acpi", "asound",   "interrupts",    "kallsyms",   "kcore",
@@ -217,7 +217,7 @@ static void hide_in_proc(struct kgb_policy *policy)
 	}
 }
 
-/* What is not about a process becomes read-only, one by one. */
+/* Make the entries that belong to no process read-only, one by one. */
 static int cover_proc(struct kgb_policy *policy, struct kgb_err *err)
 {
 	bool is_root = geteuid() == 0;
@@ -235,7 +235,7 @@ static int cover_proc(struct kgb_policy *policy, struct kgb_err *err)
 		    fstatat(dirfd(proc), name, &st, AT_SYMLINK_NOFOLLOW) < 0 || S_ISLNK(st.st_mode))
 			continue;
 		(void)snprintf(path, sizeof(path), "/proc/%s", name);
-		/* Root owns what is in directories. */
+		/* Root owns the entries of directories. */
 		if (st.st_mode & writable ||
 		    (S_ISDIR(st.st_mode) && (is_root || kgb_str_eq(name, "sys"))))
 			kgb_policy_ro(policy, path, path);

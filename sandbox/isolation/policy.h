@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * What a sandboxed process may see and do, as data: mounts in order, environment, limits, network.
- * A policy says nothing of how it is enforced; sandbox/isolation/bwrap.h turns it into a command.
+ * The rights of a sandboxed process as data: mounts in order, environment, limits, network.
+ * sandbox/isolation/bwrap.h turns a policy into a command that enforces it.
  *
  * A policy owns copies of everything it is given (one arena) and is read-only once it is used, so
  * one policy may start many sandboxes. No thread safety beyond that.
@@ -63,7 +63,7 @@ struct kgb_limits {
 	int64_t n_processes; /* counted per user: useless when the caller is root */
 	int64_t file_size_bytes;
 	int64_t address_space_bytes; /* breaks V8/JSC and CUDA, fine for small native programs */
-	/* Of all together, by a cgroup or by looking; see launch_limits.c. */
+	/* Of all together, by a cgroup or by scans; see launch_limits.c. */
 	int64_t n_tasks; /* processes and threads: more end the sandbox */
 	int64_t memory_bytes; /* more ends the largest process */
 	int64_t nameless_bytes; /* of files on a disk that no name leads to: more end the sandbox */

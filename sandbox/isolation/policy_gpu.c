@@ -24,7 +24,7 @@ static void add_node(struct nodes *nodes, const char *root, int64_t number)
 		nodes->numbers[nodes->n++] = (int)number;
 }
 
-/* "Device Minor: \t 0" in what the driver tells of one GPU; -1 when it is not there. */
+/* "Device Minor: \t 0" in the driver's text about one GPU; -1 without it. */
 static int64_t minor_in(const char *information)
 {
 	static const char key[] = "\nDevice Minor:";

@@ -69,7 +69,7 @@ static bool is_mounted_at(const struct kgb_policy *policy, const char *path)
 	return false;
 }
 
-/* Does dir have lib/python3.N/os.py, by which Python itself knows its installation? */
+/* Returns true when dir has lib/python3.N/os.py, by which Python recognizes its installation. */
 static bool has_landmark(const char *dir)
 {
 	KGB_AUTO(free) char *lib = kgb_path_join(dir, "lib");
@@ -133,7 +133,7 @@ static char *pyvenv_home(const char *text)
 	return NULL;
 }
 
-/* Bind what lies around one `.../bin/python`; the base of a virtual environment too. */
+/* Bind the installation around one `.../bin/python`; the base of a virtual environment too. */
 static int add_interpreter(struct kgb_policy *policy, const char *path, struct kgb_err *err)
 {
 	KGB_AUTO(free) char *bin = parent_of(path);

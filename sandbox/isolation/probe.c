@@ -12,7 +12,7 @@
 
 enum { OUTPUT_MAX = 4096, LIMIT_MS = 30000, PROBE_PORT = 8123, PROBE_TMP_BYTES = 1 << 20 };
 
-/* Only builtins of sh: tells the kernel's word on the filter. */
+/* Prints the kernel's state of the filter, with builtins of sh only. */
 static const char seccomp_script[] = "while read -r key value; do "
 				     "[ \"$key\" != Seccomp: ] || echo \"seccomp $value\"; "
 				     "done </proc/self/status; exit 0";
@@ -30,7 +30,7 @@ const char *kgb_isolation_level_name(enum kgb_isolation_level level)
 	return level_names[level];
 }
 
-/* The first line of what bwrap said, or what the exit status tells. */
+/* Fail with bwrap's first line, or else with the exit status. */
 static int refuse(const struct kgb_sandbox_status *status, const struct kgb_buf *said,
 		  int exit_code, struct kgb_err *err)
 {
@@ -75,7 +75,7 @@ int kgb_isolation__trial(const struct kgb_sandbox_spec *base, struct kgb_policy 
 		       : refuse(status, said, exit_code, err);
 }
 
-/* The same, of which only the output matters. */
+/* The same for callers that need the output alone. */
 static int trial(const struct kgb_sandbox_spec *base, struct kgb_policy *policy, const char *script,
 		 struct kgb_buf *said, struct kgb_err *err)
 {

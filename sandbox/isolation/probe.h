@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Finds out, by trying, which isolation this machine can give. The result is recorded with every
- * run.
+ * Tries which isolation this machine supports. Every run records the result.
  */
 #ifndef KGB_SANDBOX_ISOLATION_PROBE_H
 #define KGB_SANDBOX_ISOLATION_PROBE_H
@@ -29,7 +28,7 @@ struct kgb_isolation_info {
 	int64_t start_ms; /* how long the probe's `true` took */
 };
 
-/** Start a real sandbox and look. `launcher` and `bwrap` as in struct kgb_sandbox_spec (NULL:
+/** Start trial sandboxes. `launcher` and `bwrap` as in struct kgb_sandbox_spec (NULL:
  * default). UNAVAILABLE with the reason and the command that fixes it when no sandbox can be had.
  * Blocks for some milliseconds, 10 s at most. */
 KGB_MUST_CHECK int kgb_isolation_probe(const char *launcher, const char *bwrap,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
  * System calls that every sandbox refuses, with the error each gets: X(name, errno). Read by the
- * filter (seccomp.c) and by who answers for it (launch_calls.c).
+ * filter (seccomp.c) and by the launcher, which answers for it (launch_calls.c).
  */
 #ifndef KGB_SANDBOX_ISOLATION_REFUSED_H
 #define KGB_SANDBOX_ISOLATION_REFUSED_H
@@ -50,7 +50,7 @@
 	X(io_uring_enter, ENOSYS) \
 	X(io_uring_register, ENOSYS)
 
-/* Refused unless the policy allows nested user namespaces, whose use needs them. */
+/* Refused unless the policy allows nested user namespaces, which need them. */
 #define KGB_REFUSED_UNLESS_NESTED(X) \
 	X(mount, EPERM) \
 	X(umount2, EPERM) \

@@ -67,7 +67,8 @@ static int text_fd(const char *text, int *out, struct kgb_err *err)
 	return 0;
 }
 
-/* What a file inside is made of: *to is the child's number of it, -1 when the host has none. */
+/* The contents of a file inside: *to is its descriptor in the child, -1 when the host has no such
+ * file. */
 static int map_data(struct kgb_sandbox *sandbox, const struct kgb_mount *mount, int *next_fd,
 		    int *to, struct kgb_err *err)
 {

@@ -27,7 +27,7 @@ static const struct rule always[] = {KGB_REFUSED_ALWAYS(RULE)};
 static const struct rule unless_nested[] = {KGB_REFUSED_UNLESS_NESTED(RULE)};
 #undef RULE
 
-/* What is done with a call that is refused: the error alone, or the answer of whoever listens. */
+/* The action for a refused call: the errno alone, or the listener's answer. */
 static uint32_t refuse(const struct kgb_seccomp_spec *spec, int refuse_errno)
 {
 	return spec->notify ? SCMP_ACT_NOTIFY : SCMP_ACT_ERRNO((uint32_t)refuse_errno);
@@ -57,15 +57,14 @@ static struct scmp_arg_cmp masked(unsigned arg, uint64_t mask, uint64_t value)
 
 static int add_userns_rules(scmp_filter_ctx ctx, const struct kgb_seccomp_spec *spec)
 {
-	/* The flags are the first argument on all architectures that we know (s390 has them
-	 * second). */
+	/* The flags are the first argument on x86-64 and arm64 (s390 has them second). */
 	const struct scmp_arg_cmp newuser = masked(0, CLONE_NEWUSER, CLONE_NEWUSER);
 	int rc = seccomp_rule_add_array(ctx, refuse(spec, EPERM), SCMP_SYS(unshare), 1, &newuser);
 
 	if (rc == 0)
 		rc = seccomp_rule_add_array(ctx, refuse(spec, EPERM), SCMP_SYS(clone), 1, &newuser);
-	/* Its flags lie in memory, where a filter cannot look; the C library then uses clone, for
-	 * each thread: nobody is told of that. */
+	/* Its flags lie in memory, which a filter cannot read. The C library falls back to clone
+	 * for each thread, so this refusal is not recorded. */
 	return rc < 0 ? rc : seccomp_rule_add(ctx, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
 }
 
@@ -74,7 +73,7 @@ static int add_userns_rules(scmp_filter_ctx ctx, const struct kgb_seccomp_spec *
 static int add_socket_rules(scmp_filter_ctx ctx, const struct kgb_seccomp_spec *spec)
 {
 	static const int inet_families[] = {AF_INET, AF_INET6};
-	/* Also catches a good family with bits above the 32 that the kernel looks at. */
+	/* Also catches an allowed family with bits above the 32 that the kernel reads. */
 	const struct scmp_arg_cmp is_higher = {
 		.op = SCMP_CMP_GT, .datum_a = AF_NETLINK, .datum_b = 0};
 	const uint32_t unknown_family = refuse(spec, EAFNOSUPPORT);
@@ -96,8 +95,7 @@ static int add_socket_rules(scmp_filter_ctx ctx, const struct kgb_seccomp_spec *
 	return rc;
 }
 
-/* Typing into a terminal that somebody outside reads. The kernel looks at 32 bits of the request.
- */
+/* Typing into a terminal that is read outside. The kernel reads 32 bits of the request. */
 static int add_ioctl_rules(scmp_filter_ctx ctx, const struct kgb_seccomp_spec *spec)
 {
 	static const unsigned long requests[] = {TIOCSTI, TIOCLINUX};
@@ -111,8 +109,8 @@ static int add_ioctl_rules(scmp_filter_ctx ctx, const struct kgb_seccomp_spec *s
 	return rc;
 }
 
-/* Where nobody would count: SysV shared memory lies in no file and, unattached, in no process; what
- * a thread holds in a table of descriptors of its own is not in /proc/PID/fd. */
+/* Memory that escapes the counts: SysV shared memory lies in no file and, unattached, in no
+ * process; descriptors in a thread's own table are not in /proc/PID/fd. */
 static int add_hiding_rules(scmp_filter_ctx ctx)
 {
 	const struct {
@@ -131,7 +129,7 @@ static int add_hiding_rules(scmp_filter_ctx ctx)
 	return rc;
 }
 
-/* Nodes of devices, which the kernel would refuse by itself, but without telling anybody. */
+/* Device nodes: the kernel refuses them anyway, but only the filter records the attempt. */
 static int add_device_rules(scmp_filter_ctx ctx)
 {
 	static const struct {
@@ -154,8 +152,8 @@ static int add_device_rules(scmp_filter_ctx ctx)
 	return 0;
 }
 
-/* The machine's firewall, process events and IPsec. The routes are for everybody to read:
- * getaddrinfo does. */
+/* The machine's firewall, process events and IPsec. Routes stay readable: getaddrinfo reads them.
+ */
 static int add_netlink_rules(scmp_filter_ctx ctx)
 {
 	static const int protocols[] = {NETLINK_NETFILTER, NETLINK_CONNECTOR, NETLINK_XFRM};
@@ -171,8 +169,7 @@ static int add_netlink_rules(scmp_filter_ctx ctx)
 	return rc;
 }
 
-/* Sending to an address: in a message it lies in memory, where a filter cannot look. On the network
- * of the host there is no socket that could. */
+/* Sending to an address: in a message it lies in memory, which a filter cannot read. */
 static int add_sending_watch(scmp_filter_ctx ctx)
 {
 	const struct scmp_arg_cmp has_address = {
@@ -184,7 +181,7 @@ static int add_sending_watch(scmp_filter_ctx ctx)
 	return rc < 0 ? rc : seccomp_rule_add(ctx, SCMP_ACT_NOTIFY, SCMP_SYS(sendmmsg), 0);
 }
 
-/* Where a program wants to connect or send to, and what it opens, is looked at, not refused: the
+/* Record destinations of connections and messages, and opened files, without refusing them: the
  * namespaces do that. */
 static int add_watch_rules(scmp_filter_ctx ctx, const struct kgb_seccomp_spec *spec)
 {

@@ -14,7 +14,7 @@
 
 #define KGB_SANDBOX_PROBES_MAX 65
 
-/** System calls of one kind that were refused, or looked at. */
+/** System calls of one kind that were refused or recorded. */
 struct kgb_sandbox_probe {
 	char name[32]; /* "ptrace", "socket.raw", "network", ... */
 	char detail[112]; /* "192.0.2.1:80"; "" where there is none */
@@ -23,19 +23,19 @@ struct kgb_sandbox_probe {
 
 struct kgb_sandbox_status {
 	struct kgb_lines lines;
-	pid_t init_pid; /* the sandbox's first process, as seen from here; 0: not known yet */
-	uint64_t pidns_inode; /* 0: not known yet */
-	int exit_code; /* bwrap's word for the program's end: 128+N for signal N; -1: not known */
+	pid_t init_pid; /* the sandbox's first process, numbered as here; 0: unknown yet */
+	uint64_t pidns_inode; /* 0: unknown yet */
+	int exit_code; /* the program's exit status from bwrap: 128+N for signal N; -1: unknown */
 	bool tree_empty; /* the launcher reaped everything below it */
-	int64_t user_ms; /* processor time and memory of the whole tree; -1: not known */
+	int64_t user_ms; /* processor time and memory of the whole tree; -1: unknown */
 	int64_t sys_ms;
 	int64_t max_rss_bytes;
-	/* What all together used and what was done about it; -1: not known. */
+	/* Use of all processes together, and actions on limits; -1: unknown. */
 	int64_t peak_memory_bytes;
 	int64_t peak_tasks;
 	int64_t n_oom_kills; /* processes that ended for want of memory */
-	int cgroup_empty; /* 1: its cgroup was empty at the end and is gone, 0: not, -1: no cgroup
-			   */
+	int cgroup_empty; /* 1: its cgroup was empty at the end and was removed, 0: not, -1: no
+			     cgroup */
 	char limit[16]; /* the limit that ended it: "processes", "disk"; "": none */
 	int64_t limit_value, limit_seen;
 	struct kgb_sandbox_probe probes[KGB_SANDBOX_PROBES_MAX];

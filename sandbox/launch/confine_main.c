@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
  * kgb-confine: the first program inside a sandbox. It lays Landlock rules and the system-call
- * filter over itself and what it starts, runs the command as its child, reaps whoever is orphaned
+ * filter over itself and what it starts, runs the command as its child, reaps orphans
  * (it is the first process of the sandbox's PID namespace) and ends with the command's status,
  * 128+N for signal N.
  *
@@ -57,7 +57,7 @@ static const uint64_t access_read =
 static const uint64_t access_dev = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE |
 				   LANDLOCK_ACCESS_FS_READ_DIR | ACCESS_FS_TRUNCATE |
 				   ACCESS_FS_IOCTL_DEV;
-/* Not in this list, so that nobody gets them: new character and block devices. */
+/* Not in this list, so that no process gets them: new character and block devices. */
 static const uint64_t access_write = LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_REMOVE_DIR |
 				     LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_DIR |
 				     LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_SOCK |
@@ -97,7 +97,7 @@ static int number(const char *text)
 
 /* ---- Landlock ---- */
 
-/* All file rights that this version of the interface knows. */
+/* All file rights of this version of the interface. */
 static uint64_t known_fs(int abi)
 {
 	uint64_t all = (LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1;
@@ -145,8 +145,8 @@ static void allow_path(int ruleset_fd, int abi, const char *path, uint64_t acces
 
 /* ---- the filter ---- */
 
-/* Sends a listener to who will listen. It lives from before the filter, which would have the send
- * itself wait for that, and shares our descriptors: it only needs the number. */
+/* Sends the filter's listener to the launcher. It starts before the filter, which would make the
+ * send itself wait for the listener, and shares our descriptors: it only needs the number. */
 struct sender {
 	pid_t pid;
 	int number[2]; /* a pipe */
@@ -192,8 +192,7 @@ static void install_filter(int filter_fd, int calls_fd)
 	const struct sock_fprog program = {.len = (unsigned short)((size_t)len / sizeof(filter[0])),
 					   .filter = filter};
 	unsigned long flags = calls_fd >= 0 ? SECCOMP_FILTER_FLAG_NEW_LISTENER : 0;
-	/* A caller that waits for its answer is not disturbed by signals, only killed; Linux 5.19.
-	 */
+	/* A waiting caller is not disturbed by signals, only killed; Linux 5.19. */
 	unsigned long patient = calls_fd >= 0 ? SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV : 0;
 	if (calls_fd >= 0)
 		start_sender(&sender, calls_fd);
@@ -221,9 +220,9 @@ static __attribute__((noreturn)) void run(char **command)
 			      strerrordesc_np(errno));
 		_exit(EXIT_EXEC);
 	}
-	/* Nobody inside looks into the first process or changes it. */
+	/* No process inside may inspect or change the first process. */
 	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-	/* The command has them: whoever talks with it shall see it hang up. */
+	/* The command has them: its peers must notice when it hangs up. */
 	for (int fd = 0; fd <= STDERR_FILENO; fd++)
 		(void)close(fd);
 	(void)syscall(SYS_close_range, STDERR_FILENO + 1, ~0U, 0);
@@ -245,7 +244,7 @@ struct options {
 	char **command;
 };
 
-/* Which rights a path option gives; 0 when it is none. */
+/* The rights of a path option; 0: not a path option. */
 static uint64_t path_access(const char *option)
 {
 	if (strcmp(option, "--ro") == 0)
@@ -289,7 +288,7 @@ static void restrict_files(const struct options *options, char **argv)
 	(void)close(fd);
 }
 
-/* Of root's rights nothing is left; bwrap has seen to it already where it was there. */
+/* Drop all of root's rights, also those that bwrap left. */
 static void drop_capabilities(void)
 {
 	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * The launcher's part in the system-call filter: the kernel asks here about calls that are refused
- * (seccomp's user-space notification), so that they can be counted and named. The answer to those
- * is always no; addresses that a program connects or sends to are only looked at, because the
- * network namespace is what keeps them out. Without an answer (this process is gone) every such
- * call fails.
+ * The launcher's part in the system-call filter: the kernel asks here about refused calls
+ * (seccomp's user-space notification), so that the launcher can count and name them. It always
+ * refuses those. It only records the addresses that a program connects or sends to, because the
+ * network namespace blocks them. Every such call fails once this process has ended.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -59,11 +58,11 @@ static const struct {
 #undef ROW
 };
 
-/* What a call comes down to. */
+/* The meaning of a call. */
 struct finding {
-	const char *name; /* NULL: nothing to tell */
+	const char *name; /* NULL: nothing to record */
 	char detail[CALLS_TEXT_MAX];
-	int refuse_errno; /* 0: let it go on */
+	int refuse_errno; /* 0: let the kernel carry it out */
 };
 
 static __attribute__((format(printf, 2, 3))) void describe(struct finding *f, const char *fmt, ...)
@@ -110,8 +109,8 @@ static void look_at_inet6(const struct sockaddr_in6 *address, struct finding *f)
 		 ntohs(address->sin6_port));
 }
 
-/* Does the network of a process have an abstract socket of this name? It is written as the kernel
- * does: '@' for each NUL. */
+/* Returns true when the network of a process has an abstract socket of this name. The file writes
+ * '@' for each NUL, as here. */
 static bool has_abstract(pid_t pid, const char *name)
 {
 	char path[PATH_LEN];
@@ -130,8 +129,8 @@ static bool has_abstract(pid_t pid, const char *name)
 	return found;
 }
 
-/* A name that nobody has made says nothing: its owner may have ended, or not begun. One that the
- * host has, and nobody in here, is the host's. */
+/* A name that does not exist on the host is no evidence: its owner may have ended, or not started.
+ * A name that exists on the host and not inside is the host's. */
 static void look_at_abstract(pid_t pid, const char *bytes, size_t len, struct finding *f)
 {
 	char name[sizeof(((struct sockaddr_un *)NULL)->sun_path) + 1];
@@ -147,8 +146,8 @@ static void look_at_abstract(pid_t pid, const char *bytes, size_t len, struct fi
 	describe(f, "%s", name);
 }
 
-/* Sockets of the host: of paths only those that lie where services have them, and not those that
- * the C library tries for itself. */
+/* Sockets of the host: only paths where services have theirs, without those that the C library
+ * tries by itself. */
 static void look_at_unix(pid_t pid, const struct sockaddr_un *address, size_t len,
 			 struct finding *f)
 {
@@ -170,7 +169,7 @@ static void look_at_unix(pid_t pid, const struct sockaddr_un *address, size_t le
 		describe(f, "%s", path);
 }
 
-/* Bytes of who asks; false when they are not there. */
+/* Read the caller's memory; false when the bytes are not there. */
 static bool read_theirs(const struct seccomp_notif *request, uint64_t where, void *out, size_t size)
 {
 	struct iovec ours = {.iov_base = out, .iov_len = size};
@@ -201,7 +200,7 @@ static void look_at_address(const struct seccomp_notif *request, uint64_t where,
 		look_at_unix((pid_t)request->pid, &address.local, size, f);
 }
 
-/* Where messages go, that of the first address outside. */
+/* The destination of messages: the first address outside. */
 static void look_at_messages(const struct seccomp_notif *request, uint64_t n, size_t step,
 			     struct finding *f)
 {
@@ -222,7 +221,7 @@ static bool begins(const char *text, const char *with)
 	return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* What the sandbox shows as its own: what is in there is the program's business. */
+/* The sandbox's own files: opening them is not recorded. */
 static bool is_own(const char *path)
 {
 	static const char *const own[] = {"/ws/", "/home/agent/", "/tmp/", "/usr/", "/opt/kgb/"};
@@ -233,7 +232,7 @@ static bool is_own(const char *path)
 	return false;
 }
 
-/* Keys, by the names they have on most machines. */
+/* Files that hold keys on most machines. */
 static bool is_key(const char *path)
 {
 	static const char *const parts[] = {"/.ssh/",  "/.aws/",    "/.kube/",     "/.gnupg/",
@@ -260,7 +259,7 @@ static bool is_ours(const char *path)
 	return false;
 }
 
-/* Where they, and the user's, really lie; that may well be below what the sandbox calls /tmp. */
+/* Their real directories and the user's; these may be below what the sandbox calls /tmp. */
 static bool is_private(const struct launch_calls *calls, const char *path)
 {
 	for (size_t i = 0; i < calls->n_private; i++)
@@ -273,7 +272,7 @@ static void look_at_path(const struct launch_calls *calls, const struct seccomp_
 			 uint64_t where, struct finding *f)
 {
 	char path[CALLS_TEXT_MAX];
-	/* Not over the end of a page that may be the last. */
+	/* Do not read over the end of a page that may be the last. */
 	size_t to_page_end = PAGE_MIN - (size_t)(where % PAGE_MIN);
 	size_t size = to_page_end < sizeof(path) - 1 ? to_page_end : sizeof(path) - 1;
 	struct iovec ours = {.iov_base = path, .iov_len = size};
@@ -320,7 +319,7 @@ static void look_at_device(uint64_t mode, uint64_t device, struct finding *f)
 		 minor(device));
 }
 
-/* Calls that go on, whatever is seen: false for all others. */
+/* Classify calls that always go on: false for all others. */
 static bool only_looks(const struct launch_calls *calls, const struct seccomp_notif *request,
 		       struct finding *f)
 {
@@ -374,7 +373,7 @@ static void judge(const struct launch_calls *calls, const struct seccomp_notif *
 	}
 }
 
-/* Count it under its name; the detail is that of the first. */
+/* Count it under its name; keep the detail of the first. */
 static void note(struct launch_calls *calls, const struct finding *f)
 {
 	size_t i = 0;
@@ -395,14 +394,14 @@ static void note(struct launch_calls *calls, const struct finding *f)
 	calls->kinds[i].count++;
 }
 
-/* False when there is nothing to answer any more. */
+/* False when no listener is left. */
 static bool serve_one(struct launch_calls *calls)
 {
 	union notification question = {.room = {0}};
 	union notification answer = {.room = {0}};
 	struct finding f;
 
-	/* ENOENT: who asked is gone. EINTR: a signal. Only an answer of the right size would do. */
+	/* ENOENT: the caller has ended. EINTR: a signal. Only an answer of the right size works. */
 	if (ioctl(calls->listener_fd, SECCOMP_IOCTL_NOTIF_RECV, &question) < 0)
 		return errno == ENOENT || errno == EINTR;
 	judge(calls, &question.request, &f);
@@ -443,7 +442,7 @@ static void receive_listener(struct launch_calls *calls)
 	if (head && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS &&
 	    head->cmsg_len == CMSG_LEN(sizeof(int)))
 		memcpy(&calls->listener_fd, CMSG_DATA(head), sizeof(int));
-	/* Question and answer change places on one processor: a third of the time. Linux 6.6. */
+	/* Question and answer take turns on one processor: a third of the time. Linux 6.6. */
 	if (calls->listener_fd >= 0)
 		(void)ioctl(calls->listener_fd, NOTIF_SET_FLAGS, SYNC_WAKE_UP);
 	(void)close(calls->socket_fd);

@@ -17,7 +17,7 @@
 
 /* ---- launch_limits.c ---- */
 
-/** Limits of everything below the launcher together; 0: none. */
+/** Limits of all processes below the launcher together; 0: none. */
 struct launch_limits {
 	int64_t n_tasks; /* processes and threads */
 	int64_t memory_bytes;
@@ -32,7 +32,7 @@ struct launch_cgroup {
 	const char *parent; /* NULL: not used */
 	char path[LAUNCH_PATH_MAX];
 	int dir_fd;
-	int entry_fd; /* who writes there enters */
+	int entry_fd; /* writing there enters it */
 };
 enum { CGROUP_V2, CGROUP_PIDS, CGROUP_MEMORY, N_CGROUPS };
 
@@ -43,14 +43,14 @@ struct launch_watch {
 	struct kgb_proc_tree tree;
 	int64_t last_look_ms, last_scan_ms;
 	int64_t machine_tasks, available_bytes; /* at the last scan */
-	int64_t peak_tasks, peak_memory_bytes; /* seen by scans; -1: not known */
-	int64_t n_oom_kills; /* by us */
-	pid_t victim; /* of the last; 0: none */
+	int64_t peak_tasks, peak_memory_bytes; /* highest of all scans; -1: unknown */
+	int64_t n_oom_kills; /* killed by the launcher */
+	pid_t victim; /* process killed last; 0: none */
 	const char *limit; /* the one that ended the sandbox: "processes", ...; NULL: none */
 	int64_t limit_value, limit_seen;
 };
 
-/** Of a clock that only goes forward. */
+/** Milliseconds of the monotonic clock. */
 int64_t launch_now_ms(void);
 /** Make the cgroups with their limits. 0, or -1 with errno and *what. */
 int launch_watch_start(struct launch_watch *watch, const struct launch_limits *limits,
@@ -61,31 +61,31 @@ pid_t launch_watch_fork(struct launch_watch *watch);
 int launch_watch_enter(const struct launch_watch *watch);
 /** In the launcher, once the command has been started. */
 void launch_watch_started(struct launch_watch *watch);
-/** How long until launch_watch_look is due, -1: never. */
+/** Milliseconds until launch_watch_look is due, -1: never. */
 int launch_watch_interval_ms(const struct launch_watch *watch);
-/** Look; true when a limit was broken for which everything ends (`limit` says which). */
+/** Scan; true when a broken limit ends everything (`limit` names it). */
 bool launch_watch_look(struct launch_watch *watch);
 /** SIGKILL for all of a version 2 cgroup; nothing without one. */
 void launch_watch_kill(const struct launch_watch *watch);
-/** After the last process: write what was seen as JSON lines and remove the cgroups. */
+/** After the last process: write the figures as JSON lines and remove the cgroups. */
 void launch_watch_finish(struct launch_watch *watch, int status_fd);
 
 /* ---- launch_kill.c ---- */
 
-/** SIGKILL for each child, also those inherited as a subreaper. They cannot be reused numbers: only
- * we reap them. */
+/** SIGKILL for each child, also inherited ones. Their numbers cannot be reused: only the launcher
+ * reaps them. */
 void launch_kill_children(void);
 
 /* ---- launch_calls.c ---- */
 
 enum { CALLS_KINDS_MAX = 64, CALLS_TEXT_MAX = 112, PRIVATE_PATHS_MAX = 8 };
 
-/** System calls that the filter has asked about. */
+/** System calls on which the filter asked the launcher. */
 struct launch_calls {
-	int socket_fd; /* where the listener comes from; -1: nobody sends one, or it has come */
+	int socket_fd; /* delivers the listener; -1: none expected, or it has arrived */
 	int listener_fd; /* -1: not here */
-	const char
-		*private_paths[PRIVATE_PATHS_MAX]; /* of the host: nobody inside may ask for them */
+	const char *private_paths[PRIVATE_PATHS_MAX]; /* of the host: record every attempt to open
+							 them */
 	size_t n_private;
 	size_t n_kinds;
 	struct {

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Limits on all of a sandbox together: by cgroups where the caller may make some, else by looking.
- * Looking costs some milliseconds on a full machine, so it is done each second, and at once when
- * the machine as a whole has got many more tasks or much less free memory since.
+ * Limits on all of a sandbox together: by cgroups where the caller may make some, else by scans of
+ * /proc. A scan takes some milliseconds on a full machine, so one runs each second, and at once
+ * when the machine as a whole has many more tasks or much less free memory than at the last one.
  *
- * Too many tasks end everything: who forks without end gets no second chance. Too much memory ends
- * the largest process, as the kernel does it in a cgroup: a tool that fails need not take its agent
- * along.
+ * Too many tasks end everything: a fork bomb gets no second chance. Too much memory ends the
+ * largest process, as the kernel does in a cgroup: a failing tool need not end its agent.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +29,7 @@ enum {
 	FILE_MAX = LAUNCH_PATH_MAX + 64,
 	LOOK_MS = 50,
 	SCAN_MS = 1000,
-	SCAN_SHARE = 20, /* of all time at most 1/20 goes into scans */
+	SCAN_SHARE = 20, /* scans take at most 1/20 of all time */
 	FIRST_NICE = -10,
 	REMOVE_TRIES = 64,
 	REMOVE_FIRST_NS = 100 * 1000,
@@ -45,7 +44,7 @@ int64_t launch_now_ms(void)
 	return 1000 * (int64_t)now.tv_sec + now.tv_nsec / 1000000;
 }
 
-/* The decimal number that follows `key`; -1 when it does not come. */
+/* The decimal number that follows `key`; -1 without it. */
 static int64_t number_after(const char *text, const char *key)
 {
 	const char *at = strstr(text, key);
@@ -69,7 +68,7 @@ static bool in_cgroup(const struct launch_watch *watch, int which)
 	return watch->cgroups[which].parent != NULL;
 }
 
-/* Some file of the cgroup that has this controller; NULL without one. */
+/* A file of the cgroup that has this controller; NULL without one. */
 static const char *cgroup_file(const struct launch_watch *watch, int version_1, const char *v2_name,
 			       const char *v1_name, char *out)
 {
@@ -139,7 +138,7 @@ static int limit_v2(const struct launch_watch *watch)
 		return -1;
 	if (watch->limits.memory_bytes == 0)
 		return 0;
-	/* Where swap is accounted, it is no way around the limit. */
+	/* Close swap as a way around the limit, where it is accounted. */
 	if (write_number(dir, "memory.swap.max", 0) < 0 && errno != ENOENT)
 		return -1;
 	return write_number(dir, "memory.max", watch->limits.memory_bytes);
@@ -177,9 +176,9 @@ int launch_watch_start(struct launch_watch *watch, const struct launch_limits *l
 	return in_cgroup(watch, CGROUP_V2) ? limit_v2(watch) : limit_v1(watch);
 }
 
-/* To move a process the kernel waits for all processors, some ten milliseconds. It need not for who
- * is born in the cgroup (Linux 5.7), nor, in version 1, for a single thread that moves itself
- * (5.4). */
+/* Moving a process makes the kernel wait for all processors, some ten milliseconds. A process that
+ * is born in the cgroup (Linux 5.7) or, in version 1, a single thread that moves itself (5.4)
+ * avoids that. */
 pid_t launch_watch_fork(struct launch_watch *watch)
 {
 	const struct clone_args args = {
@@ -202,9 +201,9 @@ int launch_watch_enter(const struct launch_watch *watch)
 	return 0;
 }
 
-/* Who must look shall not wait in a queue of thousands. No real-time priority: who calls what is
- * refused keeps us busy. Root only, so not for those whom RLIMIT_NPROC holds anyway; children get
- * no more than anybody. */
+/* The watcher must not queue behind thousands of sandboxed processes. No real-time priority: a
+ * program that makes refused calls keeps the watcher busy. This works for root only, whom
+ * RLIMIT_NPROC does not limit; children do not inherit it. */
 static void go_first(const struct launch_watch *watch)
 {
 	const struct sched_param param = {0};
@@ -217,7 +216,7 @@ static void go_first(const struct launch_watch *watch)
 void launch_watch_started(struct launch_watch *watch)
 {
 	go_first(watch);
-	/* What ends before the first look needs none. */
+	/* A command that ends before the first scan needs none. */
 	watch->last_look_ms = launch_now_ms();
 	for (int i = 0; i < N_CGROUPS; i++) {
 		if (!in_cgroup(watch, i))
@@ -233,7 +232,7 @@ void launch_watch_kill(const struct launch_watch *watch)
 		(void)write_number(watch->cgroups[CGROUP_V2].path, "cgroup.kill", 1);
 }
 
-/* ---- looking ---- */
+/* ---- scans ---- */
 
 static bool counts_tasks(const struct launch_watch *watch)
 {
@@ -256,7 +255,7 @@ int launch_watch_interval_ms(const struct launch_watch *watch)
 		       : -1;
 }
 
-/* "0.00 0.01 0.05 2/345 6789": all tasks of the machine; -1 when it is not told. */
+/* "0.00 0.01 0.05 2/345 6789": all tasks of the machine; -1: unknown. */
 static int64_t machine_tasks(void)
 {
 	char text[TEXT_MAX];
@@ -276,7 +275,7 @@ static int64_t available_bytes(void)
 	return kilobytes < 0 ? -1 : 1024 * kilobytes;
 }
 
-/* Has the machine changed by so much since the last scan that it may have been us? */
+/* Returns true when the machine's change since the last scan may be the sandbox's. */
 static bool is_urgent(const struct launch_watch *watch)
 {
 	if (counts_tasks(watch) &&
@@ -324,8 +323,8 @@ static bool is_kept(const struct kgb_proc_tree *tree, const struct kgb_proc_tree
 	return !parent || parent->parent == getpid();
 }
 
-/* The process that had this number when the tree was read may be gone, and a stranger have it: hold
- * on to whoever has it now, and see that it is still one of ours. True when it was ended. */
+/* Another process may have taken this number since the scan: pin it by a descriptor and check that
+ * it still belongs to the sandbox. True when it was killed. */
 static bool end_process(struct launch_watch *watch, pid_t pid)
 {
 	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
@@ -338,8 +337,8 @@ static bool end_process(struct launch_watch *watch, pid_t pid)
 	return ended;
 }
 
-/* More memory than allowed? Then the largest process ends. What is shared counts for each of its
- * users at first, and is divided among them only when the sum is too large. */
+/* Kill the largest process when all together use more memory than allowed. Shared memory counts for
+ * each of its users at first, and is divided among them only when the sum is too large. */
 static void check_memory(struct launch_watch *watch, int64_t nameless_bytes)
 {
 	const struct kgb_proc_tree *tree = &watch->tree;
@@ -347,7 +346,7 @@ static void check_memory(struct launch_watch *watch, int64_t nameless_bytes)
 	const struct kgb_proc_tree_process *largest = NULL;
 	int64_t most = -1;
 
-	/* It takes the kernel a moment to take back much memory: one at a time. */
+	/* The kernel needs a moment to free much memory: kill one at a time. */
 	if (kgb_proc_tree_find(tree, watch->victim))
 		return;
 
@@ -371,7 +370,7 @@ static void check_memory(struct launch_watch *watch, int64_t nameless_bytes)
 		watch->n_oom_kills++;
 		watch->victim = pid;
 	}
-	watch->last_scan_ms = 0; /* look again at once: it may not have been enough */
+	watch->last_scan_ms = 0; /* scan again at once: one kill may not be enough */
 }
 
 static bool scan(struct launch_watch *watch)
@@ -401,7 +400,7 @@ static bool scan(struct launch_watch *watch)
 	return false;
 }
 
-/* Has the kernel refused somebody a process? */
+/* Returns true when the kernel has refused a new process. */
 static bool tasks_were_refused(struct launch_watch *watch)
 {
 	return watch->limits.n_tasks > 0 &&
@@ -429,7 +428,7 @@ bool launch_watch_look(struct launch_watch *watch)
 
 /* ---- the end ---- */
 
-/* Whether no process is left in it; the kernel needs a moment to forget the last. */
+/* Returns true when no process is left in it; the kernel needs a moment to forget the last. */
 static bool remove_cgroup(const struct launch_cgroup *cgroup)
 {
 	struct timespec pause = {.tv_nsec = REMOVE_FIRST_NS};
@@ -451,7 +450,7 @@ void launch_watch_finish(struct launch_watch *watch, int status_fd)
 	bool any = false;
 	bool empty = true;
 
-	/* A shell without another process may give up before anybody looks. */
+	/* A shell that cannot fork may give up before a scan. */
 	if (!watch->limit)
 		(void)tasks_were_refused(watch);
 	int64_t n_oom = cgroup_number(watch, CGROUP_MEMORY, "memory.events", "memory.oom_control",

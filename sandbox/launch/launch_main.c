@@ -14,12 +14,12 @@
  * --limit      for each process: nofile, nproc, fsize or as; the core limit is always 0. For all
  * together: tasks, memory, nameless (see launch_limits.c)
  * --cgroup-v2, --cgroup-pids, --cgroup-memory  make a cgroup in this directory for the command
- * --private    who opens files below this directory of the host, should be told (with --calls-fd)
+ * --private    record attempts to open files below this directory of the host (with --calls-fd)
  * --calls-fd   a socket over which kgb-confine sends the listener of its system-call filter
  *
  * Why not only `bwrap --die-with-parent`: between bwrap's clone and its own prctl a dead parent
  * goes unnoticed and the sandbox would live on. This process is a subreaper, so such an orphan
- * comes back to it and is killed. Static and without any library, because one stays in memory for
+ * returns to it and is killed. Static and without any library, because one stays in memory for
  * each attempt.
  */
 #include <errno.h>
@@ -53,7 +53,7 @@ enum {
 	LIMITS_MAX = 8,
 	BACKLOG = 128,
 	TEXT_MAX = 256,
-	REACH_MS = 5, /* for the death of bwrap to take everybody along */
+	REACH_MS = 5, /* for the death of bwrap to end its processes */
 };
 
 struct limit {
@@ -238,8 +238,7 @@ static void close_other_fds(const struct options *options)
 		die(options, "close inherited descriptors");
 }
 
-/* The command has them; with a copy here, whoever talks with the program would not see it hang up.
- */
+/* The command has them. A copy here would hide the program's hang-up from its peers. */
 static void close_command_fds(const struct options *options)
 {
 	for (int fd = 0; fd <= STDERR_FILENO; fd++)
@@ -260,7 +259,7 @@ static void write_file(const struct options *options, const char *path, const ch
 	(void)close(fd);
 }
 
-/* Into a new network namespace, as a user may: inside a new user namespace that maps only
+/* Enter a new network namespace, as a plain user may: inside a new user namespace that maps only
  * ourselves. Root takes the same way, so that there is one way to test. */
 static void enter_network_namespace(const struct options *options)
 {
@@ -296,8 +295,8 @@ static int listen_on_loopback(const struct options *options)
 	return fd;
 }
 
-/* When memory runs out, the kernel shall take from the sandbox and not from who is judging it. No
- * kernel without the file is known, but a sandbox without it is no less tight. */
+/* When memory runs out, the kernel must kill the sandbox and not the judge. Every known kernel has
+ * the file, and a sandbox without it is no less tight. */
 static void volunteer_for_oom(void)
 {
 	static const char most[] = "1000";
@@ -310,7 +309,7 @@ static void volunteer_for_oom(void)
 	(void)close(fd);
 }
 
-/* At most `value`: what the caller itself is not allowed stays as it is. */
+/* Set at most `value`: a lower limit of the caller stays. */
 static int lower_limit(__rlimit_resource_t resource, rlim_t value)
 {
 	struct rlimit limit;
@@ -353,14 +352,14 @@ static __attribute__((noreturn)) void run_command(const struct options *options,
 	die(options, "execute the sandbox program");
 }
 
-/* What the launcher waits on while the command runs. */
+/* The state of the launcher while the command runs. */
 struct supervision {
 	pid_t command;
 	int command_status;
 	bool command_ended;
 	bool ending;
 	int64_t ending_ms; /* since when */
-	bool searched; /* for whom the end had not reached */
+	bool searched; /* for processes that the end had not reached */
 	int signal_fd;
 	struct launch_watch *watch;
 	struct launch_calls *calls;
@@ -373,16 +372,16 @@ static void begin_ending(struct supervision *s)
 	s->ending = true;
 }
 
-/* The rest is done by kill_rest, which comes next, again and again. */
+/* kill_rest does the rest in the next rounds. */
 static void end_all(struct supervision *s)
 {
 	begin_ending(s);
 	launch_watch_kill(s->watch);
 }
 
-/* With namespaces the death of bwrap takes all others along, by parent-death signals and the PID
- * namespace. Whom it has not reached (one that was not ready for such a signal yet) is looked for
- * in all of /proc, which takes milliseconds on a full machine. */
+/* The death of bwrap ends all others by parent-death signals and the PID namespace. Search all of
+ * /proc only for a process that was not ready for such a signal: this takes milliseconds on a full
+ * machine. */
 static void kill_rest(struct supervision *s)
 {
 	if (!s->command_ended)
@@ -392,7 +391,7 @@ static void kill_rest(struct supervision *s)
 		launch_kill_children();
 }
 
-/* Reap whoever has ended; false when nobody is left. */
+/* Reap ended children; false when none is left. */
 static bool reap(struct supervision *s)
 {
 	for (;;) {
@@ -408,7 +407,7 @@ static bool reap(struct supervision *s)
 			begin_ending(s);
 		}
 	}
-	/* Whoever is orphaned by a kill becomes our child and is found in the next round. */
+	/* A process orphaned by a kill becomes our child: the next round finds it. */
 	if (s->ending)
 		kill_rest(s);
 	return true;
@@ -423,7 +422,7 @@ static void on_signals(struct supervision *s)
 			end_all(s);
 }
 
-/* How long there is nothing to do unless somebody calls. */
+/* Milliseconds until the next timed work, -1: none. */
 static int interval_ms(const struct supervision *s)
 {
 	if (!s->ending)
@@ -431,7 +430,7 @@ static int interval_ms(const struct supervision *s)
 	return s->searched ? -1 : REACH_MS;
 }
 
-/* Until nothing is left; returns the command's wait status. */
+/* Run until no process is left; returns the command's wait status. */
 static int supervise(struct supervision *s)
 {
 	while (reap(s)) {
@@ -472,7 +471,7 @@ static void report(const struct options *options)
 			1024LL * all.ru_maxrss);
 }
 
-/* Signals come as readable data from here on. */
+/* From here on signals arrive as readable data. */
 static int block_signals(const struct options *options)
 {
 	static const int signos[] = {SIGCHLD, SIGTERM, SIGINT, SIGHUP};
@@ -497,7 +496,7 @@ int main(int argc, char **argv)
 
 	(void)argc;
 	parse(&options, argv);
-	/* Not SIGKILL: dying ourselves would leave the cleaning to bwrap. */
+	/* Not SIGKILL: our own death would leave the cleanup to bwrap. */
 	bind_to_parent(&options, options.parent, SIGTERM);
 	close_other_fds(&options);
 	(void)setsid();

@@ -9,8 +9,8 @@
 
 enum {
 	SIGNAL_BASE = 128,
-	RETRY_MS = 10, /* between looks for a program that is not there yet, or a tree that is not
-			  gone yet */
+	RETRY_MS = 10, /* between checks for a program that has not started, or a tree that has not
+			  ended */
 	KILL_LIMIT_MS = 30000, /* for the launcher to kill and reap */
 	DRAIN_LIMIT_MS = 30000, /* for the status stream to end after the launcher */
 	PROOF_LIMIT_MS = 30000,
@@ -83,7 +83,7 @@ static void fill_result(struct kgb_sandbox_child *launch)
 
 	result->started = status->init_pid != 0;
 	result->exit_code = status->exit_code;
-	/* bwrap was killed before it could say: the launcher knows how it ended. */
+	/* bwrap was killed before it reported a status: take the launcher's. */
 	if (result->started && result->exit_code < 0)
 		result->exit_code = launch->launcher_exit;
 	int signo = result->exit_code - SIGNAL_BASE;
@@ -102,7 +102,8 @@ static void fill_result(struct kgb_sandbox_child *launch)
 			launch->launcher_exit);
 }
 
-/* Count who is left. Ends the launch when nobody is, or when waiting longer does not help. */
+/* Count surviving processes. End the launch when none is left, or when waiting longer does not
+ * help. */
 static void prove(struct kgb_sandbox_child *launch)
 {
 	uint64_t inode = launch->status.pidns_inode;
@@ -111,14 +112,14 @@ static void prove(struct kgb_sandbox_child *launch)
 	if (launch->phase != PHASE_PROVING) {
 		launch->phase = PHASE_PROVING;
 		launch->deadline_ms = now_ms + PROOF_LIMIT_MS;
-		/* Between the clone and its first words bwrap cannot tell the namespace, and it may
-		 * have ended before we read them; the launcher's word counts then. */
+		/* Between its clone and its first report bwrap cannot name the namespace, and it
+		 * may end before we read them: use the launcher's report then. */
 		launch->result.survivors = launch->status.tree_empty ? 0 : -1;
 	}
 	if (launch->pidns_fd >= 0)
 		launch->result.survivors = kgb_pidns_count(inode);
 	if (launch->result.survivors > 0 && now_ms < launch->deadline_ms) {
-		/* Whoever lives on has seen to it that the launcher's death did not reach it. */
+		/* A survivor has disabled its parent-death signal. */
 		kgb_pidns_kill(inode);
 		arm(launch, RETRY_MS);
 		return;
@@ -245,8 +246,7 @@ static void on_status_read(uv_stream_t *stream, ssize_t len, const uv_buf_t *buf
 static void on_listen_event(uv_poll_t *poll, int status, int events)
 {
 	struct kgb_sandbox_child *launch = poll->data;
-	struct kgb_err ignored =
-		KGB_ERR_INIT; /* the launcher's status says why there is no socket */
+	struct kgb_err ignored = KGB_ERR_INIT; /* the launcher's status carries the reason */
 
 	(void)status;
 	(void)events;

@@ -22,12 +22,12 @@ struct kgb_sandbox_child_result {
 	bool started;
 	struct kgb_err err;
 	int exit_code; /* of the program; 128+N for signal N; -1: it never ran */
-	int term_signal; /* N when exit_code is 128+N, else 0: bwrap cannot tell them apart */
+	int term_signal; /* N when exit_code is 128+N, else 0: bwrap does not distinguish them */
 	bool stop_requested; /* by kgb_sandbox_child_stop or _kill */
 	bool killed; /* SIGKILL was needed */
 	int survivors; /* processes still alive: 0, or an alarm; -1: could not be determined */
 	int64_t wall_ms;
-	int64_t user_ms; /* -1: not known */
+	int64_t user_ms; /* -1: unknown */
 	int64_t sys_ms;
 	int64_t max_rss_bytes; /* of the largest process */
 };

@@ -9,7 +9,7 @@
 
 static int parse_oid(const char *hex, git_oid *out, struct kgb_err *err)
 {
-	/* git_oid_fromstr reads 40 digits and does not look behind them. */
+	/* git_oid_fromstr reads 40 digits and ignores what follows. */
 	if (strlen(hex) != KGB_OID_LEN - 1 || git_oid_fromstr(out, hex) < 0)
 		return kgb_fail(err, KGB_ERR_INVALID, "'%s' is not the id of a commit", hex);
 	return 0;

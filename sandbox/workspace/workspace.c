@@ -59,8 +59,8 @@ static int start_libgit2(struct kgb_err *err)
 
 	for (size_t i = 0; rc >= 0 && n_users == 1 && i < KGB_ARRAY_LEN(levels); i++)
 		rc = git_libgit2_opts(GIT_OPT_SET_SEARCH_PATH, levels[i], "");
-	/* A run directory may belong to somebody else, as in a container; what it may do is limited
-	 * by us, not by its owner. */
+	/* A run directory may belong to another user, as in a container; our own checks limit the
+	 * repository, not its owner. */
 	if (rc >= 0 && n_users == 1)
 		rc = git_libgit2_opts(GIT_OPT_SET_OWNER_VALIDATION, 0);
 	if (rc >= 0)
@@ -227,8 +227,8 @@ int kgb_workspace_create(struct kgb_workspace *ws, const struct kgb_workspace_sp
 	return 0;
 }
 
-/* Why a file of the work tree was not taken. Only for the message: what decides is the open, which
- * cannot be raced. */
+/* The reason for which a file of the work tree was not taken. Only for the message: the open itself
+ * decides, and cannot be raced. */
 static const char *refusal_code(int dir_fd, const char *name, enum kgb_err_kind kind)
 {
 	struct stat st;

@@ -61,7 +61,7 @@ struct kgb_workspace_commit {
 KGB_MUST_CHECK int kgb_workspace_commit(struct kgb_workspace *ws, const char *message,
 					struct kgb_workspace_commit *out, struct kgb_err *err);
 /** Make a commit (also when nothing differs) in which kernel.py is exactly these bytes, whatever
- * the work tree holds by now: what a check judged is what its commit shows. */
+ * the work tree holds now: the commit shows the bytes that a check judged. */
 KGB_MUST_CHECK int kgb_workspace_commit_kernel(struct kgb_workspace *ws, const char *kernel,
 					       size_t len, const char *message,
 					       struct kgb_workspace_commit *out,
