@@ -24,7 +24,7 @@ struct hierarchy {
 	char ours[PATH_MAX]; /* our group, by its name in the hierarchy; "": unknown */
 };
 
-/* A file of the kernel, which has no size. */
+/* Read a file of the kernel, which has no size. */
 static int read_file(const char *path, struct kgb_buf *out, struct kgb_err *err)
 {
 	KGB_AUTO(fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -34,81 +34,46 @@ static int read_file(const char *path, struct kgb_buf *out, struct kgb_err *err)
 	return kgb_fs_read_fd(fd, TEXT_MAX, out, err);
 }
 
-/* The next line of a text without its end; NULL at the end. */
-static char *next_line(char **text)
-{
-	char *line = *text;
-
-	if (!line || !*line)
-		return NULL;
-	char *end = strchr(line, '\n');
-	if (end)
-		*end = '\0';
-	*text = end ? end + 1 : line + strlen(line);
-	return line;
-}
-
-/* Word number `index` of a line; false when it has fewer. */
-static bool word(const char *line, int index, char *out, size_t size)
-{
-	for (; index > 0 && line; index--) {
-		line = strchr(line, ' ');
-		line = line ? line + 1 : NULL;
-	}
-	if (!line)
-		return false;
-	(void)snprintf(out, size, "%.*s", (int)strcspn(line, " "), line);
-	return true;
-}
-
-/* Is `item` one of the words of `list` between commas? */
-static bool in_list(const char *list, const char *item)
-{
-	size_t len = strlen(item);
-
-	for (; list; list = strchr(list, ',') ? strchr(list, ',') + 1 : NULL)
-		if (strncmp(list, item, len) == 0 && (list[len] == ',' || list[len] == '\0'))
-			return true;
-	return false;
-}
-
 /* The mount of version 2 (controller NULL), or of a controller of version 1. */
 static bool find_mount(const char *mountinfo, const char *controller, struct hierarchy *out)
 {
-	KGB_AUTO(free) char *copy = kgb_xstrdup(mountinfo);
-	char *rest = copy;
+	enum { ROOT = 3, MOUNT = 4 };
+	KGB_AUTO(strv) struct kgb_strv lines = KGB_STRV_INIT;
 
-	for (char *line; (line = next_line(&rest));) {
+	kgb_strv_split(&lines, mountinfo, '\n');
+	KGB_VEC_FOREACH(line, &lines) {
 		/* "36 35 98:0 /root /mount options - type source super-options" */
-		const char *tail = strstr(line, " - ");
-		char type[32];
-		char options[256];
-		if (!tail || !word(tail + 3, 0, type, sizeof(type)) ||
-		    !word(tail + 3, 2, options, sizeof(options)))
+		KGB_AUTO(strv) struct kgb_strv words = KGB_STRV_INIT;
+		KGB_AUTO(strv) struct kgb_strv options = KGB_STRV_INIT;
+		const char *tail = strstr(*line, controller ? " - cgroup " : " - cgroup2 ");
+		kgb_strv_split(&words, *line, ' ');
+		if (!tail || words.n <= MOUNT)
 			continue;
-		if (!kgb_str_eq(type, controller ? "cgroup" : "cgroup2") ||
-		    (controller && !in_list(options, controller)))
+		kgb_strv_split(&options, words.items[words.n - 1], ',');
+		if (controller && !kgb_strv_has(&options, controller))
 			continue;
-		return word(line, 3, out->root, sizeof(out->root)) &&
-		       word(line, 4, out->mount, sizeof(out->mount));
+		(void)snprintf(out->root, sizeof(out->root), "%s", words.items[ROOT]);
+		(void)snprintf(out->mount, sizeof(out->mount), "%s", words.items[MOUNT]);
+		return true;
 	}
 	return false;
 }
 
-/* Where we are, of "4:memory:/path" or "0::/path". */
+/* Find our group in "4:memory:/path" or "0::/path". */
 static bool find_ours(const char *cgroup, const char *controller, struct hierarchy *out)
 {
-	KGB_AUTO(free) char *copy = kgb_xstrdup(cgroup);
-	char *rest = copy;
+	KGB_AUTO(strv) struct kgb_strv lines = KGB_STRV_INIT;
 
-	for (char *line; (line = next_line(&rest));) {
-		char *names = strchr(line, ':');
+	kgb_strv_split(&lines, cgroup, '\n');
+	KGB_VEC_FOREACH(line, &lines) {
+		KGB_AUTO(strv) struct kgb_strv controllers = KGB_STRV_INIT;
+		char *names = strchr(*line, ':');
 		char *path = names ? strchr(names + 1, ':') : NULL;
 		if (!path)
 			continue;
 		*path++ = '\0';
-		names++;
-		if (controller ? !in_list(names, controller) : *names != '\0')
+		kgb_strv_split(&controllers, names + 1, ',');
+		if (controller ? !kgb_strv_has(&controllers, controller) : controllers.n > 0)
 			continue;
 		(void)snprintf(out->ours, sizeof(out->ours), "%s", path);
 		return true;
@@ -173,7 +138,7 @@ static int find_v1(const char *mountinfo, const char *cgroup, struct kgb_confine
 	return 0;
 }
 
-/* Does the file of words hold both controllers? */
+/* Returns true when the file of words names both controllers. */
 static bool has_controllers(const char *dir, const char *name)
 {
 	struct kgb_err ignored = KGB_ERR_INIT;
@@ -198,7 +163,7 @@ static int write_text(const char *dir, const char *name, const char *text)
 	return fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text) ? 0 : -1;
 }
 
-/* Is this process the only one of the group? */
+/* Returns true when this process is the only one of the group. */
 static bool are_alone(const char *dir)
 {
 	struct kgb_err ignored = KGB_ERR_INIT;
@@ -209,7 +174,7 @@ static bool are_alone(const char *dir)
 	return read_file(path, &text, &ignored) == 0 && kgb_str_eq(text.ptr, own);
 }
 
-/* Into a child of our group, so that it may give controllers to its other children. */
+/* Move into a child of our group, so that the group may give controllers to its other children. */
 static int step_aside(const char *dir, struct kgb_err *err)
 {
 	KGB_AUTO(free) char *aside = kgb_path_join(dir, "kgb-agent");
@@ -237,7 +202,7 @@ static int find_v2(const char *mountinfo, const char *cgroup, bool may_move,
 
 	if (!dir)
 		return -1;
-	/* A run before us in this process tree has stepped aside already. */
+	/* An earlier run in this process tree has moved aside already. */
 	if (kgb_str_ends(dir, "/kgb-agent"))
 		dir[strlen(dir) - strlen("/kgb-agent")] = '\0';
 	if (!has_controllers(dir, "cgroup.controllers"))
@@ -265,12 +230,12 @@ int kgb_cgroup_find_in(const char *mountinfo, const char *cgroup, bool may_move,
 		return 0;
 	if (find_v1(mountinfo, cgroup, out, &ignored) == 0)
 		return 0;
-	/* Which of the two failures helps: the one of the kind that has the controllers. */
+	/* Report the failure of the version that has the controllers. */
 	*err = find_mount(mountinfo, "memory", &h) ? ignored : why;
 	return -1;
 }
 
-/* Groups of launchers that were killed before they could tidy up: kgb-PID, without that process. */
+/* Remove groups of launchers that were killed before they could: kgb-PID without that process. */
 static void remove_stale(const char *dir)
 {
 	DIR *groups = *dir ? opendir(dir) : NULL;
