@@ -96,8 +96,8 @@ static void try_calls(const struct kgb_sandbox_spec *spec, struct kgb_ladder *la
 					  kgb_str_eq(out.status.probes[0].name, "user_namespace");
 	if (!ladder->confinement.watch_calls)
 		(void)snprintf(ladder->no_calls, sizeof(ladder->no_calls),
-			       "refused system calls are not told (needs Linux 5.0): %.120s",
-			       out.rc == 0 ? "no call was seen" : out.err.msg);
+			       "refused system calls cannot be recorded (needs Linux 5.0): %.120s",
+			       out.rc == 0 ? "the trial recorded none" : out.err.msg);
 	release(&out);
 }
 
@@ -124,7 +124,7 @@ static void try_cgroup(const struct kgb_sandbox_spec *spec, struct kgb_ladder *l
 	} else {
 		(void)snprintf(
 			ladder->no_cgroup, sizeof(ladder->no_cgroup),
-			"limits of a cgroup were tried and do not hold (memory %s, tasks %s): %.150s",
+			"the limits of a trial cgroup do not hold (memory %s, tasks %s): %.150s",
 			out.status.n_oom_kills > 0 ? "holds" : "does not",
 			*out.status.limit ? "hold" : "do not", out.err.msg);
 	}

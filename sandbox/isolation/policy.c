@@ -136,7 +136,7 @@ static int add_root_dirs(struct kgb_policy *policy, struct kgb_err *err)
 		if (lstat(names[i], &st) < 0) {
 			if (errno == ENOENT)
 				continue;
-			return kgb_fail_errno(err, errno, "look at '%s'", names[i]);
+			return kgb_fail_errno(err, errno, "read the kind of '%s'", names[i]);
 		}
 		if (!S_ISLNK(st.st_mode)) {
 			kgb_policy_ro(policy, names[i], names[i]);

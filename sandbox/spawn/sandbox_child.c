@@ -98,7 +98,7 @@ static void fill_result(struct kgb_sandbox_child *launch)
 	else
 		(void)kgb_fail(
 			&result->err, KGB_ERR_UNAVAILABLE,
-			"sandbox: bwrap ended with status %d before the sandbox existed; its stderr says why",
+			"sandbox: bwrap ended with status %d before the sandbox existed; its stderr has the reason",
 			launch->launcher_exit);
 }
 
