@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * The subcommands of kgb-agent. Each takes the parsed command line with the resolved settings and
- * returns an exit status (enum kgb_exit, or 128 + signal).
+ * The subcommands of kgb-agent, and what they share. A subcommand gets the parsed command line with
+ * the resolved settings and returns an exit status (enum kgb_exit, or 128 + signal).
  */
 #ifndef KGB_AGENT_CLI_CMD_H
 #define KGB_AGENT_CLI_CMD_H
@@ -14,19 +14,6 @@
 #include "agent/sched/attempt_limits.h"
 #include "base/err.h"
 #include "base/str.h"
-
-enum kgb_command {
-	KGB_COMMAND_RUN = 1u << 0,
-	KGB_COMMAND_VERIFY = 1u << 1,
-	KGB_COMMAND_LIST = 1u << 2,
-	KGB_COMMAND_DOCTOR = 1u << 3,
-	KGB_COMMAND_CONFIG = 1u << 4,
-	KGB_COMMAND_REBUILD = 1u << 5,
-	KGB_COMMAND_REPLAY = 1u << 6,
-	KGB_COMMAND_RESUME = 1u << 7,
-	KGB_COMMAND_DATASET = 1u << 8,
-	KGB_COMMAND_ANY = (1u << 9) - 1,
-};
 
 /** Values of options that are not settings. */
 struct kgb_flags {
@@ -42,8 +29,10 @@ struct kgb_flags {
 	bool json, dry_run, skip_gen, skip_verify, quiet, help, version, methods, schema, example;
 };
 
+struct kgb_command;
+
 struct kgb_cli {
-	const struct kgb_subcommand *command;
+	const struct kgb_command *command;
 	bool named; /* the command line names the subcommand */
 	struct kgb_flags flags;
 	struct kgb_strv operators; /* positionals, split at commas (run, list), else as given */
@@ -53,18 +42,18 @@ struct kgb_cli {
 	char *bin_dir; /* where kgb-judge, kgb-launch and kgb-verify are: beside this program */
 };
 
-extern const struct kgb_opt kgb_cli_options[];
-extern const struct kgb_subcommand kgb_cli_commands[];
-
-int kgb_cmd_run(struct kgb_cli *cli);
-int kgb_cmd_verify(struct kgb_cli *cli);
-int kgb_cmd_list(struct kgb_cli *cli);
-int kgb_cmd_doctor(struct kgb_cli *cli);
-int kgb_cmd_config(struct kgb_cli *cli);
-int kgb_cmd_rebuild(struct kgb_cli *cli);
-int kgb_cmd_replay(struct kgb_cli *cli);
-int kgb_cmd_resume(struct kgb_cli *cli);
-int kgb_cmd_dataset(struct kgb_cli *cli);
+/** A subcommand: each is defined in a file of its own, and listed in main.c. */
+struct kgb_command {
+	struct kgb_subcommand usage;
+	const char *one; /* what its positional names ("file"), which is taken as it stands; NULL:
+			    operators, split at commas */
+	bool own_config; /* the settings are those of the run that it names */
+	int (*run)(struct kgb_cli *cli);
+};
+extern const struct kgb_command kgb_run_command, kgb_verify_command, kgb_list_command,
+	kgb_dataset_command, kgb_doctor_command, kgb_config_command, kgb_rebuild_command,
+	kgb_resume_command, kgb_replay_command;
+extern const struct kgb_syntax kgb_cli_syntax;
 
 /** Print err and map its kind to an exit status: BUSY 75, UNAVAILABLE 4, LIMIT on the disk 4,
  * INVALID and NOT_FOUND to `invalid` (2 or 3, as the caller knows what was wrong), else 70. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "agent/cli/cmd.h"
+#include "agent/cli/shared_options.h"
 
-int kgb_cmd_config(struct kgb_cli *cli)
+static int show_config(struct kgb_cli *cli)
 {
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
 	if (cli->flags.schema)
@@ -14,3 +15,40 @@ int kgb_cmd_config(struct kgb_cli *cli)
 		kgb_config_print(&cli->config, &text);
 	return kgb_cli_print(&text, KGB_EXIT_OK);
 }
+
+static const struct kgb_opt options[] = {
+	KGB_OPTION_DATASET,
+	KGB_OPTION_METHOD,
+	KGB_OPTION_ITERATIONS,
+	KGB_OPTION_DEVICE_COUNT,
+	KGB_OPTION_DEVICE,
+	KGB_OPTION_ATTEMPT_TIMEOUT,
+	KGB_OPTION_MAX_TOKENS,
+	KGB_OPTION_MAX_USD,
+	KGB_OPTION_ISOLATION,
+	KGB_OPTION_MODEL,
+	{.name = "schema",
+	 .type = KGB_OPT_FLAG,
+	 .offset = KGB_FLAG(schema),
+	 .doc = "print the JSON Schema of the configuration file"},
+	{.name = "example",
+	 .type = KGB_OPT_FLAG,
+	 .offset = KGB_FLAG(example),
+	 .doc = "print config.example.yaml"},
+	KGB_OPTION_RUNS_DIR,
+	{0},
+};
+
+static const char help[] =
+	"Prints every setting with its value and its origin: default, file:line, environment variable or option. The\n"
+	"output is itself a configuration file.\n"
+	"\n"
+	"exit status: 0, 2 usage, 3 the file or a variable is wrong\n";
+
+const struct kgb_command kgb_config_command = {
+	.usage = {.name = "config",
+		  .summary = "Show the resolved settings",
+		  .help = help,
+		  .options = options},
+	.run = show_config,
+};

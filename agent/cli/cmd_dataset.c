@@ -9,6 +9,7 @@
 
 #include "agent/cli/cmd.h"
 #include "agent/cli/dataset_table.h"
+#include "agent/cli/shared_options.h"
 #include "agent/config/env.h"
 #include "base/formats/jsonw.h"
 #include "base/log.h"
@@ -265,7 +266,7 @@ static bool take_action(struct kgb_cli *cli, const char *action)
 	return true;
 }
 
-int kgb_cmd_dataset(struct kgb_cli *cli)
+static int act_on_dataset(struct kgb_cli *cli)
 {
 	struct kgb_err err = KGB_ERR_INIT;
 	struct kgb_spec_index index = {0};
@@ -294,3 +295,34 @@ int kgb_cmd_dataset(struct kgb_cli *cli)
 		return kgb_cli_fail(&err, KGB_EXIT_USAGE);
 	return actions[action].act(cli, &names, &paths);
 }
+
+static const struct kgb_opt options[] = {
+	KGB_OPTION_DATASET,
+	KGB_OPTION_METHOD,
+	KGB_OPTION_DEVICE,
+	{0},
+};
+
+static const char help[] =
+	"lint renders every prompt and asks the reference for every case of every operator (or of those named): schemas\n"
+	"agree with torch's, what is right is accepted, what is wrong is not, all arguments matter\n"
+	"(docs/operator-spec.md). A result on the CPU is kept until its inputs change. With --json one line for each\n"
+	"operator. table prints docs/operators.md; prompt prints the task of an agent (of --method, on --device).\n"
+	"\n"
+	"examples:\n"
+	"  kgb-agent dataset lint --dataset KernelGenBench-vllm\n"
+	"  kgb-agent dataset lint add mm --device cuda\n"
+	"  kgb-agent dataset table >docs/operators.md\n"
+	"\n"
+	"exit status: 0 all is well, 1 not, 2 usage, 4 the lint could not be run here\n";
+
+const struct kgb_command kgb_dataset_command = {
+	.usage = {.name = "dataset",
+		  .positional = "lint|table|prompt [OPERATOR...]",
+		  .max_positional = SIZE_MAX,
+		  .summary =
+			  "Check the operators' specs, print the table of them, or their prompts",
+		  .help = help,
+		  .options = options},
+	.run = act_on_dataset,
+};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "agent/cli/cmd.h"
+#include "agent/cli/shared_options.h"
 #include "base/formats/jsonw.h"
 #include "methods/method.h"
 #include "verify/spec/spec.h"
@@ -115,7 +116,7 @@ static int list_methods(const struct kgb_cli *cli, struct kgb_buf *out, struct k
 	return 0;
 }
 
-int kgb_cmd_list(struct kgb_cli *cli)
+static int list(struct kgb_cli *cli)
 {
 	struct kgb_err err = KGB_ERR_INIT;
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
@@ -125,3 +126,32 @@ int kgb_cmd_list(struct kgb_cli *cli)
 		return kgb_cli_fail(&err, KGB_EXIT_USAGE);
 	return kgb_cli_print(&text, KGB_EXIT_OK);
 }
+
+static const struct kgb_opt options[] = {
+	KGB_OPTION_DATASET,
+	{.name = "methods",
+	 .type = KGB_OPT_FLAG,
+	 .offset = KGB_FLAG(methods),
+	 .doc = "list methods instead of operators"},
+	{0},
+};
+
+static const char help[] =
+	"Operators of the dataset, or those named; -v also shows their types and the functions of a kernel file.\n"
+	"\n"
+	"examples:\n"
+	"  kgb-agent list\n"
+	"  kgb-agent list add softmax -v\n"
+	"  kgb-agent list --methods\n"
+	"\n"
+	"exit status: 0, 2 usage\n";
+
+const struct kgb_command kgb_list_command = {
+	.usage = {.name = "list",
+		  .positional = "[OPERATOR...]",
+		  .max_positional = SIZE_MAX,
+		  .summary = "Show operators or methods",
+		  .help = help,
+		  .options = options},
+	.run = list,
+};

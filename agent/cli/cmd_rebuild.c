@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "agent/cli/cmd.h"
+#include "agent/cli/shared_options.h"
 #include "agent/report/progress.h"
 #include "agent/report/results.h"
 #include "agent/store/events.h"
@@ -37,7 +38,7 @@ static void describe(const struct kgb_cli *cli, const struct kgb_rundir *dir,
 	kgb_buf_addc(out, '\n');
 }
 
-int kgb_cmd_rebuild(struct kgb_cli *cli)
+static int rebuild_run(struct kgb_cli *cli)
 {
 	struct kgb_err err = KGB_ERR_INIT;
 	KGB_AUTO(free) char *runs = kgb_config_runs(&cli->config);
@@ -55,3 +56,23 @@ int kgb_cmd_rebuild(struct kgb_cli *cli)
 	describe(cli, &dir, &scan, &text);
 	return kgb_cli_print(&text, KGB_EXIT_OK);
 }
+
+static const struct kgb_opt options[] = {
+	KGB_OPTION_RUN,
+	KGB_OPTION_RUNS_DIR,
+	{0},
+};
+
+static const char help[] =
+	"Writes progress.json and results.json of a run again from its journal, byte for byte the same. Without --run:\n"
+	"the latest run.\n"
+	"\n"
+	"exit status: 0, 2 there is no such run, 75 another process holds it\n";
+
+const struct kgb_command kgb_rebuild_command = {
+	.usage = {.name = "rebuild",
+		  .summary = "Write a run's JSON files again from its journal",
+		  .help = help,
+		  .options = options},
+	.run = rebuild_run,
+};

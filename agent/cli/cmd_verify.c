@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "agent/cli/cmd.h"
+#include "agent/cli/shared_options.h"
 #include "agent/config/env.h"
 #include "agent/devices/devices.h"
 #include "base/formats/json.h"
@@ -122,7 +123,7 @@ static int print_verdict(const struct kgb_cli *cli, const cJSON *verdict, const 
 	return kgb_cli_print(&text, exit_code_of(verdict));
 }
 
-int kgb_cmd_verify(struct kgb_cli *cli)
+static int verify_file(struct kgb_cli *cli)
 {
 	struct kgb_err err = KGB_ERR_INIT;
 	KGB_AUTO(free) char *name = NULL;
@@ -149,3 +150,49 @@ int kgb_cmd_verify(struct kgb_cli *cli)
 	}
 	return print_verdict(cli, verdict, &raw);
 }
+
+static const struct kgb_opt options[] = {
+	KGB_OPTION_DATASET,
+	KGB_OPTION_DEVICE,
+	{.name = "timeout",
+	 .type = KGB_OPT_DURATION,
+	 .setting = "limits.verify_timeout",
+	 .arg = "TIME",
+	 .doc = "wall time of the verification, such as 300s"},
+	{.name = "op",
+	 .type = KGB_OPT_STR,
+	 .offset = KGB_FLAG(op),
+	 .arg = "NAME",
+	 .doc = "operator that FILE implements"},
+	{.name = "seed",
+	 .type = KGB_OPT_STR,
+	 .offset = KGB_FLAG(seed),
+	 .arg = "HEX",
+	 .doc = "32 hex digits; the seed of an earlier verdict repeats its inputs (default: random)"},
+	{.name = "baseline",
+	 .type = KGB_OPT_STR,
+	 .offset = KGB_FLAG(baseline),
+	 .arg = "WHAT",
+	 .doc = "on a GPU, time the kernel against torch, compile (torch.compile) or a kernel file (default: torch)"},
+	{0},
+};
+
+static const char help[] =
+	"Prints a report, or with --json the verdict. The file's code runs in a sandbox; no model is asked.\n"
+	"\n"
+	"examples:\n"
+	"  kgb-agent verify kernel.py --op aten::silu\n"
+	"  kgb-agent verify kernel.py --op silu --device cuda:1 --baseline compile\n"
+	"\n"
+	"exit status: 0 passed, 1 not passed, 2 usage, 4 the check could not be run here\n";
+
+const struct kgb_command kgb_verify_command = {
+	.usage = {.name = "verify",
+		  .positional = "FILE",
+		  .max_positional = 1,
+		  .summary = "Judge one kernel file",
+		  .help = help,
+		  .options = options},
+	.one = "file",
+	.run = verify_file,
+};

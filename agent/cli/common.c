@@ -71,8 +71,8 @@ static void add_command_hint(const char *word, struct kgb_err *err)
 {
 	KGB_AUTO(strv) struct kgb_strv names = KGB_STRV_INIT;
 	const char *nearest = NULL;
-	for (const struct kgb_subcommand *c = kgb_cli_commands; c->name; c++)
-		kgb_strv_add(&names, c->name);
+	for (const struct kgb_subcommand *const *c = kgb_cli_syntax.commands; *c; c++)
+		kgb_strv_add(&names, (*c)->name);
 	if (!kgb_nearest(word, (const char *const *)names.items, names.n, &nearest, 1))
 		return;
 	add_hint(err, " (or the command '%s'?)", nearest);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "agent/cli/cmd.h"
+#include "agent/cli/shared_options.h"
 #include "agent/config/version.h"
 #include "agent/store/rundir.h"
 #include "base/log.h"
@@ -21,15 +22,58 @@
 /* More would only make children slow that close all that could be open. */
 #define DESCRIPTORS_MAX 65536
 
-static const struct {
-	enum kgb_command bit;
-	int (*run)(struct kgb_cli *cli);
-} commands[] = {
-	{KGB_COMMAND_RUN, kgb_cmd_run},         {KGB_COMMAND_VERIFY, kgb_cmd_verify},
-	{KGB_COMMAND_LIST, kgb_cmd_list},       {KGB_COMMAND_DOCTOR, kgb_cmd_doctor},
-	{KGB_COMMAND_CONFIG, kgb_cmd_config},   {KGB_COMMAND_REBUILD, kgb_cmd_rebuild},
-	{KGB_COMMAND_REPLAY, kgb_cmd_replay},   {KGB_COMMAND_RESUME, kgb_cmd_resume},
-	{KGB_COMMAND_DATASET, kgb_cmd_dataset},
+static const struct kgb_opt common_options[] = {
+	{.name = "config",
+	 .letter = 'c',
+	 .type = KGB_OPT_STR,
+	 .offset = KGB_FLAG(config),
+	 .arg = "FILE",
+	 .doc = "configuration file (default: $KGB_CONFIG, else config.yaml here, if there is one)"},
+	{.name = "set",
+	 .type = KGB_OPT_STRS,
+	 .offset = KGB_FLAG(set),
+	 .arg = "KEY=VALUE",
+	 .doc = "override any setting, such as --set limits.call_timeout=10s; may be repeated"},
+	{.name = "json",
+	 .type = KGB_OPT_FLAG,
+	 .offset = KGB_FLAG(json),
+	 .doc = "print one JSON document on stdout"},
+	{.name = "verbose",
+	 .letter = 'v',
+	 .type = KGB_OPT_COUNT,
+	 .offset = KGB_FLAG(verbose),
+	 .doc = "also report what is refused or ended early; twice: where errors come from"},
+	{.name = "quiet",
+	 .letter = 'q',
+	 .type = KGB_OPT_FLAG,
+	 .offset = KGB_FLAG(quiet),
+	 .doc = "only warnings and errors on stderr"},
+	{.name = "help",
+	 .letter = 'h',
+	 .type = KGB_OPT_FLAG,
+	 .offset = KGB_FLAG(help),
+	 .doc = "this text"},
+	{.name = "version",
+	 .letter = 'V',
+	 .type = KGB_OPT_FLAG,
+	 .offset = KGB_FLAG(version),
+	 .doc = "versions of kgb-agent and of its libraries"},
+	{0},
+};
+
+static const struct kgb_subcommand *const commands[] = {
+	&kgb_run_command.usage,     &kgb_verify_command.usage,
+	&kgb_list_command.usage,    &kgb_dataset_command.usage,
+	&kgb_doctor_command.usage,  &kgb_config_command.usage,
+	&kgb_rebuild_command.usage, &kgb_resume_command.usage,
+	&kgb_replay_command.usage,  NULL,
+};
+
+const struct kgb_syntax kgb_cli_syntax = {
+	.program = PROGRAM,
+	.commands = commands,
+	.common = common_options,
+	.fallback = "run",
 };
 
 /** A standard descriptor that is missing now would be given to the first file that is opened. */
@@ -74,10 +118,10 @@ static int print_help(const struct kgb_cli *cli)
 {
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
 	if (!cli->named) {
-		kgb_opt_overview(kgb_cli_commands, PROGRAM, &text);
+		kgb_opt_overview(&kgb_cli_syntax, &text);
 		kgb_buf_addc(&text, '\n');
 	}
-	kgb_opt_help(kgb_cli_options, cli->command, PROGRAM, &text);
+	kgb_opt_help(&kgb_cli_syntax, &cli->command->usage, &text);
 	return kgb_cli_print(&text, KGB_EXIT_OK);
 }
 
@@ -116,16 +160,7 @@ static int apply_flags(struct kgb_cli *cli, const struct kgb_cmdline *line, stru
  * (an empty shell variable): it must not come to mean all of them. */
 static int take_positional(struct kgb_cli *cli, const struct kgb_cmdline *line, struct kgb_err *err)
 {
-	static const struct {
-		enum kgb_command bit;
-		const char *what;
-	} single[] = {{KGB_COMMAND_VERIFY, "file"},
-		      {KGB_COMMAND_REPLAY, "run"},
-		      {KGB_COMMAND_RESUME, "run"}};
-	const char *what = NULL;
-	for (size_t i = 0; i < KGB_ARRAY_LEN(single); i++)
-		if (single[i].bit == cli->command->bit)
-			what = single[i].what;
+	const char *what = cli->command->one;
 	for (size_t i = 0; i < line->positional.n; i++) {
 		const char *word = line->positional.items[i];
 		size_t before = cli->operators.n;
@@ -168,14 +203,11 @@ static int dispatch(struct kgb_cli *cli, const struct kgb_cmdline *line)
 	}
 	if (apply_flags(cli, line, &err) < 0 || take_positional(cli, line, &err) < 0)
 		return kgb_cli_fail(&err, KGB_EXIT_USAGE);
-	if (cli->command->bit == KGB_COMMAND_RESUME && take_own_config(cli, line, &err) < 0)
+	if (cli->command->own_config && take_own_config(cli, line, &err) < 0)
 		return kgb_cli_fail(&err, KGB_EXIT_USAGE);
 	cli->data_dir = kgb_install_data();
 	cli->bin_dir = kgb_install_programs();
-	for (size_t i = 0; i < KGB_ARRAY_LEN(commands); i++)
-		if (commands[i].bit == cli->command->bit)
-			return commands[i].run(cli);
-	KGB_UNREACHABLE();
+	return cli->command->run(cli);
 }
 
 static int run(struct kgb_cli *cli, struct kgb_cmdline *line, int argc, char **argv)
@@ -183,20 +215,20 @@ static int run(struct kgb_cli *cli, struct kgb_cmdline *line, int argc, char **a
 	struct kgb_err err = KGB_ERR_INIT;
 	if (argc < 2) {
 		KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
-		kgb_opt_overview(kgb_cli_commands, PROGRAM, &text);
+		kgb_opt_overview(&kgb_cli_syntax, &text);
 		kgb_buf_adds(&text, "\nexample: kgb-agent add -m normal_cc\n");
 		struct kgb_err ignored = KGB_ERR_INIT;
 		if (kgb_fs_write_all(STDERR_FILENO, text.ptr, text.len, &ignored) < 0)
 			return KGB_EXIT_USAGE;
 		return KGB_EXIT_USAGE;
 	}
-	if (kgb_opt_parse(kgb_cli_options, kgb_cli_commands, "run", argc, argv, &cli->flags, line,
-			  &err) < 0) {
+	if (kgb_opt_parse(&kgb_cli_syntax, argc, argv, &cli->flags, line, &err) < 0) {
 		kgb_log_err(&err);
 		kgb_info("see `%s %s --help`", PROGRAM, line->command->name);
 		return KGB_EXIT_USAGE;
 	}
-	cli->command = line->command;
+	/* The usage of a command is its first member. */
+	cli->command = (const struct kgb_command *)line->command;
 	cli->named = line->named;
 	kgb_log_init(PROGRAM, log_level(&cli->flags));
 	if (cli->flags.version)

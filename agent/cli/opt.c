@@ -8,8 +8,7 @@
 
 /** What parsing carries along. */
 struct parse {
-	const struct kgb_opt *options;
-	const struct kgb_subcommand *commands;
+	const struct kgb_syntax *syntax;
 	int argc;
 	char **argv;
 	int next; /* index of the next word */
@@ -19,14 +18,55 @@ struct parse {
 	struct kgb_err *err;
 };
 
-static bool takes_value(const struct kgb_opt *option)
+bool kgb_opt_takes_value(const struct kgb_opt *option)
 {
 	return option->type != KGB_OPT_FLAG && option->type != KGB_OPT_COUNT;
 }
 
-static bool known_to(const struct kgb_opt *option, const struct kgb_subcommand *command)
+static const struct kgb_opt *long_row(const struct kgb_opt *options, const char *name, size_t len)
 {
-	return (option->commands & command->bit) != 0;
+	for (; options->name; options++)
+		if (strlen(options->name) == len && strncmp(options->name, name, len) == 0)
+			return options;
+	return NULL;
+}
+
+static const struct kgb_opt *short_row(const struct kgb_opt *options, char letter)
+{
+	for (; options->name; options++)
+		if (options->letter == letter)
+			return options;
+	return NULL;
+}
+
+const struct kgb_opt *kgb_opt_find(const struct kgb_syntax *syntax,
+				   const struct kgb_subcommand *command, const char *name,
+				   size_t len)
+{
+	const struct kgb_opt *own = long_row(command->options, name, len);
+
+	return own ? own : long_row(syntax->common, name, len);
+}
+
+static const struct kgb_opt *find_short(const struct kgb_syntax *syntax,
+					const struct kgb_subcommand *command, char letter)
+{
+	const struct kgb_opt *own = short_row(command->options, letter);
+
+	return own ? own : short_row(syntax->common, letter);
+}
+
+/* The option of any subcommand. */
+static const struct kgb_opt *find_anywhere(const struct kgb_syntax *syntax, const char *name,
+					   size_t len, char letter)
+{
+	for (const struct kgb_subcommand *const *c = syntax->commands; *c; c++) {
+		const struct kgb_opt *found =
+			name ? kgb_opt_find(syntax, *c, name, len) : find_short(syntax, *c, letter);
+		if (found)
+			return found;
+	}
+	return NULL;
 }
 
 static int set_int(const struct kgb_opt *option, const char *text, int64_t *slot,
@@ -85,27 +125,31 @@ static int store(struct parse *p, const struct kgb_opt *option, const char *show
 	return rc < 0 ? kgb_ctx(p->err, "%s", shown) : 0;
 }
 
-static int fail_unknown(struct parse *p, const char *word)
-{
-	KGB_AUTO(strv) struct kgb_strv names = KGB_STRV_INIT;
-	KGB_AUTO(buf) struct kgb_buf hint = KGB_BUF_INIT(0);
-	for (const struct kgb_opt *o = p->options; o->name; o++)
-		if (known_to(o, p->out->command))
-			kgb_strv_addf(&names, "--%s", o->name);
-	kgb_suggest(&hint, word, (const char *const *)names.items, names.n);
-	return kgb_fail(p->err, KGB_ERR_INVALID, "unknown option '%s' of '%s'%s", word,
-			p->out->command->name, hint.ptr);
-}
-
-/** An option of another subcommand deserves a better answer than "unknown". */
 static int fail_misplaced(struct parse *p, const struct kgb_opt *option)
 {
 	KGB_AUTO(buf) struct kgb_buf owners = KGB_BUF_INIT(0);
-	for (const struct kgb_subcommand *c = p->commands; c->name; c++)
-		if (known_to(option, c))
-			kgb_buf_addf(&owners, "%s'%s'", owners.len > 0 ? ", " : "", c->name);
+	for (const struct kgb_subcommand *const *c = p->syntax->commands; *c; c++)
+		if (long_row((*c)->options, option->name, strlen(option->name)))
+			kgb_buf_addf(&owners, "%s'%s'", owners.len > 0 ? ", " : "", (*c)->name);
 	return kgb_fail(p->err, KGB_ERR_INVALID, "'--%s' is no option of '%s' (it is one of %s)",
 			option->name, p->out->command->name, owners.ptr);
+}
+
+/* `elsewhere`: the option of another subcommand that has this name, which deserves a better answer
+ * than "unknown"; NULL: none. */
+static int fail_unfound(struct parse *p, const char *word, const struct kgb_opt *elsewhere)
+{
+	KGB_AUTO(strv) struct kgb_strv names = KGB_STRV_INIT;
+	KGB_AUTO(buf) struct kgb_buf hint = KGB_BUF_INIT(0);
+	if (elsewhere)
+		return fail_misplaced(p, elsewhere);
+	for (const struct kgb_opt *o = p->out->command->options; o->name; o++)
+		kgb_strv_addf(&names, "--%s", o->name);
+	for (const struct kgb_opt *o = p->syntax->common; o->name; o++)
+		kgb_strv_addf(&names, "--%s", o->name);
+	kgb_suggest(&hint, word, (const char *const *)names.items, names.n);
+	return kgb_fail(p->err, KGB_ERR_INVALID, "unknown option '%s' of '%s'%s", word,
+			p->out->command->name, hint.ptr);
 }
 
 /** The value of an option: attached, or the next word. */
@@ -123,46 +167,17 @@ static int take_value(struct parse *p, const char *shown, const struct kgb_opt *
 	return 0;
 }
 
-/** The row of a long option: the one that the subcommand knows when several have the name. NULL
- * when there is none. `command` NULL: any. */
-static const struct kgb_opt *find_long(const struct kgb_opt *options,
-				       const struct kgb_subcommand *command, const char *name,
-				       size_t len)
-{
-	const struct kgb_opt *found = NULL;
-	for (; options->name; options++) {
-		if (strlen(options->name) != len || strncmp(options->name, name, len) != 0)
-			continue;
-		if (!found || (command && known_to(options, command)))
-			found = options;
-	}
-	return found;
-}
-
-static const struct kgb_opt *find_short(const struct kgb_opt *options,
-					const struct kgb_subcommand *command, char letter)
-{
-	const struct kgb_opt *found = NULL;
-	for (; options->name; options++)
-		if (options->letter == letter &&
-		    (!found || (command && known_to(options, command))))
-			found = options;
-	return found;
-}
-
 static int parse_long(struct parse *p, const char *word)
 {
 	const char *name = word + 2;
 	const char *equals = strchr(name, '=');
 	size_t len = equals ? (size_t)(equals - name) : strlen(name);
-	const struct kgb_opt *option = find_long(p->options, p->out->command, name, len);
+	const struct kgb_opt *option = kgb_opt_find(p->syntax, p->out->command, name, len);
 	KGB_AUTO(free) char *shown = kgb_xasprintf("--%.*s", (int)len, name);
 	if (!option)
-		return fail_unknown(p, shown);
-	if (!known_to(option, p->out->command))
-		return fail_misplaced(p, option);
+		return fail_unfound(p, shown, find_anywhere(p->syntax, name, len, 0));
 	const char *value = NULL;
-	if (!takes_value(option)) {
+	if (!kgb_opt_takes_value(option)) {
 		if (equals)
 			return kgb_fail(p->err, KGB_ERR_INVALID, "'%s' takes no value", shown);
 	} else if (take_value(p, shown, option, equals ? equals + 1 : NULL, &value) < 0) {
@@ -175,13 +190,11 @@ static int parse_long(struct parse *p, const char *word)
 static int parse_short(struct parse *p, const char *word)
 {
 	for (const char *letter = word + 1; *letter; letter++) {
-		const struct kgb_opt *option = find_short(p->options, p->out->command, *letter);
+		const struct kgb_opt *option = find_short(p->syntax, p->out->command, *letter);
 		char shown[3] = {'-', *letter, '\0'};
 		if (!option)
-			return fail_unknown(p, shown);
-		if (!known_to(option, p->out->command))
-			return fail_misplaced(p, option);
-		if (!takes_value(option)) {
+			return fail_unfound(p, shown, find_anywhere(p->syntax, NULL, 0, *letter));
+		if (!kgb_opt_takes_value(option)) {
 			if (store(p, option, shown, NULL) < 0)
 				return -1;
 			continue;
@@ -204,46 +217,46 @@ static int add_positional(struct parse *p, const char *word)
 	return 0;
 }
 
-static const struct kgb_subcommand *find_command(const struct kgb_subcommand *commands,
-						 const char *name)
+const struct kgb_subcommand *kgb_opt_command(const struct kgb_syntax *syntax, const char *name)
 {
-	while (commands->name && !kgb_str_eq(commands->name, name))
-		commands++;
-	return commands->name ? commands : NULL;
+	for (const struct kgb_subcommand *const *c = syntax->commands; *c; c++)
+		if (kgb_str_eq((*c)->name, name))
+			return *c;
+	return NULL;
 }
 
-/** Whether an option word is followed by a word that is its value. */
-static bool eats_next(const struct kgb_opt *options, const char *word)
+/* Whether the word after an option word is its value. The subcommand is not known yet. */
+static bool eats_next(const struct kgb_syntax *syntax, const char *word)
 {
 	const struct kgb_opt *option = NULL;
 	if (word[1] == '-')
 		return !strchr(word, '=') &&
-		       (option = find_long(options, NULL, word + 2, strlen(word + 2))) &&
-		       takes_value(option);
+		       (option = find_anywhere(syntax, word + 2, strlen(word + 2), 0)) &&
+		       kgb_opt_takes_value(option);
 	for (const char *letter = word + 1; *letter; letter++) {
-		option = find_short(options, NULL, *letter);
-		if (option && takes_value(option))
+		option = find_anywhere(syntax, NULL, 0, *letter);
+		if (option && kgb_opt_takes_value(option))
 			return !letter[1];
 	}
 	return false;
 }
 
 /** The first word that is no option and no option's value may name the subcommand. */
-static void find_command_word(struct parse *p, const char *fallback)
+static void find_command_word(struct parse *p)
 {
 	for (int i = 1; i < p->argc && !kgb_str_eq(p->argv[i], "--"); i++) {
 		const char *word = p->argv[i];
 		if (word[0] == '-' && word[1]) {
-			i += eats_next(p->options, word) ? 1 : 0;
+			i += eats_next(p->syntax, word) ? 1 : 0;
 			continue;
 		}
-		p->out->command = find_command(p->commands, word);
+		p->out->command = kgb_opt_command(p->syntax, word);
 		p->command = p->out->command ? i : 0;
 		break;
 	}
 	p->out->named = p->command > 0;
 	if (!p->out->named)
-		p->out->command = find_command(p->commands, fallback);
+		p->out->command = kgb_opt_command(p->syntax, p->syntax->fallback);
 	KGB_ASSERT(p->out->command);
 }
 
@@ -271,12 +284,10 @@ static int parse_words(struct parse *p)
 	return 0;
 }
 
-int kgb_opt_parse(const struct kgb_opt *options, const struct kgb_subcommand *commands,
-		  const char *fallback, int argc, char **argv, void *values,
+int kgb_opt_parse(const struct kgb_syntax *syntax, int argc, char **argv, void *values,
 		  struct kgb_cmdline *out, struct kgb_err *err)
 {
-	struct parse p = {.options = options,
-			  .commands = commands,
+	struct parse p = {.syntax = syntax,
 			  .argc = argc,
 			  .argv = argv,
 			  .next = 1,
@@ -284,7 +295,7 @@ int kgb_opt_parse(const struct kgb_opt *options, const struct kgb_subcommand *co
 			  .out = out,
 			  .err = err};
 	*out = (struct kgb_cmdline)KGB_CMDLINE_INIT;
-	find_command_word(&p, fallback);
+	find_command_word(&p);
 	if (parse_words(&p) < 0) {
 		const struct kgb_subcommand *command = out->command;
 		kgb_cmdline_release(out);
@@ -301,79 +312,4 @@ void kgb_cmdline_release(struct kgb_cmdline *cmdline)
 	kgb_strv_release(&cmdline->set_keys);
 	kgb_strv_release(&cmdline->set_texts);
 	*cmdline = (struct kgb_cmdline)KGB_CMDLINE_INIT;
-}
-
-/* ---- help ---- */
-
-#define HELP_COLUMN 28
-#define HELP_WIDTH 100
-
-/** Words wrapped to HELP_WIDTH, continued at HELP_COLUMN. */
-static void add_wrapped(struct kgb_buf *out, const char *text)
-{
-	size_t column = HELP_COLUMN;
-	bool first = true;
-	while (*text) {
-		size_t len = strcspn(text, " ");
-		if (!first && column + 1 + len > HELP_WIDTH) {
-			kgb_buf_addf(out, "\n%*s", HELP_COLUMN, "");
-			column = HELP_COLUMN;
-		} else if (!first) {
-			kgb_buf_addc(out, ' ');
-			column++;
-		}
-		kgb_buf_add(out, text, len);
-		column += len;
-		first = false;
-		text += len;
-		text += strspn(text, " ");
-	}
-	kgb_buf_addc(out, '\n');
-}
-
-static void add_left(struct kgb_buf *out, size_t start)
-{
-	size_t used = out->len - start;
-	if (used + 2 > HELP_COLUMN)
-		kgb_buf_addf(out, "\n%*s", HELP_COLUMN, "");
-	else
-		kgb_buf_addf(out, "%*s", (int)(HELP_COLUMN - used), "");
-}
-
-void kgb_opt_help(const struct kgb_opt *options, const struct kgb_subcommand *command,
-		  const char *program, struct kgb_buf *out)
-{
-	kgb_buf_addf(out, "usage: %s %s", program, command->name);
-	if (command->positional)
-		kgb_buf_addf(out, " %s", command->positional);
-	kgb_buf_addf(out, " [options]\n\n%s\n", command->summary);
-	if (command->help)
-		kgb_buf_addf(out, "\n%s", command->help);
-	kgb_buf_adds(out, "\noptions:\n");
-	for (; options->name; options++) {
-		if (!known_to(options, command))
-			continue;
-		size_t start = out->len;
-		if (options->letter)
-			kgb_buf_addf(out, "  -%c, --%s", options->letter, options->name);
-		else
-			kgb_buf_addf(out, "      --%s", options->name);
-		if (options->arg)
-			kgb_buf_addf(out, " %s", options->arg);
-		add_left(out, start);
-		add_wrapped(out, options->doc);
-	}
-}
-
-void kgb_opt_overview(const struct kgb_subcommand *commands, const char *program,
-		      struct kgb_buf *out)
-{
-	kgb_buf_addf(out, "usage: %s [COMMAND] [arguments] [options]\n\ncommands:\n", program);
-	for (; commands->name; commands++) {
-		size_t start = out->len;
-		kgb_buf_addf(out, "  %s", commands->name);
-		add_left(out, start);
-		add_wrapped(out, commands->summary);
-	}
-	kgb_buf_addf(out, "\n`%s COMMAND --help` tells more.\n", program);
 }

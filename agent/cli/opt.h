@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Command line parsing from tables: one table of options, one of subcommands; parsing, checks, help
- * and suggestions come from them. Semantics of getopt_long: short options bundle (-vv, -m naive_cc,
- * -mnaive_cc), long options take
- * `--name value` or `--name=value`, options may follow positionals, `--` ends options.
+ * Command line parsing from tables: each subcommand has its options, and all share some. Parsing,
+ * checks, help, suggestions, the man page and completion come from these rows. Semantics of
+ * getopt_long: short options bundle (-vv, -m naive_cc, -mnaive_cc), long options take `--name
+ * value` or `--name=value`, options may follow positionals, `--` ends options.
  */
 #ifndef KGB_AGENT_CLI_OPT_H
 #define KGB_AGENT_CLI_OPT_H
@@ -31,19 +31,26 @@ struct kgb_opt {
 	enum kgb_opt_type type;
 	size_t offset; /* in the values struct */
 	int64_t min, max; /* INT, DURATION; both 0: no check */
-	unsigned commands; /* bit per subcommand that knows it */
 	const char *setting; /* key of the setting that it overrides, or NULL */
 	const char *arg; /* "NAME" in the help; NULL for FLAG and COUNT */
 	const char *doc;
 };
 
 struct kgb_subcommand {
-	const char *name; /* NULL ends the table */
-	unsigned bit;
+	const char *name;
 	const char *positional; /* "[OPERATOR...]" for the usage line; NULL: takes none */
 	size_t max_positional; /* SIZE_MAX: any */
 	const char *summary;
 	const char *help; /* longer text and examples, may be NULL */
+	const struct kgb_opt *options; /* its own */
+};
+
+/** A program's command line. */
+struct kgb_syntax {
+	const char *program;
+	const struct kgb_subcommand *const *commands; /* NULL ends the list */
+	const struct kgb_opt *common; /* options of every subcommand */
+	const char *fallback; /* name of the subcommand when the line names none */
 };
 
 /** A parsed command line. */
@@ -60,21 +67,30 @@ struct kgb_cmdline {
 		0        \
 	}
 
-/** Parse argv[1..]. The first word that is no option selects the subcommand if it is one, else
- * `fallback` is used. Several rows may have one name for different subcommands. `values` receives
- * what the options say. INVALID with the nearest names on anything unknown, missing, surplus or
- * malformed; of *out only `command` is set then, so that the caller can point at its help. */
-KGB_MUST_CHECK int kgb_opt_parse(const struct kgb_opt *options,
-				 const struct kgb_subcommand *commands, const char *fallback,
-				 int argc, char **argv, void *values, struct kgb_cmdline *out,
-				 struct kgb_err *err);
+/** Parse argv[1..]. The first word that is no option selects the subcommand if it names one, else
+ * the fallback is used. `values` receives the options' values. INVALID with the nearest names on
+ * anything unknown, missing, surplus or malformed; of *out only `command` is set then, so that the
+ * caller can point at its help. */
+KGB_MUST_CHECK int kgb_opt_parse(const struct kgb_syntax *syntax, int argc, char **argv,
+				 void *values, struct kgb_cmdline *out, struct kgb_err *err);
 void kgb_cmdline_release(struct kgb_cmdline *cmdline);
 
+/** The subcommand of that name; NULL: none. */
+const struct kgb_subcommand *kgb_opt_command(const struct kgb_syntax *syntax, const char *name);
+/** The option of a subcommand, or of all, by its long name of `len` bytes; NULL: none. */
+const struct kgb_opt *kgb_opt_find(const struct kgb_syntax *syntax,
+				   const struct kgb_subcommand *command, const char *name,
+				   size_t len);
+bool kgb_opt_takes_value(const struct kgb_opt *option);
+
 /** Help for one subcommand. */
-void kgb_opt_help(const struct kgb_opt *options, const struct kgb_subcommand *command,
-		  const char *program, struct kgb_buf *out);
+void kgb_opt_help(const struct kgb_syntax *syntax, const struct kgb_subcommand *command,
+		  struct kgb_buf *out);
 /** Overview of all subcommands. */
-void kgb_opt_overview(const struct kgb_subcommand *commands, const char *program,
-		      struct kgb_buf *out);
+void kgb_opt_overview(const struct kgb_syntax *syntax, struct kgb_buf *out);
+/** Source of the man page, section 1: subcommands, options, then `more` (man(7) source, may be "").
+ */
+void kgb_opt_man(const struct kgb_syntax *syntax, const char *version, const char *summary,
+		 const char *more, struct kgb_buf *out);
 
 #endif

@@ -11,6 +11,7 @@
 
 #include "agent/cli/cmd.h"
 #include "agent/cli/program_probe.h"
+#include "agent/cli/shared_options.h"
 #include "agent/config/env.h"
 #include "agent/devices/devices.h"
 #include "agent/doctor/doctor.h"
@@ -458,7 +459,7 @@ static void add_gpus(const struct kgb_cli *cli, struct report *report)
 		    "candidates run on torch tensors there, and CUPTI records what they do", &f);
 }
 
-int kgb_cmd_doctor(struct kgb_cli *cli)
+static int examine(struct kgb_cli *cli)
 {
 	struct report report = {.text = KGB_BUF_INIT(0), .json = KGB_BUF_INIT(0)};
 	kgb_jsonw_init(&report.w, &report.json, 2);
@@ -482,3 +483,23 @@ int kgb_cmd_doctor(struct kgb_cli *cli)
 	kgb_buf_release(&report.json);
 	return exit_code;
 }
+
+static const struct kgb_opt options[] = {
+	KGB_OPTION_DEVICE,
+	KGB_OPTION_ISOLATION,
+	KGB_OPTION_RUNS_DIR,
+	{0},
+};
+
+static const char help[] =
+	"Tries what a run needs and prints one line for each part: PASS, WARN or FAIL, with the remedy.\n"
+	"\n"
+	"exit status: 0 nothing failed, 4 something did\n";
+
+const struct kgb_command kgb_doctor_command = {
+	.usage = {.name = "doctor",
+		  .summary = "Check this machine",
+		  .help = help,
+		  .options = options},
+	.run = examine,
+};

@@ -4,8 +4,6 @@
 #include "agent/cli/opt.h"
 #include "base/mem.h"
 
-enum { RUN = 1, VERIFY = 2 };
-
 struct values {
 	bool dry_run, json;
 	int verbose;
@@ -16,19 +14,14 @@ struct values {
 
 #define AT(member) offsetof(struct values, member)
 
-static const struct kgb_opt options[] = {
+static const struct kgb_opt run_options[] = {
 	{.name = "method",
 	 .letter = 'm',
 	 .type = KGB_OPT_STR,
 	 .setting = "run.method",
 	 .arg = "NAME",
-	 .commands = RUN,
 	 .doc = "how"},
-	{.name = "dry-run",
-	 .type = KGB_OPT_FLAG,
-	 .offset = AT(dry_run),
-	 .commands = RUN,
-	 .doc = "nothing is done"},
+	{.name = "dry-run", .type = KGB_OPT_FLAG, .offset = AT(dry_run), .doc = "nothing is done"},
 	{.name = "count",
 	 .letter = 'n',
 	 .type = KGB_OPT_INT,
@@ -36,7 +29,6 @@ static const struct kgb_opt options[] = {
 	 .min = 1,
 	 .max = 9,
 	 .arg = "N",
-	 .commands = RUN,
 	 .doc = "how many"},
 	{.name = "wait",
 	 .type = KGB_OPT_DURATION,
@@ -44,58 +36,55 @@ static const struct kgb_opt options[] = {
 	 .min = 10,
 	 .max = 60000,
 	 .arg = "TIME",
-	 .commands = RUN,
 	 .doc = "how long"},
 	{.name = "timeout",
 	 .type = KGB_OPT_DURATION,
 	 .setting = "a",
 	 .arg = "TIME",
-	 .commands = RUN,
 	 .doc = "of a run"},
+	{0},
+};
+static const struct kgb_opt verify_options[] = {
 	{.name = "timeout",
 	 .type = KGB_OPT_DURATION,
 	 .setting = "b",
 	 .arg = "TIME",
-	 .commands = VERIFY,
 	 .doc = "of a check"},
-	{.name = "op",
-	 .type = KGB_OPT_STR,
-	 .offset = AT(op),
-	 .arg = "NAME",
-	 .commands = VERIFY,
-	 .doc = "which"},
+	{.name = "op", .type = KGB_OPT_STR, .offset = AT(op), .arg = "NAME", .doc = "which"},
+	{0},
+};
+static const struct kgb_opt common_options[] = {
 	{.name = "set",
 	 .type = KGB_OPT_STRS,
 	 .offset = AT(set),
 	 .arg = "K=V",
-	 .commands = RUN | VERIFY,
 	 .doc = "a text that is so long that it does not fit on one line of the help and has to be continued on the next"},
-	{.name = "json",
-	 .type = KGB_OPT_FLAG,
-	 .offset = AT(json),
-	 .commands = RUN | VERIFY,
-	 .doc = "as data"},
+	{.name = "json", .type = KGB_OPT_FLAG, .offset = AT(json), .doc = "as data"},
 	{.name = "verbose",
 	 .letter = 'v',
 	 .type = KGB_OPT_COUNT,
 	 .offset = AT(verbose),
-	 .commands = RUN | VERIFY,
 	 .doc = "more"},
 	{0},
 };
-static const struct kgb_subcommand commands[] = {
-	{.name = "run",
-	 .bit = RUN,
-	 .positional = "OPERATOR...",
-	 .max_positional = SIZE_MAX,
-	 .summary = "Runs"},
-	{.name = "verify",
-	 .bit = VERIFY,
-	 .positional = "FILE",
-	 .max_positional = 1,
-	 .summary = "Judges"},
-	{0},
+static const struct kgb_subcommand run_command = {
+	.name = "run",
+	.positional = "OPERATOR...",
+	.max_positional = SIZE_MAX,
+	.summary = "Runs",
+	.help = "'quoted'\n.dotted\nback\\slash\n",
+	.options = run_options,
 };
+static const struct kgb_subcommand verify_command = {
+	.name = "verify",
+	.positional = "FILE",
+	.max_positional = 1,
+	.summary = "Judges",
+	.options = verify_options,
+};
+static const struct kgb_subcommand *const commands[] = {&run_command, &verify_command, NULL};
+static const struct kgb_syntax syntax = {
+	.program = "program", .commands = commands, .common = common_options, .fallback = "run"};
 
 /** A command line as one string, split at blanks; "''" is an empty word. */
 struct parsed {
@@ -114,8 +103,8 @@ static void parse(struct parsed *p, const char *words)
 	for (size_t i = 0; i < p->argv.n; i++)
 		if (strcmp(p->argv.items[i], "''") == 0)
 			p->argv.items[i][0] = '\0';
-	p->rc = kgb_opt_parse(options, commands, "run", (int)p->argv.n, p->argv.items, &p->values,
-			      &p->line, &p->err);
+	p->rc = kgb_opt_parse(&syntax, (int)p->argv.n, p->argv.items, &p->values, &p->line,
+			      &p->err);
 }
 
 static void release(struct parsed *p)
@@ -251,21 +240,39 @@ static void test_repeated_options_collect_and_empty_values_stay(void **state)
 	release(&p);
 }
 
+static void check_options_of(const char *text, const struct kgb_opt *options, bool listed)
+{
+	for (; options->name; options++) {
+		KGB_AUTO(free) char *line = kgb_xasprintf("--%s", options->name);
+		bool twice = strcmp(options->name, "timeout") == 0;
+		assert_int_equal(strstr(text, line) != NULL, listed || twice);
+	}
+}
+
 static void test_help_lists_exactly_the_options_of_a_subcommand(void **state)
 {
 	(void)state;
 	for (int c = 0; c < 2; c++) {
 		KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
-		kgb_opt_help(options, &commands[c], "program", &text);
-		for (const struct kgb_opt *o = options; o->name; o++) {
-			KGB_AUTO(free) char *line = kgb_xasprintf("--%s", o->name);
-			bool twice = strcmp(o->name, "timeout") == 0;
-			assert_int_equal(strstr(text.ptr, line) != NULL,
-					 twice || (o->commands & commands[c].bit) != 0);
-		}
+		kgb_opt_help(&syntax, commands[c], &text);
+		check_options_of(text.ptr, run_options, c == 0);
+		check_options_of(text.ptr, verify_options, c == 1);
+		check_options_of(text.ptr, common_options, true);
 		for (const char *line = text.ptr; *line; line += strcspn(line, "\n") + 1)
 			assert_true(strcspn(line, "\n") <= 100);
 	}
+}
+
+static void test_the_man_page_escapes_what_roff_would_read(void **state)
+{
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+	(void)state;
+	kgb_opt_man(&syntax, "1.2", "does things", ".SH FILES\nnone\n", &text);
+	assert_non_null(strstr(text.ptr, ".TH PROGRAM 1 \"\" \"program 1.2\"\n"));
+	assert_non_null(strstr(text.ptr, "\\&'quoted'\n\\&.dotted\nback\\eslash\n"));
+	assert_non_null(strstr(text.ptr, "\\fB\\-m\\fR, \\fB\\-\\-method\\fR \\fINAME\\fR\nhow\n"));
+	assert_non_null(strstr(text.ptr, ".SS verify FILE\nJudges.\n"));
+	assert_non_null(strstr(text.ptr, "\n.SH FILES\nnone\n"));
 }
 
 int main(void)
@@ -277,6 +284,7 @@ int main(void)
 		cmocka_unit_test(test_one_name_may_mean_two_settings),
 		cmocka_unit_test(test_repeated_options_collect_and_empty_values_stay),
 		cmocka_unit_test(test_help_lists_exactly_the_options_of_a_subcommand),
+		cmocka_unit_test(test_the_man_page_escapes_what_roff_would_read),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

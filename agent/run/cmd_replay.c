@@ -11,7 +11,8 @@
 #include "agent/cli/cmd.h"
 #include "agent/cli/preflight.h"
 #include "agent/cli/program_probe.h"
-#include "agent/cli/run_specs.h"
+#include "agent/cli/shared_options.h"
+#include "agent/run/run_specs.h"
 #include "agent/sched/attempt.h"
 #include "agent/sched/sched.h"
 #include "base/formats/jsonw.h"
@@ -333,7 +334,7 @@ static int replay(struct replay *r)
 	return outcome.signal ? 128 + outcome.signal : exit_code;
 }
 
-int kgb_cmd_replay(struct kgb_cli *cli)
+static int replay_run(struct kgb_cli *cli)
 {
 	struct replay r = {.cli = cli,
 			   .source = KGB_RUNDIR_INIT,
@@ -344,3 +345,31 @@ int kgb_cmd_replay(struct kgb_cli *cli)
 	replay_release(&r);
 	return exit_code;
 }
+
+static const struct kgb_opt options[] = {
+	KGB_OPTION_RUNS_DIR,
+	{0},
+};
+
+static const char help[] =
+	"Runs the coding CLI of an earlier run again, without a model, a judge and money: the model's answers and the\n"
+	"verdicts come from the run's record. A request that is not in it is an error that names the nearest one and the\n"
+	"difference. Without RUN: the latest. The replay is kept in RUN/replays/.\n"
+	"\n"
+	"examples:\n"
+	"  kgb-agent replay\n"
+	"  kgb-agent replay normal_cc_KernelGenBench_20261121T080000Z_0a1b --json\n"
+	"\n"
+	"exit status: 0 kernels and checked versions are byte for byte as recorded, 1 they are not, 2 there is no such\n"
+	"run, 4 this machine lacks something\n";
+
+const struct kgb_command kgb_replay_command = {
+	.usage = {.name = "replay",
+		  .positional = "[RUN]",
+		  .max_positional = 1,
+		  .summary = "Run the agents of an earlier run again from its record",
+		  .help = help,
+		  .options = options},
+	.one = "run",
+	.run = replay_run,
+};

@@ -2,8 +2,8 @@
 /** \file
  * Specs of the operators of a run that was made earlier.
  */
-#ifndef KGB_AGENT_CLI_RUN_SPECS_H
-#define KGB_AGENT_CLI_RUN_SPECS_H
+#ifndef KGB_AGENT_RUN_RUN_SPECS_H
+#define KGB_AGENT_RUN_RUN_SPECS_H
 
 #include <stdbool.h>
 #include <stddef.h>

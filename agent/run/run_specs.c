@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "agent/cli/run_specs.h"
+#include "agent/run/run_specs.h"
 
 #include "base/mem.h"
 

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * `kgb-agent [OPERATORS]`: plan, generate, verify; and `--skip-gen`: verify again what is there.
+ */
+#include "agent/cli/cmd.h"
+#include "agent/cli/shared_options.h"
+#include "agent/run/run_stages.h"
+
+/* The name that a run of foreign kernels bears in place of a method's. */
+#define KERNELS_METHOD "kernels"
+
+/** Options that contradict each other. What costs money is never started by guessing. */
+static int check_flags(const struct kgb_run_plan *plan, struct kgb_err *err)
+{
+	const struct kgb_flags *flags = &plan->cli->flags;
+	if (flags->run && flags->kernels)
+		return kgb_fail(err, KGB_ERR_INVALID,
+				"--run and --kernels both say what to verify: give one of them");
+	if (flags->run && plan->generate)
+		return kgb_fail(err, KGB_ERR_INVALID,
+				"--run names an earlier run to verify: add --skip-gen");
+	if (flags->skip_verify && !plan->generate)
+		return kgb_fail(err, KGB_ERR_INVALID,
+				"--skip-verify leaves nothing to do without generation");
+	if (flags->from_run && !plan->generate)
+		return kgb_fail(
+			err, KGB_ERR_INVALID,
+			"--from-run names kernels to go on from, but no agent is going to run");
+	if (plan->generate && plan->cli->operators.n == 0 && !flags->from_run)
+		return kgb_fail(err, KGB_ERR_INVALID,
+				"name the operators, or `all`: see `kgb-agent list`");
+	return 0;
+}
+
+static int plan(struct kgb_run_plan *plan, bool earlier, struct kgb_err *err)
+{
+	const char *kernels = plan->cli->flags.kernels;
+
+	if (check_flags(plan, err) < 0)
+		return -1;
+	if (earlier ? kgb_run_plan_earlier(plan, err) < 0 : kgb_run_plan_operators(plan, err) < 0)
+		return -1;
+	if (kernels && kgb_run_plan_kernels(plan, kernels, err) < 0)
+		return -1;
+	if (plan->generate && kgb_run_plan_generation(plan, err) < 0)
+		return -1;
+	return kgb_run_plan_environment(plan, err);
+}
+
+static int run_operators(struct kgb_cli *cli)
+{
+	struct kgb_err err = KGB_ERR_INIT;
+	struct kgb_run_plan work = KGB_RUN_PLAN_INIT;
+	const bool earlier = cli->flags.skip_gen && !cli->flags.kernels;
+
+	work.cli = cli;
+	work.generate = !cli->flags.skip_gen && !cli->flags.kernels;
+	if (plan(&work, earlier, &err) < 0) {
+		kgb_run_plan_release(&work);
+		return kgb_cli_fail(&err, KGB_EXIT_USAGE);
+	}
+	const char *method = work.generate ? work.method.name
+			     : earlier     ? kgb_run_log_state(work.log)->method
+					   : KERNELS_METHOD;
+	if (!cli->flags.dry_run)
+		return kgb_run_carry_out(&work, method, !earlier);
+	int exit_code = kgb_run_print_plan(&work, method);
+	kgb_run_plan_release(&work);
+	return exit_code;
+}
+
+static const struct kgb_opt options[] = {
+	KGB_OPTION_DATASET,
+	KGB_OPTION_METHOD,
+	{.name = "from-run",
+	 .type = KGB_OPT_STR,
+	 .offset = KGB_FLAG(from_run),
+	 .arg = "NAME",
+	 .doc = "start from the kernels of that earlier run (name or directory); for methods that work in rounds"},
+	KGB_OPTION_ITERATIONS,
+	KGB_OPTION_DEVICE_COUNT,
+	KGB_OPTION_DEVICE,
+	KGB_OPTION_ATTEMPT_TIMEOUT,
+	KGB_OPTION_MAX_TOKENS,
+	KGB_OPTION_MAX_USD,
+	KGB_OPTION_ISOLATION,
+	KGB_OPTION_MODEL,
+	{.name = "skip-gen",
+	 .type = KGB_OPT_FLAG,
+	 .offset = KGB_FLAG(skip_gen),
+	 .doc = "run no agent: verify the kernels of the latest run, or of --run NAME, again"},
+	KGB_OPTION_RUN,
+	{.name = "kernels",
+	 .type = KGB_OPT_STR,
+	 .offset = KGB_FLAG(kernels),
+	 .arg = "DIR",
+	 .doc = "verify the kernels of this directory (aten__add.py, ...); implies --skip-gen"},
+	KGB_OPTION_SKIP_VERIFY,
+	KGB_OPTION_RUNS_DIR,
+	{.name = "dry-run",
+	 .type = KGB_OPT_FLAG,
+	 .offset = KGB_FLAG(dry_run),
+	 .doc = "print the plan; create and start nothing"},
+	{0},
+};
+
+static const char help[] =
+	"Operators may be written add, aten::add or aten__add, separated by commas or blanks; `all` means every\n"
+	"operator of the dataset. The word `run` may be left out. With --skip-gen or --kernels the operators may\n"
+	"be left out too: then all that have a kernel are verified. Results go to runs/<method>_<dataset>_<time>_<id>/.\n"
+	"\n"
+	"With ANTHROPIC_API_KEY (or ANTHROPIC_AUTH_TOKEN) in the environment the real API answers, and charges for it;\n"
+	"without it, or with --set gateway.mode=offline, a built-in script answers.\n"
+	"\n"
+	"examples:\n"
+	"  kgb-agent add -m normal_cc --device-count 1\n"
+	"  kgb-agent add,softmax,mm -m naive_cc --model opus --timeout 10m\n"
+	"  kgb-agent add -m autokernel --iterations 5\n"
+	"  kgb-agent -m cuda_optimized_skill --from-run NAME   make the kernels of that run faster\n"
+	"  kgb-agent --skip-gen                   verify the kernels of the latest run again\n"
+	"  kgb-agent add --kernels DIR            verify DIR/aten__add.py\n"
+	"  kgb-agent all --device cuda --device-count 4   four at a time, on the first four GPUs\n"
+	"\n"
+	"exit status: 0 all verified, 1 finished with failures, 2 usage, 3 configuration, 4 environment, 5 budget,\n"
+	"70 internal error, 75 another process holds the run, 129/130/143 interrupted\n";
+
+const struct kgb_command kgb_run_command = {
+	.usage = {.name = "run",
+		  .positional = "OPERATOR...",
+		  .max_positional = SIZE_MAX,
+		  .summary = "Let an agent write kernels and judge them; the default command",
+		  .help = help,
+		  .options = options},
+	.run = run_operators,
+};

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: MIT */
+#include "agent/run/run_plan.h"
+
+#include <fcntl.h>
+
+#include "agent/cli/preflight.h"
+#include "agent/cli/program_probe.h"
+#include "agent/run/run_specs.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/system/fs.h"
+#include "base/time.h"
+
+void kgb_run_plan_release(struct kgb_run_plan *plan)
+{
+	if (plan->log)
+		kgb_run_log_close(plan->log);
+	kgb_rundir_release(&plan->dir);
+	kgb_specs_free(plan->specs, plan->n_specs);
+	if (plan->has_method)
+		kgb_method_release(&plan->method);
+	kgb_prices_free(plan->prices);
+	kgb_rundir_release(&plan->from);
+	kgb_free(plan->start_dir);
+	kgb_free(plan->cli_path);
+	kgb_free(plan->python);
+}
+
+static int load_specs(struct kgb_run_plan *plan, const struct kgb_strv *paths, struct kgb_err *err)
+{
+	plan->specs = kgb_xcalloc(paths->n + 1, sizeof(*plan->specs));
+	for (; plan->n_specs < paths->n; plan->n_specs++)
+		if (kgb_spec_load(paths->items[plan->n_specs], &plan->specs[plan->n_specs], err) <
+		    0)
+			return -1;
+	return 0;
+}
+
+/** The operators that the user named, or all of the dataset. */
+int kgb_run_plan_operators(struct kgb_run_plan *plan, struct kgb_err *err)
+{
+	struct kgb_spec_index index = {0};
+	KGB_AUTO(strv) struct kgb_strv names = KGB_STRV_INIT;
+	KGB_AUTO(strv) struct kgb_strv paths = KGB_STRV_INIT;
+	if (kgb_spec_index_load(plan->cli->data_dir, plan->cli->config.settings.run.dataset, &index,
+				err) < 0)
+		return -1;
+	int rc = kgb_cli_operators(plan->cli, &index, &names, &paths, err);
+	kgb_spec_index_release(&index);
+	return rc < 0 ? -1 : load_specs(plan, &paths, err);
+}
+
+/** Keys of the providers whose protocols the method's program speaks, and no others. */
+static void find_keys(struct kgb_run_plan *plan)
+{
+	const struct kgb_settings *settings = &plan->cli->config.settings;
+	const char *const urls[KGB_N_PROVIDERS] = {
+		[KGB_PROVIDER_ANTHROPIC] = settings->gateway.upstream_url,
+		[KGB_PROVIDER_OPENAI] = settings->gateway.openai_url,
+	};
+	unsigned protocols = kgb_program_protocols(&plan->method.program);
+	for (int i = 0; i < KGB_N_PROTOCOLS; i++) {
+		enum kgb_provider provider = kgb_protocol_provider((enum kgb_protocol)i);
+		struct kgb_account_spec *account = &plan->accounts[provider];
+		if (!(protocols & KGB_PROTOCOL_BIT((unsigned)i)))
+			continue;
+		account->url = urls[provider];
+		account->api_key = kgb_api_key(provider, &account->key_is_bearer);
+		plan->has_key = plan->has_key || account->api_key;
+	}
+}
+
+/** "ANTHROPIC_API_KEY": what to set for the method's program. */
+static const char *wanted_keys(const struct kgb_run_plan *plan)
+{
+	enum kgb_protocol protocol = (enum kgb_protocol)plan->method.program.protocol;
+	if (protocol == KGB_N_PROTOCOLS)
+		return "ANTHROPIC_API_KEY or OPENAI_API_KEY";
+	return kgb_provider_key_variable(kgb_protocol_provider(protocol));
+}
+
+static int plan_gateway(struct kgb_run_plan *plan, struct kgb_err *err)
+{
+	const struct kgb_settings *settings = &plan->cli->config.settings;
+	find_keys(plan);
+	if (settings->gateway.mode == KGB_GATEWAY_CHOICE_LIVE && !plan->has_key)
+		return kgb_fail(err, KGB_ERR_UNAVAILABLE,
+				"gateway.mode is live but %s needs a key that is not there: set %s",
+				plan->method.program.title, wanted_keys(plan));
+	bool offline = settings->gateway.mode == KGB_GATEWAY_CHOICE_OFFLINE || !plan->has_key;
+	plan->gateway_mode = offline ? KGB_GATEWAY_OFFLINE : KGB_GATEWAY_LIVE;
+	for (size_t i = 0; offline && i < plan->n_specs; i++) {
+		KGB_AUTO(free)
+		char *script = kgb_xasprintf("%s/datasets/offline/%s.yaml", plan->cli->data_dir,
+					     plan->specs[i].safe_name);
+		if (!kgb_fs_exists(AT_FDCWD, script))
+			return kgb_fail(
+				err, KGB_ERR_UNAVAILABLE,
+				"the offline model has no script for %s: set %s to use a real one",
+				plan->specs[i].name, wanted_keys(plan));
+	}
+	return 0;
+}
+
+/** Prices are part of the configuration; a budget in dollars needs that of the model. */
+static int plan_prices(struct kgb_run_plan *plan, struct kgb_err *err)
+{
+	const struct kgb_settings_budget *budget = &plan->cli->config.settings.budget;
+	KGB_AUTO(free) char *path = kgb_config_prices(&plan->cli->config);
+	if (kgb_prices_load(&plan->prices, path, err) < 0)
+		return kgb_ctx(err, "paths.prices");
+	bool limited = budget->run_usd > 0 || budget->operator_usd > 0 || budget->attempt_usd > 0;
+	if (limited && plan->gateway_mode == KGB_GATEWAY_LIVE &&
+	    !kgb_prices_find(plan->prices, plan->model, kgb_wall_ms()))
+		return kgb_fail(err, KGB_ERR_INVALID,
+				"a budget in dollars needs the price of model '%s': add it to '%s'",
+				plan->model, path);
+	return 0;
+}
+
+/** --kernels DIR: DIR/aten__add.py or DIR/add.py of each operator. */
+int kgb_run_plan_find_kernel(const char *dir, const struct kgb_spec *spec, struct kgb_buf *out,
+			     struct kgb_err *err)
+{
+	KGB_AUTO(fd) int fd = -1;
+	if (kgb_fs_opendir(AT_FDCWD, dir, &fd, err) < 0)
+		return -1;
+	KGB_AUTO(free) char *safe_file = kgb_xasprintf("%s.py", spec->safe_name);
+	KGB_AUTO(free) char *bare_file = kgb_xasprintf("%s.py", strstr(spec->name, "::") + 2);
+	const char *file = kgb_fs_exists(fd, safe_file) ? safe_file : bare_file;
+	if (!kgb_fs_exists(fd, file))
+		return kgb_fail(err, KGB_ERR_NOT_FOUND,
+				"no kernel for %s: '%s' has neither %s nor %s", spec->name, dir,
+				safe_file, bare_file);
+	return kgb_fs_read_untrusted(fd, file, KGB_LIMIT_KERNEL, out, err) < 0
+		       ? kgb_ctx(err, "'%s'", dir)
+		       : 0;
+}
+
+/** Without operators on the command line: those that have a file in DIR. */
+static int drop_without_kernel(struct kgb_run_plan *plan, const char *dir, struct kgb_err *err)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < plan->n_specs; i++) {
+		struct kgb_err missing = KGB_ERR_INIT;
+		KGB_AUTO(buf) struct kgb_buf kernel = KGB_BUF_INIT(KGB_LIMIT_KERNEL);
+		if (kgb_run_plan_find_kernel(dir, &plan->specs[i], &kernel, &missing) < 0 &&
+		    missing.kind == KGB_ERR_NOT_FOUND) {
+			kgb_spec_release(&plan->specs[i]);
+			continue;
+		}
+		plan->specs[n++] = plan->specs[i];
+	}
+	plan->n_specs = n;
+	if (n == 0)
+		return kgb_fail(err, KGB_ERR_NOT_FOUND,
+				"'%s' holds no kernel of a known operator (NAMESPACE__NAME.py)",
+				dir);
+	return 0;
+}
+
+int kgb_run_plan_kernels(struct kgb_run_plan *plan, const char *dir, struct kgb_err *err)
+{
+	if (plan->cli->operators.n == 0)
+		return drop_without_kernel(plan, dir, err);
+	for (size_t i = 0; i < plan->n_specs; i++) {
+		KGB_AUTO(buf) struct kgb_buf kernel = KGB_BUF_INIT(KGB_LIMIT_KERNEL);
+		if (kgb_run_plan_find_kernel(dir, &plan->specs[i], &kernel, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/** --from-run fits the method, and that run has the kernels. */
+static int plan_start(struct kgb_run_plan *plan, struct kgb_err *err)
+{
+	const char *name = plan->cli->flags.from_run;
+	const struct kgb_method_loop *loop = &plan->method.loop;
+	if (!name && !plan->resume && loop->iterations > 0 &&
+	    loop->start == KGB_METHOD_START_FROM_RUN)
+		return kgb_fail(
+			err, KGB_ERR_INVALID,
+			"%s makes kernels faster that are there already: name the run that has them with --from-run NAME",
+			plan->method.name);
+	if (!name)
+		return 0;
+	if (loop->iterations == 0)
+		return kgb_fail(
+			err, KGB_ERR_INVALID,
+			"%s begins with nothing: --from-run is for methods that work in rounds (see docs/methods.md)",
+			plan->method.name);
+	KGB_AUTO(free) char *runs = kgb_config_runs(&plan->cli->config);
+	if (kgb_rundir_open(&plan->from, runs, name, KGB_RUNDIR_READ, err) < 0)
+		return -1;
+	plan->start_dir = kgb_path_join(plan->from.path, "kernels");
+	return kgb_run_plan_kernels(plan, plan->start_dir, err);
+}
+
+int kgb_run_plan_generation(struct kgb_run_plan *plan, struct kgb_err *err)
+{
+	const struct kgb_config *config = &plan->cli->config;
+	if (kgb_method_load(plan->cli->data_dir, config->settings.run.method, &plan->method, err) <
+	    0)
+		return -1;
+	plan->has_method = true;
+	plan->model =
+		*config->settings.model.name ? config->settings.model.name : plan->method.model;
+	plan->cli_path = kgb_config_program(config, &plan->method.program);
+	return plan_start(plan, err);
+}
+
+/** The method's program, asked for its version where it can do no harm. */
+static int plan_program(struct kgb_run_plan *plan, struct kgb_err *err)
+{
+	const struct kgb_program *program = &plan->method.program;
+	KGB_AUTO(buf) struct kgb_buf untested = KGB_BUF_INIT(0);
+	if (kgb_program_probe(program, plan->cli_path, plan->cli->bin_dir, &plan->ladder,
+			      plan->cli_version, err) < 0)
+		return -1;
+	if (kgb_program_untested(program, plan->cli_version, &untested))
+		kgb_warn("%s", untested.ptr);
+	return 0;
+}
+
+/** What the machine must have for this plan. */
+int kgb_run_plan_environment(struct kgb_run_plan *plan, struct kgb_err *err)
+{
+	const struct kgb_settings *settings = &plan->cli->config.settings;
+	plan->python = kgb_config_python(&plan->cli->config);
+	if (kgb_devices_find(&plan->devices, settings->run.device, settings->run.device_count,
+			     plan->cli->bin_dir, err) < 0 ||
+	    kgb_devices_try(&plan->devices, err) < 0)
+		return -1;
+	/* Whoever names GPUs wants them used. */
+	plan->at_a_time = (int)settings->run.device_count;
+	if ((size_t)plan->at_a_time < plan->devices.n)
+		plan->at_a_time = (int)plan->devices.n;
+	if (plan->generate && (plan_gateway(plan, err) < 0 || plan_prices(plan, err) < 0))
+		return -1;
+	enum kgb_isolation_level minimum =
+		plan->generate ? (enum kgb_isolation_level)settings->sandbox.isolation
+			       : KGB_ISOLATION_NONE;
+	if (kgb_preflight_sandbox(plan->cli->bin_dir, minimum, &plan->ladder, err) < 0 ||
+	    (plan->generate && plan_program(plan, err) < 0))
+		return -1;
+	bool needs_judge = !plan->cli->flags.skip_verify ||
+			   (plan->has_method && kgb_method_needs_judge(&plan->method));
+	if (needs_judge && plan->ladder.level < KGB_ISOLATION_L3)
+		return kgb_fail(err, KGB_ERR_UNAVAILABLE,
+				"kernels are judged in namespaces only: %s",
+				plan->ladder.no_sandbox);
+	bool gpu = plan->devices.items[0].number >= 0;
+	return plan->cli->flags.skip_verify ? 0 : kgb_preflight_python(plan->python, gpu, err);
+}
+
+static bool has_kernel(const struct kgb_op_state *op, const void *payload)
+{
+	const struct kgb_rundir *dir = payload;
+	KGB_AUTO(free) char *kernel = kgb_xasprintf("kernels/%s.py", op->safe_name);
+	return kgb_fs_exists(dir->fd, kernel);
+}
+
+/** --skip-gen: the operators of an earlier run that have a kernel, or those of them that were
+ * named. */
+int kgb_run_plan_earlier(struct kgb_run_plan *plan, struct kgb_err *err)
+{
+	KGB_AUTO(free) char *runs = kgb_config_runs(&plan->cli->config);
+	if (kgb_rundir_open(&plan->dir, runs, plan->cli->flags.run, KGB_RUNDIR_LOCK, err) < 0 ||
+	    kgb_run_log_open(&plan->log, &plan->dir, err) < 0)
+		return -1;
+	const struct kgb_run_state *state = kgb_run_log_state(plan->log);
+	if (!state->dataset || !state->method)
+		return kgb_fail(err, KGB_ERR_NOT_FOUND,
+				"run '%s' ended before it began: its journal is empty",
+				plan->dir.name);
+	if (plan->cli->operators.n > 0) {
+		if (kgb_run_plan_operators(plan, err) < 0)
+			return -1;
+		for (size_t i = 0; i < plan->n_specs; i++)
+			if (!kgb_run_state_op(state, plan->specs[i].name))
+				return kgb_fail(err, KGB_ERR_NOT_FOUND,
+						"run '%s' has no operator %s", plan->dir.name,
+						plan->specs[i].name);
+		return 0;
+	}
+	int rc = kgb_run_specs_load(plan->cli->data_dir, state, has_kernel, &plan->dir,
+				    &plan->specs, &plan->n_specs, err);
+	if (rc == 0 && plan->n_specs == 0)
+		return kgb_fail(err, KGB_ERR_NOT_FOUND, "run '%s' has no kernels to verify",
+				plan->dir.name);
+	return rc;
+}
+
+/** Whether a resume has something to do for an operator: a verdict, or an attempt that ended
+ * without use by itself, is the end of it. */
+static bool is_unfinished(const struct kgb_op_state *op, const void *payload)
+{
+	const struct kgb_flags *flags = payload;
+	switch (op->status) {
+	case KGB_OP_PLANNED:
+	case KGB_OP_RUNNING:
+	case KGB_OP_RETRYING:
+	case KGB_OP_VERIFYING:
+	case KGB_OP_BUDGET:
+	case KGB_OP_CANCELLED:
+	case KGB_OP_INFRA_ERROR:
+		return true;
+	case KGB_OP_GENERATED:
+		return !flags->skip_verify;
+	case KGB_OP_PASSED:
+	case KGB_OP_FAILED:
+	case KGB_OP_CHEATED:
+	case KGB_OP_TIMEOUT:
+	case KGB_OP_N_STATUSES:
+		return false;
+	}
+	KGB_UNREACHABLE();
+}
+
+/** resume: the operators of the run that have not come to their end. */
+int kgb_run_plan_rest(struct kgb_run_plan *plan, struct kgb_err *err)
+{
+	struct kgb_flags *flags = &plan->cli->flags;
+	if (kgb_rundir_open(&plan->dir, "", plan->cli->run_path, KGB_RUNDIR_LOCK, err) < 0 ||
+	    kgb_run_log_open(&plan->log, &plan->dir, err) < 0)
+		return -1;
+	const struct kgb_run_state *state = kgb_run_log_state(plan->log);
+	if (!state->dataset || !state->gateway_mode)
+		return kgb_fail(err, KGB_ERR_NOT_FOUND,
+				"run '%s' has no agent's work to go on with", plan->dir.name);
+	flags->skip_verify = flags->skip_verify || state->skip_verify;
+	return kgb_run_specs_load(plan->cli->data_dir, state, is_unfinished, flags, &plan->specs,
+				  &plan->n_specs, err);
+}

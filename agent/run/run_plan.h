@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * What a run is going to do: operators, method, model, devices, walls. Everything that can be wrong
+ * with the command or the machine is found here, before anything is created.
+ */
+#ifndef KGB_AGENT_RUN_RUN_PLAN_H
+#define KGB_AGENT_RUN_RUN_PLAN_H
+
+#include "agent/cli/cmd.h"
+#include "agent/devices/devices.h"
+#include "agent/store/events.h"
+#include "agent/store/rundir.h"
+#include "methods/method.h"
+#include "sandbox/gateway/gateway.h"
+#include "verify/spec/spec.h"
+
+/** Everything in it is resolved and checked. Release with kgb_run_plan_release. */
+struct kgb_run_plan {
+	struct kgb_cli *cli;
+	bool generate;
+	bool resume; /* continue what an earlier start left in the run's directory */
+	struct kgb_method method; /* when generating */
+	bool has_method;
+	struct kgb_spec *specs; /* one per operator */
+	size_t n_specs;
+	struct kgb_rundir from; /* of --from-run */
+	char *start_dir; /* owned; its kernels; NULL: none */
+	struct kgb_rundir dir;
+	struct kgb_run_log *log;
+	char *cli_path, *python;
+	char cli_version[KGB_VERSION_LEN];
+	const char *model;
+	enum kgb_gateway_mode gateway_mode;
+	struct kgb_account_spec accounts[KGB_N_PROVIDERS]; /* what the method's program may use */
+	bool has_key;
+	struct kgb_ladder ladder;
+	struct kgb_devices devices;
+	int at_a_time; /* operators */
+	struct kgb_prices *prices; /* NULL: nothing is generated */
+};
+#define KGB_RUN_PLAN_INIT                                       \
+	{                                                       \
+		.from = KGB_RUNDIR_INIT, .dir = KGB_RUNDIR_INIT \
+	}
+void kgb_run_plan_release(struct kgb_run_plan *plan);
+
+/** The operators that the user named, or all of the dataset. */
+KGB_MUST_CHECK int kgb_run_plan_operators(struct kgb_run_plan *plan, struct kgb_err *err);
+/** --kernels DIR: each operator has a kernel there; without operators on the command line, those
+ * that have one are kept. */
+KGB_MUST_CHECK int kgb_run_plan_kernels(struct kgb_run_plan *plan, const char *dir,
+					struct kgb_err *err);
+/** Append the kernel DIR/aten__add.py or DIR/add.py of an operator to *out. NOT_FOUND: there is
+ * none. */
+KGB_MUST_CHECK int kgb_run_plan_find_kernel(const char *dir, const struct kgb_spec *spec,
+					    struct kgb_buf *out, struct kgb_err *err);
+/** The method, its model and program, and the run to start from. */
+KGB_MUST_CHECK int kgb_run_plan_generation(struct kgb_run_plan *plan, struct kgb_err *err);
+/** What the machine must have for this plan: devices, gateway, prices, sandbox, program, Python. */
+KGB_MUST_CHECK int kgb_run_plan_environment(struct kgb_run_plan *plan, struct kgb_err *err);
+/** --skip-gen: the operators of an earlier run that have a kernel, or those of them that the user
+ * named. Locks and opens that run. */
+KGB_MUST_CHECK int kgb_run_plan_earlier(struct kgb_run_plan *plan, struct kgb_err *err);
+/** resume: the unfinished operators of the run. Locks and opens it. */
+KGB_MUST_CHECK int kgb_run_plan_rest(struct kgb_run_plan *plan, struct kgb_err *err);
+
+#endif
