@@ -52,10 +52,10 @@
 		.name = "max-usd", .type = KGB_OPT_STR, .setting = "budget.run_usd", .arg = "USD",            \
 		.doc = "dollars that the run may cost, by the table of prices, before it stops; such as 2.50" \
 	}
-#define KGB_OPTION_ISOLATION                                                                                                      \
-	{                                                                                                                         \
-		.name = "isolation", .type = KGB_OPT_STR, .setting = "sandbox.isolation",                                         \
-		.arg = "LEVEL",                                                                                                   \
+#define KGB_OPTION_ISOLATION                                                                                                          \
+	{                                                                                                                             \
+		.name = "isolation", .type = KGB_OPT_STR, .setting = "sandbox.isolation",                                             \
+		.arg = "LEVEL",                                                                                                       \
 		.doc = "least isolation of agents that is accepted: L4 or L3 (the default); `doctor` shows the level of this machine" \
 	}
 #define KGB_OPTION_MODEL                                                                      \
