@@ -808,7 +808,7 @@ bool kgb_candidate_call_compare(const struct kgb_case_data *data,
 
 	*out = (struct kgb_compare){.first_wrong = -1, .reported = -1};
 	if (interface->laws[i].kind != KGB_RANDOM_NONE) {
-		kgb_random_result_check(data, call, i, out);
+		kgb_random_result_check(data, call->values, i, out);
 		return out->ok;
 	}
 	if (!truth->native)

@@ -238,15 +238,14 @@ static double number_of(const struct kgb_value *value)
 	return value->kind == KGB_VALUE_INT ? (double)value->integer : value->number;
 }
 
-static struct reader *open_reader(const struct kgb_case_data *data,
-				  const struct kgb_candidate_call *call, size_t i)
+static struct reader *open_reader(const struct kgb_case_data *data, void *const *values, size_t i)
 {
 	static const size_t n_args[KGB_N_LAWS] = {0, 1, 1, 1, 3, 1};
 	struct reader *reader = kgb_xcalloc(1, sizeof(*reader));
 
 	reader->law = &data->kase->interface->laws[i];
 	reader->view = &data->results[i].view;
-	reader->values = call->values[i];
+	reader->values = values[i];
 	reader->n_args = n_args[reader->law->kind];
 	for (size_t k = 0; k < reader->n_args; k++) {
 		const struct kgb_arg *arg = &data->kase->args[reader->law->args[k]];
@@ -353,10 +352,10 @@ static int64_t window_at(int64_t n, int w, struct kgb_rng *places)
 }
 
 /* The windows lie alike for all variants of a case; v is another for each. */
-static void take_draws(const struct kgb_case_data *data, const struct kgb_candidate_call *call,
-		       size_t i, struct draws *out)
+static void take_draws(const struct kgb_case_data *data, void *const *values, size_t i,
+		       struct draws *out)
 {
-	struct reader *reader = open_reader(data, call, i);
+	struct reader *reader = open_reader(data, values, i);
 	int64_t n = kgb_tensor_view_numel(reader->view),
 		width = (int64_t)KGB_UNIFORMITY_MAX / N_WINDOWS;
 	struct kgb_rng places, rng;
@@ -395,13 +394,12 @@ static bool is_continuous(enum kgb_random_kind kind)
 	return kind == KGB_RANDOM_EXPONENTIAL || kind == KGB_RANDOM_RRELU;
 }
 
-static const char *doubt(const struct kgb_case_data *data, const struct kgb_candidate_call *call,
-			 size_t i)
+static const char *doubt(const struct kgb_case_data *data, void *const *values, size_t i)
 {
 	enum kgb_dtype dtype = data->results[i].view.dtype;
 	struct draws draws;
 
-	take_draws(data, call, i, &draws);
+	take_draws(data, values, i, &draws);
 	keep_drawn(&draws, &draws);
 	const char *why = kgb_uniformity_doubt(draws.u, draws.n);
 	if (!why && is_continuous(data->kase->interface->laws[i].kind) &&
@@ -414,15 +412,15 @@ static const char *doubt(const struct kgb_case_data *data, const struct kgb_cand
 /* ---- results ---- */
 
 /* x times the draws of this call, as the candidate left them. */
-static void check_product(const struct kgb_case_data *data, const struct kgb_candidate_call *call,
-			  size_t i, struct kgb_compare *out)
+static void check_product(const struct kgb_case_data *data, void *const *values, size_t i,
+			  struct kgb_compare *out)
 {
 	const struct kgb_interface *interface = data->kase->interface;
 	const size_t drawn = (size_t)interface->params[interface->laws[i].args[1]].result;
 	const struct kgb_tensor_view *view = &data->results[i].view;
 	const enum kgb_dtype dtype = data->results[drawn].view.dtype;
-	const char *draws = call->values[drawn] ? call->values[drawn] : data->results[drawn].native;
-	struct reader *reader = open_reader(data, call, i);
+	const char *draws = values[drawn] ? values[drawn] : data->results[drawn].native;
+	struct reader *reader = open_reader(data, values, i);
 	size_t n_elements = (size_t)kgb_tensor_view_numel(view);
 	KGB_AUTO(free) double *exact = kgb_xcalloc(n_elements, sizeof(*exact));
 	KGB_AUTO(free) char *native = kgb_xcalloc(n_elements, kgb_dtype_size(view->dtype));
@@ -436,12 +434,11 @@ static void check_product(const struct kgb_case_data *data, const struct kgb_can
 			exact[first + k] *= reader->arg[0][k];
 	}
 	kgb_dtype_store_array(view->dtype, exact, n_elements, native);
-	kgb_compare(view, call->values[i], native, exact, NULL, &interface->tolerance, out);
+	kgb_compare(view, values[i], native, exact, NULL, &interface->tolerance, out);
 	kgb_free(reader);
 }
 
-void kgb_random_result_check(const struct kgb_case_data *data,
-			     const struct kgb_candidate_call *call, size_t i,
+void kgb_random_result_check(const struct kgb_case_data *data, void *const *values, size_t i,
 			     struct kgb_compare *out)
 {
 	const struct kgb_random_result *law = &data->kase->interface->laws[i];
@@ -449,19 +446,19 @@ void kgb_random_result_check(const struct kgb_case_data *data,
 
 	*out = (struct kgb_compare){
 		.n_elements = kgb_tensor_view_numel(view), .first_wrong = -1, .reported = -1};
-	if (out->n_elements == 0 || !call->values[i]) {
+	if (out->n_elements == 0 || !values[i]) {
 		out->ok = out->n_elements == 0;
 		return;
 	}
 	if (law->kind == KGB_RANDOM_PRODUCT) {
-		check_product(data, call, i, out);
+		check_product(data, values, i, out);
 		return;
 	}
-	struct reader *reader = open_reader(data, call, i);
+	struct reader *reader = open_reader(data, values, i);
 	out->ok = are_possible(reader, out);
 	kgb_free(reader);
 	if (out->ok)
-		out->unlikely = doubt(data, call, i);
+		out->unlikely = doubt(data, values, i);
 	out->ok = out->ok && !out->unlikely;
 }
 
@@ -501,9 +498,8 @@ int kgb_random_result_refuse_repetition(struct kgb_failure *failure)
 }
 
 int kgb_random_result_check_seeds(struct kgb_judge *judge, const struct kgb_case_data *data_a,
-				  const struct kgb_candidate_call *a,
-				  const struct kgb_case_data *data_b,
-				  const struct kgb_candidate_call *b, struct kgb_failure *failure)
+				  void *const *values_a, const struct kgb_case_data *data_b,
+				  void *const *values_b, struct kgb_failure *failure)
 {
 	const struct kgb_interface *interface = data_a->kase->interface;
 	const char *why = NULL;
@@ -511,10 +507,10 @@ int kgb_random_result_check_seeds(struct kgb_judge *judge, const struct kgb_case
 	for (size_t i = 0; i < data_a->n_results && !why; i++) {
 		struct draws first, second;
 		if (interface->laws[i].kind == KGB_RANDOM_NONE ||
-		    interface->laws[i].kind == KGB_RANDOM_PRODUCT || !a->values[i] || !b->values[i])
+		    interface->laws[i].kind == KGB_RANDOM_PRODUCT || !values_a[i] || !values_b[i])
 			continue;
-		take_draws(data_a, a, i, &first);
-		take_draws(data_b, b, i, &second);
+		take_draws(data_a, values_a, i, &first);
+		take_draws(data_b, values_b, i, &second);
 		keep_drawn(&first, &second);
 		why = kgb_uniformity_relation(first.u, second.u, first.n);
 		release_draws(&first);

@@ -101,7 +101,8 @@ static int check_seed(struct kgb_judge *judge, const struct kgb_case_data *data,
 	kgb_case_data_shape(&other, data);
 	int rc = run_repetition(judge, &other, REPETITIONS, &second, failure, err);
 	if (rc == 0)
-		rc = kgb_random_result_check_seeds(judge, data, call, &other, &second, failure);
+		rc = kgb_random_result_check_seeds(judge, data, call->values, &other, second.values,
+						   failure);
 	kgb_candidate_call_release(&second);
 	kgb_case_data_release(&other);
 	return rc;

@@ -60,7 +60,8 @@ static int check_seed(struct kgb_judge *judge, const struct kgb_replay_case *rca
 	kgb_case_data_shape(&other, fresh);
 	int rc = replay_once(judge, rcase, &other, N_REPLAYS, &second, failure, err);
 	if (rc == 0)
-		rc = kgb_random_result_check_seeds(judge, fresh, call, &other, &second, failure);
+		rc = kgb_random_result_check_seeds(judge, fresh, call->values, &other,
+						   second.values, failure);
 	kgb_candidate_call_release(&second);
 	kgb_case_data_release(&other);
 	return rc;

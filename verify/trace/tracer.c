@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "verify/trace/graph.h"
-
 /* Nothing below is an address on Linux (vm.mmap_min_addr), nothing above one of a GPU. */
 #define ADDRESS_MIN UINT64_C(0x10000)
 #define ADDRESS_END (UINT64_C(1) << 49)
@@ -19,7 +17,6 @@ void kgb_tracer_init(struct kgb_tracer *tracer, const struct kgb_cuda *cu)
 
 void kgb_tracer_release(struct kgb_tracer *tracer)
 {
-	kgb_graphs_release(&tracer->graphs);
 	kgb_functions_release(&tracer->functions);
 	kgb_recorder_release(&tracer->recorder);
 	kgb_images_release(&tracer->images);

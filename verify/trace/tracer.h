@@ -54,6 +54,7 @@ enum kgb_address_space {
 };
 
 void kgb_tracer_init(struct kgb_tracer *tracer, const struct kgb_cuda *cu);
+/** Free all but the graphs, which their owner frees first (kgb_graphs_release). */
 void kgb_tracer_release(struct kgb_tracer *tracer);
 
 /** Open a window: live blocks and what spoils every window come first. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "verify/lane/candidate_call.h"
 #include "verify/lane/random_results.h"
 
 #include <math.h>
@@ -362,14 +363,14 @@ static void test_the_same_random_numbers_for_another_seed_are_refused(KGB_UNUSED
 		second.values[0] = kgb_xcalloc(N, sizeof(float));
 		draw_labelled(f, &f->data, "a", &f->call);
 		draw_labelled(f, &other, "a", &second);
-		int rc = kgb_random_result_check_seeds(&f->judge, &f->data, &f->call, &other,
-						       &second, &failure);
+		int rc = kgb_random_result_check_seeds(&f->judge, &f->data, f->call.values, &other,
+						       second.values, &failure);
 		if ((rc == 1) != tells)
 			fail_msg("law %zu: %d", i, rc);
 		assert_true(!tells || kgb_str_eq(failure.code, "verify.seed"));
 		draw_labelled(f, &other, "b", &second);
-		assert_int_equal(kgb_random_result_check_seeds(&f->judge, &f->data, &f->call,
-							       &other, &second, &failure),
+		assert_int_equal(kgb_random_result_check_seeds(&f->judge, &f->data, f->call.values,
+							       &other, second.values, &failure),
 				 0);
 		kgb_candidate_call_release(&second);
 		kgb_case_data_release(&other);

@@ -276,6 +276,7 @@ static int teardown(void **state)
 	struct fixture *fx = *state;
 
 	drop_record(fx);
+	kgb_graphs_release(&fx->tracer.graphs);
 	kgb_tracer_release(&fx->tracer);
 	close(fx->fd);
 	kgb_free(fx);
