@@ -2,6 +2,7 @@
 /** \file
  * Help and man page from the tables of opt.h.
  */
+#include <ctype.h>
 #include <string.h>
 
 #include "agent/cli/opt.h"
@@ -106,6 +107,12 @@ static void add_roff(struct kgb_buf *out, const char *text)
 	}
 }
 
+static void add_upper(struct kgb_buf *out, const char *word)
+{
+	for (; *word; word++)
+		kgb_buf_addc(out, (char)toupper((unsigned char)*word));
+}
+
 static void add_man_options(struct kgb_buf *out, const struct kgb_opt *options)
 {
 	for (; options->name; options++) {
@@ -130,9 +137,7 @@ void kgb_opt_man(const struct kgb_syntax *syntax, const char *version, const cha
 		 const char *more, struct kgb_buf *out)
 {
 	kgb_buf_adds(out, ".\\\" Made from the tables of commands and options.\n.TH ");
-	for (const char *letter = syntax->program; *letter; letter++)
-		kgb_buf_addc(out,
-			     *letter >= 'a' && *letter <= 'z' ? (char)(*letter - 32) : *letter);
+	add_upper(out, syntax->program);
 	kgb_buf_addf(out, " 1 \"\" \"%s %s\"\n.SH NAME\n", syntax->program, version);
 	add_roff(out, syntax->program);
 	kgb_buf_addf(out, " \\- %s\n.SH SYNOPSIS\n.B ", summary);

@@ -35,6 +35,15 @@ fresh() {
 		tree/tests/lint
 	cp "$KGB_TEST_SOURCE_DIR/.clang-format" "$KGB_TEST_SOURCE_DIR/.clang-tidy" tree
 	cp "$lints/spelling.txt" tree/tests/lint
+	cat >tree/tests/lint/rooms.txt <<-"EOF"
+		base:
+		sandbox/isolation:
+		sandbox/gateway:
+		verify:
+		verify/process:
+		methods:
+		agent:
+	EOF
 	printf '%s\n#ifndef A_H\n#define A_H\n\nint kgb_a(int n);\n\n#endif\n' "$licence" >tree/base/a.h
 	for header in sandbox/isolation/i sandbox/gateway/g verify/v methods/m agent/x; do
 		cp tree/base/a.h "tree/$header.h"
@@ -49,7 +58,7 @@ fresh() {
 
 test_expect_success 'a good tree has no findings' '
 	fresh
-	for lint in includes headers sizes spdx words format shell spelling python json; do
+	for lint in includes paths headers sizes spdx words format shell spelling python json; do
 		lint_silent $lint || return 1
 	done
 	"$lints/tidy.sh" . tree || test $? -eq 77
@@ -73,7 +82,37 @@ test_expect_success 'includes: against the one way' '
 		rm tree/${pair%%:*}/bad.c
 	done
 	printf "#include \"sandbox/isolation/i.h\"\n" >tree/verify/process/good.c
+	sed -i "s,^verify/process:,& sandbox/isolation," tree/tests/lint/rooms.txt
 	lint_silent includes
+'
+
+test_expect_success 'includes: an edge that is not used, a folder that is no room, a list that goes upward' '
+	fresh
+	sed -i "s,^verify/process:,& base," tree/tests/lint/rooms.txt
+	lint_says includes "verify/process does not include base" &&
+	fresh && mkdir tree/verify/other && cp tree/base/a.h tree/verify/other &&
+	lint_says includes "verify/other is no room" &&
+	fresh && sed -i "s,^base:,& agent," tree/tests/lint/rooms.txt &&
+	lint_says includes "rooms.txt:1: base may not include agent"
+'
+
+test_expect_success 'includes: circles of files, but within one noun, and rooms that are too large' '
+	fresh
+	printf "#include \"base/two.h\"\n" >tree/base/one.h && printf "#include \"base/one.h\"\n" >tree/base/two.h
+	lint_says includes "a circle of files: base/one base/two" &&
+	fresh &&
+	printf "#include \"base/one_b.h\"\n" >tree/base/one_a.h && printf "#include \"base/one_a.h\"\n" >tree/base/one_b.h &&
+	lint_silent includes &&
+	for i in $(seq 30); do cp tree/base/a.c tree/base/b$i.c; done &&
+	lint_says includes "base:1: a room of 34 files"
+'
+
+test_expect_success 'paths: a page or a comment names a file that is not there' '
+	fresh
+	printf "see [this](nowhere.md) and \`base/a.c\`\n" >tree/page.md
+	lint_says paths "page.md:1: nowhere.md does not exist" &&
+	printf "/* as base/gone.c does */\n" >>tree/base/a.c && rm tree/page.md &&
+	lint_says paths "base/a.c:.*base/gone.c does not exist"
 '
 
 test_expect_success 'includes: not by path from the root, or missing' '

@@ -33,7 +33,7 @@ chmod +x cli own/kgb-judge
 twice() {
 	printf '%s\n' "$1" >script
 	rm -rf runs judged
-	KGB_DATA_DIR=$KGB_TEST_SOURCE_DIR KGB_CLAUDE_BIN=$TRASH/cli test_expect_code "$2" \
+	KGB_DATA_DIR=$KGB_TEST_SOURCE_DIR KGB_DEPS_DIR=$KGB_TEST_SOURCE_DIR/.deps KGB_CLAUDE_BIN=$TRASH/cli test_expect_code "$2" \
 		own/kgb-agent add -m normal_cc --json >out.json 2>log || { cat log; return 1; }
 	jq -e ".operators[\"aten::add\"].status == \"$3\"" out.json &&
 		test_equal 2 "$(wc -l <judged)" "times judged"
