@@ -52,7 +52,7 @@ struct kgb_command {
 };
 extern const struct kgb_command kgb_run_command, kgb_verify_command, kgb_list_command,
 	kgb_dataset_command, kgb_doctor_command, kgb_config_command, kgb_rebuild_command,
-	kgb_resume_command, kgb_replay_command;
+	kgb_resume_command, kgb_replay_command, kgb_setup_command;
 extern const struct kgb_syntax kgb_cli_syntax;
 
 /** Print err and map its kind to an exit status: BUSY 75, UNAVAILABLE 4, LIMIT on the disk 4,

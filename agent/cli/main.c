@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "agent/cli/cmd.h"
+#include "agent/cli/complete.h"
 #include "agent/cli/shared_options.h"
 #include "agent/config/version.h"
 #include "agent/store/rundir.h"
@@ -62,11 +63,17 @@ static const struct kgb_opt common_options[] = {
 };
 
 static const struct kgb_subcommand *const commands[] = {
-	&kgb_run_command.usage,     &kgb_verify_command.usage,
-	&kgb_list_command.usage,    &kgb_dataset_command.usage,
-	&kgb_doctor_command.usage,  &kgb_config_command.usage,
-	&kgb_rebuild_command.usage, &kgb_resume_command.usage,
-	&kgb_replay_command.usage,  NULL,
+	&kgb_run_command.usage,
+	&kgb_verify_command.usage,
+	&kgb_list_command.usage,
+	&kgb_dataset_command.usage,
+	&kgb_doctor_command.usage,
+	&kgb_config_command.usage,
+	&kgb_rebuild_command.usage,
+	&kgb_resume_command.usage,
+	&kgb_replay_command.usage,
+	&kgb_setup_command.usage,
+	NULL,
 };
 
 const struct kgb_syntax kgb_cli_syntax = {
@@ -210,9 +217,24 @@ static int dispatch(struct kgb_cli *cli, const struct kgb_cmdline *line)
 	return cli->command->run(cli);
 }
 
+/* What shells and packagers ask for; not for people, so not in the help. */
+static int answer_shell(int argc, char **argv)
+{
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+	if (kgb_str_eq(argv[1], "__complete"))
+		kgb_complete((const char *const *)argv + 2, (size_t)argc - 2, &text);
+	else if (kgb_str_eq(argv[1], "__man"))
+		kgb_man_page(&text);
+	else
+		return KGB_EXIT_USAGE;
+	return kgb_cli_print(&text, KGB_EXIT_OK);
+}
+
 static int run(struct kgb_cli *cli, struct kgb_cmdline *line, int argc, char **argv)
 {
 	struct kgb_err err = KGB_ERR_INIT;
+	if (argc > 1 && kgb_str_starts(argv[1], "__"))
+		return answer_shell(argc, argv);
 	if (argc < 2) {
 		KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
 		kgb_opt_overview(&kgb_cli_syntax, &text);

@@ -10,7 +10,7 @@
 #include "base/system/fs.h"
 #include "base/system/proc.h"
 
-#define SETUP_HINT "run `./bootstrap setup`"
+#define SETUP_HINT "run `kgb-agent setup`"
 #define OUTPUT_BYTES 4096
 /* A CLI's first start from a cold disk may take seconds. */
 #define TIMEOUT_MS 60000

@@ -76,15 +76,17 @@ static void check_programs(const struct kgb_cli *cli, struct kgb_doctor_finding 
 	for (size_t i = 0; i < KGB_ARRAY_LEN(programs); i++) {
 		KGB_AUTO(free) char *path = kgb_path_join(cli->bin_dir, programs[i]);
 		if (access(path, X_OK) < 0) {
-			kgb_doctor_finding_set(f, KGB_FAIL, "./bootstrap setup", "'%s' is missing",
-					       path);
+			kgb_doctor_finding_set(
+				f, KGB_FAIL,
+				"reinstall kgb-agent, or run ./bootstrap setup in its source tree",
+				"'%s' is missing", path);
 			return;
 		}
 	}
 	KGB_AUTO(free) char *judge = kgb_path_join(cli->bin_dir, "kgb-judge");
 	KGB_AUTO(buf) struct kgb_buf out = KGB_BUF_INIT(0);
 	const char *const argv[] = {judge, "--version", NULL};
-	if (probe_program(argv, JUDGE_TIMEOUT_MS, "./bootstrap setup", &out, f) == 0)
+	if (probe_program(argv, JUDGE_TIMEOUT_MS, "kgb-agent setup", &out, f) == 0)
 		kgb_doctor_finding_set(f, KGB_PASS, "", "%s", cli->bin_dir);
 }
 
@@ -119,7 +121,7 @@ static void check_python(const struct kgb_cli *cli, struct kgb_doctor_finding *f
 				     "        found[name + '_error'] = repr(problem)[:200]\n"
 				     "print(json.dumps(found))\n";
 	static const char fix[] =
-		"./bootstrap setup (or set paths.python to an interpreter with torch and triton)";
+		"kgb-agent setup (or set paths.python to an interpreter with torch and triton)";
 	KGB_AUTO(free) char *python = kgb_config_python(&cli->config);
 	KGB_AUTO(buf) struct kgb_buf out = KGB_BUF_INIT(0);
 	KGB_AUTO(policy) struct kgb_policy policy;

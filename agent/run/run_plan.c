@@ -327,8 +327,8 @@ int kgb_run_plan_rest(struct kgb_run_plan *plan, struct kgb_err *err)
 		return -1;
 	const struct kgb_run_state *state = kgb_run_log_state(plan->log);
 	if (!state->dataset || !state->gateway_mode)
-		return kgb_fail(err, KGB_ERR_NOT_FOUND,
-				"run '%s' has no agent's work to go on with", plan->dir.name);
+		return kgb_fail(err, KGB_ERR_NOT_FOUND, "run '%s' has no agent's work to continue",
+				plan->dir.name);
 	flags->skip_verify = flags->skip_verify || state->skip_verify;
 	return kgb_run_specs_load(plan->cli->data_dir, state, is_unfinished, flags, &plan->specs,
 				  &plan->n_specs, err);

@@ -40,13 +40,14 @@ char *kgb_path_absolute(const char *path)
 char *kgb_install_programs(void)
 {
 	KGB_AUTO(free) char *self = kgb_path_self_dir();
+	KGB_AUTO(free) char *beside = kgb_xasprintf("%s/../libexec/kgb-agent", self);
+	struct kgb_err ignored = KGB_ERR_INIT;
+	char *installed = kgb_path_real(beside, &ignored);
 
-	if (exists_below(self, "kgb-judge"))
-		return KGB_TAKE(self);
-	char *slash = strrchr(self, '/');
-	if (slash)
-		*slash = '\0';
-	return kgb_path_join(self, "libexec/kgb-agent");
+	if (installed && !exists_below(self, "kgb-judge"))
+		return installed;
+	kgb_free(installed);
+	return KGB_TAKE(self);
 }
 
 /* The data folder above this program; *is_source: it is a source tree. NULL: none. */

@@ -371,7 +371,7 @@ int kgb_sandbox_run(const struct kgb_sandbox_spec *spec, bool with_stderr, int64
 	KGB_AUTO(sandbox) struct kgb_sandbox sandbox = KGB_SANDBOX_INIT;
 	KGB_AUTO(buf) struct kgb_buf lines = KGB_BUF_INIT(STATUS_BYTES);
 	int output[2];
-	pid_t pid;
+	pid_t pid = -1;
 
 	if (pipe2(output, O_CLOEXEC) < 0)
 		return kgb_fail_errno(err, errno, "make a pipe");
@@ -383,6 +383,7 @@ int kgb_sandbox_run(const struct kgb_sandbox_spec *spec, bool with_stderr, int64
 	if (kgb_sandbox_prepare(&sandbox, &captured, err) < 0 ||
 	    kgb_sandbox_spawn(&sandbox, &pid, err) < 0)
 		return -1;
+	KGB_ASSERT(pid > 0);
 	kgb_close(kgb_take_fd(&write_fd)); /* so that the output ends with the sandbox */
 	bool in_time = kgb_proc_drain(read_fd, deadline_ms, out) &&
 		       kgb_proc_drain(sandbox.status_fd, deadline_ms, &lines);

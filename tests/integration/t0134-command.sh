@@ -77,7 +77,7 @@ test_expect_success 'without a program, or with one that is not there, nothing i
 	test_expect_code 4 kgb-agent add -m command 2>err && test_grep "set paths.command (or KGB_COMMAND_BIN)" err &&
 	test_expect_code 4 env KGB_COMMAND_BIN="$TRASH/nothing" kgb-agent add -m command 2>err && test_grep "is not at .*/nothing" err &&
 	test_expect_code 4 env KGB_COMMAND_BIN="$TRASH" kgb-agent add -m command 2>err && test_grep "is not at .*/run" err &&
-	test_expect_code 4 env KGB_CODEX_BIN="$TRASH/nothing" kgb-agent add -m normal_codex 2>err && test_grep "./bootstrap setup codex" err &&
+	test_expect_code 4 env KGB_CODEX_BIN="$TRASH/nothing" kgb-agent add -m normal_codex 2>err && test_grep "kgb-agent setup codex" err &&
 	test ! -e runs
 '
 test_expect_success 'a version that was not tested is warned of with its number; it is asked inside the sandbox' '

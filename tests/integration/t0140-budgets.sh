@@ -102,7 +102,7 @@ test_expect_success 'with a larger budget it goes on, and nothing is charged twi
 		first.json second.json
 '
 test_expect_success 'a run that is at its end has nothing to resume' '
-	test_expect_code 1 kgb-agent resume --runs-dir killed 2>err && test_grep "come to its end already" err
+	test_expect_code 1 kgb-agent resume --runs-dir killed 2>err && test_grep "is complete already" err
 '
 if [ -n "${KGB_PYTHON:-}" ] || [ -x "$KGB_TEST_SOURCE_DIR/.deps/venv/bin/python" ]; then
 	test_expect_success 'the agent is told beside its verdicts that the budget runs low' '

@@ -137,8 +137,8 @@ test_expect_success 'a run that another process holds: exit 75 with its owner' '
 '
 test_expect_success 'missing parts: exit 4 with the command that fixes it, nothing created' '
 	rm -rf runs &&
-	test_expect_code 4 env KGB_CLAUDE_BIN=/nonexistent kgb-agent add 2>err && test_grep "bootstrap setup" err &&
-	test_expect_code 4 env KGB_PYTHON=/nonexistent KGB_CLAUDE_BIN=$TRASH/cli kgb-agent add 2>err && test_grep "bootstrap setup" err &&
+	test_expect_code 4 env KGB_CLAUDE_BIN=/nonexistent kgb-agent add 2>err && test_grep "kgb-agent setup" err &&
+	test_expect_code 4 env KGB_PYTHON=/nonexistent KGB_CLAUDE_BIN=$TRASH/cli kgb-agent add 2>err && test_grep "kgb-agent setup" err &&
 	test_expect_code 4 env KGB_PYTHON=/usr/bin/python3 KGB_CLAUDE_BIN=$TRASH/cli kgb-agent add 2>err && test_grep "has no torch" err &&
 	test_expect_code 4 env KGB_BWRAP=/nonexistent KGB_CLAUDE_BIN=$TRASH/cli kgb-agent add 2>err && test_grep -i "bubblewrap" err &&
 	test ! -e runs
@@ -157,7 +157,7 @@ if [ "$(id -u)" -eq 0 ]; then
 		cp -r disk copy; umount disk; cat err
 		test_equal 4 "$code" "exit status"
 		test_grep -i "no space left" err
-		test_grep "go on with: kgb-agent resume .$TRASH/disk/runs/normal_cc_" err
+		test_grep "continue with: kgb-agent resume .$TRASH/disk/runs/normal_cc_" err
 		kgb-agent rebuild --runs-dir copy/runs
 	'
 	# Pages that are left: for nothing, for the lock, for that and the settings; with one more the run begins.
@@ -182,7 +182,7 @@ if [ "$(id -u)" -eq 0 ]; then
 		done
 		rm full/filler
 		kgb-agent resume --runs-dir full/runs 2>err
-		test_grep "$run has come to its end" err
+		test_grep "$run is complete already" err
 	'
 fi
 test_done

@@ -4,6 +4,6 @@
 . "$(dirname "$0")/files.sh"
 
 lint_need shellcheck
-scripts=$(lint_files '*.sh' bootstrap kgb-setup)
+scripts=$(lint_files '*.sh' '*.bash' bootstrap kgb-setup)
 echo "$scripts" | xargs -P "$(lint_jobs)" -n 4 shellcheck -f gcc >"$lint_findings"
 lint_done "$(echo "$scripts" | wc -w) scripts"

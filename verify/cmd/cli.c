@@ -27,7 +27,7 @@ static int find_python(struct kgb_judge_paths *places, const char *python, struc
 	if (!path || access(path, X_OK) < 0) {
 		int rc = kgb_fail(
 			err, KGB_ERR_UNAVAILABLE,
-			"no Python interpreter at '%s': run `./bootstrap setup`, or name one that has torch and triton in "
+			"no Python interpreter at '%s': run `kgb-agent setup`, or name one that has torch and triton in "
 			"KGB_PYTHON",
 			path ? path : python);
 		kgb_free(path);

@@ -264,7 +264,7 @@ int kgb_zygote_wait_ready(struct kgb_zygote *zygote, int64_t timeout_ms, struct 
 	if (error)
 		return kgb_fail(
 			err, KGB_ERR_UNAVAILABLE,
-			"%s process: %s: run `./bootstrap setup` to install torch and triton, or name an interpreter that has "
+			"%s process: %s: run `kgb-agent setup` to install torch and triton, or name an interpreter that has "
 			"them in KGB_PYTHON",
 			kgb_role_name(zygote->role), error);
 	snprintf(zygote->identity, sizeof(zygote->identity), "%s",

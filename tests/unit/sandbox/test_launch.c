@@ -272,7 +272,7 @@ static void test_a_missing_program_is_told(void **state)
 	(void)state;
 	need_sandbox();
 	guest_policy(&scene.policy, ARGS("exit"));
-	scene.policy.argv.n = 0;
+	kgb_strv_release(&scene.policy.argv);
 	kgb_policy_arg(&scene.policy, "/nonexistent/program");
 	play(&scene, NULL);
 	assert_true(scene.result.started);

@@ -133,7 +133,7 @@ static void spoil_nothing(struct kgb_policy *policy)
 
 static void spoil_command(struct kgb_policy *policy)
 {
-	policy->argv.n = 0;
+	kgb_strv_release(&policy->argv);
 }
 
 static void spoil_target(struct kgb_policy *policy)
