@@ -59,7 +59,9 @@ if(KGB_COVERAGE)
 	target_compile_options(kgb_flags INTERFACE --coverage)
 	target_link_options(kgb_flags INTERFACE --coverage)
 endif()
-target_compile_options(kgb_flags INTERFACE -include ${PROJECT_SOURCE_DIR}/base/banned.h)
+# Assertions name files by their path from the root, wherever the tree lies.
+target_compile_options(kgb_flags INTERFACE -include ${PROJECT_SOURCE_DIR}/base/banned.h
+	-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=)
 target_compile_definitions(kgb_flags INTERFACE
 	_GNU_SOURCE KGB_VERSION="${PROJECT_VERSION}")
 target_include_directories(kgb_flags INTERFACE ${PROJECT_SOURCE_DIR})
