@@ -240,7 +240,7 @@ test_expect_success 'it works without standard descriptors' '
 test_expect_success 'doctor ends with 4 and says the fix when something is missing' '
 	test_expect_code 4 kgb-agent doctor --set paths.python=/nonexistent >out &&
 	test_grep "^FAIL  python " out &&
-	test_grep "fix: ./bootstrap" out &&
+	test_grep "fix: kgb-agent setup" out &&
 	test_expect_code 4 kgb-agent doctor --json --set paths.claude=/nonexistent >out.json &&
 	python3 -c "
 import json

@@ -26,7 +26,7 @@ test_expect_success 'wrong arguments are usage errors that name the option' '
 
 test_expect_success 'a missing interpreter is an environment error with the remedy' '
 	test_expect_code 4 env KGB_PYTHON=/nonexistent/python kgb-judge verify --kernel kernel.py --op add >out 2>err &&
-	test_grep "/nonexistent/python" err && test_grep "bootstrap" err && test ! -s out
+	test_grep "/nonexistent/python" err && test_grep "kgb-agent setup" err && test ! -s out
 '
 
 for feature in sandbox torch jq; do
@@ -46,7 +46,7 @@ test_expect_success 'an unknown operator is refused with the nearest names' '
 test_expect_success 'an interpreter without torch is an environment error with the remedy' '
 	test_expect_code 4 env KGB_PYTHON="$(command -v python3)" \
 		kgb-judge verify --kernel "$process/honest.py" --spec "$fixtures/aten__add.yaml" >out 2>err &&
-	test_grep "torch" err && test_grep "bootstrap" err && test ! -s out
+	test_grep "torch" err && test_grep "kgb-agent setup" err && test ! -s out
 '
 
 # ---- a verdict ----

@@ -50,7 +50,7 @@ test_expect_success 'a compilation that does not end in time decides nothing' '
 test_expect_success 'without Triton there is no proof but an error that names the remedy' '
 	test_must_fail "$driver" prove --python "$(command -v python3)" --data "$KGB_TEST_SOURCE_DIR" --kgbrun "$kgbrun" \
 		--sm 90 --claims claims.json "$fixtures/scale.cubin" 2>err &&
-	test_grep "triton" err && test_grep "bootstrap" err
+	test_grep "triton" err && test_grep "kgb-agent setup" err
 '
 
 # compile_for CASE: what compiler_cases.py does with it, as the driver saw it.
