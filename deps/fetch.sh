@@ -245,6 +245,18 @@ need_cli() {
 	fi
 }
 
+# chosen_clis [NAME...]: the names with blanks between; claude by default, every CLI for `all`. An unknown name is a usage error.
+chosen_clis() {
+	local name all
+	mapfile -t all < <(cli_names)
+	[[ $* != all ]] || set -- "${all[@]}"
+	(($# > 0)) || set -- claude
+	for name; do
+		[[ " ${all[*]} " == *" $name "* ]] || die "$EXIT_USAGE" "no CLI '$name'; there are: ${all[*]} all"
+	done
+	printf '%s' "$*"
+}
+
 # ---- all of it ----
 
 # The folder $deps, locked by descriptor 9 until that is closed.
