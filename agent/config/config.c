@@ -713,8 +713,7 @@ static char *installed(const char *setting, const char *below_deps)
 		KGB_AUTO(free) char *found = kgb_path_which(setting, getenv("PATH"));
 		return kgb_path_absolute(found ? found : setting);
 	}
-	KGB_AUTO(free) char *deps = kgb_install_deps();
-	return kgb_path_join(deps, below_deps);
+	return kgb_install_dep(below_deps);
 }
 
 char *kgb_config_python(const struct kgb_config *config)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/system/install.h"
 
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,7 @@ static bool exists_below(const char *dir, const char *name)
 {
 	KGB_AUTO(free) char *path = kgb_path_join(dir, name);
 
-	return access(path, F_OK) == 0;
+	return kgb_fs_exists(AT_FDCWD, path);
 }
 
 static const char *env_or_null(const char *name)
@@ -99,9 +100,16 @@ char *kgb_install_deps(void)
 	if (data && is_source)
 		return kgb_path_join(data, ".deps");
 	KGB_AUTO(free) char *user = user_deps();
-	if (geteuid() != 0 && user && access(user, F_OK) == 0)
+	if (geteuid() != 0 && user && kgb_fs_exists(AT_FDCWD, user))
 		return KGB_TAKE(user);
-	if (geteuid() == 0 || !user || access(system_deps, F_OK) == 0)
+	if (geteuid() == 0 || !user || kgb_fs_exists(AT_FDCWD, system_deps))
 		return kgb_xstrdup(system_deps);
 	return KGB_TAKE(user);
+}
+
+char *kgb_install_dep(const char *below)
+{
+	KGB_AUTO(free) char *deps = kgb_install_deps();
+
+	return kgb_path_join(deps, below);
 }

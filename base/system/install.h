@@ -23,6 +23,8 @@ char *kgb_install_data(void);
  * tree; else the user's data folder, or /var/lib/kgb-agent for root and where the user has none. It
  * need not exist. The caller frees it. */
 char *kgb_install_deps(void);
+/** `below` in that folder ("venv/bin/python"). The caller frees it. */
+char *kgb_install_dep(const char *below);
 /** `path` below the working directory unless it is absolute. The caller frees it. */
 char *kgb_path_absolute(const char *path);
 

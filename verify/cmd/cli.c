@@ -21,9 +21,8 @@ static int find_python(struct kgb_judge_paths *places, const char *python, struc
 
 	if (!python && env && env[0])
 		python = env;
-	KGB_AUTO(free) char *deps = kgb_install_deps();
 	char *path = python ? kgb_path_which(python, getenv("PATH"))
-			    : kgb_path_join(deps, "venv/bin/python");
+			    : kgb_install_dep("venv/bin/python");
 	if (!path || access(path, X_OK) < 0) {
 		int rc = kgb_fail(
 			err, KGB_ERR_UNAVAILABLE,
@@ -33,15 +32,9 @@ static int find_python(struct kgb_judge_paths *places, const char *python, struc
 		kgb_free(path);
 		return rc;
 	}
-	if (path[0] != '/') { /* not by its real path: a virtual environment is known by the link */
-		KGB_AUTO(free) char *cwd = kgb_path_real(".", err);
-		char *absolute = cwd ? kgb_path_join(cwd, path) : NULL;
-		kgb_free(path);
-		if (!absolute)
-			return -1;
-		path = absolute;
-	}
-	places->python = path;
+	/* Not by its real path: a virtual environment is known by the link. */
+	places->python = kgb_path_absolute(path);
+	kgb_free(path);
 	return 0;
 }
 

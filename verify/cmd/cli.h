@@ -15,8 +15,8 @@ int kgb_cmd_lint(int argc, char **argv);
 
 /** Where things lie; all malloc'ed. */
 struct kgb_judge_paths {
-	char *data_dir; /* $KGB_DATA_DIR or the source tree */
-	char *python; /* option, $KGB_PYTHON, or .deps/venv of the data directory; absolute */
+	char *data_dir; /* kgb_install_data() */
+	char *python; /* option, $KGB_PYTHON, or the one that setup made; absolute */
 	char *library; /* _kgbrun.abi3.so beside this program */
 	char *trace_library; /* libkgb_trace.so there; NULL: built without CUDA */
 };
