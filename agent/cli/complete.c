@@ -12,8 +12,6 @@
 #include "methods/method.h"
 #include "verify/spec/spec.h"
 
-static const char default_dataset[] = "KernelGenBench";
-
 /* Print `before` and the name for each name that begins with `typed`. */
 static void offer(struct kgb_buf *out, const char *name, const char *before, const char *typed)
 {
@@ -38,13 +36,21 @@ static void offer_operators(struct kgb_buf *out, const char *typed)
 	const char *last = comma ? comma + 1 : typed;
 	KGB_AUTO(free) char *before = kgb_xstrndup(typed, (size_t)(last - typed));
 
-	if (kgb_spec_index_load(data, default_dataset, &index, &err) < 0)
+	if (kgb_spec_index_load(data, kgb_spec_dataset_name(0), &index, &err) < 0)
 		return;
 	for (size_t i = 0; i < index.names.n; i++)
 		offer(out, strstr(index.names.items[i], "::") + 2, before, last);
 	if (!comma)
 		offer(out, "all", "", typed);
 	kgb_spec_index_release(&index);
+}
+
+static void offer_datasets(struct kgb_buf *out, const char *typed)
+{
+	const char *name;
+
+	for (size_t i = 0; (name = kgb_spec_dataset_name(i)); i++)
+		offer(out, name, "", typed);
 }
 
 static void offer_methods(struct kgb_buf *out, const char *typed)
@@ -77,9 +83,6 @@ static void offer_values(struct kgb_buf *out, const struct kgb_opt *option, cons
 	static const char *const devices[] = {"auto", "cpu", "cuda", "cuda:0", NULL};
 	static const char *const levels[] = {"L3", "L4", NULL};
 	static const char *const baselines[] = {"torch", "compile", NULL};
-	static const char *const datasets[] = {"KernelGenBench", "KernelGenBench-aten",
-					       "KernelGenBench-vllm", "KernelGenBench-cublas",
-					       NULL};
 	static const struct {
 		const char *option;
 		const char *const *words;
@@ -88,7 +91,7 @@ static void offer_values(struct kgb_buf *out, const struct kgb_opt *option, cons
 		{"method", NULL, offer_methods}, {"op", NULL, offer_operators},
 		{"run", NULL, offer_runs},       {"from-run", NULL, offer_runs},
 		{"device", devices, NULL},       {"isolation", levels, NULL},
-		{"baseline", baselines, NULL},   {"dataset", datasets, NULL},
+		{"baseline", baselines, NULL},   {"dataset", NULL, offer_datasets},
 	};
 
 	for (size_t i = 0; i < KGB_ARRAY_LEN(table); i++) {
@@ -116,10 +119,8 @@ static const struct kgb_opt *option_before(const struct kgb_subcommand *command,
 
 	if (kgb_str_starts(word, "--"))
 		option = kgb_opt_find(&kgb_cli_syntax, command, word + 2, strlen(word + 2));
-	for (const struct kgb_opt *o = command->options;
-	     !option && word[0] == '-' && word[1] && !word[2] && o->name; o++)
-		if (o->letter == word[1])
-			option = o;
+	else if (word[0] == '-' && word[1] && !word[2])
+		option = kgb_opt_find_letter(&kgb_cli_syntax, command, word[1]);
 	return option && kgb_opt_takes_value(option) ? option : NULL;
 }
 

@@ -48,8 +48,8 @@ const struct kgb_opt *kgb_opt_find(const struct kgb_syntax *syntax,
 	return own ? own : long_row(syntax->common, name, len);
 }
 
-static const struct kgb_opt *find_short(const struct kgb_syntax *syntax,
-					const struct kgb_subcommand *command, char letter)
+const struct kgb_opt *kgb_opt_find_letter(const struct kgb_syntax *syntax,
+					  const struct kgb_subcommand *command, char letter)
 {
 	const struct kgb_opt *own = short_row(command->options, letter);
 
@@ -61,8 +61,8 @@ static const struct kgb_opt *find_anywhere(const struct kgb_syntax *syntax, cons
 					   size_t len, char letter)
 {
 	for (const struct kgb_subcommand *const *c = syntax->commands; *c; c++) {
-		const struct kgb_opt *found =
-			name ? kgb_opt_find(syntax, *c, name, len) : find_short(syntax, *c, letter);
+		const struct kgb_opt *found = name ? kgb_opt_find(syntax, *c, name, len)
+						   : kgb_opt_find_letter(syntax, *c, letter);
 		if (found)
 			return found;
 	}
@@ -190,7 +190,8 @@ static int parse_long(struct parse *p, const char *word)
 static int parse_short(struct parse *p, const char *word)
 {
 	for (const char *letter = word + 1; *letter; letter++) {
-		const struct kgb_opt *option = find_short(p->syntax, p->out->command, *letter);
+		const struct kgb_opt *option =
+			kgb_opt_find_letter(p->syntax, p->out->command, *letter);
 		char shown[3] = {'-', *letter, '\0'};
 		if (!option)
 			return fail_unfound(p, shown, find_anywhere(p->syntax, NULL, 0, *letter));

@@ -81,6 +81,9 @@ const struct kgb_subcommand *kgb_opt_command(const struct kgb_syntax *syntax, co
 const struct kgb_opt *kgb_opt_find(const struct kgb_syntax *syntax,
 				   const struct kgb_subcommand *command, const char *name,
 				   size_t len);
+/** The same by its letter. */
+const struct kgb_opt *kgb_opt_find_letter(const struct kgb_syntax *syntax,
+					  const struct kgb_subcommand *command, char letter);
 bool kgb_opt_takes_value(const struct kgb_opt *option);
 
 /** Help for one subcommand. */

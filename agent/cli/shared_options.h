@@ -83,5 +83,9 @@
 		.name = "timeout", .type = KGB_OPT_DURATION, .setting = "limits.attempt_timeout", \
 		.arg = "TIME", .doc = "wall time of one attempt of an agent, such as 20m"         \
 	}
+/** What a run may do and cost: of the commands that run, and of `config`. */
+#define KGB_OPTIONS_OF_RUNS                                                \
+	KGB_OPTION_ITERATIONS, KGB_OPTION_DEVICE_COUNT, KGB_OPTION_DEVICE, \
+		KGB_OPTION_ATTEMPT_TIMEOUT, KGB_OPTION_MAX_TOKENS, KGB_OPTION_MAX_USD
 
 #endif

@@ -35,9 +35,10 @@ static int resume_run(struct kgb_cli *cli)
 }
 
 static const struct kgb_opt options[] = {
-	KGB_OPTION_ITERATIONS,      KGB_OPTION_DEVICE_COUNT, KGB_OPTION_DEVICE,
-	KGB_OPTION_ATTEMPT_TIMEOUT, KGB_OPTION_MAX_TOKENS,   KGB_OPTION_MAX_USD,
-	KGB_OPTION_SKIP_VERIFY,     KGB_OPTION_RUNS_DIR,     {0},
+	KGB_OPTIONS_OF_RUNS,
+	KGB_OPTION_SKIP_VERIFY,
+	KGB_OPTION_RUNS_DIR,
+	{0},
 };
 
 static const char help[] =

@@ -97,7 +97,7 @@ int kgb_run_carry_out(struct kgb_run_plan *plan, const char *method, bool is_new
 {
 	struct kgb_err err = KGB_ERR_INIT;
 	struct kgb_sched_outcome outcome = {0};
-	int exit_code = KGB_EXIT_INTERNAL;
+	int exit_code;
 
 	if (kgb_run_create(plan, method, is_new, &err) < 0) {
 		exit_code = kgb_cli_fail(&err, KGB_EXIT_INTERNAL);

@@ -236,6 +236,8 @@ const char *kgb_spec_baseline(const struct kgb_spec *spec);
  * memory behind addresses is none. Returns how many; `out` has room for KGB_MAX_ARGS. */
 size_t kgb_interface_called_params(const struct kgb_interface *interface, struct kgb_param *out);
 
+/** "KernelGenBench", which has all operators, "KernelGenBench-aten", ...; NULL behind the last. */
+const char *kgb_spec_dataset_name(size_t i);
 /** Names of all operators of a dataset ("KernelGenBench", "KernelGenBench-aten", ...), from the
  * file names alone. */
 struct kgb_spec_index {

@@ -19,6 +19,11 @@ static const struct dataset {
 };
 static const char *const sources[] = {"aten", "vllm", "cublas"};
 
+const char *kgb_spec_dataset_name(size_t i)
+{
+	return i < KGB_ARRAY_LEN(datasets) ? datasets[i].name : NULL;
+}
+
 static int find_dataset(const char *name, const struct dataset **out, struct kgb_err *err)
 {
 	const char *names[KGB_ARRAY_LEN(datasets)];
