@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include <string.h>
 
+#include "tests/helpers/canonical_calls.h"
 #include "verify/record/call_classify.h"
-#include "verify/record/record_canonical.h"
 #include "verify/record/replay_plan.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -16,33 +16,6 @@ static enum kgb_owner owner_of(const struct kgb_image *image, const char *kernel
 }
 static const struct kgb_owners test_owners = {.find = owner_of};
 
-/* What the judge checks before it makes a plan. */
-static bool check_call(const struct kgb_recorded_call *call, struct kgb_call_finding *finding)
-{
-	struct kgb_canonical canonical;
-
-	kgb_canonical_init(&canonical, call, &test_owners);
-	const bool good = kgb_canonical_check(&canonical, finding) &&
-			  kgb_canonical_check_downloads(&canonical, finding);
-	kgb_canonical_release(&canonical);
-	return good;
-}
-
-static enum kgb_difference compare_calls(const struct kgb_recorded_call *a,
-					 const struct kgb_recorded_call *b,
-					 struct kgb_call_finding *finding)
-{
-	struct kgb_canonical canonical_a, canonical_b;
-
-	kgb_canonical_init(&canonical_a, a, &test_owners);
-	kgb_canonical_init(&canonical_b, b, &test_owners);
-	const enum kgb_difference difference =
-		kgb_canonical_compare(&canonical_a, &canonical_b, finding);
-	kgb_canonical_release(&canonical_a);
-	kgb_canonical_release(&canonical_b);
-	return difference;
-}
-
 /* A plan that was made can be read, is checked already, and making a plan of it changes nothing. */
 static void check_plan(const struct kgb_recorded_call *capture)
 {
@@ -51,7 +24,7 @@ static void check_plan(const struct kgb_recorded_call *capture)
 	struct kgb_call_finding finding = {0};
 	struct kgb_err err = KGB_ERR_INIT;
 
-	const bool good = check_call(capture, &finding);
+	const bool good = check_call(capture, &test_owners, &finding);
 	if (kgb_replay_plan_make(capture, &test_owners, &plan, &err) < 0) {
 		KGB_ASSERT(!good && finding.text[0] != '\0' && err.kind == KGB_ERR_INVALID);
 		return;
@@ -66,7 +39,7 @@ static void check_plan(const struct kgb_recorded_call *capture)
 	KGB_ASSERT(plan.record.len == again.record.len &&
 		   memcmp(plan.record.ptr, again.record.ptr, plan.record.len) == 0);
 	/* Names are what the plan has renumbered, so it is the same work as what it came from. */
-	KGB_ASSERT(compare_calls(capture, &planned, &finding) == KGB_SAME);
+	KGB_ASSERT(compare_calls(capture, &planned, &test_owners, &finding) == KGB_SAME);
 	kgb_replay_plan_release(&again);
 	kgb_replay_plan_release(&plan);
 	kgb_record_release(&record);
@@ -86,12 +59,12 @@ static void check_classes(const struct kgb_recorded_call *captures, size_t n, bo
 	KGB_ASSERT(n == 3 || !classification.prologue_ok);
 	KGB_ASSERT(needs_kernel || classification.replay != KGB_REPLAY_NO_WORK);
 	const enum kgb_difference there =
-		compare_calls(&captures[n - 2], &captures[n - 1], &finding);
+		compare_calls(&captures[n - 2], &captures[n - 1], &test_owners, &finding);
 	const enum kgb_difference back =
-		compare_calls(&captures[n - 1], &captures[n - 2], &finding);
+		compare_calls(&captures[n - 1], &captures[n - 2], &test_owners, &finding);
 	KGB_ASSERT(there == back);
 	if (classification.replay == KGB_REPLAY_REPLAYABLE)
-		KGB_ASSERT(check_call(&captures[n - 1], &finding));
+		KGB_ASSERT(check_call(&captures[n - 1], &test_owners, &finding));
 }
 
 /* Windows of any record, with arguments in places that depend on their numbers. */
@@ -119,7 +92,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			.foreign_ok = record.windows[i].number % 2 == 1,
 		};
 		check_plan(&captures[i]);
-		KGB_ASSERT(compare_calls(&captures[i], &captures[i], &finding) == KGB_SAME);
+		KGB_ASSERT(compare_calls(&captures[i], &captures[i], &test_owners, &finding) ==
+			   KGB_SAME);
 	}
 	if (n >= 2)
 		check_classes(captures, n, size % 16 != 8);

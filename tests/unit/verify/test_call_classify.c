@@ -3,22 +3,8 @@
 
 #include <inttypes.h>
 
+#include "tests/helpers/canonical_calls.h"
 #include "tests/unit/verify/recorded_calls.h"
-
-static enum kgb_difference compare_calls(const struct kgb_recorded_call *a,
-					 const struct kgb_recorded_call *b,
-					 struct kgb_call_finding *finding)
-{
-	struct kgb_canonical canonical_a, canonical_b;
-
-	kgb_canonical_init(&canonical_a, a, &test_owners);
-	kgb_canonical_init(&canonical_b, b, &test_owners);
-	const enum kgb_difference difference =
-		kgb_canonical_compare(&canonical_a, &canonical_b, finding);
-	kgb_canonical_release(&canonical_a);
-	kgb_canonical_release(&canonical_b);
-	return difference;
-}
 
 /* What an honest two-kernel candidate does: a zeroed scratch block, a kernel that adds into it, one
  * that writes the result to another block, all at addresses of this call; then `extra`. */
@@ -508,7 +494,8 @@ static void test_events_that_order_other_work_differ(void **state)
 		add_plain(call, KGB_OP_EVENT_WAIT, 6, 2);
 		call_end(call, 0);
 	}
-	assert_int_equal(compare_calls(&a.capture, &b.capture, &finding), KGB_WORK_DIFFERS);
+	assert_int_equal(compare_calls(&a.capture, &b.capture, &test_owners, &finding),
+			 KGB_WORK_DIFFERS);
 	assert_string_equal(finding.text, "op 3 (event wait): event: 1 in window 2, 0 in window 3");
 	call_release(&a);
 	call_release(&b);

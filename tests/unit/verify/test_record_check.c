@@ -1,19 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Which recorded calls may be replayed at all: record_check.c and the memory of record_canonical.c.
  */
+#include "tests/helpers/canonical_calls.h"
 #include "tests/unit/verify/recorded_calls.h"
-
-/* What the judge checks before it makes a plan. */
-static bool check_call(const struct kgb_recorded_call *call, struct kgb_call_finding *finding)
-{
-	struct kgb_canonical canonical;
-
-	kgb_canonical_init(&canonical, call, &test_owners);
-	const bool good = kgb_canonical_check(&canonical, finding) &&
-			  kgb_canonical_check_downloads(&canonical, finding);
-	kgb_canonical_release(&canonical);
-	return good;
-}
 
 static const struct kgb_op good_launch = {
 	.kind = KGB_OP_LAUNCH,
@@ -154,7 +143,7 @@ static void test_only_what_can_be_replayed_passes(void **state)
 		call_begin(&call, 2, 0);
 		add_block(&call, POOL, 64);
 		add_op(&call, &cases[i].op);
-		const bool good = check_call(call_end(&call, 0), &finding);
+		const bool good = check_call(call_end(&call, 0), &test_owners, &finding);
 		if (good != !cases[i].text)
 			fail_msg("case %zu: '%s', not '%s'", i, finding.text,
 				 cases[i].text ? cases[i].text : "");
@@ -203,7 +192,7 @@ static void test_blocks_that_cannot_be_mapped_are_refused(void **state)
 		struct kgb_call_finding finding = {.op = 7};
 		call_begin(&call, 2, 0);
 		kgb_record_put_block(&call.bytes, &cases[i].block);
-		const bool good = check_call(call_end(&call, 0), &finding);
+		const bool good = check_call(call_end(&call, 0), &test_owners, &finding);
 		if (good != !cases[i].text)
 			fail_msg("case %zu: '%s'", i, finding.text);
 		if (!good) {
@@ -227,14 +216,14 @@ static void test_blocks_that_overlap_are_one_memory(void **state)
 	add_block(&call, POOL + 16, 8); /* inside */
 	add_block(&call, POOL + 128, 32); /* beside it */
 	add_memset(&call, POOL, 128);
-	assert_true(check_call(call_end(&call, 0), &finding));
+	assert_true(check_call(call_end(&call, 0), &test_owners, &finding));
 	call_release(&call);
 
 	call_begin(&call, 2, 0);
 	add_block(&call, POOL, 128);
 	add_block(&call, POOL + 128, 32);
 	add_memset(&call, POOL, 129);
-	assert_false(check_call(call_end(&call, 0), &finding));
+	assert_false(check_call(call_end(&call, 0), &test_owners, &finding));
 	call_release(&call);
 }
 
@@ -252,7 +241,7 @@ static void test_memory_of_the_candidates_own_needs_leave(void **state)
 		add_memset(&call, block.address, 16);
 		call_end(&call, 0);
 		call.capture.foreign_ok = leave != 0;
-		assert_int_equal(check_call(&call.capture, &finding), leave != 0);
+		assert_int_equal(check_call(&call.capture, &test_owners, &finding), leave != 0);
 		call_release(&call);
 	}
 }
@@ -281,7 +270,7 @@ static void test_order_that_only_the_host_keeps_is_refused(void **state)
 				op.stream = (uint64_t)*c;
 			add_op(&call, &op);
 		}
-		if (check_call(call_end(&call, 0), &finding) != cases[i].good)
+		if (check_call(call_end(&call, 0), &test_owners, &finding) != cases[i].good)
 			fail_msg("%s: '%s'", cases[i].ops, finding.text);
 		if (!cases[i].good)
 			assert_contains(finding.text, "ordered by the host's waiting");
@@ -301,7 +290,7 @@ static void test_streams_are_limited(void **state)
 			op.stream = i * 1000;
 			add_op(&call, &op);
 		}
-		assert_int_equal(check_call(call_end(&call, 0), &finding), n == 32);
+		assert_int_equal(check_call(call_end(&call, 0), &test_owners, &finding), n == 32);
 		if (n == 33)
 			assert_string_equal(finding.text, "op 32 uses one more than 32 streams");
 		call_release(&call);
