@@ -137,9 +137,4 @@ void kgb_verify_reply(struct kgb_verify_request *req, int http_status, const cha
 /** The client has left or the session is closed: a verdict would reach nobody. */
 bool kgb_verify_is_orphan(const struct kgb_verify_request *req);
 
-/** A listening socket on 127.0.0.1 (port 0: any) in the caller's network namespace, for use without
- * a sandbox and in tests. Returns the descriptor in *fd_out and the port in *port_out. */
-KGB_MUST_CHECK int kgb_gateway_listen_loopback(uint16_t port, int *fd_out, uint16_t *port_out,
-					       struct kgb_err *err);
-
 #endif

@@ -413,22 +413,3 @@ void kgb_session_close(struct kgb_session *session,
 	session->done_payload = payload;
 	uv_timer_start(&session->timer, on_close, 0, 0);
 }
-
-int kgb_gateway_listen_loopback(uint16_t port, int *fd_out, uint16_t *port_out, struct kgb_err *err)
-{
-	KGB_AUTO(fd) int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd < 0)
-		return kgb_fail_errno(err, errno, "gateway: create a socket");
-	struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(port)};
-	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	socklen_t len = sizeof(address);
-	int on = 1;
-	(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-	if (bind(fd, (const struct sockaddr *)&address, len) < 0 || listen(fd, 128) < 0 ||
-	    getsockname(fd, (struct sockaddr *)&address, &len) < 0)
-		return kgb_fail_errno(err, errno, "gateway: listen on 127.0.0.1:%u",
-				      (unsigned)port);
-	*port_out = ntohs(address.sin_port);
-	*fd_out = kgb_take_fd(&fd);
-	return 0;
-}

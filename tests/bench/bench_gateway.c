@@ -26,6 +26,7 @@
 #include "base/time.h"
 #include "sandbox/gateway/gateway.h"
 #include "tests/helpers/fake_llm.h"
+#include "tests/helpers/loopback.h"
 
 #define TOKEN "tok-0123456789abcdef"
 #define BODY_BYTES 87000 /* first request of a real CLI */
@@ -482,7 +483,7 @@ static int open_gateway(struct bench *b, struct kgb_err *err)
 		struct kgb_session *session;
 		KGB_AUTO(free) char *traffic = kgb_xasprintf("%s/%zu", b->dir, i);
 		if (kgb_fs_mkdirs(AT_FDCWD, traffic, 0755, err) < 0 ||
-		    kgb_gateway_listen_loopback(0, &fd, &b->ports[i], err) < 0)
+		    listen_loopback(0, &fd, &b->ports[i], err) < 0)
 			return -1;
 		struct kgb_session_spec session_spec = {
 			.take_listen_fd = fd,

@@ -21,6 +21,7 @@
 #include "base/time.h"
 #include "sandbox/gateway/gateway.h"
 #include "sandbox/offline/offline.h"
+#include "tests/helpers/loopback.h"
 
 #define TOKEN "tok-0123456789abcdef"
 #define REPEATS 3
@@ -131,7 +132,7 @@ static int open_gateway(struct bench *b, const struct kgb_offline_session *offli
 	int fd;
 	const struct kgb_gateway_spec spec = {.mode = KGB_GATEWAY_OFFLINE, .model = "pinned"};
 	if (kgb_gateway_new(&b->gw, &b->loop, &spec, err) < 0 ||
-	    kgb_gateway_listen_loopback(0, &fd, &b->port, err) < 0)
+	    listen_loopback(0, &fd, &b->port, err) < 0)
 		return -1;
 	const struct kgb_session_spec session_spec = {
 		.take_listen_fd = fd, .token = TOKEN, .traffic_dir = traffic, .offline = offline};

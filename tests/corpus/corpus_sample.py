@@ -30,7 +30,7 @@ def operator_files(safe_name):
 
 def digest(kernel):
     sha256 = hashlib.sha256(kernel.path.read_bytes())
-    for path in operator_files(kernel.header["operator"].replace("::", "__").replace(".", "_")):
+    for path in operator_files(kernel.path.parent.name):
         sha256.update(path.name.encode() + b"\0" + path.read_bytes())
     return sha256.hexdigest()[:16]
 
@@ -51,6 +51,6 @@ def choose(kernels, n, seed):
     """(kernels that changed, n others by the seed), both in the order of `kernels`."""
     judged = read_judged()
     changed = [kernel for kernel in kernels if (digest(kernel), kernel.name) not in judged]
-    others = sorted((kernel for kernel in kernels if kernel not in changed),
-                    key=lambda kernel: hashlib.sha256(("%s %s" % (seed, kernel.name)).encode()).digest())[:n]
-    return changed, sorted(others, key=kernels.index)
+    others = [kernel for kernel in kernels if kernel not in changed]
+    drawn = sorted(others, key=lambda kernel: hashlib.sha256(("%s %s" % (seed, kernel.name)).encode()).digest())[:n]
+    return changed, [kernel for kernel in others if kernel in drawn]

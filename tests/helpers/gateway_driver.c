@@ -24,6 +24,7 @@
 #include "base/system/fs.h"
 #include "sandbox/gateway/gateway.h"
 #include "sandbox/offline/offline.h"
+#include "tests/helpers/loopback.h"
 
 struct driver {
 	uv_loop_t loop;
@@ -158,7 +159,7 @@ static int start(struct driver *driver, struct kgb_err *err)
 		.accounts = {[KGB_PROVIDER_ANTHROPIC] = {.url = getenv("ANTHROPIC_BASE_URL"),
 							 .api_key = getenv("ANTHROPIC_API_KEY")}},
 	};
-	if (kgb_gateway_listen_loopback(0, &fd, &port, err) < 0 ||
+	if (listen_loopback(0, &fd, &port, err) < 0 ||
 	    kgb_gateway_new(&driver->gw, &driver->loop, &gateway, err) < 0)
 		return -1;
 	snprintf(url, sizeof(url), "http://127.0.0.1:%u", (unsigned)port);

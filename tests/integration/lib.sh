@@ -46,6 +46,11 @@ if [ "${KGB_TEST_CLEAN:-}" != 1 ]; then
 		LC_ALL=C TZ=UTC sh "$0" "$@"
 fi
 
+test_usage() {
+	printf 'usage: %s [--verbose] [--keep] [--case TEXT [--alone]]\n' "$0" >&2
+	exit 2
+}
+
 test_verbose=
 test_keep=
 test_case=
@@ -57,14 +62,11 @@ while [ $# -gt 0 ]; do
 	--alone) test_alone=1 ;;
 	--case)
 		test_case=${2:-}
+		[ -n "$test_case" ] || test_usage
 		shift
 		;;
-	*) set -- '' ;;
+	*) test_usage ;;
 	esac
-	[ -n "${1:-}" ] || {
-		printf 'usage: %s [--verbose] [--keep] [--case TEXT [--alone]]\n' "$0" >&2
-		exit 2
-	}
 	shift
 done
 test_matched= # a case that --case asks for has come

@@ -8,6 +8,7 @@
 
 #include "base/system/fs.h"
 #include "base/time.h"
+#include "tests/helpers/loopback.h"
 
 /* ---- the loop ---- */
 
@@ -140,7 +141,7 @@ static void start_gateway(struct fixture *f, const struct fixture_spec *spec)
 			url, spec->without_openai_key ? NULL : TEST_OPENAI_KEY, false};
 	}
 	assert_ok(kgb_gateway_new(&f->gw, &f->loop, &gateway, &err), err);
-	assert_ok(kgb_gateway_listen_loopback(0, &fd, &f->port, &err), err);
+	assert_ok(listen_loopback(0, &fd, &f->port, &err), err);
 	struct kgb_session_spec session = {
 		.take_listen_fd = fd,
 		.token = TEST_TOKEN,

@@ -6,6 +6,7 @@
 
 #include "base/formats/json.h"
 #include "base/limits.h"
+#include "tests/helpers/loopback.h"
 
 static const struct fixture_spec live = {.mode = KGB_GATEWAY_LIVE, .behaviour = "ok"};
 
@@ -288,7 +289,7 @@ static void test_a_session_that_cannot_open_leaves_nothing_behind(void **state)
 		int fd = -1;
 		uint16_t port;
 		if (!cases[i].bad_fd)
-			assert_ok(kgb_gateway_listen_loopback(0, &fd, &port, &err), err);
+			assert_ok(listen_loopback(0, &fd, &port, &err), err);
 		struct kgb_session_spec spec = {.take_listen_fd = fd,
 						.token = cases[i].token,
 						.traffic_dir = cases[i].traffic_dir};

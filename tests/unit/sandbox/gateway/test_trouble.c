@@ -10,6 +10,7 @@
 #include "sandbox/gateway/key_limiter.h"
 #include "sandbox/gateway/repeat_guard.h"
 #include "sandbox/gateway/retry.h"
+#include "tests/helpers/loopback.h"
 
 /* ---- decisions ---- */
 
@@ -324,7 +325,7 @@ static int open_second(struct fixture *f, struct kgb_session **out, uint16_t *po
 {
 	struct kgb_err err = KGB_ERR_INIT;
 	int fd;
-	assert_ok(kgb_gateway_listen_loopback(0, &fd, port, &err), err);
+	assert_ok(listen_loopback(0, &fd, port, &err), err);
 	struct kgb_session_spec spec = {.take_listen_fd = fd, .token = TEST_TOKEN};
 	return kgb_session_open(out, f->gw, &spec, &err);
 }
