@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/system/fs.h"
+#include "base/system/proc.h"
 #include "base/time.h"
 #include "sandbox/isolation/bwrap.h"
 #include "sandbox/isolation/policy.h"
@@ -365,8 +366,7 @@ void kgb_zygote_stop(struct kgb_zygote *zygote)
 {
 	if (zygote->launcher > 0) {
 		kill(zygote->launcher, SIGTERM);
-		while (waitpid(zygote->launcher, NULL, 0) < 0 && errno == EINTR)
-			;
+		(void)kgb_proc_wait(zygote->launcher);
 		kgb_close(zygote->hub_fd);
 		kgb_close(zygote->log_fd);
 		kgb_close(zygote->status_fd);
