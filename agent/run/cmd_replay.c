@@ -181,7 +181,7 @@ static int drive(struct replay *r, struct kgb_sched_outcome *outcome, struct kgb
 		.device_count = r->n_specs < MAX_AT_A_TIME ? (int)r->n_specs : MAX_AT_A_TIME,
 		.devices = &r->devices,
 		.skip_verify = true,
-		.status_style = r->cli->flags.quiet ? KGB_STATUS_QUIET : KGB_STATUS_AUTO,
+		.status_style = r->cli->flags.quiet ? KGB_DISPLAY_QUIET : KGB_DISPLAY_AUTO,
 		.gateway = {.mode = KGB_GATEWAY_REPLAY},
 		.replay = &source,
 		.data_dir = r->cli->data_dir,

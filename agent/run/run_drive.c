@@ -42,7 +42,7 @@ int kgb_run_drive(struct kgb_run_plan *plan, struct kgb_sched_outcome *outcome, 
 		.device_count = plan->at_a_time,
 		.devices = &plan->devices,
 		.skip_verify = plan->cli->flags.skip_verify,
-		.status_style = plan->cli->flags.quiet ? KGB_STATUS_QUIET : KGB_STATUS_AUTO,
+		.status_style = plan->cli->flags.quiet ? KGB_DISPLAY_QUIET : KGB_DISPLAY_AUTO,
 		.gateway =
 			{
 				.mode = plan->gateway_mode,

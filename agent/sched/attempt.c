@@ -184,7 +184,7 @@ static void on_tick(uv_timer_t *timer)
 	int64_t n_events = report->n_events;
 	read_stream(attempt);
 	if (attempt->env->status && report->n_events != n_events)
-		kgb_status_note(attempt->env->status, attempt->spec->name, report->last_event);
+		kgb_display_note(attempt->env->status, attempt->spec->name, report->last_event);
 	follow_result(attempt);
 	flush_usage(attempt);
 	kgb_attempt__watch_kernel(attempt);

@@ -9,7 +9,7 @@
 
 #include <uv.h>
 
-#include "agent/report/status.h"
+#include "agent/report/display.h"
 #include "agent/sched/attempt_limits.h"
 #include "agent/sched/broker.h"
 #include "agent/sched/processes.h"
@@ -59,7 +59,7 @@ struct kgb_attempt_env {
 	enum kgb_gateway_mode gateway_mode;
 	const struct kgb_replay_source *replay; /* NULL: none */
 	struct kgb_broker *broker;
-	struct kgb_status *status; /* may be NULL */
+	struct kgb_display *status; /* may be NULL */
 	const struct kgb_method *method;
 	const char *data_dir;
 	const char *bin_dir;

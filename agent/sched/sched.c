@@ -47,7 +47,7 @@ struct sched {
 	struct kgb_gateway *gateway;
 	struct kgb_broker *broker;
 	struct kgb_progress *progress;
-	struct kgb_status *status;
+	struct kgb_display *status;
 	uv_signal_t signals[3];
 	uv_timer_t pump_timer; /* work is started from the loop, never from inside a callback of its
 				  own */
@@ -345,7 +345,7 @@ static void finish_run(struct sched *sched)
 		sched->outcome.err = err;
 	}
 	if (sched->status)
-		kgb_status_close(sched->status);
+		kgb_display_close(sched->status);
 	if (sched->progress && kgb_progress_close(sched->progress, &err) < 0 &&
 	    !sched->outcome.fatal) {
 		sched->outcome.fatal = true;
@@ -493,7 +493,7 @@ static int start_parts(struct sched *sched, struct kgb_err *err)
 		.memory_bytes = spec->memory_bytes,
 	};
 	if (kgb_progress_start(&sched->progress, &sched->loop, spec->log, spec->dir->fd, err) < 0 ||
-	    kgb_status_start(&sched->status, &sched->loop, spec->log, spec->status_style, err) < 0)
+	    kgb_display_start(&sched->status, &sched->loop, spec->log, spec->status_style, err) < 0)
 		return -1;
 	bool needs_judge =
 		!spec->replay &&

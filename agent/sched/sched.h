@@ -8,7 +8,7 @@
 #define KGB_AGENT_SCHED_SCHED_H
 
 #include "agent/devices/devices.h"
-#include "agent/report/status.h"
+#include "agent/report/display.h"
 #include "agent/sched/attempt_limits.h"
 #include "agent/store/events.h"
 #include "agent/store/rundir.h"
@@ -32,7 +32,7 @@ struct kgb_sched_spec {
 	int device_count; /* operators at a time */
 	const struct kgb_devices *devices; /* borrowed */
 	bool skip_verify;
-	enum kgb_status_style status_style;
+	enum kgb_display_style status_style;
 	struct kgb_gateway_spec gateway; /* used when something is generated */
 	const struct kgb_replay_source *replay; /* NULL: not a replay */
 	const char *data_dir, *bin_dir, *cli_path, *python, *model;

@@ -8,9 +8,9 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "agent/report/display.h"
 #include "agent/report/progress.h"
 #include "agent/report/results.h"
-#include "agent/report/status.h"
 #include "agent/store/events.h"
 #include "base/hash.h"
 
@@ -30,14 +30,14 @@ static void read_all(const char *text, size_t len)
 	kgb_progress_render(&state, &out);
 	kgb_results_render(&state, 0, &out);
 	kgb_results_table(&state, "/run", 60, false, &out);
-	kgb_status_render(&state, NULL, 1800000000000, 60, false, &out);
+	kgb_display_render(&state, NULL, 1800000000000, 60, false, &out);
 	struct kgb_run_counts counts;
 	kgb_run_state_count(&state, &counts);
 	KGB_ASSERT(counts.completed + counts.failed + counts.running + counts.pending ==
 		   counts.total);
 	for (size_t i = 0; i < state.n_ops; i++)
 		if (state.ops[i].n_calls > 0)
-			kgb_status_line(&state, &state.ops[i], "verify_call", &out);
+			kgb_display_line(&state, &state.ops[i], "verify_call", &out);
 	(void)kgb_results_exit_code(&state);
 }
 

@@ -5,9 +5,9 @@
 #include <uv.h>
 
 #include "agent/report/common.h"
+#include "agent/report/display.h"
 #include "agent/report/progress.h"
 #include "agent/report/results.h"
-#include "agent/report/status.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -59,7 +59,7 @@ static void test_an_empty_run_has_projections_too(void **state)
 	kgb_progress_render(&run, &text);
 	kgb_results_render(&run, 0, &text);
 	kgb_results_table(&run, NULL, 80, false, &text);
-	kgb_status_render(&run, NULL, 0, 80, false, &text);
+	kgb_display_render(&run, NULL, 0, 80, false, &text);
 	assert_non_null(strstr(text.ptr, "0 of 0 passed"));
 	assert_int_equal(kgb_results_exit_code(&run), KGB_EXIT_OK);
 }
@@ -149,7 +149,7 @@ static void test_an_agents_text_cannot_drive_the_terminal(void **state)
 	run.ops[0].status = KGB_OP_RUNNING;
 	kgb_results_table(&run, NULL, 100, false, &text);
 	const char *const notes[] = {"x\033]0;title\a\ny", NULL, NULL, NULL};
-	kgb_status_render(&run, notes, run.started_ms + 5000, 100, false, &text);
+	kgb_display_render(&run, notes, run.started_ms + 5000, 100, false, &text);
 	assert_null(strchr(text.ptr, '\033'));
 	assert_null(strchr(text.ptr, '\a'));
 	assert_non_null(strstr(text.ptr, "x\\x1b]0;title"));
@@ -165,7 +165,7 @@ static void test_the_block_has_a_line_per_live_operator_and_fits_the_width(void 
 	const char *const notes[] = {"Bash: kgb-verify and a lot of other words that do not matter",
 				     NULL, NULL, NULL};
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
-	kgb_status_render(&run, notes, run.started_ms + 73000, 100, false, &text);
+	kgb_display_render(&run, notes, run.started_ms + 73000, 100, false, &text);
 	assert_string_equal(
 		text.ptr,
 		" aten::add   running    1:12  13.3k in 120 out  check 2 passed  Bash: kgb-verify and a lot of other~\n"
@@ -173,7 +173,7 @@ static void test_the_block_has_a_line_per_live_operator_and_fits_the_width(void 
 		"[1/4] 1 not passed 2 running 1 waiting  1:13\n");
 	for (size_t width = 1; width < 130; width++) {
 		KGB_AUTO(buf) struct kgb_buf narrow = KGB_BUF_INIT(0);
-		kgb_status_render(&run, notes, run.started_ms + 73000, width, false, &narrow);
+		kgb_display_render(&run, notes, run.started_ms + 73000, width, false, &narrow);
 		assert_true(width < 20 || widest(narrow.ptr) <= width);
 	}
 }
@@ -206,8 +206,8 @@ static void test_events_have_their_plain_lines(void **state)
 	};
 	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
 		KGB_AUTO(buf) struct kgb_buf line = KGB_BUF_INIT(0);
-		kgb_status_line(&run, cases[i].op < 0 ? NULL : &run.ops[cases[i].op], cases[i].type,
-				&line);
+		kgb_display_line(&run, cases[i].op < 0 ? NULL : &run.ops[cases[i].op],
+				 cases[i].type, &line);
 		assert_string_equal(line.ptr, cases[i].line);
 	}
 }
@@ -311,13 +311,13 @@ test_the_progress_file_follows_within_a_quarter_second_and_the_last_state_is_kep
 	struct kgb_rundir dir = KGB_RUNDIR_INIT;
 	struct kgb_run_log *log = NULL;
 	struct kgb_progress *progress = NULL;
-	struct kgb_status *status = NULL;
+	struct kgb_display *status = NULL;
 	uv_loop_t loop;
 	assert_int_equal(uv_loop_init(&loop), 0);
 	assert_ok(kgb_rundir_create(&dir, scratch.path, "m", "d", err));
 	assert_ok(kgb_run_log_open(&log, &dir, err));
 	assert_ok(kgb_progress_start(&progress, &loop, log, dir.fd, err));
-	assert_ok(kgb_status_start(&status, &loop, log, KGB_STATUS_PLAIN, err));
+	assert_ok(kgb_display_start(&status, &loop, log, KGB_DISPLAY_PLAIN, err));
 	const struct kgb_event_run_started start = {.run_name = dir.name};
 	const struct kgb_event_plan_item plan[] = {{"aten::add", "aten__add", NULL}};
 	assert_ok(kgb_event_run_started(log, &start, err));
@@ -327,11 +327,11 @@ test_the_progress_file_follows_within_a_quarter_second_and_the_last_state_is_kep
 	assert_ok(kgb_event_planned(log, plan, 1, err));
 	run_for(&loop, 250);
 	assert_true(progress_says(dir.fd, "\"total\": 1"));
-	kgb_status_note(status, "aten::add", "busy");
+	kgb_display_note(status, "aten::add", "busy");
 	assert_ok(kgb_event_run_finished(log, KGB_RUN_FAILED, 4, "disk full", err));
 	assert_ok(kgb_progress_close(progress, err));
 	assert_true(progress_says(dir.fd, "\"status\": \"failed\""));
-	kgb_status_close(status);
+	kgb_display_close(status);
 	assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
 	assert_int_equal(uv_loop_close(&loop), 0);
 	kgb_run_log_close(log);

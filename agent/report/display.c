@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "agent/report/status.h"
+#include "agent/report/display.h"
 
 #include <unistd.h>
 
@@ -13,10 +13,10 @@
 #define REDRAW_MS 100
 #define NOTE_LIMIT 160
 
-struct kgb_status {
+struct kgb_display {
 	uv_timer_t timer;
 	struct kgb_run_log *log; /* borrowed */
-	enum kgb_status_style style;
+	enum kgb_display_style style;
 	bool color;
 	bool dirty;
 	bool closing;
@@ -26,11 +26,11 @@ struct kgb_status {
 	size_t n_notes;
 };
 
-static enum kgb_status_style resolve_style(enum kgb_status_style style)
+static enum kgb_display_style resolve_style(enum kgb_display_style style)
 {
-	if (style != KGB_STATUS_AUTO)
+	if (style != KGB_DISPLAY_AUTO)
 		return style;
-	return kgb_terminal_is_capable(STDERR_FILENO) ? KGB_STATUS_BLOCK : KGB_STATUS_PLAIN;
+	return kgb_terminal_is_capable(STDERR_FILENO) ? KGB_DISPLAY_BLOCK : KGB_DISPLAY_PLAIN;
 }
 
 /** Rows and columns of the terminal, asked each time: a resize needs no signal then. */
@@ -53,13 +53,13 @@ static void put(const struct kgb_buf *text)
 }
 
 /** Back to where the block begins. */
-static void add_rewind(const struct kgb_status *status, struct kgb_buf *out)
+static void add_rewind(const struct kgb_display *status, struct kgb_buf *out)
 {
 	if (status->n_drawn > 0)
 		kgb_buf_addf(out, "\033[%zuA\r", status->n_drawn);
 }
 
-static void erase(struct kgb_status *status)
+static void erase(struct kgb_display *status)
 {
 	if (status->n_drawn == 0)
 		return;
@@ -70,7 +70,7 @@ static void erase(struct kgb_status *status)
 	status->n_drawn = 0;
 }
 
-static void draw(struct kgb_status *status)
+static void draw(struct kgb_display *status)
 {
 	size_t rows = 0;
 	size_t columns = 0;
@@ -82,7 +82,7 @@ static void draw(struct kgb_status *status)
 	 * before the first. */
 	const char *const *notes =
 		status->n_notes == state->n_ops ? (const char *const *)status->notes : NULL;
-	kgb_status_render(state, notes, now_ms, columns - 1, status->color, &block);
+	kgb_display_render(state, notes, now_ms, columns - 1, status->color, &block);
 
 	KGB_AUTO(buf) struct kgb_buf out = KGB_BUF_INIT(0);
 	add_rewind(status, &out);
@@ -111,7 +111,7 @@ static void draw(struct kgb_status *status)
 
 static void on_timer(uv_timer_t *timer)
 {
-	struct kgb_status *status = timer->data;
+	struct kgb_display *status = timer->data;
 	if (status->dirty || kgb_wall_ms() / 1000 != status->drawn_second)
 		draw(status);
 }
@@ -123,7 +123,7 @@ static void on_log_before(void *payload)
 
 static void on_log_after(void *payload)
 {
-	struct kgb_status *status = payload;
+	struct kgb_display *status = payload;
 	if (!status->closing)
 		draw(status);
 }
@@ -131,20 +131,20 @@ static void on_log_after(void *payload)
 static void on_event(void *payload, const struct kgb_run_state *state,
 		     const struct kgb_op_state *op, const char *type)
 {
-	struct kgb_status *status = payload;
+	struct kgb_display *status = payload;
 	if (status->closing)
 		return;
 	status->dirty = true;
 	KGB_AUTO(buf) struct kgb_buf line = KGB_BUF_INIT(0);
-	kgb_status_line(state, op, type, &line);
+	kgb_display_line(state, op, type, &line);
 	if (line.len > 0)
 		kgb_info("%s", line.ptr);
 }
 
-int kgb_status_start(struct kgb_status **out, uv_loop_t *loop, struct kgb_run_log *log,
-		     enum kgb_status_style style, struct kgb_err *err)
+int kgb_display_start(struct kgb_display **out, uv_loop_t *loop, struct kgb_run_log *log,
+		      enum kgb_display_style style, struct kgb_err *err)
 {
-	struct kgb_status *status = kgb_xcalloc(1, sizeof(*status));
+	struct kgb_display *status = kgb_xcalloc(1, sizeof(*status));
 	status->log = log;
 	status->style = resolve_style(style);
 	status->color = kgb_terminal_allows_color();
@@ -155,24 +155,24 @@ int kgb_status_start(struct kgb_status **out, uv_loop_t *loop, struct kgb_run_lo
 				     uv_strerror(rc));
 	}
 	status->timer.data = status;
-	if (status->style == KGB_STATUS_BLOCK) {
+	if (status->style == KGB_DISPLAY_BLOCK) {
 		rc = uv_timer_start(&status->timer, on_timer, REDRAW_MS, REDRAW_MS);
 		KGB_ASSERT(rc == 0);
 		kgb_log_set_hook(on_log_before, on_log_after, status);
 	}
 	/* The block shows a run, it does not keep one alive. */
 	uv_unref((uv_handle_t *)&status->timer);
-	if (status->style != KGB_STATUS_QUIET)
+	if (status->style != KGB_DISPLAY_QUIET)
 		kgb_run_log_listen(log, on_event, status);
 	*out = status;
 	return 0;
 }
 
-void kgb_status_note(struct kgb_status *status, const char *operator, const char * text)
+void kgb_display_note(struct kgb_display *status, const char *operator, const char * text)
 {
 	const struct kgb_run_state *state = kgb_run_log_state(status->log);
 	const struct kgb_op_state *op = kgb_run_state_op(state, operator);
-	if (!op || status->style != KGB_STATUS_BLOCK)
+	if (!op || status->style != KGB_DISPLAY_BLOCK)
 		return;
 	if (status->n_notes < state->n_ops) {
 		status->notes =
@@ -190,19 +190,19 @@ void kgb_status_note(struct kgb_status *status, const char *operator, const char
 
 static void on_closed(uv_handle_t *handle)
 {
-	struct kgb_status *status = handle->data;
+	struct kgb_display *status = handle->data;
 	for (size_t i = 0; i < status->n_notes; i++)
 		kgb_free(status->notes[i]);
 	kgb_free(status->notes);
 	kgb_free(status);
 }
 
-void kgb_status_close(struct kgb_status *status)
+void kgb_display_close(struct kgb_display *status)
 {
 	if (!status)
 		return;
 	status->closing = true;
-	if (status->style == KGB_STATUS_BLOCK) {
+	if (status->style == KGB_DISPLAY_BLOCK) {
 		erase(status);
 		kgb_log_set_hook(NULL, NULL, NULL);
 	}

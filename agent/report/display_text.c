@@ -2,7 +2,7 @@
 #include <inttypes.h>
 
 #include "agent/report/common.h"
-#include "agent/report/status.h"
+#include "agent/report/display.h"
 #include "base/str.h"
 #include "base/time.h"
 
@@ -106,8 +106,8 @@ static void add_summary_line(const struct kgb_run_state *state, int64_t now_ms, 
 	kgb_buf_addc(out, '\n');
 }
 
-void kgb_status_render(const struct kgb_run_state *state, const char *const *notes, int64_t now_ms,
-		       size_t width, bool color, struct kgb_buf *out)
+void kgb_display_render(const struct kgb_run_state *state, const char *const *notes, int64_t now_ms,
+			size_t width, bool color, struct kgb_buf *out)
 {
 	size_t names = name_columns(state, width);
 	for (size_t i = 0; i < state->n_ops; i++)
@@ -186,8 +186,8 @@ static void line_run(const struct kgb_run_state *state, const char *type, struct
 	}
 }
 
-void kgb_status_line(const struct kgb_run_state *state, const struct kgb_op_state *op,
-		     const char *type, struct kgb_buf *out)
+void kgb_display_line(const struct kgb_run_state *state, const struct kgb_op_state *op,
+		      const char *type, struct kgb_buf *out)
 {
 	if (!op) {
 		line_run(state, type, out);
