@@ -87,43 +87,45 @@ void kgb_events_release(struct kgb_events *events)
 	events->report.final_text = NULL;
 }
 
-static const struct {
-	const char *code;
-	bool retryable;
-} ends[KGB_N_AGENT_ENDS] = {
-	[KGB_AGENT_OK] = {"agent.ok", false},
-	[KGB_AGENT_LIMIT] = {"agent.limit", false},
-	[KGB_AGENT_CONTEXT] = {"agent.context_full", false},
-	[KGB_AGENT_REFUSED] = {"agent.refused", false},
-	[KGB_AGENT_TRUNCATED] = {"agent.truncated", false},
-	[KGB_AGENT_DENIED] = {"infra.permission_denied", true},
-	[KGB_AGENT_AUTH] = {"provider.auth", false},
-	[KGB_AGENT_CREDIT] = {"provider.credit", false},
-	[KGB_AGENT_MODEL] = {"provider.unknown_model", false},
-	[KGB_AGENT_REQUEST] = {"provider.bad_request", false},
-	[KGB_AGENT_TRANSIENT] = {"provider.transient", true},
-	[KGB_AGENT_NETWORK] = {"provider.network", true},
-	[KGB_AGENT_INTERRUPTED] = {"agent.interrupted", false},
-	[KGB_AGENT_TIMEOUT] = {"agent.timeout", false},
-	[KGB_AGENT_BUDGET] = {"budget.reached", false},
-	[KGB_AGENT_CANCELLED] = {"agent.cancelled", false},
-	[KGB_AGENT_DISK] = {"agent.disk", false},
-	[KGB_AGENT_MEMORY] = {"agent.memory", false},
-	[KGB_AGENT_PROCESSES] = {"agent.processes", false},
-	[KGB_AGENT_HUNG] = {"agent.hung", false},
-	[KGB_AGENT_KILLED] = {"agent.killed", false},
-	[KGB_AGENT_CRASHED] = {"agent.crashed", false},
-	[KGB_AGENT_NOT_STARTED] = {"infra.not_started", true},
+static const enum kgb_code end_codes[KGB_N_AGENT_ENDS] = {
+	[KGB_AGENT_OK] = KGB_CODE_AGENT_OK,
+	[KGB_AGENT_LIMIT] = KGB_CODE_AGENT_LIMIT,
+	[KGB_AGENT_CONTEXT] = KGB_CODE_AGENT_CONTEXT_FULL,
+	[KGB_AGENT_REFUSED] = KGB_CODE_AGENT_REFUSED,
+	[KGB_AGENT_TRUNCATED] = KGB_CODE_AGENT_TRUNCATED,
+	[KGB_AGENT_DENIED] = KGB_CODE_INFRA_PERMISSION_DENIED,
+	[KGB_AGENT_AUTH] = KGB_CODE_PROVIDER_AUTH,
+	[KGB_AGENT_CREDIT] = KGB_CODE_PROVIDER_CREDIT,
+	[KGB_AGENT_MODEL] = KGB_CODE_PROVIDER_UNKNOWN_MODEL,
+	[KGB_AGENT_REQUEST] = KGB_CODE_PROVIDER_BAD_REQUEST,
+	[KGB_AGENT_TRANSIENT] = KGB_CODE_PROVIDER_TRANSIENT,
+	[KGB_AGENT_NETWORK] = KGB_CODE_PROVIDER_NETWORK,
+	[KGB_AGENT_INTERRUPTED] = KGB_CODE_AGENT_INTERRUPTED,
+	[KGB_AGENT_TIMEOUT] = KGB_CODE_AGENT_TIMEOUT,
+	[KGB_AGENT_BUDGET] = KGB_CODE_BUDGET_REACHED,
+	[KGB_AGENT_CANCELLED] = KGB_CODE_AGENT_CANCELLED,
+	[KGB_AGENT_DISK] = KGB_CODE_AGENT_DISK,
+	[KGB_AGENT_MEMORY] = KGB_CODE_AGENT_MEMORY,
+	[KGB_AGENT_PROCESSES] = KGB_CODE_AGENT_PROCESSES,
+	[KGB_AGENT_HUNG] = KGB_CODE_AGENT_HUNG,
+	[KGB_AGENT_KILLED] = KGB_CODE_AGENT_KILLED,
+	[KGB_AGENT_CRASHED] = KGB_CODE_AGENT_CRASHED,
+	[KGB_AGENT_NOT_STARTED] = KGB_CODE_INFRA_NOT_STARTED,
 };
 
 const char *kgb_agent_end_code(enum kgb_agent_end end)
 {
-	return ends[end].code;
+	return kgb_code_name(end_codes[end]);
+}
+
+enum kgb_status kgb_agent_end_status(enum kgb_agent_end end)
+{
+	return kgb_code_status(end_codes[end]);
 }
 
 bool kgb_agent_end_retryable(enum kgb_agent_end end)
 {
-	return ends[end].retryable;
+	return kgb_code_row(end_codes[end])->is_tried_again;
 }
 
 enum kgb_agent_end kgb_events__status_end(int64_t status)

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/codes.h"
 #include "base/err.h"
 #include "base/str.h"
 #include "methods/slim.h"
@@ -106,6 +107,8 @@ enum kgb_agent_end {
 };
 /** "agent.timeout", "provider.auth", "infra.not_started", ...; "agent.ok" for KGB_AGENT_OK. */
 const char *kgb_agent_end_code(enum kgb_agent_end end);
+/** The status that its code leads to. */
+enum kgb_status kgb_agent_end_status(enum kgb_agent_end end);
 /** Whether another attempt could do better: only faults of the provider, the network or our
  * infrastructure. */
 bool kgb_agent_end_retryable(enum kgb_agent_end end);

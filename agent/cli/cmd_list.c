@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "agent/cli/cmd.h"
 #include "agent/cli/shared_options.h"
+#include "base/codes.h"
 #include "base/formats/jsonw.h"
 #include "methods/method.h"
 #include "verify/spec/spec.h"
@@ -116,10 +117,66 @@ static int list_methods(const struct kgb_cli *cli, struct kgb_buf *out, struct k
 	return 0;
 }
 
+/* As Markdown, which reads well in a terminal too: this is docs/codes.md. */
+static void print_codes(struct kgb_buf *out)
+{
+	kgb_buf_adds(
+		out,
+		"# Codes\n"
+		"\n"
+		"A verdict, an attempt and an operator end with one of these codes. This page is "
+		"`kgb-agent list --codes`; the source is\n"
+		"`base/codes.h`. *Status* is what the code leads to, *blame* who is at fault, and "
+		"*again* marks what is tried once more.\n"
+		"\n"
+		"| code | status | blame | again | meaning |\n"
+		"|---|---|---|---|---|\n");
+	for (int code = KGB_CODE_NONE + 1; code < KGB_N_CODES; code++) {
+		const struct kgb_code_row *row = kgb_code_row((enum kgb_code)code);
+		kgb_buf_addf(out, "| `%s` | %s | %s | %s | %s |\n", row->name,
+			     row->status ? kgb_status_name(row->status) : "-",
+			     kgb_blame_name(row->blame), row->is_tried_again ? "yes" : "-",
+			     row->sentence);
+	}
+}
+
+static void write_codes(struct kgb_buf *out)
+{
+	struct kgb_jsonw w;
+
+	kgb_jsonw_init(&w, out, 2);
+	kgb_jsonw_array(&w);
+	for (int code = KGB_CODE_NONE + 1; code < KGB_N_CODES; code++) {
+		const struct kgb_code_row *row = kgb_code_row((enum kgb_code)code);
+		kgb_jsonw_object(&w);
+		kgb_jsonw_kstr(&w, "code", row->name);
+		kgb_jsonw_kstr(&w, "status", kgb_status_name(row->status));
+		kgb_jsonw_kstr(&w, "blame", row->blame ? kgb_blame_name(row->blame) : NULL);
+		kgb_jsonw_kbool(&w, "tried_again", row->is_tried_again);
+		kgb_jsonw_kstr(&w, "meaning", row->sentence);
+		kgb_jsonw_object_end(&w);
+	}
+	kgb_jsonw_array_end(&w);
+	kgb_buf_addc(out, '\n');
+}
+
+static int list_codes(const struct kgb_cli *cli)
+{
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+
+	if (cli->flags.json)
+		write_codes(&text);
+	else
+		print_codes(&text);
+	return kgb_cli_print(&text, KGB_EXIT_OK);
+}
+
 static int list(struct kgb_cli *cli)
 {
 	struct kgb_err err = KGB_ERR_INIT;
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+	if (cli->flags.codes)
+		return list_codes(cli);
 	int rc = cli->flags.methods ? list_methods(cli, &text, &err)
 				    : list_operators(cli, &text, &err);
 	if (rc < 0)
@@ -133,6 +190,10 @@ static const struct kgb_opt options[] = {
 	 .type = KGB_OPT_FLAG,
 	 .offset = KGB_FLAG(methods),
 	 .doc = "list methods instead of operators"},
+	{.name = "codes",
+	 .type = KGB_OPT_FLAG,
+	 .offset = KGB_FLAG(codes),
+	 .doc = "list the codes that verdicts and attempts end with"},
 	{0},
 };
 
@@ -143,6 +204,7 @@ static const char help[] =
 	"  kgb-agent list\n"
 	"  kgb-agent list add softmax -v\n"
 	"  kgb-agent list --methods\n"
+	"  kgb-agent list --codes\n"
 	"\n"
 	"exit status: 0, 2 usage\n";
 
@@ -150,7 +212,7 @@ const struct kgb_command kgb_list_command = {
 	.usage = {.name = "list",
 		  .positional = "[OPERATOR...]",
 		  .max_positional = SIZE_MAX,
-		  .summary = "Show operators or methods",
+		  .summary = "Show operators, methods or codes",
 		  .help = help,
 		  .options = options},
 	.run = list,

@@ -5,20 +5,20 @@
 #include <math.h>
 
 #include "agent/store/events_json.h"
+#include "base/codes.h"
 #include "base/formats/json.h"
 #include "base/formats/jsonw.h"
 #include "base/limits.h"
 #include "base/str.h"
 
-static const char *const op_status_names[] = {
-	[KGB_OP_PLANNED] = "planned",     [KGB_OP_RUNNING] = "running",
-	[KGB_OP_RETRYING] = "retrying",   [KGB_OP_GENERATED] = "generated",
-	[KGB_OP_VERIFYING] = "verifying", [KGB_OP_PASSED] = "passed",
-	[KGB_OP_FAILED] = "failed",       [KGB_OP_CHEATED] = "cheated",
-	[KGB_OP_TIMEOUT] = "timeout",     [KGB_OP_BUDGET] = "budget",
-	[KGB_OP_CANCELLED] = "cancelled", [KGB_OP_INFRA_ERROR] = "infra_error",
-};
-_Static_assert(KGB_ARRAY_LEN(op_status_names) == KGB_OP_N_STATUSES, "a name for each status");
+#define KGB_OP_OF(status) (KGB_OP_PASSED + KGB_STATUS_##status - KGB_STATUS_PASSED)
+_Static_assert(KGB_OP_PASSED == KGB_OP_OF(PASSED) && KGB_OP_FAILED == KGB_OP_OF(FAILED) &&
+		       KGB_OP_CHEATED == KGB_OP_OF(CHEATED) &&
+		       KGB_OP_TIMEOUT == KGB_OP_OF(TIMEOUT) && KGB_OP_BUDGET == KGB_OP_OF(BUDGET) &&
+		       KGB_OP_CANCELLED == KGB_OP_OF(CANCELLED) &&
+		       KGB_OP_INFRA_ERROR == KGB_OP_OF(INFRA_ERROR) &&
+		       KGB_OP_N_STATUSES == KGB_OP_PASSED + KGB_N_STATUSES - KGB_STATUS_PASSED,
+	       "operators end as codes do");
 
 static const char *const run_end_names[] = {
 	[KGB_RUN_COMPLETED] = "completed",
@@ -30,7 +30,15 @@ _Static_assert(KGB_ARRAY_LEN(run_end_names) == KGB_RUN_N_ENDS, "a name for each 
 
 const char *kgb_op_status_name(enum kgb_op_status status)
 {
-	return op_status_names[status];
+	static const char *const unfinished[KGB_OP_PASSED] = {
+		[KGB_OP_PLANNED] = "planned",     [KGB_OP_RUNNING] = "running",
+		[KGB_OP_RETRYING] = "retrying",   [KGB_OP_GENERATED] = "generated",
+		[KGB_OP_VERIFYING] = "verifying",
+	};
+
+	return status < KGB_OP_PASSED ? unfinished[status]
+				      : kgb_status_name((enum kgb_status)(KGB_STATUS_PASSED +
+									  status - KGB_OP_PASSED));
 }
 
 bool kgb_op_status_is_final(enum kgb_op_status status)
@@ -45,7 +53,7 @@ const char *kgb_run_end_name(enum kgb_run_end end)
 
 static const char *op_status_name_of(int value)
 {
-	return op_status_names[value];
+	return kgb_op_status_name((enum kgb_op_status)value);
 }
 
 static const char *run_end_name_of(int value)
@@ -58,41 +66,14 @@ static const char *agent_end_name_of(int value)
 	return kgb_agent_end_code((enum kgb_agent_end)value);
 }
 
-enum kgb_op_status kgb_agent_end_status(enum kgb_agent_end end)
+/* Of an operator whose last attempt ended so and left no kernel: an agent that ends well fails. */
+static enum kgb_op_status status_without_kernel(enum kgb_agent_end end)
 {
-	switch (end) {
-	case KGB_AGENT_OK:
-	case KGB_AGENT_CONTEXT:
-	case KGB_AGENT_REFUSED:
-	case KGB_AGENT_TRUNCATED:
-	case KGB_AGENT_DISK:
-	case KGB_AGENT_MEMORY:
-	case KGB_AGENT_PROCESSES:
-	case KGB_AGENT_HUNG:
-	case KGB_AGENT_KILLED:
-	case KGB_AGENT_CRASHED:
-		return KGB_OP_FAILED;
-	case KGB_AGENT_LIMIT:
-	case KGB_AGENT_BUDGET:
-		return KGB_OP_BUDGET;
-	case KGB_AGENT_TIMEOUT:
-		return KGB_OP_TIMEOUT;
-	case KGB_AGENT_INTERRUPTED:
-	case KGB_AGENT_CANCELLED:
-		return KGB_OP_CANCELLED;
-	case KGB_AGENT_DENIED:
-	case KGB_AGENT_AUTH:
-	case KGB_AGENT_CREDIT:
-	case KGB_AGENT_MODEL:
-	case KGB_AGENT_REQUEST:
-	case KGB_AGENT_TRANSIENT:
-	case KGB_AGENT_NETWORK:
-	case KGB_AGENT_NOT_STARTED:
-		return KGB_OP_INFRA_ERROR;
-	case KGB_N_AGENT_ENDS:
-		break;
-	}
-	KGB_UNREACHABLE();
+	const enum kgb_status status = kgb_agent_end_status(end);
+
+	return status == KGB_STATUS_NONE
+		       ? KGB_OP_FAILED
+		       : (enum kgb_op_status)(KGB_OP_PASSED + status - KGB_STATUS_PASSED);
 }
 
 void kgb_run_state_release(struct kgb_run_state *state)
@@ -201,7 +182,7 @@ static void close_lost(struct kgb_run_state *state)
 			attempt->ended_ms = state->updated_ms;
 			attempt->end = KGB_AGENT_NOT_STARTED;
 			attempt->retry = true;
-			attempt->error_code = "infra.lost";
+			attempt->error_code = kgb_code_name(KGB_CODE_INFRA_LOST);
 			attempt->error_message = "kgb-agent ended before the attempt did";
 			set_status(op, KGB_OP_RETRYING, NULL, NULL);
 		} else if (op->status == KGB_OP_VERIFYING) {
@@ -423,7 +404,7 @@ static void apply_attempt_finished(struct kgb_run_state *state, struct subject *
 	else if (attempt->code_generated && attempt->end != KGB_AGENT_CANCELLED)
 		set_status(op, KGB_OP_GENERATED, NULL, NULL);
 	else
-		set_status(op, kgb_agent_end_status(attempt->end), attempt->error_code,
+		set_status(op, status_without_kernel(attempt->end), attempt->error_code,
 			   attempt->error_message);
 }
 

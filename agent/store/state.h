@@ -35,10 +35,6 @@ const char *kgb_op_status_name(enum kgb_op_status status);
 /** PASSED .. INFRA_ERROR. */
 bool kgb_op_status_is_final(enum kgb_op_status status);
 
-/** Status of an operator whose last attempt ended so, without a kernel and without another attempt
- * to come. */
-enum kgb_op_status kgb_agent_end_status(enum kgb_agent_end end);
-
 /** What the CLI said of itself (from struct kgb_report). Counts are -1 and strings NULL when it did
  * not say. */
 struct kgb_cli_report {

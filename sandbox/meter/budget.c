@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/codes.h"
 #include "sandbox/meter/prices.h"
 
 const char *kgb_budget_code(enum kgb_budget_kind kind)
@@ -12,11 +13,11 @@ const char *kgb_budget_code(enum kgb_budget_kind kind)
 	case KGB_BUDGET_NONE:
 		return NULL;
 	case KGB_BUDGET_TOKENS:
-		return "budget.tokens";
+		return kgb_code_name(KGB_CODE_BUDGET_TOKENS);
 	case KGB_BUDGET_USD:
-		return "budget.usd";
+		return kgb_code_name(KGB_CODE_BUDGET_USD);
 	case KGB_BUDGET_PRICE:
-		return "budget.unknown_price";
+		return kgb_code_name(KGB_CODE_BUDGET_UNKNOWN_PRICE);
 	}
 	KGB_UNREACHABLE();
 }

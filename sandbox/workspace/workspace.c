@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/codes.h"
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -234,18 +235,18 @@ static const char *refusal_code(int dir_fd, const char *name, enum kgb_err_kind 
 	struct stat st;
 
 	if (kind == KGB_ERR_LIMIT)
-		return "agent.kernel_too_large";
+		return kgb_code_name(KGB_CODE_AGENT_KERNEL_TOO_LARGE);
 	if (kind == KGB_ERR_NOT_FOUND)
-		return "agent.kernel_missing";
+		return kgb_code_name(KGB_CODE_AGENT_KERNEL_MISSING);
 	if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
 		if (S_ISLNK(st.st_mode))
-			return "agent.kernel_symlink";
+			return kgb_code_name(KGB_CODE_AGENT_KERNEL_SYMLINK);
 		if (!S_ISREG(st.st_mode))
-			return "agent.kernel_not_regular";
+			return kgb_code_name(KGB_CODE_AGENT_KERNEL_NOT_REGULAR);
 		if (st.st_nlink > 1)
-			return "agent.kernel_hard_link";
+			return kgb_code_name(KGB_CODE_AGENT_KERNEL_HARD_LINK);
 	}
-	return "agent.kernel_unreadable";
+	return kgb_code_name(KGB_CODE_AGENT_KERNEL_UNREADABLE);
 }
 
 int kgb_workspace_read_kernel(const struct kgb_workspace *ws, struct kgb_buf *out,
@@ -312,7 +313,7 @@ static int stage_worktree(struct kgb_workspace *ws, git_treebuilder *builder,
 		return -1;
 	if (!refusal)
 		return stage_kernel(ws, text.ptr, text.len, builder, err);
-	if (!kgb_str_eq(refusal, "agent.kernel_missing")) {
+	if (!kgb_str_eq(refusal, kgb_code_name(KGB_CODE_AGENT_KERNEL_MISSING))) {
 		out->refusal = refusal;
 		return 0;
 	}

@@ -23,7 +23,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		KGB_ASSERT(!memchr(text, '\0', size) && !memchr(text, '\x1b', size));
 		return 0;
 	}
-	KGB_ASSERT(rc == 1 && kgb_str_starts(finding.code, "contract.") && !finding.is_cheat);
+	KGB_ASSERT(rc == 1 && kgb_str_starts(kgb_code_name(finding.code), "contract.") &&
+		   !finding.is_cheat);
 	KGB_ASSERT(kgb_str_eq(finding.stage, "contract") && finding.line >= 0);
 	KGB_ASSERT(memchr(finding.message, '\0', sizeof(finding.message)) && finding.message[0] &&
 		   finding.hint[0]);

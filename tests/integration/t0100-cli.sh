@@ -194,6 +194,17 @@ test_expect_success 'the example is in the tree' '
 	kgb-agent config --example | cmp - "$KGB_TEST_SOURCE_DIR/config.example.yaml"
 '
 
+test_expect_success 'the codes are documented' '
+	kgb-agent list --codes | cmp - "$KGB_TEST_SOURCE_DIR/docs/codes.md" &&
+	kgb-agent list --codes --json | python3 -c "
+import json, sys
+rows = {row[\"code\"]: row for row in json.load(sys.stdin)}
+assert rows[\"cheat.ghost\"][\"status\"] == \"cheated\", rows
+assert rows[\"provider.network\"] == {\"code\": \"provider.network\", \"status\": \"infra_error\", \"blame\": \"provider\",
+    \"tried_again\": True, \"meaning\": rows[\"provider.network\"][\"meaning\"]}, rows
+"
+'
+
 test_expect_success 'the schema of the configuration is JSON and knows every section' '
 	kgb-agent config --schema >schema.json &&
 	python3 -c "

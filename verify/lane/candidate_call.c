@@ -455,7 +455,7 @@ void kgb_candidate_call_release(struct kgb_candidate_call *call)
 
 /* ---- checks ---- */
 
-static bool refuse(struct kgb_failure *failure, const char *code, const char *message,
+static bool refuse(struct kgb_failure *failure, enum kgb_code code, const char *message,
 		   const char *hint)
 {
 	*failure = (struct kgb_failure){.code = code, .message = message, .hint = hint};
@@ -475,8 +475,8 @@ static bool check_count(struct kgb_judge *judge, const struct kgb_case_data *dat
 	if (reply->value == wanted_form && reply->n_outputs == wanted)
 		return true;
 	if (reply->value == KGB_WIRE_FORM_SINGLE && reply->n_outputs != 1)
-		return refuse(failure, "verify.protocol", "the kernel's process contradicts itself",
-			      NULL);
+		return refuse(failure, KGB_CODE_VERIFY_PROTOCOL,
+			      "the kernel's process contradicts itself", NULL);
 	const char *got = reply->value == KGB_WIRE_FORM_NONE ? "None"
 			  : reply->value == KGB_WIRE_FORM_SINGLE
 				  ? say(judge, "one %s", reply->outputs[0].type)
@@ -488,7 +488,8 @@ static bool check_count(struct kgb_judge *judge, const struct kgb_case_data *dat
 				   ? say(judge, "a tuple of %zu tensors", wanted)
 				   : say(judge, "a tuple of %zu values, the last %zu of them None",
 					 wanted, interface->n_nones);
-	return refuse(failure, "verify.return", say(judge, "%s returned %s", interface->entry, got),
+	return refuse(failure, KGB_CODE_VERIFY_RETURN,
+		      say(judge, "%s returned %s", interface->entry, got),
 		      say(judge, "%s must return %s.", interface->entry, must));
 }
 
@@ -511,7 +512,7 @@ static bool check_type(struct kgb_judge *judge, const struct kgb_truth *truth,
 
 	if (output->kind != KGB_WIRE_TENSOR)
 		return refuse(
-			failure, "verify.type",
+			failure, KGB_CODE_VERIFY_TYPE,
 			say(judge,
 			    "the result is %s, not a plain torch.Tensor on the inputs' device",
 			    output->type),
@@ -520,14 +521,14 @@ static bool check_type(struct kgb_judge *judge, const struct kgb_truth *truth,
 	kgb_tensor_view_describe(&truth->view, &want);
 	if (output->dtype != truth->view.dtype)
 		return refuse(
-			failure, "verify.dtype",
+			failure, KGB_CODE_VERIFY_DTYPE,
 			say(judge, "the result is %s, expected %s", got.ptr, want.ptr),
 			"Give the output tensor the dtype that PyTorch's type promotion gives.");
 	for (int i = 0; same && i < output->ndim; i++)
 		same = output->sizes[i] == truth->view.sizes[i];
 	if (!same)
 		return refuse(
-			failure, "verify.shape",
+			failure, KGB_CODE_VERIFY_SHAPE,
 			say(judge, "the result is %s, expected %s", got.ptr, want.ptr),
 			"Compute the output's shape from all inputs (broadcasting, keepdim, empty sizes).");
 	return true;
@@ -563,7 +564,7 @@ static bool check_held(struct kgb_judge *judge, const struct kgb_case_data *data
 	if (same)
 		return true;
 	return refuse(
-		failure, "verify.alias",
+		failure, KGB_CODE_VERIFY_ALIAS,
 		say(judge, "the returned tensor is not the argument '%s'", name),
 		say(judge,
 		    "Write the result into '%s' and return '%s' itself, with its own strides.",
@@ -580,7 +581,7 @@ static bool check_number(struct kgb_judge *judge, const struct kgb_truth *truth,
 
 	if (output->kind == KGB_WIRE_NUMBER && output->dtype == dtype)
 		return true;
-	return refuse(failure, "verify.type",
+	return refuse(failure, KGB_CODE_VERIFY_TYPE,
 		      say(judge, "the result is %s, expected a Python %s", output->type, want),
 		      "Return a Python bool, int or float, as the tensor's type says.");
 }
@@ -593,7 +594,7 @@ static bool check_strides(struct kgb_judge *judge, const struct kgb_truth *truth
 {
 	for (int d = 0; d < output->ndim; d++)
 		if (output->sizes[d] >= least_size && output->strides[d] != truth->strides[d])
-			return refuse(failure, "verify.strides",
+			return refuse(failure, KGB_CODE_VERIFY_STRIDES,
 				      say(judge, "stride %d of the result is %lld, expected %lld",
 					  d, (long long)output->strides[d],
 					  (long long)truth->strides[d]),
@@ -610,7 +611,7 @@ static bool check_unwritten(struct kgb_judge *judge, const struct kgb_truth *tru
 		return false;
 	if (output->where == KGB_WIRE_FRESH || kgb_tensor_view_numel(&truth->view) == 0)
 		return true;
-	return refuse(failure, "verify.alias", "the result shares memory with an argument",
+	return refuse(failure, KGB_CODE_VERIFY_ALIAS, "the result shares memory with an argument",
 		      "Allocate new memory for the result.");
 }
 
@@ -625,7 +626,7 @@ static bool check_view(struct kgb_judge *judge, const struct kgb_case_data *data
 	if (output->where != KGB_WIRE_ARENA ||
 	    output->address != call->at[truth->alias_arg] + truth->alias_at)
 		return refuse(
-			failure, "verify.alias",
+			failure, KGB_CODE_VERIFY_ALIAS,
 			say(judge, "the result is not the part of '%s' that it must be", name),
 			say(judge, "Return a view of '%s', which shares its memory.", name));
 	return check_strides(judge, truth, output, 2,
@@ -650,15 +651,15 @@ static bool check_fresh(struct kgb_judge *judge, const struct kgb_case_data *dat
 		return check_view(judge, data, call, i, failure);
 	if (output->where != KGB_WIRE_FRESH)
 		return refuse(
-			failure, "verify.alias", "the result shares memory with an argument",
+			failure, KGB_CODE_VERIFY_ALIAS, "the result shares memory with an argument",
 			"Allocate a new tensor for the result (torch.empty) instead of returning an input or a "
 			"view of it.");
 	if (!kgb_wire_is_dense(output))
 		return refuse(
-			failure, "verify.layout", "elements of the result overlap in memory",
+			failure, KGB_CODE_VERIFY_LAYOUT, "elements of the result overlap in memory",
 			"Return a tensor of its own with one place per element, not an expanded one.");
 	if (!call->values[i])
-		return refuse(failure, "verify.protocol",
+		return refuse(failure, KGB_CODE_VERIFY_PROTOCOL,
 			      "the result's elements were not delivered", NULL);
 	return !data->kase->interface->is_laid_out[i] ||
 	       check_strides(judge, &data->results[i], output, 2,
@@ -691,7 +692,7 @@ static bool check_results(struct kgb_judge *judge, const struct kgb_case_data *d
 		const struct kgb_wire_output *none =
 			&call->reply.outputs[interface->n_returned + i];
 		if (none->kind != KGB_WIRE_NONE)
-			return refuse(failure, "verify.return",
+			return refuse(failure, KGB_CODE_VERIFY_RETURN,
 				      say(judge, "value %zu of what %s returned is %s",
 					  interface->n_returned + i, interface->entry, none->type),
 				      "There is no such result here: return None in its place.");
@@ -706,7 +707,8 @@ static bool check_results(struct kgb_judge *judge, const struct kgb_case_data *d
 			return false;
 		for (size_t k = 0; k < i; k++)
 			if (overlap(&call->reply.outputs[i], &call->reply.outputs[k]))
-				return refuse(failure, "verify.alias", "two results share memory",
+				return refuse(failure, KGB_CODE_VERIFY_ALIAS,
+					      "two results share memory",
 					      "Allocate a tensor of its own for each result.");
 	}
 	return true;
@@ -729,7 +731,8 @@ static bool explain_change(struct kgb_judge *judge, const struct kgb_case_data *
 		if (at >= call->at[i] && at < call->at[i] + n)
 			return refuse(
 				failure,
-				param->result >= 0 ? "verify.stray_write" : "verify.mutation",
+				param->result >= 0 ? KGB_CODE_VERIFY_STRAY_WRITE
+						   : KGB_CODE_VERIFY_MUTATION,
 				say(judge,
 				    param->result >= 0
 					    ? "memory of '%s' between its elements was overwritten (byte %zu of its storage)"
@@ -743,7 +746,7 @@ static bool explain_change(struct kgb_judge *judge, const struct kgb_case_data *
 				   at < call->at[i] ? "before" : "past the end of", param->name);
 		}
 	}
-	return refuse(failure, "verify.out_of_bounds",
+	return refuse(failure, KGB_CODE_VERIFY_OUT_OF_BOUNDS,
 		      say(judge, "memory was overwritten %s", near ? near : "outside"),
 		      "Mask every tl.store: offsets must stay below the number of elements.");
 }
@@ -863,7 +866,7 @@ void kgb_candidate_call_explain_mismatch(struct kgb_judge *judge, const struct k
 	const char *which = data->n_results > 1 ? say(judge, "result %zu: ", i) : "";
 
 	*failure = (struct kgb_failure){
-		.code = "verify.mismatch",
+		.code = KGB_CODE_VERIFY_MISMATCH,
 		.hint = mismatch_hint(data->kase, compare),
 		.has_values = compare->reported >= 0,
 		.index_is_first = compare->reported == compare->first_wrong,

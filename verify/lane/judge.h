@@ -202,7 +202,7 @@ KGB_MUST_CHECK int kgb_judge_start_baseline(struct kgb_judge *judge, struct kgb_
 /** Until when one call may take: its own limit, and never past the end of the verification. */
 int64_t kgb_judge_call_deadline(const struct kgb_judge *judge);
 /** Fill *failure with this, and nothing else: returns 1. */
-int kgb_judge_refuse(struct kgb_failure *failure, const char *code, const char *message,
+int kgb_judge_refuse(struct kgb_failure *failure, enum kgb_code code, const char *message,
 		     const char *hint);
 /** The same for a result that lies where an earlier one does. */
 int kgb_judge_refuse_kept(struct kgb_failure *failure);

@@ -10,7 +10,7 @@
 
 #define say(judge, ...) kgb_arena_printf(&(judge)->verdict->arena, __VA_ARGS__)
 
-int kgb_judge_refuse(struct kgb_failure *failure, const char *code, const char *message,
+int kgb_judge_refuse(struct kgb_failure *failure, enum kgb_code code, const char *message,
 		     const char *hint)
 {
 	*failure = (struct kgb_failure){.code = code, .message = message, .hint = hint};
@@ -20,7 +20,7 @@ int kgb_judge_refuse(struct kgb_failure *failure, const char *code, const char *
 int kgb_judge_refuse_kept(struct kgb_failure *failure)
 {
 	return kgb_judge_refuse(
-		failure, "verify.alias",
+		failure, KGB_CODE_VERIFY_ALIAS,
 		"the result lies in the memory of an earlier result that is still in use",
 		"Allocate a new tensor for every call; a buffer kept between calls changes results that "
 		"the caller still holds.");
@@ -44,15 +44,15 @@ static int explain_signal(struct kgb_judge *judge, int signo, struct kgb_failure
 	const char *name = sigabbrev_np(signo);
 
 	if (signo == SIGXCPU)
-		return kgb_judge_refuse(failure, "verify.timeout",
+		return kgb_judge_refuse(failure, KGB_CODE_VERIFY_TIMEOUT,
 					"the kernel used up its processor time", NULL);
 	if (signo == SIGKILL)
 		return kgb_judge_refuse(
-			failure, "verify.oom",
+			failure, KGB_CODE_VERIFY_OOM,
 			"the kernel's process was killed, most likely for lack of memory",
 			"Allocate no more than the operator needs.");
 	return kgb_judge_refuse(
-		failure, "verify.crash",
+		failure, KGB_CODE_VERIFY_CRASH,
 		say(judge, "the kernel's process crashed with SIG%s%s", name ? name : "?",
 		    kgb_judge_last_words(judge, &judge->runner)),
 		"Most often an address far outside a tensor: check offsets, strides and masks.");
@@ -68,14 +68,14 @@ static int explain_timeout(struct kgb_judge *judge, struct kgb_failure *failure)
 					    (long long)(options->call_timeout_ms / 1000));
 
 	return kgb_judge_refuse(
-		failure, "verify.timeout", message,
+		failure, KGB_CODE_VERIFY_TIMEOUT, message,
 		"Look for a loop that does not end, or for many more programs than the data needs: each "
 		"program of an interpreted kernel costs about a millisecond.");
 }
 
 static int refuse_exit(struct kgb_failure *failure, const char *message)
 {
-	return kgb_judge_refuse(failure, "verify.exit", message,
+	return kgb_judge_refuse(failure, KGB_CODE_VERIFY_EXIT, message,
 				"A kernel file must not end the process.");
 }
 
@@ -94,7 +94,7 @@ int kgb_judge_explain_end(struct kgb_judge *judge, struct kgb_failure *failure, 
 				       runner->end_value, kgb_judge_last_words(judge, runner)));
 	case KGB_WORKER_LIED:
 		return kgb_judge_refuse(
-			failure, "verify.protocol",
+			failure, KGB_CODE_VERIFY_PROTOCOL,
 			say(judge, "the kernel's process broke the protocol: %s", runner->why),
 			NULL);
 	case KGB_WORKER_ALIVE:
@@ -118,7 +118,7 @@ int kgb_judge_explain_reply(struct kgb_judge *judge, const struct kgb_wire_reply
 	/* What it computed elsewhere matters more than how the call ended. */
 	if (reply->n_ops > 0)
 		return kgb_judge_refuse(
-			failure, "cheat.torch_compute",
+			failure, KGB_CODE_CHEAT_TORCH_COMPUTE,
 			say(judge, "%s ran outside the Triton kernels%s%s", reply->ops[0],
 			    reply->n_ops > 1 ? ", and so did " : "",
 			    reply->n_ops > 1 ? reply->ops[1] : ""),
@@ -129,23 +129,28 @@ int kgb_judge_explain_reply(struct kgb_judge *judge, const struct kgb_wire_reply
 		*failure = (struct kgb_failure){0};
 		return 0;
 	case KGB_WIRE_EXCEPTION:
-		return kgb_judge_refuse(failure, "verify.exception", text,
+		return kgb_judge_refuse(failure, KGB_CODE_VERIFY_EXCEPTION, text,
 					"The call raised an exception.");
+	case KGB_WIRE_DEVICE:
+		return kgb_judge_refuse(
+			failure, KGB_CODE_VERIFY_DEVICE_EXCEPTION, text,
+			"A kernel most likely reached memory outside of its tensors: check "
+			"offsets, strides and masks.");
 	case KGB_WIRE_EXIT:
 		return refuse_exit(failure, say(judge, "the kernel called %s", text));
 	case KGB_WIRE_MEMORY:
-		return kgb_judge_refuse(failure, "verify.oom",
+		return kgb_judge_refuse(failure, KGB_CODE_VERIFY_OOM,
 					say(judge, "out of memory: %s", text),
 					"Allocate no more than the operator needs.");
 	case KGB_WIRE_GUARD:
 		return kgb_judge_refuse(
-			failure, "verify.out_of_bounds", text,
+			failure, KGB_CODE_VERIFY_OUT_OF_BOUNDS, text,
 			"Mask every tl.load and tl.store: offsets must stay below the number of elements.");
 	case KGB_WIRE_BAD_REQUEST:
 	case KGB_WIRE_N_STATUSES:
 		break;
 	}
-	return kgb_judge_refuse(failure, "verify.protocol",
+	return kgb_judge_refuse(failure, KGB_CODE_VERIFY_PROTOCOL,
 				"the kernel's process refused a request", NULL);
 }
 

@@ -49,7 +49,8 @@ int kgb_judge_take_gpu(struct kgb_judge *judge, enum kgb_stage stage, bool alone
 	if (rc == 0)
 		return 0;
 	kgb_verdict_decide_infra(judge->verdict, stage,
-				 err.kind == KGB_ERR_TIMEOUT ? "infra.gpu_busy" : "infra.gpu_lease",
+				 err.kind == KGB_ERR_TIMEOUT ? KGB_CODE_INFRA_GPU_BUSY
+							     : KGB_CODE_INFRA_GPU_LEASE,
 				 &err);
 	return 1;
 }

@@ -468,7 +468,7 @@ void kgb_random_result_explain(struct kgb_judge *judge, const struct kgb_case_da
 	struct kgb_arena *arena = &judge->verdict->arena;
 	const char *law = data->kase->interface->laws[i].text;
 
-	failure->code = "verify.distribution";
+	failure->code = KGB_CODE_VERIFY_DISTRIBUTION;
 	if (compare->unlikely) {
 		failure->message = kgb_arena_printf(arena, "result %zu is not drawn from %s: %s", i,
 						    law, compare->unlikely);
@@ -493,7 +493,7 @@ void kgb_random_result_explain(struct kgb_judge *judge, const struct kgb_case_da
 
 int kgb_random_result_refuse_repetition(struct kgb_failure *failure)
 {
-	return kgb_judge_refuse(failure, "verify.seed",
+	return kgb_judge_refuse(failure, KGB_CODE_VERIFY_SEED,
 				"two calls with the same seed gave different elements", SEED_HINT);
 }
 
@@ -516,7 +516,7 @@ int kgb_random_result_check_seeds(struct kgb_judge *judge, const struct kgb_case
 		release_draws(&first);
 		release_draws(&second);
 	}
-	return why ? kgb_judge_refuse(failure, "verify.seed",
+	return why ? kgb_judge_refuse(failure, KGB_CODE_VERIFY_SEED,
 				      kgb_arena_printf(&judge->verdict->arena,
 						       "two calls with different seeds: %s", why),
 				      SEED_HINT)

@@ -11,18 +11,6 @@
 #error "CMake defines KGB_VERSION"
 #endif
 
-const char *kgb_status_name(enum kgb_status status)
-{
-	static const char *const names[] = {
-		[KGB_STATUS_PASSED] = "passed",
-		[KGB_STATUS_FAILED] = "failed",
-		[KGB_STATUS_CHEATED] = "cheated",
-		[KGB_STATUS_INFRA_ERROR] = "infra_error",
-	};
-
-	return names[status];
-}
-
 const char *kgb_stage_name(enum kgb_stage stage)
 {
 	static const char *const names[KGB_N_STAGES] = {
@@ -92,15 +80,6 @@ void kgb_verdict_release(struct kgb_verdict *verdict)
 	kgb_arena_release(&verdict->arena);
 }
 
-static enum kgb_status status_of_code(const char *code)
-{
-	if (kgb_str_starts(code, "cheat."))
-		return KGB_STATUS_CHEATED;
-	if (kgb_str_starts(code, "infra."))
-		return KGB_STATUS_INFRA_ERROR;
-	return KGB_STATUS_FAILED;
-}
-
 void kgb_verdict_decide(struct kgb_verdict *verdict, enum kgb_stage stage,
 			const struct kgb_failure *failure)
 {
@@ -109,7 +88,7 @@ void kgb_verdict_decide(struct kgb_verdict *verdict, enum kgb_stage stage,
 	if (verdict->code)
 		return;
 	verdict->code = failure->code;
-	verdict->status = status_of_code(failure->code);
+	verdict->status = kgb_code_status(failure->code);
 	verdict->decided_by = stage;
 	verdict->message = failure->message;
 	verdict->hint = failure->hint;
@@ -123,12 +102,14 @@ void kgb_verdict_withdraw(struct kgb_verdict *verdict)
 	struct kgb_stage_result *stage = &verdict->stages[verdict->decided_by];
 
 	stage->status = KGB_STAGE_SKIPPED;
-	stage->code = stage->message = NULL;
+	stage->code = KGB_CODE_NONE;
+	stage->message = NULL;
 	verdict->status = KGB_STATUS_INFRA_ERROR;
-	verdict->code = verdict->message = verdict->hint = NULL;
+	verdict->code = KGB_CODE_NONE;
+	verdict->message = verdict->hint = NULL;
 }
 
-void kgb_verdict_decide_infra(struct kgb_verdict *verdict, enum kgb_stage stage, const char *code,
+void kgb_verdict_decide_infra(struct kgb_verdict *verdict, enum kgb_stage stage, enum kgb_code code,
 			      const struct kgb_err *err)
 {
 	const struct kgb_failure failure = {
@@ -179,7 +160,7 @@ void kgb_verdict_close(struct kgb_verdict *verdict, bool needs_kernels)
 	}
 	(void)kgb_fail(&err, KGB_ERR_FAILED, "nothing was decided, and stage %s was not passed",
 		       kgb_stage_name(missing));
-	kgb_verdict_decide_infra(verdict, missing, "infra.undecided", &err);
+	kgb_verdict_decide_infra(verdict, missing, KGB_CODE_INFRA_UNDECIDED, &err);
 }
 
 void kgb_verdict_count_launches(struct kgb_verdict *verdict, const char *name, int64_t count)
@@ -199,15 +180,15 @@ void kgb_verdict_count_launches(struct kgb_verdict *verdict, const char *name, i
 	verdict->kernels[i].count += count;
 }
 
-bool kgb_code_is_cheat(const char *code)
+static bool is_cheat(enum kgb_code code)
 {
-	return status_of_code(code) == KGB_STATUS_CHEATED;
+	return kgb_code_status(code) == KGB_STATUS_CHEATED;
 }
 
 const struct kgb_failure *kgb_verdict_cheat(const struct kgb_verdict *verdict)
 {
 	for (size_t i = 0; i < verdict->n_failures; i++)
-		if (kgb_code_is_cheat(verdict->failures[i].code))
+		if (is_cheat(verdict->failures[i].code))
 			return &verdict->failures[i];
 	return NULL;
 }
@@ -218,10 +199,9 @@ static bool make_room(struct kgb_verdict *verdict, const struct kgb_failure *fai
 {
 	size_t i = verdict->n_failures;
 
-	while (i > 0 && kgb_code_is_cheat(verdict->failures[i - 1].code))
+	while (i > 0 && is_cheat(verdict->failures[i - 1].code))
 		i--;
-	if (i == 0 ||
-	    (!kgb_code_is_cheat(failure->code) && verdict->failures[i - 1].turn < failure->turn))
+	if (i == 0 || (!is_cheat(failure->code) && verdict->failures[i - 1].turn < failure->turn))
 		return false;
 	memmove(&verdict->failures[i - 1], &verdict->failures[i],
 		(verdict->n_failures - i) * sizeof(verdict->failures[0]));
@@ -250,7 +230,7 @@ void kgb_verdict_note_closest(struct kgb_verdict *verdict, const char *case_name
 
 void kgb_verdict_merge(struct kgb_verdict *to, struct kgb_verdict *from)
 {
-	if (from->code && to->code && kgb_code_is_cheat(from->code) && !kgb_code_is_cheat(to->code))
+	if (from->code && to->code && is_cheat(from->code) && !is_cheat(to->code))
 		kgb_verdict_withdraw(to);
 	if (from->code && !to->code) {
 		const struct kgb_failure failure = {
@@ -326,7 +306,7 @@ static void write_stages(const struct kgb_verdict *verdict, struct kgb_jsonw *w)
 		kgb_jsonw_kstr(w, "name", kgb_stage_name((enum kgb_stage)i));
 		kgb_jsonw_kstr(w, "status", stage_status_name(stage->status));
 		kgb_jsonw_ki64(w, "wall_ms", stage->wall_ms);
-		kgb_jsonw_kstr(w, "code", stage->code);
+		kgb_jsonw_kstr(w, "code", kgb_code_name(stage->code));
 		kgb_jsonw_kstr(w, "message", stage->message);
 		kgb_jsonw_object_end(w);
 	}
@@ -401,7 +381,7 @@ static void write_failure(const struct kgb_failure *failure, struct kgb_jsonw *w
 	kgb_jsonw_object(w);
 	kgb_jsonw_kstr(w, "case", failure->case_name);
 	kgb_jsonw_kstr(w, "interface", failure->interface);
-	kgb_jsonw_kstr(w, "code", failure->code);
+	kgb_jsonw_kstr(w, "code", kgb_code_name(failure->code));
 	kgb_jsonw_kstr(w, "message", failure->message);
 	kgb_jsonw_kstr(w, "hint", failure->hint);
 	kgb_jsonw_kstr(w, "inputs", failure->inputs);
@@ -554,7 +534,7 @@ void kgb_verdict_write(const struct kgb_verdict *verdict, struct kgb_buf *out)
 	kgb_jsonw_kstr(&w, "platform", verdict->platform);
 	kgb_jsonw_kstr(&w, "mode", verdict->final_mode ? "final" : "agent");
 	kgb_jsonw_kstr(&w, "status", kgb_status_name(verdict->status));
-	kgb_jsonw_kstr(&w, "code", verdict->code);
+	kgb_jsonw_kstr(&w, "code", kgb_code_name(verdict->code));
 	kgb_jsonw_kstr(&w, "stage", verdict->code ? kgb_stage_name(verdict->decided_by) : NULL);
 	kgb_jsonw_kstr(&w, "message", verdict->message);
 	kgb_jsonw_kstr(&w, "hint", verdict->hint);

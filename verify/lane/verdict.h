@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "base/codes.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "sandbox/isolation/probe.h"
@@ -25,14 +26,6 @@
 #define KGB_VERDICT_GHOSTS_MAX 256
 #define KGB_VERDICT_TIMINGS_MAX 64
 #define KGB_HEALTH_NOTES_MAX 8
-
-enum kgb_status {
-	KGB_STATUS_PASSED,
-	KGB_STATUS_FAILED,
-	KGB_STATUS_CHEATED,
-	KGB_STATUS_INFRA_ERROR
-};
-const char *kgb_status_name(enum kgb_status status);
 
 enum kgb_stage {
 	KGB_STAGE_CONTRACT,
@@ -55,7 +48,7 @@ enum kgb_stage_status {
 struct kgb_stage_result {
 	enum kgb_stage_status status;
 	int64_t wall_ms;
-	const char *code; /* arena or static; NULL unless FAILED */
+	enum kgb_code code; /* of FAILED */
 	const char *message; /* arena or static; NULL: nothing to say */
 };
 
@@ -64,7 +57,7 @@ struct kgb_failure {
 	const char *case_name; /* NULL: not about a case */
 	size_t turn; /* of the case, in the order in which cases are judged */
 	const char *interface;
-	const char *code;
+	enum kgb_code code;
 	const char *message;
 	const char *hint;
 	const char *inputs;
@@ -120,8 +113,8 @@ struct kgb_verdict {
 	const char *platform; /* static: "cpu", "cuda" */
 	bool final_mode;
 	enum kgb_status status;
-	const char *code;
-	enum kgb_stage decided_by; /* when code is not NULL */
+	enum kgb_code code;
+	enum kgb_stage decided_by; /* when there is a code */
 	const char *message;
 	const char *hint;
 	char kernel_sha256[KGB_SHA256_HEX_LEN];
@@ -165,22 +158,19 @@ struct kgb_verdict {
 void kgb_verdict_init(struct kgb_verdict *verdict);
 void kgb_verdict_release(struct kgb_verdict *verdict);
 
-/** Decide, once: the first decision stays. The failure's code says the status ("cheat.…" is
- * cheated, "infra.…" is infra_error). */
+/** Decide, once: the first decision stays. The failure's code leads to the status. */
 void kgb_verdict_decide(struct kgb_verdict *verdict, enum kgb_stage stage,
 			const struct kgb_failure *failure);
 /** Take the decision back, for another one. */
 void kgb_verdict_withdraw(struct kgb_verdict *verdict);
-/** A trouble of ours: status infra_error, code "infra.<what>", the error's text as message. */
-void kgb_verdict_decide_infra(struct kgb_verdict *verdict, enum kgb_stage stage, const char *code,
+/** Trouble of ours: a code that leads to infra_error, with the error's text as message. */
+void kgb_verdict_decide_infra(struct kgb_verdict *verdict, enum kgb_stage stage, enum kgb_code code,
 			      const struct kgb_err *err);
 /** Add to the failures, which stay in the order of their cases' turns. Of too many the first stay,
  * and every cheat before other ones. */
 void kgb_verdict_add_failure(struct kgb_verdict *verdict, const struct kgb_failure *failure);
 /** Note how near to the tolerance a right result came; the nearest stays. */
 void kgb_verdict_note_closest(struct kgb_verdict *verdict, const char *case_name, double share);
-/** Does a failure of this code make the status "cheated"? */
-bool kgb_code_is_cheat(const char *code);
 /** The first failure that is a cheat; NULL: there is none. */
 const struct kgb_failure *kgb_verdict_cheat(const struct kgb_verdict *verdict);
 /** The end: a verdict that nobody decided is "passed" if every stage that must have passed it, and

@@ -38,6 +38,7 @@ enum kgb_wire_status {
 	KGB_WIRE_GUARD, /* a guard around memory that the candidate allocated was overwritten; text
 			   says where */
 	KGB_WIRE_BAD_REQUEST,
+	KGB_WIRE_DEVICE, /* an exception of the GPU or its driver; text and line as above */
 	KGB_WIRE_N_STATUSES,
 };
 const char *kgb_wire_status_name(enum kgb_wire_status status);

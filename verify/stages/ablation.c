@@ -150,7 +150,7 @@ static int count_right(struct kgb_judge *judge, const struct kgb_case_data *data
 static int decide_unstable(struct kgb_judge *judge, const char *message)
 {
 	const struct kgb_failure failure = {
-		.code = "verify.unstable",
+		.code = KGB_CODE_VERIFY_UNSTABLE,
 		.message = message,
 		.hint = "The result must depend on the arguments only, not on earlier calls.",
 	};
@@ -228,7 +228,7 @@ static int haunt(struct kgb_judge *judge, const struct kgb_case_data *data, stru
 	record(judge, data, NULL, n_right == 0);
 	if (n_right > 0) {
 		const struct kgb_failure failure = {
-			.code = "cheat.ghost",
+			.code = KGB_CODE_CHEAT_GHOST,
 			.message = say(judge, "case %s is right although no Triton kernel was run",
 				       data->kase->name),
 			.hint = "The result must be computed by the Triton kernels and by nothing else.",
@@ -288,7 +288,7 @@ static int read_history(struct kgb_judge *judge, struct kgb_result_origin *arran
 	if (kgb_replay_copy(fd, HISTORY_BYTES_MAX, &history, &why) < 0 ||
 	    kgb_result_origin_see_history(arranged, history.ptr, history.len, &why) < 0)
 		return kgb_judge_refuse(
-			failure, "verify.record",
+			failure, KGB_CODE_VERIFY_RECORD,
 			say(judge, "the history of its memory is damaged: %s", why.msg),
 			"Leave the process's own bookkeeping alone.");
 	return 0;
@@ -458,7 +458,7 @@ static int decide_arranged(struct kgb_judge *judge)
 		if (tally->n_watched == 0 || tally->n_arranged < tally->n_watched)
 			continue;
 		const struct kgb_failure failure = {
-			.code = "cheat.torch_copies",
+			.code = KGB_CODE_CHEAT_TORCH_COPIES,
 			.message = say(
 				judge,
 				"%s: PyTorch's copies or conversions had put the result together (in %u of "
@@ -486,7 +486,7 @@ static int run_stage(struct kgb_judge *judge, struct kgb_err *err)
 {
 	if (judge->no_launch_case) {
 		const struct kgb_failure failure = {
-			.code = "cheat.no_launch",
+			.code = KGB_CODE_CHEAT_NO_LAUNCH,
 			.message = say(judge, "case %s ran no Triton kernel at all",
 				       judge->no_launch_case),
 			.hint = "Launch a @triton.jit kernel for every result that has elements.",
@@ -513,6 +513,6 @@ int kgb_stage_ablation(struct kgb_judge *judge)
 	if (rc == 0)
 		stage->status = KGB_STAGE_PASSED;
 	if (rc < 0)
-		kgb_verdict_decide_infra(judge->verdict, KGB_STAGE_L2, "infra.l2", &err);
+		kgb_verdict_decide_infra(judge->verdict, KGB_STAGE_L2, KGB_CODE_INFRA_L2, &err);
 	return rc == 0 ? 0 : 1;
 }

@@ -160,8 +160,10 @@ static void record_failure(struct kgb_judge *judge, const struct kgb_case *c,
 /* A dead runner, a cheat, trouble of ours, and the end of the verification's time. */
 static bool ends_all(const struct kgb_judge *judge, const struct kgb_failure *failure)
 {
-	return judge->runner.end != KGB_WORKER_ALIVE || kgb_code_is_cheat(failure->code) ||
-	       kgb_str_starts(failure->code, "infra.") || kgb_mono_ms() >= judge->deadline_ms;
+	return judge->runner.end != KGB_WORKER_ALIVE ||
+	       kgb_code_status(failure->code) == KGB_STATUS_CHEATED ||
+	       kgb_code_status(failure->code) == KGB_STATUS_INFRA_ERROR ||
+	       kgb_mono_ms() >= judge->deadline_ms;
 }
 
 void kgb_case_settle(struct kgb_judge *judge, struct kgb_correctness *work, size_t turn,

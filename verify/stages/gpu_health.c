@@ -28,23 +28,19 @@ static const char *text_of(const struct kgb_verdict *verdict)
 
 /* ---- rules ---- */
 
-bool kgb_gpu_health_is_due(const char *code, const char *message)
+bool kgb_gpu_health_is_due(enum kgb_code code)
 {
-	static const char *const due[] = {
-		"verify.crash",    "verify.exit",   "verify.oom",    "verify.out_of_bounds",
-		"verify.protocol", "verify.record", "verify.timeout"};
+	static const enum kgb_code due[] = {
+		KGB_CODE_VERIFY_CRASH,  KGB_CODE_VERIFY_DEVICE_EXCEPTION, KGB_CODE_VERIFY_EXIT,
+		KGB_CODE_VERIFY_OOM,    KGB_CODE_VERIFY_OUT_OF_BOUNDS,    KGB_CODE_VERIFY_PROTOCOL,
+		KGB_CODE_VERIFY_RECORD, KGB_CODE_VERIFY_TIMEOUT,
+	};
 
-	/* Who was not let at the GPU says nothing of it, and must not use it now. */
-	if (kgb_str_eq(code, "infra.gpu_busy") || kgb_str_eq(code, "infra.gpu_lease"))
+	/* The GPU that this verdict did not get belongs to others now: leave it alone. */
+	if (code == KGB_CODE_INFRA_GPU_BUSY || code == KGB_CODE_INFRA_GPU_LEASE)
 		return false;
-	if (kgb_str_starts(code, "infra."))
-		return true;
-	for (size_t i = 0; i < KGB_ARRAY_LEN(due); i++)
-		if (kgb_str_eq(code, due[i]))
-			return true;
-	/* Most exceptions are of Python or of the compiler. */
-	return kgb_str_eq(code, "verify.exception") &&
-	       (strstr(message, "CUDA") || strstr(message, "memory"));
+	return kgb_code_status(code) == KGB_STATUS_INFRA_ERROR ||
+	       kgb_code_is_among(code, due, KGB_ARRAY_LEN(due));
 }
 
 /* Errors that a program cannot cause (NVIDIA's catalogue of Xids). Others, as 13 and 31, are what
@@ -99,17 +95,14 @@ bool kgb_gpu_health_bad(const struct kgb_nvml_state *state, const uint64_t *xids
 	return false;
 }
 
-/* A candidate may count on half of the memory. */
-bool kgb_gpu_health_starved(const char *code, const char *message, uint64_t free_bytes,
-			    uint64_t total_bytes)
+/* A candidate may count on half of the memory. A record breaks off where memory runs out. */
+bool kgb_gpu_health_starved(enum kgb_code code, uint64_t free_bytes, uint64_t total_bytes)
 {
-	const bool asked_for_memory = kgb_str_eq(code, "verify.oom") ||
-				      strstr(message, "OUT_OF_MEMORY") ||
-				      strstr(message, "out of memory");
+	const bool may_lack_memory = code == KGB_CODE_VERIFY_OOM || code == KGB_CODE_VERIFY_RECORD;
 
 	if (total_bytes == 0)
 		return false;
-	return asked_for_memory ? free_bytes < total_bytes / 2 : free_bytes < total_bytes / 32;
+	return free_bytes < total_bytes / (may_lack_memory ? 2 : 32);
 }
 
 /* ---- other processes ---- */
@@ -222,15 +215,15 @@ static void test_device(const struct kgb_judge *judge, struct test *out)
 }
 
 /* What was decided against the candidate does not count. */
-static void overrule(struct kgb_judge *judge, const char *code, const char *why)
+static void overrule(struct kgb_judge *judge, enum kgb_code code, const char *why)
 {
 	struct kgb_verdict *verdict = judge->verdict;
 	struct kgb_err err = KGB_ERR_INIT;
 
-	if (!verdict->code || kgb_str_eq(verdict->code, code))
+	if (verdict->code == KGB_CODE_NONE || verdict->code == code)
 		return;
 	(void)kgb_fail(&err, KGB_ERR_UNAVAILABLE, "%s; without that it would be %s: %s", why,
-		       verdict->code, text_of(verdict));
+		       kgb_code_name(verdict->code), text_of(verdict));
 	kgb_verdict_withdraw(verdict);
 	kgb_verdict_decide_infra(verdict, verdict->decided_by, code, &err);
 }
@@ -245,13 +238,12 @@ static void test_and_decide(struct kgb_judge *judge, struct test *test)
 	health->tested = true;
 	health->well = test->done || test->no_memory;
 	if (!health->well)
-		overrule(judge, "infra.gpu_health",
+		overrule(judge, KGB_CODE_INFRA_GPU_HEALTH,
 			 say(judge, "the GPU is not well: %s", test->why));
 	else if (test->no_memory)
-		overrule(judge, "infra.gpu_memory", "others hold all memory of the GPU");
-	else if (kgb_gpu_health_starved(verdict->code, text_of(verdict), test->free_bytes,
-					test->total_bytes))
-		overrule(judge, "infra.gpu_memory",
+		overrule(judge, KGB_CODE_INFRA_GPU_MEMORY, "others hold all memory of the GPU");
+	else if (kgb_gpu_health_starved(verdict->code, test->free_bytes, test->total_bytes))
+		overrule(judge, KGB_CODE_INFRA_GPU_MEMORY,
 			 say(judge, "others hold most memory of the GPU: %llu of %llu MiB are free",
 			     (unsigned long long)test->free_bytes >> 20,
 			     (unsigned long long)test->total_bytes >> 20));
@@ -278,7 +270,7 @@ static void ask_driver(struct kgb_judge *judge, const char *pci)
 	if (!health->tested || !kgb_gpu_health_bad(&state, xids, n_xids, why, sizeof(why)))
 		return;
 	health->well = false;
-	overrule(judge, "infra.gpu_health", say(judge, "the GPU is not well: %s", why));
+	overrule(judge, KGB_CODE_INFRA_GPU_HEALTH, say(judge, "the GPU is not well: %s", why));
 }
 
 void kgb_gpu_health_watch(struct kgb_judge *judge)
@@ -304,7 +296,7 @@ void kgb_gpu_health_check(struct kgb_judge *judge)
 		memcpy(test.pci, judge->replay->replayer->exec.machine.pci, sizeof(test.pci));
 	kgb_judge_release_lane(judge);
 	kgb_judge_init_lane(judge);
-	if (verdict->code && kgb_gpu_health_is_due(verdict->code, text_of(verdict)))
+	if (kgb_gpu_health_is_due(verdict->code))
 		test_and_decide(judge, &test);
 	ask_driver(judge, test.pci);
 	kgb_nvml_close(judge->nvml);

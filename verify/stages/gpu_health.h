@@ -19,16 +19,15 @@ void kgb_gpu_health_watch(struct kgb_judge *judge);
  * What was found stands in verdict->health. */
 void kgb_gpu_health_check(struct kgb_judge *judge);
 
-/** Does a verdict with this code and message call for a test of the device? */
-bool kgb_gpu_health_is_due(const char *code, const char *message);
+/** Does a verdict with this code call for a test of the device? */
+bool kgb_gpu_health_is_due(enum kgb_code code);
 
 /** What is wrong with the hardware, as a sentence in `out`; false: nothing that is known. */
 bool kgb_gpu_health_bad(const struct kgb_nvml_state *state, const uint64_t *xids, size_t n_xids,
 			char *out, size_t cap);
 
-/** A failure of this code and message would also come of memory that others hold, with so much of
- * it free when the candidate has ended. */
-bool kgb_gpu_health_starved(const char *code, const char *message, uint64_t free_bytes,
-			    uint64_t total_bytes);
+/** Would memory that other processes hold also cause a failure of this code? `free_bytes` of
+ * `total_bytes` were free when the candidate had ended; a total of 0 means unknown. */
+bool kgb_gpu_health_starved(enum kgb_code code, uint64_t free_bytes, uint64_t total_bytes);
 
 #endif

@@ -80,8 +80,8 @@ static int read_kernel(struct kgb_judge *judge, struct kgb_err *err)
 		return -1;
 	}
 	const struct kgb_failure failure = {
-		.code = read_err.kind == KGB_ERR_LIMIT ? "contract.too_large"
-						       : "contract.not_a_file",
+		.code = read_err.kind == KGB_ERR_LIMIT ? KGB_CODE_CONTRACT_TOO_LARGE
+						       : KGB_CODE_CONTRACT_NOT_A_FILE,
 		.message = say(judge, "%s", read_err.msg),
 		.hint = say(judge, "kernel.py must be a regular file of at most %u KiB.",
 			    KGB_LIMIT_KERNEL / 1024),

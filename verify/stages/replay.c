@@ -186,22 +186,22 @@ int kgb_replay_explain(struct kgb_judge *judge, enum kgb_exec_outcome outcome,
 	}
 	switch (outcome) {
 	case KGB_EXEC_UNREPLAYABLE:
-		return kgb_judge_refuse(failure, "verify.not_replayable", text,
+		return kgb_judge_refuse(failure, KGB_CODE_VERIFY_NOT_REPLAYABLE, text,
 					"Use plain launches, fills and copies on one device.");
 	case KGB_EXEC_WROTE_OUTSIDE:
 		return kgb_judge_refuse(
-			failure, "verify.out_of_bounds", text,
+			failure, KGB_CODE_VERIFY_OUT_OF_BOUNDS, text,
 			"Mask every tl.store: offsets must stay below the number of elements.");
 	case KGB_EXEC_FAULTED:
 		return kgb_judge_refuse(
-			failure, "verify.out_of_bounds", text,
+			failure, KGB_CODE_VERIFY_OUT_OF_BOUNDS, text,
 			"A kernel reached memory that is no tensor of its: check offsets, strides and "
 			"masks, and that nothing is kept from earlier calls.");
 	case KGB_EXEC_TIMED_OUT:
-		return kgb_judge_refuse(failure, "verify.timeout", text,
+		return kgb_judge_refuse(failure, KGB_CODE_VERIFY_TIMEOUT, text,
 					"Look for a loop that does not end.");
 	case KGB_EXEC_OUT_OF_MEMORY:
-		return kgb_judge_refuse(failure, "verify.oom", text,
+		return kgb_judge_refuse(failure, KGB_CODE_VERIFY_OOM, text,
 					"Allocate no more than the operator needs.");
 	case KGB_EXEC_DONE:
 	case KGB_EXEC_REFUSED:
@@ -367,7 +367,7 @@ static int run(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
 
 	if (left_ms <= 0)
 		return kgb_judge_refuse(
-			failure, "verify.timeout",
+			failure, KGB_CODE_VERIFY_TIMEOUT,
 			"the time of the verification was over before all was replayed",
 			"Look for calls that take long: all cases share the time.");
 	spec->prologue = rcase->has_prologue ? 1 : KGB_EXEC_NO_PLAN;
@@ -482,7 +482,7 @@ int kgb_replay_watch(struct kgb_judge *judge, const struct kgb_replay_case *rcas
 	KGB_AUTO(buf) struct kgb_buf record = KGB_BUF_INIT(KGB_RECORD_BYTES_MAX);
 
 	if (rcase->plan.block_bytes > WATCHED_BYTES_MAX)
-		return kgb_judge_refuse(failure, "verify.oom",
+		return kgb_judge_refuse(failure, KGB_CODE_VERIFY_OOM,
 					say(judge,
 					    "a call allocates %llu MiB where results are small",
 					    (unsigned long long)rcase->plan.block_bytes >> 20),

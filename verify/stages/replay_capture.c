@@ -69,30 +69,30 @@ static int judge_class(struct kgb_judge *judge, const struct kgb_classification 
 		return 0;
 	case KGB_REPLAY_LIBRARY:
 		return kgb_judge_refuse(
-			failure, "cheat.library_compute", reason,
+			failure, KGB_CODE_CHEAT_LIBRARY_COMPUTE, reason,
 			"Compute in @triton.jit functions. Allocation, fills, views, copies and dtype "
 			"conversion may be done with torch, nothing else.");
 	/* Nothing was proved, so nothing passes; but that is not the candidate's doing. */
 	case KGB_REPLAY_UNDECIDED:
-		return kgb_judge_refuse(failure, "infra.recompile", reason, NULL);
+		return kgb_judge_refuse(failure, KGB_CODE_INFRA_RECOMPILE, reason, NULL);
 	case KGB_REPLAY_NO_WORK:
 		return kgb_judge_refuse(
-			failure, "cheat.no_launch", reason,
+			failure, KGB_CODE_CHEAT_NO_LAUNCH, reason,
 			"Launch a @triton.jit kernel for every result that has elements.");
 	case KGB_REPLAY_HOST:
 		return kgb_judge_refuse(
-			failure, "verify.host_dependent", reason,
+			failure, KGB_CODE_VERIFY_HOST_DEPENDENT, reason,
 			"Do not read tensors on the host (item, cpu, tolist, print): what is launched may "
 			"depend on shapes, strides and dtypes only.");
 	case KGB_REPLAY_RANDOM:
 		return kgb_judge_refuse(
-			failure, "verify.varying_parameters", reason,
+			failure, KGB_CODE_VERIFY_VARYING_PARAMETERS, reason,
 			"Two calls with arguments of the same shapes must launch the same work.");
 	case KGB_REPLAY_UNSUPPORTED:
 		break;
 	}
 	return kgb_judge_refuse(
-		failure, "verify.not_replayable", reason,
+		failure, KGB_CODE_VERIFY_NOT_REPLAYABLE, reason,
 		"Use plain launches, fills and copies on one device: what cannot be repeated cannot be "
 		"judged.");
 }
@@ -125,13 +125,13 @@ static int find_ranges(struct kgb_judge *judge, const struct kgb_case_data *data
 		    !range_of(&rcase->call.reply.outputs[i], kgb_dtype_size(view->dtype),
 			      &rcase->ranges[i]))
 			return kgb_judge_refuse(
-				failure, "verify.layout",
+				failure, KGB_CODE_VERIFY_LAYOUT,
 				say(judge, "result %zu lies in memory that torch did not allocate",
 				    i),
 				"Allocate results with torch.empty or torch.empty_like.");
 		if (!kgb_window_allocated(window, rcase->ranges[i].address, rcase->ranges[i].bytes))
 			return kgb_judge_refuse(
-				failure, "verify.alias",
+				failure, KGB_CODE_VERIFY_ALIAS,
 				say(judge,
 				    "result %zu lies in memory that was there before the call", i),
 				"Allocate a new tensor for every call; a buffer kept between calls changes "
@@ -153,8 +153,8 @@ static int load_plans(struct kgb_judge *judge,
 
 	KGB_MEASURE(judge, KGB_PHASE_PLAN);
 	if (kgb_replay_plan_make(&captures[KGB_REPLAY_CALLS - 1], owners, &out->plan, &why) < 0)
-		return kgb_judge_refuse(failure, "verify.not_replayable", say(judge, "%s", why.msg),
-					NULL);
+		return kgb_judge_refuse(failure, KGB_CODE_VERIFY_NOT_REPLAYABLE,
+					say(judge, "%s", why.msg), NULL);
 	if (kgb_replay_start_exec(judge, err) < 0)
 		return -1;
 	enum kgb_exec_outcome outcome = kgb_exec_client_forget(exec, PLAN_MS, err);
@@ -211,7 +211,7 @@ int kgb_replay_make(struct kgb_judge *judge, struct kgb_recorded *recorded,
 		};
 		if (!captures[i].window)
 			return kgb_judge_refuse(
-				failure, "verify.record",
+				failure, KGB_CODE_VERIFY_RECORD,
 				say(judge, "the record of call %d is missing", i + 1),
 				"Leave the process's own GPU tracing alone.");
 	}

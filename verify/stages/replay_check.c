@@ -105,7 +105,7 @@ static int ablate(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
 
 	/* The end of our time or memory breaks nothing. */
 	if (rc == 1 &&
-	    (kgb_mono_ms() >= judge->deadline_ms || kgb_str_eq(failure->code, "verify.oom"))) {
+	    (kgb_mono_ms() >= judge->deadline_ms || failure->code == KGB_CODE_VERIFY_OOM)) {
 		kgb_candidate_call_release(&call);
 		return 1;
 	}
@@ -156,7 +156,7 @@ static int haunt(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
 	kgb_ablation_count(judge, fresh);
 	if (n_broken == 0 && !judge->ghost.code)
 		judge->ghost = (struct kgb_failure){
-			.code = "cheat.ghost",
+			.code = KGB_CODE_CHEAT_GHOST,
 			.message =
 				say(judge, "case %s is right whichever Triton kernel is left out",
 				    fresh->kase->name),
@@ -234,7 +234,7 @@ static int check_in_sandbox(struct kgb_judge *judge, const struct kgb_replay_cas
 			 kgb_dtype_size(fresh.results[i].view.dtype);
 	if (rc == 0 && rcase->upload_bytes * UPLOADS_PART > bytes)
 		rc = kgb_judge_refuse(
-			failure, "verify.host_dependent",
+			failure, KGB_CODE_VERIFY_HOST_DEPENDENT,
 			say(judge,
 			    "the host sends %llu bytes to the GPU in a call whose results have %llu",
 			    (unsigned long long)rcase->upload_bytes, (unsigned long long)bytes),

@@ -70,7 +70,7 @@ int kgb_replay_copy(int fd, size_t limit, struct kgb_buf *out, struct kgb_err *e
 static int refuse_record(struct kgb_judge *judge, const char *what, const struct kgb_err *why,
 			 struct kgb_failure *failure)
 {
-	return kgb_judge_refuse(failure, "verify.record",
+	return kgb_judge_refuse(failure, KGB_CODE_VERIFY_RECORD,
 				say(judge, "the %s is damaged: %s", what, why->msg),
 				"Leave the process's own GPU tracing and Triton's cache alone.");
 }

@@ -41,16 +41,17 @@ static int run_lane(struct kgb_judge *lane, size_t number, void *payload, struct
 }
 
 /* The layer that found it: what the trace of the GPU's work shows is l3. */
-static enum kgb_stage stage_of(const char *code)
+static enum kgb_stage stage_of(enum kgb_code code)
 {
-	static const char *const of_trace[] = {
-		"cheat.library_compute", "infra.recompile",           "verify.record",
-		"verify.host_dependent", "verify.varying_parameters", "verify.not_replayable"};
+	static const enum kgb_code of_trace[] = {
+		KGB_CODE_CHEAT_LIBRARY_COMPUTE, KGB_CODE_INFRA_RECOMPILE,
+		KGB_CODE_VERIFY_RECORD,         KGB_CODE_VERIFY_HOST_DEPENDENT,
+		KGB_CODE_VERIFY_NOT_REPLAYABLE, KGB_CODE_VERIFY_VARYING_PARAMETERS,
+	};
 
-	for (size_t i = 0; i < KGB_ARRAY_LEN(of_trace); i++)
-		if (kgb_str_eq(code, of_trace[i]))
-			return KGB_STAGE_L3;
-	return kgb_str_eq(code, "cheat.no_launch") ? KGB_STAGE_L2 : KGB_STAGE_CORRECTNESS;
+	if (kgb_code_is_among(code, of_trace, KGB_ARRAY_LEN(of_trace)))
+		return KGB_STAGE_L3;
+	return code == KGB_CODE_CHEAT_NO_LAUNCH ? KGB_STAGE_L2 : KGB_STAGE_CORRECTNESS;
 }
 
 /* The decisive failure: a cheat before everything else, what is wrong before what could not be
@@ -62,7 +63,7 @@ static const struct kgb_failure *choose(const struct kgb_verdict *verdict)
 	if (cheat)
 		return cheat;
 	for (size_t i = 0; i < verdict->n_failures; i++)
-		if (!kgb_str_starts(verdict->failures[i].code, "infra."))
+		if (kgb_code_status(verdict->failures[i].code) != KGB_STATUS_INFRA_ERROR)
 			return &verdict->failures[i];
 	return &verdict->failures[0];
 }
@@ -117,7 +118,7 @@ int kgb_stage_correctness(struct kgb_judge *judge)
 	if (rc == 0)
 		stage->status = KGB_STAGE_PASSED;
 	if (rc < 0)
-		kgb_verdict_decide_infra(judge->verdict, KGB_STAGE_CORRECTNESS, "infra.correctness",
-					 &err);
+		kgb_verdict_decide_infra(judge->verdict, KGB_STAGE_CORRECTNESS,
+					 KGB_CODE_INFRA_CORRECTNESS, &err);
 	return rc == 0 ? 0 : 1;
 }

@@ -24,7 +24,7 @@ static void decide_finding(struct kgb_judge *judge, const struct kgb_finding *fi
 	enum kgb_stage stage =
 		strcmp(finding->stage, "l1") == 0 ? KGB_STAGE_L1 : KGB_STAGE_CONTRACT;
 	const struct kgb_failure failure = {
-		.code = say(judge, "%s", finding->code),
+		.code = finding->code,
 		.message = finding->line > 0
 				   ? say(judge, "line %d: %s", finding->line, finding->message)
 				   : say(judge, "%s", finding->message),
@@ -40,7 +40,7 @@ static void decide_finding(struct kgb_judge *judge, const struct kgb_finding *fi
 static void decide_unparsable(struct kgb_judge *judge, const struct kgb_worker *worker)
 {
 	const struct kgb_failure failure = {
-		.code = "contract.unparsable",
+		.code = KGB_CODE_CONTRACT_UNPARSABLE,
 		.message = worker->end == KGB_WORKER_TIMED_OUT
 				   ? "parsing kernel.py takes too long"
 				   : "parsing kernel.py exhausts the parser",
@@ -129,6 +129,7 @@ int kgb_stage_static(struct kgb_judge *judge)
 		stages[KGB_STAGE_L1].status = KGB_STAGE_PASSED;
 	}
 	if (rc < 0)
-		kgb_verdict_decide_infra(judge->verdict, KGB_STAGE_CONTRACT, "infra.facts", &err);
+		kgb_verdict_decide_infra(judge->verdict, KGB_STAGE_CONTRACT, KGB_CODE_INFRA_FACTS,
+					 &err);
 	return rc == 0 ? 0 : 1;
 }

@@ -156,6 +156,7 @@ int kgb_stage_timing(struct kgb_judge *judge)
 	if (rc == 0)
 		stage->status = KGB_STAGE_PASSED;
 	if (rc < 0)
-		kgb_verdict_decide_infra(judge->verdict, KGB_STAGE_TIMING, "infra.timing", &err);
+		kgb_verdict_decide_infra(judge->verdict, KGB_STAGE_TIMING, KGB_CODE_INFRA_TIMING,
+					 &err);
 	return rc == 0 ? 0 : 1;
 }

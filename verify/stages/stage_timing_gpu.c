@@ -331,7 +331,7 @@ static int check_last(struct session *s, const struct kgb_timer_block *block,
 		return check_with_reference(s, slot, layout, err);
 	s->refused = true;
 	s->failure = (struct kgb_failure){
-		.code = "cheat.timing.other_result",
+		.code = KGB_CODE_CHEAT_TIMING_OTHER_RESULT,
 		.message =
 			say(judge,
 			    "case %s: a timed call gave another result than the same call untimed",
@@ -415,9 +415,21 @@ static int configure(struct session *s, struct kgb_timer_config *config, struct 
 
 static void accuse(struct session *s, const struct kgb_timer_result *result)
 {
+	static const enum kgb_code codes[KGB_N_TIMING_WHYS] = {
+		[KGB_WHY_BELOW_FLOOR] = KGB_CODE_CHEAT_TIMING_BELOW_FLOOR,
+		[KGB_WHY_RULER_ORDER] = KGB_CODE_CHEAT_TIMING_RULER_ORDER,
+		[KGB_WHY_RULER_ACTIVITY] = KGB_CODE_CHEAT_TIMING_RULER_ACTIVITY,
+		[KGB_WHY_RULER_HOST] = KGB_CODE_CHEAT_TIMING_RULER_HOST,
+		[KGB_WHY_RULER_OUTSIDE] = KGB_CODE_CHEAT_TIMING_RULER_OUTSIDE,
+		[KGB_WHY_CHECKED] = KGB_CODE_CHEAT_TIMING_CHECKED,
+		[KGB_WHY_REUSE] = KGB_CODE_CHEAT_TIMING_REUSE,
+		[KGB_WHY_TREND] = KGB_CODE_CHEAT_TIMING_TREND,
+	};
+
+	KGB_ASSERT(codes[result->why] != KGB_CODE_NONE);
 	s->refused = true;
 	s->failure = (struct kgb_failure){
-		.code = say(s->judge, "cheat.timing.%s", kgb_timing_why_name(result->why)),
+		.code = codes[result->why],
 		.message = say(s->judge, "case %s: %s", s->kase->name, result->text),
 		.hint = "The time of a call must be that of its work, whoever measures it.",
 	};

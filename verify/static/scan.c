@@ -239,7 +239,7 @@ static int check_positions(struct scan *s, const struct kgb_interface *in,
 
 	if (sig->n_positional < n_pos && !sig->takes_more)
 		return kgb_finding__contract(
-			s->out, "contract.signature", line, signature_hint,
+			s->out, KGB_CODE_CONTRACT_SIGNATURE, line, signature_hint,
 			"%s takes %zu positional parameters but is called with %zu: %.200s",
 			in->entry, sig->n_positional, n_pos, in->schema);
 	for (size_t i = 0; i < n_pos && i < sig->n_positional; i++) {
@@ -248,7 +248,7 @@ static int check_positions(struct scan *s, const struct kgb_interface *in,
 		const struct kgb_param *named = spec_param(in, name);
 		if (named && named != &in->params[i])
 			return kgb_finding__contract(
-				s->out, "contract.signature", line, signature_hint,
+				s->out, KGB_CODE_CONTRACT_SIGNATURE, line, signature_hint,
 				"%s: parameter %zu is '%.60s' but must be '%s': %.200s", in->entry,
 				i + 1, name, in->params[i].name, in->schema);
 	}
@@ -268,7 +268,7 @@ static int check_keywords(struct scan *s, const struct kgb_interface *in,
 				  : sig->takes_any_name;
 		if (!good)
 			return kgb_finding__contract(
-				s->out, "contract.signature", line, signature_hint,
+				s->out, KGB_CODE_CONTRACT_SIGNATURE, line, signature_hint,
 				"%s does not take '%s' as a keyword argument: %.200s", in->entry,
 				in->params[i].name, in->schema);
 	}
@@ -288,7 +288,7 @@ static int check_leftovers(struct scan *s, const struct kgb_interface *in,
 		bool by_name = named && named->keyword;
 		if (!by_position && !by_name && !kgb_json_bool(param, "default", false))
 			return kgb_finding__contract(
-				s->out, "contract.signature", line, signature_hint,
+				s->out, KGB_CODE_CONTRACT_SIGNATURE, line, signature_hint,
 				"%s: parameter '%.60s' has no default and is not in the schema: %.200s",
 				in->entry, name, in->schema);
 		i++;
@@ -321,17 +321,17 @@ static int check_entry(struct scan *s, const struct kgb_interface *in, const str
 	int line = (int)kgb_json_i64(b->node, "line", 0);
 
 	if (strcmp(kind, "class") == 0 || strcmp(kind, "import") == 0)
-		return kgb_finding__contract(s->out, "contract.entry_kind", line, hint,
+		return kgb_finding__contract(s->out, KGB_CODE_CONTRACT_ENTRY_KIND, line, hint,
 					     "%s is %s, not a function", in->entry,
 					     strcmp(kind, "class") == 0 ? "a class" : "imported");
 	if (kgb_json_bool(b->node, "jit", false))
 		return kgb_finding__contract(
-			s->out, "contract.entry_kind", line,
+			s->out, KGB_CODE_CONTRACT_ENTRY_KIND, line,
 			"Keep kernels under other names and launch them from a plain function.",
 			"%s is a jit function; it is called as an ordinary function", in->entry);
 	if (kgb_json_bool(b->node, "is_async", false) ||
 	    kgb_json_bool(b->node, "is_generator", false))
-		return kgb_finding__contract(s->out, "contract.entry_kind", line, hint,
+		return kgb_finding__contract(s->out, KGB_CODE_CONTRACT_ENTRY_KIND, line, hint,
 					     "%s is a coroutine or generator, not a function",
 					     in->entry);
 	if (!cJSON_IsArray(params) || !kgb_json_bool(b->node, "settled", true) ||
@@ -362,7 +362,7 @@ static int check_missing(struct scan *s)
 	}
 	if (!schema)
 		return 0;
-	return kgb_finding__contract(s->out, "contract.missing_entry", 0,
+	return kgb_finding__contract(s->out, KGB_CODE_CONTRACT_MISSING_ENTRY, 0,
 				     "Define every function that the task lists, at module level.",
 				     "not defined: %s (%.150s)", missing.ptr, schema);
 }
@@ -378,7 +378,7 @@ static int check_contract(struct scan *s, size_t n_kernels)
 		return found;
 	if (n_kernels == 0)
 		return kgb_finding__contract(
-			s->out, "contract.no_kernel", 0,
+			s->out, KGB_CODE_CONTRACT_NO_KERNEL, 0,
 			"Write at least one @triton.jit function and launch it.",
 			"the file defines no @triton.jit function");
 	for (size_t i = 0; i < s->spec->n_interfaces; i++) {
@@ -387,7 +387,7 @@ static int check_contract(struct scan *s, size_t n_kernels)
 		s->queue[0] = (size_t)(b - s->bindings);
 		if (!reach(s, 1))
 			return kgb_finding__contract(
-				s->out, "contract.kernel_unreachable",
+				s->out, KGB_CODE_CONTRACT_KERNEL_UNREACHABLE,
 				(int)kgb_json_i64(b->node, "line", 0),
 				"Launch a kernel of yours from every entry function, directly or through helpers.",
 				"%s reaches no @triton.jit function", entry);
@@ -482,12 +482,15 @@ static int check_l1(struct scan *s, bool *is_cheat)
 static int check_error(struct scan *s, const cJSON *error)
 {
 	static const struct {
-		const char *kind, *code, *hint;
+		const char *kind;
+		enum kgb_code code;
+		const char *hint;
 	} kinds[] = {
-		{"syntax", "contract.syntax",
+		{"syntax", KGB_CODE_CONTRACT_SYNTAX,
 		 "Correct the syntax; python -m py_compile shows the place."},
-		{"encoding", "contract.encoding", "Save the file as UTF-8."},
-		{"limit", "contract.too_complex", "Write simpler code: fewer names, less nesting."},
+		{"encoding", KGB_CODE_CONTRACT_ENCODING, "Save the file as UTF-8."},
+		{"limit", KGB_CODE_CONTRACT_TOO_COMPLEX,
+		 "Write simpler code: fewer names, less nesting."},
 	};
 	const char *kind = kgb_json_str(error, "kind", "");
 

@@ -9,12 +9,12 @@
 
 #include <stddef.h>
 
+#include "base/codes.h"
 #include "base/formats/json.h"
 #include "verify/spec/spec.h"
 
 struct kgb_finding {
-	const char *code; /* "contract.missing_entry", "cheat.l1.torch_compute"; arena of the policy
-			     or static */
+	enum kgb_code code;
 	const char *stage; /* "contract" | "l1" */
 	bool is_cheat; /* status "cheated" rather than "failed" */
 	int line; /* 1-based, 0 unknown */

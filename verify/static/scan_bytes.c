@@ -15,7 +15,7 @@ void kgb_finding__put(char *out, size_t size, const char *text)
 	out[len] = '\0';
 }
 
-int kgb_finding__contract(struct kgb_finding *out, const char *code, int line, const char *hint,
+int kgb_finding__contract(struct kgb_finding *out, enum kgb_code code, int line, const char *hint,
 			  const char *fmt, ...)
 {
 	va_list ap;
@@ -91,7 +91,7 @@ static int scan_cookie(const char *source, size_t len, struct kgb_finding *out)
 		if (coding_cookie(source + start, end - start, &name, &name_len) &&
 		    !is_utf8_name(name, name_len))
 			return kgb_finding__contract(
-				out, "contract.encoding", line,
+				out, KGB_CODE_CONTRACT_ENCODING, line,
 				"Save the file as UTF-8 and drop the coding line.",
 				"line %d declares the encoding '%.*s'", line,
 				(int)(name_len > 40 ? 40 : name_len), name);
@@ -118,12 +118,12 @@ static int scan_characters(const char *source, size_t len, struct kgb_finding *o
 		bool is_control =
 			s[i] < 0x20 && s[i] != '\n' && s[i] != '\r' && s[i] != '\t' && s[i] != '\f';
 		if (is_control || s[i] == 0x7f)
-			return kgb_finding__contract(out, "contract.encoding", line_of(source, i),
-						     "Remove the control character.",
-						     "control character 0x%02x", s[i]);
+			return kgb_finding__contract(
+				out, KGB_CODE_CONTRACT_ENCODING, line_of(source, i),
+				"Remove the control character.", "control character 0x%02x", s[i]);
 		if (is_bidi(s + i, len - i))
 			return kgb_finding__contract(
-				out, "contract.encoding", line_of(source, i),
+				out, KGB_CODE_CONTRACT_ENCODING, line_of(source, i),
 				"Remove the bidirectional control character.",
 				"a control character for text direction, which makes code read differently from what it does");
 	}
@@ -135,23 +135,24 @@ int kgb_scan_bytes(const char *source, size_t len, struct kgb_finding *out)
 	static const char save_utf8[] = "Save the file as UTF-8 without a byte order mark.";
 
 	if (len > KGB_LIMIT_KERNEL)
-		return kgb_finding__contract(out, "contract.too_large", 0,
+		return kgb_finding__contract(out, KGB_CODE_CONTRACT_TOO_LARGE, 0,
 					     "Write a smaller file; data does not belong into it.",
 					     "the file has more than %u bytes", KGB_LIMIT_KERNEL);
 	if (len >= 3 && memcmp(source, "\xef\xbb\xbf", 3) == 0)
-		return kgb_finding__contract(out, "contract.encoding", 1, save_utf8,
+		return kgb_finding__contract(out, KGB_CODE_CONTRACT_ENCODING, 1, save_utf8,
 					     "the file starts with a byte order mark");
 	size_t valid = kgb_utf8_valid(source, len);
 	if (valid < len)
-		return kgb_finding__contract(out, "contract.encoding", line_of(source, valid),
-					     save_utf8, "byte %zu is not valid UTF-8", valid);
+		return kgb_finding__contract(out, KGB_CODE_CONTRACT_ENCODING,
+					     line_of(source, valid), save_utf8,
+					     "byte %zu is not valid UTF-8", valid);
 	if (scan_characters(source, len, out))
 		return 1;
 	size_t blank = 0;
 	while (blank < len && strchr(" \t\r\n\f", source[blank]))
 		blank++;
 	if (blank == len)
-		return kgb_finding__contract(out, "contract.empty", 0,
+		return kgb_finding__contract(out, KGB_CODE_CONTRACT_EMPTY, 0,
 					     "Write the kernel into this file.",
 					     "the file is empty");
 	return scan_cookie(source, len, out);

@@ -34,7 +34,8 @@ struct raw_rule {
 };
 
 struct kgb_rule {
-	const char *code, *message, *hint;
+	enum kgb_code code; /* NONE: the rule allows */
+	const char *message, *hint;
 	enum kgb_severity severity;
 	bool spares_by_data; /* it is not for operators whose launches depend on data */
 	uint32_t kinds, contexts; /* bit per enum value */
@@ -289,7 +290,7 @@ static int load_rule(const struct loader *l, const struct raw_rule *raw, struct 
 	struct kgb_strs contexts = raw->context;
 
 	*out = (struct kgb_rule){
-		.code = raw->code,
+		.code = kgb_code_find(raw->code),
 		.message = raw->message,
 		.hint = raw->hint,
 		.severity = (enum kgb_severity)raw->severity,
@@ -300,11 +301,12 @@ static int load_rule(const struct loader *l, const struct raw_rule *raw, struct 
 		.names = make_set(&raw->names),
 		.allow = make_set(&raw->allow),
 	};
-	if (raw->severity == KGB_SEVERITY_CHEAT && !kgb_str_starts(raw->code, "cheat."))
-		return fail_rule(l, "code", "the code of a cheat starts with 'cheat.'");
-	if (raw->severity == KGB_SEVERITY_CONTRACT && !kgb_str_starts(raw->code, "contract.") &&
-	    !kgb_str_starts(raw->code, "l1."))
-		return fail_rule(l, "code", "the code starts with 'contract.' or 'l1.'");
+	const enum kgb_status status = kgb_code_status(out->code);
+	if (raw->severity == KGB_SEVERITY_CHEAT && status != KGB_STATUS_CHEATED)
+		return fail_rule(l, "code", "is not the code of a cheat in docs/codes.md");
+	if (raw->severity == KGB_SEVERITY_CONTRACT && status != KGB_STATUS_FAILED)
+		return fail_rule(l, "code",
+				 "is not a code in docs/codes.md that leads to 'failed'");
 	if (!contexts.n)
 		out->contexts = 1u << name_index(context_names, default_context[0]);
 	else if (make_bits(l, "context", &contexts, context_names, &out->contexts) < 0)
@@ -472,7 +474,7 @@ void kgb_rule__explain(const struct kgb_rule *rule, const struct kgb_fact *fact,
 
 	*out = (struct kgb_finding){
 		.code = rule->code,
-		.stage = kgb_str_starts(rule->code, "contract.") ? "contract" : "l1",
+		.stage = kgb_str_starts(kgb_code_name(rule->code), "contract.") ? "contract" : "l1",
 		.is_cheat = rule->severity == KGB_SEVERITY_CHEAT,
 		.line = fact->line,
 	};

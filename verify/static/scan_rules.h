@@ -13,8 +13,8 @@
 
 /** Copy text that may hold a candidate's names: made printable, cut between characters. */
 void kgb_finding__put(char *out, size_t size, const char *text);
-/** Fill a finding of the contract stage; returns 1. `code` is static. */
-int kgb_finding__contract(struct kgb_finding *out, const char *code, int line, const char *hint,
+/** Fill a finding of the contract stage; returns 1. */
+int kgb_finding__contract(struct kgb_finding *out, enum kgb_code code, int line, const char *hint,
 			  const char *fmt, ...) KGB_PRINTF(5, 6);
 
 /** One entry of the facts document; texts are borrowed from it. */

@@ -157,8 +157,8 @@ static const char *checked(struct fixture *f)
 	struct kgb_failure failure = {0};
 	bool good = kgb_candidate_call_check(&f->judge, &f->data, &f->call, &failure);
 
-	assert_true(good == (failure.code == NULL));
-	return failure.code;
+	assert_true(good == (failure.code == KGB_CODE_NONE));
+	return kgb_code_name(failure.code);
 }
 
 static void assert_refused(struct fixture *f, const char *code)
@@ -481,7 +481,7 @@ static void test_one_wrong_element_of_any_result_is_told(KGB_UNUSED void **state
 		values[7] += 1;
 		assert_false(
 			kgb_candidate_call_check_values(&f->judge, &f->data, &f->call, &failure));
-		assert_string_equal(failure.code, "verify.mismatch");
+		assert_int_equal(failure.code, KGB_CODE_VERIFY_MISMATCH);
 		assert_int_equal(failure.n_wrong, 1);
 		assert_int_equal(failure.n_elements, N);
 		assert_true(failure.has_values && failure.index_is_first);
@@ -767,13 +767,13 @@ static void test_some_results_may_be_returned_with_none_behind(KGB_UNUSED void *
 
 	f->interface.n_nones = 1;
 	assert_false(kgb_candidate_call_check(&f->judge, &f->data, &f->call, &failure));
-	assert_string_equal(failure.code, "verify.return");
+	assert_int_equal(failure.code, KGB_CODE_VERIFY_RETURN);
 	f->call.reply.n_outputs = 3;
 	f->call.reply.outputs[2] = (struct kgb_wire_output){.kind = KGB_WIRE_NONE};
 	assert_true(kgb_candidate_call_check(&f->judge, &f->data, &f->call, &failure));
 	f->call.reply.outputs[2].kind = KGB_WIRE_OTHER;
 	assert_false(kgb_candidate_call_check(&f->judge, &f->data, &f->call, &failure));
-	assert_string_equal(failure.code, "verify.return");
+	assert_int_equal(failure.code, KGB_CODE_VERIFY_RETURN);
 	free_fixture(f);
 }
 

@@ -151,32 +151,32 @@ static void test_only_hardware_makes_a_gpu_unwell(KGB_UNUSED void **state)
 static void test_crashes_call_for_a_test_and_wrong_results_do_not(KGB_UNUSED void **state)
 {
 	static const struct {
-		const char *code, *message;
+		enum kgb_code code;
 		bool due;
 	} cases[] = {
-		{"verify.crash", "", true},
-		{"verify.timeout", "", true},
-		{"verify.oom", "", true},
-		{"verify.exit", "", true},
-		{"verify.protocol", "", true},
-		{"verify.record", "", true},
-		{"verify.out_of_bounds", "", true},
-		{"infra.correctness", "", true},
-		{"infra.timing", "", true},
-		{"infra.gpu_busy", "", false},
-		{"infra.gpu_lease", "", false},
-		{"verify.exception", "RuntimeError: CUDA error: an illegal address", true},
-		{"verify.exception", "CompilationError: at 3:4", false},
-		{"verify.mismatch", "", false},
-		{"verify.mismatch", "CUDA memory", false},
-		{"cheat.ghost", "", false},
-		{"verify.dtype", "", false},
-		{"l1.forbidden", "", false},
+		{KGB_CODE_VERIFY_CRASH, true},
+		{KGB_CODE_VERIFY_TIMEOUT, true},
+		{KGB_CODE_VERIFY_OOM, true},
+		{KGB_CODE_VERIFY_EXIT, true},
+		{KGB_CODE_VERIFY_PROTOCOL, true},
+		{KGB_CODE_VERIFY_RECORD, true},
+		{KGB_CODE_VERIFY_OUT_OF_BOUNDS, true},
+		{KGB_CODE_INFRA_CORRECTNESS, true},
+		{KGB_CODE_INFRA_TIMING, true},
+		{KGB_CODE_INFRA_GPU_BUSY, false},
+		{KGB_CODE_INFRA_GPU_LEASE, false},
+		{KGB_CODE_VERIFY_DEVICE_EXCEPTION, true},
+		{KGB_CODE_VERIFY_EXCEPTION, false},
+		{KGB_CODE_VERIFY_MISMATCH, false},
+		{KGB_CODE_CHEAT_GHOST, false},
+		{KGB_CODE_VERIFY_DTYPE, false},
+		{KGB_CODE_L1_NAME, false},
+		{KGB_CODE_NONE, false},
 	};
 
 	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++)
-		if (kgb_gpu_health_is_due(cases[i].code, cases[i].message) != cases[i].due)
-			fail_msg("%s '%s'", cases[i].code, cases[i].message);
+		if (kgb_gpu_health_is_due(cases[i].code) != cases[i].due)
+			fail_msg("%s", kgb_code_name(cases[i].code));
 }
 
 #define GIB (UINT64_C(1) << 30)
@@ -184,23 +184,22 @@ static void test_crashes_call_for_a_test_and_wrong_results_do_not(KGB_UNUSED voi
 static void test_memory_that_others_hold_is_not_the_candidates_fault(KGB_UNUSED void **state)
 {
 	static const struct {
-		const char *code, *message;
+		enum kgb_code code;
 		uint64_t free_bytes, total_bytes;
 		bool starved;
 	} cases[] = {
-		{"verify.oom", "", 20 * GIB, 140 * GIB, true},
-		{"verify.oom", "", 69 * GIB, 140 * GIB, true},
-		{"verify.oom", "", 71 * GIB, 140 * GIB, false},
-		{"verify.record", "memory of the GPU: CUDA_ERROR_OUT_OF_MEMORY", 20 * GIB,
-		 140 * GIB, true},
-		{"verify.exception", "CUDA error: out of memory", 20 * GIB, 140 * GIB, true},
-		{"verify.crash", "SIGSEGV", 20 * GIB, 140 * GIB, false},
-		{"verify.crash", "SIGSEGV", 1 * GIB, 140 * GIB, true},
-		{"verify.oom", "", 0, 0, false}, /* unknown */
+		{KGB_CODE_VERIFY_OOM, 20 * GIB, 140 * GIB, true},
+		{KGB_CODE_VERIFY_OOM, 69 * GIB, 140 * GIB, true},
+		{KGB_CODE_VERIFY_OOM, 71 * GIB, 140 * GIB, false},
+		{KGB_CODE_VERIFY_RECORD, 20 * GIB, 140 * GIB, true},
+		{KGB_CODE_VERIFY_DEVICE_EXCEPTION, 20 * GIB, 140 * GIB, false},
+		{KGB_CODE_VERIFY_CRASH, 20 * GIB, 140 * GIB, false},
+		{KGB_CODE_VERIFY_CRASH, 1 * GIB, 140 * GIB, true},
+		{KGB_CODE_VERIFY_OOM, 0, 0, false}, /* unknown */
 	};
 
 	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++)
-		if (kgb_gpu_health_starved(cases[i].code, cases[i].message, cases[i].free_bytes,
+		if (kgb_gpu_health_starved(cases[i].code, cases[i].free_bytes,
 					   cases[i].total_bytes) != cases[i].starved)
 			fail_msg("row %zu", i);
 }
@@ -208,7 +207,7 @@ static void test_memory_that_others_hold_is_not_the_candidates_fault(KGB_UNUSED 
 /* ---- the whole ---- */
 
 /* A verdict on a machine that has no GPU at all, which is as unwell as one can be. */
-static void check_verdict(const char *code, const char *told, struct kgb_verdict *verdict)
+static void check_verdict(enum kgb_code code, const char *told, struct kgb_verdict *verdict)
 {
 	const struct kgb_judge_options options = {.device = 0};
 	struct kgb_judge judge = {.options = &options, .verdict = verdict};
@@ -228,7 +227,7 @@ static void check_verdict(const char *code, const char *told, struct kgb_verdict
 
 static void test_an_unwell_gpu_takes_back_what_was_decided(KGB_UNUSED void **state)
 {
-	static const char *const codes[] = {"verify.crash", "verify.timeout", "infra.timing"};
+	static const enum kgb_code codes[] = {KGB_CODE_VERIFY_CRASH, KGB_CODE_INFRA_TIMING};
 	struct kgb_verdict *verdict = kgb_xmalloc(sizeof(*verdict));
 
 	for (size_t i = 0; i < KGB_ARRAY_LEN(codes); i++) {
@@ -236,9 +235,9 @@ static void test_an_unwell_gpu_takes_back_what_was_decided(KGB_UNUSED void **sta
 		assert_true(verdict->health.tested);
 		assert_false(verdict->health.well);
 		assert_int_equal(verdict->status, KGB_STATUS_INFRA_ERROR);
-		assert_string_equal(verdict->code, "infra.gpu_health");
+		assert_int_equal(verdict->code, KGB_CODE_INFRA_GPU_HEALTH);
 		assert_contains(verdict->message, "the GPU is not well: ");
-		assert_contains(verdict->message, codes[i]);
+		assert_contains(verdict->message, kgb_code_name(codes[i]));
 		assert_contains(verdict->message, "what it was");
 		kgb_verdict_release(verdict);
 	}
@@ -247,16 +246,14 @@ static void test_an_unwell_gpu_takes_back_what_was_decided(KGB_UNUSED void **sta
 
 static void test_other_verdicts_stand_and_get_notes(KGB_UNUSED void **state)
 {
-	static const char *const codes[] = {NULL, "verify.mismatch", "cheat.ghost"};
+	static const enum kgb_code codes[] = {KGB_CODE_NONE, KGB_CODE_VERIFY_MISMATCH,
+					      KGB_CODE_CHEAT_GHOST};
 	struct kgb_verdict *verdict = kgb_xmalloc(sizeof(*verdict));
 
 	for (size_t i = 0; i < KGB_ARRAY_LEN(codes); i++) {
 		check_verdict(codes[i], "xid=79 processes=2 uncorrected=3 recovery=1", verdict);
 		assert_false(verdict->health.tested);
-		if (codes[i])
-			assert_string_equal(verdict->code, codes[i]);
-		else
-			assert_null(verdict->code);
+		assert_int_equal(verdict->code, codes[i]);
 		assert_int_equal(verdict->health.n_notes, 4);
 		assert_string_equal(verdict->health.notes[0], "the driver reported Xid 79");
 		assert_contains(verdict->health.notes[1], "3 uncorrected memory errors");
@@ -273,7 +270,7 @@ static void test_without_the_library_there_is_a_note(KGB_UNUSED void **state)
 {
 	struct kgb_verdict *verdict = kgb_xmalloc(sizeof(*verdict));
 
-	check_verdict(NULL, "none", verdict);
+	check_verdict(KGB_CODE_NONE, "none", verdict);
 	assert_int_equal(verdict->health.n_notes, 1);
 	assert_string_equal(verdict->health.notes[0], "libnvidia-ml.so.1 does not start: 6");
 	kgb_verdict_release(verdict);

@@ -65,7 +65,7 @@ static void test_waiting_for_the_gpu_is_not_the_verifications_time(KGB_UNUSED vo
 	assert_int_equal(pthread_create(&thread, NULL, give_later, &other), 0);
 	assert_int_equal(kgb_judge_take_gpu(&judge, KGB_STAGE_CORRECTNESS, false), 0);
 	assert_int_equal(pthread_join(thread, NULL), 0);
-	assert_null(verdict->code);
+	assert_int_equal(verdict->code, KGB_CODE_NONE);
 	assert_true(judge.waited_ms >= HELD_MS);
 	assert_int_equal(judge.deadline_ms - deadline_ms, judge.waited_ms);
 	kgb_gpu_lease_give(&judge.lease);
@@ -89,7 +89,7 @@ static void test_it_has_a_bound_of_its_own_that_is_nobodys_fault(KGB_UNUSED void
 	assert_int_equal(judge.waited_ms, KGB_WAITS_MAX_MS);
 	assert_int_equal(judge.deadline_ms - deadline_ms, REST_MS);
 	assert_int_equal(verdict->status, KGB_STATUS_INFRA_ERROR);
-	assert_string_equal(verdict->code, "infra.gpu_busy");
+	assert_int_equal(verdict->code, KGB_CODE_INFRA_GPU_BUSY);
 	assert_int_equal(verdict->decided_by, KGB_STAGE_TIMING);
 	KGB_AUTO(free)
 	char *who = kgb_xasprintf("GPU %d is in use by other verifications", options.device);

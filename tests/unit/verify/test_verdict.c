@@ -74,12 +74,12 @@ static void test_an_undecided_verdict_has_every_member(void **state)
 static void test_the_first_decision_stays_and_its_code_gives_the_status(void **state)
 {
 	static const struct {
-		const char *code;
+		enum kgb_code code;
 		const char *status;
 	} cases[] = {
-		{"verify.mismatch", "failed"},  {"contract.syntax", "failed"},
-		{"l1.name", "failed"},          {"cheat.ghost", "cheated"},
-		{"cheat.l1.import", "cheated"}, {"infra.reference", "infra_error"},
+		{KGB_CODE_VERIFY_MISMATCH, "failed"},  {KGB_CODE_CONTRACT_SYNTAX, "failed"},
+		{KGB_CODE_L1_NAME, "failed"},          {KGB_CODE_CHEAT_GHOST, "cheated"},
+		{KGB_CODE_CHEAT_L1_IMPORT, "cheated"}, {KGB_CODE_INFRA_FACTS, "infra_error"},
 	};
 
 	(void)state;
@@ -87,12 +87,12 @@ static void test_the_first_decision_stays_and_its_code_gives_the_status(void **s
 		struct kgb_verdict *verdict = new_verdict();
 		const struct kgb_failure first = {
 			.code = cases[i].code, .message = "one", .hint = "do"};
-		const struct kgb_failure second = {.code = "verify.crash", .message = "two"};
+		const struct kgb_failure second = {.code = KGB_CODE_VERIFY_CRASH, .message = "two"};
 		kgb_verdict_decide(verdict, KGB_STAGE_L2, &first);
 		kgb_verdict_decide(verdict, KGB_STAGE_TIMING, &second);
 		KGB_AUTO(json) cJSON *json = written(verdict);
 		assert_string_equal(kgb_json_str(json, "status", ""), cases[i].status);
-		assert_string_equal(kgb_json_str(json, "code", ""), cases[i].code);
+		assert_string_equal(kgb_json_str(json, "code", ""), kgb_code_name(cases[i].code));
 		assert_string_equal(kgb_json_str(json, "stage", ""), "l2");
 		assert_string_equal(kgb_json_str(json, "message", ""), "one");
 		const cJSON *stages = kgb_json_get(json, "stages");
@@ -109,14 +109,15 @@ static void test_the_first_decision_stays_and_its_code_gives_the_status(void **s
 static void test_a_decision_that_is_withdrawn_leaves_room_for_another(void **state)
 {
 	struct kgb_verdict *verdict = new_verdict();
-	const struct kgb_failure first = {.code = "verify.crash", .message = "one", .hint = "do"};
+	const struct kgb_failure first = {
+		.code = KGB_CODE_VERIFY_CRASH, .message = "one", .hint = "do"};
 	struct kgb_err err = KGB_ERR_INIT;
 
 	(void)state;
 	kgb_verdict_decide(verdict, KGB_STAGE_CORRECTNESS, &first);
 	kgb_verdict_withdraw(verdict);
 	(void)kgb_fail(&err, KGB_ERR_UNAVAILABLE, "the GPU is not well");
-	kgb_verdict_decide_infra(verdict, KGB_STAGE_CORRECTNESS, "infra.gpu_health", &err);
+	kgb_verdict_decide_infra(verdict, KGB_STAGE_CORRECTNESS, KGB_CODE_INFRA_GPU_HEALTH, &err);
 	KGB_AUTO(json) cJSON *json = written(verdict);
 	assert_string_equal(kgb_json_str(json, "status", ""), "infra_error");
 	assert_string_equal(kgb_json_str(json, "code", ""), "infra.gpu_health");
@@ -155,7 +156,7 @@ static void test_values_that_json_has_no_number_for_are_words(void **state)
 	struct kgb_verdict *verdict = new_verdict();
 
 	(void)state;
-	verdict->failures[0] = (struct kgb_failure){.code = "verify.mismatch",
+	verdict->failures[0] = (struct kgb_failure){.code = KGB_CODE_VERIFY_MISMATCH,
 						    .has_values = true,
 						    .ndim = 2,
 						    .index = {3, 4},
@@ -272,7 +273,7 @@ static void test_the_report_does_not_tell_the_seed(void **state)
 	struct kgb_verdict *verdict = new_verdict();
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
 	const struct kgb_failure failure = {
-		.code = "verify.crash", .message = "boom", .case_name = "c"};
+		.code = KGB_CODE_VERIFY_CRASH, .message = "boom", .case_name = "c"};
 
 	(void)state;
 	memset(verdict->seed.bytes, 0xab, sizeof(verdict->seed.bytes));
@@ -374,22 +375,23 @@ static void test_what_nobody_decided_passes_only_if_every_stage_says_so(void **s
 		kgb_verdict_close(verdict, rows[i].needs_kernels);
 		if (verdict->status !=
 			    (rows[i].passes ? KGB_STATUS_PASSED : KGB_STATUS_INFRA_ERROR) ||
-		    (verdict->code == NULL) != rows[i].passes)
+		    (verdict->code == KGB_CODE_NONE) != rows[i].passes)
 			fail_msg("row %zu: %s, %s", i, kgb_status_name(verdict->status),
-				 verdict->code ? verdict->code : "no code");
+				 verdict->code ? kgb_code_name(verdict->code) : "no code");
 		free_verdict(verdict);
 	}
 }
 
 static void test_a_decision_is_not_closed_over(void **state)
 {
-	const struct kgb_failure wrong = {.code = "verify.mismatch", .message = "m", .hint = "h"};
+	const struct kgb_failure wrong = {
+		.code = KGB_CODE_VERIFY_MISMATCH, .message = "m", .hint = "h"};
 	struct kgb_verdict *verdict = good_verdict();
 
 	(void)state;
 	kgb_verdict_decide(verdict, KGB_STAGE_CORRECTNESS, &wrong);
 	kgb_verdict_close(verdict, true);
-	assert_string_equal(verdict->code, "verify.mismatch");
+	assert_int_equal(verdict->code, KGB_CODE_VERIFY_MISMATCH);
 	assert_int_equal(verdict->status, KGB_STATUS_FAILED);
 	free_verdict(verdict);
 }
@@ -428,7 +430,7 @@ static struct kgb_verdict *verdict_of_lane(const size_t *turns, size_t n, int64_
 		verdict->failures[verdict->n_failures++] = (struct kgb_failure){
 			.turn = turns[i],
 			.case_name = kgb_arena_printf(&verdict->arena, "case %zu", turns[i]),
-			.code = "verify.mismatch"};
+			.code = KGB_CODE_VERIFY_MISMATCH};
 	kgb_verdict_count_launches(verdict, "kernel", 3);
 	verdict->ghosts[verdict->n_ghosts++] = (struct kgb_ablation_run){.case_name = "c"};
 	return verdict;
@@ -464,7 +466,7 @@ static void test_what_lanes_found_adds_up_in_the_order_of_the_cases(void **state
 	assert_true(to->closest.share == 0.5);
 	assert_int_equal(to->kernels[0].count, 6);
 	assert_int_equal(to->n_ghosts, 2);
-	assert_null(to->code);
+	assert_int_equal(to->code, KGB_CODE_NONE);
 	free_verdict(to);
 }
 
@@ -497,16 +499,16 @@ static void test_no_number_of_failures_hides_a_cheat(void **state)
 	struct kgb_verdict *to = verdict_of_lane(turns, KGB_VERDICT_FAILURES_MAX, 0);
 	struct kgb_verdict *from = verdict_of_lane(late, KGB_ARRAY_LEN(late), 0);
 	assert_null(kgb_verdict_cheat(to));
-	from->failures[1].code = "cheat.torch_compute";
+	from->failures[1].code = KGB_CODE_CHEAT_TORCH_COMPUTE;
 	kgb_verdict_merge(to, from);
 	assert_int_equal(to->n_failures, KGB_VERDICT_FAILURES_MAX);
 	assert_ptr_equal(kgb_verdict_cheat(to), &to->failures[KGB_VERDICT_FAILURES_MAX - 1]);
 	assert_int_equal(kgb_verdict_cheat(to)->turn, 91);
 	assert_int_equal(to->failures[KGB_VERDICT_FAILURES_MAX - 2].turn,
 			 KGB_VERDICT_FAILURES_MAX - 2);
-	const struct kgb_failure early = {.turn = 0, .code = "verify.crash"};
+	const struct kgb_failure early = {.turn = 0, .code = KGB_CODE_VERIFY_CRASH};
 	kgb_verdict_add_failure(to, &early);
-	assert_string_equal(to->failures[1].code, "verify.crash");
+	assert_int_equal(to->failures[1].code, KGB_CODE_VERIFY_CRASH);
 	assert_int_equal(kgb_verdict_cheat(to)->turn, 91);
 	free_verdict(from);
 	free_verdict(to);
@@ -514,8 +516,10 @@ static void test_no_number_of_failures_hides_a_cheat(void **state)
 
 static void test_a_lane_may_decide_where_nothing_was_decided(void **state)
 {
-	const struct kgb_failure cheat = {.code = "cheat.ghost", .message = "m", .hint = "h"};
-	const struct kgb_failure wrong = {.code = "verify.mismatch", .message = "m", .hint = "h"};
+	const struct kgb_failure cheat = {
+		.code = KGB_CODE_CHEAT_GHOST, .message = "m", .hint = "h"};
+	const struct kgb_failure wrong = {
+		.code = KGB_CODE_VERIFY_MISMATCH, .message = "m", .hint = "h"};
 	struct kgb_verdict *to = new_verdict(), *from = new_verdict(), *late = new_verdict();
 
 	(void)state;
@@ -523,12 +527,12 @@ static void test_a_lane_may_decide_where_nothing_was_decided(void **state)
 	kgb_verdict_decide(late, KGB_STAGE_CORRECTNESS, &wrong);
 	kgb_verdict_merge(to, from);
 	kgb_verdict_merge(to, late);
-	assert_string_equal(to->code, "cheat.ghost");
+	assert_int_equal(to->code, KGB_CODE_CHEAT_GHOST);
 	kgb_verdict_withdraw(to);
 	kgb_verdict_merge(to, late);
-	assert_string_equal(to->code, "verify.mismatch");
+	assert_int_equal(to->code, KGB_CODE_VERIFY_MISMATCH);
 	kgb_verdict_merge(to, from); /* a cheat counts whenever it comes */
-	assert_string_equal(to->code, "cheat.ghost");
+	assert_int_equal(to->code, KGB_CODE_CHEAT_GHOST);
 	assert_int_equal(to->status, KGB_STATUS_CHEATED);
 	assert_int_equal(to->decided_by, KGB_STAGE_CORRECTNESS);
 	free_verdict(from);

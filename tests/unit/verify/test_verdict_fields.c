@@ -160,7 +160,7 @@ static void test_times_stay_on_their_side_and_say_whether_they_count(void **stat
 
 static void test_a_lane_adds_what_is_bad_and_nothing_good(void **state)
 {
-	const struct kgb_failure trouble = {.code = "infra.gone", .message = "m"};
+	const struct kgb_failure trouble = {.code = KGB_CODE_INFRA_CORRECTNESS, .message = "m"};
 	struct kgb_verdict *to = new_verdict(), *from = new_verdict(), *good = new_verdict();
 
 	(void)state;

@@ -67,7 +67,8 @@ def describe(error):
 
 
 def reply_of_error(error):
-    """What a candidate's exception becomes. Everything but its text is decided by its type."""
+    """The reply to an exception in the candidate, by its type; torch's CPU allocator and Triton's driver have no types of
+    their own, so their texts decide."""
     line = line_of(error)
     shown = error
     while isinstance(shown, platform.KERNEL_ERROR) and shown.__cause__ is not None:
@@ -76,9 +77,12 @@ def reply_of_error(error):
         return wire.Reply(wire.GUARD, str(shown), line)
     if isinstance(shown, SystemExit):
         return wire.Reply(wire.EXIT, "sys.exit(%s)" % (shown.code,), line)
-    if isinstance(shown, MemoryError) or "can't allocate memory" in describe(shown):
-        return wire.Reply(wire.MEMORY, describe(shown), line)
-    return wire.Reply(wire.EXCEPTION, describe(shown), line)
+    text = describe(shown)
+    of_device = isinstance(shown, torch.AcceleratorError) or text.startswith("RuntimeError: Triton Error [")
+    if (isinstance(shown, (MemoryError, torch.OutOfMemoryError)) or "can't allocate memory" in text or
+            of_device and "out of memory" in text):
+        return wire.Reply(wire.MEMORY, text, line)
+    return wire.Reply(wire.DEVICE if of_device else wire.EXCEPTION, text, line)
 
 
 class Runner:

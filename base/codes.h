@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * Codes: one word for each way in which a kernel, an attempt or an operator can end. They stand in
+ * verdicts, results.json, progress.json and the journal; docs/codes.md is `kgb-agent list --codes`.
+ * Each row: enumerator, code, the status that it leads to, who is to blame, whether the same is
+ * tried AGAIN, and a sentence.
+ */
+#ifndef KGB_BASE_CODES_H
+#define KGB_BASE_CODES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* clang-format off */
+#define KGB_CODES(X) \
+	/* How an agent ended. */ \
+	X(AGENT_OK, "agent.ok", NONE, NOBODY, FINAL, "The CLI finished and reported success.") \
+	X(AGENT_LIMIT, "agent.limit", BUDGET, AGENT, FINAL, "The CLI reached its own limit of turns or money.") \
+	X(AGENT_CONTEXT_FULL, "agent.context_full", FAILED, AGENT, FINAL, "The prompt or the conversation exceeded the model's context.") \
+	X(AGENT_REFUSED, "agent.refused", FAILED, AGENT, FINAL, "The model refused the task.") \
+	X(AGENT_TRUNCATED, "agent.truncated", FAILED, AGENT, FINAL, "The model's answer exceeded its output limit.") \
+	X(AGENT_INTERRUPTED, "agent.interrupted", CANCELLED, USER, FINAL, "The CLI was interrupted and reported that.") \
+	X(AGENT_TIMEOUT, "agent.timeout", TIMEOUT, AGENT, FINAL, "The attempt took longer than it may.") \
+	X(AGENT_CANCELLED, "agent.cancelled", CANCELLED, USER, FINAL, "The user ended the run.") \
+	X(AGENT_DISK, "agent.disk", FAILED, AGENT, FINAL, "The agent wrote more than it may.") \
+	X(AGENT_MEMORY, "agent.memory", FAILED, AGENT, FINAL, "The agent used more memory than it may.") \
+	X(AGENT_PROCESSES, "agent.processes", FAILED, AGENT, FINAL, "The agent started more processes than it may.") \
+	X(AGENT_HUNG, "agent.hung", FAILED, AGENT, FINAL, "The agent gave no sign of life for too long.") \
+	X(AGENT_KILLED, "agent.killed", FAILED, AGENT, FINAL, "A signal that kgb-agent did not send ended the CLI.") \
+	X(AGENT_CRASHED, "agent.crashed", FAILED, AGENT, FINAL, "The CLI ended without its closing event.") \
+	/* What an agent left. */ \
+	X(AGENT_NO_KERNEL, "agent.no_kernel", FAILED, AGENT, FINAL, "The agent left no kernel, or the stub that it was given.") \
+	X(AGENT_KERNEL_MISSING, "agent.kernel_missing", FAILED, AGENT, FINAL, "kernel.py is missing.") \
+	X(AGENT_KERNEL_TOO_LARGE, "agent.kernel_too_large", FAILED, AGENT, FINAL, "kernel.py is larger than a kernel may be.") \
+	X(AGENT_KERNEL_SYMLINK, "agent.kernel_symlink", FAILED, AGENT, FINAL, "kernel.py is a symbolic link.") \
+	X(AGENT_KERNEL_HARD_LINK, "agent.kernel_hard_link", FAILED, AGENT, FINAL, "kernel.py has another name on the disk.") \
+	X(AGENT_KERNEL_NOT_REGULAR, "agent.kernel_not_regular", FAILED, AGENT, FINAL, "kernel.py is not a regular file.") \
+	X(AGENT_KERNEL_UNREADABLE, "agent.kernel_unreadable", FAILED, AGENT, FINAL, "kernel.py cannot be read.") \
+	/* What an agent tried. */ \
+	X(CHEAT_PROBE, "cheat.probe", NONE, AGENT, FINAL, "The agent tried something that the sandbox refuses. A note in the results; decides nothing.") \
+	/* Providers of models. */ \
+	X(PROVIDER_AUTH, "provider.auth", INFRA_ERROR, PROVIDER, FINAL, "The provider refused the key (401, 403).") \
+	X(PROVIDER_CREDIT, "provider.credit", INFRA_ERROR, PROVIDER, FINAL, "The account has no credit or quota left (402).") \
+	X(PROVIDER_UNKNOWN_MODEL, "provider.unknown_model", INFRA_ERROR, PROVIDER, FINAL, "The provider has no such model (404).") \
+	X(PROVIDER_BAD_REQUEST, "provider.bad_request", INFRA_ERROR, PROVIDER, FINAL, "The provider refused a request (other 4xx).") \
+	X(PROVIDER_TRANSIENT, "provider.transient", INFRA_ERROR, PROVIDER, AGAIN, "The provider was overloaded, failed, or broke its answers off (429, 5xx).") \
+	X(PROVIDER_NETWORK, "provider.network", INFRA_ERROR, PROVIDER, AGAIN, "The connection to the provider failed.") \
+	/* Budgets. */ \
+	X(BUDGET_REACHED, "budget.reached", BUDGET, USER, FINAL, "A budget was used up while the agent worked.") \
+	X(BUDGET_TOKENS, "budget.tokens", BUDGET, USER, FINAL, "The budget of tokens is used up.") \
+	X(BUDGET_USD, "budget.usd", BUDGET, USER, FINAL, "The budget of dollars is used up.") \
+	X(BUDGET_SECONDS, "budget.seconds", BUDGET, USER, FINAL, "The budget of time is used up.") \
+	X(BUDGET_UNKNOWN_PRICE, "budget.unknown_price", BUDGET, USER, FINAL, "A budget of dollars is set and the model has no price.") \
+	/* The contract of a kernel file. */ \
+	X(CONTRACT_NOT_A_FILE, "contract.not_a_file", FAILED, KERNEL, FINAL, "The kernel is not a file that can be read.") \
+	X(CONTRACT_TOO_LARGE, "contract.too_large", FAILED, KERNEL, FINAL, "The kernel is larger than a kernel may be.") \
+	X(CONTRACT_EMPTY, "contract.empty", FAILED, KERNEL, FINAL, "The kernel is empty.") \
+	X(CONTRACT_ENCODING, "contract.encoding", FAILED, KERNEL, FINAL, "The kernel is not plain UTF-8.") \
+	X(CONTRACT_SYNTAX, "contract.syntax", FAILED, KERNEL, FINAL, "The kernel is not Python.") \
+	X(CONTRACT_TOO_COMPLEX, "contract.too_complex", FAILED, KERNEL, FINAL, "The kernel has too many names or nests too deeply.") \
+	X(CONTRACT_UNPARSABLE, "contract.unparsable", FAILED, KERNEL, FINAL, "The parser ended on the kernel.") \
+	X(CONTRACT_MISSING_ENTRY, "contract.missing_entry", FAILED, KERNEL, FINAL, "An entry function is missing.") \
+	X(CONTRACT_ENTRY_KIND, "contract.entry_kind", FAILED, KERNEL, FINAL, "An entry is not a plain function.") \
+	X(CONTRACT_SIGNATURE, "contract.signature", FAILED, KERNEL, FINAL, "The parameters of an entry are not the operator's.") \
+	X(CONTRACT_NO_KERNEL, "contract.no_kernel", FAILED, KERNEL, FINAL, "The file has no @triton.jit function.") \
+	X(CONTRACT_KERNEL_UNREACHABLE, "contract.kernel_unreachable", FAILED, KERNEL, FINAL, "No entry reaches a @triton.jit function.") \
+	X(CONTRACT_KERNEL_SYNTAX, "contract.kernel_syntax", FAILED, KERNEL, FINAL, "A kernel contains what Triton cannot compile.") \
+	X(CONTRACT_KERNEL_CALLS_HOST, "contract.kernel_calls_host", FAILED, KERNEL, FINAL, "A kernel calls plain Python.") \
+	X(CONTRACT_JIT_CALL, "contract.jit_call", FAILED, KERNEL, FINAL, "A kernel is called without a grid.") \
+	/* Names that host code may not use (policy/l1.yaml). */ \
+	X(L1_STAR_IMPORT, "l1.star_import", FAILED, KERNEL, FINAL, "A star import hides which names are used.") \
+	X(L1_IMPORT, "l1.import", FAILED, KERNEL, FINAL, "An import is not on the list.") \
+	X(L1_UNDEFINED_NAME, "l1.undefined_name", FAILED, KERNEL, FINAL, "A name is not defined in the file.") \
+	X(L1_GLOBAL_SETTING, "l1.global_setting", FAILED, KERNEL, FINAL, "A setting of the whole process is changed.") \
+	X(L1_DYNAMIC_ATTRIBUTE, "l1.dynamic_attribute", FAILED, KERNEL, FINAL, "An attribute of triton.language is read by a computed name.") \
+	X(L1_DUNDER, "l1.dunder", FAILED, KERNEL, FINAL, "A special name is read that a kernel does not need.") \
+	X(L1_HOST_DATA, "l1.host_data", FAILED, KERNEL, FINAL, "A value of a tensor is brought to the host.") \
+	X(L1_TORCH_NAME, "l1.torch_name", FAILED, KERNEL, FINAL, "A name of torch has no use in a kernel file.") \
+	X(L1_TRITON_NAME, "l1.triton_name", FAILED, KERNEL, FINAL, "A name of Triton has no use in a kernel file.") \
+	X(L1_NAME, "l1.name", FAILED, KERNEL, FINAL, "A name is not on the list.") \
+	X(CHEAT_L1_IMPORT, "cheat.l1.import", CHEATED, KERNEL, FINAL, "A module is imported that reaches beyond the arguments.") \
+	X(CHEAT_L1_ENVIRONMENT, "cheat.l1.environment", CHEATED, KERNEL, FINAL, "The environment is read.") \
+	X(CHEAT_L1_PATCH, "cheat.l1.patch", CHEATED, KERNEL, FINAL, "An object is changed that does not belong to the kernel.") \
+	X(CHEAT_L1_DYNAMIC_CODE, "cheat.l1.dynamic_code", CHEATED, KERNEL, FINAL, "Code is made while it runs.") \
+	X(CHEAT_L1_INTROSPECTION, "cheat.l1.introspection", CHEATED, KERNEL, FINAL, "Frames, namespaces or the insides of modules are read.") \
+	X(CHEAT_L1_IO, "cheat.l1.io", CHEATED, KERNEL, FINAL, "Files or streams are used.") \
+	X(CHEAT_L1_EXIT, "cheat.l1.exit", CHEATED, KERNEL, FINAL, "The process is ended.") \
+	X(CHEAT_L1_IDENTITY, "cheat.l1.identity", CHEATED, KERNEL, FINAL, "Objects are told apart by identity, which only a cache of results needs.") \
+	X(CHEAT_L1_DYNAMIC_ATTRIBUTE, "cheat.l1.dynamic_attribute", CHEATED, KERNEL, FINAL, "An attribute is read by a computed name.") \
+	X(CHEAT_L1_DUNDER, "cheat.l1.dunder", CHEATED, KERNEL, FINAL, "A special name of the interpreter is used.") \
+	X(CHEAT_L1_HOOK, "cheat.l1.hook", CHEATED, KERNEL, FINAL, "A hook of torch or of the interpreter is used.") \
+	X(CHEAT_L1_TENSOR_SUBCLASS, "cheat.l1.tensor_subclass", CHEATED, KERNEL, FINAL, "A class derives from a tensor or a module.") \
+	X(CHEAT_L1_POINTER, "cheat.l1.pointer", CHEATED, KERNEL, FINAL, "The address or the storage of a tensor is read.") \
+	X(CHEAT_L1_HOST_DATA, "cheat.l1.host_data", CHEATED, KERNEL, FINAL, "The data of a tensor is brought to the host.") \
+	X(CHEAT_L1_INTERPRETER, "cheat.l1.interpreter", CHEATED, KERNEL, FINAL, "The insides of Triton's interpreter are used.") \
+	X(CHEAT_L1_JIT_INTERNALS, "cheat.l1.jit_internals", CHEATED, KERNEL, FINAL, "An internal attribute of a jit function is used.") \
+	X(CHEAT_L1_TORCH_IN_KERNEL, "cheat.l1.torch_in_kernel", CHEATED, KERNEL, FINAL, "A kernel uses torch.") \
+	X(CHEAT_L1_FOREIGN_IN_KERNEL, "cheat.l1.foreign_in_kernel", CHEATED, KERNEL, FINAL, "A kernel uses a foreign module.") \
+	X(CHEAT_L1_STREAM, "cheat.l1.stream", CHEATED, KERNEL, FINAL, "Streams, graphs or the allocator are used.") \
+	X(CHEAT_L1_TORCH_COMPILE, "cheat.l1.torch_compile", CHEATED, KERNEL, FINAL, "Another compiler writes the kernel.") \
+	X(CHEAT_L1_FOREIGN_CODE, "cheat.l1.foreign_code", CHEATED, KERNEL, FINAL, "Host code reaches beyond tensors.") \
+	X(CHEAT_L1_MODULE_ESCAPE, "cheat.l1.module_escape", CHEATED, KERNEL, FINAL, "A module is handed on as a value.") \
+	X(CHEAT_L1_TORCH_COMPUTE, "cheat.l1.torch_compute", CHEATED, KERNEL, FINAL, "torch computes outside of a kernel.") \
+	X(CHEAT_L1_TRITON_INTERNALS, "cheat.l1.triton_internals", CHEATED, KERNEL, FINAL, "The insides of Triton are used.") \
+	X(CHEAT_L1_LIBRARY_COMPUTE, "cheat.l1.library_compute", CHEATED, KERNEL, FINAL, "Another library computes.") \
+	X(CHEAT_L1_OBFUSCATION, "cheat.l1.obfuscation", CHEATED, KERNEL, FINAL, "Methods or operators are called without their names.") \
+	/* What a call did. */ \
+	X(VERIFY_EXCEPTION, "verify.exception", FAILED, KERNEL, FINAL, "The call raised an exception.") \
+	X(VERIFY_DEVICE_EXCEPTION, "verify.device_exception", FAILED, KERNEL, FINAL, "The call raised an exception of the GPU or its driver.") \
+	X(VERIFY_EXIT, "verify.exit", FAILED, KERNEL, FINAL, "The kernel file ended its process.") \
+	X(VERIFY_CRASH, "verify.crash", FAILED, KERNEL, FINAL, "A signal ended the kernel's process.") \
+	X(VERIFY_TIMEOUT, "verify.timeout", FAILED, KERNEL, FINAL, "A call or the whole verification took too long.") \
+	X(VERIFY_OOM, "verify.oom", FAILED, KERNEL, FINAL, "The kernel ran out of memory.") \
+	X(VERIFY_PROTOCOL, "verify.protocol", FAILED, KERNEL, FINAL, "The kernel's process broke the protocol with the judge.") \
+	X(VERIFY_RETURN, "verify.return", FAILED, KERNEL, FINAL, "The call returned another number or kind of values.") \
+	X(VERIFY_TYPE, "verify.type", FAILED, KERNEL, FINAL, "A result is not a plain tensor.") \
+	X(VERIFY_DTYPE, "verify.dtype", FAILED, KERNEL, FINAL, "A result has the wrong element type.") \
+	X(VERIFY_SHAPE, "verify.shape", FAILED, KERNEL, FINAL, "A result has the wrong shape.") \
+	X(VERIFY_STRIDES, "verify.strides", FAILED, KERNEL, FINAL, "A result has the wrong strides.") \
+	X(VERIFY_LAYOUT, "verify.layout", FAILED, KERNEL, FINAL, "Elements of a result overlap in memory.") \
+	X(VERIFY_ALIAS, "verify.alias", FAILED, KERNEL, FINAL, "A result shares memory that it may not share.") \
+	X(VERIFY_MUTATION, "verify.mutation", FAILED, KERNEL, FINAL, "The call changed an argument.") \
+	X(VERIFY_STRAY_WRITE, "verify.stray_write", FAILED, KERNEL, FINAL, "The call wrote between the elements of a result.") \
+	X(VERIFY_OUT_OF_BOUNDS, "verify.out_of_bounds", FAILED, KERNEL, FINAL, "The kernel reached memory outside of its tensors.") \
+	X(VERIFY_MISMATCH, "verify.mismatch", FAILED, KERNEL, FINAL, "Elements of a result are wrong.") \
+	X(VERIFY_UNSTABLE, "verify.unstable", FAILED, KERNEL, FINAL, "Repeated calls give results that differ by more than the tolerance.") \
+	X(VERIFY_SEED, "verify.seed", FAILED, KERNEL, FINAL, "A random operator does not follow its seed.") \
+	X(VERIFY_DISTRIBUTION, "verify.distribution", FAILED, KERNEL, FINAL, "Random results do not follow the operator's distribution.") \
+	/* What a GPU record shows. */ \
+	X(VERIFY_RECORD, "verify.record", FAILED, KERNEL, FINAL, "The record of the kernel's work on the GPU breaks a rule.") \
+	X(VERIFY_NOT_REPLAYABLE, "verify.not_replayable", FAILED, KERNEL, FINAL, "The work on the GPU cannot be repeated on other data.") \
+	X(VERIFY_HOST_DEPENDENT, "verify.host_dependent", FAILED, KERNEL, FINAL, "The work on the GPU depends on data that the host read.") \
+	X(VERIFY_VARYING_PARAMETERS, "verify.varying_parameters", FAILED, KERNEL, FINAL, "Equal calls launch with different parameters.") \
+	/* Cheats that the judge observed. */ \
+	X(CHEAT_TORCH_COMPUTE, "cheat.torch_compute", CHEATED, KERNEL, FINAL, "torch computed outside of the Triton kernels.") \
+	X(CHEAT_TORCH_COPIES, "cheat.torch_copies", CHEATED, KERNEL, FINAL, "torch's copies did the work of the kernels.") \
+	X(CHEAT_NO_LAUNCH, "cheat.no_launch", CHEATED, KERNEL, FINAL, "No Triton kernel was launched.") \
+	X(CHEAT_GHOST, "cheat.ghost", CHEATED, KERNEL, FINAL, "Results stay right without the launches: the kernels do nothing.") \
+	X(CHEAT_LIBRARY_COMPUTE, "cheat.library_compute", CHEATED, KERNEL, FINAL, "A library's kernel ran in the place of a Triton kernel.") \
+	X(CHEAT_TIMING_OTHER_RESULT, "cheat.timing.other_result", CHEATED, KERNEL, FINAL, "Timed calls gave other results than judged calls.") \
+	X(CHEAT_TIMING_BELOW_FLOOR, "cheat.timing.below_floor", CHEATED, KERNEL, FINAL, "A time is shorter than the hardware allows.") \
+	X(CHEAT_TIMING_RULER_ORDER, "cheat.timing.ruler_order", CHEATED, KERNEL, FINAL, "A shorter span took longer than one that contains it.") \
+	X(CHEAT_TIMING_RULER_ACTIVITY, "cheat.timing.ruler_activity", CHEATED, KERNEL, FINAL, "Events and the driver's activity disagree.") \
+	X(CHEAT_TIMING_RULER_HOST, "cheat.timing.ruler_host", CHEATED, KERNEL, FINAL, "Events and the host's clock disagree.") \
+	X(CHEAT_TIMING_RULER_OUTSIDE, "cheat.timing.ruler_outside", CHEATED, KERNEL, FINAL, "A block claims more time than it took.") \
+	X(CHEAT_TIMING_CHECKED, "cheat.timing.checked", CHEATED, KERNEL, FINAL, "Calls whose results are checked take longer than the others.") \
+	X(CHEAT_TIMING_REUSE, "cheat.timing.reuse", CHEATED, KERNEL, FINAL, "Inputs seen before are faster than new ones.") \
+	X(CHEAT_TIMING_TREND, "cheat.timing.trend", CHEATED, KERNEL, FINAL, "The candidate changes against the baseline while it runs.") \
+	/* Trouble of kgb-agent or its machine. */ \
+	X(INFRA_NOT_STARTED, "infra.not_started", INFRA_ERROR, MACHINE, AGAIN, "The attempt could not be started.") \
+	X(INFRA_LOST, "infra.lost", INFRA_ERROR, MACHINE, AGAIN, "kgb-agent ended before the attempt did.") \
+	X(INFRA_PERMISSION_DENIED, "infra.permission_denied", INFRA_ERROR, MACHINE, AGAIN, "The CLI was refused a tool that it must have.") \
+	X(INFRA_CANCELLED, "infra.cancelled", CANCELLED, USER, FINAL, "The run ended before a verdict.") \
+	X(INFRA_JUDGE, "infra.judge", INFRA_ERROR, MACHINE, AGAIN, "The judge gave no verdict.") \
+	X(INFRA_FACTS, "infra.facts", INFRA_ERROR, MACHINE, AGAIN, "The facts about the kernel file could not be read.") \
+	X(INFRA_CORRECTNESS, "infra.correctness", INFRA_ERROR, MACHINE, AGAIN, "Correctness could not be judged.") \
+	X(INFRA_L2, "infra.l2", INFRA_ERROR, MACHINE, AGAIN, "The ablation could not be judged.") \
+	X(INFRA_RECOMPILE, "infra.recompile", INFRA_ERROR, MACHINE, AGAIN, "A kernel could not be compiled again to prove its origin.") \
+	X(INFRA_TIMING, "infra.timing", INFRA_ERROR, MACHINE, AGAIN, "The kernel could not be timed.") \
+	X(INFRA_UNDECIDED, "infra.undecided", INFRA_ERROR, MACHINE, AGAIN, "No stage decided, and not every stage passed.") \
+	X(INFRA_GPU_BUSY, "infra.gpu_busy", INFRA_ERROR, MACHINE, AGAIN, "The GPU was not free in time.") \
+	X(INFRA_GPU_LEASE, "infra.gpu_lease", INFRA_ERROR, MACHINE, AGAIN, "The GPU could not be reserved.") \
+	X(INFRA_GPU_HEALTH, "infra.gpu_health", INFRA_ERROR, MACHINE, AGAIN, "The GPU failed a test after the verdict.") \
+	X(INFRA_GPU_MEMORY, "infra.gpu_memory", INFRA_ERROR, MACHINE, AGAIN, "Other processes hold the memory of the GPU.")
+/* clang-format on */
+
+enum kgb_code {
+	KGB_CODE_NONE, /* there is none: passed, or nothing is known yet */
+#define KGB_CODE_ENUMERATOR(id, ...) KGB_CODE_##id,
+	KGB_CODES(KGB_CODE_ENUMERATOR)
+#undef KGB_CODE_ENUMERATOR
+		KGB_N_CODES,
+};
+
+/** How a kernel or an operator ends. */
+enum kgb_status {
+	KGB_STATUS_NONE, /* the code is a note and decides nothing */
+	KGB_STATUS_PASSED,
+	KGB_STATUS_FAILED,
+	KGB_STATUS_CHEATED,
+	KGB_STATUS_TIMEOUT,
+	KGB_STATUS_BUDGET,
+	KGB_STATUS_CANCELLED,
+	KGB_STATUS_INFRA_ERROR,
+	KGB_N_STATUSES,
+};
+/** "passed", ..., "infra_error"; NULL for NONE. */
+const char *kgb_status_name(enum kgb_status status);
+
+enum kgb_blame {
+	KGB_BLAME_NOBODY,
+	KGB_BLAME_KERNEL,
+	KGB_BLAME_AGENT,
+	KGB_BLAME_PROVIDER, /* of the model */
+	KGB_BLAME_MACHINE, /* kgb-agent itself or the computer */
+	KGB_BLAME_USER, /* a limit that the user set, or the user's signal */
+};
+/** "kernel", "agent", ...; "-" for NOBODY. */
+const char *kgb_blame_name(enum kgb_blame blame);
+
+struct kgb_code_row {
+	const char *name; /* "verify.mismatch" */
+	enum kgb_status status;
+	enum kgb_blame blame;
+	bool is_tried_again;
+	const char *sentence;
+};
+/** The row of a code; all NULL and NONE for KGB_CODE_NONE. */
+const struct kgb_code_row *kgb_code_row(enum kgb_code code);
+/** Its name; NULL for KGB_CODE_NONE. */
+const char *kgb_code_name(enum kgb_code code);
+/** The status that it leads to; NONE for KGB_CODE_NONE. */
+enum kgb_status kgb_code_status(enum kgb_code code);
+/** Is it one of these? */
+bool kgb_code_is_among(enum kgb_code code, const enum kgb_code *codes, size_t n);
+/** The code of that name. KGB_CODE_NONE: `name` is NULL or no code of this version. */
+enum kgb_code kgb_code_find(const char *name);
+
+#endif
