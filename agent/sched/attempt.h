@@ -9,9 +9,9 @@
 
 #include <uv.h>
 
+#include "agent/broker/broker.h"
 #include "agent/report/display.h"
 #include "agent/sched/attempt_limits.h"
-#include "agent/sched/broker.h"
 #include "agent/sched/processes.h"
 #include "agent/store/events.h"
 #include "agent/store/rundir.h"

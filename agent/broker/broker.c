@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "agent/sched/broker.h"
+#include "agent/broker/broker.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -4,8 +4,8 @@
  * are operators in work. Owns the warm zygotes of each device from which the judges fork their
  * workers; when those die, judges start their own (slower, same verdict). Loop thread only.
  */
-#ifndef KGB_AGENT_SCHED_BROKER_H
-#define KGB_AGENT_SCHED_BROKER_H
+#ifndef KGB_AGENT_BROKER_BROKER_H
+#define KGB_AGENT_BROKER_BROKER_H
 
 #include <stddef.h>
 #include <stdint.h>
