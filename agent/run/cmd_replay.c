@@ -8,12 +8,12 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "agent/attempt/attempt.h"
 #include "agent/cli/cmd.h"
 #include "agent/cli/preflight.h"
 #include "agent/cli/program_probe.h"
 #include "agent/cli/shared_options.h"
 #include "agent/run/run_specs.h"
-#include "agent/sched/attempt.h"
 #include "agent/sched/sched.h"
 #include "base/formats/jsonw.h"
 #include "base/limits.h"

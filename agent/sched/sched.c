@@ -5,10 +5,10 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "agent/attempt/attempt.h"
 #include "agent/broker/broker.h"
 #include "agent/report/progress.h"
 #include "agent/report/results.h"
-#include "agent/sched/attempt.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/mem.h"

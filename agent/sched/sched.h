@@ -7,9 +7,9 @@
 #ifndef KGB_AGENT_SCHED_SCHED_H
 #define KGB_AGENT_SCHED_SCHED_H
 
+#include "agent/attempt/attempt_limits.h"
 #include "agent/devices/devices.h"
 #include "agent/report/display.h"
-#include "agent/sched/attempt_limits.h"
 #include "agent/store/events.h"
 #include "agent/store/rundir.h"
 #include "base/err.h"

@@ -14,8 +14,8 @@
 
 #include <cmocka.h>
 
+#include "agent/attempt/attempt.h"
 #include "agent/broker/broker.h"
-#include "agent/sched/attempt.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"

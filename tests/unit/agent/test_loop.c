@@ -2,7 +2,7 @@
 /** \file
  * Rules and texts of methods that work in rounds, as tables.
  */
-#include "agent/sched/rounds.h"
+#include "agent/attempt/rounds.h"
 #include "base/str.h"
 #include "tests/unit/agent/agent_test.h"
 

@@ -2,8 +2,8 @@
 #include <fcntl.h>
 #include <signal.h>
 
+#include "agent/attempt/attempt_internal.h"
 #include "agent/report/common.h"
-#include "agent/sched/attempt_internal.h"
 #include "base/formats/jsonw.h"
 #include "base/limits.h"
 #include "base/mem.h"

@@ -2,8 +2,8 @@
 /** \file
  * The walls around each attempt of a run, and what it may use within them.
  */
-#ifndef KGB_AGENT_SCHED_ATTEMPT_LIMITS_H
-#define KGB_AGENT_SCHED_ATTEMPT_LIMITS_H
+#ifndef KGB_AGENT_ATTEMPT_ATTEMPT_LIMITS_H
+#define KGB_AGENT_ATTEMPT_ATTEMPT_LIMITS_H
 
 #include <stdbool.h>
 #include <stdint.h>

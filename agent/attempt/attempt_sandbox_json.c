@@ -2,8 +2,8 @@
 /** \file
  * What the watch over an attempt and its launcher have found out, as JSON for the result.
  */
-#include "agent/sched/attempt_internal.h"
-#include "agent/sched/attempt_watch.h"
+#include "agent/attempt/attempt_internal.h"
+#include "agent/attempt/attempt_watch.h"
 
 static void write_empty(struct kgb_jsonw *w, const struct kgb_attempt *attempt)
 {

@@ -4,14 +4,14 @@
  * (a start of the CLI), attempt_check.c (versions and their verdicts), attempt_loop.c (what follows
  * a round) and attempt_harvest.c (what is left when all is over).
  */
-#ifndef KGB_AGENT_SCHED_ATTEMPT_INTERNAL_H
-#define KGB_AGENT_SCHED_ATTEMPT_INTERNAL_H
+#ifndef KGB_AGENT_ATTEMPT_ATTEMPT_INTERNAL_H
+#define KGB_AGENT_ATTEMPT_ATTEMPT_INTERNAL_H
 
 #include <sys/stat.h>
 
-#include "agent/sched/attempt.h"
-#include "agent/sched/attempt_watch.h"
-#include "agent/sched/rounds.h"
+#include "agent/attempt/attempt.h"
+#include "agent/attempt/attempt_watch.h"
+#include "agent/attempt/rounds.h"
 #include "sandbox/cassette/replay.h"
 #include "sandbox/offline/offline.h"
 #include "sandbox/spawn/sandbox_child.h"

@@ -5,7 +5,7 @@
  */
 #include <fcntl.h>
 
-#include "agent/sched/attempt_internal.h"
+#include "agent/attempt/attempt_internal.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/mem.h"

@@ -3,14 +3,14 @@
  * Watches an attempt: what it has written, whether it lives, what it waits for; and tells it all at
  * the end.
  */
-#include "agent/sched/attempt_watch.h"
+#include "agent/attempt/attempt_watch.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
 
-#include "agent/sched/attempt_internal.h"
+#include "agent/attempt/attempt_internal.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/mem.h"

@@ -4,15 +4,15 @@
  * kernel. The attempt answers the agent's checks, keeps every version of kernel.py, meters through
  * the gateway's session, and on every way out takes the best candidate known. Loop thread only.
  */
-#ifndef KGB_AGENT_SCHED_ATTEMPT_H
-#define KGB_AGENT_SCHED_ATTEMPT_H
+#ifndef KGB_AGENT_ATTEMPT_ATTEMPT_H
+#define KGB_AGENT_ATTEMPT_ATTEMPT_H
 
 #include <uv.h>
 
+#include "agent/attempt/attempt_limits.h"
+#include "agent/attempt/processes.h"
 #include "agent/broker/broker.h"
 #include "agent/report/display.h"
-#include "agent/sched/attempt_limits.h"
-#include "agent/sched/processes.h"
 #include "agent/store/events.h"
 #include "agent/store/rundir.h"
 #include "base/err.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "agent/sched/attempt.h"
+#include "agent/attempt/attempt.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <unistd.h>
 
-#include "agent/sched/attempt_internal.h"
+#include "agent/attempt/attempt_internal.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/mem.h"

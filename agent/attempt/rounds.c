@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "agent/sched/rounds.h"
+#include "agent/attempt/rounds.h"
 
 #include <ctype.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "agent/sched/processes.h"
+#include "agent/attempt/processes.h"
 
 #include "base/time.h"
 

@@ -4,8 +4,8 @@
  * better, when the rounds end, and what the next round is told of the earlier ones. Nothing here
  * reads clocks or files.
  */
-#ifndef KGB_AGENT_SCHED_ROUNDS_H
-#define KGB_AGENT_SCHED_ROUNDS_H
+#ifndef KGB_AGENT_ATTEMPT_ROUNDS_H
+#define KGB_AGENT_ATTEMPT_ROUNDS_H
 
 #include "agent/store/state.h"
 #include "base/buf.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <fcntl.h>
 
-#include "agent/sched/attempt_internal.h"
+#include "agent/attempt/attempt_internal.h"
 #include "base/hash.h"
 #include "base/limits.h"
 #include "base/mem.h"

@@ -3,8 +3,8 @@
  * State of the watch over one attempt (attempt_watch.c): limits on what it writes, signs of life,
  * clocks, and what it was waiting for. Loop thread only, but for counting files.
  */
-#ifndef KGB_AGENT_SCHED_ATTEMPT_WATCH_H
-#define KGB_AGENT_SCHED_ATTEMPT_WATCH_H
+#ifndef KGB_AGENT_ATTEMPT_ATTEMPT_WATCH_H
+#define KGB_AGENT_ATTEMPT_ATTEMPT_WATCH_H
 
 #include <uv.h>
 

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/sched/attempt_internal.h"
+#include "agent/attempt/attempt_internal.h"
 #include "base/hash.h"
 #include "base/limits.h"
 #include "base/mem.h"
