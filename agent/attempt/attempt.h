@@ -71,7 +71,7 @@ struct kgb_attempt_env {
 			       says */
 	struct kgb_charge budget; /* limits of one attempt; 0: none */
 	int warn_percent;
-	struct kgb_attempt_limits walls;
+	struct kgb_attempt_limits limits;
 	struct kgb_processes *processes; /* one look for all attempts */
 	int max_attempts;
 	/** The run cannot go on (journal or disk failed). Called at most once per attempt. */

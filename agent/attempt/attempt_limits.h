@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * The walls around each attempt of a run, and what it may use within them.
+ * The limits of each attempt of a run.
  */
 #ifndef KGB_AGENT_ATTEMPT_ATTEMPT_LIMITS_H
 #define KGB_AGENT_ATTEMPT_ATTEMPT_LIMITS_H

@@ -320,14 +320,14 @@ static void add_verify_tool(const struct kgb_attempt *attempt, struct kgb_policy
 bool kgb_attempt__sees_gpu(const struct kgb_attempt *attempt)
 {
 	const struct kgb_attempt_env *env = attempt->env;
-	return env->walls.gpu && kgb_devices_at(env->devices, attempt->slot)->number >= 0;
+	return env->limits.gpu && kgb_devices_at(env->devices, attempt->slot)->number >= 0;
 }
 
 /** The GPU on which the attempt's kernels are judged, and what is needed to use it. */
 static int add_gpu(const struct kgb_attempt *attempt, struct kgb_policy *policy,
 		   struct kgb_err *err)
 {
-	const char *python = attempt->env->walls.python;
+	const char *python = attempt->env->limits.python;
 	const struct kgb_device *device = kgb_devices_at(attempt->env->devices, attempt->slot);
 	if (kgb_policy_one_gpu(policy, "", device->own, err) < 0)
 		return -1;
@@ -351,7 +351,7 @@ static int launch(struct kgb_attempt *attempt, const struct kgb_sandbox_child_ca
 	KGB_AUTO(policy) struct kgb_policy policy;
 	kgb_policy_init(&policy);
 	const struct kgb_policy_base_spec base = {.home = home,
-						  .tmp_bytes = attempt->env->walls.tmp_bytes};
+						  .tmp_bytes = attempt->env->limits.tmp_bytes};
 	if (kgb_policy_base(&policy, &base, err) < 0)
 		return -1;
 	kgb_policy_rw(&policy, worktree, KGB_INSIDE_WS);
@@ -367,12 +367,12 @@ static int launch(struct kgb_attempt *attempt, const struct kgb_sandbox_child_ca
 	policy.listen_port = KGB_INSIDE_PORT;
 	policy.limits.file_size_bytes = AGENT_FILE_BYTES;
 	policy.limits.n_open_files = AGENT_OPEN_FILES;
-	policy.limits.n_tasks = attempt->env->walls.n_tasks;
+	policy.limits.n_tasks = attempt->env->limits.n_tasks;
 	/* Above the limit on all together, which ends them and is told; this one only refuses. Does
 	 * not bind root. */
-	policy.limits.n_processes = 2 * attempt->env->walls.n_tasks;
-	policy.limits.memory_bytes = attempt->env->walls.memory_bytes;
-	policy.limits.nameless_bytes = attempt->env->walls.disk_bytes;
+	policy.limits.n_processes = 2 * attempt->env->limits.n_tasks;
+	policy.limits.memory_bytes = attempt->env->limits.memory_bytes;
+	policy.limits.nameless_bytes = attempt->env->limits.disk_bytes;
 
 	const char *own_home = getenv("HOME");
 	if (own_home && (own_home[0] != '/' || !own_home[1] || kgb_str_eq(own_home, "/tmp") ||
@@ -381,9 +381,9 @@ static int launch(struct kgb_attempt *attempt, const struct kgb_sandbox_child_ca
 	const struct kgb_sandbox_spec spec = {
 		.policy = &policy,
 		.launcher = launcher,
-		.confinement = &attempt->env->walls.ladder->confinement,
+		.confinement = &attempt->env->limits.ladder->confinement,
 		/* The interpreter that comes with a GPU may lie in HOME, or below the data. */
-		.watch_files = attempt->env->walls.watch_files && !sees_gpu,
+		.watch_files = attempt->env->limits.watch_files && !sees_gpu,
 		.private_paths = {attempt->env->dir->path, attempt->env->data_dir, own_home},
 		.stdio = {attempt->prompt_fd, attempt->stdout_fd, attempt->stderr_fd},
 	};

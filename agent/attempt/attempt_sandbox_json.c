@@ -21,15 +21,15 @@ static void write_empty(struct kgb_jsonw *w, const struct kgb_attempt *attempt)
 	kgb_jsonw_object_end(w);
 }
 
-static void write_limits(struct kgb_jsonw *w, const struct kgb_attempt_limits *walls)
+static void write_limits(struct kgb_jsonw *w, const struct kgb_attempt_limits *limits)
 {
 	kgb_jsonw_key(w, "limits");
 	kgb_jsonw_object(w);
-	kgb_jsonw_ki64(w, "disk_bytes", walls->disk_bytes);
-	kgb_jsonw_ki64(w, "files", walls->n_files);
-	kgb_jsonw_ki64(w, "memory_bytes", walls->memory_bytes);
-	kgb_jsonw_ki64(w, "processes", walls->n_tasks);
-	kgb_jsonw_ki64(w, "idle_timeout_ms", walls->idle_timeout_ms);
+	kgb_jsonw_ki64(w, "disk_bytes", limits->disk_bytes);
+	kgb_jsonw_ki64(w, "files", limits->n_files);
+	kgb_jsonw_ki64(w, "memory_bytes", limits->memory_bytes);
+	kgb_jsonw_ki64(w, "processes", limits->n_tasks);
+	kgb_jsonw_ki64(w, "idle_timeout_ms", limits->idle_timeout_ms);
 	kgb_jsonw_object_end(w);
 }
 
@@ -116,10 +116,10 @@ void kgb_attempt__write_sandbox(struct kgb_jsonw *w, const struct kgb_attempt *a
 	const struct kgb_device *device = kgb_devices_at(attempt->env->devices, attempt->slot);
 	kgb_jsonw_object(w);
 	kgb_jsonw_key(w, "isolation");
-	kgb_ladder_write(attempt->env->walls.ladder, w);
+	kgb_ladder_write(attempt->env->limits.ladder, w);
 	kgb_jsonw_kstr(w, "gpu", kgb_attempt__sees_gpu(attempt) ? device->name : NULL);
 	write_empty(w, attempt);
-	write_limits(w, &attempt->env->walls);
+	write_limits(w, &attempt->env->limits);
 	write_used(w, attempt);
 	write_broken(w, watch);
 	write_clocks(w, attempt);

@@ -94,7 +94,7 @@ static void stop_for_disk(struct kgb_attempt *attempt, const char *limit, int64_
 
 static void check_disk(struct kgb_attempt *attempt)
 {
-	const struct kgb_attempt_limits *walls = &attempt->env->walls;
+	const struct kgb_attempt_limits *limits = &attempt->env->limits;
 	const struct kgb_watch *watch = &attempt->watch;
 	const struct kgb_disk_usage *used = &watch->disk.total;
 	int64_t requests = watch->disk.parts[KGB_DISK_TRAFFIC] + watch->disk.parts[KGB_DISK_ROUNDS];
@@ -103,19 +103,19 @@ static void check_disk(struct kgb_attempt *attempt)
 	char why[KGB_WATCH_TEXT_LEN];
 	if (watch->has_end)
 		return;
-	if (used->bytes > walls->disk_bytes) {
+	if (used->bytes > limits->disk_bytes) {
 		snprintf(
 			why, sizeof(why),
 			"the agent wrote %lld bytes; sandbox.disk allows %lld (workspace %lld, HOME %lld, requests %lld, output %lld)",
-			(long long)used->bytes, (long long)walls->disk_bytes,
+			(long long)used->bytes, (long long)limits->disk_bytes,
 			(long long)watch->disk.parts[KGB_DISK_WS],
 			(long long)watch->disk.parts[KGB_DISK_HOME], (long long)requests,
 			(long long)watch->disk.output);
-		stop_for_disk(attempt, "disk", walls->disk_bytes, used->bytes, why);
-	} else if (used->files > walls->n_files) {
+		stop_for_disk(attempt, "disk", limits->disk_bytes, used->bytes, why);
+	} else if (used->files > limits->n_files) {
 		snprintf(why, sizeof(why), "the agent made %lld files; sandbox.files allows %lld",
-			 (long long)used->files, (long long)walls->n_files);
-		stop_for_disk(attempt, "files", walls->n_files, used->files, why);
+			 (long long)used->files, (long long)limits->n_files);
+		stop_for_disk(attempt, "files", limits->n_files, used->files, why);
 	} else if (used->is_partial) {
 		stop_for_disk(
 			attempt, "nesting", 0, 0,
@@ -158,12 +158,12 @@ static void start_count(struct kgb_attempt *attempt)
 static void count_disk(struct kgb_attempt *attempt)
 {
 	struct kgb_watch *watch = &attempt->watch;
-	const struct kgb_attempt_limits *walls = &attempt->env->walls;
+	const struct kgb_attempt_limits *limits = &attempt->env->limits;
 	struct kgb_disk_room room;
 	kgb_disk_room(watch->dir_fd, &room);
 	/* The disk as a whole has lost so much since the last count that it may have been us. */
-	bool is_urgent = watch->room.bytes - room.bytes > walls->disk_bytes / 16 ||
-			 watch->room.files - room.files > walls->n_files / 4 ||
+	bool is_urgent = watch->room.bytes - room.bytes > limits->disk_bytes / 16 ||
+			 watch->room.files - room.files > limits->n_files / 4 ||
 			 (watch->had_room && room.bytes < DISK_RESERVE);
 	if (watch->counting || (kgb_mono_ms() < watch->disk_next_ms && !is_urgent))
 		return;
@@ -264,7 +264,7 @@ static void sample(struct kgb_attempt *attempt, int64_t max_age_ms)
 
 static int64_t sample_interval_ms(const struct kgb_attempt *attempt)
 {
-	int64_t quarter_ms = attempt->env->walls.idle_timeout_ms / 4;
+	int64_t quarter_ms = attempt->env->limits.idle_timeout_ms / 4;
 	if (quarter_ms == 0 || quarter_ms > SAMPLE_MS)
 		return SAMPLE_MS;
 	return quarter_ms > SAMPLE_MIN_MS ? quarter_ms : SAMPLE_MIN_MS;
@@ -403,7 +403,7 @@ void kgb_attempt__diagnose(struct kgb_attempt *attempt)
 static void check_idle(struct kgb_attempt *attempt)
 {
 	struct kgb_watch *watch = &attempt->watch;
-	int64_t limit_ms = attempt->env->walls.idle_timeout_ms;
+	int64_t limit_ms = attempt->env->limits.idle_timeout_ms;
 	int64_t idle_ms = kgb_mono_ms() - watch->life_ms;
 	if (limit_ms == 0 || idle_ms < limit_ms || attempt->result_seen_ms != 0)
 		return;
@@ -497,12 +497,12 @@ static void take_launcher_end(struct kgb_attempt *attempt)
 			(long long)status->limit_value);
 	} else if (status->n_oom_kills > 0 && attempt->result.term_signal == SIGKILL &&
 		   !attempt->result.stop_requested) {
-		end_by(attempt, KGB_AGENT_MEMORY, "memory", attempt->env->walls.memory_bytes,
+		end_by(attempt, KGB_AGENT_MEMORY, "memory", attempt->env->limits.memory_bytes,
 		       status->peak_memory_bytes);
 		snprintf(
 			watch->why, sizeof(watch->why),
 			"the CLI was ended because its processes needed more than the %lld bytes that sandbox.memory allows",
-			(long long)attempt->env->walls.memory_bytes);
+			(long long)attempt->env->limits.memory_bytes);
 	}
 }
 

@@ -68,9 +68,10 @@ int kgb_cli_bad_place(const char *place, const char *otherwise, struct kgb_err *
  * another one (4 when the disk is full); a reader that has gone is no fault. */
 int kgb_cli_print(const struct kgb_buf *text, int exit_code);
 
-/** The walls that the settings ask for. \param ladder, python borrowed. */
-struct kgb_attempt_limits kgb_cli_walls(const struct kgb_settings *settings,
-					const struct kgb_ladder *ladder, const char *python);
+/** The limits that the settings give each attempt. \param ladder, python borrowed. */
+struct kgb_attempt_limits kgb_cli_attempt_limits(const struct kgb_settings *settings,
+						 const struct kgb_ladder *ladder,
+						 const char *python);
 
 struct kgb_spec_index;
 /** The operators that the user named (all of the dataset when none), each once, in the order named,

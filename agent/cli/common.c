@@ -144,8 +144,9 @@ int kgb_cli_read_kernel(const char *path, struct kgb_buf *out, struct kgb_err *e
 	return 0;
 }
 
-struct kgb_attempt_limits kgb_cli_walls(const struct kgb_settings *settings,
-					const struct kgb_ladder *ladder, const char *python)
+struct kgb_attempt_limits kgb_cli_attempt_limits(const struct kgb_settings *settings,
+						 const struct kgb_ladder *ladder,
+						 const char *python)
 {
 	return (struct kgb_attempt_limits){
 		.ladder = ladder,

@@ -162,8 +162,8 @@ static int drive(struct replay *r, struct kgb_sched_outcome *outcome, struct kgb
 {
 	const struct kgb_settings *s = &r->config.settings;
 	const struct kgb_replay_source source = {.dir = r->source.path, .state = &r->recorded};
-	struct kgb_attempt_limits walls = kgb_cli_walls(s, &r->ladder, r->python);
-	walls.watch_files = false; /* the recorded run has told of them */
+	struct kgb_attempt_limits limits = kgb_cli_attempt_limits(s, &r->ladder, r->python);
+	limits.watch_files = false; /* the recorded run has told of them */
 	struct kgb_sched_item *items = kgb_xcalloc(r->n_specs + 1, sizeof(*items));
 	size_t most_attempts = 1;
 	for (size_t i = 0; i < r->n_specs; i++) {
@@ -189,7 +189,7 @@ static int drive(struct replay *r, struct kgb_sched_outcome *outcome, struct kgb
 		.cli_path = r->cli_path,
 		.model = r->recorded.model,
 		.attempt_timeout_ms = s->limits.attempt_timeout,
-		.walls = walls,
+		.limits = limits,
 		.max_verify_calls = s->limits.verify_calls,
 		.iterations = s->run.iterations,
 		.max_attempts = (int)most_attempts,

@@ -456,7 +456,7 @@ static void fill_env(struct sched *sched)
 		.warn_percent = spec->warn_percent,
 		.max_verify_calls = spec->max_verify_calls,
 		.iterations = spec->iterations,
-		.walls = spec->walls,
+		.limits = spec->limits,
 		.processes = &sched->processes,
 		.max_attempts = spec->max_attempts,
 		.on_fatal = on_fatal,

@@ -40,7 +40,7 @@ struct kgb_sched_spec {
 		max_verify_calls;
 	int64_t iterations; /* rounds at most of a method that works in rounds; 0: as many as it
 			       says */
-	struct kgb_attempt_limits walls;
+	struct kgb_attempt_limits limits;
 	int max_attempts;
 	/* Limits; 0: none. */
 	struct kgb_charge run_budget, operator_budget, attempt_budget;
