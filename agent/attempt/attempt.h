@@ -9,12 +9,12 @@
 
 #include <uv.h>
 
-#include "agent/attempt/attempt_limits.h"
-#include "agent/attempt/processes.h"
 #include "agent/broker/broker.h"
 #include "agent/report/display.h"
 #include "agent/store/events.h"
 #include "agent/store/rundir.h"
+#include "agent/watch/attempt_limits.h"
+#include "agent/watch/processes.h"
 #include "base/err.h"
 #include "methods/events.h"
 #include "methods/method.h"

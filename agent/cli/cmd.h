@@ -9,9 +9,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/attempt/attempt_limits.h"
 #include "agent/cli/opt.h"
 #include "agent/config/config.h"
+#include "agent/watch/attempt_limits.h"
 #include "base/err.h"
 #include "base/str.h"
 

@@ -7,11 +7,11 @@
 #ifndef KGB_AGENT_SCHED_SCHED_H
 #define KGB_AGENT_SCHED_SCHED_H
 
-#include "agent/attempt/attempt_limits.h"
 #include "agent/devices/devices.h"
 #include "agent/report/display.h"
 #include "agent/store/events.h"
 #include "agent/store/rundir.h"
+#include "agent/watch/attempt_limits.h"
 #include "base/err.h"
 #include "methods/method.h"
 #include "sandbox/gateway/gateway.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "agent/attempt/processes.h"
+#include "agent/watch/processes.h"
 
 #include <signal.h>
 #include <sys/prctl.h>

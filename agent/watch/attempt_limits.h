@@ -2,8 +2,8 @@
 /** \file
  * The limits of each attempt of a run.
  */
-#ifndef KGB_AGENT_ATTEMPT_ATTEMPT_LIMITS_H
-#define KGB_AGENT_ATTEMPT_ATTEMPT_LIMITS_H
+#ifndef KGB_AGENT_WATCH_ATTEMPT_LIMITS_H
+#define KGB_AGENT_WATCH_ATTEMPT_LIMITS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -3,8 +3,8 @@
  * The processes of the machine, as all attempts of a run see them: a look at /proc costs a
  * millisecond for some hundred of them, whoever they belong to, so it is shared. Loop thread only.
  */
-#ifndef KGB_AGENT_ATTEMPT_PROCESSES_H
-#define KGB_AGENT_ATTEMPT_PROCESSES_H
+#ifndef KGB_AGENT_WATCH_PROCESSES_H
+#define KGB_AGENT_WATCH_PROCESSES_H
 
 #include "base/system/proc_tree.h"
 
