@@ -15,10 +15,8 @@
 /* How often the stream is read and kernel.py looked at: a quarter of what progress.json promises.
  */
 #define TICK_MS 60
-/* Reading in one tick: a flood must not starve the loop, which serves all attempts. */
-#define SLICE_MS 20
-/* Reading at the end, in one go: a second or so of parsing. */
-#define REST_BYTES (16LL << 20)
+/* From SIGINT (the CLI reports its usage) to SIGKILL. */
+#define STOP_GRACE_MS 5000
 /* A CLI that has said its last word may take this long to go. */
 #define LINGER_MS 10000
 
@@ -62,45 +60,8 @@ void kgb_attempt__fatal(struct kgb_attempt *attempt, const struct kgb_err *err)
 	attempt->env->on_fatal(attempt->env->payload, err);
 }
 
-/* ---- the stream ---- */
-
-/** The next piece of it; false at the end of what is there. */
-static bool read_piece(struct kgb_attempt *attempt)
-{
-	char chunk[64 * 1024];
-	ssize_t n = pread(attempt->stdout_read_fd, chunk, sizeof(chunk), attempt->stdout_offset);
-	if (n <= 0)
-		return false;
-	attempt->stdout_offset += n;
-	kgb_events_feed(&attempt->events, chunk, (size_t)n);
-	return true;
-}
-
-static void read_stream(struct kgb_attempt *attempt)
-{
-	int64_t start_ms = kgb_mono_ms();
-	while (read_piece(attempt) && kgb_mono_ms() - start_ms < SLICE_MS)
-		;
-}
-
-/** What is left of it after the end. Of a flood only the last part, where the closing event is. */
-static void read_rest(struct kgb_attempt *attempt)
-{
-	struct stat st;
-	if (fstat(attempt->stdout_read_fd, &st) == 0 &&
-	    st.st_size - attempt->stdout_offset > REST_BYTES) {
-		int64_t skipped = st.st_size - attempt->stdout_offset - REST_BYTES;
-		kgb_warn(
-			"%s: the CLI wrote faster than is read: %lld bytes of its output are only in stdout.jsonl",
-			attempt->spec->name, (long long)skipped);
-		attempt->stdout_offset += skipped;
-	}
-	while (read_piece(attempt))
-		;
-	kgb_events_finish(&attempt->events);
-}
-
-void kgb_attempt__stop(struct kgb_attempt *attempt, int signo, int64_t grace_ms)
+/** Ask the CLI to end, or with SIGKILL end everything at once. */
+static void stop(struct kgb_attempt *attempt, int signo, int64_t grace_ms)
 {
 	step(attempt, KGB_ATTEMPT_ON_STOP);
 	if (attempt->phase != KGB_ATTEMPT_STOPPING)
@@ -109,6 +70,43 @@ void kgb_attempt__stop(struct kgb_attempt *attempt, int signo, int64_t grace_ms)
 		kgb_sandbox_child_kill(&attempt->launch);
 	else
 		kgb_sandbox_child_stop(&attempt->launch, signo, grace_ms);
+}
+
+static struct kgb_watcher_view view_of(const struct kgb_attempt *attempt)
+{
+	struct kgb_totals round = attempt->sums.totals;
+	if (attempt->session)
+		kgb_session_totals(attempt->session, &round);
+	return (struct kgb_watcher_view){
+		.launcher = kgb_sandbox_child_pid(&attempt->launch),
+		.is_running = attempt->phase == KGB_ATTEMPT_RUNNING,
+		.has_result = attempt->result_seen_ms != 0,
+		.awaits_verdict = attempt->job != NULL,
+		.n_open_requests = round.n_open,
+		.stdout_offset = attempt->stream.offset,
+	};
+}
+
+static void follow_order(struct kgb_attempt *attempt, enum kgb_watcher_order order)
+{
+	if (order != KGB_WATCHER_LETS_RUN)
+		stop(attempt, order == KGB_WATCHER_KILLS ? SIGKILL : SIGINT, STOP_GRACE_MS);
+}
+
+/** A count of files is over. */
+static void on_counted(void *payload, enum kgb_watcher_order order)
+{
+	struct kgb_attempt *attempt = payload;
+	follow_order(attempt, order);
+	kgb_attempt__maybe_settled(attempt);
+}
+
+/** Find out what the agent waits for, before it is asked to end. */
+static void diagnose(struct kgb_attempt *attempt)
+{
+	struct kgb_watcher_view view = view_of(attempt);
+	if (attempt->phase < KGB_ATTEMPT_STOPPING)
+		kgb_watcher_diagnose(&attempt->watcher, &view);
 }
 
 static void on_limit(uv_timer_t *timer)
@@ -121,12 +119,12 @@ static void on_limit(uv_timer_t *timer)
 	}
 	if (attempt->phase != KGB_ATTEMPT_RUNNING && attempt->phase != KGB_ATTEMPT_STARTING)
 		return;
-	kgb_attempt__diagnose(attempt);
+	diagnose(attempt);
 	if (attempt->result_seen_ms != 0) {
 		kgb_verbose("%s: the CLI has finished but does not exit; ending it",
 			    attempt->spec->name);
 		attempt->lingered = true;
-		kgb_attempt__stop(attempt, SIGTERM, KGB_STOP_GRACE_MS / 2);
+		stop(attempt, SIGTERM, STOP_GRACE_MS / 2);
 		return;
 	}
 	if (!attempt->budget_code && attempt->timed_by) {
@@ -136,7 +134,7 @@ static void on_limit(uv_timer_t *timer)
 	}
 	if (!attempt->budget_code)
 		attempt->timed_out = true;
-	kgb_attempt__stop(attempt, SIGINT, KGB_STOP_GRACE_MS);
+	stop(attempt, SIGINT, STOP_GRACE_MS);
 }
 
 /** At the end of the attempt's time. */
@@ -153,14 +151,14 @@ static void flush_usage(struct kgb_attempt *attempt)
 		return;
 	attempt->totals_changed = false;
 	if (kgb_event_usage(attempt->env->log, attempt->spec->name, attempt->number,
-			    &attempt->totals, &err) < 0)
+			    &attempt->sums.totals, &err) < 0)
 		kgb_attempt__fatal(attempt, &err);
 }
 
 /** After its closing event a CLI may linger a while. Some speak on after what looked like it. */
 static void follow_result(struct kgb_attempt *attempt)
 {
-	bool has_result = attempt->events.report.has_result;
+	bool has_result = attempt->stream.events.report.has_result;
 	int64_t now_ms = kgb_mono_ms();
 	if (attempt->budget_code || has_result == (attempt->result_seen_ms != 0))
 		return;
@@ -180,15 +178,16 @@ static void on_tick(uv_timer_t *timer)
 	}
 	if (attempt->phase == KGB_ATTEMPT_DECIDING || attempt->phase == KGB_ATTEMPT_DONE)
 		return;
-	const struct kgb_report *report = &attempt->events.report;
+	const struct kgb_report *report = &attempt->stream.events.report;
 	int64_t n_events = report->n_events;
-	read_stream(attempt);
+	kgb_cli_stream_read(&attempt->stream);
 	if (attempt->env->status && report->n_events != n_events)
 		kgb_display_note(attempt->env->status, attempt->spec->name, report->last_event);
 	follow_result(attempt);
 	flush_usage(attempt);
 	kgb_attempt__watch_kernel(attempt);
-	kgb_attempt__watch(attempt);
+	struct kgb_watcher_view view = view_of(attempt);
+	follow_order(attempt, kgb_watcher_tick(&attempt->watcher, &view));
 }
 
 /* ---- gateway ---- */
@@ -196,9 +195,7 @@ static void on_tick(uv_timer_t *timer)
 static void on_usage(void *payload, const struct kgb_totals *totals)
 {
 	struct kgb_attempt *attempt = payload;
-	attempt->round_totals = *totals;
-	attempt->totals = attempt->earlier_totals;
-	kgb_totals_add(&attempt->totals, totals);
+	kgb_round_sums_set_round(&attempt->sums, totals);
 	attempt->totals_changed = true;
 }
 
@@ -238,13 +235,14 @@ static void on_budget(void *payload, const char *why)
 
 static void on_activity(void *payload)
 {
-	kgb_attempt__note_life(payload);
+	struct kgb_attempt *attempt = payload;
+	kgb_watcher_note_life(&attempt->watcher);
 }
 
 static void on_probe(void *payload, const char *what, const char *method, const char *path)
 {
 	struct kgb_attempt *attempt = payload;
-	kgb_attempt__watch_probe(attempt, what, path);
+	kgb_watcher_count_probe(&attempt->watcher, what, path);
 	kgb_verbose("%s: refused at the gateway (%s): %s %s", attempt->spec->name, what, method,
 		    path);
 }
@@ -262,7 +260,8 @@ static void on_ready(struct kgb_sandbox_child *launch, int listen_fd, void *payl
 		.traffic_dir = traffic,
 		.offline = attempt->offline,
 		.protocols = kgb_program_protocols(&attempt->env->method->program),
-		.max_exchanges = max_requests > 0 ? max_requests - attempt->totals.n_exchanges : 0,
+		.max_exchanges =
+			max_requests > 0 ? max_requests - attempt->sums.totals.n_exchanges : 0,
 		.cassette = attempt->cassette,
 		.budget = &attempt->budget,
 		.callbacks =
@@ -283,7 +282,7 @@ static void on_ready(struct kgb_sandbox_child *launch, int listen_fd, void *payl
 	struct kgb_err err = KGB_ERR_INIT;
 	if (kgb_session_open(&attempt->session, attempt->env->gateway, &spec, &err) < 0) {
 		kgb_error("%s: open the gateway's session: %s", attempt->spec->name, err.msg);
-		kgb_attempt__stop(attempt, SIGKILL, 0);
+		stop(attempt, SIGKILL, 0);
 	}
 }
 
@@ -291,13 +290,9 @@ static void on_ready(struct kgb_sandbox_child *launch, int listen_fd, void *payl
 
 static void free_attempt(struct kgb_attempt *attempt)
 {
-	kgb_close(attempt->prompt_fd);
-	kgb_close(attempt->stdout_fd);
-	kgb_close(attempt->stderr_fd);
-	kgb_close(attempt->stdout_read_fd);
 	kgb_workspace_release(&attempt->ws);
-	kgb_attempt__watch_close(attempt);
-	kgb_events_release(&attempt->events);
+	kgb_watcher_close(&attempt->watcher);
+	kgb_cli_stream_release(&attempt->stream);
 	kgb_offline_free(attempt->offline);
 	kgb_cassette_free(attempt->cassette);
 	kgb_free(attempt->recorded_dir);
@@ -316,22 +311,22 @@ enum kgb_agent_end kgb_attempt__classify(const struct kgb_attempt *attempt)
 		return attempt->cancelled   ? KGB_AGENT_CANCELLED
 		       : attempt->timed_out ? KGB_AGENT_TIMEOUT
 					    : KGB_AGENT_NOT_STARTED;
-	if (attempt->watch.has_end && !attempt->cancelled)
-		return attempt->watch.end;
+	if (attempt->watcher.broken.name && !attempt->cancelled)
+		return attempt->watcher.broken.end;
 	struct kgb_agent_exit ended = {
-		.started = attempt->result.started && attempt->result.exit_code >= 0,
+		.started = attempt->sums.result.started && attempt->sums.result.exit_code >= 0,
 		.timed_out = attempt->timed_out,
 		.cancelled = attempt->cancelled,
-		.status = attempt->result.exit_code,
-		.signal = attempt->result.term_signal,
+		.status = attempt->sums.result.exit_code,
+		.signal = attempt->sums.result.term_signal,
 	};
-	if (attempt->lingered && attempt->events.report.has_result) {
+	if (attempt->lingered && attempt->stream.events.report.has_result) {
 		/* It had finished its work: how we made it go is not its fault. */
 		ended.started = true;
 		ended.status = 0;
 		ended.signal = 0;
 	}
-	enum kgb_agent_end end = kgb_agent_classify(&attempt->events.report, &ended);
+	enum kgb_agent_end end = kgb_agent_classify(&attempt->stream.events.report, &ended);
 	/* A CLI whose last request was refused reports just that; one that made do without is fine.
 	 */
 	if (attempt->budget_code && end != KGB_AGENT_OK && end != KGB_AGENT_CANCELLED &&
@@ -355,14 +350,14 @@ static int record_end(struct kgb_attempt *attempt, enum kgb_agent_end end,
 		.attempt = attempt->number,
 		.end = end,
 		.retry = outcome->retry,
-		.exit_code = attempt->result.exit_code,
-		.term_signal = attempt->result.term_signal,
+		.exit_code = attempt->sums.result.exit_code,
+		.term_signal = attempt->sums.result.term_signal,
 		.kernel_sha256 = harvest->source ? harvest->sha256 : NULL,
 		.kernel_source = harvest->source,
 		.error_code = outcome->code,
 		.error_message = outcome->message,
-		.gateway = &attempt->totals,
-		.cli = &attempt->events.report,
+		.gateway = &attempt->sums.totals,
+		.cli = &attempt->stream.events.report,
 		.sandbox = sandbox.ptr,
 		.stopped_by = attempt->stopped_by,
 	};
@@ -374,7 +369,7 @@ static void check_report(const struct kgb_attempt *attempt, enum kgb_agent_end e
 {
 	const struct kgb_program *program = &attempt->env->method->program;
 	if (end == KGB_AGENT_OK && program->usage == KGB_PROGRAM_USAGE_REPORTED &&
-	    !kgb_usage_complete(&attempt->events.report.usage))
+	    !kgb_usage_complete(&attempt->stream.events.report.usage))
 		kgb_warn(
 			"%s: %s did not report all of its tokens; those counted by the gateway stand",
 			attempt->spec->name, program->title);
@@ -384,10 +379,10 @@ static void check_report(const struct kgb_attempt *attempt, enum kgb_agent_end e
 static void finish(struct kgb_attempt *attempt)
 {
 	struct kgb_attempt_outcome outcome = {.end = kgb_attempt__classify(attempt)};
-	kgb_attempt__join_reports(attempt);
+	kgb_round_sums_complete(&attempt->sums, &attempt->stream.events.report);
 	/* The CLI prices every answer by its own list; a script costs nothing. */
 	if (attempt->env->gateway_mode != KGB_GATEWAY_LIVE)
-		attempt->events.report.cost_usd = -1;
+		attempt->stream.events.report.cost_usd = -1;
 	struct kgb_err err = KGB_ERR_INIT;
 	struct kgb_harvest harvest = {.kernel = KGB_BUF_INIT(KGB_LIMIT_KERNEL + 1)};
 	check_report(attempt, outcome.end);
@@ -400,10 +395,10 @@ static void finish(struct kgb_attempt *attempt)
 		kgb_attempt__explain_missing(attempt, outcome.end, &harvest, &outcome);
 	outcome.retry = !outcome.has_kernel && kgb_agent_end_retryable(outcome.end) &&
 			attempt->number < attempt->env->max_attempts && !attempt->reported_fatal;
-	if (attempt->result.survivors > 0)
+	if (attempt->sums.result.survivors > 0)
 		kgb_error("%s: %d processes of the sandbox survived its end", attempt->spec->name,
-			  attempt->result.survivors);
-	else if (attempt->result.survivors < 0)
+			  attempt->sums.result.survivors);
+	else if (attempt->sums.result.survivors < 0)
 		kgb_error("%s: whether the sandbox is empty could not be determined",
 			  attempt->spec->name);
 	if (record_end(attempt, outcome.end, &harvest, &outcome, &err) < 0)
@@ -424,10 +419,9 @@ static void on_timer_closed(uv_handle_t *handle)
 void kgb_attempt__maybe_settled(struct kgb_attempt *attempt)
 {
 	if (attempt->phase != KGB_ATTEMPT_CLOSING || attempt->session || attempt->job ||
-	    attempt->watch.counting)
+	    attempt->watcher.disk.is_counting)
 		return;
 	step(attempt, KGB_ATTEMPT_ON_SETTLED);
-	kgb_attempt__sum_up(attempt);
 	kgb_attempt__round_over(attempt);
 }
 
@@ -454,15 +448,20 @@ static void on_launch_done(struct kgb_sandbox_child *launch,
 {
 	(void)launch;
 	struct kgb_attempt *attempt = payload;
-	attempt->result = *result;
+	kgb_round_sums_end_round(&attempt->sums, &attempt->launch.status, result);
 	step(attempt, KGB_ATTEMPT_ON_EXIT);
 	uv_timer_stop(&attempt->tick);
 	if (kgb_attempt__has_loop(attempt))
 		limit_at_deadline(attempt);
 	else
 		uv_timer_stop(&attempt->limit);
-	read_rest(attempt);
-	kgb_attempt__watch_ended(attempt);
+	int64_t skipped = kgb_cli_stream_finish(&attempt->stream);
+	if (skipped > 0)
+		kgb_warn(
+			"%s: the CLI wrote faster than is read: %lld bytes of its output are only in stdout.jsonl",
+			attempt->spec->name, (long long)skipped);
+	struct kgb_watcher_view view = view_of(attempt);
+	kgb_watcher_end_round(&attempt->watcher, &view, &attempt->launch.status, result);
 	if (attempt->job)
 		kgb_job_cancel(attempt->job);
 	if (attempt->session)
@@ -483,8 +482,8 @@ void kgb_attempt_cancel(struct kgb_attempt *attempt, bool now)
 			kgb_job_cancel(attempt->job);
 		return;
 	}
-	kgb_attempt__diagnose(attempt);
-	kgb_attempt__stop(attempt, now ? SIGKILL : SIGINT, now ? 0 : KGB_STOP_GRACE_MS);
+	diagnose(attempt);
+	stop(attempt, now ? SIGKILL : SIGINT, now ? 0 : STOP_GRACE_MS);
 }
 
 /* ---- the beginning ---- */
@@ -497,7 +496,8 @@ void kgb_attempt__next_round(struct kgb_attempt *attempt)
 	struct kgb_err err = KGB_ERR_INIT;
 	if (kgb_attempt__start_round(attempt, &launch_callbacks, &err) < 0) {
 		kgb_error("%s: round %d: %s", attempt->spec->name, attempt->round, err.msg);
-		attempt->result = (struct kgb_sandbox_child_result){.exit_code = -1, .err = err};
+		attempt->sums.result =
+			(struct kgb_sandbox_child_result){.exit_code = -1, .err = err};
 		kgb_attempt__conclude(attempt);
 		return;
 	}
@@ -509,8 +509,18 @@ void kgb_attempt__next_round(struct kgb_attempt *attempt)
 static int begin(struct kgb_attempt *attempt, struct kgb_err *err)
 {
 	const struct kgb_attempt_env *env = attempt->env;
-	if (kgb_events_init(&attempt->events, env->method->program.adapter, err) < 0 ||
-	    kgb_attempt__setup(attempt, err) < 0 || kgb_attempt__watch_open(attempt, err) < 0)
+	const struct kgb_watcher_spec watcher = {
+		.operator= attempt->spec->name,
+		.dir = attempt->dir,
+		.loop = env->loop,
+		.limits = &env->limits,
+		.processes = env->processes,
+		.on_counted = on_counted,
+		.payload = attempt,
+	};
+	if (kgb_cli_stream_init(&attempt->stream, env->method->program.adapter, err) < 0 ||
+	    kgb_attempt__setup(attempt, err) < 0 ||
+	    kgb_watcher_open(&attempt->watcher, &watcher, err) < 0)
 		return -1;
 	const struct kgb_device *device = kgb_devices_at(env->devices, attempt->slot);
 	const struct kgb_event_attempt_started event = {
@@ -562,14 +572,10 @@ int kgb_attempt_start(struct kgb_attempt **out, const struct kgb_attempt_env *en
 		.payload = payload,
 		.rel = kgb_rundir_attempt_rel(task->spec->safe_name, task->number),
 		.ws = {.worktree_fd = -1},
-		.prompt_fd = -1,
-		.stdout_fd = -1,
-		.stderr_fd = -1,
-		.stdout_read_fd = -1,
-		.watch = {.dir_fd = -1},
-		.earlier_report = {.usage = KGB_USAGE_UNKNOWN, .n_turns = -1, .cost_usd = -1},
+		.watcher = {.disk = {.dir_fd = -1}},
 		.open = 2,
 	};
+	kgb_round_sums_init(&attempt->sums);
 	attempt->dir = kgb_path_join(env->dir->path, attempt->rel);
 	if (begin(attempt, err) < 0) {
 		free_attempt(attempt);

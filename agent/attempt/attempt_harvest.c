@@ -42,7 +42,7 @@ static int take_file(const struct kgb_attempt *attempt, struct kgb_harvest *out,
 
 static void take_message(const struct kgb_attempt *attempt, struct kgb_harvest *out)
 {
-	const char *text = attempt->events.report.final_text;
+	const char *text = attempt->stream.events.report.final_text;
 	if (out->source || !text)
 		return;
 	KGB_AUTO(free) char *block = kgb_last_python_block(text);
@@ -106,17 +106,17 @@ void kgb_attempt__explain_missing(const struct kgb_attempt *attempt, enum kgb_ag
 		out->message = attempt->budget_why;
 	} else {
 		out->code = kgb_agent_end_code(end);
-		out->message = attempt->events.report.error;
+		out->message = attempt->stream.events.report.error;
 		if (end == KGB_AGENT_NOT_STARTED)
-			out->message = attempt->result.err.msg;
+			out->message = attempt->sums.result.err.msg;
 		else if (end == KGB_AGENT_TIMEOUT)
 			out->message = "the attempt's time was over";
-		else if (attempt->watch.has_end)
-			out->message = attempt->watch.why;
+		else if (attempt->watcher.broken.name)
+			out->message = attempt->watcher.broken.why;
 		else if (end == KGB_AGENT_CANCELLED)
 			out->message = "cancelled before there was a kernel";
 		else if (end == KGB_AGENT_KILLED && !*out->message)
-			out->message = killed_by(attempt->result.term_signal);
+			out->message = killed_by(attempt->sums.result.term_signal);
 		else if (end == KGB_AGENT_CRASHED && !*out->message)
 			out->message = "the CLI ended without its closing event; see stderr.log";
 	}
@@ -187,9 +187,9 @@ int kgb_attempt__write_exit(const struct kgb_attempt *attempt, enum kgb_agent_en
 	kgb_jsonw_kbool(&w, "cancelled", attempt->cancelled);
 	kgb_jsonw_kbool(&w, "lingered", attempt->lingered);
 	kgb_jsonw_kstr(&w, "budget", attempt->budget_code);
-	write_process(&w, &attempt->result);
-	write_report(&w, &attempt->events.report);
-	write_gateway(&w, &attempt->totals);
+	write_process(&w, &attempt->sums.result);
+	write_report(&w, &attempt->stream.events.report);
+	write_gateway(&w, &attempt->sums.totals);
 	kgb_jsonw_key(&w, "sandbox");
 	kgb_attempt__write_sandbox(&w, attempt);
 	kgb_jsonw_object_end(&w);

@@ -10,8 +10,10 @@
 #include <sys/stat.h>
 
 #include "agent/attempt/attempt.h"
-#include "agent/attempt/attempt_watch.h"
 #include "agent/attempt/rounds.h"
+#include "agent/watch/cli_stream.h"
+#include "agent/watch/round_sums.h"
+#include "agent/watch/watcher.h"
 #include "sandbox/cassette/replay.h"
 #include "sandbox/offline/offline.h"
 #include "sandbox/spawn/sandbox_child.h"
@@ -64,32 +66,23 @@ struct kgb_attempt {
 	size_t n_versions;
 	struct kgb_rounds_best best; /* the fastest version that passed, or else the last (the first
 				      in a loop) */
-	/* Sums of the rounds before this one; totals.usage of this one are in `round_totals`. */
-	struct kgb_totals earlier_totals, round_totals;
-	struct kgb_report earlier_report;
-	struct kgb_sandbox_child_result earlier_result;
-	struct kgb_sandbox_status seen; /* what the launcher saw in all rounds that are over */
+	struct kgb_round_sums sums;
 
 	struct kgb_sandbox_child launch;
-	struct kgb_sandbox_child_result result;
 	struct kgb_workspace ws;
 	struct kgb_session *session; /* NULL: not open */
 	struct kgb_offline_session *offline;
 	struct kgb_cassette *cassette; /* replay; NULL else */
 	char *recorded_dir; /* owned; replay: of the attempt that is replayed */
-	struct kgb_totals totals;
 	bool totals_changed;
 	char token[KGB_TOKEN_LEN];
 	char session_id[37];
 	char prompt_sha256[KGB_SHA256_HEX_LEN];
 
-	struct kgb_watch watch;
+	struct kgb_watcher watcher;
 	char gateway_url[48]; /* as the agent sees it */
 
-	struct kgb_events events;
-	int prompt_fd, stdout_fd, stderr_fd; /* for the CLI; -1 once it has them */
-	int stdout_read_fd;
-	int64_t stdout_offset;
+	struct kgb_cli_stream stream;
 
 	uv_timer_t tick; /* reads the stream, watches kernel.py */
 	uv_timer_t limit; /* the attempt's time, then the linger after the closing event */
@@ -126,11 +119,6 @@ bool kgb_attempt__sees_gpu(const struct kgb_attempt *attempt);
 KGB_MUST_CHECK int kgb_attempt__start_round(struct kgb_attempt *attempt,
 					    const struct kgb_sandbox_child_callbacks *callbacks,
 					    struct kgb_err *err);
-/** The round's sandbox is gone: add what it used to the sums. */
-void kgb_attempt__sum_up(struct kgb_attempt *attempt);
-/** Numbers of the report of the last round become those of all rounds. */
-void kgb_attempt__join_reports(struct kgb_attempt *attempt);
-
 /* attempt_loop.c */
 static inline bool kgb_attempt__has_loop(const struct kgb_attempt *attempt)
 {
@@ -178,6 +166,10 @@ void kgb_attempt__on_miss(void *payload, const char *why);
 /** Answer the check that waits with the recorded verdict, if it is of the same kernel. */
 void kgb_attempt__replay_check(struct kgb_attempt *attempt, const char *kernel, size_t len);
 
+/* attempt_sandbox_json.c */
+/** All that was found out, as a JSON object for the result. */
+void kgb_attempt__write_sandbox(struct kgb_jsonw *w, const struct kgb_attempt *attempt);
+
 /* attempt_harvest.c */
 struct kgb_harvest {
 	struct kgb_buf kernel; /* empty: none */
@@ -200,8 +192,6 @@ KGB_MUST_CHECK int kgb_attempt__write_exit(const struct kgb_attempt *attempt,
 /* attempt.c */
 /** All sources are settled? Then finish. */
 void kgb_attempt__maybe_settled(struct kgb_attempt *attempt);
-/** Ask the CLI to end, by SIGKILL everything at once. */
-void kgb_attempt__stop(struct kgb_attempt *attempt, int signo, int64_t grace_ms);
 /** Start the next round from the loop; when that fails, end. */
 void kgb_attempt__next_round(struct kgb_attempt *attempt);
 /** No more rounds: harvest and tell. */

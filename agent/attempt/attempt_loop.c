@@ -158,8 +158,8 @@ static int record_round(struct kgb_attempt *attempt, struct kgb_err *err)
 		.kept = kept,
 		.commit = *attempt->round_commit ? attempt->round_commit : NULL,
 		.summary = attempt->summary,
-		.gateway = attempt->round_totals.usage,
-		.cli = attempt->events.report.usage,
+		.gateway = attempt->sums.round.usage,
+		.cli = attempt->stream.events.report.usage,
 	};
 	if (attempt->round > 0) {
 		round.end = kgb_agent_end_code(kgb_attempt__classify(attempt));
@@ -237,7 +237,7 @@ static bool may_go_on(struct kgb_attempt *attempt)
 		return true;
 	if (!kgb_rounds_goes_on_after(kgb_attempt__classify(attempt)) || attempt->budget_code ||
 	    kgb_budget_reached(&attempt->budget) ||
-	    (requests > 0 && attempt->totals.n_exchanges >= requests))
+	    (requests > 0 && attempt->sums.totals.n_exchanges >= requests))
 		return false;
 	attempt->stopped_by = kgb_rounds_stop(&attempt->loop, attempt->round, &attempt->best);
 	return !attempt->stopped_by;
@@ -351,7 +351,7 @@ void kgb_attempt__round_over(struct kgb_attempt *attempt)
 	}
 	if (attempt->round > 0) {
 		KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
-		kgb_rounds_summary(attempt->events.report.final_text, &text);
+		kgb_rounds_summary(attempt->stream.events.report.final_text, &text);
 		attempt->summary = text.len > 0 ? kgb_buf_take(&text) : NULL;
 		attempt->n_good_rounds += kgb_rounds_goes_on_after(kgb_attempt__classify(attempt));
 	}

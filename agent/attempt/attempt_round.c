@@ -37,91 +37,6 @@ static int open_in(const struct kgb_attempt *attempt, const char *name, int flag
 	return 0;
 }
 
-/* ---- sums over rounds ---- */
-
-static void add_known(int64_t *sum, int64_t part)
-{
-	if (part >= 0)
-		*sum = (*sum > 0 ? *sum : 0) + part;
-}
-
-static int64_t larger(int64_t a, int64_t b)
-{
-	return a > b ? a : b;
-}
-
-/** The report's numbers, but none of its texts. */
-static void add_report(struct kgb_report *sum, const struct kgb_report *part)
-{
-	kgb_usage_add(&sum->usage, &part->usage);
-	add_known(&sum->n_turns, part->n_turns);
-	if (part->cost_usd >= 0)
-		sum->cost_usd = (sum->cost_usd > 0 ? sum->cost_usd : 0) + part->cost_usd;
-	sum->n_events += part->n_events;
-	sum->n_unknown_events += part->n_unknown_events;
-	sum->n_bad_lines += part->n_bad_lines;
-	sum->n_tool_calls += part->n_tool_calls;
-	sum->n_api_retries += part->n_api_retries;
-	sum->n_permission_denials += part->n_permission_denials;
-}
-
-static void add_result(struct kgb_sandbox_child_result *sum,
-		       const struct kgb_sandbox_child_result *part)
-{
-	/* One process that could not be shown to be gone is enough. */
-	if (sum->survivors == 0 || part->survivors > 0)
-		sum->survivors = part->survivors;
-	sum->killed = sum->killed || part->killed;
-	sum->wall_ms += part->wall_ms;
-	add_known(&sum->user_ms, part->user_ms);
-	add_known(&sum->sys_ms, part->sys_ms);
-	sum->max_rss_bytes = larger(sum->max_rss_bytes, part->max_rss_bytes);
-}
-
-static void add_probe(struct kgb_sandbox_status *sum, const struct kgb_sandbox_probe *probe)
-{
-	size_t i = 0;
-	while (i < sum->n_probes && !(kgb_str_eq(sum->probes[i].name, probe->name) &&
-				      kgb_str_eq(sum->probes[i].detail, probe->detail)))
-		i++;
-	if (i == KGB_ARRAY_LEN(sum->probes))
-		return;
-	if (i < sum->n_probes)
-		sum->probes[i].count += probe->count;
-	else
-		sum->probes[sum->n_probes++] = *probe;
-}
-
-/** What the launcher saw: sums, largest values, and for what must hold in all rounds the worst. */
-static void add_status(struct kgb_sandbox_status *sum, const struct kgb_sandbox_status *part)
-{
-	sum->tree_empty = sum->tree_empty && part->tree_empty;
-	if (sum->cgroup_empty < 0 || part->cgroup_empty == 0)
-		sum->cgroup_empty = part->cgroup_empty;
-	sum->peak_memory_bytes = larger(sum->peak_memory_bytes, part->peak_memory_bytes);
-	sum->peak_tasks = larger(sum->peak_tasks, part->peak_tasks);
-	sum->n_oom_kills += part->n_oom_kills;
-	for (size_t i = 0; i < part->n_probes; i++)
-		add_probe(sum, &part->probes[i]);
-}
-
-void kgb_attempt__sum_up(struct kgb_attempt *attempt)
-{
-	attempt->earlier_totals = attempt->totals;
-	if (attempt->round == 1) {
-		attempt->seen = attempt->launch.status;
-		attempt->seen.lines = (struct kgb_lines){0}; /* the launch's own */
-		return;
-	}
-	add_status(&attempt->seen, &attempt->launch.status);
-	add_result(&attempt->result, &attempt->earlier_result);
-}
-
-void kgb_attempt__join_reports(struct kgb_attempt *attempt)
-{
-	add_report(&attempt->events.report, &attempt->earlier_report);
-}
-
 /* ---- what exists before it starts ---- */
 
 /** What the last round left in its home is its own: a session starts anew. */
@@ -171,7 +86,7 @@ static int seal_prompt(const struct kgb_buf *prompt, int *out, struct kgb_err *e
 }
 
 /** The task, and in a loop what there is to say in this round. */
-static int make_prompt(struct kgb_attempt *attempt, struct kgb_err *err)
+static int make_prompt(struct kgb_attempt *attempt, int *out, struct kgb_err *err)
 {
 	KGB_AUTO(buf) struct kgb_buf prompt = KGB_BUF_INIT(KGB_LIMIT_PROMPT);
 	KGB_AUTO(free) char *task = kgb_attempt__path(attempt, "prompt.md");
@@ -189,7 +104,7 @@ static int make_prompt(struct kgb_attempt *attempt, struct kgb_err *err)
 	kgb_sha256_hex(prompt.ptr, prompt.len, attempt->round_prompt_sha256);
 	static const struct kgb_buf nothing = KGB_BUF_INIT(0);
 	bool by_file = attempt->env->method->prompt == KGB_METHOD_PROMPT_FILE; /* TASK.md */
-	return seal_prompt(by_file ? &nothing : &prompt, &attempt->prompt_fd, err);
+	return seal_prompt(by_file ? &nothing : &prompt, out, err);
 }
 
 static int load_offline(struct kgb_attempt *attempt, struct kgb_err *err)
@@ -210,22 +125,14 @@ static int load_offline(struct kgb_attempt *attempt, struct kgb_err *err)
 /** Nothing of the round before is left in what is known of a round. */
 static int begin(struct kgb_attempt *attempt, struct kgb_err *err)
 {
-	if (attempt->round > 0) {
-		add_report(&attempt->earlier_report, &attempt->events.report);
-		attempt->earlier_result = attempt->result;
-	}
-	kgb_events_release(&attempt->events);
-	if (kgb_events_init(&attempt->events, attempt->env->method->program.adapter, err) < 0)
+	kgb_round_sums_begin_round(&attempt->sums, &attempt->stream.events.report);
+	if (kgb_cli_stream_reset(&attempt->stream, attempt->env->method->program.adapter, err) < 0)
 		return -1;
-	kgb_close(attempt->stdout_read_fd);
-	attempt->stdout_read_fd = -1;
-	attempt->stdout_offset = 0;
 	attempt->result_seen_ms = 0;
 	attempt->lingered = false;
 	attempt->round_check = 0;
 	attempt->round_code = NULL;
 	*attempt->round_commit = '\0';
-	attempt->round_totals = (struct kgb_totals){0};
 	kgb_free(attempt->summary);
 	attempt->summary = NULL;
 	kgb_uuid4(attempt->session_id);
@@ -235,18 +142,19 @@ static int begin(struct kgb_attempt *attempt, struct kgb_err *err)
 	return 0;
 }
 
-static int prepare(struct kgb_attempt *attempt, struct kgb_err *err)
+static int prepare(struct kgb_attempt *attempt, int stdio[3], struct kgb_err *err)
 {
-	if (begin(attempt, err) < 0 || make_places(attempt, err) < 0 ||
-	    load_offline(attempt, err) < 0 || kgb_attempt__load_replay_round(attempt, err) < 0 ||
-	    make_prompt(attempt, err) < 0 ||
-	    open_in(attempt, "stdout.jsonl", O_WRONLY | O_CREAT | O_EXCL | O_APPEND,
-		    &attempt->stdout_fd, err) < 0 ||
-	    open_in(attempt, "stderr.log", O_WRONLY | O_CREAT | O_EXCL | O_APPEND,
-		    &attempt->stderr_fd, err) < 0 ||
-	    open_in(attempt, "stdout.jsonl", O_RDONLY, &attempt->stdout_read_fd, err) < 0)
-		return -1;
-	return 0;
+	const int write_flags = O_WRONLY | O_CREAT | O_EXCL | O_APPEND;
+	return begin(attempt, err) < 0 || make_places(attempt, err) < 0 ||
+			       load_offline(attempt, err) < 0 ||
+			       kgb_attempt__load_replay_round(attempt, err) < 0 ||
+			       make_prompt(attempt, &stdio[0], err) < 0 ||
+			       open_in(attempt, "stdout.jsonl", write_flags, &stdio[1], err) < 0 ||
+			       open_in(attempt, "stderr.log", write_flags, &stdio[2], err) < 0 ||
+			       open_in(attempt, "stdout.jsonl", O_RDONLY, &attempt->stream.fd,
+				       err) < 0
+		       ? -1
+		       : 0;
 }
 
 /* ---- the start ---- */
@@ -342,8 +250,8 @@ static int add_gpu(const struct kgb_attempt *attempt, struct kgb_policy *policy,
 	return 0;
 }
 
-static int launch(struct kgb_attempt *attempt, const struct kgb_sandbox_child_callbacks *callbacks,
-		  struct kgb_err *err)
+static int launch(struct kgb_attempt *attempt, const int stdio[3],
+		  const struct kgb_sandbox_child_callbacks *callbacks, struct kgb_err *err)
 {
 	KGB_AUTO(free) char *home = kgb_attempt__path(attempt, "home");
 	KGB_AUTO(free) char *worktree = kgb_attempt__path(attempt, "ws");
@@ -385,24 +293,23 @@ static int launch(struct kgb_attempt *attempt, const struct kgb_sandbox_child_ca
 		/* The interpreter that comes with a GPU may lie in HOME, or below the data. */
 		.watch_files = attempt->env->limits.watch_files && !sees_gpu,
 		.private_paths = {attempt->env->dir->path, attempt->env->data_dir, own_home},
-		.stdio = {attempt->prompt_fd, attempt->stdout_fd, attempt->stderr_fd},
+		.stdio = {stdio[0], stdio[1], stdio[2]},
 	};
-	if (kgb_sandbox_child_start(&attempt->launch, attempt->env->loop, &spec, callbacks, attempt,
-				    err) < 0)
-		return -1;
-	kgb_close(attempt->prompt_fd);
-	kgb_close(attempt->stdout_fd);
-	kgb_close(attempt->stderr_fd);
-	attempt->prompt_fd = attempt->stdout_fd = attempt->stderr_fd = -1;
-	return 0;
+	return kgb_sandbox_child_start(&attempt->launch, attempt->env->loop, &spec, callbacks,
+				       attempt, err);
 }
 
 int kgb_attempt__start_round(struct kgb_attempt *attempt,
 			     const struct kgb_sandbox_child_callbacks *callbacks,
 			     struct kgb_err *err)
 {
-	if (prepare(attempt, err) < 0 || launch(attempt, callbacks, err) < 0)
-		return -1;
-	kgb_attempt__watch_round(attempt);
-	return 0;
+	int stdio[3] = {-1, -1, -1};
+	int rc = prepare(attempt, stdio, err);
+	if (rc == 0)
+		rc = launch(attempt, stdio, callbacks, err);
+	for (size_t i = 0; i < KGB_ARRAY_LEN(stdio); i++)
+		kgb_close(stdio[i]);
+	if (rc == 0)
+		kgb_watcher_begin_round(&attempt->watcher);
+	return rc;
 }

@@ -3,15 +3,15 @@
  * What the watch over an attempt and its launcher have found out, as JSON for the result.
  */
 #include "agent/attempt/attempt_internal.h"
-#include "agent/attempt/attempt_watch.h"
 
 static void write_empty(struct kgb_jsonw *w, const struct kgb_attempt *attempt)
 {
-	const struct kgb_sandbox_status *status = &attempt->seen;
+	const struct kgb_sandbox_status *status = &attempt->sums.status;
 	kgb_jsonw_key(w, "empty");
 	kgb_jsonw_object(w);
-	kgb_jsonw_kbool(w, "proven", attempt->result.survivors == 0 && status->cgroup_empty != 0);
-	kgb_jsonw_kcount(w, "survivors", attempt->result.survivors);
+	kgb_jsonw_kbool(w, "proven",
+			attempt->sums.result.survivors == 0 && status->cgroup_empty != 0);
+	kgb_jsonw_kcount(w, "survivors", attempt->sums.result.survivors);
 	kgb_jsonw_kbool(w, "tree_reaped", status->tree_empty);
 	kgb_jsonw_key(w, "cgroup_removed");
 	if (status->cgroup_empty < 0)
@@ -35,16 +35,17 @@ static void write_limits(struct kgb_jsonw *w, const struct kgb_attempt_limits *l
 
 static void write_used(struct kgb_jsonw *w, const struct kgb_attempt *attempt)
 {
-	const struct kgb_watch *watch = &attempt->watch;
-	const struct kgb_sandbox_status *status = &attempt->seen;
+	const struct kgb_watcher *watch = &attempt->watcher;
+	const struct kgb_sandbox_status *status = &attempt->sums.status;
 	kgb_jsonw_key(w, "used");
 	kgb_jsonw_object(w);
-	kgb_jsonw_ki64(w, "disk_bytes", watch->disk.total.bytes);
-	kgb_jsonw_ki64(w, "workspace_bytes", watch->disk.parts[KGB_DISK_WS]);
-	kgb_jsonw_ki64(w, "home_bytes", watch->disk.parts[KGB_DISK_HOME]);
+	kgb_jsonw_ki64(w, "disk_bytes", watch->disk.used.total.bytes);
+	kgb_jsonw_ki64(w, "workspace_bytes", watch->disk.used.parts[KGB_DISK_WS]);
+	kgb_jsonw_ki64(w, "home_bytes", watch->disk.used.parts[KGB_DISK_HOME]);
 	kgb_jsonw_ki64(w, "traffic_bytes",
-		       watch->disk.parts[KGB_DISK_TRAFFIC] + watch->disk.parts[KGB_DISK_ROUNDS]);
-	kgb_jsonw_ki64(w, "files", watch->disk.total.files);
+		       watch->disk.used.parts[KGB_DISK_TRAFFIC] +
+			       watch->disk.used.parts[KGB_DISK_ROUNDS]);
+	kgb_jsonw_ki64(w, "files", watch->disk.used.total.files);
 	kgb_jsonw_kcount(w, "peak_memory_bytes", status->peak_memory_bytes);
 	kgb_jsonw_kcount(w, "peak_processes", status->peak_tasks);
 	kgb_jsonw_ki64(w, "memory_kills", status->n_oom_kills);
@@ -53,9 +54,9 @@ static void write_used(struct kgb_jsonw *w, const struct kgb_attempt *attempt)
 
 static void write_clocks(struct kgb_jsonw *w, const struct kgb_attempt *attempt)
 {
-	const struct kgb_watch *watch = &attempt->watch;
+	const struct kgb_watcher *watch = &attempt->watcher;
 	int64_t wall_ms = watch->end_ms - watch->start_ms;
-	int64_t working_ms = wall_ms - attempt->totals.wait_ms;
+	int64_t working_ms = wall_ms - attempt->sums.totals.wait_ms;
 	kgb_jsonw_key(w, "clocks");
 	kgb_jsonw_object(w);
 	kgb_jsonw_ki64(w, "wall_ms", wall_ms);
@@ -82,8 +83,8 @@ static void write_probe(struct kgb_jsonw *w, const char *by, const char *what, c
 
 static void write_probes(struct kgb_jsonw *w, const struct kgb_attempt *attempt)
 {
-	const struct kgb_watch *watch = &attempt->watch;
-	const struct kgb_sandbox_status *status = &attempt->seen;
+	const struct kgb_watcher *watch = &attempt->watcher;
+	const struct kgb_sandbox_status *status = &attempt->sums.status;
 	kgb_jsonw_key(w, "probes");
 	kgb_jsonw_array(w);
 	for (size_t i = 0; i < status->n_probes; i++)
@@ -95,24 +96,24 @@ static void write_probes(struct kgb_jsonw *w, const struct kgb_attempt *attempt)
 	kgb_jsonw_array_end(w);
 }
 
-static void write_broken(struct kgb_jsonw *w, const struct kgb_watch *watch)
+static void write_broken(struct kgb_jsonw *w, const struct kgb_watcher *watch)
 {
 	kgb_jsonw_key(w, "broken_limit");
-	if (!watch->has_end) {
+	if (!watch->broken.name) {
 		kgb_jsonw_null(w);
 		return;
 	}
 	kgb_jsonw_object(w);
-	kgb_jsonw_kstr(w, "name", watch->limit);
-	kgb_jsonw_ki64(w, "limit", watch->limit_value);
-	kgb_jsonw_ki64(w, "seen", watch->limit_seen);
-	kgb_jsonw_kstr(w, "evidence", watch->why);
+	kgb_jsonw_kstr(w, "name", watch->broken.name);
+	kgb_jsonw_ki64(w, "limit", watch->broken.limit);
+	kgb_jsonw_ki64(w, "seen", watch->broken.measured);
+	kgb_jsonw_kstr(w, "evidence", watch->broken.why);
 	kgb_jsonw_object_end(w);
 }
 
 void kgb_attempt__write_sandbox(struct kgb_jsonw *w, const struct kgb_attempt *attempt)
 {
-	const struct kgb_watch *watch = &attempt->watch;
+	const struct kgb_watcher *watch = &attempt->watcher;
 	const struct kgb_device *device = kgb_devices_at(attempt->env->devices, attempt->slot);
 	kgb_jsonw_object(w);
 	kgb_jsonw_key(w, "isolation");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * The limits of each attempt of a run.
+ * The limits of each attempt of a run, and the limit that an attempt broke.
  */
 #ifndef KGB_AGENT_WATCH_ATTEMPT_LIMITS_H
 #define KGB_AGENT_WATCH_ATTEMPT_LIMITS_H
@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "methods/events.h"
 #include "sandbox/isolation/ladder.h"
 
 struct kgb_attempt_limits {
@@ -22,7 +23,18 @@ struct kgb_attempt_limits {
 	int64_t n_tasks;
 	int64_t idle_timeout_ms; /* 0: for ever */
 	int64_t tmp_bytes;
-	bool watch_files; /* which files the agent opens is looked at */
+	bool watch_files; /* record which private files the agent opens */
 };
+
+struct kgb_broken_limit {
+	const char *name; /* static; NULL: no limit is broken */
+	enum kgb_agent_end end; /* of the attempt, because of it */
+	int64_t limit, measured;
+	char why[640];
+};
+
+/** Record a broken limit; `fmt` says what happened. Only the first is kept. */
+void kgb_broken_limit_set(struct kgb_broken_limit *broken, enum kgb_agent_end end, const char *name,
+			  int64_t limit, int64_t measured, const char *fmt, ...) KGB_PRINTF(6, 7);
 
 #endif
