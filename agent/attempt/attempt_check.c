@@ -160,7 +160,7 @@ int kgb_attempt__submit(struct kgb_attempt *attempt, const char *kernel, size_t 
 	KGB_AUTO(free) char *path = kgb_attempt__verdict_file(attempt, attempt->n_asked, "py");
 	const struct kgb_device *device = kgb_devices_at(attempt->env->devices, attempt->slot);
 	const struct kgb_job_spec job = {
-		.operator= attempt->spec->name,
+		.spec_path = attempt->spec->path,
 		.kernel_path = path,
 		.device = device,
 		.timed = attempt->env->method->verify_timing && device->number >= 0,

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/system/fs.h"
+#include "base/system/memfd.h"
 
 /* Importing torch and triton twice: 1.5 s each when warm, much more from a cold disk. */
 #define ZYGOTES_READY_MS 180000
@@ -21,7 +22,7 @@
 struct kgb_job {
 	struct kgb_broker *broker;
 	struct kgb_job *next;
-	char *operator; /* owned */
+	char *spec_path; /* owned */
 	char *kernel_path; /* owned */
 	struct zygotes *zygotes; /* of its device */
 	bool final, timed;
@@ -54,9 +55,10 @@ struct zygotes {
 
 struct kgb_broker {
 	uv_loop_t *loop;
-	char *judge, *data_dir, *python; /* owned */
+	char *judge, *data_dir; /* owned */
+	struct kgb_judge_request request; /* what all have in common; texts borrowed */
 	int max_jobs, n_running;
-	int64_t verify_timeout_ms, call_timeout_ms, grace_ms, memory_bytes;
+	int64_t slack_ms, grace_ms;
 	struct kgb_job *queue, **queue_tail; /* waiting */
 	struct kgb_job *running; /* started, or on their way out */
 	struct zygotes *zygotes; /* for each device, in their order */
@@ -121,7 +123,7 @@ static void finish_job(struct kgb_job *job)
 	job->done(job->payload, &result);
 	kgb_close(job->verdict_fd);
 	kgb_close(job->stderr_fd);
-	kgb_free(job->operator);
+	kgb_free(job->spec_path);
 	kgb_free(job->kernel_path);
 	kgb_free(job);
 }
@@ -144,7 +146,6 @@ static void maybe_closed(struct kgb_broker *broker)
 	void *payload = broker->closed_payload;
 	kgb_free(broker->judge);
 	kgb_free(broker->data_dir);
-	kgb_free(broker->python);
 	for (size_t i = 0; i < broker->devices->n; i++) {
 		(void)rmdir(broker->zygotes[i].dir);
 		kgb_free(broker->zygotes[i].dir);
@@ -198,26 +199,19 @@ static void on_job_timer(uv_timer_t *timer)
 	uv_process_kill(&job->process, SIGKILL);
 }
 
-static void judge_argv(const struct kgb_job *job, struct kgb_strv *argv)
+static void write_request(const struct kgb_job *job, struct kgb_buf *out)
 {
-	const struct kgb_broker *broker = job->broker;
 	const struct zygotes *zygotes = job->zygotes;
-	kgb_strv_add(argv, broker->judge);
-	kgb_strv_add(argv, "verify");
-	kgb_strv_addf(argv, "--op=%s", job->operator);
-	kgb_strv_addf(argv, "--kernel=%s", job->kernel_path);
-	kgb_strv_addf(argv, "--mode=%s", job->final ? "final" : "agent");
-	kgb_strv_addf(argv, "--device=%s", zygotes->device);
-	kgb_strv_addf(argv, "--python=%s", broker->python);
-	kgb_strv_addf(argv, "--timeout=%lldms", (long long)broker->verify_timeout_ms);
-	kgb_strv_addf(argv, "--call-timeout=%lldms", (long long)broker->call_timeout_ms);
-	kgb_strv_addf(argv, "--memory=%lld", (long long)broker->memory_bytes);
-	kgb_strv_add(argv, "--verdict-fd=3");
-	kgb_strv_addf(argv, "--die-with-parent=%d", (int)getpid());
-	if (!job->timed)
-		kgb_strv_add(argv, "--skip-timing");
-	if (zygotes->state == ZYGOTES_READY)
-		kgb_strv_addf(argv, "--zygotes=%s", zygotes->dir);
+	struct kgb_judge_request request = job->broker->request;
+
+	request.spec = job->spec_path;
+	request.kernel = job->kernel_path;
+	request.purpose = job->final ? KGB_PURPOSE_FINAL : KGB_PURPOSE_AGENT;
+	request.device = zygotes->device;
+	request.timing = job->timed;
+	request.zygotes = zygotes->state == ZYGOTES_READY ? zygotes->dir : NULL;
+	request.parent = getpid();
+	kgb_judge_request_write(&request, out);
 }
 
 static void judge_env(const struct kgb_broker *broker, struct kgb_strv *env)
@@ -226,29 +220,26 @@ static void judge_env(const struct kgb_broker *broker, struct kgb_strv *env)
 	kgb_strv_addf(env, "KGB_DATA_DIR=%s", broker->data_dir);
 }
 
-static int memory_file(const char *name, struct kgb_err *err)
-{
-	int fd = memfd_create(name, MFD_CLOEXEC);
-	return fd < 0 ? kgb_fail_errno(err, errno, "create memory file '%s'", name) : fd;
-}
-
 /** On failure the job's err says why and its handles are as uv_spawn left them. */
 static int spawn_judge(struct kgb_job *job)
 {
 	struct kgb_broker *broker = job->broker;
-	job->verdict_fd = memory_file("verdict", &job->err);
-	job->stderr_fd = memory_file("judge-stderr", &job->err);
-	if (job->verdict_fd < 0 || job->stderr_fd < 0)
+	KGB_AUTO(buf) struct kgb_buf request = KGB_BUF_INIT(0);
+	KGB_AUTO(fd) int request_fd = -1;
+	write_request(job, &request);
+	if (kgb_memfd_of("request", request.ptr, request.len, &request_fd, &job->err) < 0 ||
+	    kgb_memfd_empty("verdict", &job->verdict_fd, &job->err) < 0 ||
+	    kgb_memfd_empty("judge-stderr", &job->stderr_fd, &job->err) < 0)
 		return -1;
 	KGB_AUTO(strv) struct kgb_strv argv = KGB_STRV_INIT;
 	KGB_AUTO(strv) struct kgb_strv env = KGB_STRV_INIT;
-	judge_argv(job, &argv);
+	kgb_strv_add(&argv, broker->judge);
+	kgb_strv_add(&argv, "verify");
 	judge_env(broker, &env);
-	uv_stdio_container_t stdio[4] = {
-		{.flags = UV_IGNORE},
-		{.flags = UV_IGNORE},
-		{.flags = UV_INHERIT_FD, .data.fd = job->stderr_fd},
+	uv_stdio_container_t stdio[3] = {
+		{.flags = UV_INHERIT_FD, .data.fd = request_fd},
 		{.flags = UV_INHERIT_FD, .data.fd = job->verdict_fd},
+		{.flags = UV_INHERIT_FD, .data.fd = job->stderr_fd},
 	};
 	uv_process_options_t options = {
 		.file = broker->judge,
@@ -256,7 +247,7 @@ static int spawn_judge(struct kgb_job *job)
 		.env = env.items,
 		.exit_cb = on_judge_exit,
 		.stdio = stdio,
-		.stdio_count = 4,
+		.stdio_count = 3,
 		.flags = UV_PROCESS_DETACHED, /* Ctrl-C of the terminal goes to us alone */
 	};
 	int rc = uv_spawn(broker->loop, &job->process, &options);
@@ -267,7 +258,7 @@ static int spawn_judge(struct kgb_job *job)
 				     "start '%s': %s", broker->judge, uv_strerror(rc));
 	job->started = true;
 	uv_timer_start(&job->timer, on_job_timer,
-		       (uint64_t)(broker->verify_timeout_ms + KGB_BROKER_SLACK_MS), 0);
+		       (uint64_t)(broker->request.timeout_ms + broker->slack_ms), 0);
 	return 0;
 }
 
@@ -310,7 +301,7 @@ struct kgb_job *kgb_broker_submit(struct kgb_broker *broker, const struct kgb_jo
 	struct kgb_job *job = kgb_xcalloc(1, sizeof(*job));
 	*job = (struct kgb_job){
 		.broker = broker,
-		.operator= kgb_xstrdup(spec->operator),
+		.spec_path = kgb_xstrdup(spec->spec_path),
 		.kernel_path = kgb_xstrdup(spec->kernel_path),
 		.zygotes = &broker->zygotes[spec->device - broker->devices->items],
 		.final = spec->final,
@@ -426,7 +417,7 @@ static int spawn_zygotes(struct zygotes *zygotes, struct kgb_err *err)
 	kgb_strv_add(&argv, "zygotes");
 	kgb_strv_addf(&argv, "--dir=%s", zygotes->dir);
 	kgb_strv_addf(&argv, "--device=%s", zygotes->device);
-	kgb_strv_addf(&argv, "--python=%s", broker->python);
+	kgb_strv_addf(&argv, "--python=%s", broker->request.python);
 	/* While they start they do not see that we are gone. */
 	kgb_strv_addf(&argv, "--die-with-parent=%d", (int)getpid());
 	KGB_AUTO(strv) struct kgb_strv env = KGB_STRV_INIT;
@@ -479,12 +470,10 @@ int kgb_broker_start(struct kgb_broker **out, const struct kgb_broker_spec *spec
 		.loop = spec->loop,
 		.judge = kgb_path_join(spec->bin_dir, "kgb-judge"),
 		.data_dir = kgb_xstrdup(spec->data_dir),
-		.python = kgb_xstrdup(spec->python),
+		.request = spec->request,
 		.max_jobs = spec->max_jobs,
-		.verify_timeout_ms = spec->verify_timeout_ms,
-		.call_timeout_ms = spec->call_timeout_ms,
+		.slack_ms = spec->slack_ms,
 		.grace_ms = spec->grace_ms,
-		.memory_bytes = spec->memory_bytes,
 		.zygotes = kgb_xcalloc(spec->devices->n, sizeof(struct zygotes)),
 		.devices = spec->devices,
 		.open = 1,

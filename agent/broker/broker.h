@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "base/formats/json.h"
 #include "verify/gpu/gpu_lease.h"
+#include "verify/protocol/judge_request.h"
 
 struct kgb_broker;
 struct kgb_job;
@@ -30,15 +31,14 @@ struct kgb_broker_spec {
 	uv_loop_t *loop;
 	const char *bin_dir; /* where kgb-judge is */
 	const char *data_dir;
-	const char *python;
 	const char *zygote_dir; /* existing directory; folders for the zygotes' sockets are made in
 				   it */
 	const struct kgb_devices *devices; /* borrowed, outlives the broker */
 	int max_jobs; /* at once */
-	int64_t verify_timeout_ms;
-	int64_t call_timeout_ms;
+	int64_t slack_ms; /* over the judge's own limit, then it is told to end */
 	int64_t grace_ms; /* for a judge that was told to end; then it is killed */
-	int64_t memory_bytes;
+	struct kgb_judge_request request; /* what all have in common: python and limits. Its texts
+					     are borrowed and outlive the broker */
 };
 
 /** How a job ended. Pointers live until the callback returns. */
@@ -51,7 +51,7 @@ struct kgb_job_result {
 };
 
 struct kgb_job_spec {
-	const char *operator; /* "aten::add" */
+	const char *spec_path; /* the operator's */
 	const char *kernel_path; /* absolute, not writable by an agent */
 	const struct kgb_device *device; /* one of the broker's list */
 	bool final; /* false: a check that the agent asked for */
@@ -60,8 +60,8 @@ struct kgb_job_spec {
 	void *payload;
 };
 
-/** Starts the zygotes at once; jobs may be submitted at once too and wait for them. Strings are
- * copied. */
+/** Starts the zygotes at once; jobs may be submitted at once too and wait for them. Strings but
+ * those of the request are copied. */
 KGB_MUST_CHECK int kgb_broker_start(struct kgb_broker **out, const struct kgb_broker_spec *spec,
 				    struct kgb_err *err);
 /** Queue a verification. `done` comes exactly once, from the loop; the job is gone after it. */

@@ -2,7 +2,6 @@
 /** \file
  * `verify FILE --op NAME`: the judge alone, for people and scripts.
  */
-#include <inttypes.h>
 #include <unistd.h>
 
 #include "agent/cli/cmd.h"
@@ -16,16 +15,16 @@
 #include "base/system/proc.h"
 #include "verify/gpu/gpu_lease.h"
 #include "verify/lane/report.h"
+#include "verify/protocol/judge_request.h"
 #include "verify/spec/spec.h"
 
-#define VERDICT_FD 3
 #define SEED_BYTES 16
 /** The judge ends itself at its timeout, and what it waited for others, with a verdict that says
  * so; this much later it is ended from outside. */
 #define SLACK_MS (KGB_WAITS_MAX_MS + 30000)
 
 /** Everything that can be wrong with the command line, before anything is started. */
-static int check_arguments(const struct kgb_cli *cli, char **name_out, struct kgb_err *err)
+static int check_arguments(const struct kgb_cli *cli, char **spec_out, struct kgb_err *err)
 {
 	if (cli->operators.n == 0)
 		return kgb_fail(err, KGB_ERR_INVALID, "verify: name the kernel FILE");
@@ -44,7 +43,7 @@ static int check_arguments(const struct kgb_cli *cli, char **name_out, struct kg
 		return -1;
 	int rc = kgb_spec_index_find(&index, cli->flags.op, &name, &path, err);
 	if (rc == 0)
-		*name_out = kgb_xstrdup(name);
+		*spec_out = kgb_xstrdup(path);
 	kgb_spec_index_release(&index);
 	return rc < 0 ? kgb_ctx(err, "--op") : 0;
 }
@@ -59,44 +58,43 @@ static int find_device(const struct kgb_cli *cli, struct kgb_devices *out, struc
 	return kgb_devices_try(out, err);
 }
 
-static void judge_argv(const struct kgb_cli *cli, const char *judge, const char *name,
-		       const char *device, struct kgb_strv *argv)
+static void write_request(const struct kgb_cli *cli, const char *spec, const char *device,
+			  struct kgb_buf *out)
 {
-	const struct kgb_settings *settings = &cli->config.settings;
 	KGB_AUTO(free) char *python = kgb_config_python(&cli->config);
-	kgb_strv_add(argv, judge);
-	kgb_strv_add(argv, "verify");
-	kgb_strv_addf(argv, "--op=%s", name);
-	kgb_strv_addf(argv, "--kernel=%s", cli->operators.items[0]);
-	kgb_strv_add(argv, "--mode=final");
-	kgb_strv_addf(argv, "--device=%s", device);
+	struct kgb_arena arena = {0};
+	struct kgb_judge_request request;
+
+	kgb_config_judge_request(&cli->config, &request, &arena);
+	request.spec = spec;
+	request.kernel = cli->operators.items[0];
+	request.device = device;
+	request.python = python;
+	request.seed = cli->flags.seed;
+	request.parent = getpid();
 	if (cli->flags.baseline)
-		kgb_strv_addf(argv, "--baseline=%s", cli->flags.baseline);
-	kgb_strv_addf(argv, "--python=%s", python);
-	kgb_strv_addf(argv, "--timeout=%" PRId64 "ms", settings->limits.verify_timeout);
-	kgb_strv_addf(argv, "--call-timeout=%" PRId64 "ms", settings->limits.call_timeout);
-	kgb_strv_addf(argv, "--memory=%" PRId64, settings->limits.memory);
-	kgb_strv_addf(argv, "--verdict-fd=%d", VERDICT_FD);
-	kgb_strv_addf(argv, "--die-with-parent=%d", (int)getpid());
-	if (cli->flags.seed)
-		kgb_strv_addf(argv, "--seed=%s", cli->flags.seed);
+		request.baseline = cli->flags.baseline;
+	kgb_judge_request_write(&request, out);
+	kgb_arena_release(&arena);
 }
 
-static int run_judge(const struct kgb_cli *cli, const char *name, const char *device,
+static int run_judge(const struct kgb_cli *cli, const char *spec_path, const char *device,
 		     struct kgb_buf *out, struct kgb_proc_end *end, struct kgb_err *err)
 {
 	KGB_AUTO(free) char *judge = kgb_path_join(cli->bin_dir, "kgb-judge");
-	KGB_AUTO(strv) struct kgb_strv argv = KGB_STRV_INIT;
+	const char *const argv[] = {judge, "verify", NULL};
 	KGB_AUTO(strv) struct kgb_strv env = KGB_STRV_INIT;
-	judge_argv(cli, judge, name, device, &argv);
+	KGB_AUTO(buf) struct kgb_buf request = KGB_BUF_INIT(0);
+	write_request(cli, spec_path, device, &request);
 	kgb_child_env(&env);
 	kgb_strv_addf(&env, "KGB_DATA_DIR=%s", cli->data_dir);
 	const struct kgb_proc_spec spec = {
-		.argv = (const char *const *)argv.items,
+		.argv = argv,
 		.env = (const char *const *)env.items,
-		.capture_fd = VERDICT_FD,
+		.capture_fd = STDOUT_FILENO,
 		.limit = KGB_LIMIT_VERDICT,
 		.timeout_ms = cli->config.settings.limits.verify_timeout + SLACK_MS,
+		.input = &request,
 	};
 	return kgb_proc_run(&spec, out, end, err);
 }
@@ -126,15 +124,15 @@ static int print_verdict(const struct kgb_cli *cli, const cJSON *verdict, const 
 static int verify_file(struct kgb_cli *cli)
 {
 	struct kgb_err err = KGB_ERR_INIT;
-	KGB_AUTO(free) char *name = NULL;
-	if (check_arguments(cli, &name, &err) < 0)
+	KGB_AUTO(free) char *spec_path = NULL;
+	if (check_arguments(cli, &spec_path, &err) < 0)
 		return kgb_cli_fail(&err, KGB_EXIT_USAGE);
 	KGB_AUTO(buf) struct kgb_buf raw = KGB_BUF_INIT(KGB_LIMIT_VERDICT);
 	struct kgb_proc_end end = {0};
 	struct kgb_devices devices;
 	if (find_device(cli, &devices, &err) < 0)
 		return kgb_cli_fail(&err, KGB_EXIT_USAGE);
-	if (run_judge(cli, name, devices.items[0].name, &raw, &end, &err) < 0)
+	if (run_judge(cli, spec_path, devices.items[0].name, &raw, &end, &err) < 0)
 		return kgb_cli_fail(&err, KGB_EXIT_ENVIRONMENT);
 	if (end.interrupted)
 		return 128 + end.interrupted;

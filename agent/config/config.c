@@ -109,14 +109,14 @@ static const struct kgb_field limits_table[] = {
 	 .offset = offsetof(struct kgb_settings_limits, verify_timeout),
 	 .min = SECOND_MS,
 	 .max = DAY_MS,
-	 .def = "300s",
+	 .def = KGB_VERIFY_TIMEOUT,
 	 .doc = "Wall time of one verification."},
 	{.name = "call_timeout",
 	 .type = KGB_FIELD_DURATION,
 	 .offset = offsetof(struct kgb_settings_limits, call_timeout),
 	 .min = SECOND_MS,
 	 .max = DAY_MS,
-	 .def = "60s",
+	 .def = KGB_CALL_TIMEOUT,
 	 .doc = "Wall time of one call of a candidate's function."},
 	{.name = "verify_calls",
 	 .type = KGB_FIELD_I64,
@@ -130,7 +130,7 @@ static const struct kgb_field limits_table[] = {
 	 .offset = offsetof(struct kgb_settings_limits, memory),
 	 .min = 256 << 20,
 	 .max = (int64_t)1 << 42,
-	 .def = "8GiB",
+	 .def = KGB_CANDIDATE_MEMORY,
 	 .doc = "Memory of a candidate under verification."},
 	{.name = "tmp_size",
 	 .type = KGB_FIELD_SIZE,
@@ -367,8 +367,8 @@ static const struct {
 	       {"KGB_COMMAND_BIN", "paths.command"}};
 
 /** Variables in our name space that are no settings. */
-static const char *const other_variables[] = {"KGB_CONFIG", "KGB_DATA_DIR", "KGB_CACHE_DIR",
-					      "KGB_BWRAP"};
+static const char *const other_variables[] = {"KGB_CONFIG", "KGB_DATA_DIR", "KGB_DEPS_DIR",
+					      "KGB_CACHE_DIR", "KGB_BWRAP"};
 static const char *const other_prefixes[] = {"KGB_TEST", "KGB_BOOTSTRAP_"};
 
 static void collect_keys(const struct kgb_field *table, const char *prefix, struct kgb_strv *out)
@@ -763,4 +763,15 @@ const char *kgb_api_key(enum kgb_provider provider, bool *is_bearer)
 	key = getenv("ANTHROPIC_AUTH_TOKEN");
 	*is_bearer = key && *key;
 	return *is_bearer ? key : NULL;
+}
+
+void kgb_config_judge_request(const struct kgb_config *config, struct kgb_judge_request *request,
+			      struct kgb_arena *arena)
+{
+	const struct kgb_settings_limits *limits = &config->settings.limits;
+
+	kgb_judge_request_init(request, arena);
+	request->timeout_ms = limits->verify_timeout;
+	request->call_timeout_ms = limits->call_timeout;
+	request->memory_bytes = limits->memory;
 }

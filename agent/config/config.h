@@ -20,6 +20,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "methods/program.h"
+#include "verify/protocol/judge_request.h"
 
 enum kgb_gateway_choice {
 	KGB_GATEWAY_CHOICE_AUTO, /* live when a key is in the environment, else offline */
@@ -135,6 +136,9 @@ void kgb_auto_config(struct kgb_config *config);
  * malloc'ed. The environment variable KGB_PYTHON is a short name of KGB_PATHS_PYTHON,
  * KGB_CLAUDE_BIN of KGB_PATHS_CLAUDE. */
 char *kgb_config_python(const struct kgb_config *config);
+/** What the settings say of every verification: its limits; the rest are defaults. */
+void kgb_config_judge_request(const struct kgb_config *config, struct kgb_judge_request *request,
+			      struct kgb_arena *arena);
 /** Where a program lies, same rules (KGB_OPENCODE_BIN, KGB_CODEX_BIN, KGB_COMMAND_BIN); malloc'ed;
  * NULL when the user has to name it and has not. */
 char *kgb_config_program(const struct kgb_config *config, const struct kgb_program *program);

@@ -33,7 +33,8 @@ int kgb_run_drive(struct kgb_run_plan *plan, struct kgb_sched_outcome *outcome, 
 	struct kgb_sched_item *items = kgb_xcalloc(plan->n_specs + 1, sizeof(*items));
 	for (size_t i = 0; i < plan->n_specs; i++)
 		items[i] = plan_item(plan, &plan->specs[i]);
-	const struct kgb_sched_spec spec = {
+	struct kgb_arena arena = {0};
+	struct kgb_sched_spec spec = {
 		.log = plan->log,
 		.dir = &plan->dir,
 		.method = plan->has_method ? &plan->method : NULL,
@@ -62,12 +63,8 @@ int kgb_run_drive(struct kgb_run_plan *plan, struct kgb_sched_outcome *outcome, 
 		.data_dir = plan->cli->data_dir,
 		.bin_dir = plan->cli->bin_dir,
 		.cli_path = plan->cli_path,
-		.python = plan->python,
 		.model = plan->model,
 		.attempt_timeout_ms = s->limits.attempt_timeout,
-		.verify_timeout_ms = s->limits.verify_timeout,
-		.call_timeout_ms = s->limits.call_timeout,
-		.memory_bytes = s->limits.memory,
 		.limits = kgb_cli_attempt_limits(s, &plan->ladder, plan->python),
 		.max_verify_calls = s->limits.verify_calls,
 		.iterations = s->run.iterations,
@@ -79,7 +76,10 @@ int kgb_run_drive(struct kgb_run_plan *plan, struct kgb_sched_outcome *outcome, 
 		.operator_time_ms = s->budget.operator_time,
 		.warn_percent = (int)s->budget.warn_at,
 	};
+	kgb_config_judge_request(&plan->cli->config, &spec.judge_request, &arena);
+	spec.judge_request.python = plan->python;
 	int rc = kgb_sched_run(&spec, outcome, err);
+	kgb_arena_release(&arena);
 	kgb_free(items);
 	return rc;
 }

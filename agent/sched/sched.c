@@ -208,7 +208,7 @@ static void verify(struct item *item)
 	}
 	sched->n_verifying++;
 	item->job = kgb_broker_submit(sched->broker, &(struct kgb_job_spec){
-							     .operator= item->spec->name,
+							     .spec_path = item->spec->path,
 							     .kernel_path = path,
 							     .device = device,
 							     .final = true,
@@ -483,14 +483,12 @@ static int start_parts(struct sched *sched, struct kgb_err *err)
 		.loop = &sched->loop,
 		.bin_dir = spec->bin_dir,
 		.data_dir = spec->data_dir,
-		.python = spec->python,
 		.zygote_dir = spec->dir->path,
 		.devices = spec->devices,
 		.max_jobs = spec->device_count,
-		.verify_timeout_ms = spec->verify_timeout_ms,
-		.call_timeout_ms = spec->call_timeout_ms,
+		.slack_ms = KGB_BROKER_SLACK_MS,
 		.grace_ms = KGB_BROKER_GRACE_MS,
-		.memory_bytes = spec->memory_bytes,
+		.request = spec->judge_request,
 	};
 	if (kgb_progress_start(&sched->progress, &sched->loop, spec->log, spec->dir->fd, err) < 0 ||
 	    kgb_display_start(&sched->status, &sched->loop, spec->log, spec->status_style, err) < 0)

@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "methods/method.h"
 #include "sandbox/gateway/gateway.h"
+#include "verify/protocol/judge_request.h"
 #include "verify/spec/spec.h"
 
 struct kgb_sched_item {
@@ -35,9 +36,9 @@ struct kgb_sched_spec {
 	enum kgb_display_style status_style;
 	struct kgb_gateway_spec gateway; /* used when something is generated */
 	const struct kgb_replay_source *replay; /* NULL: not a replay */
-	const char *data_dir, *bin_dir, *cli_path, *python, *model;
-	int64_t attempt_timeout_ms, verify_timeout_ms, call_timeout_ms, memory_bytes,
-		max_verify_calls;
+	const char *data_dir, *bin_dir, *cli_path, *model;
+	struct kgb_judge_request judge_request; /* what all verifications have in common */
+	int64_t attempt_timeout_ms, max_verify_calls;
 	int64_t iterations; /* rounds at most of a method that works in rounds; 0: as many as it
 			       says */
 	struct kgb_attempt_limits limits;

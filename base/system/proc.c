@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/system/memfd.h"
 #include "base/time.h"
 
 enum { GRACE_MS = 2000, STATUS_EXEC_FAILED = 127 };
@@ -165,15 +166,19 @@ static int start(struct child *child, struct kgb_err *err)
 {
 	const struct kgb_proc_spec *spec = child->spec;
 	KGB_AUTO(fd) int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	KGB_AUTO(fd) int input_fd = -1;
+	const struct kgb_buf *input = spec->input;
 	int out_pipe[2];
 
 	if (null_fd < 0)
 		return kgb_fail_errno(err, errno, "open '/dev/null'");
+	if (input && kgb_memfd_of("input", input->ptr, input->len, &input_fd, err) < 0)
+		return -1;
 	if (pipe2(out_pipe, O_CLOEXEC) < 0)
 		return kgb_fail_errno(err, errno, "make a pipe");
 	KGB_AUTO(fd) int out_read = out_pipe[0];
 	KGB_AUTO(fd) int out_write = out_pipe[1];
-	const struct kgb_fdmap fds[] = {{.from = null_fd, .to = STDIN_FILENO},
+	const struct kgb_fdmap fds[] = {{.from = input ? input_fd : null_fd, .to = STDIN_FILENO},
 					{.from = out_write, .to = spec->capture_fd},
 					{.from = null_fd, .to = STDERR_FILENO}};
 	const struct kgb_proc_start_spec start = {.argv = spec->argv,

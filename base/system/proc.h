@@ -52,11 +52,12 @@ struct kgb_proc_spec {
 			   it is captured */
 	size_t limit; /* most bytes to capture: more ends the child */
 	int64_t timeout_ms;
+	const struct kgb_buf *input; /* its stdin; NULL: /dev/null */
 	bool quiet; /* its stderr goes to /dev/null */
 };
 /** Start, capture, wait. The child has its own process group, dies with us, and is ended as a group
  * (TERM, 2 s later KILL) on timeout, over the limit, or when we are interrupted: the signals are
- * blocked meanwhile. Its stdin is /dev/null. Errors: NOT_FOUND, DENIED (exec), TIMEOUT, LIMIT. An
+ * blocked meanwhile. Errors: NOT_FOUND, DENIED (exec), TIMEOUT, LIMIT. An
  * interruption is no error. */
 KGB_MUST_CHECK int kgb_proc_run(const struct kgb_proc_spec *spec, struct kgb_buf *out,
 				struct kgb_proc_end *end, struct kgb_err *err);

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/system/fs.h"
+#include "base/system/memfd.h"
 #include "base/system/proc.h"
 #include "base/time.h"
 #include "sandbox/isolation/seccomp.h"
@@ -53,20 +54,6 @@ static int map_callers_fds(struct kgb_sandbox *sandbox, const struct kgb_sandbox
 	return 0;
 }
 
-static int text_fd(const char *text, int *out, struct kgb_err *err)
-{
-	KGB_AUTO(fd) int fd = memfd_create("kgb-data", MFD_CLOEXEC);
-
-	if (fd < 0)
-		return kgb_fail_errno(err, errno, "create a memfd");
-	if (kgb_fs_write_all(fd, text, strlen(text), err) < 0)
-		return -1;
-	if (lseek(fd, 0, SEEK_SET) < 0)
-		return kgb_fail_errno(err, errno, "rewind a memfd");
-	*out = kgb_take_fd(&fd);
-	return 0;
-}
-
 /* The contents of a file inside: *to is its descriptor in the child, -1 when the host has no such
  * file. */
 static int map_data(struct kgb_sandbox *sandbox, const struct kgb_mount *mount, int *next_fd,
@@ -83,7 +70,7 @@ static int map_data(struct kgb_sandbox *sandbox, const struct kgb_mount *mount, 
 			return errno == ENOENT || errno == EACCES
 				       ? 0
 				       : kgb_fail_errno(err, errno, "open '%s'", mount->source);
-	} else if (text_fd(mount->source, &fd, err) < 0) {
+	} else if (kgb_memfd_of("kgb-data", mount->source, strlen(mount->source), &fd, err) < 0) {
 		return -1;
 	}
 	*to = (*next_fd)++;

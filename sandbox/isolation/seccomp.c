@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/system/memfd.h"
 #include "sandbox/isolation/refused.h"
 
 struct rule {
@@ -229,10 +230,9 @@ static int add_all_rules(scmp_filter_ctx ctx, const struct kgb_seccomp_spec *spe
 
 int kgb_seccomp_memfd(const struct kgb_seccomp_spec *spec, int *out_fd, struct kgb_err *err)
 {
-	KGB_AUTO(fd) int fd = memfd_create("kgb-seccomp", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	if (fd < 0)
-		return kgb_fail_errno(err, errno, "create a memfd for the seccomp filter");
-
+	KGB_AUTO(fd) int fd = -1;
+	if (kgb_memfd_empty("kgb-seccomp", &fd, err) < 0)
+		return -1;
 	scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ALLOW);
 	if (!ctx)
 		return kgb_fail(err, KGB_ERR_UNAVAILABLE,
@@ -243,9 +243,8 @@ int kgb_seccomp_memfd(const struct kgb_seccomp_spec *spec, int *out_fd, struct k
 	seccomp_release(ctx);
 	if (rc < 0)
 		return kgb_fail_errno(err, -rc, "seccomp: build the filter");
-	if (fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) < 0 ||
-	    lseek(fd, 0, SEEK_SET) < 0)
-		return kgb_fail_errno(err, errno, "seccomp: seal the filter");
+	if (kgb_memfd_seal("kgb-seccomp", fd, err) < 0)
+		return -1;
 	*out_fd = kgb_take_fd(&fd);
 	return 0;
 }

@@ -27,8 +27,8 @@ seconds() {
 main_job() { "$bin/kgb-agent" add -m normal_cc --runs-dir "$work/runs"; }
 verify_cold() { "$bin/kgb-agent" verify "$kernel" --op aten::add; }
 verify_warm() {
-	"$bin/kgb-judge" verify --op aten::add --kernel "$kernel" --python "$root/.deps/venv/bin/python" \
-		--zygotes "$work/zygotes" --verdict-fd 1
+	printf '{"spec":"%s","kernel":"%s","python":"%s","zygotes":"%s"}' "$root/datasets/kernelgenbench/aten/aten__add.yaml" \
+		"$kernel" "$root/.deps/venv/bin/python" "$work/zygotes" | "$bin/kgb-judge" verify
 }
 
 printf 'machine         %s, %s CPUs, %s\n' "$(uname -sr)" "$(nproc)" "$(date -u +%F)"

@@ -37,9 +37,11 @@ import time
 import corpus_doc
 import corpus_rates
 import corpus_sample
+import warm_judge
 from corpus_files import ROOT, find_kernels
 from warm_judge import Zygotes, find_python
 
+MEMORY = "4GiB"
 CALL_TIMEOUT = "60s"
 HANG_TIMEOUT = "3s"  # of attacks that hang; on a GPU a first call compiles
 STATIC_TIMEOUT = "30s"  # enough for the static stages, which is all that counts of what needs a GPU where there is none
@@ -68,19 +70,15 @@ def open_rules(directory):
 
 def judge_one(options, python, zygotes, kernel):
     """(verdict or None, text of the failure to get one)"""
-    argv = [options.judge, "verify", "--device", zygotes.device, "--op", kernel.header["operator"],
-            "--kernel", str(kernel.path), "--zygotes", zygotes.directory, "--python", python, "--verdict-fd", "1",
-            "--call-timeout", HANG_TIMEOUT if kernel.hangs and zygotes.device == "cpu" else CALL_TIMEOUT]
-    if kernel.needs_gpu and zygotes.device == "cpu":
-        argv += ["--timeout", STATIC_TIMEOUT]
-    if kernel.first_failure_tells:
-        argv += ["--max-failures", "1"]
-    if options.seed:
-        argv += ["--seed", options.seed]
-    if options.jobs > 1:
-        argv.append("--skip-timing")  # kernels that run beside each other cannot be timed
+    on_cpu = zygotes.device == "cpu"
     try:
-        done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=WALL_S)
+        done = warm_judge.ask(
+            options.judge, WALL_S, device=zygotes.device, spec=warm_judge.spec_of(kernel.header["operator"]),
+            kernel=kernel.path, zygotes=zygotes.directory, python=python,
+            call_timeout=HANG_TIMEOUT if kernel.hangs and on_cpu else CALL_TIMEOUT, memory=MEMORY,
+            timeout=STATIC_TIMEOUT if kernel.needs_gpu and on_cpu else None,
+            max_failures=1 if kernel.first_failure_tells else None, seed=options.seed or None,
+            timing=options.jobs == 1)  # kernels that run beside each other cannot be timed
         return json.loads(done.stdout), ""
     except subprocess.TimeoutExpired:
         return None, "no verdict within %d s" % WALL_S

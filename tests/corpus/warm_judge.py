@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Warm worker processes of kgb-judge, and the Python that they need."""
+"""Calls of kgb-judge: its warm worker processes, the Python that they need, and requests."""
 
+import json
 import os
 import pathlib
 import subprocess
@@ -17,8 +18,36 @@ def find_python(given):
     return None
 
 
+def spec_of(operator):
+    """The specification of an operator of the dataset, by its full name."""
+    name = operator.replace("::", "__").replace(".", "_") + ".yaml"
+    found = list((ROOT / "datasets" / "kernelgenbench").glob("*/" + name))
+    if len(found) != 1:
+        raise SystemExit("no specification of %s" % operator)
+    return found[0]
+
+
+def request(**keys):
+    """The request to kgb-judge with these keys; those that are None are left out."""
+    given = {key: value if isinstance(value, (bool, int)) else str(value) for key, value in keys.items() if value is not None}
+    return json.dumps(given).encode()
+
+
+def ask(judge, wall_s, **keys):
+    """The finished process that was asked for a verdict, which is its stdout."""
+    return subprocess.run([judge, "verify"], input=request(**keys), capture_output=True, timeout=wall_s, check=False)
+
+
+def request_fd(**keys):
+    """A descriptor to read that request from, for a process that is started and not waited for."""
+    fd = os.memfd_create("request")
+    os.write(fd, request(**keys))
+    os.lseek(fd, 0, os.SEEK_SET)
+    return fd
+
+
 class Zygotes:
-    """For `kgb-judge verify --zygotes DIRECTORY`; `ready` tells whether they started. They end when their stdin closes."""
+    """For requests with `zygotes`: DIRECTORY; `ready` tells whether they started. They end when their stdin closes."""
 
     def __init__(self, judge, directory, device, python):
         self.directory, self.device = str(directory), device

@@ -26,6 +26,7 @@ from bad_kernels import BAD, CASES, HEAD, HOLD_ALL, HONEST, KEEP_BUSY, ON_CPU, S
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "corpus"))
+import warm_judge  # noqa: E402
 from warm_judge import Zygotes, find_python  # noqa: E402
 
 VERDICT_S = 60
@@ -117,18 +118,12 @@ class Bench:
         if self.zygotes:
             self.zygotes.close()
 
-    def command(self, kernel, *more, cold=False, timing=False):
-        argv = [self.options.judge, "verify", "--spec", str(self.spec), "--kernel", str(kernel), "--python",
-                self.options.python, "--device", self.options.device, "--verdict-fd", "1", "--timeout", "50s",
-                "--call-timeout", "3s"]
-        if not cold:
-            argv += ["--zygotes", str(self.directory / "zygotes")]
-        if not timing:
-            argv.append("--skip-timing")
-        return argv + list(more)
-
-    def start(self, *args, env=None, **kwargs):
-        return subprocess.Popen(self.command(*args, **kwargs), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+    def start(self, kernel, cold=False, timing=False, env=None, wrapper=(), **more):
+        request = warm_judge.request_fd(**{
+            "spec": self.spec, "kernel": kernel, "python": self.options.python, "device": self.options.device,
+            "timeout": "50s", "call_timeout": "3s", "zygotes": None if cold else self.directory / "zygotes",
+            "timing": timing, **more})
+        return subprocess.Popen([*wrapper, self.options.judge, "verify"], stdin=request, stdout=subprocess.PIPE,
                                 stderr=subprocess.PIPE, env={**os.environ, **(env or {})}, start_new_session=True)
 
     def finish(self, process, seconds=VERDICT_S):
@@ -225,7 +220,7 @@ def by_data_day(bench):
     """An operator whose launches depend on data: nothing to replay, so the runner's results are judged, and counted."""
     spec = ROOT / "tests" / "fixtures" / "judge" / "aten" / "aten__nonzero.yaml"
     kernel = ROOT / "tests" / "redteam" / "process" / "by_data.py"
-    verdict = bench.verdict(kernel, "--spec", str(spec))
+    verdict = bench.verdict(kernel, spec=spec)
     require(verdict["status"] == "passed", describe(verdict))
     judged = verdict["sandbox_judged_tests"]
     require(judged == (verdict["total_tests"] if bench.gpu else 0), "%d judged in the sandbox" % judged)
@@ -240,7 +235,7 @@ def working_runners(family):
 
 def start_endless(bench):
     """A judge in the midst of an endless kernel, with workers of its own; (process, its descendants)."""
-    process = bench.start(bench.kernel(HEAD + BAD["an endless kernel"]), "--call-timeout", "30s", "--lanes", "1",
+    process = bench.start(bench.kernel(HEAD + BAD["an endless kernel"]), call_timeout="30s", lanes=1,
                           cold=True)
     family = {}
 
@@ -267,7 +262,7 @@ def runner_is_killed(bench):
 
 
 def exec_is_killed(bench):
-    process = bench.start(bench.honest, "--lanes", "1", timing=True)
+    process = bench.start(bench.honest, lanes=1, timing=True)
     victims = []
 
     def found():
@@ -341,9 +336,9 @@ def two_judges(bench):
     return ", ".join("%d ms" % verdict["wall_ms"] for verdict in verdicts)
 
 
-def refused(bench, pattern, *more, env=None):
+def refused(bench, pattern, **more):
     """The judge cannot work, and says why: in a verdict of infra_error, or on stderr."""
-    verdict, status, said = bench.finish(bench.start(bench.honest, *more, cold=True, env=env))
+    verdict, status, said = bench.finish(bench.start(bench.honest, cold=True, **more))
     if verdict:
         require(verdict["status"] == "infra_error", describe(verdict))
         said = describe(verdict)
@@ -358,11 +353,11 @@ def hidden_gpu(bench):
 
 
 def no_such_gpu(bench):
-    return refused(bench, "GPU|CUDA", "--device", "cuda:63")
+    return refused(bench, "GPU|CUDA", device="cuda:63")
 
 
 def no_cupti(bench):
-    return refused(bench, "cupti", "--cupti", "/nonexistent/libcupti.so")
+    return refused(bench, "cupti", cupti="/nonexistent/libcupti.so")
 
 
 def no_driver(bench):
@@ -372,11 +367,10 @@ def no_driver(bench):
     if not paths:
         return "skipped: libcuda.so.1 is not where ldconfig knows it"
     hide = "".join("mount --bind /dev/null '%s' && " % path for path in sorted(set(paths)))
-    argv = ["unshare", "-r", "-m", "sh", "-c", hide + 'exec "$@"', "sh"] + bench.command(bench.honest, cold=True)
+    wrapper = ["unshare", "-r", "-m", "sh", "-c", hide + 'exec "$@"', "sh"]
     if subprocess.run(["unshare", "-r", "-m", "sh", "-c", hide + "true"], capture_output=True).returncode != 0:
         return "skipped: no mount namespaces here"
-    process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                               start_new_session=True)
+    process = bench.start(bench.honest, cold=True, wrapper=wrapper)
     verdict, status, said = bench.finish(process)
     said = describe(verdict) if verdict else said
     require((verdict and verdict["status"] == "infra_error") or (not verdict and status == 4),

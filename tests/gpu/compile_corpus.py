@@ -30,6 +30,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "corpus"))
 from corpus_files import find_kernels  # noqa: E402
+import warm_judge  # noqa: E402
 from warm_judge import Zygotes, find_python  # noqa: E402
 
 WALL_S = 900
@@ -174,9 +175,8 @@ def compile_all(options):
 # ---- the script ----
 
 def judged(options, python, zygotes, kernel, folder):
-    argv = [options.judge, "verify", "--device", "cpu", "--op", kernel.header["operator"], "--kernel", str(kernel.path),
-            "--zygotes", str(zygotes), "--python", python, "--verdict-fd", "1", "--skip-timing", "--timeout", "%ds" % WALL_S]
-    done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=WALL_S + 60, check=False)
+    done = warm_judge.ask(options.judge, WALL_S + 60, device="cpu", spec=warm_judge.spec_of(kernel.header["operator"]),
+                          kernel=kernel.path, zygotes=zygotes, python=python, timing=False, timeout="%ds" % WALL_S)
     try:
         verdict = json.loads(done.stdout)
     except ValueError:

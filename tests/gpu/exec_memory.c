@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include "base/mem.h"
+#include "base/system/memfd.h"
 #include "tests/gpu/exec_support.h"
 #include "verify/process/shared_arena.h"
 

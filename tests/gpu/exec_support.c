@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "tests/gpu/exec_support.h"
+#include "base/system/memfd.h"
 
 #include <dlfcn.h>
 #include <sys/mman.h>

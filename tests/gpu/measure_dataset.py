@@ -87,7 +87,7 @@ def main():
     if arguments.only:
         document = with_others(out, document)
     is_new = not document["operators"]
-    command = [arguments.judge, "lint", "--json", "--no-cache", "--device", arguments.device]
+    command = [arguments.judge, "lint", "--dataset", "KernelGenBench", "--json", "--no-cache", "--device", arguments.device]
     command += ["--time"] if timed else []
     began, n_bad = time.monotonic(), 0
     with subprocess.Popen([*command, *arguments.only], stdout=subprocess.PIPE, text=True) as judge:

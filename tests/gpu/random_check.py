@@ -22,6 +22,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "corpus"))
 from corpus_files import Kernel  # noqa: E402
 from corpus_rates import rejected  # noqa: E402
+import warm_judge  # noqa: E402
 from warm_judge import Zygotes, find_python  # noqa: E402
 
 OPERATORS = ("bernoulli", "exponential_", "poisson", "rrelu_with_noise", "rrelu_with_noise_backward", "zeros", "zeros_like",
@@ -49,16 +50,16 @@ class Check:
 
     def lint(self, operators):
         """All in one process."""
-        out, err = self.judge("lint", "--json", "--no-cache", *("aten::" + operator for operator in operators))
+        out, err = self.judge("lint", "--dataset", "KernelGenBench", "--json", "--no-cache", *("aten::" + operator for operator in operators))
         found = {each["operator"]: each for each in map(json.loads, out.splitlines())}
         for operator in operators:
             each = found.get("aten::" + operator, {"ok": False, "problems": [err[-300:]]})
             self.say(each["ok"], "lint %s" % operator, "\n# ".join(str(text)[:300] for text in each["problems"][:3]))
 
     def verdict(self, kernel):
-        out, err = self.judge("verify", "--op", kernel.header["operator"], "--kernel", str(kernel.path), "--zygotes",
-                              self.zygotes, "--verdict-fd", "1", "--timeout", "%ds" % (WALL_S - 60))
-        return json.loads(out) if out else {"status": "none", "code": None, "message": err[-300:]}
+        done = warm_judge.ask(self.args.judge, WALL_S, spec=warm_judge.spec_of(kernel.header["operator"]), kernel=kernel.path,
+                              zygotes=self.zygotes, device=self.args.device, timeout="%ds" % (WALL_S - 60))
+        return json.loads(done.stdout) if done.stdout else {"status": "none", "code": None, "message": done.stderr.decode()[-300:]}
 
     def honest(self, operator, kernel):
         v = self.verdict(kernel)

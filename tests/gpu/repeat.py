@@ -28,6 +28,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "corpus"))
+import warm_judge  # noqa: E402
 from warm_judge import Zygotes  # noqa: E402
 
 DATA = ROOT / "datasets" / "kernelgenbench"
@@ -134,17 +135,14 @@ class Judge:
 
     def __init__(self, options, directory):
         self.options, self.directory, self.device = options, directory, None
-        python = ["--python", options.python] if options.python else []
-        self.common = ["--device", options.device] + python
         self.zygotes = Zygotes(options.judge, directory, options.device, options.python)
         if not self.zygotes.ready:
             raise SystemExit("no GPU, no sandbox, or no Python with torch and triton")
 
     def time(self, spec, kernel, baseline="torch"):
         """The timed cases of one session."""
-        argv = [self.options.judge, "verify", "--spec", str(spec), "--kernel", str(kernel), "--baseline", str(baseline),
-                "--zygotes", self.directory, "--verdict-fd", "1"] + self.common
-        done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=WALL_S)
+        done = warm_judge.ask(self.options.judge, WALL_S, spec=spec, kernel=kernel, baseline=baseline,
+                              zygotes=self.directory, device=self.options.device, python=self.options.python)
         try:
             verdict = json.loads(done.stdout)
         except ValueError:

@@ -20,6 +20,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "base/system/fs.h"
+#include "base/system/memfd.h"
 #include "base/time.h"
 #include "verify/cmd/cli.h"
 #include "verify/lane/candidate_call.h"
@@ -58,6 +59,7 @@ static struct {
 	struct kgb_replay_plan plan;
 	struct kgb_exec_client exec;
 	struct kgb_judge_options options;
+	struct kgb_arena arena; /* of its request */
 	struct kgb_verdict verdict;
 	char *input, *output;
 	size_t arena_bytes, output_bytes;
@@ -495,7 +497,7 @@ int main(int argc, char **argv)
 	if (kgb_judge_paths_find(&g.places, NULL, &g.err) < 0 ||
 	    kgb_judge_paths_device(&g.places, "cuda", &g.device, &g.err) < 0)
 		give_up("places");
-	g.options = (struct kgb_judge_options)KGB_JUDGE_OPTIONS_INIT;
+	kgb_judge_request_init(&g.options.request, &g.arena);
 	g.options.data_dir = g.places.data_dir;
 	g.options.device = g.device.device;
 	kgb_verdict_init(&g.verdict);

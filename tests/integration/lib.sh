@@ -376,3 +376,12 @@ test_ended() {
 # attempt FILTER, operator FILTER: is this true of the last attempt, of the operator, in the results in out.json?
 attempt() { jq -e ".operators[\"aten::add\"].attempts[-1] | $1" out.json; }
 operator() { jq -e ".operators[\"aten::add\"] | $1" out.json; }
+
+# judge_request KEY=VALUE...: the request to kgb-judge with these keys.
+judge_request() {
+	judge_keys=
+	for judge_pair; do
+		judge_keys="$judge_keys${judge_keys:+,}\"${judge_pair%%=*}\":\"${judge_pair#*=}\""
+	done
+	printf '{%s}\n' "$judge_keys"
+}

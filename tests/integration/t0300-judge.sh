@@ -9,23 +9,35 @@ printf 'x = 1\n' >kernel.py
 
 # ---- arguments: nothing is started ----
 
-test_expect_success 'wrong arguments are usage errors that name the option' '
-	test_expect_code 2 kgb-judge 2>err && test_grep "usage:" err &&
-	test_expect_code 2 kgb-judge verify --op add 2>err && test_grep "\-\-kernel" err &&
-	test_expect_code 2 kgb-judge verify --kernel kernel.py 2>err && test_grep "\-\-op" err &&
-	test_expect_code 2 kgb-judge verify --kernel kernel.py --op add --mode test 2>err && test_grep "agent or final" err &&
-	test_expect_code 2 kgb-judge verify --kernel kernel.py --op add --timeout 3 2>err && test_grep "\-\-timeout" err &&
-	test_expect_code 2 kgb-judge verify --kernel kernel.py --op add --timeout 1ms 2>err && test_grep "least" err &&
-	test_expect_code 2 kgb-judge verify --kernel kernel.py --op add --baseline cublas 2>err && test_grep "\-\-baseline" err &&
-	test_expect_code 2 kgb-judge verify --kernel kernel.py --op add --max-failures 0 2>err &&
-	test_grep "\-\-max-failures" err &&
-	test_expect_code 2 kgb-judge verify --kernel kernel.py --op add --verdict-fd 9 2>err && test_grep "\-\-verdict-fd 9" err &&
+# usage PATTERN KEY=VALUE...: such a request is a usage error whose message has the pattern.
+usage() {
+	usage_pattern=$1
+	shift
+	judge_request "$@" | test_expect_code 2 kgb-judge verify 2>err >out && test_grep "$usage_pattern" err && test ! -s out
+}
+
+test_expect_success 'wrong requests are usage errors that name the key' '
+	test_expect_code 2 kgb-judge 2>err && test_grep "usage:" err && test_grep "call_timeout" err &&
+	test_expect_code 2 kgb-judge verify </dev/null 2>err && test_grep "no request on stdin" err &&
+	test_expect_code 2 kgb-judge verify --op add 2>err && test_grep "unexpected argument .--op." err &&
+	echo "{\"spec\": " | test_expect_code 2 kgb-judge verify 2>err && test_grep "request:[12]:" err &&
+	usage "missing key .kernel." spec=add.yaml &&
+	usage "missing key .spec." kernel=kernel.py &&
+	set -- kernel=kernel.py "spec=$fixtures/aten__add.yaml" &&
+	usage "purpose.*agent" "$@" purpose=test &&
+	usage "timeout.*unit" "$@" timeout=3 &&
+	usage "timeout" "$@" timeout=1ms &&
+	usage "baseline .cublas.: torch, compile or a kernel file" "$@" baseline=cublas &&
+	usage "max_failures" "$@" max_failures=0 &&
+	usage "seed" "$@" seed=12 &&
+	usage "kernal.*did you mean .kernel." "$@" kernal=x &&
 	test_expect_code 2 kgb-judge zygotes 2>err && test_grep "\-\-dir" err &&
 	test_expect_code 0 kgb-judge --version >out && test_grep "^kgb-judge [0-9]" out
 '
 
 test_expect_success 'a missing interpreter is an environment error with the remedy' '
-	test_expect_code 4 env KGB_PYTHON=/nonexistent/python kgb-judge verify --kernel kernel.py --op add >out 2>err &&
+	judge_request kernel=kernel.py "spec=$fixtures/aten__add.yaml" >request &&
+	test_expect_code 4 env KGB_PYTHON=/nonexistent/python kgb-judge verify <request >out 2>err &&
 	test_grep "/nonexistent/python" err && test_grep "kgb-agent setup" err && test ! -s out
 '
 
@@ -39,13 +51,13 @@ for feature in sandbox torch jq; do
 	fi
 done
 
-test_expect_success 'an unknown operator is refused with the nearest names' '
-	test_expect_code 2 kgb-judge verify --kernel kernel.py --op softmx 2>err && test_grep "softmax" err
+test_expect_success 'a specification that is not there is a usage error' '
+	usage "softmx.yaml" kernel=kernel.py spec=softmx.yaml
 '
 
 test_expect_success 'an interpreter without torch is an environment error with the remedy' '
-	test_expect_code 4 env KGB_PYTHON="$(command -v python3)" \
-		kgb-judge verify --kernel "$process/honest.py" --spec "$fixtures/aten__add.yaml" >out 2>err &&
+	judge_request "kernel=$process/honest.py" "spec=$fixtures/aten__add.yaml" >request &&
+	test_expect_code 4 env KGB_PYTHON="$(command -v python3)" kgb-judge verify <request >out 2>err &&
 	test_grep "torch" err && test_grep "kgb-agent setup" err && test ! -s out
 '
 
@@ -69,7 +81,7 @@ EOF
 KGB_DATA_DIR=$TRASH/data
 export KGB_DATA_DIR
 
-# judge KERNEL [OPTIONS]: the verdict in verdict.json, for the operator that the kernel's first line names.
+# judge KERNEL [KEY=VALUE...]: the verdict in verdict.json, for the operator that the kernel's first line names.
 judge() {
 	judge_kernel=$1
 	shift
@@ -78,13 +90,15 @@ judge() {
 	*timeout*) judge_limit=3s ;;
 	*) judge_limit=30s ;;
 	esac
-	kgb-judge verify --spec "$fixtures/$judge_op.yaml" --kernel "$judge_kernel" --call-timeout "$judge_limit" --memory 512MiB \
-		"$@" 3>verdict.json
+	for judge_pair; do # JSON has each key once
+		case $judge_pair in call_timeout=*) judge_limit= ;; esac
+	done
+	judge_request "spec=$fixtures/$judge_op.yaml" "kernel=$judge_kernel" ${judge_limit:+"call_timeout=$judge_limit"} memory=512MiB \
+		"$@" | kgb-judge verify >verdict.json
 }
 
-test_expect_success 'cold: one complete verdict on descriptor 3, nothing on stdout' '
-	judge "$process/honest.py" >out &&
-	test ! -s out &&
+test_expect_success 'cold: one complete verdict' '
+	judge "$process/honest.py" &&
 	test_equal 1 "$(wc -l <verdict.json | tr -d " ")" lines &&
 	jq -e ".status == \"passed\" and .code == null and .mode == \"final\" and .passed_tests == .total_tests and
 		([.stages[] | .name + \"=\" + .status] == [\"contract=passed\", \"l1=passed\", \"correctness=passed\",
@@ -111,7 +125,7 @@ export same
 test_expect_success 'the verdict is the same however many lanes the cases take' '
 	for candidate in honest unwritten_tail no_launch nondeterministic hang; do
 		for lanes in 1 4; do
-			judge "$process/$candidate.py" --zygotes zygotes --seed 00112233445566778899aabbccddeeff --lanes $lanes &&
+			judge "$process/$candidate.py" zygotes=zygotes seed=00112233445566778899aabbccddeeff lanes=$lanes &&
 			test_equal $lanes "$(jq .lanes verdict.json)" lanes &&
 			jq -c "$same" verdict.json >"$candidate.$lanes" || return 1
 		done
@@ -123,20 +137,19 @@ test_expect_success 'the verdict is the same however many lanes the cases take' 
 '
 
 test_expect_success 'as many failed cases as are asked for end it' '
-	judge "$process/unwritten_tail.py" --zygotes zygotes --lanes 1 --max-failures 2 &&
+	judge "$process/unwritten_tail.py" zygotes=zygotes lanes=1 max_failures=2 &&
 	jq -e ".code == \"verify.mismatch\" and .failed_tests == 2 and .not_run_tests > 0" verdict.json
 '
 
-test_expect_success 'warm: without descriptor 3 the verdict goes to stdout' '
-	kgb-judge verify --spec "$fixtures/aten__add.yaml" --kernel "$process/honest.py" --zygotes zygotes --mode agent \
-		3>&- >out &&
-	jq -e ".status == \"passed\" and .mode == \"agent\"" out
+test_expect_success 'warm: a check that an agent asked for' '
+	judge "$process/honest.py" zygotes=zygotes purpose=agent &&
+	jq -e ".status == \"passed\" and .mode == \"agent\"" verdict.json
 '
 
 test_expect_success 'each verification draws its own seed; a given seed repeats the inputs' '
-	judge "$process/nan.py" --zygotes zygotes && cp verdict.json one.json &&
-	judge "$process/nan.py" --zygotes zygotes && cp verdict.json two.json &&
-	judge "$process/nan.py" --zygotes zygotes --seed "$(jq -r .seed one.json)" && cp verdict.json three.json &&
+	judge "$process/nan.py" zygotes=zygotes && cp verdict.json one.json &&
+	judge "$process/nan.py" zygotes=zygotes && cp verdict.json two.json &&
+	judge "$process/nan.py" zygotes=zygotes "seed=$(jq -r .seed one.json)" && cp verdict.json three.json &&
 	test_equal false "$(jq -n --slurpfile a one.json --slurpfile b two.json "\$a[0].seed == \$b[0].seed")" seeds &&
 	jq .failures one.json >1 && jq .failures two.json >2 && jq .failures three.json >3 &&
 	test_cmp 1 3 && ! cmp -s 1 2
@@ -144,16 +157,16 @@ test_expect_success 'each verification draws its own seed; a given seed repeats 
 
 test_expect_success 'what is right for a given seed is kept, and changes nothing' '
 	kept=$HOME/.cache/kgb-agent/truths seed=a0112233445566778899aabbccddeeff &&
-	judge "$process/nan.py" --zygotes zygotes --seed $seed && cp verdict.json asked.json &&
-	judge "$process/nan.py" --zygotes zygotes --seed $seed && cp verdict.json recalled.json &&
-	judge "$process/nan.py" --zygotes zygotes --seed $seed --no-cache && cp verdict.json anew.json &&
+	judge "$process/nan.py" zygotes=zygotes seed=$seed && cp verdict.json asked.json &&
+	judge "$process/nan.py" zygotes=zygotes seed=$seed && cp verdict.json recalled.json &&
+	judge "$process/nan.py" zygotes=zygotes seed=$seed cache=false && cp verdict.json anew.json &&
 	for verdict in asked recalled anew; do
 		jq ".failures, .status, .passed_tests" $verdict.json >$verdict || return 1
 	done &&
 	test_cmp asked recalled && test_cmp asked anew &&
 	jq -e ".recalled.truths < .total_tests" asked.json && jq -e ".recalled.truths >= .total_tests" recalled.json &&
 	test_equal 0 "$(jq .recalled.truths anew.json)" anew &&
-	n=$(ls "$kept" | wc -l) && judge "$process/honest.py" --zygotes zygotes &&
+	n=$(ls "$kept" | wc -l) && judge "$process/honest.py" zygotes=zygotes &&
 	test_equal 0 "$(jq .recalled.truths verdict.json)" random && test_equal $n "$(ls "$kept" | wc -l)" files &&
 	test_equal 700 "$(stat -c %a "$kept")" mode
 '
@@ -161,22 +174,22 @@ test_expect_success 'what is right for a given seed is kept, and changes nothing
 test_expect_success 'candidates do not see what is kept' '
 	{ cat "$process/honest.py"; echo "import os"
 	  echo "assert os.path.exists(\"/usr\") and not os.path.exists(\"$HOME/.cache/kgb-agent\")"; } >peek.py &&
-	test -d "$HOME/.cache/kgb-agent/truths" && judge peek.py --zygotes zygotes &&
+	test -d "$HOME/.cache/kgb-agent/truths" && judge peek.py zygotes=zygotes &&
 	jq -e ".status == \"passed\"" verdict.json
 '
 
 test_expect_success 'what is not a plain file of moderate size is rejected without being read' '
 	ln -s "$process/honest.py" link.py && mkfifo fifo.py && head -c 300000 /dev/zero >big.py &&
 	for pair in link.py:contract.not_a_file fifo.py:contract.not_a_file big.py:contract.too_large; do
-		timeout 200 kgb-judge verify --spec "$fixtures/aten__add.yaml" --kernel "${pair%%:*}" --zygotes zygotes \
-			3>verdict.json
+		judge_request "spec=$fixtures/aten__add.yaml" "kernel=${pair%%:*}" zygotes=zygotes |
+			timeout 200 kgb-judge verify >verdict.json
 		test_equal "${pair#*:}" "$(jq -r .code verdict.json)" "${pair%%:*}"
 	done
-	test_expect_code 2 kgb-judge verify --spec "$fixtures/aten__add.yaml" --kernel absent.py --zygotes zygotes 2>err
+	usage "absent.py" "spec=$fixtures/aten__add.yaml" kernel=absent.py zygotes=zygotes
 '
 
 test_expect_success 'no warm process is trouble of ours, never a pass' '
-	judge "$process/honest.py" --zygotes nowhere &&
+	judge "$process/honest.py" zygotes=nowhere &&
 	jq -e ".status == \"infra_error\" and (.code | startswith(\"infra.\")) and .passed_tests == 0" verdict.json
 '
 
@@ -202,7 +215,7 @@ test_expect_success 'a process that dies before it has the kernel is replaced, o
 # no process behind.
 check() {
 	want=$(sed -n '2s/^# expect: //p' "$1")
-	judge "$1" --zygotes zygotes &&
+	judge "$1" zygotes=zygotes &&
 		code=$(jq -r '.code // .status' verdict.json) &&
 		jq -r '.message' verdict.json &&
 		printf '%s\n' "$code" | grep -E -x -- "$want" &&
@@ -231,30 +244,30 @@ test_expect_success 'none of them left a process' '
 
 test_expect_success 'a candidate sees nothing but its jail' '
 	KGB_SECRET_KEY=hunter2 && export KGB_SECRET_KEY && touch "$TRASH/secret" &&
-	judge "$process/look_around.py" --zygotes zygotes &&
+	judge "$process/look_around.py" zygotes=zygotes &&
 	jq -r .message verdict.json >seen &&
 	test_grep "/proc= " seen && test_grep "/kgb=facts,lib,runner,tmp " seen && test_grep "/kgb/reference:2 " seen &&
 	test_grep "/home/agent= " seen && test_grep "/etc/shadow:2 " seen && test_grep "ids=1000,2" seen &&
 	test_no_grep -E "SECRET|API|KEY" seen &&
-	judge "$process/descriptors.py" --zygotes zygotes &&
+	judge "$process/descriptors.py" zygotes=zygotes &&
 	jq -e ".message | test(\"fds=0:2,1:2,2:1,3:14(,[0-9]+:10)*;\")" verdict.json
 '
 
 test_expect_success 'what is odd but right is recorded' '
-	judge "$process/nondeterministic.py" --zygotes zygotes &&
+	judge "$process/nondeterministic.py" zygotes=zygotes &&
 	jq -e ".deterministic == false and .nondeterministic_tests > 0" verdict.json &&
-	judge "$process/honest.py" --zygotes zygotes && jq -e ".deterministic" verdict.json &&
-	judge "$process/idle_kernel.py" --zygotes zygotes &&
+	judge "$process/honest.py" zygotes=zygotes && jq -e ".deterministic" verdict.json &&
+	judge "$process/idle_kernel.py" zygotes=zygotes &&
 	jq -e "[.ghost.ablation[] | {(.kernel): .broken}] | add == {add_kernel: true, idle: false}" verdict.json
 '
 
 test_expect_success 'one slow call of three that are timed does not count' '
-	judge "$process/slow_once.py" --zygotes zygotes &&
+	judge "$process/slow_once.py" zygotes=zygotes &&
 	jq -e ".timing.cases | length == 1 and .[0].candidate_ms > 0 and .[0].candidate_ms < 1500" verdict.json
 '
 
 test_expect_success 'a failing case is told with its inputs, the element and both values' '
-	judge "$process/unwritten_tail.py" --zygotes zygotes &&
+	judge "$process/unwritten_tail.py" zygotes=zygotes &&
 	jq -e ".failures | map(select(.case | contains(\"tail_1000\")))[0] |
 		.n_wrong == 232 and .n_elements == 1000 and .index == [768] and .got == \"nan\" and
 		(.expected | type == \"number\") and (.inputs | contains(\"self=float32[1000]\")) and
@@ -268,7 +281,7 @@ test_expect_success 'the whole verification has a limit too' '
 	for limit in 4 60; do
 		sed "s/^    while True:/    import time; time.sleep($((limit / 2))); return result\n    while False:/" "$process/hang.py" >slow.py &&
 		test_grep "^    import time; time.sleep" slow.py &&
-		judge slow.py --zygotes zygotes --lanes 1 --timeout ${limit}s --call-timeout 200s || return 1
+		judge slow.py zygotes=zygotes lanes=1 timeout=${limit}s call_timeout=200s || return 1
 		! jq -e ".stage == \"correctness\" and (.failures | length > 0)" verdict.json || break
 	done
 	jq -e ".code == \"verify.timeout\" and .not_run_tests > 0 and (.message | contains(\"not finished after $limit s\")) and
@@ -276,8 +289,9 @@ test_expect_success 'the whole verification has a limit too' '
 '
 
 test_expect_success 'a judge that is killed takes its workers with it' '
-	sh -c "exec kgb-judge verify --spec \"$fixtures/aten__add.yaml\" --kernel \"$process/hang_deaf.py\" \
-		--timeout 2000s --call-timeout 1500s --zygotes zygotes" 3>verdict.json &
+	judge_request "spec=$fixtures/aten__add.yaml" "kernel=$process/hang_deaf.py" timeout=2000s call_timeout=1500s \
+		zygotes=zygotes >request &&
+	sh -c "exec kgb-judge verify" <request >verdict.json &
 	pid=$!
 	test_wait_for 600 is_deaf "$zygotes_pid"
 	kill -9 "$pid"
@@ -291,8 +305,9 @@ test_expect_success 'a judge that outlives its zygotes reports trouble of ours' 
 	other=$!
 	exec 8>hold2
 	test_wait_for 600 grep -q ready ready2
-	kgb-judge verify --spec "$fixtures/aten__add.yaml" --kernel "$process/hang_deaf.py" --timeout 2000s --call-timeout 1500s \
-		--zygotes zygotes2 3>verdict.json &
+	judge_request "spec=$fixtures/aten__add.yaml" "kernel=$process/hang_deaf.py" timeout=2000s call_timeout=1500s \
+		zygotes=zygotes2 >request &&
+	kgb-judge verify <request >verdict.json &
 	pid=$!
 	test_wait_for 600 is_deaf "$other"
 	kill -9 "$other"
@@ -304,9 +319,9 @@ test_expect_success 'a judge that outlives its zygotes reports trouble of ours' 
 test_expect_success 'the host may read values where the operator needs it, and nowhere else' '
 	sed "/^launches:/d" "$fixtures/aten__nonzero.yaml" >aten__nonzero.yaml &&
 	mkdir -p set/aten && mv aten__nonzero.yaml set/aten && cp -R "$fixtures/../cases" set/ &&
-	kgb-judge verify --spec "$fixtures/aten__nonzero.yaml" --kernel "$process/by_data.py" --zygotes zygotes 3>verdict.json &&
+	judge_request "spec=$fixtures/aten__nonzero.yaml" "kernel=$process/by_data.py" zygotes=zygotes | kgb-judge verify >verdict.json &&
 	jq -e ".status == \"passed\" and .sandbox_judged_tests == 0" verdict.json &&
-	kgb-judge verify --spec set/aten/aten__nonzero.yaml --kernel "$process/by_data.py" --zygotes zygotes 3>verdict.json &&
+	judge_request "spec=set/aten/aten__nonzero.yaml" "kernel=$process/by_data.py" zygotes=zygotes | kgb-judge verify >verdict.json &&
 	jq -e ".code == \"cheat.torch_compute\" and (.message | test(\"_local_scalar_dense\"))" verdict.json
 '
 
@@ -339,11 +354,11 @@ test_expect_success 'as many spare workers are made as were asked for' '
 test_expect_success 'a spare runner serves one verification, and another takes its place; the reference stays' '
 	spares runner | test_started | sort >before && spares reference | sort >reference_before &&
 	for i in 1 2 3 4; do
-		judge "$process/honest.py" --zygotes spared && jq -e ".status == \"passed\"" verdict.json || return 1
+		judge "$process/honest.py" zygotes=spared && jq -e ".status == \"passed\"" verdict.json || return 1
 	done &&
-	judge "$process/hang.py" --zygotes spared && jq -e ".code == \"verify.timeout\"" verdict.json &&
-	judge "$process/look_around.py" --zygotes spared && cp verdict.json spared.json &&
-	judge "$process/look_around.py" --zygotes zygotes &&
+	judge "$process/hang.py" zygotes=spared && jq -e ".code == \"verify.timeout\"" verdict.json &&
+	judge "$process/look_around.py" zygotes=spared && cp verdict.json spared.json &&
+	judge "$process/look_around.py" zygotes=zygotes &&
 	test_equal "$(jq -c "[.status, .code]" verdict.json)" "$(jq -c "[.status, .code]" spared.json)" "what a spare sees" &&
 	test_wait_for 200 n_spares runner 6 &&
 	spares runner | test_started | sort >after && test_equal "" "$(comm -12 before after)" "spares that served twice" &&
@@ -354,8 +369,9 @@ test_expect_success 'a spare runner serves one verification, and another takes i
 '
 
 test_expect_success 'more at once than there are spares' '
+	judge_request "spec=$fixtures/aten__add.yaml" "kernel=$process/honest.py" zygotes=spared >request &&
 	for i in 1 2 3 4; do
-		kgb-judge verify --spec "$fixtures/aten__add.yaml" --kernel "$process/honest.py" --zygotes spared 3>&- >many.$i &
+		kgb-judge verify <request >many.$i &
 		eval "pid$i=$!"
 	done &&
 	wait "$pid1" && wait "$pid2" && wait "$pid3" && wait "$pid4" &&
@@ -369,7 +385,7 @@ test_expect_success 'a spare that died is no loss' '
 	spares runner >killed && spares reference >>killed &&
 	{ kill -9 $(cat killed) || true; } && # with one another falls before its turn comes
 	test_wait_for 60 test_ended $(cat killed) &&
-	judge "$process/honest.py" --zygotes spared && jq -e ".status == \"passed\"" verdict.json &&
+	judge "$process/honest.py" zygotes=spared && jq -e ".status == \"passed\"" verdict.json &&
 	test_wait_for 200 n_spares runner 6
 '
 

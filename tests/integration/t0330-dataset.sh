@@ -20,8 +20,8 @@ test_expect_success 'all operators have a spec, every spec passes every lint, an
 '
 
 test_expect_success 'what was found good is known' '
-	kgb-judge lint add silu >out && test 2 = "$(grep -c "^ok - .*, known$" out)" &&
-	kgb-judge lint add --no-cache --json >out && test_grep "\"known\":false" out
+	kgb-judge lint --dataset KernelGenBench add silu >out && test 2 = "$(grep -c "^ok - .*, known$" out)" &&
+	kgb-judge lint --dataset KernelGenBench add --no-cache --json >out && test_grep "\"known\":false" out
 '
 
 # Broken operators, all in one dataset: broken NAME OPERATOR 'sed of the spec' 'sed of the reference' 'what the lint says'.
@@ -123,7 +123,7 @@ END
 
 test_expect_success 'each broken spec is refused by the lint that is there for it' '
 	test_equal "" "$(cat stale)" &&
-	test_expect_code 1 kgb-judge lint --dataset-dir "$TRASH/broken" >out &&
+	test_expect_code 1 kgb-judge lint --dataset KernelGenBench --dataset-dir "$TRASH/broken" >out &&
 	test_grep "names: aten::absent: has no spec" out &&
 	test_grep "names: vllm13::chance: is no operator of this dataset" out &&
 	test_equal "" "$(grep "^ok" out)" &&

@@ -14,13 +14,14 @@ shown() {
 }
 
 test_expect_success 'the specs of the operators that are shown pass every lint' '
-	kgb-judge lint --dataset-dir "$fixtures" aten::relu cublas::cublasSrot_v2 >out || { cat out; false; }
+	kgb-judge lint --dataset KernelGenBench --dataset-dir "$fixtures" aten::relu cublas::cublasSrot_v2 >out || { cat out; false; }
 '
 
 while read -r named operator path; do
 	test_expect_success "the file in the prompt of $named passes" "
 		shown $named >kernel.py && test -s kernel.py &&
-		kgb-judge verify --spec $fixtures/datasets/kernelgenbench/$path --kernel kernel.py --device cpu --skip-timing --verdict-fd 1 >verdict &&
+		judge_request spec=$fixtures/datasets/kernelgenbench/$path kernel=kernel.py device=cpu timing=false |
+			kgb-judge verify >verdict &&
 		test_grep '\"operator\": *\"$operator\"' verdict && test_grep '\"status\": *\"passed\"' verdict || { cat verdict; false; }
 	"
 done <<-\END

@@ -24,6 +24,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "corpus"))
 sys.dont_write_bytecode = True
 import run_corpus  # noqa: E402
+import warm_judge  # noqa: E402
 
 PROCESS = ROOT / "tests" / "redteam" / "process"
 
@@ -35,15 +36,15 @@ class Judge:
         self.judge, self.python, self.directory = judge, python, directory
         self.sockets = os.path.join(directory, "sockets")
 
-    def command(self, name, *more):
+    def request(self, name, **more):
         path = PROCESS / (name + ".py")
         operator = header(name)[0]
         spec = ROOT / "tests/fixtures/judge/aten" / (operator.replace("::", "__") + ".yaml")
-        return [self.judge, "verify", "--spec", str(spec), "--kernel", str(path), "--zygotes", self.sockets, "--python",
-                self.python, "--verdict-fd", "1", "--call-timeout", "3s", "--memory", "512MiB", *more]
+        return {"spec": spec, "kernel": path, "zygotes": self.sockets, "python": self.python, "call_timeout": "3s",
+                "memory": "512MiB", **more}
 
-    def verdict(self, name, *more):
-        done = subprocess.run(self.command(name, *more), stdin=subprocess.DEVNULL, capture_output=True, timeout=120)
+    def verdict(self, name, **more):
+        done = warm_judge.ask(self.judge, 120, **self.request(name, **more))
         return parsed(done.stdout, done.stderr)
 
 
@@ -71,14 +72,14 @@ def check_candidate(name):
 
 def no_zygotes(judge, zygotes):
     """Trouble of the judge is no pass, and has its reason."""
-    code = judge.verdict("honest", "--zygotes", os.path.join(judge.directory, "nowhere"))["code"]
+    code = judge.verdict("honest", zygotes=os.path.join(judge.directory, "nowhere"))["code"]
     return code == "infra.facts", code
 
 
 def zygotes_die(judge, zygotes):
     """Neither is trouble in the middle of a call."""
-    process = subprocess.Popen(judge.command("hang", "--call-timeout", "60s"), stdin=subprocess.DEVNULL,
-                               stdout=subprocess.PIPE)
+    process = subprocess.Popen([judge.judge, "verify"], stdout=subprocess.PIPE,
+                               stdin=warm_judge.request_fd(**judge.request("hang", call_timeout="60s")))
     time.sleep(3)
     zygotes.process.kill()
     out, _ = process.communicate(timeout=60)
@@ -89,7 +90,7 @@ def zygotes_die(judge, zygotes):
 def seeds(judge, zygotes):
     """Every verification has a seed of its own, and a given one is used."""
     first, second = judge.verdict("nan"), judge.verdict("nan")
-    again = judge.verdict("nan", "--seed", first["seed"])
+    again = judge.verdict("nan", seed=first["seed"])
     inputs = [[failure["expected"] for failure in verdict["failures"]] for verdict in (first, second, again)]
     return (first["seed"] != second["seed"] and again["seed"] == first["seed"] and inputs[0] == inputs[2]
             and inputs[0] != inputs[1]), first["seed"]

@@ -81,36 +81,40 @@ int kgb_judge_paths_device(const struct kgb_judge_paths *places, const char *tex
 		return 0;
 	if (wanted && kgb_str_starts(text, "cuda:")) {
 		if (kgb_parse_i64(text + strlen("cuda:"), 0, KGB_GPUS_MAX - 1, &number, err) < 0)
-			return kgb_ctx(err, "--device");
+			return kgb_ctx(err, "device");
 	} else if (wanted && !kgb_str_eq(text, "cuda")) {
-		return kgb_fail(err, KGB_ERR_INVALID,
-				"--device '%s': cpu, cuda, cuda:NUMBER or auto", text);
+		return kgb_fail(err, KGB_ERR_INVALID, "device '%s': cpu, cuda, cuda:NUMBER or auto",
+				text);
 	}
 	if (wanted && !places->trace_library)
 		return kgb_fail(err, KGB_ERR_UNAVAILABLE,
-				"--device %s: this kgb-judge was built without CUDA's headers",
-				text);
+				"device %s: this kgb-judge was built without CUDA's headers", text);
 	if (!wanted && (!places->trace_library || access("/dev/nvidiactl", R_OK | W_OK) < 0))
 		return 0;
 	if (kgb_gpu_visible(number, &device, err) < 0) {
 		if (!wanted && err->kind == KGB_ERR_UNAVAILABLE)
 			return 0;
-		return kgb_ctx(err, "--device %s", wanted ? text : "auto");
+		return kgb_ctx(err, "device %s", wanted ? text : "auto");
 	}
 	spec->device = device;
 	spec->trace_library = places->trace_library;
 	return 0;
 }
 
-int kgb_die_with_parent(const char *pid_text, struct kgb_err *err)
+void kgb_die_with_parent(int64_t parent)
+{
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(KGB_EXIT_ENVIRONMENT);
+}
+
+int kgb_die_with_parent_option(const char *pid_text, struct kgb_err *err)
 {
 	int64_t parent;
 
 	if (kgb_parse_i64(pid_text, 1, INT_MAX, &parent, err) < 0)
 		return kgb_ctx(err, "--die-with-parent");
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent)
-		_exit(KGB_EXIT_ENVIRONMENT);
+	kgb_die_with_parent(parent);
 	return 0;
 }
 

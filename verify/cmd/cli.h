@@ -24,15 +24,17 @@ struct kgb_judge_paths {
 KGB_MUST_CHECK int kgb_judge_paths_find(struct kgb_judge_paths *places, const char *python,
 					struct kgb_err *err);
 void kgb_judge_paths_release(struct kgb_judge_paths *places);
-/** What `--device` means: "cpu", "cuda", "cuda:N", or "auto" (NULL too): the first GPU where there
- * is one and this build can use it, else the CPU. Writes to spec->device and ->trace_library.
+/** What a device's name means: "cpu", "cuda", "cuda:N", or "auto" (NULL too): the first GPU where
+ * there is one and this build can use it, else the CPU. Writes to spec->device and ->trace_library.
  * INVALID, UNAVAILABLE. */
 KGB_MUST_CHECK int kgb_judge_paths_device(const struct kgb_judge_paths *places, const char *text,
 					  struct kgb_zygote_spec *spec, struct kgb_err *err);
 
-/** End with SIGKILL when the parent ends; exits at once when it already has, which only its process
- * number `pid_text` tells from a parent that took over. INVALID. */
-KGB_MUST_CHECK int kgb_die_with_parent(const char *pid_text, struct kgb_err *err);
+/** End with SIGKILL when the parent process, number `parent`, ends; exits at once when it already
+ * has. */
+void kgb_die_with_parent(int64_t parent);
+/** The same for the text of an option. INVALID. */
+KGB_MUST_CHECK int kgb_die_with_parent_option(const char *pid_text, struct kgb_err *err);
 /** Print the error; the exit status that goes with its kind. */
 int kgb_exit_of(const struct kgb_err *err);
 

@@ -246,7 +246,8 @@ static int lint_chosen(const struct arguments *a, const struct kgb_judge_paths *
 		       const struct kgb_strv *names, const struct kgb_strv *paths,
 		       struct kgb_err *err)
 {
-	struct kgb_judge_options judge = KGB_JUDGE_OPTIONS_INIT;
+	struct kgb_judge_options judge = {0};
+	struct kgb_arena arena = {0};
 	struct kgb_lint_options options = {.judge = &judge, .seed = a->seed};
 	struct kgb_zygote_spec device = {0}, cpu = {.device = KGB_DEVICE_CPU};
 	struct work work = {.options = &options, .names = names, .paths = paths, .json = a->json};
@@ -259,6 +260,7 @@ static int lint_chosen(const struct arguments *a, const struct kgb_judge_paths *
 					    PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
 	(void)pthread_rwlock_init(&quiet, &waiting_first);
 	options.quiet = a->timed ? &quiet : NULL;
+	kgb_judge_request_init(&judge.request, &arena);
 	judge.device = device.device;
 	judge.data_dir = places->data_dir;
 	if (rc == 0)
@@ -277,6 +279,7 @@ static int lint_chosen(const struct arguments *a, const struct kgb_judge_paths *
 	}
 	kgb_zygote_stop(&options.zygote);
 	kgb_zygote_stop(&options.witness);
+	kgb_arena_release(&arena);
 	(void)pthread_rwlock_destroy(&quiet);
 	(void)pthread_rwlockattr_destroy(&waiting_first);
 	return rc;
@@ -347,7 +350,7 @@ static int take_option(int option, struct arguments *a, struct kgb_err *err)
 		a->timed = true;
 		return 0;
 	case 'k':
-		return kgb_die_with_parent(optarg, err);
+		return kgb_die_with_parent_option(optarg, err);
 	default:
 		return kgb_fail(err, KGB_ERR_INVALID,
 				"unknown option or missing value; see 'kgb-judge --help'");
@@ -369,13 +372,15 @@ int kgb_cmd_lint(int argc, char **argv)
 		{"die-with-parent", required_argument, NULL, 'k'},
 		{NULL, 0, NULL, 0},
 	};
-	struct arguments a = {.dataset = "KernelGenBench", .device = "cpu"};
+	struct arguments a = {.device = "cpu"};
 	struct kgb_err err = KGB_ERR_INIT;
 	int option, rc = 0;
 
 	(void)signal(SIGPIPE, SIG_IGN);
 	while (rc == 0 && (option = getopt_long(argc, argv, "", options, NULL)) != -1)
 		rc = take_option(option, &a, &err);
+	if (rc == 0 && !a.dataset)
+		rc = kgb_fail(&err, KGB_ERR_INVALID, "--dataset NAME is missing");
 	if (rc == 0)
 		rc = lint_all(&a, argv + optind, (size_t)(argc - optind), &err);
 	return rc < 0 ? kgb_exit_of(&err) : rc > 0 ? KGB_EXIT_FAILURES : KGB_EXIT_OK;

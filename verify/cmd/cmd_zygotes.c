@@ -54,7 +54,7 @@ static int take_option(struct arguments *a, int option, struct kgb_err *err)
 			       ? kgb_ctx(err, "--spares")
 			       : 0;
 	case 'x':
-		return kgb_die_with_parent(optarg, err);
+		return kgb_die_with_parent_option(optarg, err);
 	default:
 		return kgb_fail(err, KGB_ERR_INVALID,
 				"unknown option or missing value; see 'kgb-judge --help'");

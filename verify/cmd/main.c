@@ -9,53 +9,47 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "verify/cmd/cli.h"
+#include "verify/protocol/judge_request.h"
 
 static const char usage[] =
-	"usage: kgb-judge verify --op NAME --kernel FILE [options]\n"
+	"usage: kgb-judge verify <REQUEST >VERDICT\n"
 	"       kgb-judge zygotes --dir DIR [--spares N] [--python PATH] [--device NAME] [--cupti FILE]\n"
 	"                         [--die-with-parent PID]\n"
-	"       kgb-judge lint [--dataset NAME] [options] [OPERATOR]...\n"
+	"       kgb-judge lint --dataset NAME [options] [OPERATOR]...\n"
 	"       kgb-judge --help | --version\n"
 	"\n"
-	"verify checks a kernel file and writes one verdict (JSON) to descriptor 3, or to stdout when 3 is not open.\n"
-	"  --op NAME           operator: add, aten::add, aten__add\n"
-	"  --kernel FILE       the kernel to verify\n"
-	"  --spec FILE         operator specification, instead of --op\n"
-	"  --dataset-dir DIR   directory that holds datasets/ (default: $KGB_DATA_DIR)\n"
-	"  --mode agent|final  what the verdict is for (default: final)\n"
-	"  --seed HEX          32 digits: make the same inputs again (default: from the OS)\n"
-	"  --no-cache          ask the reference and compile anew, whatever earlier verifications have kept\n"
-	"  --timeout TIME      for the whole verification (default: 300s)\n"
-	"  --call-timeout TIME for one call of the kernel (default: 20s)\n"
-	"  --memory SIZE       that the kernel may take (default: 4GiB)\n"
-	"  --device NAME       cpu, cuda, cuda:N or auto, a GPU if there is one (default: auto)\n"
-	"  --cupti FILE        libcupti.so.N for a GPU (default: where the loader finds it)\n"
-	"  --lanes N           judge so many cases side by side (default: up to 4, as processors are free)\n"
-	"  --max-failures N    look at no further cases after so many failed ones (default: 20)\n"
-	"  --skip-timing       decide on correctness only\n"
-	"  --baseline WHAT     what it is timed against: torch, compile (torch.compile) or a kernel FILE\n"
-	"                      (default: torch)\n"
-	"  --zygotes DIR       use the processes of 'kgb-judge zygotes --dir DIR'\n"
-	"  --verdict-fd N      where the verdict goes\n"
-	"  --python PATH       interpreter with torch and triton (default: $KGB_PYTHON, else .deps/venv)\n"
-	"  --die-with-parent PID\n"
-	"                      end when the parent process, which has this number, ends\n"
+	"verify checks a kernel file. The request is one JSON object with these keys (defaults in brackets); spec and kernel\n"
+	"must be there:\n";
+static const char usage_of_others[] =
 	"\n"
 	"zygotes prints 'ready' and serves until its stdin closes. --spares N: workers of each kind that are made\n"
 	"before they are needed (default: 4 on a GPU, else 1).\n"
 	"\n"
-	"lint looks whether specs are good (default: all of KernelGenBench), on the CPU unless --device says otherwise. The\n"
+	"lint looks whether the specs of a dataset, or those named, are good, on the CPU unless --device says otherwise. The\n"
 	"reference is asked for every case: it must be a function of all its arguments and of nothing else, its own answers\n"
 	"must be right by the tolerance, and zeros, constants, inputs, what was there before, answers of other inputs,\n"
 	"half the precision, missing elements and what other functions give must not be. Schemas must agree with torch's.\n"
 	"  --json              one line of JSON for each operator, as they come\n"
 	"  --jobs N            so many at a time (default: one for each processor, on a GPU 4)\n"
 	"  --time              time what kernels are measured against on every benchmark\n"
-	"  --dataset-dir DIR, --seed HEX, --device NAME, --python PATH, --die-with-parent PID: as above\n"
+	"  --dataset-dir DIR   directory that holds datasets/ (default: $KGB_DATA_DIR)\n"
+	"  --seed HEX          32 digits: make the same inputs again (default: zeros)\n"
+	"  --device NAME       cpu, cuda, cuda:N or auto (default: cpu)\n"
+	"  --python PATH       interpreter with torch and triton (default: $KGB_PYTHON, else what setup installed)\n"
+	"  --die-with-parent PID\n"
+	"                      end when the parent process, which has this number, ends\n"
 	"  --no-cache          look again at what was found good on the CPU and has not changed since\n"
 	"Exit status of lint: 0 all is well, 1 not.\n"
 	"\n"
 	"Exit status of verify: 0 verdict written (whatever it says), 2 usage, 4 environment, 70 internal error.\n";
+
+static void print_usage(FILE *out)
+{
+	KGB_AUTO(buf) struct kgb_buf keys = KGB_BUF_INIT(0);
+
+	kgb_judge_request_describe(&keys);
+	fprintf(out, "%s%s%s", usage, keys.ptr, usage_of_others);
+}
 
 int main(int argc, char **argv)
 {
@@ -74,6 +68,6 @@ int main(int argc, char **argv)
 		return KGB_EXIT_OK;
 	}
 	bool asked = argc == 2 && kgb_str_eq(argv[1], "--help");
-	fputs(usage, asked ? stdout : stderr);
+	print_usage(asked ? stdout : stderr);
 	return asked ? KGB_EXIT_OK : KGB_EXIT_USAGE;
 }

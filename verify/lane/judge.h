@@ -19,6 +19,7 @@
 #include "verify/process/shared_arena.h"
 #include "verify/process/worker.h"
 #include "verify/process/zygote.h"
+#include "verify/protocol/judge_request.h"
 #include "verify/spec/spec.h"
 #include "verify/static/scan.h"
 
@@ -30,35 +31,16 @@ enum kgb_baseline {
 };
 
 struct kgb_judge_options {
-	const char *spec_path; /* of the operator's YAML file */
-	const char *kernel_path;
+	struct kgb_judge_request request;
+	/* What was found for it. */
 	const char
 		*data_dir; /* holds verify/python/runner, verify/python/reference, verify/policy */
-	const char *python; /* NULL with zygote_dir */
-	const char *library; /* _kgbrun.abi3.so; NULL with zygote_dir */
-	const char *zygote_dir; /* NULL: start cold ones */
+	const char *python; /* NULL with zygotes */
+	const char *library; /* _kgbrun.abi3.so; NULL with zygotes */
 	int device; /* number of the GPU, KGB_DEVICE_CPU: none. As the zygotes were started for */
 	const char *trace_library; /* libkgb_trace.so; with a GPU and cold zygotes only */
-	const char *cupti; /* NULL: where the loader finds it */
-	bool has_seed; /* else the OS gives one */
-	struct kgb_seed seed;
-	bool final_mode;
-	bool skip_timing;
 	enum kgb_baseline baseline;
-	const char *baseline_path; /* of BASELINE_KERNEL */
-	int64_t timeout_ms; /* the whole verification */
-	int64_t call_timeout_ms; /* one call of the candidate */
-	int64_t memory_bytes; /* that the candidate may take */
-	int max_failures; /* correctness stops after so many failed cases */
-	int lanes; /* cases judged side by side; 0: as many as the machine is good for */
-	bool no_cache; /* neither answers of the reference nor compilations come from earlier ones
-			*/
 };
-#define KGB_JUDGE_OPTIONS_INIT                                                                    \
-	{                                                                                         \
-		.device = KGB_DEVICE_CPU, .timeout_ms = 300 * 1000, .call_timeout_ms = 20 * 1000, \
-		.memory_bytes = (int64_t)4 << 30, .max_failures = KGB_VERDICT_FAILURES_MAX        \
-	}
 
 struct kgb_replay;
 struct kgb_result_origin;

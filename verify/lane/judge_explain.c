@@ -63,9 +63,9 @@ static int explain_timeout(struct kgb_judge *judge, struct kgb_failure *failure)
 	const struct kgb_judge_options *options = judge->options;
 	const char *message = kgb_mono_ms() >= judge->deadline_ms
 				      ? say(judge, "the verification was not finished after %lld s",
-					    (long long)(options->timeout_ms / 1000))
+					    (long long)(options->request.timeout_ms / 1000))
 				      : say(judge, "the call did not return within %lld s",
-					    (long long)(options->call_timeout_ms / 1000));
+					    (long long)(options->request.call_timeout_ms / 1000));
 
 	return kgb_judge_refuse(
 		failure, KGB_CODE_VERIFY_TIMEOUT, message,

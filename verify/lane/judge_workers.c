@@ -8,6 +8,7 @@
 #include "base/formats/jsonw.h"
 #include "base/limits.h"
 #include "base/system/fs.h"
+#include "base/system/memfd.h"
 #include "base/time.h"
 #include "verify/lane/judge.h"
 #include "verify/provenance/compiler.h"
@@ -20,7 +21,7 @@ enum { START_MS = 30 * 1000, STARTS_MAX = 2 };
 
 int64_t kgb_judge_call_deadline(const struct kgb_judge *judge)
 {
-	int64_t deadline = kgb_mono_ms() + judge->options->call_timeout_ms;
+	int64_t deadline = kgb_mono_ms() + judge->options->request.call_timeout_ms;
 
 	return deadline < judge->deadline_ms ? deadline : judge->deadline_ms;
 }
@@ -225,8 +226,8 @@ static int send_kernel(struct kgb_judge *judge, struct kgb_worker *worker,
 		return -1;
 	const struct kgb_worker_spec spec = {
 		.role = "runner",
-		.memory_bytes = judge->options->memory_bytes,
-		.cpu_s = judge->options->timeout_ms / 1000 + 1,
+		.memory_bytes = judge->options->request.memory_bytes,
+		.cpu_s = judge->options->request.timeout_ms / 1000 + 1,
 		.tmp_bytes = kgb_runner_tmp_bytes(judge->options->device),
 		.fds = {kernel, compiler},
 		.n_fds = compiler < 0 ? 1 : 2,
@@ -261,7 +262,7 @@ int kgb_judge_start_baseline(struct kgb_judge *judge, struct kgb_err *err)
 
 	KGB_MEASURE(judge, KGB_PHASE_BASELINE);
 	if (options->baseline == KGB_BASELINE_KERNEL)
-		return load_baseline_kernel(judge, options->baseline_path, err);
+		return load_baseline_kernel(judge, options->request.baseline, err);
 	return start_trusted(judge, &judge->baseline,
 			     options->baseline == KGB_BASELINE_COMPILE ? "compiled" : "baseline",
 			     err);

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/system/fs.h"
+#include "base/system/memfd.h"
 #include "base/time.h"
 #include "sandbox/isolation/bwrap.h"
 #include "sandbox/isolation/status.h"

@@ -8,63 +8,9 @@
 
 #include "base/mem.h"
 #include "base/system/fs.h"
+#include "base/system/memfd.h"
 
-#define SEAL_SIZE (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 #define LEAST_BYTES ((size_t)16 << 20)
-
-int kgb_memfd_of(const char *name, const void *data, size_t len, int *out_fd, struct kgb_err *err)
-{
-	KGB_AUTO(fd) int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
-
-	if (fd < 0)
-		return kgb_fail_errno(err, errno, "memfd '%s'", name);
-	if (kgb_fs_write_all(fd, data, len, err) < 0)
-		return kgb_ctx(err, "memfd '%s'", name);
-	if (fcntl(fd, F_ADD_SEALS, SEAL_SIZE | F_SEAL_WRITE) < 0)
-		return kgb_fail_errno(err, errno, "seal memfd '%s'", name);
-	*out_fd = kgb_take_fd(&fd);
-	return 0;
-}
-
-int kgb_memfd_sized(const char *name, size_t len, unsigned int more_seals, int *out_fd,
-		    struct kgb_err *err)
-{
-	KGB_AUTO(fd) int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
-
-	if (fd < 0)
-		return kgb_fail_errno(err, errno, "memfd '%s'", name);
-	if (ftruncate(fd, (off_t)len) < 0)
-		return kgb_fail_errno(err, errno, "memfd '%s' of %zu bytes", name, len);
-	if (fcntl(fd, F_ADD_SEALS, (unsigned int)SEAL_SIZE | more_seals) < 0)
-		return kgb_fail_errno(err, errno, "seal memfd '%s'", name);
-	*out_fd = kgb_take_fd(&fd);
-	return 0;
-}
-
-/* Our writable mapping comes before a seal against later ones. */
-int kgb_memfd_mapped(const char *name, size_t len, bool read_only_for_others, char **out,
-		     int *out_fd, struct kgb_err *err)
-{
-	KGB_AUTO(fd) int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	unsigned int seals = (unsigned int)SEAL_SIZE |
-			     (read_only_for_others ? (unsigned int)F_SEAL_FUTURE_WRITE : 0u);
-
-	if (fd < 0)
-		return kgb_fail_errno(err, errno, "memfd '%s'", name);
-	if (ftruncate(fd, (off_t)len) < 0)
-		return kgb_fail_errno(err, errno, "memfd '%s' of %zu bytes", name, len);
-	void *mapped = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (mapped == MAP_FAILED)
-		return kgb_fail_errno(err, errno, "map memfd '%s' of %zu bytes", name, len);
-	if (fcntl(fd, F_ADD_SEALS, seals) < 0) {
-		int saved = errno;
-		munmap(mapped, len);
-		return kgb_fail_errno(err, saved, "seal memfd '%s'", name);
-	}
-	*out = mapped;
-	*out_fd = kgb_take_fd(&fd);
-	return 0;
-}
 
 static size_t rounded_up(size_t bytes)
 {

@@ -28,15 +28,4 @@ KGB_MUST_CHECK int kgb_shared_arena_reserve(struct kgb_shared_arena *shared,
 					    int64_t deadline_ms, struct kgb_err *err);
 void kgb_shared_arena_release(struct kgb_shared_arena *shared);
 
-/** A sealed memfd with these bytes, read-only for everybody. */
-KGB_MUST_CHECK int kgb_memfd_of(const char *name, const void *data, size_t len, int *out_fd,
-				struct kgb_err *err);
-/** A memfd of this size, all zero; its size cannot change. */
-KGB_MUST_CHECK int kgb_memfd_sized(const char *name, size_t len, unsigned int more_seals,
-				   int *out_fd, struct kgb_err *err);
-/** The same, mapped here for reading and writing; nobody else can make a writable mapping when
- * `read_only_for_others`. */
-KGB_MUST_CHECK int kgb_memfd_mapped(const char *name, size_t len, bool read_only_for_others,
-				    char **out, int *out_fd, struct kgb_err *err);
-
 #endif

@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/system/fs.h"
+#include "base/system/memfd.h"
 #include "base/system/proc.h"
 #include "base/time.h"
 #include "sandbox/isolation/bwrap.h"
@@ -172,9 +173,8 @@ int kgb_zygote_start(struct kgb_zygote *zygote, enum kgb_role role,
 		return kgb_fail_errno(err, errno, "socketpair");
 	hub = pair[0];
 	hub_inside = pair[1];
-	log = memfd_create("kgb-zygote-stderr", MFD_CLOEXEC);
-	if (log < 0)
-		return kgb_fail_errno(err, errno, "memfd_create");
+	if (kgb_memfd_empty("kgb-zygote-stderr", &log, err) < 0)
+		return -1;
 
 	const struct kgb_sandbox_spec sandbox_spec = {
 		.policy = &policy,

@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/system/memfd.h"
 #include "verify/process/shared_arena.h"
 
 enum { START_MS = 60 * 1000, CPU_S = 120 };

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 
 #include "base/system/fs.h"
+#include "base/system/memfd.h"
 #include "base/time.h"
 #include "verify/lane/candidate_call.h"
 #include "verify/lane/judge.h"
@@ -274,13 +275,13 @@ void kgb_ablation_count_watched(struct kgb_judge *judge, const struct kgb_result
 static int read_history(struct kgb_judge *judge, struct kgb_result_origin *arranged,
 			struct kgb_failure *failure, struct kgb_err *err)
 {
-	KGB_AUTO(fd) int fd = memfd_create("kgb-history", MFD_CLOEXEC);
+	KGB_AUTO(fd) int fd = -1;
 	KGB_AUTO(free) struct kgb_wire_reply *reply = kgb_xmalloc(sizeof(*reply));
 	KGB_AUTO(buf) struct kgb_buf history = KGB_BUF_INIT(0);
 	struct kgb_err why = KGB_ERR_INIT;
 
-	if (fd < 0)
-		return kgb_fail_errno(err, errno, "memfd 'kgb-history'");
+	if (kgb_memfd_empty("kgb-history", &fd, err) < 0)
+		return -1;
 	int rc = kgb_judge_ask_runner(judge, "{\"op\":\"history\"}", fd, kgb_mono_ms() + HISTORY_MS,
 				      reply, failure, err);
 	if (rc != 0)

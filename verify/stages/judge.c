@@ -50,7 +50,7 @@ static int load_inputs(struct kgb_judge *judge, struct kgb_err *err)
 	KGB_AUTO(free)
 	char *policy = kgb_path_join(judge->options->data_dir, "verify/policy/l1.yaml");
 
-	if (kgb_spec_load(judge->options->spec_path, &judge->spec, err) < 0)
+	if (kgb_spec_load(judge->options->request.spec, &judge->spec, err) < 0)
 		return -1;
 	if (kgb_cases_expand(&judge->spec, &judge->cases, err) < 0 ||
 	    kgb_l1_load(policy, &judge->l1, err) < 0 || load_dispatch_policy(judge, err) < 0)
@@ -62,7 +62,7 @@ static int load_inputs(struct kgb_judge *judge, struct kgb_err *err)
 static int read_kernel(struct kgb_judge *judge, struct kgb_err *err)
 {
 	KGB_AUTO(fd) int dir = -1;
-	const char *path = judge->options->kernel_path;
+	const char *path = judge->options->request.kernel;
 	const char *slash = strrchr(path, '/');
 	KGB_AUTO(free)
 	char *dir_path = slash ? kgb_xstrndup(path, (size_t)(slash - path) + 1) : kgb_xstrdup(".");
@@ -98,18 +98,18 @@ static int start_zygotes(struct kgb_judge *judge, struct kgb_err *err)
 					     .library = options->library,
 					     .device = options->device,
 					     .trace_library = options->trace_library,
-					     .cupti = options->cupti};
+					     .cupti = options->request.cupti};
 
 	for (int role = 0; role < KGB_N_ROLES; role++) {
 		struct kgb_zygote *zygote = &judge->zygotes[role];
 		if (!kgb_role_is_needed((enum kgb_role)role, options->device))
 			continue;
-		if (options->zygote_dir)
-			kgb_zygote_use(zygote, (enum kgb_role)role, options->zygote_dir);
+		if (options->request.zygotes)
+			kgb_zygote_use(zygote, (enum kgb_role)role, options->request.zygotes);
 		else if (kgb_zygote_start(zygote, (enum kgb_role)role, &spec, err) < 0)
 			return -1;
 	}
-	for (int role = 0; role < KGB_N_ROLES && !options->zygote_dir; role++)
+	for (int role = 0; role < KGB_N_ROLES && !options->request.zygotes; role++)
 		if (kgb_role_is_needed((enum kgb_role)role, options->device) &&
 		    kgb_zygote_wait_ready(&judge->zygotes[role], READY_MS, err) < 0)
 			return -1;
@@ -188,7 +188,7 @@ static int run(struct kgb_judge *judge, struct kgb_err *err)
 		judge->compiler =
 			kgb_compiler_new(&judge->zygotes[KGB_ROLE_COMPILE], judge->proofs);
 	/* The clock of the verification starts when the candidate's own work does. */
-	judge->deadline_ms = kgb_mono_ms() + judge->options->timeout_ms;
+	judge->deadline_ms = kgb_mono_ms() + judge->options->request.timeout_ms;
 	run_stages(judge);
 	kgb_verdict_close(verdict, judge->spec.triton != KGB_TRITON_NONE);
 	return 0;
@@ -268,10 +268,10 @@ static void open_stores(struct kgb_judge *judge)
 {
 	const struct kgb_judge_options *options = judge->options;
 
-	if (options->has_seed && !options->no_cache)
+	if (options->request.seed && options->request.cache)
 		judge->truths =
 			open_store("truths", KGB_TRUTH_CACHE_ENTRY_MAX, KGB_TRUTH_CACHE_TOTAL_MAX);
-	if (options->device != KGB_DEVICE_CPU && !options->no_cache)
+	if (options->device != KGB_DEVICE_CPU && options->request.cache)
 		judge->proofs =
 			open_store("proofs", KGB_PROOF_CACHE_ENTRY_MAX, KGB_PROOF_CACHE_TOTAL_MAX);
 }
@@ -288,13 +288,14 @@ int kgb_judge_run(const struct kgb_judge_options *options, struct kgb_verdict *v
 	struct kgb_rng rng;
 	int64_t started_ms = kgb_mono_ms();
 
+	if (!options->request.seed)
+		kgb_random(verdict->seed.bytes, sizeof(verdict->seed.bytes));
+	else if (kgb_parse_hex(options->request.seed, verdict->seed.bytes,
+			       sizeof(verdict->seed.bytes), err) < 0)
+		return kgb_ctx(err, "seed");
+	verdict->final_mode = options->request.purpose == KGB_PURPOSE_FINAL;
 	kgb_judge_init_lane(&judge);
 	open_stores(&judge);
-	if (options->has_seed)
-		verdict->seed = options->seed;
-	else
-		kgb_random(verdict->seed.bytes, sizeof(verdict->seed.bytes));
-	verdict->final_mode = options->final_mode;
 	judge.noise = kgb_xmalloc(KGB_NOISE_BYTES);
 	kgb_rng_init(&rng, &verdict->seed, "noise", 0);
 	kgb_rng_bytes(&rng, judge.noise, KGB_NOISE_BYTES);

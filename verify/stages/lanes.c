@@ -27,7 +27,7 @@ size_t kgb_lanes_count(const struct kgb_judge *judge, size_t n, size_t least,
 		       struct kgb_seats *seats)
 {
 	const bool gpu = judge->options->device != KGB_DEVICE_CPU;
-	const size_t asked = (size_t)judge->options->lanes;
+	const size_t asked = (size_t)judge->options->request.lanes;
 	const size_t most = asked ? n : n / least;
 	const size_t processors = (size_t)kgb_parallel_cores() / PROCESSORS_PER_SEAT;
 	const size_t n_seats = gpu && processors > SEATS_ON_GPU ? SEATS_ON_GPU : processors;

@@ -6,6 +6,7 @@
 
 #include "base/system/cache_dir.h"
 #include "base/system/fs.h"
+#include "base/system/memfd.h"
 #include "base/time.h"
 #include "verify/provenance/compiler.h"
 #include "verify/provenance/provenance.h"
@@ -80,7 +81,7 @@ void kgb_gpu_facts_free(struct kgb_gpu_facts *facts)
 static struct kgb_exec_spec exec_spec(const struct kgb_judge *judge)
 {
 	return (struct kgb_exec_spec){.device = (uint32_t)judge->options->device,
-				      .cupti = judge->options->cupti};
+				      .cupti = judge->options->request.cupti};
 }
 
 static struct kgb_replay *new_replay(struct kgb_replayer *replayer, bool is_lent)

@@ -9,6 +9,7 @@
 
 #include "base/formats/jsonw.h"
 #include "base/system/fs.h"
+#include "base/system/memfd.h"
 #include "base/time.h"
 #include "verify/provenance/compiler.h"
 #include "verify/provenance/elf64.h"
@@ -27,12 +28,9 @@ _Static_assert(KGB_REPLAY_RECORD_BYTES == 67108864, "as the request says");
 
 int kgb_replay_make_record_fd(struct kgb_judge *judge, struct kgb_err *err)
 {
-	if (judge->replay->record_fd < 0) {
-		judge->replay->record_fd = memfd_create("kgb-record", MFD_CLOEXEC);
-		if (judge->replay->record_fd < 0)
-			return kgb_fail_errno(err, errno, "memfd 'kgb-record'");
-	}
-	return 0;
+	return judge->replay->record_fd >= 0
+		       ? 0
+		       : kgb_memfd_empty("kgb-record", &judge->replay->record_fd, err);
 }
 
 static int start_record(struct kgb_judge *judge, struct kgb_failure *failure, struct kgb_err *err)
@@ -210,14 +208,14 @@ static int ask_for_claims(struct kgb_judge *judge, const struct strangers *stran
 			  struct kgb_buf *text, struct kgb_triton_claims *claims,
 			  struct kgb_failure *failure, struct kgb_err *err)
 {
-	KGB_AUTO(fd) int fd = memfd_create("kgb-claims", MFD_CLOEXEC);
+	KGB_AUTO(fd) int fd = -1;
 	KGB_AUTO(buf) struct kgb_buf request = KGB_BUF_INIT(0);
 	KGB_AUTO(free) struct kgb_wire_reply *reply = kgb_xmalloc(sizeof(*reply));
 	struct kgb_err why = KGB_ERR_INIT;
 
 	KGB_MEASURE(judge, KGB_PHASE_CLAIMS);
-	if (fd < 0)
-		return kgb_fail_errno(err, errno, "memfd 'kgb-claims'");
+	if (kgb_memfd_empty("kgb-claims", &fd, err) < 0)
+		return -1;
 	write_request(strangers, &request);
 	int rc = kgb_judge_ask_runner(judge, request.ptr, fd, kgb_mono_ms() + CLAIMS_MS, reply,
 				      failure, err);

@@ -75,7 +75,7 @@ static int judge_all(struct kgb_judge *judge, struct kgb_err *err)
 	struct kgb_seats seats;
 
 	kgb_case_order(&judge->cases, order);
-	kgb_case_queue_init(&work.queue, judge->cases.n, judge->options->max_failures);
+	kgb_case_queue_init(&work.queue, judge->cases.n, (int)judge->options->request.max_failures);
 	kgb_ablation_choose(judge);
 	work.queue.n_lanes = kgb_lanes_count(judge, judge->cases.n, CASES_PER_LANE, &seats);
 	int rc = kgb_lanes_run(judge, work.queue.n_lanes, run_lane, &work, err);

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include "base/limits.h"
+#include "base/system/memfd.h"
 #include "base/time.h"
 #include "verify/lane/judge.h"
 

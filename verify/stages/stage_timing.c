@@ -107,7 +107,7 @@ static int time_on_gpu(struct kgb_judge *judge, struct kgb_err *err)
 {
 	struct kgb_verdict *verdict = judge->verdict;
 	const struct kgb_exec_spec spec = {.device = (uint32_t)judge->options->device,
-					   .cupti = judge->options->cupti};
+					   .cupti = judge->options->request.cupti};
 	const char *const baselines[] = {
 		[KGB_BASELINE_TORCH] = kgb_spec_baseline(&judge->spec),
 		[KGB_BASELINE_COMPILE] = "torch.compile",
@@ -141,7 +141,7 @@ int kgb_stage_timing(struct kgb_judge *judge)
 	int64_t started_ms = kgb_mono_ms();
 	int rc = 0;
 
-	if (judge->options->skip_timing) {
+	if (!judge->options->request.timing) {
 		stage->message = "not asked for";
 		return 0;
 	}

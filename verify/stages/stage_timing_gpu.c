@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/system/memfd.h"
 #include "base/time.h"
 #include "verify/cases/cost.h"
 #include "verify/stages/replay.h"
@@ -182,7 +183,7 @@ static int fail_exec(struct session *s, enum kgb_side side, enum kgb_exec_outcom
 static struct kgb_exec_spec exec_spec(const struct session *s)
 {
 	return (struct kgb_exec_spec){.device = (uint32_t)s->judge->options->device,
-				      .cupti = s->judge->options->cupti};
+				      .cupti = s->judge->options->request.cupti};
 }
 
 /* A context takes longer to make than most kernels to time: it is made while inputs are. */

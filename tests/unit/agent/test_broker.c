@@ -30,24 +30,23 @@ static const char fake_judge[] =
 	"	[ -e \"$up/stuck\" ] && exec sleep 60\n"
 	"	echo ready; cat >/dev/null; : >\"$up/gone-${3#--device=}\"; exit 0\n"
 	"fi\n"
-	"op=${2#--op=}\n"
-	"warm=none; device=none; timed=yes\n"
-	"for word; do case $word in --zygotes=*) warm=${word##*/} ;; --device=*) device=${word#*=} ;;\n"
-	"	--skip-timing) timed=no ;; esac; done\n"
-	"case $op in\n"
-	"ok) echo \"[\\\"$warm $device $timed\\\"]\" >&3 ;;\n"
-	"garbage) echo '{\"half\":' >&3 ;;\n"
+	"request=$(cat)\n"
+	"key() { printf %s \"$request\" | sed -n \"s/.*\\\"$1\\\": *\\\"\\{0,1\\}\\([^\\\",}]*\\).*/\\1/p\"; }\n"
+	"warm=$(key zygotes); warm=${warm##*/}\n"
+	"case $(key spec) in\n"
+	"ok) echo \"[\\\"$warm $(key device) $(key timing)\\\"]\" ;;\n"
+	"garbage) echo '{\"half\":' ;;\n"
 	"silent) ;;\n"
 	"crash) kill -SEGV $$ ;;\n"
 	"env) echo 'kgb-judge: error: install torch' >&2; exit 4 ;;\n"
 	"hang) sleep 60 ;;\n"
 	"deaf) trap '' TERM; : >\"$0.deaf\"; sleep 60 & wait; sleep 60 ;;\n"
-	"late) echo '{}' >&3; trap 'exit 0' TERM; sleep 60 & wait ;;\n"
-	"secret) echo \"{\\\"key\\\":\\\"$ANTHROPIC_API_KEY\\\"}\" >&3 ;;\n"
-	"slow) sleep 0.3; echo '{}' >&3 ;;\n"
+	"late) echo '{}'; trap 'exit 0' TERM; sleep 60 & wait ;;\n"
+	"secret) echo \"{\\\"key\\\":\\\"$ANTHROPIC_API_KEY\\\"}\" ;;\n"
+	"slow) sleep 0.3; echo '{}' ;;\n"
 	"esac\n";
 
-#define OK_ON_CPU "[\".zygotes-cpu cpu no\"]\n"
+#define OK_ON_CPU "[\".zygotes-cpu cpu false\"]\n"
 
 static const struct kgb_devices one_cpu = {.items = {{"cpu", -1, -1}}, .n = 1};
 static const struct kgb_devices two_gpus = {.items = {{"cuda:0", 0, 0}, {"cuda:3", 3, 3}}, .n = 2};
@@ -62,7 +61,7 @@ struct fixture {
 
 struct expectation {
 	struct fixture *fixture;
-	const char *operator;
+	const char *spec;
 	const char *error; /* part of the message; NULL: a verdict */
 	const char *verdict; /* exact text */
 	bool cancelled;
@@ -81,7 +80,7 @@ static void on_done(void *payload, const struct kgb_job_result *result)
 	if (e->error) {
 		assert_null(result->verdict);
 		if (!strstr(result->err.msg, e->error))
-			fail_msg("%s: got '%s'", e->operator, result->err.msg);
+			fail_msg("%s: got '%s'", e->spec, result->err.msg);
 	} else {
 		assert_non_null(result->verdict);
 		assert_string_equal(result->text, e->verdict);
@@ -113,14 +112,17 @@ static void start_on(struct fixture *fixture, const struct kgb_devices *devices,
 		.loop = &fixture->loop,
 		.bin_dir = fixture->dir,
 		.data_dir = "/",
-		.python = "/usr/bin/python3",
 		.zygote_dir = fixture->dir,
 		.devices = devices,
 		.max_jobs = max_jobs,
-		.verify_timeout_ms = timeout_ms,
-		.call_timeout_ms = 1000,
+		.slack_ms = timeout_ms,
 		.grace_ms = grace_ms,
-		.memory_bytes = 1,
+		.request = {.python = "/usr/bin/python3",
+			    .device = "auto",
+			    .baseline = "torch",
+			    .timeout_ms = 1,
+			    .call_timeout_ms = 1000,
+			    .memory_bytes = 1},
 	};
 	if (kgb_broker_start(&fixture->broker, &spec, &err) < 0)
 		fail_msg("%s", err.msg);
@@ -137,7 +139,7 @@ static void submit(struct fixture *fixture, struct expectation *e)
 	e->fixture = fixture;
 	e->job = kgb_broker_submit(fixture->broker,
 				   &(struct kgb_job_spec){
-					   .operator= e->operator,
+					   .spec_path = e->spec,
 					   .kernel_path = "/dev/null",
 					   .device = &fixture->devices->items[e->device],
 					   .timed = e->timed,
@@ -176,12 +178,12 @@ static void test_every_way_a_judge_can_end_has_its_message(void **state)
 	(void)state;
 	struct fixture fixture;
 	struct expectation cases[] = {
-		{.operator= "ok", .verdict = OK_ON_CPU},
-		{.operator= "garbage", .error = "the judge's verdict: "},
-		{.operator= "silent", .error = "the judge's verdict: "},
-		{.operator= "crash", .error = "ended by signal 11"},
-		{.operator= "env", .error = "status 4: kgb-judge: error: install torch"},
-		{.operator= "secret", .verdict = "{\"key\":\"\"}\n"},
+		{.spec = "ok", .verdict = OK_ON_CPU},
+		{.spec = "garbage", .error = "the judge's verdict: "},
+		{.spec = "silent", .error = "the judge's verdict: "},
+		{.spec = "crash", .error = "ended by signal 11"},
+		{.spec = "env", .error = "status 4: kgb-judge: error: install torch"},
+		{.spec = "secret", .verdict = "{\"key\":\"\"}\n"},
 	};
 	setenv("ANTHROPIC_API_KEY", "sk-real", 1);
 	start(&fixture, 20000, 2, false);
@@ -197,9 +199,8 @@ static void test_a_judge_that_does_not_end_in_time_is_not_believed(void **state)
 {
 	(void)state;
 	struct fixture fixture;
-	struct expectation late = {.operator= "late",
-				   .error = "the judge itself did not end in time"};
-	start(&fixture, 500 - KGB_BROKER_SLACK_MS, 1, false);
+	struct expectation late = {.spec = "late", .error = "the judge itself did not end in time"};
+	start(&fixture, 500, 1, false);
 	submit(&fixture, &late);
 	run_until_done(&fixture, 1);
 	finish(&fixture);
@@ -209,7 +210,7 @@ static void test_without_zygotes_judges_start_cold(void **state)
 {
 	(void)state;
 	struct fixture fixture;
-	struct expectation ok = {.operator= "ok", .verdict = "[\"none cpu no\"]\n"};
+	struct expectation ok = {.spec = "ok", .verdict = "[\"null cpu false\"]\n"};
 	start(&fixture, 20000, 1, true);
 	submit(&fixture, &ok);
 	run_until_done(&fixture, 1);
@@ -220,9 +221,9 @@ static void test_cancelled_jobs_end_whether_queued_or_running(void **state)
 {
 	(void)state;
 	struct fixture fixture;
-	struct expectation hang = {.operator= "hang", .error = "cancelled", .cancelled = true};
-	struct expectation queued = {.operator= "ok", .error = "cancelled", .cancelled = true};
-	struct expectation fast = {.operator= "ok", .verdict = OK_ON_CPU};
+	struct expectation hang = {.spec = "hang", .error = "cancelled", .cancelled = true};
+	struct expectation queued = {.spec = "ok", .error = "cancelled", .cancelled = true};
+	struct expectation fast = {.spec = "ok", .verdict = OK_ON_CPU};
 	start(&fixture, 20000, 1, false);
 	submit(&fixture, &fast);
 	run_until_done(&fixture, 1);
@@ -242,9 +243,9 @@ static void test_closing_cancels_what_is_left_and_ends_the_zygotes(void **state)
 {
 	(void)state;
 	struct fixture fixture;
-	struct expectation hang = {.operator= "hang", .error = "cancelled", .cancelled = true};
-	struct expectation queued = {.operator= "ok", .error = "cancelled", .cancelled = true};
-	struct expectation first = {.operator= "ok", .verdict = OK_ON_CPU};
+	struct expectation hang = {.spec = "hang", .error = "cancelled", .cancelled = true};
+	struct expectation queued = {.spec = "ok", .error = "cancelled", .cancelled = true};
+	struct expectation first = {.spec = "ok", .verdict = OK_ON_CPU};
 	start(&fixture, 20000, 1, false);
 	submit(&fixture, &first);
 	run_until_done(&fixture, 1);
@@ -267,7 +268,7 @@ static void test_a_judge_that_is_deaf_to_term_is_killed_after_the_grace(void **s
 	(void)state;
 	enum { GRACE_MS = 300, LIMIT_MS = 60000 };
 	struct fixture fixture;
-	struct expectation deaf = {.operator= "deaf", .error = "cancelled", .cancelled = true};
+	struct expectation deaf = {.spec = "deaf", .error = "cancelled", .cancelled = true};
 	start_on(&fixture, &one_cpu, 20000, 1, GRACE_MS, "broken");
 	KGB_AUTO(free) char *is_deaf = kgb_path_join(fixture.dir, "kgb-judge.deaf");
 	submit(&fixture, &deaf);
@@ -297,11 +298,11 @@ static void test_each_device_has_its_own_zygotes(void **state)
 	(void)state;
 	struct fixture fixture;
 	struct expectation jobs[] = {
-		{.operator= "ok", .verdict = "[\".zygotes-cuda:0 cuda:0 no\"]\n"},
-		{.operator= "ok",
+		{.spec = "ok", .verdict = "[\".zygotes-cuda:0 cuda:0 false\"]\n"},
+		{.spec = "ok",
 		 .device = 1,
 		 .timed = true,
-		 .verdict = "[\".zygotes-cuda:3 cuda:3 yes\"]\n"},
+		 .verdict = "[\".zygotes-cuda:3 cuda:3 true\"]\n"},
 	};
 	start_on(&fixture, &two_gpus, 20000, 2, KGB_BROKER_GRACE_MS, NULL);
 	for (size_t i = 0; i < KGB_ARRAY_LEN(jobs); i++)
@@ -328,7 +329,7 @@ static void test_at_most_max_jobs_run_at_once(void **state)
 	struct expectation jobs[4];
 	start(&fixture, 20000, 2, false);
 	for (size_t i = 0; i < 4; i++) {
-		jobs[i] = (struct expectation){.operator= "slow", .verdict = "{}\n"};
+		jobs[i] = (struct expectation){.spec = "slow", .verdict = "{}\n"};
 		submit(&fixture, &jobs[i]);
 	}
 	int64_t before = kgb_mono_ms();

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The judge's view of a kgb-exec that lies, dies, hangs or says nothing (a fork plays it), and of a
  * real one on a machine without a GPU. */
+#include "base/system/memfd.h"
 #include "verify/process/exec_client.h"
 
 #include <dlfcn.h>

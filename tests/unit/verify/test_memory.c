@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory that is shared with processes that may be hostile: what they cannot do to it. */
+#include "base/system/memfd.h"
 #include "verify/process/shared_arena.h"
 
 #include <errno.h>

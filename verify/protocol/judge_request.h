@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * What `kgb-judge verify` is asked: one JSON document on its standard input. It writes one verdict,
+ * also JSON, to its standard output.
+ */
+#ifndef KGB_VERIFY_PROTOCOL_JUDGE_REQUEST_H
+#define KGB_VERIFY_PROTOCOL_JUDGE_REQUEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/mem.h"
+
+#define KGB_JUDGE_REQUEST_MAX ((size_t)64 << 10)
+#define KGB_JUDGE_FAILURES_MAX 20
+#define KGB_JUDGE_LANES_MAX 32 /* seats on a GPU (gpu_lease.h) */
+
+/** Defaults of limits, of a request and of the settings `limits.*`. */
+#define KGB_VERIFY_TIMEOUT "300s"
+#define KGB_CALL_TIMEOUT "60s"
+#define KGB_CANDIDATE_MEMORY "8GiB"
+
+enum kgb_purpose {
+	KGB_PURPOSE_FINAL, /* the verdict that counts */
+	KGB_PURPOSE_AGENT, /* a check that an agent asked for */
+};
+
+/** Keys have the names of the members; judge_request.c describes them. Texts are borrowed. */
+struct kgb_judge_request {
+	const char *spec, *kernel;
+	int purpose; /* enum kgb_purpose */
+	const char *device;
+	const char *seed; /* 32 hexadecimal digits; NULL: from the OS */
+	bool timing;
+	const char *baseline;
+	int64_t timeout_ms, call_timeout_ms; /* keys `timeout` and `call_timeout` */
+	int64_t memory_bytes; /* key `memory` */
+	int64_t max_failures;
+	int64_t lanes; /* 0: as many as processors are free */
+	bool cache;
+	const char *zygotes; /* NULL: none run */
+	const char *python; /* NULL: $KGB_PYTHON, else the one that setup installed */
+	const char *cupti; /* NULL: where the loader finds it */
+	int64_t parent; /* 0: none */
+};
+
+/** All defaults; their texts live in `arena`, spec and kernel are NULL. */
+void kgb_judge_request_init(struct kgb_judge_request *request, struct kgb_arena *arena);
+/** Read a document; texts live in `arena`. INVALID names line, key and remedy. */
+KGB_MUST_CHECK int kgb_judge_request_read(const char *text, size_t len,
+					  struct kgb_judge_request *request,
+					  struct kgb_arena *arena, struct kgb_err *err);
+/** Append the document. */
+void kgb_judge_request_write(const struct kgb_judge_request *request, struct kgb_buf *out);
+/** Append each key with its meaning and its default, for a help text. */
+void kgb_judge_request_describe(struct kgb_buf *out);
+
+#endif
