@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Shared by attempt.c (life), attempt_setup.c (what exists before the first round), attempt_round.c
- * (a start of the CLI), attempt_check.c (versions and their verdicts), attempt_loop.c (what follows
- * a round) and attempt_harvest.c (what is left when all is over).
+ * Shared by attempt.c (life), attempt_setup.c (what exists before the first round), round_launch.c
+ * (a start of the CLI), versions.c (versions and their verdicts), review.c (what follows
+ * a round) and harvest.c (what is left when all is over).
  */
 #ifndef KGB_AGENT_ATTEMPT_ATTEMPT_INTERNAL_H
 #define KGB_AGENT_ATTEMPT_ATTEMPT_INTERNAL_H
@@ -112,14 +112,14 @@ KGB_MUST_CHECK int kgb_attempt__setup(struct kgb_attempt *attempt, struct kgb_er
 /** Path below the attempt's directory; malloc'ed. */
 char *kgb_attempt__path(const struct kgb_attempt *attempt, const char *name);
 
-/* attempt_round.c */
+/* round_launch.c */
 /** Whether its sandbox has the GPU on which its kernels are judged. */
 bool kgb_attempt__sees_gpu(const struct kgb_attempt *attempt);
 /** Start the next round: its prompt, its record, the CLI in its sandbox. */
 KGB_MUST_CHECK int kgb_attempt__start_round(struct kgb_attempt *attempt,
 					    const struct kgb_sandbox_child_callbacks *callbacks,
 					    struct kgb_err *err);
-/* attempt_loop.c */
+/* review.c */
 static inline bool kgb_attempt__has_loop(const struct kgb_attempt *attempt)
 {
 	return attempt->loop.iterations > 0;
@@ -133,7 +133,7 @@ void kgb_attempt__round_judged(struct kgb_attempt *attempt, const struct kgb_job
 KGB_MUST_CHECK int kgb_attempt__tell_round(struct kgb_attempt *attempt, struct kgb_buf *prompt,
 					   struct kgb_err *err);
 
-/* attempt_check.c */
+/* versions.c */
 /** kgb_session_callbacks.on_verify */
 void kgb_attempt__on_verify(void *payload, struct kgb_verify_request *req, const char *kernel,
 			    size_t len);
@@ -157,7 +157,7 @@ char *kgb_attempt__verdict_file(const struct kgb_attempt *attempt, int check, co
 /** Commit kernel.py when it has changed and been left alone for one tick. */
 void kgb_attempt__watch_kernel(struct kgb_attempt *attempt);
 
-/* attempt_replay.c */
+/* recording.c */
 KGB_MUST_CHECK int kgb_attempt__load_replay(struct kgb_attempt *attempt, struct kgb_err *err);
 /** What the round that begins gets from the record. */
 KGB_MUST_CHECK int kgb_attempt__load_replay_round(struct kgb_attempt *attempt, struct kgb_err *err);
@@ -166,11 +166,11 @@ void kgb_attempt__on_miss(void *payload, const char *why);
 /** Answer the check that waits with the recorded verdict, if it is of the same kernel. */
 void kgb_attempt__replay_check(struct kgb_attempt *attempt, const char *kernel, size_t len);
 
-/* attempt_sandbox_json.c */
+/* ending.c */
 /** All that was found out, as a JSON object for the result. */
 void kgb_attempt__write_sandbox(struct kgb_jsonw *w, const struct kgb_attempt *attempt);
 
-/* attempt_harvest.c */
+/* harvest.c */
 struct kgb_harvest {
 	struct kgb_buf kernel; /* empty: none */
 	const char *source; /* "verified", "start", "file", "message", NULL */
