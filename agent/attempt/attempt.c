@@ -1,24 +1,60 @@
 /* SPDX-License-Identifier: MIT */
 #include "agent/attempt/attempt.h"
 
-#include <errno.h>
 #include <signal.h>
-#include <unistd.h>
 
-#include "agent/attempt/attempt_internal.h"
+#include "agent/attempt/agent_checks.h"
+#include "agent/attempt/ending.h"
+#include "agent/attempt/recording.h"
+#include "agent/attempt/review.h"
+#include "agent/attempt/round_launch.h"
+#include "agent/watch/cli_stream.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/system/fs.h"
 #include "base/time.h"
 
-/* How often the stream is read and kernel.py looked at: a quarter of what progress.json promises.
- */
+/* How often the stream is read and kernel.py examined: a quarter of what progress.json promises. */
 #define TICK_MS 60
 /* From SIGINT (the CLI reports its usage) to SIGKILL. */
 #define STOP_GRACE_MS 5000
-/* A CLI that has said its last word may take this long to go. */
+/* From its closing event to its exit a CLI may take this long. */
 #define LINGER_MS 10000
+
+/** The parts borrow facts, workspace and each other; only this file calls from one into another. */
+struct kgb_attempt {
+	struct kgb_attempt_facts facts;
+	kgb_attempt_done_fn done;
+	void *payload;
+	enum kgb_attempt_phase phase;
+
+	struct kgb_attempt_setup setup;
+	struct kgb_versions versions;
+	struct kgb_agent_checks checks;
+	struct kgb_review review;
+	struct kgb_round_launch launch;
+	struct kgb_cli_stream stream;
+	struct kgb_round_sums sums;
+	struct kgb_watcher watcher;
+	struct kgb_ending ending;
+
+	struct kgb_session *session; /* NULL: not open */
+	struct kgb_budget budget;
+	bool usage_changed; /* since it was journalled */
+
+	uv_timer_t tick; /* reads the stream, examines kernel.py */
+	uv_timer_t limit; /* the attempt's time, then the linger after the closing event */
+	int n_open_timers;
+	int64_t timeout_ms;
+	const char *timed_by; /* whose time that is, or NULL */
+	int64_t deadline_ms; /* monotonic: end of its time */
+
+	bool judges_start; /* before the first round, from the first tick on */
+	bool is_last_round; /* no other may follow */
+	const char *stopped_by; /* the rule that ended the rounds, or NULL */
+	bool reported_fatal;
+};
 
 static const enum kgb_attempt_phase transitions[KGB_N_ATTEMPT_PHASES][KGB_N_ATTEMPT_EVENTS] = {
 #define NO KGB_N_ATTEMPT_PHASES
@@ -49,15 +85,16 @@ static void step(struct kgb_attempt *attempt, enum kgb_attempt_event event)
 
 const char *kgb_attempt_operator(const struct kgb_attempt *attempt)
 {
-	return attempt->spec->name;
+	return attempt->facts.spec->name;
 }
 
-void kgb_attempt__fatal(struct kgb_attempt *attempt, const struct kgb_err *err)
+/** The run cannot go on: journal or disk failed. */
+static void report_fatal(struct kgb_attempt *attempt, const struct kgb_err *err)
 {
 	if (attempt->reported_fatal)
 		return;
 	attempt->reported_fatal = true;
-	attempt->env->on_fatal(attempt->env->payload, err);
+	attempt->facts.env->on_fatal(attempt->facts.env->payload, err);
 }
 
 /** Ask the CLI to end, or with SIGKILL end everything at once. */
@@ -67,22 +104,22 @@ static void stop(struct kgb_attempt *attempt, int signo, int64_t grace_ms)
 	if (attempt->phase != KGB_ATTEMPT_STOPPING)
 		return;
 	if (signo == SIGKILL)
-		kgb_sandbox_child_kill(&attempt->launch);
+		kgb_sandbox_child_kill(&attempt->launch.child);
 	else
-		kgb_sandbox_child_stop(&attempt->launch, signo, grace_ms);
+		kgb_sandbox_child_stop(&attempt->launch.child, signo, grace_ms);
 }
 
 static struct kgb_watcher_view view_of(const struct kgb_attempt *attempt)
 {
-	struct kgb_totals round = attempt->sums.totals;
+	struct kgb_totals totals = attempt->sums.totals;
 	if (attempt->session)
-		kgb_session_totals(attempt->session, &round);
+		kgb_session_totals(attempt->session, &totals);
 	return (struct kgb_watcher_view){
-		.launcher = kgb_sandbox_child_pid(&attempt->launch),
+		.launcher = kgb_sandbox_child_pid(&attempt->launch.child),
 		.is_running = attempt->phase == KGB_ATTEMPT_RUNNING,
-		.has_result = attempt->result_seen_ms != 0,
-		.awaits_verdict = attempt->job != NULL,
-		.n_open_requests = round.n_open,
+		.has_result = attempt->ending.result_ms != 0,
+		.awaits_verdict = attempt->versions.job != NULL,
+		.n_open_requests = totals.n_open,
 		.stdout_offset = attempt->stream.offset,
 	};
 }
@@ -93,12 +130,14 @@ static void follow_order(struct kgb_attempt *attempt, enum kgb_watcher_order ord
 		stop(attempt, order == KGB_WATCHER_KILLS ? SIGKILL : SIGINT, STOP_GRACE_MS);
 }
 
+static void settle_if_ready(struct kgb_attempt *attempt);
+
 /** A count of files is over. */
 static void on_counted(void *payload, enum kgb_watcher_order order)
 {
 	struct kgb_attempt *attempt = payload;
 	follow_order(attempt, order);
-	kgb_attempt__maybe_settled(attempt);
+	settle_if_ready(attempt);
 }
 
 /** Find out what the agent waits for, before it is asked to end. */
@@ -113,31 +152,31 @@ static void on_limit(uv_timer_t *timer)
 {
 	struct kgb_attempt *attempt = timer->data;
 	if (attempt->phase == KGB_ATTEMPT_DECIDING) {
-		/* A check of what was left in time is not cut; nothing begins after it. */
-		attempt->last_round = true;
-		attempt->timed_out = attempt->round == 0;
+		/* A verdict on what was left in time is waited for; nothing begins after it. */
+		attempt->is_last_round = true;
+		attempt->ending.timed_out = attempt->launch.round == 0;
 	}
 	if (attempt->phase != KGB_ATTEMPT_RUNNING && attempt->phase != KGB_ATTEMPT_STARTING)
 		return;
 	diagnose(attempt);
-	if (attempt->result_seen_ms != 0) {
+	if (attempt->ending.result_ms != 0) {
 		kgb_verbose("%s: the CLI has finished but does not exit; ending it",
-			    attempt->spec->name);
-		attempt->lingered = true;
+			    attempt->facts.spec->name);
+		attempt->ending.lingered = true;
 		stop(attempt, SIGTERM, STOP_GRACE_MS / 2);
 		return;
 	}
-	if (!attempt->budget_code && attempt->timed_by) {
-		attempt->budget_code = "budget.seconds";
-		snprintf(attempt->budget_why, sizeof(attempt->budget_why),
+	if (!attempt->ending.budget_code && attempt->timed_by) {
+		attempt->ending.budget_code = "budget.seconds";
+		snprintf(attempt->ending.budget_why, sizeof(attempt->ending.budget_why),
 			 "the time budget of the %s is used up", attempt->timed_by);
 	}
-	if (!attempt->budget_code)
-		attempt->timed_out = true;
+	if (!attempt->ending.budget_code)
+		attempt->ending.timed_out = true;
 	stop(attempt, SIGINT, STOP_GRACE_MS);
 }
 
-/** At the end of the attempt's time. */
+/** Set the timer to the end of the attempt's time. */
 static void limit_at_deadline(struct kgb_attempt *attempt)
 {
 	int64_t left_ms = attempt->deadline_ms - kgb_mono_ms();
@@ -147,45 +186,56 @@ static void limit_at_deadline(struct kgb_attempt *attempt)
 static void flush_usage(struct kgb_attempt *attempt)
 {
 	struct kgb_err err = KGB_ERR_INIT;
-	if (!attempt->totals_changed)
+	if (!attempt->usage_changed)
 		return;
-	attempt->totals_changed = false;
-	if (kgb_event_usage(attempt->env->log, attempt->spec->name, attempt->number,
-			    &attempt->sums.totals, &err) < 0)
-		kgb_attempt__fatal(attempt, &err);
+	attempt->usage_changed = false;
+	if (kgb_event_usage(attempt->facts.env->log, attempt->facts.spec->name,
+			    attempt->facts.number, &attempt->sums.totals, &err) < 0)
+		report_fatal(attempt, &err);
 }
 
-/** After its closing event a CLI may linger a while. Some speak on after what looked like it. */
+/** After its closing event a CLI may linger a while. Some go on after what looked like one. */
 static void follow_result(struct kgb_attempt *attempt)
 {
 	bool has_result = attempt->stream.events.report.has_result;
 	int64_t now_ms = kgb_mono_ms();
-	if (attempt->budget_code || has_result == (attempt->result_seen_ms != 0))
+	if (attempt->ending.budget_code || has_result == (attempt->ending.result_ms != 0))
 		return;
-	attempt->result_seen_ms = has_result ? now_ms : 0;
+	attempt->ending.result_ms = has_result ? now_ms : 0;
 	if (has_result)
 		uv_timer_start(&attempt->limit, on_limit, LINGER_MS, 0);
 	else
 		limit_at_deadline(attempt);
 }
 
+/** Commit a kernel.py that has changed. */
+static void commit_change(struct kgb_attempt *attempt, bool is_last)
+{
+	struct kgb_err err = KGB_ERR_INIT;
+	if (kgb_versions_commit_change(&attempt->versions, is_last, &err) < 0)
+		report_fatal(attempt, &err);
+}
+
+static void review_round(struct kgb_attempt *attempt);
+
 static void on_tick(uv_timer_t *timer)
 {
 	struct kgb_attempt *attempt = timer->data;
-	if (attempt->judge_start) {
-		attempt->judge_start = false;
-		kgb_attempt__round_over(attempt);
+	if (attempt->judges_start) {
+		attempt->judges_start = false;
+		review_round(attempt);
 	}
 	if (attempt->phase == KGB_ATTEMPT_DECIDING || attempt->phase == KGB_ATTEMPT_DONE)
 		return;
 	const struct kgb_report *report = &attempt->stream.events.report;
+	struct kgb_display *display = attempt->facts.env->display;
 	int64_t n_events = report->n_events;
 	kgb_cli_stream_read(&attempt->stream);
-	if (attempt->env->status && report->n_events != n_events)
-		kgb_display_note(attempt->env->status, attempt->spec->name, report->last_event);
+	if (display && report->n_events != n_events)
+		kgb_display_note(display, attempt->facts.spec->name, report->last_event);
 	follow_result(attempt);
 	flush_usage(attempt);
-	kgb_attempt__watch_kernel(attempt);
+	commit_change(attempt, false);
 	struct kgb_watcher_view view = view_of(attempt);
 	follow_order(attempt, kgb_watcher_tick(&attempt->watcher, &view));
 }
@@ -196,22 +246,22 @@ static void on_usage(void *payload, const struct kgb_totals *totals)
 {
 	struct kgb_attempt *attempt = payload;
 	kgb_round_sums_set_round(&attempt->sums, totals);
-	attempt->totals_changed = true;
+	attempt->usage_changed = true;
 }
 
-/** A record that could not be written is evidence lost: the run cannot go on (a full disk). */
+/** A record that could not be written (a full disk) is evidence lost: the run cannot go on. */
 static void on_exchange(void *payload, const struct kgb_exchange_summary *exchange)
 {
 	struct kgb_attempt *attempt = payload;
 	struct kgb_err err = KGB_ERR_INIT;
 	if (!exchange->record_error)
 		return;
-	kgb_fail(&err, KGB_ERR_LIMIT, "%s: record of a model request: %s", attempt->spec->name,
-		 exchange->record_error);
-	kgb_attempt__fatal(attempt, &err);
+	kgb_fail(&err, KGB_ERR_LIMIT, "%s: record of a model request: %s",
+		 attempt->facts.spec->name, exchange->record_error);
+	report_fatal(attempt, &err);
 }
 
-/** Before part of a budget is taken it is written down: a killed run counts it as spent. */
+/** A reservation is journalled before the request leaves: a killed run counts it as spent. */
 static void on_reserve(void *payload, const struct kgb_totals *totals)
 {
 	struct kgb_attempt *attempt = payload;
@@ -219,16 +269,16 @@ static void on_reserve(void *payload, const struct kgb_totals *totals)
 	flush_usage(attempt);
 }
 
-/** The CLI has its error and should end by itself. */
+/** The CLI got an error and should end by itself. */
 static void on_budget(void *payload, const char *why)
 {
 	struct kgb_attempt *attempt = payload;
-	if (attempt->budget_code)
+	if (attempt->ending.budget_code)
 		return;
 	const struct kgb_budget *budget = kgb_budget_reached(&attempt->budget);
-	attempt->budget_code = kgb_budget_code(budget->reached);
-	snprintf(attempt->budget_why, sizeof(attempt->budget_why), "%s", why);
-	kgb_warn("%s: %s", attempt->spec->name, why);
+	attempt->ending.budget_code = kgb_budget_code(budget->reached);
+	snprintf(attempt->ending.budget_why, sizeof(attempt->ending.budget_why), "%s", why);
+	kgb_warn("%s: %s", attempt->facts.spec->name, why);
 	if (attempt->phase == KGB_ATTEMPT_RUNNING)
 		uv_timer_start(&attempt->limit, on_limit, LINGER_MS, 0);
 }
@@ -243,8 +293,33 @@ static void on_probe(void *payload, const char *what, const char *method, const 
 {
 	struct kgb_attempt *attempt = payload;
 	kgb_watcher_count_probe(&attempt->watcher, what, path);
-	kgb_verbose("%s: refused at the gateway (%s): %s %s", attempt->spec->name, what, method,
-		    path);
+	kgb_verbose("%s: refused at the gateway (%s): %s %s", attempt->facts.spec->name, what,
+		    method, path);
+}
+
+/** Replay: the record has no answer to a request. */
+static void on_miss(void *payload, const char *why)
+{
+	const struct kgb_attempt *attempt = payload;
+	kgb_error("%s: attempt %d: %s", attempt->facts.spec->name, attempt->facts.number, why);
+}
+
+static void on_verify(void *payload, struct kgb_verify_request *request, const char *kernel,
+		      size_t len)
+{
+	struct kgb_attempt *attempt = payload;
+	struct kgb_err err = KGB_ERR_INIT;
+	if (kgb_agent_checks_take(&attempt->checks, request, kernel, len,
+				  attempt->phase == KGB_ATTEMPT_RUNNING, &err) < 0)
+		report_fatal(attempt, &err);
+}
+
+static void on_check_answered(void *payload, const struct kgb_err *fatal)
+{
+	struct kgb_attempt *attempt = payload;
+	if (fatal)
+		report_fatal(attempt, fatal);
+	settle_if_ready(attempt);
 }
 
 static void on_ready(struct kgb_sandbox_child *launch, int listen_fd, void *payload)
@@ -252,36 +327,37 @@ static void on_ready(struct kgb_sandbox_child *launch, int listen_fd, void *payl
 	(void)launch;
 	struct kgb_attempt *attempt = payload;
 	step(attempt, KGB_ATTEMPT_ON_READY);
-	KGB_AUTO(free) char *traffic = kgb_path_join(attempt->round_dir, "traffic");
-	int64_t max_requests = attempt->env->method->limits.model_requests;
+	const struct kgb_method *method = attempt->facts.env->method;
+	KGB_AUTO(free)
+	char *traffic =
+		kgb_attempt_round_path(&attempt->facts.paths, attempt->launch.round, "traffic");
+	int64_t max_requests = method->limits.model_requests;
 	const struct kgb_session_spec spec = {
 		.take_listen_fd = listen_fd,
-		.token = attempt->token,
+		.token = attempt->facts.token,
 		.traffic_dir = traffic,
-		.offline = attempt->offline,
-		.protocols = kgb_program_protocols(&attempt->env->method->program),
+		.offline = attempt->launch.offline,
+		.protocols = kgb_program_protocols(&method->program),
 		.max_exchanges =
 			max_requests > 0 ? max_requests - attempt->sums.totals.n_exchanges : 0,
-		.cassette = attempt->cassette,
+		.cassette = attempt->launch.cassette,
 		.budget = &attempt->budget,
 		.callbacks =
 			{
 				.on_usage = on_usage,
 				.on_reserve = on_reserve,
 				.on_budget = on_budget,
-				.on_miss = kgb_attempt__on_miss,
+				.on_miss = on_miss,
 				.on_exchange = on_exchange,
 				.on_probe = on_probe,
 				.on_activity = on_activity,
-				.on_verify = attempt->env->method->verify_tool
-						     ? kgb_attempt__on_verify
-						     : NULL,
+				.on_verify = method->verify_tool ? on_verify : NULL,
 			},
 		.payload = attempt,
 	};
 	struct kgb_err err = KGB_ERR_INIT;
-	if (kgb_session_open(&attempt->session, attempt->env->gateway, &spec, &err) < 0) {
-		kgb_error("%s: open the gateway's session: %s", attempt->spec->name, err.msg);
+	if (kgb_session_open(&attempt->session, attempt->facts.env->gateway, &spec, &err) < 0) {
+		kgb_error("%s: open the gateway's session: %s", attempt->facts.spec->name, err.msg);
 		stop(attempt, SIGKILL, 0);
 	}
 }
@@ -290,64 +366,30 @@ static void on_ready(struct kgb_sandbox_child *launch, int listen_fd, void *payl
 
 static void free_attempt(struct kgb_attempt *attempt)
 {
-	kgb_workspace_release(&attempt->ws);
+	kgb_workspace_release(&attempt->setup.ws);
 	kgb_watcher_close(&attempt->watcher);
 	kgb_cli_stream_release(&attempt->stream);
-	kgb_offline_free(attempt->offline);
-	kgb_cassette_free(attempt->cassette);
-	kgb_free(attempt->recorded_dir);
-	kgb_free(attempt->round_dir);
-	kgb_free(attempt->summary);
-	kgb_free(attempt->report);
-	kgb_free(attempt->versions);
-	kgb_free(attempt->dir);
-	kgb_free(attempt->rel);
+	kgb_round_launch_release(&attempt->launch);
+	kgb_review_release(&attempt->review);
+	kgb_versions_release(&attempt->versions);
+	kgb_recording_free(attempt->facts.recording);
+	kgb_attempt_facts_release(&attempt->facts);
 	kgb_free(attempt);
-}
-
-enum kgb_agent_end kgb_attempt__classify(const struct kgb_attempt *attempt)
-{
-	if (attempt->round == 0)
-		return attempt->cancelled   ? KGB_AGENT_CANCELLED
-		       : attempt->timed_out ? KGB_AGENT_TIMEOUT
-					    : KGB_AGENT_NOT_STARTED;
-	if (attempt->watcher.broken.name && !attempt->cancelled)
-		return attempt->watcher.broken.end;
-	struct kgb_agent_exit ended = {
-		.started = attempt->sums.result.started && attempt->sums.result.exit_code >= 0,
-		.timed_out = attempt->timed_out,
-		.cancelled = attempt->cancelled,
-		.status = attempt->sums.result.exit_code,
-		.signal = attempt->sums.result.term_signal,
-	};
-	if (attempt->lingered && attempt->stream.events.report.has_result) {
-		/* It had finished its work: how we made it go is not its fault. */
-		ended.started = true;
-		ended.status = 0;
-		ended.signal = 0;
-	}
-	enum kgb_agent_end end = kgb_agent_classify(&attempt->stream.events.report, &ended);
-	/* A CLI whose last request was refused reports just that; one that made do without is fine.
-	 */
-	if (attempt->budget_code && end != KGB_AGENT_OK && end != KGB_AGENT_CANCELLED &&
-	    end != KGB_AGENT_NOT_STARTED)
-		end = KGB_AGENT_BUDGET;
-	return end;
 }
 
 static int record_end(struct kgb_attempt *attempt, enum kgb_agent_end end,
 		      const struct kgb_harvest *harvest, const struct kgb_attempt_outcome *outcome,
 		      struct kgb_err *err)
 {
-	if (kgb_attempt__write_exit(attempt, end, err) < 0)
+	if (kgb_ending_write_exit(&attempt->ending, end, err) < 0)
 		return -1;
 	KGB_AUTO(buf) struct kgb_buf sandbox = KGB_BUF_INIT(KGB_LIMIT_JSON);
 	struct kgb_jsonw w;
 	kgb_jsonw_init(&w, &sandbox, 0);
-	kgb_attempt__write_sandbox(&w, attempt);
+	kgb_ending_write_sandbox(&w, &attempt->ending);
 	const struct kgb_event_attempt_finished event = {
-		.operator= attempt->spec->name,
-		.attempt = attempt->number,
+		.operator= attempt->facts.spec->name,
+		.attempt = attempt->facts.number,
 		.end = end,
 		.retry = outcome->retry,
 		.exit_code = attempt->sums.result.exit_code,
@@ -361,48 +403,57 @@ static int record_end(struct kgb_attempt *attempt, enum kgb_agent_end end,
 		.sandbox = sandbox.ptr,
 		.stopped_by = attempt->stopped_by,
 	};
-	return kgb_event_attempt_finished(attempt->env->log, &event, err);
+	return kgb_event_attempt_finished(attempt->facts.env->log, &event, err);
 }
 
-/** Both meters are to be compared; a CLI that is silent about tokens cannot be. */
+/** Warn if the two meters cannot be compared because the CLI did not report its tokens. */
 static void check_report(const struct kgb_attempt *attempt, enum kgb_agent_end end)
 {
-	const struct kgb_program *program = &attempt->env->method->program;
+	const struct kgb_program *program = &attempt->facts.env->method->program;
 	if (end == KGB_AGENT_OK && program->usage == KGB_PROGRAM_USAGE_REPORTED &&
 	    !kgb_usage_complete(&attempt->stream.events.report.usage))
 		kgb_warn(
 			"%s: %s did not report all of its tokens; those counted by the gateway stand",
-			attempt->spec->name, program->title);
+			attempt->facts.spec->name, program->title);
 }
 
-/** Harvest, journal, tell. */
+/** Harvest, journal, and call done. */
 static void finish(struct kgb_attempt *attempt)
 {
-	struct kgb_attempt_outcome outcome = {.end = kgb_attempt__classify(attempt)};
-	kgb_round_sums_complete(&attempt->sums, &attempt->stream.events.report);
+	struct kgb_attempt_outcome outcome = {.end = kgb_ending_classify(&attempt->ending)};
+	struct kgb_report *report = &attempt->stream.events.report;
+	kgb_round_sums_complete(&attempt->sums, report);
 	/* The CLI prices every answer by its own list; a script costs nothing. */
-	if (attempt->env->gateway_mode != KGB_GATEWAY_LIVE)
-		attempt->stream.events.report.cost_usd = -1;
+	if (attempt->facts.env->gateway_mode != KGB_GATEWAY_LIVE)
+		report->cost_usd = -1;
+	check_report(attempt, outcome.end);
+	commit_change(attempt, true);
 	struct kgb_err err = KGB_ERR_INIT;
 	struct kgb_harvest harvest = {.kernel = KGB_BUF_INIT(KGB_LIMIT_KERNEL + 1)};
-	check_report(attempt, outcome.end);
-	attempt->n_watched = 0; /* the last version is kept in any case */
-	kgb_attempt__watch_kernel(attempt);
-	if (kgb_attempt__harvest(attempt, &harvest, &err) < 0)
-		kgb_attempt__fatal(attempt, &err);
+	const struct kgb_harvest_sources sources = {
+		.facts = &attempt->facts,
+		.versions = &attempt->versions,
+		.setup = &attempt->setup,
+		.final_text = report->final_text,
+		.has_worked = attempt->review.n_good_rounds > 0,
+	};
+	if (kgb_harvest_take(&harvest, &sources, &err) < 0)
+		report_fatal(attempt, &err);
 	outcome.has_kernel = harvest.source != NULL;
 	if (!outcome.has_kernel)
-		kgb_attempt__explain_missing(attempt, outcome.end, &harvest, &outcome);
+		kgb_ending_explain(&attempt->ending, outcome.end, &harvest, &outcome.code,
+				   &outcome.message);
 	outcome.retry = !outcome.has_kernel && kgb_agent_end_retryable(outcome.end) &&
-			attempt->number < attempt->env->max_attempts && !attempt->reported_fatal;
+			attempt->facts.number < attempt->facts.env->max_attempts &&
+			!attempt->reported_fatal;
 	if (attempt->sums.result.survivors > 0)
-		kgb_error("%s: %d processes of the sandbox survived its end", attempt->spec->name,
-			  attempt->sums.result.survivors);
+		kgb_error("%s: %d processes of the sandbox survived its end",
+			  attempt->facts.spec->name, attempt->sums.result.survivors);
 	else if (attempt->sums.result.survivors < 0)
 		kgb_error("%s: whether the sandbox is empty could not be determined",
-			  attempt->spec->name);
+			  attempt->facts.spec->name);
 	if (record_end(attempt, outcome.end, &harvest, &outcome, &err) < 0)
-		kgb_attempt__fatal(attempt, &err);
+		report_fatal(attempt, &err);
 	attempt->done(attempt->payload, attempt, &outcome);
 	kgb_buf_release(&harvest.kernel);
 }
@@ -410,26 +461,30 @@ static void finish(struct kgb_attempt *attempt)
 static void on_timer_closed(uv_handle_t *handle)
 {
 	struct kgb_attempt *attempt = handle->data;
-	if (--attempt->open > 0)
+	if (--attempt->n_open_timers > 0)
 		return;
 	finish(attempt);
 	free_attempt(attempt);
 }
 
-void kgb_attempt__maybe_settled(struct kgb_attempt *attempt)
-{
-	if (attempt->phase != KGB_ATTEMPT_CLOSING || attempt->session || attempt->job ||
-	    attempt->watcher.disk.is_counting)
-		return;
-	step(attempt, KGB_ATTEMPT_ON_SETTLED);
-	kgb_attempt__round_over(attempt);
-}
-
-void kgb_attempt__conclude(struct kgb_attempt *attempt)
+/** No more rounds. */
+static void conclude(struct kgb_attempt *attempt)
 {
 	step(attempt, KGB_ATTEMPT_ON_OVER);
 	uv_close((uv_handle_t *)&attempt->tick, on_timer_closed);
 	uv_close((uv_handle_t *)&attempt->limit, on_timer_closed);
+}
+
+static void settle_if_ready(struct kgb_attempt *attempt)
+{
+	if (attempt->phase != KGB_ATTEMPT_CLOSING || attempt->session || attempt->versions.job ||
+	    attempt->watcher.disk.is_counting)
+		return;
+	step(attempt, KGB_ATTEMPT_ON_SETTLED);
+	if (attempt->facts.paths.has_rounds)
+		review_round(attempt);
+	else
+		conclude(attempt);
 }
 
 static void on_session_closed(void *payload, const struct kgb_totals *totals)
@@ -437,10 +492,10 @@ static void on_session_closed(void *payload, const struct kgb_totals *totals)
 	struct kgb_attempt *attempt = payload;
 	on_usage(attempt, totals);
 	attempt->session = NULL;
-	/* What follows a round takes a while: whoever is killed then has counted it. */
-	if (kgb_attempt__has_loop(attempt))
+	/* The review of a round takes a while: a run that is killed then has counted the round. */
+	if (attempt->facts.paths.has_rounds)
 		flush_usage(attempt);
-	kgb_attempt__maybe_settled(attempt);
+	settle_if_ready(attempt);
 }
 
 static void on_launch_done(struct kgb_sandbox_child *launch,
@@ -448,10 +503,10 @@ static void on_launch_done(struct kgb_sandbox_child *launch,
 {
 	(void)launch;
 	struct kgb_attempt *attempt = payload;
-	kgb_round_sums_end_round(&attempt->sums, &attempt->launch.status, result);
+	kgb_round_sums_end_round(&attempt->sums, &attempt->launch.child.status, result);
 	step(attempt, KGB_ATTEMPT_ON_EXIT);
 	uv_timer_stop(&attempt->tick);
-	if (kgb_attempt__has_loop(attempt))
+	if (attempt->facts.paths.has_rounds)
 		limit_at_deadline(attempt);
 	else
 		uv_timer_stop(&attempt->limit);
@@ -459,46 +514,114 @@ static void on_launch_done(struct kgb_sandbox_child *launch,
 	if (skipped > 0)
 		kgb_warn(
 			"%s: the CLI wrote faster than is read: %lld bytes of its output are only in stdout.jsonl",
-			attempt->spec->name, (long long)skipped);
+			attempt->facts.spec->name, (long long)skipped);
 	struct kgb_watcher_view view = view_of(attempt);
-	kgb_watcher_end_round(&attempt->watcher, &view, &attempt->launch.status, result);
-	if (attempt->job)
-		kgb_job_cancel(attempt->job);
+	kgb_watcher_end_round(&attempt->watcher, &view, &attempt->launch.child.status, result);
+	kgb_versions_cancel_job(&attempt->versions);
 	if (attempt->session)
 		kgb_session_close(attempt->session, on_session_closed, attempt);
-	kgb_attempt__maybe_settled(attempt);
+	settle_if_ready(attempt);
 }
 
 void kgb_attempt_cancel(struct kgb_attempt *attempt, bool now)
 {
 	if (attempt->phase == KGB_ATTEMPT_DONE)
 		return;
-	attempt->last_round = true;
+	attempt->is_last_round = true;
 	if (attempt->phase == KGB_ATTEMPT_CLOSING)
 		return;
-	attempt->cancelled = true;
+	attempt->ending.cancelled = true;
 	if (attempt->phase == KGB_ATTEMPT_DECIDING) {
-		if (attempt->job)
-			kgb_job_cancel(attempt->job);
+		kgb_versions_cancel_job(&attempt->versions);
 		return;
 	}
 	diagnose(attempt);
 	stop(attempt, now ? SIGKILL : SIGINT, now ? 0 : STOP_GRACE_MS);
 }
 
-/* ---- the beginning ---- */
+/* ---- rounds ---- */
 
-static const struct kgb_sandbox_child_callbacks launch_callbacks = {.on_ready = on_ready,
-								    .on_done = on_launch_done};
-
-void kgb_attempt__next_round(struct kgb_attempt *attempt)
+/** Start the next round: its prompt, its record, the CLI in its sandbox. */
+static int start_round(struct kgb_attempt *attempt, struct kgb_err *err)
 {
+	static const struct kgb_sandbox_child_callbacks callbacks = {.on_ready = on_ready,
+								     .on_done = on_launch_done};
+	const char *adapter = attempt->facts.env->method->program.adapter;
+	KGB_AUTO(buf) struct kgb_buf prompt = KGB_BUF_INIT(KGB_LIMIT_PROMPT);
+	kgb_round_sums_begin_round(&attempt->sums, &attempt->stream.events.report);
+	attempt->ending.result_ms = 0;
+	attempt->ending.lingered = false;
+	if (kgb_cli_stream_reset(&attempt->stream, adapter, err) < 0)
+		return -1;
+	kgb_review_begin_round(&attempt->review, attempt->launch.round + 1);
+	if (kgb_round_launch_prepare(&attempt->launch, &prompt, err) < 0 ||
+	    (attempt->facts.paths.has_rounds &&
+	     kgb_review_write_prompt(&attempt->review, &prompt, err) < 0) ||
+	    kgb_round_launch_start(&attempt->launch, &prompt, &callbacks, attempt,
+				   &attempt->stream.fd, err) < 0)
+		return -1;
+	kgb_watcher_begin_round(&attempt->watcher);
+	return 0;
+}
+
+/* ---- between rounds ---- */
+
+static struct kgb_ended_round ended_round(const struct kgb_attempt *attempt)
+{
+	return (struct kgb_ended_round){
+		.end = kgb_ending_classify(&attempt->ending),
+		.is_cut_off = attempt->ending.cancelled || attempt->ending.timed_out ||
+			      attempt->reported_fatal,
+		.session_id = attempt->launch.session_id,
+		.prompt_sha256 = attempt->launch.prompt_sha256,
+		.report = &attempt->stream.events.report,
+		.gateway = &attempt->sums.round.usage,
+	};
+}
+
+/** Have the kernel judged that the round left, or the one to begin with. */
+static void review_round(struct kgb_attempt *attempt)
+{
+	const struct kgb_ended_round ended = ended_round(attempt);
+	kgb_review_judge(&attempt->review, &ended);
+}
+
+static bool may_start_round(struct kgb_attempt *attempt)
+{
+	int round = attempt->launch.round;
+	int64_t requests = attempt->facts.env->method->limits.model_requests;
+	if (attempt->is_last_round || attempt->ending.cancelled || attempt->reported_fatal)
+		return false;
+	if (round == 0)
+		return true;
+	if (!kgb_rounds_goes_on_after(kgb_ending_classify(&attempt->ending)) ||
+	    attempt->ending.budget_code || kgb_budget_reached(&attempt->budget) ||
+	    (requests > 0 && attempt->sums.totals.n_exchanges >= requests))
+		return false;
+	attempt->stopped_by = kgb_rounds_stop(&attempt->facts.loop, round, &attempt->versions.best);
+	return !attempt->stopped_by;
+}
+
+/** The kernel of the round is judged: record the round; start the next one, or conclude. */
+static void on_round_judged(void *payload, const struct kgb_err *fatal)
+{
+	struct kgb_attempt *attempt = payload;
 	struct kgb_err err = KGB_ERR_INIT;
-	if (kgb_attempt__start_round(attempt, &launch_callbacks, &err) < 0) {
-		kgb_error("%s: round %d: %s", attempt->spec->name, attempt->round, err.msg);
+	if (fatal)
+		report_fatal(attempt, fatal);
+	const struct kgb_ended_round ended = ended_round(attempt);
+	if (kgb_review_finish(&attempt->review, &ended, &err) < 0)
+		report_fatal(attempt, &err);
+	if (!may_start_round(attempt)) {
+		conclude(attempt);
+		return;
+	}
+	if (start_round(attempt, &err) < 0) {
+		kgb_error("%s: round %d: %s", attempt->facts.spec->name, attempt->launch.round,
+			  err.msg);
 		attempt->sums.result =
 			(struct kgb_sandbox_child_result){.exit_code = -1, .err = err};
-		kgb_attempt__conclude(attempt);
+		conclude(attempt);
 		return;
 	}
 	step(attempt, KGB_ATTEMPT_ON_ROUND);
@@ -506,41 +629,57 @@ void kgb_attempt__next_round(struct kgb_attempt *attempt)
 	limit_at_deadline(attempt);
 }
 
-static int begin(struct kgb_attempt *attempt, struct kgb_err *err)
+/* ---- the beginning ---- */
+
+/** Make what the first round needs. */
+static int make_parts(struct kgb_attempt *attempt, struct kgb_err *err)
 {
-	const struct kgb_attempt_env *env = attempt->env;
+	struct kgb_attempt_facts *facts = &attempt->facts;
+	const struct kgb_attempt_env *env = facts->env;
 	const struct kgb_watcher_spec watcher = {
-		.operator= attempt->spec->name,
-		.dir = attempt->dir,
+		.operator= facts->spec->name,
+		.dir = facts->paths.dir,
 		.loop = env->loop,
 		.limits = &env->limits,
 		.processes = env->processes,
 		.on_counted = on_counted,
 		.payload = attempt,
 	};
-	if (kgb_cli_stream_init(&attempt->stream, env->method->program.adapter, err) < 0 ||
-	    kgb_attempt__setup(attempt, err) < 0 ||
-	    kgb_watcher_open(&attempt->watcher, &watcher, err) < 0)
+	return kgb_cli_stream_init(&attempt->stream, env->method->program.adapter, err) < 0 ||
+			       kgb_rundir_make_attempt(env->dir, facts->spec->safe_name,
+						       facts->number, err) < 0 ||
+			       kgb_recording_open(&facts->recording, facts, err) < 0 ||
+			       kgb_attempt_setup_make(&attempt->setup, facts, err) < 0 ||
+			       kgb_watcher_open(&attempt->watcher, &watcher, err) < 0
+		       ? -1
+		       : 0;
+}
+
+static int begin(struct kgb_attempt *attempt, struct kgb_err *err)
+{
+	const struct kgb_attempt_facts *facts = &attempt->facts;
+	const struct kgb_attempt_env *env = facts->env;
+	if (make_parts(attempt, err) < 0)
 		return -1;
-	const struct kgb_device *device = kgb_devices_at(env->devices, attempt->slot);
 	const struct kgb_event_attempt_started event = {
-		.operator= attempt->spec->name,
-		.attempt = attempt->number,
-		.device = device->number >= 0 ? device->number : attempt->slot,
+		.operator= attempt->facts.spec->name,
+		.attempt = attempt->facts.number,
+		.device = facts->device->number >= 0 ? facts->device->number : facts->slot,
 		.timeout_ms = attempt->timeout_ms,
-		.prompt_sha256 = attempt->prompt_sha256,
+		.prompt_sha256 = attempt->setup.prompt_sha256,
 	};
 	if (kgb_event_attempt_started(env->log, &event, err) < 0)
 		return -1;
-	if (attempt->judge_start) {
-		attempt->phase = KGB_ATTEMPT_DECIDING; /* from the first tick on */
+	attempt->judges_start = attempt->setup.start.is_earlier;
+	if (attempt->judges_start) {
+		attempt->phase = KGB_ATTEMPT_DECIDING;
 		return 0;
 	}
-	if (kgb_attempt__start_round(attempt, &launch_callbacks, err) == 0)
+	if (start_round(attempt, err) == 0)
 		return 0;
 	const struct kgb_event_attempt_finished finished = {
-		.operator= attempt->spec->name,
-		.attempt = attempt->number,
+		.operator= attempt->facts.spec->name,
+		.attempt = attempt->facts.number,
 		.end = KGB_AGENT_NOT_STARTED,
 		.exit_code = -1,
 		.error_code = kgb_agent_end_code(KGB_AGENT_NOT_STARTED),
@@ -548,7 +687,7 @@ static int begin(struct kgb_attempt *attempt, struct kgb_err *err)
 	};
 	struct kgb_err journal_err = KGB_ERR_INIT;
 	if (kgb_event_attempt_finished(env->log, &finished, &journal_err) < 0)
-		kgb_attempt__fatal(attempt, &journal_err);
+		report_fatal(attempt, &journal_err);
 	return -1;
 }
 
@@ -557,26 +696,39 @@ int kgb_attempt_start(struct kgb_attempt **out, const struct kgb_attempt_env *en
 		      struct kgb_err *err)
 {
 	struct kgb_attempt *attempt = kgb_xcalloc(1, sizeof(*attempt));
+	const struct kgb_attempt_facts *facts = &attempt->facts;
 	*attempt = (struct kgb_attempt){
-		.env = env,
-		.spec = task->spec,
-		.number = task->number,
-		.slot = task->slot,
+		.done = done,
+		.payload = payload,
+		.setup = {.ws = {.worktree_fd = -1}},
+		.versions = {.facts = facts, .ws = &attempt->setup.ws},
+		.checks = {.facts = facts,
+			   .versions = &attempt->versions,
+			   .budget = &attempt->budget,
+			   .on_answered = on_check_answered,
+			   .payload = attempt},
+		.review = {.facts = facts,
+			   .start = &attempt->setup.start,
+			   .ws = &attempt->setup.ws,
+			   .versions = &attempt->versions,
+			   .on_judged = on_round_judged,
+			   .payload = attempt},
+		.launch = {.facts = facts},
+		.watcher = {.disk = {.dir_fd = -1}},
+		.ending = {.facts = facts,
+			   .report = &attempt->stream.events.report,
+			   .sums = &attempt->sums,
+			   .watcher = &attempt->watcher},
 		.budget = {.level = "attempt",
 			   .parent = task->budget,
 			   .limit = env->budget,
 			   .soft_percent = env->warn_percent},
 		.timeout_ms = task->timeout_ms,
 		.timed_by = task->timed_by,
-		.done = done,
-		.payload = payload,
-		.rel = kgb_rundir_attempt_rel(task->spec->safe_name, task->number),
-		.ws = {.worktree_fd = -1},
-		.watcher = {.disk = {.dir_fd = -1}},
-		.open = 2,
+		.n_open_timers = 2,
 	};
+	kgb_attempt_facts_init(&attempt->facts, env, task);
 	kgb_round_sums_init(&attempt->sums);
-	attempt->dir = kgb_path_join(env->dir->path, attempt->rel);
 	if (begin(attempt, err) < 0) {
 		free_attempt(attempt);
 		return -1;

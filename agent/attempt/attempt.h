@@ -7,19 +7,7 @@
 #ifndef KGB_AGENT_ATTEMPT_ATTEMPT_H
 #define KGB_AGENT_ATTEMPT_ATTEMPT_H
 
-#include <uv.h>
-
-#include "agent/broker/broker.h"
-#include "agent/report/display.h"
-#include "agent/store/events.h"
-#include "agent/store/rundir.h"
-#include "agent/watch/attempt_limits.h"
-#include "agent/watch/processes.h"
-#include "base/err.h"
-#include "methods/events.h"
-#include "methods/method.h"
-#include "sandbox/gateway/gateway.h"
-#include "verify/spec/spec.h"
+#include "agent/attempt/attempt_env.h"
 
 enum kgb_attempt_phase {
 	KGB_ATTEMPT_STARTING, /* the sandbox is being made */
@@ -44,41 +32,6 @@ enum kgb_attempt_event {
  * answer. */
 enum kgb_attempt_phase kgb_attempt_next(enum kgb_attempt_phase phase, enum kgb_attempt_event event);
 
-/** A replay: what answers come from. */
-struct kgb_replay_source {
-	const char *dir; /* of the recorded run, absolute */
-	const struct kgb_run_state *state; /* its journal, folded */
-};
-
-/** What all attempts of a run share; borrowed, outlives them. */
-struct kgb_attempt_env {
-	uv_loop_t *loop;
-	struct kgb_run_log *log;
-	const struct kgb_rundir *dir;
-	struct kgb_gateway *gateway;
-	enum kgb_gateway_mode gateway_mode;
-	const struct kgb_replay_source *replay; /* NULL: none */
-	struct kgb_broker *broker;
-	struct kgb_display *status; /* may be NULL */
-	const struct kgb_method *method;
-	const char *data_dir;
-	const char *bin_dir;
-	const char *cli_path; /* the coding CLI's executable */
-	const char *model; /* never empty */
-	const struct kgb_devices *devices;
-	int64_t max_verify_calls;
-	int64_t iterations; /* rounds at most of a method that works in rounds; 0: as many as it
-			       says */
-	struct kgb_charge budget; /* limits of one attempt; 0: none */
-	int warn_percent;
-	struct kgb_attempt_limits limits;
-	struct kgb_processes *processes; /* one look for all attempts */
-	int max_attempts;
-	/** The run cannot go on (journal or disk failed). Called at most once per attempt. */
-	void (*on_fatal)(void *payload, const struct kgb_err *err);
-	void *payload;
-};
-
 struct kgb_attempt;
 
 /** Told once, from the loop, when everything of the attempt is over and journalled; the attempt is
@@ -92,17 +45,6 @@ struct kgb_attempt_outcome {
 };
 typedef void (*kgb_attempt_done_fn)(void *payload, struct kgb_attempt *attempt,
 				    const struct kgb_attempt_outcome *outcome);
-
-/** What an attempt is for and what it may take. */
-struct kgb_attempt_task {
-	const struct kgb_spec *spec; /* borrowed until done */
-	int number; /* from 1 */
-	int slot; /* of those that run at the same time: that gives its device */
-	struct kgb_budget *budget; /* the operator's; borrowed until done; NULL: none */
-	int64_t timeout_ms;
-	const char *timed_by; /* whose time that is when it is not the attempt's own: "operator",
-				 "run"; NULL */
-};
 
 /** Failure is an infrastructure problem: nothing runs, no callback comes. */
 KGB_MUST_CHECK int kgb_attempt_start(struct kgb_attempt **out, const struct kgb_attempt_env *env,

@@ -1,17 +1,106 @@
 /* SPDX-License-Identifier: MIT */
-/** \file
- * What the watch over an attempt and its launcher have found out, as JSON for the result.
- */
-#include "agent/attempt/attempt_internal.h"
+#include "agent/attempt/ending.h"
 
-static void write_empty(struct kgb_jsonw *w, const struct kgb_attempt *attempt)
+#include <fcntl.h>
+#include <signal.h>
+
+#include "agent/report/common.h"
+#include "base/limits.h"
+#include "base/mem.h"
+#include "base/system/fs.h"
+
+enum kgb_agent_end kgb_ending_classify(const struct kgb_ending *ending)
 {
-	const struct kgb_sandbox_status *status = &attempt->sums.status;
+	if (ending->sums->n_begun == 0)
+		return ending->cancelled   ? KGB_AGENT_CANCELLED
+		       : ending->timed_out ? KGB_AGENT_TIMEOUT
+					   : KGB_AGENT_NOT_STARTED;
+	if (ending->watcher->broken.name && !ending->cancelled)
+		return ending->watcher->broken.end;
+	struct kgb_agent_exit ended = {
+		.started = ending->sums->result.started && ending->sums->result.exit_code >= 0,
+		.timed_out = ending->timed_out,
+		.cancelled = ending->cancelled,
+		.status = ending->sums->result.exit_code,
+		.signal = ending->sums->result.term_signal,
+	};
+	if (ending->lingered && ending->report->has_result) {
+		/* It had finished its work; the signal that ended it was ours. */
+		ended.started = true;
+		ended.status = 0;
+		ended.signal = 0;
+	}
+	enum kgb_agent_end end = kgb_agent_classify(ending->report, &ended);
+	/* A CLI whose last request was refused reports just that; one that made do without is fine.
+	 */
+	if (ending->budget_code && end != KGB_AGENT_OK && end != KGB_AGENT_CANCELLED &&
+	    end != KGB_AGENT_NOT_STARTED)
+		end = KGB_AGENT_BUDGET;
+	return end;
+}
+
+static const char *killed_by(int signo)
+{
+	switch (signo) {
+	case SIGXFSZ:
+		return "the CLI was ended because its output or a file grew over the limit";
+	case SIGKILL:
+		return "the CLI was killed (SIGKILL), perhaps because memory ran out";
+	case SIGSEGV:
+	case SIGBUS:
+	case SIGABRT:
+	case SIGILL:
+	case SIGFPE:
+	case SIGTRAP:
+		return "the CLI crashed; see stderr.log";
+	default:
+		return "the CLI was ended by a signal; see exit.json";
+	}
+}
+
+void kgb_ending_explain(const struct kgb_ending *ending, enum kgb_agent_end end,
+			const struct kgb_harvest *harvest, const char **code, const char **message)
+{
+	if (harvest->refusal && !kgb_str_eq(harvest->refusal, "agent.kernel_missing")) {
+		*code = harvest->refusal;
+		*message = "kernel.py was refused";
+	} else if (end == KGB_AGENT_OK) {
+		*code = "agent.no_kernel";
+		*message =
+			harvest->unchanged
+				? "the agent left kernel.py as it was at the beginning"
+				: "the agent ended without a kernel.py and without a python block in its last message";
+	} else if (end == KGB_AGENT_BUDGET) {
+		*code = ending->budget_code;
+		*message = ending->budget_why;
+	} else {
+		*code = kgb_agent_end_code(end);
+		*message = ending->report->error;
+		if (end == KGB_AGENT_NOT_STARTED)
+			*message = ending->sums->result.err.msg;
+		else if (end == KGB_AGENT_TIMEOUT)
+			*message = "the attempt's time was over";
+		else if (ending->watcher->broken.name)
+			*message = ending->watcher->broken.why;
+		else if (end == KGB_AGENT_CANCELLED)
+			*message = "cancelled before there was a kernel";
+		else if (end == KGB_AGENT_KILLED && !**message)
+			*message = killed_by(ending->sums->result.term_signal);
+		else if (end == KGB_AGENT_CRASHED && !**message)
+			*message = "the CLI ended without its closing event; see stderr.log";
+	}
+}
+
+/* ---- the sandbox as JSON ---- */
+
+static void write_empty(struct kgb_jsonw *w, const struct kgb_ending *ending)
+{
+	const struct kgb_sandbox_status *status = &ending->sums->status;
 	kgb_jsonw_key(w, "empty");
 	kgb_jsonw_object(w);
 	kgb_jsonw_kbool(w, "proven",
-			attempt->sums.result.survivors == 0 && status->cgroup_empty != 0);
-	kgb_jsonw_kcount(w, "survivors", attempt->sums.result.survivors);
+			ending->sums->result.survivors == 0 && status->cgroup_empty != 0);
+	kgb_jsonw_kcount(w, "survivors", ending->sums->result.survivors);
 	kgb_jsonw_kbool(w, "tree_reaped", status->tree_empty);
 	kgb_jsonw_key(w, "cgroup_removed");
 	if (status->cgroup_empty < 0)
@@ -33,39 +122,39 @@ static void write_limits(struct kgb_jsonw *w, const struct kgb_attempt_limits *l
 	kgb_jsonw_object_end(w);
 }
 
-static void write_used(struct kgb_jsonw *w, const struct kgb_attempt *attempt)
+static void write_used(struct kgb_jsonw *w, const struct kgb_ending *ending)
 {
-	const struct kgb_watcher *watch = &attempt->watcher;
-	const struct kgb_sandbox_status *status = &attempt->sums.status;
+	const struct kgb_watcher *watcher = ending->watcher;
+	const struct kgb_sandbox_status *status = &ending->sums->status;
 	kgb_jsonw_key(w, "used");
 	kgb_jsonw_object(w);
-	kgb_jsonw_ki64(w, "disk_bytes", watch->disk.used.total.bytes);
-	kgb_jsonw_ki64(w, "workspace_bytes", watch->disk.used.parts[KGB_DISK_WS]);
-	kgb_jsonw_ki64(w, "home_bytes", watch->disk.used.parts[KGB_DISK_HOME]);
+	kgb_jsonw_ki64(w, "disk_bytes", watcher->disk.used.total.bytes);
+	kgb_jsonw_ki64(w, "workspace_bytes", watcher->disk.used.parts[KGB_DISK_WS]);
+	kgb_jsonw_ki64(w, "home_bytes", watcher->disk.used.parts[KGB_DISK_HOME]);
 	kgb_jsonw_ki64(w, "traffic_bytes",
-		       watch->disk.used.parts[KGB_DISK_TRAFFIC] +
-			       watch->disk.used.parts[KGB_DISK_ROUNDS]);
-	kgb_jsonw_ki64(w, "files", watch->disk.used.total.files);
+		       watcher->disk.used.parts[KGB_DISK_TRAFFIC] +
+			       watcher->disk.used.parts[KGB_DISK_ROUNDS]);
+	kgb_jsonw_ki64(w, "files", watcher->disk.used.total.files);
 	kgb_jsonw_kcount(w, "peak_memory_bytes", status->peak_memory_bytes);
 	kgb_jsonw_kcount(w, "peak_processes", status->peak_tasks);
 	kgb_jsonw_ki64(w, "memory_kills", status->n_oom_kills);
 	kgb_jsonw_object_end(w);
 }
 
-static void write_clocks(struct kgb_jsonw *w, const struct kgb_attempt *attempt)
+static void write_clocks(struct kgb_jsonw *w, const struct kgb_ending *ending)
 {
-	const struct kgb_watcher *watch = &attempt->watcher;
-	int64_t wall_ms = watch->end_ms - watch->start_ms;
-	int64_t working_ms = wall_ms - attempt->sums.totals.wait_ms;
+	const struct kgb_watcher *watcher = ending->watcher;
+	int64_t wall_ms = watcher->end_ms - watcher->start_ms;
+	int64_t working_ms = wall_ms - ending->sums->totals.wait_ms;
 	kgb_jsonw_key(w, "clocks");
 	kgb_jsonw_object(w);
 	kgb_jsonw_ki64(w, "wall_ms", wall_ms);
 	kgb_jsonw_ki64(w, "working_ms", working_ms > 0 ? working_ms : 0);
-	kgb_jsonw_ki64(w, "api_ms", watch->api_ms);
-	kgb_jsonw_ki64(w, "tool_ms", watch->tool_ms);
-	kgb_jsonw_ki64(w, "idle_ms", watch->idle_ms);
+	kgb_jsonw_ki64(w, "api_ms", watcher->api_ms);
+	kgb_jsonw_ki64(w, "tool_ms", watcher->tool_ms);
+	kgb_jsonw_ki64(w, "idle_ms", watcher->idle_ms);
 	kgb_jsonw_kcount(w, "drain_ms",
-			 attempt->result_seen_ms ? watch->end_ms - attempt->result_seen_ms : -1);
+			 ending->result_ms ? watcher->end_ms - ending->result_ms : -1);
 	kgb_jsonw_object_end(w);
 }
 
@@ -81,58 +170,136 @@ static void write_probe(struct kgb_jsonw *w, const char *by, const char *what, c
 	kgb_jsonw_object_end(w);
 }
 
-static void write_probes(struct kgb_jsonw *w, const struct kgb_attempt *attempt)
+static void write_probes(struct kgb_jsonw *w, const struct kgb_ending *ending)
 {
-	const struct kgb_watcher *watch = &attempt->watcher;
-	const struct kgb_sandbox_status *status = &attempt->sums.status;
+	const struct kgb_watcher *watcher = ending->watcher;
+	const struct kgb_sandbox_status *status = &ending->sums->status;
 	kgb_jsonw_key(w, "probes");
 	kgb_jsonw_array(w);
 	for (size_t i = 0; i < status->n_probes; i++)
 		write_probe(w, "system call", status->probes[i].name, status->probes[i].detail,
 			    status->probes[i].count);
-	for (size_t i = 0; i < watch->n_probes; i++)
-		write_probe(w, "gateway", watch->probes[i].what, watch->probes[i].path,
-			    watch->probes[i].count);
+	for (size_t i = 0; i < watcher->n_probes; i++)
+		write_probe(w, "gateway", watcher->probes[i].what, watcher->probes[i].path,
+			    watcher->probes[i].count);
 	kgb_jsonw_array_end(w);
 }
 
-static void write_broken(struct kgb_jsonw *w, const struct kgb_watcher *watch)
+static void write_broken(struct kgb_jsonw *w, const struct kgb_watcher *watcher)
 {
 	kgb_jsonw_key(w, "broken_limit");
-	if (!watch->broken.name) {
+	if (!watcher->broken.name) {
 		kgb_jsonw_null(w);
 		return;
 	}
 	kgb_jsonw_object(w);
-	kgb_jsonw_kstr(w, "name", watch->broken.name);
-	kgb_jsonw_ki64(w, "limit", watch->broken.limit);
-	kgb_jsonw_ki64(w, "seen", watch->broken.measured);
-	kgb_jsonw_kstr(w, "evidence", watch->broken.why);
+	kgb_jsonw_kstr(w, "name", watcher->broken.name);
+	kgb_jsonw_ki64(w, "limit", watcher->broken.limit);
+	kgb_jsonw_ki64(w, "seen", watcher->broken.measured);
+	kgb_jsonw_kstr(w, "evidence", watcher->broken.why);
 	kgb_jsonw_object_end(w);
 }
 
-void kgb_attempt__write_sandbox(struct kgb_jsonw *w, const struct kgb_attempt *attempt)
+void kgb_ending_write_sandbox(struct kgb_jsonw *w, const struct kgb_ending *ending)
 {
-	const struct kgb_watcher *watch = &attempt->watcher;
-	const struct kgb_device *device = kgb_devices_at(attempt->env->devices, attempt->slot);
+	const struct kgb_watcher *watcher = ending->watcher;
+	const struct kgb_attempt_facts *facts = ending->facts;
 	kgb_jsonw_object(w);
 	kgb_jsonw_key(w, "isolation");
-	kgb_ladder_write(attempt->env->limits.ladder, w);
-	kgb_jsonw_kstr(w, "gpu", kgb_attempt__sees_gpu(attempt) ? device->name : NULL);
-	write_empty(w, attempt);
-	write_limits(w, &attempt->env->limits);
-	write_used(w, attempt);
-	write_broken(w, watch);
-	write_clocks(w, attempt);
+	kgb_ladder_write(facts->env->limits.ladder, w);
+	kgb_jsonw_kstr(w, "gpu", facts->sees_gpu ? facts->device->name : NULL);
+	write_empty(w, ending);
+	write_limits(w, &facts->env->limits);
+	write_used(w, ending);
+	write_broken(w, watcher);
+	write_clocks(w, ending);
 	kgb_jsonw_key(w, "waiting_for");
-	if (watch->waiting_class) {
+	if (watcher->waiting_class) {
 		kgb_jsonw_object(w);
-		kgb_jsonw_kstr(w, "class", watch->waiting_class);
-		kgb_jsonw_kstr(w, "evidence", watch->waiting);
+		kgb_jsonw_kstr(w, "class", watcher->waiting_class);
+		kgb_jsonw_kstr(w, "evidence", watcher->waiting);
 		kgb_jsonw_object_end(w);
 	} else {
 		kgb_jsonw_null(w);
 	}
-	write_probes(w, attempt);
+	write_probes(w, ending);
 	kgb_jsonw_object_end(w);
+}
+
+/* ---- exit.json ---- */
+
+static void write_process(struct kgb_jsonw *w, const struct kgb_sandbox_child_result *result)
+{
+	kgb_jsonw_kcount(w, "exit_code", result->exit_code);
+	kgb_jsonw_ki64(w, "term_signal", result->term_signal);
+	kgb_jsonw_kbool(w, "killed", result->killed);
+	kgb_jsonw_kcount(w, "survivors", result->survivors);
+	kgb_jsonw_ki64(w, "wall_ms", result->wall_ms);
+	kgb_jsonw_kcount(w, "user_ms", result->user_ms);
+	kgb_jsonw_kcount(w, "sys_ms", result->sys_ms);
+	kgb_jsonw_kcount(w, "max_rss_bytes", result->max_rss_bytes);
+}
+
+static void write_report(struct kgb_jsonw *w, const struct kgb_report *r)
+{
+	kgb_jsonw_key(w, "cli");
+	kgb_jsonw_object(w);
+	kgb_jsonw_kstr(w, "session_id", r->session_id);
+	kgb_jsonw_kstr(w, "version", r->cli_version);
+	kgb_jsonw_kbool(w, "has_result", r->has_result);
+	kgb_jsonw_kbool(w, "is_error", r->is_error);
+	kgb_jsonw_kstr(w, "subtype", r->subtype);
+	kgb_jsonw_kstr(w, "terminal_reason", r->terminal_reason);
+	kgb_jsonw_kstr(w, "stop_reason", r->stop_reason);
+	kgb_jsonw_kstr(w, "error", r->error);
+	kgb_jsonw_kcount(w, "api_error_status", r->api_error_status);
+	kgb_jsonw_kcount(w, "turns", r->n_turns);
+	kgb_jsonw_ki64(w, "tool_calls", r->n_tool_calls);
+	kgb_jsonw_ki64(w, "api_retries", r->n_api_retries);
+	kgb_jsonw_ki64(w, "events", r->n_events);
+	kgb_jsonw_ki64(w, "unknown_events", r->n_unknown_events);
+	kgb_jsonw_ki64(w, "bad_lines", r->n_bad_lines);
+	kgb_report__usage(w, "usage", &r->usage);
+	kgb_jsonw_object_end(w);
+}
+
+static void write_gateway(struct kgb_jsonw *w, const struct kgb_totals *totals)
+{
+	kgb_jsonw_key(w, "gateway");
+	kgb_jsonw_object(w);
+	kgb_jsonw_ki64(w, "exchanges", totals->n_exchanges);
+	kgb_jsonw_ki64(w, "errors", totals->n_errors);
+	kgb_jsonw_ki64(w, "incomplete", totals->n_incomplete);
+	kgb_jsonw_ki64(w, "repeated", totals->n_repeated);
+	kgb_jsonw_ki64(w, "probes", totals->n_probes);
+	kgb_jsonw_ki64(w, "verify_calls", totals->n_verify);
+	kgb_jsonw_ki64(w, "busy_ms", totals->busy_ms);
+	kgb_jsonw_ki64(w, "wait_ms", totals->wait_ms);
+	kgb_jsonw_ki64(w, "retries", totals->n_retries);
+	kgb_jsonw_ki64(w, "charged_tokens", totals->charged_tokens);
+	kgb_report__usage(w, "usage", &totals->usage);
+	kgb_jsonw_object_end(w);
+}
+
+int kgb_ending_write_exit(const struct kgb_ending *ending, enum kgb_agent_end end,
+			  struct kgb_err *err)
+{
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(KGB_LIMIT_JSON);
+	struct kgb_jsonw w;
+	kgb_jsonw_init(&w, &text, 2);
+	kgb_jsonw_object(&w);
+	kgb_jsonw_kstr(&w, "end", kgb_agent_end_code(end));
+	kgb_jsonw_kbool(&w, "timed_out", ending->timed_out);
+	kgb_jsonw_kbool(&w, "cancelled", ending->cancelled);
+	kgb_jsonw_kbool(&w, "lingered", ending->lingered);
+	kgb_jsonw_kstr(&w, "budget", ending->budget_code);
+	write_process(&w, &ending->sums->result);
+	write_report(&w, ending->report);
+	write_gateway(&w, &ending->sums->totals);
+	kgb_jsonw_key(&w, "sandbox");
+	kgb_ending_write_sandbox(&w, ending);
+	kgb_jsonw_object_end(&w);
+	kgb_buf_addc(&text, '\n');
+	KGB_AUTO(free) char *path = kgb_attempt_path(&ending->facts->paths, "exit.json");
+	return kgb_fs_write_atomic(AT_FDCWD, path, text.ptr, text.len, 0644, false, err);
 }

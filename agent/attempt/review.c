@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/** \file
- * Between the rounds of a method that works in rounds: what a round has left is judged by the
- * harness, kept when it is better and else replaced by the best version; all of it is written down,
- * and the next round begins, or none does. The agent does not run meanwhile.
- */
+#include "agent/attempt/review.h"
+
 #include <fcntl.h>
 
-#include "agent/attempt/attempt_internal.h"
+#include "agent/attempt/recording.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -22,74 +19,93 @@
 #define LOG_NAME "ITERATIONS.md"
 #define MEMORY_NAME "memory.md"
 
-static const struct kgb_attempt_state *state_of(const struct kgb_attempt *attempt)
+void kgb_review_release(struct kgb_review *review)
 {
-	return kgb_op_last_attempt(
-		kgb_run_state_op(kgb_run_log_state(attempt->env->log), attempt->spec->name));
+	kgb_free(review->summary);
+	kgb_free(review->report);
 }
 
-/* ---- what the round is told ---- */
-
-/** A replay is told what the recorded round was: other operators come in another order now. */
-static int read_memory(const struct kgb_attempt *attempt, struct kgb_buf *out, struct kgb_err *err)
+void kgb_review_begin_round(struct kgb_review *review, int round)
 {
-	KGB_AUTO(free) char *path = kgb_path_join(attempt->round_dir, MEMORY_NAME);
-	if (!attempt->loop.memory)
+	review->round = review->versions->round = round;
+	review->number = 0;
+	review->code = NULL;
+	*review->commit = '\0';
+	kgb_free(review->summary);
+	review->summary = NULL;
+}
+
+static const struct kgb_attempt_state *state_of(const struct kgb_review *review)
+{
+	return kgb_op_last_attempt(kgb_run_state_op(kgb_run_log_state(review->facts->env->log),
+						    review->facts->spec->name));
+}
+
+/* ---- what the round reads ---- */
+
+/** What rounds on other operators have brought. A replay gets the recorded text: operators come in
+ * another order now. */
+static int read_memory(const struct kgb_review *review, struct kgb_buf *out, struct kgb_err *err)
+{
+	const struct kgb_attempt_facts *facts = review->facts;
+	if (!facts->loop.memory)
 		return 0;
-	if (attempt->env->replay) {
+	if (facts->recording) {
 		KGB_AUTO(free)
-		char *recorded = kgb_xasprintf("%s%s/" MEMORY_NAME, attempt->recorded_dir,
-					       attempt->round_dir + strlen(attempt->dir));
+		char *recorded = kgb_attempt_round_path(kgb_recording_paths(facts->recording),
+							review->round, MEMORY_NAME);
 		if (kgb_fs_read(AT_FDCWD, recorded, KGB_LIMIT_PROMPT, out, err) < 0)
 			return -1;
 	} else {
-		kgb_rounds_memory(kgb_run_log_state(attempt->env->log), attempt->spec->name, out);
+		kgb_rounds_memory(kgb_run_log_state(facts->env->log), facts->spec->name, out);
 	}
+	KGB_AUTO(free)
+	char *path = kgb_attempt_round_path(&facts->paths, review->round, MEMORY_NAME);
 	return kgb_fs_write_atomic(AT_FDCWD, path, out->ptr, out->len, 0644, false, err);
 }
 
-/** A template has its own behind the placeholder. */
+/** The template has a newline behind the placeholder. */
 static void drop_newline(struct kgb_buf *text)
 {
 	if (text->len > 0 && text->ptr[text->len - 1] == '\n')
 		kgb_buf_truncate(text, text->len - 1);
 }
 
-int kgb_attempt__tell_round(struct kgb_attempt *attempt, struct kgb_buf *prompt,
-			    struct kgb_err *err)
+static int add_round_text(struct kgb_review *review, struct kgb_buf *prompt, struct kgb_err *err)
 {
 	KGB_AUTO(buf) struct kgb_buf kernel = KGB_BUF_INIT(KGB_LIMIT_KERNEL);
-	KGB_AUTO(buf) struct kgb_buf told = KGB_BUF_INIT(KGB_LIMIT_PROMPT);
+	KGB_AUTO(buf) struct kgb_buf state = KGB_BUF_INIT(KGB_LIMIT_PROMPT);
 	KGB_AUTO(buf) struct kgb_buf log = KGB_BUF_INIT(KGB_LIMIT_PROMPT);
 	KGB_AUTO(buf) struct kgb_buf memory = KGB_BUF_INIT(KGB_LIMIT_PROMPT);
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(KGB_LIMIT_PROMPT);
+	const struct kgb_attempt_facts *facts = review->facts;
 	const char *refusal = NULL;
 	char sha256[KGB_SHA256_HEX_LEN];
-	if (kgb_workspace_read_kernel(&attempt->ws, &kernel, &refusal, err) < 0 ||
-	    read_memory(attempt, &memory, err) < 0)
+	if (kgb_workspace_read_kernel(review->ws, &kernel, &refusal, err) < 0 ||
+	    read_memory(review, &memory, err) < 0)
 		return -1;
 	kgb_sha256_hex(kernel.ptr, kernel.len, sha256);
-	const struct kgb_rounds_state state = {
-		.best = &attempt->best,
-		.round = attempt->round - 1,
-		.has_kernel = !refusal,
-		.is_stub = !refusal && attempt->start_is_stub &&
-			   kgb_str_eq(sha256, attempt->start_sha256),
-		.report = attempt->report,
+	const struct kgb_rounds_kernel before = {
+		.best = &review->versions->best,
+		.round = review->round - 1,
+		.exists = !refusal,
+		.is_stub = !refusal && review->start->is_stub &&
+			   kgb_str_eq(sha256, review->start->sha256),
+		.report = review->report,
 	};
-	kgb_rounds_tell(&state, &told);
-	kgb_rounds_log(state_of(attempt), &log);
+	kgb_rounds_describe_kernel(&before, &state);
+	kgb_rounds_log(state_of(review), &log);
 	drop_newline(&log);
 	drop_newline(&memory);
 	const struct kgb_prompt_round round = {
-		.platform = kgb_devices_platform(attempt->env->devices),
-		.round = attempt->round,
-		.rounds = attempt->loop.iterations,
-		.state = told.ptr,
+		.platform = kgb_devices_platform(facts->env->devices),
+		.round = review->round,
+		.rounds = facts->loop.iterations,
+		.state = state.ptr,
 		.log = log.ptr,
 		.memory = memory.ptr,
 	};
-	if (kgb_prompt_round_render(attempt->env->method, &round, &text, err) < 0)
+	if (kgb_prompt_round_render(facts->env->method, &round, &text, err) < 0)
 		return -1;
 	kgb_buf_add(prompt, text.ptr, text.len);
 	return prompt->overflowed
@@ -97,269 +113,247 @@ int kgb_attempt__tell_round(struct kgb_attempt *attempt, struct kgb_buf *prompt,
 		       : 0;
 }
 
-/* ---- writing down ---- */
-
-/** The verdict of a version once more; its text too. */
-static int read_verdict(const struct kgb_attempt *attempt, int check, struct kgb_buf *text,
-			cJSON **out, struct kgb_err *err)
+int kgb_review_write_prompt(struct kgb_review *review, struct kgb_buf *prompt, struct kgb_err *err)
 {
-	KGB_AUTO(free) char *path = kgb_attempt__verdict_file(attempt, check, "json");
-	return kgb_fs_read(AT_FDCWD, path, KGB_LIMIT_VERDICT, text, err) < 0
+	KGB_AUTO(free)
+	char *path = kgb_attempt_round_path(&review->facts->paths, review->round, "prompt.md");
+	kgb_buf_addc(prompt, '\n');
+	return add_round_text(review, prompt, err) < 0 ||
+			       kgb_fs_write_atomic(AT_FDCWD, path, prompt->ptr, prompt->len, 0644,
+						   false, err) < 0 ||
+			       kgb_workspace_write(review->ws, "TASK.md", prompt->ptr, prompt->len,
+						   err) < 0
 		       ? -1
-		       : kgb_json_parse(text->ptr, text->len, out, err);
+		       : 0;
 }
 
-static const char *commit_of(const struct kgb_attempt *attempt, int check)
-{
-	for (size_t i = 0; i < attempt->n_versions; i++)
-		if (attempt->versions[i].check == check)
-			return attempt->versions[i].commit;
-	return NULL;
-}
+/* ---- the record ---- */
 
 /** The round's names in the history: iter-N, and `best` for the version that is. */
-static int tag_round(struct kgb_attempt *attempt, bool kept, struct kgb_err *err)
+static int tag_round(struct kgb_review *review, bool kept, struct kgb_err *err)
 {
-	const char *best = kept ? commit_of(attempt, attempt->best.check) : NULL;
-	KGB_AUTO(free) char *name = kgb_xasprintf("iter-%d", attempt->round);
-	if (*attempt->round_commit &&
-	    kgb_workspace_tag(&attempt->ws, attempt->round_commit,
-			      attempt->round == 0 ? "baseline" : name, err) < 0)
+	const char *best =
+		kept ? kgb_versions_commit_of(review->versions, review->versions->best.check)
+		     : NULL;
+	KGB_AUTO(free) char *name = kgb_xasprintf("iter-%d", review->round);
+	if (*review->commit && kgb_workspace_tag(review->ws, review->commit,
+						 review->round == 0 ? "baseline" : name, err) < 0)
 		return -1;
-	return best ? kgb_workspace_tag(&attempt->ws, best, "best", err) : 0;
+	return best ? kgb_workspace_tag(review->ws, best, "best", err) : 0;
 }
 
-/** What the judge said of the version that the round left, for the next one. */
-static void take_report(struct kgb_attempt *attempt, const cJSON *verdict)
+/** Keep the judge's report on the version that the round left, for the next round. */
+static void keep_report(struct kgb_review *review, const cJSON *verdict)
 {
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(KGB_LIMIT_VERDICT);
-	kgb_free(attempt->report);
-	attempt->report = NULL;
+	kgb_free(review->report);
+	review->report = NULL;
 	if (!verdict)
 		return;
 	kgb_verdict_report(verdict, &text);
-	attempt->report = kgb_buf_take(&text);
+	review->report = kgb_buf_take(&text);
 }
 
-/** The round in the journal: the verdict of its best version when that is the best of all, else of
- * its last.
- */
-static int record_round(struct kgb_attempt *attempt, struct kgb_err *err)
+/** Journal the round: with the verdict of its best version when that is the best of all, else of
+ * its last. */
+static int record_round(struct kgb_review *review, const struct kgb_ended_round *ended,
+			struct kgb_err *err)
 {
-	const struct kgb_rounds_best *best = &attempt->best;
+	const struct kgb_rounds_best *best = &review->versions->best;
 	KGB_AUTO(json) cJSON *verdict = NULL;
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(KGB_LIMIT_VERDICT);
-	bool kept = best->check > 0 && best->round == attempt->round;
+	const struct kgb_attempt_facts *facts = review->facts;
+	bool kept = best->check > 0 && best->round == review->round;
 	struct kgb_round round = {
-		.number = attempt->round,
-		.category = attempt->spec->category,
-		.code = attempt->round_code,
-		.check = kept ? best->check : attempt->round_check,
+		.number = review->round,
+		.category = facts->spec->category,
+		.code = review->code,
+		.check = kept ? best->check : review->number,
 		.kept = kept,
-		.commit = *attempt->round_commit ? attempt->round_commit : NULL,
-		.summary = attempt->summary,
-		.gateway = attempt->sums.round.usage,
-		.cli = attempt->stream.events.report.usage,
+		.commit = *review->commit ? review->commit : NULL,
+		.summary = review->summary,
+		.gateway = *ended->gateway,
+		.cli = ended->report->usage,
 	};
-	if (attempt->round > 0) {
-		round.end = kgb_agent_end_code(kgb_attempt__classify(attempt));
-		round.session_id = attempt->session_id;
-		round.prompt_sha256 = attempt->round_prompt_sha256;
+	if (review->round > 0) {
+		round.end = kgb_agent_end_code(ended->end);
+		round.session_id = ended->session_id;
+		round.prompt_sha256 = ended->prompt_sha256;
 	}
 	if (round.check > 0) {
-		if (read_verdict(attempt, round.check, &text, &verdict, err) < 0 ||
+		if (kgb_versions_read_verdict(review->versions, round.check, &text, &verdict, err) <
+			    0 ||
 		    kgb_verdict_summarise(verdict, &round.verdict, err) < 0)
 			return -1;
 		round.has_verdict = true;
 		round.code = NULL;
 	}
-	take_report(attempt, verdict);
-	if (tag_round(attempt, kept, err) < 0)
+	keep_report(review, verdict);
+	if (tag_round(review, kept, err) < 0)
 		return -1;
-	return kgb_event_round_finished(attempt->env->log, attempt->spec->name, attempt->number,
-					&round, err);
+	return kgb_event_round_finished(facts->env->log, facts->spec->name, facts->number, &round,
+					err);
 }
 
-/** The log for the agent and ours, and for people the memory of the run. */
-static int write_log(struct kgb_attempt *attempt, struct kgb_err *err)
+/** Write the log of rounds, for us and for the agent, and the memory of the run, for people. */
+static int write_log(struct kgb_review *review, struct kgb_err *err)
 {
+	const struct kgb_attempt_facts *facts = review->facts;
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(KGB_LIMIT_PROMPT);
 	KGB_AUTO(buf) struct kgb_buf memory = KGB_BUF_INIT(KGB_LIMIT_PROMPT);
-	KGB_AUTO(free) char *path = kgb_attempt__path(attempt, LOG_NAME);
-	kgb_buf_addf(&text, "# Rounds on %s\n\n", attempt->spec->name);
-	kgb_rounds_log(state_of(attempt), &text);
+	KGB_AUTO(free) char *path = kgb_attempt_path(&facts->paths, LOG_NAME);
+	kgb_buf_addf(&text, "# Rounds on %s\n\n", facts->spec->name);
+	kgb_rounds_log(state_of(review), &text);
 	if (kgb_fs_write_atomic(AT_FDCWD, path, text.ptr, text.len, 0644, false, err) < 0 ||
-	    kgb_workspace_write(&attempt->ws, LOG_NAME, text.ptr, text.len, err) < 0)
+	    kgb_workspace_write(review->ws, LOG_NAME, text.ptr, text.len, err) < 0)
 		return -1;
-	if (!attempt->loop.memory)
+	if (!facts->loop.memory)
 		return 0;
-	kgb_rounds_memory(kgb_run_log_state(attempt->env->log), NULL, &memory);
-	return kgb_fs_write_atomic(attempt->env->dir->fd, MEMORY_NAME, memory.ptr, memory.len, 0644,
+	kgb_rounds_memory(kgb_run_log_state(facts->env->log), NULL, &memory);
+	return kgb_fs_write_atomic(facts->env->dir->fd, MEMORY_NAME, memory.ptr, memory.len, 0644,
 				   false, err);
 }
 
-/** What is not the best version gives way to it. */
-static int put_best_back(struct kgb_attempt *attempt, struct kgb_err *err)
+/** Put the best version into the workspace unless it is there. */
+static int put_best_back(struct kgb_review *review, struct kgb_err *err)
 {
-	const struct kgb_rounds_best *best = &attempt->best;
+	const struct kgb_rounds_best *best = &review->versions->best;
 	KGB_AUTO(buf) struct kgb_buf kernel = KGB_BUF_INIT(KGB_LIMIT_KERNEL);
 	KGB_AUTO(buf) struct kgb_buf now = KGB_BUF_INIT(KGB_LIMIT_KERNEL);
 	struct kgb_workspace_commit commit;
 	const char *refusal = NULL;
 	if (best->check == 0)
 		return 0;
-	KGB_AUTO(free) char *path = kgb_attempt__verdict_file(attempt, best->check, "py");
-	if (kgb_fs_read(AT_FDCWD, path, KGB_LIMIT_KERNEL, &kernel, err) < 0 ||
-	    kgb_workspace_read_kernel(&attempt->ws, &now, &refusal, err) < 0)
+	if (kgb_versions_read_kernel(review->versions, best->check, &kernel, err) < 0 ||
+	    kgb_workspace_read_kernel(review->ws, &now, &refusal, err) < 0)
 		return -1;
 	if (!refusal && now.len == kernel.len && memcmp(now.ptr, kernel.ptr, now.len) == 0)
 		return 0;
 	KGB_AUTO(free)
 	char *message = best->round > 0
 				? kgb_xasprintf("[iter %d] back to the version of round %d",
-						attempt->round, best->round)
+						review->round, best->round)
 				: kgb_xasprintf("[iter %d] back to the kernel to begin with",
-						attempt->round);
-	if (kgb_workspace_write(&attempt->ws, KGB_WORKSPACE_KERNEL, kernel.ptr, kernel.len, err) <
-	    0)
+						review->round);
+	if (kgb_workspace_write(review->ws, KGB_WORKSPACE_KERNEL, kernel.ptr, kernel.len, err) < 0)
 		return -1;
-	return kgb_workspace_commit(&attempt->ws, message, &commit, err);
+	return kgb_workspace_commit(review->ws, message, &commit, err);
 }
 
-/* ---- what comes next ---- */
-
-static bool may_go_on(struct kgb_attempt *attempt)
+int kgb_review_finish(struct kgb_review *review, const struct kgb_ended_round *ended,
+		      struct kgb_err *err)
 {
-	int64_t requests = attempt->env->method->limits.model_requests;
-	if (attempt->last_round || attempt->cancelled || attempt->reported_fatal)
-		return false;
-	if (attempt->round == 0)
-		return true;
-	if (!kgb_rounds_goes_on_after(kgb_attempt__classify(attempt)) || attempt->budget_code ||
-	    kgb_budget_reached(&attempt->budget) ||
-	    (requests > 0 && attempt->sums.totals.n_exchanges >= requests))
-		return false;
-	attempt->stopped_by = kgb_rounds_stop(&attempt->loop, attempt->round, &attempt->best);
-	return !attempt->stopped_by;
+	return record_round(review, ended, err) < 0 || write_log(review, err) < 0 ||
+			       put_best_back(review, err) < 0
+		       ? -1
+		       : 0;
 }
 
-/** All is judged: write it down, make the workspace ready, go on. */
-static void settle(struct kgb_attempt *attempt)
-{
-	struct kgb_err err = KGB_ERR_INIT;
-	if (record_round(attempt, &err) < 0 || write_log(attempt, &err) < 0 ||
-	    put_best_back(attempt, &err) < 0)
-		kgb_attempt__fatal(attempt, &err);
-	if (may_go_on(attempt))
-		kgb_attempt__next_round(attempt);
-	else
-		kgb_attempt__conclude(attempt);
-}
+/* ---- judging ---- */
 
-/** "[iter 2] what its agent said of it", "[baseline]" */
-static char *commit_message(const struct kgb_attempt *attempt)
+/** "[iter 2] SUMMARY", "[baseline] ..." */
+static char *commit_message(const struct kgb_review *review)
 {
-	if (attempt->round == 0)
+	if (review->round == 0)
 		return kgb_xstrdup("[baseline] the kernel to begin with");
-	return kgb_xasprintf("[iter %d] %s", attempt->round,
-			     attempt->summary ? attempt->summary : "");
+	return kgb_xasprintf("[iter %d] %s", review->round, review->summary ? review->summary : "");
 }
 
-/** A version that was judged before: the round has a commit with that verdict too. */
-static int take_known(struct kgb_attempt *attempt, const struct kgb_version *known,
-		      const struct kgb_buf *kernel, const char *message, struct kgb_err *err)
+/** Give the round a commit with the verdict of a version that was judged before. */
+static int reuse_verdict(struct kgb_review *review, const struct kgb_version *known,
+			 const struct kgb_buf *kernel, const char *message, struct kgb_err *err)
 {
 	KGB_AUTO(json) cJSON *verdict = NULL;
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(KGB_LIMIT_VERDICT);
 	struct kgb_workspace_commit commit;
-	if (read_verdict(attempt, known->check, &text, &verdict, err) < 0 ||
-	    kgb_workspace_commit_kernel(&attempt->ws, kernel->ptr, kernel->len, message, &commit,
+	if (kgb_versions_read_verdict(review->versions, known->number, &text, &verdict, err) < 0 ||
+	    kgb_workspace_commit_kernel(review->ws, kernel->ptr, kernel->len, message, &commit,
 					err) < 0 ||
-	    kgb_workspace_note(&attempt->ws, commit.oid, text.ptr, err) < 0)
+	    kgb_workspace_note(review->ws, commit.oid, text.ptr, err) < 0)
 		return -1;
-	attempt->round_check = known->check;
-	snprintf(attempt->round_commit, sizeof(attempt->round_commit), "%s", commit.oid);
+	review->number = known->number;
+	snprintf(review->commit, sizeof(review->commit), "%s", commit.oid);
 	return 0;
 }
 
 /** Why there is nothing to judge; NULL: there is something. */
-static const char *nothing_to_judge(const struct kgb_attempt *attempt, const char *refusal,
+static const char *nothing_to_judge(const struct kgb_review *review, const char *refusal,
 				    const char *sha256)
 {
-	bool is_stub = attempt->round > 0 && kgb_str_eq(sha256, attempt->start_sha256);
+	bool is_stub = review->round > 0 && kgb_str_eq(sha256, review->start->sha256);
 	if (refusal && !kgb_str_eq(refusal, "agent.kernel_missing"))
 		return refusal;
 	return refusal || is_stub ? "agent.no_kernel" : NULL;
 }
 
-/** Have kernel.py judged, unless that is done already or there is none. True: the answer comes to
- * kgb_attempt__round_judged. */
-static bool judge(struct kgb_attempt *attempt)
+static void on_verdict(void *payload, const struct kgb_job_result *result);
+
+/** Have kernel.py judged, unless that is done already or there is none. */
+static void judge(struct kgb_review *review)
 {
 	KGB_AUTO(buf) struct kgb_buf kernel = KGB_BUF_INIT(KGB_LIMIT_KERNEL);
-	KGB_AUTO(free) char *message = commit_message(attempt);
+	KGB_AUTO(free) char *message = commit_message(review);
 	struct kgb_err err = KGB_ERR_INIT;
 	const char *refusal = NULL;
 	char sha256[KGB_SHA256_HEX_LEN];
-	int rc = kgb_workspace_read_kernel(&attempt->ws, &kernel, &refusal, &err);
+	int rc = kgb_workspace_read_kernel(review->ws, &kernel, &refusal, &err);
 	kgb_sha256_hex(kernel.ptr, kernel.len, sha256);
-	const struct kgb_version *known = kgb_attempt__version(attempt, sha256);
-	bool submitted = false;
+	const struct kgb_version *known = kgb_versions_find(review->versions, sha256);
+	bool submits = false;
 	if (rc == 0 && !refusal && known) {
-		rc = take_known(attempt, known, &kernel, message, &err);
+		rc = reuse_verdict(review, known, &kernel, message, &err);
 	} else if (rc == 0) {
-		attempt->round_code = nothing_to_judge(attempt, refusal, sha256);
-		submitted = !attempt->round_code;
+		review->code = nothing_to_judge(review, refusal, sha256);
+		submits = !review->code;
 	}
-	/* A replay answers at once. */
-	if (submitted)
-		rc = kgb_attempt__submit(attempt, kernel.ptr, kernel.len, message, &err);
-	if (rc < 0)
-		kgb_attempt__fatal(attempt, &err);
-	return submitted && rc == 0;
+	/* A replay calls on_verdict at once. */
+	if (submits)
+		rc = kgb_versions_submit(review->versions, kernel.ptr, kernel.len, message,
+					 on_verdict, review, &err);
+	if (!submits || rc < 0)
+		review->on_judged(review->payload, rc < 0 ? &err : NULL);
 }
 
-void kgb_attempt__round_judged(struct kgb_attempt *attempt, const struct kgb_job_result *result)
+static void on_verdict(void *payload, const struct kgb_job_result *result)
 {
+	struct kgb_review *review = payload;
 	struct kgb_verdict_summary summary;
 	struct kgb_err err = result->err;
 	bool usable =
 		result->verdict && kgb_verdict_summarise(result->verdict, &summary, &err) == 0;
-	bool is_said = usable && !kgb_str_eq(summary.status, "infra_error");
-	attempt->n_judge_tries++;
-	if (usable && kgb_attempt__keep_verdict(attempt, result, &summary, &err) < 0)
-		kgb_attempt__fatal(attempt, &err);
-	if (!is_said && !result->cancelled)
-		kgb_warn("%s: round %d: no verdict: %s", attempt->spec->name, attempt->round,
+	bool is_judged = usable && !kgb_str_eq(summary.status, "infra_error");
+	bool is_fatal =
+		usable && kgb_versions_keep_verdict(review->versions, result, &summary, &err) < 0;
+	review->n_judge_tries++;
+	if (!is_judged && !result->cancelled)
+		kgb_warn("%s: round %d: no verdict: %s", review->facts->spec->name, review->round,
 			 usable ? summary.message : err.msg);
-	snprintf(attempt->round_commit, sizeof(attempt->round_commit), "%s", attempt->check_commit);
-	if (is_said)
-		attempt->round_check = attempt->n_asked;
+	snprintf(review->commit, sizeof(review->commit), "%s", review->versions->commit);
+	if (is_judged)
+		review->number = review->versions->n_submitted;
 	else
-		attempt->round_code = result->cancelled ? "agent.cancelled" : "infra.judge";
-	bool again = !is_said && !result->cancelled && !attempt->env->replay &&
-		     !attempt->reported_fatal && attempt->n_judge_tries < JUDGE_TRIES;
-	if (!again || !judge(attempt))
-		settle(attempt);
+		review->code = result->cancelled ? "agent.cancelled" : "infra.judge";
+	if (!is_judged && !result->cancelled && !is_fatal && !review->facts->recording &&
+	    review->n_judge_tries < JUDGE_TRIES)
+		judge(review);
+	else
+		review->on_judged(review->payload, is_fatal ? &err : NULL);
 }
 
-void kgb_attempt__round_over(struct kgb_attempt *attempt)
+void kgb_review_judge(struct kgb_review *review, const struct kgb_ended_round *ended)
 {
-	if (!kgb_attempt__has_loop(attempt)) {
-		kgb_attempt__conclude(attempt);
-		return;
-	}
-	if (attempt->round > 0) {
+	if (review->round > 0) {
 		KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
-		kgb_rounds_summary(attempt->stream.events.report.final_text, &text);
-		attempt->summary = text.len > 0 ? kgb_buf_take(&text) : NULL;
-		attempt->n_good_rounds += kgb_rounds_goes_on_after(kgb_attempt__classify(attempt));
+		kgb_rounds_summary(ended->report->final_text, &text);
+		review->summary = text.len > 0 ? kgb_buf_take(&text) : NULL;
+		review->n_good_rounds += kgb_rounds_goes_on_after(ended->end);
 	}
-	attempt->n_judge_tries = 0;
-	/* What an agent was cut off from is not its word on the kernel. */
-	bool cut_off = attempt->cancelled || attempt->timed_out || attempt->reported_fatal;
-	if (cut_off)
-		attempt->round_code = kgb_agent_end_code(kgb_attempt__classify(attempt));
-	if (cut_off || !judge(attempt))
-		settle(attempt);
+	review->n_judge_tries = 0;
+	/* A round that was cut off has not finished its kernel. */
+	if (ended->is_cut_off) {
+		review->code = kgb_agent_end_code(ended->end);
+		review->on_judged(review->payload, NULL);
+	} else {
+		judge(review);
+	}
 }

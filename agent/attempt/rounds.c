@@ -5,7 +5,7 @@
 
 #include "base/str.h"
 
-/* Of a report, what the next round is told. */
+/* The next round gets so much of a report. */
 #define REPORT_BYTES 4096
 
 bool kgb_rounds_is_better(const struct kgb_rounds_best *best,
@@ -37,7 +37,7 @@ bool kgb_rounds_goes_on_after(enum kgb_agent_end end)
 	       end == KGB_AGENT_REFUSED || end == KGB_AGENT_TRUNCATED;
 }
 
-/** Cut so that no character is halved. */
+/** Cut at a whole character. */
 static void cut(struct kgb_buf *text, size_t len)
 {
 	if (text->len <= len)
@@ -60,7 +60,7 @@ void kgb_rounds_summary(const char *message, struct kgb_buf *out)
 			*c = ' ';
 		else if (*c == '|') /* it becomes a cell of a table */
 			*c = '/';
-	cut(&text, KGB_LOOP_SUMMARY_LEN);
+	cut(&text, KGB_ROUNDS_SUMMARY_LEN);
 	kgb_buf_adds(out, text.ptr);
 }
 
@@ -141,16 +141,16 @@ void kgb_rounds_memory(const struct kgb_run_state *state, const char *except, st
 		for (size_t k = 0; k < op->n_attempts && !kgb_str_eq(op->name, except); k++)
 			remember(op, &op->attempts[k], &lines);
 	}
-	size_t first = lines.n > KGB_LOOP_MEMORY_LINES ? lines.n - KGB_LOOP_MEMORY_LINES : 0;
+	size_t first = lines.n > KGB_ROUNDS_MEMORY_LINES ? lines.n - KGB_ROUNDS_MEMORY_LINES : 0;
 	for (size_t i = first; i < lines.n; i++)
 		kgb_buf_adds(out, lines.items[i]);
 	if (lines.n == 0)
 		kgb_buf_adds(out, "- nothing yet\n");
 }
 
-static void tell_kernel(const struct kgb_rounds_state *state, struct kgb_buf *out)
+static void add_content(const struct kgb_rounds_kernel *kernel, struct kgb_buf *out)
 {
-	const struct kgb_rounds_best *best = state->best;
+	const struct kgb_rounds_best *best = kernel->best;
 	if (best->check > 0) {
 		kgb_buf_adds(out, "`kernel.py` holds the best version so far: ");
 		if (best->round > 0)
@@ -161,9 +161,9 @@ static void tell_kernel(const struct kgb_rounds_state *state, struct kgb_buf *ou
 		if (best->speedup > 0)
 			kgb_buf_addf(out, ", with a speedup of %.3f", best->speedup);
 		kgb_buf_adds(out, ".");
-	} else if (!state->has_kernel) {
+	} else if (!kernel->exists) {
 		kgb_buf_adds(out, "There is no `kernel.py` yet.");
-	} else if (state->is_stub) {
+	} else if (kernel->is_stub) {
 		kgb_buf_adds(out,
 			     "`kernel.py` is a stub: its functions raise NotImplementedError.");
 	} else {
@@ -171,21 +171,21 @@ static void tell_kernel(const struct kgb_rounds_state *state, struct kgb_buf *ou
 	}
 }
 
-void kgb_rounds_tell(const struct kgb_rounds_state *state, struct kgb_buf *out)
+void kgb_rounds_describe_kernel(const struct kgb_rounds_kernel *kernel, struct kgb_buf *out)
 {
-	const struct kgb_rounds_best *best = state->best;
-	bool is_best = best->check > 0 && best->round == state->round;
-	tell_kernel(state, out);
-	if (!state->report || is_best)
+	const struct kgb_rounds_best *best = kernel->best;
+	bool is_best = best->check > 0 && best->round == kernel->round;
+	add_content(kernel, out);
+	if (!kernel->report || is_best)
 		return;
 	KGB_AUTO(buf) struct kgb_buf report = KGB_BUF_INIT(0);
-	kgb_buf_adds(&report, state->report);
+	kgb_buf_adds(&report, kernel->report);
 	cut(&report, REPORT_BYTES);
 	while (report.len > 0 && report.ptr[report.len - 1] == '\n')
 		kgb_buf_truncate(&report, report.len - 1);
 	if (best->check > 0)
 		kgb_buf_addf(out, " The version of round %d was not better and was put back. ",
-			     state->round);
+			     kernel->round);
 	else
 		kgb_buf_adds(out, " ");
 	kgb_buf_addf(out, "The judge said of it:\n\n```\n%s\n```", report.ptr);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
  * Rules and texts of methods that work in rounds (struct kgb_method_loop): when a version is
- * better, when the rounds end, and what the next round is told of the earlier ones. Nothing here
+ * better, when the rounds end, and what the next round reads about the earlier ones. Nothing here
  * reads clocks or files.
  */
 #ifndef KGB_AGENT_ATTEMPT_ROUNDS_H
@@ -34,26 +34,26 @@ const char *kgb_rounds_stop(const struct kgb_method_loop *loop, int round,
 bool kgb_rounds_goes_on_after(enum kgb_agent_end end);
 
 /** Append the first line of an agent's last message as one plain line without markup, cut at
- * KGB_LOOP_SUMMARY_LEN bytes; nothing where there is none. */
-#define KGB_LOOP_SUMMARY_LEN 160
+ * KGB_ROUNDS_SUMMARY_LEN bytes; nothing where there is none. */
+#define KGB_ROUNDS_SUMMARY_LEN 160
 void kgb_rounds_summary(const char *message, struct kgb_buf *out);
 
 /** Append the rounds so far as a table in Markdown. */
 void kgb_rounds_log(const struct kgb_attempt_state *attempt, struct kgb_buf *out);
-/** Append what rounds of other operators than `except` (NULL: of all) have brought, the latest
- * KGB_LOOP_MEMORY_LINES of them, one a line. */
-#define KGB_LOOP_MEMORY_LINES 60
+/** Append the results of rounds on all operators but `except` (NULL: on all), the latest
+ * KGB_ROUNDS_MEMORY_LINES of them, one a line. */
+#define KGB_ROUNDS_MEMORY_LINES 60
 void kgb_rounds_memory(const struct kgb_run_state *state, const char *except, struct kgb_buf *out);
 
-/** What kernel.py holds when a round begins. */
-struct kgb_rounds_state {
+/** kernel.py when a round begins. */
+struct kgb_rounds_kernel {
 	const struct kgb_rounds_best *best;
 	int round; /* the one before; 0: none */
-	bool has_kernel; /* kernel.py is there */
-	bool is_stub; /* and nobody has changed it */
-	const char *report; /* of the version that was judged last; NULL: none */
+	bool exists;
+	bool is_stub; /* that is unchanged */
+	const char *report; /* the judge's, on the version that was judged last; NULL: none */
 };
-/** Append it as a paragraph, with the report of a version that was not kept. */
-void kgb_rounds_tell(const struct kgb_rounds_state *state, struct kgb_buf *out);
+/** Append a paragraph that describes it, with the report if that version was not kept. */
+void kgb_rounds_describe_kernel(const struct kgb_rounds_kernel *kernel, struct kgb_buf *out);
 
 #endif

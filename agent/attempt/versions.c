@@ -1,227 +1,159 @@
 /* SPDX-License-Identifier: MIT */
-#include <errno.h>
+#include "agent/attempt/versions.h"
+
 #include <fcntl.h>
 
-#include "agent/attempt/attempt_internal.h"
+#include "agent/attempt/recording.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/system/fs.h"
-#include "verify/lane/report.h"
 
-enum {
-	HTTP_OK = 200,
-	HTTP_CONFLICT = 409,
-	HTTP_TOO_LARGE = 413,
-	HTTP_TOO_MANY = 429,
-	HTTP_UNAVAILABLE = 503
-};
-
-/* Changes of kernel.py that are committed without being asked for; a file that is rewritten without
- * end must not fill the disk. Checks and the final version are kept in any case. */
+/* A file that is rewritten without end must not fill the disk. */
 #define WATCHED_MAX 2000
 
-char *kgb_attempt__verdict_file(const struct kgb_attempt *attempt, int check, const char *suffix)
+void kgb_versions_release(struct kgb_versions *versions)
 {
-	return kgb_xasprintf("%s/verdicts/%03d.%s", attempt->dir, check, suffix);
+	kgb_free(versions->items);
 }
 
-const struct kgb_version *kgb_attempt__version(const struct kgb_attempt *attempt,
-					       const char *sha256)
+const struct kgb_version *kgb_versions_find(const struct kgb_versions *versions, const char *sha256)
 {
-	for (size_t i = 0; i < attempt->n_versions; i++)
-		if (kgb_str_eq(attempt->versions[i].sha256, sha256))
-			return &attempt->versions[i];
+	for (size_t i = 0; i < versions->n; i++)
+		if (kgb_str_eq(versions->items[i].sha256, sha256))
+			return &versions->items[i];
 	return NULL;
 }
 
-/** The agent reads verdicts without what would help it to foresee the final one. */
-static void reply_verdict(struct kgb_attempt *attempt, const cJSON *verdict)
+const char *kgb_versions_commit_of(const struct kgb_versions *versions, int number)
 {
-	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(KGB_LIMIT_VERDICT);
-	kgb_verdict_report(verdict, &text);
-	int64_t left = attempt->env->max_verify_calls - attempt->n_checks;
-	kgb_buf_addf(&text, "checks left: %lld\n", (long long)left);
-	char warning[160];
-	if (kgb_budget_warning(&attempt->budget, warning, sizeof(warning)))
-		kgb_buf_addf(&text, "budget: %s\n", warning);
-	kgb_verify_reply(attempt->check, HTTP_OK, text.ptr);
-	attempt->check = NULL;
+	for (size_t i = 0; i < versions->n; i++)
+		if (versions->items[i].number == number)
+			return versions->items[i].commit;
+	return NULL;
 }
 
-static void reply_trouble(struct kgb_attempt *attempt, const char *why)
+int kgb_versions_read_kernel(const struct kgb_versions *versions, int number, struct kgb_buf *out,
+			     struct kgb_err *err)
 {
-	KGB_AUTO(free) char *text = kgb_xasprintf("the check could not be run: %s\n", why);
-	kgb_verify_reply(attempt->check, HTTP_UNAVAILABLE, text);
-	attempt->check = NULL;
+	KGB_AUTO(free)
+	char *path = kgb_attempt_verdict_path(&versions->facts->paths, number, "py");
+	return kgb_fs_read(AT_FDCWD, path, KGB_LIMIT_KERNEL, out, err);
 }
 
-/** A later version replaces an earlier one unless it is known to be slower; in a loop only when it
- * is better for sure. */
-static void note_best(struct kgb_attempt *attempt, const struct kgb_verdict_summary *summary)
+int kgb_versions_read_verdict(const struct kgb_versions *versions, int number, struct kgb_buf *text,
+			      cJSON **out, struct kgb_err *err)
 {
-	struct kgb_rounds_best *best = &attempt->best;
-	bool is_better = kgb_attempt__has_loop(attempt) ? kgb_rounds_is_better(best, summary)
-							: kgb_str_eq(summary->status, "passed") &&
-								  summary->speedup >= best->speedup;
+	KGB_AUTO(free)
+	char *path = kgb_attempt_verdict_path(&versions->facts->paths, number, "json");
+	return kgb_fs_read(AT_FDCWD, path, KGB_LIMIT_VERDICT, text, err) < 0
+		       ? -1
+		       : kgb_json_parse(text->ptr, text->len, out, err);
+}
+
+/** A later version replaces an earlier one unless it is known to be slower; with rounds only when
+ * it is better for sure. */
+static void note_best(struct kgb_versions *versions, const struct kgb_verdict_summary *summary)
+{
+	struct kgb_rounds_best *best = &versions->best;
+	bool is_better = versions->facts->paths.has_rounds
+				 ? kgb_rounds_is_better(best, summary)
+				 : kgb_str_eq(summary->status, "passed") &&
+					   summary->speedup >= best->speedup;
 	if (is_better)
-		*best = (struct kgb_rounds_best){attempt->n_asked, attempt->round,
+		*best = (struct kgb_rounds_best){versions->n_submitted, versions->round,
 						 summary->speedup};
 }
 
-/** A machine that was in trouble has said nothing of the version itself. */
-static void note_version(struct kgb_attempt *attempt, const struct kgb_verdict_summary *summary)
+/** A verdict of infra_error says nothing about the version itself. */
+static void note_version(struct kgb_versions *versions, const struct kgb_verdict_summary *summary)
 {
-	note_best(attempt, summary);
+	note_best(versions, summary);
 	if (kgb_str_eq(summary->status, "infra_error") || !summary->kernel_sha256)
 		return;
-	attempt->versions = kgb_xreallocarray(attempt->versions, attempt->n_versions + 1,
-					      sizeof(*attempt->versions));
-	struct kgb_version *version = &attempt->versions[attempt->n_versions++];
-	*version = (struct kgb_version){.check = attempt->n_asked};
+	versions->items =
+		kgb_xreallocarray(versions->items, versions->n + 1, sizeof(*versions->items));
+	struct kgb_version *version = &versions->items[versions->n++];
+	*version = (struct kgb_version){.number = versions->n_submitted};
 	snprintf(version->sha256, sizeof(version->sha256), "%s", summary->kernel_sha256);
-	snprintf(version->commit, sizeof(version->commit), "%s", attempt->check_commit);
+	snprintf(version->commit, sizeof(version->commit), "%s", versions->commit);
 }
 
-int kgb_attempt__keep_verdict(struct kgb_attempt *attempt, const struct kgb_job_result *result,
+int kgb_versions_keep_verdict(struct kgb_versions *versions, const struct kgb_job_result *result,
 			      const struct kgb_verdict_summary *summary, struct kgb_err *err)
 {
-	KGB_AUTO(free) char *path = kgb_attempt__verdict_file(attempt, attempt->n_asked, "json");
+	KGB_AUTO(free)
+	char *path =
+		kgb_attempt_verdict_path(&versions->facts->paths, versions->n_submitted, "json");
 	if (kgb_fs_write_atomic(AT_FDCWD, path, result->text, result->len, 0644, false, err) < 0 ||
-	    kgb_workspace_note(&attempt->ws, attempt->check_commit, result->text, err) < 0)
+	    kgb_workspace_note(versions->ws, versions->commit, result->text, err) < 0)
 		return -1;
-	note_version(attempt, summary);
+	note_version(versions, summary);
 	return 0;
-}
-
-/** Evidence first: the verdict as a file, a git note and a journal record; then the agent may know
- * it. */
-static int answer_agent(struct kgb_attempt *attempt, const struct kgb_job_result *result,
-			const struct kgb_verdict_summary *summary, struct kgb_err *err)
-{
-	attempt->n_checks++;
-	if (kgb_attempt__keep_verdict(attempt, result, summary, err) < 0 ||
-	    kgb_event_verify_call(attempt->env->log, attempt->spec->name, attempt->number, summary,
-				  attempt->check_commit, err) < 0)
-		return -1;
-	reply_verdict(attempt, result->verdict);
-	return 0;
-}
-
-void kgb_attempt__take_verdict(struct kgb_attempt *attempt, const struct kgb_job_result *result)
-{
-	struct kgb_verdict_summary summary;
-	struct kgb_err err = result->err;
-	attempt->job = NULL;
-	if (!attempt->check) {
-		kgb_attempt__round_judged(attempt, result);
-		return;
-	}
-	if (!result->verdict || kgb_verdict_summarise(result->verdict, &summary, &err) < 0) {
-		if (!result->cancelled)
-			kgb_warn("%s: check %d: %s", attempt->spec->name, attempt->n_asked,
-				 err.msg);
-		reply_trouble(attempt, err.msg);
-	} else if (answer_agent(attempt, result, &summary, &err) < 0) {
-		reply_trouble(attempt, err.msg);
-		kgb_attempt__fatal(attempt, &err);
-	}
-	kgb_attempt__maybe_settled(attempt);
 }
 
 static void on_job_done(void *payload, const struct kgb_job_result *result)
 {
-	kgb_attempt__take_verdict(payload, result);
+	struct kgb_versions *versions = payload;
+	versions->job = NULL;
+	versions->done(versions->payload, result);
 }
 
-/** Keep the bytes that are about to be judged, as a file and as a commit. */
-static int keep_candidate(struct kgb_attempt *attempt, const char *kernel, size_t len,
-			  const char *message, struct kgb_err *err)
+int kgb_versions_submit(struct kgb_versions *versions, const char *kernel, size_t len,
+			const char *message, kgb_job_done_fn done, void *payload,
+			struct kgb_err *err)
 {
-	attempt->n_asked++;
-	KGB_AUTO(free) char *path = kgb_attempt__verdict_file(attempt, attempt->n_asked, "py");
+	const struct kgb_attempt_facts *facts = versions->facts;
+	int number = ++versions->n_submitted;
+	KGB_AUTO(free) char *path = kgb_attempt_verdict_path(&facts->paths, number, "py");
 	struct kgb_workspace_commit commit;
 	if (kgb_fs_write_atomic(AT_FDCWD, path, kernel, len, 0644, false, err) < 0 ||
-	    kgb_workspace_commit_kernel(&attempt->ws, kernel, len, message, &commit, err) < 0)
+	    kgb_workspace_commit_kernel(versions->ws, kernel, len, message, &commit, err) < 0)
 		return -1;
-	snprintf(attempt->check_commit, sizeof(attempt->check_commit), "%s", commit.oid);
-	return 0;
-}
-
-int kgb_attempt__submit(struct kgb_attempt *attempt, const char *kernel, size_t len,
-			const char *message, struct kgb_err *err)
-{
-	if (keep_candidate(attempt, kernel, len, message, err) < 0)
-		return -1;
-	if (attempt->env->replay) {
-		kgb_attempt__replay_check(attempt, kernel, len);
+	snprintf(versions->commit, sizeof(versions->commit), "%s", commit.oid);
+	if (facts->recording) {
+		kgb_recording_judge(facts->recording, number, kernel, len, done, payload);
 		return 0;
 	}
-	KGB_AUTO(free) char *path = kgb_attempt__verdict_file(attempt, attempt->n_asked, "py");
-	const struct kgb_device *device = kgb_devices_at(attempt->env->devices, attempt->slot);
+	versions->done = done;
+	versions->payload = payload;
 	const struct kgb_job_spec job = {
-		.spec_path = attempt->spec->path,
+		.spec_path = facts->spec->path,
 		.kernel_path = path,
-		.device = device,
-		.timed = attempt->env->method->verify_timing && device->number >= 0,
+		.device = facts->device,
+		.timed = facts->env->method->verify_timing && facts->device->number >= 0,
 		.done = on_job_done,
-		.payload = attempt,
+		.payload = versions,
 	};
-	attempt->job = kgb_broker_submit(attempt->env->broker, &job);
+	versions->job = kgb_broker_submit(facts->env->broker, &job);
 	return 0;
 }
 
-void kgb_attempt__on_verify(void *payload, struct kgb_verify_request *req, const char *kernel,
-			    size_t len)
+void kgb_versions_cancel_job(struct kgb_versions *versions)
 {
-	struct kgb_attempt *attempt = payload;
-	if (attempt->check) {
-		kgb_verify_reply(req, HTTP_CONFLICT, "a check is running already; wait for it\n");
-		return;
-	}
-	if (attempt->n_checks >= attempt->env->max_verify_calls) {
-		kgb_verify_reply(req, HTTP_TOO_MANY,
-				 "no checks left; finish with the best version you have\n");
-		return;
-	}
-	if (len > KGB_LIMIT_KERNEL) {
-		KGB_AUTO(free)
-		char *text = kgb_xasprintf("kernel.py has %zu bytes; at most %u are allowed\n", len,
-					   KGB_LIMIT_KERNEL);
-		kgb_verify_reply(req, HTTP_TOO_LARGE, text);
-		return;
-	}
-	struct kgb_err err = KGB_ERR_INIT;
-	attempt->check = req;
-	if (attempt->phase != KGB_ATTEMPT_RUNNING) {
-		reply_trouble(attempt, "the attempt is ending");
-		return;
-	}
-	KGB_AUTO(free) char *message = kgb_xasprintf("check %d", attempt->n_asked + 1);
-	if (kgb_attempt__submit(attempt, kernel, len, message, &err) < 0) {
-		reply_trouble(attempt, err.msg);
-		kgb_attempt__fatal(attempt, &err);
-	}
+	if (versions->job)
+		kgb_job_cancel(versions->job);
 }
 
-void kgb_attempt__watch_kernel(struct kgb_attempt *attempt)
+int kgb_versions_commit_change(struct kgb_versions *versions, bool is_last, struct kgb_err *err)
 {
 	struct stat now;
-	if (fstatat(attempt->ws.worktree_fd, KGB_WORKSPACE_KERNEL, &now, AT_SYMLINK_NOFOLLOW) < 0)
-		return;
-	struct stat *last = &attempt->kernel_stat;
+	if (fstatat(versions->ws->worktree_fd, KGB_WORKSPACE_KERNEL, &now, AT_SYMLINK_NOFOLLOW) < 0)
+		return 0;
+	struct stat *last = &versions->kernel_stat;
 	/* The time of change, which no program can set, and not that of modification. */
 	bool same = now.st_ctim.tv_sec == last->st_ctim.tv_sec &&
 		    now.st_ctim.tv_nsec == last->st_ctim.tv_nsec && now.st_size == last->st_size &&
 		    now.st_ino == last->st_ino;
-	if (same || attempt->n_watched >= WATCHED_MAX)
-		return;
+	if (same || (versions->n_watched >= WATCHED_MAX && !is_last))
+		return 0;
 	*last = now;
-	attempt->n_watched++;
+	versions->n_watched++;
 	struct kgb_workspace_commit commit;
-	struct kgb_err err = KGB_ERR_INIT;
-	if (kgb_workspace_commit(&attempt->ws, "kernel.py changed", &commit, &err) < 0)
-		kgb_attempt__fatal(attempt, &err);
-	else if (commit.refusal)
-		kgb_verbose("%s: kernel.py is not taken: %s", attempt->spec->name, commit.refusal);
+	if (kgb_workspace_commit(versions->ws, "kernel.py changed", &commit, err) < 0)
+		return -1;
+	if (commit.refusal)
+		kgb_verbose("%s: kernel.py is not taken: %s", versions->facts->spec->name,
+			    commit.refusal);
+	return 0;
 }

@@ -27,7 +27,7 @@ struct kgb_job {
 	struct zygotes *zygotes; /* of its device */
 	bool final, timed;
 	bool started, cancelled, timed_out, reaped;
-	void (*done)(void *payload, const struct kgb_job_result *result);
+	kgb_job_done_fn done;
 	void *payload;
 	uv_process_t process;
 	uv_timer_t timer; /* the judge's limit, then its grace */

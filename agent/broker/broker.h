@@ -49,6 +49,7 @@ struct kgb_job_result {
 	struct kgb_err err;
 	bool cancelled;
 };
+typedef void (*kgb_job_done_fn)(void *payload, const struct kgb_job_result *result);
 
 struct kgb_job_spec {
 	const char *spec_path; /* the operator's */
@@ -56,7 +57,7 @@ struct kgb_job_spec {
 	const struct kgb_device *device; /* one of the broker's list */
 	bool final; /* false: a check that the agent asked for */
 	bool timed; /* else it is about correctness only */
-	void (*done)(void *payload, const struct kgb_job_result *result);
+	kgb_job_done_fn done;
 	void *payload;
 };
 

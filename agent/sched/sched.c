@@ -445,7 +445,7 @@ static void fill_env(struct sched *sched)
 		.gateway_mode = spec->gateway.mode,
 		.replay = spec->replay,
 		.broker = sched->broker,
-		.status = sched->status,
+		.display = sched->status,
 		.method = spec->method,
 		.data_dir = spec->data_dir,
 		.bin_dir = spec->bin_dir,

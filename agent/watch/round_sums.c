@@ -75,6 +75,7 @@ void kgb_round_sums_init(struct kgb_round_sums *sums)
 
 void kgb_round_sums_begin_round(struct kgb_round_sums *sums, const struct kgb_report *last)
 {
+	sums->n_begun++;
 	sums->earlier = sums->totals;
 	sums->round = (struct kgb_totals){0};
 	if (sums->n_ended > 0)

@@ -11,7 +11,7 @@
 #include "sandbox/spawn/sandbox_child.h"
 
 struct kgb_round_sums {
-	int n_ended; /* rounds */
+	int n_begun, n_ended; /* rounds */
 	struct kgb_totals totals; /* of all rounds */
 	struct kgb_totals earlier, round; /* of the rounds before the last, and of the last */
 	struct kgb_report report; /* numbers of the rounds before the last */

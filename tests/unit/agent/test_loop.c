@@ -159,7 +159,7 @@ static void test_the_log_is_a_table_of_all_rounds(void **state)
 			 "| 3 | nothing was judged: agent.no_kernel | - | no | (nothing said) |\n");
 }
 
-static void test_the_memory_tells_of_other_operators_what_helped_and_what_did_not(void **state)
+static void test_the_memory_has_what_helped_other_operators_and_what_did_not(void **state)
 {
 	(void)state;
 	struct kgb_round add[] = {round_of(1, "passed", 1.1, true, "first"),
@@ -194,7 +194,7 @@ static void test_the_memory_tells_of_other_operators_what_helped_and_what_did_no
 static void test_the_memory_is_bounded_and_keeps_the_latest(void **state)
 {
 	(void)state;
-	enum { N = KGB_LOOP_MEMORY_LINES + 5 };
+	enum { N = KGB_ROUNDS_MEMORY_LINES + 5 };
 	struct kgb_round rounds[N];
 	char texts[N][16];
 	for (int i = 0; i < N; i++) {
@@ -211,13 +211,13 @@ static void test_the_memory_is_bounded_and_keeps_the_latest(void **state)
 	assert_non_null(strstr(out.ptr, "idea 64\n"));
 }
 
-static void test_a_round_is_told_what_kernel_py_holds(void **state)
+static void test_a_round_reads_what_kernel_py_holds(void **state)
 {
 	(void)state;
 	static const struct {
 		struct kgb_rounds_best best;
 		int round;
-		bool has_kernel, is_stub;
+		bool exists, is_stub;
 		const char *report;
 		const char *text;
 	} cases[] = {
@@ -256,13 +256,13 @@ static void test_a_round_is_told_what_kernel_py_holds(void **state)
 		 "not better and was put back. The judge said of it:\n\n```\nFAILED y\n```"},
 	};
 	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
-		const struct kgb_rounds_state told = {.best = &cases[i].best,
-						      .round = cases[i].round,
-						      .has_kernel = cases[i].has_kernel,
-						      .is_stub = cases[i].is_stub,
-						      .report = cases[i].report};
+		const struct kgb_rounds_kernel kernel = {.best = &cases[i].best,
+							 .round = cases[i].round,
+							 .exists = cases[i].exists,
+							 .is_stub = cases[i].is_stub,
+							 .report = cases[i].report};
 		KGB_AUTO(buf) struct kgb_buf out = KGB_BUF_INIT(0);
-		kgb_rounds_tell(&told, &out);
+		kgb_rounds_describe_kernel(&kernel, &out);
 		assert_string_equal(out.ptr, cases[i].text);
 	}
 }
@@ -275,10 +275,9 @@ int main(void)
 		cmocka_unit_test(test_only_ends_that_the_next_round_does_not_share_let_it_begin),
 		cmocka_unit_test(test_a_summary_is_one_plain_line),
 		cmocka_unit_test(test_the_log_is_a_table_of_all_rounds),
-		cmocka_unit_test(
-			test_the_memory_tells_of_other_operators_what_helped_and_what_did_not),
+		cmocka_unit_test(test_the_memory_has_what_helped_other_operators_and_what_did_not),
 		cmocka_unit_test(test_the_memory_is_bounded_and_keeps_the_latest),
-		cmocka_unit_test(test_a_round_is_told_what_kernel_py_holds),
+		cmocka_unit_test(test_a_round_reads_what_kernel_py_holds),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

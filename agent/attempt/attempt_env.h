@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * What an attempt is given: by its run, and for itself.
+ */
+#ifndef KGB_AGENT_ATTEMPT_ATTEMPT_ENV_H
+#define KGB_AGENT_ATTEMPT_ATTEMPT_ENV_H
+
+#include <uv.h>
+
+#include "agent/broker/broker.h"
+#include "agent/report/display.h"
+#include "agent/store/events.h"
+#include "agent/store/rundir.h"
+#include "agent/watch/attempt_limits.h"
+#include "agent/watch/processes.h"
+#include "methods/method.h"
+#include "sandbox/gateway/gateway.h"
+#include "verify/spec/spec.h"
+
+/** The recorded run that a replay takes its answers from. */
+struct kgb_replay_source {
+	const char *dir; /* of the recorded run, absolute */
+	const struct kgb_run_state *state; /* its journal, folded */
+};
+
+/** What all attempts of a run share; borrowed, outlives them. */
+struct kgb_attempt_env {
+	uv_loop_t *loop;
+	struct kgb_run_log *log;
+	const struct kgb_rundir *dir;
+	struct kgb_gateway *gateway;
+	enum kgb_gateway_mode gateway_mode;
+	const struct kgb_replay_source *replay; /* NULL: none */
+	struct kgb_broker *broker;
+	struct kgb_display *display; /* may be NULL */
+	const struct kgb_method *method;
+	const char *data_dir;
+	const char *bin_dir;
+	const char *cli_path; /* the coding CLI's executable */
+	const char *model; /* never empty */
+	const struct kgb_devices *devices;
+	int64_t max_verify_calls;
+	int64_t iterations; /* rounds at most of a method that works in rounds; 0: as many as it
+			       says */
+	struct kgb_charge budget; /* limits of one attempt; 0: none */
+	int warn_percent;
+	struct kgb_attempt_limits limits;
+	struct kgb_processes *processes; /* one look for all attempts */
+	int max_attempts;
+	/** The run cannot go on (journal or disk failed). Called at most once per attempt. */
+	void (*on_fatal)(void *payload, const struct kgb_err *err);
+	void *payload;
+};
+
+/** What an attempt is for and what it may take. */
+struct kgb_attempt_task {
+	const struct kgb_spec *spec; /* borrowed until done */
+	int number; /* from 1 */
+	int slot; /* of those that run at the same time: that gives its device */
+	struct kgb_budget *budget; /* the operator's; borrowed until done; NULL: none */
+	int64_t timeout_ms;
+	const char *timed_by; /* whose time that is when it is not the attempt's own: "operator",
+				 "run"; NULL */
+};
+
+#endif
