@@ -52,6 +52,7 @@ void kgb_disk_watch_check(const struct kgb_disk_watch *disk, struct kgb_broken_l
 	const struct kgb_attempt_limits *limits = disk->limits;
 	const struct kgb_disk_usage *used = &disk->used.total;
 	const int64_t *bytes_of = disk->used.parts;
+	int64_t requests = bytes_of[KGB_DISK_TRAFFIC] + bytes_of[KGB_DISK_ROUNDS];
 	struct kgb_disk_room room;
 	kgb_disk_room(disk->dir_fd, &room);
 	if (used->bytes > limits->disk_bytes) {
@@ -60,8 +61,7 @@ void kgb_disk_watch_check(const struct kgb_disk_watch *disk, struct kgb_broken_l
 			"the agent wrote %lld bytes; sandbox.disk allows %lld (workspace %lld, HOME %lld, requests %lld, output %lld)",
 			(long long)used->bytes, (long long)limits->disk_bytes,
 			(long long)bytes_of[KGB_DISK_WS], (long long)bytes_of[KGB_DISK_HOME],
-			(long long)(bytes_of[KGB_DISK_TRAFFIC] + bytes_of[KGB_DISK_ROUNDS]),
-			(long long)disk->used.output);
+			(long long)requests, (long long)disk->used.output);
 	} else if (used->files > limits->n_files) {
 		kgb_broken_limit_set(broken, KGB_AGENT_DISK, "files", limits->n_files, used->files,
 				     "the agent made %lld files; sandbox.files allows %lld",
