@@ -34,7 +34,7 @@ int kgb_events_init(struct kgb_events *events, const char *adapter, struct kgb_e
 		*events = (struct kgb_events){.report.kind = (enum kgb_adapter_kind)i};
 		events->report.usage = (struct kgb_usage)KGB_USAGE_UNKNOWN;
 		events->report.n_turns = -1;
-		events->report.cost_usd = -1;
+		events->report.cost_nanos = -1;
 		events->report.api_error_status = -1;
 		kgb_slim_init(&events->lines, KGB_LIMIT_EVENT, STRING_BYTES);
 		return 0;

@@ -40,7 +40,7 @@ struct kgb_report {
 	int64_t n_api_retries;
 	int64_t n_permission_denials;
 	struct kgb_usage usage; /* -1 where the CLI did not say */
-	double cost_usd; /* by the CLI's own price list; -1 unknown */
+	int64_t cost_nanos; /* billionths of a dollar by the CLI's own price list; -1 unknown */
 	bool has_result; /* the closing event came, and nothing after it */
 	bool is_error; /* as the closing event says */
 	char subtype[48]; /* "success", "error_max_turns", ... */

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "methods/events.h"
+#include "sandbox/meter/prices.h"
 
 static void on_init(struct kgb_report *r, const cJSON *event)
 {
@@ -135,7 +136,7 @@ static void on_result(struct kgb_report *r, const cJSON *event)
 	r->api_error_status = kgb_json_i64(event, "api_error_status", -1);
 	r->connection_failed =
 		kgb_str_eq(kgb_json_str(event, "api_error", ""), "connection_failed");
-	r->cost_usd = kgb_json_num(event, "total_cost_usd", -1);
+	r->cost_nanos = kgb_usd_to_nanos(kgb_json_num(event, "total_cost_usd", -1));
 	r->n_permission_denials = cJSON_GetArraySize(kgb_json_get(event, "permission_denials"));
 	struct kgb_usage usage;
 	if (sum_model_usage(event, &usage))

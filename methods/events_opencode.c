@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "methods/events.h"
+#include "sandbox/meter/prices.h"
 
 static void on_tool(struct kgb_report *r, const cJSON *part)
 {
@@ -43,9 +44,9 @@ static void on_step_finish(struct kgb_events *events, const cJSON *part)
 	if (*id && kgb_events__was_counted(events, id))
 		return;
 	r->n_turns = r->n_turns < 0 ? 1 : r->n_turns + 1;
-	double cost = kgb_json_num(part, "cost", 0);
+	int64_t cost = kgb_usd_to_nanos(kgb_json_num(part, "cost", -1));
 	if (cost > 0)
-		r->cost_usd = r->cost_usd < 0 ? cost : r->cost_usd + cost;
+		r->cost_nanos = r->cost_nanos < 0 ? cost : r->cost_nanos + cost;
 	if (!kgb_json_get(tokens, "total"))
 		return;
 	struct kgb_usage step = {

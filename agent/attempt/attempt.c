@@ -425,7 +425,7 @@ static void finish(struct kgb_attempt *attempt)
 	kgb_round_sums_complete(&attempt->sums, report);
 	/* The CLI prices every answer by its own list; a script costs nothing. */
 	if (attempt->facts.env->gateway_mode != KGB_GATEWAY_LIVE)
-		report->cost_usd = -1;
+		report->cost_nanos = -1;
 	check_report(attempt, outcome.end);
 	commit_change(attempt, true);
 	struct kgb_err err = KGB_ERR_INIT;

@@ -6,6 +6,7 @@
 
 #include "base/str.h"
 #include "base/time.h"
+#include "sandbox/meter/prices.h"
 
 void kgb_report__time(struct kgb_jsonw *w, const char *key, int64_t ms)
 {
@@ -50,12 +51,12 @@ void kgb_report__agree(struct kgb_jsonw *w, const struct kgb_usage *a, const str
 		kgb_jsonw_knull(w, "agree");
 }
 
-void kgb_report__dollars(struct kgb_jsonw *w, const char *key, int64_t micros)
+void kgb_report__dollars(struct kgb_jsonw *w, const char *key, int64_t nanos)
 {
-	if (micros < 0)
+	if (nanos < 0)
 		kgb_jsonw_knull(w, key);
 	else
-		kgb_jsonw_knum(w, key, (double)micros / 1e6);
+		kgb_jsonw_knum(w, key, kgb_nanos_to_usd(nanos));
 }
 
 void kgb_report__speedup(struct kgb_jsonw *w, const struct kgb_run_state *state)

@@ -19,7 +19,7 @@ void kgb_report__usage(struct kgb_jsonw *w, const char *key, const struct kgb_us
 /** true, false, or null when either meter does not know all four counts. */
 void kgb_report__agree(struct kgb_jsonw *w, const struct kgb_usage *a, const struct kgb_usage *b);
 /** Dollars from millionths, or null when negative. */
-void kgb_report__dollars(struct kgb_jsonw *w, const char *key, int64_t micros);
+void kgb_report__dollars(struct kgb_jsonw *w, const char *key, int64_t nanos);
 /** "speedup":{"geometric_mean":..,"operators":..} of the run; the mean of none is null. */
 void kgb_report__speedup(struct kgb_jsonw *w, const struct kgb_run_state *state);
 /** When the operator was first and last worked on; -1 when not. */

@@ -10,7 +10,7 @@
 /** What the operators add up to. */
 struct sums {
 	struct kgb_usage gateway, cli;
-	int64_t cost_micros, cli_cost_micros, agent_ms, verify_ms;
+	int64_t cost_nanos, cli_cost_nanos, agent_ms, verify_ms;
 	bool cost_unknown; /* of some operator that an agent worked on */
 };
 
@@ -25,8 +25,8 @@ static void sum_up(const struct kgb_run_state *state, struct sums *out)
 	*out = (struct sums){
 		.gateway = KGB_USAGE_UNKNOWN,
 		.cli = KGB_USAGE_UNKNOWN,
-		.cost_micros = -1,
-		.cli_cost_micros = -1,
+		.cost_nanos = -1,
+		.cli_cost_nanos = -1,
 	};
 	for (size_t i = 0; i < state->n_ops; i++) {
 		const struct kgb_op_state *op = &state->ops[i];
@@ -35,9 +35,9 @@ static void sum_up(const struct kgb_run_state *state, struct sums *out)
 		kgb_usage_add(&out->gateway, &usage);
 		kgb_op_cli_usage(op, &usage);
 		kgb_usage_add(&out->cli, &usage);
-		add_known(&out->cli_cost_micros, kgb_op_cli_cost_micros(op));
-		add_known(&out->cost_micros, kgb_op_cost_micros(op));
-		if (op->n_attempts > 0 && kgb_op_cost_micros(op) < 0)
+		add_known(&out->cli_cost_nanos, kgb_op_cli_cost_nanos(op));
+		add_known(&out->cost_nanos, kgb_op_cost_nanos(op));
+		if (op->n_attempts > 0 && kgb_op_cost_nanos(op) < 0)
 			out->cost_unknown = true;
 		out->agent_ms += kgb_op_agent_ms(op);
 		int64_t verify_ms = kgb_report__verify_ms(op);
@@ -82,8 +82,8 @@ static void write_summary(struct kgb_jsonw *w, const struct kgb_run_state *state
 	kgb_jsonw_object_end(w);
 	kgb_report__speedup(w, state);
 	write_tokens(w, &sums.gateway, &sums.cli);
-	kgb_report__dollars(w, "cost_usd", sums.cost_unknown ? -1 : sums.cost_micros);
-	kgb_report__dollars(w, "cli_cost_usd", sums.cli_cost_micros);
+	kgb_report__dollars(w, "cost_usd", sums.cost_unknown ? -1 : sums.cost_nanos);
+	kgb_report__dollars(w, "cli_cost_usd", sums.cli_cost_nanos);
 	kgb_jsonw_key(w, "seconds");
 	kgb_jsonw_object(w);
 	kgb_report__seconds(w, "agent", sums.agent_ms);
@@ -162,9 +162,8 @@ static void write_attempt(struct kgb_jsonw *w, const struct kgb_attempt_state *a
 			 attempt->has_cli ? attempt->cli.n_unknown_events : -1);
 	write_tokens(w, attempt->has_gateway ? &attempt->gateway.usage : &unknown,
 		     attempt->has_cli ? &attempt->cli.usage : &unknown);
-	kgb_report__dollars(w, "cost_usd", kgb_attempt_cost_micros(attempt));
-	kgb_report__dollars(w, "cli_cost_usd",
-			    attempt->has_cli ? attempt->cli.cost_usd_micros : -1);
+	kgb_report__dollars(w, "cost_usd", kgb_attempt_cost_nanos(attempt));
+	kgb_report__dollars(w, "cli_cost_usd", attempt->has_cli ? attempt->cli.cost_nanos : -1);
 	kgb_jsonw_kcount(w, "charged_tokens",
 			 attempt->has_gateway ? attempt->gateway.charged_tokens : -1);
 	kgb_jsonw_kcount(w, "model_retries",
@@ -232,8 +231,8 @@ static void write_op(struct kgb_jsonw *w, const struct kgb_op_state *op)
 	kgb_jsonw_kstr(w, "kernel_sha256", op->kernel_sha256);
 	kgb_jsonw_kstr(w, "spec_sha256", op->spec_sha256);
 	write_tokens(w, &gateway, &cli);
-	kgb_report__dollars(w, "cost_usd", kgb_op_cost_micros(op));
-	kgb_report__dollars(w, "cli_cost_usd", kgb_op_cli_cost_micros(op));
+	kgb_report__dollars(w, "cost_usd", kgb_op_cost_nanos(op));
+	kgb_report__dollars(w, "cli_cost_usd", kgb_op_cli_cost_nanos(op));
 	kgb_jsonw_key(w, "time");
 	kgb_jsonw_object(w);
 	kgb_report__time(w, "start_time", kgb_report__op_start(op));

@@ -4,6 +4,7 @@
 #include "agent/run/run_stages.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "sandbox/meter/prices.h"
 
 /* Waits before an overloaded provider is asked again: the first, and the longest. */
 #define RETRY_BASE_MS 500
@@ -11,8 +12,7 @@
 
 static struct kgb_charge charge(int64_t tokens, double usd)
 {
-	return (struct kgb_charge){.tokens = tokens,
-				   .nanos = llround(usd * (double)KGB_NANOS_PER_USD)};
+	return (struct kgb_charge){.tokens = tokens, .nanos = kgb_usd_to_nanos(usd)};
 }
 
 /** After a resume an operator goes on where it was. */

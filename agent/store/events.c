@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "agent/store/events.h"
 
-#include <math.h>
 #include <unistd.h>
 
 #include "agent/config/version.h"
@@ -217,7 +216,7 @@ static void write_cli(struct kgb_jsonw *w, const struct kgb_report *report)
 {
 	struct kgb_cli_report cli = {
 		.usage = report->usage,
-		.cost_usd_micros = report->cost_usd >= 0 ? llround(report->cost_usd * 1e6) : -1,
+		.cost_nanos = report->cost_nanos,
 		.n_turns = report->n_turns,
 		.session_id = said(report->session_id),
 		.model = said(report->model),

@@ -90,7 +90,7 @@ void kgb_cli_report__write(struct kgb_jsonw *w, const struct kgb_cli_report *rep
 {
 	kgb_jsonw_object(w);
 	kgb_usage__write_members(w, &report->usage);
-	kgb_jsonw_kcount(w, "cost_usd_micros", report->cost_usd_micros);
+	kgb_jsonw_kcount(w, "cost_nanos", report->cost_nanos);
 	kgb_jsonw_kcount(w, "turns", report->n_turns);
 	kgb_jsonw_kstr(w, "session_id", report->session_id);
 	kgb_jsonw_kstr(w, "model", report->model);
@@ -111,7 +111,10 @@ static const char *copy_member(const cJSON *node, const char *key, struct kgb_ar
 void kgb_cli_report__read(const cJSON *node, struct kgb_arena *arena, struct kgb_cli_report *out)
 {
 	kgb_usage__read(node, &out->usage);
-	out->cost_usd_micros = kgb_json_i64(node, "cost_usd_micros", -1);
+	out->cost_nanos = kgb_json_i64(node, "cost_nanos", -1);
+	const int64_t micros = kgb_json_i64(node, "cost_usd_micros", -1); /* of runs before 0.2 */
+	if (out->cost_nanos < 0 && micros >= 0)
+		out->cost_nanos = 1000 * micros;
 	out->n_turns = kgb_json_i64(node, "turns", -1);
 	out->session_id = copy_member(node, "session_id", arena);
 	out->model = copy_member(node, "model", arena);

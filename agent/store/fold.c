@@ -578,32 +578,32 @@ void kgb_op_cli_usage(const struct kgb_op_state *op, struct kgb_usage *out)
 			kgb_usage_add(out, &op->attempts[i].cli.usage);
 }
 
-int64_t kgb_op_cli_cost_micros(const struct kgb_op_state *op)
+int64_t kgb_op_cli_cost_nanos(const struct kgb_op_state *op)
 {
 	int64_t sum = -1;
 	for (size_t i = 0; i < op->n_attempts; i++) {
-		int64_t cost = op->attempts[i].has_cli ? op->attempts[i].cli.cost_usd_micros : -1;
+		int64_t cost = op->attempts[i].has_cli ? op->attempts[i].cli.cost_nanos : -1;
 		if (cost >= 0)
 			sum = (sum < 0 ? 0 : sum) + cost;
 	}
 	return sum;
 }
 
-int64_t kgb_attempt_cost_micros(const struct kgb_attempt_state *attempt)
+int64_t kgb_attempt_cost_nanos(const struct kgb_attempt_state *attempt)
 {
 	const struct kgb_totals *totals = &attempt->gateway;
 	/* An answer that was still coming when kgb-agent died was never counted. */
 	bool lost = attempt->ended_ms >= 0 && totals->n_open > 0;
 	if (!attempt->has_gateway || totals->n_unpriced > 0 || lost)
 		return -1;
-	return totals->cost_nanos / 1000;
+	return totals->cost_nanos;
 }
 
-int64_t kgb_op_cost_micros(const struct kgb_op_state *op)
+int64_t kgb_op_cost_nanos(const struct kgb_op_state *op)
 {
 	int64_t sum = -1;
 	for (size_t i = 0; i < op->n_attempts; i++) {
-		int64_t cost = kgb_attempt_cost_micros(&op->attempts[i]);
+		int64_t cost = kgb_attempt_cost_nanos(&op->attempts[i]);
 		if (cost < 0)
 			return -1;
 		sum = (sum < 0 ? 0 : sum) + cost;

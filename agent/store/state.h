@@ -39,7 +39,7 @@ bool kgb_op_status_is_final(enum kgb_op_status status);
  * not say. */
 struct kgb_cli_report {
 	struct kgb_usage usage;
-	int64_t cost_usd_micros;
+	int64_t cost_nanos;
 	int64_t n_turns;
 	const char *session_id;
 	const char *model;
@@ -212,11 +212,11 @@ KGB_MUST_CHECK int kgb_run_state_fold(void *state, const struct kgb_journal_reco
 void kgb_op_gateway_usage(const struct kgb_op_state *op, struct kgb_usage *out);
 void kgb_op_cli_usage(const struct kgb_op_state *op, struct kgb_usage *out);
 /** Sum of what the CLI reported, -1 when no attempt reported any. */
-int64_t kgb_op_cli_cost_micros(const struct kgb_op_state *op);
+int64_t kgb_op_cli_cost_nanos(const struct kgb_op_state *op);
 /** Millionths of a dollar by our table of prices; -1: not known. */
-int64_t kgb_attempt_cost_micros(const struct kgb_attempt_state *attempt);
+int64_t kgb_attempt_cost_nanos(const struct kgb_attempt_state *attempt);
 /** Of all attempts; -1 when one is not known, or when there was none. */
-int64_t kgb_op_cost_micros(const struct kgb_op_state *op);
+int64_t kgb_op_cost_nanos(const struct kgb_op_state *op);
 /** What budgets count for all its attempts; requests that were open when kgb-agent died count as
  * what had been reserved for them. */
 void kgb_op_charged(const struct kgb_op_state *op, int64_t *tokens, int64_t *nanos);

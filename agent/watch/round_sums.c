@@ -17,8 +17,7 @@ static void add_report(struct kgb_report *sum, const struct kgb_report *part)
 {
 	kgb_usage_add(&sum->usage, &part->usage);
 	add_known(&sum->n_turns, part->n_turns);
-	if (part->cost_usd >= 0)
-		sum->cost_usd = (sum->cost_usd > 0 ? sum->cost_usd : 0) + part->cost_usd;
+	add_known(&sum->cost_nanos, part->cost_nanos);
 	sum->n_events += part->n_events;
 	sum->n_unknown_events += part->n_unknown_events;
 	sum->n_bad_lines += part->n_bad_lines;
@@ -70,7 +69,7 @@ static void add_status(struct kgb_sandbox_status *sum, const struct kgb_sandbox_
 void kgb_round_sums_init(struct kgb_round_sums *sums)
 {
 	*sums = (struct kgb_round_sums){
-		.report = {.usage = KGB_USAGE_UNKNOWN, .n_turns = -1, .cost_usd = -1}};
+		.report = {.usage = KGB_USAGE_UNKNOWN, .n_turns = -1, .cost_nanos = -1}};
 }
 
 void kgb_round_sums_begin_round(struct kgb_round_sums *sums, const struct kgb_report *last)

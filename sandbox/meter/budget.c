@@ -72,9 +72,8 @@ static int explain(const struct kgb_budget *b, enum kgb_budget_kind kind,
 	return kgb_fail(
 		why, KGB_ERR_LIMIT,
 		"the budget of the %s is used up: $%.4f of $%.2f are spent, and this request may cost $%.4f",
-		b->level, (double)b->spent.nanos / (double)KGB_NANOS_PER_USD,
-		(double)b->limit.nanos / (double)KGB_NANOS_PER_USD,
-		(double)wish->nanos / (double)KGB_NANOS_PER_USD);
+		b->level, kgb_nanos_to_usd(b->spent.nanos), kgb_nanos_to_usd(b->limit.nanos),
+		kgb_nanos_to_usd(wish->nanos));
 }
 
 enum kgb_budget_answer kgb_budget_reserve(struct kgb_budget *budget, const struct kgb_charge *wish,

@@ -11,6 +11,18 @@
 #include "base/str.h"
 #include "base/time.h"
 
+int64_t kgb_usd_to_nanos(double usd)
+{
+	return usd >= 0 && usd < (double)(INT64_MAX / KGB_NANOS_PER_USD)
+		       ? llround(usd * (double)KGB_NANOS_PER_USD)
+		       : -1;
+}
+
+double kgb_nanos_to_usd(int64_t nanos)
+{
+	return (double)nanos / (double)KGB_NANOS_PER_USD;
+}
+
 /* Dollars for a million tokens into nanos a token. */
 #define NANOS_PER_TOKEN 1000.0
 /* A price above this is a slip of the pen. */

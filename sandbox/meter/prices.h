@@ -22,6 +22,10 @@
 
 #define KGB_NANOS_PER_USD 1000000000LL
 
+/** Dollars as somebody wrote them, in nanos; -1: less than nothing, or no amount at all. */
+int64_t kgb_usd_to_nanos(double usd);
+double kgb_nanos_to_usd(int64_t nanos);
+
 struct kgb_prices;
 
 /** Nanos a token; -1: not known. */

@@ -43,9 +43,9 @@ void add_line(struct kgb_buf *out, int64_t seq, const char *time, const char *ty
 	"\"probes\":0,\"busy_ms\":2500,\"wait_ms\":1500,\"retries\":1,\"cost_nanos\":54321999,"                 \
 	"\"unpriced\":0,\"charged_tokens\":13420,\"charged_nanos\":54321999,\"models\":[{\"name\":\"m\"," USAGE \
 	",\"messages\":4}]}"
-#define CLI                                                                                                      \
-	"{" USAGE                                                                                                \
-	",\"cost_usd_micros\":12345,\"turns\":5,\"session_id\":\"s-1\",\"model\":\"m\",\"version\":\"2.1.329\"," \
+#define CLI                                                                                                    \
+	"{" USAGE                                                                                              \
+	",\"cost_nanos\":12345000,\"turns\":5,\"session_id\":\"s-1\",\"model\":\"m\",\"version\":\"2.1.329\"," \
 	"\"subtype\":\"success\",\"events\":20,\"bad_lines\":1,\"unknown_events\":2}"
 
 static const struct {

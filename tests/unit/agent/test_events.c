@@ -365,13 +365,13 @@ static void test_the_story_adds_up(void **state)
 	struct kgb_usage usage;
 	kgb_op_gateway_usage(add, &usage);
 	assert_int_equal(usage.cache_read, 9000);
-	assert_int_equal(kgb_op_cli_cost_micros(add), 12345);
+	assert_int_equal(kgb_op_cli_cost_nanos(add), 12345000);
 	assert_int_equal(kgb_op_agent_ms(add), 9250);
 	assert_int_equal(add->attempts[0].n_verify_calls, 2);
 	const struct kgb_op_state *mm = kgb_run_state_op(&run, "aten::mm");
 	kgb_op_gateway_usage(mm, &usage);
 	assert_int_equal(usage.input, -1);
-	assert_int_equal(kgb_op_cli_cost_micros(mm), -1);
+	assert_int_equal(kgb_op_cli_cost_nanos(mm), -1);
 	assert_int_equal(kgb_results_exit_code(&run), KGB_EXIT_FAILURES);
 }
 
