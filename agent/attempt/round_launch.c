@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,6 +11,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/system/fs.h"
+#include "base/system/memfd.h"
 
 /* Where things are inside the sandbox. */
 #define INSIDE_WS "/ws"
@@ -120,24 +120,6 @@ int kgb_round_launch_prepare(struct kgb_round_launch *launch, struct kgb_buf *pr
 		       ? -1
 		       : 0;
 }
-
-/** The CLI's stdin. Not prompt.md itself: through /proc/self/fd a program opens what it was given
- * for reading again for writing, and that file is ours. */
-static int seal_prompt(const struct kgb_buf *prompt, int *out, struct kgb_err *err)
-{
-	KGB_AUTO(fd) int fd = memfd_create("prompt", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	if (fd < 0)
-		return kgb_fail_errno(err, errno, "create memory file 'prompt'");
-	if (kgb_fs_write_all(fd, prompt->ptr, prompt->len, err) < 0)
-		return kgb_ctx(err, "prompt");
-	if (fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) < 0 ||
-	    lseek(fd, 0, SEEK_SET) < 0)
-		return kgb_fail_errno(err, errno, "seal memory file 'prompt'");
-	*out = kgb_take_fd(&fd);
-	return 0;
-}
-
-/* ---- the start ---- */
 
 /** The program's own files, in the home that it gets. */
 static int write_files(const struct kgb_attempt_facts *facts,
@@ -282,12 +264,14 @@ int kgb_round_launch_start(struct kgb_round_launch *launch, const struct kgb_buf
 			   const struct kgb_sandbox_child_callbacks *callbacks, void *payload,
 			   int *stdout_fd, struct kgb_err *err)
 {
-	static const struct kgb_buf nothing = KGB_BUF_INIT(0);
 	const int write_flags = O_WRONLY | O_CREAT | O_EXCL | O_APPEND;
 	bool by_file = launch->facts->env->method->prompt == KGB_METHOD_PROMPT_FILE; /* TASK.md */
 	int stdio[3] = {-1, -1, -1};
 	kgb_sha256_hex(prompt->ptr, prompt->len, launch->prompt_sha256);
-	int rc = seal_prompt(by_file ? &nothing : prompt, &stdio[0], err) < 0 ||
+	/* Not prompt.md itself: through /proc/self/fd a program opens what it was given for reading
+	 * again for writing, and that file is ours. */
+	int rc = kgb_memfd_of("prompt", prompt->ptr, by_file ? 0 : prompt->len, &stdio[0], err) <
+					 0 ||
 				 open_in(launch, "stdout.jsonl", write_flags, &stdio[1], err) < 0 ||
 				 open_in(launch, "stderr.log", write_flags, &stdio[2], err) < 0 ||
 				 open_in(launch, "stdout.jsonl", O_RDONLY, stdout_fd, err) < 0
