@@ -5,9 +5,9 @@
 
 #include "agent/attempt/agent_checks.h"
 #include "agent/attempt/ending.h"
+#include "agent/attempt/model_session.h"
 #include "agent/attempt/recording.h"
 #include "agent/attempt/review.h"
-#include "agent/attempt/round_launch.h"
 #include "agent/watch/cli_stream.h"
 #include "base/limits.h"
 #include "base/log.h"
@@ -37,11 +37,8 @@ struct kgb_attempt {
 	struct kgb_cli_stream stream;
 	struct kgb_round_sums sums;
 	struct kgb_watcher watcher;
+	struct kgb_model_session model;
 	struct kgb_ending ending;
-
-	struct kgb_session *session; /* NULL: not open */
-	struct kgb_budget budget;
-	bool usage_changed; /* since it was journalled */
 
 	uv_timer_t tick; /* reads the stream, examines kernel.py */
 	uv_timer_t limit; /* the attempt's time, then the linger after the closing event */
@@ -52,7 +49,6 @@ struct kgb_attempt {
 
 	bool judges_start; /* before the first round, from the first tick on */
 	bool is_last_round; /* no other may follow */
-	const char *stopped_by; /* the rule that ended the rounds, or NULL */
 	bool reported_fatal;
 };
 
@@ -111,15 +107,12 @@ static void stop(struct kgb_attempt *attempt, int signo, int64_t grace_ms)
 
 static struct kgb_watcher_view view_of(const struct kgb_attempt *attempt)
 {
-	struct kgb_totals totals = attempt->sums.totals;
-	if (attempt->session)
-		kgb_session_totals(attempt->session, &totals);
 	return (struct kgb_watcher_view){
 		.launcher = kgb_sandbox_child_pid(&attempt->launch.child),
 		.is_running = attempt->phase == KGB_ATTEMPT_RUNNING,
 		.has_result = attempt->ending.result_ms != 0,
 		.awaits_verdict = attempt->versions.job != NULL,
-		.n_open_requests = totals.n_open,
+		.n_open_requests = kgb_model_session_n_open(&attempt->model),
 		.stdout_offset = attempt->stream.offset,
 	};
 }
@@ -183,17 +176,6 @@ static void limit_at_deadline(struct kgb_attempt *attempt)
 	uv_timer_start(&attempt->limit, on_limit, (uint64_t)(left_ms > 0 ? left_ms : 0), 0);
 }
 
-static void flush_usage(struct kgb_attempt *attempt)
-{
-	struct kgb_err err = KGB_ERR_INIT;
-	if (!attempt->usage_changed)
-		return;
-	attempt->usage_changed = false;
-	if (kgb_event_usage(attempt->facts.env->log, attempt->facts.spec->name,
-			    attempt->facts.number, &attempt->sums.totals, &err) < 0)
-		report_fatal(attempt, &err);
-}
-
 /** After its closing event a CLI may linger a while. Some go on after what looked like one. */
 static void follow_result(struct kgb_attempt *attempt)
 {
@@ -234,48 +216,21 @@ static void on_tick(uv_timer_t *timer)
 	if (display && report->n_events != n_events)
 		kgb_display_note(display, attempt->facts.spec->name, report->last_event);
 	follow_result(attempt);
-	flush_usage(attempt);
+	kgb_model_session_flush(&attempt->model);
 	commit_change(attempt, false);
 	struct kgb_watcher_view view = view_of(attempt);
 	follow_order(attempt, kgb_watcher_tick(&attempt->watcher, &view));
 }
 
-/* ---- gateway ---- */
+/* ---- callbacks of the parts ---- */
 
-static void on_usage(void *payload, const struct kgb_totals *totals)
-{
-	struct kgb_attempt *attempt = payload;
-	kgb_round_sums_set_round(&attempt->sums, totals);
-	attempt->usage_changed = true;
-}
-
-/** A record that could not be written (a full disk) is evidence lost: the run cannot go on. */
-static void on_exchange(void *payload, const struct kgb_exchange_summary *exchange)
-{
-	struct kgb_attempt *attempt = payload;
-	struct kgb_err err = KGB_ERR_INIT;
-	if (!exchange->record_error)
-		return;
-	kgb_fail(&err, KGB_ERR_LIMIT, "%s: record of a model request: %s",
-		 attempt->facts.spec->name, exchange->record_error);
-	report_fatal(attempt, &err);
-}
-
-/** A reservation is journalled before the request leaves: a killed run counts it as spent. */
-static void on_reserve(void *payload, const struct kgb_totals *totals)
-{
-	struct kgb_attempt *attempt = payload;
-	on_usage(attempt, totals);
-	flush_usage(attempt);
-}
-
-/** The CLI got an error and should end by itself. */
+/** A budget is used up: the CLI got an error and should end by itself. */
 static void on_budget(void *payload, const char *why)
 {
 	struct kgb_attempt *attempt = payload;
 	if (attempt->ending.budget_code)
 		return;
-	const struct kgb_budget *budget = kgb_budget_reached(&attempt->budget);
+	const struct kgb_budget *budget = kgb_budget_reached(&attempt->model.budget);
 	attempt->ending.budget_code = kgb_budget_code(budget->reached);
 	snprintf(attempt->ending.budget_why, sizeof(attempt->ending.budget_why), "%s", why);
 	kgb_warn("%s: %s", attempt->facts.spec->name, why);
@@ -283,25 +238,9 @@ static void on_budget(void *payload, const char *why)
 		uv_timer_start(&attempt->limit, on_limit, LINGER_MS, 0);
 }
 
-static void on_activity(void *payload)
+static void on_fatal(void *payload, const struct kgb_err *err)
 {
-	struct kgb_attempt *attempt = payload;
-	kgb_watcher_note_life(&attempt->watcher);
-}
-
-static void on_probe(void *payload, const char *what, const char *method, const char *path)
-{
-	struct kgb_attempt *attempt = payload;
-	kgb_watcher_count_probe(&attempt->watcher, what, path);
-	kgb_verbose("%s: refused at the gateway (%s): %s %s", attempt->facts.spec->name, what,
-		    method, path);
-}
-
-/** Replay: the record has no answer to a request. */
-static void on_miss(void *payload, const char *why)
-{
-	const struct kgb_attempt *attempt = payload;
-	kgb_error("%s: attempt %d: %s", attempt->facts.spec->name, attempt->facts.number, why);
+	report_fatal(payload, err);
 }
 
 static void on_verify(void *payload, struct kgb_verify_request *request, const char *kernel,
@@ -327,36 +266,8 @@ static void on_ready(struct kgb_sandbox_child *launch, int listen_fd, void *payl
 	(void)launch;
 	struct kgb_attempt *attempt = payload;
 	step(attempt, KGB_ATTEMPT_ON_READY);
-	const struct kgb_method *method = attempt->facts.env->method;
-	KGB_AUTO(free)
-	char *traffic =
-		kgb_attempt_round_path(&attempt->facts.paths, attempt->launch.round, "traffic");
-	int64_t max_requests = method->limits.model_requests;
-	const struct kgb_session_spec spec = {
-		.take_listen_fd = listen_fd,
-		.token = attempt->facts.token,
-		.traffic_dir = traffic,
-		.offline = attempt->launch.offline,
-		.protocols = kgb_program_protocols(&method->program),
-		.max_exchanges =
-			max_requests > 0 ? max_requests - attempt->sums.totals.n_exchanges : 0,
-		.cassette = attempt->launch.cassette,
-		.budget = &attempt->budget,
-		.callbacks =
-			{
-				.on_usage = on_usage,
-				.on_reserve = on_reserve,
-				.on_budget = on_budget,
-				.on_miss = on_miss,
-				.on_exchange = on_exchange,
-				.on_probe = on_probe,
-				.on_activity = on_activity,
-				.on_verify = method->verify_tool ? on_verify : NULL,
-			},
-		.payload = attempt,
-	};
 	struct kgb_err err = KGB_ERR_INIT;
-	if (kgb_session_open(&attempt->session, attempt->facts.env->gateway, &spec, &err) < 0) {
+	if (kgb_model_session_open(&attempt->model, &attempt->launch, listen_fd, &err) < 0) {
 		kgb_error("%s: open the gateway's session: %s", attempt->facts.spec->name, err.msg);
 		stop(attempt, SIGKILL, 0);
 	}
@@ -377,46 +288,6 @@ static void free_attempt(struct kgb_attempt *attempt)
 	kgb_free(attempt);
 }
 
-static int record_end(struct kgb_attempt *attempt, enum kgb_agent_end end,
-		      const struct kgb_harvest *harvest, const struct kgb_attempt_outcome *outcome,
-		      struct kgb_err *err)
-{
-	if (kgb_ending_write_exit(&attempt->ending, end, err) < 0)
-		return -1;
-	KGB_AUTO(buf) struct kgb_buf sandbox = KGB_BUF_INIT(KGB_LIMIT_JSON);
-	struct kgb_jsonw w;
-	kgb_jsonw_init(&w, &sandbox, 0);
-	kgb_ending_write_sandbox(&w, &attempt->ending);
-	const struct kgb_event_attempt_finished event = {
-		.operator= attempt->facts.spec->name,
-		.attempt = attempt->facts.number,
-		.end = end,
-		.retry = outcome->retry,
-		.exit_code = attempt->sums.result.exit_code,
-		.term_signal = attempt->sums.result.term_signal,
-		.kernel_sha256 = harvest->source ? harvest->sha256 : NULL,
-		.kernel_source = harvest->source,
-		.error_code = outcome->code,
-		.error_message = outcome->message,
-		.gateway = &attempt->sums.totals,
-		.cli = &attempt->stream.events.report,
-		.sandbox = sandbox.ptr,
-		.stopped_by = attempt->stopped_by,
-	};
-	return kgb_event_attempt_finished(attempt->facts.env->log, &event, err);
-}
-
-/** Warn if the two meters cannot be compared because the CLI did not report its tokens. */
-static void check_report(const struct kgb_attempt *attempt, enum kgb_agent_end end)
-{
-	const struct kgb_program *program = &attempt->facts.env->method->program;
-	if (end == KGB_AGENT_OK && program->usage == KGB_PROGRAM_USAGE_REPORTED &&
-	    !kgb_usage_complete(&attempt->stream.events.report.usage))
-		kgb_warn(
-			"%s: %s did not report all of its tokens; those counted by the gateway stand",
-			attempt->facts.spec->name, program->title);
-}
-
 /** Harvest, journal, and call done. */
 static void finish(struct kgb_attempt *attempt)
 {
@@ -426,7 +297,6 @@ static void finish(struct kgb_attempt *attempt)
 	/* The CLI prices every answer by its own list; a script costs nothing. */
 	if (attempt->facts.env->gateway_mode != KGB_GATEWAY_LIVE)
 		report->cost_nanos = -1;
-	check_report(attempt, outcome.end);
 	commit_change(attempt, true);
 	struct kgb_err err = KGB_ERR_INIT;
 	struct kgb_harvest harvest = {.kernel = KGB_BUF_INIT(KGB_LIMIT_KERNEL + 1)};
@@ -441,18 +311,11 @@ static void finish(struct kgb_attempt *attempt)
 		report_fatal(attempt, &err);
 	outcome.has_kernel = harvest.source != NULL;
 	if (!outcome.has_kernel)
-		kgb_ending_explain(&attempt->ending, outcome.end, &harvest, &outcome.code,
-				   &outcome.message);
+		kgb_ending_explain(&attempt->ending, &harvest, &outcome);
 	outcome.retry = !outcome.has_kernel && kgb_agent_end_retryable(outcome.end) &&
 			attempt->facts.number < attempt->facts.env->max_attempts &&
 			!attempt->reported_fatal;
-	if (attempt->sums.result.survivors > 0)
-		kgb_error("%s: %d processes of the sandbox survived its end",
-			  attempt->facts.spec->name, attempt->sums.result.survivors);
-	else if (attempt->sums.result.survivors < 0)
-		kgb_error("%s: whether the sandbox is empty could not be determined",
-			  attempt->facts.spec->name);
-	if (record_end(attempt, outcome.end, &harvest, &outcome, &err) < 0)
+	if (kgb_ending_record(&attempt->ending, &harvest, &outcome, &err) < 0)
 		report_fatal(attempt, &err);
 	attempt->done(attempt->payload, attempt, &outcome);
 	kgb_buf_release(&harvest.kernel);
@@ -477,8 +340,8 @@ static void conclude(struct kgb_attempt *attempt)
 
 static void settle_if_ready(struct kgb_attempt *attempt)
 {
-	if (attempt->phase != KGB_ATTEMPT_CLOSING || attempt->session || attempt->versions.job ||
-	    attempt->watcher.disk.is_counting)
+	if (attempt->phase != KGB_ATTEMPT_CLOSING || attempt->model.session ||
+	    attempt->versions.job || attempt->watcher.disk.is_counting)
 		return;
 	step(attempt, KGB_ATTEMPT_ON_SETTLED);
 	if (attempt->facts.paths.has_rounds)
@@ -487,14 +350,12 @@ static void settle_if_ready(struct kgb_attempt *attempt)
 		conclude(attempt);
 }
 
-static void on_session_closed(void *payload, const struct kgb_totals *totals)
+static void on_session_closed(void *payload)
 {
 	struct kgb_attempt *attempt = payload;
-	on_usage(attempt, totals);
-	attempt->session = NULL;
 	/* The review of a round takes a while: a run that is killed then has counted the round. */
 	if (attempt->facts.paths.has_rounds)
-		flush_usage(attempt);
+		kgb_model_session_flush(&attempt->model);
 	settle_if_ready(attempt);
 }
 
@@ -518,8 +379,7 @@ static void on_launch_done(struct kgb_sandbox_child *launch,
 	struct kgb_watcher_view view = view_of(attempt);
 	kgb_watcher_end_round(&attempt->watcher, &view, &attempt->launch.child.status, result);
 	kgb_versions_cancel_job(&attempt->versions);
-	if (attempt->session)
-		kgb_session_close(attempt->session, on_session_closed, attempt);
+	kgb_model_session_close(&attempt->model);
 	settle_if_ready(attempt);
 }
 
@@ -595,11 +455,12 @@ static bool may_start_round(struct kgb_attempt *attempt)
 	if (round == 0)
 		return true;
 	if (!kgb_rounds_goes_on_after(kgb_ending_classify(&attempt->ending)) ||
-	    attempt->ending.budget_code || kgb_budget_reached(&attempt->budget) ||
+	    attempt->ending.budget_code || kgb_budget_reached(&attempt->model.budget) ||
 	    (requests > 0 && attempt->sums.totals.n_exchanges >= requests))
 		return false;
-	attempt->stopped_by = kgb_rounds_stop(&attempt->facts.loop, round, &attempt->versions.best);
-	return !attempt->stopped_by;
+	attempt->ending.stopped_by =
+		kgb_rounds_stop(&attempt->facts.loop, round, &attempt->versions.best);
+	return !attempt->ending.stopped_by;
 }
 
 /** The kernel of the round is judged: record the round; start the next one, or conclude. */
@@ -704,7 +565,7 @@ int kgb_attempt_start(struct kgb_attempt **out, const struct kgb_attempt_env *en
 		.versions = {.facts = facts, .ws = &attempt->setup.ws},
 		.checks = {.facts = facts,
 			   .versions = &attempt->versions,
-			   .budget = &attempt->budget,
+			   .budget = &attempt->model.budget,
 			   .on_answered = on_check_answered,
 			   .payload = attempt},
 		.review = {.facts = facts,
@@ -715,14 +576,22 @@ int kgb_attempt_start(struct kgb_attempt **out, const struct kgb_attempt_env *en
 			   .payload = attempt},
 		.launch = {.facts = facts},
 		.watcher = {.disk = {.dir_fd = -1}},
+		.model = {.facts = facts,
+			  .sums = &attempt->sums,
+			  .watcher = &attempt->watcher,
+			  .callbacks = {.on_budget = on_budget,
+					.on_verify = on_verify,
+					.on_closed = on_session_closed,
+					.on_fatal = on_fatal},
+			  .payload = attempt,
+			  .budget = {.level = "attempt",
+				     .parent = task->budget,
+				     .limit = env->budget,
+				     .soft_percent = env->warn_percent}},
 		.ending = {.facts = facts,
 			   .report = &attempt->stream.events.report,
 			   .sums = &attempt->sums,
 			   .watcher = &attempt->watcher},
-		.budget = {.level = "attempt",
-			   .parent = task->budget,
-			   .limit = env->budget,
-			   .soft_percent = env->warn_percent},
 		.timeout_ms = task->timeout_ms,
 		.timed_by = task->timed_by,
 		.n_open_timers = 2,

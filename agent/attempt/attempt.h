@@ -34,15 +34,8 @@ enum kgb_attempt_phase kgb_attempt_next(enum kgb_attempt_phase phase, enum kgb_a
 
 struct kgb_attempt;
 
-/** Told once, from the loop, when everything of the attempt is over and journalled; the attempt is
+/** Comes once, from the loop, when everything of the attempt is over and journalled; the attempt is
  * freed after it. */
-struct kgb_attempt_outcome {
-	enum kgb_agent_end end;
-	bool has_kernel; /* kernels/<safe_name>.py is there */
-	bool retry; /* worth another attempt */
-	const char *code; /* why there is no kernel; NULL else */
-	const char *message;
-};
 typedef void (*kgb_attempt_done_fn)(void *payload, struct kgb_attempt *attempt,
 				    const struct kgb_attempt_outcome *outcome);
 

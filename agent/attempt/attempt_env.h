@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * What an attempt is given: by its run, and for itself.
+ * What an attempt gets from its run, what it is for, and its outcome.
  */
 #ifndef KGB_AGENT_ATTEMPT_ATTEMPT_ENV_H
 #define KGB_AGENT_ATTEMPT_ATTEMPT_ENV_H
@@ -61,6 +61,14 @@ struct kgb_attempt_task {
 	int64_t timeout_ms;
 	const char *timed_by; /* whose time that is when it is not the attempt's own: "operator",
 				 "run"; NULL */
+};
+
+struct kgb_attempt_outcome {
+	enum kgb_agent_end end;
+	bool has_kernel; /* kernels/<safe_name>.py is there */
+	bool retry; /* worth another attempt */
+	const char *code; /* why there is no kernel; NULL else */
+	const char *message;
 };
 
 #endif

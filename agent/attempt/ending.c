@@ -5,7 +5,9 @@
 #include <signal.h>
 
 #include "agent/report/common.h"
+#include "base/formats/jsonw.h"
 #include "base/limits.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/system/fs.h"
 
@@ -58,36 +60,38 @@ static const char *killed_by(int signo)
 	}
 }
 
-void kgb_ending_explain(const struct kgb_ending *ending, enum kgb_agent_end end,
-			const struct kgb_harvest *harvest, const char **code, const char **message)
+void kgb_ending_explain(const struct kgb_ending *ending, const struct kgb_harvest *harvest,
+			struct kgb_attempt_outcome *outcome)
 {
+	enum kgb_agent_end end = outcome->end;
 	if (harvest->refusal && !kgb_str_eq(harvest->refusal, "agent.kernel_missing")) {
-		*code = harvest->refusal;
-		*message = "kernel.py was refused";
+		outcome->code = harvest->refusal;
+		outcome->message = "kernel.py was refused";
 	} else if (end == KGB_AGENT_OK) {
-		*code = "agent.no_kernel";
-		*message =
+		outcome->code = "agent.no_kernel";
+		outcome->message =
 			harvest->unchanged
 				? "the agent left kernel.py as it was at the beginning"
 				: "the agent ended without a kernel.py and without a python block in its last message";
 	} else if (end == KGB_AGENT_BUDGET) {
-		*code = ending->budget_code;
-		*message = ending->budget_why;
+		outcome->code = ending->budget_code;
+		outcome->message = ending->budget_why;
 	} else {
-		*code = kgb_agent_end_code(end);
-		*message = ending->report->error;
+		outcome->code = kgb_agent_end_code(end);
+		outcome->message = ending->report->error;
 		if (end == KGB_AGENT_NOT_STARTED)
-			*message = ending->sums->result.err.msg;
+			outcome->message = ending->sums->result.err.msg;
 		else if (end == KGB_AGENT_TIMEOUT)
-			*message = "the attempt's time was over";
+			outcome->message = "the attempt's time was over";
 		else if (ending->watcher->broken.name)
-			*message = ending->watcher->broken.why;
+			outcome->message = ending->watcher->broken.why;
 		else if (end == KGB_AGENT_CANCELLED)
-			*message = "cancelled before there was a kernel";
-		else if (end == KGB_AGENT_KILLED && !**message)
-			*message = killed_by(ending->sums->result.term_signal);
-		else if (end == KGB_AGENT_CRASHED && !**message)
-			*message = "the CLI ended without its closing event; see stderr.log";
+			outcome->message = "cancelled before there was a kernel";
+		else if (end == KGB_AGENT_KILLED && !*outcome->message)
+			outcome->message = killed_by(ending->sums->result.term_signal);
+		else if (end == KGB_AGENT_CRASHED && !*outcome->message)
+			outcome->message =
+				"the CLI ended without its closing event; see stderr.log";
 	}
 }
 
@@ -200,7 +204,7 @@ static void write_broken(struct kgb_jsonw *w, const struct kgb_watcher *watcher)
 	kgb_jsonw_object_end(w);
 }
 
-void kgb_ending_write_sandbox(struct kgb_jsonw *w, const struct kgb_ending *ending)
+static void write_sandbox(struct kgb_jsonw *w, const struct kgb_ending *ending)
 {
 	const struct kgb_watcher *watcher = ending->watcher;
 	const struct kgb_attempt_facts *facts = ending->facts;
@@ -281,8 +285,7 @@ static void write_gateway(struct kgb_jsonw *w, const struct kgb_totals *totals)
 	kgb_jsonw_object_end(w);
 }
 
-int kgb_ending_write_exit(const struct kgb_ending *ending, enum kgb_agent_end end,
-			  struct kgb_err *err)
+static int write_exit(const struct kgb_ending *ending, enum kgb_agent_end end, struct kgb_err *err)
 {
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(KGB_LIMIT_JSON);
 	struct kgb_jsonw w;
@@ -297,9 +300,64 @@ int kgb_ending_write_exit(const struct kgb_ending *ending, enum kgb_agent_end en
 	write_report(&w, ending->report);
 	write_gateway(&w, &ending->sums->totals);
 	kgb_jsonw_key(&w, "sandbox");
-	kgb_ending_write_sandbox(&w, ending);
+	write_sandbox(&w, ending);
 	kgb_jsonw_object_end(&w);
 	kgb_buf_addc(&text, '\n');
 	KGB_AUTO(free) char *path = kgb_attempt_path(&ending->facts->paths, "exit.json");
 	return kgb_fs_write_atomic(AT_FDCWD, path, text.ptr, text.len, 0644, false, err);
+}
+
+/* ---- the record ---- */
+
+static void warn_of_survivors(const struct kgb_ending *ending)
+{
+	int survivors = ending->sums->result.survivors;
+	if (survivors > 0)
+		kgb_error("%s: %d processes of the sandbox survived its end",
+			  ending->facts->spec->name, survivors);
+	else if (survivors < 0)
+		kgb_error("%s: whether the sandbox is empty could not be determined",
+			  ending->facts->spec->name);
+}
+
+/** The two meters cannot be compared if the CLI did not report its tokens. */
+static void warn_of_report(const struct kgb_ending *ending, enum kgb_agent_end end)
+{
+	const struct kgb_program *program = &ending->facts->env->method->program;
+	if (end == KGB_AGENT_OK && program->usage == KGB_PROGRAM_USAGE_REPORTED &&
+	    !kgb_usage_complete(&ending->report->usage))
+		kgb_warn(
+			"%s: %s did not report all of its tokens; those counted by the gateway stand",
+			ending->facts->spec->name, program->title);
+}
+
+int kgb_ending_record(const struct kgb_ending *ending, const struct kgb_harvest *harvest,
+		      const struct kgb_attempt_outcome *outcome, struct kgb_err *err)
+{
+	const struct kgb_attempt_facts *facts = ending->facts;
+	KGB_AUTO(buf) struct kgb_buf sandbox = KGB_BUF_INIT(KGB_LIMIT_JSON);
+	struct kgb_jsonw w;
+	warn_of_report(ending, outcome->end);
+	warn_of_survivors(ending);
+	if (write_exit(ending, outcome->end, err) < 0)
+		return -1;
+	kgb_jsonw_init(&w, &sandbox, 0);
+	write_sandbox(&w, ending);
+	const struct kgb_event_attempt_finished event = {
+		.operator= facts->spec->name,
+		.attempt = facts->number,
+		.end = outcome->end,
+		.retry = outcome->retry,
+		.exit_code = ending->sums->result.exit_code,
+		.term_signal = ending->sums->result.term_signal,
+		.kernel_sha256 = harvest->source ? harvest->sha256 : NULL,
+		.kernel_source = harvest->source,
+		.error_code = outcome->code,
+		.error_message = outcome->message,
+		.gateway = &ending->sums->totals,
+		.cli = ending->report,
+		.sandbox = sandbox.ptr,
+		.stopped_by = ending->stopped_by,
+	};
+	return kgb_event_attempt_finished(facts->env->log, &event, err);
 }
