@@ -40,12 +40,11 @@ struct kgb_attempt_env {
 	const char *model; /* never empty */
 	const struct kgb_devices *devices;
 	int64_t max_verify_calls;
-	int64_t iterations; /* rounds at most of a method that works in rounds; 0: as many as it
-			       says */
+	int64_t iterations; /* rounds at most, in place of the method's own number; 0: that one */
 	struct kgb_charge budget; /* limits of one attempt; 0: none */
 	int warn_percent;
 	struct kgb_attempt_limits limits;
-	struct kgb_processes *processes; /* one look for all attempts */
+	struct kgb_processes *processes; /* shared: one reading of /proc serves all */
 	int max_attempts;
 	/** The run cannot go on (journal or disk failed). Called at most once per attempt. */
 	void (*on_fatal)(void *payload, const struct kgb_err *err);
@@ -56,7 +55,7 @@ struct kgb_attempt_env {
 struct kgb_attempt_task {
 	const struct kgb_spec *spec; /* borrowed until done */
 	int number; /* from 1 */
-	int slot; /* of those that run at the same time: that gives its device */
+	int slot; /* of those that run at the same time; it gives the device */
 	struct kgb_budget *budget; /* the operator's; borrowed until done; NULL: none */
 	int64_t timeout_ms;
 	const char *timed_by; /* whose time that is when it is not the attempt's own: "operator",

@@ -11,8 +11,7 @@
 #include "methods/prompt.h"
 #include "verify/lane/report.h"
 
-/* A verdict of infra_error says nothing about the kernel: it is asked for again, this often in all.
- */
+/* A verdict of infra_error is none on the kernel: the judge runs again, so often in all. */
 #define JUDGE_TRIES 2
 
 /* Copies for the agent, in its workspace, and ours. */

@@ -65,7 +65,7 @@ static void note_best(struct kgb_versions *versions, const struct kgb_verdict_su
 						 summary->speedup};
 }
 
-/** A verdict of infra_error says nothing about the version itself. */
+/** A verdict of infra_error is none on the version. */
 static void note_version(struct kgb_versions *versions, const struct kgb_verdict_summary *summary)
 {
 	note_best(versions, summary);

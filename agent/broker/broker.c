@@ -43,7 +43,7 @@ enum zygotes_state { ZYGOTES_STARTING, ZYGOTES_READY, ZYGOTES_GONE };
 /** The warm processes of one device. */
 struct zygotes {
 	struct kgb_broker *broker;
-	const char *device; /* as the judge is told; borrowed */
+	const char *device; /* its name for the judge; borrowed */
 	char *dir; /* owned; holds their sockets while they live */
 	enum zygotes_state state;
 	uv_process_t process;

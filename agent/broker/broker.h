@@ -23,7 +23,7 @@ struct kgb_job;
 /** Time over the judge's own limit, and what it may wait for others, before it is ended and not
  * believed. */
 #define KGB_BROKER_SLACK_MS (KGB_WAITS_MAX_MS + 30000)
-/** A judge that was told to end kills its workers and goes; that takes a while on a busy machine.
+/** A judge that was asked to end kills its workers and goes; that takes a while on a busy machine.
  */
 #define KGB_BROKER_GRACE_MS 10000
 
@@ -35,8 +35,8 @@ struct kgb_broker_spec {
 				   it */
 	const struct kgb_devices *devices; /* borrowed, outlives the broker */
 	int max_jobs; /* at once */
-	int64_t slack_ms; /* over the judge's own limit, then it is told to end */
-	int64_t grace_ms; /* for a judge that was told to end; then it is killed */
+	int64_t slack_ms; /* over the judge's own limit, then it is asked to end */
+	int64_t grace_ms; /* for a judge that was asked to end; then it is killed */
 	struct kgb_judge_request request; /* what all have in common: python and limits. Its texts
 					     are borrowed and outlive the broker */
 };

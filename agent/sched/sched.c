@@ -15,8 +15,7 @@
 #include "base/system/fs.h"
 #include "base/time.h"
 
-/* A verdict of infra_error says nothing about the kernel: it is asked for again, this often in all.
- */
+/* A verdict of infra_error is none on the kernel: the judge runs again, so often in all. */
 #define VERIFY_TRIES 2
 
 enum item_phase { ITEM_WAITING, ITEM_GENERATING, ITEM_VERIFYING, ITEM_ENDED };

@@ -39,8 +39,7 @@ struct kgb_sched_spec {
 	const char *data_dir, *bin_dir, *cli_path, *model;
 	struct kgb_judge_request judge_request; /* what all verifications have in common */
 	int64_t attempt_timeout_ms, max_verify_calls;
-	int64_t iterations; /* rounds at most of a method that works in rounds; 0: as many as it
-			       says */
+	int64_t iterations; /* rounds at most, in place of the method's own number; 0: that one */
 	struct kgb_attempt_limits limits;
 	int max_attempts;
 	/* Limits; 0: none. */

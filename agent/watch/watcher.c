@@ -117,7 +117,7 @@ static int64_t sample_interval_ms(const struct kgb_attempt_limits *limits)
 	return quarter_ms > SAMPLE_MIN_MS ? quarter_ms : SAMPLE_MIN_MS;
 }
 
-/** All attempts take their samples when a new interval of the clock begins: one look at /proc
+/** All attempts take their samples when a new interval of the clock begins: one reading of /proc
  * serves them all. */
 static bool sample_is_due(const struct kgb_watcher *watcher)
 {
@@ -161,7 +161,7 @@ static void set_waiting(struct kgb_watcher *watcher, const char *class, const ch
 	va_end(ap);
 }
 
-/** Processor time of one process since the look before. */
+/** Processor time of one process since the sample before. */
 static int64_t own_cpu_ms(const struct kgb_watcher *watcher,
 			  const struct kgb_proc_tree_process *process)
 {
