@@ -51,7 +51,7 @@ struct kgb_cassette_answer {
 	struct kgb_buf body;
 	bool cut; /* it did not end as it should */
 };
-#define KGB_REPLAY_ANSWER_INIT          \
+#define KGB_CASSETTE_ANSWER_INIT        \
 	{                               \
 		.body = KGB_BUF_INIT(0) \
 	}

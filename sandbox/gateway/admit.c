@@ -20,23 +20,24 @@
 
 static const struct kgb_price *asked_price(const struct kgb_exchange *ex)
 {
-	if (!*ex->adapted.model)
+	if (!*ex->rewritten.model)
 		return NULL;
-	return kgb_prices_find(ex->session->gw->prices, ex->adapted.model, kgb_wall_ms());
+	return kgb_prices_find(ex->session->gw->prices, ex->rewritten.model, kgb_wall_ms());
 }
 
 static void estimate(struct kgb_exchange *ex)
 {
-	int64_t output = ex->adapted.max_output_tokens;
+	int64_t output = ex->rewritten.max_output_tokens;
 	if (output < 0)
 		output = DEFAULT_OUTPUT_TOKENS;
-	ex->wish_input = (int64_t)ex->body.len / BYTES_PER_TOKEN + ADDED_TOKENS +
-			 (int64_t)ex->adapted.n_images * IMAGE_TOKENS;
-	ex->wish.tokens = ex->wish_input + output;
+	ex->reserved_input = (int64_t)ex->body.len / BYTES_PER_TOKEN + ADDED_TOKENS +
+			     (int64_t)ex->rewritten.n_images * IMAGE_TOKENS;
+	ex->reservation.tokens = ex->reserved_input + output;
 	/* Nobody is paid for what is not sent. */
-	ex->wish.nanos = ex->session->gw->mode == KGB_GATEWAY_LIVE
-				 ? kgb_price_most(asked_price(ex), ex->wish_input, output)
-				 : 0;
+	ex->reservation.nanos =
+		ex->session->gw->mode == KGB_GATEWAY_LIVE
+			? kgb_price_most(asked_price(ex), ex->reserved_input, output)
+			: 0;
 }
 
 /* ---- the way to an answer ---- */
@@ -94,7 +95,7 @@ static void wait_for_budget(struct kgb_exchange *ex)
 		at = &(*at)->next_waiting;
 	*at = ex;
 	ex->waits = true;
-	ex->asked_ms = kgb_mono_ms();
+	ex->wait_began_ms = kgb_mono_ms();
 }
 
 static void stop_waiting(struct kgb_exchange *ex)
@@ -107,7 +108,7 @@ static void stop_waiting(struct kgb_exchange *ex)
 	*at = ex->next_waiting;
 	ex->next_waiting = NULL;
 	ex->waits = false;
-	ex->waited_ms += kgb_mono_ms() - ex->asked_ms;
+	ex->waited_ms += kgb_mono_ms() - ex->wait_began_ms;
 }
 
 /* false: it has to wait. */
@@ -115,7 +116,7 @@ static bool try(struct kgb_exchange *ex)
 {
 	struct kgb_session *session = ex->session;
 	struct kgb_err why = KGB_ERR_INIT;
-	switch (kgb_budget_reserve(session->budget, &ex->wish, &why)) {
+	switch (kgb_budget_reserve(session->budget, &ex->reservation, &why)) {
 	case KGB_BUDGET_LATER:
 		return false;
 	case KGB_BUDGET_REFUSED:
@@ -169,9 +170,9 @@ static struct kgb_charge answered(const struct kgb_exchange *ex)
 	if (ex->metered)
 		usage = ex->meter.usage;
 	if (usage.input < 0 && usage.cache_creation < 0 && usage.cache_read < 0)
-		usage.input = ex->wish_input;
+		usage.input = ex->reserved_input;
 	if (usage.output < 0)
-		usage.output = ex->wish.tokens - ex->wish_input;
+		usage.output = ex->reservation.tokens - ex->reserved_input;
 	struct kgb_usage known = {0};
 	kgb_usage_add(&known, &usage);
 	struct kgb_charge charge = {.tokens = known.input + known.output + known.cache_creation +
@@ -186,8 +187,8 @@ static struct kgb_charge answered(const struct kgb_exchange *ex)
 		charge.nanos = kgb_price_nanos(price, &known);
 		/* Dearer than the table says, or nobody knows how dear. */
 		bool unsure = charge.nanos < 0 || (ex->metered && ex->meter.surcharged);
-		if (unsure && charge.nanos < ex->wish.nanos)
-			charge.nanos = ex->wish.nanos;
+		if (unsure && charge.nanos < ex->reservation.nanos)
+			charge.nanos = ex->reservation.nanos;
 	}
 	return charge;
 }
@@ -198,7 +199,7 @@ static struct kgb_charge taken(const struct kgb_exchange *ex)
 	struct kgb_charge answer = answered(ex), charge = {0};
 	kgb_charge_add(&charge, &answer);
 	for (int i = 0; i < ex->n_lost; i++)
-		kgb_charge_add(&charge, &ex->wish);
+		kgb_charge_add(&charge, &ex->reservation);
 	return charge;
 }
 
@@ -212,7 +213,7 @@ void kgb_exchange__charge(struct kgb_exchange *ex)
 		return;
 	ex->has_reserved = false;
 	struct kgb_charge charge = taken(ex);
-	kgb_budget_settle(session->budget, &ex->wish, &charge);
+	kgb_budget_settle(session->budget, &ex->reservation, &charge);
 	tell_charged(session);
 	if (!session->closing && session->callbacks.on_usage)
 		session->callbacks.on_usage(session->payload, totals);
@@ -229,6 +230,6 @@ void kgb_exchange__stop(struct kgb_exchange *ex)
 		ex->call = NULL;
 	}
 	if (ex->turn.state != KGB_TURN_IDLE)
-		kgb_key_limiter_leave(&kgb_exchange__account(ex)->credential, &ex->turn,
+		kgb_key_limiter_leave(&kgb_exchange__account(ex)->limiter, &ex->turn,
 				      KGB_TURN_SAID_NOTHING);
 }

@@ -22,7 +22,7 @@ struct kgb_exchange *kgb_exchange__new(struct kgb_session *session, const char *
 	ex->attached = true;
 	ex->uri = kgb_xstrdup(uri);
 	ex->body = (struct kgb_buf)KGB_BUF_INIT(0);
-	ex->adapted = (struct kgb_rewritten)KGB_ADAPTED_INIT;
+	ex->rewritten = (struct kgb_rewritten)KGB_REWRITTEN_INIT;
 	ex->scripted = (struct kgb_offline_reply)KGB_OFFLINE_REPLY_INIT;
 	ex->out = (struct kgb_buf)KGB_BUF_INIT(0);
 	ex->ttfb_ms = -1;
@@ -55,7 +55,7 @@ static void free_exchange(struct kgb_exchange *ex)
 	kgb_strv_release(&ex->tries);
 	session->body_bytes -= ex->body.len;
 	kgb_buf_release(&ex->body);
-	kgb_rewritten_release(&ex->adapted);
+	kgb_rewritten_release(&ex->rewritten);
 	kgb_offline_reply_release(&ex->scripted);
 	kgb_buf_release(&ex->out);
 	kgb_free(ex->cuts);
@@ -79,7 +79,7 @@ static void maybe_free(struct kgb_exchange *ex)
 		return;
 	if (ex->timing) {
 		ex->timing = false;
-		uv_close((uv_handle_t *)&ex->gone_timer, kgb_exchange__on_closed);
+		uv_close((uv_handle_t *)&ex->settle_timer, kgb_exchange__on_closed);
 	}
 	if (ex->open == 0)
 		free_exchange(ex);
@@ -102,7 +102,7 @@ static void fill_summary(const struct kgb_exchange *ex, struct kgb_exchange_summ
 	*out = (struct kgb_exchange_summary){
 		.number = ex->number,
 		.path = ex->path,
-		.model = ex->metered && *ex->meter.model ? ex->meter.model : ex->adapted.model,
+		.model = ex->metered && *ex->meter.model ? ex->meter.model : ex->rewritten.model,
 		.message_id = ex->metered ? ex->meter.message_id : "",
 		.status = ex->status,
 		.billed = messages && good && ex->metered && ex->meter.started && !ex->repeated,
@@ -114,7 +114,7 @@ static void fill_summary(const struct kgb_exchange *ex, struct kgb_exchange_summ
 		.total_ms = kgb_mono_ms() - ex->started_ms,
 		.request_bytes = (int64_t)ex->body.len,
 		.response_bytes = ex->response_bytes,
-		.n_tools_removed = (int64_t)ex->adapted.n_tools_removed,
+		.n_tools_removed = (int64_t)ex->rewritten.n_tools_removed,
 		.error = *ex->error ? ex->error : NULL,
 	};
 	if (messages && good && ex->metered)
@@ -223,7 +223,7 @@ void kgb_exchange__detach(struct kgb_exchange *ex, bool finished)
 		/* At once, while the descriptor is still the connection's: libuv takes whatever has
 		 * that number off its epoll. */
 		ex->polling = false;
-		uv_close((uv_handle_t *)&ex->gone_poll, kgb_exchange__on_closed);
+		uv_close((uv_handle_t *)&ex->hangup_poll, kgb_exchange__on_closed);
 	}
 	if (ex->verify) {
 		ex->verify->exchange = NULL;
@@ -235,11 +235,11 @@ void kgb_exchange__detach(struct kgb_exchange *ex, bool finished)
 	kgb_buf_clear(&ex->out);
 	ex->out_pos = 0;
 	if (ex->call) {
-		uv_timer_init(ex->session->gw->loop, &ex->gone_timer);
-		ex->gone_timer.data = ex;
+		uv_timer_init(ex->session->gw->loop, &ex->settle_timer);
+		ex->settle_timer.data = ex;
 		ex->timing = true;
 		ex->open++;
-		uv_timer_start(&ex->gone_timer, on_settle_timeout, SETTLE_MS, 0);
+		uv_timer_start(&ex->settle_timer, on_settle_timeout, SETTLE_MS, 0);
 		kgb_upstream_resume(ex->call);
 	} else if (ex->waits || ex->turn.state == KGB_TURN_WAITING) {
 		kgb_exchange__stop(ex);
@@ -351,11 +351,11 @@ static const char *closing_missing(enum kgb_protocol protocol)
 	KGB_UNREACHABLE();
 }
 
-void kgb_exchange__broke(struct kgb_exchange *ex, int weight)
+void kgb_exchange__note_broken_answer(struct kgb_exchange *ex, int weight)
 {
 	if (!*ex->sha256)
 		kgb_sha256_hex(ex->body.ptr, ex->body.len, ex->sha256);
-	kgb_repeat_guard_note(&ex->session->broken, ex->sha256, weight);
+	kgb_repeat_guard_note(&ex->session->repeat_guard, ex->sha256, weight);
 }
 
 /* How it went, for those that ask for the same again. */
@@ -371,9 +371,10 @@ static void note_outcome(struct kgb_exchange *ex, const char *error)
 	bool in_vain = failed && gw->retry.max_tries > 1 && (ex->status < 200 || ex->status >= 300);
 	/* One without end is bought once: it may be as dear as all others together. */
 	if (failed || bad)
-		kgb_exchange__broke(ex, in_vain || ex->too_long ? KGB_BROKEN_LIMIT : 1);
+		kgb_exchange__note_broken_answer(ex,
+						 in_vain || ex->too_long ? KGB_BROKEN_LIMIT : 1);
 	else if (*ex->sha256)
-		kgb_repeat_guard_forget(&ex->session->broken, ex->sha256);
+		kgb_repeat_guard_forget(&ex->session->repeat_guard, ex->sha256);
 }
 
 void kgb_exchange__end(struct kgb_exchange *ex, const char *error)
@@ -480,7 +481,7 @@ static void prepare(uv_work_t *work)
 		kgb_sha256_hex(ex->body.ptr, ex->body.len, ex->sha256);
 	if (ex->endpoint != KGB_ENDPOINT_MODELS)
 		ex->prepare_failed = kgb_rewrite_request(&spec, ex->body.ptr, ex->body.len,
-							 &ex->adapted, &ex->prepare_err) < 0;
+							 &ex->rewritten, &ex->prepare_err) < 0;
 	if (!ex->prepare_failed && gw->mode == KGB_GATEWAY_OFFLINE)
 		kgb_exchange__script(ex);
 	else if (!ex->prepare_failed && gw->mode == KGB_GATEWAY_REPLAY)
@@ -500,7 +501,8 @@ static void on_prepared(uv_work_t *work, int status)
 	}
 	if (ex->prepare_failed)
 		refuse(ex, 400, ex->prepare_err.msg);
-	else if (*ex->sha256 && kgb_repeat_guard_is_hopeless(&ex->session->broken, ex->sha256))
+	else if (*ex->sha256 &&
+		 kgb_repeat_guard_is_hopeless(&ex->session->repeat_guard, ex->sha256))
 		refuse(ex, kgb_http_stop_status(ex->protocol), KGB_BROKEN_TEXT);
 	else if (ex->session->gw->mode == KGB_GATEWAY_LIVE && !kgb_exchange__account(ex)->api_key)
 		refuse(ex, 401, "this run has no key for that API");
@@ -512,8 +514,8 @@ static void start_prepare(struct kgb_exchange *ex)
 {
 	ex->prepare.data = ex;
 	ex->preparing = true;
-	ex->wants_sha256 =
-		kgb_http_is_generation(ex->endpoint) && kgb_repeat_guard_any(&ex->session->broken);
+	ex->wants_sha256 = kgb_http_is_generation(ex->endpoint) &&
+			   kgb_repeat_guard_any(&ex->session->repeat_guard);
 	if (ex->body.len > INLINE_BYTES &&
 	    uv_queue_work(ex->session->gw->loop, &ex->prepare, prepare, on_prepared) == 0)
 		return;

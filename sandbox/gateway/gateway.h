@@ -19,7 +19,7 @@
  *   POST /kgb/v1/verify                       handed to on_verify
  * Everything else is 404, and so are protocols that the session does not speak; a wrong token is
  * 401 with "x-should-retry: false". Both are counted as probes. Requests are changed on their way
- * out as adapt.h says.
+ * out as sandbox/request/rewrite_request.h says.
  */
 #ifndef KGB_SANDBOX_GATEWAY_GATEWAY_H
 #define KGB_SANDBOX_GATEWAY_GATEWAY_H

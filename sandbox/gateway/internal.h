@@ -38,7 +38,7 @@ struct kgb_account {
 	char *base_url; /* owned; without trailing slash; NULL offline */
 	char *api_key; /* owned; NULL: there is none, requests are refused */
 	bool key_is_bearer;
-	struct kgb_key_limiter credential; /* live only */
+	struct kgb_key_limiter limiter; /* live only */
 };
 
 struct kgb_gateway {
@@ -85,7 +85,7 @@ struct kgb_session {
 	int64_t next_number;
 	int64_t n_messages; /* requests for a model's answer so far, for max_exchanges */
 	struct kgb_ledger ledger;
-	struct kgb_repeat_guard broken; /* live */
+	struct kgb_repeat_guard repeat_guard; /* live */
 	struct kgb_exchange *exchanges; /* list */
 	bool closing;
 	void (*done)(void *payload, const struct kgb_totals *totals);
@@ -104,7 +104,7 @@ struct kgb_exchange {
 	enum kgb_protocol protocol;
 	struct kgb_strv header_names, header_values;
 	struct kgb_buf body;
-	struct kgb_rewritten adapted; /* what of it goes out instead */
+	struct kgb_rewritten rewritten; /* what of it goes out instead */
 	bool preparing; /* the worker makes that, and offline the answer */
 	uv_work_t prepare;
 	struct kgb_err prepare_err;
@@ -126,22 +126,23 @@ struct kgb_exchange {
 	bool source_open; /* more of the answer may come */
 	bool recording; /* the worker reads the request, or writes the end of the record */
 	size_t open; /* handles that are not closed */
-	bool polling; /* gone_poll is open */
-	uv_poll_t gone_poll; /* tells when a waiting client hangs up */
-	bool timing; /* gone_timer is open */
-	uv_timer_t gone_timer; /* how long an answer is read on after that, to settle its counts */
+	bool polling; /* hangup_poll is open */
+	uv_poll_t hangup_poll; /* tells when a waiting client hangs up */
+	bool timing; /* settle_timer is open */
+	uv_timer_t
+		settle_timer; /* how long an answer is read on after that, to settle its counts */
 	uv_work_t work;
 	struct kgb_err work_err;
 	bool work_failed;
 
 	/* Before and between upstream calls (admit.c, relay.c). */
-	struct kgb_charge wish; /* the most that it can take */
-	int64_t wish_input; /* the part of wish.tokens that goes in */
-	bool has_reserved; /* the budget holds `wish` */
+	struct kgb_charge reservation; /* the most that it can take */
+	int64_t reserved_input; /* the part of reservation.tokens that goes in */
+	bool has_reserved; /* the budget holds `reservation` */
 	bool waits; /* for the budget */
 	struct kgb_exchange *next_waiting;
 	struct kgb_turn turn;
-	int64_t asked_ms; /* monotonic: when its wait began */
+	int64_t wait_began_ms; /* monotonic: when its wait began */
 	int64_t waited_ms;
 	int n_tries; /* upstream calls that were begun */
 	int n_lost; /* of those: sent, and nobody knows what became of them */
@@ -249,7 +250,7 @@ struct kgb_account *kgb_exchange__account(const struct kgb_exchange *ex);
 void kgb_exchange__head(struct kgb_exchange *ex, int status, const char *content_type);
 void kgb_exchange__bytes(struct kgb_exchange *ex, const char *bytes, size_t len);
 /** No answer came of it that a client can use: it may ask for the same again only so often. */
-void kgb_exchange__broke(struct kgb_exchange *ex, int weight);
+void kgb_exchange__note_broken_answer(struct kgb_exchange *ex, int weight);
 /** The source is exhausted; `error` NULL or what went wrong. */
 void kgb_exchange__end(struct kgb_exchange *ex, const char *error);
 

@@ -41,21 +41,21 @@ enum kgb_turn_end {
 	KGB_TURN_SAID_NOTHING, /* cancelled, or failed for another reason */
 };
 
-void kgb_key_limiter_init(struct kgb_key_limiter *credential, uv_loop_t *loop, size_t max_places);
+void kgb_key_limiter_init(struct kgb_key_limiter *limiter, uv_loop_t *loop, size_t max_places);
 /** Nobody may wait or run. `closed` comes from the loop; then the memory may go. */
-void kgb_key_limiter_close(struct kgb_key_limiter *credential, void (*closed)(void *payload),
+void kgb_key_limiter_close(struct kgb_key_limiter *limiter, void (*closed)(void *payload),
 			   void *payload);
 
 /** Ask for a turn, `wait_ms` from now at the earliest. `go` comes at once, from inside this call,
  * when there is a place, else from the loop. */
-void kgb_key_limiter_ask(struct kgb_key_limiter *credential, struct kgb_turn *turn, int64_t wait_ms,
+void kgb_key_limiter_ask(struct kgb_key_limiter *limiter, struct kgb_turn *turn, int64_t wait_ms,
 			 void (*go)(void *payload), void *payload);
 /** The turn is over, or no longer wanted; does nothing to an idle one. */
-void kgb_key_limiter_leave(struct kgb_key_limiter *credential, struct kgb_turn *turn,
+void kgb_key_limiter_leave(struct kgb_key_limiter *limiter, struct kgb_turn *turn,
 			   enum kgb_turn_end end);
 /** Nobody gets a turn for so long. A pause is never shortened. */
-void kgb_key_limiter_pause(struct kgb_key_limiter *credential, int64_t pause_ms);
+void kgb_key_limiter_pause(struct kgb_key_limiter *limiter, int64_t pause_ms);
 /** Milliseconds until the pause is over; 0: there is none. */
-int64_t kgb_key_limiter_paused_ms(const struct kgb_key_limiter *credential);
+int64_t kgb_key_limiter_paused_ms(const struct kgb_key_limiter *limiter);
 
 #endif

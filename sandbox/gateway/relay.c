@@ -16,7 +16,7 @@
 /* What goes out of the request. */
 static const struct kgb_buf *sent_body(const struct kgb_exchange *ex)
 {
-	return ex->adapted.body.len ? &ex->adapted.body : &ex->body;
+	return ex->rewritten.body.len ? &ex->rewritten.body : &ex->body;
 }
 
 struct kgb_account *kgb_exchange__account(const struct kgb_exchange *ex)
@@ -139,8 +139,8 @@ static void start_call(void *payload);
 
 static void ask_for_turn(struct kgb_exchange *ex, int64_t wait_ms)
 {
-	ex->asked_ms = kgb_mono_ms();
-	kgb_key_limiter_ask(&kgb_exchange__account(ex)->credential, &ex->turn, wait_ms, start_call,
+	ex->wait_began_ms = kgb_mono_ms();
+	kgb_key_limiter_ask(&kgb_exchange__account(ex)->limiter, &ex->turn, wait_ms, start_call,
 			    ex);
 }
 
@@ -151,14 +151,14 @@ static void refuse_paused(struct kgb_exchange *ex, int64_t paused_ms)
 	snprintf(ex->error, sizeof(ex->error),
 		 "the provider has asked this account to wait: %lld s are left",
 		 (long long)(paused_ms + 999) / 1000);
-	kgb_exchange__broke(ex, 1);
+	kgb_exchange__note_broken_answer(ex, 1);
 	kgb_exchange__reply_error(ex, 429, ex->error);
 }
 
 /* All that wait already would wait in vain. */
 static void refuse_waiting(struct kgb_gateway *gw, const struct kgb_account *account)
 {
-	int64_t paused_ms = kgb_key_limiter_paused_ms(&account->credential);
+	int64_t paused_ms = kgb_key_limiter_paused_ms(&account->limiter);
 	if (paused_ms <= gw->retry.total_ms)
 		return;
 	for (struct kgb_session *session = gw->sessions; session; session = session->next) {
@@ -192,8 +192,8 @@ static void on_done(void *payload, bool sent, const struct kgb_err *err)
 	bool good = !err && ex->status >= 200 && ex->status < 300;
 	/* Who leaves retries to the client leaves it the pauses too. */
 	if (retries_here(ex))
-		kgb_key_limiter_pause(&account->credential, decision.pause_ms);
-	kgb_key_limiter_leave(&account->credential, &ex->turn,
+		kgb_key_limiter_pause(&account->limiter, decision.pause_ms);
+	kgb_key_limiter_leave(&account->limiter, &ex->turn,
 			      good               ? KGB_TURN_WENT_WELL
 			      : decision.crowded ? KGB_TURN_CROWDED
 						 : KGB_TURN_SAID_NOTHING);
@@ -268,7 +268,7 @@ static void start_call(void *payload)
 		.payload = ex,
 	};
 	struct kgb_err err = KGB_ERR_INIT;
-	ex->waited_ms += kgb_mono_ms() - ex->asked_ms;
+	ex->waited_ms += kgb_mono_ms() - ex->wait_began_ms;
 	ex->decision = (struct kgb_retry_decision){0};
 	ex->thrown_bytes = 0;
 	ex->n_tries++;
@@ -279,7 +279,7 @@ static void start_call(void *payload)
 void kgb_exchange__relay(struct kgb_exchange *ex)
 {
 	const struct kgb_gateway *gw = ex->session->gw;
-	int64_t paused_ms = kgb_key_limiter_paused_ms(&kgb_exchange__account(ex)->credential);
+	int64_t paused_ms = kgb_key_limiter_paused_ms(&kgb_exchange__account(ex)->limiter);
 	if (paused_ms > gw->retry.total_ms)
 		refuse_paused(ex, paused_ms);
 	else
@@ -348,7 +348,7 @@ void kgb_exchange__replay(struct kgb_exchange *ex)
 	struct kgb_session *session = ex->session;
 	struct kgb_err err = KGB_ERR_INIT;
 	KGB_AUTO(buf) struct kgb_buf why = KGB_BUF_INIT(0);
-	struct kgb_cassette_answer answer = KGB_REPLAY_ANSWER_INIT;
+	struct kgb_cassette_answer answer = KGB_CASSETTE_ANSWER_INIT;
 	const char *type = NULL;
 	int found = kgb_cassette_answer(session->cassette, &session->cassette_use, ex->key, &answer,
 					&err);

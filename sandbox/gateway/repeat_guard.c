@@ -5,43 +5,43 @@
 #include <string.h>
 
 /* Its place; KGB_BROKEN_REQUESTS when it has none. */
-static size_t find(const struct kgb_repeat_guard *broken, const char *sha256)
+static size_t find(const struct kgb_repeat_guard *guard, const char *sha256)
 {
 	size_t i = 0;
-	while (i < KGB_BROKEN_REQUESTS && strcmp(broken->asked[i].sha256, sha256) != 0)
+	while (i < KGB_BROKEN_REQUESTS && strcmp(guard->asked[i].sha256, sha256) != 0)
 		i++;
 	return i;
 }
 
-void kgb_repeat_guard_note(struct kgb_repeat_guard *broken, const char *sha256, int weight)
+void kgb_repeat_guard_note(struct kgb_repeat_guard *guard, const char *sha256, int weight)
 {
-	size_t at = find(broken, sha256);
+	size_t at = find(guard, sha256);
 	if (at == KGB_BROKEN_REQUESTS) {
-		at = broken->next;
-		broken->next = (broken->next + 1) % KGB_BROKEN_REQUESTS;
-		broken->asked[at].n = 0;
-		snprintf(broken->asked[at].sha256, KGB_SHA256_HEX_LEN, "%s", sha256);
+		at = guard->next;
+		guard->next = (guard->next + 1) % KGB_BROKEN_REQUESTS;
+		guard->asked[at].n = 0;
+		snprintf(guard->asked[at].sha256, KGB_SHA256_HEX_LEN, "%s", sha256);
 	}
-	broken->asked[at].n += weight;
+	guard->asked[at].n += weight;
 }
 
-void kgb_repeat_guard_forget(struct kgb_repeat_guard *broken, const char *sha256)
+void kgb_repeat_guard_forget(struct kgb_repeat_guard *guard, const char *sha256)
 {
-	size_t at = find(broken, sha256);
+	size_t at = find(guard, sha256);
 	if (at < KGB_BROKEN_REQUESTS)
-		broken->asked[at].sha256[0] = '\0';
+		guard->asked[at].sha256[0] = '\0';
 }
 
-bool kgb_repeat_guard_any(const struct kgb_repeat_guard *broken)
+bool kgb_repeat_guard_any(const struct kgb_repeat_guard *guard)
 {
 	for (size_t i = 0; i < KGB_BROKEN_REQUESTS; i++)
-		if (broken->asked[i].sha256[0])
+		if (guard->asked[i].sha256[0])
 			return true;
 	return false;
 }
 
-bool kgb_repeat_guard_is_hopeless(const struct kgb_repeat_guard *broken, const char *sha256)
+bool kgb_repeat_guard_is_hopeless(const struct kgb_repeat_guard *guard, const char *sha256)
 {
-	size_t at = find(broken, sha256);
-	return at < KGB_BROKEN_REQUESTS && broken->asked[at].n >= KGB_BROKEN_LIMIT;
+	size_t at = find(guard, sha256);
+	return at < KGB_BROKEN_REQUESTS && guard->asked[at].n >= KGB_BROKEN_LIMIT;
 }

@@ -30,12 +30,12 @@ struct kgb_repeat_guard {
 };
 
 /** An answer to that request broke off; it counts as `weight` of them. */
-void kgb_repeat_guard_note(struct kgb_repeat_guard *broken, const char *sha256, int weight);
+void kgb_repeat_guard_note(struct kgb_repeat_guard *guard, const char *sha256, int weight);
 /** It was answered well. */
-void kgb_repeat_guard_forget(struct kgb_repeat_guard *broken, const char *sha256);
+void kgb_repeat_guard_forget(struct kgb_repeat_guard *guard, const char *sha256);
 /** Something is remembered. */
-bool kgb_repeat_guard_any(const struct kgb_repeat_guard *broken);
+bool kgb_repeat_guard_any(const struct kgb_repeat_guard *guard);
 /** To ask once more is hopeless. */
-bool kgb_repeat_guard_is_hopeless(const struct kgb_repeat_guard *broken, const char *sha256);
+bool kgb_repeat_guard_is_hopeless(const struct kgb_repeat_guard *guard, const char *sha256);
 
 #endif

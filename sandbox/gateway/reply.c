@@ -9,7 +9,7 @@
 
 /* ---- waiting ---- */
 
-static void on_gone(uv_poll_t *poll, int status, int events)
+static void on_hangup(uv_poll_t *poll, int status, int events)
 {
 	(void)status;
 	(void)events;
@@ -31,12 +31,12 @@ static void watch(struct kgb_exchange *ex)
 	const union MHD_ConnectionInfo *info =
 		MHD_get_connection_info(ex->conn, MHD_CONNECTION_INFO_CONNECTION_FD);
 	if (!info ||
-	    uv_poll_init_socket(ex->session->gw->loop, &ex->gone_poll, info->connect_fd) != 0)
+	    uv_poll_init_socket(ex->session->gw->loop, &ex->hangup_poll, info->connect_fd) != 0)
 		return;
-	ex->gone_poll.data = ex;
+	ex->hangup_poll.data = ex;
 	ex->polling = true;
 	ex->open++;
-	uv_poll_start(&ex->gone_poll, UV_DISCONNECT, on_gone);
+	uv_poll_start(&ex->hangup_poll, UV_DISCONNECT, on_hangup);
 }
 
 void kgb_exchange__suspend(struct kgb_exchange *ex)

@@ -30,7 +30,7 @@ int64_t kgb_retry_after_ms(const char *value, int64_t wall_ms)
 }
 
 /* How long the provider asks us to stay away; -1: it does not say. */
-static int64_t asked_ms(const struct kgb_retry_fault *fault)
+static int64_t provider_wait_ms(const struct kgb_retry_fault *fault)
 {
 	if (fault->retry_after_ms) {
 		struct kgb_err err = KGB_ERR_INIT;
@@ -81,7 +81,7 @@ void kgb_retry_decide(const struct kgb_retry_policy *policy, const struct kgb_re
 		wait = (double)policy->cap_ms;
 	/* Between half of it and all of it. */
 	out->wait_ms = (int64_t)(wait * (0.5 + dice / 2));
-	int64_t asked = asked_ms(fault);
+	int64_t asked = provider_wait_ms(fault);
 	if (asked > out->wait_ms)
 		out->wait_ms = asked;
 	out->crowded = fault->status == 429 || fault->status == 503 || fault->status == 529;

@@ -30,7 +30,7 @@ struct kgb_retry_fault {
 struct kgb_retry_decision {
 	bool again;
 	int64_t wait_ms; /* of this request */
-	int64_t pause_ms; /* of everything that uses the same credential */
+	int64_t pause_ms; /* of all calls with the same key */
 	bool crowded; /* the provider had too much to do */
 };
 

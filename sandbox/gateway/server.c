@@ -127,7 +127,7 @@ int kgb_gateway_new(struct kgb_gateway **out, uv_loop_t *loop, const struct kgb_
 			spec->max_concurrent > 0 ? spec->max_concurrent : DEFAULT_CONCURRENT;
 		for (int i = 0; i < KGB_N_PROVIDERS; i++) {
 			open_account(&gw->accounts[i], (enum kgb_provider)i, &spec->accounts[i]);
-			kgb_key_limiter_init(&gw->accounts[i].credential, loop, places);
+			kgb_key_limiter_init(&gw->accounts[i].limiter, loop, places);
 		}
 	}
 	uv_timer_init(loop, &gw->closer);
@@ -154,7 +154,7 @@ static void close_closer(struct kgb_gateway *gw)
 	uv_close((uv_handle_t *)&gw->closer, on_closer_closed);
 }
 
-static void on_credential_closed(void *payload)
+static void on_limiter_closed(void *payload)
 {
 	struct kgb_gateway *gw = payload;
 	if (--gw->n_open_accounts == 0)
@@ -166,7 +166,7 @@ static void on_upstream_closed(void *payload)
 	struct kgb_gateway *gw = payload;
 	gw->n_open_accounts = KGB_N_PROVIDERS;
 	for (int i = 0; i < KGB_N_PROVIDERS; i++)
-		kgb_key_limiter_close(&gw->accounts[i].credential, on_credential_closed, gw);
+		kgb_key_limiter_close(&gw->accounts[i].limiter, on_limiter_closed, gw);
 }
 
 void kgb_gateway__maybe_done(struct kgb_gateway *gw)
@@ -204,7 +204,7 @@ int64_t kgb_gateway_paused_ms(const struct kgb_gateway *gw)
 {
 	int64_t longest_ms = 0;
 	for (int i = 0; i < KGB_N_PROVIDERS && gw->mode == KGB_GATEWAY_LIVE; i++) {
-		int64_t ms = kgb_key_limiter_paused_ms(&gw->accounts[i].credential);
+		int64_t ms = kgb_key_limiter_paused_ms(&gw->accounts[i].limiter);
 		longest_ms = ms > longest_ms ? ms : longest_ms;
 	}
 	return longest_ms;

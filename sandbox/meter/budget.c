@@ -34,30 +34,30 @@ void kgb_charge_add(struct kgb_charge *sum, const struct kgb_charge *more)
 	add(&sum->nanos, more->nanos > 0 ? more->nanos : 0);
 }
 
-/* Whether `used` and `wish` are within the limit; 0 is none. */
-static bool fits(int64_t limit, int64_t used, int64_t wish)
+/* Whether `used` and `reservation` are within the limit; 0 is none. */
+static bool fits(int64_t limit, int64_t used, int64_t reservation)
 {
-	return limit <= 0 || (used <= limit && wish <= limit - used);
+	return limit <= 0 || (used <= limit && reservation <= limit - used);
 }
 
-/* What one budget says to a wish, with what is used counted or with what is spent only. */
-static enum kgb_budget_kind objection(const struct kgb_budget *b, const struct kgb_charge *wish,
-				      bool with_reserved)
+/* What one budget says to a reservation, with what is used counted or with what is spent only. */
+static enum kgb_budget_kind objection(const struct kgb_budget *b,
+				      const struct kgb_charge *reservation, bool with_reserved)
 {
 	struct kgb_charge used = b->spent;
 	if (with_reserved)
 		kgb_charge_add(&used, &b->reserved);
-	if (!fits(b->limit.tokens, used.tokens, wish->tokens))
+	if (!fits(b->limit.tokens, used.tokens, reservation->tokens))
 		return KGB_BUDGET_TOKENS;
-	if (b->limit.nanos > 0 && wish->nanos < 0)
+	if (b->limit.nanos > 0 && reservation->nanos < 0)
 		return KGB_BUDGET_PRICE;
-	if (!fits(b->limit.nanos, used.nanos, wish->nanos))
+	if (!fits(b->limit.nanos, used.nanos, reservation->nanos))
 		return KGB_BUDGET_USD;
 	return KGB_BUDGET_NONE;
 }
 
 static int explain(const struct kgb_budget *b, enum kgb_budget_kind kind,
-		   const struct kgb_charge *wish, struct kgb_err *why)
+		   const struct kgb_charge *reservation, struct kgb_err *why)
 {
 	if (kind == KGB_BUDGET_PRICE)
 		return kgb_fail(
@@ -68,36 +68,36 @@ static int explain(const struct kgb_budget *b, enum kgb_budget_kind kind,
 		return kgb_fail(why, KGB_ERR_LIMIT,
 				"the token budget of the %s is used up: %" PRId64 " of %" PRId64
 				" are spent, and this request may take %" PRId64,
-				b->level, b->spent.tokens, b->limit.tokens, wish->tokens);
+				b->level, b->spent.tokens, b->limit.tokens, reservation->tokens);
 	return kgb_fail(
 		why, KGB_ERR_LIMIT,
 		"the budget of the %s is used up: $%.4f of $%.2f are spent, and this request may cost $%.4f",
 		b->level, kgb_nanos_to_usd(b->spent.nanos), kgb_nanos_to_usd(b->limit.nanos),
-		kgb_nanos_to_usd(wish->nanos));
+		kgb_nanos_to_usd(reservation->nanos));
 }
 
-enum kgb_budget_answer kgb_budget_reserve(struct kgb_budget *budget, const struct kgb_charge *wish,
-					  struct kgb_err *why)
+enum kgb_budget_answer kgb_budget_reserve(struct kgb_budget *budget,
+					  const struct kgb_charge *reservation, struct kgb_err *why)
 {
 	bool later = false;
 	for (struct kgb_budget *b = budget; b; b = b->parent) {
-		enum kgb_budget_kind kind = objection(b, wish, false);
+		enum kgb_budget_kind kind = objection(b, reservation, false);
 		if (kind != KGB_BUDGET_NONE) {
-			(void)explain(b, kind, wish, why);
+			(void)explain(b, kind, reservation, why);
 			if (b->reached == KGB_BUDGET_NONE)
 				b->reached = kind;
 			return KGB_BUDGET_REFUSED;
 		}
 		/* What is reserved is taken off again: it must be the sum, not the largest number.
 		 */
-		later = later || objection(b, wish, true) != KGB_BUDGET_NONE ||
-			wish->tokens > INT64_MAX - b->reserved.tokens ||
-			wish->nanos > INT64_MAX - b->reserved.nanos;
+		later = later || objection(b, reservation, true) != KGB_BUDGET_NONE ||
+			reservation->tokens > INT64_MAX - b->reserved.tokens ||
+			reservation->nanos > INT64_MAX - b->reserved.nanos;
 	}
 	if (later)
 		return KGB_BUDGET_LATER;
 	for (struct kgb_budget *b = budget; b; b = b->parent)
-		kgb_charge_add(&b->reserved, wish);
+		kgb_charge_add(&b->reserved, reservation);
 	return KGB_BUDGET_GRANTED;
 }
 

@@ -19,7 +19,7 @@
 /** Some tokens and what they cost. */
 struct kgb_charge {
 	int64_t tokens;
-	int64_t nanos; /* billionths of a dollar; -1 in a wish: the price is not known */
+	int64_t nanos; /* billionths of a dollar; -1 in a reservation: the price is not known */
 };
 
 /** Nanos that are not known count as none. Stays at the largest number rather than wrap around. */
@@ -49,8 +49,10 @@ enum kgb_budget_answer {
 	KGB_BUDGET_LATER, /* not now, but perhaps when what others reserved is settled */
 	KGB_BUDGET_REFUSED, /* never: notes `reached` in the budget that said no */
 };
-/** Reserve `wish` in this budget and all above it, or in none. A refusal is explained in `why`. */
-enum kgb_budget_answer kgb_budget_reserve(struct kgb_budget *budget, const struct kgb_charge *wish,
+/** Reserve `reservation` in this budget and all above it, or in none. A refusal is explained in
+ * `why`. */
+enum kgb_budget_answer kgb_budget_reserve(struct kgb_budget *budget,
+					  const struct kgb_charge *reservation,
 					  struct kgb_err *why);
 /** What was reserved is over; `spent` is what it came to. */
 void kgb_budget_settle(struct kgb_budget *budget, const struct kgb_charge *reserved,

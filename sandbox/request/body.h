@@ -3,7 +3,7 @@
  * The body of a model request, one level deep: where the values of its object begin and end. No
  * tree is made, so one of 60 MB costs one pass. What cannot be read for sure (no object, a key
  * twice, a key in escapes) is an error: the provider's parser might see something else in it.
- * Internal to adapt.c and refuse.c.
+ * Internal to rewrite_request.c and unbillable.c.
  */
 #ifndef KGB_SANDBOX_REQUEST_BODY_H
 #define KGB_SANDBOX_REQUEST_BODY_H

@@ -189,8 +189,8 @@ static void print(const struct kgb_body *body, const char *more, struct kgb_buf 
 	kgb_buf_addc(out, '}');
 }
 
-static int adapt(struct kgb_body *body, const struct kgb_rewrite_spec *spec,
-		 struct kgb_rewritten *out, struct kgb_err *err)
+static int rewrite(struct kgb_body *body, const struct kgb_rewrite_spec *spec,
+		   struct kgb_rewritten *out, struct kgb_err *err)
 {
 	KGB_AUTO(buf) struct kgb_buf model = KGB_BUF_INIT(0);
 	KGB_AUTO(buf) struct kgb_buf tools = KGB_BUF_INIT(0);
@@ -231,12 +231,12 @@ int kgb_rewrite_request(const struct kgb_rewrite_spec *spec, const char *body, s
 	read->len = len;
 	int rc = kgb_body_scan(read, err);
 	if (rc == 0)
-		rc = adapt(read, spec, out, err);
+		rc = rewrite(read, spec, out, err);
 	kgb_free(read);
 	return rc;
 }
 
-void kgb_rewritten_release(struct kgb_rewritten *adapted)
+void kgb_rewritten_release(struct kgb_rewritten *rewritten)
 {
-	kgb_buf_release(&adapted->body);
+	kgb_buf_release(&rewritten->body);
 }

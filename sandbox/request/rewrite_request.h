@@ -3,7 +3,7 @@
  * What the gateway changes in a model request before it leaves: the model is the one that the run
  * pays for, tools that the provider would run on its own machines go, and a streamed chat is asked
  * for its usage. Every other value stays byte for byte. What would be billed beyond what a budget
- * can reserve for, and content that the provider would fetch itself, is refused (refuse.h).
+ * can reserve for, and content that the provider would fetch itself, is refused (unbillable.h).
  *
  * The body is read by a scanner that only knows where values begin and end, so that one of 60 MB
  * costs one pass and no tree. What it cannot read for sure (no object, a key twice, a key in
@@ -37,7 +37,7 @@ struct kgb_rewritten {
 	size_t n_tools_removed;
 	size_t n_images; /* at most; not counted where the provider's tools are allowed */
 };
-#define KGB_ADAPTED_INIT                                         \
+#define KGB_REWRITTEN_INIT                                       \
 	{                                                        \
 		.body = KGB_BUF_INIT(0), .max_output_tokens = -1 \
 	}
@@ -46,6 +46,6 @@ struct kgb_rewritten {
  * arguments, so it may run on a worker thread. */
 KGB_MUST_CHECK int kgb_rewrite_request(const struct kgb_rewrite_spec *spec, const char *body,
 				       size_t len, struct kgb_rewritten *out, struct kgb_err *err);
-void kgb_rewritten_release(struct kgb_rewritten *adapted);
+void kgb_rewritten_release(struct kgb_rewritten *rewritten);
 
 #endif

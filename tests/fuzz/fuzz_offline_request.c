@@ -53,25 +53,26 @@ static const enum kgb_endpoint endpoints[KGB_N_PROTOCOLS] = {
 	KGB_ENDPOINT_MESSAGES, KGB_ENDPOINT_CHAT, KGB_ENDPOINT_RESPONSES};
 
 /* What goes out instead of it is a JSON object if it was one. */
-static void adapt(enum kgb_protocol protocol, const char *bytes, size_t size)
+static void rewrite(enum kgb_protocol protocol, const char *bytes, size_t size)
 {
-	struct kgb_rewritten adapted = KGB_ADAPTED_INIT;
+	struct kgb_rewritten rewritten = KGB_REWRITTEN_INIT;
 	struct kgb_err err = KGB_ERR_INIT;
 	const struct kgb_rewrite_spec spec = {.endpoint = endpoints[protocol], .model = "m"};
 	KGB_AUTO(json) cJSON *before = NULL;
 	KGB_AUTO(json) cJSON *after = NULL;
 	bool valid = kgb_json_parse(bytes, size, &before, &err) == 0 && cJSON_IsObject(before);
-	bool adapts = kgb_rewrite_request(&spec, bytes, size, &adapted, &err) == 0;
-	if (valid && adapts && adapted.body.len > 0)
-		KGB_ASSERT(kgb_json_parse(adapted.body.ptr, adapted.body.len, &after, &err) == 0 &&
+	bool is_rewritten = kgb_rewrite_request(&spec, bytes, size, &rewritten, &err) == 0;
+	if (valid && is_rewritten && rewritten.body.len > 0)
+		KGB_ASSERT(kgb_json_parse(rewritten.body.ptr, rewritten.body.len, &after, &err) ==
+				   0 &&
 			   cJSON_IsObject(after));
-	if (valid && adapts) {
+	if (valid && is_rewritten) {
 		const cJSON *sent = after ? after : before;
 		const cJSON *model = kgb_json_get(sent, "model");
 		KGB_ASSERT(!model || kgb_str_eq(kgb_json_str(sent, "model", ""), "m"));
 		KGB_ASSERT(!kgb_json_get(after, "mcp_servers"));
 	}
-	kgb_rewritten_release(&adapted);
+	kgb_rewritten_release(&rewritten);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -87,7 +88,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		kgb_offline_answer(variants[k], protocol, bytes, size, &reply);
 		check(protocol, &reply);
 		kgb_offline_reply_release(&reply);
-		adapt(protocol, bytes, size);
+		rewrite(protocol, bytes, size);
 	}
 	struct kgb_offline_reply count = KGB_OFFLINE_REPLY_INIT;
 	kgb_offline_count_tokens(bytes, size, &count);

@@ -308,17 +308,17 @@ static void test_a_request_whose_answers_break_off_is_answered_only_so_often(voi
 static void test_a_request_does_not_inherit_the_count_of_another(void **state)
 {
 	(void)state;
-	struct kgb_repeat_guard broken = {0};
+	struct kgb_repeat_guard guard = {0};
 	char sha256[KGB_SHA256_HEX_LEN];
 	for (int i = 0; i < KGB_BROKEN_REQUESTS; i++) {
 		snprintf(sha256, sizeof(sha256), "request %d", i);
-		kgb_repeat_guard_note(&broken, sha256, KGB_BROKEN_LIMIT);
+		kgb_repeat_guard_note(&guard, sha256, KGB_BROKEN_LIMIT);
 	}
-	kgb_repeat_guard_note(&broken, "a new one", 1); /* takes the place of the first */
-	assert_false(kgb_repeat_guard_is_hopeless(&broken, "a new one"));
-	assert_false(kgb_repeat_guard_is_hopeless(&broken, "request 0"));
-	assert_true(kgb_repeat_guard_is_hopeless(&broken, "request 1"));
-	assert_true(kgb_repeat_guard_is_hopeless(&broken, sha256));
+	kgb_repeat_guard_note(&guard, "a new one", 1); /* takes the place of the first */
+	assert_false(kgb_repeat_guard_is_hopeless(&guard, "a new one"));
+	assert_false(kgb_repeat_guard_is_hopeless(&guard, "request 0"));
+	assert_true(kgb_repeat_guard_is_hopeless(&guard, "request 1"));
+	assert_true(kgb_repeat_guard_is_hopeless(&guard, sha256));
 }
 
 static int open_second(struct fixture *f, struct kgb_session **out, uint16_t *port)

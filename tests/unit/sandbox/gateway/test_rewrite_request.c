@@ -4,8 +4,8 @@
 #include "base/str.h"
 #include "sandbox/request/rewrite_request.h"
 
-static int adapt(enum kgb_endpoint endpoint, const char *model, const char *body,
-		 struct kgb_rewritten *out, struct kgb_err *err)
+static int rewrite(enum kgb_endpoint endpoint, const char *model, const char *body,
+		   struct kgb_rewritten *out, struct kgb_err *err)
 {
 	const struct kgb_rewrite_spec spec = {.endpoint = endpoint, .model = model};
 	return kgb_rewrite_request(&spec, body, strlen(body), out, err);
@@ -62,27 +62,27 @@ static void test_only_what_has_to_change_changes(void **state)
 		{KGB_ENDPOINT_CHAT, "{\"stream\":false}", NULL, 0},
 	};
 	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
-		struct kgb_rewritten adapted = KGB_ADAPTED_INIT;
+		struct kgb_rewritten rewritten = KGB_REWRITTEN_INIT;
 		struct kgb_err err = KGB_ERR_INIT;
-		assert_ok(adapt(cases[i].endpoint, "pin", cases[i].body, &adapted, &err), err);
-		if (!kgb_str_eq(adapted.body.ptr, cases[i].want ? cases[i].want : ""))
-			fail_msg("case %zu: %s", i, adapted.body.ptr);
-		assert_int_equal(adapted.n_tools_removed, cases[i].n_removed);
-		kgb_rewritten_release(&adapted);
+		assert_ok(rewrite(cases[i].endpoint, "pin", cases[i].body, &rewritten, &err), err);
+		if (!kgb_str_eq(rewritten.body.ptr, cases[i].want ? cases[i].want : ""))
+			fail_msg("case %zu: %s", i, rewritten.body.ptr);
+		assert_int_equal(rewritten.n_tools_removed, cases[i].n_removed);
+		kgb_rewritten_release(&rewritten);
 	}
 }
 
 static void test_tools_of_the_provider_can_be_allowed(void **state)
 {
 	(void)state;
-	struct kgb_rewritten adapted = KGB_ADAPTED_INIT;
+	struct kgb_rewritten rewritten = KGB_REWRITTEN_INIT;
 	struct kgb_err err = KGB_ERR_INIT;
 	static const char body[] = "{\"tools\":[{\"type\":\"web_search_20250305\"}]}";
 	const struct kgb_rewrite_spec spec = {.endpoint = KGB_ENDPOINT_MESSAGES,
 					      .allow_provider_tools = true};
-	assert_ok(kgb_rewrite_request(&spec, body, strlen(body), &adapted, &err), err);
-	assert_int_equal(adapted.body.len, 0);
-	assert_int_equal(adapted.n_tools_removed, 0);
+	assert_ok(kgb_rewrite_request(&spec, body, strlen(body), &rewritten, &err), err);
+	assert_int_equal(rewritten.body.len, 0);
+	assert_int_equal(rewritten.n_tools_removed, 0);
 }
 
 static void test_what_was_asked_is_read(void **state)
@@ -105,15 +105,15 @@ static void test_what_was_asked_is_read(void **state)
 		{"{\"messages\":[{\"max_tokens\":5,\"model\":\"no\"}]}", NULL, "", -1},
 	};
 	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
-		struct kgb_rewritten adapted = KGB_ADAPTED_INIT;
+		struct kgb_rewritten rewritten = KGB_REWRITTEN_INIT;
 		struct kgb_err err = KGB_ERR_INIT;
 		bool responses = strstr(cases[i].body, "max_output_tokens");
-		assert_ok(adapt(responses ? KGB_ENDPOINT_RESPONSES : KGB_ENDPOINT_CHAT,
-				cases[i].pin, cases[i].body, &adapted, &err),
+		assert_ok(rewrite(responses ? KGB_ENDPOINT_RESPONSES : KGB_ENDPOINT_CHAT,
+				  cases[i].pin, cases[i].body, &rewritten, &err),
 			  err);
-		assert_string_equal(adapted.model, cases[i].model);
-		assert_int_equal(adapted.max_output_tokens, cases[i].max);
-		kgb_rewritten_release(&adapted);
+		assert_string_equal(rewritten.model, cases[i].model);
+		assert_int_equal(rewritten.max_output_tokens, cases[i].max);
+		kgb_rewritten_release(&rewritten);
 	}
 }
 
@@ -146,12 +146,12 @@ static void test_what_cannot_be_read_for_sure_is_refused(void **state)
 		"{\"tools\":[1,]}",
 	};
 	for (size_t i = 0; i < KGB_ARRAY_LEN(bodies); i++) {
-		struct kgb_rewritten adapted = KGB_ADAPTED_INIT;
+		struct kgb_rewritten rewritten = KGB_REWRITTEN_INIT;
 		struct kgb_err err = KGB_ERR_INIT;
-		if (adapt(KGB_ENDPOINT_MESSAGES, "pin", bodies[i], &adapted, &err) == 0)
+		if (rewrite(KGB_ENDPOINT_MESSAGES, "pin", bodies[i], &rewritten, &err) == 0)
 			fail_msg("taken: %s", bodies[i]);
 		assert_int_equal(err.kind, KGB_ERR_INVALID);
-		kgb_rewritten_release(&adapted);
+		kgb_rewritten_release(&rewritten);
 	}
 }
 
@@ -273,22 +273,22 @@ static void test_what_the_provider_would_fetch_or_bill_unseen_is_refused(void **
 		{KGB_ENDPOINT_RESPONSES, "{\"messages\":[]}", false},
 	};
 	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
-		struct kgb_rewritten adapted = KGB_ADAPTED_INIT;
+		struct kgb_rewritten rewritten = KGB_REWRITTEN_INIT;
 		struct kgb_err err = KGB_ERR_INIT;
-		int rc = adapt(cases[i].endpoint, NULL, cases[i].body, &adapted, &err);
+		int rc = rewrite(cases[i].endpoint, NULL, cases[i].body, &rewritten, &err);
 		if ((rc == 0) != cases[i].taken)
 			fail_msg("%s: %s", cases[i].body, rc == 0 ? "taken" : err.msg);
 		if (rc < 0)
 			assert_int_equal(err.kind, KGB_ERR_INVALID);
-		kgb_rewritten_release(&adapted);
+		kgb_rewritten_release(&rewritten);
 		/* Who allows the provider's tools allows these too. */
 		const struct kgb_rewrite_spec allowed = {.endpoint = cases[i].endpoint,
 							 .allow_provider_tools = true};
-		adapted = (struct kgb_rewritten)KGB_ADAPTED_INIT;
+		rewritten = (struct kgb_rewritten)KGB_REWRITTEN_INIT;
 		assert_ok(kgb_rewrite_request(&allowed, cases[i].body, strlen(cases[i].body),
-					      &adapted, &err),
+					      &rewritten, &err),
 			  err);
-		kgb_rewritten_release(&adapted);
+		kgb_rewritten_release(&rewritten);
 	}
 }
 
@@ -297,13 +297,13 @@ static void test_a_string_full_of_quotes_is_one_string(void **state)
 	(void)state;
 	static const char body[] =
 		"{\"metadata\":\"\\\\\\\"}{\\\\\",\"system\":\"\\\"\\\"\\\\\",\"model\":\"x\"}";
-	struct kgb_rewritten adapted = KGB_ADAPTED_INIT;
+	struct kgb_rewritten rewritten = KGB_REWRITTEN_INIT;
 	struct kgb_err err = KGB_ERR_INIT;
-	assert_ok(adapt(KGB_ENDPOINT_MESSAGES, "pin", body, &adapted, &err), err);
+	assert_ok(rewrite(KGB_ENDPOINT_MESSAGES, "pin", body, &rewritten, &err), err);
 	assert_string_equal(
-		adapted.body.ptr,
+		rewritten.body.ptr,
 		"{\"metadata\":\"\\\\\\\"}{\\\\\",\"system\":\"\\\"\\\"\\\\\",\"model\":\"pin\"}");
-	kgb_rewritten_release(&adapted);
+	kgb_rewritten_release(&rewritten);
 }
 
 int main(void)
