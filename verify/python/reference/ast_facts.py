@@ -109,7 +109,7 @@ class Emitter:
             self.refs.setdefault(self.owner, set()).add(name)
 
     def expr(self, node, scope, use="load"):
-        """Visit an expression; `use` says what is done with its value."""
+        """Visit an expression; `use` names the use of its value."""
         if node is None:
             return
         method = getattr(self, "on_" + type(node).__name__, None)
@@ -277,7 +277,7 @@ class Emitter:
             self.expr(keyword.value, scope)
 
     def is_plain_later(self, node, scope):
-        """A name that is a kernel's first and a plain function's for good, as code sees it that runs after the import."""
+        """A name that first stands for a kernel and finally for a plain function, which code after the import calls."""
         if not isinstance(node, ast.Name) or not self.fn or self.resolver.lookup(node.id, scope)[1] is not self.binder.module:
             return False
         function = self.binder.settled(node.id)
@@ -519,7 +519,7 @@ class Emitter:
             self.bound_name(alias.asname or alias.name, node)
 
     def is_unused(self, name, scope):
-        """Is the name that an import binds bound by nothing else and mentioned nowhere? A class's are found as attributes."""
+        """Has the name that an import binds no other binding and no mention? A class's names are found as attributes."""
         return (scope.kind != "class" and name not in scope.outer and len(scope.names.get(name, ())) == 1
                 and name not in self.mentioned)
 
@@ -593,7 +593,7 @@ class Emitter:
             self.expr(keyword.value, scope)
         inner = self.binder.classes[id(node)]
         if not self.owner and (node.decorator_list or node.bases or node.keywords):
-            self.refer(inner.owner)  # decorators, metaclasses and __init_subclass__ see the class at import
+            self.refer(inner.owner)  # decorators, metaclasses and __init_subclass__ get the class at import
         # The class body runs at import, so it stays with the module; method bodies belong to the class.
         self.block(node.body, inner)
 

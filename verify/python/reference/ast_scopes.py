@@ -357,9 +357,9 @@ TYPE_TESTS = frozenset(["builtins.isinstance", "builtins.issubclass", "builtins.
 
 
 class Mentions:
-    """Who mentions a class, and how: of which classes may a method be called with anything for self (C.method(x), and all
-    ways to get at C or at the bare function), and of which are there objects? A class is known by its name here, whatever
-    the scope."""
+    """Finds mentions of classes: the classes whose methods may be called with anything for self (C.method(x), and all ways to
+    get at C or at the bare function), and the classes that have objects. A class is identified by its name, whatever the
+    scope."""
 
     def __init__(self, tree, binder, resolver):
         self.binder, self.resolver = binder, resolver
@@ -456,7 +456,7 @@ class Mentions:
         if isinstance(target, ast.Attribute) and target.attr in ("setter", "getter", "deleter"):
             return isinstance(target.value, ast.Name) and target.value.id in methods  # of a property
         if self.is_builtin(target, ("builtins.staticmethod",)):
-            return True  # the binder knows it by this name
+            return True  # the binder uses this name for it
         return self.paths(target, scope) <= METHOD_DECORATORS
 
 
@@ -476,8 +476,8 @@ def own_nodes(body):
 
 
 class Resolver:
-    """What an expression may be: a set of abstract values. Names are solved by a fixpoint over all bindings, without
-    regard to order, so that every possible alias is seen."""
+    """What an expression may be: a set of abstract values. Names are solved by a fixpoint over all bindings, without regard to
+    order, so that every possible alias is found."""
 
     def __init__(self, binder):
         self.binder = binder

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The trusted worker that calls what candidates are measured against, so that its work on the GPU is written down like
-theirs. Takes the requests of runner.py; "load" and the names of functions ("entry") are those of reference.py.
+"""The trusted worker that calls the baseline, so that its work on the GPU is recorded like a candidate's. Takes the requests of
+runner.py; "load" and the names of functions ("entry") are those of reference.py.
 """
 
 import os

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """cuBLAS, by the names of its routines, on tensors in device memory: the native result and the baseline of operators
-that are such routines. Not on a CPU. What is called, and the check of every argument and status, is libkgb_cublas.so
-(verify/cublas/blas.h); the library behind it is the one that torch came with.
+that are such routines. Not on a CPU. libkgb_cublas.so (verify/cublas/blas.h) makes the calls and checks every argument and
+status; the library behind it is the one that torch came with.
 
     cublas.call("cublasSgemm_v2", 0, 1, m, n, k, 1.0, a, lda, b, ldb, 0.0, c, ldc)
 
@@ -26,7 +26,7 @@ class Value(ctypes.Structure):
 
 
 def value_of(arg):
-    if isinstance(arg, torch.Tensor):  # an empty one has no address, and cuBLAS may want to see one
+    if isinstance(arg, torch.Tensor):  # an empty one has no address, and cuBLAS may require one
         return Value(kind=POINTER, pointer=arg.data_ptr() or STATE["workspace"].data_ptr())
     if isinstance(arg, int):
         return Value(kind=INTEGER, integer=arg)
@@ -60,7 +60,7 @@ def call(name, *args):
 
 
 def is_native(args):
-    """Is this a call in the routine's own types on a GPU? Then cuBLAS itself gives the result. Calls for the float64
-    truth are told by torch's default type (reference.py), as those of float64 routines look alike."""
+    """Is this a call in the routine's own types on a GPU? Then cuBLAS itself gives the result. torch's default type marks calls
+    for the float64 truth (reference.py), as those of float64 routines look alike."""
     on_gpu = any(isinstance(arg, torch.Tensor) and arg.is_cuda for arg in args)
     return on_gpu and torch.get_default_dtype() != torch.float64

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The trusted worker: computes what is right, once in float64 and once in the given precision.
+"""The trusted worker: computes the right results, once in float64 and once in the given precision.
 
 Candidate code never runs here. Inputs come in a memfd that this process cannot write; results go out in another,
 each contiguous.
@@ -14,7 +14,7 @@ Requests: {"id", "op"} and
             "slack": number other than 0: every argument lies between random bytes made from it, which must not change
     sizes   "target", "args": the reply has the types and sizes of the results, found without any data
     time    "target", "args": call it again and again; the reply's value is the median in nanoseconds
-    schema  what a spec says of an interface (schema.py): the text has what is wrong with it, "" if nothing is
+    schema a spec's description of an interface (schema.py): the text names its faults, "" if there are none
 
 Results: all native ones, then all float64 ones, then all magnitudes.
 """
@@ -240,7 +240,7 @@ class Reference:
         return reply
 
     def do_sizes(self, request, fds):
-        """By tensors that have no memory. Fails where a size depends on what a tensor holds."""
+        """By tensors that have no memory. Fails where a size depends on a tensor's contents."""
         reply = wire.Reply()
         self.device = "meta"
         try:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""What a spec says of an interface, held against the schema that it gives and, for operators of ATen, against the one that
+"""Compares a spec's description of an interface with the schema that it gives and, for operators of ATen, with the one that
 torch has registered under that name.
 
 A description: "operator", "source", "entry", "schema", "target" (null if the reference is a Python function), "params":
-[{"name", "kind": "tensor", "out" or "value", "keyword", "list", "written"}] as a caller sees them, "returned": numbers of
+[{"name", "kind": "tensor", "out" or "value", "keyword", "list", "written"}] as a caller passes them, "returned": numbers of
 the parameters that hold the results that are returned, null for a fresh one, and "nones".
 """
 
@@ -69,7 +69,7 @@ def check_argument(param, argument):
 
 
 def check_returns(asked, schema):
-    """Each that the schema returns is fresh, or the argument that it says; a list may be of any length."""
+    """Each result of the schema is fresh, or the argument that the schema names; a list may be of any length."""
     returns = schema.returns
     holders = asked["returned"] + [None] * asked["nones"]
     if len(returns) == 1 and str(returns[0].type).startswith("List["):

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Checks where an interpreted kernel reads and writes.
 
-The interpreter runs one program after the other in one address space, so that two kinds of broken kernels compute the
-right thing there: those that read outside their tensors, and those whose programs depend on each other's order. Both are
-found at the access itself. Once a launch has used an atomic operation its programs may be waiting for each other, and only
+The interpreter runs one program after the other in one address space, so that two kinds of broken kernels give right results
+there: those that read outside their tensors, and those whose programs depend on each other's order. The access itself reveals
+both. Once a launch has used an atomic operation its programs may be waiting for each other, and only
 the bounds are checked.
 """
 
@@ -33,8 +33,8 @@ def tensors_in(values):
 
 
 class Launch:
-    """The memory of one launch: the storages of its arguments and what addresses in them lead to, and which program
-    touched what."""
+    """The memory of one launch: the storages of its arguments, the memory that addresses in them point to, and the program that
+    accessed each byte."""
 
     current = None
     behind = ()  # (address, bytes) of the latter

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The entries of a Triton cache as the judge wants them: what each kernel was compiled from.
+"""The entries of a Triton cache in the judge's format: the sources that each kernel was compiled from.
 
-Runs in the candidate's process, after the candidate. Nothing here needs to be honest: the judge compiles what it is
-told and believes its own result. Read by verify/provenance/triton_claims.c.
+Runs in the candidate's process, after the candidate. Nothing here needs to be honest: the judge compiles the claimed text and
+trusts its own result only. Read by verify/provenance/triton_claims.c.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ def read(path):
 
 
 def claim(stem):
-    """What lies beside stem + ".cubin"; None when something is missing, as for a kernel that is no Triton source."""
+    """The files beside stem + ".cubin"; None when one is missing, as for a kernel that is no Triton source."""
     try:
         ttir = read(stem + ".ttir").decode()
         metadata = read(stem + ".json").decode()

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""What Triton's compiler makes of the kernels that its interpreter runs here.
+"""Compiles the kernels that Triton's interpreter runs here.
 
-The compiler's front end, which turns the source of a kernel into Triton's intermediate form and needs no GPU, looks at every
-kernel that is launched, once for each list of argument types and constants. What it refuses is refused. What it accepts is
-then run by the interpreter, and from the same tree: only the statements and expressions that the compiler has visited, with
-the global names that it has looked up and what they stood for, and with the results of functions for constants that it has
-asked for. So a kernel cannot show the compiler one thing and do another when it is interpreted.
+The compiler's front end, which turns the source of a kernel into Triton's intermediate form and needs no GPU, compiles every
+kernel that is launched, once for each list of argument types and constants. A kernel that it refuses is refused. The
+interpreter then runs an accepted kernel from the same tree: only the statements and expressions that the compiler has visited,
+with the values of the global names that it has looked up, and with the results of the functions for constants that it has
+called. So a kernel cannot show the compiler one thing and do another when it is interpreted.
 """
 
 import ast
@@ -37,7 +37,7 @@ KNOWN = {}  # what was compiled already
 # ---- functions ----
 
 class Known(jit.JITFunction):
-    """A function for the compiler. It is nobody's key but its own, and its source does not change."""
+    """A function for the compiler. It equals only itself as a key, and its source does not change."""
 
     @property
     def cache_key(self):
@@ -108,7 +108,7 @@ def is_library(fn):
 
 
 def front_of(made):
-    """The compiler's counterpart of a function of the interpreter's."""
+    """The compiler's counterpart of one of the interpreter's functions."""
     if type(made) is not interpreter.InterpretedFunction or type(made.fn) is not types.FunctionType:
         raise NotTriton("'%s' is no function with @triton.jit" % type(made).__qualname__)
     found = LIBRARY.get(made.fn) or FRONTS.get(made.fn)
@@ -118,7 +118,7 @@ def front_of(made):
 
 
 def mapped(value):
-    """A value as the compiler has it."""
+    """The compiler's form of a value."""
     if isinstance(value, interpreter.InterpretedFunction):
         return front_of(value)
     if is_namedtuple(value):
@@ -140,7 +140,7 @@ def with_defaults(signature, function):
 # ---- the compiler, watched ----
 
 class Result:
-    """What the compiler has found in one specialization."""
+    """The compiler's findings in one specialization."""
 
     current = None  # of what is compiled
     running = None
@@ -178,7 +178,7 @@ def is_same(one, other):
 
 
 class Names(dict):
-    """The variables around a function as the compiler sees them; what it asks for is noted."""
+    """The variables around a function as the compiler reads them; each read is recorded."""
 
     def __init__(self, fn, module_map):
         super().__init__()
@@ -240,13 +240,13 @@ def known(value):
 
 
 def constant_key(fn, args, kwargs):
-    """Of a call that the compiler computes: what it is given, type by type."""
+    """The arguments of a call that the compiler computes, type by type."""
     values = [known(value) for value in args] + [part for name in sorted(kwargs) for part in (name, known(kwargs[name]))]
     return fn, tuple((type(value), repr(mapped(value))) for value in values)
 
 
 def computed(fn, args, kwargs):
-    """What a function of constants gave when the kernel was compiled."""
+    """The result of a function of constants at the time of compilation."""
     key = constant_key(fn, args, kwargs)
     if key not in Result.running.constants:
         raise NotTriton("'%s' is called with something else than when the kernel was compiled" % (fn,))
@@ -309,7 +309,7 @@ def generate(front, types_, values, backend, options):
 
 
 def of_candidate(error):
-    """The compiler's innermost error, as one at the innermost place that is the candidate's."""
+    """The compiler's innermost error, placed at the innermost line of the candidate."""
     place = innermost = error
     while isinstance(innermost.__cause__, CompilationError):
         innermost = innermost.__cause__

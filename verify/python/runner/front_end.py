@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Makes Triton's interpreter run of a kernel what Triton's compiler has compiled (compiled.py), and nothing else.
+"""Makes Triton's interpreter run only the part of a kernel that Triton's compiler has compiled (compiled.py).
 
-The interpreter runs the body of a kernel as Python. Here it gets a body of which the statements and expressions are left that
-the compiler has visited, with the global names that the compiler has looked up, and with arguments that are tensors, numbers,
-text and types and no objects of the candidate's. What the two still take for different things is made one: conditions with
-tensors, loops, what may be called, and that a value that is known only when the kernel runs never becomes a number of
-Python. Nothing here believes what an object says of itself where the candidate can write it: attributes of kernels and names
-of modules can be set by functools.wraps and through names that the static stage cannot follow.
+The interpreter runs the body of a kernel as Python. Here it gets a body of only the statements and expressions that the
+compiler has visited, with the global names that the compiler has looked up, and with tensors, numbers, text and types as
+arguments, never objects of the candidate. Where the two still differ, this module makes the interpreter follow the compiler:
+conditions with tensors, loops, allowed calls; and a value that only exists when the kernel runs never becomes a number of
+Python. This module does not trust attributes that the candidate can write: attributes of kernels and names of modules can be
+set by functools.wraps and through names that the static stage cannot follow.
 """
 
 import ast
@@ -26,14 +26,14 @@ import values
 from host_code import RUNNING, NotTriton, definition_of
 from values import is_namedtuple, is_triton, plain
 
-# Python's builtins that the compiler knows; the first ones take tensors.
+# Python's builtins that the compiler accepts; the first ones take tensors.
 TAKE_TENSORS = (len, range, isinstance, getattr, hasattr, print, min, max)
 BUILTINS = {function.__name__: function for function in TAKE_TENSORS + (list, float, int)}
-TRUTHS = [0]  # how often a tensor was asked for its truth
-# What the code of kernels refers to besides its own names.
+TRUTHS = [0]  # number of times that a tensor's truth was read
+# Names that the code of kernels refers to besides its own.
 INJECTED = ("_kgb_unseen", "interpreter_semantic", "_InterpreterComparison", "_kgb_checked", "_kgb_either", "_kgb_all",
             "_kgb_not", "_kgb_known")
-# The compiler handles these where they stand, without a method of their own.
+# The compiler handles these in place, without a visit method.
 PARTS = (ast.Starred, ast.FormattedValue)
 
 
@@ -71,7 +71,7 @@ def extreme(function, replacement):
 
 
 def public(function):
-    """getattr and hasattr, which would tell a kernel that is interpreted from one that is compiled."""
+    """getattr and hasattr, which would distinguish an interpreted kernel from a compiled one."""
 
     def asked(value, attribute, *default):
         check_attribute(attribute)
@@ -85,7 +85,7 @@ REPLACED = {range: kernel_range, min: extreme(min, "minimum"), max: extreme(max,
 
 
 def checked(function):
-    """What a kernel is about to call, or an exception."""
+    """The function that a kernel is about to call, or an exception."""
     if isinstance(function, tl.constexpr):
         function = function.value
     if any(function is known for known in TAKE_TENSORS):
@@ -105,7 +105,7 @@ def checked(function):
 
 
 def as_value(result):
-    """What has become of a tensor's truth is a tensor again, not a number of Python."""
+    """Turns a tensor's truth back into a tensor, so that it is no number of Python."""
     if isinstance(result, (tuple, list)) and not isinstance(result, tl.core.base_value):
         return type(result)(map(as_value, result)) if type(result) in (tuple, list) else result
     return interpreter.interpreter_semantic.to_tensor(result, False)
@@ -118,8 +118,8 @@ def either(test, yes, no):
 
 
 def all_or_any(ends_with, *parts):
-    """`and` and `or` as code_generator._apply_boolean_values has them: what is known when it compiles may cut the rest off, all
-    else is computed and combined element by element."""
+    """`and` and `or` as in code_generator._apply_boolean_values: a value known at compile time may cut the rest off, all others
+    are computed and combined element by element."""
     found, value = [], None
     for part in parts:
         value = part()
@@ -164,7 +164,7 @@ def parameters(*names):
 
 
 def call_of(function, node, *args):
-    """A call that stands where the node did."""
+    """A call in place of the node."""
     return ast.copy_location(ast.Call(func=function, args=list(args), keywords=[]), node)
 
 
@@ -174,7 +174,7 @@ def later(nodes):
 
 
 class AsCompiled(ast.NodeTransformer):
-    """What the interpreter would take for something else than the compiler does."""
+    """Nodes that the interpreter and the compiler would treat differently."""
 
     def visit_Call(self, node):
         if getattr(node.func, "id", None) == "_kgb_unseen":
@@ -232,8 +232,8 @@ def check_names(node):
 
 
 class OnlyCompiled(ast.NodeTransformer):
-    """Leaves of a function what the compiler has visited. Calls behind `in` and `with` it does not visit as a whole, nor the
-    message of tl.static_assert at all."""
+    """Keeps only the parts of a function that the compiler has visited. It does not visit calls behind `in` and `with` as a
+    whole, nor the message of tl.static_assert at all."""
 
     def __init__(self, visited):
         self.visited = visited
@@ -280,8 +280,8 @@ class OnlyCompiled(ast.NodeTransformer):
 
 
 def code_of(fn, signature, node, names):
-    """The function that the interpreter runs. What it needs of the runner comes as parameters of a function around it, which
-    nobody can change; all else that it can name is in `names`."""
+    """The function that the interpreter runs. The runner's objects come as parameters of a function around it, which no code
+    can change; all other names are in `names`."""
     for arguments in (node.args.posonlyargs, node.args.args, node.args.kwonlyargs):
         for argument in arguments:
             argument.annotation = None
@@ -337,8 +337,8 @@ def of_candidate(fn, result):
 
 
 def rewrite(self):
-    """In place of the interpreter's own, which takes the last line that starts with "def ", be it in a docstring, and leaves
-    all that the interpreter has imported among the candidate's globals."""
+    """In place of the interpreter's own, which takes the last line that starts with "def ", even in a docstring, and leaves all
+    names that the interpreter has imported among the candidate's globals."""
     fn = self.fn
     return of_library(fn) if compiled.is_library(fn) else of_candidate(fn, compiled.Result.running)
 
@@ -346,7 +346,7 @@ def rewrite(self):
 # ---- globals, arguments, text ----
 
 def check_found(value):
-    """What the compiler has found in a global variable or an attribute of a module."""
+    """The value that the compiler has read from a global variable or an attribute of a module."""
     if not (isinstance(value, (types.ModuleType, types.BuiltinFunctionType)) or is_namedtuple(value) or
             type(value) is jit.ConstexprFunction or any(value is known for known in BUILTINS.values()) or
             values.is_exact(value)):
@@ -354,7 +354,7 @@ def check_found(value):
 
 
 def run(self, *args, grid, warmup, **kwargs):
-    """A launch. First everything of it that is Python, as on a GPU."""
+    """A launch. Its Python parts come first, as on a GPU."""
     if warmup:
         return
     if RUNNING:
@@ -379,7 +379,7 @@ def run(self, *args, grid, warmup, **kwargs):
 
 
 def only_by_run(function):
-    """What else the host makes an executor of is no kernel."""
+    """An executor that the host makes of any other object is no kernel."""
 
     def call(self, *args, **kwargs):
         if compiled.Result.running is None:
@@ -390,7 +390,7 @@ def only_by_run(function):
 
 
 def only_in_launches(function):
-    """What a kernel calls without a launch replaces the language's functions for the host, for good."""
+    """A call of a kernel without a launch would replace the language's functions for the host, permanently."""
 
     def call(self, *args, **kwargs):
         if not RUNNING:
@@ -415,7 +415,7 @@ def counted(truth):
 
 
 def without_text(function):
-    """Tensors of a kernel show what they are and not what they hold."""
+    """Tensors of a kernel print their type, not their contents."""
 
     def patch(tensor, scope):
         function(tensor, scope)

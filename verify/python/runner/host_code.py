@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""The candidate's module on the CPU platform: its source as it was when it was loaded, and its Python code, none of which may
-run while a kernel does.
+"""The candidate's module on the CPU platform: its source as loaded, and its Python code, none of which may run during a kernel.
 
-Triton's interpreter runs the body of a kernel as Python. What is not part of the kernel would compute there without Triton: a
-function of the candidate's that an operator, a loop or a call of something else leads to. So each function, lambda and
-generator of kernel.py is compiled with a first step that looks whether a kernel runs. That step is a constant of the code and
-no name that a candidate could set.
+Triton's interpreter runs the body of a kernel as Python. Code outside the kernel would compute there without Triton: a function
+of the candidate that an operator, a loop or another call leads to. So each function, lambda and generator of kernel.py is
+compiled with a first step that checks whether a kernel runs. That step is a constant of the code, not a name that a candidate
+could set.
 """
 
 import ast
@@ -46,8 +45,8 @@ class Source:
 
 
 def definition_of(fn):
-    """The def statement of a function, found by the place of its code and not by what its lines look like, nor by what the
-    function says it is called; None when there is none."""
+    """The def statement of a function, found by the place of its code, not by the text of its lines nor by the function's
+    __name__; None when there is none."""
     return Source.of(fn.__code__.co_filename).functions.get((fn.__code__.co_name, fn.__code__.co_firstlineno))
 
 

@@ -7,8 +7,8 @@ hardware does. So do conversions to and from float8e4nv, whose carries got lost 
 device to measure on: every configuration takes the same time, so the first one is used. Functions of libdevice, of which the
 interpreter has names only, are computed with NumPy. tl.argmax and tl.argmin of nothing but NaN give some index.
 
-And where a kernel would be accepted that a GPU computes otherwise: a float in a call is a float32 for the compiler, unless the
-kernel says float64.
+One fix refuses kernels that a GPU computes otherwise: a float in a call is a float32 for the compiler, unless the kernel
+declares float64.
 """
 
 import functools
@@ -60,7 +60,7 @@ FLOAT8 = float8_table()
 
 
 def narrow_to_float8(values):
-    """float32 -> float8e4nv bits, to nearest even; what is too large becomes the largest, as on hardware."""
+    """float32 -> float8e4nv bits, to nearest even; a value that is too large becomes the largest, as on hardware."""
     values = np.asarray(values, dtype=np.float32)
     sizes = np.minimum(np.abs(values.astype(np.float64)), 448.0)
     exponents = np.where(sizes >= 2.0 ** -6, np.frexp(sizes)[1] - 1, -6)
@@ -172,12 +172,12 @@ def fixed_splat(function):
 
 
 class TypedFloat(float):
-    """An argument of a kernel that says `name: tl.float64`."""
+    """An argument of a kernel that declares `name: tl.float64`."""
 
 
 @functools.lru_cache(maxsize=1024)
 def doubles_of(function):
-    """(place, name) of the parameters that are. The interpreter makes text of annotations, and of text a text in quotes."""
+    """(place, name) of such parameters. The interpreter turns annotations into text, and text into text in quotes."""
     return [(place, name) for place, (name, parameter) in enumerate(inspect.signature(function).parameters.items())
             if jit._normalize_ty(str(parameter.annotation).strip("'\"")) == "fp64"]
 
@@ -195,7 +195,7 @@ def fixed_launch(function):
 
 
 def fixed_argument(function):
-    """As a Python number a float kept all its digits, and took the type of whatever it met."""
+    """A Python float would keep all its digits and take the type of the other operand."""
 
     def convert(arg):
         if not isinstance(arg, float):
@@ -282,7 +282,7 @@ EXACT = ("nextafter", "max", "min", "abs", "llabs")
 
 
 def create_extern_elementwise(self, lib_name, lib_path, symbol, args, ret_type, is_pure):
-    """libdevice: what the compiler links from NVIDIA's library is computed with NumPy here, in float64 and rounded once."""
+    """libdevice: NumPy computes the functions that the compiler links from NVIDIA's library, in float64 and rounded once."""
     name = symbol.removeprefix("__nv_").removeprefix("fast_")
     function = next((LIBDEVICE[key] for key in (name, name.removesuffix("f"), name.removesuffix("d")) if key in LIBDEVICE), None)
     if function is None:

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Makes Triton's interpreter compute once what it computes at every operation and launch: half the time of most kernels.
-
-What it looks up is the same for as long as the process lives: which functions of triton.language a launch replaces,
+"""Makes Triton's interpreter compute values once that it computes at every operation and launch: half the time of most kernels.
+These values do not change while the process lives: which functions of triton.language a launch replaces,
 NumPy's type for an element type, what a shape of constants is as a value of the language. Shapes are never changed in
 place, so tensors share them.
 """
@@ -32,8 +31,8 @@ def patched_from_list(function):
 
 
 def patched_once(function):
-    """A launch replaces the language's functions until it ends; functions that its kernel calls find them replaced. Doing it
-    again at each call would also cost Python what it remembers of the language's types."""
+    """A launch replaces the language's functions until it ends; functions that its kernel calls find them replaced. Replacing
+    them again at each call would also invalidate Python's caches of the language's types."""
     launch, done = interpreter._LangPatchScope(), []
 
     def patch(fn):
@@ -128,6 +127,6 @@ def apply():
     interpreter._get_np_dtype = remembered_dtype(interpreter._get_np_dtype)
     tl.core.tensor.__init__ = remembered_shape(tl.core.tensor.__init__)
     tl.core.block_type.__init__ = remembered_block(tl.core.block_type.__init__)
-    name = functools.cached_property(block_name)  # which the initializer would write; hardly anybody asks
+    name = functools.cached_property(block_name)  # which the initializer would write; rarely read
     name.__set_name__(tl.core.block_type, "name")
     tl.core.block_type.name = name

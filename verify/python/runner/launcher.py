@@ -2,8 +2,8 @@
 """Launches for Triton 3.6, which otherwise has a C compiler make a launcher for every signature: 0.3 s each, in a jail
 that would have to hold a compiler. Later versions of Triton launch in much the same way themselves.
 
-What a launch is made of (attributes, order of parameters) is that of Triton's own launchers; the judge replays what the
-driver was told, so a mistake here can only refuse a kernel, never pass one.
+A launch has the attributes and the order of parameters of Triton's own launchers. The judge replays the driver's record, so a
+mistake here can only refuse a kernel, never pass one.
 """
 
 import ctypes
@@ -60,7 +60,7 @@ class Cuda:
 
 
 def descriptor_types(signature, meta):
-    """What a host-side tensor descriptor is passed as: see triton.backends.nvidia.driver.make_tensordesc_arg."""
+    """The arguments that a host-side tensor descriptor is passed as: see triton.backends.nvidia.driver.make_tensordesc_arg."""
     match = re.match(r"tensordesc<([^[>]*)\[([^]]*)\]", signature)
     n_dims = match.group(2).count(",") + 1
     head = [DESCRIPTOR] if meta else ["*" + match.group(1)] + ["i64"] * (2 * n_dims) + ["i1"]
@@ -111,7 +111,7 @@ def float_bytes(type_, value):
         return struct.pack("<d", value)
     if type_ == "fp16":
         return struct.pack("<e", value)
-    single = bytes(ctypes.c_float(value))  # struct.pack would refuse what becomes infinite
+    single = bytes(ctypes.c_float(value))  # struct.pack would refuse a number that becomes infinite
     return single[2:] if type_ == "bf16" else single
 
 
@@ -183,7 +183,7 @@ def make_launch(types_):
 
 
 def install():
-    """Once, in the zygote. Does nothing where Triton is of a version that this does not know."""
+    """Once, in the zygote. Does nothing with a version of Triton that this module does not support."""
     if not triton.__version__.startswith(VERSIONS):
         return
     compile_module = driver.compile_module_from_src

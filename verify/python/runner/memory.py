@@ -2,8 +2,8 @@
 """Memory that the runner hands to candidate code: tensors over the judge's arena, and a guarded heap for what the
 candidate allocates itself.
 
-Every block is poisoned and lies between guards of random bytes; a kernel that writes past its tensor is told so by
-name instead of corrupting the allocator of the process.
+Every block is poisoned and lies between guards of random bytes; a kernel that writes past its tensor gets an error with the
+tensor's name instead of corrupting the allocator of the process.
 """
 
 import mmap
@@ -28,7 +28,7 @@ def address_of(mapping):
 
 
 def warm_up():
-    """Conversions between all types: some look at /proc/cpuinfo first, which a jailed worker cannot."""
+    """Conversions between all types: some read /proc/cpuinfo first, which a jailed worker cannot."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # imaginary parts get lost
         for source in TORCH_DTYPES:
@@ -52,7 +52,7 @@ def reach_of(sizes, strides):
 
 
 class Block:
-    """One allocation in a mapping of its own: guard, tensor, guard. Lives as long as a tensor looks into it."""
+    """One allocation in a separate mapping: guard, tensor, guard. Lives as long as a tensor views it."""
 
     def __init__(self, n_bytes, guard, label):
         self.end = GUARD_BYTES + n_bytes
@@ -122,8 +122,8 @@ class Heap:
 
 
 class History:
-    """What lay in memory before each launch and after it, and at the end of a call: who brought it there is the judge's question
-    (verify/stages/result_origin.h, which reads what `log` holds)."""
+    """The contents of memory before each launch and after it, and at the end of a call. The judge determines their origin from
+    `log` (verify/stages/result_origin.h)."""
 
     BY_HOST, BY_KERNEL = 0, 1
     BYTES_MAX = 64 << 20
@@ -134,7 +134,7 @@ class History:
         self.overflowed = False
 
     def note(self, who, contents):
-        """contents: pairs of a block's name and its bytes. Those that are as they were before are left out."""
+        """contents: pairs of a block's name and its bytes. Unchanged blocks are left out."""
         for name, data in contents:
             if self.known.get(name) == hash(data):
                 continue

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The cpu platform of the runner: Triton's interpreter, tensors over the judge's memory, and logs of what ran outside of
+"""The cpu platform of the runner: Triton's interpreter, tensors over the judge's memory, and logs of operators that ran outside
 kernels.
 """
 
@@ -31,7 +31,7 @@ import wire
 
 KERNEL_ERROR = triton.runtime.errors.InterpreterError
 OUT_OF_BOUNDS = accesses.OutOfBounds
-# Operators that are registered as if they only called others and look at data by themselves.
+# Operators that are registered as if they only called others, but read data themselves.
 COMPUTING = re.compile("aten::(tensor_split|max_pool1d|choose_qparams_optimized|_rowwise_prune|_saturate_weight_to_fp16|"
                        "(fbgemm|_sobol_engine|quantized)_.*)")
 
@@ -40,14 +40,14 @@ COPIED = (torch.Tensor, bool, int, float, complex, list, tuple)
 
 
 class Bits:
-    """Memory that torch looks at as if it were of another type. A conversion of such bits computes: rounding, normalizing and
-    cutting off bytes that were put together by hand is enough for any function there is."""
+    """Memory that torch views as another type. A conversion of such bits computes: rounding, normalizing and cutting off bytes
+    that were put together by hand is enough for any function."""
 
     BYTES = (torch.bool, torch.uint8, torch.int8)
 
     def __init__(self):
-        self.types = {}  # address of a storage: the type it had when it was first looked at as another
-        self.mixed = set()  # addresses of storages that were written to as something else
+        self.types = {}  # address of a storage: its type at its first view as another
+        self.mixed = set()  # addresses of storages that were written to as another type
 
     def begin_call(self, low, high):
         """The arguments are new."""
@@ -82,7 +82,7 @@ class Bits:
 
 
 class State:
-    """What the launch and dispatch hooks share."""
+    """State that the launch and dispatch hooks share."""
 
     def __init__(self):
         self.launches = collections.Counter()
@@ -93,10 +93,10 @@ class State:
         self.ghost = False
         self.skip = frozenset()
         self.heap = None
-        self.history = None  # of memory, where the judge wants it
+        self.history = None  # of memory, where the judge requests it
         self.tensors = ()  # (address, bytes) of the arguments
         self.bits = Bits()
-        self.failure = None  # of a launch; what the candidate catches has told it something
+        self.failure = None  # of a launch; an exception that the candidate catches has given it information
         self.arena = (0, 0)
 
     def begin_call(self):
@@ -106,12 +106,12 @@ class State:
         self.failure = None
 
     def note(self, name):
-        """Something that may not run outside a kernel did."""
+        """An operator ran outside a kernel that may not."""
         if name not in self.ops and len(self.ops) < wire.OPS:
             self.ops.append(name)
 
     def remember(self, who):
-        """What lies in memory now is the work of one of memory.History."""
+        """Attribute the contents of memory to `who`, a number for memory.History."""
         if self.history is not None:
             self.history.note(who, ((address, ctypes.string_at(address, n_bytes)) for address, n_bytes in self.tensors))
             self.history.note(who, self.heap.contents())
@@ -140,7 +140,7 @@ class Watch(TorchDispatchMode):
         if STATE.paused:
             return func(*args, **(kwargs or {}))
         if func._schema.name in STATE.parts_only:
-            # In inference mode an operator that only calls others comes here itself; its parts are what counts.
+            # In inference mode an operator that only calls others comes here itself; only its parts count.
             with self:
                 return func.decompose(*args, **(kwargs or {}))
         result = func(*args, **(kwargs or {}))
@@ -181,9 +181,9 @@ def composite_operators():
 
 @contextlib.contextmanager
 def recorded():
-    """A second log of torch operators, made by the dispatcher itself: it also has what runs where modes are switched off
-    (callbacks of torch.tensor, printing). set_ and detach_ are the runner's own; Watch sees the candidate's. Names without a
-    namespace are no operators."""
+    """A second log of torch operators, made by the dispatcher itself: it also has operators that run where modes are switched
+    off (callbacks of torch.tensor, printing). set_ and detach_ are the runner's own; Watch logs the candidate's. Names without
+    a namespace are no operators."""
     _enable_profiler_legacy(ProfilerConfig(ProfilerState.CPU, False, False, False, False, False, _ExperimentalConfig()))
     try:
         yield
@@ -207,7 +207,7 @@ def watched(owner, name):
 
 
 def copied_only(name):
-    """A tensor that shares its memory with an object of Python shows what is in it."""
+    """A tensor that shares its memory with an object of Python reveals its contents."""
     function = getattr(torch, name)
 
     def call(data, *args, **kwargs):
@@ -231,7 +231,7 @@ def hide_data():
 
 
 def hook_interpreter():
-    """Count launches, skip them in ghost mode, and tell the interpreter's own torch calls from the candidate's."""
+    """Count launches, skip them in ghost mode, and separate the interpreter's own torch calls from the candidate's."""
     executor = interpreter.GridExecutor
     run, to_host, from_host = executor.__call__, executor._init_args_hst, executor._restore_args_dev
 
@@ -276,7 +276,7 @@ def first_kernel(x, N: tl.constexpr):
 
 def prepare():
     """Once, in the zygote: hooks, and a first use of everything that loads lazily or reads /proc."""
-    np.seterr(all="ignore")  # a warning would tell the host what is in a tensor
+    np.seterr(all="ignore")  # a warning would reveal a tensor's contents to the host
     compiled.prepare()
     interpreter_fixes.apply()
     front_end.apply()

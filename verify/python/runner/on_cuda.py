@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The cuda platform of the runner: real launches on a GPU. Nothing is checked or counted here: a library that the driver
-loads writes down what happens between begin and end (verify/trace), and the judge makes of it what it can prove.
+"""The cuda platform of the runner: real launches on a GPU. This module checks and counts nothing: a library that the driver
+loads records the work between begin and end (verify/trace), and the judge proves the record.
 """
 
 import contextlib
@@ -56,7 +56,7 @@ def take_over_memory():
 
 
 def benchmark(call, **options):
-    """What @triton.autotune measures with: as Triton does where it counts, briefly where only results are checked."""
+    """The benchmark of @triton.autotune: Triton's own where times count, a short one where only results are checked."""
     if not Platform.tunes:
         options = {"warmup": BRIEF_MS, "rep": BRIEF_MS, **options}
     return triton.testing.do_bench(call, **options)
@@ -77,7 +77,7 @@ def prepare():
 
 
 def warm_up():
-    """Once, in a worker that is made ahead: all that comes with a CUDA context."""
+    """Once, in a worker that is made ahead: everything that needs a CUDA context."""
     torch.cuda.init()
     torch.cuda.synchronize()
     warm.launch_once()
@@ -113,7 +113,7 @@ class Platform:
         self.out = None
         self.out_bytes = 0
         self.out_address = 0
-        # What is wrong with the machine shows here, before anything of the candidate has run.
+        # A fault of the machine shows here, before any code of the candidate has run.
         torch.cuda.init()
         checked(TRACE.kgb_trace_arena_map(1, 0))  # makes the context
         status = TRACE.kgb_trace_status().decode("utf-8", "replace")
@@ -131,7 +131,7 @@ class Platform:
             os.close(fd)
 
     def record(self, request, fd):
-        """From now on what calls do is written to this descriptor."""
+        """From now on the work of calls is recorded to this descriptor."""
         checked(TRACE.kgb_trace_open(fd, request["max_bytes"]))
 
     def tensor(self, arg):

@@ -2,7 +2,7 @@
 """The compile worker: Triton IR (TTIR) as a candidate's cache holds it goes in, the machine code that our own Triton
 and ptxas make of it comes out.
 
-Text and options are a candidate's claim and may be hostile, so each claim gets a worker of its own, in a jail without
+Text and options are a candidate's claim and may be hostile, so each claim gets a separate worker, in a jail without
 network, GPU, /proc or a writable place other than /kgb/tmp. Nothing that names a file is taken from the claim.
 
 Request: {"id", "op": "compile", "sm", "num_warps", "ttir_bytes", "options_bytes"} with descriptors [input, output].
@@ -40,19 +40,19 @@ PLAIN = {
     "launch_pdl": bool, "clc": bool, "debug": bool, "sanitize_overflow": bool, "default_dot_input_precision": str,
 }
 NAME_LISTS = ("supported_fp8_dtypes", "deprecated_fp8_dot_operand_dtypes", "allowed_dot_input_precisions")
-# Ours, whatever the claim says.
+# Ours, whatever the claim contains.
 OWN = ("arch", "backend_name", "warp_size", "extern_libs", "max_num_imprecise_acc_default")
-UNSAID = ("hash", "target", "extern_libs")  # of the metadata: what tells of this process
+UNSAID = ("hash", "target", "extern_libs")  # of the metadata: values of this process
 PTXAS_FLAG = re.compile(r"(-O|--opt-level[= ])[0-3]|--?maxrregcount[= ]\d{1,3}|--fmad[= ](true|false)|"
                         r"--allow-expensive-optimizations[= ](true|false)|--?dlcm[= ]c[agv]|--?dscm[= ](wb|cg|wt)")
 
 
 class Refused(Exception):
-    """The claim asks for something that no proof can rest on."""
+    """The claim requests an option that no proof can rest on."""
 
 
 def ptxas_flags(value):
-    """Flags that tune code are fine; one that names a file would let ptxas read and write where it is told."""
+    """Flags that tune code are fine; a flag that names a file would let ptxas read and write that file."""
     text = " ".join(value.split()) if isinstance(value, str) else "\0"
     rest = PTXAS_FLAG.sub(" ", text)
     if rest.strip():
@@ -83,7 +83,7 @@ def option(name, value, target):
 
 
 def options_of(metadata, sm, num_warps):
-    """What of the stored JSON decides how code is made; everything else there is result, not input."""
+    """The options in the stored JSON; everything else there is result, not input."""
     if not isinstance(metadata, dict):
         raise Refused("metadata is no object")
     if metadata.get("arch", "sm%d" % sm) != "sm%d" % sm:
@@ -101,7 +101,7 @@ def options_of(metadata, sm, num_warps):
 
 
 def facts_of(path, backend):
-    """Names of all operators, and what they say in assembly. Fails where the text does not parse."""
+    """Names of all operators, and texts of inline assembly. Fails where the text does not parse."""
     context = ir.context()
     ir.load_dialects(context)
     backend.load_dialects(context)
@@ -151,7 +151,7 @@ def compile_request(request, fds):
 
 
 def was_killed(error):
-    """Did ptxas end by a signal? Then it said nothing of its input."""
+    """Did ptxas end by a signal? Then it gave no verdict on its input."""
     cause = error.__cause__ or error.__context__
     return isinstance(cause, subprocess.CalledProcessError) and cause.returncode < 0
 
@@ -165,7 +165,7 @@ def handle(request, fds):
         return wire.Reply(wire.MEMORY, "out of memory")
     except OSError as error:  # no room, no process: trouble of this machine
         return wire.Reply(wire.MEMORY, "%s: %s" % (type(error).__name__, error))
-    except Exception as error:  # whatever the compiler makes of hostile text
+    except Exception as error:  # any error of the compiler on hostile text
         if was_killed(error):
             return wire.Reply(wire.MEMORY, "ptxas was killed")
         return wire.Reply(wire.EXCEPTION, "%s: %s" % (type(error).__name__, error))
@@ -189,8 +189,8 @@ WARM_UP = b"""module {
 
 def prepare():
     """Once, in the zygote: a first compilation, for everything that loads or is asked for lazily."""
-    # Triton's warp specialization follows the order of addresses: the same input has several results, and who asks
-    # again wants another one.
+    # Triton's warp specialization follows the order of addresses: the same input has several results, and a repeated request
+    # asks for another one.
     knobs.compilation.always_compile = True
     knobs.compilation.store_binary_only = True
     compile_text(WARM_UP, {}, 90, 0)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Has the judge make machine code of Triton IR (verify/provenance/compiler.h): once for all lanes and verifications, and proved
-without a second compilation. What the judge refuses, and all code when it has gone, is compiled here as Triton does.
+without a second compilation. Code that the judge refuses, and all code when the judge has gone, is compiled here as Triton
+does.
 """
 
 import json
@@ -55,7 +56,7 @@ JUDGE = Judge()
 
 
 def replace_stages(stages, options):
-    """Each stage after the IR gives nothing but the last, unless the judge refused."""
+    """Of the stages after the IR only the last gives a result, unless the judge refused."""
     made = []
 
     def first(module, metadata):

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The untrusted worker: imports a candidate's kernel.py and calls its functions on the judge's data.
 
-Runs in a jail (zygote.py). From the moment the candidate is imported nothing in this process can be trusted: what it
-replies is data that the judge checks, and the verdict is made elsewhere. What depends on the device is in on_cpu.py and
-on_cuda.py.
+Runs in a jail (zygote.py). From the moment the candidate is imported nothing in this process can be trusted: its replies are
+data that the judge checks, and the verdict is made elsewhere. Code that depends on the device is in on_cpu.py and on_cuda.py.
 
 Requests: {"id", "op"} and
     map     descriptors [arena, out], "arena_bytes", "out_bytes"
@@ -67,8 +66,8 @@ def describe(error):
 
 
 def reply_of_error(error):
-    """The reply to an exception in the candidate, by its type; torch's CPU allocator and Triton's driver have no types of
-    their own, so their texts decide."""
+    """The reply to an exception in the candidate, by its type; torch's CPU allocator and Triton's driver have no types for
+    their errors, so the texts decide."""
     line = line_of(error)
     shown = error
     while isinstance(shown, platform.KERNEL_ERROR) and shown.__cause__ is not None:

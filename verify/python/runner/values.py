@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What may be a value in a kernel that is interpreted: tensors, numbers, text, types and tuples of them, of exactly these
-classes, and what Triton itself offers. An object of a class of the candidate's could compute by its operators.
+"""Allowed values in an interpreted kernel: tensors, numbers, text, types and tuples of them, of exactly these classes, and
+Triton's own objects. An object of a candidate's class could compute by its operators.
 """
 
 import collections
@@ -33,7 +33,7 @@ def all_types(kind=object):
 
 
 def is_triton(value):
-    """Something that Triton itself offers, or a jit function."""
+    """Triton's own object, or a jit function."""
     if type(value) is interpreter.InterpretedFunction:
         return True
     if isinstance(value, types.FunctionType):
@@ -53,7 +53,7 @@ def is_triton(value):
 
 
 def is_data(value):
-    """An object of Triton's with nothing in it that a candidate could have put there."""
+    """An object of Triton without parts that a candidate could have put there."""
     kind = type(value)
     if kind is tl.pointer_type:
         return is_data(value.element_ty)
@@ -61,7 +61,7 @@ def is_data(value):
 
 
 def own_tuple(kind):
-    """A named tuple of the same fields with nothing of the candidate's in it."""
+    """A named tuple of the same fields without objects of the candidate."""
     if kind in OWN_TUPLES:
         return kind
     names, defaults = tuple(map(str, kind._fields)), {name: plain(value) for name, value in kind._field_defaults.items()}
@@ -85,7 +85,7 @@ def plain_tensor(value):
 
 
 def plain(value):
-    """An argument without anything that is the candidate's: numbers and tuples of classes of its own become Python's."""
+    """An argument without objects of the candidate: numbers and tuples of its classes become Python's."""
     kind = type(value)
     if kind is tl.constexpr:
         return tl.constexpr(plain(value.value))
@@ -115,7 +115,7 @@ def is_exact(value):
 
 
 def is_attribute(value):
-    """What a kernel may find behind an attribute; what it calls is looked at when it does."""
+    """Allowed values of an attribute in a kernel; calls are checked when they happen."""
     return isinstance(value, (types.FunctionType, types.MethodType, types.BuiltinFunctionType, types.ModuleType,
                               jit.JITCallable, tl.core.base_value)) or type(value) in TRITON_TYPES or is_exact(value)
 

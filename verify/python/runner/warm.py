@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A first compilation and a first launch, for everything that Triton, torch and the driver load or ask for lazily: half a
-second that no verification should have to wait for.
+"""A first compilation and a first launch, for everything that Triton, torch and the driver load or request lazily. It takes
+half a second, which no verification should wait for.
 """
 
 import torch

@@ -59,7 +59,7 @@ class Output:
 
 
 class Reply:
-    """What goes back for one request."""
+    """The reply to one request."""
 
     def __init__(self, status=OK, text="", line=0):
         self.status = status
@@ -111,7 +111,7 @@ def serve(channel, handle):
         try:
             channel.send(reply.pack(request["id"]))
         except (BrokenPipeError, ConnectionResetError):
-            return  # nobody waits for it any more
+            return  # the judge no longer waits for it
 
 
 def call_arguments(described, value_of):

@@ -11,8 +11,8 @@ worker there are
     init         (not reference) first process of the worker's PID namespace; when it ends the kernel ends all of it
     worker       gives up every privilege, then serves requests on its channel
 
-Some workers are made ahead (spares): jailed, without privileges, with a CUDA context where there is a GPU, and ignorant of
-what they will be asked. A spare serves one verification like any other worker; then a new one takes its place. Those of
+Some workers are made ahead (spares): jailed, without privileges, with a CUDA context where there is a GPU, before their
+requests are known. A spare serves one verification like any other worker; then a new one takes its place. Those of
 the reference are lasting: they never run foreign code, so when one verification is over they serve the next.
 
 Control messages are JSON datagrams. Judge: {"role", "memory_bytes", "cpu_s", "tmp_bytes"} with descriptors [channel,
@@ -117,7 +117,7 @@ def warm_up(role):
 
 
 def run_worker(role, inbox, alive, base_bytes, gpu, spare):
-    """Serve what comes by the inbox: the start message with descriptors [channel, stderr, ...]."""
+    """Serve the messages of the inbox: the start message with descriptors [channel, stderr, ...]."""
     import _kgbrun
     os.setsid()  # kill(0) reaches the process group, and a PID namespace does not bound that
     die_with(alive)
@@ -163,7 +163,7 @@ def synchronize(spare):
 
 
 def tidy():
-    """Leave nothing of one verification to the next, and its memory to others. A device that has failed shows here."""
+    """Clear the state of one verification before the next, and free its memory. A device that has failed shows here."""
     gc.collect()
     if HAS_GPU:
         import torch
@@ -172,7 +172,7 @@ def tidy():
 
 
 def start_afresh():
-    """What an earlier verification may have left behind in a lasting worker."""
+    """State that an earlier verification may have left in a lasting worker."""
     import torch
     torch.manual_seed(0)
     torch.set_default_dtype(torch.float32)
@@ -215,8 +215,8 @@ def mapped_bytes():
 
 
 def wait_for_end(control, place):
-    """Until the worker ends, or is free again if it is lasting: True then. When the judge hangs up first, end the worker; a
-    lasting one sees by itself that nobody asks any more."""
+    """Wait until the worker ends, or until a lasting one is free again: True then. When the judge hangs up first, end the
+    worker; a lasting one detects the hangup itself."""
     poll = select.poll()
     poll.register(control, select.POLLIN)
     poll.register(place.worker_fd, select.POLLIN)
@@ -254,7 +254,7 @@ class Workplace:
         self.init = 0
         if role in JAILED:
             with open("/proc/self/oom_score_adj", "w") as score:
-                score.write("1000")  # when memory runs out, nobody else's process pays
+                score.write("1000")  # when memory runs out, the kernel kills this process first
             _kgbrun.enter_jail(tmp_bytes, gpu)
             self.init = forked(lambda: (os.close(held), run_init(alive)))
         ready, go = os.pipe()
@@ -303,7 +303,7 @@ def become_supervisor():
 
 
 def supervise(role, control, hello):
-    """Start one worker and see it through."""
+    """Start one worker and wait for its end."""
     become_supervisor()
     message, fds = receive_start(control)
     if message:
@@ -312,7 +312,7 @@ def supervise(role, control, hello):
 
 
 def supervise_spare(role, door, hello):
-    """Make a worker, wait until somebody needs it, and see it through; a lasting one again and again."""
+    """Make a worker, wait for a request, and serve it to the end; a lasting worker again and again."""
     become_supervisor()
     place = Workplace(role, SPARE_TMP_BYTES, HAS_GPU, True)
     while lend(place, door, hello):
@@ -340,7 +340,7 @@ def run_supervisor(function, control):
     try:
         function()
     except (BrokenPipeError, ConnectionResetError):
-        pass  # the judge is gone; what was started dies with this process
+        pass  # the judge is gone; its children die with this process
     except Exception as error:
         control.send(json.dumps({"error": "%s: %s" % (type(error).__name__, error)}).encode())
 
@@ -351,7 +351,7 @@ class Spares:
     def __init__(self, role, hub, hello):
         self.role, self.hub, self.hello = role, hub, hello
         self.doors = []
-        self.lent = []  # doors of lasting ones that serve somebody
+        self.lent = []  # doors of lasting ones that serve a verification
         self.lasts = role == LASTING_ROLE
         self.most = SPARES if role in SPARE_ROLES else 0
         self.wanted = min(self.most, LASTING_AT_FIRST) if self.lasts else self.most
@@ -370,8 +370,8 @@ class Spares:
             self.add()
 
     def wait(self):
-        """Until somebody wants a worker. Spares are made when nobody did for a while: while a verification starts, its
-        processes want the driver, or on the CPU the processors, for themselves."""
+        """Wait for a request for a worker. Spares are made after a pause without requests: a starting verification needs the
+        driver, or on the CPU the processors, for its own processes."""
         while True:
             poll = select.poll()
             for one in [self.hub] + self.lent:
@@ -397,7 +397,7 @@ class Spares:
             door.close()
 
     def hand_over(self, control):
-        """Give this control socket to a spare; False when there is none or it would not do."""
+        """Give this control socket to a spare; False when none fits."""
         if asked_role(control) not in SPARE_ROLES:
             return False
         if self.lasts and not self.doors and self.count() < self.most:
@@ -418,7 +418,7 @@ class Spares:
 
 
 def asked_role(control):
-    """What the start message will say; it stays to be read."""
+    """The contents of the start message, which stays in the socket."""
     control.settimeout(ROLE_WAIT_S)
     try:
         return json.loads(control.recv(START_MAX, socket.MSG_PEEK))["role"]
