@@ -18,9 +18,9 @@ kernels were refused, with 95 %% Wilson intervals, by stage:
 
     python3 tests/corpus/run_corpus.py --judge build/release/bin/kgb-judge [--device cuda --jobs 12] [--json FILE]
 
-Kernels of `process/` are run with rules that allow every name (`tests/integration/t0300-judge.sh`), so that what comes after
-the static stage is seen at work by itself. Codes are those of the CPU platform; on a GPU, where other checks come first, any
-code will do. This page is made by `run_corpus.py --table`; a test fails when it is stale, or when a known cheat has neither
+Kernels of `process/` are run with rules that allow every name (`tests/integration/t0300-judge.sh`), so that the stages after
+the static stage are tested alone. Codes are those of the CPU platform; on a GPU, where other checks come first, any
+code counts. This page is made by `run_corpus.py --table`; a test fails when it is stale, or when a known cheat has neither
 a kernel nor a reason. Kernels at present: %d attacks over %d operators and %d on processes, %d honest kernels over %d operators.
 """
 
@@ -100,7 +100,7 @@ def catalogue(found, problems):
 def bypasses(found, problems):
     yield "## What the reference system accepts"
     yield ""
-    yield "Its verifier runs candidate, reference, comparison and clock in one process. These were found by reading and running it;"
+    yield "Its verifier runs candidate, reference, comparison and clock in one process. We found these by reading and running it;"
     yield "the five best known in bold."
     yield ""
     yield "| | accepted there | our kernel | rejected with, or why it cannot be done here |"
