@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Headers of CUDA, for the programs that talk to a GPU. Headers only: the libraries are opened at run
-# time, so what is built here runs (and says what is missing) on machines without a driver too.
+# time, so the programs also run on machines without a driver (and report what is missing).
 # Gives KGB_HAVE_CUDA and, when that is true, the interface target kgb::cuda_headers, KGB_HAVE_CUBLAS and KGB_CUBLAS_FOLDER.
 
 set(KGB_CUDA_INCLUDE "" CACHE PATH "Folder with cuda.h and cupti.h; empty: search a toolkit and .deps/cuda/include")
@@ -45,7 +45,7 @@ if(KGB_HAVE_CUDA)
 	target_link_libraries(kgb_cuda_headers INTERFACE ${CMAKE_DL_LIBS})
 	set(KGB_CUDA_FOLDERS ${cuda_folders})
 	list(JOIN cuda_folders ", " cuda_note)
-	# cuBLAS has a package of its own: where torch for CUDA is installed, its headers are too.
+	# cuBLAS has a separate package: where torch for CUDA is installed, its headers are too.
 	file(GLOB cublas_candidates ${PROJECT_SOURCE_DIR}/.deps/venv/lib/python3*/site-packages/nvidia/cu13/include)
 	list(GET cuda_folders 0 cuda_folder)
 	find_path(KGB_CUBLAS_FOLDER cublas_v2.h

@@ -101,8 +101,8 @@ endfunction()
 set(KGB_TEST_SANITIZERS
 	"ASAN_OPTIONS=allow_user_segv_handler=0:detect_leaks=1:allocator_may_return_null=1;UBSAN_OPTIONS=print_stacktrace=1;TSAN_OPTIONS=allocator_may_return_null=1")
 
-# A cmocka program that prints TAP and runs under CTest. What takes longer than others says so by COST, in seconds of a busy
-# machine, and starts earlier. Time limits are there against what hangs only.
+# A cmocka program that prints TAP and runs under CTest. COST is the time of a long program in seconds of a busy
+# machine; such a program starts earlier. Time limits only end programs that hang.
 function(kgb_unit_test name)
 	cmake_parse_arguments(ARG "" "COST" "SOURCES;DEPS" ${ARGN})
 	if(NOT ARG_COST)

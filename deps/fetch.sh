@@ -73,7 +73,7 @@ python_choose() {
 
 has_gpu() { compgen -G '/dev/nvidia[0-9]*' >/dev/null || [[ -e /dev/kfd ]]; }
 
-# Built beside its final place and moved when whole, so that nobody ever sees half of it.
+# Built beside its final place and moved when whole, so that no process finds half of it.
 python_install() {
 	local python=$1 new=$deps/venv.new pip
 	pip=("$new/bin/python" -m pip --disable-pip-version-check install --no-input --retries 2

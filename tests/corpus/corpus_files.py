@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The kernels of tests/honest and tests/redteam and what their headers say.
+"""The kernels of tests/honest and tests/redteam and the contents of their headers.
 
 A header is comment lines among the first eight of a file:
     # operator: aten::add       (all)

@@ -11,7 +11,7 @@
 
 Every file below tests/honest/<operator> must pass. Every file below tests/redteam/<operator> must be rejected with a code that
 its header's `# expect:` (a regular expression for the whole code) allows; on a GPU, where other checks come first, with any
-code but verify.exception: what cannot run there was not tried. What a header may say: corpus_files.py. Prints TAP, then how
+code but verify.exception: a check that cannot run there was not tried. Keys of headers: corpus_files.py. Prints TAP, then how
 often attacks succeeded and honest kernels were refused, with 95 % Wilson intervals, over all and by the stage that decided;
 --json writes that and every verdict in short.
 

@@ -47,7 +47,7 @@ def request_fd(**keys):
 
 
 class Zygotes:
-    """For requests with `zygotes`: DIRECTORY; `ready` tells whether they started. They end when their stdin closes."""
+    """For requests with `zygotes`: DIRECTORY; `ready` is true when they have started. They end when their stdin closes."""
 
     def __init__(self, judge, directory, device, python):
         self.directory, self.device = str(directory), device

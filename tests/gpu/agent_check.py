@@ -42,7 +42,7 @@ SPEEDUPS = ("speedup", "speedup_low", "speedup_high")
 WALL_S = 300
 NOISE = 1.1  # speedups of two verdicts on one kernel differ by less than this factor
 
-# A coding CLI that writes a kernel, has it checked and says that it is done; it runs in the agent's sandbox.
+# A coding CLI that writes a kernel, has it checked and reports that it is done; it runs in the agent's sandbox.
 FAKE_CLI = """#!/bin/sh
 [ "${1:-}" != --version ] || { echo 0.0.0; exit 0; }
 echo '{"type":"system","subtype":"init","session_id":"s","claude_code_version":"0"}'
@@ -132,7 +132,7 @@ class Bench:
 
 
 def check_operator(bench, name, op):
-    """One operator of results.json. Returns what to tell about it."""
+    """One operator of results.json. Returns the text to print about it."""
     require(op["platform"] == ("cuda" if bench.gpu else "cpu"), "%s: platform %s" % (name, op["platform"]))
     require(op["device"].split(":")[0] == op["platform"], "%s: device %s" % (name, op["device"]))
     if name in CHEATS:

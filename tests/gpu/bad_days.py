@@ -127,7 +127,7 @@ class Bench:
                                 stderr=subprocess.PIPE, env={**os.environ, **(env or {})}, start_new_session=True)
 
     def finish(self, process, seconds=VERDICT_S):
-        """(verdict or None, exit status, what was said on stderr)"""
+        """(verdict or None, exit status, text of stderr)"""
         try:
             out, said = process.communicate(timeout=seconds)
         except subprocess.TimeoutExpired:
@@ -186,7 +186,7 @@ def end(process):
         process.wait()
 
 
-# ---- the days; each returns what to tell ----
+# ---- the days; each returns the text to print ----
 
 def bad_kernel(bench, name):
     verdict = bench.verdict(bench.kernel(HEAD + BAD[name]))
@@ -234,7 +234,7 @@ def working_runners(family):
 
 
 def start_endless(bench):
-    """A judge in the midst of an endless kernel, with workers of its own; (process, its descendants)."""
+    """A judge in the midst of an endless kernel, with its own workers; (process, its descendants)."""
     process = bench.start(bench.kernel(HEAD + BAD["an endless kernel"]), call_timeout="30s", lanes=1,
                           cold=True)
     family = {}
@@ -337,7 +337,7 @@ def two_judges(bench):
 
 
 def refused(bench, pattern, **more):
-    """The judge cannot work, and says why: in a verdict of infra_error, or on stderr."""
+    """The judge cannot work, and gives the reason: in a verdict of infra_error, or on stderr."""
     verdict, status, said = bench.finish(bench.start(bench.honest, cold=True, **more))
     if verdict:
         require(verdict["status"] == "infra_error", describe(verdict))

@@ -37,10 +37,10 @@ WALL_S = 900
 SHARED_BYTES = 227 << 10  # of one block, with compute capability 9.0
 
 
-# ---- in a process of its own, without TRITON_INTERPRET ----
+# ---- in a separate process, without TRITON_INTERPRET ----
 
 class Pointer:
-    """A tensor as the compiler sees it."""
+    """A tensor in the compiler's form."""
 
     def __init__(self, dtype, address):
         self.dtype, self.address = dtype, address

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Does the timer say tomorrow what it says today? On a machine with a GPU that nobody else uses.
+"""Does the timer give the same result tomorrow as today? Needs a machine with an otherwise idle GPU.
 
     repeat.py --judge build/bin/kgb-judge [--python PATH] [--sessions 5] [--only PART,...] [--json FILE]
 
@@ -165,7 +165,7 @@ def us(side, ruler="event"):
     return (side["%s_ns" % ruler] or math.nan) / 1e3
 
 
-# ---- what sessions say ----
+# ---- results of sessions ----
 
 def goal_of(microseconds):
     """(largest deviation, unit) that the goal allows for the candidate's time."""

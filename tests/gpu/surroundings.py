@@ -8,7 +8,7 @@ clearing   an add of 64 MiB tensors after so many MiB were made and given back: 
 flush      the same add, a sum and a copy after several ways to empty the L2 cache: median, scatter, and whether a fast call
            is followed by a slow one (correlation of neighbours)
 
-Figures for docs/timing.md. Needs torch and a GPU that nobody else uses; exit status 77 without.
+Figures for docs/timing.md. Needs torch and an otherwise idle GPU; exit status 77 without.
 """
 
 import argparse

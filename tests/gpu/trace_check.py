@@ -700,7 +700,7 @@ def main():
             session.trace.open()
         try:
             case()
-        except Exception as error:  # every case is to be seen, whatever the one before did
+        except Exception as error:  # run every case, whatever the one before did
             check.that(False, f"{case.__name__} ran to its end", f"{type(error).__name__}: {error}")
             session.trace.lib.kgb_trace_end()
     if args.keep:

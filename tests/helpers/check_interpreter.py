@@ -186,7 +186,7 @@ def scaled(x, out, factor, exact: tl.float64, other: "fp64", N: tl.constexpr):
 
 
 def check_float_arguments():
-    """float32 but where the kernel says otherwise, also of an integer; and a half times it is a float32."""
+    """float32 unless the kernel declares otherwise, also for an integer; and a half times it is a float32."""
     x, out = torch.ones(4, dtype=torch.float64), torch.empty(12, dtype=torch.float64)
     scaled[(1,)](x, out, 0.1, 0.1, other=0.1, N=4)
     assert out.tolist() == [float(torch.tensor(0.1))] * 4 + [0.1] * 8

@@ -213,7 +213,7 @@ def check_paged_attention():
 
 
 def walk(q, k, V, S, r, bm, bn, causal):
-    """One row of convert_vertical_slash_indexes, as its semantics say: (blocks, columns)."""
+    """One row of convert_vertical_slash_indexes by its semantics: (blocks, columns)."""
     blocks, columns = [], []
     if r * bm >= q:
         return blocks, columns
@@ -560,7 +560,7 @@ def check_gptq_shuffle():
 
 
 def repacked(value, K, N, bits):
-    """Words of one expert, as the semantics say."""
+    """Words of one expert by the semantics."""
     rows = []
     for kt in range(K // 16):
         row = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a runner gets from the judge's compiler; no GPU is needed. Run by compiler_driver, which says who made each cubin.
+"""A runner's results from the judge's compiler; no GPU is needed. Run by compiler_driver, which names the maker of each cubin.
 
     python compiler_cases.py RUNNER_DIR WORK_DIR (styles | threads | rules | refused | hostile)
 

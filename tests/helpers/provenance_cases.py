@@ -78,7 +78,7 @@ LINE
 
 
 class Maker:
-    """Compiles as a candidate's process would, into a cache of its own."""
+    """Compiles as a candidate's process would, into a separate cache."""
 
     def __init__(self, work, sm):
         self.cache = os.path.join(work, "cache")
@@ -107,7 +107,7 @@ class Maker:
 
 
 class Cases:
-    """Images and what the proof must say about each."""
+    """Images and the result that the proof must give for each."""
 
     def __init__(self, data, work):
         sys.path.insert(0, os.path.join(data, "verify/python/runner"))

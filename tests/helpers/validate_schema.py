@@ -5,7 +5,7 @@
 usage: validate_schema.py SCHEMA [--lines] DOCUMENT...
 
 Knows the keywords of JSON Schema (draft 2020-12) that docs/schemas/ uses, and refuses a schema with any other, so that a
-misspelt keyword cannot pass for a check. --lines takes every line of a document as a document of its own.
+misspelt keyword cannot pass for a check. --lines takes every line of a document as a separate document.
 Exit status: 0 valid, 1 not valid, 2 usage or a bad schema.
 """
 
@@ -17,7 +17,7 @@ ANNOTATIONS = {"$schema", "$id", "$defs", "title", "description", "default"}
 
 
 class BadSchema(Exception):
-    """The schema uses what this program does not know."""
+    """The schema uses a keyword that this program does not support."""
 
 
 def is_type(value, name):

@@ -54,7 +54,7 @@ test_cli_works() {
 	'
 }
 
-# test_cli_bad_days: each line of standard input is a day: what the API answers (fake_api.py; or `closed`: nobody listens;
+# test_cli_bad_days: each line of standard input is a day: the API's answers (fake_api.py; or `closed`: no process listens;
 # `tls`: it speaks none), how the attempt ends, and how many requests the CLI made, how many calls the API got and how many
 # output tokens were counted. Of `ok` days the CLI's own count is the same. They are played two at a time: they mostly wait.
 test_cli_bad_days() {
@@ -91,7 +91,7 @@ test_cli_bad_days() {
 	done <days
 }
 
-# One attempt on that day, in a folder of its own.
+# One attempt on that day, in a separate folder.
 test_cli_play() {
 	mkdir "$1" && cd "$1" || return 1
 	url=http://127.0.0.1:$(cat "$TRASH/port")/$1 code=0

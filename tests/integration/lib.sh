@@ -14,9 +14,9 @@
 #     '
 #     test_done
 #
-# A body runs in a subshell of its own with `set -eu`, in the private folder $TRASH: state passes from
+# A body runs in a separate subshell with `set -eu`, in the private folder $TRASH: state passes from
 # one test to the next by files. Write it as one `&&` chain, or as plain commands one a line: in a mixture
-# `set -e` does not see a failing `a && b` or `! a` that is not last. Its output is shown only when it fails (or always with --verbose).
+# `set -e` ignores a failing `a && b` or `! a` that is not last. Its output is shown only when it fails (or always with --verbose).
 # The environment is cleared: PATH (our programs, then the system's), HOME, TMPDIR, LC_ALL=C, TZ=UTC, umask 022 and
 # the KGB_TEST* variables are all there is. Arguments: --verbose; --keep (leave $TRASH in place); --case TEXT runs the cases
 # whose sentence holds TEXT, and those before the first of them, whose state it may need; --alone leaves these out.
@@ -107,7 +107,7 @@ trap 'exit 143' TERM
 
 # ---- tests ----
 
-# What commands have said into files of the folder since the test began: why it failed may be there.
+# Output of commands in files of the folder since the test began: it may explain the failure.
 test_show_files() {
 	find . -maxdepth 1 -type f -newer "$TRASH/.began" -size -2000k \
 		\( -name 'log*' -o -name 'err*' -o -name 'out*' -o -name '[!.]*.log' -o -name table \) | sort |
@@ -363,7 +363,7 @@ test_below() {
 	cat "$TRASH/.below"
 }
 
-# test_ended PID...: have all ended? A zombie that nobody has reaped yet has an empty command line; one that was below another
+# test_ended PID...: have all ended? A zombie that is not reaped yet has an empty command line; one that was below another
 # has also ended when a later process has its number.
 test_ended() {
 	for test_pid; do

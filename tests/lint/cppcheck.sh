@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# cppcheck over the sources that BUILD compiles, without the tests (it does not know that asserts end them).
+# cppcheck over the sources that BUILD compiles, without the tests (cppcheck does not treat asserts as their end).
 #
 #     cppcheck.sh BUILD [ROOT]
 config=$(cd "$(dirname "$0")" && pwd -P)/cppcheck.cfg
@@ -14,6 +14,6 @@ cppcheck --project="$build/compile_commands.json" -i"$PWD/tests" --cppcheck-buil
 	--enable=warning,performance,portability --inconclusive --suppress=missingIncludeSystem --suppress=preprocessorErrorDirective \
 	--library="$config" -j "$(lint_jobs)" \
 	--template='{file}:{line}: {severity}: {message} [{id}]' >"$lint_findings" 2>&1
-# It takes a folder for a header when the last dot of its path is followed by an h, and says that headers cannot be left out.
+# cppcheck takes a folder for a header when the last dot of its path is followed by an h, and reports that headers cannot be left out.
 sed -i '/^cppcheck: filename exclusion does not apply to header/d; /^cppcheck: Please use --suppress/d' "$lint_findings"
 lint_done "sources of $build"

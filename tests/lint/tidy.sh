@@ -18,7 +18,7 @@ mkdir -p "$work"
 # are mostly more ways through the same code, for four times the time.
 nodes=40000
 
-# The commands are gcc's: what clang 14 does not know is left out, and warnings are the compiler's business.
+# The commands are gcc's: flags that clang 14 does not support are left out, and warnings are the compiler's business.
 jq '[.[] | .command |= gsub(" (-W[^l][^ ]*|-fanalyzer|--coverage|-ftrivial-auto-var-init=[^ ]*|-fsanitize[^ ]*)"; "")]' \
 	"$build/compile_commands.json" >"$work/compile_commands.json" || exit 1
 

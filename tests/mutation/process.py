@@ -6,7 +6,7 @@
     process.py --judge build/bin/kgb-judge --python PATH serve:DIRECTORY
 
 The second line of each, `# expect:`, is a regular expression for the verdict's code, or "passed"; names that begin with @
-are checks of their own, below. All is in tests/integration/t0300-judge.sh too; this is for a few of them at a time. Exit
+are separate checks, below. All is in tests/integration/t0300-judge.sh too; this is for a few of them at a time. Exit
 status 0 only if all were judged as they should be.
 """
 
@@ -88,7 +88,7 @@ def zygotes_die(judge, zygotes):
 
 
 def seeds(judge, zygotes):
-    """Every verification has a seed of its own, and a given one is used."""
+    """Every verification draws a new seed, and a given one is used."""
     first, second = judge.verdict("nan"), judge.verdict("nan")
     again = judge.verdict("nan", seed=first["seed"])
     inputs = [[failure["expected"] for failure in verdict["failures"]] for verdict in (first, second, again)]
@@ -103,7 +103,7 @@ def slow_once(judge, zygotes):
 
 
 def jail(judge, zygotes):
-    """A candidate sees nothing of the reference, of the machine or of the judge's environment."""
+    """A candidate cannot read anything of the reference, of the machine or of the judge's environment."""
     seen = judge.verdict("look_around").get("message") or ""
     wanted = ("/proc= ", "/kgb=facts,lib,runner,tmp ", "/kgb/reference:2 ", "/home/agent= ", "/etc/shadow:2 ", "ids=1000,2")
     return all(part in seen for part in wanted) and not re.search("SECRET|API|KEY", seen), seen[:200]
@@ -128,7 +128,7 @@ def descriptors(judge, zygotes):
 
 
 def unwritten(judge, zygotes):
-    """Elements that nobody wrote are NaN, not what would be right by chance."""
+    """Unwritten elements are NaN, not values that would be right by chance."""
     failures = judge.verdict("unwritten_tail").get("failures") or []
     got = {failure["got"] for failure in failures if "tail_1000" in failure["case"]}
     return got == {"nan"}, got
@@ -149,7 +149,7 @@ class Place:
             os.environ["KGB_DATA_DIR"] = data
         else:
             run_corpus.open_rules(directory)
-        os.environ["KGB_SECRET_KEY"] = "hunter2"  # nobody may see it
+        os.environ["KGB_SECRET_KEY"] = "hunter2"  # no worker may get it
         if not os.path.exists(self.sockets):
             self.zygotes = run_corpus.Zygotes(options.judge, self.sockets, "cpu", options.python)
 

@@ -4,8 +4,8 @@
 
     score.py [--jobs N] [--only REGEX] [--dir PATH] [--list] [--check]
 
-The defects are in defects/<area>.txt; the form is told there in README.md. Every worker has a copy of the source tree
-and a build of its own below PATH (build/mutation). For each defect: apply it, build what its tests need, run them until
+The defects are in defects/<area>.txt; docs/mutation.md describes the form. Every worker has a copy of the source tree
+and a separate build below PATH (build/mutation). For each defect: apply it, build what its tests need, run them until
 one fails, undo it. Prints each defect and what caught it, then the score with its 95 % Wilson interval.
 
 --check only looks whether every defect still fits its file. Exit status 0: all fit, their tests pass without them, and at
@@ -118,7 +118,7 @@ def check(defects):
 # ---- a copy of the tree, and its build ----
 
 def tree():
-    """Files that git knows or would know."""
+    """Files that git tracks or would track."""
     listed = subprocess.run(["git", "-C", str(ROOT), "ls-files", "-coz", "--exclude-standard"], check=True,
                             stdout=subprocess.PIPE).stdout.decode()
     return [name for name in listed.split("\0") if name and (ROOT / name).is_file()]

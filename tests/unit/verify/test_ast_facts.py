@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""verify/python/reference/ast_facts.py: what it sees, and that no source breaks it."""
+"""verify/python/reference/ast_facts.py: the facts that it finds, and that no source breaks it."""
 
 import json
 import pathlib

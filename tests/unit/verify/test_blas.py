@@ -309,7 +309,7 @@ def value_of(text):
 
 
 def is_read(text, at):
-    """Element `at` of memory, as docs/operator-spec.md says of `read`."""
+    """Element `at` of memory, as docs/operator-spec.md defines `read`."""
     form, numbers = re.fullmatch(r"(\w+)\(([\d,]+)\)", text).groups()
     numbers = [int(number) for number in numbers.split(",")]
     if form in ("vector", "matrix"):
