@@ -3,7 +3,7 @@
 test_description='the test library itself'
 . "$(dirname "$0")/lib.sh"
 
-# run_suite NAME BODY: a test file of its own, its output in NAME.out and its status in NAME.status.
+# run_suite NAME BODY: a separate test file, its output in NAME.out and its status in NAME.status.
 run_suite() {
 	{
 		printf '#!/bin/sh\n. "%s/tests/integration/lib.sh"\n' "$KGB_TEST_SOURCE_DIR"
@@ -24,7 +24,7 @@ test_expect_success 'a body with a failing command in its middle fails' '
 	test_grep "^1\.\.1" middle.out
 '
 
-test_expect_success 'a failure comes with the end of what commands said into files' '
+test_expect_success 'a failure comes with the end of files that commands wrote' '
 	run_suite said "echo old >err; touch -d yesterday err
 	test_expect_success one \"echo the reason >log; false\"
 	test_done"

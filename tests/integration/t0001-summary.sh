@@ -4,7 +4,7 @@ test_description='tests/summary.py counts test cases over all suites'
 . "$(dirname "$0")/lib.sh"
 test_require python3
 
-# closing LINE STATUS: what summary.py says of report.xml (its further options in $options).
+# closing LINE STATUS: the output of summary.py on report.xml (its further options in $options).
 closing() {
 	got=0
 	# shellcheck disable=SC2086 # options are words
@@ -42,7 +42,7 @@ test_expect_success 'a failed program whose cases all passed is one failure' '
 	closing "2 passed, 2 failed" 1
 '
 
-test_expect_success 'planned cases that did not report are failures, also when ctest says passed' '
+test_expect_success 'planned cases that did not report are failures, also when ctest reports passed' '
 	report "a:run:1..3\nok 1 - x" &&
 	closing "1 passed, 2 failed" 1
 '

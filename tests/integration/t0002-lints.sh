@@ -8,7 +8,7 @@ licence='/* SPDX-License-Identifier: MIT */'
 KGB_TESTS_MUST_RUN=
 export KGB_TESTS_MUST_RUN
 
-# lint_says NAME PATTERN: the lint finds something in the tree, and says so.
+# lint_says NAME PATTERN: the lint finds a fault in the tree and reports it.
 lint_says() {
 	got=0
 	"$lints/$1.sh" "$TRASH/tree" >out 2>&1 || got=$?

@@ -3,7 +3,7 @@
 test_description='./bootstrap, with stubs for the package managers and the build tools'
 . "$(dirname "$0")/lib.sh"
 
-# The stubs keep what they know in $state: missing (Debian packages), offline (a flag), *.log (calls).
+# The stubs keep their state in $state: missing (Debian packages), offline (a flag), *.log (calls).
 state=$TRASH/state
 stubs=$TRASH/stubs
 export state
@@ -194,7 +194,7 @@ if [ "$(id -u)" -eq 0 ]; then
 		test_grep -Fx "    apt-get install -y --no-install-recommends libuv1-dev" err &&
 		rm "$state/offline" && : >"$state/missing"
 	'
-	test_expect_success 'test packages without network: it says so and goes on' '
+	test_expect_success 'test packages without network: it reports that and goes on' '
 		printf "strace\n" >"$state/missing" && touch "$state/offline" &&
 		main/bootstrap test unit >out 2>err &&
 		test_grep "NOT FETCHED: Debian packages for tests" err &&
@@ -203,7 +203,7 @@ if [ "$(id -u)" -eq 0 ]; then
 	'
 fi
 
-test_expect_success 'without network it says what is missing and what works, and runs kgb-agent all the same' '
+test_expect_success 'without network it reports missing and working parts, and still runs kgb-agent' '
 	: >"$state/missing" && touch "$state/offline" && tree offline &&
 	offline/bootstrap run list >out 2>err &&
 	test_equal "[list]" "$(cat out)" output &&

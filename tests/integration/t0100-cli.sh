@@ -57,7 +57,7 @@ test_expect_success 'unknown options are refused with the nearest name' '
 	nothing_created
 '
 
-test_expect_success 'an option of another command says whose it is' '
+test_expect_success 'an option of another command is refused with the name of that command' '
 	test_expect_code 2 kgb-agent list --skip-gen 2>err &&
 	test_grep "it is one of .run." err
 '
@@ -140,7 +140,7 @@ test_expect_success 'a bad configuration file is named with line and column, sta
 '
 
 # What editors and other systems make of a file: "ok", or a part of the message.
-test_expect_success 'a configuration file may come from any editor, and what it may not is said' '
+test_expect_success 'a configuration file may come from any editor; other faults are reported' '
 	while IFS="|" read -r text want; do
 		printf "$text" >some.yaml
 		rc=0
@@ -205,7 +205,7 @@ assert rows[\"provider.network\"] == {\"code\": \"provider.network\", \"status\"
 "
 '
 
-test_expect_success 'the schema of the configuration is JSON and knows every section' '
+test_expect_success 'the schema of the configuration is JSON and has every section' '
 	kgb-agent config --schema >schema.json &&
 	python3 -c "
 import json
@@ -248,7 +248,7 @@ test_expect_success 'it works without standard descriptors' '
 	test_expect_code 2 kgb-agent nonsense <&- >&- 2>&-
 '
 
-test_expect_success 'doctor ends with 4 and says the fix when something is missing' '
+test_expect_success 'doctor ends with 4 and names the remedy when a part is missing' '
 	test_expect_code 4 kgb-agent doctor --set paths.python=/nonexistent >out &&
 	test_grep "^FAIL  python " out &&
 	test_grep "fix: kgb-agent setup" out &&
@@ -265,8 +265,8 @@ assert claude[\"status\"] == \"FAIL\" and claude[\"fix\"], claude
 	test_grep "export ANTHROPIC_API_KEY" out
 '
 
-# Nothing of what a run needs, all at once: each line still says its own.
-test_expect_success 'doctor says what each thing lacks when nearly all do' '
+# All needs of a run are missing at once: each line still names its own remedy.
+test_expect_success 'doctor names each missing part when nearly all are missing' '
 	printf "#!/bin/sh\nexec python3 \"\$@\"\n" >wrapper && chmod +x wrapper &&
 	printf "prices: [\n" >prices.yaml && : >no-program &&
 	rc=0 && env -u HOME LC_ALL=de_DE.ISO-8859-1 TERM=dumb KGB_BWRAP=/nonexistent KGB_PYTHON="$PWD/wrapper" \

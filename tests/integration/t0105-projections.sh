@@ -44,7 +44,7 @@ test_expect_success 'the schemas notice what is wrong' '
 	test_expect_code 1 valid journal --lines bad.jsonl
 '
 
-test_expect_success 'a torn end is left out, said, and left in place' '
+test_expect_success 'a torn end is left out, reported, and left in place' '
 	cp -r "$fixtures/run" runs/torn &&
 	printf "{\"seq\":99,\"ti" >>runs/torn/journal.jsonl &&
 	cp runs/torn/journal.jsonl before &&

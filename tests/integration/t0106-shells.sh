@@ -45,7 +45,7 @@ else
 fi
 
 if command -v zsh >/dev/null; then
-	test_expect_success 'the file for zsh is whole and offers what the program says' '
+	test_expect_success 'the file for zsh is whole and offers the words of the program' '
 		zsh -n "$shells/_kgb-agent" &&
 		zsh -f -c "compadd() { shift 2; print -l -- \$@ }; words=(kgb-agent -m normal_o) CURRENT=3; . $shells/_kgb-agent" >out &&
 		test_equal normal_opencode "$(cat out)" zsh

@@ -12,7 +12,7 @@ scripts=$KGB_TEST_SOURCE_DIR/datasets/offline
 claude=$(test_cli_path claude)
 
 echo 'Write a Triton kernel for aten::add in kernel.py.' >prompt
-# with_claude DRIVER...: the CLI below those drivers, in a folder and a home of its own; asked what is in `prompt`.
+# with_claude DRIVER...: the CLI below those drivers, in a separate folder and home; it gets the contents of `prompt`.
 with_claude() {
 	mkdir -p ws &&
 	cat <prompt |

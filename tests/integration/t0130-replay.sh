@@ -28,7 +28,7 @@ test_expect_success 'the replay leaves the same kernel and asks for the same che
 		cmp "$(run)/$attempt/verdicts/$check.json" "$(replay)/$attempt/verdicts/$check.json" || return 1
 	done
 '
-test_expect_success 'the model said the same, and its tokens are counted again, at no cost' '
+test_expect_success 'the model gives the same answers, and its tokens are counted again, at no cost' '
 	cat "$(run)/$attempt"/traffic/*.response.sse >a && cat "$(replay)/$attempt"/traffic/*.response.sse >b && test_cmp a b &&
 	jq -s -e "map(.source) | unique == [\"replay\"]" "$(replay)/$attempt"/traffic/*.meta.json &&
 	kgb-agent rebuild --run "$(replay)" &&

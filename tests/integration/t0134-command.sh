@@ -5,7 +5,7 @@ test_description='the method `command`: any program that leaves a kernel.py, in 
 . "$(dirname "$0")/lib.sh"
 test_require sandbox torch jq
 
-# The honest kernel and a wrong one, as an agent would write them: it may bring files of its own.
+# The honest kernel and a wrong one, as an agent would write them: it may bring its own files.
 mkdir agent
 find "$KGB_TEST_SOURCE_DIR/tests/honest/aten__add" -name '*.py' | sort | head -n 1 | xargs -I{} cp {} agent/kernel.py
 cat >agent/run <<\END
@@ -32,7 +32,7 @@ test_expect_success 'a folder with an executable `run` is a method: refused once
 	operator ".attempts[-1] | .end == \"agent.ok\" and .kernel_source == \"verified\"" &&
 	test_grep "model claude-sonnet-4-5 at http://127.0.0.1:8123/v1 and http://127.0.0.1:8123$" runs/*/attempts/aten__add/001/stdout.jsonl
 '
-test_expect_success 'its own count of tokens is not there, and that is said' '
+test_expect_success 'it has no count of tokens, and the result reports that' '
 	operator ".tokens | .agree == null and .cli.output_tokens == null and .gateway.output_tokens == 0"
 '
 test_expect_success 'a single file does too; its exit status is what counts' '

@@ -26,7 +26,7 @@ request = urllib.request.Request(os.environ["ANTHROPIC_BASE_URL"] + "/v1/message
 	{"content-type": "application/json", "x-api-key": os.environ["ANTHROPIC_API_KEY"]})
 urllib.request.urlopen(request).read()
 END
-# A CLI that knows its round: the script on stdin, one case for each. `good` writes the honest kernel, `ask` makes a request.
+# A CLI that counts its rounds: the script on stdin, one case for each. `good` writes the honest kernel, `ask` makes a request.
 rounds_cli() {
 	{
 		printf 'round=$(sed -n "s/^## Round \\([0-9]*\\) .*/\\1/p" TASK.md)\ngood() {\ncat >kernel.py <<\\KERNEL\n'
@@ -69,7 +69,7 @@ test_expect_success 'tokens of all rounds: the same in both meters, and their su
 		.charged_tokens == .tokens.gateway.total_tokens"
 	silu "(.rounds | map(.session_id) | unique | length == 2) and .turns > 5"
 '
-test_expect_success 'the second round was told of the first, and the history has both, with verdicts and names' '
+test_expect_success 'the second round gets the result of the first, and the history has both, with verdicts and names' '
 	prompt=$(folder auto)/rounds/002/prompt.md
 	test_grep "^## Round 2 of at most 2" "$prompt"
 	test_grep "holds the best version so far: that of round 1" "$prompt"
@@ -165,7 +165,7 @@ test_expect_success 'the kernel to begin with is no result when no agent has wor
 		(.rounds | map([.status, .end]) == [[\"passed\", null], [\"passed\", \"agent.crashed\"]])"
 	test ! -e idle/*/kernels/aten__silu.py
 '
-test_expect_success 'a kernel to begin with that does not pass is there to be mended' '
+test_expect_success 'a kernel to begin with that does not pass is kept for repair' '
 	rounds_cli <<-\END &&
 	good
 	result mended
@@ -195,7 +195,7 @@ test_expect_success 'a version that was checked and then spoilt, folders and lin
 	cmp "$honest" rude/*/kernels/aten__silu.py
 	test_grep "^| 3 | nothing was judged: agent.kernel_symlink | - | no | round 3 / with a .pipe |$" "$(folder rude)/ITERATIONS.md"
 '
-test_expect_success 'kill -9 in round 2: nobody is left, and what is recorded has round 1 with its tokens' '
+test_expect_success 'kill -9 in round 2: no process is left, and the record has round 1 with its tokens' '
 	change_method ako4all "s/iterations: .*/iterations: 2/" slow &&
 	rounds_cli <<-END &&
 	ask

@@ -105,7 +105,7 @@ test_expect_success 'a run that is at its end has nothing to resume' '
 	test_expect_code 1 kgb-agent resume --runs-dir killed 2>err && test_grep "is complete already" err
 '
 if [ -n "${KGB_PYTHON:-}" ] || [ -x "$KGB_TEST_SOURCE_DIR/.deps/venv/bin/python" ]; then
-	test_expect_success 'the agent is told beside its verdicts that the budget runs low' '
+	test_expect_success 'verdicts warn the agent that the budget runs low' '
 		test_expect_code 0 kgb-agent add -m normal_cc --skip-verify --max-tokens 200000 --set budget.warn_at=1 --runs-dir soft >out 2>log &&
 		grep -h "of the run.s budget is used; finish soon" soft/*/attempts/aten__add/001/traffic/*.request.json >seen &&
 		grep -l "x-kgb-budget" soft/*/attempts/aten__add/001/traffic/*.meta.json >headers &&

@@ -79,7 +79,7 @@ test_expect_success 'every exchange of every day is recorded, with the calls tha
 	jq -e ".cut_upstream and .billed and .tries == []" cut-ok/runs/*/attempts/*/001/traffic/0001.meta.json &&
 	jq -s -e "map(.billed) == [true, true]" stall-ok/runs/*/attempts/*/001/traffic/*.meta.json
 '
-test_expect_success 'nobody listens: provider.transient' '
+test_expect_success 'no process listens: provider.transient' '
 	play closed ok http://127.0.0.1:1 &&
 	test_equal "1 provider.transient 1 1 0" "$(outcome closed)" outcome &&
 	test_equal 0 "$(cat closed/calls)" calls
@@ -112,7 +112,7 @@ both_are_here() {
 	set -- homes/*/attempts/*/001/ws/here
 	[ $# -eq 2 ]
 }
-test_expect_success 'two attempts at once, each with a HOME of its own' '
+test_expect_success 'two attempts at once, each with a separate HOME' '
 	{
 		echo "mkdir \$HOME/mine || exit 9; echo >/ws/here; n=0"
 		echo "until [ -e /ws/both ] || [ \$n -gt 1200 ]; do sleep 0.1; n=\$((n + 1)); done"

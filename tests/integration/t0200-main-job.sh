@@ -58,7 +58,7 @@ test_expect_success '--skip-gen verifies that run again and agrees' '
 	test_cmp a b &&
 	test "$(jq -r ".operators[\"aten::add\"].seed" first.json)" != "$(jq -r ".operators[\"aten::add\"].seed" second.json)"
 '
-test_expect_success '--kernels verifies kernels from elsewhere in a run of their own' '
+test_expect_success '--kernels verifies kernels from elsewhere in a separate run' '
 	mkdir mine && cp "$(run_dir)/kernels/aten__add.py" mine/add.py &&
 	test_expect_code 0 kgb-agent --kernels mine --runs-dir other >table 2>log &&
 	test_grep "aten::add  *passed" table &&

@@ -45,7 +45,7 @@ test_expect_success 'exits 1 with a kernel in place: crashed, but the kernel is 
 	operator ".status == \"passed\"" &&
 	attempt ".end == \"agent.crashed\" and .kernel_source == \"file\""
 '
-test_expect_success 'hangs after its last event: ended, and what it said counts' '
+test_expect_success 'hangs after its last event: ended, and its output counts' '
 	{ cat write_kernel; echo "result done; sleep 1000.$$"; } | fake_cli &&
 	test_expect_code 0 run_fake &&
 	attempt ".end == \"agent.ok\"" &&
@@ -150,7 +150,7 @@ test_expect_success 'typos: exit 2 with the nearest names, nothing created' '
 	test ! -e runs
 '
 if [ "$(id -u)" -eq 0 ]; then
-	test_expect_success 'a full disk: the run stops cleanly, says so, and what is there is readable' '
+	test_expect_success 'a full disk: the run stops cleanly and reports it, and its files are readable' '
 		mkdir disk && mount -t tmpfs -o size=256k none disk &&
 		printf "head -c 4000000 /dev/zero >/ws/big; sleep 1; result done\n" | fake_cli &&
 		code=0 && { KGB_CLAUDE_BIN=$TRASH/cli kgb-agent add -m normal_cc --runs-dir disk/runs >out 2>err || code=$?; } &&
@@ -161,7 +161,7 @@ if [ "$(id -u)" -eq 0 ]; then
 		kgb-agent rebuild --runs-dir copy/runs
 	'
 	# Pages that are left: for nothing, for the lock, for that and the settings; with one more the run begins.
-	test_expect_success 'a disk that is full from the start: place and remedy are told, no folder stays that looks like a run' '
+	test_expect_success 'a disk that is full from the start: place and remedy are reported, no folder stays that looks like a run' '
 		mkdir full
 		mount -t tmpfs -o size=1m none full
 		trap "umount full" EXIT

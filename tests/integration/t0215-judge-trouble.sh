@@ -5,7 +5,7 @@ test_description='a judge in trouble: tried once more, never believed'
 . "$(dirname "$0")/lib.sh"
 test_require sandbox torch jq
 
-# A CLI that leaves a file, and a judge beside kgb-agent that does what the file `script` says.
+# A CLI that leaves a file, and a judge beside kgb-agent that follows the file `script`.
 cat >cli <<\EOF
 #!/bin/sh
 [ "${1:-}" != --version ] || { echo 0.0.0; exit 0; }
@@ -43,7 +43,7 @@ test_expect_success 'its own trouble is not its last word' '
 	twice "if [ \$first = 1 ]; then infra; else say passed null; fi" 0 passed &&
 	twice infra 4 infra_error
 '
-test_expect_success 'a judge that fails, dies or says nothing has passed nobody' '
+test_expect_success 'a judge that fails, dies or stays silent passes no kernel' '
 	twice "say passed null; exit 3" 4 infra_error &&
 	twice "say passed null; kill -9 \$\$" 4 infra_error &&
 	twice "exit 0" 4 infra_error

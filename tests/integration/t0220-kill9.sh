@@ -95,12 +95,12 @@ test_expect_success 'killed while the warm workers load torch: the judge does no
 	test_wait_for 60 test_ended $workers
 	test_equal 0 $code "the judge ended"
 '
-# Killed between its start and its first look around, kgb-agent is no more the parent that the judge sees.
+# Killed between its start and its first check, kgb-agent is no longer the judge's parent.
 test_expect_success 'a judge whose parent ended before it looked ends at once' '
 	test_expect_code 4 timeout 100 kgb-judge zygotes --dir "$TRASH/late" --die-with-parent 1 >late &&
 	test ! -s late
 '
-# The folder of an attempt is made before the journal tells of the attempt.
+# The folder of an attempt is made before the journal has the attempt.
 test_expect_success 'killed while an attempt was set up: resume makes it anew' '
 	kill_in_state setup run_started &&
 	run=$(echo run-setup/*_*) &&

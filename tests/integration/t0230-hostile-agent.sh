@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-test_description='a hostile program in the place of the coding CLI: what it tries fails, and harms nobody but its own attempt'
+test_description='a hostile program in the place of the coding CLI: its attacks fail and harm only its own attempt'
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 test_require sandbox torch jq python3
@@ -150,7 +150,7 @@ test_expect_success 'a change of kernel.py that hides behind its old time is kep
 	done &&
 	wait $pid && is_kept 4
 '
-test_expect_success 'names that are long, deep, many and not UTF-8 in the workspace: nobody stumbles' '
+test_expect_success 'names that are long, deep, many and not UTF-8 in the workspace cause no error' '
 	python_cli <<-\EOF &&
 	import os
 	os.chdir("/ws")
@@ -167,7 +167,7 @@ test_expect_success 'names that are long, deep, many and not UTF-8 in the worksp
 
 # ---- output ----
 
-test_expect_success 'a gigabyte on stdout: cut at the limit, said so' '
+test_expect_success 'a gigabyte on stdout: cut at the limit and reported' '
 	printf "head -c 1000000000 /dev/zero\nresult done\n" | fake_cli &&
 	test_expect_code 1 run_bare && attempt ".end == \"agent.killed\"" &&
 	operator ".error | test(\"grew over the limit\")" && rm -rf runs
@@ -253,7 +253,7 @@ for pair in 'no token/401' 'false token/401' 'huge head/431' 'huge path/414' 'ne
 	'bad chunk/400' 'large kernel/413' 'deep json/400' 'elsewhere/404' 'one leaves/200' 'after the crowd/200'; do
 	test_expect_success "gateway: ${pair%/*}: ${pair#*/}" "test_grep '^${pair%/*}: HTTP/1.1 ${pair#*/} ' seen"
 done
-test_expect_success 'of 64 checks at once each has its verdict or is told to wait' '
+test_expect_success 'of 64 checks at once each gets its verdict or an order to wait' '
 	test_grep "^crowd: kept out" seen && test_grep -E "^checks: \[\(1, [0-9]+\)(, \(5, [0-9]+\))?\]" seen
 '
 cat >token.py <<\EOF
@@ -299,7 +299,7 @@ for _ in range(200):
         libc.prctl(1, 0, 0, 0, 0)
         os.execlp("sleep", "sleep", "1006")
 EOF
-test_expect_success 'two hundred children in sessions of their own: none outlives the attempt' '
+test_expect_success 'two hundred children in separate sessions: none outlives the attempt' '
 	sed "s/1006/1006.$$/" survivor.py | python_cli && test_expect_code 1 run_bare && test_no_process "sleep 1006.$$" &&
 	jq -e ".survivors == 0" runs/*/attempts/aten__add/001/exit.json
 '
@@ -316,12 +316,12 @@ test_expect_success 'kill -9 of the launcher in the middle: tree gone, attempt c
 
 # ---- the machine around it ----
 
-test_expect_success 'fewer descriptors than a sandbox needs: exit 4 that says so' '
+test_expect_success 'fewer descriptors than a sandbox needs: exit 4 with that reason' '
 	printf "result done\n" | fake_cli && rm -rf runs &&
 	test_expect_code 4 sh -c "ulimit -n 64; exec env KGB_CLAUDE_BIN=$TRASH/cli kgb-agent add -m naive_cc --skip-verify" 2>err &&
 	test_grep "too few open files are allowed: ulimit -n 1024" err
 '
-test_expect_success 'a kernel that was replaced by a link before --skip-gen is refused; an empty journal is told' '
+test_expect_success 'a kernel that was replaced by a link before --skip-gen is refused; an empty journal is reported' '
 	printf "echo x >/ws/kernel.py; result done\n" | fake_cli && run_bare &&
 	run=$(echo runs/*) && ln -sf /etc/passwd "$run/kernels/aten__add.py" &&
 	test_expect_code 1 kgb-agent --skip-gen --json >out.json 2>err &&

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-test_description='the walls around an agent: what is refused is counted, what takes too much is ended with its class, what waits is told'
+test_description='the walls around an agent: refusals are counted, excess ends with its class, and the cause of waiting is reported'
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 test_require sandbox jq python3
@@ -12,13 +12,13 @@ run_bare() {
 	rm -rf runs
 	KGB_CLAUDE_BIN=$TRASH/cli timeout 500 kgb-agent add -m naive_cc --skip-verify --json "$@" >out.json 2>log
 }
-# A kind of call that was refused is in the result, under this name (where the kernel can tell).
+# A kind of call that was refused is in the result, under this name (where the kernel reports it).
 told() {
 	jq -e --arg what "$1" '.operators["aten::add"].attempts[-1].sandbox | (.isolation.calls_watched | not) or
 		(.probes | any(.what == $what and .code == "cheat.probe" and .count > 0))' walls.json
 }
 
-# ---- what is tried, and what is told of it ----
+# ---- attacks, and their reports ----
 
 mkdir host && echo secret >host/key
 python3 -c '
@@ -173,7 +173,7 @@ try:
     print("null_device: made")
 except OSError as e:
     print("null_device: refused", e)
-# hooks for whoever uses git on the workspace
+# hooks for any user of git on the workspace
 os.makedirs(".git/hooks", exist_ok=True)
 for name in ("post-commit", "pre-commit", "post-checkout", "fsmonitor-watchman"):
     open(".git/hooks/" + name, "w").write("#!/bin/sh\ntouch " + HOST + "/hook-ran\n")
@@ -206,14 +206,14 @@ test_expect_success 'where there is Landlock, no device of any kind can be made'
 		test_grep "^null_device: refused" seen
 	fi
 '
-test_expect_success 'addresses outside are told with their number, the gateway and the own loopback are not' '
+test_expect_success 'addresses outside are reported with their number, the gateway and the own loopback are not' '
 	jq -e ".operators[\"aten::add\"].attempts[-1].sandbox.probes | map(select(.what == \"network\") | .detail) |
 		contains([\"192.0.2.1:80\", \"192.0.2.2:9\", \"192.0.2.3:9\", \"192.0.2.53:53\", \"169.254.169.254:80\", \"[2001:db8::1]:80\"]) and
 		all(startswith(\"127.\") | not)" walls.json &&
 	jq -e ".operators[\"aten::add\"].attempts[-1].sandbox.probes | map(select(.what == \"socket.host\") | .detail) |
 		contains([\"/run/docker.sock\", \"@kgb-walls-$$\"])" walls.json
 '
-test_expect_success 'keys and our own files that it tried to open are told, its own are not' '
+test_expect_success 'keys and our own files that it tried to open are reported, its own are not' '
 	jq -e ".operators[\"aten::add\"].attempts[-1].sandbox | (.isolation.calls_watched | not) or
 		(.probes | map(select(.what == \"file\") | .detail) |
 		contains([\"/etc/shadow\", \"../../../../journal.jsonl\", \"/proc/1/mem\"]) and any(startswith(\"$KGB_TEST_SOURCE_DIR\")) and
@@ -229,7 +229,7 @@ test_expect_success 'what the walls saw is in journal, results and exit.json, va
 	jq -e ".sandbox.isolation.level | test(\"^L[34]$\")" kept/*/attempts/aten__add/001/exit.json
 '
 kill $listener
-test_expect_success 'requests that the gateway refuses are told too' '
+test_expect_success 'requests that the gateway refuses are reported too' '
 	python_cli <<-\EOF &&
 	import socket
 	for request in (b"GET /admin HTTP/1.0\r\n\r\n", b"POST /v1/messages HTTP/1.0\r\nx-api-key: stolen\r\ncontent-length: 2\r\n\r\n{}"):

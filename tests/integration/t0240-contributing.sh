@@ -61,7 +61,7 @@ test_expect_success 'nothing of the examples is in the tree already, so it is th
 	test_grep "unknown operator" err
 '
 
-test_expect_success 'an operator takes the files that the text says, and no others' '
+test_expect_success 'an operator takes the files that the text names, and no others' '
 	test 1 = "$(grep -c "^datasets/.*/aten/" paths)" &&
 	test 2 = "$(grep -c "^datasets/.*/vllm/" paths)" && test 1 = "$(grep -c "^datasets/.*/cases/" paths)" &&
 	test 1 = "$(grep -c "^datasets/.*/cublas/" paths)" &&
@@ -86,7 +86,7 @@ test_expect_success 'a mistake in it is named by file, line and column' '
 	test_grep "aten__abs.yaml:$line:1: .*did you mean .triton." err
 '
 
-test_expect_success 'without a script of its own it is refused offline, with the remedy' '
+test_expect_success 'without an offline script it is refused offline, with the remedy' '
 	test_expect_code 4 agent abs --dry-run 2>err &&
 	test_grep "ANTHROPIC_API_KEY" err
 '

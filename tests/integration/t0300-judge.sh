@@ -171,7 +171,7 @@ test_expect_success 'what is right for a given seed is kept, and changes nothing
 	test_equal 700 "$(stat -c %a "$kept")" mode
 '
 
-test_expect_success 'candidates do not see what is kept' '
+test_expect_success 'candidates cannot read the caches' '
 	{ cat "$process/honest.py"; echo "import os"
 	  echo "assert os.path.exists(\"/usr\") and not os.path.exists(\"$HOME/.cache/kgb-agent\")"; } >peek.py &&
 	test -d "$HOME/.cache/kgb-agent/truths" && judge peek.py zygotes=zygotes &&
@@ -242,7 +242,7 @@ test_expect_success 'none of them left a process' '
 	test_wait_for 200 all_gone || { diff idle now; false; }
 '
 
-test_expect_success 'a candidate sees nothing but its jail' '
+test_expect_success 'a candidate can read only its jail' '
 	KGB_SECRET_KEY=hunter2 && export KGB_SECRET_KEY && touch "$TRASH/secret" &&
 	judge "$process/look_around.py" zygotes=zygotes &&
 	jq -r .message verdict.json >seen &&
@@ -266,7 +266,7 @@ test_expect_success 'one slow call of three that are timed does not count' '
 	jq -e ".timing.cases | length == 1 and .[0].candidate_ms > 0 and .[0].candidate_ms < 1500" verdict.json
 '
 
-test_expect_success 'a failing case is told with its inputs, the element and both values' '
+test_expect_success 'a failing case is reported with its inputs, the element and both values' '
 	judge "$process/unwritten_tail.py" zygotes=zygotes &&
 	jq -e ".failures | map(select(.case | contains(\"tail_1000\")))[0] |
 		.n_wrong == 232 and .n_elements == 1000 and .index == [768] and .got == \"nan\" and

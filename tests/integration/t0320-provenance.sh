@@ -15,7 +15,7 @@ fixtures=$KGB_TEST_SOURCE_DIR/tests/fixtures/provenance
 	--work "$TRASH/work" >cases 2>cases.err
 echo $? >status
 
-# One test per case; what a case is about says provenance_cases.py.
+# One test per case; provenance_cases.py describes each case.
 for name in add add_options add_cluster total_of_squares matmul softmax sine talkative assembly; do
 	test_expect_success "a kernel of style '$name' is proved" 'test_grep "^PASS $name\( \|$\)" cases'
 done

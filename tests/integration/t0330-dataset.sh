@@ -24,7 +24,7 @@ test_expect_success 'what was found good is known' '
 	kgb-judge lint --dataset KernelGenBench add --no-cache --json >out && test_grep "\"known\":false" out
 '
 
-# Broken operators, all in one dataset: broken NAME OPERATOR 'sed of the spec' 'sed of the reference' 'what the lint says'.
+# Broken operators, all in one dataset: broken NAME OPERATOR 'sed of the spec' 'sed of the reference' 'output of the lint'.
 # The copy of the spec has the name, and a copy of its reference file.
 data=$TRASH/broken/datasets/kernelgenbench
 mkdir -p "$data/vllm/reference" "$data/aten/reference"
@@ -66,7 +66,7 @@ broken one_epsilon rms_norm 's/{name: epsilon, value: $epsilon/{name: epsilon, v
 	"inputs: .*'epsilon' is the same in every case"
 broken chance rms_norm '' "s/$norm/return (wide * scale).to(input.dtype) * weight * (1 + 1e-9 * (int.from_bytes(os.urandom(4), 'little') % 1000))/; s/^import torch\$/import os\n\nimport torch/" \
 	'deterministic: .*another result in another process'
-# In another order the last bits may be others, and nothing more. Each process has a factor of its own.
+# In another order the last bits may be others, and nothing more. Each process has a different factor.
 broken far_off rms_norm 's/    returns: false/    any_order: true\n    returns: false/' "s/$norm/return (wide * scale).to(input.dtype) * weight * FACTOR/; s/^import torch\$/import random\n\nimport torch\n\nFACTOR = 1e30 ** random.SystemRandom().random()/" \
 	'deterministic: .*another result in another process'
 broken any_order rms_norm 's/    returns: false/    any_order: true\n    returns: false/; s/flops: .*/flops: numel(input) - 99999999/' "s/$norm/return (wide * scale).to(input.dtype) * weight * (1 + 1e-9 * (int.from_bytes(os.urandom(4), 'little') % 1000))/; s/^import torch\$/import os\n\nimport torch/" \

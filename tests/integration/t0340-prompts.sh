@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-test_description='prompts: what is shown in them passes the judge, and they say what is judged'
+test_description='prompts: files that they show pass the judge, and they name the requirements'
 # The file that vLLM's prompts show is judged in t0240.
 . "$(dirname "$0")/lib.sh"
 test_require sandbox torch
@@ -35,7 +35,7 @@ test_expect_success 'no operator of the dataset is shown as an example' '
 	done
 '
 
-test_expect_success 'a prompt says what is called: signature, schema, types, cases, rules and how to verify' '
+test_expect_success 'a prompt names the calls: signature, schema, types, cases, rules and how to verify' '
 	kgb-agent dataset prompt cublasDgemmBatched -m normal_cc >prompt &&
 	test_grep "def cublasDgemmBatched(transa, transb, m, n, k, alpha, Aarray, lda" prompt &&
 	test_grep "cublasDgemmBatched(int transa, .*Tensor(a!) Carray" prompt &&
