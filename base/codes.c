@@ -9,11 +9,11 @@ static const struct kgb_code_row rows[KGB_N_CODES] = {
 #define FINAL false
 #define AGAIN true
 #define ROW(id, code, leads_to, blamed, again, text)        \
-	[KGB_CODE_##id] = {.name = code,                    \
+	[KGB_CODE_##id] = {.name = (code),                  \
 			   .status = KGB_STATUS_##leads_to, \
 			   .blame = KGB_BLAME_##blamed,     \
-			   .is_tried_again = again,         \
-			   .sentence = text},
+			   .is_tried_again = (again),       \
+			   .sentence = (text)},
 	KGB_CODES(ROW)
 #undef ROW
 #undef AGAIN

@@ -45,6 +45,7 @@ static int read_request(struct kgb_judge_request *request, struct kgb_arena *are
 /* A path has a slash or ends in .py. */
 static int find_baseline(const char *text, int device, enum kgb_baseline *out, struct kgb_err *err)
 {
+	KGB_ASSERT(text); /* the request's table has a default */
 	if (kgb_str_eq(text, "torch")) {
 		*out = KGB_BASELINE_TORCH;
 		return 0;
@@ -113,7 +114,7 @@ static int verify(const struct kgb_judge_request *request, int fd, struct kgb_er
 
 int kgb_cmd_verify(int argc, char **argv)
 {
-	struct kgb_judge_request request;
+	struct kgb_judge_request request = {0};
 	struct kgb_arena arena = {0};
 	struct kgb_err err = KGB_ERR_INIT;
 	KGB_AUTO(fd) int fd = -1;
