@@ -29,12 +29,12 @@
 #include <uv.h>
 
 #include "base/err.h"
-#include "sandbox/gateway/retry.h"
 #include "sandbox/meter/budget.h"
 #include "sandbox/meter/exchange_summary.h"
 #include "sandbox/meter/prices.h"
 #include "sandbox/meter/protocol.h"
 #include "sandbox/meter/usage.h"
+#include "sandbox/provider/retry.h"
 
 struct kgb_gateway;
 struct kgb_session;

@@ -4,8 +4,8 @@
 #include "base/mem.h"
 #include "base/time.h"
 #include "sandbox/cassette/replay.h"
-#include "sandbox/gateway/retry.h"
 #include "sandbox/meter/prices.h"
+#include "sandbox/provider/retry.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

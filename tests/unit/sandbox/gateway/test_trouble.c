@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include "base/time.h"
-#include "sandbox/gateway/key_limiter.h"
 #include "sandbox/gateway/repeat_guard.h"
-#include "sandbox/gateway/retry.h"
+#include "sandbox/provider/key_limiter.h"
+#include "sandbox/provider/retry.h"
 #include "tests/helpers/loopback.h"
 
 /* ---- decisions ---- */

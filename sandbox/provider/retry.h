@@ -3,8 +3,8 @@
  * Whether a failed call is made again, and when. The gateway is the one place that retries; no
  * call is repeated once an answer has begun to reach the client, for that may have been billed.
  */
-#ifndef KGB_SANDBOX_GATEWAY_RETRY_H
-#define KGB_SANDBOX_GATEWAY_RETRY_H
+#ifndef KGB_SANDBOX_PROVIDER_RETRY_H
+#define KGB_SANDBOX_PROVIDER_RETRY_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "sandbox/gateway/upstream.h"
+#include "sandbox/provider/upstream.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "sandbox/gateway/key_limiter.h"
+#include "sandbox/provider/key_limiter.h"
 
 #include "base/mem.h"
 #include "base/time.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "sandbox/gateway/retry.h"
+#include "sandbox/provider/retry.h"
 
 #include <curl/curl.h>
 #include <math.h>

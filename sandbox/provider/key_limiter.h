@@ -4,8 +4,8 @@
  * adapts itself: halved when the provider has too much to do, one more for each round that goes
  * well. When the provider asks for a pause, all that use the key pause. Loop thread only.
  */
-#ifndef KGB_SANDBOX_GATEWAY_KEY_LIMITER_H
-#define KGB_SANDBOX_GATEWAY_KEY_LIMITER_H
+#ifndef KGB_SANDBOX_PROVIDER_KEY_LIMITER_H
+#define KGB_SANDBOX_PROVIDER_KEY_LIMITER_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -3,8 +3,8 @@
  * HTTP calls to the real API: libcurl's multi interface on the libuv loop. One pool per gateway;
  * connections are reused.
  */
-#ifndef KGB_SANDBOX_GATEWAY_UPSTREAM_H
-#define KGB_SANDBOX_GATEWAY_UPSTREAM_H
+#ifndef KGB_SANDBOX_PROVIDER_UPSTREAM_H
+#define KGB_SANDBOX_PROVIDER_UPSTREAM_H
 
 #include <curl/curl.h>
 #include <stddef.h>
