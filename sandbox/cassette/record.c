@@ -113,10 +113,10 @@ static void write_reply(struct kgb_jsonw *w, struct kgb_exchange_record *record,
 	kgb_jsonw_kstr(w, "response_sha256", there ? sha256 : NULL);
 	kgb_jsonw_key(w, "reply_headers");
 	kgb_jsonw_array(w);
-	for (size_t i = 0; i < end->reply_names->n; i++) {
+	for (size_t i = 0; i < end->reply->names.n; i++) {
 		kgb_jsonw_array(w);
-		kgb_jsonw_str(w, end->reply_names->items[i]);
-		kgb_jsonw_str(w, end->reply_values->items[i]);
+		kgb_jsonw_str(w, end->reply->names.items[i]);
+		kgb_jsonw_str(w, end->reply->values.items[i]);
 		kgb_jsonw_array_end(w);
 	}
 	kgb_jsonw_array_end(w);
@@ -186,12 +186,12 @@ static void write_headers(struct kgb_jsonw *w, const struct kgb_exchange_record_
 {
 	kgb_jsonw_key(w, "headers");
 	kgb_jsonw_array(w);
-	for (size_t i = 0; i < request->header_names->n; i++) {
-		const char *name = request->header_names->items[i];
+	for (size_t i = 0; i < request->headers->names.n; i++) {
+		const char *name = request->headers->names.items[i];
 		kgb_jsonw_array(w);
 		kgb_jsonw_str(w, name);
 		kgb_jsonw_str(w, kgb_http_secret_header(name) ? KGB_SCRUB_MARK
-							      : request->header_values->items[i]);
+							      : request->headers->values.items[i]);
 		kgb_jsonw_array_end(w);
 	}
 	kgb_jsonw_array_end(w);

@@ -17,6 +17,7 @@
 #include "base/hash.h"
 #include "base/str.h"
 #include "sandbox/meter/exchange_summary.h"
+#include "sandbox/request/headers.h"
 #include "sandbox/request/scrub.h"
 
 struct kgb_exchange_record_spec {
@@ -40,8 +41,7 @@ struct kgb_exchange_record {
 struct kgb_exchange_record_request {
 	const char *method;
 	const char *path; /* with query */
-	const struct kgb_strv *header_names;
-	const struct kgb_strv *header_values;
+	const struct kgb_headers *headers;
 	const char *body;
 	size_t body_len;
 };
@@ -57,7 +57,7 @@ struct kgb_exchange_record_end {
 	const char *source;
 	int64_t started_wall_ms;
 	int64_t waited_ms; /* for the budget, its turn, between tries */
-	const struct kgb_strv *reply_names, *reply_values;
+	const struct kgb_headers *reply;
 	const struct kgb_strv *tries; /* calls that failed before the one that counts */
 };
 /** Touches nothing but its arguments, so it may run on a worker thread. */

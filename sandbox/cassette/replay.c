@@ -194,7 +194,7 @@ struct tape {
 	char *file; /* owned; the answer's; NULL: it is empty */
 	int status;
 	bool cut;
-	struct kgb_strv names, values;
+	struct kgb_headers headers;
 };
 
 struct kgb_cassette {
@@ -212,8 +212,7 @@ size_t kgb_cassette_n(const struct kgb_cassette *cassette)
 static void tape_release(struct tape *tape)
 {
 	kgb_free(tape->file);
-	kgb_strv_release(&tape->names);
-	kgb_strv_release(&tape->values);
+	kgb_headers_release(&tape->headers);
 }
 
 void kgb_cassette_free(struct kgb_cassette *cassette)
@@ -272,8 +271,7 @@ static int read_tape(struct kgb_cassette *cassette, const char *name, struct kgb
 		const cJSON *first = cJSON_GetArrayItem(header, 0);
 		const cJSON *second = cJSON_GetArrayItem(header, 1);
 		if (cJSON_IsString(first) && cJSON_IsString(second)) {
-			kgb_strv_add(&tape->names, first->valuestring);
-			kgb_strv_add(&tape->values, second->valuestring);
+			kgb_headers_add(&tape->headers, first->valuestring, second->valuestring);
 		}
 	}
 	return 0;
@@ -333,8 +331,7 @@ void kgb_cassette_use_release(struct kgb_cassette_use *use)
 
 void kgb_cassette_answer_release(struct kgb_cassette_answer *answer)
 {
-	kgb_strv_release(&answer->names);
-	kgb_strv_release(&answer->values);
+	kgb_headers_release(&answer->headers);
 	kgb_buf_release(&answer->body);
 }
 
@@ -354,8 +351,7 @@ static int read_answer(const struct kgb_cassette *cassette, const struct tape *t
 	}
 	out->status = tape->status;
 	out->cut = tape->cut;
-	kgb_strv_add_all(&out->names, (const char *const *)tape->names.items);
-	kgb_strv_add_all(&out->values, (const char *const *)tape->values.items);
+	kgb_headers_add_all(&out->headers, &tape->headers);
 	return 1;
 }
 

@@ -16,6 +16,7 @@
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/str.h"
+#include "sandbox/request/headers.h"
 #include "sandbox/request/scrub.h"
 
 struct kgb_cassette_request {
@@ -47,7 +48,7 @@ void kgb_cassette_use_release(struct kgb_cassette_use *use);
 
 struct kgb_cassette_answer {
 	int status;
-	struct kgb_strv names, values; /* headers */
+	struct kgb_headers headers;
 	struct kgb_buf body;
 	bool cut; /* it did not end as it should */
 };

@@ -46,10 +46,8 @@ static void start(struct kgb_exchange *ex)
 {
 	char warning[160];
 	if (ex->session->budget &&
-	    kgb_budget_warning(ex->session->budget, warning, sizeof(warning))) {
-		kgb_strv_add(&ex->reply_names, "x-kgb-budget");
-		kgb_strv_add(&ex->reply_values, warning);
-	}
+	    kgb_budget_warning(ex->session->budget, warning, sizeof(warning)))
+		kgb_headers_add(&ex->reply, "x-kgb-budget", warning);
 	switch (ex->session->gw->mode) {
 	case KGB_GATEWAY_LIVE:
 		kgb_exchange__relay(ex);

@@ -48,10 +48,8 @@ static void free_exchange(struct kgb_exchange *ex)
 		kgb_meter_release(&ex->meter);
 	kgb_exchange_record_release(&ex->record);
 	kgb_scrub_release(&ex->scrub);
-	kgb_strv_release(&ex->header_names);
-	kgb_strv_release(&ex->header_values);
-	kgb_strv_release(&ex->reply_names);
-	kgb_strv_release(&ex->reply_values);
+	kgb_headers_release(&ex->headers);
+	kgb_headers_release(&ex->reply);
 	kgb_strv_release(&ex->tries);
 	session->body_bytes -= ex->body.len;
 	kgb_buf_release(&ex->body);
@@ -141,8 +139,7 @@ static void write_record(uv_work_t *work)
 		.source = kgb_gateway_mode_name(ex->session->gw->mode),
 		.started_wall_ms = ex->started_wall_ms,
 		.waited_ms = ex->waited_ms,
-		.reply_names = &ex->reply_names,
-		.reply_values = &ex->reply_values,
+		.reply = &ex->reply,
 		.tries = &ex->tries,
 	};
 	kgb_exchange_record_finish(&ex->record, &end);
@@ -427,8 +424,7 @@ static void record_request(uv_work_t *work)
 	struct kgb_exchange_record_request request = {
 		.method = ex->method,
 		.path = ex->uri,
-		.header_names = &ex->header_names,
-		.header_values = &ex->header_values,
+		.headers = &ex->headers,
 		.body = ex->body.ptr,
 		.body_len = ex->body.len,
 	};

@@ -26,6 +26,7 @@
 #include "sandbox/offline/offline.h"
 #include "sandbox/provider/key_limiter.h"
 #include "sandbox/provider/upstream.h"
+#include "sandbox/request/headers.h"
 #include "sandbox/request/http.h"
 #include "sandbox/request/rewrite_request.h"
 
@@ -102,7 +103,7 @@ struct kgb_exchange {
 	char *path; /* owned; without query */
 	enum kgb_endpoint endpoint;
 	enum kgb_protocol protocol;
-	struct kgb_strv header_names, header_values;
+	struct kgb_headers headers;
 	struct kgb_buf body;
 	struct kgb_rewritten rewritten; /* what of it goes out instead */
 	bool preparing; /* the worker makes that, and offline the answer */
@@ -152,7 +153,7 @@ struct kgb_exchange {
 
 	/* Answer. */
 	int status; /* 0: not known yet */
-	struct kgb_strv reply_names, reply_values;
+	struct kgb_headers reply;
 	struct kgb_buf out; /* not sent yet: from out_pos */
 	size_t out_pos;
 	size_t *cuts; /* owned; offsets in `out` where a piece ends (offline: one event each); NULL:

@@ -24,25 +24,7 @@ struct kgb_account *kgb_exchange__account(const struct kgb_exchange *ex)
 	return &ex->session->gw->accounts[kgb_protocol_provider(ex->protocol)];
 }
 
-static void add_reply_header(struct kgb_exchange *ex, const char *name, const char *value)
-{
-	kgb_strv_add(&ex->reply_names, name);
-	kgb_strv_add(&ex->reply_values, value);
-}
-
 /* ---- live: an answer passes, unless it is one to try again after ---- */
-
-static void set_reply_header(struct kgb_exchange *ex, const char *name, const char *value)
-{
-	for (size_t i = 0; i < ex->reply_names.n; i++) {
-		if (strcmp(ex->reply_names.items[i], name) != 0)
-			continue;
-		kgb_free(ex->reply_values.items[i]);
-		ex->reply_values.items[i] = kgb_xstrdup(value);
-		return;
-	}
-	add_reply_header(ex, name, value);
-}
 
 /* Decide on a call that brought no good answer. */
 static void judge_fault(struct kgb_exchange *ex, const struct kgb_retry_fault *fault)
@@ -67,7 +49,7 @@ static bool retries_here(const struct kgb_exchange *ex)
 static void forbid_retries(struct kgb_exchange *ex)
 {
 	if (retries_here(ex))
-		set_reply_header(ex, "x-should-retry", "false");
+		kgb_headers_set(&ex->reply, "x-should-retry", "false");
 }
 
 /* When to ask again is our business too: OpenCode would sleep that long, without a word. */
@@ -85,7 +67,7 @@ static void add_clean_header(struct kgb_exchange *ex, const char *name, const ch
 						 accounts[KGB_PROVIDER_OPENAI].api_key};
 	KGB_AUTO(buf) struct kgb_buf clean = KGB_BUF_INIT(0);
 	kgb_scrub_whole(keys, value, strlen(value), &clean);
-	add_reply_header(ex, name, clean.len > 0 ? clean.ptr : "");
+	kgb_headers_add(&ex->reply, name, clean.len > 0 ? clean.ptr : "");
 }
 
 static void on_head(void *payload, const struct kgb_upstream_head *head)
@@ -94,9 +76,9 @@ static void on_head(void *payload, const struct kgb_upstream_head *head)
 	if (head->status >= 300) {
 		const struct kgb_retry_fault fault = {
 			.status = head->status,
-			.retry_after = kgb_upstream_header(head, "retry-after"),
-			.retry_after_ms = kgb_upstream_header(head, "retry-after-ms"),
-			.should_retry = kgb_upstream_header(head, "x-should-retry"),
+			.retry_after = kgb_headers_find(&head->headers, "retry-after"),
+			.retry_after_ms = kgb_headers_find(&head->headers, "retry-after-ms"),
+			.should_retry = kgb_headers_find(&head->headers, "x-should-retry"),
 		};
 		judge_fault(ex, &fault);
 		if (ex->decision.again) {
@@ -104,12 +86,13 @@ static void on_head(void *payload, const struct kgb_upstream_head *head)
 			return;
 		}
 	}
-	const char *type = kgb_upstream_header(head, "content-type");
-	for (size_t i = 0; i < head->names.n; i++)
-		if (passes(ex, head->names.items[i]))
-			add_clean_header(ex, head->names.items[i], head->values.items[i]);
+	const char *type = kgb_headers_find(&head->headers, "content-type");
+	for (size_t i = 0; i < head->headers.names.n; i++)
+		if (passes(ex, head->headers.names.items[i]))
+			add_clean_header(ex, head->headers.names.items[i],
+					 head->headers.values.items[i]);
 	if (!type)
-		add_reply_header(ex, "content-type", "application/json");
+		kgb_headers_add(&ex->reply, "content-type", "application/json");
 	if (head->status >= 300)
 		forbid_retries(ex);
 	kgb_exchange__head(ex, head->status, type);
@@ -219,8 +202,8 @@ static struct curl_slist *upstream_headers(const struct kgb_exchange *ex)
 {
 	const struct kgb_account *account = kgb_exchange__account(ex);
 	struct curl_slist *list = NULL;
-	for (size_t i = 0; i < ex->header_names.n; i++) {
-		const char *name = ex->header_names.items[i], *value = ex->header_values.items[i];
+	for (size_t i = 0; i < ex->headers.names.n; i++) {
+		const char *name = ex->headers.names.items[i], *value = ex->headers.values.items[i];
 		KGB_AUTO(buf) struct kgb_buf betas = KGB_BUF_INIT(0);
 		if (!kgb_http_forward_request_header(name) || !kgb_http_is_plain(name, value))
 			continue;
@@ -303,7 +286,7 @@ void kgb_exchange__script(struct kgb_exchange *ex)
 void kgb_exchange__offline(struct kgb_exchange *ex)
 {
 	struct kgb_offline_reply *reply = &ex->scripted;
-	add_reply_header(ex, "content-type", reply->content_type);
+	kgb_headers_add(&ex->reply, "content-type", reply->content_type);
 	kgb_exchange__head(ex, reply->status, reply->content_type);
 	ex->cuts = KGB_TAKE(reply->event_ends);
 	ex->n_cuts = reply->n_events;
@@ -349,7 +332,6 @@ void kgb_exchange__replay(struct kgb_exchange *ex)
 	struct kgb_err err = KGB_ERR_INIT;
 	KGB_AUTO(buf) struct kgb_buf why = KGB_BUF_INIT(0);
 	struct kgb_cassette_answer answer = KGB_CASSETTE_ANSWER_INIT;
-	const char *type = NULL;
 	int found = kgb_cassette_answer(session->cassette, &session->cassette_use, ex->key, &answer,
 					&err);
 	if (found == 0) {
@@ -359,12 +341,8 @@ void kgb_exchange__replay(struct kgb_exchange *ex)
 	} else if (found < 0) {
 		tell_miss(ex, err.msg);
 	} else {
-		for (size_t i = 0; i < answer.names.n; i++) {
-			add_reply_header(ex, answer.names.items[i], answer.values.items[i]);
-			if (strcmp(answer.names.items[i], "content-type") == 0)
-				type = answer.values.items[i];
-		}
-		kgb_exchange__head(ex, answer.status, type);
+		kgb_headers_add_all(&ex->reply, &answer.headers);
+		kgb_exchange__head(ex, answer.status, kgb_headers_find(&ex->reply, "content-type"));
 		kgb_exchange__bytes(ex, answer.body.ptr, answer.body.len);
 		kgb_exchange__end(ex, answer.cut ? "as recorded: the answer was cut off" : NULL);
 	}

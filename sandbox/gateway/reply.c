@@ -64,8 +64,7 @@ void kgb_exchange__reply(struct kgb_exchange *ex, int status, const char *conten
 {
 	ex->status = status;
 	ex->whole = true;
-	kgb_strv_add(&ex->reply_names, "content-type");
-	kgb_strv_add(&ex->reply_values, content_type);
+	kgb_headers_add(&ex->reply, "content-type", content_type);
 	kgb_buf_clear(&ex->out);
 	kgb_buf_add(&ex->out, body, len);
 	ex->out_done = true;
@@ -80,11 +79,9 @@ void kgb_exchange__reply_error(struct kgb_exchange *ex, int status, const char *
 {
 	KGB_AUTO(buf) struct kgb_buf body = KGB_BUF_INIT(0);
 	kgb_http_error_body(&body, ex->protocol, status, message);
-	if (status < 500) {
-		/* Asking again cannot help; the official clients honour this. */
-		kgb_strv_add(&ex->reply_names, "x-should-retry");
-		kgb_strv_add(&ex->reply_values, "false");
-	}
+	/* Asking again cannot help; the official clients honour this. */
+	if (status < 500)
+		kgb_headers_add(&ex->reply, "x-should-retry", "false");
 	kgb_exchange__reply(ex, status, "application/json", body.ptr, body.len);
 }
 
@@ -112,9 +109,9 @@ enum MHD_Result kgb_exchange__queue(struct kgb_exchange *ex)
 							      read_answer, ex, NULL);
 	if (!response)
 		return MHD_NO;
-	for (size_t i = 0; i < ex->reply_names.n; i++)
-		MHD_add_response_header(response, ex->reply_names.items[i],
-					ex->reply_values.items[i]);
+	for (size_t i = 0; i < ex->reply.names.n; i++)
+		MHD_add_response_header(response, ex->reply.names.items[i],
+					ex->reply.values.items[i]);
 	ex->queued = true;
 	enum MHD_Result result = MHD_queue_response(ex->conn, (unsigned)ex->status, response);
 	MHD_destroy_response(response);

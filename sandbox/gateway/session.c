@@ -31,8 +31,7 @@ static enum MHD_Result on_header(void *payload, enum MHD_ValueKind kind, const c
 {
 	(void)kind;
 	struct kgb_exchange *ex = payload;
-	kgb_strv_add(&ex->header_names, name);
-	kgb_strv_add(&ex->header_values, value ? value : "");
+	kgb_headers_add(&ex->headers, name, value ? value : "");
 	return MHD_YES;
 }
 

@@ -83,17 +83,8 @@ static void on_sock_closed(uv_handle_t *handle)
 
 static void head_release(struct kgb_upstream_head *head)
 {
-	kgb_strv_release(&head->names);
-	kgb_strv_release(&head->values);
+	kgb_headers_release(&head->headers);
 	head->status = 0;
-}
-
-const char *kgb_upstream_header(const struct kgb_upstream_head *head, const char *name)
-{
-	for (size_t i = 0; i < head->names.n; i++)
-		if (strcmp(head->names.items[i], name) == 0)
-			return head->values.items[i];
-	return NULL;
 }
 
 static void call_free(struct kgb_upstream_call *call)
@@ -302,7 +293,7 @@ static void tell_head(struct kgb_upstream_call *call, long status)
 static void take_header(struct kgb_upstream_head *head, const char *line, size_t len)
 {
 	const char *colon = memchr(line, ':', len);
-	if (!colon || head->names.n >= MAX_HEADERS)
+	if (!colon || head->headers.names.n >= MAX_HEADERS)
 		return;
 	const char *value = colon + 1;
 	const char *end = line + len;
@@ -313,8 +304,8 @@ static void take_header(struct kgb_upstream_head *head, const char *line, size_t
 	KGB_AUTO(free) char *name = kgb_xstrndup(line, (size_t)(colon - line));
 	for (char *p = name; *p; p++)
 		*p = (char)tolower((unsigned char)*p);
-	kgb_strv_add(&head->names, name);
-	kgb_strv_addf(&head->values, "%.*s", (int)(end - value), value);
+	KGB_AUTO(free) char *copy = kgb_xstrndup(value, (size_t)(end - value));
+	kgb_headers_add(&head->headers, name, copy);
 }
 
 static size_t on_curl_header(char *line, size_t size, size_t n, void *payload)

@@ -12,7 +12,7 @@
 #include <uv.h>
 
 #include "base/err.h"
-#include "base/str.h"
+#include "sandbox/request/headers.h"
 
 struct kgb_upstream;
 struct kgb_upstream_call;
@@ -25,11 +25,8 @@ void kgb_upstream_close(struct kgb_upstream *up, void (*done)(void *payload), vo
 /** Answer's head: status and the headers of interest. */
 struct kgb_upstream_head {
 	int status;
-	struct kgb_strv names; /* lower case, pairwise with values */
-	struct kgb_strv values;
+	struct kgb_headers headers; /* names in lower case */
 };
-/** Value of a header, or NULL. */
-const char *kgb_upstream_header(const struct kgb_upstream_head *head, const char *name);
 
 enum kgb_upstream_take {
 	KGB_UPSTREAM_TAKEN,
