@@ -55,7 +55,9 @@ static struct {
 	struct kgb_zygote_spec device;
 	struct kgb_zygote zygote;
 	const char *spec_path;
+	struct kgb_zygote zygotes[KGB_N_ROLES];
 	struct kgb_judge judge;
+	struct kgb_lane lane;
 	struct kgb_replay_plan plan;
 	struct kgb_exec_client exec;
 	struct kgb_judge_options options;
@@ -74,7 +76,7 @@ KGB_NORETURN static void give_up(const char *what)
 {
 	fprintf(stderr, "timer_spread: %s: %s\n", what, g.err.msg);
 	kgb_exec_client_stop(&g.exec);
-	kgb_judge_release_lane(&g.judge);
+	kgb_lane_release(&g.lane);
 	kgb_zygote_stop(&g.zygote);
 	exit(g.err.kind == KGB_ERR_UNAVAILABLE ? KGB_EXIT_ENVIRONMENT : KGB_EXIT_FAILURES);
 }
@@ -97,29 +99,26 @@ static void open_judge(const char *spec_path)
 	struct kgb_rng rng;
 
 	g.spec_path = spec_path;
-	g.judge = (struct kgb_judge){
-		.options = &g.options,
-		.verdict = &g.verdict,
-		.lease = KGB_LEASE_NONE,
-		.deadline_ms = kgb_mono_ms() + READY_MS,
-	};
-	kgb_judge_init_lane(&g.judge);
-	g.judge.zygotes[KGB_ROLE_REFERENCE] = g.zygote;
+	g.judge.options = &g.options;
+	g.judge.zygotes = g.zygotes;
+	kgb_lane_init(&g.lane, &g.judge, &g.verdict);
+	g.lane.deadline_ms = kgb_mono_ms() + READY_MS;
+	g.zygotes[KGB_ROLE_REFERENCE] = g.zygote;
 	g.judge.noise = kgb_xmalloc(KGB_NOISE_BYTES);
 	kgb_rng_init(&rng, &g.verdict.seed, "noise", 0);
 	kgb_rng_bytes(&rng, g.judge.noise, KGB_NOISE_BYTES);
-	g.judge.replay = kgb_xmalloc(sizeof(*g.judge.replay));
+	g.lane.replay = kgb_xmalloc(sizeof(*g.lane.replay));
 	/* Plans run in processes of our own. */
-	*g.judge.replay = (struct kgb_replay){.record_fd = -1, .replayer_is_lent = true};
+	*g.lane.replay = (struct kgb_replay){.record_fd = -1, .replayer_is_lent = true};
 	if (kgb_spec_load(spec_path, &g.judge.spec, &g.err) < 0 ||
 	    kgb_cases_expand(&g.judge.spec, &g.judge.cases, &g.err) < 0 ||
-	    kgb_judge_start_reference(&g.judge, &g.err) < 0)
+	    kgb_lane_start_reference(&g.lane, &g.err) < 0)
 		give_up(spec_path);
 }
 
 static void close_judge(void)
 {
-	kgb_judge_release_lane(&g.judge);
+	kgb_lane_release(&g.lane);
 	kgb_free(g.judge.noise);
 	kgb_cases_release(&g.judge.cases);
 	kgb_spec_release(&g.judge.spec);
@@ -133,13 +132,13 @@ static void capture(const struct kgb_case *c)
 	struct kgb_candidate_call call = {0};
 
 	kgb_case_data_fill(&first, c, &g.verdict.seed, 0);
-	if (kgb_judge_learn(&g.judge, &first, &g.err) < 0 ||
-	    kgb_replay_capture_baseline(&g.judge, &first, &g.plan, &g.err) < 0)
+	if (kgb_lane_fetch_truth(&g.lane, &first, &g.err) < 0 ||
+	    kgb_replay_capture_baseline(&g.lane, &first, &g.plan, &g.err) < 0)
 		give_up(c->name);
 	for (uint32_t slot = 0; slot < SLOTS; slot++) {
 		kgb_case_data_fill(&data, c, &g.verdict.seed, 1 + slot);
 		kgb_case_data_shape(&data, &first);
-		if (kgb_candidate_call_prepare(&g.judge, &data, &spec, &call, &g.err) < 0)
+		if (kgb_candidate_call_prepare(&g.lane, &data, &spec, &call, &g.err) < 0)
 			give_up(c->name);
 		if (slot == 0) {
 			g.arena_bytes = call.arena_bytes;
@@ -150,7 +149,7 @@ static void capture(const struct kgb_case *c)
 					     &g.output_fd, &g.err) < 0)
 				give_up(c->name);
 		}
-		memcpy(g.input + slot * g.arena_bytes, g.judge.image.ptr, g.arena_bytes);
+		memcpy(g.input + slot * g.arena_bytes, g.lane.image.ptr, g.arena_bytes);
 		kgb_candidate_call_release(&call);
 		kgb_case_data_release(&data);
 	}

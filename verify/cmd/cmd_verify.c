@@ -12,7 +12,7 @@
 #include "base/str.h"
 #include "base/system/fs.h"
 #include "verify/cmd/cli.h"
-#include "verify/lane/judge.h"
+#include "verify/stages/stages.h"
 
 _Static_assert(KGB_JUDGE_FAILURES_MAX == KGB_VERDICT_FAILURES_MAX &&
 		       KGB_JUDGE_LANES_MAX == KGB_SEATS_MAX,

@@ -27,8 +27,6 @@ enum {
 	CALL_STREAM = 2000,
 };
 
-#define say(judge, ...) kgb_arena_printf(&(judge)->verdict->arena, __VA_ARGS__)
-
 static size_t storage_bytes(const struct kgb_tensor_view *view)
 {
 	return (size_t)view->storage_elements * kgb_dtype_size(view->dtype);
@@ -171,13 +169,13 @@ void kgb_candidate_call_copy_parts(const struct kgb_candidate_call *call, char *
 				  call->parts[i].bytes);
 }
 
-static void add_noise(struct kgb_judge *judge, struct kgb_rng *rng, char *out, size_t len)
+static void add_noise(struct kgb_lane *lane, struct kgb_rng *rng, char *out, size_t len)
 {
 	while (len > 0) {
 		size_t start = (size_t)kgb_rng_int(rng, 0, (int64_t)KGB_NOISE_BYTES - 1);
 		size_t n = KGB_NOISE_BYTES - start;
 		n = n < len ? n : len;
-		memcpy(out, judge->noise + start, n);
+		memcpy(out, lane->judge->noise + start, n);
 		out += n;
 		len -= n;
 	}
@@ -216,23 +214,23 @@ static void write_addresses(const struct kgb_case_data *data, const struct kgb_c
 }
 
 /* Guards, inputs, poisoned buffers: first here, then in the arena. */
-static void write_image(struct kgb_judge *judge, const struct kgb_case_data *data, int repetition,
+static void write_image(struct kgb_lane *lane, const struct kgb_case_data *data, int repetition,
 			struct kgb_rng *rng, struct kgb_candidate_call *call)
 {
 	const struct kgb_case *c = data->kase;
 
-	kgb_candidate_call_resize(&judge->image, call->arena_bytes);
+	kgb_candidate_call_resize(&lane->image, call->arena_bytes);
 	for (size_t i = 0; i < call->n_parts; i++)
-		add_noise(judge, rng, judge->image.ptr + call->parts[i].at, call->parts[i].bytes);
+		add_noise(lane, rng, lane->image.ptr + call->parts[i].at, call->parts[i].bytes);
 	for (size_t i = 0; i < c->n_args; i++) {
-		char *at = judge->image.ptr + call->at[i];
+		char *at = lane->image.ptr + call->at[i];
 		if (data->storages[i])
 			kgb_parallel_copy(at, data->storages[i], data->storage_bytes[i]);
 		/* All bits set is NaN in every floating type; every other time the noise stays. */
 		else if (c->args[i].param->kind == KGB_PARAM_OUT && repetition % 2 == 0)
 			memset(at, 0xff, storage_bytes(&call->views[i]));
 		if (c->args[i].param->into)
-			write_addresses(data, call, i, judge->image.ptr);
+			write_addresses(data, call, i, lane->image.ptr);
 	}
 }
 
@@ -305,8 +303,7 @@ static int send_call(struct kgb_worker *worker, const struct kgb_case_data *data
 }
 
 /* Contiguous elements of a view into our snapshot of the arena. */
-static void *gather(const struct kgb_judge *judge, const struct kgb_candidate_call *call,
-		    size_t arg)
+static void *gather(const struct kgb_lane *lane, const struct kgb_candidate_call *call, size_t arg)
 {
 	const struct kgb_tensor_view *view = &call->views[arg];
 	int64_t n = kgb_tensor_view_numel(view);
@@ -314,15 +311,15 @@ static void *gather(const struct kgb_judge *judge, const struct kgb_candidate_ca
 	if (n == 0)
 		return NULL;
 	char *values = kgb_xreallocarray(NULL, (size_t)n, kgb_dtype_size(view->dtype));
-	kgb_tensor_view_gather(view, judge->after.ptr + call->at[arg], values);
+	kgb_tensor_view_gather(view, lane->after.ptr + call->at[arg], values);
 	return values;
 }
 
 /* Results that are returned fresh come through the output memory; only whole ones count. */
-static void *take_output(const struct kgb_judge *judge, const struct kgb_truth *truth,
+static void *take_output(const struct kgb_lane *lane, const struct kgb_truth *truth,
 			 const struct kgb_wire_output *output)
 {
-	const struct kgb_shared_arena *shared = &judge->runner_memory;
+	const struct kgb_shared_arena *shared = &lane->runner_memory;
 	size_t n = result_bytes(truth);
 
 	if (n == 0 || (size_t)output->n_bytes != n || output->dtype != truth->view.dtype ||
@@ -333,53 +330,53 @@ static void *take_output(const struct kgb_judge *judge, const struct kgb_truth *
 	return values;
 }
 
-void kgb_candidate_call_take_held(const struct kgb_judge *judge, const struct kgb_case_data *data,
+void kgb_candidate_call_take_held(const struct kgb_lane *lane, const struct kgb_case_data *data,
 				  struct kgb_candidate_call *call)
 {
 	for (size_t i = 0; i < data->n_results; i++) {
 		size_t holder = kgb_candidate_call_holder(data->kase, i);
 		if (holder != SIZE_MAX)
-			call->values[i] = gather(judge, call, holder);
+			call->values[i] = gather(lane, call, holder);
 	}
 }
 
-static void take_snapshot(struct kgb_judge *judge, const struct kgb_case_data *data,
+static void take_snapshot(struct kgb_lane *lane, const struct kgb_case_data *data,
 			  struct kgb_candidate_call *call)
 {
-	kgb_candidate_call_resize(&judge->after, call->arena_bytes);
-	kgb_candidate_call_copy_parts(call, judge->after.ptr, judge->runner_memory.arena);
-	kgb_candidate_call_take_held(judge, data, call);
+	kgb_candidate_call_resize(&lane->after, call->arena_bytes);
+	kgb_candidate_call_copy_parts(call, lane->after.ptr, lane->runner_memory.arena);
+	kgb_candidate_call_take_held(lane, data, call);
 	for (size_t i = 0; i < data->n_results && i < call->reply.n_outputs; i++)
 		if (kgb_candidate_call_holder(data->kase, i) == SIZE_MAX)
 			call->values[i] =
-				take_output(judge, &data->results[i], &call->reply.outputs[i]);
+				take_output(lane, &data->results[i], &call->reply.outputs[i]);
 }
 
-static int prepare(struct kgb_judge *judge, const struct kgb_case_data *data,
+static int prepare(struct kgb_lane *lane, const struct kgb_case_data *data,
 		   const struct kgb_candidate_call_spec *spec, struct kgb_candidate_call *call,
 		   struct kgb_rng *rng, struct kgb_err *err)
 {
 	struct kgb_rng places;
 
 	*call = (struct kgb_candidate_call){0};
-	kgb_rng_init(&places, &judge->verdict->seed, data->kase->name,
+	kgb_rng_init(&places, &lane->verdict->seed, data->kase->name,
 		     PLACES_STREAM + (uint32_t)spec->places);
-	kgb_rng_init(rng, &judge->verdict->seed, data->kase->name,
+	kgb_rng_init(rng, &lane->verdict->seed, data->kase->name,
 		     CALL_STREAM + (uint32_t)spec->repetition);
 	if (lay_out_views(data, call, err) < 0)
 		return -1;
 	place_storages(data->kase, spec->arrangement, &places, call);
-	write_image(judge, data, spec->repetition, rng, call);
+	write_image(lane, data, spec->repetition, rng, call);
 	return 0;
 }
 
-int kgb_candidate_call_prepare(struct kgb_judge *judge, const struct kgb_case_data *data,
+int kgb_candidate_call_prepare(struct kgb_lane *lane, const struct kgb_case_data *data,
 			       const struct kgb_candidate_call_spec *spec,
 			       struct kgb_candidate_call *call, struct kgb_err *err)
 {
 	struct kgb_rng rng;
 
-	return prepare(judge, data, spec, call, &rng, err);
+	return prepare(lane, data, spec, call, &rng, err);
 }
 
 /* The candidate's process, or the baseline's. */
@@ -389,15 +386,15 @@ struct party {
 };
 
 /* Trouble of the baseline is ours. */
-static int wait_for_reply(struct kgb_judge *judge, const struct party *party, bool baseline,
+static int wait_for_reply(struct kgb_lane *lane, const struct party *party, bool baseline,
 			  int64_t deadline_ms, struct kgb_candidate_call *call,
 			  struct kgb_failure *failure, struct kgb_err *err)
 {
 	bool replied = kgb_worker_wait(party->worker, deadline_ms, &call->reply);
 
 	if (!baseline)
-		return replied ? kgb_judge_explain_reply(judge, &call->reply, failure)
-			       : kgb_judge_explain_end(judge, failure, err);
+		return replied ? kgb_lane_explain_reply(lane, &call->reply, failure)
+			       : kgb_lane_explain_end(lane, failure, err);
 	if (!replied)
 		return kgb_fail(err, KGB_ERR_FAILED, "the baseline's process ended");
 	if (call->reply.status != KGB_WIRE_OK)
@@ -405,44 +402,44 @@ static int wait_for_reply(struct kgb_judge *judge, const struct party *party, bo
 	return 0;
 }
 
-int kgb_candidate_call_run(struct kgb_judge *judge, const struct kgb_case_data *data,
+int kgb_candidate_call_run(struct kgb_lane *lane, const struct kgb_case_data *data,
 			   const struct kgb_candidate_call_spec *spec,
 			   struct kgb_candidate_call *call, struct kgb_failure *failure,
 			   struct kgb_err *err)
 {
-	const struct party candidate = {&judge->runner, &judge->runner_memory};
-	const struct party baseline = {&judge->baseline, &judge->baseline_memory};
+	const struct party candidate = {&lane->runner, &lane->runner_memory};
+	const struct party baseline = {&lane->baseline, &lane->baseline_memory};
 	const struct party *party = spec->baseline ? &baseline : &candidate;
-	const bool native = spec->baseline && judge->options->baseline != KGB_BASELINE_KERNEL;
+	const bool native = spec->baseline && lane->judge->options->baseline != KGB_BASELINE_KERNEL;
 	struct kgb_rng rng;
 	/* A baseline may have to be compiled first, and is trusted to end. */
-	int64_t deadline = spec->baseline ? judge->deadline_ms : kgb_judge_call_deadline(judge);
+	int64_t deadline = spec->baseline ? lane->deadline_ms : kgb_lane_call_deadline(lane);
 
-	if (prepare(judge, data, spec, call, &rng, err) < 0)
+	if (prepare(lane, data, spec, call, &rng, err) < 0)
 		return -1;
 	if (kgb_shared_arena_reserve(party->memory, party->worker, call->arena_bytes,
 				     out_bytes(data), false, deadline, err) < 0)
 		return -1;
-	kgb_candidate_call_copy_parts(call, party->memory->arena, judge->image.ptr);
-	add_noise(judge, &rng, party->memory->out, out_bytes(data));
+	kgb_candidate_call_copy_parts(call, party->memory->arena, lane->image.ptr);
+	add_noise(lane, &rng, party->memory->out, out_bytes(data));
 
 	int64_t started_ns = kgb_mono_ns();
 	if (send_call(party->worker, data, spec, native, &rng, call, err) < 0)
 		return -1;
-	int rc = wait_for_reply(judge, party, spec->baseline, deadline, call, failure, err);
+	int rc = wait_for_reply(lane, party, spec->baseline, deadline, call, failure, err);
 	call->wall_ns = kgb_mono_ns() - started_ns;
 	if (rc == 0 && !spec->baseline)
-		take_snapshot(judge, data, call);
+		take_snapshot(lane, data, call);
 	return rc;
 }
 
-int kgb_candidate_call_measured(struct kgb_judge *judge, const struct kgb_case_data *data,
+int kgb_candidate_call_measured(struct kgb_lane *lane, const struct kgb_case_data *data,
 				const struct kgb_candidate_call_spec *spec,
 				struct kgb_candidate_call *call, struct kgb_failure *failure,
 				struct kgb_err *err)
 {
-	KGB_MEASURE(judge, spec->repetition == 0 ? KGB_PHASE_FIRST_CALL : KGB_PHASE_CALL);
-	return kgb_candidate_call_run(judge, data, spec, call, failure, err);
+	KGB_MEASURE(lane, spec->repetition == 0 ? KGB_PHASE_FIRST_CALL : KGB_PHASE_CALL);
+	return kgb_candidate_call_run(lane, data, spec, call, failure, err);
 }
 
 void kgb_candidate_call_release(struct kgb_candidate_call *call)
@@ -462,7 +459,7 @@ static bool refuse(struct kgb_failure *failure, enum kgb_code code, const char *
 	return false;
 }
 
-static bool check_count(struct kgb_judge *judge, const struct kgb_case_data *data,
+static bool check_count(struct kgb_lane *lane, const struct kgb_case_data *data,
 			const struct kgb_candidate_call *call, struct kgb_failure *failure)
 {
 	const struct kgb_interface *interface = data->kase->interface;
@@ -477,20 +474,22 @@ static bool check_count(struct kgb_judge *judge, const struct kgb_case_data *dat
 	if (reply->value == KGB_WIRE_FORM_SINGLE && reply->n_outputs != 1)
 		return refuse(failure, KGB_CODE_VERIFY_PROTOCOL,
 			      "the kernel's process contradicts itself", NULL);
-	const char *got = reply->value == KGB_WIRE_FORM_NONE ? "None"
-			  : reply->value == KGB_WIRE_FORM_SINGLE
-				  ? say(judge, "one %s", reply->outputs[0].type)
-				  : say(judge, "a sequence of %u values", reply->n_outputs);
-	const char *must = wanted == 0            ? "None: its results go into its parameters"
-			   : interface->is_number ? "one Python number"
-			   : wanted == 1          ? "one tensor"
-			   : interface->n_nones == 0
-				   ? say(judge, "a tuple of %zu tensors", wanted)
-				   : say(judge, "a tuple of %zu values, the last %zu of them None",
-					 wanted, interface->n_nones);
+	const char *got =
+		reply->value == KGB_WIRE_FORM_NONE ? "None"
+		: reply->value == KGB_WIRE_FORM_SINGLE
+			? kgb_lane_text(lane, "one %s", reply->outputs[0].type)
+			: kgb_lane_text(lane, "a sequence of %u values", reply->n_outputs);
+	const char *must =
+		wanted == 0            ? "None: its results go into its parameters"
+		: interface->is_number ? "one Python number"
+		: wanted == 1          ? "one tensor"
+		: interface->n_nones == 0
+			? kgb_lane_text(lane, "a tuple of %zu tensors", wanted)
+			: kgb_lane_text(lane, "a tuple of %zu values, the last %zu of them None",
+					wanted, interface->n_nones);
 	return refuse(failure, KGB_CODE_VERIFY_RETURN,
-		      say(judge, "%s returned %s", interface->entry, got),
-		      say(judge, "%s must return %s.", interface->entry, must));
+		      kgb_lane_text(lane, "%s returned %s", interface->entry, got),
+		      kgb_lane_text(lane, "%s must return %s.", interface->entry, must));
 }
 
 static void describe_output(const struct kgb_wire_output *output, struct kgb_buf *out)
@@ -503,7 +502,7 @@ static void describe_output(const struct kgb_wire_output *output, struct kgb_buf
 	kgb_tensor_view_describe(&view, out);
 }
 
-static bool check_type(struct kgb_judge *judge, const struct kgb_truth *truth,
+static bool check_type(struct kgb_lane *lane, const struct kgb_truth *truth,
 		       const struct kgb_wire_output *output, struct kgb_failure *failure)
 {
 	KGB_AUTO(buf) struct kgb_buf got = KGB_BUF_INIT(0);
@@ -513,23 +512,24 @@ static bool check_type(struct kgb_judge *judge, const struct kgb_truth *truth,
 	if (output->kind != KGB_WIRE_TENSOR)
 		return refuse(
 			failure, KGB_CODE_VERIFY_TYPE,
-			say(judge,
-			    "the result is %s, not a plain torch.Tensor on the inputs' device",
-			    output->type),
+			kgb_lane_text(
+				lane,
+				"the result is %s, not a plain torch.Tensor on the inputs' device",
+				output->type),
 			"Return a torch.Tensor on the inputs' device, no subclass and no Python number.");
 	describe_output(output, &got);
 	kgb_tensor_view_describe(&truth->view, &want);
 	if (output->dtype != truth->view.dtype)
 		return refuse(
 			failure, KGB_CODE_VERIFY_DTYPE,
-			say(judge, "the result is %s, expected %s", got.ptr, want.ptr),
+			kgb_lane_text(lane, "the result is %s, expected %s", got.ptr, want.ptr),
 			"Give the output tensor the dtype that PyTorch's type promotion gives.");
 	for (int i = 0; same && i < output->ndim; i++)
 		same = output->sizes[i] == truth->view.sizes[i];
 	if (!same)
 		return refuse(
 			failure, KGB_CODE_VERIFY_SHAPE,
-			say(judge, "the result is %s, expected %s", got.ptr, want.ptr),
+			kgb_lane_text(lane, "the result is %s, expected %s", got.ptr, want.ptr),
 			"Compute the output's shape from all inputs (broadcasting, keepdim, empty sizes).");
 	return true;
 }
@@ -545,7 +545,7 @@ static size_t returned_for(const struct kgb_case *c, size_t holder)
 }
 
 /* A result that a parameter holds must be returned as that very tensor. */
-static bool check_held(struct kgb_judge *judge, const struct kgb_case_data *data,
+static bool check_held(struct kgb_lane *lane, const struct kgb_case_data *data,
 		       const struct kgb_candidate_call *call, size_t i, size_t holder,
 		       struct kgb_failure *failure)
 {
@@ -565,13 +565,14 @@ static bool check_held(struct kgb_judge *judge, const struct kgb_case_data *data
 		return true;
 	return refuse(
 		failure, KGB_CODE_VERIFY_ALIAS,
-		say(judge, "the returned tensor is not the argument '%s'", name),
-		say(judge,
-		    "Write the result into '%s' and return '%s' itself, with its own strides.",
-		    name, name));
+		kgb_lane_text(lane, "the returned tensor is not the argument '%s'", name),
+		kgb_lane_text(
+			lane,
+			"Write the result into '%s' and return '%s' itself, with its own strides.",
+			name, name));
 }
 
-static bool check_number(struct kgb_judge *judge, const struct kgb_truth *truth,
+static bool check_number(struct kgb_lane *lane, const struct kgb_truth *truth,
 			 const struct kgb_wire_output *output, struct kgb_failure *failure)
 {
 	const enum kgb_dtype dtype = truth->view.dtype;
@@ -581,32 +582,35 @@ static bool check_number(struct kgb_judge *judge, const struct kgb_truth *truth,
 
 	if (output->kind == KGB_WIRE_NUMBER && output->dtype == dtype)
 		return true;
-	return refuse(failure, KGB_CODE_VERIFY_TYPE,
-		      say(judge, "the result is %s, expected a Python %s", output->type, want),
-		      "Return a Python bool, int or float, as the tensor's type says.");
+	return refuse(
+		failure, KGB_CODE_VERIFY_TYPE,
+		kgb_lane_text(lane, "the result is %s, expected a Python %s", output->type, want),
+		"Return a Python bool, int or float, as the tensor's type says.");
 }
 
 /* Strides of dimensions of size 1 lead nowhere: they count only where strides are what was asked
  * for. */
-static bool check_strides(struct kgb_judge *judge, const struct kgb_truth *truth,
+static bool check_strides(struct kgb_lane *lane, const struct kgb_truth *truth,
 			  const struct kgb_wire_output *output, int64_t least_size,
 			  const char *hint, struct kgb_failure *failure)
 {
 	for (int d = 0; d < output->ndim; d++)
 		if (output->sizes[d] >= least_size && output->strides[d] != truth->strides[d])
-			return refuse(failure, KGB_CODE_VERIFY_STRIDES,
-				      say(judge, "stride %d of the result is %lld, expected %lld",
-					  d, (long long)output->strides[d],
-					  (long long)truth->strides[d]),
-				      hint);
+			return refuse(
+				failure, KGB_CODE_VERIFY_STRIDES,
+				kgb_lane_text(lane,
+					      "stride %d of the result is %lld, expected %lld", d,
+					      (long long)output->strides[d],
+					      (long long)truth->strides[d]),
+				hint);
 	return true;
 }
 
 /* Memory that nobody has written has PyTorch's strides, overlapping ones too. */
-static bool check_unwritten(struct kgb_judge *judge, const struct kgb_truth *truth,
+static bool check_unwritten(struct kgb_lane *lane, const struct kgb_truth *truth,
 			    const struct kgb_wire_output *output, struct kgb_failure *failure)
 {
-	if (!check_strides(judge, truth, output, 0,
+	if (!check_strides(lane, truth, output, 0,
 			   "The result must have the strides that were asked for.", failure))
 		return false;
 	if (output->where == KGB_WIRE_FRESH || kgb_tensor_view_numel(&truth->view) == 0)
@@ -616,7 +620,7 @@ static bool check_unwritten(struct kgb_judge *judge, const struct kgb_truth *tru
 }
 
 /* A view where PyTorch gives one: the same memory of the same argument, walked through alike. */
-static bool check_view(struct kgb_judge *judge, const struct kgb_case_data *data,
+static bool check_view(struct kgb_lane *lane, const struct kgb_case_data *data,
 		       const struct kgb_candidate_call *call, size_t i, struct kgb_failure *failure)
 {
 	const struct kgb_wire_output *output = &call->reply.outputs[i];
@@ -625,30 +629,32 @@ static bool check_view(struct kgb_judge *judge, const struct kgb_case_data *data
 
 	if (output->where != KGB_WIRE_ARENA ||
 	    output->address != call->at[truth->alias_arg] + truth->alias_at)
-		return refuse(
-			failure, KGB_CODE_VERIFY_ALIAS,
-			say(judge, "the result is not the part of '%s' that it must be", name),
-			say(judge, "Return a view of '%s', which shares its memory.", name));
-	return check_strides(judge, truth, output, 2,
+		return refuse(failure, KGB_CODE_VERIFY_ALIAS,
+			      kgb_lane_text(lane,
+					    "the result is not the part of '%s' that it must be",
+					    name),
+			      kgb_lane_text(lane, "Return a view of '%s', which shares its memory.",
+					    name));
+	return check_strides(lane, truth, output, 2,
 			     "The view must walk through memory as PyTorch's does.", failure);
 }
 
-static bool check_fresh(struct kgb_judge *judge, const struct kgb_case_data *data,
+static bool check_fresh(struct kgb_lane *lane, const struct kgb_case_data *data,
 			const struct kgb_candidate_call *call, size_t i,
 			struct kgb_failure *failure)
 {
 	const struct kgb_wire_output *output = &call->reply.outputs[i];
 
 	if (data->kase->interface->is_number)
-		return check_number(judge, &data->results[i], output, failure);
-	if (!check_type(judge, &data->results[i], output, failure))
+		return check_number(lane, &data->results[i], output, failure);
+	if (!check_type(lane, &data->results[i], output, failure))
 		return false;
 	if (data->kase->interface->is_unwritten)
-		return check_unwritten(judge, &data->results[i], output, failure);
+		return check_unwritten(lane, &data->results[i], output, failure);
 	if (kgb_tensor_view_numel(&data->results[i].view) == 0)
 		return true;
-	if (judge->spec.triton == KGB_TRITON_NONE && data->results[i].is_alias)
-		return check_view(judge, data, call, i, failure);
+	if (lane->judge->spec.triton == KGB_TRITON_NONE && data->results[i].is_alias)
+		return check_view(lane, data, call, i, failure);
 	if (output->where != KGB_WIRE_FRESH)
 		return refuse(
 			failure, KGB_CODE_VERIFY_ALIAS, "the result shares memory with an argument",
@@ -662,7 +668,7 @@ static bool check_fresh(struct kgb_judge *judge, const struct kgb_case_data *dat
 		return refuse(failure, KGB_CODE_VERIFY_PROTOCOL,
 			      "the result's elements were not delivered", NULL);
 	return !data->kase->interface->is_laid_out[i] ||
-	       check_strides(judge, &data->results[i], output, 2,
+	       check_strides(lane, &data->results[i], output, 2,
 			     "The result must lie in memory as the operator says.", failure);
 }
 
@@ -683,7 +689,7 @@ static bool overlap(const struct kgb_wire_output *a, const struct kgb_wire_outpu
 	       a->address < b->address + reach_of(b) && b->address < a->address + reach_of(a);
 }
 
-static bool check_results(struct kgb_judge *judge, const struct kgb_case_data *data,
+static bool check_results(struct kgb_lane *lane, const struct kgb_case_data *data,
 			  const struct kgb_candidate_call *call, struct kgb_failure *failure)
 {
 	const struct kgb_interface *interface = data->kase->interface;
@@ -693,15 +699,16 @@ static bool check_results(struct kgb_judge *judge, const struct kgb_case_data *d
 			&call->reply.outputs[interface->n_returned + i];
 		if (none->kind != KGB_WIRE_NONE)
 			return refuse(failure, KGB_CODE_VERIFY_RETURN,
-				      say(judge, "value %zu of what %s returned is %s",
-					  interface->n_returned + i, interface->entry, none->type),
+				      kgb_lane_text(lane, "value %zu of what %s returned is %s",
+						    interface->n_returned + i, interface->entry,
+						    none->type),
 				      "There is no such result here: return None in its place.");
 	}
 	for (size_t i = 0; i < interface->n_returned; i++) {
 		size_t holder = kgb_candidate_call_holder(data->kase, i);
 		bool fine = holder == SIZE_MAX
-				    ? check_fresh(judge, data, call, i, failure)
-				    : check_held(judge, data, call, i,
+				    ? check_fresh(lane, data, call, i, failure)
+				    : check_held(lane, data, call, i,
 						 returned_for(data->kase, holder), failure);
 		if (!fine)
 			return false;
@@ -715,7 +722,7 @@ static bool check_results(struct kgb_judge *judge, const struct kgb_case_data *d
 }
 
 /* The change at byte `at` of the arena, as a failure. */
-static bool explain_change(struct kgb_judge *judge, const struct kgb_case_data *data,
+static bool explain_change(struct kgb_lane *lane, const struct kgb_case_data *data,
 			   const struct kgb_candidate_call *call, size_t at,
 			   struct kgb_failure *failure)
 {
@@ -733,51 +740,53 @@ static bool explain_change(struct kgb_judge *judge, const struct kgb_case_data *
 				failure,
 				param->result >= 0 ? KGB_CODE_VERIFY_STRAY_WRITE
 						   : KGB_CODE_VERIFY_MUTATION,
-				say(judge,
-				    param->result >= 0
-					    ? "memory of '%s' between its elements was overwritten (byte %zu of its storage)"
-					    : "the input '%s' was modified (byte %zu of its storage)",
-				    param->name, at - call->at[i]),
+				kgb_lane_text(
+					lane,
+					param->result >= 0
+						? "memory of '%s' between its elements was overwritten (byte %zu of its storage)"
+						: "the input '%s' was modified (byte %zu of its storage)",
+					param->name, at - call->at[i]),
 				"Write to the result's elements only; respect strides and the storage offset.");
 		size_t away = at < call->at[i] ? call->at[i] - at : at - (call->at[i] + n) + 1;
 		if (away < distance) {
 			distance = away;
-			near = say(judge, "%zu bytes %s '%s'", away,
-				   at < call->at[i] ? "before" : "past the end of", param->name);
+			near = kgb_lane_text(lane, "%zu bytes %s '%s'", away,
+					     at < call->at[i] ? "before" : "past the end of",
+					     param->name);
 		}
 	}
 	return refuse(failure, KGB_CODE_VERIFY_OUT_OF_BOUNDS,
-		      say(judge, "memory was overwritten %s", near ? near : "outside"),
+		      kgb_lane_text(lane, "memory was overwritten %s", near ? near : "outside"),
 		      "Mask every tl.store: offsets must stay below the number of elements.");
 }
 
 /* Outside the elements that hold results nothing may have changed. */
-static bool check_memory(struct kgb_judge *judge, const struct kgb_case_data *data,
+static bool check_memory(struct kgb_lane *lane, const struct kgb_case_data *data,
 			 const struct kgb_candidate_call *call, struct kgb_failure *failure)
 {
 	for (size_t i = 0; i < data->n_results; i++) {
 		size_t arg = kgb_candidate_call_holder(data->kase, i);
 		if (arg != SIZE_MAX)
-			kgb_tensor_view_copy(&call->views[arg], judge->image.ptr + call->at[arg],
-					     judge->after.ptr + call->at[arg]);
+			kgb_tensor_view_copy(&call->views[arg], lane->image.ptr + call->at[arg],
+					     lane->after.ptr + call->at[arg]);
 	}
 	for (size_t i = 0; i < call->n_parts; i++) {
 		size_t at = call->parts[i].at;
-		if (kgb_parallel_equal(judge->after.ptr + at, judge->image.ptr + at,
+		if (kgb_parallel_equal(lane->after.ptr + at, lane->image.ptr + at,
 				       call->parts[i].bytes))
 			continue;
-		while (judge->after.ptr[at] == judge->image.ptr[at])
+		while (lane->after.ptr[at] == lane->image.ptr[at])
 			at++;
-		return explain_change(judge, data, call, at, failure);
+		return explain_change(lane, data, call, at, failure);
 	}
 	return true;
 }
 
-bool kgb_candidate_call_check(struct kgb_judge *judge, const struct kgb_case_data *data,
+bool kgb_candidate_call_check(struct kgb_lane *lane, const struct kgb_case_data *data,
 			      const struct kgb_candidate_call *call, struct kgb_failure *failure)
 {
-	return check_memory(judge, data, call, failure) &&
-	       check_count(judge, data, call, failure) && check_results(judge, data, call, failure);
+	return check_memory(lane, data, call, failure) && check_count(lane, data, call, failure) &&
+	       check_results(lane, data, call, failure);
 }
 
 bool kgb_candidate_call_shares_memory(const struct kgb_case_data *data,
@@ -858,12 +867,12 @@ static const char *mismatch_hint(const struct kgb_case *c, const struct kgb_comp
 	return "Compare with the operator's definition on exactly these shapes and arguments.";
 }
 
-void kgb_candidate_call_explain_mismatch(struct kgb_judge *judge, const struct kgb_case_data *data,
+void kgb_candidate_call_explain_mismatch(struct kgb_lane *lane, const struct kgb_case_data *data,
 					 size_t i, const struct kgb_compare *compare,
 					 struct kgb_failure *failure)
 {
 	const struct kgb_truth *truth = &data->results[i];
-	const char *which = data->n_results > 1 ? say(judge, "result %zu: ", i) : "";
+	const char *which = data->n_results > 1 ? kgb_lane_text(lane, "result %zu: ", i) : "";
 
 	*failure = (struct kgb_failure){
 		.code = KGB_CODE_VERIFY_MISMATCH,
@@ -882,20 +891,21 @@ void kgb_candidate_call_explain_mismatch(struct kgb_judge *judge, const struct k
 		kgb_unravel(compare->reported, truth->view.sizes, truth->view.ndim, failure->index);
 	if (data->kase->interface->laws[i].kind != KGB_RANDOM_NONE &&
 	    data->kase->interface->laws[i].kind != KGB_RANDOM_PRODUCT) {
-		kgb_random_result_explain(judge, data, i, compare, failure);
+		kgb_random_result_explain(lane, data, i, compare, failure);
 		return;
 	}
 	if (compare->n_wrong > 0)
-		failure->message = say(judge, "%s%lld of %lld elements are wrong", which,
-				       (long long)compare->n_wrong, (long long)compare->n_elements);
+		failure->message =
+			kgb_lane_text(lane, "%s%lld of %lld elements are wrong", which,
+				      (long long)compare->n_wrong, (long long)compare->n_elements);
 	else
-		failure->message = say(
-			judge,
+		failure->message = kgb_lane_text(
+			lane,
 			"%sthe result as a whole is too inaccurate: relative error %.3g, allowed %.3g",
 			which, compare->rms_err, compare->allowed_rms_err);
 }
 
-bool kgb_candidate_call_check_values(struct kgb_judge *judge, const struct kgb_case_data *data,
+bool kgb_candidate_call_check_values(struct kgb_lane *lane, const struct kgb_case_data *data,
 				     const struct kgb_candidate_call *call,
 				     struct kgb_failure *failure)
 {
@@ -903,11 +913,11 @@ bool kgb_candidate_call_check_values(struct kgb_judge *judge, const struct kgb_c
 		struct kgb_compare compare;
 		if (kgb_candidate_call_compare(data, call, i, &compare)) {
 			if (data->results[i].exact)
-				kgb_verdict_note_closest(judge->verdict, data->kase->name,
+				kgb_verdict_note_closest(lane->verdict, data->kase->name,
 							 compare.share);
 			continue;
 		}
-		kgb_candidate_call_explain_mismatch(judge, data, i, &compare, failure);
+		kgb_candidate_call_explain_mismatch(lane, data, i, &compare, failure);
 		return false;
 	}
 	return true;

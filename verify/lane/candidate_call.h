@@ -7,7 +7,7 @@
 #define KGB_VERIFY_LANE_CANDIDATE_CALL_H
 
 #include "verify/cases/compare.h"
-#include "verify/lane/judge.h"
+#include "verify/lane/lane.h"
 
 /** How the storages of a call lie in the arena. */
 enum kgb_placement {
@@ -59,12 +59,12 @@ struct kgb_candidate_call {
 
 /** Lay out the arguments and write judge->image: guards, inputs, poisoned buffers. What
  * kgb_candidate_call_run begins with. *call must be released in every case. */
-KGB_MUST_CHECK int kgb_candidate_call_prepare(struct kgb_judge *judge,
+KGB_MUST_CHECK int kgb_candidate_call_prepare(struct kgb_lane *lane,
 					      const struct kgb_case_data *data,
 					      const struct kgb_candidate_call_spec *spec,
 					      struct kgb_candidate_call *call, struct kgb_err *err);
 /** Take the values of results that parameters hold from judge->after. */
-void kgb_candidate_call_take_held(const struct kgb_judge *judge, const struct kgb_case_data *data,
+void kgb_candidate_call_take_held(const struct kgb_lane *lane, const struct kgb_case_data *data,
 				  struct kgb_candidate_call *call);
 /** Copy all parts from one arena to another. */
 void kgb_candidate_call_copy_parts(const struct kgb_candidate_call *call, char *to,
@@ -74,27 +74,27 @@ void kgb_candidate_call_resize(struct kgb_buf *buf, size_t len);
 
 /** Run it. 0: *call holds a reply with status OK. 1: *failure says why not (exception, crash, time,
  * forbidden operator ...). -1: *err, trouble of ours. *call must be released in every case. */
-KGB_MUST_CHECK int kgb_candidate_call_run(struct kgb_judge *judge, const struct kgb_case_data *data,
+KGB_MUST_CHECK int kgb_candidate_call_run(struct kgb_lane *lane, const struct kgb_case_data *data,
 					  const struct kgb_candidate_call_spec *spec,
 					  struct kgb_candidate_call *call,
 					  struct kgb_failure *failure, struct kgb_err *err);
 /** The same for the candidate, its time noted: the phase of first calls for repetition 0, else that
  * of the others. */
-KGB_MUST_CHECK int kgb_candidate_call_measured(struct kgb_judge *judge,
+KGB_MUST_CHECK int kgb_candidate_call_measured(struct kgb_lane *lane,
 					       const struct kgb_case_data *data,
 					       const struct kgb_candidate_call_spec *spec,
 					       struct kgb_candidate_call *call,
 					       struct kgb_failure *failure, struct kgb_err *err);
 /** Everything but the values: number and kind of results, dtype, sizes, layout, aliasing, guards,
  * unchanged inputs. True: fine. */
-bool kgb_candidate_call_check(struct kgb_judge *judge, const struct kgb_case_data *data,
+bool kgb_candidate_call_check(struct kgb_lane *lane, const struct kgb_case_data *data,
 			      const struct kgb_candidate_call *call, struct kgb_failure *failure);
 /** Compare result i with what is right. Values that were not delivered are wrong. */
 bool kgb_candidate_call_compare(const struct kgb_case_data *data,
 				const struct kgb_candidate_call *call, size_t i,
 				struct kgb_compare *out);
 /** Compare all results. True: right. False: *failure tells of the first that is wrong. */
-bool kgb_candidate_call_check_values(struct kgb_judge *judge, const struct kgb_case_data *data,
+bool kgb_candidate_call_check_values(struct kgb_lane *lane, const struct kgb_case_data *data,
 				     const struct kgb_candidate_call *call,
 				     struct kgb_failure *failure);
 /** Are all results that both calls delivered the same, bit by bit? */
@@ -104,7 +104,7 @@ bool kgb_candidate_call_same_bits(const struct kgb_case_data *data,
 /** Number of the argument that holds result i after the call; SIZE_MAX: it is returned fresh. */
 size_t kgb_candidate_call_holder(const struct kgb_case *c, size_t i);
 /** The failure that a comparison tells of. */
-void kgb_candidate_call_explain_mismatch(struct kgb_judge *judge, const struct kgb_case_data *data,
+void kgb_candidate_call_explain_mismatch(struct kgb_lane *lane, const struct kgb_case_data *data,
 					 size_t i, const struct kgb_compare *compare,
 					 struct kgb_failure *failure);
 /** Do two calls share memory between their fresh results? The runner kept the first one's, so they

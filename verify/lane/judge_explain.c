@@ -6,27 +6,25 @@
 
 #include "base/str.h"
 #include "base/time.h"
-#include "verify/lane/judge.h"
+#include "verify/lane/lane.h"
 
-#define say(judge, ...) kgb_arena_printf(&(judge)->verdict->arena, __VA_ARGS__)
-
-int kgb_judge_refuse(struct kgb_failure *failure, enum kgb_code code, const char *message,
-		     const char *hint)
+int kgb_refuse(struct kgb_failure *failure, enum kgb_code code, const char *message,
+	       const char *hint)
 {
 	*failure = (struct kgb_failure){.code = code, .message = message, .hint = hint};
 	return 1;
 }
 
-int kgb_judge_refuse_kept(struct kgb_failure *failure)
+int kgb_refuse_kept(struct kgb_failure *failure)
 {
-	return kgb_judge_refuse(
+	return kgb_refuse(
 		failure, KGB_CODE_VERIFY_ALIAS,
 		"the result lies in the memory of an earlier result that is still in use",
 		"Allocate a new tensor for every call; a buffer kept between calls changes results that "
 		"the caller still holds.");
 }
 
-const char *kgb_judge_last_words(struct kgb_judge *judge, const struct kgb_worker *worker)
+const char *kgb_lane_last_words(struct kgb_lane *lane, const struct kgb_worker *worker)
 {
 	enum { SHOWN = 300 };
 	const struct kgb_buf *text = &worker->stderr_text;
@@ -36,38 +34,38 @@ const char *kgb_judge_last_words(struct kgb_judge *judge, const struct kgb_worke
 	if (text->len == 0)
 		return "";
 	kgb_escape(&shown, text->ptr + from, text->len - from);
-	return say(judge, "; it wrote: %s", shown.ptr);
+	return kgb_lane_text(lane, "; it wrote: %s", shown.ptr);
 }
 
-static int explain_signal(struct kgb_judge *judge, int signo, struct kgb_failure *failure)
+static int explain_signal(struct kgb_lane *lane, int signo, struct kgb_failure *failure)
 {
 	const char *name = sigabbrev_np(signo);
 
 	if (signo == SIGXCPU)
-		return kgb_judge_refuse(failure, KGB_CODE_VERIFY_TIMEOUT,
-					"the kernel used up its processor time", NULL);
+		return kgb_refuse(failure, KGB_CODE_VERIFY_TIMEOUT,
+				  "the kernel used up its processor time", NULL);
 	if (signo == SIGKILL)
-		return kgb_judge_refuse(
-			failure, KGB_CODE_VERIFY_OOM,
-			"the kernel's process was killed, most likely for lack of memory",
-			"Allocate no more than the operator needs.");
-	return kgb_judge_refuse(
+		return kgb_refuse(failure, KGB_CODE_VERIFY_OOM,
+				  "the kernel's process was killed, most likely for lack of memory",
+				  "Allocate no more than the operator needs.");
+	return kgb_refuse(
 		failure, KGB_CODE_VERIFY_CRASH,
-		say(judge, "the kernel's process crashed with SIG%s%s", name ? name : "?",
-		    kgb_judge_last_words(judge, &judge->runner)),
+		kgb_lane_text(lane, "the kernel's process crashed with SIG%s%s", name ? name : "?",
+			      kgb_lane_last_words(lane, &lane->runner)),
 		"Most often an address far outside a tensor: check offsets, strides and masks.");
 }
 
-static int explain_timeout(struct kgb_judge *judge, struct kgb_failure *failure)
+static int explain_timeout(struct kgb_lane *lane, struct kgb_failure *failure)
 {
-	const struct kgb_judge_options *options = judge->options;
-	const char *message = kgb_mono_ms() >= judge->deadline_ms
-				      ? say(judge, "the verification was not finished after %lld s",
-					    (long long)(options->request.timeout_ms / 1000))
-				      : say(judge, "the call did not return within %lld s",
-					    (long long)(options->request.call_timeout_ms / 1000));
+	const struct kgb_judge_options *options = lane->judge->options;
+	const char *message =
+		kgb_mono_ms() >= lane->deadline_ms
+			? kgb_lane_text(lane, "the verification was not finished after %lld s",
+					(long long)(options->request.timeout_ms / 1000))
+			: kgb_lane_text(lane, "the call did not return within %lld s",
+					(long long)(options->request.call_timeout_ms / 1000));
 
-	return kgb_judge_refuse(
+	return kgb_refuse(
 		failure, KGB_CODE_VERIFY_TIMEOUT, message,
 		"Look for a loop that does not end, or for many more programs than the data needs: each "
 		"program of an interpreted kernel costs about a millisecond.");
@@ -75,28 +73,29 @@ static int explain_timeout(struct kgb_judge *judge, struct kgb_failure *failure)
 
 static int refuse_exit(struct kgb_failure *failure, const char *message)
 {
-	return kgb_judge_refuse(failure, KGB_CODE_VERIFY_EXIT, message,
-				"A kernel file must not end the process.");
+	return kgb_refuse(failure, KGB_CODE_VERIFY_EXIT, message,
+			  "A kernel file must not end the process.");
 }
 
-int kgb_judge_explain_end(struct kgb_judge *judge, struct kgb_failure *failure, struct kgb_err *err)
+int kgb_lane_explain_end(struct kgb_lane *lane, struct kgb_failure *failure, struct kgb_err *err)
 {
-	const struct kgb_worker *runner = &judge->runner;
+	const struct kgb_worker *runner = &lane->runner;
 
 	switch (runner->end) {
 	case KGB_WORKER_TIMED_OUT:
-		return explain_timeout(judge, failure);
+		return explain_timeout(lane, failure);
 	case KGB_WORKER_SIGNALED:
-		return explain_signal(judge, runner->end_value, failure);
+		return explain_signal(lane, runner->end_value, failure);
 	case KGB_WORKER_EXITED:
-		return refuse_exit(failure,
-				   say(judge, "the kernel's process exited with status %d%s",
-				       runner->end_value, kgb_judge_last_words(judge, runner)));
+		return refuse_exit(
+			failure,
+			kgb_lane_text(lane, "the kernel's process exited with status %d%s",
+				      runner->end_value, kgb_lane_last_words(lane, runner)));
 	case KGB_WORKER_LIED:
-		return kgb_judge_refuse(
-			failure, KGB_CODE_VERIFY_PROTOCOL,
-			say(judge, "the kernel's process broke the protocol: %s", runner->why),
-			NULL);
+		return kgb_refuse(failure, KGB_CODE_VERIFY_PROTOCOL,
+				  kgb_lane_text(lane, "the kernel's process broke the protocol: %s",
+						runner->why),
+				  NULL);
 	case KGB_WORKER_ALIVE:
 	case KGB_WORKER_LOST:
 		break;
@@ -105,23 +104,23 @@ int kgb_judge_explain_end(struct kgb_judge *judge, struct kgb_failure *failure, 
 	return kgb_fail(err, KGB_ERR_FAILED, "the runner's supervisor is gone");
 }
 
-static const char *at_line(struct kgb_judge *judge, const struct kgb_wire_reply *reply)
+static const char *at_line(struct kgb_lane *lane, const struct kgb_wire_reply *reply)
 {
-	return reply->line > 0 ? say(judge, " (kernel.py line %u)", reply->line) : "";
+	return reply->line > 0 ? kgb_lane_text(lane, " (kernel.py line %u)", reply->line) : "";
 }
 
-int kgb_judge_explain_reply(struct kgb_judge *judge, const struct kgb_wire_reply *reply,
-			    struct kgb_failure *failure)
+int kgb_lane_explain_reply(struct kgb_lane *lane, const struct kgb_wire_reply *reply,
+			   struct kgb_failure *failure)
 {
-	const char *text = say(judge, "%s%s", reply->text, at_line(judge, reply));
+	const char *text = kgb_lane_text(lane, "%s%s", reply->text, at_line(lane, reply));
 
 	/* What it computed elsewhere matters more than how the call ended. */
 	if (reply->n_ops > 0)
-		return kgb_judge_refuse(
+		return kgb_refuse(
 			failure, KGB_CODE_CHEAT_TORCH_COMPUTE,
-			say(judge, "%s ran outside the Triton kernels%s%s", reply->ops[0],
-			    reply->n_ops > 1 ? ", and so did " : "",
-			    reply->n_ops > 1 ? reply->ops[1] : ""),
+			kgb_lane_text(lane, "%s ran outside the Triton kernels%s%s", reply->ops[0],
+				      reply->n_ops > 1 ? ", and so did " : "",
+				      reply->n_ops > 1 ? reply->ops[1] : ""),
 			"Compute in @triton.jit functions. Allocation, views, copies and dtype conversion may be "
 			"done with torch, nothing else.");
 	switch ((enum kgb_wire_status)reply->status) {
@@ -129,38 +128,38 @@ int kgb_judge_explain_reply(struct kgb_judge *judge, const struct kgb_wire_reply
 		*failure = (struct kgb_failure){0};
 		return 0;
 	case KGB_WIRE_EXCEPTION:
-		return kgb_judge_refuse(failure, KGB_CODE_VERIFY_EXCEPTION, text,
-					"The call raised an exception.");
+		return kgb_refuse(failure, KGB_CODE_VERIFY_EXCEPTION, text,
+				  "The call raised an exception.");
 	case KGB_WIRE_DEVICE:
-		return kgb_judge_refuse(
+		return kgb_refuse(
 			failure, KGB_CODE_VERIFY_DEVICE_EXCEPTION, text,
 			"A kernel most likely reached memory outside of its tensors: check "
 			"offsets, strides and masks.");
 	case KGB_WIRE_EXIT:
-		return refuse_exit(failure, say(judge, "the kernel called %s", text));
+		return refuse_exit(failure, kgb_lane_text(lane, "the kernel called %s", text));
 	case KGB_WIRE_MEMORY:
-		return kgb_judge_refuse(failure, KGB_CODE_VERIFY_OOM,
-					say(judge, "out of memory: %s", text),
-					"Allocate no more than the operator needs.");
+		return kgb_refuse(failure, KGB_CODE_VERIFY_OOM,
+				  kgb_lane_text(lane, "out of memory: %s", text),
+				  "Allocate no more than the operator needs.");
 	case KGB_WIRE_GUARD:
-		return kgb_judge_refuse(
+		return kgb_refuse(
 			failure, KGB_CODE_VERIFY_OUT_OF_BOUNDS, text,
 			"Mask every tl.load and tl.store: offsets must stay below the number of elements.");
 	case KGB_WIRE_BAD_REQUEST:
 	case KGB_WIRE_N_STATUSES:
 		break;
 	}
-	return kgb_judge_refuse(failure, KGB_CODE_VERIFY_PROTOCOL,
-				"the kernel's process refused a request", NULL);
+	return kgb_refuse(failure, KGB_CODE_VERIFY_PROTOCOL,
+			  "the kernel's process refused a request", NULL);
 }
 
-int kgb_judge_ask_runner(struct kgb_judge *judge, const char *json, int fd, int64_t deadline_ms,
-			 struct kgb_wire_reply *reply, struct kgb_failure *failure,
-			 struct kgb_err *err)
+int kgb_lane_ask_runner(struct kgb_lane *lane, const char *json, int fd, int64_t deadline_ms,
+			struct kgb_wire_reply *reply, struct kgb_failure *failure,
+			struct kgb_err *err)
 {
-	if (kgb_worker_send(&judge->runner, json, &fd, 1, err) < 0)
+	if (kgb_worker_send(&lane->runner, json, &fd, 1, err) < 0)
 		return -1;
-	if (!kgb_worker_wait(&judge->runner, deadline_ms, reply))
-		return kgb_judge_explain_end(judge, failure, err);
-	return kgb_judge_explain_reply(judge, reply, failure);
+	if (!kgb_worker_wait(&lane->runner, deadline_ms, reply))
+		return kgb_lane_explain_end(lane, failure, err);
+	return kgb_lane_explain_reply(lane, reply, failure);
 }

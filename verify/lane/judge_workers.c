@@ -10,7 +10,7 @@
 #include "base/system/fs.h"
 #include "base/system/memfd.h"
 #include "base/time.h"
-#include "verify/lane/judge.h"
+#include "verify/lane/lane.h"
 #include "verify/provenance/compiler.h"
 
 enum { START_MS = 30 * 1000, STARTS_MAX = 2 };
@@ -19,60 +19,60 @@ enum { START_MS = 30 * 1000, STARTS_MAX = 2 };
 #define REFERENCE_MEMORY_BYTES ((int64_t)64 << 30)
 #define REFERENCE_CPU_S 3600
 
-int64_t kgb_judge_call_deadline(const struct kgb_judge *judge)
+int64_t kgb_lane_call_deadline(const struct kgb_lane *lane)
 {
-	int64_t deadline = kgb_mono_ms() + judge->options->request.call_timeout_ms;
+	int64_t deadline = kgb_mono_ms() + lane->judge->options->request.call_timeout_ms;
 
-	return deadline < judge->deadline_ms ? deadline : judge->deadline_ms;
+	return deadline < lane->deadline_ms ? deadline : lane->deadline_ms;
 }
 
 /* ---- waiting for others ---- */
 
 /* The time since then is not the verification's: its end moves. */
-static void add_wait(struct kgb_judge *judge, int64_t since_ms)
+static void add_wait(struct kgb_lane *lane, int64_t since_ms)
 {
-	const int64_t left_ms = KGB_WAITS_MAX_MS - judge->waited_ms;
+	const int64_t left_ms = KGB_WAITS_MAX_MS - lane->waited_ms;
 	int64_t waited_ms = kgb_mono_ms() - since_ms;
 
 	waited_ms = waited_ms < left_ms ? waited_ms : left_ms;
-	judge->waited_ms += waited_ms;
-	judge->deadline_ms += waited_ms;
+	lane->waited_ms += waited_ms;
+	lane->deadline_ms += waited_ms;
 }
 
-int kgb_judge_take_gpu(struct kgb_judge *judge, enum kgb_stage stage, bool alone)
+int kgb_lane_take_gpu(struct kgb_lane *lane, enum kgb_stage stage, bool alone)
 {
 	const int64_t since_ms = kgb_mono_ms();
 	struct kgb_err err = KGB_ERR_INIT;
-	int rc = kgb_gpu_lease_take(&judge->lease, judge->options->device, alone,
-				    since_ms + KGB_WAITS_MAX_MS - judge->waited_ms, &err);
+	int rc = kgb_gpu_lease_take(&lane->lease, lane->judge->options->device, alone,
+				    since_ms + KGB_WAITS_MAX_MS - lane->waited_ms, &err);
 
-	add_wait(judge, since_ms);
+	add_wait(lane, since_ms);
 	if (rc == 0)
 		return 0;
-	kgb_verdict_decide_infra(judge->verdict, stage,
+	kgb_verdict_decide_infra(lane->verdict, stage,
 				 err.kind == KGB_ERR_TIMEOUT ? KGB_CODE_INFRA_GPU_BUSY
 							     : KGB_CODE_INFRA_GPU_LEASE,
 				 &err);
 	return 1;
 }
 
-int kgb_judge_start_worker(struct kgb_judge *judge, struct kgb_worker *worker, enum kgb_role role,
-			   const struct kgb_worker_spec *spec, int64_t timeout_ms,
-			   struct kgb_err *err)
+int kgb_lane_start_worker(struct kgb_lane *lane, struct kgb_worker *worker, enum kgb_role role,
+			  const struct kgb_worker_spec *spec, int64_t timeout_ms,
+			  struct kgb_err *err)
 {
 	const int64_t since_ms = kgb_mono_ms();
-	int rc = kgb_worker_start(worker, &judge->zygotes[role], spec, timeout_ms, err);
+	int rc = kgb_worker_start(worker, &lane->judge->zygotes[role], spec, timeout_ms, err);
 
-	add_wait(judge, since_ms);
+	add_wait(lane, since_ms);
 	return rc;
 }
 
 /* ---- the reference, and the baseline that is torch's ---- */
 
-static int send_reference_file(struct kgb_judge *judge, struct kgb_worker *worker, const char *file,
+static int send_reference_file(struct kgb_lane *lane, struct kgb_worker *worker, const char *file,
 			       struct kgb_err *err)
 {
-	KGB_AUTO(free) char *path = kgb_path_join(judge->spec.reference_dir, file);
+	KGB_AUTO(free) char *path = kgb_path_join(lane->judge->spec.reference_dir, file);
 	KGB_AUTO(buf) struct kgb_buf source = KGB_BUF_INIT(KGB_LIMIT_KERNEL);
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(KGB_WIRE_REQUEST_MAX);
 	KGB_AUTO(fd) int fd = -1;
@@ -98,8 +98,8 @@ static int send_reference_file(struct kgb_judge *judge, struct kgb_worker *worke
 }
 
 /* "file.py:function" -> the file once; targets of ATen have none. */
-static int send_target_file(struct kgb_judge *judge, struct kgb_worker *worker,
-			    struct kgb_strv *sent, const char *target, struct kgb_err *err)
+static int send_target_file(struct kgb_lane *lane, struct kgb_worker *worker, struct kgb_strv *sent,
+			    const char *target, struct kgb_err *err)
 {
 	const char *colon = strchr(target, ':');
 
@@ -109,30 +109,30 @@ static int send_target_file(struct kgb_judge *judge, struct kgb_worker *worker,
 	if (kgb_strv_has(sent, file))
 		return 0;
 	kgb_strv_add(sent, file);
-	return send_reference_file(judge, worker, file, err);
+	return send_reference_file(lane, worker, file, err);
 }
 
 /* The spec's Python functions. */
-static int send_targets(struct kgb_judge *judge, struct kgb_worker *worker, struct kgb_err *err)
+static int send_targets(struct kgb_lane *lane, struct kgb_worker *worker, struct kgb_err *err)
 {
 	KGB_AUTO(strv) struct kgb_strv sent = KGB_STRV_INIT;
 
-	for (size_t i = 0; i < judge->spec.n_interfaces; i++) {
-		const struct kgb_interface *interface = &judge->spec.interfaces[i];
+	for (size_t i = 0; i < lane->judge->spec.n_interfaces; i++) {
+		const struct kgb_interface *interface = &lane->judge->spec.interfaces[i];
 		if (interface->reference == KGB_REFERENCE_PYTHON &&
-		    send_target_file(judge, worker, &sent, interface->target, err) < 0)
+		    send_target_file(lane, worker, &sent, interface->target, err) < 0)
 			return -1;
 		if (interface->baseline == KGB_REFERENCE_PYTHON &&
-		    send_target_file(judge, worker, &sent, interface->baseline_target, err) < 0)
+		    send_target_file(lane, worker, &sent, interface->baseline_target, err) < 0)
 			return -1;
 		if (interface->magnitude == KGB_MAGNITUDE_PYTHON &&
-		    send_target_file(judge, worker, &sent, interface->magnitude_target, err) < 0)
+		    send_target_file(lane, worker, &sent, interface->magnitude_target, err) < 0)
 			return -1;
 	}
 	return 0;
 }
 
-static int start_trusted(struct kgb_judge *judge, struct kgb_worker *worker, const char *role,
+static int start_trusted(struct kgb_lane *lane, struct kgb_worker *worker, const char *role,
 			 struct kgb_err *err)
 {
 	const struct kgb_worker_spec spec = {
@@ -141,20 +141,20 @@ static int start_trusted(struct kgb_judge *judge, struct kgb_worker *worker, con
 		.cpu_s = REFERENCE_CPU_S,
 	};
 
-	if (kgb_judge_start_worker(judge, worker, KGB_ROLE_REFERENCE, &spec, START_MS, err) < 0)
+	if (kgb_lane_start_worker(lane, worker, KGB_ROLE_REFERENCE, &spec, START_MS, err) < 0)
 		return -1;
-	return send_targets(judge, worker, err);
+	return send_targets(lane, worker, err);
 }
 
-int kgb_judge_start_reference(struct kgb_judge *judge, struct kgb_err *err)
+int kgb_lane_start_reference(struct kgb_lane *lane, struct kgb_err *err)
 {
-	KGB_MEASURE(judge, KGB_PHASE_REFERENCE);
-	return start_trusted(judge, &judge->reference->worker, "reference", err);
+	KGB_MEASURE(lane, KGB_PHASE_REFERENCE);
+	return start_trusted(lane, &lane->reference->worker, "reference", err);
 }
 
 /* ---- the runner, and the baseline that is a kernel file ---- */
 
-static void write_load(const struct kgb_judge *judge, struct kgb_buf *text)
+static void write_load(const struct kgb_lane *lane, struct kgb_buf *text)
 {
 	struct kgb_jsonw w;
 
@@ -163,20 +163,20 @@ static void write_load(const struct kgb_judge *judge, struct kgb_buf *text)
 	kgb_jsonw_kstr(&w, "op", "load");
 	kgb_jsonw_key(&w, "entries");
 	kgb_jsonw_array(&w);
-	for (size_t i = 0; i < judge->spec.n_interfaces; i++)
-		kgb_jsonw_str(&w, judge->spec.interfaces[i].entry);
+	for (size_t i = 0; i < lane->judge->spec.n_interfaces; i++)
+		kgb_jsonw_str(&w, lane->judge->spec.interfaces[i].entry);
 	kgb_jsonw_array_end(&w);
 	kgb_jsonw_key(&w, "allow");
 	kgb_jsonw_array(&w);
-	for (size_t i = 0; i < judge->allowed_ops.n; i++)
-		kgb_jsonw_str(&w, judge->allowed_ops.items[i]);
+	for (size_t i = 0; i < lane->judge->allowed_ops.n; i++)
+		kgb_jsonw_str(&w, lane->judge->allowed_ops.items[i]);
 	kgb_jsonw_array_end(&w);
 	kgb_jsonw_object_end(&w);
 }
 
 /* Until here nothing of the candidate has run: what goes wrong (no GPU, a driver too old for torch,
  * no memory for a context) is ours. */
-static int await_ready(struct kgb_judge *judge, struct kgb_worker *worker, struct kgb_err *err)
+static int await_ready(struct kgb_lane *lane, struct kgb_worker *worker, struct kgb_err *err)
 {
 	KGB_AUTO(free) struct kgb_wire_reply *reply = kgb_xmalloc(sizeof(*reply));
 	const int64_t since_ms = kgb_mono_ms();
@@ -184,11 +184,11 @@ static int await_ready(struct kgb_judge *judge, struct kgb_worker *worker, struc
 	if (kgb_worker_send(worker, "{\"op\":\"ready\"}", NULL, 0, err) < 0)
 		return -1;
 	bool answered = kgb_worker_wait(worker, since_ms + START_MS, reply);
-	add_wait(judge, since_ms);
+	add_wait(lane, since_ms);
 	if (!answered)
 		return kgb_fail(err, KGB_ERR_UNAVAILABLE,
 				"the process for the kernel does not start%s",
-				kgb_judge_last_words(judge, worker));
+				kgb_lane_last_words(lane, worker));
 	if (reply->status != KGB_WIRE_OK)
 		return kgb_fail(err, KGB_ERR_FAILED, "the process for the kernel: %.300s",
 				reply->text);
@@ -197,13 +197,13 @@ static int await_ready(struct kgb_judge *judge, struct kgb_worker *worker, struc
 
 /* Start a jailed process. One that ends before anything of the candidate has run (of 1,600 on a GPU
  * two did, without a word) says nothing about the candidate: another one is started. */
-static int start_for_kernel(struct kgb_judge *judge, struct kgb_worker *worker,
+static int start_for_kernel(struct kgb_lane *lane, struct kgb_worker *worker,
 			    const struct kgb_worker_spec *spec, struct kgb_err *err)
 {
 	for (int n_left = STARTS_MAX; n_left > 0; n_left--) {
-		if (kgb_judge_start_worker(judge, worker, KGB_ROLE_RUNNER, spec, START_MS, err) < 0)
+		if (kgb_lane_start_worker(lane, worker, KGB_ROLE_RUNNER, spec, START_MS, err) < 0)
 			return -1;
-		if (await_ready(judge, worker, err) == 0)
+		if (await_ready(lane, worker, err) == 0)
 			return 0;
 		if (n_left == 1 || worker->end == KGB_WORKER_ALIVE ||
 		    worker->end == KGB_WORKER_TIMED_OUT)
@@ -216,7 +216,7 @@ static int start_for_kernel(struct kgb_judge *judge, struct kgb_worker *worker,
 
 /* Start a jailed process and have it load a kernel file; the reply to that is still to come.
  * `compiler` is its end of a seat there, -1: none. */
-static int send_kernel(struct kgb_judge *judge, struct kgb_worker *worker,
+static int send_kernel(struct kgb_lane *lane, struct kgb_worker *worker,
 		       const struct kgb_buf *source, int compiler, struct kgb_err *err)
 {
 	KGB_AUTO(fd) int kernel = -1;
@@ -226,66 +226,67 @@ static int send_kernel(struct kgb_judge *judge, struct kgb_worker *worker,
 		return -1;
 	const struct kgb_worker_spec spec = {
 		.role = "runner",
-		.memory_bytes = judge->options->request.memory_bytes,
-		.cpu_s = judge->options->request.timeout_ms / 1000 + 1,
-		.tmp_bytes = kgb_runner_tmp_bytes(judge->options->device),
+		.memory_bytes = lane->judge->options->request.memory_bytes,
+		.cpu_s = lane->judge->options->request.timeout_ms / 1000 + 1,
+		.tmp_bytes = kgb_runner_tmp_bytes(lane->judge->options->device),
 		.fds = {kernel, compiler},
 		.n_fds = compiler < 0 ? 1 : 2,
 	};
-	if (start_for_kernel(judge, worker, &spec, err) < 0)
+	if (start_for_kernel(lane, worker, &spec, err) < 0)
 		return -1;
-	write_load(judge, &text);
+	write_load(lane, &text);
 	if (text.overflowed)
 		return kgb_fail(err, KGB_ERR_LIMIT, "the load request is too long");
 	return kgb_worker_send(worker, text.ptr, NULL, 0, err);
 }
 
 /* What the candidate is measured against is another kernel file. */
-static int load_baseline_kernel(struct kgb_judge *judge, const char *path, struct kgb_err *err)
+static int load_baseline_kernel(struct kgb_lane *lane, const char *path, struct kgb_err *err)
 {
 	KGB_AUTO(buf) struct kgb_buf source = KGB_BUF_INIT(KGB_LIMIT_KERNEL);
 	KGB_AUTO(free) struct kgb_wire_reply *reply = kgb_xmalloc(sizeof(*reply));
 
 	if (kgb_fs_read(AT_FDCWD, path, KGB_LIMIT_KERNEL, &source, err) < 0 ||
-	    send_kernel(judge, &judge->baseline, &source, -1, err) < 0)
+	    send_kernel(lane, &lane->baseline, &source, -1, err) < 0)
 		return -1;
-	if (!kgb_worker_wait(&judge->baseline, kgb_judge_call_deadline(judge), reply))
+	if (!kgb_worker_wait(&lane->baseline, kgb_lane_call_deadline(lane), reply))
 		return kgb_fail(err, KGB_ERR_FAILED, "baseline '%s': its process ended", path);
 	if (reply->status != KGB_WIRE_OK)
 		return kgb_fail(err, KGB_ERR_FAILED, "baseline '%s': %.300s", path, reply->text);
 	return 0;
 }
 
-int kgb_judge_start_baseline(struct kgb_judge *judge, struct kgb_err *err)
+int kgb_lane_start_baseline(struct kgb_lane *lane, struct kgb_err *err)
 {
-	const struct kgb_judge_options *options = judge->options;
+	const struct kgb_judge_options *options = lane->judge->options;
 
-	KGB_MEASURE(judge, KGB_PHASE_BASELINE);
+	KGB_MEASURE(lane, KGB_PHASE_BASELINE);
 	if (options->baseline == KGB_BASELINE_KERNEL)
-		return load_baseline_kernel(judge, options->request.baseline, err);
-	return start_trusted(judge, &judge->baseline,
+		return load_baseline_kernel(lane, options->request.baseline, err);
+	return start_trusted(lane, &lane->baseline,
 			     options->baseline == KGB_BASELINE_COMPILE ? "compiled" : "baseline",
 			     err);
 }
 
-int kgb_judge_load(struct kgb_judge *judge, struct kgb_failure *failure, struct kgb_err *err)
+int kgb_lane_load(struct kgb_lane *lane, struct kgb_failure *failure, struct kgb_err *err)
 {
 	KGB_AUTO(free) struct kgb_wire_reply *reply = kgb_xmalloc(sizeof(*reply));
 	KGB_AUTO(fd) int compiler = -1;
 
-	KGB_MEASURE(judge, KGB_PHASE_RUNNER);
-	kgb_compiler_leave(judge->seat);
-	judge->seat = NULL;
-	kgb_worker_stop(&judge->runner);
-	kgb_shared_arena_release(&judge->runner_memory);
-	if (judge->compiler && kgb_compiler_sit(judge->compiler, &judge->seat, &compiler, err) < 0)
+	KGB_MEASURE(lane, KGB_PHASE_RUNNER);
+	kgb_compiler_leave(lane->seat);
+	lane->seat = NULL;
+	kgb_worker_stop(&lane->runner);
+	kgb_shared_arena_release(&lane->runner_memory);
+	if (lane->judge->compiler &&
+	    kgb_compiler_sit(lane->judge->compiler, &lane->seat, &compiler, err) < 0)
 		return -1;
-	if (send_kernel(judge, &judge->runner, &judge->source, compiler, err) < 0)
+	if (send_kernel(lane, &lane->runner, &lane->judge->source, compiler, err) < 0)
 		return -1;
-	memcpy(judge->verdict->python, judge->runner.python, sizeof(judge->verdict->python));
-	memcpy(judge->verdict->torch, judge->runner.torch, sizeof(judge->verdict->torch));
-	memcpy(judge->verdict->triton, judge->runner.triton, sizeof(judge->verdict->triton));
-	if (!kgb_worker_wait(&judge->runner, kgb_judge_call_deadline(judge), reply))
-		return kgb_judge_explain_end(judge, failure, err);
-	return kgb_judge_explain_reply(judge, reply, failure);
+	memcpy(lane->verdict->python, lane->runner.python, sizeof(lane->verdict->python));
+	memcpy(lane->verdict->torch, lane->runner.torch, sizeof(lane->verdict->torch));
+	memcpy(lane->verdict->triton, lane->runner.triton, sizeof(lane->verdict->triton));
+	if (!kgb_worker_wait(&lane->runner, kgb_lane_call_deadline(lane), reply))
+		return kgb_lane_explain_end(lane, failure, err);
+	return kgb_lane_explain_reply(lane, reply, failure);
 }

@@ -40,9 +40,9 @@ struct kgb_stopwatch {
 	int64_t *sum_ns;
 	int64_t started_ns;
 };
-#define KGB_MEASURE(judge, phase)                                                             \
+#define KGB_MEASURE(lane, phase)                                                              \
 	__attribute__((cleanup(kgb_stopwatch_stop), unused)) struct kgb_stopwatch stopwatch = \
-		kgb_stopwatch_start(&(judge)->verdict->phase_ns[phase])
+		kgb_stopwatch_start(&(lane)->verdict->phase_ns[phase])
 
 static inline struct kgb_stopwatch kgb_stopwatch_start(int64_t *sum_ns)
 {

@@ -462,10 +462,10 @@ void kgb_random_result_check(const struct kgb_case_data *data, void *const *valu
 	out->ok = out->ok && !out->unlikely;
 }
 
-void kgb_random_result_explain(struct kgb_judge *judge, const struct kgb_case_data *data, size_t i,
+void kgb_random_result_explain(struct kgb_lane *lane, const struct kgb_case_data *data, size_t i,
 			       const struct kgb_compare *compare, struct kgb_failure *failure)
 {
-	struct kgb_arena *arena = &judge->verdict->arena;
+	struct kgb_arena *arena = &lane->verdict->arena;
 	const char *law = data->kase->interface->laws[i].text;
 
 	failure->code = KGB_CODE_VERIFY_DISTRIBUTION;
@@ -493,11 +493,11 @@ void kgb_random_result_explain(struct kgb_judge *judge, const struct kgb_case_da
 
 int kgb_random_result_refuse_repetition(struct kgb_failure *failure)
 {
-	return kgb_judge_refuse(failure, KGB_CODE_VERIFY_SEED,
-				"two calls with the same seed gave different elements", SEED_HINT);
+	return kgb_refuse(failure, KGB_CODE_VERIFY_SEED,
+			  "two calls with the same seed gave different elements", SEED_HINT);
 }
 
-int kgb_random_result_check_seeds(struct kgb_judge *judge, const struct kgb_case_data *data_a,
+int kgb_random_result_check_seeds(struct kgb_lane *lane, const struct kgb_case_data *data_a,
 				  void *const *values_a, const struct kgb_case_data *data_b,
 				  void *const *values_b, struct kgb_failure *failure)
 {
@@ -516,9 +516,9 @@ int kgb_random_result_check_seeds(struct kgb_judge *judge, const struct kgb_case
 		release_draws(&first);
 		release_draws(&second);
 	}
-	return why ? kgb_judge_refuse(failure, KGB_CODE_VERIFY_SEED,
-				      kgb_arena_printf(&judge->verdict->arena,
-						       "two calls with different seeds: %s", why),
-				      SEED_HINT)
+	return why ? kgb_refuse(failure, KGB_CODE_VERIFY_SEED,
+				kgb_arena_printf(&lane->verdict->arena,
+						 "two calls with different seeds: %s", why),
+				SEED_HINT)
 		   : 0;
 }

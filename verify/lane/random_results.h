@@ -13,7 +13,7 @@
 #define KGB_VERIFY_LANE_RANDOM_RESULTS_H
 
 #include "verify/cases/compare.h"
-#include "verify/lane/judge.h"
+#include "verify/lane/lane.h"
 
 /** Judge result i of a call, whose law is not NONE, by the values that the call left for all its
  * results (contiguous elements; NULL: not delivered): *out as of kgb_compare, with `unlikely` where
@@ -21,12 +21,12 @@
 void kgb_random_result_check(const struct kgb_case_data *data, void *const *values, size_t i,
 			     struct kgb_compare *out);
 /** Complete *failure, which has the numbers of *compare, with code and words. */
-void kgb_random_result_explain(struct kgb_judge *judge, const struct kgb_case_data *data, size_t i,
+void kgb_random_result_explain(struct kgb_lane *lane, const struct kgb_case_data *data, size_t i,
 			       const struct kgb_compare *compare, struct kgb_failure *failure);
 /** Inputs of a case, its seed among them, that no other stage makes. */
 #define KGB_VARIANT_OTHER_SEED 3
 /** Two right calls with different seeds must be independent. 0, or 1 with *failure. */
-int kgb_random_result_check_seeds(struct kgb_judge *judge, const struct kgb_case_data *data_a,
+int kgb_random_result_check_seeds(struct kgb_lane *lane, const struct kgb_case_data *data_a,
 				  void *const *values_a, const struct kgb_case_data *data_b,
 				  void *const *values_b, struct kgb_failure *failure);
 /** Fill *failure with this: two calls with the same seed gave other elements. Returns 1. */

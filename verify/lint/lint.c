@@ -30,11 +30,11 @@ void kgb_lint_report_release(struct kgb_lint_report *report)
 
 /* ---- asking ---- */
 
-int kgb_lint_ask(struct kgb_judge *judge, const struct kgb_case *c,
+int kgb_lint_ask(struct kgb_lane *lane, const struct kgb_case *c,
 		 const struct kgb_case_data *storages, uint32_t slack, struct kgb_case_data *out,
 		 struct kgb_err *err)
 {
-	struct kgb_reference *reference = judge->reference;
+	struct kgb_reference *reference = lane->reference;
 	const int64_t deadline_ms = kgb_mono_ms() + ANSWER_MS;
 
 	*out = *storages;
@@ -46,7 +46,7 @@ int kgb_lint_ask(struct kgb_judge *judge, const struct kgb_case *c,
 	if (reference->worker.end != KGB_WORKER_ALIVE) {
 		kgb_worker_stop(&reference->worker);
 		kgb_shared_arena_release(&reference->memory);
-		if (kgb_judge_start_reference(judge, err) < 0)
+		if (kgb_lane_start_reference(lane, err) < 0)
 			return -1;
 	}
 	if (kgb_case_data_ask(out, &reference->worker, &reference->memory, false, deadline_ms,
@@ -112,7 +112,7 @@ static void lint_changed(struct kgb_lint *lint, const struct kgb_case_data *data
 	struct kgb_err err = KGB_ERR_INIT;
 	const struct kgb_case_data *previous = NULL;
 
-	kgb_judge_fill(&lint->judge, &other, data->kase, OTHER_VARIANT);
+	kgb_lane_fill(&lint->lane, &other, data->kase, OTHER_VARIANT);
 	if (on_cpu && kgb_lint_wants_previous(lint, data)) {
 		if (kgb_lint_ask(&lint->other, data->kase, &other, 0, &answer, &err) < 0)
 			kgb_lint_note(lint->report, "inputs", "with other inputs %s", err.msg);
@@ -134,10 +134,10 @@ static int lint_case(struct kgb_lint *lint, const struct kgb_case *c, struct kgb
 	pthread_rwlock_t *quiet = lint->options->quiet;
 	struct kgb_case_data data;
 
-	kgb_judge_fill(&lint->judge, &data, c, 0);
+	kgb_lane_fill(&lint->lane, &data, c, 0);
 	if (quiet)
 		pthread_rwlock_rdlock(quiet);
-	int rc = kgb_judge_learn(&lint->judge, &data, err);
+	int rc = kgb_lane_fetch_truth(&lint->lane, &data, err);
 	if (rc == 0) {
 		lint_cost(lint, &data);
 		if (!c->interface->is_random)
@@ -195,31 +195,21 @@ static int lint_cases(struct kgb_lint *lint, struct kgb_err *err)
 
 /* ---- specs ---- */
 
-static void open_judge(struct kgb_judge *judge, const struct kgb_lint_options *options,
-		       const struct kgb_zygote *zygote)
+static void open_lane(struct kgb_lane *lane, const struct kgb_lint *lint,
+		      const struct kgb_judge *judge)
 {
-	judge->options = options->judge;
-	judge->verdict = kgb_xmalloc(sizeof(*judge->verdict));
-	kgb_verdict_init(judge->verdict);
-	judge->verdict->seed = options->seed;
-	judge->zygotes[KGB_ROLE_REFERENCE] = *zygote;
-	kgb_judge_init_lane(judge);
+	struct kgb_verdict *verdict = kgb_xmalloc(sizeof(*verdict));
+
+	kgb_verdict_init(verdict);
+	verdict->seed = lint->options->seed;
+	kgb_lane_init(lane, judge, verdict);
 }
 
-/* Another process for the same spec. */
-static int open_other(struct kgb_lint *lint, struct kgb_judge *other,
-		      const struct kgb_zygote *zygote, struct kgb_err *err)
+static void close_lane(struct kgb_lane *lane)
 {
-	other->spec = lint->judge.spec; /* borrowed */
-	other->zygotes[KGB_ROLE_REFERENCE] = *zygote;
-	return kgb_judge_start_reference(other, err);
-}
-
-static void close_judge(struct kgb_judge *judge)
-{
-	kgb_judge_release_lane(judge);
-	kgb_verdict_release(judge->verdict);
-	kgb_free(judge->verdict);
+	kgb_lane_release(lane);
+	kgb_verdict_release(lane->verdict);
+	kgb_free(lane->verdict);
 }
 
 static int lint_loaded(struct kgb_lint *lint, struct kgb_err *err)
@@ -239,10 +229,12 @@ static int lint_loaded(struct kgb_lint *lint, struct kgb_err *err)
 		return kgb_fail(err, KGB_ERR_INVALID, "no case decides on correctness");
 	lint->swap_differs = kgb_xcalloc(judge->spec.n_interfaces, sizeof(bool));
 	lint->swap_refused = kgb_xcalloc(judge->spec.n_interfaces, sizeof(bool));
-	if (kgb_judge_start_reference(judge, err) < 0 ||
-	    open_other(lint, &lint->other, &options->zygote, err) < 0 ||
+	lint->cpu_judge = *judge;
+	lint->cpu_judge.zygotes = lint->cpu_zygotes;
+	if (kgb_lane_start_reference(&lint->lane, err) < 0 ||
+	    kgb_lane_start_reference(&lint->other, err) < 0 ||
 	    (options->judge->device != KGB_DEVICE_CPU &&
-	     open_other(lint, &lint->witness, &options->witness, err) < 0) ||
+	     kgb_lane_start_reference(&lint->witness, err) < 0) ||
 	    kgb_lint_schemas(lint, err) < 0 ||
 	    (options->judge->device == KGB_DEVICE_CPU && kgb_lint_benchmarks(lint, err) < 0) ||
 	    lint_cases(lint, err) < 0)
@@ -259,14 +251,18 @@ void kgb_lint_spec(const struct kgb_lint_options *options, const char *path,
 
 	lint->options = options;
 	lint->report = report;
-	open_judge(&lint->judge, options, &options->zygote);
-	open_judge(&lint->other, options, &options->zygote);
-	open_judge(&lint->witness, options, &options->witness);
+	lint->judge.options = options->judge;
+	lint->judge.zygotes = lint->zygotes;
+	lint->zygotes[KGB_ROLE_REFERENCE] = options->zygote;
+	lint->cpu_zygotes[KGB_ROLE_REFERENCE] = options->witness;
+	open_lane(&lint->lane, lint, &lint->judge);
+	open_lane(&lint->other, lint, &lint->judge);
+	open_lane(&lint->witness, lint, &lint->cpu_judge);
 	if (kgb_spec_load(path, &lint->judge.spec, &err) < 0 || lint_loaded(lint, &err) < 0)
 		kgb_lint_note(report, "cases", "%s", err.msg);
-	close_judge(&lint->witness);
-	close_judge(&lint->other);
-	close_judge(&lint->judge);
+	close_lane(&lint->witness);
+	close_lane(&lint->other);
+	close_lane(&lint->lane);
 	kgb_cases_release(&lint->judge.cases);
 	kgb_spec_release(&lint->judge.spec);
 	kgb_free(lint->swap_differs);

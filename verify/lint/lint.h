@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "base/str.h"
-#include "verify/lane/judge.h"
+#include "verify/lane/lane.h"
 
 /** Results that were kept by other lints than these are not taken: to be raised with every change
  * of what is demanded. */

@@ -75,7 +75,7 @@ static int take_sizes(const struct kgb_case *c, const struct kgb_wire_reply *rep
 static int ask_sizes(struct kgb_lint *lint, const struct kgb_case *c,
 		     struct kgb_tensor_view *results, struct kgb_err *err)
 {
-	struct kgb_worker *worker = &lint->judge.reference->worker;
+	struct kgb_worker *worker = &lint->lane.reference->worker;
 	KGB_AUTO(buf) struct kgb_buf question = KGB_BUF_INIT(KGB_WIRE_REQUEST_MAX);
 	KGB_AUTO(free) struct kgb_wire_reply *reply = kgb_xmalloc(sizeof(*reply));
 
@@ -94,8 +94,8 @@ static int ask_sizes(struct kgb_lint *lint, const struct kgb_case *c,
 				c->name);
 	/* It went for memory that was not there. */
 	kgb_worker_stop(worker);
-	kgb_shared_arena_release(&lint->judge.reference->memory);
-	return kgb_judge_start_reference(&lint->judge, err);
+	kgb_shared_arena_release(&lint->lane.reference->memory);
+	return kgb_lane_start_reference(&lint->lane, err);
 }
 
 /* ---- benchmarks ---- */

@@ -204,7 +204,7 @@ static void try_other_cases(struct kgb_lint *lint, const struct kgb_case_data *d
 		    other->args[i].view.dtype != view->dtype ||
 		    other->args[i].view.storage_elements != view->storage_elements)
 			continue;
-		kgb_judge_fill(&lint->judge, &theirs, other, 0);
+		kgb_lane_fill(&lint->lane, &theirs, other, 0);
 		try_bytes(lint, data, i, theirs.storages[i]);
 		kgb_case_data_release(&theirs);
 	}

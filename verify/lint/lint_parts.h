@@ -30,9 +30,12 @@ struct kgb_lint_param {
 };
 
 struct kgb_lint {
-	struct kgb_judge judge; /* asks one process */
-	struct kgb_judge other; /* another one */
-	struct kgb_judge witness; /* one on the CPU, if the device is a GPU */
+	struct kgb_zygote zygotes[KGB_N_ROLES], cpu_zygotes[KGB_N_ROLES];
+	struct kgb_judge judge;
+	struct kgb_judge cpu_judge; /* the same, with processes on the CPU */
+	struct kgb_lane lane; /* asks one process */
+	struct kgb_lane other; /* asks another one */
+	struct kgb_lane witness; /* asks one on the CPU, if the device is a GPU */
 	const struct kgb_lint_options *options; /* borrowed */
 	struct kgb_lint_report *report;
 	/* of the interface at hand: */
@@ -49,9 +52,9 @@ struct kgb_lint {
 					      case of this one, and that was refused */
 };
 
-/** What `judge`'s process gives for the case with these storages (borrowed), natively.
+/** What `lane`'s process gives for the case with these storages (borrowed), natively.
  * `slack`: kgb_case_data.slack. Release *out with kgb_lint_forget. */
-KGB_MUST_CHECK int kgb_lint_ask(struct kgb_judge *judge, const struct kgb_case *c,
+KGB_MUST_CHECK int kgb_lint_ask(struct kgb_lane *lane, const struct kgb_case *c,
 				const struct kgb_case_data *storages, uint32_t slack,
 				struct kgb_case_data *out, struct kgb_err *err);
 void kgb_lint_forget(struct kgb_case_data *data);

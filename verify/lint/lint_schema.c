@@ -105,7 +105,7 @@ static void write_question(const struct kgb_spec *spec, const struct kgb_interfa
 static int lint_schema(struct kgb_lint *lint, const struct kgb_interface *interface,
 		       struct kgb_err *err)
 {
-	struct kgb_worker *worker = &lint->judge.reference->worker;
+	struct kgb_worker *worker = &lint->lane.reference->worker;
 	KGB_AUTO(buf) struct kgb_buf question = KGB_BUF_INIT(KGB_WIRE_REQUEST_MAX);
 	KGB_AUTO(strv) struct kgb_strv lines = KGB_STRV_INIT;
 	KGB_AUTO(free) struct kgb_wire_reply *reply = kgb_xmalloc(sizeof(*reply));

@@ -11,12 +11,12 @@ enum { ANSWER_MS = 120 * 1000, NS_PER_MS = 1000 * 1000 };
 
 static int time_case(struct kgb_lint *lint, const struct kgb_case *c, struct kgb_err *err)
 {
-	struct kgb_reference *reference = lint->judge.reference;
+	struct kgb_reference *reference = lint->lane.reference;
 	const int64_t deadline_ms = kgb_mono_ms() + ANSWER_MS;
 	KGB_AUTO(free) struct kgb_wire_reply *reply = kgb_xmalloc(sizeof(*reply));
 	struct kgb_case_data data;
 
-	kgb_judge_fill(&lint->judge, &data, c, 0);
+	kgb_lane_fill(&lint->lane, &data, c, 0);
 	data.is_timed = true;
 	pthread_rwlock_wrlock(lint->options->quiet);
 	int rc = kgb_case_data_ask(&data, &reference->worker, &reference->memory, false,

@@ -12,9 +12,9 @@
 #include "base/system/memfd.h"
 #include "base/time.h"
 #include "verify/lane/candidate_call.h"
-#include "verify/lane/judge.h"
 #include "verify/stages/replay.h"
 #include "verify/stages/result_origin.h"
+#include "verify/stages/stages.h"
 
 enum {
 	CASES_PER_INTERFACE = 2,
@@ -29,8 +29,6 @@ enum {
 	HISTORY_MS = 20 * 1000,
 };
 #define HISTORY_BYTES_MAX ((size_t)128 << 20)
-
-#define say(judge, ...) kgb_arena_printf(&(judge)->verdict->arena, __VA_ARGS__)
 
 /* ---- which cases tell something ---- */
 
@@ -129,18 +127,18 @@ bool kgb_ablation_tells(const struct kgb_judge *judge, const struct kgb_case_dat
 
 /* Run it and see which results are right, of all or of those that tell something. 0 with *n_right,
  * -1 *err; a call that fails is broken, which is what we want. */
-static int count_right(struct kgb_judge *judge, const struct kgb_case_data *data,
+static int count_right(struct kgb_lane *lane, const struct kgb_case_data *data,
 		       const struct kgb_candidate_call_spec *spec, size_t *n_right,
 		       struct kgb_wire_reply *reply, struct kgb_err *err)
 {
 	struct kgb_candidate_call call;
 	struct kgb_failure failure;
-	int rc = kgb_candidate_call_run(judge, data, spec, &call, &failure, err);
+	int rc = kgb_candidate_call_run(lane, data, spec, &call, &failure, err);
 
 	*n_right = 0;
 	for (size_t i = 0; rc == 0 && i < data->n_results; i++) {
 		struct kgb_compare compare;
-		if (!spec->ghost || result_tells(judge, data, i))
+		if (!spec->ghost || result_tells(lane->judge, data, i))
 			*n_right += kgb_candidate_call_compare(data, &call, i, &compare);
 	}
 	*reply = call.reply;
@@ -148,7 +146,7 @@ static int count_right(struct kgb_judge *judge, const struct kgb_case_data *data
 	return rc < 0 ? -1 : 0;
 }
 
-static int decide_unstable(struct kgb_judge *judge, const char *message)
+static int decide_unstable(struct kgb_lane *lane, const char *message)
 {
 	const struct kgb_failure failure = {
 		.code = KGB_CODE_VERIFY_UNSTABLE,
@@ -156,39 +154,40 @@ static int decide_unstable(struct kgb_judge *judge, const char *message)
 		.hint = "The result must depend on the arguments only, not on earlier calls.",
 	};
 
-	kgb_verdict_decide(judge->verdict, KGB_STAGE_L2, &failure);
+	kgb_verdict_decide(lane->verdict, KGB_STAGE_L2, &failure);
 	return 1;
 }
 
 /* A crash or hang of a crippled kernel is no verdict: go on with a new runner. 0, 1 decided, -1
  * *err. */
-static int revive_runner(struct kgb_judge *judge, struct kgb_err *err)
+static int revive_runner(struct kgb_lane *lane, struct kgb_err *err)
 {
 	struct kgb_failure failure;
 
-	if (judge->runner.end == KGB_WORKER_ALIVE)
+	if (lane->runner.end == KGB_WORKER_ALIVE)
 		return 0;
-	int rc = kgb_judge_load(judge, &failure, err);
-	return rc == 1 ? decide_unstable(judge, say(judge, "the kernel does not load again: %s",
-						    failure.message))
+	int rc = kgb_lane_load(lane, &failure, err);
+	return rc == 1 ? decide_unstable(lane,
+					 kgb_lane_text(lane, "the kernel does not load again: %s",
+						       failure.message))
 		       : rc;
 }
 
-static void record(struct kgb_judge *judge, const struct kgb_case_data *data, const char *kernel,
+static void record(struct kgb_lane *lane, const struct kgb_case_data *data, const char *kernel,
 		   bool broken)
 {
-	struct kgb_verdict *verdict = judge->verdict;
+	struct kgb_verdict *verdict = lane->verdict;
 
 	if (verdict->n_ghosts == KGB_VERDICT_GHOSTS_MAX)
 		return;
 	verdict->ghosts[verdict->n_ghosts++] = (struct kgb_ablation_run){
-		.case_name = say(judge, "%s", data->kase->name),
-		.kernel = kernel ? say(judge, "%s", kernel) : NULL,
+		.case_name = kgb_lane_text(lane, "%s", data->kase->name),
+		.kernel = kernel ? kgb_lane_text(lane, "%s", kernel) : NULL,
 		.broken = broken,
 	};
 }
 
-static int ablate(struct kgb_judge *judge, const struct kgb_case_data *data,
+static int ablate(struct kgb_lane *lane, const struct kgb_case_data *data,
 		  const struct kgb_wire_reply *plain, struct kgb_wire_reply *reply,
 		  struct kgb_err *err)
 {
@@ -197,10 +196,10 @@ static int ablate(struct kgb_judge *judge, const struct kgb_case_data *data,
 							     .places = ABLATION_REPETITION,
 							     .skip = plain->launches[i].name};
 		size_t n_right;
-		if (count_right(judge, data, &spec, &n_right, reply, err) < 0)
+		if (count_right(lane, data, &spec, &n_right, reply, err) < 0)
 			return -1;
-		record(judge, data, plain->launches[i].name, n_right < data->n_results);
-		int rc = revive_runner(judge, err);
+		record(lane, data, plain->launches[i].name, n_right < data->n_results);
+		int rc = revive_runner(lane, err);
 		if (rc != 0)
 			return rc;
 	}
@@ -208,7 +207,7 @@ static int ablate(struct kgb_judge *judge, const struct kgb_case_data *data,
 }
 
 /* 0 went on, 1 decided, -1 *err. */
-static int haunt(struct kgb_judge *judge, const struct kgb_case_data *data, struct kgb_err *err)
+static int haunt(struct kgb_lane *lane, const struct kgb_case_data *data, struct kgb_err *err)
 {
 	KGB_AUTO(free) struct kgb_wire_reply *plain = kgb_xmalloc(sizeof(*plain));
 	KGB_AUTO(free) struct kgb_wire_reply *reply = kgb_xmalloc(sizeof(*reply));
@@ -218,27 +217,28 @@ static int haunt(struct kgb_judge *judge, const struct kgb_case_data *data, stru
 		.repetition = GHOST_REPETITION, .places = GHOST_REPETITION, .ghost = true};
 	size_t n_right;
 
-	if (count_right(judge, data, &plain_spec, &n_right, plain, err) < 0)
+	if (count_right(lane, data, &plain_spec, &n_right, plain, err) < 0)
 		return -1;
 	if (n_right < data->n_results)
 		return decide_unstable(
-			judge,
-			say(judge, "case %s was right before and is wrong now", data->kase->name));
-	if (count_right(judge, data, &ghost_spec, &n_right, reply, err) < 0)
+			lane, kgb_lane_text(lane, "case %s was right before and is wrong now",
+					    data->kase->name));
+	if (count_right(lane, data, &ghost_spec, &n_right, reply, err) < 0)
 		return -1;
-	record(judge, data, NULL, n_right == 0);
+	record(lane, data, NULL, n_right == 0);
 	if (n_right > 0) {
 		const struct kgb_failure failure = {
 			.code = KGB_CODE_CHEAT_GHOST,
-			.message = say(judge, "case %s is right although no Triton kernel was run",
-				       data->kase->name),
+			.message = kgb_lane_text(
+				lane, "case %s is right although no Triton kernel was run",
+				data->kase->name),
 			.hint = "The result must be computed by the Triton kernels and by nothing else.",
 		};
-		kgb_verdict_decide(judge->verdict, KGB_STAGE_L2, &failure);
+		kgb_verdict_decide(lane->verdict, KGB_STAGE_L2, &failure);
 		return 1;
 	}
-	int rc = revive_runner(judge, err);
-	return rc == 0 ? ablate(judge, data, plain, reply, err) : rc;
+	int rc = revive_runner(lane, err);
+	return rc == 0 ? ablate(lane, data, plain, reply, err) : rc;
 }
 
 /* ---- memory ---- */
@@ -262,7 +262,8 @@ bool kgb_ablation_begin_watch(const struct kgb_judge *judge, const struct kgb_ca
 	return false;
 }
 
-void kgb_ablation_count_watched(struct kgb_judge *judge, const struct kgb_result_origin *arranged)
+void kgb_ablation_count_watched(const struct kgb_judge *judge,
+				const struct kgb_result_origin *arranged)
 {
 	struct kgb_ablation_tally *tally = tally_of(judge, arranged->data->kase);
 
@@ -272,7 +273,7 @@ void kgb_ablation_count_watched(struct kgb_judge *judge, const struct kgb_result
 }
 
 /* 0, 1 *failure, -1 *err. */
-static int read_history(struct kgb_judge *judge, struct kgb_result_origin *arranged,
+static int read_history(struct kgb_lane *lane, struct kgb_result_origin *arranged,
 			struct kgb_failure *failure, struct kgb_err *err)
 {
 	KGB_AUTO(fd) int fd = -1;
@@ -282,58 +283,57 @@ static int read_history(struct kgb_judge *judge, struct kgb_result_origin *arran
 
 	if (kgb_memfd_empty("kgb-history", &fd, err) < 0)
 		return -1;
-	int rc = kgb_judge_ask_runner(judge, "{\"op\":\"history\"}", fd, kgb_mono_ms() + HISTORY_MS,
-				      reply, failure, err);
+	int rc = kgb_lane_ask_runner(lane, "{\"op\":\"history\"}", fd, kgb_mono_ms() + HISTORY_MS,
+				     reply, failure, err);
 	if (rc != 0)
 		return rc;
 	if (kgb_replay_copy(fd, HISTORY_BYTES_MAX, &history, &why) < 0 ||
 	    kgb_result_origin_see_history(arranged, history.ptr, history.len, &why) < 0)
-		return kgb_judge_refuse(
+		return kgb_refuse(
 			failure, KGB_CODE_VERIFY_RECORD,
-			say(judge, "the history of its memory is damaged: %s", why.msg),
+			kgb_lane_text(lane, "the history of its memory is damaged: %s", why.msg),
 			"Leave the process's own bookkeeping alone.");
 	return 0;
 }
 
 /* Where the operator moves elements and computes nothing, kernels and torch may take turns; else
  * what torch does without any kernel is enough. 0 went on, 1 decided, -1 *err. */
-static int watch(struct kgb_judge *judge, struct kgb_result_origin *arranged, struct kgb_err *err)
+static int watch(struct kgb_lane *lane, struct kgb_result_origin *arranged, struct kgb_err *err)
 {
 	const struct kgb_candidate_call_spec spec = {.repetition = WATCHED_REPETITION,
 						     .places = WATCHED_REPETITION,
-						     .ghost = judge->spec.triton ==
+						     .ghost = lane->judge->spec.triton ==
 							      KGB_TRITON_REQUIRED,
 						     .watch = true};
 	struct kgb_failure failure;
 	struct kgb_candidate_call call;
-	int rc = kgb_candidate_call_run(judge, arranged->data, &spec, &call, &failure, err);
+	int rc = kgb_candidate_call_run(lane, arranged->data, &spec, &call, &failure, err);
 
 	kgb_candidate_call_release(&call);
 	if (rc < 0)
 		return -1;
 	/* A host that sees no data does the same whatever kernels do. */
-	if (rc == 1 && judge->spec.launches == KGB_LAUNCHES_FIXED)
-		return decide_unstable(judge,
-				       say(judge, "case %s was right before and fails now: %s",
-					   arranged->data->kase->name, failure.message));
-	if (judge->runner.end != KGB_WORKER_ALIVE)
-		return revive_runner(judge, err);
-	rc = read_history(judge, arranged, &failure, err);
+	if (rc == 1 && lane->judge->spec.launches == KGB_LAUNCHES_FIXED)
+		return decide_unstable(
+			lane, kgb_lane_text(lane, "case %s was right before and fails now: %s",
+					    arranged->data->kase->name, failure.message));
+	if (lane->runner.end != KGB_WORKER_ALIVE)
+		return revive_runner(lane, err);
+	rc = read_history(lane, arranged, &failure, err);
 	if (rc == 0)
-		kgb_ablation_count_watched(judge, arranged);
+		kgb_ablation_count_watched(lane->judge, arranged);
 	if (rc == 1)
-		kgb_verdict_decide(judge->verdict, KGB_STAGE_L2, &failure);
+		kgb_verdict_decide(lane->verdict, KGB_STAGE_L2, &failure);
 	return rc;
 }
 
-static int watch_case(struct kgb_judge *judge, const struct kgb_case_data *data,
-		      struct kgb_err *err)
+static int watch_case(struct kgb_lane *lane, const struct kgb_case_data *data, struct kgb_err *err)
 {
 	struct kgb_result_origin arranged;
 
-	if (!kgb_ablation_begin_watch(judge, data, &arranged))
+	if (!kgb_ablation_begin_watch(lane->judge, data, &arranged))
 		return 0;
-	int rc = watch(judge, &arranged, err);
+	int rc = watch(lane, &arranged, err);
 	kgb_result_origin_release(&arranged);
 	return rc;
 }
@@ -377,26 +377,27 @@ static bool is_told(const struct kgb_ablation_tally *tally, int n_tried)
 	       (tally->n_watched >= WATCHED_PER_INTERFACE || n_tried >= WATCH_TRIES);
 }
 
-static int haunt_interface(struct kgb_judge *judge, const struct kgb_interface *interface,
+static int haunt_interface(struct kgb_lane *lane, const struct kgb_interface *interface,
 			   struct kgb_err *err)
 {
-	struct kgb_ablation_tally *tally = &judge->tallies[interface - judge->spec.interfaces];
+	struct kgb_ablation_tally *tally =
+		&lane->judge->tallies[interface - lane->judge->spec.interfaces];
 	const struct kgb_case *c = NULL;
 
 	for (int tried = 0; tried < TRIES_PER_INTERFACE && !is_told(tally, tried); tried++) {
 		struct kgb_case_data data;
-		c = next_case(&judge->cases, interface, c);
+		c = next_case(&lane->judge->cases, interface, c);
 		if (!c)
 			break;
-		kgb_judge_fill(judge, &data, c, 0);
-		int rc = kgb_judge_learn(judge, &data, err);
-		const bool tells = rc == 0 && kgb_ablation_tells(judge, &data);
+		kgb_lane_fill(lane, &data, c, 0);
+		int rc = kgb_lane_fetch_truth(lane, &data, err);
+		const bool tells = rc == 0 && kgb_ablation_tells(lane->judge, &data);
 		if (tells && tally->n_ablated < CASES_PER_INTERFACE) {
-			rc = haunt(judge, &data, err);
+			rc = haunt(lane, &data, err);
 			tally->n_ablated++;
 		}
 		if (tells && rc == 0)
-			rc = watch_case(judge, &data, err);
+			rc = watch_case(lane, &data, err);
 		kgb_case_data_release(&data);
 		if (rc != 0)
 			return rc;
@@ -434,86 +435,86 @@ bool kgb_ablation_wants(const struct kgb_judge *judge, const struct kgb_case_dat
 	       kgb_ablation_may_tell(judge, data);
 }
 
-void kgb_ablation_count(struct kgb_judge *judge, const struct kgb_case_data *data)
+void kgb_ablation_count(const struct kgb_judge *judge, const struct kgb_case_data *data)
 {
 	(void)__atomic_fetch_add(&tally_of(judge, data->kase)->n_ablated, 1, __ATOMIC_RELAXED);
 }
 
-static int decide_replayed(struct kgb_judge *judge, struct kgb_err *err)
+static int decide_replayed(struct kgb_lane *lane, struct kgb_err *err)
 {
-	if (judge->ghost.code) {
-		kgb_verdict_decide(judge->verdict, KGB_STAGE_L2, &judge->ghost);
+	if (lane->ghost.code) {
+		kgb_verdict_decide(lane->verdict, KGB_STAGE_L2, &lane->ghost);
 		return 1;
 	}
-	for (size_t i = 0; i < judge->spec.n_interfaces; i++)
-		if (judge->tallies[i].n_ablated == 0)
-			return fail_untold(&judge->spec.interfaces[i], err);
+	for (size_t i = 0; i < lane->judge->spec.n_interfaces; i++)
+		if (lane->judge->tallies[i].n_ablated == 0)
+			return fail_untold(&lane->judge->spec.interfaces[i], err);
 	return 0;
 }
 
 /* One case in which a copy of an input happens to be the result says nothing; all of them do. */
-static int decide_arranged(struct kgb_judge *judge)
+static int decide_arranged(struct kgb_lane *lane)
 {
-	for (size_t i = 0; i < judge->spec.n_interfaces; i++) {
-		const struct kgb_ablation_tally *tally = &judge->tallies[i];
+	for (size_t i = 0; i < lane->judge->spec.n_interfaces; i++) {
+		const struct kgb_ablation_tally *tally = &lane->judge->tallies[i];
 		if (tally->n_watched == 0 || tally->n_arranged < tally->n_watched)
 			continue;
 		const struct kgb_failure failure = {
 			.code = KGB_CODE_CHEAT_TORCH_COPIES,
-			.message = say(
-				judge,
+			.message = kgb_lane_text(
+				lane,
 				"%s: PyTorch's copies or conversions had put the result together (in %u of "
 				"%u cases that were looked at) for a kernel that only copies it on",
-				judge->spec.interfaces[i].entry, tally->n_arranged,
+				lane->judge->spec.interfaces[i].entry, tally->n_arranged,
 				tally->n_watched),
 			.hint = "Let a kernel read the arguments and write each element to its place.",
 		};
-		kgb_verdict_decide(judge->verdict, KGB_STAGE_L2, &failure);
+		kgb_verdict_decide(lane->verdict, KGB_STAGE_L2, &failure);
 		return 1;
 	}
 	return 0;
 }
 
-static int haunt_all(struct kgb_judge *judge, struct kgb_err *err)
+static int haunt_all(struct kgb_lane *lane, struct kgb_err *err)
 {
 	int rc = 0;
 
-	for (size_t i = 0; i < judge->spec.n_interfaces && rc == 0; i++)
-		rc = haunt_interface(judge, &judge->spec.interfaces[i], err);
+	for (size_t i = 0; i < lane->judge->spec.n_interfaces && rc == 0; i++)
+		rc = haunt_interface(lane, &lane->judge->spec.interfaces[i], err);
 	return rc;
 }
 
-static int run_stage(struct kgb_judge *judge, struct kgb_err *err)
+static int run_stage(struct kgb_lane *lane, struct kgb_err *err)
 {
-	if (judge->no_launch_case) {
+	if (lane->no_launch_case) {
 		const struct kgb_failure failure = {
 			.code = KGB_CODE_CHEAT_NO_LAUNCH,
-			.message = say(judge, "case %s ran no Triton kernel at all",
-				       judge->no_launch_case),
+			.message = kgb_lane_text(lane, "case %s ran no Triton kernel at all",
+						 lane->no_launch_case),
 			.hint = "Launch a @triton.jit kernel for every result that has elements.",
 		};
-		kgb_verdict_decide(judge->verdict, KGB_STAGE_L2, &failure);
+		kgb_verdict_decide(lane->verdict, KGB_STAGE_L2, &failure);
 		return 1;
 	}
-	int rc = judge->replay ? decide_replayed(judge, err) : haunt_all(judge, err);
-	return rc == 0 ? decide_arranged(judge) : rc;
+	int rc = lane->replay ? decide_replayed(lane, err) : haunt_all(lane, err);
+	return rc == 0 ? decide_arranged(lane) : rc;
 }
 
-int kgb_stage_ablation(struct kgb_judge *judge)
+int kgb_stage_ablation(struct kgb_lane *lane)
 {
-	struct kgb_stage_result *stage = &judge->verdict->stages[KGB_STAGE_L2];
+	struct kgb_stage_result *stage = &lane->verdict->stages[KGB_STAGE_L2];
 	struct kgb_err err = KGB_ERR_INIT;
 	int64_t started_ms = kgb_mono_ms();
 
-	if (judge->spec.triton == KGB_TRITON_NONE) {
+	if (lane->judge->spec.triton == KGB_TRITON_NONE) {
 		stage->message = "the operator only rearranges metadata: no kernel is required";
 		return 0;
 	}
-	int rc = run_stage(judge, &err);
+	int rc = run_stage(lane, &err);
 	stage->wall_ms = kgb_mono_ms() - started_ms;
 	if (rc == 0)
 		stage->status = KGB_STAGE_PASSED;
 	if (rc < 0)
-		kgb_verdict_decide_infra(judge->verdict, KGB_STAGE_L2, KGB_CODE_INFRA_L2, &err);
+		kgb_verdict_decide_infra(lane->verdict, KGB_STAGE_L2, KGB_CODE_INFRA_L2, &err);
 	return rc == 0 ? 0 : 1;
 }

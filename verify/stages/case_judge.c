@@ -10,8 +10,6 @@
 
 enum { REPETITIONS = 2 };
 
-#define say(judge, ...) kgb_arena_printf(&(judge)->verdict->arena, __VA_ARGS__)
-
 bool kgb_case_computes(const struct kgb_judge *judge, const struct kgb_case_data *data)
 {
 	bool writes = false;
@@ -70,66 +68,66 @@ bool kgb_case_needs_launch(const struct kgb_judge *judge, const struct kgb_case_
 }
 
 /* 0 right, 1 *failure, -1 *err. */
-static int run_repetition(struct kgb_judge *judge, const struct kgb_case_data *data, int repetition,
+static int run_repetition(struct kgb_lane *lane, const struct kgb_case_data *data, int repetition,
 			  struct kgb_candidate_call *call, struct kgb_failure *failure,
 			  struct kgb_err *err)
 {
 	const struct kgb_candidate_call_spec spec = {
 		.repetition = repetition, .places = repetition, .keep = repetition > 0};
-	int rc = kgb_candidate_call_measured(judge, data, &spec, call, failure, err);
+	int rc = kgb_candidate_call_measured(lane, data, &spec, call, failure, err);
 
 	if (rc != 0)
 		return rc;
-	KGB_MEASURE(judge, KGB_PHASE_CHECK);
+	KGB_MEASURE(lane, KGB_PHASE_CHECK);
 	for (uint32_t i = 0; i < call->reply.n_launches; i++)
-		kgb_verdict_count_launches(judge->verdict, call->reply.launches[i].name,
+		kgb_verdict_count_launches(lane->verdict, call->reply.launches[i].name,
 					   call->reply.launches[i].count);
-	if (!kgb_candidate_call_check(judge, data, call, failure))
+	if (!kgb_candidate_call_check(lane, data, call, failure))
 		return 1;
-	return kgb_candidate_call_check_values(judge, data, call, failure) ? 0 : 1;
+	return kgb_candidate_call_check_values(lane, data, call, failure) ? 0 : 1;
 }
 
 /* Draws of another seed must be others. 0, 1 *failure, -1 *err. */
-static int check_seed(struct kgb_judge *judge, const struct kgb_case_data *data,
+static int check_seed(struct kgb_lane *lane, const struct kgb_case_data *data,
 		      const struct kgb_candidate_call *call, struct kgb_failure *failure,
 		      struct kgb_err *err)
 {
 	struct kgb_case_data other;
 	struct kgb_candidate_call second = {0};
 
-	kgb_judge_fill(judge, &other, data->kase, KGB_VARIANT_OTHER_SEED);
+	kgb_lane_fill(lane, &other, data->kase, KGB_VARIANT_OTHER_SEED);
 	kgb_case_data_shape(&other, data);
-	int rc = run_repetition(judge, &other, REPETITIONS, &second, failure, err);
+	int rc = run_repetition(lane, &other, REPETITIONS, &second, failure, err);
 	if (rc == 0)
-		rc = kgb_random_result_check_seeds(judge, data, call->values, &other, second.values,
+		rc = kgb_random_result_check_seeds(lane, data, call->values, &other, second.values,
 						   failure);
 	kgb_candidate_call_release(&second);
 	kgb_case_data_release(&other);
 	return rc;
 }
 
-int kgb_case_judge(struct kgb_judge *judge, const struct kgb_case_data *data,
+int kgb_case_judge(struct kgb_lane *lane, const struct kgb_case_data *data,
 		   struct kgb_failure *failure, struct kgb_err *err)
 {
 	struct kgb_candidate_call calls[REPETITIONS] = {0};
 	int rc = 0;
 
 	for (int i = 0; i < REPETITIONS && rc == 0; i++)
-		rc = run_repetition(judge, data, i, &calls[i], failure, err);
+		rc = run_repetition(lane, data, i, &calls[i], failure, err);
 	if (rc == 0 && kgb_candidate_call_shares_memory(data, &calls[0], &calls[1]))
-		rc = kgb_judge_refuse_kept(failure);
+		rc = kgb_refuse_kept(failure);
 	if (rc == 0 && !kgb_candidate_call_same_bits(data, &calls[0], &calls[1])) {
-		judge->verdict->deterministic = false;
-		judge->verdict->n_nondeterministic++;
+		lane->verdict->deterministic = false;
+		lane->verdict->n_nondeterministic++;
 		if (data->kase->interface->is_random)
 			rc = kgb_random_result_refuse_repetition(failure);
 	}
 	if (rc == 0 && data->kase->interface->is_random)
-		rc = check_seed(judge, data, &calls[0], failure, err);
+		rc = check_seed(lane, data, &calls[0], failure, err);
 	/* On a GPU the runner counts nothing: the record tells. */
-	if (rc == 0 && judge->options->device == KGB_DEVICE_CPU && !judge->no_launch_case &&
-	    calls[0].reply.n_launches == 0 && kgb_case_needs_launch(judge, data))
-		judge->no_launch_case = data->kase->name;
+	if (rc == 0 && lane->judge->options->device == KGB_DEVICE_CPU && !lane->no_launch_case &&
+	    calls[0].reply.n_launches == 0 && kgb_case_needs_launch(lane->judge, data))
+		lane->no_launch_case = data->kase->name;
 	for (int i = 0; i < REPETITIONS; i++)
 		kgb_candidate_call_release(&calls[i]);
 	return rc;
@@ -137,46 +135,46 @@ int kgb_case_judge(struct kgb_judge *judge, const struct kgb_case_data *data,
 
 /* ---- its end ---- */
 
-static struct kgb_interface_count *count_of(const struct kgb_judge *judge, const struct kgb_case *c)
+static struct kgb_interface_count *count_of(const struct kgb_lane *lane, const struct kgb_case *c)
 {
-	return &judge->verdict->interfaces[c->interface - judge->spec.interfaces];
+	return &lane->verdict->interfaces[c->interface - lane->judge->spec.interfaces];
 }
 
-static void record_failure(struct kgb_judge *judge, const struct kgb_case *c,
+static void record_failure(struct kgb_lane *lane, const struct kgb_case *c,
 			   struct kgb_failure *failure)
 {
-	struct kgb_verdict *verdict = judge->verdict;
+	struct kgb_verdict *verdict = lane->verdict;
 	KGB_AUTO(buf) struct kgb_buf inputs = KGB_BUF_INIT(4096);
 
 	kgb_case_describe(c, &inputs);
-	failure->case_name = say(judge, "%s", c->name);
-	failure->interface = say(judge, "%s", c->interface->entry);
-	failure->inputs = say(judge, "%s", inputs.ptr);
+	failure->case_name = kgb_lane_text(lane, "%s", c->name);
+	failure->interface = kgb_lane_text(lane, "%s", c->interface->entry);
+	failure->inputs = kgb_lane_text(lane, "%s", inputs.ptr);
 	verdict->failed_tests++;
-	count_of(judge, c)->failed++;
+	count_of(lane, c)->failed++;
 	kgb_verdict_add_failure(verdict, failure);
 }
 
 /* A dead runner, a cheat, trouble of ours, and the end of the verification's time. */
-static bool ends_all(const struct kgb_judge *judge, const struct kgb_failure *failure)
+static bool ends_all(const struct kgb_lane *lane, const struct kgb_failure *failure)
 {
-	return judge->runner.end != KGB_WORKER_ALIVE ||
+	return lane->runner.end != KGB_WORKER_ALIVE ||
 	       kgb_code_status(failure->code) == KGB_STATUS_CHEATED ||
 	       kgb_code_status(failure->code) == KGB_STATUS_INFRA_ERROR ||
-	       kgb_mono_ms() >= judge->deadline_ms;
+	       kgb_mono_ms() >= lane->deadline_ms;
 }
 
-void kgb_case_settle(struct kgb_judge *judge, struct kgb_correctness *work, size_t turn,
+void kgb_case_settle(struct kgb_lane *lane, struct kgb_correctness *work, size_t turn,
 		     struct kgb_failure *failure)
 {
-	const struct kgb_case *c = kgb_correctness_case(judge, work, turn);
+	const struct kgb_case *c = kgb_correctness_case(lane, work, turn);
 
 	if (!failure) {
-		judge->verdict->passed_tests++;
-		count_of(judge, c)->passed++;
+		lane->verdict->passed_tests++;
+		count_of(lane, c)->passed++;
 	} else {
 		failure->turn = turn;
-		record_failure(judge, c, failure);
+		record_failure(lane, c, failure);
 	}
-	kgb_case_queue_note(&work->queue, failure != NULL, failure && ends_all(judge, failure));
+	kgb_case_queue_note(&work->queue, failure != NULL, failure && ends_all(lane, failure));
 }

@@ -7,11 +7,10 @@
 #include "base/str.h"
 #include "base/system/fs.h"
 #include "base/time.h"
+#include "verify/stages/lanes.h"
 #include "verify/stages/replay.h"
 
 enum { TRIES = 2, START_MS = 30 * 1000, MEASURE_MS = 20 * 1000, ANCESTORS_MAX = 32 };
-
-#define say(judge, ...) kgb_arena_printf(&(judge)->verdict->arena, __VA_ARGS__)
 
 struct test {
 	bool done; /* the device did what it was told */
@@ -144,15 +143,15 @@ static bool is_of_a_judge(pid_t pid)
 	return false;
 }
 
-static void note(struct kgb_judge *judge, const char *text)
+static void note(struct kgb_lane *lane, const char *text)
 {
-	struct kgb_gpu_health *health = &judge->verdict->health;
+	struct kgb_gpu_health *health = &lane->verdict->health;
 
 	if (health->n_notes < KGB_HEALTH_NOTES_MAX)
 		health->notes[health->n_notes++] = text;
 }
 
-static void note_process(struct kgb_judge *judge, const struct kgb_nvml_process *process)
+static void note_process(struct kgb_lane *lane, const struct kgb_nvml_process *process)
 {
 	KGB_AUTO(buf) struct kgb_buf shown = KGB_BUF_INIT(0);
 	char name[32] = "?";
@@ -161,35 +160,39 @@ static void note_process(struct kgb_judge *judge, const struct kgb_nvml_process 
 	(void)read_process(process->pid, name, &parent);
 	kgb_escape(&shown, name, strlen(name));
 	if (process->bytes >= 0)
-		note(judge, say(judge, "process %d (%s) uses the GPU too, with %lld MiB of memory",
-				(int)process->pid, shown.ptr, (long long)process->bytes >> 20));
+		note(lane,
+		     kgb_lane_text(lane,
+				   "process %d (%s) uses the GPU too, with %lld MiB of memory",
+				   (int)process->pid, shown.ptr, (long long)process->bytes >> 20));
 	else
-		note(judge,
-		     say(judge, "process %d (%s) uses the GPU too", (int)process->pid, shown.ptr));
+		note(lane, kgb_lane_text(lane, "process %d (%s) uses the GPU too",
+					 (int)process->pid, shown.ptr));
 }
 
-static void note_state(struct kgb_judge *judge, const struct kgb_nvml_state *state,
+static void note_state(struct kgb_lane *lane, const struct kgb_nvml_state *state,
 		       const uint64_t *xids, size_t n_xids)
 {
 	for (size_t i = 0; i < n_xids; i++)
-		note(judge,
-		     say(judge, "the driver reported Xid %llu", (unsigned long long)xids[i]));
+		note(lane, kgb_lane_text(lane, "the driver reported Xid %llu",
+					 (unsigned long long)xids[i]));
 	if (state->uncorrected > 0)
-		note(judge, say(judge, "%lld uncorrected memory errors since the driver was loaded",
-				(long long)state->uncorrected));
+		note(lane,
+		     kgb_lane_text(lane,
+				   "%lld uncorrected memory errors since the driver was loaded",
+				   (long long)state->uncorrected));
 	if (state->retirement_pending > 0 || state->remap_pending > 0)
-		note(judge, "broken memory will be replaced at the GPU's next reset");
+		note(lane, "broken memory will be replaced at the GPU's next reset");
 	for (int i = 0; i < state->n_processes; i++)
 		if (!is_of_a_judge(state->processes[i].pid))
-			note_process(judge, &state->processes[i]);
+			note_process(lane, &state->processes[i]);
 }
 
 /* ---- the device ---- */
 
 /* A new process: does it get a context, and does memory hold what kernels write to it? */
-static void test_device(const struct kgb_judge *judge, struct test *out)
+static void test_device(const struct kgb_lane *lane, struct test *out)
 {
-	const struct kgb_exec_spec spec = {.device = (uint32_t)judge->options->device};
+	const struct kgb_exec_spec spec = {.device = (uint32_t)lane->judge->options->device};
 	struct kgb_err err = KGB_ERR_INIT;
 	struct kgb_exec_client exec;
 	enum kgb_exec_outcome outcome = kgb_exec_client_start(&exec, &spec, START_MS, &err);
@@ -215,9 +218,9 @@ static void test_device(const struct kgb_judge *judge, struct test *out)
 }
 
 /* What was decided against the candidate does not count. */
-static void overrule(struct kgb_judge *judge, enum kgb_code code, const char *why)
+static void overrule(struct kgb_lane *lane, enum kgb_code code, const char *why)
 {
-	struct kgb_verdict *verdict = judge->verdict;
+	struct kgb_verdict *verdict = lane->verdict;
 	struct kgb_err err = KGB_ERR_INIT;
 
 	if (verdict->code == KGB_CODE_NONE || verdict->code == code)
@@ -228,78 +231,80 @@ static void overrule(struct kgb_judge *judge, enum kgb_code code, const char *wh
 	kgb_verdict_decide_infra(verdict, verdict->decided_by, code, &err);
 }
 
-static void test_and_decide(struct kgb_judge *judge, struct test *test)
+static void test_and_decide(struct kgb_lane *lane, struct test *test)
 {
-	struct kgb_verdict *verdict = judge->verdict;
+	struct kgb_verdict *verdict = lane->verdict;
 	struct kgb_gpu_health *health = &verdict->health;
 
 	for (int i = 0; i < TRIES && !test->done && !test->no_memory; i++)
-		test_device(judge, test);
+		test_device(lane, test);
 	health->tested = true;
 	health->well = test->done || test->no_memory;
 	if (!health->well)
-		overrule(judge, KGB_CODE_INFRA_GPU_HEALTH,
-			 say(judge, "the GPU is not well: %s", test->why));
+		overrule(lane, KGB_CODE_INFRA_GPU_HEALTH,
+			 kgb_lane_text(lane, "the GPU is not well: %s", test->why));
 	else if (test->no_memory)
-		overrule(judge, KGB_CODE_INFRA_GPU_MEMORY, "others hold all memory of the GPU");
+		overrule(lane, KGB_CODE_INFRA_GPU_MEMORY, "others hold all memory of the GPU");
 	else if (kgb_gpu_health_starved(verdict->code, test->free_bytes, test->total_bytes))
-		overrule(judge, KGB_CODE_INFRA_GPU_MEMORY,
-			 say(judge, "others hold most memory of the GPU: %llu of %llu MiB are free",
-			     (unsigned long long)test->free_bytes >> 20,
-			     (unsigned long long)test->total_bytes >> 20));
+		overrule(lane, KGB_CODE_INFRA_GPU_MEMORY,
+			 kgb_lane_text(
+				 lane,
+				 "others hold most memory of the GPU: %llu of %llu MiB are free",
+				 (unsigned long long)test->free_bytes >> 20,
+				 (unsigned long long)test->total_bytes >> 20));
 }
 
-static void ask_driver(struct kgb_judge *judge, const char *pci)
+static void ask_driver(struct kgb_lane *lane, const char *pci)
 {
-	struct kgb_gpu_health *health = &judge->verdict->health;
+	struct kgb_gpu_health *health = &lane->verdict->health;
 	struct kgb_nvml_state state;
 	struct kgb_err err = KGB_ERR_INIT;
 	uint64_t xids[KGB_NVML_XIDS_MAX];
 	char why[128];
 
-	if (!judge->nvml)
+	if (!lane->nvml)
 		return;
-	if (kgb_nvml_choose(judge->nvml, pci, &err) < 0) {
+	if (kgb_nvml_choose(lane->nvml, pci, &err) < 0) {
 		if (pci[0])
-			note(judge, say(judge, "%s", err.msg));
+			note(lane, kgb_lane_text(lane, "%s", err.msg));
 		return;
 	}
-	kgb_nvml_look(judge->nvml, &state);
-	size_t n_xids = kgb_nvml_xids(judge->nvml, xids, KGB_NVML_XIDS_MAX);
-	note_state(judge, &state, xids, n_xids);
+	kgb_nvml_look(lane->nvml, &state);
+	size_t n_xids = kgb_nvml_xids(lane->nvml, xids, KGB_NVML_XIDS_MAX);
+	note_state(lane, &state, xids, n_xids);
 	if (!health->tested || !kgb_gpu_health_bad(&state, xids, n_xids, why, sizeof(why)))
 		return;
 	health->well = false;
-	overrule(judge, KGB_CODE_INFRA_GPU_HEALTH, say(judge, "the GPU is not well: %s", why));
+	overrule(lane, KGB_CODE_INFRA_GPU_HEALTH,
+		 kgb_lane_text(lane, "the GPU is not well: %s", why));
 }
 
-void kgb_gpu_health_watch(struct kgb_judge *judge)
+void kgb_gpu_health_watch(struct kgb_lane *lane)
 {
 	struct kgb_err err = KGB_ERR_INIT;
 
-	if (judge->options->device == KGB_DEVICE_CPU)
+	if (lane->judge->options->device == KGB_DEVICE_CPU)
 		return;
-	KGB_MEASURE(judge, KGB_PHASE_HEALTH);
-	if (kgb_nvml_open(&judge->nvml, &err) < 0)
-		note(judge, say(judge, "%s", err.msg));
+	KGB_MEASURE(lane, KGB_PHASE_HEALTH);
+	if (kgb_nvml_open(&lane->nvml, &err) < 0)
+		note(lane, kgb_lane_text(lane, "%s", err.msg));
 }
 
-void kgb_gpu_health_check(struct kgb_judge *judge)
+void kgb_gpu_health_check(struct kgb_lane *lane)
 {
-	struct kgb_verdict *verdict = judge->verdict;
+	struct kgb_verdict *verdict = lane->verdict;
 	struct test test = {0};
 	int64_t started_ms = kgb_mono_ms();
 
-	if (judge->options->device == KGB_DEVICE_CPU)
+	if (lane->judge->options->device == KGB_DEVICE_CPU)
 		return;
-	if (judge->replay)
-		memcpy(test.pci, judge->replay->replayer->exec.machine.pci, sizeof(test.pci));
-	kgb_judge_release_lane(judge);
-	kgb_judge_init_lane(judge);
+	if (lane->replay)
+		memcpy(test.pci, lane->replay->replayer->exec.machine.pci, sizeof(test.pci));
+	kgb_lane_close(lane);
 	if (kgb_gpu_health_is_due(verdict->code))
-		test_and_decide(judge, &test);
-	ask_driver(judge, test.pci);
-	kgb_nvml_close(judge->nvml);
-	judge->nvml = NULL;
+		test_and_decide(lane, &test);
+	ask_driver(lane, test.pci);
+	kgb_nvml_close(lane->nvml);
+	lane->nvml = NULL;
 	verdict->health.wall_ms = kgb_mono_ms() - started_ms;
 }

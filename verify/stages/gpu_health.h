@@ -7,17 +7,17 @@
 #define KGB_VERIFY_STAGES_GPU_HEALTH_H
 
 #include "verify/gpu/nvml.h"
-#include "verify/lane/judge.h"
+#include "verify/lane/lane.h"
 
 /** Note hardware errors from now on (judge->nvml). Does nothing without a GPU or the library. */
-void kgb_gpu_health_watch(struct kgb_judge *judge);
+void kgb_gpu_health_watch(struct kgb_lane *lane);
 
 /** Look at the GPU after all stages; ends every process of the verdict. If something crashed, hung,
  * ran out of memory or went wrong on our side, new processes test the device. A device that is not
  * well, or whose memory others hold, makes the verdict an infra_error (infra.gpu_health,
  * infra.gpu_memory) in place of what was decided against the candidate; nothing makes it better.
  * What was found stands in verdict->health. */
-void kgb_gpu_health_check(struct kgb_judge *judge);
+void kgb_gpu_health_check(struct kgb_lane *lane);
 
 /** Does a verdict with this code call for a test of the device? */
 bool kgb_gpu_health_is_due(enum kgb_code code);

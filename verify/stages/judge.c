@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "verify/lane/judge.h"
+#include "verify/stages/stages.h"
 
 #include <fcntl.h>
 
@@ -12,11 +12,10 @@
 #include "verify/provenance/compiler.h"
 #include "verify/provenance/proof_cache.h"
 #include "verify/stages/gpu_health.h"
+#include "verify/stages/lanes.h"
 #include "verify/stages/replay.h"
 
 enum { READY_MS = 120 * 1000 };
-
-#define say(judge, ...) kgb_arena_printf(&(judge)->verdict->arena, __VA_ARGS__)
 
 /* verify/policy/dispatch.yaml: {allow: [names]} */
 static int load_dispatch_policy(struct kgb_judge *judge, struct kgb_err *err)
@@ -59,7 +58,7 @@ static int load_inputs(struct kgb_judge *judge, struct kgb_err *err)
 }
 
 /* 0 read, 1 decided (a file that no kernel may be), -1 error of the caller. */
-static int read_kernel(struct kgb_judge *judge, struct kgb_err *err)
+static int read_kernel(struct kgb_judge *judge, struct kgb_lane *lane, struct kgb_err *err)
 {
 	KGB_AUTO(fd) int dir = -1;
 	const char *path = judge->options->request.kernel;
@@ -72,7 +71,7 @@ static int read_kernel(struct kgb_judge *judge, struct kgb_err *err)
 		return -1;
 	if (kgb_fs_read_untrusted(dir, slash ? slash + 1 : path, KGB_LIMIT_KERNEL, &judge->source,
 				  &read_err) == 0) {
-		kgb_sha256_hex(judge->source.ptr, judge->source.len, judge->verdict->kernel_sha256);
+		kgb_sha256_hex(judge->source.ptr, judge->source.len, lane->verdict->kernel_sha256);
 		return 0;
 	}
 	if (read_err.kind != KGB_ERR_LIMIT && read_err.kind != KGB_ERR_DENIED) {
@@ -82,11 +81,11 @@ static int read_kernel(struct kgb_judge *judge, struct kgb_err *err)
 	const struct kgb_failure failure = {
 		.code = read_err.kind == KGB_ERR_LIMIT ? KGB_CODE_CONTRACT_TOO_LARGE
 						       : KGB_CODE_CONTRACT_NOT_A_FILE,
-		.message = say(judge, "%s", read_err.msg),
-		.hint = say(judge, "kernel.py must be a regular file of at most %u KiB.",
-			    KGB_LIMIT_KERNEL / 1024),
+		.message = kgb_lane_text(lane, "%s", read_err.msg),
+		.hint = kgb_lane_text(lane, "kernel.py must be a regular file of at most %u KiB.",
+				      KGB_LIMIT_KERNEL / 1024),
 	};
-	kgb_verdict_decide(judge->verdict, KGB_STAGE_CONTRACT, &failure);
+	kgb_verdict_decide(lane->verdict, KGB_STAGE_CONTRACT, &failure);
 	return 1;
 }
 
@@ -117,50 +116,51 @@ static int start_zygotes(struct kgb_judge *judge, struct kgb_err *err)
 }
 
 /* The candidate runs, on the GPU where there is one. */
-static void run_candidate(struct kgb_judge *judge)
+static void run_candidate(struct kgb_lane *lane)
 {
-	static int (*const stages[])(struct kgb_judge *) = {
+	static int (*const stages[])(struct kgb_lane *) = {
 		kgb_stage_correctness,
 		kgb_stage_ablation,
 		kgb_stage_timing,
 	};
-	struct kgb_stage_result *l3 = &judge->verdict->stages[KGB_STAGE_L3];
+	struct kgb_stage_result *l3 = &lane->verdict->stages[KGB_STAGE_L3];
 
 	for (size_t i = 0; i < KGB_ARRAY_LEN(stages); i++)
-		if (stages[i](judge) != 0)
+		if (stages[i](lane) != 0)
 			return;
 	/* Whose code every launch ran was proved case by case, before it was replayed. */
-	if (judge->replay && judge->spec.triton != KGB_TRITON_NONE)
+	if (lane->replay && lane->judge->spec.triton != KGB_TRITON_NONE)
 		l3->status = KGB_STAGE_PASSED;
-	else if (judge->replay)
+	else if (lane->replay)
 		l3->message = "the operator only rearranges metadata: nothing is traced";
 }
 
-static void run_stages(struct kgb_judge *judge)
+static void run_stages(struct kgb_lane *lane)
 {
-	struct kgb_stage_result *l3 = &judge->verdict->stages[KGB_STAGE_L3];
+	struct kgb_stage_result *l3 = &lane->verdict->stages[KGB_STAGE_L3];
 
-	judge->verdict->platform = judge->options->device == KGB_DEVICE_CPU ? "cpu" : "cuda";
-	if (judge->options->device == KGB_DEVICE_CPU) {
+	lane->verdict->platform = lane->judge->options->device == KGB_DEVICE_CPU ? "cpu" : "cuda";
+	if (lane->judge->options->device == KGB_DEVICE_CPU) {
 		l3->status = KGB_STAGE_UNAVAILABLE;
 		l3->message = "the cpu platform has no device trace";
 	}
 	/* What is refused as text needs no GPU, and nobody to look after it. */
-	if (kgb_stage_static(judge) != 0)
+	if (kgb_stage_static(lane) != 0)
 		return;
-	kgb_gpu_health_watch(judge);
-	run_candidate(judge);
-	if (judge->compiler)
-		judge->verdict->n_proofs_recalled += kgb_compiler_n_recalled(judge->compiler);
-	kgb_gpu_health_check(judge);
+	kgb_gpu_health_watch(lane);
+	run_candidate(lane);
+	if (lane->judge->compiler)
+		lane->verdict->n_proofs_recalled += kgb_compiler_n_recalled(lane->judge->compiler);
+	kgb_gpu_health_check(lane);
 }
 
-static int run(struct kgb_judge *judge, struct kgb_err *err)
+static int run(struct kgb_judge *judge, struct kgb_lane *lane, struct kgb_err *err)
 {
-	struct kgb_verdict *verdict = judge->verdict;
+	struct kgb_verdict *verdict = lane->verdict;
 
 	if (load_inputs(judge, err) < 0)
 		return -1;
+	kgb_ablation_choose(judge);
 	verdict->operator_name = kgb_arena_strdup(&verdict->arena, judge->spec.name);
 	memcpy(verdict->spec_sha256, judge->spec.sha256, sizeof(verdict->spec_sha256));
 	verdict->total_tests = (int64_t)judge->cases.n;
@@ -174,7 +174,7 @@ static int run(struct kgb_judge *judge, struct kgb_err *err)
 		verdict->interfaces[judge->cases.items[i].interface - judge->spec.interfaces]
 			.total++;
 
-	int rc = read_kernel(judge, err);
+	int rc = read_kernel(judge, lane, err);
 	if (rc < 0)
 		return -1;
 	if (kgb_isolation_probe(NULL, NULL, &verdict->isolation, err) < 0)
@@ -188,59 +188,14 @@ static int run(struct kgb_judge *judge, struct kgb_err *err)
 		judge->compiler =
 			kgb_compiler_new(&judge->zygotes[KGB_ROLE_COMPILE], judge->proofs);
 	/* The clock of the verification starts when the candidate's own work does. */
-	judge->deadline_ms = kgb_mono_ms() + judge->options->request.timeout_ms;
-	run_stages(judge);
+	lane->deadline_ms = kgb_mono_ms() + judge->options->request.timeout_ms;
+	run_stages(lane);
 	kgb_verdict_close(verdict, judge->spec.triton != KGB_TRITON_NONE);
 	return 0;
 }
 
-void kgb_judge_init_lane(struct kgb_judge *judge)
-{
-	judge->runner = (struct kgb_worker)KGB_WORKER_INIT;
-	judge->seat = NULL;
-	judge->reference = kgb_xmalloc(sizeof(*judge->reference));
-	*judge->reference = (struct kgb_reference)KGB_REFERENCE_INIT;
-	judge->reference_is_lent = false;
-	judge->baseline = (struct kgb_worker)KGB_WORKER_INIT;
-	judge->runner_memory = (struct kgb_shared_arena){0};
-	judge->baseline_memory = (struct kgb_shared_arena){0};
-	judge->image = (struct kgb_buf)KGB_BUF_INIT(0);
-	judge->after = (struct kgb_buf)KGB_BUF_INIT(0);
-	judge->replay = NULL;
-	judge->ghost = (struct kgb_failure){0};
-	judge->no_launch_case = NULL;
-}
-
-void kgb_judge_release_lane(struct kgb_judge *judge)
-{
-	KGB_MEASURE(judge, KGB_PHASE_END);
-	/* All of them first: to take down a CUDA context takes its time. */
-	kgb_worker_kill(&judge->runner);
-	kgb_worker_kill(&judge->baseline);
-	if (!judge->reference_is_lent)
-		kgb_worker_kill(&judge->reference->worker);
-	if (judge->replay && !judge->replay->replayer_is_lent)
-		kgb_exec_client_kill(&judge->replay->replayer->exec);
-	kgb_compiler_leave(judge->seat);
-	kgb_replay_free(judge->replay);
-	kgb_worker_stop(&judge->runner);
-	if (!judge->reference_is_lent) {
-		kgb_worker_stop(&judge->reference->worker);
-		kgb_shared_arena_release(&judge->reference->memory);
-		kgb_free(judge->reference);
-	}
-	kgb_worker_stop(&judge->baseline);
-	kgb_shared_arena_release(&judge->baseline_memory);
-	kgb_shared_arena_release(&judge->runner_memory);
-	kgb_buf_release(&judge->image);
-	kgb_buf_release(&judge->after);
-}
-
 static void release(struct kgb_judge *judge)
 {
-	kgb_judge_release_lane(judge);
-	kgb_gpu_facts_free(judge->gpu);
-	kgb_gpu_lease_give(&judge->lease);
 	kgb_compiler_free(judge->compiler);
 	for (int role = 0; role < KGB_N_ROLES; role++)
 		kgb_zygote_stop(&judge->zygotes[role]);
@@ -279,12 +234,13 @@ static void open_stores(struct kgb_judge *judge)
 int kgb_judge_run(const struct kgb_judge_options *options, struct kgb_verdict *verdict,
 		  struct kgb_err *err)
 {
+	struct kgb_zygote zygotes[KGB_N_ROLES] = {0};
 	struct kgb_judge judge = {
 		.options = options,
-		.verdict = verdict,
 		.source = KGB_BUF_INIT(KGB_LIMIT_KERNEL + 1),
-		.lease = KGB_LEASE_NONE,
+		.zygotes = zygotes,
 	};
+	struct kgb_lane lane;
 	struct kgb_rng rng;
 	int64_t started_ms = kgb_mono_ms();
 
@@ -294,12 +250,15 @@ int kgb_judge_run(const struct kgb_judge_options *options, struct kgb_verdict *v
 			       sizeof(verdict->seed.bytes), err) < 0)
 		return kgb_ctx(err, "seed");
 	verdict->final_mode = options->request.purpose == KGB_PURPOSE_FINAL;
-	kgb_judge_init_lane(&judge);
 	open_stores(&judge);
 	judge.noise = kgb_xmalloc(KGB_NOISE_BYTES);
 	kgb_rng_init(&rng, &verdict->seed, "noise", 0);
 	kgb_rng_bytes(&rng, judge.noise, KGB_NOISE_BYTES);
-	int rc = run(&judge, err);
+	kgb_lane_init(&lane, &judge, verdict);
+	int rc = run(&judge, &lane, err);
+	kgb_lane_close(&lane);
+	kgb_gpu_facts_free(lane.gpu);
+	kgb_gpu_lease_give(&lane.lease);
 	release(&judge);
 	verdict->wall_ms = kgb_mono_ms() - started_ms;
 	return rc;

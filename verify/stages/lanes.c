@@ -12,8 +12,8 @@
  * 0.2 s each (tests/bench/contexts): many at once would only wait for each other. */
 enum { LANES_ON_CPU = 4, LANES_ON_GPU = 2, SEATS_ON_GPU = 4, PROCESSORS_PER_SEAT = 2 };
 
-struct lane {
-	struct kgb_judge judge;
+struct thread {
+	struct kgb_lane lane;
 	struct kgb_verdict verdict;
 	pthread_t thread;
 	size_t number;
@@ -23,11 +23,11 @@ struct lane {
 	struct kgb_err err;
 };
 
-size_t kgb_lanes_count(const struct kgb_judge *judge, size_t n, size_t least,
-		       struct kgb_seats *seats)
+size_t kgb_lanes_count(const struct kgb_judge *judge, size_t least, struct kgb_seats *seats)
 {
 	const bool gpu = judge->options->device != KGB_DEVICE_CPU;
 	const size_t asked = (size_t)judge->options->request.lanes;
+	const size_t n = judge->cases.n;
 	const size_t most = asked ? n : n / least;
 	const size_t processors = (size_t)kgb_parallel_cores() / PROCESSORS_PER_SEAT;
 	const size_t n_seats = gpu && processors > SEATS_ON_GPU ? SEATS_ON_GPU : processors;
@@ -41,73 +41,83 @@ size_t kgb_lanes_count(const struct kgb_judge *judge, size_t n, size_t least,
 	return seats->n > 1 ? seats->n : 1;
 }
 
-/* A judge like `of`, with nothing of its own yet. */
-static void open_lane(struct lane *lane, const struct kgb_judge *of)
+void kgb_lane_close(struct kgb_lane *lane)
 {
-	const struct kgb_verdict *model = of->verdict;
-	struct kgb_verdict *verdict = &lane->verdict;
+	KGB_MEASURE(lane, KGB_PHASE_END);
+	kgb_lane_kill(lane);
+	kgb_replay_kill(lane->replay);
+	kgb_replay_free(lane->replay);
+	lane->replay = NULL;
+	kgb_lane_release(lane);
+}
+
+/* A lane for the verification of lane 0, with a verdict of its own. */
+static void open_lane(struct thread *thread, const struct kgb_lane *first)
+{
+	const struct kgb_verdict *model = first->verdict;
+	struct kgb_verdict *verdict = &thread->verdict;
 
 	kgb_verdict_init(verdict);
 	verdict->seed = model->seed;
 	verdict->n_interfaces = model->n_interfaces;
 	verdict->interfaces = kgb_arena_array(&verdict->arena, model->n_interfaces,
 					      sizeof(verdict->interfaces[0]));
-	lane->judge = *of;
-	lane->judge.verdict = verdict;
-	kgb_judge_init_lane(&lane->judge);
+	kgb_lane_init(&thread->lane, first->judge, verdict);
+	thread->lane.deadline_ms = first->deadline_ms;
+	thread->lane.waited_ms = first->waited_ms;
 }
 
 static void *run_thread(void *payload)
 {
-	struct lane *lane = payload;
+	struct thread *thread = payload;
 	char name[16];
 
-	snprintf(name, sizeof(name), "lane %zu", lane->number);
+	snprintf(name, sizeof(name), "lane %zu", thread->number);
 	(void)pthread_setname_np(pthread_self(), name);
-	lane->rc = lane->fn(&lane->judge, lane->number, lane->payload, &lane->err);
+	thread->rc = thread->fn(&thread->lane, thread->number, thread->payload, &thread->err);
 	/* Here, because processes that were started by a thread may end with it. */
-	kgb_judge_release_lane(&lane->judge);
+	kgb_lane_close(&thread->lane);
 	return NULL;
 }
 
-static void merge(struct kgb_judge *judge, struct lane *lane)
+static void merge(struct kgb_lane *first, struct thread *thread)
 {
-	if (!judge->no_launch_case)
-		judge->no_launch_case = lane->judge.no_launch_case;
-	if (!judge->ghost.code)
-		judge->ghost = lane->judge.ghost;
-	kgb_verdict_merge(judge->verdict, &lane->verdict);
-	kgb_verdict_release(&lane->verdict);
+	if (!first->no_launch_case)
+		first->no_launch_case = thread->lane.no_launch_case;
+	if (!first->ghost.code)
+		first->ghost = thread->lane.ghost;
+	kgb_verdict_merge(first->verdict, &thread->verdict);
+	kgb_verdict_release(&thread->verdict);
 }
 
-int kgb_lanes_run(struct kgb_judge *judge, size_t n, kgb_lane_fn *fn, void *payload,
+int kgb_lanes_run(struct kgb_lane *first, size_t n, kgb_lane_fn *fn, void *payload,
 		  struct kgb_err *err)
 {
-	KGB_AUTO(free) struct lane *lanes = kgb_xcalloc(n, sizeof(*lanes));
+	KGB_AUTO(free) struct thread *threads = kgb_xcalloc(n, sizeof(*threads));
 	size_t n_started = 1;
 
 	for (size_t i = 1; i < n; i++) {
-		struct lane *lane = &lanes[i];
-		*lane = (struct lane){
+		struct thread *thread = &threads[i];
+		*thread = (struct thread){
 			.number = i, .fn = fn, .payload = payload, .err = KGB_ERR_INIT};
-		open_lane(lane, judge);
-		if (pthread_create(&lane->thread, NULL, run_thread, lane) != 0) {
-			kgb_judge_release_lane(&lane->judge);
-			kgb_verdict_release(&lane->verdict);
+		open_lane(thread, first);
+		if (pthread_create(&thread->thread, NULL, run_thread, thread) != 0) {
+			kgb_lane_close(&thread->lane);
+			kgb_verdict_release(&thread->verdict);
 			break;
 		}
 		n_started++;
 	}
-	judge->verdict->lanes = (int)n_started;
-	int rc = fn(judge, 0, payload, err);
+	first->verdict->lanes = (int)n_started;
+	int rc = fn(first, 0, payload, err);
 	for (size_t i = 1; i < n_started; i++) {
-		struct lane *lane = &lanes[i];
-		(void)pthread_join(lane->thread, NULL);
-		if (lane->rc < 0 && rc >= 0)
-			*err = lane->err;
-		if (lane->rc < 0 || (lane->rc > rc && rc == 0))
-			rc = lane->rc;
-		merge(judge, lane);
+		struct thread *thread = &threads[i];
+		(void)pthread_join(thread->thread, NULL);
+		if (thread->rc < 0 && rc >= 0)
+			*err = thread->err;
+		if (thread->rc < 0 || (thread->rc > rc && rc == 0))
+			rc = thread->rc;
+		merge(first, thread);
 	}
 	return rc;
 }

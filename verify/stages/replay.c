@@ -24,19 +24,17 @@ enum {
 #define WATCHED_BYTES_MAX ((uint64_t)1 << 30)
 #define LEAST_SHARED_BYTES ((size_t)4 << 20)
 
-#define say(judge, ...) kgb_arena_printf(&(judge)->verdict->arena, __VA_ARGS__)
-
 /* ---- once for a verification ---- */
 
 /* The reference process is trusted and uses the same torch and the same GPU as the runner. */
-static int ask_about(struct kgb_judge *judge, struct kgb_gpu_facts *facts, char **torch_dir,
+static int ask_about(struct kgb_lane *lane, struct kgb_gpu_facts *facts, char **torch_dir,
 		     struct kgb_err *err)
 {
 	KGB_AUTO(free) struct kgb_wire_reply *reply = kgb_xmalloc(sizeof(*reply));
 
-	if (kgb_worker_send(&judge->reference->worker, "{\"op\":\"about\"}", NULL, 0, err) < 0)
+	if (kgb_worker_send(&lane->reference->worker, "{\"op\":\"about\"}", NULL, 0, err) < 0)
 		return -1;
-	if (!kgb_worker_wait(&judge->reference->worker, kgb_mono_ms() + ABOUT_MS, reply))
+	if (!kgb_worker_wait(&lane->reference->worker, kgb_mono_ms() + ABOUT_MS, reply))
 		return kgb_fail(err, KGB_ERR_UNAVAILABLE,
 				"the reference process cannot use the GPU");
 	if (reply->status != KGB_WIRE_OK)
@@ -48,18 +46,18 @@ static int ask_about(struct kgb_judge *judge, struct kgb_gpu_facts *facts, char 
 	return 0;
 }
 
-int kgb_gpu_facts_new(struct kgb_judge *judge, struct kgb_err *err)
+int kgb_gpu_facts_new(struct kgb_lane *lane, struct kgb_err *err)
 {
 	struct kgb_gpu_facts *facts = kgb_xcalloc(1, sizeof(*facts));
 	KGB_AUTO(free) char *torch_dir = NULL;
 	KGB_AUTO(free) char *cache = kgb_cache_dir("images");
 	KGB_AUTO(free)
-	char *policy = kgb_path_join(judge->options->data_dir, "verify/policy/device.yaml");
+	char *policy = kgb_path_join(lane->judge->options->data_dir, "verify/policy/device.yaml");
 
-	KGB_MEASURE(judge, KGB_PHASE_DEVICE);
-	judge->gpu = facts;
+	KGB_MEASURE(lane, KGB_PHASE_DEVICE);
+	lane->gpu = facts;
 	if (kgb_device_policy_load(policy, &facts->policy, err) < 0 ||
-	    ask_about(judge, facts, &torch_dir, err) < 0)
+	    ask_about(lane, facts, &torch_dir, err) < 0)
 		return -1;
 	KGB_AUTO(free) char *library = kgb_path_join(torch_dir, "lib/libtorch_cuda.so");
 	struct kgb_disk_cache *store =
@@ -78,10 +76,10 @@ void kgb_gpu_facts_free(struct kgb_gpu_facts *facts)
 	kgb_free(facts);
 }
 
-static struct kgb_exec_spec exec_spec(const struct kgb_judge *judge)
+static struct kgb_exec_spec exec_spec(const struct kgb_lane *lane)
 {
-	return (struct kgb_exec_spec){.device = (uint32_t)judge->options->device,
-				      .cupti = judge->options->request.cupti};
+	return (struct kgb_exec_spec){.device = (uint32_t)lane->judge->options->device,
+				      .cupti = lane->judge->options->request.cupti};
 }
 
 static struct kgb_replay *new_replay(struct kgb_replayer *replayer, bool is_lent)
@@ -93,42 +91,40 @@ static struct kgb_replay *new_replay(struct kgb_replayer *replayer, bool is_lent
 	return replay;
 }
 
-int kgb_replay_begin(struct kgb_judge *judge, struct kgb_err *err)
+int kgb_replay_begin(struct kgb_lane *lane, struct kgb_err *err)
 {
-	const struct kgb_exec_spec spec = exec_spec(judge);
+	const struct kgb_exec_spec spec = exec_spec(lane);
 	struct kgb_replayer *replayer = kgb_xmalloc(sizeof(*replayer));
 
-	KGB_MEASURE(judge, KGB_PHASE_EXEC);
+	KGB_MEASURE(lane, KGB_PHASE_EXEC);
 	*replayer = (struct kgb_replayer)KGB_REPLAYER_INIT;
-	judge->replay = new_replay(replayer, false);
+	lane->replay = new_replay(replayer, false);
 	replayer->starter = gettid();
 	replayer->begun = kgb_exec_client_begin(&replayer->exec, &spec, err) == KGB_EXEC_DONE;
 	return replayer->begun ? 0 : -1;
 }
 
-void kgb_replay_borrow(struct kgb_judge *judge, const struct kgb_judge *lender)
+void kgb_replay_borrow(struct kgb_lane *lane, const struct kgb_lane *lender)
 {
-	kgb_free(judge->reference);
-	judge->reference = lender->reference;
-	judge->reference_is_lent = true;
-	judge->replay = new_replay(lender->replay->replayer, true);
-	judge->gpu = lender->gpu;
+	lane->reference = lender->reference;
+	lane->replay = new_replay(lender->replay->replayer, true);
+	lane->gpu = lender->gpu;
 }
 
-void kgb_replay_new(struct kgb_judge *judge)
+void kgb_replay_new(struct kgb_lane *lane)
 {
-	struct kgb_replay *replay = judge->replay;
+	struct kgb_replay *replay = lane->replay;
 	const struct kgb_provenance_spec spec = {
-		.compiler = &judge->zygotes[KGB_ROLE_COMPILE],
-		.index = &judge->gpu->index,
-		.policy = judge->gpu->policy,
-		.sm = judge->gpu->sm,
+		.compiler = &lane->judge->zygotes[KGB_ROLE_COMPILE],
+		.index = &lane->gpu->index,
+		.policy = lane->gpu->policy,
+		.sm = lane->gpu->sm,
 		.timeout_ms = COMPILE_MS,
-		.cache = judge->proofs,
-		.maker = judge->compiler,
+		.cache = lane->judge->proofs,
+		.maker = lane->judge->compiler,
 	};
 
-	kgb_compiler_set_sm(judge->compiler, judge->gpu->sm);
+	kgb_compiler_set_sm(lane->judge->compiler, lane->gpu->sm);
 	replay->provenance = kgb_xmalloc(sizeof(*replay->provenance));
 	kgb_provenance_init(replay->provenance, &spec);
 }
@@ -158,6 +154,12 @@ static void end_own_exec(struct kgb_replayer *replayer)
 	pthread_mutex_unlock(&replayer->lock);
 }
 
+void kgb_replay_kill(struct kgb_replay *replay)
+{
+	if (replay && !replay->replayer_is_lent)
+		kgb_exec_client_kill(&replay->replayer->exec);
+}
+
 void kgb_replay_free(struct kgb_replay *replay)
 {
 	if (!replay)
@@ -176,34 +178,34 @@ void kgb_replay_free(struct kgb_replay *replay)
 /* ---- kgb-exec ---- */
 
 /* What a request that was not done means. 1 with *failure: the candidate's doing; -1: ours. */
-int kgb_replay_explain(struct kgb_judge *judge, enum kgb_exec_outcome outcome,
+int kgb_replay_explain(struct kgb_lane *lane, enum kgb_exec_outcome outcome,
 		       struct kgb_failure *failure, struct kgb_err *err)
 {
-	const char *text = say(judge, "replayed on fresh data: %s", err->msg);
+	const char *text = kgb_lane_text(lane, "replayed on fresh data: %s", err->msg);
 
 	if (outcome >= KGB_EXEC_FAULTED) {
-		kgb_exec_client_stop(&judge->replay->replayer->exec);
-		judge->replay->replayer->runs = false;
+		kgb_exec_client_stop(&lane->replay->replayer->exec);
+		lane->replay->replayer->runs = false;
 	}
 	switch (outcome) {
 	case KGB_EXEC_UNREPLAYABLE:
-		return kgb_judge_refuse(failure, KGB_CODE_VERIFY_NOT_REPLAYABLE, text,
-					"Use plain launches, fills and copies on one device.");
+		return kgb_refuse(failure, KGB_CODE_VERIFY_NOT_REPLAYABLE, text,
+				  "Use plain launches, fills and copies on one device.");
 	case KGB_EXEC_WROTE_OUTSIDE:
-		return kgb_judge_refuse(
+		return kgb_refuse(
 			failure, KGB_CODE_VERIFY_OUT_OF_BOUNDS, text,
 			"Mask every tl.store: offsets must stay below the number of elements.");
 	case KGB_EXEC_FAULTED:
-		return kgb_judge_refuse(
+		return kgb_refuse(
 			failure, KGB_CODE_VERIFY_OUT_OF_BOUNDS, text,
 			"A kernel reached memory that is no tensor of its: check offsets, strides and "
 			"masks, and that nothing is kept from earlier calls.");
 	case KGB_EXEC_TIMED_OUT:
-		return kgb_judge_refuse(failure, KGB_CODE_VERIFY_TIMEOUT, text,
-					"Look for a loop that does not end.");
+		return kgb_refuse(failure, KGB_CODE_VERIFY_TIMEOUT, text,
+				  "Look for a loop that does not end.");
 	case KGB_EXEC_OUT_OF_MEMORY:
-		return kgb_judge_refuse(failure, KGB_CODE_VERIFY_OOM, text,
-					"Allocate no more than the operator needs.");
+		return kgb_refuse(failure, KGB_CODE_VERIFY_OOM, text,
+				  "Allocate no more than the operator needs.");
 	case KGB_EXEC_DONE:
 	case KGB_EXEC_REFUSED:
 	case KGB_EXEC_DIED:
@@ -215,16 +217,16 @@ int kgb_replay_explain(struct kgb_judge *judge, enum kgb_exec_outcome outcome,
 	return -1;
 }
 
-int kgb_replay_start_exec(struct kgb_judge *judge, struct kgb_err *err)
+int kgb_replay_start_exec(struct kgb_lane *lane, struct kgb_err *err)
 {
-	struct kgb_replayer *replayer = judge->replay->replayer;
-	const struct kgb_exec_spec spec = exec_spec(judge);
+	struct kgb_replayer *replayer = lane->replay->replayer;
+	const struct kgb_exec_spec spec = exec_spec(lane);
 	const bool begun = replayer->begun;
 	const int n_starts = replayer->exec.n_starts;
 
 	if (replayer->runs)
 		return 0;
-	KGB_MEASURE(judge, KGB_PHASE_EXEC);
+	KGB_MEASURE(lane, KGB_PHASE_EXEC);
 	replayer->begun = false;
 	enum kgb_exec_outcome outcome =
 		begun ? kgb_exec_client_finish(&replayer->exec, &spec, EXEC_START_MS, err)
@@ -326,14 +328,14 @@ void kgb_replay_take_fresh(const struct kgb_replay_case *rcase, const struct kgb
 	}
 }
 
-void kgb_replay_take(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
+void kgb_replay_take(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 		     const struct kgb_case_data *data, const char *output,
 		     const struct kgb_exec_layout *layout, struct kgb_candidate_call *call)
 {
-	kgb_candidate_call_resize(&judge->after, call->arena_bytes);
-	kgb_candidate_call_copy_parts(call, judge->after.ptr, output);
+	kgb_candidate_call_resize(&lane->after, call->arena_bytes);
+	kgb_candidate_call_copy_parts(call, lane->after.ptr, output);
 	kgb_replay_take_fresh(rcase, data, output, layout, call);
-	kgb_candidate_call_take_held(judge, data, call);
+	kgb_candidate_call_take_held(lane, data, call);
 }
 
 /* Only what lies in a part is memory; but a prologue was recorded at places of its own. */
@@ -358,19 +360,18 @@ static enum kgb_exec_outcome send_arena(struct kgb_replayer *replayer,
 	return kgb_exec_client_arena_in_parts(&replayer->exec, &spec, ARENA_MS, err);
 }
 
-/* Run what *spec says on judge->image. The output lies in the replayer's memory as *layout says. */
-static int run(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
+/* Run what *spec says on lane->image. The output lies in the replayer's memory as *layout says. */
+static int run(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 	       const struct kgb_candidate_call *call, struct kgb_exec_run_spec *spec,
 	       struct kgb_exec_layout *layout, struct kgb_failure *failure, struct kgb_err *err)
 {
-	struct kgb_replayer *replayer = judge->replay->replayer;
-	int64_t left_ms = kgb_judge_call_deadline(judge) - kgb_mono_ms();
+	struct kgb_replayer *replayer = lane->replay->replayer;
+	int64_t left_ms = kgb_lane_call_deadline(lane) - kgb_mono_ms();
 
 	if (left_ms <= 0)
-		return kgb_judge_refuse(
-			failure, KGB_CODE_VERIFY_TIMEOUT,
-			"the time of the verification was over before all was replayed",
-			"Look for calls that take long: all cases share the time.");
+		return kgb_refuse(failure, KGB_CODE_VERIFY_TIMEOUT,
+				  "the time of the verification was over before all was replayed",
+				  "Look for calls that take long: all cases share the time.");
 	spec->prologue = rcase->has_prologue ? 1 : KGB_EXEC_NO_PLAN;
 	kgb_random(&spec->poison, sizeof(spec->poison));
 	if (reserve("kgb-exec-input", call->arena_bytes, true, &replayer->input,
@@ -378,14 +379,14 @@ static int run(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
 	    reserve("kgb-exec-output", output_bytes_of(call, spec), false, &replayer->output,
 		    &replayer->output_bytes, &replayer->output_fd, err) < 0)
 		return -1;
-	kgb_candidate_call_copy_parts(call, replayer->input, judge->image.ptr);
+	kgb_candidate_call_copy_parts(call, replayer->input, lane->image.ptr);
 	enum kgb_exec_outcome outcome = send_arena(replayer, rcase, call, err);
 	if (outcome == KGB_EXEC_DONE)
 		outcome = kgb_exec_client_run(&replayer->exec, spec, layout, left_ms, err);
-	return outcome == KGB_EXEC_DONE ? 0 : kgb_replay_explain(judge, outcome, failure, err);
+	return outcome == KGB_EXEC_DONE ? 0 : kgb_replay_explain(lane, outcome, failure, err);
 }
 
-static int prepare(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
+static int prepare(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 		   const struct kgb_case_data *data, int repetition,
 		   struct kgb_candidate_call *call, struct kgb_err *err)
 {
@@ -395,14 +396,14 @@ static int prepare(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
 									    ? KGB_PLACED_TIGHT
 									    : KGB_PLACED_LOOSE};
 
-	if (kgb_candidate_call_prepare(judge, data, &spec, call, err) < 0 ||
-	    kgb_replay_start_exec(judge, err) < 0)
+	if (kgb_candidate_call_prepare(lane, data, &spec, call, err) < 0 ||
+	    kgb_replay_start_exec(lane, err) < 0)
 		return -1;
 	call->reply = rcase->call.reply;
 	return 0;
 }
 
-int kgb_replay_run(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
+int kgb_replay_run(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 		   const struct kgb_case_data *data, int repetition, int skip,
 		   struct kgb_candidate_call *call, struct kgb_failure *failure,
 		   struct kgb_err *err)
@@ -411,12 +412,12 @@ int kgb_replay_run(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
 	struct kgb_exec_layout layout = {0};
 	struct kgb_exec_run_spec spec = {.skip = skip, .ranges = ranges};
 
-	if (prepare(judge, rcase, data, repetition, call, err) < 0)
+	if (prepare(lane, rcase, data, repetition, call, err) < 0)
 		return -1;
 	spec.n_ranges = kgb_replay_ranges(rcase, data, ranges);
-	int rc = run(judge, rcase, call, &spec, &layout, failure, err);
+	int rc = run(lane, rcase, call, &spec, &layout, failure, err);
 	if (rc == 0)
-		kgb_replay_take(judge, rcase, data, judge->replay->replayer->output, &layout, call);
+		kgb_replay_take(lane, rcase, data, lane->replay->replayer->output, &layout, call);
 	return rc;
 }
 
@@ -449,22 +450,22 @@ static void see_arguments(const struct kgb_candidate_call *call, const char *are
 }
 
 /* The plan of the part runs once for every few blocks, as often as it takes to see them all. */
-static int see_all(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
+static int see_all(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 		   enum kgb_origin_writer by, struct kgb_result_origin *arranged,
 		   struct kgb_failure *failure, struct kgb_err *err)
 {
-	struct kgb_replayer *replayer = judge->replay->replayer;
+	struct kgb_replayer *replayer = lane->replay->replayer;
 	struct kgb_exec_range ranges[KGB_EXEC_RANGES];
 	struct kgb_exec_layout layout = {0};
 	struct kgb_exec_run_spec spec = {.plan = PART_PLAN, .skip = -1, .ranges = ranges};
 	struct kgb_candidate_call call = {0};
 	size_t next = 0;
-	int rc = prepare(judge, rcase, arranged->data, WATCH_REPETITION, &call, err);
+	int rc = prepare(lane, rcase, arranged->data, WATCH_REPETITION, &call, err);
 
 	do {
 		spec.n_ranges = next_blocks(&rcase->plan, &next, ranges);
 		if (rc == 0)
-			rc = run(judge, rcase, &call, &spec, &layout, failure, err);
+			rc = run(lane, rcase, &call, &spec, &layout, failure, err);
 		for (size_t i = 0; rc == 0 && i < spec.n_ranges; i++)
 			kgb_result_origin_see(arranged, replayer->output + layout.ranges[i],
 					      (size_t)ranges[i].bytes, by);
@@ -475,7 +476,7 @@ static int see_all(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
 	return rc;
 }
 
-int kgb_replay_watch(struct kgb_judge *judge, const struct kgb_replay_case *rcase, size_t n_ops,
+int kgb_replay_watch(struct kgb_lane *lane, const struct kgb_replay_case *rcase, size_t n_ops,
 		     bool with_kernels, enum kgb_origin_writer by,
 		     struct kgb_result_origin *arranged, struct kgb_failure *failure,
 		     struct kgb_err *err)
@@ -483,17 +484,17 @@ int kgb_replay_watch(struct kgb_judge *judge, const struct kgb_replay_case *rcas
 	KGB_AUTO(buf) struct kgb_buf record = KGB_BUF_INIT(KGB_RECORD_BYTES_MAX);
 
 	if (rcase->plan.block_bytes > WATCHED_BYTES_MAX)
-		return kgb_judge_refuse(failure, KGB_CODE_VERIFY_OOM,
-					say(judge,
-					    "a call allocates %llu MiB where results are small",
-					    (unsigned long long)rcase->plan.block_bytes >> 20),
-					"Allocate no more than the operator needs.");
+		return kgb_refuse(failure, KGB_CODE_VERIFY_OOM,
+				  kgb_lane_text(lane,
+						"a call allocates %llu MiB where results are small",
+						(unsigned long long)rcase->plan.block_bytes >> 20),
+				  "Allocate no more than the operator needs.");
 	if (kgb_replay_plan_part(&rcase->plan, n_ops, with_kernels, &record, err) < 0 ||
-	    kgb_replay_start_exec(judge, err) < 0)
+	    kgb_replay_start_exec(lane, err) < 0)
 		return -1;
 	enum kgb_exec_outcome outcome = kgb_exec_client_plan(
-		&judge->replay->replayer->exec, PART_PLAN, record.ptr, record.len, PLAN_MS, err);
+		&lane->replay->replayer->exec, PART_PLAN, record.ptr, record.len, PLAN_MS, err);
 	if (outcome != KGB_EXEC_DONE)
-		return kgb_replay_explain(judge, outcome, failure, err);
-	return see_all(judge, rcase, by, arranged, failure, err);
+		return kgb_replay_explain(lane, outcome, failure, err);
+	return see_all(lane, rcase, by, arranged, failure, err);
 }

@@ -10,7 +10,7 @@
 
 #include "verify/lane/candidate_call.h"
 #include "verify/lane/gpu_facts.h"
-#include "verify/lane/judge.h"
+#include "verify/lane/lane.h"
 #include "verify/process/exec_client.h"
 #include "verify/record/replay_plan.h"
 #include "verify/stages/result_origin.h"
@@ -18,7 +18,7 @@
 #define KGB_REPLAY_CALLS 3 /* cold, new data in the same tensors, new tensors */
 
 /** Set judge->gpu up. The reference process must run. UNAVAILABLE says what is missing. */
-KGB_MUST_CHECK int kgb_gpu_facts_new(struct kgb_judge *judge, struct kgb_err *err);
+KGB_MUST_CHECK int kgb_gpu_facts_new(struct kgb_lane *lane, struct kgb_err *err);
 void kgb_gpu_facts_free(struct kgb_gpu_facts *facts);
 
 /** kgb-exec and the memory that is shared with it. Lanes share one: `lock` is held from loading a
@@ -48,12 +48,14 @@ struct kgb_replay {
 };
 
 /** Make judge->replay and let its kgb-exec start meanwhile. */
-KGB_MUST_CHECK int kgb_replay_begin(struct kgb_judge *judge, struct kgb_err *err);
+KGB_MUST_CHECK int kgb_replay_begin(struct kgb_lane *lane, struct kgb_err *err);
 /** Make judge->replay with the kgb-exec and the reference of another lane, which must outlive this
  * one. */
-void kgb_replay_borrow(struct kgb_judge *judge, const struct kgb_judge *lender);
+void kgb_replay_borrow(struct kgb_lane *lane, const struct kgb_lane *lender);
 /** Complete judge->replay. judge->gpu must be. */
-void kgb_replay_new(struct kgb_judge *judge);
+void kgb_replay_new(struct kgb_lane *lane);
+/** Kill its kgb-exec without waiting. `replay` may be NULL. */
+void kgb_replay_kill(struct kgb_replay *replay);
 void kgb_replay_free(struct kgb_replay *replay);
 
 /** Three calls of a case and what they did with the GPU. */
@@ -70,18 +72,18 @@ struct kgb_recorded {
 /** Call the case three times under the trace. `data` (with its truth) is that of the first and the
  * last call; the second gets variant 1 of the case's inputs. 0: *out is recorded. 1: *failure says
  * why the candidate is refused. -1: *err. *out must be released in every case. */
-KGB_MUST_CHECK int kgb_replay_record(struct kgb_judge *judge, const struct kgb_case_data *data,
+KGB_MUST_CHECK int kgb_replay_record(struct kgb_lane *lane, const struct kgb_case_data *data,
 				     struct kgb_recorded *out, struct kgb_failure *failure,
 				     struct kgb_err *err);
-void kgb_recorded_release(struct kgb_judge *judge, struct kgb_recorded *recorded);
+void kgb_recorded_release(struct kgb_lane *lane, struct kgb_recorded *recorded);
 /** Prove whose code ran, for all images of `n` records at once. 0 tried, whatever came out of it. 1
  * *failure, -1 *err. */
-KGB_MUST_CHECK int kgb_replay_prove(struct kgb_judge *judge,
+KGB_MUST_CHECK int kgb_replay_prove(struct kgb_lane *lane,
 				    const struct kgb_recorded *const *recorded, size_t n,
 				    struct kgb_failure *failure, struct kgb_err *err);
 
 /** A memfd for records, in judge->replay. */
-KGB_MUST_CHECK int kgb_replay_make_record_fd(struct kgb_judge *judge, struct kgb_err *err);
+KGB_MUST_CHECK int kgb_replay_make_record_fd(struct kgb_lane *lane, struct kgb_err *err);
 /** The request that goes with it. */
 extern const char kgb_record_request[];
 #define KGB_REPLAY_RECORD_BYTES (64 << 20) /* of a record, at most */
@@ -103,11 +105,11 @@ struct kgb_replay_case {
 
 /** Make the plan of a case whose images were proved, and load it. 0: *out is ready. 1: *failure
  * says why the candidate is refused. -1: *err. *out must be released in every case. */
-KGB_MUST_CHECK int kgb_replay_make(struct kgb_judge *judge, struct kgb_recorded *recorded,
+KGB_MUST_CHECK int kgb_replay_make(struct kgb_lane *lane, struct kgb_recorded *recorded,
 				   struct kgb_replay_case *out, struct kgb_failure *failure,
 				   struct kgb_err *err);
 /** All three: record, prove, make. */
-KGB_MUST_CHECK int kgb_replay_capture(struct kgb_judge *judge, const struct kgb_case_data *data,
+KGB_MUST_CHECK int kgb_replay_capture(struct kgb_lane *lane, const struct kgb_case_data *data,
 				      struct kgb_replay_case *out, struct kgb_failure *failure,
 				      struct kgb_err *err);
 void kgb_replay_case_release(struct kgb_replay_case *rcase);
@@ -115,26 +117,25 @@ void kgb_replay_case_release(struct kgb_replay_case *rcase);
 /** Run the plan on `data` under random poison, without op number `skip` (-1: all of it). 0: *call
  * is as after kgb_candidate_call_run, judge->image and judge->after too. 1: *failure. -1: *err.
  * *call must be released in every case. */
-KGB_MUST_CHECK int kgb_replay_run(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
+KGB_MUST_CHECK int kgb_replay_run(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 				  const struct kgb_case_data *data, int repetition, int skip,
 				  struct kgb_candidate_call *call, struct kgb_failure *failure,
 				  struct kgb_err *err);
 /** Run the first `n_ops` ops of the plan, without the candidate's kernels if so wanted, and let
  * `arranged` (of the data to run it on) see all memory as `by`'s work. 0, 1 *failure, -1 *err. */
-KGB_MUST_CHECK int kgb_replay_watch(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
+KGB_MUST_CHECK int kgb_replay_watch(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 				    size_t n_ops, bool with_kernels, enum kgb_origin_writer by,
 				    struct kgb_result_origin *arranged, struct kgb_failure *failure,
 				    struct kgb_err *err);
 /** Judge a case that was recorded and whose images were proved. 0 right, 1 *failure, -1 *err. Where
  * kgb_ablation_wants the case, each kernel of the candidate is left out in turn, too: some result
  * must break, else judge->ghost says that none did; and memory is watched (arranged.h). */
-KGB_MUST_CHECK int kgb_replay_check(struct kgb_judge *judge, struct kgb_recorded *recorded,
+KGB_MUST_CHECK int kgb_replay_check(struct kgb_lane *lane, struct kgb_recorded *recorded,
 				    struct kgb_failure *failure, struct kgb_err *err);
 
 /** Was the case refused only because its launches depend on data, as the spec says they may? Then
  * nothing can be replayed, and it is judged by what the runner returns; the verdict says so. */
-bool kgb_replay_stays_in_sandbox(const struct kgb_judge *judge,
-				 const struct kgb_replay_case *rcase);
+bool kgb_replay_stays_in_sandbox(const struct kgb_lane *lane, const struct kgb_replay_case *rcase);
 /** Do the storages of a case's last recorded call and of its replays lie tightly? Not where they
  * are timed: no program has its tensors there. */
 bool kgb_replay_is_tight(const struct kgb_case *c);
@@ -144,7 +145,7 @@ size_t kgb_replay_ranges(const struct kgb_replay_case *rcase, const struct kgb_c
 			 struct kgb_exec_range ranges[KGB_MAX_RESULTS]);
 /** Fill judge->after and call->values from kgb-exec's output. call->reply and call->places are
  * those of the case. */
-void kgb_replay_take(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
+void kgb_replay_take(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 		     const struct kgb_case_data *data, const char *output,
 		     const struct kgb_exec_layout *layout, struct kgb_candidate_call *call);
 /** The same for results that no parameter holds alone; the arena need not have come back. */
@@ -160,15 +161,15 @@ const char *kgb_replay_result(const struct kgb_replay_case *rcase, const struct 
 
 /** Make the plan of the baseline for the case that `data` belongs to. Starts its process when there
  * is none. */
-KGB_MUST_CHECK int kgb_replay_capture_baseline(struct kgb_judge *judge,
+KGB_MUST_CHECK int kgb_replay_capture_baseline(struct kgb_lane *lane,
 					       const struct kgb_case_data *data,
 					       struct kgb_replay_plan *out, struct kgb_err *err);
 
 /** A kgb-exec that runs. */
-KGB_MUST_CHECK int kgb_replay_start_exec(struct kgb_judge *judge, struct kgb_err *err);
+KGB_MUST_CHECK int kgb_replay_start_exec(struct kgb_lane *lane, struct kgb_err *err);
 /** What it means that kgb-exec did not do as asked. 1 with *failure: the candidate's doing. -1:
  * ours, *err as it was. */
-KGB_MUST_CHECK int kgb_replay_explain(struct kgb_judge *judge, enum kgb_exec_outcome outcome,
+KGB_MUST_CHECK int kgb_replay_explain(struct kgb_lane *lane, enum kgb_exec_outcome outcome,
 				      struct kgb_failure *failure, struct kgb_err *err);
 
 #endif

@@ -11,8 +11,6 @@
 
 enum { PLAN_MS = 20 * 1000 };
 
-#define say(judge, ...) kgb_arena_printf(&(judge)->verdict->arena, __VA_ARGS__)
-
 void kgb_replay_case_release(struct kgb_replay_case *rcase)
 {
 	kgb_candidate_call_release(&rcase->call);
@@ -42,56 +40,55 @@ static size_t places_of(const struct kgb_case_data *data, const struct kgb_candi
 }
 
 /* The sentence, and what is known of the image without a proof. */
-static const char *reason_of(struct kgb_judge *judge,
-			     const struct kgb_classification *classification,
+static const char *reason_of(struct kgb_lane *lane, const struct kgb_classification *classification,
 			     const struct kgb_record *record)
 {
 	const char *about = NULL;
 
 	if (classification->replay == KGB_REPLAY_LIBRARY ||
 	    classification->replay == KGB_REPLAY_UNDECIDED)
-		about = kgb_provenance_reason(judge->replay->provenance, record,
+		about = kgb_provenance_reason(lane->replay->provenance, record,
 					      classification->replay == KGB_REPLAY_LIBRARY
 						      ? KGB_PROOF_NONE
 						      : KGB_PROOF_UNDECIDED);
-	return say(judge, "%s%s%s", classification->reason.text, about ? "; " : "",
-		   about ? about : "");
+	return kgb_lane_text(lane, "%s%s%s", classification->reason.text, about ? "; " : "",
+			     about ? about : "");
 }
 
 /* 0 when a plan may be made. */
-static int judge_class(struct kgb_judge *judge, const struct kgb_classification *classification,
+static int judge_class(struct kgb_lane *lane, const struct kgb_classification *classification,
 		       const struct kgb_record *record, struct kgb_failure *failure)
 {
-	const char *reason = reason_of(judge, classification, record);
+	const char *reason = reason_of(lane, classification, record);
 
 	switch (classification->replay) {
 	case KGB_REPLAY_REPLAYABLE:
 		return 0;
 	case KGB_REPLAY_LIBRARY:
-		return kgb_judge_refuse(
+		return kgb_refuse(
 			failure, KGB_CODE_CHEAT_LIBRARY_COMPUTE, reason,
 			"Compute in @triton.jit functions. Allocation, fills, views, copies and dtype "
 			"conversion may be done with torch, nothing else.");
 	/* Nothing was proved, so nothing passes; but that is not the candidate's doing. */
 	case KGB_REPLAY_UNDECIDED:
-		return kgb_judge_refuse(failure, KGB_CODE_INFRA_RECOMPILE, reason, NULL);
+		return kgb_refuse(failure, KGB_CODE_INFRA_RECOMPILE, reason, NULL);
 	case KGB_REPLAY_NO_WORK:
-		return kgb_judge_refuse(
+		return kgb_refuse(
 			failure, KGB_CODE_CHEAT_NO_LAUNCH, reason,
 			"Launch a @triton.jit kernel for every result that has elements.");
 	case KGB_REPLAY_HOST:
-		return kgb_judge_refuse(
+		return kgb_refuse(
 			failure, KGB_CODE_VERIFY_HOST_DEPENDENT, reason,
 			"Do not read tensors on the host (item, cpu, tolist, print): what is launched may "
 			"depend on shapes, strides and dtypes only.");
 	case KGB_REPLAY_RANDOM:
-		return kgb_judge_refuse(
+		return kgb_refuse(
 			failure, KGB_CODE_VERIFY_VARYING_PARAMETERS, reason,
 			"Two calls with arguments of the same shapes must launch the same work.");
 	case KGB_REPLAY_UNSUPPORTED:
 		break;
 	}
-	return kgb_judge_refuse(
+	return kgb_refuse(
 		failure, KGB_CODE_VERIFY_NOT_REPLAYABLE, reason,
 		"Use plain launches, fills and copies on one device: what cannot be repeated cannot be "
 		"judged.");
@@ -112,7 +109,7 @@ static bool range_of(const struct kgb_wire_output *output, size_t item, struct k
 	       output->address - KGB_POOL_ADDRESS <= KGB_POOL_BYTES - out->bytes;
 }
 
-static int find_ranges(struct kgb_judge *judge, const struct kgb_case_data *data,
+static int find_ranges(struct kgb_lane *lane, const struct kgb_case_data *data,
 		       const struct kgb_window *window, struct kgb_replay_case *rcase,
 		       struct kgb_failure *failure)
 {
@@ -124,16 +121,19 @@ static int find_ranges(struct kgb_judge *judge, const struct kgb_case_data *data
 		if (i >= rcase->call.reply.n_outputs ||
 		    !range_of(&rcase->call.reply.outputs[i], kgb_dtype_size(view->dtype),
 			      &rcase->ranges[i]))
-			return kgb_judge_refuse(
+			return kgb_refuse(
 				failure, KGB_CODE_VERIFY_LAYOUT,
-				say(judge, "result %zu lies in memory that torch did not allocate",
-				    i),
+				kgb_lane_text(
+					lane,
+					"result %zu lies in memory that torch did not allocate", i),
 				"Allocate results with torch.empty or torch.empty_like.");
 		if (!kgb_window_allocated(window, rcase->ranges[i].address, rcase->ranges[i].bytes))
-			return kgb_judge_refuse(
+			return kgb_refuse(
 				failure, KGB_CODE_VERIFY_ALIAS,
-				say(judge,
-				    "result %zu lies in memory that was there before the call", i),
+				kgb_lane_text(
+					lane,
+					"result %zu lies in memory that was there before the call",
+					i),
 				"Allocate a new tensor for every call; a buffer kept between calls changes "
 				"results that the caller still holds.");
 	}
@@ -142,20 +142,20 @@ static int find_ranges(struct kgb_judge *judge, const struct kgb_case_data *data
 
 /* ---- one case ---- */
 
-static int load_plans(struct kgb_judge *judge,
+static int load_plans(struct kgb_lane *lane,
 		      const struct kgb_recorded_call captures[KGB_REPLAY_CALLS],
 		      const struct kgb_classification *classification,
 		      const struct kgb_owners *owners, struct kgb_replay_case *out,
 		      struct kgb_failure *failure, struct kgb_err *err)
 {
-	struct kgb_exec_client *exec = &judge->replay->replayer->exec;
+	struct kgb_exec_client *exec = &lane->replay->replayer->exec;
 	struct kgb_err why = KGB_ERR_INIT;
 
-	KGB_MEASURE(judge, KGB_PHASE_PLAN);
+	KGB_MEASURE(lane, KGB_PHASE_PLAN);
 	if (kgb_replay_plan_make(&captures[KGB_REPLAY_CALLS - 1], owners, &out->plan, &why) < 0)
-		return kgb_judge_refuse(failure, KGB_CODE_VERIFY_NOT_REPLAYABLE,
-					say(judge, "%s", why.msg), NULL);
-	if (kgb_replay_start_exec(judge, err) < 0)
+		return kgb_refuse(failure, KGB_CODE_VERIFY_NOT_REPLAYABLE,
+				  kgb_lane_text(lane, "%s", why.msg), NULL);
+	if (kgb_replay_start_exec(lane, err) < 0)
 		return -1;
 	enum kgb_exec_outcome outcome = kgb_exec_client_forget(exec, PLAN_MS, err);
 	if (outcome == KGB_EXEC_DONE)
@@ -169,26 +169,26 @@ static int load_plans(struct kgb_judge *judge,
 					       out->prologue.record.len, PLAN_MS, err);
 		out->has_prologue = outcome == KGB_EXEC_DONE;
 	}
-	return outcome == KGB_EXEC_DONE ? 0 : kgb_replay_explain(judge, outcome, failure, err);
+	return outcome == KGB_EXEC_DONE ? 0 : kgb_replay_explain(lane, outcome, failure, err);
 }
 
 /* What we compiled takes the place of what was captured: it behaves alike, and nothing that a
  * replay runs comes from the candidate's process. */
-static void use_own_code(struct kgb_judge *judge, struct kgb_record *record)
+static void use_own_code(struct kgb_lane *lane, struct kgb_record *record)
 {
 	for (size_t i = 0; i < record->n_images; i++)
 		record->images[i] =
-			kgb_provenance_code(judge->replay->provenance, &record->images[i]);
+			kgb_provenance_code(lane->replay->provenance, &record->images[i]);
 }
 
-static void count_launches(struct kgb_judge *judge, const struct kgb_replay_plan *plan)
+static void count_launches(struct kgb_lane *lane, const struct kgb_replay_plan *plan)
 {
 	for (size_t i = 0; i < plan->n_ops; i++)
 		if (kgb_replay_plan_is_candidate(plan, i))
-			kgb_verdict_count_launches(judge->verdict, plan->ops[i].kernel, 1);
+			kgb_verdict_count_launches(lane->verdict, plan->ops[i].kernel, 1);
 }
 
-int kgb_replay_make(struct kgb_judge *judge, struct kgb_recorded *recorded,
+int kgb_replay_make(struct kgb_lane *lane, struct kgb_recorded *recorded,
 		    struct kgb_replay_case *out, struct kgb_failure *failure, struct kgb_err *err)
 {
 	struct kgb_arena_place places[KGB_REPLAY_CALLS][KGB_MAX_ARGS];
@@ -197,7 +197,7 @@ int kgb_replay_make(struct kgb_judge *judge, struct kgb_recorded *recorded,
 	struct kgb_record *record = &recorded->record;
 	const struct kgb_triton_claims no_claims = KGB_CLAIMS_INIT;
 	const struct kgb_owners owners = {.find = kgb_provenance_owner,
-					  .payload = judge->replay->provenance};
+					  .payload = lane->replay->provenance};
 
 	*out = (struct kgb_replay_case){.call = recorded->calls[KGB_REPLAY_CALLS - 1]};
 	for (int i = 0; i < KGB_REPLAY_CALLS; i++) {
@@ -210,31 +210,31 @@ int kgb_replay_make(struct kgb_judge *judge, struct kgb_recorded *recorded,
 			.arena_bytes = recorded->arena_bytes,
 		};
 		if (!captures[i].window)
-			return kgb_judge_refuse(
+			return kgb_refuse(
 				failure, KGB_CODE_VERIFY_RECORD,
-				say(judge, "the record of call %d is missing", i + 1),
+				kgb_lane_text(lane, "the record of call %d is missing", i + 1),
 				"Leave the process's own GPU tracing alone.");
 	}
 	/* All that can be proved was proved before (kgb_replay_prove). */
-	if (kgb_provenance_prove(judge->replay->provenance, record, &no_claims, err) < 0)
+	if (kgb_provenance_prove(lane->replay->provenance, record, &no_claims, err) < 0)
 		return -1;
-	use_own_code(judge, record);
+	use_own_code(lane, record);
 	kgb_calls_classify(captures, KGB_REPLAY_CALLS, &owners, recorded->needs_kernel,
 			   &classification);
 	out->replay = classification.replay;
 	out->upload_bytes = classification.upload_bytes;
-	int rc = judge_class(judge, &classification, record, failure);
+	int rc = judge_class(lane, &classification, record, failure);
 	if (rc == 0)
-		rc = find_ranges(judge, &recorded->data[0], captures[KGB_REPLAY_CALLS - 1].window,
+		rc = find_ranges(lane, &recorded->data[0], captures[KGB_REPLAY_CALLS - 1].window,
 				 out, failure);
 	if (rc == 0)
-		rc = load_plans(judge, captures, &classification, &owners, out, failure, err);
+		rc = load_plans(lane, captures, &classification, &owners, out, failure, err);
 	if (rc == 0)
-		count_launches(judge, &out->plan);
+		count_launches(lane, &out->plan);
 	return rc;
 }
 
-int kgb_replay_capture(struct kgb_judge *judge, const struct kgb_case_data *data,
+int kgb_replay_capture(struct kgb_lane *lane, const struct kgb_case_data *data,
 		       struct kgb_replay_case *out, struct kgb_failure *failure,
 		       struct kgb_err *err)
 {
@@ -242,29 +242,29 @@ int kgb_replay_capture(struct kgb_judge *judge, const struct kgb_case_data *data
 	const struct kgb_recorded *const list[] = {&recorded};
 
 	*out = (struct kgb_replay_case){0};
-	int rc = kgb_replay_record(judge, data, &recorded, failure, err);
+	int rc = kgb_replay_record(lane, data, &recorded, failure, err);
 	if (rc == 0)
-		rc = kgb_replay_prove(judge, list, 1, failure, err);
+		rc = kgb_replay_prove(lane, list, 1, failure, err);
 	if (rc == 0)
-		rc = kgb_replay_make(judge, &recorded, out, failure, err);
-	kgb_recorded_release(judge, &recorded);
+		rc = kgb_replay_make(lane, &recorded, out, failure, err);
+	kgb_recorded_release(lane, &recorded);
 	return rc;
 }
 
 /* ---- the baseline ---- */
 
-static int start_baseline_record(struct kgb_judge *judge, struct kgb_err *err)
+static int start_baseline_record(struct kgb_lane *lane, struct kgb_err *err)
 {
 	KGB_AUTO(free) struct kgb_wire_reply *reply = kgb_xmalloc(sizeof(*reply));
 
-	if (kgb_replay_make_record_fd(judge, err) < 0)
+	if (kgb_replay_make_record_fd(lane, err) < 0)
 		return -1;
-	if (judge->baseline.end != KGB_WORKER_ALIVE && kgb_judge_start_baseline(judge, err) < 0)
+	if (lane->baseline.end != KGB_WORKER_ALIVE && kgb_lane_start_baseline(lane, err) < 0)
 		return -1;
-	if (kgb_worker_send(&judge->baseline, kgb_record_request, &judge->replay->record_fd, 1,
-			    err) < 0)
+	if (kgb_worker_send(&lane->baseline, kgb_record_request, &lane->replay->record_fd, 1, err) <
+	    0)
 		return -1;
-	if (!kgb_worker_wait(&judge->baseline, kgb_mono_ms() + PLAN_MS, reply))
+	if (!kgb_worker_wait(&lane->baseline, kgb_mono_ms() + PLAN_MS, reply))
 		return kgb_fail(err, KGB_ERR_FAILED, "the baseline's process ended");
 	return reply->status == KGB_WIRE_OK
 		       ? 0
@@ -281,7 +281,7 @@ static enum kgb_owner owner_of_baseline(const struct kgb_image *image, const cha
 	return KGB_OWNER_LIBRARY;
 }
 
-static int plan_baseline(struct kgb_judge *judge, const struct kgb_case_data *data,
+static int plan_baseline(struct kgb_lane *lane, const struct kgb_case_data *data,
 			 const struct kgb_candidate_call *call, struct kgb_replay_plan *out,
 			 struct kgb_err *err)
 {
@@ -290,7 +290,7 @@ static int plan_baseline(struct kgb_judge *judge, const struct kgb_case_data *da
 	struct kgb_record record = {0};
 	const struct kgb_owners owners = {.find = owner_of_baseline};
 
-	if (kgb_replay_copy(judge->replay->record_fd, KGB_REPLAY_RECORD_BYTES, &bytes, err) < 0 ||
+	if (kgb_replay_copy(lane->replay->record_fd, KGB_REPLAY_RECORD_BYTES, &bytes, err) < 0 ||
 	    kgb_record_parse(bytes.ptr, bytes.len, &record, err) < 0)
 		return kgb_ctx(err, "record of the baseline");
 	const struct kgb_recorded_call capture = {
@@ -298,7 +298,7 @@ static int plan_baseline(struct kgb_judge *judge, const struct kgb_case_data *da
 		.window = kgb_record_window(&record, 1),
 		.places = places,
 		.n_places = places_of(data, call, places),
-		.arena_bytes = judge->baseline_memory.arena_bytes,
+		.arena_bytes = lane->baseline_memory.arena_bytes,
 		.foreign_ok = true,
 	};
 	int rc = capture.window ? kgb_replay_plan_make(&capture, &owners, out, err)
@@ -307,26 +307,26 @@ static int plan_baseline(struct kgb_judge *judge, const struct kgb_case_data *da
 	return rc < 0 ? kgb_ctx(err, "baseline of case '%s'", data->kase->name) : 0;
 }
 
-int kgb_replay_capture_baseline(struct kgb_judge *judge, const struct kgb_case_data *data,
+int kgb_replay_capture_baseline(struct kgb_lane *lane, const struct kgb_case_data *data,
 				struct kgb_replay_plan *out, struct kgb_err *err)
 {
 	struct kgb_failure failure;
 	struct kgb_candidate_call call = {0};
 
-	if (start_baseline_record(judge, err) < 0)
+	if (start_baseline_record(lane, err) < 0)
 		return -1;
-	KGB_MEASURE(judge, KGB_PHASE_BASELINE);
+	KGB_MEASURE(lane, KGB_PHASE_BASELINE);
 	/* The first call loads and tunes; the second is what users pay for. */
 	for (uint32_t window = 0; window <= 1; window++) {
 		const struct kgb_candidate_call_spec spec = {
 			.repetition = 0, .places = 1, .window = window, .baseline = true};
 		kgb_candidate_call_release(&call);
-		if (kgb_candidate_call_run(judge, data, &spec, &call, &failure, err) != 0) {
+		if (kgb_candidate_call_run(lane, data, &spec, &call, &failure, err) != 0) {
 			kgb_candidate_call_release(&call);
 			return -1;
 		}
 	}
-	int rc = plan_baseline(judge, data, &call, out, err);
+	int rc = plan_baseline(lane, data, &call, out, err);
 	kgb_candidate_call_release(&call);
 	return rc;
 }

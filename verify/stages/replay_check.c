@@ -13,78 +13,76 @@ enum { N_REPLAYS = 2, ABLATIONS_MAX = 32, ABLATION_REPETITION = 10 };
 enum { VARIANT_FRESH = 2 }; /* 0 and 1 are those of the recorded calls */
 enum { UPLOADS_PART = 4 }; /* of the bytes of results, that a host may send at most */
 
-#define say(judge, ...) kgb_arena_printf(&(judge)->verdict->arena, __VA_ARGS__)
-
 /* Inputs of their own and what is right for them. */
-static int fill_fresh(struct kgb_judge *judge, const struct kgb_case *c, struct kgb_case_data *out,
+static int fill_fresh(struct kgb_lane *lane, const struct kgb_case *c, struct kgb_case_data *out,
 		      struct kgb_err *err)
 {
-	kgb_judge_fill(judge, out, c, VARIANT_FRESH);
-	return kgb_judge_learn(judge, out, err);
+	kgb_lane_fill(lane, out, c, VARIANT_FRESH);
+	return kgb_lane_fetch_truth(lane, out, err);
 }
 
-static void explain_replay(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
+static void explain_replay(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 			   struct kgb_failure *failure)
 {
 	failure->message =
-		say(judge, "replayed on fresh data%s: %s",
-		    rcase->has_prologue ? " after its first call" : "", failure->message);
+		kgb_lane_text(lane, "replayed on fresh data%s: %s",
+			      rcase->has_prologue ? " after its first call" : "", failure->message);
 }
 
 /* 0 right, 1 *failure, -1 *err. */
-static int replay_once(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
+static int replay_once(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 		       const struct kgb_case_data *fresh, int repetition,
 		       struct kgb_candidate_call *call, struct kgb_failure *failure,
 		       struct kgb_err *err)
 {
-	int rc = kgb_replay_run(judge, rcase, fresh, repetition, -1, call, failure, err);
+	int rc = kgb_replay_run(lane, rcase, fresh, repetition, -1, call, failure, err);
 
 	if (rc != 0)
 		return rc;
-	if (kgb_candidate_call_check(judge, fresh, call, failure) &&
-	    kgb_candidate_call_check_values(judge, fresh, call, failure))
+	if (kgb_candidate_call_check(lane, fresh, call, failure) &&
+	    kgb_candidate_call_check_values(lane, fresh, call, failure))
 		return 0;
-	explain_replay(judge, rcase, failure);
+	explain_replay(lane, rcase, failure);
 	return 1;
 }
 
 /* Draws of another seed must be others. */
-static int check_seed(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
+static int check_seed(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 		      const struct kgb_case_data *fresh, const struct kgb_candidate_call *call,
 		      struct kgb_failure *failure, struct kgb_err *err)
 {
 	struct kgb_case_data other;
 	struct kgb_candidate_call second = {0};
 
-	kgb_judge_fill(judge, &other, fresh->kase, KGB_VARIANT_OTHER_SEED);
+	kgb_lane_fill(lane, &other, fresh->kase, KGB_VARIANT_OTHER_SEED);
 	kgb_case_data_shape(&other, fresh);
-	int rc = replay_once(judge, rcase, &other, N_REPLAYS, &second, failure, err);
+	int rc = replay_once(lane, rcase, &other, N_REPLAYS, &second, failure, err);
 	if (rc == 0)
-		rc = kgb_random_result_check_seeds(judge, fresh, call->values, &other,
-						   second.values, failure);
+		rc = kgb_random_result_check_seeds(lane, fresh, call->values, &other, second.values,
+						   failure);
 	kgb_candidate_call_release(&second);
 	kgb_case_data_release(&other);
 	return rc;
 }
 
-static int check_case(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
+static int check_case(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 		      const struct kgb_case_data *fresh, struct kgb_failure *failure,
 		      struct kgb_err *err)
 {
 	struct kgb_candidate_call calls[N_REPLAYS] = {0};
 	int rc = 0;
 
-	KGB_MEASURE(judge, KGB_PHASE_REPLAY);
+	KGB_MEASURE(lane, KGB_PHASE_REPLAY);
 	for (int i = 0; i < N_REPLAYS && rc == 0; i++)
-		rc = replay_once(judge, rcase, fresh, i, &calls[i], failure, err);
+		rc = replay_once(lane, rcase, fresh, i, &calls[i], failure, err);
 	if (rc == 0 && !kgb_candidate_call_same_bits(fresh, &calls[0], &calls[1])) {
-		judge->verdict->deterministic = false;
-		judge->verdict->n_nondeterministic++;
+		lane->verdict->deterministic = false;
+		lane->verdict->n_nondeterministic++;
 		if (fresh->kase->interface->is_random)
 			rc = kgb_random_result_refuse_repetition(failure);
 	}
 	if (rc == 0 && fresh->kase->interface->is_random)
-		rc = check_seed(judge, rcase, fresh, &calls[0], failure, err);
+		rc = check_seed(lane, rcase, fresh, &calls[0], failure, err);
 	for (int i = 0; i < N_REPLAYS; i++)
 		kgb_candidate_call_release(&calls[i]);
 	return rc;
@@ -94,18 +92,18 @@ static int check_case(struct kgb_judge *judge, const struct kgb_replay_case *rca
 
 /* Is any result still right without this op? A replay that fails is broken, as it should be. 0, 1
  * *failure (no time or memory is left), -1 *err. */
-static int ablate(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
+static int ablate(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 		  const struct kgb_case_data *fresh, size_t op, bool *broken,
 		  struct kgb_failure *failure, struct kgb_err *err)
 {
 	struct kgb_candidate_call call;
 	struct kgb_compare compare;
-	int rc = kgb_replay_run(judge, rcase, fresh, ABLATION_REPETITION, (int)op, &call, failure,
+	int rc = kgb_replay_run(lane, rcase, fresh, ABLATION_REPETITION, (int)op, &call, failure,
 				err);
 
 	/* The end of our time or memory breaks nothing. */
 	if (rc == 1 &&
-	    (kgb_mono_ms() >= judge->deadline_ms || failure->code == KGB_CODE_VERIFY_OOM)) {
+	    (kgb_mono_ms() >= lane->deadline_ms || failure->code == KGB_CODE_VERIFY_OOM)) {
 		kgb_candidate_call_release(&call);
 		return 1;
 	}
@@ -116,50 +114,50 @@ static int ablate(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
 	return rc < 0 ? -1 : 0;
 }
 
-static void record(struct kgb_judge *judge, const struct kgb_case_data *data, const char *kernel,
+static void record(struct kgb_lane *lane, const struct kgb_case_data *data, const char *kernel,
 		   bool broken)
 {
-	struct kgb_verdict *verdict = judge->verdict;
+	struct kgb_verdict *verdict = lane->verdict;
 
 	if (verdict->n_ghosts == KGB_VERDICT_GHOSTS_MAX)
 		return;
 	verdict->ghosts[verdict->n_ghosts++] = (struct kgb_ablation_run){
-		.case_name = say(judge, "%s", data->kase->name),
-		.kernel = say(judge, "%s", kernel),
+		.case_name = kgb_lane_text(lane, "%s", data->kase->name),
+		.kernel = kgb_lane_text(lane, "%s", kernel),
 		.broken = broken,
 	};
 }
 
 /* Leave out each kernel in turn. 0, 1 *failure, -1 *err. */
-static int haunt(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
+static int haunt(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 		 const struct kgb_case_data *fresh, struct kgb_failure *failure,
 		 struct kgb_err *err)
 {
 	size_t n_broken = 0;
 	int n_tried = 0;
 
-	KGB_MEASURE(judge, KGB_PHASE_ABLATION);
+	KGB_MEASURE(lane, KGB_PHASE_ABLATION);
 	for (size_t i = 0; i < rcase->plan.n_ops && n_tried < ABLATIONS_MAX; i++) {
 		bool broken;
 		if (!kgb_replay_plan_is_candidate(&rcase->plan, i))
 			continue;
-		int rc = ablate(judge, rcase, fresh, i, &broken, failure, err);
+		int rc = ablate(lane, rcase, fresh, i, &broken, failure, err);
 		if (rc != 0)
 			return rc;
-		record(judge, fresh, rcase->plan.ops[i].kernel, broken);
+		record(lane, fresh, rcase->plan.ops[i].kernel, broken);
 		n_broken += broken;
 		n_tried++;
 		/* A fault of the crippled plan ended kgb-exec, and its plans with it. */
-		if (!judge->replay->replayer->runs)
+		if (!lane->replay->replayer->runs)
 			break;
 	}
-	kgb_ablation_count(judge, fresh);
-	if (n_broken == 0 && !judge->ghost.code)
-		judge->ghost = (struct kgb_failure){
+	kgb_ablation_count(lane->judge, fresh);
+	if (n_broken == 0 && !lane->ghost.code)
+		lane->ghost = (struct kgb_failure){
 			.code = KGB_CODE_CHEAT_GHOST,
-			.message =
-				say(judge, "case %s is right whichever Triton kernel is left out",
-				    fresh->kase->name),
+			.message = kgb_lane_text(
+				lane, "case %s is right whichever Triton kernel is left out",
+				fresh->kase->name),
 			.hint = "The result must be computed by the Triton kernels and by nothing else.",
 		};
 	return 0;
@@ -169,12 +167,12 @@ static int haunt(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
 
 /* Look at memory wherever torch and the candidate's kernels take turns. Without those kernels only
  * torch's turns matter. */
-static int look_at_turns(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
+static int look_at_turns(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 			 struct kgb_result_origin *arranged, struct kgb_failure *failure,
 			 struct kgb_err *err)
 {
 	const struct kgb_replay_plan *plan = &rcase->plan;
-	const bool with_kernels = judge->spec.triton != KGB_TRITON_REQUIRED;
+	const bool with_kernels = lane->judge->spec.triton != KGB_TRITON_REQUIRED;
 	enum kgb_origin_writer last = KGB_ORIGIN_KERNEL;
 	bool any = false;
 	int rc = 0;
@@ -186,8 +184,8 @@ static int look_at_turns(struct kgb_judge *judge, const struct kgb_replay_case *
 			kgb_replay_plan_is_candidate(plan, i) ? KGB_ORIGIN_KERNEL : KGB_ORIGIN_HOST;
 		if (any && (i == plan->n_ops || by != last) &&
 		    (with_kernels || last == KGB_ORIGIN_HOST))
-			rc = kgb_replay_watch(judge, rcase, i, with_kernels, last, arranged,
-					      failure, err);
+			rc = kgb_replay_watch(lane, rcase, i, with_kernels, last, arranged, failure,
+					      err);
 		last = by;
 		any = true;
 	}
@@ -195,77 +193,78 @@ static int look_at_turns(struct kgb_judge *judge, const struct kgb_replay_case *
 }
 
 /* Who put the result together? 0, 1 *failure, -1 *err. */
-static int watch(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
+static int watch(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 		 const struct kgb_case_data *fresh, struct kgb_failure *failure,
 		 struct kgb_err *err)
 {
 	struct kgb_result_origin arranged;
 
-	KGB_MEASURE(judge, KGB_PHASE_ABLATION);
-	if (!kgb_ablation_begin_watch(judge, fresh, &arranged))
+	KGB_MEASURE(lane, KGB_PHASE_ABLATION);
+	if (!kgb_ablation_begin_watch(lane->judge, fresh, &arranged))
 		return 0;
-	int rc = look_at_turns(judge, rcase, &arranged, failure, err);
+	int rc = look_at_turns(lane, rcase, &arranged, failure, err);
 	if (rc == 0)
-		kgb_ablation_count_watched(judge, &arranged);
+		kgb_ablation_count_watched(lane->judge, &arranged);
 	kgb_result_origin_release(&arranged);
 	return rc;
 }
 
 /* ---- without a replay ---- */
 
-bool kgb_replay_stays_in_sandbox(const struct kgb_judge *judge, const struct kgb_replay_case *rcase)
+bool kgb_replay_stays_in_sandbox(const struct kgb_lane *lane, const struct kgb_replay_case *rcase)
 {
-	return judge->spec.launches == KGB_LAUNCHES_BY_DATA &&
+	return lane->judge->spec.launches == KGB_LAUNCHES_BY_DATA &&
 	       (rcase->replay == KGB_REPLAY_HOST || rcase->replay == KGB_REPLAY_RANDOM);
 }
 
 /* Calls in the runner on data of their own. Whose kernels ran was proved of the recorded calls; a
  * host that sends about as much as it returns may have computed it. */
-static int check_in_sandbox(struct kgb_judge *judge, const struct kgb_replay_case *rcase,
+static int check_in_sandbox(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 			    const struct kgb_case *c, struct kgb_failure *failure,
 			    struct kgb_err *err)
 {
 	struct kgb_case_data fresh = {0};
 	uint64_t bytes = 0;
-	int rc = fill_fresh(judge, c, &fresh, err);
+	int rc = fill_fresh(lane, c, &fresh, err);
 
 	for (size_t i = 0; i < fresh.n_results; i++)
 		bytes += (uint64_t)kgb_tensor_view_numel(&fresh.results[i].view) *
 			 kgb_dtype_size(fresh.results[i].view.dtype);
 	if (rc == 0 && rcase->upload_bytes * UPLOADS_PART > bytes)
-		rc = kgb_judge_refuse(
+		rc = kgb_refuse(
 			failure, KGB_CODE_VERIFY_HOST_DEPENDENT,
-			say(judge,
-			    "the host sends %llu bytes to the GPU in a call whose results have %llu",
-			    (unsigned long long)rcase->upload_bytes, (unsigned long long)bytes),
+			kgb_lane_text(
+				lane,
+				"the host sends %llu bytes to the GPU in a call whose results have %llu",
+				(unsigned long long)rcase->upload_bytes, (unsigned long long)bytes),
 			"Compute on the GPU; the host may read sizes, not make results.");
 	if (rc == 0)
-		rc = kgb_case_judge(judge, &fresh, failure, err);
-	judge->verdict->n_in_sandbox++;
-	kgb_ablation_count(judge, &fresh); /* nothing can be left out */
+		rc = kgb_case_judge(lane, &fresh, failure, err);
+	lane->verdict->n_in_sandbox++;
+	kgb_ablation_count(lane->judge, &fresh); /* nothing can be left out */
 	kgb_case_data_release(&fresh);
 	return rc;
 }
 
-int kgb_replay_check(struct kgb_judge *judge, struct kgb_recorded *recorded,
+int kgb_replay_check(struct kgb_lane *lane, struct kgb_recorded *recorded,
 		     struct kgb_failure *failure, struct kgb_err *err)
 {
 	struct kgb_replay_case rcase;
 	struct kgb_case_data fresh = {0};
-	int rc = kgb_replay_make(judge, recorded, &rcase, failure, err);
+	int rc = kgb_replay_make(lane, recorded, &rcase, failure, err);
 
-	if (rc == 1 && kgb_replay_stays_in_sandbox(judge, &rcase)) {
+	if (rc == 1 && kgb_replay_stays_in_sandbox(lane, &rcase)) {
 		kgb_replay_case_release(&rcase);
-		return check_in_sandbox(judge, &rcase, recorded->data[0].kase, failure, err);
+		return check_in_sandbox(lane, &rcase, recorded->data[0].kase, failure, err);
 	}
 	if (rc == 0)
-		rc = fill_fresh(judge, recorded->data[0].kase, &fresh, err);
+		rc = fill_fresh(lane, recorded->data[0].kase, &fresh, err);
 	if (rc == 0)
-		rc = check_case(judge, &rcase, &fresh, failure, err);
-	if (rc == 0 && kgb_ablation_may_tell(judge, &fresh))
-		rc = watch(judge, &rcase, &fresh, failure, err);
-	if (rc == 0 && kgb_ablation_wants(judge, &fresh))
-		rc = haunt(judge, &rcase, &fresh, failure, err);
+		rc = check_case(lane, &rcase, &fresh, failure, err);
+	if (rc == 0 && kgb_ablation_may_tell(lane->judge, &fresh))
+		rc = watch(lane, &rcase, &fresh, failure, err);
+	if (rc == 0 && kgb_ablation_wants(lane->judge, &fresh))
+		rc = haunt(lane, &rcase, &fresh, failure, err);
 	kgb_case_data_release(&fresh);
 	kgb_replay_case_release(&rcase);
 	return rc;

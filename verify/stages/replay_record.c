@@ -19,28 +19,26 @@
 
 enum { CLAIMS_MS = 10 * 1000, CLAIMS_WANTED_MAX = 512 /* in one request */ };
 
-#define say(judge, ...) kgb_arena_printf(&(judge)->verdict->arena, __VA_ARGS__)
-
 /* ---- recording ---- */
 
 const char kgb_record_request[] = "{\"op\":\"record\",\"max_bytes\":67108864}";
 _Static_assert(KGB_REPLAY_RECORD_BYTES == 67108864, "as the request says");
 
-int kgb_replay_make_record_fd(struct kgb_judge *judge, struct kgb_err *err)
+int kgb_replay_make_record_fd(struct kgb_lane *lane, struct kgb_err *err)
 {
-	return judge->replay->record_fd >= 0
+	return lane->replay->record_fd >= 0
 		       ? 0
-		       : kgb_memfd_empty("kgb-record", &judge->replay->record_fd, err);
+		       : kgb_memfd_empty("kgb-record", &lane->replay->record_fd, err);
 }
 
-static int start_record(struct kgb_judge *judge, struct kgb_failure *failure, struct kgb_err *err)
+static int start_record(struct kgb_lane *lane, struct kgb_failure *failure, struct kgb_err *err)
 {
 	KGB_AUTO(free) struct kgb_wire_reply *reply = kgb_xmalloc(sizeof(*reply));
 
-	if (kgb_replay_make_record_fd(judge, err) < 0)
+	if (kgb_replay_make_record_fd(lane, err) < 0)
 		return -1;
-	return kgb_judge_ask_runner(judge, kgb_record_request, judge->replay->record_fd,
-				    kgb_judge_call_deadline(judge), reply, failure, err);
+	return kgb_lane_ask_runner(lane, kgb_record_request, lane->replay->record_fd,
+				   kgb_lane_call_deadline(lane), reply, failure, err);
 }
 
 /* A private copy of what a process wrote that may still be writing. */
@@ -65,12 +63,12 @@ int kgb_replay_copy(int fd, size_t limit, struct kgb_buf *out, struct kgb_err *e
 	return 0;
 }
 
-static int refuse_record(struct kgb_judge *judge, const char *what, const struct kgb_err *why,
+static int refuse_record(struct kgb_lane *lane, const char *what, const struct kgb_err *why,
 			 struct kgb_failure *failure)
 {
-	return kgb_judge_refuse(failure, KGB_CODE_VERIFY_RECORD,
-				say(judge, "the %s is damaged: %s", what, why->msg),
-				"Leave the process's own GPU tracing and Triton's cache alone.");
+	return kgb_refuse(failure, KGB_CODE_VERIFY_RECORD,
+			  kgb_lane_text(lane, "the %s is damaged: %s", what, why->msg),
+			  "Leave the process's own GPU tracing and Triton's cache alone.");
 }
 
 static enum kgb_placement arrangement_of(const struct kgb_case *c, bool is_last)
@@ -82,7 +80,7 @@ static enum kgb_placement arrangement_of(const struct kgb_case *c, bool is_last)
 
 /* The three calls, checked as far as what the runner returns goes. The values of benchmarks are
  * left to their replays: to compare millions of elements takes longer than to compute them. */
-static int make_calls(struct kgb_judge *judge, const struct kgb_case_data data[2],
+static int make_calls(struct kgb_lane *lane, const struct kgb_case_data data[2],
 		      struct kgb_candidate_call calls[KGB_REPLAY_CALLS],
 		      struct kgb_failure *failure, struct kgb_err *err)
 {
@@ -94,67 +92,67 @@ static int make_calls(struct kgb_judge *judge, const struct kgb_case_data data[2
 			.arrangement = arrangement_of(d->kase, i == KGB_REPLAY_CALLS - 1),
 			.window = (uint32_t)i + 1,
 			.keep = i > 0};
-		int rc = kgb_candidate_call_measured(judge, d, &spec, &calls[i], failure, err);
+		int rc = kgb_candidate_call_measured(lane, d, &spec, &calls[i], failure, err);
 		if (rc != 0)
 			return rc;
-		KGB_MEASURE(judge, KGB_PHASE_CHECK);
-		if (!kgb_candidate_call_check(judge, d, &calls[i], failure))
+		KGB_MEASURE(lane, KGB_PHASE_CHECK);
+		if (!kgb_candidate_call_check(lane, d, &calls[i], failure))
 			return 1;
 		/* The runner holds all earlier results still. */
 		for (int k = 0; k < i; k++)
 			if (kgb_candidate_call_shares_memory(d, &calls[k], &calls[i]))
-				return kgb_judge_refuse_kept(failure);
+				return kgb_refuse_kept(failure);
 		if (d->kase->mode == KGB_MODE_BENCHMARK)
 			continue;
-		if (i != 1 && !kgb_candidate_call_check_values(judge, d, &calls[i], failure))
+		if (i != 1 && !kgb_candidate_call_check_values(lane, d, &calls[i], failure))
 			return 1;
 	}
 	return 0;
 }
 
-static int record_calls(struct kgb_judge *judge, struct kgb_recorded *out,
+static int record_calls(struct kgb_lane *lane, struct kgb_recorded *out,
 			struct kgb_failure *failure, struct kgb_err *err)
 {
 	struct kgb_err why = KGB_ERR_INIT;
-	int rc = start_record(judge, failure, err);
+	int rc = start_record(lane, failure, err);
 
 	if (rc == 0)
-		rc = make_calls(judge, out->data, out->calls, failure, err);
+		rc = make_calls(lane, out->data, out->calls, failure, err);
 	if (rc != 0)
 		return rc;
-	out->arena_bytes = judge->runner_memory.arena_bytes;
-	if (kgb_replay_copy(judge->replay->record_fd, KGB_REPLAY_RECORD_BYTES, &out->bytes, &why) <
+	out->arena_bytes = lane->runner_memory.arena_bytes;
+	if (kgb_replay_copy(lane->replay->record_fd, KGB_REPLAY_RECORD_BYTES, &out->bytes, &why) <
 		    0 ||
 	    kgb_record_parse(out->bytes.ptr, out->bytes.len, &out->record, &why) < 0)
-		return refuse_record(judge, "record of its GPU work", &why, failure);
+		return refuse_record(lane, "record of its GPU work", &why, failure);
 	return 0;
 }
 
-int kgb_replay_record(struct kgb_judge *judge, const struct kgb_case_data *data,
+int kgb_replay_record(struct kgb_lane *lane, const struct kgb_case_data *data,
 		      struct kgb_recorded *out, struct kgb_failure *failure, struct kgb_err *err)
 {
 	*out = (struct kgb_recorded){
 		.data = {*data},
 		.calls = kgb_xcalloc(KGB_REPLAY_CALLS, sizeof(*out->calls)),
-		.needs_kernel = kgb_case_needs_launch(judge, data),
+		.needs_kernel = kgb_case_needs_launch(lane->judge, data),
 		.bytes = KGB_BUF_INIT(0),
 	};
-	kgb_judge_fill(judge, &out->data[1], data->kase, 1);
+	kgb_lane_fill(lane, &out->data[1], data->kase, 1);
 	/* Results of an operator whose launches depend on data may have sizes that do, too. */
-	if (judge->spec.launches == KGB_LAUNCHES_FIXED)
+	if (lane->judge->spec.launches == KGB_LAUNCHES_FIXED)
 		kgb_case_data_shape(&out->data[1], data);
-	else if (kgb_judge_learn(judge, &out->data[1], err) < 0)
+	else if (kgb_lane_fetch_truth(lane, &out->data[1], err) < 0)
 		return -1;
-	int rc = record_calls(judge, out, failure, err);
+	int rc = record_calls(lane, out, failure, err);
 	for (int i = 0; i < KGB_REPLAY_CALLS; i++)
 		kgb_candidate_call_release(
 			&out->calls[i]); /* the values; places and replies stay */
 	return rc;
 }
 
-void kgb_recorded_release(struct kgb_judge *judge, struct kgb_recorded *recorded)
+void kgb_recorded_release(struct kgb_lane *lane, struct kgb_recorded *recorded)
 {
-	kgb_provenance_forget(judge->replay->provenance, &recorded->record);
+	kgb_provenance_forget(lane->replay->provenance, &recorded->record);
 	kgb_record_release(&recorded->record);
 	kgb_buf_release(&recorded->bytes);
 	kgb_case_data_release(&recorded->data[1]); /* the first one is borrowed */
@@ -171,7 +169,7 @@ struct strangers {
 	size_t n;
 };
 
-static void add_stranger(const struct kgb_judge *judge, const struct kgb_image *image,
+static void add_stranger(const struct kgb_lane *lane, const struct kgb_image *image,
 			 struct strangers *out)
 {
 	char *digest = out->digests[out->n];
@@ -179,8 +177,8 @@ static void add_stranger(const struct kgb_judge *judge, const struct kgb_image *
 	if (!kgb_elf_is(image->bytes, image->len))
 		return;
 	kgb_image_sha256(image, digest);
-	if (kgb_provenance_knows(judge->replay->provenance, digest) ||
-	    kgb_compiler_find(judge->compiler, digest))
+	if (kgb_provenance_knows(lane->replay->provenance, digest) ||
+	    kgb_compiler_find(lane->judge->compiler, digest))
 		return;
 	for (size_t i = 0; i < out->n; i++)
 		if (strcmp(out->digests[i], digest) == 0)
@@ -204,7 +202,7 @@ static void write_request(const struct strangers *strangers, struct kgb_buf *req
 }
 
 /* What the candidate's process says they were made from. */
-static int ask_for_claims(struct kgb_judge *judge, const struct strangers *strangers,
+static int ask_for_claims(struct kgb_lane *lane, const struct strangers *strangers,
 			  struct kgb_buf *text, struct kgb_triton_claims *claims,
 			  struct kgb_failure *failure, struct kgb_err *err)
 {
@@ -213,21 +211,21 @@ static int ask_for_claims(struct kgb_judge *judge, const struct strangers *stran
 	KGB_AUTO(free) struct kgb_wire_reply *reply = kgb_xmalloc(sizeof(*reply));
 	struct kgb_err why = KGB_ERR_INIT;
 
-	KGB_MEASURE(judge, KGB_PHASE_CLAIMS);
+	KGB_MEASURE(lane, KGB_PHASE_CLAIMS);
 	if (kgb_memfd_empty("kgb-claims", &fd, err) < 0)
 		return -1;
 	write_request(strangers, &request);
-	int rc = kgb_judge_ask_runner(judge, request.ptr, fd, kgb_mono_ms() + CLAIMS_MS, reply,
-				      failure, err);
+	int rc = kgb_lane_ask_runner(lane, request.ptr, fd, kgb_mono_ms() + CLAIMS_MS, reply,
+				     failure, err);
 	if (rc != 0)
 		return rc;
 	if (kgb_replay_copy(fd, KGB_CLAIMS_BYTES_MAX, text, &why) < 0 ||
 	    kgb_triton_claims_parse(text->ptr, text->len, claims, &why) < 0)
-		return refuse_record(judge, "list of compiled kernels", &why, failure);
+		return refuse_record(lane, "list of compiled kernels", &why, failure);
 	return 0;
 }
 
-static int prove_strangers(struct kgb_judge *judge, const struct strangers *strangers,
+static int prove_strangers(struct kgb_lane *lane, const struct strangers *strangers,
 			   struct kgb_failure *failure, struct kgb_err *err)
 {
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
@@ -236,17 +234,17 @@ static int prove_strangers(struct kgb_judge *judge, const struct strangers *stra
 
 	if (strangers->n == 0)
 		return 0;
-	rc = ask_for_claims(judge, strangers, &text, &claims, failure, err);
+	rc = ask_for_claims(lane, strangers, &text, &claims, failure, err);
 	if (rc != 0)
 		return rc;
-	KGB_MEASURE(judge, KGB_PHASE_PROVE);
-	rc = kgb_provenance_prove_ahead(judge->replay->provenance, strangers->images, strangers->n,
+	KGB_MEASURE(lane, KGB_PHASE_PROVE);
+	rc = kgb_provenance_prove_ahead(lane->replay->provenance, strangers->images, strangers->n,
 					&claims, err);
 	kgb_triton_claims_release(&claims);
 	return rc;
 }
 
-int kgb_replay_prove(struct kgb_judge *judge, const struct kgb_recorded *const *recorded, size_t n,
+int kgb_replay_prove(struct kgb_lane *lane, const struct kgb_recorded *const *recorded, size_t n,
 		     struct kgb_failure *failure, struct kgb_err *err)
 {
 	KGB_AUTO(free)
@@ -259,12 +257,12 @@ int kgb_replay_prove(struct kgb_judge *judge, const struct kgb_recorded *const *
 
 	for (size_t i = 0; i < n; i++) {
 		for (size_t k = 0; k < recorded[i]->record.n_images && rc == 0; k++) {
-			add_stranger(judge, &recorded[i]->record.images[k], &strangers);
+			add_stranger(lane, &recorded[i]->record.images[k], &strangers);
 			if (strangers.n < CLAIMS_WANTED_MAX)
 				continue;
-			rc = prove_strangers(judge, &strangers, failure, err);
+			rc = prove_strangers(lane, &strangers, failure, err);
 			strangers.n = 0;
 		}
 	}
-	return rc == 0 ? prove_strangers(judge, &strangers, failure, err) : rc;
+	return rc == 0 ? prove_strangers(lane, &strangers, failure, err) : rc;
 }

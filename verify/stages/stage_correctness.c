@@ -9,29 +9,30 @@
 #include "base/time.h"
 #include "verify/stages/case_order.h"
 #include "verify/stages/lanes.h"
+#include "verify/stages/stages.h"
 
 enum { CASES_PER_LANE = 6 };
 
-const struct kgb_case *kgb_correctness_case(const struct kgb_judge *lane,
+const struct kgb_case *kgb_correctness_case(const struct kgb_lane *lane,
 					    const struct kgb_correctness *work, size_t turn)
 {
-	return &lane->cases.items[work->order[turn]];
+	return &lane->judge->cases.items[work->order[turn]];
 }
 
-int kgb_correctness_load(struct kgb_judge *lane, struct kgb_err *err)
+int kgb_correctness_load(struct kgb_lane *lane, struct kgb_err *err)
 {
 	struct kgb_failure failure = {0};
-	int rc = kgb_judge_load(lane, &failure, err);
+	int rc = kgb_lane_load(lane, &failure, err);
 
 	if (rc == 1)
 		kgb_verdict_decide(lane->verdict, KGB_STAGE_CORRECTNESS, &failure);
 	return rc;
 }
 
-static int run_lane(struct kgb_judge *lane, size_t number, void *payload, struct kgb_err *err)
+static int run_lane(struct kgb_lane *lane, size_t number, void *payload, struct kgb_err *err)
 {
 	struct kgb_correctness *work = payload;
-	int rc = lane->options->device == KGB_DEVICE_CPU
+	int rc = lane->judge->options->device == KGB_DEVICE_CPU
 			 ? kgb_correctness_on_cpu(lane, number, work, err)
 			 : kgb_correctness_on_gpu(lane, number, work, err);
 
@@ -68,57 +69,57 @@ static const struct kgb_failure *choose(const struct kgb_verdict *verdict)
 	return &verdict->failures[0];
 }
 
-static int judge_all(struct kgb_judge *judge, struct kgb_err *err)
+static int judge_all(struct kgb_lane *lane, struct kgb_err *err)
 {
-	KGB_AUTO(free) size_t *order = kgb_xcalloc(judge->cases.n + 1, sizeof(*order));
-	struct kgb_correctness work = {.first = judge, .order = order};
+	KGB_AUTO(free) size_t *order = kgb_xcalloc(lane->judge->cases.n + 1, sizeof(*order));
+	struct kgb_correctness work = {.first = lane, .order = order};
 	struct kgb_seats seats;
 
-	kgb_case_order(&judge->cases, order);
-	kgb_case_queue_init(&work.queue, judge->cases.n, (int)judge->options->request.max_failures);
-	kgb_ablation_choose(judge);
-	work.queue.n_lanes = kgb_lanes_count(judge, judge->cases.n, CASES_PER_LANE, &seats);
-	int rc = kgb_lanes_run(judge, work.queue.n_lanes, run_lane, &work, err);
+	kgb_case_order(&lane->judge->cases, order);
+	kgb_case_queue_init(&work.queue, lane->judge->cases.n,
+			    (int)lane->judge->options->request.max_failures);
+	work.queue.n_lanes = kgb_lanes_count(lane->judge, CASES_PER_LANE, &seats);
+	int rc = kgb_lanes_run(lane, work.queue.n_lanes, run_lane, &work, err);
 	kgb_seats_give(&seats);
 	kgb_case_queue_release(&work.queue);
 	return rc;
 }
 
-static int run_stage(struct kgb_judge *judge, struct kgb_err *err)
+static int run_stage(struct kgb_lane *lane, struct kgb_err *err)
 {
-	if (judge->options->device != KGB_DEVICE_CPU &&
-	    kgb_judge_take_gpu(judge, KGB_STAGE_CORRECTNESS, false) != 0)
+	if (lane->judge->options->device != KGB_DEVICE_CPU &&
+	    kgb_lane_take_gpu(lane, KGB_STAGE_CORRECTNESS, false) != 0)
 		return 1;
-	int rc = judge_all(judge, err);
+	int rc = judge_all(lane, err);
 	/* A cheat that one lane found counts, whatever another one met with. */
-	if (rc != 0 && !kgb_verdict_cheat(judge->verdict))
+	if (rc != 0 && !kgb_verdict_cheat(lane->verdict))
 		return rc;
-	if (judge->verdict->code)
-		kgb_verdict_withdraw(judge->verdict);
-	if (judge->verdict->failed_tests > 0) {
-		const struct kgb_failure *failure = choose(judge->verdict);
-		kgb_verdict_decide(judge->verdict, stage_of(failure->code), failure);
+	if (lane->verdict->code)
+		kgb_verdict_withdraw(lane->verdict);
+	if (lane->verdict->failed_tests > 0) {
+		const struct kgb_failure *failure = choose(lane->verdict);
+		kgb_verdict_decide(lane->verdict, stage_of(failure->code), failure);
 		return 1;
 	}
-	if (judge->verdict->passed_tests != judge->verdict->total_tests)
+	if (lane->verdict->passed_tests != lane->verdict->total_tests)
 		return kgb_fail(err, KGB_ERR_FAILED, "only %lld of %lld cases were run",
-				(long long)judge->verdict->passed_tests,
-				(long long)judge->verdict->total_tests);
+				(long long)lane->verdict->passed_tests,
+				(long long)lane->verdict->total_tests);
 	return 0;
 }
 
-int kgb_stage_correctness(struct kgb_judge *judge)
+int kgb_stage_correctness(struct kgb_lane *lane)
 {
-	struct kgb_stage_result *stage = &judge->verdict->stages[KGB_STAGE_CORRECTNESS];
+	struct kgb_stage_result *stage = &lane->verdict->stages[KGB_STAGE_CORRECTNESS];
 	struct kgb_err err = KGB_ERR_INIT;
 	int64_t started_ms = kgb_mono_ms();
-	int rc = run_stage(judge, &err);
+	int rc = run_stage(lane, &err);
 
 	stage->wall_ms = kgb_mono_ms() - started_ms;
 	if (rc == 0)
 		stage->status = KGB_STAGE_PASSED;
 	if (rc < 0)
-		kgb_verdict_decide_infra(judge->verdict, KGB_STAGE_CORRECTNESS,
+		kgb_verdict_decide_infra(lane->verdict, KGB_STAGE_CORRECTNESS,
 					 KGB_CODE_INFRA_CORRECTNESS, &err);
 	return rc == 0 ? 0 : 1;
 }

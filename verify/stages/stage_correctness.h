@@ -5,35 +5,35 @@
 #ifndef KGB_VERIFY_STAGES_STAGE_CORRECTNESS_H
 #define KGB_VERIFY_STAGES_STAGE_CORRECTNESS_H
 
-#include "verify/lane/judge.h"
+#include "verify/lane/lane.h"
 #include "verify/stages/case_queue.h"
 
 /** What all lanes of the stage share. */
 struct kgb_correctness {
 	struct kgb_case_queue queue;
-	const struct kgb_judge *first; /* lane 0 */
+	const struct kgb_lane *first; /* lane 0 */
 	const size_t *order; /* numbers of the cases in the order of their turns */
 };
 
 /** Judge cases from the queue until there are none. Lane `number`; lane 0 makes what the others
  * share. 0 done, 1 something was decided, -1 *err. */
-KGB_MUST_CHECK int kgb_correctness_on_cpu(struct kgb_judge *lane, size_t number,
+KGB_MUST_CHECK int kgb_correctness_on_cpu(struct kgb_lane *lane, size_t number,
 					  struct kgb_correctness *work, struct kgb_err *err);
-KGB_MUST_CHECK int kgb_correctness_on_gpu(struct kgb_judge *lane, size_t number,
+KGB_MUST_CHECK int kgb_correctness_on_gpu(struct kgb_lane *lane, size_t number,
 					  struct kgb_correctness *work, struct kgb_err *err);
 
 /** Start the lane's runner. 0, 1 decided (the candidate does not load), -1 *err. */
-KGB_MUST_CHECK int kgb_correctness_load(struct kgb_judge *lane, struct kgb_err *err);
+KGB_MUST_CHECK int kgb_correctness_load(struct kgb_lane *lane, struct kgb_err *err);
 /** The case whose turn it is. */
-const struct kgb_case *kgb_correctness_case(const struct kgb_judge *lane,
+const struct kgb_case *kgb_correctness_case(const struct kgb_lane *lane,
 					    const struct kgb_correctness *work, size_t turn);
 
 /** Call the case in the runner, twice under different poison and at different addresses, and judge
  * what comes back. 0 right, 1 *failure, -1 *err. */
-KGB_MUST_CHECK int kgb_case_judge(struct kgb_judge *judge, const struct kgb_case_data *data,
+KGB_MUST_CHECK int kgb_case_judge(struct kgb_lane *lane, const struct kgb_case_data *data,
 				  struct kgb_failure *failure, struct kgb_err *err);
 /** Count the case of this turn as passed (failure NULL) or failed, and tell the queue. */
-void kgb_case_settle(struct kgb_judge *judge, struct kgb_correctness *work, size_t turn,
+void kgb_case_settle(struct kgb_lane *lane, struct kgb_correctness *work, size_t turn,
 		     struct kgb_failure *failure);
 
 #endif

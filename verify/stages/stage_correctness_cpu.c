@@ -7,29 +7,29 @@
 
 /* One step of the pipeline: the truth of `data` is asked for already; ask for that of `next` before
  * running. */
-static int run_step(struct kgb_judge *judge, struct kgb_correctness *work, size_t turn,
+static int run_step(struct kgb_lane *lane, struct kgb_correctness *work, size_t turn,
 		    struct kgb_case_data *data, struct kgb_case_data *next, struct kgb_err *err)
 {
 	struct kgb_failure failure = {0};
 
-	if (kgb_judge_take_truth(judge, data, err) < 0)
+	if (kgb_lane_receive_truth(lane, data, err) < 0)
 		return -1;
-	if (next && kgb_judge_ask_truth(judge, next, err) < 0)
+	if (next && kgb_lane_request_truth(lane, next, err) < 0)
 		return -1;
-	int rc = kgb_case_judge(judge, data, &failure, err);
+	int rc = kgb_case_judge(lane, data, &failure, err);
 	if (rc < 0)
 		return -1;
-	kgb_case_settle(judge, work, turn, rc == 0 ? NULL : &failure);
+	kgb_case_settle(lane, work, turn, rc == 0 ? NULL : &failure);
 	return 0;
 }
 
-static void fill(struct kgb_judge *judge, const struct kgb_correctness *work, size_t turn,
+static void fill(struct kgb_lane *lane, const struct kgb_correctness *work, size_t turn,
 		 struct kgb_case_data *out)
 {
-	kgb_judge_fill(judge, out, kgb_correctness_case(judge, work, turn), 0);
+	kgb_lane_fill(lane, out, kgb_correctness_case(lane, work, turn), 0);
 }
 
-static int run_cases(struct kgb_judge *judge, struct kgb_correctness *work, struct kgb_err *err)
+static int run_cases(struct kgb_lane *lane, struct kgb_correctness *work, struct kgb_err *err)
 {
 	struct kgb_case_queue *queue = &work->queue;
 	struct kgb_case_share share = {0};
@@ -38,15 +38,15 @@ static int run_cases(struct kgb_judge *judge, struct kgb_correctness *work, stru
 	int rc = 0;
 
 	if (turn < queue->n) {
-		fill(judge, work, turn, &data[0]);
-		rc = kgb_judge_ask_truth(judge, &data[0], err);
+		fill(lane, work, turn, &data[0]);
+		rc = kgb_lane_request_truth(lane, &data[0], err);
 	}
 	for (size_t i = 0; turn < queue->n && rc == 0; i++) {
 		size_t next_turn = kgb_case_queue_take(queue, &share);
 		struct kgb_case_data *next = next_turn < queue->n ? &data[(i + 1) % 2] : NULL;
 		if (next)
-			fill(judge, work, next_turn, next);
-		rc = run_step(judge, work, turn, &data[i % 2], next, err);
+			fill(lane, work, next_turn, next);
+		rc = run_step(lane, work, turn, &data[i % 2], next, err);
 		kgb_case_data_release(&data[i % 2]);
 		turn = kgb_case_queue_is_over(queue) ? queue->n : next_turn;
 	}
@@ -55,13 +55,13 @@ static int run_cases(struct kgb_judge *judge, struct kgb_correctness *work, stru
 	return rc;
 }
 
-int kgb_correctness_on_cpu(struct kgb_judge *lane, size_t number, struct kgb_correctness *work,
+int kgb_correctness_on_cpu(struct kgb_lane *lane, size_t number, struct kgb_correctness *work,
 			   struct kgb_err *err)
 {
 	int rc = kgb_correctness_load(lane, err);
 
 	if (rc == 0)
-		rc = kgb_judge_start_reference(lane, err);
+		rc = kgb_lane_start_reference(lane, err);
 	if (rc == 0 && (number == 0 || kgb_case_queue_wait_for_go(&work->queue)))
 		rc = run_cases(lane, work, err);
 	return rc;

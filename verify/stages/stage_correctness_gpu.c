@@ -32,34 +32,34 @@ static size_t bytes_of(const struct entry *entry)
 	return sum;
 }
 
-static int record_entry(struct kgb_judge *judge, struct kgb_correctness *work, struct entry *entry,
+static int record_entry(struct kgb_lane *lane, struct kgb_correctness *work, struct entry *entry,
 			struct kgb_err *err)
 {
-	const struct kgb_case *c = kgb_correctness_case(judge, work, entry->turn);
+	const struct kgb_case *c = kgb_correctness_case(lane, work, entry->turn);
 	struct kgb_failure failure = {0};
 	int rc;
 
-	kgb_judge_fill(judge, &entry->data, c, 0);
-	if (kgb_judge_learn(judge, &entry->data, err) < 0)
+	kgb_lane_fill(lane, &entry->data, c, 0);
+	if (kgb_lane_fetch_truth(lane, &entry->data, err) < 0)
 		return -1;
 	/* Where nothing is computed there is nothing to replay: the runner's own words about shape
 	 * and type must do (docs/gpu.md). */
-	if (!kgb_case_computes(judge, &entry->data)) {
-		rc = kgb_case_judge(judge, &entry->data, &failure, err);
+	if (!kgb_case_computes(lane->judge, &entry->data)) {
+		rc = kgb_case_judge(lane, &entry->data, &failure, err);
 	} else {
-		rc = kgb_replay_record(judge, &entry->data, &entry->recorded, &failure, err);
+		rc = kgb_replay_record(lane, &entry->data, &entry->recorded, &failure, err);
 		entry->waits = rc == 0;
 		if (rc != 0)
-			kgb_recorded_release(judge, &entry->recorded);
+			kgb_recorded_release(lane, &entry->recorded);
 	}
 	if (rc < 0)
 		return -1;
 	if (!entry->waits)
-		kgb_case_settle(judge, work, entry->turn, rc == 0 ? NULL : &failure);
+		kgb_case_settle(lane, work, entry->turn, rc == 0 ? NULL : &failure);
 	return 0;
 }
 
-static int record_batch(struct kgb_judge *judge, struct kgb_correctness *work,
+static int record_batch(struct kgb_lane *lane, struct kgb_correctness *work,
 			struct kgb_case_share *share, struct batch *batch, struct kgb_err *err)
 {
 	size_t bytes = 0;
@@ -69,7 +69,7 @@ static int record_batch(struct kgb_judge *judge, struct kgb_correctness *work,
 	       (turn = kgb_case_queue_take(&work->queue, share)) < work->queue.n) {
 		struct entry *entry = &batch->entries[batch->n++];
 		*entry = (struct entry){.turn = turn};
-		if (record_entry(judge, work, entry, err) < 0)
+		if (record_entry(lane, work, entry, err) < 0)
 			return -1;
 		bytes += bytes_of(entry);
 		if (turn == 0)
@@ -78,18 +78,18 @@ static int record_batch(struct kgb_judge *judge, struct kgb_correctness *work,
 	return 0;
 }
 
-static int check_entry(struct kgb_judge *judge, struct entry *entry, struct kgb_failure *failure,
+static int check_entry(struct kgb_lane *lane, struct entry *entry, struct kgb_failure *failure,
 		       struct kgb_err *err)
 {
-	struct kgb_replayer *replayer = judge->replay->replayer;
+	struct kgb_replayer *replayer = lane->replay->replayer;
 
 	pthread_mutex_lock(&replayer->lock);
-	int rc = kgb_replay_check(judge, &entry->recorded, failure, err);
+	int rc = kgb_replay_check(lane, &entry->recorded, failure, err);
 	pthread_mutex_unlock(&replayer->lock);
 	return rc;
 }
 
-static int replay_batch(struct kgb_judge *judge, struct kgb_correctness *work, struct batch *batch,
+static int replay_batch(struct kgb_lane *lane, struct kgb_correctness *work, struct batch *batch,
 			struct kgb_err *err)
 {
 	const struct kgb_recorded *list[BATCH_MAX];
@@ -101,7 +101,7 @@ static int replay_batch(struct kgb_judge *judge, struct kgb_correctness *work, s
 			list[n++] = &batch->entries[i].recorded;
 	/* A runner that died since is what its last call was refused for. */
 	int proved = n > 0 && !kgb_case_queue_is_over(&work->queue)
-			     ? kgb_replay_prove(judge, list, n, &failure, err)
+			     ? kgb_replay_prove(lane, list, n, &failure, err)
 			     : 0;
 	if (proved < 0)
 		return -1;
@@ -111,25 +111,25 @@ static int replay_batch(struct kgb_judge *judge, struct kgb_correctness *work, s
 			continue;
 		int rc = proved;
 		if (rc == 0)
-			rc = check_entry(judge, entry, &failure, err);
+			rc = check_entry(lane, entry, &failure, err);
 		if (rc < 0)
 			return -1;
-		kgb_case_settle(judge, work, entry->turn, rc == 0 ? NULL : &failure);
+		kgb_case_settle(lane, work, entry->turn, rc == 0 ? NULL : &failure);
 	}
 	return 0;
 }
 
-static void release_batch(struct kgb_judge *judge, struct batch *batch)
+static void release_batch(struct kgb_lane *lane, struct batch *batch)
 {
 	for (size_t i = 0; i < batch->n; i++) {
 		if (batch->entries[i].waits)
-			kgb_recorded_release(judge, &batch->entries[i].recorded);
+			kgb_recorded_release(lane, &batch->entries[i].recorded);
 		kgb_case_data_release(&batch->entries[i].data);
 	}
 	batch->n = 0;
 }
 
-static int replay_cases(struct kgb_judge *judge, struct kgb_correctness *work, struct kgb_err *err)
+static int replay_cases(struct kgb_lane *lane, struct kgb_correctness *work, struct kgb_err *err)
 {
 	struct kgb_case_share share = {0};
 	KGB_AUTO(free) struct batch *batch = kgb_xcalloc(1, sizeof(*batch));
@@ -137,20 +137,20 @@ static int replay_cases(struct kgb_judge *judge, struct kgb_correctness *work, s
 	int rc;
 
 	do {
-		rc = record_batch(judge, work, &share, batch, err);
+		rc = record_batch(lane, work, &share, batch, err);
 		if (rc == 0)
-			rc = replay_batch(judge, work, batch, err);
+			rc = replay_batch(lane, work, batch, err);
 		n = batch->n;
-		release_batch(judge, batch);
+		release_batch(lane, batch);
 	} while (rc == 0 && n > 0);
-	judge->verdict->n_inline_ptx += kgb_provenance_n_inline(judge->replay->provenance);
-	judge->verdict->n_proofs_recalled += judge->replay->provenance->n_recalled;
+	lane->verdict->n_inline_ptx += kgb_provenance_n_inline(lane->replay->provenance);
+	lane->verdict->n_proofs_recalled += lane->replay->provenance->n_recalled;
 	return rc;
 }
 
 /* Only the runner is each lane's own: contexts on a GPU are dear, and what the others do is done in
  * a tenth of the time. */
-int kgb_correctness_on_gpu(struct kgb_judge *lane, size_t number, struct kgb_correctness *work,
+int kgb_correctness_on_gpu(struct kgb_lane *lane, size_t number, struct kgb_correctness *work,
 			   struct kgb_err *err)
 {
 	if (number == 0 && kgb_replay_begin(lane, err) < 0)
@@ -159,7 +159,7 @@ int kgb_correctness_on_gpu(struct kgb_judge *lane, size_t number, struct kgb_cor
 	if (rc != 0)
 		return rc;
 	if (number == 0 &&
-	    (kgb_judge_start_reference(lane, err) < 0 || kgb_gpu_facts_new(lane, err) < 0))
+	    (kgb_lane_start_reference(lane, err) < 0 || kgb_gpu_facts_new(lane, err) < 0))
 		return -1;
 	if (number > 0 && !kgb_case_queue_wait_for_go(&work->queue))
 		return 0;

@@ -8,7 +8,7 @@
 #include "base/limits.h"
 #include "base/system/memfd.h"
 #include "base/time.h"
-#include "verify/lane/judge.h"
+#include "verify/stages/stages.h"
 
 enum {
 	FACTS_BYTES = 32 << 20,
@@ -18,27 +18,25 @@ enum {
 	TMP_BYTES = 1 << 20
 };
 
-#define say(judge, ...) kgb_arena_printf(&(judge)->verdict->arena, __VA_ARGS__)
-
-static void decide_finding(struct kgb_judge *judge, const struct kgb_finding *finding)
+static void decide_finding(struct kgb_lane *lane, const struct kgb_finding *finding)
 {
 	enum kgb_stage stage =
 		strcmp(finding->stage, "l1") == 0 ? KGB_STAGE_L1 : KGB_STAGE_CONTRACT;
 	const struct kgb_failure failure = {
 		.code = finding->code,
-		.message = finding->line > 0
-				   ? say(judge, "line %d: %s", finding->line, finding->message)
-				   : say(judge, "%s", finding->message),
-		.hint = finding->hint[0] ? say(judge, "%s", finding->hint) : NULL,
+		.message = finding->line > 0 ? kgb_lane_text(lane, "line %d: %s", finding->line,
+							     finding->message)
+					     : kgb_lane_text(lane, "%s", finding->message),
+		.hint = finding->hint[0] ? kgb_lane_text(lane, "%s", finding->hint) : NULL,
 	};
 
 	if (stage == KGB_STAGE_L1)
-		judge->verdict->stages[KGB_STAGE_CONTRACT].status = KGB_STAGE_PASSED;
-	kgb_verdict_decide(judge->verdict, stage, &failure);
+		lane->verdict->stages[KGB_STAGE_CONTRACT].status = KGB_STAGE_PASSED;
+	kgb_verdict_decide(lane->verdict, stage, &failure);
 }
 
 /* The parser itself gave up: source made to break it. */
-static void decide_unparsable(struct kgb_judge *judge, const struct kgb_worker *worker)
+static void decide_unparsable(struct kgb_lane *lane, const struct kgb_worker *worker)
 {
 	const struct kgb_failure failure = {
 		.code = KGB_CODE_CONTRACT_UNPARSABLE,
@@ -48,18 +46,19 @@ static void decide_unparsable(struct kgb_judge *judge, const struct kgb_worker *
 		.hint = "Write plain Python: no deeply nested expressions, no generated code.",
 	};
 
-	kgb_verdict_decide(judge->verdict, KGB_STAGE_CONTRACT, &failure);
+	kgb_verdict_decide(lane->verdict, KGB_STAGE_CONTRACT, &failure);
 }
 
 /* Facts as JSON; 0, 1 decided, -1 with *err. */
-static int extract_facts(struct kgb_judge *judge, cJSON **out, struct kgb_err *err)
+static int extract_facts(struct kgb_lane *lane, cJSON **out, struct kgb_err *err)
 {
 	KGB_AUTO(fd) int kernel = -1;
 	KGB_AUTO(fd) int facts = -1;
 	KGB_AUTO(free) struct kgb_wire_reply *reply = kgb_xmalloc(sizeof(*reply));
 	struct kgb_worker worker = KGB_WORKER_INIT;
 
-	if (kgb_memfd_of("kgb-kernel", judge->source.ptr, judge->source.len, &kernel, err) < 0 ||
+	if (kgb_memfd_of("kgb-kernel", lane->judge->source.ptr, lane->judge->source.len, &kernel,
+			 err) < 0 ||
 	    kgb_memfd_sized("kgb-facts", FACTS_BYTES, 0, &facts, err) < 0)
 		return -1;
 	const struct kgb_worker_spec spec = {
@@ -70,7 +69,7 @@ static int extract_facts(struct kgb_judge *judge, cJSON **out, struct kgb_err *e
 		.fds = {kernel, facts},
 		.n_fds = 2,
 	};
-	if (kgb_judge_start_worker(judge, &worker, KGB_ROLE_RUNNER, &spec, FACTS_MS, err) < 0)
+	if (kgb_lane_start_worker(lane, &worker, KGB_ROLE_RUNNER, &spec, FACTS_MS, err) < 0)
 		return -1;
 	if (kgb_worker_send(&worker, "{\"op\":\"facts\"}", NULL, 0, err) < 0) {
 		kgb_worker_stop(&worker);
@@ -81,7 +80,7 @@ static int extract_facts(struct kgb_judge *judge, cJSON **out, struct kgb_err *e
 	if (!answered && worker.end == KGB_WORKER_LOST)
 		rc = kgb_fail(err, KGB_ERR_FAILED, "the parser's supervisor is gone");
 	else if (!answered || reply->status != KGB_WIRE_OK) {
-		decide_unparsable(judge, &worker);
+		decide_unparsable(lane, &worker);
 		rc = 1;
 	}
 	/* Dead before we read: nobody changes the text under our hands. */
@@ -99,30 +98,30 @@ static int extract_facts(struct kgb_judge *judge, cJSON **out, struct kgb_err *e
 	return rc < 0 ? kgb_ctx(err, "facts") : 0;
 }
 
-static int scan(struct kgb_judge *judge, struct kgb_err *err)
+static int scan(struct kgb_lane *lane, struct kgb_err *err)
 {
 	struct kgb_finding finding = {0};
 	KGB_AUTO(json) cJSON *facts = NULL;
 
-	if (kgb_scan_bytes(judge->source.ptr, judge->source.len, &finding) != 0) {
-		decide_finding(judge, &finding);
+	if (kgb_scan_bytes(lane->judge->source.ptr, lane->judge->source.len, &finding) != 0) {
+		decide_finding(lane, &finding);
 		return 1;
 	}
-	int rc = extract_facts(judge, &facts, err);
+	int rc = extract_facts(lane, &facts, err);
 	if (rc != 0)
 		return rc;
-	rc = kgb_scan_facts(judge->l1, &judge->spec, facts, &finding, err);
+	rc = kgb_scan_facts(lane->judge->l1, &lane->judge->spec, facts, &finding, err);
 	if (rc == 1)
-		decide_finding(judge, &finding);
+		decide_finding(lane, &finding);
 	return rc;
 }
 
-int kgb_stage_static(struct kgb_judge *judge)
+int kgb_stage_static(struct kgb_lane *lane)
 {
-	struct kgb_stage_result *stages = judge->verdict->stages;
+	struct kgb_stage_result *stages = lane->verdict->stages;
 	struct kgb_err err = KGB_ERR_INIT;
 	int64_t started_ms = kgb_mono_ms();
-	int rc = scan(judge, &err);
+	int rc = scan(lane, &err);
 
 	stages[KGB_STAGE_CONTRACT].wall_ms = kgb_mono_ms() - started_ms;
 	if (rc == 0) {
@@ -130,7 +129,7 @@ int kgb_stage_static(struct kgb_judge *judge)
 		stages[KGB_STAGE_L1].status = KGB_STAGE_PASSED;
 	}
 	if (rc < 0)
-		kgb_verdict_decide_infra(judge->verdict, KGB_STAGE_CONTRACT, KGB_CODE_INFRA_FACTS,
+		kgb_verdict_decide_infra(lane->verdict, KGB_STAGE_CONTRACT, KGB_CODE_INFRA_FACTS,
 					 &err);
 	return rc == 0 ? 0 : 1;
 }

@@ -11,6 +11,7 @@
 #include "base/time.h"
 #include "verify/cases/cost.h"
 #include "verify/stages/replay.h"
+#include "verify/stages/stages.h"
 #include "verify/timer/timer.h"
 
 enum {
@@ -30,8 +31,6 @@ enum {
 #define ON_CHIP_BYTES ((size_t)128 << 20)
 #define RULER_STEP_NS 32 /* of events and of CUPTI's activity, as seen on an H200 */
 
-#define say(judge, ...) kgb_arena_printf(&(judge)->verdict->arena, __VA_ARGS__)
-
 struct player {
 	struct kgb_exec_client exec;
 	bool begun; /* and not finished */
@@ -43,7 +42,7 @@ struct player {
 
 /* Timing of one case. */
 struct session {
-	struct kgb_judge *judge;
+	struct kgb_lane *lane;
 	const struct kgb_case *kase;
 	struct player sides[KGB_N_SIDES];
 	uint32_t process; /* number of both */
@@ -104,25 +103,25 @@ static void release(struct session *s)
  * not know. */
 static int prepare_slot(struct session *s, uint32_t slot, struct kgb_err *err)
 {
-	struct kgb_judge *judge = s->judge;
+	struct kgb_lane *lane = s->lane;
 	struct kgb_case_data data;
 	struct kgb_candidate_call call = {0};
 	int rc = 0;
 
-	kgb_judge_fill(judge, &data, s->kase, FIRST_VARIANT + slot);
+	kgb_lane_fill(lane, &data, s->kase, FIRST_VARIANT + slot);
 	kgb_case_data_shape(&data, &s->data);
 	if (slot < CHECKED_SLOTS)
-		rc = kgb_judge_learn(judge, &data, err);
-	KGB_MEASURE(judge, KGB_PHASE_SLOTS);
+		rc = kgb_lane_fetch_truth(lane, &data, err);
+	KGB_MEASURE(lane, KGB_PHASE_SLOTS);
 	if (rc == 0)
-		rc = kgb_replay_run(judge, &s->rcase, &data, FIRST_REPETITION + (int)slot, -1,
-				    &call, &s->failure, err);
+		rc = kgb_replay_run(lane, &s->rcase, &data, FIRST_REPETITION + (int)slot, -1, &call,
+				    &s->failure, err);
 	if (rc == 0)
-		memcpy(s->input + (size_t)slot * s->arena_bytes, judge->image.ptr, s->arena_bytes);
-	if (rc == 0 && !kgb_candidate_call_check(judge, &data, &call, &s->failure))
+		memcpy(s->input + (size_t)slot * s->arena_bytes, lane->image.ptr, s->arena_bytes);
+	if (rc == 0 && !kgb_candidate_call_check(lane, &data, &call, &s->failure))
 		rc = 1;
 	if (rc == 0 && slot < CHECKED_SLOTS &&
-	    !kgb_candidate_call_check_values(judge, &data, &call, &s->failure))
+	    !kgb_candidate_call_check_values(lane, &data, &call, &s->failure))
 		rc = 1;
 	for (size_t i = 0; i < data.n_results && rc == 0; i++) {
 		s->right[slot][i] = call.values[i];
@@ -176,14 +175,14 @@ static int fail_exec(struct session *s, enum kgb_side side, enum kgb_exec_outcom
 		stop_side(s, side);
 	if (side == KGB_SIDE_A)
 		return kgb_ctx(err, "baseline of case '%s'", s->kase->name);
-	s->refused = kgb_replay_explain(s->judge, outcome, &s->failure, err) == 1;
+	s->refused = kgb_replay_explain(s->lane, outcome, &s->failure, err) == 1;
 	return -1;
 }
 
 static struct kgb_exec_spec exec_spec(const struct session *s)
 {
-	return (struct kgb_exec_spec){.device = (uint32_t)s->judge->options->device,
-				      .cupti = s->judge->options->request.cupti};
+	return (struct kgb_exec_spec){.device = (uint32_t)s->lane->judge->options->device,
+				      .cupti = s->lane->judge->options->request.cupti};
 }
 
 /* A context takes longer to make than most kernels to time: it is made while inputs are. */
@@ -280,7 +279,7 @@ static void take_results(struct session *s, const struct kgb_exec_layout *layout
 	*out = s->rcase.call;
 	memset(out->values, 0, sizeof(out->values));
 	if (s->in_arena)
-		kgb_replay_take(s->judge, &s->rcase, &s->data, output, layout, out);
+		kgb_replay_take(s->lane, &s->rcase, &s->data, output, layout, out);
 	else
 		kgb_replay_take_fresh(&s->rcase, &s->data, output, layout, out);
 }
@@ -292,13 +291,13 @@ static int check_with_reference(struct session *s, uint32_t slot,
 	struct kgb_candidate_call call;
 
 	if (!s->knows[slot]) {
-		kgb_judge_fill(s->judge, truth, s->kase, FIRST_VARIANT + slot);
+		kgb_lane_fill(s->lane, truth, s->kase, FIRST_VARIANT + slot);
 		s->knows[slot] = true;
-		if (kgb_judge_learn(s->judge, truth, err) < 0)
+		if (kgb_lane_fetch_truth(s->lane, truth, err) < 0)
 			return -1;
 	}
 	take_results(s, layout, &call);
-	s->refused = !kgb_candidate_call_check_values(s->judge, truth, &call, &s->failure);
+	s->refused = !kgb_candidate_call_check_values(s->lane, truth, &call, &s->failure);
 	kgb_candidate_call_release(&call);
 	return s->refused ? kgb_fail(err, KGB_ERR_FAILED, "wrong result of a timed call") : 0;
 }
@@ -322,21 +321,21 @@ static bool is_right(const struct session *s, uint32_t slot, const struct kgb_ex
 static int check_last(struct session *s, const struct kgb_timer_block *block,
 		      const struct kgb_exec_layout *layout, struct kgb_err *err)
 {
-	struct kgb_judge *judge = s->judge;
+	struct kgb_lane *lane = s->lane;
 	const uint32_t slot = kgb_timer_last_slot(block);
 
 	if (is_right(s, slot, layout))
 		return 0;
 	/* Sums by atomics differ from run to run: then the reference decides. */
-	if (!judge->verdict->deterministic)
+	if (!lane->verdict->deterministic)
 		return check_with_reference(s, slot, layout, err);
 	s->refused = true;
 	s->failure = (struct kgb_failure){
 		.code = KGB_CODE_CHEAT_TIMING_OTHER_RESULT,
-		.message =
-			say(judge,
-			    "case %s: a timed call gave another result than the same call untimed",
-			    s->kase->name),
+		.message = kgb_lane_text(
+			lane,
+			"case %s: a timed call gave another result than the same call untimed",
+			s->kase->name),
 		.hint = "The result must depend on the arguments only.",
 	};
 	return kgb_fail(err, KGB_ERR_FAILED, "wrong result of a timed call");
@@ -387,16 +386,16 @@ static int take_block(void *payload, const struct kgb_timer_block *block,
 static int configure(struct session *s, struct kgb_timer_config *config, struct kgb_err *err)
 {
 	struct kgb_tensor_view views[KGB_MAX_RESULTS];
-	const struct kgb_gpu_peak *machine = &s->judge->verdict->machine;
+	const struct kgb_gpu_peak *machine = &s->lane->verdict->machine;
 	struct kgb_cost cost;
 
 	for (size_t i = 0; i < s->data.n_results; i++)
 		views[i] = s->data.results[i].view;
-	if (kgb_case_cost(&s->judge->spec, s->kase, views, s->data.n_results, &cost, err) < 0)
+	if (kgb_case_cost(&s->lane->judge->spec, s->kase, views, s->data.n_results, &cost, err) < 0)
 		return -1;
 	*config = (struct kgb_timer_config)KGB_TIMER_CONFIG_INIT;
 	config->case_name = s->kase->name;
-	config->seed = s->judge->verdict->seed;
+	config->seed = s->lane->verdict->seed;
 	config->machine = (struct kgb_timer_machine){
 		.bytes_per_s = machine->bytes_per_s,
 		.flops_per_s = kgb_gpu_peak_flops_per_s(machine, s->kase->dtype),
@@ -431,7 +430,7 @@ static void accuse(struct session *s, const struct kgb_timer_result *result)
 	s->refused = true;
 	s->failure = (struct kgb_failure){
 		.code = codes[result->why],
-		.message = say(s->judge, "case %s: %s", s->kase->name, result->text),
+		.message = kgb_lane_text(s->lane, "case %s: %s", s->kase->name, result->text),
 		.hint = "The time of a call must be that of its work, whoever measures it.",
 	};
 }
@@ -441,7 +440,7 @@ static int measure(struct session *s, struct kgb_err *err)
 {
 	struct kgb_timer_config config;
 	struct kgb_timer_result result = {.result = KGB_TIMING_UNTRUSTED};
-	KGB_MEASURE(s->judge, KGB_PHASE_TIMER);
+	KGB_MEASURE(s->lane, KGB_PHASE_TIMER);
 	int rc = configure(s, &config, err);
 
 	for (int i = 0; i < TRIES && rc == 0; i++) {
@@ -453,7 +452,7 @@ static int measure(struct session *s, struct kgb_err *err)
 		bool is_final =
 			i == TRIES - 1 || result.accuses || result.result != KGB_TIMING_UNTRUSTED;
 		if (rc == 0 && is_final)
-			kgb_verdict_add_timing(s->judge->verdict, &timer, &result, true);
+			kgb_verdict_add_timing(s->lane->verdict, &timer, &result, true);
 		kgb_timer_release(&timer);
 		stop_side(s, KGB_SIDE_B);
 		if (is_final)
@@ -466,27 +465,27 @@ static int measure(struct session *s, struct kgb_err *err)
 
 static int capture(struct session *s, struct kgb_err *err)
 {
-	struct kgb_judge *judge = s->judge;
+	struct kgb_lane *lane = s->lane;
 
-	kgb_judge_fill(judge, &s->data, s->kase, 0);
-	if (kgb_judge_learn(judge, &s->data, err) < 0)
+	kgb_lane_fill(lane, &s->data, s->kase, 0);
+	if (kgb_lane_fetch_truth(lane, &s->data, err) < 0)
 		return -1;
-	int rc = kgb_replay_capture(judge, &s->data, &s->rcase, &s->failure, err);
-	s->skipped = rc == 1 && kgb_replay_stays_in_sandbox(judge, &s->rcase);
+	int rc = kgb_replay_capture(lane, &s->data, &s->rcase, &s->failure, err);
+	s->skipped = rc == 1 && kgb_replay_stays_in_sandbox(lane, &s->rcase);
 	s->refused = rc == 1 && !s->skipped;
 	if (rc != 0)
 		return -1;
 	s->n_ranges = kgb_replay_ranges(&s->rcase, &s->data, s->ranges);
 	for (size_t i = 0; i < s->data.n_results; i++)
 		s->in_arena |= kgb_candidate_call_holder(s->kase, i) != SIZE_MAX;
-	return kgb_replay_capture_baseline(judge, &s->data, &s->baseline, err);
+	return kgb_replay_capture_baseline(lane, &s->data, &s->baseline, err);
 }
 
-int kgb_time_on_gpu(struct kgb_judge *judge, const struct kgb_case *c, struct kgb_err *err)
+int kgb_time_on_gpu(struct kgb_lane *lane, const struct kgb_case *c, struct kgb_err *err)
 {
 	struct session *s = kgb_xcalloc(1, sizeof(*s));
 
-	*s = (struct session){.judge = judge, .kase = c, .input_fd = -1};
+	*s = (struct session){.lane = lane, .kase = c, .input_fd = -1};
 	for (int side = 0; side < KGB_N_SIDES; side++)
 		s->sides[side] = (struct player){.exec = KGB_EXEC_CLIENT_INIT, .output_fd = -1};
 	int rc = 0;
@@ -499,7 +498,7 @@ int kgb_time_on_gpu(struct kgb_judge *judge, const struct kgb_case *c, struct kg
 	if (rc == 0)
 		rc = measure(s, err);
 	if (s->refused)
-		kgb_verdict_decide(judge->verdict, KGB_STAGE_TIMING, &s->failure);
+		kgb_verdict_decide(lane->verdict, KGB_STAGE_TIMING, &s->failure);
 	rc = s->refused ? 1 : s->skipped ? 0 : rc;
 	release(s);
 	kgb_free(s);

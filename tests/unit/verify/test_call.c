@@ -34,6 +34,7 @@ static const struct {
 struct scene {
 	struct kgb_verdict verdict;
 	struct kgb_judge judge;
+	struct kgb_lane lane;
 	struct kgb_param params[N_ARGS];
 	struct kgb_interface interface;
 	struct kgb_case c;
@@ -45,7 +46,7 @@ static void set_up(struct scene *s, size_t row)
 	struct kgb_err err = KGB_ERR_INIT;
 
 	memset(s, 0, sizeof(*s));
-	s->judge.verdict = &s->verdict;
+	kgb_lane_init(&s->lane, &s->judge, &s->verdict);
 	s->judge.noise = kgb_xmalloc(KGB_NOISE_BYTES);
 	for (size_t i = 0; i < KGB_NOISE_BYTES; i++)
 		s->judge.noise[i] = (char)(1 + i % 251);
@@ -79,7 +80,7 @@ static void tear_down(struct scene *s)
 	for (size_t i = 0; i < N_ARGS; i++)
 		kgb_free(s->data.storages[i]);
 	kgb_free(s->judge.noise);
-	kgb_buf_release(&s->judge.image);
+	kgb_buf_release(&s->lane.image);
 }
 
 static void prepare(struct scene *s, enum kgb_placement arrangement, int places,
@@ -89,7 +90,7 @@ static void prepare(struct scene *s, enum kgb_placement arrangement, int places,
 		.repetition = 1, .places = places, .arrangement = arrangement};
 	struct kgb_err err = KGB_ERR_INIT;
 
-	assert_ok(kgb_candidate_call_prepare(&s->judge, &s->data, &spec, call, &err), err);
+	assert_ok(kgb_candidate_call_prepare(&s->lane, &s->data, &spec, call, &err), err);
 }
 
 /* 0: it has no storage. */
@@ -123,7 +124,7 @@ static void check_parts(const struct scene *s, const struct kgb_candidate_call *
 			continue;
 		assert_true(in_a_part(call, call->at[i], bytes));
 		if (s->data.storages[i])
-			assert_memory_equal(s->judge.image.ptr + call->at[i], s->data.storages[i],
+			assert_memory_equal(s->lane.image.ptr + call->at[i], s->data.storages[i],
 					    bytes);
 	}
 }
@@ -171,7 +172,7 @@ static void test_a_guard_lies_before_a_tight_storage_as_far_as_its_pages_go(void
 		assert_true(in_a_part(&call, call.at[i] - guard, guard + 1));
 		assert_false(in_a_part(&call, call.at[i] - guard - 1, 1));
 		for (size_t k = 1; k <= guard; k++)
-			assert_true(s.judge.image.ptr[call.at[i] - k] != 0);
+			assert_true(s.lane.image.ptr[call.at[i] - k] != 0);
 	}
 	tear_down(&s);
 }
@@ -300,7 +301,7 @@ static void test_numbers_of_rows_become_addresses(void **state)
 		prepare(&s, (enum kgb_placement)kind, kind, &call);
 		for (size_t i = 0; i < KGB_ARRAY_LEN(numbers); i++) {
 			uint64_t address;
-			memcpy(&address, s.judge.image.ptr + call.at[3] + 8 * i, sizeof(address));
+			memcpy(&address, s.lane.image.ptr + call.at[3] + 8 * i, sizeof(address));
 			assert_int_equal(address, KGB_ARENA_ADDRESS + call.at[0] +
 							  1000 * (uint64_t)numbers[i]);
 		}

@@ -17,6 +17,7 @@ struct fixture {
 	struct kgb_case kase;
 	struct kgb_case_data data;
 	struct kgb_judge judge;
+	struct kgb_lane lane;
 	struct kgb_candidate_call call;
 };
 
@@ -68,8 +69,8 @@ static struct fixture *new_fixture(enum kind kind, size_t n_results)
 	kgb_case_data_fill(&f->data, &f->kase, &seed, 0);
 	for (size_t i = 0; i < n_results; i++)
 		set_truth(&f->data.results[i], i == 0 ? 2 : 3);
-	f->judge.verdict = kgb_xcalloc(1, sizeof(*f->judge.verdict));
-	f->judge.verdict->seed = seed;
+	kgb_lane_init(&f->lane, &f->judge, kgb_xcalloc(1, sizeof(struct kgb_verdict)));
+	f->lane.verdict->seed = seed;
 	f->judge.noise = kgb_xmalloc(KGB_NOISE_BYTES);
 	for (size_t i = 0; i < KGB_NOISE_BYTES; i++)
 		f->judge.noise[i] = (char)(i * i >> 3);
@@ -82,20 +83,20 @@ static void prepare(struct fixture *f, int repetition, int places)
 	struct kgb_err err = KGB_ERR_INIT;
 
 	kgb_candidate_call_release(&f->call);
-	assert_ok(kgb_candidate_call_prepare(&f->judge, &f->data, &spec, &f->call, &err), err);
-	kgb_candidate_call_resize(&f->judge.after, f->call.arena_bytes);
-	memcpy(f->judge.after.ptr, f->judge.image.ptr, f->call.arena_bytes);
+	assert_ok(kgb_candidate_call_prepare(&f->lane, &f->data, &spec, &f->call, &err), err);
+	kgb_candidate_call_resize(&f->lane.after, f->call.arena_bytes);
+	memcpy(f->lane.after.ptr, f->lane.image.ptr, f->call.arena_bytes);
 }
 
 static void free_fixture(struct fixture *f)
 {
 	kgb_candidate_call_release(&f->call);
 	kgb_case_data_release(&f->data);
-	kgb_buf_release(&f->judge.image);
-	kgb_buf_release(&f->judge.after);
+	kgb_buf_release(&f->lane.image);
+	kgb_buf_release(&f->lane.after);
 	kgb_free(f->judge.noise);
-	kgb_arena_release(&f->judge.verdict->arena);
-	kgb_free(f->judge.verdict);
+	kgb_arena_release(&f->lane.verdict->arena);
+	kgb_free(f->lane.verdict);
 	kgb_free(f);
 }
 
@@ -108,7 +109,7 @@ static void write_held(struct fixture *f, size_t arg)
 
 	kgb_tensor_view_walk_init(&walk, view);
 	for (int i = 0; i < N; i++, kgb_tensor_view_walk_next(&walk))
-		memcpy(f->judge.after.ptr + f->call.at[arg] + (size_t)walk.at * 4, &native[i], 4);
+		memcpy(f->lane.after.ptr + f->call.at[arg] + (size_t)walk.at * 4, &native[i], 4);
 }
 
 /* A reply with the right results. */
@@ -138,7 +139,7 @@ static void answer(struct fixture *f, enum kind kind)
 		output->address = f->call.at[arg];
 		memcpy(output->strides, f->call.views[arg].strides, sizeof(output->strides));
 		write_held(f, arg);
-		kgb_candidate_call_take_held(&f->judge, &f->data, &f->call);
+		kgb_candidate_call_take_held(&f->lane, &f->data, &f->call);
 	}
 }
 
@@ -155,7 +156,7 @@ static struct fixture *answered(enum kind kind, size_t n_results)
 static const char *checked(struct fixture *f)
 {
 	struct kgb_failure failure = {0};
-	bool good = kgb_candidate_call_check(&f->judge, &f->data, &f->call, &failure);
+	bool good = kgb_candidate_call_check(&f->lane, &f->data, &f->call, &failure);
 
 	assert_true(good == (failure.code == KGB_CODE_NONE));
 	return kgb_code_name(failure.code);
@@ -176,7 +177,7 @@ static void test_what_is_right_passes_wherever_the_result_lies(KGB_UNUSED void *
 		struct kgb_failure failure = {0};
 		assert_null(checked(f));
 		assert_true(
-			kgb_candidate_call_check_values(&f->judge, &f->data, &f->call, &failure));
+			kgb_candidate_call_check_values(&f->lane, &f->data, &f->call, &failure));
 		free_fixture(f);
 	}
 }
@@ -352,7 +353,7 @@ test_an_operator_without_kernels_returns_the_view_that_pytorch_does(KGB_UNUSED v
 
 static void change(struct fixture *f, size_t at)
 {
-	f->judge.after.ptr[at] ^= 1;
+	f->lane.after.ptr[at] ^= 1;
 }
 
 static void test_every_byte_that_holds_no_result_stays(KGB_UNUSED void **state)
@@ -454,18 +455,18 @@ static void test_buffers_and_guards_hold_nothing_that_looks_right(KGB_UNUSED voi
 	KGB_AUTO(free) char *before = NULL;
 
 	prepare(f, 0, 0);
-	assert_true(is_all(f->judge.image.ptr + f->call.at[OUT], bytes, 0xff));
-	assert_memory_equal(f->judge.image.ptr + f->call.at[SELF], f->data.storages[SELF],
+	assert_true(is_all(f->lane.image.ptr + f->call.at[OUT], bytes, 0xff));
+	assert_memory_equal(f->lane.image.ptr + f->call.at[SELF], f->data.storages[SELF],
 			    f->data.storage_bytes[SELF]);
-	assert_memory_equal(f->judge.image.ptr + f->call.at[OTHER], f->data.storages[OTHER],
+	assert_memory_equal(f->lane.image.ptr + f->call.at[OTHER], f->data.storages[OTHER],
 			    f->data.storage_bytes[OTHER]);
 	before = kgb_xmalloc(f->call.arena_bytes);
-	memcpy(before, f->judge.image.ptr, f->call.arena_bytes);
+	memcpy(before, f->lane.image.ptr, f->call.arena_bytes);
 	prepare(f, 1, 0);
-	assert_false(is_all(f->judge.image.ptr + f->call.at[OUT], bytes, 0xff));
-	assert_false(is_all(f->judge.image.ptr + f->call.at[OUT], bytes, 0));
+	assert_false(is_all(f->lane.image.ptr + f->call.at[OUT], bytes, 0xff));
+	assert_false(is_all(f->lane.image.ptr + f->call.at[OUT], bytes, 0));
 	/* The guards differ from call to call. */
-	assert_memory_not_equal(before, f->judge.image.ptr, 4096);
+	assert_memory_not_equal(before, f->lane.image.ptr, 4096);
 	assert_false(is_all(before, 4096, 0));
 	free_fixture(f);
 }
@@ -480,7 +481,7 @@ static void test_one_wrong_element_of_any_result_is_told(KGB_UNUSED void **state
 		float *values = f->call.values[result];
 		values[7] += 1;
 		assert_false(
-			kgb_candidate_call_check_values(&f->judge, &f->data, &f->call, &failure));
+			kgb_candidate_call_check_values(&f->lane, &f->data, &f->call, &failure));
 		assert_int_equal(failure.code, KGB_CODE_VERIFY_MISMATCH);
 		assert_int_equal(failure.n_wrong, 1);
 		assert_int_equal(failure.n_elements, N);
@@ -506,7 +507,7 @@ test_a_zero_of_the_wrong_sign_and_an_inexact_copy_are_told_as_such(KGB_UNUSED vo
 		truth->exact[7] = (double)native[7];
 		values[7] = is_zero ? 0.0F : 1 + 0x1p-23F;
 		assert_false(
-			kgb_candidate_call_check_values(&f->judge, &f->data, &f->call, &failure));
+			kgb_candidate_call_check_values(&f->lane, &f->data, &f->call, &failure));
 		assert_int_equal(failure.n_wrong, 1);
 		assert_int_equal(failure.index[0] * COLUMNS + failure.index[1], 7);
 		assert_contains(failure.hint, is_zero ? "wrong sign" : "must be exact");
@@ -531,12 +532,12 @@ static void test_results_that_are_held_are_read_from_their_strided_elements(KGB_
 	struct kgb_failure failure = {0};
 
 	/* The last element, past a gap. */
-	f->judge.after
+	f->lane.after
 		.ptr[f->call.at[OUT] + ((size_t)f->call.views[OUT].storage_elements - 1) * 4 + 3] ^=
 		1;
 	kgb_candidate_call_release(&f->call);
-	kgb_candidate_call_take_held(&f->judge, &f->data, &f->call);
-	assert_false(kgb_candidate_call_check_values(&f->judge, &f->data, &f->call, &failure));
+	kgb_candidate_call_take_held(&f->lane, &f->data, &f->call);
+	assert_false(kgb_candidate_call_check_values(&f->lane, &f->data, &f->call, &failure));
 	assert_int_equal(failure.n_wrong, 1);
 	assert_int_equal(failure.index[0], ROWS - 1);
 	assert_int_equal(failure.index[1], COLUMNS - 1);
@@ -766,13 +767,13 @@ static void test_some_results_may_be_returned_with_none_behind(KGB_UNUSED void *
 	struct kgb_failure failure;
 
 	f->interface.n_nones = 1;
-	assert_false(kgb_candidate_call_check(&f->judge, &f->data, &f->call, &failure));
+	assert_false(kgb_candidate_call_check(&f->lane, &f->data, &f->call, &failure));
 	assert_int_equal(failure.code, KGB_CODE_VERIFY_RETURN);
 	f->call.reply.n_outputs = 3;
 	f->call.reply.outputs[2] = (struct kgb_wire_output){.kind = KGB_WIRE_NONE};
-	assert_true(kgb_candidate_call_check(&f->judge, &f->data, &f->call, &failure));
+	assert_true(kgb_candidate_call_check(&f->lane, &f->data, &f->call, &failure));
 	f->call.reply.outputs[2].kind = KGB_WIRE_OTHER;
-	assert_false(kgb_candidate_call_check(&f->judge, &f->data, &f->call, &failure));
+	assert_false(kgb_candidate_call_check(&f->lane, &f->data, &f->call, &failure));
 	assert_int_equal(failure.code, KGB_CODE_VERIFY_RETURN);
 	free_fixture(f);
 }

@@ -210,19 +210,20 @@ static void test_memory_that_others_hold_is_not_the_candidates_fault(KGB_UNUSED 
 static void check_verdict(enum kgb_code code, const char *told, struct kgb_verdict *verdict)
 {
 	const struct kgb_judge_options options = {.device = 0};
-	struct kgb_judge judge = {.options = &options, .verdict = verdict};
+	const struct kgb_judge judge = {.options = &options};
+	struct kgb_lane lane;
 	const struct kgb_failure failure = {.code = code, .message = "what it was", .hint = "do"};
 
 	assert_int_equal(setenv("FAKE_NVML", told, 1), 0);
-	kgb_judge_init_lane(&judge);
+	kgb_lane_init(&lane, &judge, verdict);
 	kgb_verdict_init(verdict);
 	verdict->platform = "cuda";
-	kgb_gpu_health_watch(&judge);
+	kgb_gpu_health_watch(&lane);
 	if (code)
 		kgb_verdict_decide(verdict, KGB_STAGE_CORRECTNESS, &failure);
-	kgb_gpu_health_check(&judge);
-	assert_null(judge.nvml);
-	kgb_judge_release_lane(&judge);
+	kgb_gpu_health_check(&lane);
+	assert_null(lane.nvml);
+	kgb_lane_release(&lane);
 }
 
 static void test_an_unwell_gpu_takes_back_what_was_decided(KGB_UNUSED void **state)

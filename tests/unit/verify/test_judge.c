@@ -8,21 +8,20 @@
 
 #include "base/time.h"
 #include "tests/unit/base/support.h"
-#include "verify/lane/judge.h"
+#include "verify/lane/lane.h"
 
 enum { HELD_MS = 50, REST_MS = 100, LONG_MS = 60000 };
 
 /* A device that no machine has and no other test: locks are the machine's. */
 static struct kgb_judge_options options;
+static const struct kgb_judge judge = {.options = &options};
 
-static void open_judge(struct kgb_judge *judge, struct kgb_verdict *verdict)
+static void open_lane(struct kgb_lane *lane, struct kgb_verdict *verdict)
 {
 	kgb_verdict_init(verdict);
 	verdict->platform = "cuda";
-	*judge = (struct kgb_judge){.options = &options,
-				    .verdict = verdict,
-				    .lease = KGB_LEASE_NONE,
-				    .deadline_ms = kgb_mono_ms() + LONG_MS};
+	kgb_lane_init(lane, &judge, verdict);
+	lane->deadline_ms = kgb_mono_ms() + LONG_MS;
 }
 
 /* Does somebody wait for the GPU? He has the turn meanwhile. */
@@ -56,19 +55,19 @@ static void test_waiting_for_the_gpu_is_not_the_verifications_time(KGB_UNUSED vo
 {
 	KGB_AUTO(free) struct kgb_verdict *verdict = kgb_xmalloc(sizeof(*verdict));
 	struct kgb_gpu_lease other = KGB_LEASE_NONE;
-	struct kgb_judge judge;
+	struct kgb_lane lane;
 	pthread_t thread;
 
 	hold(&other);
-	open_judge(&judge, verdict);
-	const int64_t deadline_ms = judge.deadline_ms;
+	open_lane(&lane, verdict);
+	const int64_t deadline_ms = lane.deadline_ms;
 	assert_int_equal(pthread_create(&thread, NULL, give_later, &other), 0);
-	assert_int_equal(kgb_judge_take_gpu(&judge, KGB_STAGE_CORRECTNESS, false), 0);
+	assert_int_equal(kgb_lane_take_gpu(&lane, KGB_STAGE_CORRECTNESS, false), 0);
 	assert_int_equal(pthread_join(thread, NULL), 0);
 	assert_int_equal(verdict->code, KGB_CODE_NONE);
-	assert_true(judge.waited_ms >= HELD_MS);
-	assert_int_equal(judge.deadline_ms - deadline_ms, judge.waited_ms);
-	kgb_gpu_lease_give(&judge.lease);
+	assert_true(lane.waited_ms >= HELD_MS);
+	assert_int_equal(lane.deadline_ms - deadline_ms, lane.waited_ms);
+	kgb_gpu_lease_give(&lane.lease);
 	kgb_verdict_release(verdict);
 }
 
@@ -76,18 +75,18 @@ static void test_it_has_a_bound_of_its_own_that_is_nobodys_fault(KGB_UNUSED void
 {
 	KGB_AUTO(free) struct kgb_verdict *verdict = kgb_xmalloc(sizeof(*verdict));
 	struct kgb_gpu_lease other = KGB_LEASE_NONE;
-	struct kgb_judge judge;
+	struct kgb_lane lane;
 
 	hold(&other);
-	open_judge(&judge, verdict);
-	const int64_t deadline_ms = judge.deadline_ms;
-	judge.waited_ms = KGB_WAITS_MAX_MS - REST_MS;
+	open_lane(&lane, verdict);
+	const int64_t deadline_ms = lane.deadline_ms;
+	lane.waited_ms = KGB_WAITS_MAX_MS - REST_MS;
 	const int64_t since_ms = kgb_mono_ms();
-	assert_int_equal(kgb_judge_take_gpu(&judge, KGB_STAGE_TIMING, true), 1);
+	assert_int_equal(kgb_lane_take_gpu(&lane, KGB_STAGE_TIMING, true), 1);
 	assert_true(kgb_mono_ms() - since_ms < LONG_MS);
-	assert_int_equal(judge.lease.fd, -1);
-	assert_int_equal(judge.waited_ms, KGB_WAITS_MAX_MS);
-	assert_int_equal(judge.deadline_ms - deadline_ms, REST_MS);
+	assert_int_equal(lane.lease.fd, -1);
+	assert_int_equal(lane.waited_ms, KGB_WAITS_MAX_MS);
+	assert_int_equal(lane.deadline_ms - deadline_ms, REST_MS);
 	assert_int_equal(verdict->status, KGB_STATUS_INFRA_ERROR);
 	assert_int_equal(verdict->code, KGB_CODE_INFRA_GPU_BUSY);
 	assert_int_equal(verdict->decided_by, KGB_STAGE_TIMING);

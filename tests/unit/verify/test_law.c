@@ -20,6 +20,7 @@ struct fixture {
 	struct kgb_case kase;
 	struct kgb_case_data data;
 	struct kgb_judge judge;
+	struct kgb_lane lane;
 	struct kgb_candidate_call call;
 	struct kgb_rng rng;
 };
@@ -78,7 +79,7 @@ static struct fixture *new_fixture(enum kgb_random_kind kind, enum kgb_dtype dty
 	kgb_case_data_fill(&f->data, &f->kase, &seed, 0);
 	lay_out(&f->data.results[0].view, dtype, ROWS);
 	f->call.values[0] = kgb_xcalloc(N, kgb_dtype_size(dtype));
-	f->judge.verdict = kgb_xcalloc(1, sizeof(*f->judge.verdict));
+	kgb_lane_init(&f->lane, &f->judge, kgb_xcalloc(1, sizeof(struct kgb_verdict)));
 	return f;
 }
 
@@ -86,8 +87,8 @@ static void free_fixture(struct fixture *f)
 {
 	kgb_candidate_call_release(&f->call);
 	kgb_case_data_release(&f->data);
-	kgb_arena_release(&f->judge.verdict->arena);
-	kgb_free(f->judge.verdict);
+	kgb_arena_release(&f->lane.verdict->arena);
+	kgb_free(f->lane.verdict);
 	kgb_free(f);
 }
 
@@ -323,7 +324,7 @@ static void test_wrong_draws_are_refused_at_any_seed(KGB_UNUSED void **state)
 		if (is_right(f, &compare))
 			fail_msg("row %zu is taken for drawn", i);
 		assert_false(
-			kgb_candidate_call_check_values(&f->judge, &f->data, &f->call, &failure));
+			kgb_candidate_call_check_values(&f->lane, &f->data, &f->call, &failure));
 		assert_int_equal(failure.code, KGB_CODE_VERIFY_DISTRIBUTION);
 		assert_true(strstr(failure.message, "toy(self)") != NULL);
 		free_fixture(f);
@@ -363,13 +364,13 @@ static void test_the_same_random_numbers_for_another_seed_are_refused(KGB_UNUSED
 		second.values[0] = kgb_xcalloc(N, sizeof(float));
 		draw_labelled(f, &f->data, "a", &f->call);
 		draw_labelled(f, &other, "a", &second);
-		int rc = kgb_random_result_check_seeds(&f->judge, &f->data, f->call.values, &other,
+		int rc = kgb_random_result_check_seeds(&f->lane, &f->data, f->call.values, &other,
 						       second.values, &failure);
 		if ((rc == 1) != tells)
 			fail_msg("law %zu: %d", i, rc);
 		assert_true(!tells || failure.code == KGB_CODE_VERIFY_SEED);
 		draw_labelled(f, &other, "b", &second);
-		assert_int_equal(kgb_random_result_check_seeds(&f->judge, &f->data, f->call.values,
+		assert_int_equal(kgb_random_result_check_seeds(&f->lane, &f->data, f->call.values,
 							       &other, second.values, &failure),
 				 0);
 		kgb_candidate_call_release(&second);

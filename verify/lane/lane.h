@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * A lane: one thread that judges cases, with processes and memory for them. Lane 0 is the thread
+ * that runs the stages; its verdict is that of the verification.
+ */
+#ifndef KGB_VERIFY_LANE_LANE_H
+#define KGB_VERIFY_LANE_LANE_H
+
+#include <pthread.h>
+
+#include "verify/gpu/gpu_lease.h"
+#include "verify/lane/case_data.h"
+#include "verify/lane/judge.h"
+#include "verify/lane/verdict.h"
+#include "verify/process/shared_arena.h"
+#include "verify/process/worker.h"
+
+struct kgb_replay;
+struct kgb_result_origin;
+struct kgb_gpu_facts;
+struct kgb_nvml;
+struct kgb_compiler_seat;
+
+/** The trusted process that computes right results. Lanes on a GPU share one, because a context is
+ * expensive there: `lock` is held from a question to its answer. */
+struct kgb_reference {
+	pthread_mutex_t lock;
+	struct kgb_worker worker;
+	struct kgb_shared_arena memory;
+};
+#define KGB_REFERENCE_INIT                                                   \
+	{                                                                    \
+		.lock = PTHREAD_MUTEX_INITIALIZER, .worker = KGB_WORKER_INIT \
+	}
+
+struct kgb_lane {
+	const struct kgb_judge *judge; /* borrowed */
+	struct kgb_verdict *verdict; /* borrowed; of this lane */
+	int64_t deadline_ms; /* of the whole verification, monotonic */
+	int64_t waited_ms; /* for others: not the verification's time */
+	struct kgb_gpu_lease lease; /* of lane 0 */
+	struct kgb_nvml *nvml; /* of lane 0; owned; NULL: none */
+	struct kgb_gpu_facts *gpu; /* owned by lane 0; NULL without a GPU */
+	struct kgb_worker runner;
+	struct kgb_compiler_seat *seat; /* of the runner; NULL: none */
+	struct kgb_reference own_reference;
+	struct kgb_reference *reference; /* own_reference, or on a GPU that of lane 0 */
+	struct kgb_worker baseline; /* on a GPU */
+	struct kgb_shared_arena baseline_memory;
+	struct kgb_shared_arena runner_memory;
+	struct kgb_buf image; /* what the judge wrote to the arena */
+	struct kgb_buf after; /* the arena after the call */
+	struct kgb_replay *replay; /* owned; NULL without a GPU */
+	struct kgb_failure
+		ghost; /* of a case that is right whatever is left out; code NULL: none */
+	const char *no_launch_case; /* first case that needed a launch and made none; borrowed from
+				       cases */
+};
+
+/** Texts of verdicts live as long as the lane's verdict. */
+#define kgb_lane_text(lane, ...) kgb_arena_printf(&(lane)->verdict->arena, __VA_ARGS__)
+
+/** A lane without processes. It must not be moved in memory. */
+void kgb_lane_init(struct kgb_lane *lane, const struct kgb_judge *judge,
+		   struct kgb_verdict *verdict);
+/** Kill the lane's processes without waiting for them: a CUDA context takes time to end, so all of
+ * them begin at once. */
+void kgb_lane_kill(struct kgb_lane *lane);
+/** End the lane's processes and free its memory. A second call does nothing. The other fields stay:
+ * `replay`, `gpu`, `nvml` and `lease` belong to the stages. */
+void kgb_lane_release(struct kgb_lane *lane);
+
+/** Take the right to use the GPU, shared or alone (lease.h). Waiting for it does not use up the
+ * verification's time, and is bounded on its own (KGB_WAITS_MAX_MS). 0, 1 decided. */
+KGB_MUST_CHECK int kgb_lane_take_gpu(struct kgb_lane *lane, enum kgb_stage stage, bool alone);
+/** kgb_worker_start, whose waiting is not the verification's time either. */
+KGB_MUST_CHECK int kgb_lane_start_worker(struct kgb_lane *lane, struct kgb_worker *worker,
+					 enum kgb_role role, const struct kgb_worker_spec *spec,
+					 int64_t timeout_ms, struct kgb_err *err);
+/** Start the runner with the candidate loaded. 0, 1 with *failure (the import failed), -1 with *err
+ * (ours). */
+KGB_MUST_CHECK int kgb_lane_load(struct kgb_lane *lane, struct kgb_failure *failure,
+				 struct kgb_err *err);
+/** Start the reference and give it the spec's Python functions. */
+KGB_MUST_CHECK int kgb_lane_start_reference(struct kgb_lane *lane, struct kgb_err *err);
+/** Ask the reference what is right for `data`, unless that is known; its answer must be taken by
+ * kgb_lane_receive_truth before anything else is asked. For lanes that share none. */
+KGB_MUST_CHECK int kgb_lane_request_truth(struct kgb_lane *lane, struct kgb_case_data *data,
+					  struct kgb_err *err);
+KGB_MUST_CHECK int kgb_lane_receive_truth(struct kgb_lane *lane, struct kgb_case_data *data,
+					  struct kgb_err *err);
+/** Have the reference tell what is right for `data`, and wait for it. */
+KGB_MUST_CHECK int kgb_lane_fetch_truth(struct kgb_lane *lane, struct kgb_case_data *data,
+					struct kgb_err *err);
+/** kgb_case_data_fill with the verification's seed. */
+void kgb_lane_fill(struct kgb_lane *lane, struct kgb_case_data *data, const struct kgb_case *c,
+		   uint32_t variant);
+/** Is there anything to compute? Not when no result has elements, nor for operators that only
+ * rearrange metadata. */
+bool kgb_case_computes(const struct kgb_judge *judge, const struct kgb_case_data *data);
+/** Does the case need a kernel for that? Where each result is an argument as it was (no pass,
+ * nothing scattered) or, with an empty input, one number everywhere (the sum of nothing), torch's
+ * copies and fills will do, unless the operator is a fill or a copy itself or the case is a
+ * benchmark. `data` has its truth. */
+bool kgb_case_needs_launch(const struct kgb_judge *judge, const struct kgb_case_data *data);
+/** Note which cases are to tell whether kernels matter: the cheapest of each interface. */
+void kgb_ablation_choose(struct kgb_judge *judge);
+/** Can the case tell that? Not when its results are constants or inputs, unless the operator is a
+ * fill or a copy itself. */
+bool kgb_ablation_tells(const struct kgb_judge *judge, const struct kgb_case_data *data);
+/** The same on a GPU: is it one of those that were chosen? */
+bool kgb_ablation_may_tell(const struct kgb_judge *judge, const struct kgb_case_data *data);
+/** And is there need of leaving its kernels out? */
+bool kgb_ablation_wants(const struct kgb_judge *judge, const struct kgb_case_data *data);
+/** A case told, on a GPU. */
+void kgb_ablation_count(const struct kgb_judge *judge, const struct kgb_case_data *data);
+/** Is there need to look at a case's memory? True: *arranged has its neighbours (arranged.h), and
+ * is to be released. */
+bool kgb_ablation_begin_watch(const struct kgb_judge *judge, const struct kgb_case_data *data,
+			      struct kgb_result_origin *arranged);
+/** It was looked at. */
+void kgb_ablation_count_watched(const struct kgb_judge *judge,
+				const struct kgb_result_origin *arranged);
+/** Start the process that calls what the candidate is measured against, on a GPU. */
+KGB_MUST_CHECK int kgb_lane_start_baseline(struct kgb_lane *lane, struct kgb_err *err);
+/** Until when one call may take: its own limit, and never past the end of the verification. */
+int64_t kgb_lane_call_deadline(const struct kgb_lane *lane);
+/** Fill *failure with this, and nothing else: returns 1. */
+int kgb_refuse(struct kgb_failure *failure, enum kgb_code code, const char *message,
+	       const char *hint);
+/** The same for a result that lies where an earlier one does. */
+int kgb_refuse_kept(struct kgb_failure *failure);
+/** The end of what a worker wrote to stderr, for a message; "" when there is nothing. */
+const char *kgb_lane_last_words(struct kgb_lane *lane, const struct kgb_worker *worker);
+/** Fill *failure from the way the runner died. 1, or -1 with *err when it was not the candidate's
+ * doing. */
+int kgb_lane_explain_end(struct kgb_lane *lane, struct kgb_failure *failure, struct kgb_err *err);
+/** Send the runner a request with one descriptor, and wait for what it says. 0 with *reply, 1
+ * *failure, -1 *err. */
+KGB_MUST_CHECK int kgb_lane_ask_runner(struct kgb_lane *lane, const char *json, int fd,
+				       int64_t deadline_ms, struct kgb_wire_reply *reply,
+				       struct kgb_failure *failure, struct kgb_err *err);
+/** Fill *failure from a reply whose status is not OK, or that lists forbidden operators. 1, or 0
+ * when it is fine. */
+int kgb_lane_explain_reply(struct kgb_lane *lane, const struct kgb_wire_reply *reply,
+			   struct kgb_failure *failure);
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * The stages of a verification, and the function that runs them.
+ */
+#ifndef KGB_VERIFY_STAGES_STAGES_H
+#define KGB_VERIFY_STAGES_STAGES_H
+
+#include "verify/lane/lane.h"
+
+/** Verify one kernel. 0: *verdict is decided, whatever it is. -1: nothing could be decided because
+ * the environment or the arguments are wrong (unknown operator, no sandbox, no torch); no verdict
+ * should be written. */
+KGB_MUST_CHECK int kgb_judge_run(const struct kgb_judge_options *options,
+				 struct kgb_verdict *verdict, struct kgb_err *err);
+
+/* Stages. Each decides through lane->verdict and returns 0 to go on, 1 when something was decided.
+ * Trouble of ours is decided too (infra_error). */
+int kgb_stage_static(struct kgb_lane *lane); /* contract and l1 */
+int kgb_stage_correctness(struct kgb_lane *lane);
+int kgb_stage_ablation(struct kgb_lane *lane);
+int kgb_stage_timing(struct kgb_lane *lane);
+/** Time one case on a GPU. 0, 1 decided, -1 *err. */
+KGB_MUST_CHECK int kgb_time_on_gpu(struct kgb_lane *lane, const struct kgb_case *c,
+				   struct kgb_err *err);
+
+#endif
