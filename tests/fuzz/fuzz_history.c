@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <string.h>
 
-#include "verify/stages/result_origin.h"
+#include "verify/ablation/result_origin.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	int16_t result[N];
 	const struct kgb_case kase = {.n_args = 0};
 	struct kgb_case_data truth = {.kase = &kase, .n_results = 1};
-	struct kgb_result_origin arranged;
+	struct kgb_result_origin origin;
 	struct kgb_err err = KGB_ERR_INIT;
 
 	for (int i = 0; i < N; i++)
@@ -22,11 +22,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		.native = result,
 		.view = {.dtype = KGB_DTYPE_INT16, .ndim = 1, .sizes = {N}, .strides = {1}},
 	};
-	kgb_result_origin_init(&arranged, &truth, false);
-	KGB_ASSERT(arranged.n == N - 3);
-	if (kgb_result_origin_see_history(&arranged, data, size, &err) < 0)
+	kgb_result_origin_init(&origin, &truth, false);
+	KGB_ASSERT(origin.n == N - 3);
+	if (kgb_result_origin_see_history(&origin, data, size, &err) < 0)
 		KGB_ASSERT(err.msg[0] != '\0');
-	KGB_ASSERT(arranged.n_by_host <= arranged.n);
-	kgb_result_origin_release(&arranged);
+	KGB_ASSERT(origin.n_by_host <= origin.n);
+	kgb_result_origin_release(&origin);
 	return 0;
 }

@@ -24,7 +24,7 @@
 #include "base/time.h"
 #include "verify/cmd/cli.h"
 #include "verify/lane/candidate_call.h"
-#include "verify/stages/replay.h"
+#include "verify/replay/replay.h"
 #include "verify/tensor/statistics.h"
 
 enum {

@@ -280,7 +280,7 @@ static int send_call(struct kgb_worker *worker, const struct kgb_case_data *data
 		kgb_jsonw_ki64(&w, "window", spec->window);
 	kgb_jsonw_kbool(&w, "tune", data->kase->mode == KGB_MODE_BENCHMARK);
 	kgb_jsonw_kbool(&w, "keep", spec->keep);
-	kgb_jsonw_kbool(&w, "ghost", spec->ghost);
+	kgb_jsonw_kbool(&w, "skip_all", spec->skip_all);
 	kgb_jsonw_kbool(&w, "watch", spec->watch);
 	kgb_jsonw_key(&w, "skip");
 	kgb_jsonw_array(&w);

@@ -32,7 +32,7 @@ struct kgb_candidate_call_spec {
 		      cannot serve again */
 	bool baseline; /* call what the candidate is measured against; nothing is taken of what it
 			  returns */
-	bool ghost; /* no launch does anything */
+	bool skip_all; /* no launch does anything */
 	bool watch; /* a history of the memory is kept (CPU) */
 	const char *skip; /* launches of this kernel do nothing; NULL: none such */
 };

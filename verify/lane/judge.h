@@ -43,7 +43,7 @@ struct kgb_compiler;
 struct kgb_ablation_tally {
 	unsigned char n_ablated; /* in which kernels were left out */
 	unsigned char n_watched; /* whose memory was examined (result_origin.h), and of them: */
-	unsigned char n_arranged; /* those whose result torch had put together */
+	unsigned char n_by_host; /* those whose result torch had put together */
 };
 
 struct kgb_judge {

@@ -16,7 +16,6 @@
 #include "verify/process/worker.h"
 
 struct kgb_replay;
-struct kgb_result_origin;
 struct kgb_gpu_facts;
 struct kgb_nvml;
 struct kgb_compiler_seat;
@@ -51,8 +50,7 @@ struct kgb_lane {
 	struct kgb_buf image; /* what the judge wrote to the arena */
 	struct kgb_buf after; /* the arena after the call */
 	struct kgb_replay *replay; /* owned; NULL without a GPU */
-	struct kgb_failure
-		ghost; /* of a case that is right whatever is left out; code NULL: none */
+	struct kgb_failure needless; /* of a case that is right whichever kernel is left out */
 	const char *no_launch_case; /* first case that needed a launch and made none; borrowed from
 				       cases */
 };
@@ -95,32 +93,6 @@ KGB_MUST_CHECK int kgb_lane_fetch_truth(struct kgb_lane *lane, struct kgb_case_d
 /** kgb_case_data_fill with the verification's seed. */
 void kgb_lane_fill(struct kgb_lane *lane, struct kgb_case_data *data, const struct kgb_case *c,
 		   uint32_t variant);
-/** Is there anything to compute? Not when no result has elements, nor for operators that only
- * rearrange metadata. */
-bool kgb_case_computes(const struct kgb_judge *judge, const struct kgb_case_data *data);
-/** Does the case need a kernel for that? Where each result is an argument as it was (no pass,
- * nothing scattered) or, with an empty input, one number everywhere (the sum of nothing), torch's
- * copies and fills will do, unless the operator is a fill or a copy itself or the case is a
- * benchmark. `data` has its truth. */
-bool kgb_case_needs_launch(const struct kgb_judge *judge, const struct kgb_case_data *data);
-/** Note which cases are to tell whether kernels matter: the cheapest of each interface. */
-void kgb_ablation_choose(struct kgb_judge *judge);
-/** Can the case tell that? Not when its results are constants or inputs, unless the operator is a
- * fill or a copy itself. */
-bool kgb_ablation_tells(const struct kgb_judge *judge, const struct kgb_case_data *data);
-/** The same on a GPU: is it one of those that were chosen? */
-bool kgb_ablation_may_tell(const struct kgb_judge *judge, const struct kgb_case_data *data);
-/** And is there need of leaving its kernels out? */
-bool kgb_ablation_wants(const struct kgb_judge *judge, const struct kgb_case_data *data);
-/** A case told, on a GPU. */
-void kgb_ablation_count(const struct kgb_judge *judge, const struct kgb_case_data *data);
-/** Is there need to look at a case's memory? True: *arranged has its neighbours (arranged.h), and
- * is to be released. */
-bool kgb_ablation_begin_watch(const struct kgb_judge *judge, const struct kgb_case_data *data,
-			      struct kgb_result_origin *arranged);
-/** It was looked at. */
-void kgb_ablation_count_watched(const struct kgb_judge *judge,
-				const struct kgb_result_origin *arranged);
 /** Start the process that calls what the candidate is measured against, on a GPU. */
 KGB_MUST_CHECK int kgb_lane_start_baseline(struct kgb_lane *lane, struct kgb_err *err);
 /** Until when one call may take: its own limit, and never past the end of the verification. */

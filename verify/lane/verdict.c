@@ -250,8 +250,9 @@ void kgb_verdict_merge(struct kgb_verdict *to, struct kgb_verdict *from)
 	to->deterministic &= from->deterministic;
 	to->n_nondeterministic += from->n_nondeterministic;
 	to->n_in_sandbox += from->n_in_sandbox;
-	for (size_t i = 0; i < from->n_ghosts && to->n_ghosts < KGB_VERDICT_GHOSTS_MAX; i++)
-		to->ghosts[to->n_ghosts++] = from->ghosts[i];
+	for (size_t i = 0; i < from->n_ablations && to->n_ablations < KGB_VERDICT_ABLATIONS_MAX;
+	     i++)
+		to->ablations[to->n_ablations++] = from->ablations[i];
 	for (size_t i = 0; i < from->n_kernels; i++)
 		kgb_verdict_count_launches(to, from->kernels[i].name, from->kernels[i].count);
 	to->n_truths_recalled += from->n_truths_recalled;
@@ -402,15 +403,15 @@ static void write_failure(const struct kgb_failure *failure, struct kgb_jsonw *w
 	kgb_jsonw_object_end(w);
 }
 
-static void write_ghost(const struct kgb_verdict *verdict, struct kgb_jsonw *w)
+static void write_ablations(const struct kgb_verdict *verdict, struct kgb_jsonw *w)
 {
 	kgb_jsonw_key(w, "ghost");
 	kgb_jsonw_object(w);
 	for (int pass = 0; pass < 2; pass++) {
 		kgb_jsonw_key(w, pass == 0 ? "cases" : "ablation");
 		kgb_jsonw_array(w);
-		for (size_t i = 0; i < verdict->n_ghosts; i++) {
-			const struct kgb_ablation_run *run = &verdict->ghosts[i];
+		for (size_t i = 0; i < verdict->n_ablations; i++) {
+			const struct kgb_ablation_run *run = &verdict->ablations[i];
 			if ((run->kernel == NULL) != (pass == 0))
 				continue;
 			kgb_jsonw_object(w);
@@ -555,7 +556,7 @@ void kgb_verdict_write(const struct kgb_verdict *verdict, struct kgb_buf *out)
 	write_closest(&verdict->closest, &w);
 	kgb_jsonw_ki64(&w, "nondeterministic_tests", verdict->n_nondeterministic);
 	kgb_jsonw_ki64(&w, "sandbox_judged_tests", verdict->n_in_sandbox);
-	write_ghost(verdict, &w);
+	write_ablations(verdict, &w);
 	write_timing(verdict, &w);
 	write_environment(verdict, &w);
 	kgb_jsonw_object_end(&w);

@@ -23,7 +23,7 @@
 #define KGB_VERDICT_SCHEMA "kgb.verdict/1"
 #define KGB_VERDICT_FAILURES_MAX 20
 #define KGB_VERDICT_KERNELS_MAX 64
-#define KGB_VERDICT_GHOSTS_MAX 256
+#define KGB_VERDICT_ABLATIONS_MAX 256
 #define KGB_VERDICT_TIMINGS_MAX 64
 #define KGB_HEALTH_NOTES_MAX 8
 
@@ -134,8 +134,8 @@ struct kgb_verdict {
 	bool deterministic; /* no repetition gave other bits */
 	int64_t n_nondeterministic;
 	int64_t n_in_sandbox; /* on a GPU: passed by what the candidate's process returned */
-	struct kgb_ablation_run ghosts[KGB_VERDICT_GHOSTS_MAX];
-	size_t n_ghosts;
+	struct kgb_ablation_run ablations[KGB_VERDICT_ABLATIONS_MAX];
+	size_t n_ablations;
 	struct kgb_kernel_count kernels[KGB_VERDICT_KERNELS_MAX];
 	size_t n_kernels;
 	int64_t n_truths_recalled; /* answers of the reference that an earlier verification kept */

@@ -4,6 +4,7 @@
  */
 #include <math.h>
 
+#include "verify/ablation/ablation.h"
 #include "verify/lane/candidate_call.h"
 #include "verify/lint/lint_parts.h"
 

@@ -7,8 +7,8 @@
 #include "base/str.h"
 #include "base/system/fs.h"
 #include "base/time.h"
+#include "verify/replay/replay.h"
 #include "verify/stages/lanes.h"
-#include "verify/stages/replay.h"
 
 enum { TRIES = 2, START_MS = 30 * 1000, MEASURE_MS = 20 * 1000, ANCESTORS_MAX = 32 };
 

@@ -8,12 +8,13 @@
 #include "base/system/cache_dir.h"
 #include "base/system/fs.h"
 #include "base/time.h"
+#include "verify/ablation/ablation.h"
 #include "verify/lane/truth_cache.h"
 #include "verify/provenance/compiler.h"
 #include "verify/provenance/proof_cache.h"
+#include "verify/replay/replay.h"
 #include "verify/stages/gpu_health.h"
 #include "verify/stages/lanes.h"
-#include "verify/stages/replay.h"
 
 enum { READY_MS = 120 * 1000 };
 

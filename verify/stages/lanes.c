@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "base/parallel.h"
-#include "verify/stages/replay.h"
+#include "verify/replay/replay.h"
 
 /* Each lane on a GPU has a context there. The driver makes and ends contexts one after the other,
  * 0.2 s each (tests/bench/contexts): many at once would only wait for each other. */
@@ -84,8 +84,8 @@ static void merge(struct kgb_lane *first, struct thread *thread)
 {
 	if (!first->no_launch_case)
 		first->no_launch_case = thread->lane.no_launch_case;
-	if (!first->ghost.code)
-		first->ghost = thread->lane.ghost;
+	if (!first->needless.code)
+		first->needless = thread->lane.needless;
 	kgb_verdict_merge(first->verdict, &thread->verdict);
 	kgb_verdict_release(&thread->verdict);
 }

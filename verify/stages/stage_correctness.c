@@ -19,6 +19,50 @@ const struct kgb_case *kgb_correctness_case(const struct kgb_lane *lane,
 	return &lane->judge->cases.items[work->order[turn]];
 }
 
+static struct kgb_interface_count *count_of(const struct kgb_lane *lane, const struct kgb_case *c)
+{
+	return &lane->verdict->interfaces[c->interface - lane->judge->spec.interfaces];
+}
+
+static void record_failure(struct kgb_lane *lane, const struct kgb_case *c,
+			   struct kgb_failure *failure)
+{
+	struct kgb_verdict *verdict = lane->verdict;
+	KGB_AUTO(buf) struct kgb_buf inputs = KGB_BUF_INIT(4096);
+
+	kgb_case_describe(c, &inputs);
+	failure->case_name = kgb_lane_text(lane, "%s", c->name);
+	failure->interface = kgb_lane_text(lane, "%s", c->interface->entry);
+	failure->inputs = kgb_lane_text(lane, "%s", inputs.ptr);
+	verdict->failed_tests++;
+	count_of(lane, c)->failed++;
+	kgb_verdict_add_failure(verdict, failure);
+}
+
+/* A dead runner, a cheat, trouble of ours, and the end of the verification's time. */
+static bool ends_all(const struct kgb_lane *lane, const struct kgb_failure *failure)
+{
+	return lane->runner.end != KGB_WORKER_ALIVE ||
+	       kgb_code_status(failure->code) == KGB_STATUS_CHEATED ||
+	       kgb_code_status(failure->code) == KGB_STATUS_INFRA_ERROR ||
+	       kgb_mono_ms() >= lane->deadline_ms;
+}
+
+void kgb_case_settle(struct kgb_lane *lane, struct kgb_correctness *work, size_t turn,
+		     struct kgb_failure *failure)
+{
+	const struct kgb_case *c = kgb_correctness_case(lane, work, turn);
+
+	if (!failure) {
+		lane->verdict->passed_tests++;
+		count_of(lane, c)->passed++;
+	} else {
+		failure->turn = turn;
+		record_failure(lane, c, failure);
+	}
+	kgb_case_queue_note(&work->queue, failure != NULL, failure && ends_all(lane, failure));
+}
+
 int kgb_correctness_load(struct kgb_lane *lane, struct kgb_err *err)
 {
 	struct kgb_failure failure = {0};

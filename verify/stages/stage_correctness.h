@@ -28,10 +28,6 @@ KGB_MUST_CHECK int kgb_correctness_load(struct kgb_lane *lane, struct kgb_err *e
 const struct kgb_case *kgb_correctness_case(const struct kgb_lane *lane,
 					    const struct kgb_correctness *work, size_t turn);
 
-/** Call the case in the runner, twice under different poison and at different addresses, and judge
- * what comes back. 0 right, 1 *failure, -1 *err. */
-KGB_MUST_CHECK int kgb_case_judge(struct kgb_lane *lane, const struct kgb_case_data *data,
-				  struct kgb_failure *failure, struct kgb_err *err);
 /** Count the case of this turn as passed (failure NULL) or failed, and tell the queue. */
 void kgb_case_settle(struct kgb_lane *lane, struct kgb_correctness *work, size_t turn,
 		     struct kgb_failure *failure);

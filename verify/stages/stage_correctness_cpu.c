@@ -3,6 +3,7 @@
  * Stage correctness on the CPU: while the runner computes one case, the reference computes the
  * next.
  */
+#include "verify/lane/case_judge.h"
 #include "verify/stages/stage_correctness.h"
 
 /* One step of the pipeline: the truth of `data` is asked for already; ask for that of `next` before

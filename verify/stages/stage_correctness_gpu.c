@@ -5,8 +5,9 @@
  */
 #include <pthread.h>
 
+#include "verify/lane/case_judge.h"
 #include "verify/provenance/provenance.h"
-#include "verify/stages/replay.h"
+#include "verify/replay/replay.h"
 #include "verify/stages/stage_correctness.h"
 
 enum { BATCH_MAX = 32 };

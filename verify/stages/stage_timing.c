@@ -7,7 +7,7 @@
 #include "base/system/cache_dir.h"
 #include "base/time.h"
 #include "verify/lane/candidate_call.h"
-#include "verify/stages/replay.h"
+#include "verify/replay/replay.h"
 #include "verify/stages/stages.h"
 
 enum { REPETITIONS = 3, FIRST_REPETITION = 20, REFERENCE_MS = 120 * 1000, MACHINE_MS = 60 * 1000 };

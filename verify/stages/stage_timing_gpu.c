@@ -10,7 +10,7 @@
 #include "base/system/memfd.h"
 #include "base/time.h"
 #include "verify/cases/cost.h"
-#include "verify/stages/replay.h"
+#include "verify/replay/replay.h"
 #include "verify/stages/stages.h"
 #include "verify/timer/timer.h"
 

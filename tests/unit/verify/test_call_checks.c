@@ -4,6 +4,8 @@
 #include "verify/lane/candidate_call.h"
 
 #include "tests/unit/base/support.h"
+#include "verify/ablation/ablation.h"
+#include "verify/lane/case_judge.h"
 
 /* One call without any process: what a runner would have left is written here. The result is
  * self * 2, self is float32[4, 5] with strides, and lies in none, one or both kinds of memory. */

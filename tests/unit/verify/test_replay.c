@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "tests/unit/base/support.h"
-#include "verify/stages/replay.h"
+#include "verify/replay/replay.h"
 
 /* A process in the place of kgb-exec. */
 static struct kgb_replayer running_replayer(pid_t starter)

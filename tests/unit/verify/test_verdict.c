@@ -432,7 +432,7 @@ static struct kgb_verdict *verdict_of_lane(const size_t *turns, size_t n, int64_
 			.case_name = kgb_arena_printf(&verdict->arena, "case %zu", turns[i]),
 			.code = KGB_CODE_VERIFY_MISMATCH};
 	kgb_verdict_count_launches(verdict, "kernel", 3);
-	verdict->ghosts[verdict->n_ghosts++] = (struct kgb_ablation_run){.case_name = "c"};
+	verdict->ablations[verdict->n_ablations++] = (struct kgb_ablation_run){.case_name = "c"};
 	return verdict;
 }
 
@@ -465,7 +465,7 @@ static void test_what_lanes_found_adds_up_in_the_order_of_the_cases(void **state
 	assert_string_equal(to->closest.case_name, "nearer");
 	assert_true(to->closest.share == 0.5);
 	assert_int_equal(to->kernels[0].count, 6);
-	assert_int_equal(to->n_ghosts, 2);
+	assert_int_equal(to->n_ablations, 2);
 	assert_int_equal(to->code, KGB_CODE_NONE);
 	free_verdict(to);
 }

@@ -84,8 +84,8 @@ static void test_kernels_that_mattered_and_those_that_did_not(void **state)
 	struct kgb_verdict *verdict = new_verdict();
 
 	(void)state;
-	memcpy(verdict->ghosts, runs, sizeof(runs));
-	verdict->n_ghosts = KGB_ARRAY_LEN(runs);
+	memcpy(verdict->ablations, runs, sizeof(runs));
+	verdict->n_ablations = KGB_ARRAY_LEN(runs);
 	KGB_AUTO(json) cJSON *json = written(verdict);
 	for (size_t i = 0; i < KGB_ARRAY_LEN(runs); i++) {
 		const cJSON *list =

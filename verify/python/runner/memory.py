@@ -123,7 +123,7 @@ class Heap:
 
 class History:
     """The contents of memory before each launch and after it, and at the end of a call. The judge determines their origin from
-    `log` (verify/stages/result_origin.h)."""
+    `log` (verify/ablation/result_origin.h)."""
 
     BY_HOST, BY_KERNEL = 0, 1
     BYTES_MAX = 64 << 20

@@ -90,7 +90,7 @@ class State:
         self.allowed = frozenset()
         self.composite = self.parts_only = frozenset()
         self.paused = 0
-        self.ghost = False
+        self.skip_all = False
         self.skip = frozenset()
         self.heap = None
         self.history = None  # of memory, where the judge requests it
@@ -231,7 +231,7 @@ def hide_data():
 
 
 def hook_interpreter():
-    """Count launches, skip them in ghost mode, and separate the interpreter's own torch calls from the candidate's."""
+    """Count launches, skip them all or by name, and separate the interpreter's own torch calls from the candidate's."""
     executor = interpreter.GridExecutor
     run, to_host, from_host = executor.__call__, executor._init_args_hst, executor._restore_args_dev
 
@@ -239,7 +239,7 @@ def hook_interpreter():
         name = getattr(self.fn, "__name__", "?")
         STATE.launches[name] += 1
         STATE.remember(memory.History.BY_HOST)
-        if STATE.ghost or name in STATE.skip:
+        if STATE.skip_all or name in STATE.skip:
             return None
         host_code.RUNNING.append(name)
         try:
@@ -339,7 +339,7 @@ class Platform:
 
     @contextlib.contextmanager
     def calling(self, request):
-        STATE.ghost = request["ghost"]
+        STATE.skip_all = request["skip_all"]
         STATE.skip = frozenset(request["skip"])
         accesses.Launch.behind = [(STATE.arena[0] + arg["behind"][0], arg["behind"][1])
                                   for arg in request["args"] if "behind" in arg]

@@ -7,7 +7,7 @@ data that the judge checks, and the verdict is made elsewhere. Code that depends
 Requests: {"id", "op"} and
     map     descriptors [arena, out], "arena_bytes", "out_bytes"
     load    "entries", "allow": torch operators that may run outside a kernel
-    call    "entry", "args", "poison", "fill", "seed", "keep", "ghost", "skip", "watch", "window", "parts": which bytes
+    call    "entry", "args", "poison", "fill", "seed", "keep", "skip_all", "skip", "watch", "window", "parts": which bytes
             of the arena count (offset, length, ...)
 on a CPU
     history descriptor [out]: what lay in memory during the last call with "watch"; the reply's value is the number of bytes

@@ -11,11 +11,12 @@
 #include "base/system/fs.h"
 #include "base/system/memfd.h"
 #include "base/time.h"
+#include "verify/lane/case_judge.h"
 #include "verify/provenance/compiler.h"
 #include "verify/provenance/elf64.h"
 #include "verify/provenance/provenance.h"
 #include "verify/provenance/triton_claims.h"
-#include "verify/stages/replay.h"
+#include "verify/replay/replay.h"
 
 enum { CLAIMS_MS = 10 * 1000, CLAIMS_WANTED_MAX = 512 /* in one request */ };
 

@@ -7,8 +7,8 @@
  * a few consecutive elements of the result that no input has side by side. Whoever made memory hold
  * them first has arranged them, torch or a kernel.
  */
-#ifndef KGB_VERIFY_STAGES_RESULT_ORIGIN_H
-#define KGB_VERIFY_STAGES_RESULT_ORIGIN_H
+#ifndef KGB_VERIFY_ABLATION_RESULT_ORIGIN_H
+#define KGB_VERIFY_ABLATION_RESULT_ORIGIN_H
 
 #include "verify/lane/case_data.h"
 
@@ -27,21 +27,21 @@ struct kgb_result_origin {
  * (KGB_TRITON_ALONE); then one value everywhere tells as well, and an input in row-major order is
  * no more known than any other order, where it is the result. Pair with kgb_result_origin_release.
  */
-void kgb_result_origin_init(struct kgb_result_origin *arranged, const struct kgb_case_data *data,
+void kgb_result_origin_init(struct kgb_result_origin *origin, const struct kgb_case_data *data,
 			    bool alone);
-void kgb_result_origin_release(struct kgb_result_origin *arranged);
+void kgb_result_origin_release(struct kgb_result_origin *origin);
 
 /** Are there enough of them to tell anything? */
-bool kgb_result_origin_tells(const struct kgb_result_origin *arranged);
+bool kgb_result_origin_tells(const struct kgb_result_origin *origin);
 /** What lies at `bytes` is there since `by` did something. In the order in which it happened. */
-void kgb_result_origin_see(struct kgb_result_origin *arranged, const void *bytes, size_t n_bytes,
+void kgb_result_origin_see(struct kgb_result_origin *origin, const void *bytes, size_t n_bytes,
 			   enum kgb_origin_writer by);
 /** kgb_result_origin_see for all that a runner's history tells (memory.py, History): untrusted
  * bytes. INVALID where they are no such history. */
-KGB_MUST_CHECK int kgb_result_origin_see_history(struct kgb_result_origin *arranged,
+KGB_MUST_CHECK int kgb_result_origin_see_history(struct kgb_result_origin *origin,
 						 const void *bytes, size_t n_bytes,
 						 struct kgb_err *err);
 /** Did torch put together half of them or more? */
-bool kgb_result_origin_by_host(const struct kgb_result_origin *arranged);
+bool kgb_result_origin_by_host(const struct kgb_result_origin *origin);
 
 #endif

@@ -7,7 +7,7 @@
 #include "base/time.h"
 #include "verify/provenance/provenance.h"
 #include "verify/provenance/triton_claims.h"
-#include "verify/stages/replay.h"
+#include "verify/replay/replay.h"
 
 enum { PLAN_MS = 20 * 1000 };
 

@@ -5,9 +5,10 @@
  */
 #include "base/str.h"
 #include "base/time.h"
+#include "verify/ablation/ablation.h"
+#include "verify/lane/case_judge.h"
 #include "verify/lane/random_results.h"
-#include "verify/stages/replay.h"
-#include "verify/stages/stage_correctness.h"
+#include "verify/replay/replay.h"
 
 enum { N_REPLAYS = 2, ABLATIONS_MAX = 32, ABLATION_REPETITION = 10 };
 enum { VARIANT_FRESH = 2 }; /* 0 and 1 are those of the recorded calls */
@@ -114,24 +115,10 @@ static int ablate(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 	return rc < 0 ? -1 : 0;
 }
 
-static void record(struct kgb_lane *lane, const struct kgb_case_data *data, const char *kernel,
-		   bool broken)
-{
-	struct kgb_verdict *verdict = lane->verdict;
-
-	if (verdict->n_ghosts == KGB_VERDICT_GHOSTS_MAX)
-		return;
-	verdict->ghosts[verdict->n_ghosts++] = (struct kgb_ablation_run){
-		.case_name = kgb_lane_text(lane, "%s", data->kase->name),
-		.kernel = kgb_lane_text(lane, "%s", kernel),
-		.broken = broken,
-	};
-}
-
 /* Leave out each kernel in turn. 0, 1 *failure, -1 *err. */
-static int haunt(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
-		 const struct kgb_case_data *fresh, struct kgb_failure *failure,
-		 struct kgb_err *err)
+static int ablate_case(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
+		       const struct kgb_case_data *fresh, struct kgb_failure *failure,
+		       struct kgb_err *err)
 {
 	size_t n_broken = 0;
 	int n_tried = 0;
@@ -144,7 +131,7 @@ static int haunt(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 		int rc = ablate(lane, rcase, fresh, i, &broken, failure, err);
 		if (rc != 0)
 			return rc;
-		record(lane, fresh, rcase->plan.ops[i].kernel, broken);
+		kgb_ablation_record(lane, fresh, rcase->plan.ops[i].kernel, broken);
 		n_broken += broken;
 		n_tried++;
 		/* A fault of the crippled plan ended kgb-exec, and its plans with it. */
@@ -152,8 +139,8 @@ static int haunt(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 			break;
 	}
 	kgb_ablation_count(lane->judge, fresh);
-	if (n_broken == 0 && !lane->ghost.code)
-		lane->ghost = (struct kgb_failure){
+	if (n_broken == 0 && !lane->needless.code)
+		lane->needless = (struct kgb_failure){
 			.code = KGB_CODE_CHEAT_GHOST,
 			.message = kgb_lane_text(
 				lane, "case %s is right whichever Triton kernel is left out",
@@ -168,7 +155,7 @@ static int haunt(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 /* Look at memory wherever torch and the candidate's kernels take turns. Without those kernels only
  * torch's turns matter. */
 static int look_at_turns(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
-			 struct kgb_result_origin *arranged, struct kgb_failure *failure,
+			 struct kgb_result_origin *origin, struct kgb_failure *failure,
 			 struct kgb_err *err)
 {
 	const struct kgb_replay_plan *plan = &rcase->plan;
@@ -184,7 +171,7 @@ static int look_at_turns(struct kgb_lane *lane, const struct kgb_replay_case *rc
 			kgb_replay_plan_is_candidate(plan, i) ? KGB_ORIGIN_KERNEL : KGB_ORIGIN_HOST;
 		if (any && (i == plan->n_ops || by != last) &&
 		    (with_kernels || last == KGB_ORIGIN_HOST))
-			rc = kgb_replay_watch(lane, rcase, i, with_kernels, last, arranged, failure,
+			rc = kgb_replay_watch(lane, rcase, i, with_kernels, last, origin, failure,
 					      err);
 		last = by;
 		any = true;
@@ -197,15 +184,15 @@ static int watch(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 		 const struct kgb_case_data *fresh, struct kgb_failure *failure,
 		 struct kgb_err *err)
 {
-	struct kgb_result_origin arranged;
+	struct kgb_result_origin origin;
 
 	KGB_MEASURE(lane, KGB_PHASE_ABLATION);
-	if (!kgb_ablation_begin_watch(lane->judge, fresh, &arranged))
+	if (!kgb_ablation_begin_watch(lane->judge, fresh, &origin))
 		return 0;
-	int rc = look_at_turns(lane, rcase, &arranged, failure, err);
+	int rc = look_at_turns(lane, rcase, &origin, failure, err);
 	if (rc == 0)
-		kgb_ablation_count_watched(lane->judge, &arranged);
-	kgb_result_origin_release(&arranged);
+		kgb_ablation_count_watched(lane->judge, &origin);
+	kgb_result_origin_release(&origin);
 	return rc;
 }
 
@@ -264,7 +251,7 @@ int kgb_replay_check(struct kgb_lane *lane, struct kgb_recorded *recorded,
 	if (rc == 0 && kgb_ablation_may_tell(lane->judge, &fresh))
 		rc = watch(lane, &rcase, &fresh, failure, err);
 	if (rc == 0 && kgb_ablation_wants(lane->judge, &fresh))
-		rc = haunt(lane, &rcase, &fresh, failure, err);
+		rc = ablate_case(lane, &rcase, &fresh, failure, err);
 	kgb_case_data_release(&fresh);
 	kgb_replay_case_release(&rcase);
 	return rc;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "verify/stages/result_origin.h"
+#include "verify/ablation/result_origin.h"
 
 #include <string.h>
 
@@ -257,49 +257,49 @@ static struct kgb_neighbours *neighbours_new(const struct kgb_case_data *data,
 	return of;
 }
 
-static void add_dtype(struct kgb_result_origin *arranged, enum kgb_dtype dtype)
+static void add_dtype(struct kgb_result_origin *origin, enum kgb_dtype dtype)
 {
-	for (size_t i = 0; i < arranged->n_dtypes; i++)
-		if (arranged->dtypes[i] == dtype)
+	for (size_t i = 0; i < origin->n_dtypes; i++)
+		if (origin->dtypes[i] == dtype)
 			return;
-	arranged->dtypes[arranged->n_dtypes++] = dtype;
+	origin->dtypes[origin->n_dtypes++] = dtype;
 }
 
-void kgb_result_origin_init(struct kgb_result_origin *arranged, const struct kgb_case_data *data,
+void kgb_result_origin_init(struct kgb_result_origin *origin, const struct kgb_case_data *data,
 			    bool alone)
 {
-	*arranged = (struct kgb_result_origin){.data = data};
+	*origin = (struct kgb_result_origin){.data = data};
 	for (size_t i = 0; i < data->kase->n_args; i++)
 		if (data->storages[i])
-			add_dtype(arranged, data->kase->args[i].view.dtype);
+			add_dtype(origin, data->kase->args[i].view.dtype);
 	for (size_t i = 0; i < data->n_results; i++) {
 		const struct kgb_truth *truth = &data->results[i];
 		if (!truth->native || truth->view.dtype == KGB_DTYPE_BOOL)
 			continue;
-		arranged->results[i] = neighbours_new(data, truth, alone);
-		arranged->n += arranged->results[i]->groups.n * arranged->results[i]->weight;
+		origin->results[i] = neighbours_new(data, truth, alone);
+		origin->n += origin->results[i]->groups.n * origin->results[i]->weight;
 	}
 }
 
-void kgb_result_origin_release(struct kgb_result_origin *arranged)
+void kgb_result_origin_release(struct kgb_result_origin *origin)
 {
 	for (size_t i = 0; i < KGB_MAX_RESULTS; i++) {
-		if (!arranged->results[i])
+		if (!origin->results[i])
 			continue;
-		groups_release(&arranged->results[i]->groups);
-		kgb_free(arranged->results[i]);
-		arranged->results[i] = NULL;
+		groups_release(&origin->results[i]->groups);
+		kgb_free(origin->results[i]);
+		origin->results[i] = NULL;
 	}
 }
 
-bool kgb_result_origin_tells(const struct kgb_result_origin *arranged)
+bool kgb_result_origin_tells(const struct kgb_result_origin *origin)
 {
-	return arranged->n >= LEAST_GROUPS;
+	return origin->n >= LEAST_GROUPS;
 }
 
-bool kgb_result_origin_by_host(const struct kgb_result_origin *arranged)
+bool kgb_result_origin_by_host(const struct kgb_result_origin *origin)
 {
-	return kgb_result_origin_tells(arranged) && 2 * arranged->n_by_host >= arranged->n;
+	return kgb_result_origin_tells(origin) && 2 * origin->n_by_host >= origin->n;
 }
 
 /* ---- memory ---- */
@@ -336,22 +336,22 @@ static void see_as(struct kgb_neighbours *of, enum kgb_dtype dtype, const void *
 		each_group(of, elements, n, look_for, &look);
 }
 
-void kgb_result_origin_see(struct kgb_result_origin *arranged, const void *bytes, size_t n_bytes,
+void kgb_result_origin_see(struct kgb_result_origin *origin, const void *bytes, size_t n_bytes,
 			   enum kgb_origin_writer by)
 {
-	for (size_t i = 0; i < arranged->data->n_results; i++) {
-		struct kgb_neighbours *of = arranged->results[i];
+	for (size_t i = 0; i < origin->data->n_results; i++) {
+		struct kgb_neighbours *of = origin->results[i];
 		if (!of || of->groups.n == 0)
 			continue;
-		see_as(of, of->dtype, bytes, n_bytes, by, &arranged->n_by_host);
-		for (size_t k = 0; k < arranged->n_dtypes; k++)
-			if (arranged->dtypes[k] != of->dtype && !of->as_is)
-				see_as(of, arranged->dtypes[k], bytes, n_bytes, by,
-				       &arranged->n_by_host);
+		see_as(of, of->dtype, bytes, n_bytes, by, &origin->n_by_host);
+		for (size_t k = 0; k < origin->n_dtypes; k++)
+			if (origin->dtypes[k] != of->dtype && !of->as_is)
+				see_as(of, origin->dtypes[k], bytes, n_bytes, by,
+				       &origin->n_by_host);
 	}
 }
 
-int kgb_result_origin_see_history(struct kgb_result_origin *arranged, const void *bytes,
+int kgb_result_origin_see_history(struct kgb_result_origin *origin, const void *bytes,
 				  size_t n_bytes, struct kgb_err *err)
 {
 	const char *at = bytes;
@@ -367,7 +367,7 @@ int kgb_result_origin_see_history(struct kgb_result_origin *arranged, const void
 			return kgb_fail(err, KGB_ERR_INVALID, "%llu bytes by %llu",
 					(unsigned long long)header[1],
 					(unsigned long long)header[0]);
-		kgb_result_origin_see(arranged, at, (size_t)header[1],
+		kgb_result_origin_see(origin, at, (size_t)header[1],
 				      (enum kgb_origin_writer)header[0]);
 		const size_t step =
 			((size_t)header[1] + PART_ALIGNMENT - 1) / PART_ALIGNMENT * PART_ALIGNMENT;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "verify/stages/replay.h"
+#include "verify/replay/replay.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -436,22 +436,22 @@ static size_t next_blocks(const struct kgb_replay_plan *plan, size_t *next,
 }
 
 static void see_arguments(const struct kgb_candidate_call *call, const char *arena,
-			  enum kgb_origin_writer by, struct kgb_result_origin *arranged)
+			  enum kgb_origin_writer by, struct kgb_result_origin *origin)
 {
-	const struct kgb_case_data *data = arranged->data;
+	const struct kgb_case_data *data = origin->data;
 
 	for (size_t i = 0; i < data->kase->n_args; i++) {
 		const struct kgb_tensor_view *view = &call->views[i];
 		if (data->kase->args[i].param->kind != KGB_PARAM_VALUE)
 			kgb_result_origin_see(
-				arranged, arena + call->at[i],
+				origin, arena + call->at[i],
 				(size_t)view->storage_elements * kgb_dtype_size(view->dtype), by);
 	}
 }
 
 /* The plan of the part runs once for every few blocks, as often as it takes to see them all. */
 static int see_all(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
-		   enum kgb_origin_writer by, struct kgb_result_origin *arranged,
+		   enum kgb_origin_writer by, struct kgb_result_origin *origin,
 		   struct kgb_failure *failure, struct kgb_err *err)
 {
 	struct kgb_replayer *replayer = lane->replay->replayer;
@@ -460,26 +460,25 @@ static int see_all(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 	struct kgb_exec_run_spec spec = {.plan = PART_PLAN, .skip = -1, .ranges = ranges};
 	struct kgb_candidate_call call = {0};
 	size_t next = 0;
-	int rc = prepare(lane, rcase, arranged->data, WATCH_REPETITION, &call, err);
+	int rc = prepare(lane, rcase, origin->data, WATCH_REPETITION, &call, err);
 
 	do {
 		spec.n_ranges = next_blocks(&rcase->plan, &next, ranges);
 		if (rc == 0)
 			rc = run(lane, rcase, &call, &spec, &layout, failure, err);
 		for (size_t i = 0; rc == 0 && i < spec.n_ranges; i++)
-			kgb_result_origin_see(arranged, replayer->output + layout.ranges[i],
+			kgb_result_origin_see(origin, replayer->output + layout.ranges[i],
 					      (size_t)ranges[i].bytes, by);
 	} while (rc == 0 && next < rcase->plan.n_blocks);
 	if (rc == 0)
-		see_arguments(&call, replayer->output, by, arranged);
+		see_arguments(&call, replayer->output, by, origin);
 	kgb_candidate_call_release(&call);
 	return rc;
 }
 
 int kgb_replay_watch(struct kgb_lane *lane, const struct kgb_replay_case *rcase, size_t n_ops,
-		     bool with_kernels, enum kgb_origin_writer by,
-		     struct kgb_result_origin *arranged, struct kgb_failure *failure,
-		     struct kgb_err *err)
+		     bool with_kernels, enum kgb_origin_writer by, struct kgb_result_origin *origin,
+		     struct kgb_failure *failure, struct kgb_err *err)
 {
 	KGB_AUTO(buf) struct kgb_buf record = KGB_BUF_INIT(KGB_RECORD_BYTES_MAX);
 
@@ -496,5 +495,5 @@ int kgb_replay_watch(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 		&lane->replay->replayer->exec, PART_PLAN, record.ptr, record.len, PLAN_MS, err);
 	if (outcome != KGB_EXEC_DONE)
 		return kgb_replay_explain(lane, outcome, failure, err);
-	return see_all(lane, rcase, by, arranged, failure, err);
+	return see_all(lane, rcase, by, origin, failure, err);
 }

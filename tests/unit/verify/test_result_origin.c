@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "verify/stages/result_origin.h"
+#include "verify/ablation/result_origin.h"
 
 #include "tests/unit/base/support.h"
 
@@ -12,7 +12,7 @@ struct fixture {
 	struct kgb_case_data data;
 	float input[2 * N];
 	unsigned char result[8 * N];
-	struct kgb_result_origin arranged;
+	struct kgb_result_origin origin;
 };
 
 static void set_truth(struct fixture *f, enum kgb_dtype dtype)
@@ -55,9 +55,9 @@ static size_t result_bytes(const struct fixture *f)
 
 static bool is_by_host(struct fixture *f)
 {
-	const bool by_host = kgb_result_origin_by_host(&f->arranged);
+	const bool by_host = kgb_result_origin_by_host(&f->origin);
 
-	kgb_result_origin_release(&f->arranged);
+	kgb_result_origin_release(&f->origin);
 	return by_host;
 }
 
@@ -67,20 +67,20 @@ test_who_makes_memory_hold_the_neighbours_first_has_arranged_them(KGB_UNUSED voi
 	struct fixture f;
 
 	init_fixture(&f, "contiguous");
-	kgb_result_origin_init(&f.arranged, &f.data, false);
-	assert_true(kgb_result_origin_tells(&f.arranged));
-	assert_int_equal(f.arranged.n, N - 3);
-	kgb_result_origin_see(&f.arranged, f.input, sizeof(f.input), KGB_ORIGIN_HOST);
-	assert_int_equal(f.arranged.n_by_host, 0);
-	kgb_result_origin_see(&f.arranged, f.result, result_bytes(&f), KGB_ORIGIN_HOST);
-	kgb_result_origin_see(&f.arranged, f.result, result_bytes(&f), KGB_ORIGIN_HOST);
-	assert_int_equal(f.arranged.n_by_host, N - 3);
+	kgb_result_origin_init(&f.origin, &f.data, false);
+	assert_true(kgb_result_origin_tells(&f.origin));
+	assert_int_equal(f.origin.n, N - 3);
+	kgb_result_origin_see(&f.origin, f.input, sizeof(f.input), KGB_ORIGIN_HOST);
+	assert_int_equal(f.origin.n_by_host, 0);
+	kgb_result_origin_see(&f.origin, f.result, result_bytes(&f), KGB_ORIGIN_HOST);
+	kgb_result_origin_see(&f.origin, f.result, result_bytes(&f), KGB_ORIGIN_HOST);
+	assert_int_equal(f.origin.n_by_host, N - 3);
 	assert_true(is_by_host(&f));
 
-	kgb_result_origin_init(&f.arranged, &f.data, false);
-	kgb_result_origin_see(&f.arranged, f.result, result_bytes(&f), KGB_ORIGIN_KERNEL);
-	kgb_result_origin_see(&f.arranged, f.result, result_bytes(&f), KGB_ORIGIN_HOST);
-	assert_int_equal(f.arranged.n_by_host, 0);
+	kgb_result_origin_init(&f.origin, &f.data, false);
+	kgb_result_origin_see(&f.origin, f.result, result_bytes(&f), KGB_ORIGIN_KERNEL);
+	kgb_result_origin_see(&f.origin, f.result, result_bytes(&f), KGB_ORIGIN_HOST);
+	assert_int_equal(f.origin.n_by_host, 0);
 	assert_false(is_by_host(&f));
 }
 
@@ -89,13 +89,13 @@ static void test_half_of_them_is_enough(KGB_UNUSED void **state)
 	struct fixture f;
 
 	init_fixture(&f, "contiguous");
-	kgb_result_origin_init(&f.arranged, &f.data, false);
+	kgb_result_origin_init(&f.origin, &f.data, false);
 	/* 13 groups of 27. */
-	kgb_result_origin_see(&f.arranged, f.result, 16 * sizeof(float), KGB_ORIGIN_HOST);
-	assert_int_equal(f.arranged.n_by_host, 13);
-	assert_false(kgb_result_origin_by_host(&f.arranged));
-	kgb_result_origin_see(&f.arranged, f.result, 17 * sizeof(float), KGB_ORIGIN_HOST);
-	assert_int_equal(f.arranged.n_by_host, 14);
+	kgb_result_origin_see(&f.origin, f.result, 16 * sizeof(float), KGB_ORIGIN_HOST);
+	assert_int_equal(f.origin.n_by_host, 13);
+	assert_false(kgb_result_origin_by_host(&f.origin));
+	kgb_result_origin_see(&f.origin, f.result, 17 * sizeof(float), KGB_ORIGIN_HOST);
+	assert_int_equal(f.origin.n_by_host, 14);
 	assert_true(is_by_host(&f));
 }
 
@@ -114,16 +114,16 @@ static void test_they_may_lie_apart_backwards_or_in_another_type(KGB_UNUSED void
 		for (int i = 0; i < N; i++)
 			memcpy(&spread[steps[k] < 0 ? N - 1 - i : i * steps[k]],
 			       f.result + sizeof(float) * (size_t)i, sizeof(float));
-		kgb_result_origin_init(&f.arranged, &f.data, false);
-		kgb_result_origin_see(&f.arranged, spread, sizeof(spread), KGB_ORIGIN_HOST);
-		assert_int_equal(f.arranged.n_by_host, N - 3);
-		kgb_result_origin_release(&f.arranged);
+		kgb_result_origin_init(&f.origin, &f.data, false);
+		kgb_result_origin_see(&f.origin, spread, sizeof(spread), KGB_ORIGIN_HOST);
+		assert_int_equal(f.origin.n_by_host, N - 3);
+		kgb_result_origin_release(&f.origin);
 	}
 	memcpy(spread, f.result, sizeof(float) * N);
 	set_truth(&f, KGB_DTYPE_FLOAT16);
-	kgb_result_origin_init(&f.arranged, &f.data, false);
-	kgb_result_origin_see(&f.arranged, spread, sizeof(float) * N, KGB_ORIGIN_HOST);
-	assert_int_equal(f.arranged.n_by_host, N - 3);
+	kgb_result_origin_init(&f.origin, &f.data, false);
+	kgb_result_origin_see(&f.origin, spread, sizeof(float) * N, KGB_ORIGIN_HOST);
+	assert_int_equal(f.origin.n_by_host, N - 3);
 	assert_true(is_by_host(&f));
 }
 
@@ -159,12 +159,12 @@ test_an_input_in_order_or_converted_is_known_unless_copying_is_the_work(KGB_UNUS
 		struct fixture f;
 		init_fixture(&f, rows[i].layout);
 		put_in_order(&f, rows[i].dtype);
-		kgb_result_origin_init(&f.arranged, &f.data, rows[i].alone);
-		assert_int_equal(kgb_result_origin_tells(&f.arranged), rows[i].tells);
+		kgb_result_origin_init(&f.origin, &f.data, rows[i].alone);
+		assert_int_equal(kgb_result_origin_tells(&f.origin), rows[i].tells);
 		/* The input itself was not put together by anybody. */
-		kgb_result_origin_see(&f.arranged, f.input, sizeof(f.input), KGB_ORIGIN_HOST);
-		assert_int_equal(f.arranged.n_by_host, 0);
-		kgb_result_origin_see(&f.arranged, f.result, result_bytes(&f), KGB_ORIGIN_HOST);
+		kgb_result_origin_see(&f.origin, f.input, sizeof(f.input), KGB_ORIGIN_HOST);
+		assert_int_equal(f.origin.n_by_host, 0);
+		kgb_result_origin_see(&f.origin, f.result, result_bytes(&f), KGB_ORIGIN_HOST);
 		assert_int_equal(is_by_host(&f), rows[i].tells);
 	}
 }
@@ -176,47 +176,47 @@ static void test_fills_and_flags_tell_nothing(KGB_UNUSED void **state)
 	init_fixture(&f, "contiguous");
 	for (size_t i = 0; i < N; i++)
 		kgb_dtype_store(KGB_DTYPE_FLOAT32, f.result + 4 * i, (double)(i % 2));
-	kgb_result_origin_init(&f.arranged, &f.data, false);
-	assert_int_equal(f.arranged.n, 0);
-	kgb_result_origin_see(&f.arranged, f.result, result_bytes(&f), KGB_ORIGIN_HOST);
+	kgb_result_origin_init(&f.origin, &f.data, false);
+	assert_int_equal(f.origin.n, 0);
+	kgb_result_origin_see(&f.origin, f.result, result_bytes(&f), KGB_ORIGIN_HOST);
 	assert_false(is_by_host(&f));
 	/* Five values in all orders. */
 	for (size_t i = 0; i < N; i++)
 		kgb_dtype_store(KGB_DTYPE_FLOAT32, f.result + 4 * i, (double)(i * i % 17 % 5));
-	kgb_result_origin_init(&f.arranged, &f.data, false);
-	assert_int_equal(f.arranged.n, 0);
-	kgb_result_origin_release(&f.arranged);
+	kgb_result_origin_init(&f.origin, &f.data, false);
+	assert_int_equal(f.origin.n, 0);
+	kgb_result_origin_release(&f.origin);
 	/* A row of eight values among one and the same: five groups touch three of them. */
 	for (size_t i = 0; i < N; i++)
 		kgb_dtype_store(KGB_DTYPE_FLOAT32, f.result + 4 * i, i < 8 ? (double)i : 7.0);
-	kgb_result_origin_init(&f.arranged, &f.data, false);
-	assert_int_equal(f.arranged.n, 6);
-	kgb_result_origin_release(&f.arranged);
+	kgb_result_origin_init(&f.origin, &f.data, false);
+	assert_int_equal(f.origin.n, 6);
+	kgb_result_origin_release(&f.origin);
 
 	/* One value everywhere tells where filling is the work. */
 	for (size_t i = 0; i < N; i++)
 		kgb_dtype_store(KGB_DTYPE_FLOAT32, f.result + 4 * i, 2.25);
 	for (int alone = 0; alone <= 1; alone++) {
-		kgb_result_origin_init(&f.arranged, &f.data, alone);
-		assert_int_equal(kgb_result_origin_tells(&f.arranged), alone);
-		kgb_result_origin_see(&f.arranged, f.result, result_bytes(&f), KGB_ORIGIN_HOST);
+		kgb_result_origin_init(&f.origin, &f.data, alone);
+		assert_int_equal(kgb_result_origin_tells(&f.origin), alone);
+		kgb_result_origin_see(&f.origin, f.result, result_bytes(&f), KGB_ORIGIN_HOST);
 		assert_int_equal(is_by_host(&f), alone);
 	}
 
 	/* Small floats are integers of 0, and lie about wherever memory is random. */
 	f.data.results[0].view.dtype = KGB_DTYPE_INT32;
 	memset(f.result, 0, sizeof(f.result));
-	kgb_result_origin_init(&f.arranged, &f.data, true);
-	assert_true(kgb_result_origin_tells(&f.arranged));
-	kgb_result_origin_see(&f.arranged, (const float[]){0.5f, -0.25f, 0.125f, 0.75f}, 16,
+	kgb_result_origin_init(&f.origin, &f.data, true);
+	assert_true(kgb_result_origin_tells(&f.origin));
+	kgb_result_origin_see(&f.origin, (const float[]){0.5f, -0.25f, 0.125f, 0.75f}, 16,
 			      KGB_ORIGIN_HOST);
 	assert_false(is_by_host(&f));
 
 	set_truth(&f, KGB_DTYPE_FLOAT32);
 	f.data.results[0].native = NULL; /* it has nothing that counts */
-	kgb_result_origin_init(&f.arranged, &f.data, false);
-	assert_false(kgb_result_origin_tells(&f.arranged));
-	kgb_result_origin_release(&f.arranged);
+	kgb_result_origin_init(&f.origin, &f.data, false);
+	assert_false(kgb_result_origin_tells(&f.origin));
+	kgb_result_origin_release(&f.origin);
 }
 
 static size_t put_part(unsigned char *at, uint64_t by, uint64_t n_bytes, const void *bytes)
@@ -239,21 +239,21 @@ static void test_a_history_is_seen_part_by_part_or_refused(KGB_UNUSED void **sta
 	size_t len = put_part(history, KGB_ORIGIN_HOST, N * 4, f.input);
 	len += put_part(history + len, KGB_ORIGIN_KERNEL, 20 * 4, f.result);
 	len += put_part(history + len, KGB_ORIGIN_HOST, N * 4, f.result);
-	kgb_result_origin_init(&f.arranged, &f.data, false);
-	assert_ok(kgb_result_origin_see_history(&f.arranged, history, len, &err), err);
-	assert_int_equal(f.arranged.n_by_host, N - 3 - 17);
-	assert_int_equal(kgb_result_origin_see_history(&f.arranged, history, 0, &err), 0);
+	kgb_result_origin_init(&f.origin, &f.data, false);
+	assert_ok(kgb_result_origin_see_history(&f.origin, history, len, &err), err);
+	assert_int_equal(f.origin.n_by_host, N - 3 - 17);
+	assert_int_equal(kgb_result_origin_see_history(&f.origin, history, 0, &err), 0);
 	for (size_t cut = 1; cut < len; cut++) {
-		const int rc = kgb_result_origin_see_history(&f.arranged, history, len - cut, &err);
+		const int rc = kgb_result_origin_see_history(&f.origin, history, len - cut, &err);
 		assert_int_equal(rc == 0, len - cut == 144 || len - cut == 144 + 96);
 	}
 	put_part(history, 2, N * 4, f.input);
-	assert_int_equal(kgb_result_origin_see_history(&f.arranged, history, len, &err), -1);
+	assert_int_equal(kgb_result_origin_see_history(&f.origin, history, len, &err), -1);
 	assert_non_null(strstr(err.msg, "120 bytes by 2"));
 	put_part(history, 0, 0, f.input);
 	memset(history + 8, 0xff, 8);
-	assert_int_equal(kgb_result_origin_see_history(&f.arranged, history, len, &err), -1);
-	kgb_result_origin_release(&f.arranged);
+	assert_int_equal(kgb_result_origin_see_history(&f.origin, history, len, &err), -1);
+	kgb_result_origin_release(&f.origin);
 }
 
 int main(void)

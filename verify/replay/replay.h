@@ -5,15 +5,15 @@
  * on data that the runner has never seen. What the runner returned itself only helps to refuse
  * early.
  */
-#ifndef KGB_VERIFY_STAGES_REPLAY_H
-#define KGB_VERIFY_STAGES_REPLAY_H
+#ifndef KGB_VERIFY_REPLAY_REPLAY_H
+#define KGB_VERIFY_REPLAY_REPLAY_H
 
+#include "verify/ablation/result_origin.h"
 #include "verify/lane/candidate_call.h"
 #include "verify/lane/gpu_facts.h"
 #include "verify/lane/lane.h"
 #include "verify/process/exec_client.h"
 #include "verify/record/replay_plan.h"
-#include "verify/stages/result_origin.h"
 
 #define KGB_REPLAY_CALLS 3 /* cold, new data in the same tensors, new tensors */
 
@@ -125,11 +125,11 @@ KGB_MUST_CHECK int kgb_replay_run(struct kgb_lane *lane, const struct kgb_replay
  * `arranged` (of the data to run it on) see all memory as `by`'s work. 0, 1 *failure, -1 *err. */
 KGB_MUST_CHECK int kgb_replay_watch(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 				    size_t n_ops, bool with_kernels, enum kgb_origin_writer by,
-				    struct kgb_result_origin *arranged, struct kgb_failure *failure,
+				    struct kgb_result_origin *origin, struct kgb_failure *failure,
 				    struct kgb_err *err);
 /** Judge a case that was recorded and whose images were proved. 0 right, 1 *failure, -1 *err. Where
  * kgb_ablation_wants the case, each kernel of the candidate is left out in turn, too: some result
- * must break, else judge->ghost says that none did; and memory is watched (arranged.h). */
+ * must break, else judge->ghost says that none did; and memory is watched (result_origin.h). */
 KGB_MUST_CHECK int kgb_replay_check(struct kgb_lane *lane, struct kgb_recorded *recorded,
 				    struct kgb_failure *failure, struct kgb_err *err);
 

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+#include "verify/ablation/ablation.h"
+
+#include "base/mem.h"
+#include "verify/lane/case_judge.h"
+
+enum {
+	CASES_PER_INTERFACE = 2,
+	WATCHED_PER_INTERFACE = 3,
+	TRIES_PER_INTERFACE = 24, /* cases whose result would not tell anything are passed over */
+	WATCH_TRIES = 6, /* the same of memory: of many operators none tells anything */
+	LEAST_ELEMENTS = 8,
+};
+
+/* ---- which cases show whether kernels compute ---- */
+
+static double value_at(const struct kgb_truth *truth, int64_t i)
+{
+	return kgb_dtype_load(truth->view.dtype,
+			      (const char *)truth->native +
+				      (size_t)i * kgb_dtype_size(truth->view.dtype));
+}
+
+/* One number everywhere: zeros or a constant fill would be right without any computation. */
+static bool is_constant(const struct kgb_truth *truth)
+{
+	int64_t n = kgb_tensor_view_numel(&truth->view);
+	double first = value_at(truth, 0);
+
+	if (n == 1)
+		return first == 0 || first == 1;
+	for (int64_t i = 1; i < n; i++)
+		if (value_at(truth, i) != first)
+			return false;
+	return true;
+}
+
+/* The result is an input: a copy would be right. */
+static bool is_copy_of(const struct kgb_truth *truth, const struct kgb_tensor_view *view,
+		       const char *storage)
+{
+	int64_t n = kgb_tensor_view_numel(&truth->view);
+	struct kgb_tensor_view_walk walk;
+
+	if (kgb_tensor_view_numel(view) != n)
+		return false;
+	kgb_tensor_view_walk_init(&walk, view);
+	for (int64_t i = 0; i < n; i++, kgb_tensor_view_walk_next(&walk)) {
+		double input = kgb_dtype_load(
+			view->dtype, storage + (size_t)walk.at * kgb_dtype_size(view->dtype));
+		if (kgb_dtype_round(truth->view.dtype, input) != value_at(truth, i))
+			return false;
+	}
+	return true;
+}
+
+/* Random bytes, which fresh memory holds, will not be right by chance. */
+static bool is_no_chance(const struct kgb_truth *truth)
+{
+	int64_t n = kgb_tensor_view_numel(&truth->view);
+
+	return truth->view.dtype != KGB_DTYPE_BOOL &&
+	       (n >= LEAST_ELEMENTS ||
+		(kgb_dtype_size(truth->view.dtype) >= sizeof(float) && !is_constant(truth)));
+}
+
+/* Result i is neither of them. Where the operator is a fill or a copy itself, that does not matter:
+ * then nothing but its kernels may make it. */
+bool kgb_ablation_result_tells(const struct kgb_judge *judge, const struct kgb_case_data *data,
+			       size_t i)
+{
+	const struct kgb_truth *truth = &data->results[i];
+
+	if (truth->native && judge->spec.triton == KGB_TRITON_ALONE)
+		return is_no_chance(truth);
+	if (!truth->native || is_constant(truth))
+		return false;
+	for (size_t k = 0; k < data->kase->n_args; k++)
+		if (data->storages[k] &&
+		    is_copy_of(truth, &data->kase->args[k].view, data->storages[k]))
+			return false;
+	return true;
+}
+
+/* Without tensors that matter nothing is known of a case's size. */
+static bool is_tiny(const struct kgb_case *c)
+{
+	bool has_tensors = false;
+
+	for (size_t i = 0; i < c->n_args; i++)
+		has_tensors |=
+			c->args[i].param->kind == KGB_PARAM_TENSOR && !c->args[i].param->unused;
+	return has_tensors && kgb_case_elements(c) < LEAST_ELEMENTS;
+}
+
+/* One result is enough: others may well be known beforehand (a scale that was given, a count). */
+bool kgb_ablation_tells(const struct kgb_judge *judge, const struct kgb_case_data *data)
+{
+	if (data->kase->mode != KGB_MODE_STANDARD || is_tiny(data->kase))
+		return false;
+	if (!kgb_case_needs_launch(judge, data))
+		return false;
+	for (size_t i = 0; i < data->n_results; i++)
+		if (kgb_ablation_result_tells(judge, data, i))
+			return true;
+	return false;
+}
+
+/* The next case in ascending cost after (cost, index), of this interface and in standard mode; NULL
+ * at the end. */
+const struct kgb_case *kgb_ablation_next_case(const struct kgb_cases *cases,
+					      const struct kgb_interface *interface,
+					      const struct kgb_case *after)
+{
+	const struct kgb_case *best = NULL;
+	int64_t after_cost = after ? kgb_case_elements(after) : 0;
+
+	for (size_t i = 0; i < cases->n; i++) {
+		const struct kgb_case *c = &cases->items[i];
+		int64_t cost = kgb_case_elements(c);
+		if (c->interface != interface || c->mode != KGB_MODE_STANDARD || is_tiny(c))
+			continue;
+		if (after && (cost < after_cost || (cost == after_cost && c <= after)))
+			continue;
+		if (!best || cost < kgb_case_elements(best))
+			best = c;
+	}
+	return best;
+}
+
+void kgb_ablation_choose(struct kgb_judge *judge)
+{
+	judge->may_tell = kgb_xcalloc(judge->cases.n + 1, 1);
+	judge->tallies = kgb_xcalloc(judge->spec.n_interfaces + 1, sizeof(*judge->tallies));
+	for (size_t i = 0; i < judge->spec.n_interfaces; i++) {
+		const struct kgb_case *c = NULL;
+		for (int tried = 0; tried < TRIES_PER_INTERFACE; tried++) {
+			c = kgb_ablation_next_case(&judge->cases, &judge->spec.interfaces[i], c);
+			if (!c)
+				break;
+			judge->may_tell[c - judge->cases.items] = 1;
+		}
+	}
+}
+
+/* ---- how many cases were used ---- */
+
+static struct kgb_ablation_tally *tally_of(const struct kgb_judge *judge, const struct kgb_case *c)
+{
+	return &judge->tallies[c->interface - judge->spec.interfaces];
+}
+
+bool kgb_ablation_may_tell(const struct kgb_judge *judge, const struct kgb_case_data *data)
+{
+	return judge->may_tell[data->kase - judge->cases.items] && kgb_ablation_tells(judge, data);
+}
+
+bool kgb_ablation_wants(const struct kgb_judge *judge, const struct kgb_case_data *data)
+{
+	const struct kgb_ablation_tally *tally = tally_of(judge, data->kase);
+
+	return __atomic_load_n(&tally->n_ablated, __ATOMIC_RELAXED) < CASES_PER_INTERFACE &&
+	       kgb_ablation_may_tell(judge, data);
+}
+
+void kgb_ablation_count(const struct kgb_judge *judge, const struct kgb_case_data *data)
+{
+	(void)__atomic_fetch_add(&tally_of(judge, data->kase)->n_ablated, 1, __ATOMIC_RELAXED);
+}
+
+bool kgb_ablation_begin_watch(const struct kgb_judge *judge, const struct kgb_case_data *data,
+			      struct kgb_result_origin *origin)
+{
+	const struct kgb_ablation_tally *tally = tally_of(judge, data->kase);
+
+	if (__atomic_load_n(&tally->n_watched, __ATOMIC_RELAXED) >= WATCHED_PER_INTERFACE)
+		return false;
+	kgb_result_origin_init(origin, data, judge->spec.triton == KGB_TRITON_ALONE);
+	if (kgb_result_origin_tells(origin))
+		return true;
+	kgb_result_origin_release(origin);
+	return false;
+}
+
+void kgb_ablation_count_watched(const struct kgb_judge *judge,
+				const struct kgb_result_origin *origin)
+{
+	struct kgb_ablation_tally *tally = tally_of(judge, origin->data->kase);
+
+	(void)__atomic_fetch_add(&tally->n_watched, 1, __ATOMIC_RELAXED);
+	if (kgb_result_origin_by_host(origin))
+		(void)__atomic_fetch_add(&tally->n_by_host, 1, __ATOMIC_RELAXED);
+}
+
+bool kgb_ablation_is_complete(const struct kgb_judge *judge, const struct kgb_interface *interface,
+			      int n_tried)
+{
+	const struct kgb_ablation_tally *tally =
+		&judge->tallies[interface - judge->spec.interfaces];
+
+	return n_tried >= TRIES_PER_INTERFACE ||
+	       (tally->n_ablated >= CASES_PER_INTERFACE &&
+		(tally->n_watched >= WATCHED_PER_INTERFACE || n_tried >= WATCH_TRIES));
+}
+
+void kgb_ablation_record(struct kgb_lane *lane, const struct kgb_case_data *data,
+			 const char *kernel, bool broken)
+{
+	struct kgb_verdict *verdict = lane->verdict;
+
+	if (verdict->n_ablations == KGB_VERDICT_ABLATIONS_MAX)
+		return;
+	verdict->ablations[verdict->n_ablations++] = (struct kgb_ablation_run){
+		.case_name = kgb_lane_text(lane, "%s", data->kase->name),
+		.kernel = kernel ? kgb_lane_text(lane, "%s", kernel) : NULL,
+		.broken = broken,
+	};
+}
