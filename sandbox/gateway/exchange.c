@@ -30,7 +30,7 @@ struct kgb_exchange *kgb_exchange__new(struct kgb_session *session, const char *
 	ex->started_wall_ms = kgb_wall_ms();
 	kgb_scrub_init(&ex->scrub);
 	for (int i = 0; i < KGB_N_PROVIDERS; i++)
-		kgb_scrub_add(&ex->scrub, session->gw->accounts[i].api_key);
+		kgb_scrub_add(&ex->scrub, session->gw->accounts.by_provider[i].api_key);
 	kgb_exchange_record_init(&ex->record, &(struct kgb_exchange_record_spec){.dir_fd = -1});
 	return ex;
 }
@@ -365,7 +365,8 @@ static void note_outcome(struct kgb_exchange *ex, const char *error)
 	    (ex->aborted_by_client && !ex->too_long))
 		return;
 	/* Nothing of it reached the client, and all that we try was tried. */
-	bool in_vain = failed && gw->retry.max_tries > 1 && (ex->status < 200 || ex->status >= 300);
+	bool in_vain = failed && gw->accounts.retry.max_tries > 1 &&
+		       (ex->status < 200 || ex->status >= 300);
 	/* One without end is bought once: it may be as dear as all others together. */
 	if (failed || bad)
 		kgb_exchange__note_broken_answer(ex,
@@ -407,7 +408,7 @@ void kgb_exchange__end(struct kgb_exchange *ex, const char *error)
 
 static struct kgb_exchange_record_spec record_spec(const struct kgb_exchange *ex)
 {
-	const struct kgb_account *accounts = ex->session->gw->accounts;
+	const struct kgb_account *accounts = ex->session->gw->accounts.by_provider;
 	return (struct kgb_exchange_record_spec){
 		.dir_fd = ex->session->dir_fd,
 		.number = ex->number,

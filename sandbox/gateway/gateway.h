@@ -34,7 +34,7 @@
 #include "sandbox/meter/prices.h"
 #include "sandbox/meter/protocol.h"
 #include "sandbox/meter/usage.h"
-#include "sandbox/provider/retry.h"
+#include "sandbox/provider/account.h"
 
 struct kgb_gateway;
 struct kgb_session;
@@ -54,12 +54,7 @@ struct kgb_gateway_spec {
 	enum kgb_gateway_mode mode;
 	/** Live: one key at least is required; keys are never recorded, logged or handed to a
 	 * client. */
-	struct kgb_account_spec {
-		const char *url; /* NULL: the provider's own; a path prefix is kept */
-		const char *api_key; /* NULL: its requests are refused */
-		bool key_is_bearer; /* Anthropic: send "Authorization: Bearer KEY" instead of
-				       "x-api-key: KEY" */
-	} accounts[KGB_N_PROVIDERS];
+	struct kgb_account_spec accounts[KGB_N_PROVIDERS];
 	const char *model; /* NULL: as asked; else every request's "model" is replaced by this */
 	bool allow_provider_tools; /* leave tools in requests that the provider runs: web search,
 				      ... */

@@ -34,30 +34,17 @@
  * connections. */
 #define KGB_SESSION_BODY_BYTES (4 * (size_t)KGB_LIMIT_HTTP_BODY)
 
-/** Where requests of a provider go, and who pays. */
-struct kgb_account {
-	char *base_url; /* owned; without trailing slash; NULL offline */
-	char *api_key; /* owned; NULL: there is none, requests are refused */
-	bool key_is_bearer;
-	struct kgb_key_limiter limiter; /* live only */
-};
-
 struct kgb_gateway {
 	uv_loop_t *loop; /* borrowed */
 	enum kgb_gateway_mode mode;
-	struct kgb_account accounts[KGB_N_PROVIDERS];
+	struct kgb_accounts accounts; /* all zero unless live */
 	char *model; /* owned; NULL: as asked */
 	bool allow_provider_tools;
-	int64_t connect_timeout_ms, idle_timeout_ms;
-	int64_t max_answer_bytes;
-	struct kgb_retry_policy retry;
 	const struct kgb_prices *prices; /* borrowed */
 	struct kgb_exchange *first_waiting; /* for a budget, in order of arrival */
-	struct kgb_upstream *upstream; /* owned; NULL unless live */
 	struct kgb_session *sessions; /* list */
 	bool closing;
 	bool finishing; /* no session is left: its own parts are closing */
-	size_t n_open_accounts; /* while finishing */
 	uv_timer_t closer; /* a gateway without sessions still closes from the loop, not from the
 			      call */
 	void (*done)(void *payload);

@@ -21,7 +21,7 @@ static const struct kgb_buf *sent_body(const struct kgb_exchange *ex)
 
 struct kgb_account *kgb_exchange__account(const struct kgb_exchange *ex)
 {
-	return &ex->session->gw->accounts[kgb_protocol_provider(ex->protocol)];
+	return &ex->session->gw->accounts.by_provider[kgb_protocol_provider(ex->protocol)];
 }
 
 /* ---- live: an answer passes, unless it is one to try again after ---- */
@@ -31,7 +31,7 @@ static void judge_fault(struct kgb_exchange *ex, const struct kgb_retry_fault *f
 {
 	uint32_t dice;
 	kgb_random(&dice, sizeof(dice));
-	kgb_retry_decide(&ex->session->gw->retry, fault, ex->n_tries,
+	kgb_retry_decide(&ex->session->gw->accounts.retry, fault, ex->n_tries,
 			 kgb_mono_ms() - ex->started_ms, (double)dice / 4294967296.0,
 			 &ex->decision);
 	/* For a client that has left, or is about to, nothing is bought twice. */
@@ -42,7 +42,7 @@ static void judge_fault(struct kgb_exchange *ex, const struct kgb_retry_fault *f
 /* Else the client does. */
 static bool retries_here(const struct kgb_exchange *ex)
 {
-	return ex->session->gw->retry.max_tries > 1;
+	return ex->session->gw->accounts.retry.max_tries > 1;
 }
 
 /* We have done the retrying: clients need not. */
@@ -62,7 +62,7 @@ static bool passes(const struct kgb_exchange *ex, const char *name)
 /* As the answer's bytes: without our keys, should the provider send them back. */
 static void add_clean_header(struct kgb_exchange *ex, const char *name, const char *value)
 {
-	const struct kgb_account *accounts = ex->session->gw->accounts;
+	const struct kgb_account *accounts = ex->session->gw->accounts.by_provider;
 	const char *const keys[KGB_SCRUB_MAX] = {accounts[KGB_PROVIDER_ANTHROPIC].api_key,
 						 accounts[KGB_PROVIDER_OPENAI].api_key};
 	KGB_AUTO(buf) struct kgb_buf clean = KGB_BUF_INIT(0);
@@ -108,7 +108,7 @@ static enum kgb_upstream_take on_data(void *payload, const char *bytes, size_t l
 							   : KGB_UPSTREAM_TAKEN;
 	}
 	/* Before it fills the disk, and at the most that a replay reads. */
-	if (ex->response_bytes + (int64_t)len > ex->session->gw->max_answer_bytes) {
+	if (ex->response_bytes + (int64_t)len > ex->session->gw->accounts.max_answer_bytes) {
 		ex->too_long = true;
 		return KGB_UPSTREAM_ENOUGH;
 	}
@@ -142,7 +142,7 @@ static void refuse_paused(struct kgb_exchange *ex, int64_t paused_ms)
 static void refuse_waiting(struct kgb_gateway *gw, const struct kgb_account *account)
 {
 	int64_t paused_ms = kgb_key_limiter_paused_ms(&account->limiter);
-	if (paused_ms <= gw->retry.total_ms)
+	if (paused_ms <= gw->accounts.retry.total_ms)
 		return;
 	for (struct kgb_session *session = gw->sessions; session; session = session->next) {
 		for (struct kgb_exchange *ex = session->exchanges, *next; ex; ex = next) {
@@ -243,8 +243,8 @@ static void start_call(void *payload)
 		.take_headers = upstream_headers(ex),
 		.body = body->ptr,
 		.body_len = body->len,
-		.connect_timeout_ms = gw->connect_timeout_ms,
-		.idle_timeout_ms = gw->idle_timeout_ms,
+		.connect_timeout_ms = gw->accounts.connect_timeout_ms,
+		.idle_timeout_ms = gw->accounts.idle_timeout_ms,
 		.on_head = on_head,
 		.on_data = on_data,
 		.on_done = on_done,
@@ -255,7 +255,7 @@ static void start_call(void *payload)
 	ex->decision = (struct kgb_retry_decision){0};
 	ex->thrown_bytes = 0;
 	ex->n_tries++;
-	if (kgb_upstream_start(&ex->call, gw->upstream, &spec, &err) < 0)
+	if (kgb_upstream_start(&ex->call, gw->accounts.upstream, &spec, &err) < 0)
 		on_done(ex, false, &err);
 }
 
@@ -263,7 +263,7 @@ void kgb_exchange__relay(struct kgb_exchange *ex)
 {
 	const struct kgb_gateway *gw = ex->session->gw;
 	int64_t paused_ms = kgb_key_limiter_paused_ms(&kgb_exchange__account(ex)->limiter);
-	if (paused_ms > gw->retry.total_ms)
+	if (paused_ms > gw->accounts.retry.total_ms)
 		refuse_paused(ex, paused_ms);
 	else
 		ask_for_turn(ex, 0);
