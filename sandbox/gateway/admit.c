@@ -196,7 +196,7 @@ static struct kgb_charge taken(const struct kgb_exchange *ex)
 {
 	struct kgb_charge answer = answered(ex), charge = {0};
 	kgb_charge_add(&charge, &answer);
-	for (int i = 0; i < ex->n_lost; i++)
+	for (int i = 0; i < ex->relay.n_lost; i++)
 		kgb_charge_add(&charge, &ex->reservation);
 	return charge;
 }
@@ -205,8 +205,8 @@ void kgb_exchange__charge(struct kgb_exchange *ex)
 {
 	struct kgb_session *session = ex->session;
 	struct kgb_totals *totals = &session->ledger.totals;
-	totals->wait_ms += ex->waited_ms;
-	totals->n_retries += ex->n_tries > 1 ? ex->n_tries - 1 : 0;
+	totals->wait_ms += ex->waited_ms + ex->relay.waited_ms;
+	totals->n_retries += ex->relay.n_tries > 1 ? ex->relay.n_tries - 1 : 0;
 	if (!ex->has_reserved)
 		return;
 	ex->has_reserved = false;
@@ -221,13 +221,5 @@ void kgb_exchange__charge(struct kgb_exchange *ex)
 void kgb_exchange__stop(struct kgb_exchange *ex)
 {
 	stop_waiting(ex);
-	if (ex->call) {
-		if (ex->status == 0 && !ex->decision.again && kgb_upstream_sent(ex->call))
-			ex->n_lost++;
-		kgb_upstream_cancel(ex->call);
-		ex->call = NULL;
-	}
-	if (ex->turn.state != KGB_TURN_IDLE)
-		kgb_key_limiter_leave(&kgb_exchange__account(ex)->limiter, &ex->turn,
-				      KGB_TURN_SAID_NOTHING);
+	kgb_relay_stop(&ex->relay);
 }

@@ -50,7 +50,7 @@ static void free_exchange(struct kgb_exchange *ex)
 	kgb_scrub_release(&ex->scrub);
 	kgb_headers_release(&ex->headers);
 	kgb_headers_release(&ex->reply);
-	kgb_strv_release(&ex->tries);
+	kgb_relay_release(&ex->relay);
 	session->body_bytes -= ex->body.len;
 	kgb_buf_release(&ex->body);
 	kgb_rewritten_release(&ex->rewritten);
@@ -138,9 +138,9 @@ static void write_record(uv_work_t *work)
 		.summary = &ex->summary,
 		.source = kgb_gateway_mode_name(ex->session->gw->mode),
 		.started_wall_ms = ex->started_wall_ms,
-		.waited_ms = ex->waited_ms,
+		.waited_ms = ex->waited_ms + ex->relay.waited_ms,
 		.reply = &ex->reply,
-		.tries = &ex->tries,
+		.tries = &ex->relay.tries,
 	};
 	kgb_exchange_record_finish(&ex->record, &end);
 }
@@ -231,14 +231,14 @@ void kgb_exchange__detach(struct kgb_exchange *ex, bool finished)
 		ex->aborted_by_client = true;
 	kgb_buf_clear(&ex->out);
 	ex->out_pos = 0;
-	if (ex->call) {
+	if (ex->relay.call) {
 		uv_timer_init(ex->session->gw->loop, &ex->settle_timer);
 		ex->settle_timer.data = ex;
 		ex->timing = true;
 		ex->open++;
 		uv_timer_start(&ex->settle_timer, on_settle_timeout, SETTLE_MS, 0);
-		kgb_upstream_resume(ex->call);
-	} else if (ex->waits || ex->turn.state == KGB_TURN_WAITING) {
+		kgb_relay_resume(&ex->relay);
+	} else if (ex->waits || ex->relay.turn.state == KGB_TURN_WAITING) {
 		kgb_exchange__stop(ex);
 		ex->source_open = false;
 		snprintf(ex->error, sizeof(ex->error), "the client hung up while it waited");
@@ -288,8 +288,7 @@ ssize_t kgb_exchange__read(struct kgb_exchange *ex, char *out, size_t max)
 	if (ex->out_pos == ex->out.len && !ex->cuts) {
 		kgb_buf_clear(&ex->out);
 		ex->out_pos = 0;
-		if (ex->call)
-			kgb_upstream_resume(ex->call);
+		kgb_relay_resume(&ex->relay);
 	}
 	return (ssize_t)n;
 }
@@ -362,15 +361,15 @@ static void note_outcome(struct kgb_exchange *ex, const char *error)
 	bool failed = error || ex->status == 429 || ex->status >= 500;
 	bool bad = ex->metered && (ex->meter.errored || ex->meter.n_bad > 0);
 	if (gw->mode != KGB_GATEWAY_LIVE || !kgb_http_is_generation(ex->endpoint) ||
-	    (ex->aborted_by_client && !ex->too_long))
+	    (ex->aborted_by_client && !ex->relay.too_long))
 		return;
 	/* Nothing of it reached the client, and all that we try was tried. */
 	bool in_vain = failed && gw->accounts.retry.max_tries > 1 &&
 		       (ex->status < 200 || ex->status >= 300);
 	/* One without end is bought once: it may be as dear as all others together. */
 	if (failed || bad)
-		kgb_exchange__note_broken_answer(ex,
-						 in_vain || ex->too_long ? KGB_BROKEN_LIMIT : 1);
+		kgb_exchange__note_broken_answer(
+			ex, in_vain || ex->relay.too_long ? KGB_BROKEN_LIMIT : 1);
 	else if (*ex->sha256)
 		kgb_repeat_guard_forget(&ex->session->repeat_guard, ex->sha256);
 }

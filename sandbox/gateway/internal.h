@@ -24,8 +24,7 @@
 #include "sandbox/meter/ledger.h"
 #include "sandbox/meter/meter.h"
 #include "sandbox/offline/offline.h"
-#include "sandbox/provider/key_limiter.h"
-#include "sandbox/provider/upstream.h"
+#include "sandbox/provider/relay.h"
 #include "sandbox/request/headers.h"
 #include "sandbox/request/http.h"
 #include "sandbox/request/rewrite_request.h"
@@ -110,7 +109,6 @@ struct kgb_exchange {
 	/* Who still holds it. */
 	struct MHD_Connection *conn; /* NULL before the first and after the last byte */
 	bool attached; /* the server knows it */
-	struct kgb_upstream_call *call;
 	bool source_open; /* more of the answer may come */
 	bool recording; /* the worker reads the request, or writes the end of the record */
 	size_t open; /* handles that are not closed */
@@ -129,14 +127,9 @@ struct kgb_exchange {
 	bool has_reserved; /* the budget holds `reservation` */
 	bool waits; /* for the budget */
 	struct kgb_exchange *next_waiting;
-	struct kgb_turn turn;
-	int64_t wait_began_ms; /* monotonic: when its wait began */
-	int64_t waited_ms;
-	int n_tries; /* upstream calls that were begun */
-	int n_lost; /* of those: sent, and nobody knows what became of them */
-	struct kgb_retry_decision decision; /* on the call that failed last */
-	size_t thrown_bytes; /* of its answer */
-	struct kgb_strv tries; /* what became of those that failed, a sentence each */
+	int64_t wait_began_ms; /* monotonic: when its wait for the budget began */
+	int64_t waited_ms; /* for the budget */
+	struct kgb_relay relay; /* live */
 
 	/* Answer. */
 	int status; /* 0: not known yet */
@@ -163,7 +156,6 @@ struct kgb_exchange {
 	bool repeated;
 	bool aborted_by_client;
 	bool cut_upstream;
-	bool too_long; /* cut by us: the answer has no end */
 	char error[400]; /* "": none */
 	int64_t started_wall_ms;
 	int64_t started_ms; /* monotonic */
