@@ -152,7 +152,7 @@ class Tree:
                 path.unlink()
 
     def environment_of(self, test):
-        if test.startswith("unit.test_health"):
+        if test.startswith("unit.test_gpu_health"):
             return dict(self.environment, LD_LIBRARY_PATH=str(self.build / "tests/fake"))  # a stand-in for the driver
         return self.environment
 
@@ -267,7 +267,7 @@ def targets_of(test):
     if kind == "unit":
         if (ROOT / "tests/unit/verify" / (name + ".py")).is_file():
             return []
-        return [name, "fake_nvml"] if name == "test_health" else [name]
+        return [name, "fake_nvml"] if name == "test_gpu_health" else [name]
     if kind == "fuzz":
         return ["fuzz_" + name]
     if kind == "gpu":

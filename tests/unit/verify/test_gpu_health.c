@@ -295,5 +295,5 @@ int main(void)
 		cmocka_unit_test(test_without_the_library_there_is_a_note),
 	};
 
-	return cmocka_run_group_tests_name("health", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("gpu_health", tests, NULL, NULL);
 }

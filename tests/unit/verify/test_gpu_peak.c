@@ -282,7 +282,7 @@ static void test_another_gpu_or_driver_is_measured_anew(void **state)
 	kgb_disk_cache_free(cache.store);
 }
 
-/* Whose the directory is, and whether a file is whole, is the store's concern (test_store.c). */
+/* Whose the directory is, and whether a file is whole, is the store's concern (test_disk_cache.c). */
 static void test_files_of_others_are_not_believed(void **state)
 {
 	const struct kgb_exec_spec spec = {.program = "/nowhere/kgb-exec"};
@@ -328,5 +328,5 @@ int main(void)
 		with_cache(test_files_of_others_are_not_believed),
 	};
 
-	return cmocka_run_group_tests_name("machine", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("gpu_peak", tests, NULL, NULL);
 }

@@ -105,7 +105,7 @@ int main(void)
 	};
 
 	options.device = 1000 + (int)getpid();
-	int n_failed = cmocka_run_group_tests_name("judge", tests, NULL, NULL);
+	int n_failed = cmocka_run_group_tests_name("lane", tests, NULL, NULL);
 	KGB_AUTO(free) char *lock = kgb_xasprintf("/tmp/kgb-gpu-%d.lock", options.device);
 	KGB_AUTO(free) char *turn = kgb_xasprintf("/tmp/kgb-gpu-turn-%d.lock", options.device);
 	(void)unlink(lock);
