@@ -21,9 +21,11 @@
 #define KGB_VEC_ADD(vec, ...) \
 	((void)(KGB_VEC_GROW((vec), 1), (vec)->items[(vec)->n++] = __VA_ARGS__))
 /** Make room for `more` further elements, without adding them. */
+/* NOLINTBEGIN(bugprone-sizeof-expression): elements may be pointers. */
 #define KGB_VEC_GROW(vec, more)                                                           \
 	((void)((vec)->items = kgb__vec_grow((vec)->items, (vec)->n, (more), &(vec)->cap, \
 					     sizeof(*(vec)->items))))
+/* NOLINTEND(bugprone-sizeof-expression) */
 /** Loop over the elements by pointer: `KGB_VEC_FOREACH(span, &spans) total += span->bytes;` */
 /* NOLINTBEGIN(bugprone-macro-parentheses): the name of a variable cannot have any. */
 #define KGB_VEC_FOREACH(item, vec)                                                      \

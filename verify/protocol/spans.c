@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "verify/protocol/spans.h"
 
-#include "base/mem.h"
+#include "base/vec.h"
 
 void kgb_spans_put(struct kgb_spans *spans, uint64_t start, uint64_t bytes)
 {
 	if (bytes == 0)
 		return;
-	if (spans->n == spans->cap) {
-		spans->cap = spans->cap ? 2 * spans->cap : 16;
-		spans->items = kgb_xreallocarray(spans->items, spans->cap, sizeof(spans->items[0]));
-	}
-	spans->items[spans->n++] = (struct kgb_span){start, bytes};
+	KGB_VEC_ADD(spans, (struct kgb_span){start, bytes});
 }
 
 void kgb_spans_put_all(struct kgb_spans *spans, const struct kgb_spans *more)

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/mem.h"
+#include "base/vec.h"
 #include "verify/protocol/record.h"
 
 #define LIBRARY_FLAG (UINT64_C(1) << 32) /* beside the id of a handle */
@@ -204,16 +204,8 @@ static bool lies_in_library(const unsigned char *bytes, size_t len)
 
 static struct kgb_image_entry *add_entry(struct kgb_images *images)
 {
-	struct kgb_image_entry *entry;
-
-	if (images->n == images->cap) {
-		images->cap = images->cap ? 2 * images->cap : 64;
-		images->items =
-			kgb_xreallocarray(images->items, images->cap, sizeof(images->items[0]));
-	}
-	entry = &images->items[images->n++];
-	*entry = (struct kgb_image_entry){.id = ++images->last_id};
-	return entry;
+	KGB_VEC_ADD(images, (struct kgb_image_entry){.id = ++images->last_id});
+	return &images->items[images->n - 1];
 }
 
 static void bind_handle(struct kgb_images *images, enum kgb_image_handle kind, uint64_t handle,

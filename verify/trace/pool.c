@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "verify/trace/pool.h"
 
-#include "base/mem.h"
+#include "base/vec.h"
 
 #define POOL_END (KGB_POOL_ADDRESS + KGB_POOL_BYTES)
 
@@ -19,7 +19,7 @@ void kgb_pool_init(struct kgb_pool *pool, const struct kgb_cuda *cu)
 
 void kgb_pool_release(struct kgb_pool *pool)
 {
-	kgb_free(pool->pieces);
+	KGB_VEC_RELEASE(&pool->pieces);
 	kgb_id_map_release(&pool->by_address);
 	kgb_pool_init(pool, pool->cu);
 }
@@ -109,8 +109,8 @@ int kgb_pool_trim(struct kgb_pool *pool, struct kgb_err *err)
 	result = pool->cu->cuCtxSynchronize();
 	if (result != CUDA_SUCCESS)
 		return cuda_failed(pool->cu, result, "wait for the GPU", err);
-	for (size_t i = 0; i < pool->n; i++) {
-		struct kgb_piece *piece = &pool->pieces[i];
+	for (size_t i = 0; i < pool->pieces.n; i++) {
+		struct kgb_piece *piece = &pool->pieces.items[i];
 
 		if (piece->state != KGB_PIECE_SPARE)
 			continue;
@@ -131,8 +131,8 @@ static struct kgb_piece *find_piece(struct kgb_pool *pool, int state, uint64_t m
 {
 	struct kgb_piece *found = NULL;
 
-	for (size_t i = 0; i < pool->n; i++) {
-		struct kgb_piece *piece = &pool->pieces[i];
+	for (size_t i = 0; i < pool->pieces.n; i++) {
+		struct kgb_piece *piece = &pool->pieces.items[i];
 
 		if ((int)piece->state != state || piece->mapped_bytes != mapped_bytes)
 			continue;
@@ -181,18 +181,15 @@ static struct kgb_piece *new_piece(struct kgb_pool *pool, uint64_t mapped_bytes,
 				 (unsigned long long)mapped_bytes);
 		return piece;
 	}
-	if (pool->n == pool->cap) {
-		pool->cap = pool->cap ? 2 * pool->cap : 64;
-		pool->pieces = kgb_xreallocarray(pool->pieces, pool->cap, sizeof(*pool->pieces));
-	}
-	piece = &pool->pieces[pool->n];
+	KGB_VEC_GROW(&pool->pieces, 1);
+	piece = &pool->pieces.items[pool->pieces.n];
 	*piece = (struct kgb_piece){
 		.address = pool->next,
 		.mapped_bytes = mapped_bytes,
 		.state = KGB_PIECE_VACANT,
 	};
-	kgb_id_map_put(&pool->by_address, piece->address, pool->n);
-	pool->n++;
+	kgb_id_map_put(&pool->by_address, piece->address, pool->pieces.n);
+	pool->pieces.n++;
 	pool->next += mapped_bytes + KGB_GPU_PAGE;
 	return piece;
 }
@@ -284,10 +281,10 @@ int kgb_pool_free(struct kgb_pool *pool, uint64_t address, CUstream stream, bool
 	uint64_t i;
 
 	if (!kgb_id_map_get(&pool->by_address, address, &i) ||
-	    pool->pieces[i].state != KGB_PIECE_LIVE)
+	    pool->pieces.items[i].state != KGB_PIECE_LIVE)
 		return kgb_fail(err, KGB_ERR_INVALID, "pool: no block at 0x%llx",
 				(unsigned long long)address);
-	piece = &pool->pieces[i];
+	piece = &pool->pieces.items[i];
 	piece->stream = stream;
 	*gone = !piece->for_graph;
 	if (piece->for_graph)
@@ -304,8 +301,9 @@ int kgb_pool_hold(struct kgb_pool *pool, bool hold, struct kgb_err *err)
 	pool->hold = hold;
 	if (hold)
 		return 0;
-	for (size_t i = 0; i < pool->n; i++) {
-		if (pool->pieces[i].state == KGB_PIECE_HELD && keep(pool, &pool->pieces[i], err))
+	for (size_t i = 0; i < pool->pieces.n; i++) {
+		if (pool->pieces.items[i].state == KGB_PIECE_HELD &&
+		    keep(pool, &pool->pieces.items[i], err))
 			return -1;
 	}
 	return 0;

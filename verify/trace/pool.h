@@ -6,6 +6,7 @@
 #ifndef KGB_VERIFY_TRACE_POOL_H
 #define KGB_VERIFY_TRACE_POOL_H
 
+#include "base/vec.h"
 #include "verify/cuda/driver.h"
 #include "verify/protocol/record.h"
 #include "verify/trace/map.h"
@@ -32,8 +33,7 @@ struct kgb_pool {
 	const struct kgb_cuda *cu; /* borrowed */
 	bool reserved;
 	uint64_t next; /* first address that was never used */
-	struct kgb_piece *pieces; /* owned, by address; none is ever removed */
-	size_t n, cap;
+	KGB_VEC(struct kgb_piece) pieces; /* by address; none is ever removed */
 	struct kgb_id_map by_address; /* address -> index */
 	size_t n_spare;
 	uint64_t spare_bytes, mapped_bytes;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "base/mem.h"
+#include "base/vec.h"
 
 /* Number of ranges that begin before `address`. */
 static size_t lower_bound(const struct kgb_ranges *ranges, uint64_t address)
@@ -29,11 +29,7 @@ void kgb_ranges_put(struct kgb_ranges *ranges, uint64_t address, uint64_t bytes)
 		ranges->items[i].bytes = bytes;
 		return;
 	}
-	if (ranges->n == ranges->cap) {
-		ranges->cap = ranges->cap ? 2 * ranges->cap : 64;
-		ranges->items =
-			kgb_xreallocarray(ranges->items, ranges->cap, sizeof(ranges->items[0]));
-	}
+	KGB_VEC_GROW(ranges, 1);
 	memmove(ranges->items + i + 1, ranges->items + i,
 		(ranges->n - i) * sizeof(ranges->items[0]));
 	ranges->items[i] = (struct kgb_range){address, bytes};

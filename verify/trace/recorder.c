@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/mem.h"
+#include "base/vec.h"
 
 /* Kept free, so that every window can still say what went wrong with it. */
 #define WINDOW_RESERVE 512
@@ -26,7 +26,7 @@ void kgb_recorder_init(struct kgb_recorder *rec, struct kgb_images *images)
 void kgb_recorder_release(struct kgb_recorder *rec)
 {
 	kgb_buf_release(&rec->ops);
-	kgb_free(rec->blocks);
+	KGB_VEC_RELEASE(&rec->blocks);
 	kgb_recorder_init(rec, rec->images);
 }
 
@@ -84,7 +84,7 @@ static void drop_window(struct kgb_recorder *rec)
 {
 	rec->in_window = false;
 	kgb_buf_release(&rec->ops);
-	rec->n_window_ops = rec->n_window_blocks = 0;
+	rec->n_window_ops = rec->blocks.n = 0;
 	rec->broken[0] = '\0';
 	kgb_images_end_window(rec->images);
 }
@@ -129,23 +129,18 @@ void kgb_recorder_break(struct kgb_recorder *rec, const char *fmt, ...)
 	if (!rec->broken[0])
 		snprintf(rec->broken, sizeof(rec->broken), "unknown reason");
 	kgb_buf_clear(&rec->ops);
-	rec->n_window_ops = rec->n_window_blocks = 0;
+	rec->n_window_ops = rec->blocks.n = 0;
 }
 
 static void add_block(struct kgb_recorder *rec, const struct kgb_block *block)
 {
 	if (!rec->in_window || rec->broken[0] || block->bytes == 0)
 		return;
-	if (rec->n_blocks + rec->n_window_blocks >= KGB_RECORD_BLOCKS_MAX) {
+	if (rec->n_blocks + rec->blocks.n >= KGB_RECORD_BLOCKS_MAX) {
 		kgb_recorder_break(rec, "more than %u blocks of memory", KGB_RECORD_BLOCKS_MAX);
 		return;
 	}
-	if (rec->n_window_blocks == rec->cap_blocks) {
-		rec->cap_blocks = rec->cap_blocks ? 2 * rec->cap_blocks : 64;
-		rec->blocks =
-			kgb_xreallocarray(rec->blocks, rec->cap_blocks, sizeof(rec->blocks[0]));
-	}
-	rec->blocks[rec->n_window_blocks++] = *block;
+	KGB_VEC_ADD(&rec->blocks, *block);
 }
 
 void kgb_recorder_live(struct kgb_recorder *rec, const struct kgb_ranges *live, bool foreign)
@@ -222,19 +217,19 @@ static int compare_blocks(const void *a, const void *b)
 /* Sorted, no two alike: a block that was freed and made again lived before. */
 static void put_blocks(struct kgb_recorder *rec, struct kgb_buf *out)
 {
-	struct kgb_block *blocks = rec->blocks;
+	struct kgb_block *blocks = rec->blocks.items;
 	size_t n = 0;
 
-	if (rec->n_window_blocks == 0)
+	if (rec->blocks.n == 0)
 		return;
-	qsort(blocks, rec->n_window_blocks, sizeof(blocks[0]), compare_blocks);
-	for (size_t i = 0; i < rec->n_window_blocks; i++) {
+	qsort(blocks, rec->blocks.n, sizeof(blocks[0]), compare_blocks);
+	for (size_t i = 0; i < rec->blocks.n; i++) {
 		if (n && compare_blocks(&blocks[n - 1], &blocks[i]) == 0)
 			kgb_block_merge(&blocks[n - 1], &blocks[i]);
 		else
 			blocks[n++] = blocks[i];
 	}
-	rec->n_window_blocks = n;
+	rec->blocks.n = n;
 	for (size_t i = 0; i < n; i++)
 		kgb_record_put_block(out, &blocks[i]);
 }
@@ -310,7 +305,7 @@ int kgb_recorder_end(struct kgb_recorder *rec, struct kgb_err *err)
 	if (status == 0) {
 		rec->numbers[rec->n_windows++] = rec->number;
 		rec->n_ops += rec->n_window_ops;
-		rec->n_blocks += rec->n_window_blocks;
+		rec->n_blocks += rec->blocks.n;
 	}
 	drop_window(rec);
 	return status;

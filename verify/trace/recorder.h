@@ -7,6 +7,7 @@
 #define KGB_VERIFY_TRACE_RECORDER_H
 
 #include "base/buf.h"
+#include "base/vec.h"
 #include "verify/protocol/record.h"
 #include "verify/trace/images.h"
 #include "verify/trace/ranges.h"
@@ -23,8 +24,7 @@ struct kgb_recorder {
 	uint32_t number;
 	struct kgb_buf ops; /* of the open window, as they go to the file */
 	size_t n_window_ops;
-	struct kgb_block *blocks; /* owned; of the open window */
-	size_t n_window_blocks, cap_blocks;
+	KGB_VEC(struct kgb_block) blocks; /* of the open window */
 	char broken[160]; /* why the open window cannot be written; empty: it can */
 };
 

@@ -282,7 +282,8 @@ static void test_another_gpu_or_driver_is_measured_anew(void **state)
 	kgb_disk_cache_free(cache.store);
 }
 
-/* Whose the directory is, and whether a file is whole, is the store's concern (test_disk_cache.c). */
+/* Whose the directory is, and whether a file is whole, is the store's concern (test_disk_cache.c).
+ */
 static void test_files_of_others_are_not_believed(void **state)
 {
 	const struct kgb_exec_spec spec = {.program = "/nowhere/kgb-exec"};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "verify/exec/cuda/code.h"
 
-#include "base/mem.h"
+#include "base/vec.h"
 #include "verify/protocol/exec_request.h"
 #include "verify/protocol/record.h"
 
@@ -44,9 +44,9 @@ static void drop(struct kgb_code *code, size_t i)
 
 	for (size_t k = 0; k < loaded->n_copies; k++)
 		(void)code->gpu->cu->cuLibraryUnload(loaded->copies[k]);
-	for (size_t k = 0; k < loaded->n_kernels; k++)
-		free_kernel(loaded->kernels[k]);
-	kgb_free(loaded->kernels);
+	for (size_t k = 0; k < loaded->kernels.n; k++)
+		free_kernel(loaded->kernels.items[k]);
+	KGB_VEC_RELEASE(&loaded->kernels);
 	kgb_free(loaded->bytes);
 	kgb_free(loaded);
 	code->items[i] = code->items[--code->n];
@@ -75,12 +75,7 @@ enum kgb_exec_status kgb_code_take(struct kgb_code *code, const void *image, siz
 		return status;
 	}
 	made->n_copies = 1;
-	if (code->n == code->cap) {
-		code->cap = code->cap ? 2 * code->cap : 16;
-		code->items =
-			kgb_xreallocarray(code->items, code->cap, sizeof(struct kgb_loaded *));
-	}
-	code->items[code->n++] = made;
+	KGB_VEC_ADD(code, made);
 	*out = made;
 	return KGB_EXEC_OK;
 }
@@ -186,9 +181,9 @@ enum kgb_exec_status kgb_code_kernel(struct kgb_code *code, struct kgb_loaded *l
 	CUfunction function;
 	enum kgb_exec_status status;
 
-	for (size_t i = 0; i < loaded->n_kernels; i++) {
-		if (strcmp(loaded->kernels[i]->name, name) == 0) {
-			*out = loaded->kernels[i];
+	for (size_t i = 0; i < loaded->kernels.n; i++) {
+		if (strcmp(loaded->kernels.items[i]->name, name) == 0) {
+			*out = loaded->kernels.items[i];
 			return KGB_EXEC_OK;
 		}
 	}
@@ -205,12 +200,7 @@ enum kgb_exec_status kgb_code_kernel(struct kgb_code *code, struct kgb_loaded *l
 		free_kernel(made);
 		return status;
 	}
-	if (loaded->n_kernels == loaded->cap_kernels) {
-		loaded->cap_kernels = loaded->cap_kernels ? 2 * loaded->cap_kernels : 4;
-		loaded->kernels = kgb_xreallocarray(loaded->kernels, loaded->cap_kernels,
-						    sizeof(struct kgb_kernel *));
-	}
-	loaded->kernels[loaded->n_kernels++] = made;
+	KGB_VEC_ADD(&loaded->kernels, made);
 	*out = made;
 	return KGB_EXEC_OK;
 }
@@ -273,8 +263,8 @@ static enum kgb_exec_status find_functions(struct kgb_gpu *gpu, const struct kgb
 	CUkernel handle;
 	enum kgb_exec_status status = KGB_EXEC_OK;
 
-	for (size_t i = 0; !status && i < loaded->n_kernels; i++) {
-		const struct kgb_kernel *kernel = loaded->kernels[i];
+	for (size_t i = 0; !status && i < loaded->kernels.n; i++) {
+		const struct kgb_kernel *kernel = loaded->kernels.items[i];
 		status = find_function(gpu, copy, kernel->name, &handle, &functions[i], err);
 		if (!status && kernel->shared_bytes > 0)
 			status = set_shared(gpu, kernel, functions[i], kernel->shared_bytes, err);
@@ -288,7 +278,7 @@ static enum kgb_exec_status move(struct kgb_gpu *gpu, struct kgb_loaded *loaded,
 				 struct kgb_err *err)
 {
 	KGB_AUTO(free)
-	CUfunction *functions = kgb_xcalloc(loaded->n_kernels + 1, sizeof(CUfunction));
+	CUfunction *functions = kgb_xcalloc(loaded->kernels.n + 1, sizeof(CUfunction));
 	const bool is_full = loaded->n_copies == KGB_CODE_COPIES;
 	const bool is_new = !is_full || loaded->len <= QUICK_BYTES;
 	const size_t to =
@@ -310,9 +300,9 @@ static enum kgb_exec_status move(struct kgb_gpu *gpu, struct kgb_loaded *loaded,
 	loaded->copies[to] = copy;
 	loaded->n_copies += !is_full;
 	loaded->current = to;
-	for (size_t i = 0; i < loaded->n_kernels; i++) {
-		loaded->kernels[i]->function = functions[i];
-		loaded->kernels[i]->carveout = CARVEOUT_UNKNOWN;
+	for (size_t i = 0; i < loaded->kernels.n; i++) {
+		loaded->kernels.items[i]->function = functions[i];
+		loaded->kernels.items[i]->carveout = CARVEOUT_UNKNOWN;
 	}
 	return KGB_EXEC_OK;
 }

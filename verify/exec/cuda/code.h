@@ -8,6 +8,7 @@
 #ifndef KGB_VERIFY_EXEC_CUDA_CODE_H
 #define KGB_VERIFY_EXEC_CUDA_CODE_H
 
+#include "base/vec.h"
 #include "verify/exec/cuda/gpu.h"
 
 /** So many places has an image at most: those of torch take tens of ms to load (docs/timing.md). */
@@ -31,8 +32,7 @@ struct kgb_loaded {
 	size_t len;
 	CUlibrary copies[KGB_CODE_COPIES]; /* the same at different places */
 	size_t n_copies, current;
-	struct kgb_kernel **kernels; /* owned; addresses stay */
-	size_t n_kernels, cap_kernels;
+	KGB_VEC(struct kgb_kernel *) kernels; /* owned, as the kernels are */
 	size_t n_users; /* plans */
 	uint64_t used; /* number of its last use */
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "verify/exec/cuda/mappings.h"
 
-#include "base/mem.h"
 #include "base/time.h"
+#include "base/vec.h"
 #include "verify/protocol/exec_request.h"
 #include "verify/protocol/record.h"
 
@@ -75,12 +75,7 @@ static enum kgb_exec_status add_one(struct kgb_mappings *mappings, const struct 
 		(void)mappings->gpu->cu->cuMemRelease(made.handle);
 		return status;
 	}
-	if (mappings->n == mappings->cap) {
-		mappings->cap = mappings->cap ? 2 * mappings->cap : 64;
-		mappings->items = kgb_xreallocarray(mappings->items, mappings->cap,
-						    sizeof(mappings->items[0]));
-	}
-	mappings->items[mappings->n++] = made;
+	KGB_VEC_ADD(mappings, made);
 	kgb_spans_put(&mappings->pages, made.address, made.bytes);
 	return KGB_EXEC_OK;
 }
