@@ -45,6 +45,7 @@ static void estimate(struct kgb_exchange *ex)
 static void start(struct kgb_exchange *ex)
 {
 	char warning[160];
+	kgb_exchange__step(ex, KGB_EXCHANGE_ON_START);
 	if (ex->session->budget &&
 	    kgb_budget_warning(ex->session->budget, warning, sizeof(warning)))
 		kgb_headers_add(&ex->reply, "x-kgb-budget", warning);
@@ -77,13 +78,11 @@ static void tell_charged(struct kgb_session *session)
 static void refuse(struct kgb_exchange *ex, const char *why)
 {
 	struct kgb_session *session = ex->session;
-	ex->source_open = false;
-	snprintf(ex->error, sizeof(ex->error), "%s", why);
 	if (!session->closing && session->callbacks.on_budget)
 		session->callbacks.on_budget(session->payload, why);
 	char plain[120];
 	kgb_budget_plain(kgb_budget_reached(session->budget), plain, sizeof(plain));
-	kgb_exchange__reply_error(ex, kgb_http_stop_status(ex->protocol), plain);
+	kgb_exchange__refuse(ex, kgb_http_stop_status(ex->protocol), why, plain);
 }
 
 static void wait_for_budget(struct kgb_exchange *ex)
@@ -92,20 +91,19 @@ static void wait_for_budget(struct kgb_exchange *ex)
 	while (*at)
 		at = &(*at)->next_waiting;
 	*at = ex;
-	ex->waits = true;
 	ex->wait_began_ms = kgb_mono_ms();
+	kgb_exchange__step(ex, KGB_EXCHANGE_ON_WAIT);
 }
 
 static void stop_waiting(struct kgb_exchange *ex)
 {
-	if (!ex->waits)
+	if (ex->state != KGB_EXCHANGE_WAITING)
 		return;
 	struct kgb_exchange **at = &ex->session->gw->first_waiting;
 	while (*at != ex)
 		at = &(*at)->next_waiting;
 	*at = ex->next_waiting;
 	ex->next_waiting = NULL;
-	ex->waits = false;
 	ex->waited_ms += kgb_mono_ms() - ex->wait_began_ms;
 }
 
@@ -162,11 +160,9 @@ static void admit_waiting(struct kgb_gateway *gw)
  * models also write what is not sent, and what comes after a client has hung up. */
 static struct kgb_charge answered(const struct kgb_exchange *ex)
 {
-	struct kgb_usage usage = KGB_USAGE_UNKNOWN;
-	if (ex->repeated || ex->status < 200 || ex->status >= 300)
+	struct kgb_usage usage = ex->meter.usage;
+	if (ex->summary.repeated || ex->status < 200 || ex->status >= 300)
 		return (struct kgb_charge){0};
-	if (ex->metered)
-		usage = ex->meter.usage;
 	if (usage.input < 0 && usage.cache_creation < 0 && usage.cache_read < 0)
 		usage.input = ex->reserved_input;
 	if (usage.output < 0)
@@ -177,14 +173,14 @@ static struct kgb_charge answered(const struct kgb_exchange *ex)
 					      known.cache_read};
 	if (ex->session->gw->mode == KGB_GATEWAY_LIVE) {
 		const struct kgb_price *price = NULL;
-		if (ex->metered && *ex->meter.model)
+		if (*ex->meter.model)
 			price = kgb_prices_find(ex->session->gw->prices, ex->meter.model,
 						ex->started_wall_ms);
 		if (!price)
 			price = asked_price(ex);
 		charge.nanos = kgb_price_nanos(price, &known);
 		/* Dearer than the table says, or nobody knows how dear. */
-		bool unsure = charge.nanos < 0 || (ex->metered && ex->meter.surcharged);
+		bool unsure = charge.nanos < 0 || ex->meter.surcharged;
 		if (unsure && charge.nanos < ex->reservation.nanos)
 			charge.nanos = ex->reservation.nanos;
 	}

@@ -19,13 +19,15 @@ struct kgb_exchange *kgb_exchange__new(struct kgb_session *session, const char *
 	if (ex->next)
 		ex->next->prev = ex;
 	session->exchanges = ex;
-	ex->attached = true;
 	ex->uri = kgb_xstrdup(uri);
+	ex->work.data = ex;
+	ex->prepare.data = ex;
 	ex->body = (struct kgb_buf)KGB_BUF_INIT(0);
 	ex->rewritten = (struct kgb_rewritten)KGB_REWRITTEN_INIT;
 	ex->scripted = (struct kgb_offline_reply)KGB_OFFLINE_REPLY_INIT;
 	ex->out = (struct kgb_buf)KGB_BUF_INIT(0);
-	ex->ttfb_ms = -1;
+	ex->summary.ttfb_ms = -1;
+	kgb_meter_init(&ex->meter, ex->protocol, NULL);
 	ex->started_ms = kgb_mono_ms();
 	ex->started_wall_ms = kgb_wall_ms();
 	kgb_scrub_init(&ex->scrub);
@@ -44,8 +46,7 @@ static void free_exchange(struct kgb_exchange *ex)
 		session->exchanges = ex->next;
 	if (ex->next)
 		ex->next->prev = ex->prev;
-	if (ex->metered)
-		kgb_meter_release(&ex->meter);
+	kgb_meter_release(&ex->meter);
 	kgb_exchange_record_release(&ex->record);
 	kgb_scrub_release(&ex->scrub);
 	kgb_headers_release(&ex->headers);
@@ -64,22 +65,9 @@ static void free_exchange(struct kgb_exchange *ex)
 	kgb_session__maybe_done(session);
 }
 
-/* Somebody may still add to it: the client, the source of the answer, a worker. */
-static bool is_open(const struct kgb_exchange *ex)
-{
-	return ex->attached || ex->source_open || ex->recording || ex->preparing;
-}
-
-/* Lets the exchange go when nothing holds it any more. */
 static void maybe_free(struct kgb_exchange *ex)
 {
-	if (is_open(ex))
-		return;
-	if (ex->timing) {
-		ex->timing = false;
-		uv_close((uv_handle_t *)&ex->settle_timer, kgb_exchange__on_closed);
-	}
-	if (ex->open == 0)
+	if (ex->state == KGB_EXCHANGE_OVER && ex->open == 0)
 		free_exchange(ex);
 }
 
@@ -93,39 +81,36 @@ void kgb_exchange__on_closed(uv_handle_t *handle)
 
 /* ---- accounts ---- */
 
-static void fill_summary(const struct kgb_exchange *ex, struct kgb_exchange_summary *out)
+static bool is_good(const struct kgb_exchange *ex)
 {
-	bool messages = kgb_http_is_generation(ex->endpoint);
-	bool good = ex->status >= 200 && ex->status < 300;
-	*out = (struct kgb_exchange_summary){
-		.number = ex->number,
-		.path = ex->path,
-		.model = ex->metered && *ex->meter.model ? ex->meter.model : ex->rewritten.model,
-		.message_id = ex->metered ? ex->meter.message_id : "",
-		.status = ex->status,
-		.billed = messages && good && ex->metered && ex->meter.started && !ex->repeated,
-		.repeated = ex->repeated,
-		.usage = KGB_USAGE_UNKNOWN,
-		.aborted_by_client = ex->aborted_by_client,
-		.cut_upstream = ex->cut_upstream,
-		.ttfb_ms = ex->ttfb_ms,
-		.total_ms = kgb_mono_ms() - ex->started_ms,
-		.request_bytes = (int64_t)ex->body.len,
-		.response_bytes = ex->response_bytes,
-		.n_tools_removed = (int64_t)ex->rewritten.n_tools_removed,
-		.error = *ex->error ? ex->error : NULL,
-	};
-	if (messages && good && ex->metered)
-		out->usage = ex->meter.usage;
+	return ex->status >= 200 && ex->status < 300;
+}
+
+/* What is not in the summary yet. */
+static void fill_summary(struct kgb_exchange *ex)
+{
+	struct kgb_exchange_summary *out = &ex->summary;
+	bool answered = kgb_http_is_generation(ex->endpoint) && is_good(ex);
+	out->number = ex->number;
+	out->path = ex->path;
+	out->model = *ex->meter.model ? ex->meter.model : ex->rewritten.model;
+	out->message_id = ex->meter.message_id;
+	out->status = ex->status;
+	out->billed = answered && ex->meter.started && !out->repeated;
+	out->usage = answered ? ex->meter.usage : (struct kgb_usage)KGB_USAGE_UNKNOWN;
 	out->usage_complete = kgb_usage_complete(&out->usage);
+	out->total_ms = kgb_mono_ms() - ex->started_ms;
+	out->request_bytes = (int64_t)ex->body.len;
+	out->n_tools_removed = (int64_t)ex->rewritten.n_tools_removed;
+	out->error = *ex->error ? ex->error : NULL;
 }
 
 static void tell(struct kgb_exchange *ex)
 {
 	const struct kgb_session *session = ex->session;
-	ex->summary.record_error = ex->record.failed ? ex->record.err.msg
-				   : ex->work_failed ? ex->work_err.msg
-						     : NULL;
+	ex->summary.record_error = ex->record.failed   ? ex->record.err.msg
+				   : *ex->work_err.msg ? ex->work_err.msg
+						       : NULL;
 	if (session->callbacks.on_exchange)
 		session->callbacks.on_exchange(session->payload, &ex->summary);
 }
@@ -151,13 +136,12 @@ static void on_recorded(uv_work_t *work, int status)
 	struct kgb_exchange *ex = work->data;
 	ex->recording = false;
 	tell(ex);
-	maybe_free(ex);
+	kgb_exchange__step(ex, KGB_EXCHANGE_ON_RECORDED);
 }
 
 /* Making files may take long on a busy disk, and all streams of all attempts would wait. */
 static void finish_record(struct kgb_exchange *ex)
 {
-	ex->work.data = ex;
 	ex->recording = true;
 	if (uv_queue_work(ex->session->gw->loop, &ex->work, write_record, on_recorded) == 0)
 		return;
@@ -167,54 +151,80 @@ static void finish_record(struct kgb_exchange *ex)
 
 static void settle(struct kgb_exchange *ex)
 {
-	ex->settled = true;
+	if (ex->number == 0) {
+		kgb_exchange__step(ex, KGB_EXCHANGE_ON_RECORDED);
+		return;
+	}
 	kgb_exchange__charge(ex);
 	struct kgb_session *session = ex->session;
 	struct kgb_totals *totals = &session->ledger.totals;
-	fill_summary(ex, &ex->summary);
+	fill_summary(ex);
 	if (kgb_http_is_generation(ex->endpoint)) {
 		totals->n_open--;
 		totals->n_exchanges++;
 		totals->busy_ms += ex->summary.total_ms;
-		if (ex->status < 200 || ex->status >= 300 || ex->cut_upstream)
+		if (!is_good(ex) || ex->summary.cut_upstream)
 			totals->n_errors++;
 		else if (!ex->summary.usage_complete)
 			totals->n_incomplete++;
-		if (ex->repeated)
+		if (ex->summary.repeated)
 			totals->n_repeated++;
 	}
-	if (session->dir_fd >= 0) {
+	if (session->dir_fd >= 0)
 		finish_record(ex);
-	} else {
-		tell(ex);
-		maybe_free(ex);
-	}
-}
-
-/* A model request is over when the client and the source of the answer both are. */
-static void maybe_settle(struct kgb_exchange *ex)
-{
-	if (ex->number > 0 && !ex->settled && !is_open(ex))
-		settle(ex);
 	else
-		maybe_free(ex);
+		on_recorded(&ex->work, 0);
 }
 
-/* ---- the client's side ---- */
+/* ---- states ---- */
 
 static void on_settle_timeout(uv_timer_t *timer)
 {
 	struct kgb_exchange *ex = timer->data;
-	if (!ex->source_open)
-		return;
 	kgb_exchange__stop(ex);
 	kgb_exchange__end(ex, "the client hung up, and the answer did not end within a minute");
 }
 
+static void start_draining(struct kgb_exchange *ex)
+{
+	uv_timer_init(ex->session->gw->loop, &ex->settle_timer);
+	ex->settle_timer.data = ex;
+	ex->open++;
+	uv_timer_start(&ex->settle_timer, on_settle_timeout, SETTLE_MS, 0);
+	kgb_relay_resume(&ex->relay);
+}
+
+void kgb_exchange__step(struct kgb_exchange *ex, enum kgb_exchange_event event)
+{
+	enum kgb_exchange_state before = ex->state, next = kgb_exchange_next(before, event);
+	KGB_ASSERT(next != KGB_N_EXCHANGE_STATES);
+	if (next == before)
+		return;
+	ex->state = next;
+	if (before == KGB_EXCHANGE_DRAINING)
+		uv_close((uv_handle_t *)&ex->settle_timer, kgb_exchange__on_closed);
+	if (next == KGB_EXCHANGE_DRAINING)
+		start_draining(ex);
+	else if (next == KGB_EXCHANGE_ENDED && !ex->recording)
+		kgb_exchange__step(ex, KGB_EXCHANGE_ON_RECORDED);
+	else if (next == KGB_EXCHANGE_SETTLING)
+		settle(ex);
+	else if (next == KGB_EXCHANGE_OVER)
+		maybe_free(ex);
+}
+
+static void drop_verify(struct kgb_exchange *ex)
+{
+	if (ex->verify)
+		ex->verify->exchange = NULL;
+	ex->verify = NULL;
+}
+
+/* ---- the client's side ---- */
+
 void kgb_exchange__detach(struct kgb_exchange *ex, bool finished)
 {
 	ex->conn = NULL;
-	ex->attached = false;
 	ex->suspended = false;
 	if (ex->polling) {
 		/* At once, while the descriptor is still the connection's: libuv takes whatever has
@@ -222,49 +232,33 @@ void kgb_exchange__detach(struct kgb_exchange *ex, bool finished)
 		ex->polling = false;
 		uv_close((uv_handle_t *)&ex->hangup_poll, kgb_exchange__on_closed);
 	}
-	if (ex->verify) {
-		ex->verify->exchange = NULL;
-		ex->verify = NULL;
-		ex->source_open = false;
-	}
-	if (ex->dispatched && !finished && !ex->out_abort && !ex->session->closing)
-		ex->aborted_by_client = true;
+	drop_verify(ex);
+	if (ex->state != KGB_EXCHANGE_READING && !finished && ex->out_end != KGB_REPLY_CUT &&
+	    !ex->session->closing)
+		ex->summary.aborted_by_client = true;
 	kgb_buf_clear(&ex->out);
 	ex->out_pos = 0;
-	if (ex->relay.call) {
-		uv_timer_init(ex->session->gw->loop, &ex->settle_timer);
-		ex->settle_timer.data = ex;
-		ex->timing = true;
-		ex->open++;
-		uv_timer_start(&ex->settle_timer, on_settle_timeout, SETTLE_MS, 0);
-		kgb_relay_resume(&ex->relay);
-	} else if (ex->waits || ex->relay.turn.state == KGB_TURN_WAITING) {
+	if (ex->state == KGB_EXCHANGE_WAITING ||
+	    (ex->state == KGB_EXCHANGE_ANSWERING && !ex->relay.call)) {
 		kgb_exchange__stop(ex);
-		ex->source_open = false;
 		snprintf(ex->error, sizeof(ex->error), "the client hung up while it waited");
+		kgb_exchange__step(ex, KGB_EXCHANGE_ON_SOURCE_END);
 	}
-	maybe_settle(ex);
+	kgb_exchange__step(ex, KGB_EXCHANGE_ON_CLIENT_END);
 }
 
 void kgb_exchange__abort(struct kgb_exchange *ex)
 {
-	if (ex->settled) /* its record is being written */
-		return;
+	bool unfinished = ex->state != KGB_EXCHANGE_REPLYING && ex->state < KGB_EXCHANGE_ENDED;
 	kgb_exchange__stop(ex);
-	if (ex->verify) {
-		ex->verify->exchange = NULL;
-		ex->verify = NULL;
-	}
-	if (ex->source_open && ex->number > 0 && !*ex->error)
+	drop_verify(ex);
+	if (unfinished && ex->number > 0 && !*ex->error)
 		snprintf(ex->error, sizeof(ex->error),
 			 "the session was closed before the answer ended");
-	ex->source_open = false;
-	ex->out_done = true;
-	ex->out_abort = true;
-	if (ex->metered)
+	if (unfinished && ex->status > 0)
 		kgb_meter_finish(&ex->meter);
-	kgb_exchange__wake(ex);
-	maybe_settle(ex);
+	kgb_exchange__end_reply(ex, KGB_REPLY_CUT);
+	kgb_exchange__step(ex, KGB_EXCHANGE_ON_CLOSE);
 }
 
 /* Bytes until the next cut, so that each event of the script travels in a chunk of its own. */
@@ -282,7 +276,7 @@ ssize_t kgb_exchange__read(struct kgb_exchange *ex, char *out, size_t max)
 	if (n > max)
 		n = max;
 	if (n == 0)
-		return !ex->out_done ? 0 : ex->out_abort ? -2 : -1;
+		return ex->out_end == KGB_REPLY_OPEN ? 0 : ex->out_end == KGB_REPLY_CUT ? -2 : -1;
 	memcpy(out, ex->out.ptr + ex->out_pos, n);
 	ex->out_pos += n;
 	if (ex->out_pos == ex->out.len && !ex->cuts) {
@@ -299,7 +293,6 @@ void kgb_exchange__head(struct kgb_exchange *ex, int status, const char *content
 {
 	ex->status = status;
 	kgb_meter_init(&ex->meter, ex->protocol, content_type);
-	ex->metered = true;
 	kgb_exchange__wake(ex);
 }
 
@@ -307,22 +300,22 @@ void kgb_exchange__head(struct kgb_exchange *ex, int status, const char *content
 static void account(struct kgb_exchange *ex)
 {
 	struct kgb_session *session = ex->session;
-	if (!kgb_http_is_generation(ex->endpoint) || ex->status < 200 || ex->status >= 300 ||
+	if (!kgb_http_is_generation(ex->endpoint) || !is_good(ex) ||
 	    !kgb_meter_take_change(&ex->meter))
 		return;
 	if (kgb_ledger_report(&session->ledger, ex->number, ex->meter.message_id, ex->meter.model,
 			      &ex->meter.usage, ex->meter.surcharged))
-		ex->repeated = true;
+		ex->summary.repeated = true;
 	if (!session->closing && session->callbacks.on_usage)
 		session->callbacks.on_usage(session->payload, &session->ledger.totals);
 }
 
 void kgb_exchange__bytes(struct kgb_exchange *ex, const char *bytes, size_t len)
 {
-	if (ex->ttfb_ms < 0)
-		ex->ttfb_ms = kgb_mono_ms() - ex->started_ms;
-	ex->response_bytes += (int64_t)len;
-	if (ex->attached)
+	if (ex->summary.ttfb_ms < 0)
+		ex->summary.ttfb_ms = kgb_mono_ms() - ex->started_ms;
+	ex->summary.response_bytes += (int64_t)len;
+	if (ex->state == KGB_EXCHANGE_ANSWERING)
 		kgb_scrub_feed(&ex->scrub, bytes, len, &ex->out);
 	/* The client first, our own books after. */
 	kgb_exchange__wake(ex);
@@ -359,13 +352,12 @@ static void note_outcome(struct kgb_exchange *ex, const char *error)
 {
 	const struct kgb_gateway *gw = ex->session->gw;
 	bool failed = error || ex->status == 429 || ex->status >= 500;
-	bool bad = ex->metered && (ex->meter.errored || ex->meter.n_bad > 0);
+	bool bad = ex->meter.errored || ex->meter.n_bad > 0;
 	if (gw->mode != KGB_GATEWAY_LIVE || !kgb_http_is_generation(ex->endpoint) ||
-	    (ex->aborted_by_client && !ex->relay.too_long))
+	    (ex->summary.aborted_by_client && !ex->relay.too_long))
 		return;
 	/* Nothing of it reached the client, and all that we try was tried. */
-	bool in_vain = failed && gw->accounts.retry.max_tries > 1 &&
-		       (ex->status < 200 || ex->status >= 300);
+	bool in_vain = failed && gw->accounts.retry.max_tries > 1 && !is_good(ex);
 	/* One without end is bought once: it may be as dear as all others together. */
 	if (failed || bad)
 		kgb_exchange__note_broken_answer(
@@ -374,33 +366,35 @@ static void note_outcome(struct kgb_exchange *ex, const char *error)
 		kgb_repeat_guard_forget(&ex->session->repeat_guard, ex->sha256);
 }
 
+void kgb_exchange__refuse(struct kgb_exchange *ex, int status, const char *why, const char *message)
+{
+	snprintf(ex->error, sizeof(ex->error), "%s", why);
+	kgb_exchange__reply_error(ex, status, message);
+	kgb_exchange__step(ex, KGB_EXCHANGE_ON_SOURCE_END);
+}
+
 void kgb_exchange__end(struct kgb_exchange *ex, const char *error)
 {
-	ex->source_open = false;
-	if (ex->metered) {
+	if (ex->status > 0) {
 		kgb_meter_finish(&ex->meter);
 		account(ex);
 	}
-	bool stream = ex->metered && ex->meter.streamed && kgb_http_is_generation(ex->endpoint);
+	bool stream = ex->meter.streamed && kgb_http_is_generation(ex->endpoint);
 	if (!error && stream && ex->status < 300 && !ex->meter.stopped && !ex->meter.errored)
 		error = closing_missing(ex->protocol);
 	note_outcome(ex, error);
+	if (error && ex->status == 0) {
+		kgb_exchange__refuse(ex, 502, error, error);
+		return;
+	}
 	if (error) {
-		if (error != ex->error)
-			snprintf(ex->error, sizeof(ex->error), "%s", error);
-		if (ex->status == 0) {
-			kgb_exchange__reply_error(ex, 502, ex->error);
-			maybe_settle(ex);
-			return;
-		}
-		ex->cut_upstream = true;
-		ex->out_abort = true;
-	} else if (ex->attached) {
+		snprintf(ex->error, sizeof(ex->error), "%s", error);
+		ex->summary.cut_upstream = true;
+	} else if (ex->state == KGB_EXCHANGE_ANSWERING) {
 		kgb_scrub_finish(&ex->scrub, &ex->out);
 	}
-	ex->out_done = true;
-	kgb_exchange__wake(ex);
-	maybe_settle(ex);
+	kgb_exchange__end_reply(ex, error ? KGB_REPLY_CUT : KGB_REPLY_WHOLE);
+	kgb_exchange__step(ex, KGB_EXCHANGE_ON_SOURCE_END);
 }
 
 /* ---- a complete request ---- */
@@ -428,8 +422,7 @@ static void record_request(uv_work_t *work)
 		.body = ex->body.ptr,
 		.body_len = ex->body.len,
 	};
-	ex->work_failed = kgb_exchange_record_write_request(&spec, &request, ex->record.key,
-							    &ex->work_err) < 0;
+	(void)!kgb_exchange_record_write_request(&spec, &request, ex->record.key, &ex->work_err);
 }
 
 static void on_request_recorded(uv_work_t *work, int status)
@@ -437,7 +430,7 @@ static void on_request_recorded(uv_work_t *work, int status)
 	(void)status;
 	struct kgb_exchange *ex = work->data;
 	ex->recording = false;
-	maybe_settle(ex);
+	kgb_exchange__step(ex, KGB_EXCHANGE_ON_RECORDED);
 }
 
 static void start_record(struct kgb_exchange *ex)
@@ -447,20 +440,14 @@ static void start_record(struct kgb_exchange *ex)
 	kgb_exchange_record_init(&ex->record, &spec);
 	if (spec.dir_fd < 0)
 		return;
-	ex->work.data = ex;
 	if (uv_queue_work(ex->session->gw->loop, &ex->work, record_request, on_request_recorded) ==
 	    0)
 		ex->recording = true;
 }
 
-/* Refuse before anything goes upstream. */
 static void refuse(struct kgb_exchange *ex, int status, const char *why)
 {
-	ex->source_open = false;
-	if (why != ex->error)
-		snprintf(ex->error, sizeof(ex->error), "%s", why);
-	kgb_exchange__reply_error(ex, status, ex->error);
-	maybe_settle(ex);
+	kgb_exchange__refuse(ex, status, why, why);
 }
 
 /* On any thread: reads the request, and writes only what belongs to the preparation. */
@@ -473,14 +460,15 @@ static void prepare(uv_work_t *work)
 		.model = gw->model,
 		.allow_provider_tools = gw->allow_provider_tools,
 	};
+	bool failed = false;
 	if (ex->wants_sha256)
 		kgb_sha256_hex(ex->body.ptr, ex->body.len, ex->sha256);
 	if (ex->endpoint != KGB_ENDPOINT_MODELS)
-		ex->prepare_failed = kgb_rewrite_request(&spec, ex->body.ptr, ex->body.len,
-							 &ex->rewritten, &ex->prepare_err) < 0;
-	if (!ex->prepare_failed && gw->mode == KGB_GATEWAY_OFFLINE)
+		failed = kgb_rewrite_request(&spec, ex->body.ptr, ex->body.len, &ex->rewritten,
+					     &ex->prepare_err) < 0;
+	if (!failed && gw->mode == KGB_GATEWAY_OFFLINE)
 		kgb_exchange__script(ex);
-	else if (!ex->prepare_failed && gw->mode == KGB_GATEWAY_REPLAY)
+	else if (!failed && gw->mode == KGB_GATEWAY_REPLAY)
 		kgb_exchange__find_key(ex);
 }
 
@@ -488,14 +476,10 @@ static void on_prepared(uv_work_t *work, int status)
 {
 	(void)status;
 	struct kgb_exchange *ex = work->data;
-	ex->preparing = false;
-	if (!ex->attached || ex->out_abort) /* nobody waits: nothing is spent */
-		ex->source_open = false;
-	if (!ex->source_open) {
-		maybe_settle(ex);
-		return;
-	}
-	if (ex->prepare_failed)
+	/* Nothing is spent for a client that has left, or is about to. */
+	if (ex->state == KGB_EXCHANGE_ABANDONED || ex->out_end == KGB_REPLY_CUT)
+		kgb_exchange__step(ex, KGB_EXCHANGE_ON_SOURCE_END);
+	else if (*ex->prepare_err.msg)
 		refuse(ex, 400, ex->prepare_err.msg);
 	else if (*ex->sha256 &&
 		 kgb_repeat_guard_is_hopeless(&ex->session->repeat_guard, ex->sha256))
@@ -508,8 +492,6 @@ static void on_prepared(uv_work_t *work, int status)
 
 static void start_prepare(struct kgb_exchange *ex)
 {
-	ex->prepare.data = ex;
-	ex->preparing = true;
 	ex->wants_sha256 = kgb_http_is_generation(ex->endpoint) &&
 			   kgb_repeat_guard_any(&ex->session->repeat_guard);
 	if (ex->body.len > INLINE_BYTES &&
@@ -523,17 +505,18 @@ static void dispatch_model(struct kgb_exchange *ex)
 {
 	struct kgb_session *session = ex->session;
 	ex->number = ++session->next_number;
-	ex->source_open = true;
+	kgb_exchange__step(ex, KGB_EXCHANGE_ON_MODEL);
 	if (kgb_http_is_generation(ex->endpoint)) {
 		session->ledger.totals.n_open++;
 		session->n_messages++;
 	}
 	start_record(ex);
 	if (session->max_exchanges > 0 && session->n_messages > session->max_exchanges) {
-		snprintf(ex->error, sizeof(ex->error),
+		char why[120];
+		snprintf(why, sizeof(why),
 			 "the limit of %lld model requests for this attempt is reached",
 			 (long long)session->max_exchanges);
-		refuse(ex, kgb_http_stop_status(ex->protocol), ex->error);
+		refuse(ex, kgb_http_stop_status(ex->protocol), why);
 	} else {
 		start_prepare(ex);
 	}
@@ -546,13 +529,12 @@ static void dispatch_verify(struct kgb_exchange *ex)
 	struct kgb_verify_request *req = kgb_xcalloc(1, sizeof(*req));
 	req->exchange = ex;
 	ex->verify = req;
-	ex->source_open = true;
+	kgb_exchange__step(ex, KGB_EXCHANGE_ON_VERIFY);
 	session->callbacks.on_verify(session->payload, req, ex->body.ptr, ex->body.len);
 }
 
 void kgb_exchange__dispatch(struct kgb_exchange *ex)
 {
-	ex->dispatched = true;
 	ex->started_ms = kgb_mono_ms();
 	ex->started_wall_ms = kgb_wall_ms();
 	kgb_session__activity(ex->session);
@@ -569,8 +551,8 @@ void kgb_verify_reply(struct kgb_verify_request *req, int http_status, const cha
 	if (!ex)
 		return;
 	ex->verify = NULL;
-	ex->source_open = false;
 	kgb_exchange__reply(ex, http_status, "text/plain; charset=utf-8", text, strlen(text));
+	kgb_exchange__step(ex, KGB_EXCHANGE_ON_SOURCE_END);
 }
 
 bool kgb_verify_is_orphan(const struct kgb_verify_request *req)

@@ -4,8 +4,7 @@
  *
  * An exchange is one HTTP request. Up to five things hold it: the client's connection, the source
  * of the answer (an upstream call), the worker that prepares the request, the worker that writes it
- * to disk, and its libuv handles. It is settled (metered, recorded, reported) when connection and
- * source have let go, and freed when all have.
+ * to disk, and its libuv handles. Its state (exchange_state.h) follows from the first four.
  */
 #ifndef KGB_SANDBOX_GATEWAY_INTERNAL_H
 #define KGB_SANDBOX_GATEWAY_INTERNAL_H
@@ -18,6 +17,7 @@
 #include "base/str.h"
 #include "sandbox/cassette/record.h"
 #include "sandbox/cassette/replay.h"
+#include "sandbox/gateway/exchange_state.h"
 #include "sandbox/gateway/gateway.h"
 #include "sandbox/gateway/repeat_guard.h"
 #include "sandbox/meter/budget.h"
@@ -79,9 +79,24 @@ struct kgb_session {
 	void *done_payload;
 };
 
+/** Why the body of a request is read and thrown away. */
+enum kgb_request_fault {
+	KGB_REQUEST_OK,
+	KGB_REQUEST_REJECTED, /* by its endpoint or token */
+	KGB_REQUEST_TOO_LARGE,
+	KGB_REQUEST_ENCODED,
+};
+
+enum kgb_reply_end {
+	KGB_REPLY_OPEN, /* more may be appended */
+	KGB_REPLY_WHOLE,
+	KGB_REPLY_CUT, /* its end must not look like one */
+};
+
 struct kgb_exchange {
 	struct kgb_session *session;
 	struct kgb_exchange *prev, *next;
+	enum kgb_exchange_state state;
 
 	/* Request. */
 	char *uri; /* owned; as sent, with query */
@@ -92,40 +107,29 @@ struct kgb_exchange {
 	struct kgb_headers headers;
 	struct kgb_buf body;
 	struct kgb_rewritten rewritten; /* what of it goes out instead */
-	bool preparing; /* the worker makes that, and offline the answer */
-	uv_work_t prepare;
-	struct kgb_err prepare_err;
-	bool prepare_failed;
+	uv_work_t prepare; /* makes that, and offline the answer */
+	struct kgb_err prepare_err; /* no message: none */
 	struct kgb_offline_reply scripted; /* offline: the answer */
 	char key[KGB_SHA256_HEX_LEN]; /* replay: of the request */
 	bool wants_sha256; /* answers broke off before: is it one of those? */
 	char sha256[KGB_SHA256_HEX_LEN]; /* of the body, when somebody wanted it; else "" */
-	bool rejected; /* body is read and thrown away */
-	bool too_large; /* the same, because it was too long */
-	bool encoded; /* the same, because it is compressed */
-	bool dispatched; /* all of the request is here */
+	enum kgb_request_fault fault;
 	int64_t number; /* 0: not a model request */
 
 	/* Who still holds it. */
 	struct MHD_Connection *conn; /* NULL before the first and after the last byte */
-	bool attached; /* the server knows it */
-	bool source_open; /* more of the answer may come */
 	bool recording; /* the worker reads the request, or writes the end of the record */
 	size_t open; /* handles that are not closed */
 	bool polling; /* hangup_poll is open */
 	uv_poll_t hangup_poll; /* tells when a waiting client hangs up */
-	bool timing; /* settle_timer is open */
-	uv_timer_t
-		settle_timer; /* how long an answer is read on after that, to settle its counts */
+	uv_timer_t settle_timer; /* while draining: how long an answer is read on */
 	uv_work_t work;
-	struct kgb_err work_err;
-	bool work_failed;
+	struct kgb_err work_err; /* of the request's record; no message: none */
 
 	/* Before and between upstream calls (admit.c, relay.c). */
 	struct kgb_charge reservation; /* the most that it can take */
 	int64_t reserved_input; /* the part of reservation.tokens that goes in */
 	bool has_reserved; /* the budget holds `reservation` */
-	bool waits; /* for the budget */
 	struct kgb_exchange *next_waiting;
 	int64_t wait_began_ms; /* monotonic: when its wait for the budget began */
 	int64_t waited_ms; /* for the budget */
@@ -140,27 +144,18 @@ struct kgb_exchange {
 			 no pieces */
 	size_t n_cuts;
 	size_t next_cut;
-	bool out_done; /* nothing more will be appended */
-	bool out_abort; /* ... and the end must not look like one */
+	enum kgb_reply_end out_end;
 	bool whole; /* a short answer in one piece */
-	bool queued; /* the server has the answer's head */
 	bool suspended;
 	struct kgb_scrub scrub; /* the real key must not come back to the client either */
 
 	/* Accounts. */
 	struct kgb_meter meter;
-	bool metered; /* meter is initialised */
 	struct kgb_exchange_record record;
-	struct kgb_exchange_summary summary; /* once settled */
-	bool settled;
-	bool repeated;
-	bool aborted_by_client;
-	bool cut_upstream;
+	struct kgb_exchange_summary summary; /* whole once it is settled */
 	char error[400]; /* "": none */
 	int64_t started_wall_ms;
 	int64_t started_ms; /* monotonic */
-	int64_t ttfb_ms;
-	int64_t response_bytes;
 
 	struct kgb_verify_request *verify; /* pending; NULL: none */
 };
@@ -182,6 +177,8 @@ void kgb_gateway__maybe_done(struct kgb_gateway *gw);
 /** close callback of an exchange's handles */
 void kgb_exchange__on_closed(uv_handle_t *handle);
 struct kgb_exchange *kgb_exchange__new(struct kgb_session *session, const char *uri);
+/** An event came; the exchange may be gone when this returns. */
+void kgb_exchange__step(struct kgb_exchange *ex, enum kgb_exchange_event event);
 /** The request is complete: answer it or start what will. */
 void kgb_exchange__dispatch(struct kgb_exchange *ex);
 /** The server has let go of it: `finished` when the client got the whole answer. */
@@ -192,6 +189,8 @@ void kgb_exchange__abort(struct kgb_exchange *ex);
 ssize_t kgb_exchange__read(struct kgb_exchange *ex, char *out, size_t max);
 
 /* reply.c */
+/** Nothing more is appended to the answer. A cut stays one. */
+void kgb_exchange__end_reply(struct kgb_exchange *ex, enum kgb_reply_end end);
 /** Answer in one piece. */
 void kgb_exchange__reply(struct kgb_exchange *ex, int status, const char *content_type,
 			 const char *body, size_t len);
@@ -231,6 +230,9 @@ void kgb_exchange__head(struct kgb_exchange *ex, int status, const char *content
 void kgb_exchange__bytes(struct kgb_exchange *ex, const char *bytes, size_t len);
 /** No answer came of it that a client can use: it may ask for the same again only so often. */
 void kgb_exchange__note_broken_answer(struct kgb_exchange *ex, int weight);
+/** No answer: the source ends with `why` for the record and `message` for the client. */
+void kgb_exchange__refuse(struct kgb_exchange *ex, int status, const char *why,
+			  const char *message);
 /** The source is exhausted; `error` NULL or what went wrong. */
 void kgb_exchange__end(struct kgb_exchange *ex, const char *error);
 

@@ -25,7 +25,8 @@ struct kgb_account *kgb_exchange__account(const struct kgb_exchange *ex)
 static bool is_wanted(const void *payload)
 {
 	const struct kgb_exchange *ex = payload;
-	return ex->attached && !ex->out_abort && !ex->session->closing;
+	return ex->state == KGB_EXCHANGE_ANSWERING && ex->out_end != KGB_REPLY_CUT &&
+	       !ex->session->closing;
 }
 
 static void on_head(void *payload, int status, const char *content_type)
@@ -36,7 +37,7 @@ static void on_head(void *payload, int status, const char *content_type)
 static enum kgb_upstream_take on_bytes(void *payload, const char *bytes, size_t len)
 {
 	struct kgb_exchange *ex = payload;
-	if (ex->attached && ex->out.len - ex->out_pos > MAX_UNSENT_BYTES)
+	if (ex->state == KGB_EXCHANGE_ANSWERING && ex->out.len - ex->out_pos > MAX_UNSENT_BYTES)
 		return KGB_UPSTREAM_HOLD;
 	kgb_exchange__bytes(ex, bytes, len);
 	return KGB_UPSTREAM_TAKEN;
@@ -50,10 +51,8 @@ static void on_end(void *payload, const char *error)
 static void on_refused(void *payload, const char *why)
 {
 	struct kgb_exchange *ex = payload;
-	ex->source_open = false;
-	snprintf(ex->error, sizeof(ex->error), "%s", why);
 	kgb_exchange__note_broken_answer(ex, 1);
-	kgb_exchange__reply_error(ex, 429, ex->error);
+	kgb_exchange__refuse(ex, 429, why, why);
 }
 
 static const struct kgb_relay_callbacks relay_callbacks = {
@@ -116,13 +115,11 @@ static void tell_miss(struct kgb_exchange *ex, const char *why)
 {
 	struct kgb_session *session = ex->session;
 	session->ledger.totals.n_misses++;
-	ex->source_open = false;
-	snprintf(ex->error, sizeof(ex->error), "%s", why);
 	if (!session->closing && session->callbacks.on_miss)
 		session->callbacks.on_miss(session->payload, why);
 	/* As for a budget: the client is to end, so no number that it could take for a status. */
-	kgb_exchange__reply_error(ex, kgb_http_stop_status(ex->protocol),
-				  "replay: this request is not in the record");
+	kgb_exchange__refuse(ex, kgb_http_stop_status(ex->protocol), why,
+			     "replay: this request is not in the record");
 }
 
 static struct kgb_cassette_request replay_request(const struct kgb_exchange *ex)

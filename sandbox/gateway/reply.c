@@ -15,10 +15,8 @@ static void on_hangup(uv_poll_t *poll, int status, int events)
 	(void)events;
 	struct kgb_exchange *ex = poll->data;
 	uv_poll_stop(poll);
-	ex->aborted_by_client = true;
-	ex->out_abort = true;
-	ex->out_done = true;
-	kgb_exchange__wake(ex);
+	ex->summary.aborted_by_client = true;
+	kgb_exchange__end_reply(ex, KGB_REPLY_CUT);
 }
 
 /* While suspended the server does not look at the socket, so nobody would see the client hang up.
@@ -59,6 +57,13 @@ void kgb_exchange__wake(struct kgb_exchange *ex)
 
 /* ---- answers ---- */
 
+void kgb_exchange__end_reply(struct kgb_exchange *ex, enum kgb_reply_end end)
+{
+	if (ex->out_end != KGB_REPLY_CUT)
+		ex->out_end = end;
+	kgb_exchange__wake(ex);
+}
+
 void kgb_exchange__reply(struct kgb_exchange *ex, int status, const char *content_type,
 			 const char *body, size_t len)
 {
@@ -67,12 +72,11 @@ void kgb_exchange__reply(struct kgb_exchange *ex, int status, const char *conten
 	kgb_headers_add(&ex->reply, "content-type", content_type);
 	kgb_buf_clear(&ex->out);
 	kgb_buf_add(&ex->out, body, len);
-	ex->out_done = true;
 	if (ex->number > 0) {
-		ex->response_bytes = (int64_t)len;
+		ex->summary.response_bytes = (int64_t)len;
 		kgb_exchange_record_response(&ex->record, false, body, len);
 	}
-	kgb_exchange__wake(ex);
+	kgb_exchange__end_reply(ex, KGB_REPLY_WHOLE);
 }
 
 void kgb_exchange__reply_error(struct kgb_exchange *ex, int status, const char *message)
@@ -112,7 +116,6 @@ enum MHD_Result kgb_exchange__queue(struct kgb_exchange *ex)
 	for (size_t i = 0; i < ex->reply.names.n; i++)
 		MHD_add_response_header(response, ex->reply.names.items[i],
 					ex->reply.values.items[i]);
-	ex->queued = true;
 	enum MHD_Result result = MHD_queue_response(ex->conn, (unsigned)ex->status, response);
 	MHD_destroy_response(response);
 	return result;

@@ -76,17 +76,15 @@ static void on_request_head(struct kgb_exchange *ex, const char *path, const cha
 		ex->endpoint = KGB_ENDPOINT_NONE;
 	if (ex->endpoint == KGB_ENDPOINT_VERIFY && !session->callbacks.on_verify)
 		ex->endpoint = KGB_ENDPOINT_NONE;
-	if (ex->endpoint == KGB_ENDPOINT_NONE || ex->endpoint == KGB_ENDPOINT_HELLO) {
-		ex->rejected = true;
-		return;
-	}
-	if (!kgb_http_token_matches(session->token, header(ex, "x-api-key"),
+	if (ex->endpoint == KGB_ENDPOINT_NONE || ex->endpoint == KGB_ENDPOINT_HELLO ||
+	    !kgb_http_token_matches(session->token, header(ex, "x-api-key"),
 				    header(ex, "authorization"))) {
-		ex->rejected = true;
+		ex->fault = KGB_REQUEST_REJECTED;
 		return;
 	}
 	const char *encoding = header(ex, "content-encoding");
-	ex->encoded = encoding && strcasecmp(encoding, "identity") != 0;
+	if (encoding && strcasecmp(encoding, "identity") != 0)
+		ex->fault = KGB_REQUEST_ENCODED;
 	ex->body.limit =
 		ex->endpoint == KGB_ENDPOINT_VERIFY ? KGB_LIMIT_KERNEL : KGB_LIMIT_HTTP_BODY;
 	MHD_get_connection_values(ex->conn, MHD_HEADER_KIND, on_header, ex);
@@ -109,11 +107,11 @@ static void reject(struct kgb_exchange *ex)
 static void take_body(struct kgb_exchange *ex, const char *data, size_t len)
 {
 	struct kgb_session *session = ex->session;
-	if (ex->rejected || ex->encoded || ex->too_large)
+	if (ex->fault != KGB_REQUEST_OK)
 		return;
 	if (session->body_bytes + len > KGB_SESSION_BODY_BYTES ||
 	    kgb_buf_add(&ex->body, data, len) < 0) {
-		ex->too_large = true;
+		ex->fault = KGB_REQUEST_TOO_LARGE;
 		session->body_bytes -= ex->body.len;
 		kgb_buf_release(&ex->body);
 		return;
@@ -123,15 +121,21 @@ static void take_body(struct kgb_exchange *ex, const char *data, size_t len)
 
 static void on_request_complete(struct kgb_exchange *ex)
 {
-	ex->dispatched = true;
-	if (ex->rejected)
-		reject(ex);
-	else if (ex->too_large)
-		kgb_exchange__reply_error(ex, 413, "the request is too large");
-	else if (ex->encoded) /* what cannot be read cannot be metered */
-		kgb_exchange__reply_error(ex, 415, "send the request without content-encoding");
-	else
+	switch (ex->fault) {
+	case KGB_REQUEST_OK:
 		kgb_exchange__dispatch(ex);
+		return;
+	case KGB_REQUEST_REJECTED:
+		reject(ex);
+		break;
+	case KGB_REQUEST_TOO_LARGE:
+		kgb_exchange__reply_error(ex, 413, "the request is too large");
+		break;
+	case KGB_REQUEST_ENCODED: /* what cannot be read cannot be metered */
+		kgb_exchange__reply_error(ex, 415, "send the request without content-encoding");
+		break;
+	}
+	kgb_exchange__step(ex, KGB_EXCHANGE_ON_SOURCE_END);
 }
 
 static enum MHD_Result on_request(void *payload, struct MHD_Connection *conn, const char *path,
@@ -153,11 +157,11 @@ static enum MHD_Result on_request(void *payload, struct MHD_Connection *conn, co
 		*data_len = 0;
 		return MHD_YES;
 	}
-	if (!ex->dispatched)
+	if (ex->state == KGB_EXCHANGE_READING)
 		on_request_complete(ex);
 	if (ex->status > 0)
 		return kgb_exchange__queue(ex);
-	if (ex->out_abort || session->closing)
+	if (ex->out_end == KGB_REPLY_CUT || session->closing)
 		return MHD_NO;
 	kgb_exchange__suspend(ex);
 	return MHD_YES;
@@ -398,7 +402,7 @@ static void on_close(uv_timer_t *timer)
 	/* Requests of which the server had read no more than the first line. */
 	for (struct kgb_exchange *ex = session->exchanges, *next; ex; ex = next) {
 		next = ex->next;
-		if (ex->attached)
+		if (ex->state == KGB_EXCHANGE_READING)
 			kgb_exchange__detach(ex, false);
 	}
 }
