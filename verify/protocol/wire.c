@@ -12,18 +12,6 @@
 
 #define refuse(err, ...) kgb_fail((err), KGB_ERR_INVALID, "reply of the worker: " __VA_ARGS__)
 
-const char *kgb_wire_status_name(enum kgb_wire_status status)
-{
-	static const char *const names[KGB_WIRE_N_STATUSES] = {
-		[KGB_WIRE_OK] = "ok",         [KGB_WIRE_EXCEPTION] = "exception",
-		[KGB_WIRE_EXIT] = "exit",     [KGB_WIRE_MEMORY] = "memory",
-		[KGB_WIRE_GUARD] = "guard",   [KGB_WIRE_BAD_REQUEST] = "bad_request",
-		[KGB_WIRE_DEVICE] = "device",
-	};
-
-	return status < KGB_WIRE_N_STATUSES ? names[status] : "unknown";
-}
-
 /* Every byte that is not printable UTF-8 becomes '?'. */
 static void clean(char *s, size_t len, bool keep_line_ends)
 {

@@ -41,7 +41,6 @@ enum kgb_wire_status {
 	KGB_WIRE_DEVICE, /* an exception of the GPU or its driver; text and line as above */
 	KGB_WIRE_N_STATUSES,
 };
-const char *kgb_wire_status_name(enum kgb_wire_status status);
 
 enum kgb_wire_kind {
 	KGB_WIRE_NONE, /* Python None */

@@ -8,8 +8,6 @@
 
 #include "verify/lane/lane.h"
 
-#define KGB_LANES_MAX KGB_SEATS_MAX
-
 /** End the lane's processes, free its memory and leave it as kgb_lane_init did, but for what lane 0
  * alone has. */
 void kgb_lane_close(struct kgb_lane *lane);

@@ -85,7 +85,6 @@ enum kgb_timer_phase {
 	KGB_PHASE_SOLO_AFTER, /* the baseline alone again: nothing of the candidate may run */
 	KGB_PHASE_DONE,
 };
-const char *kgb_timer_phase_name(enum kgb_timer_phase phase);
 
 /** What the controller asks for: one KGB_EXEC_TIME request. */
 struct kgb_timer_block {

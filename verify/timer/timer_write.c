@@ -19,14 +19,6 @@ const char *kgb_ruler_name(enum kgb_ruler ruler)
 	return names[ruler];
 }
 
-const char *kgb_timer_phase_name(enum kgb_timer_phase phase)
-{
-	static const char *const names[] = {"solo_before", "warmup", "rounds", "solo_after",
-					    "done"};
-	_Static_assert(KGB_ARRAY_LEN(names) == KGB_PHASE_DONE + 1, "one name each");
-	return names[phase];
-}
-
 const char *kgb_sample_fate_name(enum kgb_sample_fate fate)
 {
 	static const char *const names[] = {"kept",      "solo",  "warmup",
