@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include <string.h>
 
 #include "base/formats/json.h"
@@ -260,4 +261,90 @@ void kgb_jsonw_kcount(struct kgb_jsonw *w, const char *key, int64_t v)
 		kgb_jsonw_null(w);
 	else
 		kgb_jsonw_i64(w, v);
+}
+
+/* ---- templates ---- */
+
+enum { TEMPLATE_KEY_MAX = 64 };
+_Static_assert(sizeof(long) == sizeof(int64_t) && sizeof(size_t) == sizeof(int64_t),
+	       "%ld, %lld and %zu take 64 bits");
+
+/* Write the argument of the conversion that stands behind its '%'; returns the text behind it. */
+static const char *put_argument(struct kgb_jsonw *w, const char *conversion, va_list *args)
+{
+	const size_t n = strspn(conversion, "hlz");
+	const char type = conversion[n];
+	int64_t v;
+
+	if (type == 's') {
+		kgb_jsonw_str(w, va_arg(*args, const char *));
+	} else if (type == 'g') {
+		kgb_jsonw_num(w, va_arg(*args, double));
+	} else if (*conversion == 'h') {
+		kgb_jsonw_bool(w, va_arg(*args, int) != 0);
+	} else {
+		if (n > 0)
+			v = va_arg(*args, int64_t);
+		else
+			v = type == 'u' ? (int64_t)va_arg(*args, unsigned) : va_arg(*args, int);
+		KGB_ASSERT(type == 'd' || (type == 'u' && v >= 0));
+		kgb_jsonw_i64(w, v);
+	}
+	return conversion + n + 1;
+}
+
+/* Write a key, or the name of a constant. */
+static const char *put_word(struct kgb_jsonw *w, const char *word)
+{
+	const size_t len = strcspn(word, ":,{}[] ");
+	char text[TEMPLATE_KEY_MAX];
+
+	KGB_ASSERT(len > 0 && len < sizeof(text));
+	memcpy(text, word, len);
+	text[len] = '\0';
+	if (word[len] == ':') {
+		kgb_jsonw_key(w, text);
+		return word + len + 1;
+	}
+	KGB_ASSERT(kgb_str_eq(text, "null") || kgb_str_eq(text, "true") ||
+		   kgb_str_eq(text, "false"));
+	kgb_jsonw_raw(w, text);
+	return word + len;
+}
+
+static const char *put_token(struct kgb_jsonw *w, const char *at, va_list *args)
+{
+	const char *quote = strchr(at + 1, '\'');
+
+	switch (*at) {
+	case ' ':
+	case ',':
+		return at + 1;
+	case '{':
+	case '[':
+		begin(w, *at == '{');
+		return at + 1;
+	case '}':
+	case ']':
+		end(w, *at == '}');
+		return at + 1;
+	case '%':
+		return put_argument(w, at + 1, args);
+	case '\'':
+		KGB_ASSERT(quote);
+		kgb_jsonw_strn(w, at + 1, (size_t)(quote - at - 1));
+		return quote + 1;
+	default:
+		return put_word(w, at);
+	}
+}
+
+void kgb_jsonw_put(struct kgb_jsonw *w, const char *template, ...)
+{
+	va_list args;
+
+	va_start(args, template);
+	while (*template)
+		template = put_token(w, template, &args);
+	va_end(args);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/formats/jsonw.h"
 
+#include <limits.h>
 #include <math.h>
 
 #include "base/formats/json.h"
@@ -262,6 +263,45 @@ static void test_a_full_buffer_is_reported(void **state)
 	assert_true(out.len <= 20);
 }
 
+static void test_templates(KGB_UNUSED void **state)
+{
+	KGB_AUTO(buf) struct kgb_buf out = KGB_BUF_INIT(0);
+	const char *nothing = NULL;
+	struct kgb_jsonw w;
+
+	kgb_jsonw_init(&w, &out, 0);
+	kgb_jsonw_put(&w, "{op: 'a, b', s: %s, none: %s, list: [%d, %u, %ld, %lld, %zu, %g, ",
+		      "x\"y", nothing, INT_MIN, UINT_MAX, LONG_MIN, LLONG_MAX, (size_t)7, 0.5);
+	kgb_jsonw_put(&w, "%hhd,%hhd, null,true, {}, {a.b-c: {}}", true, false);
+	kgb_jsonw_put(&w, "], last: %d}", 1);
+	assert_string_equal(
+		out.ptr,
+		"{\"op\":\"a, b\",\"s\":\"x\\\"y\",\"none\":null,\"list\":[-2147483648,"
+		"4294967295,-9223372036854775808,9223372036854775807,7,0.5,true,false,null,"
+		"true,{},{\"a.b-c\":{}}],\"last\":1}");
+}
+
+static void put_template(void *payload)
+{
+	KGB_AUTO(buf) struct kgb_buf out = KGB_BUF_INIT(0);
+	struct kgb_jsonw w;
+
+	kgb_jsonw_init(&w, &out, 0);
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+#pragma GCC diagnostic ignored "-Wformat-security"
+	kgb_jsonw_put(&w, payload, 1);
+#pragma GCC diagnostic pop
+}
+
+static void test_wrong_templates_abort(KGB_UNUSED void **state)
+{
+	static char wrong[][16] = {"{x: maybe}", "{'x", "{: 1}", "{%d: 1}", "[%c]", "{x: %d, %d}"};
+
+	for (size_t i = 0; i < KGB_ARRAY_LEN(wrong); i++)
+		assert_aborts(put_template, wrong[i]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -274,6 +314,8 @@ int main(void)
 		cmocka_unit_test(test_the_text_of_a_number_is_used_only_if_it_is_one),
 		cmocka_unit_test(test_the_deepest_accepted_tree_fits),
 		cmocka_unit_test(test_misuse_aborts),
+		cmocka_unit_test(test_templates),
+		cmocka_unit_test(test_wrong_templates_abort),
 		cmocka_unit_test(test_a_full_buffer_is_reported),
 	};
 
