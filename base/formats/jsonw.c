@@ -293,7 +293,7 @@ static const char *put_argument(struct kgb_jsonw *w, const char *conversion, va_
 	return conversion + n + 1;
 }
 
-/* Write a key, or the name of a constant. */
+/* Write a key, a number or the name of a constant. */
 static const char *put_word(struct kgb_jsonw *w, const char *word)
 {
 	const size_t len = strcspn(word, ":,{}[] ");
@@ -307,7 +307,7 @@ static const char *put_word(struct kgb_jsonw *w, const char *word)
 		return word + len + 1;
 	}
 	KGB_ASSERT(kgb_str_eq(text, "null") || kgb_str_eq(text, "true") ||
-		   kgb_str_eq(text, "false"));
+		   kgb_str_eq(text, "false") || kgb_json_is_number(text, len));
 	kgb_jsonw_raw(w, text);
 	return word + len;
 }

@@ -172,11 +172,9 @@ const char *kgb_ladder_cgroup_name(const struct kgb_ladder *ladder)
 
 void kgb_ladder_write(const struct kgb_ladder *ladder, struct kgb_jsonw *w)
 {
-	kgb_jsonw_object(w);
-	kgb_jsonw_kstr(w, "level", kgb_isolation_level_name(ladder->level));
-	kgb_jsonw_kstr(w, "bwrap", *ladder->info.bwrap_version ? ladder->info.bwrap_version : NULL);
-	kgb_jsonw_ki64(w, "landlock_abi", ladder->confinement.landlock_abi);
-	kgb_jsonw_kstr(w, "cgroup", kgb_ladder_cgroup_name(ladder));
-	kgb_jsonw_kbool(w, "calls_watched", ladder->confinement.watch_calls);
-	kgb_jsonw_object_end(w);
+	kgb_jsonw_put(w, "{level: %s, bwrap: %s, landlock_abi: %d, cgroup: %s",
+		      kgb_isolation_level_name(ladder->level),
+		      *ladder->info.bwrap_version ? ladder->info.bwrap_version : NULL,
+		      ladder->confinement.landlock_abi, kgb_ladder_cgroup_name(ladder));
+	kgb_jsonw_put(w, "calls_watched: %hhd}", ladder->confinement.watch_calls);
 }

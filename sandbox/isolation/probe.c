@@ -173,11 +173,9 @@ int kgb_isolation_probe(const char *launcher, const char *bwrap, struct kgb_isol
 
 void kgb_isolation_write(const struct kgb_isolation_info *info, struct kgb_jsonw *w)
 {
-	kgb_jsonw_object(w);
-	kgb_jsonw_kstr(w, "level", kgb_isolation_level_name(info->level));
-	kgb_jsonw_kstr(w, "bwrap_version", info->bwrap_version[0] ? info->bwrap_version : NULL);
-	kgb_jsonw_kbool(w, "seccomp", info->seccomp);
-	kgb_jsonw_kbool(w, "listener", info->listener);
-	kgb_jsonw_kbool(w, "nested_userns", info->nested_userns);
-	kgb_jsonw_object_end(w);
+	kgb_jsonw_put(w, "{level: %s, bwrap_version: %s, seccomp: %hhd, listener: %hhd",
+		      kgb_isolation_level_name(info->level),
+		      info->bwrap_version[0] ? info->bwrap_version : NULL, info->seccomp,
+		      info->listener);
+	kgb_jsonw_put(w, "nested_userns: %hhd}", info->nested_userns);
 }

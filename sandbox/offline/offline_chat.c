@@ -42,16 +42,10 @@ static const char *read(struct kgb_offline_request *req)
 static void write_usage(struct kgb_jsonw *w, const struct kgb_usage *usage)
 {
 	int64_t prompt = usage->input + usage->cache_read;
-	kgb_jsonw_key(w, "usage");
-	kgb_jsonw_object(w);
-	kgb_jsonw_ki64(w, "prompt_tokens", prompt);
-	kgb_jsonw_ki64(w, "completion_tokens", usage->output);
-	kgb_jsonw_ki64(w, "total_tokens", prompt + usage->output);
-	kgb_jsonw_key(w, "prompt_tokens_details");
-	kgb_jsonw_object(w);
-	kgb_jsonw_ki64(w, "cached_tokens", usage->cache_read);
-	kgb_jsonw_object_end(w);
-	kgb_jsonw_object_end(w);
+	kgb_jsonw_put(w, "usage: {prompt_tokens: %ld, completion_tokens: %ld", prompt,
+		      usage->output);
+	kgb_jsonw_put(w, "total_tokens: %ld, prompt_tokens_details: {cached_tokens: %ld}}",
+		      prompt + usage->output, usage->cache_read);
 }
 
 static const char *finish_reason(const struct kgb_offline_said *said)
@@ -64,10 +58,8 @@ static void write_head(struct kgb_jsonw *w, const struct kgb_offline_request *re
 {
 	char id[sizeof(said->id) + 24];
 	snprintf(id, sizeof(id), "chatcmpl-offline-%s", said->id);
-	kgb_jsonw_kstr(w, "id", id);
-	kgb_jsonw_kstr(w, "object", object);
-	kgb_jsonw_ki64(w, "created", kgb_wall_ms() / 1000);
-	kgb_jsonw_kstr(w, "model", req->model);
+	kgb_jsonw_put(w, "id: %s, object: %s, created: %ld, model: %s", id, object,
+		      kgb_wall_ms() / 1000, req->model);
 }
 
 /* The list of one tool call; `index` is for streams. */
@@ -76,20 +68,11 @@ static void write_call(struct kgb_jsonw *w, const struct kgb_offline_request *re
 {
 	char id[KGB_OFFLINE_CALL_ID_LEN];
 	kgb_offline__call_id(said, id);
-	kgb_jsonw_key(w, "tool_calls");
-	kgb_jsonw_array(w);
-	kgb_jsonw_object(w);
+	kgb_jsonw_put(w, "tool_calls: [{");
 	if (index)
 		kgb_jsonw_ki64(w, "index", 0);
-	kgb_jsonw_kstr(w, "id", id);
-	kgb_jsonw_kstr(w, "type", "function");
-	kgb_jsonw_key(w, "function");
-	kgb_jsonw_object(w);
-	kgb_jsonw_kstr(w, "name", kgb_offline__tool(req, said));
-	kgb_jsonw_kstr(w, "arguments", arguments);
-	kgb_jsonw_object_end(w);
-	kgb_jsonw_object_end(w);
-	kgb_jsonw_array_end(w);
+	kgb_jsonw_put(w, "id: %s, type: 'function', function: {name: %s, arguments: %s}}]", id,
+		      kgb_offline__tool(req, said), arguments);
 }
 
 static void write_json(struct kgb_offline_reply *out, const struct kgb_offline_request *req,
@@ -99,23 +82,14 @@ static void write_json(struct kgb_offline_reply *out, const struct kgb_offline_r
 	kgb_jsonw_init(&w, &out->body, 0);
 	kgb_jsonw_object(&w);
 	write_head(&w, req, said, "chat.completion");
-	kgb_jsonw_key(&w, "choices");
-	kgb_jsonw_array(&w);
-	kgb_jsonw_object(&w);
-	kgb_jsonw_ki64(&w, "index", 0);
-	kgb_jsonw_key(&w, "message");
-	kgb_jsonw_object(&w);
-	kgb_jsonw_kstr(&w, "role", "assistant");
-	kgb_jsonw_kstr(&w, "content", said->say.ptr);
+	kgb_jsonw_put(&w, "choices: [{index: 0, message: {role: 'assistant', content: %s",
+		      said->say.ptr);
 	if (kgb_offline__calls(said)) {
 		KGB_AUTO(buf) struct kgb_buf input = KGB_BUF_INIT(0);
 		kgb_offline__write_input(&input, req, said);
 		write_call(&w, req, said, false, input.ptr);
 	}
-	kgb_jsonw_object_end(&w);
-	kgb_jsonw_kstr(&w, "finish_reason", finish_reason(said));
-	kgb_jsonw_object_end(&w);
-	kgb_jsonw_array_end(&w);
+	kgb_jsonw_put(&w, "}, finish_reason: %s}]", finish_reason(said));
 	write_usage(&w, &said->usage);
 	kgb_jsonw_object_end(&w);
 }
@@ -128,21 +102,12 @@ static void chunk_start(struct kgb_offline_reply *out, struct kgb_jsonw *w,
 	kgb_jsonw_init(w, &out->body, 0);
 	kgb_jsonw_object(w);
 	write_head(w, req, said, "chat.completion.chunk");
-	kgb_jsonw_key(w, "choices");
-	kgb_jsonw_array(w);
-	kgb_jsonw_object(w);
-	kgb_jsonw_ki64(w, "index", 0);
-	kgb_jsonw_key(w, "delta");
-	kgb_jsonw_object(w);
+	kgb_jsonw_put(w, "choices: [{index: 0, delta: {");
 }
 
 static void chunk_end(struct kgb_offline_reply *out, struct kgb_jsonw *w, const char *finish)
 {
-	kgb_jsonw_object_end(w);
-	kgb_jsonw_kstr(w, "finish_reason", finish);
-	kgb_jsonw_object_end(w);
-	kgb_jsonw_array_end(w);
-	kgb_jsonw_object_end(w);
+	kgb_jsonw_put(w, "}, finish_reason: %s}]}", finish);
 	kgb_offline__end_event(out);
 }
 
@@ -175,17 +140,9 @@ static void write_tool(struct kgb_offline_reply *out, const struct kgb_offline_r
 	for (size_t len = input.len, n; len > 0; text += n, len -= n) {
 		n = kgb_offline__delta_len(text, len);
 		chunk_start(out, &w, req, said);
-		kgb_jsonw_key(&w, "tool_calls");
-		kgb_jsonw_array(&w);
-		kgb_jsonw_object(&w);
-		kgb_jsonw_ki64(&w, "index", 0);
-		kgb_jsonw_key(&w, "function");
-		kgb_jsonw_object(&w);
-		kgb_jsonw_key(&w, "arguments");
+		kgb_jsonw_put(&w, "tool_calls: [{index: 0, function: {arguments:");
 		kgb_jsonw_strn(&w, text, n);
-		kgb_jsonw_object_end(&w);
-		kgb_jsonw_object_end(&w);
-		kgb_jsonw_array_end(&w);
+		kgb_jsonw_put(&w, "}}]");
 		chunk_end(out, &w, NULL);
 	}
 }
@@ -204,9 +161,7 @@ static void write_stream(struct kgb_offline_reply *out, const struct kgb_offline
 		kgb_jsonw_init(&w, &out->body, 0);
 		kgb_jsonw_object(&w);
 		write_head(&w, req, said, "chat.completion.chunk");
-		kgb_jsonw_key(&w, "choices");
-		kgb_jsonw_array(&w);
-		kgb_jsonw_array_end(&w);
+		kgb_jsonw_put(&w, "choices: []");
 		write_usage(&w, &said->usage);
 		kgb_jsonw_object_end(&w);
 		kgb_offline__end_event(out);

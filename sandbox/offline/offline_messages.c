@@ -36,13 +36,10 @@ static const char *read(struct kgb_offline_request *req)
 
 static void write_usage(struct kgb_jsonw *w, const struct kgb_usage *usage, int64_t output)
 {
-	kgb_jsonw_key(w, "usage");
-	kgb_jsonw_object(w);
-	kgb_jsonw_ki64(w, "input_tokens", usage->input);
-	kgb_jsonw_ki64(w, "cache_creation_input_tokens", usage->cache_creation);
-	kgb_jsonw_ki64(w, "cache_read_input_tokens", usage->cache_read);
-	kgb_jsonw_ki64(w, "output_tokens", output);
-	kgb_jsonw_object_end(w);
+	kgb_jsonw_put(w, "usage: {input_tokens: %ld, cache_creation_input_tokens: %ld",
+		      usage->input, usage->cache_creation);
+	kgb_jsonw_put(w, "cache_read_input_tokens: %ld, output_tokens: %ld}", usage->cache_read,
+		      output);
 }
 
 static const char *stop_reason(const struct kgb_offline_said *said)
@@ -55,10 +52,8 @@ static void write_tool_head(struct kgb_jsonw *w, const struct kgb_offline_reques
 {
 	char id[KGB_OFFLINE_CALL_ID_LEN];
 	kgb_offline__call_id(said, id);
-	kgb_jsonw_kstr(w, "type", "tool_use");
-	kgb_jsonw_kstr(w, "id", id);
-	kgb_jsonw_kstr(w, "name", kgb_offline__tool(req, said));
-	kgb_jsonw_key(w, "input");
+	kgb_jsonw_put(w, "type: 'tool_use', id: %s, name: %s, input:", id,
+		      kgb_offline__tool(req, said));
 }
 
 /* Everything of a message but its content and what only the end of it knows. */
@@ -67,10 +62,7 @@ static void write_message_head(struct kgb_jsonw *w, const struct kgb_offline_req
 {
 	char id[sizeof(said->id) + 16];
 	snprintf(id, sizeof(id), "msg_offline_%s", said->id);
-	kgb_jsonw_kstr(w, "id", id);
-	kgb_jsonw_kstr(w, "type", "message");
-	kgb_jsonw_kstr(w, "role", "assistant");
-	kgb_jsonw_kstr(w, "model", req->model);
+	kgb_jsonw_put(w, "id: %s, type: 'message', role: 'assistant', model: %s", id, req->model);
 }
 
 static void write_json(struct kgb_offline_reply *out, const struct kgb_offline_request *req,
@@ -80,12 +72,7 @@ static void write_json(struct kgb_offline_reply *out, const struct kgb_offline_r
 	kgb_jsonw_init(&w, &out->body, 0);
 	kgb_jsonw_object(&w);
 	write_message_head(&w, req, said);
-	kgb_jsonw_key(&w, "content");
-	kgb_jsonw_array(&w);
-	kgb_jsonw_object(&w);
-	kgb_jsonw_kstr(&w, "type", "text");
-	kgb_jsonw_kstr(&w, "text", said->say.ptr);
-	kgb_jsonw_object_end(&w);
+	kgb_jsonw_put(&w, "content: [{type: 'text', text: %s}", said->say.ptr);
 	if (kgb_offline__calls(said)) {
 		KGB_AUTO(buf) struct kgb_buf input = KGB_BUF_INIT(0);
 		kgb_offline__write_input(&input, req, said);
@@ -94,9 +81,7 @@ static void write_json(struct kgb_offline_reply *out, const struct kgb_offline_r
 		kgb_jsonw_raw(&w, input.ptr);
 		kgb_jsonw_object_end(&w);
 	}
-	kgb_jsonw_array_end(&w);
-	kgb_jsonw_kstr(&w, "stop_reason", stop_reason(said));
-	kgb_jsonw_knull(&w, "stop_sequence");
+	kgb_jsonw_put(&w, "], stop_reason: %s, stop_sequence: null", stop_reason(said));
 	write_usage(&w, &said->usage, said->usage.output);
 	kgb_jsonw_object_end(&w);
 }
@@ -106,8 +91,7 @@ static void event_start(struct kgb_offline_reply *out, struct kgb_jsonw *w, cons
 {
 	kgb_buf_addf(&out->body, "event: %s\ndata: ", type);
 	kgb_jsonw_init(w, &out->body, 0);
-	kgb_jsonw_object(w);
-	kgb_jsonw_kstr(w, "type", type);
+	kgb_jsonw_put(w, "{type: %s", type);
 }
 
 static void event_end(struct kgb_offline_reply *out, struct kgb_jsonw *w)
@@ -123,10 +107,7 @@ static void write_deltas(struct kgb_offline_reply *out, int index, const char *t
 	while (len > 0) {
 		size_t n = kgb_offline__delta_len(text, len);
 		event_start(out, &w, "content_block_delta");
-		kgb_jsonw_ki64(&w, "index", index);
-		kgb_jsonw_key(&w, "delta");
-		kgb_jsonw_object(&w);
-		kgb_jsonw_kstr(&w, "type", type);
+		kgb_jsonw_put(&w, "index: %d, delta: {type: %s", index, type);
 		kgb_jsonw_key(&w, key);
 		kgb_jsonw_strn(&w, text, n);
 		kgb_jsonw_object_end(&w);
@@ -148,8 +129,7 @@ static void write_text_block(struct kgb_offline_reply *out, const struct kgb_off
 {
 	struct kgb_jsonw w;
 	event_start(out, &w, "content_block_start");
-	kgb_jsonw_ki64(&w, "index", 0);
-	kgb_jsonw_key(&w, "content_block");
+	kgb_jsonw_put(&w, "index: 0, content_block:");
 	kgb_jsonw_raw(&w, "{\"type\":\"text\",\"text\":\"\"}");
 	event_end(out, &w);
 	write_deltas(out, 0, "text_delta", "text", said->say.ptr, said->say.len);
@@ -161,12 +141,9 @@ static void write_tool_block(struct kgb_offline_reply *out, const struct kgb_off
 {
 	struct kgb_jsonw w;
 	event_start(out, &w, "content_block_start");
-	kgb_jsonw_ki64(&w, "index", 1);
-	kgb_jsonw_key(&w, "content_block");
-	kgb_jsonw_object(&w);
+	kgb_jsonw_put(&w, "index: 1, content_block: {");
 	write_tool_head(&w, req, said);
-	kgb_jsonw_raw(&w, "{}");
-	kgb_jsonw_object_end(&w);
+	kgb_jsonw_put(&w, "{}}");
 	event_end(out, &w);
 	KGB_AUTO(buf) struct kgb_buf input = KGB_BUF_INIT(0);
 	kgb_offline__write_input(&input, req, said);
@@ -179,13 +156,9 @@ static void write_stream(struct kgb_offline_reply *out, const struct kgb_offline
 {
 	struct kgb_jsonw w;
 	event_start(out, &w, "message_start");
-	kgb_jsonw_key(&w, "message");
-	kgb_jsonw_object(&w);
+	kgb_jsonw_put(&w, "message: {");
 	write_message_head(&w, req, said);
-	kgb_jsonw_key(&w, "content");
-	kgb_jsonw_raw(&w, "[]");
-	kgb_jsonw_knull(&w, "stop_reason");
-	kgb_jsonw_knull(&w, "stop_sequence");
+	kgb_jsonw_put(&w, "content: [], stop_reason: null, stop_sequence: null");
 	write_usage(&w, &said->usage, 1);
 	kgb_jsonw_object_end(&w);
 	event_end(out, &w);
@@ -195,15 +168,9 @@ static void write_stream(struct kgb_offline_reply *out, const struct kgb_offline
 	if (kgb_offline__calls(said))
 		write_tool_block(out, req, said);
 	event_start(out, &w, "message_delta");
-	kgb_jsonw_key(&w, "delta");
-	kgb_jsonw_object(&w);
-	kgb_jsonw_kstr(&w, "stop_reason", stop_reason(said));
-	kgb_jsonw_knull(&w, "stop_sequence");
-	kgb_jsonw_object_end(&w);
-	kgb_jsonw_key(&w, "usage");
-	kgb_jsonw_object(&w);
-	kgb_jsonw_ki64(&w, "output_tokens", said->usage.output);
-	kgb_jsonw_object_end(&w);
+	kgb_jsonw_put(&w, "delta: {stop_reason: %s, stop_sequence: null}, usage: {",
+		      stop_reason(said));
+	kgb_jsonw_put(&w, "output_tokens: %ld}", said->usage.output);
 	event_end(out, &w);
 	event_start(out, &w, "message_stop");
 	event_end(out, &w);

@@ -47,20 +47,10 @@ static const char *read(struct kgb_offline_request *req)
 static void write_usage(struct kgb_jsonw *w, const struct kgb_usage *usage)
 {
 	int64_t input = usage->input + usage->cache_read;
-	kgb_jsonw_key(w, "usage");
-	kgb_jsonw_object(w);
-	kgb_jsonw_ki64(w, "input_tokens", input);
-	kgb_jsonw_key(w, "input_tokens_details");
-	kgb_jsonw_object(w);
-	kgb_jsonw_ki64(w, "cached_tokens", usage->cache_read);
-	kgb_jsonw_object_end(w);
-	kgb_jsonw_ki64(w, "output_tokens", usage->output);
-	kgb_jsonw_key(w, "output_tokens_details");
-	kgb_jsonw_object(w);
-	kgb_jsonw_ki64(w, "reasoning_tokens", 0);
-	kgb_jsonw_object_end(w);
-	kgb_jsonw_ki64(w, "total_tokens", input + usage->output);
-	kgb_jsonw_object_end(w);
+	kgb_jsonw_put(w, "usage: {input_tokens: %ld, input_tokens_details: {", input);
+	kgb_jsonw_put(w, "cached_tokens: %ld}, output_tokens: %ld, output_tokens_details:",
+		      usage->cache_read, usage->output);
+	kgb_jsonw_put(w, "{reasoning_tokens: 0}, total_tokens: %ld}", input + usage->output);
 }
 
 /* The message item; a stream shows it first without content. */
@@ -68,24 +58,13 @@ static void write_message(struct kgb_jsonw *w, const struct kgb_offline_said *sa
 {
 	char id[sizeof(said->id) + 16];
 	snprintf(id, sizeof(id), "msg_offline_%s", said->id);
-	kgb_jsonw_object(w);
-	kgb_jsonw_kstr(w, "id", id);
-	kgb_jsonw_kstr(w, "type", "message");
-	kgb_jsonw_kstr(w, "role", "assistant");
-	kgb_jsonw_kstr(w, "status", whole ? "completed" : "in_progress");
-	kgb_jsonw_key(w, "content");
-	kgb_jsonw_array(w);
+	kgb_jsonw_put(w, "{id: %s, type: 'message', role: 'assistant', status: %s", id,
+		      whole ? "completed" : "in_progress");
+	kgb_jsonw_put(w, "content: [");
 	if (whole) {
-		kgb_jsonw_object(w);
-		kgb_jsonw_kstr(w, "type", "output_text");
-		kgb_jsonw_kstr(w, "text", said->say.ptr);
-		kgb_jsonw_key(w, "annotations");
-		kgb_jsonw_array(w);
-		kgb_jsonw_array_end(w);
-		kgb_jsonw_object_end(w);
+		kgb_jsonw_put(w, "{type: 'output_text', text: %s, annotations: []}", said->say.ptr);
 	}
-	kgb_jsonw_array_end(w);
-	kgb_jsonw_object_end(w);
+	kgb_jsonw_put(w, "]}");
 }
 
 static void write_call(struct kgb_jsonw *w, const struct kgb_offline_request *req,
@@ -94,14 +73,10 @@ static void write_call(struct kgb_jsonw *w, const struct kgb_offline_request *re
 	char id[sizeof(said->id) + 16], call_id[KGB_OFFLINE_CALL_ID_LEN];
 	snprintf(id, sizeof(id), "fc_offline_%s", said->id);
 	kgb_offline__call_id(said, call_id);
-	kgb_jsonw_object(w);
-	kgb_jsonw_kstr(w, "id", id);
-	kgb_jsonw_kstr(w, "type", "function_call");
-	kgb_jsonw_kstr(w, "status", whole ? "completed" : "in_progress");
-	kgb_jsonw_kstr(w, "call_id", call_id);
-	kgb_jsonw_kstr(w, "name", kgb_offline__tool(req, said));
-	kgb_jsonw_kstr(w, "arguments", whole ? arguments : "");
-	kgb_jsonw_object_end(w);
+	kgb_jsonw_put(w, "{id: %s, type: 'function_call', status: %s, call_id: %s", id,
+		      whole ? "completed" : "in_progress", call_id);
+	kgb_jsonw_put(w, "name: %s, arguments: %s}", kgb_offline__tool(req, said),
+		      whole ? arguments : "");
 }
 
 /* The answer as an object; before the end without output and usage. */
@@ -110,14 +85,9 @@ static void write_response(struct kgb_jsonw *w, const struct kgb_offline_request
 {
 	char id[sizeof(said->id) + 16];
 	snprintf(id, sizeof(id), "resp_offline_%s", said->id);
-	kgb_jsonw_object(w);
-	kgb_jsonw_kstr(w, "id", id);
-	kgb_jsonw_kstr(w, "object", "response");
-	kgb_jsonw_ki64(w, "created_at", kgb_wall_ms() / 1000);
-	kgb_jsonw_kstr(w, "status", whole ? "completed" : "in_progress");
-	kgb_jsonw_kstr(w, "model", req->model);
-	kgb_jsonw_key(w, "output");
-	kgb_jsonw_array(w);
+	kgb_jsonw_put(w, "{id: %s, object: 'response', created_at: %ld, status: %s", id,
+		      kgb_wall_ms() / 1000, whole ? "completed" : "in_progress");
+	kgb_jsonw_put(w, "model: %s, output: [", req->model);
 	if (whole) {
 		write_message(w, said, true);
 		if (kgb_offline__calls(said)) {
@@ -145,9 +115,7 @@ static void event_start(struct kgb_offline_reply *out, struct kgb_jsonw *w, cons
 {
 	kgb_buf_addf(&out->body, "event: %s\ndata: ", type);
 	kgb_jsonw_init(w, &out->body, 0);
-	kgb_jsonw_object(w);
-	kgb_jsonw_kstr(w, "type", type);
-	kgb_jsonw_ki64(w, "sequence_number", (int64_t)out->n_events);
+	kgb_jsonw_put(w, "{type: %s, sequence_number: %ld", type, (int64_t)out->n_events);
 }
 
 static void event_end(struct kgb_offline_reply *out, struct kgb_jsonw *w)
@@ -164,8 +132,7 @@ static void write_deltas(struct kgb_offline_reply *out, const char *type, int in
 	for (size_t n; len > 0; text += n, len -= n) {
 		n = kgb_offline__delta_len(text, len);
 		event_start(out, &w, type);
-		kgb_jsonw_ki64(&w, "output_index", index);
-		kgb_jsonw_kstr(&w, "item_id", item);
+		kgb_jsonw_put(&w, "output_index: %d, item_id: %s", index, item);
 		if (index == 0)
 			kgb_jsonw_ki64(&w, "content_index", 0);
 		kgb_jsonw_key(&w, "delta");
@@ -180,27 +147,20 @@ static void write_text(struct kgb_offline_reply *out, const struct kgb_offline_s
 	char id[sizeof(said->id) + 16];
 	snprintf(id, sizeof(id), "msg_offline_%s", said->id);
 	event_start(out, &w, "response.output_item.added");
-	kgb_jsonw_ki64(&w, "output_index", 0);
-	kgb_jsonw_key(&w, "item");
+	kgb_jsonw_put(&w, "output_index: 0, item:");
 	write_message(&w, said, false);
 	event_end(out, &w);
 	event_start(out, &w, "response.content_part.added");
-	kgb_jsonw_kstr(&w, "item_id", id);
-	kgb_jsonw_ki64(&w, "output_index", 0);
-	kgb_jsonw_ki64(&w, "content_index", 0);
-	kgb_jsonw_key(&w, "part");
+	kgb_jsonw_put(&w, "item_id: %s, output_index: 0, content_index: 0, part:", id);
 	kgb_jsonw_raw(&w, "{\"type\":\"output_text\",\"text\":\"\",\"annotations\":[]}");
 	event_end(out, &w);
 	write_deltas(out, "response.output_text.delta", 0, id, said->say.ptr, said->say.len);
 	event_start(out, &w, "response.output_text.done");
-	kgb_jsonw_kstr(&w, "item_id", id);
-	kgb_jsonw_ki64(&w, "output_index", 0);
-	kgb_jsonw_ki64(&w, "content_index", 0);
-	kgb_jsonw_kstr(&w, "text", said->say.ptr);
+	kgb_jsonw_put(&w, "item_id: %s, output_index: 0, content_index: 0, text: %s", id,
+		      said->say.ptr);
 	event_end(out, &w);
 	event_start(out, &w, "response.output_item.done");
-	kgb_jsonw_ki64(&w, "output_index", 0);
-	kgb_jsonw_key(&w, "item");
+	kgb_jsonw_put(&w, "output_index: 0, item:");
 	write_message(&w, said, true);
 	event_end(out, &w);
 }
@@ -214,19 +174,15 @@ static void write_tool(struct kgb_offline_reply *out, const struct kgb_offline_r
 	KGB_AUTO(buf) struct kgb_buf input = KGB_BUF_INIT(0);
 	kgb_offline__write_input(&input, req, said);
 	event_start(out, &w, "response.output_item.added");
-	kgb_jsonw_ki64(&w, "output_index", 1);
-	kgb_jsonw_key(&w, "item");
+	kgb_jsonw_put(&w, "output_index: 1, item:");
 	write_call(&w, req, said, input.ptr, false);
 	event_end(out, &w);
 	write_deltas(out, "response.function_call_arguments.delta", 1, id, input.ptr, input.len);
 	event_start(out, &w, "response.function_call_arguments.done");
-	kgb_jsonw_kstr(&w, "item_id", id);
-	kgb_jsonw_ki64(&w, "output_index", 1);
-	kgb_jsonw_kstr(&w, "arguments", input.ptr);
+	kgb_jsonw_put(&w, "item_id: %s, output_index: 1, arguments: %s", id, input.ptr);
 	event_end(out, &w);
 	event_start(out, &w, "response.output_item.done");
-	kgb_jsonw_ki64(&w, "output_index", 1);
-	kgb_jsonw_key(&w, "item");
+	kgb_jsonw_put(&w, "output_index: 1, item:");
 	write_call(&w, req, said, input.ptr, true);
 	event_end(out, &w);
 }

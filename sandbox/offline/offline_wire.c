@@ -108,8 +108,7 @@ void kgb_offline__write_input(struct kgb_buf *out, const struct kgb_offline_requ
 	kgb_jsonw_init(&w, out, 0);
 	kgb_jsonw_object(&w);
 	if (said->poll_session >= 0) {
-		kgb_jsonw_ki64(&w, "session_id", said->poll_session);
-		kgb_jsonw_kstr(&w, "chars", "");
+		kgb_jsonw_put(&w, "session_id: %ld, chars: ''", said->poll_session);
 	} else {
 		bool is_cmd = !shell_takes(req, "command") && shell_takes(req, "cmd");
 		kgb_jsonw_kstr(&w, is_cmd ? "cmd" : "command", said->command.ptr);

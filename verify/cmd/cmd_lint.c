@@ -67,8 +67,7 @@ static void add_list(struct kgb_jsonw *w, const char *key, const struct kgb_strv
 
 static void add_medians(struct kgb_jsonw *w, const struct kgb_strv *list)
 {
-	kgb_jsonw_key(w, "median_ms");
-	kgb_jsonw_object(w);
+	kgb_jsonw_put(w, "median_ms: {");
 	for (size_t i = 0; i < list->n; i++) {
 		const char *blank = strrchr(list->items[i], ' ');
 		KGB_AUTO(free)
@@ -83,17 +82,13 @@ static void add_json(const char *name, const struct kgb_lint_report *report, str
 	struct kgb_jsonw w;
 
 	kgb_jsonw_init(&w, out, 0);
-	kgb_jsonw_object(&w);
-	kgb_jsonw_kstr(&w, "operator", name);
-	kgb_jsonw_kstr(&w, "spec_sha256", report->spec_sha256);
-	kgb_jsonw_kstr(&w, "benchmarks_sha256", report->benchmarks_sha256);
-	kgb_jsonw_kbool(&w, "ok", report->n_problems == 0);
-	kgb_jsonw_ki64(&w, "interfaces", (int64_t)report->n_interfaces);
-	kgb_jsonw_ki64(&w, "cases", (int64_t)report->n_cases);
-	kgb_jsonw_ki64(&w, "benchmarks", (int64_t)report->n_benchmarks);
-	kgb_jsonw_ki64(&w, "wall_ms", report->wall_ms);
-	kgb_jsonw_kbool(&w, "known", report->is_kept);
-	kgb_jsonw_ki64(&w, "n_problems", (int64_t)report->n_problems);
+	kgb_jsonw_put(&w, "{operator: %s, spec_sha256: %s, benchmarks_sha256: %s, ok: %hhd", name,
+		      report->spec_sha256, report->benchmarks_sha256, report->n_problems == 0);
+	kgb_jsonw_put(&w, "interfaces: %ld, cases: %ld, benchmarks: %ld, wall_ms: %ld",
+		      (int64_t)report->n_interfaces, (int64_t)report->n_cases,
+		      (int64_t)report->n_benchmarks, report->wall_ms);
+	kgb_jsonw_put(&w, "known: %hhd, n_problems: %ld", report->is_kept,
+		      (int64_t)report->n_problems);
 	add_list(&w, "problems", &report->problems);
 	add_medians(&w, &report->medians);
 	kgb_jsonw_object_end(&w);

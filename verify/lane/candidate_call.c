@@ -266,11 +266,9 @@ static int send_call(struct kgb_worker *worker, const struct kgb_case_data *data
 	struct kgb_jsonw w;
 
 	kgb_jsonw_init(&w, &text, 0);
-	kgb_jsonw_object(&w);
-	kgb_jsonw_kstr(&w, "op", "call");
+	kgb_jsonw_put(&w, "{op: 'call'");
 	write_entry(&w, data->kase->interface, native);
-	kgb_jsonw_ki64(&w, "poison", kgb_rng_int(rng, 1, 254));
-	kgb_jsonw_key(&w, "fill");
+	kgb_jsonw_put(&w, "poison: %ld, fill:", kgb_rng_int(rng, 1, 254));
 	if (spec->repetition % 2 == 0)
 		kgb_jsonw_i64(&w, 0xff);
 	else
@@ -278,20 +276,15 @@ static int send_call(struct kgb_worker *worker, const struct kgb_case_data *data
 	kgb_jsonw_ki64(&w, "seed", (int64_t)kgb_rng_u32(rng));
 	if (spec->window)
 		kgb_jsonw_ki64(&w, "window", spec->window);
-	kgb_jsonw_kbool(&w, "tune", data->kase->mode == KGB_MODE_BENCHMARK);
-	kgb_jsonw_kbool(&w, "keep", spec->keep);
-	kgb_jsonw_kbool(&w, "skip_all", spec->skip_all);
-	kgb_jsonw_kbool(&w, "watch", spec->watch);
-	kgb_jsonw_key(&w, "skip");
-	kgb_jsonw_array(&w);
+	kgb_jsonw_put(&w, "tune: %hhd, keep: %hhd, skip_all: %hhd, watch: %hhd, skip: [",
+		      data->kase->mode == KGB_MODE_BENCHMARK, spec->keep, spec->skip_all,
+		      spec->watch);
 	if (spec->skip)
 		kgb_jsonw_str(&w, spec->skip);
-	kgb_jsonw_array_end(&w);
-	kgb_jsonw_key(&w, "parts");
-	kgb_jsonw_array(&w);
+	kgb_jsonw_put(&w, "], parts: [");
 	for (size_t i = 0; i < call->n_parts; i++) {
-		kgb_jsonw_i64(&w, (int64_t)call->parts[i].at);
-		kgb_jsonw_i64(&w, (int64_t)call->parts[i].bytes);
+		kgb_jsonw_put(&w, "%ld, %ld", (int64_t)call->parts[i].at,
+			      (int64_t)call->parts[i].bytes);
 	}
 	kgb_jsonw_array_end(&w);
 	kgb_request_args(&w, data->kase, call->at, call->views, !native);

@@ -87,11 +87,8 @@ static void write_numbers(struct kgb_jsonw *w, const char *key, const int64_t *i
 
 static void write_tensor(struct kgb_jsonw *w, const struct kgb_tensor_view *view, size_t at)
 {
-	kgb_jsonw_kstr(w, "kind", "tensor");
-	kgb_jsonw_ki64(w, "dtype", view->dtype);
-	kgb_jsonw_ki64(w, "at", (int64_t)at);
-	kgb_jsonw_ki64(w, "elements", view->storage_elements);
-	kgb_jsonw_ki64(w, "first", view->offset);
+	kgb_jsonw_put(w, "kind: 'tensor', dtype: %u, at: %ld, elements: %ld, first: %ld",
+		      view->dtype, (int64_t)at, view->storage_elements, view->offset);
 	write_numbers(w, "sizes", view->sizes, (size_t)view->ndim);
 	write_numbers(w, "strides", view->strides, (size_t)view->ndim);
 }
@@ -128,8 +125,7 @@ static void write_value(struct kgb_jsonw *w, const struct kgb_value *value)
 		write_float(w, value->number);
 		break;
 	case KGB_VALUE_COMPLEX:
-		kgb_jsonw_key(w, "value");
-		kgb_jsonw_array(w);
+		kgb_jsonw_put(w, "value: [");
 		write_float(w, value->number);
 		write_float(w, value->imaginary);
 		kgb_jsonw_array_end(w);
@@ -161,8 +157,7 @@ static void write_behind(struct kgb_jsonw *w, const struct kgb_case *c, size_t i
 void kgb_request_args(struct kgb_jsonw *w, const struct kgb_case *c, const size_t *at,
 		      const struct kgb_tensor_view *views, bool with_out)
 {
-	kgb_jsonw_key(w, "args");
-	kgb_jsonw_array(w);
+	kgb_jsonw_put(w, "args: [");
 	for (size_t i = 0; i < c->n_args; i++) {
 		const struct kgb_arg *arg = &c->args[i];
 		const char *list = arg->param->list;
@@ -222,8 +217,7 @@ static void write_target(struct kgb_jsonw *w, const struct kgb_interface *interf
 		magnitude = kgb_xasprintf("python:%s", interface->magnitude_target);
 	else if (interface->magnitude == KGB_MAGNITUDE_ABS)
 		magnitude = kgb_xstrdup("abs");
-	kgb_jsonw_kstr(w, "target", target);
-	kgb_jsonw_kstr(w, "magnitude", magnitude);
+	kgb_jsonw_put(w, "target: %s, magnitude: %s", target, magnitude);
 }
 
 /* Where the storages lie in the reference's arena: one behind the other. Bytes of all of them. */
@@ -249,9 +243,7 @@ void kgb_case_data_write_request(const struct kgb_case_data *data, bool exact, s
 	for (size_t i = 0; i < c->n_args; i++)
 		views[i] = c->args[i].view;
 	kgb_jsonw_init(&w, out, 0);
-	kgb_jsonw_object(&w);
-	kgb_jsonw_kstr(&w, "op", data->is_timed ? "time" : "call");
-	kgb_jsonw_kbool(&w, "exact", exact);
+	kgb_jsonw_put(&w, "{op: %s, exact: %hhd", data->is_timed ? "time" : "call", exact);
 	if (data->slack)
 		kgb_jsonw_ki64(&w, "slack", data->slack);
 	write_target(&w, c->interface, data->is_timed);

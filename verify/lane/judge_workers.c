@@ -83,10 +83,7 @@ static int send_reference_file(struct kgb_lane *lane, struct kgb_worker *worker,
 	    kgb_memfd_of("kgb-reference", source.ptr, source.len, &fd, err) < 0)
 		return -1;
 	kgb_jsonw_init(&w, &text, 0);
-	kgb_jsonw_object(&w);
-	kgb_jsonw_kstr(&w, "op", "load");
-	kgb_jsonw_kstr(&w, "file", file);
-	kgb_jsonw_object_end(&w);
+	kgb_jsonw_put(&w, "{op: 'load', file: %s}", file);
 	if (kgb_worker_send(worker, text.ptr, &fd, 1, err) < 0)
 		return -1;
 	if (!kgb_worker_wait(worker, kgb_mono_ms() + START_MS, reply))
@@ -159,19 +156,13 @@ static void write_load(const struct kgb_lane *lane, struct kgb_buf *text)
 	struct kgb_jsonw w;
 
 	kgb_jsonw_init(&w, text, 0);
-	kgb_jsonw_object(&w);
-	kgb_jsonw_kstr(&w, "op", "load");
-	kgb_jsonw_key(&w, "entries");
-	kgb_jsonw_array(&w);
+	kgb_jsonw_put(&w, "{op: 'load', entries: [");
 	for (size_t i = 0; i < lane->judge->spec.n_interfaces; i++)
 		kgb_jsonw_str(&w, lane->judge->spec.interfaces[i].entry);
-	kgb_jsonw_array_end(&w);
-	kgb_jsonw_key(&w, "allow");
-	kgb_jsonw_array(&w);
+	kgb_jsonw_put(&w, "], allow: [");
 	for (size_t i = 0; i < lane->judge->allowed_ops.n; i++)
 		kgb_jsonw_str(&w, lane->judge->allowed_ops.items[i]);
-	kgb_jsonw_array_end(&w);
-	kgb_jsonw_object_end(&w);
+	kgb_jsonw_put(&w, "]}");
 }
 
 /* Until here nothing of the candidate has run: what goes wrong (no GPU, a driver too old for torch,

@@ -299,17 +299,13 @@ static void write_number(struct kgb_jsonw *w, const char *key, double value)
 
 static void write_stages(const struct kgb_verdict *verdict, struct kgb_jsonw *w)
 {
-	kgb_jsonw_key(w, "stages");
-	kgb_jsonw_array(w);
+	kgb_jsonw_put(w, "stages: [");
 	for (int i = 0; i < KGB_N_STAGES; i++) {
 		const struct kgb_stage_result *stage = &verdict->stages[i];
-		kgb_jsonw_object(w);
-		kgb_jsonw_kstr(w, "name", kgb_stage_name((enum kgb_stage)i));
-		kgb_jsonw_kstr(w, "status", stage_status_name(stage->status));
-		kgb_jsonw_ki64(w, "wall_ms", stage->wall_ms);
-		kgb_jsonw_kstr(w, "code", kgb_code_name(stage->code));
-		kgb_jsonw_kstr(w, "message", stage->message);
-		kgb_jsonw_object_end(w);
+		kgb_jsonw_put(w, "{name: %s, status: %s, wall_ms: %ld, code: %s",
+			      kgb_stage_name((enum kgb_stage)i), stage_status_name(stage->status),
+			      stage->wall_ms, kgb_code_name(stage->code));
+		kgb_jsonw_put(w, "message: %s}", stage->message);
 	}
 	kgb_jsonw_array_end(w);
 }
@@ -317,9 +313,7 @@ static void write_stages(const struct kgb_verdict *verdict, struct kgb_jsonw *w)
 /* Those that took any time. */
 static void write_phases(const struct kgb_verdict *verdict, struct kgb_jsonw *w)
 {
-	kgb_jsonw_ki64(w, "lanes", verdict->lanes);
-	kgb_jsonw_key(w, "phases_ms");
-	kgb_jsonw_object(w);
+	kgb_jsonw_put(w, "lanes: %d, phases_ms: {", verdict->lanes);
 	for (int i = 0; i < KGB_N_PHASES; i++)
 		if (verdict->phase_ns[i] > 0)
 			kgb_jsonw_knum(w, kgb_phase_name((enum kgb_phase)i),
@@ -343,22 +337,16 @@ static void write_counts(const struct kgb_verdict *verdict, size_t i, struct kgb
 		sum.failed += all[k].failed;
 	}
 	kgb_jsonw_key(w, sum.entry);
-	kgb_jsonw_object(w);
-	kgb_jsonw_ki64(w, "total", sum.total);
-	kgb_jsonw_ki64(w, "passed", sum.passed);
-	kgb_jsonw_ki64(w, "failed", sum.failed);
-	kgb_jsonw_object_end(w);
+	kgb_jsonw_put(w, "{total: %ld, passed: %ld, failed: %ld}", sum.total, sum.passed,
+		      sum.failed);
 }
 
 static void write_tests(const struct kgb_verdict *verdict, struct kgb_jsonw *w)
 {
-	kgb_jsonw_ki64(w, "total_tests", verdict->total_tests);
-	kgb_jsonw_ki64(w, "passed_tests", verdict->passed_tests);
-	kgb_jsonw_ki64(w, "failed_tests", verdict->failed_tests);
-	kgb_jsonw_ki64(w, "not_run_tests",
-		       verdict->total_tests - verdict->passed_tests - verdict->failed_tests);
-	kgb_jsonw_key(w, "interfaces");
-	kgb_jsonw_object(w);
+	kgb_jsonw_put(w, "total_tests: %ld, passed_tests: %ld, failed_tests: %ld",
+		      verdict->total_tests, verdict->passed_tests, verdict->failed_tests);
+	kgb_jsonw_put(w, "not_run_tests: %ld, interfaces: {",
+		      verdict->total_tests - verdict->passed_tests - verdict->failed_tests);
 	for (size_t i = 0; i < verdict->n_interfaces; i++)
 		write_counts(verdict, i, w);
 	kgb_jsonw_object_end(w);
@@ -371,32 +359,25 @@ static void write_closest(const struct kgb_closest *closest, struct kgb_jsonw *w
 		kgb_jsonw_null(w);
 		return;
 	}
-	kgb_jsonw_object(w);
-	kgb_jsonw_kstr(w, "case", closest->case_name);
+	kgb_jsonw_put(w, "{case: %s", closest->case_name);
 	write_number(w, "error_of_allowed", closest->share);
 	kgb_jsonw_object_end(w);
 }
 
 static void write_failure(const struct kgb_failure *failure, struct kgb_jsonw *w)
 {
-	kgb_jsonw_object(w);
-	kgb_jsonw_kstr(w, "case", failure->case_name);
-	kgb_jsonw_kstr(w, "interface", failure->interface);
-	kgb_jsonw_kstr(w, "code", kgb_code_name(failure->code));
-	kgb_jsonw_kstr(w, "message", failure->message);
-	kgb_jsonw_kstr(w, "hint", failure->hint);
-	kgb_jsonw_kstr(w, "inputs", failure->inputs);
+	kgb_jsonw_put(w, "{case: %s, interface: %s, code: %s, message: %s", failure->case_name,
+		      failure->interface, kgb_code_name(failure->code), failure->message);
+	kgb_jsonw_put(w, "hint: %s, inputs: %s", failure->hint, failure->inputs);
 	if (failure->has_values) {
-		kgb_jsonw_key(w, "index");
-		kgb_jsonw_array(w);
+		kgb_jsonw_put(w, "index: [");
 		for (int i = 0; i < failure->ndim; i++)
 			kgb_jsonw_i64(w, failure->index[i]);
-		kgb_jsonw_array_end(w);
-		kgb_jsonw_kbool(w, "index_is_first", failure->index_is_first);
+		kgb_jsonw_put(w, "], index_is_first: %hhd", failure->index_is_first);
 		write_number(w, "expected", failure->expected);
 		write_number(w, "got", failure->got);
-		kgb_jsonw_ki64(w, "n_wrong", failure->n_wrong);
-		kgb_jsonw_ki64(w, "n_elements", failure->n_elements);
+		kgb_jsonw_put(w, "n_wrong: %ld, n_elements: %ld", failure->n_wrong,
+			      failure->n_elements);
 		write_number(w, "max_abs_err", failure->max_abs_err);
 		write_number(w, "allowed_abs_err", failure->allowed_abs_err);
 	}
@@ -405,8 +386,7 @@ static void write_failure(const struct kgb_failure *failure, struct kgb_jsonw *w
 
 static void write_ablations(const struct kgb_verdict *verdict, struct kgb_jsonw *w)
 {
-	kgb_jsonw_key(w, "ghost");
-	kgb_jsonw_object(w);
+	kgb_jsonw_put(w, "ghost: {");
 	for (int pass = 0; pass < 2; pass++) {
 		kgb_jsonw_key(w, pass == 0 ? "cases" : "ablation");
 		kgb_jsonw_array(w);
@@ -414,27 +394,19 @@ static void write_ablations(const struct kgb_verdict *verdict, struct kgb_jsonw 
 			const struct kgb_ablation_run *run = &verdict->ablations[i];
 			if ((run->kernel == NULL) != (pass == 0))
 				continue;
-			kgb_jsonw_object(w);
-			kgb_jsonw_kstr(w, "case", run->case_name);
+			kgb_jsonw_put(w, "{case: %s", run->case_name);
 			if (run->kernel)
 				kgb_jsonw_kstr(w, "kernel", run->kernel);
-			kgb_jsonw_kbool(w, "broken", run->broken);
-			kgb_jsonw_object_end(w);
+			kgb_jsonw_put(w, "broken: %hhd}", run->broken);
 		}
 		kgb_jsonw_array_end(w);
 	}
-	kgb_jsonw_object_end(w);
-	kgb_jsonw_key(w, "launches");
-	kgb_jsonw_object(w);
+	kgb_jsonw_put(w, "}, launches: {");
 	for (size_t i = 0; i < verdict->n_kernels; i++)
 		kgb_jsonw_ki64(w, verdict->kernels[i].name, verdict->kernels[i].count);
-	kgb_jsonw_object_end(w);
-	kgb_jsonw_ki64(w, "inline_ptx", verdict->n_inline_ptx);
-	kgb_jsonw_key(w, "recalled");
-	kgb_jsonw_object(w);
-	kgb_jsonw_ki64(w, "truths", verdict->n_truths_recalled);
-	kgb_jsonw_ki64(w, "proofs", verdict->n_proofs_recalled);
-	kgb_jsonw_object_end(w);
+	kgb_jsonw_put(w, "}, inline_ptx: %ld, recalled: {truths: %ld, proofs: %ld}",
+		      verdict->n_inline_ptx, verdict->n_truths_recalled,
+		      verdict->n_proofs_recalled);
 }
 
 /* Of all cases, or of none: one that nobody vouches for leaves the operator without a number. */
@@ -449,10 +421,8 @@ static void write_speedup(const struct kgb_verdict *verdict, struct kgb_jsonw *w
 
 static void write_timing(const struct kgb_verdict *verdict, struct kgb_jsonw *w)
 {
-	kgb_jsonw_key(w, "timing");
-	kgb_jsonw_object(w);
-	kgb_jsonw_kbool(w, "comparable", verdict->timing_comparable);
-	kgb_jsonw_kstr(w, "reason", verdict->timing_reason);
+	kgb_jsonw_put(w, "timing: {comparable: %hhd, reason: %s", verdict->timing_comparable,
+		      verdict->timing_reason);
 	if (verdict->timing_comparable) {
 		kgb_jsonw_kstr(w, "baseline", verdict->timing_baseline);
 		write_speedup(verdict, w);
@@ -461,21 +431,17 @@ static void write_timing(const struct kgb_verdict *verdict, struct kgb_jsonw *w)
 		kgb_jsonw_key(w, "machine");
 		kgb_gpu_peak_write(&verdict->machine, w);
 	}
-	kgb_jsonw_key(w, "cases");
-	kgb_jsonw_array(w);
+	kgb_jsonw_put(w, "cases: [");
 	for (size_t i = 0; i < verdict->n_timings; i++) {
 		if (verdict->timings[i].json) {
 			kgb_jsonw_raw(w, verdict->timings[i].json);
 			continue;
 		}
-		kgb_jsonw_object(w);
-		kgb_jsonw_kstr(w, "case", verdict->timings[i].case_name);
-		kgb_jsonw_knum(w, "candidate_ms", verdict->timings[i].candidate_ms);
-		kgb_jsonw_knum(w, "baseline_ms", verdict->timings[i].baseline_ms);
-		kgb_jsonw_object_end(w);
+		kgb_jsonw_put(w, "{case: %s, candidate_ms: %g, baseline_ms: %g}",
+			      verdict->timings[i].case_name, verdict->timings[i].candidate_ms,
+			      verdict->timings[i].baseline_ms);
 	}
-	kgb_jsonw_array_end(w);
-	kgb_jsonw_object_end(w);
+	kgb_jsonw_put(w, "]}");
 }
 
 /* Null where there is no GPU. */
@@ -488,19 +454,15 @@ static void write_health(const struct kgb_verdict *verdict, struct kgb_jsonw *w)
 		kgb_jsonw_null(w);
 		return;
 	}
-	kgb_jsonw_object(w);
-	kgb_jsonw_kbool(w, "tested", health->tested);
+	kgb_jsonw_put(w, "{tested: %hhd", health->tested);
 	if (health->tested)
 		kgb_jsonw_kbool(w, "well", health->well);
 	else
 		kgb_jsonw_knull(w, "well");
-	kgb_jsonw_ki64(w, "wall_ms", health->wall_ms);
-	kgb_jsonw_key(w, "notes");
-	kgb_jsonw_array(w);
+	kgb_jsonw_put(w, "wall_ms: %ld, notes: [", health->wall_ms);
 	for (size_t i = 0; i < health->n_notes; i++)
 		kgb_jsonw_str(w, health->notes[i]);
-	kgb_jsonw_array_end(w);
-	kgb_jsonw_object_end(w);
+	kgb_jsonw_put(w, "]}");
 }
 
 static void write_environment(const struct kgb_verdict *verdict, struct kgb_jsonw *w)
@@ -511,13 +473,10 @@ static void write_environment(const struct kgb_verdict *verdict, struct kgb_json
 		kgb_isolation_write(&verdict->isolation, w);
 	else
 		kgb_jsonw_null(w);
-	kgb_jsonw_key(w, "versions");
-	kgb_jsonw_object(w);
-	kgb_jsonw_kstr(w, "judge", KGB_VERSION);
-	kgb_jsonw_kstr(w, "python", verdict->python[0] ? verdict->python : NULL);
-	kgb_jsonw_kstr(w, "torch", verdict->torch[0] ? verdict->torch : NULL);
-	kgb_jsonw_kstr(w, "triton", verdict->triton[0] ? verdict->triton : NULL);
-	kgb_jsonw_object_end(w);
+	kgb_jsonw_put(w, "versions: {judge: %s, python: %s, torch: %s, triton: %s}", KGB_VERSION,
+		      verdict->python[0] ? verdict->python : NULL,
+		      verdict->torch[0] ? verdict->torch : NULL,
+		      verdict->triton[0] ? verdict->triton : NULL);
 }
 
 void kgb_verdict_write(const struct kgb_verdict *verdict, struct kgb_buf *out)
@@ -529,33 +488,25 @@ void kgb_verdict_write(const struct kgb_verdict *verdict, struct kgb_buf *out)
 	kgb_hex(verdict->seed.bytes, sizeof(verdict->seed.bytes), seed);
 	kgb_time_format(verdict->started_wall_ms, started);
 	kgb_jsonw_init(&w, out, 0);
-	kgb_jsonw_object(&w);
-	kgb_jsonw_kstr(&w, "schema", KGB_VERDICT_SCHEMA);
-	kgb_jsonw_kstr(&w, "operator", verdict->operator_name);
-	kgb_jsonw_kstr(&w, "platform", verdict->platform);
-	kgb_jsonw_kstr(&w, "mode", verdict->final_mode ? "final" : "agent");
-	kgb_jsonw_kstr(&w, "status", kgb_status_name(verdict->status));
-	kgb_jsonw_kstr(&w, "code", kgb_code_name(verdict->code));
-	kgb_jsonw_kstr(&w, "stage", verdict->code ? kgb_stage_name(verdict->decided_by) : NULL);
-	kgb_jsonw_kstr(&w, "message", verdict->message);
-	kgb_jsonw_kstr(&w, "hint", verdict->hint);
-	kgb_jsonw_kstr(&w, "kernel_sha256", verdict->kernel_sha256);
-	kgb_jsonw_kstr(&w, "spec_sha256", verdict->spec_sha256);
-	kgb_jsonw_kstr(&w, "seed", seed);
-	kgb_jsonw_kstr(&w, "started", started);
-	kgb_jsonw_ki64(&w, "wall_ms", verdict->wall_ms);
+	kgb_jsonw_put(&w, "{schema: %s, operator: %s, platform: %s, mode: %s", KGB_VERDICT_SCHEMA,
+		      verdict->operator_name, verdict->platform,
+		      verdict->final_mode ? "final" : "agent");
+	kgb_jsonw_put(&w, "status: %s, code: %s, stage: %s, message: %s",
+		      kgb_status_name(verdict->status), kgb_code_name(verdict->code),
+		      verdict->code ? kgb_stage_name(verdict->decided_by) : NULL, verdict->message);
+	kgb_jsonw_put(&w, "hint: %s, kernel_sha256: %s, spec_sha256: %s, seed: %s", verdict->hint,
+		      verdict->kernel_sha256, verdict->spec_sha256, seed);
+	kgb_jsonw_put(&w, "started: %s, wall_ms: %ld", started, verdict->wall_ms);
 	write_stages(verdict, &w);
 	write_phases(verdict, &w);
 	write_tests(verdict, &w);
-	kgb_jsonw_key(&w, "failures");
-	kgb_jsonw_array(&w);
+	kgb_jsonw_put(&w, "failures: [");
 	for (size_t i = 0; i < verdict->n_failures; i++)
 		write_failure(&verdict->failures[i], &w);
-	kgb_jsonw_array_end(&w);
-	kgb_jsonw_kbool(&w, "deterministic", verdict->deterministic);
+	kgb_jsonw_put(&w, "], deterministic: %hhd", verdict->deterministic);
 	write_closest(&verdict->closest, &w);
-	kgb_jsonw_ki64(&w, "nondeterministic_tests", verdict->n_nondeterministic);
-	kgb_jsonw_ki64(&w, "sandbox_judged_tests", verdict->n_in_sandbox);
+	kgb_jsonw_put(&w, "nondeterministic_tests: %ld, sandbox_judged_tests: %ld",
+		      verdict->n_nondeterministic, verdict->n_in_sandbox);
 	write_ablations(verdict, &w);
 	write_timing(verdict, &w);
 	write_environment(verdict, &w);

@@ -51,9 +51,7 @@ static void write_question(const struct kgb_case *c, struct kgb_buf *out)
 	for (size_t i = 0; i < c->n_args; i++)
 		views[i] = c->args[i].view;
 	kgb_jsonw_init(&w, out, 0);
-	kgb_jsonw_object(&w);
-	kgb_jsonw_kstr(&w, "op", "sizes");
-	kgb_jsonw_kstr(&w, "target", target);
+	kgb_jsonw_put(&w, "{op: 'sizes', target: %s", target);
 	kgb_request_args(&w, c, at, views, false);
 	kgb_jsonw_object_end(&w);
 }

@@ -48,17 +48,13 @@ static void write_params(struct kgb_jsonw *w, const struct kgb_spec *spec,
 	struct kgb_param params[KGB_MAX_ARGS];
 	size_t n = kgb_interface_called_params(interface, params);
 
-	kgb_jsonw_key(w, "params");
-	kgb_jsonw_array(w);
+	kgb_jsonw_put(w, "params: [");
 	for (size_t i = 0; i < n; i++) {
-		kgb_jsonw_object(w);
-		kgb_jsonw_kstr(w, "name", params[i].name);
-		kgb_jsonw_kstr(w, "kind", kinds[params[i].kind]);
-		kgb_jsonw_kbool(w, "keyword", params[i].keyword);
-		kgb_jsonw_kbool(w, "list", params[i].list != NULL);
-		kgb_jsonw_kbool(w, "written", is_called_written(interface, &params[i]));
-		kgb_jsonw_kbool(w, "absent", may_be_absent(spec, interface, &params[i]));
-		kgb_jsonw_object_end(w);
+		kgb_jsonw_put(w, "{name: %s, kind: %s, keyword: %hhd, list: %hhd", params[i].name,
+			      kinds[params[i].kind], params[i].keyword, params[i].list != NULL);
+		kgb_jsonw_put(w, "written: %hhd, absent: %hhd}",
+			      is_called_written(interface, &params[i]),
+			      may_be_absent(spec, interface, &params[i]));
 	}
 	kgb_jsonw_array_end(w);
 }
@@ -84,17 +80,11 @@ static void write_question(const struct kgb_spec *spec, const struct kgb_interfa
 	struct kgb_jsonw w;
 
 	kgb_jsonw_init(&w, out, 0);
-	kgb_jsonw_object(&w);
-	kgb_jsonw_kstr(&w, "op", "schema");
-	kgb_jsonw_kstr(&w, "operator", spec->name);
-	kgb_jsonw_kstr(&w, "source", spec->source);
-	kgb_jsonw_kstr(&w, "entry", interface->entry);
-	kgb_jsonw_kstr(&w, "schema", interface->schema);
-	kgb_jsonw_kstr(&w, "target",
-		       interface->reference == KGB_REFERENCE_ATEN ? interface->target : NULL);
-	kgb_jsonw_ki64(&w, "nones", (int64_t)interface->n_nones);
-	kgb_jsonw_key(&w, "returned");
-	kgb_jsonw_array(&w);
+	kgb_jsonw_put(&w, "{op: 'schema', operator: %s, source: %s, entry: %s, schema: %s",
+		      spec->name, spec->source, interface->entry, interface->schema);
+	kgb_jsonw_put(&w, "target: %s, nones: %ld, returned: [",
+		      interface->reference == KGB_REFERENCE_ATEN ? interface->target : NULL,
+		      (int64_t)interface->n_nones);
 	for (size_t i = 0; i < interface->n_returned; i++)
 		kgb_jsonw_str(&w, holder(interface, i));
 	kgb_jsonw_array_end(&w);

@@ -192,14 +192,10 @@ static void write_request(const struct strangers *strangers, struct kgb_buf *req
 	struct kgb_jsonw w;
 
 	kgb_jsonw_init(&w, request, 0);
-	kgb_jsonw_object(&w);
-	kgb_jsonw_kstr(&w, "op", "claims");
-	kgb_jsonw_key(&w, "wanted");
-	kgb_jsonw_array(&w);
+	kgb_jsonw_put(&w, "{op: 'claims', wanted: [");
 	for (size_t i = 0; i < strangers->n; i++)
 		kgb_jsonw_str(&w, strangers->digests[i]);
-	kgb_jsonw_array_end(&w);
-	kgb_jsonw_object_end(&w);
+	kgb_jsonw_put(&w, "]}");
 }
 
 /* What the candidate's process says they were made from. */

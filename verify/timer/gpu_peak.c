@@ -148,22 +148,13 @@ double kgb_gpu_peak_flops_per_s(const struct kgb_gpu_peak *machine, enum kgb_dty
 
 void kgb_gpu_peak_write(const struct kgb_gpu_peak *machine, struct kgb_jsonw *w)
 {
-	kgb_jsonw_object(w);
-	kgb_jsonw_kstr(w, "name", machine->name);
-	kgb_jsonw_kstr(w, "uuid", machine->uuid[0] ? machine->uuid : NULL);
-	kgb_jsonw_kstr(w, "driver", machine->driver[0] ? machine->driver : NULL);
-	kgb_jsonw_key(w, "compute_capability");
-	kgb_jsonw_array(w);
-	kgb_jsonw_i64(w, machine->cc_major);
-	kgb_jsonw_i64(w, machine->cc_minor);
-	kgb_jsonw_array_end(w);
-	kgb_jsonw_ki64(w, "multiprocessors", machine->n_sms);
-	kgb_jsonw_ki64(w, "sm_mhz", machine->sm_mhz);
-	kgb_jsonw_ki64(w, "l2_bytes", (int64_t)machine->l2_bytes);
-	kgb_jsonw_knum(w, "bytes_per_s", machine->bytes_per_s);
-	kgb_jsonw_ki64(w, "launch_floor_ns", (int64_t)machine->launch_floor_ns);
-	kgb_jsonw_kbool(w, "cached", machine->cached);
-	kgb_jsonw_object_end(w);
+	kgb_jsonw_put(w, "{name: %s, uuid: %s, driver: %s, compute_capability: [%u", machine->name,
+		      machine->uuid[0] ? machine->uuid : NULL,
+		      machine->driver[0] ? machine->driver : NULL, machine->cc_major);
+	kgb_jsonw_put(w, "%u], multiprocessors: %u, sm_mhz: %u, l2_bytes: %ld", machine->cc_minor,
+		      machine->n_sms, machine->sm_mhz, (int64_t)machine->l2_bytes);
+	kgb_jsonw_put(w, "bytes_per_s: %g, launch_floor_ns: %ld, cached: %hhd}",
+		      machine->bytes_per_s, (int64_t)machine->launch_floor_ns, machine->cached);
 }
 
 /* ---- the cache ---- */

@@ -74,11 +74,7 @@ void kgb_interval_write(struct kgb_jsonw *w, const char *key, struct kgb_interva
 		kgb_jsonw_null(w);
 		return;
 	}
-	kgb_jsonw_object(w);
-	kgb_jsonw_knum(w, "value", x.value);
-	kgb_jsonw_knum(w, "low", x.low);
-	kgb_jsonw_knum(w, "high", x.high);
-	kgb_jsonw_object_end(w);
+	kgb_jsonw_put(w, "{value: %g, low: %g, high: %g}", x.value, x.low, x.high);
 }
 
 static void write_side(const struct kgb_timer_result *info, enum kgb_side side, struct kgb_jsonw *w)
@@ -90,15 +86,12 @@ static void write_side(const struct kgb_timer_result *info, enum kgb_side side, 
 		char *key = kgb_xasprintf("%s_ns", kgb_ruler_name((enum kgb_ruler)ruler));
 		kgb_jsonw_knum(w, key, info->median_ns[side][ruler]);
 	}
-	kgb_jsonw_knum(w, "event_mad_ns", info->mad_ns[side]);
-	kgb_jsonw_knum(w, "sm_mhz", info->clock_mhz[side]);
-	kgb_jsonw_key(w, "samples");
-	kgb_jsonw_object(w);
+	kgb_jsonw_put(w, "event_mad_ns: %g, sm_mhz: %g, samples: {", info->mad_ns[side],
+		      info->clock_mhz[side]);
 	for (int fate = 0; fate < KGB_N_SAMPLE_FATES; fate++)
 		kgb_jsonw_ki64(w, kgb_sample_fate_name((enum kgb_sample_fate)fate),
 			       info->n_fates[side][fate]);
-	kgb_jsonw_object_end(w);
-	kgb_jsonw_object_end(w);
+	kgb_jsonw_put(w, "}}");
 }
 
 /* One character for each sample. */
@@ -175,8 +168,7 @@ static uint64_t number_clock(const struct kgb_timer_sample *s)
 /* By column, which is a third of the size of an object for each. */
 static void write_samples(const struct kgb_timer *timer, struct kgb_jsonw *w)
 {
-	kgb_jsonw_key(w, "samples");
-	kgb_jsonw_object(w);
+	kgb_jsonw_put(w, "samples: {");
 	write_letters(timer, "side", letter_of_side, w);
 	write_letters(timer, "phase", letter_of_phase, w);
 	write_letters(timer, "fate", letter_of_fate, w);
@@ -197,8 +189,9 @@ static void write_medians_ms(const struct kgb_timer_result *info, struct kgb_jso
 	double candidate = info->median_ns[KGB_SIDE_B][KGB_RULER_EVENT];
 	double baseline = info->median_ns[KGB_SIDE_A][KGB_RULER_EVENT];
 
-	kgb_jsonw_knum(w, "candidate_ms", trusted ? candidate / 1e6 : (double)NAN);
-	kgb_jsonw_knum(w, "baseline_ms", trusted ? baseline / 1e6 : (double)NAN);
+	kgb_jsonw_put(w, "candidate_ms: %g, baseline_ms: %g",
+		      trusted ? candidate / 1e6 : (double)NAN,
+		      trusted ? baseline / 1e6 : (double)NAN);
 }
 
 void kgb_timing_write(const struct kgb_timer *timer, const struct kgb_timer_result *info,
@@ -206,25 +199,20 @@ void kgb_timing_write(const struct kgb_timer *timer, const struct kgb_timer_resu
 {
 	kgb_jsonw_kstr(w, "case", timer->config.case_name);
 	write_medians_ms(info, w);
-	kgb_jsonw_kstr(w, "result", kgb_timing_result_name(info->result));
-	kgb_jsonw_kstr(w, "why", kgb_timing_why_name(info->why));
-	kgb_jsonw_kbool(w, "accuses", info->accuses);
-	kgb_jsonw_kstr(w, "text", info->text[0] ? info->text : NULL);
+	kgb_jsonw_put(w, "result: %s, why: %s, accuses: %hhd, text: %s",
+		      kgb_timing_result_name(info->result), kgb_timing_why_name(info->why),
+		      info->accuses, info->text[0] ? info->text : NULL);
 	kgb_interval_write(w, "speedup", info->speedup);
 	kgb_interval_write(w, "speedup_device", info->speedup_device);
 	kgb_interval_write(w, "median_ratio", info->median_ratio);
-	kgb_jsonw_knum(w, "confidence", timer->config.confidence);
-	kgb_jsonw_knum(w, "margin", info->margin);
-	kgb_jsonw_knum(w, "detectable", info->detectable);
-	kgb_jsonw_knum(w, "floor_ns", info->floor_ns > 0 ? info->floor_ns : (double)NAN);
-	kgb_jsonw_knum(w, "drift", info->drift);
-	kgb_jsonw_knum(w, "solo_before_ns", info->solo_ns[0]);
-	kgb_jsonw_knum(w, "solo_after_ns", info->solo_ns[1]);
-	kgb_jsonw_ki64(w, "rounds", info->n_rounds);
-	kgb_jsonw_ki64(w, "placements", info->n_placements);
-	kgb_jsonw_ki64(w, "processes", info->n_processes);
-	kgb_jsonw_kbool(w, "narrow", info->narrow);
-	kgb_jsonw_ki64(w, "outside_us", (int64_t)(info->outside_ns / 1000));
+	kgb_jsonw_put(w, "confidence: %g, margin: %g, detectable: %g, floor_ns: %g",
+		      timer->config.confidence, info->margin, info->detectable,
+		      info->floor_ns > 0 ? info->floor_ns : (double)NAN);
+	kgb_jsonw_put(w, "drift: %g, solo_before_ns: %g, solo_after_ns: %g, rounds: %u",
+		      info->drift, info->solo_ns[0], info->solo_ns[1], info->n_rounds);
+	kgb_jsonw_put(w, "placements: %u, processes: %u, narrow: %hhd, outside_us: %ld",
+		      info->n_placements, info->n_processes, info->narrow,
+		      (int64_t)(info->outside_ns / 1000));
 	write_side(info, KGB_SIDE_A, w);
 	write_side(info, KGB_SIDE_B, w);
 	if (samples)
