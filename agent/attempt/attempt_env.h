@@ -30,6 +30,8 @@ struct kgb_attempt_env {
 	const struct kgb_rundir *dir;
 	struct kgb_gateway *gateway;
 	enum kgb_gateway_mode gateway_mode;
+	const struct kgb_maker *maker; /* recorded with each attempt */
+	const struct kgb_prices *prices; /* may be NULL */
 	const struct kgb_replay_source *replay; /* NULL: none */
 	struct kgb_broker *broker;
 	struct kgb_display *display; /* may be NULL */

@@ -26,7 +26,7 @@ struct kgb_flags {
 	const char *baseline; /* verify --baseline */
 	struct kgb_strv set; /* --set key=value */
 	int verbose;
-	bool json, dry_run, skip_gen, skip_verify, quiet, help, version, methods, codes, schema,
+	bool json, dry_run, skip_gen, skip_verify, quiet, force, help, version, methods, codes, schema,
 		example;
 };
 

@@ -13,6 +13,9 @@
 void kgb_report__time(struct kgb_jsonw *w, const char *key, int64_t ms);
 /** Milliseconds as seconds, or null when negative. */
 void kgb_report__seconds(struct kgb_jsonw *w, const char *key, int64_t ms);
+/** Marks every figure whose model is the built-in script, so that no quoted line hides it. */
+#define KGB_MARK_OFFLINE "OFFLINE"
+
 /** {"input_tokens":..,"output_tokens":..,"cache_creation_input_tokens":..,"cache_read_input_tokens":..,
  *  "total_tokens":..}; unknown counts are null, the total too as soon as one is unknown. */
 void kgb_report__usage(struct kgb_jsonw *w, const char *key, const struct kgb_usage *usage);

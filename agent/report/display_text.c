@@ -117,8 +117,14 @@ void kgb_display_render(const struct kgb_run_state *state, const char *const *no
 	add_summary_line(state, now_ms, width, out);
 }
 
-static void line_verdict(const struct kgb_verdict_summary *v, struct kgb_buf *out)
+/** \param op has the kernel that was judged. */
+static void line_verdict(const struct kgb_op_state *op, const struct kgb_verdict_summary *v,
+			 struct kgb_buf *out)
 {
+	const struct kgb_maker maker = kgb_op_maker(op);
+
+	if (kgb_maker_is_offline(&maker))
+		kgb_buf_adds(out, KGB_MARK_OFFLINE " ");
 	if (kgb_str_eq(v->status, "passed")) {
 		kgb_buf_adds(out, "PASSED");
 		if (v->total_tests >= 0)
@@ -169,7 +175,7 @@ static void line_round(const struct kgb_op_state *op, struct kgb_buf *out)
 		kgb_buf_addf(out, "%s: round %d %s: ", op->name, round->number,
 			     round->kept ? "kept" : "not kept");
 	if (round->has_verdict)
-		line_verdict(&round->verdict, out);
+		line_verdict(op, &round->verdict, out);
 	else
 		kgb_buf_addf(out, "nothing was judged: %s", round->code ? round->code : "?");
 }
@@ -195,7 +201,7 @@ void kgb_display_line(const struct kgb_run_state *state, const struct kgb_op_sta
 		kgb_buf_addf(out, "%s: attempt %zu started", op->name, op->n_attempts);
 	} else if (kgb_str_eq(type, "verify_call")) {
 		kgb_buf_addf(out, "%s: check %zu: ", op->name, op->n_calls);
-		line_verdict(&op->calls[op->n_calls - 1].verdict, out);
+		line_verdict(op, &op->calls[op->n_calls - 1].verdict, out);
 	} else if (kgb_str_eq(type, "round_finished")) {
 		line_round(op, out);
 	} else if (kgb_str_eq(type, "attempt_finished")) {
@@ -204,7 +210,7 @@ void kgb_display_line(const struct kgb_run_state *state, const struct kgb_op_sta
 		kgb_buf_addf(out, "%s: final verification", op->name);
 	} else if (kgb_str_eq(type, "verified")) {
 		kgb_buf_addf(out, "%s: ", op->name);
-		line_verdict(&op->verdict, out);
+		line_verdict(op, &op->verdict, out);
 	} else if (kgb_str_eq(type, "operator_ended")) {
 		kgb_buf_addf(out, "%s: %s", op->name, kgb_op_status_name(op->status));
 		if (op->error_code || op->error_message)

@@ -99,7 +99,8 @@ void kgb_progress_render(const struct kgb_run_state *state, struct kgb_buf *out)
 	kgb_jsonw_kstr(&w, "schema", "kgb.progress/1");
 	kgb_jsonw_kstr(&w, "run_name", state->run_name);
 	kgb_jsonw_kstr(&w, "dataset", state->dataset);
-	kgb_jsonw_kstr(&w, "method", state->method);
+	const struct kgb_maker maker = kgb_run_maker(state);
+	kgb_maker__write_members(&w, &maker);
 	kgb_jsonw_kstr(&w, "platform", state->platform);
 	kgb_jsonw_kstr(&w, "status", state->finished ? kgb_run_end_name(state->end) : "running");
 	kgb_report__time(&w, "start_time", state->started_ms);

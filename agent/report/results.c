@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "agent/report/results.h"
 
+#include <math.h>
+
 #include "agent/report/common.h"
 #include "agent/store/events_json.h"
 #include "base/formats/jsonw.h"
@@ -130,6 +132,35 @@ static void write_rounds(struct kgb_jsonw *w, const struct kgb_attempt_state *at
 	kgb_jsonw_array_end(w);
 }
 
+/** The models that the answers name, with their number of messages. */
+static void write_models(struct kgb_jsonw *w, const struct kgb_attempt_state *attempt)
+{
+	kgb_jsonw_key(w, "models_answered");
+	kgb_jsonw_object(w);
+	for (size_t i = 0; i < attempt->gateway.n_models; i++)
+		kgb_jsonw_ki64(w, attempt->gateway.models[i].name,
+			       attempt->gateway.models[i].n_messages);
+	kgb_jsonw_object_end(w);
+}
+
+/** Nanos a token are thousandths of a dollar a million tokens. */
+static void write_price(struct kgb_jsonw *w, const struct kgb_price *price)
+{
+	const struct {
+		const char *key;
+		int64_t nanos;
+	} parts[] = {{"input", price->input},
+		     {"output", price->output},
+		     {"cache_write", price->cache_write},
+		     {"cache_read", price->cache_read}};
+	kgb_jsonw_key(w, "usd_per_million_tokens");
+	kgb_jsonw_object(w);
+	for (size_t i = 0; i < KGB_ARRAY_LEN(parts); i++)
+		kgb_jsonw_knum(w, parts[i].key,
+			       parts[i].nanos < 0 ? (double)NAN : (double)parts[i].nanos / 1e3);
+	kgb_jsonw_object_end(w);
+}
+
 static void write_attempt(struct kgb_jsonw *w, const struct kgb_attempt_state *attempt)
 {
 	bool ended = attempt->ended_ms >= 0;
@@ -138,6 +169,9 @@ static void write_attempt(struct kgb_jsonw *w, const struct kgb_attempt_state *a
 	kgb_jsonw_ki64(w, "number", attempt->number);
 	kgb_jsonw_kcount(w, "device", attempt->device);
 	kgb_jsonw_kstr(w, "dir", attempt->dir);
+	kgb_maker__write_members(w, &attempt->maker);
+	write_models(w, attempt);
+	write_price(w, &attempt->price);
 	kgb_report__time(w, "start_time", attempt->started_ms);
 	kgb_report__time(w, "end_time", attempt->ended_ms);
 	kgb_report__seconds(w, "duration_seconds",
@@ -261,9 +295,8 @@ void kgb_results_render(const struct kgb_run_state *state, int indent, struct kg
 	kgb_jsonw_kstr(&w, "schema", "kgb.results/1");
 	kgb_jsonw_kstr(&w, "run_name", state->run_name);
 	kgb_jsonw_kstr(&w, "dataset", state->dataset);
-	kgb_jsonw_kstr(&w, "method", state->method);
-	kgb_jsonw_kstr(&w, "model", state->model);
-	kgb_jsonw_kstr(&w, "gateway", state->gateway_mode);
+	const struct kgb_maker maker = kgb_run_maker(state);
+	kgb_maker__write_members(&w, &maker);
 	kgb_jsonw_kstr(&w, "platform", state->platform);
 	kgb_jsonw_kstr(&w, "isolation", state->isolation);
 	if (state->from_run)

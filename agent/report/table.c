@@ -12,6 +12,7 @@
 enum column {
 	COL_OPERATOR,
 	COL_STATUS,
+	COL_MODEL, /* only where kernels are not all of one live model */
 	COL_TESTS,
 	COL_SPEEDUP,
 	COL_ATTEMPTS,
@@ -21,7 +22,7 @@ enum column {
 	N_COLUMNS
 };
 
-static const char *const titles[N_COLUMNS] = {"operator", "status", "tests",         "speedup",
+static const char *const titles[N_COLUMNS] = {"operator", "status", "model", "tests",         "speedup",
 					      "attempts", "checks", "tokens in/out", "time"};
 /** What goes first when the terminal is narrow. */
 static const enum column dispensable[] = {COL_ATTEMPTS, COL_CHECKS, COL_TOKENS,
@@ -44,6 +45,11 @@ static void fill_row(const struct kgb_op_state *op, struct row *row)
 	snprintf(row->cells[COL_OPERATOR], sizeof(row->cells[0]), "%s", op->name);
 	snprintf(row->cells[COL_STATUS], sizeof(row->cells[0]), "%s",
 		 kgb_op_status_name(op->status));
+	const struct kgb_maker maker = kgb_op_maker(op);
+	snprintf(row->cells[COL_MODEL], sizeof(row->cells[0]), "%s",
+		 kgb_maker_is_offline(&maker) ? KGB_MARK_OFFLINE
+		 : maker.model		      ? maker.model
+					      : "");
 	if (v && v->total_tests >= 0)
 		snprintf(row->cells[COL_TESTS], sizeof(row->cells[0]), "%" PRId64 "/%" PRId64,
 			 v->passed_tests, v->total_tests);
@@ -72,7 +78,8 @@ static size_t total_width(const size_t widths[N_COLUMNS])
 }
 
 /** Width of each column; 0 hides it. */
-static void measure(const struct row *rows, size_t n, size_t width, size_t out[N_COLUMNS])
+static void measure(const struct row *rows, size_t n, bool one_model, size_t width,
+		    size_t out[N_COLUMNS])
 {
 	for (int c = 0; c < N_COLUMNS; c++) {
 		out[c] = strlen(titles[c]);
@@ -81,6 +88,8 @@ static void measure(const struct row *rows, size_t n, size_t width, size_t out[N
 			out[c] = len > out[c] ? len : out[c];
 		}
 	}
+	if (one_model)
+		out[COL_MODEL] = 0;
 	for (size_t i = 0; i < KGB_ARRAY_LEN(dispensable) && total_width(out) > width; i++)
 		out[dispensable[i]] = 0;
 }
@@ -105,6 +114,12 @@ static void add_row(struct kgb_buf *out, const char *const cells[N_COLUMNS],
 	kgb_buf_addc(out, '\n');
 }
 
+/** Whether a row that is quoted alone must name its model. */
+static bool marks_rows(const struct kgb_maker *maker)
+{
+	return kgb_maker_is_offline(maker) || kgb_str_eq(maker->gateway_mode, KGB_MIXED);
+}
+
 static void add_table(const struct kgb_run_state *state, size_t width, bool color,
 		      struct kgb_buf *out)
 {
@@ -112,7 +127,8 @@ static void add_table(const struct kgb_run_state *state, size_t width, bool colo
 	for (size_t i = 0; i < state->n_ops; i++)
 		fill_row(&state->ops[i], &rows[i]);
 	size_t widths[N_COLUMNS];
-	measure(rows, state->n_ops, width, widths);
+	const struct kgb_maker maker = kgb_run_maker(state);
+	measure(rows, state->n_ops, !marks_rows(&maker), width, widths);
 	add_row(out, titles, widths, "");
 	for (size_t i = 0; i < state->n_ops; i++) {
 		const char *cells[N_COLUMNS];
@@ -177,11 +193,16 @@ static void add_totals(const struct kgb_run_state *state, struct kgb_buf *out)
 		kgb_op_cli_usage(&state->ops[i], &usage);
 		kgb_usage_add(&cli, &usage);
 	}
+	const struct kgb_maker maker = kgb_run_maker(state);
+	const char *mark = kgb_maker_is_offline(&maker) ? KGB_MARK_OFFLINE ": "
+			   : marks_rows(&maker)		? "MIXED MODELS: "
+							: "";
+	kgb_buf_addf(out, "\n%s", mark);
 	if (state->skip_verify)
-		kgb_buf_addf(out, "\n%zu of %zu generated, not verified", counts.generated,
+		kgb_buf_addf(out, "%zu of %zu generated, not verified", counts.generated,
 			     counts.total);
 	else
-		kgb_buf_addf(out, "\n%zu of %zu passed", counts.by_status[KGB_OP_PASSED],
+		kgb_buf_addf(out, "%zu of %zu passed", counts.by_status[KGB_OP_PASSED],
 			     counts.total);
 	size_t n_timed = 0;
 	double speedup = kgb_run_speedup(state, &n_timed);

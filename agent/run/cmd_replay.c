@@ -98,10 +98,10 @@ static int prepare(struct replay *r, struct kgb_err *err)
 {
 	if (open_source(r, err) < 0)
 		return -1;
-	if (!r->recorded.method || !r->recorded.dataset || !r->recorded.model)
+	if (!r->recorded.maker.method || !r->recorded.dataset || !r->recorded.maker.model)
 		return kgb_fail(err, KGB_ERR_NOT_FOUND, "run '%s' has no agent's work to replay",
 				r->source.name);
-	if (kgb_method_load(r->cli->data_dir, r->recorded.method, &r->method, err) < 0)
+	if (kgb_method_load(r->cli->data_dir, r->recorded.maker.method, &r->method, err) < 0)
 		return -1;
 	r->has_method = true;
 	set_devices(r);
@@ -124,12 +124,19 @@ static int prepare(struct replay *r, struct kgb_err *err)
 
 /* ---- running ---- */
 
+static struct kgb_maker replay_maker(const struct replay *r)
+{
+	struct kgb_maker maker = r->recorded.maker;
+	maker.gateway_mode = kgb_gateway_mode_name(KGB_GATEWAY_REPLAY);
+	return maker;
+}
+
 static int start_run(struct replay *r, struct kgb_err *err)
 {
 	KGB_AUTO(free) char *replays = kgb_path_join(r->source.path, "replays");
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(KGB_LIMIT_YAML);
 	kgb_config_print(&r->config, &text);
-	if (kgb_rundir_create(&r->dir, replays, r->recorded.method, r->recorded.dataset, err) < 0 ||
+	if (kgb_rundir_create(&r->dir, replays, r->recorded.maker.method, r->recorded.dataset, err) < 0 ||
 	    kgb_fs_write_atomic(r->dir.fd, "config.yaml", text.ptr, text.len, 0644, true, err) <
 		    0 ||
 	    kgb_run_log_open(&r->log, &r->dir, err) < 0)
@@ -137,9 +144,7 @@ static int start_run(struct replay *r, struct kgb_err *err)
 	const struct kgb_event_run_started started = {
 		.run_name = r->dir.name,
 		.dataset = r->recorded.dataset,
-		.method = r->recorded.method,
-		.model = r->recorded.model,
-		.gateway_mode = kgb_gateway_mode_name(KGB_GATEWAY_REPLAY),
+		.maker = replay_maker(r),
 		.cli_name = r->method.cli,
 		.cli_version = r->cli_version,
 		.isolation = kgb_isolation_level_name(r->ladder.level),
@@ -187,7 +192,8 @@ static int drive(struct replay *r, struct kgb_sched_outcome *outcome, struct kgb
 		.data_dir = r->cli->data_dir,
 		.bin_dir = r->cli->bin_dir,
 		.cli_path = r->cli_path,
-		.model = r->recorded.model,
+		.maker = replay_maker(r),
+		.model = r->recorded.maker.model,
 		.attempt_timeout_ms = s->limits.attempt_timeout,
 		.limits = limits,
 		.max_verify_calls = s->limits.verify_calls,

@@ -27,6 +27,8 @@ static int resume_run(struct kgb_cli *cli)
 		rc = kgb_run_plan_generation(&work, &err);
 	if (rc == 0)
 		rc = kgb_run_plan_environment(&work, &err);
+	if (rc == 0)
+		rc = kgb_run_plan_check_maker(&work, &err);
 	if (rc < 0) {
 		kgb_run_plan_release(&work);
 		return kgb_cli_fail(&err, KGB_EXIT_USAGE);
@@ -38,6 +40,10 @@ static const struct kgb_opt options[] = {
 	KGB_OPTIONS_OF_RUNS,
 	KGB_OPTION_SKIP_VERIFY,
 	KGB_OPTION_RUNS_DIR,
+	{.name = "force",
+	 .type = KGB_OPT_FLAG,
+	 .offset = KGB_FLAG(force),
+	 .doc = "continue even with another method, model, endpoint or gateway mode; the results say \"mixed\""},
 	{0},
 };
 
@@ -45,6 +51,7 @@ static const char help[] =
 	"Continues a run that was interrupted, killed or stopped by its budget: operators without a verdict get their\n"
 	"next attempt, and kernels without a verdict are judged. The run's own settings apply, except for the options given\n"
 	"here. What the run has spent counts: after a budget is used up, give a larger one. Without RUN: the latest.\n"
+	"A run is of one method, model, endpoint and gateway mode: another is refused without --force.\n"
 	"\n"
 	"examples:\n"
 	"  kgb-agent resume\n"

@@ -60,7 +60,7 @@ static int run_operators(struct kgb_cli *cli)
 		return kgb_cli_fail(&err, KGB_EXIT_USAGE);
 	}
 	const char *method = work.generate ? work.method.name
-			     : earlier     ? kgb_run_log_state(work.log)->method
+			     : earlier     ? kgb_run_log_state(work.log)->maker.method
 					   : KERNELS_METHOD;
 	if (!cli->flags.dry_run)
 		return kgb_run_carry_out(&work, method, !earlier);

@@ -48,9 +48,8 @@ static int append_start(struct kgb_run_plan *plan, const char *method, struct kg
 	const struct kgb_event_run_started started = {
 		.run_name = plan->dir.name,
 		.dataset = dataset,
-		.method = method,
-		.model = plan->model,
-		.gateway_mode = plan->generate ? kgb_gateway_mode_name(plan->gateway_mode) : NULL,
+		.maker = plan->generate ? kgb_run_plan_maker(plan)
+					: (struct kgb_maker){.method = method},
 		.cli_name = plan->has_method ? plan->method.cli : NULL,
 		.cli_version = plan->has_method ? plan->cli_version : NULL,
 		.isolation = kgb_isolation_level_name(plan->ladder.level),

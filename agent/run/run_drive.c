@@ -60,6 +60,7 @@ int kgb_run_drive(struct kgb_run_plan *plan, struct kgb_sched_outcome *outcome, 
 				.max_concurrent = (size_t)s->gateway.max_concurrent,
 				.prices = plan->prices,
 			},
+		.maker = plan->generate ? kgb_run_plan_maker(plan) : (struct kgb_maker){0},
 		.data_dir = plan->cli->data_dir,
 		.bin_dir = plan->cli->bin_dir,
 		.cli_path = plan->cli_path,
@@ -89,7 +90,7 @@ static void announce(const struct kgb_run_plan *plan)
 	if (plan->generate && plan->gateway_mode == KGB_GATEWAY_OFFLINE)
 		kgb_info(
 			"offline: %s, so the model is kgb-agent's built-in script, not a language model",
-			plan->has_key ? "gateway.mode says so" : "no API key is set");
+			plan->endpoint ? "gateway.mode says so" : "no API key is set");
 	kgb_info("run %s", plan->dir.path);
 }
 

@@ -23,8 +23,18 @@ void kgb_run_plan_release(struct kgb_run_plan *plan)
 	kgb_prices_free(plan->prices);
 	kgb_rundir_release(&plan->from);
 	kgb_free(plan->start_dir);
+	kgb_free(plan->endpoint);
 	kgb_free(plan->cli_path);
 	kgb_free(plan->python);
+}
+
+struct kgb_maker kgb_run_plan_maker(const struct kgb_run_plan *plan)
+{
+	bool live = plan->gateway_mode == KGB_GATEWAY_LIVE;
+	return (struct kgb_maker){.method = plan->method.name,
+				  .gateway_mode = kgb_gateway_mode_name(plan->gateway_mode),
+				  .model = plan->model,
+				  .endpoint = live ? plan->endpoint : NULL};
 }
 
 static int load_specs(struct kgb_run_plan *plan, const struct kgb_strv *paths, struct kgb_err *err)
@@ -67,7 +77,11 @@ static void find_keys(struct kgb_run_plan *plan)
 			continue;
 		account->url = urls[provider];
 		account->api_key = kgb_api_key(provider, &account->key_is_bearer);
-		plan->has_key = plan->has_key || account->api_key;
+		if (!account->api_key || (plan->endpoint && strstr(plan->endpoint, account->url)))
+			continue;
+		KGB_AUTO(free) char *others = plan->endpoint;
+		plan->endpoint = kgb_xasprintf("%s%s%s", others ? others : "", others ? " " : "",
+					       account->url);
 	}
 }
 
@@ -84,11 +98,11 @@ static int plan_gateway(struct kgb_run_plan *plan, struct kgb_err *err)
 {
 	const struct kgb_settings *settings = &plan->cli->config.settings;
 	find_keys(plan);
-	if (settings->gateway.mode == KGB_GATEWAY_CHOICE_LIVE && !plan->has_key)
+	if (settings->gateway.mode == KGB_GATEWAY_CHOICE_LIVE && !plan->endpoint)
 		return kgb_fail(err, KGB_ERR_UNAVAILABLE,
 				"gateway.mode is live but %s needs a key that is not there: set %s",
 				plan->method.program.title, wanted_keys(plan));
-	bool offline = settings->gateway.mode == KGB_GATEWAY_CHOICE_OFFLINE || !plan->has_key;
+	bool offline = settings->gateway.mode == KGB_GATEWAY_CHOICE_OFFLINE || !plan->endpoint;
 	plan->gateway_mode = offline ? KGB_GATEWAY_OFFLINE : KGB_GATEWAY_LIVE;
 	for (size_t i = 0; offline && i < plan->n_specs; i++) {
 		KGB_AUTO(free)
@@ -270,7 +284,7 @@ int kgb_run_plan_earlier(struct kgb_run_plan *plan, struct kgb_err *err)
 	    kgb_run_log_open(&plan->log, &plan->dir, err) < 0)
 		return -1;
 	const struct kgb_run_state *state = kgb_run_log_state(plan->log);
-	if (!state->dataset || !state->method)
+	if (!state->dataset || !state->maker.method)
 		return kgb_fail(err, KGB_ERR_NOT_FOUND,
 				"run '%s' ended before it began: its journal is empty",
 				plan->dir.name);
@@ -318,7 +332,6 @@ static bool is_unfinished(const struct kgb_op_state *op, const void *payload)
 	KGB_UNREACHABLE();
 }
 
-/** resume: the operators of the run that have not come to their end. */
 int kgb_run_plan_rest(struct kgb_run_plan *plan, struct kgb_err *err)
 {
 	struct kgb_flags *flags = &plan->cli->flags;
@@ -326,10 +339,38 @@ int kgb_run_plan_rest(struct kgb_run_plan *plan, struct kgb_err *err)
 	    kgb_run_log_open(&plan->log, &plan->dir, err) < 0)
 		return -1;
 	const struct kgb_run_state *state = kgb_run_log_state(plan->log);
-	if (!state->dataset || !state->gateway_mode)
+	if (!state->dataset || !state->maker.gateway_mode)
 		return kgb_fail(err, KGB_ERR_NOT_FOUND, "run '%s' has no agent's work to continue",
 				plan->dir.name);
 	flags->skip_verify = flags->skip_verify || state->skip_verify;
 	return kgb_run_specs_load(plan->cli->data_dir, state, is_unfinished, flags, &plan->specs,
 				  &plan->n_specs, err);
+}
+
+int kgb_run_plan_check_maker(const struct kgb_run_plan *plan, struct kgb_err *err)
+{
+	const struct kgb_maker was = kgb_run_log_state(plan->log)->maker;
+	const struct kgb_maker is = kgb_run_plan_maker(plan);
+	KGB_AUTO(buf) struct kgb_buf differences = KGB_BUF_INIT(0);
+	const struct {
+		const char *what, *was, *is;
+	} fields[] = {{"method", was.method, is.method},
+		      {"gateway", was.gateway_mode, is.gateway_mode},
+		      {"model", was.model, is.model},
+		      {"endpoint", was.endpoint, is.endpoint}};
+
+	if (kgb_maker_equal(&was, &is) || plan->cli->flags.force)
+		return 0;
+	for (size_t i = 0; i < KGB_ARRAY_LEN(fields); i++)
+		if (fields[i].was && fields[i].is && !kgb_str_eq(fields[i].was, fields[i].is))
+			kgb_buf_addf(&differences, "%s%s was %s and would be %s",
+				     differences.len > 0 ? ", " : "", fields[i].what, fields[i].was,
+				     fields[i].is);
+	const bool goes_live = plan->gateway_mode == KGB_GATEWAY_LIVE &&
+			       !kgb_str_eq(was.gateway_mode, is.gateway_mode);
+	return kgb_fail(
+		err, KGB_ERR_INVALID,
+		"run '%s' would mix kernels of two makers: %s; resume it as it was%s, or mark the run as mixed with --force",
+		plan->dir.name, differences.ptr,
+		goes_live ? " (--set gateway.mode=offline)" : "");
 }

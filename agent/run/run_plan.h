@@ -31,8 +31,8 @@ struct kgb_run_plan {
 	char cli_version[KGB_VERSION_LEN];
 	const char *model;
 	enum kgb_gateway_mode gateway_mode;
+	char *endpoint; /* owned; base URLs whose keys there are; NULL unless live */
 	struct kgb_account_spec accounts[KGB_N_PROVIDERS]; /* what the method's program may use */
-	bool has_key;
 	struct kgb_ladder ladder;
 	struct kgb_devices devices;
 	int at_a_time; /* operators */
@@ -42,6 +42,8 @@ struct kgb_run_plan {
 	{                                                       \
 		.from = KGB_RUNDIR_INIT, .dir = KGB_RUNDIR_INIT \
 	}
+/** What writes the kernels of this plan. Borrows from it. */
+struct kgb_maker kgb_run_plan_maker(const struct kgb_run_plan *plan);
 void kgb_run_plan_release(struct kgb_run_plan *plan);
 
 /** The operators that the user named, or all of the dataset. */
@@ -63,5 +65,8 @@ KGB_MUST_CHECK int kgb_run_plan_environment(struct kgb_run_plan *plan, struct kg
 KGB_MUST_CHECK int kgb_run_plan_earlier(struct kgb_run_plan *plan, struct kgb_err *err);
 /** resume: the unfinished operators of the run. Locks and opens it. */
 KGB_MUST_CHECK int kgb_run_plan_rest(struct kgb_run_plan *plan, struct kgb_err *err);
+/** resume: INVALID when the plan has another method, gateway mode, model or endpoint than the run
+ * that it continues, unless --force. After kgb_run_plan_environment. */
+KGB_MUST_CHECK int kgb_run_plan_check_maker(const struct kgb_run_plan *plan, struct kgb_err *err);
 
 #endif

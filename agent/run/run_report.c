@@ -25,7 +25,7 @@ static void print_how_to_continue(const struct kgb_run_plan *plan, bool broke_of
 	bool by_name = kgb_str_eq(kgb_config_origin(&plan->cli->config, "paths.runs"), "default");
 	KGB_AUTO(free)
 	char *run = by_name ? kgb_xstrdup(plan->dir.name) : kgb_xasprintf("'%s'", plan->dir.path);
-	bool has_agent = kgb_run_log_state(plan->log)->gateway_mode != NULL;
+	bool has_agent = kgb_run_log_state(plan->log)->maker.gateway_mode != NULL;
 	KGB_AUTO(free)
 	char *resume = kgb_xasprintf("continue with: kgb-agent resume %s, or ", run);
 	kgb_info("%s %sverify what is there with: kgb-agent --skip-gen --run %s",

@@ -446,6 +446,8 @@ static void fill_env(struct sched *sched)
 		.broker = sched->broker,
 		.display = sched->status,
 		.method = spec->method,
+		.maker = &spec->maker,
+		.prices = spec->gateway.prices,
 		.data_dir = spec->data_dir,
 		.bin_dir = spec->bin_dir,
 		.cli_path = spec->cli_path,

@@ -36,6 +36,7 @@ struct kgb_sched_spec {
 	enum kgb_display_style status_style;
 	struct kgb_gateway_spec gateway; /* used when something is generated */
 	const struct kgb_replay_source *replay; /* NULL: not a replay */
+	struct kgb_maker maker; /* borrowed strings */
 	const char *data_dir, *bin_dir, *cli_path, *model;
 	struct kgb_judge_request judge_request; /* what all verifications have in common */
 	int64_t attempt_timeout_ms, max_verify_calls;

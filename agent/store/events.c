@@ -121,9 +121,7 @@ int kgb_event_run_started(struct kgb_run_log *log, const struct kgb_event_run_st
 	draft_begin(&draft, "run_started");
 	kgb_jsonw_kstr(&draft.w, "run", event->run_name);
 	kgb_jsonw_kstr(&draft.w, "dataset", event->dataset);
-	kgb_jsonw_kstr(&draft.w, "method", event->method);
-	kgb_jsonw_kstr(&draft.w, "model", event->model);
-	kgb_jsonw_kstr(&draft.w, "gateway", event->gateway_mode);
+	kgb_maker__write_members(&draft.w, &event->maker);
 	kgb_jsonw_kstr(&draft.w, "cli", event->cli_name);
 	kgb_jsonw_kstr(&draft.w, "cli_version", event->cli_version);
 	kgb_jsonw_kstr(&draft.w, "isolation", event->isolation);
@@ -166,6 +164,8 @@ int kgb_event_attempt_started(struct kgb_run_log *log,
 	draft_begin_op(&draft, "attempt_started", event->operator);
 	kgb_jsonw_ki64(&draft.w, "attempt", event->attempt);
 	kgb_jsonw_ki64(&draft.w, "device", event->device);
+	kgb_maker__write_members(&draft.w, &event->maker);
+	kgb_price__write(&draft.w, event->price);
 	kgb_jsonw_ki64(&draft.w, "timeout_ms", event->timeout_ms);
 	kgb_jsonw_kstr(&draft.w, "prompt_sha256", event->prompt_sha256);
 	kgb_jsonw_kstr(&draft.w, "dir", dir);

@@ -29,8 +29,8 @@ const struct kgb_run_state *kgb_run_log_state(const struct kgb_run_log *log);
 void kgb_run_log_listen(struct kgb_run_log *log, kgb_run_log_fn fn, void *payload);
 
 struct kgb_event_run_started {
-	const char *run_name, *dataset, *method, *model, *gateway_mode, *cli_name, *cli_version,
-		*isolation, *platform;
+	const char *run_name, *dataset, *cli_name, *cli_version, *isolation, *platform;
+	struct kgb_maker maker; /* the method alone when nothing is generated */
 	const char *from_run; /* whose kernels it begins with; NULL: none */
 	int device_count;
 	bool skip_gen, skip_verify;
@@ -42,6 +42,8 @@ struct kgb_event_attempt_started {
 	const char *operator;
 	int attempt; /* last number + 1 */
 	int device; /* -1: none */
+	struct kgb_maker maker;
+	const struct kgb_price *price; /* of the model; NULL: not known */
 	int64_t timeout_ms;
 	const char *prompt_sha256;
 };

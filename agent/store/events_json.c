@@ -6,6 +6,12 @@
 #include "base/formats/json.h"
 #include "base/str.h"
 
+static const char *copy_member(const cJSON *node, const char *key, struct kgb_arena *arena)
+{
+	const char *text = kgb_json_str(node, key, NULL);
+	return text && arena ? kgb_arena_strdup(arena, text) : NULL;
+}
+
 void kgb_usage__write_members(struct kgb_jsonw *w, const struct kgb_usage *usage)
 {
 	kgb_jsonw_kcount(w, "input", usage->input);
@@ -20,6 +26,54 @@ void kgb_usage__read(const cJSON *node, struct kgb_usage *out)
 	out->output = kgb_json_i64(node, "output", -1);
 	out->cache_creation = kgb_json_i64(node, "cache_creation", -1);
 	out->cache_read = kgb_json_i64(node, "cache_read", -1);
+}
+
+void kgb_maker__write_members(struct kgb_jsonw *w, const struct kgb_maker *maker)
+{
+	kgb_jsonw_kstr(w, "method", maker->method);
+	kgb_jsonw_kstr(w, "model", maker->model);
+	kgb_jsonw_kstr(w, "gateway", maker->gateway_mode);
+	kgb_jsonw_kstr(w, "endpoint", maker->endpoint);
+}
+
+void kgb_maker__read(const cJSON *node, struct kgb_arena *arena, struct kgb_maker *maker)
+{
+	const struct {
+		const char *key, **field;
+	} members[] = {{"method", &maker->method},
+		       {"model", &maker->model},
+		       {"gateway", &maker->gateway_mode},
+		       {"endpoint", &maker->endpoint}};
+	if (kgb_json_str(node, "gateway", NULL))
+		maker->endpoint = NULL; /* of an earlier start */
+	for (size_t i = 0; i < KGB_ARRAY_LEN(members); i++) {
+		const char *text = copy_member(node, members[i].key, arena);
+		if (text)
+			*members[i].field = text;
+	}
+}
+
+void kgb_price__write(struct kgb_jsonw *w, const struct kgb_price *price)
+{
+	kgb_jsonw_key(w, "price_nanos");
+	if (!price) {
+		kgb_jsonw_null(w);
+		return;
+	}
+	kgb_jsonw_object(w);
+	kgb_jsonw_kcount(w, "input", price->input);
+	kgb_jsonw_kcount(w, "output", price->output);
+	kgb_jsonw_kcount(w, "cache_write", price->cache_write);
+	kgb_jsonw_kcount(w, "cache_read", price->cache_read);
+	kgb_jsonw_object_end(w);
+}
+
+struct kgb_price kgb_price__read(const cJSON *node)
+{
+	return (struct kgb_price){.input = kgb_json_i64(node, "price_nanos.input", -1),
+				  .output = kgb_json_i64(node, "price_nanos.output", -1),
+				  .cache_write = kgb_json_i64(node, "price_nanos.cache_write", -1),
+				  .cache_read = kgb_json_i64(node, "price_nanos.cache_read", -1)};
 }
 
 void kgb_totals__write(struct kgb_jsonw *w, const struct kgb_totals *totals)
@@ -100,12 +154,6 @@ void kgb_cli_report__write(struct kgb_jsonw *w, const struct kgb_cli_report *rep
 	kgb_jsonw_ki64(w, "bad_lines", report->n_bad_lines);
 	kgb_jsonw_ki64(w, "unknown_events", report->n_unknown_events);
 	kgb_jsonw_object_end(w);
-}
-
-static const char *copy_member(const cJSON *node, const char *key, struct kgb_arena *arena)
-{
-	const char *text = kgb_json_str(node, key, NULL);
-	return text && arena ? kgb_arena_strdup(arena, text) : NULL;
 }
 
 void kgb_cli_report__read(const cJSON *node, struct kgb_arena *arena, struct kgb_cli_report *out)

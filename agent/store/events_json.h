@@ -14,6 +14,15 @@ void kgb_usage__write_members(struct kgb_jsonw *w, const struct kgb_usage *usage
 /** Missing and null members become -1. */
 void kgb_usage__read(const cJSON *node, struct kgb_usage *out);
 
+/** Members method, model, gateway, endpoint. */
+void kgb_maker__write_members(struct kgb_jsonw *w, const struct kgb_maker *maker);
+/** Members that are missing or null leave a field as it is. Strings go to the arena. */
+void kgb_maker__read(const cJSON *node, struct kgb_arena *arena, struct kgb_maker *maker);
+
+/** Member price_nanos: nanos for one token of each class; NULL: null. */
+void kgb_price__write(struct kgb_jsonw *w, const struct kgb_price *price);
+struct kgb_price kgb_price__read(const cJSON *node);
+
 void kgb_totals__write(struct kgb_jsonw *w, const struct kgb_totals *totals);
 void kgb_totals__read(const cJSON *node, struct kgb_totals *out);
 

@@ -214,9 +214,7 @@ static int fold_run_started(struct kgb_run_state *state, const struct kgb_journa
 			(state->finished ? state->ended_ms : state->updated_ms) - state->started_ms;
 	keep_or_set(state, &state->run_name, data, "run");
 	keep_or_set(state, &state->dataset, data, "dataset");
-	keep_or_set(state, &state->method, data, "method");
-	keep_or_set(state, &state->model, data, "model");
-	keep_or_set(state, &state->gateway_mode, data, "gateway");
+	kgb_maker__read(data, &state->arena, &state->maker);
 	keep_or_set(state, &state->cli_name, data, "cli");
 	keep_or_set(state, &state->cli_version, data, "cli_version");
 	keep_or_set(state, &state->isolation, data, "isolation");
@@ -288,6 +286,8 @@ static int fold_attempt_started(struct kgb_run_state *state,
 	s.op->attempts[s.op->n_attempts++] = (struct kgb_attempt_state){
 		.number = (int)number,
 		.device = (int)kgb_json_i64(data, "device", -1),
+		.maker = state->maker, /* of journals whose attempts do not record it */
+		.price = kgb_price__read(data),
 		.started_ms = record->time_ms,
 		.ended_ms = -1,
 		.timeout_ms = kgb_json_i64(data, "timeout_ms", 0),
@@ -295,6 +295,7 @@ static int fold_attempt_started(struct kgb_run_state *state,
 		.prompt_sha256 = text_of(state, data, "prompt_sha256"),
 		.exit_code = -1,
 	};
+	kgb_maker__read(data, &state->arena, &kgb_op_last_attempt(s.op)->maker);
 	set_status(s.op, KGB_OP_RUNNING, NULL, NULL);
 	s.op->changed_ms = record->time_ms;
 	return 0;
@@ -560,6 +561,42 @@ int kgb_run_state__fold(struct kgb_run_state *state, const struct kgb_journal_re
 int kgb_run_state_fold(void *state, const struct kgb_journal_record *record, struct kgb_err *err)
 {
 	return kgb_run_state__fold(state, record, true, err);
+}
+
+static bool text_equal_or_missing(const char *a, const char *b)
+{
+	return !a || !b || kgb_str_eq(a, b);
+}
+
+bool kgb_maker_equal(const struct kgb_maker *a, const struct kgb_maker *b)
+{
+	return text_equal_or_missing(a->method, b->method) &&
+	       text_equal_or_missing(a->gateway_mode, b->gateway_mode) &&
+	       text_equal_or_missing(a->model, b->model) &&
+	       text_equal_or_missing(a->endpoint, b->endpoint);
+}
+
+struct kgb_maker kgb_run_maker(const struct kgb_run_state *state)
+{
+	for (size_t i = 0; i < state->n_ops; i++)
+		for (size_t k = 0; k < state->ops[i].n_attempts; k++)
+			if (!kgb_maker_equal(&state->ops[i].attempts[k].maker, &state->maker))
+				return (struct kgb_maker){.method = state->maker.method,
+							  .gateway_mode = KGB_MIXED};
+	return state->maker;
+}
+
+struct kgb_maker kgb_op_maker(const struct kgb_op_state *op)
+{
+	for (size_t i = op->n_attempts; i-- > 0;)
+		if (op->attempts[i].code_generated)
+			return op->attempts[i].maker;
+	return op->n_attempts > 0 ? kgb_op_last_attempt(op)->maker : (struct kgb_maker){0};
+}
+
+bool kgb_maker_is_offline(const struct kgb_maker *maker)
+{
+	return kgb_str_eq(maker->gateway_mode, "offline");
 }
 
 void kgb_op_gateway_usage(const struct kgb_op_state *op, struct kgb_usage *out)

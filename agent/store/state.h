@@ -14,6 +14,7 @@
 #include "agent/store/journal.h"
 #include "base/mem.h"
 #include "methods/events.h"
+#include "sandbox/meter/prices.h"
 #include "sandbox/meter/usage.h"
 
 enum kgb_op_status {
@@ -34,6 +35,14 @@ enum kgb_op_status {
 const char *kgb_op_status_name(enum kgb_op_status status);
 /** PASSED .. INFRA_ERROR. */
 bool kgb_op_status_is_final(enum kgb_op_status status);
+
+/** What writes the kernels of a run or an attempt. Older journals lack the endpoint. */
+struct kgb_maker {
+	const char *method;
+	const char *gateway_mode; /* "live", "offline", "replay"; NULL: nothing was generated */
+	const char *model; /* as asked of the provider */
+	const char *endpoint; /* base URLs of the providers, separated by blanks; NULL: offline */
+};
 
 /** What the CLI said of itself (from struct kgb_report). Counts are -1 and strings NULL when it did
  * not say. */
@@ -104,6 +113,8 @@ struct kgb_round {
 struct kgb_attempt_state {
 	int number; /* from 1 */
 	int device; /* -1: none */
+	struct kgb_maker maker;
+	struct kgb_price price; /* of the model as asked, when it started */
 	int64_t started_ms;
 	int64_t ended_ms; /* -1: alive */
 	int64_t timeout_ms;
@@ -165,9 +176,7 @@ struct kgb_run_state {
 	struct kgb_arena arena;
 	const char *run_name;
 	const char *dataset;
-	const char *method;
-	const char *model; /* as asked; NULL: the CLI's default */
-	const char *gateway_mode; /* "live", "offline", NULL when nothing is generated */
+	struct kgb_maker maker; /* of the last start that generated; before one: the method alone */
 	const char *version; /* of kgb-agent */
 	const char *cli_name;
 	const char *cli_version;
@@ -207,6 +216,20 @@ const struct kgb_round *kgb_attempt_best_round(const struct kgb_attempt_state *a
  * payload. */
 KGB_MUST_CHECK int kgb_run_state_fold(void *state, const struct kgb_journal_record *record,
 				      struct kgb_err *err);
+
+/** Whether both describe the same model behind the same gateway mode and endpoint. A field that one
+ * of them lacks equals any. */
+bool kgb_maker_equal(const struct kgb_maker *a, const struct kgb_maker *b);
+#define KGB_MIXED "mixed"
+/** The maker of all attempts of the run; `.gateway_mode` is KGB_MIXED, and model and endpoint are
+ * NULL, when they differ (resume --force). */
+struct kgb_maker kgb_run_maker(const struct kgb_run_state *state);
+
+/** The maker of the operator's kernel: of its last attempt that left one, else of its last; fields
+ * are NULL without attempts. */
+struct kgb_maker kgb_op_maker(const struct kgb_op_state *op);
+/** Its model is the built-in script. */
+bool kgb_maker_is_offline(const struct kgb_maker *maker);
 
 /** Gateway tokens of all attempts of an operator, or of the run. Unknown stays -1. */
 void kgb_op_gateway_usage(const struct kgb_op_state *op, struct kgb_usage *out);

@@ -51,8 +51,8 @@ static void start_and_plan(struct fixture *f)
 {
 	const struct kgb_event_run_started start = {.run_name = f->dir.name,
 						    .dataset = "KernelGenBench",
-						    .method = "normal_cc",
-						    .gateway_mode = "offline",
+						    .maker = {.method = "normal_cc",
+							      .gateway_mode = "offline"},
 						    .platform = "cpu",
 						    .device_count = 1};
 	const struct kgb_event_plan_item plan[] = {{"aten::add", "aten__add", NULL},
@@ -296,7 +296,7 @@ static void test_what_a_dead_process_left_open_is_closed_by_the_next_start(void 
 	assert_string_equal(add->attempts[0].error_code, "infra.lost");
 	assert_true(add->attempts[0].ended_ms >= add->attempts[0].started_ms);
 	assert_int_equal(op_of(&f, "aten::mm")->status, KGB_OP_GENERATED);
-	assert_string_equal(kgb_run_log_state(f.log)->method, "normal_cc");
+	assert_string_equal(kgb_run_log_state(f.log)->maker.method, "normal_cc");
 	start_attempt(&f, "aten::add", 2);
 	assert_int_equal(op_of(&f, "aten::add")->n_attempts, 2);
 	assert_replay_is_equal(&f);
