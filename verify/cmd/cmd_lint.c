@@ -83,7 +83,8 @@ static void add_json(const char *name, const struct kgb_lint_report *report, str
 
 	kgb_jsonw_init(&w, out, 0);
 	kgb_jsonw_put(&w, "{operator: %s, spec_sha256: %s, benchmarks_sha256: %s, ok: %hhd", name,
-		      report->spec_sha256, report->benchmarks_sha256, report->n_problems == 0);
+		      report->spec_sha256, report->benchmarks_sha256,
+		      (bool)(report->n_problems == 0));
 	kgb_jsonw_put(&w, "interfaces: %ld, cases: %ld, benchmarks: %ld, wall_ms: %ld",
 		      (int64_t)report->n_interfaces, (int64_t)report->n_cases,
 		      (int64_t)report->n_benchmarks, report->wall_ms);

@@ -276,9 +276,9 @@ static int send_call(struct kgb_worker *worker, const struct kgb_case_data *data
 	kgb_jsonw_ki64(&w, "seed", (int64_t)kgb_rng_u32(rng));
 	if (spec->window)
 		kgb_jsonw_ki64(&w, "window", spec->window);
-	kgb_jsonw_put(&w, "tune: %hhd, keep: %hhd, skip_all: %hhd, watch: %hhd, skip: [",
-		      data->kase->mode == KGB_MODE_BENCHMARK, spec->keep, spec->skip_all,
-		      spec->watch);
+	const bool tune = data->kase->mode == KGB_MODE_BENCHMARK;
+	kgb_jsonw_put(&w, "tune: %hhd, keep: %hhd, skip_all: %hhd, watch: %hhd, skip: [", tune,
+		      spec->keep, spec->skip_all, spec->watch);
 	if (spec->skip)
 		kgb_jsonw_str(&w, spec->skip);
 	kgb_jsonw_put(&w, "], parts: [");

@@ -51,7 +51,8 @@ static void write_params(struct kgb_jsonw *w, const struct kgb_spec *spec,
 	kgb_jsonw_put(w, "params: [");
 	for (size_t i = 0; i < n; i++) {
 		kgb_jsonw_put(w, "{name: %s, kind: %s, keyword: %hhd, list: %hhd", params[i].name,
-			      kinds[params[i].kind], params[i].keyword, params[i].list != NULL);
+			      kinds[params[i].kind], params[i].keyword,
+			      (bool)(params[i].list != NULL));
 		kgb_jsonw_put(w, "written: %hhd, absent: %hhd}",
 			      is_called_written(interface, &params[i]),
 			      may_be_absent(spec, interface, &params[i]));

@@ -272,7 +272,7 @@ static void test_templates(KGB_UNUSED void **state)
 	kgb_jsonw_init(&w, &out, 0);
 	kgb_jsonw_put(&w, "{op: 'a, b', s: %s, none: %s, list: [%d, %u, %ld, %lld, %zu, %g, ",
 		      "x\"y", nothing, INT_MIN, UINT_MAX, LONG_MIN, LLONG_MAX, (size_t)7, 0.5);
-	kgb_jsonw_put(&w, "%hhd,%hhd, null,true, {}, {a.b-c: {}}, -1.5", true, false);
+	kgb_jsonw_put(&w, "%hhd,%hhd, null,true, {}, {a.b-c: {}}, -1.5", (bool)true, (bool)false);
 	kgb_jsonw_put(&w, "], last: %d}", 1);
 	assert_string_equal(
 		out.ptr,
