@@ -158,3 +158,24 @@ void kgb__assert_failed(const char *cond, const char *file, int line)
 	fflush(stderr);
 	abort();
 }
+
+int kgb_err_exit(const struct kgb_err *err, int invalid)
+{
+	switch (err->kind) {
+	case KGB_ERR_INVALID:
+	case KGB_ERR_NOT_FOUND:
+		return invalid;
+	case KGB_ERR_UNAVAILABLE:
+	case KGB_ERR_LIMIT:
+	case KGB_ERR_DENIED:
+	case KGB_ERR_TIMEOUT:
+		return KGB_EXIT_ENVIRONMENT;
+	case KGB_ERR_BUSY:
+		return KGB_EXIT_LOCKED;
+	case KGB_ERR_CANCELLED:
+		return 130;
+	case KGB_ERR_FAILED:
+		return KGB_EXIT_INTERNAL;
+	}
+	KGB_UNREACHABLE();
+}

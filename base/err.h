@@ -93,6 +93,10 @@ enum kgb_exit {
 	KGB_EXIT_LOCKED = 75,
 };
 
+/** The exit status of a program that `err` ends: BUSY 75, UNAVAILABLE, LIMIT, DENIED and TIMEOUT 4,
+ * CANCELLED 130, INVALID and NOT_FOUND `invalid`, else 70. */
+int kgb_err_exit(const struct kgb_err *err, int invalid);
+
 /** Broken invariant: prints file, line and the condition, then aborts. Stays in release builds.
  * Never for input. */
 KGB_NORETURN void kgb__assert_failed(const char *cond, const char *file, int line);

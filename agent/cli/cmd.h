@@ -26,8 +26,8 @@ struct kgb_flags {
 	const char *baseline; /* verify --baseline */
 	struct kgb_strv set; /* --set key=value */
 	int verbose;
-	bool json, dry_run, skip_gen, skip_verify, quiet, force, help, version, methods, codes, schema,
-		example;
+	bool json, dry_run, skip_gen, skip_verify, quiet, force, help, version, methods, codes,
+		schema, example;
 };
 
 struct kgb_command;
@@ -56,8 +56,7 @@ extern const struct kgb_command kgb_run_command, kgb_verify_command, kgb_list_co
 	kgb_resume_command, kgb_replay_command, kgb_setup_command;
 extern const struct kgb_syntax kgb_cli_syntax;
 
-/** Print err and map its kind to an exit status: BUSY 75, UNAVAILABLE 4, LIMIT on the disk 4,
- * INVALID and NOT_FOUND to `invalid` (2 or 3, as the caller knows what was wrong), else 70. */
+/** Print err and return kgb_err_exit. */
 int kgb_cli_fail(const struct kgb_err *err, int invalid);
 /** Whether the disk is full, or the user's share of it. */
 bool kgb_cli_is_full(const struct kgb_err *err);

@@ -13,23 +13,7 @@
 int kgb_cli_fail(const struct kgb_err *err, int invalid)
 {
 	kgb_log_err(err);
-	switch (err->kind) {
-	case KGB_ERR_INVALID:
-	case KGB_ERR_NOT_FOUND:
-		return invalid;
-	case KGB_ERR_UNAVAILABLE:
-	case KGB_ERR_LIMIT:
-	case KGB_ERR_DENIED:
-	case KGB_ERR_TIMEOUT:
-		return KGB_EXIT_ENVIRONMENT;
-	case KGB_ERR_BUSY:
-		return KGB_EXIT_LOCKED;
-	case KGB_ERR_CANCELLED:
-		return 130;
-	case KGB_ERR_FAILED:
-		return KGB_EXIT_INTERNAL;
-	}
-	KGB_UNREACHABLE();
+	return kgb_err_exit(err, invalid);
 }
 
 bool kgb_cli_is_full(const struct kgb_err *err)

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "agent/cli/dataset_table.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <math.h>
 
@@ -66,18 +64,13 @@ static int read_all_measured(struct page *page, const char *data_dir, struct kgb
 {
 	KGB_AUTO(free) char *path = kgb_path_join(data_dir, MEASURED);
 	KGB_AUTO(strv) struct kgb_strv files = KGB_STRV_INIT;
-	DIR *dir = opendir(path);
-	if (!dir && errno == ENOENT)
+	if (!kgb_fs_exists(AT_FDCWD, path))
 		return 0;
-	if (!dir)
-		return kgb_fail_errno(err, errno, "open '%s'", path);
-	for (const struct dirent *entry; (entry = readdir(dir));)
-		if (kgb_str_ends(entry->d_name, ".json"))
-			kgb_strv_add(&files, entry->d_name);
-	closedir(dir);
-	kgb_strv_sort(&files);
+	if (kgb_fs_list(path, &files, err) < 0)
+		return -1;
 	for (size_t i = 0; i < files.n; i++)
-		if (read_measured(page, path, files.items[i], err) < 0)
+		if (kgb_str_ends(files.items[i], ".json") &&
+		    read_measured(page, path, files.items[i], err) < 0)
 			return -1;
 	return 0;
 }

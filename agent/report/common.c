@@ -70,6 +70,43 @@ void kgb_report__speedup(struct kgb_jsonw *w, const struct kgb_run_state *state)
 	kgb_jsonw_object_end(w);
 }
 
+const char *kgb_report__disagreement(const struct kgb_attempt_state *attempt)
+{
+	const struct kgb_totals *totals = &attempt->gateway;
+
+	if (attempt->ended_ms < 0 || !attempt->has_gateway || !attempt->has_cli ||
+	    !kgb_usage_complete(&totals->usage) || !kgb_usage_complete(&attempt->cli.usage) ||
+	    kgb_usage_equal(&totals->usage, &attempt->cli.usage))
+		return NULL;
+	if (totals->n_open > 0)
+		return "kgb-agent ended while the model answered";
+	if (totals->n_incomplete > 0)
+		return "answers broke off before their token counts";
+	if (attempt->end != KGB_AGENT_OK)
+		return "the CLI ended before it reported all its requests";
+	if (totals->n_repeated > 0)
+		return "the provider sent an answer twice";
+	return "no cause recorded; compare the attempt's traffic/ with its events";
+}
+
+void kgb_report__run_disagreement(const struct kgb_run_state *state, struct kgb_buf *out)
+{
+	for (size_t i = 0; i < state->n_ops; i++) {
+		const struct kgb_attempt_state *attempt = kgb_op_counting_attempt(&state->ops[i]);
+		const char *why = attempt ? kgb_report__disagreement(attempt) : NULL;
+		if (why)
+			kgb_buf_addf(out, "%s%s: %s", out->len > 0 ? ", " : "", state->ops[i].name,
+				     why);
+	}
+}
+
+int64_t kgb_report__agent_ms(const struct kgb_run_state *state, const struct kgb_op_state *op)
+{
+	const struct kgb_attempt_state *last = kgb_op_last_attempt(op);
+	int64_t running_ms = last && last->ended_ms < 0 ? state->updated_ms - last->started_ms : 0;
+	return kgb_op_agent_ms(op) + running_ms;
+}
+
 int64_t kgb_report__op_start(const struct kgb_op_state *op)
 {
 	return op->n_attempts > 0 ? op->attempts[0].started_ms : op->verify_started_ms;

@@ -26,6 +26,13 @@ void kgb_report__dollars(struct kgb_jsonw *w, const char *key, int64_t nanos);
 /** "speedup":{"geometric_mean":..,"operators":..} of the run; the mean of none is null. */
 void kgb_report__speedup(struct kgb_jsonw *w, const struct kgb_run_state *state);
 /** When the operator was first and last worked on; -1 when not. */
+/** Why gateway and CLI count different tokens for an attempt that has ended; NULL when they agree,
+ * or one of them has no count. */
+const char *kgb_report__disagreement(const struct kgb_attempt_state *attempt);
+/** Append "aten::add: why" for each operator whose attempt that counts disagrees. */
+void kgb_report__run_disagreement(const struct kgb_run_state *state, struct kgb_buf *out);
+/** Milliseconds of all attempts; of one that runs, up to the last record. */
+int64_t kgb_report__agent_ms(const struct kgb_run_state *state, const struct kgb_op_state *op);
 int64_t kgb_report__op_start(const struct kgb_op_state *op);
 int64_t kgb_report__op_end(const struct kgb_op_state *op);
 /** Milliseconds of its last final verification, -1 when there was none. */

@@ -50,15 +50,15 @@ static void add_figures(const struct kgb_op_state *op, int64_t now_ms, struct kg
 		kgb_buf_addf(out, "  attempt %d", last->number);
 	if (!verifying && last && last->n_rounds > 0)
 		kgb_buf_addf(out, "  round %d", last->rounds[last->n_rounds - 1].number + 1);
-	struct kgb_usage usage;
-	kgb_op_gateway_usage(op, &usage);
-	if (usage.output >= 0) {
+	struct kgb_spent spent;
+	kgb_attempt_spent(last, &spent);
+	if (spent.gateway.output >= 0) {
 		char prompt[32];
 		char output[32];
-		int64_t prompt_tokens = kgb_report__prompt_tokens(&usage);
+		int64_t prompt_tokens = kgb_report__prompt_tokens(&spent.gateway);
 		kgb_buf_addf(out, "  %s in %s out",
 			     kgb_report__count(prompt_tokens, prompt, sizeof(prompt)),
-			     kgb_report__count(usage.output, output, sizeof(output)));
+			     kgb_report__count(spent.gateway.output, output, sizeof(output)));
 	}
 	if (op->n_calls > 0)
 		kgb_buf_addf(out, "  check %zu %s", op->n_calls,

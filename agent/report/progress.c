@@ -66,12 +66,12 @@ static void write_rounds(struct kgb_jsonw *w, const struct kgb_attempt_state *at
 	kgb_jsonw_object_end(w);
 }
 
-static void write_op(struct kgb_jsonw *w, const struct kgb_op_state *op)
+static void write_op(struct kgb_jsonw *w, const struct kgb_run_state *state,
+		     const struct kgb_op_state *op)
 {
 	const struct kgb_attempt_state *last = kgb_op_last_attempt(op);
-	struct kgb_usage usage;
-	kgb_op_gateway_usage(op, &usage);
-	bool ended = last && last->ended_ms >= 0;
+	struct kgb_spent spent;
+	kgb_attempt_spent(kgb_op_counting_attempt(op), &spent);
 	kgb_jsonw_key(w, op->name);
 	kgb_jsonw_object(w);
 	kgb_jsonw_kstr(w, "status", kgb_op_status_name(op->status));
@@ -79,7 +79,8 @@ static void write_op(struct kgb_jsonw *w, const struct kgb_op_state *op)
 	kgb_jsonw_ki64(w, "attempt", (int64_t)op->n_attempts);
 	kgb_report__time(w, "start_time", kgb_report__op_start(op));
 	kgb_report__time(w, "end_time", kgb_report__op_end(op));
-	kgb_report__seconds(w, "duration_seconds", ended ? kgb_op_agent_ms(op) : -1);
+	/* Up to the last record while an attempt runs. */
+	kgb_report__seconds(w, "duration_seconds", last ? kgb_report__agent_ms(state, op) : -1);
 	kgb_jsonw_kbool(w, "code_generated", op->code_generated);
 	kgb_jsonw_kstr(w, "error", op->error_message);
 	kgb_jsonw_kstr(w, "error_code", op->error_code);
@@ -87,7 +88,8 @@ static void write_op(struct kgb_jsonw *w, const struct kgb_op_state *op)
 	kgb_verdict_summary__write_speedup(w, op->has_verdict ? &op->verdict : NULL);
 	write_last_check(w, op);
 	write_rounds(w, last);
-	kgb_report__usage(w, "token_usage", &usage);
+	kgb_report__usage(w, "token_usage", &spent.gateway);
+	kgb_report__dollars(w, "cost_usd", spent.cost_nanos);
 	kgb_jsonw_object_end(w);
 }
 
@@ -103,14 +105,14 @@ void kgb_progress_render(const struct kgb_run_state *state, struct kgb_buf *out)
 	kgb_maker__write_members(&w, &maker);
 	kgb_jsonw_kstr(&w, "platform", state->platform);
 	kgb_jsonw_kstr(&w, "status", state->finished ? kgb_run_end_name(state->end) : "running");
-	kgb_report__time(&w, "start_time", state->started_ms);
+	kgb_report__time(&w, "start_time", state->first_started_ms);
 	kgb_report__time(&w, "end_time", state->ended_ms);
 	kgb_report__time(&w, "updated", state->updated_ms);
 	write_summary(&w, state);
 	kgb_jsonw_key(&w, "operators");
 	kgb_jsonw_object(&w);
 	for (size_t i = 0; i < state->n_ops; i++)
-		write_op(&w, &state->ops[i]);
+		write_op(&w, state, &state->ops[i]);
 	kgb_jsonw_object_end(&w);
 	kgb_jsonw_object_end(&w);
 	kgb_buf_addc(out, '\n');

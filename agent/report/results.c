@@ -11,36 +11,23 @@
 
 /** What the operators add up to. */
 struct sums {
-	struct kgb_usage gateway, cli;
-	int64_t cost_nanos, cli_cost_nanos, agent_ms, verify_ms;
-	bool cost_unknown; /* of some operator that an agent worked on */
+	struct kgb_spent spent; /* by the attempts that count */
+	struct kgb_spent lost; /* by the others */
+	size_t n_lost;
+	int64_t agent_ms, verify_ms;
 };
-
-static void add_known(int64_t *sum, int64_t part)
-{
-	if (part >= 0)
-		*sum = (*sum < 0 ? 0 : *sum) + part;
-}
 
 static void sum_up(const struct kgb_run_state *state, struct sums *out)
 {
-	*out = (struct sums){
-		.gateway = KGB_USAGE_UNKNOWN,
-		.cli = KGB_USAGE_UNKNOWN,
-		.cost_nanos = -1,
-		.cli_cost_nanos = -1,
-	};
+	*out = (struct sums){.spent = KGB_SPENT_NOTHING, .lost = KGB_SPENT_NOTHING};
 	for (size_t i = 0; i < state->n_ops; i++) {
 		const struct kgb_op_state *op = &state->ops[i];
-		struct kgb_usage usage;
-		kgb_op_gateway_usage(op, &usage);
-		kgb_usage_add(&out->gateway, &usage);
-		kgb_op_cli_usage(op, &usage);
-		kgb_usage_add(&out->cli, &usage);
-		add_known(&out->cli_cost_nanos, kgb_op_cli_cost_nanos(op));
-		add_known(&out->cost_nanos, kgb_op_cost_nanos(op));
-		if (op->n_attempts > 0 && kgb_op_cost_nanos(op) < 0)
-			out->cost_unknown = true;
+		struct kgb_spent part;
+		kgb_attempt_spent(kgb_op_counting_attempt(op), &part);
+		kgb_spent_add(&out->spent, &part);
+		kgb_op_lost(op, &part);
+		kgb_spent_add(&out->lost, &part);
+		out->n_lost += op->n_attempts > 0 ? op->n_attempts - 1 : 0;
 		out->agent_ms += kgb_op_agent_ms(op);
 		int64_t verify_ms = kgb_report__verify_ms(op);
 		out->verify_ms += verify_ms > 0 ? verify_ms : 0;
@@ -48,14 +35,47 @@ static void sum_up(const struct kgb_run_state *state, struct sums *out)
 }
 
 static void write_tokens(struct kgb_jsonw *w, const struct kgb_usage *gateway,
-			 const struct kgb_usage *cli)
+			 const struct kgb_usage *cli, const char *disagreement)
 {
 	kgb_jsonw_key(w, "tokens");
 	kgb_jsonw_object(w);
 	kgb_report__usage(w, "gateway", gateway);
 	kgb_report__usage(w, "cli", cli);
 	kgb_report__agree(w, gateway, cli);
+	kgb_jsonw_kstr(w, "disagreement", disagreement);
 	kgb_jsonw_object_end(w);
+}
+
+/** Members tokens, cost_usd and cli_cost_usd. */
+static void write_spent(struct kgb_jsonw *w, const struct kgb_spent *spent,
+			const char *disagreement)
+{
+	write_tokens(w, &spent->gateway, &spent->cli, disagreement);
+	kgb_report__dollars(w, "cost_usd", spent->cost_unknown ? -1 : spent->cost_nanos);
+	kgb_report__dollars(w, "cli_cost_usd", spent->cli_cost_nanos);
+}
+
+/** Member lost: attempts that do not count; null when there are none. */
+static void write_lost(struct kgb_jsonw *w, const struct kgb_spent *lost, size_t n_attempts)
+{
+	kgb_jsonw_key(w, "lost");
+	if (n_attempts == 0) {
+		kgb_jsonw_null(w);
+		return;
+	}
+	kgb_jsonw_object(w);
+	kgb_jsonw_ki64(w, "attempts", (int64_t)n_attempts);
+	write_spent(w, lost, NULL);
+	kgb_jsonw_object_end(w);
+}
+
+/** Whether the kernel of some operator that counts was judged. */
+static bool has_verdict(const struct kgb_run_state *state)
+{
+	for (size_t i = 0; i < state->n_ops; i++)
+		if (state->ops[i].has_verdict && !kgb_op_is_replaced(&state->ops[i]))
+			return true;
+	return false;
 }
 
 static void write_summary(struct kgb_jsonw *w, const struct kgb_run_state *state)
@@ -65,16 +85,16 @@ static void write_summary(struct kgb_jsonw *w, const struct kgb_run_state *state
 	struct sums sums;
 	sum_up(state, &sums);
 	size_t passed = counts.by_status[KGB_OP_PASSED];
-	double rate = counts.total > 0 ? (double)passed / (double)counts.total : 0;
-	char percent[16];
-	snprintf(percent, sizeof(percent), "%.1f%%", 100 * rate);
+	size_t rated = counts.total - counts.replaced;
 	kgb_jsonw_key(w, "summary");
 	kgb_jsonw_object(w);
 	kgb_jsonw_ki64(w, "total", (int64_t)counts.total);
 	kgb_jsonw_ki64(w, "passed", (int64_t)passed);
 	kgb_jsonw_ki64(w, "failed", (int64_t)counts.failed);
 	kgb_jsonw_ki64(w, "unfinished", (int64_t)(counts.total - passed - counts.failed));
-	kgb_jsonw_kstr(w, "pass_rate", percent);
+	kgb_jsonw_ki64(w, "replaced", (int64_t)counts.replaced);
+	kgb_jsonw_knum(w, "pass_rate",
+		       has_verdict(state) ? (double)passed / (double)rated : (double)NAN);
 	kgb_jsonw_key(w, "by_status");
 	kgb_jsonw_object(w);
 	for (int i = 0; i < KGB_OP_N_STATUSES; i++)
@@ -83,15 +103,15 @@ static void write_summary(struct kgb_jsonw *w, const struct kgb_run_state *state
 				       (int64_t)counts.by_status[i]);
 	kgb_jsonw_object_end(w);
 	kgb_report__speedup(w, state);
-	write_tokens(w, &sums.gateway, &sums.cli);
-	kgb_report__dollars(w, "cost_usd", sums.cost_unknown ? -1 : sums.cost_nanos);
-	kgb_report__dollars(w, "cli_cost_usd", sums.cli_cost_nanos);
+	KGB_AUTO(buf) struct kgb_buf disagreement = KGB_BUF_INIT(0);
+	kgb_report__run_disagreement(state, &disagreement);
+	write_spent(w, &sums.spent, disagreement.len > 0 ? disagreement.ptr : NULL);
+	write_lost(w, &sums.lost, sums.n_lost);
 	kgb_jsonw_key(w, "seconds");
 	kgb_jsonw_object(w);
 	kgb_report__seconds(w, "agent", sums.agent_ms);
 	kgb_report__seconds(w, "verify", sums.verify_ms);
-	kgb_report__seconds(w, "wall",
-			    state->ended_ms >= 0 ? state->ended_ms - state->started_ms : -1);
+	kgb_report__seconds(w, "wall", kgb_run_wall_ms(state));
 	kgb_jsonw_object_end(w);
 	kgb_jsonw_object_end(w);
 }
@@ -113,7 +133,7 @@ static void write_round(struct kgb_jsonw *w, const struct kgb_round *round)
 	kgb_jsonw_kstr(w, "commit", round->commit);
 	kgb_jsonw_kstr(w, "session_id", round->session_id);
 	kgb_jsonw_kstr(w, "prompt_sha256", round->prompt_sha256);
-	write_tokens(w, &round->gateway, &round->cli);
+	write_tokens(w, &round->gateway, &round->cli, NULL);
 	kgb_jsonw_object_end(w);
 }
 
@@ -164,7 +184,6 @@ static void write_price(struct kgb_jsonw *w, const struct kgb_price *price)
 static void write_attempt(struct kgb_jsonw *w, const struct kgb_attempt_state *attempt)
 {
 	bool ended = attempt->ended_ms >= 0;
-	struct kgb_usage unknown = KGB_USAGE_UNKNOWN;
 	kgb_jsonw_object(w);
 	kgb_jsonw_ki64(w, "number", attempt->number);
 	kgb_jsonw_kcount(w, "device", attempt->device);
@@ -194,10 +213,9 @@ static void write_attempt(struct kgb_jsonw *w, const struct kgb_attempt_state *a
 	kgb_jsonw_kcount(w, "bad_lines", attempt->has_cli ? attempt->cli.n_bad_lines : -1);
 	kgb_jsonw_kcount(w, "unknown_events",
 			 attempt->has_cli ? attempt->cli.n_unknown_events : -1);
-	write_tokens(w, attempt->has_gateway ? &attempt->gateway.usage : &unknown,
-		     attempt->has_cli ? &attempt->cli.usage : &unknown);
-	kgb_report__dollars(w, "cost_usd", kgb_attempt_cost_nanos(attempt));
-	kgb_report__dollars(w, "cli_cost_usd", attempt->has_cli ? attempt->cli.cost_nanos : -1);
+	struct kgb_spent spent;
+	kgb_attempt_spent(attempt, &spent);
+	write_spent(w, &spent, kgb_report__disagreement(attempt));
 	kgb_jsonw_kcount(w, "charged_tokens",
 			 attempt->has_gateway ? attempt->gateway.charged_tokens : -1);
 	kgb_jsonw_kcount(w, "model_retries",
@@ -250,12 +268,21 @@ static void write_verdict(struct kgb_jsonw *w, const struct kgb_op_state *op)
 	kgb_jsonw_kstr(w, "seed", v ? v->seed : NULL);
 }
 
+/** Where the judged kernel comes from; NULL: there is none. */
+static const char *kernel_source(const struct kgb_op_state *op)
+{
+	if (kgb_op_is_replaced(op))
+		return "replaced";
+	const struct kgb_attempt_state *attempt = kgb_op_counting_attempt(op);
+	return attempt ? attempt->kernel_source : op->made_sha256 ? "adopted" : NULL;
+}
+
 static void write_op(struct kgb_jsonw *w, const struct kgb_op_state *op)
 {
-	struct kgb_usage gateway;
-	struct kgb_usage cli;
-	kgb_op_gateway_usage(op, &gateway);
-	kgb_op_cli_usage(op, &cli);
+	const struct kgb_attempt_state *counting = kgb_op_counting_attempt(op);
+	struct kgb_spent spent, lost;
+	kgb_attempt_spent(counting, &spent);
+	kgb_op_lost(op, &lost);
 	kgb_jsonw_key(w, op->name);
 	kgb_jsonw_object(w);
 	kgb_jsonw_kstr(w, "status", kgb_op_status_name(op->status));
@@ -263,10 +290,10 @@ static void write_op(struct kgb_jsonw *w, const struct kgb_op_state *op)
 	KGB_AUTO(free) char *kernel = kgb_xasprintf("kernels/%s.py", op->safe_name);
 	kgb_jsonw_kstr(w, "kernel", op->kernel_sha256 ? kernel : NULL);
 	kgb_jsonw_kstr(w, "kernel_sha256", op->kernel_sha256);
+	kgb_jsonw_kstr(w, "kernel_source", kernel_source(op));
 	kgb_jsonw_kstr(w, "spec_sha256", op->spec_sha256);
-	write_tokens(w, &gateway, &cli);
-	kgb_report__dollars(w, "cost_usd", kgb_op_cost_nanos(op));
-	kgb_report__dollars(w, "cli_cost_usd", kgb_op_cli_cost_nanos(op));
+	write_spent(w, &spent, counting ? kgb_report__disagreement(counting) : NULL);
+	write_lost(w, &lost, op->n_attempts > 0 ? op->n_attempts - 1 : 0);
 	kgb_jsonw_key(w, "time");
 	kgb_jsonw_object(w);
 	kgb_report__time(w, "start_time", kgb_report__op_start(op));
@@ -292,7 +319,7 @@ void kgb_results_render(const struct kgb_run_state *state, int indent, struct kg
 	struct kgb_jsonw w;
 	kgb_jsonw_init(&w, out, indent);
 	kgb_jsonw_object(&w);
-	kgb_jsonw_kstr(&w, "schema", "kgb.results/1");
+	kgb_jsonw_kstr(&w, "schema", "kgb.results/2");
 	kgb_jsonw_kstr(&w, "run_name", state->run_name);
 	kgb_jsonw_kstr(&w, "dataset", state->dataset);
 	const struct kgb_maker maker = kgb_run_maker(state);
@@ -306,7 +333,7 @@ void kgb_results_render(const struct kgb_run_state *state, int indent, struct kg
 	kgb_jsonw_kstr(&w, "cli", state->cli_name);
 	kgb_jsonw_kstr(&w, "cli_version", state->cli_version);
 	kgb_report__time(&w, "timestamp", state->updated_ms);
-	kgb_report__time(&w, "start_time", state->started_ms);
+	kgb_report__time(&w, "start_time", state->first_started_ms);
 	kgb_report__time(&w, "end_time", state->ended_ms);
 	kgb_jsonw_kstr(&w, "status", state->finished ? kgb_run_end_name(state->end) : "running");
 	kgb_jsonw_kstr(&w, "message", state->end_message);

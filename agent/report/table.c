@@ -22,11 +22,12 @@ enum column {
 	N_COLUMNS
 };
 
-static const char *const titles[N_COLUMNS] = {"operator", "status", "model", "tests",         "speedup",
-					      "attempts", "checks", "tokens in/out", "time"};
+static const char *const titles[N_COLUMNS] = {"operator", "status",        "model",
+					      "tests",    "speedup",       "attempts",
+					      "checks",   "tokens in/out", "time"};
 /** What goes first when the terminal is narrow. */
-static const enum column dispensable[] = {COL_ATTEMPTS, COL_CHECKS, COL_TOKENS,
-					  COL_TIME,     COL_TESTS,  COL_SPEEDUP};
+static const enum column dispensable[] = {COL_ATTEMPTS, COL_CHECKS,  COL_TOKENS, COL_TIME,
+					  COL_TESTS,    COL_SPEEDUP, COL_MODEL};
 
 struct row {
 	char cells[N_COLUMNS][96];
@@ -37,18 +38,18 @@ static void fill_row(const struct kgb_op_state *op, struct row *row)
 {
 	char prompt[32];
 	char output[32];
-	struct kgb_usage usage;
+	struct kgb_spent spent;
 	const struct kgb_verdict_summary *v = op->has_verdict ? &op->verdict : NULL;
-	kgb_op_gateway_usage(op, &usage);
+	kgb_attempt_spent(kgb_op_counting_attempt(op), &spent);
 	int64_t verify_ms = kgb_report__verify_ms(op);
 	row->status = op->status;
 	snprintf(row->cells[COL_OPERATOR], sizeof(row->cells[0]), "%s", op->name);
-	snprintf(row->cells[COL_STATUS], sizeof(row->cells[0]), "%s",
-		 kgb_op_status_name(op->status));
+	snprintf(row->cells[COL_STATUS], sizeof(row->cells[0]), "%s%s",
+		 kgb_op_status_name(op->status), kgb_op_is_replaced(op) ? ", replaced" : "");
 	const struct kgb_maker maker = kgb_op_maker(op);
 	snprintf(row->cells[COL_MODEL], sizeof(row->cells[0]), "%s",
 		 kgb_maker_is_offline(&maker) ? KGB_MARK_OFFLINE
-		 : maker.model		      ? maker.model
+		 : maker.model                ? maker.model
 					      : "");
 	if (v && v->total_tests >= 0)
 		snprintf(row->cells[COL_TESTS], sizeof(row->cells[0]), "%" PRId64 "/%" PRId64,
@@ -57,11 +58,11 @@ static void fill_row(const struct kgb_op_state *op, struct row *row)
 		kgb_report__interval(v, row->cells[COL_SPEEDUP], sizeof(row->cells[0]));
 	snprintf(row->cells[COL_ATTEMPTS], sizeof(row->cells[0]), "%zu", op->n_attempts);
 	snprintf(row->cells[COL_CHECKS], sizeof(row->cells[0]), "%zu", op->n_calls);
-	if (usage.output >= 0)
+	if (spent.gateway.output >= 0)
 		snprintf(row->cells[COL_TOKENS], sizeof(row->cells[0]), "%s/%s",
-			 kgb_report__count(kgb_report__prompt_tokens(&usage), prompt,
+			 kgb_report__count(kgb_report__prompt_tokens(&spent.gateway), prompt,
 					   sizeof(prompt)),
-			 kgb_report__count(usage.output, output, sizeof(output)));
+			 kgb_report__count(spent.gateway.output, output, sizeof(output)));
 	kgb_duration_format(kgb_op_agent_ms(op) + (verify_ms > 0 ? verify_ms : 0),
 			    row->cells[COL_TIME], sizeof(row->cells[0]));
 	for (int i = 0; i < N_COLUMNS; i++)
@@ -166,6 +167,17 @@ static void add_failures(const struct kgb_run_state *state, const char *run_path
 	}
 }
 
+/** Which verdicts are of kernels that the run did not make. */
+static void add_replaced(const struct kgb_run_state *state, struct kgb_buf *out)
+{
+	for (size_t i = 0; i < state->n_ops; i++)
+		if (kgb_op_is_replaced(&state->ops[i]))
+			kgb_buf_addf(
+				out,
+				"\n%s: kernels/%s.py was changed after the run had made it: its verdict counts in no rate\n",
+				state->ops[i].name, state->ops[i].safe_name);
+}
+
 /** Which operators passed on a GPU and have no speedup all the same. */
 static void add_timing_notes(const struct kgb_run_state *state, struct kgb_buf *out)
 {
@@ -180,53 +192,63 @@ static void add_timing_notes(const struct kgb_run_state *state, struct kgb_buf *
 	}
 }
 
+/** ", tokens 79.4k in 4366 out (gateway and CLI agree), lost attempts 622k in 1200 out" */
+static void add_tokens(const struct kgb_run_state *state, struct kgb_buf *out)
+{
+	struct kgb_spent spent = KGB_SPENT_NOTHING, lost = KGB_SPENT_NOTHING;
+	char prompt[32], output[32];
+	for (size_t i = 0; i < state->n_ops; i++) {
+		struct kgb_spent part;
+		kgb_attempt_spent(kgb_op_counting_attempt(&state->ops[i]), &part);
+		kgb_spent_add(&spent, &part);
+		kgb_op_lost(&state->ops[i], &part);
+		kgb_spent_add(&lost, &part);
+	}
+	if (spent.gateway.output >= 0) {
+		kgb_buf_addf(out, ", tokens %s in %s out",
+			     kgb_report__count(kgb_report__prompt_tokens(&spent.gateway), prompt,
+					       sizeof(prompt)),
+			     kgb_report__count(spent.gateway.output, output, sizeof(output)));
+		if (kgb_usage_complete(&spent.gateway) &&
+		    kgb_usage_equal(&spent.gateway, &spent.cli))
+			kgb_buf_adds(out, " (gateway and CLI agree)");
+	}
+	if (lost.gateway.output >= 0)
+		kgb_buf_addf(out, ", in lost attempts %s in %s out",
+			     kgb_report__count(kgb_report__prompt_tokens(&lost.gateway), prompt,
+					       sizeof(prompt)),
+			     kgb_report__count(lost.gateway.output, output, sizeof(output)));
+}
+
 static void add_totals(const struct kgb_run_state *state, struct kgb_buf *out)
 {
 	struct kgb_run_counts counts;
 	kgb_run_state_count(state, &counts);
-	struct kgb_usage gateway = KGB_USAGE_UNKNOWN;
-	struct kgb_usage cli = KGB_USAGE_UNKNOWN;
-	for (size_t i = 0; i < state->n_ops; i++) {
-		struct kgb_usage usage;
-		kgb_op_gateway_usage(&state->ops[i], &usage);
-		kgb_usage_add(&gateway, &usage);
-		kgb_op_cli_usage(&state->ops[i], &usage);
-		kgb_usage_add(&cli, &usage);
-	}
 	const struct kgb_maker maker = kgb_run_maker(state);
-	const char *mark = kgb_maker_is_offline(&maker) ? KGB_MARK_OFFLINE ": "
-			   : marks_rows(&maker)		? "MIXED MODELS: "
-							: "";
-	kgb_buf_addf(out, "\n%s", mark);
+	kgb_buf_addf(out, "\n%s",
+		     kgb_maker_is_offline(&maker) ? KGB_MARK_OFFLINE ": "
+		     : marks_rows(&maker)         ? "MIXED MODELS: "
+						  : "");
 	if (state->skip_verify)
 		kgb_buf_addf(out, "%zu of %zu generated, not verified", counts.generated,
 			     counts.total);
 	else
 		kgb_buf_addf(out, "%zu of %zu passed", counts.by_status[KGB_OP_PASSED],
-			     counts.total);
+			     counts.total - counts.replaced);
+	if (counts.replaced > 0)
+		kgb_buf_addf(out, ", %zu replaced", counts.replaced);
 	size_t n_timed = 0;
 	double speedup = kgb_run_speedup(state, &n_timed);
 	if (n_timed > 0)
 		kgb_buf_addf(out, ", speedup %.4gx (geometric mean of %zu)", speedup, n_timed);
-	if (gateway.output >= 0) {
-		char prompt[32];
-		char output[32];
-		kgb_buf_addf(out, ", tokens %s in %s out",
-			     kgb_report__count(kgb_report__prompt_tokens(&gateway), prompt,
-					       sizeof(prompt)),
-			     kgb_report__count(gateway.output, output, sizeof(output)));
-		if (kgb_usage_complete(&gateway) && kgb_usage_complete(&cli))
-			kgb_buf_adds(out, kgb_usage_equal(&gateway, &cli)
-						  ? " (gateway and CLI agree)"
-						  : " (gateway and CLI do not agree)");
-	}
-	if (state->ended_ms >= 0) {
-		char wall[32];
-		kgb_buf_addf(out, ", %s",
-			     kgb_duration_format(state->ended_ms - state->started_ms, wall,
-						 sizeof(wall)));
-	}
-	kgb_buf_addc(out, '\n');
+	add_tokens(state, out);
+	char wall[32];
+	kgb_buf_addf(out, ", %s\n",
+		     kgb_duration_format(kgb_run_wall_ms(state), wall, sizeof(wall)));
+	KGB_AUTO(buf) struct kgb_buf disagreement = KGB_BUF_INIT(0);
+	kgb_report__run_disagreement(state, &disagreement);
+	if (disagreement.len > 0)
+		kgb_buf_addf(out, "gateway and CLI count differently: %s\n", disagreement.ptr);
 }
 
 void kgb_results_table(const struct kgb_run_state *state, const char *run_path, size_t width,
@@ -234,6 +256,7 @@ void kgb_results_table(const struct kgb_run_state *state, const char *run_path, 
 {
 	if (state->n_ops > 0)
 		add_table(state, width > 0 ? width : DEFAULT_WIDTH, color, out);
+	add_replaced(state, out);
 	add_timing_notes(state, out);
 	add_failures(state, run_path, out);
 	add_totals(state, out);

@@ -136,7 +136,8 @@ static int start_run(struct replay *r, struct kgb_err *err)
 	KGB_AUTO(free) char *replays = kgb_path_join(r->source.path, "replays");
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(KGB_LIMIT_YAML);
 	kgb_config_print(&r->config, &text);
-	if (kgb_rundir_create(&r->dir, replays, r->recorded.maker.method, r->recorded.dataset, err) < 0 ||
+	if (kgb_rundir_create(&r->dir, replays, r->recorded.maker.method, r->recorded.dataset,
+			      err) < 0 ||
 	    kgb_fs_write_atomic(r->dir.fd, "config.yaml", text.ptr, text.len, 0644, true, err) <
 		    0 ||
 	    kgb_run_log_open(&r->log, &r->dir, err) < 0)

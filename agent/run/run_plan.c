@@ -152,6 +152,30 @@ int kgb_run_plan_find_kernel(const char *dir, const struct kgb_spec *spec, struc
 		       : 0;
 }
 
+/** Warn of each Python file in DIR whose name is no operator's: its author expects a verdict. */
+static int warn_unknown_kernels(const struct kgb_run_plan *plan, const char *dir,
+				struct kgb_err *err)
+{
+	struct kgb_spec_index index = {0};
+	KGB_AUTO(strv) struct kgb_strv files = KGB_STRV_INIT;
+	const char *dataset = plan->cli->config.settings.run.dataset;
+
+	if (kgb_fs_list(dir, &files, err) < 0 ||
+	    kgb_spec_index_load(plan->cli->data_dir, dataset, &index, err) < 0)
+		return -1;
+	for (size_t i = 0; i < files.n; i++) {
+		const char *file = files.items[i], *name = NULL, *path = NULL;
+		struct kgb_err unknown = KGB_ERR_INIT;
+		if (!kgb_str_ends(file, ".py"))
+			continue;
+		KGB_AUTO(free) char *typed = kgb_xstrndup(file, strlen(file) - strlen(".py"));
+		if (kgb_spec_index_find(&index, typed, &name, &path, &unknown) < 0)
+			kgb_warn("'%s/%s' is not judged: %s", dir, file, unknown.msg);
+	}
+	kgb_spec_index_release(&index);
+	return 0;
+}
+
 /** Without operators on the command line: those that have a file in DIR. */
 static int drop_without_kernel(struct kgb_run_plan *plan, const char *dir, struct kgb_err *err)
 {
@@ -177,7 +201,9 @@ static int drop_without_kernel(struct kgb_run_plan *plan, const char *dir, struc
 int kgb_run_plan_kernels(struct kgb_run_plan *plan, const char *dir, struct kgb_err *err)
 {
 	if (plan->cli->operators.n == 0)
-		return drop_without_kernel(plan, dir, err);
+		return warn_unknown_kernels(plan, dir, err) < 0
+			       ? -1
+			       : drop_without_kernel(plan, dir, err);
 	for (size_t i = 0; i < plan->n_specs; i++) {
 		KGB_AUTO(buf) struct kgb_buf kernel = KGB_BUF_INIT(KGB_LIMIT_KERNEL);
 		if (kgb_run_plan_find_kernel(dir, &plan->specs[i], &kernel, err) < 0)
@@ -371,6 +397,5 @@ int kgb_run_plan_check_maker(const struct kgb_run_plan *plan, struct kgb_err *er
 	return kgb_fail(
 		err, KGB_ERR_INVALID,
 		"run '%s' would mix kernels of two makers: %s; resume it as it was%s, or mark the run as mixed with --force",
-		plan->dir.name, differences.ptr,
-		goes_live ? " (--set gateway.mode=offline)" : "");
+		plan->dir.name, differences.ptr, goes_live ? " (--set gateway.mode=offline)" : "");
 }

@@ -336,7 +336,9 @@ static void finish_run(struct sched *sched)
 			       : is_run_spent(sched)   ? KGB_RUN_BUDGET
 						       : KGB_RUN_COMPLETED;
 	int exit_code = sched->outcome.signal ? 128 + sched->outcome.signal
-					      : kgb_results_exit_code(kgb_run_log_state(spec->log));
+			: sched->outcome.fatal
+				? kgb_err_exit(&sched->outcome.err, KGB_EXIT_INTERNAL)
+				: kgb_results_exit_code(kgb_run_log_state(spec->log));
 	const char *message = sched->outcome.fatal ? sched->outcome.err.msg : NULL;
 	if (kgb_event_run_finished(spec->log, end, exit_code, message, &err) < 0 &&
 	    !sched->outcome.fatal) {

@@ -95,6 +95,12 @@ struct kgb_op_state *kgb_run_state_op(const struct kgb_run_state *state, const c
 	return NULL;
 }
 
+bool kgb_op_is_replaced(const struct kgb_op_state *op)
+{
+	return op->has_verdict && op->made_sha256 &&
+	       !kgb_str_eq(op->kernel_sha256, op->made_sha256);
+}
+
 struct kgb_attempt_state *kgb_op_last_attempt(const struct kgb_op_state *op)
 {
 	return op->n_attempts > 0 ? &op->attempts[op->n_attempts - 1] : NULL;
@@ -191,6 +197,19 @@ static void close_lost(struct kgb_run_state *state)
 	}
 }
 
+/** How long the last start took; up to its last record when it did not end. */
+static int64_t last_start_ms(const struct kgb_run_state *state)
+{
+	if (state->started_ms == 0)
+		return 0;
+	return (state->finished ? state->ended_ms : state->updated_ms) - state->started_ms;
+}
+
+int64_t kgb_run_wall_ms(const struct kgb_run_state *state)
+{
+	return state->earlier_ms + last_start_ms(state);
+}
+
 /** Fields that a later start leaves out keep what the first said. */
 static void keep_or_set(struct kgb_run_state *state, const char **field, const cJSON *data,
 			const char *key)
@@ -209,9 +228,11 @@ static int fold_run_started(struct kgb_run_state *state, const struct kgb_journa
 	if (!apply)
 		return 0;
 	close_lost(state);
-	if (state->started_ms > 0 && !state->skip_gen)
-		state->active_ms +=
-			(state->finished ? state->ended_ms : state->updated_ms) - state->started_ms;
+	if (!state->skip_gen)
+		state->active_ms += last_start_ms(state);
+	state->earlier_ms += last_start_ms(state);
+	if (state->first_started_ms == 0)
+		state->first_started_ms = record->time_ms;
 	keep_or_set(state, &state->run_name, data, "run");
 	keep_or_set(state, &state->dataset, data, "dataset");
 	kgb_maker__read(data, &state->arena, &state->maker);
@@ -397,7 +418,7 @@ static void apply_attempt_finished(struct kgb_run_state *state, struct subject *
 	struct kgb_op_state *op = s->op;
 	op->changed_ms = time_ms;
 	if (attempt->code_generated) {
-		op->kernel_sha256 = attempt->kernel_sha256;
+		op->kernel_sha256 = op->made_sha256 = attempt->kernel_sha256;
 		op->code_generated = true;
 	}
 	if (attempt->retry)
@@ -439,6 +460,7 @@ static int fold_kernel_adopted(struct kgb_run_state *state, const struct kgb_jou
 	if (!apply)
 		return 0;
 	s.op->kernel_sha256 = text_of(state, record->data, "kernel_sha256");
+	s.op->made_sha256 = s.op->kernel_sha256;
 	s.op->code_generated = true;
 	set_status(s.op, KGB_OP_GENERATED, NULL, NULL);
 	s.op->changed_ms = record->time_ms;
@@ -588,10 +610,9 @@ struct kgb_maker kgb_run_maker(const struct kgb_run_state *state)
 
 struct kgb_maker kgb_op_maker(const struct kgb_op_state *op)
 {
-	for (size_t i = op->n_attempts; i-- > 0;)
-		if (op->attempts[i].code_generated)
-			return op->attempts[i].maker;
-	return op->n_attempts > 0 ? kgb_op_last_attempt(op)->maker : (struct kgb_maker){0};
+	const struct kgb_attempt_state *attempt = kgb_op_counting_attempt(op);
+
+	return attempt ? attempt->maker : (struct kgb_maker){0};
 }
 
 bool kgb_maker_is_offline(const struct kgb_maker *maker)
@@ -599,31 +620,56 @@ bool kgb_maker_is_offline(const struct kgb_maker *maker)
 	return kgb_str_eq(maker->gateway_mode, "offline");
 }
 
-void kgb_op_gateway_usage(const struct kgb_op_state *op, struct kgb_usage *out)
+const struct kgb_attempt_state *kgb_op_counting_attempt(const struct kgb_op_state *op)
 {
-	*out = (struct kgb_usage)KGB_USAGE_UNKNOWN;
-	for (size_t i = 0; i < op->n_attempts; i++)
-		if (op->attempts[i].has_gateway)
-			kgb_usage_add(out, &op->attempts[i].gateway.usage);
+	for (size_t i = op->n_attempts; i-- > 0;)
+		if (op->attempts[i].code_generated)
+			return &op->attempts[i];
+	return kgb_op_last_attempt(op);
 }
 
-void kgb_op_cli_usage(const struct kgb_op_state *op, struct kgb_usage *out)
+void kgb_attempt_spent(const struct kgb_attempt_state *attempt, struct kgb_spent *out)
 {
-	*out = (struct kgb_usage)KGB_USAGE_UNKNOWN;
-	for (size_t i = 0; i < op->n_attempts; i++)
-		if (op->attempts[i].has_cli)
-			kgb_usage_add(out, &op->attempts[i].cli.usage);
-}
-
-int64_t kgb_op_cli_cost_nanos(const struct kgb_op_state *op)
-{
-	int64_t sum = -1;
-	for (size_t i = 0; i < op->n_attempts; i++) {
-		int64_t cost = op->attempts[i].has_cli ? op->attempts[i].cli.cost_nanos : -1;
-		if (cost >= 0)
-			sum = (sum < 0 ? 0 : sum) + cost;
+	*out = (struct kgb_spent)KGB_SPENT_NOTHING;
+	if (!attempt)
+		return;
+	if (attempt->has_gateway)
+		out->gateway = attempt->gateway.usage;
+	if (attempt->has_cli) {
+		out->cli = attempt->cli.usage;
+		out->cli_cost_nanos = attempt->cli.cost_nanos;
 	}
-	return sum;
+	out->cost_nanos = kgb_attempt_cost_nanos(attempt);
+	out->cost_unknown = out->cost_nanos < 0;
+}
+
+static void add_known(int64_t *sum, int64_t part)
+{
+	if (part >= 0)
+		*sum = (*sum < 0 ? 0 : *sum) + part;
+}
+
+void kgb_spent_add(struct kgb_spent *sum, const struct kgb_spent *part)
+{
+	kgb_usage_add(&sum->gateway, &part->gateway);
+	kgb_usage_add(&sum->cli, &part->cli);
+	add_known(&sum->cost_nanos, part->cost_nanos);
+	add_known(&sum->cli_cost_nanos, part->cli_cost_nanos);
+	sum->cost_unknown = sum->cost_unknown || part->cost_unknown;
+}
+
+void kgb_op_lost(const struct kgb_op_state *op, struct kgb_spent *out)
+{
+	const struct kgb_attempt_state *counting = kgb_op_counting_attempt(op);
+
+	*out = (struct kgb_spent)KGB_SPENT_NOTHING;
+	for (size_t i = 0; i < op->n_attempts; i++) {
+		struct kgb_spent part;
+		if (&op->attempts[i] == counting)
+			continue;
+		kgb_attempt_spent(&op->attempts[i], &part);
+		kgb_spent_add(out, &part);
+	}
 }
 
 int64_t kgb_attempt_cost_nanos(const struct kgb_attempt_state *attempt)
@@ -634,18 +680,6 @@ int64_t kgb_attempt_cost_nanos(const struct kgb_attempt_state *attempt)
 	if (!attempt->has_gateway || totals->n_unpriced > 0 || lost)
 		return -1;
 	return totals->cost_nanos;
-}
-
-int64_t kgb_op_cost_nanos(const struct kgb_op_state *op)
-{
-	int64_t sum = -1;
-	for (size_t i = 0; i < op->n_attempts; i++) {
-		int64_t cost = kgb_attempt_cost_nanos(&op->attempts[i]);
-		if (cost < 0)
-			return -1;
-		sum = (sum < 0 ? 0 : sum) + cost;
-	}
-	return sum;
 }
 
 void kgb_op_charged(const struct kgb_op_state *op, int64_t *tokens, int64_t *nanos)
@@ -674,7 +708,8 @@ double kgb_run_speedup(const struct kgb_run_state *state, size_t *n)
 	*n = 0;
 	for (size_t i = 0; i < state->n_ops; i++) {
 		const struct kgb_op_state *op = &state->ops[i];
-		if (op->status != KGB_OP_PASSED || !op->has_verdict || !(op->verdict.speedup > 0))
+		if (op->status != KGB_OP_PASSED || !op->has_verdict || !(op->verdict.speedup > 0) ||
+		    kgb_op_is_replaced(op))
 			continue;
 		sum_log += log(op->verdict.speedup);
 		++*n;
@@ -686,7 +721,10 @@ void kgb_run_state_count(const struct kgb_run_state *state, struct kgb_run_count
 {
 	*out = (struct kgb_run_counts){.total = state->n_ops};
 	for (size_t i = 0; i < state->n_ops; i++)
-		out->by_status[state->ops[i].status]++;
+		if (kgb_op_is_replaced(&state->ops[i]))
+			out->replaced++;
+		else
+			out->by_status[state->ops[i].status]++;
 	const size_t *n = out->by_status;
 	out->generated = n[KGB_OP_GENERATED];
 	out->running = n[KGB_OP_RUNNING] + n[KGB_OP_VERIFYING];

@@ -151,7 +151,9 @@ struct kgb_op_state {
 	struct kgb_verify_call *calls; /* of all attempts, in order */
 	size_t n_calls;
 	bool code_generated;
-	const char *kernel_sha256; /* of kernels/<safe_name>.py */
+	const char
+		*kernel_sha256; /* of kernels/<safe_name>.py when it was last judged or written */
+	const char *made_sha256; /* of the kernel that an attempt left, or that was adopted; NULL */
 	const char *device; /* where its last final verification is made: "cuda:0"; or NULL */
 	int64_t verify_started_ms; /* -1: never */
 	int64_t verified_ms; /* -1: not (yet) */
@@ -186,8 +188,10 @@ struct kgb_run_state {
 	const char *host;
 	bool skip_gen, skip_verify;
 	int device_count;
+	int64_t first_started_ms; /* 0: never */
 	int64_t started_ms; /* of the last run_started; 0: none */
-	int64_t active_ms; /* how long agents could work under the starts before that one */
+	int64_t earlier_ms; /* wall time of the starts before that one */
+	int64_t active_ms; /* of these, of the starts that generated */
 	bool finished;
 	enum kgb_run_end end;
 	int exit_code;
@@ -207,6 +211,8 @@ void kgb_run_state_release(struct kgb_run_state *state);
 void kgb_auto_run_state(struct kgb_run_state *state);
 /** By name; NULL when not planned. */
 struct kgb_op_state *kgb_run_state_op(const struct kgb_run_state *state, const char *name);
+/** Whether the judged kernel is another one than was made: somebody changed the file. */
+bool kgb_op_is_replaced(const struct kgb_op_state *op);
 /** Last attempt or NULL. */
 struct kgb_attempt_state *kgb_op_last_attempt(const struct kgb_op_state *op);
 /** The round that is the best so far, or NULL. */
@@ -216,6 +222,10 @@ const struct kgb_round *kgb_attempt_best_round(const struct kgb_attempt_state *a
  * payload. */
 KGB_MUST_CHECK int kgb_run_state_fold(void *state, const struct kgb_journal_record *record,
 				      struct kgb_err *err);
+
+/** Wall time of all starts in milliseconds; of a start that has not ended, up to its last record.
+ */
+int64_t kgb_run_wall_ms(const struct kgb_run_state *state);
 
 /** Whether both describe the same model behind the same gateway mode and endpoint. A field that one
  * of them lacks equals any. */
@@ -231,15 +241,29 @@ struct kgb_maker kgb_op_maker(const struct kgb_op_state *op);
 /** Its model is the built-in script. */
 bool kgb_maker_is_offline(const struct kgb_maker *maker);
 
-/** Gateway tokens of all attempts of an operator, or of the run. Unknown stays -1. */
-void kgb_op_gateway_usage(const struct kgb_op_state *op, struct kgb_usage *out);
-void kgb_op_cli_usage(const struct kgb_op_state *op, struct kgb_usage *out);
-/** Sum of what the CLI reported, -1 when no attempt reported any. */
-int64_t kgb_op_cli_cost_nanos(const struct kgb_op_state *op);
-/** Millionths of a dollar by our table of prices; -1: not known. */
+/** The attempt that an operator's figures are of: the last that left a kernel, else the last; NULL
+ * without attempts. The others are lost: infra and provider faults, kills. */
+const struct kgb_attempt_state *kgb_op_counting_attempt(const struct kgb_op_state *op);
+
+/** Tokens and billionths of a dollar. What no part reports stays -1. */
+struct kgb_spent {
+	struct kgb_usage gateway, cli;
+	int64_t cost_nanos; /* by our table of prices; the sum of what is known */
+	int64_t cli_cost_nanos; /* as the CLI reports it */
+	bool cost_unknown; /* of some part */
+};
+#define KGB_SPENT_NOTHING                                                                 \
+	{                                                                                 \
+		.gateway = KGB_USAGE_UNKNOWN, .cli = KGB_USAGE_UNKNOWN, .cost_nanos = -1, \
+		.cli_cost_nanos = -1                                                      \
+	}
+/** \param attempt NULL: nothing. */
+void kgb_attempt_spent(const struct kgb_attempt_state *attempt, struct kgb_spent *out);
+void kgb_spent_add(struct kgb_spent *sum, const struct kgb_spent *part);
+/** Of the attempts that do not count. */
+void kgb_op_lost(const struct kgb_op_state *op, struct kgb_spent *out);
+/** By our table of prices; -1: not known. */
 int64_t kgb_attempt_cost_nanos(const struct kgb_attempt_state *attempt);
-/** Of all attempts; -1 when one is not known, or when there was none. */
-int64_t kgb_op_cost_nanos(const struct kgb_op_state *op);
 /** What budgets count for all its attempts; requests that were open when kgb-agent died count as
  * what had been reserved for them. */
 void kgb_op_charged(const struct kgb_op_state *op, int64_t *tokens, int64_t *nanos);
@@ -254,7 +278,8 @@ struct kgb_run_counts {
 	size_t total, pending, running, completed,
 		failed; /* upstream's five: completed + failed + running + pending = total */
 	size_t generated; /* part of completed: a kernel, not verified */
-	size_t by_status[KGB_OP_N_STATUSES];
+	size_t replaced; /* part of failed: the judged kernel is not the one that was made */
+	size_t by_status[KGB_OP_N_STATUSES]; /* replaced ones apart */
 };
 void kgb_run_state_count(const struct kgb_run_state *state, struct kgb_run_counts *out);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/system/fs.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -14,6 +15,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/str.h"
 
 /* ---- reading ---- */
 
@@ -74,6 +76,21 @@ int kgb_fs_read(int dir_fd, const char *path, size_t limit, struct kgb_buf *out,
 	if (kgb_fs_read_fd(fd, limit, out, err) < 0)
 		return kgb_ctx(err, "'%s'", path);
 	return 0;
+}
+
+int kgb_fs_list(const char *path, struct kgb_strv *names, struct kgb_err *err)
+{
+	DIR *dir = opendir(path);
+	if (!dir)
+		return kgb_fail_errno(err, errno, "open '%s'", path);
+	errno = 0;
+	for (const struct dirent *entry; (entry = readdir(dir)); errno = 0)
+		if (entry->d_name[0] != '.')
+			kgb_strv_add(names, entry->d_name);
+	int code = errno;
+	closedir(dir);
+	kgb_strv_sort(names);
+	return code ? kgb_fail_errno(err, code, "read '%s'", path) : 0;
 }
 
 int kgb_fs_opendir(int dir_fd, const char *path, int *out_fd, struct kgb_err *err)

@@ -28,6 +28,10 @@ KGB_MUST_CHECK int kgb_fs_write_atomic(int dir_fd, const char *path, const void 
 KGB_MUST_CHECK int kgb_fs_write_all(int fd, const void *data, size_t len, struct kgb_err *err);
 /** mkdir -p; existing directories are fine. */
 KGB_MUST_CHECK int kgb_fs_mkdirs(int dir_fd, const char *path, mode_t mode, struct kgb_err *err);
+struct kgb_strv;
+/** Append the names in a directory, but those that begin with a dot, and sort the list. NOT_FOUND
+ * when there is none. */
+KGB_MUST_CHECK int kgb_fs_list(const char *path, struct kgb_strv *names, struct kgb_err *err);
 /** Open a directory for use as dir_fd (O_PATH-free, O_CLOEXEC). */
 KGB_MUST_CHECK int kgb_fs_opendir(int dir_fd, const char *path, int *out_fd, struct kgb_err *err);
 /** Open a regular file for reading below dir_fd where an adversary may write:

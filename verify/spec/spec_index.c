@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 
 #include "base/system/fs.h"
@@ -57,20 +55,17 @@ static int list_source(const char *set_dir, const char *source, struct kgb_strv 
 		       struct kgb_err *err)
 {
 	KGB_AUTO(free) char *dir_path = kgb_path_join(set_dir, source);
-	DIR *dir = opendir(dir_path);
-	if (!dir && errno == ENOENT)
+	KGB_AUTO(strv) struct kgb_strv files = KGB_STRV_INIT;
+	if (!kgb_fs_exists(AT_FDCWD, dir_path))
 		return 0;
-	if (!dir)
-		return kgb_fail_errno(err, errno, "open '%s'", dir_path);
-	errno = 0;
-	for (const struct dirent *entry; (entry = readdir(dir)); errno = 0) {
-		KGB_AUTO(free) char *name = name_of_file(entry->d_name);
+	if (kgb_fs_list(dir_path, &files, err) < 0)
+		return -1;
+	for (size_t i = 0; i < files.n; i++) {
+		KGB_AUTO(free) char *name = name_of_file(files.items[i]);
 		if (name)
-			kgb_strv_addf(found, "%s\n%s/%s", name, dir_path, entry->d_name);
+			kgb_strv_addf(found, "%s\n%s/%s", name, dir_path, files.items[i]);
 	}
-	int code = errno;
-	closedir(dir);
-	return code ? kgb_fail_errno(err, code, "read '%s'", dir_path) : 0;
+	return 0;
 }
 
 int kgb_spec_index_load(const char *data_dir, const char *dataset, struct kgb_spec_index *out,

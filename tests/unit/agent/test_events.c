@@ -49,12 +49,12 @@ static void close_run(struct fixture *f)
 
 static void start_and_plan(struct fixture *f)
 {
-	const struct kgb_event_run_started start = {.run_name = f->dir.name,
-						    .dataset = "KernelGenBench",
-						    .maker = {.method = "normal_cc",
-							      .gateway_mode = "offline"},
-						    .platform = "cpu",
-						    .device_count = 1};
+	const struct kgb_event_run_started start = {
+		.run_name = f->dir.name,
+		.dataset = "KernelGenBench",
+		.maker = {.method = "normal_cc", .gateway_mode = "offline"},
+		.platform = "cpu",
+		.device_count = 1};
 	const struct kgb_event_plan_item plan[] = {{"aten::add", "aten__add", NULL},
 						   {"aten::mm", "aten__mm", NULL}};
 	assert_ok(kgb_event_run_started(f->log, &start, err));
@@ -362,16 +362,16 @@ static void test_the_story_adds_up(void **state)
 	KGB_AUTO(run_state) struct kgb_run_state run = KGB_RUN_STATE_INIT;
 	fold_story(&run, NULL);
 	const struct kgb_op_state *add = kgb_run_state_op(&run, "aten::add");
-	struct kgb_usage usage;
-	kgb_op_gateway_usage(add, &usage);
-	assert_int_equal(usage.cache_read, 9000);
-	assert_int_equal(kgb_op_cli_cost_nanos(add), 12345000);
+	struct kgb_spent spent;
+	kgb_attempt_spent(kgb_op_counting_attempt(add), &spent);
+	assert_int_equal(spent.gateway.cache_read, 9000);
+	assert_int_equal(spent.cli_cost_nanos, 12345000);
 	assert_int_equal(kgb_op_agent_ms(add), 9250);
 	assert_int_equal(add->attempts[0].n_verify_calls, 2);
 	const struct kgb_op_state *mm = kgb_run_state_op(&run, "aten::mm");
-	kgb_op_gateway_usage(mm, &usage);
-	assert_int_equal(usage.input, -1);
-	assert_int_equal(kgb_op_cli_cost_nanos(mm), -1);
+	kgb_attempt_spent(kgb_op_counting_attempt(mm), &spent);
+	assert_int_equal(spent.gateway.input, -1);
+	assert_int_equal(spent.cli_cost_nanos, -1);
 	assert_int_equal(kgb_results_exit_code(&run), KGB_EXIT_FAILURES);
 }
 

@@ -194,7 +194,7 @@ static void test_events_have_their_plain_lines(void **state)
 		{0, "usage", ""},
 		{0, "attempt_started", "aten::add: attempt 1 started"},
 		{0, "verify_call",
-		 "aten::add: check 2: PASSED 36/36 tests, speedup 0.987x (0.98 to 0.995) (1.1 s)"},
+		 "aten::add: check 2: OFFLINE PASSED 36/36 tests, speedup 0.987x (0.98 to 0.995) (1.1 s)"},
 		{0, "attempt_finished",
 		 "aten::add: attempt 1 ended after 9.2 s: agent.ok, kernel kept (verified)"},
 		{1, "attempt_finished",
