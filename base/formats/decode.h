@@ -62,6 +62,13 @@ struct kgb_field {
 	{             \
 		0     \
 	}
+/** The row of a key that is named like its member: KGB_FIELD_ROW(STR, rule, code, "reason code",
+ * .required = true). */
+#define KGB_FIELD_ROW(field_type, of, member, ...)                        \
+	{                                                                 \
+		.name = #member, .type = KGB_FIELD_##field_type,          \
+		.offset = offsetof(struct of, member), .doc = __VA_ARGS__ \
+	}
 
 /** Fill defaults for a whole table (also nested OBJECTs). Aborts on a default that does not parse:
  * a bug. */

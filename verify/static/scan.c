@@ -460,20 +460,18 @@ static int check_l1(struct scan *s, bool *is_cheat)
 		const struct binding *owner = find_binding(s, fact.owner);
 		if (owner && !owner->live)
 			continue;
-		const struct kgb_rule *rule = kgb_l1__find(s->l1, &fact);
-		if (!rule || kgb_rule__severity(rule) == KGB_SEVERITY_ALLOW ||
-		    !kgb_rule__is_for(rule, s->spec))
+		const struct kgb_rule *rule = kgb_l1__find(s->l1, s->spec, &fact);
+		if (!rule)
 			continue;
-		if (!worst || kgb_rule__severity(rule) > kgb_rule__severity(worst) ||
-		    (kgb_rule__severity(rule) == kgb_rule__severity(worst) &&
-		     fact.line < worst_fact.line)) {
+		int more = !worst ? 1 : kgb_rule__is_cheat(rule) - kgb_rule__is_cheat(worst);
+		if (more > 0 || (more == 0 && fact.line < worst_fact.line)) {
 			worst = rule;
 			worst_fact = fact;
 		}
 	}
 	if (!worst)
 		return 0;
-	*is_cheat = kgb_rule__severity(worst) == KGB_SEVERITY_CHEAT;
+	*is_cheat = kgb_rule__is_cheat(worst);
 	kgb_rule__explain(worst, &worst_fact, s->out);
 	return 1;
 }

@@ -19,28 +19,18 @@ static const char *const context_names[] = {"host", "kernel", "annotation", NULL
 static const char *const severity_names[] = {"allow", "contract", "cheat", NULL};
 static const char *const launches_names[] = {"any", "fixed", NULL};
 
-/* A sorted set of strings; an empty one that was not given matches everything or nothing, as the
- * caller decides. */
-struct set {
-	const char **items;
-	size_t n;
-};
+enum severity { ALLOW, CONTRACT, CHEAT };
+enum launches { ANY, FIXED };
 
-struct raw_rule {
+/* A rule as the policy has it, then what is made of it. */
+struct kgb_rule {
 	const char *code, *message, *hint, *reason, *match, *allow_match, *base_match;
 	int severity, launches;
-	struct kgb_strs kind, context, use, on, not_on, names, allow;
+	struct kgb_strs kind, context, use, on, not_on, names, allow; /* sorted */
 	const cJSON *catalogue;
-};
-
-struct kgb_rule {
-	enum kgb_code code; /* NONE: the rule allows */
-	const char *message, *hint;
-	enum kgb_severity severity;
-	bool spares_by_data; /* it is not for operators whose launches depend on data */
+	enum kgb_code number; /* NONE: the rule allows */
 	uint32_t kinds, contexts; /* bit per enum value */
-	struct set use, on, not_on, names, allow;
-	pcre2_code *match, *allow_match, *base_match; /* owned */
+	pcre2_code *match_code, *allow_code, *base_code; /* owned */
 };
 
 struct raw_limits {
@@ -60,117 +50,47 @@ struct kgb_l1 {
 	pcre2_match_data *match_data;
 };
 
-#define AT(type, member) .offset = offsetof(struct type, member)
+#define ROW KGB_FIELD_ROW
 
 static const struct kgb_field rule_table[] = {
-	{.name = "code",
-	 .type = KGB_FIELD_STR,
-	 AT(raw_rule, code),
-	 .required = true,
-	 .doc = "reason code of the verdict"},
-	{.name = "severity",
-	 .type = KGB_FIELD_ENUM,
-	 AT(raw_rule, severity),
-	 .required = true,
-	 .names = severity_names,
-	 .doc = "cheat, contract or allow"},
-	{.name = "launches",
-	 .type = KGB_FIELD_ENUM,
-	 AT(raw_rule, launches),
-	 .names = launches_names,
-	 .doc = "fixed: not for operators whose launches depend on data"},
-	{.name = "kind",
-	 .type = KGB_FIELD_STRS,
-	 AT(raw_rule, kind),
-	 .required = true,
-	 .doc = "kinds of facts"},
-	{.name = "context",
-	 .type = KGB_FIELD_STRS,
-	 AT(raw_rule, context),
-	 .doc = "host, kernel, annotation"},
-	{.name = "use", .type = KGB_FIELD_STRS, AT(raw_rule, use), .doc = "how the name is used"},
-	{.name = "on", .type = KGB_FIELD_STRS, AT(raw_rule, on), .doc = "what the object is"},
-	{.name = "not_on",
-	 .type = KGB_FIELD_STRS,
-	 AT(raw_rule, not_on),
-	 .doc = "what the object is not"},
-	{.name = "names", .type = KGB_FIELD_STRS, AT(raw_rule, names), .doc = "names that match"},
-	{.name = "match",
-	 .type = KGB_FIELD_STR,
-	 AT(raw_rule, match),
-	 .doc = "regular expression for the name"},
-	{.name = "allow",
-	 .type = KGB_FIELD_STRS,
-	 AT(raw_rule, allow),
-	 .doc = "names that are excepted"},
-	{.name = "allow_match",
-	 .type = KGB_FIELD_STR,
-	 AT(raw_rule, allow_match),
-	 .doc = "regular expression for exceptions"},
-	{.name = "base_match",
-	 .type = KGB_FIELD_STR,
-	 AT(raw_rule, base_match),
-	 .doc = "regular expression for `on`"},
-	{.name = "message", .type = KGB_FIELD_STR, AT(raw_rule, message), .doc = "what was found"},
-	{.name = "hint", .type = KGB_FIELD_STR, AT(raw_rule, hint), .doc = "what to do instead"},
-	{.name = "reason",
-	 .type = KGB_FIELD_STR,
-	 AT(raw_rule, reason),
-	 .required = true,
-	 .doc = "why the rule exists"},
-	{.name = "catalogue",
-	 .type = KGB_FIELD_NODE,
-	 AT(raw_rule, catalogue),
-	 .doc = "numbers of known cheats"},
+	ROW(STR, kgb_rule, code, "reason code of the verdict", .required = true),
+	ROW(ENUM, kgb_rule, severity, "cheat, contract or allow", .required = true,
+	    .names = severity_names),
+	ROW(ENUM, kgb_rule, launches, "fixed: not for operators whose launches depend on data",
+	    .names = launches_names),
+	ROW(STRS, kgb_rule, kind, "kinds of facts", .required = true),
+	ROW(STRS, kgb_rule, context, "host, kernel, annotation"),
+	ROW(STRS, kgb_rule, use, "how the name is used"),
+	ROW(STRS, kgb_rule, on, "what the object is"),
+	ROW(STRS, kgb_rule, not_on, "what the object is not"),
+	ROW(STRS, kgb_rule, names, "names that match"),
+	ROW(STR, kgb_rule, match, "regular expression for the name"),
+	ROW(STRS, kgb_rule, allow, "names that are excepted"),
+	ROW(STR, kgb_rule, allow_match, "regular expression for exceptions"),
+	ROW(STR, kgb_rule, base_match, "regular expression for `on`"),
+	ROW(STR, kgb_rule, message, "what was found"),
+	ROW(STR, kgb_rule, hint, "what to do instead"),
+	ROW(STR, kgb_rule, reason, "why the rule exists", .required = true),
+	ROW(NODE, kgb_rule, catalogue, "numbers of known cheats"),
 	KGB_FIELD_END,
 };
 static const struct kgb_field limits_table[] = {
-	{.name = "match",
-	 .type = KGB_FIELD_I64,
-	 AT(raw_limits, match),
-	 .min = 1000,
-	 .max = 10000000,
-	 .def = "100000",
-	 .doc = "steps of one regular expression"},
-	{.name = "depth",
-	 .type = KGB_FIELD_I64,
-	 AT(raw_limits, depth),
-	 .min = 10,
-	 .max = 10000,
-	 .def = "250",
-	 .doc = "nested backtracking"},
-	{.name = "heap_kib",
-	 .type = KGB_FIELD_I64,
-	 AT(raw_limits, heap_kib),
-	 .min = 16,
-	 .max = 65536,
-	 .def = "512",
-	 .doc = "memory of one match"},
+	ROW(I64, raw_limits, match, "steps of one regular expression", .min = 1000, .max = 10000000,
+	    .def = "100000"),
+	ROW(I64, raw_limits, depth, "nested backtracking", .min = 10, .max = 10000, .def = "250"),
+	ROW(I64, raw_limits, heap_kib, "memory of one match", .min = 16, .max = 65536,
+	    .def = "512"),
 	KGB_FIELD_END,
 };
 static const struct kgb_field policy_table[] = {
-	{.name = "schema",
-	 .type = KGB_FIELD_STR,
-	 AT(raw_policy, schema),
-	 .required = true,
-	 .doc = "kgb.l1/1"},
-	{.name = "limits",
-	 .type = KGB_FIELD_OBJECT,
-	 AT(raw_policy, limits),
-	 .sub = limits_table,
-	 .doc = "of PCRE2"},
-	{.name = "rules",
-	 .type = KGB_FIELD_OBJECTS,
-	 AT(raw_policy, rules),
-	 .required = true,
-	 .sub = rule_table,
-	 .sub_size = sizeof(struct raw_rule),
-	 .doc = "first match decides"},
+	ROW(STR, raw_policy, schema, "kgb.l1/1", .required = true),
+	ROW(OBJECT, raw_policy, limits, "of PCRE2", .sub = limits_table),
+	ROW(OBJECTS, raw_policy, rules, "first match decides", .required = true, .sub = rule_table,
+	    .sub_size = sizeof(struct kgb_rule)),
 	KGB_FIELD_END,
 };
 
 struct loader {
-	struct kgb_l1 *l1;
 	const struct kgb_yaml *doc;
 	const cJSON *node; /* of the rule */
 	struct kgb_err *err;
@@ -188,14 +108,13 @@ static int compare_strings(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static struct set make_set(const struct kgb_strs *strings)
+static void sort(const struct kgb_strs *set)
 {
-	if (strings->n > 1)
-		qsort(strings->items, strings->n, sizeof(*strings->items), compare_strings);
-	return (struct set){strings->items, strings->n};
+	if (set->n > 1)
+		qsort(set->items, set->n, sizeof(*set->items), compare_strings);
 }
 
-static bool set_has(const struct set *set, const char *s)
+static bool set_has(const struct kgb_strs *set, const char *s)
 {
 	return set->n > 0 &&
 	       bsearch(&s, set->items, set->n, sizeof(*set->items), compare_strings) != NULL;
@@ -264,13 +183,13 @@ static const char *placeholder(const char *name, const void *payload)
 	return strcmp(name, "on") == 0 ? values->on : NULL;
 }
 
-static int check_texts(const struct loader *l, const struct raw_rule *raw)
+static int check_texts(const struct loader *l, const struct kgb_rule *rule)
 {
 	static const struct placeholders samples = {"n", "f", "o"};
 	static const char *const keys[] = {"message", "hint"};
-	const char *texts[] = {raw->message, raw->hint};
+	const char *texts[] = {rule->message, rule->hint};
 
-	if (raw->severity == KGB_SEVERITY_ALLOW)
+	if (rule->severity == ALLOW)
 		return 0;
 	for (size_t i = 0; i < KGB_ARRAY_LEN(keys); i++) {
 		struct kgb_err why = KGB_ERR_INIT;
@@ -284,41 +203,32 @@ static int check_texts(const struct loader *l, const struct raw_rule *raw)
 	return 0;
 }
 
-static int load_rule(const struct loader *l, const struct raw_rule *raw, struct kgb_rule *out)
+static int load_rule(const struct loader *l, struct kgb_rule *rule)
 {
-	static const char *const default_context[] = {"host"};
-	struct kgb_strs contexts = raw->context;
+	const struct kgb_strs *const sets[] = {&rule->use, &rule->on, &rule->not_on, &rule->names,
+					       &rule->allow};
 
-	*out = (struct kgb_rule){
-		.code = kgb_code_find(raw->code),
-		.message = raw->message,
-		.hint = raw->hint,
-		.severity = (enum kgb_severity)raw->severity,
-		.spares_by_data = raw->launches == 1,
-		.use = make_set(&raw->use),
-		.on = make_set(&raw->on),
-		.not_on = make_set(&raw->not_on),
-		.names = make_set(&raw->names),
-		.allow = make_set(&raw->allow),
-	};
-	const enum kgb_status status = kgb_code_status(out->code);
-	if (raw->severity == KGB_SEVERITY_CHEAT && status != KGB_STATUS_CHEATED)
+	for (size_t i = 0; i < KGB_ARRAY_LEN(sets); i++)
+		sort(sets[i]);
+	rule->number = kgb_code_find(rule->code);
+	rule->contexts = 1; /* the host, unless the rule names contexts */
+	const enum kgb_status status = kgb_code_status(rule->number);
+	if (rule->severity == CHEAT && status != KGB_STATUS_CHEATED)
 		return fail_rule(l, "code", "is not the code of a cheat in docs/codes.md");
-	if (raw->severity == KGB_SEVERITY_CONTRACT && status != KGB_STATUS_FAILED)
+	if (rule->severity == CONTRACT && status != KGB_STATUS_FAILED)
 		return fail_rule(l, "code",
 				 "is not a code in docs/codes.md that leads to 'failed'");
-	if (!contexts.n)
-		out->contexts = 1u << name_index(context_names, default_context[0]);
-	else if (make_bits(l, "context", &contexts, context_names, &out->contexts) < 0)
+	if ((rule->context.n > 0 &&
+	     make_bits(l, "context", &rule->context, context_names, &rule->contexts) < 0) ||
+	    make_bits(l, "kind", &rule->kind, kind_names, &rule->kinds) < 0 ||
+	    check_texts(l, rule) < 0)
 		return -1;
-	if (make_bits(l, "kind", &raw->kind, kind_names, &out->kinds) < 0 ||
-	    check_texts(l, raw) < 0)
-		return -1;
-	if (!out->kinds)
+	if (!rule->kinds)
 		return fail_rule(l, "kind", "is empty");
-	return compile(l, "match", raw->match, &out->match) < 0 ||
-			       compile(l, "allow_match", raw->allow_match, &out->allow_match) < 0 ||
-			       compile(l, "base_match", raw->base_match, &out->base_match) < 0
+	return compile(l, "match", rule->match, &rule->match_code) < 0 ||
+			       compile(l, "allow_match", rule->allow_match, &rule->allow_code) <
+				       0 ||
+			       compile(l, "base_match", rule->base_match, &rule->base_code) < 0
 		       ? -1
 		       : 0;
 }
@@ -326,7 +236,7 @@ static int load_rule(const struct loader *l, const struct raw_rule *raw, struct 
 static int load_policy(struct kgb_l1 *l1, const struct kgb_yaml *doc, struct kgb_err *err)
 {
 	struct raw_policy raw = {0};
-	struct loader l = {.l1 = l1, .doc = doc, .err = err};
+	struct loader l = {.doc = doc, .err = err};
 
 	if (kgb_decode(policy_table, doc, doc->root, &raw, &l1->arena, err) < 0)
 		return -1;
@@ -336,12 +246,11 @@ static int load_policy(struct kgb_l1 *l1, const struct kgb_yaml *doc, struct kgb
 	if (raw.rules.n == 0)
 		return kgb_yaml_fail(doc, kgb_json_get(doc->root, "rules"), err, "rules: is empty");
 	const cJSON *list = kgb_json_get(doc->root, "rules");
-	const struct raw_rule *items = raw.rules.items;
-	l1->rules = kgb_arena_array(&l1->arena, raw.rules.n, sizeof(*l1->rules));
-	for (size_t i = 0; i < raw.rules.n; i++) {
+	l1->rules = raw.rules.items;
+	l1->n_rules = raw.rules.n;
+	for (size_t i = 0; i < l1->n_rules; i++) {
 		l.node = cJSON_GetArrayItem(list, (int)i);
-		l1->n_rules = i + 1; /* a half-made rule is released as well */
-		if (load_rule(&l, &items[i], &l1->rules[i]) < 0)
+		if (load_rule(&l, &l1->rules[i]) < 0)
 			return -1;
 	}
 	l1->context = pcre2_match_context_create(NULL);
@@ -382,9 +291,9 @@ void kgb_l1_free(struct kgb_l1 *l1)
 	if (!l1)
 		return;
 	for (size_t i = 0; i < l1->n_rules; i++) {
-		pcre2_code_free(l1->rules[i].match);
-		pcre2_code_free(l1->rules[i].allow_match);
-		pcre2_code_free(l1->rules[i].base_match);
+		pcre2_code_free(l1->rules[i].match_code);
+		pcre2_code_free(l1->rules[i].allow_code);
+		pcre2_code_free(l1->rules[i].base_code);
 	}
 	pcre2_match_context_free(l1->context);
 	pcre2_match_data_free(l1->match_data);
@@ -404,14 +313,9 @@ int kgb_fact__context(const char *name)
 	return name_index(context_names, name);
 }
 
-bool kgb_rule__is_for(const struct kgb_rule *rule, const struct kgb_spec *spec)
+bool kgb_rule__is_cheat(const struct kgb_rule *rule)
 {
-	return !rule->spares_by_data || spec->launches != KGB_LAUNCHES_BY_DATA;
-}
-
-enum kgb_severity kgb_rule__severity(const struct kgb_rule *rule)
-{
-	return rule->severity;
+	return rule->severity == CHEAT;
 }
 
 /* -1: the match hit a limit, which counts as a hit of the rule and never of an exception. */
@@ -435,25 +339,29 @@ static bool rule_applies(const struct kgb_l1 *l1, const struct kgb_rule *rule,
 		return false;
 	if (rule->names.n && !set_has(&rule->names, fact->name))
 		return false;
-	bool allows = rule->severity == KGB_SEVERITY_ALLOW;
 	if (rule->match) {
-		int rc = matches(l1, rule->match, fact->name);
-		if (rc == 0 || (rc < 0 && allows))
+		int rc = matches(l1, rule->match_code, fact->name);
+		if (rc == 0 || (rc < 0 && rule->severity == ALLOW))
 			return false;
 	}
-	if (rule->base_match && matches(l1, rule->base_match, fact->on) == 0)
+	if (rule->base_match && matches(l1, rule->base_code, fact->on) == 0)
 		return false;
 	if (set_has(&rule->allow, fact->name))
 		return false;
-	return !(rule->allow_match && matches(l1, rule->allow_match, fact->name) == 1);
+	return !(rule->allow_match && matches(l1, rule->allow_code, fact->name) == 1);
 }
 
-const struct kgb_rule *kgb_l1__find(const struct kgb_l1 *l1, const struct kgb_fact *fact)
+const struct kgb_rule *kgb_l1__find(const struct kgb_l1 *l1, const struct kgb_spec *spec,
+				    const struct kgb_fact *fact)
 {
-	for (size_t i = 0; i < l1->n_rules; i++)
-		if (rule_applies(l1, &l1->rules[i], fact))
-			return &l1->rules[i];
-	return NULL;
+	const struct kgb_rule *rule = l1->rules, *end = rule + l1->n_rules;
+
+	while (rule < end && !rule_applies(l1, rule, fact))
+		rule++;
+	if (rule == end || rule->severity == ALLOW ||
+	    (rule->launches == FIXED && spec->launches == KGB_LAUNCHES_BY_DATA))
+		return NULL;
+	return rule;
 }
 
 static void render(char *out, size_t size, const char *tmpl, const struct placeholders *values)
@@ -473,9 +381,9 @@ void kgb_rule__explain(const struct kgb_rule *rule, const struct kgb_fact *fact,
 	struct placeholders values = {name, function, on};
 
 	*out = (struct kgb_finding){
-		.code = rule->code,
-		.stage = kgb_str_starts(kgb_code_name(rule->code), "contract.") ? "contract" : "l1",
-		.is_cheat = rule->severity == KGB_SEVERITY_CHEAT,
+		.code = rule->number,
+		.stage = kgb_str_starts(rule->code, "contract.") ? "contract" : "l1",
+		.is_cheat = kgb_rule__is_cheat(rule),
 		.line = fact->line,
 	};
 	render(out->message, sizeof(out->message), rule->message, &values);

@@ -28,17 +28,13 @@ struct kgb_fact {
 int kgb_fact__kind(const char *name);
 int kgb_fact__context(const char *name);
 
-enum kgb_severity {
-	KGB_SEVERITY_ALLOW,
-	KGB_SEVERITY_CONTRACT,
-	KGB_SEVERITY_CHEAT,
-};
 struct kgb_rule;
-/** The first rule that applies, NULL if none does. */
-const struct kgb_rule *kgb_l1__find(const struct kgb_l1 *l1, const struct kgb_fact *fact);
-/** Does it hold for kernels of this operator? */
-bool kgb_rule__is_for(const struct kgb_rule *rule, const struct kgb_spec *spec);
-enum kgb_severity kgb_rule__severity(const struct kgb_rule *rule);
+/** The first rule of the policy that applies to the fact decides: it is returned. NULL: no rule
+ * applies, or the first one allows the fact for kernels of this operator. */
+const struct kgb_rule *kgb_l1__find(const struct kgb_l1 *l1, const struct kgb_spec *spec,
+				    const struct kgb_fact *fact);
+/** Does a match of the rule count as a cheat, not as a broken contract? */
+bool kgb_rule__is_cheat(const struct kgb_rule *rule);
 /** The finding that a rule makes of a fact. */
 void kgb_rule__explain(const struct kgb_rule *rule, const struct kgb_fact *fact,
 		       struct kgb_finding *out);
