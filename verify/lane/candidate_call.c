@@ -443,17 +443,10 @@ void kgb_candidate_call_release(struct kgb_candidate_call *call)
 	}
 }
 
-/* ---- checks ---- */
+/* ---- checks: 0 fine, 1 refused ---- */
 
-static bool refuse(struct kgb_failure *failure, enum kgb_code code, const char *message,
-		   const char *hint)
-{
-	*failure = (struct kgb_failure){.code = code, .message = message, .hint = hint};
-	return false;
-}
-
-static bool check_count(struct kgb_lane *lane, const struct kgb_case_data *data,
-			const struct kgb_candidate_call *call, struct kgb_failure *failure)
+static int check_count(struct kgb_lane *lane, const struct kgb_case_data *data,
+		       const struct kgb_candidate_call *call, struct kgb_failure *failure)
 {
 	const struct kgb_interface *interface = data->kase->interface;
 	const struct kgb_wire_reply *reply = &call->reply;
@@ -463,10 +456,10 @@ static bool check_count(struct kgb_lane *lane, const struct kgb_case_data *data,
 					    : KGB_WIRE_FORM_SEQUENCE;
 
 	if (reply->value == wanted_form && reply->n_outputs == wanted)
-		return true;
+		return 0;
 	if (reply->value == KGB_WIRE_FORM_SINGLE && reply->n_outputs != 1)
-		return refuse(failure, KGB_CODE_VERIFY_PROTOCOL,
-			      "the kernel's process contradicts itself", NULL);
+		return kgb_refuse(failure, KGB_CODE_VERIFY_PROTOCOL,
+				  "the kernel's process contradicts itself", NULL);
 	const char *got =
 		reply->value == KGB_WIRE_FORM_NONE ? "None"
 		: reply->value == KGB_WIRE_FORM_SINGLE
@@ -480,51 +473,53 @@ static bool check_count(struct kgb_lane *lane, const struct kgb_case_data *data,
 			? kgb_lane_text(lane, "a tuple of %zu tensors", wanted)
 			: kgb_lane_text(lane, "a tuple of %zu values, the last %zu of them None",
 					wanted, interface->n_nones);
-	return refuse(failure, KGB_CODE_VERIFY_RETURN,
-		      kgb_lane_text(lane, "%s returned %s", interface->entry, got),
-		      kgb_lane_text(lane, "%s must return %s.", interface->entry, must));
+	return kgb_lane_refuse(lane, failure, KGB_CODE_VERIFY_RETURN,
+			       kgb_lane_text(lane, "%s must return %s.", interface->entry, must),
+			       "%s returned %s", interface->entry, got);
 }
 
-static void describe_output(const struct kgb_wire_output *output, struct kgb_buf *out)
+static struct kgb_tensor_view view_of(const struct kgb_wire_output *output)
 {
 	struct kgb_tensor_view view = {.dtype = (enum kgb_dtype)output->dtype,
 				       .ndim = output->ndim};
 
 	memcpy(view.sizes, output->sizes, sizeof(view.sizes));
 	memcpy(view.strides, output->strides, sizeof(view.strides));
-	kgb_tensor_view_describe(&view, out);
+	return view;
 }
 
-static bool check_type(struct kgb_lane *lane, const struct kgb_truth *truth,
-		       const struct kgb_wire_output *output, struct kgb_failure *failure)
+static bool same_sizes(const struct kgb_wire_output *output, const struct kgb_tensor_view *view)
+{
+	return output->ndim == view->ndim &&
+	       memcmp(output->sizes, view->sizes, (size_t)view->ndim * sizeof(view->sizes[0])) == 0;
+}
+
+static int check_type(struct kgb_lane *lane, const struct kgb_truth *truth,
+		      const struct kgb_wire_output *output, struct kgb_failure *failure)
 {
 	KGB_AUTO(buf) struct kgb_buf got = KGB_BUF_INIT(0);
 	KGB_AUTO(buf) struct kgb_buf want = KGB_BUF_INIT(0);
-	bool same = output->ndim == truth->view.ndim;
+	const struct kgb_tensor_view view = view_of(output);
 
 	if (output->kind != KGB_WIRE_TENSOR)
-		return refuse(
-			failure, KGB_CODE_VERIFY_TYPE,
-			kgb_lane_text(
-				lane,
-				"the result is %s, not a plain torch.Tensor on the inputs' device",
-				output->type),
-			"Return a torch.Tensor on the inputs' device, no subclass and no Python number.");
-	describe_output(output, &got);
+		return kgb_lane_refuse(
+			lane, failure, KGB_CODE_VERIFY_TYPE,
+			"Return a torch.Tensor on the inputs' device, no subclass and no Python number.",
+			"the result is %s, not a plain torch.Tensor on the inputs' device",
+			output->type);
+	kgb_tensor_view_describe(&view, &got);
 	kgb_tensor_view_describe(&truth->view, &want);
 	if (output->dtype != truth->view.dtype)
-		return refuse(
-			failure, KGB_CODE_VERIFY_DTYPE,
-			kgb_lane_text(lane, "the result is %s, expected %s", got.ptr, want.ptr),
-			"Give the output tensor the dtype that PyTorch's type promotion gives.");
-	for (int i = 0; same && i < output->ndim; i++)
-		same = output->sizes[i] == truth->view.sizes[i];
-	if (!same)
-		return refuse(
-			failure, KGB_CODE_VERIFY_SHAPE,
-			kgb_lane_text(lane, "the result is %s, expected %s", got.ptr, want.ptr),
-			"Compute the output's shape from all inputs (broadcasting, keepdim, empty sizes).");
-	return true;
+		return kgb_lane_refuse(
+			lane, failure, KGB_CODE_VERIFY_DTYPE,
+			"Give the output tensor the dtype that PyTorch's type promotion gives.",
+			"the result is %s, expected %s", got.ptr, want.ptr);
+	if (!same_sizes(output, &truth->view))
+		return kgb_lane_refuse(
+			lane, failure, KGB_CODE_VERIFY_SHAPE,
+			"Compute the output's shape from all inputs (broadcasting, keepdim, empty sizes).",
+			"the result is %s, expected %s", got.ptr, want.ptr);
+	return 0;
 }
 
 /* The argument that is returned for a result that argument `holder` holds: itself, or what holds
@@ -538,35 +533,34 @@ static size_t returned_for(const struct kgb_case *c, size_t holder)
 }
 
 /* A result that a parameter holds must be returned as that very tensor. */
-static bool check_held(struct kgb_lane *lane, const struct kgb_case_data *data,
-		       const struct kgb_candidate_call *call, size_t i, size_t holder,
-		       struct kgb_failure *failure)
+static int check_held(struct kgb_lane *lane, const struct kgb_case_data *data,
+		      const struct kgb_candidate_call *call, size_t i, size_t holder,
+		      struct kgb_failure *failure)
 {
 	const struct kgb_wire_output *output = &call->reply.outputs[i];
 	const struct kgb_tensor_view *view = &call->views[holder];
 	const char *name = data->kase->args[holder].param->name;
 	uint64_t address = call->at[holder] + (uint64_t)view->offset * kgb_dtype_size(view->dtype);
 	bool same = output->kind == KGB_WIRE_TENSOR && output->dtype == view->dtype &&
-		    output->ndim == view->ndim;
+		    same_sizes(output, view);
 
 	for (int d = 0; same && d < view->ndim; d++)
-		same = output->sizes[d] == view->sizes[d] &&
-		       (view->sizes[d] <= 1 || output->strides[d] == view->strides[d]);
+		same = view->sizes[d] <= 1 || output->strides[d] == view->strides[d];
 	if (same && kgb_tensor_view_numel(view) > 0)
 		same = output->where == KGB_WIRE_ARENA && output->address == address;
 	if (same)
-		return true;
-	return refuse(
-		failure, KGB_CODE_VERIFY_ALIAS,
-		kgb_lane_text(lane, "the returned tensor is not the argument '%s'", name),
+		return 0;
+	return kgb_lane_refuse(
+		lane, failure, KGB_CODE_VERIFY_ALIAS,
 		kgb_lane_text(
 			lane,
 			"Write the result into '%s' and return '%s' itself, with its own strides.",
-			name, name));
+			name, name),
+		"the returned tensor is not the argument '%s'", name);
 }
 
-static bool check_number(struct kgb_lane *lane, const struct kgb_truth *truth,
-			 const struct kgb_wire_output *output, struct kgb_failure *failure)
+static int check_number(struct kgb_lane *lane, const struct kgb_truth *truth,
+			const struct kgb_wire_output *output, struct kgb_failure *failure)
 {
 	const enum kgb_dtype dtype = truth->view.dtype;
 	const char *want = dtype == KGB_DTYPE_BOOL    ? "bool"
@@ -574,47 +568,44 @@ static bool check_number(struct kgb_lane *lane, const struct kgb_truth *truth,
 						      : "float";
 
 	if (output->kind == KGB_WIRE_NUMBER && output->dtype == dtype)
-		return true;
-	return refuse(
-		failure, KGB_CODE_VERIFY_TYPE,
-		kgb_lane_text(lane, "the result is %s, expected a Python %s", output->type, want),
-		"Return a Python bool, int or float, as the tensor's type says.");
+		return 0;
+	return kgb_lane_refuse(lane, failure, KGB_CODE_VERIFY_TYPE,
+			       "Return a Python bool, int or float, as the tensor's type says.",
+			       "the result is %s, expected a Python %s", output->type, want);
 }
 
-/* Strides of dimensions of size 1 lead nowhere: they count only where strides are what was asked
- * for. */
-static bool check_strides(struct kgb_lane *lane, const struct kgb_truth *truth,
-			  const struct kgb_wire_output *output, int64_t least_size,
-			  const char *hint, struct kgb_failure *failure)
+/* Strides of dimensions of fewer than `least_size` elements do not count: those of size 1 matter
+ * only where the caller asks for strides. */
+static int check_strides(struct kgb_lane *lane, const struct kgb_truth *truth,
+			 const struct kgb_wire_output *output, int64_t least_size, const char *hint,
+			 struct kgb_failure *failure)
 {
 	for (int d = 0; d < output->ndim; d++)
 		if (output->sizes[d] >= least_size && output->strides[d] != truth->strides[d])
-			return refuse(
-				failure, KGB_CODE_VERIFY_STRIDES,
-				kgb_lane_text(lane,
-					      "stride %d of the result is %lld, expected %lld", d,
-					      (long long)output->strides[d],
-					      (long long)truth->strides[d]),
-				hint);
-	return true;
+			return kgb_lane_refuse(lane, failure, KGB_CODE_VERIFY_STRIDES, hint,
+					       "stride %d of the result is %lld, expected %lld", d,
+					       (long long)output->strides[d],
+					       (long long)truth->strides[d]);
+	return 0;
 }
 
-/* Memory that nobody has written has PyTorch's strides, overlapping ones too. */
-static bool check_unwritten(struct kgb_lane *lane, const struct kgb_truth *truth,
-			    const struct kgb_wire_output *output, struct kgb_failure *failure)
+/* Unwritten memory has PyTorch's strides, overlapping ones too. */
+static int check_unwritten(struct kgb_lane *lane, const struct kgb_truth *truth,
+			   const struct kgb_wire_output *output, struct kgb_failure *failure)
 {
-	if (!check_strides(lane, truth, output, 0,
-			   "The result must have the strides that were asked for.", failure))
-		return false;
+	if (check_strides(lane, truth, output, 0,
+			  "The result must have the strides that were asked for.", failure) != 0)
+		return 1;
 	if (output->where == KGB_WIRE_FRESH || kgb_tensor_view_numel(&truth->view) == 0)
-		return true;
-	return refuse(failure, KGB_CODE_VERIFY_ALIAS, "the result shares memory with an argument",
-		      "Allocate new memory for the result.");
+		return 0;
+	return kgb_refuse(failure, KGB_CODE_VERIFY_ALIAS,
+			  "the result shares memory with an argument",
+			  "Allocate new memory for the result.");
 }
 
-/* A view where PyTorch gives one: the same memory of the same argument, walked through alike. */
-static bool check_view(struct kgb_lane *lane, const struct kgb_case_data *data,
-		       const struct kgb_candidate_call *call, size_t i, struct kgb_failure *failure)
+/* A view where PyTorch gives one: the same memory of the same argument with the same strides. */
+static int check_view(struct kgb_lane *lane, const struct kgb_case_data *data,
+		      const struct kgb_candidate_call *call, size_t i, struct kgb_failure *failure)
 {
 	const struct kgb_wire_output *output = &call->reply.outputs[i];
 	const struct kgb_truth *truth = &data->results[i];
@@ -622,50 +613,52 @@ static bool check_view(struct kgb_lane *lane, const struct kgb_case_data *data,
 
 	if (output->where != KGB_WIRE_ARENA ||
 	    output->address != call->at[truth->alias_arg] + truth->alias_at)
-		return refuse(failure, KGB_CODE_VERIFY_ALIAS,
-			      kgb_lane_text(lane,
-					    "the result is not the part of '%s' that it must be",
-					    name),
-			      kgb_lane_text(lane, "Return a view of '%s', which shares its memory.",
-					    name));
+		return kgb_lane_refuse(
+			lane, failure, KGB_CODE_VERIFY_ALIAS,
+			kgb_lane_text(lane, "Return a view of '%s', which shares its memory.",
+				      name),
+			"the result is not the part of '%s' that it must be", name);
 	return check_strides(lane, truth, output, 2,
 			     "The view must walk through memory as PyTorch's does.", failure);
 }
 
-static bool check_fresh(struct kgb_lane *lane, const struct kgb_case_data *data,
-			const struct kgb_candidate_call *call, size_t i,
-			struct kgb_failure *failure)
+static int check_fresh(struct kgb_lane *lane, const struct kgb_case_data *data,
+		       const struct kgb_candidate_call *call, size_t i, struct kgb_failure *failure)
 {
+	const struct kgb_interface *interface = data->kase->interface;
 	const struct kgb_wire_output *output = &call->reply.outputs[i];
+	const struct kgb_truth *truth = &data->results[i];
 
-	if (data->kase->interface->is_number)
-		return check_number(lane, &data->results[i], output, failure);
-	if (!check_type(lane, &data->results[i], output, failure))
-		return false;
-	if (data->kase->interface->is_unwritten)
-		return check_unwritten(lane, &data->results[i], output, failure);
-	if (kgb_tensor_view_numel(&data->results[i].view) == 0)
-		return true;
-	if (lane->judge->spec.triton == KGB_TRITON_NONE && data->results[i].is_alias)
+	if (interface->is_number)
+		return check_number(lane, truth, output, failure);
+	if (check_type(lane, truth, output, failure) != 0)
+		return 1;
+	if (interface->is_unwritten)
+		return check_unwritten(lane, truth, output, failure);
+	if (kgb_tensor_view_numel(&truth->view) == 0)
+		return 0;
+	if (lane->judge->spec.triton == KGB_TRITON_NONE && truth->is_alias)
 		return check_view(lane, data, call, i, failure);
 	if (output->where != KGB_WIRE_FRESH)
-		return refuse(
+		return kgb_refuse(
 			failure, KGB_CODE_VERIFY_ALIAS, "the result shares memory with an argument",
 			"Allocate a new tensor for the result (torch.empty) instead of returning an input or a "
 			"view of it.");
 	if (!kgb_wire_is_dense(output))
-		return refuse(
+		return kgb_refuse(
 			failure, KGB_CODE_VERIFY_LAYOUT, "elements of the result overlap in memory",
 			"Return a tensor of its own with one place per element, not an expanded one.");
 	if (!call->values[i])
-		return refuse(failure, KGB_CODE_VERIFY_PROTOCOL,
-			      "the result's elements were not delivered", NULL);
-	return !data->kase->interface->is_laid_out[i] ||
-	       check_strides(lane, &data->results[i], output, 2,
+		return kgb_refuse(failure, KGB_CODE_VERIFY_PROTOCOL,
+				  "the result's elements were not delivered", NULL);
+	if (!interface->is_laid_out[i])
+		return 0;
+	return check_strides(lane, truth, output, 2,
 			     "The result must lie in memory as the operator says.", failure);
 }
 
-/* Strides that reach too far are not believed. */
+/* Bytes from the first element to the end of the last one; strides that reach too far do not count.
+ */
 static uint64_t reach_of(const struct kgb_wire_output *output)
 {
 	int64_t reach = kgb_wire_reach(output);
@@ -674,7 +667,7 @@ static uint64_t reach_of(const struct kgb_wire_output *output)
 			 : (uint64_t)output->n_bytes;
 }
 
-/* Two results of one call must not lie in the same memory. */
+/* Do two fresh results lie in the same memory? */
 static bool overlap(const struct kgb_wire_output *a, const struct kgb_wire_output *b)
 {
 	return a->kind == KGB_WIRE_TENSOR && b->kind == KGB_WIRE_TENSOR && a->n_bytes > 0 &&
@@ -682,80 +675,80 @@ static bool overlap(const struct kgb_wire_output *a, const struct kgb_wire_outpu
 	       a->address < b->address + reach_of(b) && b->address < a->address + reach_of(a);
 }
 
-static bool check_results(struct kgb_lane *lane, const struct kgb_case_data *data,
-			  const struct kgb_candidate_call *call, struct kgb_failure *failure)
+static int check_results(struct kgb_lane *lane, const struct kgb_case_data *data,
+			 const struct kgb_candidate_call *call, struct kgb_failure *failure)
 {
 	const struct kgb_interface *interface = data->kase->interface;
+	const struct kgb_wire_output *outputs = call->reply.outputs;
+	const size_t n = interface->n_returned;
 
-	for (size_t i = 0; i < interface->n_nones; i++) {
-		const struct kgb_wire_output *none =
-			&call->reply.outputs[interface->n_returned + i];
-		if (none->kind != KGB_WIRE_NONE)
-			return refuse(failure, KGB_CODE_VERIFY_RETURN,
-				      kgb_lane_text(lane, "value %zu of what %s returned is %s",
-						    interface->n_returned + i, interface->entry,
-						    none->type),
-				      "There is no such result here: return None in its place.");
-	}
-	for (size_t i = 0; i < interface->n_returned; i++) {
+	for (size_t i = n; i < n + interface->n_nones; i++)
+		if (outputs[i].kind != KGB_WIRE_NONE)
+			return kgb_lane_refuse(
+				lane, failure, KGB_CODE_VERIFY_RETURN,
+				"There is no such result here: return None in its place.",
+				"value %zu of what %s returned is %s", i, interface->entry,
+				outputs[i].type);
+	for (size_t i = 0; i < n; i++) {
 		size_t holder = kgb_candidate_call_holder(data->kase, i);
-		bool fine = holder == SIZE_MAX
-				    ? check_fresh(lane, data, call, i, failure)
-				    : check_held(lane, data, call, i,
-						 returned_for(data->kase, holder), failure);
-		if (!fine)
-			return false;
+		int rc = holder == SIZE_MAX ? check_fresh(lane, data, call, i, failure)
+					    : check_held(lane, data, call, i,
+							 returned_for(data->kase, holder), failure);
+		if (rc != 0)
+			return rc;
 		for (size_t k = 0; k < i; k++)
-			if (overlap(&call->reply.outputs[i], &call->reply.outputs[k]))
-				return refuse(failure, KGB_CODE_VERIFY_ALIAS,
-					      "two results share memory",
-					      "Allocate a tensor of its own for each result.");
+			if (overlap(&outputs[i], &outputs[k]))
+				return kgb_refuse(failure, KGB_CODE_VERIFY_ALIAS,
+						  "two results share memory",
+						  "Allocate a tensor of its own for each result.");
 	}
-	return true;
+	return 0;
 }
 
 /* The change at byte `at` of the arena, as a failure. */
-static bool explain_change(struct kgb_lane *lane, const struct kgb_case_data *data,
-			   const struct kgb_candidate_call *call, size_t at,
-			   struct kgb_failure *failure)
+static int explain_change(struct kgb_lane *lane, const struct kgb_case_data *data,
+			  const struct kgb_candidate_call *call, size_t at,
+			  struct kgb_failure *failure)
 {
+	static const char write_hint[] =
+		"Write to the result's elements only; respect strides and the storage offset.";
 	const struct kgb_case *c = data->kase;
-	const char *near = NULL;
+	const char *near = "outside";
 	size_t distance = SIZE_MAX;
 
 	for (size_t i = 0; i < c->n_args; i++) {
 		const struct kgb_param *param = c->args[i].param;
+		const size_t begin = call->at[i];
 		size_t n = param->kind == KGB_PARAM_VALUE ? 0 : storage_bytes(&call->views[i]);
 		if (n == 0)
 			continue;
-		if (at >= call->at[i] && at < call->at[i] + n)
-			return refuse(
-				failure,
-				param->result >= 0 ? KGB_CODE_VERIFY_STRAY_WRITE
-						   : KGB_CODE_VERIFY_MUTATION,
-				kgb_lane_text(
-					lane,
-					param->result >= 0
-						? "memory of '%s' between its elements was overwritten (byte %zu of its storage)"
-						: "the input '%s' was modified (byte %zu of its storage)",
-					param->name, at - call->at[i]),
-				"Write to the result's elements only; respect strides and the storage offset.");
-		size_t away = at < call->at[i] ? call->at[i] - at : at - (call->at[i] + n) + 1;
-		if (away < distance) {
-			distance = away;
-			near = kgb_lane_text(lane, "%zu bytes %s '%s'", away,
-					     at < call->at[i] ? "before" : "past the end of",
-					     param->name);
-		}
+		if (at >= begin && at < begin + n && param->result >= 0)
+			return kgb_lane_refuse(
+				lane, failure, KGB_CODE_VERIFY_STRAY_WRITE, write_hint,
+				"memory of '%s' between its elements was overwritten (byte %zu of its "
+				"storage)",
+				param->name, at - begin);
+		if (at >= begin && at < begin + n)
+			return kgb_lane_refuse(
+				lane, failure, KGB_CODE_VERIFY_MUTATION, write_hint,
+				"the input '%s' was modified (byte %zu of its storage)",
+				param->name, at - begin);
+		size_t away = at < begin ? begin - at : at - (begin + n) + 1;
+		if (away >= distance)
+			continue;
+		distance = away;
+		near = kgb_lane_text(lane, "%zu bytes %s '%s'", away,
+				     at < begin ? "before" : "past the end of", param->name);
 	}
-	return refuse(failure, KGB_CODE_VERIFY_OUT_OF_BOUNDS,
-		      kgb_lane_text(lane, "memory was overwritten %s", near ? near : "outside"),
-		      "Mask every tl.store: offsets must stay below the number of elements.");
+	return kgb_lane_refuse(
+		lane, failure, KGB_CODE_VERIFY_OUT_OF_BOUNDS,
+		"Mask every tl.store: offsets must stay below the number of elements.",
+		"memory was overwritten %s", near);
 }
 
 /* Outside the elements that hold results nothing may have changed. */
-static bool check_memory(struct kgb_lane *lane, const struct kgb_case_data *data,
-			 const struct kgb_candidate_call *call, struct kgb_failure *failure)
+static int check_memory(struct kgb_lane *lane, const struct kgb_case_data *data,
+			const struct kgb_candidate_call *call, struct kgb_failure *failure)
 {
 	for (size_t i = 0; i < data->n_results; i++) {
 		size_t arg = kgb_candidate_call_holder(data->kase, i);
@@ -772,14 +765,15 @@ static bool check_memory(struct kgb_lane *lane, const struct kgb_case_data *data
 			at++;
 		return explain_change(lane, data, call, at, failure);
 	}
-	return true;
+	return 0;
 }
 
 bool kgb_candidate_call_check(struct kgb_lane *lane, const struct kgb_case_data *data,
 			      const struct kgb_candidate_call *call, struct kgb_failure *failure)
 {
-	return check_memory(lane, data, call, failure) && check_count(lane, data, call, failure) &&
-	       check_results(lane, data, call, failure);
+	return check_memory(lane, data, call, failure) == 0 &&
+	       check_count(lane, data, call, failure) == 0 &&
+	       check_results(lane, data, call, failure) == 0;
 }
 
 bool kgb_candidate_call_shares_memory(const struct kgb_case_data *data,

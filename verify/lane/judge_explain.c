@@ -3,6 +3,7 @@
  * What it means for a verdict that the runner ended or refused: the candidate's doing, or ours.
  */
 #include <signal.h>
+#include <stdarg.h>
 
 #include "base/str.h"
 #include "base/time.h"
@@ -12,6 +13,31 @@ int kgb_refuse(struct kgb_failure *failure, enum kgb_code code, const char *mess
 	       const char *hint)
 {
 	*failure = (struct kgb_failure){.code = code, .message = message, .hint = hint};
+	return 1;
+}
+
+int kgb_lane_refuse(struct kgb_lane *lane, struct kgb_failure *failure, enum kgb_code code,
+		    const char *hint, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	KGB_AUTO(free) char *message = kgb_xvasprintf(fmt, ap);
+	va_end(ap);
+	return kgb_refuse(failure, code, kgb_lane_text(lane, "%s", message), hint);
+}
+
+int kgb_lane_decide(struct kgb_lane *lane, enum kgb_stage stage, enum kgb_code code,
+		    const char *hint, const char *fmt, ...)
+{
+	struct kgb_failure failure;
+	va_list ap;
+
+	va_start(ap, fmt);
+	KGB_AUTO(free) char *message = kgb_xvasprintf(fmt, ap);
+	va_end(ap);
+	(void)kgb_lane_refuse(lane, &failure, code, hint, "%s", message);
+	kgb_verdict_decide(lane->verdict, stage, &failure);
 	return 1;
 }
 
@@ -48,34 +74,28 @@ static int explain_signal(struct kgb_lane *lane, int signo, struct kgb_failure *
 		return kgb_refuse(failure, KGB_CODE_VERIFY_OOM,
 				  "the kernel's process was killed, most likely for lack of memory",
 				  "Allocate no more than the operator needs.");
-	return kgb_refuse(
-		failure, KGB_CODE_VERIFY_CRASH,
-		kgb_lane_text(lane, "the kernel's process crashed with SIG%s%s", name ? name : "?",
-			      kgb_lane_last_words(lane, &lane->runner)),
-		"Most often an address far outside a tensor: check offsets, strides and masks.");
+	return kgb_lane_refuse(
+		lane, failure, KGB_CODE_VERIFY_CRASH,
+		"Most often an address far outside a tensor: check offsets, strides and masks.",
+		"the kernel's process crashed with SIG%s%s", name ? name : "?",
+		kgb_lane_last_words(lane, &lane->runner));
 }
 
 static int explain_timeout(struct kgb_lane *lane, struct kgb_failure *failure)
 {
-	const struct kgb_judge_options *options = lane->judge->options;
-	const char *message =
-		kgb_mono_ms() >= lane->deadline_ms
-			? kgb_lane_text(lane, "the verification was not finished after %lld s",
-					(long long)(options->request.timeout_ms / 1000))
-			: kgb_lane_text(lane, "the call did not return within %lld s",
-					(long long)(options->request.call_timeout_ms / 1000));
+	const struct kgb_judge_request *request = &lane->judge->options->request;
+	const bool is_over = kgb_mono_ms() >= lane->deadline_ms;
 
-	return kgb_refuse(
-		failure, KGB_CODE_VERIFY_TIMEOUT, message,
+	return kgb_lane_refuse(
+		lane, failure, KGB_CODE_VERIFY_TIMEOUT,
 		"Look for a loop that does not end, or for many more programs than the data needs: each "
-		"program of an interpreted kernel costs about a millisecond.");
+		"program of an interpreted kernel costs about a millisecond.",
+		is_over ? "the verification was not finished after %lld s"
+			: "the call did not return within %lld s",
+		(long long)((is_over ? request->timeout_ms : request->call_timeout_ms) / 1000));
 }
 
-static int refuse_exit(struct kgb_failure *failure, const char *message)
-{
-	return kgb_refuse(failure, KGB_CODE_VERIFY_EXIT, message,
-			  "A kernel file must not end the process.");
-}
+static const char exit_hint[] = "A kernel file must not end the process.";
 
 int kgb_lane_explain_end(struct kgb_lane *lane, struct kgb_failure *failure, struct kgb_err *err)
 {
@@ -87,15 +107,12 @@ int kgb_lane_explain_end(struct kgb_lane *lane, struct kgb_failure *failure, str
 	case KGB_WORKER_SIGNALED:
 		return explain_signal(lane, runner->end_value, failure);
 	case KGB_WORKER_EXITED:
-		return refuse_exit(
-			failure,
-			kgb_lane_text(lane, "the kernel's process exited with status %d%s",
-				      runner->end_value, kgb_lane_last_words(lane, runner)));
+		return kgb_lane_refuse(lane, failure, KGB_CODE_VERIFY_EXIT, exit_hint,
+				       "the kernel's process exited with status %d%s",
+				       runner->end_value, kgb_lane_last_words(lane, runner));
 	case KGB_WORKER_LIED:
-		return kgb_refuse(failure, KGB_CODE_VERIFY_PROTOCOL,
-				  kgb_lane_text(lane, "the kernel's process broke the protocol: %s",
-						runner->why),
-				  NULL);
+		return kgb_lane_refuse(lane, failure, KGB_CODE_VERIFY_PROTOCOL, NULL,
+				       "the kernel's process broke the protocol: %s", runner->why);
 	case KGB_WORKER_ALIVE:
 	case KGB_WORKER_LOST:
 		break;
@@ -104,25 +121,23 @@ int kgb_lane_explain_end(struct kgb_lane *lane, struct kgb_failure *failure, str
 	return kgb_fail(err, KGB_ERR_FAILED, "the runner's supervisor is gone");
 }
 
-static const char *at_line(struct kgb_lane *lane, const struct kgb_wire_reply *reply)
-{
-	return reply->line > 0 ? kgb_lane_text(lane, " (kernel.py line %u)", reply->line) : "";
-}
-
 int kgb_lane_explain_reply(struct kgb_lane *lane, const struct kgb_wire_reply *reply,
 			   struct kgb_failure *failure)
 {
-	const char *text = kgb_lane_text(lane, "%s%s", reply->text, at_line(lane, reply));
+	static const char memory_hint[] = "Allocate no more than the operator needs.";
+	const char *line =
+		reply->line > 0 ? kgb_lane_text(lane, " (kernel.py line %u)", reply->line) : "";
+	const char *text = kgb_lane_text(lane, "%s%s", reply->text, line);
 
-	/* What it computed elsewhere matters more than how the call ended. */
+	/* Operators that computed outside of kernels matter more than the end of the call. */
 	if (reply->n_ops > 0)
-		return kgb_refuse(
-			failure, KGB_CODE_CHEAT_TORCH_COMPUTE,
-			kgb_lane_text(lane, "%s ran outside the Triton kernels%s%s", reply->ops[0],
-				      reply->n_ops > 1 ? ", and so did " : "",
-				      reply->n_ops > 1 ? reply->ops[1] : ""),
+		return kgb_lane_refuse(
+			lane, failure, KGB_CODE_CHEAT_TORCH_COMPUTE,
 			"Compute in @triton.jit functions. Allocation, views, copies and dtype conversion may be "
-			"done with torch, nothing else.");
+			"done with torch, nothing else.",
+			"%s ran outside the Triton kernels%s%s", reply->ops[0],
+			reply->n_ops > 1 ? ", and so did " : "",
+			reply->n_ops > 1 ? reply->ops[1] : "");
 	switch ((enum kgb_wire_status)reply->status) {
 	case KGB_WIRE_OK:
 		*failure = (struct kgb_failure){0};
@@ -136,11 +151,11 @@ int kgb_lane_explain_reply(struct kgb_lane *lane, const struct kgb_wire_reply *r
 			"A kernel most likely reached memory outside of its tensors: check "
 			"offsets, strides and masks.");
 	case KGB_WIRE_EXIT:
-		return refuse_exit(failure, kgb_lane_text(lane, "the kernel called %s", text));
+		return kgb_lane_refuse(lane, failure, KGB_CODE_VERIFY_EXIT, exit_hint,
+				       "the kernel called %s", text);
 	case KGB_WIRE_MEMORY:
-		return kgb_refuse(failure, KGB_CODE_VERIFY_OOM,
-				  kgb_lane_text(lane, "out of memory: %s", text),
-				  "Allocate no more than the operator needs.");
+		return kgb_lane_refuse(lane, failure, KGB_CODE_VERIFY_OOM, memory_hint,
+				       "out of memory: %s", text);
 	case KGB_WIRE_GUARD:
 		return kgb_refuse(
 			failure, KGB_CODE_VERIFY_OUT_OF_BOUNDS, text,

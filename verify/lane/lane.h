@@ -97,10 +97,17 @@ void kgb_lane_fill(struct kgb_lane *lane, struct kgb_case_data *data, const stru
 KGB_MUST_CHECK int kgb_lane_start_baseline(struct kgb_lane *lane, struct kgb_err *err);
 /** Until when one call may take: its own limit, and never past the end of the verification. */
 int64_t kgb_lane_call_deadline(const struct kgb_lane *lane);
-/** Fill *failure with this, and nothing else: returns 1. */
+/** Fill *failure with these, which live as long as the lane's verdict, and clear its other members.
+ * Returns 1. */
 int kgb_refuse(struct kgb_failure *failure, enum kgb_code code, const char *message,
 	       const char *hint);
-/** The same for a result that lies where an earlier one does. */
+/** kgb_refuse with a message from a format. */
+int kgb_lane_refuse(struct kgb_lane *lane, struct kgb_failure *failure, enum kgb_code code,
+		    const char *hint, const char *fmt, ...) KGB_PRINTF(5, 6);
+/** Decide the verification against the kernel, as kgb_lane_refuse says. Returns 1. */
+int kgb_lane_decide(struct kgb_lane *lane, enum kgb_stage stage, enum kgb_code code,
+		    const char *hint, const char *fmt, ...) KGB_PRINTF(5, 6);
+/** Refuse a result that lies where an earlier one does. */
 int kgb_refuse_kept(struct kgb_failure *failure);
 /** The end of what a worker wrote to stderr, for a message; "" when there is nothing. */
 const char *kgb_lane_last_words(struct kgb_lane *lane, const struct kgb_worker *worker);

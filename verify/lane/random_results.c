@@ -465,13 +465,12 @@ void kgb_random_result_check(const struct kgb_case_data *data, void *const *valu
 void kgb_random_result_explain(struct kgb_lane *lane, const struct kgb_case_data *data, size_t i,
 			       const struct kgb_compare *compare, struct kgb_failure *failure)
 {
-	struct kgb_arena *arena = &lane->verdict->arena;
 	const char *law = data->kase->interface->laws[i].text;
 
 	failure->code = KGB_CODE_VERIFY_DISTRIBUTION;
 	if (compare->unlikely) {
-		failure->message = kgb_arena_printf(arena, "result %zu is not drawn from %s: %s", i,
-						    law, compare->unlikely);
+		failure->message = kgb_lane_text(lane, "result %zu is not drawn from %s: %s", i,
+						 law, compare->unlikely);
 		failure->hint =
 			"Every element needs a random number of its own, made from the seed and the "
 			"element's number (tl.rand), with at least 24 bits.";
@@ -479,8 +478,8 @@ void kgb_random_result_explain(struct kgb_lane *lane, const struct kgb_case_data
 	}
 	/* No one value is right. */
 	failure->has_values = false;
-	failure->message = kgb_arena_printf(
-		arena, "result %zu: %lld of %lld elements cannot come from %s, the first is %g", i,
+	failure->message = kgb_lane_text(
+		lane, "result %zu: %lld of %lld elements cannot come from %s, the first is %g", i,
 		(long long)compare->n_wrong, (long long)compare->n_elements, law, compare->got);
 	failure->hint =
 		"Look at the ends of the range of the random numbers (0 and 1), and whether "
@@ -516,9 +515,7 @@ int kgb_random_result_check_seeds(struct kgb_lane *lane, const struct kgb_case_d
 		release_draws(&first);
 		release_draws(&second);
 	}
-	return why ? kgb_refuse(failure, KGB_CODE_VERIFY_SEED,
-				kgb_arena_printf(&lane->verdict->arena,
-						 "two calls with different seeds: %s", why),
-				SEED_HINT)
+	return why ? kgb_lane_refuse(lane, failure, KGB_CODE_VERIFY_SEED, SEED_HINT,
+				     "two calls with different seeds: %s", why)
 		   : 0;
 }

@@ -79,15 +79,13 @@ static int read_kernel(struct kgb_judge *judge, struct kgb_lane *lane, struct kg
 		*err = read_err;
 		return -1;
 	}
-	const struct kgb_failure failure = {
-		.code = read_err.kind == KGB_ERR_LIMIT ? KGB_CODE_CONTRACT_TOO_LARGE
-						       : KGB_CODE_CONTRACT_NOT_A_FILE,
-		.message = kgb_lane_text(lane, "%s", read_err.msg),
-		.hint = kgb_lane_text(lane, "kernel.py must be a regular file of at most %u KiB.",
-				      KGB_LIMIT_KERNEL / 1024),
-	};
-	kgb_verdict_decide(lane->verdict, KGB_STAGE_CONTRACT, &failure);
-	return 1;
+	return kgb_lane_decide(lane, KGB_STAGE_CONTRACT,
+			       read_err.kind == KGB_ERR_LIMIT ? KGB_CODE_CONTRACT_TOO_LARGE
+							      : KGB_CODE_CONTRACT_NOT_A_FILE,
+			       kgb_lane_text(lane,
+					     "kernel.py must be a regular file of at most %u KiB.",
+					     KGB_LIMIT_KERNEL / 1024),
+			       "%s", read_err.msg);
 }
 
 static int start_zygotes(struct kgb_judge *judge, struct kgb_err *err)
@@ -116,18 +114,55 @@ static int start_zygotes(struct kgb_judge *judge, struct kgb_err *err)
 	return 0;
 }
 
+struct stage {
+	enum kgb_stage number;
+	int (*run)(struct kgb_lane *lane, struct kgb_err *err);
+	enum kgb_code trouble; /* of ours */
+};
+
+/* Why the stage does not apply; NULL: it does. */
+static const char *reason_to_skip(const struct kgb_judge *judge, enum kgb_stage stage)
+{
+	if (stage == KGB_STAGE_L2 && judge->spec.triton == KGB_TRITON_NONE)
+		return "the operator only rearranges metadata: no kernel is required";
+	if (stage == KGB_STAGE_TIMING && !judge->options->request.timing)
+		return "not asked for";
+	return NULL;
+}
+
+/* 0 to go on, 1 decided. */
+static int run_stage(struct kgb_lane *lane, const struct stage *stage)
+{
+	struct kgb_stage_result *result = &lane->verdict->stages[stage->number];
+	const char *reason = reason_to_skip(lane->judge, stage->number);
+	const int64_t started_ms = kgb_mono_ms();
+	struct kgb_err err = KGB_ERR_INIT;
+
+	if (reason) {
+		result->message = reason;
+		return 0;
+	}
+	int rc = stage->run(lane, &err);
+	result->wall_ms = kgb_mono_ms() - started_ms;
+	if (rc == 0)
+		result->status = KGB_STAGE_PASSED;
+	if (rc < 0)
+		kgb_verdict_decide_infra(lane->verdict, stage->number, stage->trouble, &err);
+	return rc == 0 ? 0 : 1;
+}
+
 /* The candidate runs, on the GPU where there is one. */
 static void run_candidate(struct kgb_lane *lane)
 {
-	static int (*const stages[])(struct kgb_lane *) = {
-		kgb_stage_correctness,
-		kgb_stage_ablation,
-		kgb_stage_timing,
+	static const struct stage stages[] = {
+		{KGB_STAGE_CORRECTNESS, kgb_stage_correctness, KGB_CODE_INFRA_CORRECTNESS},
+		{KGB_STAGE_L2, kgb_stage_ablation, KGB_CODE_INFRA_L2},
+		{KGB_STAGE_TIMING, kgb_stage_timing, KGB_CODE_INFRA_TIMING},
 	};
 	struct kgb_stage_result *l3 = &lane->verdict->stages[KGB_STAGE_L3];
 
 	for (size_t i = 0; i < KGB_ARRAY_LEN(stages); i++)
-		if (stages[i](lane) != 0)
+		if (run_stage(lane, &stages[i]) != 0)
 			return;
 	/* Whose code every launch ran was proved case by case, before it was replayed. */
 	if (lane->replay && lane->judge->spec.triton != KGB_TRITON_NONE)
@@ -138,6 +173,8 @@ static void run_candidate(struct kgb_lane *lane)
 
 static void run_stages(struct kgb_lane *lane)
 {
+	static const struct stage text = {KGB_STAGE_CONTRACT, kgb_stage_static,
+					  KGB_CODE_INFRA_FACTS};
 	struct kgb_stage_result *l3 = &lane->verdict->stages[KGB_STAGE_L3];
 
 	lane->verdict->platform = lane->judge->options->device == KGB_DEVICE_CPU ? "cpu" : "cuda";
@@ -145,8 +182,8 @@ static void run_stages(struct kgb_lane *lane)
 		l3->status = KGB_STAGE_UNAVAILABLE;
 		l3->message = "the cpu platform has no device trace";
 	}
-	/* What is refused as text needs no GPU, and nobody to look after it. */
-	if (kgb_stage_static(lane) != 0)
+	/* A refusal of the text needs no GPU, so nothing watches the GPU's health before. */
+	if (run_stage(lane, &text) != 0)
 		return;
 	kgb_gpu_health_watch(lane);
 	run_candidate(lane);

@@ -48,17 +48,7 @@ static int count_right(struct kgb_lane *lane, const struct kgb_case_data *data,
 	return rc < 0 ? -1 : 0;
 }
 
-static int decide_unstable(struct kgb_lane *lane, const char *message)
-{
-	const struct kgb_failure failure = {
-		.code = KGB_CODE_VERIFY_UNSTABLE,
-		.message = message,
-		.hint = "The result must depend on the arguments only, not on earlier calls.",
-	};
-
-	kgb_verdict_decide(lane->verdict, KGB_STAGE_L2, &failure);
-	return 1;
-}
+#define UNSTABLE_HINT "The result must depend on the arguments only, not on earlier calls."
 
 /* A crash or hang of a crippled kernel is no verdict: go on with a new runner. 0, 1 decided, -1
  * *err. */
@@ -69,10 +59,10 @@ static int revive_runner(struct kgb_lane *lane, struct kgb_err *err)
 	if (lane->runner.end == KGB_WORKER_ALIVE)
 		return 0;
 	int rc = kgb_lane_load(lane, &failure, err);
-	return rc == 1 ? decide_unstable(lane,
-					 kgb_lane_text(lane, "the kernel does not load again: %s",
-						       failure.message))
-		       : rc;
+	if (rc == 1)
+		return kgb_lane_decide(lane, KGB_STAGE_L2, KGB_CODE_VERIFY_UNSTABLE, UNSTABLE_HINT,
+				       "the kernel does not load again: %s", failure.message);
+	return rc;
 }
 
 /* Leave out each kernel in turn. 0 went on, 1 decided, -1 *err. */
@@ -109,23 +99,17 @@ static int ablate_case(struct kgb_lane *lane, const struct kgb_case_data *data, 
 	if (count_right(lane, data, &plain_spec, &n_right, plain, err) < 0)
 		return -1;
 	if (n_right < data->n_results)
-		return decide_unstable(
-			lane, kgb_lane_text(lane, "case %s was right before and is wrong now",
-					    data->kase->name));
+		return kgb_lane_decide(lane, KGB_STAGE_L2, KGB_CODE_VERIFY_UNSTABLE, UNSTABLE_HINT,
+				       "case %s was right before and is wrong now",
+				       data->kase->name);
 	if (count_right(lane, data, &skip_spec, &n_right, reply, err) < 0)
 		return -1;
 	kgb_ablation_record(lane, data, NULL, n_right == 0);
-	if (n_right > 0) {
-		const struct kgb_failure failure = {
-			.code = KGB_CODE_CHEAT_GHOST,
-			.message = kgb_lane_text(
-				lane, "case %s is right although no Triton kernel was run",
-				data->kase->name),
-			.hint = "The result must be computed by the Triton kernels and by nothing else.",
-		};
-		kgb_verdict_decide(lane->verdict, KGB_STAGE_L2, &failure);
-		return 1;
-	}
+	if (n_right > 0)
+		return kgb_lane_decide(
+			lane, KGB_STAGE_L2, KGB_CODE_CHEAT_GHOST,
+			"The result must be computed by the Triton kernels and by nothing else.",
+			"case %s is right although no Triton kernel was run", data->kase->name);
 	int rc = revive_runner(lane, err);
 	return rc == 0 ? skip_each_kernel(lane, data, plain, reply, err) : rc;
 }
@@ -149,10 +133,9 @@ static int read_history(struct kgb_lane *lane, struct kgb_result_origin *origin,
 		return rc;
 	if (kgb_replay_copy(fd, HISTORY_BYTES_MAX, &history, &why) < 0 ||
 	    kgb_result_origin_see_history(origin, history.ptr, history.len, &why) < 0)
-		return kgb_refuse(
-			failure, KGB_CODE_VERIFY_RECORD,
-			kgb_lane_text(lane, "the history of its memory is damaged: %s", why.msg),
-			"Leave the process's own bookkeeping alone.");
+		return kgb_lane_refuse(lane, failure, KGB_CODE_VERIFY_RECORD,
+				       "Leave the process's own bookkeeping alone.",
+				       "the history of its memory is damaged: %s", why.msg);
 	return 0;
 }
 
@@ -174,9 +157,9 @@ static int watch(struct kgb_lane *lane, struct kgb_result_origin *origin, struct
 		return -1;
 	/* A host that sees no data does the same whatever kernels do. */
 	if (rc == 1 && lane->judge->spec.launches == KGB_LAUNCHES_FIXED)
-		return decide_unstable(
-			lane, kgb_lane_text(lane, "case %s was right before and fails now: %s",
-					    origin->data->kase->name, failure.message));
+		return kgb_lane_decide(lane, KGB_STAGE_L2, KGB_CODE_VERIFY_UNSTABLE, UNSTABLE_HINT,
+				       "case %s was right before and fails now: %s",
+				       origin->data->kase->name, failure.message);
 	if (lane->runner.end != KGB_WORKER_ALIVE)
 		return revive_runner(lane, err);
 	rc = read_history(lane, origin, &failure, err);
@@ -233,18 +216,12 @@ static int decide_origin(struct kgb_lane *lane)
 		const struct kgb_ablation_tally *tally = &lane->judge->tallies[i];
 		if (tally->n_watched == 0 || tally->n_by_host < tally->n_watched)
 			continue;
-		const struct kgb_failure failure = {
-			.code = KGB_CODE_CHEAT_TORCH_COPIES,
-			.message = kgb_lane_text(
-				lane,
-				"%s: PyTorch's copies or conversions had put the result together (in %u of "
-				"%u cases that were looked at) for a kernel that only copies it on",
-				lane->judge->spec.interfaces[i].entry, tally->n_by_host,
-				tally->n_watched),
-			.hint = "Let a kernel read the arguments and write each element to its place.",
-		};
-		kgb_verdict_decide(lane->verdict, KGB_STAGE_L2, &failure);
-		return 1;
+		return kgb_lane_decide(
+			lane, KGB_STAGE_L2, KGB_CODE_CHEAT_TORCH_COPIES,
+			"Let a kernel read the arguments and write each element to its place.",
+			"%s: PyTorch's copies or conversions had put the result together (in %u of "
+			"%u cases that were looked at) for a kernel that only copies it on",
+			lane->judge->spec.interfaces[i].entry, tally->n_by_host, tally->n_watched);
 	}
 	return 0;
 }
@@ -270,18 +247,13 @@ static int check_complete(const struct kgb_judge *judge, struct kgb_err *err)
 	return 0;
 }
 
-static int run_stage(struct kgb_lane *lane, struct kgb_err *err)
+int kgb_stage_ablation(struct kgb_lane *lane, struct kgb_err *err)
 {
-	if (lane->no_launch_case) {
-		const struct kgb_failure failure = {
-			.code = KGB_CODE_CHEAT_NO_LAUNCH,
-			.message = kgb_lane_text(lane, "case %s ran no Triton kernel at all",
-						 lane->no_launch_case),
-			.hint = "Launch a @triton.jit kernel for every result that has elements.",
-		};
-		kgb_verdict_decide(lane->verdict, KGB_STAGE_L2, &failure);
-		return 1;
-	}
+	if (lane->no_launch_case)
+		return kgb_lane_decide(
+			lane, KGB_STAGE_L2, KGB_CODE_CHEAT_NO_LAUNCH,
+			"Launch a @triton.jit kernel for every result that has elements.",
+			"case %s ran no Triton kernel at all", lane->no_launch_case);
 	if (lane->needless.code) {
 		kgb_verdict_decide(lane->verdict, KGB_STAGE_L2, &lane->needless);
 		return 1;
@@ -290,23 +262,4 @@ static int run_stage(struct kgb_lane *lane, struct kgb_err *err)
 	if (rc == 0)
 		rc = check_complete(lane->judge, err);
 	return rc == 0 ? decide_origin(lane) : rc;
-}
-
-int kgb_stage_ablation(struct kgb_lane *lane)
-{
-	struct kgb_stage_result *stage = &lane->verdict->stages[KGB_STAGE_L2];
-	struct kgb_err err = KGB_ERR_INIT;
-	int64_t started_ms = kgb_mono_ms();
-
-	if (lane->judge->spec.triton == KGB_TRITON_NONE) {
-		stage->message = "the operator only rearranges metadata: no kernel is required";
-		return 0;
-	}
-	int rc = run_stage(lane, &err);
-	stage->wall_ms = kgb_mono_ms() - started_ms;
-	if (rc == 0)
-		stage->status = KGB_STAGE_PASSED;
-	if (rc < 0)
-		kgb_verdict_decide_infra(lane->verdict, KGB_STAGE_L2, KGB_CODE_INFRA_L2, &err);
-	return rc == 0 ? 0 : 1;
 }

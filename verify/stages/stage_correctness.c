@@ -129,7 +129,7 @@ static int judge_all(struct kgb_lane *lane, struct kgb_err *err)
 	return rc;
 }
 
-static int run_stage(struct kgb_lane *lane, struct kgb_err *err)
+int kgb_stage_correctness(struct kgb_lane *lane, struct kgb_err *err)
 {
 	if (lane->judge->options->device != KGB_DEVICE_CPU &&
 	    kgb_lane_take_gpu(lane, KGB_STAGE_CORRECTNESS, false) != 0)
@@ -150,20 +150,4 @@ static int run_stage(struct kgb_lane *lane, struct kgb_err *err)
 				(long long)lane->verdict->passed_tests,
 				(long long)lane->verdict->total_tests);
 	return 0;
-}
-
-int kgb_stage_correctness(struct kgb_lane *lane)
-{
-	struct kgb_stage_result *stage = &lane->verdict->stages[KGB_STAGE_CORRECTNESS];
-	struct kgb_err err = KGB_ERR_INIT;
-	int64_t started_ms = kgb_mono_ms();
-	int rc = run_stage(lane, &err);
-
-	stage->wall_ms = kgb_mono_ms() - started_ms;
-	if (rc == 0)
-		stage->status = KGB_STAGE_PASSED;
-	if (rc < 0)
-		kgb_verdict_decide_infra(lane->verdict, KGB_STAGE_CORRECTNESS,
-					 KGB_CODE_INFRA_CORRECTNESS, &err);
-	return rc == 0 ? 0 : 1;
 }

@@ -18,35 +18,27 @@ enum {
 	TMP_BYTES = 1 << 20
 };
 
-static void decide_finding(struct kgb_lane *lane, const struct kgb_finding *finding)
+static int decide_finding(struct kgb_lane *lane, const struct kgb_finding *finding)
 {
 	enum kgb_stage stage =
 		strcmp(finding->stage, "l1") == 0 ? KGB_STAGE_L1 : KGB_STAGE_CONTRACT;
-	const struct kgb_failure failure = {
-		.code = finding->code,
-		.message = finding->line > 0 ? kgb_lane_text(lane, "line %d: %s", finding->line,
-							     finding->message)
-					     : kgb_lane_text(lane, "%s", finding->message),
-		.hint = finding->hint[0] ? kgb_lane_text(lane, "%s", finding->hint) : NULL,
-	};
+	const char *line = finding->line > 0 ? kgb_lane_text(lane, "line %d: ", finding->line) : "";
 
 	if (stage == KGB_STAGE_L1)
 		lane->verdict->stages[KGB_STAGE_CONTRACT].status = KGB_STAGE_PASSED;
-	kgb_verdict_decide(lane->verdict, stage, &failure);
+	return kgb_lane_decide(lane, stage, finding->code,
+			       finding->hint[0] ? kgb_lane_text(lane, "%s", finding->hint) : NULL,
+			       "%s%s", line, finding->message);
 }
 
-/* The parser itself gave up: source made to break it. */
-static void decide_unparsable(struct kgb_lane *lane, const struct kgb_worker *worker)
+/* The parser gave up: source made to break it. */
+static int decide_unparsable(struct kgb_lane *lane, const struct kgb_worker *worker)
 {
-	const struct kgb_failure failure = {
-		.code = KGB_CODE_CONTRACT_UNPARSABLE,
-		.message = worker->end == KGB_WORKER_TIMED_OUT
-				   ? "parsing kernel.py takes too long"
-				   : "parsing kernel.py exhausts the parser",
-		.hint = "Write plain Python: no deeply nested expressions, no generated code.",
-	};
-
-	kgb_verdict_decide(lane->verdict, KGB_STAGE_CONTRACT, &failure);
+	return kgb_lane_decide(
+		lane, KGB_STAGE_CONTRACT, KGB_CODE_CONTRACT_UNPARSABLE,
+		"Write plain Python: no deeply nested expressions, no generated code.",
+		worker->end == KGB_WORKER_TIMED_OUT ? "parsing kernel.py takes too long"
+						    : "parsing kernel.py exhausts the parser");
 }
 
 /* Facts as JSON; 0, 1 decided, -1 with *err. */
@@ -79,10 +71,8 @@ static int extract_facts(struct kgb_lane *lane, cJSON **out, struct kgb_err *err
 	int rc = 0;
 	if (!answered && worker.end == KGB_WORKER_LOST)
 		rc = kgb_fail(err, KGB_ERR_FAILED, "the parser's supervisor is gone");
-	else if (!answered || reply->status != KGB_WIRE_OK) {
-		decide_unparsable(lane, &worker);
-		rc = 1;
-	}
+	else if (!answered || reply->status != KGB_WIRE_OK)
+		rc = decide_unparsable(lane, &worker);
 	/* Dead before we read: nobody changes the text under our hands. */
 	kgb_worker_stop(&worker);
 	if (rc != 0)
@@ -98,38 +88,20 @@ static int extract_facts(struct kgb_lane *lane, cJSON **out, struct kgb_err *err
 	return rc < 0 ? kgb_ctx(err, "facts") : 0;
 }
 
-static int scan(struct kgb_lane *lane, struct kgb_err *err)
+int kgb_stage_static(struct kgb_lane *lane, struct kgb_err *err)
 {
 	struct kgb_finding finding = {0};
 	KGB_AUTO(json) cJSON *facts = NULL;
 
-	if (kgb_scan_bytes(lane->judge->source.ptr, lane->judge->source.len, &finding) != 0) {
-		decide_finding(lane, &finding);
-		return 1;
-	}
+	if (kgb_scan_bytes(lane->judge->source.ptr, lane->judge->source.len, &finding) != 0)
+		return decide_finding(lane, &finding);
 	int rc = extract_facts(lane, &facts, err);
 	if (rc != 0)
 		return rc;
 	rc = kgb_scan_facts(lane->judge->l1, &lane->judge->spec, facts, &finding, err);
 	if (rc == 1)
-		decide_finding(lane, &finding);
+		return decide_finding(lane, &finding);
+	if (rc == 0)
+		lane->verdict->stages[KGB_STAGE_L1].status = KGB_STAGE_PASSED;
 	return rc;
-}
-
-int kgb_stage_static(struct kgb_lane *lane)
-{
-	struct kgb_stage_result *stages = lane->verdict->stages;
-	struct kgb_err err = KGB_ERR_INIT;
-	int64_t started_ms = kgb_mono_ms();
-	int rc = scan(lane, &err);
-
-	stages[KGB_STAGE_CONTRACT].wall_ms = kgb_mono_ms() - started_ms;
-	if (rc == 0) {
-		stages[KGB_STAGE_CONTRACT].status = KGB_STAGE_PASSED;
-		stages[KGB_STAGE_L1].status = KGB_STAGE_PASSED;
-	}
-	if (rc < 0)
-		kgb_verdict_decide_infra(lane->verdict, KGB_STAGE_CONTRACT, KGB_CODE_INFRA_FACTS,
-					 &err);
-	return rc == 0 ? 0 : 1;
 }

@@ -133,30 +133,17 @@ static int time_on_gpu(struct kgb_lane *lane, struct kgb_err *err)
 	return rc;
 }
 
-int kgb_stage_timing(struct kgb_lane *lane)
+int kgb_stage_timing(struct kgb_lane *lane, struct kgb_err *err)
 {
-	struct kgb_stage_result *stage = &lane->verdict->stages[KGB_STAGE_TIMING];
-	struct kgb_err err = KGB_ERR_INIT;
-	int64_t started_ms = kgb_mono_ms();
+	const struct kgb_judge *judge = lane->judge;
 	int rc = 0;
 
-	if (!lane->judge->options->request.timing) {
-		stage->message = "not asked for";
-		return 0;
-	}
 	if (lane->replay)
-		rc = time_on_gpu(lane, &err);
-	for (size_t i = 0; i < lane->judge->spec.n_timing_cases && !lane->replay && rc == 0; i++) {
-		const struct kgb_case *c =
-			find_case(&lane->judge->cases, lane->judge->spec.timing_cases[i]);
+		return time_on_gpu(lane, err);
+	for (size_t i = 0; i < judge->spec.n_timing_cases && rc == 0; i++) {
+		const struct kgb_case *c = find_case(&judge->cases, judge->spec.timing_cases[i]);
 		KGB_ASSERT(c); /* kgb_cases_expand has checked */
-		rc = time_case(lane, c, &err);
+		rc = time_case(lane, c, err);
 	}
-	stage->wall_ms = kgb_mono_ms() - started_ms;
-	if (rc == 0)
-		stage->status = KGB_STAGE_PASSED;
-	if (rc < 0)
-		kgb_verdict_decide_infra(lane->verdict, KGB_STAGE_TIMING, KGB_CODE_INFRA_TIMING,
-					 &err);
-	return rc == 0 ? 0 : 1;
+	return rc;
 }

@@ -329,15 +329,11 @@ static int check_last(struct session *s, const struct kgb_timer_block *block,
 	/* Sums by atomics differ from run to run: then the reference decides. */
 	if (!lane->verdict->deterministic)
 		return check_with_reference(s, slot, layout, err);
-	s->refused = true;
-	s->failure = (struct kgb_failure){
-		.code = KGB_CODE_CHEAT_TIMING_OTHER_RESULT,
-		.message = kgb_lane_text(
-			lane,
-			"case %s: a timed call gave another result than the same call untimed",
-			s->kase->name),
-		.hint = "The result must depend on the arguments only.",
-	};
+	s->refused = kgb_lane_refuse(
+		lane, &s->failure, KGB_CODE_CHEAT_TIMING_OTHER_RESULT,
+		"The result must depend on the arguments only.",
+		"case %s: a timed call gave another result than the same call untimed",
+		s->kase->name);
 	return kgb_fail(err, KGB_ERR_FAILED, "wrong result of a timed call");
 }
 
@@ -427,12 +423,10 @@ static void accuse(struct session *s, const struct kgb_timer_result *result)
 	};
 
 	KGB_ASSERT(codes[result->why] != KGB_CODE_NONE);
-	s->refused = true;
-	s->failure = (struct kgb_failure){
-		.code = codes[result->why],
-		.message = kgb_lane_text(s->lane, "case %s: %s", s->kase->name, result->text),
-		.hint = "The time of a call must be that of its work, whoever measures it.",
-	};
+	s->refused =
+		kgb_lane_refuse(s->lane, &s->failure, codes[result->why],
+				"The time of a call must be that of its work, whoever measures it.",
+				"case %s: %s", s->kase->name, result->text);
 }
 
 /* A measurement that something disturbed, but not provably the candidate, is made once more. */

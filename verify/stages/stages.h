@@ -13,12 +13,11 @@
 KGB_MUST_CHECK int kgb_judge_run(const struct kgb_judge_options *options,
 				 struct kgb_verdict *verdict, struct kgb_err *err);
 
-/* Stages. Each decides through lane->verdict and returns 0 to go on, 1 when something was decided.
- * Trouble of ours is decided too (infra_error). */
-int kgb_stage_static(struct kgb_lane *lane); /* contract and l1 */
-int kgb_stage_correctness(struct kgb_lane *lane);
-int kgb_stage_ablation(struct kgb_lane *lane);
-int kgb_stage_timing(struct kgb_lane *lane);
+/* Stages: 0 passed, 1 a decision stands in lane->verdict, -1 *err, trouble of ours. */
+KGB_MUST_CHECK int kgb_stage_static(struct kgb_lane *lane, struct kgb_err *err); /* contract, l1 */
+KGB_MUST_CHECK int kgb_stage_correctness(struct kgb_lane *lane, struct kgb_err *err);
+KGB_MUST_CHECK int kgb_stage_ablation(struct kgb_lane *lane, struct kgb_err *err);
+KGB_MUST_CHECK int kgb_stage_timing(struct kgb_lane *lane, struct kgb_err *err);
 /** Time one case on a GPU. 0, 1 decided, -1 *err. */
 KGB_MUST_CHECK int kgb_time_on_gpu(struct kgb_lane *lane, const struct kgb_case *c,
 				   struct kgb_err *err);
