@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: MIT */
+#include "sandbox/gateway/exchange.h"
+
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/time.h"
-#include "sandbox/gateway/internal.h"
+#include "sandbox/gateway/exchange_admit.h"
+#include "sandbox/gateway/exchange_reply.h"
+#include "sandbox/gateway/exchange_source.h"
+#include "sandbox/gateway/exchange_verify.h"
 
 /* A client that hung up does not stop an answer at once: what the provider has charged must be read
  * off its end. */
@@ -15,10 +20,7 @@ struct kgb_exchange *kgb_exchange__new(struct kgb_session *session, const char *
 {
 	struct kgb_exchange *ex = kgb_xcalloc(1, sizeof(*ex));
 	ex->session = session;
-	ex->next = session->exchanges;
-	if (ex->next)
-		ex->next->prev = ex;
-	session->exchanges = ex;
+	LIST_INSERT_HEAD(&session->exchanges, ex, link);
 	ex->uri = kgb_xstrdup(uri);
 	ex->work.data = ex;
 	ex->prepare.data = ex;
@@ -40,12 +42,7 @@ struct kgb_exchange *kgb_exchange__new(struct kgb_session *session, const char *
 static void free_exchange(struct kgb_exchange *ex)
 {
 	struct kgb_session *session = ex->session;
-	if (ex->prev)
-		ex->prev->next = ex->next;
-	else
-		session->exchanges = ex->next;
-	if (ex->next)
-		ex->next->prev = ex->prev;
+	LIST_REMOVE(ex, link);
 	kgb_meter_release(&ex->meter);
 	kgb_exchange_record_release(&ex->record);
 	kgb_scrub_release(&ex->scrub);
@@ -111,8 +108,8 @@ static void tell(struct kgb_exchange *ex)
 	ex->summary.record_error = ex->record.failed   ? ex->record.err.msg
 				   : *ex->work_err.msg ? ex->work_err.msg
 						       : NULL;
-	if (session->callbacks.on_exchange)
-		session->callbacks.on_exchange(session->payload, &ex->summary);
+	if (session->spec.callbacks.on_exchange)
+		session->spec.callbacks.on_exchange(session->spec.payload, &ex->summary);
 }
 
 /* On a worker thread: nobody else holds the exchange any more. */
@@ -213,13 +210,6 @@ void kgb_exchange__step(struct kgb_exchange *ex, enum kgb_exchange_event event)
 		maybe_free(ex);
 }
 
-static void drop_verify(struct kgb_exchange *ex)
-{
-	if (ex->verify)
-		ex->verify->exchange = NULL;
-	ex->verify = NULL;
-}
-
 /* ---- the client's side ---- */
 
 void kgb_exchange__detach(struct kgb_exchange *ex, bool finished)
@@ -232,7 +222,7 @@ void kgb_exchange__detach(struct kgb_exchange *ex, bool finished)
 		ex->polling = false;
 		uv_close((uv_handle_t *)&ex->hangup_poll, kgb_exchange__on_closed);
 	}
-	drop_verify(ex);
+	kgb_exchange__drop_verify(ex);
 	if (ex->state != KGB_EXCHANGE_READING && !finished && ex->out_end != KGB_REPLY_CUT &&
 	    !ex->session->closing)
 		ex->summary.aborted_by_client = true;
@@ -251,7 +241,7 @@ void kgb_exchange__abort(struct kgb_exchange *ex)
 {
 	bool unfinished = ex->state != KGB_EXCHANGE_REPLYING && ex->state < KGB_EXCHANGE_ENDED;
 	kgb_exchange__stop(ex);
-	drop_verify(ex);
+	kgb_exchange__drop_verify(ex);
 	if (unfinished && ex->number > 0 && !*ex->error)
 		snprintf(ex->error, sizeof(ex->error),
 			 "the session was closed before the answer ended");
@@ -306,8 +296,8 @@ static void account(struct kgb_exchange *ex)
 	if (kgb_ledger_report(&session->ledger, ex->number, ex->meter.message_id, ex->meter.model,
 			      &ex->meter.usage, ex->meter.surcharged))
 		ex->summary.repeated = true;
-	if (!session->closing && session->callbacks.on_usage)
-		session->callbacks.on_usage(session->payload, &session->ledger.totals);
+	if (!session->closing && session->spec.callbacks.on_usage)
+		session->spec.callbacks.on_usage(session->spec.payload, &session->ledger.totals);
 }
 
 void kgb_exchange__bytes(struct kgb_exchange *ex, const char *bytes, size_t len)
@@ -466,10 +456,8 @@ static void prepare(uv_work_t *work)
 	if (ex->endpoint != KGB_ENDPOINT_MODELS)
 		failed = kgb_rewrite_request(&spec, ex->body.ptr, ex->body.len, &ex->rewritten,
 					     &ex->prepare_err) < 0;
-	if (!failed && gw->mode == KGB_GATEWAY_OFFLINE)
-		kgb_exchange__script(ex);
-	else if (!failed && gw->mode == KGB_GATEWAY_REPLAY)
-		kgb_exchange__find_key(ex);
+	if (!failed)
+		kgb_exchange__prepare_source(ex);
 }
 
 static void on_prepared(uv_work_t *work, int status)
@@ -511,26 +499,15 @@ static void dispatch_model(struct kgb_exchange *ex)
 		session->n_messages++;
 	}
 	start_record(ex);
-	if (session->max_exchanges > 0 && session->n_messages > session->max_exchanges) {
+	if (session->spec.max_exchanges > 0 && session->n_messages > session->spec.max_exchanges) {
 		char why[120];
 		snprintf(why, sizeof(why),
 			 "the limit of %lld model requests for this attempt is reached",
-			 (long long)session->max_exchanges);
+			 (long long)session->spec.max_exchanges);
 		refuse(ex, kgb_http_stop_status(ex->protocol), why);
 	} else {
 		start_prepare(ex);
 	}
-}
-
-static void dispatch_verify(struct kgb_exchange *ex)
-{
-	struct kgb_session *session = ex->session;
-	session->ledger.totals.n_verify++;
-	struct kgb_verify_request *req = kgb_xcalloc(1, sizeof(*req));
-	req->exchange = ex;
-	ex->verify = req;
-	kgb_exchange__step(ex, KGB_EXCHANGE_ON_VERIFY);
-	session->callbacks.on_verify(session->payload, req, ex->body.ptr, ex->body.len);
 }
 
 void kgb_exchange__dispatch(struct kgb_exchange *ex)
@@ -539,23 +516,7 @@ void kgb_exchange__dispatch(struct kgb_exchange *ex)
 	ex->started_wall_ms = kgb_wall_ms();
 	kgb_session__activity(ex->session);
 	if (ex->endpoint == KGB_ENDPOINT_VERIFY)
-		dispatch_verify(ex);
+		kgb_exchange__verify(ex);
 	else
 		dispatch_model(ex);
-}
-
-void kgb_verify_reply(struct kgb_verify_request *req, int http_status, const char *text)
-{
-	struct kgb_exchange *ex = req->exchange;
-	kgb_free(req);
-	if (!ex)
-		return;
-	ex->verify = NULL;
-	kgb_exchange__reply(ex, http_status, "text/plain; charset=utf-8", text, strlen(text));
-	kgb_exchange__step(ex, KGB_EXCHANGE_ON_SOURCE_END);
-}
-
-bool kgb_verify_is_orphan(const struct kgb_verify_request *req)
-{
-	return req->exchange == NULL;
 }

@@ -97,7 +97,8 @@ static int64_t or_default(int64_t value, int64_t standard)
 int kgb_accounts_open(struct kgb_accounts *accounts, uv_loop_t *loop,
 		      const struct kgb_accounts_spec *spec, struct kgb_err *err)
 {
-	if (check(spec->accounts, err) < 0 || kgb_upstream_new(&accounts->upstream, loop, err) < 0)
+	if (check(spec->by_provider, err) < 0 ||
+	    kgb_upstream_new(&accounts->upstream, loop, err) < 0)
 		return -1;
 	accounts->connect_timeout_ms =
 		or_default(spec->connect_timeout_ms, DEFAULT_CONNECT_TIMEOUT_MS);
@@ -106,7 +107,7 @@ int kgb_accounts_open(struct kgb_accounts *accounts, uv_loop_t *loop,
 	accounts->retry = spec->retry.max_tries > 0 ? spec->retry : default_retry;
 	for (int i = 0; i < KGB_N_PROVIDERS; i++) {
 		struct kgb_account *account = &accounts->by_provider[i];
-		open_account(account, (enum kgb_provider)i, &spec->accounts[i]);
+		open_account(account, (enum kgb_provider)i, &spec->by_provider[i]);
 		kgb_key_limiter_init(&account->limiter, loop,
 				     spec->max_concurrent > 0 ? spec->max_concurrent
 							      : DEFAULT_CONCURRENT);

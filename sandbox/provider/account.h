@@ -32,10 +32,11 @@ struct kgb_account {
 };
 
 struct kgb_accounts_spec {
-	const struct kgb_account_spec *accounts; /* one for each provider */
+	struct kgb_account_spec by_provider[KGB_N_PROVIDERS];
 	int64_t connect_timeout_ms; /* 0: 20 s */
-	int64_t idle_timeout_ms; /* 0: 300 s */
-	int64_t max_answer_bytes; /* 0: KGB_LIMIT_HTTP_ANSWER */
+	int64_t idle_timeout_ms; /* a provider that sends nothing for so long is given up; 0: 300 s
+				  */
+	int64_t max_answer_bytes; /* an answer is cut there; 0: KGB_LIMIT_HTTP_ANSWER */
 	struct kgb_retry_policy retry; /* all 0: 8 tries within 4 minutes */
 	size_t max_concurrent; /* calls of one account at a time; 0: 256 */
 };

@@ -472,8 +472,8 @@ static int open_gateway(struct bench *b, struct kgb_err *err)
 	snprintf(url, sizeof(url), "http://127.0.0.1:%u", (unsigned)b->upstream);
 	struct kgb_gateway_spec spec = {
 		.mode = KGB_GATEWAY_LIVE,
-		.accounts = {[KGB_PROVIDER_ANTHROPIC] = {.url = url,
-							 .api_key = "sk-bench-0123456789"}},
+		.accounts.by_provider =
+			{[KGB_PROVIDER_ANTHROPIC] = {.url = url, .api_key = "sk-bench-0123456789"}},
 	};
 	if (kgb_gateway_new(&b->gw, &b->loop, &spec, err) < 0)
 		return -1;

@@ -156,8 +156,9 @@ static int start(struct driver *driver, struct kgb_err *err)
 	kgb_hex(random, sizeof(random), token);
 	struct kgb_gateway_spec gateway = {
 		.mode = driver->script ? KGB_GATEWAY_OFFLINE : KGB_GATEWAY_LIVE,
-		.accounts = {[KGB_PROVIDER_ANTHROPIC] = {.url = getenv("ANTHROPIC_BASE_URL"),
-							 .api_key = getenv("ANTHROPIC_API_KEY")}},
+		.accounts.by_provider =
+			{[KGB_PROVIDER_ANTHROPIC] = {.url = getenv("ANTHROPIC_BASE_URL"),
+						     .api_key = getenv("ANTHROPIC_API_KEY")}},
 	};
 	if (listen_loopback(0, &fd, &port, err) < 0 ||
 	    kgb_gateway_new(&driver->gw, &driver->loop, &gateway, err) < 0)

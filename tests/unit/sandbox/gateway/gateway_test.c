@@ -126,18 +126,18 @@ static void start_gateway(struct fixture *f, const struct fixture_spec *spec)
 	struct kgb_gateway_spec gateway = {.mode = spec->mode,
 					   .model = spec->model,
 					   .allow_provider_tools = spec->allow_provider_tools,
-					   .idle_timeout_ms = spec->idle_timeout_ms,
-					   .max_answer_bytes = spec->max_answer_bytes,
-					   .retry = spec->retry,
-					   .max_concurrent = spec->max_concurrent,
+					   .accounts.idle_timeout_ms = spec->idle_timeout_ms,
+					   .accounts.max_answer_bytes = spec->max_answer_bytes,
+					   .accounts.retry = spec->retry,
+					   .accounts.max_concurrent = spec->max_concurrent,
 					   .prices = spec->prices};
 	/* Tests of retries say how many they want. */
-	if (gateway.retry.max_tries == 0)
-		gateway.retry.max_tries = 1;
+	if (gateway.accounts.retry.max_tries == 0)
+		gateway.accounts.retry.max_tries = 1;
 	if (spec->mode == KGB_GATEWAY_LIVE) {
-		gateway.accounts[KGB_PROVIDER_ANTHROPIC] =
+		gateway.accounts.by_provider[KGB_PROVIDER_ANTHROPIC] =
 			(struct kgb_account_spec){url, TEST_KEY, spec->key_is_bearer};
-		gateway.accounts[KGB_PROVIDER_OPENAI] = (struct kgb_account_spec){
+		gateway.accounts.by_provider[KGB_PROVIDER_OPENAI] = (struct kgb_account_spec){
 			url, spec->without_openai_key ? NULL : TEST_OPENAI_KEY, false};
 	}
 	assert_ok(kgb_gateway_new(&f->gw, &f->loop, &gateway, &err), err);

@@ -3,7 +3,7 @@
  * them. */
 #include "tests/unit/sandbox/gateway/gateway_test.h"
 
-#include "sandbox/gateway/internal.h"
+#include "sandbox/gateway/session.h"
 
 static const struct fixture_spec live = {.mode = KGB_GATEWAY_LIVE};
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include <string.h>
+#include "sandbox/gateway/exchange_reply.h"
 
 #include "base/mem.h"
-#include "sandbox/gateway/internal.h"
 
 /* Most bytes of an answer that the server takes at a time. */
 #define BLOCK_BYTES (32u << 10)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+#include "sandbox/gateway/exchange_source.h"
+
 #include <string.h>
 
 #include "base/mem.h"
-#include "sandbox/gateway/internal.h"
 #include "sandbox/offline/offline.h"
 
 /* A client that reads slowly holds the upstream back beyond this. */
@@ -63,7 +64,7 @@ static const struct kgb_relay_callbacks relay_callbacks = {
 	.is_wanted = is_wanted,
 };
 
-void kgb_exchange__relay(struct kgb_exchange *ex)
+static void start_relay(struct kgb_exchange *ex)
 {
 	struct kgb_gateway *gw = ex->session->gw;
 	const char *query = strchr(ex->uri, '?');
@@ -86,7 +87,7 @@ void kgb_exchange__relay(struct kgb_exchange *ex)
 
 /* ---- offline ---- */
 
-void kgb_exchange__script(struct kgb_exchange *ex)
+static void prepare_script(struct kgb_exchange *ex)
 {
 	const struct kgb_buf *body = sent_body(ex);
 	if (ex->endpoint == KGB_ENDPOINT_MODELS)
@@ -94,11 +95,11 @@ void kgb_exchange__script(struct kgb_exchange *ex)
 	else if (ex->endpoint == KGB_ENDPOINT_COUNT_TOKENS)
 		kgb_offline_count_tokens(body->ptr, body->len, &ex->scripted);
 	else
-		kgb_offline_answer(ex->session->offline, ex->protocol, body->ptr, body->len,
+		kgb_offline_answer(ex->session->spec.offline, ex->protocol, body->ptr, body->len,
 				   &ex->scripted);
 }
 
-void kgb_exchange__offline(struct kgb_exchange *ex)
+static void send_script(struct kgb_exchange *ex)
 {
 	struct kgb_offline_reply *reply = &ex->scripted;
 	kgb_headers_add(&ex->reply, "content-type", reply->content_type);
@@ -115,8 +116,8 @@ static void tell_miss(struct kgb_exchange *ex, const char *why)
 {
 	struct kgb_session *session = ex->session;
 	session->ledger.totals.n_misses++;
-	if (!session->closing && session->callbacks.on_miss)
-		session->callbacks.on_miss(session->payload, why);
+	if (!session->closing && session->spec.callbacks.on_miss)
+		session->spec.callbacks.on_miss(session->spec.payload, why);
 	/* As for a budget: the client is to end, so no number that it could take for a status. */
 	kgb_exchange__refuse(ex, kgb_http_stop_status(ex->protocol), why,
 			     "replay: this request is not in the record");
@@ -133,23 +134,18 @@ static struct kgb_cassette_request replay_request(const struct kgb_exchange *ex)
 	};
 }
 
-void kgb_exchange__find_key(struct kgb_exchange *ex)
-{
-	const struct kgb_cassette_request request = replay_request(ex);
-	(void)kgb_cassette_key(&request, ex->key);
-}
-
-void kgb_exchange__replay(struct kgb_exchange *ex)
+static void send_record(struct kgb_exchange *ex)
 {
 	struct kgb_session *session = ex->session;
 	struct kgb_err err = KGB_ERR_INIT;
 	KGB_AUTO(buf) struct kgb_buf why = KGB_BUF_INIT(0);
 	struct kgb_cassette_answer answer = KGB_CASSETTE_ANSWER_INIT;
-	int found = kgb_cassette_answer(session->cassette, &session->cassette_use, ex->key, &answer,
-					&err);
+	int found = kgb_cassette_answer(session->spec.cassette, &session->cassette_use, ex->key,
+					&answer, &err);
 	if (found == 0) {
 		const struct kgb_cassette_request request = replay_request(ex);
-		kgb_cassette_explain(session->cassette, &session->cassette_use, &request, &why);
+		kgb_cassette_explain(session->spec.cassette, &session->cassette_use, &request,
+				     &why);
 		tell_miss(ex, why.ptr);
 	} else if (found < 0) {
 		tell_miss(ex, err.msg);
@@ -160,4 +156,26 @@ void kgb_exchange__replay(struct kgb_exchange *ex)
 		kgb_exchange__end(ex, answer.cut ? "as recorded: the answer was cut off" : NULL);
 	}
 	kgb_cassette_answer_release(&answer);
+}
+
+/* ---- by mode ---- */
+
+void kgb_exchange__prepare_source(struct kgb_exchange *ex)
+{
+	enum kgb_gateway_mode mode = ex->session->gw->mode;
+	const struct kgb_cassette_request request = replay_request(ex);
+	if (mode == KGB_GATEWAY_OFFLINE)
+		prepare_script(ex);
+	else if (mode == KGB_GATEWAY_REPLAY)
+		(void)kgb_cassette_key(&request, ex->key);
+}
+
+void kgb_exchange__start_source(struct kgb_exchange *ex)
+{
+	static void (*const start[])(struct kgb_exchange *) = {
+		[KGB_GATEWAY_LIVE] = start_relay,
+		[KGB_GATEWAY_OFFLINE] = send_script,
+		[KGB_GATEWAY_REPLAY] = send_record,
+	};
+	start[ex->session->gw->mode](ex);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include <string.h>
+#include "sandbox/gateway/exchange_admit.h"
 
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/time.h"
-#include "sandbox/gateway/internal.h"
+#include "sandbox/gateway/exchange_source.h"
 
 /* Input is estimated from bytes. Text and code have three to five to a token; what providers add
  * to a request, such as their own words on tools, is some hundred tokens. So this is nearly always
@@ -46,27 +46,16 @@ static void start(struct kgb_exchange *ex)
 {
 	char warning[160];
 	kgb_exchange__step(ex, KGB_EXCHANGE_ON_START);
-	if (ex->session->budget &&
-	    kgb_budget_warning(ex->session->budget, warning, sizeof(warning)))
+	if (ex->session->spec.budget &&
+	    kgb_budget_warning(ex->session->spec.budget, warning, sizeof(warning)))
 		kgb_headers_add(&ex->reply, "x-kgb-budget", warning);
-	switch (ex->session->gw->mode) {
-	case KGB_GATEWAY_LIVE:
-		kgb_exchange__relay(ex);
-		return;
-	case KGB_GATEWAY_OFFLINE:
-		kgb_exchange__offline(ex);
-		return;
-	case KGB_GATEWAY_REPLAY:
-		kgb_exchange__replay(ex);
-		return;
-	}
-	KGB_UNREACHABLE();
+	kgb_exchange__start_source(ex);
 }
 
 static void tell_charged(struct kgb_session *session)
 {
 	struct kgb_totals *totals = &session->ledger.totals;
-	const struct kgb_budget *b = session->budget;
+	const struct kgb_budget *b = session->spec.budget;
 	struct kgb_charge charged = b->spent;
 	kgb_charge_add(&charged, &b->reserved);
 	totals->charged_tokens = charged.tokens;
@@ -78,19 +67,16 @@ static void tell_charged(struct kgb_session *session)
 static void refuse(struct kgb_exchange *ex, const char *why)
 {
 	struct kgb_session *session = ex->session;
-	if (!session->closing && session->callbacks.on_budget)
-		session->callbacks.on_budget(session->payload, why);
+	if (!session->closing && session->spec.callbacks.on_budget)
+		session->spec.callbacks.on_budget(session->spec.payload, why);
 	char plain[120];
-	kgb_budget_plain(kgb_budget_reached(session->budget), plain, sizeof(plain));
+	kgb_budget_plain(kgb_budget_reached(session->spec.budget), plain, sizeof(plain));
 	kgb_exchange__refuse(ex, kgb_http_stop_status(ex->protocol), why, plain);
 }
 
 static void wait_for_budget(struct kgb_exchange *ex)
 {
-	struct kgb_exchange **at = &ex->session->gw->first_waiting;
-	while (*at)
-		at = &(*at)->next_waiting;
-	*at = ex;
+	TAILQ_INSERT_TAIL(&ex->session->gw->waiting, ex, waiting);
 	ex->wait_began_ms = kgb_mono_ms();
 	kgb_exchange__step(ex, KGB_EXCHANGE_ON_WAIT);
 }
@@ -99,11 +85,7 @@ static void stop_waiting(struct kgb_exchange *ex)
 {
 	if (ex->state != KGB_EXCHANGE_WAITING)
 		return;
-	struct kgb_exchange **at = &ex->session->gw->first_waiting;
-	while (*at != ex)
-		at = &(*at)->next_waiting;
-	*at = ex->next_waiting;
-	ex->next_waiting = NULL;
+	TAILQ_REMOVE(&ex->session->gw->waiting, ex, waiting);
 	ex->waited_ms += kgb_mono_ms() - ex->wait_began_ms;
 }
 
@@ -112,7 +94,7 @@ static bool try(struct kgb_exchange *ex)
 {
 	struct kgb_session *session = ex->session;
 	struct kgb_err why = KGB_ERR_INIT;
-	switch (kgb_budget_reserve(session->budget, &ex->reservation, &why)) {
+	switch (kgb_budget_reserve(session->spec.budget, &ex->reservation, &why)) {
 	case KGB_BUDGET_LATER:
 		return false;
 	case KGB_BUDGET_REFUSED:
@@ -123,8 +105,9 @@ static bool try(struct kgb_exchange *ex)
 		stop_waiting(ex);
 		ex->has_reserved = true;
 		tell_charged(session);
-		if (!session->closing && session->callbacks.on_reserve)
-			session->callbacks.on_reserve(session->payload, &session->ledger.totals);
+		if (!session->closing && session->spec.callbacks.on_reserve)
+			session->spec.callbacks.on_reserve(session->spec.payload,
+							   &session->ledger.totals);
 		start(ex);
 		return true;
 	}
@@ -136,7 +119,7 @@ void kgb_exchange__admit(struct kgb_exchange *ex)
 	/* Counting tokens and listing models are free. */
 	bool free_of_charge =
 		ex->endpoint == KGB_ENDPOINT_COUNT_TOKENS || ex->endpoint == KGB_ENDPOINT_MODELS;
-	if (!ex->session->budget || free_of_charge) {
+	if (!ex->session->spec.budget || free_of_charge) {
 		start(ex);
 		return;
 	}
@@ -149,9 +132,9 @@ void kgb_exchange__admit(struct kgb_exchange *ex)
  * list is looked through anew after each. */
 static void admit_waiting(struct kgb_gateway *gw)
 {
-	struct kgb_exchange *ex = gw->first_waiting;
+	struct kgb_exchange *ex = TAILQ_FIRST(&gw->waiting);
 	while (ex)
-		ex = try(ex) ? gw->first_waiting : ex->next_waiting;
+		ex = try(ex) ? TAILQ_FIRST(&gw->waiting) : TAILQ_NEXT(ex, waiting);
 }
 
 /* ---- the end ---- */
@@ -207,10 +190,10 @@ void kgb_exchange__charge(struct kgb_exchange *ex)
 		return;
 	ex->has_reserved = false;
 	struct kgb_charge charge = taken(ex);
-	kgb_budget_settle(session->budget, &ex->reservation, &charge);
+	kgb_budget_settle(session->spec.budget, &ex->reservation, &charge);
 	tell_charged(session);
-	if (!session->closing && session->callbacks.on_usage)
-		session->callbacks.on_usage(session->payload, totals);
+	if (!session->closing && session->spec.callbacks.on_usage)
+		session->spec.callbacks.on_usage(session->spec.payload, totals);
 	admit_waiting(session->gw);
 }
 

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * A model request and the budget: the request waits until its part can be reserved, and is charged.
+ */
+#ifndef KGB_SANDBOX_GATEWAY_EXCHANGE_ADMIT_H
+#define KGB_SANDBOX_GATEWAY_EXCHANGE_ADMIT_H
+
+#include "sandbox/gateway/exchange.h"
+
+/** Answer a complete model request as soon as the budget allows it, or refuse it. */
+void kgb_exchange__admit(struct kgb_exchange *ex);
+/** The exchange is over: put what it took into the place of its reservation. */
+void kgb_exchange__charge(struct kgb_exchange *ex);
+/** No client waits for the answer any more: leave all queues and cut the call. */
+void kgb_exchange__stop(struct kgb_exchange *ex);
+
+#endif
