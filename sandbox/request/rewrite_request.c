@@ -142,11 +142,10 @@ static void read_asked(struct kgb_body *body, struct kgb_rewritten *out)
 {
 	static const char *const keys[] = {"max_tokens", "max_completion_tokens",
 					   "max_output_tokens"};
-	struct kgb_err err = KGB_ERR_INIT;
 	const struct kgb_member *model = kgb_body_find(body, "model");
 	KGB_AUTO(json) cJSON *name = NULL;
 	if (model && model->value_end - model->value < 6 * KGB_USAGE_MODEL_LEN &&
-	    kgb_body_parse(body, model, &name, &err) == 0 && cJSON_IsString(name))
+	    kgb_body_parse(body, model, &name, NULL) == 0 && cJSON_IsString(name))
 		snprintf(out->model, sizeof(out->model), "%s", name->valuestring);
 	for (size_t i = 0; i < KGB_ARRAY_LEN(keys); i++) {
 		const struct kgb_member *limit = kgb_body_find(body, keys[i]);
@@ -157,7 +156,7 @@ static void read_asked(struct kgb_body *body, struct kgb_rewritten *out)
 		char *text =
 			kgb_xstrndup(body->bytes + limit->value, limit->value_end - limit->value);
 		/* 1e99, "5": who knows what the provider makes of it. */
-		if (kgb_parse_i64(text, 0, KGB_MAX_OUTPUT_TOKENS, &value, &err) < 0)
+		if (kgb_parse_i64(text, 0, KGB_MAX_OUTPUT_TOKENS, &value, NULL) < 0)
 			value = KGB_MAX_OUTPUT_TOKENS;
 		if (value > out->max_output_tokens)
 			out->max_output_tokens = value;

@@ -163,128 +163,44 @@ static int refuse_fetched(const struct kgb_body *body, const struct kgb_member *
 /* Everything that the CLIs and the usual clients send, none of which costs more than the tokens
  * that the answer reports, unless refuse_unbounded() looks at it. What a provider thinks of next is
  * on no list: it may cost anything. */
-static const char *const messages_fields[] = {"model",
-					      "messages",
-					      "system",
-					      "max_tokens",
-					      "metadata",
-					      "stop_sequences",
-					      "stream",
-					      "temperature",
-					      "top_k",
-					      "top_p",
-					      "thinking",
-					      "tools",
-					      "tool_choice",
-					      "cache_control",
-					      "context_management",
-					      "output_config",
-					      "output_format",
-					      "service_tier",
-					      "speed",
-					      "inference_geo",
-					      "container",
-					      "mcp_servers",
-					      NULL};
-static const char *const chat_fields[] = {"model",
-					  "messages",
-					  "max_tokens",
-					  "max_completion_tokens",
-					  "stream",
-					  "stream_options",
-					  "temperature",
-					  "top_p",
-					  "top_k",
-					  "min_p",
-					  "n",
-					  "stop",
-					  "seed",
-					  "presence_penalty",
-					  "frequency_penalty",
-					  "repetition_penalty",
-					  "logit_bias",
-					  "logprobs",
-					  "top_logprobs",
-					  "response_format",
-					  "tools",
-					  "tool_choice",
-					  "parallel_tool_calls",
-					  "functions",
-					  "function_call",
-					  "user",
-					  "metadata",
-					  "store",
-					  "reasoning_effort",
-					  "reasoning",
-					  "thinking",
-					  "enable_thinking",
-					  "chat_template_kwargs",
-					  "include_reasoning",
-					  "verbosity",
-					  "modalities",
-					  "audio",
-					  "prediction",
-					  "service_tier",
-					  "inference_geo",
-					  "speed",
-					  "prompt_cache_key",
-					  "prompt_cache_retention",
-					  "safety_identifier",
-					  "web_search_options",
-					  "plugins",
-					  "usage",
-					  NULL};
-static const char *const responses_fields[] = {"model",
-					       "input",
-					       "instructions",
-					       "max_output_tokens",
-					       "max_tool_calls",
-					       "stream",
-					       "stream_options",
-					       "temperature",
-					       "top_p",
-					       "top_logprobs",
-					       "text",
-					       "tools",
-					       "tool_choice",
-					       "parallel_tool_calls",
-					       "user",
-					       "metadata",
-					       "client_metadata",
-					       "store",
-					       "include",
-					       "reasoning",
-					       "truncation",
-					       "background",
-					       "conversation",
-					       "previous_response_id",
-					       "prompt",
-					       "service_tier",
-					       "inference_geo",
-					       "speed",
-					       "prompt_cache_key",
-					       "prompt_cache_retention",
-					       "safety_identifier",
-					       NULL};
+static const char messages_fields[] =
+	" model messages system max_tokens metadata stop_sequences stream temperature"
+	" top_k top_p thinking tools tool_choice cache_control context_management"
+	" output_config output_format service_tier speed inference_geo container"
+	" mcp_servers ";
+static const char chat_fields[] =
+	" model messages max_tokens max_completion_tokens stream stream_options"
+	" temperature top_p top_k min_p n stop seed presence_penalty frequency_penalty"
+	" repetition_penalty logit_bias logprobs top_logprobs response_format tools"
+	" tool_choice parallel_tool_calls functions function_call user metadata store"
+	" reasoning_effort reasoning thinking enable_thinking chat_template_kwargs"
+	" include_reasoning verbosity modalities audio prediction service_tier"
+	" inference_geo speed prompt_cache_key prompt_cache_retention safety_identifier"
+	" web_search_options plugins usage ";
+static const char responses_fields[] =
+	" model input instructions max_output_tokens max_tool_calls stream"
+	" stream_options temperature top_p top_logprobs text tools tool_choice"
+	" parallel_tool_calls user metadata client_metadata store include reasoning"
+	" truncation background conversation previous_response_id prompt service_tier"
+	" inference_geo speed prompt_cache_key prompt_cache_retention safety_identifier ";
 
 static int refuse_unknown(const struct kgb_body *body, enum kgb_endpoint endpoint,
 			  struct kgb_err *err)
 {
-	const char *const *list = endpoint == KGB_ENDPOINT_CHAT        ? chat_fields
-				  : endpoint == KGB_ENDPOINT_RESPONSES ? responses_fields
-								       : messages_fields;
+	const char *known = endpoint == KGB_ENDPOINT_CHAT        ? chat_fields
+			    : endpoint == KGB_ENDPOINT_RESPONSES ? responses_fields
+								 : messages_fields;
 	for (size_t i = 0; i < body->n; i++) {
 		const struct kgb_member *member = &body->members[i];
-		size_t k = 0;
-		while (list[k] && !kgb_body_key_is(body, member, list[k]))
-			k++;
-		if (list[k])
-			continue;
 		size_t len = member->key_end - member->key;
+		KGB_AUTO(free) char *key = kgb_xstrndup(body->bytes + member->key, len);
+		KGB_AUTO(free) char *word = kgb_xasprintf(" %s ", key);
+		if (strlen(key) == len && !strchr(key, ' ') && strstr(known, word))
+			continue;
 		return kgb_fail(
 			err, KGB_ERR_INVALID,
-			"%.*s: this gateway does not know the field, so nobody knows what it "
-			"costs (setting gateway.provider_tools lets it pass)",
+			"%.*s: this gateway does not know the field, so its cost is unknown "
+			"(setting gateway.provider_tools lets it pass)",
 			(int)(len < 64 ? len : 64), body->bytes + member->key);
 	}
 	return 0;
