@@ -57,20 +57,6 @@ static void start(struct kgb_err *err, enum kgb_err_domain domain, enum kgb_err_
 	push_trace(err, file, line);
 }
 
-int kgb__fail(struct kgb_err *err, enum kgb_err_kind kind, const char *file, int line,
-	      const char *fmt, ...)
-{
-	va_list ap;
-
-	if (!err)
-		return -1;
-	va_start(ap, fmt);
-	set_message(err, fmt, ap, NULL);
-	va_end(ap);
-	start(err, KGB_ERR_DOMAIN_KGB, kind, 0, file, line);
-	return -1;
-}
-
 static enum kgb_err_kind kind_of_errno(int code)
 {
 	switch (code) {

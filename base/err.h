@@ -55,9 +55,8 @@ struct kgb_err {
 		0    \
 	}
 
-/* Each returns -1, so that a failing function ends with `return kgb_fail(...)`. */
-int kgb__fail(struct kgb_err *err, enum kgb_err_kind kind, const char *file, int line,
-	      const char *fmt, ...) KGB_PRINTF(5, 6);
+/* Each returns -1, so that a failing function ends with `return kgb_fail(...)`. A NULL `err` drops
+ * the error. */
 int kgb__fail_errno(struct kgb_err *err, int code, const char *file, int line, const char *fmt, ...)
 	KGB_PRINTF(5, 6);
 int kgb__fail_code(struct kgb_err *err, enum kgb_err_domain domain, enum kgb_err_kind kind,
@@ -66,7 +65,7 @@ int kgb__ctx(struct kgb_err *err, const char *file, int line, const char *fmt, .
 	KGB_PRINTF(4, 5);
 
 /** Fill *err from a format; returns -1. */
-#define kgb_fail(err, kind, ...) kgb__fail((err), (kind), __FILE__, __LINE__, __VA_ARGS__)
+#define kgb_fail(err, kind, ...) kgb_fail_code(err, KGB_ERR_DOMAIN_KGB, kind, 0, __VA_ARGS__)
 /** Same from an errno value; appends ": <strerror>". ENOENT becomes NOT_FOUND, EACCES/EPERM DENIED,
  * ENOSPC/EDQUOT LIMIT. */
 #define kgb_fail_errno(err, code, ...) \

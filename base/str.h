@@ -74,6 +74,8 @@ void kgb_strv_add(struct kgb_strv *v, const char *s);
 void kgb_strv_addf(struct kgb_strv *v, const char *fmt, ...) KGB_PRINTF(2, 3);
 /** Add all of a NULL-terminated list; NULL adds nothing. */
 void kgb_strv_add_all(struct kgb_strv *v, const char *const *list);
+/** Add these strings: KGB_STRV_ADD(&argv, "--chdir", dir); */
+#define KGB_STRV_ADD(v, ...) kgb_strv_add_all((v), (const char *const[]){__VA_ARGS__, NULL})
 /** Split at `sep`, dropping blanks around and empty parts. */
 void kgb_strv_split(struct kgb_strv *v, const char *s, char sep);
 bool kgb_strv_has(const struct kgb_strv *v, const char *s);

@@ -148,44 +148,15 @@ int kgb_parse_size_bytes(const char *s, int64_t *out_bytes, struct kgb_err *err)
 			kgb_brief(unit, shown_unit));
 }
 
-static const char *skip_digits(const char *p)
-{
-	while (is_digit(*p))
-		p++;
-	return p;
-}
-
-/* strtod also takes "inf", "nan", hexadecimal and leading blanks; those are not numbers to us. */
-static bool is_decimal(const char *s)
-{
-	const char *p = *s == '-' || *s == '+' ? s + 1 : s;
-	const char *whole = p;
-
-	p = skip_digits(p);
-	ptrdiff_t n_digits = p - whole;
-	if (*p == '.') {
-		const char *fraction = p + 1;
-		p = skip_digits(fraction);
-		n_digits += p - fraction;
-	}
-	if (n_digits == 0)
-		return false;
-	if (*p == 'e' || *p == 'E') {
-		p += p[1] == '-' || p[1] == '+' ? 2 : 1;
-		if (!is_digit(*p))
-			return false;
-		p = skip_digits(p);
-	}
-	return *p == '\0';
-}
-
 int kgb_parse_double(const char *s, double *out, struct kgb_err *err)
 {
 	char shown[KGB_BRIEF_LEN];
+	char *end;
+	double value = strtod(s, &end);
 
-	if (!is_decimal(s))
+	/* strtod also reads "inf", "nan", hexadecimal numbers and leading blanks. */
+	if (end == s || *end || s[strspn(s, "0123456789+-.eE")])
 		return kgb_fail(err, KGB_ERR_INVALID, "'%s' is not a number", kgb_brief(s, shown));
-	double value = strtod(s, NULL);
 	if (!isfinite(value))
 		return kgb_fail(err, KGB_ERR_INVALID, "'%s' is out of range", kgb_brief(s, shown));
 	*out = value;

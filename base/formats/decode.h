@@ -58,6 +58,11 @@ struct kgb_field {
 	size_t sub_size; /* OBJECTS: sizeof one element */
 	const char *doc; /* one sentence for help and schema */
 };
+/** The beginning of a row for a member of a struct, and of one whose name in the document differs:
+ * {KGB_FIELD(struct limits, wall, DURATION), .def = "2h", .doc = "..."} */
+#define KGB_FIELD(structure, member, kind) KGB_FIELD_AS(#member, structure, member, kind)
+#define KGB_FIELD_AS(key, structure, member, kind) \
+	.name = (key), .type = KGB_FIELD_##kind, .offset = offsetof(structure, member)
 #define KGB_FIELD_END \
 	{             \
 		0     \

@@ -384,7 +384,6 @@ static void schema_type(struct kgb_jsonw *w, const struct kgb_field *field)
 static void schema_default(struct kgb_jsonw *w, const struct kgb_field *field)
 {
 	KGB_AUTO(yaml) struct kgb_yaml doc = KGB_YAML_INIT;
-	struct kgb_err err = KGB_ERR_INIT;
 	bool is_text = field->type == KGB_FIELD_STR || field->type == KGB_FIELD_DURATION ||
 		       field->type == KGB_FIELD_ENUM;
 
@@ -393,7 +392,7 @@ static void schema_default(struct kgb_jsonw *w, const struct kgb_field *field)
 		kgb_jsonw_str(w, field->def);
 		return;
 	}
-	int rc = kgb_yaml_parse(field->name, field->def, strlen(field->def), &doc, &err);
+	int rc = kgb_yaml_parse(field->name, field->def, strlen(field->def), &doc, NULL);
 	KGB_ASSERT(rc == 0);
 	kgb_jsonw_tree(w, doc.root);
 }

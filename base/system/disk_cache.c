@@ -91,10 +91,9 @@ bool kgb_disk_cache_get(const struct kgb_disk_cache *store, const char *key, str
 	const size_t most = HEAD + store->entry_max + HEX;
 	KGB_AUTO(buf) struct kgb_buf file = KGB_BUF_INIT(most);
 	KGB_AUTO(fd) int fd = -1;
-	struct kgb_err ignored = KGB_ERR_INIT;
 
-	if (kgb_fs_open_untrusted(store->dir_fd, key, most, &fd, &ignored) < 0 ||
-	    !kgb_cache_is_ours(fd) || kgb_fs_read_fd(fd, most, &file, &ignored) < 0 ||
+	if (kgb_fs_open_untrusted(store->dir_fd, key, most, &fd, NULL) < 0 ||
+	    !kgb_cache_is_ours(fd) || kgb_fs_read_fd(fd, most, &file, NULL) < 0 ||
 	    !is_whole(&file, key))
 		return false;
 	kgb_buf_clear(out);
@@ -117,7 +116,6 @@ void kgb_disk_cache_put(const struct kgb_disk_cache *store, const char *key, con
 			size_t len)
 {
 	KGB_AUTO(buf) struct kgb_buf file = KGB_BUF_INIT(0);
-	struct kgb_err ignored = KGB_ERR_INIT;
 	char hex[KGB_SHA256_HEX_LEN];
 
 	if (!store || len > store->entry_max)
@@ -126,8 +124,7 @@ void kgb_disk_cache_put(const struct kgb_disk_cache *store, const char *key, con
 	kgb_buf_add(&file, bytes, len);
 	kgb_sha256_tree_hex(file.ptr, file.len, hex);
 	kgb_buf_add(&file, hex, HEX);
-	if (kgb_fs_write_atomic(store->dir_fd, key, file.ptr, file.len, 0600, false, &ignored) ==
-		    0 &&
+	if (kgb_fs_write_atomic(store->dir_fd, key, file.ptr, file.len, 0600, false, NULL) == 0 &&
 	    is_time_to_sweep(store, file.len))
 		kgb_disk_cache_sweep(store);
 }

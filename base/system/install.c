@@ -42,8 +42,7 @@ char *kgb_install_programs(void)
 {
 	KGB_AUTO(free) char *self = kgb_path_self_dir();
 	KGB_AUTO(free) char *beside = kgb_xasprintf("%s/../libexec/kgb-agent", self);
-	struct kgb_err ignored = KGB_ERR_INIT;
-	char *installed = kgb_path_real(beside, &ignored);
+	char *installed = kgb_path_real(beside, NULL);
 
 	if (installed && !exists_below(self, "kgb-judge"))
 		return installed;

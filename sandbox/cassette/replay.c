@@ -155,9 +155,8 @@ static bool clean_body(const struct kgb_cassette_request *request, struct kgb_bu
 {
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
 	kgb_scrub_whole(request->secrets, request->body, request->body_len, &text);
-	struct kgb_err ignored = KGB_ERR_INIT;
 	KGB_AUTO(json) cJSON *body = NULL;
-	bool is_json = kgb_json_parse(text.ptr, text.len, &body, &ignored) == 0;
+	bool is_json = kgb_json_parse(text.ptr, text.len, &body, NULL) == 0;
 	if (is_json) {
 		struct kgb_jsonw w;
 		sort_members(body);
@@ -471,11 +470,10 @@ static cJSON *find_nearest(const struct kgb_cassette *cassette, const cJSON *bod
 	cJSON *nearest = NULL;
 	size_t best = 0;
 	for (size_t i = 0; asked && i < cassette->n; i++) {
-		struct kgb_err ignored = KGB_ERR_INIT;
 		KGB_AUTO(json) cJSON *recorded = NULL;
 		KGB_AUTO(free)
 		char *name = kgb_xasprintf("%04" PRId64 ".request.json", cassette->tapes[i].number);
-		if (read_json(cassette, name, &recorded, &ignored) < 0)
+		if (read_json(cassette, name, &recorded, NULL) < 0)
 			continue;
 		cJSON *its_body = cJSON_DetachItemFromObjectCaseSensitive(recorded, "body");
 		if (its_body)
@@ -516,13 +514,12 @@ static void explain_difference(const cJSON *recorded, const cJSON *asked, struct
 void kgb_cassette_explain(const struct kgb_cassette *cassette, const struct kgb_cassette_use *use,
 			  const struct kgb_cassette_request *request, struct kgb_buf *out)
 {
-	struct kgb_err ignored = KGB_ERR_INIT;
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
 	KGB_AUTO(json) cJSON *body = NULL;
 	const struct tape *tape = NULL;
 	kgb_buf_addf(out, "replay: no recorded answer to this %s %s (%zu of %zu were given); ",
 		     request->method, request->path, use->n_given, cassette->n);
-	if (kgb_json_parse(request->body, request->body_len, &body, &ignored) < 0) {
+	if (kgb_json_parse(request->body, request->body_len, &body, NULL) < 0) {
 		kgb_buf_adds(out, "its body is not JSON");
 		return;
 	}

@@ -141,12 +141,11 @@ static int find_v1(const char *mountinfo, const char *cgroup, struct kgb_confine
 /* Returns true when the file of words names both controllers. */
 static bool has_controllers(const char *dir, const char *name)
 {
-	struct kgb_err ignored = KGB_ERR_INIT;
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(TEXT_MAX);
 	KGB_AUTO(strv) struct kgb_strv words = KGB_STRV_INIT;
 	KGB_AUTO(free) char *path = kgb_path_join(dir, name);
 
-	if (read_file(path, &text, &ignored) < 0)
+	if (read_file(path, &text, NULL) < 0)
 		return false;
 	for (char *c = text.ptr; *c; c++)
 		if (*c == '\n')
@@ -166,12 +165,11 @@ static int write_text(const char *dir, const char *name, const char *text)
 /* Returns true when this process is the only one of the group. */
 static bool are_alone(const char *dir)
 {
-	struct kgb_err ignored = KGB_ERR_INIT;
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(TEXT_MAX);
 	KGB_AUTO(free) char *path = kgb_path_join(dir, "cgroup.procs");
 	KGB_AUTO(free) char *own = kgb_xasprintf("%d\n", getpid());
 
-	return read_file(path, &text, &ignored) == 0 && kgb_str_eq(text.ptr, own);
+	return read_file(path, &text, NULL) == 0 && kgb_str_eq(text.ptr, own);
 }
 
 /* Move into a child of our group, so that the group may give controllers to its other children. */
@@ -241,10 +239,9 @@ static void remove_stale(const char *dir)
 	DIR *groups = *dir ? opendir(dir) : NULL;
 
 	for (struct dirent *entry; groups && (entry = readdir(groups));) {
-		struct kgb_err ignored = KGB_ERR_INIT;
 		int64_t pid;
 		if (!kgb_str_starts(entry->d_name, "kgb-") ||
-		    kgb_parse_i64(entry->d_name + 4, 1, INT32_MAX, &pid, &ignored) < 0)
+		    kgb_parse_i64(entry->d_name + 4, 1, INT32_MAX, &pid, NULL) < 0)
 			continue;
 		if (kill((pid_t)pid, 0) < 0 && errno == ESRCH)
 			(void)unlinkat(dirfd(groups), entry->d_name, AT_REMOVEDIR);

@@ -61,9 +61,8 @@ static bool lives_in(pid_t pid, uint64_t inode)
 static pid_t next_process(DIR *proc)
 {
 	for (struct dirent *entry; (entry = readdir(proc));) {
-		struct kgb_err ignored = KGB_ERR_INIT;
 		int64_t pid = 0;
-		if (kgb_parse_i64(entry->d_name, 1, PID_MAX_POSSIBLE, &pid, &ignored) == 0)
+		if (kgb_parse_i64(entry->d_name, 1, PID_MAX_POSSIBLE, &pid, NULL) == 0)
 			return (pid_t)pid;
 	}
 	return 0;
@@ -104,12 +103,11 @@ void kgb_pidns_kill(uint64_t inode)
 static pid_t parent_pid(pid_t pid)
 {
 	char path[PATH_LEN];
-	struct kgb_err ignored = KGB_ERR_INIT;
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(STAT_MAX);
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/stat", pid);
 	KGB_AUTO(fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || kgb_fs_read_fd(fd, STAT_MAX, &text, &ignored) < 0)
+	if (fd < 0 || kgb_fs_read_fd(fd, STAT_MAX, &text, NULL) < 0)
 		return 0;
 	/* "pid (name) S ppid ...": the name may hold anything, also ") ". */
 	char *end = strrchr(text.ptr, ')');
@@ -118,8 +116,7 @@ static pid_t parent_pid(pid_t pid)
 	char *digits = end + 4;
 	digits[strspn(digits, "0123456789")] = '\0';
 	int64_t parent = 0;
-	return kgb_parse_i64(digits, 0, PID_MAX_POSSIBLE, &parent, &ignored) < 0 ? 0
-										 : (pid_t)parent;
+	return kgb_parse_i64(digits, 0, PID_MAX_POSSIBLE, &parent, NULL) < 0 ? 0 : (pid_t)parent;
 }
 
 int kgb_pidns_signal_children(pid_t parent, int signo)

@@ -29,7 +29,6 @@ static int64_t minor_in(const char *information)
 {
 	static const char key[] = "\nDevice Minor:";
 	const char *at = strstr(information, key);
-	struct kgb_err ignored = KGB_ERR_INIT;
 	int64_t number = -1;
 
 	if (!at)
@@ -37,7 +36,7 @@ static int64_t minor_in(const char *information)
 	at += strlen(key);
 	at += strspn(at, " \t");
 	KGB_AUTO(free) char *digits = kgb_xstrndup(at, strcspn(at, " \t\n"));
-	return kgb_parse_i64(digits, 0, NODES_MAX - 1, &number, &ignored) < 0 ? -1 : number;
+	return kgb_parse_i64(digits, 0, NODES_MAX - 1, &number, NULL) < 0 ? -1 : number;
 }
 
 /* The driver has a directory for each GPU, by its address on the PCI bus. CUDA counts in their
@@ -47,7 +46,6 @@ static void find_nodes(const char *root, struct nodes *out)
 {
 	KGB_AUTO(strv) struct kgb_strv addresses = KGB_STRV_INIT;
 	KGB_AUTO(free) char *dir = kgb_xasprintf("%s/proc/driver/nvidia/gpus", root);
-	struct kgb_err ignored = KGB_ERR_INIT;
 	DIR *gpus = opendir(dir);
 
 	for (struct dirent *entry; gpus && (entry = readdir(gpus));)
@@ -61,7 +59,7 @@ static void find_nodes(const char *root, struct nodes *out)
 		KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(INFORMATION_MAX);
 		KGB_AUTO(free)
 		char *path = kgb_xasprintf("%s/%s/information", dir, addresses.items[i]);
-		if (kgb_fs_read(AT_FDCWD, path, INFORMATION_MAX, &text, &ignored) < 0)
+		if (kgb_fs_read(AT_FDCWD, path, INFORMATION_MAX, &text, NULL) < 0)
 			continue;
 		int64_t number = minor_in(text.ptr);
 		if (number >= 0)

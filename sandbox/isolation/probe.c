@@ -99,9 +99,8 @@ static int read_version(struct kgb_isolation_info *info, struct kgb_err *err)
 					   .limit = OUTPUT_MAX,
 					   .timeout_ms = LIMIT_MS};
 	struct kgb_proc_end end = {0};
-	struct kgb_err ignored = KGB_ERR_INIT;
 
-	int rc = kgb_proc_run(&spec, &said, &end, &ignored);
+	int rc = kgb_proc_run(&spec, &said, &end, NULL);
 	if (end.interrupted)
 		raise(end.interrupted);
 	const char *word = strchr(said.ptr, ' ');
@@ -117,19 +116,17 @@ static int read_version(struct kgb_isolation_info *info, struct kgb_err *err)
 
 static bool try_listener(const struct kgb_sandbox_spec *spec)
 {
-	struct kgb_err ignored = KGB_ERR_INIT;
 	KGB_AUTO(policy) struct kgb_policy policy;
 	KGB_AUTO(buf) struct kgb_buf said = KGB_BUF_INIT(OUTPUT_MAX);
 
 	kgb_policy_init(&policy);
 	policy.network = KGB_NETWORK_LISTENER;
 	policy.listen_port = PROBE_PORT;
-	return trial(spec, &policy, "true", &said, &ignored) == 0;
+	return trial(spec, &policy, "true", &said, NULL) == 0;
 }
 
 static bool try_nested(const struct kgb_sandbox_spec *spec)
 {
-	struct kgb_err ignored = KGB_ERR_INIT;
 	KGB_AUTO(policy) struct kgb_policy policy;
 	KGB_AUTO(buf) struct kgb_buf said = KGB_BUF_INIT(OUTPUT_MAX);
 
@@ -137,7 +134,7 @@ static bool try_nested(const struct kgb_sandbox_spec *spec)
 	policy.allow_nested_userns = true;
 	return trial(spec, &policy,
 		     "unshare --user --map-current-user --mount --pid --fork --ipc --net true",
-		     &said, &ignored) == 0;
+		     &said, NULL) == 0;
 }
 
 int kgb_isolation_probe(const char *launcher, const char *bwrap, struct kgb_isolation_info *out,

@@ -48,12 +48,11 @@ static void read_limits(struct kgb_sandbox_status *status, const cJSON *object)
 static void on_line(void *payload, const char *line, size_t len)
 {
 	struct kgb_sandbox_status *status = payload;
-	struct kgb_err ignored = KGB_ERR_INIT;
 	KGB_AUTO(json) cJSON *object = NULL;
 
 	if (len == 0)
 		return;
-	if (kgb_json_parse(line, len, &object, &ignored) < 0 || !cJSON_IsObject(object)) {
+	if (kgb_json_parse(line, len, &object, NULL) < 0 || !cJSON_IsObject(object)) {
 		status->n_bad_lines++;
 		return;
 	}

@@ -225,8 +225,7 @@ static void on_event(void *payload, const char *event, const char *data, size_t 
 	if (len > 0 && data[len - 1] == '}' && is_content(meter, event, data, len))
 		return;
 	KGB_AUTO(json) cJSON *doc = NULL;
-	struct kgb_err err = KGB_ERR_INIT;
-	if (kgb_json_parse(data, len, &doc, &err) < 0)
+	if (kgb_json_parse(data, len, &doc, NULL) < 0)
 		meter->n_bad++;
 	else
 		readers[meter->protocol](meter, doc);
@@ -247,9 +246,8 @@ void kgb_meter_finish(struct kgb_meter *meter)
 		return;
 	}
 	KGB_AUTO(json) cJSON *doc = NULL;
-	struct kgb_err err = KGB_ERR_INIT;
 	if (meter->json.overflowed ||
-	    kgb_json_parse(meter->json.ptr, meter->json.len, &doc, &err) < 0) {
+	    kgb_json_parse(meter->json.ptr, meter->json.len, &doc, NULL) < 0) {
 		meter->n_bad++;
 		return;
 	}

@@ -91,9 +91,8 @@ static int64_t per_token(double usd_per_million)
 static int parse_day(const char *day, int64_t *out_ms, struct kgb_err *err)
 {
 	char time[KGB_TIME_LEN];
-	struct kgb_err ignored = KGB_ERR_INIT;
 	snprintf(time, sizeof(time), "%.10sT00:00:00.000Z", day);
-	if (strlen(day) != strlen("2026-01-01") || kgb_time_parse(time, out_ms, &ignored) < 0)
+	if (strlen(day) != strlen("2026-01-01") || kgb_time_parse(time, out_ms, NULL) < 0)
 		return kgb_fail(err, KGB_ERR_INVALID, "'%.40s' is not a day such as 2026-01-31",
 				day);
 	return 0;

@@ -53,9 +53,8 @@ static bool is_side_call(const struct kgb_offline_session *session,
 static void render(const struct kgb_offline_session *session, const char *text, const char *report,
 		   struct kgb_buf *out)
 {
-	struct kgb_err err = KGB_ERR_INIT;
 	/* Every text was rendered once when the script was loaded. */
-	if (kgb_offline__render(session, text, report, out, &err) < 0)
+	if (kgb_offline__render(session, text, report, out, NULL) < 0)
 		KGB_UNREACHABLE();
 }
 
@@ -78,12 +77,11 @@ static int64_t running_session(const struct kgb_offline_request *req)
 	static const char mark[] = "running with session ID ";
 	const char *at = req->poll ? strstr(req->report.ptr, mark) : NULL;
 	int64_t session = -1;
-	struct kgb_err err = KGB_ERR_INIT;
 	if (!at)
 		return -1;
 	at += sizeof(mark) - 1;
 	KGB_AUTO(free) char *number = kgb_xstrndup(at, strspn(at, "0123456789"));
-	return kgb_parse_i64(number, 0, INT32_MAX, &session, &err) < 0 ? -1 : session;
+	return kgb_parse_i64(number, 0, INT32_MAX, &session, NULL) < 0 ? -1 : session;
 }
 
 static void decide(const struct kgb_offline_session *session, const struct kgb_offline_request *req,

@@ -60,10 +60,9 @@ static int turn_of_id(const char *id)
 	if (strncmp(id, prefix, sizeof(prefix) - 1) != 0)
 		return -1;
 	int64_t turn;
-	struct kgb_err err = KGB_ERR_INIT;
 	id += sizeof(prefix) - 1;
 	KGB_AUTO(free) char *number = kgb_xstrndup(id, strcspn(id, "_"));
-	if (kgb_parse_i64(number, 0, MAX_TURN, &turn, &err) < 0)
+	if (kgb_parse_i64(number, 0, MAX_TURN, &turn, NULL) < 0)
 		return -1;
 	return (int)turn;
 }

@@ -13,10 +13,9 @@
 
 int64_t kgb_retry_after_ms(const char *value, int64_t wall_ms)
 {
-	struct kgb_err err = KGB_ERR_INIT;
 	double seconds;
 	int64_t ms;
-	if (kgb_parse_double(value, &seconds, &err) == 0) {
+	if (kgb_parse_double(value, &seconds, NULL) == 0) {
 		if (seconds < 0)
 			return -1;
 		ms = seconds > (double)DAY_MS / 1000 ? DAY_MS : (int64_t)ceil(seconds * 1000);
@@ -33,9 +32,8 @@ int64_t kgb_retry_after_ms(const char *value, int64_t wall_ms)
 static int64_t provider_wait_ms(const struct kgb_retry_fault *fault)
 {
 	if (fault->retry_after_ms) {
-		struct kgb_err err = KGB_ERR_INIT;
 		int64_t ms;
-		if (kgb_parse_i64(fault->retry_after_ms, 0, DAY_MS, &ms, &err) == 0)
+		if (kgb_parse_i64(fault->retry_after_ms, 0, DAY_MS, &ms, NULL) == 0)
 			return ms;
 	}
 	return fault->retry_after ? kgb_retry_after_ms(fault->retry_after, kgb_wall_ms()) : -1;

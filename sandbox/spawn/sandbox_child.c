@@ -246,12 +246,10 @@ static void on_status_read(uv_stream_t *stream, ssize_t len, const uv_buf_t *buf
 static void on_listen_event(uv_poll_t *poll, int status, int events)
 {
 	struct kgb_sandbox_child *launch = poll->data;
-	struct kgb_err ignored = KGB_ERR_INIT; /* the launcher's status carries the reason */
 
 	(void)status;
 	(void)events;
-	(void)!kgb_sandbox_recv_listener(launch->sandbox.listen_fd, 0, &launch->listen_fd,
-					 &ignored);
+	(void)!kgb_sandbox_recv_listener(launch->sandbox.listen_fd, 0, &launch->listen_fd, NULL);
 	end_listen(launch);
 	check_ready(launch);
 	check_end(launch);

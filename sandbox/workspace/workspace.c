@@ -219,8 +219,7 @@ int kgb_workspace_create(struct kgb_workspace *ws, const struct kgb_workspace_sp
 		return -1;
 	if (check_apart(spec->worktree, spec->git_dir, err) < 0 ||
 	    commit_first(&made, spec, err) < 0) {
-		struct kgb_err ignored = KGB_ERR_INIT;
-		(void)!kgb_fs_remove_tree(AT_FDCWD, spec->git_dir, &ignored);
+		(void)!kgb_fs_remove_tree(AT_FDCWD, spec->git_dir, NULL);
 		return -1;
 	}
 	*ws = made;
