@@ -12,16 +12,16 @@ DOCUMENT = ROOT / "docs" / "redteam.md"
 INTRODUCTION = """\
 # The red team
 
-`tests/redteam` holds cheating kernels, `tests/honest` honest ones in styles that a naive checker would flag. Both run through
-the judge (`tests/corpus/run_corpus.py`, ctest label `corpus`), which prints how many attacks got through and how many honest
-kernels were refused, with 95 %% Wilson intervals, by stage:
+`tests/redteam` holds cheating kernels, `tests/honest` holds honest kernels in styles that a naive checker would flag.
+`tests/corpus/run_corpus.py` (ctest label `corpus`) has the judge judge all of them. It prints, by stage, how many attacks were accepted
+and how many honest kernels were refused, with 95 %% Wilson intervals:
 
     python3 tests/corpus/run_corpus.py --judge build/release/bin/kgb-judge [--device cuda --jobs 12] [--json FILE]
 
-Kernels of `process/` are run with rules that allow every name (`tests/integration/t0300-judge.sh`), so that the stages after
-the static stage are tested alone. Codes are those of the CPU platform; on a GPU, where other checks come first, any
-code counts. This page is made by `run_corpus.py --table`; a test fails when it is stale, or when a known cheat has neither
-a kernel nor a reason. Kernels at present: %d attacks over %d operators and %d on processes, %d honest kernels over %d operators.
+`tests/integration/t0300-judge.sh` judges the kernels of `process/` with rules that allow every name, so that it tests the stages after
+the static stage alone. The codes below are those of the CPU platform; on a GPU, where other checks come first, any code counts.
+`run_corpus.py --table` writes this page; a test fails when the page is stale, or when a known cheat has neither a kernel nor a reason.
+There are %d attacks over %d operators, %d attacks on processes, and %d honest kernels over %d operators.
 """
 
 
@@ -100,8 +100,8 @@ def catalogue(found, problems):
 def bypasses(found, problems):
     yield "## What the reference system accepts"
     yield ""
-    yield "Its verifier runs candidate, reference, comparison and clock in one process. We found these by reading and running it;"
-    yield "the five best known in bold."
+    yield "KernelGenBench's verifier runs candidate, reference, comparison and clock in one process. We found these attacks by reading"
+    yield "and running it; the five best known are in bold."
     yield ""
     yield "| | accepted there | our kernel | rejected with, or why it cannot be done here |"
     yield "|---|---|---|---|"
