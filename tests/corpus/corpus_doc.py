@@ -98,7 +98,7 @@ def catalogue(found, problems):
 
 
 def bypasses(found, problems):
-    yield "## What the reference system accepts"
+    yield "## Attacks that KernelGenBench accepts"
     yield ""
     yield "KernelGenBench's verifier runs candidate, reference, comparison and clock in one process. We found these attacks by reading"
     yield "and running it; the five best known are in bold."
