@@ -1,22 +1,22 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""How many small faults in honest kernels do the cases of their operators notice?
+"""Counts the small faults in honest kernels that the cases of their operators detect.
 
-    mutants.py --judge build/bin/kgb-judge [--only REGEX] [--sample N] [--seed N] [--jobs N] [--json FILE]
+    mutants.py --judge build/release/bin/kgb-judge [--only REGEX] [--sample N] [--seed N] [--jobs N] [--json FILE]
     mutants.py --list [--only REGEX] [--sample N] [--seed N]
 
 Each mutant is a kernel of tests/honest with one small fault: another comparison, operator or constant, a branch always or never
-taken, one side of an `and` left out, minimum for maximum, a cast or an accumulator's width dropped, arguments swapped, a
-statement or a store's mask removed. What only decides how the work is cut up (block sizes, grids, warps, hints), checks that
-raise, annotations and defaults are left alone. kgb-judge judges each on the CPU, without timing, until the first failure:
+taken, one side of an `and` left out, minimum for maximum, a cast or an accumulator's width dropped, swapped arguments, a removed
+statement or mask of a store. Code that only divides the work (block sizes, grids, warps, hints), checks that raise, annotations
+and defaults stay unchanged. kgb-judge judges each mutant on the CPU, without timing, until the first failure:
 
-    killed          refused; `wrong`: for what it computed, not for an exception, a crash or a call that did not end
-    survived        passed: a hole in the cases, or equivalent
+    killed          refused; `wrong`: for its result, not for an exception, a crash or a call that did not end
+    survived        passed: a hole in the cases, or an equivalent mutant
     equivalent      listed with a reason in mutants_equivalent.tsv (kernel, line, line with the fault, reason): not judged
-    not runnable    refused by contract or L1, that is for its text, or not judged
+    not runnable    refused by contract or L1, that is for its text, or without a verdict
 
---sample N takes N of all mutants by chance; --seed decides which, and what data they get. Prints survivors and, by source, the
-share killed with its 95 % Wilson interval. Exit status: 0 none survived, 1 some did, 77 no Python with torch and triton.
+--sample N draws N of all mutants; --seed determines which, and their data. Prints survivors and, by source, the killed share
+with its 95 % Wilson interval. Exit status: 0 none survived, 1 some did, 77 no Python with torch and triton.
 """
 
 import argparse
@@ -38,7 +38,7 @@ from run_corpus import judge_one
 from warm_judge import Zygotes, find_python
 
 EQUIVALENT = pathlib.Path(__file__).with_name("mutants_equivalent.tsv")
-BROKEN = ("verify.exception", "verify.crash", "verify.exit", "verify.timeout", "verify.oom")  # needs no case that bites
+BROKEN = ("verify.exception", "verify.crash", "verify.exit", "verify.timeout", "verify.oom")  # any case shows these
 COMPARE = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
            ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In}
 ARITHMETIC = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Add, ast.Div: ast.Mult, ast.FloorDiv: ast.Mult,
@@ -51,7 +51,7 @@ CONFIG = {"num_warps", "num_stages", "num_ctas", "eviction_policy", "cache_modif
           "loop_unroll_factor", "flatten", "warp_specialize", "allow_tf32", "input_precision", "sem", "scope"}
 REDUCE = {"sum", "max", "min", "dot", "reduce", "associative_scan", "cumsum", "cumprod", "argmax", "argmin", "sort", "xor_sum",
           "reduce_or", "histogram"}
-EMPTY = re.compile(r"not |[()]| and | or | (?:>|==|!=) 0")  # what is left of `n > 0 and x.numel() > 0` are sizes
+EMPTY = re.compile(r"not |[()]| and | or | (?:>|==|!=) 0")  # leaves the sizes of `n > 0 and x.numel() > 0`
 SIZE = re.compile(r"[\w.]*numel|n|m|n_\w+|total|count|rows|columns|cols|tokens|batch\w*|size|")
 HINTS = {"arange", "multiple_of", "max_contiguous", "max_constancy", "assume", "static_assert", "device_assert", "debug_barrier",
          "Config", "next_power_of_2", "TypeVar", "jit", "swizzle2d"}
@@ -73,12 +73,12 @@ def is_launch(node):
 
 
 def asks_if_empty(test):
-    """A guard of a launch: an empty grid does nothing either."""
+    """Guards a launch against an empty grid, which would do nothing anyway."""
     return all(SIZE.fullmatch(part) for part in EMPTY.split(ast.unparse(test)))
 
 
 def config_names(tree):
-    """Names that only decide how work is cut up: sizes of ranges in kernels, what hosts pass for them, grids."""
+    """Names that only divide the work: sizes of ranges in kernels, the values that hosts pass for them, grids."""
     config = {"grid"}
     for node in ast.walk(tree):
         if called(node) == "arange":
@@ -158,7 +158,7 @@ class Mutator(ast.NodeVisitor):
         outer = self.function, self.assigned, self.sums, self.padding
         self.function, self.sums = node.name, set()
         self.assigned = {arg.arg for arg in ast.walk(node.args) if isinstance(arg, ast.arg)}
-        # what a lane beyond the end loads is dropped by the store, unless it is added up
+        # The store drops the values of lanes beyond the end, unless a reduction or a loop adds them up.
         self.padding = any(isinstance(n, (ast.For, ast.While)) or called(n) in REDUCE for n in ast.walk(node))
         self.visit_all(node.body)
         self.function, self.assigned, self.sums, self.padding = outer
@@ -265,7 +265,7 @@ class Mutator(ast.NodeVisitor):
             if self.is_offset(node):
                 self.visit(node.func.value)
                 return
-            if not ast.unparse(node).endswith(".element_ty)"):  # a store does that by itself
+            if not ast.unparse(node).endswith(".element_ty)"):  # a store converts to this type anyway
                 self.add(node, "cast", node.func.value)
         elif name in STORES and any(k.arg == "mask" for k in node.keywords):
             self.changed(node, "mask", keywords=[k for k in node.keywords if k.arg != "mask"])
@@ -279,7 +279,7 @@ class Mutator(ast.NodeVisitor):
 
     @staticmethod
     def is_offset(node):
-        """A place in memory made 64 bits wide: matters beyond 2^31 elements only."""
+        """Makes an offset 64 bits wide, which matters only beyond 2^31 elements."""
         return ast.unparse(node).endswith(".to(tl.int64)") and not any(called(n) == "load" for n in ast.walk(node))
 
     def swaps(self, node):
@@ -311,7 +311,7 @@ def judge(options, python, zygotes, mutant):
     kernel = copy.copy(mutant.kernel)
     kernel.path, kernel.first_failure_tells = pathlib.Path(zygotes.directory) / ("mutant%d.py" % id(mutant)), True
     kernel.path.write_bytes(mutant.text)
-    kernel.hangs = re.search(rb"^ +while ", mutant.text, re.M) is not None  # a few seconds are enough to see it
+    kernel.hangs = re.search(rb"^ +while ", mutant.text, re.M) is not None  # a few seconds show it
     mutant.verdict, mutant.trouble = judge_one(options, python, zygotes, kernel)
     mutant.outcome = outcome_of(mutant.verdict)
     kernel.path.unlink()
@@ -327,7 +327,7 @@ def run(options, mutants, python, zygotes):
 
 
 def figures(mutants):
-    """By source: how many had which outcome, and the shares killed: of all, and of those that gave results; printed, too"""
+    """Prints and returns, by source, the number of each outcome, and the killed shares: of all mutants, and of those with results."""
     rows = {}
     for source in ("aten", "vllm", "cublas", "all"):
         n = collections.Counter(m.outcome for m in mutants if source == "all" or m.kernel.header["operator"].startswith(source))

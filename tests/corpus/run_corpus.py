@@ -1,25 +1,24 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Honest and cheating kernels through the judge.
+"""Has the judge judge the honest and the cheating kernels of tests/.
 
-    run_corpus.py --judge build/bin/kgb-judge [--python PATH] [--device NAME] [--only REGEX] [--jobs N] [--json FILE]
+    run_corpus.py --judge build/release/bin/kgb-judge [--python PATH] [--device NAME] [--only REGEX] [--jobs N] [--json FILE]
     run_corpus.py --judge ... --sample N      only kernels that changed, and N others that the seed draws (corpus_sample.py)
-    run_corpus.py --judge ... --record        the whole corpus; if all is right, note in judged.tsv what was judged
+    run_corpus.py --judge ... --record        the whole corpus; if all verdicts are right, records the kernels in judged.tsv
     run_corpus.py --judge ... --open-rules    the same with a policy for L1 that allows every name
     run_corpus.py --table           writes docs/redteam.md
-    run_corpus.py --check-table     fails when that is stale, or a known cheat has neither a kernel nor a reason
+    run_corpus.py --check-table     fails when that page is stale, or a known cheat has neither a kernel nor a reason
 
-Every file below tests/honest/<operator> must pass. Every file below tests/redteam/<operator> must be rejected with a code that
-its header's `# expect:` (a regular expression for the whole code) allows; on a GPU, where other checks come first, with any
-code but verify.exception: a check that cannot run there was not tried. Keys of headers: corpus_files.py. Prints TAP, then how
-often attacks succeeded and honest kernels were refused, with 95 % Wilson intervals, over all and by the stage that decided;
---json writes that and every verdict in short.
+Every file below tests/honest/<operator> must pass. Every file below tests/redteam/<operator> must be rejected. On the CPU its
+header's `# expect:` (a regular expression for the whole code) must allow the code. On a GPU, where other checks come first, any
+code will do but verify.exception: an attack that stops with an error was not tried. corpus_files.py lists the keys of headers.
+Prints TAP, then how often attacks succeeded and honest kernels were refused, with 95 % Wilson intervals, over all and by the
+stage that decided; --json writes that and every verdict in short.
 
-With --open-rules any code will do, and attacks that pass are listed: what the stages after L1 have no reason to refuse, since
-the result is right and made by kernels.
+With --open-rules any code will do, and the accepted attacks are listed: the stages after L1 have no reason to refuse them,
+because the result is right and made by kernels.
 
-Exit status 0 only if every file was judged as it should be; 77 when there is no Python with torch and triton, unless
-KGB_TESTS_MUST_RUN names "corpus".
+Exit status 0 only if every verdict is right; 77 when no Python has torch and triton, unless KGB_TESTS_MUST_RUN names "corpus".
 """
 
 import argparse
@@ -44,7 +43,7 @@ from warm_judge import Zygotes, find_python
 MEMORY = "4GiB"
 CALL_TIMEOUT = "60s"
 HANG_TIMEOUT = "3s"  # of attacks that hang; on a GPU a first call compiles
-STATIC_TIMEOUT = "30s"  # enough for the static stages, which is all that counts of what needs a GPU where there is none
+STATIC_TIMEOUT = "30s"  # enough for the static stages: without a GPU only these count for a kernel that needs one
 OPEN_RULES = """\
 schema: kgb.l1/1
 limits: {match: 100000, depth: 250, heap_kib: 512}
@@ -60,7 +59,7 @@ WALL_S = 1500
 
 
 def open_rules(directory):
-    """A data directory whose L1 allows every name; the processes to be started use it."""
+    """Makes a data directory whose L1 allows every name, for all processes that start later."""
     data = pathlib.Path(directory) / "data"
     shutil.copytree(ROOT / "verify", data / "verify")
     (data / "datasets").symlink_to(ROOT / "datasets")
@@ -69,7 +68,7 @@ def open_rules(directory):
 
 
 def judge_one(options, python, zygotes, kernel):
-    """(verdict or None, text of the failure to get one)"""
+    """(verdict or None, the reason when there is none)"""
     on_cpu = zygotes.device == "cpu"
     try:
         done = warm_judge.ask(
@@ -87,14 +86,14 @@ def judge_one(options, python, zygotes, kernel):
 
 
 class Outcome:
-    """What became of one kernel."""
+    """The verdict on one kernel, and whether it is right."""
 
     def __init__(self, kernel, verdict, trouble, seconds, options):
         self.kernel, self.verdict, self.trouble, self.seconds = kernel, verdict, trouble, seconds
         self.skipped = None
         self.options = options
         if options.device == "cpu" and kernel.needs_gpu:
-            # an honest one must get past the static stages all the same
+            # An honest kernel must still pass the static stages.
             if not kernel.honest or (verdict is not None and verdict["stage"] not in ("contract", "l1")):
                 self.skipped = "needs a GPU"
         elif options.device != "cpu" and kernel.needs_cpu:
@@ -140,7 +139,7 @@ def judged(options, python, zygotes, kernel):
 
 
 def nearest(outcomes):
-    """Honest kernels that came nearest to the tolerance: (error over allowed error, kernel, case), the ten worst above a half"""
+    """The ten honest kernels nearest to the tolerance, of those above a half: (error over allowed error, kernel, case)."""
     shares = [(o.verdict["closest"]["error_of_allowed"], o.kernel.name, o.verdict["closest"]["case"])
               for o in outcomes if o.kernel.honest and o.verdict and o.verdict["closest"]]
     return sorted((share for share in shares if share[0] > 0.5), reverse=True)[:10]

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """kgb-agent as a whole on a machine with a GPU: no network, no coding CLI and no API key are needed.
 
-    agent_check.py --bin build/bin [--python PATH] [--device cuda[:N,...]] [--device-count 3] [--only REGEX]
+    agent_check.py --bin build/release/bin [--python PATH] [--device cuda[:N,...]] [--device-count 3] [--only REGEX]
 
 Runs it over honest and cheating kernels of the tests, verifies that run again, lets a scripted agent ask for checks,
 interrupts it, and takes the GPU away. Prints TAP; exit status 0 when all is well, 77 when there is no Python with torch

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Bad days of a GPU: kernels that crash, hang or take everything, processes that are killed, neighbours, missing parts.
 
-    bad_days.py --judge build/bin/kgb-judge [--python PATH] [--device cuda:N] [--only REGEX]
+    bad_days.py --judge build/release/bin/kgb-judge [--python PATH] [--device cuda:N] [--only REGEX]
 
 Whatever happens, a bad kernel is rejected, trouble of the machine is an infra_error with its reason, and after each
 an honest kernel passes on the same device. Prints TAP; exit status 0 when all is well, 77 when there is no Python

@@ -3,7 +3,7 @@
 """Compiles what honest and cheating kernels launch for a GPU, on a machine without one: what Triton's interpreter accepts and
 its compiler does not would be refused on a GPU, the cheat for no reason of its own.
 
-    compile_corpus.py --judge build/bin/kgb-judge [--triton DIR] [--only REGEX] [--sm 90] [--jobs N] [--most N]
+    compile_corpus.py --judge build/release/bin/kgb-judge [--triton DIR] [--only REGEX] [--sm 90] [--jobs N] [--most N]
         [--records DIR] [--approximate]
 
 Every kernel of tests/honest and tests/redteam, but attacks that fail with an error, is judged on the CPU, all cases, by runners

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Does the timer give the same result tomorrow as today? Needs a machine with an otherwise idle GPU.
 
-    repeat.py --judge build/bin/kgb-judge [--python PATH] [--sessions 5] [--only PART,...] [--json FILE]
+    repeat.py --judge build/release/bin/kgb-judge [--python PATH] [--sessions 5] [--only PART,...] [--json FILE]
 
 repeat     10 kernels from 2 us to 2 ms against torch, in so many sessions: how far speedups of sessions lie apart
 same       each kernel against itself: must be SAME

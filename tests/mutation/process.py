@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Candidates of tests/redteam/process through the judge, past a static stage that allows every name.
 
-    process.py --judge build/bin/kgb-judge --python PATH [--at DIRECTORY] NAME[,NAME...]
-    process.py --judge build/bin/kgb-judge --python PATH serve:DIRECTORY
+    process.py --judge build/release/bin/kgb-judge --python PATH [--at DIRECTORY] NAME[,NAME...]
+    process.py --judge build/release/bin/kgb-judge --python PATH serve:DIRECTORY
 
 The second line of each, `# expect:`, is a regular expression for the verdict's code, or "passed"; names that begin with @
 are separate checks, below. All is in tests/integration/t0300-judge.sh too; this is for a few of them at a time. Exit
