@@ -3,9 +3,9 @@
 """Counts test cases over all suites of one CTest run and prints the closing line.
 
 CTest counts programs; most of ours print TAP, one line for each case. A program that prints TAP counts
-by its cases, any other program as one case. What a program promised (its plan) and did not print
-counts as failed, and so does a program that failed although each of its cases passed (a sanitizer's
-report at exit, a time-out).
+by its cases, any other program as one case. A case of the program's plan that it did not print counts as
+failed, and so does a program that failed although each of its cases passed (a sanitizer's report at exit,
+a time-out).
 
     summary.py [--ctest-status N] JUNIT.xml
 

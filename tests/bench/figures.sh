@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# The figures that a release states, measured here: warm bootstrap, main job, one verification cold and warm, memory of
-# kgb-agent, lines of code. Run it on a quiet machine after `./bootstrap setup`: tests/bench/figures.sh [REPEATS]
+# Measures the figures that a release states: warm bootstrap, main job, one verification cold and warm, memory of kgb-agent,
+# lines of code. Run it on a quiet machine after `./bootstrap setup`: tests/bench/figures.sh [REPEATS]
 set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd -P)
 bin=$root/build/release/bin

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""docs/redteam.md from the headers of tests/redteam, catalogue.tsv, bypasses.tsv and figures.md."""
+"""Makes docs/redteam.md from the headers of tests/redteam, catalogue.tsv, bypasses.tsv and figures.md."""
 
 import pathlib
 import re
@@ -26,7 +26,7 @@ There are %d attacks over %d operators, %d attacks on processes, and %d honest k
 
 
 def rows_of(name, columns):
-    """Lines of a table of tabs, comments left out."""
+    """The lines of a table with tabs, without comments."""
     rows = []
     for number, line in enumerate((HERE / name).read_text(encoding="utf-8").splitlines(), 1):
         if line.startswith("#"):
@@ -39,8 +39,8 @@ def rows_of(name, columns):
 
 
 def attacks():
-    """'folder/name' -> header of every attack in tests/redteam. Those on processes need no number of the catalogue: without
-    one they are not on the page."""
+    """'folder/name' -> header of every attack in tests/redteam that is on the page. An attack on processes without a number of the
+    catalogue is not."""
     found = {}
     for path in sorted((ROOT / "tests" / "redteam").glob("*/*.py")):
         header = header_of(path)
@@ -50,7 +50,7 @@ def attacks():
 
 
 def alternatives(expect):
-    """The codes that a regular expression of a header allows, groups written out."""
+    """The codes that a regular expression of a header allows, with its groups expanded."""
     found = []
     for part in re.findall(r"(?:[^|()]|\([^()]*\)\??)+", expect):
         group = re.search(r"\(([^()]*)\)(\??)", part)

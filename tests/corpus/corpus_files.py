@@ -3,12 +3,12 @@
 
 A header is comment lines among the first eight of a file:
     # operator: aten::add       (all)
-    # style: ...                (honest) what a naive checker might stumble over
-    # expect: REGEX             (redteam) the whole code that must reject it
+    # style: ...                (honest) the style that a naive checker might flag
+    # expect: REGEX             (redteam) matches the whole code of the rejection
     # catalogue: 52, 82         (redteam) numbers of catalogue.tsv
-    # device: cuda              runs on a GPU only; elsewhere an honest one still has to get past the static stages
-    # device: cpu               (redteam) can be tried without a GPU only
-    # triton: below 3.9         uses what later versions of Triton do not have
+    # device: cuda              runs only on a GPU; elsewhere an honest kernel must still pass the static stages
+    # device: cpu               (redteam) can be tried only without a GPU
+    # triton: below 3.9         uses a feature that later versions of Triton do not have
 """
 
 import pathlib
@@ -47,11 +47,11 @@ class Kernel:
         # An attack that stops with an error where none is expected was not tried.
         self.may_raise = not honest and self.expect.fullmatch("verify.exception") is not None
         self.hangs = "timeout" in self.header.get("expect", "")
-        # A cheat decides whichever case shows it; else the first case that fails does, and the others need not be run.
+        # A cheat in any case decides the verdict. Otherwise the first failing case decides, and the others need not run.
         self.first_failure_tells = not honest and "cheat" not in self.header["expect"]
 
     def too_new(self, triton):
-        """Whether this version of Triton has no longer what the kernel uses."""
+        """Whether this version of Triton lacks a feature that the kernel uses."""
         limit = re.fullmatch(r"below (\d+)\.(\d+)", self.header.get("triton", ""))
         version = re.match(r"(\d+)\.(\d+)", triton or "")
         return bool(limit and version) and tuple(map(int, version.groups())) >= tuple(map(int, limit.groups()))

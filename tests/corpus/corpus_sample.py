@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Which kernels a short run of the corpus judges.
+"""Chooses the kernels that a short run of the corpus judges.
 
-tests/corpus/judged.tsv has a line for each kernel that a run over the whole corpus judged as it should be: the digest of
-what the verdict follows from besides the judge itself (kernel, spec, case sets, reference functions), and the kernel's
-name. A short run takes every kernel whose digest is not there, and a sample of the others that the seed draws.
+tests/corpus/judged.tsv has a line for each kernel that a run over the whole corpus judged rightly: the digest of the inputs of its
+verdict besides the judge (kernel, spec, case sets, reference functions), and the kernel's name. A short run judges every kernel
+whose digest is not in that file, and a sample of the others that the seed draws.
 """
 
 import functools
@@ -43,12 +43,12 @@ def read_judged():
 
 def write_judged(kernels):
     lines = ["%s\t%s" % (digest(kernel), kernel.name) for kernel in kernels]
-    JUDGED.write_text("# Written by run_corpus.py --record: kernels that a whole run judged as it should be.\n"
+    JUDGED.write_text("# Written by run_corpus.py --record: kernels that a whole run judged rightly.\n"
                       + "\n".join(lines) + "\n", encoding="utf-8")
 
 
 def choose(kernels, n, seed):
-    """(kernels that changed, n others by the seed), both in the order of `kernels`."""
+    """(changed kernels, n others drawn by the seed), both in the order of `kernels`."""
     judged = read_judged()
     changed = [kernel for kernel in kernels if (digest(kernel), kernel.name) not in judged]
     others = [kernel for kernel in kernels if kernel not in changed]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tests of run_corpus.py and mutants.py: which outcome is right, which is skipped, the rates, and what faults are planted."""
+"""Tests of run_corpus.py and mutants.py: right and skipped outcomes, the rates, the planted faults."""
 
 import ast
 import pathlib
@@ -96,7 +96,7 @@ def codes():
 
 
 def first_failures():
-    """One failure is enough where no later case could show a graver one that is expected."""
+    """One failure is enough where no later case could show a graver expected failure."""
     for name, wanted in ((HONEST, False), (STREAM, False), ("redteam aten__softmax/last_dim_only", True),
                          ("redteam aten__contiguous/by_torch", False)):
         if kernel(name).first_failure_tells != wanted:
@@ -118,7 +118,7 @@ NO_FAULTS = ("height = ", "width = ", "@triton.jit", "def ", "ROWS=", "if x.nume
 
 
 def faults():
-    """What is planted, what is not, and that each is a program with one fault."""
+    """The planted faults are those expected, no others, and each mutant is a program with one fault."""
     found = mutants.Mutator(kernel(MUTATED)).found
     keys = [mutant.key[1:] for mutant in found]
     yield from ("not planted: %s -> %s" % fault for fault in FAULTS if fault not in keys)
@@ -132,7 +132,7 @@ def faults():
 
 
 def listed_faults():
-    """Mutants that are listed as equivalent are still there."""
+    """Every mutant that is listed as equivalent still exists."""
     known = mutants.equivalents()
     files = {"honest " + key[0] for key in known}
     keys = {mutant.key for found in find_kernels("^honest ") if found.name in files for mutant in mutants.Mutator(found).found}

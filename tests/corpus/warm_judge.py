@@ -11,7 +11,7 @@ END_S = 60
 
 
 def find_python(given):
-    """A Python that should have torch and triton; None: there is none."""
+    """The Python that has torch and triton; None: there is none."""
     for path in (given, os.environ.get("KGB_PYTHON"), str(ROOT / ".deps" / "venv" / "bin" / "python")):
         if path and os.access(path, os.X_OK):
             return path
@@ -28,18 +28,18 @@ def spec_of(operator):
 
 
 def request(**keys):
-    """The request to kgb-judge with these keys; those that are None are left out."""
+    """The request to kgb-judge with these keys, without those that are None."""
     given = {key: value if isinstance(value, (bool, int)) else str(value) for key, value in keys.items() if value is not None}
     return json.dumps(given).encode()
 
 
 def ask(judge, wall_s, **keys):
-    """The finished process that was asked for a verdict, which is its stdout."""
+    """Runs kgb-judge on a request; returns the finished process, whose stdout is the verdict."""
     return subprocess.run([judge, "verify"], input=request(**keys), capture_output=True, timeout=wall_s, check=False)
 
 
 def request_fd(**keys):
-    """A descriptor to read that request from, for a process that is started and not waited for."""
+    """A descriptor from which a started process reads that request."""
     fd = os.memfd_create("request")
     os.write(fd, request(**keys))
     os.lseek(fd, 0, os.SEEK_SET)

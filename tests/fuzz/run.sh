@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Builds the fuzz preset and runs fuzz targets for N inputs each; prints a table and names what was found.
+# Builds the fuzz preset and runs each fuzz target on N inputs; prints a table and names the findings.
 #
 #     tests/fuzz/run.sh [N] [TARGET...]      N: inputs a target (default 10,000,000); TARGET: as in fuzz_TARGET.c
 #
-# Targets run side by side, one a CPU. A finding is kept in build/fuzz/findings/TARGET/: fix the bug, then move
-# the file to tests/fuzz/corpus/TARGET/, where every test run replays it. Exit status: 0 no finding, 1 findings.
+# Targets run side by side, one for each CPU. A finding is kept in build/fuzz/findings/TARGET/: fix the bug, then move
+# the file to tests/fuzz/corpus/TARGET/, which the suite `fuzz` replays. Exit status: 0 no finding, 1 findings.
 set -u
 root=$(cd "$(dirname "$0")/../.." && pwd -P) || exit 70
 build=$root/build/fuzz
@@ -38,7 +38,7 @@ for target in $targets; do
 	}
 done
 
-# New inputs go to a scratch copy of the corpus, so that the tree stays as it is.
+# New inputs go to a scratch copy of the corpus, so that the tree stays unchanged.
 export root build runs
 # shellcheck disable=SC2086 # targets are words
 printf '%s\n' $targets | xargs -P "$(nproc)" -n 1 sh -c '

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""kgb-agent as a whole on a machine with a GPU: no network, no coding CLI and no API key are needed.
+"""Checks all of kgb-agent on a machine with a GPU, without network, coding CLI and API key.
 
     agent_check.py --bin build/release/bin [--python PATH] [--device cuda[:N,...]] [--device-count 3] [--only REGEX]
 
-Runs it over honest and cheating kernels of the tests, verifies that run again, lets a scripted agent ask for checks,
-interrupts it, and takes the GPU away. Prints TAP; exit status 0 when all is well, 77 when there is no Python with torch
-and triton. With --device cpu the same without speedups, on fewer kernels, under Triton's interpreter.
+Runs it over honest and cheating kernels of the tests, verifies that run again, lets a scripted agent request checks,
+interrupts a run, and hides the GPU. Prints TAP; exit status 0 when every check passes, 77 when no Python has torch and
+triton. With --device cpu it does the same without speedups, on fewer kernels, under Triton's interpreter.
 """
 
 import argparse
@@ -37,12 +37,12 @@ CHEATS = {
     "aten::div": "aten__div/true_divide_aliased.py",
     "aten::mean": "aten__mean/every_second.py",
 }
-FEW = ("aten::silu", "aten::softmax", "aten::cos", "aten::div")  # what is verified twice, and all there is on the CPU
+FEW = ("aten::silu", "aten::softmax", "aten::cos", "aten::div")  # verified twice; on the CPU there are only these
 SPEEDUPS = ("speedup", "speedup_low", "speedup_high")
 WALL_S = 300
 NOISE = 1.1  # speedups of two verdicts on one kernel differ by less than this factor
 
-# A coding CLI that writes a kernel, has it checked and reports that it is done; it runs in the agent's sandbox.
+# A coding CLI that writes a kernel, requests a check and reports success; it runs in the agent's sandbox.
 FAKE_CLI = """#!/bin/sh
 [ "${1:-}" != --version ] || { echo 0.0.0; exit 0; }
 echo '{"type":"system","subtype":"init","session_id":"s","claude_code_version":"0"}'
@@ -54,7 +54,7 @@ echo '{"type":"result","subtype":"success","is_error":false,"terminal_reason":"c
 "permission_denials":[],"modelUsage":{}}'
 """
 
-# The same in rounds: a slow kernel, a fast one, one that loses an element.
+# Such a CLI in rounds: a slow kernel, a fast one, one that loses an element.
 ROUNDS_CLI = """#!/bin/sh
 [ "${1:-}" != --version ] || { echo 0.0.0; exit 0; }
 echo '{"type":"system","subtype":"init","session_id":"s","claude_code_version":"0"}'
@@ -68,7 +68,7 @@ echo '{"type":"result","subtype":"success","is_error":false,"terminal_reason":"c
 "result":"round '"$round"'","permission_denials":[],"modelUsage":{}}'
 """
 
-# What a program in the agent's sandbox finds of GPUs: how many, and the results of using the first (driver, torch).
+# A program in the agent's sandbox that prints the number of GPUs, and the results of using the first (driver, torch).
 LOOKING_CLI = """#!/bin/sh
 [ "${1:-}" != --version ] || { echo 0.0.0; exit 0; }
 echo '{"type":"system","subtype":"init","session_id":"s","claude_code_version":"0"}'
@@ -169,7 +169,7 @@ def check_results(bench, results, names):
     return "; ".join(told) + "; mean %s" % mean["geometric_mean"]
 
 
-# ---- what is tried ----
+# ---- the checks ----
 
 def doctor(bench):
     out, _ = bench.run((0, 4), "doctor", "--device", bench.options.device, "--json")  # 4: no coding CLI here
@@ -216,8 +216,8 @@ def one_file(bench):
 
 
 def agent_is_told(bench):
-    """A scripted agent gets its check on the device, with the speedup, and its prompt is about the platform. What it
-    leaves is kept and, with --skip-verify, not judged again."""
+    """A scripted agent gets its check on the device, with the speedup, and its prompt describes the platform. Its kernel is
+    kept and, with --skip-verify, not judged again."""
     cli = bench.directory / "cli"
     cli.write_text(FAKE_CLI % (bench.kernels / "aten__silu.py").read_text())
     cli.chmod(0o755)

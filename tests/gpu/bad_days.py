@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Bad days of a GPU: kernels that crash, hang or take everything, processes that are killed, neighbours, missing parts.
+"""Bad days of a GPU: kernels that crash, hang or use up everything, killed processes, neighbours, missing parts.
 
     bad_days.py --judge build/release/bin/kgb-judge [--python PATH] [--device cuda:N] [--only REGEX]
 
-Whatever happens, a bad kernel is rejected, trouble of the machine is an infra_error with its reason, and after each
-an honest kernel passes on the same device. Prints TAP; exit status 0 when all is well, 77 when there is no Python
-with torch and triton. With --device cpu only what needs no GPU is run, under Triton's interpreter.
+A bad kernel must be rejected, a fault of the machine must be an infra_error with its reason, and after each an honest kernel
+must pass on the same device. Prints TAP; exit status 0 when every check passes, 77 when no Python has torch and triton. With
+--device cpu only the checks without a GPU run, under Triton's interpreter.
 """
 
 import argparse
@@ -34,7 +34,7 @@ HONEST_S = 60
 
 
 class Failure(Exception):
-    """The text is what went wrong."""
+    """The text is the fault."""
 
 
 def require(condition, text):
@@ -45,7 +45,7 @@ def require(condition, text):
 # ---- processes ----
 
 def parents():
-    """{pid: (parent, name, command line, ticks of processor time)} of everything that runs."""
+    """{pid: (parent, name, command line, ticks of processor time)} of all processes."""
     found = {}
     for entry in os.listdir("/proc"):
         if not entry.isdigit():
@@ -64,7 +64,7 @@ def parents():
 
 
 def descendants(root):
-    """The same of what `root` has started."""
+    """The same of the descendants of `root`."""
     everything = parents()
     found = {}
     grown = True
@@ -146,7 +146,7 @@ class Bench:
         return verdict
 
     def check_honest(self):
-        """An honest kernel passes on this device now."""
+        """Checks that an honest kernel passes on this device now."""
         started = time.monotonic()
         verdict = self.verdict(self.honest, seconds=HONEST_S)
         require(verdict["status"] == "passed", "afterwards an honest kernel: " + describe(verdict))
@@ -406,7 +406,7 @@ def days(gpu):
 
 
 def nvml_cost(python):
-    """What the judge pays for the driver's management library."""
+    """The time that the judge spends in the driver's management library."""
     source = ("import ctypes, time; t = time.monotonic(); n = ctypes.CDLL('libnvidia-ml.so.1'); r = n.nvmlInit_v2(); "
               "print('nvmlInit: %d, %.1f ms' % (r, 1e3 * (time.monotonic() - t)))")
     done = subprocess.run([python, "-c", source], capture_output=True, text=True)

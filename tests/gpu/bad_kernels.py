@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What bad_days.py runs: an operator, kernels for it, and processes that use up the GPU."""
+"""The operator of bad_days.py, kernels for it, and processes that use up the GPU."""
 
 SPEC = """
 operator: aten::neg
@@ -52,7 +52,7 @@ HONEST = HEAD + """
 def neg(self):
     return good(self)
 """
-# What is wrong with a kernel beside the honest one, as its source after HEAD.
+# Bad kernels by their fault: the source after HEAD.
 BAD = {
     "a wild pointer": """
 @triton.jit

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Compiles what honest and cheating kernels launch for a GPU, on a machine without one: what Triton's interpreter accepts and
-its compiler does not would be refused on a GPU, the cheat for no reason of its own.
+"""Compiles the launches of honest and cheating kernels for a GPU, on a machine without one. A kernel that Triton's interpreter
+accepts and its compiler refuses would be refused on a GPU, and the attack would not be tried.
 
     compile_corpus.py --judge build/release/bin/kgb-judge [--triton DIR] [--only REGEX] [--sm 90] [--jobs N] [--most N]
         [--records DIR] [--approximate]
 
-Every kernel of tests/honest and tests/redteam, but attacks that fail with an error, is judged on the CPU, all cases, by runners
-without a jail that write down what is launched (recording_runner.py); --records keeps that, and what is there already is not
-judged again. Then specializations are compiled, at most N of a kernel, with the Triton of KGB_PYTHON or with the one in the
-folder DIR. Prints one line for each file, and at most three errors; exit status 0 if every honest file was accepted and
-everything that is launched compiles, 77 without torch, triton or a sandbox.
+The judge judges every kernel of tests/honest and tests/redteam on the CPU, all cases, but not attacks that fail with an error. Its
+runners have no jail and record each launch (recording_runner.py). --records keeps the records; a recorded kernel is not judged
+again. Then the Triton of KGB_PYTHON, or that of the folder DIR, compiles the specializations, at most N of a kernel. Prints one
+line for each file, and at most three errors; exit status 0 if every honest file was accepted and all launches compile, 77 without
+torch, triton or a sandbox.
 """
 
 import argparse
@@ -186,7 +186,7 @@ def judged(options, python, zygotes, kernel, folder):
 
 
 def record(options, python, kernels, work):
-    """The kernels of these folders. False: it cannot be done here."""
+    """Records the kernels of these folders. False: not possible on this machine."""
     parents = Zygotes(options.judge, work, "cpu", python)
     if not parents.ready:
         return False
@@ -206,7 +206,7 @@ def record(options, python, kernels, work):
 
 
 def tell(kernel, folder, n_variants, errors):
-    """Prints what is known of it; is it bad?"""
+    """Prints the result of a file; whether it is bad."""
     verdict = json.loads((folder / "verdict.json").read_text())
     told = verdict["status"] if verdict["status"] == "passed" else "%s %s %s" % (
         verdict["status"], verdict["code"], str(verdict["message"])[:200])

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Every routine of cuBLAS that is an operator here, called through libkgb_cublas.so on every case of its operator that is
-no benchmark, against the float64 formulas of the data set. Batches by addresses are called both ways: as the judge's
-reference calls them and as its baseline does.
+"""Calls every cuBLAS routine that is an operator through libkgb_cublas.so, on every case of the operator but the benchmarks, and
+compares the results with the float64 formulas of the dataset. It calls batches by addresses in two ways: as the judge's reference
+does and as its baseline does.
 
     cublas_check.py --library build/release/bin/libkgb_cublas.so [--only REGEX]
 
-Prints TAP: one line for each operator, with the largest error as a part of what is allowed, and each case that differs or
-that cuBLAS refuses. Exit status 0 if all agree, 77 without a GPU. --device cpu tries the script itself: the formulas
-in the routines' own types stand in for cuBLAS.
+Prints TAP: one line for each operator, with its largest error over the allowed error, and each case that differs or that cuBLAS
+refuses. Exit status 0 if all agree, 77 without a GPU. --device cpu tries the script: the formulas in the routines' own types stand
+in for cuBLAS.
 """
 
 import argparse
@@ -60,7 +60,7 @@ class Check:
         return results, terms
 
     def native(self, op, args, addresses):
-        """What the routine makes of the arguments in its own types."""
+        """The routine's results for the arguments in its own types."""
         torch.set_default_dtype(torch.float32)
         dtype = getattr(torch, op.dtype)
         own = [arg if not isinstance(arg, torch.Tensor) else arg.to(self.device) if arg.dtype == torch.int64
@@ -74,7 +74,7 @@ class Check:
         return getattr(self.blas, op.name + "_call")(*own)
 
     def worst(self, op, got, want, terms):
-        """The largest error as a part of what is allowed; infinite where NaN stands elsewhere."""
+        """The largest error over the allowed error; infinite where NaN stands elsewhere."""
         eps, worst = torch.finfo(getattr(torch, op.dtype)).eps, 0.0
         for g, w, s in zip(got, want, terms):
             g, w = parts(g.cpu().to(w.dtype)), parts(w)
@@ -87,7 +87,7 @@ class Check:
         return worst
 
     def case(self, op, line, addresses):
-        """(part of what is allowed, what went wrong or None)"""
+        """(error over the allowed error, the fault or None)"""
         args = op.arguments(line, random.Random(line["id"]))
         args = self.formulas.tensors(args, op)
         # The same numbers for both: those that the routine's type can hold.

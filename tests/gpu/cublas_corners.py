@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What cuBLAS does where a routine has nothing to add up: sizes of 0, alpha = 0, beta = 0, with NaN in what reference BLAS does
-not read then. Each call is made twice, by cuBLAS on the GPU and by the formula of blas.py (reference BLAS) on the CPU.
+"""Compares cuBLAS with reference BLAS where a routine has nothing to add up: sizes of 0, alpha = 0, beta = 0, with NaN in the
+elements that reference BLAS then does not read. Each call runs twice, in cuBLAS on the GPU and by the formula of blas.py (reference
+BLAS) on the CPU.
 
     cublas_corners.py [--library build/release/bin/libkgb_cublas.so] [--dry-run]
 
-Prints one line for each call: ok, DIFFERS (with both results) or ERROR (the status). Exit status 0 if every call agrees but
-those that no spec promises anything about: alpha = 0 with NaN in A, B or x, which some routines of cuBLAS read all the same.
-Needs torch with CUDA, but for --dry-run.
+Prints one line for each call: ok, DIFFERS (with both results) or ERROR (the status). Exit status 0 if every call agrees. The
+exceptions are calls without a promise in any spec: alpha = 0 with NaN in A, B or x, which some cuBLAS routines read all the same.
+Needs torch with CUDA, except with --dry-run.
 """
 
 import argparse

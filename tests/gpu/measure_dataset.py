@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Lints all operators on a device and times what kernels are measured against on every benchmark, for the table of operators.
+"""Lints all operators on a device and times the baseline on every benchmark, for the table of operators.
 
     measure_dataset.py --judge build/release/bin/kgb-judge --device cuda [--out datasets/kernelgenbench/measured/h200.json]
                        [--only NAME ...]
 
-Writes what is known after each operator, so that an end ahead of time loses nothing. With --only the file keeps what it has of
-the others, which the same chip, driver and torch must have given. Without --out the file is called after the chip. Then:
-kgb-agent dataset table >docs/operators.md. Exit status 0 if every operator is good and it took less than LIMIT_S, 1 if not.
---device cpu lints only.
+Writes the results after each operator, so that an early end loses none. With --only the file keeps its results of the other
+operators, which must be from the same chip, driver and torch. Without --out the file has the chip's name. Afterwards run
+kgb-agent dataset table >docs/operators.md. Exit status 0 if every operator is good and the run took less than LIMIT_S, 1 if not.
+--device cpu only lints.
 """
 
 import argparse
@@ -56,12 +56,12 @@ def write(path, document):
 
 
 def kept(found):
-    """What the table needs."""
+    """The figures for the table."""
     return {key: found[key] for key in ("spec_sha256", "benchmarks_sha256", "ok", "n_problems", "problems", "wall_ms", "median_ms")}
 
 
 def with_others(path, document):
-    """What the file has of other operators, measured by the same, and how long all took."""
+    """The file's results of other operators, from the same chip, driver and torch, and the time of all."""
     if not path.exists():
         return document
     old = json.loads(path.read_text())

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Checks proofs of provenance on a machine with a GPU, torch and triton: which kernels of a real process are the
-candidate's, torch's fills and copies, or a library's. One line per check, PASS, FAIL or SKIP, figures in between; exit
-status 0 when nothing failed.
+candidate's, torch's fills and copies, or a library's. Prints one line per check, PASS, FAIL or SKIP, and figures; exit
+status 0 when no check failed.
 
     python3 tests/gpu/provenance_check.py <build> [--work DIR]
 """
@@ -30,7 +30,7 @@ def check(name, right, text=""):
 # ---- the process that is recorded ----
 
 def moves(torch):
-    """All that dispatch.yaml allows outside of kernels and that runs on the GPU."""
+    """All operators that dispatch.yaml allows outside of kernels and that run on the GPU."""
     x = torch.empty((N, 64), device="cuda")
     for dtype in (torch.float32, torch.float16, torch.bfloat16, torch.int64, torch.bool):
         torch.full((1000, 3), 1, dtype=dtype, device="cuda").fill_(0)

@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Operators whose results are drawn, constant, a number or unwritten memory, through the judge on a GPU: their specs, the
-honest kernels of tests/honest and the attacks of tests/redteam. What only a GPU can show is looked at: draws are
-replayed with seeds that the host never saw, timed calls are compared bit by bit with untimed ones, and the baseline
-draws with torch's own generator.
+"""Has the judge judge operators whose results are drawn, constant, a number or unwritten memory on a GPU: their specs, the
+honest kernels of tests/honest and the attacks of tests/redteam. Only a GPU shows these: draws are replayed with seeds that
+the host never had, timed calls are compared bit by bit with untimed calls, and the baseline draws with torch's own generator.
 
     random_check.py --judge build/release/bin/kgb-judge [--device cuda] [--only REGEX]
 
-Prints TAP. Exit status 0 if all is as it should be, 77 without a GPU. --device cpu tries the script itself.
+Prints TAP. Exit status 0 if every check passes, 77 without a GPU. --device cpu tries the script.
 """
 
 import argparse

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""Stands in for the judge's runners on the CPU, without their jail: whatever kernels a candidate launches in the interpreter
-is written down, so that compile_corpus.py can compile them for a GPU afterwards.
+"""Stands in for the judge's runners on the CPU, without their jail: records the kernels that a candidate launches in the
+interpreter, so that compile_corpus.py can compile them for a GPU.
 
     python -I -B recording_runner.py --library _kgbrun.abi3.so --zygotes DIR --records DIR
 
 Takes the place of DIR/runner.sock. For each candidate records/<SHA-256> gets its kernel.py and a file for each process: one
-pickle for each launch that differs, (name of the kernel, arguments, keywords, the grid if no GPU takes one so large), tensors
-as ("tensor", dtype, address modulo 256). All configurations of an autotuned kernel count as launched. Prints "ready"; ends when stdin does.
+pickle for each launch that differs, (name of the kernel, arguments, keywords, the grid if it is too large for any GPU), tensors
+as ("tensor", dtype, address modulo 256). All configurations of an autotuned kernel count as launched. Prints "ready"; ends when
+stdin closes.
 """
 
 import argparse
@@ -46,7 +47,7 @@ class Recorder:
         self.file = open(folder / ("%d.pickle" % os.getpid()), "ab")
 
     def carried(self, value):
-        """What another process can make again."""
+        """The value in a form that another process can make again."""
         import torch
         from triton.runtime.interpreter import InterpretedFunction
         from triton.tools.tensor_descriptor import TensorDescriptor

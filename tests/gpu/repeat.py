@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Does the timer give the same result tomorrow as today? Needs a machine with an otherwise idle GPU.
+"""Checks that the timer repeats its results in other sessions. Needs a machine with an otherwise idle GPU.
 
     repeat.py --judge build/release/bin/kgb-judge [--python PATH] [--sessions 5] [--only PART,...] [--json FILE]
 
-repeat     10 kernels from 2 us to 2 ms against torch, in so many sessions: how far speedups of sessions lie apart
+repeat     10 kernels from 2 us to 2 ms against torch, in so many sessions: the distance between speedups of sessions
 same       each kernel against itself: must be SAME
 planted    a kernel against one that does 1 % more work, at about 200 us: must be SLOWER
 baselines  one kernel against torch, torch.compile and cuBLAS called directly: each must give a speedup
 
-A session is a verification of its own, with new processes. Prints a table of each part, and one of all for docs/timing.md; --json
-keeps every sample, too. Exit status 0 when every goal is met. A session without a time of every case meets none.
+A session is a separate verification, with new processes. Prints a table of each part, and one of all for
+docs/timing-evidence.md; --json keeps every sample, too. Exit status 0 when every goal is met. A session without a time of every
+case meets none.
 """
 
 import argparse

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What disturbs a timed call that lives on memory: memory that was given back before it, and how caches were flushed.
+"""Measures disturbances of a memory-bound timed call: memory that was freed before the call, and ways to flush the caches.
 
     surroundings.py [--only clearing,flush]
 
-clearing   an add of 64 MiB tensors after so many MiB were made and given back: until when is it slower?
+clearing   an add of 64 MiB tensors after so many MiB were allocated and freed: the time until it is no longer slower
 flush      the same add, a sum and a copy after several ways to empty the L2 cache: median, scatter, and whether a fast call
            is followed by a slow one (correlation of neighbours)
 
-Figures for docs/timing.md. Needs torch and an otherwise idle GPU; exit status 77 without.
+Prints figures for docs/timing-evidence.md. Needs torch and an otherwise idle GPU; exit status 77 without.
 """
 
 import argparse

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Checks libkgb_trace.so on a machine with a GPU, torch and triton: runs known work in windows, reads the records back
-with a reader of its own, and compares. One line per check, PASS, FAIL or SKIP; exit status 0 when nothing failed.
+"""Checks libkgb_trace.so on a machine with a GPU, torch and triton: runs known work in windows, reads the records with a
+separate reader, and compares. Prints one line per check, PASS, FAIL or SKIP; exit status 0 when no check failed.
 
     python3 tests/gpu/trace_check.py <build>/bin/libkgb_trace.so [--keep RECORD] [--verbose]
 """

@@ -166,7 +166,7 @@ def check_shapes():
 
 
 def check_calls():
-    """What a launch replaces is replaced in the functions that it calls as well, and by the next launch again."""
+    """The replacements of a launch also hold in the functions that it calls, and the next launch makes them again."""
     before = tl.load, tl.arange, tl.tensor.__add__, tl.tensor.__getitem__, tl.math.exp
     for start in (0.0, 5.0):
         x = torch.arange(64).float() + start
@@ -186,7 +186,7 @@ def scaled(x, out, factor, exact: tl.float64, other: "fp64", N: tl.constexpr):
 
 
 def check_float_arguments():
-    """float32 unless the kernel declares otherwise, also for an integer; and a half times it is a float32."""
+    """A number argument is a float32 unless the kernel declares another type, also for an integer; a half times it is a float32."""
     x, out = torch.ones(4, dtype=torch.float64), torch.empty(12, dtype=torch.float64)
     scaled[(1,)](x, out, 0.1, 0.1, other=0.1, N=4)
     assert out.tolist() == [float(torch.tensor(0.1))] * 4 + [0.1] * 8

@@ -51,7 +51,7 @@ def rms_of(row, epsilon):
 
 
 def fp8(value):
-    """The fp8 number nearest to a value, by trying all."""
+    """The fp8 number nearest to a value, found by trying all."""
     value = max(-448.0, min(448.0, value))
     numbers = []
     for bits in range(127):

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""A runner's results from the judge's compiler; no GPU is needed. Run by compiler_driver, which names the maker of each cubin.
+"""Requests code from the judge's compiler as a runner does, without a GPU. compiler_driver runs it and names the maker of each cubin.
 
     python compiler_cases.py RUNNER_DIR WORK_DIR (styles | threads | rules | refused | hostile)
 
 styles   every style of provenance_kernels, and one with other options for the same IR: the same facts for a launch as
          Triton's own compilation gives
-threads  one kernel asked for at both sockets at once
+threads  one kernel, requested at both sockets at once
 rules    IR that compiles but that no proof may rest on
-refused  an option that the judge does not take: compiled here
+refused  an option that the judge does not accept: compiled here
 hostile  requests that break the protocol: the judge hangs up, and kernels are compiled here
 """
 
@@ -28,7 +28,7 @@ import triton  # noqa: E402
 from triton.backends.compiler import GPUTarget  # noqa: E402
 from triton.compiler import ASTSource  # noqa: E402
 
-# What a launch depends on.
+# The facts that a launch depends on.
 FACTS = ("name", "shared", "num_warps", "num_ctas", "cluster_dims", "global_scratch_size", "global_scratch_align",
          "profile_scratch_size", "launch_cooperative_grid", "launch_pdl", "tensordesc_meta", "tmem_size")
 

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: MIT
 """A model's API on 127.0.0.1 that behaves badly on demand: http://127.0.0.1:PORT/BEHAVIOUR[.BEHAVIOUR...]/v1/...
 
-usage: fake_api.py PORT_FILE      writes its port there, serves until it is killed
+usage: fake_api.py PORT_FILE      writes its port to that file, serves until it is killed
 
-The first call of an address gets the first behaviour, the next one the next, and the last for ever; what each call got is
-a line of the file PORT_FILE.BEHAVIOUR[.BEHAVIOUR...]. Behaviours: a status (401, 404, 429, 529), 429_later (in an hour),
-silent (takes the request and says nothing), or of a stream: ok, malformed, cut (after counts were told), stall (before; the
-connection stays), no_stop (ends in peace without its closing event), error_event. Protocols: messages, chat,
-responses.
+The first call of an address gets the first behaviour, the second call the second, and all later calls the last. The file
+PORT_FILE.BEHAVIOUR[.BEHAVIOUR...] has a line for each call. Behaviours: a status (401, 404, 429, 529), 429_later (in an hour),
+silent (reads the request and sends no answer), or of a stream: ok, malformed, cut (after the counts), stall (before the counts;
+the connection stays), no_stop (ends without its closing event), error_event. Protocols: messages, chat, responses.
 """
 
 import contextlib
@@ -89,7 +88,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         pass
 
     def behave(self):
-        """The behaviour that is next for the address."""
+        """The next behaviour of the address."""
         days = self.path.split("/")[1]
         behaviours = days.split(".")
         with self.server.lock:
@@ -100,7 +99,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         return behaviour
 
     def wait_for_end(self):
-        """Until the other side has had enough."""
+        """Waits until the other side closes the connection."""
         self.close_connection = True
         with contextlib.suppress(OSError):
             self.connection.recv(1)

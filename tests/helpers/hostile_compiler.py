@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Stands in for verify/python/runner/recompile.py: a compile worker that hostile text has taken over. Its answer lists what it
-managed to do, "escaped: ..." and "works: ..." for what the real one needs."""
+"""Stands in for verify/python/runner/recompile.py: a compile worker that hostile text has taken over. Its answer lists the actions
+that succeeded: "escaped: ..." for those that the jail should refuse, "works: ..." for those that the real worker needs."""
 
 import ctypes
 import os

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Honest kernels and forged claims through the judge's proof of provenance; no GPU is needed.
+"""Has the judge prove honest kernels and refuse forged claims of provenance, without a GPU.
 
     python provenance_cases.py --driver FILE --kgbrun FILE --data DIR --work DIR [--sm N]
 
-The kernels are compiled here as a candidate's process would do it; the judge's worker compiles them again. Prints one
-line per case, "PASS name" or "FAIL name: why", and ends with status 1 when a case failed.
+This program compiles the kernels as a candidate's process would; the judge's worker compiles them again. Prints one line per
+case, "PASS name" or "FAIL name: reason", and ends with status 1 when a case failed.
 """
 
 import argparse
@@ -15,7 +15,7 @@ import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-# {code} is the assembly; a kernel whose text can be changed here and there.
+# A kernel with variants of its text; {code} is the assembly.
 MODULE = """module {
   tt.func public @forged(%p: !tt.ptr<f32>) attributes {noinline = false} {
     %r = tt.make_range {end = 128 : i32, start = 0 : i32} : tensor<128xi32>
@@ -43,12 +43,12 @@ def with_asm(text):
 DOUBLED = module("%w = arith.addf %v, %v : tensor<128xf32>")
 GLOBAL = "{ .global .u32 kept; .reg .u32 t; ld.global.u32 t, [kept]; st.global.u32 [kept], 7; mov.b32 $0, t; }"
 INITIALIZED = GLOBAL.replace("kept;", "kept = 5;", 1)
-# Ends the kernel's body, declares a variable of the module, and begins another function for what is left.
+# Ends the kernel's body, declares a variable of the module, and begins another function for the rest of the code.
 SPLICED = """mov.b32 $0, $1; }
 .global .u32 kept = 3;
 .visible .func other() { .reg .b32 %r<200>; .reg .b64 %rd<99>; .reg .pred %p<9>; .reg .f32 %f<99>;
 ld.global.u32 %r1, [kept]; st.global.u32 [kept], %r1;"""
-# The helper's text ends its body and declares the driver's malloc, which the kernel behind it then calls.
+# The helper's text ends its body and declares the driver's malloc, which the kernel after it calls.
 DECLARED = """mov.b32 $0, $1; bra.uni LEAVE; LEAVE: ret; }
 .extern .func (.param .b64 r) malloc (.param .b64 s);
 .func (.param .b32 func_retval0) other() { .reg .b32 %r<200>; .reg .b64 %rd<99>; .reg .pred %p<9>;
@@ -118,7 +118,7 @@ class Cases:
         self.cases = []
 
     def add(self, name, image, claim, proof, reason="", inline_asm=None):
-        """A claim about this image, whatever cubin it was made for. Bytes behind the file make each image unique."""
+        """A claim about this image, whatever cubin it was made for. Bytes after the end of the file make each image unique."""
         image = image + b"case %d" % len(self.cases)
         path = os.path.join(self.work, name + ".cubin")
         with open(path, "wb") as file:
@@ -140,7 +140,7 @@ class Cases:
         return self.run_once(command) >= 0 and self.check_recalled(self.run_once(command))
 
     def run_once(self, command):
-        """How many compilations an earlier run had kept; -1 when something is wrong."""
+        """The number of compilations that an earlier run had kept; -1 after a fault."""
         done = subprocess.run(command, stdout=subprocess.PIPE, check=False)
         lines = [json.loads(line) for line in done.stdout.splitlines()]
         if done.returncode != 0:
@@ -149,7 +149,7 @@ class Cases:
         return lines[-1]["recalled"] if all([self.check(case, line) for case, line in zip(self.cases, lines)]) else -1
 
     def check_recalled(self, n):
-        """In the second run every proof came from the first, but of kernels with several results."""
+        """In the second run every proof comes from the first, except those of kernels with several results."""
         proved = [case[1] for case in self.cases if case[2] == "triton"]
         several = {claim["cubin_sha256"] for claim in self.claims if "warp_specialize" in claim["ttir"]}
         wanted = sum(self.digest(path) not in several for path in proved)
@@ -204,7 +204,7 @@ def changed(claim, **changes):
 
 
 def add_forged(cases, maker, honest):
-    """None of these may be proved."""
+    """The judge may prove none of these."""
     cubin, claim = honest["add"]
     other, _ = honest["matmul"]
     cases.add("no_claim", cubin, None, "none", "does not hold it")

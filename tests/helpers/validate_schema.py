@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Validate JSON documents against one of our schemas, with the standard library only.
+"""Validates JSON documents against one of our schemas, with only the standard library.
 
 usage: validate_schema.py SCHEMA [--lines] DOCUMENT...
 
-Knows the keywords of JSON Schema (draft 2020-12) that docs/schemas/ uses, and refuses a schema with any other, so that a
-misspelt keyword cannot pass for a check. --lines takes every line of a document as a separate document.
+Supports the keywords of JSON Schema (draft 2020-12) that docs/schemas/ uses, and refuses a schema with any other, so that a
+misspelt keyword is an error and not a missing check. With --lines every line of a document is a separate document.
 Exit status: 0 valid, 1 not valid, 2 usage or a bad schema.
 """
 
@@ -33,12 +33,12 @@ def is_type(value, name):
 
 
 def same(a, b):
-    """Equality that keeps true apart from 1."""
+    """Equality in which true differs from 1."""
     return type(a) is type(b) and a == b
 
 
 class Validator:
-    """Collects what is wrong with a value as 'path: what' lines."""
+    """Collects the faults of a value as lines 'path: fault'."""
 
     def __init__(self, root):
         self.root = root

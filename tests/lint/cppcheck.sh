@@ -14,6 +14,6 @@ cppcheck --project="$build/compile_commands.json" -i"$PWD/tests" --cppcheck-buil
 	--enable=warning,performance,portability --inconclusive --suppress=missingIncludeSystem --suppress=preprocessorErrorDirective \
 	--library="$config" -j "$(lint_jobs)" \
 	--template='{file}:{line}: {severity}: {message} [{id}]' >"$lint_findings" 2>&1
-# cppcheck takes a folder for a header when the last dot of its path is followed by an h, and reports that headers cannot be left out.
+# cppcheck mistakes a folder for a header when an h follows the last dot of its path, and reports that headers cannot be left out.
 sed -i '/^cppcheck: filename exclusion does not apply to header/d; /^cppcheck: Please use --suppress/d' "$lint_findings"
 lint_done "sources of $build"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# What docs/upstream-defects.md names as shown is there: `file: text` in that file, `lint: name` among the lints that
-# t0330 breaks specs for.
+# The evidence that docs/upstream-defects.md names exists: `file: text` in that file, `lint: name` among the lints for which
+# t0330 breaks specs.
 . "$(dirname "$0")/files.sh"
 
 page=docs/upstream-defects.md

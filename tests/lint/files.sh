@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=sh
 #
-# Library of the lints. Each lint is a program `NAME.sh [ROOT]` that looks at the tree ROOT (default: this
-# one), prints each finding as `file:line: what is wrong`, and ends with `lint_done` (0 clean, 1 findings).
+# Library of the lints. Each lint is a program `NAME.sh [ROOT]` that checks the tree ROOT (default: this
+# tree), prints each finding as `file:line: fault`, and ends with `lint_done` (0 clean, 1 findings).
 
 set -u
 lint_root=${1:-$(cd "$(dirname "$0")/../.." && pwd -P)}
@@ -36,7 +36,7 @@ lint_need() {
 
 lint_jobs() { nproc 2>/dev/null || echo 2; }
 
-# Findings are what was written to $lint_findings.
+# $lint_findings is the file with the findings.
 lint_done() {
 	if [ -s "$lint_findings" ]; then
 		cat "$lint_findings"

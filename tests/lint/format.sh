@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# C sources as .clang-format wants them; `format.sh --fix` rewrites them.
+# C sources have the format of .clang-format; `format.sh --fix` rewrites them.
 fix=
 if [ "${1:-}" = --fix ]; then
 	fix=1

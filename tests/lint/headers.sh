@@ -8,7 +8,7 @@ lint_need "$cc"
 lint_need pkg-config
 flags=$(pkg-config --cflags libuv libgit2 libcurl yaml-0.1 libcjson libpcre2-8 libmicrohttpd libseccomp libcrypto cmocka) || exit 1
 headers=$(lint_files '*.h')
-# Headers that need those of CUDA are looked at where these are: KGB_CUDA_FOLDERS, as the build found them.
+# A header that includes one of CUDA is checked only where the build found CUDA's headers: KGB_CUDA_FOLDERS.
 if [ -n "${KGB_CUDA_FOLDERS:-}" ]; then
 	for folder in $KGB_CUDA_FOLDERS; do
 		flags="$flags -isystem $folder"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Every JSON file parses, without a key given twice.
+# Every JSON file parses and has no key twice.
 . "$(dirname "$0")/files.sh"
 
 lint_need python3

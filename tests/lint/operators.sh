@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# docs/operators.md is what kgb-agent prints: operators.sh BUILD_DIRECTORY
+# docs/operators.md equals the table that kgb-agent prints: operators.sh BUILD_DIRECTORY
 program=$1/bin/kgb-agent
 shift
 . "$(dirname "$0")/files.sh"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Files that texts name exist: links of Markdown pages, and paths of our folders in pages and in comments of C, CMake and YAML.
 
-    paths.py [ROOT]    findings as `file:line: what is wrong`; exit status 1 if there are any
+    paths.py [ROOT]    findings as `file:line: fault`; exit status 1 if there are any
 
 A path that holds a placeholder (<name>, *, NAME, NNN, {..}, $x) is not looked up; neither is one that a page's own example
 file creates (`<!-- file: PATH -->`, CONTRIBUTING.md).

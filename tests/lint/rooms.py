@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Rooms: which folder of C may include which, how large each is, and whether its files form circles.
 
-    rooms.py [ROOT]            findings as `file:line: what is wrong`; exit status 1 if there are any
+    rooms.py [ROOT]            findings as `file:line: fault`; exit status 1 if there are any
     rooms.py --matrix [ROOT]   the rooms with their sizes, and the include matrix
 
 A room is a folder of C files, listed in tests/lint/rooms.txt with the rooms that it includes. A room includes only rooms

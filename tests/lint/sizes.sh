@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# No file beyond 1,000 lines, no header beyond 300 (150 is what to aim at; longer ones are named, not refused).
-# Functions are measured by clang-tidy (tidy.sh).
+# No file has more than 1,000 lines, no header more than 300 (the aim is 150; longer headers are named, not refused).
+# clang-tidy measures functions (tidy.sh).
 . "$(dirname "$0")/files.sh"
 
 files=$(lint_files '*.c' '*.h' '*.py' '*.sh' bootstrap)

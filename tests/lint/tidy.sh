@@ -5,7 +5,7 @@
 #
 #     tidy.sh BUILD [ROOT]
 #
-# BUILD is a build tree with compile_commands.json; only files that it compiles are looked at.
+# BUILD is a build tree with compile_commands.json; only files that it compiles are checked.
 build=$(cd "${1:?usage: tidy.sh BUILD [ROOT]}" && pwd -P) || exit 2
 shift
 . "$(dirname "$0")/files.sh"
@@ -14,11 +14,11 @@ lint_need clang-tidy
 lint_need jq
 work=$build/tidy
 mkdir -p "$work"
-# Nodes of the analyzer's graph for each function. Code that no path has met comes first; the 225,000 that clang takes
-# are mostly more ways through the same code, for eight times the time.
+# Nodes of the analyzer's graph for each function. The analyzer visits new code first; clang's own 225,000 nodes are mostly
+# further paths through the same code, and take eight times as long.
 nodes=15000
 
-# The commands are gcc's: flags that clang 14 does not support are left out, and warnings are the compiler's business.
+# The commands are gcc's. Flags that clang 14 does not support are left out, and so are warnings, because the compiler gives them.
 jq '[.[] | .command |= gsub(" (-W[^l][^ ]*|-fanalyzer|--coverage|-ftrivial-auto-var-init=[^ ]*|-fsanitize[^ ]*)"; "")]' \
 	"$build/compile_commands.json" >"$work/compile_commands.json" || exit 1
 

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Candidates of tests/redteam/process through the judge, past a static stage that allows every name.
+"""Has the judge judge candidates of tests/redteam/process, with a static stage that allows every name.
 
     process.py --judge build/release/bin/kgb-judge --python PATH [--at DIRECTORY] NAME[,NAME...]
     process.py --judge build/release/bin/kgb-judge --python PATH serve:DIRECTORY
 
-The second line of each, `# expect:`, is a regular expression for the verdict's code, or "passed"; names that begin with @
-are separate checks, below. All is in tests/integration/t0300-judge.sh too; this is for a few of them at a time. Exit
-status 0 only if all were judged as they should be.
+The second line of each candidate, `# expect:`, is a regular expression for the verdict's code, or "passed". Names that begin
+with @ are separate checks, below. tests/integration/t0300-judge.sh has all of them too; this program runs a few at a time. Exit
+status 0 only if all verdicts are right.
 """
 
 import argparse
@@ -30,7 +30,7 @@ PROCESS = ROOT / "tests" / "redteam" / "process"
 
 
 class Judge:
-    """How the judge is called."""
+    """The judge and the common part of its requests."""
 
     def __init__(self, judge, python, directory):
         self.judge, self.python, self.directory = judge, python, directory
@@ -71,13 +71,13 @@ def check_candidate(name):
 
 
 def no_zygotes(judge, zygotes):
-    """Trouble of the judge is no pass, and has its reason."""
+    """A fault of the judge is no pass, and the verdict has the reason."""
     code = judge.verdict("honest", zygotes=os.path.join(judge.directory, "nowhere"))["code"]
     return code == "infra.facts", code
 
 
 def zygotes_die(judge, zygotes):
-    """Neither is trouble in the middle of a call."""
+    """A fault of the judge in the middle of a call is no pass."""
     process = subprocess.Popen([judge.judge, "verify"], stdout=subprocess.PIPE,
                                stdin=warm_judge.request_fd(**judge.request("hang", call_timeout="60s")))
     time.sleep(3)
@@ -110,7 +110,7 @@ def jail(judge, zygotes):
 
 
 def lanes(judge, zygotes):
-    """What several lanes find is what one finds."""
+    """Several lanes find the same as one."""
     found = {}
     for name in ("honest", "unwritten_tail"):
         one, several = (judge.verdict(name, "--seed", "00112233445566778899aabbccddeeff", "--lanes", n) for n in "14")
@@ -122,13 +122,13 @@ def lanes(judge, zygotes):
 
 
 def descriptors(judge, zygotes):
-    """A candidate has its channel and memory that it shares with the judge, and nothing else of ours."""
+    """Of our descriptors a candidate has only its channel and the memory that it shares with the judge."""
     seen = judge.verdict("descriptors").get("message") or ""
     return bool(re.search(r"fds=0:2,1:2,2:1,3:14(,\d+:10)*;", seen)), seen[:200]
 
 
 def unwritten(judge, zygotes):
-    """Unwritten elements are NaN, not values that would be right by chance."""
+    """Unwritten elements are NaN, not values that are right by chance."""
     failures = judge.verdict("unwritten_tail").get("failures") or []
     got = {failure["got"] for failure in failures if "tail_1000" in failure["case"]}
     return got == {"nan"}, got
@@ -139,7 +139,7 @@ SPECIAL = {"@" + check.__name__: check for check in (no_zygotes, zygotes_die, se
 
 
 class Place:
-    """A directory with warm processes, and a data directory whose static stage lets everything pass."""
+    """A directory with warm processes, and a data directory whose static stage allows everything."""
 
     def __init__(self, options, directory):
         data = os.path.join(directory, "data")
@@ -149,7 +149,7 @@ class Place:
             os.environ["KGB_DATA_DIR"] = data
         else:
             run_corpus.open_rules(directory)
-        os.environ["KGB_SECRET_KEY"] = "hunter2"  # no worker may get it
+        os.environ["KGB_SECRET_KEY"] = "hunter2"  # no worker may have it
         if not os.path.exists(self.sockets):
             self.zygotes = run_corpus.Zygotes(options.judge, self.sockets, "cpu", options.python)
 
@@ -179,7 +179,7 @@ def run(options, directory):
 
 
 def serve(options, directory):
-    """Keep warm processes there until stdin closes."""
+    """Keeps warm processes in the directory until stdin closes."""
     place = Place(options, directory)
     print("ready" if place.is_ready() else "# SKIP no Python with torch and triton, or no sandbox", flush=True)
     sys.stdin.read()

@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Plants known defects in the judge, one at a time, and counts how many the tests notice.
+"""Plants known defects in the judge, one at a time, and counts the defects that the tests detect.
 
     score.py [--jobs N] [--only REGEX] [--dir PATH] [--list] [--check]
 
 The defects are in defects/<area>.txt; docs/mutation.md describes the form. Every worker has a copy of the source tree
-and a separate build below PATH (build/mutation). For each defect: apply it, build what its tests need, run them until
-one fails, undo it. Prints each defect and what caught it, then the score with its 95 % Wilson interval.
+and a separate build below PATH (build/mutation). For each defect it applies the defect, builds the programs that its tests
+need, runs the tests until one fails, and undoes the defect. Prints each defect with the test that caught it, then the score
+with its 95 % Wilson interval.
 
---check only looks whether every defect still fits its file. Exit status 0: all fit, their tests pass without them, and at
-least 95 % were caught; 1: not; 2: the tree does not build.
+--check only checks that every defect still fits its file. Exit status 0: all fit, their tests pass without them, and the tests
+caught at least 95 %; 1: not; 2: the tree does not build.
 """
 
 import argparse
@@ -35,14 +36,14 @@ import corpus_rates  # noqa: E402
 import run_corpus  # noqa: E402
 
 GOAL = 0.95
-GPU = "gpu"  # the area of what no test without a GPU can reach
+GPU = "gpu"  # the area of defects that no test without a GPU can reach
 KEYS = ("what", "file", "test", "survives")
 LEAST_TIMEOUT_S, MOST_TIMEOUT_S = 60, 600
 CAUGHT, SURVIVED, BROKEN = "caught", "SURVIVED", "ERROR"
 
 
 class ListError(Exception):
-    """Something is wrong with the list, not with the judge."""
+    """A fault of the list, not of the judge."""
 
 
 class Defect:
@@ -53,7 +54,7 @@ class Defect:
         self.tests, self.old, self.new = [], [], []
 
     def applied(self, text):
-        """The text of the file with the defect in it. Blanks in the old text stand for any blanks."""
+        """The text of the file with the defect in it. A blank in the old text matches any blanks."""
         words = "\n".join(self.old).split()
         found = list(re.finditer(r"\s+".join(map(re.escape, words)), text))
         if len(found) != 1:
@@ -125,7 +126,7 @@ def tree():
 
 
 def put(path, data):
-    """Only what differs is written: the build goes by times."""
+    """Writes only a file that differs, because the build compares times."""
     if not path.is_file() or path.read_bytes() != data:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
@@ -139,7 +140,7 @@ class Tree:
                                 KGB_TEST_SOURCE_DIR=str(self.source), KGB_TEST_BIN_DIR=str(self.build / "bin"),
                                 **({"KGB_PYTHON": python} if python else {}))
         self.environment.pop("KGB_DATA_DIR", None)
-        self.warm = None  # warm processes of the judge, where a defect is not in them
+        self.warm = None  # warm processes of the judge, for defects that do not change their code
 
     def copy(self):
         names = tree()
@@ -201,7 +202,7 @@ class Tree:
             self.warm = None
 
     def test(self, test, timeout, is_warm):
-        """What failed, or "" when all is well. Ends the program at the first case that fails."""
+        """The failure, or "" without one. Ends the program at the first case that fails."""
         process = subprocess.Popen(self.command(test, is_warm), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                    stderr=subprocess.STDOUT, env=self.environment_of(test), start_new_session=True)
         late = threading.Event()
@@ -237,7 +238,7 @@ class Tree:
             at = ["--at", self.warm_up()] if is_warm and what != "@zygotes_die" else []
             return self.judge_command("mutation/process.py") + at + [what]
         if kind == "unit" and targets_of(test):
-            program, *cases = what.split()  # a pattern for its cases may follow
+            program, *cases = what.split()  # the program, and a pattern for its cases
             return [str(self.build / "tests" / program), *cases]
         if kind == "integration":
             return ["sh", str(self.source / "tests/integration" / (what + ".sh"))]
@@ -245,7 +246,7 @@ class Tree:
 
 
 def end(process):
-    """First politely: a judge takes its sandboxes along."""
+    """SIGTERM first, so that a judge ends its sandboxes."""
     for signal_number in (signal.SIGTERM, signal.SIGKILL):
         try:
             os.killpg(process.pid, signal_number)
@@ -254,7 +255,7 @@ def end(process):
         time.sleep(0.3)
 
 
-# What runs in the judge's warm processes, or starts them.
+# Code that runs in the judge's warm processes, or starts them.
 IN_WARM = re.compile(r"verify/python/|verify/process/zygote\.c|verify/cmd/cmd_zygotes\.c|verify/protocol/wire\.c|sandbox/|base/")
 JUDGE = ["kgb-judge", "kgb-launch", "_kgbrun"]
 INTEGRATION = {"t0320-provenance": ["provenance_driver", "compiler_driver", *JUDGE], "t0310-interpreter": JUDGE,
@@ -307,7 +308,7 @@ def try_defect(worker, defect, limits):
 
 
 def measure(worker, tests):
-    """For each test its time limit, or why it fails without any defect."""
+    """For each test its time limit, or the reason why it fails without any defect."""
     limits = {}
     worker.copy()
     worker.configure()
@@ -323,7 +324,7 @@ def measure(worker, tests):
 
 
 def try_all(defects, options, python):
-    """Results in the order in which they come. Defects of one file follow each other, so that little is built twice."""
+    """Results in the order of their ends. Defects of one file follow each other, so that little is built twice."""
     workers = [Tree(options.dir / ("%d" % i), python) for i in range(options.jobs)]
     tests = sorted({test for defect in defects for test in defect.tests})
     print("# %d defects; first %d tests without any" % (len(defects), len(tests)), flush=True)
@@ -358,7 +359,7 @@ def try_all(defects, options, python):
     return results
 
 
-# ---- telling ----
+# ---- the report ----
 
 def show(result):
     print("%-8s %s: %s\n         %s (%.1f s)" % (result.outcome, result.defect.name, result.defect.what,
@@ -387,11 +388,11 @@ def summarise(results, n_gpu):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--jobs", type=int, default=1, help="workers, each with a build of its own")
+    parser.add_argument("--jobs", type=int, default=1, help="workers, each with a separate build")
     parser.add_argument("--only", default="", help="regular expression for area/name or file")
     parser.add_argument("--dir", type=pathlib.Path, default=ROOT / "build" / "mutation")
     parser.add_argument("--list", action="store_true", help="print the defects only")
-    parser.add_argument("--check", action="store_true", help="look only whether all defects fit their files")
+    parser.add_argument("--check", action="store_true", help="only check that all defects fit their files")
     options = parser.parse_args()
     try:
         defects = all_defects()

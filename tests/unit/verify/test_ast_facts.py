@@ -392,7 +392,7 @@ class Reach(unittest.TestCase):
 
 
 class Unused(unittest.TestCase):
-    """Imports that nothing mentions."""
+    """Unused imports."""
 
     def uses(self, source):
         return {(kind, name): use for kind, name, use in found(source, "kind", "name", "use")}

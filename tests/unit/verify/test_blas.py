@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Second witnesses of cuBLAS' routines: each formula of datasets/kernelgenbench/cublas/reference/blas.py against loops over
-single elements, on every case of every operator that is not a benchmark. And what is kept in step with other files.
+"""Compares each formula of datasets/kernelgenbench/cublas/reference/blas.py with loops over single elements, on every case of
+every cuBLAS operator that is not a benchmark. Also checks that the names agree with other files.
 """
 
 import importlib.util
@@ -341,7 +341,7 @@ class Operator:
         self.correctness = [line for line in self.lines if line.get("mode") != "benchmark"]
 
     def arguments(self, line, draws):
-        """As the reference gets them: numbers, and memory as nested lists."""
+        """The arguments as the reference gets them: numbers, and memory as nested lists."""
         result = []
         for param in self.params:
             given = lambda key: line.get(str(param[key]).lstrip("$"), param[key])

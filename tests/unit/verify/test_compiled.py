@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""verify/python/runner/compiled.py, front_end.py, values.py and host_code.py: kernels that are interpreted are what Triton's compiler
-takes."""
+"""verify/python/runner/compiled.py, front_end.py, values.py and host_code.py: the interpreter runs only kernels that Triton's
+compiler accepts."""
 
 import importlib.util
 import os
@@ -39,7 +39,7 @@ N = 8
 
 
 def counted_launches(function):
-    """As on_cpu.hook_interpreter: what is between is a kernel."""
+    """As in on_cpu.hook_interpreter: code between the two is a kernel."""
 
     def launch(self, *args, **kwargs):
         host_code.RUNNING.append(self.fn.__name__)
@@ -71,7 +71,7 @@ class Kernels(unittest.TestCase):
         return module
 
     def launched(self, text, *args, **kwargs):
-        """What the kernel `k` of this text writes."""
+        """The values that the kernel `k` of this text writes."""
         out = torch.full((N,), -1.0)
         self.load(text).k[(1,)](out, *args, **kwargs)
         return out.tolist()

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""verify/python/runner/launcher.py: what the driver is given for a launch."""
+"""verify/python/runner/launcher.py: the arguments of a launch that the driver gets."""
 
 import ctypes
 import os
@@ -34,7 +34,7 @@ class Tensor:
 
 
 class Launches(unittest.TestCase):
-    """The driver is replaced by a function that looks at what it is given, while it lives."""
+    """Replaces the driver by a function that reads its arguments while they live."""
 
     def setUp(self):
         self.calls = []
