@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-# Headers of CUDA, for the programs that talk to a GPU. Headers only: the libraries are opened at run
-# time, so the programs also run on machines without a driver (and report what is missing).
-# Gives KGB_HAVE_CUDA and, when that is true, the interface target kgb::cuda_headers, KGB_HAVE_CUBLAS and KGB_CUBLAS_FOLDER.
+# Headers of CUDA, for the programs that use a GPU. The programs open the libraries at run time, so they also run on machines
+# without a driver, and report the missing library. Sets KGB_HAVE_CUDA and, when that is true, the interface target
+# kgb::cuda_headers, KGB_HAVE_CUBLAS and KGB_CUBLAS_FOLDER.
 
 set(KGB_CUDA_INCLUDE "" CACHE PATH "Folder with cuda.h and cupti.h; empty: search a toolkit and .deps/cuda/include")
 
@@ -17,7 +17,7 @@ else()
 	endif()
 endif()
 
-# A toolkit keeps CUPTI's headers apart from the driver's. Older headers lack calls that are used here.
+# A toolkit keeps CUPTI's headers apart from the driver's. Headers before CUDA 13 lack calls that we use.
 foreach(folder ${cuda_candidates})
 	set(cupti_folder "")
 	foreach(place "" /../extras/CUPTI/include /../../../extras/CUPTI/include)
@@ -45,7 +45,7 @@ if(KGB_HAVE_CUDA)
 	target_link_libraries(kgb_cuda_headers INTERFACE ${CMAKE_DL_LIBS})
 	set(KGB_CUDA_FOLDERS ${cuda_folders})
 	list(JOIN cuda_folders ", " cuda_note)
-	# cuBLAS has a separate package: where torch for CUDA is installed, its headers are too.
+	# cuBLAS has a separate package; torch for CUDA brings its headers.
 	file(GLOB cublas_candidates ${PROJECT_SOURCE_DIR}/.deps/venv/lib/python3*/site-packages/nvidia/cu13/include)
 	list(GET cuda_folders 0 cuda_folder)
 	find_path(KGB_CUBLAS_FOLDER cublas_v2.h

@@ -6,7 +6,7 @@ include(CheckCCompilerFlag)
 add_library(kgb_flags INTERFACE)
 add_library(kgb::flags ALIAS kgb_flags)
 
-# All flags are probed in one compiler call first; only a compiler that refuses some is asked for each.
+# One compiler call probes all flags; only when it refuses them, a call for each flag follows.
 function(kgb_add_flags_if_supported)
 	string(REPLACE ";" " " together "${ARGN}")
 	string(MD5 key "${CMAKE_C_COMPILER_ID} ${together}")
@@ -32,7 +32,7 @@ kgb_add_flags_if_supported(
 	-Werror=return-type -fno-common -fno-strict-aliasing -fno-delete-null-pointer-checks
 	-ftrivial-auto-var-init=zero -fstack-protector-strong -fstack-clash-protection -fcf-protection=full)
 
-# clang counts a table's last columns that are left out, and X-macros without further arguments, as faults.
+# clang warns of omitted last columns of a table and of X-macros without further arguments.
 if(CMAKE_C_COMPILER_ID MATCHES Clang)
 	target_compile_options(kgb_flags INTERFACE -Wno-missing-field-initializers -Wno-gnu-zero-variadic-macro-arguments)
 endif()
@@ -76,11 +76,11 @@ function(kgb_module name)
 	set_property(GLOBAL APPEND PROPERTY KGB_HEADERS_ALL ${ARG_HEADERS})
 endfunction()
 
-# Programs that kgb-agent starts, and their libraries, lie apart from what people call (base/system/install.h).
+# The programs that kgb-agent starts, and their libraries, lie apart from those that people call (base/system/install.h).
 set(KGB_PROGRAMS_DIR ${CMAKE_INSTALL_LIBEXECDIR}/kgb-agent)
 set(KGB_SHARE_DIR ${CMAKE_INSTALL_DATAROOTDIR}/kgb-agent)
 
-# A program in <build>/bin. USER: people call it, so it is installed on their path.
+# A program in <build>/bin. USER: people call it, so it is installed in a folder of PATH.
 function(kgb_program name)
 	cmake_parse_arguments(ARG "STATIC;USER" "" "SOURCES;DEPS" ${ARGN})
 	add_executable(${name} ${ARG_SOURCES})
@@ -97,12 +97,12 @@ function(kgb_program name)
 	endif()
 endfunction()
 
-# cmocka's own signal handler would hide the sanitizer's report; a refused allocation is NULL, as without one.
+# cmocka's own signal handler would hide the sanitizer's report; a refused allocation returns NULL, as without a sanitizer.
 set(KGB_TEST_SANITIZERS
 	"ASAN_OPTIONS=allow_user_segv_handler=0:detect_leaks=1:allocator_may_return_null=1;UBSAN_OPTIONS=print_stacktrace=1;TSAN_OPTIONS=allocator_may_return_null=1")
 
-# A cmocka program that prints TAP and runs under CTest. COST is the time of a long program in seconds of a busy
-# machine; such a program starts earlier. Time limits only end programs that hang.
+# A cmocka program that prints TAP and runs under CTest. COST is the time of a long program in seconds on a busy
+# machine; such a program starts earlier. The time limit only ends programs that hang.
 function(kgb_unit_test name)
 	cmake_parse_arguments(ARG "" "COST" "SOURCES;DEPS" ${ARGN})
 	if(NOT ARG_COST)
@@ -117,7 +117,7 @@ function(kgb_unit_test name)
 		ENVIRONMENT "CMOCKA_MESSAGE_OUTPUT=TAP;${KGB_TEST_SANITIZERS};LC_ALL=C;TZ=UTC")
 endfunction()
 
-# A unit test in Python. It exits with 77 where what it needs is missing.
+# A unit test in Python. It exits with 77 when a package that it needs is missing.
 function(kgb_python_test name script)
 	add_test(NAME unit.${name} COMMAND ${Python3_EXECUTABLE} -I ${script})
 	set_tests_properties(unit.${name} PROPERTIES LABELS "unit;quick;python" TIMEOUT 1200 SKIP_RETURN_CODE 77)
@@ -140,7 +140,7 @@ function(kgb_fuzz_target name)
 	set_property(GLOBAL APPEND PROPERTY KGB_FUZZ_TARGETS ${name})
 endfunction()
 
-# Sources of the calling folder whose loops over arrays become vector instructions.
+# Compiles sources of the calling folder so that their loops over arrays become vector instructions.
 function(kgb_vector_sources)
 	set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS
 		"-ffp-contract=off;-fno-math-errno;-fno-trapping-math;$<IF:$<CONFIG:Debug>,-O2,-O3>")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Targets that look at the source text: format, format-check, tidy, lint, analyze, coverage.
+# Targets for the source text: format, format-check, tidy, cppcheck, lint; and the table of coverage.
 
 set(lint_dir ${PROJECT_SOURCE_DIR}/tests/lint)
 

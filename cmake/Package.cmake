@@ -9,7 +9,7 @@ set(CPACK_STRIP_FILES ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION devel)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-# What is started, and what `kgb-agent setup` needs; libraries come from the programs themselves.
+# Programs that kgb-agent starts, and packages that `kgb-agent setup` needs; SHLIBDEPS finds the libraries.
 set(CPACK_DEBIAN_PACKAGE_DEPENDS "bubblewrap (>= 0.8), ca-certificates, python3 (>= 3.10), libuv1 (>= 1.44)")
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "python3-venv, npm, git, gcc, libc6-dev, python3-dev")
 include(CPack)

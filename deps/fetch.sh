@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash disable=SC2154 # the caller sets root and deps
 #
-# Fetches what kgb-agent needs besides Debian packages: the Python environment with torch and triton, headers of CUDA, and
-# coding CLIs, at the versions that the files beside this one pin. Sourced by ./bootstrap and by the installed kgb-setup.
+# Fetches the parts that kgb-agent needs besides Debian packages: the Python environment with torch and triton, headers of CUDA,
+# and coding CLIs. The files beside this one pin their versions. ./bootstrap and the installed kgb-setup source this file.
 #
-# Wants $root (holds deps/ and methods/data/) and $deps (where things go: venv/, cli/, stamp/, log/).
+# Needs $root (holds deps/ and methods/data/) and $deps (the target: venv/, cli/, stamp/, log/).
 
 me=${0##*/}
-missing=()  # what could not be fetched; setup goes on without it
-done_now=() # steps that had something to do
+missing=()  # parts that could not be fetched; setup goes on without them
+done_now=() # steps that ran
 
 say() { printf '%s: %s\n' "$me" "$*" >&2; }
 
@@ -26,8 +26,8 @@ seconds_since() {
 	printf '%d.%d s' $((ms / 1000)) $((ms % 1000 / 100))
 }
 
-# step NAME WHAT COMMAND...: run it with its output in .deps/log/NAME.log; on failure show the end of that.
-# `set -e` is off inside COMMAND (bash: it is called in a condition), so functions given here chain with &&.
+# step NAME WHAT COMMAND...: runs COMMAND with its output in .deps/log/NAME.log; on failure prints the end of that file.
+# `set -e` is off inside COMMAND, because bash calls it in a condition, so functions given here chain with &&.
 step() {
 	local name=$1 what=$2 log=$deps/log/$1.log start status=0
 	shift 2
@@ -45,9 +45,9 @@ step() {
 }
 
 hash_of() { cat "$@" | sha256sum | cut -d' ' -f1; }
-# A stamp matches when it begins with the wanted text: the rest of it is a note.
+# A stamp matches when it begins with the wanted text; the rest is a note.
 stamp_is() { [[ -f $deps/stamp/$1 && "$(<"$deps/stamp/$1") " == "$2 "* ]]; }
-# Written last and atomically: an interrupted step leaves no stamp, so it starts afresh next time.
+# A step writes its stamp last and atomically, so an interrupted step leaves no stamp and starts afresh next time.
 stamp_put() {
 	printf '%s\n' "$2" >"$deps/stamp/$1.new"
 	mv "$deps/stamp/$1.new" "$deps/stamp/$1"
@@ -59,8 +59,8 @@ python_fits() {
 	"$1" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))' >/dev/null 2>&1
 }
 
-# The system's interpreter first: the pins are tested with it, and a sandbox that shows /usr shows it.
-# Else the newest on PATH.
+# Chooses the system's interpreter first: the pins are tested with it, and a sandbox that shows /usr shows it.
+# Otherwise chooses the newest on PATH.
 python_choose() {
 	local name
 	for name in ${KGB_BOOTSTRAP_PYTHON:+"$KGB_BOOTSTRAP_PYTHON"} /usr/bin/python3 \
@@ -73,7 +73,7 @@ python_choose() {
 
 has_gpu() { compgen -G '/dev/nvidia[0-9]*' >/dev/null || [[ -e /dev/kfd ]]; }
 
-# Built beside its final place and moved when whole, so that no process finds half of it.
+# Builds the environment beside its final place and moves it when it is whole, so that no process finds half of it.
 python_install() {
 	local python=$1 new=$deps/venv.new pip
 	pip=("$new/bin/python" -m pip --disable-pip-version-check install --no-input --retries 2
@@ -92,8 +92,8 @@ print("cuda" if torch.version.cuda else "hip" if torch.version.hip else "cpu")' 
 		mv "$new" "$deps/venv"
 }
 
-# A local version label is the only way to ask for a CPU build by name; where pip's sources have
-# none, the plain version is what there is.
+# Only a local version label requests a CPU build by name. Where pip's sources have no CPU build, the plain
+# version is installed.
 python_install_torch() {
 	local new=$1
 	shift
@@ -111,7 +111,7 @@ need_python() {
 		missing+=(python)
 		return 0
 	fi
-	# While the pins stay the same the environment does too, unless another interpreter is asked for.
+	# The environment stays while the pins stay, unless KGB_BOOTSTRAP_PYTHON names another interpreter.
 	key=$(hash_of "$root/deps/python.txt")
 	stamp_is python "$key${KGB_BOOTSTRAP_PYTHON:+ $python}" && [[ -x $deps/venv/bin/python ]] && return 0
 	rm -f "$deps/stamp/python"
@@ -123,15 +123,15 @@ need_python() {
 	say "python: $(head -n 1 "$deps/venv/versions.txt")"
 	if ! has_gpu && grep -qx -e cuda -e hip "$deps/venv/versions.txt"; then
 		say "python: torch came as a GPU build though this machine has no GPU, because pip's sources hold no"
-		say "python: CPU build. It works. For the small one, point pip at a source of CPU builds"
-		say "python: (PIP_FIND_LINKS or PIP_EXTRA_INDEX_URL), remove .deps/venv and run this again."
+		say "python: CPU build. It works. For the smaller CPU build, point pip at a source of CPU builds"
+		say "python: (PIP_FIND_LINKS or PIP_EXTRA_INDEX_URL), remove .deps/venv and run this command again."
 	fi
 }
 
 # ---- CUDA headers ----
 
-# headers_install PYTHON NAME HEADER...: those of the wheels in deps/NAME-headers.txt, to .deps/NAME/include. Only the
-# include folders of the wheels; nothing in them is run.
+# headers_install PYTHON NAME HEADER...: unpacks the include folders of the wheels in deps/NAME-headers.txt to
+# .deps/NAME/include and checks that they hold each HEADER. Runs nothing from the wheels.
 headers_install() {
 	local python=$1 name=$2 new=$deps/$2.new
 	shift 2
@@ -171,20 +171,20 @@ need_headers() {
 
 need_cuda_headers() {
 	need_headers cuda cuda.h cupti.h crt/host_defines.h
-	# A torch for CUDA brings these, in a wheel of 400 MB that is then at hand already.
+	# A torch for CUDA brings these headers in its wheel of 400 MB.
 	compgen -G "$deps/venv/lib/python3*/site-packages/nvidia/cu13/include/cublas_v2.h" >/dev/null ||
 		need_headers cublas cublas_v2.h cublas_api.h
 }
 
 # ---- Coding CLIs ----
 
-# Each has a folder with its pinned version in deps/cli, and a description in methods/data/program.
+# Each CLI has a folder with its pinned version in deps/cli, and a description in methods/data/program.
 cli_names() { (cd "$root/deps/cli" && printf '%s\n' */) | tr -d /; }
 
-# Where a CLI's executable lies below its folder; nothing when there is none for this machine.
+# The path of a CLI's executable below its folder; empty when there is none for this machine.
 cli_binary() { sed -n "s/^  $(uname -m): *//p" "$root/methods/data/program/$1.yaml"; }
 
-# The CLI that a method drives; nothing for an unknown one, and for those that bring their program.
+# The CLI that a method drives; empty for an unknown method, and for a method whose program is not fetched here.
 cli_of_method() {
 	local cli
 	cli=$(sed -n 's/^cli: *//p' "$root/methods/data/${1//\//}/method.yaml" 2>/dev/null || true)
@@ -207,8 +207,8 @@ method_in() {
 	printf '%s' "$method"
 }
 
-# Old versions of npm bring the binaries of other C libraries too; they go. Nothing of it is run: what
-# it is shows when kgb-agent asks it for its version, in a sandbox.
+# Removes the binaries for other C libraries, which old versions of npm install too. Runs nothing of the package: kgb-agent
+# queries its version in a sandbox.
 cli_install() {
 	local name=$1 binary=$2 new=$deps/cli/$1.new
 	rm -rf "$new" &&
@@ -229,11 +229,11 @@ need_cli() {
 	local name=$1 key binary
 	binary=$(cli_binary "$name")
 	if [[ -z $binary ]]; then
-		say "$name: there is no build of it for $(uname -m)"
+		say "$name: has no build for $(uname -m)"
 		missing+=(cli)
 		return 0
 	fi
-	# Before there were several, the one lay here.
+	# Older versions of this project installed their one CLI here.
 	[[ ! -d $deps/cli/node_modules ]] || rm -rf "$deps/cli"
 	key=$(hash_of "$root/deps/cli/$name/package.json" "$root/deps/cli/$name/package-lock.json")
 	stamp_is "cli-$name" "$key" && [[ -x $deps/cli/$name/$binary ]] && return 0
@@ -245,7 +245,8 @@ need_cli() {
 	fi
 }
 
-# chosen_clis [NAME...]: the names with blanks between; claude by default, every CLI for `all`. An unknown name is a usage error.
+# chosen_clis [NAME...]: prints the names, separated by blanks; claude by default, every CLI for `all`. An unknown name is a usage
+# error.
 chosen_clis() {
 	local name all
 	mapfile -t all < <(cli_names)
@@ -257,9 +258,9 @@ chosen_clis() {
 	printf '%s' "$*"
 }
 
-# ---- all of it ----
+# ---- the whole ----
 
-# The folder $deps, locked by descriptor 9 until that is closed.
+# Makes the folder $deps and locks it by descriptor 9, until that is closed.
 open_deps() {
 	mkdir -p "$deps/log" "$deps/stamp" 2>/dev/null && { : >>"$deps/lock"; } 2>/dev/null || return 1
 	exec 9>"$deps/lock"
@@ -275,15 +276,15 @@ report_missing() {
 		case $part in
 		packages)
 			say "NOT FETCHED: Debian packages for tests (deps/debian-test.txt). Tests and lints that need them"
-			say "    are skipped or fail; everything else works."
+			say "    skip or fail; everything else works."
 			;;
 		python)
 			say "NOT FETCHED: Python packages (deps/python.txt). Kernels cannot be verified;"
 			say "    list, doctor, --dry-run, --skip-verify, the build and the unit tests work."
 			;;
 		cuda)
-			say "NOT FETCHED: headers of CUDA (deps/cuda-headers.txt). Without a CUDA toolkit the programs for"
-			say "    GPUs are not built; everything on the CPU works."
+			say "NOT FETCHED: headers of CUDA (deps/cuda-headers.txt). Without a CUDA toolkit the build leaves out the"
+			say "    programs for GPUs; everything on the CPU works."
 			;;
 		cublas)
 			say "NOT FETCHED: headers of cuBLAS (deps/cublas-headers.txt). On a GPU operators of cuBLAS have no baseline;"
@@ -295,5 +296,5 @@ report_missing() {
 			;;
 		esac
 	done
-	((${#missing[@]} == 0)) || say "Run the same command again when the network is back; what is there is kept."
+	((${#missing[@]} == 0)) || say "Run the same command again when the network is back; it keeps the parts that are there."
 }

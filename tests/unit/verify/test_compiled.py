@@ -39,7 +39,7 @@ N = 8
 
 
 def counted_launches(function):
-    """As in on_cpu.hook_interpreter: code between the two is a kernel."""
+    """As in on_cpu.hook_interpreter: during a launch its kernel is in RUNNING."""
 
     def launch(self, *args, **kwargs):
         host_code.RUNNING.append(self.fn.__name__)
