@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=sh
 #
-# What t013N-*.sh, one a coding CLI, have in common: the real CLI in its sandbox, without network, with the
-# offline model, and on the bad days of an API (tests/helpers/fake_api.py). Set $cli before.
+# The common part of t013N-*.sh, one for each coding CLI: the real CLI in its sandbox, without network, with the
+# offline model, and on the bad days of an API (tests/helpers/fake_api.py). The caller sets $cli.
 
 run_dir() { echo "$1"/*_KernelGenBench_*; }
 
-# On a very busy machine: Codex asks the model what to do after a command that takes 30 s, so there were more requests, and a
-# replay, in which checks take no time, makes others.
+# On a very busy machine Codex sends the model another request after a command that takes 30 s. A replay, in which checks take
+# no time, sends other requests.
 is_waiting() { grep -q "Process running" "$(run_dir normal)"/attempts/aten__add/001/traffic/*.request.json; }
 
-# test_cli_works: the same session as that of the main job, and one without tools.
+# test_cli_works: the session of the main job, and one without tools.
 test_cli_works() {
-	test_expect_success 'it writes a kernel, has it refused, repairs it, and the repaired one passes' '
+	test_expect_success 'the CLI writes a kernel, the judge refuses it, and the repaired kernel passes' '
 		test_expect_code 0 kgb-agent add -m "normal_$cli" --runs-dir normal --json >out.json 2>log || { cat log; false; }
 		jq -e ".operators[\"aten::add\"] | .status == \"passed\" and (.verify_calls | map(.status)) == [\"failed\", \"passed\"]" out.json
 		attempt ".end == \"agent.ok\" and .kernel_source == \"verified\""
@@ -23,7 +23,7 @@ test_cli_works() {
 		jq -e ".operators[\"aten::add\"].tokens | .agree and .gateway == .cli and .gateway.output_tokens > 0
 			and .gateway.cache_read_input_tokens > 0" out.json
 	'
-	test_expect_success 'its stream was understood, it asked for nothing that is not offered, nothing is left of it' '
+	test_expect_success 'the whole stream was understood, every request was to an offered endpoint, no process is left' '
 		exit=$(run_dir normal)/attempts/aten__add/001/exit.json
 		jq -e ".cli | .unknown_events == 0 and .bad_lines == 0 and .has_result and .session_id != \"\" and .tool_calls >= 4" "$exit"
 		jq -e ".gateway.probes == 0 and .gateway.errors == 0 and .survivors == 0 and .term_signal == 0
@@ -34,7 +34,7 @@ test_cli_works() {
 			"$(run_dir normal)"/attempts/aten__add/001/traffic/*.meta.json
 		test_wait_for 30 test_no_process "$TRASH"
 	'
-	test_expect_success 'one answer without tools; it holds the kernel that has passed' '
+	test_expect_success 'one answer without tools holds the kernel that has passed' '
 		test_expect_code 0 kgb-agent add -m "naive_$cli" --skip-verify --runs-dir naive --json >out.json 2>log || { cat log; false; }
 		attempt ".end == \"agent.ok\" and .kernel_source == \"message\""
 		cmp "$(run_dir normal)/kernels/aten__add.py" "$(run_dir naive)/kernels/aten__add.py"
@@ -47,7 +47,7 @@ test_cli_works() {
 		test_expect_code 0 kgb-agent replay --runs-dir normal >table 2>log || { cat log; false; }
 		test_grep "^aten::add  *identical: kernel same, 2 of 2 checks same" table
 	'
-	test_expect_success 'a budget that is used up: it ends by itself, after one refusal' '
+	test_expect_success 'at the end of a budget the CLI ends by itself, after one refusal' '
 		test_expect_code 5 kgb-agent add -m "naive_$cli" --skip-verify --max-tokens 5000 --runs-dir spent --json >out.json 2>log || { cat log; false; }
 		attempt ".end == \"budget.reached\" and .error_code == \"budget.tokens\" and .model_requests == 1 and .term_signal == 0
 			and .charged_tokens == 0"
@@ -55,8 +55,8 @@ test_cli_works() {
 }
 
 # test_cli_bad_days: each line of standard input is a day: the API's answers (fake_api.py; or `closed`: no process listens;
-# `tls`: it speaks none), how the attempt ends, and how many requests the CLI made, how many calls the API got and how many
-# output tokens were counted. Of `ok` days the CLI's own count is the same. They are played two at a time: they mostly wait.
+# `tls`: the API has no TLS), the end of the attempt, and the numbers of requests by the CLI, calls that the API got and counted
+# output tokens. On `ok` days the CLI counts the same. Two days run at a time, because they mostly wait.
 test_cli_bad_days() {
 	python3 "$KGB_TEST_SOURCE_DIR/tests/helpers/fake_api.py" "$TRASH/port" &
 	# shellcheck disable=SC2034 # lib.sh ends it
@@ -84,18 +84,18 @@ test_cli_bad_days() {
 			[ "$end" = agent.ok ] || test_equal 4 "$(cat status)" "exit status"
 			case $day in *ok) attempt ".tokens.agree" ;; esac
 			test_equal "$calls" "$(cat "../port.$day" 2>/dev/null | wc -l)" calls
-			# Each call is in the record: what the API was asked last, and before that in vain.
+			# Each call is in the record: the last one, and the failed ones before it.
 			test_equal "$requests" "$(ls runs/*/attempts/*/001/traffic/*.meta.json | wc -l)" exchanges
 			test_expect_code 1 grep -r key-0123456789 runs
 		'
 	done <days
 }
 
-# One attempt on that day, in a separate folder.
+# Runs one attempt on that day, in a separate folder.
 test_cli_play() {
 	mkdir "$1" && cd "$1" || return 1
 	url=http://127.0.0.1:$(cat "$TRASH/port")/$1 code=0
-	# Where nothing is late on purpose, a busy machine may be.
+	# On days without a planned delay the limits are long, because a busy machine may be late.
 	idle=60s
 	case $1 in
 	closed) url=http://127.0.0.1:1 ;;

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=sh
 #
-# A program in the place of Claude Code, for misbehaviour that the real one does not show on demand. It runs inside the
-# sandbox, in the workspace.
+# Makes a program that stands in for Claude Code, for misbehaviour that the real CLI does not show on demand. It runs inside
+# the sandbox, in the workspace.
 
 cat >preamble <<\EOF
 #!/bin/sh
@@ -14,12 +14,13 @@ result() {
 }
 EOF
 
-# The CLI is this preamble and the shell commands on stdin.
+# Writes a CLI: this preamble and the shell commands on stdin.
 fake_cli() {
 	cat preamble - >cli
 	chmod +x cli
 }
-# Body of a CLI: the Python program on stdin, then a clean end. Its name is that of no other test, for test_no_process.
+# Writes the body of a CLI: the Python program on stdin, then a clean end. The program's name is unique to the test, for
+# test_no_process.
 python_cli() {
 	{
 		echo "cat >\$TMPDIR/attack-$$.py <<\KGB_EOF"
@@ -29,5 +30,5 @@ python_cli() {
 		echo 'result done'
 	} | fake_cli
 }
-# The attacks of such a program report lines "name: refused" or "name: SUCCEEDED ...".
+# Each attack of such a program reports a line "name: refused" or "name: SUCCEEDED ...".
 refused() { test_grep "^$1: refused" seen && test_no_grep "^$1: SUCCEEDED" seen; }

@@ -6,7 +6,7 @@
 #     #!/bin/sh
 #     test_description='one sentence: what is tested'
 #     . "$(dirname "$0")/lib.sh"
-#     test_require sandbox torch          # or the whole file is skipped
+#     test_require sandbox torch          # without these the whole file skips
 #
 #     test_expect_success 'a sentence that is true' '
 #             kgb-agent list >out &&
@@ -16,10 +16,10 @@
 #
 # A body runs in a separate subshell with `set -eu`, in the private folder $TRASH: state passes from
 # one test to the next by files. Write it as one `&&` chain, or as plain commands one a line: in a mixture
-# `set -e` ignores a failing `a && b` or `! a` that is not last. Its output is shown only when it fails (or always with --verbose).
-# The environment is cleared: PATH (our programs, then the system's), HOME, TMPDIR, LC_ALL=C, TZ=UTC, umask 022 and
-# the KGB_TEST* variables are all there is. Arguments: --verbose; --keep (leave $TRASH in place); --case TEXT runs the cases
-# whose sentence holds TEXT, and those before the first of them, whose state it may need; --alone leaves these out.
+# `set -e` ignores a failing `a && b` or `! a` that is not last. Output appears only when the body fails (with --verbose always).
+# The environment has only PATH (our programs, then the system's), HOME, TMPDIR, LC_ALL=C, TZ=UTC, umask 022 and the
+# KGB_TEST* variables. Arguments: --verbose; --keep (leave $TRASH in place); --case TEXT runs the cases whose sentence
+# holds TEXT, and the cases before the first of them, whose state it may need; --alone leaves these out.
 #
 # Provided: $KGB_TEST_SOURCE_DIR (root of the project), $KGB_TEST_BIN_DIR (our programs), $TRASH.
 
@@ -69,7 +69,7 @@ while [ $# -gt 0 ]; do
 	esac
 	shift
 done
-test_matched= # a case that --case asks for has come
+test_matched= # a case that --case selects has come
 
 umask 022
 test_n=0
@@ -107,7 +107,7 @@ trap 'exit 143' TERM
 
 # ---- tests ----
 
-# Output of commands in files of the folder since the test began: it may explain the failure.
+# Prints the output of commands in files of the folder since the test began, which may explain the failure.
 test_show_files() {
 	find . -maxdepth 1 -type f -newer "$TRASH/.began" -size -2000k \
 		\( -name 'log*' -o -name 'err*' -o -name 'out*' -o -name '[!.]*.log' -o -name table \) | sort |
@@ -118,7 +118,7 @@ test_show_files() {
 		done
 }
 
-# test_is_wanted SENTENCE: --case asks for it, or may need it.
+# test_is_wanted SENTENCE: whether --case selects the test, or may need it.
 test_is_wanted() {
 	case $1 in
 	*"$test_case"*)
@@ -138,11 +138,11 @@ test_expect_success() {
 		return 0
 	fi
 	if ! test_is_wanted "$1"; then
-		printf 'ok %d - %s # SKIP not asked for\n' "$test_n" "$1"
+		printf 'ok %d - %s # SKIP not selected\n' "$test_n" "$1"
 		return 0
 	fi
 	touch -d '1 second ago' "$TRASH/.began" # times of files are coarse
-	# Not in a condition: that would switch `set -e` off inside.
+	# Not in a condition, which would switch `set -e` off inside.
 	(
 		set -e
 		eval "$2"
@@ -162,7 +162,7 @@ test_expect_success() {
 	fi
 }
 
-# test_done: the plan and the exit status; the last line of each test file.
+# test_done: prints the plan and ends with the exit status; the last line of each test file.
 test_done() {
 	test_is_done=1
 	printf '1..%d\n' "$test_n"
@@ -174,7 +174,7 @@ test_done() {
 	exit
 }
 
-# test_skip_all REASON: nothing here can run. 77 is CTest's word for it; prove reads the plan and wants 0.
+# test_skip_all REASON: skips the whole file. CTest expects exit status 77; prove reads the plan and expects 0.
 test_skip_all() {
 	test_is_done=1
 	printf '1..0 # SKIP %s\n' "$1"
@@ -182,7 +182,7 @@ test_skip_all() {
 	exit 77
 }
 
-# test_skip SENTENCE REASON: one case that cannot run here.
+# test_skip SENTENCE REASON: skips one case that cannot run here.
 test_skip() {
 	test_n=$((test_n + 1))
 	printf 'ok %d - %s # SKIP %s\n' "$test_n" "$1" "$2"
@@ -190,7 +190,7 @@ test_skip() {
 
 # ---- what this machine can do ----
 
-# test_cli_path NAME: where the executable of a coding CLI is.
+# test_cli_path NAME: prints the path of a coding CLI's executable.
 test_cli_path() {
 	case $1 in
 	claude) test_path=${KGB_CLAUDE_BIN:-} ;;
@@ -204,11 +204,11 @@ test_cli_path() {
 	printf '%s\n' "$test_path"
 }
 
-# test_have FEATURE: true when it is there; prints why not otherwise.
+# test_have FEATURE: true when this machine has it; prints the reason otherwise.
 test_have() {
 	case $1 in
 	sandbox)
-		# Once is enough; it fails when something on the machine is unmounted meanwhile.
+		# One success is enough: the probe fails when something on the machine is unmounted meanwhile.
 		for _ in 1 2 3; do
 			! bwrap --unshare-all --die-with-parent --ro-bind / / true 2>/dev/null || return 0
 			sleep 1
@@ -251,8 +251,8 @@ test_have() {
 	esac
 }
 
-# test_require FEATURE...: skip the whole file unless all are there: sandbox, torch, claude, opencode, codex, gpu, root, or the
-# name of a command. A feature named in KGB_TESTS_MUST_RUN (comma-separated) fails instead of being skipped.
+# test_require FEATURE...: skips the whole file unless the machine has all: sandbox, torch, claude, opencode, codex, gpu, root, or
+# the name of a command. The file fails instead when KGB_TESTS_MUST_RUN (comma-separated) names the missing feature.
 test_require() {
 	for test_feature; do
 		test_reason=$(test_have "$test_feature") && continue
@@ -269,7 +269,7 @@ test_require() {
 
 # ---- helpers for bodies ----
 
-# test_expect_code CODE COMMAND...: it ends with exactly this status.
+# test_expect_code CODE COMMAND...: the command ends with exactly this status.
 test_expect_code() {
 	test_want=$1
 	shift
@@ -280,7 +280,7 @@ test_expect_code() {
 	return 1
 }
 
-# test_must_fail COMMAND...: it fails by itself, not by a signal, a sanitizer or not being found.
+# test_must_fail COMMAND...: the command itself fails; a signal, a sanitizer or a missing command is no such failure.
 test_must_fail() {
 	test_got=0
 	"$@" || test_got=$?
@@ -313,17 +313,17 @@ test_no_grep() {
 	return 1
 }
 
-# test_cmp EXPECTED ACTUAL: same bytes; shows the difference.
+# test_cmp EXPECTED ACTUAL: the files have the same bytes; shows the difference.
 test_cmp() { diff -u "$1" "$2"; }
 
-# test_equal EXPECTED ACTUAL [WHAT]: same strings.
+# test_equal EXPECTED ACTUAL [NAME]: the strings are equal.
 test_equal() {
 	[ "$1" = "$2" ] && return 0
 	printf "test_equal: %s: wanted '%s', got '%s'\n" "${3:-values}" "$1" "$2" >&2
 	return 1
 }
 
-# test_wait_for SECONDS COMMAND...: poll until the command succeeds.
+# test_wait_for SECONDS COMMAND...: repeats the command until it succeeds.
 test_wait_for() {
 	test_ticks=$(($1 * 10))
 	shift
@@ -336,14 +336,14 @@ test_wait_for() {
 	return 1
 }
 
-# test_no_process PATTERN: no process whose command line matches (the pattern names $TRASH or a token of the test).
+# test_no_process PATTERN: no command line of a process matches (the pattern names $TRASH or a token of the test).
 test_no_process() {
 	test_found=$(pgrep -af -- "$1" | grep -v pgrep) || return 0
 	printf 'test_no_process: still running:\n%s\n' "$test_found" >&2
 	return 1
 }
 
-# test_started: each process on standard input and when it started, for numbers are used again.
+# test_started: prints each process on standard input with its start time, because numbers are reused.
 test_started() {
 	while read -r test_pid; do
 		{ read -r test_stat <"/proc/$test_pid/stat"; } 2>/dev/null || continue
@@ -353,7 +353,7 @@ test_started() {
 	done
 }
 
-# test_below PID: all processes below it, by number.
+# test_below PID: prints all processes below it, by number.
 test_below() {
 	ps -e -o pid= -o ppid= | awk -v root="$1" '
 		{ parent[$1] = $2 }
@@ -363,8 +363,8 @@ test_below() {
 	cat "$TRASH/.below"
 }
 
-# test_ended PID...: have all ended? A zombie that is not reaped yet has an empty command line; one that was below another
-# has also ended when a later process has its number.
+# test_ended PID...: whether all have ended. A zombie that is not reaped yet has an empty command line; a process has also ended
+# when a later process has its number.
 test_ended() {
 	for test_pid; do
 		grep -q . "/proc/$test_pid/cmdline" 2>/dev/null || continue
@@ -373,11 +373,11 @@ test_ended() {
 	done
 }
 
-# attempt FILTER, operator FILTER: is this true of the last attempt, of the operator, in the results in out.json?
+# attempt FILTER, operator FILTER: whether the filter is true of the last attempt, of the operator, of the results in out.json.
 attempt() { jq -e ".operators[\"aten::add\"].attempts[-1] | $1" out.json; }
 operator() { jq -e ".operators[\"aten::add\"] | $1" out.json; }
 
-# judge_request KEY=VALUE...: the request to kgb-judge with these keys.
+# judge_request KEY=VALUE...: prints the request to kgb-judge with these keys.
 judge_request() {
 	judge_keys=
 	for judge_pair; do

@@ -80,14 +80,14 @@ test_expect_success 'test_expect_code wants exactly that status' '
 	! test_expect_code 3 true
 '
 
-test_expect_success 'test_must_fail takes neither success nor a signal nor a missing program' '
+test_expect_success 'test_must_fail accepts neither success nor a signal nor a missing program' '
 	test_must_fail sh -c "exit 1" &&
 	! test_must_fail true &&
 	! test_must_fail sh -c "kill -SEGV \$\$" &&
 	! test_must_fail ./no-such-program
 '
 
-test_expect_success 'one case is run by name, after those that it may need, or alone' '
+test_expect_success 'one case runs by name, after the cases that it may need, or alone' '
 	printf "#!/bin/sh\n. \"%s/lib.sh\"\ntest_expect_success first true\ntest_expect_success second true\ntest_expect_success third false\ntest_done\n" \
 		"$KGB_TEST_SOURCE_DIR/tests/integration" >three.sh
 	KGB_TEST_CLEAN= sh three.sh --case second >out 2>&1 &&

@@ -13,7 +13,7 @@ closing() {
 	test_equal "$1" "$(tail -n 1 out)" "closing line" && test_equal "$2" "$got" status
 }
 
-# report PROGRAM...: each NAME:STATUS:OUTPUT.
+# report PROGRAM...: writes report.xml; each PROGRAM is NAME:STATUS:OUTPUT.
 report() {
 	{
 		echo "<testsuite>"

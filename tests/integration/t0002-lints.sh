@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-test_description='each lint notices what it is there for'
+test_description='each lint finds its faults'
 . "$(dirname "$0")/lib.sh"
 
 lints=$KGB_TEST_SOURCE_DIR/tests/lint
@@ -18,7 +18,7 @@ lint_says() {
 	test_equal 1 "$got" status && test_grep "$2" out
 }
 
-# lint_silent NAME: the lint is content with the tree.
+# lint_silent NAME: the lint finds no fault in the tree.
 lint_silent() {
 	got=0
 	"$lints/$1.sh" "$TRASH/tree" >out 2>&1 || got=$?
@@ -28,7 +28,7 @@ lint_silent() {
 	}
 }
 
-# fresh: a small tree without a finding.
+# fresh: makes a small tree without a fault.
 fresh() {
 	rm -rf tree
 	mkdir -p tree/base tree/sandbox/isolation tree/sandbox/gateway tree/verify/process tree/methods tree/agent \
@@ -65,7 +65,7 @@ test_expect_success 'a good tree has no findings' '
 	"$lints/cppcheck.sh" . tree || test $? -eq 77
 '
 
-test_expect_success 'cppcheck: a folder whose name ends as a header does' '
+test_expect_success 'cppcheck: a folder whose name ends like that of a header' '
 	fresh
 	mkdir folder.h && mv tree compile_commands.json folder.h/ && cd folder.h
 	sed -i "s,$TRASH/tree,$TRASH/folder.h/tree,g" compile_commands.json

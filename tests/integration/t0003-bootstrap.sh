@@ -85,7 +85,7 @@ PATH=$stubs:$PATH
 KGB_BOOTSTRAP_PYTHON=$stubs/python
 export PATH KGB_BOOTSTRAP_PYTHON
 
-# tree NAME: a copy of what bootstrap needs.
+# tree NAME: copies the files that bootstrap needs.
 tree() {
 	mkdir "$1" "$1/tests" && cp -R "$KGB_TEST_SOURCE_DIR/bootstrap" "$KGB_TEST_SOURCE_DIR/deps" "$KGB_TEST_SOURCE_DIR/methods" \
 		"$KGB_TEST_SOURCE_DIR/CMakePresets.json" "$1" && cp "$KGB_TEST_SOURCE_DIR/tests/summary.py" "$1/tests"
@@ -164,7 +164,7 @@ test_expect_success 'a tree that was moved is configured afresh' '
 	mv moved main && main/bootstrap setup
 '
 
-# as_nobody COMMAND...: without root.
+# as_nobody COMMAND...: runs the command without root.
 as_nobody() {
 	if [ "$(id -u)" -ne 0 ]; then
 		"$@"
@@ -194,7 +194,7 @@ if [ "$(id -u)" -eq 0 ]; then
 		test_grep -Fx "    apt-get install -y --no-install-recommends libuv1-dev" err &&
 		rm "$state/offline" && : >"$state/missing"
 	'
-	test_expect_success 'test packages without network: it reports that and goes on' '
+	test_expect_success 'without network bootstrap reports missing test packages and goes on' '
 		printf "strace\n" >"$state/missing" && touch "$state/offline" &&
 		main/bootstrap test unit >out 2>err &&
 		test_grep "NOT FETCHED: Debian packages for tests" err &&
@@ -203,7 +203,7 @@ if [ "$(id -u)" -eq 0 ]; then
 	'
 fi
 
-test_expect_success 'without network it reports missing and working parts, and still runs kgb-agent' '
+test_expect_success 'without network bootstrap reports missing and working parts, and still runs kgb-agent' '
 	: >"$state/missing" && touch "$state/offline" && tree offline &&
 	offline/bootstrap run list >out 2>err &&
 	test_equal "[list]" "$(cat out)" output &&
@@ -214,7 +214,7 @@ test_expect_success 'without network it reports missing and working parts, and s
 	test_expect_code 4 offline/bootstrap setup
 '
 
-test_expect_success 'what was missing is fetched when the network is back' '
+test_expect_success 'missing parts are fetched when the network is back' '
 	rm "$state/offline" && forget_calls && offline/bootstrap setup &&
 	test_grep "^ci" "$state/npm.log" && test -x offline/.deps/venv/bin/python &&
 	test -d offline/.deps/cuda/include && test -d offline/.deps/cublas/include && test_grep -e "--preset release --fresh" "$state/cmake.log" &&

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-test_description='the command line: help, versions, typos, exit statuses, and that nothing is created by mistakes'
+test_description='the command line: help, versions, typos, exit statuses; a mistake creates no file'
 . "$(dirname "$0")/lib.sh"
 
-# nothing_created: the directory holds what it held, and no run.
+# nothing_created: the directory holds its old files and no run.
 nothing_created() {
 	[ ! -e runs ] || {
 		echo 'runs/ was created'
@@ -139,7 +139,7 @@ test_expect_success 'a bad configuration file is named with line and column, sta
 	nothing_created
 '
 
-# What editors and other systems make of a file: "ok", or a part of the message.
+# Files as editors and other systems write them: "ok", or a part of the message.
 test_expect_success 'a configuration file may come from any editor; other faults are reported' '
 	while IFS="|" read -r text want; do
 		printf "$text" >some.yaml
@@ -184,7 +184,7 @@ assert d[\"run.method\"] == {\"value\": \"from_file\", \"origin\": \"config.yaml
 "
 '
 
-test_expect_success 'what config prints is a configuration with the same meaning' '
+test_expect_success 'the output of config is a configuration with the same meaning' '
 	kgb-agent config --timeout 90s >one.yaml &&
 	kgb-agent config --config one.yaml | sed "s/  #.*//" >two &&
 	sed "s/  #.*//" one.yaml | cmp - two
@@ -244,7 +244,7 @@ test_expect_success 'a full stdout is an error, a closed one is not' '
 	kgb-agent list | head -n 1 | grep -q "^aten::"
 '
 
-test_expect_success 'it works without standard descriptors' '
+test_expect_success 'kgb-agent works without standard descriptors' '
 	test_expect_code 2 kgb-agent nonsense <&- >&- 2>&-
 '
 
@@ -265,7 +265,7 @@ assert claude[\"status\"] == \"FAIL\" and claude[\"fix\"], claude
 	test_grep "export ANTHROPIC_API_KEY" out
 '
 
-# All needs of a run are missing at once: each line still names its own remedy.
+# All needs of a run are missing at once: each line still names one remedy.
 test_expect_success 'doctor names each missing part when nearly all are missing' '
 	printf "#!/bin/sh\nexec python3 \"\$@\"\n" >wrapper && chmod +x wrapper &&
 	printf "prices: [\n" >prices.yaml && : >no-program &&

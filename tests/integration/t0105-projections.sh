@@ -33,7 +33,7 @@ test_expect_success 'all three are valid against their schemas' '
 	valid journal --lines runs/story/journal.jsonl
 '
 
-test_expect_success 'the schemas notice what is wrong' '
+test_expect_success 'the schemas refuse wrong documents' '
 	sed "s/\"passed\": 1/\"passed\": \"1\"/" runs/story/results.json >bad.json &&
 	test_expect_code 1 valid results bad.json &&
 	sed "s/\"status\": \"cheated\"/\"status\": \"cheater\"/" runs/story/progress.json >bad.json &&

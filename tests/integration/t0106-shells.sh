@@ -5,7 +5,7 @@ test_description='completion in real shells, and the man page'
 
 shells=$KGB_TEST_SOURCE_DIR/agent/cli/shell
 
-# in_bash WORD...: what bash completes for the last word, one a line.
+# in_bash WORD...: bash's completions of the last word, one a line.
 in_bash() {
 	bash --norc -c '
 		. "$0/kgb-agent.bash"
@@ -51,7 +51,7 @@ if command -v zsh >/dev/null; then
 		test_equal normal_opencode "$(cat out)" zsh
 	'
 else
-	test_skip 'the file for zsh is whole and offers what the program says' 'no zsh'
+	test_skip 'the file for zsh is whole and offers the words of the program' 'no zsh'
 fi
 
 test_expect_success 'the man page renders without a warning and has every command and option' '

@@ -3,7 +3,7 @@
 test_description='kgb-agent verify: the judge from the command line'
 . "$(dirname "$0")/lib.sh"
 
-# What is wrong with the arguments is found before anything is started, so this part needs no sandbox.
+# kgb-agent finds faults of the arguments before it starts a process, so this part needs no sandbox.
 printf 'x = 1\n' >kernel.py
 ln -s kernel.py link.py
 mkfifo fifo.py
@@ -21,7 +21,7 @@ test_expect_success 'an unknown operator gets the nearest names' '
 	test_grep "did you mean .softmax." err
 '
 
-test_expect_success 'what is not a plain small file is refused' '
+test_expect_success 'only a plain small file is accepted' '
 	for pair in link.py:symbolic fifo.py:regular dir.py:regular /dev/zero:regular big.py:262144 absent.py:absent; do
 		file=${pair%%:*}
 		test_expect_code 2 timeout 100 kgb-agent verify "$file" --op add 2>err
@@ -94,8 +94,8 @@ test_expect_success 'a kernel that never ends is rejected in time' '
 	[ $(($(date +%s) - start)) -lt 300 ]
 '
 
-# loops PID: is one of the workers below it in that loop? A worker is a fork of the warm runner, and its processor time its own.
-# All that are below it are in the file children.
+# loops PID: whether one of the workers below it is in that loop. A worker is a fork of the warm runner, with separate processor
+# time. The file children lists all processes below it.
 loops() {
 	test_below "$1" >children
 	ps -o pid= -o ppid= -o cputimes= -o args= -p "$(paste -s -d , children)" 2>/dev/null | awk '

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-test_description='the real Claude Code CLI against the gateway: offline, and live with the offline one as its API'
+test_description='the real Claude Code CLI against the gateway: offline, and live with an offline gateway as its API'
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 test_require claude jq
@@ -12,7 +12,7 @@ scripts=$KGB_TEST_SOURCE_DIR/datasets/offline
 claude=$(test_cli_path claude)
 
 echo 'Write a Triton kernel for aten::add in kernel.py.' >prompt
-# with_claude DRIVER...: the CLI below those drivers, in a separate folder and home; it gets the contents of `prompt`.
+# with_claude DRIVER...: runs the CLI below those drivers, in a separate folder and home, with the contents of `prompt`.
 with_claude() {
 	mkdir -p ws &&
 	cat <prompt |
@@ -22,7 +22,7 @@ with_claude() {
 			--disable-slash-commands --no-session-persistence --max-turns 20) >out.jsonl 2>err
 }
 
-# The CLI's own account, in the form of the driver's.
+# The CLI's own counts, in the form of the driver's.
 cli_tokens() {
 	tail -n 1 out.jsonl | jq -S '.modelUsage | map_values({inputTokens, outputTokens, cacheReadInputTokens, cacheCreationInputTokens})'
 }
@@ -36,7 +36,7 @@ test_expect_success 'the scripted session runs to its end and both meters agree'
 	jq -S .models traffic.json >gateway.json && cli_tokens >cli.json && test_cmp gateway.json cli.json &&
 	jq -e "[.[]] | length == 1 and (.[0] | [.[]] | min > 0)" gateway.json
 '
-test_expect_success 'what it left in kernel.py is the mended kernel, and its last words quote it' '
+test_expect_success 'kernel.py is the repaired kernel, and the last message quotes it' '
 	test_no_grep "// BLOCK) \* BLOCK" ws/kernel.py &&
 	tail -n 1 out.jsonl | jq -r .result | sed -n "/^.*python\$/,/^.*\`\`\`\$/p" | sed "1d;\$d" >quoted &&
 	test_cmp ws/kernel.py quoted &&

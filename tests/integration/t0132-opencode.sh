@@ -9,7 +9,7 @@ test_require opencode sandbox torch jq
 export cli=opencode
 
 test_cli_works
-# After a stream that breaks off it asks again without a word and without an end: the gateway ends it.
+# After a stream that breaks off OpenCode asks again, silently and without end: the gateway ends the attempt.
 test_cli_bad_days <<\END
 silent.stall.ok            agent.ok               2  3   5
 malformed.error_event.cut  provider.transient     4  3  10

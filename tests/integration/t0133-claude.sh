@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-test_description='the real Claude Code CLI on bad days of its API; what it does on good ones is in t0200'
+test_description='the real Claude Code CLI on bad days of its API (good days: t0200)'
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/integration/cli.sh
@@ -8,7 +8,7 @@ test_description='the real Claude Code CLI on bad days of its API; what it does 
 test_require claude sandbox torch jq
 export cli=cc
 
-# After malformed events it asks again for an answer in one piece, which this API does not give. More days are in t0150.
+# After malformed events Claude Code asks again for an answer in one piece, which this API does not give. More days are in t0150.
 test_cli_bad_days <<\END
 ok           agent.ok            1  1   5
 403          provider.auth       1  1   0

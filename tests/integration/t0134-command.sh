@@ -5,12 +5,12 @@ test_description='the method `command`: any program that leaves a kernel.py, in 
 . "$(dirname "$0")/lib.sh"
 test_require sandbox torch jq
 
-# The honest kernel and a wrong one, as an agent would write them: it may bring its own files.
+# The honest kernel and a wrong one, as an agent would write them: the program may bring its own files.
 mkdir agent
 find "$KGB_TEST_SOURCE_DIR/tests/honest/aten__add" -name '*.py' | sort | head -n 1 | xargs -I{} cp {} agent/kernel.py
 cat >agent/run <<\END
 #!/bin/sh
-# Its task comes on stdin and lies in its folder too.
+# The program gets its task on stdin and in its folder.
 cat >task && cmp task TASK.md || exit 9
 here=$(dirname "$0")
 sed 's/mask=/mask=False \& /' "$here/kernel.py" >kernel.py
@@ -32,15 +32,15 @@ test_expect_success 'a folder with an executable `run` is a method: refused once
 	operator ".attempts[-1] | .end == \"agent.ok\" and .kernel_source == \"verified\"" &&
 	test_grep "model claude-sonnet-4-5 at http://127.0.0.1:8123/v1 and http://127.0.0.1:8123$" runs/*/attempts/aten__add/001/stdout.jsonl
 '
-test_expect_success 'it has no count of tokens, and the result reports that' '
+test_expect_success 'the program counts no tokens, and the result reports that' '
 	operator ".tokens | .agree == null and .cli.output_tokens == null and .gateway.output_tokens == 0"
 '
-test_expect_success 'a single file does too; its exit status is what counts' '
+test_expect_success 'a single file is a program, too; its exit status decides' '
 	printf "#!/bin/sh\necho x >kernel.py\nexit 3\n" >one && chmod +x one &&
 	test_expect_code 0 run "$TRASH/one" &&
 	operator ".attempts[-1] | .end == \"agent.crashed\" and .exit_code == 3 and .kernel_source == \"file\""
 '
-test_expect_success 'it may speak any protocol with the model, with its token only' '
+test_expect_success 'the program may use any protocol with the model, only with its token' '
 	cat >speaks <<-\END &&
 	#!/usr/bin/python3
 	import json, os, urllib.request, urllib.error
@@ -80,7 +80,7 @@ test_expect_success 'without a program, or with one that is not there, nothing i
 	test_expect_code 4 env KGB_CODEX_BIN="$TRASH/nothing" kgb-agent add -m normal_codex 2>err && test_grep "kgb-agent setup codex" err &&
 	test ! -e runs
 '
-test_expect_success 'a version that was not tested is warned of with its number; it is asked inside the sandbox' '
+test_expect_success 'an untested version causes a warning with its number; the query runs inside the sandbox' '
 	cat >old <<-\END &&
 	#!/bin/sh
 	[ "$1" = --version ] || exit 1

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-test_description='methods that work in rounds: the best verified version stays, whatever a round does'
+test_description='methods that work in rounds: the best verified version stays, whatever happens in a round'
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/integration/fake_cli.sh
@@ -11,10 +11,10 @@ honest=$KGB_TEST_SOURCE_DIR/tests/honest/aten__silu/flat.py
 claude=$(test_cli_path claude)
 export honest claude
 
-# The last attempt and the operator, in out.json; its folder.
+# The last attempt and the operator in out.json, and the attempt's folder.
 silu() { jq -e ".operators[\"aten::silu\"].attempts[-1] | $1" out.json; }
 folder() { echo "$1"/*_KernelGenBench_*/attempts/aten__silu/001; }
-# The method's file $1 with the sed script $2, as method $3 of a copy of the data.
+# Edits the file of method $1 with the sed script $2, as method $3 of a copy of the data.
 change_method() {
 	[ -d data ] || { mkdir data && cp -R "$KGB_TEST_SOURCE_DIR/datasets" "$KGB_TEST_SOURCE_DIR/methods" "$KGB_TEST_SOURCE_DIR/verify" data/; }
 	cp -R "data/methods/data/$1" "data/methods/data/$3" && sed -i "s/^name: .*/name: $3/; $2" "data/methods/data/$3/method.yaml"
@@ -37,9 +37,9 @@ rounds_cli() {
 		cat
 	} | fake_cli
 }
-# with_cli ARGS...: kgb-agent with that CLI.
+# with_cli ARGS...: runs kgb-agent with that CLI.
 with_cli() { env KGB_DATA_DIR="$TRASH/data" KGB_CLAUDE_BIN="$TRASH/cli" kgb-agent "$@"; }
-# is_broken ATTEMPT: the agent of that attempt of the run below `slow` has spoilt its kernel.
+# is_broken ATTEMPT: whether the agent of that attempt of the run below `slow` has spoilt its kernel.
 is_broken() { grep -qx broken slow/*/attempts/aten__silu/"$1"/ws/kernel.py 2>/dev/null; }
 nothing_left() { test_no_process "sleep 600.$$" 2>/dev/null && test_no_process "$TRASH/slow" 2>/dev/null; }
 # The files of the first attempt below `slow`.
@@ -99,7 +99,7 @@ test_expect_success 'ako4all: rounds with notes; hints only where they hold' '
 	test_grep "There is no .kernel.py. yet" "$(folder ako)/rounds/001/prompt.md"
 	test_no_grep "Hints for a GPU" "$(folder ako)/rounds/001/prompt.md"
 '
-test_expect_success 'cuda_optimized_skill: goes on from that run; what is not better does not replace it' '
+test_expect_success 'cuda_optimized_skill goes on from that run; only a better kernel replaces the first' '
 	test_expect_code 0 kgb-agent -m cuda_optimized_skill -i 1 --from-run "$(echo ako/*)" --skip-verify --json --runs-dir cos >out.json 2>log || { cat log; false; }
 	silu ".kernel_source == \"start\" and .best_round == 0 and .tokens.agree and
 		(.rounds | map([.number, .status, .kept]) == [[0, \"passed\", true], [1, \"passed\", false]])"
@@ -108,7 +108,7 @@ test_expect_success 'cuda_optimized_skill: goes on from that run; what is not be
 	test_grep "holds the best version so far: the kernel to begin with" "$(folder cos)/rounds/001/prompt.md"
 	test_grep "^- aten::silu (.*): did not help: " cos/*/memory.md
 '
-test_expect_success 'what cannot be begun is refused, with the remedy, and nothing is created' '
+test_expect_success 'a run that cannot begin is refused with the remedy, and nothing is created' '
 	test_expect_code 2 kgb-agent silu -m cuda_optimized_skill --runs-dir none 2>err && test_grep "with --from-run NAME" err &&
 	test_expect_code 2 kgb-agent silu -m normal_cc --from-run "$(echo ako/*)" --runs-dir none 2>err && test_grep "for methods that work in rounds" err &&
 	test_expect_code 2 kgb-agent add -m autokernel --from-run "$(echo ako/*)" --runs-dir none 2>err && test_grep "no kernel for aten::add" err &&
@@ -116,9 +116,9 @@ test_expect_success 'what cannot be begun is refused, with the remedy, and nothi
 	test ! -e none
 '
 
-# ---- misbehaviour, by a program in the place of the CLI ----
+# ---- misbehaviour, by a program that stands in for the CLI ----
 
-# Beside what follows, because it waits: round 2 would take an hour.
+# Runs beside the next cases, because it waits: round 2 would take an hour.
 rounds_cli <<\END
 [ "$round" = 1 ] || sleep 3600
 result done
@@ -217,7 +217,7 @@ test_expect_success 'kill -9 in round 2: no process is left, and the record has 
 		(.rounds | map([.status, .tokens.gateway.output_tokens > 0]) == [[\"passed\", true]])" killed.json
 	evidence >evidence
 '
-test_expect_success 'a resume begins a new attempt; interrupted in its round 2, it keeps the version of round 1' '
+test_expect_success 'a resume begins a new attempt; an interrupt in its round 2 keeps the version of round 1' '
 	env KGB_DATA_DIR="$TRASH/data" KGB_CLAUDE_BIN="$TRASH/cli" kgb-agent resume --runs-dir slow >out 2>log &
 	agent=$!
 	test_wait_for 300 is_broken 002
@@ -247,7 +247,7 @@ test_expect_success 'killed while round 1 is judged: its request is counted' '
 	kgb-agent rebuild --runs-dir judged
 	jq -e ".operators[\"aten::silu\"].attempts[0] | .model_requests >= 1 and .tokens.gateway.output_tokens > 0" judged/*/results.json
 '
-test_expect_success 'so is the budget: no round begins when it is used up' '
+test_expect_success 'all rounds share the budget: no round begins when it is used up' '
 	rounds_cli <<-\END &&
 	ask || true
 	result done
@@ -258,7 +258,7 @@ test_expect_success 'so is the budget: no round begins when it is used up' '
 '
 wait "$waits" || true
 test_expect_success 'the time is that of all rounds together' '
-	# Where the machine is too slow for round 1 to end in 30 s, the limit is longer.
+	# When the machine is too slow for round 1 to end in 30 s, the limit is longer.
 	jq -e ".operators[\"aten::silu\"].attempts[-1].rounds[0].end == \"agent.ok\"" time.json || waiting 400s || true
 	cp time.json out.json && cat time.log
 	silu ".end == \"agent.timeout\" and .error_code == \"agent.timeout\" and

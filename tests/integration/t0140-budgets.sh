@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-test_description='budgets and prices: the real Claude Code is stopped before a request leaves, and what was spent is never forgotten'
+test_description='budgets and prices: the real Claude Code is stopped before a request leaves, and no spent token is forgotten'
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 test_require sandbox claude jq
@@ -16,7 +16,7 @@ models:
   - {model: m-1, input: 3, output: 15, cache_write: 3.75, cache_read: 0.3}
 END
 
-# live BEHAVIOURS OPTION...: one run against an API that behaves so; requests that reached it are in calls.
+# live BEHAVIOURS OPTION...: one run against an API with these behaviours; the file calls has the requests that reached it.
 live() {
 	behaviours=$1
 	shift
@@ -39,7 +39,7 @@ test_expect_success 'a token budget: nothing leaves, the CLI ends after that one
 '
 test_expect_success 'time of an operator: class budget, not time-out' '
 	printf "#!/bin/sh\n[ \"\${1:-}\" != --version ] || { echo 0.0.0; exit 0; }\nsleep 1010.$$ & echo >/ws/started; wait\n" >cli && chmod +x cli &&
-	for time in 2s 100s; do # where 2 s are over before the CLI has started, the longer
+	for time in 2s 100s; do # 100 s when 2 s are over before the CLI has started
 		rm -rf time
 		KGB_CLAUDE_BIN=$TRASH/cli test_expect_code 5 kgb-agent add -m naive_cc --skip-verify --set budget.operator_time=$time \
 			--runs-dir time --json >out.json 2>log || return 1
@@ -49,11 +49,11 @@ test_expect_success 'time of an operator: class budget, not time-out' '
 	operator ".status == \"budget\" and .error_code == \"budget.seconds\"" &&
 	test_no_process "sleep 1010.$$"
 '
-test_expect_success 'what it cost, by the table, for attempt, operator and run' '
+test_expect_success 'the cost by the table of prices, for attempt, operator and run' '
 	test_expect_code 1 live ok --runs-dir priced &&
 	operator ".cost_usd == 0.0054 and .attempts[0].cost_usd == 0.0054" && jq -e ".summary.cost_usd == 0.0054" out.json
 '
-test_expect_success 'a price that is not known is null, and a budget in dollars refuses the model before anything starts' '
+test_expect_success 'an unknown price is null, and a budget in dollars refuses the model before anything starts' '
 	sed -i "/m-1/d" prices.yaml &&
 	test_expect_code 1 live ok --runs-dir unpriced &&
 	operator ".cost_usd == null and .tokens.gateway.total_tokens == 3150" && jq -e ".summary.cost_usd == null" out.json &&
@@ -65,7 +65,7 @@ test_expect_success 'a budget in dollars is checked against the most that a requ
 	test_equal 0 "$(cat calls)" calls &&
 	operator ".error_code == \"budget.usd\" and .cost_usd == 0"
 '
-# A request is open, for which some 50,000 tokens are reserved, when kgb-agent is killed: the API has it, so the next one is
+# kgb-agent is killed while a request is open, with some 50,000 reserved tokens. The API has this request, so the next one is
 # the second.
 cat >scene <<\END
 kgb-agent add -m naive_cc --skip-verify --set "gateway.upstream_url=http://127.0.0.1:$BAD_API_PORT" --runs-dir killed \
@@ -85,7 +85,7 @@ code=0
 kgb-agent resume --runs-dir killed --max-tokens 1000000 --json >second.json 2>>log || code=$?
 echo $code >second
 END
-test_expect_success 'killed with a request open, then resumed: what had been reserved counts as spent' '
+test_expect_success 'after kill -9 with an open request and a resume, the reservation counts as spent' '
 	rm -f calls &&
 	ANTHROPIC_API_KEY=sk-test-0123456789 "$bad_api" silent,ok calls sh ./scene &&
 	test_equal 5 "$(cat first)" "status of the first resume" &&
@@ -93,7 +93,7 @@ test_expect_success 'killed with a request open, then resumed: what had been res
 		and .attempts[0].end == \"infra.not_started\" and .attempts[0].error_code == \"infra.lost\"
 		and .attempts[0].charged_tokens > 40000 and .attempts[0].cost_usd == null and .attempts[1].charged_tokens == 0" first.json
 '
-test_expect_success 'with a larger budget it goes on, and nothing is charged twice' '
+test_expect_success 'with a larger budget the run goes on, and no request is charged twice' '
 	test_equal 1 "$(cat second)" "status of the second resume" &&
 	test_equal 2 "$(cat calls)" calls &&
 	jq -e ".operators[\"aten::add\"] | (.attempts | length) == 3 and .attempts[2].end == \"agent.ok\"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-test_description='bad days of the provider, with the real Claude Code in its sandbox: each ends in its class, quickly, and nothing is lost or billed twice'
+test_description='bad days of the provider, with the real Claude Code in its sandbox: each ends in its class, quickly, and no answer is lost or billed twice'
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 test_require sandbox claude jq
@@ -23,14 +23,14 @@ play() {
 	echo "$code" >"$name/status"
 }
 
-# What became of it: class, requests of the CLI, calls upstream, calls that were repeated, output tokens counted.
+# The outcome: class, requests of the CLI, calls upstream, repeated calls, counted output tokens.
 outcome() {
 	jq -r '.operators["aten::add"].attempts | (length | tostring) + " " + (.[-1] | .end + " " + (.model_requests | tostring)
 		+ " " + (.model_retries | tostring) + " " + (.tokens.gateway.output_tokens | tostring))' "$1/out.json"
 }
 
-# Faults that are over soon are none for the agent; others are told to it once, as what they are. An answer that has
-# begun is billed and never asked for again by us, only by the CLI itself, which counts as another request.
+# The agent does not notice short faults; it gets each other fault once, unchanged. An answer that has begun is billed, and the
+# gateway never asks for it again; when the CLI does, that counts as another request.
 #  behaviours      class                  requests  calls  repeated  output
 cat >table <<\END
 429_soon,ok        agent.ok                      1      2         1      50
@@ -46,11 +46,11 @@ malformed,json     agent.ok                      2      2         0      20
 error_event,ok     agent.ok                      2      2         0      50
 END
 
-# Four at a time: they mostly wait.
+# Four at a time, because they mostly wait.
 play_all() {
 	running=0
 	while read -r behaviours _; do
-		# Where nothing is late on purpose, a busy machine may be.
+		# On days without a planned delay the limits are long, because a busy machine may be late.
 		idle=60s
 		case $behaviours in *silent* | *stall*) idle=4s ;; esac
 		# shellcheck disable=SC2016 # for play
@@ -91,12 +91,12 @@ test_expect_success 'no TLS behind https: provider.transient, and no key leaves'
 	test_equal 0 "$(cat tls/calls)" calls
 '
 
-# ---- days on which the CLI itself is the trouble ----
+# ---- days on which the CLI itself is at fault ----
 
 # shellcheck source=tests/integration/fake_cli.sh
 . "$KGB_TEST_SOURCE_DIR/tests/integration/fake_cli.sh"
 
-test_expect_success 'a CLI that upgrades itself: it cannot, and the next attempt finds the old one' '
+test_expect_success 'a CLI cannot upgrade itself, and the next attempt finds the old one' '
 	{
 		# shellcheck disable=SC2016 # for the CLI
 		echo "for file in \"\$0\" /opt/kgb/cli/* /opt/kgb/bin/*; do echo worse >\"\$file\"; mv \"\$file\" \"\$file.old\"; done 2>>/ws/why"

@@ -5,10 +5,10 @@ test_description='the main job: the real Claude Code CLI, in its sandbox, with t
 . "$(dirname "$0")/lib.sh"
 test_require sandbox torch claude jq git
 
-# the one run directory there is
+# The only run directory.
 run_dir() { echo runs/*_KernelGenBench_*; }
 
-test_expect_success 'normal_cc writes a kernel, has it refused, repairs it and passes' '
+test_expect_success 'normal_cc writes a kernel, the judge refuses it, and the repaired kernel passes' '
 	test_expect_code 0 kgb-agent add -m normal_cc --device-count 1 >table 2>log &&
 	test_grep "offline: no API key is set" log &&
 	test_grep "aten::add  *passed" table

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-test_description='what goes wrong with agents and machines: each ends in its class, nothing lost, nothing left behind'
+test_description='faults of agents and machines: each attempt ends in its class, no kernel is lost, no process is left'
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 test_require sandbox torch jq
@@ -8,7 +8,7 @@ test_require sandbox torch jq
 # shellcheck source=tests/integration/fake_cli.sh
 . "$KGB_TEST_SOURCE_DIR/tests/integration/fake_cli.sh"
 
-# An honest kernel, as a script that writes it.
+# A script that writes an honest kernel.
 {
 	echo "cat >/ws/kernel.py <<\KGB_EOF"
 	find "$KGB_TEST_SOURCE_DIR/tests/honest/aten__add" -name '*.py' | sort | head -n 1 | xargs cat
@@ -27,7 +27,7 @@ result done
 printf '{"half":'
 EOF
 
-# run the fake with a short leash; the table is not of interest
+# Runs the fake CLI with short limits and without the table.
 run_fake() {
 	rm -rf runs
 	KGB_CLAUDE_BIN=$TRASH/cli kgb-agent add -m normal_cc --json "$@" >out.json 2>log
@@ -53,7 +53,7 @@ test_expect_success 'hangs after its last event: ended, and its output counts' '
 '
 test_expect_success 'never ends: timeout, tree gone, file harvested and judged' '
 	printf "trap \"\" INT TERM; setsid sleep 1001.$$ & echo broken >/ws/kernel.py; sleep 1001.$$\n" | fake_cli &&
-	for limit in 10s 200s; do # where 10 s are over before it has written its kernel, the longer
+	for limit in 10s 200s; do # 200 s when 10 s are over before the CLI has written its kernel
 		test_expect_code 1 run_fake --timeout $limit && attempt ".end == \"agent.timeout\"" || return 1
 		[ ! -e runs/*/attempts/aten__add/001/ws/kernel.py ] || break
 	done &&
@@ -92,7 +92,7 @@ test_expect_success 'noise on stdout is counted and never fatal' '
 	test_expect_code 1 run_fake &&
 	attempt ".end == \"agent.ok\" and .bad_lines == 4 and .unknown_events == 1"
 '
-test_expect_success 'it cannot see the host, the network or our files' '
+test_expect_success 'an agent cannot see the host, the network or our files' '
 	{
 		echo "{ ls /root /work /home /runs \"$TRASH\" 2>&1; env | sort; cat /proc/net/route | wc -l; id -u; ls /proc/self/fd | wc -l; } >/ws/seen 2>&1"
 		echo "result done"
@@ -160,8 +160,8 @@ if [ "$(id -u)" -eq 0 ]; then
 		test_grep "continue with: kgb-agent resume .$TRASH/disk/runs/normal_cc_" err
 		kgb-agent rebuild --runs-dir copy/runs
 	'
-	# Pages that are left: for nothing, for the lock, for that and the settings; with one more the run begins.
-	test_expect_success 'a disk that is full from the start: place and remedy are reported, no folder stays that looks like a run' '
+	# Free pages of the disk: none, for the lock, for lock and settings; with one more the run begins.
+	test_expect_success 'on a full disk place and remedy are reported, and no folder stays that looks like a run' '
 		mkdir full
 		mount -t tmpfs -o size=1m none full
 		trap "umount full" EXIT

@@ -5,7 +5,7 @@ test_description='a judge in trouble: tried once more, never believed'
 . "$(dirname "$0")/lib.sh"
 test_require sandbox torch jq
 
-# A CLI that leaves a file, and a judge beside kgb-agent that follows the file `script`.
+# A CLI that leaves a file, and a judge beside kgb-agent that acts by the file `script`.
 cat >cli <<\EOF
 #!/bin/sh
 [ "${1:-}" != --version ] || { echo 0.0.0; exit 0; }
@@ -29,7 +29,7 @@ first=$(($(wc -l <"$here/judged") == 1))
 EOF
 chmod +x cli own/kgb-judge
 
-# What the judge does, the exit status of the run and the status of its operator; judged twice.
+# twice ACT CODE STATUS: the judge acts so, the run ends with CODE, its operator with STATUS, after two calls of the judge.
 twice() {
 	printf '%s\n' "$1" >script
 	rm -rf runs judged
@@ -48,7 +48,7 @@ test_expect_success 'a judge that fails, dies or stays silent passes no kernel' 
 	twice "say passed null; kill -9 \$\$" 4 infra_error &&
 	twice "exit 0" 4 infra_error
 '
-test_expect_success 'what it writes must be a verdict' '
+test_expect_success 'the output of a judge must be a verdict' '
 	twice "echo {} >&3" 4 infra_error &&
 	twice "echo passed >&3" 4 infra_error &&
 	twice "say fine null" 4 infra_error

@@ -5,7 +5,7 @@ test_description='kill -9 of kgb-agent all along the main job, and at KGB_KILL_P
 . "$(dirname "$0")/lib.sh"
 test_require sandbox torch claude jq
 
-# Every process of run $1 was below kgb-agent when that was killed, or has the run's path in its command line, or in its mounts.
+# Every process of run $1 was below kgb-agent at the kill, or has the run's path in its command line or in its mounts.
 survivors() {
 	grep -lzF "$TRASH/run-$1/" /proc/[0-9]*/cmdline 2>/dev/null
 	grep -lF "${TRASH##*/}/run-$1/" /proc/[0-9]*/mountinfo 2>/dev/null
@@ -15,7 +15,7 @@ survivors() {
 }
 nothing_left() { [ -z "$(survivors "$1")" ]; }
 
-# come_to RUN STATE: has the journal such a record, or, for `check`, does the judge have a kernel?
+# come_to RUN STATE: whether the journal has such a record or, for `check`, whether the judge has a kernel.
 come_to() {
 	case $2 in
 	check) test -e "$(echo "run-$1"/*/attempts/aten__add/001/verdicts/001.py)" ;;
@@ -29,7 +29,7 @@ start_run() {
 	kgb-agent add -m normal_cc --runs-dir "$TRASH/run-$1" >"out-$1" 2>"log-$1" &
 	pid=$!
 }
-# False when it had ended by itself.
+# False when the run had ended by itself.
 kill_run() {
 	test_below "$pid" >"tree-$1"
 	code=0
@@ -41,7 +41,7 @@ kill_run() {
 		return 1
 	}
 }
-# One run, killed in that state; once more when it went on to its end before the kill.
+# Runs kgb-agent and kills it in that state; once more when the run ended before the kill.
 kill_in_state() {
 	for _ in 1 2 3; do
 		start_run "$1"
@@ -77,7 +77,7 @@ while [ $i -lt "${KGB_KILL_POINTS:-0}" ]; do
 	'
 done
 
-# Stopped, the workers are as slow as can be.
+# Stopped workers are as slow as possible.
 judge_starts() { pgrep -o -f "[z]ygotes --dir=$TRASH/run-w" >judge; }
 loading() { test_below "$(cat judge)" >workers && ps -o args= -p "$(paste -s -d , workers)" | grep -q "zygote[.]py"; }
 no_judge() { test_no_process "zygotes --dir=$TRASH/run-w" 2>/dev/null; }
@@ -95,13 +95,13 @@ test_expect_success 'killed while the warm workers load torch: the judge does no
 	test_wait_for 60 test_ended $workers
 	test_equal 0 $code "the judge ended"
 '
-# Killed between its start and its first check, kgb-agent is no longer the judge's parent.
-test_expect_success 'a judge whose parent ended before it looked ends at once' '
+# After a kill between the judge's start and its first check, kgb-agent is no longer the judge's parent.
+test_expect_success 'a judge whose parent ended before its first check ends at once' '
 	test_expect_code 4 timeout 100 kgb-judge zygotes --dir "$TRASH/late" --die-with-parent 1 >late &&
 	test ! -s late
 '
-# The folder of an attempt is made before the journal has the attempt.
-test_expect_success 'killed while an attempt was set up: resume makes it anew' '
+# kgb-agent makes the folder of an attempt before the journal has the attempt.
+test_expect_success 'after a kill during the setup of an attempt, resume makes the attempt anew' '
 	kill_in_state setup run_started &&
 	run=$(echo run-setup/*_*) &&
 	next=$(($(grep -c "\"type\":\"attempt_started\"" "$run/journal.jsonl" || true) + 1)) &&

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-test_description='a hostile program in the place of the coding CLI: its attacks fail and harm only its own attempt'
+test_description='a hostile program as the coding CLI: its attacks fail and harm only its own attempt'
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 test_require sandbox torch jq python3
@@ -8,7 +8,7 @@ test_require sandbox torch jq python3
 # shellcheck source=tests/integration/fake_cli.sh
 . "$KGB_TEST_SOURCE_DIR/tests/integration/fake_cli.sh"
 
-# Without judge and table: for attacks on the sandbox alone, a third of a second each.
+# Runs without judge and table: for attacks on the sandbox alone, a third of a second each.
 run_bare() {
 	rm -rf runs
 	KGB_CLAUDE_BIN=$TRASH/cli kgb-agent add -m naive_cc --skip-verify --json "$@" >out.json 2>log
@@ -78,7 +78,7 @@ for name in journal spec verdicts history prompt cli tools system root etc core_
 	chroot device clock keyring io_uring raw_socket vsock network root_user priority raise_limit; do
 	test_expect_success "attack on $name: refused" "refused $name"
 done
-test_expect_success 'it has no capability, and the kernel ends it first when memory runs out' '
+test_expect_success 'an agent has no capability, and the kernel ends it first when memory runs out' '
 	test_grep "^capabilities \[.0000000000000000.\]" seen && test_grep "^oom_score_adj 1000" seen
 '
 test_expect_success 'the prompt that was recorded is the prompt that was sent' '
@@ -126,7 +126,7 @@ test_expect_success 'kernel.py that changes its kind all the time: whatever is t
 	EOF
 	test_expect_code 1 run_bare && operator ".error_code == \"agent.no_kernel\""
 '
-# is_kept N: the history holds so many commits.
+# is_kept N: whether the history holds N commits.
 is_kept() { [ "$(git --git-dir runs/*/attempts/aten__add/001/git rev-list --count main 2>/dev/null)" = "$1" ]; }
 test_expect_success 'a change of kernel.py that hides behind its old time is kept in the history all the same' '
 	python_cli <<-\EOF &&
@@ -145,7 +145,7 @@ test_expect_success 'a change of kernel.py that hides behind its old time is kep
 	EOF
 	rm -rf runs &&
 	{ KGB_CLAUDE_BIN=$TRASH/cli kgb-agent add -m naive_cc --skip-verify --json >out.json 2>log & } && pid=$! &&
-	for n in 2 3; do # each version is in the history before the next one comes
+	for n in 2 3; do # wait until each version is in the history before the next one comes
 		test_wait_for 100 is_kept $n && sleep 0.5 && touch "$(echo runs/*/attempts/aten__add/001/ws)/go$n" || return 1
 	done &&
 	wait $pid && is_kept 4
@@ -314,7 +314,7 @@ test_expect_success 'kill -9 of the launcher in the middle: tree gone, attempt c
 	test_equal 1 $code "exit status" && attempt ".end == \"agent.killed\"" && test_no_process "sleep 1007.$$"
 '
 
-# ---- the machine around it ----
+# ---- the machine ----
 
 test_expect_success 'fewer descriptors than a sandbox needs: exit 4 with that reason' '
 	printf "result done\n" | fake_cli && rm -rf runs &&

@@ -12,7 +12,7 @@ run_bare() {
 	rm -rf runs
 	KGB_CLAUDE_BIN=$TRASH/cli timeout 500 kgb-agent add -m naive_cc --skip-verify --json "$@" >out.json 2>log
 }
-# A kind of call that was refused is in the result, under this name (where the kernel reports it).
+# The result has a refused kind of call under this name (where the kernel reports refusals).
 told() {
 	jq -e --arg what "$1" '.operators["aten::add"].attempts[-1].sandbox | (.isolation.calls_watched | not) or
 		(.probes | any(.what == $what and .code == "cheat.probe" and .count > 0))' walls.json
@@ -128,7 +128,7 @@ attack("unix", lambda: connect(socket.AF_UNIX, socket.SOCK_STREAM, HOST + "/sock
 attack("abstract", lambda: connect(socket.AF_UNIX, socket.SOCK_STREAM, ABSTRACT))
 def netlink():
     s = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0)
-    # RTM_NEWADDR, to replace: 127.0.0.1/8 on interface 1, which has it already
+    # RTM_NEWADDR, to replace: 127.0.0.1/8 on interface 1, which already has this address
     body = struct.pack("BBBBI", socket.AF_INET, 8, 0, 0, 1) + struct.pack("HH4s", 8, 2, bytes([127, 0, 0, 1]))
     s.send(struct.pack("IHHII", 16 + len(body), 20, 0x105, 1, 0) + body)
     code = struct.unpack("i", s.recv(4096)[16:20])[0]
@@ -173,7 +173,7 @@ try:
     print("null_device: made")
 except OSError as e:
     print("null_device: refused", e)
-# hooks for any user of git on the workspace
+# hooks that would run for any user of git in the workspace
 os.makedirs(".git/hooks", exist_ok=True)
 for name in ("post-commit", "pre-commit", "post-checkout", "fsmonitor-watchman"):
     open(".git/hooks/" + name, "w").write("#!/bin/sh\ntouch " + HOST + "/hook-ran\n")
@@ -213,7 +213,7 @@ test_expect_success 'addresses outside are reported with their number, the gatew
 	jq -e ".operators[\"aten::add\"].attempts[-1].sandbox.probes | map(select(.what == \"socket.host\") | .detail) |
 		contains([\"/run/docker.sock\", \"@kgb-walls-$$\"])" walls.json
 '
-test_expect_success 'keys and our own files that it tried to open are reported, its own are not' '
+test_expect_success 'attempts to open keys and our own files are reported, those to open files of the agent are not' '
 	jq -e ".operators[\"aten::add\"].attempts[-1].sandbox | (.isolation.calls_watched | not) or
 		(.probes | map(select(.what == \"file\") | .detail) |
 		contains([\"/etc/shadow\", \"../../../../journal.jsonl\", \"/proc/1/mem\"]) and any(startswith(\"$KGB_TEST_SOURCE_DIR\")) and
@@ -222,7 +222,7 @@ test_expect_success 'keys and our own files that it tried to open are reported, 
 test_expect_success 'hooks and filters of a git in the workspace are never run' '
 	test ! -e host/hook-ran && git --git-dir kept/*/attempts/aten__add/001/git log --oneline main >/dev/null && test ! -e host/hook-ran
 '
-test_expect_success 'what the walls saw is in journal, results and exit.json, valid by the schemas' '
+test_expect_success 'the probes are in journal, results and exit.json, valid by the schemas' '
 	python3 "$KGB_TEST_SOURCE_DIR/tests/helpers/validate_schema.py" "$KGB_TEST_SOURCE_DIR/docs/schemas/journal.schema.json" --lines kept/*/journal.jsonl &&
 	python3 "$KGB_TEST_SOURCE_DIR/tests/helpers/validate_schema.py" "$KGB_TEST_SOURCE_DIR/docs/schemas/results.schema.json" kept/*/results.json &&
 	jq -e ".sandbox.empty.proven and .sandbox.empty.survivors == 0" kept/*/attempts/aten__add/001/exit.json &&
@@ -261,7 +261,7 @@ test_expect_success 'an honest program leaves no trace of a probe' '
 	run_bare && attempt ".end == \"agent.ok\" and (.sandbox.probes | map(select(.seen_by == \"system call\")) == [])"
 '
 
-# ---- what takes too much ----
+# ---- excess ----
 
 test_expect_success 'a fork bomb: ended with its class, nothing survives' '
 	python_cli <<-\EOF &&
@@ -278,7 +278,7 @@ test_expect_success 'a fork bomb: ended with its class, nothing survives' '
 	attempt ".end == \"agent.processes\" and .sandbox.broken_limit.name == \"processes\" and .sandbox.empty.proven" &&
 	operator ".error | test(\"sandbox.processes\")" && test_no_process "attack-$$[.]py"
 '
-test_expect_success 'much in files of a size that is allowed: ended with its class, before it is all there' '
+test_expect_success 'many files of an allowed size: the attempt ends with its class, before all are written' '
 	python_cli <<-\EOF &&
 	import time
 	block = b"x" * (1 << 20)
@@ -333,7 +333,7 @@ test_expect_success 'very many small files: ended with its class' '
 	test_expect_code 1 run_bare --set sandbox.files=5000 &&
 	attempt ".end == \"agent.disk\" and .sandbox.broken_limit.name == \"files\" and .sandbox.broken_limit.seen > 5000"
 '
-test_expect_success 'a sparse file takes what is really there' '
+test_expect_success 'a sparse file counts the blocks that it occupies' '
 	python_cli <<-\EOF &&
 	import os
 	for i in range(100):
@@ -342,7 +342,7 @@ test_expect_success 'a sparse file takes what is really there' '
 	EOF
 	run_bare --set sandbox.disk=64MiB && attempt ".end == \"agent.ok\" and .sandbox.used.disk_bytes < 10000000"
 '
-test_expect_success '/tmp and /dev/shm are full when they are full' '
+test_expect_success 'writes to a full /tmp or /dev/shm fail' '
 	python_cli <<-\EOF &&
 	for name in ("/tmp/a", "/tmp/b", "/tmp/c", "/dev/shm/a"):
 	    try:
@@ -356,7 +356,7 @@ test_expect_success '/tmp and /dev/shm are full when they are full' '
 	test_expect_code 1 run_bare --set limits.tmp_size=256MiB && attempt ".end == \"agent.ok\"" &&
 	test_no_grep wrote runs/*/attempts/aten__add/001/ws/seen
 '
-test_expect_success 'a tool that takes too much memory is ended, its agent goes on' '
+test_expect_success 'a tool that uses too much memory is ended, its agent goes on' '
 	printf "python3 -c \"x = bytearray(1 << 30); import time; time.sleep(300)\"\necho \$? >/ws/status\necho x >/ws/kernel.py\nresult done\n" | fake_cli &&
 	run_bare --set sandbox.memory=256MiB && attempt ".end == \"agent.ok\" and .sandbox.used.memory_kills >= 1" &&
 	test_equal 137 "$(cat runs/*/attempts/aten__add/001/ws/status)" status
@@ -377,15 +377,15 @@ test_expect_success 'memory in files without a name counts too' '
 	} | fake_cli &&
 	{ run_bare --set sandbox.memory=256MiB || true; } && attempt ".sandbox.used.memory_kills >= 1 and .sandbox.empty.proven"
 '
-test_expect_success 'a CLI that takes too much memory itself: ended with its class' '
+test_expect_success 'a CLI that itself uses too much memory ends with its class' '
 	printf "exec python3 -c \"x = bytearray(1 << 30); import time; time.sleep(300)\"\n" | fake_cli &&
 	test_expect_code 1 run_bare --set sandbox.memory=256MiB &&
 	attempt ".end == \"agent.memory\"" && operator ".error | test(\"sandbox.memory\")"
 '
 
-# ---- what waits ----
+# ---- waits ----
 
-test_expect_success 'no sign of life: ended with its class, and what it waited for' '
+test_expect_success 'without a sign of life the attempt ends with its class and the cause of waiting' '
 	printf "sleep 900.$$ & wait\n" | fake_cli &&
 	test_expect_code 1 run_bare --set sandbox.idle_timeout=3s &&
 	attempt ".end == \"agent.hung\" and .sandbox.waiting_for.class == \"tool\" and (.sandbox.waiting_for.evidence | test(\"sleep\"))" &&
@@ -415,9 +415,9 @@ test_expect_success 'slow but alive by a trickle of work, of output or of proces
 	EOF
 	run_bare --set sandbox.idle_timeout=3s && attempt ".end == \"agent.ok\" and .sandbox.clocks.wall_ms > 12000"
 '
-# Written once a second and left to the kernel: an fsync takes processor time, which is a sign of life of its own. The whole
-# trickle takes less than a tick (10 ms): one look at most finds processor time, and on one of its sides more than the limit
-# passes with nothing but bytes.
+# The program writes once a second and leaves the rest to the kernel: an fsync takes processor time, which is another sign of life.
+# The whole trickle takes less than a tick (10 ms). So at most one measurement finds processor time, and before or after it
+# more than the limit passes with no sign but bytes.
 cat >trickle.py <<\EOF
 import sys, time
 def written():
@@ -442,9 +442,9 @@ if python3 trickle.py here 0.3 >cpu 2>&1; then
 else
 	test_skip 'slow but alive by a trickle to a disk alone: never ended for idleness' 'the kernel does not count what is written here'
 fi
-test_expect_success 'time is over while a loop runs: it waited for the processor' '
+test_expect_success 'at a time-out during a loop the attempt waited for the processor' '
 	printf "while :; do :; done\n" | fake_cli &&
-	for time in 6s 60s; do # where 6 s are over before the loop runs, the longer
+	for time in 6s 60s; do # 60 s when 6 s are over before the loop runs
 		test_expect_code 1 run_bare --timeout $time || return 1
 		! attempt ".sandbox.waiting_for.class == \"cpu\"" || break
 	done &&
@@ -458,7 +458,7 @@ kept = []
 while True:
     kept.append(server.accept())
 EOF
-test_expect_success 'an API that does not answer is no idleness; when time is over, that is what it waited for' '
+test_expect_success 'an API that does not answer is no idleness; at the time-out the attempt waited for the API' '
 	rm -f stall.port && { python3 stall.py & stall=$!; } && test_wait_for 100 test -s stall.port &&
 	{
 		echo "exec python3 - <<KGB_EOF"
@@ -477,9 +477,9 @@ test_expect_success 'an API that does not answer is no idleness; when time is ov
 	kill $stall && attempt ".end == \"agent.timeout\" and .sandbox.waiting_for.class == \"api\" and .sandbox.clocks.api_ms > 3500"
 '
 
-# ---- the ladder ----
+# ---- levels ----
 
-test_expect_success 'what is asked for and cannot be had: exit 4 with the fix, nothing created' '
+test_expect_success 'a level that this machine does not have: exit 4 with the remedy, nothing created' '
 	rm -rf runs && printf "result done\n" | fake_cli &&
 	test_expect_code 4 env KGB_BWRAP=/nonexistent KGB_CLAUDE_BIN="$TRASH/cli" kgb-agent add -m naive_cc --skip-verify 2>err &&
 	test_grep "isolation L3 is required, this machine has none: .*bubblewrap" err && test ! -e runs &&

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-test_description='the examples of CONTRIBUTING.md are true: each is taken out of the text and used'
+test_description='the examples of CONTRIBUTING.md work: the test extracts and uses each'
 . "$(dirname "$0")/lib.sh"
 
 data=$TRASH/data
@@ -27,7 +27,7 @@ extract() {
 	' "$KGB_TEST_SOURCE_DIR/CONTRIBUTING.md"
 }
 
-# agent ARGS...: kgb-agent on the copied data.
+# agent ARGS...: runs kgb-agent on the copied data.
 agent() {
 	env KGB_DATA_DIR="$data" KGB_PYTHON="$python" KGB_CLAUDE_BIN="$claude" kgb-agent "$@"
 }
@@ -53,7 +53,7 @@ test_expect_success 'the text holds the examples' '
 	done <paths
 '
 
-test_expect_success 'nothing of the examples is in the tree already, so it is they that are tested' '
+test_expect_success 'the tree holds none of the examples, so the test uses those of the text' '
 	while read -r path; do
 		[ ! -e "$KGB_TEST_SOURCE_DIR/$path" ]
 	done <paths
@@ -61,7 +61,7 @@ test_expect_success 'nothing of the examples is in the tree already, so it is th
 	test_grep "unknown operator" err
 '
 
-test_expect_success 'an operator takes the files that the text names, and no others' '
+test_expect_success 'an operator needs only the files that the text names' '
 	test 1 = "$(grep -c "^datasets/.*/aten/" paths)" &&
 	test 2 = "$(grep -c "^datasets/.*/vllm/" paths)" && test 1 = "$(grep -c "^datasets/.*/cases/" paths)" &&
 	test 1 = "$(grep -c "^datasets/.*/cublas/" paths)" &&
@@ -76,7 +76,7 @@ test_expect_success 'the operator loads and is listed with its functions' '
 	test_grep "def abs_out " out
 '
 
-test_expect_success 'a mistake in it is named by file, line and column' '
+test_expect_success 'the message about a mistake in the spec has file, line and column' '
 	spec=$data/datasets/kernelgenbench/aten/aten__abs.yaml &&
 	cp "$spec" good.yaml &&
 	sed "s/^triton: required/trito: required/" good.yaml >"$spec" &&
@@ -86,7 +86,7 @@ test_expect_success 'a mistake in it is named by file, line and column' '
 	test_grep "aten__abs.yaml:$line:1: .*did you mean .triton." err
 '
 
-test_expect_success 'without an offline script it is refused offline, with the remedy' '
+test_expect_success 'without an offline script the operator is refused offline, with the remedy' '
 	test_expect_code 4 agent abs --dry-run 2>err &&
 	test_grep "ANTHROPIC_API_KEY" err
 '
@@ -115,7 +115,7 @@ else
 fi
 
 if reason=$(test_have sandbox && test_have torch); then
-	test_expect_success 'operators of all three sources pass every lint, and those of vLLM and cuBLAS pass with kernels that are known' '
+	test_expect_success 'operators of all three sources pass every lint, and those of vLLM and cuBLAS pass with known kernels' '
 		sed -n "s/.*formula: .\(cublasDscal_v2 = routine.*)\)..*/\1/p" "$KGB_TEST_SOURCE_DIR/CONTRIBUTING.md" >line &&
 		test 1 = "$(wc -l <line)" &&
 		cat line >>"$data/datasets/kernelgenbench/cublas/reference/blas.py" &&
@@ -127,7 +127,7 @@ if reason=$(test_have sandbox && test_have torch); then
 		agent verify dscal.py --op cublasDscal_v2 >out || { cat out; false; }
 	'
 else
-	test_skip 'operators of all three sources pass every lint, and those of vLLM and cuBLAS pass with kernels that are known' "$reason"
+	test_skip 'operators of all three sources pass every lint, and those of vLLM and cuBLAS pass with known kernels' "$reason"
 fi
 
 if reason=$(test_have sandbox && test_have torch && test_have claude); then

@@ -6,7 +6,7 @@ test_description='a run names the maker of each kernel: no mixed models, no repl
 test_require sandbox torch claude jq
 
 has_used() { grep -q '"type":"usage"' killed/*/journal.jsonl 2>/dev/null; }
-# An offline attempt of add that kgb-agent leaves unfinished; tried again when it was faster than the signal.
+# An offline attempt of add that kgb-agent leaves unfinished; tried again when the attempt ended before the signal.
 kill_in_attempt() {
 	for _ in 1 2 3 4 5; do
 		rm -rf killed

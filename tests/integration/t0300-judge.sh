@@ -9,7 +9,7 @@ printf 'x = 1\n' >kernel.py
 
 # ---- arguments: nothing is started ----
 
-# usage PATTERN KEY=VALUE...: such a request is a usage error whose message has the pattern.
+# usage PATTERN KEY=VALUE...: the request is a usage error whose message has the pattern.
 usage() {
 	usage_pattern=$1
 	shift
@@ -63,8 +63,8 @@ test_expect_success 'an interpreter without torch is an environment error with t
 
 # ---- a verdict ----
 
-# The candidates of tests/redteam/process do what the static stage refuses. To get them past it, the judge is given a
-# data directory whose policy allows every name; everything else is the real thing.
+# The static stage refuses the candidates of tests/redteam/process. To get them past it, the judge has a data directory whose
+# policy allows every name; all else is unchanged.
 mkdir data
 cp -R "$KGB_TEST_SOURCE_DIR/verify" data/verify
 cat >data/verify/policy/l1.yaml <<'EOF'
@@ -81,12 +81,12 @@ EOF
 KGB_DATA_DIR=$TRASH/data
 export KGB_DATA_DIR
 
-# judge KERNEL [KEY=VALUE...]: the verdict in verdict.json, for the operator that the kernel's first line names.
+# judge KERNEL [KEY=VALUE...]: writes the verdict to verdict.json, for the operator that the kernel's first line names.
 judge() {
 	judge_kernel=$1
 	shift
 	judge_op=$(sed -n '1s/^# operator: \(.*\)::\(.*\)$/\1__\2/p' "$judge_kernel")
-	case $(sed -n "s/^# expect: //p" "$judge_kernel") in # a machine may be busy: only what hangs ends soon
+	case $(sed -n "s/^# expect: //p" "$judge_kernel") in # only kernels that hang have a short limit: a machine may be busy
 	*timeout*) judge_limit=3s ;;
 	*) judge_limit=30s ;;
 	esac
@@ -107,8 +107,8 @@ test_expect_success 'cold: one complete verdict' '
 		(.ghost.cases | length > 0 and all(.broken)) and .isolation.level == \"L3\"" verdict.json
 '
 
-# Warm processes for all that follow; their stdin stays open as long as this file runs. No spare workers: whatever
-# runs there beside the zygotes themselves was left behind.
+# Warm processes for all further cases; their stdin stays open as long as this file runs. There are no spare workers, so any
+# process beside the zygotes was left behind.
 mkfifo hold
 kgb-judge zygotes --dir zygotes --spares 0 <hold >ready 2>zygotes.log &
 zygotes_pid=$!
@@ -117,12 +117,12 @@ test_wait_for 120 grep -q ready ready || cat zygotes.log
 
 test_below "$zygotes_pid" >idle
 
-# What lanes must not change.
+# The parts of a verdict that must be the same with any number of lanes.
 same='[.status, .code, .stage, .total_tests, .passed_tests, .failed_tests, .interfaces, .launches, .deterministic,
 	([.failures[].case] | sort)]'
 export same
 
-test_expect_success 'the verdict is the same however many lanes the cases take' '
+test_expect_success 'the verdict is the same with any number of lanes' '
 	for candidate in honest unwritten_tail no_launch nondeterministic hang; do
 		for lanes in 1 4; do
 			judge "$process/$candidate.py" zygotes=zygotes seed=00112233445566778899aabbccddeeff lanes=$lanes &&
@@ -155,7 +155,7 @@ test_expect_success 'each verification draws its own seed; a given seed repeats 
 	test_cmp 1 3 && ! cmp -s 1 2
 '
 
-test_expect_success 'what is right for a given seed is kept, and changes nothing' '
+test_expect_success 'answers of the reference for a given seed are kept, and change no verdict' '
 	kept=$HOME/.cache/kgb-agent/truths seed=a0112233445566778899aabbccddeeff &&
 	judge "$process/nan.py" zygotes=zygotes seed=$seed && cp verdict.json asked.json &&
 	judge "$process/nan.py" zygotes=zygotes seed=$seed && cp verdict.json recalled.json &&
@@ -178,7 +178,7 @@ test_expect_success 'candidates cannot read the caches' '
 	jq -e ".status == \"passed\"" verdict.json
 '
 
-test_expect_success 'what is not a plain file of moderate size is rejected without being read' '
+test_expect_success 'only a plain file of moderate size is read, any other is rejected' '
 	ln -s "$process/honest.py" link.py && mkfifo fifo.py && head -c 300000 /dev/zero >big.py &&
 	for pair in link.py:contract.not_a_file fifo.py:contract.not_a_file big.py:contract.too_large; do
 		judge_request "spec=$fixtures/aten__add.yaml" "kernel=${pair%%:*}" zygotes=zygotes |
@@ -193,11 +193,11 @@ test_expect_success 'no warm process is trouble of ours, never a pass' '
 	jq -e ".status == \"infra_error\" and (.code | startswith(\"infra.\")) and .passed_tests == 0" verdict.json
 '
 
-# mortal N: the same judge, but the first N processes for a kernel die before they have loaded it.
+# mortal N: makes a judge whose first N processes for a kernel die before they have loaded it.
 mortal() {
 	rm -rf mortal
 	cp -R data mortal
-	sed -i -e "s/^KERNEL_PATH = .*/&\nDEATHS = mmap.mmap(-1, 1)  # shared by all that are forked from here\nDEATHS[0] = $1/" \
+	sed -i -e "s/^KERNEL_PATH = .*/&\nDEATHS = mmap.mmap(-1, 1)  # shared by all forks of this process\nDEATHS[0] = $1/" \
 		-e "s/^    def do_ready(self, request, fds):/&\n        if DEATHS[0]:\n            DEATHS[0] -= 1\n            os.kill(os.getpid(), 9)/" \
 		mortal/verify/python/runner/runner.py
 }
@@ -231,7 +231,7 @@ all_gone() {
 	test_below "$zygotes_pid" >now
 	cmp -s idle now
 }
-# is_deaf PID: does a process below it ignore all signals, as hang_deaf.py does before it hangs?
+# is_deaf PID: whether a process below it ignores all signals, as hang_deaf.py does before it hangs.
 is_deaf() {
 	for deaf_pid in $(test_below "$1"); do
 		! grep -q "^SigIgn:.f" "/proc/$deaf_pid/status" 2>/dev/null || return 0
@@ -253,7 +253,7 @@ test_expect_success 'a candidate can read only its jail' '
 	jq -e ".message | test(\"fds=0:2,1:2,2:1,3:14(,[0-9]+:10)*;\")" verdict.json
 '
 
-test_expect_success 'what is odd but right is recorded' '
+test_expect_success 'odd but right behaviour is recorded' '
 	judge "$process/nondeterministic.py" zygotes=zygotes &&
 	jq -e ".deterministic == false and .nondeterministic_tests > 0" verdict.json &&
 	judge "$process/honest.py" zygotes=zygotes && jq -e ".deterministic" verdict.json &&
@@ -276,7 +276,7 @@ test_expect_success 'a failing case is reported with its inputs, the element and
 		verdict.json
 '
 
-# Each call takes half of the limit. Where the machine is too slow to come to a call within it, the limit is larger.
+# Each call takes half of the limit. When the machine is too slow to begin a call within the limit, the limit is larger.
 test_expect_success 'the whole verification has a limit too' '
 	for limit in 4 60; do
 		sed "s/^    while True:/    import time; time.sleep($((limit / 2))); return result\n    while False:/" "$process/hang.py" >slow.py &&
@@ -288,7 +288,7 @@ test_expect_success 'the whole verification has a limit too' '
 		.wall_ms >= ${limit}000 and .wall_ms < 120000" verdict.json || { cat verdict.json; return 1; }
 '
 
-test_expect_success 'a judge that is killed takes its workers with it' '
+test_expect_success 'the workers of a killed judge end, too' '
 	judge_request "spec=$fixtures/aten__add.yaml" "kernel=$process/hang_deaf.py" timeout=2000s call_timeout=1500s \
 		zygotes=zygotes >request &&
 	sh -c "exec kgb-judge verify" <request >verdict.json &
@@ -315,7 +315,7 @@ test_expect_success 'a judge that outlives its zygotes reports trouble of ours' 
 	jq -e ".status == \"infra_error\" and .code == \"infra.correctness\" and .stage == \"correctness\"" verdict.json || { cat verdict.json; return 1; }
 '
 
-# The rules of text are open here: the list of torch operators decides.
+# Here the rules about text allow everything: the list of torch operators decides.
 test_expect_success 'the host may read values where the operator needs it, and nowhere else' '
 	sed "/^launches:/d" "$fixtures/aten__nonzero.yaml" >aten__nonzero.yaml &&
 	mkdir -p set/aten && mv aten__nonzero.yaml set/aten && cp -R "$fixtures/../cases" set/ &&
@@ -333,8 +333,7 @@ spared_pid=$!
 exec 7>hold_spares
 test_wait_for 120 grep -q ready ready_spares || cat spared.log
 
-# spares ROLE: of the processes of that role's zygote, those whose parent is one of them too, which a spare's supervisor and
-# what is below it are.
+# spares ROLE: the processes of that role's zygote whose parent is one of them, too: a spare's supervisor and its descendants.
 spares() {
 	test_below "$spared_pid" >below
 	ps -e -o pid= -o ppid= -o args= | awk -v list="$(tr "\n" " " <below)" -v role="zygote[.]py $1 " '
@@ -383,7 +382,7 @@ test_expect_success 'more at once than there are spares' '
 
 test_expect_success 'a spare that died is no loss' '
 	spares runner >killed && spares reference >>killed &&
-	{ kill -9 $(cat killed) || true; } && # with one another falls before its turn comes
+	{ kill -9 $(cat killed) || true; } && # the kill of one may end another before its turn
 	test_wait_for 60 test_ended $(cat killed) &&
 	judge "$process/honest.py" zygotes=spared && jq -e ".status == \"passed\"" verdict.json &&
 	test_wait_for 200 n_spares runner 6
@@ -404,7 +403,7 @@ exec 9>&-
 zygotes_status=0
 wait "$zygotes_pid" || zygotes_status=$?
 export zygotes_status
-test_expect_success 'the warm processes end when their stdin closes, and take their sockets along' '
+test_expect_success 'the warm processes end when their stdin closes, and remove their sockets' '
 	test_equal 0 "$zygotes_status" status &&
 	test_equal "" "$(ls zygotes)" sockets &&
 	test -s idle && test_wait_for 60 test_ended $(cat idle)

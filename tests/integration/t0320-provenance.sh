@@ -24,7 +24,7 @@ for name in no_claim another_kernels_code other_options other_warps linked_code 
 	changed_resources by_hand kept_variable kept_initialized foreign_operator spliced_assembly second_kernel heap; do
 	test_expect_success "claim '$name' is judged as it should be" 'test_grep "^PASS $name\( \|$\)" cases'
 done
-test_expect_success 'what was proved once is proved again without compiling' 'test_grep "^PASS recalled" cases'
+test_expect_success 'a second proof of the same image needs no compilation' 'test_grep "^PASS recalled" cases'
 test_expect_success 'nothing else failed' '
 	test_no_grep "^FAIL" cases && test_equal 0 "$(cat status)" || { cat cases.err; false; }
 '
@@ -53,7 +53,7 @@ test_expect_success 'without Triton there is no proof but an error that names th
 	test_grep "triton" err && test_grep "kgb-agent setup" err
 '
 
-# compile_for CASE: what compiler_cases.py does with it, as the driver saw it.
+# compile_for CASE: runs compiler_cases.py on it; the driver records the outcome.
 compile_for() {
 	mkdir -p "$1" && "$KGB_TEST_BIN_DIR/compiler_driver" "$python" "$KGB_TEST_SOURCE_DIR" "$kgbrun" "$TRASH/made" 90 \
 		"$python" -B "$helpers/compiler_cases.py" "$KGB_TEST_SOURCE_DIR/verify/python/runner" "$TRASH/$1" "$1" >"$1.out"
@@ -65,17 +65,17 @@ test_expect_success 'the judge compiles for a runner, a launch finds the same fa
 	compile_for styles && test_equal 10 "$(count "made triton" styles)" && test_no_grep "unknown\|none" styles.out &&
 	test_equal 10 "$(sort -u styles.out | grep -c made)" different && test_grep "^recalled 0$" styles.out
 '
-test_expect_success 'what was compiled once is not compiled again, whatever the runner has in its cache' '
+test_expect_success 'the judge compiles the same IR once, whatever the runner has in its cache' '
 	rm -rf styles && compile_for styles && test_grep "^recalled 10$" styles.out && test_equal 10 "$(count "made triton" styles)"
 '
 test_expect_success 'two runners that want the same code get one compilation' '
 	compile_for threads && test_equal 2 "$(count "made triton" threads)" &&
 	test_equal 1 "$(grep "^made " threads.out | sort -u | wc -l)"
 '
-test_expect_success 'what was made of IR that is not allowed is not proved' '
+test_expect_success 'code made of refused IR is not proved' '
 	compile_for rules && test_equal 1 "$(count "made triton" rules)" && test_equal 2 "$(count "made none" rules)"
 '
-test_expect_success 'what the judge refuses to compile the runner compiles, unproved' '
+test_expect_success 'the runner compiles the IR that the judge refuses, without a proof' '
 	compile_for refused && test_equal 1 "$(count "unknown none" refused)" && test_equal 1 "$(count "made triton" refused)"
 '
 test_expect_success 'a runner that breaks the protocol is left to itself' '

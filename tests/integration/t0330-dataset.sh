@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-test_description='the specs: every lint passes on all of them, and fails on a spec that is broken in its way'
+test_description='the specs: every lint passes on all of them, and fails on a spec that is broken for it'
 . "$(dirname "$0")/lib.sh"
 test_require sandbox torch
 
@@ -19,7 +19,7 @@ test_expect_success 'all operators have a spec, every spec passes every lint, an
 	test_grep "^ok - KernelGenBench: 210 " all && test_grep "^ok - prompts: " all
 '
 
-test_expect_success 'what was found good is known' '
+test_expect_success 'a good result is kept and not computed again' '
 	kgb-judge lint --dataset KernelGenBench add silu >out && test 2 = "$(grep -c "^ok - .*, known$" out)" &&
 	kgb-judge lint --dataset KernelGenBench add --no-cache --json >out && test_grep "\"known\":false" out
 '
@@ -66,14 +66,14 @@ broken one_epsilon rms_norm 's/{name: epsilon, value: $epsilon/{name: epsilon, v
 	"inputs: .*'epsilon' is the same in every case"
 broken chance rms_norm '' "s/$norm/return (wide * scale).to(input.dtype) * weight * (1 + 1e-9 * (int.from_bytes(os.urandom(4), 'little') % 1000))/; s/^import torch\$/import os\n\nimport torch/" \
 	'deterministic: .*another result in another process'
-# In another order the last bits may be others, and nothing more. Each process has a different factor.
+# In another order only the last bits may differ. Each process has a different factor.
 broken far_off rms_norm 's/    returns: false/    any_order: true\n    returns: false/' "s/$norm/return (wide * scale).to(input.dtype) * weight * FACTOR/; s/^import torch\$/import random\n\nimport torch\n\nFACTOR = 1e30 ** random.SystemRandom().random()/" \
 	'deterministic: .*another result in another process'
 broken any_order rms_norm 's/    returns: false/    any_order: true\n    returns: false/; s/flops: .*/flops: numel(input) - 99999999/' "s/$norm/return (wide * scale).to(input.dtype) * weight * (1 + 1e-9 * (int.from_bytes(os.urandom(4), 'little') % 1000))/; s/^import torch\$/import os\n\nimport torch/" \
 	'costs: .*is below 0'
 broken outside rms_norm '' "s/$norm/return (wide * scale).to(input.dtype) * weight + ctypes.c_ubyte.from_address(input.data_ptr() - 1).value/; s/^import torch\$/import ctypes\n\nimport torch/" \
 	'bounds: .*reads memory outside of its arguments'
-# Where no sequence has a token values are NaN, and a share of 0 does not take them away.
+# Where no sequence has a token values are NaN, and a share of 0 does not remove them.
 broken beyond paged_attention_v1 's/cases: \[paged_attention\]/cases: [paged_few]/; /^timing:/,$d' 's/torch.where(used, wide(value), 0)/wide(value)/' \
 	"bounds: .*result 0 depends on what 'read' says is not read"
 broken boundless paged_attention_v1 's/attention.py:/boundless.py:/; s/cases: \[paged_attention\]/cases: [paged_few]/; /^timing:/,$d' 's/key_cache.nan_to_num(0)/key_cache/' \

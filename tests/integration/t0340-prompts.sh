@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-test_description='prompts: files that they show pass the judge, and they name the requirements'
-# The file that vLLM's prompts show is judged in t0240.
+test_description='prompts name the requirements, and the files that they show pass the judge'
+# t0240 judges the file that vLLM's prompts show.
 . "$(dirname "$0")/lib.sh"
 test_require sandbox torch
 

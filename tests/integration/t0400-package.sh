@@ -15,8 +15,8 @@ if [ -z "$mirror" ] || [ -z "$suite" ]; then
 	test_skip_all 'this is no Debian with a mirror'
 fi
 
-# inside COMMAND...: in the tree, with this machine's kernel and network, and with what setup has fetched for the source tree
-# in its place.
+# inside COMMAND...: runs the command in the tree, with this machine's kernel and network, and with the files that setup has
+# fetched for the source tree.
 inside() {
 	mkdir -p debian/var/lib/kgb-agent
 	bwrap --cap-add ALL --bind debian / --bind /proc /proc --dev /dev --bind /sys /sys \
@@ -44,7 +44,7 @@ test_expect_success 'no path of the source or build tree is in it' '
 	! grep -rlF "$KGB_TEST_SOURCE_DIR" unpacked
 '
 
-test_expect_success 'it installs into an empty Debian' '
+test_expect_success 'the package installs into an empty Debian' '
 	debootstrap --variant=minbase "$suite" debian "$mirror" >log 2>&1 &&
 	: >debian/etc/apt/sources.list && cp -a /etc/apt/. debian/etc/apt/ && cp kgb-agent.deb debian/tmp/ &&
 	inside apt-get update -qq >>log 2>&1 &&
@@ -62,7 +62,7 @@ test_expect_success 'the main job passes there' '
 	test_grep "1 of 1 passed" out
 '
 
-test_expect_success 'it goes without a rest' '
+test_expect_success 'after the removal no file of the package is left' '
 	inside apt-get purge -y -qq kgb-agent >log 2>&1 &&
 	! find debian/usr debian/etc -name "*kgb*" | grep .
 '
