@@ -26,6 +26,21 @@ static const struct {
 	[KGB_ADAPTER_EXIT] = {"exit", NULL, kgb_events__exit_end},
 };
 
+#define OF_REPORT(count, long_name) KGB_ROW(COUNT, struct kgb_report, usage.count, #count),
+#define REPORT(type, field, name) KGB_ROW(type, struct kgb_report, field, name)
+const struct kgb_row kgb_report_rows[] = {
+	KGB_USAGE_COUNTS(OF_REPORT) REPORT(COUNT, cost_nanos, "cost_nanos"),
+	REPORT(COUNT, n_turns, "turns"),
+	REPORT(CHARS, session_id, "session_id"),
+	REPORT(CHARS, model, "model"),
+	REPORT(CHARS, cli_version, "version"),
+	REPORT(CHARS, subtype, "subtype"),
+	REPORT(I64, n_events, "events"),
+	REPORT(I64, n_bad_lines, "bad_lines"),
+	REPORT(I64, n_unknown_events, "unknown_events"),
+	KGB_ROWS_END,
+};
+
 int kgb_events_init(struct kgb_events *events, const char *adapter, struct kgb_err *err)
 {
 	for (size_t i = 0; i < KGB_ARRAY_LEN(adapters); i++) {

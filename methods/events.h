@@ -54,6 +54,9 @@ struct kgb_report {
 	char *final_text; /* owned; last message for the user, NULL if none */
 };
 
+/** What the journal holds of a report. */
+extern const struct kgb_row kgb_report_rows[];
+
 /** Reader of one stream. */
 struct kgb_events {
 	struct kgb_slim lines;

@@ -100,49 +100,35 @@ void kgb_ending_explain(const struct kgb_ending *ending, const struct kgb_harves
 static void write_empty(struct kgb_jsonw *w, const struct kgb_ending *ending)
 {
 	const struct kgb_sandbox_status *status = &ending->sums->status;
-	kgb_jsonw_key(w, "empty");
-	kgb_jsonw_object(w);
-	kgb_jsonw_kbool(w, "proven",
-			ending->sums->result.survivors == 0 && status->cgroup_empty != 0);
-	kgb_jsonw_kcount(w, "survivors", ending->sums->result.survivors);
-	kgb_jsonw_kbool(w, "tree_reaped", status->tree_empty);
-	kgb_jsonw_key(w, "cgroup_removed");
+	const int survivors = ending->sums->result.survivors;
+	const bool proven = survivors == 0 && status->cgroup_empty != 0;
+	const bool removed = status->cgroup_empty == 1;
+	kgb_jsonw_put(w, "empty: {proven: %hhd, survivors: %+d, tree_reaped: %hhd", proven,
+		      survivors, status->tree_empty);
 	if (status->cgroup_empty < 0)
-		kgb_jsonw_null(w);
+		kgb_jsonw_put(w, "cgroup_removed: null}");
 	else
-		kgb_jsonw_bool(w, status->cgroup_empty == 1);
-	kgb_jsonw_object_end(w);
-}
-
-static void write_limits(struct kgb_jsonw *w, const struct kgb_attempt_limits *limits)
-{
-	kgb_jsonw_key(w, "limits");
-	kgb_jsonw_object(w);
-	kgb_jsonw_ki64(w, "disk_bytes", limits->disk_bytes);
-	kgb_jsonw_ki64(w, "files", limits->n_files);
-	kgb_jsonw_ki64(w, "memory_bytes", limits->memory_bytes);
-	kgb_jsonw_ki64(w, "processes", limits->n_tasks);
-	kgb_jsonw_ki64(w, "idle_timeout_ms", limits->idle_timeout_ms);
-	kgb_jsonw_object_end(w);
+		kgb_jsonw_put(w, "cgroup_removed: %hhd}", removed);
 }
 
 static void write_used(struct kgb_jsonw *w, const struct kgb_ending *ending)
 {
-	const struct kgb_watcher *watcher = ending->watcher;
+	const struct kgb_attempt_limits *limits = &ending->facts->env->limits;
+	const struct kgb_disk_count *used = &ending->watcher->disk.used;
 	const struct kgb_sandbox_status *status = &ending->sums->status;
-	kgb_jsonw_key(w, "used");
-	kgb_jsonw_object(w);
-	kgb_jsonw_ki64(w, "disk_bytes", watcher->disk.used.total.bytes);
-	kgb_jsonw_ki64(w, "workspace_bytes", watcher->disk.used.parts[KGB_DISK_WS]);
-	kgb_jsonw_ki64(w, "home_bytes", watcher->disk.used.parts[KGB_DISK_HOME]);
-	kgb_jsonw_ki64(w, "traffic_bytes",
-		       watcher->disk.used.parts[KGB_DISK_TRAFFIC] +
-			       watcher->disk.used.parts[KGB_DISK_ROUNDS]);
-	kgb_jsonw_ki64(w, "files", watcher->disk.used.total.files);
-	kgb_jsonw_kcount(w, "peak_memory_bytes", status->peak_memory_bytes);
-	kgb_jsonw_kcount(w, "peak_processes", status->peak_tasks);
-	kgb_jsonw_ki64(w, "memory_kills", status->n_oom_kills);
-	kgb_jsonw_object_end(w);
+	kgb_jsonw_put(w,
+		      "limits: {disk_bytes: %ld, files: %ld, memory_bytes: %ld, processes: %ld, "
+		      "idle_timeout_ms: %ld}",
+		      limits->disk_bytes, limits->n_files, limits->memory_bytes, limits->n_tasks,
+		      limits->idle_timeout_ms);
+	kgb_jsonw_put(w,
+		      "used: {disk_bytes: %ld, workspace_bytes: %ld, home_bytes: %ld, "
+		      "traffic_bytes: %ld, files: %ld, peak_memory_bytes: %+ld, "
+		      "peak_processes: %+ld, memory_kills: %ld}",
+		      used->total.bytes, used->parts[KGB_DISK_WS], used->parts[KGB_DISK_HOME],
+		      used->parts[KGB_DISK_TRAFFIC] + used->parts[KGB_DISK_ROUNDS],
+		      used->total.files, status->peak_memory_bytes, status->peak_tasks,
+		      status->n_oom_kills);
 }
 
 static void write_clocks(struct kgb_jsonw *w, const struct kgb_ending *ending)
@@ -150,82 +136,56 @@ static void write_clocks(struct kgb_jsonw *w, const struct kgb_ending *ending)
 	const struct kgb_watcher *watcher = ending->watcher;
 	int64_t wall_ms = watcher->end_ms - watcher->start_ms;
 	int64_t working_ms = wall_ms - ending->sums->totals.wait_ms;
-	kgb_jsonw_key(w, "clocks");
-	kgb_jsonw_object(w);
-	kgb_jsonw_ki64(w, "wall_ms", wall_ms);
-	kgb_jsonw_ki64(w, "working_ms", working_ms > 0 ? working_ms : 0);
-	kgb_jsonw_ki64(w, "api_ms", watcher->api_ms);
-	kgb_jsonw_ki64(w, "tool_ms", watcher->tool_ms);
-	kgb_jsonw_ki64(w, "idle_ms", watcher->idle_ms);
-	kgb_jsonw_kcount(w, "drain_ms",
-			 ending->result_ms ? watcher->end_ms - ending->result_ms : -1);
-	kgb_jsonw_object_end(w);
+	kgb_jsonw_put(w,
+		      "clocks: {wall_ms: %ld, working_ms: %ld, api_ms: %ld, tool_ms: %ld, "
+		      "idle_ms: %ld, drain_ms: %+ld}",
+		      wall_ms, working_ms > 0 ? working_ms : 0, watcher->api_ms, watcher->tool_ms,
+		      watcher->idle_ms,
+		      ending->result_ms ? watcher->end_ms - ending->result_ms : (int64_t)-1);
 }
 
 static void write_probe(struct kgb_jsonw *w, const char *by, const char *what, const char *detail,
 			int64_t count)
 {
-	kgb_jsonw_object(w);
-	kgb_jsonw_kstr(w, "code", "cheat.probe");
-	kgb_jsonw_kstr(w, "seen_by", by);
-	kgb_jsonw_kstr(w, "what", what);
-	kgb_jsonw_kstr(w, "detail", *detail ? detail : NULL);
-	kgb_jsonw_ki64(w, "count", count);
-	kgb_jsonw_object_end(w);
+	kgb_jsonw_put(w, "{code: 'cheat.probe', seen_by: %s, what: %s, detail: %s, count: %ld}", by,
+		      what, *detail ? detail : NULL, count);
 }
 
 static void write_probes(struct kgb_jsonw *w, const struct kgb_ending *ending)
 {
 	const struct kgb_watcher *watcher = ending->watcher;
 	const struct kgb_sandbox_status *status = &ending->sums->status;
-	kgb_jsonw_key(w, "probes");
-	kgb_jsonw_array(w);
+	kgb_jsonw_put(w, "probes: [");
 	for (size_t i = 0; i < status->n_probes; i++)
 		write_probe(w, "system call", status->probes[i].name, status->probes[i].detail,
 			    status->probes[i].count);
 	for (size_t i = 0; i < watcher->n_probes; i++)
 		write_probe(w, "gateway", watcher->probes[i].what, watcher->probes[i].path,
 			    watcher->probes[i].count);
-	kgb_jsonw_array_end(w);
-}
-
-static void write_broken(struct kgb_jsonw *w, const struct kgb_watcher *watcher)
-{
-	kgb_jsonw_key(w, "broken_limit");
-	if (!watcher->broken.name) {
-		kgb_jsonw_null(w);
-		return;
-	}
-	kgb_jsonw_object(w);
-	kgb_jsonw_kstr(w, "name", watcher->broken.name);
-	kgb_jsonw_ki64(w, "limit", watcher->broken.limit);
-	kgb_jsonw_ki64(w, "seen", watcher->broken.measured);
-	kgb_jsonw_kstr(w, "evidence", watcher->broken.why);
-	kgb_jsonw_object_end(w);
+	kgb_jsonw_put(w, "]");
 }
 
 static void write_sandbox(struct kgb_jsonw *w, const struct kgb_ending *ending)
 {
 	const struct kgb_watcher *watcher = ending->watcher;
+	const struct kgb_broken_limit *broken = &watcher->broken;
 	const struct kgb_attempt_facts *facts = ending->facts;
-	kgb_jsonw_object(w);
-	kgb_jsonw_key(w, "isolation");
+	kgb_jsonw_put(w, "{isolation: ");
 	kgb_ladder_write(facts->env->limits.ladder, w);
-	kgb_jsonw_kstr(w, "gpu", facts->sees_gpu ? facts->device->name : NULL);
+	kgb_jsonw_put(w, "gpu: %s", facts->sees_gpu ? facts->device->name : NULL);
 	write_empty(w, ending);
-	write_limits(w, &facts->env->limits);
 	write_used(w, ending);
-	write_broken(w, watcher);
+	if (broken->name)
+		kgb_jsonw_put(w, "broken_limit: {name: %s, limit: %ld, seen: %ld, evidence: %s}",
+			      broken->name, broken->limit, broken->measured, broken->why);
+	else
+		kgb_jsonw_put(w, "broken_limit: null");
 	write_clocks(w, ending);
-	kgb_jsonw_key(w, "waiting_for");
-	if (watcher->waiting_class) {
-		kgb_jsonw_object(w);
-		kgb_jsonw_kstr(w, "class", watcher->waiting_class);
-		kgb_jsonw_kstr(w, "evidence", watcher->waiting);
-		kgb_jsonw_object_end(w);
-	} else {
-		kgb_jsonw_null(w);
-	}
+	if (watcher->waiting_class)
+		kgb_jsonw_put(w, "waiting_for: {class: %s, evidence: %s}", watcher->waiting_class,
+			      watcher->waiting);
+	else
+		kgb_jsonw_put(w, "waiting_for: null");
 	write_probes(w, ending);
 	kgb_jsonw_object_end(w);
 }
@@ -234,35 +194,25 @@ static void write_sandbox(struct kgb_jsonw *w, const struct kgb_ending *ending)
 
 static void write_process(struct kgb_jsonw *w, const struct kgb_sandbox_child_result *result)
 {
-	kgb_jsonw_kcount(w, "exit_code", result->exit_code);
-	kgb_jsonw_ki64(w, "term_signal", result->term_signal);
-	kgb_jsonw_kbool(w, "killed", result->killed);
-	kgb_jsonw_kcount(w, "survivors", result->survivors);
-	kgb_jsonw_ki64(w, "wall_ms", result->wall_ms);
-	kgb_jsonw_kcount(w, "user_ms", result->user_ms);
-	kgb_jsonw_kcount(w, "sys_ms", result->sys_ms);
-	kgb_jsonw_kcount(w, "max_rss_bytes", result->max_rss_bytes);
+	kgb_jsonw_put(
+		w,
+		"exit_code: %+d, term_signal: %d, killed: %hhd, survivors: %+d, wall_ms: %ld, "
+		"user_ms: %+ld, sys_ms: %+ld, max_rss_bytes: %+ld",
+		result->exit_code, result->term_signal, result->killed, result->survivors,
+		result->wall_ms, result->user_ms, result->sys_ms, result->max_rss_bytes);
 }
 
 static void write_report(struct kgb_jsonw *w, const struct kgb_report *r)
 {
-	kgb_jsonw_key(w, "cli");
-	kgb_jsonw_object(w);
-	kgb_jsonw_kstr(w, "session_id", r->session_id);
-	kgb_jsonw_kstr(w, "version", r->cli_version);
-	kgb_jsonw_kbool(w, "has_result", r->has_result);
-	kgb_jsonw_kbool(w, "is_error", r->is_error);
-	kgb_jsonw_kstr(w, "subtype", r->subtype);
-	kgb_jsonw_kstr(w, "terminal_reason", r->terminal_reason);
-	kgb_jsonw_kstr(w, "stop_reason", r->stop_reason);
-	kgb_jsonw_kstr(w, "error", r->error);
-	kgb_jsonw_kcount(w, "api_error_status", r->api_error_status);
-	kgb_jsonw_kcount(w, "turns", r->n_turns);
-	kgb_jsonw_ki64(w, "tool_calls", r->n_tool_calls);
-	kgb_jsonw_ki64(w, "api_retries", r->n_api_retries);
-	kgb_jsonw_ki64(w, "events", r->n_events);
-	kgb_jsonw_ki64(w, "unknown_events", r->n_unknown_events);
-	kgb_jsonw_ki64(w, "bad_lines", r->n_bad_lines);
+	kgb_jsonw_put(w,
+		      "cli: {session_id: %s, version: %s, has_result: %hhd, is_error: %hhd, "
+		      "subtype: %s, terminal_reason: %s, stop_reason: %s, error: %s, "
+		      "tool_calls: %ld, api_retries: %ld, events: %ld, unknown_events: %ld, "
+		      "bad_lines: %ld, api_error_status: %+ld, turns: %+ld",
+		      r->session_id, r->cli_version, r->has_result, r->is_error, r->subtype,
+		      r->terminal_reason, r->stop_reason, r->error, r->n_tool_calls,
+		      r->n_api_retries, r->n_events, r->n_unknown_events, r->n_bad_lines,
+		      r->api_error_status, r->n_turns);
 	kgb_report__usage(w, "usage", &r->usage);
 	kgb_jsonw_object_end(w);
 }
@@ -271,16 +221,7 @@ static void write_gateway(struct kgb_jsonw *w, const struct kgb_totals *totals)
 {
 	kgb_jsonw_key(w, "gateway");
 	kgb_jsonw_object(w);
-	kgb_jsonw_ki64(w, "exchanges", totals->n_exchanges);
-	kgb_jsonw_ki64(w, "errors", totals->n_errors);
-	kgb_jsonw_ki64(w, "incomplete", totals->n_incomplete);
-	kgb_jsonw_ki64(w, "repeated", totals->n_repeated);
-	kgb_jsonw_ki64(w, "probes", totals->n_probes);
-	kgb_jsonw_ki64(w, "verify_calls", totals->n_verify);
-	kgb_jsonw_ki64(w, "busy_ms", totals->busy_ms);
-	kgb_jsonw_ki64(w, "wait_ms", totals->wait_ms);
-	kgb_jsonw_ki64(w, "retries", totals->n_retries);
-	kgb_jsonw_ki64(w, "charged_tokens", totals->charged_tokens);
+	kgb_rows_write(w, kgb_totals_rows, totals);
 	kgb_report__usage(w, "usage", &totals->usage);
 	kgb_jsonw_object_end(w);
 }
@@ -290,12 +231,9 @@ static int write_exit(const struct kgb_ending *ending, enum kgb_agent_end end, s
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(KGB_LIMIT_JSON);
 	struct kgb_jsonw w;
 	kgb_jsonw_init(&w, &text, 2);
-	kgb_jsonw_object(&w);
-	kgb_jsonw_kstr(&w, "end", kgb_agent_end_code(end));
-	kgb_jsonw_kbool(&w, "timed_out", ending->timed_out);
-	kgb_jsonw_kbool(&w, "cancelled", ending->cancelled);
-	kgb_jsonw_kbool(&w, "lingered", ending->lingered);
-	kgb_jsonw_kstr(&w, "budget", ending->budget_code);
+	kgb_jsonw_put(&w, "{end: %s, timed_out: %hhd, cancelled: %hhd, lingered: %hhd, budget: %s",
+		      kgb_agent_end_code(end), ending->timed_out, ending->cancelled,
+		      ending->lingered, ending->budget_code);
 	write_process(&w, &ending->sums->result);
 	write_report(&w, ending->report);
 	write_gateway(&w, &ending->sums->totals);

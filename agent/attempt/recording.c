@@ -51,7 +51,7 @@ const char *kgb_recording_session_id(const struct kgb_recording *recording, int 
 	for (size_t i = 0; i < state->n_rounds; i++)
 		if (state->rounds[i].number == round)
 			return state->rounds[i].session_id;
-	return state->has_cli ? state->cli.session_id : NULL;
+	return state->has_cli && *state->cli.session_id ? state->cli.session_id : NULL;
 }
 
 static int read_recorded(const struct kgb_recording *recording, int number, const char *suffix,

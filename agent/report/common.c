@@ -29,17 +29,10 @@ void kgb_report__seconds(struct kgb_jsonw *w, const char *key, int64_t ms)
 
 void kgb_report__usage(struct kgb_jsonw *w, const char *key, const struct kgb_usage *usage)
 {
-	bool known = kgb_usage_complete(usage);
 	kgb_jsonw_key(w, key);
 	kgb_jsonw_object(w);
-	kgb_jsonw_kcount(w, "input_tokens", usage->input);
-	kgb_jsonw_kcount(w, "output_tokens", usage->output);
-	kgb_jsonw_kcount(w, "cache_creation_input_tokens", usage->cache_creation);
-	kgb_jsonw_kcount(w, "cache_read_input_tokens", usage->cache_read);
-	kgb_jsonw_kcount(w, "total_tokens",
-			 known ? usage->input + usage->output + usage->cache_creation +
-					 usage->cache_read
-			       : -1);
+	kgb_rows_write(w, kgb_usage_long_rows, usage);
+	kgb_jsonw_kcount(w, "total_tokens", kgb_usage_total(usage));
 	kgb_jsonw_object_end(w);
 }
 

@@ -102,7 +102,7 @@ void kgb_progress_render(const struct kgb_run_state *state, struct kgb_buf *out)
 	kgb_jsonw_kstr(&w, "run_name", state->run_name);
 	kgb_jsonw_kstr(&w, "dataset", state->dataset);
 	const struct kgb_maker maker = kgb_run_maker(state);
-	kgb_maker__write_members(&w, &maker);
+	kgb_rows_write(&w, kgb_maker__rows, &maker);
 	kgb_jsonw_kstr(&w, "platform", state->platform);
 	kgb_jsonw_kstr(&w, "status", state->finished ? kgb_run_end_name(state->end) : "running");
 	kgb_report__time(&w, "start_time", state->first_started_ms);

@@ -188,7 +188,7 @@ static void write_attempt(struct kgb_jsonw *w, const struct kgb_attempt_state *a
 	kgb_jsonw_ki64(w, "number", attempt->number);
 	kgb_jsonw_kcount(w, "device", attempt->device);
 	kgb_jsonw_kstr(w, "dir", attempt->dir);
-	kgb_maker__write_members(w, &attempt->maker);
+	kgb_rows_write(w, kgb_maker__rows, &attempt->maker);
 	write_models(w, attempt);
 	write_price(w, &attempt->price);
 	kgb_report__time(w, "start_time", attempt->started_ms);
@@ -209,7 +209,9 @@ static void write_attempt(struct kgb_jsonw *w, const struct kgb_attempt_state *a
 	kgb_report__seconds(w, "model_seconds",
 			    attempt->has_gateway ? attempt->gateway.busy_ms : -1);
 	kgb_jsonw_kcount(w, "turns", attempt->has_cli ? attempt->cli.n_turns : -1);
-	kgb_jsonw_kstr(w, "session_id", attempt->has_cli ? attempt->cli.session_id : NULL);
+	kgb_jsonw_kstr(w, "session_id",
+		       attempt->has_cli && *attempt->cli.session_id ? attempt->cli.session_id
+								    : NULL);
 	kgb_jsonw_kcount(w, "bad_lines", attempt->has_cli ? attempt->cli.n_bad_lines : -1);
 	kgb_jsonw_kcount(w, "unknown_events",
 			 attempt->has_cli ? attempt->cli.n_unknown_events : -1);
@@ -323,7 +325,7 @@ void kgb_results_render(const struct kgb_run_state *state, int indent, struct kg
 	kgb_jsonw_kstr(&w, "run_name", state->run_name);
 	kgb_jsonw_kstr(&w, "dataset", state->dataset);
 	const struct kgb_maker maker = kgb_run_maker(state);
-	kgb_maker__write_members(&w, &maker);
+	kgb_rows_write(&w, kgb_maker__rows, &maker);
 	kgb_jsonw_kstr(&w, "platform", state->platform);
 	kgb_jsonw_kstr(&w, "isolation", state->isolation);
 	if (state->from_run)

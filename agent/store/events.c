@@ -71,12 +71,6 @@ static void draft_begin(struct draft *draft, const char *type)
 	kgb_jsonw_object(&draft->w);
 }
 
-static void draft_begin_op(struct draft *draft, const char *type, const char *operator)
-{
-	draft_begin(draft, type);
-	kgb_jsonw_kstr(&draft->w, "operator", operator);
-}
-
 /** Check, append, fold what was appended, tell the listeners. */
 static int commit(struct kgb_run_log *log, struct draft *draft, enum kgb_journal_sync sync,
 		  struct kgb_err *err)
@@ -119,20 +113,9 @@ int kgb_event_run_started(struct kgb_run_log *log, const struct kgb_event_run_st
 		snprintf(host, sizeof(host), "unknown");
 	struct draft draft;
 	draft_begin(&draft, "run_started");
-	kgb_jsonw_kstr(&draft.w, "run", event->run_name);
-	kgb_jsonw_kstr(&draft.w, "dataset", event->dataset);
-	kgb_maker__write_members(&draft.w, &event->maker);
-	kgb_jsonw_kstr(&draft.w, "cli", event->cli_name);
-	kgb_jsonw_kstr(&draft.w, "cli_version", event->cli_version);
-	kgb_jsonw_kstr(&draft.w, "isolation", event->isolation);
-	kgb_jsonw_kstr(&draft.w, "platform", event->platform);
-	kgb_jsonw_kstr(&draft.w, "host", host);
-	kgb_jsonw_kstr(&draft.w, "version", kgb_version());
-	if (event->from_run)
-		kgb_jsonw_kstr(&draft.w, "from_run", event->from_run);
-	kgb_jsonw_ki64(&draft.w, "device_count", event->device_count);
-	kgb_jsonw_kbool(&draft.w, "skip_gen", event->skip_gen);
-	kgb_jsonw_kbool(&draft.w, "skip_verify", event->skip_verify);
+	kgb_rows_write(&draft.w, kgb_run_started__rows, event);
+	kgb_rows_write(&draft.w, kgb_maker__rows, &event->maker);
+	kgb_jsonw_put(&draft.w, "host: %s, version: %s", host, kgb_version());
 	return draft_commit(log, &draft, KGB_JOURNAL_SYNC, err);
 }
 
@@ -141,16 +124,11 @@ int kgb_event_planned(struct kgb_run_log *log, const struct kgb_event_plan_item 
 {
 	struct draft draft;
 	draft_begin(&draft, "planned");
-	kgb_jsonw_key(&draft.w, "operators");
-	kgb_jsonw_array(&draft.w);
-	for (size_t i = 0; i < n; i++) {
-		kgb_jsonw_object(&draft.w);
-		kgb_jsonw_kstr(&draft.w, "name", items[i].name);
-		kgb_jsonw_kstr(&draft.w, "safe_name", items[i].safe_name);
-		kgb_jsonw_kstr(&draft.w, "spec_sha256", items[i].spec_sha256);
-		kgb_jsonw_object_end(&draft.w);
-	}
-	kgb_jsonw_array_end(&draft.w);
+	kgb_jsonw_put(&draft.w, "operators: [");
+	for (size_t i = 0; i < n; i++)
+		kgb_jsonw_put(&draft.w, "{name: %s, safe_name: %s, spec_sha256: %s}", items[i].name,
+			      items[i].safe_name, items[i].spec_sha256);
+	kgb_jsonw_put(&draft.w, "]");
 	return draft_commit(log, &draft, KGB_JOURNAL_SYNC, err);
 }
 
@@ -161,14 +139,14 @@ int kgb_event_attempt_started(struct kgb_run_log *log,
 	KGB_ASSERT(op);
 	KGB_AUTO(free) char *dir = kgb_rundir_attempt_rel(op->safe_name, event->attempt);
 	struct draft draft;
-	draft_begin_op(&draft, "attempt_started", event->operator);
-	kgb_jsonw_ki64(&draft.w, "attempt", event->attempt);
-	kgb_jsonw_ki64(&draft.w, "device", event->device);
-	kgb_maker__write_members(&draft.w, &event->maker);
-	kgb_price__write(&draft.w, event->price);
-	kgb_jsonw_ki64(&draft.w, "timeout_ms", event->timeout_ms);
-	kgb_jsonw_kstr(&draft.w, "prompt_sha256", event->prompt_sha256);
-	kgb_jsonw_kstr(&draft.w, "dir", dir);
+	draft_begin(&draft, "attempt_started");
+	kgb_jsonw_put(&draft.w,
+		      "operator: %s, attempt: %d, device: %d, timeout_ms: %ld, prompt_sha256: %s, "
+		      "dir: %s",
+		      event->operator, event->attempt, event->device, event->timeout_ms,
+		      event->prompt_sha256, dir);
+	kgb_rows_write(&draft.w, kgb_maker__rows, &event->maker);
+	kgb_rows__write_object(&draft.w, "price_nanos", kgb_price__rows, event->price);
 	return draft_commit(log, &draft, KGB_JOURNAL_SYNC, err);
 }
 
@@ -177,11 +155,10 @@ int kgb_event_verify_call(struct kgb_run_log *log, const char *operator, int att
 			  struct kgb_err *err)
 {
 	struct draft draft;
-	draft_begin_op(&draft, "verify_call", operator);
-	kgb_jsonw_ki64(&draft.w, "attempt", attempt);
-	kgb_jsonw_key(&draft.w, "verdict");
-	kgb_verdict_summary__write(&draft.w, verdict);
-	kgb_jsonw_kstr(&draft.w, "commit", commit_id);
+	draft_begin(&draft, "verify_call");
+	kgb_jsonw_put(&draft.w, "operator: %s, attempt: %d, commit: %s", operator, attempt,
+		      commit_id);
+	kgb_rows__write_object(&draft.w, "verdict", kgb_verdict_summary__rows, verdict);
 	return draft_commit(log, &draft, KGB_JOURNAL_SYNC, err);
 }
 
@@ -189,8 +166,8 @@ int kgb_event_round_finished(struct kgb_run_log *log, const char *operator, int 
 			     const struct kgb_round *round, struct kgb_err *err)
 {
 	struct draft draft;
-	draft_begin_op(&draft, "round_finished", operator);
-	kgb_jsonw_ki64(&draft.w, "attempt", attempt);
+	draft_begin(&draft, "round_finished");
+	kgb_jsonw_put(&draft.w, "operator: %s, attempt: %d", operator, attempt);
 	kgb_round__write_members(&draft.w, round);
 	return draft_commit(log, &draft, KGB_JOURNAL_SYNC, err);
 }
@@ -199,63 +176,28 @@ int kgb_event_usage(struct kgb_run_log *log, const char *operator, int attempt,
 		    const struct kgb_totals *totals, struct kgb_err *err)
 {
 	struct draft draft;
-	draft_begin_op(&draft, "usage", operator);
-	kgb_jsonw_ki64(&draft.w, "attempt", attempt);
+	draft_begin(&draft, "usage");
+	kgb_jsonw_put(&draft.w, "operator: %s, attempt: %d", operator, attempt);
 	kgb_jsonw_key(&draft.w, "gateway");
-	kgb_totals__write(&draft.w, totals);
+	kgb_totals_write(&draft.w, totals);
 	return draft_commit(log, &draft, KGB_JOURNAL_LAZY, err);
-}
-
-/** An empty string is what the CLI did not say. */
-static const char *said(const char *text)
-{
-	return *text ? text : NULL;
-}
-
-static void write_cli(struct kgb_jsonw *w, const struct kgb_report *report)
-{
-	struct kgb_cli_report cli = {
-		.usage = report->usage,
-		.cost_nanos = report->cost_nanos,
-		.n_turns = report->n_turns,
-		.session_id = said(report->session_id),
-		.model = said(report->model),
-		.version = said(report->cli_version),
-		.subtype = said(report->subtype),
-		.n_events = report->n_events,
-		.n_bad_lines = report->n_bad_lines,
-		.n_unknown_events = report->n_unknown_events,
-	};
-	kgb_cli_report__write(w, &cli);
 }
 
 int kgb_event_attempt_finished(struct kgb_run_log *log,
 			       const struct kgb_event_attempt_finished *event, struct kgb_err *err)
 {
 	struct draft draft;
-	draft_begin_op(&draft, "attempt_finished", event->operator);
+	draft_begin(&draft, "attempt_finished");
 	struct kgb_jsonw *w = &draft.w;
-	kgb_jsonw_ki64(w, "attempt", event->attempt);
-	kgb_jsonw_kstr(w, "end", kgb_agent_end_code(event->end));
-	kgb_jsonw_kbool(w, "retry", event->retry);
-	kgb_jsonw_ki64(w, "exit_code", event->exit_code);
-	kgb_jsonw_ki64(w, "term_signal", event->term_signal);
-	kgb_jsonw_kstr(w, "kernel_sha256", event->kernel_sha256);
-	kgb_jsonw_kstr(w, "kernel_source", event->kernel_source);
-	kgb_jsonw_kstr(w, "error_code", event->error_code);
-	kgb_jsonw_kstr(w, "error_message", event->error_message);
+	kgb_jsonw_put(w, "operator: %s, attempt: %d, end: %s", event->operator, event->attempt,
+		      kgb_agent_end_code(event->end));
+	kgb_rows_write(w, kgb_attempt_finished__rows, event);
 	kgb_jsonw_key(w, "gateway");
 	if (event->gateway)
-		kgb_totals__write(w, event->gateway);
+		kgb_totals_write(w, event->gateway);
 	else
 		kgb_jsonw_null(w);
-	kgb_jsonw_key(w, "cli");
-	if (event->cli)
-		write_cli(w, event->cli);
-	else
-		kgb_jsonw_null(w);
-	if (event->stopped_by)
-		kgb_jsonw_kstr(w, "stopped_by", event->stopped_by);
+	kgb_rows__write_object(w, "cli", kgb_report_rows, event->cli);
 	if (event->sandbox) {
 		kgb_jsonw_key(w, "sandbox");
 		kgb_jsonw_raw(w, event->sandbox);
@@ -267,9 +209,9 @@ int kgb_event_kernel_adopted(struct kgb_run_log *log, const char *operator,
 			     const char * kernel_sha256, const char *origin, struct kgb_err *err)
 {
 	struct draft draft;
-	draft_begin_op(&draft, "kernel_adopted", operator);
-	kgb_jsonw_kstr(&draft.w, "kernel_sha256", kernel_sha256);
-	kgb_jsonw_kstr(&draft.w, "origin", origin);
+	draft_begin(&draft, "kernel_adopted");
+	kgb_jsonw_put(&draft.w, "operator: %s, kernel_sha256: %s, origin: %s", operator,
+		      kernel_sha256, origin);
 	return draft_commit(log, &draft, KGB_JOURNAL_SYNC, err);
 }
 
@@ -277,9 +219,9 @@ int kgb_event_verify_started(struct kgb_run_log *log, const char *operator,
 			     const char * kernel_sha256, const char *device, struct kgb_err *err)
 {
 	struct draft draft;
-	draft_begin_op(&draft, "verify_started", operator);
-	kgb_jsonw_kstr(&draft.w, "kernel_sha256", kernel_sha256);
-	kgb_jsonw_kstr(&draft.w, "device", device);
+	draft_begin(&draft, "verify_started");
+	kgb_jsonw_put(&draft.w, "operator: %s, kernel_sha256: %s, device: %s", operator,
+		      kernel_sha256, device);
 	return draft_commit(log, &draft, KGB_JOURNAL_SYNC, err);
 }
 
@@ -288,10 +230,9 @@ int kgb_event_verified(struct kgb_run_log *log, const char *operator,
 		       struct kgb_err *err)
 {
 	struct draft draft;
-	draft_begin_op(&draft, "verified", operator);
-	kgb_jsonw_key(&draft.w, "verdict");
-	kgb_verdict_summary__write(&draft.w, verdict);
-	kgb_jsonw_kstr(&draft.w, "path", verdict_path);
+	draft_begin(&draft, "verified");
+	kgb_jsonw_put(&draft.w, "operator: %s, path: %s", operator, verdict_path);
+	kgb_rows__write_object(&draft.w, "verdict", kgb_verdict_summary__rows, verdict);
 	return draft_commit(log, &draft, KGB_JOURNAL_SYNC, err);
 }
 
@@ -300,10 +241,9 @@ int kgb_event_operator_ended(struct kgb_run_log *log, const char *operator,
 			     struct kgb_err *err)
 {
 	struct draft draft;
-	draft_begin_op(&draft, "operator_ended", operator);
-	kgb_jsonw_kstr(&draft.w, "status", kgb_op_status_name(status));
-	kgb_jsonw_kstr(&draft.w, "code", code);
-	kgb_jsonw_kstr(&draft.w, "message", message);
+	draft_begin(&draft, "operator_ended");
+	kgb_jsonw_put(&draft.w, "operator: %s, status: %s, code: %s, message: %s", operator,
+		      kgb_op_status_name(status), code, message);
 	return draft_commit(log, &draft, KGB_JOURNAL_SYNC, err);
 }
 
@@ -312,8 +252,7 @@ int kgb_event_run_finished(struct kgb_run_log *log, enum kgb_run_end end, int ex
 {
 	struct draft draft;
 	draft_begin(&draft, "run_finished");
-	kgb_jsonw_kstr(&draft.w, "end", kgb_run_end_name(end));
-	kgb_jsonw_ki64(&draft.w, "exit_code", exit_code);
-	kgb_jsonw_kstr(&draft.w, "message", message);
+	kgb_jsonw_put(&draft.w, "end: %s, exit_code: %d, message: %s", kgb_run_end_name(end),
+		      exit_code, message);
 	return draft_commit(log, &draft, KGB_JOURNAL_SYNC, err);
 }

@@ -9,28 +9,20 @@
 #include "agent/store/state.h"
 #include "base/formats/jsonw.h"
 
-/** Members input, output, cache_creation, cache_read; unknown counts are null. */
-void kgb_usage__write_members(struct kgb_jsonw *w, const struct kgb_usage *usage);
-/** Missing and null members become -1. */
-void kgb_usage__read(const cJSON *node, struct kgb_usage *out);
+/** Write rows as a member that is an object; null when `from` is NULL. */
+void kgb_rows__write_object(struct kgb_jsonw *w, const char *key, const struct kgb_row *rows,
+			    const void *from);
 
-/** Members method, model, gateway, endpoint. */
-void kgb_maker__write_members(struct kgb_jsonw *w, const struct kgb_maker *maker);
+extern const struct kgb_row kgb_run_started__rows[], kgb_run_state__rows[],
+	kgb_attempt_finished__rows[], kgb_attempt_state__rows[], kgb_maker__rows[],
+	kgb_price__rows[], kgb_verdict_summary__rows[], kgb_round__rows[];
+
 /** Members that are missing or null leave a field as it is. Strings go to the arena. */
 void kgb_maker__read(const cJSON *node, struct kgb_arena *arena, struct kgb_maker *maker);
 
-/** Member price_nanos: nanos for one token of each class; NULL: null. */
-void kgb_price__write(struct kgb_jsonw *w, const struct kgb_price *price);
-struct kgb_price kgb_price__read(const cJSON *node);
+/** The members that the journal holds. */
+void kgb_cli_report__read(const cJSON *node, struct kgb_report *out);
 
-void kgb_totals__write(struct kgb_jsonw *w, const struct kgb_totals *totals);
-void kgb_totals__read(const cJSON *node, struct kgb_totals *out);
-
-void kgb_cli_report__write(struct kgb_jsonw *w, const struct kgb_cli_report *report);
-/** Strings go to the arena. */
-void kgb_cli_report__read(const cJSON *node, struct kgb_arena *arena, struct kgb_cli_report *out);
-
-void kgb_verdict_summary__write(struct kgb_jsonw *w, const struct kgb_verdict_summary *summary);
 /** Members speedup, speedup_low, speedup_high and timing_note, of a journal's record or a
  * projection; NULL: there is no verdict. */
 void kgb_verdict_summary__write_speedup(struct kgb_jsonw *w,

@@ -210,15 +210,6 @@ int64_t kgb_run_wall_ms(const struct kgb_run_state *state)
 	return state->earlier_ms + last_start_ms(state);
 }
 
-/** Fields that a later start leaves out keep what the first said. */
-static void keep_or_set(struct kgb_run_state *state, const char **field, const cJSON *data,
-			const char *key)
-{
-	const char *text = text_of(state, data, key);
-	if (text)
-		*field = text;
-}
-
 static int fold_run_started(struct kgb_run_state *state, const struct kgb_journal_record *record,
 			    bool apply, struct kgb_err *err)
 {
@@ -233,19 +224,8 @@ static int fold_run_started(struct kgb_run_state *state, const struct kgb_journa
 	state->earlier_ms += last_start_ms(state);
 	if (state->first_started_ms == 0)
 		state->first_started_ms = record->time_ms;
-	keep_or_set(state, &state->run_name, data, "run");
-	keep_or_set(state, &state->dataset, data, "dataset");
+	kgb_rows_read(data, kgb_run_state__rows, &state->arena, state);
 	kgb_maker__read(data, &state->arena, &state->maker);
-	keep_or_set(state, &state->cli_name, data, "cli");
-	keep_or_set(state, &state->cli_version, data, "cli_version");
-	keep_or_set(state, &state->isolation, data, "isolation");
-	keep_or_set(state, &state->platform, data, "platform");
-	keep_or_set(state, &state->from_run, data, "from_run");
-	keep_or_set(state, &state->host, data, "host");
-	keep_or_set(state, &state->version, data, "version");
-	state->device_count = (int)kgb_json_i64(data, "device_count", 0);
-	state->skip_gen = kgb_json_bool(data, "skip_gen", false);
-	state->skip_verify = kgb_json_bool(data, "skip_verify", false);
 	state->started_ms = record->time_ms;
 	state->finished = false;
 	state->exit_code = 0;
@@ -308,7 +288,6 @@ static int fold_attempt_started(struct kgb_run_state *state,
 		.number = (int)number,
 		.device = (int)kgb_json_i64(data, "device", -1),
 		.maker = state->maker, /* of journals whose attempts do not record it */
-		.price = kgb_price__read(data),
 		.started_ms = record->time_ms,
 		.ended_ms = -1,
 		.timeout_ms = kgb_json_i64(data, "timeout_ms", 0),
@@ -316,7 +295,9 @@ static int fold_attempt_started(struct kgb_run_state *state,
 		.prompt_sha256 = text_of(state, data, "prompt_sha256"),
 		.exit_code = -1,
 	};
-	kgb_maker__read(data, &state->arena, &kgb_op_last_attempt(s.op)->maker);
+	struct kgb_attempt_state *attempt = kgb_op_last_attempt(s.op);
+	kgb_maker__read(data, &state->arena, &attempt->maker);
+	kgb_rows_read(kgb_json_get(data, "price_nanos"), kgb_price__rows, NULL, &attempt->price);
 	set_status(s.op, KGB_OP_RUNNING, NULL, NULL);
 	s.op->changed_ms = record->time_ms;
 	return 0;
@@ -377,7 +358,7 @@ static int fold_usage(struct kgb_run_state *state, const struct kgb_journal_reco
 		return -1;
 	if (!apply)
 		return 0;
-	kgb_totals__read(kgb_json_get(record->data, "gateway"), &s.attempt->gateway);
+	kgb_totals_read(kgb_json_get(record->data, "gateway"), &s.attempt->gateway);
 	s.attempt->has_gateway = true;
 	s.op->changed_ms = record->time_ms;
 	return 0;
@@ -388,23 +369,16 @@ static void apply_attempt_finished(struct kgb_run_state *state, struct subject *
 {
 	struct kgb_attempt_state *attempt = s->attempt;
 	attempt->ended_ms = time_ms;
-	attempt->retry = kgb_json_bool(data, "retry", false);
-	attempt->exit_code = (int)kgb_json_i64(data, "exit_code", -1);
-	attempt->term_signal = (int)kgb_json_i64(data, "term_signal", 0);
-	attempt->kernel_sha256 = text_of(state, data, "kernel_sha256");
-	attempt->kernel_source = text_of(state, data, "kernel_source");
+	kgb_rows_read(data, kgb_attempt_state__rows, &state->arena, attempt);
 	attempt->code_generated = attempt->kernel_sha256 != NULL;
-	attempt->error_code = text_of(state, data, "error_code");
-	attempt->error_message = text_of(state, data, "error_message");
-	attempt->stopped_by = text_of(state, data, "stopped_by");
 	const cJSON *gateway = kgb_json_get(data, "gateway");
 	if (cJSON_IsObject(gateway)) {
-		kgb_totals__read(gateway, &attempt->gateway);
+		kgb_totals_read(gateway, &attempt->gateway);
 		attempt->has_gateway = true;
 	}
 	const cJSON *cli = kgb_json_get(data, "cli");
 	if (cJSON_IsObject(cli)) {
-		kgb_cli_report__read(cli, &state->arena, &attempt->cli);
+		kgb_cli_report__read(cli, &attempt->cli);
 		attempt->has_cli = true;
 	}
 	const cJSON *sandbox = kgb_json_get(data, "sandbox");

@@ -44,19 +44,6 @@ struct kgb_maker {
 	const char *endpoint; /* base URLs of the providers, separated by blanks; NULL: offline */
 };
 
-/** What the CLI said of itself (from struct kgb_report). Counts are -1 and strings NULL when it did
- * not say. */
-struct kgb_cli_report {
-	struct kgb_usage usage;
-	int64_t cost_nanos;
-	int64_t n_turns;
-	const char *session_id;
-	const char *model;
-	const char *version;
-	const char *subtype; /* its own word for how it ended: "success", "error_max_turns" */
-	int64_t n_events, n_bad_lines, n_unknown_events; /* of its stream */
-};
-
 #define KGB_TIMING_NOTE_LEN 320
 
 /** What a verdict comes down to. Counts are -1 when not known. */
@@ -132,7 +119,7 @@ struct kgb_attempt_state {
 	bool has_gateway;
 	struct kgb_totals gateway;
 	bool has_cli;
-	struct kgb_cli_report cli;
+	struct kgb_report cli; /* what the journal holds of it */
 	const char *sandbox; /* what the walls saw, a JSON object in one line; NULL: not told */
 	int n_verify_calls;
 	struct kgb_round *rounds; /* in order; none unless the method has a loop */

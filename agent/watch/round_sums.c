@@ -15,12 +15,7 @@ static int64_t larger(int64_t a, int64_t b)
 /** Add the report's numbers, but none of its texts. */
 static void add_report(struct kgb_report *sum, const struct kgb_report *part)
 {
-	kgb_usage_add(&sum->usage, &part->usage);
-	add_known(&sum->n_turns, part->n_turns);
-	add_known(&sum->cost_nanos, part->cost_nanos);
-	sum->n_events += part->n_events;
-	sum->n_unknown_events += part->n_unknown_events;
-	sum->n_bad_lines += part->n_bad_lines;
+	kgb_rows_add(kgb_report_rows, sum, part);
 	sum->n_tool_calls += part->n_tool_calls;
 	sum->n_api_retries += part->n_api_retries;
 	sum->n_permission_denials += part->n_permission_denials;

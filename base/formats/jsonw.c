@@ -272,7 +272,8 @@ _Static_assert(sizeof(long) == sizeof(int64_t) && sizeof(size_t) == sizeof(int64
 /* Write the argument of the conversion that stands behind its '%'; returns the text behind it. */
 static const char *put_argument(struct kgb_jsonw *w, const char *conversion, va_list *args)
 {
-	const size_t n = strspn(conversion, "hlz");
+	const bool is_count = *conversion == '+';
+	const size_t n = strspn(conversion += is_count, "hlz");
 	const char type = conversion[n];
 	int64_t v;
 
@@ -288,7 +289,10 @@ static const char *put_argument(struct kgb_jsonw *w, const char *conversion, va_
 		else
 			v = type == 'u' ? (int64_t)va_arg(*args, unsigned) : va_arg(*args, int);
 		KGB_ASSERT(type == 'd' || (type == 'u' && v >= 0));
-		kgb_jsonw_i64(w, v);
+		if (is_count && v < 0)
+			kgb_jsonw_null(w);
+		else
+			kgb_jsonw_i64(w, v);
 	}
 	return conversion + n + 1;
 }

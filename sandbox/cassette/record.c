@@ -82,10 +82,7 @@ static void write_usage(struct kgb_jsonw *w, const struct kgb_usage *usage)
 {
 	kgb_jsonw_key(w, "usage");
 	kgb_jsonw_object(w);
-	kgb_jsonw_kcount(w, "input_tokens", usage->input);
-	kgb_jsonw_kcount(w, "output_tokens", usage->output);
-	kgb_jsonw_kcount(w, "cache_creation_input_tokens", usage->cache_creation);
-	kgb_jsonw_kcount(w, "cache_read_input_tokens", usage->cache_read);
+	kgb_rows_write(w, kgb_usage_long_rows, usage);
 	kgb_jsonw_object_end(w);
 }
 

@@ -152,8 +152,7 @@ static struct kgb_charge answered(const struct kgb_exchange *ex)
 		usage.output = ex->reservation.tokens - ex->reserved_input;
 	struct kgb_usage known = {0};
 	kgb_usage_add(&known, &usage);
-	struct kgb_charge charge = {.tokens = known.input + known.output + known.cache_creation +
-					      known.cache_read};
+	struct kgb_charge charge = {.tokens = kgb_usage_total(&known)};
 	if (ex->session->gw->mode == KGB_GATEWAY_LIVE) {
 		const struct kgb_price *price = NULL;
 		if (*ex->meter.model)

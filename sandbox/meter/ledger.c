@@ -8,8 +8,8 @@
 #include "base/mem.h"
 #include "base/time.h"
 
-/* Ids come from the upstream. Beyond this many messages an attempt is long past any sensible
- * budget; later ones still count, only their repetition is no longer noticed. */
+/* Ids come from the upstream. Messages beyond this number still count, but a repeated one counts
+ * twice. */
 #define MAX_ENTRIES 100000
 
 struct kgb_ledger_entry {
@@ -34,22 +34,6 @@ void kgb_ledger_release(struct kgb_ledger *ledger)
 	memset(ledger, 0, sizeof(*ledger));
 }
 
-/* Row of a model; the last row collects everything that no longer fits. */
-static size_t model_row(struct kgb_totals *totals, const char *model)
-{
-	char name[KGB_USAGE_MODEL_LEN];
-	snprintf(name, sizeof(name), "%s", model);
-	for (size_t i = 0; i < totals->n_models; i++)
-		if (strcmp(totals->models[i].name, name) == 0)
-			return i;
-	if (totals->n_models == KGB_USAGE_MODELS)
-		return KGB_USAGE_MODELS - 1;
-	size_t row = totals->n_models++;
-	snprintf(totals->models[row].name, sizeof(totals->models[row].name), "%s",
-		 row == KGB_USAGE_MODELS - 1 ? "(other)" : name);
-	return row;
-}
-
 /* Move a total from what it held of a message to what is known of it now. Unknown counts for
  * nothing. */
 static void move_count(int64_t *total, int64_t before, int64_t now)
@@ -62,10 +46,8 @@ static void move_count(int64_t *total, int64_t before, int64_t now)
 static void move_usage(struct kgb_usage *total, const struct kgb_usage *before,
 		       const struct kgb_usage *now)
 {
-	move_count(&total->input, before->input, now->input);
-	move_count(&total->output, before->output, now->output);
-	move_count(&total->cache_creation, before->cache_creation, now->cache_creation);
-	move_count(&total->cache_read, before->cache_read, now->cache_read);
+#define MOVE(count, long_name) move_count(&total->count, before->count, now->count);
+	KGB_USAGE_COUNTS(MOVE)
 }
 
 static void move_cost(struct kgb_totals *totals, int64_t before, int64_t now)
@@ -125,17 +107,17 @@ bool kgb_ledger_report(struct kgb_ledger *ledger, int64_t number, const char *id
 	bool found;
 	size_t at = find(ledger, id, &found);
 	if (!found && ledger->n >= MAX_ENTRIES) {
-		size_t row = model_row(totals, model);
+		struct kgb_model_total *row = kgb_totals_model(totals, model);
 		kgb_usage_add(&totals->usage, usage);
-		kgb_usage_add(&totals->models[row].usage, usage);
-		totals->models[row].n_messages++;
+		kgb_usage_add(&row->usage, usage);
+		row->n_messages++;
 		totals->n_unpriced++;
 		return false;
 	}
 	struct kgb_ledger_entry *entry = found ? &ledger->entries[at] : insert(ledger, at, id);
 	if (!found) {
 		entry->number = number;
-		entry->row = model_row(totals, model);
+		entry->row = (size_t)(kgb_totals_model(totals, model) - totals->models);
 		totals->models[entry->row].n_messages++;
 	}
 	bool repeated = entry->number != number;

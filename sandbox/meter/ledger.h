@@ -21,9 +21,9 @@ struct kgb_ledger {
 };
 
 void kgb_ledger_init(struct kgb_ledger *ledger, const struct kgb_prices *prices);
-/** Tell what exchange `number` knows by now about message `id` ("" : the exchange is its own
- * message). Later reports of the same exchange replace its earlier ones. What is `surcharged` has
- * a price that nobody knows. Returns whether another exchange had reported that id before. */
+/** Count what exchange `number` reports of message `id` ("": the exchange is its own message). A
+ * later report of the same exchange replaces its earlier one. The price of a `surcharged` message
+ * is unknown. Returns whether another exchange had reported that id before. */
 bool kgb_ledger_report(struct kgb_ledger *ledger, int64_t number, const char *id, const char *model,
 		       const struct kgb_usage *usage, bool surcharged);
 void kgb_ledger_release(struct kgb_ledger *ledger);

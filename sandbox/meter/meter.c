@@ -43,11 +43,11 @@ static void take_count(int64_t *count, const cJSON *usage, const char *key)
 
 static void take_anthropic(struct kgb_usage *usage, const cJSON *from, bool with_output)
 {
-	take_count(&usage->input, from, "input_tokens");
-	take_count(&usage->cache_creation, from, "cache_creation_input_tokens");
-	take_count(&usage->cache_read, from, "cache_read_input_tokens");
-	if (with_output)
-		take_count(&usage->output, from, "output_tokens");
+	const int64_t output = usage->output;
+#define TAKE(count, long_name) take_count(&usage->count, from, long_name);
+	KGB_USAGE_COUNTS(TAKE)
+	if (!with_output)
+		usage->output = output;
 }
 
 /* OpenAI's two forms differ in the names only: `prompt` and `completion`, or `input` and `output`.

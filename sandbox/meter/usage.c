@@ -4,34 +4,67 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/formats/json.h"
+
+#define SHORT(count, long_name) KGB_ROW(COUNT, struct kgb_usage, count, #count),
+const struct kgb_row kgb_usage_rows[] = {KGB_USAGE_COUNTS(SHORT) KGB_ROWS_END};
+
+#define LONG(count, long_name) KGB_ROW(COUNT, struct kgb_usage, count, long_name),
+const struct kgb_row kgb_usage_long_rows[] = {KGB_USAGE_COUNTS(LONG) KGB_ROWS_END};
+
+#define OF_TOTALS(count, long_name) KGB_ROW(COUNT, struct kgb_totals, usage.count, #count),
+#define TOTAL(field, name) KGB_ROW(I64, struct kgb_totals, field, name)
+const struct kgb_row kgb_totals_rows[] = {
+	KGB_USAGE_COUNTS(OF_TOTALS) TOTAL(n_exchanges, "exchanges"),
+	TOTAL(n_errors, "errors"),
+	TOTAL(n_incomplete, "incomplete"),
+	TOTAL(n_repeated, "repeated"),
+	TOTAL(n_open, "open"),
+	TOTAL(n_verify, "verify_calls"),
+	TOTAL(n_probes, "probes"),
+	TOTAL(busy_ms, "busy_ms"),
+	TOTAL(wait_ms, "wait_ms"),
+	TOTAL(n_retries, "retries"),
+	TOTAL(cost_nanos, "cost_nanos"),
+	TOTAL(n_unpriced, "unpriced"),
+	TOTAL(charged_tokens, "charged_tokens"),
+	TOTAL(charged_nanos, "charged_nanos"),
+	TOTAL(n_misses, "misses"),
+	KGB_ROWS_END,
+};
+
+#define OF_MODEL(count, long_name) KGB_ROW(COUNT, struct kgb_model_total, usage.count, #count),
+const struct kgb_row kgb_model_total_rows[] = {
+	KGB_USAGE_COUNTS(OF_MODEL) KGB_ROW(I64, struct kgb_model_total, n_messages, "messages"),
+	KGB_ROWS_END,
+};
+
 bool kgb_usage_complete(const struct kgb_usage *usage)
 {
-	return usage->input >= 0 && usage->output >= 0 && usage->cache_creation >= 0 &&
-	       usage->cache_read >= 0;
+	return kgb_usage_total(usage) >= 0;
+}
+
+int64_t kgb_usage_total(const struct kgb_usage *usage)
+{
+	int64_t total = 0;
+#define ADD(count, long_name)                                    \
+	if (usage->count < 0)                                    \
+		return -1;                                       \
+	if (__builtin_add_overflow(total, usage->count, &total)) \
+		total = INT64_MAX;
+	KGB_USAGE_COUNTS(ADD)
+	return total;
 }
 
 bool kgb_usage_equal(const struct kgb_usage *a, const struct kgb_usage *b)
 {
-	return a->input == b->input && a->output == b->output &&
-	       a->cache_creation == b->cache_creation && a->cache_read == b->cache_read;
-}
-
-static void add_count(int64_t *total, int64_t part)
-{
-	if (part < 0)
-		return;
-	if (*total < 0)
-		*total = 0;
-	if (__builtin_add_overflow(*total, part, total))
-		*total = INT64_MAX;
+#define SAME(count, long_name) &&a->count == b->count
+	return true KGB_USAGE_COUNTS(SAME);
 }
 
 void kgb_usage_add(struct kgb_usage *total, const struct kgb_usage *part)
 {
-	add_count(&total->input, part->input);
-	add_count(&total->output, part->output);
-	add_count(&total->cache_creation, part->cache_creation);
-	add_count(&total->cache_read, part->cache_read);
+	kgb_rows_add(kgb_usage_rows, total, part);
 }
 
 static int64_t larger(int64_t a, int64_t b)
@@ -41,50 +74,62 @@ static int64_t larger(int64_t a, int64_t b)
 
 void kgb_usage_max(struct kgb_usage *usage, const struct kgb_usage *other)
 {
-	usage->input = larger(usage->input, other->input);
-	usage->output = larger(usage->output, other->output);
-	usage->cache_creation = larger(usage->cache_creation, other->cache_creation);
-	usage->cache_read = larger(usage->cache_read, other->cache_read);
+#define MAX(count, long_name) usage->count = larger(usage->count, other->count);
+	KGB_USAGE_COUNTS(MAX)
 }
 
-/** The model's line in the table, made if it is not there. */
-static size_t model_line(struct kgb_totals *totals, const char *name)
+struct kgb_model_total *kgb_totals_model(struct kgb_totals *totals, const char *model)
 {
-	size_t i = 0;
-	while (i < totals->n_models && strcmp(totals->models[i].name, name) != 0)
-		i++;
-	if (i == KGB_USAGE_MODELS) {
-		i--;
-		snprintf(totals->models[i].name, sizeof(totals->models[i].name), "(other)");
-	} else if (i == totals->n_models) {
-		memset(&totals->models[i], 0, sizeof(totals->models[i]));
-		snprintf(totals->models[i].name, sizeof(totals->models[i].name), "%s", name);
-		totals->n_models++;
-	}
-	return i;
+	char name[KGB_USAGE_MODEL_LEN];
+	snprintf(name, sizeof(name), "%s", model);
+	for (size_t i = 0; i < totals->n_models; i++)
+		if (strcmp(totals->models[i].name, name) == 0)
+			return &totals->models[i];
+	bool full = totals->n_models + 1 >= KGB_USAGE_MODELS;
+	if (totals->n_models < KGB_USAGE_MODELS)
+		totals->models[totals->n_models++] = (struct kgb_model_total){0};
+	struct kgb_model_total *last = &totals->models[totals->n_models - 1];
+	snprintf(last->name, sizeof(last->name), "%s", full ? "(other)" : name);
+	return last;
 }
 
 void kgb_totals_add(struct kgb_totals *total, const struct kgb_totals *part)
 {
-	kgb_usage_add(&total->usage, &part->usage);
-	total->n_exchanges += part->n_exchanges;
-	total->n_errors += part->n_errors;
-	total->n_incomplete += part->n_incomplete;
-	total->n_repeated += part->n_repeated;
-	total->n_open += part->n_open;
-	total->n_verify += part->n_verify;
-	total->n_probes += part->n_probes;
-	total->busy_ms += part->busy_ms;
-	total->wait_ms += part->wait_ms;
-	total->n_retries += part->n_retries;
-	total->cost_nanos += part->cost_nanos;
-	total->n_unpriced += part->n_unpriced;
-	total->charged_tokens = larger(total->charged_tokens, part->charged_tokens);
-	total->charged_nanos = larger(total->charged_nanos, part->charged_nanos);
-	total->n_misses += part->n_misses;
-	for (size_t i = 0; i < part->n_models; i++) {
-		size_t k = model_line(total, part->models[i].name);
-		kgb_usage_add(&total->models[k].usage, &part->models[i].usage);
-		total->models[k].n_messages += part->models[i].n_messages;
+	const int64_t tokens = larger(total->charged_tokens, part->charged_tokens);
+	const int64_t nanos = larger(total->charged_nanos, part->charged_nanos);
+	kgb_rows_add(kgb_totals_rows, total, part);
+	total->charged_tokens = tokens;
+	total->charged_nanos = nanos;
+	for (size_t i = 0; i < part->n_models; i++)
+		kgb_rows_add(kgb_model_total_rows, kgb_totals_model(total, part->models[i].name),
+			     &part->models[i]);
+}
+
+void kgb_totals_write(struct kgb_jsonw *w, const struct kgb_totals *totals)
+{
+	kgb_jsonw_object(w);
+	kgb_rows_write(w, kgb_totals_rows, totals);
+	kgb_jsonw_put(w, "models: [");
+	for (size_t i = 0; i < totals->n_models; i++) {
+		kgb_jsonw_put(w, "{name: %s", totals->models[i].name);
+		kgb_rows_write(w, kgb_model_total_rows, &totals->models[i]);
+		kgb_jsonw_object_end(w);
+	}
+	kgb_jsonw_put(w, "]}");
+}
+
+void kgb_totals_read(const cJSON *node, struct kgb_totals *out)
+{
+	const cJSON *model = NULL;
+	*out = (struct kgb_totals){0};
+	kgb_rows_read(node, kgb_totals_rows, NULL, out);
+	/* Journals from before there were prices. */
+	out->n_unpriced = kgb_json_i64(node, "unpriced", out->n_exchanges);
+	cJSON_ArrayForEach(model, kgb_json_get(node, "models")) {
+		if (out->n_models == KGB_USAGE_MODELS)
+			break;
+		struct kgb_model_total *total = &out->models[out->n_models++];
+		snprintf(total->name, sizeof(total->name), "%s", kgb_json_str(model, "name", ""));
+		kgb_rows_read(model, kgb_model_total_rows, NULL, total);
 	}
 }

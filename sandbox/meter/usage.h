@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Token counts as the wire reports them. A count is -1 while nobody has reported it: unknown is not
- * zero.
+ * Token counts as the wire reports them, and what a session adds up. A count is -1 until it is
+ * reported: unknown is not zero. The tables of rows write, read and add the counters; the test
+ * test_schemas compares them with docs/schemas/.
  */
 #ifndef KGB_SANDBOX_METER_USAGE_H
 #define KGB_SANDBOX_METER_USAGE_H
@@ -10,21 +11,30 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/formats/rows.h"
 
-/** Anthropic's four disjoint classes: `input` excludes what came from or went into the cache. */
+/** Anthropic's four disjoint classes, and the names of its API for them: `input` excludes what came
+ * from or went into the cache. */
+#define KGB_USAGE_COUNTS(X)                              \
+	X(input, "input_tokens")                         \
+	X(output, "output_tokens")                       \
+	X(cache_creation, "cache_creation_input_tokens") \
+	X(cache_read, "cache_read_input_tokens")
 struct kgb_usage {
-	int64_t input;
-	int64_t output;
-	int64_t cache_creation;
-	int64_t cache_read;
+	int64_t input, output, cache_creation, cache_read;
 };
 #define KGB_USAGE_UNKNOWN      \
 	{                      \
 		-1, -1, -1, -1 \
 	}
 
+/** Members of a struct kgb_usage: by the names of the fields, and by the API's names. */
+extern const struct kgb_row kgb_usage_rows[], kgb_usage_long_rows[];
+
 /** All four counts are known. */
 bool kgb_usage_complete(const struct kgb_usage *usage);
+/** Sum of the four, saturated; -1 when one is unknown. */
+int64_t kgb_usage_total(const struct kgb_usage *usage);
 bool kgb_usage_equal(const struct kgb_usage *a, const struct kgb_usage *b);
 /** total += part, field by field; unknown parts add nothing, an unknown total becomes the part.
  * Saturates. */
@@ -35,8 +45,8 @@ void kgb_usage_max(struct kgb_usage *usage, const struct kgb_usage *other);
 #define KGB_USAGE_MODELS 16
 #define KGB_USAGE_MODEL_LEN 96
 
-/** What one session (one attempt) has used. Sums of what is known; `n_incomplete` says how often
- * something is missing. */
+/** What one session (one attempt) has used: sums of what is known. `n_incomplete` counts the
+ * answers without a complete usage. */
 struct kgb_totals {
 	struct kgb_usage usage; /* all models; fields are 0 before the first exchange */
 	int64_t n_exchanges; /* requests for a model's answer with the right token that are over */
@@ -55,17 +65,22 @@ struct kgb_totals {
 	int64_t charged_nanos;
 	int64_t n_misses; /* replay: requests that the record does not hold */
 	size_t n_models;
-	struct {
-		char name[KGB_USAGE_MODEL_LEN]; /* as the answer names it; "(other)" once the table
-						   is full */
+	struct kgb_model_total {
+		char name[KGB_USAGE_MODEL_LEN]; /* as the answer names it */
 		struct kgb_usage usage;
 		int64_t n_messages;
 	} models[KGB_USAGE_MODELS];
 };
+/** Members of a struct kgb_totals without the models, and of a model without its name. */
+extern const struct kgb_row kgb_totals_rows[], kgb_model_total_rows[];
 
-/** total += part: two sessions of one attempt, one after the other. Both tell what the attempt was
- * charged as a whole, so of that the larger stands. Once the table of models is full, further ones
- * go into its last line, which is called "(other)" then. */
+/** The row of a model, made when it is missing. The last row is "(other)" and stands for all models
+ * that have no room. */
+struct kgb_model_total *kgb_totals_model(struct kgb_totals *totals, const char *model);
+/** total += part: two sessions of one attempt, one after the other. Both report what the attempt
+ * was charged as a whole, so of the charges the larger stands. */
 void kgb_totals_add(struct kgb_totals *total, const struct kgb_totals *part);
+void kgb_totals_write(struct kgb_jsonw *w, const struct kgb_totals *totals);
+void kgb_totals_read(const cJSON *node, struct kgb_totals *out);
 
 #endif

@@ -273,12 +273,12 @@ static void test_templates(KGB_UNUSED void **state)
 	kgb_jsonw_put(&w, "{op: 'a, b', s: %s, none: %s, list: [%d, %u, %ld, %lld, %zu, %g, ",
 		      "x\"y", nothing, INT_MIN, UINT_MAX, LONG_MIN, LLONG_MAX, (size_t)7, 0.5);
 	kgb_jsonw_put(&w, "%hhd,%hhd, null,true, {}, {a.b-c: {}}, -1.5", (bool)true, (bool)false);
-	kgb_jsonw_put(&w, "], last: %d}", 1);
+	kgb_jsonw_put(&w, "], counts: [%+d, %+ld, %+ld], last: %d}", -1, -2L, 3L, 1);
 	assert_string_equal(
 		out.ptr,
 		"{\"op\":\"a, b\",\"s\":\"x\\\"y\",\"none\":null,\"list\":[-2147483648,"
 		"4294967295,-9223372036854775808,9223372036854775807,7,0.5,true,false,null,"
-		"true,{},{\"a.b-c\":{}},-1.5],\"last\":1}");
+		"true,{},{\"a.b-c\":{}},-1.5],\"counts\":[null,null,3],\"last\":1}");
 }
 
 static void put_template(void *payload)
