@@ -44,7 +44,7 @@ UNKNOWN = ("unknown",)
 
 
 class Limit(Exception):
-    """The source is too large or too tangled to be judged."""
+    """The source is too large or too complex to be judged."""
 
 
 class Scope:
@@ -392,7 +392,7 @@ class Mentions:
             for name in ("__init__", "__post_init__") for node in self.attributes.get(name, ()))
 
     def paths(self, node, scope):
-        """What an expression surely is; "?" stands for anything else."""
+        """The sure value of an expression; "?" stands for any other."""
         return {value[1] if value[0] == "path" else "?" for value in self.resolver.value(node, scope)}
 
     def is_builtin(self, node, paths):
@@ -409,7 +409,7 @@ class Mentions:
                                                    and parent.attr in ("__name__", "__qualname__"))
 
     def is_foreign(self, node):
-        """Does it belong to an imported module, as nn.SiLU does?"""
+        """Whether it belongs to an imported module, as nn.SiLU does."""
         while isinstance(node, ast.Attribute):
             node = node.value
         bound = [value for scope in self.binder.scopes.values() for value in scope.names.get(getattr(node, "id", ""), ())]
@@ -420,7 +420,7 @@ class Mentions:
         return isinstance(parent, ast.Call) and parent.func is node
 
     def is_given(self, node):
-        """Is the class passed on as a value, to whatever will be done with it?"""
+        """Whether the class is passed on as a value, for any use."""
         parent = self.parents[id(node)]
         if isinstance(parent, ast.Call):
             return parent.func is not node and not self.is_builtin(parent.func, TYPE_TESTS)
@@ -438,7 +438,7 @@ class Mentions:
         return isinstance(parent, ast.ClassDef)
 
     def is_open(self, scope):
-        """Does the class itself hand on a method, or itself?"""
+        """Whether the class itself passes on a method, or itself."""
         if any(not self.paths(called(decorator), scope.parent) <= CLASS_DECORATORS
                for decorator in scope.node.decorator_list):
             return True

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The trusted worker that calls the baseline, so that its work on the GPU is recorded like a candidate's. Takes the requests of
+"""The trusted worker that calls the baseline, so that its work on the GPU is recorded like a candidate's. Serves the requests of
 runner.py; "load" and the names of functions ("entry") are those of reference.py.
 """
 

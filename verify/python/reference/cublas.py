@@ -13,7 +13,7 @@ import ctypes
 import torch
 
 LIBRARY = "/kgb/lib/libkgb_cublas.so"
-WORKSPACE_BYTES = 32 << 20  # what torch gives it, too
+WORKSPACE_BYTES = 32 << 20  # as much as torch gives it
 INTEGER, NUMBER, POINTER = range(3)
 STATE = {}
 
@@ -39,7 +39,7 @@ def checked(status):
 
 
 def load():
-    """A handle on the default stream, and memory for it to work in that comes from torch."""
+    """A handle on the default stream, and workspace for it from torch."""
     library = ctypes.CDLL(LIBRARY)
     library.kgb_blas_error.restype = ctypes.c_char_p
     library.kgb_blas_workspace.argtypes = (ctypes.c_void_p, ctypes.c_size_t)

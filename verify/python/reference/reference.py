@@ -7,16 +7,16 @@ each contiguous.
 Requests: {"id", "op"} and
     map     descriptors [inputs, out], "arena_bytes", "out_bytes"
     about   on a GPU: the reply's value is its compute capability, its text the directory of torch, a line break, and
-            what the GPU and its driver are called
+            the names of the GPU and its driver
     load    descriptor [source], "file": a Python file with reference functions
     call    "target": "aten:add.Tensor" or "python:FILE:FUNCTION", "args", "exact": compute the float64 results too,
             "magnitude": null, "abs" (the float64 results of the absolute values) or another target called like this one.
             "slack": number other than 0: every argument lies between random bytes made from it, which must not change
     sizes   "target", "args": the reply has the types and sizes of the results, found without any data
-    time    "target", "args": call it again and again; the reply's value is the median in nanoseconds
+    time    "target", "args": repeat the call; the reply's value is the median in nanoseconds
     schema a spec's description of an interface (schema.py): the text names its faults, "" if there are none
 
-Results: all native ones, then all float64 ones, then all magnitudes.
+Order of results: all native ones, all float64 ones, all magnitudes.
 """
 
 import ctypes
@@ -40,7 +40,7 @@ DEVICE = os.environ.get("KGB_DEVICE", "cpu")  # "cuda": the only one that is vis
 
 
 def prepare():
-    """Once, in the zygote: a first use of everything that loads lazily."""
+    """Called once, in the zygote: uses everything that loads lazily."""
     warnings.filterwarnings("ignore", message="The given buffer is not writable")
     torch.ops.aten.add.Tensor(torch.ones(2), torch.ones(2, dtype=torch.float64))
     if os.environ.get("KGB_SIZES"):
@@ -222,14 +222,14 @@ class Reference:
         return results
 
     def run_exact(self, request, target, change, native):
-        """The same in float64, checked to have the same sizes."""
+        """The results in float64; they must have the same sizes."""
         results = self.run(request, target, change)
         if [tuple(value.size()) for value in results] != [tuple(value.size()) for value in native]:
             raise ValueError("%s gives other sizes in float64 than natively" % target)
         return [exact_form(value, like) for value, like in zip(results, native)]
 
     def do_time(self, request, fds):
-        """On a GPU from event to event, with its L2 cache full of other things."""
+        """On a GPU from event to event, with an L2 cache full of other data."""
         args, kwargs = wire.call_arguments(request["args"], self.argument)
         self.places = {}
         function = self.function(request["target"])
@@ -240,7 +240,7 @@ class Reference:
         return reply
 
     def do_sizes(self, request, fds):
-        """By tensors that have no memory. Fails where a size depends on a tensor's contents."""
+        """The sizes, found by tensors without memory. Fails where a size depends on a tensor's contents."""
         reply = wire.Reply()
         self.device = "meta"
         try:

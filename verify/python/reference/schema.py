@@ -16,7 +16,7 @@ NAMESPACE = "aten::"
 
 
 def parsed(text):
-    """vLLM's and cuBLAS's signatures name Python's dtype, and None as what is returned."""
+    """Signatures of vLLM and cuBLAS name Python's dtype, and None as the result."""
     text = re.sub(r"\bdtype(\??) (?=\w)", r"ScalarType\1 ", text)
     return torch._C.parse_schema(NAMESPACE + re.sub(r"-> None$", "-> ()", text))
 
@@ -46,7 +46,7 @@ def is_written(argument):
 
 
 def kinds_of(argument):
-    """Those of a parameter that can be passed for it."""
+    """The types of values that may be passed for a parameter."""
     text = str(argument.type)
     if "Tensor" not in text:
         return ("value",)
@@ -88,7 +88,7 @@ def check_returns(asked, schema):
 
 
 def called(param, schema):
-    """Its name in the schema: a seed is passed in place of a generator."""
+    """The parameter's name in the schema: a seed is passed instead of a generator."""
     takes_generator = any(argument.name == GENERATOR for argument in schema.arguments)
     return GENERATOR if param["name"] == "seed" and takes_generator else param["name"]
 

@@ -15,7 +15,7 @@ NOBODY, SEVERAL = -1, -2
 
 
 class OutOfBounds(Exception):
-    """An access outside of every tensor that the kernel was given."""
+    """An access outside of every tensor of the kernel's arguments."""
 
 
 class Race(Exception):
@@ -54,7 +54,7 @@ class Launch:
         self.ordered = False  # by atomic operations
 
     def places(self, pointers, mask, item, verb):
-        """Where the accessed elements lie among all bytes of this launch."""
+        """The places of the accessed elements among all bytes of this launch."""
         at = pointers[np.broadcast_to(mask, pointers.shape)].reshape(-1)
         block = np.searchsorted(self.starts, at, side="right") - 1
         bad = at + np.uint64(item) > self.ends[block]

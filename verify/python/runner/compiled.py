@@ -31,7 +31,7 @@ TARGET = GPUTarget("cuda", 90, 32)
 LIBRARY = {}  # functions of Triton's own that are written in Triton: function -> JITFunction
 FRONTS = {}  # the candidate's
 MEMBERS = {}  # wrappers that are methods of tensors -> JITFunction
-KNOWN = {}  # what was compiled already
+KNOWN = {}  # specializations that are compiled already
 
 
 # ---- functions ----
@@ -142,7 +142,7 @@ def with_defaults(signature, function):
 class Result:
     """The compiler's findings in one specialization."""
 
-    current = None  # of what is compiled
+    current = None  # of the code that is compiled
     running = None
 
     def __init__(self):
@@ -152,7 +152,7 @@ class Result:
         self.constants = {}  # (function for constants, arguments): result
 
     def check(self):
-        """Nothing that was looked up may have changed."""
+        """Checks that no value that the compiler looked up has changed."""
         for (fn, name), value in self.names.items():
             if not is_same(variable(fn, name), value):
                 raise NotTriton("the variable '%s' has changed since the kernel '%s' was compiled" % (name, fn.__name__))
@@ -319,7 +319,7 @@ def of_candidate(error):
 
 
 def raise_at(error, filename):
-    """Raises it with a traceback that ends where it happened, as if that line had raised it."""
+    """Raises the error with a traceback that ends at its line, as if that line had raised it."""
     line = getattr(error.node, "lineno", 1)
     exec(compile("\n" * (line - 1) + "raise error", filename, "exec"), {"error": error})
 
@@ -354,13 +354,13 @@ def compiled(front, bound, given):
     return KNOWN[key]
 
 
-# ---- what is there before a candidate ----
+# ---- before a candidate ----
 
 MODULES = {}
 
 
 def prepare():
-    """Before anything changes triton.language."""
+    """Called before any other code changes triton.language."""
     code_generator.CodeGenerator = Generator
     original = types.ModuleType(cuda_libdevice.__name__)
     original.__dict__.update(vars(cuda_libdevice))

@@ -169,7 +169,7 @@ def call_of(function, node, *args):
 
 
 def later(nodes):
-    """Functions that compute these when they are asked."""
+    """Functions that compute these nodes when they are called."""
     return [ast.Lambda(args=parameters(), body=node) for node in nodes]
 
 
@@ -184,7 +184,7 @@ class AsCompiled(ast.NodeTransformer):
         return node
 
     def visit_AugAssign(self, node):
-        """As the compiler does; then its operator is one of tensors and its result becomes one."""
+        """Converts as the compiler does; then the operator is one of tensors and the result becomes a tensor."""
         self.generic_visit(node)
         value = ast.BinOp(left=name(node.target.id), op=node.op, right=node.value)
         return ast.copy_location(ast.Assign(targets=[node.target], value=ast.copy_location(value, node)), node)
@@ -330,7 +330,7 @@ def of_candidate(fn, result):
         check_names(node)
         node.body = [checks.visit(statement) for statement in node.body]
         names = {name: values.own_tuple(value) if is_namedtuple(value) else value for name, value in names.items()}
-        # what the interpreter looks for the language in, and replaces until the launch ends
+        # where the interpreter searches for the language, and replaces it until the launch ends
         names.update(__builtins__=BUILTINS, _kgb_language=tl, _kgb_core=tl.core)
         REWRITTEN[key] = code_of(fn, compiled.FRONTS[fn].own_signature, node, names)
     return REWRITTEN[key]

@@ -232,7 +232,7 @@ def index_of(function):
 
 
 def no_benchmark(call, quantiles=None):
-    """In place of a measurement: all configurations are equally fast."""
+    """Replaces a measurement: all configurations are equally fast."""
     return [0.0, 0.0, 0.0]
 
 

@@ -17,7 +17,7 @@ ADDRESS = np.dtype(np.uint64)
 
 
 def patched_from_list(function):
-    """A launch replaces the builtins of these; looking for them costs more than replacing them."""
+    """A launch replaces the builtins of these; the search for them costs more than the replacement."""
     lists = {package: [(name, member) for name, member in inspect.getmembers(package) if tl.core.is_builtin(member)]
              for package in (tl, tl.core, tl.tensor, tl.math, tl.core.tensor_descriptor_base)}
 

@@ -60,7 +60,7 @@ class Cuda:
 
 
 def descriptor_types(signature, meta):
-    """The arguments that a host-side tensor descriptor is passed as: see triton.backends.nvidia.driver.make_tensordesc_arg."""
+    """The arguments that pass a host-side tensor descriptor: see triton.backends.nvidia.driver.make_tensordesc_arg."""
     match = re.match(r"tensordesc<([^[>]*)\[([^]]*)\]", signature)
     n_dims = match.group(2).count(",") + 1
     head = [DESCRIPTOR] if meta else ["*" + match.group(1)] + ["i64"] * (2 * n_dims) + ["i1"]
@@ -122,7 +122,7 @@ def value_bytes(type_, value):
 
 
 def parameters(types_, values, scratch):
-    """The array of addresses for cuLaunchKernelEx, and what has to live until it returns."""
+    """The array of addresses for cuLaunchKernelEx, and the objects that must live until it returns."""
     addresses, kept = [], []
 
     def keep(raw):
@@ -183,7 +183,7 @@ def make_launch(types_):
 
 
 def install():
-    """Once, in the zygote. Does nothing with a version of Triton that this module does not support."""
+    """Called once, in the zygote. Does nothing with a version of Triton that this module does not support."""
     if not triton.__version__.startswith(VERSIONS):
         return
     compile_module = driver.compile_module_from_src

@@ -118,7 +118,7 @@ class State:
 
     @contextlib.contextmanager
     def pause(self):
-        """The interpreter's own torch calls are not the candidate's."""
+        """Marks the interpreter's own torch calls, which are not the candidate's."""
         self.paused += 1
         try:
             yield
@@ -269,13 +269,13 @@ def hook_interpreter():
 
 @triton.jit
 def first_kernel(x, N: tl.constexpr):
-    """A first launch imports for a tenth of a second."""
+    """Launches once, because the first launch imports for a tenth of a second."""
     at = x + tl.arange(0, N)
     tl.store(at, tl.load(at))
 
 
 def prepare():
-    """Once, in the zygote: hooks, and a first use of everything that loads lazily or reads /proc."""
+    """Called once, in the zygote: sets hooks, and uses everything that loads lazily or reads /proc."""
     np.seterr(all="ignore")  # a warning would reveal a tensor's contents to the host
     compiled.prepare()
     interpreter_fixes.apply()
@@ -359,7 +359,7 @@ class Platform:
         return STATE.heap.damage()
 
     def history(self):
-        """Of the memory of the last call that was watched."""
+        """The history of the memory of the last watched call."""
         if STATE.history is None or STATE.history.overflowed:
             raise MemoryError("the case takes more memory than %d MiB" % (memory.History.BYTES_MAX >> 20))
         return bytes(STATE.history.log)

@@ -48,7 +48,7 @@ def load_library():
 
 
 def take_over_memory():
-    """Every block that torch allocates comes from the library from now on. Before CUDA starts."""
+    """From now on every block that torch allocates comes from the library. Called before CUDA starts."""
     global TRACE
     TRACE = load_library()
     allocator = torch.cuda.memory.CUDAPluggableAllocator(LIBRARY, "kgb_trace_malloc", "kgb_trace_free")
@@ -63,7 +63,7 @@ def benchmark(call, **options):
 
 
 def prepare():
-    """Once, in the zygote: no CUDA context may be made here, a fork would lose it."""
+    """Called once, in the zygote. Makes no CUDA context, because a fork would lose it."""
     if not torch.backends.cuda.is_built():
         raise RuntimeError("torch %s was built without CUDA" % torch.__version__)
     take_over_memory()
@@ -77,7 +77,7 @@ def prepare():
 
 
 def warm_up():
-    """Once, in a worker that is made ahead: everything that needs a CUDA context."""
+    """Called once, in a spare worker: everything that needs a CUDA context."""
     torch.cuda.init()
     torch.cuda.synchronize()
     warm.launch_once()

@@ -151,7 +151,7 @@ def compile_request(request, fds):
 
 
 def was_killed(error):
-    """Did ptxas end by a signal? Then it gave no verdict on its input."""
+    """Whether ptxas ended by a signal: then it gave no verdict on its input."""
     cause = error.__cause__ or error.__context__
     return isinstance(cause, subprocess.CalledProcessError) and cause.returncode < 0
 
@@ -188,7 +188,7 @@ WARM_UP = b"""module {
 
 
 def prepare():
-    """Once, in the zygote: a first compilation, for everything that loads or is asked for lazily."""
+    """Called once, in the zygote: compiles for the first time, so that everything that loads lazily is loaded."""
     # Triton's warp specialization follows the order of addresses: the same input has several results, and a repeated request
     # asks for another one.
     knobs.compilation.always_compile = True

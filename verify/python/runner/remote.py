@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Has the judge make machine code of Triton IR (verify/provenance/compiler.h): once for all lanes and verifications, and proved
+"""Requests machine code of Triton IR from the judge (verify/provenance/compiler.h): once for all lanes and verifications, and proved
 without a second compilation. Code that the judge refuses, and all code when the judge has gone, is compiled here as Triton
 does.
 """
@@ -90,5 +90,5 @@ def install():
 
 
 def use(fd):
-    """From now on this process asks the judge."""
+    """From now on this process requests code from the judge."""
     JUDGE.fd = fd

@@ -19,7 +19,7 @@ def double_all(x, n, BLOCK: tl.constexpr):
 
 
 def compile_once():
-    """Needs no GPU; any target will do."""
+    """Compiles for any target; needs no GPU."""
     signature = {"x": "*fp32", "n": "i32", "BLOCK": "constexpr"}
     triton.compile(ASTSource(double_all, signature, constexprs={"BLOCK": N}), target=GPUTarget("cuda", 90, 32))
 

@@ -105,7 +105,7 @@ def set_limits(start, base_bytes, gpu, spent_s=None):
 
 
 def warm_up(role):
-    """All that a GPU costs before its first use."""
+    """Does all that a GPU requires before its first use."""
     if not HAS_GPU:
         return
     if role == "runner":
@@ -320,7 +320,7 @@ def supervise_spare(role, door, hello):
 
 
 def lend(place, door, hello):
-    """One verification with a spare. Can it serve another one?"""
+    """Serves one verification with a spare; whether it can serve another one."""
     poll = select.poll()
     poll.register(door, select.POLLIN)
     poll.register(place.worker_fd, select.POLLIN)
