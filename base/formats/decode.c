@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/formats/decode_internal.h"
 #include "base/formats/json.h"
 #include "base/str.h"
 
@@ -27,9 +26,8 @@ struct decoder {
 
 static int decode_table(struct decoder *d, const struct place *place, const struct kgb_field *table,
 			const cJSON *node, void *out);
-static void fill_defaults(const struct kgb_field *table, void *out, struct kgb_arena *arena);
 
-void *kgb_decode__slot(const struct kgb_field *field, void *out)
+static void *slot_of(const struct kgb_field *field, void *out)
 {
 	return (char *)out + field->offset;
 }
@@ -47,10 +45,8 @@ static void add_place(struct kgb_buf *out, const struct place *place)
 		kgb_buf_addf(out, "[%zu]", place->index);
 }
 
-static int fail_at(const struct decoder *d, const struct place *place, const cJSON *node,
-		   const char *fmt, ...) KGB_PRINTF(4, 5);
-
 /* "file:12:9: limits.wall: <message>" */
+KGB_PRINTF(4, 5)
 static int fail_at(const struct decoder *d, const struct place *place, const cJSON *node,
 		   const char *fmt, ...)
 {
@@ -64,44 +60,34 @@ static int fail_at(const struct decoder *d, const struct place *place, const cJS
 	return kgb_yaml_fail(d->doc, node, d->err, "%s%s%s", where.ptr, place ? ": " : "", text);
 }
 
-static const char *type_wanted(enum kgb_field_type type)
-{
-	switch (type) {
-	case KGB_FIELD_BOOL:
-		return "true or false";
-	case KGB_FIELD_I64:
-		return "a whole number";
-	case KGB_FIELD_NUM:
-		return "a number";
-	case KGB_FIELD_DURATION:
-		return "a duration such as 90s or 10m";
-	case KGB_FIELD_SIZE:
-		return "a size such as 64MiB";
-	case KGB_FIELD_ENUM:
-		return "one of the known names";
-	case KGB_FIELD_STRS:
-		return "a list of texts";
-	case KGB_FIELD_MAP:
-	case KGB_FIELD_OBJECT:
-		return "a mapping";
-	case KGB_FIELD_OBJECTS:
-		return "a list of mappings";
-	case KGB_FIELD_STR:
-	case KGB_FIELD_NODE:
-	default:
-		return "text";
-	}
-}
+/* What a value of each type is, and its size in the struct; an OBJECT has that of its members. */
+static const struct {
+	const char *wanted;
+	size_t size;
+} types[] = {
+	[KGB_FIELD_BOOL] = {"true or false", sizeof(bool)},
+	[KGB_FIELD_I64] = {"a whole number", sizeof(int64_t)},
+	[KGB_FIELD_NUM] = {"a number", sizeof(double)},
+	[KGB_FIELD_STR] = {"text", sizeof(char *)},
+	[KGB_FIELD_DURATION] = {"a duration such as 90s or 10m", sizeof(int64_t)},
+	[KGB_FIELD_SIZE] = {"a size such as 64MiB", sizeof(int64_t)},
+	[KGB_FIELD_ENUM] = {"one of the known names", sizeof(int)},
+	[KGB_FIELD_STRS] = {"a list of texts", sizeof(struct kgb_strs)},
+	[KGB_FIELD_MAP] = {"a mapping", sizeof(struct kgb_field_map)},
+	[KGB_FIELD_OBJECT] = {"a mapping", 0},
+	[KGB_FIELD_OBJECTS] = {"a list of mappings", sizeof(struct kgb_objects)},
+	[KGB_FIELD_NODE] = {"text", sizeof(cJSON *)},
+};
 
 static int fail_type(const struct decoder *d, const struct place *place, enum kgb_field_type wanted,
 		     const cJSON *node)
 {
 	if (cJSON_IsNull(node))
-		return fail_at(d, place, node, "needs a value: %s", type_wanted(wanted));
+		return fail_at(d, place, node, "needs a value: %s", types[wanted].wanted);
 	const char *have = cJSON_IsObject(node)  ? "a mapping"
 			   : cJSON_IsArray(node) ? "a list"
 						 : "a single value";
-	return fail_at(d, place, node, "must be %s, not %s", type_wanted(wanted), have);
+	return fail_at(d, place, node, "must be %s, not %s", types[wanted].wanted, have);
 }
 
 /* ---- scalars from text ---- */
@@ -208,8 +194,8 @@ static int set_enum(const struct kgb_field *field, const char *text, void *slot,
 			hint.ptr);
 }
 
-int kgb_decode__scalar(const struct kgb_field *field, const char *text, void *slot,
-		       struct kgb_arena *arena, struct kgb_err *err)
+static int set_scalar(const struct kgb_field *field, const char *text, void *slot,
+		      struct kgb_arena *arena, struct kgb_err *err)
 {
 	switch (field->type) {
 	case KGB_FIELD_BOOL:
@@ -230,9 +216,9 @@ int kgb_decode__scalar(const struct kgb_field *field, const char *text, void *sl
 	case KGB_FIELD_OBJECT:
 	case KGB_FIELD_OBJECTS:
 	case KGB_FIELD_NODE:
-	default:
-		KGB_UNREACHABLE();
+		break;
 	}
+	KGB_UNREACHABLE();
 }
 
 /* A scalar node as it was written; trees that did not come from YAML have numbers without text.
@@ -267,7 +253,7 @@ static int decode_scalar(struct decoder *d, const struct place *place,
 	}
 	if (!text)
 		return fail_type(d, place, field->type, node);
-	if (kgb_decode__scalar(field, text, slot, d->arena, &inner) < 0)
+	if (set_scalar(field, text, slot, d->arena, &inner) < 0)
 		return fail_at(d, place, node, "%s", inner.msg);
 	return 0;
 }
@@ -280,8 +266,7 @@ static int decode_strs(struct decoder *d, const struct place *place, const cJSON
 
 	if (!cJSON_IsArray(node) && !cJSON_IsNull(node))
 		return fail_type(d, place, KGB_FIELD_STRS, node);
-	cJSON_ArrayForEach(item, node)
-		list.n++;
+	list.n = (size_t)cJSON_GetArraySize(node);
 	list.items = kgb_arena_array(d->arena, list.n, sizeof(*list.items));
 	size_t i = 0;
 	cJSON_ArrayForEach(item, node) {
@@ -304,8 +289,7 @@ static int decode_map(struct decoder *d, const struct place *place, const cJSON 
 
 	if (!cJSON_IsObject(node) && !cJSON_IsNull(node))
 		return fail_type(d, place, KGB_FIELD_MAP, node);
-	cJSON_ArrayForEach(item, node)
-		map.n++;
+	map.n = (size_t)cJSON_GetArraySize(node);
 	map.keys = kgb_arena_array(d->arena, map.n, sizeof(*map.keys));
 	map.values = kgb_arena_array(d->arena, map.n, sizeof(*map.values));
 	size_t i = 0;
@@ -330,8 +314,7 @@ static int decode_objects(struct decoder *d, const struct place *place,
 
 	if (!cJSON_IsArray(node) && !cJSON_IsNull(node))
 		return fail_type(d, place, KGB_FIELD_OBJECTS, node);
-	cJSON_ArrayForEach(item, node)
-		list.n++;
+	list.n = (size_t)cJSON_GetArraySize(node);
 	list.items = kgb_arena_array(d->arena, list.n, field->sub_size);
 	char *element = list.items;
 	size_t i = 0;
@@ -339,7 +322,7 @@ static int decode_objects(struct decoder *d, const struct place *place,
 		struct place at = {.up = place, .index = i++};
 		if (!cJSON_IsObject(item))
 			return fail_type(d, &at, KGB_FIELD_OBJECT, item);
-		fill_defaults(field->sub, element, d->arena);
+		kgb_decode_defaults(field->sub, element, d->arena);
 		if (decode_table(d, &at, field->sub, item, element) < 0)
 			return -1;
 		element += field->sub_size;
@@ -379,8 +362,8 @@ static int decode_field(struct decoder *d, const struct place *place, const stru
 
 /* ---- tables ---- */
 
-const struct kgb_field *kgb_decode__find(const struct kgb_field *table, const char *name,
-					 size_t len)
+static const struct kgb_field *find_field(const struct kgb_field *table, const char *name,
+					  size_t len)
 {
 	for (const struct kgb_field *f = table; f->name; f++)
 		if (strncmp(f->name, name, len) == 0 && f->name[len] == '\0')
@@ -424,11 +407,11 @@ static int decode_table(struct decoder *d, const struct place *place, const stru
 		return fail_type(d, place, KGB_FIELD_OBJECT, node);
 	cJSON_ArrayForEach(item, node) {
 		const struct kgb_field *field =
-			kgb_decode__find(table, item->string, strlen(item->string));
+			find_field(table, item->string, strlen(item->string));
 		struct place at = {.up = place, .name = item->string};
 		if (!field)
 			return fail_unknown_key(d, place, table, item);
-		if (decode_field(d, &at, field, item, kgb_decode__slot(field, out)) < 0)
+		if (decode_field(d, &at, field, item, slot_of(field, out)) < 0)
 			return -1;
 	}
 	for (const struct kgb_field *f = table; f->name; f++)
@@ -442,39 +425,11 @@ int kgb_decode(const struct kgb_field *table, const struct kgb_yaml *doc, const 
 {
 	struct decoder d = {.doc = doc, .arena = arena, .err = err};
 
-	fill_defaults(table, out, arena);
+	kgb_decode_defaults(table, out, arena);
 	return decode_table(&d, NULL, table, node, out);
 }
 
 /* ---- defaults ---- */
-
-static size_t slot_size(enum kgb_field_type type)
-{
-	switch (type) {
-	case KGB_FIELD_BOOL:
-		return sizeof(bool);
-	case KGB_FIELD_ENUM:
-		return sizeof(int);
-	case KGB_FIELD_I64:
-	case KGB_FIELD_DURATION:
-	case KGB_FIELD_SIZE:
-		return sizeof(int64_t);
-	case KGB_FIELD_NUM:
-		return sizeof(double);
-	case KGB_FIELD_STRS:
-		return sizeof(struct kgb_strs);
-	case KGB_FIELD_MAP:
-		return sizeof(struct kgb_field_map);
-	case KGB_FIELD_OBJECTS:
-		return sizeof(struct kgb_objects);
-	case KGB_FIELD_STR:
-	case KGB_FIELD_NODE:
-		return sizeof(void *);
-	case KGB_FIELD_OBJECT:
-	default:
-		KGB_UNREACHABLE();
-	}
-}
 
 /* Texts that need no YAML quoting may stand in tables as they are. */
 static bool is_literal_text(const struct kgb_field *field)
@@ -501,21 +456,130 @@ static void fill_default(const struct kgb_field *field, void *slot, struct kgb_a
 	}
 }
 
-static void fill_defaults(const struct kgb_field *table, void *out, struct kgb_arena *arena)
+void kgb_decode_defaults(const struct kgb_field *table, void *out, struct kgb_arena *arena)
 {
 	for (const struct kgb_field *f = table; f->name; f++) {
-		void *slot = kgb_decode__slot(f, out);
+		void *slot = slot_of(f, out);
 		if (f->type == KGB_FIELD_OBJECT) {
-			fill_defaults(f->sub, slot, arena);
+			kgb_decode_defaults(f->sub, slot, arena);
 			continue;
 		}
-		memset(slot, 0, slot_size(f->type));
+		memset(slot, 0, types[f->type].size);
 		if (f->def)
 			fill_default(f, slot, arena);
 	}
 }
 
-void kgb_decode_defaults(const struct kgb_field *table, void *out, struct kgb_arena *arena)
+/* ---- single settings, from flags and environment ---- */
+
+static void collect_settings(const struct kgb_field *table, const char *prefix,
+			     struct kgb_strv *out)
 {
-	fill_defaults(table, out, arena);
+	for (const struct kgb_field *f = table; f->name; f++) {
+		KGB_AUTO(free)
+		char *path =
+			*prefix ? kgb_xasprintf("%s.%s", prefix, f->name) : kgb_xstrdup(f->name);
+		if (f->type == KGB_FIELD_OBJECT)
+			collect_settings(f->sub, path, out);
+		else
+			kgb_strv_add(out, path);
+	}
+}
+
+static int fail_unknown_setting(const struct kgb_field *table, const char *path,
+				struct kgb_err *err)
+{
+	KGB_AUTO(buf) struct kgb_buf hint = KGB_BUF_INIT(0);
+	KGB_AUTO(strv) struct kgb_strv all = KGB_STRV_INIT;
+	char shown[KGB_BRIEF_LEN];
+
+	collect_settings(table, "", &all);
+	kgb_suggest(&hint, path, (const char *const *)all.items, all.n);
+	return kgb_fail(err, KGB_ERR_INVALID, "unknown setting '%s'%s", kgb_brief(path, shown),
+			hint.ptr);
+}
+
+static void set_strs(const char *text, struct kgb_strs *out, struct kgb_arena *arena)
+{
+	KGB_AUTO(strv) struct kgb_strv parts = KGB_STRV_INIT;
+
+	kgb_strv_split(&parts, text, ',');
+	out->n = parts.n;
+	out->items = kgb_arena_array(arena, parts.n, sizeof(*out->items));
+	for (size_t i = 0; i < parts.n; i++)
+		out->items[i] = kgb_arena_strdup(arena, parts.items[i]);
+}
+
+/* Replace or append one entry. The old arrays stay in the arena. */
+static void set_map(const char *key, const char *text, struct kgb_field_map *map,
+		    struct kgb_arena *arena)
+{
+	struct kgb_field_map fresh = {.n = map->n};
+	size_t at = 0;
+
+	while (at < map->n && strcmp(map->keys[at], key) != 0)
+		at++;
+	fresh.n += at == map->n;
+	fresh.keys = kgb_arena_array(arena, fresh.n, sizeof(*fresh.keys));
+	fresh.values = kgb_arena_array(arena, fresh.n, sizeof(*fresh.values));
+	for (size_t i = 0; i < map->n; i++) {
+		fresh.keys[i] = map->keys[i];
+		fresh.values[i] = map->values[i];
+	}
+	fresh.keys[at] = kgb_arena_strdup(arena, key);
+	fresh.values[at] = kgb_arena_strdup(arena, text);
+	*map = fresh;
+}
+
+static int set_leaf(const struct kgb_field *field, const char *path, const char *text, void *slot,
+		    struct kgb_arena *arena, struct kgb_err *err)
+{
+	if (field->type == KGB_FIELD_OBJECT)
+		return kgb_fail(err, KGB_ERR_INVALID,
+				"'%s' is a group: set one of its keys, as in %s.%s", path, path,
+				field->sub->name ? field->sub->name : "KEY");
+	if (field->type == KGB_FIELD_MAP)
+		return kgb_fail(err, KGB_ERR_INVALID,
+				"'%s' is a mapping: set one of its keys, as in %s.KEY", path, path);
+	if (field->type == KGB_FIELD_OBJECTS || field->type == KGB_FIELD_NODE)
+		return kgb_fail(err, KGB_ERR_INVALID, "'%s' can only be set in a file", path);
+	if (field->type == KGB_FIELD_STRS) {
+		set_strs(text, slot, arena);
+		return 0;
+	}
+	return set_scalar(field, text, slot, arena, err);
+}
+
+static int set_by_path(const struct kgb_field *table, const char *path, const char *text, void *out,
+		       struct kgb_arena *arena, struct kgb_err *err)
+{
+	const struct kgb_field *at = table;
+	const char *name = path;
+
+	for (;;) {
+		const char *end = strchrnul(name, '.');
+		const struct kgb_field *field = find_field(at, name, (size_t)(end - name));
+		if (!field)
+			return fail_unknown_setting(table, path, err);
+		void *slot = slot_of(field, out);
+		if (!*end)
+			return set_leaf(field, path, text, slot, arena, err);
+		if (field->type == KGB_FIELD_MAP && end[1]) {
+			set_map(end + 1, text, slot, arena);
+			return 0;
+		}
+		if (field->type != KGB_FIELD_OBJECT)
+			return fail_unknown_setting(table, path, err);
+		at = field->sub;
+		out = slot;
+		name = end + 1;
+	}
+}
+
+int kgb_decode_set(const struct kgb_field *table, const char *path, const char *text,
+		   const char *origin, void *out, struct kgb_arena *arena, struct kgb_err *err)
+{
+	if (set_by_path(table, path, text, out, arena, err) < 0)
+		return kgb_ctx(err, "%s", origin ? origin : path);
+	return 0;
 }

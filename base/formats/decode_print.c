@@ -9,11 +9,6 @@
 #include "base/formats/jsonw.h"
 #include "base/str.h"
 
-static const void *slot_of(const struct kgb_field *field, const void *in)
-{
-	return (const char *)in + field->offset;
-}
-
 /* ---- YAML text ---- */
 
 static void indent(struct kgb_buf *out, int columns)
@@ -234,39 +229,22 @@ static void print_value(const struct kgb_field *field, const void *slot, bool do
 	case KGB_FIELD_NODE:
 		add_tree(out, *(const cJSON *const *)slot);
 		return;
-	default:
-		KGB_UNREACHABLE();
 	}
+	KGB_UNREACHABLE();
 }
 
 static bool starts_block(const struct kgb_field *field, const void *slot)
 {
-	switch (field->type) {
-	case KGB_FIELD_OBJECT:
-		return true;
-	case KGB_FIELD_MAP:
-		return ((const struct kgb_field_map *)slot)->n > 0;
-	case KGB_FIELD_OBJECTS:
-		return ((const struct kgb_objects *)slot)->n > 0;
-	case KGB_FIELD_BOOL:
-	case KGB_FIELD_I64:
-	case KGB_FIELD_NUM:
-	case KGB_FIELD_STR:
-	case KGB_FIELD_DURATION:
-	case KGB_FIELD_SIZE:
-	case KGB_FIELD_ENUM:
-	case KGB_FIELD_STRS:
-	case KGB_FIELD_NODE:
-	default:
-		return false;
-	}
+	return field->type == KGB_FIELD_OBJECT ||
+	       (field->type == KGB_FIELD_MAP && ((const struct kgb_field_map *)slot)->n > 0) ||
+	       (field->type == KGB_FIELD_OBJECTS && ((const struct kgb_objects *)slot)->n > 0);
 }
 
 static void print_table(const struct kgb_field *table, const void *in, bool docs, int columns,
 			struct kgb_buf *out)
 {
 	for (const struct kgb_field *f = table; f->name; f++) {
-		const void *slot = slot_of(f, in);
+		const void *slot = (const char *)in + f->offset;
 		if (docs && columns == 0 && f != table)
 			kgb_buf_addc(out, '\n');
 		if (docs && f->doc) {
@@ -282,11 +260,10 @@ static void print_table(const struct kgb_field *table, const void *in, bool docs
 
 void kgb_decode_print(const struct kgb_field *table, const void *in, bool docs, struct kgb_buf *out)
 {
-	struct kgb_buf text = KGB_BUF_INIT(0);
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0); /* print_objects writes into it */
 
 	print_table(table, in, docs, 0, &text);
 	kgb_buf_add(out, text.ptr, text.len);
-	kgb_buf_release(&text);
 }
 
 /* ---- JSON Schema ---- */
@@ -302,81 +279,52 @@ static void schema_range(struct kgb_jsonw *w, const struct kgb_field *field)
 		kgb_jsonw_ki64(w, "maximum", field->max);
 }
 
-static void schema_items(struct kgb_jsonw *w, const struct kgb_field *sub)
-{
-	kgb_jsonw_kstr(w, "type", "array");
-	kgb_jsonw_key(w, "items");
-	kgb_jsonw_object(w);
-	if (sub)
-		schema_table(w, sub);
-	else
-		kgb_jsonw_kstr(w, "type", "string");
-	kgb_jsonw_object_end(w);
-}
-
-static void schema_types(struct kgb_jsonw *w, const char *const *types)
-{
-	kgb_jsonw_key(w, "type");
-	kgb_jsonw_array(w);
-	for (; *types; types++)
-		kgb_jsonw_str(w, *types);
-	kgb_jsonw_array_end(w);
-}
-
 static void schema_type(struct kgb_jsonw *w, const struct kgb_field *field)
 {
-	static const char *const text_or_null[] = {"string", "null", NULL};
-	static const char *const text_or_whole[] = {"string", "integer", NULL};
-	static const char *const any_scalar[] = {"string", "number", "boolean", NULL};
-
 	switch (field->type) {
 	case KGB_FIELD_BOOL:
-		kgb_jsonw_kstr(w, "type", "boolean");
+		kgb_jsonw_put(w, "type: 'boolean'");
 		return;
 	case KGB_FIELD_I64:
 	case KGB_FIELD_NUM:
-		kgb_jsonw_kstr(w, "type", field->type == KGB_FIELD_I64 ? "integer" : "number");
+		kgb_jsonw_put(w, "type: %s", field->type == KGB_FIELD_I64 ? "integer" : "number");
 		schema_range(w, field);
 		return;
 	case KGB_FIELD_STR:
 		if (field->required)
-			kgb_jsonw_kstr(w, "type", "string");
+			kgb_jsonw_put(w, "type: 'string'");
 		else
-			schema_types(w, text_or_null);
+			kgb_jsonw_put(w, "type: ['string', 'null']");
 		return;
 	case KGB_FIELD_DURATION:
-		kgb_jsonw_kstr(w, "type", "string");
-		kgb_jsonw_kstr(w, "pattern", "^[0-9]+(ms|s|m|h)$");
+		kgb_jsonw_put(w, "type: 'string', pattern: '^[0-9]+(ms|s|m|h)$'");
 		return;
 	case KGB_FIELD_SIZE:
-		schema_types(w, text_or_whole);
-		kgb_jsonw_kstr(w, "pattern", "^[0-9]+(([KMGTkmgt][Ii]?)?[Bb])?$");
+		kgb_jsonw_put(w, "type: ['string', 'integer'], pattern: %s",
+			      "^[0-9]+(([KMGTkmgt][Ii]?)?[Bb])?$");
 		return;
 	case KGB_FIELD_ENUM:
-		kgb_jsonw_key(w, "enum");
-		kgb_jsonw_array(w);
+		kgb_jsonw_put(w, "enum: [");
 		for (const char *const *name = field->names; *name; name++)
 			kgb_jsonw_str(w, *name);
 		kgb_jsonw_array_end(w);
 		return;
 	case KGB_FIELD_STRS:
-		schema_items(w, NULL);
+		kgb_jsonw_put(w, "type: 'array', items: {type: 'string'}");
 		return;
 	case KGB_FIELD_MAP:
-		kgb_jsonw_kstr(w, "type", "object");
-		kgb_jsonw_key(w, "additionalProperties");
-		kgb_jsonw_object(w);
-		schema_types(w, any_scalar);
-		kgb_jsonw_object_end(w);
+		kgb_jsonw_put(w, "type: 'object', additionalProperties: {");
+		kgb_jsonw_put(w, "type: ['string', 'number', 'boolean']}");
 		return;
 	case KGB_FIELD_OBJECT:
 		schema_table(w, field->sub);
 		return;
 	case KGB_FIELD_OBJECTS:
-		schema_items(w, field->sub);
+		kgb_jsonw_put(w, "type: 'array', items: {");
+		schema_table(w, field->sub);
+		kgb_jsonw_object_end(w);
 		return;
 	case KGB_FIELD_NODE:
-	default:
 		return;
 	}
 }
@@ -401,16 +349,13 @@ static void schema_table(struct kgb_jsonw *w, const struct kgb_field *table)
 {
 	bool any_required = false;
 
-	kgb_jsonw_kstr(w, "type", "object");
-	kgb_jsonw_kbool(w, "additionalProperties", false);
-	kgb_jsonw_key(w, "properties");
-	kgb_jsonw_object(w);
+	kgb_jsonw_put(w, "type: 'object', additionalProperties: false, properties: {");
 	for (const struct kgb_field *f = table; f->name; f++) {
 		any_required = any_required || f->required;
 		kgb_jsonw_key(w, f->name);
 		kgb_jsonw_object(w);
 		if (f->doc)
-			kgb_jsonw_kstr(w, "description", f->doc);
+			kgb_jsonw_put(w, "description: %s", f->doc);
 		schema_type(w, f);
 		if (f->def)
 			schema_default(w, f);
@@ -419,8 +364,7 @@ static void schema_table(struct kgb_jsonw *w, const struct kgb_field *table)
 	kgb_jsonw_object_end(w);
 	if (!any_required)
 		return;
-	kgb_jsonw_key(w, "required");
-	kgb_jsonw_array(w);
+	kgb_jsonw_put(w, "required: [");
 	for (const struct kgb_field *f = table; f->name; f++)
 		if (f->required)
 			kgb_jsonw_str(w, f->name);
@@ -432,9 +376,8 @@ void kgb_decode_schema(const struct kgb_field *table, const char *title, struct 
 	struct kgb_jsonw w;
 
 	kgb_jsonw_init(&w, out, 2);
-	kgb_jsonw_object(&w);
-	kgb_jsonw_kstr(&w, "$schema", "https://json-schema.org/draft/2020-12/schema");
-	kgb_jsonw_kstr(&w, "title", title);
+	kgb_jsonw_put(&w, "{$schema: 'https://json-schema.org/draft/2020-12/schema', title: %s",
+		      title);
 	schema_table(&w, table);
 	kgb_jsonw_object_end(&w);
 	kgb_buf_addc(out, '\n');
