@@ -54,14 +54,8 @@ struct kgb_prices {
 	}
 
 static const struct kgb_field row_fields[] = {
-	{.name = "model",
-	 .type = KGB_FIELD_STR,
-	 .offset = offsetof(struct row, model),
-	 .required = true},
-	{.name = "from",
-	 .type = KGB_FIELD_STR,
-	 .offset = offsetof(struct row, from),
-	 .def = "\"\""},
+	{KGB_FIELD(struct row, model, STR), .required = true},
+	{KGB_FIELD(struct row, from, STR), .def = "\"\""},
 	PRICE_FIELD(input),
 	PRICE_FIELD(output),
 	PRICE_FIELD(cache_write),
@@ -70,15 +64,8 @@ static const struct kgb_field row_fields[] = {
 };
 
 static const struct kgb_field table_fields[] = {
-	{.name = "checked",
-	 .type = KGB_FIELD_STR,
-	 .offset = offsetof(struct table, checked),
-	 .required = true},
-	{.name = "models",
-	 .type = KGB_FIELD_OBJECTS,
-	 .offset = offsetof(struct table, models),
-	 .required = true,
-	 .sub = row_fields,
+	{KGB_FIELD(struct table, checked, STR), .required = true},
+	{KGB_FIELD(struct table, models, OBJECTS), .required = true, .sub = row_fields,
 	 .sub_size = sizeof(struct row)},
 	KGB_FIELD_END,
 };

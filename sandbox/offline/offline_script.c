@@ -35,105 +35,49 @@ struct script_file {
 
 static const char *const expect_names[] = {"any", "passed", "failed", NULL};
 
-#define TURN(field) offsetof(struct kgb_offline_turn, field)
 static const struct kgb_field turn_fields[] = {
-	{.name = "say",
-	 .type = KGB_FIELD_STR,
-	 .offset = TURN(say),
-	 .required = true,
-	 .doc = "What is said."},
-	{.name = "write",
-	 .type = KGB_FIELD_STR,
-	 .offset = TURN(write),
-	 .doc = "Kernel to write to kernel.py."},
-	{.name = "run", .type = KGB_FIELD_STR, .offset = TURN(run), .doc = "Shell command to run."},
-	{.name = "describe",
-	 .type = KGB_FIELD_STR,
-	 .offset = TURN(describe),
-	 .doc = "One line beside the command."},
-	{.name = "expect",
-	 .type = KGB_FIELD_ENUM,
-	 .offset = TURN(expect),
-	 .names = expect_names,
-	 .def = "any",
+	{KGB_FIELD(struct kgb_offline_turn, say, STR), .required = true, .doc = "What is said."},
+	{KGB_FIELD(struct kgb_offline_turn, write, STR), .doc = "Kernel to write to kernel.py."},
+	{KGB_FIELD(struct kgb_offline_turn, run, STR), .doc = "Shell command to run."},
+	{KGB_FIELD(struct kgb_offline_turn, describe, STR), .doc = "One line beside the command."},
+	{KGB_FIELD(struct kgb_offline_turn, expect, ENUM), .names = expect_names, .def = "any",
 	 .doc = "What the last tool result must be."},
-	{.name = "otherwise",
-	 .type = KGB_FIELD_STR,
-	 .offset = TURN(otherwise),
-	 .doc = "Said when it is not."},
+	{KGB_FIELD(struct kgb_offline_turn, otherwise, STR), .doc = "Said when it is not."},
 	KGB_FIELD_END,
 };
-#undef TURN
 
-#define SESSIONS(field) offsetof(struct sessions_file, field)
 static const struct kgb_field sessions_fields[] = {
-	{.name = "verify",
-	 .type = KGB_FIELD_OBJECTS,
-	 .offset = SESSIONS(verify),
-	 .sub = turn_fields,
+	{KGB_FIELD(struct sessions_file, verify, OBJECTS), .sub = turn_fields,
 	 .sub_size = sizeof(struct kgb_offline_turn),
 	 .doc = "Turns of a session with a shell tool and kgb-verify."},
-	{.name = "oneshot",
-	 .type = KGB_FIELD_OBJECTS,
-	 .offset = SESSIONS(oneshot),
-	 .sub = turn_fields,
-	 .sub_size = sizeof(struct kgb_offline_turn),
-	 .doc = "Turns of a session without tools."},
-	{.name = "again",
-	 .type = KGB_FIELD_OBJECTS,
-	 .offset = SESSIONS(again),
-	 .sub = turn_fields,
+	{KGB_FIELD(struct sessions_file, oneshot, OBJECTS), .sub = turn_fields,
+	 .sub_size = sizeof(struct kgb_offline_turn), .doc = "Turns of a session without tools."},
+	{KGB_FIELD(struct sessions_file, again, OBJECTS), .sub = turn_fields,
 	 .sub_size = sizeof(struct kgb_offline_turn),
 	 .doc = "Turns of a later round on the same kernel; none: those of verify."},
 	KGB_FIELD_END,
 };
-#undef SESSIONS
 
 static const struct kgb_field shared_fields[] = {
-	{.name = "sessions",
-	 .type = KGB_FIELD_OBJECT,
-	 .offset = offsetof(struct shared_file, sessions),
-	 .required = true,
-	 .sub = sessions_fields,
+	{KGB_FIELD(struct shared_file, sessions, OBJECT), .required = true, .sub = sessions_fields,
 	 .doc = "What is said and done."},
 	KGB_FIELD_END,
 };
 
-#define SCRIPT(field) offsetof(struct script_file, field)
 static const struct kgb_field script_fields[] = {
-	{.name = "operator",
-	 .type = KGB_FIELD_STR,
-	 .offset = SCRIPT(operator_name),
-	 .required = true,
+	{KGB_FIELD_AS("operator", struct script_file, operator_name, STR), .required = true,
 	 .doc = "Full name of the operator."},
-	{.name = "note",
-	 .type = KGB_FIELD_STR,
-	 .offset = SCRIPT(note),
-	 .def = "",
-	 .doc = "What the script shows."},
-	{.name = "bug",
-	 .type = KGB_FIELD_STR,
-	 .offset = SCRIPT(bug),
-	 .required = true,
+	{KGB_FIELD(struct script_file, note, STR), .def = "", .doc = "What the script shows."},
+	{KGB_FIELD(struct script_file, bug, STR), .required = true,
 	 .doc = "Mistake of the first kernel."},
-	{.name = "fix",
-	 .type = KGB_FIELD_STR,
-	 .offset = SCRIPT(fix),
-	 .required = true,
+	{KGB_FIELD(struct script_file, fix, STR), .required = true,
 	 .doc = "How the second mends it."},
-	{.name = "kernels",
-	 .type = KGB_FIELD_MAP,
-	 .offset = SCRIPT(kernels),
-	 .required = true,
+	{KGB_FIELD(struct script_file, kernels, MAP), .required = true,
 	 .doc = "Python sources by name."},
-	{.name = "sessions",
-	 .type = KGB_FIELD_OBJECT,
-	 .offset = SCRIPT(sessions),
-	 .sub = sessions_fields,
+	{KGB_FIELD(struct script_file, sessions, OBJECT), .sub = sessions_fields,
 	 .doc = "Replaces the sessions of session.yaml."},
 	KGB_FIELD_END,
 };
-#undef SCRIPT
 
 /* ---- texts ---- */
 
