@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/system/fs.h"
 #include "base/time.h"
+#include "base/vec.h"
 #include "sandbox/cassette/replay.h"
 #include "sandbox/request/http.h"
 
@@ -78,24 +79,6 @@ void kgb_exchange_record_response(struct kgb_exchange_record *record, bool sse, 
 		write_chunk(record);
 }
 
-static void write_usage(struct kgb_jsonw *w, const struct kgb_usage *usage)
-{
-	kgb_jsonw_key(w, "usage");
-	kgb_jsonw_object(w);
-	kgb_rows_write(w, kgb_usage_long_rows, usage);
-	kgb_jsonw_object_end(w);
-}
-
-static void write_tries(struct kgb_jsonw *w, const struct kgb_exchange_record_end *end)
-{
-	kgb_jsonw_ki64(w, "waited_ms", end->waited_ms);
-	kgb_jsonw_key(w, "tries");
-	kgb_jsonw_array(w);
-	for (size_t i = 0; i < end->tries->n; i++)
-		kgb_jsonw_str(w, end->tries->items[i]);
-	kgb_jsonw_array_end(w);
-}
-
 /* What a replay needs besides the answer itself. */
 static void write_reply(struct kgb_jsonw *w, struct kgb_exchange_record *record,
 			const struct kgb_exchange_record_end *end)
@@ -106,16 +89,11 @@ static void write_reply(struct kgb_jsonw *w, struct kgb_exchange_record *record,
 		 record->sse ? "sse" : "json");
 	if (there)
 		kgb_sha256_end(KGB_TAKE(record->sha256), sha256);
-	kgb_jsonw_kstr(w, "response", there ? name : NULL);
-	kgb_jsonw_kstr(w, "response_sha256", there ? sha256 : NULL);
-	kgb_jsonw_key(w, "reply_headers");
-	kgb_jsonw_array(w);
-	for (size_t i = 0; i < end->reply->names.n; i++) {
-		kgb_jsonw_array(w);
-		kgb_jsonw_str(w, end->reply->names.items[i]);
-		kgb_jsonw_str(w, end->reply->values.items[i]);
-		kgb_jsonw_array_end(w);
-	}
+	kgb_jsonw_put(w, "response: %s, response_sha256: %s, reply_headers: [", there ? name : NULL,
+		      there ? sha256 : NULL);
+	for (size_t i = 0; i < end->reply->names.n; i++)
+		kgb_jsonw_put(w, "[%s, %s]", end->reply->names.items[i],
+			      end->reply->values.items[i]);
 	kgb_jsonw_array_end(w);
 }
 
@@ -127,29 +105,23 @@ static void write_meta(struct kgb_buf *out, struct kgb_exchange_record *record,
 	kgb_time_format(end->started_wall_ms, started);
 	struct kgb_jsonw w;
 	kgb_jsonw_init(&w, out, 2);
-	kgb_jsonw_object(&w);
-	kgb_jsonw_kstr(&w, "schema", "kgb.exchange/1");
-	kgb_jsonw_ki64(&w, "number", summary->number);
-	kgb_jsonw_kstr(&w, "source", end->source);
-	kgb_jsonw_kstr(&w, "key", *record->key ? record->key : NULL);
-	kgb_jsonw_kstr(&w, "path", summary->path);
-	kgb_jsonw_ki64(&w, "status", summary->status);
-	kgb_jsonw_kstr(&w, "model", summary->model);
-	kgb_jsonw_kstr(&w, "message_id", *summary->message_id ? summary->message_id : NULL);
-	kgb_jsonw_kstr(&w, "started", started);
+	kgb_jsonw_put(&w, "{schema: 'kgb.exchange/1', number: %ld, source: %s, key: %s, path: %s",
+		      summary->number, end->source, *record->key ? record->key : NULL,
+		      summary->path);
+	kgb_jsonw_put(&w, "status: %d, model: %s, message_id: %s, started: %s", summary->status,
+		      summary->model, *summary->message_id ? summary->message_id : NULL, started);
 	kgb_jsonw_kcount(&w, "ttfb_ms", summary->ttfb_ms);
-	kgb_jsonw_ki64(&w, "total_ms", summary->total_ms);
-	kgb_jsonw_ki64(&w, "request_bytes", summary->request_bytes);
-	kgb_jsonw_ki64(&w, "response_bytes", summary->response_bytes);
-	write_usage(&w, &summary->usage);
-	kgb_jsonw_kbool(&w, "usage_complete", summary->usage_complete);
-	kgb_jsonw_kbool(&w, "billed", summary->billed);
-	kgb_jsonw_kbool(&w, "repeated", summary->repeated);
-	kgb_jsonw_ki64(&w, "tools_removed", summary->n_tools_removed);
-	kgb_jsonw_kbool(&w, "aborted_by_client", summary->aborted_by_client);
-	kgb_jsonw_kbool(&w, "cut_upstream", summary->cut_upstream);
-	kgb_jsonw_kstr(&w, "error", summary->error);
-	write_tries(&w, end);
+	kgb_jsonw_put(&w, "total_ms: %ld, request_bytes: %ld, response_bytes: %ld, usage: {",
+		      summary->total_ms, summary->request_bytes, summary->response_bytes);
+	kgb_rows_write(&w, kgb_usage_long_rows, &summary->usage);
+	kgb_jsonw_put(&w, "}, usage_complete: %hhd, billed: %hhd, repeated: %hhd",
+		      summary->usage_complete, summary->billed, summary->repeated);
+	kgb_jsonw_put(&w, "tools_removed: %ld, aborted_by_client: %hhd, cut_upstream: %hhd",
+		      summary->n_tools_removed, summary->aborted_by_client, summary->cut_upstream);
+	kgb_jsonw_put(&w, "error: %s, waited_ms: %ld, tries: [", summary->error, end->waited_ms);
+	KGB_VEC_FOREACH(try, end->tries)
+		kgb_jsonw_str(&w, *try);
+	kgb_jsonw_array_end(&w);
 	write_reply(&w, record, end);
 	kgb_jsonw_object_end(&w);
 	kgb_buf_addc(out, '\n');
@@ -181,15 +153,12 @@ void kgb_exchange_record_finish(struct kgb_exchange_record *record,
 /* Pairs, not an object: a header may come twice. */
 static void write_headers(struct kgb_jsonw *w, const struct kgb_exchange_record_request *request)
 {
-	kgb_jsonw_key(w, "headers");
-	kgb_jsonw_array(w);
+	kgb_jsonw_put(w, "headers: [");
 	for (size_t i = 0; i < request->headers->names.n; i++) {
 		const char *name = request->headers->names.items[i];
-		kgb_jsonw_array(w);
-		kgb_jsonw_str(w, name);
-		kgb_jsonw_str(w, kgb_http_secret_header(name) ? KGB_SCRUB_MARK
-							      : request->headers->values.items[i]);
-		kgb_jsonw_array_end(w);
+		kgb_jsonw_put(w, "[%s, %s]", name,
+			      kgb_http_secret_header(name) ? KGB_SCRUB_MARK
+							   : request->headers->values.items[i]);
 	}
 	kgb_jsonw_array_end(w);
 }
@@ -198,7 +167,7 @@ static void write_body(struct kgb_jsonw *w, const struct kgb_exchange_record_req
 		       bool is_json)
 {
 	if (request->body_len == 0) {
-		kgb_jsonw_knull(w, "body");
+		kgb_jsonw_put(w, "body: null");
 	} else if (is_json) {
 		kgb_jsonw_key(w, "body");
 		kgb_jsonw_raw(w, request->body);
@@ -224,9 +193,7 @@ int kgb_exchange_record_write_request(const struct kgb_exchange_record_spec *spe
 	KGB_AUTO(buf) struct kgb_buf clean = KGB_BUF_INIT(0);
 	struct kgb_jsonw w;
 	kgb_jsonw_init(&w, &text, 0);
-	kgb_jsonw_object(&w);
-	kgb_jsonw_kstr(&w, "method", request->method);
-	kgb_jsonw_kstr(&w, "path", request->path);
+	kgb_jsonw_put(&w, "{method: %s, path: %s", request->method, request->path);
 	write_headers(&w, request);
 	write_body(&w, request, is_json);
 	kgb_jsonw_object_end(&w);

@@ -12,6 +12,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/system/fs.h"
+#include "base/vec.h"
 
 /* Hexadecimal numbers from this length on are random, or stand for something that is. */
 #define LONG_HEX 32
@@ -199,13 +200,12 @@ struct tape {
 struct kgb_cassette {
 	int dir_fd;
 	char *dir; /* owned; for messages */
-	struct tape *tapes; /* owned; by number */
-	size_t n, cap;
+	KGB_VEC(struct tape) tapes; /* by number */
 };
 
 size_t kgb_cassette_n(const struct kgb_cassette *cassette)
 {
-	return cassette->n;
+	return cassette->tapes.n;
 }
 
 static void tape_release(struct tape *tape)
@@ -218,9 +218,9 @@ void kgb_cassette_free(struct kgb_cassette *cassette)
 {
 	if (!cassette)
 		return;
-	for (size_t i = 0; i < cassette->n; i++)
-		tape_release(&cassette->tapes[i]);
-	kgb_free(cassette->tapes);
+	for (size_t i = 0; i < cassette->tapes.n; i++)
+		tape_release(&cassette->tapes.items[i]);
+	KGB_VEC_RELEASE(&cassette->tapes);
 	kgb_close(cassette->dir_fd);
 	kgb_free(cassette->dir);
 	kgb_free(cassette);
@@ -250,12 +250,8 @@ static int read_tape(struct kgb_cassette *cassette, const char *name, struct kgb
 			err, KGB_ERR_INVALID,
 			"'%s/%s': 'key' is missing: the record is of a version before replays",
 			cassette->dir, name);
-	if (cassette->n == cassette->cap) {
-		cassette->cap = cassette->cap ? 2 * cassette->cap : 16;
-		cassette->tapes =
-			kgb_xreallocarray(cassette->tapes, cassette->cap, sizeof(*cassette->tapes));
-	}
-	struct tape *tape = &cassette->tapes[cassette->n++];
+	KGB_VEC_GROW(&cassette->tapes, 1);
+	struct tape *tape = &cassette->tapes.items[cassette->tapes.n++];
 	*tape = (struct tape){.number = kgb_json_i64(meta, "number", 0),
 			      .status = status,
 			      .cut = kgb_json_bool(meta, "cut_upstream", false) ||
@@ -314,8 +310,8 @@ int kgb_cassette_load(struct kgb_cassette **out, const char *traffic_dir, struct
 		kgb_cassette_free(cassette);
 		return -1;
 	}
-	if (cassette->n > 0)
-		qsort(cassette->tapes, cassette->n, sizeof(*cassette->tapes), by_number);
+	if (cassette->tapes.n > 0)
+		qsort(cassette->tapes.items, cassette->tapes.n, sizeof(struct tape), by_number);
 	*out = cassette;
 	return 0;
 }
@@ -358,13 +354,13 @@ int kgb_cassette_answer(const struct kgb_cassette *cassette, struct kgb_cassette
 			const char *key, struct kgb_cassette_answer *out, struct kgb_err *err)
 {
 	if (!use->given)
-		use->given = kgb_xcalloc(cassette->n + 1, sizeof(*use->given));
-	for (size_t i = 0; i < cassette->n; i++) {
-		if (use->given[i] || strcmp(cassette->tapes[i].key, key) != 0)
+		use->given = kgb_xcalloc(cassette->tapes.n + 1, sizeof(*use->given));
+	for (size_t i = 0; i < cassette->tapes.n; i++) {
+		if (use->given[i] || strcmp(cassette->tapes.items[i].key, key) != 0)
 			continue;
 		use->given[i] = true;
 		use->n_given++;
-		return read_answer(cassette, &cassette->tapes[i], out, err);
+		return read_answer(cassette, &cassette->tapes.items[i], out, err);
 	}
 	return 0;
 }
@@ -469,10 +465,11 @@ static cJSON *find_nearest(const struct kgb_cassette *cassette, const cJSON *bod
 	char *asked = cJSON_PrintUnformatted(body);
 	cJSON *nearest = NULL;
 	size_t best = 0;
-	for (size_t i = 0; asked && i < cassette->n; i++) {
+	for (size_t i = 0; asked && i < cassette->tapes.n; i++) {
 		KGB_AUTO(json) cJSON *recorded = NULL;
 		KGB_AUTO(free)
-		char *name = kgb_xasprintf("%04" PRId64 ".request.json", cassette->tapes[i].number);
+		char *name = kgb_xasprintf("%04" PRId64 ".request.json",
+					   cassette->tapes.items[i].number);
 		if (read_json(cassette, name, &recorded, NULL) < 0)
 			continue;
 		cJSON *its_body = cJSON_DetachItemFromObjectCaseSensitive(recorded, "body");
@@ -485,7 +482,7 @@ static cJSON *find_nearest(const struct kgb_cassette *cassette, const cJSON *bod
 			cJSON_Delete(nearest);
 			nearest = its_body;
 			best = like;
-			*out = &cassette->tapes[i];
+			*out = &cassette->tapes.items[i];
 		} else {
 			cJSON_Delete(its_body);
 		}
@@ -518,7 +515,7 @@ void kgb_cassette_explain(const struct kgb_cassette *cassette, const struct kgb_
 	KGB_AUTO(json) cJSON *body = NULL;
 	const struct tape *tape = NULL;
 	kgb_buf_addf(out, "replay: no recorded answer to this %s %s (%zu of %zu were given); ",
-		     request->method, request->path, use->n_given, cassette->n);
+		     request->method, request->path, use->n_given, cassette->tapes.n);
 	if (kgb_json_parse(request->body, request->body_len, &body, NULL) < 0) {
 		kgb_buf_adds(out, "its body is not JSON");
 		return;

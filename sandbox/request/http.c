@@ -37,23 +37,17 @@ enum kgb_endpoint kgb_http_endpoint(const char *method, const char *path)
 
 const char *kgb_http_upstream_path(enum kgb_endpoint endpoint)
 {
-	switch (endpoint) {
-	case KGB_ENDPOINT_MESSAGES:
-		return "/v1/messages";
-	case KGB_ENDPOINT_COUNT_TOKENS:
-		return "/v1/messages/count_tokens";
-	case KGB_ENDPOINT_CHAT:
-		return "/v1/chat/completions";
-	case KGB_ENDPOINT_RESPONSES:
-		return "/v1/responses";
-	case KGB_ENDPOINT_MODELS:
-		return "/v1/models";
-	case KGB_ENDPOINT_NONE:
-	case KGB_ENDPOINT_HELLO:
-	case KGB_ENDPOINT_VERIFY:
-		return NULL;
-	}
-	KGB_UNREACHABLE();
+	static const char *const paths[] = {
+		[KGB_ENDPOINT_MESSAGES] = "/v1/messages",
+		[KGB_ENDPOINT_COUNT_TOKENS] = "/v1/messages/count_tokens",
+		[KGB_ENDPOINT_CHAT] = "/v1/chat/completions",
+		[KGB_ENDPOINT_RESPONSES] = "/v1/responses",
+		[KGB_ENDPOINT_MODELS] = "/v1/models",
+		[KGB_ENDPOINT_NONE] = NULL,
+		[KGB_ENDPOINT_HELLO] = NULL,
+		[KGB_ENDPOINT_VERIFY] = NULL,
+	};
+	return paths[endpoint];
 }
 
 bool kgb_http_is_generation(enum kgb_endpoint endpoint)
@@ -182,20 +176,13 @@ void kgb_http_error_body(struct kgb_buf *out, enum kgb_protocol protocol, int st
 			 const char *message)
 {
 	struct kgb_jsonw w;
+	const char *type = error_type(protocol, status);
 	kgb_jsonw_init(&w, out, 0);
-	kgb_jsonw_object(&w);
 	if (protocol == KGB_PROTOCOL_ANTHROPIC)
-		kgb_jsonw_kstr(&w, "type", "error");
-	kgb_jsonw_key(&w, "error");
-	kgb_jsonw_object(&w);
-	kgb_jsonw_kstr(&w, "type", error_type(protocol, status));
-	kgb_jsonw_kstr(&w, "message", message);
-	if (protocol != KGB_PROTOCOL_ANTHROPIC) {
-		kgb_jsonw_knull(&w, "param");
-		kgb_jsonw_knull(&w, "code");
-	}
-	kgb_jsonw_object_end(&w);
-	kgb_jsonw_object_end(&w);
+		kgb_jsonw_put(&w, "{type: 'error', error: {type: %s, message: %s}}", type, message);
+	else
+		kgb_jsonw_put(&w, "{error: {type: %s, message: %s, param: null, code: null}}", type,
+			      message);
 }
 
 int kgb_http_stop_status(enum kgb_protocol protocol)
