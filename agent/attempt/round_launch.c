@@ -145,7 +145,7 @@ static void add_program(const struct kgb_attempt_env *env, struct kgb_policy *po
 	KGB_AUTO(free) char *run = kgb_path_join(inside, "run");
 	struct stat st;
 	bool is_folder = stat(env->cli_path, &st) == 0 && S_ISDIR(st.st_mode);
-	kgb_policy_ro(policy, env->cli_path, inside);
+	kgb_policy_mount(policy, KGB_MOUNT_RO, env->cli_path, inside);
 	kgb_policy_arg(policy, is_folder ? run : inside);
 }
 
@@ -182,7 +182,7 @@ static int add_command(const struct kgb_round_launch *launch, struct kgb_policy 
 static void add_verify_tool(const struct kgb_attempt_facts *facts, struct kgb_policy *policy)
 {
 	KGB_AUTO(free) char *client = kgb_path_join(facts->env->bin_dir, "kgb-verify");
-	kgb_policy_ro(policy, client, INSIDE_BIN "/kgb-verify");
+	kgb_policy_mount(policy, KGB_MOUNT_RO, client, INSIDE_BIN "/kgb-verify");
 	kgb_policy_setenv(policy, "PATH", INSIDE_BIN ":/usr/local/bin:/usr/bin:/bin");
 	kgb_policy_setenv(policy, "KGB_GATEWAY", INSIDE_GATEWAY);
 	kgb_policy_setenv(policy, "KGB_TOKEN", facts->token);
@@ -232,7 +232,7 @@ static int start_child(struct kgb_round_launch *launch, const int stdio[3],
 	const struct kgb_policy_base_spec base = {.home = home, .tmp_bytes = env->limits.tmp_bytes};
 	if (kgb_policy_base(&policy, &base, err) < 0)
 		return -1;
-	kgb_policy_rw(&policy, worktree, INSIDE_WS);
+	kgb_policy_mount(&policy, KGB_MOUNT_RW, worktree, INSIDE_WS);
 	kgb_policy_set_cwd(&policy, INSIDE_WS);
 	if (add_command(launch, &policy, err) < 0)
 		return -1;

@@ -24,7 +24,7 @@ static int fill_policy(struct kgb_policy *policy, const struct kgb_program *prog
 	const struct kgb_policy_base_spec base = {.tmp_bytes = TMP_BYTES};
 	if (kgb_policy_base(policy, &base, err) < 0)
 		return -1;
-	kgb_policy_ro(policy, path, INSIDE);
+	kgb_policy_mount(policy, KGB_MOUNT_RO, path, INSIDE);
 	kgb_policy_arg(policy, INSIDE);
 	for (size_t i = 0; i < program->version_argv.n; i++)
 		kgb_policy_arg(policy, program->version_argv.items[i]);

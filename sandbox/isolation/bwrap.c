@@ -4,53 +4,27 @@
 static void add_mount_args(struct kgb_strv *argv, const struct kgb_mount *mount,
 			   const int **data_fds)
 {
-	static const char *const bind_options[] = {
-		[KGB_MOUNT_RO] = "--ro-bind",
-		[KGB_MOUNT_RO_TRY] = "--ro-bind-try",
-		[KGB_MOUNT_RW] = "--bind",
-		[KGB_MOUNT_DEV] = "--dev-bind",
+	static const char *const options[] = {
+		[KGB_MOUNT_RO] = "--ro-bind",      [KGB_MOUNT_RO_TRY] = "--ro-bind-try",
+		[KGB_MOUNT_RW] = "--bind",         [KGB_MOUNT_DEV] = "--dev-bind",
+		[KGB_MOUNT_TMPFS] = "--tmpfs",     [KGB_MOUNT_DIR] = "--dir",
+		[KGB_MOUNT_SYMLINK] = "--symlink", [KGB_MOUNT_DATA] = "--file",
+		[KGB_MOUNT_COPY] = "--file",       [KGB_MOUNT_PROC] = "--proc",
+		[KGB_MOUNT_DEVFS] = "--dev",       [KGB_MOUNT_SEAL] = "--remount-ro",
 	};
 
-	switch (mount->kind) {
-	case KGB_MOUNT_RO:
-	case KGB_MOUNT_RO_TRY:
-	case KGB_MOUNT_RW:
-	case KGB_MOUNT_DEV:
-		kgb_strv_add(argv, bind_options[mount->kind]);
-		kgb_strv_add(argv, mount->source);
-		break;
-	case KGB_MOUNT_TMPFS:
-		kgb_strv_add(argv, "--size");
-		kgb_strv_addf(argv, "%lld", (long long)mount->size_bytes);
-		kgb_strv_add(argv, "--tmpfs");
-		break;
-	case KGB_MOUNT_DIR:
-		kgb_strv_add(argv, "--dir");
-		break;
-	case KGB_MOUNT_SYMLINK:
-		kgb_strv_add(argv, "--symlink");
-		kgb_strv_add(argv, mount->source);
-		break;
-	case KGB_MOUNT_DATA:
-	case KGB_MOUNT_COPY: {
+	if (mount->kind == KGB_MOUNT_DATA || mount->kind == KGB_MOUNT_COPY) {
 		int fd = *(*data_fds)++;
 		if (fd < 0)
 			return;
-		kgb_strv_add(argv, "--perms");
-		kgb_strv_add(argv, "0444");
-		kgb_strv_add(argv, "--file");
+		KGB_STRV_ADD(argv, "--perms", "0444", options[mount->kind]);
 		kgb_strv_addf(argv, "%d", fd);
-		break;
-	}
-	case KGB_MOUNT_PROC:
-		kgb_strv_add(argv, "--proc");
-		break;
-	case KGB_MOUNT_DEVFS:
-		kgb_strv_add(argv, "--dev");
-		break;
-	case KGB_MOUNT_SEAL:
-		kgb_strv_add(argv, "--remount-ro");
-		break;
+	} else if (mount->kind == KGB_MOUNT_TMPFS) {
+		kgb_strv_add(argv, "--size");
+		kgb_strv_addf(argv, "%lld", (long long)mount->size_bytes);
+		kgb_strv_add(argv, options[mount->kind]);
+	} else {
+		KGB_STRV_ADD(argv, options[mount->kind], mount->source);
 	}
 	kgb_strv_add(argv, mount->target);
 }
@@ -61,28 +35,17 @@ static void add_mount_args(struct kgb_strv *argv, const struct kgb_mount *mount,
 /* The option that grants the rights of a mount; NULL for kinds that need none. */
 static const char *confine_option(const struct kgb_mount *mount)
 {
+	static const char *const options[] = {
+		[KGB_MOUNT_RO] = "--ro",     [KGB_MOUNT_RO_TRY] = "--ro",
+		[KGB_MOUNT_DATA] = "--ro",   [KGB_MOUNT_COPY] = "--ro",
+		[KGB_MOUNT_DIR] = "--ro",    [KGB_MOUNT_RW] = "--rw",
+		[KGB_MOUNT_TMPFS] = "--rw",  [KGB_MOUNT_DEV] = "--dev",
+		[KGB_MOUNT_DEVFS] = "--dev", [KGB_MOUNT_PROC] = "--dev",
+		[KGB_MOUNT_SYMLINK] = NULL,  [KGB_MOUNT_SEAL] = NULL,
+	};
+
 	/* Mounts over parts of /proc are read-only by themselves. */
-	if (kgb_str_starts(mount->target, "/proc/"))
-		return NULL;
-	switch (mount->kind) {
-	case KGB_MOUNT_RO:
-	case KGB_MOUNT_RO_TRY:
-	case KGB_MOUNT_DATA:
-	case KGB_MOUNT_COPY:
-	case KGB_MOUNT_DIR:
-		return "--ro";
-	case KGB_MOUNT_RW:
-	case KGB_MOUNT_TMPFS:
-		return "--rw";
-	case KGB_MOUNT_DEV:
-	case KGB_MOUNT_DEVFS:
-	case KGB_MOUNT_PROC:
-		return "--dev";
-	case KGB_MOUNT_SYMLINK:
-	case KGB_MOUNT_SEAL:
-		break;
-	}
-	return NULL;
+	return kgb_str_starts(mount->target, "/proc/") ? NULL : options[mount->kind];
 }
 
 void kgb_confine_args(const struct kgb_policy *policy, int landlock_abi, struct kgb_strv *args)
@@ -91,16 +54,12 @@ void kgb_confine_args(const struct kgb_policy *policy, int landlock_abi, struct 
 		return;
 	kgb_strv_add(args, "--landlock");
 	kgb_strv_addf(args, "%d", landlock_abi);
-	kgb_strv_add(args, "--list");
-	kgb_strv_add(args, "/");
-	kgb_strv_add(args, "--ro");
-	kgb_strv_add(args, CONFINER_INSIDE);
+	KGB_STRV_ADD(args, "--list", "/", "--ro", CONFINER_INSIDE);
 	for (size_t i = 0; i < policy->mounts.n; i++) {
 		const char *option = confine_option(&policy->mounts.items[i]);
 		if (!option)
 			continue;
-		kgb_strv_add(args, option);
-		kgb_strv_add(args, policy->mounts.items[i].target);
+		KGB_STRV_ADD(args, option, policy->mounts.items[i].target);
 	}
 }
 
@@ -122,8 +81,7 @@ void kgb_bwrap_argv(const struct kgb_policy *policy, const struct kgb_bwrap_opti
 	kgb_strv_addf(argv, "%u", policy->uid);
 	kgb_strv_add(argv, "--gid");
 	kgb_strv_addf(argv, "%u", policy->gid);
-	kgb_strv_add(argv, "--hostname");
-	kgb_strv_add(argv, policy->hostname ? policy->hostname : "kgb");
+	KGB_STRV_ADD(argv, "--hostname", policy->hostname ? policy->hostname : "kgb");
 	if (options->status_fd >= 0) {
 		kgb_strv_add(argv, "--json-status-fd");
 		kgb_strv_addf(argv, "%d", options->status_fd);
@@ -144,22 +102,14 @@ void kgb_bwrap_argv(const struct kgb_policy *policy, const struct kgb_bwrap_opti
 		if (policy->mounts.items[i].kind == KGB_MOUNT_SEAL)
 			add_mount_args(argv, &policy->mounts.items[i], &data_fds);
 	if (options->confiner) {
-		kgb_strv_add(argv, "--ro-bind");
-		kgb_strv_add(argv, options->confiner);
-		kgb_strv_add(argv, CONFINER_INSIDE);
+		KGB_STRV_ADD(argv, "--ro-bind", options->confiner, CONFINER_INSIDE);
 	}
 	/* The root is a tmpfs without a size: no process inside may fill it. */
-	kgb_strv_add(argv, "--remount-ro");
-	kgb_strv_add(argv, "/");
-	kgb_strv_add(argv, "--chdir");
-	kgb_strv_add(argv, policy->cwd ? policy->cwd : "/");
-	kgb_strv_add(argv, "--");
+	KGB_STRV_ADD(argv, "--remount-ro", "/", "--chdir", policy->cwd ? policy->cwd : "/", "--");
 	if (options->confiner) {
 		kgb_strv_add(argv, CONFINER_INSIDE);
-		for (size_t i = 0; i < options->confine_args->n; i++)
-			kgb_strv_add(argv, options->confine_args->items[i]);
+		kgb_strv_add_all(argv, (const char *const *)options->confine_args->items);
 		kgb_strv_add(argv, "--");
 	}
-	for (size_t i = 0; i < policy->argv.n; i++)
-		kgb_strv_add(argv, policy->argv.items[i]);
+	kgb_strv_add_all(argv, (const char *const *)policy->argv.items);
 }

@@ -36,61 +36,25 @@ void kgb_auto_policy(struct kgb_policy *policy)
 	kgb_policy_release(policy);
 }
 
-static void add_mount(struct kgb_policy *policy, enum kgb_mount_kind kind, const char *source,
-		      const char *target, int64_t size_bytes)
+static void add_mount(struct kgb_policy *policy, struct kgb_mount mount)
 {
-	KGB_VEC_ADD(&policy->mounts,
-		    (struct kgb_mount){
-			    .kind = kind,
-			    .source = source ? kgb_arena_strdup(&policy->arena, source) : NULL,
-			    .target = kgb_arena_strdup(&policy->arena, target),
-			    .size_bytes = size_bytes,
-		    });
+	if (mount.source)
+		mount.source = kgb_arena_strdup(&policy->arena, mount.source);
+	mount.target = kgb_arena_strdup(&policy->arena, mount.target);
+	KGB_VEC_ADD(&policy->mounts, mount);
 }
 
-void kgb_policy_ro(struct kgb_policy *policy, const char *source, const char *target)
+void kgb_policy_mount(struct kgb_policy *policy, enum kgb_mount_kind kind, const char *source,
+		      const char *target)
 {
-	add_mount(policy, KGB_MOUNT_RO, source, target, 0);
-}
-
-void kgb_policy_ro_try(struct kgb_policy *policy, const char *source, const char *target)
-{
-	add_mount(policy, KGB_MOUNT_RO_TRY, source, target, 0);
-}
-
-void kgb_policy_rw(struct kgb_policy *policy, const char *source, const char *target)
-{
-	add_mount(policy, KGB_MOUNT_RW, source, target, 0);
-}
-
-void kgb_policy_dev(struct kgb_policy *policy, const char *source, const char *target)
-{
-	add_mount(policy, KGB_MOUNT_DEV, source, target, 0);
+	add_mount(policy, (struct kgb_mount){.kind = kind, .source = source, .target = target});
 }
 
 void kgb_policy_tmpfs(struct kgb_policy *policy, const char *target, int64_t size_bytes)
 {
-	add_mount(policy, KGB_MOUNT_TMPFS, NULL, target, size_bytes);
-}
-
-void kgb_policy_dir(struct kgb_policy *policy, const char *target)
-{
-	add_mount(policy, KGB_MOUNT_DIR, NULL, target, 0);
-}
-
-void kgb_policy_symlink(struct kgb_policy *policy, const char *text, const char *target)
-{
-	add_mount(policy, KGB_MOUNT_SYMLINK, text, target, 0);
-}
-
-void kgb_policy_data(struct kgb_policy *policy, const char *text, const char *target)
-{
-	add_mount(policy, KGB_MOUNT_DATA, text, target, 0);
-}
-
-void kgb_policy_copy(struct kgb_policy *policy, const char *source, const char *target)
-{
-	add_mount(policy, KGB_MOUNT_COPY, source, target, 0);
+	add_mount(policy, (struct kgb_mount){.kind = KGB_MOUNT_TMPFS,
+					     .target = target,
+					     .size_bytes = size_bytes});
 }
 
 void kgb_policy_setenv(struct kgb_policy *policy, const char *name, const char *value)
@@ -130,7 +94,7 @@ static int add_root_dirs(struct kgb_policy *policy, struct kgb_err *err)
 {
 	static const char *const names[] = {"/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"};
 
-	kgb_policy_ro(policy, "/usr", "/usr");
+	kgb_policy_mount(policy, KGB_MOUNT_RO, "/usr", "/usr");
 	for (size_t i = 0; i < KGB_ARRAY_LEN(names); i++) {
 		struct stat st;
 		if (lstat(names[i], &st) < 0) {
@@ -139,7 +103,7 @@ static int add_root_dirs(struct kgb_policy *policy, struct kgb_err *err)
 			return kgb_fail_errno(err, errno, "read the kind of '%s'", names[i]);
 		}
 		if (!S_ISLNK(st.st_mode)) {
-			kgb_policy_ro(policy, names[i], names[i]);
+			kgb_policy_mount(policy, KGB_MOUNT_RO, names[i], names[i]);
 			continue;
 		}
 		char text[256];
@@ -147,7 +111,7 @@ static int add_root_dirs(struct kgb_policy *policy, struct kgb_err *err)
 		if (len < 0)
 			return kgb_fail_errno(err, errno, "read link '%s'", names[i]);
 		text[len] = '\0';
-		kgb_policy_symlink(policy, text, names[i]);
+		kgb_policy_mount(policy, KGB_MOUNT_SYMLINK, text, names[i]);
 	}
 	return 0;
 }
@@ -169,17 +133,18 @@ static void add_etc(struct kgb_policy *policy)
 	KGB_AUTO(free)
 	char *group = kgb_xasprintf("root:x:0:\nagent:x:%u:\nnogroup:x:65534:\n", policy->gid);
 
-	kgb_policy_dir(policy, "/etc");
-	kgb_policy_dir(policy, "/etc/ssl");
+	kgb_policy_mount(policy, KGB_MOUNT_DIR, NULL, "/etc");
+	kgb_policy_mount(policy, KGB_MOUNT_DIR, NULL, "/etc/ssl");
 	for (size_t i = 0; i < KGB_ARRAY_LEN(dirs); i++)
-		kgb_policy_ro_try(policy, dirs[i], dirs[i]);
+		kgb_policy_mount(policy, KGB_MOUNT_RO_TRY, dirs[i], dirs[i]);
 	for (size_t i = 0; i < KGB_ARRAY_LEN(files); i++)
-		kgb_policy_copy(policy, files[i], files[i]);
-	kgb_policy_data(policy, passwd, "/etc/passwd");
-	kgb_policy_data(policy, group, "/etc/group");
-	kgb_policy_data(policy, "127.0.0.1 localhost\n::1 localhost\n", "/etc/hosts");
-	kgb_policy_data(policy, "passwd: files\ngroup: files\nhosts: files\n",
-			"/etc/nsswitch.conf");
+		kgb_policy_mount(policy, KGB_MOUNT_COPY, files[i], files[i]);
+	kgb_policy_mount(policy, KGB_MOUNT_DATA, passwd, "/etc/passwd");
+	kgb_policy_mount(policy, KGB_MOUNT_DATA, group, "/etc/group");
+	kgb_policy_mount(policy, KGB_MOUNT_DATA, "127.0.0.1 localhost\n::1 localhost\n",
+			 "/etc/hosts");
+	kgb_policy_mount(policy, KGB_MOUNT_DATA, "passwd: files\ngroup: files\nhosts: files\n",
+			 "/etc/nsswitch.conf");
 }
 
 /* Entries that describe the host and no process inside needs (the list of container runtimes, and
@@ -213,7 +178,7 @@ static void hide_in_proc(struct kgb_policy *policy)
 		if (S_ISDIR(st.st_mode))
 			kgb_policy_tmpfs(policy, path, COVER_BYTES);
 		else
-			kgb_policy_ro(policy, "/dev/null", path);
+			kgb_policy_mount(policy, KGB_MOUNT_RO, "/dev/null", path);
 	}
 }
 
@@ -238,7 +203,7 @@ static int cover_proc(struct kgb_policy *policy, struct kgb_err *err)
 		/* Root owns the entries of directories. */
 		if (st.st_mode & writable ||
 		    (S_ISDIR(st.st_mode) && (is_root || kgb_str_eq(name, "sys"))))
-			kgb_policy_ro(policy, path, path);
+			kgb_policy_mount(policy, KGB_MOUNT_RO, path, path);
 	}
 	closedir(proc);
 	return 0;
@@ -253,7 +218,7 @@ static int protect_proc(struct kgb_policy *policy, struct kgb_err *err)
 	hide_in_proc(policy);
 	if (policy->allow_nested_userns)
 		return cover_proc(policy, err);
-	add_mount(policy, KGB_MOUNT_SEAL, NULL, "/proc", 0);
+	kgb_policy_mount(policy, KGB_MOUNT_SEAL, NULL, "/proc");
 	return 0;
 }
 
@@ -276,17 +241,17 @@ int kgb_policy_base(struct kgb_policy *policy, const struct kgb_policy_base_spec
 	if (add_root_dirs(policy, err) < 0)
 		return -1;
 	add_etc(policy);
-	add_mount(policy, KGB_MOUNT_PROC, NULL, "/proc", 0);
+	kgb_policy_mount(policy, KGB_MOUNT_PROC, NULL, "/proc");
 	if (protect_proc(policy, err) < 0)
 		return -1;
-	add_mount(policy, KGB_MOUNT_DEVFS, NULL, "/dev", 0);
+	kgb_policy_mount(policy, KGB_MOUNT_DEVFS, NULL, "/dev");
 	kgb_policy_tmpfs(policy, "/dev/shm", spec->shm_bytes ? spec->shm_bytes : default_shm_bytes);
-	add_mount(policy, KGB_MOUNT_SEAL, NULL, "/dev", 0);
+	kgb_policy_mount(policy, KGB_MOUNT_SEAL, NULL, "/dev");
 	kgb_policy_tmpfs(policy, "/tmp", spec->tmp_bytes ? spec->tmp_bytes : default_tmp_bytes);
-	kgb_policy_dir(policy, "/run");
-	kgb_policy_dir(policy, "/home");
+	kgb_policy_mount(policy, KGB_MOUNT_DIR, NULL, "/run");
+	kgb_policy_mount(policy, KGB_MOUNT_DIR, NULL, "/home");
 	if (spec->home)
-		kgb_policy_rw(policy, spec->home, "/home/agent");
+		kgb_policy_mount(policy, KGB_MOUNT_RW, spec->home, "/home/agent");
 	else
 		kgb_policy_tmpfs(policy, "/home/agent", default_shm_bytes);
 

@@ -105,16 +105,10 @@ KGB_MUST_CHECK int kgb_policy_base(struct kgb_policy *policy,
 				   const struct kgb_policy_base_spec *spec, struct kgb_err *err);
 
 /* Mounts happen in the order of the calls; a later one covers an earlier one. Parents of a target
- * are made as needed. */
-void kgb_policy_ro(struct kgb_policy *policy, const char *source, const char *target);
-void kgb_policy_ro_try(struct kgb_policy *policy, const char *source, const char *target);
-void kgb_policy_rw(struct kgb_policy *policy, const char *source, const char *target);
-void kgb_policy_dev(struct kgb_policy *policy, const char *source, const char *target);
+ * are made as needed. `source` is NULL where the kind has none. */
+void kgb_policy_mount(struct kgb_policy *policy, enum kgb_mount_kind kind, const char *source,
+		      const char *target);
 void kgb_policy_tmpfs(struct kgb_policy *policy, const char *target, int64_t size_bytes);
-void kgb_policy_dir(struct kgb_policy *policy, const char *target);
-void kgb_policy_symlink(struct kgb_policy *policy, const char *text, const char *target);
-void kgb_policy_data(struct kgb_policy *policy, const char *text, const char *target);
-void kgb_policy_copy(struct kgb_policy *policy, const char *source, const char *target);
 
 /** Let processes write below /proc/self; all else in /proc stays read-only. For CUDA, which names
  * its threads in /proc/self/task and gives up where it cannot (error 304). After kgb_policy_base.

@@ -83,13 +83,13 @@ int kgb_policy_one_gpu(struct kgb_policy *policy, const char *root, int index, s
 				index, nodes.n, root);
 	KGB_AUTO(free) char *node = kgb_xasprintf("%s/dev/nvidia%d", root, nodes.numbers[index]);
 	KGB_AUTO(free) char *target = kgb_xasprintf("/dev/nvidia%d", nodes.numbers[index]);
-	kgb_policy_dev(policy, node, target);
+	kgb_policy_mount(policy, KGB_MOUNT_DEV, node, target);
 	for (size_t i = 0; i < KGB_ARRAY_LEN(common); i++) {
 		KGB_AUTO(free) char *source = kgb_xasprintf("%s/dev/%s", root, common[i]);
 		KGB_AUTO(free) char *inside = kgb_xasprintf("/dev/%s", common[i]);
 		if (access(source, F_OK) == 0)
-			kgb_policy_dev(policy, source, inside);
+			kgb_policy_mount(policy, KGB_MOUNT_DEV, source, inside);
 	}
-	kgb_policy_ro_try(policy, "/sys", "/sys");
+	kgb_policy_mount(policy, KGB_MOUNT_RO_TRY, "/sys", "/sys");
 	return kgb_policy_name_threads(policy, err);
 }

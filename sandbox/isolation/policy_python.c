@@ -104,9 +104,9 @@ static int add_prefix(struct kgb_policy *policy, const char *prefix, bool is_ven
 	if (!real)
 		return -1;
 	if (!is_mounted_at(policy, real) && !is_below(real, "/usr"))
-		kgb_policy_ro(policy, real, real);
+		kgb_policy_mount(policy, KGB_MOUNT_RO, real, real);
 	if (!is_mounted_at(policy, prefix))
-		kgb_policy_ro(policy, real, prefix);
+		kgb_policy_mount(policy, KGB_MOUNT_RO, real, prefix);
 	return 0;
 }
 

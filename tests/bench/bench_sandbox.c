@@ -262,7 +262,7 @@ static int kill_once(const struct kgb_confinement *confinement, int64_t n_proces
 	kgb_policy_arg(&policy, "/opt/guest");
 	kgb_policy_arg(&policy, "crowd");
 	kgb_policy_arg(&policy, count);
-	kgb_policy_ro(&policy, KGB_TEST_GUEST, "/opt/guest");
+	kgb_policy_mount(&policy, KGB_MOUNT_RO, KGB_TEST_GUEST, "/opt/guest");
 	int rc = prepare(&policy, confinement, out[1], &sandbox, err) < 0
 			 ? -1
 			 : kgb_sandbox_spawn(&sandbox, &pid, err);

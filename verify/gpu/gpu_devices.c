@@ -81,10 +81,10 @@ int kgb_policy_gpu(struct kgb_policy *policy, struct kgb_err *err)
 			continue;
 		(void)snprintf(path, sizeof(path), "/dev/%s", entry->d_name);
 		if (lstat(path, &st) == 0 && S_ISCHR(st.st_mode))
-			kgb_policy_dev(policy, path, path);
+			kgb_policy_mount(policy, KGB_MOUNT_DEV, path, path);
 	}
 	if (dev)
 		closedir(dev);
-	kgb_policy_ro_try(policy, "/sys", "/sys");
+	kgb_policy_mount(policy, KGB_MOUNT_RO_TRY, "/sys", "/sys");
 	return kgb_policy_name_threads(policy, err);
 }

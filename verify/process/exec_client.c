@@ -72,7 +72,7 @@ int kgb_exec_client_policy(struct kgb_policy *policy, const struct kgb_exec_spec
 
 	if (!program || kgb_policy_base(policy, &base, err) < 0 || kgb_policy_gpu(policy, err) < 0)
 		return -1;
-	kgb_policy_ro(policy, program, "/kgb/kgb-exec");
+	kgb_policy_mount(policy, KGB_MOUNT_RO, program, "/kgb/kgb-exec");
 	/* What the driver compiles must not come from, or go to, a place that outlives us. */
 	kgb_policy_setenv(policy, "CUDA_CACHE_DISABLE", "1");
 	/* A GPU's number means the same here as to the workers. */
@@ -80,7 +80,7 @@ int kgb_exec_client_policy(struct kgb_policy *policy, const struct kgb_exec_spec
 	kgb_policy_set_cwd(policy, "/");
 	kgb_policy_arg(policy, "/kgb/kgb-exec");
 	if (spec->cupti) {
-		kgb_policy_ro(policy, spec->cupti, cupti_inside);
+		kgb_policy_mount(policy, KGB_MOUNT_RO, spec->cupti, cupti_inside);
 		kgb_policy_arg(policy, cupti_inside);
 	}
 	return 0;

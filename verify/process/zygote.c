@@ -63,7 +63,7 @@ static void add_bind(struct kgb_policy *policy, const char *data_dir, const char
 {
 	KGB_AUTO(free) char *source = kgb_path_join(data_dir, below);
 
-	kgb_policy_ro(policy, source, target);
+	kgb_policy_mount(policy, KGB_MOUNT_RO, source, target);
 }
 
 static void set_environment(struct kgb_policy *policy, enum kgb_role role,
@@ -112,7 +112,7 @@ static void bind_cublas(struct kgb_policy *policy, const char *trace_library)
 	char *library = kgb_xasprintf("%.*s/libkgb_cublas.so", folder, trace_library);
 
 	if (access(library, R_OK) == 0)
-		kgb_policy_ro(policy, library, "/kgb/lib/libkgb_cublas.so");
+		kgb_policy_mount(policy, KGB_MOUNT_RO, library, "/kgb/lib/libkgb_cublas.so");
 }
 
 /* What they see: the interpreter, our Python files, a GPU if there is one to work on; nothing of
@@ -135,9 +135,9 @@ static int make_policy(struct kgb_policy *policy, enum kgb_role role,
 		add_bind(policy, spec->data_dir, "verify/python/reference/ast_scopes.py",
 			 "/kgb/facts/ast_scopes.py");
 	}
-	kgb_policy_ro(policy, spec->library, "/kgb/lib/_kgbrun.abi3.so");
+	kgb_policy_mount(policy, KGB_MOUNT_RO, spec->library, "/kgb/lib/_kgbrun.abi3.so");
 	if (spec->device != KGB_DEVICE_CPU && role != KGB_ROLE_COMPILE) {
-		kgb_policy_ro(policy, spec->trace_library, TRACE_LIBRARY);
+		kgb_policy_mount(policy, KGB_MOUNT_RO, spec->trace_library, TRACE_LIBRARY);
 		if (kgb_policy_gpu(policy, err) < 0)
 			return -1;
 		if (role == KGB_ROLE_REFERENCE)

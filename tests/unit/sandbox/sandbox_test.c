@@ -37,7 +37,7 @@ void guest_policy(struct kgb_policy *policy, const char *const *args)
 
 	kgb_policy_init(policy);
 	assert_ok(kgb_policy_base(policy, &spec, &err), &err);
-	kgb_policy_ro(policy, KGB_TEST_GUEST, GUEST);
+	kgb_policy_mount(policy, KGB_MOUNT_RO, KGB_TEST_GUEST, GUEST);
 	kgb_policy_arg(policy, GUEST);
 	for (; *args; args++)
 		kgb_policy_arg(policy, *args);

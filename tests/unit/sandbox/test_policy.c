@@ -41,14 +41,14 @@ static void test_mounts_keep_the_order_of_the_calls(void **state)
 
 	(void)state;
 	kgb_policy_init(&policy);
-	kgb_policy_ro(&policy, "/usr", "/usr");
-	kgb_policy_data(&policy, "one", "/etc/one");
-	kgb_policy_copy(&policy, "/nonexistent", "/etc/left-out");
+	kgb_policy_mount(&policy, KGB_MOUNT_RO, "/usr", "/usr");
+	kgb_policy_mount(&policy, KGB_MOUNT_DATA, "one", "/etc/one");
+	kgb_policy_mount(&policy, KGB_MOUNT_COPY, "/nonexistent", "/etc/left-out");
 	kgb_policy_tmpfs(&policy, "/tmp", 4096);
-	kgb_policy_rw(&policy, "/var/x", "/tmp/x");
-	kgb_policy_symlink(&policy, "usr/bin", "/bin");
-	kgb_policy_data(&policy, "two", "/etc/two");
-	kgb_policy_dev(&policy, "/dev/null", "/dev/nvidia0");
+	kgb_policy_mount(&policy, KGB_MOUNT_RW, "/var/x", "/tmp/x");
+	kgb_policy_mount(&policy, KGB_MOUNT_SYMLINK, "usr/bin", "/bin");
+	kgb_policy_mount(&policy, KGB_MOUNT_DATA, "two", "/etc/two");
+	kgb_policy_mount(&policy, KGB_MOUNT_DEV, "/dev/null", "/dev/nvidia0");
 	kgb_policy_arg(&policy, "prog");
 	kgb_policy_arg(&policy, "--bind");
 	kgb_bwrap_argv(&policy,
@@ -138,22 +138,22 @@ static void spoil_command(struct kgb_policy *policy)
 
 static void spoil_target(struct kgb_policy *policy)
 {
-	kgb_policy_ro(policy, "/usr", "usr");
+	kgb_policy_mount(policy, KGB_MOUNT_RO, "/usr", "usr");
 }
 
 static void spoil_target_upwards(struct kgb_policy *policy)
 {
-	kgb_policy_ro(policy, "/usr", "/a/../etc");
+	kgb_policy_mount(policy, KGB_MOUNT_RO, "/usr", "/a/../etc");
 }
 
 static void spoil_source(struct kgb_policy *policy)
 {
-	kgb_policy_rw(policy, "/nonexistent/home", "/home/agent");
+	kgb_policy_mount(policy, KGB_MOUNT_RW, "/nonexistent/home", "/home/agent");
 }
 
 static void spoil_source_relative(struct kgb_policy *policy)
 {
-	kgb_policy_ro_try(policy, "home", "/home/agent");
+	kgb_policy_mount(policy, KGB_MOUNT_RO_TRY, "home", "/home/agent");
 }
 
 static void spoil_size(struct kgb_policy *policy)
@@ -163,13 +163,13 @@ static void spoil_size(struct kgb_policy *policy)
 
 static void spoil_data(struct kgb_policy *policy)
 {
-	kgb_policy_data(policy, "x", "/tmp/x");
+	kgb_policy_mount(policy, KGB_MOUNT_DATA, "x", "/tmp/x");
 	kgb_policy_tmpfs(policy, "/tmp", 4096);
 }
 
 static void spoil_copy(struct kgb_policy *policy)
 {
-	kgb_policy_copy(policy, "passwd", "/etc/passwd");
+	kgb_policy_mount(policy, KGB_MOUNT_COPY, "passwd", "/etc/passwd");
 }
 
 static void spoil_env_name(struct kgb_policy *policy)
@@ -194,7 +194,7 @@ static void spoil_cwd(struct kgb_policy *policy)
 
 static void add_absent_optional(struct kgb_policy *policy)
 {
-	kgb_policy_ro_try(policy, "/nonexistent", "/nonexistent");
+	kgb_policy_mount(policy, KGB_MOUNT_RO_TRY, "/nonexistent", "/nonexistent");
 }
 
 static void test_a_policy_that_cannot_be_right_is_refused(void **state)

@@ -208,7 +208,7 @@ static void test_home_is_the_directory_we_gave(void **state)
 	kgb_policy_init(&policy);
 	assert_ok(kgb_policy_base(&policy, &(struct kgb_policy_base_spec){.home = dir}, &err),
 		  &err);
-	kgb_policy_ro(&policy, KGB_TEST_GUEST, GUEST);
+	kgb_policy_mount(&policy, KGB_MOUNT_RO, KGB_TEST_GUEST, GUEST);
 	kgb_policy_arg(&policy, GUEST);
 	kgb_policy_arg(&policy, "write");
 	kgb_policy_arg(&policy, "/home/agent");

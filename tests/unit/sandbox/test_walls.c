@@ -202,7 +202,7 @@ static void check_deleted(const char *how)
 	if (!mkdtemp(dir)) /* /tmp may be memory, where this is no matter of disks */
 		skip();
 	guest_policy(&policy, ARGS("hog", how, "40", "/mnt"));
-	kgb_policy_rw(&policy, dir, "/mnt");
+	kgb_policy_mount(&policy, KGB_MOUNT_RW, dir, "/mnt");
 	policy.limits.nameless_bytes = 20 * megabyte;
 	run_guest_confined(&policy, NULL, &run);
 	if (!kgb_str_eq(run.status.limit, "disk"))
