@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Passing a descriptor to another process; for the programs that need no library.
+ * Passes a descriptor to another process over a Unix socket. Plain C without any other part of this
+ * project: kgb-launch and kgb-confine use it.
  */
-#ifndef KGB_SANDBOX_LAUNCH_PASS_FD_H
-#define KGB_SANDBOX_LAUNCH_PASS_FD_H
+#ifndef KGB_BASE_SYSTEM_PASS_FD_H
+#define KGB_BASE_SYSTEM_PASS_FD_H
 
 #include <stdbool.h>
 
-/** Send `fd` over a Unix socket, with one byte of 0, and close both. False with errno: it was not
- * sent, and both are open. */
+/** Send `fd` with one byte of 0, and close both. False with errno: it was not sent, and both are
+ * open. */
 bool kgb_pass_fd(int socket_fd, int fd);
+/** Receive a descriptor (close-on-exec) without waiting. -1 with errno: none is here; errno 0: the
+ * sender has ended without one. */
+int kgb_receive_fd(int socket_fd);
 
 #endif

@@ -13,9 +13,9 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/system/fs.h"
+#include "base/system/proc_tree.h"
 
-enum { PATH_LEN = 64, NESTING_MAX = 32, PID_MAX_POSSIBLE = 1 << 22, STAT_MAX = 4096 };
+enum { PATH_LEN = 64, NESTING_MAX = 32, PID_MAX_POSSIBLE = 1 << 22 };
 
 /* Descriptor of a process's PID namespace, -1 with errno. */
 static int open_pidns(pid_t pid)
@@ -99,26 +99,6 @@ void kgb_pidns_kill(uint64_t inode)
 	closedir(proc);
 }
 
-/* Parent of a process, 0 when it is gone. */
-static pid_t parent_pid(pid_t pid)
-{
-	char path[PATH_LEN];
-	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(STAT_MAX);
-
-	(void)snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	KGB_AUTO(fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || kgb_fs_read_fd(fd, STAT_MAX, &text, NULL) < 0)
-		return 0;
-	/* "pid (name) S ppid ...": the name may hold anything, also ") ". */
-	char *end = strrchr(text.ptr, ')');
-	if (!end || strlen(end) < 5)
-		return 0;
-	char *digits = end + 4;
-	digits[strspn(digits, "0123456789")] = '\0';
-	int64_t parent = 0;
-	return kgb_parse_i64(digits, 0, PID_MAX_POSSIBLE, &parent, NULL) < 0 ? 0 : (pid_t)parent;
-}
-
 int kgb_pidns_signal_children(pid_t parent, int signo)
 {
 	DIR *proc = opendir("/proc");
@@ -127,11 +107,11 @@ int kgb_pidns_signal_children(pid_t parent, int signo)
 	if (!proc)
 		return 0;
 	for (pid_t pid; (pid = next_process(proc));) {
-		if (parent_pid(pid) != parent)
+		if (kgb_proc_tree_parent(pid) != parent)
 			continue;
 		/* The descriptor pins the process; read its parent again under that pin. */
 		KGB_AUTO(fd) int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-		if (pidfd >= 0 && parent_pid(pid) == parent)
+		if (pidfd >= 0 && kgb_proc_tree_parent(pid) == parent)
 			n += syscall(SYS_pidfd_send_signal, pidfd, signo, NULL, 0) == 0;
 	}
 	closedir(proc);

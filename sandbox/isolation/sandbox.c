@@ -15,6 +15,7 @@
 
 #include "base/system/fs.h"
 #include "base/system/memfd.h"
+#include "base/system/pass_fd.h"
 #include "base/system/proc.h"
 #include "base/time.h"
 #include "sandbox/isolation/seccomp.h"
@@ -174,20 +175,10 @@ static void add_fd(struct kgb_strv *argv, const char *option, int fd)
 	kgb_strv_addf(argv, "%d", fd);
 }
 
-static void add_cgroups(struct kgb_strv *argv, const struct kgb_confinement *confinement)
+static void add_path(struct kgb_strv *argv, const char *option, const char *path)
 {
-	const struct {
-		const char *option, *dir;
-	} all[] = {{"--cgroup-v2", confinement->cgroup_v2},
-		   {"--cgroup-pids", confinement->cgroup_pids},
-		   {"--cgroup-memory", confinement->cgroup_memory}};
-
-	for (size_t i = 0; i < KGB_ARRAY_LEN(all); i++) {
-		if (!*all[i].dir)
-			continue;
-		kgb_strv_add(argv, all[i].option);
-		kgb_strv_add(argv, all[i].dir);
-	}
+	if (path && *path)
+		KGB_STRV_ADD(argv, option, path);
 }
 
 static void add_launcher_args(struct kgb_sandbox *sandbox, const struct kgb_sandbox_spec *spec,
@@ -209,14 +200,13 @@ static void add_launcher_args(struct kgb_sandbox *sandbox, const struct kgb_sand
 		    sandbox->fds[i].to != fds->calls)
 			add_fd(argv, "--keep", sandbox->fds[i].to);
 	add_limits(argv, &spec->policy->limits);
-	if (spec->confinement)
-		add_cgroups(argv, spec->confinement);
-	for (size_t i = 0; i < KGB_PRIVATE_PATHS_MAX; i++) {
-		if (!spec->private_paths[i] || fds->calls < 0)
-			continue;
-		kgb_strv_add(argv, "--private");
-		kgb_strv_add(argv, spec->private_paths[i]);
+	if (spec->confinement) {
+		add_path(argv, "--cgroup-v2", spec->confinement->cgroup_v2);
+		add_path(argv, "--cgroup-pids", spec->confinement->cgroup_pids);
+		add_path(argv, "--cgroup-memory", spec->confinement->cgroup_memory);
 	}
+	for (size_t i = 0; i < KGB_PRIVATE_PATHS_MAX && fds->calls >= 0; i++)
+		add_path(argv, "--private", spec->private_paths[i]);
 	kgb_strv_add(argv, "--");
 }
 
@@ -386,16 +376,6 @@ int kgb_sandbox_run(const struct kgb_sandbox_spec *spec, bool with_stderr, int64
 
 int kgb_sandbox_recv_listener(int socket_fd, int timeout_ms, int *out_fd, struct kgb_err *err)
 {
-	union {
-		struct cmsghdr align;
-		char bytes[CMSG_SPACE(sizeof(int))];
-	} control = {0};
-	char byte;
-	struct iovec iov = {.iov_base = &byte, .iov_len = 1};
-	struct msghdr msg = {.msg_iov = &iov,
-			     .msg_iovlen = 1,
-			     .msg_control = control.bytes,
-			     .msg_controllen = sizeof(control.bytes)};
 	struct pollfd poll_fd = {.fd = socket_fd, .events = POLLIN};
 	int n;
 
@@ -406,14 +386,12 @@ int kgb_sandbox_recv_listener(int socket_fd, int timeout_ms, int *out_fd, struct
 	if (n == 0)
 		return kgb_fail(err, KGB_ERR_TIMEOUT,
 				"the sandbox's listening socket did not come in %d ms", timeout_ms);
-	ssize_t got = recvmsg(socket_fd, &msg, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
-	if (got < 0)
+	int fd = kgb_receive_fd(socket_fd);
+	if (fd < 0 && errno != 0)
 		return kgb_fail_errno(err, errno, "receive the sandbox's listening socket");
-	const struct cmsghdr *head = CMSG_FIRSTHDR(&msg);
-	if (got == 0 || !head || head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS ||
-	    head->cmsg_len != CMSG_LEN(sizeof(int)))
+	if (fd < 0)
 		return kgb_fail(err, KGB_ERR_FAILED,
 				"the launcher ended without sending its listening socket");
-	memcpy(out_fd, CMSG_DATA(head), sizeof(*out_fd));
+	*out_fd = fd;
 	return 0;
 }

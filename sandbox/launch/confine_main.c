@@ -37,7 +37,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "sandbox/launch/pass_fd.h"
+#include "base/system/pass_fd.h"
 
 enum { EXIT_USAGE = 2, EXIT_SETUP = 125, EXIT_EXEC = 127, SIGNAL_BASE = 128, FILTER_MAX = 4096 };
 

@@ -5,6 +5,8 @@
  * refuses those. It only records the addresses that a program connects or sends to, because the
  * network namespace blocks them. Every such call fails once this process has ended.
  */
+#include "sandbox/launch/launch_calls.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/seccomp.h>
@@ -23,8 +25,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/system/pass_fd.h"
 #include "sandbox/isolation/refused.h"
-#include "sandbox/launch/launch_internal.h"
 
 /* Room for what later kernels append to the structures. */
 enum {
@@ -146,27 +148,42 @@ static void look_at_abstract(pid_t pid, const char *bytes, size_t len, struct fi
 	describe(f, "%s", name);
 }
 
+static bool begins(const char *text, const char *with)
+{
+	return strncmp(text, with, strlen(with)) == 0;
+}
+
+/* Returns true when the path begins with one of the list, which ends with NULL. */
+static bool begins_with_any(const char *path, const char *const *list)
+{
+	for (; *list; list++)
+		if (begins(path, *list))
+			return true;
+	return false;
+}
+
 /* Sockets of the host: only paths where services have theirs, without those that the C library
  * tries by itself. */
 static void look_at_unix(pid_t pid, const struct sockaddr_un *address, size_t len,
 			 struct finding *f)
 {
 	static const char *const usual[] = {"/run/nscd/socket", "/var/run/nscd/socket", "/dev/log"};
-	static const char *const suspect[] = {"/run/", "/var/", "/root/", "/home/", "/dev/"};
+	static const char *const suspect[] = {"/run/", "/var/", "/root/", "/home/", "/dev/", NULL};
 	const char *path = address->sun_path;
 
-	if (len > UNIX_START && path[0] == '\0')
-		look_at_abstract(pid, path, len - UNIX_START, f);
-	if (len <= UNIX_START || path[0] != '/' || strncmp(path, "/home/agent/", 12) == 0)
+	if (len <= UNIX_START)
 		return;
+	if (path[0] == '\0') {
+		look_at_abstract(pid, path, len - UNIX_START, f);
+		return;
+	}
 	for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++)
 		if (strcmp(path, usual[i]) == 0)
 			return;
-	for (size_t i = 0; i < sizeof(suspect) / sizeof(suspect[0]); i++)
-		if (strncmp(path, suspect[i], strlen(suspect[i])) == 0)
-			f->name = "socket.host";
-	if (f->name)
-		describe(f, "%s", path);
+	if (!begins_with_any(path, suspect) || begins(path, "/home/agent/"))
+		return;
+	f->name = "socket.host";
+	describe(f, "%s", path);
 }
 
 /* Read the caller's memory; false when the bytes are not there. */
@@ -216,61 +233,40 @@ static void look_at_messages(const struct seccomp_notif *request, uint64_t n, si
 	}
 }
 
-static bool begins(const char *text, const char *with)
-{
-	return strncmp(text, with, strlen(with)) == 0;
-}
-
-/* The sandbox's own files: opening them is not recorded. */
-static bool is_own(const char *path)
-{
-	static const char *const own[] = {"/ws/", "/home/agent/", "/tmp/", "/usr/", "/opt/kgb/"};
-
-	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
-		if (begins(path, own[i]))
-			return true;
-	return false;
-}
-
 /* Files that hold keys on most machines. */
 static bool is_key(const char *path)
 {
+	static const char *const starts[] = {"/root/", "/proc/1/mem", "/proc/1/root", "/proc/1/cwd",
+					     NULL};
 	static const char *const parts[] = {"/.ssh/",  "/.aws/",    "/.kube/",     "/.gnupg/",
 					    "/.netrc", "/.docker/", "/etc/shadow", "/etc/gshadow"};
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
 		if (strstr(path, parts[i]))
 			return true;
-	return strcmp(path, "/root") == 0 || begins(path, "/root/") ||
-	       begins(path, "/proc/1/mem") || begins(path, "/proc/1/root") ||
-	       begins(path, "/proc/1/cwd");
+	return strcmp(path, "/root") == 0 || begins_with_any(path, starts);
 }
 
 /* Our own files around the workspace, by name. */
 static bool is_ours(const char *path)
 {
-	static const char *const names[] = {"/journal.jsonl", "/results.json", "/progress.json",
-					    "/exit.json",     "/verdicts",     "/traffic"};
+	static const char names[] = " /journal.jsonl /results.json /progress.json /exit.json "
+				    "/verdicts /traffic ";
 	const char *last = strrchr(path, '/');
+	char word[CALLS_TEXT_MAX + 2];
 
-	for (size_t i = 0; last && i < sizeof(names) / sizeof(names[0]); i++)
-		if (strcmp(last, names[i]) == 0)
-			return true;
-	return false;
-}
-
-/* Their real directories and the user's; these may be below what the sandbox calls /tmp. */
-static bool is_private(const struct launch_calls *calls, const char *path)
-{
-	for (size_t i = 0; i < calls->n_private; i++)
-		if (begins(path, calls->private_paths[i]))
-			return true;
-	return false;
+	if (!last || strchr(last, ' '))
+		return false;
+	(void)snprintf(word, sizeof(word), " %s ", last);
+	return strstr(names, word) != NULL;
 }
 
 static void look_at_path(const struct launch_calls *calls, const struct seccomp_notif *request,
 			 uint64_t where, struct finding *f)
 {
+	/* The sandbox's own files: opening them is not recorded. */
+	static const char *const own[] = {"/ws/",  "/home/agent/", "/tmp/",
+					  "/usr/", "/opt/kgb/",    NULL};
 	char path[CALLS_TEXT_MAX];
 	/* Do not read over the end of a page that may be the last. */
 	size_t to_page_end = PAGE_MIN - (size_t)(where % PAGE_MIN);
@@ -284,8 +280,10 @@ static void look_at_path(const struct launch_calls *calls, const struct seccomp_
 	path[len] = '\0';
 	/* A name that is not absolute leads out of the workspace only by "..". */
 	bool leads_out = path[0] == '/' || begins(path, "../");
-	if (!is_private(calls, path) &&
-	    (!leads_out || is_own(path) || (!is_key(path) && !is_ours(path))))
+	/* Private are our real directories and the user's, which may lie below the sandbox's /tmp.
+	 */
+	if (!begins_with_any(path, calls->private_paths) &&
+	    (!leads_out || begins_with_any(path, own) || (!is_key(path) && !is_ours(path))))
 		return;
 	f->name = "file";
 	describe(f, "%s", path);
@@ -424,36 +422,14 @@ static void close_listener(struct launch_calls *calls)
 
 static void receive_listener(struct launch_calls *calls)
 {
-	union {
-		struct cmsghdr align;
-		char bytes[CMSG_SPACE(sizeof(int))];
-	} control = {.bytes = {0}};
-	char byte;
-	struct iovec iov = {.iov_base = &byte, .iov_len = 1};
-	struct msghdr msg = {.msg_iov = &iov,
-			     .msg_iovlen = 1,
-			     .msg_control = control.bytes,
-			     .msg_controllen = sizeof(control.bytes)};
-	ssize_t got = recvmsg(calls->socket_fd, &msg, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
-	const struct cmsghdr *head = got > 0 ? CMSG_FIRSTHDR(&msg) : NULL;
-
-	if (got < 0 && (errno == EAGAIN || errno == EINTR))
+	calls->listener_fd = kgb_receive_fd(calls->socket_fd);
+	if (calls->listener_fd < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
-	if (head && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS &&
-	    head->cmsg_len == CMSG_LEN(sizeof(int)))
-		memcpy(&calls->listener_fd, CMSG_DATA(head), sizeof(int));
 	/* Question and answer take turns on one processor: a third of the time. Linux 6.6. */
 	if (calls->listener_fd >= 0)
 		(void)ioctl(calls->listener_fd, NOTIF_SET_FLAGS, SYNC_WAKE_UP);
 	(void)close(calls->socket_fd);
 	calls->socket_fd = -1;
-}
-
-void launch_calls_init(struct launch_calls *calls, int socket_fd)
-{
-	memset(calls, 0, sizeof(*calls));
-	calls->socket_fd = socket_fd;
-	calls->listener_fd = -1;
 }
 
 int launch_calls_fd(const struct launch_calls *calls)

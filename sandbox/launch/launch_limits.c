@@ -7,6 +7,8 @@
  * Too many tasks end everything: a fork bomb gets no second chance. Too much memory ends the
  * largest process, as the kernel does in a cgroup: a failing tool need not end its agent.
  */
+#include "sandbox/launch/launch_limits.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/sched.h>
@@ -21,8 +23,6 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
-
-#include "sandbox/launch/launch_internal.h"
 
 enum {
 	TEXT_MAX = 4096,

@@ -22,6 +22,7 @@
  * returns to it and is killed. Static and without any library, because one stays in memory for
  * each attempt.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <net/if.h>
@@ -41,8 +42,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "sandbox/launch/launch_internal.h"
-#include "sandbox/launch/pass_fd.h"
+#include "base/system/pass_fd.h"
+#include "sandbox/launch/launch_calls.h"
+#include "sandbox/launch/launch_limits.h"
 
 enum {
 	EXIT_USAGE = 2,
@@ -147,43 +149,46 @@ static void parse_limit(struct options *options, const char *text)
 	usage();
 }
 
-static int descriptor(const char *text)
-{
-	return (int)number(text, INT32_MAX);
-}
-
-static bool parse_cgroup(struct launch_limits *limits, const char *option, const char *value)
-{
-	if (strcmp(option, "--cgroup-v2") == 0)
-		limits->cgroup_v2 = value;
-	else if (strcmp(option, "--cgroup-pids") == 0)
-		limits->cgroup_pids = value;
-	else if (strcmp(option, "--cgroup-memory") == 0)
-		limits->cgroup_memory = value;
-	else
-		return false;
-	return true;
-}
-
 static void parse_option(struct options *options, const char *option, const char *value)
 {
-	if (strcmp(option, "--parent") == 0)
-		options->parent = descriptor(value);
-	else if (strcmp(option, "--status-fd") == 0)
-		options->status_fd = descriptor(value);
-	else if (strcmp(option, "--send-fd") == 0)
-		options->send_fd = descriptor(value);
-	else if (strcmp(option, "--calls-fd") == 0)
-		options->calls_fd = descriptor(value);
-	else if (strcmp(option, "--listen") == 0)
+	const struct {
+		const char *name;
+		int *number; /* of a descriptor or a process */
+		const char **text;
+	} rows[] = {
+		{"--parent", &options->parent, NULL},
+		{"--status-fd", &options->status_fd, NULL},
+		{"--send-fd", &options->send_fd, NULL},
+		{"--calls-fd", &options->calls_fd, NULL},
+		{"--cgroup-v2", NULL, &options->together.cgroup_v2},
+		{"--cgroup-pids", NULL, &options->together.cgroup_pids},
+		{"--cgroup-memory", NULL, &options->together.cgroup_memory},
+		{"--keep", options->n_keep < KEEP_MAX ? &options->keep[options->n_keep] : NULL,
+		 NULL},
+		{"--private", NULL,
+		 options->n_private < PRIVATE_PATHS_MAX
+			 ? &options->private_paths[options->n_private]
+			 : NULL},
+	};
+
+	for (size_t i = 0; value && i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (strcmp(option, rows[i].name) != 0)
+			continue;
+		if (rows[i].number)
+			*rows[i].number = (int)number(value, INT32_MAX);
+		else if (rows[i].text)
+			*rows[i].text = value;
+		else
+			usage();
+		options->n_keep += strcmp(option, "--keep") == 0;
+		options->n_private += strcmp(option, "--private") == 0;
+		return;
+	}
+	if (strcmp(option, "--listen") == 0)
 		options->port = (uint16_t)number(value, UINT16_MAX);
-	else if (strcmp(option, "--keep") == 0 && options->n_keep < KEEP_MAX)
-		options->keep[options->n_keep++] = descriptor(value);
-	else if (strcmp(option, "--private") == 0 && options->n_private < PRIVATE_PATHS_MAX)
-		options->private_paths[options->n_private++] = value;
 	else if (strcmp(option, "--limit") == 0)
 		parse_limit(options, value);
-	else if (!value || !parse_cgroup(&options->together, option, value))
+	else
 		usage();
 }
 
@@ -220,20 +225,18 @@ static bool is_kept(const struct options *options, int fd)
 
 static void close_other_fds(const struct options *options)
 {
-	int highest = STDERR_FILENO;
+	int highest = options->status_fd > options->send_fd ? options->status_fd : options->send_fd;
 
+	if (options->calls_fd > highest)
+		highest = options->calls_fd;
 	for (size_t i = 0; i < options->n_keep; i++)
 		if (options->keep[i] > highest)
 			highest = options->keep[i];
-	if (options->status_fd > highest)
-		highest = options->status_fd;
-	if (options->send_fd > highest)
-		highest = options->send_fd;
-	if (options->calls_fd > highest)
-		highest = options->calls_fd;
 	for (int fd = STDERR_FILENO + 1; fd <= highest; fd++)
 		if (!is_kept(options, fd))
 			(void)close(fd);
+	if (highest < STDERR_FILENO)
+		highest = STDERR_FILENO;
 	if (syscall(SYS_close_range, (unsigned)highest + 1, ~0u, 0) < 0)
 		die(options, "close inherited descriptors");
 }
@@ -299,13 +302,9 @@ static int listen_on_loopback(const struct options *options)
  * the file, and a sandbox without it is no less tight. */
 static void volunteer_for_oom(void)
 {
-	static const char most[] = "1000";
 	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
 
-	if (fd < 0)
-		return;
-	ssize_t written = write(fd, most, sizeof(most) - 1);
-	(void)written;
+	(void)!write(fd, "1000", 4);
 	(void)close(fd);
 }
 
@@ -379,6 +378,25 @@ static void end_all(struct supervision *s)
 	launch_watch_kill(s->watch);
 }
 
+/* SIGKILL for each child, also inherited ones. Their numbers cannot be reused: only the launcher
+ * reaps them. */
+static void kill_children(void)
+{
+	DIR *proc = opendir("/proc");
+
+	if (!proc)
+		return;
+	for (struct dirent *entry; (entry = readdir(proc));) {
+		pid_t pid = 0;
+		const char *digit = entry->d_name;
+		for (; *digit >= '0' && *digit <= '9'; digit++)
+			pid = 10 * pid + (*digit - '0');
+		if (pid > 0 && !*digit && kgb_proc_tree_parent(pid) == getpid())
+			(void)kill(pid, SIGKILL);
+	}
+	(void)closedir(proc);
+}
+
 /* The death of bwrap ends all others by parent-death signals and the PID namespace. Search all of
  * /proc only for a process that was not ready for such a signal: this takes milliseconds on a full
  * machine. */
@@ -388,7 +406,7 @@ static void kill_rest(struct supervision *s)
 		(void)kill(s->command, SIGKILL);
 	s->searched = launch_now_ms() - s->ending_ms >= REACH_MS;
 	if (s->searched)
-		launch_kill_children();
+		kill_children();
 }
 
 /* Reap ended children; false when none is left. */
@@ -503,9 +521,9 @@ int main(int argc, char **argv)
 	int signal_fd = block_signals(&options);
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
 		die(&options, "become a subreaper");
-	launch_calls_init(&calls, options.calls_fd);
-	memcpy(calls.private_paths, options.private_paths, sizeof(calls.private_paths));
-	calls.n_private = options.n_private;
+	calls.socket_fd = options.calls_fd;
+	calls.listener_fd = -1;
+	memcpy(calls.private_paths, options.private_paths, sizeof(options.private_paths));
 	if (launch_watch_start(&watch, &options.together, &what) < 0) {
 		int code = errno;
 		launch_watch_finish(&watch, -1);
