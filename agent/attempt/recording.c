@@ -21,13 +21,14 @@ int kgb_recording_open(struct kgb_recording **out, const struct kgb_attempt_fact
 	if (!source)
 		return 0;
 	const struct kgb_op_state *op = kgb_run_state_op(source->state, facts->spec->name);
-	if (!op || (size_t)facts->number > op->n_attempts)
-		return kgb_fail(err, KGB_ERR_NOT_FOUND, "%s has no attempt %d in the record",
-				facts->spec->name, facts->number);
-	KGB_AUTO(free) char *rel = kgb_rundir_attempt_rel(facts->spec->safe_name, facts->number);
+	const struct kgb_attempt_state *state = op ? kgb_op_counting_attempt(op) : NULL;
+	if (!state)
+		return kgb_fail(err, KGB_ERR_NOT_FOUND, "%s has no attempt in the record",
+				facts->spec->name);
+	KGB_AUTO(free) char *rel = kgb_rundir_attempt_rel(facts->spec->safe_name, state->number);
 	*out = kgb_xcalloc(1, sizeof(**out));
 	**out = (struct kgb_recording){.facts = facts,
-				       .state = &op->attempts[facts->number - 1],
+				       .state = state,
 				       .paths = {.dir = kgb_path_join(source->dir, rel),
 						 .has_rounds = facts->paths.has_rounds}};
 	return 0;

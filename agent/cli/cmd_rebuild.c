@@ -45,7 +45,8 @@ static int rebuild_run(struct kgb_cli *cli)
 	KGB_AUTO(rundir) struct kgb_rundir dir = KGB_RUNDIR_INIT;
 	KGB_AUTO(run_state) struct kgb_run_state state = KGB_RUN_STATE_INIT;
 	struct kgb_journal_scan scan = {0};
-	if (kgb_rundir_open(&dir, runs, cli->flags.run, KGB_RUNDIR_LOCK, &err) < 0)
+	const char *run = cli->operators.n > 0 ? cli->operators.items[0] : NULL;
+	if (kgb_rundir_open(&dir, runs, run, KGB_RUNDIR_LOCK, &err) < 0)
 		return kgb_cli_fail(&err, KGB_EXIT_USAGE);
 	if (rebuild(&dir, &state, &scan, &err) < 0)
 		return kgb_cli_fail(&err, KGB_EXIT_INTERNAL);
@@ -58,21 +59,23 @@ static int rebuild_run(struct kgb_cli *cli)
 }
 
 static const struct kgb_opt options[] = {
-	KGB_OPTION_RUN,
 	KGB_OPTION_RUNS_DIR,
 	{0},
 };
 
 static const char help[] =
-	"Writes progress.json and results.json of a run again from its journal, byte for byte the same. Without --run:\n"
+	"Writes progress.json and results.json of a run again from its journal, byte for byte the same. Without RUN:\n"
 	"the latest run.\n"
 	"\n"
 	"exit status: 0, 2 there is no such run, 75 another process holds it\n";
 
 const struct kgb_command kgb_rebuild_command = {
 	.usage = {.name = "rebuild",
+		  .positional = "[RUN]",
+		  .max_positional = 1,
 		  .summary = "Write a run's JSON files again from its journal",
 		  .help = help,
 		  .options = options},
+	.one = "run",
 	.run = rebuild_run,
 };

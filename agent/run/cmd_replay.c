@@ -15,6 +15,7 @@
 #include "agent/cli/shared_options.h"
 #include "agent/run/run_specs.h"
 #include "agent/sched/sched.h"
+#include "base/codes.h"
 #include "base/formats/jsonw.h"
 #include "base/limits.h"
 #include "base/log.h"
@@ -61,7 +62,8 @@ static int open_source(struct replay *r, struct kgb_err *err)
 {
 	const char *name = r->cli->operators.n > 0 ? r->cli->operators.items[0] : NULL;
 	KGB_AUTO(free) char *runs = kgb_config_runs(&r->cli->config);
-	if (kgb_rundir_open(&r->source, runs, name, KGB_RUNDIR_READ, err) < 0)
+	/* Locked: the record of a run that goes on would end where it is read. */
+	if (kgb_rundir_open(&r->source, runs, name, KGB_RUNDIR_LOCK, err) < 0)
 		return -1;
 	if (kgb_journal_read(r->source.fd, kgb_run_state_fold, &r->recorded, NULL, err) < 0)
 		return kgb_ctx(err, "run '%s'", r->source.name);
@@ -69,9 +71,13 @@ static int open_source(struct replay *r, struct kgb_err *err)
 	return kgb_config_load(&r->config, config, NULL, err);
 }
 
+/** Whether the attempt that counts came to an end: of one that was killed with kgb-agent the record
+ * breaks off somewhere. */
 static bool was_attempted(const struct kgb_op_state *op, KGB_UNUSED const void *payload)
 {
-	return op->n_attempts > 0;
+	const struct kgb_attempt_state *attempt = kgb_op_counting_attempt(op);
+	return attempt && attempt->ended_ms >= 0 &&
+	       !kgb_str_eq(attempt->error_code, kgb_code_name(KGB_CODE_INFRA_LOST));
 }
 
 static int load_specs(struct replay *r, struct kgb_err *err)
@@ -171,13 +177,8 @@ static int drive(struct replay *r, struct kgb_sched_outcome *outcome, struct kgb
 	struct kgb_attempt_limits limits = kgb_cli_attempt_limits(s, &r->ladder, r->python);
 	limits.watch_files = false; /* the recorded run has told of them */
 	struct kgb_sched_item *items = kgb_xcalloc(r->n_specs + 1, sizeof(*items));
-	size_t most_attempts = 1;
-	for (size_t i = 0; i < r->n_specs; i++) {
-		const struct kgb_op_state *op = kgb_run_state_op(&r->recorded, r->specs[i].name);
+	for (size_t i = 0; i < r->n_specs; i++)
 		items[i] = (struct kgb_sched_item){.spec = &r->specs[i], .generate = true};
-		if (op->n_attempts > most_attempts)
-			most_attempts = op->n_attempts;
-	}
 	const struct kgb_sched_spec spec = {
 		.log = r->log,
 		.dir = &r->dir,
@@ -199,7 +200,7 @@ static int drive(struct replay *r, struct kgb_sched_outcome *outcome, struct kgb
 		.limits = limits,
 		.max_verify_calls = s->limits.verify_calls,
 		.iterations = s->run.iterations,
-		.max_attempts = (int)most_attempts,
+		.max_attempts = 1,
 	};
 	int rc = kgb_sched_run(&spec, outcome, err);
 	kgb_free(items);
@@ -216,31 +217,34 @@ struct comparison {
 };
 
 /* Both are there and equal, or neither is. */
-static bool same_file(int dir_a, int dir_b, const char *path)
+static bool same_file(int dir_a, const char *path_a, int dir_b, const char *path_b)
 {
 	KGB_AUTO(buf) struct kgb_buf a = KGB_BUF_INIT(KGB_LIMIT_KERNEL);
 	KGB_AUTO(buf) struct kgb_buf b = KGB_BUF_INIT(KGB_LIMIT_KERNEL);
 	struct kgb_err ignored = KGB_ERR_INIT;
-	bool has_a = kgb_fs_exists(dir_a, path), has_b = kgb_fs_exists(dir_b, path);
+	bool has_a = kgb_fs_exists(dir_a, path_a), has_b = kgb_fs_exists(dir_b, path_b);
 	if (!has_a || !has_b)
 		return !has_a && !has_b;
-	return kgb_fs_read_untrusted(dir_a, path, KGB_LIMIT_KERNEL, &a, &ignored) == 0 &&
-	       kgb_fs_read_untrusted(dir_b, path, KGB_LIMIT_KERNEL, &b, &ignored) == 0 &&
+	return kgb_fs_read_untrusted(dir_a, path_a, KGB_LIMIT_KERNEL, &a, &ignored) == 0 &&
+	       kgb_fs_read_untrusted(dir_b, path_b, KGB_LIMIT_KERNEL, &b, &ignored) == 0 &&
 	       a.len == b.len && memcmp(a.ptr, b.ptr, a.len) == 0;
 }
 
-/* Candidates of an attempt in both runs, until there is none in either. */
-static void compare_checks(const struct replay *r, const char *attempt_rel, struct comparison *out)
+/** Candidates of the recorded attempt and of the one attempt now, until there is none in either. */
+static void compare_checks(const struct replay *r, const char *recorded_rel, const char *now_rel,
+			   struct comparison *out)
 {
 	for (int i = 1;; i++) {
-		KGB_AUTO(free) char *path = kgb_xasprintf("%s/verdicts/%03d.py", attempt_rel, i);
-		bool recorded = kgb_fs_exists(r->source.fd, path);
-		bool now = kgb_fs_exists(r->dir.fd, path);
-		if (!recorded && !now)
+		KGB_AUTO(free)
+		char *recorded = kgb_xasprintf("%s/verdicts/%03d.py", recorded_rel, i);
+		KGB_AUTO(free) char *now = kgb_xasprintf("%s/verdicts/%03d.py", now_rel, i);
+		bool was = kgb_fs_exists(r->source.fd, recorded);
+		bool is = kgb_fs_exists(r->dir.fd, now);
+		if (!was && !is)
 			return;
-		out->n_recorded_checks += recorded;
-		out->n_checks += now;
-		if (!same_file(r->source.fd, r->dir.fd, path))
+		out->n_recorded_checks += was;
+		out->n_checks += is;
+		if (!same_file(r->source.fd, recorded, r->dir.fd, now))
 			out->same_checks = false;
 	}
 }
@@ -251,14 +255,14 @@ static void compare(const struct replay *r, const struct kgb_spec *spec, struct 
 	const struct kgb_op_state *recorded = kgb_run_state_op(&r->recorded, spec->name);
 	KGB_AUTO(free) char *kernel = kgb_xasprintf("kernels/%s.py", spec->safe_name);
 	*out = (struct comparison){.same_checks = true};
-	out->same_kernel = same_file(r->source.fd, r->dir.fd, kernel);
-	size_t n = op->n_attempts > recorded->n_attempts ? op->n_attempts : recorded->n_attempts;
-	for (size_t i = 0; i < n; i++) {
-		KGB_AUTO(free) char *rel = kgb_rundir_attempt_rel(spec->safe_name, (int)i + 1);
-		compare_checks(r, rel, out);
-		if (i < op->n_attempts)
-			out->n_misses += op->attempts[i].gateway.n_misses;
-	}
+	out->same_kernel = same_file(r->source.fd, kernel, r->dir.fd, kernel);
+	KGB_AUTO(free)
+	char *recorded_rel = kgb_rundir_attempt_rel(spec->safe_name,
+						    kgb_op_counting_attempt(recorded)->number);
+	KGB_AUTO(free) char *now_rel = kgb_rundir_attempt_rel(spec->safe_name, 1);
+	compare_checks(r, recorded_rel, now_rel, out);
+	if (op->n_attempts > 0)
+		out->n_misses = op->attempts[0].gateway.n_misses;
 }
 
 static bool is_identical(const struct comparison *c)
@@ -361,14 +365,15 @@ static const struct kgb_opt options[] = {
 static const char help[] =
 	"Runs the coding CLI of an earlier run again, without a model, a judge and money: the model's answers and the\n"
 	"verdicts come from the run's record. A request that is not in it is an error that names the nearest one and the\n"
-	"difference. Without RUN: the latest. The replay is kept in RUN/replays/.\n"
+	"difference. Without RUN: the latest. Of each operator the attempt that counts is replayed: the last that left a\n"
+	"kernel, else the last. The replay is kept in RUN/replays/.\n"
 	"\n"
 	"examples:\n"
 	"  kgb-agent replay\n"
 	"  kgb-agent replay normal_cc_KernelGenBench_20261121T080000Z_0a1b --json\n"
 	"\n"
 	"exit status: 0 kernels and checked versions are byte for byte as recorded, 1 they are not, 2 there is no such\n"
-	"run, 4 this machine lacks something\n";
+	"run, 4 this machine lacks something, 75 the run is still going on\n";
 
 const struct kgb_command kgb_replay_command = {
 	.usage = {.name = "replay",

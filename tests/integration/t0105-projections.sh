@@ -48,7 +48,7 @@ test_expect_success 'a torn end is left out, reported, and left in place' '
 	cp -r "$fixtures/run" runs/torn &&
 	printf "{\"seq\":99,\"ti" >>runs/torn/journal.jsonl &&
 	cp runs/torn/journal.jsonl before &&
-	kgb-agent rebuild --run torn 2>err &&
+	kgb-agent rebuild torn 2>err &&
 	test_grep "13 bytes of an unfinished record" err &&
 	cmp before runs/torn/journal.jsonl &&
 	cmp runs/torn/results.json "$fixtures/results.json"
@@ -57,7 +57,7 @@ test_expect_success 'a torn end is left out, reported, and left in place' '
 test_expect_success 'a changed line is refused with its number and nothing is written' '
 	cp -r "$fixtures/run" runs/changed &&
 	sed -i "5s/300/301/" runs/changed/journal.jsonl &&
-	test_must_fail kgb-agent rebuild --run changed 2>err &&
+	test_must_fail kgb-agent rebuild changed 2>err &&
 	test_grep "journal.jsonl:5: .*checksum" err &&
 	[ ! -e runs/changed/results.json ]
 '
@@ -69,15 +69,15 @@ with open(\"runs/story/lock\", \"w\") as lock:
 	fcntl.lockf(lock, fcntl.LOCK_EX)
 	lock.write(\"process 4711 on elsewhere since yesterday\\n\")
 	lock.flush()
-	sys.exit(subprocess.run([\"kgb-agent\", \"rebuild\", \"--run\", \"story\"]).returncode)
+	sys.exit(subprocess.run([\"kgb-agent\", \"rebuild\", \"story\"]).returncode)
 " 2>err || [ $? -eq 75 ]
 	test_grep "held by process 4711 on elsewhere since yesterday" err
 '
 
 test_expect_success 'names are looked up, typos get an answer' '
-	test_expect_code 2 kgb-agent rebuild --run stor 2>err &&
+	test_expect_code 2 kgb-agent rebuild stor 2>err &&
 	test_grep "did you mean .story." err &&
-	kgb-agent rebuild --run runs/story --json | python3 -m json.tool >/dev/null &&
+	kgb-agent rebuild runs/story --json | python3 -m json.tool >/dev/null &&
 	test_expect_code 2 kgb-agent rebuild --runs-dir elsewhere 2>err &&
 	test_grep "no run in" err &&
 	[ ! -e elsewhere ]

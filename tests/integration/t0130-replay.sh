@@ -31,7 +31,7 @@ test_expect_success 'the replay leaves the same kernel and asks for the same che
 test_expect_success 'the model gives the same answers, and its tokens are counted again, at no cost' '
 	cat "$(run)/$attempt"/traffic/*.response.sse >a && cat "$(replay)/$attempt"/traffic/*.response.sse >b && test_cmp a b &&
 	jq -s -e "map(.source) | unique == [\"replay\"]" "$(replay)/$attempt"/traffic/*.meta.json &&
-	kgb-agent rebuild --run "$(replay)" &&
+	kgb-agent rebuild "$(replay)" &&
 	jq -e ".operators[\"aten::add\"] | .tokens.agree and .cost_usd == null" "$(replay)/results.json" &&
 	jq ".operators[\"aten::add\"].tokens" "$(replay)/results.json" >b && jq ".operators[\"aten::add\"].tokens" out.json >a && test_cmp a b
 '

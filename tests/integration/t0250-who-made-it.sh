@@ -41,6 +41,22 @@ test_expect_success 'resumed as it was, it passes; the lost attempt stands apart
 	jq -e ".operators[\"aten::add\"] | .lost.attempts == 1 and .tokens.agree and .attempts[1].gateway == \"offline\"
 		and (.attempts[1].models_answered | length) == 1 and .tokens.gateway == .attempts[1].tokens.gateway" killed/*/results.json
 '
+test_expect_success 'replay follows the attempt that counts, not the one that was killed' '
+	kgb-agent replay --runs-dir killed --json >out.json 2>log && jq -e ".identical" out.json
+'
+test_expect_success 'the run is named in the same way by rebuild, resume and replay; one that goes on is left alone' '
+	run=$(echo killed/*) && kgb-agent rebuild "$run" >out && test_grep "$run/results.json" out &&
+	kgb-agent resume "$run" 2>log >out && test_grep "is complete already" log &&
+	for command in replay rebuild resume; do
+		code=0
+		python3 -c "
+import fcntl, subprocess, sys
+with open(sys.argv[2] + \"/lock\", \"r+\") as lock:
+	fcntl.lockf(lock, fcntl.LOCK_EX)
+	sys.exit(subprocess.run([\"kgb-agent\", *sys.argv[1:]]).returncode)" $command "$run" 2>err || code=$?
+		test_equal 75 "$code" "status of $command" && test_grep "held by" err || return 1
+	done
+'
 test_expect_success 'with --force the makers are mixed, and every place says so' '
 	cp -r killed forced && for file in forced/*/journal.jsonl; do cp before "$file"; done &&
 	code=0 && { ANTHROPIC_API_KEY=sk-test-0123456789 kgb-agent resume --runs-dir forced --force --set gateway.upstream_url=http://127.0.0.1:1 \
