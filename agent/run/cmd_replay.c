@@ -257,8 +257,8 @@ static void compare(const struct replay *r, const struct kgb_spec *spec, struct 
 	*out = (struct comparison){.same_checks = true};
 	out->same_kernel = same_file(r->source.fd, kernel, r->dir.fd, kernel);
 	KGB_AUTO(free)
-	char *recorded_rel = kgb_rundir_attempt_rel(spec->safe_name,
-						    kgb_op_counting_attempt(recorded)->number);
+	char *recorded_rel =
+		kgb_rundir_attempt_rel(spec->safe_name, kgb_op_counting_attempt(recorded)->number);
 	KGB_AUTO(free) char *now_rel = kgb_rundir_attempt_rel(spec->safe_name, 1);
 	compare_checks(r, recorded_rel, now_rel, out);
 	if (op->n_attempts > 0)

@@ -9,6 +9,7 @@
 #include "agent/broker/broker.h"
 #include "agent/report/progress.h"
 #include "agent/report/results.h"
+#include "agent/sched/breaker.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -52,6 +53,8 @@ struct sched {
 				  own */
 	int n_signals;
 	int n_parts; /* not closed yet, while closing */
+	struct kgb_breaker breaker;
+	bool halted; /* no attempt begins; what runs goes on to its end */
 	bool stopping, closing;
 	struct kgb_sched_outcome outcome;
 };
@@ -219,6 +222,28 @@ static void verify(struct item *item)
 
 /* ---- generation ---- */
 
+/** Begin no more attempts when none can reach a model. Operators that wait stay pending. */
+static void heed_provider(struct item *item, const struct kgb_attempt_outcome *outcome)
+{
+	struct sched *sched = item->sched;
+	const struct kgb_op_state *op =
+		kgb_run_state_op(kgb_run_log_state(sched->spec->log), item->spec->name);
+	const struct kgb_attempt_state *attempt = op ? kgb_op_last_attempt(op) : NULL;
+	const struct kgb_totals *totals = attempt ? &attempt->gateway : NULL;
+	const char *remedy = kgb_breaker_note(&sched->breaker, outcome->end,
+					      totals && totals->n_exchanges > totals->n_errors);
+
+	if (!remedy || sched->halted)
+		return;
+	sched->halted = true;
+	(void)kgb_fail(&sched->outcome.err, KGB_ERR_UNAVAILABLE,
+		       "no attempt can reach a model (%s%s%s): %s",
+		       kgb_agent_end_code(outcome->end),
+		       outcome->message && *outcome->message ? ": " : "",
+		       outcome->message ? outcome->message : "", remedy);
+	kgb_error("no more attempts begin: %s", sched->outcome.err.msg);
+}
+
 static void on_attempt_done(void *payload, struct kgb_attempt *attempt,
 			    const struct kgb_attempt_outcome *outcome)
 {
@@ -228,6 +253,7 @@ static void on_attempt_done(void *payload, struct kgb_attempt *attempt,
 	item->attempt = NULL;
 	sched->n_generating--;
 	give_slot(item);
+	heed_provider(item, outcome);
 	if (outcome->has_kernel && !sched->spec->skip_verify && !sched->stopping)
 		verify(item);
 	else if (outcome->retry && !sched->stopping)
@@ -305,12 +331,24 @@ static void generate(struct item *item)
 
 /* ---- the loop ---- */
 
+/** Nothing waits that may begin. */
 static bool all_ended(const struct sched *sched)
 {
-	for (size_t i = 0; i < sched->spec->n_items; i++)
-		if (sched->items[i].phase != ITEM_ENDED)
+	for (size_t i = 0; i < sched->spec->n_items; i++) {
+		const struct item *item = &sched->items[i];
+		const bool held = sched->halted && item->phase == ITEM_WAITING && item->generate;
+		if (item->phase != ITEM_ENDED && !held)
 			return false;
+	}
 	return true;
+}
+
+static bool has_waiting(const struct sched *sched)
+{
+	for (size_t i = 0; i < sched->spec->n_items; i++)
+		if (sched->items[i].phase == ITEM_WAITING)
+			return true;
+	return false;
 }
 
 /** Operators were left because the run's own budget is used up. */
@@ -331,6 +369,9 @@ static void finish_run(struct sched *sched)
 {
 	struct kgb_err err = KGB_ERR_INIT;
 	const struct kgb_sched_spec *spec = sched->spec;
+	/* Halted, but nothing was left to begin: the operators' own ends say it all. */
+	if (sched->halted && has_waiting(sched))
+		sched->outcome.fatal = true;
 	enum kgb_run_end end = sched->outcome.fatal    ? KGB_RUN_FAILED
 			       : sched->outcome.signal ? KGB_RUN_INTERRUPTED
 			       : is_run_spent(sched)   ? KGB_RUN_BUDGET
@@ -391,7 +432,7 @@ static void on_pump(uv_timer_t *timer)
 	bool delayed = false;
 	for (size_t i = 0; i < sched->spec->n_items && !sched->stopping; i++) {
 		struct item *item = &sched->items[i];
-		if (item->phase != ITEM_WAITING)
+		if (item->phase != ITEM_WAITING || (item->generate && sched->halted))
 			continue;
 		if (item->generate && paused_ms > 0) {
 			delayed = true;

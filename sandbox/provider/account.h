@@ -47,6 +47,7 @@ struct kgb_accounts {
 	struct kgb_upstream *upstream; /* owned; NULL: no calls */
 	int64_t connect_timeout_ms, idle_timeout_ms, max_answer_bytes;
 	struct kgb_retry_policy retry;
+	int64_t reported_ms; /* monotonic: the last line about a call that is made again; 0: none */
 	size_t n_open; /* limiters that are not closed */
 	void (*closed)(void *payload);
 	void *payload;

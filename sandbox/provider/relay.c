@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "base/hash.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/time.h"
 #include "sandbox/request/http.h"
@@ -12,6 +13,7 @@
 
 /* Of an error's text that is not passed on: read for the sake of the connection, up to here. */
 #define MAX_THROWN_BYTES (64u << 10)
+#define REPORT_EVERY_MS 5000
 
 static struct kgb_account *account_of(const struct kgb_relay *relay)
 {
@@ -145,6 +147,24 @@ static void refuse_waiting(const struct kgb_accounts *accounts, struct kgb_key_l
 	}
 }
 
+/** One line for all relays in REPORT_EVERY_MS, so that a run that waits for its provider shows why.
+ */
+static void report_retry(const struct kgb_relay *relay)
+{
+	struct kgb_accounts *accounts = relay->spec.accounts;
+	const int64_t now_ms = kgb_mono_ms();
+	const struct kgb_strv *tries = &relay->tries;
+	char wait[32];
+
+	if (accounts->reported_ms > 0 && now_ms - accounts->reported_ms < REPORT_EVERY_MS)
+		return;
+	accounts->reported_ms = now_ms;
+	kgb_info("%s: %s; call %d of %d follows in %s", account_of(relay)->base_url,
+		 tries->n > 0 ? tries->items[tries->n - 1] : "no answer", relay->n_tries + 1,
+		 accounts->retry.max_tries,
+		 kgb_duration_format(relay->decision.wait_ms, wait, sizeof(wait)));
+}
+
 static void on_done(void *payload, bool sent, const struct kgb_err *err)
 {
 	struct kgb_relay *relay = payload;
@@ -168,14 +188,16 @@ static void on_done(void *payload, bool sent, const struct kgb_err *err)
 			      good               ? KGB_TURN_WENT_WELL
 			      : decision.crowded ? KGB_TURN_CROWDED
 						 : KGB_TURN_SAID_NOTHING);
-	if (decision.again && is_wanted(relay))
+	if (decision.again && is_wanted(relay)) {
+		report_retry(relay);
 		ask_for_turn(relay, decision.wait_ms);
-	else
+	} else {
 		relay->spec.callbacks->on_end(
 			relay->spec.payload,
 			decision.again ? "the client hung up while the provider was asked again"
 			: err          ? err->msg
 				       : NULL);
+	}
 	refuse_waiting(accounts, limiter);
 }
 

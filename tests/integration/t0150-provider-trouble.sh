@@ -91,6 +91,20 @@ test_expect_success 'no TLS behind https: provider.transient, and no key leaves'
 	test_equal 0 "$(cat tls/calls)" calls
 '
 
+# shellcheck disable=SC2016 # for the inner shell
+test_expect_success 'a key that is refused ends the run after its first operator; the others stay pending and can be resumed' '
+	code=0 && { ANTHROPIC_API_KEY=sk-test-0123456789 "$bad_api" 401 keys sh -c '\''exec kgb-agent add,silu,softmax -m naive_cc --skip-verify \
+		--set "gateway.upstream_url=http://127.0.0.1:$BAD_API_PORT" --runs-dir halted'\'' >table 2>log || code=$?; } &&
+	test_equal 4 "$code" "exit status" &&
+	test_grep "no more attempts begin: no attempt can reach a model (provider.auth: .*): give a key that the provider accepts" log &&
+	test_grep "when that is mended, continue with: kgb-agent resume" log &&
+	jq -e "(.status == \"failed\") and ([.operators[] | .status] == [\"infra_error\", \"planned\", \"planned\"])
+		and (.operators[\"aten::silu\"].attempts == []) and .summary.pass_rate == null" halted/*/results.json &&
+	tail -n 1 halted/*/journal.jsonl | jq -e ".type == \"run_finished\" and .data.exit_code == 4" &&
+	code=0 && { kgb-agent resume --runs-dir halted --force --json >out.json 2>log2 || code=$?; } &&
+	jq -e "[.operators[] | .status] == [\"generated\", \"generated\", \"generated\"]" out.json
+'
+
 # ---- days on which the CLI itself is at fault ----
 
 # shellcheck source=tests/integration/fake_cli.sh
