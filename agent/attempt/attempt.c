@@ -312,7 +312,10 @@ static void finish(struct kgb_attempt *attempt)
 	outcome.has_kernel = harvest.source != NULL;
 	if (!outcome.has_kernel)
 		kgb_ending_explain(&attempt->ending, &harvest, &outcome);
-	outcome.retry = !outcome.has_kernel && kgb_agent_end_retryable(outcome.end) &&
+	/* A fault of the machine or the provider cut the work short: only a kernel that has passed
+	 * a check is the agent's last word. */
+	outcome.retry = !kgb_str_eq(harvest.source, "verified") &&
+			kgb_agent_end_retryable(outcome.end) &&
 			attempt->facts.number < attempt->facts.env->max_attempts &&
 			!attempt->reported_fatal;
 	if (kgb_ending_record(&attempt->ending, &harvest, &outcome, &err) < 0)

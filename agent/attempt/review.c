@@ -11,9 +11,6 @@
 #include "methods/prompt.h"
 #include "verify/lane/report.h"
 
-/* A verdict of infra_error is none on the kernel: the judge runs again, so often in all. */
-#define JUDGE_TRIES 2
-
 /* Copies for the agent, in its workspace, and ours. */
 #define LOG_NAME "ITERATIONS.md"
 #define MEMORY_NAME "memory.md"
@@ -323,7 +320,6 @@ static void on_verdict(void *payload, const struct kgb_job_result *result)
 	bool is_judged = usable && !kgb_str_eq(summary.status, "infra_error");
 	bool is_fatal =
 		usable && kgb_versions_keep_verdict(review->versions, result, &summary, &err) < 0;
-	review->n_judge_tries++;
 	if (!is_judged && !result->cancelled)
 		kgb_warn("%s: round %d: no verdict: %s", review->facts->spec->name, review->round,
 			 usable ? summary.message : err.msg);
@@ -332,11 +328,7 @@ static void on_verdict(void *payload, const struct kgb_job_result *result)
 		review->number = review->versions->n_submitted;
 	else
 		review->code = result->cancelled ? "agent.cancelled" : "infra.judge";
-	if (!is_judged && !result->cancelled && !is_fatal && !review->facts->recording &&
-	    review->n_judge_tries < JUDGE_TRIES)
-		judge(review);
-	else
-		review->on_judged(review->payload, is_fatal ? &err : NULL);
+	review->on_judged(review->payload, is_fatal ? &err : NULL);
 }
 
 void kgb_review_judge(struct kgb_review *review, const struct kgb_ended_round *ended)
@@ -347,7 +339,6 @@ void kgb_review_judge(struct kgb_review *review, const struct kgb_ended_round *e
 		review->summary = text.len > 0 ? kgb_buf_take(&text) : NULL;
 		review->n_good_rounds += kgb_rounds_goes_on_after(ended->end);
 	}
-	review->n_judge_tries = 0;
 	/* A round that was cut off has not finished its kernel. */
 	if (ended->is_cut_off) {
 		review->code = kgb_agent_end_code(ended->end);

@@ -24,7 +24,6 @@ struct kgb_review {
 	int number; /* of the version that the round left, once it is judged; 0 */
 	const char *code; /* why there is no such version, or NULL */
 	char commit[KGB_OID_LEN]; /* of that version; "": none */
-	int n_judge_tries; /* of that version */
 	char *summary; /* owned; the agent's words on the round, or NULL */
 	char *report; /* owned; the judge's, on the version that the last round left, or NULL */
 };

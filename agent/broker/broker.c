@@ -18,6 +18,15 @@
 #define ZYGOTES_READY_MS 180000
 /* What we keep of a judge's stderr, for the message when it wrote no verdict. */
 #define JUDGE_STDERR_BYTES 4096
+/* Judges for one job: the second when the first ends without a verdict by a fault of the machine.
+ */
+#define TRIES_MAX 2
+/* A start that the machine refuses for want of descriptors, processes or memory: once a second for
+ * a minute. */
+#define DELAY_MS 1000
+#define DELAYS_MAX 60
+/* Warm workers that die are started again, so often in a run. */
+#define RESTARTS_MAX 8
 
 struct kgb_job {
 	struct kgb_broker *broker;
@@ -26,6 +35,8 @@ struct kgb_job {
 	char *kernel_path; /* owned */
 	struct zygotes *zygotes; /* of its device */
 	bool final, timed;
+	int n_tries; /* judges that were started */
+	int n_delays; /* starts that the machine refused for now */
 	bool started, cancelled, timed_out, reaped;
 	kgb_job_done_fn done;
 	void *payload;
@@ -51,6 +62,8 @@ struct zygotes {
 	uv_timer_t timer; /* how long they may take to get ready, then their grace */
 	char line[64];
 	bool spawned;
+	int n_open; /* handles not closed yet */
+	int n_restarts;
 };
 
 struct kgb_broker {
@@ -71,6 +84,7 @@ struct kgb_broker {
 };
 
 static void kick(struct kgb_broker *broker);
+static void kick_in(struct kgb_broker *broker, uint64_t delay_ms);
 
 /** Read back what a child wrote to a memory file. */
 static void read_back(int fd, size_t limit, struct kgb_buf *out)
@@ -90,7 +104,61 @@ static const char *last_line(struct kgb_buf *text)
 	return newline ? newline + 1 : text->ptr;
 }
 
-/** The verdict, or the reason why there is none. Frees the job. */
+/** Out of descriptors, processes or memory: others may end and give some back. */
+static bool is_shortage(const struct kgb_err *err)
+{
+	static const int codes[] = {UV_EMFILE, UV_ENFILE, UV_EAGAIN, UV_ENOMEM};
+
+	for (size_t i = 0; err->msg[0] && i < KGB_ARRAY_LEN(codes); i++)
+		if (err->code == codes[i] || err->code == -codes[i])
+			return true;
+	return false;
+}
+
+/** Whether the machine, and not the kernel, is why there is no verdict, and a new judge may help.
+ */
+static bool is_tried_again(const struct kgb_job *job, const struct kgb_job_result *result)
+{
+	if (job->cancelled || job->broker->closing)
+		return false;
+	if (!job->started)
+		return is_shortage(&job->err) && job->n_delays < DELAYS_MAX;
+	const char *status = kgb_json_str(result->verdict, "status", "");
+	const bool decided = kgb_str_eq(status, "passed") || kgb_str_eq(status, "failed") ||
+			     kgb_str_eq(status, "cheated");
+	return !decided && job->n_tries < TRIES_MAX;
+}
+
+/** To the head of the queue, as if nothing had been tried. */
+static void requeue(struct kgb_job *job)
+{
+	struct kgb_broker *broker = job->broker;
+
+	kgb_close(job->verdict_fd);
+	kgb_close(job->stderr_fd);
+	job->n_delays += !job->started;
+	job->started = job->timed_out = job->reaped = false;
+	job->verdict_fd = job->stderr_fd = -1;
+	job->status = job->signal = 0;
+	job->err = (struct kgb_err)KGB_ERR_INIT;
+	job->open = 1;
+	uv_timer_init(broker->loop, &job->timer);
+	job->next = broker->queue;
+	if (!broker->queue)
+		broker->queue_tail = &job->next;
+	broker->queue = job;
+}
+
+static void free_job(struct kgb_job *job)
+{
+	kgb_close(job->verdict_fd);
+	kgb_close(job->stderr_fd);
+	kgb_free(job->spec_path);
+	kgb_free(job->kernel_path);
+	kgb_free(job);
+}
+
+/** Hand over the verdict, or the reason why there is none, and free the job; or queue it again. */
 static void finish_job(struct kgb_job *job)
 {
 	struct kgb_job_result result = {.cancelled = job->cancelled, .err = job->err};
@@ -120,12 +188,16 @@ static void finish_job(struct kgb_job *job)
 	result.verdict = verdict;
 	result.text = text.ptr;
 	result.len = text.len;
+	if (is_tried_again(job, &result)) {
+		if (job->n_delays == 0)
+			kgb_warn("no verdict (%s); trying %s",
+				 verdict ? kgb_json_str(verdict, "message", "") : result.err.msg,
+				 job->started ? "once more" : "until the machine has room");
+		requeue(job);
+		return;
+	}
 	job->done(job->payload, &result);
-	kgb_close(job->verdict_fd);
-	kgb_close(job->stderr_fd);
-	kgb_free(job->spec_path);
-	kgb_free(job->kernel_path);
-	kgb_free(job);
+	free_job(job);
 }
 
 static void unlink_job(struct kgb_job **list, const struct kgb_job *job)
@@ -164,8 +236,9 @@ static void on_job_closed(uv_handle_t *handle)
 	struct kgb_broker *broker = job->broker;
 	unlink_job(&broker->running, job);
 	broker->n_running--;
+	const bool refused = !job->started;
 	finish_job(job);
-	kick(broker);
+	kick_in(broker, refused ? DELAY_MS : 0);
 	maybe_closed(broker);
 }
 
@@ -257,6 +330,7 @@ static int spawn_judge(struct kgb_job *job)
 		return kgb_fail_code(&job->err, KGB_ERR_DOMAIN_UV, KGB_ERR_UNAVAILABLE, rc,
 				     "start '%s': %s", broker->judge, uv_strerror(rc));
 	job->started = true;
+	job->n_tries++;
 	uv_timer_start(&job->timer, on_job_timer,
 		       (uint64_t)(broker->request.timeout_ms + broker->slack_ms), 0);
 	return 0;
@@ -289,10 +363,15 @@ static void on_kick(uv_timer_t *timer)
 	}
 }
 
-static void kick(struct kgb_broker *broker)
+static void kick_in(struct kgb_broker *broker, uint64_t delay_ms)
 {
 	if (!broker->closing)
-		uv_timer_start(&broker->kick, on_kick, 0, 0);
+		uv_timer_start(&broker->kick, on_kick, delay_ms, 0);
+}
+
+static void kick(struct kgb_broker *broker)
+{
+	kick_in(broker, 0);
 }
 
 struct kgb_job *kgb_broker_submit(struct kgb_broker *broker, const struct kgb_job_spec *spec)
@@ -336,6 +415,20 @@ void kgb_job_cancel(struct kgb_job *job)
 
 /* ---- zygotes ---- */
 
+static void open_zygotes(struct zygotes *zygotes)
+{
+	struct kgb_broker *broker = zygotes->broker;
+
+	zygotes->state = ZYGOTES_STARTING;
+	uv_pipe_init(broker->loop, &zygotes->in, 0);
+	uv_pipe_init(broker->loop, &zygotes->out, 0);
+	uv_timer_init(broker->loop, &zygotes->timer);
+	zygotes->process.data = zygotes->in.data = zygotes->out.data = zygotes->timer.data =
+		zygotes;
+	zygotes->n_open = 4;
+	broker->open += zygotes->n_open;
+}
+
 static void on_kick_closed(uv_handle_t *handle)
 {
 	struct kgb_broker *broker = handle->data;
@@ -343,11 +436,28 @@ static void on_kick_closed(uv_handle_t *handle)
 	maybe_closed(broker);
 }
 
+static int spawn_zygotes(struct zygotes *zygotes, struct kgb_err *err);
+static void settle(struct zygotes *zygotes, enum zygotes_state state);
+static void close_zygotes(struct zygotes *zygotes);
+
 static void on_zygotes_closed(uv_handle_t *handle)
 {
 	struct zygotes *zygotes = handle->data;
-	zygotes->broker->open--;
-	maybe_closed(zygotes->broker);
+	struct kgb_broker *broker = zygotes->broker;
+	struct kgb_err err = KGB_ERR_INIT;
+
+	broker->open--;
+	zygotes->n_open--;
+	if (zygotes->n_open == 0 && !broker->closing && zygotes->n_restarts < RESTARTS_MAX) {
+		zygotes->n_restarts++;
+		open_zygotes(zygotes);
+		if (spawn_zygotes(zygotes, &err) < 0) {
+			kgb_warn("warm workers for %s: %s", zygotes->device, err.msg);
+			settle(zygotes, ZYGOTES_GONE);
+			close_zygotes(zygotes);
+		}
+	}
+	maybe_closed(broker);
 }
 
 static void close_handle(void *handle)
@@ -375,11 +485,17 @@ static void settle(struct zygotes *zygotes, enum zygotes_state state)
 static void on_zygotes_exit(uv_process_t *process, int64_t status, int signal)
 {
 	struct zygotes *zygotes = process->data;
+	/* Those that end by themselves before they are ready would do so again. */
+	const bool restarts = (signal != 0 || zygotes->state == ZYGOTES_READY) &&
+			      zygotes->n_restarts < RESTARTS_MAX;
 	zygotes->spawned = false;
+	if (!restarts)
+		zygotes->n_restarts = RESTARTS_MAX;
 	if (!zygotes->broker->closing)
-		kgb_warn(
-			"the warm workers for %s ended (status %lld, signal %d); verifications start their own from now on",
-			zygotes->device, (long long)status, signal);
+		kgb_warn("the warm workers for %s ended (status %lld, signal %d); %s",
+			 zygotes->device, (long long)status, signal,
+			 restarts ? "others are started"
+				  : "verifications start their own from now on");
 	settle(zygotes, ZYGOTES_GONE);
 	close_zygotes(zygotes);
 }
@@ -454,12 +570,7 @@ static void init_zygotes(struct zygotes *zygotes, struct kgb_broker *broker, con
 	zygotes->broker = broker;
 	zygotes->device = device;
 	zygotes->dir = kgb_xasprintf("%s/.zygotes-%s", dir, device);
-	uv_pipe_init(broker->loop, &zygotes->in, 0);
-	uv_pipe_init(broker->loop, &zygotes->out, 0);
-	uv_timer_init(broker->loop, &zygotes->timer);
-	zygotes->process.data = zygotes->in.data = zygotes->out.data = zygotes->timer.data =
-		zygotes;
-	broker->open += 4;
+	open_zygotes(zygotes);
 }
 
 int kgb_broker_start(struct kgb_broker **out, const struct kgb_broker_spec *spec,

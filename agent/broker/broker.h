@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
  * Runs verifications: a queue of jobs, each one kgb-judge process, at most as many at once as there
- * are operators in work. Owns the warm zygotes of each device from which the judges fork their
- * workers; when those die, judges start their own (slower, same verdict). Loop thread only.
+ * are operators in work. A job that ends without a verdict by a fault of the machine is tried once
+ * more; one that cannot start for want of descriptors, processes or memory waits for them. Owns the
+ * warm zygotes of each device from which the judges fork their workers; zygotes that die are
+ * started again, and meanwhile judges start their own (slower, same verdict). Loop thread only.
  */
 #ifndef KGB_AGENT_BROKER_BROKER_H
 #define KGB_AGENT_BROKER_BROKER_H

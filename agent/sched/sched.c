@@ -16,9 +16,6 @@
 #include "base/system/fs.h"
 #include "base/time.h"
 
-/* A verdict of infra_error is none on the kernel: the judge runs again, so often in all. */
-#define VERIFY_TRIES 2
-
 enum item_phase { ITEM_WAITING, ITEM_GENERATING, ITEM_VERIFYING, ITEM_ENDED };
 
 struct item {
@@ -28,7 +25,7 @@ struct item {
 	enum item_phase phase;
 	int slot; /* of those that work at the same time; gives its device */
 	bool holds_slot;
-	int n_attempts, n_tries;
+	int n_attempts;
 	struct kgb_budget budget; /* of its operator */
 	struct kgb_attempt *attempt;
 	struct kgb_job *job;
@@ -167,13 +164,6 @@ static void on_verified(void *payload, const struct kgb_job_result *result)
 	}
 	bool usable =
 		result->verdict && kgb_verdict_summarise(result->verdict, &summary, &err) == 0;
-	bool infra = !usable || kgb_str_eq(summary.status, "infra_error");
-	if (infra && item->n_tries < VERIFY_TRIES && !sched->stopping) {
-		kgb_warn("%s: no verdict (%s); trying once more", item->spec->name,
-			 usable ? summary.message : err.msg);
-		verify(item);
-		return;
-	}
 	give_slot(item);
 	if (!usable) {
 		end_item(item, KGB_OP_INFRA_ERROR, "infra.judge", err.msg);
@@ -193,7 +183,6 @@ static void verify(struct item *item)
 	KGB_AUTO(free) char *path = kgb_path_join(sched->spec->dir->path, rel);
 	KGB_AUTO(buf) struct kgb_buf kernel = KGB_BUF_INIT(KGB_LIMIT_KERNEL);
 	item->phase = ITEM_VERIFYING;
-	item->n_tries++;
 	if (kgb_fs_read_untrusted(sched->spec->dir->fd, rel, KGB_LIMIT_KERNEL, &kernel, &err) < 0) {
 		give_slot(item);
 		end_item(item, KGB_OP_FAILED, "agent.no_kernel", err.msg);
@@ -254,10 +243,10 @@ static void on_attempt_done(void *payload, struct kgb_attempt *attempt,
 	sched->n_generating--;
 	give_slot(item);
 	heed_provider(item, outcome);
-	if (outcome->has_kernel && !sched->spec->skip_verify && !sched->stopping)
-		verify(item);
-	else if (outcome->retry && !sched->stopping)
+	if (outcome->retry && !sched->stopping)
 		item->phase = ITEM_WAITING;
+	else if (outcome->has_kernel && !sched->spec->skip_verify && !sched->stopping)
+		verify(item);
 	else
 		item->phase = ITEM_ENDED;
 	pump(sched);

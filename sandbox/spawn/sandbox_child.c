@@ -84,8 +84,10 @@ static void fill_result(struct kgb_sandbox_child *launch)
 	result->started = status->init_pid != 0;
 	result->exit_code = status->exit_code;
 	/* bwrap was killed before it reported a status: take the launcher's. */
-	if (result->started && result->exit_code < 0)
+	if (result->started && result->exit_code < 0) {
 		result->exit_code = launch->launcher_exit;
+		result->walls_died = !result->stop_requested && !result->killed;
+	}
 	int signo = result->exit_code - SIGNAL_BASE;
 	result->term_signal = signo > 0 && signo < NSIG ? signo : 0;
 	result->user_ms = status->user_ms;

@@ -25,6 +25,7 @@ struct kgb_sandbox_child_result {
 	int term_signal; /* N when exit_code is 128+N, else 0: bwrap does not distinguish them */
 	bool stop_requested; /* by kgb_sandbox_child_stop or _kill */
 	bool killed; /* SIGKILL was needed */
+	bool walls_died; /* bwrap or the launcher ended under the running program, and not by us */
 	int survivors; /* processes still alive: 0, or an alarm; -1: could not be determined */
 	int64_t wall_ms;
 	int64_t user_ms; /* -1: unknown */
