@@ -14,6 +14,7 @@
 #include "agent/watch/attempt_limits.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "verify/spec/spec.h"
 
 /** Values of options that are not settings. */
 struct kgb_flags {
@@ -41,6 +42,8 @@ struct kgb_cli {
 	char *run_path; /* resume: the run directory; owned */
 	char *data_dir;
 	char *bin_dir; /* where kgb-judge, kgb-launch and kgb-verify are: beside this program */
+	struct kgb_spec_index index; /* of kgb_cli_index */
+	char *indexed; /* owned; the dataset of the index; NULL: not loaded */
 };
 
 /** A subcommand: each is defined in a file of its own, and listed in main.c. */
@@ -72,13 +75,14 @@ struct kgb_attempt_limits kgb_cli_attempt_limits(const struct kgb_settings *sett
 						 const struct kgb_ladder *ladder,
 						 const char *python);
 
-struct kgb_spec_index;
+/** The operators of a dataset, loaded once for a command; *out is borrowed. */
+KGB_MUST_CHECK int kgb_cli_index(struct kgb_cli *cli, const char *dataset,
+				 const struct kgb_spec_index **out, struct kgb_err *err);
 /** The operators that the user named (all of the dataset when none), each once, in the order named,
  * as "aten::add". INVALID with the nearest names, also of subcommands when the command line named
  * none. */
-KGB_MUST_CHECK int kgb_cli_operators(const struct kgb_cli *cli, const struct kgb_spec_index *index,
-				     struct kgb_strv *names, struct kgb_strv *paths,
-				     struct kgb_err *err);
+KGB_MUST_CHECK int kgb_cli_operators(struct kgb_cli *cli, struct kgb_strv *names,
+				     struct kgb_strv *paths, struct kgb_err *err);
 /** Bytes of a kernel.py that a user names: a regular file of at most KGB_LIMIT_KERNEL bytes, no
  * link, no fifo. */
 KGB_MUST_CHECK int kgb_cli_read_kernel(const char *path, struct kgb_buf *out, struct kgb_err *err);

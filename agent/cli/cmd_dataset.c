@@ -269,7 +269,6 @@ static bool take_action(struct kgb_cli *cli, const char *action)
 static int act_on_dataset(struct kgb_cli *cli)
 {
 	struct kgb_err err = KGB_ERR_INIT;
-	struct kgb_spec_index index = {0};
 	KGB_AUTO(strv) struct kgb_strv names = KGB_STRV_INIT;
 	KGB_AUTO(strv) struct kgb_strv paths = KGB_STRV_INIT;
 	static const struct {
@@ -285,12 +284,7 @@ static int act_on_dataset(struct kgb_cli *cli)
 		rc = kgb_fail(&err, KGB_ERR_INVALID,
 			      "say what to do with the dataset: lint, table or prompt");
 	if (rc == 0)
-		rc = kgb_spec_index_load(cli->data_dir, cli->config.settings.run.dataset, &index,
-					 &err);
-	if (rc == 0) {
-		rc = kgb_cli_operators(cli, &index, &names, &paths, &err);
-		kgb_spec_index_release(&index);
-	}
+		rc = kgb_cli_operators(cli, &names, &paths, &err);
 	if (rc < 0)
 		return kgb_cli_fail(&err, KGB_EXIT_USAGE);
 	return actions[action].act(cli, &names, &paths);

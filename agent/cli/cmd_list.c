@@ -49,16 +49,11 @@ static void print_spec(const struct kgb_spec *spec, bool more, struct kgb_buf *o
 	kgb_buf_addf(out, "    spec %s\n", spec->path);
 }
 
-static int list_operators(const struct kgb_cli *cli, struct kgb_buf *out, struct kgb_err *err)
+static int list_operators(struct kgb_cli *cli, struct kgb_buf *out, struct kgb_err *err)
 {
-	struct kgb_spec_index index = {0};
 	KGB_AUTO(strv) struct kgb_strv names = KGB_STRV_INIT;
 	KGB_AUTO(strv) struct kgb_strv paths = KGB_STRV_INIT;
-	if (kgb_spec_index_load(cli->data_dir, cli->config.settings.run.dataset, &index, err) < 0)
-		return -1;
-	int rc = kgb_cli_operators(cli, &index, &names, &paths, err);
-	kgb_spec_index_release(&index);
-	if (rc < 0)
+	if (kgb_cli_operators(cli, &names, &paths, err) < 0)
 		return -1;
 	struct kgb_jsonw w;
 	kgb_jsonw_init(&w, out, 2);

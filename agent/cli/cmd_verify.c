@@ -24,7 +24,7 @@
 #define SLACK_MS (KGB_WAITS_MAX_MS + 30000)
 
 /** Everything that can be wrong with the command line, before anything is started. */
-static int check_arguments(const struct kgb_cli *cli, char **spec_out, struct kgb_err *err)
+static int check_arguments(struct kgb_cli *cli, const char **spec_out, struct kgb_err *err)
 {
 	if (cli->operators.n == 0)
 		return kgb_fail(err, KGB_ERR_INVALID, "verify: name the kernel FILE");
@@ -36,16 +36,13 @@ static int check_arguments(const struct kgb_cli *cli, char **spec_out, struct kg
 	KGB_AUTO(buf) struct kgb_buf kernel = KGB_BUF_INIT(0);
 	if (kgb_cli_read_kernel(cli->operators.items[0], &kernel, err) < 0)
 		return -1;
-	struct kgb_spec_index index = {0};
+	const struct kgb_spec_index *index = NULL;
 	const char *name = NULL;
-	const char *path = NULL;
-	if (kgb_spec_index_load(cli->data_dir, cli->config.settings.run.dataset, &index, err) < 0)
+	if (kgb_cli_index(cli, cli->config.settings.run.dataset, &index, err) < 0)
 		return -1;
-	int rc = kgb_spec_index_find(&index, cli->flags.op, &name, &path, err);
-	if (rc == 0)
-		*spec_out = kgb_xstrdup(path);
-	kgb_spec_index_release(&index);
-	return rc < 0 ? kgb_ctx(err, "--op") : 0;
+	if (kgb_spec_index_find(index, cli->flags.op, &name, spec_out, err) < 0)
+		return kgb_ctx(err, "--op");
+	return 0;
 }
 
 static int find_device(const struct kgb_cli *cli, struct kgb_devices *out, struct kgb_err *err)
@@ -124,7 +121,7 @@ static int print_verdict(const struct kgb_cli *cli, const cJSON *verdict, const 
 static int verify_file(struct kgb_cli *cli)
 {
 	struct kgb_err err = KGB_ERR_INIT;
-	KGB_AUTO(free) char *spec_path = NULL;
+	const char *spec_path = NULL;
 	if (check_arguments(cli, &spec_path, &err) < 0)
 		return kgb_cli_fail(&err, KGB_EXIT_USAGE);
 	KGB_AUTO(buf) struct kgb_buf raw = KGB_BUF_INIT(KGB_LIMIT_VERDICT);

@@ -8,7 +8,6 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/system/fs.h"
-#include "verify/spec/spec.h"
 
 int kgb_cli_fail(const struct kgb_err *err, int invalid)
 {
@@ -78,9 +77,26 @@ static void explain_unknown(const struct kgb_cli *cli, size_t position, struct k
 		add_hint(err, " in %s: see `kgb-agent list`", cli->config.settings.run.dataset);
 }
 
-int kgb_cli_operators(const struct kgb_cli *cli, const struct kgb_spec_index *index,
-		      struct kgb_strv *names, struct kgb_strv *paths, struct kgb_err *err)
+int kgb_cli_index(struct kgb_cli *cli, const char *dataset, const struct kgb_spec_index **out,
+		  struct kgb_err *err)
 {
+	if (!kgb_str_eq(cli->indexed, dataset)) {
+		kgb_spec_index_release(&cli->index);
+		kgb_free(KGB_TAKE(cli->indexed));
+		if (kgb_spec_index_load(cli->data_dir, dataset, &cli->index, err) < 0)
+			return -1;
+		cli->indexed = kgb_xstrdup(dataset);
+	}
+	*out = &cli->index;
+	return 0;
+}
+
+int kgb_cli_operators(struct kgb_cli *cli, struct kgb_strv *names, struct kgb_strv *paths,
+		      struct kgb_err *err)
+{
+	const struct kgb_spec_index *index = NULL;
+	if (kgb_cli_index(cli, cli->config.settings.run.dataset, &index, err) < 0)
+		return -1;
 	bool all = cli->operators.n == 0 || kgb_strv_has(&cli->operators, "all");
 	if (all) {
 		kgb_strv_add_all(names, (const char *const *)index->names.items);

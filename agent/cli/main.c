@@ -276,6 +276,8 @@ int main(int argc, char **argv)
 	kgb_config_release(&cli.config);
 	kgb_free(cli.run_path);
 	kgb_free(cli.data_dir);
+	kgb_spec_index_release(&cli.index);
+	kgb_free(cli.indexed);
 	kgb_free(cli.bin_dir);
 	return exit_code;
 }

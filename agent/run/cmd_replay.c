@@ -82,7 +82,7 @@ static bool was_attempted(const struct kgb_op_state *op, KGB_UNUSED const void *
 
 static int load_specs(struct replay *r, struct kgb_err *err)
 {
-	int rc = kgb_run_specs_load(r->cli->data_dir, &r->recorded, was_attempted, NULL, &r->specs,
+	int rc = kgb_run_specs_load(r->cli, &r->recorded, was_attempted, NULL, &r->specs,
 				    &r->n_specs, err);
 	if (rc == 0 && r->n_specs == 0)
 		return kgb_fail(err, KGB_ERR_NOT_FOUND, "run '%s' has no agent's work to replay",

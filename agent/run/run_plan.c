@@ -50,15 +50,11 @@ static int load_specs(struct kgb_run_plan *plan, const struct kgb_strv *paths, s
 /** The operators that the user named, or all of the dataset. */
 int kgb_run_plan_operators(struct kgb_run_plan *plan, struct kgb_err *err)
 {
-	struct kgb_spec_index index = {0};
 	KGB_AUTO(strv) struct kgb_strv names = KGB_STRV_INIT;
 	KGB_AUTO(strv) struct kgb_strv paths = KGB_STRV_INIT;
-	if (kgb_spec_index_load(plan->cli->data_dir, plan->cli->config.settings.run.dataset, &index,
-				err) < 0)
+	if (kgb_cli_operators(plan->cli, &names, &paths, err) < 0)
 		return -1;
-	int rc = kgb_cli_operators(plan->cli, &index, &names, &paths, err);
-	kgb_spec_index_release(&index);
-	return rc < 0 ? -1 : load_specs(plan, &paths, err);
+	return load_specs(plan, &paths, err);
 }
 
 /** Keys of the providers whose protocols the method's program speaks, and no others. */
@@ -156,12 +152,11 @@ int kgb_run_plan_find_kernel(const char *dir, const struct kgb_spec *spec, struc
 static int warn_unknown_kernels(const struct kgb_run_plan *plan, const char *dir,
 				struct kgb_err *err)
 {
-	struct kgb_spec_index index = {0};
+	const struct kgb_spec_index *index = NULL;
 	KGB_AUTO(strv) struct kgb_strv files = KGB_STRV_INIT;
 	const char *dataset = plan->cli->config.settings.run.dataset;
 
-	if (kgb_fs_list(dir, &files, err) < 0 ||
-	    kgb_spec_index_load(plan->cli->data_dir, dataset, &index, err) < 0)
+	if (kgb_fs_list(dir, &files, err) < 0 || kgb_cli_index(plan->cli, dataset, &index, err) < 0)
 		return -1;
 	for (size_t i = 0; i < files.n; i++) {
 		const char *file = files.items[i], *name = NULL, *path = NULL;
@@ -169,10 +164,9 @@ static int warn_unknown_kernels(const struct kgb_run_plan *plan, const char *dir
 		if (!kgb_str_ends(file, ".py"))
 			continue;
 		KGB_AUTO(free) char *typed = kgb_xstrndup(file, strlen(file) - strlen(".py"));
-		if (kgb_spec_index_find(&index, typed, &name, &path, &unknown) < 0)
+		if (kgb_spec_index_find(index, typed, &name, &path, &unknown) < 0)
 			kgb_warn("'%s/%s' is not judged: %s", dir, file, unknown.msg);
 	}
-	kgb_spec_index_release(&index);
 	return 0;
 }
 
@@ -324,8 +318,8 @@ int kgb_run_plan_earlier(struct kgb_run_plan *plan, struct kgb_err *err)
 						plan->specs[i].name);
 		return 0;
 	}
-	int rc = kgb_run_specs_load(plan->cli->data_dir, state, has_kernel, &plan->dir,
-				    &plan->specs, &plan->n_specs, err);
+	int rc = kgb_run_specs_load(plan->cli, state, has_kernel, &plan->dir, &plan->specs,
+				    &plan->n_specs, err);
 	if (rc == 0 && plan->n_specs == 0)
 		return kgb_fail(err, KGB_ERR_NOT_FOUND, "run '%s' has no kernels to verify",
 				plan->dir.name);
@@ -369,7 +363,7 @@ int kgb_run_plan_rest(struct kgb_run_plan *plan, struct kgb_err *err)
 		return kgb_fail(err, KGB_ERR_NOT_FOUND, "run '%s' has no agent's work to continue",
 				plan->dir.name);
 	flags->skip_verify = flags->skip_verify || state->skip_verify;
-	return kgb_run_specs_load(plan->cli->data_dir, state, is_unfinished, flags, &plan->specs,
+	return kgb_run_specs_load(plan->cli, state, is_unfinished, flags, &plan->specs,
 				  &plan->n_specs, err);
 }
 
