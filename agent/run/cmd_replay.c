@@ -10,9 +10,9 @@
 
 #include "agent/attempt/attempt.h"
 #include "agent/cli/cmd.h"
-#include "agent/cli/preflight.h"
 #include "agent/cli/program_probe.h"
 #include "agent/cli/shared_options.h"
+#include "agent/doctor/checks.h"
 #include "agent/run/run_specs.h"
 #include "agent/sched/sched.h"
 #include "base/codes.h"
@@ -115,10 +115,8 @@ static int prepare(struct replay *r, struct kgb_err *err)
 		return -1;
 	r->cli_path = kgb_config_program(&r->cli->config, &r->method.program);
 	r->python = kgb_config_python(&r->cli->config);
-	if (kgb_preflight_sandbox(
-		    r->cli->bin_dir,
-		    (enum kgb_isolation_level)r->cli->config.settings.sandbox.isolation, &r->ladder,
-		    err) < 0 ||
+	r->ladder = *kgb_checks_ladder(r->cli);
+	if (kgb_checks_require(r->cli, KGB_NEED_ISOLATION, false, err) < 0 ||
 	    kgb_program_probe(&r->method.program, r->cli_path, r->cli->bin_dir, &r->ladder,
 			      r->cli_version, err) < 0)
 		return -1;

@@ -3,8 +3,8 @@
 
 #include <fcntl.h>
 
-#include "agent/cli/preflight.h"
 #include "agent/cli/program_probe.h"
+#include "agent/doctor/checks.h"
 #include "agent/run/run_specs.h"
 #include "base/limits.h"
 #include "base/log.h"
@@ -272,20 +272,16 @@ int kgb_run_plan_environment(struct kgb_run_plan *plan, struct kgb_err *err)
 		plan->at_a_time = (int)plan->devices.n;
 	if (plan->generate && (plan_gateway(plan, err) < 0 || plan_prices(plan, err) < 0))
 		return -1;
-	enum kgb_isolation_level minimum =
-		plan->generate ? (enum kgb_isolation_level)settings->sandbox.isolation
-			       : KGB_ISOLATION_NONE;
-	if (kgb_preflight_sandbox(plan->cli->bin_dir, minimum, &plan->ladder, err) < 0 ||
-	    (plan->generate && plan_program(plan, err) < 0))
+	const unsigned isolation = plan->generate ? KGB_NEED_ISOLATION : 0;
+	if (kgb_checks_require(plan->cli, isolation, false, err) < 0)
 		return -1;
-	bool needs_judge = !plan->cli->flags.skip_verify ||
-			   (plan->has_method && kgb_method_needs_judge(&plan->method));
-	if (needs_judge && plan->ladder.level < KGB_ISOLATION_L3)
-		return kgb_fail(err, KGB_ERR_UNAVAILABLE,
-				"kernels are judged in namespaces only: %s",
-				plan->ladder.no_sandbox);
-	bool gpu = plan->devices.items[0].number >= 0;
-	return plan->cli->flags.skip_verify ? 0 : kgb_preflight_python(plan->python, gpu, err);
+	plan->ladder = *kgb_checks_ladder(plan->cli);
+	if (plan->generate && plan_program(plan, err) < 0)
+		return -1;
+	const bool verify = !plan->cli->flags.skip_verify;
+	const bool judge = verify || (plan->has_method && kgb_method_needs_judge(&plan->method));
+	const unsigned needs = (judge ? KGB_NEED_SANDBOX : 0U) | (verify ? KGB_NEED_PYTHON : 0U);
+	return kgb_checks_require(plan->cli, needs, plan->devices.items[0].number >= 0, err);
 }
 
 static bool has_kernel(const struct kgb_op_state *op, const void *payload)

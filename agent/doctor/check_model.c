@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * `doctor`'s lines on what answers an agent and what that costs.
+ * Checks of what answers an agent and what that costs.
  */
 #include <curl/curl.h>
 
-#include "agent/doctor/doctor.h"
+#include "agent/doctor/checks.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/time.h"
@@ -13,8 +13,9 @@
 
 #define API_TIMEOUT_MS 20000
 
-void kgb_check_model(const struct kgb_cli *cli, struct kgb_doctor_finding *f)
+void kgb_check_model(struct kgb_finding *f)
 {
+	const struct kgb_cli *cli = f->cli;
 	static const char fix[] = "export ANTHROPIC_API_KEY=... or OPENAI_API_KEY=...";
 	bool is_bearer = false, ignored = false;
 	bool anthropic = kgb_api_key(KGB_PROVIDER_ANTHROPIC, &is_bearer) != NULL;
@@ -23,15 +24,14 @@ void kgb_check_model(const struct kgb_cli *cli, struct kgb_doctor_finding *f)
 	const struct kgb_settings_gateway *gateway = &cli->config.settings.gateway;
 	int mode = cli->config.settings.gateway.mode;
 	if (mode == KGB_GATEWAY_CHOICE_OFFLINE || (mode == KGB_GATEWAY_CHOICE_AUTO && !has_key))
-		kgb_doctor_finding_set(f, KGB_PASS, has_key ? "" : fix,
-				       "the built-in offline model, which is a script%s",
-				       has_key ? "" : "; there is no API key for the real one");
+		kgb_found_fix(f, KGB_PASS, has_key ? "" : fix,
+			      "the built-in offline model, which is a script%s",
+			      has_key ? "" : "; there is no API key for the real one");
 	else if (!has_key)
-		kgb_doctor_finding_set(
-			f, KGB_FAIL, fix,
-			"gateway.mode is live, but there is no API key in the environment");
+		kgb_found_fix(f, KGB_FAIL, fix,
+			      "gateway.mode is live, but there is no API key in the environment");
 	else
-		kgb_doctor_finding_set(
+		kgb_found_fix(
 			f, KGB_PASS, "", "live%s%s%s%s%s%s", anthropic ? ", Claude Code at " : "",
 			anthropic ? gateway->upstream_url : "",
 			is_bearer ? " (ANTHROPIC_AUTH_TOKEN)" : "",
@@ -69,8 +69,9 @@ static void try_connection(const char *url, char why[CURL_ERROR_SIZE])
 	curl_easy_cleanup(easy);
 }
 
-void kgb_check_api(const struct kgb_cli *cli, struct kgb_doctor_finding *f)
+void kgb_check_api(struct kgb_finding *f)
 {
+	const struct kgb_cli *cli = f->cli;
 	const struct kgb_settings_gateway *gateway = &cli->config.settings.gateway;
 	const struct {
 		enum kgb_provider provider;
@@ -80,8 +81,7 @@ void kgb_check_api(const struct kgb_cli *cli, struct kgb_doctor_finding *f)
 	KGB_AUTO(buf) struct kgb_buf reached = KGB_BUF_INIT(0);
 	char why[CURL_ERROR_SIZE];
 	if (!is_live(cli)) {
-		kgb_doctor_finding_set(f, KGB_PASS, "",
-				       "not needed: the offline model uses no network");
+		kgb_found_fix(f, KGB_PASS, "", "not needed: the offline model uses no network");
 		return;
 	}
 	for (size_t i = 0; i < KGB_ARRAY_LEN(apis); i++) {
@@ -94,14 +94,14 @@ void kgb_check_api(const struct kgb_cli *cli, struct kgb_doctor_finding *f)
 			char *fix = kgb_xasprintf(
 				"the network, a proxy (https_proxy) or %s; --set gateway.mode=offline needs none",
 				apis[i].key);
-			kgb_doctor_finding_set(f, KGB_FAIL, fix, "%s: %s", apis[i].url, why);
+			kgb_found_fix(f, KGB_FAIL, fix, "%s: %s", apis[i].url, why);
 			return;
 		}
 		kgb_buf_addf(&reached, "%s%s", reached.len ? ", " : "", apis[i].url);
 	}
-	kgb_doctor_finding_set(f, reached.len ? KGB_PASS : KGB_FAIL,
-			       reached.len ? "" : "see the line `model`", "%s",
-			       reached.len ? reached.ptr : "not tried without a key");
+	kgb_found_fix(f, reached.len ? KGB_PASS : KGB_FAIL,
+		      reached.len ? "" : "see the line `model`", "%s",
+		      reached.len ? reached.ptr : "not tried without a key");
 }
 
 /** The model that runs when none is named; malloc'ed, NULL when the method is not known. */
@@ -118,23 +118,23 @@ static char *model_of(const struct kgb_cli *cli)
 	return model;
 }
 
-void kgb_check_prices(const struct kgb_cli *cli, struct kgb_doctor_finding *f)
+void kgb_check_prices(struct kgb_finding *f)
 {
+	const struct kgb_cli *cli = f->cli;
 	KGB_AUTO(free) char *path = kgb_config_prices(&cli->config);
 	KGB_AUTO(free) char *model = model_of(cli);
 	struct kgb_prices *prices = NULL;
 	struct kgb_err err = KGB_ERR_INIT;
 	if (kgb_prices_load(&prices, path, &err) < 0) {
-		kgb_doctor_finding_set(f, KGB_FAIL, "mend it, or name another with paths.prices",
-				       "%s", err.msg);
+		kgb_found_fix(f, KGB_FAIL, "mend it, or name another with paths.prices", "%s",
+			      err.msg);
 		return;
 	}
 	if (model && !kgb_prices_find(prices, model, kgb_wall_ms()))
-		kgb_doctor_finding_set(f, KGB_WARN, "add it to the table",
-				       "%s has no price of %s: what it costs is not known", path,
-				       model);
+		kgb_found_fix(f, KGB_WARN, "add it to the table",
+			      "%s has no price of %s: what it costs is not known", path, model);
 	else
-		kgb_doctor_finding_set(f, KGB_PASS, "", "%s%s%s", path, model ? " knows " : "",
-				       model ? model : "");
+		kgb_found_fix(f, KGB_PASS, "", "%s%s%s", path, model ? " knows " : "",
+			      model ? model : "");
 	kgb_prices_free(prices);
 }
