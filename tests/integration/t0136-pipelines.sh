@@ -97,7 +97,7 @@ test_expect_success 'ako4all: rounds with notes; hints only where they hold' '
 	test_expect_code 0 kgb-agent silu -m ako4all -i 1 --skip-verify --json --runs-dir ako >out.json 2>log || { cat log; false; }
 	silu ".end == \"agent.ok\" and .kernel_source == \"verified\" and .best_round == 1 and .tokens.agree"
 	test_grep "There is no .kernel.py. yet" "$(folder ako)/rounds/001/prompt.md"
-	test_no_grep "Hints for a GPU" "$(folder ako)/rounds/001/prompt.md"
+	test_no_grep "Hints for an NVIDIA GPU" "$(folder ako)/rounds/001/prompt.md"
 '
 test_expect_success 'cuda_optimized_skill goes on from that run; only a better kernel replaces the first' '
 	test_expect_code 0 kgb-agent -m cuda_optimized_skill -i 1 --from-run "$(echo ako/*)" --skip-verify --json --runs-dir cos >out.json 2>log || { cat log; false; }
