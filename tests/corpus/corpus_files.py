@@ -48,7 +48,7 @@ class Kernel:
         self.may_raise = not honest and self.expect.fullmatch("verify.exception") is not None
         self.hangs = "timeout" in self.header.get("expect", "")
         # A cheat in any case decides the verdict. Otherwise the first failing case decides, and the others need not run.
-        self.first_failure_tells = not honest and "cheat" not in self.header["expect"]
+        self.first_failure_decides = not honest and "cheat" not in self.header["expect"]
 
     def too_new(self, triton):
         """Whether this version of Triton lacks a feature that the kernel uses."""

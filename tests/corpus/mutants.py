@@ -309,7 +309,7 @@ def outcome_of(verdict):
 
 def judge(options, python, zygotes, mutant):
     kernel = copy.copy(mutant.kernel)
-    kernel.path, kernel.first_failure_tells = pathlib.Path(zygotes.directory) / ("mutant%d.py" % id(mutant)), True
+    kernel.path, kernel.first_failure_decides = pathlib.Path(zygotes.directory) / ("mutant%d.py" % id(mutant)), True
     kernel.path.write_bytes(mutant.text)
     kernel.hangs = re.search(rb"^ +while ", mutant.text, re.M) is not None  # a few seconds show it
     mutant.verdict, mutant.trouble = judge_one(options, python, zygotes, kernel)

@@ -76,7 +76,7 @@ def judge_one(options, python, zygotes, kernel):
             kernel=kernel.path, zygotes=zygotes.directory, python=python,
             call_timeout=HANG_TIMEOUT if kernel.hangs and on_cpu else CALL_TIMEOUT, memory=MEMORY,
             timeout=STATIC_TIMEOUT if kernel.needs_gpu and on_cpu else None,
-            max_failures=1 if kernel.first_failure_tells else None, seed=options.seed or None,
+            max_failures=1 if kernel.first_failure_decides else None, seed=options.seed or None,
             timing=options.jobs == 1)  # kernels that run beside each other cannot be timed
         return json.loads(done.stdout), ""
     except subprocess.TimeoutExpired:

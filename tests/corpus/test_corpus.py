@@ -99,7 +99,7 @@ def first_failures():
     """One failure is enough where no later case could show a graver expected failure."""
     for name, wanted in ((HONEST, False), (STREAM, False), ("redteam aten__softmax/last_dim_only", True),
                          ("redteam aten__contiguous/by_torch", False)):
-        if kernel(name).first_failure_tells != wanted:
+        if kernel(name).first_failure_decides != wanted:
             yield "%s: %s" % (name, not wanted)
 
 
@@ -171,10 +171,10 @@ def samples():
 
 
 def main():
-    tests = (("the kernels of a short run", samples), ("each outcome is right, wrong or skipped as it should be", outcomes), ("rates and intervals", rates),
-             ("the codes that a header allows", codes), ("when the first failure tells", first_failures),
-             ("faults that mutants.py plants", faults), ("its list of equivalent mutants is not stale", listed_faults),
-             ("what became of a mutant", judged_faults))
+    tests = (("the kernels of a short run", samples), ("each outcome is right, wrong or skipped", outcomes), ("rates and intervals", rates),
+             ("the codes that a header allows", codes), ("when the first failure decides", first_failures),
+             ("faults that mutants.py plants", faults), ("the list of equivalent mutants is not stale", listed_faults),
+             ("the outcome of a mutant", judged_faults))
     print("1..%d" % len(tests))
     failed = 0
     for number, (title, test) in enumerate(tests, 1):
