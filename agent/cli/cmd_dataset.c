@@ -141,17 +141,12 @@ static void print_prompts(const struct prompt_lint *lint, bool json, struct kgb_
 		return;
 	}
 	kgb_jsonw_init(&w, out, 0);
-	kgb_jsonw_object(&w);
-	kgb_jsonw_ki64(&w, "prompts", (int64_t)lint->n_prompts);
-	kgb_jsonw_ki64(&w, "largest_bytes", (int64_t)lint->largest);
-	kgb_jsonw_kbool(&w, "ok", lint->n_problems == 0);
-	kgb_jsonw_ki64(&w, "n_problems", (int64_t)lint->n_problems);
-	kgb_jsonw_key(&w, "problems");
-	kgb_jsonw_array(&w);
+	kgb_jsonw_put(
+		&w, "{prompts: %zu, largest_bytes: %zu, ok: %hhd, n_problems: %zu, problems: [",
+		lint->n_prompts, lint->largest, (bool)(lint->n_problems == 0), lint->n_problems);
 	for (size_t i = 0; i < lint->problems.n; i++)
 		kgb_jsonw_str(&w, lint->problems.items[i]);
-	kgb_jsonw_array_end(&w);
-	kgb_jsonw_object_end(&w);
+	kgb_jsonw_put(&w, "]}");
 	kgb_buf_addc(out, '\n');
 }
 

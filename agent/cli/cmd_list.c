@@ -8,29 +8,19 @@
 
 static void add_spec(struct kgb_jsonw *w, const struct kgb_spec *spec)
 {
-	kgb_jsonw_object(w);
-	kgb_jsonw_kstr(w, "name", spec->name);
-	kgb_jsonw_kstr(w, "safe_name", spec->safe_name);
-	kgb_jsonw_kstr(w, "source", spec->source);
-	kgb_jsonw_kstr(w, "category", spec->category);
-	kgb_jsonw_kstr(w, "summary", spec->summary);
-	kgb_jsonw_kstr(w, "spec", spec->path);
-	kgb_jsonw_kstr(w, "spec_sha256", spec->sha256);
-	kgb_jsonw_key(w, "dtypes");
-	kgb_jsonw_array(w);
+	kgb_jsonw_put(w,
+		      "{name: %s, safe_name: %s, source: %s, category: %s, summary: %s, spec: %s, "
+		      "spec_sha256: %s, dtypes: [",
+		      spec->name, spec->safe_name, spec->source, spec->category, spec->summary,
+		      spec->path, spec->sha256);
 	for (size_t i = 0; i < spec->n_dtypes; i++)
 		kgb_jsonw_str(w, spec->dtypes[i]);
-	kgb_jsonw_array_end(w);
-	kgb_jsonw_key(w, "interfaces");
-	kgb_jsonw_array(w);
+	kgb_jsonw_put(w, "], interfaces: [");
 	for (size_t i = 0; i < spec->n_interfaces; i++) {
-		kgb_jsonw_object(w);
-		kgb_jsonw_kstr(w, "entry", spec->interfaces[i].entry);
-		kgb_jsonw_kstr(w, "schema", spec->interfaces[i].schema);
-		kgb_jsonw_object_end(w);
+		kgb_jsonw_put(w, "{entry: %s, schema: %s}", spec->interfaces[i].entry,
+			      spec->interfaces[i].schema);
 	}
-	kgb_jsonw_array_end(w);
-	kgb_jsonw_object_end(w);
+	kgb_jsonw_put(w, "]}");
 }
 
 static void print_spec(const struct kgb_spec *spec, bool more, struct kgb_buf *out)
@@ -90,15 +80,13 @@ static int list_methods(const struct kgb_cli *cli, struct kgb_buf *out, struct k
 		if (kgb_method_load(cli->data_dir, names.items[i], &method, err) < 0)
 			return -1;
 		if (cli->flags.json) {
-			kgb_jsonw_object(&w);
-			kgb_jsonw_kstr(&w, "name", method.name);
-			kgb_jsonw_kstr(&w, "cli", method.cli);
-			kgb_jsonw_kbool(&w, "verify_tool", method.verify_tool);
-			kgb_jsonw_kbool(&w, "verify_timing", method.verify_timing);
-			kgb_jsonw_ki64(&w, "rounds",
-				       method.loop.iterations > 0 ? method.loop.iterations : 1);
-			kgb_jsonw_kstr(&w, "summary", method.summary);
-			kgb_jsonw_object_end(&w);
+			kgb_jsonw_put(
+				&w,
+				"{name: %s, cli: %s, verify_tool: %hhd, verify_timing: %hhd, rounds: %ld, "
+				"summary: %s}",
+				method.name, method.cli, method.verify_tool, method.verify_timing,
+				method.loop.iterations > 0 ? method.loop.iterations : 1,
+				method.summary);
 		} else {
 			kgb_buf_addf(out, "%-20s  %s\n", method.name,
 				     method.summary ? method.summary : "");
@@ -143,13 +131,11 @@ static void write_codes(struct kgb_buf *out)
 	kgb_jsonw_array(&w);
 	for (int code = KGB_CODE_NONE + 1; code < KGB_N_CODES; code++) {
 		const struct kgb_code_row *row = kgb_code_row((enum kgb_code)code);
-		kgb_jsonw_object(&w);
-		kgb_jsonw_kstr(&w, "code", row->name);
-		kgb_jsonw_kstr(&w, "status", kgb_status_name(row->status));
-		kgb_jsonw_kstr(&w, "blame", row->blame ? kgb_blame_name(row->blame) : NULL);
-		kgb_jsonw_kbool(&w, "tried_again", row->is_tried_again);
-		kgb_jsonw_kstr(&w, "meaning", row->sentence);
-		kgb_jsonw_object_end(&w);
+		kgb_jsonw_put(&w,
+			      "{code: %s, status: %s, blame: %s, tried_again: %hhd, meaning: %s}",
+			      row->name, kgb_status_name(row->status),
+			      row->blame ? kgb_blame_name(row->blame) : NULL, row->is_tried_again,
+			      row->sentence);
 	}
 	kgb_jsonw_array_end(&w);
 	kgb_buf_addc(out, '\n');

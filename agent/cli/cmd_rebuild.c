@@ -29,12 +29,8 @@ static void describe(const struct kgb_cli *cli, const struct kgb_rundir *dir,
 	}
 	struct kgb_jsonw w;
 	kgb_jsonw_init(&w, out, 2);
-	kgb_jsonw_object(&w);
-	kgb_jsonw_kstr(&w, "run", dir->name);
-	kgb_jsonw_kstr(&w, "path", dir->path);
-	kgb_jsonw_ki64(&w, "records", scan->n_records);
-	kgb_jsonw_ki64(&w, "torn_bytes", (int64_t)scan->torn_bytes);
-	kgb_jsonw_object_end(&w);
+	kgb_jsonw_put(&w, "{run: %s, path: %s, records: %ld, torn_bytes: %zu}", dir->name,
+		      dir->path, scan->n_records, scan->torn_bytes);
 	kgb_buf_addc(out, '\n');
 }
 

@@ -8,23 +8,22 @@
 #include "base/time.h"
 #include "sandbox/meter/prices.h"
 
-void kgb_report__time(struct kgb_jsonw *w, const char *key, int64_t ms)
+const char *kgb_report__time(int64_t ms, char out[KGB_TIME_LEN])
 {
-	if (ms <= 0) {
-		kgb_jsonw_knull(w, key);
-		return;
-	}
-	char text[KGB_TIME_LEN];
-	kgb_time_format(ms, text);
-	kgb_jsonw_kstr(w, key, text);
+	if (ms <= 0)
+		return NULL;
+	kgb_time_format(ms, out);
+	return out;
 }
 
-void kgb_report__seconds(struct kgb_jsonw *w, const char *key, int64_t ms)
+double kgb_report__seconds(int64_t ms)
 {
-	if (ms < 0)
-		kgb_jsonw_knull(w, key);
-	else
-		kgb_jsonw_knum(w, key, (double)ms / 1000.0);
+	return ms < 0 ? (double)NAN : (double)ms / 1000.0;
+}
+
+double kgb_report__dollars(int64_t nanos)
+{
+	return nanos < 0 ? (double)NAN : kgb_nanos_to_usd(nanos);
 }
 
 void kgb_report__usage(struct kgb_jsonw *w, const char *key, const struct kgb_usage *usage)
@@ -32,8 +31,7 @@ void kgb_report__usage(struct kgb_jsonw *w, const char *key, const struct kgb_us
 	kgb_jsonw_key(w, key);
 	kgb_jsonw_object(w);
 	kgb_rows_write(w, kgb_usage_long_rows, usage);
-	kgb_jsonw_kcount(w, "total_tokens", kgb_usage_total(usage));
-	kgb_jsonw_object_end(w);
+	kgb_jsonw_put(w, "total_tokens: %+ld}", kgb_usage_total(usage));
 }
 
 void kgb_report__agree(struct kgb_jsonw *w, const struct kgb_usage *a, const struct kgb_usage *b)
@@ -44,23 +42,12 @@ void kgb_report__agree(struct kgb_jsonw *w, const struct kgb_usage *a, const str
 		kgb_jsonw_knull(w, "agree");
 }
 
-void kgb_report__dollars(struct kgb_jsonw *w, const char *key, int64_t nanos)
-{
-	if (nanos < 0)
-		kgb_jsonw_knull(w, key);
-	else
-		kgb_jsonw_knum(w, key, kgb_nanos_to_usd(nanos));
-}
-
 void kgb_report__speedup(struct kgb_jsonw *w, const struct kgb_run_state *state)
 {
 	size_t n = 0;
 	double mean = kgb_run_speedup(state, &n);
-	kgb_jsonw_key(w, "speedup");
-	kgb_jsonw_object(w);
-	kgb_jsonw_knum(w, "geometric_mean", n > 0 ? mean : (double)NAN);
-	kgb_jsonw_ki64(w, "operators", (int64_t)n);
-	kgb_jsonw_object_end(w);
+	kgb_jsonw_put(w, "speedup: {geometric_mean: %g, operators: %zu}",
+		      n > 0 ? mean : (double)NAN, n);
 }
 
 const char *kgb_report__disagreement(const struct kgb_attempt_state *attempt)

@@ -8,11 +8,16 @@
 
 #include "agent/store/state.h"
 #include "base/formats/jsonw.h"
+#include "base/time.h"
 
-/** RFC 3339, or null when ms <= 0. */
-void kgb_report__time(struct kgb_jsonw *w, const char *key, int64_t ms);
-/** Milliseconds as seconds, or null when negative. */
-void kgb_report__seconds(struct kgb_jsonw *w, const char *key, int64_t ms);
+/** RFC 3339 in `out`, or NULL when ms <= 0. */
+const char *kgb_report__time(int64_t ms, char out[KGB_TIME_LEN]);
+/** The same, in memory of the enclosing block. */
+#define KGB_REPORT_TIME(ms) kgb_report__time(ms, (char[KGB_TIME_LEN]){0})
+/** Seconds of milliseconds; NaN, which is written as null, when negative. */
+double kgb_report__seconds(int64_t ms);
+/** Dollars of billionths; NaN when negative. */
+double kgb_report__dollars(int64_t nanos);
 /** Marks every figure whose model is the built-in script, so that no quoted line hides it. */
 #define KGB_MARK_OFFLINE "OFFLINE"
 
@@ -21,8 +26,6 @@ void kgb_report__seconds(struct kgb_jsonw *w, const char *key, int64_t ms);
 void kgb_report__usage(struct kgb_jsonw *w, const char *key, const struct kgb_usage *usage);
 /** true, false, or null when either meter does not know all four counts. */
 void kgb_report__agree(struct kgb_jsonw *w, const struct kgb_usage *a, const struct kgb_usage *b);
-/** Dollars from millionths, or null when negative. */
-void kgb_report__dollars(struct kgb_jsonw *w, const char *key, int64_t nanos);
 /** "speedup":{"geometric_mean":..,"operators":..} of the run; the mean of none is null. */
 void kgb_report__speedup(struct kgb_jsonw *w, const struct kgb_run_state *state);
 /** When the operator was first and last worked on; -1 when not. */

@@ -13,15 +13,11 @@ static void write_summary(struct kgb_jsonw *w, const struct kgb_run_state *state
 {
 	struct kgb_run_counts counts;
 	kgb_run_state_count(state, &counts);
-	kgb_jsonw_key(w, "summary");
-	kgb_jsonw_object(w);
-	kgb_jsonw_ki64(w, "total", (int64_t)counts.total);
-	kgb_jsonw_ki64(w, "completed", (int64_t)counts.completed);
-	kgb_jsonw_ki64(w, "running", (int64_t)counts.running);
-	kgb_jsonw_ki64(w, "failed", (int64_t)counts.failed);
-	kgb_jsonw_ki64(w, "pending", (int64_t)counts.pending);
-	kgb_jsonw_key(w, "by_status");
-	kgb_jsonw_object(w);
+	kgb_jsonw_put(w,
+		      "summary: {total: %zu, completed: %zu, running: %zu, failed: %zu, pending: "
+		      "%zu, by_status: {",
+		      counts.total, counts.completed, counts.running, counts.failed,
+		      counts.pending);
 	for (int i = 0; i < KGB_OP_N_STATUSES; i++)
 		if (counts.by_status[i] > 0)
 			kgb_jsonw_ki64(w, kgb_op_status_name((enum kgb_op_status)i),
@@ -33,17 +29,14 @@ static void write_summary(struct kgb_jsonw *w, const struct kgb_run_state *state
 
 static void write_last_check(struct kgb_jsonw *w, const struct kgb_op_state *op)
 {
-	kgb_jsonw_ki64(w, "verify_calls", (int64_t)op->n_calls);
-	kgb_jsonw_key(w, "last_check");
+	kgb_jsonw_put(w, "verify_calls: %zu, last_check:", op->n_calls);
 	if (op->n_calls == 0) {
 		kgb_jsonw_null(w);
 		return;
 	}
 	const struct kgb_verify_call *call = &op->calls[op->n_calls - 1];
-	kgb_jsonw_object(w);
-	kgb_report__time(w, "time", call->time_ms);
-	kgb_jsonw_kstr(w, "status", call->verdict.status);
-	kgb_jsonw_kstr(w, "code", call->verdict.code);
+	kgb_jsonw_put(w, "{time: %s, status: %s, code: %s", KGB_REPORT_TIME(call->time_ms),
+		      call->verdict.status, call->verdict.code);
 	kgb_verdict_summary__write_speedup(w, &call->verdict);
 	kgb_jsonw_object_end(w);
 }
@@ -57,11 +50,9 @@ static void write_rounds(struct kgb_jsonw *w, const struct kgb_attempt_state *at
 	int64_t n_kept = 0;
 	for (size_t i = 0; i < attempt->n_rounds; i++)
 		n_kept += attempt->rounds[i].kept;
-	kgb_jsonw_key(w, "rounds");
-	kgb_jsonw_object(w);
-	kgb_jsonw_ki64(w, "done", attempt->rounds[attempt->n_rounds - 1].number);
-	kgb_jsonw_ki64(w, "kept", n_kept);
-	kgb_jsonw_kcount(w, "best_round", best ? best->number : -1);
+	kgb_jsonw_put(w, "rounds: {done: %d, kept: %ld, best_round: %+d",
+		      attempt->rounds[attempt->n_rounds - 1].number, n_kept,
+		      best ? best->number : -1);
 	kgb_verdict_summary__write_speedup(w, best ? &best->verdict : NULL);
 	kgb_jsonw_object_end(w);
 }
@@ -73,48 +64,40 @@ static void write_op(struct kgb_jsonw *w, const struct kgb_run_state *state,
 	struct kgb_spent spent;
 	kgb_attempt_spent(kgb_op_counting_attempt(op), &spent);
 	kgb_jsonw_key(w, op->name);
-	kgb_jsonw_object(w);
-	kgb_jsonw_kstr(w, "status", kgb_op_status_name(op->status));
-	kgb_jsonw_kcount(w, "gpu_id", last ? last->device : -1);
-	kgb_jsonw_ki64(w, "attempt", (int64_t)op->n_attempts);
-	kgb_report__time(w, "start_time", kgb_report__op_start(op));
-	kgb_report__time(w, "end_time", kgb_report__op_end(op));
+	kgb_jsonw_put(w, "{status: %s, gpu_id: %+d, attempt: %zu, start_time: %s, end_time: %s",
+		      kgb_op_status_name(op->status), last ? last->device : -1, op->n_attempts,
+		      KGB_REPORT_TIME(kgb_report__op_start(op)),
+		      KGB_REPORT_TIME(kgb_report__op_end(op)));
 	/* Up to the last record while an attempt runs. */
-	kgb_report__seconds(w, "duration_seconds", last ? kgb_report__agent_ms(state, op) : -1);
-	kgb_jsonw_kbool(w, "code_generated", op->code_generated);
-	kgb_jsonw_kstr(w, "error", op->error_message);
-	kgb_jsonw_kstr(w, "error_code", op->error_code);
-	kgb_jsonw_kstr(w, "device", op->device);
+	kgb_jsonw_put(w,
+		      "duration_seconds: %g, code_generated: %hhd, error: %s, error_code: %s, "
+		      "device: %s",
+		      kgb_report__seconds(last ? kgb_report__agent_ms(state, op) : -1),
+		      op->code_generated, op->error_message, op->error_code, op->device);
 	kgb_verdict_summary__write_speedup(w, op->has_verdict ? &op->verdict : NULL);
 	write_last_check(w, op);
 	write_rounds(w, last);
 	kgb_report__usage(w, "token_usage", &spent.gateway);
-	kgb_report__dollars(w, "cost_usd", spent.cost_nanos);
-	kgb_jsonw_object_end(w);
+	kgb_jsonw_put(w, "cost_usd: %g}", kgb_report__dollars(spent.cost_nanos));
 }
 
 void kgb_progress_render(const struct kgb_run_state *state, struct kgb_buf *out)
 {
 	struct kgb_jsonw w;
 	kgb_jsonw_init(&w, out, 2);
-	kgb_jsonw_object(&w);
-	kgb_jsonw_kstr(&w, "schema", "kgb.progress/1");
-	kgb_jsonw_kstr(&w, "run_name", state->run_name);
-	kgb_jsonw_kstr(&w, "dataset", state->dataset);
+	kgb_jsonw_put(&w, "{schema: 'kgb.progress/1', run_name: %s, dataset: %s", state->run_name,
+		      state->dataset);
 	const struct kgb_maker maker = kgb_run_maker(state);
 	kgb_rows_write(&w, kgb_maker__rows, &maker);
-	kgb_jsonw_kstr(&w, "platform", state->platform);
-	kgb_jsonw_kstr(&w, "status", state->finished ? kgb_run_end_name(state->end) : "running");
-	kgb_report__time(&w, "start_time", state->first_started_ms);
-	kgb_report__time(&w, "end_time", state->ended_ms);
-	kgb_report__time(&w, "updated", state->updated_ms);
+	kgb_jsonw_put(&w, "platform: %s, status: %s, start_time: %s, end_time: %s, updated: %s",
+		      state->platform, state->finished ? kgb_run_end_name(state->end) : "running",
+		      KGB_REPORT_TIME(state->first_started_ms), KGB_REPORT_TIME(state->ended_ms),
+		      KGB_REPORT_TIME(state->updated_ms));
 	write_summary(&w, state);
-	kgb_jsonw_key(&w, "operators");
-	kgb_jsonw_object(&w);
+	kgb_jsonw_put(&w, "operators: {");
 	for (size_t i = 0; i < state->n_ops; i++)
 		write_op(&w, state, &state->ops[i]);
-	kgb_jsonw_object_end(&w);
-	kgb_jsonw_object_end(&w);
+	kgb_jsonw_put(&w, "}}");
 	kgb_buf_addc(out, '\n');
 }
 

@@ -282,14 +282,11 @@ static void add_text(struct kgb_buf *out, const char *name, const struct compari
 static void add_json(struct kgb_jsonw *w, const char *name, const struct comparison *c)
 {
 	kgb_jsonw_key(w, name);
-	kgb_jsonw_object(w);
-	kgb_jsonw_kbool(w, "identical", is_identical(c));
-	kgb_jsonw_kbool(w, "same_kernel", c->same_kernel);
-	kgb_jsonw_kbool(w, "same_checks", c->same_checks);
-	kgb_jsonw_ki64(w, "checks", c->n_checks);
-	kgb_jsonw_ki64(w, "recorded_checks", c->n_recorded_checks);
-	kgb_jsonw_ki64(w, "misses", c->n_misses);
-	kgb_jsonw_object_end(w);
+	kgb_jsonw_put(w,
+		      "{identical: %hhd, same_kernel: %hhd, same_checks: %hhd, checks: %ld, "
+		      "recorded_checks: %ld, misses: %ld}",
+		      is_identical(c), c->same_kernel, c->same_checks, c->n_checks,
+		      c->n_recorded_checks, c->n_misses);
 }
 
 static int report(const struct replay *r)
@@ -299,12 +296,8 @@ static int report(const struct replay *r)
 	bool json = r->cli->flags.json, identical = true;
 	kgb_jsonw_init(&w, &text, 2);
 	if (json) {
-		kgb_jsonw_object(&w);
-		kgb_jsonw_kstr(&w, "schema", "kgb.replay/1");
-		kgb_jsonw_kstr(&w, "recorded", r->source.path);
-		kgb_jsonw_kstr(&w, "replay", r->dir.path);
-		kgb_jsonw_key(&w, "operators");
-		kgb_jsonw_object(&w);
+		kgb_jsonw_put(&w, "{schema: 'kgb.replay/1', recorded: %s, replay: %s, operators: {",
+			      r->source.path, r->dir.path);
 	}
 	for (size_t i = 0; i < r->n_specs; i++) {
 		struct comparison c;
@@ -316,9 +309,7 @@ static int report(const struct replay *r)
 			add_text(&text, r->specs[i].name, &c);
 	}
 	if (json) {
-		kgb_jsonw_object_end(&w);
-		kgb_jsonw_kbool(&w, "identical", identical);
-		kgb_jsonw_object_end(&w);
+		kgb_jsonw_put(&w, "}, identical: %hhd}", identical);
 		kgb_buf_addc(&text, '\n');
 	}
 	return kgb_cli_print(&text, identical ? KGB_EXIT_OK : KGB_EXIT_FAILURES);

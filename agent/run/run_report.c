@@ -90,30 +90,25 @@ static void plan_json(const struct kgb_run_plan *plan, const char *method, struc
 	const struct kgb_settings *s = &plan->cli->config.settings;
 	struct kgb_jsonw w;
 	kgb_jsonw_init(&w, out, 2);
-	kgb_jsonw_object(&w);
-	kgb_jsonw_kstr(&w, "schema", "kgb.plan/1");
-	kgb_jsonw_kbool(&w, "generate", plan->generate);
-	kgb_jsonw_kbool(&w, "verify", !plan->cli->flags.skip_verify);
-	kgb_jsonw_kstr(&w, "dataset", s->run.dataset);
-	kgb_jsonw_kstr(&w, "method", method);
-	kgb_jsonw_kstr(&w, "run", plan->dir.name);
+	kgb_jsonw_put(
+		&w,
+		"{schema: 'kgb.plan/1', generate: %hhd, verify: %hhd, dataset: %s, method: %s, "
+		"run: %s",
+		plan->generate, (bool)(!plan->cli->flags.skip_verify), s->run.dataset, method,
+		plan->dir.name);
 	if (plan->generate) {
-		kgb_jsonw_kstr(&w, "model", plan->model);
-		kgb_jsonw_kstr(&w, "gateway", kgb_gateway_mode_name(plan->gateway_mode));
-		kgb_jsonw_ki64(&w, "device_count", plan->at_a_time);
-		kgb_jsonw_ki64(&w, "attempt_timeout_ms", s->limits.attempt_timeout);
+		kgb_jsonw_put(&w,
+			      "model: %s, gateway: %s, device_count: %d, attempt_timeout_ms: %ld",
+			      plan->model, kgb_gateway_mode_name(plan->gateway_mode),
+			      plan->at_a_time, s->limits.attempt_timeout);
 	}
-	kgb_jsonw_key(&w, "devices");
-	kgb_jsonw_array(&w);
+	kgb_jsonw_put(&w, "devices: [");
 	for (size_t i = 0; i < plan->devices.n; i++)
 		kgb_jsonw_str(&w, plan->devices.items[i].name);
-	kgb_jsonw_array_end(&w);
-	kgb_jsonw_key(&w, "operators");
-	kgb_jsonw_array(&w);
+	kgb_jsonw_put(&w, "], operators: [");
 	for (size_t i = 0; i < plan->n_specs; i++)
 		kgb_jsonw_str(&w, plan->specs[i].name);
-	kgb_jsonw_array_end(&w);
-	kgb_jsonw_object_end(&w);
+	kgb_jsonw_put(&w, "]}");
 	kgb_buf_addc(out, '\n');
 }
 

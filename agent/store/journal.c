@@ -192,11 +192,8 @@ static int build_line(struct kgb_journal *journal, const char *type, const char 
 	line->overflowed = false;
 	struct kgb_jsonw w;
 	kgb_jsonw_init(&w, line, 0);
-	kgb_jsonw_object(&w);
-	kgb_jsonw_ki64(&w, "seq", journal->seq + 1);
-	kgb_jsonw_kstr(&w, "time", time_text);
-	kgb_jsonw_kstr(&w, "type", type);
-	kgb_jsonw_key(&w, "data");
+	kgb_jsonw_put(&w, "{seq: %ld, time: %s, type: %s, data:", journal->seq + 1, time_text,
+		      type);
 	kgb_jsonw_raw(&w, data_json);
 	kgb_jsonw_object_end(&w);
 	if (!line->overflowed) {
