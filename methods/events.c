@@ -170,15 +170,10 @@ enum kgb_agent_end kgb_events__exit_end(const struct kgb_report *report,
 	return exit->status == 0 && exit->signal == 0 ? KGB_AGENT_OK : kgb_events__silent_end(exit);
 }
 
-void kgb_events__copy(char *out, size_t cap, const char *text)
-{
-	snprintf(out, cap, "%s", text);
-}
-
 bool kgb_events__was_counted(struct kgb_events *events, const char *id)
 {
 	char known[96];
-	kgb_events__copy(known, sizeof(known), id);
+	KGB_EVENTS_COPY(known, id);
 	if (kgb_strv_has(&events->counted, known))
 		return true;
 	if (events->counted.n < COUNTED_MAX) {

@@ -148,7 +148,7 @@ enum kgb_agent_end kgb_events__status_end(int64_t status);
 /** No closing event came: killed or crashed. */
 enum kgb_agent_end kgb_events__silent_end(const struct kgb_agent_exit *exit);
 /** A text into a field of the report, cut to size. */
-void kgb_events__copy(char *out, size_t cap, const char *text);
+#define KGB_EVENTS_COPY(field, text) snprintf(field, sizeof(field), "%s", text)
 /** Whether the usage of this message is in the report already; from now on it is. Others may have
  * come since. */
 bool kgb_events__was_counted(struct kgb_events *events, const char *id);

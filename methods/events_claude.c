@@ -14,12 +14,10 @@
 
 static void on_init(struct kgb_report *r, const cJSON *event)
 {
-	kgb_events__copy(r->session_id, sizeof(r->session_id),
-			 kgb_json_str(event, "session_id", ""));
-	kgb_events__copy(r->cli_version, sizeof(r->cli_version),
-			 kgb_json_str(event, "claude_code_version", ""));
-	kgb_events__copy(r->model, sizeof(r->model), kgb_json_str(event, "model", ""));
-	kgb_events__copy(r->last_event, sizeof(r->last_event), "started");
+	KGB_EVENTS_COPY(r->session_id, kgb_json_str(event, "session_id", ""));
+	KGB_EVENTS_COPY(r->cli_version, kgb_json_str(event, "claude_code_version", ""));
+	KGB_EVENTS_COPY(r->model, kgb_json_str(event, "model", ""));
+	KGB_EVENTS_COPY(r->last_event, "started");
 }
 
 static bool on_system(struct kgb_report *r, const cJSON *event)
@@ -82,7 +80,7 @@ static void on_content(struct kgb_report *r, const cJSON *block)
 		const char *text = kgb_json_str(block, "text", NULL);
 		if (!text)
 			return;
-		kgb_events__copy(r->last_event, sizeof(r->last_event), "text");
+		KGB_EVENTS_COPY(r->last_event, "text");
 		kgb_events__final_text(r, text);
 	}
 }
@@ -92,7 +90,7 @@ static void on_assistant(struct kgb_events *events, const cJSON *event)
 	struct kgb_report *r = &events->report;
 	const char *error = kgb_json_str(event, "error", NULL);
 	if (error)
-		kgb_events__copy(r->assistant_error, sizeof(r->assistant_error), error);
+		KGB_EVENTS_COPY(r->assistant_error, error);
 	if (cJSON_IsString(kgb_json_get(event, "parent_tool_use_id")))
 		return; /* a sub-agent's message: not the session's own */
 	const cJSON *message = kgb_json_get(event, "message");
@@ -126,12 +124,10 @@ static void on_result(struct kgb_report *r, const cJSON *event)
 {
 	r->has_result = true;
 	r->is_error = kgb_json_bool(event, "is_error", true);
-	kgb_events__copy(r->subtype, sizeof(r->subtype), kgb_json_str(event, "subtype", ""));
-	kgb_events__copy(r->terminal_reason, sizeof(r->terminal_reason),
-			 kgb_json_str(event, "terminal_reason", ""));
-	kgb_events__copy(r->stop_reason, sizeof(r->stop_reason),
-			 kgb_json_str(event, "stop_reason", ""));
-	kgb_events__copy(r->last_event, sizeof(r->last_event), "finished");
+	KGB_EVENTS_COPY(r->subtype, kgb_json_str(event, "subtype", ""));
+	KGB_EVENTS_COPY(r->terminal_reason, kgb_json_str(event, "terminal_reason", ""));
+	KGB_EVENTS_COPY(r->stop_reason, kgb_json_str(event, "stop_reason", ""));
+	KGB_EVENTS_COPY(r->last_event, "finished");
 	r->n_turns = kgb_json_i64(event, "num_turns", -1);
 	r->api_error_status = kgb_json_i64(event, "api_error_status", -1);
 	r->connection_failed =
@@ -146,9 +142,9 @@ static void on_result(struct kgb_report *r, const cJSON *event)
 		kgb_events__final_text(r, text);
 	if (r->is_error) {
 		const cJSON *first = cJSON_GetArrayItem(kgb_json_get(event, "errors"), 0);
-		kgb_events__copy(r->error, sizeof(r->error),
-				 text ? text
-				      : (cJSON_IsString(first) ? first->valuestring : r->subtype));
+		KGB_EVENTS_COPY(r->error,
+				text ? text
+				     : (cJSON_IsString(first) ? first->valuestring : r->subtype));
 	}
 }
 

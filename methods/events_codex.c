@@ -31,7 +31,7 @@ static bool on_item(struct kgb_report *r, const cJSON *item, bool completed)
 	}
 	if (kgb_str_eq(type, "agent_message")) {
 		kgb_events__final_text(r, kgb_json_str(item, "text", ""));
-		kgb_events__copy(r->last_event, sizeof(r->last_event), "text");
+		KGB_EVENTS_COPY(r->last_event, "text");
 		return true;
 	}
 	return kgb_str_eq(type, "reasoning") || kgb_str_eq(type, "error") ||
@@ -72,7 +72,7 @@ static int64_t status_in(const char *message)
 
 static void on_failure(struct kgb_report *r, const char *message)
 {
-	kgb_events__copy(r->error, sizeof(r->error), message);
+	KGB_EVENTS_COPY(r->error, message);
 	r->api_error_status = status_in(message);
 }
 
@@ -89,9 +89,8 @@ static void on_end(struct kgb_report *r, bool failed)
 {
 	r->has_result = true;
 	r->is_error = failed;
-	kgb_events__copy(r->terminal_reason, sizeof(r->terminal_reason),
-			 failed ? "failed" : "completed");
-	kgb_events__copy(r->last_event, sizeof(r->last_event), "finished");
+	KGB_EVENTS_COPY(r->terminal_reason, failed ? "failed" : "completed");
+	KGB_EVENTS_COPY(r->last_event, "finished");
 	if (!failed)
 		*r->error = '\0';
 }
@@ -102,9 +101,8 @@ void kgb_events__codex(struct kgb_events *events, const cJSON *event)
 	const char *type = kgb_json_str(event, "type", "");
 	bool known = true;
 	if (kgb_str_eq(type, "thread.started")) {
-		kgb_events__copy(r->session_id, sizeof(r->session_id),
-				 kgb_json_str(event, "thread_id", ""));
-		kgb_events__copy(r->last_event, sizeof(r->last_event), "started");
+		KGB_EVENTS_COPY(r->session_id, kgb_json_str(event, "thread_id", ""));
+		KGB_EVENTS_COPY(r->last_event, "started");
 	} else if (kgb_str_eq(type, "turn.started")) {
 		r->has_result = false;
 	} else if (kgb_str_eq(type, "item.started")) {

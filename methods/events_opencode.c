@@ -38,8 +38,8 @@ static void on_step_finish(struct kgb_events *events, const cJSON *part)
 	const cJSON *tokens = kgb_json_get(part, "tokens");
 	const char *id = kgb_json_str(part, "id", "");
 	const char *reason = kgb_json_str(part, "reason", "");
-	kgb_events__copy(r->stop_reason, sizeof(r->stop_reason), reason);
-	kgb_events__copy(r->terminal_reason, sizeof(r->terminal_reason), reason);
+	KGB_EVENTS_COPY(r->stop_reason, reason);
+	KGB_EVENTS_COPY(r->terminal_reason, reason);
 	r->has_result = !kgb_str_eq(reason, "tool-calls") && !kgb_str_eq(reason, "unknown");
 	if (*id && kgb_events__was_counted(events, id))
 		return;
@@ -63,11 +63,11 @@ static void on_error(struct kgb_report *r, const cJSON *error)
 	const char *name = kgb_json_str(error, "name", "error");
 	const char *message = kgb_json_str(error, "data.message", name);
 	r->is_error = true;
-	kgb_events__copy(r->subtype, sizeof(r->subtype), name);
-	kgb_events__copy(r->error, sizeof(r->error), message);
+	KGB_EVENTS_COPY(r->subtype, name);
+	KGB_EVENTS_COPY(r->error, message);
 	r->api_error_status = kgb_json_i64(error, "data.statusCode", -1);
 	r->connection_failed = kgb_str_starts(message, "Cannot connect to API");
-	kgb_events__copy(r->last_event, sizeof(r->last_event), "error");
+	KGB_EVENTS_COPY(r->last_event, "error");
 }
 
 void kgb_events__opencode(struct kgb_events *events, const cJSON *event)
@@ -76,13 +76,12 @@ void kgb_events__opencode(struct kgb_events *events, const cJSON *event)
 	const char *type = kgb_json_str(event, "type", "");
 	const cJSON *part = kgb_json_get(event, "part");
 	if (!*r->session_id)
-		kgb_events__copy(r->session_id, sizeof(r->session_id),
-				 kgb_json_str(event, "sessionID", ""));
+		KGB_EVENTS_COPY(r->session_id, kgb_json_str(event, "sessionID", ""));
 	if (kgb_str_eq(type, "step_start")) {
 		r->has_result = false;
 	} else if (kgb_str_eq(type, "text")) {
 		kgb_events__final_text(r, kgb_json_str(part, "text", ""));
-		kgb_events__copy(r->last_event, sizeof(r->last_event), "text");
+		KGB_EVENTS_COPY(r->last_event, "text");
 	} else if (kgb_str_eq(type, "tool_use")) {
 		on_tool(r, part);
 	} else if (kgb_str_eq(type, "step_finish")) {

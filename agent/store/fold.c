@@ -126,44 +126,52 @@ static void *grow(struct kgb_arena *arena, void *items, size_t n, size_t size)
 	return bigger;
 }
 
-/** A string member in the state's memory; NULL when it is missing or null. */
-static const char *text_of(struct kgb_run_state *state, const cJSON *data, const char *key)
-{
-	const char *text = kgb_json_str(data, key, NULL);
-	return text ? kgb_arena_strdup(&state->arena, text) : NULL;
-}
-
-/** The operator and, where the event has one, the attempt that a record is about. */
-struct subject {
-	struct kgb_op_state *op;
-	struct kgb_attempt_state *attempt;
+/** One record under way into the state. */
+struct folding {
+	struct kgb_run_state *state;
+	struct kgb_arena *arena; /* the state's; NULL: only find out whether the record fits */
+	const cJSON *data;
+	int64_t time_ms;
+	struct kgb_op_state *op; /* of the record; NULL: it is about the run */
+	struct kgb_attempt_state *attempt; /* NULL: it names none */
+	struct kgb_err *err;
 };
 
-static int find_op(const struct kgb_run_state *state, const cJSON *data, struct subject *out,
-		   struct kgb_err *err)
+/** A string member in the state's memory; NULL when it is missing or null. */
+static const char *member_of(const struct folding *f, const cJSON *node, const char *key)
 {
-	const char *name = kgb_json_str(data, "operator", "");
-	out->op = kgb_run_state_op(state, name);
-	if (!out->op)
-		return kgb_fail(err, KGB_ERR_INVALID, "operator '%s' was never planned", name);
+	const char *text = kgb_json_str(node, key, NULL);
+	return text ? kgb_arena_strdup(f->arena, text) : NULL;
+}
+
+static const char *text_of(const struct folding *f, const char *key)
+{
+	return member_of(f, f->data, key);
+}
+
+static int find_op(struct folding *f)
+{
+	const char *name = kgb_json_str(f->data, "operator", "");
+	f->op = kgb_run_state_op(f->state, name);
+	if (!f->op)
+		return kgb_fail(f->err, KGB_ERR_INVALID, "operator '%s' was never planned", name);
 	return 0;
 }
 
-static int find_attempt(const struct kgb_run_state *state, const cJSON *data, struct subject *out,
-			struct kgb_err *err)
+static int find_attempt(struct folding *f)
 {
-	if (find_op(state, data, out, err) < 0)
+	if (find_op(f) < 0)
 		return -1;
-	int64_t number = kgb_json_i64(data, "attempt", -1);
-	out->attempt = kgb_op_last_attempt(out->op);
-	if (!out->attempt || out->attempt->number != number)
-		return kgb_fail(err, KGB_ERR_INVALID,
+	int64_t number = kgb_json_i64(f->data, "attempt", -1);
+	f->attempt = kgb_op_last_attempt(f->op);
+	if (!f->attempt || f->attempt->number != number)
+		return kgb_fail(f->err, KGB_ERR_INVALID,
 				"attempt %" PRId64 " of '%s' is not the one under way", number,
-				out->op->name);
-	if (out->attempt->ended_ms >= 0)
-		return kgb_fail(err, KGB_ERR_INVALID,
+				f->op->name);
+	if (f->attempt->ended_ms >= 0)
+		return kgb_fail(f->err, KGB_ERR_INVALID,
 				"attempt %" PRId64 " of '%s' has ended already", number,
-				out->op->name);
+				f->op->name);
 	return 0;
 }
 
@@ -174,9 +182,6 @@ static void set_status(struct kgb_op_state *op, enum kgb_op_status status, const
 	op->error_code = code;
 	op->error_message = message;
 }
-
-typedef int (*fold_fn)(struct kgb_run_state *state, const struct kgb_journal_record *record,
-		       bool apply, struct kgb_err *err);
 
 /** A process that died left its attempts and verifications open: they are lost. */
 static void close_lost(struct kgb_run_state *state)
@@ -210,187 +215,177 @@ int64_t kgb_run_wall_ms(const struct kgb_run_state *state)
 	return state->earlier_ms + last_start_ms(state);
 }
 
-static int fold_run_started(struct kgb_run_state *state, const struct kgb_journal_record *record,
-			    bool apply, struct kgb_err *err)
+static int fold_run_started(struct folding *f)
 {
-	const cJSON *data = record->data;
-	if (!kgb_json_str(data, "run", NULL))
-		return kgb_fail(err, KGB_ERR_INVALID, "'run' is missing");
-	if (!apply)
+	if (!kgb_json_str(f->data, "run", NULL))
+		return kgb_fail(f->err, KGB_ERR_INVALID, "'run' is missing");
+	if (!f->arena)
 		return 0;
-	close_lost(state);
-	if (!state->skip_gen)
-		state->active_ms += last_start_ms(state);
-	state->earlier_ms += last_start_ms(state);
-	if (state->first_started_ms == 0)
-		state->first_started_ms = record->time_ms;
-	kgb_rows_read(data, kgb_run_state__rows, &state->arena, state);
-	kgb_maker__read(data, &state->arena, &state->maker);
-	state->started_ms = record->time_ms;
-	state->finished = false;
-	state->exit_code = 0;
-	state->end_message = NULL;
-	state->ended_ms = -1;
+	close_lost(f->state);
+	if (!f->state->skip_gen)
+		f->state->active_ms += last_start_ms(f->state);
+	f->state->earlier_ms += last_start_ms(f->state);
+	if (f->state->first_started_ms == 0)
+		f->state->first_started_ms = f->time_ms;
+	kgb_rows_read(f->data, kgb_run_state__rows, f->arena, f->state);
+	kgb_maker__read(f->data, f->arena, &f->state->maker);
+	f->state->started_ms = f->time_ms;
+	f->state->finished = false;
+	f->state->exit_code = 0;
+	f->state->end_message = NULL;
+	f->state->ended_ms = -1;
 	return 0;
 }
 
-static int fold_planned(struct kgb_run_state *state, const struct kgb_journal_record *record,
-			bool apply, struct kgb_err *err)
+static int fold_planned(struct folding *f)
 {
-	const cJSON *items = kgb_json_get(record->data, "operators");
+	const cJSON *items = kgb_json_get(f->data, "operators");
 	const cJSON *item = NULL;
 	cJSON_ArrayForEach(item, items) {
 		if (!kgb_json_str(item, "name", NULL) || !kgb_json_str(item, "safe_name", NULL))
-			return kgb_fail(err, KGB_ERR_INVALID,
+			return kgb_fail(f->err, KGB_ERR_INVALID,
 					"a planned operator needs 'name' and 'safe_name'");
 	}
-	if (!apply)
+	if (!f->arena)
 		return 0;
 	cJSON_ArrayForEach(item, items) {
-		struct kgb_op_state *op = kgb_run_state_op(state, kgb_json_str(item, "name", ""));
+		struct kgb_op_state *op =
+			kgb_run_state_op(f->state, kgb_json_str(item, "name", ""));
 		if (!op) {
-			state->ops =
-				grow(&state->arena, state->ops, state->n_ops, sizeof(*state->ops));
-			op = &state->ops[state->n_ops++];
+			f->state->ops = grow(f->arena, f->state->ops, f->state->n_ops,
+					     sizeof(*f->state->ops));
+			op = &f->state->ops[f->state->n_ops++];
 			*op = (struct kgb_op_state){
-				.name = text_of(state, item, "name"),
-				.safe_name = text_of(state, item, "safe_name"),
+				.name = member_of(f, item, "name"),
+				.safe_name = member_of(f, item, "safe_name"),
 				.verify_started_ms = -1,
 				.verified_ms = -1,
-				.changed_ms = record->time_ms,
+				.changed_ms = f->time_ms,
 			};
 		}
-		const char *sha256 = text_of(state, item, "spec_sha256");
+		const char *sha256 = member_of(f, item, "spec_sha256");
 		op->spec_sha256 = sha256 ? sha256 : op->spec_sha256;
 	}
 	return 0;
 }
 
-static int fold_attempt_started(struct kgb_run_state *state,
-				const struct kgb_journal_record *record, bool apply,
-				struct kgb_err *err)
+static int fold_attempt_started(struct folding *f)
 {
-	const cJSON *data = record->data;
-	struct subject s = {0};
-	if (find_op(state, data, &s, err) < 0)
-		return -1;
-	int64_t number = kgb_json_i64(data, "attempt", -1);
-	const struct kgb_attempt_state *last = kgb_op_last_attempt(s.op);
-	if (number != (int64_t)s.op->n_attempts + 1 || (last && last->ended_ms < 0))
-		return kgb_fail(err, KGB_ERR_INVALID,
+	int64_t number = kgb_json_i64(f->data, "attempt", -1);
+	const struct kgb_attempt_state *last = kgb_op_last_attempt(f->op);
+	if (number != (int64_t)f->op->n_attempts + 1 || (last && last->ended_ms < 0))
+		return kgb_fail(f->err, KGB_ERR_INVALID,
 				"attempt %" PRId64 " of '%s' starts out of turn", number,
-				s.op->name);
-	if (!apply)
+				f->op->name);
+	if (!f->arena)
 		return 0;
-	s.op->attempts =
-		grow(&state->arena, s.op->attempts, s.op->n_attempts, sizeof(*s.op->attempts));
-	s.op->attempts[s.op->n_attempts++] = (struct kgb_attempt_state){
+	f->op->attempts =
+		grow(f->arena, f->op->attempts, f->op->n_attempts, sizeof(*f->op->attempts));
+	f->op->attempts[f->op->n_attempts++] = (struct kgb_attempt_state){
 		.number = (int)number,
-		.device = (int)kgb_json_i64(data, "device", -1),
-		.maker = state->maker, /* of journals whose attempts do not record it */
-		.started_ms = record->time_ms,
+		.device = (int)kgb_json_i64(f->data, "device", -1),
+		.maker = f->state->maker, /* of journals whose attempts do not record it */
+		.started_ms = f->time_ms,
 		.ended_ms = -1,
-		.timeout_ms = kgb_json_i64(data, "timeout_ms", 0),
-		.dir = text_of(state, data, "dir"),
-		.prompt_sha256 = text_of(state, data, "prompt_sha256"),
+		.timeout_ms = kgb_json_i64(f->data, "timeout_ms", 0),
+		.dir = text_of(f, "dir"),
+		.prompt_sha256 = text_of(f, "prompt_sha256"),
 		.exit_code = -1,
 	};
-	struct kgb_attempt_state *attempt = kgb_op_last_attempt(s.op);
-	kgb_maker__read(data, &state->arena, &attempt->maker);
-	kgb_rows_read(kgb_json_get(data, "price_nanos"), kgb_price__rows, NULL, &attempt->price);
-	set_status(s.op, KGB_OP_RUNNING, NULL, NULL);
-	s.op->changed_ms = record->time_ms;
+	struct kgb_attempt_state *attempt = kgb_op_last_attempt(f->op);
+	kgb_maker__read(f->data, f->arena, &attempt->maker);
+	kgb_rows_read(kgb_json_get(f->data, "price_nanos"), kgb_price__rows, NULL, &attempt->price);
+	set_status(f->op, KGB_OP_RUNNING, NULL, NULL);
 	return 0;
 }
 
-static int fold_verify_call(struct kgb_run_state *state, const struct kgb_journal_record *record,
-			    bool apply, struct kgb_err *err)
+static int fold_verify_call(struct folding *f)
 {
-	const cJSON *data = record->data;
-	struct subject s = {0};
 	struct kgb_verdict_summary verdict;
-	if (find_attempt(state, data, &s, err) < 0 ||
-	    kgb_verdict_summary__read(kgb_json_get(data, "verdict"), apply ? &state->arena : NULL,
-				      &verdict, err) < 0)
+	if (kgb_verdict_summary__read(kgb_json_get(f->data, "verdict"), f->arena, &verdict,
+				      f->err) < 0)
 		return -1;
-	if (!apply)
+	if (!f->arena)
 		return 0;
-	s.op->calls = grow(&state->arena, s.op->calls, s.op->n_calls, sizeof(*s.op->calls));
-	s.op->calls[s.op->n_calls++] = (struct kgb_verify_call){
-		.attempt = s.attempt->number,
-		.number = ++s.attempt->n_verify_calls,
-		.time_ms = record->time_ms,
+	f->op->calls = grow(f->arena, f->op->calls, f->op->n_calls, sizeof(*f->op->calls));
+	f->op->calls[f->op->n_calls++] = (struct kgb_verify_call){
+		.attempt = f->attempt->number,
+		.number = ++f->attempt->n_verify_calls,
+		.time_ms = f->time_ms,
 		.verdict = verdict,
-		.commit = text_of(state, data, "commit"),
+		.commit = text_of(f, "commit"),
 	};
-	s.op->changed_ms = record->time_ms;
 	return 0;
 }
 
-static int fold_round_finished(struct kgb_run_state *state, const struct kgb_journal_record *record,
-			       bool apply, struct kgb_err *err)
+static int fold_round_finished(struct folding *f)
 {
-	struct subject s = {0};
 	struct kgb_round round;
-	if (find_attempt(state, record->data, &s, err) < 0 ||
-	    kgb_round__read(record->data, apply ? &state->arena : NULL, &round, err) < 0)
+	if (kgb_round__read(f->data, f->arena, &round, f->err) < 0)
 		return -1;
-	const struct kgb_attempt_state *attempt = s.attempt;
+	const struct kgb_attempt_state *attempt = f->attempt;
 	int last = attempt->n_rounds > 0 ? attempt->rounds[attempt->n_rounds - 1].number : 0;
 	if (round.number > last + 1 || (round.number <= last && attempt->n_rounds > 0))
-		return kgb_fail(err, KGB_ERR_INVALID, "round %d of '%s' comes out of turn",
-				round.number, s.op->name);
-	if (!apply)
+		return kgb_fail(f->err, KGB_ERR_INVALID, "round %d of '%s' comes out of turn",
+				round.number, f->op->name);
+	if (!f->arena)
 		return 0;
-	round.time_ms = record->time_ms;
-	s.attempt->rounds = grow(&state->arena, s.attempt->rounds, s.attempt->n_rounds,
-				 sizeof(*s.attempt->rounds));
-	s.attempt->rounds[s.attempt->n_rounds++] = round;
-	s.op->changed_ms = record->time_ms;
+	round.time_ms = f->time_ms;
+	f->attempt->rounds = grow(f->arena, f->attempt->rounds, f->attempt->n_rounds,
+				  sizeof(*f->attempt->rounds));
+	f->attempt->rounds[f->attempt->n_rounds++] = round;
 	return 0;
 }
 
-static int fold_usage(struct kgb_run_state *state, const struct kgb_journal_record *record,
-		      bool apply, struct kgb_err *err)
+static int fold_usage(struct folding *f)
 {
-	struct subject s = {0};
-	if (find_attempt(state, record->data, &s, err) < 0)
-		return -1;
-	if (!apply)
+	if (!f->arena)
 		return 0;
-	kgb_totals_read(kgb_json_get(record->data, "gateway"), &s.attempt->gateway);
-	s.attempt->has_gateway = true;
-	s.op->changed_ms = record->time_ms;
+	kgb_totals_read(kgb_json_get(f->data, "gateway"), &f->attempt->gateway);
+	f->attempt->has_gateway = true;
 	return 0;
 }
 
-static void apply_attempt_finished(struct kgb_run_state *state, struct subject *s,
-				   const cJSON *data, int64_t time_ms)
+/** The attempt's own figures: tokens, the CLI's report, the sandbox. */
+static void read_attempt_finished(struct folding *f)
 {
-	struct kgb_attempt_state *attempt = s->attempt;
-	attempt->ended_ms = time_ms;
-	kgb_rows_read(data, kgb_attempt_state__rows, &state->arena, attempt);
+	struct kgb_attempt_state *attempt = f->attempt;
+	kgb_rows_read(f->data, kgb_attempt_state__rows, f->arena, attempt);
+	attempt->ended_ms = f->time_ms;
 	attempt->code_generated = attempt->kernel_sha256 != NULL;
-	const cJSON *gateway = kgb_json_get(data, "gateway");
+	const cJSON *gateway = kgb_json_get(f->data, "gateway");
 	if (cJSON_IsObject(gateway)) {
 		kgb_totals_read(gateway, &attempt->gateway);
 		attempt->has_gateway = true;
 	}
-	const cJSON *cli = kgb_json_get(data, "cli");
+	const cJSON *cli = kgb_json_get(f->data, "cli");
 	if (cJSON_IsObject(cli)) {
 		kgb_cli_report__read(cli, &attempt->cli);
 		attempt->has_cli = true;
 	}
-	const cJSON *sandbox = kgb_json_get(data, "sandbox");
+	const cJSON *sandbox = kgb_json_get(f->data, "sandbox");
 	if (cJSON_IsObject(sandbox)) {
 		KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(KGB_LIMIT_JSON);
 		struct kgb_jsonw w;
 		kgb_jsonw_init(&w, &text, 0);
 		kgb_jsonw_tree(&w, sandbox);
-		attempt->sandbox = kgb_arena_strdup(&state->arena, text.ptr);
+		attempt->sandbox = kgb_arena_strdup(f->arena, text.ptr);
 	}
-	struct kgb_op_state *op = s->op;
-	op->changed_ms = time_ms;
+}
+
+static int fold_attempt_finished(struct folding *f)
+{
+	const char *end_name = kgb_json_str(f->data, "end", "");
+	int end = kgb_enum__find(end_name, agent_end_name_of, KGB_N_AGENT_ENDS);
+	if (end < 0)
+		return kgb_fail(f->err, KGB_ERR_INVALID, "'%s' is no way in which an attempt ends",
+				end_name);
+	if (!f->arena)
+		return 0;
+	read_attempt_finished(f);
+	struct kgb_op_state *op = f->op;
+	struct kgb_attempt_state *attempt = f->attempt;
+	attempt->end = (enum kgb_agent_end)end;
 	if (attempt->code_generated) {
 		op->kernel_sha256 = op->made_sha256 = attempt->kernel_sha256;
 		op->code_generated = true;
@@ -402,143 +397,116 @@ static void apply_attempt_finished(struct kgb_run_state *state, struct subject *
 	else
 		set_status(op, status_without_kernel(attempt->end), attempt->error_code,
 			   attempt->error_message);
-}
-
-static int fold_attempt_finished(struct kgb_run_state *state,
-				 const struct kgb_journal_record *record, bool apply,
-				 struct kgb_err *err)
-{
-	struct subject s = {0};
-	if (find_attempt(state, record->data, &s, err) < 0)
-		return -1;
-	const char *end_name = kgb_json_str(record->data, "end", "");
-	int end = kgb_enum__find(end_name, agent_end_name_of, KGB_N_AGENT_ENDS);
-	if (end < 0)
-		return kgb_fail(err, KGB_ERR_INVALID, "'%s' is no way in which an attempt ends",
-				end_name);
-	if (!apply)
-		return 0;
-	s.attempt->end = (enum kgb_agent_end)end;
-	apply_attempt_finished(state, &s, record->data, record->time_ms);
 	return 0;
 }
 
-static int fold_kernel_adopted(struct kgb_run_state *state, const struct kgb_journal_record *record,
-			       bool apply, struct kgb_err *err)
+static int fold_kernel_adopted(struct folding *f)
 {
-	struct subject s = {0};
-	if (find_op(state, record->data, &s, err) < 0)
-		return -1;
-	if (!kgb_json_str(record->data, "kernel_sha256", NULL))
-		return kgb_fail(err, KGB_ERR_INVALID, "'kernel_sha256' is missing");
-	if (!apply)
+	if (!kgb_json_str(f->data, "kernel_sha256", NULL))
+		return kgb_fail(f->err, KGB_ERR_INVALID, "'kernel_sha256' is missing");
+	if (!f->arena)
 		return 0;
-	s.op->kernel_sha256 = text_of(state, record->data, "kernel_sha256");
-	s.op->made_sha256 = s.op->kernel_sha256;
-	s.op->code_generated = true;
-	set_status(s.op, KGB_OP_GENERATED, NULL, NULL);
-	s.op->changed_ms = record->time_ms;
+	f->op->kernel_sha256 = text_of(f, "kernel_sha256");
+	f->op->made_sha256 = f->op->kernel_sha256;
+	f->op->code_generated = true;
+	set_status(f->op, KGB_OP_GENERATED, NULL, NULL);
 	return 0;
 }
 
-static int fold_verify_started(struct kgb_run_state *state, const struct kgb_journal_record *record,
-			       bool apply, struct kgb_err *err)
+static int fold_verify_started(struct folding *f)
 {
-	struct subject s = {0};
-	if (find_op(state, record->data, &s, err) < 0)
-		return -1;
-	if (!apply)
+	if (!f->arena)
 		return 0;
-	s.op->kernel_sha256 = text_of(state, record->data, "kernel_sha256");
-	s.op->code_generated = true;
-	s.op->device = text_of(state, record->data, "device");
-	s.op->verify_started_ms = record->time_ms;
-	s.op->verified_ms = -1;
-	s.op->has_verdict = false;
-	s.op->verdict_path = NULL;
-	set_status(s.op, KGB_OP_VERIFYING, NULL, NULL);
-	s.op->changed_ms = record->time_ms;
+	f->op->kernel_sha256 = text_of(f, "kernel_sha256");
+	f->op->code_generated = true;
+	f->op->device = text_of(f, "device");
+	f->op->verify_started_ms = f->time_ms;
+	f->op->verified_ms = -1;
+	f->op->has_verdict = false;
+	f->op->verdict_path = NULL;
+	set_status(f->op, KGB_OP_VERIFYING, NULL, NULL);
 	return 0;
 }
 
-static int fold_verified(struct kgb_run_state *state, const struct kgb_journal_record *record,
-			 bool apply, struct kgb_err *err)
+static int fold_verified(struct folding *f)
 {
-	const cJSON *data = record->data;
-	struct subject s = {0};
 	struct kgb_verdict_summary verdict;
-	if (find_op(state, data, &s, err) < 0 ||
-	    kgb_verdict_summary__read(kgb_json_get(data, "verdict"), apply ? &state->arena : NULL,
-				      &verdict, err) < 0)
+	if (kgb_verdict_summary__read(kgb_json_get(f->data, "verdict"), f->arena, &verdict,
+				      f->err) < 0)
 		return -1;
-	if (!apply)
+	if (!f->arena)
 		return 0;
 	/* The four words of a verdict are also statuses of an operator. */
 	int status = kgb_enum__find(verdict.status, op_status_name_of, KGB_OP_N_STATUSES);
 	KGB_ASSERT(status >= 0);
-	s.op->verdict = verdict;
-	s.op->has_verdict = true;
-	s.op->verdict_path = text_of(state, data, "path");
-	s.op->verified_ms = record->time_ms;
+	f->op->verdict = verdict;
+	f->op->has_verdict = true;
+	f->op->verdict_path = text_of(f, "path");
+	f->op->verified_ms = f->time_ms;
 	if (status == KGB_OP_PASSED)
-		set_status(s.op, KGB_OP_PASSED, NULL, NULL);
+		set_status(f->op, KGB_OP_PASSED, NULL, NULL);
 	else
-		set_status(s.op, (enum kgb_op_status)status, verdict.code, verdict.message);
-	s.op->changed_ms = record->time_ms;
+		set_status(f->op, (enum kgb_op_status)status, verdict.code, verdict.message);
 	return 0;
 }
 
-static int fold_operator_ended(struct kgb_run_state *state, const struct kgb_journal_record *record,
-			       bool apply, struct kgb_err *err)
+static int fold_operator_ended(struct folding *f)
 {
-	struct subject s = {0};
-	if (find_op(state, record->data, &s, err) < 0)
-		return -1;
-	const char *name = kgb_json_str(record->data, "status", "");
+	const char *name = kgb_json_str(f->data, "status", "");
 	int status = kgb_enum__find(name, op_status_name_of, KGB_OP_N_STATUSES);
 	if (status < 0 || !kgb_op_status_is_final((enum kgb_op_status)status))
-		return kgb_fail(err, KGB_ERR_INVALID, "'%s' is not a final status of an operator",
-				name);
-	if (!apply)
+		return kgb_fail(f->err, KGB_ERR_INVALID,
+				"'%s' is not a final status of an operator", name);
+	if (!f->arena)
 		return 0;
-	set_status(s.op, (enum kgb_op_status)status, text_of(state, record->data, "code"),
-		   text_of(state, record->data, "message"));
-	s.op->changed_ms = record->time_ms;
+	set_status(f->op, (enum kgb_op_status)status, text_of(f, "code"), text_of(f, "message"));
 	return 0;
 }
 
-static int fold_run_finished(struct kgb_run_state *state, const struct kgb_journal_record *record,
-			     bool apply, struct kgb_err *err)
+static int fold_run_finished(struct folding *f)
 {
-	const char *name = kgb_json_str(record->data, "end", "");
+	const char *name = kgb_json_str(f->data, "end", "");
 	int end = kgb_enum__find(name, run_end_name_of, KGB_RUN_N_ENDS);
 	if (end < 0)
-		return kgb_fail(err, KGB_ERR_INVALID, "'%s' is no way in which a run ends", name);
-	if (!apply)
+		return kgb_fail(f->err, KGB_ERR_INVALID, "'%s' is no way in which a run ends",
+				name);
+	if (!f->arena)
 		return 0;
-	state->finished = true;
-	state->end = (enum kgb_run_end)end;
-	state->exit_code = (int)kgb_json_i64(record->data, "exit_code", 0);
-	state->end_message = text_of(state, record->data, "message");
-	state->ended_ms = record->time_ms;
+	f->state->finished = true;
+	f->state->end = (enum kgb_run_end)end;
+	f->state->exit_code = (int)kgb_json_i64(f->data, "exit_code", 0);
+	f->state->end_message = text_of(f, "message");
+	f->state->ended_ms = f->time_ms;
 	return 0;
 }
 
 static const struct {
 	const char *type;
-	fold_fn fold;
+	int (*find)(struct folding *f); /* what the record is about; NULL: the run */
+	int (*fold)(struct folding *f);
 } folds[] = {
-	{"run_started", fold_run_started},           {"planned", fold_planned},
-	{"attempt_started", fold_attempt_started},   {"verify_call", fold_verify_call},
-	{"round_finished", fold_round_finished},     {"usage", fold_usage},
-	{"attempt_finished", fold_attempt_finished}, {"kernel_adopted", fold_kernel_adopted},
-	{"verify_started", fold_verify_started},     {"verified", fold_verified},
-	{"operator_ended", fold_operator_ended},     {"run_finished", fold_run_finished},
+	{"run_started", NULL, fold_run_started},
+	{"planned", NULL, fold_planned},
+	{"attempt_started", find_op, fold_attempt_started},
+	{"verify_call", find_attempt, fold_verify_call},
+	{"round_finished", find_attempt, fold_round_finished},
+	{"usage", find_attempt, fold_usage},
+	{"attempt_finished", find_attempt, fold_attempt_finished},
+	{"kernel_adopted", find_op, fold_kernel_adopted},
+	{"verify_started", find_op, fold_verify_started},
+	{"verified", find_op, fold_verified},
+	{"operator_ended", find_op, fold_operator_ended},
+	{"run_finished", NULL, fold_run_finished},
 };
 
 int kgb_run_state__fold(struct kgb_run_state *state, const struct kgb_journal_record *record,
 			bool apply, struct kgb_err *err)
 {
+	struct folding f = {.state = state,
+			    .arena = apply ? &state->arena : NULL,
+			    .data = record->data,
+			    .time_ms = record->time_ms,
+			    .err = err};
 	size_t i = 0;
 	while (i < KGB_ARRAY_LEN(folds) && !kgb_str_eq(folds[i].type, record->type))
 		i++;
@@ -546,9 +514,11 @@ int kgb_run_state__fold(struct kgb_run_state *state, const struct kgb_journal_re
 		/* Written by a later version: what this one knows still holds. */
 		if (apply)
 			state->n_unknown_events++;
-	} else if (folds[i].fold(state, record, apply, err) < 0) {
+	} else if ((folds[i].find && folds[i].find(&f) < 0) || folds[i].fold(&f) < 0) {
 		return kgb_ctx(err, "%s", record->type);
 	}
+	if (apply && f.op)
+		f.op->changed_ms = record->time_ms;
 	if (apply)
 		state->updated_ms = record->time_ms;
 	return 0;
