@@ -162,8 +162,8 @@ static void add_examples(const struct kgb_interface *interface, const struct kgb
 
 static bool names_dtype(const struct kgb_spec *spec, const char *name)
 {
-	for (size_t i = 0; i < spec->n_dtypes; i++)
-		if (kgb_str_eq(spec->dtypes[i], name))
+	for (size_t i = 0; i < spec->dtypes.n; i++)
+		if (kgb_str_eq(spec->dtypes.items[i], name))
 			return true;
 	return false;
 }
@@ -174,8 +174,8 @@ static void add_dtypes(const struct kgb_spec *spec, const struct kgb_cases *case
 {
 	bool told[KGB_N_DTYPES] = {false};
 	const char *before = "";
-	for (size_t i = 0; i < spec->n_dtypes; i++, before = ", ")
-		kgb_buf_addf(out, "%s`%s`", before, spec->dtypes[i]);
+	for (size_t i = 0; i < spec->dtypes.n; i++, before = ", ")
+		kgb_buf_addf(out, "%s`%s`", before, spec->dtypes.items[i]);
 	for (enum kgb_dtype d = 0; d < KGB_N_DTYPES; d++)
 		told[d] = names_dtype(spec, kgb_dtype_name(d));
 	before = "; of some tensors also ";

@@ -13,8 +13,8 @@ static void add_spec(struct kgb_jsonw *w, const struct kgb_spec *spec)
 		      "spec_sha256: %s, dtypes: [",
 		      spec->name, spec->safe_name, spec->source, spec->category, spec->summary,
 		      spec->path, spec->sha256);
-	for (size_t i = 0; i < spec->n_dtypes; i++)
-		kgb_jsonw_str(w, spec->dtypes[i]);
+	for (size_t i = 0; i < spec->dtypes.n; i++)
+		kgb_jsonw_str(w, spec->dtypes.items[i]);
 	kgb_jsonw_put(w, "], interfaces: [");
 	for (size_t i = 0; i < spec->n_interfaces; i++) {
 		kgb_jsonw_put(w, "{entry: %s, schema: %s}", spec->interfaces[i].entry,
@@ -30,8 +30,8 @@ static void print_spec(const struct kgb_spec *spec, bool more, struct kgb_buf *o
 	if (!more)
 		return;
 	kgb_buf_adds(out, "    types");
-	for (size_t i = 0; i < spec->n_dtypes; i++)
-		kgb_buf_addf(out, " %s", spec->dtypes[i]);
+	for (size_t i = 0; i < spec->dtypes.n; i++)
+		kgb_buf_addf(out, " %s", spec->dtypes.items[i]);
 	kgb_buf_addc(out, '\n');
 	for (size_t i = 0; i < spec->n_interfaces; i++)
 		kgb_buf_addf(out, "    def %-20s  %s\n", spec->interfaces[i].entry,

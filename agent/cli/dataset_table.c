@@ -132,7 +132,7 @@ static const char *truth_of(const struct kgb_spec *spec)
 {
 	size_t n_torch = 0;
 	for (size_t i = 0; i < spec->n_interfaces; i++)
-		n_torch += spec->interfaces[i].reference == KGB_REFERENCE_ATEN;
+		n_torch += kgb_str_starts(spec->interfaces[i].target, "aten:");
 	return n_torch == spec->n_interfaces ? "torch" : n_torch ? "torch, ours" : "ours";
 }
 
@@ -161,8 +161,8 @@ static int add_operator(struct page *page, const struct kgb_spec *spec, struct k
 	kgb_buf_addf(page->out, "| %s | %s | %zu | %zu | %zu | ", spec->name, spec->category,
 		     spec->n_interfaces, cases.n, cases.n_benchmarks);
 	kgb_cases_release(&cases);
-	for (size_t i = 0; i < spec->n_dtypes; i++)
-		kgb_buf_addf(page->out, "%s%s", i ? ", " : "", spec->dtypes[i]);
+	for (size_t i = 0; i < spec->dtypes.n; i++)
+		kgb_buf_addf(page->out, "%s%s", i ? ", " : "", spec->dtypes.items[i]);
 	kgb_buf_addf(page->out, " | %s | %s | %s |", kind_of(spec), truth_of(spec),
 		     kgb_spec_baseline(spec));
 	for (size_t i = 0; i < page->n_devices; i++)

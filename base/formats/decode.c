@@ -420,13 +420,19 @@ static int decode_table(struct decoder *d, const struct place *place, const stru
 	return 0;
 }
 
-int kgb_decode(const struct kgb_field *table, const struct kgb_yaml *doc, const cJSON *node,
-	       void *out, struct kgb_arena *arena, struct kgb_err *err)
+int kgb_decode_over(const struct kgb_field *table, const struct kgb_yaml *doc, const cJSON *node,
+		    void *out, struct kgb_arena *arena, struct kgb_err *err)
 {
 	struct decoder d = {.doc = doc, .arena = arena, .err = err};
 
-	kgb_decode_defaults(table, out, arena);
 	return decode_table(&d, NULL, table, node, out);
+}
+
+int kgb_decode(const struct kgb_field *table, const struct kgb_yaml *doc, const cJSON *node,
+	       void *out, struct kgb_arena *arena, struct kgb_err *err)
+{
+	kgb_decode_defaults(table, out, arena);
+	return kgb_decode_over(table, doc, node, out, arena, err);
 }
 
 /* ---- defaults ---- */

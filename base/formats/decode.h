@@ -67,13 +67,15 @@ struct kgb_field {
 	{             \
 		0     \
 	}
-/** The row of a key that is named like its member: KGB_FIELD_ROW(STR, rule, code, "reason code",
- * .required = true). */
-#define KGB_FIELD_ROW(field_type, of, member, ...)                        \
+/** The row of a key, and that of a key which has its member's name: KGB_FIELD_ROW(STR, rule, code,
+ * "reason code", .required = true). */
+#define KGB_FIELD_AS(field_type, of, key, member, ...)                    \
 	{                                                                 \
-		.name = #member, .type = KGB_FIELD_##field_type,          \
+		.name = (key), .type = KGB_FIELD_##field_type,            \
 		.offset = offsetof(struct of, member), .doc = __VA_ARGS__ \
 	}
+#define KGB_FIELD_ROW(field_type, of, member, ...) \
+	KGB_FIELD_AS(field_type, of, #member, member, __VA_ARGS__)
 
 /** Fill defaults for a whole table (also nested OBJECTs). Aborts on a default that does not parse:
  * a bug. */
@@ -85,6 +87,10 @@ void kgb_decode_defaults(const struct kgb_field *table, void *out, struct kgb_ar
 KGB_MUST_CHECK int kgb_decode(const struct kgb_field *table, const struct kgb_yaml *doc,
 			      const cJSON *node, void *out, struct kgb_arena *arena,
 			      struct kgb_err *err);
+/** The same over what *out holds: a key that is absent keeps its value. */
+KGB_MUST_CHECK int kgb_decode_over(const struct kgb_field *table, const struct kgb_yaml *doc,
+				   const cJSON *node, void *out, struct kgb_arena *arena,
+				   struct kgb_err *err);
 /** Set one field by dotted path from text (flags and environment): "limits.timeout", "20m". Lists
  * are written "a,b"; a key of a MAP is set by "env.KEY". `origin` starts the message ("--timeout").
  */

@@ -6,13 +6,6 @@
 
 #include "base/mem.h"
 
-const char *kgb_mode_name(enum kgb_mode mode)
-{
-	static const char *const names[] = {"standard", "outlier", "special", "benchmark"};
-	KGB_ASSERT((size_t)mode < KGB_ARRAY_LEN(names));
-	return names[mode];
-}
-
 /* ---- for readers ---- */
 
 /* As Python would print it: the shortest digits that read back equal, and always visibly a float.
@@ -190,8 +183,10 @@ static void identify_arg(const struct kgb_arg *arg, struct kgb_buf *out)
 
 void kgb_case_identify(const struct kgb_case *c, struct kgb_buf *out)
 {
-	kgb_buf_addf(out, "%s: %d %s %s\n", c->name, (int)c->interface->baseline,
-		     c->interface->baseline_target, c->interface->baseline_sha256);
+	const char *baseline = c->interface->baseline;
+
+	kgb_buf_addf(out, "%s: %d %s %s\n", c->name, kgb_str_starts(baseline, "python:"),
+		     strchr(baseline, ':') + 1, c->interface->baseline_sha256);
 	for (size_t i = 0; i < c->n_args; i++)
 		identify_arg(&c->args[i], out);
 }

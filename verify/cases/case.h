@@ -64,9 +64,6 @@ enum kgb_fill_kind {
 	KGB_FILL_OWNERS, /* of the offsets in another argument */
 };
 
-enum kgb_mode { KGB_MODE_STANDARD, KGB_MODE_OUTLIER, KGB_MODE_SPECIAL, KGB_MODE_BENCHMARK };
-const char *kgb_mode_name(enum kgb_mode mode);
-
 /** The elements of a tensor that a call may read (read_mask.h). */
 enum kgb_read_shape {
 	KGB_READ_ALL,

@@ -16,7 +16,7 @@ static int fail_case(const struct kgb_case_expander *x, const char *fmt, ...)
 	va_start(ap, fmt);
 	KGB_AUTO(free) char *text = kgb_xvasprintf(fmt, ap);
 	va_end(ap);
-	return kgb_yaml_fail(x->set->doc, x->line->vars, x->err,
+	return kgb_yaml_fail(&x->set->doc, x->line->vars, x->err,
 			     "case '%s' of '%s': %s of %s %s: %s", x->line->id, x->set->name,
 			     x->param->name, x->spec->name, x->interface->entry, text);
 }

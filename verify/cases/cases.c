@@ -9,18 +9,8 @@
 #include "base/vec.h"
 #include "verify/cases/case_args.h"
 
-static enum kgb_mode mode_of(const struct kgb_case_vars *line)
-{
-	enum kgb_mode mode = KGB_MODE_STANDARD;
-	while (!kgb_str_eq(line->mode, kgb_mode_name(mode)))
-		mode++;
-	return mode;
-}
-
 static int expand_case(struct kgb_case_expander *x, struct kgb_cases *cases)
 {
-	enum kgb_mode mode = mode_of(x->line);
-
 	if (cases->n == KGB_MAX_CASES)
 		return kgb_yaml_fail(&x->spec->doc, x->interface->node, x->err,
 				     "%s has more than %d cases", x->spec->name, KGB_MAX_CASES);
@@ -28,39 +18,31 @@ static int expand_case(struct kgb_case_expander *x, struct kgb_cases *cases)
 		    (struct kgb_case){
 			    .name = kgb_arena_printf(&cases->arena, "%s/%s/%s/%s",
 						     x->interface->entry, kgb_dtype_name(x->dtype),
-						     x->line->id, kgb_mode_name(mode)),
+						     x->line->id, kgb_mode_name(x->line->mode)),
 			    .interface = x->interface,
 			    .line = x->line,
 			    .dtype = x->dtype,
-			    .mode = mode,
+			    .mode = x->line->mode,
 		    });
 	return kgb_case_args_expand(x, &cases->items[cases->n - 1]);
 }
 
 static int expand_line(struct kgb_case_expander *x, struct kgb_cases *cases)
 {
-	const char **dtypes = x->line->dtypes ? x->line->dtypes : x->spec->dtypes;
-	size_t n = x->line->dtypes ? x->line->n_dtypes : x->spec->n_dtypes;
+	const struct kgb_strs *dtypes = x->line->dtypes.n ? &x->line->dtypes : &x->spec->dtypes;
 
-	for (size_t i = 0; i < n; i++) {
-		if (kgb_dtype_parse(dtypes[i], &x->dtype, x->err) < 0 || expand_case(x, cases) < 0)
+	for (size_t i = 0; i < dtypes->n; i++) {
+		if (kgb_dtype_parse(dtypes->items[i], &x->dtype, x->err) < 0 ||
+		    expand_case(x, cases) < 0)
 			return -1;
 	}
 	return 0;
 }
 
-static const struct kgb_case_set *find_set(const struct kgb_spec *spec, const char *name)
-{
-	for (size_t i = 0; i < spec->n_case_sets; i++)
-		if (kgb_str_eq(spec->case_sets[i].name, name))
-			return &spec->case_sets[i];
-	KGB_UNREACHABLE(); /* the spec's loader read every named set */
-}
-
 static int expand_interface(struct kgb_case_expander *x, struct kgb_cases *cases)
 {
-	for (size_t s = 0; s < x->interface->n_case_sets; s++) {
-		x->set = find_set(x->spec, x->interface->case_sets[s]);
+	for (size_t s = 0; s < x->interface->n_sets; s++) {
+		x->set = x->interface->sets[s];
 		for (size_t i = 0; i < x->set->n_cases; i++) {
 			x->line = &x->set->cases[i];
 			if (expand_line(x, cases) < 0)
@@ -90,8 +72,8 @@ static int check_names(const struct kgb_spec *spec, const struct kgb_cases *case
 					"%s: two cases are named '%s': give them different ids",
 					spec->path, names[i]);
 	const cJSON *list = kgb_json_get(spec->doc.root, "timing");
-	for (size_t i = 0; i < spec->n_timing_cases; i++) {
-		const char *const *found = bsearch(&spec->timing_cases[i], names, cases->n,
+	for (size_t i = 0; i < spec->timing.n; i++) {
+		const char *const *found = bsearch(&spec->timing.items[i], names, cases->n,
 						   sizeof(*names), compare_names);
 		if (found && !kgb_str_ends(*found, "/benchmark"))
 			continue;
@@ -102,9 +84,9 @@ static int check_names(const struct kgb_spec *spec, const struct kgb_cases *case
 				"run and a GPU times in any case",
 				*found);
 		KGB_AUTO(buf) struct kgb_buf hint = KGB_BUF_INIT(256);
-		kgb_suggest(&hint, spec->timing_cases[i], names, cases->n);
+		kgb_suggest(&hint, spec->timing.items[i], names, cases->n);
 		return kgb_yaml_fail(&spec->doc, cJSON_GetArrayItem(list, (int)i), err,
-				     "timing: no case is named '%.100s'%s", spec->timing_cases[i],
+				     "timing: no case is named '%.100s'%s", spec->timing.items[i],
 				     hint.ptr);
 	}
 	return 0;

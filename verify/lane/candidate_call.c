@@ -250,25 +250,18 @@ static size_t out_bytes(const struct kgb_case_data *data)
 
 /* ---- the call ---- */
 
-static void write_entry(struct kgb_jsonw *w, const struct kgb_interface *interface, bool native)
-{
-	KGB_AUTO(free) char *target = kgb_baseline_name(interface);
-
-	kgb_jsonw_kstr(w, "entry", native ? target : interface->entry);
-}
-
 /* `native`: the operator's own implementation is called, not an entry of a kernel file. */
 static int send_call(struct kgb_worker *worker, const struct kgb_case_data *data,
 		     const struct kgb_candidate_call_spec *spec, bool native, struct kgb_rng *rng,
 		     const struct kgb_candidate_call *call, struct kgb_err *err)
 {
+	const struct kgb_interface *interface = data->kase->interface;
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(KGB_WIRE_REQUEST_MAX);
 	struct kgb_jsonw w;
 
 	kgb_jsonw_init(&w, &text, 0);
-	kgb_jsonw_put(&w, "{op: 'call'");
-	write_entry(&w, data->kase->interface, native);
-	kgb_jsonw_put(&w, "poison: %ld, fill:", kgb_rng_int(rng, 1, 254));
+	kgb_jsonw_put(&w, "{op: 'call', entry: %s, poison: %ld, fill:",
+		      native ? interface->baseline : interface->entry, kgb_rng_int(rng, 1, 254));
 	if (spec->repetition % 2 == 0)
 		kgb_jsonw_i64(&w, 0xff);
 	else

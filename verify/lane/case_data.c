@@ -182,21 +182,6 @@ void kgb_request_args(struct kgb_jsonw *w, const struct kgb_case *c, const size_
 
 /* ---- the reference ---- */
 
-static char *function_name(enum kgb_reference_kind kind, const char *target)
-{
-	return kgb_xasprintf("%s:%s", kind == KGB_REFERENCE_ATEN ? "aten" : "python", target);
-}
-
-char *kgb_target_name(const struct kgb_interface *interface)
-{
-	return function_name(interface->reference, interface->target);
-}
-
-char *kgb_baseline_name(const struct kgb_interface *interface)
-{
-	return function_name(interface->baseline, interface->baseline_target);
-}
-
 /* Addresses are for those who are called in the candidate's place, not for the reference. */
 static bool passes_addresses(const struct kgb_interface *interface)
 {
@@ -204,20 +189,6 @@ static bool passes_addresses(const struct kgb_interface *interface)
 		if (interface->params[i].into)
 			return true;
 	return false;
-}
-
-static void write_target(struct kgb_jsonw *w, const struct kgb_interface *interface, bool is_timed)
-{
-	KGB_AUTO(free)
-	char *target = is_timed && !passes_addresses(interface) ? kgb_baseline_name(interface)
-								: kgb_target_name(interface);
-	KGB_AUTO(free) char *magnitude = NULL;
-
-	if (interface->magnitude == KGB_MAGNITUDE_PYTHON)
-		magnitude = kgb_xasprintf("python:%s", interface->magnitude_target);
-	else if (interface->magnitude == KGB_MAGNITUDE_ABS)
-		magnitude = kgb_xstrdup("abs");
-	kgb_jsonw_put(w, "target: %s, magnitude: %s", target, magnitude);
 }
 
 /* Where the storages lie in the reference's arena: one behind the other. Bytes of all of them. */
@@ -246,7 +217,10 @@ void kgb_case_data_write_request(const struct kgb_case_data *data, bool exact, s
 	kgb_jsonw_put(&w, "{op: %s, exact: %hhd", data->is_timed ? "time" : "call", exact);
 	if (data->slack)
 		kgb_jsonw_ki64(&w, "slack", data->slack);
-	write_target(&w, c->interface, data->is_timed);
+	kgb_jsonw_put(&w, "target: %s, magnitude: %s",
+		      data->is_timed && !passes_addresses(c->interface) ? c->interface->baseline
+									: c->interface->target,
+		      c->interface->magnitude);
 	kgb_request_args(&w, c, at, views, false);
 	kgb_jsonw_object_end(&w);
 }
@@ -384,7 +358,7 @@ static int keep_result(struct kgb_case_data *data, size_t i, const struct kgb_wi
 	if (exact && truth->native && interface->laws[i].kind == KGB_RANDOM_NONE &&
 	    (kgb_dtype_is_float(truth->view.dtype) || interface->is_rounded[i]))
 		truth->exact = copy_output(&reply->outputs[data->n_results + i], out);
-	if (exact && interface->magnitude != KGB_MAGNITUDE_NONE && truth->exact)
+	if (exact && interface->magnitude && truth->exact)
 		truth->magnitude = copy_output(&reply->outputs[2 * data->n_results + i], out);
 	return 0;
 }
@@ -413,7 +387,7 @@ int kgb_case_data_wait(const struct kgb_case_data *data, struct kgb_worker *refe
 int kgb_case_data_take(struct kgb_case_data *data, const struct kgb_wire_reply *reply,
 		       const char *out, size_t out_bytes, bool exact, struct kgb_err *err)
 {
-	size_t kinds = !exact ? 1 : data->kase->interface->magnitude == KGB_MAGNITUDE_NONE ? 2 : 3;
+	size_t kinds = !exact ? 1 : data->kase->interface->magnitude ? 3 : 2;
 
 	if (reply->n_outputs != kinds * data->n_results || !fits(reply, out_bytes))
 		return kgb_fail(err, KGB_ERR_FAILED,

@@ -76,11 +76,6 @@ KGB_MUST_CHECK int kgb_case_data_learn(struct kgb_case_data *data, struct kgb_wo
 				       struct kgb_shared_arena *shared, bool exact,
 				       int64_t deadline_ms, struct kgb_err *err);
 
-/** "aten:add.Tensor" or "python:FILE:FUNCTION", as the workers read it; malloc'ed. */
-char *kgb_target_name(const struct kgb_interface *interface);
-/** The same for what candidates are timed against. */
-char *kgb_baseline_name(const struct kgb_interface *interface);
-
 /** Arguments as the workers read them: appends `"args":[...]` members. `at` gives the byte offset
  * of each storage and `views` the layout of each tensor, both indexed by argument; OUT arguments
  * are left out when `with_out` is false. */

@@ -94,44 +94,10 @@ static int send_reference_file(struct kgb_lane *lane, struct kgb_worker *worker,
 	return 0;
 }
 
-/* "file.py:function" -> the file once; targets of ATen have none. */
-static int send_target_file(struct kgb_lane *lane, struct kgb_worker *worker, struct kgb_strv *sent,
-			    const char *target, struct kgb_err *err)
-{
-	const char *colon = strchr(target, ':');
-
-	if (!colon)
-		return 0;
-	KGB_AUTO(free) char *file = kgb_xstrndup(target, (size_t)(colon - target));
-	if (kgb_strv_has(sent, file))
-		return 0;
-	kgb_strv_add(sent, file);
-	return send_reference_file(lane, worker, file, err);
-}
-
-/* The spec's Python functions. */
-static int send_targets(struct kgb_lane *lane, struct kgb_worker *worker, struct kgb_err *err)
-{
-	KGB_AUTO(strv) struct kgb_strv sent = KGB_STRV_INIT;
-
-	for (size_t i = 0; i < lane->judge->spec.n_interfaces; i++) {
-		const struct kgb_interface *interface = &lane->judge->spec.interfaces[i];
-		if (interface->reference == KGB_REFERENCE_PYTHON &&
-		    send_target_file(lane, worker, &sent, interface->target, err) < 0)
-			return -1;
-		if (interface->baseline == KGB_REFERENCE_PYTHON &&
-		    send_target_file(lane, worker, &sent, interface->baseline_target, err) < 0)
-			return -1;
-		if (interface->magnitude == KGB_MAGNITUDE_PYTHON &&
-		    send_target_file(lane, worker, &sent, interface->magnitude_target, err) < 0)
-			return -1;
-	}
-	return 0;
-}
-
 static int start_trusted(struct kgb_lane *lane, struct kgb_worker *worker, const char *role,
 			 struct kgb_err *err)
 {
+	const struct kgb_strv *files = &lane->judge->spec.reference_files;
 	const struct kgb_worker_spec spec = {
 		.role = role,
 		.memory_bytes = REFERENCE_MEMORY_BYTES,
@@ -140,7 +106,10 @@ static int start_trusted(struct kgb_lane *lane, struct kgb_worker *worker, const
 
 	if (kgb_lane_start_worker(lane, worker, KGB_ROLE_REFERENCE, &spec, START_MS, err) < 0)
 		return -1;
-	return send_targets(lane, worker, err);
+	for (size_t i = 0; i < files->n; i++)
+		if (send_reference_file(lane, worker, files->items[i], err) < 0)
+			return -1;
+	return 0;
 }
 
 int kgb_lane_start_reference(struct kgb_lane *lane, struct kgb_err *err)

@@ -45,13 +45,12 @@ static void write_question(const struct kgb_case *c, struct kgb_buf *out)
 {
 	const size_t at[KGB_MAX_ARGS] = {0};
 	struct kgb_tensor_view views[KGB_MAX_ARGS];
-	KGB_AUTO(free) char *target = kgb_target_name(c->interface);
 	struct kgb_jsonw w;
 
 	for (size_t i = 0; i < c->n_args; i++)
 		views[i] = c->args[i].view;
 	kgb_jsonw_init(&w, out, 0);
-	kgb_jsonw_put(&w, "{op: 'sizes', target: %s", target);
+	kgb_jsonw_put(&w, "{op: 'sizes', target: %s", c->interface->target);
 	kgb_request_args(&w, c, at, views, false);
 	kgb_jsonw_object_end(&w);
 }

@@ -318,7 +318,7 @@ static bool same_signature(const struct kgb_interface *a, const struct kgb_inter
 {
 	if (a == b || a->n_params != b->n_params || a->n_results != b->n_results ||
 	    kgb_str_eq(a->same_as, b->entry) || kgb_str_eq(b->same_as, a->entry) ||
-	    (a->reference == b->reference && kgb_str_eq(a->target, b->target)))
+	    kgb_str_eq(a->target, b->target))
 		return false;
 	for (size_t i = 0; i < a->n_params; i++) {
 		const struct kgb_param *x = &a->params[i], *y = &b->params[i];

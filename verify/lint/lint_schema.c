@@ -78,13 +78,14 @@ static const char *holder(const struct kgb_interface *interface, size_t result)
 static void write_question(const struct kgb_spec *spec, const struct kgb_interface *interface,
 			   struct kgb_buf *out)
 {
+	const bool is_aten = kgb_str_starts(interface->target, "aten:");
 	struct kgb_jsonw w;
 
 	kgb_jsonw_init(&w, out, 0);
 	kgb_jsonw_put(&w, "{op: 'schema', operator: %s, source: %s, entry: %s, schema: %s",
 		      spec->name, spec->source, interface->entry, interface->schema);
 	kgb_jsonw_put(&w, "target: %s, nones: %ld, returned: [",
-		      interface->reference == KGB_REFERENCE_ATEN ? interface->target : NULL,
+		      is_aten ? interface->target + strlen("aten:") : NULL,
 		      (int64_t)interface->n_nones);
 	for (size_t i = 0; i < interface->n_returned; i++)
 		kgb_jsonw_str(&w, holder(interface, i));

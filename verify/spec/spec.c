@@ -10,13 +10,11 @@
 #include "verify/spec/spec_loader.h"
 #include "verify/tensor/dtype.h"
 
-/* What the YAML says, before it is checked. */
+/* The spec as the decoder fills it. */
 struct raw_spec {
-	const char *operator, * category, *summary, *semantics;
-	int source, triton, launches;
-	struct kgb_strs dtypes, timing;
+	struct kgb_spec spec;
+	int source;
 	const cJSON *tolerance, *interfaces;
-	struct kgb_objects excluded;
 };
 
 static const char *const source_names[] = {"aten", "vllm", "cublas", NULL};
@@ -24,30 +22,31 @@ static const char *const triton_names[] = {"required", "moves", "alone", "none",
 static const char *const launches_names[] = {"fixed", "by_data", NULL};
 
 static const struct kgb_field excluded_table[] = {
-	FIELD(STR, kgb_excluded, overload, "what is left out", .required = true),
-	FIELD(STR, kgb_excluded, reason, "why", .required = true),
+	KGB_FIELD_ROW(STR, kgb_excluded, overload, "what is left out", .required = true),
+	KGB_FIELD_ROW(STR, kgb_excluded, reason, "why", .required = true),
 	KGB_FIELD_END,
 };
 
+#define ROW(type, member, ...) KGB_FIELD_AS(type, raw_spec, #member, spec.member, __VA_ARGS__)
 static const struct kgb_field spec_table[] = {
-	FIELD(STR, raw_spec, operator, "name: aten::add", .required = true),
-	FIELD(ENUM, raw_spec, source, "where the operator comes from", .required = true,
-	      .names = source_names),
-	FIELD(STR, raw_spec, category, "group in reports", .required = true),
-	FIELD(STR, raw_spec, summary, "one line", .required = true),
-	FIELD(STR, raw_spec, semantics, "complete enough to implement from", .required = true),
-	FIELD(ENUM, raw_spec, triton, "whether the result must come from Triton kernels",
-	      .names = triton_names),
-	FIELD(ENUM, raw_spec, launches, "whether what is launched may depend on data",
-	      .names = launches_names),
-	FIELD(STRS, raw_spec, dtypes, "element types to test", .required = true),
-	FIELD(NODE, raw_spec, tolerance, "see docs/tolerance.md", .required = false),
-	FIELD(NODE, raw_spec, interfaces, "overloads or API variants", .required = true),
-	FIELD(OBJECTS, raw_spec, excluded, "overloads that are left out", .sub = excluded_table,
-	      .sub_size = sizeof(struct kgb_excluded)),
-	FIELD(STRS, raw_spec, timing, "case names that the timing stage runs", .required = false),
+	KGB_FIELD_AS(STR, raw_spec, "operator", spec.name, "name: aten::add", .required = true),
+	KGB_FIELD_ROW(ENUM, raw_spec, source, "where the operator comes from", .required = true,
+		      .names = source_names),
+	ROW(STR, category, "group in reports", .required = true),
+	ROW(STR, summary, "one line", .required = true),
+	ROW(STR, semantics, "complete enough to implement from", .required = true),
+	ROW(ENUM, triton, "whether the result must come from Triton kernels",
+	    .names = triton_names),
+	ROW(ENUM, launches, "whether launches may depend on data", .names = launches_names),
+	ROW(STRS, dtypes, "element types to test", .required = true),
+	KGB_FIELD_ROW(NODE, raw_spec, tolerance, "see docs/tolerance.md"),
+	KGB_FIELD_ROW(NODE, raw_spec, interfaces, "overloads or API variants", .required = true),
+	ROW(OBJECTS, excluded, "overloads that are left out", .sub = excluded_table,
+	    .sub_size = sizeof(struct kgb_excluded)),
+	ROW(STRS, timing, "case names that the timing stage runs"),
 	KGB_FIELD_END,
 };
+#undef ROW
 
 int kgb_spec__read(struct kgb_spec_loader *l, const char *kind, const char *name, const char *path,
 		   struct kgb_buf *text)
@@ -93,74 +92,54 @@ int kgb_spec__check_dtypes(const struct kgb_yaml *doc, const cJSON *list,
 
 /* The operator's name decides the file's name and its source the folder, so that neither needs the
  * other to be read. */
-static int check_place(struct kgb_spec_loader *l, const struct raw_spec *raw)
+static int check_place(struct kgb_spec_loader *l)
 {
 	const struct kgb_spec *spec = l->spec;
 	const cJSON *node = kgb_json_get(spec->doc.root, "operator");
 
-	if (!kgb_spec__is_operator_name(raw->operator))
+	if (!kgb_spec__is_operator_name(spec->name))
 		return fail_at(l, node, "operator: '%.80s' is not a name like aten::add",
-			       raw->operator);
-	KGB_AUTO(free) char *safe = kgb_safe_name(raw->operator);
+			       spec->name);
+	KGB_AUTO(free) char *safe = kgb_safe_name(spec->name);
 	KGB_AUTO(free) char *file = kgb_xasprintf("%s.yaml", safe);
-	const char *slash = strrchr(spec->path, '/');
-	if (!kgb_str_eq(slash ? slash + 1 : spec->path, file))
-		return fail_at(l, node, "operator: '%s' must be in a file named %s", raw->operator,
+	if (!kgb_str_eq(l->file, file))
+		return fail_at(l, node, "operator: '%s' must be in a file named %s", spec->name,
 			       file);
-	const char *folder = strrchr(l->dir, '/');
-	folder = folder ? folder + 1 : l->dir;
-	if (!kgb_str_eq(folder, ".") && !kgb_str_eq(folder, source_names[raw->source]))
+	const char *slash = strrchr(l->dir, '/'), *folder = slash ? slash + 1 : l->dir;
+	if (!kgb_str_eq(folder, ".") && !kgb_str_eq(folder, spec->source))
 		return fail_at(l, kgb_json_get(spec->doc.root, "source"),
-			       "source: '%s', but the folder is '%s'", source_names[raw->source],
-			       folder);
+			       "source: '%s', but the folder is '%s'", spec->source, folder);
+	l->spec->safe_name = kgb_arena_strdup(&l->spec->arena, safe);
 	return 0;
 }
 
-static int take_over(struct kgb_spec_loader *l, const struct raw_spec *raw)
+static int check_texts_and_types(struct kgb_spec_loader *l)
 {
 	static const char *const texts[] = {"category", "summary", "semantics", NULL};
-	struct kgb_spec *spec = l->spec;
+	const struct kgb_spec *spec = l->spec;
 	const cJSON *root = spec->doc.root;
-	KGB_AUTO(free) char *safe = kgb_safe_name(raw->operator);
 
-	spec->name = raw->operator;
-	spec->safe_name = kgb_arena_strdup(&spec->arena, safe);
-	spec->source = source_names[raw->source];
-	spec->category = raw->category;
-	spec->summary = raw->summary;
-	spec->semantics = raw->semantics;
-	spec->triton = (enum kgb_triton_rule)raw->triton;
-	spec->launches = (enum kgb_launches_rule)raw->launches;
-	spec->reference_dir = kgb_arena_printf(&spec->arena, "%s/reference", l->dir);
-	spec->dtypes = raw->dtypes.items;
-	spec->n_dtypes = raw->dtypes.n;
-	spec->excluded = raw->excluded.items;
-	spec->n_excluded = raw->excluded.n;
-	spec->timing_cases = raw->timing.items;
-	spec->n_timing_cases = raw->timing.n;
 	if (kgb_spec__check_texts(l, root, texts) < 0)
 		return -1;
 	if (strchr(spec->summary, '\n'))
 		return fail_at(l, kgb_json_get(root, "summary"), "summary: must be one line");
-	return kgb_spec__check_dtypes(&spec->doc, kgb_json_get(root, "dtypes"), &raw->dtypes,
+	return kgb_spec__check_dtypes(&spec->doc, kgb_json_get(root, "dtypes"), &spec->dtypes,
 				      l->err);
 }
 
-static int load(struct kgb_spec_loader *l)
+static int load(struct kgb_spec_loader *l, struct raw_spec *raw)
 {
 	struct kgb_spec *spec = l->spec;
-	struct raw_spec raw = {0};
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(KGB_LIMIT_YAML);
 
-	if (kgb_spec__read(l, "spec",
-			   strrchr(spec->path, '/') ? strrchr(spec->path, '/') + 1 : spec->path,
-			   spec->path, &text) < 0)
+	if (kgb_spec__read(l, "spec", l->file, spec->path, &text) < 0 ||
+	    kgb_yaml_parse(spec->path, text.ptr, text.len, &spec->doc, l->err) < 0 ||
+	    kgb_decode(spec_table, &spec->doc, spec->doc.root, raw, &spec->arena, l->err) < 0)
 		return -1;
-	if (kgb_yaml_parse(spec->path, text.ptr, text.len, &spec->doc, l->err) < 0 ||
-	    kgb_decode(spec_table, &spec->doc, spec->doc.root, &raw, &spec->arena, l->err) < 0)
-		return -1;
-	if (check_place(l, &raw) < 0 || take_over(l, &raw) < 0 ||
-	    kgb_spec__load_interfaces(l, raw.interfaces, raw.tolerance) < 0 ||
+	spec->source = source_names[raw->source];
+	spec->reference_dir = kgb_arena_printf(&spec->arena, "%s/reference", l->dir);
+	if (check_place(l) < 0 || check_texts_and_types(l) < 0 ||
+	    kgb_spec__load_interfaces(l, raw->interfaces, raw->tolerance) < 0 ||
 	    kgb_spec__load_sets(l) < 0)
 		return -1;
 	kgb_sha256_hex(l->evidence.ptr, l->evidence.len, spec->sha256);
@@ -170,28 +149,27 @@ static int load(struct kgb_spec_loader *l)
 int kgb_spec_load_with(const char *path, kgb_spec_read_fn reader, void *payload,
 		       struct kgb_spec *out, struct kgb_err *err)
 {
-	struct kgb_spec spec = {.arena = KGB_ARENA_INIT};
+	struct raw_spec raw = {.spec = {.arena = KGB_ARENA_INIT, .reference_files = KGB_STRV_INIT}};
 	const char *slash = strrchr(path, '/');
 	struct kgb_spec_loader l = {
-		.spec = &spec,
+		.spec = &raw.spec,
 		.reader = reader,
 		.payload = payload,
+		.file = slash ? slash + 1 : path,
 		.dir = slash ? kgb_xstrndup(path, (size_t)(slash - path)) : kgb_xstrdup("."),
 		.evidence = KGB_BUF_INIT(0),
 		.err = err,
 	};
 
-	spec.path = kgb_arena_strdup(&spec.arena, path);
-	int rc = load(&l);
+	raw.spec.path = kgb_arena_strdup(&raw.spec.arena, path);
+	int rc = load(&l, &raw);
 	kgb_free(l.dir);
 	kgb_buf_release(&l.evidence);
-	kgb_strv_release(&l.seen);
-	if (rc < 0) {
-		kgb_spec_release(&spec);
-		return -1;
-	}
-	*out = spec;
-	return 0;
+	if (rc < 0)
+		kgb_spec_release(&raw.spec);
+	else
+		*out = raw.spec;
+	return rc;
 }
 
 static int read_file(KGB_UNUSED void *payload, const char *path, struct kgb_buf *out,
@@ -211,16 +189,16 @@ const char *kgb_spec_baseline(const struct kgb_spec *spec)
 	if (kgb_str_eq(spec->source, "cublas"))
 		return "cuBLAS";
 	for (size_t i = 0; i < spec->n_interfaces; i++)
-		n_torch += spec->interfaces[i].baseline == KGB_REFERENCE_ATEN;
+		n_torch += kgb_str_starts(spec->interfaces[i].baseline, "aten:");
 	return n_torch == spec->n_interfaces ? "torch" : n_torch ? "torch, reference" : "reference";
 }
 
 void kgb_spec_release(struct kgb_spec *spec)
 {
+	for (struct kgb_case_set *set = spec->case_sets; set; set = set->next)
+		kgb_yaml_release(&set->doc);
 	kgb_yaml_release(&spec->doc);
-	for (size_t i = 0; i < spec->n_set_docs; i++)
-		kgb_yaml_release(&spec->set_docs[i]);
-	kgb_free(spec->set_docs);
+	kgb_strv_release(&spec->reference_files);
 	kgb_arena_release(&spec->arena);
 	*spec = (struct kgb_spec){.arena = KGB_ARENA_INIT};
 }

@@ -12,7 +12,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/formats/yaml.h"
+#include "base/formats/decode.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -31,11 +31,6 @@ enum kgb_launches_rule {
 	KGB_LAUNCHES_FIXED, /* what is launched depends on shapes, strides, dtypes and values only
 			     */
 	KGB_LAUNCHES_BY_DATA, /* also on what tensors hold, as that of nonzero must */
-};
-
-enum kgb_reference_kind {
-	KGB_REFERENCE_ATEN, /* torch.ops.aten.<target> ("add.Tensor") */
-	KGB_REFERENCE_PYTHON, /* "<file>:<function>" below datasets/<set>/<source>/reference/ */
 };
 
 enum kgb_param_kind {
@@ -61,7 +56,7 @@ struct kgb_param {
 	const char *name;
 	enum kgb_param_kind kind;
 	bool keyword; /* passed by name */
-	int result; /* result that this parameter holds after the call; -1 none */
+	int64_t result; /* result that this parameter holds after the call; -1 none */
 	const cJSON *shape; /* TENSOR: "$a" or [4, 5], null for None; borrowed from the document,
 			       like `value` */
 	const char *layout; /* TENSOR, OUT: "$a_layout" or a layout name; default contiguous */
@@ -101,17 +96,6 @@ struct kgb_tolerance {
 			  right */
 };
 
-/** Where the fp64 magnitudes come from: per result element the sum of |term| over the terms that
- * are added up in it. They tell cancellation from error; without them the result's own size stands
- * in. */
-enum kgb_magnitude_kind {
-	KGB_MAGNITUDE_NONE,
-	KGB_MAGNITUDE_ABS, /* the fp64 reference called with the absolute value of every tensor and
-			      number */
-	KGB_MAGNITUDE_PYTHON, /* "<file>:<function>" beside the reference, called like it, in fp64
-			       */
-};
-
 /** How the elements of a result are distributed, given what was passed as the parameters `args`.
  * See verify/lane/random_results.h. */
 enum kgb_random_kind {
@@ -135,15 +119,17 @@ struct kgb_interface {
 	const char *schema; /* for the prompt and the signature check */
 	const char *doc;
 	const char *same_as; /* entry of another interface that is the same function; NULL */
-	enum kgb_reference_kind reference;
-	const char *target;
-	enum kgb_reference_kind baseline; /* what candidates are timed against */
-	const char *baseline_target;
+	const char *target; /* the truth, as workers read it: "aten:add.Tensor", or
+			       "python:mm.py:mm" below <source>/reference/ */
+	const char *baseline; /* the same: what candidates are timed against */
+	/* The source of the float64 magnitudes: per element of a result the sum of |term| over the
+	 * terms that are added up in it. "abs": the reference called with the absolute value of
+	 * every tensor and number; "python:FILE:FUNCTION", called like the reference; NULL: the
+	 * element's own size stands in. */
+	const char *magnitude;
 	char baseline_sha256[KGB_SHA256_HEX_LEN]; /* of the file with that Python function; ATEN:
 						   * empty
 						   */
-	enum kgb_magnitude_kind magnitude;
-	const char *magnitude_target; /* PYTHON: "<file>:<function>"; else NULL */
 	struct kgb_param *params;
 	size_t n_params;
 	size_t n_results;
@@ -159,8 +145,8 @@ struct kgb_interface {
 			      count, strides do */
 	bool is_random; /* some results are draws: */
 	struct kgb_random_result laws[KGB_MAX_RESULTS];
-	const char **case_sets;
-	size_t n_case_sets;
+	const struct kgb_case_set **sets; /* in the order in which their cases run */
+	size_t n_sets;
 	struct kgb_tolerance tolerance;
 	const struct kgb_expr *bytes; /* what a call must read and write; NULL: not given */
 	const struct kgb_expr *flops; /* what it must compute; NULL: not given */
@@ -168,20 +154,23 @@ struct kgb_interface {
 	const cJSON *node; /* for messages */
 };
 
+enum kgb_mode { KGB_MODE_STANDARD, KGB_MODE_OUTLIER, KGB_MODE_SPECIAL, KGB_MODE_BENCHMARK };
+const char *kgb_mode_name(enum kgb_mode mode);
+
 /** One line of a case set: variables that parameters refer to. */
 struct kgb_case_vars {
 	const char *id;
-	const char *mode; /* "standard" | "outlier" | "special" | "benchmark" */
-	const char **dtypes; /* NULL: the spec's */
-	size_t n_dtypes;
+	enum kgb_mode mode;
+	struct kgb_strs dtypes; /* none: the spec's */
 	const cJSON *vars; /* the line itself, variable -> node (id, mode and dtypes among them);
 			      borrowed from the document */
 };
 struct kgb_case_set {
 	const char *name;
-	const struct kgb_yaml *doc; /* for messages; borrowed from kgb_spec.set_docs */
+	struct kgb_yaml doc; /* owned by the spec */
 	struct kgb_case_vars *cases;
 	size_t n_cases;
+	struct kgb_case_set *next; /* of the spec */
 };
 
 struct kgb_excluded {
@@ -192,8 +181,6 @@ struct kgb_excluded {
 struct kgb_spec {
 	struct kgb_arena arena;
 	struct kgb_yaml doc;
-	struct kgb_yaml *set_docs; /* owned; documents of the case sets */
-	size_t n_set_docs;
 	char sha256[KGB_SHA256_HEX_LEN]; /* over the spec, its case sets and reference files */
 	const char *name; /* "aten::add" */
 	const char *safe_name; /* "aten__add" */
@@ -203,19 +190,16 @@ struct kgb_spec {
 	const char *semantics;
 	const char *path; /* of the YAML file */
 	const char *reference_dir; /* "<directory of the spec>/reference", as given by `path` */
+	struct kgb_strv reference_files; /* of that directory: those whose functions are called */
 	enum kgb_triton_rule triton;
 	enum kgb_launches_rule launches;
-	const char **dtypes;
-	size_t n_dtypes;
+	struct kgb_strs dtypes;
 	struct kgb_interface *interfaces;
 	size_t n_interfaces;
-	struct kgb_excluded *excluded;
-	size_t n_excluded;
-	struct kgb_case_set *case_sets;
-	size_t n_case_sets;
-	const char **timing_cases; /* full case names ("entry/dtype/id/mode") that the timing stage
-				      runs */
-	size_t n_timing_cases;
+	struct kgb_objects excluded; /* kgb_excluded */
+	struct kgb_case_set *case_sets; /* a list: each set that an interface names, once */
+	struct kgb_strs timing; /* full names of the cases ("entry/dtype/id/mode") that the timing
+				   stage runs on a CPU */
 };
 
 /** Load one spec file and its case sets. Errors carry file:line:col, the key and a remedy. */

@@ -7,211 +7,185 @@
 #include "base/system/fs.h"
 #include "verify/spec/spec_loader.h"
 
-/* ---- what the YAML says, before it is checked ---- */
+#define NO_RESULT (-1)
 
-struct raw_reference {
+/* ---- what the decoder fills ---- */
+
+struct raw_function {
 	const char *aten, *python;
 };
 
-struct raw_param {
-	const char *name;
-	const cJSON *tensor, *value;
-	int64_t out, result;
-	const char *layout, *dtype, *fill, *read, *list, *into;
-	int as;
-	bool keyword, unused;
-};
-
 struct raw_interface {
-	const char *entry, *schema, *doc, *same_as;
-	struct raw_reference reference, baseline;
+	struct kgb_interface interface;
+	struct raw_function reference, baseline;
 	const char *magnitude;
 	bool returns;
-	bool number, unwritten, any_order;
-	int64_t results, returned, nones;
-	const cJSON *rounded, *laid_out, *laws;
-	struct kgb_objects params;
+	const cJSON *rounded, *laid_out, *laws, *tolerance;
+	struct kgb_objects params; /* kgb_param */
 	struct kgb_strs cases;
-	const cJSON *tolerance;
 	const char *bytes, *flops, *traffic;
 };
 
 struct raw_tolerance {
-	double factor, ulps;
-	int accumulate, before_rounding, zeros;
-	bool exact;
+	struct kgb_tolerance tolerance;
+	int zeros;
 };
 
 static const char *const as_names[] = {"auto", "float", "complex", "dtype", "device", NULL};
 static const char *const accumulate_names[] = {"float32", "result", NULL};
 static const char *const zeros_names[] = {"any", "signed", NULL};
 
-static const struct kgb_field reference_table[] = {
-	FIELD(STR, raw_reference, aten, "overload below torch.ops.aten: add.Tensor",
-	      .required = false),
-	FIELD(STR, raw_reference, python, "FILE.py:FUNCTION in <source>/reference",
-	      .required = false),
+static const struct kgb_field function_table[] = {
+	KGB_FIELD_ROW(STR, raw_function, aten, "overload below torch.ops.aten: add.Tensor"),
+	KGB_FIELD_ROW(STR, raw_function, python, "FILE.py:FUNCTION in <source>/reference"),
 	KGB_FIELD_END,
 };
 
+#define ROW(type, member, ...) KGB_FIELD_ROW(type, kgb_param, member, __VA_ARGS__)
 static const struct kgb_field param_table[] = {
-	FIELD(STR, raw_param, name, "Python name", .required = true),
-	FIELD(NODE, raw_param, tensor, "input of this shape: $variable or [4, 5]",
-	      .required = false),
-	FIELD(NODE, raw_param, value, "$variable, $variable|default or a literal",
-	      .required = false),
-	FIELD(I64, raw_param, out, "buffer for the result of this number",
-	      .max = KGB_MAX_RESULTS - 1),
-	FIELD(I64, raw_param, result, "number of the result that is here after the call (in place)",
-	      .max = KGB_MAX_RESULTS - 1),
-	FIELD(STR, raw_param, layout, "memory layout: contiguous", .required = false),
-	FIELD(STR, raw_param, dtype, "element type: $dtype", .required = false),
-	FIELD(STR, raw_param, fill, "distribution of the values: normal", .required = false),
-	FIELD(STR, raw_param, read, "which elements are read: all", .required = false),
-	FIELD(STR, raw_param, list, "name of the Python list that the tensor is passed in",
-	      .required = false),
-	FIELD(STR, raw_param, into, "name of the tensor whose rows this one has the addresses of",
-	      .required = false),
-	FIELD(ENUM, raw_param, as, "how a value is passed", .names = as_names),
-	FIELD(BOOL, raw_param, keyword, "passed by name", .required = false),
-	FIELD(BOOL, raw_param, unused, "what is passed changes no result", .required = false),
+	ROW(STR, name, "Python name", .required = true),
+	KGB_FIELD_AS(NODE, kgb_param, "tensor", shape, "input of this shape: $variable or [4, 5]"),
+	ROW(NODE, value, "$variable, $variable|default or a literal"),
+	KGB_FIELD_AS(I64, kgb_param, "out", result, "buffer for the result of this number",
+		     .min = NO_RESULT, .max = KGB_MAX_RESULTS - 1, .def = "-1"),
+	ROW(I64, result, "number of the result that is here after the call (in place)",
+	    .min = NO_RESULT, .max = KGB_MAX_RESULTS - 1, .def = "-1"),
+	ROW(STR, layout, "memory layout: contiguous"),
+	ROW(STR, dtype, "element type: $dtype"),
+	ROW(STR, fill, "distribution of the values: normal"),
+	ROW(STR, read, "which elements are read: all"),
+	ROW(STR, list, "name of the Python list that the tensor is passed in"),
+	ROW(STR, into, "name of the tensor whose rows this one has the addresses of"),
+	ROW(ENUM, as, "how a value is passed", .names = as_names),
+	ROW(BOOL, keyword, "passed by name"),
+	ROW(BOOL, unused, "what is passed changes no result"),
 	KGB_FIELD_END,
 };
+#undef ROW
 
+#define ROW(type, member, ...) KGB_FIELD_ROW(type, raw_interface, member, __VA_ARGS__)
+#define OF_INTERFACE(type, key, member, ...) \
+	KGB_FIELD_AS(type, raw_interface, key, interface.member, __VA_ARGS__)
 static const struct kgb_field interface_table[] = {
-	FIELD(STR, raw_interface, entry, "function that kernel.py defines", .required = true),
-	FIELD(STR, raw_interface, schema, "signature for the prompt", .required = true),
-	FIELD(STR, raw_interface, doc, "what this interface adds to the semantics",
-	      .required = false),
-	FIELD(STR, raw_interface, same_as, "entry of another interface that is the same function",
-	      .required = false),
-	FIELD(OBJECT, raw_interface, reference, "ground truth", .required = true,
-	      .sub = reference_table),
-	FIELD(OBJECT, raw_interface, baseline, "what kernels are timed against: the reference",
-	      .sub = reference_table),
-	FIELD(STR, raw_interface, magnitude,
-	      "none, abs or FILE.py:FUNCTION: size of the terms that are added up",
-	      .required = false),
-	FIELD(BOOL, raw_interface, returns, "false: returns None", .def = "true"),
-	FIELD(I64, raw_interface, results, "number of results", .min = 1, .max = KGB_MAX_RESULTS,
-	      .def = "1"),
-	FIELD(I64, raw_interface, returned,
-	      "how many of the results are returned, the first ones: all of them", .min = 1,
-	      .max = KGB_MAX_RESULTS),
-	FIELD(I64, raw_interface, nones, "so many None are returned behind the results",
-	      .max = KGB_MAX_RESULTS),
-	FIELD(NODE, raw_interface, rounded, "numbers of results that are rounded to a coarse type",
-	      .required = false),
-	FIELD(NODE, raw_interface, laid_out,
-	      "numbers of results whose strides must be the reference's", .required = false),
-	FIELD(BOOL, raw_interface, number, "a Python number is returned, no tensor",
-	      .required = false),
-	FIELD(BOOL, raw_interface, unwritten,
-	      "memory that nobody has written is returned: its elements do not count",
-	      .required = false),
-	FIELD(BOOL, raw_interface, any_order,
-	      "the reference adds up in any order: another process may give other bits",
-	      .required = false),
-	FIELD(NODE, raw_interface, laws, "how the elements of each result are distributed",
-	      .required = false),
-	FIELD(OBJECTS, raw_interface, params, "parameters in call order", .required = true,
-	      .sub = param_table, .sub_size = sizeof(struct raw_param)),
-	FIELD(STRS, raw_interface, cases, "names of case sets", .required = true),
-	FIELD(NODE, raw_interface, tolerance, "overrides parts of the spec's", .required = false),
-	FIELD(STR, raw_interface, bytes, "memory that a call must read and write: bytes(self)",
-	      .required = false),
-	FIELD(STR, raw_interface, flops, "arithmetic that a call must do: numel(self)",
-	      .required = false),
-	FIELD(STR, raw_interface, traffic, "memory that a call reads and writes, about",
-	      .required = false),
+	OF_INTERFACE(STR, "entry", entry, "function that kernel.py defines", .required = true),
+	OF_INTERFACE(STR, "schema", schema, "signature for the prompt", .required = true),
+	OF_INTERFACE(STR, "doc", doc, "what this interface adds to the semantics"),
+	OF_INTERFACE(STR, "same_as", same_as, "entry of another interface, the same function"),
+	ROW(OBJECT, reference, "ground truth", .required = true, .sub = function_table),
+	ROW(OBJECT, baseline, "what kernels are timed against: the reference",
+	    .sub = function_table),
+	ROW(STR, magnitude, "none, abs or FILE.py:FUNCTION: size of the terms that are added up"),
+	ROW(BOOL, returns, "false: returns None", .def = "true"),
+	OF_INTERFACE(I64, "results", n_results, "number of results", .min = 1,
+		     .max = KGB_MAX_RESULTS, .def = "1"),
+	OF_INTERFACE(I64, "returned", n_returned,
+		     "how many of the results are returned, the first ones: all of them", .min = 1,
+		     .max = KGB_MAX_RESULTS),
+	OF_INTERFACE(I64, "nones", n_nones, "so many None are returned behind the results",
+		     .max = KGB_MAX_RESULTS),
+	ROW(NODE, rounded, "numbers of results that are rounded to a coarse type"),
+	ROW(NODE, laid_out, "numbers of results whose strides must be the reference's"),
+	OF_INTERFACE(BOOL, "number", is_number, "a Python number is returned, no tensor"),
+	OF_INTERFACE(BOOL, "unwritten", is_unwritten,
+		     "unwritten memory is returned: its elements do not count"),
+	OF_INTERFACE(BOOL, "any_order", any_order,
+		     "the reference adds up in any order: another process may give other bits"),
+	ROW(NODE, laws, "how the elements of each result are distributed"),
+	ROW(OBJECTS, params, "parameters in call order", .required = true, .sub = param_table,
+	    .sub_size = sizeof(struct kgb_param)),
+	ROW(STRS, cases, "names of case sets", .required = true),
+	ROW(NODE, tolerance, "overrides parts of the spec's"),
+	ROW(STR, bytes, "memory that a call must read and write: bytes(self)"),
+	ROW(STR, flops, "arithmetic that a call must do: numel(self)"),
+	ROW(STR, traffic, "memory that a call reads and writes, about"),
 	KGB_FIELD_END,
 };
+#undef ROW
+_Static_assert(sizeof(size_t) == sizeof(int64_t), "counts are decoded as int64_t, never negative");
 
+#define ROW(type, key, member, ...) \
+	KGB_FIELD_AS(type, raw_tolerance, key, tolerance.member, __VA_ARGS__)
 static const struct kgb_field tolerance_table[] = {
-	FIELD(NUM, raw_tolerance, factor,
-	      "allowed error in units of the native implementation's own", .max = 64),
-	FIELD(NUM, raw_tolerance, ulps, "allowed error in units of eps", .max = 64),
-	FIELD(ENUM, raw_tolerance, accumulate, "precision in which terms are added up",
-	      .names = accumulate_names),
-	FIELD(ENUM, raw_tolerance, before_rounding,
-	      "precision of what 'rounded' results are rounded from", .names = accumulate_names),
-	FIELD(ENUM, raw_tolerance, zeros, "whether the sign of a zero counts",
-	      .names = zeros_names),
-	FIELD(BOOL, raw_tolerance, exact, "every element must be the exact one, rounded once",
-	      .required = false),
+	ROW(NUM, "factor", factor, "allowed error in units of the native implementation's own",
+	    .max = 64),
+	ROW(NUM, "ulps", ulps, "allowed error in units of eps", .max = 64),
+	ROW(ENUM, "accumulate", accumulate, "precision in which terms are added up",
+	    .names = accumulate_names),
+	ROW(ENUM, "before_rounding", before_rounding,
+	    "precision of what 'rounded' results are rounded from", .names = accumulate_names),
+	KGB_FIELD_ROW(ENUM, raw_tolerance, zeros, "whether the sign of a zero counts",
+		      .names = zeros_names),
+	ROW(BOOL, "exact", is_exact, "every element must be the exact one, rounded once"),
 	KGB_FIELD_END,
 };
+#undef ROW
 
 /* ---- tolerance ---- */
 
 /* Overrides the keys that are given in `node`, so that an interface can change one of them. */
 static int load_tolerance(struct kgb_spec_loader *l, const cJSON *node, struct kgb_tolerance *out)
 {
-	struct raw_tolerance raw = {0};
+	struct raw_tolerance raw = {*out, out->has_signed_zeros};
+
 	if (!node)
 		return 0;
-	if (kgb_decode(tolerance_table, &l->spec->doc, node, &raw, &l->spec->arena, l->err) < 0)
+	if (kgb_decode_over(tolerance_table, &l->spec->doc, node, &raw, &l->spec->arena, l->err) <
+	    0)
 		return kgb_ctx(l->err, "tolerance");
-	if (kgb_json_get(node, "factor"))
-		out->factor = raw.factor;
-	if (kgb_json_get(node, "ulps"))
-		out->ulps = raw.ulps;
-	if (kgb_json_get(node, "accumulate"))
-		out->accumulate = (enum kgb_accumulate)raw.accumulate;
-	if (kgb_json_get(node, "before_rounding"))
-		out->before_rounding = (enum kgb_accumulate)raw.before_rounding;
-	if (kgb_json_get(node, "zeros"))
-		out->has_signed_zeros = raw.zeros != 0;
-	if (kgb_json_get(node, "exact"))
-		out->is_exact = raw.exact;
-	if (out->factor <= 0 || out->ulps <= 0)
+	if (raw.tolerance.factor <= 0 || raw.tolerance.ulps <= 0)
 		return fail_at(l, node, "tolerance: factor and ulps must be greater than 0");
+	*out = raw.tolerance;
+	out->has_signed_zeros = raw.zeros != 0;
 	return 0;
 }
 
 /* ---- references ---- */
 
 /* A Python target must exist as a file; its bytes count as part of the spec. */
-static int load_python_target(struct kgb_spec_loader *l, const cJSON *node, const char *target)
+static int load_python_target(struct kgb_spec_loader *l, const cJSON *node, const char *target,
+			      const char **out)
 {
+	struct kgb_spec *spec = l->spec;
+
 	if (!kgb_spec__is_python_target(target))
 		return fail_at(l, node,
 			       "'%.80s' is not FILE.py:FUNCTION, with a file in %s/reference",
-			       target, l->spec->source);
+			       target, spec->source);
+	*out = kgb_arena_printf(&spec->arena, "python:%s", target);
 	KGB_AUTO(free) char *file = kgb_xstrndup(target, (size_t)(strchr(target, ':') - target));
-	if (kgb_strv_has(&l->seen, file))
+	if (kgb_strv_has(&spec->reference_files, file))
 		return 0;
-	KGB_AUTO(free) char *path = kgb_path_join(l->spec->reference_dir, file);
+	KGB_AUTO(free) char *path = kgb_path_join(spec->reference_dir, file);
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(KGB_LIMIT_KERNEL);
 	if (kgb_spec__read(l, "reference", file, path, &text) < 0) {
 		struct kgb_err why = *l->err;
 		return fail_at(l, node, "reference '%.80s': %s", target, why.msg);
 	}
-	kgb_strv_add(&l->seen, file);
+	kgb_strv_add(&spec->reference_files, file);
 	return 0;
 }
 
 static int load_function(struct kgb_spec_loader *l, const cJSON *interface, const char *key,
-			 const struct raw_reference *raw, enum kgb_reference_kind *kind,
-			 const char **target)
+			 const struct raw_function *raw, const char **out)
 {
 	const cJSON *node = kgb_json_get(interface, key);
 
 	if (!raw->aten == !raw->python)
 		return fail_at(l, node, "%s: give one of aten and python", key);
-	*kind = raw->aten ? KGB_REFERENCE_ATEN : KGB_REFERENCE_PYTHON;
-	*target = raw->aten ? raw->aten : raw->python;
-	if (raw->aten && !kgb_spec__is_aten_target(raw->aten))
+	if (raw->python)
+		return load_python_target(l, node, raw->python, out);
+	if (!kgb_spec__is_aten_target(raw->aten))
 		return fail_at(l, node, "%s: '%.80s' is not an overload like add.Tensor", key,
 			       raw->aten);
-	return raw->python ? load_python_target(l, node, raw->python) : 0;
+	*out = kgb_arena_printf(&l->spec->arena, "aten:%s", raw->aten);
+	return 0;
 }
 
-/* What the evidence has of a Python function's file. */
-static void take_hash(const struct kgb_spec_loader *l, const char *target, char *out)
+/* The hash of a Python function's file, which the evidence has. */
+static void take_hash(const struct kgb_spec_loader *l, const char *python, char *out)
 {
 	KGB_AUTO(free)
-	char *head = kgb_xasprintf("\nreference %.*s ", (int)strcspn(target, ":"), target);
+	char *head = kgb_xasprintf("\nreference %.*s ", (int)strcspn(python, ":"), python);
 	const char *found = strstr(l->evidence.ptr, head);
 
 	KGB_ASSERT(found); /* load_python_target read it; the spec is the first line */
@@ -221,44 +195,33 @@ static void take_hash(const struct kgb_spec_loader *l, const char *target, char 
 static int load_functions(struct kgb_spec_loader *l, const struct raw_interface *raw,
 			  struct kgb_interface *out)
 {
-	if (load_function(l, out->node, "reference", &raw->reference, &out->reference,
-			  &out->target) < 0)
+	if (load_function(l, out->node, "reference", &raw->reference, &out->target) < 0)
 		return -1;
-	out->baseline = out->reference;
-	out->baseline_target = out->target;
-	if (!kgb_json_get(out->node, "baseline"))
-		return 0;
-	return load_function(l, out->node, "baseline", &raw->baseline, &out->baseline,
-			     &out->baseline_target);
-}
-
-static int load_reference(struct kgb_spec_loader *l, const struct raw_interface *raw,
-			  struct kgb_interface *out)
-{
-	if (load_functions(l, raw, out) < 0)
+	out->baseline = out->target;
+	if (kgb_json_get(out->node, "baseline") &&
+	    load_function(l, out->node, "baseline", &raw->baseline, &out->baseline) < 0)
 		return -1;
-	if (out->baseline == KGB_REFERENCE_PYTHON)
-		take_hash(l, out->baseline_target, out->baseline_sha256);
+	if (kgb_str_starts(out->baseline, "python:"))
+		take_hash(l, out->baseline + strlen("python:"), out->baseline_sha256);
 	return 0;
 }
 
 static int load_magnitude(struct kgb_spec_loader *l, const struct raw_interface *raw,
 			  struct kgb_interface *out)
 {
-	out->magnitude = KGB_MAGNITUDE_NONE;
+	const cJSON *node = kgb_json_get(out->node, "magnitude");
+
 	if (!raw->magnitude || kgb_str_eq(raw->magnitude, "none"))
 		return 0;
-	out->magnitude = KGB_MAGNITUDE_ABS;
-	if (kgb_str_eq(raw->magnitude, "abs"))
+	if (kgb_str_eq(raw->magnitude, "abs")) {
+		out->magnitude = raw->magnitude;
 		return 0;
-	out->magnitude = KGB_MAGNITUDE_PYTHON;
-	out->magnitude_target = raw->magnitude;
-	const cJSON *node = kgb_json_get(out->node, "magnitude");
+	}
 	if (!strchr(raw->magnitude, ':'))
 		return fail_at(l, node,
 			       "magnitude: '%.80s' is none of: none, abs, FILE.py:FUNCTION",
 			       raw->magnitude);
-	return load_python_target(l, node, raw->magnitude);
+	return load_python_target(l, node, raw->magnitude, &out->magnitude);
 }
 
 /* ---- parameters ---- */
@@ -277,63 +240,45 @@ static int refuse_keys(struct kgb_spec_loader *l, const struct kgb_param *p, con
 	return 0;
 }
 
-/* A key that is absent or null has its default. */
-static const char *text_or(const char *text, const char *fallback)
-{
-	return text ? text : fallback;
-}
-
-static int load_tensor_param(struct kgb_spec_loader *l, const struct raw_param *raw,
-			     struct kgb_param *out)
+static int load_tensor_param(struct kgb_spec_loader *l, struct kgb_param *out)
 {
 	static const char *const foreign[] = {"out", "value", "as", NULL};
+
 	out->kind = KGB_PARAM_TENSOR;
-	out->shape = raw->tensor;
-	out->layout = text_or(raw->layout, "contiguous");
-	out->dtype = text_or(raw->dtype, "$dtype");
-	out->fill = text_or(raw->fill, "normal");
-	out->read = raw->read;
-	out->list = raw->list;
-	out->into = raw->into;
-	out->result = kgb_json_get(out->node, "result") ? (int)raw->result : -1;
 	if (refuse_keys(l, out, "tensor", foreign) < 0)
 		return -1;
-	if (!cJSON_IsArray(raw->tensor) &&
-	    !(cJSON_IsString(raw->tensor) && raw->tensor->valuestring[0] == '$'))
-		return fail_at(l, raw->tensor,
+	if (!cJSON_IsArray(out->shape) &&
+	    !(cJSON_IsString(out->shape) && out->shape->valuestring[0] == '$'))
+		return fail_at(l, out->shape,
 			       "parameter '%s': tensor must be $variable or a list of sizes",
 			       out->name);
 	return 0;
 }
 
-static int load_param(struct kgb_spec_loader *l, const struct raw_param *raw, struct kgb_param *out)
+/* The decoder has filled *out but for its kind. A key that is absent or null has its default. */
+static int load_param(struct kgb_spec_loader *l, struct kgb_param *out)
 {
 	static const char *const foreign_to_out[] = {"value", "as",   "dtype", "fill",   "result",
 						     "read",  "list", "into",  "unused", NULL};
 	static const char *const foreign_to_value[] = {"layout", "dtype", "fill", "result",
 						       "read",   "list",  "into", NULL};
 
-	out->name = raw->name;
-	out->keyword = raw->keyword;
-	out->unused = raw->unused;
-	out->result = -1;
-	out->as = (enum kgb_value_as)raw->as;
-	if (!kgb_spec__is_identifier(raw->name))
+	out->layout = out->layout ? out->layout : "contiguous";
+	out->dtype = out->dtype ? out->dtype : "$dtype";
+	out->fill = out->fill ? out->fill : "normal";
+	if (!kgb_spec__is_identifier(out->name))
 		return fail_at(l, kgb_json_get(out->node, "name"),
-			       "name: '%.80s' is not a Python name", raw->name);
-	if (raw->tensor)
-		return load_tensor_param(l, raw, out);
+			       "name: '%.80s' is not a Python name", out->name);
+	if (out->shape)
+		return load_tensor_param(l, out);
 	if (kgb_json_get(out->node, "out")) {
 		out->kind = KGB_PARAM_OUT;
-		out->result = (int)raw->out;
-		out->layout = text_or(raw->layout, "contiguous");
 		return refuse_keys(l, out, "out", foreign_to_out);
 	}
-	if (!raw->value)
+	if (!out->value)
 		return fail_at(l, out->node, "parameter '%s': give one of tensor, out and value",
-			       raw->name);
+			       out->name);
 	out->kind = KGB_PARAM_VALUE;
-	out->value = raw->value;
 	return refuse_keys(l, out, "value", foreign_to_value);
 }
 
@@ -373,9 +318,9 @@ static int check_list(struct kgb_spec_loader *l, const struct kgb_interface *out
 static int check_param_order(struct kgb_spec_loader *l, const struct kgb_interface *out, size_t i)
 {
 	const struct kgb_param *p = &out->params[i];
-	if (p->result >= (int)out->n_results)
-		return fail_at(l, p->node, "parameter '%s': result %d, but the interface has %zu",
-			       p->name, p->result, out->n_results);
+	if (p->result >= (int64_t)out->n_results)
+		return fail_at(l, p->node, "parameter '%s': result %lld, but the interface has %zu",
+			       p->name, (long long)p->result, out->n_results);
 	if (i > 0 && out->params[i - 1].keyword && !p->keyword)
 		return fail_at(l, p->node,
 			       "parameter '%s': positional after keyword parameter '%s'", p->name,
@@ -385,8 +330,8 @@ static int check_param_order(struct kgb_spec_loader *l, const struct kgb_interfa
 			return fail_at(l, p->node, "parameter '%s' is there twice", p->name);
 		if (p->result >= 0 && out->params[k].result == p->result)
 			return fail_at(l, p->node,
-				       "parameter '%s': result %d is already held by '%s'", p->name,
-				       p->result, out->params[k].name);
+				       "parameter '%s': result %lld is already held by '%s'",
+				       p->name, (long long)p->result, out->params[k].name);
 	}
 	return 0;
 }
@@ -434,17 +379,16 @@ static int load_params(struct kgb_spec_loader *l, const struct raw_interface *ra
 		       struct kgb_interface *out)
 {
 	const cJSON *list = kgb_json_get(out->node, "params");
-	const struct raw_param *items = raw->params.items;
 
 	if (raw->params.n == 0 || raw->params.n > KGB_MAX_ARGS)
 		return fail_at(l, list, "params: %zu parameters, 1 to %d are possible",
 			       raw->params.n, KGB_MAX_ARGS);
 	out->n_params = raw->params.n;
-	out->params = kgb_arena_array(&l->spec->arena, out->n_params, sizeof(*out->params));
+	out->params = raw->params.items;
 	for (size_t i = 0; i < out->n_params; i++) {
 		out->params[i].node = cJSON_GetArrayItem(list, (int)i);
-		if (load_param(l, &items[i], &out->params[i]) < 0 ||
-		    check_param_order(l, out, i) < 0 || check_list(l, out, i) < 0)
+		if (load_param(l, &out->params[i]) < 0 || check_param_order(l, out, i) < 0 ||
+		    check_list(l, out, i) < 0)
 			return -1;
 	}
 	return find_behind(l, out) < 0 ? -1 : check_results_held(l, out);
@@ -452,35 +396,26 @@ static int load_params(struct kgb_spec_loader *l, const struct raw_interface *ra
 
 /* ---- costs ---- */
 
-static bool holds_tensor(const struct kgb_interface *interface, const char *name)
-{
-	int64_t number = 0;
-
-	for (size_t i = 0; i < interface->n_params; i++)
-		if (kgb_str_eq(interface->params[i].name, name))
-			return interface->params[i].kind != KGB_PARAM_VALUE;
-	return kgb_spec_is_result(name, &number) && (size_t)number < interface->n_results;
-}
-
-static bool holds_value(const struct kgb_interface *interface, const char *name)
-{
-	for (size_t i = 0; i < interface->n_params; i++)
-		if (kgb_str_eq(interface->params[i].name, name))
-			return interface->params[i].kind == KGB_PARAM_VALUE;
-	return false;
-}
-
-/* Are the names there? Variables are of the case lines, and looked up there. */
+/* Does the interface have such a name? Variables are looked up in the case lines. */
 static int check_name(void *payload, enum kgb_expr_ask ask, const char *name, KGB_UNUSED int64_t k,
 		      KGB_UNUSED int64_t *out, struct kgb_err *err)
 {
 	const struct kgb_interface *interface = payload;
+	const struct kgb_param *param = NULL;
+	int64_t number = 0;
 
 	if (ask == KGB_EXPR_VARIABLE)
 		return 0;
-	if (ask == KGB_EXPR_VALUE && !holds_value(interface, name))
+	for (size_t i = 0; i < interface->n_params && !param; i++)
+		if (kgb_str_eq(interface->params[i].name, name))
+			param = &interface->params[i];
+	bool is_value = param && param->kind == KGB_PARAM_VALUE;
+	bool is_tensor =
+		param ? !is_value
+		      : kgb_spec_is_result(name, &number) && (size_t)number < interface->n_results;
+	if (ask == KGB_EXPR_VALUE && !is_value)
 		return kgb_fail(err, KGB_ERR_INVALID, "no value parameter is named '%s'", name);
-	if (ask != KGB_EXPR_VALUE && !holds_tensor(interface, name))
+	if (ask != KGB_EXPR_VALUE && !is_tensor)
 		return kgb_fail(err, KGB_ERR_INVALID,
 				"%s: no tensor, output or result is named '%s'",
 				kgb_expr_ask_name(ask), name);
@@ -502,8 +437,8 @@ static int load_cost(struct kgb_spec_loader *l, const char *key, const char *tex
 
 /* ---- interfaces ---- */
 
-static int load_case_names(struct kgb_spec_loader *l, const struct kgb_strs *names,
-			   struct kgb_interface *out)
+static int check_case_names(struct kgb_spec_loader *l, const struct kgb_strs *names,
+			    const struct kgb_interface *out)
 {
 	const cJSON *list = kgb_json_get(out->node, "cases");
 
@@ -519,8 +454,6 @@ static int load_case_names(struct kgb_spec_loader *l, const struct kgb_strs *nam
 				return fail_at(l, node, "cases: '%s' is listed twice",
 					       names->items[i]);
 	}
-	out->case_sets = names->items;
-	out->n_case_sets = names->n;
 	return 0;
 }
 
@@ -547,8 +480,8 @@ static int load_returned(struct kgb_spec_loader *l, const struct raw_interface *
 {
 	const cJSON *returned = kgb_json_get(out->node, "returned");
 
-	out->n_returned = !raw->returns ? 0 : returned ? (size_t)raw->returned : out->n_results;
-	out->n_nones = (size_t)raw->nones;
+	if (!raw->returns || !returned)
+		out->n_returned = raw->returns ? out->n_results : 0;
 	if (out->n_returned > out->n_results || (returned && !raw->returns))
 		return fail_at(l, returned, "returned: there are not so many results to return");
 	if (out->n_nones > 0 && out->n_returned == 0)
@@ -560,14 +493,10 @@ static int load_returned(struct kgb_spec_loader *l, const struct raw_interface *
 }
 
 /* A number, and memory that nobody has written, is all that comes back, and freshly made. */
-static int load_kind(struct kgb_spec_loader *l, const struct raw_interface *raw,
-		     struct kgb_interface *out)
+static int check_kind(struct kgb_spec_loader *l, const struct kgb_interface *out)
 {
 	bool is_held = false;
 
-	out->is_number = raw->number;
-	out->is_unwritten = raw->unwritten;
-	out->any_order = raw->any_order;
 	for (size_t i = 0; i < out->n_params; i++)
 		is_held |= out->params[i].result >= 0;
 	if (!out->is_number && !out->is_unwritten)
@@ -609,33 +538,31 @@ static int check_exact(struct kgb_spec_loader *l, const struct kgb_interface *ou
 	return 0;
 }
 
-static int load_interface(struct kgb_spec_loader *l, struct kgb_interface *out)
+static int load_interface(struct kgb_spec_loader *l, const cJSON *node,
+			  const struct kgb_tolerance *common, struct kgb_interface *out)
 {
 	static const char *const texts[] = {"schema", "doc", NULL};
 	struct raw_interface raw = {0};
 
-	if (kgb_decode(interface_table, &l->spec->doc, out->node, &raw, &l->spec->arena, l->err) <
-	    0)
+	if (kgb_decode(interface_table, &l->spec->doc, node, &raw, &l->spec->arena, l->err) < 0)
 		return -1;
-	out->entry = raw.entry;
-	out->schema = raw.schema;
-	out->doc = raw.doc;
-	out->same_as = raw.same_as;
-	out->n_results = (size_t)raw.results;
+	*out = raw.interface;
+	out->node = node;
+	out->tolerance = *common;
 	if (load_returned(l, &raw, out) < 0)
-		return kgb_ctx(l->err, "interface '%.80s'", raw.entry);
-	if (!kgb_spec__is_identifier(raw.entry))
-		return fail_at(l, kgb_json_get(out->node, "entry"),
-			       "entry: '%.80s' is not a Python name", raw.entry);
-	if (kgb_spec__check_texts(l, out->node, texts) < 0 || load_reference(l, &raw, out) < 0 ||
+		return kgb_ctx(l->err, "interface '%.80s'", out->entry);
+	if (!kgb_spec__is_identifier(out->entry))
+		return fail_at(l, kgb_json_get(node, "entry"),
+			       "entry: '%.80s' is not a Python name", out->entry);
+	if (kgb_spec__check_texts(l, node, texts) < 0 || load_functions(l, &raw, out) < 0 ||
 	    load_magnitude(l, &raw, out) < 0 || load_params(l, &raw, out) < 0 ||
-	    load_kind(l, &raw, out) < 0 || kgb_spec__load_laws(l, raw.laws, out) < 0 ||
-	    load_case_names(l, &raw.cases, out) < 0 ||
+	    check_kind(l, out) < 0 || kgb_spec__load_laws(l, raw.laws, out) < 0 ||
+	    check_case_names(l, &raw.cases, out) < 0 ||
 	    load_tolerance(l, raw.tolerance, &out->tolerance) < 0 || check_exact(l, out) < 0 ||
 	    load_cost(l, "bytes", raw.bytes, out, &out->bytes) < 0 ||
 	    load_cost(l, "flops", raw.flops, out, &out->flops) < 0 ||
 	    load_cost(l, "traffic", raw.traffic, out, &out->traffic) < 0)
-		return kgb_ctx(l->err, "interface '%.80s'", raw.entry);
+		return kgb_ctx(l->err, "interface '%.80s'", out->entry);
 	return 0;
 }
 
@@ -654,9 +581,7 @@ int kgb_spec__load_interfaces(struct kgb_spec_loader *l, const cJSON *list, cons
 					   sizeof(*spec->interfaces));
 	cJSON_ArrayForEach(node, list) {
 		struct kgb_interface *out = &spec->interfaces[spec->n_interfaces];
-		out->node = node;
-		out->tolerance = common;
-		if (load_interface(l, out) < 0)
+		if (load_interface(l, node, &common, out) < 0)
 			return kgb_ctx(l->err, "interfaces[%zu]", spec->n_interfaces);
 		for (size_t j = 0; j < spec->n_interfaces; j++)
 			if (kgb_str_eq(spec->interfaces[j].entry, out->entry) &&

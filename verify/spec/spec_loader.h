@@ -16,19 +16,12 @@ struct kgb_spec_loader {
 	struct kgb_spec *spec; /* being filled */
 	kgb_spec_read_fn reader;
 	void *payload;
-	char *dir; /* owned; folder of the spec file */
+	const char *file; /* name of the spec file, and: */
+	char *dir; /* owned; its folder */
 	struct kgb_buf
 		evidence; /* "<kind> <name> <sha256>\n" of every file: what kgb_spec.sha256 is of */
-	struct kgb_strv seen; /* reference files in the evidence */
 	struct kgb_err *err;
 };
-
-/** A row of a decoding table for a key named like its member; at least one designator follows. */
-#define FIELD(field_type, of, key, text, ...)                                                     \
-	{                                                                                         \
-		.name = #key, .type = KGB_FIELD_##field_type, .offset = offsetof(struct of, key), \
-		.doc = (text), __VA_ARGS__                                                        \
-	}
 
 /** Fail at a node of the spec's own document. */
 #define fail_at(l, node, ...) kgb_yaml_fail(&(l)->spec->doc, (node), (l)->err, __VA_ARGS__)
@@ -47,7 +40,7 @@ KGB_MUST_CHECK int kgb_spec__load_interfaces(struct kgb_spec_loader *l, const cJ
 /** The laws of an interface's results from the list of its spec; its parameters must be known. */
 KGB_MUST_CHECK int kgb_spec__load_laws(struct kgb_spec_loader *l, const cJSON *list,
 				       struct kgb_interface *out);
-/** Every case set that the interfaces name. */
+/** The case sets of all interfaces, each read once. */
 KGB_MUST_CHECK int kgb_spec__load_sets(struct kgb_spec_loader *l);
 
 bool kgb_spec__is_identifier(const char *s);

@@ -4,71 +4,66 @@
 #include "base/limits.h"
 #include "verify/spec/spec_loader.h"
 
+/* A case set as the decoder fills it. */
 struct raw_case_set {
 	const char *name, *doc;
 	const cJSON *cases;
 };
 
 static const struct kgb_field case_set_table[] = {
-	FIELD(STR, raw_case_set, name, "equal to the file's", .required = true),
-	FIELD(STR, raw_case_set, doc, "what the set is for", .required = false),
-	FIELD(NODE, raw_case_set, cases, "one mapping per case", .required = true),
+	KGB_FIELD_ROW(STR, raw_case_set, name, "equal to the file's", .required = true),
+	KGB_FIELD_ROW(STR, raw_case_set, doc, "what the set is for"),
+	KGB_FIELD_ROW(NODE, raw_case_set, cases, "one mapping per case", .required = true),
 	KGB_FIELD_END,
 };
 
-static const struct kgb_case_set *find_set(const struct kgb_spec *spec, const char *name)
+static const char *const mode_names[] = {"standard", "outlier", "special", "benchmark"};
+
+const char *kgb_mode_name(enum kgb_mode mode)
 {
-	for (size_t i = 0; i < spec->n_case_sets; i++)
-		if (kgb_str_eq(spec->case_sets[i].name, name))
-			return &spec->case_sets[i];
-	return NULL;
+	KGB_ASSERT((size_t)mode < KGB_ARRAY_LEN(mode_names));
+	return mode_names[mode];
 }
 
 static int load_case_mode(struct kgb_spec_loader *l, const struct kgb_yaml *doc, const cJSON *node,
-			  const char **out)
+			  enum kgb_mode *out)
 {
-	static const char *const modes[] = {"standard", "outlier", "special", "benchmark"};
+	const char *text = cJSON_IsString(node) ? node->valuestring : "";
 
-	*out = modes[0];
-	if (!node)
-		return 0;
-	if (!cJSON_IsString(node))
+	if (node && !cJSON_IsString(node))
 		return kgb_yaml_fail(
 			doc, node, l->err,
 			"mode: expected one of: standard, outlier, special, benchmark");
-	for (size_t i = 0; i < KGB_ARRAY_LEN(modes); i++) {
-		if (kgb_str_eq(node->valuestring, modes[i])) {
-			*out = modes[i];
+	for (size_t i = 0; i < KGB_ARRAY_LEN(mode_names); i++)
+		if (!node || kgb_str_eq(text, mode_names[i])) {
+			*out = (enum kgb_mode)i;
 			return 0;
 		}
-	}
 	KGB_AUTO(buf) struct kgb_buf hint = KGB_BUF_INIT(256);
-	kgb_suggest(&hint, node->valuestring, modes, KGB_ARRAY_LEN(modes));
+	kgb_suggest(&hint, text, mode_names, KGB_ARRAY_LEN(mode_names));
 	return kgb_yaml_fail(doc, node, l->err,
 			     "mode: '%.40s' is none of: standard, outlier, special, benchmark%s",
-			     node->valuestring, hint.ptr);
+			     text, hint.ptr);
 }
 
 static int load_case_dtypes(struct kgb_spec_loader *l, const struct kgb_yaml *doc,
 			    const cJSON *node, struct kgb_case_vars *out)
 {
-	struct kgb_strs dtypes = {0};
+	struct kgb_strs *dtypes = &out->dtypes;
 	const cJSON *item = NULL;
 
 	if (!node)
 		return 0;
 	if (!cJSON_IsArray(node))
 		return kgb_yaml_fail(doc, node, l->err, "dtypes: expected a list of dtype names");
-	dtypes.items = kgb_arena_array(&l->spec->arena, (size_t)cJSON_GetArraySize(node) + 1,
-				       sizeof(*dtypes.items));
+	dtypes->items = kgb_arena_array(&l->spec->arena, (size_t)cJSON_GetArraySize(node) + 1,
+					sizeof(*dtypes->items));
 	cJSON_ArrayForEach(item, node) {
 		if (!cJSON_IsString(item))
 			return kgb_yaml_fail(doc, item, l->err, "dtypes: expected a dtype name");
-		dtypes.items[dtypes.n++] = item->valuestring;
+		dtypes->items[dtypes->n++] = item->valuestring;
 	}
-	out->dtypes = dtypes.items;
-	out->n_dtypes = dtypes.n;
-	return kgb_spec__check_dtypes(doc, node, &dtypes, l->err);
+	return kgb_spec__check_dtypes(doc, node, dtypes, l->err);
 }
 
 /* A line is free-form but for id, mode and dtypes: every other key is a variable. */
@@ -99,24 +94,6 @@ static int load_case(struct kgb_spec_loader *l, const struct kgb_yaml *doc, cons
 	return 0;
 }
 
-static int load_set_lines(struct kgb_spec_loader *l, const struct kgb_yaml *doc,
-			  const struct raw_case_set *raw, struct kgb_case_set *out)
-{
-	const cJSON *line = NULL;
-	size_t n = 0;
-
-	if (!cJSON_IsArray(raw->cases) || cJSON_GetArraySize(raw->cases) == 0)
-		return kgb_yaml_fail(doc, raw->cases, l->err,
-				     "cases: expected a list with at least one case");
-	out->n_cases = (size_t)cJSON_GetArraySize(raw->cases);
-	out->cases = kgb_arena_array(&l->spec->arena, out->n_cases, sizeof(*out->cases));
-	cJSON_ArrayForEach(line, raw->cases) {
-		if (load_case(l, doc, line, &out->cases[n++]) < 0)
-			return -1;
-	}
-	return 0;
-}
-
 /* The folder "cases" beside the source's. */
 static char *case_set_path(const char *dir, const char *name)
 {
@@ -126,48 +103,63 @@ static char *case_set_path(const char *dir, const char *name)
 	return kgb_xasprintf("%scases/%s.yaml", kgb_str_eq(dir, ".") ? "../" : "", name);
 }
 
-static int load_set(struct kgb_spec_loader *l, const char *name, struct kgb_yaml *doc,
-		    struct kgb_case_set *out)
+static int load_set(struct kgb_spec_loader *l, const char *name, struct kgb_case_set *out)
 {
 	KGB_AUTO(free) char *path = case_set_path(l->dir, name);
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(KGB_LIMIT_YAML);
+	const struct kgb_yaml *doc = &out->doc;
 	struct raw_case_set raw = {0};
+	const cJSON *line = NULL;
 
 	if (kgb_spec__read(l, "cases", name, path, &text) < 0 ||
-	    kgb_yaml_parse(path, text.ptr, text.len, doc, l->err) < 0)
-		return -1;
-	if (kgb_decode(case_set_table, doc, doc->root, &raw, &l->spec->arena, l->err) < 0)
+	    kgb_yaml_parse(path, text.ptr, text.len, &out->doc, l->err) < 0 ||
+	    kgb_decode(case_set_table, doc, doc->root, &raw, &l->spec->arena, l->err) < 0)
 		return -1;
 	if (!kgb_str_eq(raw.name, name))
 		return kgb_yaml_fail(doc, kgb_json_get(doc->root, "name"), l->err,
 				     "name: '%.80s', but the file is %s.yaml", raw.name, name);
+	if (!cJSON_IsArray(raw.cases) || cJSON_GetArraySize(raw.cases) == 0)
+		return kgb_yaml_fail(doc, raw.cases, l->err,
+				     "cases: expected a list with at least one case");
 	out->name = raw.name;
-	out->doc = doc;
-	return load_set_lines(l, doc, &raw, out);
+	out->cases = kgb_arena_array(&l->spec->arena, (size_t)cJSON_GetArraySize(raw.cases),
+				     sizeof(*out->cases));
+	cJSON_ArrayForEach(line, raw.cases) {
+		if (load_case(l, doc, line, &out->cases[out->n_cases++]) < 0)
+			return -1;
+	}
+	return 0;
 }
 
-/* Every case set that an interface names, once. The arrays have their final size before any pointer
- * into them is kept. */
+static int find_set(struct kgb_spec_loader *l, const char *name, const struct kgb_case_set **out)
+{
+	struct kgb_case_set **end = &l->spec->case_sets;
+
+	while (*end && !kgb_str_eq((*end)->name, name))
+		end = &(*end)->next;
+	if (!*end) {
+		*end = kgb_arena_alloc(&l->spec->arena, sizeof(**end));
+		if (load_set(l, name, *end) < 0)
+			return -1;
+	}
+	*out = *end;
+	return 0;
+}
+
 int kgb_spec__load_sets(struct kgb_spec_loader *l)
 {
 	struct kgb_spec *spec = l->spec;
-	size_t most = 0;
 
-	for (size_t i = 0; i < spec->n_interfaces; i++)
-		most += spec->interfaces[i].n_case_sets;
-	spec->case_sets = kgb_arena_array(&spec->arena, most, sizeof(*spec->case_sets));
-	spec->set_docs = kgb_xcalloc(most, sizeof(*spec->set_docs));
 	for (size_t i = 0; i < spec->n_interfaces; i++) {
-		const struct kgb_interface *interface = &spec->interfaces[i];
-		for (size_t k = 0; k < interface->n_case_sets; k++) {
-			const char *name = interface->case_sets[k];
-			if (find_set(spec, name))
-				continue;
-			struct kgb_yaml *doc = &spec->set_docs[spec->n_set_docs++];
-			if (load_set(l, name, doc, &spec->case_sets[spec->n_case_sets]) < 0)
+		struct kgb_interface *interface = &spec->interfaces[i];
+		const cJSON *list = kgb_json_get(interface->node, "cases"), *name = NULL;
+		interface->sets = kgb_arena_array(&spec->arena, (size_t)cJSON_GetArraySize(list),
+						  sizeof(*interface->sets));
+		cJSON_ArrayForEach(name, list) {
+			if (find_set(l, name->valuestring, &interface->sets[interface->n_sets++]) <
+			    0)
 				return kgb_ctx(l->err, "%s: interface '%s': cases '%s'", spec->path,
-					       interface->entry, name);
-			spec->n_case_sets++;
+					       interface->entry, name->valuestring);
 		}
 	}
 	return 0;

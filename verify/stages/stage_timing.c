@@ -140,8 +140,8 @@ int kgb_stage_timing(struct kgb_lane *lane, struct kgb_err *err)
 
 	if (lane->replay)
 		return time_on_gpu(lane, err);
-	for (size_t i = 0; i < judge->spec.n_timing_cases && rc == 0; i++) {
-		const struct kgb_case *c = find_case(&judge->cases, judge->spec.timing_cases[i]);
+	for (size_t i = 0; i < judge->spec.timing.n && rc == 0; i++) {
+		const struct kgb_case *c = find_case(&judge->cases, judge->spec.timing.items[i]);
 		KGB_ASSERT(c); /* kgb_cases_expand has checked */
 		rc = time_case(lane, c, err);
 	}

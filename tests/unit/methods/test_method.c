@@ -275,7 +275,7 @@ static void test_an_operator_whose_cases_cannot_be_expanded_has_no_prompt(void *
 	if (kgb_spec_load(KGB_TEST_SOURCE_DIR "/datasets/kernelgenbench/aten/aten__add.yaml", &spec,
 			  &err) < 0)
 		fail_msg("%s", err.msg);
-	spec.dtypes[0] = "float33";
+	spec.dtypes.items[0] = "float33";
 	assert_int_equal(kgb_prompt_operator_init(&op, &spec, &err), -1);
 	assert_non_null(strstr(err.msg, "float33"));
 	kgb_spec_release(&spec);

@@ -18,13 +18,13 @@ static void test_a_whole_spec_is_decoded(KGB_UNUSED void **state)
 	assert_string_equal(spec.path, SPEC_PATH);
 	assert_string_equal(spec.reference_dir, "kgb/aten/reference");
 	assert_int_equal(spec.triton, KGB_TRITON_REQUIRED);
-	assert_int_equal(spec.n_dtypes, 2);
-	assert_string_equal(spec.dtypes[1], "float16");
-	assert_int_equal(spec.n_excluded, 1);
-	assert_string_equal(spec.excluded[0].overload, "toy.t");
-	assert_string_equal(spec.excluded[0].reason, "takes no tensor");
-	assert_int_equal(spec.n_timing_cases, 1);
-	assert_string_equal(spec.timing_cases[0], "toy_Tensor/float16/tail_1000/standard");
+	assert_int_equal(spec.dtypes.n, 2);
+	assert_string_equal(spec.dtypes.items[1], "float16");
+	assert_int_equal(spec.excluded.n, 1);
+	assert_string_equal(((const struct kgb_excluded *)spec.excluded.items)->overload, "toy.t");
+	assert_string_equal(((const struct kgb_excluded *)spec.excluded.items)->reason, "takes no tensor");
+	assert_int_equal(spec.timing.n, 1);
+	assert_string_equal(spec.timing.items[0], "toy_Tensor/float16/tail_1000/standard");
 	assert_int_equal(strlen(spec.sha256), 64);
 	kgb_spec_release(&spec);
 }
@@ -38,9 +38,8 @@ static void test_interfaces_and_parameters_are_decoded(KGB_UNUSED void **state)
 	const struct kgb_interface *add = &spec.interfaces[0], *out = &spec.interfaces[1];
 	assert_string_equal(add->entry, "toy_Tensor");
 	assert_null(add->doc);
-	assert_int_equal(add->reference, KGB_REFERENCE_ATEN);
-	assert_string_equal(add->target, "toy.Tensor");
-	assert_int_equal(add->magnitude, KGB_MAGNITUDE_ABS);
+	assert_string_equal(add->target, "aten:toy.Tensor");
+	assert_string_equal(add->magnitude, "abs");
 	assert_int_equal(add->n_results, 1);
 	assert_int_equal(add->n_returned, 1);
 	assert_int_equal(add->n_params, 3);
@@ -52,13 +51,11 @@ static void test_interfaces_and_parameters_are_decoded(KGB_UNUSED void **state)
 	assert_string_equal(add->params[1].layout, "contiguous");
 	assert_int_equal(add->params[2].kind, KGB_PARAM_VALUE);
 	assert_true(add->params[2].keyword);
-	assert_int_equal(out->reference, KGB_REFERENCE_PYTHON);
-	assert_string_equal(out->target, "toy.py:toy");
-	assert_int_equal(add->baseline, KGB_REFERENCE_ATEN);
-	assert_string_equal(add->baseline_target, "toy.Tensor");
-	assert_string_equal(out->baseline_target, "toy.py:toy");
+	assert_string_equal(out->target, "python:toy.py:toy");
+	assert_string_equal(add->baseline, "aten:toy.Tensor");
+	assert_string_equal(out->baseline, "python:toy.py:toy");
 	assert_string_equal(kgb_spec_baseline(&spec), "torch, reference");
-	assert_int_equal(out->magnitude, KGB_MAGNITUDE_NONE);
+	assert_null(out->magnitude);
 	assert_int_equal(out->n_returned, 0);
 	assert_int_equal(out->params[0].result, 1);
 	assert_int_equal(out->params[1].kind, KGB_PARAM_OUT);
@@ -96,16 +93,16 @@ static void test_case_sets_are_read_once_with_their_variables(KGB_UNUSED void **
 	struct kgb_spec spec;
 	load_toy((struct spec_change){0}, &spec);
 
-	assert_int_equal(spec.n_case_sets, 1);
-	assert_int_equal(spec.case_sets[0].n_cases, 3);
-	const struct kgb_case_vars *last = &spec.case_sets[0].cases[2];
+	assert_null(spec.case_sets->next);
+	assert_int_equal(spec.case_sets->n_cases, 3);
+	const struct kgb_case_vars *last = &spec.case_sets->cases[2];
 	assert_string_equal(last->id, "outlier");
-	assert_string_equal(last->mode, "outlier");
-	assert_int_equal(last->n_dtypes, 1);
-	assert_string_equal(last->dtypes[0], "int64");
+	assert_int_equal(last->mode, KGB_MODE_OUTLIER);
+	assert_int_equal(last->dtypes.n, 1);
+	assert_string_equal(last->dtypes.items[0], "int64");
 	assert_non_null(cJSON_GetObjectItem(last->vars, "a_layout"));
-	assert_string_equal(spec.case_sets[0].cases[0].mode, "standard");
-	assert_null(spec.case_sets[0].cases[0].dtypes);
+	assert_int_equal(spec.case_sets->cases[0].mode, KGB_MODE_STANDARD);
+	assert_int_equal(spec.case_sets->cases[0].dtypes.n, 0);
 	kgb_spec_release(&spec);
 }
 
@@ -116,9 +113,8 @@ static void test_a_baseline_may_be_another_function_than_the_reference(KGB_UNUSE
 	struct kgb_spec spec;
 
 	load_toy(change, &spec);
-	assert_int_equal(spec.interfaces[0].reference, KGB_REFERENCE_ATEN);
-	assert_int_equal(spec.interfaces[0].baseline, KGB_REFERENCE_PYTHON);
-	assert_string_equal(spec.interfaces[0].baseline_target, "toy.py:fast");
+	assert_string_equal(spec.interfaces[0].target, "aten:toy.Tensor");
+	assert_string_equal(spec.interfaces[0].baseline, "python:toy.py:fast");
 	assert_string_equal(kgb_spec_baseline(&spec), "reference");
 	kgb_spec_release(&spec);
 }
