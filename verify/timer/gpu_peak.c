@@ -113,30 +113,14 @@ static const struct rates *find_rates(const struct kgb_gpu_peak *machine)
 
 static double rate_of(const struct rates *rates, enum kgb_dtype dtype)
 {
-	switch (kgb_dtype_part(dtype)) {
-	case KGB_DTYPE_FLOAT16:
-	case KGB_DTYPE_BFLOAT16:
-	/* In tf32, which has half the rate, numbers keep as many bits as in float16. */
-	case KGB_DTYPE_FLOAT32:
-		return rates->float16;
-	case KGB_DTYPE_FLOAT64:
-		/* Or in slices: some thirty products of int8 make one (Ootomo, Ozaki and Yokota
-		 * 2024). */
+	const enum kgb_dtype part = kgb_dtype_part(dtype);
+
+	/* Or in slices: some thirty products of int8 make one (Ootomo, Ozaki and Yokota 2024). */
+	if (part == KGB_DTYPE_FLOAT64)
 		return fmax(rates->float64, rates->int8 / 16);
-	case KGB_DTYPE_BOOL:
-	case KGB_DTYPE_UINT8:
-	case KGB_DTYPE_INT8:
-	case KGB_DTYPE_INT16:
-	case KGB_DTYPE_INT32:
-	case KGB_DTYPE_INT64:
-	case KGB_DTYPE_FLOAT8_E4M3FN:
-		return rates->int8;
-	case KGB_DTYPE_COMPLEX64:
-	case KGB_DTYPE_COMPLEX128:
-	case KGB_N_DTYPES:
-		break;
-	}
-	KGB_UNREACHABLE();
+	/* In tf32, which has half the rate, numbers keep as many bits as in float16. */
+	return kgb_dtype_is_float(part) && part != KGB_DTYPE_FLOAT8_E4M3FN ? rates->float16
+									   : rates->int8;
 }
 
 double kgb_gpu_peak_flops_per_s(const struct kgb_gpu_peak *machine, enum kgb_dtype dtype)

@@ -28,39 +28,37 @@ enum {
 
 static int check_config(const struct kgb_timer_config *c, struct kgb_err *err)
 {
-	const char *wrong = NULL;
+	const struct {
+		const char *name;
+		bool is_good;
+	} rules[] = {
+		{"n_slots", c->n_slots >= 2 && c->n_slots <= KGB_TIMER_SLOTS_MAX},
+		{"placement_rounds", c->placement_rounds > 0},
+		{"process_rounds, max_processes, process_width and process_sd_ns",
+		 c->process_rounds > 0 && c->max_processes > 0 && c->process_width > 0 &&
+			 c->process_sd_ns >= 0 && isfinite(c->process_sd_ns)},
+		{"min_rounds and max_rounds", c->min_rounds >= 6 &&
+						      c->min_rounds <= c->max_rounds &&
+						      c->max_rounds <= KGB_TIMER_ROUNDS_MAX},
+		{"max_samples", c->max_samples >= KGB_TIMER_SAMPLES_MIN &&
+					c->max_samples <= KGB_TIMER_SAMPLES_MAX},
+		{"n_ops", c->n_ops[KGB_SIDE_A] > 0 && c->n_ops[KGB_SIDE_B] > 0},
+		{"confidence", c->confidence > 0.5 && c->confidence < 1},
+		{"width", c->width > 0 && c->width < 1},
+		{"margin_relative and margin_ns",
+		 c->margin_relative >= 0 && c->margin_relative < 1 && c->margin_ns >= 0 &&
+			 c->margin_relative + c->margin_ns > 0 && isfinite(c->margin_ns)},
+		{"machine", c->machine.bytes_per_s >= 0 && c->machine.flops_per_s >= 0},
+		{"bytes, written_bytes and flops", c->bytes >= 0 && c->flops >= 0 &&
+							   c->written_bytes >= 0 &&
+							   c->written_bytes <= c->bytes},
+		{"budget_ns", c->budget_ns > 0 && c->budget_ns <= UINT64_MAX / 8},
+	};
 
-	if (c->n_slots < 2 || c->n_slots > KGB_TIMER_SLOTS_MAX)
-		wrong = "n_slots";
-	else if (c->placement_rounds == 0)
-		wrong = "placement_rounds";
-	else if (c->process_rounds == 0 || c->max_processes == 0 || !(c->process_width > 0) ||
-		 !(c->process_sd_ns >= 0 && isfinite(c->process_sd_ns)))
-		wrong = "process_rounds, max_processes, process_width and process_sd_ns";
-	else if (c->min_rounds < 6 || c->min_rounds > c->max_rounds ||
-		 c->max_rounds > KGB_TIMER_ROUNDS_MAX)
-		wrong = "min_rounds and max_rounds";
-	else if (c->max_samples < KGB_TIMER_SAMPLES_MIN || c->max_samples > KGB_TIMER_SAMPLES_MAX)
-		wrong = "max_samples";
-	else if (c->n_ops[KGB_SIDE_A] == 0 || c->n_ops[KGB_SIDE_B] == 0)
-		wrong = "n_ops";
-	else if (!(c->confidence > 0.5 && c->confidence < 1))
-		wrong = "confidence";
-	else if (!(c->width > 0 && c->width < 1))
-		wrong = "width";
-	else if (!(c->margin_relative >= 0 && c->margin_relative < 1 && c->margin_ns >= 0 &&
-		   c->margin_relative + c->margin_ns > 0 && isfinite(c->margin_ns)))
-		wrong = "margin_relative and margin_ns";
-	else if (!(c->machine.bytes_per_s >= 0 && c->machine.flops_per_s >= 0))
-		wrong = "machine";
-	else if (c->bytes < 0 || c->flops < 0 || c->written_bytes < 0 ||
-		 c->written_bytes > c->bytes)
-		wrong = "bytes, written_bytes and flops";
-	else if (c->budget_ns == 0 || c->budget_ns > UINT64_MAX / 8)
-		wrong = "budget_ns";
-	if (wrong)
-		return kgb_fail(err, KGB_ERR_INVALID, "timer of '%s': %s out of range",
-				c->case_name, wrong);
+	for (size_t i = 0; i < KGB_ARRAY_LEN(rules); i++)
+		if (!rules[i].is_good)
+			return kgb_fail(err, KGB_ERR_INVALID, "timer of '%s': %s out of range",
+					c->case_name, rules[i].name);
 	return 0;
 }
 
@@ -261,8 +259,6 @@ static void sort_by_clock(struct kgb_timer *timer)
 
 static void close_round(struct kgb_timer *timer)
 {
-	static const kgb_timer_value_fn values[KGB_N_RULERS] = {
-		kgb_timer__event, kgb_timer__activity, kgb_timer__host};
 	const struct kgb_timer_machine *machine = &timer->config.machine;
 	const double steps[KGB_N_RULERS] = {(double)machine->event_step_ns,
 					    (double)machine->activity_step_ns, 0};
@@ -273,8 +269,8 @@ static void close_round(struct kgb_timer *timer)
 	for (int side = 0; side < KGB_N_SIDES; side++)
 		for (int ruler = 0; ruler < KGB_N_RULERS; ruler++)
 			round->ns[side][ruler] =
-				round_time(timer, (enum kgb_side)side, values[ruler], steps[ruler],
-					   &n_kept[side]);
+				round_time(timer, (enum kgb_side)side, kgb_timer__rulers[ruler],
+					   steps[ruler], &n_kept[side]);
 	if (n_kept[KGB_SIDE_A] < KEPT_MIN || n_kept[KGB_SIDE_B] < KEPT_MIN)
 		drop_round(timer, KGB_SAMPLE_ROUND);
 	round->placement = timer->placement;

@@ -37,8 +37,7 @@
 #define FOLLOWS_SIGMAS 3.0
 #define GROUP_MIN 4
 
-static const enum kgb_side sides[] = {KGB_SIDE_A, KGB_SIDE_B};
-
+/* Does a side break a rule? The candidate alone is accused. */
 static bool accuse(struct kgb_timer_result *out, const bool broken[KGB_N_SIDES])
 {
 	out->accuses = broken[KGB_SIDE_B] && !broken[KGB_SIDE_A];
@@ -75,17 +74,17 @@ static bool doubt_floor(const struct kgb_timer *timer, struct kgb_timer_result *
 	bool below[KGB_N_SIDES];
 	size_t n;
 
-	for (size_t i = 0; i < KGB_ARRAY_LEN(sides); i++) {
-		share[i] = share_below(timer, sides[i], kgb_timer__event, limit, &n);
-		below[i] = share[i] > SHARE;
+	for (enum kgb_side side = KGB_SIDE_A; side < KGB_N_SIDES; side++) {
+		share[side] = share_below(timer, side, kgb_timer__event, limit, &n);
+		below[side] = share[side] > SHARE;
 	}
 	if (!accuse(out, below))
 		return false;
-	kgb_timer__say(out, below[KGB_SIDE_A] ? KGB_WHY_FLOOR_WRONG : KGB_WHY_BELOW_FLOOR,
-		       "%.0f %% of the samples of the %s are below the physical floor of %.2f us",
-		       100 * share[below[KGB_SIDE_A] ? KGB_SIDE_A : KGB_SIDE_B],
-		       below[KGB_SIDE_A] ? "baseline" : "candidate", out->floor_ns / 1e3);
-	return true;
+	return kgb_timer__say(
+		out, below[KGB_SIDE_A] ? KGB_WHY_FLOOR_WRONG : KGB_WHY_BELOW_FLOOR,
+		"%.0f %% of the samples of the %s are below the physical floor of %.2f us",
+		100 * share[below[KGB_SIDE_A] ? KGB_SIDE_A : KGB_SIDE_B],
+		below[KGB_SIDE_A] ? "baseline" : "candidate", out->floor_ns / 1e3);
 }
 
 /* ---- agreement of the rulers ---- */
@@ -128,11 +127,11 @@ static double missing_activity(const struct kgb_timer_sample *s)
 static void positive(const struct kgb_timer *timer, kgb_timer_value_fn value, double slack,
 		     bool out[KGB_N_SIDES])
 {
-	for (size_t i = 0; i < KGB_ARRAY_LEN(sides); i++) {
+	for (enum kgb_side side = KGB_SIDE_A; side < KGB_N_SIDES; side++) {
 		size_t n;
 		KGB_AUTO(free)
-		double *x = kgb_timer__gather(timer, sides[i], KGB_SAMPLE_KEPT, value, &n);
-		out[i] = n > 0 && kgb_quantile(x, n, 1 - SHARE) > slack;
+		double *x = kgb_timer__gather(timer, side, KGB_SAMPLE_KEPT, value, &n);
+		out[side] = n > 0 && kgb_quantile(x, n, 1 - SHARE) > slack;
 	}
 }
 
@@ -142,21 +141,21 @@ static bool doubt_order(const struct kgb_timer *timer, struct kgb_timer_result *
 		kgb_timer__event_step(timer) + (double)timer->config.machine.activity_step_ns;
 	bool broken[KGB_N_SIDES];
 
-	for (size_t i = 0; i < KGB_ARRAY_LEN(sides); i++)
-		broken[sides[i]] = active_for_longer(timer, sides[i], slack);
+	for (enum kgb_side side = KGB_SIDE_A; side < KGB_N_SIDES; side++)
+		broken[side] = active_for_longer(timer, side, slack);
 	if (accuse(out, broken)) {
-		kgb_timer__say(out, KGB_WHY_RULER_ORDER,
-			       "%s: the device was active for longer than between the events",
-			       who(broken));
-		return true;
+		return kgb_timer__say(
+			out, KGB_WHY_RULER_ORDER,
+			"%s: the device was active for longer than between the events",
+			who(broken));
 	}
 	positive(timer, events_over_host, slack, broken);
 	if (!accuse(out, broken))
 		return false;
-	kgb_timer__say(out, KGB_WHY_RULER_ORDER,
-		       "%s: more time between the events than on the host's clock around them",
-		       who(broken));
-	return true;
+	return kgb_timer__say(
+		out, KGB_WHY_RULER_ORDER,
+		"%s: more time between the events than on the host's clock around them",
+		who(broken));
 }
 
 static double events_less_activity(const struct kgb_timer_sample *s)
@@ -194,12 +193,11 @@ static bool doubt_overhead(const struct kgb_timer *timer, const struct overhead 
 {
 	double added[KGB_N_SIDES], error = 0;
 
-	for (size_t i = 0; i < KGB_ARRAY_LEN(sides); i++) {
+	for (enum kgb_side side = KGB_SIDE_A; side < KGB_N_SIDES; side++) {
 		size_t n;
 		KGB_AUTO(free)
-		double *x =
-			kgb_timer__gather(timer, sides[i], KGB_SAMPLE_KEPT, overhead->value, &n);
-		added[i] = kgb_median(x, n);
+		double *x = kgb_timer__gather(timer, side, KGB_SAMPLE_KEPT, overhead->value, &n);
+		added[side] = kgb_median(x, n);
 		error = hypot(error, 1.2533 * KGB_MAD_TO_SIGMA * kgb_mad(x, n) / sqrt((double)n));
 	}
 	double allowed = allowed_overhead(timer, overhead, out) + SIGMAS * error;
@@ -208,12 +206,11 @@ static bool doubt_overhead(const struct kgb_timer *timer, const struct overhead 
 		return false;
 	/* Events that are too short leave the rest to the ruler around them. */
 	out->accuses = differs > 0;
-	kgb_timer__say(out, overhead->why,
-		       "%s: %.2f us for the candidate, %.2f us for the baseline; %.2f us apart are "
-		       "possible",
-		       overhead->name, added[KGB_SIDE_B] / 1e3, added[KGB_SIDE_A] / 1e3,
-		       allowed / 1e3);
-	return true;
+	return kgb_timer__say(
+		out, overhead->why,
+		"%s: %.2f us for the candidate, %.2f us for the baseline; %.2f us apart are "
+		"possible",
+		overhead->name, added[KGB_SIDE_B] / 1e3, added[KGB_SIDE_A] / 1e3, allowed / 1e3);
 }
 
 static bool doubt_activity(const struct kgb_timer *timer, struct kgb_timer_result *out)
@@ -233,9 +230,8 @@ static bool doubt_activity(const struct kgb_timer *timer, struct kgb_timer_resul
 	positive(timer, missing_activity, 0, missing);
 	if (accuse(out, missing)) {
 		out->accuses = false; /* records get lost without anybody's doing */
-		kgb_timer__say(out, KGB_WHY_RULER_ACTIVITY, "no activity was recorded: %s",
-			       who(missing));
-		return true;
+		return kgb_timer__say(out, KGB_WHY_RULER_ACTIVITY, "no activity was recorded: %s",
+				      who(missing));
 	}
 	return doubt_overhead(timer, &overhead, out);
 }
@@ -248,17 +244,16 @@ static bool doubt_host_at_times(const struct kgb_timer *timer, const struct over
 	double limit = allowed_overhead(timer, overhead, out), n_all = 0, n_more = 0, error = 0;
 	double share[KGB_N_SIDES];
 
-	for (size_t i = 0; i < KGB_ARRAY_LEN(sides); i++) {
+	for (enum kgb_side side = KGB_SIDE_A; side < KGB_N_SIDES; side++) {
 		size_t n;
 		KGB_AUTO(free)
-		double *x =
-			kgb_timer__gather(timer, sides[i], KGB_SAMPLE_KEPT, overhead->value, &n);
-		if (sides[i] == KGB_SIDE_A)
+		double *x = kgb_timer__gather(timer, side, KGB_SAMPLE_KEPT, overhead->value, &n);
+		if (side == KGB_SIDE_A)
 			limit += kgb_median(x, n);
 		double more = 0;
 		for (size_t k = 0; k < n; k++)
 			more += x[k] > limit ? 1 : 0;
-		share[i] = more / (double)n;
+		share[side] = more / (double)n;
 		n_all += (double)n;
 		n_more += more;
 		error += 1 / (double)n;
@@ -267,13 +262,12 @@ static bool doubt_host_at_times(const struct kgb_timer *timer, const struct over
 	if (!(share[KGB_SIDE_B] - share[KGB_SIDE_A] > SHARE + SIGMAS * error))
 		return false;
 	out->accuses = false; /* who is held up by others did nothing */
-	kgb_timer__say(
+	return kgb_timer__say(
 		out, overhead->why,
 		"%s: by %.2f us more than usual in %.0f %% of the samples of the candidate, in "
 		"%.0f %% of the baseline's",
 		overhead->name, allowed_overhead(timer, overhead, out) / 1e3,
 		100 * share[KGB_SIDE_B], 100 * share[KGB_SIDE_A]);
-	return true;
 }
 
 /* The same of rounds, averaged as the speedup is: what forged events take from it, they leave to
@@ -296,11 +290,11 @@ static bool doubt_host_of_rounds(const struct kgb_timer *timer, const struct ove
 	if (!(fabs(mean) > allowed_overhead(timer, overhead, out)))
 		return false;
 	out->accuses = false;
-	kgb_timer__say(out, overhead->why,
-		       "%s: %.2f us more for the candidate, as rounds are averaged; %.2f us are "
-		       "possible",
-		       overhead->name, mean / 1e3, allowed_overhead(timer, overhead, out) / 1e3);
-	return true;
+	return kgb_timer__say(
+		out, overhead->why,
+		"%s: %.2f us more for the candidate, as rounds are averaged; %.2f us are "
+		"possible",
+		overhead->name, mean / 1e3, allowed_overhead(timer, overhead, out) / 1e3);
 }
 
 static bool doubt_host(const struct kgb_timer *timer, struct kgb_timer_result *out)
@@ -326,10 +320,9 @@ static bool doubt_outside(const struct kgb_timer *timer, struct kgb_timer_result
 
 	if (!accuse(out, broken))
 		return false;
-	kgb_timer__say(out, KGB_WHY_RULER_OUTSIDE,
-		       "%s: %u blocks claim more time than the judge saw pass", who(broken),
-		       timer->n_contradicted[KGB_SIDE_A] + timer->n_contradicted[KGB_SIDE_B]);
-	return true;
+	return kgb_timer__say(
+		out, KGB_WHY_RULER_OUTSIDE, "%s: %u blocks claim more time than the judge saw pass",
+		who(broken), timer->n_contradicted[KGB_SIDE_A] + timer->n_contradicted[KGB_SIDE_B]);
 }
 
 /* ---- calls that differ from other calls ---- */
@@ -398,11 +391,10 @@ static bool doubt_group(const struct kgb_timer *timer, in_group_fn in_group,
 	if (!(more > EFFECT + rounding + SIGMAS * hypot(a.error, b.error)))
 		return false;
 	out->accuses = true;
-	kgb_timer__say(
+	return kgb_timer__say(
 		out, why,
 		"calls %s take %.1f %% longer than the others, those of the baseline %.1f %%",
 		which, 100 * expm1(b.value), 100 * expm1(a.value));
-	return true;
 }
 
 static bool doubt_checked(const struct kgb_timer *timer, struct kgb_timer_result *out)
@@ -413,12 +405,6 @@ static bool doubt_checked(const struct kgb_timer *timer, struct kgb_timer_result
 static bool doubt_reuse(const struct kgb_timer *timer, struct kgb_timer_result *out)
 {
 	return doubt_group(timer, is_first_visit, KGB_WHY_REUSE, "on inputs not seen before", out);
-}
-
-static int compare_doubles(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return x < y ? -1 : x > y;
 }
 
 /* How many values are below x, counting equals half. */
@@ -451,7 +437,7 @@ static double change_point(const double *x, size_t n, size_t *at)
 	double u = 0, largest = -1, count = (double)n;
 
 	memcpy(sorted, x, n * sizeof(*x));
-	qsort(sorted, n, sizeof(*sorted), compare_doubles);
+	kgb_timer__sort(sorted, n);
 	*at = 0;
 	for (size_t k = 1; k < n; k++) {
 		u += 2 * rank_of(sorted, n, x[k - 1]) - count;
@@ -478,11 +464,11 @@ static bool doubt_trend(const struct kgb_timer *timer, struct kgb_timer_result *
 	if (!(fabs(after - before) > TREND))
 		return false;
 	out->accuses = true;
-	kgb_timer__say(out, KGB_WHY_TREND,
-		       "the speedup is %.4f at the first %zu placements and %.4f at the %zu after "
-		       "them",
-		       exp(before), at, exp(after), n - at);
-	return true;
+	return kgb_timer__say(
+		out, KGB_WHY_TREND,
+		"the speedup is %.4f at the first %zu placements and %.4f at the %zu after "
+		"them",
+		exp(before), at, exp(after), n - at);
 }
 
 /* ---- the baseline's surroundings ---- */
@@ -522,16 +508,16 @@ static bool doubt_disturbance(const struct kgb_timer *timer, struct kgb_timer_re
 
 	out->accuses = false;
 	if (isnan(alone) && isfinite(beside)) {
-		kgb_timer__say(out, KGB_WHY_DISTURBED, "no time of the baseline alone is usable");
-		return true;
+		return kgb_timer__say(out, KGB_WHY_DISTURBED,
+				      "no time of the baseline alone is usable");
 	}
 	if (!(beside - alone > allowed))
 		return false;
-	kgb_timer__say(out, KGB_WHY_DISTURBED,
-		       "the baseline takes %.2f us beside the candidate, but %.2f us before it and "
-		       "%.2f us after",
-		       beside / 1e3, out->solo_ns[0] / 1e3, out->solo_ns[1] / 1e3);
-	return true;
+	return kgb_timer__say(
+		out, KGB_WHY_DISTURBED,
+		"the baseline takes %.2f us beside the candidate, but %.2f us before it and "
+		"%.2f us after",
+		beside / 1e3, out->solo_ns[0] / 1e3, out->solo_ns[1] / 1e3);
 }
 
 struct modes {
@@ -620,7 +606,7 @@ static double rank_distance(const double *low, size_t n_low, const double *high,
 
 	memcpy(all, low, n_low * sizeof(*low));
 	memcpy(all + n_low, high, n_high * sizeof(*high));
-	qsort(all, n, sizeof(*all), compare_doubles);
+	kgb_timer__sort(all, n);
 	for (size_t i = 0; i < n_high; i++)
 		ranks += rank_of(all, n, high[i]) - count / 2;
 	return ranks / sqrt((double)n_low * (double)n_high * (count + 1) / 12);
@@ -660,7 +646,7 @@ static bool doubt_neighbour(const struct kgb_timer *timer, struct kgb_timer_resu
 	if (n < 2 * GROUP_MIN)
 		return false;
 	memcpy(sorted, x, n * sizeof(*x));
-	qsort(sorted, n, sizeof(*sorted), compare_doubles);
+	kgb_timer__sort(sorted, n);
 	struct modes modes = find_modes(sorted, n);
 	double rounding =
 		kgb_timer__event_step(timer) / out->median_ns[KGB_SIDE_A][KGB_RULER_EVENT];
@@ -670,31 +656,26 @@ static bool doubt_neighbour(const struct kgb_timer *timer, struct kgb_timer_resu
 	    !candidate_follows(timer, &modes) || clock_differs(timer, modes.border))
 		return false;
 	out->accuses = false;
-	kgb_timer__say(out, KGB_WHY_NEIGHBOUR,
-		       "both sides have two speeds, of the baseline %.1f %% apart, that come in "
-		       "turns: somebody else uses the device",
-		       100 * expm1(apart));
-	return true;
-}
-
-static double clock_of(const struct kgb_timer_sample *sample)
-{
-	return sample->raw.sm_mhz;
+	return kgb_timer__say(
+		out, KGB_WHY_NEIGHBOUR,
+		"both sides have two speeds, of the baseline %.1f %% apart, that come in "
+		"turns: somebody else uses the device",
+		100 * expm1(apart));
 }
 
 static bool doubt_drift(const struct kgb_timer *timer, struct kgb_timer_result *out)
 {
 	size_t n;
 	KGB_AUTO(free)
-	double *mhz = kgb_timer__gather(timer, KGB_SIDE_A, KGB_SAMPLE_KEPT, clock_of, &n);
+	double *mhz = kgb_timer__gather(timer, KGB_SIDE_A, KGB_SAMPLE_KEPT, kgb_timer__clock, &n);
 	double before = kgb_median(mhz, n / 3), after = kgb_median(mhz + n - n / 3, n / 3);
 
 	/* A clock that moves slows both sides, in the open. */
 	if (!(fabs(out->drift) > DRIFT) || fabs(before / after - 1) > KGB_TIMER_CLOCK)
 		return false;
 	out->accuses = false;
-	kgb_timer__say(out, KGB_WHY_DRIFT, "the baseline drifts by %.1f %%", 100 * out->drift);
-	return true;
+	return kgb_timer__say(out, KGB_WHY_DRIFT, "the baseline drifts by %.1f %%",
+			      100 * out->drift);
 }
 
 bool kgb_timer__doubt(const struct kgb_timer *timer, struct kgb_timer_result *result)

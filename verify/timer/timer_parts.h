@@ -43,14 +43,21 @@ typedef double (*kgb_timer_value_fn)(const struct kgb_timer_sample *sample);
 double kgb_timer__event(const struct kgb_timer_sample *sample);
 double kgb_timer__activity(const struct kgb_timer_sample *sample);
 double kgb_timer__host(const struct kgb_timer_sample *sample);
+double kgb_timer__clock(const struct kgb_timer_sample *sample); /* MHz; 0 unknown */
+/** The first three, by ruler. */
+extern const kgb_timer_value_fn kgb_timer__rulers[KGB_N_RULERS];
 /** That number of all samples of a side and fate that have it, in order; a new array, *n long. */
 double *kgb_timer__gather(const struct kgb_timer *timer, enum kgb_side side,
 			  enum kgb_sample_fate fate, kgb_timer_value_fn value, size_t *n);
 
+/** Sort values, ascending. */
+void kgb_timer__sort(double *values, size_t n);
+
 /** Look for contradictions, the gravest first. Fills result->why, accuses and text, and returns
  * true, when there is one. */
 bool kgb_timer__doubt(const struct kgb_timer *timer, struct kgb_timer_result *result);
-void kgb_timer__say(struct kgb_timer_result *result, enum kgb_timing_why why, const char *fmt, ...)
+/** Give the result its reason and text. Returns true. */
+bool kgb_timer__say(struct kgb_timer_result *result, enum kgb_timing_why why, const char *fmt, ...)
 	KGB_PRINTF(3, 4);
 
 #endif

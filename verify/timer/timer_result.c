@@ -31,10 +31,13 @@ double kgb_timer__host(const struct kgb_timer_sample *sample)
 	return (double)sample->raw.host_ns;
 }
 
-static double clock_of(const struct kgb_timer_sample *sample)
+double kgb_timer__clock(const struct kgb_timer_sample *sample)
 {
 	return sample->raw.sm_mhz;
 }
+
+const kgb_timer_value_fn kgb_timer__rulers[KGB_N_RULERS] = {kgb_timer__event, kgb_timer__activity,
+							    kgb_timer__host};
 
 double *kgb_timer__gather(const struct kgb_timer *timer, enum kgb_side side,
 			  enum kgb_sample_fate fate, kgb_timer_value_fn value, size_t *n)
@@ -136,6 +139,11 @@ static int compare_doubles(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+void kgb_timer__sort(double *values, size_t n)
+{
+	qsort(values, n, sizeof(*values), compare_doubles);
+}
+
 double kgb_timer__event_step(const struct kgb_timer *timer)
 {
 	enum { ENOUGH = 16, ROUNDING_NS = 2 };
@@ -144,15 +152,12 @@ double kgb_timer__event_step(const struct kgb_timer *timer)
 	double *ns = kgb_timer__gather(timer, KGB_SIDE_A, KGB_SAMPLE_KEPT, kgb_timer__event, &n);
 	double known = (double)timer->config.machine.event_step_ns, seen = (double)INFINITY;
 
-	qsort(ns, n, sizeof(*ns), compare_doubles);
+	kgb_timer__sort(ns, n);
 	for (size_t i = 1; i < n; i++)
 		if (ns[i] - ns[i - 1] > ROUNDING_NS)
 			seen = fmin(seen, ns[i] - ns[i - 1]);
 	return n >= ENOUGH && isfinite(seen) ? fmax(known, seen) : known;
 }
-
-static const kgb_timer_value_fn values[KGB_N_RULERS] = {kgb_timer__event, kgb_timer__activity,
-							kgb_timer__host};
 
 /* Spread of a side's samples about the middle of their own round, so that drift does not count. */
 static double spread_in_rounds(const struct kgb_timer *timer, enum kgb_side side,
@@ -165,7 +170,8 @@ static double spread_in_rounds(const struct kgb_timer *timer, enum kgb_side side
 		const struct kgb_timer_sample *s = &timer->samples[i];
 		if (s->side != side || s->fate != KGB_SAMPLE_KEPT)
 			continue;
-		away[n] = fabs(values[ruler](s) - timer->rounds[s->round].ns[side][ruler]);
+		away[n] =
+			fabs(kgb_timer__rulers[ruler](s) - timer->rounds[s->round].ns[side][ruler]);
 		n += isnan(away[n]) ? 0 : 1;
 	}
 	return KGB_MAD_TO_SIGMA * kgb_median(away, n);
@@ -281,7 +287,7 @@ static void describe_samples(const struct kgb_timer *timer, struct kgb_timer_res
 		for (int ruler = 0; ruler < KGB_N_RULERS; ruler++) {
 			KGB_AUTO(free)
 			double *ns = kgb_timer__gather(timer, (enum kgb_side)side, KGB_SAMPLE_KEPT,
-						       values[ruler], &n);
+						       kgb_timer__rulers[ruler], &n);
 			double median = kgb_median(ns, n);
 			out->median_ns[side][ruler] = median > 0 ? median : (double)NAN;
 			if (ruler == KGB_RULER_EVENT)
@@ -289,7 +295,7 @@ static void describe_samples(const struct kgb_timer *timer, struct kgb_timer_res
 		}
 		KGB_AUTO(free)
 		double *mhz = kgb_timer__gather(timer, (enum kgb_side)side, KGB_SAMPLE_KEPT,
-						clock_of, &n);
+						kgb_timer__clock, &n);
 		double median = kgb_median(mhz, n);
 		out->clock_mhz[side] = median > 0 ? median : (double)NAN;
 	}
@@ -339,7 +345,7 @@ static double physical_floor(const struct kgb_timer_config *c)
 
 /* ---- the decision ---- */
 
-void kgb_timer__say(struct kgb_timer_result *result, enum kgb_timing_why why, const char *fmt, ...)
+bool kgb_timer__say(struct kgb_timer_result *result, enum kgb_timing_why why, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -347,6 +353,7 @@ void kgb_timer__say(struct kgb_timer_result *result, enum kgb_timing_why why, co
 	vsnprintf(result->text, sizeof(result->text), fmt, ap);
 	va_end(ap);
 	result->why = why;
+	return true;
 }
 
 static enum kgb_timing_result place(struct kgb_interval log_speedup, double border)

@@ -16,7 +16,6 @@
 enum kgb_side { KGB_SIDE_A, KGB_SIDE_B, KGB_N_SIDES }; /* A: baseline, B: candidate */
 enum kgb_ruler { KGB_RULER_EVENT, KGB_RULER_ACTIVITY, KGB_RULER_HOST, KGB_N_RULERS };
 const char *kgb_side_name(enum kgb_side side); /* "baseline", "candidate" */
-const char *kgb_ruler_name(enum kgb_ruler ruler); /* "event", "activity", "host" */
 
 /** Why a sample does not count. */
 enum kgb_sample_fate {
@@ -28,7 +27,6 @@ enum kgb_sample_fate {
 	KGB_SAMPLE_ROUND, /* its round has too few others, or sides at different clocks */
 	KGB_N_SAMPLE_FATES,
 };
-const char *kgb_sample_fate_name(enum kgb_sample_fate fate);
 
 enum kgb_timing_result {
 	KGB_TIMING_UNDECIDED, /* honest, but the interval reaches over a border */
@@ -40,31 +38,32 @@ enum kgb_timing_result {
 };
 const char *kgb_timing_result_name(enum kgb_timing_result result);
 
-/** Stable names; the order is the order of precedence. */
-enum kgb_timing_why {
-	KGB_WHY_NONE,
-	/* UNTRUSTED: the candidate's doing, unless the baseline shows the same */
-	KGB_WHY_BELOW_FLOOR,
-	KGB_WHY_RULER_ORDER, /* a shorter span is longer than one that contains it */
-	KGB_WHY_RULER_ACTIVITY, /* events and activity disagree, or activity is missing */
-	KGB_WHY_RULER_HOST, /* events and the host's clock disagree */
-	KGB_WHY_RULER_OUTSIDE, /* a block claims more time than it took */
-	KGB_WHY_CHECKED, /* calls whose output is checked take longer than the others */
-	KGB_WHY_REUSE, /* inputs seen before are faster than new ones */
-	KGB_WHY_TREND, /* the candidate changes against the baseline while it runs */
-	/* UNTRUSTED: nobody's proven doing */
-	KGB_WHY_DISTURBED, /* the baseline is slower beside the candidate than alone */
-	KGB_WHY_FLOOR_WRONG, /* the baseline itself is below the floor */
-	KGB_WHY_NEIGHBOUR, /* both sides have two speeds, in turns */
-	KGB_WHY_DRIFT, /* the baseline drifts */
-	/* UNDECIDED */
-	KGB_WHY_THROTTLED,
-	KGB_WHY_CLOCK, /* it never held still for a round */
-	KGB_WHY_FEW,
-	KGB_WHY_OPPOSED, /* activity says the opposite, within the rulers' known error */
-	KGB_WHY_WIDE,
-	KGB_N_TIMING_WHYS,
-};
+/** Reasons with their stable names, in the order of precedence. */
+/* clang-format off */
+#define KGB_TIMING_WHYS(X) \
+	/* UNTRUSTED: the candidate's doing, unless the baseline shows the same */ \
+	X(BELOW_FLOOR, "below_floor") \
+	X(RULER_ORDER, "ruler_order") /* a shorter span is longer than one that contains it */ \
+	X(RULER_ACTIVITY, "ruler_activity") /* events and activity disagree, or activity is missing */ \
+	X(RULER_HOST, "ruler_host") /* events and the host's clock disagree */ \
+	X(RULER_OUTSIDE, "ruler_outside") /* a block claims more time than it took */ \
+	X(CHECKED, "checked") /* calls whose output is checked take longer than the others */ \
+	X(REUSE, "reuse") /* inputs seen before are faster than new ones */ \
+	X(TREND, "trend") /* the candidate changes against the baseline while it runs */ \
+	/* UNTRUSTED: nobody's proven doing */ \
+	X(DISTURBED, "disturbed") /* the baseline is slower beside the candidate than alone */ \
+	X(FLOOR_WRONG, "floor_wrong") /* the baseline itself is below the floor */ \
+	X(NEIGHBOUR, "neighbour") /* both sides have two speeds, in turns */ \
+	X(DRIFT, "drift") /* the baseline drifts */ \
+	/* UNDECIDED */ \
+	X(THROTTLED, "throttled") \
+	X(CLOCK, "clock") /* it never held still for a round */ \
+	X(FEW, "few") \
+	X(OPPOSED, "opposed") /* activity says the opposite, within the rulers' known error */ \
+	X(WIDE, "wide")
+/* clang-format on */
+#define KGB_TIMING_WHY_ENUMERATOR(name, text) KGB_WHY_##name,
+enum kgb_timing_why { KGB_WHY_NONE, KGB_TIMING_WHYS(KGB_TIMING_WHY_ENUMERATOR) KGB_N_TIMING_WHYS };
 /** "below_floor", "ruler_host", ...; NULL for NONE. */
 const char *kgb_timing_why_name(enum kgb_timing_why why);
 

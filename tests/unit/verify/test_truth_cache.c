@@ -153,9 +153,9 @@ static void test_another_question_has_another_key(KGB_UNUSED void **state)
 	assert_differs(f->kase.args[0].view.sizes[0] = 2, f->kase.args[0].view.sizes[0] = ROWS);
 	assert_differs(f->kase.args[0].view.dtype = KGB_DTYPE_INT32,
 		       f->kase.args[0].view.dtype = KGB_DTYPE_FLOAT32);
-	assert_differs(f->interface.target = "aten:toy.Scalar", f->interface.target = "aten:toy.Tensor");
-	assert_differs(f->interface.magnitude = NULL,
-		       f->interface.magnitude = "abs");
+	assert_differs(f->interface.target = "aten:toy.Scalar",
+		       f->interface.target = "aten:toy.Tensor");
+	assert_differs(f->interface.magnitude = NULL, f->interface.magnitude = "abs");
 	assert_differs(place.identity = SPEC, place.identity = IDENTITY);
 	assert_differs(place.device = "NVIDIA H200", place.device = "cpu");
 	assert_differs(place.spec_sha256 = IDENTITY, place.spec_sha256 = SPEC);
