@@ -96,74 +96,94 @@ static double poisson_cost(double k, double rate)
 	return k > 0 ? k * log(k / rate) - k + rate : rate;
 }
 
-static bool is_possible_count(enum kgb_dtype dtype, double x, double rate)
-{
-	if (!(x >= 0) || x != floor(x) || isinf(x))
-		return false;
-	if (rate == 0)
-		return x == 0;
-	struct range range = counts_rounded_to(dtype, x);
-	double nearest = fmin(fmax(rate, range.lo), range.hi);
-	return poisson_cost(nearest, rate) <= IMPOSSIBLE_COST;
-}
-
-static bool is_possible_time(enum kgb_dtype dtype, double x, double rate)
-{
-	if (!(x >= 0) || isinf(x))
-		return false;
-	struct range range = rounded_to(dtype, x);
-	return -expm1(-rate * range.hi) >= IMPOSSIBLE && exp(-rate * range.lo) >= IMPOSSIBLE;
-}
-
-/* The law's parameters at one element. */
+/* An element and its law's arguments. */
 struct element {
 	double args[KGB_RANDOM_ARGS];
 	double x;
 };
 
-static bool is_drawn(enum kgb_random_kind kind, const struct element *e)
+/* Bernoulli: 1 with probability args[0], else 0. */
+static bool bernoulli_draws(const struct element *e)
 {
-	switch (kind) {
-	case KGB_RANDOM_BERNOULLI:
-		return e->args[0] > 0 && e->args[0] < 1;
-	case KGB_RANDOM_EXPONENTIAL:
-		return true;
-	case KGB_RANDOM_POISSON:
-		return e->args[0] > 0;
-	case KGB_RANDOM_RRELU:
-		return e->args[0] <= 0 && e->args[1] < e->args[2];
-	case KGB_RANDOM_NONE:
-	case KGB_RANDOM_PRODUCT:
-	case KGB_N_LAWS:
-		break;
-	}
-	KGB_UNREACHABLE();
+	return e->args[0] > 0 && e->args[0] < 1;
 }
 
-static bool is_possible(enum kgb_random_kind kind, enum kgb_dtype dtype, const struct element *e)
+static bool bernoulli_allows(KGB_UNUSED enum kgb_dtype dtype, const struct element *e)
 {
-	struct range range;
+	return (e->x == 0 && e->args[0] < 1) || (e->x == 1 && e->args[0] > 0);
+}
 
-	switch (kind) {
-	case KGB_RANDOM_BERNOULLI:
-		return (e->x == 0 && e->args[0] < 1) || (e->x == 1 && e->args[0] > 0);
-	case KGB_RANDOM_EXPONENTIAL:
-		return is_possible_time(dtype, e->x, e->args[0]);
-	case KGB_RANDOM_POISSON:
-		return is_possible_count(dtype, e->x, e->args[0]);
-	case KGB_RANDOM_RRELU:
-		if (!(e->args[0] <= 0))
-			return e->x == 1;
-		if (!(e->x >= 0) || isinf(e->x))
-			return false;
-		range = rounded_to(dtype, e->x);
-		return range.hi >= e->args[1] && range.lo <= e->args[2];
-	case KGB_RANDOM_NONE:
-	case KGB_RANDOM_PRODUCT:
-	case KGB_N_LAWS:
-		break;
-	}
-	KGB_UNREACHABLE();
+static struct range bernoulli_place(KGB_UNUSED enum kgb_dtype dtype, const struct element *e)
+{
+	const double zeros = 1 - e->args[0];
+
+	return e->x == 0 ? (struct range){0, zeros} : (struct range){zeros, 1};
+}
+
+/* Exponential with the rate args[0]. */
+static bool exponential_draws(KGB_UNUSED const struct element *e)
+{
+	return true;
+}
+
+static bool exponential_allows(enum kgb_dtype dtype, const struct element *e)
+{
+	const double rate = e->args[0];
+
+	if (!(e->x >= 0) || isinf(e->x))
+		return false;
+	struct range range = rounded_to(dtype, e->x);
+	return -expm1(-rate * range.hi) >= IMPOSSIBLE && exp(-rate * range.lo) >= IMPOSSIBLE;
+}
+
+static struct range exponential_place(enum kgb_dtype dtype, const struct element *e)
+{
+	struct range range = rounded_to(dtype, e->x);
+
+	return (struct range){-expm1(-e->args[0] * range.lo), -expm1(-e->args[0] * range.hi)};
+}
+
+/* Poisson with the rate args[0]. */
+static bool poisson_draws(const struct element *e)
+{
+	return e->args[0] > 0;
+}
+
+static bool poisson_allows(enum kgb_dtype dtype, const struct element *e)
+{
+	const double rate = e->args[0];
+
+	if (!(e->x >= 0) || e->x != floor(e->x) || isinf(e->x))
+		return false;
+	if (rate == 0)
+		return e->x == 0;
+	struct range range = counts_rounded_to(dtype, e->x);
+	double nearest = fmin(fmax(rate, range.lo), range.hi);
+	return poisson_cost(nearest, rate) <= IMPOSSIBLE_COST;
+}
+
+static struct range poisson_place(enum kgb_dtype dtype, const struct element *e)
+{
+	struct range range = counts_rounded_to(dtype, e->x);
+
+	return (struct range){kgb_poisson_cdf(range.lo - 1, e->args[0]),
+			      kgb_poisson_cdf(range.hi, e->args[0])};
+}
+
+/* The noise of rrelu: uniform in args[1] .. args[2] where args[0] <= 0, else 1. */
+static bool rrelu_draws(const struct element *e)
+{
+	return e->args[0] <= 0 && e->args[1] < e->args[2];
+}
+
+static bool rrelu_allows(enum kgb_dtype dtype, const struct element *e)
+{
+	if (!(e->args[0] <= 0))
+		return e->x == 1;
+	if (!(e->x >= 0) || isinf(e->x))
+		return false;
+	struct range range = rounded_to(dtype, e->x);
+	return range.hi >= e->args[1] && range.lo <= e->args[2];
 }
 
 static double within_0_1(double x)
@@ -171,36 +191,30 @@ static double within_0_1(double x)
 	return fmin(fmax(x, 0), 1);
 }
 
-/* Between which values of the distribution function a possible element lies. */
-static struct range place_of(enum kgb_random_kind kind, enum kgb_dtype dtype,
-			     const struct element *e)
+static struct range rrelu_place(enum kgb_dtype dtype, const struct element *e)
 {
-	struct range range;
+	struct range range = rounded_to(dtype, e->x);
+	const double low = e->args[1], width = e->args[2] - low;
 
-	switch (kind) {
-	case KGB_RANDOM_BERNOULLI:
-		return e->x == 0 ? (struct range){0, 1 - e->args[0]}
-				 : (struct range){1 - e->args[0], 1};
-	case KGB_RANDOM_EXPONENTIAL:
-		range = rounded_to(dtype, e->x);
-		return (struct range){-expm1(-e->args[0] * range.lo),
-				      -expm1(-e->args[0] * range.hi)};
-	case KGB_RANDOM_POISSON:
-		range = counts_rounded_to(dtype, e->x);
-		return (struct range){kgb_poisson_cdf(range.lo - 1, e->args[0]),
-				      kgb_poisson_cdf(range.hi, e->args[0])};
-	case KGB_RANDOM_RRELU:
-		range = rounded_to(dtype, e->x);
-		return (struct range){
-			within_0_1((range.lo - e->args[1]) / (e->args[2] - e->args[1])),
-			within_0_1((range.hi - e->args[1]) / (e->args[2] - e->args[1]))};
-	case KGB_RANDOM_NONE:
-	case KGB_RANDOM_PRODUCT:
-	case KGB_N_LAWS:
-		break;
-	}
-	KGB_UNREACHABLE();
+	return (struct range){within_0_1((range.lo - low) / width),
+			      within_0_1((range.hi - low) / width)};
 }
+
+static const struct law {
+	size_t n_args; /* that each element has */
+	bool is_continuous;
+	bool (*draws)(const struct element *e); /* does the law leave a choice? */
+	bool (*allows)(enum kgb_dtype dtype, const struct element *e);
+	/* Between which values of the distribution function a possible element lies. */
+	struct range (*place)(enum kgb_dtype dtype, const struct element *e);
+} laws[KGB_N_LAWS] = {
+	[KGB_RANDOM_BERNOULLI] = {1, false, bernoulli_draws, bernoulli_allows, bernoulli_place},
+	[KGB_RANDOM_EXPONENTIAL] = {1, true, exponential_draws, exponential_allows,
+				    exponential_place},
+	[KGB_RANDOM_POISSON] = {1, false, poisson_draws, poisson_allows, poisson_place},
+	[KGB_RANDOM_RRELU] = {3, true, rrelu_draws, rrelu_allows, rrelu_place},
+	[KGB_RANDOM_PRODUCT] = {.n_args = 1},
+};
 
 /* ---- a result's elements and what their laws are given ---- */
 
@@ -240,13 +254,12 @@ static double number_of(const struct kgb_value *value)
 
 static struct reader *open_reader(const struct kgb_case_data *data, void *const *values, size_t i)
 {
-	static const size_t n_args[KGB_N_LAWS] = {0, 1, 1, 1, 3, 1};
 	struct reader *reader = kgb_xcalloc(1, sizeof(*reader));
 
 	reader->law = &data->kase->interface->laws[i];
 	reader->view = &data->results[i].view;
 	reader->values = values[i];
-	reader->n_args = n_args[reader->law->kind];
+	reader->n_args = laws[reader->law->kind].n_args;
 	for (size_t k = 0; k < reader->n_args; k++) {
 		const struct kgb_arg *arg = &data->kase->args[reader->law->args[k]];
 		reader->storages[k] = data->storages[reader->law->args[k]];
@@ -295,7 +308,7 @@ static bool are_possible(struct reader *reader, struct kgb_compare *out)
 		read_chunk(reader, first, n);
 		for (int64_t i = 0; i < n; i++) {
 			const struct element e = element_at(reader, i);
-			if (is_possible(reader->law->kind, reader->view->dtype, &e))
+			if (laws[reader->law->kind].allows(reader->view->dtype, &e))
 				continue;
 			if (out->n_wrong++ > 0)
 				continue;
@@ -331,9 +344,9 @@ static void take_window(struct reader *reader, int64_t first, int64_t n_elements
 			double v = kgb_rng_uniform(rng);
 			out->values[out->n] = e.x;
 			out->u[out->n] = -1;
-			if (is_drawn(reader->law->kind, &e)) {
+			if (laws[reader->law->kind].draws(&e)) {
 				struct range place =
-					place_of(reader->law->kind, reader->view->dtype, &e);
+					laws[reader->law->kind].place(reader->view->dtype, &e);
 				out->u[out->n] = place.lo + v * (place.hi - place.lo);
 			}
 			out->n++;
@@ -389,11 +402,6 @@ static void keep_drawn(struct draws *a, struct draws *b)
 	a->n = b->n = kept;
 }
 
-static bool is_continuous(enum kgb_random_kind kind)
-{
-	return kind == KGB_RANDOM_EXPONENTIAL || kind == KGB_RANDOM_RRELU;
-}
-
 static const char *doubt(const struct kgb_case_data *data, void *const *values, size_t i)
 {
 	enum kgb_dtype dtype = data->results[i].view.dtype;
@@ -402,7 +410,7 @@ static const char *doubt(const struct kgb_case_data *data, void *const *values, 
 	take_draws(data, values, i, &draws);
 	keep_drawn(&draws, &draws);
 	const char *why = kgb_uniformity_doubt(draws.u, draws.n);
-	if (!why && is_continuous(data->kase->interface->laws[i].kind) &&
+	if (!why && laws[data->kase->interface->laws[i].kind].is_continuous &&
 	    (dtype == KGB_DTYPE_FLOAT32 || dtype == KGB_DTYPE_FLOAT64))
 		why = kgb_uniformity_coarse(draws.values, draws.n);
 	release_draws(&draws);

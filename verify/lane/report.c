@@ -1,99 +1,78 @@
 /* SPDX-License-Identifier: MIT */
 #include "verify/lane/report.h"
 
+#include <stdarg.h>
 #include <string.h>
 
 #include "base/formats/json.h"
+#include "base/mem.h"
 #include "base/str.h"
 
 enum { FAILURES_SHOWN = 3 };
 
-static void add_text(struct kgb_buf *out, const char *text)
+/* Append a line; control characters of what it quotes are escaped. */
+KGB_PRINTF(2, 3)
+static void add_line(struct kgb_buf *out, const char *fmt, ...)
 {
-	kgb_escape(out, text, strlen(text));
-}
+	va_list ap;
 
-static void add_line(struct kgb_buf *out, const char *label, const char *text)
-{
-	if (!text || !text[0])
-		return;
-	(void)kgb_buf_addf(out, "%s: ", label);
-	add_text(out, text);
+	va_start(ap, fmt);
+	KGB_AUTO(free) char *line = kgb_xvasprintf(fmt, ap);
+	va_end(ap);
+	kgb_escape(out, line, strlen(line));
 	(void)kgb_buf_addc(out, '\n');
 }
 
+static void add_hint(struct kgb_buf *out, const cJSON *node)
+{
+	const char *hint = kgb_json_str(node, "hint", "");
+
+	if (hint[0])
+		add_line(out, "hint: %s", hint);
+}
+
 /* A number, or the word that stands for one that JSON cannot write. */
-static void add_value(struct kgb_buf *out, const cJSON *failure, const char *key)
+static char *value_text(const cJSON *failure, const char *key)
 {
 	const cJSON *value = kgb_json_get(failure, key);
 
 	if (cJSON_IsNumber(value))
-		(void)kgb_buf_addf(out, "%.9g", value->valuedouble);
-	else
-		add_text(out, cJSON_IsString(value) ? value->valuestring : "?");
-}
-
-static void add_index(struct kgb_buf *out, const cJSON *failure)
-{
-	const cJSON *item;
-	const char *separator = "";
-
-	(void)kgb_buf_addc(out, '[');
-	cJSON_ArrayForEach(item, kgb_json_get(failure, "index")) {
-		(void)kgb_buf_addf(out, "%s%.0f", separator,
-				   cJSON_IsNumber(item) ? item->valuedouble : -1.0);
-		separator = ", ";
-	}
-	(void)kgb_buf_addc(out, ']');
+		return kgb_xasprintf("%.9g", value->valuedouble);
+	return kgb_xstrdup(cJSON_IsString(value) ? value->valuestring : "?");
 }
 
 /* Which elements are wrong, and by how much at one of them. */
 static void add_wrong(struct kgb_buf *out, const cJSON *failure)
 {
-	int64_t n_wrong = kgb_json_i64(failure, "n_wrong", 0);
-	const cJSON *error = kgb_json_get(failure, "max_abs_err");
+	KGB_AUTO(buf) struct kgb_buf index = KGB_BUF_INIT(0);
+	KGB_AUTO(free) char *expected = value_text(failure, "expected");
+	KGB_AUTO(free) char *got = value_text(failure, "got");
+	KGB_AUTO(free) char *allowed = value_text(failure, "allowed_abs_err");
+	const long long n_wrong = kgb_json_i64(failure, "n_wrong", 0);
+	const double error = kgb_json_num(failure, "max_abs_err", 0);
+	const char *message = kgb_json_str(failure, "message", "");
+	const cJSON *item;
 
 	if (!kgb_json_get(failure, "index")) {
-		add_line(out, "wrong", kgb_json_str(failure, "message", NULL));
+		if (message[0])
+			add_line(out, "wrong: %s", message);
 		return;
+	}
+	cJSON_ArrayForEach(item, kgb_json_get(failure, "index")) {
+		(void)kgb_buf_addf(&index, "%s%.0f", index.len > 0 ? ", " : "",
+				   cJSON_IsNumber(item) ? item->valuedouble : -1.0);
 	}
 	if (n_wrong > 0)
-		(void)kgb_buf_addf(out, "wrong: %lld of %lld elements, %s at ", (long long)n_wrong,
-				   (long long)kgb_json_i64(failure, "n_elements", 0),
-				   kgb_json_bool(failure, "index_is_first", true) ? "first"
-										  : "worst");
+		add_line(out, "wrong: %lld of %lld elements, %s at [%s]: expected %s, got %s",
+			 n_wrong, (long long)kgb_json_i64(failure, "n_elements", 0),
+			 kgb_json_bool(failure, "index_is_first", true) ? "first" : "worst",
+			 index.ptr, expected, got);
 	else
-		(void)kgb_buf_adds(out, "wrong: the result as a whole, worst at ");
-	add_index(out, failure);
-	(void)kgb_buf_adds(out, ": expected ");
-	add_value(out, failure, "expected");
-	(void)kgb_buf_adds(out, ", got ");
-	add_value(out, failure, "got");
-	(void)kgb_buf_addc(out, '\n');
-	if (cJSON_IsNumber(error) && error->valuedouble > 0) {
-		(void)kgb_buf_addf(out, "error: largest absolute error %.3g, allowed there ",
-				   error->valuedouble);
-		add_value(out, failure, "allowed_abs_err");
-		(void)kgb_buf_addc(out, '\n');
-	}
-}
-
-static void add_failure(struct kgb_buf *out, const cJSON *failure)
-{
-	const char *name = kgb_json_str(failure, "case", NULL);
-	const char *inputs = kgb_json_str(failure, "inputs", NULL);
-
-	if (!name)
-		return;
-	(void)kgb_buf_adds(out, "\ncase: ");
-	add_text(out, name);
-	if (inputs) {
-		(void)kgb_buf_adds(out, "  ");
-		add_text(out, inputs);
-	}
-	(void)kgb_buf_addc(out, '\n');
-	add_wrong(out, failure);
-	add_line(out, "hint", kgb_json_str(failure, "hint", NULL));
+		add_line(out, "wrong: the result as a whole, worst at [%s]: expected %s, got %s",
+			 index.ptr, expected, got);
+	if (error > 0)
+		add_line(out, "error: largest absolute error %.3g, allowed there %s", error,
+			 allowed);
 }
 
 static void add_failures(const cJSON *verdict, struct kgb_buf *out)
@@ -102,81 +81,71 @@ static void add_failures(const cJSON *verdict, struct kgb_buf *out)
 	int n = 0;
 
 	cJSON_ArrayForEach(failure, kgb_json_get(verdict, "failures")) {
+		const char *name = kgb_json_str(failure, "case", NULL);
+		const char *inputs = kgb_json_str(failure, "inputs", NULL);
 		if (n++ == FAILURES_SHOWN)
 			break;
-		add_failure(out, failure);
+		if (!name)
+			continue;
+		(void)kgb_buf_addc(out, '\n');
+		add_line(out, "case: %s%s%s", name, inputs ? "  " : "", inputs ? inputs : "");
+		add_wrong(out, failure);
+		add_hint(out, failure);
 	}
 }
 
 static void add_counts(const cJSON *verdict, struct kgb_buf *out)
 {
-	int64_t total = kgb_json_i64(verdict, "total_tests", 0);
-	int64_t passed = kgb_json_i64(verdict, "passed_tests", 0);
-	int64_t failed = kgb_json_i64(verdict, "failed_tests", 0);
+	const long long total = kgb_json_i64(verdict, "total_tests", 0);
+	const long long passed = kgb_json_i64(verdict, "passed_tests", 0);
+	const long long failed = kgb_json_i64(verdict, "failed_tests", 0);
 
 	if (passed + failed > 0)
-		(void)kgb_buf_addf(out, "cases: %lld passed, %lld failed, %lld not run, of %lld\n",
-				   (long long)passed, (long long)failed,
-				   (long long)(total - passed - failed), (long long)total);
+		add_line(out, "cases: %lld passed, %lld failed, %lld not run, of %lld", passed,
+			 failed, total - passed - failed, total);
 }
 
-/* A bound that is null is none. */
-static void add_bound(struct kgb_buf *out, const cJSON *interval, const char *key, const char *none)
+/* "1.25 (1.2 to 1.3)", where a bound that is null is none; NULL when there is no such number. */
+static char *interval_text(const cJSON *interval)
 {
-	double bound = kgb_json_num(interval, key, 0);
-
-	if (bound > 0)
-		(void)kgb_buf_addf(out, "%.4g", bound);
-	else
-		(void)kgb_buf_adds(out, none);
-}
-
-/* "1.25 (1.2 to 1.3)"; false when there is no such number. */
-static bool add_interval(struct kgb_buf *out, const cJSON *interval)
-{
-	double value = kgb_json_num(interval, "value", 0);
+	const double value = kgb_json_num(interval, "value", 0);
+	const double low = kgb_json_num(interval, "low", 0);
+	const double high = kgb_json_num(interval, "high", 0);
 
 	if (!(value > 0))
-		return false;
-	(void)kgb_buf_addf(out, "%.4g (", value);
-	add_bound(out, interval, "low", "0");
-	(void)kgb_buf_adds(out, " to ");
-	add_bound(out, interval, "high", "?");
-	(void)kgb_buf_addc(out, ')');
-	return true;
+		return NULL;
+	if (high > 0)
+		return kgb_xasprintf("%.4g (%.4g to %.4g)", value, low > 0 ? low : 0, high);
+	return kgb_xasprintf("%.4g (%.4g to ?)", value, low > 0 ? low : 0);
 }
 
 static void add_timed_case(struct kgb_buf *out, const cJSON *item)
 {
-	double candidate_ms = kgb_json_num(item, "candidate_ms", 0);
-	double baseline_ms = kgb_json_num(item, "baseline_ms", 0);
-	const char *text = kgb_json_str(item, "text", NULL);
+	const double candidate_ms = kgb_json_num(item, "candidate_ms", 0);
+	const double baseline_ms = kgb_json_num(item, "baseline_ms", 0);
+	const char *name = kgb_json_str(item, "case", "?");
+	const char *result = kgb_json_str(item, "result", "?");
+	KGB_AUTO(free) char *speedup = interval_text(kgb_json_get(item, "speedup"));
 
-	(void)kgb_buf_adds(out, "  ");
-	add_text(out, kgb_json_str(item, "case", "?"));
-	(void)kgb_buf_addc(out, ' ');
-	add_text(out, kgb_json_str(item, "result", "?"));
-	(void)kgb_buf_addc(out, ' ');
-	if (add_interval(out, kgb_json_get(item, "speedup")) && candidate_ms > 0 && baseline_ms > 0)
-		(void)kgb_buf_addf(out, ", %.4g ms against %.4g ms", candidate_ms, baseline_ms);
-	else if (text)
-		add_text(out, text);
-	(void)kgb_buf_addc(out, '\n');
+	if (speedup && candidate_ms > 0 && baseline_ms > 0)
+		add_line(out, "  %s %s %s, %.4g ms against %.4g ms", name, result, speedup,
+			 candidate_ms, baseline_ms);
+	else
+		add_line(out, "  %s %s %s%s", name, result, speedup ? speedup : "",
+			 kgb_json_str(item, "text", ""));
 }
 
 /* How fast a kernel is that passed, where that was measured. */
 static void add_timing(const cJSON *verdict, struct kgb_buf *out)
 {
+	KGB_AUTO(free) char *speedup = interval_text(kgb_json_get(verdict, "timing.speedup"));
 	const cJSON *item;
 
 	if (!kgb_json_bool(verdict, "timing.comparable", false))
 		return;
-	(void)kgb_buf_adds(out, "speedup over ");
-	add_text(out, kgb_json_str(verdict, "timing.baseline", "the baseline"));
-	(void)kgb_buf_adds(out, ": ");
-	if (!add_interval(out, kgb_json_get(verdict, "timing.speedup")))
-		(void)kgb_buf_adds(out, "none, because not every case has one");
-	(void)kgb_buf_addc(out, '\n');
+	add_line(out, "speedup over %s: %s",
+		 kgb_json_str(verdict, "timing.baseline", "the baseline"),
+		 speedup ? speedup : "none, because not every case has one");
 	cJSON_ArrayForEach(item, kgb_json_get(verdict, "timing.cases"))
 		add_timed_case(out, item);
 }
@@ -189,20 +158,17 @@ void kgb_verdict_report(const cJSON *verdict, struct kgb_buf *out)
 							   : "ERROR";
 
 	if (kgb_str_eq(status, "passed")) {
-		(void)kgb_buf_addf(out, "PASSED %lld/%lld cases\n",
-				   (long long)kgb_json_i64(verdict, "passed_tests", 0),
-				   (long long)kgb_json_i64(verdict, "total_tests", 0));
+		add_line(out, "PASSED %lld/%lld cases",
+			 (long long)kgb_json_i64(verdict, "passed_tests", 0),
+			 (long long)kgb_json_i64(verdict, "total_tests", 0));
 		add_timing(verdict, out);
 		return;
 	}
-	(void)kgb_buf_addf(out, "%s ", word);
-	add_text(out, kgb_json_str(verdict, "code", "infra.unknown"));
-	(void)kgb_buf_adds(out, ": ");
-	add_text(out, kgb_json_str(verdict, "message", "no message"));
-	(void)kgb_buf_addc(out, '\n');
+	add_line(out, "%s %s: %s", word, kgb_json_str(verdict, "code", "infra.unknown"),
+		 kgb_json_str(verdict, "message", "no message"));
 	add_counts(verdict, out);
-	/* The failures carry their own hints. */
+	/* The failures have hints of their own. */
 	if (cJSON_GetArraySize(kgb_json_get(verdict, "failures")) == 0)
-		add_line(out, "hint", kgb_json_str(verdict, "hint", NULL));
+		add_hint(out, verdict);
 	add_failures(verdict, out);
 }
