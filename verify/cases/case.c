@@ -137,27 +137,13 @@ void kgb_case_describe(const struct kgb_case *c, struct kgb_buf *out)
 
 /* ---- for the hash of benchmarks ---- */
 
-/* The hash of a benchmark contains these names: do not change one. */
-static const char *const fill_names[] = {
-	[KGB_FILL_NORMAL] = "normal",     [KGB_FILL_POSITIVE] = "positive",
-	[KGB_FILL_UNIFORM] = "uniform",   [KGB_FILL_INT] = "int",
-	[KGB_FILL_BOOL] = "bool",         [KGB_FILL_ONES] = "ones",
-	[KGB_FILL_NAN] = "nan",           [KGB_FILL_SIGNS] = "signs",
-	[KGB_FILL_TRIANGLE] = "triangle", [KGB_FILL_DISTINCT] = "distinct",
-	[KGB_FILL_SLOTS] = "slots",       [KGB_FILL_CHOICE] = "choice",
-	[KGB_FILL_SORTED] = "sorted",     [KGB_FILL_SORTED_DOWN] = "sorted_down",
-	[KGB_FILL_OFFSETS] = "offsets",   [KGB_FILL_STEPS] = "steps",
-	[KGB_FILL_BLOCKS] = "blocks",     [KGB_FILL_PAIRS] = "pairs",
-	[KGB_FILL_OWNERS] = "owners",
-};
-
 static void identify_tensor(const struct kgb_arg *arg, struct kgb_buf *out)
 {
 	const struct kgb_tensor_view *view = &arg->view;
 	const struct kgb_read *read = &arg->read;
 
 	kgb_buf_addf(out, " %s %s(%.17g,%.17g) at %lld", kgb_dtype_name(view->dtype),
-		     fill_names[arg->fill], arg->lo, arg->hi, (long long)view->offset);
+		     kgb_fill_name(arg->fill), arg->lo, arg->hi, (long long)view->offset);
 	for (int k = 0; k < view->ndim; k++)
 		kgb_buf_addf(out, " %lld:%lld", (long long)view->sizes[k],
 			     (long long)view->strides[k]);

@@ -64,6 +64,9 @@ enum kgb_fill_kind {
 	KGB_FILL_OWNERS, /* of the offsets in another argument */
 };
 
+/** As specs write it, and as the hash of benchmarks contains it: "normal". */
+const char *kgb_fill_name(enum kgb_fill_kind fill);
+
 /** The elements of a tensor that a call may read (read_mask.h). */
 enum kgb_read_shape {
 	KGB_READ_ALL,

@@ -143,21 +143,6 @@ static int evaluate(const struct kgb_spec *spec, struct asker *asker, const stru
 	return 0;
 }
 
-int kgb_case_traffic(const struct kgb_spec *spec, const struct kgb_case *c,
-		     const struct kgb_tensor_view *results, size_t n_results, int64_t *out,
-		     struct kgb_err *err)
-{
-	struct asker asker = {.c = c, .results = results, .n_results = n_results};
-	int64_t bytes = 0;
-	int rc = c->interface->traffic
-			 ? evaluate(spec, &asker, c->interface->traffic, "traffic", &bytes, err)
-			 : evaluate(spec, &asker, c->interface->bytes, "bytes", &bytes, err);
-
-	if (rc == 0)
-		*out = bytes;
-	return rc;
-}
-
 int kgb_case_cost(const struct kgb_spec *spec, const struct kgb_case *c,
 		  const struct kgb_tensor_view *results, size_t n_results, struct kgb_cost *out,
 		  struct kgb_err *err)
@@ -167,6 +152,9 @@ int kgb_case_cost(const struct kgb_spec *spec, const struct kgb_case *c,
 
 	if (evaluate(spec, &asker, c->interface->bytes, "bytes", &cost.bytes, err) < 0 ||
 	    evaluate(spec, &asker, c->interface->flops, "flops", &cost.flops, err) < 0)
+		return -1;
+	cost.traffic = cost.bytes;
+	if (evaluate(spec, &asker, c->interface->traffic, "traffic", &cost.traffic, err) < 0)
 		return -1;
 	for (size_t i = 0; i < n_results; i++)
 		cost.written_bytes += kgb_tensor_view_numel(&results[i]) *

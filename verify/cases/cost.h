@@ -13,6 +13,7 @@ struct kgb_cost {
 	int64_t bytes; /* memory that must be read or written; 0: the spec does not say */
 	int64_t written_bytes; /* the results' part, at most `bytes` */
 	int64_t flops; /* 0: the spec does not say */
+	int64_t traffic; /* about what a call reads and writes: `bytes` unless the spec says */
 };
 
 /** Cost of one case. `results` are the views of the results, as the reference has told (dtype and
@@ -21,10 +22,5 @@ struct kgb_cost {
 KGB_MUST_CHECK int kgb_case_cost(const struct kgb_spec *spec, const struct kgb_case *c,
 				 const struct kgb_tensor_view *results, size_t n_results,
 				 struct kgb_cost *out, struct kgb_err *err);
-/** About how many bytes the call reads and writes, by the spec's `traffic`, or `bytes` where it has
- * none. Errors are those of kgb_case_cost. */
-KGB_MUST_CHECK int kgb_case_traffic(const struct kgb_spec *spec, const struct kgb_case *c,
-				    const struct kgb_tensor_view *results, size_t n_results,
-				    int64_t *out, struct kgb_err *err);
 
 #endif

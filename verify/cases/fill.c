@@ -39,36 +39,17 @@ struct job {
 	_Atomic int64_t n_outliers;
 };
 
-/* Words of the stream that n elements take, whatever comes out. */
+/* Words of the stream that n elements take, whatever comes out; normals come in pairs. */
 static uint64_t words_of(enum kgb_fill_kind fill, int64_t n)
 {
-	switch (fill) {
-	case KGB_FILL_NORMAL:
-	case KGB_FILL_POSITIVE:
-		return 4 * (((uint64_t)n + 1) / 2);
-	case KGB_FILL_UNIFORM:
-	case KGB_FILL_TRIANGLE:
-	case KGB_FILL_INT:
-		return 2 * (uint64_t)n;
-	case KGB_FILL_BOOL:
-	case KGB_FILL_SIGNS:
-		return (uint64_t)n;
-	case KGB_FILL_ONES:
-	case KGB_FILL_NAN:
-		return 0;
-	case KGB_FILL_DISTINCT:
-	case KGB_FILL_SLOTS:
-	case KGB_FILL_CHOICE:
-	case KGB_FILL_SORTED:
-	case KGB_FILL_SORTED_DOWN:
-	case KGB_FILL_OFFSETS:
-	case KGB_FILL_STEPS:
-	case KGB_FILL_BLOCKS:
-	case KGB_FILL_PAIRS:
-	case KGB_FILL_OWNERS:
-		break;
-	}
-	KGB_UNREACHABLE();
+	static const unsigned char words_each[] = {
+		[KGB_FILL_NORMAL] = 2, [KGB_FILL_POSITIVE] = 2, [KGB_FILL_UNIFORM] = 2,
+		[KGB_FILL_INT] = 2,    [KGB_FILL_BOOL] = 1,     [KGB_FILL_ONES] = 0,
+		[KGB_FILL_NAN] = 0,    [KGB_FILL_SIGNS] = 1,    [KGB_FILL_TRIANGLE] = 2,
+	};
+	const bool in_pairs = fill == KGB_FILL_NORMAL || fill == KGB_FILL_POSITIVE;
+
+	return words_each[fill] * ((uint64_t)n + (in_pairs && n % 2 ? 1 : 0));
 }
 
 /* Integers are drawn as such, so that every value of int64 can come exactly. False if one of them
@@ -95,51 +76,27 @@ static bool draw(const struct kgb_arg *arg, struct kgb_rng *rng, double *out, si
 	static const double signs[] = {-1, -0.0, 0, 1};
 	uint32_t words[CHUNK];
 
-	switch (arg->fill) {
-	case KGB_FILL_NORMAL:
-	case KGB_FILL_POSITIVE:
+	if (arg->fill == KGB_FILL_INT)
+		return draw_integers(arg, rng, out, n);
+	if (arg->fill == KGB_FILL_NORMAL || arg->fill == KGB_FILL_POSITIVE) {
 		kgb_rng_normals(rng, out, n);
 		for (size_t i = 0; arg->fill == KGB_FILL_POSITIVE && i < n; i++)
 			out[i] = fabs(out[i]);
-		break;
-	case KGB_FILL_UNIFORM:
+	} else if (arg->fill == KGB_FILL_UNIFORM) {
 		kgb_rng_uniforms(rng, out, n);
 		for (size_t i = 0; i < n; i++)
 			out[i] = arg->lo + (arg->hi - arg->lo) * out[i];
-		break;
-	case KGB_FILL_INT:
-		return draw_integers(arg, rng, out, n);
-	case KGB_FILL_BOOL:
-		kgb_rng_words(rng, words, n);
-		for (size_t i = 0; i < n; i++)
-			out[i] = words[i] & 1;
-		break;
-	case KGB_FILL_SIGNS:
-		kgb_rng_words(rng, words, n);
-		for (size_t i = 0; i < n; i++)
-			out[i] = signs[words[i] & 3];
-		break;
-	case KGB_FILL_ONES:
-	case KGB_FILL_NAN:
-		for (size_t i = 0; i < n; i++)
-			out[i] = arg->fill == KGB_FILL_ONES ? 1 : (double)NAN;
-		break;
-	case KGB_FILL_TRIANGLE:
+	} else if (arg->fill == KGB_FILL_TRIANGLE) {
 		kgb_rng_uniforms(rng, out, n);
 		for (size_t i = 0; i < n; i++)
 			out[i] = (2 * out[i] - 1) / sqrt(arg->lo);
-		break;
-	case KGB_FILL_DISTINCT:
-	case KGB_FILL_SLOTS:
-	case KGB_FILL_CHOICE:
-	case KGB_FILL_SORTED:
-	case KGB_FILL_SORTED_DOWN:
-	case KGB_FILL_OFFSETS:
-	case KGB_FILL_STEPS:
-	case KGB_FILL_BLOCKS:
-	case KGB_FILL_PAIRS:
-	case KGB_FILL_OWNERS:
-		KGB_UNREACHABLE();
+	} else if (arg->fill == KGB_FILL_BOOL || arg->fill == KGB_FILL_SIGNS) {
+		kgb_rng_words(rng, words, n);
+		for (size_t i = 0; i < n; i++)
+			out[i] = arg->fill == KGB_FILL_BOOL ? words[i] & 1 : signs[words[i] & 3];
+	} else {
+		for (size_t i = 0; i < n; i++)
+			out[i] = arg->fill == KGB_FILL_ONES ? 1 : (double)NAN;
 	}
 	return true;
 }

@@ -110,29 +110,18 @@ static int take_numbers(const struct form *form, struct kgb_read *read, char **a
 	for (size_t i = 0; i < n; i++)
 		if (kgb_parse_i64(args[i], 0, INT32_MAX, &numbers[i], NULL) < 0)
 			return -1;
-	switch (form->shape) {
-	case KGB_READ_MATRIX:
+	if (form->shape == KGB_READ_MATRIX) {
 		read->rows = form->least == 2 ? 1 : numbers[at++];
 		read->columns = numbers[at++];
 		read->ld = numbers[at++];
 		read->stride = numbers[at];
-		break;
-	case KGB_READ_LOWER:
-	case KGB_READ_UPPER:
+	} else if (form->least == 2) { /* a triangle */
 		read->rows = read->columns = numbers[0];
 		read->ld = numbers[1];
-		break;
-	case KGB_READ_LOWER_BAND:
-	case KGB_READ_UPPER_BAND:
+	} else { /* a band */
 		read->rows = numbers[1] + 1;
 		read->columns = numbers[0];
 		read->ld = numbers[2];
-		break;
-	case KGB_READ_ALL:
-	case KGB_READ_NAMED:
-	case KGB_READ_PAGES:
-	case KGB_READ_ENTRIES:
-		KGB_UNREACHABLE();
 	}
 	return read->ld >= 1 && read->rows <= read->ld ? 0 : -1;
 }
@@ -160,22 +149,14 @@ static bool is_inside(const struct kgb_read *read, int64_t i, int64_t j)
 {
 	if (i >= read->rows || j >= read->columns)
 		return false;
-	switch (read->shape) {
-	case KGB_READ_LOWER:
+	if (read->shape == KGB_READ_LOWER)
 		return i >= j + read->is_unit;
-	case KGB_READ_UPPER:
+	if (read->shape == KGB_READ_UPPER)
 		return i + read->is_unit <= j;
-	case KGB_READ_LOWER_BAND:
+	if (read->shape == KGB_READ_LOWER_BAND)
 		return i >= read->is_unit && i + j < read->columns;
-	case KGB_READ_UPPER_BAND:
+	if (read->shape == KGB_READ_UPPER_BAND)
 		return i + read->is_unit < read->rows && i + j >= read->rows - 1;
-	case KGB_READ_ALL:
-	case KGB_READ_MATRIX:
-	case KGB_READ_NAMED:
-	case KGB_READ_PAGES:
-	case KGB_READ_ENTRIES:
-		break;
-	}
 	return true;
 }
 
@@ -232,78 +213,37 @@ static bool *find_tokens(const struct kgb_case *c, const struct kgb_arg *arg, vo
 	return has;
 }
 
-/* Never NULL, for shapes that go by no numbers neither. */
-static bool *find_marked(const struct kgb_case *c, const struct kgb_arg *arg, void *const *storages)
-{
-	if (arg->read.shape == KGB_READ_NAMED)
-		return find_named(c, arg, storages);
-	if (arg->read.shape == KGB_READ_PAGES)
-		return find_tokens(c, arg, storages);
-	return kgb_xcalloc(1, sizeof(bool));
-}
-
-/* What a walk over the elements of an argument needs. */
-struct walk {
-	const struct kgb_case *c;
-	const struct kgb_arg *arg;
-	void *const *storages;
-	int64_t first, last; /* elements of an item of dimension 0; of the last dimension */
-	int64_t inner; /* PAGES: elements of one place */
-	const bool *has; /* NAMED, PAGES */
-};
-
-static bool is_read(const struct walk *w, int64_t e)
-{
-	const struct kgb_read *read = &w->arg->read;
-	const int64_t *sizes = w->arg->view.sizes;
-
-	switch (read->shape) {
-	case KGB_READ_ALL:
-		return true;
-	case KGB_READ_NAMED:
-		return w->has[e / w->first];
-	case KGB_READ_PAGES: {
-		int64_t places = sizes[read->dim];
-		return w->has[e / w->first * places + e / w->inner % places];
-	}
-	case KGB_READ_ENTRIES:
-		return e % w->last * read->block <
-		       number_at(w->c, read->lens, w->storages, e / w->last);
-	case KGB_READ_MATRIX:
-	case KGB_READ_LOWER:
-	case KGB_READ_UPPER:
-	case KGB_READ_LOWER_BAND:
-	case KGB_READ_UPPER_BAND:
-		break;
-	}
-	return is_place_read(read, e % w->last);
-}
-
-static struct walk walk_of(const struct kgb_case *c, size_t i, void *const *storages)
-{
-	const struct kgb_tensor_view *view = &c->args[i].view;
-	const int64_t n = kgb_tensor_view_numel(view);
-	struct walk w = {.c = c, .arg = &c->args[i], .storages = storages, .inner = 1};
-
-	w.first = n / view->sizes[0];
-	w.last = view->sizes[view->ndim - 1];
-	for (int d = (int)w.arg->read.dim + 1; d < view->ndim; d++)
-		w.inner *= view->sizes[d];
-	return w;
-}
-
 static void fill_arg(const struct kgb_case *c, size_t i, void *const *storages, uint8_t byte)
 {
 	const struct kgb_arg *arg = &c->args[i];
+	const struct kgb_read *read = &arg->read;
+	const int64_t *sizes = arg->view.sizes;
 	const size_t size = kgb_dtype_size(arg->view.dtype);
-	const int64_t n = kgb_tensor_view_numel(&arg->view);
-	struct walk w = walk_of(c, i, storages);
-	KGB_AUTO(free) bool *has = find_marked(c, arg, storages);
-	w.has = has;
-	for (int64_t e = 0; e < n; e++)
-		if (!is_read(&w, e))
+	const int64_t n = kgb_tensor_view_numel(&arg->view), last = sizes[arg->view.ndim - 1];
+	const int64_t first = n / sizes[0], places = sizes[read->dim]; /* PAGES: of a block */
+	KGB_AUTO(free)
+	bool *has = read->shape == KGB_READ_NAMED   ? find_named(c, arg, storages)
+		    : read->shape == KGB_READ_PAGES ? find_tokens(c, arg, storages)
+						    : NULL;
+	int64_t inner = 1; /* PAGES: elements of one place */
+
+	for (int d = (int)read->dim + 1; d < arg->view.ndim; d++)
+		inner *= sizes[d];
+	for (int64_t e = 0; e < n; e++) {
+		bool is_read;
+		if (read->shape == KGB_READ_NAMED)
+			is_read = has[e / first];
+		else if (read->shape == KGB_READ_PAGES)
+			is_read = has[e / first * places + e / inner % places];
+		else if (read->shape == KGB_READ_ENTRIES)
+			is_read = e % last * read->block <
+				  number_at(c, read->lens, storages, e / last);
+		else
+			is_read = is_place_read(read, e % last);
+		if (!is_read)
 			memset((char *)storages[i] + (size_t)(arg->view.offset + e) * size, byte,
 			       size);
+	}
 }
 
 static bool goes_by_numbers(const struct kgb_read *read)

@@ -139,19 +139,17 @@ static int lint_benchmark(struct kgb_lint *lint, const struct kgb_case *c, int64
 	const size_t n_results = c->interface->n_results;
 	struct kgb_tensor_view results[KGB_MAX_RESULTS];
 	struct kgb_err why = KGB_ERR_INIT;
-	struct kgb_cost cost;
-	int64_t traffic = 0;
+	struct kgb_cost cost = {0};
 
 	if (ask_sizes(lint, c, results, err) < 0)
 		return -1;
 	check_memory(lint, c, results);
-	if (kgb_case_cost(&lint->judge.spec, c, results, n_results, &cost, &why) < 0 ||
-	    kgb_case_traffic(&lint->judge.spec, c, results, n_results, &traffic, &why) < 0)
+	if (kgb_case_cost(&lint->judge.spec, c, results, n_results, &cost, &why) < 0)
 		kgb_lint_note(lint->report, "costs", "%s", why.msg);
 	else
-		check_time(lint, c, traffic, cost.flops);
-	if (traffic > *most_bytes)
-		*most_bytes = traffic;
+		check_time(lint, c, cost.traffic, cost.flops);
+	if (cost.traffic > *most_bytes)
+		*most_bytes = cost.traffic;
 	return 0;
 }
 
