@@ -11,29 +11,30 @@
 
 #include "base/time.h"
 
-enum kgb_phase {
-	KGB_PHASE_RUNNER, /* start the candidate's process and load kernel.py */
-	KGB_PHASE_REFERENCE, /* start the reference */
-	KGB_PHASE_DEVICE, /* ask what the GPU is, digests of torch's libraries */
-	KGB_PHASE_EXEC, /* start kgb-exec */
-	KGB_PHASE_FILL, /* make inputs */
-	KGB_PHASE_TRUTH, /* the reference's answers */
-	KGB_PHASE_FIRST_CALL, /* the candidate's first call of a case, with compiling */
-	KGB_PHASE_CALL, /* its other calls */
-	KGB_PHASE_CHECK, /* compare what calls returned */
-	KGB_PHASE_CLAIMS, /* what the candidate's compiler left */
-	KGB_PHASE_PROVE, /* whose code it is */
-	KGB_PHASE_PLAN, /* make plans and load them */
-	KGB_PHASE_REPLAY,
-	KGB_PHASE_ABLATION,
-	KGB_PHASE_BASELINE, /* start it, and its calls */
-	KGB_PHASE_SLOTS, /* inputs and right results for the timer */
-	KGB_PHASE_TIMER,
-	KGB_PHASE_HEALTH, /* of the GPU */
-	KGB_PHASE_END, /* end processes */
-	KGB_N_PHASES,
-};
-const char *kgb_phase_name(enum kgb_phase phase);
+/* clang-format off */
+#define KGB_PHASES(X) \
+	X(RUNNER, "runner") /* start the candidate's process and load kernel.py */ \
+	X(REFERENCE, "reference") /* start the reference */ \
+	X(DEVICE, "device") /* ask what the GPU is, digests of torch's libraries */ \
+	X(EXEC, "exec") /* start kgb-exec */ \
+	X(FILL, "fill") /* make inputs */ \
+	X(TRUTH, "truth") /* the reference's answers */ \
+	X(FIRST_CALL, "first_call") /* the candidate's first call of a case, with compiling */ \
+	X(CALL, "call") /* its other calls */ \
+	X(CHECK, "check") /* compare what calls returned */ \
+	X(CLAIMS, "claims") /* what the candidate's compiler left */ \
+	X(PROVE, "prove") /* whose code it is */ \
+	X(PLAN, "plan") /* make plans and load them */ \
+	X(REPLAY, "replay") \
+	X(ABLATION, "ablation") \
+	X(BASELINE, "baseline") /* start it, and its calls */ \
+	X(SLOTS, "slots") /* inputs and right results for the timer */ \
+	X(TIMER, "timer") \
+	X(HEALTH, "health") /* of the GPU */ \
+	X(END, "end") /* end processes */
+/* clang-format on */
+#define KGB_PHASE_ENUMERATOR(name, text) KGB_PHASE_##name,
+enum kgb_phase { KGB_PHASES(KGB_PHASE_ENUMERATOR) KGB_N_PHASES };
 
 /** Adds the time from its making to the end of its scope to *sum. */
 struct kgb_stopwatch {

@@ -25,44 +25,15 @@ const char *kgb_stage_name(enum kgb_stage stage)
 	return names[stage];
 }
 
-const char *kgb_phase_name(enum kgb_phase phase)
-{
-	static const char *const names[KGB_N_PHASES] = {
-		[KGB_PHASE_RUNNER] = "runner",
-		[KGB_PHASE_REFERENCE] = "reference",
-		[KGB_PHASE_DEVICE] = "device",
-		[KGB_PHASE_EXEC] = "exec",
-		[KGB_PHASE_FILL] = "fill",
-		[KGB_PHASE_TRUTH] = "truth",
-		[KGB_PHASE_FIRST_CALL] = "first_call",
-		[KGB_PHASE_CALL] = "call",
-		[KGB_PHASE_CHECK] = "check",
-		[KGB_PHASE_CLAIMS] = "claims",
-		[KGB_PHASE_PROVE] = "prove",
-		[KGB_PHASE_PLAN] = "plan",
-		[KGB_PHASE_REPLAY] = "replay",
-		[KGB_PHASE_ABLATION] = "ablation",
-		[KGB_PHASE_BASELINE] = "baseline",
-		[KGB_PHASE_SLOTS] = "slots",
-		[KGB_PHASE_TIMER] = "timer",
-		[KGB_PHASE_HEALTH] = "health",
-		[KGB_PHASE_END] = "end",
-	};
+#define PHASE_NAME(name, text) [KGB_PHASE_##name] = (text),
+static const char *const phase_names[KGB_N_PHASES] = {KGB_PHASES(PHASE_NAME)};
 
-	return names[phase];
-}
-
-static const char *stage_status_name(enum kgb_stage_status status)
-{
-	static const char *const names[] = {
-		[KGB_STAGE_SKIPPED] = "skipped",
-		[KGB_STAGE_PASSED] = "passed",
-		[KGB_STAGE_FAILED] = "failed",
-		[KGB_STAGE_UNAVAILABLE] = "unavailable",
-	};
-
-	return names[status];
-}
+static const char *const stage_status_names[] = {
+	[KGB_STAGE_SKIPPED] = "skipped",
+	[KGB_STAGE_PASSED] = "passed",
+	[KGB_STAGE_FAILED] = "failed",
+	[KGB_STAGE_UNAVAILABLE] = "unavailable",
+};
 
 void kgb_verdict_init(struct kgb_verdict *verdict)
 {
@@ -303,7 +274,7 @@ static void write_stages(const struct kgb_verdict *verdict, struct kgb_jsonw *w)
 	for (int i = 0; i < KGB_N_STAGES; i++) {
 		const struct kgb_stage_result *stage = &verdict->stages[i];
 		kgb_jsonw_put(w, "{name: %s, status: %s, wall_ms: %ld, code: %s",
-			      kgb_stage_name((enum kgb_stage)i), stage_status_name(stage->status),
+			      kgb_stage_name((enum kgb_stage)i), stage_status_names[stage->status],
 			      stage->wall_ms, kgb_code_name(stage->code));
 		kgb_jsonw_put(w, "message: %s}", stage->message);
 	}
@@ -316,7 +287,7 @@ static void write_phases(const struct kgb_verdict *verdict, struct kgb_jsonw *w)
 	kgb_jsonw_put(w, "lanes: %d, phases_ms: {", verdict->lanes);
 	for (int i = 0; i < KGB_N_PHASES; i++)
 		if (verdict->phase_ns[i] > 0)
-			kgb_jsonw_knum(w, kgb_phase_name((enum kgb_phase)i),
+			kgb_jsonw_knum(w, phase_names[i],
 				       round((double)verdict->phase_ns[i] / 1e3) / 1e3);
 	kgb_jsonw_object_end(w);
 }

@@ -12,19 +12,12 @@
 
 #define SET "datasets/kernelgenbench"
 
-static bool is_of_dataset(const char *source, const char *dataset)
-{
-	const char *dash = strchr(dataset, '-');
-
-	return !dash || kgb_str_eq(dash + 1, source);
-}
-
 static void list_wanted(const struct kgb_yaml *doc, const char *dataset, struct kgb_strv *wanted)
 {
 	const cJSON *source = NULL, *name = NULL;
 
 	cJSON_ArrayForEach(source, doc->root) {
-		if (!is_of_dataset(source->string, dataset))
+		if (!kgb_spec_dataset_has(dataset, source->string))
 			continue;
 		cJSON_ArrayForEach(name, source) {
 			if (cJSON_IsString(name))

@@ -119,25 +119,20 @@ static int take_name(struct parser *p, const char **out)
 	return 0;
 }
 
-static int find_function(const char *name, enum kgb_expr_ask *out)
-{
-	for (int ask = KGB_EXPR_NUMEL; ask < KGB_EXPR_N_ASKS; ask++) {
-		if (!kgb_str_eq(name, kgb_expr_ask_name((enum kgb_expr_ask)ask)))
-			continue;
-		*out = (enum kgb_expr_ask)ask;
-		return 0;
-	}
-	return -1;
-}
-
 /* After the name of a function: "(" name ["," sum] ")". */
 static int parse_call(struct parser *p, const char *function, struct step step)
 {
-	if (find_function(function, &step.ask) < 0)
+	int ask = KGB_EXPR_NUMEL;
+
+	while (ask < KGB_EXPR_N_ASKS &&
+	       !kgb_str_eq(function, kgb_expr_ask_name((enum kgb_expr_ask)ask)))
+		ask++;
+	if (ask == KGB_EXPR_N_ASKS)
 		return kgb_fail(p->err, KGB_ERR_INVALID,
 				"column %zu: no function '%s': there are numel, size, bytes, ndim "
 				"and dim",
 				step.column, function);
+	step.ask = (enum kgb_expr_ask)ask;
 	if (expect(p, '(') < 0 || take_name(p, &step.name) < 0)
 		return -1;
 	if (step.ask == KGB_EXPR_DIM && (expect(p, ',') < 0 || parse_sum(p) < 0))
@@ -187,32 +182,33 @@ static int parse_factor(struct parser *p)
 	return rc;
 }
 
-static int parse_product(struct parser *p)
+/* Operands of one level, and the operators between them. */
+static int parse_chain(struct parser *p, int (*operand)(struct parser *), const char *signs,
+		       const enum op ops[2])
 {
-	if (parse_factor(p) < 0)
+	if (operand(p) < 0)
 		return -1;
-	while (is_one_of(peek(p), "*/")) {
-		struct step step = {.op = *p->at == '*' ? OP_MULTIPLY : OP_DIVIDE,
-				    .column = column(p)};
+	while (is_one_of(peek(p), signs)) {
+		struct step step = {.op = ops[*p->at == signs[1]], .column = column(p)};
 		p->at++;
-		if (parse_factor(p) < 0 || add_step(p, step) < 0)
+		if (operand(p) < 0 || add_step(p, step) < 0)
 			return -1;
 	}
 	return 0;
 }
 
+static int parse_product(struct parser *p)
+{
+	static const enum op ops[] = {OP_MULTIPLY, OP_DIVIDE};
+
+	return parse_chain(p, parse_factor, "*/", ops);
+}
+
 static int parse_sum(struct parser *p)
 {
-	if (parse_product(p) < 0)
-		return -1;
-	while (is_one_of(peek(p), "+-")) {
-		struct step step = {.op = *p->at == '+' ? OP_ADD : OP_SUBTRACT,
-				    .column = column(p)};
-		p->at++;
-		if (parse_product(p) < 0 || add_step(p, step) < 0)
-			return -1;
-	}
-	return 0;
+	static const enum op ops[] = {OP_ADD, OP_SUBTRACT};
+
+	return parse_chain(p, parse_product, "+-", ops);
 }
 
 int kgb_expr_parse(const char *text, struct kgb_arena *arena, const struct kgb_expr **out,

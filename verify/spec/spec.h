@@ -222,6 +222,8 @@ size_t kgb_interface_called_params(const struct kgb_interface *interface, struct
 
 /** "KernelGenBench", which has all operators, "KernelGenBench-aten", ...; NULL behind the last. */
 const char *kgb_spec_dataset_name(size_t i);
+/** Does the dataset of this name have the operators of a source ("aten")? */
+bool kgb_spec_dataset_has(const char *dataset, const char *source);
 /** Names of all operators of a dataset ("KernelGenBench", "KernelGenBench-aten", ...), from the
  * file names alone. */
 struct kgb_spec_index {

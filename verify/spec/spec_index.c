@@ -4,36 +4,31 @@
 #include "base/system/fs.h"
 #include "verify/spec/spec.h"
 
+#define SET "KernelGenBench"
 #define SET_DIR "kernelgenbench"
 
-static const struct dataset {
-	const char *name;
-	const char *source; /* NULL: all */
-} datasets[] = {
-	{"KernelGenBench", NULL},
-	{"KernelGenBench-aten", "aten"},
-	{"KernelGenBench-vllm", "vllm"},
-	{"KernelGenBench-cublas", "cublas"},
-};
+static const char *const datasets[] = {SET, SET "-aten", SET "-vllm", SET "-cublas"};
 static const char *const sources[] = {"aten", "vllm", "cublas"};
 
 const char *kgb_spec_dataset_name(size_t i)
 {
-	return i < KGB_ARRAY_LEN(datasets) ? datasets[i].name : NULL;
+	return i < KGB_ARRAY_LEN(datasets) ? datasets[i] : NULL;
 }
 
-static int find_dataset(const char *name, const struct dataset **out, struct kgb_err *err)
+bool kgb_spec_dataset_has(const char *dataset, const char *source)
 {
-	const char *names[KGB_ARRAY_LEN(datasets)];
-	for (size_t i = 0; i < KGB_ARRAY_LEN(datasets); i++) {
-		names[i] = datasets[i].name;
-		if (kgb_str_eq(name, names[i])) {
-			*out = &datasets[i];
+	const char *dash = strchr(dataset, '-');
+
+	return !dash || kgb_str_eq(dash + 1, source);
+}
+
+static int check_dataset(const char *name, struct kgb_err *err)
+{
+	for (size_t i = 0; i < KGB_ARRAY_LEN(datasets); i++)
+		if (kgb_str_eq(name, datasets[i]))
 			return 0;
-		}
-	}
 	KGB_AUTO(buf) struct kgb_buf hint = KGB_BUF_INIT(256);
-	kgb_suggest(&hint, name, names, KGB_ARRAY_LEN(datasets));
+	kgb_suggest(&hint, name, datasets, KGB_ARRAY_LEN(datasets));
 	return kgb_fail(err, KGB_ERR_NOT_FOUND, "unknown dataset '%.80s'%s", name, hint.ptr);
 }
 
@@ -71,10 +66,9 @@ static int list_source(const char *set_dir, const char *source, struct kgb_strv 
 int kgb_spec_index_load(const char *data_dir, const char *dataset, struct kgb_spec_index *out,
 			struct kgb_err *err)
 {
-	const struct dataset *set = NULL;
 	KGB_AUTO(strv) struct kgb_strv found = KGB_STRV_INIT;
 
-	if (find_dataset(dataset, &set, err) < 0)
+	if (check_dataset(dataset, err) < 0)
 		return -1;
 	KGB_AUTO(free) char *set_dir = kgb_xasprintf("%s/datasets/" SET_DIR, data_dir);
 	if (!kgb_fs_exists(AT_FDCWD, set_dir))
@@ -82,9 +76,9 @@ int kgb_spec_index_load(const char *data_dir, const char *dataset, struct kgb_sp
 				"no datasets in '%s': set KGB_DATA_DIR to the installed data",
 				set_dir);
 	for (size_t i = 0; i < KGB_ARRAY_LEN(sources); i++)
-		if (!set->source || kgb_str_eq(set->source, sources[i]))
-			if (list_source(set_dir, sources[i], &found, err) < 0)
-				return -1;
+		if (kgb_spec_dataset_has(dataset, sources[i]) &&
+		    list_source(set_dir, sources[i], &found, err) < 0)
+			return -1;
 	if (found.n == 0)
 		return kgb_fail(err, KGB_ERR_NOT_FOUND, "dataset '%s' has no operators in '%s'",
 				dataset, set_dir);

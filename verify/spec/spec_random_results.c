@@ -3,19 +3,16 @@
 #include "base/str.h"
 #include "verify/spec/spec_loader.h"
 
-struct law_form {
-	const char *name;
+static const struct law_form {
 	size_t n_args;
 	const char *text;
-};
-
-static const struct law_form forms[KGB_N_LAWS] = {
-	[KGB_RANDOM_NONE] = {"none", 0, "none"},
-	[KGB_RANDOM_BERNOULLI] = {"bernoulli", 1, "bernoulli(p)"},
-	[KGB_RANDOM_EXPONENTIAL] = {"exponential", 1, "exponential(rate)"},
-	[KGB_RANDOM_POISSON] = {"poisson", 1, "poisson(rate)"},
-	[KGB_RANDOM_RRELU] = {"rrelu", 3, "rrelu(x, low, high)"},
-	[KGB_RANDOM_PRODUCT] = {"product", 2, "product(x, draws)"},
+} forms[KGB_N_LAWS] = {
+	[KGB_RANDOM_NONE] = {0, "none"},
+	[KGB_RANDOM_BERNOULLI] = {1, "bernoulli(p)"},
+	[KGB_RANDOM_EXPONENTIAL] = {1, "exponential(rate)"},
+	[KGB_RANDOM_POISSON] = {1, "poisson(rate)"},
+	[KGB_RANDOM_RRELU] = {3, "rrelu(x, low, high)"},
+	[KGB_RANDOM_PRODUCT] = {2, "product(x, draws)"},
 };
 
 static int find_param(const struct kgb_interface *interface, const char *name, size_t *out)
@@ -57,27 +54,18 @@ static bool is_tensor(const struct kgb_interface *interface, size_t param)
 	return interface->params[param].kind == KGB_PARAM_TENSOR;
 }
 
-/* What is multiplied is a tensor, and so is what the draws are found in. */
+/* What is multiplied is a tensor, and so is what holds the draws. */
 static bool suits(const struct kgb_interface *interface, const struct kgb_random_result *law,
 		  size_t result)
 {
 	const struct kgb_param *draws = &interface->params[law->args[1]];
 
-	switch (law->kind) {
-	case KGB_RANDOM_RRELU:
+	if (law->kind == KGB_RANDOM_RRELU)
 		return is_tensor(interface, law->args[0]) && !is_tensor(interface, law->args[1]) &&
 		       !is_tensor(interface, law->args[2]);
-	case KGB_RANDOM_PRODUCT:
-		return is_tensor(interface, law->args[0]) && draws->result >= 0 &&
-		       (size_t)draws->result != result;
-	case KGB_RANDOM_NONE:
-	case KGB_RANDOM_BERNOULLI:
-	case KGB_RANDOM_EXPONENTIAL:
-	case KGB_RANDOM_POISSON:
-	case KGB_N_LAWS:
-		break;
-	}
-	return true;
+	return law->kind != KGB_RANDOM_PRODUCT ||
+	       (is_tensor(interface, law->args[0]) && draws->result >= 0 &&
+		(size_t)draws->result != result);
 }
 
 static int parse_law(struct kgb_spec_loader *l, const cJSON *node, size_t result,
@@ -89,7 +77,7 @@ static int parse_law(struct kgb_spec_loader *l, const cJSON *node, size_t result
 
 	for (int kind = 0; kind < KGB_N_LAWS; kind++) {
 		const struct law_form *form = &forms[kind];
-		if (strlen(form->name) != len || strncmp(form->name, text, len) != 0)
+		if (strcspn(form->text, "(") != len || strncmp(form->text, text, len) != 0)
 			continue;
 		law->kind = (enum kgb_random_kind)kind;
 		law->text = text;

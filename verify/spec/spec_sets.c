@@ -28,22 +28,23 @@ const char *kgb_mode_name(enum kgb_mode mode)
 static int load_case_mode(struct kgb_spec_loader *l, const struct kgb_yaml *doc, const cJSON *node,
 			  enum kgb_mode *out)
 {
-	const char *text = cJSON_IsString(node) ? node->valuestring : "";
-
-	if (node && !cJSON_IsString(node))
+	*out = KGB_MODE_STANDARD;
+	if (!node)
+		return 0;
+	if (!cJSON_IsString(node))
 		return kgb_yaml_fail(
 			doc, node, l->err,
 			"mode: expected one of: standard, outlier, special, benchmark");
 	for (size_t i = 0; i < KGB_ARRAY_LEN(mode_names); i++)
-		if (!node || kgb_str_eq(text, mode_names[i])) {
+		if (kgb_str_eq(node->valuestring, mode_names[i])) {
 			*out = (enum kgb_mode)i;
 			return 0;
 		}
 	KGB_AUTO(buf) struct kgb_buf hint = KGB_BUF_INIT(256);
-	kgb_suggest(&hint, text, mode_names, KGB_ARRAY_LEN(mode_names));
+	kgb_suggest(&hint, node->valuestring, mode_names, KGB_ARRAY_LEN(mode_names));
 	return kgb_yaml_fail(doc, node, l->err,
 			     "mode: '%.40s' is none of: standard, outlier, special, benchmark%s",
-			     text, hint.ptr);
+			     node->valuestring, hint.ptr);
 }
 
 static int load_case_dtypes(struct kgb_spec_loader *l, const struct kgb_yaml *doc,
@@ -154,7 +155,7 @@ int kgb_spec__load_sets(struct kgb_spec_loader *l)
 		struct kgb_interface *interface = &spec->interfaces[i];
 		const cJSON *list = kgb_json_get(interface->node, "cases"), *name = NULL;
 		interface->sets = kgb_arena_array(&spec->arena, (size_t)cJSON_GetArraySize(list),
-						  sizeof(*interface->sets));
+						  sizeof(const struct kgb_case_set *));
 		cJSON_ArrayForEach(name, list) {
 			if (find_set(l, name->valuestring, &interface->sets[interface->n_sets++]) <
 			    0)

@@ -23,7 +23,7 @@ const char *kgb_timing_result_name(enum kgb_timing_result result)
 	return names[result];
 }
 
-#define WHY_NAME(name, text) [KGB_WHY_##name] = text,
+#define WHY_NAME(name, text) [KGB_WHY_##name] = (text),
 const char *kgb_timing_why_name(enum kgb_timing_why why)
 {
 	static const char *const names[KGB_N_TIMING_WHYS] = {KGB_TIMING_WHYS(WHY_NAME)};
