@@ -67,15 +67,13 @@ struct kgb_field {
 	{             \
 		0     \
 	}
-/** The row of a key, and that of a key which has its member's name: KGB_FIELD_ROW(STR, rule, code,
- * "reason code", .required = true). */
-#define KGB_FIELD_AS(field_type, of, key, member, ...)                    \
-	{                                                                 \
-		.name = (key), .type = KGB_FIELD_##field_type,            \
-		.offset = offsetof(struct of, member), .doc = __VA_ARGS__ \
+/** A whole row with its sentence and what more is given: KGB_FIELD_ROW(STR, rule, code, "reason code",
+ * .required = true). */
+#define KGB_FIELD_ROW(kind, of, member, ...) KGB_FIELD_ROW_AS(kind, of, #member, member, __VA_ARGS__)
+#define KGB_FIELD_ROW_AS(kind, of, key, member, ...)                              \
+	{                                                                         \
+		KGB_FIELD_AS(key, struct of, member, kind), .doc = __VA_ARGS__    \
 	}
-#define KGB_FIELD_ROW(field_type, of, member, ...) \
-	KGB_FIELD_AS(field_type, of, #member, member, __VA_ARGS__)
 
 /** Fill defaults for a whole table (also nested OBJECTs). Aborts on a default that does not parse:
  * a bug. */

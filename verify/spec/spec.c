@@ -27,9 +27,9 @@ static const struct kgb_field excluded_table[] = {
 	KGB_FIELD_END,
 };
 
-#define ROW(type, member, ...) KGB_FIELD_AS(type, raw_spec, #member, spec.member, __VA_ARGS__)
+#define ROW(type, member, ...) KGB_FIELD_ROW_AS(type, raw_spec, #member, spec.member, __VA_ARGS__)
 static const struct kgb_field spec_table[] = {
-	KGB_FIELD_AS(STR, raw_spec, "operator", spec.name, "name: aten::add", .required = true),
+	KGB_FIELD_ROW_AS(STR, raw_spec, "operator", spec.name, "name: aten::add", .required = true),
 	KGB_FIELD_ROW(ENUM, raw_spec, source, "where the operator comes from", .required = true,
 		      .names = source_names),
 	ROW(STR, category, "group in reports", .required = true),

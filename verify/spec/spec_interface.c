@@ -44,9 +44,9 @@ static const struct kgb_field function_table[] = {
 #define ROW(type, member, ...) KGB_FIELD_ROW(type, kgb_param, member, __VA_ARGS__)
 static const struct kgb_field param_table[] = {
 	ROW(STR, name, "Python name", .required = true),
-	KGB_FIELD_AS(NODE, kgb_param, "tensor", shape, "input of this shape: $variable or [4, 5]"),
+	KGB_FIELD_ROW_AS(NODE, kgb_param, "tensor", shape, "input of this shape: $variable or [4, 5]"),
 	ROW(NODE, value, "$variable, $variable|default or a literal"),
-	KGB_FIELD_AS(I64, kgb_param, "out", result, "buffer for the result of this number",
+	KGB_FIELD_ROW_AS(I64, kgb_param, "out", result, "buffer for the result of this number",
 		     .min = NO_RESULT, .max = KGB_MAX_RESULTS - 1, .def = "-1"),
 	ROW(I64, result, "number of the result that is here after the call (in place)",
 	    .min = NO_RESULT, .max = KGB_MAX_RESULTS - 1, .def = "-1"),
@@ -65,7 +65,7 @@ static const struct kgb_field param_table[] = {
 
 #define ROW(type, member, ...) KGB_FIELD_ROW(type, raw_interface, member, __VA_ARGS__)
 #define OF_INTERFACE(type, key, member, ...) \
-	KGB_FIELD_AS(type, raw_interface, key, interface.member, __VA_ARGS__)
+	KGB_FIELD_ROW_AS(type, raw_interface, key, interface.member, __VA_ARGS__)
 static const struct kgb_field interface_table[] = {
 	OF_INTERFACE(STR, "entry", entry, "function that kernel.py defines", .required = true),
 	OF_INTERFACE(STR, "schema", schema, "signature for the prompt", .required = true),
@@ -104,7 +104,7 @@ static const struct kgb_field interface_table[] = {
 _Static_assert(sizeof(size_t) == sizeof(int64_t), "counts are decoded as int64_t, never negative");
 
 #define ROW(type, key, member, ...) \
-	KGB_FIELD_AS(type, raw_tolerance, key, tolerance.member, __VA_ARGS__)
+	KGB_FIELD_ROW_AS(type, raw_tolerance, key, tolerance.member, __VA_ARGS__)
 static const struct kgb_field tolerance_table[] = {
 	ROW(NUM, "factor", factor, "allowed error in units of the native implementation's own",
 	    .max = 64),
