@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -108,13 +107,44 @@ void kgb_die_with_parent(int64_t parent)
 		_exit(KGB_EXIT_ENVIRONMENT);
 }
 
-int kgb_die_with_parent_option(const char *pid_text, struct kgb_err *err)
+static const struct kgb_field *find_option(const struct kgb_field *table, const char *name)
 {
-	int64_t parent;
+	while (table->name && !kgb_str_eq(table->name, name))
+		table++;
+	return table->name ? table : NULL;
+}
 
-	if (kgb_parse_i64(pid_text, 1, INT_MAX, &parent, err) < 0)
-		return kgb_ctx(err, "--die-with-parent");
-	kgb_die_with_parent(parent);
+int kgb_options_parse(const struct kgb_field *table, void *out, struct kgb_arena *arena, int argc,
+		      char **argv, size_t *n_others, struct kgb_err *err)
+{
+	*n_others = 0;
+	for (int i = 1; i < argc; i++) {
+		const char *option = argv[i];
+		if (!kgb_str_starts(option, "--")) {
+			argv[1 + (*n_others)++] = argv[i];
+			continue;
+		}
+		KGB_AUTO(free) char *name = kgb_xstrdup(option + 2);
+		const char *value = NULL;
+		for (char *at = name; *at && !value; at++) {
+			if (*at == '-')
+				*at = '_';
+			if (*at != '=')
+				continue;
+			*at = '\0';
+			value = at + 1;
+		}
+		const struct kgb_field *field = find_option(table, name);
+		if (!field)
+			return kgb_fail(err, KGB_ERR_INVALID,
+					"unknown option '%s'; see 'kgb-judge --help'", option);
+		if (!value)
+			value = field->type == KGB_FIELD_BOOL ? "true" : argv[++i];
+		if (!value)
+			return kgb_fail(err, KGB_ERR_INVALID, "option '%s' needs a value", option);
+		if (kgb_decode_set(table, name, value, option, out, arena, err) < 0)
+			return -1;
+	}
 	return 0;
 }
 

@@ -7,6 +7,7 @@
 #define KGB_VERIFY_CMD_CLI_H
 
 #include "base/err.h"
+#include "base/formats/decode.h"
 #include "verify/process/zygote.h"
 
 int kgb_cmd_verify(int argc, char **argv);
@@ -33,8 +34,11 @@ KGB_MUST_CHECK int kgb_judge_paths_device(const struct kgb_judge_paths *places, 
 /** End with SIGKILL when the parent process, number `parent`, ends; exits at once when it already
  * has. */
 void kgb_die_with_parent(int64_t parent);
-/** The same for the text of an option. INVALID. */
-KGB_MUST_CHECK int kgb_die_with_parent_option(const char *pid_text, struct kgb_err *err);
+/** Parse options by their table: `--data-dir DIR` or `--data-dir=DIR` sets the row data_dir, a BOOL
+ * takes no value. Other arguments move to argv[1], argv[2], ...; *n_others of them. INVALID. */
+KGB_MUST_CHECK int kgb_options_parse(const struct kgb_field *table, void *out,
+				     struct kgb_arena *arena, int argc, char **argv,
+				     size_t *n_others, struct kgb_err *err);
 /** Print the error; the exit status that goes with its kind. */
 int kgb_exit_of(const struct kgb_err *err);
 

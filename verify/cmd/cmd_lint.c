@@ -3,7 +3,7 @@
  * kgb-judge lint: are the specs good? Several are looked at side by side (lint.h), and what was
  * found good stays known until something that it depends on changes.
  */
-#include <getopt.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -24,11 +24,28 @@ enum {
 };
 
 struct arguments {
-	const char *dataset, *dataset_dir, *python, *device;
-	struct kgb_seed seed; /* zeros unless given: the same spec gets the same answer */
-	bool json, no_cache, timed;
+	const char *dataset, *dataset_dir, *python, *device, *seed;
+	bool json, no_cache, time;
 	int64_t jobs; /* 0: as many as there are processors */
+	int64_t die_with_parent; /* number of that process; 0: do not */
 };
+
+#define ROW(type, member, ...) KGB_FIELD_ROW(type, arguments, member, __VA_ARGS__)
+static const struct kgb_field arguments_table[] = {
+	ROW(STR, dataset, "dataset whose specs are linted", .required = true),
+	ROW(STR, dataset_dir, "directory that holds datasets/"),
+	ROW(STR, python, "interpreter with torch and triton"),
+	ROW(STR, device, "cpu, cuda, cuda:N or auto", .def = "cpu"),
+	ROW(STR, seed, "32 digits: the same inputs again",
+	    .def = "00000000000000000000000000000000"),
+	ROW(BOOL, json, "one line of JSON for each operator"),
+	ROW(BOOL, no_cache, "lint again what was found good"),
+	ROW(BOOL, time, "time the baselines on every benchmark"),
+	ROW(I64, jobs, "so many operators at a time", .min = 1, .max = JOBS_MAX),
+	ROW(I64, die_with_parent, "end when this process ends", .min = 1, .max = INT_MAX),
+	KGB_FIELD_END,
+};
+#undef ROW
 
 /* What the threads share. */
 struct work {
@@ -238,13 +255,13 @@ static int start_zygote(const struct kgb_judge_paths *places, struct kgb_zygote_
 }
 
 /* -1 *err; else how many operators are not good. */
-static int lint_chosen(const struct arguments *a, const struct kgb_judge_paths *places,
-		       const struct kgb_strv *names, const struct kgb_strv *paths,
-		       struct kgb_err *err)
+static int lint_chosen(const struct arguments *a, const struct kgb_seed *seed,
+		       const struct kgb_judge_paths *places, const struct kgb_strv *names,
+		       const struct kgb_strv *paths, struct kgb_err *err)
 {
 	struct kgb_judge_options judge = {0};
 	struct kgb_arena arena = {0};
-	struct kgb_lint_options options = {.judge = &judge, .seed = a->seed};
+	struct kgb_lint_options options = {.judge = &judge, .seed = *seed};
 	struct kgb_zygote_spec device = {0}, cpu = {.device = KGB_DEVICE_CPU};
 	struct work work = {.options = &options, .names = names, .paths = paths, .json = a->json};
 	int rc = kgb_judge_paths_device(places, a->device, &device, err);
@@ -255,7 +272,7 @@ static int lint_chosen(const struct arguments *a, const struct kgb_judge_paths *
 	(void)pthread_rwlockattr_setkind_np(&waiting_first,
 					    PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
 	(void)pthread_rwlock_init(&quiet, &waiting_first);
-	options.quiet = a->timed ? &quiet : NULL;
+	options.quiet = a->time ? &quiet : NULL;
 	kgb_judge_request_init(&judge.request, &arena);
 	judge.device = device.device;
 	judge.data_dir = places->data_dir;
@@ -265,7 +282,7 @@ static int lint_chosen(const struct arguments *a, const struct kgb_judge_paths *
 		rc = start_zygote(places, &cpu, &options.witness, err);
 	if (rc == 0) {
 		KGB_AUTO(free) char *dir = kgb_cache_dir("lints");
-		if (!a->no_cache && judge.device == KGB_DEVICE_CPU && !a->timed)
+		if (!a->no_cache && judge.device == KGB_DEVICE_CPU && !a->time)
 			work.kept = kgb_disk_cache_try(dir, KEPT_MAX, KEPT_TOTAL);
 		pthread_mutex_init(&work.lock, NULL);
 		run_threads(&work, count_jobs(a, judge.device, names->n));
@@ -301,83 +318,41 @@ static int lint_names(const struct arguments *a, const struct kgb_judge_paths *p
 
 static int lint_all(const struct arguments *a, char **typed, size_t n_typed, struct kgb_err *err)
 {
+	struct kgb_seed seed;
 	KGB_AUTO(strv) struct kgb_strv names = KGB_STRV_INIT;
 	KGB_AUTO(strv) struct kgb_strv paths = KGB_STRV_INIT;
 	struct kgb_judge_paths places = {0};
 	int n_bad = 0;
-	int rc = kgb_judge_paths_find(&places, a->python, err);
 
+	if (kgb_parse_hex(a->seed, seed.bytes, sizeof(seed.bytes), err) < 0)
+		return kgb_ctx(err, "--seed");
+	int rc = kgb_judge_paths_find(&places, a->python, err);
 	if (rc == 0)
 		rc = choose(a, places.data_dir, typed, n_typed, &names, &paths, err);
 	if (rc == 0 && n_typed == 0)
 		rc = n_bad = lint_names(a, &places, &names, err);
 	if (rc >= 0)
-		rc = lint_chosen(a, &places, &names, &paths, err);
+		rc = lint_chosen(a, &seed, &places, &names, &paths, err);
 	kgb_judge_paths_release(&places);
 	return rc < 0 ? rc : rc + n_bad;
 }
 
-static int take_option(int option, struct arguments *a, struct kgb_err *err)
-{
-	switch (option) {
-	case 'd':
-		a->dataset = optarg;
-		return 0;
-	case 'r':
-		a->dataset_dir = optarg;
-		return 0;
-	case 'p':
-		a->python = optarg;
-		return 0;
-	case 'g':
-		a->device = optarg;
-		return 0;
-	case 'e':
-		return kgb_parse_hex(optarg, a->seed.bytes, sizeof(a->seed.bytes), err);
-	case 'j':
-		return kgb_parse_i64(optarg, 1, JOBS_MAX, &a->jobs, err);
-	case 'J':
-		a->json = true;
-		return 0;
-	case 'n':
-		a->no_cache = true;
-		return 0;
-	case 't':
-		a->timed = true;
-		return 0;
-	case 'k':
-		return kgb_die_with_parent_option(optarg, err);
-	default:
-		return kgb_fail(err, KGB_ERR_INVALID,
-				"unknown option or missing value; see 'kgb-judge --help'");
-	}
-}
-
 int kgb_cmd_lint(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{"dataset", required_argument, NULL, 'd'},
-		{"dataset-dir", required_argument, NULL, 'r'},
-		{"python", required_argument, NULL, 'p'},
-		{"device", required_argument, NULL, 'g'},
-		{"seed", required_argument, NULL, 'e'},
-		{"jobs", required_argument, NULL, 'j'},
-		{"json", no_argument, NULL, 'J'},
-		{"no-cache", no_argument, NULL, 'n'},
-		{"time", no_argument, NULL, 't'},
-		{"die-with-parent", required_argument, NULL, 'k'},
-		{NULL, 0, NULL, 0},
-	};
-	struct arguments a = {.device = "cpu"};
+	struct kgb_arena arena = {0};
+	struct arguments a;
 	struct kgb_err err = KGB_ERR_INIT;
-	int option, rc = 0;
+	size_t n_typed;
 
 	(void)signal(SIGPIPE, SIG_IGN);
-	while (rc == 0 && (option = getopt_long(argc, argv, "", options, NULL)) != -1)
-		rc = take_option(option, &a, &err);
+	kgb_decode_defaults(arguments_table, &a, &arena);
+	int rc = kgb_options_parse(arguments_table, &a, &arena, argc, argv, &n_typed, &err);
+	if (rc == 0 && a.die_with_parent > 0)
+		kgb_die_with_parent(a.die_with_parent);
 	if (rc == 0 && !a.dataset)
 		rc = kgb_fail(&err, KGB_ERR_INVALID, "--dataset NAME is missing");
 	if (rc == 0)
-		rc = lint_all(&a, argv + optind, (size_t)(argc - optind), &err);
+		rc = lint_all(&a, argv + 1, n_typed, &err);
+	kgb_arena_release(&arena);
 	return rc < 0 ? kgb_exit_of(&err) : rc > 0 ? KGB_EXIT_FAILURES : KGB_EXIT_OK;
 }

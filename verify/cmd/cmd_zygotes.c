@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -25,62 +25,41 @@ struct server {
 	int dir_fd;
 };
 
-struct arguments {
-	const char *dir;
-	const char *python;
-	const char *device;
-	const char *cupti;
-	int64_t spares; /* AS_DEVICE: as many as are good for it */
-};
 enum { SPARES_CPU = 1, SPARES_GPU = 4, SPARES_MAX = 64, AS_DEVICE = -1 };
 
-static int take_option(struct arguments *a, int option, struct kgb_err *err)
-{
-	switch (option) {
-	case 'd':
-		a->dir = optarg;
-		return 0;
-	case 'p':
-		a->python = optarg;
-		return 0;
-	case 'g':
-		a->device = optarg;
-		return 0;
-	case 'u':
-		a->cupti = optarg;
-		return 0;
-	case 's':
-		return kgb_parse_i64(optarg, 0, SPARES_MAX, &a->spares, err) < 0
-			       ? kgb_ctx(err, "--spares")
-			       : 0;
-	case 'x':
-		return kgb_die_with_parent_option(optarg, err);
-	default:
-		return kgb_fail(err, KGB_ERR_INVALID,
-				"unknown option or missing value; see 'kgb-judge --help'");
-	}
-}
+struct arguments {
+	const char *dir, *python, *device, *cupti;
+	int64_t spares; /* AS_DEVICE: as many as are good for it */
+	int64_t die_with_parent; /* number of that process; 0: do not */
+};
 
-static int parse(struct arguments *a, int argc, char **argv, struct kgb_err *err)
-{
-	static const struct option options[] = {
-		{"dir", required_argument, NULL, 'd'},
-		{"python", required_argument, NULL, 'p'},
-		{"device", required_argument, NULL, 'g'},
-		{"cupti", required_argument, NULL, 'u'},
-		{"spares", required_argument, NULL, 's'},
-		{"die-with-parent", required_argument, NULL, 'x'},
-		{NULL, 0, NULL, 0},
-	};
-	int option;
+#define ROW(type, member, ...) KGB_FIELD_ROW(type, arguments, member, __VA_ARGS__)
+static const struct kgb_field arguments_table[] = {
+	ROW(STR, dir, "folder of the sockets", .required = true),
+	ROW(STR, python, "interpreter with torch and triton"),
+	ROW(STR, device, "cpu, cuda, cuda:N or auto"),
+	ROW(STR, cupti, "libcupti.so.N"),
+	ROW(I64, spares, "workers of each kind that are made before they are needed",
+	    .min = AS_DEVICE, .max = SPARES_MAX, .def = "-1"),
+	ROW(I64, die_with_parent, "end when this process ends", .min = 1, .max = INT_MAX),
+	KGB_FIELD_END,
+};
+#undef ROW
 
-	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1)
-		if (take_option(a, option, err) < 0)
-			return -1;
-	if (optind < argc)
-		return kgb_fail(err, KGB_ERR_INVALID, "unexpected argument '%s'", argv[optind]);
+static int parse(struct arguments *a, struct kgb_arena *arena, int argc, char **argv,
+		 struct kgb_err *err)
+{
+	size_t n_others;
+
+	kgb_decode_defaults(arguments_table, a, arena);
+	if (kgb_options_parse(arguments_table, a, arena, argc, argv, &n_others, err) < 0)
+		return -1;
+	if (n_others > 0)
+		return kgb_fail(err, KGB_ERR_INVALID, "unexpected argument '%s'", argv[1]);
 	if (!a->dir)
 		return kgb_fail(err, KGB_ERR_INVALID, "--dir DIR is missing");
+	if (a->die_with_parent > 0)
+		kgb_die_with_parent(a->die_with_parent);
 	return 0;
 }
 
@@ -91,6 +70,8 @@ static int start(struct server *server, const struct arguments *a,
 				       .data_dir = places->data_dir,
 				       .library = places->library,
 				       .cupti = a->cupti};
+	enum kgb_role roles[KGB_N_ROLES]; /* that the device needs */
+	size_t n_roles = 0;
 
 	if (kgb_judge_paths_device(places, a->device, &spec, err) < 0)
 		return -1;
@@ -103,20 +84,20 @@ static int start(struct server *server, const struct arguments *a,
 	for (int role = 0; role < KGB_N_ROLES; role++) {
 		server->zygotes[role] =
 			(struct kgb_zygote){.hub_fd = -1, .log_fd = -1, .status_fd = -1};
-		if (kgb_role_is_needed((enum kgb_role)role, spec.device) &&
-		    kgb_zygote_start(&server->zygotes[role], (enum kgb_role)role, &spec, err) < 0)
-			return -1;
+		if (kgb_role_is_needed((enum kgb_role)role, spec.device))
+			roles[n_roles++] = (enum kgb_role)role;
 	}
-	for (int role = 0; role < KGB_N_ROLES; role++)
-		if (kgb_role_is_needed((enum kgb_role)role, spec.device) &&
-		    kgb_zygote_wait_ready(&server->zygotes[role], READY_MS, err) < 0)
+	for (size_t i = 0; i < n_roles; i++)
+		if (kgb_zygote_start(&server->zygotes[roles[i]], roles[i], &spec, err) < 0)
 			return -1;
-	/* Sockets only now: who can connect finds somebody who answers. */
-	for (int role = 0; role < KGB_N_ROLES; role++)
-		if (kgb_role_is_needed((enum kgb_role)role, spec.device) &&
-		    (kgb_zygote_tell_identity(&server->zygotes[role], server->dir_fd, err) < 0 ||
-		     kgb_zygote_listen(server->dir_fd, (enum kgb_role)role,
-				       &server->listeners[role], err) < 0))
+	for (size_t i = 0; i < n_roles; i++)
+		if (kgb_zygote_wait_ready(&server->zygotes[roles[i]], READY_MS, err) < 0)
+			return -1;
+	/* Sockets only now: a zygote answers whoever can connect. */
+	for (size_t i = 0; i < n_roles; i++)
+		if (kgb_zygote_tell_identity(&server->zygotes[roles[i]], server->dir_fd, err) < 0 ||
+		    kgb_zygote_listen(server->dir_fd, roles[i], &server->listeners[roles[i]], err) <
+			    0)
 			return -1;
 	return 0;
 }
@@ -201,12 +182,13 @@ int kgb_cmd_zygotes(int argc, char **argv)
 	struct server server = {.listeners = {-1, -1, -1}, .signals = -1, .dir_fd = -1};
 	struct kgb_err err = KGB_ERR_INIT;
 	struct kgb_judge_paths places = {0};
-	struct arguments a = {.spares = AS_DEVICE};
+	struct kgb_arena arena = {0};
+	struct arguments a;
 
 	(void)signal(SIGPIPE, SIG_IGN);
-	if (parse(&a, argc, argv, &err) < 0)
-		return kgb_exit_of(&err);
-	int rc = kgb_judge_paths_find(&places, a.python, &err);
+	int rc = parse(&a, &arena, argc, argv, &err);
+	if (rc == 0)
+		rc = kgb_judge_paths_find(&places, a.python, &err);
 	if (rc == 0)
 		rc = start(&server, &a, &places, &err);
 	/* After the children were started: they must not inherit blocked signals. */
@@ -219,5 +201,6 @@ int kgb_cmd_zygotes(int argc, char **argv)
 	}
 	stop(&server);
 	kgb_judge_paths_release(&places);
+	kgb_arena_release(&arena);
 	return rc < 0 ? kgb_exit_of(&err) : KGB_EXIT_OK;
 }
