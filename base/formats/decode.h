@@ -67,12 +67,13 @@ struct kgb_field {
 	{             \
 		0     \
 	}
-/** A whole row with its sentence and what more is given: KGB_FIELD_ROW(STR, rule, code, "reason code",
- * .required = true). */
-#define KGB_FIELD_ROW(kind, of, member, ...) KGB_FIELD_ROW_AS(kind, of, #member, member, __VA_ARGS__)
-#define KGB_FIELD_ROW_AS(kind, of, key, member, ...)                              \
-	{                                                                         \
-		KGB_FIELD_AS(key, struct of, member, kind), .doc = __VA_ARGS__    \
+/** A whole row with its sentence and what more is given: KGB_FIELD_ROW(STR, rule, code, "reason
+ * code", .required = true). */
+#define KGB_FIELD_ROW(kind, of, member, ...) \
+	KGB_FIELD_ROW_AS(kind, of, #member, member, __VA_ARGS__)
+#define KGB_FIELD_ROW_AS(kind, of, key, member, ...)                           \
+	{                                                                      \
+		KGB_FIELD_AS(key, struct of, member, kind), .doc = __VA_ARGS__ \
 	}
 
 /** Fill defaults for a whole table (also nested OBJECTs). Aborts on a default that does not parse:

@@ -1,34 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Comparison of a candidate's result with the fp64 reference by a derived tolerance. With r the
- * reference in fp64, n the same computed by a trusted implementation in the result's own precision,
- * c the candidate, m a power of two near the median |r|, w_i = max(|r_i|, m, smallest normal), S_i
- * the magnitude (sum of |term|; w_i where the spec declares none):
+ * Comparison of a candidate's result c with the float64 reference r, and n, the same computed by a
+ * trusted implementation in the result's own precision. docs/tolerance.md has the formulas, their
+ * reasons and numbers: a line for each element, and the bulk line for the tensor as a whole.
  *
- *   element:  |c_i - r_i| <= ulps * (eps * w_i + eps_S * S_i) + factor * E_i + flushed
- *             E_i = max_j |n_j - r_j| * min(1, w_i / |r_j|)
- *   bulk:     rms((c - r) / w) <= factor * rms((n - r) / w)
- *                                 + ulps * (eps * (1/4 + 1/sqrt(count)) + eps_S * rms(S / w))
- *
- * eps is that of the result's dtype. eps_S is 4 eps(float32) for terms that are added up in
- * float32, eps / 2 for terms that may be rounded to the dtype; `flushed` is the smallest normal
- * value where hardware flushes subnormals (not float16). E_i is the native implementation's own
- * error, carried from large elements to small ones in proportion, so that an outlier's rounding
- * excuses nothing elsewhere. The w and S terms are what an honest kernel with another summation
- * order needs where the native error is 0 by luck (exact results, a single element, cancellation);
- * as eps_S is tied to float32, accumulating in half precision is still seen. The bulk line bounds
- * the precision of the tensor as a whole. docs/tolerance.md has the numbers and the reasons.
- *
- * Real and imaginary parts are compared one by one, as numbers of their own; `ref64` and
- * `magnitude` have two doubles for each complex number, and elements are counted by parts.
- *
- * Of what is copied or converted (`is_exact`) nothing is allowed: c_i must be n_i, or r_i rounded
- * once; NaN are all the same. With `has_signed_zeros`, where r_i and n_i are zeros of one sign a
- * c_i that is zero must have that sign.
- *
- * Integers and bool must be equal to n. NaN must stand where NaN stands and infinities where they
- * stand, in r or in n; where only rounding to the dtype overflows, the infinity and the largest
- * finite values are both right.
+ * Real and imaginary parts are numbers of their own; `ref64` and `magnitude` have two doubles for
+ * each complex number, and elements are counted by parts. Integers and bool must be equal to n.
+ * NaN and infinities must stand where they stand in r or in n; where only rounding to the dtype
+ * overflows, the infinity and the largest finite value are both right. With `is_exact` c must be n,
+ * or r rounded once; all NaN are the same. With `has_signed_zeros` a zero must have the sign that r
+ * and n, both zeros, agree on.
  */
 #ifndef KGB_VERIFY_CASES_COMPARE_H
 #define KGB_VERIFY_CASES_COMPARE_H

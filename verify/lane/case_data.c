@@ -400,13 +400,14 @@ int kgb_case_data_take(struct kgb_case_data *data, const struct kgb_wire_reply *
 	return 0;
 }
 
-int kgb_case_data_learn(struct kgb_case_data *data, struct kgb_worker *reference,
+int kgb_case_data_fetch(struct kgb_case_data *data, struct kgb_worker *reference,
 			struct kgb_shared_arena *shared, bool exact, int64_t deadline_ms,
 			struct kgb_err *err)
 {
 	KGB_AUTO(free) struct kgb_wire_reply *reply = kgb_xmalloc(sizeof(*reply));
 
-	if (kgb_case_data_wait(data, reference, shared, exact, deadline_ms, reply, err) < 0)
+	if (kgb_case_data_ask(data, reference, shared, exact, deadline_ms, err) < 0 ||
+	    kgb_case_data_wait(data, reference, shared, exact, deadline_ms, reply, err) < 0)
 		return -1;
 	return kgb_case_data_take(data, reply, shared->out, shared->out_bytes, exact, err);
 }

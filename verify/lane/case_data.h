@@ -71,8 +71,8 @@ KGB_MUST_CHECK int kgb_case_data_wait(const struct kgb_case_data *data,
 KGB_MUST_CHECK int kgb_case_data_take(struct kgb_case_data *data,
 				      const struct kgb_wire_reply *reply, const char *out,
 				      size_t out_bytes, bool exact, struct kgb_err *err);
-/** Both. */
-KGB_MUST_CHECK int kgb_case_data_learn(struct kgb_case_data *data, struct kgb_worker *reference,
+/** All three: ask, wait, copy. */
+KGB_MUST_CHECK int kgb_case_data_fetch(struct kgb_case_data *data, struct kgb_worker *reference,
 				       struct kgb_shared_arena *shared, bool exact,
 				       int64_t deadline_ms, struct kgb_err *err);
 

@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Results that are draws of random numbers: `laws` of a spec. An element x whose law has the
- * distribution function F becomes u = F(x-) + v (F(x) - F(x-)) with a random number v of the
- * judge's own, which is uniform on [0, 1) whatever the law and its parameters are (randomised
- * probability integral transform); where x was rounded to the dtype, F(x-) and F(x) are those of
- * the numbers that round to it. All elements of a tensor, each with parameters of its own, are thus
- * put to the same tests (uniform.h). Before that each element must be possible: a value in the
- * law's range, and not one that lies so far out that numbers beyond it have a probability of less
- * than 2^-64.
+ * Results that are draws of random numbers: `laws` of a spec. Each element must be possible under
+ * its law, and becomes a number that is uniform on [0, 1) if it has the law (docs/tolerance.md,
+ * "Draws"); uniformity_test.h tests these.
  */
 #ifndef KGB_VERIFY_LANE_RANDOM_RESULTS_H
 #define KGB_VERIFY_LANE_RANDOM_RESULTS_H

@@ -20,13 +20,12 @@
  *     FAILED verify.mismatch: 24 of 1000 elements are wrong
  *     cases: 160 passed, 20 failed, 4 not run, of 184
  *
- *     case: add_Tensor/float32/tail_1000/standard  self=float32[1000], other=float32[1000],
- * alpha=0.5 wrong: 24 of 1000 elements, first at [976]: expected 1.5, got nan hint: ...
+ *     case: add_Tensor/float32/tail_1000/standard  self=float32[1000], ...
+ *     wrong: 24 of 1000 elements, first at [976]: expected 1.5, got nan
+ *     hint: ...
  *
- * The first line starts with PASSED, FAILED, CHEATED or ERROR. A rejection that is not about cases
- * has its hint in the second line. Speedups are there when times were measured on a GPU. Three
- * failures at most are shown. Seeds and values beyond the reported element stay untold. Control
- * characters are escaped. */
+ * The first line starts with PASSED, FAILED, CHEATED or ERROR. At most three failures are shown;
+ * seeds and other values than those of the reported element are not. */
 void kgb_verdict_report(const cJSON *verdict, struct kgb_buf *out);
 
 #endif

@@ -86,7 +86,7 @@ KGB_MUST_CHECK int kgb_lint_schemas(struct kgb_lint *lint, struct kgb_err *err);
 /** lint_benchmarks.c: are there enough cases and benchmarks, and are these large enough? On the
  * CPU. */
 KGB_MUST_CHECK int kgb_lint_benchmarks(struct kgb_lint *lint, struct kgb_err *err);
-/** lint_time.c: time the benchmarks. */
+/** Time what candidates are measured against on every benchmark. Verdicts are timed another way. */
 KGB_MUST_CHECK int kgb_lint_time(struct kgb_lint *lint, struct kgb_err *err);
 
 #endif

@@ -44,10 +44,11 @@ static const struct kgb_field function_table[] = {
 #define ROW(type, member, ...) KGB_FIELD_ROW(type, kgb_param, member, __VA_ARGS__)
 static const struct kgb_field param_table[] = {
 	ROW(STR, name, "Python name", .required = true),
-	KGB_FIELD_ROW_AS(NODE, kgb_param, "tensor", shape, "input of this shape: $variable or [4, 5]"),
+	KGB_FIELD_ROW_AS(NODE, kgb_param, "tensor", shape,
+			 "input of this shape: $variable or [4, 5]"),
 	ROW(NODE, value, "$variable, $variable|default or a literal"),
 	KGB_FIELD_ROW_AS(I64, kgb_param, "out", result, "buffer for the result of this number",
-		     .min = NO_RESULT, .max = KGB_MAX_RESULTS - 1, .def = "-1"),
+			 .min = NO_RESULT, .max = KGB_MAX_RESULTS - 1, .def = "-1"),
 	ROW(I64, result, "number of the result that is here after the call (in place)",
 	    .min = NO_RESULT, .max = KGB_MAX_RESULTS - 1, .def = "-1"),
 	ROW(STR, layout, "memory layout: contiguous"),

@@ -1,6 +1,71 @@
 /* SPDX-License-Identifier: MIT */
 #include "verify/stages/case_queue.h"
 
+#include <stdlib.h>
+
+#include "base/mem.h"
+
+static bool is_cheaper(const struct kgb_case *c, const struct kgb_case *than)
+{
+	return c->mode == KGB_MODE_STANDARD && kgb_case_elements(c) > 0 &&
+	       (kgb_case_elements(than) == 0 || kgb_case_elements(c) < kgb_case_elements(than));
+}
+
+/* The types of the tensors: cases that share them share most of their compiled kernels. */
+static uint64_t types_of(const struct kgb_case *c)
+{
+	uint64_t types = 0;
+
+	for (size_t i = 0; i < c->n_args; i++)
+		if (c->args[i].param->kind == KGB_PARAM_TENSOR && !c->args[i].is_absent)
+			types = types * KGB_N_DTYPES + (uint64_t)c->args[i].view.dtype;
+	return types;
+}
+
+struct place {
+	size_t index;
+	uint64_t types;
+	bool is_smoke;
+};
+
+static int by_types(const void *a, const void *b)
+{
+	const struct place *x = a;
+	const struct place *y = b;
+
+	if (x->is_smoke != y->is_smoke)
+		return x->is_smoke ? -1 : 1;
+	if (x->types != y->types)
+		return x->types < y->types ? -1 : 1;
+	return x->index < y->index ? -1 : x->index > y->index;
+}
+
+void kgb_case_order(const struct kgb_cases *cases, size_t *order)
+{
+	KGB_AUTO(free) struct place *places = kgb_xcalloc(cases->n + 1, sizeof(*places));
+	size_t smoke = 0;
+
+	for (size_t i = 0; i < cases->n; i++) {
+		if (is_cheaper(&cases->items[i], &cases->items[smoke]))
+			smoke = i;
+		places[i] = (struct place){.index = i, .types = types_of(&cases->items[i])};
+	}
+	places[smoke].is_smoke = true;
+	qsort(places, cases->n, sizeof(*places), by_types);
+	for (size_t i = 0; i < cases->n; i++)
+		order[i] = places[i].index;
+}
+
+/* Holds the lock of a queue to the end of its scope. */
+static void unlock(pthread_mutex_t **lock)
+{
+	pthread_mutex_unlock(*lock);
+}
+
+#define LOCKED(queue)                                                                      \
+	__attribute__((cleanup(unlock), unused)) pthread_mutex_t *locked = &(queue)->lock; \
+	pthread_mutex_lock(locked)
+
 void kgb_case_queue_init(struct kgb_case_queue *queue, size_t n, int max_failures)
 {
 	*queue = (struct kgb_case_queue){
@@ -20,35 +85,29 @@ void kgb_case_queue_release(struct kgb_case_queue *queue)
 
 void kgb_case_queue_stop(struct kgb_case_queue *queue)
 {
-	pthread_mutex_lock(&queue->lock);
+	LOCKED(queue);
 	queue->stop = true;
 	pthread_cond_broadcast(&queue->changed);
-	pthread_mutex_unlock(&queue->lock);
 }
 
 void kgb_case_queue_let_go(struct kgb_case_queue *queue)
 {
-	pthread_mutex_lock(&queue->lock);
+	LOCKED(queue);
 	queue->go = true;
 	pthread_cond_broadcast(&queue->changed);
-	pthread_mutex_unlock(&queue->lock);
 }
 
 bool kgb_case_queue_wait_for_go(struct kgb_case_queue *queue)
 {
-	pthread_mutex_lock(&queue->lock);
+	LOCKED(queue);
 	while (!queue->go && !queue->stop)
 		pthread_cond_wait(&queue->changed, &queue->lock);
-	bool go = !queue->stop;
-	pthread_mutex_unlock(&queue->lock);
-	return go;
+	return !queue->stop;
 }
 
 size_t kgb_case_queue_take(struct kgb_case_queue *queue, struct kgb_case_share *share)
 {
-	size_t turn = queue->n;
-
-	pthread_mutex_lock(&queue->lock);
+	LOCKED(queue);
 	if (share->next == share->end && queue->next < queue->n) {
 		size_t left = queue->n - queue->next;
 		size_t size = queue->next == 0 ? 1 : left / (2 * queue->n_lanes);
@@ -56,27 +115,21 @@ size_t kgb_case_queue_take(struct kgb_case_queue *queue, struct kgb_case_share *
 		share->end = queue->next + (size > 0 ? size : 1);
 		queue->next = share->end;
 	}
-	if (!queue->stop && share->next < share->end)
-		turn = share->next++;
-	pthread_mutex_unlock(&queue->lock);
-	return turn;
+	return !queue->stop && share->next < share->end ? share->next++ : queue->n;
 }
 
 bool kgb_case_queue_is_over(struct kgb_case_queue *queue)
 {
-	pthread_mutex_lock(&queue->lock);
-	bool over = queue->stop;
-	pthread_mutex_unlock(&queue->lock);
-	return over;
+	LOCKED(queue);
+	return queue->stop;
 }
 
 void kgb_case_queue_note(struct kgb_case_queue *queue, bool failed, bool ends_all)
 {
-	pthread_mutex_lock(&queue->lock);
+	LOCKED(queue);
 	queue->go = true;
 	queue->n_failed += failed;
 	if (failed && (ends_all || queue->n_failed >= queue->max_failures))
 		queue->stop = true;
 	pthread_cond_broadcast(&queue->changed);
-	pthread_mutex_unlock(&queue->lock);
 }

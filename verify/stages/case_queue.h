@@ -10,6 +10,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "verify/cases/cases.h"
+
+/** Write the numbers of all cases to order[], which has room for them: the cheapest ordinary case
+ * first, so that a broken kernel is refused at once; then the others as listed, those of the same
+ * types together. */
+void kgb_case_order(const struct kgb_cases *cases, size_t *order);
+
 /** Shared by all lanes; whoever changes it holds the lock. */
 struct kgb_case_queue {
 	pthread_mutex_t lock;

@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 #include "verify/stages/gpu_health.h"
 
-#include <ctype.h>
 #include <fcntl.h>
 
 #include "base/str.h"
-#include "base/system/fs.h"
+#include "base/system/proc_tree.h"
 #include "base/time.h"
 #include "verify/replay/replay.h"
 #include "verify/stages/lanes.h"
 
-enum { TRIES = 2, START_MS = 30 * 1000, MEASURE_MS = 20 * 1000, ANCESTORS_MAX = 32 };
+enum {
+	TRIES = 2,
+	START_MS = 30 * 1000,
+	MEASURE_MS = 20 * 1000,
+	ANCESTORS_MAX = 32,
+	NAME_SIZE = 32
+};
 
 struct test {
 	bool done; /* the device did what it was told */
@@ -106,39 +111,29 @@ bool kgb_gpu_health_starved(enum kgb_code code, uint64_t free_bytes, uint64_t to
 
 /* ---- other processes ---- */
 
-/* Name and parent of a process. */
-static bool read_process(pid_t pid, char name[32], pid_t *out_parent)
+/* As the process calls itself, any bytes; "?" when it is gone. */
+static void read_name(pid_t pid, char name[NAME_SIZE])
 {
-	KGB_AUTO(free) char *path = kgb_xasprintf("/proc/%d/stat", (int)pid);
-	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(4096);
-	struct kgb_err ignored = KGB_ERR_INIT;
-	int64_t parent;
+	KGB_AUTO(free) char *path = kgb_xasprintf("/proc/%d/comm", (int)pid);
+	ssize_t n = kgb_proc_tree_read_text(AT_FDCWD, path, name, NAME_SIZE);
 
-	if (kgb_fs_read(AT_FDCWD, path, 4096, &text, &ignored) < 0)
-		return false;
-	/* "PID (NAME) STATE PARENT ..."; a name may hold anything. */
-	const char *begin = strchr(text.ptr, '(');
-	const char *end = strrchr(text.ptr, ')');
-	if (!begin || !end || end < begin || strlen(end) < sizeof(") S "))
-		return false;
-	(void)snprintf(name, 32, "%.*s", (int)(end - begin - 1), begin + 1);
-	KGB_AUTO(free) char *number = kgb_xstrndup(end + 4, strspn(end + 4, "0123456789"));
-	if (kgb_parse_i64(number, 0, INT32_MAX, &parent, &ignored) < 0)
-		return false;
-	*out_parent = (pid_t)parent;
-	return true;
+	if (n <= 0)
+		(void)snprintf(name, NAME_SIZE, "?");
+	else
+		name[strcspn(name, "\n")] = '\0';
 }
 
-/* Is it a worker of a judge, this one or another? Who lies about its name only loses a note. */
+/* Is it a worker of a judge, this one or another? A process that lies about its name only loses a
+ * note. */
 static bool is_of_a_judge(pid_t pid)
 {
-	char name[32];
+	char name[NAME_SIZE];
 
 	for (int i = 0; i < ANCESTORS_MAX && pid > 1; i++) {
-		if (!read_process(pid, name, &pid))
-			return false;
+		read_name(pid, name);
 		if (kgb_str_eq(name, "kgb-judge"))
 			return true;
+		pid = kgb_proc_tree_parent(pid);
 	}
 	return false;
 }
@@ -154,19 +149,15 @@ static void note(struct kgb_lane *lane, const char *text)
 static void note_process(struct kgb_lane *lane, const struct kgb_nvml_process *process)
 {
 	KGB_AUTO(buf) struct kgb_buf shown = KGB_BUF_INIT(0);
-	char name[32] = "?";
-	pid_t parent;
+	char name[NAME_SIZE];
 
-	(void)read_process(process->pid, name, &parent);
+	read_name(process->pid, name);
 	kgb_escape(&shown, name, strlen(name));
-	if (process->bytes >= 0)
-		note(lane,
-		     kgb_lane_text(lane,
-				   "process %d (%s) uses the GPU too, with %lld MiB of memory",
-				   (int)process->pid, shown.ptr, (long long)process->bytes >> 20));
-	else
-		note(lane, kgb_lane_text(lane, "process %d (%s) uses the GPU too",
-					 (int)process->pid, shown.ptr));
+	const char *memory = process->bytes < 0 ? ""
+						: kgb_lane_text(lane, ", with %lld MiB of memory",
+								(long long)process->bytes >> 20);
+	note(lane, kgb_lane_text(lane, "process %d (%s) uses the GPU too%s", (int)process->pid,
+				 shown.ptr, memory));
 }
 
 static void note_state(struct kgb_lane *lane, const struct kgb_nvml_state *state,

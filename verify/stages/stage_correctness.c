@@ -7,7 +7,6 @@
 
 #include "base/str.h"
 #include "base/time.h"
-#include "verify/stages/case_order.h"
 #include "verify/stages/lanes.h"
 #include "verify/stages/stages.h"
 

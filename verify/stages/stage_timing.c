@@ -68,13 +68,9 @@ static int time_baseline(struct kgb_lane *lane, const struct kgb_case *c, double
 
 	kgb_case_data_fill(&data, c, &lane->verdict->seed, 0);
 	for (int i = 0; i < REPETITIONS && rc == 0; i++) {
-		int64_t deadline = kgb_mono_ms() + REFERENCE_MS;
 		int64_t started_ns = kgb_mono_ns();
-		rc = kgb_case_data_ask(&data, &lane->reference->worker, &lane->reference->memory,
-				       false, deadline, err);
-		if (rc == 0)
-			rc = kgb_case_data_learn(&data, &lane->reference->worker,
-						 &lane->reference->memory, false, deadline, err);
+		rc = kgb_case_data_fetch(&data, &lane->reference->worker, &lane->reference->memory,
+					 false, kgb_mono_ms() + REFERENCE_MS, err);
 		ns[i] = kgb_mono_ns() - started_ns;
 	}
 	kgb_case_data_release(&data);

@@ -3,7 +3,6 @@
 #include <pthread.h>
 
 #include "tests/unit/base/support.h"
-#include "verify/stages/case_order.h"
 #include "verify/stages/case_queue.h"
 
 enum { N = 100, LANES = 4, FAILURES = 3 };
