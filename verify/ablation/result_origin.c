@@ -176,15 +176,9 @@ static void each_group(const struct kgb_neighbours *of, const char *elements, si
 	}
 }
 
-static void add_hash(uint64_t hash, void *payload)
+static void add_hash(uint64_t hash, void *known)
 {
-	groups_add(payload, hash);
-}
-
-static void add_known(const struct kgb_neighbours *of, struct groups *known, const char *elements,
-		      size_t n)
-{
-	each_group(of, elements, n, add_hash, known);
+	groups_add(known, hash);
 }
 
 /* The input's elements as they lie in memory, and in row-major order unless that is the work. */
@@ -207,13 +201,13 @@ static void add_input(struct kgb_neighbours *of, struct groups *known,
 	if (alone && is_result) {
 		of->as_is = true;
 		if (view->dtype == of->dtype)
-			add_known(of, known, stored, n_stored);
+			each_group(of, stored, n_stored, add_hash, known);
 		return;
 	}
 	if (stored)
-		add_known(of, known, stored, n_stored);
+		each_group(of, stored, n_stored, add_hash, known);
 	if (ordered)
-		add_known(of, known, ordered, n);
+		each_group(of, ordered, n, add_hash, known);
 }
 
 static size_t n_of_inputs(const struct kgb_case_data *data)

@@ -365,37 +365,14 @@ int kgb_candidate_call_prepare(struct kgb_lane *lane, const struct kgb_case_data
 	return prepare(lane, data, spec, call, &rng, err);
 }
 
-/* The candidate's process, or the baseline's. */
-struct party {
-	struct kgb_worker *worker;
-	struct kgb_shared_arena *memory;
-};
-
-/* Trouble of the baseline is ours. */
-static int wait_for_reply(struct kgb_lane *lane, const struct party *party, bool baseline,
-			  int64_t deadline_ms, struct kgb_candidate_call *call,
-			  struct kgb_failure *failure, struct kgb_err *err)
-{
-	bool replied = kgb_worker_wait(party->worker, deadline_ms, &call->reply);
-
-	if (!baseline)
-		return replied ? kgb_lane_explain_reply(lane, &call->reply, failure)
-			       : kgb_lane_explain_end(lane, failure, err);
-	if (!replied)
-		return kgb_fail(err, KGB_ERR_FAILED, "the baseline's process ended");
-	if (call->reply.status != KGB_WIRE_OK)
-		return kgb_fail(err, KGB_ERR_FAILED, "baseline: %.300s", call->reply.text);
-	return 0;
-}
-
 int kgb_candidate_call_run(struct kgb_lane *lane, const struct kgb_case_data *data,
 			   const struct kgb_candidate_call_spec *spec,
 			   struct kgb_candidate_call *call, struct kgb_failure *failure,
 			   struct kgb_err *err)
 {
-	const struct party candidate = {&lane->runner, &lane->runner_memory};
-	const struct party baseline = {&lane->baseline, &lane->baseline_memory};
-	const struct party *party = spec->baseline ? &baseline : &candidate;
+	struct kgb_worker *worker = spec->baseline ? &lane->baseline : &lane->runner;
+	struct kgb_shared_arena *memory =
+		spec->baseline ? &lane->baseline_memory : &lane->runner_memory;
 	const bool native = spec->baseline && lane->judge->options->baseline != KGB_BASELINE_KERNEL;
 	struct kgb_rng rng;
 	/* A baseline may have to be compiled first, and is trusted to end. */
@@ -403,16 +380,22 @@ int kgb_candidate_call_run(struct kgb_lane *lane, const struct kgb_case_data *da
 
 	if (prepare(lane, data, spec, call, &rng, err) < 0)
 		return -1;
-	if (kgb_shared_arena_reserve(party->memory, party->worker, call->arena_bytes,
-				     out_bytes(data), false, deadline, err) < 0)
+	if (kgb_shared_arena_reserve(memory, worker, call->arena_bytes, out_bytes(data), false,
+				     deadline, err) < 0)
 		return -1;
-	kgb_candidate_call_copy_parts(call, party->memory->arena, lane->image.ptr);
-	add_noise(lane, &rng, party->memory->out, out_bytes(data));
+	kgb_candidate_call_copy_parts(call, memory->arena, lane->image.ptr);
+	add_noise(lane, &rng, memory->out, out_bytes(data));
 
 	int64_t started_ns = kgb_mono_ns();
-	if (send_call(party->worker, data, spec, native, &rng, call, err) < 0)
+	if (send_call(worker, data, spec, native, &rng, call, err) < 0)
 		return -1;
-	int rc = wait_for_reply(lane, party, spec->baseline, deadline, call, failure, err);
+	int rc;
+	if (spec->baseline) /* its trouble is ours */
+		rc = kgb_lane_await(worker, deadline, "baseline", &call->reply, err);
+	else if (kgb_worker_wait(worker, deadline, &call->reply))
+		rc = kgb_lane_explain_reply(lane, &call->reply, failure);
+	else
+		rc = kgb_lane_explain_end(lane, failure, err);
 	call->wall_ns = kgb_mono_ns() - started_ns;
 	if (rc == 0 && !spec->baseline)
 		take_snapshot(lane, data, call);

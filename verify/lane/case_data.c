@@ -248,22 +248,17 @@ int kgb_case_data_ask(const struct kgb_case_data *data, struct kgb_worker *refer
 
 static int fail_lost(const struct kgb_worker *reference, struct kgb_err *err)
 {
-	switch (reference->end) {
-	case KGB_WORKER_TIMED_OUT:
+	if (reference->end == KGB_WORKER_TIMED_OUT)
 		return kgb_fail(err, KGB_ERR_TIMEOUT, "the reference did not answer in time");
-	case KGB_WORKER_SIGNALED:
+	if (reference->end == KGB_WORKER_SIGNALED)
 		return kgb_fail(err, KGB_ERR_FAILED, "the reference was ended by signal %d",
 				reference->end_value);
-	case KGB_WORKER_EXITED:
+	if (reference->end == KGB_WORKER_EXITED)
 		return kgb_fail(err, KGB_ERR_FAILED, "the reference exited with status %d",
 				reference->end_value);
-	case KGB_WORKER_LIED:
+	if (reference->end == KGB_WORKER_LIED)
 		return kgb_fail(err, KGB_ERR_FAILED, "the reference broke the protocol: %s",
 				reference->why);
-	case KGB_WORKER_ALIVE:
-	case KGB_WORKER_LOST:
-		break;
-	}
 	return kgb_fail(err, KGB_ERR_FAILED, "the reference process is gone");
 }
 

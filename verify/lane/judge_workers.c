@@ -67,12 +67,23 @@ int kgb_lane_start_worker(struct kgb_lane *lane, struct kgb_worker *worker, enum
 	return rc;
 }
 
+int kgb_lane_await(struct kgb_worker *worker, int64_t deadline_ms, const char *what,
+		   struct kgb_wire_reply *reply, struct kgb_err *err)
+{
+	if (!kgb_worker_wait(worker, deadline_ms, reply))
+		return kgb_fail(err, KGB_ERR_FAILED, "%s: its process ended", what);
+	return reply->status == KGB_WIRE_OK
+		       ? 0
+		       : kgb_fail(err, KGB_ERR_FAILED, "%s: %.300s", what, reply->text);
+}
+
 /* ---- the reference, and the baseline that is torch's ---- */
 
 static int send_reference_file(struct kgb_lane *lane, struct kgb_worker *worker, const char *file,
 			       struct kgb_err *err)
 {
 	KGB_AUTO(free) char *path = kgb_path_join(lane->judge->spec.reference_dir, file);
+	KGB_AUTO(free) char *what = kgb_xasprintf("reference '%s'", path);
 	KGB_AUTO(buf) struct kgb_buf source = KGB_BUF_INIT(KGB_LIMIT_KERNEL);
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(KGB_WIRE_REQUEST_MAX);
 	KGB_AUTO(fd) int fd = -1;
@@ -86,12 +97,7 @@ static int send_reference_file(struct kgb_lane *lane, struct kgb_worker *worker,
 	kgb_jsonw_put(&w, "{op: 'load', file: %s}", file);
 	if (kgb_worker_send(worker, text.ptr, &fd, 1, err) < 0)
 		return -1;
-	if (!kgb_worker_wait(worker, kgb_mono_ms() + START_MS, reply))
-		return kgb_fail(err, KGB_ERR_FAILED,
-				"the reference process ended while loading '%s'", path);
-	if (reply->status != KGB_WIRE_OK)
-		return kgb_fail(err, KGB_ERR_FAILED, "reference '%s': %s", path, reply->text);
-	return 0;
+	return kgb_lane_await(worker, kgb_mono_ms() + START_MS, what, reply, err);
 }
 
 static int start_trusted(struct kgb_lane *lane, struct kgb_worker *worker, const char *role,
@@ -204,16 +210,13 @@ static int send_kernel(struct kgb_lane *lane, struct kgb_worker *worker,
 static int load_baseline_kernel(struct kgb_lane *lane, const char *path, struct kgb_err *err)
 {
 	KGB_AUTO(buf) struct kgb_buf source = KGB_BUF_INIT(KGB_LIMIT_KERNEL);
+	KGB_AUTO(free) char *what = kgb_xasprintf("baseline '%s'", path);
 	KGB_AUTO(free) struct kgb_wire_reply *reply = kgb_xmalloc(sizeof(*reply));
 
 	if (kgb_fs_read(AT_FDCWD, path, KGB_LIMIT_KERNEL, &source, err) < 0 ||
 	    send_kernel(lane, &lane->baseline, &source, -1, err) < 0)
 		return -1;
-	if (!kgb_worker_wait(&lane->baseline, kgb_lane_call_deadline(lane), reply))
-		return kgb_fail(err, KGB_ERR_FAILED, "baseline '%s': its process ended", path);
-	if (reply->status != KGB_WIRE_OK)
-		return kgb_fail(err, KGB_ERR_FAILED, "baseline '%s': %.300s", path, reply->text);
-	return 0;
+	return kgb_lane_await(&lane->baseline, kgb_lane_call_deadline(lane), what, reply, err);
 }
 
 int kgb_lane_start_baseline(struct kgb_lane *lane, struct kgb_err *err)

@@ -154,16 +154,9 @@ static void begin_interface(struct kgb_lint *lint, const struct kgb_interface *i
 	const size_t n = lint->judge.spec.n_interfaces;
 
 	lint->interface = interface;
-	memset(lint->refused, 0, sizeof(lint->refused));
-	memset(lint->tried, 0, sizeof(lint->tried));
-	memset(lint->has_elements, 0, sizeof(lint->has_elements));
-	memset(lint->has_zeros, 0, sizeof(lint->has_zeros));
-	memset(lint->wants_zeros, 0, sizeof(lint->wants_zeros));
-	memset(lint->params, 0, sizeof(lint->params));
+	lint->seen = (struct kgb_lint_seen){0};
 	memset(lint->swap_differs, 0, n * sizeof(lint->swap_differs[0]));
 	memset(lint->swap_refused, 0, n * sizeof(lint->swap_refused[0]));
-	lint->does_something = false;
-	lint->tells = false;
 }
 
 static void settle_interface(struct kgb_lint *lint)

@@ -249,15 +249,12 @@ static int time_case(struct kgb_lint *lint, const struct kgb_case *c, struct kgb
 	pthread_rwlock_wrlock(lint->options->quiet);
 	int rc = kgb_case_data_ask(&data, &reference->worker, &reference->memory, false,
 				   deadline_ms, err);
-	bool answered = rc == 0 && kgb_worker_wait(&reference->worker, deadline_ms, reply);
+	if (rc == 0)
+		rc = kgb_lane_await(&reference->worker, deadline_ms, c->name, reply, err);
 	pthread_rwlock_unlock(lint->options->quiet);
 	kgb_case_data_release(&data);
 	if (rc < 0)
 		return -1;
-	if (!answered)
-		return kgb_fail(err, KGB_ERR_FAILED, "case '%s': its process ended", c->name);
-	if (reply->status != KGB_WIRE_OK)
-		return kgb_fail(err, KGB_ERR_FAILED, "case '%s': %.300s", c->name, reply->text);
 	kgb_strv_addf(&lint->report->medians, "%s %.6f", c->name, (double)reply->value / NS_PER_MS);
 	return 0;
 }

@@ -176,7 +176,7 @@ static bool notices(struct kgb_lint *lint, const struct kgb_case *c,
 static void try_bytes(struct kgb_lint *lint, const struct kgb_case_data *data, size_t i,
 		      void *bytes)
 {
-	struct kgb_lint_param *param = &lint->params[i];
+	struct kgb_lint_param *param = &lint->seen.params[i];
 	struct kgb_case_data changed = *data;
 
 	if (memcmp(data->storages[i], bytes, data->storage_bytes[i]) == 0)
@@ -192,7 +192,7 @@ static void try_other_cases(struct kgb_lint *lint, const struct kgb_case_data *d
 {
 	const struct kgb_cases *cases = &lint->judge.cases;
 	const struct kgb_tensor_view *view = &data->kase->args[i].view;
-	struct kgb_lint_param *param = &lint->params[i];
+	struct kgb_lint_param *param = &lint->seen.params[i];
 	const int most = param->n_tried + ATTEMPTS_AT_A_CASE;
 
 	for (size_t k = 0;
@@ -215,7 +215,7 @@ static void try_tensor(struct kgb_lint *lint, const struct kgb_case_data *data,
 {
 	if (!data->storages[i])
 		return;
-	lint->params[i].is_given = true;
+	lint->seen.params[i].is_given = true;
 	if (data->kase->args[i].fill == KGB_FILL_NAN)
 		return;
 	if (memcmp(data->storages[i], other_inputs->storages[i], data->storage_bytes[i]) != 0)
@@ -240,7 +240,7 @@ static bool same_value(const struct kgb_value *a, const struct kgb_value *b)
 static void try_value(struct kgb_lint *lint, const struct kgb_case_data *data, size_t i)
 {
 	const struct kgb_cases *cases = &lint->judge.cases;
-	struct kgb_lint_param *param = &lint->params[i];
+	struct kgb_lint_param *param = &lint->seen.params[i];
 	const int most = param->n_tried + ATTEMPTS_AT_A_CASE;
 
 	param->is_given = true;
@@ -264,7 +264,8 @@ void kgb_lint_inputs(struct kgb_lint *lint, const struct kgb_case_data *data,
 {
 	for (size_t i = 0; i < data->kase->n_args; i++) {
 		const struct kgb_arg *arg = &data->kase->args[i];
-		if (lint->params[i].matters || arg->param->kind == KGB_PARAM_OUT || arg->is_absent)
+		if (lint->seen.params[i].matters || arg->param->kind == KGB_PARAM_OUT ||
+		    arg->is_absent)
 			continue;
 		if (arg->param->kind == KGB_PARAM_TENSOR)
 			try_tensor(lint, data, other_inputs, i);
@@ -287,7 +288,7 @@ static bool may_be_ignored(const struct kgb_param *param)
 static void settle_param(struct kgb_lint *lint, size_t i)
 {
 	const struct kgb_param *param = &lint->interface->params[i];
-	const struct kgb_lint_param *seen = &lint->params[i];
+	const struct kgb_lint_param *seen = &lint->seen.params[i];
 	const char *entry = lint->interface->entry;
 
 	if (may_be_ignored(param))

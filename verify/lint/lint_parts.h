@@ -38,16 +38,18 @@ struct kgb_lint {
 	struct kgb_lane witness; /* asks one on the CPU, if the device is a GPU */
 	const struct kgb_lint_options *options; /* borrowed */
 	struct kgb_lint_report *report;
-	/* of the interface at hand: */
-	const struct kgb_interface *interface;
-	bool refused[KGB_MAX_RESULTS][KGB_N_WRONG];
-	bool tried[KGB_MAX_RESULTS][KGB_N_WRONG];
-	bool has_elements[KGB_MAX_RESULTS];
-	/* By type: results whose zeros have a sign that counts; one was -0, and +0 was refused. */
-	bool wants_zeros[KGB_N_DTYPES], has_zeros[KGB_N_DTYPES];
-	bool does_something; /* a case of it changes an argument or gives a new tensor */
-	bool tells; /* a case of it shows whether kernels compute (kgb_ablation_tells) */
-	struct kgb_lint_param params[KGB_MAX_ARGS];
+	const struct kgb_interface *interface; /* at hand; what was seen of it: */
+	struct kgb_lint_seen {
+		bool refused[KGB_MAX_RESULTS][KGB_N_WRONG];
+		bool tried[KGB_MAX_RESULTS][KGB_N_WRONG];
+		bool has_elements[KGB_MAX_RESULTS];
+		/* By type: results whose zeros have a sign that counts; one was -0, and +0 was
+		 * refused. */
+		bool wants_zeros[KGB_N_DTYPES], has_zeros[KGB_N_DTYPES];
+		bool does_something; /* a case of it changes an argument or gives a new tensor */
+		bool tells; /* a case of it shows whether kernels compute (kgb_ablation_tells) */
+		struct kgb_lint_param params[KGB_MAX_ARGS];
+	} seen;
 	bool *swap_differs, *swap_refused; /* owned; by interface: it gave something else for a
 					      case of this one, and that was refused */
 };

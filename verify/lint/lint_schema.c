@@ -103,14 +103,9 @@ static int lint_schema(struct kgb_lint *lint, const struct kgb_interface *interf
 	KGB_AUTO(free) struct kgb_wire_reply *reply = kgb_xmalloc(sizeof(*reply));
 
 	write_question(&lint->judge.spec, interface, &question);
-	if (kgb_worker_send(worker, question.ptr, NULL, 0, err) < 0)
+	if (kgb_worker_send(worker, question.ptr, NULL, 0, err) < 0 ||
+	    kgb_lane_await(worker, kgb_mono_ms() + ANSWER_MS, interface->entry, reply, err) < 0)
 		return -1;
-	if (!kgb_worker_wait(worker, kgb_mono_ms() + ANSWER_MS, reply))
-		return kgb_fail(err, KGB_ERR_FAILED, "%s: no answer on its schema",
-				interface->entry);
-	if (reply->status != KGB_WIRE_OK)
-		return kgb_fail(err, KGB_ERR_FAILED, "%s: its schema: %s", interface->entry,
-				reply->text);
 	kgb_strv_split(&lines, reply->text, '\n');
 	for (size_t i = 0; i < lines.n; i++)
 		kgb_lint_note(lint->report, "schema", "%s: %s", interface->entry, lines.items[i]);

@@ -181,7 +181,7 @@ static void try_wrong(struct kgb_lint *lint, const struct kgb_case_data *data,
 	struct kgb_candidate_call call = {0};
 	struct kgb_compare compare;
 
-	if (lint->refused[i][wrong] || !truth->native)
+	if (lint->seen.refused[i][wrong] || !truth->native)
 		return;
 	call.values[i] = kgb_xmalloc(bytes);
 	memcpy(call.values[i], truth->native, bytes);
@@ -189,10 +189,11 @@ static void try_wrong(struct kgb_lint *lint, const struct kgb_case_data *data,
 	bool is_made =
 		make_wrong(data, previous ? &previous->results[i] : NULL, i, wrong, call.values[i]);
 	bool differs = memcmp(call.values[i], truth->native, bytes) != 0;
-	lint->does_something |= wrong == KGB_WRONG_UNCHANGED && (!is_made || differs);
+	lint->seen.does_something |= wrong == KGB_WRONG_UNCHANGED && (!is_made || differs);
 	if (is_made && differs) {
-		lint->tried[i][wrong] = true;
-		lint->refused[i][wrong] = !kgb_candidate_call_compare(data, &call, i, &compare);
+		lint->seen.tried[i][wrong] = true;
+		lint->seen.refused[i][wrong] =
+			!kgb_candidate_call_compare(data, &call, i, &compare);
 	}
 	kgb_candidate_call_release(&call);
 }
@@ -209,9 +210,9 @@ static void try_zeros(struct kgb_lint *lint, const struct kgb_case_data *data, s
 	bool has_some = false;
 
 	if (!tolerance->has_signed_zeros || !kgb_dtype_is_float(parts.dtype) ||
-	    lint->has_zeros[parts.dtype])
+	    lint->seen.has_zeros[parts.dtype])
 		return;
-	lint->wants_zeros[parts.dtype] = true;
+	lint->seen.wants_zeros[parts.dtype] = true;
 	call.values[i] = kgb_xreallocarray(NULL, n, size);
 	memcpy(call.values[i], truth->native, n * size);
 	for (size_t k = 0; k < n; k++) {
@@ -222,7 +223,7 @@ static void try_zeros(struct kgb_lint *lint, const struct kgb_case_data *data, s
 			has_some = true;
 		}
 	}
-	lint->has_zeros[parts.dtype] =
+	lint->seen.has_zeros[parts.dtype] =
 		has_some && !kgb_candidate_call_compare(data, &call, i, &compare);
 	kgb_candidate_call_release(&call);
 }
@@ -230,7 +231,7 @@ static void try_zeros(struct kgb_lint *lint, const struct kgb_case_data *data, s
 static void settle_zeros(struct kgb_lint *lint)
 {
 	for (int d = 0; d < KGB_N_DTYPES; d++)
-		if (lint->wants_zeros[d] && !lint->has_zeros[d])
+		if (lint->seen.wants_zeros[d] && !lint->seen.has_zeros[d])
 			kgb_lint_note(lint->report, "trivial",
 				      "%s: the sign of zero counts, but no case has a result of -0 "
 				      "in %s: add one with the fill signs",
@@ -351,7 +352,7 @@ static void try_witness(struct kgb_lint *lint, const struct kgb_case_data *data)
 bool kgb_lint_wants_previous(const struct kgb_lint *lint, const struct kgb_case_data *data)
 {
 	for (size_t i = 0; i < data->n_results; i++)
-		if (data->results[i].native && !lint->refused[i][KGB_WRONG_PREVIOUS])
+		if (data->results[i].native && !lint->seen.refused[i][KGB_WRONG_PREVIOUS])
 			return true;
 	return false;
 }
@@ -359,13 +360,13 @@ bool kgb_lint_wants_previous(const struct kgb_lint *lint, const struct kgb_case_
 void kgb_lint_values(struct kgb_lint *lint, const struct kgb_case_data *data,
 		     const struct kgb_case_data *previous)
 {
-	lint->tells |= kgb_ablation_tells(&lint->judge, data);
+	lint->seen.tells |= kgb_ablation_tells(&lint->judge, data);
 	/* Of memory that nobody has written sizes and strides count, which are compared exactly. */
-	lint->does_something |= lint->interface->is_unwritten;
+	lint->seen.does_something |= lint->interface->is_unwritten;
 	for (size_t i = 0; i < data->n_results && !lint->interface->is_unwritten; i++) {
 		if (!data->results[i].native)
 			continue;
-		lint->has_elements[i] = true;
+		lint->seen.has_elements[i] = true;
 		try_right(lint, data, i);
 		try_precise(lint, data, i);
 		try_zeros(lint, data, i);
@@ -379,25 +380,25 @@ void kgb_lint_values(struct kgb_lint *lint, const struct kgb_case_data *data,
 
 void kgb_lint_settle_values(struct kgb_lint *lint)
 {
-	if (lint->judge.spec.triton != KGB_TRITON_NONE && !lint->tells)
+	if (lint->judge.spec.triton != KGB_TRITON_NONE && !lint->seen.tells)
 		kgb_lint_note(lint->report, "trivial",
 			      "%s: every result is a constant or an input, which torch's fills and "
 			      "copies make: add a case where it is not, or write 'triton: alone'",
 			      lint->interface->entry);
 	for (size_t i = 0; i < lint->interface->n_results; i++) {
 		for (int wrong = 0; wrong < KGB_N_WRONG; wrong++)
-			if (lint->tried[i][wrong] && !lint->refused[i][wrong])
+			if (lint->seen.tried[i][wrong] && !lint->seen.refused[i][wrong])
 				kgb_lint_note(lint->report, "trivial",
 					      "%s: no case refuses %s as result %zu",
 					      lint->interface->entry, wrong_names[wrong], i);
 		/* Zeros may be the whole of what a fill is for. */
-		if (lint->has_elements[i] && !lint->tried[i][KGB_WRONG_ZEROS] &&
+		if (lint->seen.has_elements[i] && !lint->seen.tried[i][KGB_WRONG_ZEROS] &&
 		    lint->judge.spec.triton != KGB_TRITON_ALONE)
 			kgb_lint_note(lint->report, "trivial", "%s: result %zu is always zero",
 				      lint->interface->entry, i);
 	}
 	settle_zeros(lint);
-	if (!lint->does_something)
+	if (!lint->seen.does_something)
 		kgb_lint_note(lint->report, "trivial", "%s: no case changes anything",
 			      lint->interface->entry);
 }

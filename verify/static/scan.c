@@ -170,9 +170,21 @@ static int mark_live(struct scan *s)
 
 /* ---- contract ---- */
 
-static const char signature_hint[] =
-	"Define the function with the parameters of its schema, in their order; more "
-	"parameters need defaults.";
+static int refuse_signature(const struct scan *s, int line, const char *fmt, ...) KGB_PRINTF(3, 4);
+
+static int refuse_signature(const struct scan *s, int line, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	KGB_AUTO(free) char *text = kgb_xvasprintf(fmt, ap);
+	va_end(ap);
+	return kgb_finding__contract(
+		s->out, KGB_CODE_CONTRACT_SIGNATURE, line,
+		"Define the function with the parameters of its schema, in their order; more "
+		"parameters need defaults.",
+		"%s", text);
+}
 
 /* The candidate's parameters as Python will bind them. */
 struct signature {
@@ -238,8 +250,8 @@ static int check_positions(struct scan *s, const struct kgb_interface *in,
 	size_t n_pos = count_positional(in);
 
 	if (sig->n_positional < n_pos && !sig->takes_more)
-		return kgb_finding__contract(
-			s->out, KGB_CODE_CONTRACT_SIGNATURE, line, signature_hint,
+		return refuse_signature(
+			s, line,
 			"%s takes %zu positional parameters but is called with %zu: %.200s",
 			in->entry, sig->n_positional, n_pos, in->schema);
 	for (size_t i = 0; i < n_pos && i < sig->n_positional; i++) {
@@ -247,10 +259,9 @@ static int check_positions(struct scan *s, const struct kgb_interface *in,
 			kgb_json_str(cJSON_GetArrayItem(sig->params, (int)i), "name", "");
 		const struct kgb_param *named = spec_param(in, name);
 		if (named && named != &in->params[i])
-			return kgb_finding__contract(
-				s->out, KGB_CODE_CONTRACT_SIGNATURE, line, signature_hint,
-				"%s: parameter %zu is '%.60s' but must be '%s': %.200s", in->entry,
-				i + 1, name, in->params[i].name, in->schema);
+			return refuse_signature(
+				s, line, "%s: parameter %zu is '%.60s' but must be '%s': %.200s",
+				in->entry, i + 1, name, in->params[i].name, in->schema);
 	}
 	return 0;
 }
@@ -267,10 +278,9 @@ static int check_keywords(struct scan *s, const struct kgb_interface *in,
 					    (kind_is(param, "keyword") || (size_t)at >= n_pos)
 				  : sig->takes_any_name;
 		if (!good)
-			return kgb_finding__contract(
-				s->out, KGB_CODE_CONTRACT_SIGNATURE, line, signature_hint,
-				"%s does not take '%s' as a keyword argument: %.200s", in->entry,
-				in->params[i].name, in->schema);
+			return refuse_signature(
+				s, line, "%s does not take '%s' as a keyword argument: %.200s",
+				in->entry, in->params[i].name, in->schema);
 	}
 	return 0;
 }
@@ -287,8 +297,8 @@ static int check_leftovers(struct scan *s, const struct kgb_interface *in,
 		bool by_position = i < n_pos && i < sig->n_positional;
 		bool by_name = named && named->keyword;
 		if (!by_position && !by_name && !kgb_json_bool(param, "default", false))
-			return kgb_finding__contract(
-				s->out, KGB_CODE_CONTRACT_SIGNATURE, line, signature_hint,
+			return refuse_signature(
+				s, line,
 				"%s: parameter '%.60s' has no default and is not in the schema: %.200s",
 				in->entry, name, in->schema);
 		i++;

@@ -58,7 +58,7 @@ static double share_below(const struct kgb_timer *timer, enum kgb_side side,
 {
 	size_t n_below = 0;
 	KGB_AUTO(free)
-	double *x = kgb_timer__gather(timer, side, KGB_SAMPLE_KEPT, value, n_out);
+	double *x = kgb_timer__gather(timer, side, value, n_out);
 
 	for (size_t i = 0; i < *n_out; i++)
 		n_below += x[i] < limit ? 1 : 0;
@@ -101,8 +101,7 @@ static bool active_for_longer(const struct kgb_timer *timer, enum kgb_side side,
 {
 	size_t n, n_active;
 	KGB_AUTO(free)
-	double *active =
-		kgb_timer__gather(timer, side, KGB_SAMPLE_KEPT, kgb_timer__activity, &n_active);
+	double *active = kgb_timer__gather(timer, side, kgb_timer__activity, &n_active);
 
 	if (n_active == 0)
 		return false;
@@ -130,7 +129,7 @@ static void positive(const struct kgb_timer *timer, kgb_timer_value_fn value, do
 	for (enum kgb_side side = KGB_SIDE_A; side < KGB_N_SIDES; side++) {
 		size_t n;
 		KGB_AUTO(free)
-		double *x = kgb_timer__gather(timer, side, KGB_SAMPLE_KEPT, value, &n);
+		double *x = kgb_timer__gather(timer, side, value, &n);
 		out[side] = n > 0 && kgb_quantile(x, n, 1 - SHARE) > slack;
 	}
 }
@@ -196,7 +195,7 @@ static bool doubt_overhead(const struct kgb_timer *timer, const struct overhead 
 	for (enum kgb_side side = KGB_SIDE_A; side < KGB_N_SIDES; side++) {
 		size_t n;
 		KGB_AUTO(free)
-		double *x = kgb_timer__gather(timer, side, KGB_SAMPLE_KEPT, overhead->value, &n);
+		double *x = kgb_timer__gather(timer, side, overhead->value, &n);
 		added[side] = kgb_median(x, n);
 		error = hypot(error, 1.2533 * KGB_MAD_TO_SIGMA * kgb_mad(x, n) / sqrt((double)n));
 	}
@@ -247,7 +246,7 @@ static bool doubt_host_at_times(const struct kgb_timer *timer, const struct over
 	for (enum kgb_side side = KGB_SIDE_A; side < KGB_N_SIDES; side++) {
 		size_t n;
 		KGB_AUTO(free)
-		double *x = kgb_timer__gather(timer, side, KGB_SAMPLE_KEPT, overhead->value, &n);
+		double *x = kgb_timer__gather(timer, side, overhead->value, &n);
 		if (side == KGB_SIDE_A)
 			limit += kgb_median(x, n);
 		double more = 0;
@@ -640,7 +639,7 @@ static bool doubt_neighbour(const struct kgb_timer *timer, struct kgb_timer_resu
 {
 	size_t n;
 	KGB_AUTO(free)
-	double *x = kgb_timer__gather(timer, KGB_SIDE_A, KGB_SAMPLE_KEPT, log_event, &n);
+	double *x = kgb_timer__gather(timer, KGB_SIDE_A, log_event, &n);
 	KGB_AUTO(free) double *sorted = kgb_xcalloc(n + 1, sizeof(*sorted));
 
 	if (n < 2 * GROUP_MIN)
@@ -667,7 +666,7 @@ static bool doubt_drift(const struct kgb_timer *timer, struct kgb_timer_result *
 {
 	size_t n;
 	KGB_AUTO(free)
-	double *mhz = kgb_timer__gather(timer, KGB_SIDE_A, KGB_SAMPLE_KEPT, kgb_timer__clock, &n);
+	double *mhz = kgb_timer__gather(timer, KGB_SIDE_A, kgb_timer__clock, &n);
 	double before = kgb_median(mhz, n / 3), after = kgb_median(mhz + n - n / 3, n / 3);
 
 	/* A clock that moves slows both sides, in the open. */

@@ -46,9 +46,9 @@ double kgb_timer__host(const struct kgb_timer_sample *sample);
 double kgb_timer__clock(const struct kgb_timer_sample *sample); /* MHz; 0 unknown */
 /** The first three, by ruler. */
 extern const kgb_timer_value_fn kgb_timer__rulers[KGB_N_RULERS];
-/** That number of all samples of a side and fate that have it, in order; a new array, *n long. */
+/** That number of all kept samples of a side that have it, in order; a new array, *n long. */
 double *kgb_timer__gather(const struct kgb_timer *timer, enum kgb_side side,
-			  enum kgb_sample_fate fate, kgb_timer_value_fn value, size_t *n);
+			  kgb_timer_value_fn value, size_t *n);
 
 /** Sort values, ascending. */
 void kgb_timer__sort(double *values, size_t n);

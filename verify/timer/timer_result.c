@@ -40,14 +40,14 @@ const kgb_timer_value_fn kgb_timer__rulers[KGB_N_RULERS] = {kgb_timer__event, kg
 							    kgb_timer__host};
 
 double *kgb_timer__gather(const struct kgb_timer *timer, enum kgb_side side,
-			  enum kgb_sample_fate fate, kgb_timer_value_fn value, size_t *n)
+			  kgb_timer_value_fn value, size_t *n)
 {
 	double *out = kgb_xcalloc(timer->n_samples + 1, sizeof(*out));
 
 	*n = 0;
 	for (size_t i = 0; i < timer->n_samples; i++) {
 		const struct kgb_timer_sample *s = &timer->samples[i];
-		double x = s->side == side && s->fate == fate ? value(s) : (double)NAN;
+		double x = s->side == side && s->fate == KGB_SAMPLE_KEPT ? value(s) : (double)NAN;
 		if (!isnan(x))
 			out[(*n)++] = x;
 	}
@@ -149,7 +149,7 @@ double kgb_timer__event_step(const struct kgb_timer *timer)
 	enum { ENOUGH = 16, ROUNDING_NS = 2 };
 	size_t n;
 	KGB_AUTO(free)
-	double *ns = kgb_timer__gather(timer, KGB_SIDE_A, KGB_SAMPLE_KEPT, kgb_timer__event, &n);
+	double *ns = kgb_timer__gather(timer, KGB_SIDE_A, kgb_timer__event, &n);
 	double known = (double)timer->config.machine.event_step_ns, seen = (double)INFINITY;
 
 	kgb_timer__sort(ns, n);
@@ -282,20 +282,18 @@ static struct kgb_interval ratio_of_medians(const struct kgb_timer *timer,
 
 static void describe_samples(const struct kgb_timer *timer, struct kgb_timer_result *out)
 {
-	for (int side = 0; side < KGB_N_SIDES; side++) {
+	for (enum kgb_side side = KGB_SIDE_A; side < KGB_N_SIDES; side++) {
 		size_t n;
 		for (int ruler = 0; ruler < KGB_N_RULERS; ruler++) {
 			KGB_AUTO(free)
-			double *ns = kgb_timer__gather(timer, (enum kgb_side)side, KGB_SAMPLE_KEPT,
-						       kgb_timer__rulers[ruler], &n);
+			double *ns = kgb_timer__gather(timer, side, kgb_timer__rulers[ruler], &n);
 			double median = kgb_median(ns, n);
 			out->median_ns[side][ruler] = median > 0 ? median : (double)NAN;
 			if (ruler == KGB_RULER_EVENT)
 				out->mad_ns[side] = kgb_mad(ns, n);
 		}
 		KGB_AUTO(free)
-		double *mhz = kgb_timer__gather(timer, (enum kgb_side)side, KGB_SAMPLE_KEPT,
-						kgb_timer__clock, &n);
+		double *mhz = kgb_timer__gather(timer, side, kgb_timer__clock, &n);
 		double median = kgb_median(mhz, n);
 		out->clock_mhz[side] = median > 0 ? median : (double)NAN;
 	}
