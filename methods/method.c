@@ -19,75 +19,58 @@ static const char *const prompt_names[] = {"stdin", "file", NULL};
 static const char *const start_names[] = {"empty", "stub", "from_run", NULL};
 
 static const struct kgb_field limits_fields[] = {
-	{.name = "model_requests",
-	 .type = KGB_FIELD_I64,
-	 .offset = offsetof(struct kgb_method_limits, model_requests),
-	 .min = 0,
-	 .max = 1000000,
-	 .def = "0",
-	 .doc = "Requests to the model in one attempt; 0: no limit"},
+	{KGB_FIELD(struct kgb_method_limits, model_requests, I64), .min = 0, .max = 1000000,
+	 .def = "0", .doc = "Requests to the model in one attempt; 0: no limit"},
 	KGB_FIELD_END,
 };
 
-#define LOOP(member, ...)                                                       \
-	{                                                                       \
-		.offset = offsetof(struct kgb_method_loop, member), __VA_ARGS__ \
+#define LOOP(member, kind, ...)                                              \
+	{                                                                    \
+		KGB_FIELD(struct kgb_method_loop, member, kind), __VA_ARGS__ \
 	}
 static const struct kgb_field loop_fields[] = {
-	LOOP(iterations, .name = "iterations", .type = KGB_FIELD_I64, .required = true, .min = 1,
-	     .max = KGB_METHOD_ITERATIONS_MAX, .doc = "Rounds of one attempt at most"),
-	LOOP(patience, .name = "patience", .type = KGB_FIELD_I64, .min = 0,
-	     .max = KGB_METHOD_ITERATIONS_MAX, .def = "0",
+	LOOP(iterations, I64, .required = true, .min = 1, .max = KGB_METHOD_ITERATIONS_MAX,
+	     .doc = "Rounds of one attempt at most"),
+	LOOP(patience, I64, .min = 0, .max = KGB_METHOD_ITERATIONS_MAX, .def = "0",
 	     .doc = "Rounds without a better kernel after which it ends; 0: no limit"),
-	LOOP(target_speedup, .name = "target_speedup", .type = KGB_FIELD_NUM, .min = 0,
-	     .max = 1000000, .def = "0", .doc = "Speedup of the best at which it ends; 0: none"),
-	LOOP(start, .name = "start", .type = KGB_FIELD_ENUM, .names = start_names, .def = "empty",
+	LOOP(target_speedup, NUM, .min = 0, .max = 1000000, .def = "0",
+	     .doc = "Speedup of the best at which it ends; 0: none"),
+	LOOP(start, ENUM, .names = start_names, .def = "empty",
 	     .doc = "What the first round begins with"),
-	LOOP(prompt, .name = "prompt", .type = KGB_FIELD_STR, .required = true,
+	LOOP(prompt, STR, .required = true,
 	     .doc = "Template appended to the task in each round, relative to its folder"),
-	LOOP(hints, .name = "hints", .type = KGB_FIELD_MAP,
-	     .doc = "Files with advice, by platform"),
-	LOOP(memory, .name = "memory", .type = KGB_FIELD_BOOL, .def = "false",
+	LOOP(hints, MAP, .doc = "Files with advice, by platform"),
+	LOOP(memory, BOOL, .def = "false",
 	     .doc = "Whether rounds see what helped on other operators of the run"),
 	KGB_FIELD_END,
 };
 #undef LOOP
 
-#define FIELD(member, ...)                                                 \
-	{                                                                  \
-		.offset = offsetof(struct kgb_method, member), __VA_ARGS__ \
+#define FIELD(member, kind, ...)                                        \
+	{                                                               \
+		KGB_FIELD(struct kgb_method, member, kind), __VA_ARGS__ \
 	}
 static const struct kgb_field method_fields[] = {
-	FIELD(name, .name = "name", .type = KGB_FIELD_STR, .required = true,
-	      .doc = "As the user types it; equals the folder's name"),
-	FIELD(summary, .name = "summary", .type = KGB_FIELD_STR, .required = true,
-	      .doc = "One line for `list --methods`"),
-	FIELD(cli, .name = "cli", .type = KGB_FIELD_STR, .required = true,
-	      .doc = "Program that runs: one of methods/data/program/"),
-	FIELD(model, .name = "model", .type = KGB_FIELD_STR, .required = true,
-	      .doc = "Model asked for when none is configured"),
-	FIELD(verify_tool, .name = "verify_tool", .type = KGB_FIELD_BOOL, .def = "false",
-	      .doc = "Whether kgb-verify is offered inside"),
-	FIELD(verify_timing, .name = "verify_timing", .type = KGB_FIELD_BOOL, .def = "false",
+	FIELD(name, STR, .required = true, .doc = "As the user types it; equals the folder's name"),
+	FIELD(summary, STR, .required = true, .doc = "One line for `list --methods`"),
+	FIELD(cli, STR, .required = true, .doc = "Program that runs: one of methods/data/program/"),
+	FIELD(model, STR, .required = true, .doc = "Model asked for when none is configured"),
+	FIELD(verify_tool, BOOL, .def = "false", .doc = "Whether kgb-verify is offered inside"),
+	FIELD(verify_timing, BOOL, .def = "false",
 	      .doc = "Whether it also times a kernel that passes, where there is a GPU"),
-	FIELD(session, .name = "session", .type = KGB_FIELD_ENUM, .names = session_names,
-	      .def = "verify", .doc = "Session of the offline model"),
-	FIELD(result, .name = "result", .type = KGB_FIELD_ENUM, .names = result_names,
-	      .def = "workspace", .doc = "Where the candidate comes from"),
-	FIELD(prompt, .name = "prompt", .type = KGB_FIELD_ENUM, .names = prompt_names,
-	      .def = "stdin", .doc = "How the task reaches the program"),
-	FIELD(instructions, .name = "instructions", .type = KGB_FIELD_STR, .required = true,
+	FIELD(session, ENUM, .names = session_names, .def = "verify",
+	      .doc = "Session of the offline model"),
+	FIELD(result, ENUM, .names = result_names, .def = "workspace",
+	      .doc = "Where the candidate comes from"),
+	FIELD(prompt, ENUM, .names = prompt_names, .def = "stdin",
+	      .doc = "How the task reaches the program"),
+	FIELD(instructions, STR, .required = true,
 	      .doc = "Template with the method's own instructions, relative to its folder"),
-	FIELD(argv, .name = "argv", .type = KGB_FIELD_STRS,
-	      .doc = "Arguments of the CLI, instead of its program's"),
-	FIELD(env, .name = "env", .type = KGB_FIELD_MAP,
-	      .doc = "Environment of the CLI, besides its program's"),
-	FIELD(files, .name = "files", .type = KGB_FIELD_MAP,
-	      .doc = "Files that lie in its home before it starts: text by path"),
-	FIELD(limits, .name = "limits", .type = KGB_FIELD_OBJECT, .sub = limits_fields,
-	      .doc = "What one attempt may use at most"),
-	FIELD(loop, .name = "loop", .type = KGB_FIELD_OBJECT, .sub = loop_fields,
-	      .doc = "Several rounds in one attempt"),
+	FIELD(argv, STRS, .doc = "Arguments of the CLI, instead of its program's"),
+	FIELD(env, MAP, .doc = "Environment of the CLI, besides its program's"),
+	FIELD(files, MAP, .doc = "Files that lie in its home before it starts: text by path"),
+	FIELD(limits, OBJECT, .sub = limits_fields, .doc = "What one attempt may use at most"),
+	FIELD(loop, OBJECT, .sub = loop_fields, .doc = "Several rounds in one attempt"),
 	KGB_FIELD_END,
 };
 #undef FIELD

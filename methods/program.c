@@ -16,35 +16,26 @@ _Static_assert(KGB_ARRAY_LEN(protocol_names) == KGB_N_PROTOCOLS + 2,
 	       "one name a protocol, and any");
 static const char *const usage_names[] = {"reported", "none", NULL};
 
-#define FIELD(member, ...)                                                  \
-	{                                                                   \
-		.offset = offsetof(struct kgb_program, member), __VA_ARGS__ \
+#define FIELD(member, kind, ...)                                         \
+	{                                                                \
+		KGB_FIELD(struct kgb_program, member, kind), __VA_ARGS__ \
 	}
 static const struct kgb_field program_fields[] = {
-	FIELD(name, .name = "name", .type = KGB_FIELD_STR, .required = true,
-	      .doc = "As methods name it; equals the file's name"),
-	FIELD(title, .name = "title", .type = KGB_FIELD_STR, .required = true,
-	      .doc = "As people call it"),
-	FIELD(install, .name = "install", .type = KGB_FIELD_STR, .required = true,
-	      .doc = "What to do when it is missing"),
-	FIELD(binaries, .name = "binaries", .type = KGB_FIELD_MAP,
-	      .doc = "Its executable below .deps/cli/NAME, by machine (uname -m)"),
-	FIELD(version_argv, .name = "version_argv", .type = KGB_FIELD_STRS,
-	      .doc = "Arguments that make it print its version"),
-	FIELD(tested_from, .name = "tested_from", .type = KGB_FIELD_STR, .def = "\"\"",
+	FIELD(name, STR, .required = true, .doc = "As methods name it; equals the file's name"),
+	FIELD(title, STR, .required = true, .doc = "As people call it"),
+	FIELD(install, STR, .required = true, .doc = "What to do when it is missing"),
+	FIELD(binaries, MAP, .doc = "Its executable below .deps/cli/NAME, by machine (uname -m)"),
+	FIELD(version_argv, STRS, .doc = "Arguments that make it print its version"),
+	FIELD(tested_from, STR, .def = "\"\"",
 	      .doc = "Oldest version that this project was tested with"),
-	FIELD(tested_to, .name = "tested_to", .type = KGB_FIELD_STR, .def = "\"\"",
-	      .doc = "Newest such version"),
-	FIELD(protocol, .name = "protocol", .type = KGB_FIELD_ENUM, .names = protocol_names,
-	      .required = true, .doc = "What it speaks with the model"),
-	FIELD(adapter, .name = "adapter", .type = KGB_FIELD_STR, .required = true,
-	      .doc = "Reader of its event stream"),
-	FIELD(usage, .name = "usage", .type = KGB_FIELD_ENUM, .names = usage_names,
-	      .required = true, .doc = "Whether it counts tokens itself"),
-	FIELD(argv, .name = "argv", .type = KGB_FIELD_STRS,
-	      .doc = "Its arguments, unless the method gives its own"),
-	FIELD(env, .name = "env", .type = KGB_FIELD_MAP,
-	      .doc = "Environment, besides HOME, PATH, TMPDIR and LANG"),
+	FIELD(tested_to, STR, .def = "\"\"", .doc = "Newest such version"),
+	FIELD(protocol, ENUM, .names = protocol_names, .required = true,
+	      .doc = "What it speaks with the model"),
+	FIELD(adapter, STR, .required = true, .doc = "Reader of its event stream"),
+	FIELD(usage, ENUM, .names = usage_names, .required = true,
+	      .doc = "Whether it counts tokens itself"),
+	FIELD(argv, STRS, .doc = "Its arguments, unless the method gives its own"),
+	FIELD(env, MAP, .doc = "Environment, besides HOME, PATH, TMPDIR and LANG"),
 	KGB_FIELD_END,
 };
 #undef FIELD

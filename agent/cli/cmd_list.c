@@ -167,14 +167,9 @@ static int list(struct kgb_cli *cli)
 
 static const struct kgb_opt options[] = {
 	KGB_OPTION_DATASET,
-	{.name = "methods",
-	 .type = KGB_OPT_FLAG,
-	 .offset = KGB_FLAG(methods),
-	 .doc = "list methods instead of operators"},
-	{.name = "codes",
-	 .type = KGB_OPT_FLAG,
-	 .offset = KGB_FLAG(codes),
-	 .doc = "list the codes that verdicts and attempts end with"},
+	KGB_OPTION_OF_FLAG("methods", 0, FLAG, methods, NULL, "list methods instead of operators"),
+	KGB_OPTION_OF_FLAG("codes", 0, FLAG, codes, NULL,
+			   "list the codes that verdicts and attempts end with"),
 	{0},
 };
 

@@ -40,10 +40,9 @@ static const struct kgb_opt options[] = {
 	KGB_OPTIONS_OF_RUNS,
 	KGB_OPTION_SKIP_VERIFY,
 	KGB_OPTION_RUNS_DIR,
-	{.name = "force",
-	 .type = KGB_OPT_FLAG,
-	 .offset = KGB_FLAG(force),
-	 .doc = "continue even with another method, model, endpoint or gateway mode; the results say \"mixed\""},
+	KGB_OPTION_OF_FLAG(
+		"force", 0, FLAG, force, NULL,
+		"continue even with another method, model, endpoint or gateway mode; the results say \"mixed\""),
 	{0},
 };
 
