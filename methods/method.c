@@ -2,8 +2,6 @@
 #include "methods/method.h"
 
 #include <ctype.h>
-#include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
 
@@ -78,18 +76,15 @@ static const struct kgb_field method_fields[] = {
 int kgb_method_names(const char *data_dir, struct kgb_strv *out, struct kgb_err *err)
 {
 	KGB_AUTO(free) char *path = kgb_path_join(data_dir, "methods/data");
-	DIR *dir = opendir(path);
-	if (!dir)
-		return kgb_fail_errno(err, errno, "open '%s'", path);
-	for (const struct dirent *entry; (entry = readdir(dir));) {
-		if (entry->d_name[0] == '.')
-			continue;
-		KGB_AUTO(free) char *file = kgb_xasprintf("%s/%s/method.yaml", path, entry->d_name);
+	KGB_AUTO(strv) struct kgb_strv names = KGB_STRV_INIT;
+	if (kgb_fs_list(path, &names, err) < 0)
+		return -1;
+	for (size_t i = 0; i < names.n; i++) {
+		KGB_AUTO(free)
+		char *file = kgb_xasprintf("%s/%s/method.yaml", path, names.items[i]);
 		if (kgb_fs_exists(AT_FDCWD, file))
-			kgb_strv_add(out, entry->d_name);
+			kgb_strv_add(out, names.items[i]);
 	}
-	closedir(dir);
-	kgb_strv_sort(out);
 	return 0;
 }
 

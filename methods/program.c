@@ -2,8 +2,6 @@
 #include "methods/program.h"
 
 #include <ctype.h>
-#include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
 #include <sys/utsname.h>
@@ -73,22 +71,6 @@ int kgb_program_load(const char *data_dir, const char *name, struct kgb_arena *a
 	    check(&program, name, path, err) < 0)
 		return -1;
 	*out = program;
-	return 0;
-}
-
-int kgb_program_names(const char *data_dir, struct kgb_strv *out, struct kgb_err *err)
-{
-	KGB_AUTO(free) char *path = kgb_path_join(data_dir, "methods/data/program");
-	DIR *dir = opendir(path);
-	if (!dir)
-		return kgb_fail_errno(err, errno, "open '%s'", path);
-	for (const struct dirent *entry; (entry = readdir(dir));) {
-		size_t len = strlen(entry->d_name);
-		if (entry->d_name[0] != '.' && kgb_str_ends(entry->d_name, ".yaml"))
-			kgb_strv_addf(out, "%.*s", (int)(len - strlen(".yaml")), entry->d_name);
-	}
-	closedir(dir);
-	kgb_strv_sort(out);
 	return 0;
 }
 

@@ -38,9 +38,6 @@ struct kgb_program {
 /** Load one; everything lives in `arena`. NOT_FOUND names the file. */
 KGB_MUST_CHECK int kgb_program_load(const char *data_dir, const char *name, struct kgb_arena *arena,
 				    struct kgb_program *out, struct kgb_err *err);
-/** Names of all programs, sorted. */
-KGB_MUST_CHECK int kgb_program_names(const char *data_dir, struct kgb_strv *out,
-				     struct kgb_err *err);
 /** Where bootstrap puts its binary, relative to the source root; NULL when the user brings it or
  * there is none for this machine. malloc'ed. */
 char *kgb_program_installed(const struct kgb_program *program);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "methods/prompt.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 
 #include "base/limits.h"
@@ -199,15 +197,13 @@ static int read_text(const char *path, struct kgb_buf *out, struct kgb_err *err)
 int kgb_prompt_platforms(const char *data_dir, struct kgb_strv *out, struct kgb_err *err)
 {
 	KGB_AUTO(free) char *path = kgb_path_join(data_dir, "methods/data/platform");
-	DIR *dir = opendir(path);
-	if (!dir)
-		return kgb_fail_errno(err, errno, "open '%s'", path);
-	for (const struct dirent *entry; (entry = readdir(dir));)
-		if (kgb_str_ends(entry->d_name, ".md"))
-			kgb_strv_addf(out, "%.*s", (int)(strlen(entry->d_name) - strlen(".md")),
-				      entry->d_name);
-	closedir(dir);
-	kgb_strv_sort(out);
+	KGB_AUTO(strv) struct kgb_strv names = KGB_STRV_INIT;
+	if (kgb_fs_list(path, &names, err) < 0)
+		return -1;
+	for (size_t i = 0; i < names.n; i++)
+		if (kgb_str_ends(names.items[i], ".md"))
+			kgb_strv_addf(out, "%.*s", (int)(strlen(names.items[i]) - strlen(".md")),
+				      names.items[i]);
 	return 0;
 }
 

@@ -11,31 +11,23 @@
 #include <yaml.h>
 
 #include "base/formats/jsonw.h"
+#include "base/mem.h"
 
 const char *kgb_version(void)
 {
 	return KGB_VERSION;
 }
 
-struct part {
-	const char *name;
-	char version[64];
-};
-
-enum { N_PARTS = 10 };
-
-static void fill_parts(struct part parts[N_PARTS])
+/** Each part with its version: a line of text, or a member of the JSON object that is open. */
+static void add_versions(struct kgb_buf *out, struct kgb_jsonw *w)
 {
-	int git_major = 0;
-	int git_minor = 0;
-	int git_revision = 0;
-	(void)git_libgit2_version(&git_major, &git_minor, &git_revision);
 	char git[32];
-	snprintf(git, sizeof(git), "%d.%d.%d", git_major, git_minor, git_revision);
+	int major = 0, minor = 0, revision = 0;
+	(void)git_libgit2_version(&major, &minor, &revision);
+	snprintf(git, sizeof(git), "%d.%d.%d", major, minor, revision);
 	const struct {
-		const char *name;
-		const char *version;
-	} found[N_PARTS] = {
+		const char *name, *version;
+	} parts[] = {
 		{"kgb-agent", kgb_version()},
 		{"libuv", uv_version_string()},
 		{"libgit2", git},
@@ -47,29 +39,25 @@ static void fill_parts(struct part parts[N_PARTS])
 		{"glibc", gnu_get_libc_version()},
 		{"compiler", __VERSION__},
 	};
-	for (size_t i = 0; i < N_PARTS; i++) {
-		parts[i].name = found[i].name;
-		snprintf(parts[i].version, sizeof(parts[i].version), "%s", found[i].version);
-	}
+	for (size_t i = 0; i < KGB_ARRAY_LEN(parts); i++)
+		if (w)
+			kgb_jsonw_kstr(w, parts[i].name, parts[i].version);
+		else
+			kgb_buf_addf(out, "%s%s %s\n", i > 0 ? "  " : "", parts[i].name,
+				     parts[i].version);
 }
 
 void kgb_version_text(struct kgb_buf *out)
 {
-	struct part parts[N_PARTS];
-	fill_parts(parts);
-	for (size_t i = 0; i < N_PARTS; i++)
-		kgb_buf_addf(out, "%s%s %s\n", i > 0 ? "  " : "", parts[i].name, parts[i].version);
+	add_versions(out, NULL);
 }
 
 void kgb_version_json(struct kgb_buf *out)
 {
-	struct part parts[N_PARTS];
 	struct kgb_jsonw w;
-	fill_parts(parts);
 	kgb_jsonw_init(&w, out, 2);
 	kgb_jsonw_object(&w);
-	for (size_t i = 0; i < N_PARTS; i++)
-		kgb_jsonw_kstr(&w, parts[i].name, parts[i].version);
+	add_versions(out, &w);
 	kgb_jsonw_object_end(&w);
 	kgb_buf_addc(out, '\n');
 }

@@ -13,40 +13,43 @@
 
 #define API_TIMEOUT_MS 20000
 
-void kgb_check_model(struct kgb_finding *f)
+static const char *key_of(enum kgb_provider provider)
 {
-	const struct kgb_cli *cli = f->cli;
-	static const char fix[] = "export ANTHROPIC_API_KEY=... or OPENAI_API_KEY=...";
-	bool is_bearer = false, ignored = false;
-	bool anthropic = kgb_api_key(KGB_PROVIDER_ANTHROPIC, &is_bearer) != NULL;
-	bool openai = kgb_api_key(KGB_PROVIDER_OPENAI, &ignored) != NULL;
-	bool has_key = anthropic || openai;
-	const struct kgb_settings_gateway *gateway = &cli->config.settings.gateway;
-	int mode = cli->config.settings.gateway.mode;
-	if (mode == KGB_GATEWAY_CHOICE_OFFLINE || (mode == KGB_GATEWAY_CHOICE_AUTO && !has_key))
-		kgb_found_fix(f, KGB_PASS, has_key ? "" : fix,
-			      "the built-in offline model, which is a script%s",
-			      has_key ? "" : "; there is no API key for the real one");
-	else if (!has_key)
-		kgb_found_fix(f, KGB_FAIL, fix,
-			      "gateway.mode is live, but there is no API key in the environment");
-	else
-		kgb_found_fix(
-			f, KGB_PASS, "", "live%s%s%s%s%s%s", anthropic ? ", Claude Code at " : "",
-			anthropic ? gateway->upstream_url : "",
-			is_bearer ? " (ANTHROPIC_AUTH_TOKEN)" : "",
-			openai ? ", OpenCode and Codex at " : "", openai ? gateway->openai_url : "",
-			anthropic && openai ? "" : "; the other key is not set");
+	bool ignored = false;
+	return kgb_api_key(provider, &ignored);
 }
 
 /** Whether real models answer: the mode, or a key that is there. */
 static bool is_live(const struct kgb_cli *cli)
 {
-	bool ignored = false;
 	int mode = cli->config.settings.gateway.mode;
 	return mode == KGB_GATEWAY_CHOICE_LIVE ||
-	       (mode == KGB_GATEWAY_CHOICE_AUTO && (kgb_api_key(KGB_PROVIDER_ANTHROPIC, &ignored) ||
-						    kgb_api_key(KGB_PROVIDER_OPENAI, &ignored)));
+	       (mode == KGB_GATEWAY_CHOICE_AUTO &&
+		(key_of(KGB_PROVIDER_ANTHROPIC) || key_of(KGB_PROVIDER_OPENAI)));
+}
+
+void kgb_check_model(struct kgb_finding *f)
+{
+	static const char fix[] = "export ANTHROPIC_API_KEY=... or OPENAI_API_KEY=...";
+	const struct kgb_settings_gateway *gateway = &f->cli->config.settings.gateway;
+	bool is_bearer = false;
+	const bool anthropic = kgb_api_key(KGB_PROVIDER_ANTHROPIC, &is_bearer) != NULL;
+	const bool openai = key_of(KGB_PROVIDER_OPENAI) != NULL;
+	const bool has_key = anthropic || openai;
+	if (!is_live(f->cli))
+		kgb_found_fix(f, KGB_PASS, has_key ? "" : fix,
+			      "the built-in offline model, which is a script%s",
+			      has_key ? "" : "; there is no API key for the real one");
+	else if (!has_key)
+		kgb_found(f, KGB_FAIL,
+			  "gateway.mode is live, but there is no API key in the environment");
+	else
+		kgb_found(f, KGB_PASS, "live%s%s%s%s%s%s", anthropic ? ", Claude Code at " : "",
+			  anthropic ? gateway->upstream_url : "",
+			  is_bearer ? " (ANTHROPIC_AUTH_TOKEN)" : "",
+			  openai ? ", OpenCode and Codex at " : "",
+			  openai ? gateway->openai_url : "",
+			  anthropic && openai ? "" : "; the other key is not set");
 }
 
 /** Names, addresses, proxy, TLS: a connection, but no request. "" when it can be made. */
@@ -81,12 +84,11 @@ void kgb_check_api(struct kgb_finding *f)
 	KGB_AUTO(buf) struct kgb_buf reached = KGB_BUF_INIT(0);
 	char why[CURL_ERROR_SIZE];
 	if (!is_live(cli)) {
-		kgb_found_fix(f, KGB_PASS, "", "not needed: the offline model uses no network");
+		kgb_found(f, KGB_PASS, "not needed: the offline model uses no network");
 		return;
 	}
 	for (size_t i = 0; i < KGB_ARRAY_LEN(apis); i++) {
-		bool ignored = false;
-		if (!kgb_api_key(apis[i].provider, &ignored))
+		if (!key_of(apis[i].provider))
 			continue;
 		try_connection(apis[i].url, why);
 		if (*why) {
@@ -99,9 +101,8 @@ void kgb_check_api(struct kgb_finding *f)
 		}
 		kgb_buf_addf(&reached, "%s%s", reached.len ? ", " : "", apis[i].url);
 	}
-	kgb_found_fix(f, reached.len ? KGB_PASS : KGB_FAIL,
-		      reached.len ? "" : "see the line `model`", "%s",
-		      reached.len ? reached.ptr : "not tried without a key");
+	kgb_found(f, reached.len ? KGB_PASS : KGB_FAIL, "%s",
+		  reached.len ? reached.ptr : "not tried without a key");
 }
 
 /** The model that runs when none is named; malloc'ed, NULL when the method is not known. */
@@ -126,15 +127,13 @@ void kgb_check_prices(struct kgb_finding *f)
 	struct kgb_prices *prices = NULL;
 	struct kgb_err err = KGB_ERR_INIT;
 	if (kgb_prices_load(&prices, path, &err) < 0) {
-		kgb_found_fix(f, KGB_FAIL, "mend it, or name another with paths.prices", "%s",
-			      err.msg);
+		kgb_found(f, KGB_FAIL, "%s", err.msg);
 		return;
 	}
 	if (model && !kgb_prices_find(prices, model, kgb_wall_ms()))
 		kgb_found_fix(f, KGB_WARN, "add it to the table",
 			      "%s has no price of %s: what it costs is not known", path, model);
 	else
-		kgb_found_fix(f, KGB_PASS, "", "%s%s%s", path, model ? " knows " : "",
-			      model ? model : "");
+		kgb_found(f, KGB_PASS, "%s%s%s", path, model ? " knows " : "", model ? model : "");
 	kgb_prices_free(prices);
 }

@@ -264,7 +264,8 @@ void kgb_check_torch_gpu(struct kgb_finding *f, const struct kgb_devices *device
 static bool is_default(const struct kgb_cli *cli, const char *name)
 {
 	struct kgb_method method;
-	if (kgb_method_load(cli->data_dir, cli->config.settings.run.method, &method, NULL) < 0)
+	struct kgb_err err = KGB_ERR_INIT;
+	if (kgb_method_load(cli->data_dir, cli->config.settings.run.method, &method, &err) < 0)
 		return false;
 	bool same = kgb_str_eq(method.cli, name);
 	kgb_method_release(&method);

@@ -42,6 +42,16 @@ void kgb_report__agree(struct kgb_jsonw *w, const struct kgb_usage *a, const str
 		kgb_jsonw_knull(w, "agree");
 }
 
+void kgb_report__by_status(struct kgb_jsonw *w, const struct kgb_run_counts *counts)
+{
+	kgb_jsonw_put(w, "by_status: {");
+	for (int i = 0; i < KGB_OP_N_STATUSES; i++)
+		if (counts->by_status[i] > 0)
+			kgb_jsonw_ki64(w, kgb_op_status_name((enum kgb_op_status)i),
+				       (int64_t)counts->by_status[i]);
+	kgb_jsonw_object_end(w);
+}
+
 void kgb_report__speedup(struct kgb_jsonw *w, const struct kgb_run_state *state)
 {
 	size_t n = 0;

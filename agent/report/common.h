@@ -26,6 +26,8 @@ double kgb_report__dollars(int64_t nanos);
 void kgb_report__usage(struct kgb_jsonw *w, const char *key, const struct kgb_usage *usage);
 /** true, false, or null when either meter does not know all four counts. */
 void kgb_report__agree(struct kgb_jsonw *w, const struct kgb_usage *a, const struct kgb_usage *b);
+/** "by_status":{"passed":2, ..}: statuses that no operator has are left out. */
+void kgb_report__by_status(struct kgb_jsonw *w, const struct kgb_run_counts *counts);
 /** "speedup":{"geometric_mean":..,"operators":..} of the run; the mean of none is null. */
 void kgb_report__speedup(struct kgb_jsonw *w, const struct kgb_run_state *state);
 /** When the operator was first and last worked on; -1 when not. */

@@ -15,14 +15,10 @@ static void write_summary(struct kgb_jsonw *w, const struct kgb_run_state *state
 	kgb_run_state_count(state, &counts);
 	kgb_jsonw_put(w,
 		      "summary: {total: %zu, completed: %zu, running: %zu, failed: %zu, pending: "
-		      "%zu, by_status: {",
+		      "%zu",
 		      counts.total, counts.completed, counts.running, counts.failed,
 		      counts.pending);
-	for (int i = 0; i < KGB_OP_N_STATUSES; i++)
-		if (counts.by_status[i] > 0)
-			kgb_jsonw_ki64(w, kgb_op_status_name((enum kgb_op_status)i),
-				       (int64_t)counts.by_status[i]);
-	kgb_jsonw_object_end(w);
+	kgb_report__by_status(w, &counts);
 	kgb_report__speedup(w, state);
 	kgb_jsonw_object_end(w);
 }

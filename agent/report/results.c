@@ -86,15 +86,11 @@ static void write_summary(struct kgb_jsonw *w, const struct kgb_run_state *state
 	size_t rated = counts.total - counts.replaced;
 	kgb_jsonw_put(w,
 		      "summary: {total: %zu, passed: %zu, failed: %zu, unfinished: %zu, replaced: "
-		      "%zu, pass_rate: %g, by_status: {",
+		      "%zu, pass_rate: %g",
 		      counts.total, passed, counts.failed, (counts.total - passed - counts.failed),
 		      counts.replaced,
 		      has_verdict(state) ? (double)passed / (double)rated : (double)NAN);
-	for (int i = 0; i < KGB_OP_N_STATUSES; i++)
-		if (counts.by_status[i] > 0)
-			kgb_jsonw_ki64(w, kgb_op_status_name((enum kgb_op_status)i),
-				       (int64_t)counts.by_status[i]);
-	kgb_jsonw_object_end(w);
+	kgb_report__by_status(w, &counts);
 	kgb_report__speedup(w, state);
 	KGB_AUTO(buf) struct kgb_buf disagreement = KGB_BUF_INIT(0);
 	kgb_report__run_disagreement(state, &disagreement);
