@@ -529,7 +529,7 @@ static int begin(struct kgb_attempt *attempt, struct kgb_err *err)
 		.operator= attempt->facts.spec->name,
 		.attempt = attempt->facts.number,
 		.device = facts->device->number >= 0 ? facts->device->number : facts->slot,
-		.maker = *env->maker,
+		.maker = env->maker,
 		.price = kgb_prices_find(env->prices, env->model, kgb_wall_ms()),
 		.timeout_ms = attempt->timeout_ms,
 		.prompt_sha256 = attempt->setup.prompt_sha256,

@@ -23,19 +23,14 @@ struct kgb_replay_source {
 	const struct kgb_run_state *state; /* its journal, folded */
 };
 
-/** What all attempts of a run share; borrowed, outlives them. */
+/** What all attempts of a run share; borrowed, outlives them. The schedule fills in the members
+ * from `loop` on. */
 struct kgb_attempt_env {
-	uv_loop_t *loop;
 	struct kgb_run_log *log;
 	const struct kgb_rundir *dir;
-	struct kgb_gateway *gateway;
-	enum kgb_gateway_mode gateway_mode;
-	const struct kgb_maker *maker; /* recorded with each attempt */
-	const struct kgb_prices *prices; /* may be NULL */
+	struct kgb_maker maker; /* recorded with each attempt; texts borrowed */
 	const struct kgb_replay_source *replay; /* NULL: none */
-	struct kgb_broker *broker;
-	struct kgb_display *display; /* may be NULL */
-	const struct kgb_method *method;
+	const struct kgb_method *method; /* NULL when nothing is generated */
 	const char *data_dir;
 	const char *bin_dir;
 	const char *cli_path; /* the coding CLI's executable */
@@ -46,8 +41,14 @@ struct kgb_attempt_env {
 	struct kgb_charge budget; /* limits of one attempt; 0: none */
 	int warn_percent;
 	struct kgb_attempt_limits limits;
-	struct kgb_processes *processes; /* shared: one reading of /proc serves all */
 	int max_attempts;
+	uv_loop_t *loop;
+	struct kgb_gateway *gateway;
+	enum kgb_gateway_mode gateway_mode;
+	const struct kgb_prices *prices; /* may be NULL */
+	struct kgb_broker *broker;
+	struct kgb_display *display; /* may be NULL */
+	struct kgb_processes *processes; /* shared: one reading of /proc serves all */
 	/** The run cannot go on (journal or disk failed). Called at most once per attempt. */
 	void (*on_fatal)(void *payload, const struct kgb_err *err);
 	void *payload;

@@ -96,7 +96,7 @@ static void end_item(struct item *item, enum kgb_op_status status, const char *c
 	struct kgb_err err = KGB_ERR_INIT;
 	item->phase = ITEM_ENDED;
 	check(item->sched,
-	      kgb_event_operator_ended(item->sched->spec->log, item->spec->name, status, code,
+	      kgb_event_operator_ended(item->sched->spec->env.log, item->spec->name, status, code,
 				       message, &err),
 	      &err);
 	pump(item->sched);
@@ -128,7 +128,7 @@ static void give_slot(struct item *item)
 /** The next free verdicts/<safe_name>/NNN.json, relative to the run directory; malloc'ed. */
 static char *next_verdict_path(const struct item *item, struct kgb_err *err)
 {
-	const struct kgb_rundir *dir = item->sched->spec->dir;
+	const struct kgb_rundir *dir = item->sched->spec->env.dir;
 	KGB_AUTO(free) char *folder = kgb_xasprintf("verdicts/%s", item->spec->safe_name);
 	if (kgb_fs_mkdirs(dir->fd, folder, 0755, err) < 0)
 		return NULL;
@@ -143,10 +143,10 @@ static int record_verdict(struct item *item, const struct kgb_job_result *result
 			  const struct kgb_verdict_summary *summary, struct kgb_err *err)
 {
 	KGB_AUTO(free) char *path = next_verdict_path(item, err);
-	if (!path || kgb_fs_write_atomic(item->sched->spec->dir->fd, path, result->text,
+	if (!path || kgb_fs_write_atomic(item->sched->spec->env.dir->fd, path, result->text,
 					 result->len, 0644, true, err) < 0)
 		return -1;
-	return kgb_event_verified(item->sched->spec->log, item->spec->name, summary, path, err);
+	return kgb_event_verified(item->sched->spec->env.log, item->spec->name, summary, path, err);
 }
 
 static void on_verified(void *payload, const struct kgb_job_result *result)
@@ -180,18 +180,19 @@ static void verify(struct item *item)
 	struct sched *sched = item->sched;
 	struct kgb_err err = KGB_ERR_INIT;
 	KGB_AUTO(free) char *rel = kgb_xasprintf("kernels/%s.py", item->spec->safe_name);
-	KGB_AUTO(free) char *path = kgb_path_join(sched->spec->dir->path, rel);
+	KGB_AUTO(free) char *path = kgb_path_join(sched->spec->env.dir->path, rel);
 	KGB_AUTO(buf) struct kgb_buf kernel = KGB_BUF_INIT(KGB_LIMIT_KERNEL);
 	item->phase = ITEM_VERIFYING;
-	if (kgb_fs_read_untrusted(sched->spec->dir->fd, rel, KGB_LIMIT_KERNEL, &kernel, &err) < 0) {
+	if (kgb_fs_read_untrusted(sched->spec->env.dir->fd, rel, KGB_LIMIT_KERNEL, &kernel, &err) <
+	    0) {
 		give_slot(item);
 		end_item(item, KGB_OP_FAILED, "agent.no_kernel", err.msg);
 		return;
 	}
 	char sha256[KGB_SHA256_HEX_LEN];
 	kgb_sha256_hex(kernel.ptr, kernel.len, sha256);
-	const struct kgb_device *device = kgb_devices_at(sched->spec->devices, item->slot);
-	if (kgb_event_verify_started(sched->spec->log, item->spec->name, sha256, device->name,
+	const struct kgb_device *device = kgb_devices_at(sched->spec->env.devices, item->slot);
+	if (kgb_event_verify_started(sched->spec->env.log, item->spec->name, sha256, device->name,
 				     &err) < 0) {
 		item->phase = ITEM_ENDED;
 		on_fatal(sched, &err);
@@ -216,7 +217,7 @@ static void heed_provider(struct item *item, const struct kgb_attempt_outcome *o
 {
 	struct sched *sched = item->sched;
 	const struct kgb_op_state *op =
-		kgb_run_state_op(kgb_run_log_state(sched->spec->log), item->spec->name);
+		kgb_run_state_op(kgb_run_log_state(sched->spec->env.log), item->spec->name);
 	const struct kgb_attempt_state *attempt = op ? kgb_op_last_attempt(op) : NULL;
 	const struct kgb_totals *totals = attempt ? &attempt->gateway : NULL;
 	const char *remedy = kgb_breaker_note(&sched->breaker, outcome->end,
@@ -257,7 +258,7 @@ static void allot_time(const struct item *item, struct kgb_attempt_task *task)
 {
 	const struct sched *sched = item->sched;
 	const struct kgb_sched_spec *spec = sched->spec;
-	const struct kgb_run_state *state = kgb_run_log_state(spec->log);
+	const struct kgb_run_state *state = kgb_run_log_state(spec->env.log);
 	const struct kgb_op_state *op = kgb_run_state_op(state, item->spec->name);
 	const struct {
 		const char *name;
@@ -345,11 +346,11 @@ static bool is_run_spent(const struct sched *sched)
 {
 	const struct kgb_sched_spec *spec = sched->spec;
 	int64_t used_ms =
-		kgb_run_log_state(spec->log)->active_ms + kgb_mono_ms() - sched->started_ms;
+		kgb_run_log_state(spec->env.log)->active_ms + kgb_mono_ms() - sched->started_ms;
 	bool spent = sched->budget.reached != KGB_BUDGET_NONE ||
 		     (spec->run_time_ms > 0 && used_ms >= spec->run_time_ms);
 	struct kgb_run_counts counts;
-	kgb_run_state_count(kgb_run_log_state(spec->log), &counts);
+	kgb_run_state_count(kgb_run_log_state(spec->env.log), &counts);
 	return spent && counts.by_status[KGB_OP_BUDGET] > 0;
 }
 
@@ -368,9 +369,9 @@ static void finish_run(struct sched *sched)
 	int exit_code = sched->outcome.signal ? 128 + sched->outcome.signal
 			: sched->outcome.fatal
 				? kgb_err_exit(&sched->outcome.err, KGB_EXIT_INTERNAL)
-				: kgb_results_exit_code(kgb_run_log_state(spec->log));
+				: kgb_results_exit_code(kgb_run_log_state(spec->env.log));
 	const char *message = sched->outcome.fatal ? sched->outcome.err.msg : NULL;
-	if (kgb_event_run_finished(spec->log, end, exit_code, message, &err) < 0 &&
+	if (kgb_event_run_finished(spec->env.log, end, exit_code, message, &err) < 0 &&
 	    !sched->outcome.fatal) {
 		sched->outcome.fatal = true;
 		sched->outcome.err = err;
@@ -467,34 +468,16 @@ static void on_signal(uv_signal_t *handle, int signo)
 
 static void fill_env(struct sched *sched)
 {
-	const struct kgb_sched_spec *spec = sched->spec;
-	sched->env = (struct kgb_attempt_env){
-		.loop = &sched->loop,
-		.log = spec->log,
-		.dir = spec->dir,
-		.gateway = sched->gateway,
-		.gateway_mode = spec->gateway.mode,
-		.replay = spec->replay,
-		.broker = sched->broker,
-		.display = sched->status,
-		.method = spec->method,
-		.maker = &spec->maker,
-		.prices = spec->gateway.prices,
-		.data_dir = spec->data_dir,
-		.bin_dir = spec->bin_dir,
-		.cli_path = spec->cli_path,
-		.model = spec->model,
-		.devices = spec->devices,
-		.budget = spec->attempt_budget,
-		.warn_percent = spec->warn_percent,
-		.max_verify_calls = spec->max_verify_calls,
-		.iterations = spec->iterations,
-		.limits = spec->limits,
-		.processes = &sched->processes,
-		.max_attempts = spec->max_attempts,
-		.on_fatal = on_fatal,
-		.payload = sched,
-	};
+	sched->env = sched->spec->env;
+	sched->env.loop = &sched->loop;
+	sched->env.gateway = sched->gateway;
+	sched->env.gateway_mode = sched->spec->gateway.mode;
+	sched->env.prices = sched->spec->gateway.prices;
+	sched->env.broker = sched->broker;
+	sched->env.display = sched->status;
+	sched->env.processes = &sched->processes;
+	sched->env.on_fatal = on_fatal;
+	sched->env.payload = sched;
 }
 
 static void start_handles(struct sched *sched)
@@ -514,24 +497,27 @@ static int start_parts(struct sched *sched, struct kgb_err *err)
 	const struct kgb_sched_spec *spec = sched->spec;
 	const struct kgb_broker_spec broker = {
 		.loop = &sched->loop,
-		.bin_dir = spec->bin_dir,
-		.data_dir = spec->data_dir,
-		.zygote_dir = spec->dir->path,
-		.devices = spec->devices,
+		.bin_dir = spec->env.bin_dir,
+		.data_dir = spec->env.data_dir,
+		.zygote_dir = spec->env.dir->path,
+		.devices = spec->env.devices,
 		.max_jobs = spec->device_count,
 		.slack_ms = KGB_BROKER_SLACK_MS,
 		.grace_ms = KGB_BROKER_GRACE_MS,
 		.request = spec->judge_request,
 	};
-	if (kgb_progress_start(&sched->progress, &sched->loop, spec->log, spec->dir->fd, err) < 0 ||
-	    kgb_display_start(&sched->status, &sched->loop, spec->log, spec->status_style, err) < 0)
+	if (kgb_progress_start(&sched->progress, &sched->loop, spec->env.log, spec->env.dir->fd,
+			       err) < 0 ||
+	    kgb_display_start(&sched->status, &sched->loop, spec->env.log, spec->status_style,
+			      err) < 0)
 		return -1;
-	bool needs_judge =
-		!spec->replay &&
-		(!spec->skip_verify || (spec->method && kgb_method_needs_judge(spec->method)));
+	bool needs_judge = !spec->env.replay &&
+			   (!spec->skip_verify ||
+			    (spec->env.method && kgb_method_needs_judge(spec->env.method)));
 	if (needs_judge && kgb_broker_start(&sched->broker, &broker, err) < 0)
 		return -1;
-	if (spec->method && kgb_gateway_new(&sched->gateway, &sched->loop, &spec->gateway, err) < 0)
+	if (spec->env.method &&
+	    kgb_gateway_new(&sched->gateway, &sched->loop, &spec->gateway, err) < 0)
 		return -1;
 	fill_env(sched);
 	return 0;
@@ -540,10 +526,10 @@ static int start_parts(struct sched *sched, struct kgb_err *err)
 /** Budgets begin with what earlier starts of this run have spent. */
 static void open_budgets(struct sched *sched)
 {
-	const struct kgb_run_state *state = kgb_run_log_state(sched->spec->log);
+	const struct kgb_run_state *state = kgb_run_log_state(sched->spec->env.log);
 	sched->budget = (struct kgb_budget){.level = "run",
 					    .limit = sched->spec->run_budget,
-					    .soft_percent = sched->spec->warn_percent};
+					    .soft_percent = sched->spec->env.warn_percent};
 	for (size_t i = 0; i < state->n_ops; i++) {
 		struct kgb_charge spent;
 		kgb_op_charged(&state->ops[i], &spent.tokens, &spent.nanos);
@@ -569,7 +555,7 @@ static void make_items(struct sched *sched)
 			.budget = {.level = "operator",
 				   .parent = &sched->budget,
 				   .limit = spec->operator_budget,
-				   .soft_percent = spec->warn_percent},
+				   .soft_percent = spec->env.warn_percent},
 		};
 	open_budgets(sched);
 }

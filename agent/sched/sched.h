@@ -7,13 +7,10 @@
 #ifndef KGB_AGENT_SCHED_SCHED_H
 #define KGB_AGENT_SCHED_SCHED_H
 
+#include "agent/attempt/attempt_env.h"
 #include "agent/devices/devices.h"
-#include "agent/report/display.h"
 #include "agent/store/events.h"
-#include "agent/store/rundir.h"
-#include "agent/watch/attempt_limits.h"
-#include "base/err.h"
-#include "methods/method.h"
+#include "agent/watch/processes.h"
 #include "sandbox/gateway/gateway.h"
 #include "verify/protocol/judge_request.h"
 #include "verify/spec/spec.h"
@@ -25,28 +22,18 @@ struct kgb_sched_item {
 };
 
 struct kgb_sched_spec {
-	struct kgb_run_log *log;
-	const struct kgb_rundir *dir;
-	const struct kgb_method *method; /* NULL when nothing is generated */
+	struct kgb_attempt_env env; /* its members before `loop` */
 	const struct kgb_sched_item *items;
 	size_t n_items;
 	int device_count; /* operators at a time */
-	const struct kgb_devices *devices; /* borrowed */
 	bool skip_verify;
 	enum kgb_display_style status_style;
 	struct kgb_gateway_spec gateway; /* used when something is generated */
-	const struct kgb_replay_source *replay; /* NULL: not a replay */
-	struct kgb_maker maker; /* borrowed strings */
-	const char *data_dir, *bin_dir, *cli_path, *model;
 	struct kgb_judge_request judge_request; /* what all verifications have in common */
-	int64_t attempt_timeout_ms, max_verify_calls;
-	int64_t iterations; /* rounds at most, in place of the method's own number; 0: that one */
-	struct kgb_attempt_limits limits;
-	int max_attempts;
+	int64_t attempt_timeout_ms;
 	/* Limits; 0: none. */
-	struct kgb_charge run_budget, operator_budget, attempt_budget;
+	struct kgb_charge run_budget, operator_budget;
 	int64_t run_time_ms, operator_time_ms;
-	int warn_percent;
 };
 
 struct kgb_sched_outcome {
