@@ -26,41 +26,33 @@ static void describe_float(double number, struct kgb_buf *out)
 
 void kgb_value_describe(const struct kgb_value *value, struct kgb_buf *out)
 {
-	switch (value->kind) {
-	case KGB_VALUE_NONE:
+	const enum kgb_value_kind kind = value->kind;
+
+	if (kind == KGB_VALUE_NONE) {
 		kgb_buf_adds(out, "None");
-		break;
-	case KGB_VALUE_BOOL:
+	} else if (kind == KGB_VALUE_BOOL) {
 		kgb_buf_adds(out, value->boolean ? "True" : "False");
-		break;
-	case KGB_VALUE_INT:
+	} else if (kind == KGB_VALUE_INT) {
 		kgb_buf_addf(out, "%lld", (long long)value->integer);
-		break;
-	case KGB_VALUE_FLOAT:
+	} else if (kind == KGB_VALUE_FLOAT) {
 		describe_float(value->number, out);
-		break;
-	case KGB_VALUE_COMPLEX:
+	} else if (kind == KGB_VALUE_COMPLEX) {
 		kgb_buf_adds(out, "complex(");
 		describe_float(value->number, out);
 		kgb_buf_adds(out, ", ");
 		describe_float(value->imaginary, out);
 		kgb_buf_addc(out, ')');
-		break;
-	case KGB_VALUE_INTS:
+	} else if (kind == KGB_VALUE_INTS) {
 		kgb_buf_addc(out, '[');
 		for (size_t i = 0; i < value->n_ints; i++)
 			kgb_buf_addf(out, "%s%lld", i ? ", " : "", (long long)value->ints[i]);
 		kgb_buf_addc(out, ']');
-		break;
-	case KGB_VALUE_DTYPE:
+	} else if (kind == KGB_VALUE_DTYPE) {
 		kgb_buf_addf(out, "torch.%s", kgb_dtype_name(value->dtype));
-		break;
-	case KGB_VALUE_DEVICE:
+	} else if (kind == KGB_VALUE_DEVICE) {
 		kgb_buf_adds(out, "<the device>");
-		break;
-	case KGB_VALUE_STR:
+	} else {
 		kgb_buf_addf(out, "'%s'", value->str);
-		break;
 	}
 }
 
@@ -85,17 +77,12 @@ static void describe_tensor(const struct kgb_case *c, const struct kgb_arg *arg,
 
 static void describe_arg(const struct kgb_case *c, const struct kgb_arg *arg, struct kgb_buf *out)
 {
-	switch (arg->param->kind) {
-	case KGB_PARAM_TENSOR:
+	if (arg->param->kind == KGB_PARAM_TENSOR)
 		describe_tensor(c, arg, out);
-		break;
-	case KGB_PARAM_OUT:
+	else if (arg->param->kind == KGB_PARAM_OUT)
 		kgb_buf_addf(out, "<%s output buffer>", arg->layout);
-		break;
-	case KGB_PARAM_VALUE:
+	else
 		kgb_value_describe(&arg->value, out);
-		break;
-	}
 }
 
 /* Tensors of one list from args[*i] on, without those that are absent; *i becomes the last one's

@@ -449,15 +449,9 @@ static int expand_tensor(const struct kgb_case_expander *x, struct kgb_arg *arg)
 
 static int expand_arg(const struct kgb_case_expander *x, struct kgb_arg *arg)
 {
-	switch (arg->param->kind) {
-	case KGB_PARAM_TENSOR:
+	if (arg->param->kind == KGB_PARAM_TENSOR)
 		return expand_tensor(x, arg);
-	case KGB_PARAM_OUT:
-		return expand_layout(x, arg);
-	case KGB_PARAM_VALUE:
-		return expand_value(x, arg);
-	}
-	KGB_UNREACHABLE();
+	return arg->param->kind == KGB_PARAM_OUT ? expand_layout(x, arg) : expand_value(x, arg);
 }
 
 /* The tensor that row numbers point into must have that many rows. */

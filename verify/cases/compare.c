@@ -112,7 +112,7 @@ static void merge_binades(struct binade *into, const struct binade *from)
 }
 
 /* One element. The division is made only where it can give more than there is: the quotient's
- * rounding is far less than 2^-50 of it, and below DBL_MIN the product says nothing. */
+ * rounding is far less than 2^-50 of it, and a product below DBL_MIN has no precision. */
 static inline void add_native_error(struct binade *binades, double r, double n)
 {
 	double size = fabs(r), e = fabs(n - r);
@@ -216,7 +216,7 @@ KGB_WIDE_BODY void weigh_body(const struct context *x, struct chunk *chunk, int6
 		double own = size <= DBL_MAX ? size : 0; /* NaN too */
 		chunk->w[i] = larger(larger(own, median), tiny);
 	}
-	/* Magnitudes that overflowed say nothing. */
+	/* Magnitudes that overflowed do not count. */
 	for (int64_t i = 0; x->magnitude && i < n; i++) {
 		double size = fabs(chunk->magnitude[i]);
 		chunk->magnitude[i] = larger(size <= DBL_MAX ? size : 0, chunk->w[i]);

@@ -193,7 +193,7 @@ static void pick(const char *table, const uint32_t *words, size_t n, size_t item
 }
 
 /* Large tensors for timing: every element is one of TABLE fresh draws, chosen by 16 random bits.
- * Faster; nobody asks these values for their distribution. */
+ * Faster, and only times are taken of them. */
 static void pick_piece(void *payload, int64_t begin, int64_t end)
 {
 	struct job *job = payload;

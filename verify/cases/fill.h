@@ -21,7 +21,7 @@ void kgb_fill(const struct kgb_arg *arg, enum kgb_mode mode, struct kgb_rng *rng
  * range. */
 bool kgb_fill_follows_mode(const struct kgb_arg *arg);
 
-/** Is the fill made as a whole by kgb_fill_structured? */
+/** Does kgb_fill_structured make the whole tensor at once? */
 bool kgb_fill_is_structured(enum kgb_fill_kind fill);
 /** Fills that make a structure rather than draw each element for itself. Called by kgb_fill; the
  * elements outside of the view are left alone. */

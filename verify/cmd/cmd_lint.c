@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * kgb-judge lint: are the specs good? Several are looked at side by side (lint.h), and what was
- * found good stays known until something that it depends on changes.
+ * kgb-judge lint: lints several specs side by side (lint.h). A good result is kept until something
+ * that it depends on changes.
  */
 #include <limits.h>
 #include <pthread.h>
@@ -318,7 +318,7 @@ static int lint_names(const struct arguments *a, const struct kgb_judge_paths *p
 
 static int lint_all(const struct arguments *a, char **typed, size_t n_typed, struct kgb_err *err)
 {
-	struct kgb_seed seed;
+	struct kgb_seed seed = {0};
 	KGB_AUTO(strv) struct kgb_strv names = KGB_STRV_INIT;
 	KGB_AUTO(strv) struct kgb_strv paths = KGB_STRV_INIT;
 	struct kgb_judge_paths places = {0};

@@ -93,54 +93,34 @@ static void write_tensor(struct kgb_jsonw *w, const struct kgb_tensor_view *view
 	write_numbers(w, "strides", view->strides, (size_t)view->ndim);
 }
 
-/* As text: JSON has no infinity. */
-static void write_float(struct kgb_jsonw *w, double value)
-{
-	char number[40];
-
-	snprintf(number, sizeof(number), "%.17g", value);
-	kgb_jsonw_str(w, number);
-}
-
 static void write_value(struct kgb_jsonw *w, const struct kgb_value *value)
 {
-	kgb_jsonw_kstr(w, "kind",
-		       value->kind == KGB_VALUE_FLOAT     ? "float"
-		       : value->kind == KGB_VALUE_COMPLEX ? "complex"
-		       : value->kind == KGB_VALUE_DTYPE   ? "dtype"
-		       : value->kind == KGB_VALUE_DEVICE  ? "device"
-							  : "plain");
-	switch (value->kind) {
-	case KGB_VALUE_NONE:
-		kgb_jsonw_knull(w, "value");
-		break;
-	case KGB_VALUE_BOOL:
-		kgb_jsonw_kbool(w, "value", value->boolean);
-		break;
-	case KGB_VALUE_INT:
-		kgb_jsonw_ki64(w, "value", value->integer);
-		break;
-	case KGB_VALUE_FLOAT:
-		kgb_jsonw_key(w, "value");
-		write_float(w, value->number);
-		break;
-	case KGB_VALUE_COMPLEX:
-		kgb_jsonw_put(w, "value: [");
-		write_float(w, value->number);
-		write_float(w, value->imaginary);
-		kgb_jsonw_array_end(w);
-		break;
-	case KGB_VALUE_INTS:
-		write_numbers(w, "value", value->ints, value->n_ints);
-		break;
-	case KGB_VALUE_DTYPE:
-		kgb_jsonw_ki64(w, "value", value->dtype);
-		break;
-	case KGB_VALUE_DEVICE:
-		break;
-	case KGB_VALUE_STR:
-		kgb_jsonw_kstr(w, "value", value->str);
-		break;
+	const enum kgb_value_kind kind = value->kind;
+	char number[40], imaginary[40];
+
+	/* As text: JSON has no infinity. */
+	snprintf(number, sizeof(number), "%.17g", value->number);
+	snprintf(imaginary, sizeof(imaginary), "%.17g", value->imaginary);
+	if (kind == KGB_VALUE_FLOAT) {
+		kgb_jsonw_put(w, "kind: 'float', value: %s", number);
+	} else if (kind == KGB_VALUE_COMPLEX) {
+		kgb_jsonw_put(w, "kind: 'complex', value: [%s, %s]", number, imaginary);
+	} else if (kind == KGB_VALUE_DTYPE) {
+		kgb_jsonw_put(w, "kind: 'dtype', value: %u", value->dtype);
+	} else if (kind == KGB_VALUE_DEVICE) {
+		kgb_jsonw_put(w, "kind: 'device'");
+	} else {
+		kgb_jsonw_put(w, "kind: 'plain'");
+		if (kind == KGB_VALUE_NONE)
+			kgb_jsonw_knull(w, "value");
+		else if (kind == KGB_VALUE_BOOL)
+			kgb_jsonw_kbool(w, "value", value->boolean);
+		else if (kind == KGB_VALUE_INT)
+			kgb_jsonw_ki64(w, "value", value->integer);
+		else if (kind == KGB_VALUE_INTS)
+			write_numbers(w, "value", value->ints, value->n_ints);
+		else
+			kgb_jsonw_kstr(w, "value", value->str);
 	}
 }
 
@@ -182,7 +162,7 @@ void kgb_request_args(struct kgb_jsonw *w, const struct kgb_case *c, const size_
 
 /* ---- the reference ---- */
 
-/* Addresses are for those who are called in the candidate's place, not for the reference. */
+/* The candidate and its baseline get addresses; the reference gets numbers of rows. */
 static bool passes_addresses(const struct kgb_interface *interface)
 {
 	for (size_t i = 0; i < interface->n_params; i++)

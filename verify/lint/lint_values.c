@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Feasible and non-trivial: results that are right and wrong.
+ * Checks that right results are accepted (feasible) and wrong ones refused (trivial).
  */
 #include <math.h>
 
@@ -107,7 +107,7 @@ static bool coarsen(const struct kgb_case_data *data, const struct kgb_truth *tr
 	return true;
 }
 
-/* As if nobody had written to them: what was there before, or zeros. */
+/* As if they were not written: their old contents, or zeros. */
 static void leave_out(const struct kgb_case_data *data, size_t result, int64_t first, int64_t n,
 		      char *values)
 {
@@ -240,6 +240,17 @@ static void settle_zeros(struct kgb_lint *lint)
 
 /* ---- results that are right ---- */
 
+/* The truth rounded to the result's type; a new array. */
+static char *rounded_truth(const struct kgb_truth *truth)
+{
+	const struct kgb_tensor_view parts = kgb_tensor_view_parts(&truth->view);
+	const size_t n = (size_t)kgb_tensor_view_numel(&parts);
+	char *rounded = kgb_xreallocarray(NULL, n, kgb_dtype_size(parts.dtype));
+
+	kgb_dtype_store_array(parts.dtype, truth->exact, n, rounded);
+	return rounded;
+}
+
 static void try_accepted(struct kgb_lint *lint, const struct kgb_case_data *data, size_t i,
 			 void *values, const char *what)
 {
@@ -255,11 +266,10 @@ static void try_accepted(struct kgb_lint *lint, const struct kgb_case_data *data
 			      (long long)compare.n_elements, compare.got, compare.expected);
 }
 
-/* With a margin: nobody who is faithful may need more than half of what is allowed. */
+/* With a margin: a faithful implementation needs at most half of the tolerance. */
 static void try_right(struct kgb_lint *lint, const struct kgb_case_data *data, size_t i)
 {
 	const struct kgb_truth *truth = &data->results[i];
-	const struct kgb_tensor_view parts = kgb_tensor_view_parts(&truth->view);
 	struct kgb_interface interface = *data->kase->interface;
 	struct kgb_case kase = *data->kase;
 	struct kgb_case_data strict = *data;
@@ -275,9 +285,7 @@ static void try_right(struct kgb_lint *lint, const struct kgb_case_data *data, s
 	try_accepted(lint, &strict, i, truth->native, "of the reference itself");
 	if (!truth->exact || interface.is_rounded[i])
 		return;
-	const size_t n = (size_t)kgb_tensor_view_numel(&parts);
-	KGB_AUTO(free) char *rounded = kgb_xreallocarray(NULL, n, kgb_dtype_size(parts.dtype));
-	kgb_dtype_store_array(parts.dtype, truth->exact, n, rounded);
+	KGB_AUTO(free) char *rounded = rounded_truth(truth);
 	try_accepted(lint, &strict, i, rounded, "the truth rounded");
 }
 
@@ -296,10 +304,7 @@ static void try_precise(struct kgb_lint *lint, const struct kgb_case_data *data,
 	    (tolerance.before_rounding == KGB_ACCUMULATE_RESULT &&
 	     data->kase->dtype != KGB_DTYPE_FLOAT32))
 		return;
-	const struct kgb_tensor_view parts = kgb_tensor_view_parts(&truth->view);
-	const size_t n = (size_t)kgb_tensor_view_numel(&parts);
-	KGB_AUTO(free) char *rounded = kgb_xreallocarray(NULL, n, kgb_dtype_size(parts.dtype));
-	kgb_dtype_store_array(parts.dtype, truth->exact, n, rounded);
+	KGB_AUTO(free) char *rounded = rounded_truth(truth);
 	tolerance.ulps *= TRUSTED_ULPS;
 	kgb_compare(&truth->view, truth->native, rounded, truth->exact, truth->magnitude,
 		    &tolerance, &compare);
@@ -361,7 +366,7 @@ void kgb_lint_values(struct kgb_lint *lint, const struct kgb_case_data *data,
 		     const struct kgb_case_data *previous)
 {
 	lint->seen.tells |= kgb_ablation_tells(&lint->judge, data);
-	/* Of memory that nobody has written sizes and strides count, which are compared exactly. */
+	/* Of unwritten memory sizes and strides count, and these are compared exactly. */
 	lint->seen.does_something |= lint->interface->is_unwritten;
 	for (size_t i = 0; i < data->n_results && !lint->interface->is_unwritten; i++) {
 		if (!data->results[i].native)

@@ -135,19 +135,12 @@ static uint32_t first_slot(struct kgb_timer *timer)
 
 static enum kgb_side side_of_step(const struct kgb_timer *timer)
 {
-	bool outer = timer->step == 0 || timer->step == 3;
+	const bool outer = timer->step == 0 || timer->step == 3;
 
-	switch (timer->phase) {
-	case KGB_PHASE_SOLO_BEFORE:
-	case KGB_PHASE_SOLO_AFTER:
-	case KGB_PHASE_DONE:
-		return KGB_SIDE_A;
-	case KGB_PHASE_WARMUP:
+	if (timer->phase == KGB_PHASE_WARMUP)
 		return timer->step % 2 ? KGB_SIDE_B : KGB_SIDE_A;
-	case KGB_PHASE_ROUNDS:
-		return outer == timer->b_first ? KGB_SIDE_B : KGB_SIDE_A;
-	}
-	KGB_UNREACHABLE();
+	return timer->phase == KGB_PHASE_ROUNDS && outer == timer->b_first ? KGB_SIDE_B
+									   : KGB_SIDE_A;
 }
 
 static uint32_t pause_ms(const struct kgb_timer *timer)
@@ -435,25 +428,15 @@ static void after_round_block(struct kgb_timer *timer)
 static void advance(struct kgb_timer *timer)
 {
 	timer->step++;
-	switch (timer->phase) {
-	case KGB_PHASE_SOLO_BEFORE:
-		timer->placement++;
-		if (timer->step == SOLO_BLOCKS)
-			enter(timer, KGB_PHASE_WARMUP);
-		break;
-	case KGB_PHASE_WARMUP:
+	if (timer->phase == KGB_PHASE_WARMUP) {
 		after_warmup_block(timer);
-		break;
-	case KGB_PHASE_ROUNDS:
+	} else if (timer->phase == KGB_PHASE_ROUNDS) {
 		after_round_block(timer);
-		break;
-	case KGB_PHASE_SOLO_AFTER:
+	} else {
 		timer->placement++;
 		if (timer->step == SOLO_BLOCKS)
-			enter(timer, KGB_PHASE_DONE);
-		break;
-	case KGB_PHASE_DONE:
-		KGB_UNREACHABLE();
+			enter(timer, timer->phase == KGB_PHASE_SOLO_BEFORE ? KGB_PHASE_WARMUP
+									   : KGB_PHASE_DONE);
 	}
 }
 
