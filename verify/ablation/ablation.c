@@ -64,8 +64,6 @@ static bool is_no_chance(const struct kgb_truth *truth)
 		(kgb_dtype_size(truth->view.dtype) >= sizeof(float) && !is_constant(truth)));
 }
 
-/* Result i is neither of them. Where the operator is a fill or a copy itself, that does not matter:
- * then nothing but its kernels may make it. */
 bool kgb_ablation_result_tells(const struct kgb_judge *judge, const struct kgb_case_data *data,
 			       size_t i)
 {
@@ -106,8 +104,6 @@ bool kgb_ablation_tells(const struct kgb_judge *judge, const struct kgb_case_dat
 	return false;
 }
 
-/* The next case in ascending cost after (cost, index), of this interface and in standard mode; NULL
- * at the end. */
 const struct kgb_case *kgb_ablation_next_case(const struct kgb_cases *cases,
 					      const struct kgb_interface *interface,
 					      const struct kgb_case *after)

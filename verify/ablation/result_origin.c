@@ -11,7 +11,7 @@ enum {
 	LEAST_DISTINCT = 3, /* of a group: fills are everywhere */
 	LEAST_GROUPS = 8,
 	LEAST_VALUES = 8, /* of a result: signs and flags are everywhere, in any order */
-	HEADER = 16, /* of a part of a history: who, how many bytes */
+	HEADER = 16, /* of a part of a history: its writer, its bytes */
 	PART_ALIGNMENT = 16,
 };
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Who put a case's result together? Torch may allocate, fill, copy and convert beside a candidate's
- * kernels, and by copies alone a result can be laid out (a stack, a rotation, a conversion that
- * computes) for a kernel that only copies it on. No stage that leaves kernels out notices: the
- * result does depend on that kernel. So memory is looked at while the call goes on, for neighbours:
- * a few consecutive elements of the result that no input has side by side. Whoever made memory hold
- * them first has arranged them, torch or a kernel.
+ * The origin of a result's arrangement. Torch may allocate, fill, copy and convert beside a
+ * candidate's kernels, and by copies alone a result can be laid out (a stack, a rotation, a
+ * conversion that computes) for a kernel that only copies it on. No stage that leaves kernels out
+ * notices: the result does depend on that kernel. So memory is looked at while the call goes on,
+ * for neighbours: a few consecutive elements of the result that no input has side by side. Whoever
+ * made memory hold them first has arranged them, torch or a kernel.
  */
 #ifndef KGB_VERIFY_ABLATION_RESULT_ORIGIN_H
 #define KGB_VERIFY_ABLATION_RESULT_ORIGIN_H

@@ -93,7 +93,7 @@ static int start(struct server *server, const struct arguments *a,
 	for (size_t i = 0; i < n_roles; i++)
 		if (kgb_zygote_wait_ready(&server->zygotes[roles[i]], READY_MS, err) < 0)
 			return -1;
-	/* Sockets only now: a zygote answers whoever can connect. */
+	/* Sockets only now: a process that can connect gets an answer. */
 	for (size_t i = 0; i < n_roles; i++)
 		if (kgb_zygote_tell_identity(&server->zygotes[roles[i]], server->dir_fd, err) < 0 ||
 		    kgb_zygote_listen(server->dir_fd, roles[i], &server->listeners[roles[i]], err) <
@@ -102,7 +102,7 @@ static int start(struct server *server, const struct arguments *a,
 	return 0;
 }
 
-/* Hand the new connection to the zygote; from then on we have no part in it. */
+/* Hand the new connection to the zygote. */
 static int pass_on(struct server *server, int role, struct kgb_err *err)
 {
 	KGB_AUTO(fd) int control = accept4(server->listeners[role], NULL, NULL, SOCK_CLOEXEC);
@@ -112,7 +112,7 @@ static int pass_on(struct server *server, int role, struct kgb_err *err)
 	return kgb_zygote_forward(&server->zygotes[role], control, err);
 }
 
-/* A zygote says nothing after its hello: whatever comes from it is its end. */
+/* A zygote sends nothing after its hello: any event of its socket is its end. */
 static int serve(struct server *server, struct kgb_err *err)
 {
 	struct pollfd fds[2 + 2 * KGB_N_ROLES] = {

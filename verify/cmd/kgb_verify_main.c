@@ -30,8 +30,8 @@
 #define EXIT_NOT_RUN 5
 
 #ifdef __SANITIZE_ADDRESS__
-/* The leak checker traces its own process, which nobody may in a sandbox; and nothing is allocated
- * here. */
+/* The leak checker traces its own process, which a sandbox forbids; and this program allocates
+ * nothing. */
 const char *__lsan_default_options(void); // NOLINT(bugprone-reserved-identifier)
 const char *__lsan_default_options(void) // NOLINT(bugprone-reserved-identifier)
 {

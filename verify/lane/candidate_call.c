@@ -20,7 +20,7 @@ enum {
 	PAGE_STEPS = 8, /* the same of pages: few, because the arena is copied */
 	TIGHT_ALIGN = 16, /* compilers make use of as much */
 	SMALL_ALIGN = 512, /* of torch's allocator */
-	SMALL_BYTES = 1 << 20, /* more than that has memory of its own there, from a page on */
+	SMALL_BYTES = 1 << 20, /* larger tensors begin at a page there */
 	HOLE_PAGES_MAX = 3,
 	/* random streams of a case beyond its arguments' */
 	PLACES_STREAM = 1000,
@@ -123,7 +123,7 @@ static void place_loosely(const struct kgb_case *c, const size_t *order, bool al
 	call->n_parts = 1;
 }
 
-/* Storages in random order, each at the end of pages of its own, with empty pages between. The
+/* Storages in random order, each at the end of its own pages, with empty pages between. The
  * guard before one ends where its pages begin; behind it there is next to none. */
 static void place_tightly(const struct kgb_case *c, const size_t *order, struct kgb_rng *rng,
 			  struct kgb_candidate_call *call)

@@ -16,7 +16,7 @@ enum kgb_placement {
 	KGB_PLACED_LOOSE,
 	/** For replays that shall notice reads too far: each ends at the end of a page (but for the
 	 * gap to the next multiple of 16), with one or more pages behind it, and before the first,
-	 * in which nothing lies. Replays do not map these, so who reaches there faults. */
+	 * in which nothing lies. Replays do not map these: an access there faults. */
 	KGB_PLACED_TIGHT,
 	/** Loosely, but each at the same place modulo 64 as tightly: calls that are compared must
 	 * not differ in what code can be chosen by. */

@@ -50,7 +50,7 @@ struct kgb_case_data {
 void kgb_case_data_fill(struct kgb_case_data *data, const struct kgb_case *c,
 			const struct kgb_seed *seed, uint32_t variant);
 /** Results of the same kind as those of `like`, another variant of the same case, without values:
- * enough for a call whose values nobody compares. */
+ * enough for a call whose values are not compared. */
 void kgb_case_data_shape(struct kgb_case_data *data, const struct kgb_case_data *like);
 void kgb_case_data_release(struct kgb_case_data *data);
 

@@ -162,7 +162,7 @@ static int await_ready(struct kgb_lane *lane, struct kgb_worker *worker, struct 
 }
 
 /* Start a jailed process. One that ends before anything of the candidate has run (of 1,600 on a GPU
- * two did, without a word) says nothing about the candidate: another one is started. */
+ * two did, without a message) is no evidence against the candidate: another one is started. */
 static int start_for_kernel(struct kgb_lane *lane, struct kgb_worker *worker,
 			    const struct kgb_worker_spec *spec, struct kgb_err *err)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * The verdict as text for the one who wrote the kernel: what is wrong, in which case, and what to
- * do about it.
+ * The verdict as text for the agent that wrote the kernel: each fault, its case, and the remedy.
  */
 #ifndef KGB_VERIFY_LANE_REPORT_H
 #define KGB_VERIFY_LANE_REPORT_H

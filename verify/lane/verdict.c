@@ -39,7 +39,7 @@ void kgb_verdict_init(struct kgb_verdict *verdict)
 {
 	*verdict = (struct kgb_verdict){
 		.platform = "cpu",
-		.status = KGB_STATUS_INFRA_ERROR, /* until somebody says otherwise */
+		.status = KGB_STATUS_INFRA_ERROR, /* until a stage decides */
 		.deterministic = true,
 		.timing_reason = "cpu interpreter",
 	};
@@ -380,7 +380,7 @@ static void write_ablations(const struct kgb_verdict *verdict, struct kgb_jsonw 
 		      verdict->n_proofs_recalled);
 }
 
-/* Of all cases, or of none: one that nobody vouches for leaves the operator without a number. */
+/* Of all cases, or of none: a case without a speedup leaves the operator without one. */
 static void write_speedup(const struct kgb_verdict *verdict, struct kgb_jsonw *w)
 {
 	struct kgb_interval speedups[KGB_VERDICT_TIMINGS_MAX];

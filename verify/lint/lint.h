@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Is the spec of one operator good? The reference is asked for every case, and what is known to be
- * right or wrong is held against its answer by the tolerance that candidates meet.
+ * Checks of one operator's spec: the reference answers every case, and results that are known to be
+ * right or wrong are compared with its answer by the tolerance that candidates meet.
  * docs/operator-spec.md lists the lints.
  */
 #ifndef KGB_VERIFY_LINT_LINT_H
@@ -14,10 +14,9 @@
 #include "base/str.h"
 #include "verify/lane/lane.h"
 
-/** Results that were kept by other lints than these are not taken: to be raised with every change
- * of what is demanded. */
+/** Part of the key of kept results: to be raised with every change of the lints. */
 #define KGB_LINT_VERSION 4
-#define KGB_LINT_PROBLEMS_MAX 12 /* of one operator that are told */
+#define KGB_LINT_PROBLEMS_MAX 12 /* of one operator that are listed */
 
 struct kgb_lint_options {
 	const struct kgb_judge_options *judge; /* borrowed: device, data_dir */

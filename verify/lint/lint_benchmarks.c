@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Are there enough cases, are they what they are called, and do the benchmarks keep a large GPU
- * busy long enough for its time to be that of the work? Estimated from `bytes` and `flops`:
- * benchmarks are too large to be run here.
+ * Checks that there are enough cases, that they are what their names say, and that benchmarks keep
+ * a large GPU busy long enough: estimated from `bytes` and `flops`, because they are too large to
+ * be run here.
  */
 #include "base/str.h"
 #include "base/time.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Is the reference a function of its arguments, of all of them and of nothing else?
+ * Checks that the reference is a function of all its arguments and of nothing else.
  */
 #include <math.h>
 

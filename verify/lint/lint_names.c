@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Are the specs those of the operators that the dataset is made of? Their names are in
- * datasets/kernelgenbench/operators.yaml.
+ * Checks that the specs are those of the operators in datasets/kernelgenbench/operators.yaml.
  */
 #include <fcntl.h>
 

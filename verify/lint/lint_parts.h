@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * What the parts of lint.h share: the operator and the interface at hand, and its processes.
+ * Private to the lints: the operator and the interface at hand, and the processes that answer.
  */
 #ifndef KGB_VERIFY_LINT_LINT_PARTS_H
 #define KGB_VERIFY_LINT_LINT_PARTS_H
 
 #include "verify/lint/lint.h"
 
-/* What nobody should get away with: each must be refused for every result in at least one case of
- * an interface. */
+/* Wrong results: each must be refused for every result in at least one case of an interface. */
 enum kgb_lint_wrong {
 	KGB_WRONG_ZEROS,
 	KGB_WRONG_ONES,

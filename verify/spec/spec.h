@@ -67,8 +67,8 @@ struct kgb_param {
 	enum kgb_value_as as;
 	const char *list; /* TENSOR: neighbours of the same name here are passed as one Python list,
 			     which has that name; NULL: passed on its own */
-	const char *into; /* TENSOR: its elements are numbers of rows of this other parameter, and
-			     whoever is called gets the rows' addresses instead */
+	const char *into; /* TENSOR: its elements are numbers of rows of this other parameter; the
+			     callee gets the addresses of those rows */
 	bool unused; /* what is passed changes no result; lints see to it */
 	bool is_behind; /* some other parameter leads into it: it is memory that is not passed
 			   itself, but to references */
@@ -141,7 +141,7 @@ struct kgb_interface {
 	bool is_laid_out[KGB_MAX_RESULTS]; /* its strides must be those of the reference's result */
 	bool is_number; /* a Python number is returned, no tensor */
 	bool any_order; /* the reference may add up in another order in another process */
-	bool is_unwritten; /* what is returned is memory that nobody has written: elements do not
+	bool is_unwritten; /* unwritten memory is returned: elements do not
 			      count, strides do */
 	bool is_random; /* some results are draws: */
 	struct kgb_random_result laws[KGB_MAX_RESULTS];

@@ -106,7 +106,7 @@ static int fail_unknown(const struct kgb_spec_index *index, const char *typed, s
 	KGB_AUTO(strv) struct kgb_strv names = KGB_STRV_INIT;
 	KGB_AUTO(buf) struct kgb_buf hint = KGB_BUF_INIT(256);
 
-	/* Somebody who types a bare name wants to see bare names. */
+	/* A bare name is answered with bare names. */
 	for (size_t i = 0; i < index->names.n; i++) {
 		const char *name = index->names.items[i];
 		const char *colons = strstr(name, "::");

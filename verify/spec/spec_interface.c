@@ -337,7 +337,7 @@ static int check_param_order(struct kgb_spec_loader *l, const struct kgb_interfa
 	return 0;
 }
 
-/* What is not returned must be in a parameter, or nobody could see it. */
+/* A result that is not returned must be in a parameter. */
 static int check_results_held(struct kgb_spec_loader *l, const struct kgb_interface *out)
 {
 	for (size_t r = out->n_returned; r < out->n_results; r++) {
@@ -493,7 +493,7 @@ static int load_returned(struct kgb_spec_loader *l, const struct raw_interface *
 	return load_numbers(l, raw->laid_out, "laid_out", out->n_results, out->is_laid_out);
 }
 
-/* A number, and memory that nobody has written, is all that comes back, and freshly made. */
+/* A number or unwritten memory is the only result, and no parameter holds it. */
 static int check_kind(struct kgb_spec_loader *l, const struct kgb_interface *out)
 {
 	bool is_held = false;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * What the files of the spec loader share; nobody else includes this. spec.c reads the whole,
- * spec_interface.c the interfaces and their parameters, spec_law.c laws, spec_sets.c the case sets,
- * spec_names.c knows how names are spelled.
+ * Private to the loader of specs. spec.c reads the whole,
+ * spec_interface.c the interfaces and their parameters, spec_random_results.c laws, spec_sets.c the
+ * case sets, spec_names.c checks the spelling of names.
  */
 #ifndef KGB_VERIFY_SPEC_SPEC_LOADER_H
 #define KGB_VERIFY_SPEC_SPEC_LOADER_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * The cases of a verification on their way to the lanes (lanes.h) that judge them. A case has a
- * turn, its place in the order; turn 0 is the cheapest.
+ * The queue from which lanes (lanes.h) take cases. A case's turn is its place in the order; turn 0
+ * is the cheapest case.
  */
 #ifndef KGB_VERIFY_STAGES_CASE_QUEUE_H
 #define KGB_VERIFY_STAGES_CASE_QUEUE_H
@@ -17,7 +17,7 @@
  * types together. */
 void kgb_case_order(const struct kgb_cases *cases, size_t *order);
 
-/** Shared by all lanes; whoever changes it holds the lock. */
+/** Shared by all lanes; every change holds the lock. */
 struct kgb_case_queue {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Is the GPU still well? Asked at the end of a verdict, before the next candidate gets the device:
- * a broken one must not cost a kernel its good name, nor the next one its verdict.
+ * A test of the GPU at the end of a verdict, before the next candidate gets the device: a broken
+ * device must not reject a kernel.
  */
 #ifndef KGB_VERIFY_STAGES_GPU_HEALTH_H
 #define KGB_VERIFY_STAGES_GPU_HEALTH_H

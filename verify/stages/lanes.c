@@ -51,7 +51,7 @@ void kgb_lane_close(struct kgb_lane *lane)
 	kgb_lane_release(lane);
 }
 
-/* A lane for the verification of lane 0, with a verdict of its own. */
+/* A lane for the verification of lane 0, with its own verdict. */
 static void open_lane(struct thread *thread, const struct kgb_lane *first)
 {
 	const struct kgb_verdict *model = first->verdict;

@@ -209,7 +209,8 @@ static int ablate_interface(struct kgb_lane *lane, const struct kgb_interface *i
 	return 0;
 }
 
-/* One case in which a copy of an input happens to be the result says nothing; all of them do. */
+/* In one case a copy of an input may happen to be the result; in all watched cases it is no
+ * accident. */
 static int decide_origin(struct kgb_lane *lane)
 {
 	for (size_t i = 0; i < lane->judge->spec.n_interfaces; i++) {

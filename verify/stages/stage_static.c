@@ -73,7 +73,7 @@ static int extract_facts(struct kgb_lane *lane, cJSON **out, struct kgb_err *err
 		rc = kgb_fail(err, KGB_ERR_FAILED, "the parser's supervisor is gone");
 	else if (!answered || reply->status != KGB_WIRE_OK)
 		rc = decide_unparsable(lane, &worker);
-	/* Dead before we read: nobody changes the text under our hands. */
+	/* The parser is dead before its text is read, so the text does not change meanwhile. */
 	kgb_worker_stop(&worker);
 	if (rc != 0)
 		return rc;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Stage timing on the cpu platform: our own clock around whole requests. An interpreter's time says
- * nothing of a GPU's, so the numbers are recorded and marked not comparable. Timed results are
- * checked like all others.
+ * Stage timing on the cpu platform: our own clock around whole requests. An interpreter's time is
+ * no measure of a GPU's, so the numbers are marked not comparable. Timed results are checked like
+ * all others.
  */
 #include "base/system/cache_dir.h"
 #include "base/time.h"

@@ -252,8 +252,8 @@ static enum kgb_exec_outcome load_plans(struct session *s, enum kgb_side side, s
 	return outcome;
 }
 
-/* A library that the baseline calls has memory of its own, at addresses where another process has
- * something else now and then. A candidate has none. */
+/* A library that the baseline calls allocates memory at addresses that another process may use
+ * for other memory. A candidate calls no library. */
 static int start_side(struct session *s, enum kgb_side side, struct kgb_err *err)
 {
 	for (int i = 1;; i++) {

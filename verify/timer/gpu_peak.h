@@ -34,8 +34,8 @@ struct kgb_gpu_peak {
 /** What the device of `spec` can do. If `cache_dir` (NULL: none) has a measurement of this GPU
  * under this driver that is younger than a day, that is it; `identity`, as a kgb-exec told it
  * before it got a plan, spares the process that finds out which GPU this is (NULL: not known). Else
- * a kgb-exec of its own measures it, some 200 ms, and that is kept. Nobody else should use the GPU
- * meanwhile. */
+ * a new kgb-exec measures it, which takes some 200 ms, and the cache keeps the figures. No other
+ * process should use the GPU meanwhile. */
 KGB_MUST_CHECK int kgb_gpu_peak_find(struct kgb_gpu_peak *out, const struct kgb_exec_spec *spec,
 				     const struct kgb_exec_machine *identity, const char *cache_dir,
 				     int64_t timeout_ms, struct kgb_err *err);

@@ -44,7 +44,7 @@ static bool accuse(struct kgb_timer_result *out, const bool broken[KGB_N_SIDES])
 	return broken[KGB_SIDE_A] || broken[KGB_SIDE_B];
 }
 
-static const char *who(const bool broken[KGB_N_SIDES])
+static const char *name_of(const bool broken[KGB_N_SIDES])
 {
 	return broken[KGB_SIDE_A] && broken[KGB_SIDE_B] ? "both sides"
 	       : broken[KGB_SIDE_A]                     ? "baseline"
@@ -95,8 +95,8 @@ static double longest_activity(const struct kgb_timer_sample *s)
 	return s->with_activity ? kgb_timer__event(s) * (1 + ORDER_PART) : (double)NAN;
 }
 
-/* Activity is that of another call, so one sample says nothing: what comes and goes may have held
- * up either. But hardly an event is shorter than the shortest activity is. */
+/* Activity is that of another call, so one sample is no evidence: a disturbance may have delayed
+ * either call. But hardly an event is shorter than the shortest activity is. */
 static bool active_for_longer(const struct kgb_timer *timer, enum kgb_side side, double slack)
 {
 	size_t n, n_active;
@@ -146,7 +146,7 @@ static bool doubt_order(const struct kgb_timer *timer, struct kgb_timer_result *
 		return kgb_timer__say(
 			out, KGB_WHY_RULER_ORDER,
 			"%s: the device was active for longer than between the events",
-			who(broken));
+			name_of(broken));
 	}
 	positive(timer, events_over_host, slack, broken);
 	if (!accuse(out, broken))
@@ -154,7 +154,7 @@ static bool doubt_order(const struct kgb_timer *timer, struct kgb_timer_result *
 	return kgb_timer__say(
 		out, KGB_WHY_RULER_ORDER,
 		"%s: more time between the events than on the host's clock around them",
-		who(broken));
+		name_of(broken));
 }
 
 static double events_less_activity(const struct kgb_timer_sample *s)
@@ -230,7 +230,7 @@ static bool doubt_activity(const struct kgb_timer *timer, struct kgb_timer_resul
 	if (accuse(out, missing)) {
 		out->accuses = false; /* records get lost without anybody's doing */
 		return kgb_timer__say(out, KGB_WHY_RULER_ACTIVITY, "no activity was recorded: %s",
-				      who(missing));
+				      name_of(missing));
 	}
 	return doubt_overhead(timer, &overhead, out);
 }
@@ -260,7 +260,7 @@ static bool doubt_host_at_times(const struct kgb_timer *timer, const struct over
 	error = sqrt(error * n_more / n_all * (1 - n_more / n_all));
 	if (!(share[KGB_SIDE_B] - share[KGB_SIDE_A] > SHARE + SIGMAS * error))
 		return false;
-	out->accuses = false; /* who is held up by others did nothing */
+	out->accuses = false; /* other processes may have delayed it */
 	return kgb_timer__say(
 		out, overhead->why,
 		"%s: by %.2f us more than usual in %.0f %% of the samples of the candidate, in "
@@ -321,7 +321,8 @@ static bool doubt_outside(const struct kgb_timer *timer, struct kgb_timer_result
 		return false;
 	return kgb_timer__say(
 		out, KGB_WHY_RULER_OUTSIDE, "%s: %u blocks claim more time than the judge saw pass",
-		who(broken), timer->n_contradicted[KGB_SIDE_A] + timer->n_contradicted[KGB_SIDE_B]);
+		name_of(broken),
+		timer->n_contradicted[KGB_SIDE_A] + timer->n_contradicted[KGB_SIDE_B]);
 }
 
 /* ---- calls that differ from other calls ---- */
@@ -449,7 +450,7 @@ static double change_point(const double *x, size_t n, size_t *at)
 }
 
 /* The sides are compared round by round, so what slows both does not show here. Where processes
- * change, the speedup does so with them, and it is nobody's doing. */
+ * change, the speedup does so with them, and no side has caused it. */
 static bool doubt_trend(const struct kgb_timer *timer, struct kgb_timer_result *out)
 {
 	KGB_AUTO(free) double *ratios = kgb_xcalloc(timer->n_rounds + 1u, sizeof(*ratios));
@@ -482,7 +483,7 @@ static size_t log_round_times(const struct kgb_timer *timer, enum kgb_side side,
 	return n;
 }
 
-/* Blocks of the baseline alone whose samples count; each has a placement of its own. */
+/* Blocks of the baseline alone whose samples count; each has its own placement. */
 static size_t n_solo_blocks(const struct kgb_timer *timer)
 {
 	size_t n = 0;

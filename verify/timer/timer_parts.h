@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * What the files of the timer share; nobody else includes this. timer.c asks for blocks and sorts
+ * Private to the timer. timer.c asks for blocks and sorts
  * samples, timer_result.c decides, timer_doubts.c finds contradictions, timer_write.c writes.
  */
 #ifndef KGB_VERIFY_TIMER_TIMER_PARTS_H

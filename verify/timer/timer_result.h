@@ -50,7 +50,7 @@ const char *kgb_timing_result_name(enum kgb_timing_result result);
 	X(CHECKED, "checked") /* calls whose output is checked take longer than the others */ \
 	X(REUSE, "reuse") /* inputs seen before are faster than new ones */ \
 	X(TREND, "trend") /* the candidate changes against the baseline while it runs */ \
-	/* UNTRUSTED: nobody's proven doing */ \
+	/* UNTRUSTED: no side has provably caused it */ \
 	X(DISTURBED, "disturbed") /* the baseline is slower beside the candidate than alone */ \
 	X(FLOOR_WRONG, "floor_wrong") /* the baseline itself is below the floor */ \
 	X(NEIGHBOUR, "neighbour") /* both sides have two speeds, in turns */ \
@@ -74,7 +74,7 @@ struct kgb_timer_result {
 	char text[256]; /* one sentence with the numbers behind `why`; empty for NONE */
 	struct kgb_interval speedup; /* baseline over candidate, by events; what counts */
 	struct kgb_interval speedup_device; /* by activity; NaN if not measured */
-	struct kgb_interval median_ratio; /* of plain medians, for those who know do_bench */
+	struct kgb_interval median_ratio; /* of plain medians, to compare with do_bench */
 	double margin; /* speedups within 1/(1+margin) .. 1+margin are the SAME */
 	double detectable; /* smallest change of the time that this session would have decided,
 			      with probability 0.8, as a fraction */
