@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Faults of the machine in the middle of runs: no operator may fail by them.
+"""Causes faults of the machine in the middle of runs; no operator may fail by them.
 
     inject.py [--runs N] [--seed S] [--kind KIND]... [--jobs N] [--keep] [--json FILE]
 
-Each run is `kgb-agent OPERATOR -m normal_cc` with the built-in model (which passes without faults). At a random moment one helper
-process of it gets SIGKILL, or a limit is set that makes calls of it fail. Prints a line for each run and a table by kind. A run
-counts as wrong when an operator ends `failed`, `cheated` or `timeout`, when kgb-agent itself breaks (status 70, a signal), or when
-an undisturbed resume afterwards does not pass. Exit status 1 when any run was wrong.
+Each run is `kgb-agent OPERATOR -m normal_cc` with the built-in model (which passes without faults). At a random moment one of its
+helper processes gets SIGKILL, or a limit that makes its calls fail. Prints a line for each run and a table by kind. A run is wrong
+when an operator ends `failed`, `cheated` or `timeout`, when kgb-agent itself breaks (status 70, a signal), or when an undisturbed
+resume afterwards does not pass. Exit status 1 when any run was wrong.
 
-kgb-agent is found in PATH. The kinds are those of KINDS below.
+PATH must have kgb-agent. KINDS below lists the kinds.
 """
 
 import argparse
