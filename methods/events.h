@@ -33,7 +33,7 @@ struct kgb_report {
 	char model[96];
 	char last_event[96]; /* for the status line: "Bash: kgb-verify", "text", "api_retry 2/3" */
 	int64_t n_events; /* lines that were JSON objects; of a program without events: lines */
-	int64_t n_unknown_events; /* of these, of a type that the adapter does not know */
+	int64_t n_unknown_events; /* of these, of a type that is unknown to the adapter */
 	int64_t n_bad_lines; /* not JSON, not UTF-8, too long, or cut off at the end */
 	int64_t n_turns; /* as reported; -1 unknown */
 	int64_t n_tool_calls;

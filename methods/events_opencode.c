@@ -5,7 +5,7 @@
  * There is no closing event: the session is over with a step_finish whose reason is not
  * "tool-calls", unless another step begins. Tokens: the sum over step_finish events, each counted
  * once by the id of its part. Input excludes the cache, output excludes reasoning. A step without
- * `total` brings zeros because the server told nothing: that is unknown. Sub-agents and calls for
+ * `total` has zeros because the server reported nothing: that is unknown. Sub-agents and calls for
  * titles are not in the stream; the gateway sees them.
  */
 #include "base/formats/json.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
  * The programs that methods run: a coding CLI as data (methods/data/program/NAME.yaml), shared by
- * all methods that drive it. Where its binary lies, how it tells its version and which versions
- * this project was tested with, which protocol it speaks, who reads its stream.
+ * all methods that drive it. Where its binary lies, how it prints its version and which versions
+ * this project was tested with, which protocol it speaks, which adapter reads its stream.
  */
 #ifndef KGB_METHODS_PROGRAM_H
 #define KGB_METHODS_PROGRAM_H

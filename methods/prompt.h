@@ -40,7 +40,7 @@ KGB_MUST_CHECK int kgb_prompt_operator_render(const char *data_dir, const struct
 					      const struct kgb_prompt_operator *op,
 					      const struct kgb_prompt_vars *vars,
 					      struct kgb_buf *out, struct kgb_err *err);
-/** The same, for who needs one prompt of an operator only. */
+/** The same for a single prompt of an operator. */
 KGB_MUST_CHECK int kgb_prompt_render(const char *data_dir, const struct kgb_method *method,
 				     const struct kgb_spec *spec,
 				     const struct kgb_prompt_vars *vars, struct kgb_buf *out,

@@ -84,7 +84,7 @@ static void string_byte(struct kgb_slim *slim, char c)
 	}
 }
 
-/* Bytes that the present string may surely get: those around a cut are looked at one by one. */
+/* Bytes that the present string may surely get: those around a cut are examined one by one. */
 static size_t room_left(const struct kgb_slim *slim)
 {
 	size_t half = slim->line.limit / 2, around = 8;

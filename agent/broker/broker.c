@@ -619,7 +619,8 @@ void kgb_broker_close(struct kgb_broker *broker, void (*done)(void *payload), vo
 	for (size_t i = 0; i < broker->devices->n; i++) {
 		struct zygotes *zygotes = &broker->zygotes[i];
 		if (zygotes->spawned) {
-			/* The end of their stdin is their signal to go; while they start, nobody
+			/* The end of their stdin is their signal to go; while they start, no
+			 * one
 			 * reads it, for as long as torch takes to load. */
 			if (zygotes->state == ZYGOTES_STARTING)
 				uv_process_kill(&zygotes->process, SIGTERM);

@@ -223,7 +223,7 @@ static int table(const struct kgb_cli *cli, KGB_UNUSED const struct kgb_strv *na
 	return kgb_cli_print(&text, KGB_EXIT_OK);
 }
 
-/** What an agent is told of each operator, by the method and for the device of the settings. */
+/** Prints an agent's task for each operator, by the method and for the device of the settings. */
 static int print_tasks(const struct kgb_cli *cli, KGB_UNUSED const struct kgb_strv *names,
 		       const struct kgb_strv *paths)
 {

@@ -7,7 +7,7 @@
 #include "base/formats/jsonw.h"
 #include "base/log.h"
 
-/** The journal is only read, a torn tail stays where it is: it is cut off by whoever appends next.
+/** The journal is only read, a torn tail stays where it is: it is cut off by the next append.
  */
 static int rebuild(const struct kgb_rundir *dir, struct kgb_run_state *state,
 		   struct kgb_journal_scan *scan, struct kgb_err *err)

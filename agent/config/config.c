@@ -273,7 +273,7 @@ static int check_texts(const struct kgb_config *config, const struct kgb_field *
 	return 0;
 }
 
-/** What a table cannot tell, once all sources are in. */
+/** What a table cannot check, after all sources. */
 static int check(const struct kgb_config *config, struct kgb_err *err)
 {
 	const struct kgb_settings *s = &config->settings;

@@ -76,7 +76,7 @@ struct kgb_settings {
 		int64_t memory; /* bytes of all processes of one attempt */
 		int64_t processes; /* and threads, of one attempt */
 		int64_t idle_timeout; /* ms without a sign of life; 0: for ever */
-		bool watch_files; /* which files an agent opens is looked at */
+		bool watch_files; /* record which private files an agent opens */
 	} sandbox;
 	struct kgb_settings_model {
 		const char *name; /* "": the method's */

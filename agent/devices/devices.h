@@ -13,7 +13,7 @@
 #include "verify/protocol/exec_protocol.h"
 
 struct kgb_device {
-	char name[16]; /* as kgb-judge is told: "cpu", "cuda:0" */
+	char name[16]; /* for kgb-judge: "cpu", "cuda:0" */
 	int number; /* N of "cuda:N"; -1: the CPU */
 	int own; /* the GPU's number on this machine, whatever CUDA_VISIBLE_DEVICES says */
 };
@@ -33,7 +33,7 @@ const struct kgb_device *kgb_devices_at(const struct kgb_devices *devices, int s
 /** "cpu", "cuda" */
 const char *kgb_devices_platform(const struct kgb_devices *devices);
 
-/** Open a GPU as a verdict would, and close it again (some 0.2 s); tells what it is. */
+/** Open a GPU as a verdict would, and close it again (some 0.2 s), and describe it. */
 KGB_MUST_CHECK int kgb_device_try(const struct kgb_device *device, struct kgb_exec_machine *out,
 				  struct kgb_err *err);
 /** All GPUs of the list. */

@@ -149,6 +149,14 @@ int64_t kgb_report__prompt_tokens(const struct kgb_usage *usage)
 	return sum;
 }
 
+void kgb_report__add_tokens(struct kgb_buf *out, const struct kgb_usage *usage)
+{
+	char prompt[32], output[32];
+	kgb_buf_addf(out, "%s in %s out",
+		     kgb_report__count(kgb_report__prompt_tokens(usage), prompt, sizeof(prompt)),
+		     kgb_report__count(usage->output, output, sizeof(output)));
+}
+
 /** Bytes of the UTF-8 character at s, and its columns: wide scripts take two. Good enough to keep a
  * line from wrapping. */
 static size_t character(const char *s, size_t *columns)

@@ -24,7 +24,7 @@ double kgb_report__dollars(int64_t nanos);
 /** {"input_tokens":..,"output_tokens":..,"cache_creation_input_tokens":..,"cache_read_input_tokens":..,
  *  "total_tokens":..}; unknown counts are null, the total too as soon as one is unknown. */
 void kgb_report__usage(struct kgb_jsonw *w, const char *key, const struct kgb_usage *usage);
-/** true, false, or null when either meter does not know all four counts. */
+/** true, false, or null when one meter lacks a count. */
 void kgb_report__agree(struct kgb_jsonw *w, const struct kgb_usage *a, const struct kgb_usage *b);
 /** "by_status":{"passed":2, ..}: statuses that no operator has are left out. */
 void kgb_report__by_status(struct kgb_jsonw *w, const struct kgb_run_counts *counts);
@@ -47,6 +47,8 @@ int64_t kgb_report__verify_ms(const struct kgb_op_state *op);
 const char *kgb_report__interval(const struct kgb_verdict_summary *verdict, char *out, size_t cap);
 /** "12.3k", "4.5M", "-" when negative; returns out. */
 const char *kgb_report__count(int64_t n, char *out, size_t cap);
+/** Append "12.3k in 456 out". */
+void kgb_report__add_tokens(struct kgb_buf *out, const struct kgb_usage *usage);
 /** Prompt tokens of all kinds; -1 when nothing is known. */
 int64_t kgb_report__prompt_tokens(const struct kgb_usage *usage);
 /** Append text (escaped), cut with "~" so that it takes at most `columns` columns; returns the

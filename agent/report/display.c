@@ -53,39 +53,39 @@ static void put(const struct kgb_buf *text)
 }
 
 /** Back to where the block begins. */
-static void add_rewind(const struct kgb_display *status, struct kgb_buf *out)
+static void add_rewind(const struct kgb_display *display, struct kgb_buf *out)
 {
-	if (status->n_drawn > 0)
-		kgb_buf_addf(out, "\033[%zuA\r", status->n_drawn);
+	if (display->n_drawn > 0)
+		kgb_buf_addf(out, "\033[%zuA\r", display->n_drawn);
 }
 
-static void erase(struct kgb_display *status)
+static void erase(struct kgb_display *display)
 {
-	if (status->n_drawn == 0)
+	if (display->n_drawn == 0)
 		return;
 	KGB_AUTO(buf) struct kgb_buf out = KGB_BUF_INIT(0);
-	add_rewind(status, &out);
+	add_rewind(display, &out);
 	kgb_buf_adds(&out, "\033[J");
 	put(&out);
-	status->n_drawn = 0;
+	display->n_drawn = 0;
 }
 
-static void draw(struct kgb_display *status)
+static void draw(struct kgb_display *display)
 {
 	size_t rows = 0;
 	size_t columns = 0;
 	screen_size(&rows, &columns);
 	KGB_AUTO(buf) struct kgb_buf block = KGB_BUF_INIT(0);
-	const struct kgb_run_state *state = kgb_run_log_state(status->log);
+	const struct kgb_run_state *state = kgb_run_log_state(display->log);
 	int64_t now_ms = kgb_wall_ms();
 	/* Notes are kept for planned operators only, so there may be fewer of them than operators
 	 * before the first. */
 	const char *const *notes =
-		status->n_notes == state->n_ops ? (const char *const *)status->notes : NULL;
-	kgb_display_render(state, notes, now_ms, columns - 1, status->color, &block);
+		display->n_notes == state->n_ops ? (const char *const *)display->notes : NULL;
+	kgb_display_render(state, notes, now_ms, columns - 1, display->color, &block);
 
 	KGB_AUTO(buf) struct kgb_buf out = KGB_BUF_INIT(0);
-	add_rewind(status, &out);
+	add_rewind(display, &out);
 	size_t n = 0;
 	size_t n_total = 0;
 	for (size_t i = 0; i < block.len; i++)
@@ -104,16 +104,16 @@ static void draw(struct kgb_display *status)
 	}
 	kgb_buf_adds(&out, "\033[J");
 	put(&out);
-	status->n_drawn = n;
-	status->dirty = false;
-	status->drawn_second = now_ms / 1000;
+	display->n_drawn = n;
+	display->dirty = false;
+	display->drawn_second = now_ms / 1000;
 }
 
 static void on_timer(uv_timer_t *timer)
 {
-	struct kgb_display *status = timer->data;
-	if (status->dirty || kgb_wall_ms() / 1000 != status->drawn_second)
-		draw(status);
+	struct kgb_display *display = timer->data;
+	if (display->dirty || kgb_wall_ms() / 1000 != display->drawn_second)
+		draw(display);
 }
 
 static void on_log_before(void *payload)
@@ -123,18 +123,18 @@ static void on_log_before(void *payload)
 
 static void on_log_after(void *payload)
 {
-	struct kgb_display *status = payload;
-	if (!status->closing)
-		draw(status);
+	struct kgb_display *display = payload;
+	if (!display->closing)
+		draw(display);
 }
 
 static void on_event(void *payload, const struct kgb_run_state *state,
 		     const struct kgb_op_state *op, const char *type)
 {
-	struct kgb_display *status = payload;
-	if (status->closing)
+	struct kgb_display *display = payload;
+	if (display->closing)
 		return;
-	status->dirty = true;
+	display->dirty = true;
 	KGB_AUTO(buf) struct kgb_buf line = KGB_BUF_INIT(0);
 	kgb_display_line(state, op, type, &line);
 	if (line.len > 0)
@@ -144,67 +144,67 @@ static void on_event(void *payload, const struct kgb_run_state *state,
 int kgb_display_start(struct kgb_display **out, uv_loop_t *loop, struct kgb_run_log *log,
 		      enum kgb_display_style style, struct kgb_err *err)
 {
-	struct kgb_display *status = kgb_xcalloc(1, sizeof(*status));
-	status->log = log;
-	status->style = resolve_style(style);
-	status->color = kgb_terminal_allows_color();
-	int rc = uv_timer_init(loop, &status->timer);
+	struct kgb_display *display = kgb_xcalloc(1, sizeof(*display));
+	display->log = log;
+	display->style = resolve_style(style);
+	display->color = kgb_terminal_allows_color();
+	int rc = uv_timer_init(loop, &display->timer);
 	if (rc < 0) {
-		kgb_free(status);
-		return kgb_fail_code(err, KGB_ERR_DOMAIN_UV, KGB_ERR_FAILED, rc, "status timer: %s",
-				     uv_strerror(rc));
+		kgb_free(display);
+		return kgb_fail_code(err, KGB_ERR_DOMAIN_UV, KGB_ERR_FAILED, rc,
+				     "display timer: %s", uv_strerror(rc));
 	}
-	status->timer.data = status;
-	if (status->style == KGB_DISPLAY_BLOCK) {
-		rc = uv_timer_start(&status->timer, on_timer, REDRAW_MS, REDRAW_MS);
+	display->timer.data = display;
+	if (display->style == KGB_DISPLAY_BLOCK) {
+		rc = uv_timer_start(&display->timer, on_timer, REDRAW_MS, REDRAW_MS);
 		KGB_ASSERT(rc == 0);
-		kgb_log_set_hook(on_log_before, on_log_after, status);
+		kgb_log_set_hook(on_log_before, on_log_after, display);
 	}
 	/* The block shows a run, it does not keep one alive. */
-	uv_unref((uv_handle_t *)&status->timer);
-	if (status->style != KGB_DISPLAY_QUIET)
-		kgb_run_log_listen(log, on_event, status);
-	*out = status;
+	uv_unref((uv_handle_t *)&display->timer);
+	if (display->style != KGB_DISPLAY_QUIET)
+		kgb_run_log_listen(log, on_event, display);
+	*out = display;
 	return 0;
 }
 
-void kgb_display_note(struct kgb_display *status, const char *operator, const char * text)
+void kgb_display_note(struct kgb_display *display, const char *operator, const char * text)
 {
-	const struct kgb_run_state *state = kgb_run_log_state(status->log);
+	const struct kgb_run_state *state = kgb_run_log_state(display->log);
 	const struct kgb_op_state *op = kgb_run_state_op(state, operator);
-	if (!op || status->style != KGB_DISPLAY_BLOCK)
+	if (!op || display->style != KGB_DISPLAY_BLOCK)
 		return;
-	if (status->n_notes < state->n_ops) {
-		status->notes =
-			kgb_xreallocarray(status->notes, state->n_ops, sizeof(*status->notes));
-		while (status->n_notes < state->n_ops)
-			status->notes[status->n_notes++] = NULL;
+	if (display->n_notes < state->n_ops) {
+		display->notes =
+			kgb_xreallocarray(display->notes, state->n_ops, sizeof(*display->notes));
+		while (display->n_notes < state->n_ops)
+			display->notes[display->n_notes++] = NULL;
 	}
-	char **note = &status->notes[op - state->ops];
+	char **note = &display->notes[op - state->ops];
 	if (*note && strncmp(*note, text, NOTE_LIMIT) == 0)
 		return;
 	kgb_free(*note);
 	*note = kgb_xstrndup(text, strnlen(text, NOTE_LIMIT));
-	status->dirty = true;
+	display->dirty = true;
 }
 
 static void on_closed(uv_handle_t *handle)
 {
-	struct kgb_display *status = handle->data;
-	for (size_t i = 0; i < status->n_notes; i++)
-		kgb_free(status->notes[i]);
-	kgb_free(status->notes);
-	kgb_free(status);
+	struct kgb_display *display = handle->data;
+	for (size_t i = 0; i < display->n_notes; i++)
+		kgb_free(display->notes[i]);
+	kgb_free(display->notes);
+	kgb_free(display);
 }
 
-void kgb_display_close(struct kgb_display *status)
+void kgb_display_close(struct kgb_display *display)
 {
-	if (!status)
+	if (!display)
 		return;
-	status->closing = true;
-	if (status->style == KGB_DISPLAY_BLOCK) {
-		erase(status);
+	display->closing = true;
+	if (display->style == KGB_DISPLAY_BLOCK) {
+		erase(display);
 		kgb_log_set_hook(NULL, NULL, NULL);
 	}
-	uv_close((uv_handle_t *)&status->timer, on_closed);
+	uv_close((uv_handle_t *)&display->timer, on_closed);
 }

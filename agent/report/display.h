@@ -25,9 +25,9 @@ KGB_MUST_CHECK int kgb_display_start(struct kgb_display **out, uv_loop_t *loop,
 				     struct kgb_err *err);
 /** What an operator is doing just now ("Bash: kgb-verify"); any text, shown escaped and cut. Not
  * journalled. */
-void kgb_display_note(struct kgb_display *status, const char *operator, const char * text);
+void kgb_display_note(struct kgb_display *display, const char *operator, const char * text);
 /** Erases the block, unhooks the log and closes; freed by the loop's next turn. */
-void kgb_display_close(struct kgb_display *status);
+void kgb_display_close(struct kgb_display *display);
 
 /** The block as text without cursor movement, for `now_ms` on the wall clock: one line per live
  * operator and a summary line. `notes` has one entry per operator of the plan (entries may be

@@ -53,12 +53,8 @@ static void add_figures(const struct kgb_op_state *op, int64_t now_ms, struct kg
 	struct kgb_spent spent;
 	kgb_attempt_spent(last, &spent);
 	if (spent.gateway.output >= 0) {
-		char prompt[32];
-		char output[32];
-		int64_t prompt_tokens = kgb_report__prompt_tokens(&spent.gateway);
-		kgb_buf_addf(out, "  %s in %s out",
-			     kgb_report__count(prompt_tokens, prompt, sizeof(prompt)),
-			     kgb_report__count(spent.gateway.output, output, sizeof(output)));
+		kgb_buf_adds(out, "  ");
+		kgb_report__add_tokens(out, &spent.gateway);
 	}
 	if (op->n_calls > 0)
 		kgb_buf_addf(out, "  check %zu %s", op->n_calls,

@@ -196,7 +196,6 @@ static void add_timing_notes(const struct kgb_run_state *state, struct kgb_buf *
 static void add_tokens(const struct kgb_run_state *state, struct kgb_buf *out)
 {
 	struct kgb_spent spent = KGB_SPENT_NOTHING, lost = KGB_SPENT_NOTHING;
-	char prompt[32], output[32];
 	for (size_t i = 0; i < state->n_ops; i++) {
 		struct kgb_spent part;
 		kgb_attempt_spent(kgb_op_counting_attempt(&state->ops[i]), &part);
@@ -205,19 +204,16 @@ static void add_tokens(const struct kgb_run_state *state, struct kgb_buf *out)
 		kgb_spent_add(&lost, &part);
 	}
 	if (spent.gateway.output >= 0) {
-		kgb_buf_addf(out, ", tokens %s in %s out",
-			     kgb_report__count(kgb_report__prompt_tokens(&spent.gateway), prompt,
-					       sizeof(prompt)),
-			     kgb_report__count(spent.gateway.output, output, sizeof(output)));
+		kgb_buf_adds(out, ", tokens ");
+		kgb_report__add_tokens(out, &spent.gateway);
 		if (kgb_usage_complete(&spent.gateway) &&
 		    kgb_usage_equal(&spent.gateway, &spent.cli))
 			kgb_buf_adds(out, " (gateway and CLI agree)");
 	}
-	if (lost.gateway.output >= 0)
-		kgb_buf_addf(out, ", in lost attempts %s in %s out",
-			     kgb_report__count(kgb_report__prompt_tokens(&lost.gateway), prompt,
-					       sizeof(prompt)),
-			     kgb_report__count(lost.gateway.output, output, sizeof(output)));
+	if (lost.gateway.output >= 0) {
+		kgb_buf_adds(out, ", in lost attempts ");
+		kgb_report__add_tokens(out, &lost.gateway);
+	}
 }
 
 static void add_totals(const struct kgb_run_state *state, struct kgb_buf *out)

@@ -173,7 +173,7 @@ static int drive(struct replay *r, struct kgb_sched_outcome *outcome, struct kgb
 	const struct kgb_settings *s = &r->config.settings;
 	const struct kgb_replay_source source = {.dir = r->source.path, .state = &r->recorded};
 	struct kgb_attempt_limits limits = kgb_cli_attempt_limits(s, &r->ladder, r->python);
-	limits.watch_files = false; /* the recorded run has told of them */
+	limits.watch_files = false; /* the recorded run has reported them */
 	struct kgb_sched_item *items = kgb_xcalloc(r->n_specs + 1, sizeof(*items));
 	for (size_t i = 0; i < r->n_specs; i++)
 		items[i] = (struct kgb_sched_item){.spec = &r->specs[i], .generate = true};

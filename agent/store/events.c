@@ -71,7 +71,7 @@ static void draft_begin(struct draft *draft, const char *type)
 	kgb_jsonw_object(&draft->w);
 }
 
-/** Check, append, fold what was appended, tell the listeners. */
+/** Check, append, fold what was appended, call the listeners. */
 static int commit(struct kgb_run_log *log, struct draft *draft, enum kgb_journal_sync sync,
 		  struct kgb_err *err)
 {

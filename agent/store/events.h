@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
  * The events of a run. Whoever drives a run only appends events; each is checked against the state,
- * written to the journal, folded into the state and told to the listeners, in this order.
+ * written to the journal, folded into the state and passed to the listeners, in this order.
  */
 #ifndef KGB_AGENT_STORE_EVENTS_H
 #define KGB_AGENT_STORE_EVENTS_H
@@ -63,7 +63,8 @@ struct kgb_event_attempt_finished {
 		*stopped_by; /* of a method that works in rounds: why it ended by itself, or NULL */
 };
 
-/* Each appends one record (synced unless said), folds it and tells the listeners. */
+/* Each appends one record (synced unless its comment denies it), folds it and calls the listeners.
+ */
 KGB_MUST_CHECK int kgb_event_run_started(struct kgb_run_log *log,
 					 const struct kgb_event_run_started *event,
 					 struct kgb_err *err);
@@ -78,7 +79,7 @@ KGB_MUST_CHECK int kgb_event_attempt_started(struct kgb_run_log *log,
 KGB_MUST_CHECK int kgb_event_verify_call(struct kgb_run_log *log, const char *operator, int attempt,
 					 const struct kgb_verdict_summary *verdict,
 					 const char *commit, struct kgb_err *err);
-/** A round is over and judged. `round->time_ms` is not looked at: it is the record's. */
+/** A round is over and judged. The time is the record's, not `round->time_ms`. */
 KGB_MUST_CHECK int kgb_event_round_finished(struct kgb_run_log *log, const char *operator,
 					    int attempt, const struct kgb_round *round,
 					    struct kgb_err *err);

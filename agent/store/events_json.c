@@ -211,7 +211,7 @@ static void read_timing(const cJSON *verdict, struct kgb_verdict_summary *out)
 	}
 }
 
-/** A member that a judge leaves empty when it does not know. */
+/** A member that a judge leaves empty when it is unknown. */
 static const char *known_text(const cJSON *node, const char *key)
 {
 	const char *text = kgb_json_str(node, key, "");

@@ -511,7 +511,7 @@ int kgb_run_state__fold(struct kgb_run_state *state, const struct kgb_journal_re
 	while (i < KGB_ARRAY_LEN(folds) && !kgb_str_eq(folds[i].type, record->type))
 		i++;
 	if (i == KGB_ARRAY_LEN(folds)) {
-		/* Written by a later version: what this one knows still holds. */
+		/* A later version wrote it; the known records still hold. */
 		if (apply)
 			state->n_unknown_events++;
 	} else if ((folds[i].find && folds[i].find(&f) < 0) || folds[i].fold(&f) < 0) {

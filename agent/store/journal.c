@@ -130,7 +130,7 @@ int kgb_journal_read(int dir_fd, kgb_journal_fn fn, void *payload, struct kgb_jo
 	return kgb_journal_parse(KGB_JOURNAL_NAME, text.ptr, text.len, fn, payload, scan, err);
 }
 
-/** Keep the torn bytes for a person to look at, then cut them off. */
+/** Keep the torn bytes in a file for people, then cut them off. */
 static int cut_torn_tail(int dir_fd, int fd, const struct kgb_buf *text,
 			 const struct kgb_journal_scan *scan, struct kgb_err *err)
 {

@@ -18,7 +18,7 @@
 #define LOCK_NAME "lock"
 #define LOCK_LIMIT 512
 
-/** What the lock file says, on one line, for the message of whoever finds it held. */
+/** The first line of the lock file, for the message to a process that finds it held. */
 static void describe_owner(int lock_fd, char *out, size_t cap)
 {
 	char text[LOCK_LIMIT + 1];

@@ -21,7 +21,7 @@ enum kgb_op_status {
 	KGB_OP_PLANNED,
 	KGB_OP_RUNNING, /* an attempt is alive */
 	KGB_OP_RETRYING, /* the last attempt ended without use, another will come */
-	KGB_OP_GENERATED, /* there is a kernel that nobody has verified (yet) */
+	KGB_OP_GENERATED, /* there is a kernel without a final verdict */
 	KGB_OP_VERIFYING,
 	KGB_OP_PASSED,
 	KGB_OP_FAILED,
@@ -120,7 +120,7 @@ struct kgb_attempt_state {
 	struct kgb_totals gateway;
 	bool has_cli;
 	struct kgb_report cli; /* what the journal holds of it */
-	const char *sandbox; /* what the walls saw, a JSON object in one line; NULL: not told */
+	const char *sandbox; /* what the walls saw, a JSON object in one line; NULL: not recorded */
 	int n_verify_calls;
 	struct kgb_round *rounds; /* in order; none unless the method has a loop */
 	size_t n_rounds;
@@ -198,7 +198,7 @@ void kgb_run_state_release(struct kgb_run_state *state);
 void kgb_auto_run_state(struct kgb_run_state *state);
 /** By name; NULL when not planned. */
 struct kgb_op_state *kgb_run_state_op(const struct kgb_run_state *state, const char *name);
-/** Whether the judged kernel is another one than was made: somebody changed the file. */
+/** Whether the judged kernel is another one than was made: the file was changed. */
 bool kgb_op_is_replaced(const struct kgb_op_state *op);
 /** Last attempt or NULL. */
 struct kgb_attempt_state *kgb_op_last_attempt(const struct kgb_op_state *op);
