@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "agent/cli/opt.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -69,39 +68,16 @@ static const struct kgb_opt *find_anywhere(const struct kgb_syntax *syntax, cons
 	return NULL;
 }
 
-static int set_int(const struct kgb_opt *option, const char *text, int64_t *slot,
-		   struct kgb_err *err)
-{
-	bool ranged = option->min != 0 || option->max != 0;
-	return kgb_parse_i64(text, ranged ? option->min : INT64_MIN,
-			     ranged ? option->max : INT64_MAX, slot, err);
-}
-
-static int set_duration(const struct kgb_opt *option, const char *text, int64_t *slot,
-			struct kgb_err *err)
-{
-	int64_t ms = 0;
-	if (kgb_parse_duration_ms(text, &ms, err) < 0)
-		return -1;
-	bool ranged = option->min != 0 || option->max != 0;
-	if (ranged && (ms < option->min || ms > option->max))
-		return kgb_fail(err, KGB_ERR_INVALID,
-				"'%s' is not within %" PRId64 " ms and %" PRId64 " ms", text,
-				option->min, option->max);
-	*slot = ms;
-	return 0;
-}
-
 /** Options that override a setting keep their text only: the settings' own table checks it. */
-static int store(struct parse *p, const struct kgb_opt *option, const char *shown, const char *text)
+static void store(struct parse *p, const struct kgb_opt *option, const char *shown,
+		  const char *text)
 {
 	void *slot = (char *)p->values + option->offset;
-	int rc = 0;
 	kgb_strv_add(&p->out->set_names, shown);
 	kgb_strv_add(&p->out->set_keys, option->setting ? option->setting : "");
 	kgb_strv_add(&p->out->set_texts, text ? text : "");
 	if (option->setting)
-		return 0;
+		return;
 	switch (option->type) {
 	case KGB_OPT_FLAG:
 		*(bool *)slot = true;
@@ -112,17 +88,10 @@ static int store(struct parse *p, const struct kgb_opt *option, const char *show
 	case KGB_OPT_STR:
 		*(const char **)slot = text;
 		break;
-	case KGB_OPT_INT:
-		rc = set_int(option, text, slot, p->err);
-		break;
-	case KGB_OPT_DURATION:
-		rc = set_duration(option, text, slot, p->err);
-		break;
 	case KGB_OPT_STRS:
 		kgb_strv_add(slot, text);
 		break;
 	}
-	return rc < 0 ? kgb_ctx(p->err, "%s", shown) : 0;
 }
 
 static int fail_misplaced(struct parse *p, const struct kgb_opt *option)
@@ -183,7 +152,8 @@ static int parse_long(struct parse *p, const char *word)
 	} else if (take_value(p, shown, option, equals ? equals + 1 : NULL, &value) < 0) {
 		return -1;
 	}
-	return store(p, option, shown, value);
+	store(p, option, shown, value);
+	return 0;
 }
 
 /** "-vv", "-m naive_cc", "-mnaive_cc". */
@@ -196,14 +166,14 @@ static int parse_short(struct parse *p, const char *word)
 		if (!option)
 			return fail_unfound(p, shown, find_anywhere(p->syntax, NULL, 0, *letter));
 		if (!kgb_opt_takes_value(option)) {
-			if (store(p, option, shown, NULL) < 0)
-				return -1;
+			store(p, option, shown, NULL);
 			continue;
 		}
 		const char *value = NULL;
 		if (take_value(p, shown, option, letter[1] ? letter + 1 : NULL, &value) < 0)
 			return -1;
-		return store(p, option, shown, value);
+		store(p, option, shown, value);
+		break;
 	}
 	return 0;
 }

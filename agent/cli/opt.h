@@ -20,8 +20,6 @@ enum kgb_opt_type {
 	KGB_OPT_FLAG, /* bool */
 	KGB_OPT_COUNT, /* int: how often it was given */
 	KGB_OPT_STR, /* const char *, borrowed from argv */
-	KGB_OPT_INT, /* int64_t, min..max */
-	KGB_OPT_DURATION, /* int64_t ms, "20m" */
 	KGB_OPT_STRS, /* struct kgb_strv: may be repeated */
 };
 
@@ -30,7 +28,6 @@ struct kgb_opt {
 	char letter; /* 'd', or 0 */
 	enum kgb_opt_type type;
 	size_t offset; /* in the values struct */
-	int64_t min, max; /* INT, DURATION; both 0: no check */
 	const char *setting; /* key of the setting that it overrides, or NULL */
 	const char *arg; /* "NAME" in the help; NULL for FLAG and COUNT */
 	const char *doc;

@@ -11,10 +11,10 @@
 #include "agent/cli/cmd.h"
 
 /** A row for an option that overrides a setting, and for one with a value in struct kgb_flags. */
-#define KGB_OPTION_OF_SETTING(text, short, kind, key, value, sentence)                       \
-	{                                                                                    \
-		.name = (text), .letter = (short), .type = KGB_OPT_##kind, .setting = (key), \
-		.arg = (value), .doc = (sentence)                                            \
+#define KGB_OPTION_OF_SETTING(text, short, key, value, sentence)                          \
+	{                                                                                 \
+		.name = (text), .letter = (short), .type = KGB_OPT_STR, .setting = (key), \
+		.arg = (value), .doc = (sentence)                                         \
 	}
 #define KGB_OPTION_OF_FLAG(text, short, kind, member, value, sentence)                          \
 	{                                                                                       \
@@ -22,38 +22,38 @@
 		.offset = offsetof(struct kgb_flags, member), .arg = (value), .doc = (sentence) \
 	}
 
-#define KGB_OPTION_DATASET                                                \
-	KGB_OPTION_OF_SETTING("dataset", 'd', STR, "run.dataset", "NAME", \
+#define KGB_OPTION_DATASET                                           \
+	KGB_OPTION_OF_SETTING("dataset", 'd', "run.dataset", "NAME", \
 			      "which operators exist (KernelGenBench, KernelGenBench-aten, ...)")
-#define KGB_OPTION_METHOD                                               \
-	KGB_OPTION_OF_SETTING("method", 'm', STR, "run.method", "NAME", \
+#define KGB_OPTION_METHOD                                          \
+	KGB_OPTION_OF_SETTING("method", 'm', "run.method", "NAME", \
 			      "how kernels are produced; `list --methods` names them")
-#define KGB_OPTION_ITERATIONS                                  \
-	KGB_OPTION_OF_SETTING(                                 \
-		"iterations", 'i', INT, "run.iterations", "N", \
+#define KGB_OPTION_ITERATIONS                             \
+	KGB_OPTION_OF_SETTING(                            \
+		"iterations", 'i', "run.iterations", "N", \
 		"most rounds of a method that works in rounds (default: the method's own number)")
-#define KGB_OPTION_DEVICE_COUNT                                  \
-	KGB_OPTION_OF_SETTING(                                   \
-		"device-count", 0, INT, "run.device_count", "N", \
-		"operators to work on at the same time, each on a GPU of its own if there are enough")
-#define KGB_OPTION_DEVICE                                \
-	KGB_OPTION_OF_SETTING(                           \
-		"device", 0, STR, "run.device", "WHERE", \
-		"judge on cpu, cuda, or GPUs by number (cuda:0,2), one operator on each; auto: GPUs if there are any")
-#define KGB_OPTION_MAX_TOKENS                                   \
-	KGB_OPTION_OF_SETTING(                                  \
-		"max-tokens", 0, INT, "budget.run_tokens", "N", \
-		"tokens of all classes that the run may use before it stops (--set budget... limits each operator or attempt)")
-#define KGB_OPTION_MAX_USD                                  \
+#define KGB_OPTION_DEVICE_COUNT                             \
 	KGB_OPTION_OF_SETTING(                              \
-		"max-usd", 0, STR, "budget.run_usd", "USD", \
+		"device-count", 0, "run.device_count", "N", \
+		"operators to work on at the same time, each on a GPU of its own if there are enough")
+#define KGB_OPTION_DEVICE                           \
+	KGB_OPTION_OF_SETTING(                      \
+		"device", 0, "run.device", "WHERE", \
+		"judge on cpu, cuda, or GPUs by number (cuda:0,2), one operator on each; auto: GPUs if there are any")
+#define KGB_OPTION_MAX_TOKENS                              \
+	KGB_OPTION_OF_SETTING(                             \
+		"max-tokens", 0, "budget.run_tokens", "N", \
+		"tokens of all classes that the run may use before it stops (--set budget... limits each operator or attempt)")
+#define KGB_OPTION_MAX_USD                             \
+	KGB_OPTION_OF_SETTING(                         \
+		"max-usd", 0, "budget.run_usd", "USD", \
 		"dollars that the run may cost, by the table of prices, before it stops; such as 2.50")
-#define KGB_OPTION_ISOLATION                                       \
-	KGB_OPTION_OF_SETTING(                                     \
-		"isolation", 0, STR, "sandbox.isolation", "LEVEL", \
+#define KGB_OPTION_ISOLATION                                  \
+	KGB_OPTION_OF_SETTING(                                \
+		"isolation", 0, "sandbox.isolation", "LEVEL", \
 		"least isolation of agents that is accepted: L4 or L3 (the default); `doctor` shows the level of this machine")
-#define KGB_OPTION_MODEL                                             \
-	KGB_OPTION_OF_SETTING("model", 0, STR, "model.name", "NAME", \
+#define KGB_OPTION_MODEL                                        \
+	KGB_OPTION_OF_SETTING("model", 0, "model.name", "NAME", \
 			      "model that the coding CLI requests")
 #define KGB_OPTION_RUN                                 \
 	KGB_OPTION_OF_FLAG("run", 0, STR, run, "NAME", \
@@ -62,9 +62,9 @@
 	KGB_OPTION_OF_FLAG("skip-verify", 0, FLAG, skip_verify, NULL, \
 			   "produce kernels without the final verification")
 #define KGB_OPTION_RUNS_DIR \
-	KGB_OPTION_OF_SETTING("runs-dir", 0, STR, "paths.runs", "DIR", "directory of runs")
-#define KGB_OPTION_ATTEMPT_TIMEOUT                                                      \
-	KGB_OPTION_OF_SETTING("timeout", 0, DURATION, "limits.attempt_timeout", "TIME", \
+	KGB_OPTION_OF_SETTING("runs-dir", 0, "paths.runs", "DIR", "directory of runs")
+#define KGB_OPTION_ATTEMPT_TIMEOUT                                            \
+	KGB_OPTION_OF_SETTING("timeout", 0, "limits.attempt_timeout", "TIME", \
 			      "wall time of one attempt of an agent, such as 20m")
 /** What a run may do and cost: of the commands that run, and of `config`. */
 #define KGB_OPTIONS_OF_RUNS                                                \

@@ -7,8 +7,7 @@
 struct values {
 	bool dry_run, json;
 	int verbose;
-	const char *op;
-	int64_t count, wait_ms;
+	const char *op, *count, *wait;
 	struct kgb_strv set;
 };
 
@@ -24,29 +23,17 @@ static const struct kgb_opt run_options[] = {
 	{.name = "dry-run", .type = KGB_OPT_FLAG, .offset = AT(dry_run), .doc = "nothing is done"},
 	{.name = "count",
 	 .letter = 'n',
-	 .type = KGB_OPT_INT,
+	 .type = KGB_OPT_STR,
 	 .offset = AT(count),
-	 .min = 1,
-	 .max = 9,
 	 .arg = "N",
 	 .doc = "how many"},
-	{.name = "wait",
-	 .type = KGB_OPT_DURATION,
-	 .offset = AT(wait_ms),
-	 .min = 10,
-	 .max = 60000,
-	 .arg = "TIME",
-	 .doc = "how long"},
-	{.name = "timeout",
-	 .type = KGB_OPT_DURATION,
-	 .setting = "a",
-	 .arg = "TIME",
-	 .doc = "of a run"},
+	{.name = "wait", .type = KGB_OPT_STR, .offset = AT(wait), .arg = "TIME", .doc = "how long"},
+	{.name = "timeout", .type = KGB_OPT_STR, .setting = "a", .arg = "TIME", .doc = "of a run"},
 	{0},
 };
 static const struct kgb_opt verify_options[] = {
 	{.name = "timeout",
-	 .type = KGB_OPT_DURATION,
+	 .type = KGB_OPT_STR,
 	 .setting = "b",
 	 .arg = "TIME",
 	 .doc = "of a check"},
@@ -134,7 +121,7 @@ static void test_options_and_positionals_mix_in_any_order(void **state)
 		assert_string_equal(p.line.positional.items[0], "add");
 		assert_string_equal(p.line.positional.items[1], "mm");
 		assert_int_equal(p.values.verbose, 2);
-		assert_int_equal(p.values.count, 3);
+		assert_string_equal(p.values.count, "3");
 		assert_true(p.values.dry_run);
 		bool found = false;
 		for (size_t k = 0; k < p.line.set_keys.n; k++)
@@ -188,12 +175,6 @@ static void test_what_is_wrong_is_said_with_the_nearest_name(void **state)
 		{"add -m", "'-m' needs a value: -m NAME"},
 		{"add --count", "'--count' needs a value: --count N"},
 		{"--dry-run=yes", "'--dry-run' takes no value"},
-		{"--count 10", "--count: "},
-		{"--count 0", "--count: "},
-		{"--count x1", "--count: "},
-		{"-n 1x", "-n: "},
-		{"--wait 5", "--wait: "},
-		{"--wait 5ms", "--wait: '5ms' is not within 10 ms and 60000 ms"},
 		{"--op add", "'--op' is no option of 'run' (it is one of 'verify')"},
 		{"verify k.py -m x", "'--method' is no option of 'verify' (it is one of 'run')"},
 		{"verify a.py b.py", "unexpected argument 'b.py' of 'verify'"},
@@ -235,7 +216,7 @@ static void test_repeated_options_collect_and_empty_values_stay(void **state)
 	assert_int_equal(p.values.set.n, 3);
 	assert_string_equal(p.values.set.items[1], "b=");
 	assert_string_equal(p.values.set.items[2], "");
-	assert_int_equal(p.values.wait_ms, 20000);
+	assert_string_equal(p.values.wait, "20s");
 	assert_int_equal(p.line.positional.n, 1);
 	release(&p);
 }
