@@ -60,11 +60,10 @@ static int64_t status_in(const char *message)
 	for (size_t i = 0; i < KGB_ARRAY_LEN(marks); i++) {
 		const char *at = strstr(message, marks[i]);
 		int64_t status;
-		struct kgb_err err = KGB_ERR_INIT;
 		if (!at)
 			continue;
 		KGB_AUTO(free) char *number = kgb_xstrndup(at + strlen(marks[i]), 3);
-		if (kgb_parse_i64(number, 100, 599, &status, &err) == 0)
+		if (kgb_parse_i64(number, 100, 599, &status, NULL) == 0)
 			return status;
 	}
 	return -1;

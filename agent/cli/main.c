@@ -218,9 +218,7 @@ static int run(struct kgb_cli *cli, struct kgb_cmdline *line, int argc, char **a
 		KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
 		kgb_opt_overview(&kgb_cli_syntax, &text);
 		kgb_buf_adds(&text, "\nexample: kgb-agent add -m normal_cc\n");
-		struct kgb_err ignored = KGB_ERR_INIT;
-		if (kgb_fs_write_all(STDERR_FILENO, text.ptr, text.len, &ignored) < 0)
-			return KGB_EXIT_USAGE;
+		(void)!kgb_fs_write_all(STDERR_FILENO, text.ptr, text.len, NULL);
 		return KGB_EXIT_USAGE;
 	}
 	if (kgb_opt_parse(&kgb_cli_syntax, argc, argv, &cli->flags, line, &err) < 0) {

@@ -70,11 +70,10 @@ static int add_named(struct kgb_devices *out, const char *list, struct kgb_err *
 
 static int add_first(struct kgb_devices *out, int64_t wanted, struct kgb_err *err)
 {
-	struct kgb_err end = KGB_ERR_INIT;
 	if (add_gpu(out, 0, err) < 0)
 		return -1;
 	for (int64_t i = 1; i < wanted && i < KGB_GPUS_MAX; i++)
-		if (add_gpu(out, i, &end) < 0)
+		if (add_gpu(out, i, NULL) < 0)
 			break;
 	return 0;
 }

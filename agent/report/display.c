@@ -47,9 +47,7 @@ static void screen_size(size_t *rows, size_t *columns)
  * a run. */
 static void put(const struct kgb_buf *text)
 {
-	struct kgb_err ignored = KGB_ERR_INIT;
-	if (kgb_fs_write_all(STDERR_FILENO, text->ptr, text->len, &ignored) < 0)
-		return;
+	(void)!kgb_fs_write_all(STDERR_FILENO, text->ptr, text->len, NULL);
 }
 
 /** Back to where the block begins. */

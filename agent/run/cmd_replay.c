@@ -219,12 +219,11 @@ static bool same_file(int dir_a, const char *path_a, int dir_b, const char *path
 {
 	KGB_AUTO(buf) struct kgb_buf a = KGB_BUF_INIT(KGB_LIMIT_KERNEL);
 	KGB_AUTO(buf) struct kgb_buf b = KGB_BUF_INIT(KGB_LIMIT_KERNEL);
-	struct kgb_err ignored = KGB_ERR_INIT;
 	bool has_a = kgb_fs_exists(dir_a, path_a), has_b = kgb_fs_exists(dir_b, path_b);
 	if (!has_a || !has_b)
 		return !has_a && !has_b;
-	return kgb_fs_read_untrusted(dir_a, path_a, KGB_LIMIT_KERNEL, &a, &ignored) == 0 &&
-	       kgb_fs_read_untrusted(dir_b, path_b, KGB_LIMIT_KERNEL, &b, &ignored) == 0 &&
+	return kgb_fs_read_untrusted(dir_a, path_a, KGB_LIMIT_KERNEL, &a, NULL) == 0 &&
+	       kgb_fs_read_untrusted(dir_b, path_b, KGB_LIMIT_KERNEL, &b, NULL) == 0 &&
 	       a.len == b.len && memcmp(a.ptr, b.ptr, a.len) == 0;
 }
 
