@@ -156,9 +156,8 @@ static enum kgb_exec_status read_params(struct kgb_gpu *gpu, struct kgb_kernel *
 		if (offset + bytes > kernel->params_bytes)
 			kernel->params_bytes = offset + bytes;
 	}
-	(void)kgb_fail(err, KGB_ERR_INVALID, "kernel '%.100s' has more parameters than can be",
-		       kernel->name);
-	return KGB_EXEC_BAD_PLAN;
+	return kgb_exec_fail(err, KGB_EXEC_BAD_PLAN,
+			     "kernel '%.100s' has more parameters than can be", kernel->name);
 }
 
 /* Loads the code to the device now and not during the first run. */

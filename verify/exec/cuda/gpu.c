@@ -121,11 +121,9 @@ static enum kgb_exec_status open_device(struct kgb_gpu *gpu, uint32_t device, st
 				       err, "count GPUs");
 	if (status)
 		return status;
-	if (device >= (uint32_t)n_devices) {
-		(void)kgb_fail(err, KGB_ERR_UNAVAILABLE, "no GPU %u: CUDA sees %d", device,
-			       n_devices);
-		return KGB_EXEC_UNAVAILABLE;
-	}
+	if (device >= (uint32_t)n_devices)
+		return kgb_exec_fail(err, KGB_EXEC_UNAVAILABLE, "no GPU %u: CUDA sees %d", device,
+				     n_devices);
 	status = kgb_gpu_check(gpu, cu->cuDeviceGet(&gpu->device, (int)device),
 			       KGB_EXEC_UNAVAILABLE, err, "GPU %u", device);
 	if (!status)
@@ -265,16 +263,15 @@ enum kgb_exec_status kgb_gpu_reserve(struct kgb_gpu *gpu, uint64_t address, uint
 		return KGB_EXEC_OK;
 	if (result == CUDA_SUCCESS) {
 		(void)gpu->cu->cuMemAddressFree(got, bytes);
-		(void)kgb_fail(err, KGB_ERR_BUSY,
-			       "reserve %llu bytes at 0x%llx: taken, the driver offers 0x%llx",
-			       (unsigned long long)bytes, (unsigned long long)address, got);
-		return KGB_EXEC_RESERVATION;
+		return kgb_exec_fail(
+			err, KGB_EXEC_RESERVATION,
+			"reserve %llu bytes at 0x%llx: taken, the driver offers 0x%llx",
+			(unsigned long long)bytes, (unsigned long long)address, got);
 	}
 	gpu->result = result;
-	(void)kgb_fail(err, KGB_ERR_BUSY, "reserve %llu bytes at 0x%llx: %s",
-		       (unsigned long long)bytes, (unsigned long long)address,
-		       kgb_cuda_error_name(gpu->cu, result));
-	return KGB_EXEC_RESERVATION;
+	return kgb_exec_fail(err, KGB_EXEC_RESERVATION, "reserve %llu bytes at 0x%llx: %s",
+			     (unsigned long long)bytes, (unsigned long long)address,
+			     kgb_cuda_error_name(gpu->cu, result));
 }
 
 void kgb_gpu_buffer_release(struct kgb_gpu *gpu, struct kgb_gpu_buffer *buffer)
@@ -296,10 +293,8 @@ enum kgb_exec_status kgb_gpu_buffer_reserve(struct kgb_gpu *gpu, struct kgb_gpu_
 	if (bytes <= buffer->bytes)
 		return KGB_EXEC_OK;
 	kgb_gpu_buffer_release(gpu, buffer);
-	if (getrandom(&random, sizeof(random), 0) != sizeof(random)) {
-		(void)kgb_fail(err, KGB_ERR_FAILED, "no random numbers");
-		return KGB_EXEC_UNAVAILABLE;
-	}
+	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
+		return kgb_exec_fail(err, KGB_EXEC_UNAVAILABLE, "no random numbers");
 	made.bytes = (bytes + KGB_GPU_PAGE - 1) & ~(KGB_GPU_PAGE - 1);
 	random = PRIVATE_ADDRESS + random % (PRIVATE_BYTES / RESERVE_GRANULE) * RESERVE_GRANULE;
 	/* Any other place will do where this one is taken. */

@@ -31,6 +31,10 @@ struct kgb_gpu {
 /** Context, stream, our kernels. */
 enum kgb_exec_status kgb_gpu_open(struct kgb_gpu *gpu, uint32_t device, struct kgb_err *err);
 
+/** Fill *err from a format; the value is `status`. */
+#define kgb_exec_fail(err, status, ...) \
+	((void)kgb_fail((err), KGB_ERR_FAILED, __VA_ARGS__), (status))
+
 /** KGB_EXEC_OK for a good result. Otherwise what `result` means: GPU_FAULT when the context is
  * lost, NO_MEMORY, UNAVAILABLE, else `otherwise`; *err says "<what>: CUDA_ERROR_...". */
 enum kgb_exec_status kgb_gpu_check(struct kgb_gpu *gpu, CUresult result,

@@ -211,12 +211,11 @@ enum kgb_exec_status kgb_mappings_replace(struct kgb_mappings *const *sets, size
 			made[n++].mapping = &sets[i]->items[k];
 		wanted += kgb_spans_total(&sets[i]->pages);
 	}
-	if (wanted > free_bytes) {
-		(void)kgb_fail(err, KGB_ERR_LIMIT,
-			       "another %llu bytes of GPU memory to replace as many, %llu are free",
-			       (unsigned long long)wanted, (unsigned long long)free_bytes);
-		return KGB_EXEC_NO_MEMORY;
-	}
+	if (wanted > free_bytes)
+		return kgb_exec_fail(
+			err, KGB_EXEC_NO_MEMORY,
+			"another %llu bytes of GPU memory to replace as many, %llu are free",
+			(unsigned long long)wanted, (unsigned long long)free_bytes);
 	status = make_replacements(gpu, made, n, seed, (free_bytes - wanted) / SPACERS_PART, err);
 	for (size_t i = 0; !status && i < n; i++)
 		status = exchange(gpu, &made[i], err);

@@ -149,10 +149,8 @@ static enum kgb_exec_status test_memory(struct measurement *m, struct kgb_exec_m
 	void *params[] = {&table, &seed, &found_at};
 	enum kgb_exec_status status;
 
-	if (getrandom(&seed, sizeof(seed), 0) != sizeof(seed)) {
-		(void)kgb_fail(err, KGB_ERR_FAILED, "no random numbers");
-		return KGB_EXEC_UNAVAILABLE;
-	}
+	if (getrandom(&seed, sizeof(seed), 0) != sizeof(seed))
+		return kgb_exec_fail(err, KGB_EXEC_UNAVAILABLE, "no random numbers");
 	status = kgb_gpu_check(gpu, cu->cuMemcpyHtoDAsync(table, &span, sizeof(span), gpu->stream),
 			       KGB_EXEC_UNAVAILABLE, err, "copy to the GPU");
 	if (!status)

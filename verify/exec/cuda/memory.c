@@ -125,10 +125,10 @@ static enum kgb_exec_status map_arena(struct kgb_memory *memory, struct kgb_err 
 	for (size_t i = 0; i < pages.n; i++) {
 		if (kgb_spans_hold(&memory->reserved, pages.items[i].start, pages.items[i].bytes))
 			continue;
-		(void)kgb_fail(err, KGB_ERR_BUSY, "no addresses for %llu bytes at 0x%llx of arena",
-			       (unsigned long long)pages.items[i].bytes,
-			       (unsigned long long)pages.items[i].start);
-		return KGB_EXEC_RESERVATION;
+		return kgb_exec_fail(err, KGB_EXEC_RESERVATION,
+				     "no addresses for %llu bytes at 0x%llx of arena",
+				     (unsigned long long)pages.items[i].bytes,
+				     (unsigned long long)pages.items[i].start);
 	}
 	return kgb_mappings_add(&memory->arena, &pages, err);
 }
@@ -216,11 +216,10 @@ static enum kgb_exec_status make_room(struct kgb_memory *memory, uint64_t bytes,
 		memory->n_images = 0;
 		status = kgb_gpu_free_bytes(memory->gpu, &free_bytes, err);
 	}
-	if (!status && bytes > free_bytes) {
-		(void)kgb_fail(err, KGB_ERR_LIMIT, "%llu bytes of GPU memory, %llu are free",
-			       (unsigned long long)bytes, (unsigned long long)free_bytes);
-		return KGB_EXEC_NO_MEMORY;
-	}
+	if (!status && bytes > free_bytes)
+		return kgb_exec_fail(err, KGB_EXEC_NO_MEMORY,
+				     "%llu bytes of GPU memory, %llu are free",
+				     (unsigned long long)bytes, (unsigned long long)free_bytes);
 	return status;
 }
 

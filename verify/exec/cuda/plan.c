@@ -16,21 +16,19 @@ static enum kgb_exec_status read_record(struct kgb_gpu_plan *plan, int fd, struc
 	size_t len;
 
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size <= 0 ||
-	    st.st_size > (off_t)KGB_RECORD_BYTES_MAX) {
-		(void)kgb_fail(err, KGB_ERR_INVALID, "no record, or one of more than %u bytes",
-			       KGB_RECORD_BYTES_MAX);
-		return KGB_EXEC_BAD_REQUEST;
-	}
+	    st.st_size > (off_t)KGB_RECORD_BYTES_MAX)
+		return kgb_exec_fail(err, KGB_EXEC_BAD_REQUEST,
+				     "no record, or one of more than %u bytes",
+				     KGB_RECORD_BYTES_MAX);
 	len = (size_t)st.st_size;
 	plan->bytes = kgb_xmalloc(len);
 	for (size_t done = 0; done < len;) {
 		ssize_t n = pread(fd, plan->bytes + done, len - done, (off_t)done);
 		if (n < 0 && errno == EINTR)
 			continue;
-		if (n <= 0) {
-			(void)kgb_fail(err, KGB_ERR_INVALID, "the record cannot be read");
-			return KGB_EXEC_BAD_REQUEST;
-		}
+		if (n <= 0)
+			return kgb_exec_fail(err, KGB_EXEC_BAD_REQUEST,
+					     "the record cannot be read");
 		done += (size_t)n;
 	}
 	if (kgb_record_parse(plan->bytes, len, &plan->record, err) < 0 ||
@@ -101,13 +99,11 @@ static enum kgb_exec_status prepare_launch(struct kgb_gpu_plan *plan,
 	const struct kgb_kernel *kernel = made->kernel;
 	/* A buffer may be padded to the alignment of its largest member. */
 	if (launch->params_bytes < kernel->params_bytes ||
-	    launch->params_bytes - kernel->params_bytes >= PARAMS_PADDING_MAX) {
-		(void)kgb_fail(err, KGB_ERR_INVALID,
-			       "%u bytes of parameters, kernel '%.100s' takes %llu",
-			       launch->params_bytes, kernel->name,
-			       (unsigned long long)kernel->params_bytes);
-		return KGB_EXEC_BAD_PLAN;
-	}
+	    launch->params_bytes - kernel->params_bytes >= PARAMS_PADDING_MAX)
+		return kgb_exec_fail(err, KGB_EXEC_BAD_PLAN,
+				     "%u bytes of parameters, kernel '%.100s' takes %llu",
+				     launch->params_bytes, kernel->name,
+				     (unsigned long long)kernel->params_bytes);
 	/* Aligned by hand: room for the whole of it behind any start. */
 	made->params = kgb_xcalloc(1, launch->params_bytes + 2 * (size_t)PARAMS_ALIGN);
 	unsigned char *aligned =
@@ -133,10 +129,9 @@ static enum kgb_exec_status find_stream(struct kgb_gpu_plan *plan, uint64_t numb
 	for (*out = 0; *out < plan->n_streams; (*out)++)
 		if (plan->stream_numbers[*out] == number)
 			return KGB_EXEC_OK;
-	if (plan->n_streams == KGB_EXEC_STREAMS_MAX) {
-		(void)kgb_fail(err, KGB_ERR_LIMIT, "more than %d streams", KGB_EXEC_STREAMS_MAX);
-		return KGB_EXEC_BAD_PLAN;
-	}
+	if (plan->n_streams == KGB_EXEC_STREAMS_MAX)
+		return kgb_exec_fail(err, KGB_EXEC_BAD_PLAN, "more than %d streams",
+				     KGB_EXEC_STREAMS_MAX);
 	status = kgb_gpu_check(plan->gpu,
 			       cu->cuEventCreate(&plan->joins[*out], CU_EVENT_DISABLE_TIMING),
 			       KGB_EXEC_NO_MEMORY, err, "make an event");
@@ -165,10 +160,9 @@ static enum kgb_exec_status find_event(struct kgb_gpu_plan *plan, uint64_t numbe
 	*known = false;
 	if (!make)
 		return KGB_EXEC_OK;
-	if (plan->n_events == KGB_EXEC_EVENTS_MAX) {
-		(void)kgb_fail(err, KGB_ERR_LIMIT, "more than %d events", KGB_EXEC_EVENTS_MAX);
-		return KGB_EXEC_BAD_PLAN;
-	}
+	if (plan->n_events == KGB_EXEC_EVENTS_MAX)
+		return kgb_exec_fail(err, KGB_EXEC_BAD_PLAN, "more than %d events",
+				     KGB_EXEC_EVENTS_MAX);
 	if (!plan->events) {
 		plan->events = kgb_xcalloc(KGB_EXEC_EVENTS_MAX, sizeof(CUevent));
 		plan->event_numbers =

@@ -186,8 +186,7 @@ enum kgb_exec_status kgb_memory_slack_found(struct kgb_memory *memory, uint64_t 
 	if (status || found.n_words == 0)
 		return status;
 	*out_address = found.lowest;
-	(void)kgb_fail(err, KGB_ERR_FAILED,
-		       "%llu words outside of all blocks were written, the first at 0x%llx",
-		       (unsigned long long)found.n_words, (unsigned long long)found.lowest);
-	return KGB_EXEC_SLACK;
+	return kgb_exec_fail(err, KGB_EXEC_SLACK,
+			     "%llu words outside of all blocks were written, the first at 0x%llx",
+			     (unsigned long long)found.n_words, (unsigned long long)found.lowest);
 }

@@ -224,11 +224,10 @@ static enum kgb_exec_status check_ranges(const struct kgb_exec_request *request,
 		const struct kgb_exec_range *range = &request->ranges[i];
 		if (kgb_spans_hold(memory, range->address, range->bytes))
 			continue;
-		(void)kgb_fail(err, KGB_ERR_INVALID,
-			       "range %u: %llu bytes at 0x%llx are not memory of a plan", i,
-			       (unsigned long long)range->bytes,
-			       (unsigned long long)range->address);
-		return KGB_EXEC_BAD_REQUEST;
+		return kgb_exec_fail(err, KGB_EXEC_BAD_REQUEST,
+				     "range %u: %llu bytes at 0x%llx are not memory of a plan", i,
+				     (unsigned long long)range->bytes,
+				     (unsigned long long)range->address);
 	}
 	return KGB_EXEC_OK;
 }
@@ -241,28 +240,21 @@ enum kgb_exec_status kgb_run_check(struct kgb_run *run, const struct kgb_exec_re
 	const struct kgb_memory *memory = run->memory;
 	KGB_AUTO(spans) struct kgb_spans spans = KGB_SPANS_INIT;
 
-	if (memory->arena_bytes == 0) {
-		(void)kgb_fail(err, KGB_ERR_INVALID, "no arena yet");
-		return KGB_EXEC_BAD_REQUEST;
-	}
-	if (request->slot >= memory->n_slots || request->n_slots > memory->n_slots) {
-		(void)kgb_fail(err, KGB_ERR_INVALID, "slot %u of %u: the arena has %u",
-			       request->slot, request->n_slots, memory->n_slots);
-		return KGB_EXEC_BAD_REQUEST;
-	}
+	if (memory->arena_bytes == 0)
+		return kgb_exec_fail(err, KGB_EXEC_BAD_REQUEST, "no arena yet");
+	if (request->slot >= memory->n_slots || request->n_slots > memory->n_slots)
+		return kgb_exec_fail(err, KGB_EXEC_BAD_REQUEST, "slot %u of %u: the arena has %u",
+				     request->slot, request->n_slots, memory->n_slots);
 	if (request->skip >= 0 && ((size_t)request->skip >= plan->window->n_ops ||
-				   !kgb_exec_op_writes(&plan->window->ops[request->skip]))) {
-		(void)kgb_fail(err, KGB_ERR_INVALID, "op %d is not one that can be left out",
-			       request->skip);
-		return KGB_EXEC_BAD_REQUEST;
-	}
+				   !kgb_exec_op_writes(&plan->window->ops[request->skip])))
+		return kgb_exec_fail(err, KGB_EXEC_BAD_REQUEST,
+				     "op %d is not one that can be left out", request->skip);
 	if (kgb_exec_layout(request, memory->arena_bytes, out, err) < 0)
 		return KGB_EXEC_BAD_REQUEST;
-	if (out->bytes > memory->output_bytes) {
-		(void)kgb_fail(err, KGB_ERR_LIMIT, "results of %llu bytes, output memory of %zu",
-			       (unsigned long long)out->bytes, memory->output_bytes);
-		return KGB_EXEC_BAD_REQUEST;
-	}
+	if (out->bytes > memory->output_bytes)
+		return kgb_exec_fail(err, KGB_EXEC_BAD_REQUEST,
+				     "results of %llu bytes, output memory of %zu",
+				     (unsigned long long)out->bytes, memory->output_bytes);
 	kgb_memory_spans(memory, &spans);
 	if (kgb_exec_check_memory(plan->window, &spans, err) < 0)
 		return KGB_EXEC_BAD_PLAN;

@@ -30,10 +30,8 @@ static enum kgb_exec_status open_gpu(struct server *server, const struct kgb_exe
 {
 	enum kgb_exec_status status;
 
-	if (server->opened) {
-		(void)kgb_fail(err, KGB_ERR_INVALID, "the device is open already");
-		return KGB_EXEC_BAD_REQUEST;
-	}
+	if (server->opened)
+		return kgb_exec_fail(err, KGB_EXEC_BAD_REQUEST, "the device is open already");
 	status = kgb_gpu_open(&server->gpu, request->device, err);
 	if (!status)
 		status = kgb_memory_open(&server->memory, &server->gpu, err);
@@ -53,10 +51,9 @@ static enum kgb_exec_status open_gpu(struct server *server, const struct kgb_exe
 static enum kgb_exec_status measure(struct server *server, struct kgb_exec_reply *reply,
 				    struct kgb_err *err)
 {
-	if (server->planned) {
-		(void)kgb_fail(err, KGB_ERR_INVALID, "a plan was made here: measure before");
-		return KGB_EXEC_BAD_REQUEST;
-	}
+	if (server->planned)
+		return kgb_exec_fail(err, KGB_EXEC_BAD_REQUEST,
+				     "a plan was made here: measure before");
 	kgb_measure_identity(&server->run, &reply->machine);
 	return kgb_measure(&server->run, &reply->machine, err);
 }
@@ -144,10 +141,8 @@ static enum kgb_exec_status carry_out(struct server *server, const struct kgb_ex
 				      const int fds[2], struct kgb_exec_reply *reply,
 				      struct kgb_err *err)
 {
-	if (!server->opened && request->op != KGB_EXEC_OPEN) {
-		(void)kgb_fail(err, KGB_ERR_INVALID, "no device is open");
-		return KGB_EXEC_BAD_REQUEST;
-	}
+	if (!server->opened && request->op != KGB_EXEC_OPEN)
+		return kgb_exec_fail(err, KGB_EXEC_BAD_REQUEST, "no device is open");
 	switch ((enum kgb_exec_op)request->op) {
 	case KGB_EXEC_OPEN:
 		return open_gpu(server, request, reply, err);
