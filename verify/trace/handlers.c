@@ -8,6 +8,13 @@
 #include "verify/trace/watched.h"
 
 #define PARAMS(function) const function##_params *p = call->params
+/* A handler that is one statement. */
+#define HANDLER(handler, function, ...)                         \
+	static void handler(const struct kgb_driver_call *call) \
+	{                                                       \
+		PARAMS(function);                               \
+		__VA_ARGS__;                                    \
+	}
 
 /* ---- Streams ---- */
 
@@ -203,33 +210,13 @@ static void record_order(const struct kgb_driver_call *call, enum kgb_op_kind ki
 		kgb_recorder_op(&call->tracer->recorder, &op);
 }
 
-static void on_event_record(const struct kgb_driver_call *call)
-{
-	PARAMS(cuEventRecord);
-
-	record_order(call, KGB_OP_EVENT_RECORD, p->hStream, p->hEvent);
-}
-
-static void on_event_record_flags(const struct kgb_driver_call *call)
-{
-	PARAMS(cuEventRecordWithFlags);
-
-	record_order(call, KGB_OP_EVENT_RECORD, p->hStream, p->hEvent);
-}
-
-static void on_event_wait(const struct kgb_driver_call *call)
-{
-	PARAMS(cuStreamWaitEvent);
-
-	record_order(call, KGB_OP_EVENT_WAIT, p->hStream, p->hEvent);
-}
-
-static void on_stream_sync(const struct kgb_driver_call *call)
-{
-	PARAMS(cuStreamSynchronize);
-
-	record_order(call, KGB_OP_SYNC, p->hStream, NULL);
-}
+HANDLER(on_event_record, cuEventRecord,
+	record_order(call, KGB_OP_EVENT_RECORD, p->hStream, p->hEvent))
+HANDLER(on_event_record_flags, cuEventRecordWithFlags,
+	record_order(call, KGB_OP_EVENT_RECORD, p->hStream, p->hEvent))
+HANDLER(on_event_wait, cuStreamWaitEvent,
+	record_order(call, KGB_OP_EVENT_WAIT, p->hStream, p->hEvent))
+HANDLER(on_stream_sync, cuStreamSynchronize, record_order(call, KGB_OP_SYNC, p->hStream, NULL))
 
 static void on_sync(const struct kgb_driver_call *call)
 {
@@ -268,61 +255,18 @@ static void load_image_file(const struct kgb_driver_call *call, enum kgb_image_h
 	kgb_images_load_file(&call->tracer->images, kind, number_of(handle), path);
 }
 
-static void on_module_file(const struct kgb_driver_call *call)
-{
-	PARAMS(cuModuleLoad);
-
-	load_image_file(call, KGB_IMAGE_MODULE, *p->module, p->fname);
-}
-
-static void on_module_data(const struct kgb_driver_call *call)
-{
-	PARAMS(cuModuleLoadData);
-
-	load_image(call, KGB_IMAGE_MODULE, *p->module, p->image);
-}
-
-static void on_module_data_ex(const struct kgb_driver_call *call)
-{
-	PARAMS(cuModuleLoadDataEx);
-
-	load_image(call, KGB_IMAGE_MODULE, *p->module, p->image);
-}
-
-static void on_module_fatbin(const struct kgb_driver_call *call)
-{
-	PARAMS(cuModuleLoadFatBinary);
-
-	load_image(call, KGB_IMAGE_MODULE, *p->module, p->fatCubin);
-}
-
-static void on_library_data(const struct kgb_driver_call *call)
-{
-	PARAMS(cuLibraryLoadData);
-
-	load_image(call, KGB_IMAGE_LIBRARY, *p->library, p->code);
-}
-
-static void on_library_file(const struct kgb_driver_call *call)
-{
-	PARAMS(cuLibraryLoadFromFile);
-
-	load_image_file(call, KGB_IMAGE_LIBRARY, *p->library, p->fileName);
-}
-
-static void on_module_unload(const struct kgb_driver_call *call)
-{
-	PARAMS(cuModuleUnload);
-
-	forget_handle(call->tracer, number_of(p->hmod));
-}
-
-static void on_library_unload(const struct kgb_driver_call *call)
-{
-	PARAMS(cuLibraryUnload);
-
-	forget_handle(call->tracer, number_of(p->library));
-}
+HANDLER(on_module_file, cuModuleLoad, load_image_file(call, KGB_IMAGE_MODULE, *p->module, p->fname))
+HANDLER(on_module_data, cuModuleLoadData, load_image(call, KGB_IMAGE_MODULE, *p->module, p->image))
+HANDLER(on_module_data_ex, cuModuleLoadDataEx,
+	load_image(call, KGB_IMAGE_MODULE, *p->module, p->image))
+HANDLER(on_module_fatbin, cuModuleLoadFatBinary,
+	load_image(call, KGB_IMAGE_MODULE, *p->module, p->fatCubin))
+HANDLER(on_library_data, cuLibraryLoadData,
+	load_image(call, KGB_IMAGE_LIBRARY, *p->library, p->code))
+HANDLER(on_library_file, cuLibraryLoadFromFile,
+	load_image_file(call, KGB_IMAGE_LIBRARY, *p->library, p->fileName))
+HANDLER(on_module_unload, cuModuleUnload, forget_handle(call->tracer, number_of(p->hmod)))
+HANDLER(on_library_unload, cuLibraryUnload, forget_handle(call->tracer, number_of(p->library)))
 
 static void set_cache(const struct kgb_driver_call *call, uint64_t handle, CUfunc_cache cache)
 {
@@ -332,19 +276,8 @@ static void set_cache(const struct kgb_driver_call *call, uint64_t handle, CUfun
 	kgb_functions_attribute_set(&tracer->functions);
 }
 
-static void on_function_cache(const struct kgb_driver_call *call)
-{
-	PARAMS(cuFuncSetCacheConfig);
-
-	set_cache(call, number_of(p->hfunc), p->config);
-}
-
-static void on_kernel_cache(const struct kgb_driver_call *call)
-{
-	PARAMS(cuKernelSetCacheConfig);
-
-	set_cache(call, number_of(p->kernel), p->config);
-}
+HANDLER(on_function_cache, cuFuncSetCacheConfig, set_cache(call, number_of(p->hfunc), p->config))
+HANDLER(on_kernel_cache, cuKernelSetCacheConfig, set_cache(call, number_of(p->kernel), p->config))
 
 static void on_function_attribute(const struct kgb_driver_call *call)
 {
@@ -376,19 +309,9 @@ static void on_library_global(const struct kgb_driver_call *call)
 
 /* ---- Memory ---- */
 
-static void on_alloc(const struct kgb_driver_call *call)
-{
-	PARAMS(cuMemAlloc_v2);
-
-	kgb_tracer_foreign(call->tracer, *p->dptr, p->bytesize);
-}
-
-static void on_alloc_pitch(const struct kgb_driver_call *call)
-{
-	PARAMS(cuMemAllocPitch_v2);
-
-	kgb_tracer_foreign(call->tracer, *p->dptr, *p->pPitch * p->Height);
-}
+HANDLER(on_alloc, cuMemAlloc_v2, kgb_tracer_foreign(call->tracer, *p->dptr, p->bytesize))
+HANDLER(on_alloc_pitch, cuMemAllocPitch_v2,
+	kgb_tracer_foreign(call->tracer, *p->dptr, *p->pPitch * p->Height))
 
 static void on_alloc_async(const struct kgb_driver_call *call)
 {
@@ -406,12 +329,7 @@ static void on_alloc_from_pool(const struct kgb_driver_call *call)
 		kgb_tracer_foreign(call->tracer, *p->dptr, p->bytesize);
 }
 
-static void on_free(const struct kgb_driver_call *call)
-{
-	PARAMS(cuMemFree_v2);
-
-	kgb_tracer_foreign_gone(call->tracer, p->dptr, 0);
-}
+HANDLER(on_free, cuMemFree_v2, kgb_tracer_foreign_gone(call->tracer, p->dptr, 0))
 
 static void on_free_async(const struct kgb_driver_call *call)
 {
@@ -461,13 +379,9 @@ static void on_managed_memory(const struct kgb_driver_call *call)
 
 /* ---- Graphs ---- */
 
-static void on_instantiate(const struct kgb_driver_call *call)
-{
-	/* All variants begin with these two. */
-	PARAMS(cuGraphInstantiate_v2);
-
-	kgb_graphs_instantiate(call->tracer, *p->phGraphExec, p->hGraph);
-}
+/* All variants begin with these two. */
+HANDLER(on_instantiate, cuGraphInstantiate_v2,
+	kgb_graphs_instantiate(call->tracer, *p->phGraphExec, p->hGraph))
 
 static void on_graph_launch(const struct kgb_driver_call *call)
 {
@@ -478,19 +392,9 @@ static void on_graph_launch(const struct kgb_driver_call *call)
 }
 
 /* Every function that changes an executable graph has it as its first argument. */
-static void on_graph_change(const struct kgb_driver_call *call)
-{
-	PARAMS(cuGraphExecDestroy);
-
-	kgb_graphs_spoil(call->tracer, p->hGraphExec, "graph that was changed after it was made");
-}
-
-static void on_graph_destroy(const struct kgb_driver_call *call)
-{
-	PARAMS(cuGraphExecDestroy);
-
-	kgb_graphs_destroy(call->tracer, p->hGraphExec);
-}
+HANDLER(on_graph_change, cuGraphExecDestroy,
+	kgb_graphs_spoil(call->tracer, p->hGraphExec, "graph that was changed after it was made"))
+HANDLER(on_graph_destroy, cuGraphExecDestroy, kgb_graphs_destroy(call->tracer, p->hGraphExec))
 
 /* ---- What no replay can repeat ---- */
 

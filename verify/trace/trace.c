@@ -316,7 +316,8 @@ static int check_arena(uint64_t offset, uint64_t bytes, struct kgb_err *err)
 	return 0;
 }
 
-int kgb_trace_arena_write(uint64_t offset, const void *from, uint64_t bytes)
+/* Copy to the arena, or from it when `to` is not NULL. */
+static int copy_arena(uint64_t offset, const void *from, void *to, uint64_t bytes)
 {
 	struct kgb_err err = KGB_ERR_INIT;
 	int status = need_context(0, &err);
@@ -326,11 +327,13 @@ int kgb_trace_arena_write(uint64_t offset, const void *from, uint64_t bytes)
 
 		status = check_arena(offset, bytes, &err);
 		if (status == 0 && bytes) {
-			const CUresult result =
-				trace.cu->cuMemcpyHtoD(KGB_ARENA_ADDRESS + offset, from, bytes);
+			const CUdeviceptr arena = KGB_ARENA_ADDRESS + offset;
+			const CUresult result = to ? trace.cu->cuMemcpyDtoH(to, arena, bytes)
+						   : trace.cu->cuMemcpyHtoD(arena, from, bytes);
 
 			if (result != CUDA_SUCCESS)
-				status = kgb_fail(&err, KGB_ERR_FAILED, "arena: write: %s",
+				status = kgb_fail(&err, KGB_ERR_FAILED, "arena: %s: %s",
+						  to ? "read" : "write",
 						  kgb_cuda_error_name(trace.cu, result));
 		}
 		leave_memory(mode);
@@ -338,26 +341,14 @@ int kgb_trace_arena_write(uint64_t offset, const void *from, uint64_t bytes)
 	return result_of(status, &err);
 }
 
+int kgb_trace_arena_write(uint64_t offset, const void *from, uint64_t bytes)
+{
+	return copy_arena(offset, from, NULL, bytes);
+}
+
 int kgb_trace_arena_read(uint64_t offset, void *to, uint64_t bytes)
 {
-	struct kgb_err err = KGB_ERR_INIT;
-	int status = need_context(0, &err);
-
-	if (status == 0) {
-		const CUstreamCaptureMode mode = enter_memory();
-
-		status = check_arena(offset, bytes, &err);
-		if (status == 0 && bytes) {
-			const CUresult result =
-				trace.cu->cuMemcpyDtoH(to, KGB_ARENA_ADDRESS + offset, bytes);
-
-			if (result != CUDA_SUCCESS)
-				status = kgb_fail(&err, KGB_ERR_FAILED, "arena: read: %s",
-						  kgb_cuda_error_name(trace.cu, result));
-		}
-		leave_memory(mode);
-	}
-	return result_of(status, &err);
+	return copy_arena(offset, NULL, to, bytes);
 }
 
 void *kgb_trace_malloc(ssize_t bytes, int device, struct CUstream_st *stream)
