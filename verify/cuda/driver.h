@@ -16,9 +16,7 @@
 /* clang-format off */
 #define KGB_CUDA_FUNCTIONS(X) \
 	X(cuInit) \
-	X(cuDriverGetVersion) \
 	X(cuGetErrorName) \
-	X(cuGetErrorString) \
 	X(cuDeviceGet) \
 	X(cuDeviceGetAttribute) \
 	X(cuDeviceGetCount) \
@@ -28,7 +26,6 @@
 	X(cuDevicePrimaryCtxRetain) \
 	X(cuDevicePrimaryCtxSetFlags) \
 	X(cuCtxGetCurrent) \
-	X(cuCtxGetDevice) \
 	X(cuCtxSetCurrent) \
 	X(cuCtxSetLimit) \
 	X(cuCtxResetPersistingL2Cache) \
@@ -42,13 +39,10 @@
 	X(cuMemRelease) \
 	X(cuMemSetAccess) \
 	X(cuMemUnmap) \
-	X(cuMemAlloc) \
 	X(cuMemFree) \
 	X(cuMemHostAlloc) \
 	X(cuMemHostGetDevicePointer) \
 	X(cuMemFreeHost) \
-	X(cuMemHostRegister) \
-	X(cuMemHostUnregister) \
 	X(cuMemcpyDtoDAsync) \
 	X(cuMemcpyDtoH) \
 	X(cuMemcpyDtoHAsync) \
@@ -72,7 +66,6 @@
 	X(cuEventCreate) \
 	X(cuEventDestroy) \
 	X(cuEventElapsedTime) \
-	X(cuEventQuery) \
 	X(cuEventRecord) \
 	X(cuEventSynchronize) \
 	X(cuModuleGetFunction) \
