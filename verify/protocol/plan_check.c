@@ -4,47 +4,27 @@
 #include <elf.h>
 
 #include "base/mem.h"
+#include "verify/protocol/image_length.h"
 
 #define refuse(err, ...) kgb_fail((err), KGB_ERR_INVALID, __VA_ARGS__)
 
 enum { PTX_THREADS_MAX = 1024 };
 
-/* Launch attributes whose value is plain data. What holds a handle or a pointer to host memory
- * cannot come out of another process. Numbers of CUlaunchAttributeID. */
-enum {
-	ATTR_ACCESS_POLICY_WINDOW = 1,
-	ATTR_COOPERATIVE = 2,
-	ATTR_CLUSTER_DIMENSION = 4,
-	ATTR_CLUSTER_SCHEDULING = 5,
-	ATTR_PROGRAMMATIC_SERIALIZATION = 6,
-	ATTR_PRIORITY = 8,
-	ATTR_MEM_SYNC_DOMAIN_MAP = 9,
-	ATTR_MEM_SYNC_DOMAIN = 10,
-	ATTR_PREFERRED_CLUSTER_DIMENSION = 11,
-	ATTR_CARVEOUT = 14,
+/* Launch attributes whose value is plain data, by number of CUlaunchAttributeID. What holds a
+ * handle or a pointer to host memory cannot come out of another process. */
+static const bool plain_attrs[] = {
+	[0] = true, /* ignore */
+	[1] = true, /* access policy window */
+	[2] = true, /* cooperative */
+	[4] = true, /* cluster dimension */
+	[5] = true, /* cluster scheduling policy preference */
+	[6] = true, /* programmatic stream serialization */
+	[8] = true, /* priority */
+	[9] = true, /* memory synchronization domain map */
+	[10] = true, /* memory synchronization domain */
+	[11] = true, /* preferred cluster dimension */
+	[14] = true, /* carveout */
 };
-
-static bool is_plain_attr(uint32_t id)
-{
-	static const uint32_t plain[] = {
-		0, /* ignore */
-		ATTR_ACCESS_POLICY_WINDOW,
-		ATTR_COOPERATIVE,
-		ATTR_CLUSTER_DIMENSION,
-		ATTR_CLUSTER_SCHEDULING,
-		ATTR_PROGRAMMATIC_SERIALIZATION,
-		ATTR_PRIORITY,
-		ATTR_MEM_SYNC_DOMAIN_MAP,
-		ATTR_MEM_SYNC_DOMAIN,
-		ATTR_PREFERRED_CLUSTER_DIMENSION,
-		ATTR_CARVEOUT,
-	};
-
-	for (size_t i = 0; i < KGB_ARRAY_LEN(plain); i++)
-		if (plain[i] == id)
-			return true;
-	return false;
-}
 
 static int check_launch(const struct kgb_launch *launch, struct kgb_err *err)
 {
@@ -63,7 +43,8 @@ static int check_launch(const struct kgb_launch *launch, struct kgb_err *err)
 	if (launch->carveout < -1 || launch->carveout > 100)
 		return refuse(err, "carveout of %d %%", launch->carveout);
 	for (uint32_t i = 0; i < launch->n_attrs; i++)
-		if (!is_plain_attr(launch->attrs[i].id))
+		if (launch->attrs[i].id >= KGB_ARRAY_LEN(plain_attrs) ||
+		    !plain_attrs[launch->attrs[i].id])
 			return refuse(err, "launch attribute %u cannot be repeated",
 				      launch->attrs[i].id);
 	return 0;
@@ -137,75 +118,17 @@ static int check_block(const struct kgb_block *block, struct kgb_err *err)
 	return 0;
 }
 
-static bool fits(uint64_t offset, uint64_t bytes, size_t len)
-{
-	return offset <= len && bytes <= len - offset;
-}
-
-/* Sections and segments with bytes in the file lie in the file. */
-static bool is_whole_elf(const unsigned char *bytes, size_t len)
-{
-	Elf64_Ehdr head;
-
-	if (len < sizeof(head))
-		return false;
-	memcpy(&head, bytes, sizeof(head));
-	if (head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_ident[EI_DATA] != ELFDATA2LSB)
-		return false;
-	if (head.e_shnum > 0 &&
-	    (head.e_shentsize != sizeof(Elf64_Shdr) ||
-	     !fits(head.e_shoff, (uint64_t)head.e_shnum * sizeof(Elf64_Shdr), len)))
-		return false;
-	if (head.e_phnum > 0 &&
-	    (head.e_phentsize != sizeof(Elf64_Phdr) ||
-	     !fits(head.e_phoff, (uint64_t)head.e_phnum * sizeof(Elf64_Phdr), len)))
-		return false;
-	for (size_t i = 0; i < head.e_shnum; i++) {
-		Elf64_Shdr section;
-		memcpy(&section, bytes + head.e_shoff + i * sizeof(section), sizeof(section));
-		if (section.sh_type != SHT_NOBITS && !fits(section.sh_offset, section.sh_size, len))
-			return false;
-	}
-	for (size_t i = 0; i < head.e_phnum; i++) {
-		Elf64_Phdr segment;
-		memcpy(&segment, bytes + head.e_phoff + i * sizeof(segment), sizeof(segment));
-		if (!fits(segment.p_offset, segment.p_filesz, len))
-			return false;
-	}
-	return head.e_shnum > 0;
-}
-
-/* A header that tells how many bytes of entries follow. */
-static bool is_whole_fatbin(const unsigned char *bytes, size_t len)
-{
-	struct {
-		uint32_t magic;
-		uint16_t version, header_bytes;
-		uint64_t payload_bytes;
-	} head;
-
-	if (len < sizeof(head))
-		return false;
-	memcpy(&head, bytes, sizeof(head));
-	return head.header_bytes >= sizeof(head) &&
-	       fits(head.header_bytes, head.payload_bytes, len);
-}
-
 int kgb_exec_check_image(const struct kgb_image *image, struct kgb_err *err)
 {
-	static const unsigned char fatbin_magic[] = {0x50, 0xed, 0x55, 0xba};
+	Elf64_Ehdr head;
+	size_t len;
 
-	if (image->len >= SELFMAG && memcmp(image->bytes, ELFMAG, SELFMAG) == 0) {
-		if (!is_whole_elf(image->bytes, image->len))
-			return refuse(err, "image %u: a damaged cubin", image->id);
-	} else if (image->len >= sizeof(fatbin_magic) &&
-		   memcmp(image->bytes, fatbin_magic, sizeof(fatbin_magic)) == 0) {
-		if (!is_whole_fatbin(image->bytes, image->len))
-			return refuse(err, "image %u: a damaged fatbin", image->id);
-	} else {
-		return refuse(err, "image %u: neither cubin nor fatbin", image->id);
-	}
-	return 0;
+	if (kgb_image_length(image->bytes, image->len, &len, err) < 0)
+		return kgb_ctx(err, "image %u", image->id);
+	if (memcmp(image->bytes, ELFMAG, SELFMAG) != 0)
+		return 0;
+	memcpy(&head, image->bytes, sizeof(head));
+	return head.e_shnum > 0 ? 0 : refuse(err, "image %u: a cubin without sections", image->id);
 }
 
 int kgb_exec_check_plan(const struct kgb_record *record, struct kgb_err *err)
