@@ -28,6 +28,9 @@ enum {
 	PRIVATE_BYTES = 16 << 20
 };
 
+/* Fill *err from a format; the value is `outcome`. */
+#define fail_as(outcome, err, kind, ...) ((void)kgb_fail((err), (kind), __VA_ARGS__), (outcome))
+
 static const char cupti_inside[] = "/kgb/lib/libcupti.so";
 
 const char *kgb_exec_outcome_name(enum kgb_exec_outcome outcome)
@@ -218,28 +221,24 @@ static enum kgb_exec_outcome learn_end(struct kgb_exec_client *exec, struct kgb_
 		end_now(exec);
 		/* Else it was ending by itself after all: the driver gives a GPU's memory back, on
 		 * a busy machine. */
-		if (exec->end_value == 128 + SIGKILL || exec->end_value == 128 + SIGTERM) {
-			(void)kgb_fail(err, KGB_ERR_FAILED,
+		if (exec->end_value == 128 + SIGKILL || exec->end_value == 128 + SIGTERM)
+			return fail_as(KGB_EXEC_BROKE_PROTOCOL, err, KGB_ERR_FAILED,
 				       "kgb-exec closed its channel and went on");
-			return KGB_EXEC_BROKE_PROTOCOL;
-		}
 	}
 	add_last_words(exec, &words);
 	if (exec->end_value > 128)
-		(void)kgb_fail(err, KGB_ERR_FAILED, "kgb-exec was ended by signal %d%s",
-			       exec->end_value - 128, words.ptr);
-	else
-		(void)kgb_fail(err, KGB_ERR_FAILED, "kgb-exec ended with status %d%s",
-			       exec->end_value, words.ptr);
-	return KGB_EXEC_DIED;
+		return fail_as(KGB_EXEC_DIED, err, KGB_ERR_FAILED,
+			       "kgb-exec was ended by signal %d%s", exec->end_value - 128,
+			       words.ptr);
+	return fail_as(KGB_EXEC_DIED, err, KGB_ERR_FAILED, "kgb-exec ended with status %d%s",
+		       exec->end_value, words.ptr);
 }
 
 static enum kgb_exec_outcome broken(struct kgb_exec_client *exec, struct kgb_err *err,
 				    const char *why)
 {
 	end_now(exec);
-	(void)kgb_fail(err, KGB_ERR_INVALID, "reply of kgb-exec: %s", why);
-	return KGB_EXEC_BROKE_PROTOCOL;
+	return fail_as(KGB_EXEC_BROKE_PROTOCOL, err, KGB_ERR_INVALID, "reply of kgb-exec: %s", why);
 }
 
 static void clean_text(char *text, size_t size)
@@ -337,11 +336,9 @@ static enum kgb_exec_outcome send_request(struct kgb_exec_client *exec,
 	request->magic = KGB_EXEC_MAGIC;
 	request->version = KGB_EXEC_VERSION;
 	request->id = ++exec->last_id;
-	if (exec->launcher <= 0) {
-		(void)kgb_fail(err, KGB_ERR_FAILED, "kgb-exec: no process for '%s'",
+	if (exec->launcher <= 0)
+		return fail_as(KGB_EXEC_DIED, err, KGB_ERR_FAILED, "kgb-exec: no process for '%s'",
 			       kgb_exec_op_name((enum kgb_exec_op)request->op));
-		return KGB_EXEC_DIED;
-	}
 	if (kgb_exec_request_check(request, sizeof(*request), n_fds, err) < 0)
 		return KGB_EXEC_REFUSED;
 	/* One that died shows at the end of the stream, with its last words. */
@@ -359,9 +356,9 @@ static enum kgb_exec_outcome await_reply(struct kgb_exec_client *exec, enum kgb_
 
 	if (!wait_readable(exec->channel_fd, kgb_mono_ms() + timeout_ms)) {
 		end_now(exec);
-		(void)kgb_fail(err, KGB_ERR_TIMEOUT, "kgb-exec: '%s' took longer than %lld ms",
-			       kgb_exec_op_name(op), (long long)timeout_ms);
-		return KGB_EXEC_TIMED_OUT;
+		return fail_as(KGB_EXEC_TIMED_OUT, err, KGB_ERR_TIMEOUT,
+			       "kgb-exec: '%s' took longer than %lld ms", kgb_exec_op_name(op),
+			       (long long)timeout_ms);
 	}
 	ssize_t n = kgb_wire_recv(exec->channel_fd, reply, sizeof(*reply), NULL, 0, NULL, err);
 	if (n == 0)
@@ -516,11 +513,9 @@ enum kgb_exec_outcome kgb_exec_client_arena_in_parts(struct kgb_exec_client *exe
 	const int fds[] = {spec->input_fd, spec->output_fd};
 	uint64_t input_bytes;
 
-	if (spec->n_parts > KGB_EXEC_RANGES) {
-		(void)kgb_fail(err, KGB_ERR_LIMIT, "%zu parts, at most %d", spec->n_parts,
-			       KGB_EXEC_RANGES);
-		return KGB_EXEC_REFUSED;
-	}
+	if (spec->n_parts > KGB_EXEC_RANGES)
+		return fail_as(KGB_EXEC_REFUSED, err, KGB_ERR_LIMIT, "%zu parts, at most %d",
+			       spec->n_parts, KGB_EXEC_RANGES);
 	request.n_ranges = (uint32_t)spec->n_parts;
 	for (size_t i = 0; i < spec->n_parts; i++)
 		request.ranges[i] = spec->parts[i];
@@ -578,11 +573,9 @@ static enum kgb_exec_outcome run_or_time(struct kgb_exec_client *exec,
 {
 	struct kgb_exec_layout layout;
 
-	if (spec->n_ranges > KGB_EXEC_RANGES) {
-		(void)kgb_fail(err, KGB_ERR_LIMIT, "%zu ranges, at most %d", spec->n_ranges,
-			       KGB_EXEC_RANGES);
-		return KGB_EXEC_REFUSED;
-	}
+	if (spec->n_ranges > KGB_EXEC_RANGES)
+		return fail_as(KGB_EXEC_REFUSED, err, KGB_ERR_LIMIT, "%zu ranges, at most %d",
+			       spec->n_ranges, KGB_EXEC_RANGES);
 	request->plan = spec->plan;
 	request->prologue = spec->prologue;
 	request->slot = spec->slot;
@@ -592,12 +585,11 @@ static enum kgb_exec_outcome run_or_time(struct kgb_exec_client *exec,
 		request->ranges[i] = spec->ranges[i];
 	if (kgb_exec_layout(request, exec->arena_bytes, &layout, err) < 0)
 		return KGB_EXEC_REFUSED;
-	if (exec->arena_bytes == 0 || layout.bytes > exec->output_bytes) {
-		(void)kgb_fail(err, KGB_ERR_LIMIT, "results of %llu bytes, output memory of %llu",
+	if (exec->arena_bytes == 0 || layout.bytes > exec->output_bytes)
+		return fail_as(KGB_EXEC_REFUSED, err, KGB_ERR_LIMIT,
+			       "results of %llu bytes, output memory of %llu",
 			       (unsigned long long)layout.bytes,
 			       (unsigned long long)exec->output_bytes);
-		return KGB_EXEC_REFUSED;
-	}
 	enum kgb_exec_outcome outcome = ask(exec, request, NULL, 0, timeout_ms, err);
 	if (outcome == KGB_EXEC_DONE || outcome == KGB_EXEC_WROTE_OUTSIDE)
 		*out = layout;
