@@ -272,6 +272,11 @@ _Static_assert(sizeof(long) == sizeof(int64_t) && sizeof(size_t) == sizeof(int64
 /* Write the argument of the conversion that stands behind its '%'; returns the text behind it. */
 static const char *put_argument(struct kgb_jsonw *w, const char *conversion, va_list *args)
 {
+	if (kgb_str_starts(conversion, ".*s")) {
+		size_t len = (size_t)va_arg(*args, int);
+		kgb_jsonw_strn(w, va_arg(*args, const char *), len);
+		return conversion + 3;
+	}
 	const bool is_count = *conversion == '+';
 	const size_t n = strspn(conversion += is_count, "hlz");
 	const char type = conversion[n];
@@ -343,12 +348,21 @@ static const char *put_token(struct kgb_jsonw *w, const char *at, va_list *args)
 	}
 }
 
+void kgb_jsonw_vput(struct kgb_jsonw *w, const char *template, va_list args)
+{
+	va_list rest;
+
+	va_copy(rest, args);
+	while (*template)
+		template = put_token(w, template, &rest);
+	va_end(rest);
+}
+
 void kgb_jsonw_put(struct kgb_jsonw *w, const char *template, ...)
 {
 	va_list args;
 
 	va_start(args, template);
-	while (*template)
-		template = put_token(w, template, &args);
+	kgb_jsonw_vput(w, template, args);
 	va_end(args);
 }

@@ -8,6 +8,7 @@
 #define KGB_BASE_FORMATS_JSONW_H
 
 #include <cjson/cJSON.h>
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -51,11 +52,12 @@ void kgb_jsonw_knum(struct kgb_jsonw *w, const char *key, double v);
 void kgb_jsonw_kbool(struct kgb_jsonw *w, const char *key, bool v);
 void kgb_jsonw_knull(struct kgb_jsonw *w, const char *key);
 /** Write a template: JSON with keys without quotes, 'literal strings', constants, and conversions
- * of printf for values: %s string (NULL writes null), %d %u %ld %lu %lld %zu integer, %+d %+ld
- * count (negative: null), %g number, %hhd boolean. It may hold members of the open object, and open
- * or close what another call closes or opened: kgb_jsonw_put(&w, "{op: 'load', size: %zu, args: [",
- * size); A wrong template is an assertion. */
+ * of printf for values: %s string (NULL writes null), %.*s string of that length, %d %u %ld %lu
+ * %lld %zu integer, %+ld count (negative writes null), %g number, %hhd boolean. It may hold members
+ * of the open object, and open or close what another call closes or opens: kgb_jsonw_put(&w, "{op:
+ * 'load', size: %zu, args: [", size); A wrong template is an assertion. */
 void kgb_jsonw_put(struct kgb_jsonw *w, const char *template, ...) KGB_PRINTF(2, 3);
+void kgb_jsonw_vput(struct kgb_jsonw *w, const char *template, va_list args) KGB_PRINTF(2, 0);
 /** null when v < 0: an unknown count is not zero. */
 void kgb_jsonw_kcount(struct kgb_jsonw *w, const char *key, int64_t v);
 

@@ -189,11 +189,16 @@ static void reply_answer(const struct kgb_offline_session *session, enum kgb_pro
 			 const struct kgb_offline_request *req, struct kgb_offline_reply *out)
 {
 	struct kgb_offline_said said = {
-		.say = KGB_BUF_INIT(0), .command = KGB_BUF_INIT(0), .poll_session = -1};
+		.say = KGB_BUF_INIT(0),
+		.command = KGB_BUF_INIT(0),
+		.input = KGB_BUF_INIT(0),
+		.poll_session = -1,
+	};
 	unsigned char random[8];
 	kgb_random(random, sizeof(random));
 	kgb_hex(random, sizeof(random), said.id); /* 16 digits */
 	decide(session, req, &said);
+	kgb_offline__prepare_call(req, &said);
 	estimate_input(req, protocol, &said.usage);
 	said.usage.output = tokens((int64_t)(said.say.len + said.command.len));
 	out->status = 200;
@@ -204,6 +209,7 @@ static void reply_answer(const struct kgb_offline_session *session, enum kgb_pro
 		wires[protocol]->write_json(out, req, &said);
 	kgb_buf_release(&said.say);
 	kgb_buf_release(&said.command);
+	kgb_buf_release(&said.input);
 }
 
 static const char *read_request(struct kgb_offline_request *req, enum kgb_protocol protocol)

@@ -50,7 +50,7 @@ static void write_usage(struct kgb_jsonw *w, const struct kgb_usage *usage)
 
 static const char *finish_reason(const struct kgb_offline_said *said)
 {
-	return kgb_offline__calls(said) ? "tool_calls" : "stop";
+	return said->input.len > 0 ? "tool_calls" : "stop";
 }
 
 static void write_head(struct kgb_jsonw *w, const struct kgb_offline_request *req,
@@ -58,21 +58,8 @@ static void write_head(struct kgb_jsonw *w, const struct kgb_offline_request *re
 {
 	char id[sizeof(said->id) + 24];
 	snprintf(id, sizeof(id), "chatcmpl-offline-%s", said->id);
-	kgb_jsonw_put(w, "id: %s, object: %s, created: %ld, model: %s", id, object,
+	kgb_jsonw_put(w, "{id: %s, object: %s, created: %ld, model: %s", id, object,
 		      kgb_wall_ms() / 1000, req->model);
-}
-
-/* The list of one tool call; `index` is for streams. */
-static void write_call(struct kgb_jsonw *w, const struct kgb_offline_request *req,
-		       const struct kgb_offline_said *said, bool index, const char *arguments)
-{
-	char id[KGB_OFFLINE_CALL_ID_LEN];
-	kgb_offline__call_id(said, id);
-	kgb_jsonw_put(w, "tool_calls: [{");
-	if (index)
-		kgb_jsonw_ki64(w, "index", 0);
-	kgb_jsonw_put(w, "id: %s, type: 'function', function: {name: %s, arguments: %s}}]", id,
-		      kgb_offline__tool(req, said), arguments);
 }
 
 static void write_json(struct kgb_offline_reply *out, const struct kgb_offline_request *req,
@@ -80,94 +67,78 @@ static void write_json(struct kgb_offline_reply *out, const struct kgb_offline_r
 {
 	struct kgb_jsonw w;
 	kgb_jsonw_init(&w, &out->body, 0);
-	kgb_jsonw_object(&w);
 	write_head(&w, req, said, "chat.completion");
 	kgb_jsonw_put(&w, "choices: [{index: 0, message: {role: 'assistant', content: %s",
 		      said->say.ptr);
-	if (kgb_offline__calls(said)) {
-		KGB_AUTO(buf) struct kgb_buf input = KGB_BUF_INIT(0);
-		kgb_offline__write_input(&input, req, said);
-		write_call(&w, req, said, false, input.ptr);
-	}
+	if (said->input.len > 0)
+		kgb_jsonw_put(&w,
+			      "tool_calls: [{id: %s, type: 'function', function:"
+			      "{name: %s, arguments: %s}}]",
+			      said->call_id, kgb_offline__tool(req, said), said->input.ptr);
 	kgb_jsonw_put(&w, "}, finish_reason: %s}]", finish_reason(said));
 	write_usage(&w, &said->usage);
 	kgb_jsonw_object_end(&w);
 }
 
-/* A chunk up to its delta's members, between chunk_start and chunk_end. */
-static void chunk_start(struct kgb_offline_reply *out, struct kgb_jsonw *w,
-			const struct kgb_offline_request *req, const struct kgb_offline_said *said)
-{
-	kgb_buf_adds(&out->body, "data: ");
-	kgb_jsonw_init(w, &out->body, 0);
-	kgb_jsonw_object(w);
-	write_head(w, req, said, "chat.completion.chunk");
-	kgb_jsonw_put(w, "choices: [{index: 0, delta: {");
-}
+struct stream {
+	struct kgb_offline_reply *out;
+	const struct kgb_offline_request *req;
+	const struct kgb_offline_said *said;
+};
 
-static void chunk_end(struct kgb_offline_reply *out, struct kgb_jsonw *w, const char *finish)
+/* One chunk with these members of its delta. */
+KGB_PRINTF(3, 4)
+static void chunk(const struct stream *stream, const char *finish, const char *delta, ...)
 {
-	kgb_jsonw_put(w, "}, finish_reason: %s}]}", finish);
-	kgb_offline__end_event(out);
-}
-
-static void write_text(struct kgb_offline_reply *out, const struct kgb_offline_request *req,
-		       const struct kgb_offline_said *said)
-{
+	KGB_AUTO(buf) struct kgb_buf data = KGB_BUF_INIT(0);
 	struct kgb_jsonw w;
-	const char *text = said->say.ptr;
-	for (size_t len = said->say.len, n; len > 0; text += n, len -= n) {
-		n = kgb_offline__delta_len(text, len);
-		chunk_start(out, &w, req, said);
-		if (text == said->say.ptr)
-			kgb_jsonw_kstr(&w, "role", "assistant");
-		kgb_jsonw_key(&w, "content");
-		kgb_jsonw_strn(&w, text, n);
-		chunk_end(out, &w, NULL);
-	}
+	va_list args;
+	kgb_jsonw_init(&w, &data, 0);
+	write_head(&w, stream->req, stream->said, "chat.completion.chunk");
+	kgb_jsonw_put(&w, "choices: [{index: 0, delta: {");
+	va_start(args, delta);
+	kgb_jsonw_vput(&w, delta, args);
+	va_end(args);
+	kgb_jsonw_put(&w, "}, finish_reason: %s}]}", finish);
+	kgb_offline__event(stream->out, NULL, data.ptr);
 }
 
-static void write_tool(struct kgb_offline_reply *out, const struct kgb_offline_request *req,
-		       const struct kgb_offline_said *said)
+static void write_usage_chunk(const struct stream *stream)
 {
+	KGB_AUTO(buf) struct kgb_buf data = KGB_BUF_INIT(0);
 	struct kgb_jsonw w;
-	KGB_AUTO(buf) struct kgb_buf input = KGB_BUF_INIT(0);
-	kgb_offline__write_input(&input, req, said);
-	chunk_start(out, &w, req, said);
-	write_call(&w, req, said, true, "");
-	chunk_end(out, &w, NULL);
-	const char *text = input.ptr;
-	for (size_t len = input.len, n; len > 0; text += n, len -= n) {
-		n = kgb_offline__delta_len(text, len);
-		chunk_start(out, &w, req, said);
-		kgb_jsonw_put(&w, "tool_calls: [{index: 0, function: {arguments:");
-		kgb_jsonw_strn(&w, text, n);
-		kgb_jsonw_put(&w, "}}]");
-		chunk_end(out, &w, NULL);
-	}
+	kgb_jsonw_init(&w, &data, 0);
+	write_head(&w, stream->req, stream->said, "chat.completion.chunk");
+	kgb_jsonw_put(&w, "choices: []");
+	write_usage(&w, &stream->said->usage);
+	kgb_jsonw_object_end(&w);
+	kgb_offline__event(stream->out, NULL, data.ptr);
 }
 
 static void write_stream(struct kgb_offline_reply *out, const struct kgb_offline_request *req,
 			 const struct kgb_offline_said *said)
 {
-	struct kgb_jsonw w;
-	write_text(out, req, said);
-	if (kgb_offline__calls(said))
-		write_tool(out, req, said);
-	chunk_start(out, &w, req, said);
-	chunk_end(out, &w, finish_reason(said));
-	if (kgb_json_bool(req->root, "stream_options.include_usage", false)) {
-		kgb_buf_adds(&out->body, "data: ");
-		kgb_jsonw_init(&w, &out->body, 0);
-		kgb_jsonw_object(&w);
-		write_head(&w, req, said, "chat.completion.chunk");
-		kgb_jsonw_put(&w, "choices: []");
-		write_usage(&w, &said->usage);
-		kgb_jsonw_object_end(&w);
-		kgb_offline__end_event(out);
+	const struct stream stream = {out, req, said};
+	const struct kgb_buf *say = &said->say, *input = &said->input;
+	int n;
+	for (size_t at = 0; (n = kgb_offline__piece(say, at)) > 0; at += (size_t)n) {
+		if (at == 0)
+			chunk(&stream, NULL, "role: 'assistant', content: %.*s", n, say->ptr);
+		else
+			chunk(&stream, NULL, "content: %.*s", n, say->ptr + at);
 	}
-	kgb_buf_adds(&out->body, "data: [DONE]");
-	kgb_offline__end_event(out);
+	if (input->len > 0)
+		chunk(&stream, NULL,
+		      "tool_calls: [{index: 0, id: %s, type: 'function', function:"
+		      "{name: %s, arguments: ''}}]",
+		      said->call_id, kgb_offline__tool(req, said));
+	for (size_t at = 0; (n = kgb_offline__piece(input, at)) > 0; at += (size_t)n)
+		chunk(&stream, NULL, "tool_calls: [{index: 0, function: {arguments: %.*s}}]", n,
+		      input->ptr + at);
+	chunk(&stream, finish_reason(said), " ");
+	if (kgb_json_bool(req->root, "stream_options.include_usage", false))
+		write_usage_chunk(&stream);
+	kgb_offline__event(out, NULL, "[DONE]");
 }
 
 const struct kgb_offline_wire kgb_offline__chat = {read, write_json, write_stream};

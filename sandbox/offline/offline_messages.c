@@ -34,35 +34,29 @@ static const char *read(struct kgb_offline_request *req)
 	return NULL;
 }
 
-static void write_usage(struct kgb_jsonw *w, const struct kgb_usage *usage, int64_t output)
-{
-	kgb_jsonw_put(w, "usage: {input_tokens: %ld, cache_creation_input_tokens: %ld",
-		      usage->input, usage->cache_creation);
-	kgb_jsonw_put(w, "cache_read_input_tokens: %ld, output_tokens: %ld}", usage->cache_read,
-		      output);
-}
-
-static const char *stop_reason(const struct kgb_offline_said *said)
-{
-	return kgb_offline__calls(said) ? "tool_use" : "end_turn";
-}
-
-static void write_tool_head(struct kgb_jsonw *w, const struct kgb_offline_request *req,
-			    const struct kgb_offline_said *said)
-{
-	char id[KGB_OFFLINE_CALL_ID_LEN];
-	kgb_offline__call_id(said, id);
-	kgb_jsonw_put(w, "type: 'tool_use', id: %s, name: %s, input:", id,
-		      kgb_offline__tool(req, said));
-}
-
-/* Everything of a message but its content and what only the end of it knows. */
+/* Everything of a message but its content and its end. */
 static void write_message_head(struct kgb_jsonw *w, const struct kgb_offline_request *req,
 			       const struct kgb_offline_said *said)
 {
 	char id[sizeof(said->id) + 16];
 	snprintf(id, sizeof(id), "msg_offline_%s", said->id);
-	kgb_jsonw_put(w, "id: %s, type: 'message', role: 'assistant', model: %s", id, req->model);
+	kgb_jsonw_put(w, "{id: %s, type: 'message', role: 'assistant', model: %s", id, req->model);
+}
+
+/* The end of a message. */
+static void write_message_end(struct kgb_jsonw *w, const char *stop_reason,
+			      const struct kgb_usage *usage, int64_t output)
+{
+	kgb_jsonw_put(w, "stop_reason: %s, stop_sequence: null, usage: {input_tokens: %ld",
+		      stop_reason, usage->input);
+	kgb_jsonw_put(w, "cache_creation_input_tokens: %ld, cache_read_input_tokens: %ld",
+		      usage->cache_creation, usage->cache_read);
+	kgb_jsonw_put(w, "output_tokens: %ld}}", output);
+}
+
+static const char *stop_reason(const struct kgb_offline_said *said)
+{
+	return said->input.len > 0 ? "tool_use" : "end_turn";
 }
 
 static void write_json(struct kgb_offline_reply *out, const struct kgb_offline_request *req,
@@ -70,110 +64,75 @@ static void write_json(struct kgb_offline_reply *out, const struct kgb_offline_r
 {
 	struct kgb_jsonw w;
 	kgb_jsonw_init(&w, &out->body, 0);
-	kgb_jsonw_object(&w);
 	write_message_head(&w, req, said);
 	kgb_jsonw_put(&w, "content: [{type: 'text', text: %s}", said->say.ptr);
-	if (kgb_offline__calls(said)) {
-		KGB_AUTO(buf) struct kgb_buf input = KGB_BUF_INIT(0);
-		kgb_offline__write_input(&input, req, said);
-		kgb_jsonw_object(&w);
-		write_tool_head(&w, req, said);
-		kgb_jsonw_raw(&w, input.ptr);
+	if (said->input.len > 0) {
+		kgb_jsonw_put(&w, "{type: 'tool_use', id: %s, name: %s, input:", said->call_id,
+			      kgb_offline__tool(req, said));
+		kgb_jsonw_raw(&w, said->input.ptr);
 		kgb_jsonw_object_end(&w);
 	}
-	kgb_jsonw_put(&w, "], stop_reason: %s, stop_sequence: null", stop_reason(said));
-	write_usage(&w, &said->usage, said->usage.output);
+	kgb_jsonw_array_end(&w);
+	write_message_end(&w, stop_reason(said), &said->usage, said->usage.output);
+}
+
+/* One event with these members besides its type. */
+KGB_PRINTF(3, 4)
+static void event(struct kgb_offline_reply *out, const char *type, const char *members, ...)
+{
+	KGB_AUTO(buf) struct kgb_buf data = KGB_BUF_INIT(0);
+	struct kgb_jsonw w;
+	va_list args;
+	kgb_jsonw_init(&w, &data, 0);
+	kgb_jsonw_put(&w, "{type: %s", type);
+	va_start(args, members);
+	kgb_jsonw_vput(&w, members, args);
+	va_end(args);
 	kgb_jsonw_object_end(&w);
+	kgb_offline__event(out, type, data.ptr);
 }
 
-/* One event of the stream, between event_start and event_end. */
-static void event_start(struct kgb_offline_reply *out, struct kgb_jsonw *w, const char *type)
+static void write_message_start(struct kgb_offline_reply *out,
+				const struct kgb_offline_request *req,
+				const struct kgb_offline_said *said)
 {
-	kgb_buf_addf(&out->body, "event: %s\ndata: ", type);
-	kgb_jsonw_init(w, &out->body, 0);
-	kgb_jsonw_put(w, "{type: %s", type);
-}
-
-static void event_end(struct kgb_offline_reply *out, struct kgb_jsonw *w)
-{
-	kgb_jsonw_object_end(w);
-	kgb_offline__end_event(out);
-}
-
-static void write_deltas(struct kgb_offline_reply *out, int index, const char *type,
-			 const char *key, const char *text, size_t len)
-{
+	KGB_AUTO(buf) struct kgb_buf data = KGB_BUF_INIT(0);
 	struct kgb_jsonw w;
-	while (len > 0) {
-		size_t n = kgb_offline__delta_len(text, len);
-		event_start(out, &w, "content_block_delta");
-		kgb_jsonw_put(&w, "index: %d, delta: {type: %s", index, type);
-		kgb_jsonw_key(&w, key);
-		kgb_jsonw_strn(&w, text, n);
-		kgb_jsonw_object_end(&w);
-		event_end(out, &w);
-		text += n;
-		len -= n;
-	}
-}
-
-static void write_block_stop(struct kgb_offline_reply *out, int index)
-{
-	struct kgb_jsonw w;
-	event_start(out, &w, "content_block_stop");
-	kgb_jsonw_ki64(&w, "index", index);
-	event_end(out, &w);
-}
-
-static void write_text_block(struct kgb_offline_reply *out, const struct kgb_offline_said *said)
-{
-	struct kgb_jsonw w;
-	event_start(out, &w, "content_block_start");
-	kgb_jsonw_put(&w, "index: 0, content_block:");
-	kgb_jsonw_raw(&w, "{\"type\":\"text\",\"text\":\"\"}");
-	event_end(out, &w);
-	write_deltas(out, 0, "text_delta", "text", said->say.ptr, said->say.len);
-	write_block_stop(out, 0);
-}
-
-static void write_tool_block(struct kgb_offline_reply *out, const struct kgb_offline_request *req,
-			     const struct kgb_offline_said *said)
-{
-	struct kgb_jsonw w;
-	event_start(out, &w, "content_block_start");
-	kgb_jsonw_put(&w, "index: 1, content_block: {");
-	write_tool_head(&w, req, said);
-	kgb_jsonw_put(&w, "{}}");
-	event_end(out, &w);
-	KGB_AUTO(buf) struct kgb_buf input = KGB_BUF_INIT(0);
-	kgb_offline__write_input(&input, req, said);
-	write_deltas(out, 1, "input_json_delta", "partial_json", input.ptr, input.len);
-	write_block_stop(out, 1);
+	kgb_jsonw_init(&w, &data, 0);
+	kgb_jsonw_put(&w, "{type: 'message_start', message:");
+	write_message_head(&w, req, said);
+	kgb_jsonw_put(&w, "content: []");
+	write_message_end(&w, NULL, &said->usage, 1);
+	kgb_jsonw_object_end(&w);
+	kgb_offline__event(out, "message_start", data.ptr);
 }
 
 static void write_stream(struct kgb_offline_reply *out, const struct kgb_offline_request *req,
 			 const struct kgb_offline_said *said)
 {
-	struct kgb_jsonw w;
-	event_start(out, &w, "message_start");
-	kgb_jsonw_put(&w, "message: {");
-	write_message_head(&w, req, said);
-	kgb_jsonw_put(&w, "content: [], stop_reason: null, stop_sequence: null");
-	write_usage(&w, &said->usage, 1);
-	kgb_jsonw_object_end(&w);
-	event_end(out, &w);
-	event_start(out, &w, "ping");
-	event_end(out, &w);
-	write_text_block(out, said);
-	if (kgb_offline__calls(said))
-		write_tool_block(out, req, said);
-	event_start(out, &w, "message_delta");
-	kgb_jsonw_put(&w, "delta: {stop_reason: %s, stop_sequence: null}, usage: {",
-		      stop_reason(said));
-	kgb_jsonw_put(&w, "output_tokens: %ld}", said->usage.output);
-	event_end(out, &w);
-	event_start(out, &w, "message_stop");
-	event_end(out, &w);
+	const struct kgb_buf *say = &said->say, *input = &said->input;
+	int n;
+	write_message_start(out, req, said);
+	event(out, "ping", " ");
+	event(out, "content_block_start", "index: 0, content_block: {type: 'text', text: ''}");
+	for (size_t at = 0; (n = kgb_offline__piece(say, at)) > 0; at += (size_t)n)
+		event(out, "content_block_delta",
+		      "index: 0, delta: {type: 'text_delta', text: %.*s}", n, say->ptr + at);
+	event(out, "content_block_stop", "index: 0");
+	if (input->len > 0)
+		event(out, "content_block_start",
+		      "index: 1, content_block: {type: 'tool_use', id: %s, name: %s, input: {}}",
+		      said->call_id, kgb_offline__tool(req, said));
+	for (size_t at = 0; (n = kgb_offline__piece(input, at)) > 0; at += (size_t)n)
+		event(out, "content_block_delta",
+		      "index: 1, delta: {type: 'input_json_delta', partial_json: %.*s}", n,
+		      input->ptr + at);
+	if (input->len > 0)
+		event(out, "content_block_stop", "index: 1");
+	event(out, "message_delta",
+	      "delta: {stop_reason: %s, stop_sequence: null}, usage: {output_tokens: %ld}",
+	      stop_reason(said), said->usage.output);
+	event(out, "message_stop", " ");
 }
 
 const struct kgb_offline_wire kgb_offline__messages = {read, write_json, write_stream};

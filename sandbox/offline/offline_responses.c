@@ -54,29 +54,29 @@ static void write_usage(struct kgb_jsonw *w, const struct kgb_usage *usage)
 }
 
 /* The message item; a stream shows it first without content. */
-static void write_message(struct kgb_jsonw *w, const struct kgb_offline_said *said, bool whole)
+static void write_message(struct kgb_jsonw *w, const struct kgb_offline_request *req,
+			  const struct kgb_offline_said *said, bool whole)
 {
+	(void)req;
 	char id[sizeof(said->id) + 16];
 	snprintf(id, sizeof(id), "msg_offline_%s", said->id);
 	kgb_jsonw_put(w, "{id: %s, type: 'message', role: 'assistant', status: %s", id,
 		      whole ? "completed" : "in_progress");
 	kgb_jsonw_put(w, "content: [");
-	if (whole) {
+	if (whole)
 		kgb_jsonw_put(w, "{type: 'output_text', text: %s, annotations: []}", said->say.ptr);
-	}
 	kgb_jsonw_put(w, "]}");
 }
 
 static void write_call(struct kgb_jsonw *w, const struct kgb_offline_request *req,
-		       const struct kgb_offline_said *said, const char *arguments, bool whole)
+		       const struct kgb_offline_said *said, bool whole)
 {
-	char id[sizeof(said->id) + 16], call_id[KGB_OFFLINE_CALL_ID_LEN];
+	char id[sizeof(said->id) + 16];
 	snprintf(id, sizeof(id), "fc_offline_%s", said->id);
-	kgb_offline__call_id(said, call_id);
 	kgb_jsonw_put(w, "{id: %s, type: 'function_call', status: %s, call_id: %s", id,
-		      whole ? "completed" : "in_progress", call_id);
+		      whole ? "completed" : "in_progress", said->call_id);
 	kgb_jsonw_put(w, "name: %s, arguments: %s}", kgb_offline__tool(req, said),
-		      whole ? arguments : "");
+		      whole ? said->input.ptr : "");
 }
 
 /* The answer as an object; before the end without output and usage. */
@@ -89,12 +89,9 @@ static void write_response(struct kgb_jsonw *w, const struct kgb_offline_request
 		      kgb_wall_ms() / 1000, whole ? "completed" : "in_progress");
 	kgb_jsonw_put(w, "model: %s, output: [", req->model);
 	if (whole) {
-		write_message(w, said, true);
-		if (kgb_offline__calls(said)) {
-			KGB_AUTO(buf) struct kgb_buf input = KGB_BUF_INIT(0);
-			kgb_offline__write_input(&input, req, said);
-			write_call(w, req, said, input.ptr, true);
-		}
+		write_message(w, req, said, true);
+		if (said->input.len > 0)
+			write_call(w, req, said, true);
 	}
 	kgb_jsonw_array_end(w);
 	if (whole)
@@ -110,98 +107,78 @@ static void write_json(struct kgb_offline_reply *out, const struct kgb_offline_r
 	write_response(&w, req, said, true);
 }
 
-/* One event of the stream, between event_start and event_end. */
-static void event_start(struct kgb_offline_reply *out, struct kgb_jsonw *w, const char *type)
-{
-	kgb_buf_addf(&out->body, "event: %s\ndata: ", type);
-	kgb_jsonw_init(w, &out->body, 0);
-	kgb_jsonw_put(w, "{type: %s, sequence_number: %ld", type, (int64_t)out->n_events);
-}
+struct stream {
+	struct kgb_offline_reply *out;
+	const struct kgb_offline_request *req;
+	const struct kgb_offline_said *said;
+};
 
-static void event_end(struct kgb_offline_reply *out, struct kgb_jsonw *w)
-{
-	kgb_jsonw_object_end(w);
-	kgb_offline__end_event(out);
-}
+typedef void write_fn(struct kgb_jsonw *w, const struct kgb_offline_request *req,
+		      const struct kgb_offline_said *said, bool whole);
 
-/* Pieces of a text: `item` says what they are of. */
-static void write_deltas(struct kgb_offline_reply *out, const char *type, int index,
-			 const char *item, const char *text, size_t len)
+/* One event: its type, its number and these members; `write` writes the value of the last. */
+KGB_PRINTF(5, 6)
+static void event(const struct stream *stream, const char *type, write_fn *write, bool whole,
+		  const char *members, ...)
 {
+	KGB_AUTO(buf) struct kgb_buf data = KGB_BUF_INIT(0);
 	struct kgb_jsonw w;
-	for (size_t n; len > 0; text += n, len -= n) {
-		n = kgb_offline__delta_len(text, len);
-		event_start(out, &w, type);
-		kgb_jsonw_put(&w, "output_index: %d, item_id: %s", index, item);
-		if (index == 0)
-			kgb_jsonw_ki64(&w, "content_index", 0);
-		kgb_jsonw_key(&w, "delta");
-		kgb_jsonw_strn(&w, text, n);
-		event_end(out, &w);
-	}
+	va_list args;
+	kgb_jsonw_init(&w, &data, 0);
+	kgb_jsonw_put(&w, "{type: %s, sequence_number: %zu", type, stream->out->n_events);
+	va_start(args, members);
+	kgb_jsonw_vput(&w, members, args);
+	va_end(args);
+	if (write)
+		write(&w, stream->req, stream->said, whole);
+	kgb_jsonw_object_end(&w);
+	kgb_offline__event(stream->out, type, data.ptr);
 }
 
-static void write_text(struct kgb_offline_reply *out, const struct kgb_offline_said *said)
+static void write_text(const struct stream *stream)
 {
-	struct kgb_jsonw w;
-	char id[sizeof(said->id) + 16];
-	snprintf(id, sizeof(id), "msg_offline_%s", said->id);
-	event_start(out, &w, "response.output_item.added");
-	kgb_jsonw_put(&w, "output_index: 0, item:");
-	write_message(&w, said, false);
-	event_end(out, &w);
-	event_start(out, &w, "response.content_part.added");
-	kgb_jsonw_put(&w, "item_id: %s, output_index: 0, content_index: 0, part:", id);
-	kgb_jsonw_raw(&w, "{\"type\":\"output_text\",\"text\":\"\",\"annotations\":[]}");
-	event_end(out, &w);
-	write_deltas(out, "response.output_text.delta", 0, id, said->say.ptr, said->say.len);
-	event_start(out, &w, "response.output_text.done");
-	kgb_jsonw_put(&w, "item_id: %s, output_index: 0, content_index: 0, text: %s", id,
-		      said->say.ptr);
-	event_end(out, &w);
-	event_start(out, &w, "response.output_item.done");
-	kgb_jsonw_put(&w, "output_index: 0, item:");
-	write_message(&w, said, true);
-	event_end(out, &w);
+	const struct kgb_buf *say = &stream->said->say;
+	char id[sizeof(stream->said->id) + 16];
+	int n;
+	snprintf(id, sizeof(id), "msg_offline_%s", stream->said->id);
+	event(stream, "response.output_item.added", write_message, false, "output_index: 0, item:");
+	event(stream, "response.content_part.added", NULL, false,
+	      "item_id: %s, output_index: 0, content_index: 0, part:"
+	      "{type: 'output_text', text: '', annotations: []}",
+	      id);
+	for (size_t at = 0; (n = kgb_offline__piece(say, at)) > 0; at += (size_t)n)
+		event(stream, "response.output_text.delta", NULL, false,
+		      "output_index: 0, item_id: %s, content_index: 0, delta: %.*s", id, n,
+		      say->ptr + at);
+	event(stream, "response.output_text.done", NULL, false,
+	      "item_id: %s, output_index: 0, content_index: 0, text: %s", id, say->ptr);
+	event(stream, "response.output_item.done", write_message, true, "output_index: 0, item:");
 }
 
-static void write_tool(struct kgb_offline_reply *out, const struct kgb_offline_request *req,
-		       const struct kgb_offline_said *said)
+static void write_tool(const struct stream *stream)
 {
-	struct kgb_jsonw w;
-	char id[sizeof(said->id) + 16];
-	snprintf(id, sizeof(id), "fc_offline_%s", said->id);
-	KGB_AUTO(buf) struct kgb_buf input = KGB_BUF_INIT(0);
-	kgb_offline__write_input(&input, req, said);
-	event_start(out, &w, "response.output_item.added");
-	kgb_jsonw_put(&w, "output_index: 1, item:");
-	write_call(&w, req, said, input.ptr, false);
-	event_end(out, &w);
-	write_deltas(out, "response.function_call_arguments.delta", 1, id, input.ptr, input.len);
-	event_start(out, &w, "response.function_call_arguments.done");
-	kgb_jsonw_put(&w, "item_id: %s, output_index: 1, arguments: %s", id, input.ptr);
-	event_end(out, &w);
-	event_start(out, &w, "response.output_item.done");
-	kgb_jsonw_put(&w, "output_index: 1, item:");
-	write_call(&w, req, said, input.ptr, true);
-	event_end(out, &w);
+	const struct kgb_buf *input = &stream->said->input;
+	char id[sizeof(stream->said->id) + 16];
+	int n;
+	snprintf(id, sizeof(id), "fc_offline_%s", stream->said->id);
+	event(stream, "response.output_item.added", write_call, false, "output_index: 1, item:");
+	for (size_t at = 0; (n = kgb_offline__piece(input, at)) > 0; at += (size_t)n)
+		event(stream, "response.function_call_arguments.delta", NULL, false,
+		      "output_index: 1, item_id: %s, delta: %.*s", id, n, input->ptr + at);
+	event(stream, "response.function_call_arguments.done", NULL, false,
+	      "item_id: %s, output_index: 1, arguments: %s", id, input->ptr);
+	event(stream, "response.output_item.done", write_call, true, "output_index: 1, item:");
 }
 
 static void write_stream(struct kgb_offline_reply *out, const struct kgb_offline_request *req,
 			 const struct kgb_offline_said *said)
 {
-	struct kgb_jsonw w;
-	event_start(out, &w, "response.created");
-	kgb_jsonw_key(&w, "response");
-	write_response(&w, req, said, false);
-	event_end(out, &w);
-	write_text(out, said);
-	if (kgb_offline__calls(said))
-		write_tool(out, req, said);
-	event_start(out, &w, "response.completed");
-	kgb_jsonw_key(&w, "response");
-	write_response(&w, req, said, true);
-	event_end(out, &w);
+	const struct stream stream = {out, req, said};
+	event(&stream, "response.created", write_response, false, "response:");
+	write_text(&stream);
+	if (said->input.len > 0)
+		write_tool(&stream);
+	event(&stream, "response.completed", write_response, true, "response:");
 }
 
 const struct kgb_offline_wire kgb_offline__responses = {read, write_json, write_stream};

@@ -84,11 +84,6 @@ bool kgb_offline__is_own(const struct kgb_offline_request *req, const char *id)
 
 /* ---- writing ---- */
 
-bool kgb_offline__calls(const struct kgb_offline_said *said)
-{
-	return said->command.len > 0 || said->poll_session >= 0;
-}
-
 const char *kgb_offline__tool(const struct kgb_offline_request *req,
 			      const struct kgb_offline_said *said)
 {
@@ -100,13 +95,18 @@ static bool shell_takes(const struct kgb_offline_request *req, const char *name)
 	return kgb_json_get(req->shell_takes, name) != NULL;
 }
 
-void kgb_offline__write_input(struct kgb_buf *out, const struct kgb_offline_request *req,
-			      const struct kgb_offline_said *said)
+void kgb_offline__prepare_call(const struct kgb_offline_request *req, struct kgb_offline_said *said)
 {
 	struct kgb_jsonw w;
-	kgb_jsonw_init(&w, out, 0);
+	bool waits = said->poll_session >= 0;
+	if (!waits && said->command.len == 0)
+		return;
+	/* A wait belongs to the turn of its command, but no two calls may have one id. */
+	snprintf(said->call_id, sizeof(said->call_id), KGB_OFFLINE_TOOL_ID "%02d%s%s", said->turn,
+		 waits ? "_" : "", waits ? said->id : "");
+	kgb_jsonw_init(&w, &said->input, 0);
 	kgb_jsonw_object(&w);
-	if (said->poll_session >= 0) {
+	if (waits) {
 		kgb_jsonw_put(&w, "session_id: %ld, chars: ''", said->poll_session);
 	} else {
 		bool is_cmd = !shell_takes(req, "command") && shell_takes(req, "cmd");
@@ -114,33 +114,27 @@ void kgb_offline__write_input(struct kgb_buf *out, const struct kgb_offline_requ
 		if (said->describe && shell_takes(req, "description"))
 			kgb_jsonw_kstr(&w, "description", said->describe);
 	}
-	if (said->poll_session >= 0 || shell_takes(req, "yield_time_ms"))
+	if (waits || shell_takes(req, "yield_time_ms"))
 		kgb_jsonw_ki64(&w, "yield_time_ms", YIELD_MS);
 	kgb_jsonw_object_end(&w);
 }
 
-void kgb_offline__call_id(const struct kgb_offline_said *said, char out[KGB_OFFLINE_CALL_ID_LEN])
+void kgb_offline__event(struct kgb_offline_reply *out, const char *type, const char *data)
 {
-	/* A wait belongs to the turn of its command, but no two calls may have one id. */
-	bool waits = said->poll_session >= 0;
-	snprintf(out, KGB_OFFLINE_CALL_ID_LEN, KGB_OFFLINE_TOOL_ID "%02d%s%s", said->turn,
-		 waits ? "_" : "", waits ? said->id : "");
-}
-
-void kgb_offline__end_event(struct kgb_offline_reply *out)
-{
-	kgb_buf_adds(&out->body, "\n\n");
+	if (type)
+		kgb_buf_addf(&out->body, "event: %s\n", type);
+	kgb_buf_addf(&out->body, "data: %s\n\n", data);
 	out->event_ends =
 		kgb_xreallocarray(out->event_ends, out->n_events + 1, sizeof(*out->event_ends));
 	out->event_ends[out->n_events++] = out->body.len;
 }
 
-size_t kgb_offline__delta_len(const char *text, size_t len)
+int kgb_offline__piece(const struct kgb_buf *text, size_t at)
 {
-	if (len <= DELTA_BYTES)
-		return len;
-	size_t n = DELTA_BYTES;
-	while (n > 1 && ((unsigned char)text[n] & 0xc0) == 0x80)
+	size_t left = text->len - at, n = DELTA_BYTES;
+	if (left <= DELTA_BYTES)
+		return (int)left;
+	while (n > 1 && ((unsigned char)text->ptr[at + n] & 0xc0) == 0x80)
 		n--;
-	return n;
+	return (int)n;
 }

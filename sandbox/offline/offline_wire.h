@@ -40,6 +40,8 @@ struct kgb_offline_said {
 	int64_t poll_session; /* wait for that command instead; -1: no */
 	int turn;
 	char id[24]; /* of the answer, without the protocol's prefix */
+	char call_id[48]; /* of the call */
+	struct kgb_buf input; /* of the call, one JSON object; empty: no tool is called */
 	struct kgb_usage usage;
 };
 
@@ -47,7 +49,7 @@ struct kgb_offline_said {
 struct kgb_offline_wire {
 	/** Fill in the request from its root; NULL, or what is wrong with it. */
 	const char *(*read)(struct kgb_offline_request *req);
-	/** The answer in one piece, and as a stream of events. */
+	/** Write the answer in one piece, and as a stream of events. */
 	void (*write_json)(struct kgb_offline_reply *out, const struct kgb_offline_request *req,
 			   const struct kgb_offline_said *said);
 	void (*write_stream)(struct kgb_offline_reply *out, const struct kgb_offline_request *req,
@@ -68,19 +70,16 @@ void kgb_offline__read_common(struct kgb_offline_request *req, const char *name,
 void kgb_offline__saw_call(struct kgb_offline_request *req, const cJSON *message, const char *id);
 /** Whether a result belongs to the last call of ours. */
 bool kgb_offline__is_own(const struct kgb_offline_request *req, const char *id);
-/** A call is answered: a command or a wait. */
-bool kgb_offline__calls(const struct kgb_offline_said *said);
 /** Name of the tool that is called. */
 const char *kgb_offline__tool(const struct kgb_offline_request *req,
 			      const struct kgb_offline_said *said);
-/** Its input, one JSON object. */
-void kgb_offline__write_input(struct kgb_buf *out, const struct kgb_offline_request *req,
-			      const struct kgb_offline_said *said);
-#define KGB_OFFLINE_CALL_ID_LEN 48
-void kgb_offline__call_id(const struct kgb_offline_said *said, char out[KGB_OFFLINE_CALL_ID_LEN]);
-/** One event of a stream ends here. */
-void kgb_offline__end_event(struct kgb_offline_reply *out);
-/** Length of the next piece of text: no character is cut in two. */
-size_t kgb_offline__delta_len(const char *text, size_t len);
+/** Fill in call_id and input when a command or a wait is to be called. */
+void kgb_offline__prepare_call(const struct kgb_offline_request *req,
+			       struct kgb_offline_said *said);
+/** Append one event of a stream: "event: TYPE" unless `type` is NULL, then "data: " and `data`. */
+void kgb_offline__event(struct kgb_offline_reply *out, const char *type, const char *data);
+/** Length of the piece of `text` that begins at `at`, so that clients see a stream; 0 at the end.
+ * No character is cut in two. */
+int kgb_offline__piece(const struct kgb_buf *text, size_t at);
 
 #endif
