@@ -49,155 +49,106 @@ static int add_rules(scmp_filter_ctx ctx, const struct kgb_seccomp_spec *spec,
 	return 0;
 }
 
+/* The action of a rule on arguments: the listener's answer, or this errno; 0 is always the
+ * listener. Rows of the listener alone record calls that the namespaces refuse, or refuse what the
+ * launcher could not count. */
+struct argument_rule {
+	int syscall;
+	int refuse_errno;
+	struct scmp_arg_cmp args[2];
+	unsigned n_args;
+};
+
 /* Argument number `arg`, under `mask`, is `value`. */
-static struct scmp_arg_cmp masked(unsigned arg, uint64_t mask, uint64_t value)
-{
-	return (struct scmp_arg_cmp){
-		.arg = arg, .op = SCMP_CMP_MASKED_EQ, .datum_a = mask, .datum_b = value};
-}
+#define MASKED(number, mask, value)                                                              \
+	{                                                                                        \
+		.arg = (number), .op = SCMP_CMP_MASKED_EQ, .datum_a = (mask), .datum_b = (value) \
+	}
+#define ONE(name, code, ...)                             \
+	{                                                \
+		SCMP_SYS(name), (code), {__VA_ARGS__}, 1 \
+	}
+#define TWO(name, code, ...)                             \
+	{                                                \
+		SCMP_SYS(name), (code), {__VA_ARGS__}, 2 \
+	}
+#define ANY(name, code)                          \
+	{                                        \
+		SCMP_SYS(name), (code), {{0}}, 0 \
+	}
 
-static int add_userns_rules(scmp_filter_ctx ctx, const struct kgb_seccomp_spec *spec)
-{
-	/* The flags are the first argument on x86-64 and arm64 (s390 has them second). */
-	const struct scmp_arg_cmp newuser = masked(0, CLONE_NEWUSER, CLONE_NEWUSER);
-	int rc = seccomp_rule_add_array(ctx, refuse(spec, EPERM), SCMP_SYS(unshare), 1, &newuser);
+/* The flags are the first argument on x86-64 and arm64 (s390 has them second). */
+static const struct argument_rule no_user_namespaces[] = {
+	ONE(unshare, EPERM, MASKED(0, CLONE_NEWUSER, CLONE_NEWUSER)),
+	ONE(clone, EPERM, MASKED(0, CLONE_NEWUSER, CLONE_NEWUSER)),
+};
 
-	if (rc == 0)
-		rc = seccomp_rule_add_array(ctx, refuse(spec, EPERM), SCMP_SYS(clone), 1, &newuser);
-	/* Its flags lie in memory, which a filter cannot read. The C library falls back to clone
-	 * for each thread, so this refusal is not recorded. */
-	return rc < 0 ? rc : seccomp_rule_add(ctx, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
-}
-
-/* Only unix, inet, inet6 and netlink (getaddrinfo and node ask it for interfaces); no raw sockets.
- */
-static int add_socket_rules(scmp_filter_ctx ctx, const struct kgb_seccomp_spec *spec)
-{
-	static const int inet_families[] = {AF_INET, AF_INET6};
+static const struct argument_rule for_all[] = {
+	/* No raw sockets. */
+	TWO(socket, EPERM, MASKED(0, UINT64_MAX, AF_INET), MASKED(1, 0xf, SOCK_RAW)),
+	TWO(socket, EPERM, MASKED(0, UINT64_MAX, AF_INET6), MASKED(1, 0xf, SOCK_RAW)),
+	/* Typing into a terminal that is read outside. The kernel reads 32 bits of the request. */
+	ONE(ioctl, EPERM, MASKED(1, UINT32_MAX, TIOCSTI)),
+	ONE(ioctl, EPERM, MASKED(1, UINT32_MAX, TIOCLINUX)),
 	/* Also catches an allowed family with bits above the 32 that the kernel reads. */
-	const struct scmp_arg_cmp is_higher = {
-		.op = SCMP_CMP_GT, .datum_a = AF_NETLINK, .datum_b = 0};
-	const uint32_t unknown_family = refuse(spec, EAFNOSUPPORT);
-	int rc = seccomp_rule_add_array(ctx, unknown_family, SCMP_SYS(socket), 1, &is_higher);
+	ONE(socket, EAFNOSUPPORT, {.op = SCMP_CMP_GT, .datum_a = AF_NETLINK}),
+};
 
-	for (int family = 0; rc == 0 && family < AF_NETLINK; family++) {
-		const struct scmp_arg_cmp is_family = masked(0, UINT64_MAX, (uint64_t)family);
-		if (family != AF_UNIX && family != AF_INET && family != AF_INET6)
-			rc = seccomp_rule_add_array(ctx, unknown_family, SCMP_SYS(socket), 1,
-						    &is_family);
-	}
-	for (size_t i = 0; rc == 0 && i < KGB_ARRAY_LEN(inet_families); i++) {
-		const struct scmp_arg_cmp is_raw[] = {
-			masked(0, UINT64_MAX, (uint64_t)inet_families[i]),
-			masked(1, 0xf, SOCK_RAW)};
-		rc = seccomp_rule_add_array(ctx, refuse(spec, EPERM), SCMP_SYS(socket),
-					    KGB_ARRAY_LEN(is_raw), is_raw);
-	}
-	return rc;
-}
+static const struct argument_rule for_listener[] = {
+	/* Descriptors in a thread's own table are not in /proc/PID/fd. */
+	ONE(unshare, 0, MASKED(0, CLONE_FILES, CLONE_FILES)),
+	ONE(clone, 0, MASKED(0, CLONE_THREAD | CLONE_FILES, CLONE_THREAD)),
+	ONE(close_range, 0, MASKED(2, CLOSE_RANGE_UNSHARE, CLOSE_RANGE_UNSHARE)),
+	/* Device nodes: the kernel refuses them anyway, but only the filter records the attempt. */
+	ONE(mknod, 0, MASKED(1, S_IFMT, S_IFBLK)),
+	ONE(mknod, 0, MASKED(1, S_IFMT, S_IFCHR)),
+	ONE(mknodat, 0, MASKED(2, S_IFMT, S_IFBLK)),
+	ONE(mknodat, 0, MASKED(2, S_IFMT, S_IFCHR)),
+	/* The machine's firewall, process events and IPsec. Routes stay readable: getaddrinfo reads
+	 * them. */
+	TWO(socket, 0, MASKED(0, UINT64_MAX, AF_NETLINK), MASKED(2, UINT32_MAX, NETLINK_NETFILTER)),
+	TWO(socket, 0, MASKED(0, UINT64_MAX, AF_NETLINK), MASKED(2, UINT32_MAX, NETLINK_CONNECTOR)),
+	TWO(socket, 0, MASKED(0, UINT64_MAX, AF_NETLINK), MASKED(2, UINT32_MAX, NETLINK_XFRM)),
+	/* Destinations of connections and messages. An address in a message lies in memory, which a
+	 * filter cannot read. */
+	ANY(connect, 0),
+	ANY(sendmsg, 0),
+	ANY(sendmmsg, 0),
+	ONE(sendto, 0, {.arg = 4, .op = SCMP_CMP_NE}),
+};
 
-/* Typing into a terminal that is read outside. The kernel reads 32 bits of the request. */
-static int add_ioctl_rules(scmp_filter_ctx ctx, const struct kgb_seccomp_spec *spec)
+static const struct argument_rule for_files[] = {ANY(open, 0), ANY(openat, 0), ANY(openat2, 0)};
+
+static int add_argument_rules(scmp_filter_ctx ctx, const struct kgb_seccomp_spec *spec,
+			      const struct argument_rule *rules, size_t n)
 {
-	static const unsigned long requests[] = {TIOCSTI, TIOCLINUX};
-	int rc = 0;
-
-	for (size_t i = 0; rc == 0 && i < KGB_ARRAY_LEN(requests); i++) {
-		const struct scmp_arg_cmp is_request = masked(1, UINT32_MAX, requests[i]);
-		rc = seccomp_rule_add_array(ctx, refuse(spec, EPERM), SCMP_SYS(ioctl), 1,
-					    &is_request);
-	}
-	return rc;
-}
-
-/* Memory that escapes the counts: SysV shared memory lies in no file and, unattached, in no
- * process; descriptors in a thread's own table are not in /proc/PID/fd. */
-static int add_hiding_rules(scmp_filter_ctx ctx)
-{
-	const struct {
-		int syscall;
-		struct scmp_arg_cmp leaves_table;
-	} splits[] = {
-		{SCMP_SYS(unshare), masked(0, CLONE_FILES, CLONE_FILES)},
-		{SCMP_SYS(clone), masked(0, CLONE_THREAD | CLONE_FILES, CLONE_THREAD)},
-		{SCMP_SYS(close_range), masked(2, CLOSE_RANGE_UNSHARE, CLOSE_RANGE_UNSHARE)},
-	};
-	int rc = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(shmget), 0);
-
-	for (size_t i = 0; rc == 0 && i < KGB_ARRAY_LEN(splits); i++)
-		rc = seccomp_rule_add_array(ctx, SCMP_ACT_NOTIFY, splits[i].syscall, 1,
-					    &splits[i].leaves_table);
-	return rc;
-}
-
-/* Device nodes: the kernel refuses them anyway, but only the filter records the attempt. */
-static int add_device_rules(scmp_filter_ctx ctx)
-{
-	static const struct {
-		int syscall;
-		unsigned mode_arg;
-		mode_t kind;
-	} making[] = {{SCMP_SYS(mknod), 1, S_IFBLK},
-		      {SCMP_SYS(mknod), 1, S_IFCHR},
-		      {SCMP_SYS(mknodat), 2, S_IFBLK},
-		      {SCMP_SYS(mknodat), 2, S_IFCHR}};
-
-	for (size_t i = 0; i < KGB_ARRAY_LEN(making); i++) {
-		const struct scmp_arg_cmp is_device =
-			masked(making[i].mode_arg, S_IFMT, making[i].kind);
-		int rc = seccomp_rule_add_array(ctx, SCMP_ACT_NOTIFY, making[i].syscall, 1,
-						&is_device);
-		if (rc < 0 && rc != -EDOM) /* this architecture has no mknod */
+	for (size_t i = 0; i < n; i++) {
+		uint32_t action = rules[i].refuse_errno ? refuse(spec, rules[i].refuse_errno)
+							: SCMP_ACT_NOTIFY;
+		int rc = seccomp_rule_add_array(ctx, action, rules[i].syscall, rules[i].n_args,
+						rules[i].args);
+		/* EDOM: this architecture has no such system call. */
+		if (rc < 0 && rc != -EDOM)
 			return rc;
 	}
 	return 0;
 }
 
-/* The machine's firewall, process events and IPsec. Routes stay readable: getaddrinfo reads them.
- */
-static int add_netlink_rules(scmp_filter_ctx ctx)
+/* Only unix, inet, inet6 and netlink (getaddrinfo and node ask it for interfaces). */
+static int add_family_rules(scmp_filter_ctx ctx, const struct kgb_seccomp_spec *spec)
 {
-	static const int protocols[] = {NETLINK_NETFILTER, NETLINK_CONNECTOR, NETLINK_XFRM};
 	int rc = 0;
 
-	for (size_t i = 0; rc == 0 && i < KGB_ARRAY_LEN(protocols); i++) {
-		const struct scmp_arg_cmp is_protocol[] = {
-			masked(0, UINT64_MAX, AF_NETLINK),
-			masked(2, UINT32_MAX, (uint64_t)protocols[i])};
-		rc = seccomp_rule_add_array(ctx, SCMP_ACT_NOTIFY, SCMP_SYS(socket),
-					    KGB_ARRAY_LEN(is_protocol), is_protocol);
+	for (int family = 0; rc == 0 && family < AF_NETLINK; family++) {
+		const struct scmp_arg_cmp is_family = MASKED(0, UINT64_MAX, (uint64_t)family);
+		if (family != AF_UNIX && family != AF_INET && family != AF_INET6)
+			rc = seccomp_rule_add_array(ctx, refuse(spec, EAFNOSUPPORT),
+						    SCMP_SYS(socket), 1, &is_family);
 	}
 	return rc;
 }
 
-/* Sending to an address: in a message it lies in memory, which a filter cannot read. */
-static int add_sending_watch(scmp_filter_ctx ctx)
-{
-	const struct scmp_arg_cmp has_address = {
-		.arg = 4, .op = SCMP_CMP_NE, .datum_a = 0, .datum_b = 0};
-	int rc = seccomp_rule_add_array(ctx, SCMP_ACT_NOTIFY, SCMP_SYS(sendto), 1, &has_address);
-
-	if (rc == 0)
-		rc = seccomp_rule_add(ctx, SCMP_ACT_NOTIFY, SCMP_SYS(sendmsg), 0);
-	return rc < 0 ? rc : seccomp_rule_add(ctx, SCMP_ACT_NOTIFY, SCMP_SYS(sendmmsg), 0);
-}
-
-/* Record destinations of connections and messages, and opened files, without refusing them: the
- * namespaces do that. */
-static int add_watch_rules(scmp_filter_ctx ctx, const struct kgb_seccomp_spec *spec)
-{
-	static const int opening[] = {SCMP_SYS(open), SCMP_SYS(openat), SCMP_SYS(openat2)};
-	int rc = seccomp_rule_add(ctx, SCMP_ACT_NOTIFY, SCMP_SYS(connect), 0);
-
-	if (rc == 0)
-		rc = add_sending_watch(ctx);
-	for (size_t i = 0; rc == 0 && spec->watch_files && i < KGB_ARRAY_LEN(opening); i++) {
-		rc = seccomp_rule_add(ctx, SCMP_ACT_NOTIFY, opening[i], 0);
-		if (rc == -EDOM) /* this architecture has no such system call */
-			rc = 0;
-	}
-	return rc;
-}
+#define ADD(function, rules) function(ctx, spec, rules, KGB_ARRAY_LEN(rules))
 
 static int add_all_rules(scmp_filter_ctx ctx, const struct kgb_seccomp_spec *spec)
 {
@@ -208,23 +159,26 @@ static int add_all_rules(scmp_filter_ctx ctx, const struct kgb_seccomp_spec *spe
 	if (rc == 0) /* a binary tree by system call number: fewer steps for each call */
 		rc = seccomp_attr_set(ctx, SCMP_FLTATR_CTL_OPTIMIZE, 2);
 	if (rc == 0)
-		rc = add_rules(ctx, spec, always, KGB_ARRAY_LEN(always));
+		rc = ADD(add_rules, always);
 	if (rc == 0 && !spec->allow_nested_userns)
-		rc = add_rules(ctx, spec, unless_nested, KGB_ARRAY_LEN(unless_nested));
+		rc = ADD(add_rules, unless_nested);
 	if (rc == 0 && !spec->allow_nested_userns)
-		rc = add_userns_rules(ctx, spec);
+		rc = ADD(add_argument_rules, no_user_namespaces);
+	/* The flags of clone3 lie in memory, which a filter cannot read. The C library falls back
+	 * to clone for each thread, so this refusal is not recorded. */
+	if (rc == 0 && !spec->allow_nested_userns)
+		rc = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
 	if (rc == 0)
-		rc = add_socket_rules(ctx, spec);
+		rc = add_family_rules(ctx, spec);
 	if (rc == 0)
-		rc = add_ioctl_rules(ctx, spec);
+		rc = ADD(add_argument_rules, for_all);
+	/* SysV shared memory lies in no file and, unattached, in no process. */
 	if (rc == 0 && spec->notify)
-		rc = add_hiding_rules(ctx);
+		rc = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(shmget), 0);
 	if (rc == 0 && spec->notify)
-		rc = add_device_rules(ctx);
-	if (rc == 0 && spec->notify)
-		rc = add_netlink_rules(ctx);
-	if (rc == 0 && spec->notify)
-		rc = add_watch_rules(ctx, spec);
+		rc = ADD(add_argument_rules, for_listener);
+	if (rc == 0 && spec->notify && spec->watch_files)
+		rc = ADD(add_argument_rules, for_files);
 	return rc;
 }
 
