@@ -275,9 +275,14 @@ static int act_on_dataset(struct kgb_cli *cli)
 	int rc = 0;
 	while (action < KGB_ARRAY_LEN(actions) && !take_action(cli, actions[action].name))
 		action++;
-	if (action == KGB_ARRAY_LEN(actions))
+	if (action == KGB_ARRAY_LEN(actions)) {
+		static const char *const known[] = {"lint", "table", "prompt"};
+		KGB_AUTO(buf) struct kgb_buf hint = KGB_BUF_INIT(0);
+		if (cli->operators.n > 0)
+			kgb_suggest(&hint, cli->operators.items[0], known, KGB_ARRAY_LEN(known));
 		rc = kgb_fail(&err, KGB_ERR_INVALID,
-			      "say what to do with the dataset: lint, table or prompt");
+			      "say what to do with the dataset: lint, table or prompt%s", hint.ptr);
+	}
 	if (rc == 0)
 		rc = kgb_cli_operators(cli, &names, &paths, &err);
 	if (rc < 0)

@@ -23,13 +23,19 @@
  * so; this much later it is ended from outside. */
 #define SLACK_MS (KGB_WAITS_MAX_MS + 30000)
 
+/** "dir/aten__silu.py" -> "aten__silu"; owned by the caller. */
+static char *stem_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const char *file = slash ? slash + 1 : path;
+	return kgb_xstrndup(file, strcspn(file, "."));
+}
+
 /** Everything that can be wrong with the command line, before anything is started. */
 static int check_arguments(struct kgb_cli *cli, const char **spec_out, struct kgb_err *err)
 {
 	if (cli->operators.n == 0)
 		return kgb_fail(err, KGB_ERR_INVALID, "verify: name the kernel FILE");
-	if (!cli->flags.op)
-		return kgb_fail(err, KGB_ERR_INVALID, "verify: name the operator with --op");
 	uint8_t seed[SEED_BYTES];
 	if (cli->flags.seed && kgb_parse_hex(cli->flags.seed, seed, sizeof(seed), err) < 0)
 		return kgb_ctx(err, "--seed");
@@ -40,9 +46,14 @@ static int check_arguments(struct kgb_cli *cli, const char **spec_out, struct kg
 	const char *name = NULL;
 	if (kgb_cli_index(cli, cli->config.settings.run.dataset, &index, err) < 0)
 		return -1;
-	if (kgb_spec_index_find(index, cli->flags.op, &name, spec_out, err) < 0)
-		return kgb_ctx(err, "--op");
-	return 0;
+	KGB_AUTO(free) char *stem = stem_of(cli->operators.items[0]);
+	const char *op = cli->flags.op ? cli->flags.op : stem;
+	if (kgb_spec_index_find(index, op, &name, spec_out, err) == 0)
+		return 0;
+	return cli->flags.op
+		       ? kgb_ctx(err, "--op")
+		       : kgb_fail(err, KGB_ERR_INVALID,
+				  "verify: name the operator with --op: '%s' names none", stem);
 }
 
 static int find_device(const struct kgb_cli *cli, struct kgb_devices *out, struct kgb_err *err)

@@ -70,11 +70,13 @@ static void explain_unknown(const struct kgb_cli *cli, size_t position, struct k
 		add_hint(err, " (or the option '--%s'?)", word);
 	else if (bare)
 		add_command_hint(word, err);
+	if (bare && !strstr(err->msg, "the command") && !strstr(err->msg, "the option"))
+		add_hint(err, " (`kgb-agent --help` lists the commands)");
 	if (strchr(word, ':') && !strstr(word, "::"))
 		add_hint(err, " (or, with two colons, '%.*s::%s'?)", (int)strcspn(word, ":"), word,
 			 strchr(word, ':') + 1);
 	if (!strchr(err->msg, '?'))
-		add_hint(err, " in %s: see `kgb-agent list`", cli->config.settings.run.dataset);
+		add_hint(err, "; `kgb-agent list` lists the operators");
 }
 
 int kgb_cli_index(struct kgb_cli *cli, const char *dataset, const struct kgb_spec_index **out,
@@ -103,20 +105,24 @@ int kgb_cli_operators(struct kgb_cli *cli, struct kgb_strv *names, struct kgb_st
 		kgb_strv_add_all(paths, (const char *const *)index->paths.items);
 		return 0;
 	}
+	KGB_AUTO(buf) struct kgb_buf faults = KGB_BUF_INIT(sizeof(err->msg));
 	for (size_t i = 0; i < cli->operators.n; i++) {
 		const char *name = NULL;
 		const char *path = NULL;
-		if (kgb_spec_index_find(index, cli->operators.items[i], &name, &path, err) < 0) {
-			if (kgb_str_starts(err->msg, "unknown operator"))
-				explain_unknown(cli, i, err);
-			return -1;
+		struct kgb_err unknown = KGB_ERR_INIT;
+		if (kgb_spec_index_find(index, cli->operators.items[i], &name, &path, &unknown) <
+		    0) {
+			if (kgb_str_starts(unknown.msg, "unknown operator"))
+				explain_unknown(cli, i, &unknown);
+			kgb_buf_addf(&faults, "%s%s", faults.len > 0 ? "; " : "", unknown.msg);
+			continue;
 		}
 		if (kgb_strv_has(names, name))
 			continue;
 		kgb_strv_add(names, name);
 		kgb_strv_add(paths, path);
 	}
-	return 0;
+	return faults.len > 0 ? kgb_fail(err, KGB_ERR_INVALID, "%s", faults.ptr) : 0;
 }
 
 int kgb_cli_read_kernel(const char *path, struct kgb_buf *out, struct kgb_err *err)

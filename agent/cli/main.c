@@ -193,7 +193,12 @@ static int dispatch(struct kgb_cli *cli, const struct kgb_cmdline *line)
 		return kgb_cli_fail(&err, KGB_EXIT_USAGE);
 	cli->data_dir = kgb_install_data();
 	cli->bin_dir = kgb_install_programs();
-	return cli->command->run(cli);
+	if (!cli->flags.help)
+		return cli->command->run(cli);
+	/* Words before --help that name neither a command nor operators are a mistake. */
+	KGB_AUTO(strv) struct kgb_strv names = KGB_STRV_INIT, paths = KGB_STRV_INIT;
+	return kgb_cli_operators(cli, &names, &paths, &err) < 0 ? kgb_cli_fail(&err, KGB_EXIT_USAGE)
+								: print_help(cli);
 }
 
 /* What shells and packagers ask for; not for people, so not in the help. */
@@ -232,7 +237,7 @@ static int run(struct kgb_cli *cli, struct kgb_cmdline *line, int argc, char **a
 	kgb_log_init(PROGRAM, log_level(&cli->flags));
 	if (cli->flags.version)
 		return print_version(cli);
-	if (cli->flags.help)
+	if (cli->flags.help && (cli->named || line->positional.n == 0))
 		return print_help(cli);
 	return dispatch(cli, line);
 }

@@ -286,7 +286,7 @@ static int check(const struct kgb_config *config, struct kgb_err *err)
 		if (!kgb_str_starts(urls[i + 1], "https://") &&
 		    !kgb_str_starts(urls[i + 1], "http://"))
 			return kgb_fail(err, KGB_ERR_INVALID,
-					"%s: %s must start with https://, not '%.80s'",
+					"%s: %s must start with https:// or http://, not '%.80s'",
 					kgb_config_origin(config, urls[i]), urls[i], urls[i + 1]);
 	return 0;
 }
@@ -344,6 +344,29 @@ static int apply_variable(struct kgb_config *config, const struct kgb_strv *vari
 	return 0;
 }
 
+/** The addresses that other programs read too. Theirs of OpenAI end in the version, ours do not. */
+static int apply_base_url(struct kgb_config *config, const char *entry, struct kgb_err *err)
+{
+	static const struct {
+		const char *variable, *key, *suffix;
+	} urls[] = {{"ANTHROPIC_BASE_URL", "gateway.upstream_url", ""},
+		    {"OPENAI_BASE_URL", "gateway.openai_url", "/v1"}};
+
+	for (size_t i = 0; i < KGB_ARRAY_LEN(urls); i++) {
+		const size_t len = strlen(urls[i].variable);
+		if (strncmp(entry, urls[i].variable, len) != 0 || entry[len] != '=' ||
+		    !entry[len + 1])
+			continue;
+		KGB_AUTO(free) char *url = kgb_xstrdup(entry + len + 1);
+		for (size_t n = strlen(url); n > 0 && url[n - 1] == '/'; n--)
+			url[n - 1] = '\0';
+		if (*urls[i].suffix && kgb_str_ends(url, urls[i].suffix))
+			url[strlen(url) - strlen(urls[i].suffix)] = '\0';
+		return set_key(config, urls[i].key, url, urls[i].variable, err);
+	}
+	return 0;
+}
+
 static int apply_env(struct kgb_config *config, const char *const *env, struct kgb_err *err)
 {
 	KGB_AUTO(strv) struct kgb_strv variables = KGB_STRV_INIT;
@@ -352,8 +375,8 @@ static int apply_env(struct kgb_config *config, const char *const *env, struct k
 		kgb_strv_add(&variables, name);
 	}
 	for (; env && *env; env++)
-		if (kgb_str_starts(*env, "KGB_") &&
-		    apply_variable(config, &variables, *env, err) < 0)
+		if (kgb_str_starts(*env, "KGB_") ? apply_variable(config, &variables, *env, err) < 0
+						 : apply_base_url(config, *env, err) < 0)
 			return -1;
 	return 0;
 }

@@ -85,7 +85,7 @@ test_expect_success 'operators must be named, and an empty word is not all of th
 	test_expect_code 2 kgb-agent "" 2>err && test_grep "names no operator" err &&
 	test_expect_code 2 kgb-agent ",," 2>err && test_grep "names no operator" err &&
 	test_expect_code 2 kgb-agent verify "" --op add 2>err && test_grep "names no file" err &&
-	test_expect_code 2 kgb-agent quux 2>err && test_grep "see .kgb-agent list." err &&
+	test_expect_code 2 kgb-agent quux 2>err && test_grep ".kgb-agent list. lists" err &&
 	test_expect_code 2 kgb-agent help 2>err && test_grep "\-\-help" err &&
 	nothing_created
 '
@@ -288,4 +288,16 @@ test_expect_success 'as many open files as doctor asks for are enough' '
 	(ulimit -n 256 && kgb-agent add --dry-run >out)
 '
 
+test_expect_success 'mistyped words: all at once, with what was meant' '
+	test_expect_code 2 kgb-agent ad,silx -m naive_cc 2>err && test_grep "unknown operator .ad.; did you mean .add." err &&
+	test_grep "unknown operator .silx.; did you mean .silu." err &&
+	test_expect_code 2 kgb-agent status --help 2>err && test_grep "unknown operator .status." err && test_grep "lists the commands" err &&
+	test_expect_code 2 kgb-agent dataset lnit 2>err && test_grep "did you mean .lint." err &&
+	kgb-agent add --help >out && test_grep "^usage: kgb-agent" out
+'
+test_expect_success 'the addresses of providers come from the variables that other programs read, too' '
+	OPENAI_BASE_URL=http://h/x/v1/ ANTHROPIC_BASE_URL=https://a kgb-agent config >out &&
+	test_grep "openai_url: \"http://h/x\"  # OPENAI_BASE_URL" out && test_grep "upstream_url: \"https://a\"  # ANTHROPIC_BASE_URL" out &&
+	test_expect_code 3 env OPENAI_BASE_URL=h kgb-agent config 2>err && test_grep "must start with https:// or http://" err
+'
 test_done

@@ -6,8 +6,8 @@
  *     kgb-verify [FILE]        FILE: /ws/kernel.py, or kernel.py here when there is no such file
  *
  * It posts the file to $KGB_GATEWAY/kgb/v1/verify with the token in $KGB_TOKEN and prints the
- * report. Exit status: 0 passed, 1 failed, 2 usage, 4 the gateway cannot be reached, 5 the check
- * could not be run.
+ * report. Exit status: 0 passed, 1 failed, 2 usage, 3 refused or cheated, 4 the gateway cannot be
+ * reached, 5 the check could not be run.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -28,6 +28,7 @@
 #define LOCAL_FILE "kernel.py"
 #define EXIT_CANNOT_REACH KGB_EXIT_ENVIRONMENT
 #define EXIT_NOT_RUN 5
+#define EXIT_REFUSED 3
 
 #ifdef __SANITIZE_ADDRESS__
 /* The leak checker traces its own process, which a sandbox forbids; and this program allocates
@@ -59,7 +60,7 @@ static int usage(FILE *out, int status)
 {
 	fputs("usage: kgb-verify [FILE]\n"
 	      "Check a kernel (default: " DEFAULT_FILE ") and print the report.\n"
-	      "exit status: 0 passed, 1 failed, 2 usage, 4 gateway not reachable, 5 check could not be run\n",
+	      "exit status: 0 passed, 1 failed, 2 usage, 3 refused or cheated, 4 gateway not reachable, 5 check could not be run\n",
 	      out);
 	return status;
 }
@@ -215,6 +216,8 @@ static int show(size_t len)
 		return KGB_EXIT_OK;
 	if (strncmp(body, "FAIL", 4) == 0)
 		return KGB_EXIT_FAILURES;
+	if (strncmp(body, "CHEATED", 7) == 0 || strncmp(body, "REFUSED", 7) == 0)
+		return EXIT_REFUSED;
 	return EXIT_NOT_RUN;
 }
 
