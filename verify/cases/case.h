@@ -116,6 +116,7 @@ struct kgb_case {
 	const struct kgb_case_vars *line; /* borrowed from the spec */
 	enum kgb_dtype dtype;
 	enum kgb_mode mode;
+	enum kgb_tier tier; /* CORE or EDGE */
 	struct kgb_arg args[KGB_MAX_ARGS];
 	size_t n_args;
 };

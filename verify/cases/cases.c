@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "base/vec.h"
 #include "verify/cases/case_args.h"
+#include "verify/cases/tier.h"
 
 static int expand_case(struct kgb_case_expander *x, struct kgb_cases *cases)
 {
@@ -24,7 +25,11 @@ static int expand_case(struct kgb_case_expander *x, struct kgb_cases *cases)
 			    .dtype = x->dtype,
 			    .mode = x->line->mode,
 		    });
-	return kgb_case_args_expand(x, &cases->items[cases->n - 1]);
+	struct kgb_case *c = &cases->items[cases->n - 1];
+	if (kgb_case_args_expand(x, c) < 0)
+		return -1;
+	c->tier = kgb_case_tier(c);
+	return 0;
 }
 
 static int expand_line(struct kgb_case_expander *x, struct kgb_cases *cases)

@@ -392,9 +392,11 @@ int kgb_candidate_call_run(struct kgb_lane *lane, const struct kgb_case_data *da
 	int rc;
 	if (spec->baseline) /* its trouble is ours */
 		rc = kgb_lane_await(worker, deadline, "baseline", &call->reply, err);
-	else if (kgb_worker_wait(worker, deadline, &call->reply))
+	else if (kgb_worker_wait(worker, deadline, &call->reply)) {
+		lane->launched |= call->reply.n_launches > 0;
+		lane->launched &= call->reply.status != KGB_WIRE_COMPILE;
 		rc = kgb_lane_explain_reply(lane, &call->reply, failure);
-	else
+	} else
 		rc = kgb_lane_explain_end(lane, failure, err);
 	call->wall_ns = kgb_mono_ns() - started_ns;
 	if (rc == 0 && !spec->baseline)

@@ -142,6 +142,7 @@ int kgb_lane_explain_reply(struct kgb_lane *lane, const struct kgb_wire_reply *r
 	case KGB_WIRE_OK:
 		*failure = (struct kgb_failure){0};
 		return 0;
+	case KGB_WIRE_COMPILE:
 	case KGB_WIRE_EXCEPTION:
 		return kgb_refuse(failure, KGB_CODE_VERIFY_EXCEPTION, text,
 				  "The call raised an exception.");

@@ -210,10 +210,8 @@ void kgb_verdict_merge(struct kgb_verdict *to, struct kgb_verdict *from)
 	}
 	to->passed_tests += from->passed_tests;
 	to->failed_tests += from->failed_tests;
-	for (size_t i = 0; i < to->n_interfaces && i < from->n_interfaces; i++) {
-		to->interfaces[i].passed += from->interfaces[i].passed;
-		to->interfaces[i].failed += from->interfaces[i].failed;
-	}
+	for (size_t i = 0; i < to->n_interfaces && i < from->n_interfaces; i++)
+		kgb_interface_count_add(&to->interfaces[i], &from->interfaces[i]);
 	for (size_t i = 0; i < from->n_failures; i++)
 		kgb_verdict_add_failure(to, &from->failures[i]);
 	if (from->closest.case_name)
@@ -255,6 +253,45 @@ void kgb_verdict_add_timing(struct kgb_verdict *verdict, const struct kgb_timer 
 	};
 }
 
+/* ---- the ladder ---- */
+
+static bool is_timed(const struct kgb_verdict *verdict, const char *entry)
+{
+	const size_t len = entry ? strlen(entry) : 0;
+
+	if (!verdict->timing_comparable ||
+	    verdict->stages[KGB_STAGE_TIMING].status != KGB_STAGE_PASSED)
+		return false;
+	for (size_t i = 0; i < verdict->n_timings; i++) {
+		const char *name = verdict->timings[i].case_name;
+		if (!entry || (strncmp(name, entry, len) == 0 && name[len] == '/'))
+			return true;
+	}
+	return false;
+}
+
+enum kgb_reached kgb_verdict_reached(const struct kgb_verdict *verdict,
+				     const struct kgb_interface_count *count)
+{
+	const struct kgb_stage_result *stages = verdict->stages;
+	const struct kgb_tally *core = &count->tiers[KGB_TIER_CORE];
+
+	if (verdict->status == KGB_STATUS_INFRA_ERROR)
+		return KGB_REACHED_UNKNOWN;
+	if (stages[KGB_STAGE_CONTRACT].status == KGB_STAGE_FAILED ||
+	    stages[KGB_STAGE_L1].status == KGB_STAGE_FAILED)
+		return KGB_REACHED_REFUSED;
+	if (verdict->status == KGB_STATUS_CHEATED)
+		return KGB_REACHED_UNKNOWN;
+	if (count->passed + count->failed == 0)
+		return count->entry ? KGB_REACHED_UNKNOWN : KGB_REACHED_NOTHING;
+	if (count->best < KGB_REACHED_RUNS || core->passed < core->total)
+		return count->best;
+	if (count->passed < count->total || stages[KGB_STAGE_L2].status == KGB_STAGE_FAILED)
+		return KGB_REACHED_CORE;
+	return is_timed(verdict, count->entry) ? KGB_REACHED_TIMED : KGB_REACHED_CORRECT;
+}
+
 /* ---- writing ---- */
 
 /* JSON knows no NaN and no infinity: they are written as strings. */
@@ -292,6 +329,21 @@ static void write_phases(const struct kgb_verdict *verdict, struct kgb_jsonw *w)
 	kgb_jsonw_object_end(w);
 }
 
+static void write_tally(const char *name, const struct kgb_tally *tally, struct kgb_jsonw *w)
+{
+	kgb_jsonw_key(w, name);
+	kgb_jsonw_put(w, "{total: %ld, passed: %ld, failed: %ld}", tally->total, tally->passed,
+		      tally->failed);
+}
+
+static void write_tiers(const struct kgb_interface_count *count, struct kgb_jsonw *w)
+{
+	kgb_jsonw_put(w, "tiers: {");
+	for (int i = 0; i < KGB_N_TIERS; i++)
+		write_tally(kgb_tier_name((enum kgb_tier)i), &count->tiers[i], w);
+	kgb_jsonw_object_end(w);
+}
+
 /* Of all interfaces with this entry, at the first of them. */
 static void write_counts(const struct kgb_verdict *verdict, size_t i, struct kgb_jsonw *w)
 {
@@ -303,21 +355,31 @@ static void write_counts(const struct kgb_verdict *verdict, size_t i, struct kgb
 			continue;
 		if (k < i)
 			return;
-		sum.total += all[k].total;
-		sum.passed += all[k].passed;
-		sum.failed += all[k].failed;
+		kgb_interface_count_add(&sum, &all[k]);
 	}
 	kgb_jsonw_key(w, sum.entry);
-	kgb_jsonw_put(w, "{total: %ld, passed: %ld, failed: %ld}", sum.total, sum.passed,
-		      sum.failed);
+	kgb_jsonw_put(w, "{total: %ld, passed: %ld, failed: %ld, reached: %s", sum.total,
+		      sum.passed, sum.failed, kgb_reached_name(kgb_verdict_reached(verdict, &sum)));
+	write_tiers(&sum, w);
+	kgb_jsonw_object_end(w);
 }
 
 static void write_tests(const struct kgb_verdict *verdict, struct kgb_jsonw *w)
 {
+	struct kgb_interface_count sum = {0};
+
+	for (size_t i = 0; i < verdict->n_interfaces; i++)
+		kgb_interface_count_add(&sum, &verdict->interfaces[i]);
 	kgb_jsonw_put(w, "total_tests: %ld, passed_tests: %ld, failed_tests: %ld",
 		      verdict->total_tests, verdict->passed_tests, verdict->failed_tests);
-	kgb_jsonw_put(w, "not_run_tests: %ld, interfaces: {",
-		      verdict->total_tests - verdict->passed_tests - verdict->failed_tests);
+	kgb_jsonw_put(w, "not_run_tests: %ld, reached: %s",
+		      verdict->total_tests - verdict->passed_tests - verdict->failed_tests,
+		      kgb_reached_name(kgb_verdict_reached(verdict, &sum)));
+	write_tiers(&sum, w);
+	kgb_jsonw_put(w, "modes: {");
+	for (int i = 0; i < KGB_N_JUDGED_MODES; i++)
+		write_tally(kgb_mode_name((enum kgb_mode)i), &sum.modes[i], w);
+	kgb_jsonw_put(w, "}, interfaces: {");
 	for (size_t i = 0; i < verdict->n_interfaces; i++)
 		write_counts(verdict, i, w);
 	kgb_jsonw_object_end(w);

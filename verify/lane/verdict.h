@@ -17,6 +17,7 @@
 #include "verify/cases/cases.h"
 #include "verify/cases/fill.h"
 #include "verify/lane/phase.h"
+#include "verify/lane/reached.h"
 #include "verify/timer/gpu_peak.h"
 #include "verify/timer/timer.h"
 
@@ -70,10 +71,6 @@ struct kgb_failure {
 	double max_abs_err, allowed_abs_err;
 };
 
-struct kgb_interface_count {
-	const char *entry;
-	int64_t total, passed, failed;
-};
 struct kgb_kernel_count {
 	const char *name;
 	int64_t count;
@@ -186,6 +183,9 @@ void kgb_verdict_count_launches(struct kgb_verdict *verdict, const char *name, i
  * beyond the table are left out. */
 void kgb_verdict_add_timing(struct kgb_verdict *verdict, const struct kgb_timer *timer,
 			    const struct kgb_timer_result *result, bool samples);
+/** The rung of an interface, or of all together (`entry` is NULL), by its counts and the stages. */
+enum kgb_reached kgb_verdict_reached(const struct kgb_verdict *verdict,
+				     const struct kgb_interface_count *count);
 /** The document, complete, without a line end. */
 void kgb_verdict_write(const struct kgb_verdict *verdict, struct kgb_buf *out);
 

@@ -39,6 +39,7 @@ enum kgb_wire_status {
 			   says where */
 	KGB_WIRE_BAD_REQUEST,
 	KGB_WIRE_DEVICE, /* an exception of the GPU or its driver; text and line as above */
+	KGB_WIRE_COMPILE, /* an exception of Triton's compiler; text and line as above */
 	KGB_WIRE_N_STATUSES,
 };
 

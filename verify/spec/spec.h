@@ -155,15 +155,22 @@ struct kgb_interface {
 };
 
 enum kgb_mode { KGB_MODE_STANDARD, KGB_MODE_OUTLIER, KGB_MODE_SPECIAL, KGB_MODE_BENCHMARK };
+#define KGB_N_JUDGED_MODES KGB_MODE_BENCHMARK /* those of cases that decide on correctness */
 const char *kgb_mode_name(enum kgb_mode mode);
+
+/** What a case belongs to: verify/cases/tier.h. */
+enum kgb_tier { KGB_TIER_CORE, KGB_TIER_EDGE, KGB_N_TIERS, KGB_TIER_BY_RULE = KGB_N_TIERS };
+/** "core", "edge". */
+const char *kgb_tier_name(enum kgb_tier tier);
 
 /** One line of a case set: variables that parameters refer to. */
 struct kgb_case_vars {
 	const char *id;
 	enum kgb_mode mode;
+	enum kgb_tier tier; /* BY_RULE: the line names none */
 	struct kgb_strs dtypes; /* none: the spec's */
-	const cJSON *vars; /* the line itself, variable -> node (id, mode and dtypes among them);
-			      borrowed from the document */
+	const cJSON *vars; /* the line itself, variable -> node (id, mode, tier and dtypes among
+			      them); borrowed from the document */
 };
 struct kgb_case_set {
 	const char *name;

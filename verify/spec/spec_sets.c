@@ -18,6 +18,7 @@ static const struct kgb_field case_set_table[] = {
 };
 
 static const char *const mode_names[] = {"standard", "outlier", "special", "benchmark"};
+static const char *const tier_names[] = {"core", "edge"};
 
 const char *kgb_mode_name(enum kgb_mode mode)
 {
@@ -25,26 +26,34 @@ const char *kgb_mode_name(enum kgb_mode mode)
 	return mode_names[mode];
 }
 
-static int load_case_mode(struct kgb_spec_loader *l, const struct kgb_yaml *doc, const cJSON *node,
-			  enum kgb_mode *out)
+const char *kgb_tier_name(enum kgb_tier tier)
 {
-	*out = KGB_MODE_STANDARD;
+	KGB_ASSERT((size_t)tier < KGB_ARRAY_LEN(tier_names));
+	return tier_names[tier];
+}
+
+/* A word of a case line that is one of these; *out stays when there is none. */
+static int load_case_word(struct kgb_spec_loader *l, const struct kgb_yaml *doc, const cJSON *line,
+			  const char *key, const char *const *names, size_t n, size_t *out)
+{
+	const cJSON *node = kgb_json_get(line, key);
+	KGB_AUTO(buf) struct kgb_buf list = KGB_BUF_INIT(256);
+	KGB_AUTO(buf) struct kgb_buf hint = KGB_BUF_INIT(256);
+
 	if (!node)
 		return 0;
-	if (!cJSON_IsString(node))
-		return kgb_yaml_fail(
-			doc, node, l->err,
-			"mode: expected one of: standard, outlier, special, benchmark");
-	for (size_t i = 0; i < KGB_ARRAY_LEN(mode_names); i++)
-		if (kgb_str_eq(node->valuestring, mode_names[i])) {
-			*out = (enum kgb_mode)i;
+	for (size_t i = 0; i < n; i++) {
+		if (cJSON_IsString(node) && kgb_str_eq(node->valuestring, names[i])) {
+			*out = i;
 			return 0;
 		}
-	KGB_AUTO(buf) struct kgb_buf hint = KGB_BUF_INIT(256);
-	kgb_suggest(&hint, node->valuestring, mode_names, KGB_ARRAY_LEN(mode_names));
-	return kgb_yaml_fail(doc, node, l->err,
-			     "mode: '%.40s' is none of: standard, outlier, special, benchmark%s",
-			     node->valuestring, hint.ptr);
+		kgb_buf_addf(&list, "%s%s", i > 0 ? ", " : "", names[i]);
+	}
+	if (!cJSON_IsString(node))
+		return kgb_yaml_fail(doc, node, l->err, "%s: expected one of: %s", key, list.ptr);
+	kgb_suggest(&hint, node->valuestring, names, n);
+	return kgb_yaml_fail(doc, node, l->err, "%s: '%.40s' is none of: %s%s", key,
+			     node->valuestring, list.ptr, hint.ptr);
 }
 
 static int load_case_dtypes(struct kgb_spec_loader *l, const struct kgb_yaml *doc,
@@ -67,11 +76,12 @@ static int load_case_dtypes(struct kgb_spec_loader *l, const struct kgb_yaml *do
 	return kgb_spec__check_dtypes(doc, node, dtypes, l->err);
 }
 
-/* A line is free-form but for id, mode and dtypes: every other key is a variable. */
+/* A line is free-form but for id, mode, tier and dtypes: every other key is a variable. */
 static int load_case(struct kgb_spec_loader *l, const struct kgb_yaml *doc, const cJSON *line,
 		     struct kgb_case_vars *out)
 {
 	const cJSON *node = NULL;
+	size_t mode = KGB_MODE_STANDARD, tier = KGB_TIER_BY_RULE;
 
 	if (!cJSON_IsObject(line))
 		return kgb_yaml_fail(doc, line, l->err,
@@ -89,9 +99,14 @@ static int load_case(struct kgb_spec_loader *l, const struct kgb_yaml *doc, cons
 			"cases: id is required: text of letters, digits and any of _ = . , + -");
 	out->id = id->valuestring;
 	out->vars = line;
-	if (load_case_mode(l, doc, kgb_json_get(line, "mode"), &out->mode) < 0 ||
+	if (load_case_word(l, doc, line, "mode", mode_names, KGB_ARRAY_LEN(mode_names), &mode) <
+		    0 ||
+	    load_case_word(l, doc, line, "tier", tier_names, KGB_ARRAY_LEN(tier_names), &tier) <
+		    0 ||
 	    load_case_dtypes(l, doc, kgb_json_get(line, "dtypes"), out) < 0)
 		return kgb_ctx(l->err, "case '%s'", out->id);
+	out->mode = (enum kgb_mode)mode;
+	out->tier = (enum kgb_tier)tier;
 	return 0;
 }
 

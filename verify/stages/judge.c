@@ -208,9 +208,14 @@ static int run(struct kgb_judge *judge, struct kgb_lane *lane, struct kgb_err *e
 	for (size_t i = 0; i < judge->spec.n_interfaces; i++)
 		verdict->interfaces[i].entry =
 			kgb_arena_strdup(&verdict->arena, judge->spec.interfaces[i].entry);
-	for (size_t i = 0; i < judge->cases.n; i++)
-		verdict->interfaces[judge->cases.items[i].interface - judge->spec.interfaces]
-			.total++;
+	for (size_t i = 0; i < judge->cases.n; i++) {
+		const struct kgb_case *c = &judge->cases.items[i];
+		struct kgb_interface_count *count =
+			&verdict->interfaces[c->interface - judge->spec.interfaces];
+		count->total++;
+		count->tiers[c->tier].total++;
+		count->modes[c->mode].total++;
+	}
 
 	int rc = read_kernel(judge, lane, err);
 	if (rc < 0)

@@ -7,6 +7,7 @@
 
 #include "base/str.h"
 #include "base/time.h"
+#include "verify/lane/reached.h"
 #include "verify/stages/lanes.h"
 #include "verify/stages/stages.h"
 
@@ -16,11 +17,6 @@ const struct kgb_case *kgb_correctness_case(const struct kgb_lane *lane,
 					    const struct kgb_correctness *work, size_t turn)
 {
 	return &lane->judge->cases.items[work->order[turn]];
-}
-
-static struct kgb_interface_count *count_of(const struct kgb_lane *lane, const struct kgb_case *c)
-{
-	return &lane->verdict->interfaces[c->interface - lane->judge->spec.interfaces];
 }
 
 static void record_failure(struct kgb_lane *lane, const struct kgb_case *c,
@@ -33,9 +29,40 @@ static void record_failure(struct kgb_lane *lane, const struct kgb_case *c,
 	failure->case_name = kgb_lane_text(lane, "%s", c->name);
 	failure->interface = kgb_lane_text(lane, "%s", c->interface->entry);
 	failure->inputs = kgb_lane_text(lane, "%s", inputs.ptr);
-	verdict->failed_tests++;
-	count_of(lane, c)->failed++;
 	kgb_verdict_add_failure(verdict, failure);
+}
+
+/* On a GPU the runner counts no launches: a call that came to these ends may have made none. */
+static bool may_lack_launch(enum kgb_code code)
+{
+	static const enum kgb_code codes[] = {
+		KGB_CODE_VERIFY_EXCEPTION, KGB_CODE_VERIFY_EXIT, KGB_CODE_VERIFY_CRASH,
+		KGB_CODE_VERIFY_TIMEOUT,   KGB_CODE_VERIFY_OOM,  KGB_CODE_VERIFY_PROTOCOL,
+		KGB_CODE_VERIFY_RETURN,
+	};
+
+	return kgb_code_is_among(code, codes, KGB_ARRAY_LEN(codes));
+}
+
+static void count_case(struct kgb_lane *lane, const struct kgb_case *c, enum kgb_code code)
+{
+	const bool launched =
+		lane->launched || lane->judge->spec.triton == KGB_TRITON_NONE ||
+		(lane->judge->options->device != KGB_DEVICE_CPU && !may_lack_launch(code));
+	const struct kgb_tally one = {.passed = code == KGB_CODE_NONE,
+				      .failed = code != KGB_CODE_NONE};
+	struct kgb_interface_count count = {
+		.passed = one.passed,
+		.failed = one.failed,
+		.best = kgb_reached_by_case(code, launched),
+	};
+
+	count.tiers[c->tier] = count.modes[c->mode] = one;
+	lane->launched = false;
+	lane->verdict->passed_tests += one.passed;
+	lane->verdict->failed_tests += one.failed;
+	kgb_interface_count_add(
+		&lane->verdict->interfaces[c->interface - lane->judge->spec.interfaces], &count);
 }
 
 /* A dead runner, a cheat, trouble of ours, and the end of the verification's time. */
@@ -52,10 +79,8 @@ void kgb_case_settle(struct kgb_lane *lane, struct kgb_correctness *work, size_t
 {
 	const struct kgb_case *c = kgb_correctness_case(lane, work, turn);
 
-	if (!failure) {
-		lane->verdict->passed_tests++;
-		count_of(lane, c)->passed++;
-	} else {
+	count_case(lane, c, failure ? failure->code : KGB_CODE_NONE);
+	if (failure) {
 		failure->turn = turn;
 		record_failure(lane, c, failure);
 	}

@@ -55,7 +55,8 @@ static void test_an_undecided_verdict_has_every_member(void **state)
 		"gpu_health",    "lanes",
 		"phases_ms",     "inline_ptx",
 		"recalled",      "sandbox_judged_tests",
-		"closest",
+		"closest",       "reached",
+		"tiers",         "modes",
 	};
 	struct kgb_verdict *verdict = new_verdict();
 	KGB_AUTO(json) cJSON *json = written(verdict);
@@ -399,7 +400,9 @@ static void test_a_decision_is_not_closed_over(void **state)
 static void test_interfaces_of_one_entry_are_counted_together(void **state)
 {
 	static const struct kgb_interface_count counts[] = {
-		{"twice", 5, 3, 2}, {"once", 7, 7, 0}, {"twice", 10, 9, 1}};
+		{.entry = "twice", .total = 5, .passed = 3, .failed = 2},
+		{.entry = "once", .total = 7, .passed = 7},
+		{.entry = "twice", .total = 10, .passed = 9, .failed = 1}};
 	struct kgb_verdict *verdict = new_verdict();
 
 	(void)state;

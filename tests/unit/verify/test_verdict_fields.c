@@ -55,7 +55,8 @@ static void test_stages_have_the_words_of_their_states(void **state)
 
 static void test_tests_that_passed_failed_or_were_not_run(void **state)
 {
-	struct kgb_interface_count interface = {"f", 10, 6, 1};
+	struct kgb_interface_count interface = {
+		.entry = "f", .total = 10, .passed = 6, .failed = 1};
 	struct kgb_verdict *verdict = new_verdict();
 
 	(void)state;
@@ -182,11 +183,96 @@ static void test_a_lane_adds_what_is_bad_and_nothing_good(void **state)
 	free_verdict(to);
 }
 
+static void test_the_rung_of_one_case(void **state)
+{
+	static const struct {
+		enum kgb_code code;
+		bool launched;
+		enum kgb_reached reached;
+	} rows[] = {
+		{KGB_CODE_NONE, true, KGB_REACHED_RUNS},
+		{KGB_CODE_VERIFY_MISMATCH, true, KGB_REACHED_RUNS},
+		{KGB_CODE_VERIFY_STRIDES, true, KGB_REACHED_RUNS},
+		{KGB_CODE_VERIFY_SHAPE, true, KGB_REACHED_COMPILES},
+		{KGB_CODE_VERIFY_OUT_OF_BOUNDS, true, KGB_REACHED_COMPILES},
+		{KGB_CODE_VERIFY_EXCEPTION, true, KGB_REACHED_COMPILES},
+		{KGB_CODE_VERIFY_EXCEPTION, false, KGB_REACHED_NOTHING},
+		{KGB_CODE_NONE, false, KGB_REACHED_NOTHING},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++)
+		assert_int_equal(kgb_reached_by_case(rows[i].code, rows[i].launched),
+				 rows[i].reached);
+}
+
+static void test_the_rung_of_a_verdict(void **state)
+{
+	static const struct {
+		enum kgb_status status;
+		enum kgb_stage failed; /* KGB_N_STAGES: none */
+		int64_t core, edge; /* passed of 2 and 1 */
+		enum kgb_reached best;
+		bool is_timed;
+		const char *whole, *interface;
+	} rows[] = {
+		{KGB_STATUS_INFRA_ERROR, KGB_N_STAGES, 2, 1, KGB_REACHED_RUNS, false, NULL, NULL},
+		{KGB_STATUS_CHEATED, KGB_STAGE_L2, 2, 1, KGB_REACHED_RUNS, false, NULL, NULL},
+		{KGB_STATUS_CHEATED, KGB_STAGE_L1, 0, 0, 0, false, "refused", "refused"},
+		{KGB_STATUS_FAILED, KGB_STAGE_CONTRACT, 0, 0, 0, false, "refused", "refused"},
+		{KGB_STATUS_FAILED, KGB_STAGE_CORRECTNESS, 0, 0, 0, false, "nothing", NULL},
+		{KGB_STATUS_FAILED, KGB_STAGE_CORRECTNESS, 2, 0, KGB_REACHED_COMPILES, false,
+		 "compiles", "compiles"},
+		{KGB_STATUS_FAILED, KGB_STAGE_CORRECTNESS, 1, 1, KGB_REACHED_RUNS, false, "runs",
+		 "runs"},
+		{KGB_STATUS_FAILED, KGB_STAGE_CORRECTNESS, 2, 0, KGB_REACHED_RUNS, false, "core",
+		 "core"},
+		{KGB_STATUS_FAILED, KGB_STAGE_L2, 2, 1, KGB_REACHED_RUNS, false, "core", "core"},
+		{KGB_STATUS_PASSED, KGB_N_STAGES, 2, 1, KGB_REACHED_RUNS, false, "correct",
+		 "correct"},
+		{KGB_STATUS_PASSED, KGB_N_STAGES, 2, 1, KGB_REACHED_RUNS, true, "timed", "timed"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++) {
+		const int64_t passed = rows[i].core + rows[i].edge;
+		struct kgb_verdict *verdict = new_verdict();
+		struct kgb_interface_count interface = {
+			.entry = "f",
+			.total = 3,
+			.passed = passed,
+			.tiers = {{.total = 2, .passed = rows[i].core},
+				  {.total = 1, .passed = rows[i].edge}},
+			.best = rows[i].best,
+		};
+		verdict->status = rows[i].status;
+		for (int k = 0; k < KGB_N_STAGES; k++)
+			verdict->stages[k].status = KGB_STAGE_PASSED;
+		if (rows[i].failed < KGB_N_STAGES)
+			verdict->stages[rows[i].failed].status = KGB_STAGE_FAILED;
+		verdict->interfaces = &interface;
+		verdict->n_interfaces = 1;
+		verdict->timing_comparable = rows[i].is_timed;
+		verdict->timings[verdict->n_timings++].case_name = "f/float32/a/standard";
+		KGB_AUTO(json) cJSON *json = written(verdict);
+		const char *whole = kgb_json_str(json, "reached", NULL);
+		const char *one = kgb_json_str(json, "interfaces.f.reached", NULL);
+		if (!kgb_str_eq(whole ? whole : "", rows[i].whole ? rows[i].whole : "") ||
+		    !kgb_str_eq(one ? one : "", rows[i].interface ? rows[i].interface : ""))
+			fail_msg("row %zu: %s, %s", i, whole, one);
+		assert_int_equal(kgb_json_i64(json, "tiers.core.passed", -1), rows[i].core);
+		assert_int_equal(kgb_json_i64(json, "interfaces.f.tiers.edge.total", -1), 1);
+		free_verdict(verdict);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_stages_have_the_words_of_their_states),
 		cmocka_unit_test(test_tests_that_passed_failed_or_were_not_run),
+		cmocka_unit_test(test_the_rung_of_one_case),
+		cmocka_unit_test(test_the_rung_of_a_verdict),
 		cmocka_unit_test(test_kernels_that_mattered_and_those_that_did_not),
 		cmocka_unit_test(test_results_that_vary_are_told),
 		cmocka_unit_test(test_how_near_the_tolerance_came_is_told),

@@ -23,6 +23,8 @@ import os
 import sys
 
 import torch
+from triton.compiler.errors import CompilationError
+from triton.runtime.errors import PTXASError
 
 import memory
 import wire
@@ -77,6 +79,8 @@ def reply_of_error(error):
     if isinstance(shown, SystemExit):
         return wire.Reply(wire.EXIT, "sys.exit(%s)" % (shown.code,), line)
     text = describe(shown)
+    if isinstance(shown, (CompilationError, PTXASError)):
+        return wire.Reply(wire.COMPILE, text, line)
     of_device = isinstance(shown, torch.AcceleratorError) or text.startswith("RuntimeError: Triton Error [")
     if (isinstance(shown, (MemoryError, torch.OutOfMemoryError)) or "can't allocate memory" in text or
             of_device and "out of memory" in text):
