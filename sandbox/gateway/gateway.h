@@ -66,8 +66,9 @@ struct kgb_gateway {
 	char *model; /* owned; NULL: as asked */
 	bool allow_provider_tools;
 	const struct kgb_prices *prices; /* borrowed */
-	TAILQ_HEAD(, kgb_exchange) waiting; /* for a budget, in order of arrival */
-	LIST_HEAD(, kgb_session) sessions;
+	TAILQ_HEAD(kgb_waiting_exchanges, kgb_exchange)
+	waiting; /* for a budget, in order of arrival */
+	LIST_HEAD(kgb_sessions, kgb_session) sessions;
 	bool closing;
 	bool finishing; /* no session is left: its own parts are closing */
 	uv_timer_t closer; /* a gateway without sessions also closes from the loop */

@@ -39,7 +39,7 @@ struct kgb_session {
 	int64_t n_messages; /* requests for a model's answer so far, for max_exchanges */
 	struct kgb_ledger ledger;
 	struct kgb_repeat_guard repeat_guard; /* live */
-	LIST_HEAD(, kgb_exchange) exchanges;
+	LIST_HEAD(kgb_exchanges, kgb_exchange) exchanges;
 	bool closing;
 	void (*done)(void *payload, const struct kgb_totals *totals);
 	void *done_payload;

@@ -66,7 +66,7 @@ int kgb_isolation__trial(const struct kgb_sandbox_spec *base, struct kgb_policy 
 	spec.policy = policy;
 	spec.stdio[0] = -1;
 	if (kgb_sandbox_run(&spec, true, LIMIT_MS, said, status, &exit_code, err) < 0) {
-		if (err->kind == KGB_ERR_TIMEOUT)
+		if (err && err->kind == KGB_ERR_TIMEOUT)
 			err->kind = KGB_ERR_UNAVAILABLE;
 		return -1;
 	}
