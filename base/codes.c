@@ -58,6 +58,7 @@ const char *kgb_status_name(enum kgb_status status)
 		[KGB_STATUS_NONE] = NULL,
 		[KGB_STATUS_PASSED] = "passed",
 		[KGB_STATUS_FAILED] = "failed",
+		[KGB_STATUS_REFUSED] = "refused",
 		[KGB_STATUS_CHEATED] = "cheated",
 		[KGB_STATUS_TIMEOUT] = "timeout",
 		[KGB_STATUS_BUDGET] = "budget",

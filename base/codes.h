@@ -52,58 +52,54 @@
 	X(BUDGET_SECONDS, "budget.seconds", BUDGET, USER, FINAL, "The budget of time is used up.") \
 	X(BUDGET_UNKNOWN_PRICE, "budget.unknown_price", BUDGET, USER, FINAL, "A budget of dollars is set and the model has no price.") \
 	/* The contract of a kernel file. */ \
-	X(CONTRACT_NOT_A_FILE, "contract.not_a_file", FAILED, KERNEL, FINAL, "The kernel is not a file that can be read.") \
-	X(CONTRACT_TOO_LARGE, "contract.too_large", FAILED, KERNEL, FINAL, "The kernel is larger than a kernel may be.") \
-	X(CONTRACT_EMPTY, "contract.empty", FAILED, KERNEL, FINAL, "The kernel is empty.") \
-	X(CONTRACT_ENCODING, "contract.encoding", FAILED, KERNEL, FINAL, "The kernel is not plain UTF-8.") \
-	X(CONTRACT_SYNTAX, "contract.syntax", FAILED, KERNEL, FINAL, "The kernel is not Python.") \
-	X(CONTRACT_TOO_COMPLEX, "contract.too_complex", FAILED, KERNEL, FINAL, "The kernel has too many names or nests too deeply.") \
-	X(CONTRACT_UNPARSABLE, "contract.unparsable", FAILED, KERNEL, FINAL, "The parser ended on the kernel.") \
-	X(CONTRACT_MISSING_ENTRY, "contract.missing_entry", FAILED, KERNEL, FINAL, "An entry function is missing.") \
-	X(CONTRACT_ENTRY_KIND, "contract.entry_kind", FAILED, KERNEL, FINAL, "An entry is not a plain function.") \
-	X(CONTRACT_SIGNATURE, "contract.signature", FAILED, KERNEL, FINAL, "The parameters of an entry are not the operator's.") \
-	X(CONTRACT_NO_KERNEL, "contract.no_kernel", FAILED, KERNEL, FINAL, "The file has no @triton.jit function.") \
-	X(CONTRACT_KERNEL_UNREACHABLE, "contract.kernel_unreachable", FAILED, KERNEL, FINAL, "No entry reaches a @triton.jit function.") \
-	X(CONTRACT_KERNEL_SYNTAX, "contract.kernel_syntax", FAILED, KERNEL, FINAL, "A kernel contains what Triton cannot compile.") \
-	X(CONTRACT_KERNEL_CALLS_HOST, "contract.kernel_calls_host", FAILED, KERNEL, FINAL, "A kernel calls plain Python.") \
-	X(CONTRACT_JIT_CALL, "contract.jit_call", FAILED, KERNEL, FINAL, "A kernel is called without a grid.") \
-	/* Names that host code may not use (policy/l1.yaml). */ \
-	X(L1_STAR_IMPORT, "l1.star_import", FAILED, KERNEL, FINAL, "A star import hides which names are used.") \
-	X(L1_IMPORT, "l1.import", FAILED, KERNEL, FINAL, "An import is not on the list.") \
-	X(L1_UNDEFINED_NAME, "l1.undefined_name", FAILED, KERNEL, FINAL, "A name is not defined in the file.") \
-	X(L1_GLOBAL_SETTING, "l1.global_setting", FAILED, KERNEL, FINAL, "A setting of the whole process is changed.") \
-	X(L1_DYNAMIC_ATTRIBUTE, "l1.dynamic_attribute", FAILED, KERNEL, FINAL, "An attribute of triton.language is read by a computed name.") \
-	X(L1_DUNDER, "l1.dunder", FAILED, KERNEL, FINAL, "A special name is read that a kernel does not need.") \
-	X(L1_HOST_DATA, "l1.host_data", FAILED, KERNEL, FINAL, "A value of a tensor is brought to the host.") \
-	X(L1_TORCH_NAME, "l1.torch_name", FAILED, KERNEL, FINAL, "A name of torch has no use in a kernel file.") \
-	X(L1_TRITON_NAME, "l1.triton_name", FAILED, KERNEL, FINAL, "A name of Triton has no use in a kernel file.") \
-	X(L1_NAME, "l1.name", FAILED, KERNEL, FINAL, "A name is not on the list.") \
-	X(CHEAT_L1_IMPORT, "cheat.l1.import", CHEATED, KERNEL, FINAL, "A module is imported that reaches beyond the arguments.") \
-	X(CHEAT_L1_ENVIRONMENT, "cheat.l1.environment", CHEATED, KERNEL, FINAL, "The environment is read.") \
-	X(CHEAT_L1_PATCH, "cheat.l1.patch", CHEATED, KERNEL, FINAL, "An object is changed that does not belong to the kernel.") \
-	X(CHEAT_L1_DYNAMIC_CODE, "cheat.l1.dynamic_code", CHEATED, KERNEL, FINAL, "Code is made while it runs.") \
-	X(CHEAT_L1_INTROSPECTION, "cheat.l1.introspection", CHEATED, KERNEL, FINAL, "Frames, namespaces or the insides of modules are read.") \
-	X(CHEAT_L1_IO, "cheat.l1.io", CHEATED, KERNEL, FINAL, "Files or streams are used.") \
-	X(CHEAT_L1_EXIT, "cheat.l1.exit", CHEATED, KERNEL, FINAL, "The process is ended.") \
-	X(CHEAT_L1_IDENTITY, "cheat.l1.identity", CHEATED, KERNEL, FINAL, "Objects are told apart by identity, which only a cache of results needs.") \
-	X(CHEAT_L1_DYNAMIC_ATTRIBUTE, "cheat.l1.dynamic_attribute", CHEATED, KERNEL, FINAL, "An attribute is read by a computed name.") \
-	X(CHEAT_L1_DUNDER, "cheat.l1.dunder", CHEATED, KERNEL, FINAL, "A special name of the interpreter is used.") \
-	X(CHEAT_L1_HOOK, "cheat.l1.hook", CHEATED, KERNEL, FINAL, "A hook of torch or of the interpreter is used.") \
-	X(CHEAT_L1_TENSOR_SUBCLASS, "cheat.l1.tensor_subclass", CHEATED, KERNEL, FINAL, "A class derives from a tensor or a module.") \
-	X(CHEAT_L1_POINTER, "cheat.l1.pointer", CHEATED, KERNEL, FINAL, "The address or the storage of a tensor is read.") \
-	X(CHEAT_L1_HOST_DATA, "cheat.l1.host_data", CHEATED, KERNEL, FINAL, "The data of a tensor is brought to the host.") \
-	X(CHEAT_L1_INTERPRETER, "cheat.l1.interpreter", CHEATED, KERNEL, FINAL, "The insides of Triton's interpreter are used.") \
-	X(CHEAT_L1_JIT_INTERNALS, "cheat.l1.jit_internals", CHEATED, KERNEL, FINAL, "An internal attribute of a jit function is used.") \
-	X(CHEAT_L1_TORCH_IN_KERNEL, "cheat.l1.torch_in_kernel", CHEATED, KERNEL, FINAL, "A kernel uses torch.") \
-	X(CHEAT_L1_FOREIGN_IN_KERNEL, "cheat.l1.foreign_in_kernel", CHEATED, KERNEL, FINAL, "A kernel uses a foreign module.") \
-	X(CHEAT_L1_STREAM, "cheat.l1.stream", CHEATED, KERNEL, FINAL, "Streams, graphs or the allocator are used.") \
-	X(CHEAT_L1_TORCH_COMPILE, "cheat.l1.torch_compile", CHEATED, KERNEL, FINAL, "Another compiler writes the kernel.") \
-	X(CHEAT_L1_FOREIGN_CODE, "cheat.l1.foreign_code", CHEATED, KERNEL, FINAL, "Host code reaches beyond tensors.") \
-	X(CHEAT_L1_MODULE_ESCAPE, "cheat.l1.module_escape", CHEATED, KERNEL, FINAL, "A module is handed on as a value.") \
-	X(CHEAT_L1_TORCH_COMPUTE, "cheat.l1.torch_compute", CHEATED, KERNEL, FINAL, "torch computes outside of a kernel.") \
-	X(CHEAT_L1_TRITON_INTERNALS, "cheat.l1.triton_internals", CHEATED, KERNEL, FINAL, "The insides of Triton are used.") \
-	X(CHEAT_L1_LIBRARY_COMPUTE, "cheat.l1.library_compute", CHEATED, KERNEL, FINAL, "Another library computes.") \
-	X(CHEAT_L1_OBFUSCATION, "cheat.l1.obfuscation", CHEATED, KERNEL, FINAL, "Methods or operators are called without their names.") \
+	X(CONTRACT_NOT_A_FILE, "contract.not_a_file", REFUSED, KERNEL, FINAL, "The kernel is not a file that can be read.") \
+	X(CONTRACT_TOO_LARGE, "contract.too_large", REFUSED, KERNEL, FINAL, "The kernel is larger than a kernel may be.") \
+	X(CONTRACT_EMPTY, "contract.empty", REFUSED, KERNEL, FINAL, "The kernel is empty.") \
+	X(CONTRACT_ENCODING, "contract.encoding", REFUSED, KERNEL, FINAL, "The kernel is not plain UTF-8.") \
+	X(CONTRACT_SYNTAX, "contract.syntax", REFUSED, KERNEL, FINAL, "The kernel is not Python.") \
+	X(CONTRACT_TOO_COMPLEX, "contract.too_complex", REFUSED, KERNEL, FINAL, "The kernel has too many names or nests too deeply.") \
+	X(CONTRACT_UNPARSABLE, "contract.unparsable", REFUSED, KERNEL, FINAL, "The parser ended on the kernel.") \
+	X(CONTRACT_MISSING_ENTRY, "contract.missing_entry", REFUSED, KERNEL, FINAL, "An entry function is missing.") \
+	X(CONTRACT_ENTRY_KIND, "contract.entry_kind", REFUSED, KERNEL, FINAL, "An entry is not a plain function.") \
+	X(CONTRACT_SIGNATURE, "contract.signature", REFUSED, KERNEL, FINAL, "The parameters of an entry are not the operator's.") \
+	X(CONTRACT_NO_KERNEL, "contract.no_kernel", REFUSED, KERNEL, FINAL, "The file has no @triton.jit function.") \
+	X(CONTRACT_KERNEL_UNREACHABLE, "contract.kernel_unreachable", REFUSED, KERNEL, FINAL, "No entry reaches a @triton.jit function.") \
+	X(CONTRACT_KERNEL_SYNTAX, "contract.kernel_syntax", REFUSED, KERNEL, FINAL, "A kernel contains what Triton cannot compile.") \
+	X(CONTRACT_KERNEL_CALLS_HOST, "contract.kernel_calls_host", REFUSED, KERNEL, FINAL, "A kernel calls plain Python.") \
+	X(CONTRACT_JIT_CALL, "contract.jit_call", REFUSED, KERNEL, FINAL, "A kernel is called without a grid.") \
+	/* Rules on the text of a kernel file (policy/l1.yaml). They accuse nobody: what a name would have done is not observed. */ \
+	X(L1_STAR_IMPORT, "l1.star_import", REFUSED, KERNEL, FINAL, "A star import hides which names are used.") \
+	X(L1_IMPORT, "l1.import", REFUSED, KERNEL, FINAL, "An import is not on the list.") \
+	X(L1_UNDEFINED_NAME, "l1.undefined_name", REFUSED, KERNEL, FINAL, "A name is not defined in the file.") \
+	X(L1_GLOBAL_SETTING, "l1.global_setting", REFUSED, KERNEL, FINAL, "A setting of the whole process is changed.") \
+	X(L1_DYNAMIC_ATTRIBUTE, "l1.dynamic_attribute", REFUSED, KERNEL, FINAL, "An attribute is read by a computed name.") \
+	X(L1_DUNDER, "l1.dunder", REFUSED, KERNEL, FINAL, "A special name is read that a kernel does not need.") \
+	X(L1_HOST_DATA, "l1.host_data", REFUSED, KERNEL, FINAL, "A value of a tensor is brought to the host.") \
+	X(L1_TORCH_NAME, "l1.torch_name", REFUSED, KERNEL, FINAL, "A name of torch has no use in a kernel file.") \
+	X(L1_TRITON_NAME, "l1.triton_name", REFUSED, KERNEL, FINAL, "A name of Triton has no use in a kernel file.") \
+	X(L1_NAME, "l1.name", REFUSED, KERNEL, FINAL, "A name is not on the list.") \
+	X(L1_ENVIRONMENT, "l1.environment", REFUSED, KERNEL, FINAL, "The environment is read.") \
+	X(L1_PATCH, "l1.patch", REFUSED, KERNEL, FINAL, "An object is changed that does not belong to the kernel.") \
+	X(L1_DYNAMIC_CODE, "l1.dynamic_code", REFUSED, KERNEL, FINAL, "Code is made while it runs.") \
+	X(L1_INTROSPECTION, "l1.introspection", REFUSED, KERNEL, FINAL, "Frames, namespaces or the insides of modules are read.") \
+	X(L1_IO, "l1.io", REFUSED, KERNEL, FINAL, "Files or streams are used.") \
+	X(L1_EXIT, "l1.exit", REFUSED, KERNEL, FINAL, "The process is ended.") \
+	X(L1_IDENTITY, "l1.identity", REFUSED, KERNEL, FINAL, "Objects are told apart by identity, which only a cache of results needs.") \
+	X(L1_HOOK, "l1.hook", REFUSED, KERNEL, FINAL, "A hook of torch or of the interpreter is used.") \
+	X(L1_TENSOR_SUBCLASS, "l1.tensor_subclass", REFUSED, KERNEL, FINAL, "A class derives from a tensor or a module.") \
+	X(L1_POINTER, "l1.pointer", REFUSED, KERNEL, FINAL, "The address or the storage of a tensor is read.") \
+	X(L1_INTERPRETER, "l1.interpreter", REFUSED, KERNEL, FINAL, "The insides of Triton's interpreter are used.") \
+	X(L1_JIT_INTERNALS, "l1.jit_internals", REFUSED, KERNEL, FINAL, "An internal attribute of a jit function is used.") \
+	X(L1_TORCH_IN_KERNEL, "l1.torch_in_kernel", REFUSED, KERNEL, FINAL, "A kernel uses torch.") \
+	X(L1_FOREIGN_IN_KERNEL, "l1.foreign_in_kernel", REFUSED, KERNEL, FINAL, "A kernel uses a foreign module.") \
+	X(L1_STREAM, "l1.stream", REFUSED, KERNEL, FINAL, "Streams, graphs or the allocator are used.") \
+	X(L1_TORCH_COMPILE, "l1.torch_compile", REFUSED, KERNEL, FINAL, "Another compiler writes the kernel.") \
+	X(L1_FOREIGN_CODE, "l1.foreign_code", REFUSED, KERNEL, FINAL, "Host code reaches beyond tensors.") \
+	X(L1_MODULE_ESCAPE, "l1.module_escape", REFUSED, KERNEL, FINAL, "A module is handed on as a value.") \
+	X(L1_TORCH_COMPUTE, "l1.torch_compute", REFUSED, KERNEL, FINAL, "torch computes outside of a kernel.") \
+	X(L1_TRITON_INTERNALS, "l1.triton_internals", REFUSED, KERNEL, FINAL, "The insides of Triton are used.") \
+	X(L1_LIBRARY_COMPUTE, "l1.library_compute", REFUSED, KERNEL, FINAL, "Another library computes.") \
+	X(L1_OBFUSCATION, "l1.obfuscation", REFUSED, KERNEL, FINAL, "Methods or operators are called without their names.") \
 	/* What a call did. */ \
 	X(VERIFY_EXCEPTION, "verify.exception", FAILED, KERNEL, FINAL, "The call raised an exception.") \
 	X(VERIFY_DEVICE_EXCEPTION, "verify.device_exception", FAILED, KERNEL, FINAL, "The call raised an exception of the GPU or its driver.") \
@@ -177,8 +173,9 @@ enum kgb_code {
 enum kgb_status {
 	KGB_STATUS_NONE, /* the code is a note and decides nothing */
 	KGB_STATUS_PASSED,
-	KGB_STATUS_FAILED,
-	KGB_STATUS_CHEATED,
+	KGB_STATUS_FAILED, /* it does not do the operator's work */
+	KGB_STATUS_REFUSED, /* its text breaks a rule; it never ran */
+	KGB_STATUS_CHEATED, /* calls were observed to have their results from elsewhere */
 	KGB_STATUS_TIMEOUT,
 	KGB_STATUS_BUDGET,
 	KGB_STATUS_CANCELLED,

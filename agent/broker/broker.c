@@ -125,7 +125,7 @@ static bool is_tried_again(const struct kgb_job *job, const struct kgb_job_resul
 		return is_shortage(&job->err) && job->n_delays < DELAYS_MAX;
 	const char *status = kgb_json_str(result->verdict, "status", "");
 	const bool decided = kgb_str_eq(status, "passed") || kgb_str_eq(status, "failed") ||
-			     kgb_str_eq(status, "cheated");
+			     kgb_str_eq(status, "refused") || kgb_str_eq(status, "cheated");
 	return !decided && job->n_tries < TRIES_MAX;
 }
 

@@ -200,6 +200,7 @@ const char *kgb_report__color(enum kgb_op_status status)
 	case KGB_OP_PASSED:
 		return "\033[32m";
 	case KGB_OP_FAILED:
+	case KGB_OP_REFUSED:
 	case KGB_OP_TIMEOUT:
 	case KGB_OP_BUDGET:
 	case KGB_OP_INFRA_ERROR:

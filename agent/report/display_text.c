@@ -132,9 +132,10 @@ static void line_verdict(const struct kgb_op_state *op, const struct kgb_verdict
 				     kgb_report__interval(v, speedup, sizeof(speedup)));
 	} else {
 		kgb_buf_addf(out, "%s %s: %s",
-			     kgb_str_eq(v->status, "cheated")  ? "CHEATED"
-			     : kgb_str_eq(v->status, "failed") ? "FAILED"
-							       : "NOT CHECKED",
+			     kgb_str_eq(v->status, "cheated")   ? "CHEATED"
+			     : kgb_str_eq(v->status, "refused") ? "REFUSED"
+			     : kgb_str_eq(v->status, "failed")  ? "FAILED"
+								: "NOT CHECKED",
 			     v->code ? v->code : "", v->message ? v->message : "");
 		if (v->failing_case)
 			kgb_buf_addf(out, ", case %s", v->failing_case);

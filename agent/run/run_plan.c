@@ -340,6 +340,7 @@ static bool is_unfinished(const struct kgb_op_state *op, const void *payload)
 		return !flags->skip_verify;
 	case KGB_OP_PASSED:
 	case KGB_OP_FAILED:
+	case KGB_OP_REFUSED:
 	case KGB_OP_CHEATED:
 	case KGB_OP_TIMEOUT:
 	case KGB_OP_N_STATUSES:

@@ -25,6 +25,7 @@ enum kgb_op_status {
 	KGB_OP_VERIFYING,
 	KGB_OP_PASSED,
 	KGB_OP_FAILED,
+	KGB_OP_REFUSED,
 	KGB_OP_CHEATED,
 	KGB_OP_TIMEOUT,
 	KGB_OP_BUDGET,
@@ -48,7 +49,7 @@ struct kgb_maker {
 
 /** What a verdict comes down to. Counts are -1 when not known. */
 struct kgb_verdict_summary {
-	const char *status; /* "passed", "failed", "cheated", "infra_error" */
+	const char *status; /* "passed", "failed", "refused", "cheated", "infra_error" */
 	const char *code; /* NULL when passed */
 	const char *stage;
 	const char *message;

@@ -22,7 +22,7 @@ def rate(hits, n):
 
 
 def rejected(verdict):
-    return verdict is not None and verdict["status"] in ("failed", "cheated")
+    return verdict is not None and verdict["status"] in ("failed", "refused", "cheated")
 
 
 def rates(results):

@@ -20,7 +20,7 @@ GPU = types.SimpleNamespace(device="cuda", open_rules=False)
 OPEN = types.SimpleNamespace(device="cpu", open_rules=True)
 PASSED = ("passed", None, None)
 WRONG = ("failed", "verify.mismatch", "correctness")
-RULES = ("cheated", "cheat.l1.stream", "l1")
+RULES = ("refused", "l1.stream", "l1")
 TROUBLE = ("infra_error", "infra.gpu_health", "correctness")
 
 HONEST = "honest aten__silu/flat"
@@ -97,7 +97,7 @@ def codes():
 
 def first_failures():
     """One failure is enough where no later case could show a graver expected failure."""
-    for name, wanted in ((HONEST, False), (STREAM, False), ("redteam aten__softmax/last_dim_only", True),
+    for name, wanted in ((HONEST, False), (STREAM, True), ("redteam aten__softmax/last_dim_only", True),
                          ("redteam aten__contiguous/by_torch", False)):
         if kernel(name).first_failure_decides != wanted:
             yield "%s: %s" % (name, not wanted)
@@ -142,7 +142,7 @@ def listed_faults():
 def judged_faults():
     for what, wanted in ((PASSED, "survived"), (WRONG, "wrong"), (("failed", "verify.exception", "correctness"), "broken"),
                          (("cheated", "cheat.torch_compute", "l2"), "wrong"), (RULES, "not runnable"),
-                         (("failed", "contract.kernel_unreachable", "contract"), "not runnable"), (TROUBLE, "not runnable"),
+                         (("refused", "contract.kernel_unreachable", "contract"), "not runnable"), (TROUBLE, "not runnable"),
                          (None, "not runnable")):
         if mutants.outcome_of(verdict(what)) != wanted:
             yield "%s: %s" % (what, mutants.outcome_of(verdict(what)))

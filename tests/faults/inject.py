@@ -6,7 +6,7 @@
 
 Each run is `kgb-agent OPERATOR -m normal_cc` with the built-in model (which passes without faults). At a random moment one of its
 helper processes gets SIGKILL, or a limit that makes its calls fail. Prints a line for each run and a table by kind. A run is wrong
-when an operator ends `failed`, `cheated` or `timeout`, when kgb-agent itself breaks (status 70, a signal), or when an undisturbed
+when an operator ends `failed`, `refused`, `cheated` or `timeout`, when kgb-agent itself breaks (status 70, a signal), or when an undisturbed
 resume afterwards does not pass. Exit status 1 when any run was wrong.
 
 PATH must have kgb-agent. KINDS below lists the kinds.
@@ -131,7 +131,7 @@ class Run:
         self.checks = [(c["status"], c["code"]) for c in operator.get("verify_calls", [])]
         # The wrong kernel of the built-in script fails once, with a mismatch; anything else that the agent heard is a fault.
         self.heard = [c for c in self.checks if c not in (("passed", None), ("failed", "verify.mismatch"))]
-        self.wrong = (self.outcome in ("failed", "cheated", "timeout", "none") or self.status not in (0, 1, 4)
+        self.wrong = (self.outcome in ("failed", "refused", "cheated", "timeout", "none") or self.status not in (0, 1, 4)
                       or self.checks.count(("failed", "verify.mismatch")) > len(self.attempts))
 
     def line(self):

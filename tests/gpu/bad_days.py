@@ -190,7 +190,7 @@ def end(process):
 
 def bad_kernel(bench, name):
     verdict = bench.verdict(bench.kernel(HEAD + BAD[name]))
-    require(verdict["status"] in ("failed", "cheated"), describe(verdict))
+    require(verdict["status"] in ("failed", "refused", "cheated"), describe(verdict))
     return tell(verdict)
 
 

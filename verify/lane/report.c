@@ -154,6 +154,7 @@ void kgb_verdict_report(const cJSON *verdict, struct kgb_buf *out)
 {
 	const char *status = kgb_json_str(verdict, "status", "infra_error");
 	const char *word = kgb_str_eq(status, "failed")    ? "FAILED"
+			   : kgb_str_eq(status, "refused") ? "REFUSED"
 			   : kgb_str_eq(status, "cheated") ? "CHEATED"
 							   : "ERROR";
 

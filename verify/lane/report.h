@@ -23,8 +23,8 @@
  *     wrong: 24 of 1000 elements, first at [976]: expected 1.5, got nan
  *     hint: ...
  *
- * The first line starts with PASSED, FAILED, CHEATED or ERROR. At most three failures are shown;
- * seeds and other values than those of the reported element are not. */
+ * The first line starts with PASSED, FAILED, REFUSED, CHEATED or ERROR. At most three failures are
+ * shown; seeds and other values than those of the reported element are not. */
 void kgb_verdict_report(const cJSON *verdict, struct kgb_buf *out);
 
 #endif

@@ -455,7 +455,7 @@ static int read_fact(const struct scan *s, const cJSON *node, struct kgb_fact *o
 }
 
 /* The first fact in source order of the most severe kind. 1 found, 0 none, -1 malformed. */
-static int check_l1(struct scan *s, bool *is_cheat)
+static int check_l1(struct scan *s, bool *is_first)
 {
 	const cJSON *list = kgb_json_get(s->facts, "facts"), *node = NULL;
 	const struct kgb_rule *worst = NULL;
@@ -473,7 +473,7 @@ static int check_l1(struct scan *s, bool *is_cheat)
 		const struct kgb_rule *rule = kgb_l1__find(s->l1, s->spec, &fact);
 		if (!rule)
 			continue;
-		int more = !worst ? 1 : kgb_rule__is_cheat(rule) - kgb_rule__is_cheat(worst);
+		int more = !worst ? 1 : kgb_rule__is_first(rule) - kgb_rule__is_first(worst);
 		if (more > 0 || (more == 0 && fact.line < worst_fact.line)) {
 			worst = rule;
 			worst_fact = fact;
@@ -481,7 +481,7 @@ static int check_l1(struct scan *s, bool *is_cheat)
 	}
 	if (!worst)
 		return 0;
-	*is_cheat = kgb_rule__is_cheat(worst);
+	*is_first = kgb_rule__is_first(worst);
 	kgb_rule__explain(worst, &worst_fact, s->out);
 	return 1;
 }
@@ -515,7 +515,7 @@ static int scan_facts(struct scan *s)
 {
 	const cJSON *error = cJSON_GetObjectItemCaseSensitive(s->facts, "error");
 	size_t n_kernels = 0;
-	bool is_cheat = false;
+	bool is_first = false;
 
 	if (strcmp(kgb_json_str(s->facts, "schema", ""), "kgb.ast_facts/1") != 0)
 		return malformed(s, "not of schema kgb.ast_facts/1");
@@ -525,8 +525,8 @@ static int scan_facts(struct scan *s)
 		return check_error(s, error);
 	if (read_bindings(s) < 0 || read_kernels(s, &n_kernels) < 0 || mark_live(s) < 0)
 		return -1;
-	int found = check_l1(s, &is_cheat);
-	if (found < 0 || is_cheat)
+	int found = check_l1(s, &is_first);
+	if (found < 0 || is_first)
 		return found;
 	/* A broken contract tells an honest author more than a rule about names, so it comes before
 	 * those. */

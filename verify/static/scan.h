@@ -16,7 +16,6 @@
 struct kgb_finding {
 	enum kgb_code code;
 	const char *stage; /* "contract" | "l1" */
-	bool is_cheat; /* status "cheated" rather than "failed" */
 	int line; /* 1-based, 0 unknown */
 	char message[512]; /* what and where, one sentence */
 	char hint[512]; /* what to do instead */
@@ -34,9 +33,9 @@ void kgb_l1_free(struct kgb_l1 *l1);
  * BOM tricks, not empty. 0 clean, 1 finding filled. */
 int kgb_scan_bytes(const char *source, size_t len, struct kgb_finding *out);
 /** Facts against contract (every entry function present with callable parameters) and L1. 0 clean,
- * 1 finding filled, -1 the facts themselves are malformed (infra_error). A cheat decides before a
- * broken contract, that before other rules; among equals the first in source order. Code that
- * cannot run in a judged process is passed over. */
+ * 1 finding filled, -1 the facts themselves are malformed (infra_error). A match of a
+ * rule of severity refuse decides before a broken contract, that before refuse_last; among equals
+ * the first in source order. Code that cannot run in a judged process is passed over. */
 int kgb_scan_facts(const struct kgb_l1 *l1, const struct kgb_spec *spec, const cJSON *facts,
 		   struct kgb_finding *out, struct kgb_err *err);
 

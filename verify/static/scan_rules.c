@@ -16,10 +16,10 @@ static const char *const kind_names[] = {
 	"state",    "string",       "undefined",     NULL};
 _Static_assert(KGB_ARRAY_LEN(kind_names) <= 33, "kinds are bits of a uint32_t");
 static const char *const context_names[] = {"host", "kernel", "annotation", NULL};
-static const char *const severity_names[] = {"allow", "contract", "cheat", NULL};
+static const char *const severity_names[] = {"allow", "refuse_last", "refuse", NULL};
 static const char *const launches_names[] = {"any", "fixed", NULL};
 
-enum severity { ALLOW, CONTRACT, CHEAT };
+enum severity { ALLOW, REFUSE_LAST, REFUSE };
 enum launches { ANY, FIXED };
 
 /* A rule as the policy has it, then what is made of it. */
@@ -54,7 +54,7 @@ struct kgb_l1 {
 
 static const struct kgb_field rule_table[] = {
 	ROW(STR, kgb_rule, code, "reason code of the verdict", .required = true),
-	ROW(ENUM, kgb_rule, severity, "cheat, contract or allow", .required = true,
+	ROW(ENUM, kgb_rule, severity, "refuse, refuse_last or allow", .required = true,
 	    .names = severity_names),
 	ROW(ENUM, kgb_rule, launches, "fixed: not for operators whose launches depend on data",
 	    .names = launches_names),
@@ -213,11 +213,9 @@ static int load_rule(const struct loader *l, struct kgb_rule *rule)
 	rule->number = kgb_code_find(rule->code);
 	rule->contexts = 1; /* the host, unless the rule names contexts */
 	const enum kgb_status status = kgb_code_status(rule->number);
-	if (rule->severity == CHEAT && status != KGB_STATUS_CHEATED)
-		return fail_rule(l, "code", "is not the code of a cheat in docs/codes.md");
-	if (rule->severity == CONTRACT && status != KGB_STATUS_FAILED)
+	if (rule->severity != ALLOW && status != KGB_STATUS_REFUSED)
 		return fail_rule(l, "code",
-				 "is not a code in docs/codes.md that leads to 'failed'");
+				 "is not a code in docs/codes.md that leads to 'refused'");
 	if ((rule->context.n > 0 &&
 	     make_bits(l, "context", &rule->context, context_names, &rule->contexts) < 0) ||
 	    make_bits(l, "kind", &rule->kind, kind_names, &rule->kinds) < 0 ||
@@ -313,9 +311,9 @@ int kgb_fact__context(const char *name)
 	return name_index(context_names, name);
 }
 
-bool kgb_rule__is_cheat(const struct kgb_rule *rule)
+bool kgb_rule__is_first(const struct kgb_rule *rule)
 {
-	return rule->severity == CHEAT;
+	return rule->severity == REFUSE;
 }
 
 /* -1: the match hit a limit, which counts as a hit of the rule and never of an exception. */
@@ -383,7 +381,6 @@ void kgb_rule__explain(const struct kgb_rule *rule, const struct kgb_fact *fact,
 	*out = (struct kgb_finding){
 		.code = rule->number,
 		.stage = kgb_str_starts(rule->code, "contract.") ? "contract" : "l1",
-		.is_cheat = kgb_rule__is_cheat(rule),
 		.line = fact->line,
 	};
 	render(out->message, sizeof(out->message), rule->message, &values);

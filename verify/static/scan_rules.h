@@ -33,8 +33,8 @@ struct kgb_rule;
  * applies, or the first one allows the fact for kernels of this operator. */
 const struct kgb_rule *kgb_l1__find(const struct kgb_l1 *l1, const struct kgb_spec *spec,
 				    const struct kgb_fact *fact);
-/** Does a match of the rule count as a cheat, not as a broken contract? */
-bool kgb_rule__is_cheat(const struct kgb_rule *rule);
+/** Does a match of the rule decide before a broken contract? */
+bool kgb_rule__is_first(const struct kgb_rule *rule);
 /** The finding that a rule makes of a fact. */
 void kgb_rule__explain(const struct kgb_rule *rule, const struct kgb_fact *fact,
 		       struct kgb_finding *out);

@@ -1,5 +1,5 @@
 # operator: aten::add
-# expect: cheat\.l1\.torch_compute
+# expect: l1\.torch_compute
 # catalogue: 86
 # the + of Python on tensors
 import torch

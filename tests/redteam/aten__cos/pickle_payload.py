@@ -1,5 +1,5 @@
 # operator: aten::cos
-# expect: cheat\.l1\.hook
+# expect: l1\.hook
 # catalogue: 11
 # returns an object that runs code in whoever unpickles it
 import torch

@@ -1,5 +1,5 @@
 # operator: aten::exponential_
-# expect: cheat\.(l1\.\w+|torch_compute)
+# expect: cheat\.torch_compute|l1\.\w+
 # catalogue: 86
 # torch draws; the kernel copies the draws onto themselves
 import torch

@@ -1,5 +1,5 @@
 # operator: aten::floor
-# expect: cheat\.l1\.io
+# expect: l1\.io
 # catalogue: 64
 # writes wider tolerances into the files of the judge
 import torch

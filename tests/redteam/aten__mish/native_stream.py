@@ -1,5 +1,5 @@
 # operator: aten::mish
-# expect: cheat\.l1\.import
+# expect: l1\.import
 # catalogue: 2
 # a native stream, made by code compiled at run time: nothing in Python knows it
 from torch.utils.cpp_extension import load_inline

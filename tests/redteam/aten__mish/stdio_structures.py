@@ -1,5 +1,5 @@
 # operator: aten::mish
-# expect: cheat\.l1\.import
+# expect: l1\.import
 # catalogue: 16
 # the descriptor inside libc's FILE structures, changed through ctypes
 import ctypes

@@ -1,5 +1,5 @@
 # operator: aten::rsqrt
-# expect: cheat\.l1\.io
+# expect: l1\.io
 # catalogue: 44
 # keeps results in /dev/shm for the next run
 import torch

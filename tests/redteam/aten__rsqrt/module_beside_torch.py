@@ -1,5 +1,5 @@
 # operator: aten::rsqrt
-# expect: cheat\.l1\.io
+# expect: l1\.io
 # catalogue: 96
 # leaves a torch.py and a sitecustomize.py where Python looks first
 import torch

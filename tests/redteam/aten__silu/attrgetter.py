@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: cheat\.l1\.obfuscation
+# expect: l1\.obfuscation
 # catalogue: 93
 # operator.attrgetter
 import operator

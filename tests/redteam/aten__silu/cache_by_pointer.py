@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: cheat\.l1\.pointer
+# expect: l1\.pointer
 # catalogue: 41
 # results by address
 import torch

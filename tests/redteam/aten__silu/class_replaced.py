@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: cheat\.l1\.(dunder|patch)
+# expect: l1\.(dunder|patch)
 # catalogue: 5
 # __class__ of a result
 import torch

@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: cheat\.l1\.torch_compute
+# expect: l1\.torch_compute
 # catalogue: 94
 # talks to a reader that is a language model; the code is plain torch
 import torch

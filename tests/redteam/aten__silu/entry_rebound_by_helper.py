@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: cheat\.l1\.torch_compute
+# expect: l1\.torch_compute
 # catalogue: 86, 93
 # a function that runs at import puts another one in the entry's place
 import torch

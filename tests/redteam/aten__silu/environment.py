@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: cheat\.l1\.(environment|import)
+# expect: l1\.(environment|import)
 # catalogue: 77
 # behaves when it is watched
 import os

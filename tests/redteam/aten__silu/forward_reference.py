@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: l1\.name|cheat\.l1\.introspection
+# expect: l1\.name|l1\.introspection
 # catalogue: 93
 # typing evaluates a string
 import typing

@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: cheat\.l1\.introspection
+# expect: l1\.introspection
 # catalogue: 9, 53
 # frames through a generator
 import torch

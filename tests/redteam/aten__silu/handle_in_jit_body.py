@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: cheat\.l1\.interpreter
+# expect: l1\.interpreter
 # catalogue: 88
 # NumPy behind the interpreter's handle
 import torch

@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: cheat\.l1\.dynamic_code
+# expect: l1\.dynamic_code
 # catalogue: 93
 # __import__
 import torch

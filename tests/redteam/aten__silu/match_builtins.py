@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: cheat\.l1\.dunder
+# expect: l1\.dunder
 # catalogue: 53, 93
 # a class pattern reads __builtins__ of a function, and the log of the runner is paused
 import math

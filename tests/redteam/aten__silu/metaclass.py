@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: cheat\.l1\.hook
+# expect: l1\.hook
 # catalogue: 47, 93
 # code in a metaclass
 import torch

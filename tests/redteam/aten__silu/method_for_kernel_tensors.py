@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: cheat\.l1\.dynamic_attribute
+# expect: l1\.dynamic_attribute
 # catalogue: 88
 # functools.wraps gives Triton's tensors another method
 import functools

@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: cheat\.l1\.patch
+# expect: l1\.patch
 # catalogue: 6
 # methods on the result object
 import torch

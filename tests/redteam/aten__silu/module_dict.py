@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: cheat\.l1\.(introspection|dunder)
+# expect: l1\.(introspection|dunder)
 # catalogue: 93
 # the module's namespace
 import torch

@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: cheat\.torch_compute|cheat\.l1\.\w+
+# expect: cheat\.torch_compute|l1\.\w+
 # catalogue: 93
 # the imaginary part of a conjugated view is the negative: torch computes it while it copies
 import torch

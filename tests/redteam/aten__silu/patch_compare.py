@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: cheat\.l1\.patch
+# expect: l1\.patch
 # catalogue: 60
 # the comparison of torch
 import torch

@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: cheat\.l1\.patch
+# expect: l1\.patch
 # catalogue: 7, 93
 # setattr with a constant
 import torch

@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: cheat\.l1\.patch
+# expect: l1\.patch
 # catalogue: 8
 # the host clock
 import time

@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: cheat\.l1\.io
+# expect: l1\.io
 # catalogue: 22
 # the process memory
 import torch

@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: cheat\.l1\.torch_compile
+# expect: l1\.torch_compile
 # catalogue: 90
 # TorchScript
 import torch

@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: cheat\.l1\.exit
+# expect: l1\.exit
 # catalogue: 65
 # SystemExit(0)
 import torch

@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: cheat\.l1\.(tensor_subclass|hook)
+# expect: l1\.(tensor_subclass|hook)
 # catalogue: 5
 # answers comparisons itself
 import torch

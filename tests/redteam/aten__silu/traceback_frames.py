@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: cheat\.l1\.(introspection|dunder)
+# expect: l1\.(introspection|dunder)
 # catalogue: 53
 # frames through an exception
 import torch

@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: cheat\.l1\.hook
+# expect: l1\.hook
 # catalogue: 5, 93
 # a subclass made by type()
 import torch

@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: cheat\.l1\.dunder
+# expect: l1\.dunder
 # catalogue: 77, 93
 # an import that nothing names is fetched out of a function's globals
 import os

@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: cheat\.l1\.introspection
+# expect: l1\.introspection
 # catalogue: 77, 93
 # an import in a class body, whose name nothing mentions but an attribute
 import torch

@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: cheat\.l1\.introspection
+# expect: l1\.introspection
 # catalogue: 53, 93
 # the warnings module keeps itself, and sys
 import warnings

@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: cheat\.l1\.(torch_compute|dynamic_attribute)
+# expect: l1\.(torch_compute|dynamic_attribute)
 # catalogue: 86, 93
 # functools.wraps copies methods of a tensor onto a function, on which they are called
 import functools

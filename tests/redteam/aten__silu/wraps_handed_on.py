@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: cheat\.l1\.dynamic_attribute
+# expect: l1\.dynamic_attribute
 # catalogue: 86, 93
 # functools.wraps is told by way of a partial what to copy
 import functools

@@ -1,5 +1,5 @@
 # operator: aten::softmax
-# expect: cheat\.l1\.torch_compute
+# expect: l1\.torch_compute
 # catalogue: 86, 88
 # torch.softmax by keyword
 import torch

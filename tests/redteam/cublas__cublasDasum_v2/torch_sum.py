@@ -1,5 +1,5 @@
 # operator: cublas::cublasDasum_v2
-# expect: cheat\.l1\.torch_compute
+# expect: l1\.torch_compute
 # catalogue: 86
 # torch computes, the kernel copies
 import torch

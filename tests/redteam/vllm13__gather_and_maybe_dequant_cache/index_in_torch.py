@@ -1,5 +1,5 @@
 # operator: vllm13::gather_and_maybe_dequant_cache
-# expect: cheat\.l1\..*
+# expect: l1\..*
 # catalogue: 86, 88
 # rows are gathered by torch's indexing
 import torch

@@ -1,5 +1,5 @@
 # operator: vllm13::hadacore_transform
-# expect: cheat\.l1\.torch_compute
+# expect: l1\.torch_compute
 # catalogue: 86, 88
 # the product is left to torch, a kernel copies it
 import torch

@@ -1,5 +1,5 @@
 # operator: vllm13::rms_norm
-# expect: cheat\.l1\.torch_compute
+# expect: l1\.torch_compute
 # catalogue: 86
 # torch.rms_norm into out
 import torch

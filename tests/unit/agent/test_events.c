@@ -465,9 +465,8 @@ static void test_an_operator_ends_as_its_verdict_says(void **state)
 		const char *word;
 		enum kgb_op_status status;
 	} cases[] = {
-		{"passed", KGB_OP_PASSED},
-		{"failed", KGB_OP_FAILED},
-		{"cheated", KGB_OP_CHEATED},
+		{"passed", KGB_OP_PASSED},           {"failed", KGB_OP_FAILED},
+		{"refused", KGB_OP_REFUSED},         {"cheated", KGB_OP_CHEATED},
 		{"infra_error", KGB_OP_INFRA_ERROR},
 	};
 	struct fixture f;

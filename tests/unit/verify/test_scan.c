@@ -53,7 +53,6 @@ static void test_bytes_are_checked_before_any_parser_sees_them(KGB_UNUSED void *
 			continue;
 		assert_string_equal(kgb_code_name(finding.code), byte_cases[i].code);
 		assert_string_equal(finding.stage, "contract");
-		assert_false(finding.is_cheat);
 		if (finding.line != byte_cases[i].line)
 			fail_msg("case %zu: line %d", i, finding.line);
 	}
@@ -76,7 +75,7 @@ test_a_file_of_exactly_the_cap_is_taken_and_one_byte_more_is_not(KGB_UNUSED void
 /* ---- policies ---- */
 
 #define HEAD "schema: kgb.l1/1\nrules:\n"
-#define RULE "  - {code: cheat.l1.io, severity: cheat, kind: [name], message: m, hint: h, reason: r"
+#define RULE "  - {code: l1.io, severity: refuse, kind: [name], message: m, hint: h, reason: r"
 
 static const struct {
 	const char *text;
@@ -87,35 +86,30 @@ static const struct {
 	{"schema: kgb.l1/1\nrules: []\n", "rules: is empty"},
 	{HEAD RULE ", mach: a}\n", "match"},
 	{HEAD RULE ", match: '('}\n",
-	 "rule 'cheat.l1.io': match: at character 1: missing closing parenthesis"},
+	 "rule 'l1.io': match: at character 1: missing closing parenthesis"},
 	{HEAD RULE ", allow_match: '[z-a]'}\n", "allow_match: at character"},
 	{HEAD RULE ", context: [kernal]}\n",
 	 "context: 'kernal' is not known; did you mean 'kernel'?"},
-	{HEAD
-	 "  - {code: cheat.l1.io, severity: cheat, kind: [nam], message: m, hint: h, reason: r}\n",
+	{HEAD "  - {code: l1.io, severity: refuse, kind: [nam], message: m, hint: h, reason: r}\n",
 	 "kind: 'nam' is not known"},
-	{HEAD
-	 "  - {code: cheat.l1.io, severity: cheat, kind: [], message: m, hint: h, reason: r}\n",
+	{HEAD "  - {code: l1.io, severity: refuse, kind: [], message: m, hint: h, reason: r}\n",
 	 "kind: is empty"},
 	{HEAD
-	 "  - {code: l1.name, severity: cheat, kind: [name], message: m, hint: h, reason: r}\n",
-	 "is not the code of a cheat"},
+	 "  - {code: verify.mismatch, severity: refuse, kind: [name], message: m, hint: h, reason: r}\n",
+	 "leads to 'refused'"},
 	{HEAD
-	 "  - {code: contract.syntax, severity: cheat, kind: [name], message: m, hint: h, reason: r}\n",
-	 "is not the code of a cheat"},
-	{HEAD
-	 "  - {code: cheat.l1.io, severity: contract, kind: [name], message: m, hint: h, reason: r}\n",
-	 "leads to 'failed'"},
-	{HEAD
-	 "  - {code: cheat.l1.x, severity: cheat, kind: [name], message: m, hint: h, reason: r}\n",
-	 "is not the code of a cheat"},
-	{HEAD "  - {code: cheat.l1.io, severity: cheat, kind: [name], hint: h, reason: r}\n",
+	 "  - {code: cheat.ghost, severity: refuse_last, kind: [name], message: m, hint: h, reason: r}\n",
+	 "leads to 'refused'"},
+	{HEAD "  - {code: l1.io, severity: cheat, kind: [name], message: m, hint: h, reason: r}\n",
+	 "severity: 'cheat' is not"},
+	{HEAD "  - {code: l1.x, severity: refuse, kind: [name], message: m, hint: h, reason: r}\n",
+	 "leads to 'refused'"},
+	{HEAD "  - {code: l1.io, severity: refuse, kind: [name], hint: h, reason: r}\n",
 	 "message: is missing"},
 	{HEAD
-	 "  - {code: cheat.l1.io, severity: cheat, kind: [name], message: '{{nam}}', hint: h, reason: r}\n",
+	 "  - {code: l1.io, severity: refuse, kind: [name], message: '{{nam}}', hint: h, reason: r}\n",
 	 "nam"},
-	{HEAD "  - {code: cheat.l1.io, severity: cheat, kind: [name], message: m, hint: h}\n",
-	 "reason"},
+	{HEAD "  - {code: l1.io, severity: refuse, kind: [name], message: m, hint: h}\n", "reason"},
 	{HEAD "  - {code: ok.x, severity: allow, kind: [name], reason: r}\n", NULL},
 };
 
@@ -216,7 +210,7 @@ static void expect(struct kgb_l1 *l1, const char *bindings, const char *facts, c
 	if (rc && part)
 		assert_contains(finding.message, part);
 	if (rc)
-		assert_int_equal(finding.is_cheat, kgb_str_starts(code, "cheat."));
+		assert_int_equal(kgb_code_status(finding.code), KGB_STATUS_REFUSED);
 }
 
 static int load_policy(void **state)
@@ -238,162 +232,160 @@ static const struct {
 } fact_cases[] = {
 	{HOST("1", "import", "torch", "import", ""), ""},
 	{HOST("1", "import", "torch.nn.functional", "import", ""), ""},
-	{HOST("1", "import", "torch.utils.cpp_extension", "import", ""), "cheat.l1.import"},
+	{HOST("1", "import", "torch.utils.cpp_extension", "import", ""), "l1.import"},
 	{HOST("1", "import", "torch", "star", ""), "l1.star_import"},
 	{HOST("1", "import", "ctypes", "import", ""), "l1.import"},
 	{HOST("1", "import", "ctypes.util", "from", ""), "l1.import"},
 	{HOST("1", "import", "ctypes", "unused", ""), ""},
 	{HOST("1", "import", "ctypes.util", "unused", ""), ""},
 	{HOST("1", "import", "numpy", "unused", ""), ""},
-	{HOST("1", "import", "_ctypes", "unused", ""), "cheat.l1.import"},
-	{HOST("1", "import", "flag_gems", "unused", ""), "cheat.l1.import"},
+	{HOST("1", "import", "_ctypes", "unused", ""), "l1.import"},
+	{HOST("1", "import", "flag_gems", "unused", ""), "l1.import"},
 	{HOST("1", "import", "antigravity", "unused", ""), "l1.import"},
-	{HOST("1", "import", "torch.utils.cpp_extension", "unused", ""), "cheat.l1.import"},
+	{HOST("1", "import", "torch.utils.cpp_extension", "unused", ""), "l1.import"},
 	{HOST("1", "import", "torch.library", "import", ""), "l1.import"},
 	{HOST("1", "import", "torch._dynamo", "import", ""), "l1.import"},
-	{HOST("1", "import", "torch._inductor", "import", ""), "cheat.l1.import"},
+	{HOST("1", "import", "torch._inductor", "import", ""), "l1.import"},
 	{HOST("1", "import", "triton.experimental.gluon", "import", ""), "l1.import"},
 	{HOST("1", "import", "logging", "import", ""), ""},
 	{HOST("1", "import", "json", "import", ""), "l1.import"},
 	{HOST("1", "import", "json", "unused", ""), ""},
 	{HOST("1", "name", "os.environ", "unused", ""), ""},
 	{HOST("1", "name", "torch.sum", "unused", ""), ""},
-	{HOST("1", "name", "torch._inductor", "unused", ""), "cheat.l1.torch_compile"},
-	{HOST("1", "name", "ctypes.memmove", "call", ""), "cheat.l1.import"},
-	{HOST("1", "name", "sys", "load", ""), "cheat.l1.import"},
-	{HOST("1", "name", "sys.modules[]", "load", ""), "cheat.l1.import"},
+	{HOST("1", "name", "torch._inductor", "unused", ""), "l1.torch_compile"},
+	{HOST("1", "name", "ctypes.memmove", "call", ""), "l1.import"},
+	{HOST("1", "name", "sys", "load", ""), "l1.import"},
+	{HOST("1", "name", "sys.modules[]", "load", ""), "l1.import"},
 	{HOST("1", "name", "sys.maxsize", "load", ""), ""},
-	{HOST("1", "name", "os.environ", "import", ""), "cheat.l1.environment"},
-	{HOST("1", "name", "os._exit", "call", ""), "cheat.l1.import"},
+	{HOST("1", "name", "os.environ", "import", ""), "l1.environment"},
+	{HOST("1", "name", "os._exit", "call", ""), "l1.import"},
 	{HOST("1", "name", "osmium.environ", "call", ""), ""},
 	{HOST("1", "name", "logging.getLogger", "call", ""), ""},
 	{HOST("1", "name", "logging.FileHandler", "call", ""), "l1.name"},
 	{HOST("1", "name", "logging.sys.modules", "load", ""), "l1.name"},
-	{HOST("1", "name", "logging", "load", ""), "cheat.l1.module_escape"},
+	{HOST("1", "name", "logging", "load", ""), "l1.module_escape"},
 	{HOST("1", "import", "osmium", "import", ""), "l1.import"}, /* begins like os, is not os */
 	{HOST("1", "import", ".other", "relative", ""), "l1.import"},
 	{HOST("1", "name", "torch", "import", ""), ""},
 	{HOST("1", "name", "torch", "alias", ""), ""},
-	{HOST("1", "name", "torch", "load", ""), "cheat.l1.module_escape"},
-	{HOST("1", "name", "torch.sum", "load", ""), "cheat.l1.torch_compute"},
-	{HOST("1", "name", "torch.sum", "import", ""), "cheat.l1.torch_compute"},
+	{HOST("1", "name", "torch", "load", ""), "l1.module_escape"},
+	{HOST("1", "name", "torch.sum", "load", ""), "l1.torch_compute"},
+	{HOST("1", "name", "torch.sum", "import", ""), "l1.torch_compute"},
 	{HOST("1", "name", "torch.sum", "has", ""), ""},
-	{HOST("1", "name", "torch.nn.functional.silu", "call", ""), "cheat.l1.torch_compute"},
+	{HOST("1", "name", "torch.nn.functional.silu", "call", ""), "l1.torch_compute"},
 	{HOST("1", "name", "torch.Tensor", "load", ""), ""},
-	{HOST("1", "name", "torch.Tensor.sum", "load", ""), "cheat.l1.torch_compute"},
+	{HOST("1", "name", "torch.Tensor.sum", "load", ""), "l1.torch_compute"},
 	{HOST("1", "name", "torch.empty_like", "call", ""), ""},
 	{HOST("1", "name", "torch.float32.itemsize", "load", ""), ""},
 	{HOST("1", "name", "torch.__version__.split", "call", ""), ""},
-	{HOST("1", "name", "torch.float32.__class__", "load", ""), "cheat.l1.introspection"},
-	{HOST("1", "name", "torch._C._cuda_getDeviceCount", "call", ""), "cheat.l1.foreign_code"},
-	{HOST("1", "name", "torch.cuda.Stream", "call", ""), "cheat.l1.stream"},
+	{HOST("1", "name", "torch.float32.__class__", "load", ""), "l1.introspection"},
+	{HOST("1", "name", "torch._C._cuda_getDeviceCount", "call", ""), "l1.foreign_code"},
+	{HOST("1", "name", "torch.cuda.Stream", "call", ""), "l1.stream"},
 	{HOST("1", "name", "torch.cuda.device", "call", ""), ""},
-	{HOST("1", "name", "torch.compile", "decorator", ""), "cheat.l1.torch_compile"},
+	{HOST("1", "name", "torch.compile", "decorator", ""), "l1.torch_compile"},
 	{HOST("1", "name", "torch.compiler.disable", "decorator", ""), "l1.torch_name"},
 	{HOST("1", "name", "torch._dynamo.disable", "decorator", ""), "l1.torch_name"},
-	{HOST("1", "name", "torch._dynamo.optimize", "decorator", ""), "cheat.l1.torch_compile"},
-	{HOST("1", "name", "torch.jit.script", "decorator", ""), "cheat.l1.torch_compile"},
+	{HOST("1", "name", "torch._dynamo.optimize", "decorator", ""), "l1.torch_compile"},
+	{HOST("1", "name", "torch.jit.script", "decorator", ""), "l1.torch_compile"},
 	{HOST("1", "name", "torch.library.custom_op", "call", ""), "l1.torch_name"},
-	{HOST("1", "name", "torch.library.Library", "call", ""), "cheat.l1.foreign_code"},
+	{HOST("1", "name", "torch.library.Library", "call", ""), "l1.foreign_code"},
 	{HOST("1", "name", "torch.nn.Parameter", "call", ""), "l1.torch_name"},
 	{HOST("1", "name", "torch._prims_common.elementwise_dtypes", "import", ""),
 	 "l1.torch_name"},
-	{HOST("1", "name", "torch._prims_common.sys", "load", ""), "cheat.l1.foreign_code"},
+	{HOST("1", "name", "torch._prims_common.sys", "load", ""), "l1.foreign_code"},
 	{HOST("1", "name", "torch.amp.custom_fwd", "decorator", ""), ""},
-	{HOST("1", "name", "torch.amp.autocast", "call", ""), "cheat.l1.torch_compute"},
-	{HOST("1", "name", "torch.amp", "load", ""), "cheat.l1.module_escape"},
+	{HOST("1", "name", "torch.amp.autocast", "call", ""), "l1.torch_compute"},
+	{HOST("1", "name", "torch.amp", "load", ""), "l1.module_escape"},
 	{HOST("1", "name", "torch.ops.aten._to_copy", "call", ""), ""},
 	{HOST("1", "name", "torch.ops.aten._to_copy.default", "call", ""), ""},
 	{HOST("1", "name", "torch.ops.aten._to_copy.default.decompose", "call", ""),
-	 "cheat.l1.torch_compute"},
-	{HOST("1", "name", "torch.ops.aten.sum", "call", ""), "cheat.l1.torch_compute"},
-	{HOST("1", "name", "torch.ops.aten", "load", ""), "cheat.l1.module_escape"},
-	{HOST("1", "name", "torch._to_copy", "call", ""), "cheat.l1.foreign_code"},
+	 "l1.torch_compute"},
+	{HOST("1", "name", "torch.ops.aten.sum", "call", ""), "l1.torch_compute"},
+	{HOST("1", "name", "torch.ops.aten", "load", ""), "l1.module_escape"},
+	{HOST("1", "name", "torch._to_copy", "call", ""), "l1.foreign_code"},
 	{HOST("1", "name", "torch.set_num_threads", "call", ""), "l1.global_setting"},
 	{HOST("1", "name", "torch.backends.cuda.matmul.allow_tf32", "store", ""),
 	 "l1.global_setting"},
-	{HOST("1", "name", "torch.add", "store", ""), "cheat.l1.patch"},
-	{HOST("1", "name", "triton.testing.do_bench", "store", ""), "cheat.l1.patch"},
-	{HOST("1", "name", "sys.modules", "store_item", ""), "cheat.l1.patch"},
-	{HOST("1", "builtin", "print", "store", ""), "cheat.l1.patch"},
+	{HOST("1", "name", "torch.add", "store", ""), "l1.patch"},
+	{HOST("1", "name", "triton.testing.do_bench", "store", ""), "l1.patch"},
+	{HOST("1", "name", "sys.modules", "store_item", ""), "l1.patch"},
+	{HOST("1", "builtin", "print", "store", ""), "l1.patch"},
 	{HOST("1", "builtin", "print", "call", ""), ""},
-	{HOST("1", "builtin", "exec", "alias", ""), "cheat.l1.dynamic_code"},
-	{HOST("1", "builtin", "vars", "call", ""), "cheat.l1.introspection"},
-	{HOST("1", "builtin", "open", "call", ""), "cheat.l1.io"},
+	{HOST("1", "builtin", "exec", "alias", ""), "l1.dynamic_code"},
+	{HOST("1", "builtin", "vars", "call", ""), "l1.introspection"},
+	{HOST("1", "builtin", "open", "call", ""), "l1.io"},
 	{HOST("1", "builtin", "getattr", "call", ""), ""},
-	{HOST("1", "builtin", "getattr", "load", ""), "cheat.l1.dynamic_attribute"},
-	{HOST("1", "builtin", "id", "call", ""), "cheat.l1.identity"},
-	{HOST("1", "builtin", "SystemExit", "call", ""), "cheat.l1.exit"},
-	{HOST("1", "dynamic", "getattr", "call", "unknown"), "cheat.l1.dynamic_attribute"},
-	{HOST("1", "dynamic", "getattr", "call", "module:torch"), "cheat.l1.dynamic_attribute"},
+	{HOST("1", "builtin", "getattr", "load", ""), "l1.dynamic_attribute"},
+	{HOST("1", "builtin", "id", "call", ""), "l1.identity"},
+	{HOST("1", "builtin", "SystemExit", "call", ""), "l1.exit"},
+	{HOST("1", "dynamic", "getattr", "call", "unknown"), "l1.dynamic_attribute"},
+	{HOST("1", "dynamic", "getattr", "call", "module:torch"), "l1.dynamic_attribute"},
 	{HOST("1", "dynamic", "getattr", "call", "module:triton.language"), "l1.dynamic_attribute"},
-	{HOST("1", "dynamic", "setattr", "call", "module:triton.language"),
-	 "cheat.l1.dynamic_attribute"},
-	{HOST("1", "dynamic", "functools.wraps", "call", "unknown"), "cheat.l1.dynamic_attribute"},
-	{HOST("1", "name", "functools.wraps", "load", ""), "cheat.l1.dynamic_attribute"},
+	{HOST("1", "dynamic", "setattr", "call", "module:triton.language"), "l1.dynamic_attribute"},
+	{HOST("1", "dynamic", "functools.wraps", "call", "unknown"), "l1.dynamic_attribute"},
+	{HOST("1", "name", "functools.wraps", "load", ""), "l1.dynamic_attribute"},
 	{HOST("1", "name", "functools.wraps", "call", ""), ""},
 	{HOST("1", "dunder", "__name__", "load", ""), ""},
-	{HOST("1", "dunder", "__builtins__", "load", ""), "cheat.l1.dunder"},
+	{HOST("1", "dunder", "__builtins__", "load", ""), "l1.dunder"},
 	{HOST("1", "dunder", "__file__", "load", ""), "l1.dunder"},
 	{HOST("1", "dunder", "__file__", "alias", ""), "l1.dunder"},
-	{HOST("1", "dunder", "__file__", "store", ""), "cheat.l1.dunder"},
+	{HOST("1", "dunder", "__file__", "store", ""), "l1.dunder"},
 	{HOST("1", "attribute", "__init__", "call", "unknown"), ""},
-	{HOST("1", "attribute", "__dict__", "load", "self"), "cheat.l1.dunder"},
+	{HOST("1", "attribute", "__dict__", "load", "self"), "l1.dunder"},
 	{HOST("1", "attribute", "__class__", "load", "unknown"), ""},
-	{HOST("1", "attribute", "__class__", "store", "unknown"), "cheat.l1.dunder"},
-	{HOST("1", "attribute", "gi_frame", "load", "unknown"), "cheat.l1.introspection"},
-	{HOST("1", "attribute", "data_ptr", "call", "unknown"), "cheat.l1.pointer"},
-	{HOST("1", "attribute", "tolist", "call", "tensor"), "cheat.l1.host_data"},
+	{HOST("1", "attribute", "__class__", "store", "unknown"), "l1.dunder"},
+	{HOST("1", "attribute", "gi_frame", "load", "unknown"), "l1.introspection"},
+	{HOST("1", "attribute", "data_ptr", "call", "unknown"), "l1.pointer"},
+	{HOST("1", "attribute", "tolist", "call", "tensor"), "l1.host_data"},
 	{HOST("1", "attribute", "item", "call", "unknown"), "l1.host_data"},
-	{HOST("1", "attribute", "matmul", "call", "unknown"), "cheat.l1.torch_compute"},
-	{HOST("1", "attribute", "matmul", "load", "unknown"), "cheat.l1.torch_compute"},
+	{HOST("1", "attribute", "matmul", "call", "unknown"), "l1.torch_compute"},
+	{HOST("1", "attribute", "matmul", "load", "unknown"), "l1.torch_compute"},
 	{HOST("1", "attribute", "matmul", "call", "self"), ""},
 	{HOST("1", "attribute", "max", "load", "info"), ""},
 	{HOST("1", "attribute", "add", "call", "literal"), ""},
-	{HOST("1", "attribute", "add", "call", "unknown"), "cheat.l1.torch_compute"},
+	{HOST("1", "attribute", "add", "call", "unknown"), "l1.torch_compute"},
 	{HOST("1", "attribute", "sort", "call", "unknown"), ""},
-	{HOST("1", "attribute", "sort", "call", "tensor"), "cheat.l1.torch_compute"},
+	{HOST("1", "attribute", "sort", "call", "tensor"), "l1.torch_compute"},
 	{HOST("1", "attribute", "contiguous", "call", "tensor"), ""},
 	{HOST("1", "attribute", "copy_", "call", "tensor"), ""},
-	{HOST("1", "attribute", "to", "store", "unknown"), "cheat.l1.patch"},
-	{HOST("1", "attribute", "anything", "store", "tensor"), "cheat.l1.patch"},
+	{HOST("1", "attribute", "to", "store", "unknown"), "l1.patch"},
+	{HOST("1", "attribute", "anything", "store", "tensor"), "l1.patch"},
 	{HOST("1", "attribute", "size", "store", "self"), ""},
-	{HOST("1", "operator", "@", "", "unknown"), "cheat.l1.torch_compute"},
-	{HOST("1", "operator", "+", "", "tensor"), "cheat.l1.torch_compute"},
-	{HOST("1", "operator", "+", "", "param:self"), "cheat.l1.torch_compute"},
+	{HOST("1", "operator", "@", "", "unknown"), "l1.torch_compute"},
+	{HOST("1", "operator", "+", "", "tensor"), "l1.torch_compute"},
+	{HOST("1", "operator", "+", "", "param:self"), "l1.torch_compute"},
 	{HOST("1", "operator", "+", "", "param:dim"), ""},
 	{HOST("1", "operator", "+", "", "param:stranger"), ""},
 	{FACT("1", "operator", "+", "", "param:self", "host", "helper"), ""},
 	{HOST("1", "class", "A", "", "torch.autograd.Function"), ""},
-	{HOST("1", "class", "A", "", "B,torch.Tensor"), "cheat.l1.tensor_subclass"},
-	{HOST("1", "class", "A", "keyword", "metaclass"), "cheat.l1.hook"},
-	{HOST("1", "def", "__torch_function__", "method", ""), "cheat.l1.hook"},
+	{HOST("1", "class", "A", "", "B,torch.Tensor"), "l1.tensor_subclass"},
+	{HOST("1", "class", "A", "keyword", "metaclass"), "l1.hook"},
+	{HOST("1", "def", "__torch_function__", "method", ""), "l1.hook"},
 	{HOST("1", "def", "__call__", "method", ""), ""},
-	{HOST("1", "jit_attr", "fn", "load", "kernel"), "cheat.l1.jit_internals"},
-	{HOST("1", "jit_attr", "run", "store", "kernel"), "cheat.l1.patch"},
+	{HOST("1", "jit_attr", "fn", "load", "kernel"), "l1.jit_internals"},
+	{HOST("1", "jit_attr", "run", "store", "kernel"), "l1.patch"},
 	{HOST("1", "jit_call", "kernel", "call", ""), "contract.jit_call"},
-	{HOST("1", "name", "os.environ.get", "call", ""), "cheat.l1.environment"},
-	{HOST("1", "name", "operator.attrgetter", "call", ""), "cheat.l1.obfuscation"},
+	{HOST("1", "name", "os.environ.get", "call", ""), "l1.environment"},
+	{HOST("1", "name", "operator.attrgetter", "call", ""), "l1.obfuscation"},
 	{HOST("1", "name", "operator.mul", "load", ""), ""},
 	{HOST("1", "name", "contextlib.sys.modules", "load", ""), "l1.name"},
 	{HOST("1", "name", "functools.lru_cache", "call", ""), ""},
 	{HOST("1", "name", "typing.get_type_hints", "call", ""), "l1.name"},
 	{HOST("1", "name", "math.sqrt", "call", ""), ""},
 	{HOST("1", "name", "triton.language.float32", "load", ""), ""},
-	{HOST("1", "name", "triton.language.core.builtins", "load", ""),
-	 "cheat.l1.triton_internals"},
+	{HOST("1", "name", "triton.language.core.builtins", "load", ""), "l1.triton_internals"},
 	{HOST("1", "name", "triton.runtime.driver.active.get_current_target", "call", ""), ""},
-	{HOST("1", "name", "triton.compiler.compile", "call", ""), "cheat.l1.triton_internals"},
+	{HOST("1", "name", "triton.compiler.compile", "call", ""), "l1.triton_internals"},
 	{HOST("1", "name", "triton.experimental.gluon.jit", "decorator", ""), "l1.triton_name"},
 	{HOST("1", "name", "triton.language.standard._log2", "import", ""), "l1.triton_name"},
 	{HOST("1", "name", "triton.language.standard.core.builtins", "load", ""),
-	 "cheat.l1.triton_internals"},
+	 "l1.triton_internals"},
 	{HOST("1", "name", "triton.testing.do_bench", "call", ""), "l1.triton_name"},
 	{HOST("1", "name", "triton.language.random.core.builtins.eval", "call", ""),
 	 "l1.triton_name"},
 	{HOST("1", "name", "triton.language.extra.pkgutil.sys", "load", ""), "l1.triton_name"},
 	{HOST("1", "name", "triton.language.extra.libdevice.core", "load", ""), "l1.triton_name"},
-	{HOST("1", "name", "triton.language.extra", "load", ""), "cheat.l1.module_escape"},
+	{HOST("1", "name", "triton.language.extra", "load", ""), "l1.module_escape"},
 	{HOST("1", "name", "triton.language", "alias", ""), ""},
 	{HOST("1", "name", "triton.language.math", "import", ""), ""},
 	{HOST("1", "name", "triton.language.math.exp2", "load", ""), ""},
@@ -401,28 +393,25 @@ static const struct {
 	{HOST("1", "name", "triton.__version__", "load", ""), ""},
 	{HOST("1", "name", "typing.ForwardRef", "call", ""), "l1.name"},
 	{HOST("1", "name", "functools.singledispatch", "decorator", ""), "l1.name"},
-	{HOST("1", "attribute", "_module", "load", "unknown"), "cheat.l1.introspection"},
-	{HOST("1", "attribute", "sys", "load", "unknown"), "cheat.l1.introspection"},
-	{HOST("1", "dunder", "__name__", "store", ""), "cheat.l1.dunder"},
+	{HOST("1", "attribute", "_module", "load", "unknown"), "l1.introspection"},
+	{HOST("1", "attribute", "sys", "load", "unknown"), "l1.introspection"},
+	{HOST("1", "dunder", "__name__", "store", ""), "l1.dunder"},
 	{HOST("1", "dunder", "__all__", "store", ""), ""},
-	{HOST("1", "builtin", "license", "call", ""), "cheat.l1.io"},
+	{HOST("1", "builtin", "license", "call", ""), "l1.io"},
 	{FACT("1", "name", "triton.language.random.core", "load", "", "kernel", "kernel"),
-	 "cheat.l1.foreign_in_kernel"},
+	 "l1.foreign_in_kernel"},
 	{HOST("1", "state", "CACHE", "", ""), ""},
 	{HOST("1", "string", "looks like code", "", ""), ""},
 	{HOST("1", "try", "try", "", ""), ""},
 	{FACT("1", "name", "torch.sum", "load", "", "annotation", "toy"), ""},
-	{FACT("1", "name", "torch.float32", "load", "", "kernel", "kernel"),
-	 "cheat.l1.torch_in_kernel"},
+	{FACT("1", "name", "torch.float32", "load", "", "kernel", "kernel"), "l1.torch_in_kernel"},
 	{FACT("1", "name", "triton.language.load", "call", "", "kernel", "kernel"), ""},
 	{FACT("1", "name", "triton.language.extra.cuda.libdevice.tanh", "call", "", "kernel",
 	      "kernel"),
 	 ""},
-	{FACT("1", "name", "numpy.add", "call", "", "kernel", "kernel"),
-	 "cheat.l1.foreign_in_kernel"},
+	{FACT("1", "name", "numpy.add", "call", "", "kernel", "kernel"), "l1.foreign_in_kernel"},
 	{FACT("1", "attribute", "sum", "call", "unknown", "kernel", "kernel"), ""},
-	{FACT("1", "attribute", "handle", "load", "unknown", "kernel", "kernel"),
-	 "cheat.l1.interpreter"},
+	{FACT("1", "attribute", "handle", "load", "unknown", "kernel", "kernel"), "l1.interpreter"},
 	{FACT("1", "kernel_syntax", "try", "", "", "kernel", "kernel"), "contract.kernel_syntax"},
 	{FACT("1", "kernel_call", "helper", "call", "", "kernel", "kernel"),
 	 "contract.kernel_calls_host"},
@@ -441,11 +430,11 @@ static void test_a_cheat_decides_before_everything_else_and_the_first_one_does(v
 		    "") "," HOST("9", "name", "torch.sum", "call",
 				 "") "," HOST("5", "builtin", "exec", "call",
 					      "") "," HOST("5", "builtin", "open", "call", ""),
-	       "cheat.l1.dynamic_code", "'exec'");
+	       "l1.dynamic_code", "'exec'");
 	/* a cheat before a missing entry, a missing entry before an import that is only not on the
 	 * list */
-	expect(*state, TOY "," REST, HOST("9", "name", "torch.sum", "call", ""),
-	       "cheat.l1.torch_compute", NULL);
+	expect(*state, TOY "," REST, HOST("9", "name", "torch.sum", "call", ""), "l1.torch_compute",
+	       NULL);
 	expect(*state, TOY "," REST, HOST("1", "import", "json", "import", ""),
 	       "contract.missing_entry", "toy_out");
 }
@@ -457,19 +446,19 @@ static void test_code_that_cannot_run_is_not_judged(void **state)
 
 	expect(*state, GOOD, fact, "", NULL);
 	assert_int_equal(scan_parts(*state, GOOD, "\"dead\"", KERNELS, fact, &finding), 1);
-	assert_int_equal(finding.code, KGB_CODE_CHEAT_L1_TORCH_COMPUTE);
+	assert_int_equal(finding.code, KGB_CODE_L1_TORCH_COMPUTE);
 	/* through a table that an entry uses, and at import */
 	expect(*state,
 	       TOY "," OUT "," B("helper", "function", "", "", "\"TABLE\"") "," B(
 		       "TABLE", "value", "", "",
 		       "\"kernel\",\"deader\"") "," B("kernel", "function", "", "\"jit\":true,",
 						      "") "," B("deader", "function", "", "", ""),
-	       fact, "cheat.l1.torch_compute", NULL);
+	       fact, "l1.torch_compute", NULL);
 	expect(*state, GOOD, FACT("1", "name", "torch.sum", "call", "", "host", ""),
-	       "cheat.l1.torch_compute", NULL);
+	       "l1.torch_compute", NULL);
 	/* an owner that is no binding is nothing we know to be dead */
 	expect(*state, GOOD, FACT("1", "name", "torch.sum", "call", "", "host", "nobody"),
-	       "cheat.l1.torch_compute", NULL);
+	       "l1.torch_compute", NULL);
 }
 
 static const struct {
@@ -644,7 +633,7 @@ static void test_an_exception_that_explodes_is_none(KGB_UNUSED void **state)
 {
 	static const char policy[] =
 		"schema: kgb.l1/1\nlimits: {match: 1000}\nrules:\n"
-		"  - {code: cheat.l1.io, severity: cheat, kind: [name], match: '^a', allow_match: '^(a+)+$', message: m, hint: h,\n"
+		"  - {code: l1.io, severity: refuse, kind: [name], match: '^a', allow_match: '^(a+)+$', message: m, hint: h,\n"
 		"     reason: r}\n";
 	struct kgb_l1 *l1 = NULL;
 	struct kgb_finding finding;
@@ -666,7 +655,7 @@ static void test_what_is_allowed_hides_nothing_behind_it(KGB_UNUSED void **state
 	static const char policy[] =
 		"schema: kgb.l1/1\nlimits: {match: 1000}\nrules:\n"
 		"  - {code: ok.x, severity: allow, kind: [name], match: '^a', reason: r}\n"
-		"  - {code: cheat.l1.io, severity: cheat, kind: [name], match: '[bc]$', message: m, hint: h, reason: r}\n";
+		"  - {code: l1.io, severity: refuse, kind: [name], match: '[bc]$', message: m, hint: h, reason: r}\n";
 	struct kgb_l1 *l1 = NULL;
 	struct kgb_finding finding;
 	struct kgb_err err = KGB_ERR_INIT;
@@ -680,7 +669,7 @@ static void test_what_is_allowed_hides_nothing_behind_it(KGB_UNUSED void **state
 										 "call", ""),
 				    &finding),
 			 1);
-	assert_int_equal(finding.code, KGB_CODE_CHEAT_L1_IO);
+	assert_int_equal(finding.code, KGB_CODE_L1_IO);
 	kgb_l1_free(l1);
 }
 
@@ -689,7 +678,7 @@ static void test_a_pattern_that_explodes_counts_as_a_hit(KGB_UNUSED void **state
 	static const char policy[] =
 		"schema: kgb.l1/1\nlimits: {match: 1000}\nrules:\n"
 		"  - {code: ok.x, severity: allow, kind: [name], match: '^(a+)+$', reason: r}\n"
-		"  - {code: cheat.l1.io, severity: cheat, kind: [name], match: '^(a|aa)+$', message: m, hint: h, reason: r}\n";
+		"  - {code: l1.io, severity: refuse, kind: [name], match: '^(a|aa)+$', message: m, hint: h, reason: r}\n";
 	struct kgb_l1 *l1 = NULL;
 	struct kgb_finding finding;
 	struct kgb_err err = KGB_ERR_INIT;
@@ -701,7 +690,7 @@ static void test_a_pattern_that_explodes_counts_as_a_hit(KGB_UNUSED void **state
 				"call", ""),
 			   &finding),
 		1);
-	assert_int_equal(finding.code, KGB_CODE_CHEAT_L1_IO);
+	assert_int_equal(finding.code, KGB_CODE_L1_IO);
 	assert_int_equal(
 		scan_parts(l1, GOOD, "", KERNELS, HOST("1", "name", "b!", "call", ""), &finding),
 		0);

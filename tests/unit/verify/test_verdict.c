@@ -78,9 +78,9 @@ static void test_the_first_decision_stays_and_its_code_gives_the_status(void **s
 		enum kgb_code code;
 		const char *status;
 	} cases[] = {
-		{KGB_CODE_VERIFY_MISMATCH, "failed"},  {KGB_CODE_CONTRACT_SYNTAX, "failed"},
-		{KGB_CODE_L1_NAME, "failed"},          {KGB_CODE_CHEAT_GHOST, "cheated"},
-		{KGB_CODE_CHEAT_L1_IMPORT, "cheated"}, {KGB_CODE_INFRA_FACTS, "infra_error"},
+		{KGB_CODE_VERIFY_MISMATCH, "failed"}, {KGB_CODE_CONTRACT_SYNTAX, "refused"},
+		{KGB_CODE_L1_NAME, "refused"},        {KGB_CODE_CHEAT_GHOST, "cheated"},
+		{KGB_CODE_L1_IMPORT, "refused"},      {KGB_CODE_INFRA_FACTS, "infra_error"},
 	};
 
 	(void)state;
@@ -203,9 +203,9 @@ static const struct {
 } reports[] = {
 	{"{\"status\":\"passed\",\"passed_tests\":184,\"total_tests\":184}",
 	 "PASSED 184/184 cases\n"},
-	{"{\"status\":\"cheated\",\"code\":\"cheat.l1.import\",\"message\":\"line 3: no\",\"hint\":\"don't\","
+	{"{\"status\":\"refused\",\"code\":\"l1.import\",\"message\":\"line 3: no\",\"hint\":\"don't\","
 	 "\"total_tests\":9}",
-	 "CHEATED cheat.l1.import: line 3: no\nhint: don't\n"},
+	 "REFUSED l1.import: line 3: no\nhint: don't\n"},
 	{"{\"status\":\"infra_error\",\"code\":\"infra.l2\",\"message\":\"gone\"}",
 	 "ERROR infra.l2: gone\n"},
 	{"{}", "ERROR infra.unknown: no message\n"},
