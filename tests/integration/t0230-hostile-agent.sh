@@ -306,12 +306,12 @@ test_expect_success 'two hundred children in separate sessions: none outlives th
 test_expect_success 'kill -9 of the launcher in the middle: tree gone, attempt classified' '
 	printf "sleep 1007.$$\n" | fake_cli && rm -rf runs &&
 	{
-		KGB_CLAUDE_BIN=$TRASH/cli kgb-agent add -m naive_cc --skip-verify --json >out.json 2>log &
+		KGB_CLAUDE_BIN=$TRASH/cli kgb-agent add -m naive_cc --skip-verify --set run.max_attempts=1 --json >out.json 2>log &
 		pid=$!
 	} &&
 	test_wait_for 100 sh -c "pgrep -f \"[s]leep 1007.$$\" >/dev/null" &&
 	pkill -KILL -P $pid -f kgb-launch && code=0 && { wait $pid || code=$?; } &&
-	test_equal 1 $code "exit status" && attempt ".end == \"agent.killed\"" && test_no_process "sleep 1007.$$"
+	test_equal 4 $code "exit status" && attempt ".end == \"infra.sandbox\"" && test_no_process "sleep 1007.$$"
 '
 
 # ---- the machine ----
