@@ -512,6 +512,18 @@ class Mutants(unittest.TestCase):
         return b"".join(lines)
 
 
+class Alignment(unittest.TestCase):
+    def test_only_a_few_bits_of_an_address_may_be_asked_for(self):
+        for source, wanted in (("x.data_ptr() % 16", False), ("x.data_ptr() % 128 == 0", False), ("x.data_ptr()", True),
+                               ("x.data_ptr() % 256", True), ("x.data_ptr() % n", True), ("x.data_ptr() // 16", True),
+                               ("x.data_ptr() % 16.0", True), ("x.data_ptr % 16", True), ("16 % x.data_ptr()", True),
+                               ("f(torch.sum(x)).data_ptr() % 16", False)):
+            with self.subTest(source):
+                self.assertEqual(any(name == "data_ptr" for name, _ in names("def g(x, n):\n    return %s" % source, "attribute")),
+                                 wanted)
+        self.assertIn(("torch.sum", "call"), names("torch.sum(x).data_ptr() % 16"))
+
+
 class Tap(unittest.TestResult):
     """One line per test; subtests that fail are shown below it."""
 

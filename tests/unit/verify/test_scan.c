@@ -293,6 +293,20 @@ static const struct {
 	{HOST("1", "name", "torch._prims_common.elementwise_dtypes", "import", ""),
 	 "l1.torch_name"},
 	{HOST("1", "name", "torch._prims_common.sys", "load", ""), "l1.foreign_code"},
+	{HOST("1", "import", "torch._prims_common", "import", ""), ""},
+	{HOST("1", "name", "torch._prims_common", "import", ""), ""},
+	{HOST("1", "name", "torch._prims_common", "load", ""), "l1.torch_name"},
+	{HOST("1", "name", "torch._prims_common.is_integer_dtype", "call", ""), ""},
+	{HOST("1", "import", "triton.language.standard", "import", ""), ""},
+	{HOST("1", "name", "triton.language.standard", "import", ""), ""},
+	{HOST("1", "name", "triton.language.standard", "load", ""), "l1.module_escape"},
+	{HOST("1", "name", "triton.language.standard.zeros_like", "import", ""), ""},
+	{FACT("1", "name", "triton.language.standard.zeros_like", "call", "", "kernel", "kernel"),
+	 ""},
+	{HOST("1", "name", "triton.language.standard.core", "load", ""), "l1.triton_internals"},
+	{HOST("1", "name", "triton.language.standard.math", "load", ""), "l1.triton_internals"},
+	{FACT("1", "name", "triton.language.standard.core", "load", "", "kernel", "kernel"),
+	 "l1.foreign_in_kernel"},
 	{HOST("1", "name", "torch.amp.custom_fwd", "decorator", ""), ""},
 	{HOST("1", "name", "torch.amp.autocast", "call", ""), "l1.torch_compute"},
 	{HOST("1", "name", "torch.amp", "load", ""), "l1.module_escape"},
@@ -629,6 +643,32 @@ static void test_names_from_the_candidate_are_printable_in_messages(void **state
 	assert_contains(finding.message, "torch.\\x1b[2J\\n");
 }
 
+static void test_a_refused_idiom_is_told_what_to_write(void **state)
+{
+	static const struct {
+		const char *fact, *code, *remedy;
+	} idioms[] = {
+		{HOST("1", "jit_attr", "warmup", "call", ""), "l1.jit_internals",
+		 "multi_processor_count"},
+		{HOST("1", "name", "os.environ.get", "call", ""), "l1.environment",
+		 "constant of the file"},
+		{HOST("1", "name", "numpy.prod", "call", ""), "l1.library_compute",
+		 "math.prod(x.shape)"},
+		{HOST("1", "attribute", "data_ptr", "call", "unknown"), "l1.pointer",
+		 "x.data_ptr() % 16"},
+		{HOST("1", "name", "torch.nn.functional.silu", "alias", ""), "l1.torch_compute",
+		 "Remove references that nothing uses"},
+	};
+	for (size_t i = 0; i < KGB_ARRAY_LEN(idioms); i++) {
+		struct kgb_finding finding;
+		assert_int_equal(scan_parts(*state, GOOD, "", KERNELS, idioms[i].fact, &finding),
+				 1);
+		assert_string_equal(kgb_code_name(finding.code), idioms[i].code);
+		assert_int_equal(kgb_code_status(finding.code), KGB_STATUS_REFUSED);
+		assert_contains(finding.hint, idioms[i].remedy);
+	}
+}
+
 static void test_an_exception_that_explodes_is_none(KGB_UNUSED void **state)
 {
 	static const char policy[] =
@@ -729,6 +769,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			test_malformed_facts_are_our_trouble_and_never_clean, load_policy,
 			free_policy),
+		cmocka_unit_test_setup_teardown(test_a_refused_idiom_is_told_what_to_write,
+						load_policy, free_policy),
 		cmocka_unit_test_setup_teardown(
 			test_names_from_the_candidate_are_printable_in_messages, load_policy,
 			free_policy),

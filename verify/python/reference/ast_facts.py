@@ -29,7 +29,8 @@ Kinds of facts, and what `name` is:
     undefined    plain name that nothing binds and that is no builtin; use as above
     builtin      Python builtin that nothing shadows ("eval"); use as above
     dunder       a plain name like __builtins__; use: load | store | call | del
-    attribute    attribute of something that is not a module ("matmul"); use: load | call | store | del
+    attribute    attribute of something that is not a module ("matmul"); use: load | call | store | del. x.data_ptr() % 16 and
+                 other small powers of two ask for an alignment and give none
     dynamic      getattr/setattr/delattr/hasattr with a name that is not a constant, and functools.wraps that is told which
                  attributes to copy; name: the builtin or functools.wraps
     operator     arithmetic on the host: "@" always, others only where an operand is known to be a tensor or is a
@@ -317,6 +318,9 @@ class Emitter:
 
     def on_BinOp(self, node, scope):
         self.operator(BINOPS[type(node.op)], (node.left, node.right), node, scope)
+        if is_alignment(node):
+            self.expr(node.left.func.value, scope)
+            return
         self.expr(node.left, scope)
         self.expr(node.right, scope)
 
@@ -618,6 +622,14 @@ def mentions(tree):
         else:
             stack.extend(ast.iter_child_nodes(node))
     return names
+
+
+def is_alignment(node):
+    """x.data_ptr() % 16: a few bits of an address, too few for the key of a cache."""
+    left, right = node.left, node.right
+    return (isinstance(node.op, ast.Mod) and isinstance(left, ast.Call) and not left.args and not left.keywords
+            and isinstance(left.func, ast.Attribute) and left.func.attr == "data_ptr"
+            and isinstance(right, ast.Constant) and type(right.value) is int and right.value in (2, 4, 8, 16, 32, 64, 128))
 
 
 def repr_value(value):
