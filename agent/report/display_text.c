@@ -3,6 +3,7 @@
 
 #include "agent/report/common.h"
 #include "agent/report/display.h"
+#include "base/formats/json.h"
 #include "base/str.h"
 #include "base/time.h"
 
@@ -139,6 +140,14 @@ static void line_verdict(const struct kgb_op_state *op, const struct kgb_verdict
 			     v->code ? v->code : "", v->message ? v->message : "");
 		if (v->failing_case)
 			kgb_buf_addf(out, ", case %s", v->failing_case);
+		if (v->tiers && v->reached)
+			kgb_buf_addf(out,
+				     ", reached %s (%" PRId64 "/%" PRId64 " core, %" PRId64
+				     "/%" PRId64 " edge)",
+				     v->reached, kgb_json_i64(v->tiers, "core.passed", 0),
+				     kgb_json_i64(v->tiers, "core.total", 0),
+				     kgb_json_i64(v->tiers, "edge.passed", 0),
+				     kgb_json_i64(v->tiers, "edge.total", 0));
 	}
 	if (v->wall_ms >= 0) {
 		char text[32];

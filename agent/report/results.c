@@ -86,10 +86,12 @@ static void write_summary(struct kgb_jsonw *w, const struct kgb_run_state *state
 	size_t rated = counts.total - counts.replaced;
 	kgb_jsonw_put(w,
 		      "summary: {total: %zu, passed: %zu, failed: %zu, unfinished: %zu, replaced: "
-		      "%zu, pass_rate: %g",
+		      "%zu, pass_rate: %g, core: %zu, core_rate: %g",
 		      counts.total, passed, counts.failed, (counts.total - passed - counts.failed),
 		      counts.replaced,
-		      has_verdict(state) ? (double)passed / (double)rated : (double)NAN);
+		      has_verdict(state) ? (double)passed / (double)rated : (double)NAN,
+		      counts.core,
+		      has_verdict(state) ? (double)counts.core / (double)rated : (double)NAN);
 	kgb_report__by_status(w, &counts);
 	kgb_report__speedup(w, state);
 	KGB_AUTO(buf) struct kgb_buf disagreement = KGB_BUF_INIT(0);
@@ -202,21 +204,32 @@ static void write_attempt(struct kgb_jsonw *w, const struct kgb_attempt_state *a
 static void write_call(struct kgb_jsonw *w, const struct kgb_verify_call *call)
 {
 	const struct kgb_verdict_summary *v = &call->verdict;
-	kgb_jsonw_put(w,
-		      "{attempt: %d, number: %d, time: %s, status: %s, code: %s, message: %s, "
-		      "failing_case: %s, total_tests: %+ld, passed_tests: %+ld",
-		      call->attempt, call->number, KGB_REPORT_TIME(call->time_ms), v->status,
-		      v->code, v->message, v->failing_case, v->total_tests, v->passed_tests);
+	kgb_jsonw_put(
+		w,
+		"{attempt: %d, number: %d, time: %s, status: %s, code: %s, reached: %s, message: %s, "
+		"failing_case: %s, total_tests: %+ld, passed_tests: %+ld",
+		call->attempt, call->number, KGB_REPORT_TIME(call->time_ms), v->status, v->code,
+		v->reached, v->message, v->failing_case, v->total_tests, v->passed_tests);
 	kgb_verdict_summary__write_speedup(w, v);
 	kgb_jsonw_put(w, "seconds: %g, kernel_sha256: %s, commit: %s}",
 		      kgb_report__seconds(v->wall_ms), v->kernel_sha256, call->commit);
 }
+
+/** How far the kernel got, and its cases by tier, mode and interface. */
+static const struct kgb_row ladder_rows[] = {
+	KGB_ROW(TEXT, struct kgb_verdict_summary, reached, "reached"),
+	KGB_ROW(TREE, struct kgb_verdict_summary, tiers, "tiers"),
+	KGB_ROW(TREE, struct kgb_verdict_summary, modes, "modes"),
+	KGB_ROW(TREE, struct kgb_verdict_summary, interfaces, "interfaces"),
+	KGB_ROWS_END,
+};
 
 static void write_verdict(struct kgb_jsonw *w, const struct kgb_op_state *op)
 {
 	const struct kgb_verdict_summary *v = op->has_verdict ? &op->verdict : NULL;
 	kgb_jsonw_put(w, "total_tests: %+ld, passed_tests: %+ld, failed_tests: %+ld",
 		      v ? v->total_tests : -1, v ? v->passed_tests : -1, v ? v->failed_tests : -1);
+	kgb_rows_write(w, ladder_rows, v ? v : &(struct kgb_verdict_summary){0});
 	kgb_verdict_summary__write_speedup(w, v);
 	kgb_jsonw_put(w,
 		      "error: %s, error_code: %s, failing_case: %s, verdict: %s, platform: %s, "
@@ -242,7 +255,8 @@ static void write_op(struct kgb_jsonw *w, const struct kgb_op_state *op)
 	kgb_attempt_spent(counting, &spent);
 	kgb_op_lost(op, &lost);
 	kgb_jsonw_key(w, op->name);
-	kgb_jsonw_put(w, "{status: %s", kgb_op_status_name(op->status));
+	kgb_jsonw_put(w, "{status: %s, source: %s, category: %s", kgb_op_status_name(op->status),
+		      op->source, op->category);
 	write_verdict(w, op);
 	KGB_AUTO(free) char *kernel = kgb_xasprintf("kernels/%s.py", op->safe_name);
 	kgb_jsonw_put(w, "kernel: %s, kernel_sha256: %s, kernel_source: %s, spec_sha256: %s",

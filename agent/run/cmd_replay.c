@@ -160,7 +160,8 @@ static int start_run(struct replay *r, struct kgb_err *err)
 	struct kgb_event_plan_item *items = kgb_xcalloc(r->n_specs + 1, sizeof(*items));
 	for (size_t i = 0; i < r->n_specs; i++)
 		items[i] = (struct kgb_event_plan_item){r->specs[i].name, r->specs[i].safe_name,
-							r->specs[i].sha256};
+							r->specs[i].sha256, r->specs[i].source,
+							r->specs[i].category};
 	int rc = kgb_event_run_started(r->log, &started, err);
 	if (rc == 0)
 		rc = kgb_event_planned(r->log, items, r->n_specs, err);

@@ -62,7 +62,8 @@ static int append_start(struct kgb_run_plan *plan, const char *method, struct kg
 	struct kgb_event_plan_item *items = kgb_xcalloc(plan->n_specs + 1, sizeof(*items));
 	for (size_t i = 0; i < plan->n_specs; i++)
 		items[i] = (struct kgb_event_plan_item){
-			plan->specs[i].name, plan->specs[i].safe_name, plan->specs[i].sha256};
+			plan->specs[i].name, plan->specs[i].safe_name, plan->specs[i].sha256,
+			plan->specs[i].source, plan->specs[i].category};
 	int rc = kgb_event_run_started(plan->log, &started, err);
 	if (rc == 0)
 		rc = kgb_event_planned(plan->log, items, plan->n_specs, err);

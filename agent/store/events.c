@@ -126,8 +126,11 @@ int kgb_event_planned(struct kgb_run_log *log, const struct kgb_event_plan_item 
 	draft_begin(&draft, "planned");
 	kgb_jsonw_put(&draft.w, "operators: [");
 	for (size_t i = 0; i < n; i++)
-		kgb_jsonw_put(&draft.w, "{name: %s, safe_name: %s, spec_sha256: %s}", items[i].name,
-			      items[i].safe_name, items[i].spec_sha256);
+		kgb_jsonw_put(
+			&draft.w,
+			"{name: %s, safe_name: %s, spec_sha256: %s, source: %s, category: %s}",
+			items[i].name, items[i].safe_name, items[i].spec_sha256, items[i].source,
+			items[i].category);
 	kgb_jsonw_put(&draft.w, "]");
 	return draft_commit(log, &draft, KGB_JOURNAL_SYNC, err);
 }

@@ -36,7 +36,8 @@ struct kgb_event_run_started {
 	bool skip_gen, skip_verify;
 };
 struct kgb_event_plan_item {
-	const char *name, *safe_name, *spec_sha256; /* spec_sha256 may be NULL */
+	const char *name, *safe_name;
+	const char *spec_sha256, *source, *category; /* may be NULL */
 };
 struct kgb_event_attempt_started {
 	const char *operator;

@@ -91,6 +91,7 @@ const struct kgb_row kgb_verdict_summary__rows[] = {
 	VERDICT(TEXT, status, "status"),
 	VERDICT(TEXT, code, "code"),
 	VERDICT(TEXT, stage, "stage"),
+	VERDICT(TEXT, reached, "reached"),
 	VERDICT(TEXT, message, "message"),
 	VERDICT(TEXT, failing_case, "failing_case"),
 	VERDICT(TEXT, kernel_sha256, "kernel_sha256"),
@@ -101,6 +102,9 @@ const struct kgb_row kgb_verdict_summary__rows[] = {
 	VERDICT(COUNT, total_tests, "total_tests"),
 	VERDICT(COUNT, passed_tests, "passed_tests"),
 	VERDICT(COUNT, failed_tests, "failed_tests"),
+	VERDICT(TREE, tiers, "tiers"),
+	VERDICT(TREE, modes, "modes"),
+	VERDICT(TREE, interfaces, "interfaces"),
 	VERDICT(TEXT, gpu, "gpu"),
 	VERDICT(TEXT, baseline, "baseline"),
 	SPEEDUP_ROWS,
@@ -219,6 +223,12 @@ static const char *known_text(const cJSON *node, const char *key)
 	return *text ? text : NULL;
 }
 
+static const cJSON *known_object(const cJSON *node, const char *key)
+{
+	const cJSON *object = kgb_json_get(node, key);
+	return cJSON_IsObject(object) ? object : NULL;
+}
+
 int kgb_verdict_summarise(const cJSON *verdict, struct kgb_verdict_summary *out,
 			  struct kgb_err *err)
 {
@@ -235,6 +245,7 @@ int kgb_verdict_summarise(const cJSON *verdict, struct kgb_verdict_summary *out,
 		.status = status,
 		.code = kgb_json_str(verdict, "code", NULL),
 		.stage = kgb_json_str(verdict, "stage", NULL),
+		.reached = kgb_json_str(verdict, "reached", NULL),
 		.message = kgb_json_str(verdict, "message", NULL),
 		.failing_case = kgb_json_str(cJSON_GetArrayItem(failures, 0), "case", NULL),
 		.kernel_sha256 = known_text(verdict, "kernel_sha256"),
@@ -245,6 +256,9 @@ int kgb_verdict_summarise(const cJSON *verdict, struct kgb_verdict_summary *out,
 		.total_tests = kgb_json_i64(verdict, "total_tests", -1),
 		.passed_tests = kgb_json_i64(verdict, "passed_tests", -1),
 		.failed_tests = kgb_json_i64(verdict, "failed_tests", -1),
+		.tiers = known_object(verdict, "tiers"),
+		.modes = known_object(verdict, "modes"),
+		.interfaces = known_object(verdict, "interfaces"),
 	};
 	read_timing(verdict, out);
 	return 0;

@@ -259,6 +259,8 @@ static int fold_planned(struct folding *f)
 			*op = (struct kgb_op_state){
 				.name = member_of(f, item, "name"),
 				.safe_name = member_of(f, item, "safe_name"),
+				.source = member_of(f, item, "source"),
+				.category = member_of(f, item, "category"),
 				.verify_started_ms = -1,
 				.verified_ms = -1,
 				.changed_ms = f->time_ms,
@@ -662,14 +664,27 @@ double kgb_run_speedup(const struct kgb_run_state *state, size_t *n)
 	return *n > 0 ? exp(sum_log / (double)*n) : 0;
 }
 
+/** Whether the kernel is right on all core cases; of an older verdict it is known if it passed. */
+static bool reached_core(const struct kgb_op_state *op)
+{
+	static const char *const rungs[] = {"core", "correct", "timed"};
+	for (size_t i = 0; i < KGB_ARRAY_LEN(rungs); i++)
+		if (op->has_verdict && kgb_str_eq(op->verdict.reached, rungs[i]))
+			return true;
+	return op->status == KGB_OP_PASSED;
+}
+
 void kgb_run_state_count(const struct kgb_run_state *state, struct kgb_run_counts *out)
 {
 	*out = (struct kgb_run_counts){.total = state->n_ops};
-	for (size_t i = 0; i < state->n_ops; i++)
-		if (kgb_op_is_replaced(&state->ops[i]))
+	for (size_t i = 0; i < state->n_ops; i++) {
+		if (kgb_op_is_replaced(&state->ops[i])) {
 			out->replaced++;
-		else
+		} else {
 			out->by_status[state->ops[i].status]++;
+			out->core += reached_core(&state->ops[i]);
+		}
+	}
 	const size_t *n = out->by_status;
 	out->generated = n[KGB_OP_GENERATED];
 	out->running = n[KGB_OP_RUNNING] + n[KGB_OP_VERIFYING];

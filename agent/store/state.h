@@ -52,6 +52,7 @@ struct kgb_verdict_summary {
 	const char *status; /* "passed", "failed", "refused", "cheated", "infra_error" */
 	const char *code; /* NULL when passed */
 	const char *stage;
+	const char *reached; /* how far the kernel got: "core", ...; NULL: not known */
 	const char *message;
 	const char *failing_case; /* first failure's case, or NULL */
 	const char *kernel_sha256;
@@ -60,6 +61,8 @@ struct kgb_verdict_summary {
 	const char *platform;
 	int64_t wall_ms;
 	int64_t total_tests, passed_tests, failed_tests;
+	/* Cases as the verdict counts them (docs/results.md); NULL: it does not. */
+	const cJSON *tiers, *modes, *interfaces;
 	const char *gpu; /* name of the GPU that timed it, or NULL */
 	const char *baseline; /* what it was timed against (docs/timing.md), or NULL */
 	/* Baseline over candidate as the verdict says, with its interval; 0: there is none. */
@@ -133,6 +136,7 @@ struct kgb_op_state {
 	const char *name; /* "aten::add" */
 	const char *safe_name;
 	const char *spec_sha256; /* or NULL */
+	const char *source, *category; /* of the specification; NULL: an older journal lacks them */
 	enum kgb_op_status status;
 	struct kgb_attempt_state *attempts; /* in order */
 	size_t n_attempts;
@@ -266,6 +270,7 @@ struct kgb_run_counts {
 	size_t total, pending, running, completed,
 		failed; /* upstream's five: completed + failed + running + pending = total */
 	size_t generated; /* part of completed: a kernel, not verified */
+	size_t core; /* whose kernel is right on all core cases; replaced ones apart */
 	size_t replaced; /* part of failed: the judged kernel is not the one that was made */
 	size_t by_status[KGB_OP_N_STATUSES]; /* replaced ones apart */
 };

@@ -235,3 +235,22 @@ const char *kgb_json_format_num(double value, char out[KGB_JSON_NUM_LEN])
 	}
 	return out;
 }
+
+cJSON *kgb_json_copy(struct kgb_arena *arena, const cJSON *node)
+{
+	cJSON *copy = kgb_arena_alloc(arena, sizeof(*copy));
+	const cJSON *part = NULL;
+	cJSON *last = NULL;
+
+	*copy = *node;
+	copy->next = copy->prev = copy->child = NULL;
+	copy->string = node->string ? kgb_arena_strdup(arena, node->string) : NULL;
+	copy->valuestring = node->valuestring ? kgb_arena_strdup(arena, node->valuestring) : NULL;
+	cJSON_ArrayForEach(part, node) {
+		cJSON *one = kgb_json_copy(arena, part);
+		*(last ? &last->next : &copy->child) = one;
+		one->prev = last;
+		last = one;
+	}
+	return copy;
+}

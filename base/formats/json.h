@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/mem.h"
 
 /** Parse one document; the caller frees *out with cJSON_Delete (or KGB_AUTO(json)). Message has
  * line:column. */
@@ -24,6 +25,9 @@ const cJSON *kgb_json_duplicate(const cJSON *object);
 const char *kgb_json_format_num(double value, char out[KGB_JSON_NUM_LEN]);
 /** Is this text a number by the JSON grammar? */
 bool kgb_json_is_number(const char *text, size_t len);
+
+/** A deep copy that the arena owns. */
+cJSON *kgb_json_copy(struct kgb_arena *arena, const cJSON *node);
 
 /* Accessors take NULL and wrong types in stride: they return the fallback. `path` is dotted:
  * "message.usage". */

@@ -14,6 +14,7 @@ union field {
 	int *integer;
 	bool *boolean;
 	double *number;
+	const cJSON **tree;
 };
 
 static union field field_of(const struct kgb_row *row, const void *container)
@@ -24,6 +25,7 @@ static union field field_of(const struct kgb_row *row, const void *container)
 		[KGB_ROW_COUNT] = sizeof(int64_t),    [KGB_ROW_I64] = sizeof(int64_t),
 		[KGB_ROW_INT] = sizeof(int),          [KGB_ROW_INDEX] = sizeof(int),
 		[KGB_ROW_BOOL] = sizeof(bool),        [KGB_ROW_POSITIVE] = sizeof(double),
+		[KGB_ROW_TREE] = sizeof(cJSON *),
 	};
 
 	KGB_ASSERT(row->type == KGB_ROW_CHARS || row->size == sizes[row->type]);
@@ -57,6 +59,13 @@ static void write_one(struct kgb_jsonw *w, const struct kgb_row *row, union fiel
 		return;
 	case KGB_ROW_POSITIVE:
 		kgb_jsonw_knum(w, row->name, *field.number > 0 ? *field.number : (double)NAN);
+		return;
+	case KGB_ROW_TREE:
+		kgb_jsonw_key(w, row->name);
+		if (*field.tree)
+			kgb_jsonw_tree(w, *field.tree);
+		else
+			kgb_jsonw_null(w);
 		return;
 	}
 	KGB_UNREACHABLE();
@@ -100,6 +109,12 @@ static void read_one(const cJSON *node, const struct kgb_row *row, struct kgb_ar
 		return;
 	case KGB_ROW_POSITIVE:
 		*field.number = kgb_json_num(node, row->name, 0);
+		return;
+	case KGB_ROW_TREE:
+		*field.tree = kgb_json_get(node, row->name);
+		*field.tree = cJSON_IsObject(*field.tree) && arena
+				      ? kgb_json_copy(arena, *field.tree)
+				      : NULL;
 		return;
 	}
 	KGB_UNREACHABLE();

@@ -21,6 +21,7 @@ enum kgb_row_type {
 	KGB_ROW_INDEX, /* int; missing: -1 */
 	KGB_ROW_BOOL, /* missing: false */
 	KGB_ROW_POSITIVE, /* double; 0: null */
+	KGB_ROW_TREE, /* const cJSON *, an object; NULL: null */
 };
 
 struct kgb_row {

@@ -18,7 +18,11 @@ test_expect_success 'results.json: passed, two checks in its history, tokens equ
 	jq -e ".operators[\"aten::add\"] | .status == \"passed\" and .passed_tests == .total_tests
 		and (.verify_calls | map(.status)) == [\"failed\", \"passed\"]
 		and .tokens.agree and .tokens.gateway == .tokens.cli and .tokens.gateway.output_tokens > 0
-		and .speedup == null" "$(run_dir)/results.json"
+		and .speedup == null" "$(run_dir)/results.json" &&
+	jq -e ".summary.core == 1 and .summary.core_rate == 1 and (.operators[\"aten::add\"] | .source == \"aten\" and
+		.category == \"Math\" and .reached == \"correct\" and .tiers.core.passed + .tiers.edge.passed == .total_tests and
+		.modes.outlier.passed > 0 and .interfaces.add_Tensor.reached == \"correct\" and
+		(.verify_calls | map(.reached) | .[1] == \"correct\"))" "$(run_dir)/results.json"
 '
 test_expect_success 'the kernel kept is the version that passed the second check' '
 	cmp "$(run_dir)/kernels/aten__add.py" "$(run_dir)/attempts/aten__add/001/verdicts/002.py"

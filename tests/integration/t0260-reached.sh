@@ -59,4 +59,14 @@ test_expect_success 'a file that is refused for its text is refused' '
 	reached refused "s/^def add_Tensor/def add_tensor/" && jq -e ".stage == \"contract\"" verdict.json
 '
 
+test_expect_success 'failed cases do not hide the others, but a kernel that does not return is tried once' '
+	spec=$KGB_TEST_SOURCE_DIR/datasets/kernelgenbench/aten/aten__silu.yaml &&
+	honest=$KGB_TEST_SOURCE_DIR/tests/honest/aten__silu/flat.py &&
+	sed "s/tl.store(\([^,]*\),/tl.store(\1, 3 +/" "$honest" >kernel.py && ! cmp -s kernel.py "$honest" &&
+	judge_request "spec=$spec" kernel=kernel.py | kgb-judge verify >verdict.json &&
+	jq -e ".reached == \"runs\" and .not_run_tests == 0 and .failed_tests > 20 and .tiers.core.failed > .tiers.core.passed" verdict.json &&
+	judge_request "spec=$spec" kernel=kernel.py purpose=agent max_failures=20 lanes=1 | kgb-judge verify >verdict.json &&
+	jq -e ".failed_tests == 20 and .not_run_tests > 0" verdict.json
+'
+
 test_done

@@ -14,8 +14,7 @@
 #include "verify/cmd/cli.h"
 #include "verify/stages/stages.h"
 
-_Static_assert(KGB_JUDGE_FAILURES_MAX == KGB_VERDICT_FAILURES_MAX &&
-		       KGB_JUDGE_LANES_MAX == KGB_SEATS_MAX,
+_Static_assert(KGB_JUDGE_FAILURES_MAX == KGB_MAX_CASES && KGB_JUDGE_LANES_MAX == KGB_SEATS_MAX,
 	       "a request may ask for what the judge can do");
 
 /* The descriptor of the verdict: what else is printed on stdout, by a library or a child, goes to

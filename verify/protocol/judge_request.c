@@ -71,7 +71,7 @@ static const struct kgb_field table[] = {
 	 AT(max_failures),
 	 .min = 1,
 	 .max = KGB_JUDGE_FAILURES_MAX,
-	 .def = "20",
+	 .def = "4096",
 	 .doc = "After so many failed cases the others are not judged."},
 	{.name = "lanes",
 	 .type = KGB_FIELD_I64,

@@ -15,7 +15,8 @@
 #include "base/mem.h"
 
 #define KGB_JUDGE_REQUEST_MAX ((size_t)64 << 10)
-#define KGB_JUDGE_FAILURES_MAX 20
+#define KGB_JUDGE_FAILURES_MAX 4096 /* more than an operator can have cases */
+#define KGB_JUDGE_FAILURES_OF_CHECK 20 /* after which a check of an agent ends */
 #define KGB_JUDGE_LANES_MAX 32 /* seats on a GPU (gpu_lease.h) */
 
 /** Defaults of limits, of a request and of the settings `limits.*`. */

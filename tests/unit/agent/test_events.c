@@ -55,8 +55,9 @@ static void start_and_plan(struct fixture *f)
 		.maker = {.method = "normal_cc", .gateway_mode = "offline"},
 		.platform = "cpu",
 		.device_count = 1};
-	const struct kgb_event_plan_item plan[] = {{"aten::add", "aten__add", NULL},
-						   {"aten::mm", "aten__mm", NULL}};
+	const struct kgb_event_plan_item plan[] = {
+		{.name = "aten::add", .safe_name = "aten__add", .spec_sha256 = NULL},
+		{.name = "aten::mm", .safe_name = "aten__mm", .spec_sha256 = NULL}};
 	assert_ok(kgb_event_run_started(f->log, &start, err));
 	assert_ok(kgb_event_planned(f->log, plan, 2, err));
 }
@@ -381,7 +382,8 @@ static void test_a_verdict_is_summarised(void **state)
 	static const char verdict[] =
 		"{\"schema\":\"kgb.verdict/1\",\"status\":\"failed\",\"code\":\"verify.mismatch\",\"stage\":\"correctness\","
 		"\"message\":\"m\",\"kernel_sha256\":\"k\",\"spec_sha256\":\"s\",\"seed\":\"00\",\"platform\":\"cuda\","
-		"\"wall_ms\":12,\"total_tests\":4,\"passed_tests\":3,\"failed_tests\":1,\"failures\":[{\"case\":\"c1\"},"
+		"\"wall_ms\":12,\"total_tests\":4,\"passed_tests\":3,\"failed_tests\":1,\"reached\":\"runs\","
+		"\"tiers\":{\"core\":{\"passed\":3}},\"failures\":[{\"case\":\"c1\"},"
 		"{\"case\":\"c2\"}],\"timing\":{\"comparable\":true,\"cases\":[{\"candidate_ms\":1.0,\"baseline_ms\":2.0}]}}";
 	struct kgb_err err = KGB_ERR_INIT;
 	KGB_AUTO(json) cJSON *tree = NULL;
@@ -389,6 +391,9 @@ static void test_a_verdict_is_summarised(void **state)
 	struct kgb_verdict_summary s;
 	assert_int_equal(kgb_verdict_summarise(tree, &s, &err), 0);
 	assert_string_equal(s.failing_case, "c1");
+	assert_string_equal(s.reached, "runs");
+	assert_int_equal(kgb_json_i64(s.tiers, "core.passed", 0), 3);
+	assert_null(s.modes);
 	assert_true(s.speedup <= 0);
 	assert_string_equal(s.timing_note,
 			    ""); /* what failed needs no excuse for having no speed */

@@ -319,7 +319,8 @@ test_the_progress_file_follows_within_a_quarter_second_and_the_last_state_is_kep
 	assert_ok(kgb_progress_start(&progress, &loop, log, dir.fd, err));
 	assert_ok(kgb_display_start(&status, &loop, log, KGB_DISPLAY_PLAIN, err));
 	const struct kgb_event_run_started start = {.run_name = dir.name};
-	const struct kgb_event_plan_item plan[] = {{"aten::add", "aten__add", NULL}};
+	const struct kgb_event_plan_item plan[] = {
+		{.name = "aten::add", .safe_name = "aten__add", .spec_sha256 = NULL}};
 	assert_ok(kgb_event_run_started(log, &start, err));
 	assert_false(kgb_fs_exists(dir.fd, KGB_PROGRESS_NAME));
 	run_for(&loop, 250);

@@ -33,6 +33,8 @@ static const char *type_of(const struct kgb_row *row)
 		return "\"boolean\"";
 	case KGB_ROW_POSITIVE:
 		return "[\"number\",\"null\"]";
+	case KGB_ROW_TREE:
+		return "[\"object\",\"null\"]";
 	}
 	KGB_UNREACHABLE();
 }

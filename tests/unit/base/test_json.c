@@ -4,6 +4,7 @@
 #include <math.h>
 #include <time.h>
 
+#include "base/formats/jsonw.h"
 #include "base/limits.h"
 #include "tests/unit/base/support.h"
 
@@ -333,11 +334,31 @@ static void test_number_grammar(void **state)
 		assert_false(kgb_json_is_number(others[i], strlen(others[i])));
 }
 
+static void test_a_copy_lives_in_its_arena(void **state)
+{
+	static const char text[] = "{\"a\":{\"b\":[1,\"x\",null,{\"c\":0.5}],\"d\":true},\"e\":{}}";
+	struct kgb_arena arena = KGB_ARENA_INIT;
+	KGB_AUTO(buf) struct kgb_buf out = KGB_BUF_INIT(0);
+	struct kgb_err err = KGB_ERR_INIT;
+	struct kgb_jsonw w;
+	cJSON *json = NULL;
+
+	(void)state;
+	assert_ok(kgb_json_parse(text, sizeof(text) - 1, &json, &err), err);
+	const cJSON *copy = kgb_json_copy(&arena, json);
+	cJSON_Delete(json);
+	kgb_jsonw_init(&w, &out, 0);
+	kgb_jsonw_tree(&w, copy);
+	assert_string_equal(out.ptr, text);
+	kgb_arena_release(&arena);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_documents_that_are_accepted),
 		cmocka_unit_test(test_documents_that_are_refused),
+		cmocka_unit_test(test_a_copy_lives_in_its_arena),
 		cmocka_unit_test(test_a_nul_byte_is_no_end),
 		cmocka_unit_test(test_length_bounds_the_text),
 		cmocka_unit_test(test_depth_is_capped),
