@@ -20,6 +20,8 @@ and how many honest kernels were refused, with 95 %% Wilson intervals:
 
 `tests/integration/t0300-judge.sh` judges the kernels of `process/` with rules that allow every name, so that it tests the stages after
 the static stage alone. The codes below are those of the CPU platform; on a GPU, where other checks come first, any code counts.
+An attack is rejected as `refused` (its text breaks a rule of contract or L1; it never ran), `failed` (wrong) or `cheated`: the judge
+observed that no kernel's work is in a result that depends on the input, library code, or other work when timed.
 `run_corpus.py --table` writes this page; a test fails when the page is stale, or when a known cheat has neither a kernel nor a reason.
 There are %d attacks over %d operators, %d attacks on processes, and %d honest kernels over %d operators.
 """
