@@ -48,8 +48,11 @@ static bool needs_sandbox(const struct kgb_ladder *ladder, struct kgb_finding *f
 void kgb_check_namespaces(struct kgb_finding *f)
 {
 	const struct kgb_ladder *ladder = kgb_checks_ladder(f->cli);
+	struct kgb_room room;
+	kgb_room_find(f->cli, 1, &room);
 	if (ladder->level < KGB_ISOLATION_L3)
-		kgb_found(f, KGB_FAIL, "%s", ladder->no_sandbox);
+		kgb_found_fix(f, KGB_FAIL, room.fits < 1 ? "see the line `limits`" : "", "%s",
+			      ladder->no_sandbox);
 	else
 		kgb_found(f, KGB_PASS,
 			  "bubblewrap %s: all namespaces, system-call filter; started in %lld ms",
@@ -139,8 +142,7 @@ void kgb_check_kill(struct kgb_finding *f)
 			  "processes are signalled by descriptors and counted by their namespace");
 }
 
-/** The nearest directory that exists: where a run would be created; malloc'ed. */
-static char *existing_parent(const struct kgb_cli *cli)
+char *kgb_checks_existing_parent(const struct kgb_cli *cli)
 {
 	char *dir = kgb_config_runs(&cli->config);
 	while (!kgb_fs_exists(AT_FDCWD, dir)) {
@@ -157,7 +159,7 @@ static char *existing_parent(const struct kgb_cli *cli)
 void kgb_check_runs(struct kgb_finding *f)
 {
 	KGB_AUTO(free) char *runs = kgb_config_runs(&f->cli->config);
-	KGB_AUTO(free) char *dir = existing_parent(f->cli);
+	KGB_AUTO(free) char *dir = kgb_checks_existing_parent(f->cli);
 	KGB_AUTO(free) char *trial = kgb_path_join(dir, ".kgb-doctor.XXXXXX");
 	struct statvfs fs;
 	/* Made and removed: root may write anywhere by the mode bits. */
@@ -191,7 +193,7 @@ static const char *bad_file_system(long type)
 void kgb_check_disk(struct kgb_finding *f)
 {
 	const struct kgb_settings *settings = &f->cli->config.settings;
-	KGB_AUTO(free) char *dir = existing_parent(f->cli);
+	KGB_AUTO(free) char *dir = kgb_checks_existing_parent(f->cli);
 	struct statvfs room;
 	struct statfs kind;
 	if (statvfs(dir, &room) < 0 || statfs(dir, &kind) < 0) {

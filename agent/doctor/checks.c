@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "agent/doctor/checks.h"
 
-#include <errno.h>
 #include <signal.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "agent/cli/program_probe.h"
@@ -15,7 +13,6 @@
 
 #define PROBE_LIMIT ((size_t)64 << 10)
 #define PROBE_TIMEOUT_MS 120000 /* a cold import of torch from a slow disk */
-#define MIN_OPEN_FILES 256
 
 void kgb_found(struct kgb_finding *f, enum kgb_outcome outcome, const char *fmt, ...)
 {
@@ -311,23 +308,13 @@ static void check_codex(struct kgb_finding *f)
 	check_program(f, "codex");
 }
 
-static void check_limits(struct kgb_finding *f)
-{
-	struct rlimit files = {0};
-	if (getrlimit(RLIMIT_NOFILE, &files) < 0) {
-		kgb_found(f, KGB_WARN, "the limit of open files is not known: %s", strerror(errno));
-		return;
-	}
-	bool enough = files.rlim_cur == RLIM_INFINITY || files.rlim_cur >= MIN_OPEN_FILES;
-	kgb_found(f, enough ? KGB_PASS : KGB_WARN, "%llu open files",
-		  (unsigned long long)files.rlim_cur);
-}
-
 #define USERNS_FIX                                                                                        \
 	"sudo sysctl kernel.unprivileged_userns_clone=1 kernel.apparmor_restrict_unprivileged_userns=0; " \
 	"in a container: run it with a seccomp profile that permits user namespaces"
 
 const struct kgb_check kgb_checks[] = {
+	{"limits", "attempts at the same time share descriptors, processes, memory and disk",
+	 "ulimit -n 1024", kgb_check_limits, KGB_NEED_ROOM},
 	{"programs", "the judge, the launcher and the sandbox's client lie beside kgb-agent",
 	 "reinstall kgb-agent, or run `kgb-agent setup` or, in its source tree, ./bootstrap setup",
 	 check_programs, 0},
@@ -376,7 +363,6 @@ const struct kgb_check kgb_checks[] = {
 	 "mend it, or name another with paths.prices", kgb_check_prices, 0},
 	{"runs", "results and evidence are written there",
 	 "make it writable, or name another with --runs-dir or paths.runs", kgb_check_runs, 0},
-	{"limits", "each attempt holds some dozen descriptors", "ulimit -n 1024", check_limits, 0},
 	{0},
 };
 

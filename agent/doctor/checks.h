@@ -27,6 +27,7 @@ enum kgb_need {
 	KGB_NEED_ISOLATION = 1 << 0, /* the level that the settings ask for */
 	KGB_NEED_SANDBOX = 1 << 1,
 	KGB_NEED_PYTHON = 1 << 2, /* with torch and triton */
+	KGB_NEED_ROOM = 1 << 3, /* for one attempt, within the limits of this process */
 };
 
 struct kgb_check {
@@ -53,6 +54,20 @@ void kgb_check_find_gpus(struct kgb_finding *f, struct kgb_devices *devices, boo
 void kgb_check_gpu(struct kgb_finding *f, const struct kgb_device *device);
 /** torch uses each GPU and has loaded CUPTI, which records the work on a GPU. */
 void kgb_check_torch_gpu(struct kgb_finding *f, const struct kgb_devices *devices);
+
+/** The nearest directory that exists: where a run would be created; malloc'ed. */
+char *kgb_checks_existing_parent(const struct kgb_cli *cli);
+
+/** How many attempts at a time this machine holds. */
+struct kgb_room {
+	int64_t fits;
+	char limit[160], remedy[160]; /* of the limit that is reached first */
+	char all[160]; /* what each limit holds */
+};
+void kgb_room_find(const struct kgb_cli *cli, int64_t wanted, struct kgb_room *out);
+
+/* check_room.c */
+void kgb_check_limits(struct kgb_finding *f);
 
 /* check_model.c */
 void kgb_check_model(struct kgb_finding *f);

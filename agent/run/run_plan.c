@@ -257,11 +257,27 @@ static int plan_program(struct kgb_run_plan *plan, struct kgb_err *err)
 	return 0;
 }
 
+/** Work on no more operators at a time than the machine's limits hold. */
+static void fit_room(struct kgb_run_plan *plan)
+{
+	struct kgb_room room;
+	const int64_t wanted =
+		(size_t)plan->at_a_time < plan->n_specs ? plan->at_a_time : (int64_t)plan->n_specs;
+	kgb_room_find(plan->cli, wanted, &room);
+	if (room.fits >= wanted)
+		return;
+	kgb_warn("%d operators at a time instead of %d: %s; for more: %s", (int)room.fits,
+		 plan->at_a_time, room.limit, room.remedy);
+	plan->at_a_time = (int)room.fits;
+}
+
 /** What the machine must have for this plan. */
 int kgb_run_plan_environment(struct kgb_run_plan *plan, struct kgb_err *err)
 {
 	const struct kgb_settings *settings = &plan->cli->config.settings;
 	plan->python = kgb_config_python(&plan->cli->config);
+	if (kgb_checks_require(plan->cli, KGB_NEED_ROOM, false, err) < 0)
+		return -1;
 	if (kgb_devices_find(&plan->devices, settings->run.device, settings->run.device_count,
 			     plan->cli->bin_dir, err) < 0 ||
 	    kgb_devices_try(&plan->devices, err) < 0)
@@ -270,6 +286,7 @@ int kgb_run_plan_environment(struct kgb_run_plan *plan, struct kgb_err *err)
 	plan->at_a_time = (int)settings->run.device_count;
 	if ((size_t)plan->at_a_time < plan->devices.n)
 		plan->at_a_time = (int)plan->devices.n;
+	fit_room(plan);
 	if (plan->generate && (plan_gateway(plan, err) < 0 || plan_prices(plan, err) < 0))
 		return -1;
 	const unsigned isolation = plan->generate ? KGB_NEED_ISOLATION : 0;

@@ -319,7 +319,7 @@ test_expect_success 'kill -9 of the launcher in the middle: tree gone, attempt c
 test_expect_success 'fewer descriptors than a sandbox needs: exit 4 with that reason' '
 	printf "result done\n" | fake_cli && rm -rf runs &&
 	test_expect_code 4 sh -c "ulimit -n 64; exec env KGB_CLAUDE_BIN=$TRASH/cli kgb-agent add -m naive_cc --skip-verify" 2>err &&
-	test_grep "too few open files are allowed: ulimit -n 1024" err
+	test_grep "no attempt can start: 64 open files are allowed.*ulimit -n 1024" err
 '
 test_expect_success 'a kernel that was replaced by a link before --skip-gen is refused; an empty journal is reported' '
 	printf "echo x >/ws/kernel.py; result done\n" | fake_cli && run_bare &&

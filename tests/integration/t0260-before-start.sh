@@ -1,0 +1,41 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+test_description='what cannot go well, or has no effect, is said before a run starts'
+# shellcheck source=tests/integration/lib.sh
+. "$(dirname "$0")/lib.sh"
+test_require sandbox torch jq
+. "$KGB_TEST_SOURCE_DIR/tests/integration/fake_cli.sh"
+
+printf 'echo x >/ws/kernel.py\nresult done\n' | fake_cli
+export KGB_CLAUDE_BIN="$TRASH/cli"
+
+# dry OPTION...: plans a run of five operators.
+dry() { kgb-agent add,mm,silu,softmax,sum -m naive_cc --dry-run "$@"; }
+
+test_expect_success 'open files for fewer attempts than wanted: one line with the limit and the remedy, and fewer at a time' '
+	(ulimit -n 176 && dry --device-count 210 >out 2>err) &&
+	test_grep "3 operators at a time instead of 210: 176 open files are allowed.*for more: ulimit -n 1024" err &&
+	test_grep "3 at a time" out &&
+	(ulimit -n 1024 && dry --device-count 210 >out 2>err) && test_no_grep "at a time instead" err
+'
+test_expect_success 'open files for no attempt: refused with exit 4, nothing is created, and the sandbox is not blamed' '
+	(ulimit -n 120 && test_expect_code 4 kgb-agent add -m naive_cc 2>err) &&
+	test_grep "no attempt can start: 120 open files are allowed.*: ulimit -n 1024" err && test ! -e runs &&
+	(ulimit -n 120 && test_expect_code 4 kgb-agent doctor >out) &&
+	test_grep "^FAIL  limits .*no attempt can start: 120 open files" out && test_no_grep "install bubblewrap" out
+'
+test_expect_success 'doctor shows the same computation' '
+	(ulimit -n 176 && kgb-agent doctor --set run.device_count=210 >out || true) &&
+	test_grep "^WARN  limits .*210 attempts at a time are wanted, 3 fit: 176 open files are allowed" out &&
+	(ulimit -n 1024 && kgb-agent doctor >out || true) &&
+	test_grep "^PASS  limits .*attempts at a time: open files for 109, .*memory for .*disk for " out
+'
+if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
+	test_expect_success 'processes for no attempt: refused with exit 4' '
+		chmod 755 "$TRASH" && mkdir -m 777 foreign &&
+		(test_expect_code 4 setpriv --reuid 4243 --regid 4243 --clear-groups prlimit --nproc=40 -- \
+			kgb-agent add -m naive_cc --runs-dir foreign/runs 2>err) &&
+		test_grep "no attempt can start: 40 processes and threads are allowed.*ulimit -u" err && test ! -e foreign/runs
+	'
+fi
+test_done
