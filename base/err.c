@@ -145,6 +145,18 @@ void kgb__assert_failed(const char *cond, const char *file, int line)
 	abort();
 }
 
+bool kgb_err_is_shortage(const struct kgb_err *err)
+{
+	static const int codes[] = {EMFILE, ENFILE, EAGAIN, ENOMEM};
+
+	if (err->domain != KGB_ERR_DOMAIN_ERRNO && err->domain != KGB_ERR_DOMAIN_UV)
+		return false;
+	for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
+		if (err->code == codes[i] || err->code == -codes[i])
+			return true;
+	return false;
+}
+
 int kgb_err_exit(const struct kgb_err *err, int invalid)
 {
 	switch (err->kind) {

@@ -96,6 +96,9 @@ enum kgb_exit {
  * CANCELLED 130, INVALID and NOT_FOUND `invalid`, else 70. */
 int kgb_err_exit(const struct kgb_err *err, int invalid);
 
+/** Whether descriptors, processes or memory were short: others may end and give some back. */
+bool kgb_err_is_shortage(const struct kgb_err *err);
+
 /** Broken invariant: prints file, line and the condition, then aborts. Stays in release builds.
  * Never for input. */
 KGB_NORETURN void kgb__assert_failed(const char *cond, const char *file, int line);

@@ -104,17 +104,6 @@ static const char *last_line(struct kgb_buf *text)
 	return newline ? newline + 1 : text->ptr;
 }
 
-/** Out of descriptors, processes or memory: others may end and give some back. */
-static bool is_shortage(const struct kgb_err *err)
-{
-	static const int codes[] = {UV_EMFILE, UV_ENFILE, UV_EAGAIN, UV_ENOMEM};
-
-	for (size_t i = 0; err->msg[0] && i < KGB_ARRAY_LEN(codes); i++)
-		if (err->code == codes[i] || err->code == -codes[i])
-			return true;
-	return false;
-}
-
 /** Whether the machine, and not the kernel, is why there is no verdict, and a new judge may help.
  */
 static bool is_tried_again(const struct kgb_job *job, const struct kgb_job_result *result)
@@ -122,7 +111,7 @@ static bool is_tried_again(const struct kgb_job *job, const struct kgb_job_resul
 	if (job->cancelled || job->broker->closing)
 		return false;
 	if (!job->started)
-		return is_shortage(&job->err) && job->n_delays < DELAYS_MAX;
+		return kgb_err_is_shortage(&job->err) && job->n_delays < DELAYS_MAX;
 	const char *status = kgb_json_str(result->verdict, "status", "");
 	const bool decided = kgb_str_eq(status, "passed") || kgb_str_eq(status, "failed") ||
 			     kgb_str_eq(status, "refused") || kgb_str_eq(status, "cheated");

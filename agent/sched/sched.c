@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "agent/sched/sched.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
@@ -16,6 +17,14 @@
 #include "base/system/fs.h"
 #include "base/time.h"
 
+/* An attempt that cannot start for want of descriptors, processes or memory waits for what others
+ * give back; when nothing else runs, so often. */
+#define START_DELAY_MS 1000
+#define START_DELAYS_MAX 60
+/* Descriptors that must be free before an attempt starts: of its start, and of a judge beside it.
+ */
+#define SPARE_FILES 32
+
 enum item_phase { ITEM_WAITING, ITEM_GENERATING, ITEM_VERIFYING, ITEM_ENDED };
 
 struct item {
@@ -26,6 +35,7 @@ struct item {
 	int slot; /* of those that work at the same time; gives its device */
 	bool holds_slot;
 	int n_attempts;
+	int n_failed_starts; /* in a row */
 	struct kgb_budget budget; /* of its operator */
 	struct kgb_attempt *attempt;
 	struct kgb_job *job;
@@ -41,6 +51,7 @@ struct sched {
 	struct kgb_processes processes;
 	struct kgb_budget budget; /* of the run */
 	int64_t started_ms; /* monotonic */
+	int64_t delayed_until_ms; /* monotonic; no attempt starts before */
 	struct kgb_gateway *gateway;
 	struct kgb_broker *broker;
 	struct kgb_progress *progress;
@@ -292,6 +303,48 @@ static bool is_spent(struct item *item, const struct kgb_attempt_task *task)
 	return true;
 }
 
+/** Whether some descriptors are free. */
+static int spare_files(struct kgb_err *err)
+{
+	int fds[SPARE_FILES], n = 0, code = 0;
+	for (; n < SPARE_FILES && code == 0; n++) {
+		fds[n] = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
+		code = fds[n] < 0 ? errno : 0;
+	}
+	while (n-- > 0)
+		kgb_close(fds[n]);
+	return code == EMFILE ? kgb_fail_errno(err, code, "start an attempt") : 0;
+}
+
+/** An attempt could not start: wait and try again, or end its operator. */
+static void on_failed_start(struct item *item, const struct kgb_err *err)
+{
+	struct sched *sched = item->sched;
+	const bool short_of = kgb_err_is_shortage(err);
+	const bool alone = sched->n_generating + sched->n_verifying == 0;
+	const struct kgb_op_state *op =
+		kgb_run_state_op(kgb_run_log_state(sched->spec->env.log), item->spec->name);
+	const int max_attempts = sched->spec->env.max_attempts;
+	give_slot(item);
+	/* The journal counts an attempt once it has a record there. */
+	item->n_attempts = op ? (int)op->n_attempts : item->n_attempts - 1;
+	if (err->kind == KGB_ERR_LIMIT && !short_of) {
+		item->phase = ITEM_ENDED;
+		on_fatal(sched, err);
+		return;
+	}
+	item->n_failed_starts += !short_of || alone;
+	if (sched->stopping || item->n_attempts >= max_attempts ||
+	    item->n_failed_starts >= (short_of ? START_DELAYS_MAX : max_attempts)) {
+		end_item(item, KGB_OP_INFRA_ERROR, "infra.not_started", err->msg);
+		return;
+	}
+	if (item->n_failed_starts <= 1)
+		kgb_warn("%s: its start is delayed: %s", item->spec->name, err->msg);
+	item->phase = ITEM_WAITING;
+	sched->delayed_until_ms = kgb_mono_ms() + START_DELAY_MS;
+}
+
 static void generate(struct item *item)
 {
 	struct sched *sched = item->sched;
@@ -305,18 +358,13 @@ static void generate(struct item *item)
 		return;
 	item->n_attempts++;
 	item->phase = ITEM_GENERATING;
-	if (kgb_attempt_start(&item->attempt, &sched->env, &task, on_attempt_done, item, &err) ==
-	    0) {
-		sched->n_generating++;
+	if (spare_files(&err) < 0 || kgb_attempt_start(&item->attempt, &sched->env, &task,
+						       on_attempt_done, item, &err) < 0) {
+		on_failed_start(item, &err);
 		return;
 	}
-	give_slot(item);
-	if (err.kind == KGB_ERR_LIMIT) {
-		item->phase = ITEM_ENDED;
-		on_fatal(sched, &err);
-		return;
-	}
-	end_item(item, KGB_OP_INFRA_ERROR, "infra.not_started", err.msg);
+	item->n_failed_starts = 0;
+	sched->n_generating++;
 }
 
 /* ---- the loop ---- */
@@ -414,17 +462,24 @@ static void close_all(struct sched *sched)
 	uv_close((uv_handle_t *)&sched->pump_timer, on_pump_closed);
 }
 
+/** While the provider has shut us out, an attempt would only be wasted; while the machine is short
+ * of something, it could not start. */
+static int64_t pause_ms(const struct sched *sched)
+{
+	const int64_t provider_ms = sched->gateway ? kgb_gateway_paused_ms(sched->gateway) : 0;
+	const int64_t machine_ms = sched->delayed_until_ms - kgb_mono_ms();
+	return machine_ms > provider_ms ? machine_ms : provider_ms;
+}
+
 static void on_pump(uv_timer_t *timer)
 {
 	struct sched *sched = timer->data;
-	/* While the provider has shut us out, an attempt would only be wasted. */
-	int64_t paused_ms = sched->gateway ? kgb_gateway_paused_ms(sched->gateway) : 0;
 	bool delayed = false;
 	for (size_t i = 0; i < sched->spec->n_items && !sched->stopping; i++) {
 		struct item *item = &sched->items[i];
 		if (item->phase != ITEM_WAITING || (item->generate && sched->halted))
 			continue;
-		if (item->generate && paused_ms > 0) {
+		if (item->generate && pause_ms(sched) > 0) {
 			delayed = true;
 			continue;
 		}
@@ -435,8 +490,9 @@ static void on_pump(uv_timer_t *timer)
 		else
 			verify(item);
 	}
-	if (delayed)
-		uv_timer_start(&sched->pump_timer, on_pump, (uint64_t)paused_ms, 0);
+	const int64_t left_ms = pause_ms(sched);
+	if (delayed || left_ms > 0)
+		uv_timer_start(&sched->pump_timer, on_pump, left_ms > 0 ? (uint64_t)left_ms : 0, 0);
 	bool idle = sched->n_generating == 0 && sched->n_verifying == 0;
 	if (idle && (sched->stopping || all_ended(sched)))
 		close_all(sched);

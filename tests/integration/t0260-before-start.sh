@@ -30,6 +30,17 @@ test_expect_success 'doctor shows the same computation' '
 	(ulimit -n 1024 && kgb-agent doctor >out || true) &&
 	test_grep "^PASS  limits .*attempts at a time: open files for 109, .*memory for .*disk for " out
 '
+test_expect_success 'no descriptors left while it runs: the next start waits, and nothing that runs is cancelled' '
+	printf "echo x >/ws/kernel.py\nsleep 4\nresult done\n" | fake_cli && rm -rf runs &&
+	{
+		kgb-agent add,mm,silu,softmax,sum -m naive_cc --skip-verify --device-count 2 --json >out.json 2>err &
+		pid=$!
+	} &&
+	test_wait_for 60 sh -c "[ \$(ls runs/*/attempts/ | wc -l) -eq 2 ]" && sleep 1 &&
+	prlimit --pid $pid --nofile=28:1024 && test_wait_for 60 test_grep "its start is delayed: .*Too many open files" err &&
+	prlimit --pid $pid --nofile=1024:1024 && wait $pid &&
+	jq -e "[.operators[].status] | length == 5 and all(. == \"generated\")" out.json
+'
 if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
 	test_expect_success 'processes for no attempt: refused with exit 4' '
 		chmod 755 "$TRASH" && mkdir -m 777 foreign &&
