@@ -121,6 +121,21 @@ static int print_version(const struct kgb_cli *cli)
 	return kgb_cli_print(&text, KGB_EXIT_OK);
 }
 
+/** Warn of each option whose setting a later one gives another value. */
+static void note_overridden(const struct kgb_cmdline *line)
+{
+	for (size_t i = 0; i < line->set_names.n; i++)
+		for (size_t k = i + 1; *line->set_keys.items[i] && k < line->set_names.n; k++) {
+			if (!kgb_str_eq(line->set_keys.items[i], line->set_keys.items[k]) ||
+			    kgb_str_eq(line->set_texts.items[i], line->set_texts.items[k]))
+				continue;
+			kgb_warn("'%s %s' has no effect: '%s %s' comes after it",
+				 line->set_names.items[i], line->set_texts.items[i],
+				 line->set_names.items[k], line->set_texts.items[k]);
+			break;
+		}
+}
+
 /** Options that override settings, in the order given: a later one wins. */
 static int apply_flags(struct kgb_cli *cli, const struct kgb_cmdline *line, struct kgb_err *err)
 {
@@ -187,6 +202,7 @@ static int dispatch(struct kgb_cli *cli, const struct kgb_cmdline *line)
 		kgb_log_err(&err);
 		return KGB_EXIT_CONFIG;
 	}
+	note_overridden(line);
 	if (apply_flags(cli, line, &err) < 0 || take_positional(cli, line, &err) < 0)
 		return kgb_cli_fail(&err, KGB_EXIT_USAGE);
 	if (cli->command->own_config && take_own_config(cli, line, &err) < 0)

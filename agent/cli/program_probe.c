@@ -72,9 +72,19 @@ static char *executable_of(const char *path)
 	return kgb_xstrdup(path);
 }
 
+/* Whether an answer is nothing but a version, or has the name of the program in it. */
+static bool is_of_program(const struct kgb_program *program, const char *text, const char *version)
+{
+	static const char blanks[] = " \t\r\n";
+	const char *start = text + strspn(text, blanks);
+	const char *end = start + strlen(version);
+	return (kgb_str_starts(start, version) && !end[strspn(end, blanks)]) ||
+	       strcasestr(text, program->name) || strcasestr(text, program->title);
+}
+
 /* Take the version from an answer. Returns what is wrong with the answer, malloc'ed, or NULL. */
-static char *judge_answer(const struct answer *answer, const char *executable,
-			  char version[KGB_VERSION_LEN])
+static char *judge_answer(const struct kgb_program *program, const struct answer *answer,
+			  const char *executable, char version[KGB_VERSION_LEN])
 {
 	const struct kgb_sandbox_status *status = &answer->status;
 	int exit_code = status->exit_code >= 0 ? status->exit_code : answer->exit_code;
@@ -87,7 +97,12 @@ static char *judge_answer(const struct answer *answer, const char *executable,
 				     executable, exit_code);
 	kgb_utf8_repair(&text, answer->text.ptr, answer->text.len);
 	kgb_version_find(text.ptr, version);
-	return *version ? NULL : kgb_xasprintf("at '%s' tells no version", executable);
+	if (!*version)
+		return kgb_xasprintf("at '%s' tells no version", executable);
+	if (is_of_program(program, text.ptr, version))
+		return NULL;
+	return kgb_xasprintf("cannot be '%s', which answers '%.*s' when asked for its version",
+			     executable, (int)strcspn(text.ptr, "\n"), text.ptr);
 }
 
 int kgb_program_probe(const struct kgb_program *program, const char *path, const char *bin_dir,
@@ -111,7 +126,8 @@ int kgb_program_probe(const struct kgb_program *program, const char *path, const
 	struct answer answer = {.text = KGB_BUF_INIT(OUTPUT_BYTES)};
 	kgb_sandbox_status_init(&answer.status);
 	int rc = ask(program, executable, bin_dir, ladder, &answer, err);
-	KGB_AUTO(free) char *why = rc < 0 ? NULL : judge_answer(&answer, executable, version);
+	KGB_AUTO(free)
+	char *why = rc < 0 ? NULL : judge_answer(program, &answer, executable, version);
 	kgb_sandbox_status_release(&answer.status);
 	kgb_buf_release(&answer.text);
 	if (rc < 0 && err->kind == KGB_ERR_TIMEOUT)

@@ -90,6 +90,58 @@ static const char *wanted_keys(const struct kgb_run_plan *plan)
 	return kgb_provider_key_variable(kgb_protocol_provider(protocol));
 }
 
+static bool has_script(const struct kgb_run_plan *plan, const struct kgb_spec *spec)
+{
+	KGB_AUTO(free)
+	char *script =
+		kgb_xasprintf("%s/datasets/offline/%s.yaml", plan->cli->data_dir, spec->safe_name);
+	return kgb_fs_exists(AT_FDCWD, script);
+}
+
+/** `all` offline means the operators that the offline model has a script for. */
+static void drop_without_script(struct kgb_run_plan *plan)
+{
+	KGB_AUTO(buf) struct kgb_buf dropped = KGB_BUF_INIT(0);
+	const size_t n_all = plan->n_specs;
+	size_t n = 0;
+	for (size_t i = 0; i < n_all; i++) {
+		if (has_script(plan, &plan->specs[i])) {
+			plan->specs[n++] = plan->specs[i];
+			continue;
+		}
+		kgb_buf_addf(&dropped, "%s%s", dropped.len > 0 ? ", " : "", plan->specs[i].name);
+		kgb_spec_release(&plan->specs[i]);
+	}
+	plan->n_specs = n;
+	if (n < n_all)
+		kgb_warn(
+			"the offline model has scripts for %zu of %zu operators; set %s for the others: %s",
+			n, n_all, wanted_keys(plan), dropped.ptr);
+}
+
+/** Say which settings have no effect on this plan. */
+static void note_idle_settings(const struct kgb_run_plan *plan)
+{
+	const struct kgb_config *config = &plan->cli->config;
+	const bool offline = plan->gateway_mode == KGB_GATEWAY_OFFLINE;
+	const struct {
+		const char *key;
+		bool is_idle;
+		const char *why;
+	} rows[] = {
+		{"run.iterations", plan->method.loop.iterations == 0, "does not work in rounds"},
+		{"budget.run_usd", offline, "costs nothing offline"},
+		{"budget.operator_usd", offline, "costs nothing offline"},
+		{"budget.attempt_usd", offline, "costs nothing offline"},
+	};
+	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++) {
+		const char *origin = kgb_config_origin(config, rows[i].key);
+		if (rows[i].is_idle && !kgb_str_eq(origin, "default"))
+			kgb_warn("%s (%s) has no effect: %s %s", rows[i].key, origin,
+				 plan->method.name, rows[i].why);
+	}
+}
+
 static int plan_gateway(struct kgb_run_plan *plan, struct kgb_err *err)
 {
 	const struct kgb_settings *settings = &plan->cli->config.settings;
@@ -100,16 +152,14 @@ static int plan_gateway(struct kgb_run_plan *plan, struct kgb_err *err)
 				plan->method.program.title, wanted_keys(plan));
 	bool offline = settings->gateway.mode == KGB_GATEWAY_CHOICE_OFFLINE || !plan->endpoint;
 	plan->gateway_mode = offline ? KGB_GATEWAY_OFFLINE : KGB_GATEWAY_LIVE;
-	for (size_t i = 0; offline && i < plan->n_specs; i++) {
-		KGB_AUTO(free)
-		char *script = kgb_xasprintf("%s/datasets/offline/%s.yaml", plan->cli->data_dir,
-					     plan->specs[i].safe_name);
-		if (!kgb_fs_exists(AT_FDCWD, script))
+	if (offline && kgb_strv_has(&plan->cli->operators, "all"))
+		drop_without_script(plan);
+	for (size_t i = 0; offline && i < plan->n_specs; i++)
+		if (!has_script(plan, &plan->specs[i]))
 			return kgb_fail(
 				err, KGB_ERR_UNAVAILABLE,
 				"the offline model has no script for %s: set %s to use a real one",
 				plan->specs[i].name, wanted_keys(plan));
-	}
 	return 0;
 }
 
@@ -286,9 +336,11 @@ int kgb_run_plan_environment(struct kgb_run_plan *plan, struct kgb_err *err)
 	plan->at_a_time = (int)settings->run.device_count;
 	if ((size_t)plan->at_a_time < plan->devices.n)
 		plan->at_a_time = (int)plan->devices.n;
-	fit_room(plan);
 	if (plan->generate && (plan_gateway(plan, err) < 0 || plan_prices(plan, err) < 0))
 		return -1;
+	if (plan->generate)
+		note_idle_settings(plan);
+	fit_room(plan);
 	const unsigned isolation = plan->generate ? KGB_NEED_ISOLATION : 0;
 	if (kgb_checks_require(plan->cli, isolation, false, err) < 0)
 		return -1;

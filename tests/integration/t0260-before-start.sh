@@ -10,7 +10,7 @@ printf 'echo x >/ws/kernel.py\nresult done\n' | fake_cli
 export KGB_CLAUDE_BIN="$TRASH/cli"
 
 # dry OPTION...: plans a run of five operators.
-dry() { kgb-agent add,mm,silu,softmax,sum -m naive_cc --dry-run "$@"; }
+dry() { kgb-agent add,mm,silu,softmax,sum --set run.method=naive_cc --dry-run "$@"; }
 
 test_expect_success 'open files for fewer attempts than wanted: one line with the limit and the remedy, and fewer at a time' '
 	(ulimit -n 176 && dry --device-count 210 >out 2>err) &&
@@ -49,4 +49,19 @@ if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
 		test_grep "no attempt can start: 40 processes and threads are allowed.*ulimit -u" err && test ! -e foreign/runs
 	'
 fi
+test_expect_success 'settings without effect are named' '
+	dry -i 5 -m naive_cc --max-usd 3 >out 2>err &&
+	test_grep "run.iterations (-i) has no effect: naive_cc does not work in rounds" err &&
+	test_grep "budget.run_usd (--max-usd) has no effect: naive_cc costs nothing offline" err &&
+	kgb-agent add -m naive_cc -m normal_cc --dry-run >out 2>err &&
+	test_grep ".-m naive_cc. has no effect: .-m normal_cc. comes after it" err && test_equal 1 "$(grep -c "has no effect" err)"
+'
+test_expect_success 'all offline is what the offline model can do; the others are listed' '
+	kgb-agent all -m naive_cc --dry-run >out 2>err && test_grep "aten::softmax" out && test_no_grep "aten::matmul" out &&
+	test_grep "the offline model has scripts for .* of 210 operators; set ANTHROPIC_API_KEY for the others: .*aten::matmul" err
+'
+test_expect_success 'a program that is not the CLI is found by its answer' '
+	KGB_CLAUDE_BIN=/bin/true test_expect_code 4 kgb-agent add -m naive_cc 2>err &&
+	test_grep "Claude Code cannot be ./bin/true., which answers .true (GNU coreutils)" err
+'
 test_done
