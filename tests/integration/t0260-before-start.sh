@@ -64,4 +64,8 @@ test_expect_success 'a program that is not the CLI is found by its answer' '
 	KGB_CLAUDE_BIN=/bin/true test_expect_code 4 kgb-agent add -m naive_cc 2>err &&
 	test_grep "Claude Code cannot be ./bin/true., which answers .true (GNU coreutils)" err
 '
+test_expect_success '-vv adds where an error arose' '
+	test_expect_code 2 kgb-agent add -m foo 2>err && test_no_grep "debug: at" err &&
+	test_expect_code 2 kgb-agent add -m foo -vv 2>err && test_grep "debug: at .*methods/method.c:[0-9]" err
+'
 test_done
