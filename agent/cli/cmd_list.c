@@ -4,9 +4,21 @@
 #include "base/codes.h"
 #include "base/formats/jsonw.h"
 #include "methods/method.h"
-#include "verify/spec/spec.h"
+#include "verify/cases/cases.h"
 
-static void add_spec(struct kgb_jsonw *w, const struct kgb_spec *spec)
+/* How many cases of each tier decide on correctness. */
+static int count_tiers(const struct kgb_spec *spec, size_t out[KGB_N_TIERS], struct kgb_err *err)
+{
+	struct kgb_cases cases;
+	if (kgb_cases_expand(spec, &cases, err) < 0)
+		return -1;
+	for (size_t i = 0; i < cases.n; i++)
+		out[cases.items[i].tier]++;
+	kgb_cases_release(&cases);
+	return 0;
+}
+
+static void add_spec(struct kgb_jsonw *w, const struct kgb_spec *spec, const size_t n[KGB_N_TIERS])
 {
 	kgb_jsonw_put(w,
 		      "{name: %s, safe_name: %s, source: %s, category: %s, summary: %s, spec: %s, "
@@ -20,10 +32,11 @@ static void add_spec(struct kgb_jsonw *w, const struct kgb_spec *spec)
 		kgb_jsonw_put(w, "{entry: %s, schema: %s}", spec->interfaces[i].entry,
 			      spec->interfaces[i].schema);
 	}
-	kgb_jsonw_put(w, "]}");
+	kgb_jsonw_put(w, "], cases: {core: %zu, edge: %zu}}", n[KGB_TIER_CORE], n[KGB_TIER_EDGE]);
 }
 
-static void print_spec(const struct kgb_spec *spec, bool more, struct kgb_buf *out)
+static void print_spec(const struct kgb_spec *spec, const size_t n[KGB_N_TIERS], bool more,
+		       struct kgb_buf *out)
 {
 	kgb_buf_addf(out, "%-24s  %2zu interface%s  %s\n", spec->name, spec->n_interfaces,
 		     spec->n_interfaces == 1 ? " " : "s", spec->summary ? spec->summary : "");
@@ -36,6 +49,7 @@ static void print_spec(const struct kgb_spec *spec, bool more, struct kgb_buf *o
 	for (size_t i = 0; i < spec->n_interfaces; i++)
 		kgb_buf_addf(out, "    def %-20s  %s\n", spec->interfaces[i].entry,
 			     spec->interfaces[i].schema);
+	kgb_buf_addf(out, "    cases %zu core, %zu edge\n", n[KGB_TIER_CORE], n[KGB_TIER_EDGE]);
 	kgb_buf_addf(out, "    spec %s\n", spec->path);
 }
 
@@ -53,10 +67,14 @@ static int list_operators(struct kgb_cli *cli, struct kgb_buf *out, struct kgb_e
 		struct kgb_spec spec;
 		if (kgb_spec_load(paths.items[i], &spec, err) < 0)
 			return -1;
+		size_t n[KGB_N_TIERS] = {0};
+		const bool more = cli->flags.json || cli->flags.verbose > 0;
+		if (more && count_tiers(&spec, n, err) < 0)
+			return -1;
 		if (cli->flags.json)
-			add_spec(&w, &spec);
+			add_spec(&w, &spec, n);
 		else
-			print_spec(&spec, cli->flags.verbose > 0, out);
+			print_spec(&spec, n, cli->flags.verbose > 0, out);
 		kgb_spec_release(&spec);
 	}
 	if (cli->flags.json) {

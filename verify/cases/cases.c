@@ -97,6 +97,21 @@ static int check_names(const struct kgb_spec *spec, const struct kgb_cases *case
 	return 0;
 }
 
+/* Where the rule leaves an interface no core case (a copy that only other layouts need), its cases
+ * with ordinary values are core. */
+static void give_core_cases(const struct kgb_interface *interface, struct kgb_cases *cases)
+{
+	for (size_t i = 0; i < cases->n; i++)
+		if (cases->items[i].interface == interface &&
+		    cases->items[i].tier == KGB_TIER_CORE &&
+		    cases->items[i].mode != KGB_MODE_BENCHMARK)
+			return;
+	for (size_t i = 0; i < cases->n; i++)
+		if (cases->items[i].interface == interface &&
+		    cases->items[i].mode != KGB_MODE_SPECIAL)
+			cases->items[i].tier = KGB_TIER_CORE;
+}
+
 /* Both groups keep their order. */
 static void benchmarks_last(struct kgb_cases *cases)
 {
@@ -124,6 +139,8 @@ int kgb_cases_expand(const struct kgb_spec *spec, struct kgb_cases *out, struct 
 	for (size_t i = 0; i < spec->n_interfaces && rc == 0; i++) {
 		x.interface = &spec->interfaces[i];
 		rc = expand_interface(&x, &cases);
+		if (rc == 0)
+			give_core_cases(x.interface, &cases);
 	}
 	if (rc < 0 || check_names(spec, &cases, err) < 0) {
 		kgb_cases_release(&cases);

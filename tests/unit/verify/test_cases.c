@@ -561,6 +561,51 @@ static void test_too_many_cases_are_refused(KGB_UNUSED void **state)
 	kgb_spec_release(&spec);
 }
 
+/* ---- tiers ---- */
+
+static void test_a_tier_follows_from_the_case_or_is_named(KGB_UNUSED void **state)
+{
+	/* In place of the line with the id tail_1000, of whose first case the tier is. */
+	static const struct {
+		const char *line;
+		enum kgb_tier tier;
+	} rows[] = {
+		{"a: [1000], b: [4, 1000], alpha: -0.5", KGB_TIER_CORE},
+		{"mode: outlier, a: [1000], b: [1000]", KGB_TIER_CORE},
+		{"a: [1000], b: [1000], b_dtype: float16", KGB_TIER_CORE},
+		{"a: [2, 3, 4, 5, 6], b: [6]", KGB_TIER_CORE},
+		{"a: [1000], b: [1000], alpha: -0.5, tier: edge", KGB_TIER_EDGE},
+		{"a: [], b: [1]", KGB_TIER_EDGE},
+		{"a: [], b: [1], tier: core", KGB_TIER_CORE},
+		{"a: [0], b: [1]", KGB_TIER_EDGE},
+		{"a: [2, 3, 4, 5, 6, 7], b: [7]", KGB_TIER_EDGE},
+		{"a: [5, 7], b: [7], a_layout: transposed", KGB_TIER_EDGE},
+		{"mode: special, a: [1000], b: [1000]", KGB_TIER_EDGE},
+		{"a: [1000], b: [1000], b_dtype: int64", KGB_TIER_EDGE},
+		{"a: [1000], b: [1000], alpha: 4294967296", KGB_TIER_EDGE},
+		{"a: [1000], b: [1000], alpha: 0.5, dtypes: [int64]", KGB_TIER_EDGE},
+	};
+
+	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++) {
+		KGB_AUTO(free) char *line = kgb_xasprintf("{id: row, %s}", rows[i].line);
+		const struct spec_change change = {
+			SET_PATH,
+			"{id: outlier, mode: outlier, a: [5, 7], b: [7], a_layout: "
+			"transposed, dtypes: [int64]}",
+			line};
+		struct kgb_spec spec;
+		struct kgb_cases cases;
+		expand_toy(change, &spec, &cases);
+		size_t k = 0;
+		while (!kgb_str_eq(cases.items[k].line->id, "row"))
+			k++;
+		if (cases.items[k].tier != rows[i].tier)
+			fail_msg("%s: %s", rows[i].line, kgb_tier_name(cases.items[k].tier));
+		kgb_cases_release(&cases);
+		kgb_spec_release(&spec);
+	}
+}
+
 /* ---- the data of this project ---- */
 
 static void test_every_operator_of_the_datasets_expands(KGB_UNUSED void **state)
@@ -576,6 +621,11 @@ static void test_every_operator_of_the_datasets_expands(KGB_UNUSED void **state)
 		assert_string_equal(spec.name, index.names.items[i]);
 		assert_ok(kgb_cases_expand(&spec, &cases, &err), err);
 		assert_true(cases.n >= spec.n_interfaces);
+		size_t n_core = 0;
+		for (size_t k = 0; k < cases.n; k++)
+			n_core += cases.items[k].tier == KGB_TIER_CORE;
+		if (n_core == 0)
+			fail_msg("%s has no core case", spec.name);
 		kgb_cases_release(&cases);
 		kgb_spec_release(&spec);
 	}
@@ -722,6 +772,7 @@ int main(void)
 		cmocka_unit_test(test_what_is_described_is_what_is_passed),
 		cmocka_unit_test(test_every_fault_names_set_case_and_variable),
 		cmocka_unit_test(test_too_many_cases_are_refused),
+		cmocka_unit_test(test_a_tier_follows_from_the_case_or_is_named),
 		cmocka_unit_test(test_every_operator_of_the_datasets_expands),
 		cmocka_unit_test(test_benchmarks_come_behind_and_are_counted_apart),
 		cmocka_unit_test(test_every_case_set_of_an_interface_is_used),
