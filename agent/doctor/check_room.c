@@ -18,9 +18,9 @@
 
 #define MIB ((int64_t)1 << 20)
 
-/* What the run itself holds, and what one attempt with its judge needs: descriptors and processes
- * as measured, memory and disk as the least that a coding CLI, torch and a record of the traffic
- * take. A Node or a torch starts a thread per processor, and RLIMIT_NPROC counts threads. */
+/* What the run itself holds, and what one attempt with its judge needs. Estimates: the least that a
+ * coding CLI, torch and a record of the traffic take. A Node or a torch starts a thread per
+ * processor, and RLIMIT_NPROC counts threads. */
 enum {
 	FILES_OF_RUN = 152,
 	FILES_OF_ATTEMPT = 8,
