@@ -114,6 +114,24 @@ void kgb_display_render(const struct kgb_run_state *state, const char *const *no
 	add_summary_line(state, now_ms, width, out);
 }
 
+/** "verify.mismatch: why, case C, reached core (40/41 core, 12/66 edge)" */
+static void add_failure(const struct kgb_verdict_summary *v, struct kgb_buf *out)
+{
+	const bool ran = !kgb_str_eq(v->status, "refused");
+
+	kgb_buf_addf(out, "%s: %s", v->code ? v->code : "", v->message ? v->message : "");
+	if (v->failing_case)
+		kgb_buf_addf(out, ", case %s", v->failing_case);
+	if (ran && v->tiers && v->reached)
+		kgb_buf_addf(out,
+			     ", reached %s (%" PRId64 "/%" PRId64 " core, %" PRId64 "/%" PRId64
+			     " edge)",
+			     v->reached, kgb_json_i64(v->tiers, "core.passed", 0),
+			     kgb_json_i64(v->tiers, "core.total", 0),
+			     kgb_json_i64(v->tiers, "edge.passed", 0),
+			     kgb_json_i64(v->tiers, "edge.total", 0));
+}
+
 /** \param op has the kernel that was judged. */
 static void line_verdict(const struct kgb_op_state *op, const struct kgb_verdict_summary *v,
 			 struct kgb_buf *out)
@@ -132,22 +150,11 @@ static void line_verdict(const struct kgb_op_state *op, const struct kgb_verdict
 			kgb_buf_addf(out, ", speedup %s",
 				     kgb_report__interval(v, speedup, sizeof(speedup)));
 	} else {
-		kgb_buf_addf(out, "%s %s: %s",
-			     kgb_str_eq(v->status, "cheated")   ? "CHEATED"
-			     : kgb_str_eq(v->status, "refused") ? "REFUSED"
-			     : kgb_str_eq(v->status, "failed")  ? "FAILED"
-								: "NOT CHECKED",
-			     v->code ? v->code : "", v->message ? v->message : "");
-		if (v->failing_case)
-			kgb_buf_addf(out, ", case %s", v->failing_case);
-		if (v->tiers && v->reached)
-			kgb_buf_addf(out,
-				     ", reached %s (%" PRId64 "/%" PRId64 " core, %" PRId64
-				     "/%" PRId64 " edge)",
-				     v->reached, kgb_json_i64(v->tiers, "core.passed", 0),
-				     kgb_json_i64(v->tiers, "core.total", 0),
-				     kgb_json_i64(v->tiers, "edge.passed", 0),
-				     kgb_json_i64(v->tiers, "edge.total", 0));
+		kgb_buf_adds(out, kgb_str_eq(v->status, "cheated")   ? "CHEATED "
+				  : kgb_str_eq(v->status, "refused") ? "REFUSED "
+				  : kgb_str_eq(v->status, "failed")  ? "FAILED "
+								     : "NOT CHECKED ");
+		add_failure(v, out);
 	}
 	if (v->wall_ms >= 0) {
 		char text[32];

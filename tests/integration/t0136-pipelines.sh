@@ -171,9 +171,9 @@ test_expect_success 'a kernel to begin with that does not pass is kept for repai
 	result mended
 	END
 	test_expect_code 0 with_cli -m patient -i 1 --from-run "$(echo patience/*)" --skip-verify --json --runs-dir mended >out.json 2>log || { cat log; false; }
-	silu ".kernel_source == \"verified\" and (.rounds | map([.status, .kept]) == [[\"failed\", false], [\"passed\", true]])"
+	silu ".kernel_source == \"verified\" and (.rounds | map([.status, .kept]) == [[\"refused\", false], [\"passed\", true]])"
 	test_grep "No version has passed yet; .kernel.py. holds the last one. The judge said of it:" "$(folder mended)/rounds/001/prompt.md"
-	test_grep "^FAILED " "$(folder mended)/rounds/001/prompt.md"
+	test_grep "^REFUSED" "$(folder mended)/rounds/001/prompt.md"
 	cmp "$honest" mended/*/kernels/aten__silu.py
 '
 test_expect_success 'a version that was checked and then spoilt, folders and links in the place of files: nothing is lost, and homes are fresh' '

@@ -58,7 +58,7 @@ test_expect_success 'never ends: timeout, tree gone, file harvested and judged' 
 		[ ! -e runs/*/attempts/aten__add/001/ws/kernel.py ] || break
 	done &&
 	attempt ".kernel_source == \"file\"" &&
-	operator ".status == \"failed\"" &&
+	operator ".status == \"refused\"" &&
 	test_no_process "sleep 1001.$$"
 '
 test_expect_success 'leaves children behind: none survives' '
