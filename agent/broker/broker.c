@@ -71,6 +71,7 @@ struct kgb_broker {
 	char *judge, *data_dir; /* owned */
 	struct kgb_judge_request request; /* what all have in common; texts borrowed */
 	int max_jobs, n_running;
+	int64_t n_requeued; /* jobs that were tried again */
 	int64_t slack_ms, grace_ms;
 	struct kgb_job *queue, **queue_tail; /* waiting */
 	struct kgb_job *running; /* started, or on their way out */
@@ -125,6 +126,7 @@ static void requeue(struct kgb_job *job)
 
 	kgb_close(job->verdict_fd);
 	kgb_close(job->stderr_fd);
+	broker->n_requeued++;
 	job->n_delays += !job->started;
 	job->started = job->timed_out = job->reaped = false;
 	job->verdict_fd = job->stderr_fd = -1;
@@ -225,9 +227,11 @@ static void on_job_closed(uv_handle_t *handle)
 	struct kgb_broker *broker = job->broker;
 	unlink_job(&broker->running, job);
 	broker->n_running--;
-	const bool refused = !job->started;
+	/* A job that is tried again waits, so that the end of dead warm workers is known by then.
+	 */
+	const int64_t n_before = broker->n_requeued;
 	finish_job(job);
-	kick_in(broker, refused ? DELAY_MS : 0);
+	kick_in(broker, broker->n_requeued > n_before ? DELAY_MS : 0);
 	maybe_closed(broker);
 }
 
