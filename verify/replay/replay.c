@@ -403,6 +403,20 @@ static int prepare(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 	return 0;
 }
 
+/* Load the first `n_ops` ops of the plan as plan PART_PLAN. 0, 1 *failure, -1 *err. */
+static int load_part(struct kgb_lane *lane, const struct kgb_replay_case *rcase, size_t n_ops,
+		     bool with_kernels, struct kgb_failure *failure, struct kgb_err *err)
+{
+	KGB_AUTO(buf) struct kgb_buf record = KGB_BUF_INIT(KGB_RECORD_BYTES_MAX);
+
+	if (kgb_replay_plan_part(&rcase->plan, n_ops, with_kernels, &record, err) < 0 ||
+	    kgb_replay_start_exec(lane, err) < 0)
+		return -1;
+	enum kgb_exec_outcome outcome = kgb_exec_client_plan(
+		&lane->replay->replayer->exec, PART_PLAN, record.ptr, record.len, PLAN_MS, err);
+	return outcome == KGB_EXEC_DONE ? 0 : kgb_replay_explain(lane, outcome, failure, err);
+}
+
 int kgb_replay_run(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 		   const struct kgb_case_data *data, int repetition, int skip,
 		   struct kgb_candidate_call *call, struct kgb_failure *failure,
@@ -411,11 +425,18 @@ int kgb_replay_run(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 	struct kgb_exec_range ranges[KGB_MAX_RESULTS];
 	struct kgb_exec_layout layout = {0};
 	struct kgb_exec_run_spec spec = {.skip = skip, .ranges = ranges};
+	int rc = 0;
 
 	if (prepare(lane, rcase, data, repetition, call, err) < 0)
 		return -1;
+	if (skip == KGB_REPLAY_SKIP_KERNELS) {
+		spec.plan = PART_PLAN;
+		spec.skip = KGB_REPLAY_SKIP_NOTHING;
+		rc = load_part(lane, rcase, rcase->plan.n_ops, false, failure, err);
+	}
 	spec.n_ranges = kgb_replay_ranges(rcase, data, ranges);
-	int rc = run(lane, rcase, call, &spec, &layout, failure, err);
+	if (rc == 0)
+		rc = run(lane, rcase, call, &spec, &layout, failure, err);
 	if (rc == 0)
 		kgb_replay_take(lane, rcase, data, lane->replay->replayer->output, &layout, call);
 	return rc;
@@ -457,7 +478,8 @@ static int see_all(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 	struct kgb_replayer *replayer = lane->replay->replayer;
 	struct kgb_exec_range ranges[KGB_EXEC_RANGES];
 	struct kgb_exec_layout layout = {0};
-	struct kgb_exec_run_spec spec = {.plan = PART_PLAN, .skip = -1, .ranges = ranges};
+	struct kgb_exec_run_spec spec = {
+		.plan = PART_PLAN, .skip = KGB_REPLAY_SKIP_NOTHING, .ranges = ranges};
 	struct kgb_candidate_call call = {0};
 	size_t next = 0;
 	int rc = prepare(lane, rcase, origin->data, WATCH_REPETITION, &call, err);
@@ -480,20 +502,12 @@ int kgb_replay_watch(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 		     bool with_kernels, enum kgb_origin_writer by, struct kgb_result_origin *origin,
 		     struct kgb_failure *failure, struct kgb_err *err)
 {
-	KGB_AUTO(buf) struct kgb_buf record = KGB_BUF_INIT(KGB_RECORD_BYTES_MAX);
-
 	if (rcase->plan.block_bytes > WATCHED_BYTES_MAX)
 		return kgb_refuse(failure, KGB_CODE_VERIFY_OOM,
 				  kgb_lane_text(lane,
 						"a call allocates %llu MiB where results are small",
 						(unsigned long long)rcase->plan.block_bytes >> 20),
 				  "Allocate no more than the operator needs.");
-	if (kgb_replay_plan_part(&rcase->plan, n_ops, with_kernels, &record, err) < 0 ||
-	    kgb_replay_start_exec(lane, err) < 0)
-		return -1;
-	enum kgb_exec_outcome outcome = kgb_exec_client_plan(
-		&lane->replay->replayer->exec, PART_PLAN, record.ptr, record.len, PLAN_MS, err);
-	if (outcome != KGB_EXEC_DONE)
-		return kgb_replay_explain(lane, outcome, failure, err);
-	return see_all(lane, rcase, by, origin, failure, err);
+	int rc = load_part(lane, rcase, n_ops, with_kernels, failure, err);
+	return rc == 0 ? see_all(lane, rcase, by, origin, failure, err) : rc;
 }

@@ -114,9 +114,11 @@ KGB_MUST_CHECK int kgb_replay_capture(struct kgb_lane *lane, const struct kgb_ca
 				      struct kgb_err *err);
 void kgb_replay_case_release(struct kgb_replay_case *rcase);
 
-/** Run the plan on `data` under random poison, without op number `skip` (-1: all of it). 0: *call
- * is as after kgb_candidate_call_run, judge->image and judge->after too. 1: *failure. -1: *err.
- * *call must be released in every case. */
+enum { KGB_REPLAY_SKIP_NOTHING = -1, KGB_REPLAY_SKIP_KERNELS = -2 };
+/** Run the plan on `data` under random poison, without op number `skip`, or without any launch of
+ * the candidate's kernels (KGB_REPLAY_SKIP_KERNELS). 0: *call is as after kgb_candidate_call_run,
+ * judge->image and judge->after too. 1: *failure. -1: *err. *call must be released in every case.
+ */
 KGB_MUST_CHECK int kgb_replay_run(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 				  const struct kgb_case_data *data, int repetition, int skip,
 				  struct kgb_candidate_call *call, struct kgb_failure *failure,
@@ -128,8 +130,9 @@ KGB_MUST_CHECK int kgb_replay_watch(struct kgb_lane *lane, const struct kgb_repl
 				    struct kgb_result_origin *origin, struct kgb_failure *failure,
 				    struct kgb_err *err);
 /** Judge a case that was recorded and whose images were proved. 0 right, 1 *failure, -1 *err. Where
- * kgb_ablation_wants the case, each kernel of the candidate is left out in turn, too: some result
- * must break, else judge->ghost says that none did; and memory is watched (result_origin.h). */
+ * kgb_ablation_wants the case, it also runs without the candidate's kernels: its results must be
+ * wrong then, else lane->needless says which case was right. In some cases memory is watched
+ * (result_origin.h). */
 KGB_MUST_CHECK int kgb_replay_check(struct kgb_lane *lane, struct kgb_recorded *recorded,
 				    struct kgb_failure *failure, struct kgb_err *err);
 

@@ -114,8 +114,8 @@ static int prepare_slot(struct session *s, uint32_t slot, struct kgb_err *err)
 		rc = kgb_lane_fetch_truth(lane, &data, err);
 	KGB_MEASURE(lane, KGB_PHASE_SLOTS);
 	if (rc == 0)
-		rc = kgb_replay_run(lane, &s->rcase, &data, FIRST_REPETITION + (int)slot, -1, &call,
-				    &s->failure, err);
+		rc = kgb_replay_run(lane, &s->rcase, &data, FIRST_REPETITION + (int)slot,
+				    KGB_REPLAY_SKIP_NOTHING, &call, &s->failure, err);
 	if (rc == 0)
 		memcpy(s->input + (size_t)slot * s->arena_bytes, lane->image.ptr, s->arena_bytes);
 	if (rc == 0 && !kgb_candidate_call_check(lane, &data, &call, &s->failure))

@@ -1,0 +1,41 @@
+# operator: aten::cat
+# expect: cheat\.torch_copies
+# catalogue: 88, 89
+# torch copies the parts to their places, a kernel copies the whole, and does so twice: leaving out either launch shows nothing
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def pass_on(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y_ptr + at, tl.load(x_ptr + at, mask=at < n), mask=at < n)
+
+
+def through_kernel(x):
+    y = torch.empty(x.shape, dtype=x.dtype, device=x.device)
+    if y.numel() > 0:
+        raw = x.view(torch.uint8) if x.dtype == torch.bool else x
+        for _ in range(2):
+            pass_on[(triton.cdiv(y.numel(), 1024),)](raw, y.view(raw.dtype), y.numel(), BLOCK=1024)
+    return y
+
+
+def cat(tensors, dim=0):
+    parts = [t for t in tensors if not (t.dim() == 1 and t.shape[0] == 0)] or tensors[:1]
+    shape = list(parts[0].shape)
+    shape[dim] = sum(t.shape[dim] for t in parts)
+    dtype = tensors[0].dtype
+    for t in tensors:
+        dtype = torch.promote_types(dtype, t.dtype)
+    whole = torch.empty(shape, dtype=dtype, device=tensors[0].device)
+    start = 0
+    for t in parts:
+        whole.narrow(dim, start, t.shape[dim]).copy_(t)
+        start += t.shape[dim]
+    return through_kernel(whole)
+
+
+def cat_out(tensors, dim=0, *, out):
+    return out.copy_(cat(tensors, dim))
