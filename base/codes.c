@@ -70,6 +70,19 @@ const char *kgb_status_name(enum kgb_status status)
 	return names[status];
 }
 
+enum kgb_status kgb_status_find(const char *name)
+{
+	for (int status = KGB_STATUS_NONE + 1; name && status < KGB_N_STATUSES; status++)
+		if (kgb_str_eq(name, kgb_status_name((enum kgb_status)status)))
+			return (enum kgb_status)status;
+	return KGB_STATUS_NONE;
+}
+
+bool kgb_status_is_decided(enum kgb_status status)
+{
+	return status >= KGB_STATUS_PASSED && status <= KGB_STATUS_CHEATED;
+}
+
 const char *kgb_blame_name(enum kgb_blame blame)
 {
 	static const char *const names[] = {

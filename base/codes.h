@@ -184,6 +184,10 @@ enum kgb_status {
 };
 /** "passed", ..., "infra_error"; NULL for NONE. */
 const char *kgb_status_name(enum kgb_status status);
+/** The status of that name; NONE when there is none or `name` is NULL. */
+enum kgb_status kgb_status_find(const char *name);
+/** Whether a verdict of this status decides about the kernel. */
+bool kgb_status_is_decided(enum kgb_status status);
 
 enum kgb_blame {
 	KGB_BLAME_NOBODY,

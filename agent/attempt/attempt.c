@@ -248,6 +248,7 @@ static void on_verify(void *payload, struct kgb_verify_request *request, const c
 {
 	struct kgb_attempt *attempt = payload;
 	struct kgb_err err = KGB_ERR_INIT;
+	kgb_model_session_flush(&attempt->model); /* what the agent has spent at this check */
 	if (kgb_agent_checks_take(&attempt->checks, request, kernel, len,
 				  attempt->phase == KGB_ATTEMPT_RUNNING, &err) < 0)
 		report_fatal(attempt, &err);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "agent/config/env.h"
+#include "base/codes.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -71,7 +72,6 @@ struct kgb_broker {
 	char *judge, *data_dir; /* owned */
 	struct kgb_judge_request request; /* what all have in common; texts borrowed */
 	int max_jobs, n_running;
-	int64_t n_requeued; /* jobs that were tried again */
 	int64_t slack_ms, grace_ms;
 	struct kgb_job *queue, **queue_tail; /* waiting */
 	struct kgb_job *running; /* started, or on their way out */
@@ -113,10 +113,8 @@ static bool is_tried_again(const struct kgb_job *job, const struct kgb_job_resul
 		return false;
 	if (!job->started)
 		return kgb_err_is_shortage(&job->err) && job->n_delays < DELAYS_MAX;
-	const char *status = kgb_json_str(result->verdict, "status", "");
-	const bool decided = kgb_str_eq(status, "passed") || kgb_str_eq(status, "failed") ||
-			     kgb_str_eq(status, "refused") || kgb_str_eq(status, "cheated");
-	return !decided && job->n_tries < TRIES_MAX;
+	const char *status = kgb_json_str(result->verdict, "status", NULL);
+	return !kgb_status_is_decided(kgb_status_find(status)) && job->n_tries < TRIES_MAX;
 }
 
 /** To the head of the queue, as if nothing had been tried. */
@@ -126,7 +124,6 @@ static void requeue(struct kgb_job *job)
 
 	kgb_close(job->verdict_fd);
 	kgb_close(job->stderr_fd);
-	broker->n_requeued++;
 	job->n_delays += !job->started;
 	job->started = job->timed_out = job->reaped = false;
 	job->verdict_fd = job->stderr_fd = -1;
@@ -149,8 +146,9 @@ static void free_job(struct kgb_job *job)
 	kgb_free(job);
 }
 
-/** Hand over the verdict, or the reason why there is none, and free the job; or queue it again. */
-static void finish_job(struct kgb_job *job)
+/** Hand over the verdict, or the reason why there is none, and free the job. True: it is queued
+ * again instead. */
+static bool finish_job(struct kgb_job *job)
 {
 	struct kgb_job_result result = {.cancelled = job->cancelled, .err = job->err};
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(KGB_LIMIT_VERDICT);
@@ -185,10 +183,11 @@ static void finish_job(struct kgb_job *job)
 				 verdict ? kgb_json_str(verdict, "message", "") : result.err.msg,
 				 job->started ? "once more" : "until the machine has room");
 		requeue(job);
-		return;
+		return true;
 	}
 	job->done(job->payload, &result);
 	free_job(job);
+	return false;
 }
 
 static void unlink_job(struct kgb_job **list, const struct kgb_job *job)
@@ -229,9 +228,7 @@ static void on_job_closed(uv_handle_t *handle)
 	broker->n_running--;
 	/* A job that is tried again waits, so that the end of dead warm workers is known by then.
 	 */
-	const int64_t n_before = broker->n_requeued;
-	finish_job(job);
-	kick_in(broker, broker->n_requeued > n_before ? DELAY_MS : 0);
+	kick_in(broker, finish_job(job) ? DELAY_MS : 0);
 	maybe_closed(broker);
 }
 

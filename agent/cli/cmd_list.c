@@ -35,19 +35,36 @@ static void add_spec(struct kgb_jsonw *w, const struct kgb_spec *spec, const siz
 	kgb_jsonw_put(w, "], cases: {core: %zu, edge: %zu}}", n[KGB_TIER_CORE], n[KGB_TIER_EDGE]);
 }
 
-static void print_spec(const struct kgb_spec *spec, const size_t n[KGB_N_TIERS], bool more,
-		       struct kgb_buf *out)
+static int wider(int width, const char *text)
 {
-	kgb_buf_addf(out, "%-24s  %2zu interface%s  %s\n", spec->name, spec->n_interfaces,
+	const int own = (int)strlen(text);
+	return own > width ? own : width;
+}
+
+static int widest(const struct kgb_strv *names)
+{
+	int width = 0;
+	for (size_t i = 0; i < names->n; i++)
+		width = wider(width, names->items[i]);
+	return width;
+}
+
+static void print_spec(const struct kgb_spec *spec, int width, const size_t n[KGB_N_TIERS],
+		       bool more, struct kgb_buf *out)
+{
+	kgb_buf_addf(out, "%-*s  %2zu interface%s  %s\n", width, spec->name, spec->n_interfaces,
 		     spec->n_interfaces == 1 ? " " : "s", spec->summary ? spec->summary : "");
 	if (!more)
 		return;
+	int entry_width = 0;
+	for (size_t i = 0; i < spec->n_interfaces; i++)
+		entry_width = wider(entry_width, spec->interfaces[i].entry);
 	kgb_buf_adds(out, "    types");
 	for (size_t i = 0; i < spec->dtypes.n; i++)
 		kgb_buf_addf(out, " %s", spec->dtypes.items[i]);
 	kgb_buf_addc(out, '\n');
 	for (size_t i = 0; i < spec->n_interfaces; i++)
-		kgb_buf_addf(out, "    def %-20s  %s\n", spec->interfaces[i].entry,
+		kgb_buf_addf(out, "    def %-*s  %s\n", entry_width, spec->interfaces[i].entry,
 			     spec->interfaces[i].schema);
 	kgb_buf_addf(out, "    cases %zu core, %zu edge\n", n[KGB_TIER_CORE], n[KGB_TIER_EDGE]);
 	kgb_buf_addf(out, "    spec %s\n", spec->path);
@@ -74,7 +91,7 @@ static int list_operators(struct kgb_cli *cli, struct kgb_buf *out, struct kgb_e
 		if (cli->flags.json)
 			add_spec(&w, &spec, n);
 		else
-			print_spec(&spec, n, cli->flags.verbose > 0, out);
+			print_spec(&spec, widest(&names), n, cli->flags.verbose > 0, out);
 		kgb_spec_release(&spec);
 	}
 	if (cli->flags.json) {
@@ -106,7 +123,7 @@ static int list_methods(const struct kgb_cli *cli, struct kgb_buf *out, struct k
 				method.loop.iterations > 0 ? method.loop.iterations : 1,
 				method.summary);
 		} else {
-			kgb_buf_addf(out, "%-20s  %s\n", method.name,
+			kgb_buf_addf(out, "%-*s  %s\n", widest(&names), method.name,
 				     method.summary ? method.summary : "");
 		}
 		kgb_method_release(&method);

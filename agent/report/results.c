@@ -9,31 +9,6 @@
 #include "base/str.h"
 #include "base/system/fs.h"
 
-/** What the operators add up to. */
-struct sums {
-	struct kgb_spent spent; /* by the attempts that count */
-	struct kgb_spent lost; /* by the others */
-	size_t n_lost;
-	int64_t agent_ms, verify_ms;
-};
-
-static void sum_up(const struct kgb_run_state *state, struct sums *out)
-{
-	*out = (struct sums){.spent = KGB_SPENT_NOTHING, .lost = KGB_SPENT_NOTHING};
-	for (size_t i = 0; i < state->n_ops; i++) {
-		const struct kgb_op_state *op = &state->ops[i];
-		struct kgb_spent part;
-		kgb_attempt_spent(kgb_op_counting_attempt(op), &part);
-		kgb_spent_add(&out->spent, &part);
-		kgb_op_lost(op, &part);
-		kgb_spent_add(&out->lost, &part);
-		out->n_lost += op->n_attempts > 0 ? op->n_attempts - 1 : 0;
-		out->agent_ms += kgb_op_agent_ms(op);
-		int64_t verify_ms = kgb_report__verify_ms(op);
-		out->verify_ms += verify_ms > 0 ? verify_ms : 0;
-	}
-}
-
 static void write_tokens(struct kgb_jsonw *w, const struct kgb_usage *gateway,
 			 const struct kgb_usage *cli, const char *disagreement)
 {
@@ -44,25 +19,25 @@ static void write_tokens(struct kgb_jsonw *w, const struct kgb_usage *gateway,
 	kgb_jsonw_put(w, "disagreement: %s}", disagreement);
 }
 
-/** Members tokens, cost_usd and cli_cost_usd. */
+/** Members tokens, model_requests, cost_usd and cli_cost_usd. */
 static void write_spent(struct kgb_jsonw *w, const struct kgb_spent *spent,
 			const char *disagreement)
 {
 	write_tokens(w, &spent->gateway, &spent->cli, disagreement);
-	kgb_jsonw_put(w, "cost_usd: %g, cli_cost_usd: %g",
+	kgb_jsonw_put(w, "model_requests: %+ld, cost_usd: %g, cli_cost_usd: %g", spent->n_requests,
 		      kgb_report__dollars(spent->cost_unknown ? -1 : spent->cost_nanos),
 		      kgb_report__dollars(spent->cli_cost_nanos));
 }
 
 /** Member lost: attempts that do not count; null when there are none. */
-static void write_lost(struct kgb_jsonw *w, const struct kgb_spent *lost, size_t n_attempts)
+static void write_lost(struct kgb_jsonw *w, const struct kgb_spent *lost)
 {
 	kgb_jsonw_key(w, "lost");
-	if (n_attempts == 0) {
+	if (lost->n_attempts == 0) {
 		kgb_jsonw_null(w);
 		return;
 	}
-	kgb_jsonw_put(w, "{attempts: %zu", n_attempts);
+	kgb_jsonw_put(w, "{attempts: %zu", lost->n_attempts);
 	write_spent(w, lost, NULL);
 	kgb_jsonw_object_end(w);
 }
@@ -80,8 +55,14 @@ static void write_summary(struct kgb_jsonw *w, const struct kgb_run_state *state
 {
 	struct kgb_run_counts counts;
 	kgb_run_state_count(state, &counts);
-	struct sums sums;
-	sum_up(state, &sums);
+	struct kgb_spent spent, lost;
+	kgb_run_spent(state, &spent, &lost);
+	int64_t agent_ms = 0, verify_ms = 0;
+	for (size_t i = 0; i < state->n_ops; i++) {
+		agent_ms += kgb_op_agent_ms(&state->ops[i]);
+		const int64_t ms = kgb_report__verify_ms(&state->ops[i]);
+		verify_ms += ms > 0 ? ms : 0;
+	}
 	size_t passed = counts.by_status[KGB_OP_PASSED];
 	size_t rated = counts.total - counts.replaced;
 	kgb_jsonw_put(w,
@@ -96,10 +77,10 @@ static void write_summary(struct kgb_jsonw *w, const struct kgb_run_state *state
 	kgb_report__speedup(w, state);
 	KGB_AUTO(buf) struct kgb_buf disagreement = KGB_BUF_INIT(0);
 	kgb_report__run_disagreement(state, &disagreement);
-	write_spent(w, &sums.spent, disagreement.len > 0 ? disagreement.ptr : NULL);
-	write_lost(w, &sums.lost, sums.n_lost);
+	write_spent(w, &spent, disagreement.len > 0 ? disagreement.ptr : NULL);
+	write_lost(w, &lost);
 	kgb_jsonw_put(w, "seconds: {agent: %g, verify: %g, wall: %g}}",
-		      kgb_report__seconds(sums.agent_ms), kgb_report__seconds(sums.verify_ms),
+		      kgb_report__seconds(agent_ms), kgb_report__seconds(verify_ms),
 		      kgb_report__seconds(kgb_run_wall_ms(state)));
 }
 
@@ -144,20 +125,18 @@ static void write_models(struct kgb_jsonw *w, const struct kgb_attempt_state *at
 }
 
 /** Nanos a token are thousandths of a dollar a million tokens. */
+static double usd_per_million(int64_t nanos)
+{
+	return nanos < 0 ? (double)NAN : (double)nanos / 1e3;
+}
+
 static void write_price(struct kgb_jsonw *w, const struct kgb_price *price)
 {
-	const struct {
-		const char *key;
-		int64_t nanos;
-	} parts[] = {{"input", price->input},
-		     {"output", price->output},
-		     {"cache_write", price->cache_write},
-		     {"cache_read", price->cache_read}};
-	kgb_jsonw_put(w, "usd_per_million_tokens: {");
-	for (size_t i = 0; i < KGB_ARRAY_LEN(parts); i++)
-		kgb_jsonw_knum(w, parts[i].key,
-			       parts[i].nanos < 0 ? (double)NAN : (double)parts[i].nanos / 1e3);
-	kgb_jsonw_object_end(w);
+	kgb_jsonw_put(
+		w,
+		"usd_per_million_tokens: {input: %g, output: %g, cache_write: %g, cache_read: %g}",
+		usd_per_million(price->input), usd_per_million(price->output),
+		usd_per_million(price->cache_write), usd_per_million(price->cache_read));
 }
 
 static void write_attempt(struct kgb_jsonw *w, const struct kgb_attempt_state *attempt)
@@ -172,7 +151,7 @@ static void write_attempt(struct kgb_jsonw *w, const struct kgb_attempt_state *a
 		w,
 		"start_time: %s, end_time: %s, duration_seconds: %g, end: %s, exit_code: %+d, "
 		"term_signal: %d, code_generated: %hhd, kernel_source: %s, kernel_sha256: %s, "
-		"prompt_sha256: %s, error_code: %s, error: %s, model_requests: %+ld, "
+		"prompt_sha256: %s, error_code: %s, error: %s, "
 		"model_seconds: %g, turns: %+ld, session_id: %s, bad_lines: %+ld, "
 		"unknown_events: %+ld",
 		KGB_REPORT_TIME(attempt->started_ms), KGB_REPORT_TIME(attempt->ended_ms),
@@ -180,7 +159,7 @@ static void write_attempt(struct kgb_jsonw *w, const struct kgb_attempt_state *a
 		ended ? kgb_agent_end_code(attempt->end) : NULL, attempt->exit_code,
 		attempt->term_signal, attempt->code_generated, attempt->kernel_source,
 		attempt->kernel_sha256, attempt->prompt_sha256, attempt->error_code,
-		attempt->error_message, attempt->has_gateway ? attempt->gateway.n_exchanges : -1,
+		attempt->error_message,
 		kgb_report__seconds(attempt->has_gateway ? attempt->gateway.busy_ms : -1),
 		attempt->has_cli ? attempt->cli.n_turns : -1,
 		attempt->has_cli && *attempt->cli.session_id ? attempt->cli.session_id : NULL,
@@ -211,8 +190,11 @@ static void write_call(struct kgb_jsonw *w, const struct kgb_verify_call *call)
 		call->attempt, call->number, KGB_REPORT_TIME(call->time_ms), v->status, v->code,
 		v->reached, v->message, v->failing_case, v->total_tests, v->passed_tests);
 	kgb_verdict_summary__write_speedup(w, v);
-	kgb_jsonw_put(w, "seconds: %g, kernel_sha256: %s, commit: %s}",
-		      kgb_report__seconds(v->wall_ms), v->kernel_sha256, call->commit);
+	kgb_jsonw_put(w, "seconds: %g, kernel_sha256: %s, commit: %s, spent: {model_requests: %+ld",
+		      kgb_report__seconds(v->wall_ms), v->kernel_sha256, call->commit,
+		      call->spent.n_requests);
+	kgb_report__usage(w, "tokens", &call->spent.gateway);
+	kgb_jsonw_put(w, "cost_usd: %g}}", kgb_report__dollars(call->spent.cost_nanos));
 }
 
 /** How far the kernel got, and its cases by tier, mode and interface. */
@@ -263,7 +245,7 @@ static void write_op(struct kgb_jsonw *w, const struct kgb_op_state *op)
 		      op->kernel_sha256 ? kernel : NULL, op->kernel_sha256, kernel_source(op),
 		      op->spec_sha256);
 	write_spent(w, &spent, counting ? kgb_report__disagreement(counting) : NULL);
-	write_lost(w, &lost, op->n_attempts > 0 ? op->n_attempts - 1 : 0);
+	write_lost(w, &lost);
 	kgb_jsonw_put(
 		w,
 		"time: {start_time: %s, end_time: %s, agent_seconds: %g, verify_seconds: %g}, "

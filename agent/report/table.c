@@ -195,14 +195,8 @@ static void add_timing_notes(const struct kgb_run_state *state, struct kgb_buf *
 /** ", tokens 79.4k in 4366 out (gateway and CLI agree), lost attempts 622k in 1200 out" */
 static void add_tokens(const struct kgb_run_state *state, struct kgb_buf *out)
 {
-	struct kgb_spent spent = KGB_SPENT_NOTHING, lost = KGB_SPENT_NOTHING;
-	for (size_t i = 0; i < state->n_ops; i++) {
-		struct kgb_spent part;
-		kgb_attempt_spent(kgb_op_counting_attempt(&state->ops[i]), &part);
-		kgb_spent_add(&spent, &part);
-		kgb_op_lost(&state->ops[i], &part);
-		kgb_spent_add(&lost, &part);
-	}
+	struct kgb_spent spent, lost;
+	kgb_run_spent(state, &spent, &lost);
 	if (spent.gateway.output >= 0) {
 		kgb_buf_adds(out, ", tokens ");
 		kgb_report__add_tokens(out, &spent.gateway);

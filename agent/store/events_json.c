@@ -119,9 +119,8 @@ void kgb_verdict_summary__write_speedup(struct kgb_jsonw *w,
 
 static bool is_verdict_status(const char *status)
 {
-	return kgb_str_eq(status, "passed") || kgb_str_eq(status, "failed") ||
-	       kgb_str_eq(status, "refused") || kgb_str_eq(status, "cheated") ||
-	       kgb_str_eq(status, "infra_error");
+	const enum kgb_status found = kgb_status_find(status);
+	return kgb_status_is_decided(found) || found == KGB_STATUS_INFRA_ERROR;
 }
 
 int kgb_verdict_summary__read(const cJSON *node, struct kgb_arena *arena,

@@ -318,6 +318,7 @@ static int fold_verify_call(struct folding *f)
 		.verdict = verdict,
 		.commit = text_of(f, "commit"),
 	};
+	kgb_attempt_spent(f->attempt, &f->op->calls[f->op->n_calls - 1].spent);
 	return 0;
 }
 
@@ -580,8 +581,11 @@ void kgb_attempt_spent(const struct kgb_attempt_state *attempt, struct kgb_spent
 	*out = (struct kgb_spent)KGB_SPENT_NOTHING;
 	if (!attempt)
 		return;
-	if (attempt->has_gateway)
+	out->n_attempts = 1;
+	if (attempt->has_gateway) {
 		out->gateway = attempt->gateway.usage;
+		out->n_requests = attempt->gateway.n_exchanges;
+	}
 	if (attempt->has_cli) {
 		out->cli = attempt->cli.usage;
 		out->cli_cost_nanos = attempt->cli.cost_nanos;
@@ -596,8 +600,10 @@ static void add_known(int64_t *sum, int64_t part)
 		*sum = (*sum < 0 ? 0 : *sum) + part;
 }
 
-void kgb_spent_add(struct kgb_spent *sum, const struct kgb_spent *part)
+static void add_spent(struct kgb_spent *sum, const struct kgb_spent *part)
 {
+	sum->n_attempts += part->n_attempts;
+	add_known(&sum->n_requests, part->n_requests);
 	kgb_usage_add(&sum->gateway, &part->gateway);
 	kgb_usage_add(&sum->cli, &part->cli);
 	add_known(&sum->cost_nanos, part->cost_nanos);
@@ -615,7 +621,20 @@ void kgb_op_lost(const struct kgb_op_state *op, struct kgb_spent *out)
 		if (&op->attempts[i] == counting)
 			continue;
 		kgb_attempt_spent(&op->attempts[i], &part);
-		kgb_spent_add(out, &part);
+		add_spent(out, &part);
+	}
+}
+
+void kgb_run_spent(const struct kgb_run_state *state, struct kgb_spent *counting,
+		   struct kgb_spent *lost)
+{
+	*counting = *lost = (struct kgb_spent)KGB_SPENT_NOTHING;
+	for (size_t i = 0; i < state->n_ops; i++) {
+		struct kgb_spent part;
+		kgb_attempt_spent(kgb_op_counting_attempt(&state->ops[i]), &part);
+		add_spent(counting, &part);
+		kgb_op_lost(&state->ops[i], &part);
+		add_spent(lost, &part);
 	}
 }
 

@@ -74,12 +74,28 @@ struct kgb_verdict_summary {
 KGB_MUST_CHECK int kgb_verdict_summarise(const cJSON *verdict, struct kgb_verdict_summary *out,
 					 struct kgb_err *err);
 
+/** What attempts spent, in tokens and billionths of a dollar. What no part reports stays -1. */
+struct kgb_spent {
+	size_t n_attempts;
+	int64_t n_requests; /* to the model, as the gateway counted them */
+	struct kgb_usage gateway, cli;
+	int64_t cost_nanos; /* by our table of prices; the sum of what is known */
+	int64_t cli_cost_nanos; /* as the CLI reports it */
+	bool cost_unknown; /* of some part */
+};
+#define KGB_SPENT_NOTHING                                                                 \
+	{                                                                                 \
+		.n_requests = -1, .gateway = KGB_USAGE_UNKNOWN, .cli = KGB_USAGE_UNKNOWN, \
+		.cost_nanos = -1, .cli_cost_nanos = -1                                    \
+	}
+
 /** One check that the agent asked for. */
 struct kgb_verify_call {
 	int attempt;
 	int number; /* 1, 2, ... within the attempt */
 	int64_t time_ms;
 	struct kgb_verdict_summary verdict;
+	struct kgb_spent spent; /* by the attempt until then; the CLI reports nothing so early */
 	const char *commit; /* git commit of the workspace, or NULL */
 };
 
@@ -237,23 +253,13 @@ bool kgb_maker_is_offline(const struct kgb_maker *maker);
  * without attempts. The others are lost: infra and provider faults, kills. */
 const struct kgb_attempt_state *kgb_op_counting_attempt(const struct kgb_op_state *op);
 
-/** Tokens and billionths of a dollar. What no part reports stays -1. */
-struct kgb_spent {
-	struct kgb_usage gateway, cli;
-	int64_t cost_nanos; /* by our table of prices; the sum of what is known */
-	int64_t cli_cost_nanos; /* as the CLI reports it */
-	bool cost_unknown; /* of some part */
-};
-#define KGB_SPENT_NOTHING                                                                 \
-	{                                                                                 \
-		.gateway = KGB_USAGE_UNKNOWN, .cli = KGB_USAGE_UNKNOWN, .cost_nanos = -1, \
-		.cli_cost_nanos = -1                                                      \
-	}
 /** \param attempt NULL: nothing. */
 void kgb_attempt_spent(const struct kgb_attempt_state *attempt, struct kgb_spent *out);
-void kgb_spent_add(struct kgb_spent *sum, const struct kgb_spent *part);
 /** Of the attempts that do not count. */
 void kgb_op_lost(const struct kgb_op_state *op, struct kgb_spent *out);
+/** Of all operators: by the attempts that count, and by the others. */
+void kgb_run_spent(const struct kgb_run_state *state, struct kgb_spent *counting,
+		   struct kgb_spent *lost);
 /** By our table of prices; -1: not known. */
 int64_t kgb_attempt_cost_nanos(const struct kgb_attempt_state *attempt);
 /** What budgets count for all its attempts; requests that were open when kgb-agent died count as

@@ -224,6 +224,7 @@ test_expect_success 'list names operators and methods, as text and as JSON' '
 	kgb-agent list >out &&
 	test_grep "^aten::add " out &&
 	test_grep "^vllm13::rms_norm " out &&
+	test "$(awk "{ print index(\$0, \" interface\") }" out | sort -u | wc -l)" -eq 1 &&
 	kgb-agent list add -v >out && test_grep "cases [1-9][0-9]* core, [1-9][0-9]* edge" out &&
 	kgb-agent list add,softmax aten__mm --json >out.json &&
 	python3 -c "

@@ -24,6 +24,13 @@ test_expect_success 'results.json: passed, two checks in its history, tokens equ
 		.modes.outlier.passed > 0 and .interfaces.add_Tensor.reached == \"correct\" and
 		(.verify_calls | map(.reached) | .[1] == \"correct\"))" "$(run_dir)/results.json"
 '
+test_expect_success 'each check has what the attempt had spent by then' '
+	jq -e ".operators[\"aten::add\"] | (.verify_calls | map(.spent)) as [\$one, \$two] | 0 < \$one.model_requests and
+		\$one.model_requests < \$two.model_requests and \$two.model_requests <= .model_requests and
+		0 < \$one.tokens.output_tokens and \$one.tokens.output_tokens < \$two.tokens.output_tokens and
+		\$two.tokens.output_tokens <= .tokens.gateway.output_tokens and .attempts[0].model_requests == .model_requests" \
+		"$(run_dir)/results.json"
+'
 test_expect_success 'the kernel kept is the version that passed the second check' '
 	cmp "$(run_dir)/kernels/aten__add.py" "$(run_dir)/attempts/aten__add/001/verdicts/002.py"
 '

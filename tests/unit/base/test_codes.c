@@ -80,12 +80,25 @@ static void test_an_unknown_name_is_no_code(KGB_UNUSED void **state)
 	assert_int_equal(kgb_code_status(KGB_CODE_NONE), KGB_STATUS_NONE);
 }
 
+static void test_verdicts_are_decided_or_no_fault_of_the_kernel(KGB_UNUSED void **state)
+{
+	for (int i = KGB_STATUS_NONE + 1; i < KGB_N_STATUSES; i++)
+		assert_int_equal(kgb_status_find(kgb_status_name((enum kgb_status)i)), i);
+	assert_int_equal(kgb_status_find(NULL), KGB_STATUS_NONE);
+	assert_int_equal(kgb_status_find("pass"), KGB_STATUS_NONE);
+	assert_true(kgb_status_is_decided(KGB_STATUS_PASSED));
+	assert_true(kgb_status_is_decided(KGB_STATUS_CHEATED));
+	assert_false(kgb_status_is_decided(KGB_STATUS_NONE));
+	assert_false(kgb_status_is_decided(KGB_STATUS_INFRA_ERROR));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_each_code_leads_where_its_first_word_promises),
 		cmocka_unit_test(test_each_code_has_a_name_of_its_own_and_a_sentence),
 		cmocka_unit_test(test_an_unknown_name_is_no_code),
+		cmocka_unit_test(test_verdicts_are_decided_or_no_fault_of_the_kernel),
 	};
 	return cmocka_run_group_tests_name("codes", tests, NULL, NULL);
 }
