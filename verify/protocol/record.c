@@ -106,115 +106,46 @@ void kgb_record_put_block(struct kgb_buf *out, const struct kgb_block *block)
 	put_chunk(out, KGB_CHUNK_BLOCK, &part, 1);
 }
 
-static void put_op(struct kgb_buf *out, const struct kgb_op *op, const struct part *body,
-		   size_t n_body)
+size_t kgb_op_head_bytes(enum kgb_op_kind kind)
 {
-	const struct kgb_chunk_op head = {.kind = (uint32_t)op->kind, .stream = op->stream};
-	struct part parts[5] = {{&head, sizeof(head)}};
-
-	KGB_ASSERT(n_body < KGB_ARRAY_LEN(parts));
-	for (size_t i = 0; i < n_body; i++)
-		parts[i + 1] = body[i];
-	put_chunk(out, KGB_CHUNK_OP, parts, n_body + 1);
-}
-
-static void put_launch(struct kgb_buf *out, const struct kgb_op *op)
-{
-	const struct kgb_launch *launch = &op->launch;
-	struct kgb_op_launch body = {
-		.image = launch->image,
-		.shared_bytes = launch->shared_bytes,
-		.carveout = launch->carveout,
-		.n_attrs = launch->n_attrs,
-		.params_bytes = launch->params_bytes,
-		.name_bytes = (uint32_t)strlen(launch->kernel) + 1,
+#define UP_TO(member) (offsetof(struct kgb_op, member) - offsetof(struct kgb_op, head))
+	static const uint8_t bytes[KGB_N_OP_KINDS] = {
+		[KGB_OP_LAUNCH] = UP_TO(launch.kernel),
+		[KGB_OP_MEMSET] = sizeof(((struct kgb_op *)0)->memset),
+		[KGB_OP_COPY] = sizeof(((struct kgb_op *)0)->copy),
+		[KGB_OP_UPLOAD] = UP_TO(upload.data),
+		[KGB_OP_DOWNLOAD] = sizeof(((struct kgb_op *)0)->download),
+		[KGB_OP_EVENT_RECORD] = sizeof(uint64_t),
+		[KGB_OP_EVENT_WAIT] = sizeof(uint64_t),
 	};
+	_Static_assert(UP_TO(launch.kernel) == KGB_OP_HEAD_MAX && UP_TO(upload.data) == 16 &&
+			       sizeof(((struct kgb_op *)0)->memset) == 40,
+		       "no padding in the format");
+#undef UP_TO
 
-	KGB_ASSERT(launch->n_attrs <= KGB_LAUNCH_ATTRS_MAX);
-	memcpy(body.grid, launch->grid, sizeof(body.grid));
-	memcpy(body.block, launch->block, sizeof(body.block));
-	const struct part parts[] = {
-		{&body, sizeof(body)},
-		{launch->params, launch->params_bytes},
-		{launch->attrs, launch->n_attrs * sizeof(launch->attrs[0])},
-		{launch->kernel, body.name_bytes},
-	};
-	put_op(out, op, parts, KGB_ARRAY_LEN(parts));
-}
-
-static void put_memset(struct kgb_buf *out, const struct kgb_op *op)
-{
-	const struct kgb_op_memset body = {
-		.dst = op->memset.dst,
-		.pitch = op->memset.pitch,
-		.width = op->memset.width,
-		.height = op->memset.height,
-		.value = op->memset.value,
-		.element_bytes = op->memset.element_bytes,
-	};
-	const struct part part = {&body, sizeof(body)};
-
-	put_op(out, op, &part, 1);
-}
-
-static void put_copy(struct kgb_buf *out, const struct kgb_op *op)
-{
-	const struct kgb_op_copy body = {op->copy.dst, op->copy.src, op->copy.bytes};
-	const struct part part = {&body, sizeof(body)};
-
-	put_op(out, op, &part, 1);
-}
-
-static void put_upload(struct kgb_buf *out, const struct kgb_op *op)
-{
-	const struct kgb_op_upload body = {op->upload.dst, op->upload.bytes};
-	const struct part parts[] = {{&body, sizeof(body)}, {op->upload.data, op->upload.bytes}};
-
-	put_op(out, op, parts, KGB_ARRAY_LEN(parts));
-}
-
-static void put_download(struct kgb_buf *out, const struct kgb_op *op)
-{
-	const struct kgb_op_upload body = {op->download.src, op->download.bytes};
-	const struct part part = {&body, sizeof(body)};
-
-	put_op(out, op, &part, 1);
+	return bytes[kind];
 }
 
 void kgb_record_put_op(struct kgb_buf *out, const struct kgb_op *op)
 {
-	struct part part;
+	const struct kgb_chunk_op chunk = {.kind = (uint32_t)op->kind, .stream = op->stream};
+	struct kgb_op written = *op;
+	struct part parts[5] = {{&chunk, sizeof(chunk)},
+				{written.head, kgb_op_head_bytes(op->kind)}};
+	size_t n = 2;
 
-	switch (op->kind) {
-	case KGB_OP_LAUNCH:
-		put_launch(out, op);
-		return;
-	case KGB_OP_MEMSET:
-		put_memset(out, op);
-		return;
-	case KGB_OP_COPY:
-		put_copy(out, op);
-		return;
-	case KGB_OP_UPLOAD:
-		put_upload(out, op);
-		return;
-	case KGB_OP_DOWNLOAD:
-		put_download(out, op);
-		return;
-	case KGB_OP_EVENT_RECORD:
-	case KGB_OP_EVENT_WAIT:
-		part = (struct part){&op->event, sizeof(struct kgb_op_event)};
-		put_op(out, op, &part, 1);
-		return;
-	case KGB_OP_SYNC:
-		put_op(out, op, NULL, 0);
-		return;
-	case KGB_OP_UNSUPPORTED:
-		part = (struct part){op->why, strlen(op->why) + 1};
-		put_op(out, op, &part, 1);
-		return;
-	case KGB_N_OP_KINDS:
-		break;
+	if (op->kind == KGB_OP_LAUNCH) {
+		const struct kgb_launch *launch = &op->launch;
+		KGB_ASSERT(launch->n_attrs <= KGB_LAUNCH_ATTRS_MAX);
+		written.launch.name_bytes = (uint32_t)strlen(launch->kernel) + 1;
+		parts[n++] = (struct part){launch->params, launch->params_bytes};
+		parts[n++] =
+			(struct part){launch->attrs, launch->n_attrs * sizeof(launch->attrs[0])};
+		parts[n++] = (struct part){launch->kernel, written.launch.name_bytes};
+	} else if (op->kind == KGB_OP_UPLOAD) {
+		parts[n++] = (struct part){op->upload.data, op->upload.bytes};
+	} else if (op->kind == KGB_OP_UNSUPPORTED) {
+		parts[n++] = (struct part){op->why, strlen(op->why) + 1};
 	}
-	KGB_UNREACHABLE();
+	put_chunk(out, KGB_CHUNK_OP, parts, n);
 }

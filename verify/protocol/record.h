@@ -61,29 +61,34 @@ struct kgb_launch_attr {
 };
 
 struct kgb_launch {
+	/* As a record holds them: */
 	uint32_t image; /* id of the image that holds the kernel */
-	const char *kernel; /* its symbol */
 	uint32_t grid[3];
 	uint32_t block[3];
 	uint32_t shared_bytes; /* dynamic shared memory */
 	int32_t carveout; /* preferred share of L1 used as shared memory in percent, -1: default */
 	uint32_t n_attrs;
+	uint32_t params_bytes;
+	uint32_t name_bytes; /* of `kernel` with its NUL; kgb_record_put_op computes it */
+	/* Only in memory: */
+	const char *kernel; /* its symbol */
 	struct kgb_launch_attr attrs[KGB_LAUNCH_ATTRS_MAX];
 	const unsigned char *params; /* packed as the kernel's parameter buffer is; gaps are zero */
-	uint32_t params_bytes;
 };
 
-/** One thing that was put on a stream. Pointers look into the parsed bytes or the arena of the
- * record. */
+#define KGB_OP_HEAD_MAX 48
+/** One operation of a stream. Pointers lead into the parsed bytes. The first members of every
+ * struct are the bytes in a record (kgb_op_head_bytes): do not reorder them. */
 struct kgb_op {
 	enum kgb_op_kind kind;
-	uint64_t stream; /* an arbitrary number that tells streams apart; 0: the default stream */
+	uint64_t stream; /* an arbitrary number for each stream; 0: the default stream */
 	union {
+		unsigned char head[KGB_OP_HEAD_MAX];
 		struct kgb_launch launch;
 		struct {
 			uint64_t dst, pitch; /* pitch counts with height > 1 only */
-			uint32_t value, element_bytes; /* 1, 2 or 4 */
 			uint64_t width, height; /* width in elements */
+			uint32_t value, element_bytes; /* 1, 2 or 4 */
 		} memset;
 		struct {
 			uint64_t dst, src, bytes;

@@ -7,7 +7,10 @@
 #ifndef KGB_VERIFY_PROTOCOL_RECORD_FORMAT_H
 #define KGB_VERIFY_PROTOCOL_RECORD_FORMAT_H
 
+#include <stddef.h>
 #include <stdint.h>
+
+#include "verify/protocol/record.h"
 
 #define KGB_RECORD_MAGIC 0x4352474bu /* "KGRC" */
 #define KGB_RECORD_VERSION 1
@@ -20,6 +23,7 @@ enum kgb_chunk_tag {
 	KGB_CHUNK_WINDOW_END,
 	KGB_CHUNK_BLOCK,
 	KGB_CHUNK_OP,
+	KGB_N_CHUNKS,
 };
 
 struct kgb_record_header {
@@ -47,50 +51,21 @@ struct kgb_chunk_block {
 	uint32_t flags, zero;
 };
 
-struct kgb_chunk_op { /* then the struct of its kind */
+struct kgb_chunk_op { /* then the head of its kind, and more: kgb_op_head_bytes */
 	uint32_t kind, zero;
 	uint64_t stream;
 };
 
-struct kgb_op_launch { /* then parameters, attributes, and the kernel's name with its NUL */
-	uint32_t image;
-	uint32_t grid[3];
-	uint32_t block[3];
-	uint32_t shared_bytes;
-	int32_t carveout;
-	uint32_t n_attrs;
-	uint32_t params_bytes;
-	uint32_t name_bytes;
-};
-
-struct kgb_op_memset {
-	uint64_t dst, pitch, width, height;
-	uint32_t value, element_bytes;
-};
-
-struct kgb_op_copy {
-	uint64_t dst, src, bytes;
-};
-
-/* Also of a download, without data and with a source. */
-struct kgb_op_upload { /* then the bytes */
-	uint64_t dst, bytes;
-};
-
-struct kgb_op_event {
-	uint64_t event;
-};
-
-/* SYNC has nothing, UNSUPPORTED its reason with a NUL. */
+/** Bytes of struct kgb_op.head in a record. After them: of a launch the parameters, the attributes
+ * and the kernel's name with its NUL; of an upload the data; of UNSUPPORTED the reason with its
+ * NUL. */
+size_t kgb_op_head_bytes(enum kgb_op_kind kind);
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "structs are written as they lie");
 _Static_assert(sizeof(struct kgb_record_header) == 8 && sizeof(struct kgb_chunk_header) == 8 &&
 		       sizeof(struct kgb_chunk_image) == 8 &&
 		       sizeof(struct kgb_chunk_window) == 8 &&
-		       sizeof(struct kgb_chunk_block) == 24 && sizeof(struct kgb_chunk_op) == 16 &&
-		       sizeof(struct kgb_op_launch) == 48 && sizeof(struct kgb_op_memset) == 40 &&
-		       sizeof(struct kgb_op_copy) == 24 && sizeof(struct kgb_op_upload) == 16 &&
-		       sizeof(struct kgb_op_event) == 8,
+		       sizeof(struct kgb_chunk_block) == 24 && sizeof(struct kgb_chunk_op) == 16,
 	       "no padding in the format");
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Two passes over untrusted bytes: the first finds how much there is and that chunks nest, the
- * second decodes into arrays of just that size. */
+/* Two passes over untrusted bytes: the first counts chunks and checks the limits, the second
+ * decodes into arrays of that size. */
 #include "verify/protocol/record.h"
 
 #include <stdlib.h>
@@ -85,68 +85,28 @@ static int next_chunk(struct reader *in, struct chunk *out, struct kgb_err *err)
 
 /* --- first pass --- */
 
-struct survey {
-	size_t n_windows, n_images, n_ops, n_blocks;
-	size_t ops_of[KGB_RECORD_WINDOWS_MAX];
-	size_t blocks_of[KGB_RECORD_WINDOWS_MAX];
-	bool open; /* between a window's begin and end */
-};
-
-static int count(size_t *n, size_t most, const struct chunk *chunk, const char *what,
-		 struct kgb_err *err)
+static int count_chunks(struct reader in, size_t n[KGB_N_CHUNKS], struct kgb_err *err)
 {
-	if (*n == most)
-		return bad(err, chunk->at, "over %zu %s", most, what);
-	++*n;
-	return 0;
-}
-
-static int survey_chunk(struct survey *survey, const struct chunk *chunk, struct kgb_err *err)
-{
-	const size_t current = survey->n_windows - 1;
-
-	switch (chunk->tag) {
-	case KGB_CHUNK_IMAGE:
-		return count(&survey->n_images, KGB_RECORD_IMAGES_MAX, chunk, "images", err);
-	case KGB_CHUNK_WINDOW_BEGIN:
-		if (survey->open)
-			return bad(err, chunk->at, "a window inside a window");
-		survey->open = true;
-		return count(&survey->n_windows, KGB_RECORD_WINDOWS_MAX, chunk, "windows", err);
-	case KGB_CHUNK_WINDOW_END:
-	case KGB_CHUNK_BLOCK:
-	case KGB_CHUNK_OP:
-		break;
-	default:
-		return bad(err, chunk->at, "unknown chunk %u", chunk->tag);
-	}
-	if (!survey->open)
-		return bad(err, chunk->at, "not inside a window");
-	if (chunk->tag == KGB_CHUNK_OP) {
-		survey->ops_of[current]++;
-		return count(&survey->n_ops, KGB_RECORD_OPS_MAX, chunk, "ops", err);
-	}
-	if (chunk->tag == KGB_CHUNK_BLOCK) {
-		survey->blocks_of[current]++;
-		return count(&survey->n_blocks, KGB_RECORD_BLOCKS_MAX, chunk, "blocks", err);
-	}
-	if (chunk->bytes != 0)
-		return bad(err, chunk->at, "the end of a window has %u bytes", chunk->bytes);
-	survey->open = false;
-	return 0;
-}
-
-static int survey_all(struct reader in, struct survey *survey, struct kgb_err *err)
-{
+	static const struct {
+		size_t most;
+		const char *what;
+	} limits[KGB_N_CHUNKS] = {
+		[KGB_CHUNK_IMAGE] = {KGB_RECORD_IMAGES_MAX, "images"},
+		[KGB_CHUNK_WINDOW_BEGIN] = {KGB_RECORD_WINDOWS_MAX, "windows"},
+		[KGB_CHUNK_WINDOW_END] = {KGB_RECORD_WINDOWS_MAX + 1, "ends of windows"},
+		[KGB_CHUNK_BLOCK] = {KGB_RECORD_BLOCKS_MAX, "blocks"},
+		[KGB_CHUNK_OP] = {KGB_RECORD_OPS_MAX, "ops"},
+	};
 	struct chunk chunk;
 	int more;
 
 	while ((more = next_chunk(&in, &chunk, err)) > 0) {
-		if (survey_chunk(survey, &chunk, err) < 0)
-			return -1;
+		if (chunk.tag >= KGB_N_CHUNKS || !limits[chunk.tag].what)
+			return bad(err, chunk.at, "unknown chunk %u", chunk.tag);
+		if (n[chunk.tag]++ == limits[chunk.tag].most)
+			return bad(err, chunk.at, "over %zu %s", limits[chunk.tag].most,
+				   limits[chunk.tag].what);
 	}
-	if (more == 0 && survey->open)
-		return bad(err, in.at, "the last window has no end");
 	return more;
 }
 
@@ -214,113 +174,38 @@ static int take_text(struct cursor *in, size_t len, const char *what, const char
 
 static int decode_launch(struct cursor *in, struct kgb_launch *out, struct kgb_err *err)
 {
-	struct kgb_op_launch body;
-
-	if (take_struct(in, &body, sizeof(body), "a launch", err) < 0)
-		return -1;
-	if (body.n_attrs > KGB_LAUNCH_ATTRS_MAX)
-		return bad(err, in->chunk->at, "%u launch attributes", body.n_attrs);
-	if (body.params_bytes > KGB_LAUNCH_PARAMS_MAX)
-		return bad(err, in->chunk->at, "%u bytes of parameters", body.params_bytes);
-	*out = (struct kgb_launch){
-		.image = body.image,
-		.shared_bytes = body.shared_bytes,
-		.carveout = body.carveout,
-		.n_attrs = body.n_attrs,
-		.params_bytes = body.params_bytes,
-	};
-	memcpy(out->grid, body.grid, sizeof(out->grid));
-	memcpy(out->block, body.block, sizeof(out->block));
-	out->params = take(in, body.params_bytes);
+	if (out->n_attrs > KGB_LAUNCH_ATTRS_MAX)
+		return bad(err, in->chunk->at, "%u launch attributes", out->n_attrs);
+	if (out->params_bytes > KGB_LAUNCH_PARAMS_MAX)
+		return bad(err, in->chunk->at, "%u bytes of parameters", out->params_bytes);
+	out->params = take(in, out->params_bytes);
 	if (!out->params)
 		return bad(err, in->chunk->at, "too short for %u bytes of parameters",
-			   body.params_bytes);
-	if (take_struct(in, out->attrs, body.n_attrs * sizeof(out->attrs[0]), "its attributes",
+			   out->params_bytes);
+	if (take_struct(in, out->attrs, out->n_attrs * sizeof(out->attrs[0]), "its attributes",
 			err) < 0)
 		return -1;
-	return take_text(in, body.name_bytes, "the name of a kernel", &out->kernel, err);
+	return take_text(in, out->name_bytes, "the name of a kernel", &out->kernel, err);
 }
 
-static int decode_memset(struct cursor *in, struct kgb_op *out, struct kgb_err *err)
+/* What follows the head of an op, whose values are checked here too. */
+static int decode_rest(struct cursor *in, struct kgb_op *out, struct kgb_err *err)
 {
-	struct kgb_op_memset body;
-
-	if (take_struct(in, &body, sizeof(body), "a memset", err) < 0)
-		return -1;
-	if (body.element_bytes != 1 && body.element_bytes != 2 && body.element_bytes != 4)
-		return bad(err, in->chunk->at, "memset of elements of %u bytes",
-			   body.element_bytes);
-	out->memset.dst = body.dst;
-	out->memset.pitch = body.pitch;
-	out->memset.width = body.width;
-	out->memset.height = body.height;
-	out->memset.value = body.value;
-	out->memset.element_bytes = body.element_bytes;
-	return 0;
-}
-
-static int decode_copy(struct cursor *in, struct kgb_op *out, struct kgb_err *err)
-{
-	struct kgb_op_copy body;
-
-	if (take_struct(in, &body, sizeof(body), "a copy", err) < 0)
-		return -1;
-	out->copy.dst = body.dst;
-	out->copy.src = body.src;
-	out->copy.bytes = body.bytes;
-	return 0;
-}
-
-static int decode_upload(struct cursor *in, struct kgb_op *out, struct kgb_err *err)
-{
-	struct kgb_op_upload body;
-
-	if (take_struct(in, &body, sizeof(body), "an upload", err) < 0)
-		return -1;
-	if (body.bytes != left_of(in))
-		return bad(err, in->chunk->at, "an upload of %llu bytes has %zu",
-			   (unsigned long long)body.bytes, left_of(in));
-	out->upload.dst = body.dst;
-	out->upload.bytes = body.bytes;
-	out->upload.data = take(in, left_of(in));
-	return 0;
-}
-
-static int decode_download(struct cursor *in, struct kgb_op *out, struct kgb_err *err)
-{
-	struct kgb_op_upload body;
-
-	if (take_struct(in, &body, sizeof(body), "a download", err) < 0)
-		return -1;
-	out->download.src = body.dst;
-	out->download.bytes = body.bytes;
-	return 0;
-}
-
-static int decode_body(struct cursor *in, struct kgb_op *out, struct kgb_err *err)
-{
-	switch (out->kind) {
-	case KGB_OP_LAUNCH:
+	if (out->kind == KGB_OP_LAUNCH)
 		return decode_launch(in, &out->launch, err);
-	case KGB_OP_MEMSET:
-		return decode_memset(in, out, err);
-	case KGB_OP_COPY:
-		return decode_copy(in, out, err);
-	case KGB_OP_UPLOAD:
-		return decode_upload(in, out, err);
-	case KGB_OP_DOWNLOAD:
-		return decode_download(in, out, err);
-	case KGB_OP_EVENT_RECORD:
-	case KGB_OP_EVENT_WAIT:
-		return take_struct(in, &out->event, sizeof(struct kgb_op_event), "an event", err);
-	case KGB_OP_SYNC:
-		return 0;
-	case KGB_OP_UNSUPPORTED:
+	if (out->kind == KGB_OP_UNSUPPORTED)
 		return take_text(in, left_of(in), "a reason", &out->why, err);
-	case KGB_N_OP_KINDS:
-		break;
+	if (out->kind == KGB_OP_MEMSET && out->memset.element_bytes != 1 &&
+	    out->memset.element_bytes != 2 && out->memset.element_bytes != 4)
+		return bad(err, in->chunk->at, "memset of elements of %u bytes",
+			   out->memset.element_bytes);
+	if (out->kind == KGB_OP_UPLOAD) {
+		if (out->upload.bytes != left_of(in))
+			return bad(err, in->chunk->at, "an upload of %llu bytes has %zu",
+				   (unsigned long long)out->upload.bytes, left_of(in));
+		out->upload.data = take(in, left_of(in));
 	}
-	KGB_UNREACHABLE();
+	return 0;
 }
 
 static int decode_op(const struct chunk *chunk, struct kgb_op *out, struct kgb_err *err)
@@ -334,7 +219,9 @@ static int decode_op(const struct chunk *chunk, struct kgb_op *out, struct kgb_e
 		return bad(err, chunk->at, "unknown op %u", head.kind);
 	out->kind = (enum kgb_op_kind)head.kind;
 	out->stream = head.stream;
-	if (decode_body(&in, out, err) < 0)
+	if (take_struct(&in, out->head, kgb_op_head_bytes(out->kind), kgb_op_kind_name(out->kind),
+			err) < 0 ||
+	    decode_rest(&in, out, err) < 0)
 		return -1;
 	return end_of(&in, "an op", err);
 }
@@ -390,44 +277,6 @@ static int decode_number(const struct chunk *chunk, uint32_t *out, struct kgb_er
 		return bad(err, chunk->at, "unknown flags of a window");
 	*out = body.number;
 	return 0;
-}
-
-/* What the second pass fills. */
-struct filling {
-	struct kgb_record *record;
-	struct kgb_op *ops[KGB_RECORD_WINDOWS_MAX];
-	struct kgb_block *blocks[KGB_RECORD_WINDOWS_MAX];
-};
-
-static int fill_window(struct kgb_record *record, const struct chunk *chunk, struct kgb_err *err)
-{
-	struct kgb_window *window = &record->windows[record->n_windows];
-
-	if (decode_number(chunk, &window->number, err) < 0)
-		return -1;
-	if (kgb_record_window(record, window->number))
-		return bad(err, chunk->at, "two windows %u", window->number);
-	record->n_windows++;
-	return 0;
-}
-
-static int fill_chunk(struct filling *filling, const struct chunk *chunk, struct kgb_err *err)
-{
-	struct kgb_record *record = filling->record;
-
-	if (chunk->tag == KGB_CHUNK_IMAGE)
-		return decode_image(chunk, &record->arena, &record->images[record->n_images++],
-				    err);
-	if (chunk->tag == KGB_CHUNK_WINDOW_BEGIN)
-		return fill_window(record, chunk, err);
-	if (chunk->tag == KGB_CHUNK_WINDOW_END)
-		return 0;
-
-	const size_t current = record->n_windows - 1;
-	struct kgb_window *window = &record->windows[current];
-	if (chunk->tag == KGB_CHUNK_OP)
-		return decode_op(chunk, &filling->ops[current][window->n_ops++], err);
-	return decode_block(chunk, &filling->blocks[current][window->n_blocks++], err);
 }
 
 static int compare_blocks(const void *pa, const void *pb)
@@ -494,43 +343,88 @@ static int check_images(const struct kgb_record *record, struct kgb_err *err)
 	return 0;
 }
 
-static int fill_all(struct reader in, const struct survey *survey, struct kgb_record *record,
+/* What the second pass fills. The ops of all windows lie one behind the other, and so do their
+ * blocks. */
+struct filling {
+	struct kgb_record *record;
+	struct kgb_op *ops; /* the next one; so are: */
+	struct kgb_block *blocks;
+	struct kgb_window *open; /* NULL: outside windows */
+};
+
+static int begin_window(struct filling *filling, const struct chunk *chunk, struct kgb_err *err)
+{
+	struct kgb_record *record = filling->record;
+	struct kgb_window window = {.ops = filling->ops, .blocks = filling->blocks};
+
+	if (filling->open)
+		return bad(err, chunk->at, "a window inside a window");
+	if (decode_number(chunk, &window.number, err) < 0)
+		return -1;
+	if (kgb_record_window(record, window.number))
+		return bad(err, chunk->at, "two windows %u", window.number);
+	filling->open = &record->windows[record->n_windows++];
+	*filling->open = window;
+	return 0;
+}
+
+static int fill_chunk(struct filling *filling, const struct chunk *chunk, struct kgb_err *err)
+{
+	struct kgb_record *record = filling->record;
+	struct kgb_window *window = filling->open;
+
+	if (chunk->tag == KGB_CHUNK_IMAGE)
+		return decode_image(chunk, &record->arena, &record->images[record->n_images++],
+				    err);
+	if (chunk->tag == KGB_CHUNK_WINDOW_BEGIN)
+		return begin_window(filling, chunk, err);
+	if (!window)
+		return bad(err, chunk->at, "not inside a window");
+	if (chunk->tag == KGB_CHUNK_OP) {
+		window->n_ops++;
+		return decode_op(chunk, filling->ops++, err);
+	}
+	if (chunk->tag == KGB_CHUNK_BLOCK) {
+		window->n_blocks++;
+		return decode_block(chunk, filling->blocks++, err);
+	}
+	if (chunk->bytes != 0)
+		return bad(err, chunk->at, "the end of a window has %u bytes", chunk->bytes);
+	window->n_blocks = sort_blocks(filling->blocks - window->n_blocks, window->n_blocks);
+	filling->open = NULL;
+	return 0;
+}
+
+static int fill_all(struct reader in, const size_t n[KGB_N_CHUNKS], struct kgb_record *record,
 		    struct kgb_err *err)
 {
-	struct filling filling = {.record = record};
+	struct kgb_arena *arena = &record->arena;
+	struct filling filling = {
+		.record = record,
+		.ops = kgb_arena_array(arena, n[KGB_CHUNK_OP], sizeof(*filling.ops)),
+		.blocks = kgb_arena_array(arena, n[KGB_CHUNK_BLOCK], sizeof(*filling.blocks)),
+	};
 	struct chunk chunk;
 	int more;
 
-	record->images = kgb_arena_array(&record->arena, survey->n_images, sizeof(*record->images));
-	for (size_t i = 0; i < survey->n_windows; i++) {
-		filling.ops[i] =
-			kgb_arena_array(&record->arena, survey->ops_of[i], sizeof(*filling.ops[i]));
-		filling.blocks[i] = kgb_arena_array(&record->arena, survey->blocks_of[i],
-						    sizeof(*filling.blocks[i]));
-		record->windows[i].ops = filling.ops[i];
-		record->windows[i].blocks = filling.blocks[i];
-	}
-	while ((more = next_chunk(&in, &chunk, err)) > 0) {
+	record->images = kgb_arena_array(arena, n[KGB_CHUNK_IMAGE], sizeof(*record->images));
+	while ((more = next_chunk(&in, &chunk, err)) > 0)
 		if (fill_chunk(&filling, &chunk, err) < 0)
 			return -1;
-	}
-	if (more < 0 || sort_images(record, err) < 0)
-		return -1;
-	for (size_t i = 0; i < survey->n_windows; i++)
-		record->windows[i].n_blocks =
-			sort_blocks(filling.blocks[i], record->windows[i].n_blocks);
-	return check_images(record, err);
+	if (more == 0 && filling.open)
+		return bad(err, in.at, "the last window has no end");
+	return more < 0 || sort_images(record, err) < 0 ? -1 : check_images(record, err);
 }
 
 int kgb_record_parse(const void *bytes, size_t len, struct kgb_record *out, struct kgb_err *err)
 {
 	struct reader in = {.bytes = bytes, .len = len};
-	struct survey survey = {0};
 	struct kgb_record record = {.arena = KGB_ARENA_INIT};
+	size_t n[KGB_N_CHUNKS] = {0};
 
-	if (read_header(&in, err) < 0 || survey_all(in, &survey, err) < 0)
+	if (read_header(&in, err) < 0 || count_chunks(in, n, err) < 0)
 		return -1;
-	if (fill_all(in, &survey, &record, err) < 0) {
+	if (fill_all(in, n, &record, err) < 0) {
 		kgb_arena_release(&record.arena);
 		return -1;
 	}

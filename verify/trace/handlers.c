@@ -138,21 +138,21 @@ static void record_memset(const struct kgb_driver_call *call, CUstream stream,
 	{                                                                       \
 		PARAMS(function);                                               \
 		const struct kgb_op op = {                                      \
-			.memset = {p->dstDevice, 0, p->field, (size), p->N, 1}, \
+			.memset = {p->dstDevice, 0, p->N, 1, p->field, (size)}, \
 		};                                                              \
                                                                                 \
 		record_memset(call, (stream), &op);                             \
 	}
-#define MEMSET_2D(handler, function, field, size, stream)                                 \
-	static void handler(const struct kgb_driver_call *call)                           \
-	{                                                                                 \
-		PARAMS(function);                                                         \
-		const struct kgb_op op = {                                                \
-			.memset = {p->dstDevice, p->dstPitch, p->field, (size), p->Width, \
-				   p->Height},                                            \
-		};                                                                        \
-                                                                                          \
-		record_memset(call, (stream), &op);                                       \
+#define MEMSET_2D(handler, function, field, size, stream)                                    \
+	static void handler(const struct kgb_driver_call *call)                              \
+	{                                                                                    \
+		PARAMS(function);                                                            \
+		const struct kgb_op op = {                                                   \
+			.memset = {p->dstDevice, p->dstPitch, p->Width, p->Height, p->field, \
+				   (size)},                                                  \
+		};                                                                           \
+                                                                                             \
+		record_memset(call, (stream), &op);                                          \
 	}
 
 MEMSET(on_memset_8, cuMemsetD8_v2, uc, 1, NULL)

@@ -258,19 +258,19 @@ static void put_raw_op(struct kgb_buf *out, uint32_t kind, const void *body, siz
 	put_chunk(out, KGB_CHUNK_OP, payload.ptr, payload.len);
 }
 
-static void put_raw_launch(struct kgb_buf *out, const struct kgb_op_launch *launch,
-			   const void *rest, size_t len)
+static void put_raw_launch(struct kgb_buf *out, const struct kgb_launch *launch, const void *rest,
+			   size_t len)
 {
 	KGB_AUTO(buf) struct kgb_buf body = KGB_BUF_INIT(0);
 
-	kgb_buf_add(&body, launch, sizeof(*launch));
+	kgb_buf_add(&body, launch, kgb_op_head_bytes(KGB_OP_LAUNCH));
 	kgb_buf_add(&body, rest, len);
 	put_raw_op(out, KGB_OP_LAUNCH, body.ptr, body.len);
 }
 
 static void put_name(struct kgb_buf *out, const char *name, size_t len)
 {
-	const struct kgb_op_launch launch = {.image = 1, .name_bytes = (uint32_t)len};
+	const struct kgb_launch launch = {.image = 1, .name_bytes = (uint32_t)len};
 
 	put_raw_launch(out, &launch, name, len);
 }
@@ -400,49 +400,49 @@ static void memset_of_three(struct kgb_buf *out)
 }
 static void upload_less(struct kgb_buf *out)
 {
-	const struct kgb_op_upload body = {.dst = 1, .bytes = 1};
-	put_raw_op(out, KGB_OP_UPLOAD, &body, sizeof(body));
+	const uint64_t body[] = {1, 1};
+	put_raw_op(out, KGB_OP_UPLOAD, body, sizeof(body));
 }
 static void upload_more(struct kgb_buf *out)
 {
-	const struct kgb_op_upload body[2] = {{.dst = 1, .bytes = 1}};
+	const uint64_t body[] = {1, 1, 0, 0};
 	put_raw_op(out, KGB_OP_UPLOAD, body, sizeof(body));
 }
 static void upload_overflow(struct kgb_buf *out)
 {
-	const struct kgb_op_upload body = {.dst = 1, .bytes = UINT64_MAX - 7};
-	put_raw_op(out, KGB_OP_UPLOAD, &body, sizeof(body));
+	const uint64_t body[] = {1, UINT64_MAX - 7};
+	put_raw_op(out, KGB_OP_UPLOAD, body, sizeof(body));
 }
 static void launch_attrs(struct kgb_buf *out)
 {
-	const struct kgb_op_launch launch = {.image = 1, .n_attrs = KGB_LAUNCH_ATTRS_MAX + 1};
+	const struct kgb_launch launch = {.image = 1, .n_attrs = KGB_LAUNCH_ATTRS_MAX + 1};
 	put_raw_launch(out, &launch, "", 0);
 }
 static void launch_attrs_overflow(struct kgb_buf *out)
 {
 	/* 68 times this is 4 modulo 2^32. */
-	const struct kgb_op_launch launch = {.image = 1, .n_attrs = 0xc3c3c3c5, .name_bytes = 2};
+	const struct kgb_launch launch = {.image = 1, .n_attrs = 0xc3c3c3c5, .name_bytes = 2};
 	put_raw_launch(out, &launch, "k", 2);
 }
 static void launch_attrs_missing(struct kgb_buf *out)
 {
-	const struct kgb_op_launch launch = {.image = 1, .n_attrs = 1, .name_bytes = 2};
+	const struct kgb_launch launch = {.image = 1, .n_attrs = 1, .name_bytes = 2};
 	put_raw_launch(out, &launch, "k", 2);
 }
 static void launch_params(struct kgb_buf *out)
 {
-	const struct kgb_op_launch launch = {.image = 1, .params_bytes = KGB_LAUNCH_PARAMS_MAX + 1};
+	const struct kgb_launch launch = {.image = 1, .params_bytes = KGB_LAUNCH_PARAMS_MAX + 1};
 	static const char zeros[KGB_LAUNCH_PARAMS_MAX + 1];
 	put_raw_launch(out, &launch, zeros, sizeof(zeros));
 }
 static void launch_params_missing(struct kgb_buf *out)
 {
-	const struct kgb_op_launch launch = {.image = 1, .params_bytes = 8, .name_bytes = 2};
+	const struct kgb_launch launch = {.image = 1, .params_bytes = 8, .name_bytes = 2};
 	put_raw_launch(out, &launch, "k", 2);
 }
 static void launch_tail(struct kgb_buf *out)
 {
-	const struct kgb_op_launch launch = {.image = 1, .name_bytes = 2};
+	const struct kgb_launch launch = {.image = 1, .name_bytes = 2};
 	put_raw_launch(out, &launch, "k\0x", 3);
 }
 static void name_empty(struct kgb_buf *out)
@@ -482,7 +482,7 @@ static void name_long(struct kgb_buf *out)
 }
 static void name_overflow(struct kgb_buf *out)
 {
-	const struct kgb_op_launch launch = {.image = 1, .name_bytes = UINT32_MAX};
+	const struct kgb_launch launch = {.image = 1, .name_bytes = UINT32_MAX};
 	put_raw_launch(out, &launch, "k", 2);
 }
 static void why_control(struct kgb_buf *out)
@@ -526,8 +526,8 @@ static void test_hostile_records_are_refused(void **state)
 		{op_flags, "unknown op 7"},
 		{op_short, "too short for an op"},
 		{sync_long, "1 bytes follow an op"},
-		{event_short, "too short for an event"},
-		{copy_short, "too short for a copy"},
+		{event_short, "too short for event wait"},
+		{copy_short, "too short for copy"},
 		{download_long, "1 bytes follow an op"},
 		{memset_elements, "memset of elements of 8 bytes"},
 		{memset_of_three, "memset of elements of 3 bytes"},
