@@ -18,6 +18,7 @@ struct move {
 	const char *match;
 	struct kgb_strs operators;
 	const char *reason;
+	pcre2_code *code; /* owned; of `match` */
 };
 struct call {
 	const char *name;
@@ -31,101 +32,54 @@ struct document {
 	struct kgb_objects imports;
 };
 
-struct pattern {
-	pcre2_code *code; /* owned */
-};
-
 struct kgb_device_policy {
 	struct kgb_arena arena;
 	struct document document;
-	struct pattern *patterns; /* owned; one per move */
-	size_t n_patterns;
 	pcre2_match_context *context;
 };
 
-#define AT(type, field) .offset = offsetof(struct type, field)
 static const struct kgb_field move_table[] = {
-	{.name = "name",
-	 .type = KGB_FIELD_STR,
-	 AT(move, name),
-	 .required = true,
-	 .doc = "what it does"},
-	{.name = "match",
-	 .type = KGB_FIELD_STR,
-	 AT(move, match),
-	 .required = true,
-	 .doc = "regular expression on the kernel's symbol"},
-	{.name = "operators",
-	 .type = KGB_FIELD_STRS,
-	 AT(move, operators),
-	 .required = true,
-	 .doc = "torch operators that launch it; all are allowed in dispatch.yaml"},
-	{.name = "reason",
-	 .type = KGB_FIELD_STR,
-	 AT(move, reason),
-	 .required = true,
-	 .doc = "why it is allowed"},
+	KGB_FIELD_ROW(STR, move, name, "what it does", .required = true),
+	KGB_FIELD_ROW(STR, move, match, "regular expression on the kernel's symbol",
+		      .required = true),
+	KGB_FIELD_ROW(STRS, move, operators,
+		      "torch operators that launch it; all are allowed in dispatch.yaml",
+		      .required = true),
+	KGB_FIELD_ROW(STR, move, reason, "why it is allowed", .required = true),
 	KGB_FIELD_END,
 };
 static const struct kgb_field call_table[] = {
-	{.name = "name",
-	 .type = KGB_FIELD_STR,
-	 AT(call, name),
-	 .required = true,
-	 .doc = "exact, or everything that begins so when it ends with *"},
-	{.name = "reason",
-	 .type = KGB_FIELD_STR,
-	 AT(call, reason),
-	 .required = true,
-	 .doc = "why it is allowed"},
+	KGB_FIELD_ROW(STR, call, name, "exact, or everything that begins so when it ends with *",
+		      .required = true),
+	KGB_FIELD_ROW(STR, call, reason, "why it is allowed", .required = true),
 	KGB_FIELD_END,
 };
 static const struct kgb_field document_table[] = {
-	{.name = "schema",
-	 .type = KGB_FIELD_STR,
-	 AT(document, schema),
-	 .required = true,
-	 .doc = "kgb.device/1"},
-	{.name = "moves",
-	 .type = KGB_FIELD_OBJECTS,
-	 AT(document, moves),
-	 .required = true,
-	 .sub = move_table,
-	 .sub_size = sizeof(struct move),
-	 .doc = "kernels of torch that a candidate may use"},
-	{.name = "silent",
-	 .type = KGB_FIELD_STRS,
-	 AT(document, silent),
-	 .required = true,
-	 .doc = "other torch operators that a candidate may call; they launch nothing"},
-	{.name = "operators",
-	 .type = KGB_FIELD_OBJECTS,
-	 AT(document, operators),
-	 .required = true,
-	 .sub = call_table,
-	 .sub_size = sizeof(struct call),
-	 .doc = "operators of Triton IR"},
-	{.name = "imports",
-	 .type = KGB_FIELD_OBJECTS,
-	 AT(document, imports),
-	 .required = true,
-	 .sub = call_table,
-	 .sub_size = sizeof(struct call),
-	 .doc = "functions of the driver that a Triton kernel may call"},
+	KGB_FIELD_ROW(STR, document, schema, "kgb.device/1", .required = true),
+	KGB_FIELD_ROW(OBJECTS, document, moves, "kernels of torch that a candidate may use",
+		      .required = true, .sub = move_table, .sub_size = sizeof(struct move)),
+	KGB_FIELD_ROW(STRS, document, silent,
+		      "other torch operators that a candidate may call; they launch nothing",
+		      .required = true),
+	KGB_FIELD_ROW(OBJECTS, document, operators, "operators of Triton IR", .required = true,
+		      .sub = call_table, .sub_size = sizeof(struct call)),
+	KGB_FIELD_ROW(OBJECTS, document, imports,
+		      "functions of the driver that a Triton kernel may call", .required = true,
+		      .sub = call_table, .sub_size = sizeof(struct call)),
 	KGB_FIELD_END,
 };
 
-static int compile(const struct kgb_yaml *doc, const cJSON *node, const char *pattern,
-		   pcre2_code **out, struct kgb_err *err)
+static int compile(const struct kgb_yaml *doc, const cJSON *node, struct move *move,
+		   struct kgb_err *err)
 {
 	int code = 0;
 	PCRE2_SIZE at = 0;
 	PCRE2_UCHAR text[160];
 
-	*out = pcre2_compile((PCRE2_SPTR)pattern, PCRE2_ZERO_TERMINATED,
-			     PCRE2_UTF | PCRE2_NEVER_BACKSLASH_C | PCRE2_DOLLAR_ENDONLY, &code, &at,
-			     NULL);
-	if (*out)
+	move->code = pcre2_compile((PCRE2_SPTR)move->match, PCRE2_ZERO_TERMINATED,
+				   PCRE2_UTF | PCRE2_NEVER_BACKSLASH_C | PCRE2_DOLLAR_ENDONLY,
+				   &code, &at, NULL);
+	if (move->code)
 		return 0;
 	(void)pcre2_get_error_message(code, text, sizeof(text));
 	return kgb_yaml_fail(doc, node, err, "moves: match: at character %zu: %s", (size_t)at,
@@ -134,21 +88,20 @@ static int compile(const struct kgb_yaml *doc, const cJSON *node, const char *pa
 
 static int fill(struct kgb_device_policy *policy, const struct kgb_yaml *doc, struct kgb_err *err)
 {
-	struct document *document = &policy->document;
+	struct document *document = &policy->document, raw;
 
-	if (kgb_decode(document_table, doc, doc->root, document, &policy->arena, err) < 0)
+	if (kgb_decode(document_table, doc, doc->root, &raw, &policy->arena, err) < 0)
 		return -1;
+	*document = raw;
 	if (!kgb_str_eq(document->schema, "kgb.device/1"))
 		return kgb_yaml_fail(doc, kgb_json_get(doc->root, "schema"), err,
 				     "schema: '%.40s' is not kgb.device/1", document->schema);
 	const cJSON *list = kgb_json_get(doc->root, "moves");
-	const struct move *moves = document->moves.items;
-	policy->patterns = kgb_xcalloc(document->moves.n + 1, sizeof(*policy->patterns));
+	struct move *moves = document->moves.items;
 	for (size_t i = 0; i < document->moves.n; i++) {
 		const cJSON *node = kgb_json_get(cJSON_GetArrayItem(list, (int)i), "match");
-		if (compile(doc, node, moves[i].match, &policy->patterns[i].code, err) < 0)
+		if (compile(doc, node, &moves[i], err) < 0)
 			return -1;
-		policy->n_patterns = i + 1;
 	}
 	policy->context = pcre2_match_context_create(NULL);
 	KGB_ASSERT(policy->context);
@@ -189,9 +142,9 @@ void kgb_device_policy_free(struct kgb_device_policy *policy)
 {
 	if (!policy)
 		return;
-	for (size_t i = 0; i < policy->n_patterns; i++)
-		pcre2_code_free(policy->patterns[i].code);
-	kgb_free(policy->patterns);
+	const struct move *moves = policy->document.moves.items;
+	for (size_t i = 0; i < policy->document.moves.n; i++)
+		pcre2_code_free(moves[i].code);
 	pcre2_match_context_free(policy->context);
 	kgb_arena_release(&policy->arena);
 	kgb_free(policy);
@@ -206,9 +159,9 @@ const char *kgb_device_policy_move(const struct kgb_device_policy *policy, const
 
 	KGB_ASSERT(match_data);
 	/* A match that runs into a limit is no match: nothing is allowed by accident. */
-	for (size_t i = 0; i < policy->n_patterns && !found; i++)
-		if (pcre2_match(policy->patterns[i].code, (PCRE2_SPTR)kernel, strlen(kernel), 0, 0,
-				match_data, policy->context) >= 0)
+	for (size_t i = 0; i < policy->document.moves.n && !found; i++)
+		if (pcre2_match(moves[i].code, (PCRE2_SPTR)kernel, strlen(kernel), 0, 0, match_data,
+				policy->context) >= 0)
 			found = moves[i].name;
 	pcre2_match_data_free(match_data);
 	return found;
