@@ -67,8 +67,7 @@ static int print_one(struct kgb_compiler *compiler, struct kgb_provenance *prove
 	if (kgb_provenance_prove(provenance, &record, &no_claims, err) < 0)
 		return -1;
 	printf("%s %s %s\n", kgb_compiler_find(compiler, digest) ? "made" : "unknown",
-	       kgb_provenance_of(provenance, image)->kind == KGB_PROOF_TRITON ? "triton" : "none",
-	       digest);
+	       image->proof->kind == KGB_PROOF_TRITON ? "triton" : "none", digest);
 	return 0;
 }
 

@@ -125,7 +125,7 @@ static int print_proof(struct kgb_provenance *provenance, const struct kgb_trito
 	*record.images = *image;
 	if (kgb_provenance_prove(provenance, &record, claims, err) < 0)
 		return -1;
-	const struct kgb_image_proof *proof = kgb_provenance_of(provenance, record.images);
+	const struct kgb_image_proof *proof = record.images->proof;
 	if (!kernel)
 		kernel = proof->kernels.n > 0 ? proof->kernels.items[0] : "";
 	kgb_jsonw_init(&w, &line, 0);
@@ -153,8 +153,8 @@ static void print_launch(const struct kgb_provenance *provenance, const struct k
 {
 	KGB_AUTO(buf) struct kgb_buf line = KGB_BUF_INIT(0);
 	const struct kgb_image *image = kgb_record_image(record, launch->image);
-	const struct kgb_image_proof *proof = kgb_provenance_of(provenance, image);
-	const struct kgb_image code = kgb_provenance_code(provenance, image);
+	const struct kgb_image_proof *proof = image->proof;
+	const struct kgb_image code = kgb_provenance_code(image);
 	struct kgb_jsonw w;
 
 	kgb_jsonw_init(&w, &line, 0);
@@ -190,7 +190,6 @@ static int prove_record(struct kgb_provenance *provenance, const struct kgb_trit
 				print_launch(provenance, &record, window->number,
 					     &window->ops[j].launch);
 	}
-	kgb_provenance_forget(provenance, &record);
 	kgb_record_release(&record);
 	return rc;
 }
@@ -209,7 +208,7 @@ static int read_images(struct kgb_arena *arena, const struct kgb_strv *files,
 	return 0;
 }
 
-/* All images as those of one record: the compilations run beside each other. */
+/* All images as those of one record. */
 static int prove_together(struct kgb_provenance *provenance, const struct kgb_triton_claims *claims,
 			  struct kgb_image *images, size_t n, struct kgb_err *err)
 {

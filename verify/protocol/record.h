@@ -126,7 +126,8 @@ struct kgb_image {
 	uint32_t id;
 	const unsigned char *bytes; /* ELF (cubin) or fatbin */
 	size_t len;
-	char *sha256; /* room for the digest, empty until somebody asks; NULL: none is kept */
+	char *sha256; /* room for the digest, empty until kgb_image_sha256; NULL: none is kept */
+	const struct kgb_image_proof *proof; /* borrowed; NULL until kgb_provenance_prove_image */
 };
 
 struct kgb_record {

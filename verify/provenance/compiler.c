@@ -165,17 +165,6 @@ static bool set_worker(struct kgb_compiler_seat *seat, struct kgb_worker *worker
 	return goes_on;
 }
 
-static int ask_worker(struct kgb_worker *worker, const struct kgb_triton_claim *claim, unsigned sm,
-		      struct entry *entry, struct kgb_err *err)
-{
-	KGB_AUTO(fd) int output = -1;
-
-	if (kgb_recompile_send(worker, claim, sm, &output, err) < 0)
-		return -1;
-	return kgb_recompile_wait(worker, output, kgb_mono_ms() + COMPILE_MS, &entry->made,
-				  entry->why, err);
-}
-
 static void compile(struct kgb_compiler_seat *seat, const struct kgb_triton_claim *claim,
 		    unsigned sm, struct entry *entry)
 {
@@ -187,7 +176,8 @@ static void compile(struct kgb_compiler_seat *seat, const struct kgb_triton_clai
 	if (rc == 0 && !set_worker(seat, &worker))
 		rc = kgb_fail(&err, KGB_ERR_FAILED, "no longer needed");
 	if (rc == 0)
-		rc = ask_worker(&worker, claim, sm, entry, &err);
+		rc = kgb_recompile_ask(&worker, claim, sm, kgb_mono_ms() + COMPILE_MS, &entry->made,
+				       entry->why, &err);
 	if (rc < 0)
 		snprintf(entry->why, sizeof(entry->why), "%.300s", err.msg);
 	if (rc == 0 && compiler->cache)

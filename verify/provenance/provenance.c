@@ -17,7 +17,6 @@ enum {
 	/* Warp specialization has a few results for the same input; each is as good as another. */
 	ATTEMPTS = 8,
 	CLAIMS_PER_IMAGE = 4,
-	JOBS_AT_ONCE = 8,
 };
 
 void kgb_provenance_init(struct kgb_provenance *provenance, const struct kgb_provenance_spec *spec)
@@ -30,7 +29,6 @@ void kgb_provenance_release(struct kgb_provenance *provenance)
 {
 	kgb_arena_release(&provenance->arena);
 	provenance->n_proofs = 0;
-	provenance->n_records = 0;
 }
 
 static void give_reason(struct kgb_image_proof *proof, const char *fmt, ...) KGB_PRINTF(2, 3);
@@ -153,26 +151,14 @@ struct job {
 	const struct kgb_triton_claim *claims; /* about it */
 	size_t n_claims;
 	struct kgb_worker worker; /* of the claim that is tried */
-	int output_fd;
 	int64_t deadline_ms;
-	bool is_undecided; /* one of the claims could not be tried to its end */
 };
 
-static int ask(struct job *job, const struct kgb_triton_claim *claim, struct kgb_err *err)
-{
-	kgb_close(job->output_fd);
-	job->output_fd = -1;
-	return kgb_recompile_send(&job->worker, claim, job->provenance->spec.sm, &job->output_fd,
-				  err);
-}
-
-static int start_claim(struct job *job, const struct kgb_triton_claim *claim, struct kgb_err *err)
+static int start_worker(struct job *job, struct kgb_err *err)
 {
 	kgb_worker_stop(&job->worker);
 	job->deadline_ms = kgb_mono_ms() + job->provenance->spec.timeout_ms;
-	if (kgb_recompile_start(&job->worker, job->provenance->spec.compiler, err) < 0)
-		return -1;
-	return ask(job, claim, err);
+	return kgb_recompile_start(&job->worker, job->provenance->spec.compiler, err);
 }
 
 /* What we compiled, compared with what was launched. 1: the same, and it is decided whether that is
@@ -209,45 +195,45 @@ static int compare(struct job *job, const struct kgb_triton_claim *claim,
 	return 1;
 }
 
-/* The answer to what was asked. What crashes the compiler is asked once more: the same text does so
- * again, trouble of ours does not. */
-static int await_answer(struct job *job, const struct kgb_triton_claim *claim,
-			struct kgb_recompiled *out, char why[KGB_RECOMPILE_WHY],
-			struct kgb_err *err)
+/* A compiler that crashes is asked once more: hostile text crashes it again, a fault of ours does
+ * not. */
+static int ask(struct job *job, const struct kgb_triton_claim *claim, struct kgb_recompiled *out,
+	       char why[KGB_RECOMPILE_WHY], struct kgb_err *err)
 {
-	int rc = kgb_recompile_wait(&job->worker, job->output_fd, job->deadline_ms, out, why, err);
+	const unsigned sm = job->provenance->spec.sm;
+	int rc = kgb_recompile_ask(&job->worker, claim, sm, job->deadline_ms, out, why, err);
 
 	if (rc != KGB_RECOMPILE_CRASHED)
 		return rc;
-	if (start_claim(job, claim, err) < 0)
+	if (start_worker(job, err) < 0)
 		return -1;
-	return kgb_recompile_wait(&job->worker, job->output_fd, job->deadline_ms, out, why, err);
+	return kgb_recompile_ask(&job->worker, claim, sm, job->deadline_ms, out, why, err);
 }
 
-/* The claim was asked for once. 1 decided, 0 another claim may do, -1 our own trouble. */
-static int try_claim(struct job *job, const struct kgb_triton_claim *claim, struct kgb_err *err)
+/* 1: decided. 0: another claim may prove the image; *undecided when this one was not tried to its
+ * end. -1: a fault of ours. */
+static int try_claim(struct job *job, const struct kgb_triton_claim *claim, bool *undecided,
+		     struct kgb_err *err)
 {
+	const struct kgb_provenance_spec *spec = &job->provenance->spec;
 	const int n = kgb_triton_claim_has_one_result(claim) ? 1 : ATTEMPTS;
-	int rc = 0;
+	int rc = start_worker(job, err);
 
 	for (int i = 0; i < n && rc == 0; i++) {
 		KGB_AUTO(recompiled) struct kgb_recompiled ours = KGB_RECOMPILED_INIT;
 		char why[KGB_RECOMPILE_WHY];
-		if (i > 0 && ask(job, claim, err) < 0)
-			return -1;
-		rc = await_answer(job, claim, &ours, why, err);
+		rc = ask(job, claim, &ours, why, err);
 		if (rc < 0)
 			return -1;
 		if (rc != KGB_RECOMPILE_DONE) {
 			give_reason(job->proof, "its IR does not compile here: %s", why);
-			job->is_undecided |= rc == KGB_RECOMPILE_UNDECIDED;
+			*undecided |= rc == KGB_RECOMPILE_UNDECIDED;
 			return 0;
 		}
 		rc = compare(job, claim, &ours);
-		if (job->proof->kind == KGB_PROOF_TRITON && job->provenance->spec.cache)
-			kgb_proof_keep(job->provenance->spec.cache, &job->provenance->kept_bytes,
-				       claim, job->provenance->spec.sm, job->worker.identity,
-				       &ours);
+		if (job->proof->kind == KGB_PROOF_TRITON && spec->cache)
+			kgb_proof_keep(spec->cache, &job->provenance->kept_bytes, claim, spec->sm,
+				       job->worker.identity, &ours);
 	}
 	return rc;
 }
@@ -273,7 +259,20 @@ static bool recall_proof(struct job *job)
 
 /* ---- one image ---- */
 
-static int begin_cubin(struct job *job, const struct kgb_triton_claims *claims, struct kgb_err *err)
+static int try_claims(struct job *job, struct kgb_err *err)
+{
+	bool undecided = false;
+	int rc = 0;
+
+	for (size_t i = 0; i < job->n_claims && rc == 0; i++)
+		rc = try_claim(job, &job->claims[i], &undecided, err);
+	/* A false claim does not disprove another one. */
+	if (rc == 0 && undecided)
+		job->proof->kind = KGB_PROOF_UNDECIDED;
+	return rc < 0 ? -1 : 0;
+}
+
+static int prove_cubin(struct job *job, const struct kgb_triton_claims *claims, struct kgb_err *err)
 {
 	static const struct kgb_triton_claim no_claim = {.name = "", .ttir = ""};
 	struct kgb_provenance *provenance = job->provenance;
@@ -298,20 +297,13 @@ static int begin_cubin(struct job *job, const struct kgb_triton_claims *claims, 
 		return 0;
 	}
 	job->claims = kgb_triton_claims_find(claims, job->proof->image_sha256, &n);
-	if (n == 0) {
-		give_reason(job->proof, "the candidate's Triton cache does not hold it");
-		return 0;
-	}
 	job->n_claims = n < CLAIMS_PER_IMAGE ? n : CLAIMS_PER_IMAGE;
-	if (recall_proof(job)) {
-		job->n_claims = 0; /* nothing is left to try */
-		return 0;
-	}
-	return start_claim(job, &job->claims[0], err);
+	if (n == 0)
+		give_reason(job->proof, "the candidate's Triton cache does not hold it");
+	return recall_proof(job) ? 0 : try_claims(job, err);
 }
 
-/* All that needs no waiting. */
-static int begin(struct job *job, const struct kgb_triton_claims *claims, struct kgb_err *err)
+static int prove(struct job *job, const struct kgb_triton_claims *claims, struct kgb_err *err)
 {
 	struct kgb_image_proof *proof = job->proof;
 	const struct kgb_image *image = job->image;
@@ -326,53 +318,12 @@ static int begin(struct job *job, const struct kgb_triton_claims *claims, struct
 		return 0;
 	}
 	if (kgb_elf_is(image->bytes, image->len))
-		return begin_cubin(job, claims, err);
+		return prove_cubin(job, claims, err);
 	give_reason(proof, "%s",
 		    kgb_fatbin_size(image->bytes, image->len) > 0
 			    ? "no library of the judge holds this fatbin"
 			    : "neither a cubin nor a fatbin");
 	return 0;
-}
-
-static int finish(struct job *job, struct kgb_err *err)
-{
-	int rc = 0;
-
-	for (size_t i = 0; i < job->n_claims && rc == 0; i++) {
-		if (i > 0 && start_claim(job, &job->claims[i], err) < 0)
-			return -1;
-		rc = try_claim(job, &job->claims[i], err);
-	}
-	/* Another claim may have been found false, which says nothing of this one. */
-	if (rc == 0 && job->is_undecided)
-		job->proof->kind = KGB_PROOF_UNDECIDED;
-	return rc < 0 ? -1 : 0;
-}
-
-/* ---- records ---- */
-
-struct jobs {
-	struct job items[JOBS_AT_ONCE];
-	size_t n;
-};
-
-/* Compilations run beside each other, each in a worker of its own. */
-static int run(struct jobs *jobs, const struct kgb_triton_claims *claims, struct kgb_err *err)
-{
-	int rc = 0;
-
-	for (size_t i = 0; i < jobs->n && rc == 0; i++)
-		if ((rc = begin(&jobs->items[i], claims, err)) < 0)
-			kgb_ctx(err, "provenance of image %u", jobs->items[i].image->id);
-	for (size_t i = 0; i < jobs->n; i++) {
-		struct job *job = &jobs->items[i];
-		if (rc == 0 && (rc = finish(job, err)) < 0)
-			kgb_ctx(err, "provenance of image %u", job->image->id);
-		kgb_worker_stop(&job->worker);
-		kgb_close(job->output_fd);
-	}
-	jobs->n = 0;
-	return rc;
 }
 
 static struct kgb_image_proof *find(const struct kgb_provenance *provenance,
@@ -389,93 +340,40 @@ bool kgb_provenance_knows(const struct kgb_provenance *provenance, const char *i
 	return find(provenance, image_sha256) != NULL;
 }
 
-/* The image's proof: an earlier one, or an empty one and a job that will fill it. NULL: too many.
- */
-static struct kgb_image_proof *find_or_add(struct kgb_provenance *provenance,
-					   const struct kgb_image *image, struct jobs *jobs)
+int kgb_provenance_prove_image(struct kgb_provenance *provenance, struct kgb_image *image,
+			       const struct kgb_triton_claims *claims, struct kgb_err *err)
 {
 	char hex[KGB_SHA256_HEX_LEN];
 
 	kgb_image_sha256(image, hex);
 	struct kgb_image_proof *proof = find(provenance, hex);
-	if (proof)
-		return proof;
-	if (provenance->n_proofs == KGB_PROVENANCE_IMAGES_MAX)
-		return NULL;
-	proof = kgb_arena_alloc(&provenance->arena, sizeof(*proof));
-	memcpy(proof->image_sha256, hex, sizeof(hex));
-	provenance->proofs[provenance->n_proofs++] = proof;
-	jobs->items[jobs->n++] = (struct job){.provenance = provenance,
-					      .image = image,
-					      .proof = proof,
-					      .worker = KGB_WORKER_INIT,
-					      .output_fd = -1};
-	return proof;
-}
-
-static int prove_images(struct kgb_provenance *provenance, const struct kgb_image *const *images,
-			size_t n, const struct kgb_triton_claims *claims,
-			const struct kgb_image_proof **proofs, struct kgb_err *err)
-{
-	KGB_AUTO(free) struct jobs *jobs = kgb_xcalloc(1, sizeof(*jobs));
-	const size_t n_before = provenance->n_proofs;
-
-	for (size_t i = 0; i < n; i++) {
-		proofs[i] = find_or_add(provenance, images[i], jobs);
-		if (!proofs[i]) {
-			(void)kgb_fail(err, KGB_ERR_LIMIT,
-				       "provenance of more than %d different images",
-				       KGB_PROVENANCE_IMAGES_MAX);
-			break;
-		}
-		if ((jobs->n == JOBS_AT_ONCE || i + 1 == n) && run(jobs, claims, err) < 0)
-			break;
-		if (i + 1 == n)
-			return 0;
+	if (!proof) {
+		if (provenance->n_proofs == KGB_PROVENANCE_IMAGES_MAX)
+			return kgb_fail(err, KGB_ERR_LIMIT,
+					"provenance of more than %d different images",
+					KGB_PROVENANCE_IMAGES_MAX);
+		proof = kgb_arena_alloc(&provenance->arena, sizeof(*proof));
+		memcpy(proof->image_sha256, hex, sizeof(hex));
+		struct job job = {.provenance = provenance,
+				  .image = image,
+				  .proof = proof,
+				  .worker = KGB_WORKER_INIT};
+		const int rc = prove(&job, claims, err);
+		kgb_worker_stop(&job.worker);
+		if (rc < 0)
+			return kgb_ctx(err, "provenance of image %u", image->id);
+		provenance->proofs[provenance->n_proofs++] = proof;
 	}
-	if (n == 0)
-		return 0;
-	provenance->n_proofs = n_before; /* some are half done */
-	return -1;
-}
-
-static const struct kgb_image **images_of(struct kgb_provenance *provenance,
-					  const struct kgb_record *record)
-{
-	const struct kgb_image **images = kgb_arena_array(&provenance->arena, record->n_images + 1,
-							  sizeof(struct kgb_image *));
-
-	for (size_t i = 0; i < record->n_images; i++)
-		images[i] = &record->images[i];
-	return images;
-}
-
-int kgb_provenance_prove_ahead(struct kgb_provenance *provenance,
-			       const struct kgb_image *const *images, size_t n,
-			       const struct kgb_triton_claims *claims, struct kgb_err *err)
-{
-	KGB_AUTO(free)
-	const struct kgb_image_proof **proofs =
-		kgb_xcalloc(n + 1, sizeof(struct kgb_image_proof *));
-
-	return prove_images(provenance, images, n, claims, proofs, err);
+	image->proof = proof;
+	return 0;
 }
 
 int kgb_provenance_prove(struct kgb_provenance *provenance, const struct kgb_record *record,
 			 const struct kgb_triton_claims *claims, struct kgb_err *err)
 {
-	if (provenance->n_records == KGB_PROVENANCE_RECORDS_MAX)
-		return kgb_fail(err, KGB_ERR_LIMIT, "provenance of more than %d records",
-				KGB_PROVENANCE_RECORDS_MAX);
-	struct kgb_proved_record *proved = &provenance->records[provenance->n_records];
-	const struct kgb_image_proof **proofs = kgb_arena_array(
-		&provenance->arena, record->n_images + 1, sizeof(struct kgb_image_proof *));
-	if (prove_images(provenance, images_of(provenance, record), record->n_images, claims,
-			 proofs, err) < 0)
-		return -1;
-	*proved = (struct kgb_proved_record){
-		.images = record->images, .n_images = record->n_images, .proofs = proofs};
-	provenance->n_records++;
+	for (size_t i = 0; i < record->n_images; i++)
+		if (kgb_provenance_prove_image(provenance, &record->images[i], claims, err) < 0)
+			return -1;
 	return 0;
 }
 
@@ -489,54 +387,31 @@ int64_t kgb_provenance_n_inline(const struct kgb_provenance *provenance)
 	return n;
 }
 
-void kgb_provenance_forget(struct kgb_provenance *provenance, const struct kgb_record *record)
-{
-	for (size_t i = provenance->n_records; i-- > 0;)
-		if (provenance->records[i].images == record->images)
-			provenance->records[i] = provenance->records[--provenance->n_records];
-}
-
-const struct kgb_image_proof *kgb_provenance_of(const struct kgb_provenance *provenance,
-						const struct kgb_image *image)
-{
-	const uintptr_t at = (uintptr_t)image;
-
-	for (size_t i = 0; i < provenance->n_records; i++) {
-		const struct kgb_proved_record *record = &provenance->records[i];
-		const uintptr_t first = (uintptr_t)record->images;
-		if (at >= first && at < first + record->n_images * sizeof(*image))
-			return record->proofs[(at - first) / sizeof(*image)];
-	}
-	return NULL;
-}
-
-const char *kgb_provenance_reason(const struct kgb_provenance *provenance,
-				  const struct kgb_record *record, enum kgb_proof_kind kind)
+const char *kgb_provenance_reason(const struct kgb_record *record, enum kgb_proof_kind kind)
 {
 	for (size_t i = 0; i < record->n_images; i++) {
-		const struct kgb_image_proof *proof =
-			kgb_provenance_of(provenance, &record->images[i]);
+		const struct kgb_image_proof *proof = record->images[i].proof;
 		if (proof && proof->kind == kind)
 			return proof->reason;
 	}
 	return NULL;
 }
 
-struct kgb_image kgb_provenance_code(const struct kgb_provenance *provenance,
-				     const struct kgb_image *image)
+struct kgb_image kgb_provenance_code(const struct kgb_image *image)
 {
-	const struct kgb_image_proof *proof = kgb_provenance_of(provenance, image);
+	const struct kgb_image_proof *proof = image->proof;
 
 	if (!proof || proof->kind != KGB_PROOF_TRITON)
 		return *image;
-	return (struct kgb_image){.id = image->id, .bytes = proof->cubin, .len = proof->cubin_len};
+	return (struct kgb_image){
+		.id = image->id, .bytes = proof->cubin, .len = proof->cubin_len, .proof = proof};
 }
 
 enum kgb_owner kgb_provenance_owner(const struct kgb_image *image, const char *kernel,
 				    const void *payload)
 {
 	const struct kgb_provenance *provenance = payload;
-	const struct kgb_image_proof *proof = kgb_provenance_of(provenance, image);
+	const struct kgb_image_proof *proof = image->proof;
 
 	if (!proof)
 		return KGB_OWNER_UNKNOWN;

@@ -22,7 +22,6 @@
 #include "verify/provenance/triton_claims.h"
 #include "verify/record/call_classify.h"
 
-#define KGB_PROVENANCE_RECORDS_MAX 256
 #define KGB_PROVENANCE_IMAGES_MAX 4096
 #define KGB_PROOF_REASON 320
 
@@ -58,12 +57,6 @@ struct kgb_provenance_spec {
 	struct kgb_compiler *maker; /* of code that runners asked us for; NULL: none */
 };
 
-struct kgb_proved_record {
-	const struct kgb_image *images; /* of the record; borrowed */
-	size_t n_images;
-	const struct kgb_image_proof **proofs; /* arena; one per image */
-};
-
 struct kgb_provenance {
 	struct kgb_provenance_spec spec;
 	struct kgb_arena arena;
@@ -71,43 +64,34 @@ struct kgb_provenance {
 	size_t n_proofs;
 	int64_t n_recalled; /* compilations that the cache had */
 	atomic_uint_fast64_t kept_bytes; /* that it was given */
-	struct kgb_proved_record records[KGB_PROVENANCE_RECORDS_MAX];
-	size_t n_records;
 };
 
 /** What the spec points to must outlive the provenance. Pair with kgb_provenance_release. */
 void kgb_provenance_init(struct kgb_provenance *provenance, const struct kgb_provenance_spec *spec);
 void kgb_provenance_release(struct kgb_provenance *provenance);
 
-/** Prove all images of a record, which must outlive the provenance. An image that was seen before,
- * in any record, costs its digest only. An image without a proof is no error. -1: our own trouble
- * (no compiler), or LIMIT. */
+/** Set `proof` of the image, which the provenance owns. An image with the bytes of an earlier one
+ * costs its digest only. An image that nothing proves is no error. -1: a fault of ours (no
+ * compiler), or LIMIT. */
+KGB_MUST_CHECK int kgb_provenance_prove_image(struct kgb_provenance *provenance,
+					      struct kgb_image *image,
+					      const struct kgb_triton_claims *claims,
+					      struct kgb_err *err);
+/** The same for all images of a record. */
 KGB_MUST_CHECK int kgb_provenance_prove(struct kgb_provenance *provenance,
 					const struct kgb_record *record,
 					const struct kgb_triton_claims *claims,
 					struct kgb_err *err);
-/** Prove images of any records at once: compilations run beside each other. */
-KGB_MUST_CHECK int kgb_provenance_prove_ahead(struct kgb_provenance *provenance,
-					      const struct kgb_image *const *images, size_t n,
-					      const struct kgb_triton_claims *claims,
-					      struct kgb_err *err);
 /** Was the image of this SHA-256 seen before, in any record? Then no claim about it is needed. */
 bool kgb_provenance_knows(const struct kgb_provenance *provenance, const char *image_sha256);
 /** How many of the images that were proved have PTX in their source. */
 int64_t kgb_provenance_n_inline(const struct kgb_provenance *provenance);
-/** The record is about to be released. What was learned of its images stays. */
-void kgb_provenance_forget(struct kgb_provenance *provenance, const struct kgb_record *record);
-/** Why the first image of the record without a proof of this kind has none, NONE or UNDECIDED;
- * NULL: there is none. */
-const char *kgb_provenance_reason(const struct kgb_provenance *provenance,
-				  const struct kgb_record *record, enum kgb_proof_kind kind);
-/** The proof of an image of a record that was proved; NULL for another. */
-const struct kgb_image_proof *kgb_provenance_of(const struct kgb_provenance *provenance,
-						const struct kgb_image *image);
+/** The reason of the record's first image with a proof of this kind, NONE or UNDECIDED; NULL: no
+ * image has one. */
+const char *kgb_provenance_reason(const struct kgb_record *record, enum kgb_proof_kind kind);
 /** What to replay in an image's place: the code that we compiled ourselves where it has the same
  * behaviour, else the image. Nothing then runs from bytes that only look right. */
-struct kgb_image kgb_provenance_code(const struct kgb_provenance *provenance,
-				     const struct kgb_image *image);
+struct kgb_image kgb_provenance_code(const struct kgb_image *image);
 /** `find` of struct kgb_owners; payload is a struct kgb_provenance. */
 enum kgb_owner kgb_provenance_owner(const struct kgb_image *image, const char *kernel,
 				    const void *payload);

@@ -150,8 +150,9 @@ static int read_output(int fd, int64_t total, struct kgb_recompiled *out,
 	return rc < 0 ? say_why(why, KGB_RECOMPILE_NO_CODE, broken.msg) : KGB_RECOMPILE_DONE;
 }
 
-int kgb_recompile_send(struct kgb_worker *worker, const struct kgb_triton_claim *claim, unsigned sm,
-		       int *output_fd, struct kgb_err *err)
+/* The worker writes its answer to *output_fd, which the caller closes. */
+static int send_claim(struct kgb_worker *worker, const struct kgb_triton_claim *claim, unsigned sm,
+		      int *output_fd, struct kgb_err *err)
 {
 	KGB_AUTO(fd) int input = -1;
 	KGB_AUTO(fd) int output = -1;
@@ -182,4 +183,15 @@ int kgb_recompile_wait(struct kgb_worker *worker, int output_fd, int64_t deadlin
 	if (reply->status != KGB_WIRE_OK)
 		return say_why(why, KGB_RECOMPILE_NO_CODE, reply->text);
 	return read_output(output_fd, reply->value, out, why, err);
+}
+
+int kgb_recompile_ask(struct kgb_worker *worker, const struct kgb_triton_claim *claim, unsigned sm,
+		      int64_t deadline_ms, struct kgb_recompiled *out, char why[KGB_RECOMPILE_WHY],
+		      struct kgb_err *err)
+{
+	KGB_AUTO(fd) int output = -1;
+
+	if (send_claim(worker, claim, sm, &output, err) < 0)
+		return -1;
+	return kgb_recompile_wait(worker, output, deadline_ms, out, why, err);
 }

@@ -39,11 +39,6 @@ KGB_MUST_CHECK int kgb_recompiled_parse(const char *bytes, size_t len, struct kg
 /** Start a worker for one claim (pair with kgb_worker_stop). */
 KGB_MUST_CHECK int kgb_recompile_start(struct kgb_worker *worker, struct kgb_zygote *zygote,
 				       struct kgb_err *err);
-/** Ask for a compilation for compute capability `sm`; its results will lie in *output_fd, which the
- * caller closes. */
-KGB_MUST_CHECK int kgb_recompile_send(struct kgb_worker *worker,
-				      const struct kgb_triton_claim *claim, unsigned sm,
-				      int *output_fd, struct kgb_err *err);
 enum kgb_recompile_end {
 	KGB_RECOMPILE_DONE,
 	KGB_RECOMPILE_NO_CODE, /* it does not compile, whoever tries */
@@ -52,9 +47,14 @@ enum kgb_recompile_end {
 	KGB_RECOMPILE_UNDECIDED, /* the compiler got no answer, for lack of time or memory. Nothing
 				    follows, neither for nor against who claims it */
 };
-/** Wait for it. DONE: *out is filled. The others: `why` says why in one line (the worker may be
- * dead then). -1: the worker's supervisor is gone, *err. The worker may be asked again, for another
- * attempt at the same claim. */
+/** Have a claim compiled for compute capability `sm`. DONE: *out is filled. The others: `why` gives
+ * the cause in one line (the worker may be dead then). -1: the worker's supervisor is gone, *err. A
+ * worker that lives may be asked again. */
+KGB_MUST_CHECK int kgb_recompile_ask(struct kgb_worker *worker,
+				     const struct kgb_triton_claim *claim, unsigned sm,
+				     int64_t deadline_ms, struct kgb_recompiled *out,
+				     char why[KGB_RECOMPILE_WHY], struct kgb_err *err);
+/** The second half of kgb_recompile_ask: wait for a worker that writes to `output_fd`. */
 KGB_MUST_CHECK int kgb_recompile_wait(struct kgb_worker *worker, int output_fd, int64_t deadline_ms,
 				      struct kgb_recompiled *out, char why[KGB_RECOMPILE_WHY],
 				      struct kgb_err *err);

@@ -75,7 +75,7 @@ struct kgb_recorded {
 KGB_MUST_CHECK int kgb_replay_record(struct kgb_lane *lane, const struct kgb_case_data *data,
 				     struct kgb_recorded *out, struct kgb_failure *failure,
 				     struct kgb_err *err);
-void kgb_recorded_release(struct kgb_lane *lane, struct kgb_recorded *recorded);
+void kgb_recorded_release(struct kgb_recorded *recorded);
 /** Prove whose code ran, for all images of `n` records at once. 0 tried, whatever came out of it. 1
  * *failure, -1 *err. */
 KGB_MUST_CHECK int kgb_replay_prove(struct kgb_lane *lane,

@@ -47,10 +47,9 @@ static const char *reason_of(struct kgb_lane *lane, const struct kgb_classificat
 
 	if (classification->replay == KGB_REPLAY_LIBRARY ||
 	    classification->replay == KGB_REPLAY_UNDECIDED)
-		about = kgb_provenance_reason(lane->replay->provenance, record,
-					      classification->replay == KGB_REPLAY_LIBRARY
-						      ? KGB_PROOF_NONE
-						      : KGB_PROOF_UNDECIDED);
+		about = kgb_provenance_reason(record, classification->replay == KGB_REPLAY_LIBRARY
+							      ? KGB_PROOF_NONE
+							      : KGB_PROOF_UNDECIDED);
 	return kgb_lane_text(lane, "%s%s%s", classification->reason.text, about ? "; " : "",
 			     about ? about : "");
 }
@@ -174,11 +173,10 @@ static int load_plans(struct kgb_lane *lane,
 
 /* What we compiled takes the place of what was captured: it behaves alike, and nothing that a
  * replay runs comes from the candidate's process. */
-static void use_own_code(struct kgb_lane *lane, struct kgb_record *record)
+static void use_own_code(struct kgb_record *record)
 {
 	for (size_t i = 0; i < record->n_images; i++)
-		record->images[i] =
-			kgb_provenance_code(lane->replay->provenance, &record->images[i]);
+		record->images[i] = kgb_provenance_code(&record->images[i]);
 }
 
 static void count_launches(struct kgb_lane *lane, const struct kgb_replay_plan *plan)
@@ -218,7 +216,7 @@ int kgb_replay_make(struct kgb_lane *lane, struct kgb_recorded *recorded,
 	/* All that can be proved was proved before (kgb_replay_prove). */
 	if (kgb_provenance_prove(lane->replay->provenance, record, &no_claims, err) < 0)
 		return -1;
-	use_own_code(lane, record);
+	use_own_code(record);
 	kgb_calls_classify(captures, KGB_REPLAY_CALLS, &owners, recorded->needs_kernel,
 			   &classification);
 	out->replay = classification.replay;
@@ -247,7 +245,7 @@ int kgb_replay_capture(struct kgb_lane *lane, const struct kgb_case_data *data,
 		rc = kgb_replay_prove(lane, list, 1, failure, err);
 	if (rc == 0)
 		rc = kgb_replay_make(lane, &recorded, out, failure, err);
-	kgb_recorded_release(lane, &recorded);
+	kgb_recorded_release(&recorded);
 	return rc;
 }
 

@@ -151,9 +151,8 @@ int kgb_replay_record(struct kgb_lane *lane, const struct kgb_case_data *data,
 	return rc;
 }
 
-void kgb_recorded_release(struct kgb_lane *lane, struct kgb_recorded *recorded)
+void kgb_recorded_release(struct kgb_recorded *recorded)
 {
-	kgb_provenance_forget(lane->replay->provenance, &recorded->record);
 	kgb_record_release(&recorded->record);
 	kgb_buf_release(&recorded->bytes);
 	kgb_case_data_release(&recorded->data[1]); /* the first one is borrowed */
@@ -165,12 +164,12 @@ void kgb_recorded_release(struct kgb_lane *lane, struct kgb_recorded *recorded)
 
 /* Code that was not seen before and that we did not make. */
 struct strangers {
-	const struct kgb_image **images;
+	struct kgb_image **images;
 	char (*digests)[KGB_SHA256_HEX_LEN];
 	size_t n;
 };
 
-static void add_stranger(const struct kgb_lane *lane, const struct kgb_image *image,
+static void add_stranger(const struct kgb_lane *lane, struct kgb_image *image,
 			 struct strangers *out)
 {
 	char *digest = out->digests[out->n];
@@ -235,8 +234,9 @@ static int prove_strangers(struct kgb_lane *lane, const struct strangers *strang
 	if (rc != 0)
 		return rc;
 	KGB_MEASURE(lane, KGB_PHASE_PROVE);
-	rc = kgb_provenance_prove_ahead(lane->replay->provenance, strangers->images, strangers->n,
-					&claims, err);
+	for (size_t i = 0; i < strangers->n && rc == 0; i++)
+		rc = kgb_provenance_prove_image(lane->replay->provenance, strangers->images[i],
+						&claims, err);
 	kgb_triton_claims_release(&claims);
 	return rc;
 }
@@ -245,8 +245,7 @@ int kgb_replay_prove(struct kgb_lane *lane, const struct kgb_recorded *const *re
 		     struct kgb_failure *failure, struct kgb_err *err)
 {
 	KGB_AUTO(free)
-	const struct kgb_image **images =
-		kgb_xcalloc(CLAIMS_WANTED_MAX, sizeof(struct kgb_image *));
+	struct kgb_image **images = kgb_xcalloc(CLAIMS_WANTED_MAX, sizeof(struct kgb_image *));
 	KGB_AUTO(free)
 	char(*digests)[KGB_SHA256_HEX_LEN] = kgb_xcalloc(CLAIMS_WANTED_MAX + 1, KGB_SHA256_HEX_LEN);
 	struct strangers strangers = {.images = images, .digests = digests};

@@ -51,7 +51,7 @@ static int record_entry(struct kgb_lane *lane, struct kgb_correctness *work, str
 		rc = kgb_replay_record(lane, &entry->data, &entry->recorded, &failure, err);
 		entry->waits = rc == 0;
 		if (rc != 0)
-			kgb_recorded_release(lane, &entry->recorded);
+			kgb_recorded_release(&entry->recorded);
 	}
 	if (rc < 0)
 		return -1;
@@ -120,11 +120,11 @@ static int replay_batch(struct kgb_lane *lane, struct kgb_correctness *work, str
 	return 0;
 }
 
-static void release_batch(struct kgb_lane *lane, struct batch *batch)
+static void release_batch(struct batch *batch)
 {
 	for (size_t i = 0; i < batch->n; i++) {
 		if (batch->entries[i].waits)
-			kgb_recorded_release(lane, &batch->entries[i].recorded);
+			kgb_recorded_release(&batch->entries[i].recorded);
 		kgb_case_data_release(&batch->entries[i].data);
 	}
 	batch->n = 0;
@@ -142,7 +142,7 @@ static int replay_cases(struct kgb_lane *lane, struct kgb_correctness *work, str
 		if (rc == 0)
 			rc = replay_batch(lane, work, batch, err);
 		n = batch->n;
-		release_batch(lane, batch);
+		release_batch(batch);
 	} while (rc == 0 && n > 0);
 	lane->verdict->n_inline_ptx += kgb_provenance_n_inline(lane->replay->provenance);
 	lane->verdict->n_proofs_recalled += lane->replay->provenance->n_recalled;

@@ -193,7 +193,7 @@ static bool is_proved(struct scene *scene, const struct kgb_disk_cache *cache)
 	kgb_provenance_init(provenance, &spec);
 	int rc = kgb_provenance_prove(provenance, &record, &claims, &err);
 	if (rc == 0) {
-		const struct kgb_image_proof *proof = kgb_provenance_of(provenance, &image);
+		const struct kgb_image_proof *proof = image.proof;
 		assert_int_equal(proof->kind, KGB_PROOF_TRITON);
 		assert_string_equal(proof->name, "scale");
 		assert_int_equal(proof->cubin_len, scene->cubin.len);

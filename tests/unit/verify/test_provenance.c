@@ -135,10 +135,10 @@ static void test_torch_may_fill_and_copy_and_its_other_kernels_are_a_librarys(vo
 	struct kgb_image image = image_of(7, scene.fatbin.ptr, scene.fatbin.len);
 	const struct kgb_record record = {.images = &image, .n_images = 1};
 	assert_ok(kgb_provenance_prove(scene.provenance, &record, &scene.claims, &err), err);
-	const struct kgb_image_proof *proof = kgb_provenance_of(scene.provenance, &image);
+	const struct kgb_image_proof *proof = image.proof;
 	assert_int_equal(proof->kind, KGB_PROOF_LIBRARY);
 	assert_string_equal(proof->name, "libtorch_cuda.so");
-	assert_ptr_equal(kgb_provenance_code(scene.provenance, &image).bytes, image.bytes);
+	assert_ptr_equal(kgb_provenance_code(&image).bytes, image.bytes);
 	assert_int_equal(kgb_provenance_owner(&image, FILL_KERNEL, scene.provenance),
 			 KGB_OWNER_TORCH_MOVE);
 	assert_int_equal(kgb_provenance_owner(&image, "gemm", scene.provenance), KGB_OWNER_LIBRARY);
@@ -178,12 +178,11 @@ static void test_what_nobody_vouches_for_is_unknown_with_a_reason(void **state)
 		const struct kgb_record record = {.images = &image, .n_images = 1};
 		assert_ok(kgb_provenance_prove(scene.provenance, &record, &scene.claims, &err),
 			  err);
-		const struct kgb_image_proof *proof = kgb_provenance_of(scene.provenance, &image);
+		const struct kgb_image_proof *proof = image.proof;
 		assert_int_equal(proof->kind, KGB_PROOF_NONE);
 		assert_string_equal(proof->reason, cases[i].reason);
 		assert_int_equal(kgb_provenance_owner(&image, FILL_KERNEL, scene.provenance),
 				 KGB_OWNER_UNKNOWN);
-		scene.provenance->n_records = 0; /* the image is gone with this round */
 	}
 	close_scene(&scene);
 }
@@ -204,8 +203,7 @@ static void test_code_for_another_gpu_is_unknown(void **state)
 	struct kgb_image image = image_of(1, bytes.ptr, bytes.len);
 	const struct kgb_record record = {.images = &image, .n_images = 1};
 	assert_ok(kgb_provenance_prove(scene.provenance, &record, &scene.claims, &err), err);
-	assert_string_equal(kgb_provenance_of(scene.provenance, &image)->reason,
-			    "it is code for sm_90, this GPU is sm_80");
+	assert_string_equal(image.proof->reason, "it is code for sm_90, this GPU is sm_80");
 	close_scene(&scene);
 }
 
@@ -225,10 +223,9 @@ static void test_an_image_is_proved_once_for_all_records(void **state)
 	assert_ok(kgb_provenance_prove(scene.provenance, &a, &scene.claims, &err), err);
 	assert_ok(kgb_provenance_prove(scene.provenance, &b, &scene.claims, &err), err);
 	assert_int_equal(scene.provenance->n_proofs, 2);
-	assert_ptr_equal(kgb_provenance_of(scene.provenance, &first[0]),
-			 kgb_provenance_of(scene.provenance, &second[0]));
-	assert_int_equal(kgb_provenance_of(scene.provenance, &first[1])->kind, KGB_PROOF_NONE);
-	assert_null(kgb_provenance_of(scene.provenance, &never));
+	assert_ptr_equal(first[0].proof, second[0].proof);
+	assert_int_equal(first[1].proof->kind, KGB_PROOF_NONE);
+	assert_null(never.proof);
 	assert_int_equal(kgb_provenance_owner(&never, FILL_KERNEL, scene.provenance),
 			 KGB_OWNER_UNKNOWN);
 	close_scene(&scene);
@@ -243,27 +240,22 @@ static void test_proved_code_runs_in_the_place_of_what_was_launched(void **state
 					 .cubin = ours,
 					 .cubin_len = sizeof(ours),
 					 .kernels = {.items = kernels, .n = 1}};
-	const struct kgb_image_proof *proofs[] = {&triton};
 	struct kgb_image image = image_of(5, "theirs", 6);
-	const struct kgb_record record = {.images = &image, .n_images = 1};
 
 	(void)state;
 	open_scene(&scene);
-	scene.provenance->records[0] =
-		(struct kgb_proved_record){.images = &image, .n_images = 1, .proofs = proofs};
-	scene.provenance->n_records = 1;
-	const struct kgb_image code = kgb_provenance_code(scene.provenance, &image);
+	image.proof = &triton;
+	const struct kgb_image code = kgb_provenance_code(&image);
 	assert_int_equal(code.id, 5);
 	assert_ptr_equal(code.bytes, ours);
 	assert_int_equal(code.len, sizeof(ours));
 	assert_int_equal(kgb_provenance_owner(&image, "scale", scene.provenance), KGB_OWNER_TRITON);
 	assert_int_equal(kgb_provenance_owner(&image, "other", scene.provenance),
 			 KGB_OWNER_UNKNOWN);
-	kgb_provenance_forget(scene.provenance, &record);
-	assert_null(kgb_provenance_of(scene.provenance, &image));
+	image.proof = NULL;
 	assert_int_equal(kgb_provenance_owner(&image, "scale", scene.provenance),
 			 KGB_OWNER_UNKNOWN);
-	assert_ptr_equal(kgb_provenance_code(scene.provenance, &image).bytes, image.bytes);
+	assert_ptr_equal(kgb_provenance_code(&image).bytes, image.bytes);
 	close_scene(&scene);
 }
 
