@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Can this plan be replayed at all? Everything that can be told without a GPU: kinds of ops, launch
- * attributes, shapes of images, addresses. A plan passes here before the driver sees any of it.
+ * What kgb-exec checks of a plan before the driver gets any of it: ops, blocks, the shapes of
+ * images.
  */
 #ifndef KGB_VERIFY_PROTOCOL_PLAN_CHECK_H
 #define KGB_VERIFY_PROTOCOL_PLAN_CHECK_H
@@ -13,8 +13,6 @@
 #define KGB_EXEC_STREAMS_MAX 64
 #define KGB_EXEC_EVENTS_MAX 4096
 #define KGB_EXEC_DOWNLOAD_MAX (UINT64_C(1) << 30)
-/** First address that no GPU mapping can have. */
-#define KGB_GPU_ADDRESS_END (UINT64_C(1) << 47)
 
 /** The one window of a record and its images. INVALID names the op, block or image, and what is
  * wrong with it. */
@@ -30,8 +28,5 @@ KGB_MUST_CHECK int kgb_exec_check_memory(const struct kgb_window *window,
 
 /** The blocks of a window as a set, with overlaps joined. */
 void kgb_exec_blocks(const struct kgb_window *window, struct kgb_spans *out);
-
-/** Is this a KGB_OP_LAUNCH, _MEMSET, _COPY or _UPLOAD: does it change device memory? */
-bool kgb_exec_op_writes(const struct kgb_op *op);
 
 #endif

@@ -29,6 +29,7 @@
 #define KGB_POOL_ADDRESS UINT64_C(0x2acb00000000)
 #define KGB_POOL_BYTES (UINT64_C(1) << 40)
 #define KGB_GPU_PAGE (UINT64_C(2) << 20) /* granularity of GPU mappings */
+#define KGB_GPU_ADDRESS_END (UINT64_C(1) << 47) /* first address that a driver maps nothing at */
 
 #define KGB_RECORD_WINDOWS_MAX 64
 #define KGB_RECORD_OPS_MAX (64u << 10) /* of one record */

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "verify/protocol/op_limits.h"
+
 const char *kgb_op_title(const struct kgb_op *op, char out[KGB_OP_TITLE])
 {
 	if (op->kind == KGB_OP_LAUNCH)
@@ -63,29 +65,6 @@ void kgb_op_visit_words(const struct kgb_op *op, void (*visit)(uint64_t word, vo
 
 /* --- memory --- */
 
-static bool overlaps(uint64_t start, uint64_t end, uint64_t base, uint64_t bytes)
-{
-	return start < base + bytes && base < end;
-}
-
-/* Why a block cannot be mapped where it says, or NULL. */
-static const char *block_fault(const struct kgb_block *block)
-{
-	uint64_t end;
-
-	if (__builtin_add_overflow(block->address, block->bytes, &end) || end > KGB_ADDRESS_END)
-		return "ends beyond all addresses";
-	if (!block->foreign)
-		return block->address >= KGB_POOL_ADDRESS &&
-				       end <= KGB_POOL_ADDRESS + KGB_POOL_BYTES
-			       ? NULL
-			       : "lies outside the pool";
-	if (overlaps(block->address, end, KGB_POOL_ADDRESS, KGB_POOL_BYTES) ||
-	    overlaps(block->address, end, KGB_ARENA_ADDRESS, KGB_ARENA_BYTES_MAX))
-		return "of the candidate's own lies in our address ranges";
-	return block->address < KGB_GPU_PAGE ? "lies at the bottom of all addresses" : NULL;
-}
-
 static void find_regions(struct kgb_canonical *canonical)
 {
 	const struct kgb_window *window = canonical->capture->window;
@@ -97,7 +76,7 @@ static void find_regions(struct kgb_canonical *canonical)
 		const struct kgb_block *block = &window->blocks[i];
 		if (block->bytes == 0)
 			continue;
-		const char *fault = block_fault(block);
+		const char *fault = kgb_block_fault(block);
 		if (fault) {
 			kgb_call_finding_set(&canonical->fault, KGB_NO_OP,
 					     "a block of %" PRIu64 " bytes at 0x%" PRIx64 " %s",

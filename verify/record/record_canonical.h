@@ -11,7 +11,6 @@
 #include "verify/record/recorded_call.h"
 
 #define KGB_CANONICAL_STREAMS_MAX 32
-#define KGB_ADDRESS_END (UINT64_C(1) << 47) /* of what a driver maps */
 
 /** Blocks that overlap (one was freed before the other was allocated) form one region. */
 struct kgb_region {
@@ -75,11 +74,6 @@ uint64_t kgb_word_at(const unsigned char *bytes, size_t offset);
 
 void kgb_canonical_image_hash(const struct kgb_canonical *canonical, uint32_t id,
 			      char out[KGB_SHA256_HEX_LEN]);
-
-/** Attributes of a launch sorted by id, their unused bytes cleared. -1 and *finding (its op stays)
- * when one of them cannot be replayed. */
-int kgb_launch_attrs(const struct kgb_launch *launch, struct kgb_launch_attr out[], size_t *n_out,
-		     struct kgb_call_finding *finding);
 
 /** May a replay repeat the call? Downloads are not checked. False: *finding is the reason. */
 bool kgb_canonical_check(const struct kgb_canonical *canonical, struct kgb_call_finding *finding);

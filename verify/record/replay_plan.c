@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "verify/protocol/plan_check.h"
+#include "verify/protocol/op_limits.h"
 #include "verify/record/record_canonical.h"
 
 #define NO_IMAGE UINT32_MAX
@@ -81,10 +81,10 @@ static struct kgb_op plan_op(const struct kgb_canonical *canonical,
 	if (op.kind != KGB_OP_LAUNCH)
 		return op;
 
-	struct kgb_call_finding finding = {.op = kept->source};
+	struct kgb_err ignored = KGB_ERR_INIT;
 	size_t n_attrs = 0;
 	op.launch.image = images->ids[kgb_record_image(record, op.launch.image) - record->images];
-	const int rc = kgb_launch_attrs(&kept->op->launch, op.launch.attrs, &n_attrs, &finding);
+	const int rc = kgb_launch_attrs(&kept->op->launch, op.launch.attrs, &n_attrs, &ignored);
 	KGB_ASSERT(rc == 0); /* kgb_canonical_check checked them */
 	op.launch.n_attrs = (uint32_t)n_attrs;
 	return op;
@@ -100,7 +100,7 @@ static void put_ops(const struct kgb_canonical *canonical, const struct images *
 		const struct kgb_op op = plan_op(canonical, kept, images);
 		kgb_record_put_op(&plan->record, &op);
 		plan->ops[i] = (struct kgb_replay_plan_op){
-			.kind = op.kind, .writes = kgb_exec_op_writes(&op), .source = kept->source};
+			.kind = op.kind, .writes = kgb_op_writes(&op), .source = kept->source};
 		if (op.kind != KGB_OP_LAUNCH)
 			continue;
 		plan->ops[i].owner = kept->owner;

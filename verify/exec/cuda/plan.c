@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "verify/protocol/op_limits.h"
 #include "verify/protocol/plan_check.h"
 
 enum { PARAMS_ALIGN = 128, PARAMS_PADDING_MAX = 16 };
@@ -188,7 +189,7 @@ static enum kgb_exec_status prepare_op(struct kgb_gpu_plan *plan, size_t i, stru
 
 	if (status)
 		return status;
-	plan->n_activities += kgb_exec_op_writes(op) || op->kind == KGB_OP_DOWNLOAD;
+	plan->n_activities += kgb_op_writes(op) || op->kind == KGB_OP_DOWNLOAD;
 	switch (op->kind) {
 	case KGB_OP_LAUNCH:
 		return prepare_launch(plan, &op->launch, &made->launch, err);

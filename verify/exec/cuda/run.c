@@ -2,6 +2,7 @@
 #include "verify/exec/cuda/run.h"
 
 #include "base/mem.h"
+#include "verify/protocol/op_limits.h"
 #include "verify/protocol/plan_check.h"
 
 /* Ops beyond these are not told apart when a run faults. */
@@ -246,7 +247,7 @@ enum kgb_exec_status kgb_run_check(struct kgb_run *run, const struct kgb_exec_re
 		return kgb_exec_fail(err, KGB_EXEC_BAD_REQUEST, "slot %u of %u: the arena has %u",
 				     request->slot, request->n_slots, memory->n_slots);
 	if (request->skip >= 0 && ((size_t)request->skip >= plan->window->n_ops ||
-				   !kgb_exec_op_writes(&plan->window->ops[request->skip])))
+				   !kgb_op_writes(&plan->window->ops[request->skip])))
 		return kgb_exec_fail(err, KGB_EXEC_BAD_REQUEST,
 				     "op %d is not one that can be left out", request->skip);
 	if (kgb_exec_layout(request, memory->arena_bytes, out, err) < 0)
