@@ -16,6 +16,9 @@
 
 /* A supervisor always tells the end of its worker, but on a busy machine it takes its time. */
 enum { STDERR_KEPT = 16 << 10, CONTROL_MAX = 4096, REPORT_WAIT_MS = 30000, DYING_MS = 4000 };
+/* A reader that wakes for each write of a flood costs more than the flood. So the pipe is large,
+ * and once more than STDERR_KEPT bytes came, it is emptied once in FLOOD_PAUSE_MS. */
+enum { STDERR_PIPE = 1 << 20, STDERR_READ = 64 << 10, FLOOD_PAUSE_MS = 1 };
 
 static void kill_now(const struct kgb_worker *worker)
 {
@@ -37,20 +40,54 @@ static void close_fd(int *fd)
 	*fd = -1;
 }
 
-/* Keep the beginning of what the worker says, read the rest so that it never blocks. */
+/* Keep the first half of STDERR_KEPT bytes, and the last. */
+static void keep_ends(struct kgb_buf *kept, const char *bytes, size_t n)
+{
+	enum { HALF = STDERR_KEPT / 2 };
+	size_t n_first = kept->len < HALF ? HALF - kept->len : 0;
+
+	n_first = n < n_first ? n : n_first;
+	(void)kgb_buf_add(kept, bytes, n_first);
+	bytes += n_first;
+	n -= n_first;
+	if (n > HALF) {
+		bytes += n - HALF;
+		n = HALF;
+	}
+	if (kept->len + n > STDERR_KEPT) {
+		size_t n_over = kept->len + n - STDERR_KEPT;
+		char *last = kept->ptr + HALF;
+		memmove(last, last + n_over, kept->len - HALF - n_over);
+		kgb_buf_truncate(kept, kept->len - n_over);
+	}
+	(void)kgb_buf_add(kept, bytes, n);
+}
+
+/* Read what the worker has written, so that it never blocks. A writer that is faster than we are
+ * does not keep us here. */
 static void drain_stderr(struct kgb_worker *worker)
 {
-	char bytes[4096];
-	ssize_t n = read(worker->stderr_fd, bytes, sizeof(bytes));
+	char bytes[STDERR_READ];
 
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
-		return;
-	if (n <= 0) {
-		close_fd(&worker->stderr_fd);
-		return;
+	for (size_t n_read = 0; n_read < STDERR_PIPE;) {
+		ssize_t n = read(worker->stderr_fd, bytes, sizeof(bytes));
+		if (n < 0 && (errno == EAGAIN || errno == EINTR))
+			return;
+		if (n <= 0) {
+			close_fd(&worker->stderr_fd);
+			return;
+		}
+		keep_ends(&worker->stderr_text, bytes, (size_t)n);
+		n_read += (size_t)n;
 	}
-	size_t room = STDERR_KEPT - worker->stderr_text.len;
-	(void)kgb_buf_add(&worker->stderr_text, bytes, (size_t)n < room ? (size_t)n : room);
+}
+
+/* The worker writes more than is kept, and has a pipe that holds what it writes during a pause (the
+ * kernel may refuse its size). */
+static bool is_flooding(const struct kgb_worker *worker)
+{
+	return worker->stderr_text.len == STDERR_KEPT &&
+	       fcntl(worker->stderr_fd, F_GETPIPE_SZ) >= STDERR_PIPE;
 }
 
 /* Poll until `fd` is readable; stderr is drained meanwhile. False at the deadline. */
@@ -64,6 +101,8 @@ static bool wait_readable(struct kgb_worker *worker, int fd, int64_t deadline_ms
 		int64_t left = deadline_ms - kgb_mono_ms();
 		int ready = poll(fds, 2, left > 0 ? (int)left : 0);
 
+		if (ready > 0 && !fds[0].revents && is_flooding(worker))
+			ready = poll(fds, 1, FLOOD_PAUSE_MS) < 0 ? -1 : 1;
 		if (ready < 0 && errno != EINTR)
 			return false;
 		if (ready > 0 && fds[0].revents)
@@ -103,9 +142,8 @@ static void learn_end(struct kgb_worker *worker)
 	const char *ended = kgb_json_str(json, "ended", NULL);
 	int64_t value = kgb_json_i64(json, "value", -1);
 
-	/* What it said last may tell why; nobody writes any more unless it lives on, hence the
-	 * bound. */
-	for (int i = 0; i < 64 && worker->stderr_fd >= 0; i++)
+	/* Its last words may give the reason. */
+	if (worker->stderr_fd >= 0)
 		drain_stderr(worker);
 	worker->end_value = (int)value;
 	if (ended && strcmp(ended, "signal") == 0 && value > 0 && value < NSIG)
@@ -189,6 +227,7 @@ int kgb_worker_start(struct kgb_worker *worker, struct kgb_zygote *zygote,
 	worker->stderr_fd = pair[0];
 	KGB_AUTO(fd) int log = pair[1];
 	(void)fcntl(worker->stderr_fd, F_SETFL, O_NONBLOCK);
+	(void)fcntl(worker->stderr_fd, F_SETPIPE_SZ, STDERR_PIPE);
 	if (send_start(worker, spec, channel, log, err) < 0 ||
 	    read_started(worker, timeout_ms, err) < 0) {
 		kgb_worker_stop(worker);

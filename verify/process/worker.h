@@ -33,7 +33,7 @@ struct kgb_worker {
 	int pid_fd; /* ends the worker and all its descendants */
 	bool is_lasting; /* it serves others afterwards: stopping it is to hang up */
 	uint64_t last_id;
-	struct kgb_buf stderr_text; /* the first bytes of it; the rest is read and forgotten */
+	struct kgb_buf stderr_text; /* its first 8 KiB and its last 8 KiB */
 	enum kgb_worker_end end;
 	int end_value;
 	char why[256];

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
+#include "base/str.h"
 #include "base/time.h"
 #include "tests/unit/base/support.h"
 
@@ -59,6 +60,7 @@ static void start_fake(struct kgb_worker *worker, play_fn play)
 	worker->channel_fd = channel[0];
 	worker->stderr_fd = log[0];
 	fcntl(log[0], F_SETFL, O_NONBLOCK);
+	fcntl(log[0], F_SETPIPE_SZ, 1 << 20);
 	struct kgb_err err = KGB_ERR_INIT;
 	char text[8];
 	size_t n_fds = 0;
@@ -224,6 +226,40 @@ static void test_every_behaviour_of_a_worker_has_its_end(void **state)
 	}
 }
 
+enum { STORY_LINES = 200000 }; /* of 100 bytes */
+
+static void play_story(int channel, int log)
+{
+	char line[100];
+
+	await_request(channel);
+	memset(line, 'x', sizeof(line));
+	(void)!write(log, "in the beginning\n", 17);
+	for (int i = 0; i < STORY_LINES; i++)
+		(void)!write(log, line, sizeof(line));
+	(void)!write(log, "\nthe end\n", 9);
+	_exit(3);
+}
+
+static void test_the_beginning_and_the_end_of_a_flood_are_kept(void **state)
+{
+	struct kgb_worker worker;
+	struct kgb_wire_reply reply;
+	struct kgb_err err = KGB_ERR_INIT;
+
+	(void)state;
+	start_fake(&worker, play_story);
+	assert_ok(kgb_worker_send(&worker, "{\"op\":\"x\"}", NULL, 0, &err), err);
+	assert_false(kgb_worker_wait(&worker, kgb_mono_ms() + DEADLINE_MS, &reply));
+	assert_int_equal(worker.end, KGB_WORKER_EXITED);
+	const struct kgb_buf *text = &worker.stderr_text;
+	assert_int_equal(text->len, 16 << 10);
+	assert_true(kgb_str_starts(text->ptr, "in the beginning\nxx"));
+	assert_string_equal(text->ptr + text->len - 11, "xx\nthe end\n");
+	kgb_worker_stop(&worker);
+	assert_true(waitpid(-1, NULL, 0) > 0);
+}
+
 static void test_a_dead_worker_is_no_error_to_send_to(void **state)
 {
 	struct kgb_worker worker;
@@ -289,6 +325,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_behaviour_of_a_worker_has_its_end),
+		cmocka_unit_test(test_the_beginning_and_the_end_of_a_flood_are_kept),
 		cmocka_unit_test(test_a_dead_worker_is_no_error_to_send_to),
 		cmocka_unit_test(test_a_worker_that_died_before_its_request_has_died),
 		cmocka_unit_test(test_a_worker_that_does_not_read_is_refused),
