@@ -18,6 +18,7 @@
 #include "base/mem.h"
 #include "base/system/fs.h"
 #include "base/system/install.h"
+#include "base/system/spare_fds.h"
 
 #define PROGRAM "kgb-agent"
 /* More would only make children slow that close all that could be open. */
@@ -262,6 +263,7 @@ int main(int argc, char **argv)
 {
 	settle_descriptors();
 	raise_descriptor_limit();
+	kgb_spare_fds_hold();
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN); /* a file size limit is an error of write(2), not our death */
 	kgb_log_init(PROGRAM, KGB_LOG_INFO);

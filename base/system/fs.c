@@ -16,6 +16,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/system/spare_fds.h"
 
 /* ---- reading ---- */
 
@@ -63,6 +64,7 @@ int kgb_fs_read_fd(int fd, size_t limit, struct kgb_buf *out, struct kgb_err *er
 int kgb_fs_read(int dir_fd, const char *path, size_t limit, struct kgb_buf *out,
 		struct kgb_err *err)
 {
+	KGB_BORROW_SPARE_FDS;
 	struct stat st;
 
 	kgb_buf_clear(out);
@@ -177,6 +179,7 @@ int kgb_fs_open_untrusted(int dir_fd, const char *path, size_t limit, int *out_f
 int kgb_fs_read_untrusted(int dir_fd, const char *path, size_t limit, struct kgb_buf *out,
 			  struct kgb_err *err)
 {
+	KGB_BORROW_SPARE_FDS;
 	KGB_AUTO(fd) int fd = -1;
 
 	kgb_buf_clear(out);
@@ -243,6 +246,7 @@ static int sync_directory(int fd, struct kgb_err *err)
 int kgb_fs_write_atomic(int dir_fd, const char *path, const void *data, size_t len, mode_t mode,
 			bool sync, struct kgb_err *err)
 {
+	KGB_BORROW_SPARE_FDS;
 	const char *base;
 	char name[48];
 	uint64_t random;

@@ -9,6 +9,7 @@
 #include "base/formats/jsonw.h"
 #include "base/mem.h"
 #include "base/system/fs.h"
+#include "base/system/spare_fds.h"
 #include "base/time.h"
 #include "base/vec.h"
 #include "sandbox/cassette/replay.h"
@@ -22,6 +23,7 @@
 static int create(const struct kgb_exchange_record_spec *spec, const char *suffix, int *out_fd,
 		  struct kgb_err *err)
 {
+	KGB_BORROW_SPARE_FDS;
 	KGB_AUTO(free) char *name = kgb_xasprintf("%04" PRId64 ".%s", spec->number, suffix);
 	int fd = openat(spec->dir_fd, name,
 			O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0644);

@@ -4,6 +4,7 @@
  */
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/system/spare_fds.h"
 #include "sandbox/workspace/git.h"
 #include "sandbox/workspace/workspace.h"
 
@@ -18,6 +19,7 @@ static int parse_oid(const char *hex, git_oid *out, struct kgb_err *err)
 int kgb_workspace_note(struct kgb_workspace *ws, const char *oid, const char *verdict_json,
 		       struct kgb_err *err)
 {
+	KGB_BORROW_SPARE_FDS;
 	enum { REPLACE = 1 };
 	git_signature *who = NULL;
 	git_oid target;
@@ -42,6 +44,7 @@ int kgb_workspace_note(struct kgb_workspace *ws, const char *oid, const char *ve
 int kgb_workspace_tag(struct kgb_workspace *ws, const char *oid, const char *name,
 		      struct kgb_err *err)
 {
+	KGB_BORROW_SPARE_FDS;
 	enum { FORCE = 1 };
 	git_reference *made = NULL;
 	git_oid target;

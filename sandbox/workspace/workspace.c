@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/system/fs.h"
+#include "base/system/spare_fds.h"
 #include "base/time.h"
 #include "sandbox/workspace/git.h"
 
@@ -208,6 +209,7 @@ out:
 int kgb_workspace_create(struct kgb_workspace *ws, const struct kgb_workspace_spec *spec,
 			 struct kgb_err *err)
 {
+	KGB_BORROW_SPARE_FDS;
 	KGB_AUTO(workspace) struct kgb_workspace made = {.worktree_fd = -1};
 
 	if (kgb_fs_mkdirs(AT_FDCWD, spec->worktree, 0755, err) < 0 ||
@@ -364,6 +366,7 @@ out:
 static int commit(struct kgb_workspace *ws, const struct bytes *kernel, const char *message,
 		  struct kgb_workspace_commit *out, struct kgb_err *err)
 {
+	KGB_BORROW_SPARE_FDS;
 	struct kgb_workspace_commit made = {0};
 	git_commit *head = NULL;
 	git_tree *head_tree = NULL;
