@@ -267,11 +267,9 @@ static void on_ready(struct kgb_sandbox_child *launch, int listen_fd, void *payl
 	(void)launch;
 	struct kgb_attempt *attempt = payload;
 	step(attempt, KGB_ATTEMPT_ON_READY);
-	struct kgb_err err = KGB_ERR_INIT;
-	if (kgb_model_session_open(&attempt->model, &attempt->launch, listen_fd, &err) < 0) {
-		kgb_error("%s: open the gateway's session: %s", attempt->facts.spec->name, err.msg);
+	if (kgb_model_session_open(&attempt->model, &attempt->launch, listen_fd,
+				   &attempt->ending.gateway) < 0)
 		stop(attempt, SIGKILL, 0);
-	}
 }
 
 /* ---- the end ---- */

@@ -19,7 +19,8 @@ enum kgb_agent_end kgb_ending_classify(const struct kgb_ending *ending)
 					   : KGB_AGENT_NOT_STARTED;
 	if (ending->watcher->broken.name && !ending->cancelled)
 		return ending->watcher->broken.end;
-	if (ending->sums->result.walls_died && !ending->cancelled && !ending->timed_out)
+	if ((ending->sums->result.walls_died || ending->gateway.msg[0]) && !ending->cancelled &&
+	    !ending->timed_out)
 		return KGB_AGENT_SANDBOX_DIED;
 	struct kgb_agent_exit ended = {
 		.started = ending->sums->result.started && ending->sums->result.exit_code >= 0,
@@ -86,7 +87,9 @@ void kgb_ending_explain(const struct kgb_ending *ending, const struct kgb_harves
 		else if (end == KGB_AGENT_TIMEOUT)
 			outcome->message = "the attempt's time was over";
 		else if (end == KGB_AGENT_SANDBOX_DIED)
-			outcome->message = "a signal ended the sandbox under the agent";
+			outcome->message = ending->gateway.msg[0]
+						   ? ending->gateway.msg
+						   : "a signal ended the sandbox under the agent";
 		else if (ending->watcher->broken.name)
 			outcome->message = ending->watcher->broken.why;
 		else if (end == KGB_AGENT_CANCELLED)

@@ -19,6 +19,8 @@ struct kgb_ending {
 	int64_t result_ms; /* monotonic: when the closing event came; 0: not yet */
 	const char *budget_code; /* which budget is used up; NULL: none */
 	char budget_why[256];
+	struct kgb_err
+		gateway; /* why the gateway could not serve the sandbox; no message: it could */
 	const char *stopped_by; /* the rule that ended the rounds, or NULL */
 };
 
