@@ -136,7 +136,9 @@ static void note_idle_settings(const struct kgb_run_plan *plan)
 	};
 	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++) {
 		const char *origin = kgb_config_origin(config, rows[i].key);
-		if (rows[i].is_idle && !kgb_str_eq(origin, "default"))
+		/* A resume takes all other settings from the run, which has reported them. */
+		const bool is_new = !plan->resume || kgb_str_starts(origin, "--");
+		if (rows[i].is_idle && is_new && !kgb_str_eq(origin, "default"))
 			kgb_warn("%s (%s) has no effect: %s %s", rows[i].key, origin,
 				 plan->method.name, rows[i].why);
 	}
