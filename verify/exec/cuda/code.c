@@ -5,8 +5,7 @@
 #include "verify/protocol/exec_request.h"
 #include "verify/protocol/record.h"
 
-/* Parameters of a kernel that are looked at; the driver allows no more than KGB_LAUNCH_PARAMS_MAX
- * bytes. */
+/* Parameters of a kernel at most; the driver allows KGB_LAUNCH_PARAMS_MAX bytes of them. */
 enum { PARAMS_MAX = 4096 };
 
 #define SHARED_WITHOUT_ASKING (48u << 10)
@@ -22,8 +21,8 @@ enum { IDLE_MAX = 32 };
 
 /* ---- images ---- */
 
-static enum kgb_exec_status load(struct kgb_gpu *gpu, const struct kgb_loaded *loaded,
-				 CUlibrary *out, struct kgb_err *err)
+static int load(struct kgb_gpu *gpu, const struct kgb_loaded *loaded, CUlibrary *out,
+		struct kgb_err *err)
 {
 	return kgb_gpu_check(
 		gpu, gpu->cu->cuLibraryLoadData(out, loaded->bytes, NULL, NULL, 0, NULL, NULL, 0),
@@ -52,15 +51,15 @@ static void drop(struct kgb_code *code, size_t i)
 	code->items[i] = code->items[--code->n];
 }
 
-enum kgb_exec_status kgb_code_take(struct kgb_code *code, const void *image, size_t len,
-				   struct kgb_loaded **out, struct kgb_err *err)
+int kgb_code_take(struct kgb_code *code, const void *image, size_t len, struct kgb_loaded **out,
+		  struct kgb_err *err)
 {
 	for (size_t i = 0; i < code->n; i++) {
 		struct kgb_loaded *loaded = code->items[i];
 		if (loaded->len == len && memcmp(loaded->bytes, image, len) == 0) {
 			loaded->n_users++;
 			*out = loaded;
-			return KGB_EXEC_OK;
+			return 0;
 		}
 	}
 	struct kgb_loaded *made = kgb_xcalloc(1, sizeof(*made));
@@ -68,16 +67,15 @@ enum kgb_exec_status kgb_code_take(struct kgb_code *code, const void *image, siz
 	memcpy(made->bytes, image, len);
 	made->len = len;
 	made->n_users = 1;
-	enum kgb_exec_status status = load(code->gpu, made, &made->copies[0], err);
-	if (status) {
+	if (load(code->gpu, made, &made->copies[0], err)) {
 		kgb_free(made->bytes);
 		kgb_free(made);
-		return status;
+		return -1;
 	}
 	made->n_copies = 1;
 	KGB_VEC_ADD(code, made);
 	*out = made;
-	return KGB_EXEC_OK;
+	return 0;
 }
 
 /* Drop what was used longest ago until the rest is little enough. */
@@ -120,19 +118,11 @@ void kgb_code_give(struct kgb_code *code, struct kgb_loaded *loaded)
 	limit_idle(code);
 }
 
-void kgb_code_release(struct kgb_code *code)
-{
-	while (code->n > 0)
-		drop(code, code->n - 1);
-	kgb_free(code->items);
-	*code = (struct kgb_code){.gpu = code->gpu};
-}
-
 /* ---- kernels ---- */
 
 /* Where the parameters of a kernel lie in its buffer. */
-static enum kgb_exec_status read_params(struct kgb_gpu *gpu, struct kgb_kernel *kernel,
-					CUkernel handle, struct kgb_err *err)
+static int read_params(struct kgb_gpu *gpu, struct kgb_kernel *kernel, CUkernel handle,
+		       struct kgb_err *err)
 {
 	kernel->offsets = kgb_xcalloc(PARAMS_MAX, sizeof(kernel->offsets[0]));
 	for (size_t i = 0; i < PARAMS_MAX; i++) {
@@ -142,13 +132,11 @@ static enum kgb_exec_status read_params(struct kgb_gpu *gpu, struct kgb_kernel *
 		if (result == CUDA_ERROR_INVALID_VALUE) { /* there are no more */
 			kernel->offsets = kgb_xreallocarray(kernel->offsets, i + 1,
 							    sizeof(kernel->offsets[0]));
-			return KGB_EXEC_OK;
+			return 0;
 		}
-		enum kgb_exec_status status =
-			kgb_gpu_check(gpu, result, KGB_EXEC_BAD_PLAN, err,
-				      "parameter %zu of kernel '%.100s'", i, kernel->name);
-		if (status)
-			return status;
+		if (kgb_gpu_check(gpu, result, KGB_EXEC_BAD_PLAN, err,
+				  "parameter %zu of kernel '%.100s'", i, kernel->name))
+			return -1;
 		if (offset > KGB_LAUNCH_PARAMS_MAX || bytes > KGB_LAUNCH_PARAMS_MAX - offset)
 			break;
 		kernel->offsets[i] = offset;
@@ -161,51 +149,46 @@ static enum kgb_exec_status read_params(struct kgb_gpu *gpu, struct kgb_kernel *
 }
 
 /* Loads the code to the device now and not during the first run. */
-static enum kgb_exec_status find_function(struct kgb_gpu *gpu, CUlibrary library, const char *name,
-					  CUkernel *handle, CUfunction *out, struct kgb_err *err)
+static int find_function(struct kgb_gpu *gpu, CUlibrary library, const char *name, CUkernel *handle,
+			 CUfunction *out, struct kgb_err *err)
 {
-	enum kgb_exec_status status =
-		kgb_gpu_check(gpu, gpu->cu->cuLibraryGetKernel(handle, library, name),
-			      KGB_EXEC_BAD_PLAN, err, "find kernel '%.200s'", name);
-
-	return status ? status
-		      : kgb_gpu_check(gpu, gpu->cu->cuKernelGetFunction(out, *handle),
-				      KGB_EXEC_BAD_PLAN, err, "load kernel '%.200s'", name);
+	if (kgb_gpu_check(gpu, gpu->cu->cuLibraryGetKernel(handle, library, name),
+			  KGB_EXEC_BAD_PLAN, err, "find kernel '%.200s'", name))
+		return -1;
+	return kgb_gpu_check(gpu, gpu->cu->cuKernelGetFunction(out, *handle), KGB_EXEC_BAD_PLAN,
+			     err, "load kernel '%.200s'", name);
 }
 
-enum kgb_exec_status kgb_code_kernel(struct kgb_code *code, struct kgb_loaded *loaded,
-				     const char *name, struct kgb_kernel **out, struct kgb_err *err)
+int kgb_code_kernel(struct kgb_code *code, struct kgb_loaded *loaded, const char *name,
+		    struct kgb_kernel **out, struct kgb_err *err)
 {
 	CUkernel handle;
 	CUfunction function;
-	enum kgb_exec_status status;
 
 	for (size_t i = 0; i < loaded->kernels.n; i++) {
 		if (strcmp(loaded->kernels.items[i]->name, name) == 0) {
 			*out = loaded->kernels.items[i];
-			return KGB_EXEC_OK;
+			return 0;
 		}
 	}
-	status = find_function(code->gpu, loaded->copies[loaded->current], name, &handle, &function,
-			       err);
-	if (status)
-		return status;
+	if (find_function(code->gpu, loaded->copies[loaded->current], name, &handle, &function,
+			  err))
+		return -1;
 	struct kgb_kernel *made = kgb_xcalloc(1, sizeof(*made));
 	made->name = kgb_xstrdup(name);
 	made->function = function;
 	made->carveout = -1;
-	status = read_params(code->gpu, made, handle, err);
-	if (status) {
+	if (read_params(code->gpu, made, handle, err)) {
 		free_kernel(made);
-		return status;
+		return -1;
 	}
 	KGB_VEC_ADD(&loaded->kernels, made);
 	*out = made;
-	return KGB_EXEC_OK;
+	return 0;
 }
 
-static enum kgb_exec_status set_shared(struct kgb_gpu *gpu, const struct kgb_kernel *kernel,
-				       CUfunction function, uint32_t bytes, struct kgb_err *err)
+static int set_shared(struct kgb_gpu *gpu, const struct kgb_kernel *kernel, CUfunction function,
+		      uint32_t bytes, struct kgb_err *err)
 {
 	CUresult result =
 		bytes > INT32_MAX
@@ -218,15 +201,15 @@ static enum kgb_exec_status set_shared(struct kgb_gpu *gpu, const struct kgb_ker
 			     "%u bytes of shared memory for '%.100s'", bytes, kernel->name);
 }
 
-enum kgb_exec_status kgb_code_allow_shared(struct kgb_code *code, struct kgb_kernel *kernel,
-					   uint32_t bytes, struct kgb_err *err)
+int kgb_code_allow_shared(struct kgb_code *code, struct kgb_kernel *kernel, uint32_t bytes,
+			  struct kgb_err *err)
 {
 	if (bytes <= SHARED_WITHOUT_ASKING || bytes <= kernel->shared_bytes)
-		return KGB_EXEC_OK;
-	enum kgb_exec_status status = set_shared(code->gpu, kernel, kernel->function, bytes, err);
-	if (!status)
-		kernel->shared_bytes = bytes;
-	return status;
+		return 0;
+	if (set_shared(code->gpu, kernel, kernel->function, bytes, err))
+		return -1;
+	kernel->shared_bytes = bytes;
+	return 0;
 }
 
 /* Changes nothing for smaller ones. Older GPUs have no clusters at all, and a launch will say so.
@@ -255,26 +238,26 @@ CUresult kgb_code_set_carveout(struct kgb_code *code, struct kgb_kernel *kernel,
 /* ---- other places ---- */
 
 /* The kernels of an image as that copy of it has them. */
-static enum kgb_exec_status find_functions(struct kgb_gpu *gpu, const struct kgb_loaded *loaded,
-					   CUlibrary copy, CUfunction *functions,
-					   struct kgb_err *err)
+static int find_functions(struct kgb_gpu *gpu, const struct kgb_loaded *loaded, CUlibrary copy,
+			  CUfunction *functions, struct kgb_err *err)
 {
 	CUkernel handle;
-	enum kgb_exec_status status = KGB_EXEC_OK;
 
-	for (size_t i = 0; !status && i < loaded->kernels.n; i++) {
+	for (size_t i = 0; i < loaded->kernels.n; i++) {
 		const struct kgb_kernel *kernel = loaded->kernels.items[i];
-		status = find_function(gpu, copy, kernel->name, &handle, &functions[i], err);
-		if (!status && kernel->shared_bytes > 0)
-			status = set_shared(gpu, kernel, functions[i], kernel->shared_bytes, err);
-		if (!status && kernel->clusters)
+		if (find_function(gpu, copy, kernel->name, &handle, &functions[i], err))
+			return -1;
+		if (kernel->shared_bytes > 0 &&
+		    set_shared(gpu, kernel, functions[i], kernel->shared_bytes, err))
+			return -1;
+		if (kernel->clusters)
 			set_clusters(gpu, functions[i]);
 	}
-	return status;
+	return 0;
 }
 
-static enum kgb_exec_status move(struct kgb_gpu *gpu, struct kgb_loaded *loaded, uint64_t random,
-				 struct kgb_err *err)
+static int move(struct kgb_gpu *gpu, struct kgb_loaded *loaded, uint64_t random,
+		struct kgb_err *err)
 {
 	KGB_AUTO(free)
 	CUfunction *functions = kgb_xcalloc(loaded->kernels.n + 1, sizeof(CUfunction));
@@ -284,15 +267,13 @@ static enum kgb_exec_status move(struct kgb_gpu *gpu, struct kgb_loaded *loaded,
 		is_full ? (loaded->current + 1 + random % (KGB_CODE_COPIES - 1)) % KGB_CODE_COPIES
 			: loaded->n_copies;
 	CUlibrary copy = loaded->copies[to];
-	enum kgb_exec_status status = is_new ? load(gpu, loaded, &copy, err) : KGB_EXEC_OK;
 
-	if (status)
-		return status;
-	status = find_functions(gpu, loaded, copy, functions, err);
-	if (status) {
+	if (is_new && load(gpu, loaded, &copy, err))
+		return -1;
+	if (find_functions(gpu, loaded, copy, functions, err)) {
 		if (is_new)
 			(void)gpu->cu->cuLibraryUnload(copy);
-		return status;
+		return -1;
 	}
 	if (is_new && is_full)
 		(void)gpu->cu->cuLibraryUnload(loaded->copies[to]);
@@ -303,19 +284,16 @@ static enum kgb_exec_status move(struct kgb_gpu *gpu, struct kgb_loaded *loaded,
 		loaded->kernels.items[i]->function = functions[i];
 		loaded->kernels.items[i]->carveout = CARVEOUT_UNKNOWN;
 	}
-	return KGB_EXEC_OK;
+	return 0;
 }
 
-enum kgb_exec_status kgb_code_move(struct kgb_code *code, uint64_t seed, struct kgb_err *err)
+int kgb_code_move(struct kgb_code *code, uint64_t seed, struct kgb_err *err)
 {
 	for (size_t i = code->n; i > 0; i--)
 		if (code->items[i - 1]->n_users == 0)
 			drop(code, i - 1);
-	for (size_t i = 0; i < code->n; i++) {
-		enum kgb_exec_status status =
-			move(code->gpu, code->items[i], kgb_exec_poison_word(seed, 8 * i), err);
-		if (status)
-			return status;
-	}
-	return KGB_EXEC_OK;
+	for (size_t i = 0; i < code->n; i++)
+		if (move(code->gpu, code->items[i], kgb_exec_poison_word(seed, 8 * i), err))
+			return -1;
+	return 0;
 }

@@ -3,7 +3,7 @@
  * Images of code that are loaded, and kernels found in them. Plans that bring the same image share
  * what is loaded, and it stays for a while when none uses it, because loading is most of what a
  * plan costs. That carries nothing from plan to plan: images with variables of their own are none
- * that a candidate may have (docs/provenance.md). Statuses as in verify/exec/cuda/gpu.h.
+ * that a candidate may have (docs/provenance.md).
  */
 #ifndef KGB_VERIFY_EXEC_CUDA_CODE_H
 #define KGB_VERIFY_EXEC_CUDA_CODE_H
@@ -11,7 +11,7 @@
 #include "base/vec.h"
 #include "verify/exec/cuda/gpu.h"
 
-/** So many places has an image at most: those of torch take tens of ms to load (docs/timing.md). */
+/** Places of one image at most: an image of torch takes tens of ms to load (docs/timing.md). */
 enum { KGB_CODE_COPIES = 8 };
 
 /** A kernel of a loaded image. The driver keeps one set of attributes for it. */
@@ -21,10 +21,9 @@ struct kgb_kernel {
 	uint64_t *offsets; /* owned; of its parameters */
 	size_t n_params;
 	uint64_t params_bytes; /* end of the last one */
-	uint32_t
-		shared_bytes; /* of dynamic shared memory that it may have; 0: as many as all may */
+	uint32_t shared_bytes; /* limit of dynamic shared memory that was set; 0: none */
 	bool clusters; /* of any size */
-	int32_t carveout; /* as it is set now; -1: never set; INT32_MIN: who knows */
+	int32_t carveout; /* as it is set now; -1: never set; INT32_MIN: unknown */
 };
 
 struct kgb_loaded {
@@ -45,28 +44,25 @@ struct kgb_code {
 };
 
 /** Load an image, or find it loaded. Give it back with kgb_code_give. */
-enum kgb_exec_status kgb_code_take(struct kgb_code *code, const void *image, size_t len,
-				   struct kgb_loaded **out, struct kgb_err *err);
+KGB_MUST_CHECK int kgb_code_take(struct kgb_code *code, const void *image, size_t len,
+				 struct kgb_loaded **out, struct kgb_err *err);
 void kgb_code_give(struct kgb_code *code, struct kgb_loaded *loaded);
 /** A kernel of an image by name; *out lives as long as the image is taken. Its code is on the
  * device afterwards. */
-enum kgb_exec_status kgb_code_kernel(struct kgb_code *code, struct kgb_loaded *loaded,
-				     const char *name, struct kgb_kernel **out,
-				     struct kgb_err *err);
-/** Let launches of a kernel have so much dynamic shared memory. */
-enum kgb_exec_status kgb_code_allow_shared(struct kgb_code *code, struct kgb_kernel *kernel,
-					   uint32_t bytes, struct kgb_err *err);
+KGB_MUST_CHECK int kgb_code_kernel(struct kgb_code *code, struct kgb_loaded *loaded,
+				   const char *name, struct kgb_kernel **out, struct kgb_err *err);
+/** Let launches of a kernel have this much dynamic shared memory. */
+KGB_MUST_CHECK int kgb_code_allow_shared(struct kgb_code *code, struct kgb_kernel *kernel,
+					 uint32_t bytes, struct kgb_err *err);
 /** Let launches of a kernel have clusters of more than 8 blocks, where there are clusters. */
 void kgb_code_allow_clusters(struct kgb_code *code, struct kgb_kernel *kernel);
 /** The driver keeps one carveout for each kernel, launches may ask for different ones. */
 CUresult kgb_code_set_carveout(struct kgb_code *code, struct kgb_kernel *kernel, int32_t carveout);
 
-/** All images to other places on the device: copies are loaded and stay until there are
- * KGB_CODE_COPIES. Then `seed` says which of the others takes its place: a new copy, or, of a large
- * image, the one that is there. What nobody uses is dropped. Nothing may run. When it fails, the
- * kernels of that image are as before. */
-enum kgb_exec_status kgb_code_move(struct kgb_code *code, uint64_t seed, struct kgb_err *err);
-/** Drop everything. Nothing may be taken. */
-void kgb_code_release(struct kgb_code *code);
+/** Move all images to other places on the device. Copies are loaded and stay until there are
+ * KGB_CODE_COPIES. Then `seed` chooses one of the others: a new copy takes its place, or, of a
+ * large image, that copy is used. Images without a user are dropped. Nothing may run. On failure
+ * the kernels of that image are as before. */
+KGB_MUST_CHECK int kgb_code_move(struct kgb_code *code, uint64_t seed, struct kgb_err *err);
 
 #endif

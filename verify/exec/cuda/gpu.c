@@ -52,8 +52,6 @@ static bool is_the_machines(CUresult result)
 
 static enum kgb_exec_status status_of(CUresult result, enum kgb_exec_status otherwise)
 {
-	if (result == CUDA_SUCCESS)
-		return KGB_EXEC_OK;
 	if (result == CUDA_ERROR_OUT_OF_MEMORY)
 		return KGB_EXEC_NO_MEMORY;
 	if (is_the_machines(result))
@@ -64,24 +62,28 @@ static enum kgb_exec_status status_of(CUresult result, enum kgb_exec_status othe
 	return otherwise;
 }
 
-enum kgb_exec_status kgb_gpu_check(struct kgb_gpu *gpu, CUresult result,
-				   enum kgb_exec_status otherwise, struct kgb_err *err,
-				   const char *what, ...)
+int kgb_exec_refuse(struct kgb_err *err, enum kgb_exec_status status)
 {
-	enum kgb_exec_status status = status_of(result, otherwise);
+	err->code = (int)status;
+	return -1;
+}
+
+int kgb_gpu_check(struct kgb_gpu *gpu, CUresult result, enum kgb_exec_status otherwise,
+		  struct kgb_err *err, const char *what, ...)
+{
 	va_list ap;
 
-	if (status == KGB_EXEC_OK)
-		return status;
+	if (result == CUDA_SUCCESS)
+		return 0;
 	gpu->result = result;
 	va_start(ap, what);
 	KGB_AUTO(free) char *text = kgb_xvasprintf(what, ap);
 	va_end(ap);
-	(void)kgb_fail(err, KGB_ERR_FAILED, "%s: %s", text, kgb_cuda_error_name(gpu->cu, result));
-	return status;
+	return kgb_exec_fail(err, status_of(result, otherwise), "%s: %s", text,
+			     kgb_cuda_error_name(gpu->cu, result));
 }
 
-static enum kgb_exec_status read_attributes(struct kgb_gpu *gpu, struct kgb_err *err)
+static int read_attributes(struct kgb_gpu *gpu, struct kgb_err *err)
 {
 	int l2_bytes = 0;
 	int persisting_bytes = 0;
@@ -98,169 +100,172 @@ static enum kgb_exec_status read_attributes(struct kgb_gpu *gpu, struct kgb_err 
 	for (size_t i = 0; i < KGB_ARRAY_LEN(wanted); i++) {
 		CUresult result = gpu->cu->cuDeviceGetAttribute(wanted[i].out, wanted[i].attribute,
 								gpu->device);
-		enum kgb_exec_status status =
-			kgb_gpu_check(gpu, result, KGB_EXEC_UNAVAILABLE, err, "device attribute %d",
-				      (int)wanted[i].attribute);
-		if (status)
-			return status;
+		if (kgb_gpu_check(gpu, result, KGB_EXEC_UNAVAILABLE, err, "device attribute %d",
+				  (int)wanted[i].attribute))
+			return -1;
 	}
 	gpu->l2_bytes = (uint64_t)l2_bytes;
 	gpu->keeps_lines = persisting_bytes > 0;
-	return KGB_EXEC_OK;
+	return 0;
 }
 
-static enum kgb_exec_status open_device(struct kgb_gpu *gpu, uint32_t device, struct kgb_err *err)
+static int open_device(struct kgb_gpu *gpu, uint32_t device, struct kgb_err *err)
 {
 	const struct kgb_cuda *cu = gpu->cu;
-	enum kgb_exec_status status;
+	const enum kgb_exec_status otherwise = KGB_EXEC_UNAVAILABLE;
 	int n_devices = 0;
 
-	status = kgb_gpu_check(gpu, cu->cuInit(0), KGB_EXEC_UNAVAILABLE, err, "start CUDA");
-	if (!status)
-		status = kgb_gpu_check(gpu, cu->cuDeviceGetCount(&n_devices), KGB_EXEC_UNAVAILABLE,
-				       err, "count GPUs");
-	if (status)
-		return status;
+	if (kgb_gpu_check(gpu, cu->cuInit(0), otherwise, err, "start CUDA") ||
+	    kgb_gpu_check(gpu, cu->cuDeviceGetCount(&n_devices), otherwise, err, "count GPUs"))
+		return -1;
 	if (device >= (uint32_t)n_devices)
 		return kgb_exec_fail(err, KGB_EXEC_UNAVAILABLE, "no GPU %u: CUDA sees %d", device,
 				     n_devices);
-	status = kgb_gpu_check(gpu, cu->cuDeviceGet(&gpu->device, (int)device),
-			       KGB_EXEC_UNAVAILABLE, err, "GPU %u", device);
-	if (!status)
-		status = kgb_gpu_check(
-			gpu, cu->cuDeviceGetName(gpu->name, sizeof(gpu->name), gpu->device),
-			KGB_EXEC_UNAVAILABLE, err, "name of GPU %u", device);
-	return status ? status : read_attributes(gpu, err);
+	if (kgb_gpu_check(gpu, cu->cuDeviceGet(&gpu->device, (int)device), otherwise, err, "GPU %u",
+			  device) ||
+	    kgb_gpu_check(gpu, cu->cuDeviceGetName(gpu->name, sizeof(gpu->name), gpu->device),
+			  otherwise, err, "name of GPU %u", device))
+		return -1;
+	return read_attributes(gpu, err);
 }
 
-static enum kgb_exec_status open_context(struct kgb_gpu *gpu, struct kgb_err *err)
+static int open_context(struct kgb_gpu *gpu, struct kgb_err *err)
 {
 	const struct kgb_cuda *cu = gpu->cu;
-	enum kgb_exec_status status;
+	const enum kgb_exec_status otherwise = KGB_EXEC_UNAVAILABLE;
 
-	/* A waiting thread that sleeps would see the end of a run some 10 us late. */
-	status = kgb_gpu_check(gpu, cu->cuDevicePrimaryCtxSetFlags(gpu->device, CU_CTX_SCHED_SPIN),
-			       KGB_EXEC_UNAVAILABLE, err, "flags of the context");
-	if (!status)
-		status =
-			kgb_gpu_check(gpu, cu->cuDevicePrimaryCtxRetain(&gpu->context, gpu->device),
-				      KGB_EXEC_UNAVAILABLE, err, "make a context");
-	if (!status)
-		status = kgb_gpu_check(gpu, cu->cuCtxSetCurrent(gpu->context), KGB_EXEC_UNAVAILABLE,
-				       err, "set the context");
-	if (!status)
-		status =
-			kgb_gpu_check(gpu, cu->cuStreamCreate(&gpu->stream, CU_STREAM_NON_BLOCKING),
-				      KGB_EXEC_UNAVAILABLE, err, "make a stream");
-	return status;
+	/* A waiting thread that sleeps would notice the end of a run some 10 us late. */
+	if (kgb_gpu_check(gpu, cu->cuDevicePrimaryCtxSetFlags(gpu->device, CU_CTX_SCHED_SPIN),
+			  otherwise, err, "flags of the context") ||
+	    kgb_gpu_check(gpu, cu->cuDevicePrimaryCtxRetain(&gpu->context, gpu->device), otherwise,
+			  err, "make a context") ||
+	    kgb_gpu_check(gpu, cu->cuCtxSetCurrent(gpu->context), otherwise, err,
+			  "set the context"))
+		return -1;
+	return kgb_gpu_check(gpu, cu->cuStreamCreate(&gpu->stream, CU_STREAM_NON_BLOCKING),
+			     otherwise, err, "make a stream");
 }
 
-static enum kgb_exec_status load_kernels(struct kgb_gpu *gpu, struct kgb_err *err)
+int kgb_gpu_compile(struct kgb_gpu *gpu, const char *ptx, const struct kgb_gpu_symbol *symbols,
+		    size_t n, CUmodule *module, struct kgb_err *err)
 {
-	const struct {
-		const char *name;
-		CUfunction *out;
-	} wanted[] = {
+	if (kgb_gpu_check(gpu, gpu->cu->cuModuleLoadData(module, ptx), KGB_EXEC_UNAVAILABLE, err,
+			  "compile our own kernels (is libnvidia-ptxjitcompiler.so.1 there?)"))
+		return -1;
+	for (size_t i = 0; i < n; i++) {
+		if (kgb_gpu_check(
+			    gpu,
+			    gpu->cu->cuModuleGetFunction(symbols[i].out, *module, symbols[i].name),
+			    KGB_EXEC_UNAVAILABLE, err, "our kernel %s", symbols[i].name))
+			return -1;
+	}
+	return 0;
+}
+
+int kgb_gpu_launch(struct kgb_gpu *gpu, CUfunction function, unsigned int grid_x,
+		   unsigned int grid_y, unsigned int shared_bytes, void **params,
+		   struct kgb_err *err)
+{
+	const CUlaunchConfig config = {
+		.gridDimX = grid_x,
+		.gridDimY = grid_y,
+		.gridDimZ = 1,
+		.blockDimX = KGB_KERNEL_THREADS,
+		.blockDimY = 1,
+		.blockDimZ = 1,
+		.sharedMemBytes = shared_bytes,
+		.hStream = gpu->stream,
+	};
+
+	return kgb_gpu_check(gpu, gpu->cu->cuLaunchKernelEx(&config, function, params, NULL),
+			     KGB_EXEC_UNAVAILABLE, err, "launch our own kernel");
+}
+
+int kgb_gpu_open(struct kgb_gpu *gpu, uint32_t device, struct kgb_err *err)
+{
+	const struct kgb_gpu_symbol symbols[] = {
 		{"kgb_fill", &gpu->fill}, {"kgb_check", &gpu->check}, {"kgb_scrub", &gpu->scrub}};
-	enum kgb_exec_status status;
-
-	status = kgb_gpu_check(gpu, gpu->cu->cuModuleLoadData(&gpu->module, kgb_kernels_ptx),
-			       KGB_EXEC_UNAVAILABLE, err,
-			       "compile our own kernels (is libnvidia-ptxjitcompiler.so.1 there?)");
-	for (size_t i = 0; !status && i < KGB_ARRAY_LEN(wanted); i++)
-		status = kgb_gpu_check(
-			gpu,
-			gpu->cu->cuModuleGetFunction(wanted[i].out, gpu->module, wanted[i].name),
-			KGB_EXEC_UNAVAILABLE, err, "our kernel %s", wanted[i].name);
-	if (!status)
-		status = kgb_gpu_check(
-			gpu,
-			gpu->cu->cuFuncSetAttribute(gpu->scrub,
-						    CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-						    gpu->shared_bytes_max),
-			KGB_EXEC_UNAVAILABLE, err, "%d bytes of shared memory",
-			gpu->shared_bytes_max);
-	return status;
-}
-
-enum kgb_exec_status kgb_gpu_open(struct kgb_gpu *gpu, uint32_t device, struct kgb_err *err)
-{
-	enum kgb_exec_status status;
+	CUmodule module;
 
 	if (kgb_cuda_load(&gpu->cu, err) < 0)
-		return KGB_EXEC_UNAVAILABLE;
-	status = open_device(gpu, device, err);
-	if (!status)
-		status = open_context(gpu, err);
-	return status ? status : load_kernels(gpu, err);
+		return kgb_exec_refuse(err, KGB_EXEC_UNAVAILABLE);
+	if (open_device(gpu, device, err) || open_context(gpu, err) ||
+	    kgb_gpu_compile(gpu, kgb_kernels_ptx, symbols, KGB_ARRAY_LEN(symbols), &module, err))
+		return -1;
+	return kgb_gpu_check(gpu,
+			     gpu->cu->cuFuncSetAttribute(
+				     gpu->scrub, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+				     gpu->shared_bytes_max),
+			     KGB_EXEC_UNAVAILABLE, err, "%d bytes of shared memory",
+			     gpu->shared_bytes_max);
 }
 
-enum kgb_exec_status kgb_gpu_memory_new(struct kgb_gpu *gpu, uint64_t bytes,
-					CUmemGenericAllocationHandle *out, struct kgb_err *err)
+int kgb_gpu_memory_new(struct kgb_gpu *gpu, uint64_t bytes, CUmemGenericAllocationHandle *out,
+		       struct kgb_err *err)
 {
 	const CUmemAllocationProp prop = {
 		.type = CU_MEM_ALLOCATION_TYPE_PINNED,
 		.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = gpu->device},
 	};
 	CUmemGenericAllocationHandle handle;
-	enum kgb_exec_status status = kgb_gpu_check(
-		gpu, gpu->cu->cuMemCreate(&handle, bytes, &prop, 0), KGB_EXEC_NO_MEMORY, err,
-		"%llu bytes of GPU memory", (unsigned long long)bytes);
 
-	if (!status)
-		*out = handle;
-	return status;
+	if (kgb_gpu_check(gpu, gpu->cu->cuMemCreate(&handle, bytes, &prop, 0), KGB_EXEC_NO_MEMORY,
+			  err, "%llu bytes of GPU memory", (unsigned long long)bytes))
+		return -1;
+	*out = handle;
+	return 0;
 }
 
-enum kgb_exec_status kgb_gpu_map(struct kgb_gpu *gpu, CUdeviceptr address, uint64_t bytes,
-				 CUmemGenericAllocationHandle handle, struct kgb_err *err)
+int kgb_gpu_map(struct kgb_gpu *gpu, const struct kgb_mapping *mapping, struct kgb_err *err)
 {
 	const struct kgb_cuda *cu = gpu->cu;
 	const CUmemAccessDesc access = {
 		.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = gpu->device},
 		.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
-	enum kgb_exec_status status;
+	const unsigned long long bytes = mapping->bytes;
 
-	status = kgb_gpu_check(gpu, cu->cuMemMap(address, bytes, 0, handle, 0), KGB_EXEC_BAD_PLAN,
-			       err, "map %llu bytes at 0x%llx", (unsigned long long)bytes, address);
-	if (status)
-		return status;
-	status = kgb_gpu_check(gpu, cu->cuMemSetAccess(address, bytes, &access, 1),
-			       KGB_EXEC_NO_MEMORY, err, "access to %llu bytes at 0x%llx",
-			       (unsigned long long)bytes, address);
-	if (status)
-		(void)cu->cuMemUnmap(address, bytes);
-	return status;
+	if (kgb_gpu_check(gpu, cu->cuMemMap(mapping->address, bytes, 0, mapping->handle, 0),
+			  KGB_EXEC_BAD_PLAN, err, "map %llu bytes at 0x%llx", bytes,
+			  mapping->address))
+		return -1;
+	if (kgb_gpu_check(gpu, cu->cuMemSetAccess(mapping->address, bytes, &access, 1),
+			  KGB_EXEC_NO_MEMORY, err, "access to %llu bytes at 0x%llx", bytes,
+			  mapping->address)) {
+		(void)cu->cuMemUnmap(mapping->address, bytes);
+		return -1;
+	}
+	return 0;
 }
 
-void kgb_gpu_unmap(struct kgb_gpu *gpu, CUdeviceptr address, uint64_t bytes,
-		   CUmemGenericAllocationHandle handle)
+int kgb_gpu_map_new(struct kgb_gpu *gpu, struct kgb_mapping *mapping, struct kgb_err *err)
 {
-	(void)gpu->cu->cuMemUnmap(address, bytes);
-	(void)gpu->cu->cuMemRelease(handle);
+	if (!mapping->handle && kgb_gpu_memory_new(gpu, mapping->bytes, &mapping->handle, err))
+		return -1;
+	if (kgb_gpu_map(gpu, mapping, err) == 0)
+		return 0;
+	(void)gpu->cu->cuMemRelease(mapping->handle);
+	return -1;
 }
 
-enum kgb_exec_status kgb_gpu_free_bytes(struct kgb_gpu *gpu, uint64_t *out, struct kgb_err *err)
+int kgb_gpu_free_bytes(struct kgb_gpu *gpu, uint64_t *out, struct kgb_err *err)
 {
 	size_t free_bytes = 0;
 	size_t total_bytes = 0;
-	enum kgb_exec_status status =
-		kgb_gpu_check(gpu, gpu->cu->cuMemGetInfo(&free_bytes, &total_bytes),
-			      KGB_EXEC_NO_MEMORY, err, "free GPU memory");
 
-	if (!status)
-		*out = free_bytes;
-	return status;
+	if (kgb_gpu_check(gpu, gpu->cu->cuMemGetInfo(&free_bytes, &total_bytes), KGB_EXEC_NO_MEMORY,
+			  err, "free GPU memory"))
+		return -1;
+	*out = free_bytes;
+	return 0;
 }
 
-enum kgb_exec_status kgb_gpu_reserve(struct kgb_gpu *gpu, uint64_t address, uint64_t bytes,
-				     struct kgb_err *err)
+int kgb_gpu_reserve(struct kgb_gpu *gpu, uint64_t address, uint64_t bytes, struct kgb_err *err)
 {
 	CUdeviceptr got = 0;
 	CUresult result = gpu->cu->cuMemAddressReserve(&got, bytes, 0, address, 0);
 
 	if (result == CUDA_SUCCESS && got == address)
-		return KGB_EXEC_OK;
+		return 0;
 	if (result == CUDA_SUCCESS) {
 		(void)gpu->cu->cuMemAddressFree(got, bytes);
 		return kgb_exec_fail(
@@ -274,45 +279,39 @@ enum kgb_exec_status kgb_gpu_reserve(struct kgb_gpu *gpu, uint64_t address, uint
 			     kgb_cuda_error_name(gpu->cu, result));
 }
 
-void kgb_gpu_buffer_release(struct kgb_gpu *gpu, struct kgb_gpu_buffer *buffer)
+void kgb_gpu_buffer_release(struct kgb_gpu *gpu, struct kgb_mapping *buffer)
 {
 	if (buffer->bytes > 0) {
-		kgb_gpu_unmap(gpu, buffer->address, buffer->bytes, buffer->handle);
+		(void)gpu->cu->cuMemUnmap(buffer->address, buffer->bytes);
+		(void)gpu->cu->cuMemRelease(buffer->handle);
 		(void)gpu->cu->cuMemAddressFree(buffer->address, buffer->bytes);
 	}
-	*buffer = (struct kgb_gpu_buffer){0};
+	*buffer = (struct kgb_mapping){0};
 }
 
-enum kgb_exec_status kgb_gpu_buffer_reserve(struct kgb_gpu *gpu, struct kgb_gpu_buffer *buffer,
-					    uint64_t bytes, struct kgb_err *err)
+int kgb_gpu_buffer_reserve(struct kgb_gpu *gpu, struct kgb_mapping *buffer, uint64_t bytes,
+			   struct kgb_err *err)
 {
-	struct kgb_gpu_buffer made = {0};
-	enum kgb_exec_status status;
+	struct kgb_mapping made = {0};
 	uint64_t random = 0;
 
 	if (bytes <= buffer->bytes)
-		return KGB_EXEC_OK;
+		return 0;
 	kgb_gpu_buffer_release(gpu, buffer);
 	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
 		return kgb_exec_fail(err, KGB_EXEC_UNAVAILABLE, "no random numbers");
 	made.bytes = (bytes + KGB_GPU_PAGE - 1) & ~(KGB_GPU_PAGE - 1);
 	random = PRIVATE_ADDRESS + random % (PRIVATE_BYTES / RESERVE_GRANULE) * RESERVE_GRANULE;
 	/* Any other place will do where this one is taken. */
-	status = kgb_gpu_check(
-		gpu, gpu->cu->cuMemAddressReserve(&made.address, made.bytes, 0, random, 0),
-		KGB_EXEC_NO_MEMORY, err, "addresses for %llu bytes",
-		(unsigned long long)made.bytes);
-	if (status)
-		return status;
-	status = kgb_gpu_memory_new(gpu, made.bytes, &made.handle, err);
-	if (!status) {
-		status = kgb_gpu_map(gpu, made.address, made.bytes, made.handle, err);
-		if (status)
-			(void)gpu->cu->cuMemRelease(made.handle);
-	}
-	if (status)
+	if (kgb_gpu_check(gpu,
+			  gpu->cu->cuMemAddressReserve(&made.address, made.bytes, 0, random, 0),
+			  KGB_EXEC_NO_MEMORY, err, "addresses for %llu bytes",
+			  (unsigned long long)made.bytes))
+		return -1;
+	if (kgb_gpu_map_new(gpu, &made, err)) {
 		(void)gpu->cu->cuMemAddressFree(made.address, made.bytes);
-	else
-		*buffer = made;
-	return status;
+		return -1;
+	}
+	*buffer = made;
+	return 0;
 }

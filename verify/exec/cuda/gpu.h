@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * One GPU in this process: context, main stream, our own kernels, and how results of the driver
- * become statuses of the protocol. Functions return enum kgb_exec_status, KGB_EXEC_OK is 0, and
- * fill *err otherwise. One thread.
+ * One GPU in this process: context, main stream, our own kernels. Functions of kgb-exec return 0,
+ * or -1 with *err filled; err->code is then an enum kgb_exec_status. One thread.
  */
 #ifndef KGB_VERIFY_EXEC_CUDA_GPU_H
 #define KGB_VERIFY_EXEC_CUDA_GPU_H
@@ -24,48 +23,68 @@ struct kgb_gpu {
 	bool keeps_lines; /* kernels can ask for lines to stay in the L2 cache */
 	uint64_t l2_bytes;
 	char name[128];
-	CUmodule module; /* verify/exec/cuda/kernels.h */
-	CUfunction fill, check, scrub;
+	CUfunction fill, check, scrub; /* verify/exec/cuda/kernels.h */
 };
 
-/** Context, stream, our kernels. */
-enum kgb_exec_status kgb_gpu_open(struct kgb_gpu *gpu, uint32_t device, struct kgb_err *err);
+/** Open the context and the stream, compile our kernels. */
+KGB_MUST_CHECK int kgb_gpu_open(struct kgb_gpu *gpu, uint32_t device, struct kgb_err *err);
 
-/** Fill *err from a format; the value is `status`. */
+/** Fill *err, with a status as its code; returns -1. */
 #define kgb_exec_fail(err, status, ...) \
-	((void)kgb_fail((err), KGB_ERR_FAILED, __VA_ARGS__), (status))
+	kgb_fail_code((err), KGB_ERR_DOMAIN_KGB, KGB_ERR_FAILED, (int)(status), __VA_ARGS__)
+/** Give an error that another room filled a status; returns -1. */
+int kgb_exec_refuse(struct kgb_err *err, enum kgb_exec_status status);
 
-/** KGB_EXEC_OK for a good result. Otherwise what `result` means: GPU_FAULT when the context is
- * lost, NO_MEMORY, UNAVAILABLE, else `otherwise`; *err says "<what>: CUDA_ERROR_...". */
-enum kgb_exec_status kgb_gpu_check(struct kgb_gpu *gpu, CUresult result,
-				   enum kgb_exec_status otherwise, struct kgb_err *err,
-				   const char *what, ...) KGB_PRINTF(5, 6);
+/** -1 with "<what>: CUDA_ERROR_..." in *err for a bad result. The status is GPU_FAULT when the
+ * context is lost, NO_MEMORY, UNAVAILABLE, else `otherwise`. */
+KGB_MUST_CHECK int kgb_gpu_check(struct kgb_gpu *gpu, CUresult result,
+				 enum kgb_exec_status otherwise, struct kgb_err *err,
+				 const char *what, ...) KGB_PRINTF(5, 6);
 
-/** Our own device memory, at an address that nobody can guess, so that a hostile kernel that writes
- * blindly faults. Contents undefined. */
-struct kgb_gpu_buffer {
+/** One of our kernels, by its name in the PTX. */
+struct kgb_gpu_symbol {
+	const char *name;
+	CUfunction *out;
+};
+/** Compile PTX of ours (verify/exec/cuda/kernels.h) and find its kernels. */
+KGB_MUST_CHECK int kgb_gpu_compile(struct kgb_gpu *gpu, const char *ptx,
+				   const struct kgb_gpu_symbol *symbols, size_t n, CUmodule *module,
+				   struct kgb_err *err);
+/** Put one of our kernels on the main stream, with KGB_KERNEL_THREADS threads a block. */
+KGB_MUST_CHECK int kgb_gpu_launch(struct kgb_gpu *gpu, CUfunction function, unsigned int grid_x,
+				  unsigned int grid_y, unsigned int shared_bytes, void **params,
+				  struct kgb_err *err);
+
+/** Physical memory at an address. */
+struct kgb_mapping {
 	CUdeviceptr address;
-	uint64_t bytes; /* whole pages; 0: none */
+	uint64_t bytes; /* whole pages */
 	CUmemGenericAllocationHandle handle;
 };
-/** Make it at least this large; old contents are lost when it grows. */
-enum kgb_exec_status kgb_gpu_buffer_reserve(struct kgb_gpu *gpu, struct kgb_gpu_buffer *buffer,
-					    uint64_t bytes, struct kgb_err *err);
-void kgb_gpu_buffer_release(struct kgb_gpu *gpu, struct kgb_gpu_buffer *buffer);
 
-/** Physical memory that is not mapped yet; whole pages. Release with cuMemRelease, or kgb_gpu_unmap
- * once it is mapped. */
-enum kgb_exec_status kgb_gpu_memory_new(struct kgb_gpu *gpu, uint64_t bytes,
-					CUmemGenericAllocationHandle *out, struct kgb_err *err);
-/** Map all of it at a reserved address. When that fails it stays with the caller, not mapped. */
-enum kgb_exec_status kgb_gpu_map(struct kgb_gpu *gpu, CUdeviceptr address, uint64_t bytes,
-				 CUmemGenericAllocationHandle handle, struct kgb_err *err);
-void kgb_gpu_unmap(struct kgb_gpu *gpu, CUdeviceptr address, uint64_t bytes,
-		   CUmemGenericAllocationHandle handle);
-/** Bytes of the GPU's memory that nobody uses. */
-enum kgb_exec_status kgb_gpu_free_bytes(struct kgb_gpu *gpu, uint64_t *out, struct kgb_err *err);
-/** Reserve exactly this place (multiples of 32 MiB). RESERVATION when it cannot be had. */
-enum kgb_exec_status kgb_gpu_reserve(struct kgb_gpu *gpu, uint64_t address, uint64_t bytes,
-				     struct kgb_err *err);
+/** Physical memory that is not mapped yet; whole pages. The caller releases it with cuMemRelease.
+ */
+KGB_MUST_CHECK int kgb_gpu_memory_new(struct kgb_gpu *gpu, uint64_t bytes,
+				      CUmemGenericAllocationHandle *out, struct kgb_err *err);
+/** Map the memory of `handle`, all of it, at a reserved address. On failure it stays with the
+ * caller, not mapped. */
+KGB_MUST_CHECK int kgb_gpu_map(struct kgb_gpu *gpu, const struct kgb_mapping *mapping,
+			       struct kgb_err *err);
+/** The same with new memory where the handle is 0. On failure the memory is released. */
+KGB_MUST_CHECK int kgb_gpu_map_new(struct kgb_gpu *gpu, struct kgb_mapping *mapping,
+				   struct kgb_err *err);
+
+/** Make our own device memory at least this large; old contents are lost when it grows. It lies at
+ * an address that a candidate cannot guess, so that a hostile kernel that writes blindly faults.
+ * Contents are undefined. */
+KGB_MUST_CHECK int kgb_gpu_buffer_reserve(struct kgb_gpu *gpu, struct kgb_mapping *buffer,
+					  uint64_t bytes, struct kgb_err *err);
+void kgb_gpu_buffer_release(struct kgb_gpu *gpu, struct kgb_mapping *buffer);
+
+/** Bytes of the GPU's memory that are free. */
+KGB_MUST_CHECK int kgb_gpu_free_bytes(struct kgb_gpu *gpu, uint64_t *out, struct kgb_err *err);
+/** Reserve exactly this place (multiples of 32 MiB). RESERVATION when it is taken. */
+KGB_MUST_CHECK int kgb_gpu_reserve(struct kgb_gpu *gpu, uint64_t address, uint64_t bytes,
+				   struct kgb_err *err);
 
 #endif

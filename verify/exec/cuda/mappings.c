@@ -12,9 +12,9 @@
 
 enum { SPACERS_PART = 4 };
 
-/* The driver clears what is given back, in the background: 450 GB/s on an H200, where a kernel that
- * lives on memory takes 10 to 16 % longer meanwhile (docs/timing.md). Nothing tells when it is
- * done; who clears less than 200 GB/s would be waited for too short. */
+/* The driver clears memory that is given back, in the background: 450 GB/s on an H200, where a
+ * kernel bound by memory takes 10 to 16 % longer meanwhile (docs/timing.md). The driver does not
+ * report the end. For a GPU that clears less than 200 GB/s the wait is too short. */
 #define CLEARED_BYTES_PER_NS 200
 #define CLEARING_STARTS_NS UINT64_C(500000)
 
@@ -38,7 +38,8 @@ static void put_spare(struct kgb_mappings *mappings, const struct kgb_mapping *m
 	spares->bytes += mapping->bytes;
 }
 
-static bool take_spare(struct kgb_spares *spares, struct kgb_mapping *mapping)
+/* The handle of `mapping` becomes a spare of its size, if there is one. */
+static void take_spare(struct kgb_spares *spares, struct kgb_mapping *mapping)
 {
 	for (size_t i = 0; i < spares->n; i++) {
 		if (spares->items[i].bytes != mapping->bytes)
@@ -46,9 +47,8 @@ static bool take_spare(struct kgb_spares *spares, struct kgb_mapping *mapping)
 		mapping->handle = spares->items[i].handle;
 		spares->bytes -= mapping->bytes;
 		spares->items[i] = spares->items[--spares->n];
-		return true;
+		return;
 	}
-	return false;
 }
 
 void kgb_spares_clear(struct kgb_spares *spares, struct kgb_gpu *gpu)
@@ -60,35 +60,24 @@ void kgb_spares_clear(struct kgb_spares *spares, struct kgb_gpu *gpu)
 
 /* ---- mappings ---- */
 
-static enum kgb_exec_status add_one(struct kgb_mappings *mappings, const struct kgb_span *span,
-				    struct kgb_err *err)
-{
-	struct kgb_mapping made = {.address = span->start, .bytes = span->bytes};
-	enum kgb_exec_status status = KGB_EXEC_OK;
-
-	if (!take_spare(mappings->spares, &made))
-		status = kgb_gpu_memory_new(mappings->gpu, made.bytes, &made.handle, err);
-	if (status)
-		return status;
-	status = kgb_gpu_map(mappings->gpu, made.address, made.bytes, made.handle, err);
-	if (status) {
-		(void)mappings->gpu->cu->cuMemRelease(made.handle);
-		return status;
-	}
-	KGB_VEC_ADD(mappings, made);
-	kgb_spans_put(&mappings->pages, made.address, made.bytes);
-	return KGB_EXEC_OK;
-}
-
-enum kgb_exec_status kgb_mappings_add(struct kgb_mappings *mappings, const struct kgb_spans *pages,
-				      struct kgb_err *err)
+int kgb_mappings_add(struct kgb_mappings *mappings, const struct kgb_spans *pages,
+		     struct kgb_err *err)
 {
 	KGB_AUTO(spans) struct kgb_spans missing = KGB_SPANS_INIT;
-	enum kgb_exec_status status = KGB_EXEC_OK;
+	int status = 0;
 
 	kgb_spans_subtract(pages, &mappings->pages, &missing);
-	for (size_t i = 0; !status && i < missing.n; i++)
-		status = add_one(mappings, &missing.items[i], err);
+	for (size_t i = 0; i < missing.n; i++) {
+		struct kgb_mapping made = {.address = missing.items[i].start,
+					   .bytes = missing.items[i].bytes};
+
+		take_spare(mappings->spares, &made);
+		status = kgb_gpu_map_new(mappings->gpu, &made, err);
+		if (status)
+			break;
+		KGB_VEC_ADD(mappings, made);
+		kgb_spans_put(&mappings->pages, made.address, made.bytes);
+	}
 	kgb_spans_normalize(&mappings->pages);
 	return status;
 }
@@ -110,16 +99,6 @@ void kgb_mappings_keep(struct kgb_mappings *mappings, const struct kgb_spans *pa
 	}
 	mappings->n = n;
 	kgb_spans_normalize(&mappings->pages);
-}
-
-void kgb_mappings_release(struct kgb_mappings *mappings)
-{
-	const struct kgb_spans none = KGB_SPANS_INIT;
-
-	kgb_mappings_keep(mappings, &none);
-	kgb_free(mappings->items);
-	kgb_spans_release(&mappings->pages);
-	*mappings = (struct kgb_mappings){.gpu = mappings->gpu, .spares = mappings->spares};
 }
 
 /* ---- other memory ---- */
@@ -152,58 +131,52 @@ static uint64_t spacer_bytes(uint64_t seed, size_t i, uint64_t limit)
 	return pages > 0 ? kgb_exec_poison_word(seed, 8 * i) % pages * KGB_GPU_PAGE : 0;
 }
 
-/* A spacer that cannot be had is done without. */
-static enum kgb_exec_status make_replacements(struct kgb_gpu *gpu, struct replacement *made,
-					      size_t n, uint64_t seed, uint64_t spare_bytes,
-					      struct kgb_err *err)
+/* A spacer that cannot be had is left out. */
+static int make_replacements(struct kgb_gpu *gpu, struct replacement *made, size_t n, uint64_t seed,
+			     uint64_t spare_bytes, struct kgb_err *err)
 {
 	struct kgb_err ignored = KGB_ERR_INIT;
-	enum kgb_exec_status status = KGB_EXEC_OK;
 
-	for (size_t i = 0; !status && i < n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		const uint64_t bytes = spacer_bytes(seed, i, spare_bytes / n);
 		if (bytes > 0 && !kgb_gpu_memory_new(gpu, bytes, &made[i].spacer, &ignored))
 			made[i].spacer_bytes = bytes;
-		status = kgb_gpu_memory_new(gpu, made[i].mapping->bytes, &made[i].handle, err);
+		if (kgb_gpu_memory_new(gpu, made[i].mapping->bytes, &made[i].handle, err))
+			return -1;
 	}
-	return status;
+	return 0;
 }
 
 /* Leaves the old handle in *made. */
-static enum kgb_exec_status exchange(struct kgb_gpu *gpu, struct replacement *made,
-				     struct kgb_err *err)
+static int exchange(struct kgb_gpu *gpu, struct replacement *made, struct kgb_err *err)
 {
 	struct kgb_mapping *mapping = made->mapping;
 	const CUmemGenericAllocationHandle old = mapping->handle;
-	enum kgb_exec_status status;
 
-	status = kgb_gpu_check(gpu, gpu->cu->cuMemUnmap(mapping->address, mapping->bytes),
-			       KGB_EXEC_UNAVAILABLE, err, "unmap %llu bytes at 0x%llx",
-			       (unsigned long long)mapping->bytes,
-			       (unsigned long long)mapping->address);
-	if (status)
-		return status;
+	if (kgb_gpu_check(gpu, gpu->cu->cuMemUnmap(mapping->address, mapping->bytes),
+			  KGB_EXEC_UNAVAILABLE, err, "unmap %llu bytes at 0x%llx",
+			  (unsigned long long)mapping->bytes, mapping->address))
+		return -1;
 	mapping->handle = made->handle;
 	made->handle = old;
-	return kgb_gpu_map(gpu, mapping->address, mapping->bytes, mapping->handle, err)
-		       ? KGB_EXEC_UNAVAILABLE
-		       : KGB_EXEC_OK;
+	return kgb_gpu_map(gpu, mapping, err) ? kgb_exec_refuse(err, KGB_EXEC_UNAVAILABLE) : 0;
 }
 
-enum kgb_exec_status kgb_mappings_replace(struct kgb_mappings *const *sets, size_t n_sets,
-					  uint64_t seed, struct kgb_err *err)
+int kgb_mappings_replace(struct kgb_mappings *const *sets, size_t n_sets, uint64_t seed,
+			 struct kgb_err *err)
 {
 	struct kgb_gpu *gpu = sets[0]->gpu;
 	KGB_AUTO(free) struct replacement *made = NULL;
 	uint64_t wanted = 0;
 	uint64_t free_bytes;
 	size_t n = 0;
-	enum kgb_exec_status status = kgb_gpu_free_bytes(gpu, &free_bytes, err);
 
+	if (kgb_gpu_free_bytes(gpu, &free_bytes, err))
+		return -1;
 	for (size_t i = 0; i < n_sets; i++)
 		n += sets[i]->n;
-	if (status || n == 0)
-		return status;
+	if (n == 0)
+		return 0;
 	made = kgb_xcalloc(n, sizeof(made[0]));
 	n = 0;
 	for (size_t i = 0; i < n_sets; i++) {
@@ -216,7 +189,8 @@ enum kgb_exec_status kgb_mappings_replace(struct kgb_mappings *const *sets, size
 			err, KGB_EXEC_NO_MEMORY,
 			"another %llu bytes of GPU memory to replace as many, %llu are free",
 			(unsigned long long)wanted, (unsigned long long)free_bytes);
-	status = make_replacements(gpu, made, n, seed, (free_bytes - wanted) / SPACERS_PART, err);
+	int status =
+		make_replacements(gpu, made, n, seed, (free_bytes - wanted) / SPACERS_PART, err);
 	for (size_t i = 0; !status && i < n; i++)
 		status = exchange(gpu, &made[i], err);
 	release_replacements(gpu, made, n);

@@ -7,7 +7,7 @@
 #include "verify/exec/cuda/kernels.h"
 
 enum {
-	L2_TIMES = 8, /* what is left in the cache of memory this large is not worth mentioning */
+	L2_TIMES = 8, /* of memory this large only a small part stays in the cache */
 	BLOCKS_PER_SM = 8,
 	READS_MIN = 20,
 	READ_MS = 40, /* clocks need some milliseconds to rise, and neighbours take turns */
@@ -19,7 +19,7 @@ enum {
 
 struct measurement {
 	struct kgb_run *run;
-	struct kgb_gpu_buffer memory, small;
+	struct kgb_mapping memory, small;
 	CUmodule module; /* NULL: not loaded */
 	CUfunction read, nothing;
 	uint64_t bytes; /* of memory that are used */
@@ -70,7 +70,7 @@ void kgb_measure_identity(struct kgb_run *run, struct kgb_exec_machine *out)
 		made.pci[0] = '\0';
 	made.cc_major = (uint32_t)attribute(gpu, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
 	made.cc_minor = (uint32_t)attribute(gpu, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
-	/* CUDA's number is the nominal clock, where NVML knows of a higher one. */
+	/* CUDA's number is the nominal clock; NVML's may be higher. */
 	made.sm_mhz = (uint32_t)(attribute(gpu, CU_DEVICE_ATTRIBUTE_CLOCK_RATE) / 1000);
 	if (made.sm_mhz < run->clock.max_mhz)
 		made.sm_mhz = run->clock.max_mhz;
@@ -86,58 +86,30 @@ void kgb_measure_identity(struct kgb_run *run, struct kgb_exec_machine *out)
 
 /* ---- kernels ---- */
 
-static enum kgb_exec_status launch(struct kgb_gpu *gpu, CUfunction function, unsigned int n_blocks,
-				   void **params, struct kgb_err *err)
+static int load_kernels(struct measurement *m, struct kgb_err *err)
 {
-	const CUlaunchConfig config = {
-		.gridDimX = n_blocks,
-		.gridDimY = 1,
-		.gridDimZ = 1,
-		.blockDimX = KGB_KERNEL_THREADS,
-		.blockDimY = 1,
-		.blockDimZ = 1,
-		.hStream = gpu->stream,
-	};
+	const struct kgb_gpu_symbol symbols[] = {{"kgb_read", &m->read},
+						 {"kgb_nothing", &m->nothing}};
 
-	return kgb_gpu_check(gpu, gpu->cu->cuLaunchKernelEx(&config, function, params, NULL),
-			     KGB_EXEC_UNAVAILABLE, err, "launch our own kernel");
+	return kgb_gpu_compile(m->run->gpu, kgb_measure_ptx, symbols, KGB_ARRAY_LEN(symbols),
+			       &m->module, err);
 }
 
-static enum kgb_exec_status load_kernels(struct measurement *m, struct kgb_err *err)
+static int reserve(struct measurement *m, struct kgb_err *err)
 {
 	struct kgb_gpu *gpu = m->run->gpu;
-	const struct kgb_cuda *cu = gpu->cu;
-	enum kgb_exec_status status;
-
-	status = kgb_gpu_check(gpu, cu->cuModuleLoadData(&m->module, kgb_measure_ptx),
-			       KGB_EXEC_UNAVAILABLE, err, "compile kernels of measurements");
-	if (!status)
-		status =
-			kgb_gpu_check(gpu, cu->cuModuleGetFunction(&m->read, m->module, "kgb_read"),
-				      KGB_EXEC_UNAVAILABLE, err, "our kernel kgb_read");
-	if (!status)
-		status = kgb_gpu_check(
-			gpu, cu->cuModuleGetFunction(&m->nothing, m->module, "kgb_nothing"),
-			KGB_EXEC_UNAVAILABLE, err, "our kernel kgb_nothing");
-	return status;
-}
-
-static enum kgb_exec_status reserve(struct measurement *m, struct kgb_err *err)
-{
-	struct kgb_gpu *gpu = m->run->gpu;
-	enum kgb_exec_status status;
 
 	m->n_blocks = (unsigned int)gpu->n_sms * BLOCKS_PER_SM;
 	const uint64_t step = (uint64_t)m->n_blocks * KGB_KERNEL_THREADS * 16 * KGB_READ_UNROLLED;
 	m->bytes = L2_TIMES * gpu->l2_bytes > LEAST_BYTES ? L2_TIMES * gpu->l2_bytes : LEAST_BYTES;
 	m->bytes = (m->bytes + step - 1) / step * step;
-	status = kgb_gpu_buffer_reserve(gpu, &m->memory, m->bytes, err);
-	return status ? status : kgb_gpu_buffer_reserve(gpu, &m->small, KGB_GPU_PAGE, err);
+	if (kgb_gpu_buffer_reserve(gpu, &m->memory, m->bytes, err))
+		return -1;
+	return kgb_gpu_buffer_reserve(gpu, &m->small, KGB_GPU_PAGE, err);
 }
 
-/* Write all of the memory, then look whether it is there. */
-static enum kgb_exec_status test_memory(struct measurement *m, struct kgb_exec_machine *out,
-					struct kgb_err *err)
+/* Write all of the memory, then check the words. */
+static int test_memory(struct measurement *m, struct kgb_exec_machine *out, struct kgb_err *err)
 {
 	struct kgb_gpu *gpu = m->run->gpu;
 	const struct kgb_cuda *cu = gpu->cu;
@@ -147,104 +119,87 @@ static enum kgb_exec_status test_memory(struct measurement *m, struct kgb_exec_m
 	CUdeviceptr found_at = m->small.address + FOUND_AT;
 	uint64_t seed = 0;
 	void *params[] = {&table, &seed, &found_at};
-	enum kgb_exec_status status;
 
 	if (getrandom(&seed, sizeof(seed), 0) != sizeof(seed))
 		return kgb_exec_fail(err, KGB_EXEC_UNAVAILABLE, "no random numbers");
-	status = kgb_gpu_check(gpu, cu->cuMemcpyHtoDAsync(table, &span, sizeof(span), gpu->stream),
-			       KGB_EXEC_UNAVAILABLE, err, "copy to the GPU");
-	if (!status)
-		status = kgb_gpu_check(
-			gpu, cu->cuMemcpyHtoDAsync(found_at, &found, sizeof(found), gpu->stream),
-			KGB_EXEC_UNAVAILABLE, err, "copy to the GPU");
-	if (!status)
-		status = launch(gpu, gpu->fill, m->n_blocks, params, err);
-	if (!status)
-		status = launch(gpu, gpu->check, m->n_blocks, params, err);
-	if (!status)
-		status = kgb_gpu_check(gpu, cu->cuStreamSynchronize(gpu->stream),
-				       KGB_EXEC_GPU_FAULT, err, "test of memory");
-	if (!status)
-		status = kgb_gpu_check(gpu, cu->cuMemcpyDtoH(&found, found_at, sizeof(found)),
-				       KGB_EXEC_GPU_FAULT, err, "result of the test of memory");
+	if (kgb_gpu_check(gpu, cu->cuMemcpyHtoDAsync(table, &span, sizeof(span), gpu->stream),
+			  KGB_EXEC_UNAVAILABLE, err, "copy to the GPU") ||
+	    kgb_gpu_check(gpu, cu->cuMemcpyHtoDAsync(found_at, &found, sizeof(found), gpu->stream),
+			  KGB_EXEC_UNAVAILABLE, err, "copy to the GPU") ||
+	    kgb_gpu_launch(gpu, gpu->fill, m->n_blocks, 1, 0, params, err) ||
+	    kgb_gpu_launch(gpu, gpu->check, m->n_blocks, 1, 0, params, err) ||
+	    kgb_gpu_check(gpu, cu->cuStreamSynchronize(gpu->stream), KGB_EXEC_GPU_FAULT, err,
+			  "test of memory") ||
+	    kgb_gpu_check(gpu, cu->cuMemcpyDtoH(&found, found_at, sizeof(found)),
+			  KGB_EXEC_GPU_FAULT, err, "result of the test of memory"))
+		return -1;
 	out->tested_bytes = m->bytes;
 	out->n_wrong = found.n_words;
-	return status;
+	return 0;
 }
 
-static enum kgb_exec_status issue_read(struct kgb_run *run, void *payload, struct kgb_err *err)
+static int issue_read(struct kgb_run *run, void *payload, struct kgb_err *err)
 {
 	struct measurement *m = payload;
 	CUdeviceptr table = m->small.address;
 	CUdeviceptr sink = m->small.address + SINK_AT;
 	void *params[] = {&table, &sink};
 
-	return launch(run->gpu, m->read, m->n_blocks, params, err);
+	return kgb_gpu_launch(run->gpu, m->read, m->n_blocks, 1, 0, params, err);
 }
 
-static enum kgb_exec_status issue_nothing(struct kgb_run *run, void *payload, struct kgb_err *err)
+static int issue_nothing(struct kgb_run *run, void *payload, struct kgb_err *err)
 {
 	const struct measurement *m = payload;
 
-	return launch(run->gpu, m->nothing, 1, NULL, err);
+	return kgb_gpu_launch(run->gpu, m->nothing, 1, 1, 0, NULL, err);
 }
 
 /* The shortest of several measurements: at least n, and for at least so long. */
-static enum kgb_exec_status shortest(struct measurement *m, kgb_run_issue_fn issue, int n,
-				     int64_t least_ms, uint64_t *out_ns, struct kgb_err *err)
+static int shortest(struct measurement *m, kgb_run_issue_fn issue, int n, int64_t least_ms,
+		    uint64_t *out_ns, struct kgb_err *err)
 {
 	const int64_t end_ms = kgb_mono_ms() + least_ms;
-	enum kgb_exec_status status = KGB_EXEC_OK;
 	uint64_t best = UINT64_MAX;
 	int64_t host_ns;
 
-	for (int i = 0; !status && (i < n || kgb_mono_ms() < end_ms); i++) {
+	for (int i = 0; i < n || kgb_mono_ms() < end_ms; i++) {
 		uint64_t ns = 0;
-		status = kgb_run_measure(m->run, issue, m, m->run->gpu->can_wait_value, &host_ns,
-					 err);
-		if (!status)
-			status = kgb_run_event_ns(m->run, &ns, err);
+		if (kgb_run_measure(m->run, issue, m, m->run->gpu->can_wait_value, &host_ns, err) ||
+		    kgb_run_event_ns(m->run, &ns, err))
+			return -1;
 		/* The first one loads code. */
-		if (!status && i > 0 && ns < best)
+		if (i > 0 && ns < best)
 			best = ns;
 	}
 	*out_ns = best;
-	return status;
+	return 0;
 }
 
 /* Reads first: they make the clocks rise. */
-static enum kgb_exec_status measure(struct measurement *m, struct kgb_exec_machine *out,
-				    struct kgb_err *err)
+static int measure(struct measurement *m, struct kgb_exec_machine *out, struct kgb_err *err)
 {
 	uint64_t read_ns = 0;
-	enum kgb_exec_status status = test_memory(m, out, err);
 
-	if (!status)
-		status = shortest(m, issue_read, READS_MIN, READ_MS, &read_ns, err);
-	if (!status)
-		status = shortest(m, issue_nothing, LAUNCHES, 0, &out->launch_floor_ns, err);
-	if (status)
-		return status;
-	/* What the launch itself takes is not time of reading. */
+	if (test_memory(m, out, err) ||
+	    shortest(m, issue_read, READS_MIN, READ_MS, &read_ns, err) ||
+	    shortest(m, issue_nothing, LAUNCHES, 0, &out->launch_floor_ns, err))
+		return -1;
+	/* The time of the launch itself is not time of reading. */
 	if (read_ns > out->launch_floor_ns)
 		out->bytes_per_s = (uint64_t)((double)m->bytes /
 					      (double)(read_ns - out->launch_floor_ns) * 1e9);
-	return KGB_EXEC_OK;
+	return 0;
 }
 
-enum kgb_exec_status kgb_measure(struct kgb_run *run, struct kgb_exec_machine *out,
-				 struct kgb_err *err)
+int kgb_measure(struct kgb_run *run, struct kgb_exec_machine *out, struct kgb_err *err)
 {
 	struct measurement m = {.run = run};
-	enum kgb_exec_status status = load_kernels(&m, err);
+	const bool failed = load_kernels(&m, err) || reserve(&m, err) || measure(&m, out, err);
 
-	if (!status)
-		status = reserve(&m, err);
-	if (!status)
-		status = measure(&m, out, err);
 	if (m.module)
 		(void)run->gpu->cu->cuModuleUnload(m.module);
 	kgb_gpu_buffer_release(run->gpu, &m.memory);
 	kgb_gpu_buffer_release(run->gpu, &m.small);
-	return status;
+	return failed ? -1 : 0;
 }

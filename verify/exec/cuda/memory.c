@@ -26,45 +26,36 @@ static uint64_t round_up(uint64_t value, uint64_t granule)
 	return (value + granule - 1) & ~(granule - 1);
 }
 
-static enum kgb_exec_status reserve(struct kgb_memory *memory, uint64_t address, uint64_t bytes,
-				    struct kgb_err *err)
+static int reserve(struct kgb_memory *memory, uint64_t address, uint64_t bytes, struct kgb_err *err)
 {
-	enum kgb_exec_status status = kgb_gpu_reserve(memory->gpu, address, bytes, err);
-
-	if (status)
-		return status;
+	if (kgb_gpu_reserve(memory->gpu, address, bytes, err))
+		return -1;
 	kgb_spans_put(&memory->reserved, address, bytes);
 	kgb_spans_normalize(&memory->reserved);
-	return KGB_EXEC_OK;
+	return 0;
 }
 
-/* All of a range, or as much from its start as the driver gives: it is more than plans use, and
- * what is missing can still be had when it is needed. */
-static enum kgb_exec_status reserve_most(struct kgb_memory *memory, uint64_t address,
-					 uint64_t bytes, struct kgb_err *err)
+/* All of a range, or as much from its start as the driver gives: it is more than plans use, and the
+ * rest can still be reserved when it is needed. */
+static int reserve_most(struct kgb_memory *memory, uint64_t address, uint64_t bytes,
+			struct kgb_err *err)
 {
-	enum kgb_exec_status status;
-
-	for (;;) {
-		status = reserve(memory, address, bytes, err);
-		if (!status || bytes / 2 < RESERVE_LEAST)
-			return status;
+	while (reserve(memory, address, bytes, err)) {
+		if (bytes / 2 < RESERVE_LEAST)
+			return -1;
 		bytes /= 2;
 	}
+	return 0;
 }
 
-enum kgb_exec_status kgb_memory_open(struct kgb_memory *memory, struct kgb_gpu *gpu,
-				     struct kgb_err *err)
+int kgb_memory_open(struct kgb_memory *memory, struct kgb_gpu *gpu, struct kgb_err *err)
 {
-	enum kgb_exec_status status;
-
 	memory->gpu = memory->blocks.gpu = memory->arena.gpu = gpu;
 	memory->blocks.spares = memory->arena.spares = &memory->spares;
-	status = reserve_most(memory, KGB_ARENA_ADDRESS, KGB_ARENA_BYTES_MAX, err);
-	if (!status)
-		status = reserve_most(memory, KGB_POOL_ADDRESS, KGB_POOL_BYTES, err);
-	return status ? status
-		      : kgb_gpu_buffer_reserve(gpu, &memory->found, sizeof(struct kgb_found), err);
+	if (reserve_most(memory, KGB_ARENA_ADDRESS, KGB_ARENA_BYTES_MAX, err) ||
+	    reserve_most(memory, KGB_POOL_ADDRESS, KGB_POOL_BYTES, err))
+		return -1;
+	return kgb_gpu_buffer_reserve(gpu, &memory->found, sizeof(struct kgb_found), err);
 }
 
 static void unmap_host(struct kgb_memory *memory)
@@ -77,25 +68,28 @@ static void unmap_host(struct kgb_memory *memory)
 	memory->output = NULL;
 }
 
-/* A file that could shrink would end us by SIGBUS, in the middle of a copy of the driver. */
+/* A file that could shrink would end this process by SIGBUS, in the middle of a copy of the driver.
+ */
 static void *map_file(int fd, uint64_t bytes, int protection, const char *what, struct kgb_err *err)
 {
 	struct stat st;
 	int seals = fcntl(fd, F_GET_SEALS);
 
 	if (fstat(fd, &st) < 0 || seals < 0 || !(seals & F_SEAL_SHRINK)) {
-		(void)kgb_fail(err, KGB_ERR_INVALID, "%s: not a memfd of sealed size", what);
+		(void)kgb_exec_fail(err, KGB_EXEC_BAD_REQUEST, "%s: not a memfd of sealed size",
+				    what);
 		return NULL;
 	}
 	if ((uint64_t)st.st_size < bytes) {
-		(void)kgb_fail(err, KGB_ERR_INVALID, "%s: %lld bytes, not %llu", what,
-			       (long long)st.st_size, (unsigned long long)bytes);
+		(void)kgb_exec_fail(err, KGB_EXEC_BAD_REQUEST, "%s: %lld bytes, not %llu", what,
+				    (long long)st.st_size, (unsigned long long)bytes);
 		return NULL;
 	}
 	void *mapped = mmap(NULL, bytes, protection, MAP_SHARED, fd, 0);
 	if (mapped == MAP_FAILED) {
 		(void)kgb_fail_errno(err, errno, "%s: map %llu bytes", what,
 				     (unsigned long long)bytes);
+		(void)kgb_exec_refuse(err, KGB_EXEC_BAD_REQUEST);
 		return NULL;
 	}
 	return mapped;
@@ -114,7 +108,7 @@ static void read_parts(struct kgb_memory *memory, const struct kgb_exec_request 
 		memory->packed_bytes += round_up(memory->parts.items[i].bytes, PACKED_ALIGN);
 }
 
-static enum kgb_exec_status map_arena(struct kgb_memory *memory, struct kgb_err *err)
+static int map_arena(struct kgb_memory *memory, struct kgb_err *err)
 {
 	KGB_AUTO(spans) struct kgb_spans pages = KGB_SPANS_INIT;
 
@@ -133,9 +127,8 @@ static enum kgb_exec_status map_arena(struct kgb_memory *memory, struct kgb_err 
 	return kgb_mappings_add(&memory->arena, &pages, err);
 }
 
-enum kgb_exec_status kgb_memory_set_arena(struct kgb_memory *memory,
-					  const struct kgb_exec_request *request, const int fds[2],
-					  struct kgb_err *err)
+int kgb_memory_set_arena(struct kgb_memory *memory, const struct kgb_exec_request *request,
+			 const int fds[2], struct kgb_err *err)
 {
 	unmap_host(memory);
 	memory->arena_bytes = 0;
@@ -146,16 +139,16 @@ enum kgb_exec_status kgb_memory_set_arena(struct kgb_memory *memory,
 	memory->output_bytes = request->output_bytes;
 	memory->input = map_file(fds[0], memory->input_bytes, PROT_READ, "input memory", err);
 	if (!memory->input)
-		return KGB_EXEC_BAD_REQUEST;
+		return -1;
 	memory->output = map_file(fds[1], memory->output_bytes, PROT_READ | PROT_WRITE,
 				  "output memory", err);
 	if (!memory->output)
-		return KGB_EXEC_BAD_REQUEST;
+		return -1;
 	read_parts(memory, request);
-	enum kgb_exec_status status = map_arena(memory, err);
-	if (!status)
-		memory->arena_bytes = request->arena_bytes;
-	return status;
+	if (map_arena(memory, err))
+		return -1;
+	memory->arena_bytes = request->arena_bytes;
+	return 0;
 }
 
 static bool is_in_pool(const struct kgb_span *span)
@@ -163,10 +156,10 @@ static bool is_in_pool(const struct kgb_span *span)
 	return span->start >= KGB_POOL_ADDRESS && span->start < KGB_POOL_ADDRESS + KGB_POOL_BYTES;
 }
 
-/* Addresses that are not ours yet, for blocks that the candidate's process got elsewhere. The
- * driver gives places in multiples of RESERVE_GRANULE only. */
-static enum kgb_exec_status reserve_missing(struct kgb_memory *memory,
-					    const struct kgb_spans *pages, struct kgb_err *err)
+/* Reserve the addresses of blocks that the candidate's process got from elsewhere. The driver gives
+ * places in multiples of RESERVE_GRANULE only. */
+static int reserve_missing(struct kgb_memory *memory, const struct kgb_spans *pages,
+			   struct kgb_err *err)
 {
 	KGB_AUTO(spans) struct kgb_spans wanted = KGB_SPANS_INIT;
 	KGB_AUTO(spans) struct kgb_spans missing = KGB_SPANS_INIT;
@@ -175,17 +168,15 @@ static enum kgb_exec_status reserve_missing(struct kgb_memory *memory,
 	kgb_spans_round(&wanted, RESERVE_GRANULE);
 	kgb_spans_subtract(&wanted, &memory->reserved, &missing);
 	for (size_t i = 0; i < missing.n; i++) {
-		enum kgb_exec_status status =
-			reserve(memory, missing.items[i].start, missing.items[i].bytes, err);
-		if (!status)
+		if (reserve(memory, missing.items[i].start, missing.items[i].bytes, err) == 0)
 			continue;
 		if (is_in_pool(&missing.items[i]))
-			return status;
+			return -1;
 		(void)kgb_ctx(err, "memory that did not come from the pool, at 0x%llx",
 			      (unsigned long long)missing.items[i].start);
-		return KGB_EXEC_BAD_PLAN;
+		return kgb_exec_refuse(err, KGB_EXEC_BAD_PLAN);
 	}
-	return KGB_EXEC_OK;
+	return 0;
 }
 
 static void drop_idle(struct kgb_memory *memory)
@@ -202,33 +193,33 @@ static void drop_idle(struct kgb_memory *memory)
 	memory->poisoned_valid = false;
 }
 
-/* Idle memory goes before anything else goes without, then the copies of the images. */
-static enum kgb_exec_status make_room(struct kgb_memory *memory, uint64_t bytes,
-				      struct kgb_err *err)
+/* Idle memory is given up before anything else goes without, then the copies of the images. */
+static int make_room(struct kgb_memory *memory, uint64_t bytes, struct kgb_err *err)
 {
 	uint64_t free_bytes = 0;
-	enum kgb_exec_status status = kgb_gpu_free_bytes(memory->gpu, &free_bytes, err);
 
-	if (!status && bytes > free_bytes) {
+	if (kgb_gpu_free_bytes(memory->gpu, &free_bytes, err))
+		return -1;
+	if (bytes > free_bytes) {
 		drop_idle(memory);
 		kgb_spares_clear(&memory->spares, memory->gpu);
 		kgb_gpu_buffer_release(memory->gpu, &memory->images);
 		memory->n_images = 0;
-		status = kgb_gpu_free_bytes(memory->gpu, &free_bytes, err);
+		if (kgb_gpu_free_bytes(memory->gpu, &free_bytes, err))
+			return -1;
 	}
-	if (!status && bytes > free_bytes)
+	if (bytes > free_bytes)
 		return kgb_exec_fail(err, KGB_EXEC_NO_MEMORY,
 				     "%llu bytes of GPU memory, %llu are free",
 				     (unsigned long long)bytes, (unsigned long long)free_bytes);
-	return status;
+	return 0;
 }
 
-enum kgb_exec_status kgb_memory_map_blocks(struct kgb_memory *memory,
-					   const struct kgb_spans *blocks, struct kgb_err *err)
+int kgb_memory_map_blocks(struct kgb_memory *memory, const struct kgb_spans *blocks,
+			  struct kgb_err *err)
 {
 	KGB_AUTO(spans) struct kgb_spans pages = KGB_SPANS_INIT;
 	KGB_AUTO(spans) struct kgb_spans missing = KGB_SPANS_INIT;
-	enum kgb_exec_status status;
 
 	kgb_spans_put_all(&pages, blocks);
 	kgb_spans_round(&pages, KGB_GPU_PAGE);
@@ -237,10 +228,11 @@ enum kgb_exec_status kgb_memory_map_blocks(struct kgb_memory *memory,
 		memory->poisoned_valid = false;
 	kgb_spans_put_all(&memory->wanted, &pages);
 	kgb_spans_normalize(&memory->wanted);
-	status = missing.n > 0 ? make_room(memory, kgb_spans_total(&missing), err) : KGB_EXEC_OK;
-	if (!status)
-		status = reserve_missing(memory, &pages, err);
-	return status ? status : kgb_mappings_add(&memory->blocks, &pages, err);
+	if (missing.n > 0 && make_room(memory, kgb_spans_total(&missing), err))
+		return -1;
+	if (reserve_missing(memory, &pages, err))
+		return -1;
+	return kgb_mappings_add(&memory->blocks, &pages, err);
 }
 
 void kgb_memory_forget(struct kgb_memory *memory)
@@ -263,21 +255,17 @@ void kgb_memory_forget(struct kgb_memory *memory)
 	memory->poisoned_valid = false;
 }
 
-enum kgb_exec_status kgb_memory_place(struct kgb_memory *memory, uint32_t placement,
-				      struct kgb_err *err)
+int kgb_memory_place(struct kgb_memory *memory, uint32_t placement, struct kgb_err *err)
 {
 	struct kgb_mappings *const sets[] = {&memory->arena, &memory->blocks};
-	enum kgb_exec_status status;
+	const uint64_t bytes =
+		kgb_spans_total(&memory->arena.pages) + kgb_spans_total(&memory->blocks.pages);
 
-	status = make_room(memory,
-			   kgb_spans_total(&memory->arena.pages) +
-				   kgb_spans_total(&memory->blocks.pages),
-			   err);
-	if (!status)
-		status = kgb_mappings_replace(sets, KGB_ARRAY_LEN(sets), placement, err);
-	if (!status)
-		memory->placement = placement;
-	return status;
+	if (make_room(memory, bytes, err) ||
+	    kgb_mappings_replace(sets, KGB_ARRAY_LEN(sets), placement, err))
+		return -1;
+	memory->placement = placement;
+	return 0;
 }
 
 void kgb_memory_spans(const struct kgb_memory *memory, struct kgb_spans *out)
@@ -296,7 +284,7 @@ static uint64_t offset_of(uint64_t address)
 	return address - KGB_ARENA_ADDRESS;
 }
 
-enum kgb_exec_status kgb_memory_clear(struct kgb_memory *memory, struct kgb_err *err)
+int kgb_memory_clear(struct kgb_memory *memory, struct kgb_err *err)
 {
 	struct kgb_gpu *gpu = memory->gpu;
 	CUresult result = CUDA_SUCCESS;
@@ -307,34 +295,34 @@ enum kgb_exec_status kgb_memory_clear(struct kgb_memory *memory, struct kgb_err 
 	return kgb_gpu_check(gpu, result, KGB_EXEC_UNAVAILABLE, err, "clear the arena");
 }
 
-enum kgb_exec_status kgb_memory_load(struct kgb_memory *memory, uint32_t slot, struct kgb_err *err)
+/* Where the copy of an image starts on the device. */
+static CUdeviceptr copy_of(const struct kgb_memory *memory, uint32_t slot)
 {
-	const char *image = memory->input + slot * memory->arena_bytes;
-	CUresult result = CUDA_SUCCESS;
-
-	for (size_t i = 0; result == CUDA_SUCCESS && i < memory->parts.n; i++) {
-		const struct kgb_span *part = &memory->parts.items[i];
-		result = memory->gpu->cu->cuMemcpyHtoDAsync(part->start,
-							    image + offset_of(part->start),
-							    part->bytes, memory->gpu->stream);
-	}
-	return kgb_gpu_check(memory->gpu, result, KGB_EXEC_UNAVAILABLE, err, "load image %u", slot);
+	return memory->images.address + slot * memory->packed_bytes;
 }
 
-/* The parts of an image in a row. */
-static CUresult copy_image(struct kgb_memory *memory, uint32_t slot)
+/* An image from the judge's memory to its place in the arena, or to its copy: the parts in a row.
+ */
+static CUresult upload(struct kgb_memory *memory, uint32_t slot, bool to_copy)
 {
 	const char *image = memory->input + slot * memory->arena_bytes;
-	CUdeviceptr to = memory->images.address + slot * memory->packed_bytes;
+	CUdeviceptr at = copy_of(memory, slot);
 	CUresult result = CUDA_SUCCESS;
 
 	for (size_t i = 0; result == CUDA_SUCCESS && i < memory->parts.n; i++) {
 		const struct kgb_span *part = &memory->parts.items[i];
-		result = memory->gpu->cu->cuMemcpyHtoDAsync(to, image + offset_of(part->start),
+		result = memory->gpu->cu->cuMemcpyHtoDAsync(to_copy ? at : part->start,
+							    image + offset_of(part->start),
 							    part->bytes, memory->gpu->stream);
-		to += round_up(part->bytes, PACKED_ALIGN);
+		at += round_up(part->bytes, PACKED_ALIGN);
 	}
 	return result;
+}
+
+int kgb_memory_load(struct kgb_memory *memory, uint32_t slot, struct kgb_err *err)
+{
+	return kgb_gpu_check(memory->gpu, upload(memory, slot, false), KGB_EXEC_UNAVAILABLE, err,
+			     "load image %u", slot);
 }
 
 static bool have_room_for_images(struct kgb_memory *memory)
@@ -351,26 +339,26 @@ static bool have_room_for_images(struct kgb_memory *memory)
 	       !kgb_gpu_buffer_reserve(memory->gpu, &memory->images, bytes, &ignored);
 }
 
-/* Copies of the first n_slots images; false when there is no room, which is no error. Who times
- * asks for one more from time to time. */
+/* Copies of the first n_slots images; false when there is no room, which is no error. A timing asks
+ * for one more from time to time. */
 static bool have_images(struct kgb_memory *memory, uint32_t n_slots)
 {
 	if (memory->n_images < n_slots && !have_room_for_images(memory))
 		return false;
 	for (; memory->n_images < n_slots; memory->n_images++)
-		if (copy_image(memory, memory->n_images) != CUDA_SUCCESS)
+		if (upload(memory, memory->n_images, true) != CUDA_SUCCESS)
 			return false;
 	return true;
 }
 
-enum kgb_exec_status kgb_memory_load_fast(struct kgb_memory *memory, uint32_t slot,
-					  uint32_t n_slots, struct kgb_err *err)
+int kgb_memory_load_fast(struct kgb_memory *memory, uint32_t slot, uint32_t n_slots,
+			 struct kgb_err *err)
 {
 	CUresult result = CUDA_SUCCESS;
 
 	if (!have_images(memory, n_slots))
 		return kgb_memory_load(memory, slot, err);
-	CUdeviceptr from = memory->images.address + slot * memory->packed_bytes;
+	CUdeviceptr from = copy_of(memory, slot);
 	for (size_t i = 0; result == CUDA_SUCCESS && i < memory->parts.n; i++) {
 		const struct kgb_span *part = &memory->parts.items[i];
 		result = memory->gpu->cu->cuMemcpyDtoDAsync(part->start, from, part->bytes,
@@ -380,29 +368,32 @@ enum kgb_exec_status kgb_memory_load_fast(struct kgb_memory *memory, uint32_t sl
 	return kgb_gpu_check(memory->gpu, result, KGB_EXEC_UNAVAILABLE, err, "load image %u", slot);
 }
 
-enum kgb_exec_status kgb_memory_bring_back(struct kgb_memory *memory,
-					   const struct kgb_exec_request *request,
-					   const uint64_t *offsets, struct kgb_err *err)
+/* Copy memory of the GPU to the output, behind what runs. */
+static int bring(struct kgb_memory *memory, uint64_t offset, CUdeviceptr from, uint64_t bytes,
+		 struct kgb_err *err)
 {
-	struct kgb_gpu *gpu = memory->gpu;
-	const bool whole = !(request->flags & KGB_EXEC_WITHOUT_ARENA);
-	enum kgb_exec_status status = KGB_EXEC_OK;
+	if (bytes == 0)
+		return 0;
+	return kgb_gpu_check(memory->gpu,
+			     memory->gpu->cu->cuMemcpyDtoH(memory->output + offset, from, bytes),
+			     KGB_EXEC_GPU_FAULT, err, "bring %llu bytes back from 0x%llx",
+			     (unsigned long long)bytes, from);
+}
 
-	for (size_t i = 0; whole && !status && i < memory->parts.n; i++) {
+int kgb_memory_bring_back(struct kgb_memory *memory, const struct kgb_exec_request *request,
+			  const uint64_t *offsets, struct kgb_err *err)
+{
+	const bool whole = !(request->flags & KGB_EXEC_WITHOUT_ARENA);
+
+	for (size_t i = 0; whole && i < memory->parts.n; i++) {
 		const struct kgb_span *part = &memory->parts.items[i];
-		status =
-			kgb_gpu_check(gpu,
-				      gpu->cu->cuMemcpyDtoH(memory->output + offset_of(part->start),
-							    part->start, part->bytes),
-				      KGB_EXEC_GPU_FAULT, err, "bring the arena back");
+		if (bring(memory, offset_of(part->start), part->start, part->bytes, err))
+			return -1;
 	}
-	for (uint32_t i = 0; !status && i < request->n_ranges; i++) {
+	for (uint32_t i = 0; i < request->n_ranges; i++) {
 		const struct kgb_exec_range *range = &request->ranges[i];
-		if (range->bytes > 0)
-			status = kgb_gpu_check(gpu,
-					       gpu->cu->cuMemcpyDtoH(memory->output + offsets[i],
-								     range->address, range->bytes),
-					       KGB_EXEC_GPU_FAULT, err, "bring range %u back", i);
+		if (bring(memory, offsets[i], range->address, range->bytes, err))
+			return -1;
 	}
-	return status;
+	return 0;
 }

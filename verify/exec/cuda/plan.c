@@ -11,7 +11,7 @@
 
 enum { PARAMS_ALIGN = 128, PARAMS_PADDING_MAX = 16 };
 
-static enum kgb_exec_status read_record(struct kgb_gpu_plan *plan, int fd, struct kgb_err *err)
+static int read_record(struct kgb_gpu_plan *plan, int fd, struct kgb_err *err)
 {
 	struct stat st;
 	size_t len;
@@ -34,40 +34,34 @@ static enum kgb_exec_status read_record(struct kgb_gpu_plan *plan, int fd, struc
 	}
 	if (kgb_record_parse(plan->bytes, len, &plan->record, err) < 0 ||
 	    kgb_exec_check_plan(&plan->record, err) < 0)
-		return KGB_EXEC_BAD_PLAN;
+		return kgb_exec_refuse(err, KGB_EXEC_BAD_PLAN);
 	plan->window = &plan->record.windows[0];
 	kgb_exec_blocks(plan->window, &plan->blocks);
-	return KGB_EXEC_OK;
+	return 0;
 }
 
-static enum kgb_exec_status load_images(struct kgb_gpu_plan *plan, struct kgb_err *err)
+static int load_images(struct kgb_gpu_plan *plan, struct kgb_err *err)
 {
 	plan->images = kgb_xcalloc(plan->record.n_images + 1, sizeof(struct kgb_loaded *));
 	for (size_t i = 0; i < plan->record.n_images; i++) {
 		const struct kgb_image *image = &plan->record.images[i];
-		enum kgb_exec_status status =
-			kgb_code_take(plan->code, image->bytes, image->len, &plan->images[i], err);
-		if (status) {
-			(void)kgb_ctx(err, "image %u", image->id);
-			return status;
-		}
+		if (kgb_code_take(plan->code, image->bytes, image->len, &plan->images[i], err))
+			return kgb_ctx(err, "image %u", image->id);
 		plan->n_images++;
 	}
-	return KGB_EXEC_OK;
+	return 0;
 }
 
-static enum kgb_exec_status find_kernel(struct kgb_gpu_plan *plan, const struct kgb_launch *launch,
-					struct kgb_kernel **out, struct kgb_err *err)
+static int find_kernel(struct kgb_gpu_plan *plan, const struct kgb_launch *launch,
+		       struct kgb_kernel **out, struct kgb_err *err)
 {
 	size_t image = 0;
 
 	while (plan->record.images[image].id != launch->image)
 		image++;
-	enum kgb_exec_status status =
-		kgb_code_kernel(plan->code, plan->images[image], launch->kernel, out, err);
-	if (status)
-		(void)kgb_ctx(err, "image %u", launch->image);
-	return status;
+	if (kgb_code_kernel(plan->code, plan->images[image], launch->kernel, out, err))
+		return kgb_ctx(err, "image %u", launch->image);
+	return 0;
 }
 
 static bool has_cluster(const struct kgb_launch *launch)
@@ -89,14 +83,11 @@ static void copy_attrs(struct kgb_gpu_plan_launch *made, const struct kgb_launch
 	}
 }
 
-static enum kgb_exec_status prepare_launch(struct kgb_gpu_plan *plan,
-					   const struct kgb_launch *launch,
-					   struct kgb_gpu_plan_launch *made, struct kgb_err *err)
+static int prepare_launch(struct kgb_gpu_plan *plan, const struct kgb_launch *launch,
+			  struct kgb_gpu_plan_launch *made, struct kgb_err *err)
 {
-	enum kgb_exec_status status = find_kernel(plan, launch, &made->kernel, err);
-
-	if (status)
-		return status;
+	if (find_kernel(plan, launch, &made->kernel, err))
+		return -1;
 	const struct kgb_kernel *kernel = made->kernel;
 	/* A buffer may be padded to the alignment of its largest member. */
 	if (launch->params_bytes < kernel->params_bytes ||
@@ -121,98 +112,84 @@ static enum kgb_exec_status prepare_launch(struct kgb_gpu_plan *plan,
 	return kgb_code_allow_shared(plan->code, made->kernel, launch->shared_bytes, err);
 }
 
-static enum kgb_exec_status find_stream(struct kgb_gpu_plan *plan, uint64_t number, size_t *out,
-					struct kgb_err *err)
+static int make_event(struct kgb_gpu_plan *plan, CUevent *out, struct kgb_err *err)
 {
-	const struct kgb_cuda *cu = plan->gpu->cu;
-	enum kgb_exec_status status;
+	return kgb_gpu_check(plan->gpu, plan->gpu->cu->cuEventCreate(out, CU_EVENT_DISABLE_TIMING),
+			     KGB_EXEC_NO_MEMORY, err, "make an event");
+}
 
+static int find_stream(struct kgb_gpu_plan *plan, uint64_t number, size_t *out, struct kgb_err *err)
+{
 	for (*out = 0; *out < plan->n_streams; (*out)++)
 		if (plan->stream_numbers[*out] == number)
-			return KGB_EXEC_OK;
+			return 0;
 	if (plan->n_streams == KGB_EXEC_STREAMS_MAX)
 		return kgb_exec_fail(err, KGB_EXEC_BAD_PLAN, "more than %d streams",
 				     KGB_EXEC_STREAMS_MAX);
-	status = kgb_gpu_check(plan->gpu,
-			       cu->cuEventCreate(&plan->joins[*out], CU_EVENT_DISABLE_TIMING),
-			       KGB_EXEC_NO_MEMORY, err, "make an event");
-	/* The first stream of a plan, whatever its number, is our main one. */
-	if (!status && *out == 0)
-		plan->streams[0] = plan->gpu->stream;
-	else if (!status)
-		status = kgb_gpu_check(
-			plan->gpu, cu->cuStreamCreate(&plan->streams[*out], CU_STREAM_NON_BLOCKING),
-			KGB_EXEC_NO_MEMORY, err, "make a stream");
 	plan->stream_numbers[*out] = number;
 	plan->n_streams++;
-	return status;
+	if (make_event(plan, &plan->joins[*out], err))
+		return -1;
+	/* The first stream of a plan, whatever its number, is our main one. */
+	if (*out == 0) {
+		plan->streams[0] = plan->gpu->stream;
+		return 0;
+	}
+	return kgb_gpu_check(
+		plan->gpu,
+		plan->gpu->cu->cuStreamCreate(&plan->streams[*out], CU_STREAM_NON_BLOCKING),
+		KGB_EXEC_NO_MEMORY, err, "make a stream");
 }
 
-/* `make`: an event that is not known yet is made. */
-static enum kgb_exec_status find_event(struct kgb_gpu_plan *plan, uint64_t number, bool make,
-				       size_t *out, bool *known, struct kgb_err *err)
+/* Where the event of that number is; the number of events when there is none. */
+static size_t find_event(const struct kgb_gpu_plan *plan, uint64_t number)
 {
-	for (*out = 0; *out < plan->n_events; (*out)++) {
-		if (plan->event_numbers[*out] == number) {
-			*known = true;
-			return KGB_EXEC_OK;
-		}
-	}
-	*known = false;
-	if (!make)
-		return KGB_EXEC_OK;
-	if (plan->n_events == KGB_EXEC_EVENTS_MAX)
+	size_t i = 0;
+
+	while (i < plan->events.n && plan->events.items[i].number != number)
+		i++;
+	return i;
+}
+
+static int add_event(struct kgb_gpu_plan *plan, uint64_t number, size_t *out, struct kgb_err *err)
+{
+	struct kgb_gpu_plan_event made = {.number = number};
+
+	*out = find_event(plan, number);
+	if (*out < plan->events.n)
+		return 0;
+	if (plan->events.n == KGB_EXEC_EVENTS_MAX)
 		return kgb_exec_fail(err, KGB_EXEC_BAD_PLAN, "more than %d events",
 				     KGB_EXEC_EVENTS_MAX);
-	if (!plan->events) {
-		plan->events = kgb_xcalloc(KGB_EXEC_EVENTS_MAX, sizeof(CUevent));
-		plan->event_numbers =
-			kgb_xcalloc(KGB_EXEC_EVENTS_MAX, sizeof(plan->event_numbers[0]));
-	}
-	enum kgb_exec_status status = kgb_gpu_check(
-		plan->gpu,
-		plan->gpu->cu->cuEventCreate(&plan->events[*out], CU_EVENT_DISABLE_TIMING),
-		KGB_EXEC_NO_MEMORY, err, "make an event");
-	if (!status) {
-		plan->event_numbers[*out] = number;
-		plan->n_events++;
-	}
-	return status;
+	if (make_event(plan, &made.event, err))
+		return -1;
+	KGB_VEC_ADD(&plan->events, made);
+	return 0;
 }
 
-static enum kgb_exec_status prepare_op(struct kgb_gpu_plan *plan, size_t i, struct kgb_err *err)
+static int prepare_op(struct kgb_gpu_plan *plan, size_t i, struct kgb_err *err)
 {
 	const struct kgb_op *op = &plan->window->ops[i];
 	struct kgb_gpu_plan_op *made = &plan->ops[i];
-	enum kgb_exec_status status = find_stream(plan, op->stream, &made->stream, err);
-	bool known;
 
-	if (status)
-		return status;
+	if (find_stream(plan, op->stream, &made->stream, err))
+		return -1;
 	plan->n_activities += kgb_op_writes(op) || op->kind == KGB_OP_DOWNLOAD;
-	switch (op->kind) {
-	case KGB_OP_LAUNCH:
+	if (op->kind == KGB_OP_LAUNCH)
 		return prepare_launch(plan, &op->launch, &made->launch, err);
-	case KGB_OP_EVENT_RECORD:
-		return find_event(plan, op->event, true, &made->event, &known, err);
-	case KGB_OP_EVENT_WAIT:
-		/* What was recorded before the window has happened before it runs. */
-		return find_event(plan, op->event, false, &made->event, &made->waits, err);
-	case KGB_OP_MEMSET:
-	case KGB_OP_COPY:
-	case KGB_OP_UPLOAD:
-	case KGB_OP_DOWNLOAD:
-	case KGB_OP_SYNC:
-	case KGB_OP_UNSUPPORTED:
-	case KGB_N_OP_KINDS:
-		return KGB_EXEC_OK;
+	if (op->kind == KGB_OP_EVENT_RECORD)
+		return add_event(plan, op->event, &made->event, err);
+	/* An event that was recorded before the window has happened before it runs. */
+	if (op->kind == KGB_OP_EVENT_WAIT) {
+		made->event = find_event(plan, op->event);
+		made->waits = made->event < plan->events.n;
 	}
-	KGB_UNREACHABLE();
+	return 0;
 }
 
 /* Payloads of uploads in pinned memory: a copy from other memory would make the host wait for the
  * stream, and the stream may wait for the host. */
-static enum kgb_exec_status pin_payloads(struct kgb_gpu_plan *plan, struct kgb_err *err)
+static int pin_payloads(struct kgb_gpu_plan *plan, struct kgb_err *err)
 {
 	uint64_t download_bytes = 0;
 	uint64_t at = 0;
@@ -227,12 +204,11 @@ static enum kgb_exec_status pin_payloads(struct kgb_gpu_plan *plan, struct kgb_e
 	const uint64_t bytes = plan->upload_bytes + download_bytes;
 	void *pinned = NULL;
 	if (bytes == 0)
-		return KGB_EXEC_OK;
-	enum kgb_exec_status status = kgb_gpu_check(
-		plan->gpu, plan->gpu->cu->cuMemHostAlloc(&pinned, bytes, 0), KGB_EXEC_NO_MEMORY,
-		err, "%llu bytes of pinned memory", (unsigned long long)bytes);
-	if (status)
-		return status;
+		return 0;
+	if (kgb_gpu_check(plan->gpu, plan->gpu->cu->cuMemHostAlloc(&pinned, bytes, 0),
+			  KGB_EXEC_NO_MEMORY, err, "%llu bytes of pinned memory",
+			  (unsigned long long)bytes))
+		return -1;
 	plan->pinned = pinned;
 	for (size_t i = 0; i < plan->window->n_ops; i++) {
 		const struct kgb_op *op = &plan->window->ops[i];
@@ -242,40 +218,31 @@ static enum kgb_exec_status pin_payloads(struct kgb_gpu_plan *plan, struct kgb_e
 		plan->ops[i].upload = plan->pinned + at;
 		at += op->upload.bytes;
 	}
-	return KGB_EXEC_OK;
+	return 0;
 }
 
-static enum kgb_exec_status prepare_ops(struct kgb_gpu_plan *plan, struct kgb_err *err)
+static int prepare_ops(struct kgb_gpu_plan *plan, struct kgb_err *err)
 {
 	const size_t n = plan->window->n_ops;
-	enum kgb_exec_status status = KGB_EXEC_OK;
 
 	plan->ops = kgb_xcalloc(n + 1, sizeof(plan->ops[0]));
-	for (size_t i = 0; !status && i < n; i++) {
-		status = prepare_op(plan, i, err);
-		if (status)
-			(void)kgb_ctx(err, "op %zu (%s)", i,
-				      kgb_op_kind_name(plan->window->ops[i].kind));
-	}
-	return status ? status : pin_payloads(plan, err);
+	for (size_t i = 0; i < n; i++)
+		if (prepare_op(plan, i, err))
+			return kgb_ctx(err, "op %zu (%s)", i,
+				       kgb_op_kind_name(plan->window->ops[i].kind));
+	return pin_payloads(plan, err);
 }
 
-enum kgb_exec_status kgb_gpu_plan_load(struct kgb_gpu_plan *plan, struct kgb_memory *memory,
-				       struct kgb_code *code, int record_fd, struct kgb_err *err)
+int kgb_gpu_plan_load(struct kgb_gpu_plan *plan, struct kgb_memory *memory, struct kgb_code *code,
+		      int record_fd, struct kgb_err *err)
 {
-	enum kgb_exec_status status;
-
 	*plan = (struct kgb_gpu_plan){.gpu = memory->gpu, .code = code};
-	status = read_record(plan, record_fd, err);
-	if (!status)
-		status = kgb_memory_map_blocks(memory, &plan->blocks, err);
-	if (!status)
-		status = load_images(plan, err);
-	if (!status)
-		status = prepare_ops(plan, err);
-	if (status)
-		kgb_gpu_plan_release(plan);
-	return status;
+	if (read_record(plan, record_fd, err) == 0 &&
+	    kgb_memory_map_blocks(memory, &plan->blocks, err) == 0 && load_images(plan, err) == 0 &&
+	    prepare_ops(plan, err) == 0)
+		return 0;
+	kgb_gpu_plan_release(plan);
+	return -1;
 }
 
 void kgb_gpu_plan_release(struct kgb_gpu_plan *plan)
@@ -294,15 +261,14 @@ void kgb_gpu_plan_release(struct kgb_gpu_plan *plan)
 		if (i > 0 && plan->streams[i])
 			(void)cu->cuStreamDestroy(plan->streams[i]);
 	}
-	for (size_t i = 0; i < plan->n_events; i++)
-		(void)cu->cuEventDestroy(plan->events[i]);
+	for (size_t i = 0; i < plan->events.n; i++)
+		(void)cu->cuEventDestroy(plan->events.items[i].event);
+	KGB_VEC_RELEASE(&plan->events);
 	for (size_t i = 0; i < plan->n_images; i++)
 		kgb_code_give(plan->code, plan->images[i]);
 	if (plan->pinned)
 		(void)cu->cuMemFreeHost(plan->pinned);
 	kgb_free(plan->ops);
-	kgb_free(plan->events);
-	kgb_free(plan->event_numbers);
 	kgb_free(plan->images);
 	kgb_spans_release(&plan->blocks);
 	kgb_record_release(&plan->record);

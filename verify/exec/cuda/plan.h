@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
  * A plan that is ready to run: checked, its memory mapped, its images loaded, its kernels found,
- * its streams and events made. Statuses as in verify/exec/cuda/gpu.h.
+ * its streams and events made.
  */
 #ifndef KGB_VERIFY_EXEC_CUDA_PLAN_H
 #define KGB_VERIFY_EXEC_CUDA_PLAN_H
@@ -27,9 +27,14 @@ struct kgb_gpu_plan_op {
 	const unsigned char *upload; /* UPLOAD: pinned */
 };
 
+struct kgb_gpu_plan_event {
+	uint64_t number; /* in the record */
+	CUevent event;
+};
+
 struct kgb_gpu_plan {
 	struct kgb_gpu *gpu; /* borrowed; NULL: no such plan */
-	unsigned char *bytes; /* owned; what the record points into */
+	unsigned char *bytes; /* owned; the record points into them */
 	struct kgb_record record;
 	const struct kgb_window *window;
 	struct kgb_spans blocks;
@@ -43,9 +48,7 @@ struct kgb_gpu_plan {
 	CUevent joins[KGB_EXEC_STREAMS_MAX]; /* one for each stream */
 	uint64_t stream_numbers[KGB_EXEC_STREAMS_MAX];
 	size_t n_streams;
-	CUevent *events; /* owned */
-	uint64_t *event_numbers; /* owned */
-	size_t n_events;
+	KGB_VEC(struct kgb_gpu_plan_event) events;
 	unsigned char *pinned; /* owned; payloads of uploads, then room for the largest download */
 	uint64_t upload_bytes;
 	uint64_t params_bytes; /* of all launches */
@@ -54,8 +57,8 @@ struct kgb_gpu_plan {
 
 /** Make a plan of a memfd with a record. BAD_PLAN says what cannot be replayed. On failure *plan is
  * empty. */
-enum kgb_exec_status kgb_gpu_plan_load(struct kgb_gpu_plan *plan, struct kgb_memory *memory,
-				       struct kgb_code *code, int record_fd, struct kgb_err *err);
+KGB_MUST_CHECK int kgb_gpu_plan_load(struct kgb_gpu_plan *plan, struct kgb_memory *memory,
+				     struct kgb_code *code, int record_fd, struct kgb_err *err);
 void kgb_gpu_plan_release(struct kgb_gpu_plan *plan);
 
 #endif

@@ -8,63 +8,47 @@
 
 enum { GRID_Y_MAX = 65535, BLOCKS_PER_SM = 8 };
 
-/* The bytes are copied away before this returns: they are not in pinned memory. */
-static enum kgb_exec_status put_table(struct kgb_memory *memory, struct kgb_span_table *table,
-				      const struct kgb_spans *spans, struct kgb_err *err)
+/* Copies to the device on the main stream; `from` may change afterwards: it is not pinned memory.
+ */
+static int upload(struct kgb_memory *memory, CUdeviceptr to, const void *from, size_t bytes,
+		  struct kgb_err *err)
+{
+	return kgb_gpu_check(
+		memory->gpu,
+		memory->gpu->cu->cuMemcpyHtoDAsync(to, from, bytes, memory->gpu->stream),
+		KGB_EXEC_UNAVAILABLE, err, "copy %zu bytes to the GPU", bytes);
+}
+
+static int put_table(struct kgb_memory *memory, struct kgb_span_table *table,
+		     const struct kgb_spans *spans, struct kgb_err *err)
 {
 	const size_t bytes = spans->n * sizeof(spans->items[0]);
-	enum kgb_exec_status status;
 
 	table->n = spans->n;
 	if (bytes == 0)
-		return KGB_EXEC_OK;
-	status = kgb_gpu_buffer_reserve(memory->gpu, &table->buffer, bytes, err);
-	return status ? status
-		      : kgb_gpu_check(memory->gpu,
-				      memory->gpu->cu->cuMemcpyHtoDAsync(table->buffer.address,
-									 spans->items, bytes,
-									 memory->gpu->stream),
-				      KGB_EXEC_BAD_PLAN, err, "table of %zu spans", spans->n);
-}
-
-static enum kgb_exec_status launch(struct kgb_gpu *gpu, CUfunction function, unsigned int grid_x,
-				   unsigned int grid_y, unsigned int shared_bytes, void **params,
-				   struct kgb_err *err)
-{
-	const CUlaunchConfig config = {
-		.gridDimX = grid_x,
-		.gridDimY = grid_y,
-		.gridDimZ = 1,
-		.blockDimX = KGB_KERNEL_THREADS,
-		.blockDimY = 1,
-		.blockDimZ = 1,
-		.sharedMemBytes = shared_bytes,
-		.hStream = gpu->stream,
-	};
-
-	return kgb_gpu_check(gpu, gpu->cu->cuLaunchKernelEx(&config, function, params, NULL),
-			     KGB_EXEC_UNAVAILABLE, err, "launch our own kernel");
+		return 0;
+	if (kgb_gpu_buffer_reserve(memory->gpu, &table->buffer, bytes, err))
+		return -1;
+	return upload(memory, table->buffer.address, spans->items, bytes, err);
 }
 
 /* One of our kernels over all spans of a table; few spans share the whole GPU, many get a block or
  * more each. */
-static enum kgb_exec_status over_table(struct kgb_gpu *gpu, CUfunction function,
-				       const struct kgb_span_table *table, uint64_t seed,
-				       CUdeviceptr found, struct kgb_err *err)
+static int over_table(struct kgb_memory *memory, CUfunction function,
+		      const struct kgb_span_table *table, uint64_t seed, struct kgb_err *err)
 {
-	const unsigned int all = (unsigned int)gpu->n_sms * BLOCKS_PER_SM;
+	const unsigned int all = (unsigned int)memory->gpu->n_sms * BLOCKS_PER_SM;
 
 	for (size_t done = 0; done < table->n; done += GRID_Y_MAX) {
 		const size_t left = table->n - done;
 		const unsigned int rows = left < GRID_Y_MAX ? (unsigned int)left : GRID_Y_MAX;
 		CUdeviceptr spans = table->buffer.address + done * sizeof(struct kgb_span);
-		void *params[] = {&spans, &seed, &found};
-		enum kgb_exec_status status =
-			launch(gpu, function, (all + rows - 1) / rows + 1, rows, 0, params, err);
-		if (status)
-			return status;
+		void *params[] = {&spans, &seed, &memory->found.address}; /* fill has no third */
+		if (kgb_gpu_launch(memory->gpu, function, (all + rows - 1) / rows + 1, rows, 0,
+				   params, err))
+			return -1;
 	}
-	return KGB_EXEC_OK;
+	return 0;
 }
 
 /* Parts of the arena without the pieces of 16 bytes at both ends that others share: poison goes
@@ -81,71 +65,65 @@ static void inner_parts(const struct kgb_memory *memory, struct kgb_spans *out)
 	kgb_spans_normalize(out);
 }
 
-static enum kgb_exec_status make_poisoned_table(struct kgb_memory *memory, struct kgb_err *err)
+static int make_poisoned_table(struct kgb_memory *memory, struct kgb_err *err)
 {
 	KGB_AUTO(spans) struct kgb_spans inner = KGB_SPANS_INIT;
 	KGB_AUTO(spans) struct kgb_spans spans = KGB_SPANS_INIT;
 
 	if (memory->poisoned_valid)
-		return KGB_EXEC_OK;
+		return 0;
 	inner_parts(memory, &inner);
 	kgb_spans_subtract(&memory->arena.pages, &inner, &spans);
 	kgb_spans_put_all(&spans, &memory->blocks.pages);
 	kgb_spans_normalize(&spans);
-	enum kgb_exec_status status = put_table(memory, &memory->poisoned, &spans, err);
-	memory->poisoned_valid = status == KGB_EXEC_OK;
-	return status;
+	if (put_table(memory, &memory->poisoned, &spans, err))
+		return -1;
+	memory->poisoned_valid = true;
+	return 0;
 }
 
-enum kgb_exec_status kgb_memory_poison(struct kgb_memory *memory, uint64_t seed,
-				       struct kgb_err *err)
+int kgb_memory_poison(struct kgb_memory *memory, uint64_t seed, struct kgb_err *err)
 {
 	struct kgb_gpu *gpu = memory->gpu;
 	unsigned int shared_bytes = (unsigned int)gpu->shared_bytes_max;
 	void *params[] = {&seed, &shared_bytes};
-	enum kgb_exec_status status = make_poisoned_table(memory, err);
 
+	if (make_poisoned_table(memory, err))
+		return -1;
 	/* A block that takes all shared memory is alone on its multiprocessor: one for each. */
-	if (!status)
-		status = launch(gpu, gpu->scrub, (unsigned int)gpu->n_sms, 1, shared_bytes, params,
-				err);
-	return status ? status : over_table(gpu, gpu->fill, &memory->poisoned, seed, 0, err);
+	if (kgb_gpu_launch(gpu, gpu->scrub, (unsigned int)gpu->n_sms, 1, shared_bytes, params, err))
+		return -1;
+	return over_table(memory, gpu->fill, &memory->poisoned, seed, err);
 }
 
-enum kgb_exec_status kgb_memory_flush(struct kgb_memory *memory, uint64_t bytes, uint64_t seed,
-				      struct kgb_err *err)
+int kgb_memory_flush(struct kgb_memory *memory, uint64_t bytes, uint64_t seed, struct kgb_err *err)
 {
 	KGB_AUTO(spans) struct kgb_spans spans = KGB_SPANS_INIT;
-	enum kgb_exec_status status = KGB_EXEC_OK;
 
 	if (bytes == 0)
-		return KGB_EXEC_OK;
+		return 0;
 	bytes = (bytes + KGB_GPU_PAGE - 1) & ~(KGB_GPU_PAGE - 1);
 	if (memory->flush_bytes != bytes) {
 		memory->flush_bytes = 0;
-		status = kgb_gpu_buffer_reserve(memory->gpu, &memory->flushed, bytes, err);
-		if (status)
-			return status;
+		if (kgb_gpu_buffer_reserve(memory->gpu, &memory->flushed, bytes, err))
+			return -1;
 		kgb_spans_put(&spans, memory->flushed.address, bytes);
-		status = put_table(memory, &memory->flush, &spans, err);
-		if (status)
-			return status;
+		if (put_table(memory, &memory->flush, &spans, err))
+			return -1;
 		memory->flush_bytes = bytes;
 	}
-	status = over_table(memory->gpu, memory->gpu->fill, &memory->flush, seed, 0, err);
-	return status ? status
-		      : over_table(memory->gpu, memory->gpu->check, &memory->flush, seed,
-				   memory->found.address, err);
+	if (over_table(memory, memory->gpu->fill, &memory->flush, seed, err))
+		return -1;
+	return over_table(memory, memory->gpu->check, &memory->flush, seed, err);
 }
 
-enum kgb_exec_status kgb_memory_set_slack(struct kgb_memory *memory, const struct kgb_spans *blocks,
-					  struct kgb_err *err)
+int kgb_memory_set_slack(struct kgb_memory *memory, const struct kgb_spans *blocks,
+			 struct kgb_err *err)
 {
 	const struct kgb_found nothing = {.lowest = UINT64_MAX};
 	KGB_AUTO(spans) struct kgb_spans all = KGB_SPANS_INIT;
 	KGB_AUTO(spans) struct kgb_spans used = KGB_SPANS_INIT;
 	KGB_AUTO(spans) struct kgb_spans slack = KGB_SPANS_INIT;
-	enum kgb_exec_status status;
 
 	kgb_spans_put_all(&all, &memory->blocks.pages);
 	kgb_spans_put_all(&all, &memory->arena.pages);
@@ -154,37 +132,29 @@ enum kgb_exec_status kgb_memory_set_slack(struct kgb_memory *memory, const struc
 	kgb_spans_put_all(&used, &memory->parts);
 	kgb_spans_normalize(&used);
 	kgb_spans_subtract(&all, &used, &slack);
-	status = put_table(memory, &memory->slack, &slack, err);
-	return status ? status
-		      : kgb_gpu_check(memory->gpu,
-				      memory->gpu->cu->cuMemcpyHtoDAsync(memory->found.address,
-									 &nothing, sizeof(nothing),
-									 memory->gpu->stream),
-				      KGB_EXEC_UNAVAILABLE, err, "clear the count");
+	if (put_table(memory, &memory->slack, &slack, err))
+		return -1;
+	return upload(memory, memory->found.address, &nothing, sizeof(nothing), err);
 }
 
-enum kgb_exec_status kgb_memory_check_slack(struct kgb_memory *memory, uint64_t seed,
-					    struct kgb_err *err)
+int kgb_memory_check_slack(struct kgb_memory *memory, uint64_t seed, struct kgb_err *err)
 {
-	return over_table(memory->gpu, memory->gpu->check, &memory->slack, seed,
-			  memory->found.address, err);
+	return over_table(memory, memory->gpu->check, &memory->slack, seed, err);
 }
 
-enum kgb_exec_status kgb_memory_slack_found(struct kgb_memory *memory, uint64_t *out_address,
-					    struct kgb_err *err)
+int kgb_memory_slack_found(struct kgb_memory *memory, uint64_t *out_address, struct kgb_err *err)
 {
 	const struct kgb_cuda *cu = memory->gpu->cu;
 	struct kgb_found found = {0};
-	enum kgb_exec_status status;
 
-	status = kgb_gpu_check(memory->gpu, cu->cuStreamSynchronize(memory->gpu->stream),
-			       KGB_EXEC_GPU_FAULT, err, "check of slack");
-	if (!status)
-		status = kgb_gpu_check(
-			memory->gpu, cu->cuMemcpyDtoH(&found, memory->found.address, sizeof(found)),
-			KGB_EXEC_GPU_FAULT, err, "read the count");
-	if (status || found.n_words == 0)
-		return status;
+	if (kgb_gpu_check(memory->gpu, cu->cuStreamSynchronize(memory->gpu->stream),
+			  KGB_EXEC_GPU_FAULT, err, "check of slack") ||
+	    kgb_gpu_check(memory->gpu,
+			  cu->cuMemcpyDtoH(&found, memory->found.address, sizeof(found)),
+			  KGB_EXEC_GPU_FAULT, err, "read the count"))
+		return -1;
+	if (found.n_words == 0)
+		return 0;
 	*out_address = found.lowest;
 	return kgb_exec_fail(err, KGB_EXEC_SLACK,
 			     "%llu words outside of all blocks were written, the first at 0x%llx",

@@ -5,10 +5,10 @@
 #include "verify/protocol/op_limits.h"
 #include "verify/protocol/plan_check.h"
 
-/* Ops beyond these are not told apart when a run faults. */
+/* Ops with a word of their own: a fault in a later op is not traced to its op. */
 #define PROGRESS_OPS 4095u
 
-/* Streams cannot wait for memory everywhere, and some virtual GPUs tell only when asked to. */
+/* Streams cannot wait for memory everywhere, and some virtual GPUs show that only when they try. */
 static bool can_wait_value(struct kgb_run *run)
 {
 	const struct kgb_cuda *cu = run->gpu->cu;
@@ -22,34 +22,31 @@ static bool can_wait_value(struct kgb_run *run)
 	       cu->cuStreamSynchronize(stream) == CUDA_SUCCESS && run->words[0] == 2;
 }
 
-enum kgb_exec_status kgb_run_open(struct kgb_run *run, struct kgb_gpu *gpu,
-				  struct kgb_memory *memory, const char *cupti, struct kgb_err *err)
+int kgb_run_open(struct kgb_run *run, struct kgb_gpu *gpu, struct kgb_memory *memory,
+		 const char *cupti, struct kgb_err *err)
 {
 	const struct kgb_cuda *cu = gpu->cu;
 	char bus_id[32] = "";
 	void *words = NULL;
-	enum kgb_exec_status status;
 
 	*run = (struct kgb_run){.gpu = gpu, .memory = memory, .cupti = cupti};
-	status = kgb_gpu_check(gpu,
-			       cu->cuMemHostAlloc(&words, (1 + PROGRESS_OPS) * sizeof(uint32_t),
-						  CU_MEMHOSTALLOC_DEVICEMAP),
-			       KGB_EXEC_NO_MEMORY, err, "pinned memory");
-	if (status)
-		return status;
+	if (kgb_gpu_check(gpu,
+			  cu->cuMemHostAlloc(&words, (1 + PROGRESS_OPS) * sizeof(uint32_t),
+					     CU_MEMHOSTALLOC_DEVICEMAP),
+			  KGB_EXEC_NO_MEMORY, err, "pinned memory"))
+		return -1;
 	run->words = words;
-	status = kgb_gpu_check(gpu, cu->cuMemHostGetDevicePointer(&run->words_address, words, 0),
-			       KGB_EXEC_UNAVAILABLE, err, "device address of pinned memory");
-	if (!status)
-		status = kgb_gpu_check(gpu, cu->cuEventCreate(&run->begin, CU_EVENT_DEFAULT),
-				       KGB_EXEC_NO_MEMORY, err, "make an event");
-	if (!status)
-		status = kgb_gpu_check(gpu, cu->cuEventCreate(&run->end, CU_EVENT_DEFAULT),
-				       KGB_EXEC_NO_MEMORY, err, "make an event");
-	gpu->can_wait_value = !status && can_wait_value(run);
-	if (!status && cu->cuDeviceGetPCIBusId(bus_id, sizeof(bus_id), gpu->device) == CUDA_SUCCESS)
+	if (kgb_gpu_check(gpu, cu->cuMemHostGetDevicePointer(&run->words_address, words, 0),
+			  KGB_EXEC_UNAVAILABLE, err, "device address of pinned memory") ||
+	    kgb_gpu_check(gpu, cu->cuEventCreate(&run->begin, CU_EVENT_DEFAULT), KGB_EXEC_NO_MEMORY,
+			  err, "make an event") ||
+	    kgb_gpu_check(gpu, cu->cuEventCreate(&run->end, CU_EVENT_DEFAULT), KGB_EXEC_NO_MEMORY,
+			  err, "make an event"))
+		return -1;
+	gpu->can_wait_value = can_wait_value(run);
+	if (cu->cuDeviceGetPCIBusId(bus_id, sizeof(bus_id), gpu->device) == CUDA_SUCCESS)
 		kgb_clock_open(&run->clock, bus_id);
-	return status;
+	return 0;
 }
 
 /* The side streams start where the main stream is. */
@@ -150,9 +147,10 @@ static CUresult issue_op(struct kgb_gpu_plan *plan, size_t i)
 		return cu->cuMemcpyDtoHAsync(plan->pinned + plan->upload_bytes, op->download.src,
 					     op->download.bytes, stream);
 	case KGB_OP_EVENT_RECORD:
-		return cu->cuEventRecord(plan->events[made->event], stream);
+		return cu->cuEventRecord(plan->events.items[made->event].event, stream);
 	case KGB_OP_EVENT_WAIT:
-		return made->waits ? cu->cuStreamWaitEvent(stream, plan->events[made->event], 0)
+		return made->waits ? cu->cuStreamWaitEvent(stream,
+							   plan->events.items[made->event].event, 0)
 				   : CUDA_SUCCESS;
 	case KGB_OP_SYNC:
 		/* Whatever the host issued afterwards came after what it had waited for. */
@@ -188,10 +186,9 @@ static CUresult mark(struct kgb_run *run, struct kgb_gpu_plan *plan, size_t i)
 						  1, CU_STREAM_WRITE_VALUE_DEFAULT);
 }
 
-enum kgb_exec_status kgb_run_issue(struct kgb_run *run, struct kgb_gpu_plan *plan, int32_t skip,
-				   bool progress, struct kgb_err *err)
+int kgb_run_issue(struct kgb_run *run, struct kgb_gpu_plan *plan, int32_t skip, bool progress,
+		  struct kgb_err *err)
 {
-	enum kgb_exec_status status;
 	CUresult result = fork_streams(plan);
 
 	for (size_t i = 0; result == CUDA_SUCCESS && i < plan->window->n_ops; i++) {
@@ -200,26 +197,24 @@ enum kgb_exec_status kgb_run_issue(struct kgb_run *run, struct kgb_gpu_plan *pla
 		result = issue_op(plan, i);
 		if (result == CUDA_SUCCESS && progress)
 			result = mark(run, plan, i);
-		status = kgb_gpu_check(run->gpu, result, KGB_EXEC_BAD_PLAN, err, "op %zu (%s)", i,
-				       kgb_op_kind_name(plan->window->ops[i].kind));
-		if (status)
-			return status;
+		if (kgb_gpu_check(run->gpu, result, KGB_EXEC_BAD_PLAN, err, "op %zu (%s)", i,
+				  kgb_op_kind_name(plan->window->ops[i].kind)))
+			return -1;
 	}
 	if (result == CUDA_SUCCESS)
 		result = join_streams(plan);
 	return kgb_gpu_check(run->gpu, result, KGB_EXEC_BAD_PLAN, err, "streams of a plan");
 }
 
-enum kgb_exec_status kgb_run_prologue(struct kgb_run *run, struct kgb_gpu_plan *prologue,
-				      struct kgb_err *err)
+int kgb_run_prologue(struct kgb_run *run, struct kgb_gpu_plan *prologue, struct kgb_err *err)
 {
-	enum kgb_exec_status status = kgb_memory_clear(run->memory, err);
-
-	return status ? status : kgb_run_issue(run, prologue, -1, false, err);
+	if (kgb_memory_clear(run->memory, err))
+		return -1;
+	return kgb_run_issue(run, prologue, -1, false, err);
 }
 
-static enum kgb_exec_status check_ranges(const struct kgb_exec_request *request,
-					 const struct kgb_spans *memory, struct kgb_err *err)
+static int check_ranges(const struct kgb_exec_request *request, const struct kgb_spans *memory,
+			struct kgb_err *err)
 {
 	for (uint32_t i = 0; i < request->n_ranges; i++) {
 		const struct kgb_exec_range *range = &request->ranges[i];
@@ -230,15 +225,13 @@ static enum kgb_exec_status check_ranges(const struct kgb_exec_request *request,
 				     (unsigned long long)range->bytes,
 				     (unsigned long long)range->address);
 	}
-	return KGB_EXEC_OK;
+	return 0;
 }
 
-enum kgb_exec_status kgb_run_check(struct kgb_run *run, const struct kgb_exec_request *request,
-				   const struct kgb_gpu_plan *plan,
-				   const struct kgb_gpu_plan *prologue, struct kgb_exec_layout *out,
-				   struct kgb_err *err)
+static int check(const struct kgb_memory *memory, const struct kgb_exec_request *request,
+		 const struct kgb_gpu_plan *plan, const struct kgb_gpu_plan *prologue,
+		 struct kgb_exec_layout *out, struct kgb_err *err)
 {
-	const struct kgb_memory *memory = run->memory;
 	KGB_AUTO(spans) struct kgb_spans spans = KGB_SPANS_INIT;
 
 	if (memory->arena_bytes == 0)
@@ -251,26 +244,29 @@ enum kgb_exec_status kgb_run_check(struct kgb_run *run, const struct kgb_exec_re
 		return kgb_exec_fail(err, KGB_EXEC_BAD_REQUEST,
 				     "op %d is not one that can be left out", request->skip);
 	if (kgb_exec_layout(request, memory->arena_bytes, out, err) < 0)
-		return KGB_EXEC_BAD_REQUEST;
+		return kgb_exec_refuse(err, KGB_EXEC_BAD_REQUEST);
 	if (out->bytes > memory->output_bytes)
 		return kgb_exec_fail(err, KGB_EXEC_BAD_REQUEST,
 				     "results of %llu bytes, output memory of %zu",
 				     (unsigned long long)out->bytes, memory->output_bytes);
 	kgb_memory_spans(memory, &spans);
 	if (kgb_exec_check_memory(plan->window, &spans, err) < 0)
-		return KGB_EXEC_BAD_PLAN;
+		return kgb_exec_refuse(err, KGB_EXEC_BAD_PLAN);
 	if (prologue && kgb_exec_check_memory(prologue->window, &spans, err) < 0) {
 		(void)kgb_ctx(err, "prologue");
-		return KGB_EXEC_BAD_PLAN;
+		return kgb_exec_refuse(err, KGB_EXEC_BAD_PLAN);
 	}
 	return check_ranges(request, &spans, err);
 }
 
-enum kgb_exec_status kgb_run_set_slack(struct kgb_run *run, const struct kgb_gpu_plan *plan,
-				       const struct kgb_gpu_plan *prologue, struct kgb_err *err)
+int kgb_run_begin(struct kgb_run *run, const struct kgb_exec_request *request,
+		  const struct kgb_gpu_plan *plan, const struct kgb_gpu_plan *prologue,
+		  struct kgb_exec_layout *out, struct kgb_err *err)
 {
 	KGB_AUTO(spans) struct kgb_spans blocks = KGB_SPANS_INIT;
 
+	if (check(run->memory, request, plan, prologue, out, err))
+		return -1;
 	kgb_spans_put_all(&blocks, &plan->blocks);
 	if (prologue)
 		kgb_spans_put_all(&blocks, &prologue->blocks);
@@ -278,19 +274,18 @@ enum kgb_exec_status kgb_run_set_slack(struct kgb_run *run, const struct kgb_gpu
 	return kgb_memory_set_slack(run->memory, &blocks, err);
 }
 
-static enum kgb_exec_status wait_stream(struct kgb_run *run, const char *what, struct kgb_err *err)
+static int wait_stream(struct kgb_run *run, const char *what, struct kgb_err *err)
 {
 	return kgb_gpu_check(run->gpu, run->gpu->cu->cuStreamSynchronize(run->gpu->stream),
 			     KGB_EXEC_GPU_FAULT, err, "%s", what);
 }
 
-/* The first op that is not known to have ended, and its kernel, into *err. */
+/* Names the first op that is not known to have ended, and its kernel, in *err. */
 static void blame(struct kgb_run *run, const struct kgb_gpu_plan *plan, int32_t skip,
 		  uint64_t *value, struct kgb_err *err)
 {
 	size_t i = 0;
 
-	*value = UINT64_MAX;
 	if (!run->gpu->can_wait_value)
 		return;
 	/* A mark that was left out counts where a later one of the same stream came. */
@@ -310,53 +305,48 @@ static void blame(struct kgb_run *run, const struct kgb_gpu_plan *plan, int32_t 
 }
 
 /* Poison, prologue, input, the plan itself. */
-static enum kgb_exec_status run_ops(struct kgb_run *run, const struct kgb_exec_request *request,
-				    struct kgb_gpu_plan *plan, struct kgb_gpu_plan *prologue,
-				    uint64_t *value, struct kgb_err *err)
+static int run_ops(struct kgb_run *run, const struct kgb_exec_request *request,
+		   struct kgb_gpu_plan *plan, struct kgb_gpu_plan *prologue, uint64_t *value,
+		   struct kgb_err *err)
 {
-	enum kgb_exec_status status;
-
-	status = kgb_memory_poison(run->memory, request->poison, err);
-	if (!status && prologue)
-		status = kgb_run_prologue(run, prologue, err);
-	if (!status && prologue)
-		status = wait_stream(run, "prologue", err);
-	if (!status)
-		status = kgb_memory_load(run->memory, request->slot, err);
-	if (!status)
-		status = wait_stream(run, "input", err);
-	if (status)
-		return status;
+	if (kgb_memory_poison(run->memory, request->poison, err))
+		return -1;
+	if (prologue && (kgb_run_prologue(run, prologue, err) || wait_stream(run, "prologue", err)))
+		return -1;
+	if (kgb_memory_load(run->memory, request->slot, err) || wait_stream(run, "input", err))
+		return -1;
 	for (size_t i = 0; i <= PROGRESS_OPS; i++)
 		run->words[i] = 0;
-	status = kgb_run_issue(run, plan, request->skip, true, err);
-	if (!status)
-		status = wait_stream(run, "run", err);
-	if (status == KGB_EXEC_GPU_FAULT)
+	if (kgb_run_issue(run, plan, request->skip, true, err) == 0 &&
+	    wait_stream(run, "run", err) == 0)
+		return 0;
+	if (err->code == KGB_EXEC_GPU_FAULT)
 		blame(run, plan, request->skip, value, err);
+	return -1;
+}
+
+int kgb_run_end(struct kgb_run *run, const struct kgb_exec_request *request,
+		const struct kgb_exec_layout *layout, uint64_t *value, struct kgb_err *err)
+{
+	struct kgb_err ignored = KGB_ERR_INIT;
+	const int status = kgb_memory_slack_found(run->memory, value, err);
+
+	if (status && err->code != KGB_EXEC_SLACK)
+		return -1;
+	if (kgb_memory_bring_back(run->memory, request, layout->ranges, status ? &ignored : err))
+		return -1;
 	return status;
 }
 
-enum kgb_exec_status kgb_run_once(struct kgb_run *run, const struct kgb_exec_request *request,
-				  struct kgb_gpu_plan *plan, struct kgb_gpu_plan *prologue,
-				  uint64_t *value, struct kgb_err *err)
+int kgb_run_once(struct kgb_run *run, const struct kgb_exec_request *request,
+		 struct kgb_gpu_plan *plan, struct kgb_gpu_plan *prologue, uint64_t *value,
+		 struct kgb_err *err)
 {
 	struct kgb_exec_layout layout;
-	struct kgb_err ignored = KGB_ERR_INIT;
-	enum kgb_exec_status status = kgb_run_check(run, request, plan, prologue, &layout, err);
 
-	if (status)
-		return status;
-	status = kgb_run_set_slack(run, plan, prologue, err);
-	if (!status)
-		status = run_ops(run, request, plan, prologue, value, err);
-	if (!status)
-		status = kgb_memory_check_slack(run->memory, request->poison, err);
-	if (!status)
-		status = kgb_memory_slack_found(run->memory, value, err);
-	if (status && status != KGB_EXEC_SLACK)
-		return status;
-	enum kgb_exec_status brought =
-		kgb_memory_bring_back(run->memory, request, layout.ranges, status ? &ignored : err);
-	return status ? status : brought;
+	if (kgb_run_begin(run, request, plan, prologue, &layout, err) ||
+	    run_ops(run, request, plan, prologue, value, err) ||
+	    kgb_memory_check_slack(run->memory, request->poison, err))
+		return -1;
+	return kgb_run_end(run, request, &layout, value, err);
 }

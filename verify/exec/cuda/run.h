@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Running plans: once for their results (RUN), many times for their time (TIME). Statuses as in
- * verify/exec/cuda/gpu.h.
+ * Running plans: once for their results (RUN), many times for their time (TIME).
  */
 #ifndef KGB_VERIFY_EXEC_CUDA_RUN_H
 #define KGB_VERIFY_EXEC_CUDA_RUN_H
@@ -14,8 +13,8 @@
 struct kgb_run {
 	struct kgb_gpu *gpu; /* borrowed */
 	struct kgb_memory *memory; /* borrowed */
-	/** Words in pinned memory that the GPU reads and writes: [0] lets a timed run go, the rest
-	 * are set by ops that have ended. */
+	/** Words in pinned memory that the GPU reads and writes: a timed run starts when [0] is
+	 * set, ops that have ended set the rest. */
 	volatile uint32_t *words;
 	CUdeviceptr words_address;
 	CUevent begin, end;
@@ -23,48 +22,50 @@ struct kgb_run {
 	const char *cupti; /* borrowed: path of the library, NULL for where the loader finds it */
 };
 
-enum kgb_exec_status kgb_run_open(struct kgb_run *run, struct kgb_gpu *gpu,
-				  struct kgb_memory *memory, const char *cupti,
-				  struct kgb_err *err);
+KGB_MUST_CHECK int kgb_run_open(struct kgb_run *run, struct kgb_gpu *gpu, struct kgb_memory *memory,
+				const char *cupti, struct kgb_err *err);
 
-/** KGB_EXEC_RUN. `prologue` may be NULL. *value as in the reply. */
-enum kgb_exec_status kgb_run_once(struct kgb_run *run, const struct kgb_exec_request *request,
-				  struct kgb_gpu_plan *plan, struct kgb_gpu_plan *prologue,
-				  uint64_t *value, struct kgb_err *err);
+/** KGB_EXEC_RUN. `prologue` may be NULL. *value, UINT64_MAX before, is as in the reply to a fault
+ * or to slack. */
+KGB_MUST_CHECK int kgb_run_once(struct kgb_run *run, const struct kgb_exec_request *request,
+				struct kgb_gpu_plan *plan, struct kgb_gpu_plan *prologue,
+				uint64_t *value, struct kgb_err *err);
 
 /** KGB_EXEC_TIME. After a good end *err may say why there is no activity (err->msg not empty). */
-enum kgb_exec_status kgb_run_timed(struct kgb_run *run, const struct kgb_exec_request *request,
-				   struct kgb_gpu_plan *plan, struct kgb_gpu_plan *prologue,
-				   uint64_t *value, struct kgb_err *err);
+KGB_MUST_CHECK int kgb_run_timed(struct kgb_run *run, const struct kgb_exec_request *request,
+				 struct kgb_gpu_plan *plan, struct kgb_gpu_plan *prologue,
+				 uint64_t *value, struct kgb_err *err);
 
 /** Put the ops of a plan on its streams, joined to the main stream at both ends. `skip`: an op that
- * is left out, -1. `progress`: each op that ends sets its word. Returns before they have run;
+ * is left out, -1: none. `progress`: each op that ends sets its word. Returns before they have run;
  * KGB_EXEC_BAD_PLAN names an op that the driver refuses. */
-enum kgb_exec_status kgb_run_issue(struct kgb_run *run, struct kgb_gpu_plan *plan, int32_t skip,
-				   bool progress, struct kgb_err *err);
+KGB_MUST_CHECK int kgb_run_issue(struct kgb_run *run, struct kgb_gpu_plan *plan, int32_t skip,
+				 bool progress, struct kgb_err *err);
 
-/** Put a prologue on the main stream. It finds zeros where images lie: it shall do nothing that
- * the plan's own work on its input could rest on, least of all where only the plan is timed. */
-enum kgb_exec_status kgb_run_prologue(struct kgb_run *run, struct kgb_gpu_plan *prologue,
-				      struct kgb_err *err);
+/** Put a prologue on the main stream. It finds zeros where images lie: the plan must not rest on
+ * work that the prologue did on the plan's own input, least of all where only the plan is timed. */
+KGB_MUST_CHECK int kgb_run_prologue(struct kgb_run *run, struct kgb_gpu_plan *prologue,
+				    struct kgb_err *err);
 
 /** Puts work on the main stream. */
-typedef enum kgb_exec_status (*kgb_run_issue_fn)(struct kgb_run *run, void *payload,
-						 struct kgb_err *err);
-/** Measure work on an idle stream by events and by the host's clock. `gated`: the stream does not
- * start before all is there, so that neither sees how long that took. */
-enum kgb_exec_status kgb_run_measure(struct kgb_run *run, kgb_run_issue_fn issue, void *payload,
-				     bool gated, int64_t *host_ns, struct kgb_err *err);
-/** What the events of the last measurement say. */
-enum kgb_exec_status kgb_run_event_ns(struct kgb_run *run, uint64_t *out, struct kgb_err *err);
+typedef int (*kgb_run_issue_fn)(struct kgb_run *run, void *payload, struct kgb_err *err);
+/** Measure work on an idle stream by events and by the host's clock. `gated`: the stream starts
+ * only when all of it is there, so that neither time includes the issue. */
+KGB_MUST_CHECK int kgb_run_measure(struct kgb_run *run, kgb_run_issue_fn issue, void *payload,
+				   bool gated, int64_t *host_ns, struct kgb_err *err);
+/** Nanoseconds between the events of the last measurement. */
+KGB_MUST_CHECK int kgb_run_event_ns(struct kgb_run *run, uint64_t *out, struct kgb_err *err);
 
-/** Slack is what neither plan has a block on. */
-enum kgb_exec_status kgb_run_set_slack(struct kgb_run *run, const struct kgb_gpu_plan *plan,
-				       const struct kgb_gpu_plan *prologue, struct kgb_err *err);
-/** Do all ops stay in memory that is mapped, and are the slots there? */
-enum kgb_exec_status kgb_run_check(struct kgb_run *run, const struct kgb_exec_request *request,
-				   const struct kgb_gpu_plan *plan,
-				   const struct kgb_gpu_plan *prologue, struct kgb_exec_layout *out,
-				   struct kgb_err *err);
+/** Check that all ops stay in memory that is mapped and that the slots exist. Slack is then all
+ * memory without a block of either plan. */
+KGB_MUST_CHECK int kgb_run_begin(struct kgb_run *run, const struct kgb_exec_request *request,
+				 const struct kgb_gpu_plan *plan,
+				 const struct kgb_gpu_plan *prologue, struct kgb_exec_layout *out,
+				 struct kgb_err *err);
+/** Wait for the end and bring the results back, also when slack was written: the status is then
+ * SLACK and *value the lowest address. */
+KGB_MUST_CHECK int kgb_run_end(struct kgb_run *run, const struct kgb_exec_request *request,
+			       const struct kgb_exec_layout *layout, uint64_t *value,
+			       struct kgb_err *err);
 
 #endif

@@ -17,7 +17,7 @@ struct server {
 	int socket_fd;
 	const char *cupti;
 	bool opened;
-	bool planned; /* what a plan may have done to the figures is not known */
+	bool planned; /* a plan may have changed what a measurement would give */
 	struct kgb_gpu gpu;
 	struct kgb_memory memory;
 	struct kgb_code code;
@@ -25,31 +25,24 @@ struct server {
 	struct kgb_gpu_plan plans[KGB_EXEC_PLANS_MAX];
 };
 
-static enum kgb_exec_status open_gpu(struct server *server, const struct kgb_exec_request *request,
-				     struct kgb_exec_reply *reply, struct kgb_err *err)
+static int open_gpu(struct server *server, const struct kgb_exec_request *request,
+		    struct kgb_exec_reply *reply, struct kgb_err *err)
 {
-	enum kgb_exec_status status;
-
 	if (server->opened)
 		return kgb_exec_fail(err, KGB_EXEC_BAD_REQUEST, "the device is open already");
-	status = kgb_gpu_open(&server->gpu, request->device, err);
-	if (!status)
-		status = kgb_memory_open(&server->memory, &server->gpu, err);
-	if (!status)
-		status = kgb_run_open(&server->run, &server->gpu, &server->memory, server->cupti,
-				      err);
-	if (status)
-		return status;
+	if (kgb_gpu_open(&server->gpu, request->device, err) ||
+	    kgb_memory_open(&server->memory, &server->gpu, err) ||
+	    kgb_run_open(&server->run, &server->gpu, &server->memory, server->cupti, err))
+		return -1;
 	server->code.gpu = &server->gpu;
 	server->opened = true;
 	reply->value = server->gpu.l2_bytes;
 	kgb_measure_identity(&server->run, &reply->machine);
 	(void)snprintf(err->msg, sizeof(err->msg), "%s", server->gpu.name);
-	return KGB_EXEC_OK;
+	return 0;
 }
 
-static enum kgb_exec_status measure(struct server *server, struct kgb_exec_reply *reply,
-				    struct kgb_err *err)
+static int measure(struct server *server, struct kgb_exec_reply *reply, struct kgb_err *err)
 {
 	if (server->planned)
 		return kgb_exec_fail(err, KGB_EXEC_BAD_REQUEST,
@@ -58,25 +51,24 @@ static enum kgb_exec_status measure(struct server *server, struct kgb_exec_reply
 	return kgb_measure(&server->run, &reply->machine, err);
 }
 
-static enum kgb_exec_status make_plan(struct server *server, const struct kgb_exec_request *request,
-				      int fd, struct kgb_exec_reply *reply, struct kgb_err *err)
+static int make_plan(struct server *server, const struct kgb_exec_request *request, int fd,
+		     struct kgb_exec_reply *reply, struct kgb_err *err)
 {
 	struct kgb_gpu_plan *plan = &server->plans[request->plan];
-	enum kgb_exec_status status;
 
 	server->planned = true;
 	kgb_gpu_plan_release(plan);
-	status = kgb_gpu_plan_load(plan, &server->memory, &server->code, fd, err);
+	const int status = kgb_gpu_plan_load(plan, &server->memory, &server->code, fd, err);
 	reply->value = kgb_spans_total(&server->memory.wanted);
 	return status;
 }
 
-static enum kgb_exec_status forget(struct server *server)
+static int forget(struct server *server)
 {
 	for (size_t i = 0; i < KGB_EXEC_PLANS_MAX; i++)
 		kgb_gpu_plan_release(&server->plans[i]);
 	kgb_memory_forget(&server->memory);
-	return KGB_EXEC_OK;
+	return 0;
 }
 
 /* The plan of that number; NULL with *err when there is none. */
@@ -86,60 +78,57 @@ static struct kgb_gpu_plan *find_plan(struct server *server, uint32_t number, st
 
 	if (plan->gpu)
 		return plan;
-	(void)kgb_fail(err, KGB_ERR_INVALID, "no plan %u", number);
+	(void)kgb_exec_fail(err, KGB_EXEC_BAD_REQUEST, "no plan %u", number);
 	return NULL;
 }
 
 /* Other memory for arena, blocks and code where a TIME asks for it. */
-static enum kgb_exec_status place(struct server *server, const struct kgb_exec_request *request,
-				  struct kgb_err *err)
+static int place(struct server *server, const struct kgb_exec_request *request, struct kgb_err *err)
 {
-	enum kgb_exec_status status;
-
 	if (request->op != KGB_EXEC_TIME || request->placement == server->memory.placement)
-		return KGB_EXEC_OK;
-	status = kgb_memory_place(&server->memory, request->placement, err);
-	return status ? status : kgb_code_move(&server->code, request->placement, err);
+		return 0;
+	if (kgb_memory_place(&server->memory, request->placement, err))
+		return -1;
+	return kgb_code_move(&server->code, request->placement, err);
 }
 
-static enum kgb_exec_status run(struct server *server, const struct kgb_exec_request *request,
-				struct kgb_exec_reply *reply, struct kgb_err *err)
+static int run(struct server *server, const struct kgb_exec_request *request,
+	       struct kgb_exec_reply *reply, struct kgb_err *err)
 {
 	struct kgb_gpu_plan *plan = find_plan(server, request->plan, err);
 	struct kgb_gpu_plan *prologue = NULL;
-	struct kgb_err ignored = KGB_ERR_INIT;
-	enum kgb_exec_status status;
+	struct kgb_err after = KGB_ERR_INIT;
+	uint64_t value = UINT64_MAX;
+	int status;
 
 	if (!plan)
-		return KGB_EXEC_BAD_REQUEST;
+		return -1;
 	if (request->prologue != KGB_EXEC_NO_PLAN) {
 		prologue = find_plan(server, request->prologue, err);
 		if (!prologue)
-			return KGB_EXEC_BAD_REQUEST;
+			return -1;
 	}
-	status = place(server, request, err);
-	if (status)
-		return status;
+	if (place(server, request, err))
+		return -1;
 	status = request->op == KGB_EXEC_RUN
-			 ? kgb_run_once(&server->run, request, plan, prologue, &reply->value, err)
-			 : kgb_run_timed(&server->run, request, plan, prologue, &reply->value, err);
+			 ? kgb_run_once(&server->run, request, plan, prologue, &value, err)
+			 : kgb_run_timed(&server->run, request, plan, prologue, &value, err);
+	if (status == 0)
+		return 0;
 	/* What was issued before it went wrong may still run, on memory that may be gone with the
 	 * next request. */
-	if (status == KGB_EXEC_OK || status == KGB_EXEC_GPU_FAULT)
-		return status;
-	enum kgb_exec_status after =
-		kgb_gpu_check(&server->gpu, server->gpu.cu->cuCtxSynchronize(), KGB_EXEC_GPU_FAULT,
-			      &ignored, "after '%s'", err->msg);
-	if (!after)
-		return status;
-	*err = ignored;
-	reply->value = UINT64_MAX;
-	return after;
+	if (err->code != KGB_EXEC_GPU_FAULT &&
+	    kgb_gpu_check(&server->gpu, server->gpu.cu->cuCtxSynchronize(), KGB_EXEC_GPU_FAULT,
+			  &after, "after '%s'", err->msg)) {
+		*err = after;
+		value = UINT64_MAX;
+	}
+	reply->value = value;
+	return -1;
 }
 
-static enum kgb_exec_status carry_out(struct server *server, const struct kgb_exec_request *request,
-				      const int fds[2], struct kgb_exec_reply *reply,
-				      struct kgb_err *err)
+static int carry_out(struct server *server, const struct kgb_exec_request *request,
+		     const int fds[2], struct kgb_exec_reply *reply, struct kgb_err *err)
 {
 	if (!server->opened && request->op != KGB_EXEC_OPEN)
 		return kgb_exec_fail(err, KGB_EXEC_BAD_REQUEST, "no device is open");
@@ -170,11 +159,15 @@ static bool answer(struct server *server, const struct kgb_exec_request *request
 	const int64_t start = kgb_mono_ns();
 	struct kgb_exec_reply reply = {.magic = KGB_EXEC_MAGIC, .version = KGB_EXEC_VERSION};
 	struct kgb_err err = KGB_ERR_INIT;
-	enum kgb_exec_status status = KGB_EXEC_BAD_REQUEST;
+	enum kgb_exec_status status = KGB_EXEC_OK;
 
 	server->gpu.result = CUDA_SUCCESS;
-	if (kgb_exec_request_check(request, len, n_fds, &err) == 0)
-		status = carry_out(server, request, fds, &reply, &err);
+	if (kgb_exec_request_check(request, len, n_fds, &err))
+		status = KGB_EXEC_BAD_REQUEST;
+	else if (carry_out(server, request, fds, &reply, &err)) {
+		KGB_ASSERT(err.code > KGB_EXEC_OK && err.code < KGB_EXEC_N_STATUSES);
+		status = (enum kgb_exec_status)err.code;
+	}
 	reply.id = len == sizeof(*request) ? request->id : 0;
 	reply.status = (uint16_t)status;
 	reply.cuda_error = status == KGB_EXEC_OK ? 0 : (uint32_t)server->gpu.result;
