@@ -5,13 +5,22 @@
 #include <curl/curl.h>
 
 #include "agent/doctor/checks.h"
+#include "base/formats/json.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/time.h"
 #include "methods/method.h"
 #include "sandbox/meter/prices.h"
 
-#define API_TIMEOUT_MS 20000
+#define API_TIMEOUT_MS 10000
+#define ANSWER_BYTES ((size_t)64 << 10)
+
+/** A provider that may have a key. */
+struct api {
+	enum kgb_provider provider;
+	unsigned protocols; /* that it speaks, as KGB_PROTOCOL_BITs */
+	const char *setting, *url;
+};
 
 static const char *key_of(enum kgb_provider provider)
 {
@@ -52,78 +61,149 @@ void kgb_check_model(struct kgb_finding *f)
 			  anthropic && openai ? "" : "; the other key is not set");
 }
 
-/** Names, addresses, proxy, TLS: a connection, but no request. "" when it can be made. */
-static void try_connection(const char *url, char why[CURL_ERROR_SIZE])
+/** What a provider answers to a request that costs nothing. */
+struct answer {
+	long status;
+	struct kgb_buf body;
+	char why[CURL_ERROR_SIZE]; /* there is none; "": there is one */
+};
+
+static size_t on_body(char *bytes, size_t size, size_t n, void *payload)
+{
+	kgb_buf_add(payload, bytes, size * n);
+	return size * n;
+}
+
+static struct curl_slist *headers_of(const struct api *api)
+{
+	bool is_bearer = false;
+	const char *key = kgb_api_key(api->provider, &is_bearer);
+	is_bearer = is_bearer || api->provider == KGB_PROVIDER_OPENAI;
+	KGB_AUTO(free)
+	char *line =
+		kgb_xasprintf("%s%s", is_bearer ? "authorization: Bearer " : "x-api-key: ", key);
+	return curl_slist_append(curl_slist_append(NULL, line), "anthropic-version: 2023-06-01");
+}
+
+/** Ask for the description of a model (NULL: of all): names, addresses, proxy, TLS and key are
+ * those of a request that a run makes. */
+static void ask(const struct api *api, const char *model, struct answer *answer)
 {
 	CURL *easy = curl_easy_init();
-	*why = '\0';
-	if (!easy) {
-		snprintf(why, CURL_ERROR_SIZE, "libcurl does not start");
-		return;
-	}
+	char *name = curl_easy_escape(easy, model ? model : "", 0);
+	struct curl_slist *headers = headers_of(api);
+	KGB_AUTO(free)
+	char *url = kgb_xasprintf("%s/v1/models%s%s", api->url, model ? "/" : "", name);
 	curl_easy_setopt(easy, CURLOPT_URL, url);
-	curl_easy_setopt(easy, CURLOPT_CONNECT_ONLY, 1L);
+	curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+	curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers);
 	curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
 	curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)API_TIMEOUT_MS);
-	curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, why);
-	CURLcode code = curl_easy_perform(easy);
-	if (code != CURLE_OK && !*why)
-		snprintf(why, CURL_ERROR_SIZE, "%s", curl_easy_strerror(code));
+	curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, answer->why);
+	curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
+	curl_easy_setopt(easy, CURLOPT_WRITEDATA, &answer->body);
+	CURLcode code = easy ? curl_easy_perform(easy) : CURLE_FAILED_INIT;
+	if (code != CURLE_OK && !*answer->why)
+		snprintf(answer->why, sizeof(answer->why), "%s", curl_easy_strerror(code));
+	curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &answer->status);
+	curl_slist_free_all(headers);
+	curl_free(name);
 	curl_easy_cleanup(easy);
+}
+
+/** A server that does not know the request answers with 404, too. */
+static bool is_unknown_model(const struct answer *answer, const char *model)
+{
+	struct kgb_err err = KGB_ERR_INIT;
+	KGB_AUTO(json) cJSON *body = NULL;
+	if (answer->status != 404 || !model ||
+	    kgb_json_parse(answer->body.ptr, answer->body.len, &body, &err) < 0)
+		return false;
+	const char *message = kgb_json_str(body, "error.message", "");
+	return kgb_str_eq(kgb_json_str(body, "error.code", NULL), "model_not_found") ||
+	       (kgb_str_eq(kgb_json_str(body, "error.type", NULL), "not_found_error") &&
+		strstr(message, model) && !strstr(message, "/models"));
+}
+
+/** Whether the API can be used; else *f says what is wrong. */
+static bool try_api(struct kgb_finding *f, const struct api *api, const char *model)
+{
+	struct answer answer = {.body = KGB_BUF_INIT(ANSWER_BYTES)};
+	KGB_AUTO(free) char *fix = NULL;
+	ask(api, model, &answer);
+	/* A key may be good for requests and not for descriptions: OpenAI names the missing scope.
+	 */
+	const bool is_refused =
+		answer.status == 401 || (answer.status == 403 && !strstr(answer.body.ptr, "scope"));
+	const bool is_unknown = is_unknown_model(&answer, model);
+	kgb_buf_release(&answer.body);
+	if (*answer.why) {
+		fix = kgb_xasprintf(
+			"the network, a proxy (https_proxy) or %s; --set gateway.mode=offline needs none",
+			api->setting);
+		kgb_found_fix(f, KGB_FAIL, fix, "%s: %s", api->url, answer.why);
+	} else if (is_refused) {
+		fix = kgb_xasprintf("set %s to a key that the provider accepts",
+				    kgb_provider_key_variable(api->provider));
+		kgb_found_fix(f, KGB_FAIL, fix, "%s refuses the key (status %ld)", api->url,
+			      answer.status);
+	} else if (is_unknown) {
+		kgb_found_fix(f, KGB_FAIL, "name a model that the provider has (--model)",
+			      "%s has no model '%s'", api->url, model);
+	}
+	return !*answer.why && !is_refused && !is_unknown;
+}
+
+/** The model that runs when none is named, and the protocols of the program that asks for it;
+ * malloc'ed, NULL when the method is not known. */
+static char *model_of(const struct kgb_cli *cli, unsigned *protocols)
+{
+	struct kgb_method method;
+	struct kgb_err err = KGB_ERR_INIT;
+	if (kgb_method_load(cli->data_dir, cli->config.settings.run.method, &method, &err) < 0)
+		return NULL;
+	const char *name = cli->config.settings.model.name;
+	char *model = kgb_xstrdup(*name ? name : method.model);
+	*protocols = kgb_program_protocols(&method.program);
+	kgb_method_release(&method);
+	return model;
 }
 
 void kgb_check_api(struct kgb_finding *f)
 {
 	const struct kgb_cli *cli = f->cli;
 	const struct kgb_settings_gateway *gateway = &cli->config.settings.gateway;
-	const struct {
-		enum kgb_provider provider;
-		const char *key, *url;
-	} apis[] = {{KGB_PROVIDER_ANTHROPIC, "gateway.upstream_url", gateway->upstream_url},
-		    {KGB_PROVIDER_OPENAI, "gateway.openai_url", gateway->openai_url}};
+	const unsigned anthropic = KGB_PROTOCOL_BIT(KGB_PROTOCOL_ANTHROPIC);
+	const struct api apis[] = {
+		{KGB_PROVIDER_ANTHROPIC, anthropic, "gateway.upstream_url", gateway->upstream_url},
+		{KGB_PROVIDER_OPENAI, KGB_PROTOCOLS_ALL & ~anthropic, "gateway.openai_url",
+		 gateway->openai_url}};
 	KGB_AUTO(buf) struct kgb_buf reached = KGB_BUF_INIT(0);
-	char why[CURL_ERROR_SIZE];
+	unsigned protocols = KGB_PROTOCOLS_ALL;
+	KGB_AUTO(free) char *model = model_of(cli, &protocols);
 	if (!is_live(cli)) {
 		kgb_found(f, KGB_PASS, "not needed: the offline model uses no network");
 		return;
 	}
 	for (size_t i = 0; i < KGB_ARRAY_LEN(apis); i++) {
-		if (!key_of(apis[i].provider))
+		const bool is_used = protocols & apis[i].protocols;
+		if (!key_of(apis[i].provider) || (f->quick && !is_used))
 			continue;
-		try_connection(apis[i].url, why);
-		if (*why) {
-			KGB_AUTO(free)
-			char *fix = kgb_xasprintf(
-				"the network, a proxy (https_proxy) or %s; --set gateway.mode=offline needs none",
-				apis[i].key);
-			kgb_found_fix(f, KGB_FAIL, fix, "%s: %s", apis[i].url, why);
+		/* A program that speaks all protocols may have its model from either provider. */
+		if (!try_api(f, &apis[i], is_used && protocols != KGB_PROTOCOLS_ALL ? model : NULL))
 			return;
-		}
 		kgb_buf_addf(&reached, "%s%s", reached.len ? ", " : "", apis[i].url);
 	}
 	kgb_found(f, reached.len ? KGB_PASS : KGB_FAIL, "%s",
 		  reached.len ? reached.ptr : "not tried without a key");
 }
 
-/** The model that runs when none is named; malloc'ed, NULL when the method is not known. */
-static char *model_of(const struct kgb_cli *cli)
-{
-	struct kgb_method method;
-	struct kgb_err err = KGB_ERR_INIT;
-	if (*cli->config.settings.model.name)
-		return kgb_xstrdup(cli->config.settings.model.name);
-	if (kgb_method_load(cli->data_dir, cli->config.settings.run.method, &method, &err) < 0)
-		return NULL;
-	char *model = kgb_xstrdup(method.model);
-	kgb_method_release(&method);
-	return model;
-}
-
 void kgb_check_prices(struct kgb_finding *f)
 {
 	const struct kgb_cli *cli = f->cli;
 	KGB_AUTO(free) char *path = kgb_config_prices(&cli->config);
-	KGB_AUTO(free) char *model = model_of(cli);
+	unsigned protocols = 0;
+	KGB_AUTO(free) char *model = model_of(cli, &protocols);
 	struct kgb_prices *prices = NULL;
 	struct kgb_err err = KGB_ERR_INIT;
 	if (kgb_prices_load(&prices, path, &err) < 0) {

@@ -28,6 +28,7 @@ enum kgb_need {
 	KGB_NEED_SANDBOX = 1 << 1,
 	KGB_NEED_PYTHON = 1 << 2, /* with torch and triton */
 	KGB_NEED_ROOM = 1 << 3, /* for one attempt, within the limits of this process */
+	KGB_NEED_API = 1 << 4, /* that takes the key and has the model */
 };
 
 struct kgb_check {

@@ -27,8 +27,6 @@ static int resume_run(struct kgb_cli *cli)
 		rc = kgb_run_plan_generation(&work, &err);
 	if (rc == 0)
 		rc = kgb_run_plan_environment(&work, &err);
-	if (rc == 0)
-		rc = kgb_run_plan_check_maker(&work, &err);
 	if (rc < 0) {
 		kgb_run_plan_release(&work);
 		return kgb_cli_fail(&err, KGB_EXIT_USAGE);

@@ -323,6 +323,34 @@ static void fit_room(struct kgb_run_plan *plan)
 	plan->at_a_time = (int)room.fits;
 }
 
+/** A resumed run keeps its method, gateway mode, model and endpoint, unless --force. */
+static int check_maker(const struct kgb_run_plan *plan, struct kgb_err *err)
+{
+	const struct kgb_maker was = kgb_run_log_state(plan->log)->maker;
+	const struct kgb_maker is = kgb_run_plan_maker(plan);
+	KGB_AUTO(buf) struct kgb_buf differences = KGB_BUF_INIT(0);
+	const struct {
+		const char *what, *was, *is;
+	} fields[] = {{"method", was.method, is.method},
+		      {"gateway", was.gateway_mode, is.gateway_mode},
+		      {"model", was.model, is.model},
+		      {"endpoint", was.endpoint, is.endpoint}};
+
+	if (kgb_maker_equal(&was, &is) || plan->cli->flags.force)
+		return 0;
+	for (size_t i = 0; i < KGB_ARRAY_LEN(fields); i++)
+		if (fields[i].was && fields[i].is && !kgb_str_eq(fields[i].was, fields[i].is))
+			kgb_buf_addf(&differences, "%s%s was %s and would be %s",
+				     differences.len > 0 ? ", " : "", fields[i].what, fields[i].was,
+				     fields[i].is);
+	const bool goes_live = plan->gateway_mode == KGB_GATEWAY_LIVE &&
+			       !kgb_str_eq(was.gateway_mode, is.gateway_mode);
+	return kgb_fail(
+		err, KGB_ERR_INVALID,
+		"run '%s' would mix kernels of two makers: %s; resume it as it was%s, or mark the run as mixed with --force",
+		plan->dir.name, differences.ptr, goes_live ? " (--set gateway.mode=offline)" : "");
+}
+
 /** What the machine must have for this plan. */
 int kgb_run_plan_environment(struct kgb_run_plan *plan, struct kgb_err *err)
 {
@@ -340,6 +368,8 @@ int kgb_run_plan_environment(struct kgb_run_plan *plan, struct kgb_err *err)
 		plan->at_a_time = (int)plan->devices.n;
 	if (plan->generate && (plan_gateway(plan, err) < 0 || plan_prices(plan, err) < 0))
 		return -1;
+	if (plan->resume && check_maker(plan, err) < 0)
+		return -1;
 	if (plan->generate)
 		note_idle_settings(plan);
 	fit_room(plan);
@@ -351,7 +381,12 @@ int kgb_run_plan_environment(struct kgb_run_plan *plan, struct kgb_err *err)
 		return -1;
 	const bool verify = !plan->cli->flags.skip_verify;
 	const bool judge = verify || (plan->has_method && kgb_method_needs_judge(&plan->method));
-	const unsigned needs = (judge ? KGB_NEED_SANDBOX : 0U) | (verify ? KGB_NEED_PYTHON : 0U);
+	/* The user's own program may ask no model at all. */
+	const bool asks = plan->generate && plan->gateway_mode == KGB_GATEWAY_LIVE &&
+			  plan->method.program.protocol != KGB_N_PROTOCOLS &&
+			  !plan->cli->flags.dry_run;
+	const unsigned needs = (judge ? KGB_NEED_SANDBOX : 0U) | (verify ? KGB_NEED_PYTHON : 0U) |
+			       (asks ? KGB_NEED_API : 0U);
 	return kgb_checks_require(plan->cli, needs, plan->devices.items[0].number >= 0, err);
 }
 
@@ -433,31 +468,4 @@ int kgb_run_plan_rest(struct kgb_run_plan *plan, struct kgb_err *err)
 	flags->skip_verify = flags->skip_verify || state->skip_verify;
 	return kgb_run_specs_load(plan->cli, state, is_unfinished, flags, &plan->specs,
 				  &plan->n_specs, err);
-}
-
-int kgb_run_plan_check_maker(const struct kgb_run_plan *plan, struct kgb_err *err)
-{
-	const struct kgb_maker was = kgb_run_log_state(plan->log)->maker;
-	const struct kgb_maker is = kgb_run_plan_maker(plan);
-	KGB_AUTO(buf) struct kgb_buf differences = KGB_BUF_INIT(0);
-	const struct {
-		const char *what, *was, *is;
-	} fields[] = {{"method", was.method, is.method},
-		      {"gateway", was.gateway_mode, is.gateway_mode},
-		      {"model", was.model, is.model},
-		      {"endpoint", was.endpoint, is.endpoint}};
-
-	if (kgb_maker_equal(&was, &is) || plan->cli->flags.force)
-		return 0;
-	for (size_t i = 0; i < KGB_ARRAY_LEN(fields); i++)
-		if (fields[i].was && fields[i].is && !kgb_str_eq(fields[i].was, fields[i].is))
-			kgb_buf_addf(&differences, "%s%s was %s and would be %s",
-				     differences.len > 0 ? ", " : "", fields[i].what, fields[i].was,
-				     fields[i].is);
-	const bool goes_live = plan->gateway_mode == KGB_GATEWAY_LIVE &&
-			       !kgb_str_eq(was.gateway_mode, is.gateway_mode);
-	return kgb_fail(
-		err, KGB_ERR_INVALID,
-		"run '%s' would mix kernels of two makers: %s; resume it as it was%s, or mark the run as mixed with --force",
-		plan->dir.name, differences.ptr, goes_live ? " (--set gateway.mode=offline)" : "");
 }

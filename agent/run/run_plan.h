@@ -58,15 +58,14 @@ KGB_MUST_CHECK int kgb_run_plan_find_kernel(const char *dir, const struct kgb_sp
 					    struct kgb_buf *out, struct kgb_err *err);
 /** The method, its model and program, and the run to start from. */
 KGB_MUST_CHECK int kgb_run_plan_generation(struct kgb_run_plan *plan, struct kgb_err *err);
-/** What the machine must have for this plan: devices, gateway, prices, sandbox, program, Python. */
+/** What the machine must have for this plan: devices, gateway, prices, sandbox, program, Python,
+ * and a provider that takes the key and has the model. INVALID: a resumed run would have another
+ * method, gateway mode, model or endpoint, without --force. */
 KGB_MUST_CHECK int kgb_run_plan_environment(struct kgb_run_plan *plan, struct kgb_err *err);
 /** --skip-gen: the operators of an earlier run that have a kernel, or those of them that the user
  * named. Locks and opens that run. */
 KGB_MUST_CHECK int kgb_run_plan_earlier(struct kgb_run_plan *plan, struct kgb_err *err);
 /** resume: the unfinished operators of the run. Locks and opens it. */
 KGB_MUST_CHECK int kgb_run_plan_rest(struct kgb_run_plan *plan, struct kgb_err *err);
-/** resume: INVALID when the plan has another method, gateway mode, model or endpoint than the run
- * that it continues, unless --force. After kgb_run_plan_environment. */
-KGB_MUST_CHECK int kgb_run_plan_check_maker(const struct kgb_run_plan *plan, struct kgb_err *err);
 
 #endif

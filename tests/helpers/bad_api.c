@@ -4,9 +4,9 @@
  *
  *     bad_api BEHAVIOUR[,BEHAVIOUR...] CALLS_FILE COMMAND [ARG...]
  *
- * Each request for a model's answer gets the next behaviour (fake_llm.h), the last for ever. The
- * command inherits everything and BAD_API_PORT; its exit status is ours. How many requests came is
- * written to CALLS_FILE.
+ * Each request for a model's answer gets the next behaviour (fake_llm.h), the last for ever. A GET,
+ * as of a model's description, gets 405 and does not count. The command inherits everything and
+ * BAD_API_PORT; its exit status is ours. How many requests came is written to CALLS_FILE.
  */
 #include <fcntl.h>
 #include <unistd.h>
@@ -24,12 +24,13 @@ struct bad_api {
 	const char *calls_file;
 	uv_process_t child;
 	int64_t status;
+	int n_calls;
 };
 
 static void write_calls(struct bad_api *api)
 {
 	struct kgb_err err = KGB_ERR_INIT;
-	KGB_AUTO(free) char *text = kgb_xasprintf("%d\n", fake_llm_calls(api->llm));
+	KGB_AUTO(free) char *text = kgb_xasprintf("%d\n", api->n_calls);
 	if (kgb_fs_write_atomic(AT_FDCWD, api->calls_file, text, strlen(text), 0644, false, &err) <
 	    0)
 		fprintf(stderr, "bad_api: %s\n", err.msg);
@@ -38,6 +39,12 @@ static void write_calls(struct bad_api *api)
 static void on_call(void *payload, struct fake_llm_call *call)
 {
 	struct bad_api *api = payload;
+	if (strcmp(call->method, "GET") == 0) {
+		fake_llm_sends(call, "HTTP/1.1 405 No\r\ncontent-length: 0\r\n\r\n");
+		fake_llm_cut(call, false);
+		return;
+	}
+	api->n_calls++;
 	write_calls(api);
 	const char *behaviour = api->behaviours.items[api->next];
 	if (api->next + 1 < api->behaviours.n)

@@ -5,8 +5,11 @@ usage: fake_api.py PORT_FILE      writes its port to that file, serves until it 
 
 The first call of an address gets the first behaviour, the second call the second, and all later calls the last. The file
 PORT_FILE.BEHAVIOUR[.BEHAVIOUR...] has a line for each call. Behaviours: a status (401, 404, 429, 529), 429_later (in an hour),
-silent (reads the request and sends no answer), or of a stream: ok, malformed, cut (after the counts), stall (before the counts;
+silent (reads the request and sends no answer), gone (closes the connection instead), or of a stream: ok, malformed, cut (after the counts), stall (before the counts;
 the connection stays), no_stop (ends without its closing event), error_event. Protocols: messages, chat, responses.
+
+A GET is a question for a model's description and does not count. It gets the status N at an address get_N; get_unknown has no such
+model; get_silent sends no answer; all others do not know the question (404).
 """
 
 import contextlib
@@ -104,8 +107,20 @@ class Handler(http.server.BaseHTTPRequestHandler):
         with contextlib.suppress(OSError):
             self.connection.recv(1)
 
-    def fail(self, status, *headers):
-        body = json.dumps({"error": {"message": f"status {status}", "type": "error", "code": None, "param": None}}).encode()
+    def do_GET(self):
+        day, _, model = self.path[1:].partition("/v1/models")
+        if day == "get_silent":
+            self.wait_for_end()
+        elif day == "get_unknown":
+            self.fail(404, kind="not_found_error", message=f"model: {model[1:]}")
+        elif day == "get_403_scope":
+            self.fail(403, message="Missing scopes: api.model.read")
+        else:
+            self.fail(int(day[4:]) if day.startswith("get_") else 404, kind="not_found_error", message=f"no {self.path}")
+
+    def fail(self, status, *headers, kind="error", message=None):
+        message = message or f"status {status}"
+        body = json.dumps({"error": {"message": message, "type": kind, "code": None, "param": None}}).encode()
         self.send_response(status)
         self.send_header("content-type", "application/json")
         self.send_header("content-length", str(len(body)))
@@ -125,6 +140,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return
         if behaviour == "silent":
             self.wait_for_end()
+            return
+        if behaviour == "gone":
+            self.close_connection = True
             return
         path = self.path.split("?")[0]
         stream = messages if path.endswith("/messages") else chat if path.endswith("/completions") else responses

@@ -54,14 +54,10 @@ test_cli_works() {
 	'
 }
 
-# test_cli_bad_days: each line of standard input is a day: the API's answers (fake_api.py; or `closed`: no process listens;
-# `tls`: the API has no TLS), the end of the attempt, and the numbers of requests by the CLI, calls that the API got and counted
-# output tokens. On `ok` days the CLI counts the same. Two days run at a time, because they mostly wait.
+# test_cli_bad_days: each line of standard input is a day: the API's answers (fake_api.py), the end of the attempt, and the numbers
+# of requests by the CLI, calls that the API got and counted output tokens. On `ok` days the CLI counts the same. Two days run at a time, because they mostly wait.
 test_cli_bad_days() {
-	python3 "$KGB_TEST_SOURCE_DIR/tests/helpers/fake_api.py" "$TRASH/port" &
-	# shellcheck disable=SC2034 # lib.sh ends it
-	test_background=$!
-	test_wait_for 100 test -s "$TRASH/port"
+	test_start_api
 	cat >days
 	test_expect_success 'all days are played' '
 		running=0
@@ -94,12 +90,10 @@ test_cli_bad_days() {
 # Runs one attempt on that day, in a separate folder.
 test_cli_play() {
 	mkdir "$1" && cd "$1" || return 1
-	url=http://127.0.0.1:$(cat "$TRASH/port")/$1 code=0
+	url=${api:?}/$1 code=0
 	# On days without a planned delay the limits are long, because a busy machine may be late.
 	idle=60s
 	case $1 in
-	closed) url=http://127.0.0.1:1 ;;
-	tls) url=https${url#http} idle=5s ;;
 	*silent* | *stall*) idle=5s ;;
 	esac
 	# shellcheck disable=SC2154 # set before

@@ -105,6 +105,15 @@ trap test_cleanup EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
+# test_start_api: a model's API (fake_api.py), until the test ends. Its address is $api/BEHAVIOUR.
+test_start_api() {
+	python3 "$KGB_TEST_SOURCE_DIR/tests/helpers/fake_api.py" "$TRASH/port" &
+	test_background=$!
+	test_wait_for 100 test -s "$TRASH/port"
+	api=http://127.0.0.1:$(cat "$TRASH/port")
+	export api
+}
+
 # ---- tests ----
 
 # Prints the output of commands in files of the folder since the test began, which may explain the failure.

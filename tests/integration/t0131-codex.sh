@@ -22,7 +22,6 @@ malformed        agent.ok               1  1  5
 529              provider.transient     2  2  0
 cut              provider.network       3  3  0
 error_event      provider.transient     1  1  5
-closed           provider.transient     2  0  0
-tls              provider.transient     2  0  0
+gone             provider.transient     2  2  0
 END
 test_done

@@ -79,18 +79,6 @@ test_expect_success 'every exchange of every day is recorded, with the calls tha
 	jq -e ".cut_upstream and .billed and .tries == []" cut-ok/runs/*/attempts/*/001/traffic/0001.meta.json &&
 	jq -s -e "map(.billed) == [true, true]" stall-ok/runs/*/attempts/*/001/traffic/*.meta.json
 '
-test_expect_success 'no process listens: provider.transient' '
-	play closed ok http://127.0.0.1:1 &&
-	test_equal "1 provider.transient 1 1 0" "$(outcome closed)" outcome &&
-	test_equal 0 "$(cat closed/calls)" calls
-'
-# shellcheck disable=SC2016
-test_expect_success 'no TLS behind https: provider.transient, and no key leaves' '
-	play tls ok '\''https://127.0.0.1:$BAD_API_PORT'\'' &&
-	test_equal "1 provider.transient 1 1 0" "$(outcome tls)" outcome &&
-	test_equal 0 "$(cat tls/calls)" calls
-'
-
 # shellcheck disable=SC2016 # for the inner shell
 test_expect_success 'a key that is refused ends the run after its first operator; the others stay pending and can be resumed' '
 	code=0 && { ANTHROPIC_API_KEY=sk-test-0123456789 "$bad_api" 401 keys sh -c '\''exec kgb-agent add,silu,softmax -m naive_cc --skip-verify \

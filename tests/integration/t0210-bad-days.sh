@@ -103,10 +103,12 @@ test_expect_success 'an agent cannot see the host, the network or our files' '
 	test_no_grep "KGB_TEST" seen
 	test_grep "^ANTHROPIC_API_KEY=[0-9a-f]\{32\}$" seen
 '
+test_start_api
 test_expect_success 'a real key never enters the sandbox and is written nowhere' '
 	echo "{ env; cat /proc/*/environ; } >/ws/seen 2>/dev/null; result done" | fake_cli &&
 	rm -rf runs &&
-	ANTHROPIC_API_KEY=sk-real-0123456789 KGB_CLAUDE_BIN=$TRASH/cli test_expect_code 1 kgb-agent add -m normal_cc >out 2>log &&
+	ANTHROPIC_API_KEY=sk-real-0123456789 KGB_CLAUDE_BIN=$TRASH/cli test_expect_code 1 \
+		kgb-agent add -m normal_cc --set gateway.upstream_url="$api/ok" >out 2>log &&
 	test_no_grep "offline" log &&
 	test -f runs/*/attempts/aten__add/001/ws/seen &&
 	test_expect_code 1 grep -r "sk-real-0123456789" runs

@@ -190,8 +190,9 @@ visible='ptrace process_vm_readv process_vm_writev pidfd_getfd user_namespace mo
 invisible='tcp tcp6 udp udp_message dns name metadata host_tcp docker unix abstract netlink host_key host_home references journal journal_above
 	results other_workspace verdicts shadow real_key other_processes first_memory sysrq core_pattern kmem
 	confine cgroup kill_outside huge_file sparse_file shared_memory'
+test_start_api
 test_expect_success 'one run with all attacks ends as any other' '
-	python_cli <attack.py && ANTHROPIC_API_KEY=sk-walls run_bare && attempt ".end == \"agent.ok\"" &&
+	python_cli <attack.py && ANTHROPIC_API_KEY=sk-walls run_bare --set gateway.upstream_url="$api/ok" && attempt ".end == \"agent.ok\"" &&
 	cp runs/*/attempts/aten__add/001/ws/seen seen && cp out.json walls.json && cp -r runs kept &&
 	test_grep "^end" seen && test_no_grep SUCCEEDED seen && test_no_grep Traceback seen
 '
@@ -450,16 +451,7 @@ test_expect_success 'at a time-out during a loop the attempt waited for the proc
 	done &&
 	attempt ".end == \"agent.timeout\" and .sandbox.waiting_for.class == \"cpu\""
 '
-cat >stall.py <<\EOF
-import socket, sys, time
-server = socket.create_server(("127.0.0.1", 0))
-open("stall.port", "w").write(str(server.getsockname()[1]))
-kept = []
-while True:
-    kept.append(server.accept())
-EOF
 test_expect_success 'an API that does not answer is no idleness; at the time-out the attempt waited for the API' '
-	rm -f stall.port && { python3 stall.py & stall=$!; } && test_wait_for 100 test -s stall.port &&
 	{
 		echo "exec python3 - <<KGB_EOF"
 		cat <<-\EOF
@@ -471,10 +463,10 @@ test_expect_success 'an API that does not answer is no idleness; at the time-out
 	} | fake_cli &&
 	for time in 12s 100s; do # the same
 		ANTHROPIC_API_KEY=sk-x test_expect_code 1 run_bare --timeout $time --set sandbox.idle_timeout=3s \
-			--set gateway.upstream_url="http://127.0.0.1:$(cat stall.port)" || return 1
+			--set gateway.upstream_url="$api/silent" || return 1
 		! attempt ".sandbox.clocks.api_ms > 3500" || break
 	done &&
-	kill $stall && attempt ".end == \"agent.timeout\" and .sandbox.waiting_for.class == \"api\" and .sandbox.clocks.api_ms > 3500"
+	attempt ".end == \"agent.timeout\" and .sandbox.waiting_for.class == \"api\" and .sandbox.clocks.api_ms > 3500"
 '
 
 # ---- levels ----

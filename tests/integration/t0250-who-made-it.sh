@@ -57,13 +57,14 @@ with open(sys.argv[2] + \"/lock\", \"r+\") as lock:
 		test_equal 75 "$code" "status of $command" && test_grep "held by" err || return 1
 	done
 '
+test_start_api
 test_expect_success 'with --force the makers are mixed, and every place says so' '
 	cp -r killed forced && for file in forced/*/journal.jsonl; do cp before "$file"; done &&
-	code=0 && { ANTHROPIC_API_KEY=sk-test-0123456789 kgb-agent resume --runs-dir forced --force --set gateway.upstream_url=http://127.0.0.1:1 \
+	code=0 && { ANTHROPIC_API_KEY=sk-test-0123456789 kgb-agent resume --runs-dir forced --force --set gateway.upstream_url="$api/500" \
 		--set gateway.max_tries=1 --set run.max_attempts=1 >table 2>log || code=$?; } && test "$code" -ne 0 &&
 	jq -e ".gateway == \"mixed\" and .model == null
 		and [.operators[\"aten::add\"].attempts[] | .gateway] == [\"offline\", \"live\"]
-		and .operators[\"aten::add\"].attempts[1].endpoint == \"http://127.0.0.1:1\"" forced/*/results.json &&
+		and .operators[\"aten::add\"].attempts[1].endpoint == \"$api/500\"" forced/*/results.json &&
 	test_grep "^MIXED MODELS: 0 of 1 passed" table
 '
 test_expect_success 'a kernel that was changed by hand counts in no rate' '

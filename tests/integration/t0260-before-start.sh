@@ -64,6 +64,48 @@ test_expect_success 'a program that is not the CLI is found by its answer' '
 	KGB_CLAUDE_BIN=/bin/true test_expect_code 4 kgb-agent add -m naive_cc 2>err &&
 	test_grep "Claude Code cannot be ./bin/true., which answers .true (GNU coreutils)" err
 '
+test_start_api
+# ask URL OPTION...: a run whose provider is at that address.
+ask() {
+	url=$1
+	shift
+	rm -rf asked
+	ANTHROPIC_API_KEY=sk-test-0123456789 kgb-agent add -m naive_cc --skip-verify --set run.max_attempts=1 --set gateway.max_tries=1 \
+		--set gateway.upstream_url="$url" --runs-dir asked "$@" >out 2>err
+}
+printf 'echo x >/ws/kernel.py\nresult done\n' | fake_cli
+# What the provider says of the key and the model before the start, and the end of the run: it begins (0), or nothing is created (4).
+while read -r status day words; do
+	export status day words
+	# shellcheck disable=SC2016
+	test_expect_success "asked for the model, the provider answers with $day: exit $status" '
+		case $day in closed) url=http://127.0.0.1:1 ;; tls) url=https${api#http} ;; *) url=$api/$day ;; esac
+		test_expect_code "$status" ask "$url" &&
+		if [ "$status" = 4 ]; then test_grep "$words" err && test ! -e asked; else test -e asked/*/results.json; fi &&
+		test_no_grep sk-test-0123456789 err
+	'
+done <<\END
+4 get_401       refuses the key (status 401): set ANTHROPIC_API_KEY to a key that the provider accepts
+4 get_403       refuses the key (status 403)
+4 get_unknown   has no model .claude-sonnet-4-5.: name a model that the provider has (--model)
+4 closed        http://127.0.0.1:1: .*: the network, a proxy (https_proxy) or gateway.upstream_url
+4 tls           https://127.0.0.1:.*gateway.upstream_url
+4 get_silent    timed out after 100[0-9][0-9] milliseconds
+0 get_200       -
+0 get_403_scope -
+0 get_404       -
+0 get_405       -
+0 get_529       -
+END
+test_expect_success 'doctor asks the same' '
+	test_expect_code 4 env OPENAI_API_KEY=k kgb-agent doctor --set gateway.openai_url="$api/get_401" >out &&
+	test_grep "^FAIL  api .*/get_401 refuses the key (status 401)" out && test_grep "fix: set OPENAI_API_KEY to a key" out &&
+	{ OPENAI_API_KEY=k kgb-agent doctor --set gateway.openai_url="$api/get_404" >out || true; } && test_grep "^PASS  api " out
+'
+test_expect_success 'a plan, an offline run and a program of the user ask no provider' '
+	ask http://127.0.0.1:1 --dry-run && ask http://127.0.0.1:1 --set gateway.mode=offline &&
+	printf "#!/bin/sh\necho x >kernel.py\n" >own && chmod +x own && KGB_COMMAND_BIN=$TRASH/own ask http://127.0.0.1:1 -m command
+'
 test_expect_success '-vv adds where an error arose' '
 	test_expect_code 2 kgb-agent add -m foo 2>err && test_no_grep "debug: at" err &&
 	test_expect_code 2 kgb-agent add -m foo -vv 2>err && test_grep "debug: at .*methods/method.c:[0-9]" err
