@@ -85,8 +85,13 @@ static int load_offline(struct kgb_round_launch *launch, struct kgb_err *err)
 						   ? KGB_OFFLINE_ONESHOT
 					   : launch->round > 1 ? KGB_OFFLINE_AGAIN
 							       : KGB_OFFLINE_VERIFY;
+	KGB_AUTO(free)
+	char *script = kgb_xasprintf("%s/%s.yaml", dir, launch->facts->spec->safe_name);
 	kgb_offline_free(launch->offline);
 	launch->offline = NULL;
+	/* The plan has seen to it that a program that needs a model has a script. */
+	if (!kgb_fs_exists(AT_FDCWD, script))
+		return 0;
 	return kgb_offline_load(&launch->offline, dir, launch->facts->spec->safe_name, variant,
 				err);
 }

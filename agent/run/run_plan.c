@@ -90,6 +90,12 @@ static const char *wanted_keys(const struct kgb_run_plan *plan)
 	return kgb_provider_key_variable(kgb_protocol_provider(protocol));
 }
 
+/** The user's own program may ask no model at all. */
+static bool needs_model(const struct kgb_run_plan *plan)
+{
+	return plan->method.program.protocol != KGB_N_PROTOCOLS;
+}
+
 static bool has_script(const struct kgb_run_plan *plan, const struct kgb_spec *spec)
 {
 	KGB_AUTO(free)
@@ -154,6 +160,8 @@ static int plan_gateway(struct kgb_run_plan *plan, struct kgb_err *err)
 				plan->method.program.title, wanted_keys(plan));
 	bool offline = settings->gateway.mode == KGB_GATEWAY_CHOICE_OFFLINE || !plan->endpoint;
 	plan->gateway_mode = offline ? KGB_GATEWAY_OFFLINE : KGB_GATEWAY_LIVE;
+	if (!needs_model(plan))
+		return 0;
 	if (offline && kgb_strv_has(&plan->cli->operators, "all"))
 		drop_without_script(plan);
 	for (size_t i = 0; offline && i < plan->n_specs; i++)
@@ -381,10 +389,8 @@ int kgb_run_plan_environment(struct kgb_run_plan *plan, struct kgb_err *err)
 		return -1;
 	const bool verify = !plan->cli->flags.skip_verify;
 	const bool judge = verify || (plan->has_method && kgb_method_needs_judge(&plan->method));
-	/* The user's own program may ask no model at all. */
 	const bool asks = plan->generate && plan->gateway_mode == KGB_GATEWAY_LIVE &&
-			  plan->method.program.protocol != KGB_N_PROTOCOLS &&
-			  !plan->cli->flags.dry_run;
+			  needs_model(plan) && !plan->cli->flags.dry_run;
 	const unsigned needs = (judge ? KGB_NEED_SANDBOX : 0U) | (verify ? KGB_NEED_PYTHON : 0U) |
 			       (asks ? KGB_NEED_API : 0U);
 	return kgb_checks_require(plan->cli, needs, plan->devices.items[0].number >= 0, err);

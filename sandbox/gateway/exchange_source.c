@@ -94,14 +94,20 @@ static void prepare_script(struct kgb_exchange *ex)
 		kgb_offline_models(ex->protocol, &ex->scripted);
 	else if (ex->endpoint == KGB_ENDPOINT_COUNT_TOKENS)
 		kgb_offline_count_tokens(body->ptr, body->len, &ex->scripted);
-	else
+	else if (ex->session->spec.offline)
 		kgb_offline_answer(ex->session->spec.offline, ex->protocol, body->ptr, body->len,
 				   &ex->scripted);
 }
 
 static void send_script(struct kgb_exchange *ex)
 {
+	static const char no_script[] =
+		"offline: the built-in model has no script for this operator";
 	struct kgb_offline_reply *reply = &ex->scripted;
+	if (kgb_http_is_generation(ex->endpoint) && !ex->session->spec.offline) {
+		kgb_exchange__refuse(ex, kgb_http_stop_status(ex->protocol), no_script, no_script);
+		return;
+	}
 	kgb_headers_add(&ex->reply, "content-type", reply->content_type);
 	kgb_exchange__head(ex, reply->status, reply->content_type);
 	ex->cuts = KGB_TAKE(reply->event_ends);

@@ -291,8 +291,6 @@ static int open_checked(struct kgb_session *session, int *listen_fd,
 {
 	if (!spec->token || !*spec->token)
 		return kgb_fail(err, KGB_ERR_INVALID, "gateway: a session needs a token");
-	if (session->gw->mode == KGB_GATEWAY_OFFLINE && !spec->offline)
-		return kgb_fail(err, KGB_ERR_INVALID, "gateway: an offline session needs a script");
 	if (session->gw->mode == KGB_GATEWAY_REPLAY && !spec->cassette)
 		return kgb_fail(err, KGB_ERR_INVALID, "gateway: a replay needs a cassette");
 	session->token = kgb_xstrdup(spec->token);
