@@ -32,6 +32,8 @@ static const struct kgb_field program_fields[] = {
 	FIELD(adapter, STR, .required = true, .doc = "Reader of its event stream"),
 	FIELD(usage, ENUM, .names = usage_names, .required = true,
 	      .doc = "Whether it counts tokens itself"),
+	FIELD(least_tokens, I64, .min = 0, .max = 1 << 30, .def = "0",
+	      .doc = "Tokens that the gateway reserves at least for one of its requests: half the bytes of its instructions and tools, and the most that it lets the model answer"),
 	FIELD(argv, STRS, .doc = "Its arguments, unless the method gives its own"),
 	FIELD(env, MAP, .doc = "Environment, besides HOME, PATH, TMPDIR and LANG"),
 	KGB_FIELD_END,

@@ -30,6 +30,7 @@ struct kgb_program {
 	int protocol; /* enum kgb_protocol, or KGB_N_PROTOCOLS: any */
 	const char *adapter; /* reader of its stream (events.h) */
 	int usage; /* enum kgb_program_usage */
+	int64_t least_tokens; /* that the gateway reserves for one of its requests; 0: not known */
 	struct kgb_strs argv; /* unless the method has its own; {{placeholders}} of kgb_method_vars
 			       */
 	struct kgb_field_map env; /* same; beside what the method adds */

@@ -2,6 +2,7 @@
 #include "agent/run/run_plan.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
 
 #include "agent/cli/program_probe.h"
 #include "agent/doctor/checks.h"
@@ -170,6 +171,29 @@ static int plan_gateway(struct kgb_run_plan *plan, struct kgb_err *err)
 				err, KGB_ERR_UNAVAILABLE,
 				"the offline model has no script for %s: set %s to use a real one",
 				plan->specs[i].name, wanted_keys(plan));
+	return 0;
+}
+
+/** A budget that holds no request would end each attempt before the model is asked. */
+static int check_budget(const struct kgb_run_plan *plan, struct kgb_err *err)
+{
+	const struct kgb_settings_budget *budget = &plan->cli->config.settings.budget;
+	const int64_t least = plan->method.program.least_tokens;
+	const struct {
+		const char *key;
+		int64_t limit;
+	} rows[] = {{"budget.run_tokens", budget->run_tokens},
+		    {"budget.operator_tokens", budget->operator_tokens},
+		    {"budget.attempt_tokens", budget->attempt_tokens}};
+	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++)
+		if (rows[i].limit > 0 && rows[i].limit < least)
+			return kgb_fail(
+				err, KGB_ERR_INVALID,
+				"%s: %s: %" PRId64
+				" tokens hold no request of %s, which takes at least %" PRId64
+				" with the longest answer: set more, or 0 for no limit",
+				kgb_config_origin(&plan->cli->config, rows[i].key), rows[i].key,
+				rows[i].limit, plan->method.program.title, least);
 	return 0;
 }
 
@@ -374,7 +398,8 @@ int kgb_run_plan_environment(struct kgb_run_plan *plan, struct kgb_err *err)
 	plan->at_a_time = (int)settings->run.device_count;
 	if ((size_t)plan->at_a_time < plan->devices.n)
 		plan->at_a_time = (int)plan->devices.n;
-	if (plan->generate && (plan_gateway(plan, err) < 0 || plan_prices(plan, err) < 0))
+	if (plan->generate && (check_budget(plan, err) < 0 || plan_gateway(plan, err) < 0 ||
+			       plan_prices(plan, err) < 0))
 		return -1;
 	if (plan->resume && check_maker(plan, err) < 0)
 		return -1;

@@ -48,7 +48,10 @@ test_cli_works() {
 		test_grep "^aten::add  *identical: kernel same, 2 of 2 checks same" table
 	'
 	test_expect_success 'at the end of a budget the CLI ends by itself, after one refusal' '
-		test_expect_code 5 kgb-agent add -m "naive_$cli" --skip-verify --max-tokens 5000 --runs-dir spent --json >out.json 2>log || { cat log; false; }
+		least=$(sed -n "s/^least_tokens: //p" "$KGB_TEST_SOURCE_DIR/methods/data/program/$cli.yaml")
+		test_expect_code 2 kgb-agent add -m "naive_$cli" --max-tokens $((least - 1)) --runs-dir spent 2>log && test ! -e spent
+		test_grep "^kgb-agent: error: --max-tokens: budget.run_tokens: $((least - 1)) tokens hold no request of .* takes at least $least" log
+		test_expect_code 5 kgb-agent add -m "naive_$cli" --skip-verify --max-tokens "$least" --runs-dir spent --json >out.json 2>log || { cat log; false; }
 		attempt ".end == \"budget.reached\" and .error_code == \"budget.tokens\" and .model_requests == 1 and .term_signal == 0
 			and .charged_tokens == 0"
 	'

@@ -26,7 +26,9 @@ live() {
 }
 
 test_expect_success 'a token budget: nothing leaves, the CLI ends after that one refusal, class budget' '
-	test_expect_code 5 kgb-agent add -m naive_cc --skip-verify --max-tokens 20000 --runs-dir tokens --json >out.json 2>log &&
+	test_expect_code 2 kgb-agent add -m naive_cc --max-tokens 30000 --runs-dir tokens 2>log && test ! -e tokens &&
+	test_grep "max-tokens: budget.run_tokens: 30000 tokens hold no request of Claude Code, which takes at least 48000" log &&
+	test_expect_code 5 kgb-agent add -m naive_cc --skip-verify --max-tokens 48000 --runs-dir tokens --json >out.json 2>log &&
 	operator ".status == \"budget\" and .error_code == \"budget.tokens\" and .attempts[0].end == \"budget.reached\"
 		and .attempts[0].model_requests == 1 and .attempts[0].charged_tokens == 0" &&
 	jq -e ".status == \"budget\"" out.json &&
