@@ -145,6 +145,7 @@
 	/* Trouble of kgb-agent or its machine. */ \
 	X(INFRA_NOT_STARTED, "infra.not_started", INFRA_ERROR, MACHINE, AGAIN, "The attempt could not be started.") \
 	X(INFRA_SANDBOX, "infra.sandbox", INFRA_ERROR, MACHINE, AGAIN, "The sandbox ended under the agent: bwrap or kgb-launch was killed.") \
+	X(INFRA_NO_REQUEST, "infra.no_request", INFRA_ERROR, MACHINE, AGAIN, "The CLI sent the model no request in limits.first_request: it is another program, or cannot work here.") \
 	X(INFRA_LOST, "infra.lost", INFRA_ERROR, MACHINE, AGAIN, "kgb-agent ended before the attempt did.") \
 	X(INFRA_PERMISSION_DENIED, "infra.permission_denied", INFRA_ERROR, MACHINE, AGAIN, "The CLI was refused a tool that it must have.") \
 	X(INFRA_CANCELLED, "infra.cancelled", CANCELLED, USER, FINAL, "The run ended before a verdict.") \

@@ -105,6 +105,7 @@ enum kgb_agent_end {
 	KGB_AGENT_HUNG, /* no sign of life */
 	KGB_AGENT_KILLED, /* a signal, and not ours */
 	KGB_AGENT_CRASHED, /* ended without its closing event */
+	KGB_AGENT_NO_REQUEST, /* it sent the model none */
 	KGB_AGENT_SANDBOX_DIED, /* bwrap or kgb-launch was killed under it */
 	KGB_AGENT_NOT_STARTED,
 	KGB_N_AGENT_ENDS,

@@ -502,6 +502,8 @@ static int make_parts(struct kgb_attempt *attempt, struct kgb_err *err)
 	const struct kgb_watcher_spec watcher = {
 		.operator= facts->spec->name,
 		.dir = facts->paths.dir,
+		.program = &env->method->program,
+		.program_path = env->cli_path,
 		.loop = env->loop,
 		.limits = &env->limits,
 		.processes = env->processes,

@@ -51,7 +51,7 @@ static void on_budget(void *payload, const char *why)
 static void on_activity(void *payload)
 {
 	struct kgb_model_session *model = payload;
-	kgb_watcher_note_life(model->watcher);
+	kgb_watcher_note_request(model->watcher);
 }
 
 static void on_probe(void *payload, const char *what, const char *method, const char *path)

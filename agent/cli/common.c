@@ -163,6 +163,7 @@ struct kgb_attempt_limits kgb_cli_attempt_limits(const struct kgb_settings *sett
 		.memory_bytes = settings->sandbox.memory,
 		.n_tasks = settings->sandbox.processes,
 		.idle_timeout_ms = settings->sandbox.idle_timeout,
+		.first_request_ms = settings->limits.first_request,
 		.tmp_bytes = settings->limits.tmp_size,
 		.watch_files = settings->sandbox.watch_files,
 	};

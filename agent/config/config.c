@@ -67,6 +67,8 @@ static const struct kgb_field limits_table[] = {
 		.doc = "Checks that the agent may request in one attempt."),
 	SETTING(limits, memory, SIZE, .min = 256 << 20, .max = (int64_t)1 << 42,
 		.def = KGB_CANDIDATE_MEMORY, .doc = "Memory of a candidate under verification."),
+	SETTING(limits, first_request, DURATION, .max = DAY_MS, .def = "3m",
+		.doc = "Time in which a coding CLI must send the model its first request: a program that is not that CLI sends none. Not for the method `command`; 0s: no limit."),
 	SETTING(limits, tmp_size, SIZE, .min = 1 << 20, .max = (int64_t)1 << 40, .def = "1GiB",
 		.doc = "Size of an agent's /tmp and HOME, which are in memory."),
 	KGB_FIELD_END,

@@ -60,6 +60,8 @@ struct kgb_settings {
 		int64_t call_timeout; /* ms; one call of a candidate's function */
 		int64_t verify_calls; /* checks that one attempt may ask for */
 		int64_t memory; /* bytes; one verification's address space of a candidate */
+		int64_t first_request; /* ms; until a CLI has sent the model a request; 0: for ever
+					*/
 		int64_t tmp_size; /* bytes; memory file systems of an agent's sandbox */
 	} limits;
 	struct kgb_settings_budget { /* 0: no limit */

@@ -10,7 +10,8 @@
 const char *kgb_breaker_note(struct kgb_breaker *breaker, enum kgb_agent_end end, bool answered)
 {
 	const bool unanswered =
-		!answered && (end == KGB_AGENT_TRANSIENT || end == KGB_AGENT_NETWORK);
+		!answered && (end == KGB_AGENT_TRANSIENT || end == KGB_AGENT_NETWORK ||
+			      end == KGB_AGENT_NO_REQUEST);
 
 	breaker->answered = breaker->answered || answered;
 	breaker->n_unanswered = unanswered ? breaker->n_unanswered + 1 : 0;
@@ -21,6 +22,7 @@ const char *kgb_breaker_note(struct kgb_breaker *breaker, enum kgb_agent_end end
 	if (end == KGB_AGENT_MODEL && !breaker->answered)
 		return "name a model that the provider has (--model)";
 	if (breaker->n_unanswered >= UNANSWERED_MAX && !breaker->answered)
-		return "check the endpoint with kgb-agent doctor";
+		return end == KGB_AGENT_NO_REQUEST ? "check the program with kgb-agent doctor"
+						   : "check the endpoint with kgb-agent doctor";
 	return NULL;
 }

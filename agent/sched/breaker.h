@@ -13,7 +13,7 @@
 /** Zero at the start of a run. */
 struct kgb_breaker {
 	bool answered; /* some attempt of this start got an answer of a model */
-	int n_unanswered; /* attempts in a row that the provider did not answer at all */
+	int n_unanswered; /* attempts in a row that got no answer, or did not even ask */
 };
 
 /** Note how an attempt ended, and whether the model answered it at least once. Returns what the

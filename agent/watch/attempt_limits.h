@@ -22,6 +22,7 @@ struct kgb_attempt_limits {
 	int64_t memory_bytes;
 	int64_t n_tasks;
 	int64_t idle_timeout_ms; /* 0: for ever */
+	int64_t first_request_ms; /* until the CLI has sent the model one; 0: for ever */
 	int64_t tmp_bytes;
 	bool watch_files; /* record which private files the agent opens */
 };

@@ -78,9 +78,15 @@ static bool has_tool(const struct kgb_proc_tree *tree, pid_t launcher)
 	return false;
 }
 
-void kgb_watcher_note_life(struct kgb_watcher *watcher)
+static void note_life(struct kgb_watcher *watcher)
 {
 	watcher->life_ms = kgb_mono_ms();
+}
+
+void kgb_watcher_note_request(struct kgb_watcher *watcher)
+{
+	watcher->has_asked = true;
+	note_life(watcher);
 }
 
 /** Take a sample of the processes and compare it with the one before. */
@@ -102,7 +108,7 @@ static void sample(struct kgb_watcher *watcher, pid_t launcher, int64_t max_age_
 	if (!same_processes(&watcher->tree, &watcher->before) ||
 	    watcher->cpu_ms * LIFE_CPU_SHARE >= passed_ms ||
 	    watcher->io_bytes - io_before >= LIFE_IO_BYTES)
-		kgb_watcher_note_life(watcher);
+		note_life(watcher);
 	bool in_tool = watcher->n_open_requests == 0 && has_tool(&watcher->tree, launcher);
 	if (in_tool && watcher->in_tool)
 		watcher->tool_ms += passed_ms;
@@ -140,7 +146,7 @@ static void run_clocks(struct kgb_watcher *watcher, const struct kgb_watcher_vie
 	watcher->n_open_requests = view->n_open_requests;
 	if (watcher->stdout_offset != view->stdout_offset || view->n_open_requests > 0 ||
 	    view->awaits_verdict)
-		kgb_watcher_note_life(watcher);
+		note_life(watcher);
 	watcher->stdout_offset = view->stdout_offset;
 	int64_t idle_ms = now_ms - watcher->life_ms;
 	if (idle_ms > watcher->idle_ms)
@@ -262,6 +268,23 @@ static enum kgb_watcher_order check_idle(struct kgb_watcher *watcher,
 							     : KGB_WATCHER_STOPS;
 }
 
+/** A program that is not the CLI that the method names can be busy for ever without a request. */
+static enum kgb_watcher_order check_first_request(struct kgb_watcher *watcher)
+{
+	const struct kgb_program *program = watcher->spec.program;
+	int64_t limit_ms = watcher->spec.limits->first_request_ms;
+	int64_t passed_ms = kgb_mono_ms() - watcher->round_ms;
+	if (watcher->has_asked || limit_ms == 0 || passed_ms < limit_ms ||
+	    program->protocol == KGB_N_PROTOCOLS)
+		return KGB_WATCHER_LETS_RUN;
+	kgb_broken_limit_set(
+		&watcher->broken, KGB_AGENT_NO_REQUEST, "first_request", limit_ms, passed_ms,
+		"%s ('%s') sent the model no request in %lld ms: it is another program, or cannot work here",
+		program->title, watcher->spec.program_path, (long long)passed_ms);
+	kgb_warn("%s: %s", watcher->spec.operator, watcher->broken.why);
+	return KGB_WATCHER_STOPS;
+}
+
 /* ---- life of the watcher ---- */
 
 static void on_counted(void *payload)
@@ -290,7 +313,8 @@ int kgb_watcher_open(struct kgb_watcher *watcher, const struct kgb_watcher_spec 
 
 void kgb_watcher_begin_round(struct kgb_watcher *watcher)
 {
-	watcher->tick_ms = watcher->life_ms = watcher->sample_ms = kgb_mono_ms();
+	watcher->round_ms = watcher->tick_ms = watcher->life_ms = watcher->sample_ms =
+		kgb_mono_ms();
 	watcher->n_open_requests = 0;
 	watcher->in_tool = false;
 }
@@ -304,7 +328,8 @@ enum kgb_watcher_order kgb_watcher_tick(struct kgb_watcher *watcher,
 	kgb_disk_watch_tick(&watcher->disk);
 	if (sample_is_due(watcher))
 		sample(watcher, view->launcher, SAMPLE_AGE_MS);
-	return check_idle(watcher, view);
+	enum kgb_watcher_order order = check_first_request(watcher);
+	return order == KGB_WATCHER_LETS_RUN ? check_idle(watcher, view) : order;
 }
 
 void kgb_watcher_count_probe(struct kgb_watcher *watcher, const char *what, const char *path)

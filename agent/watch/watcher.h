@@ -9,6 +9,7 @@
 #include "agent/watch/attempt_limits.h"
 #include "agent/watch/disk_watch.h"
 #include "agent/watch/processes.h"
+#include "methods/program.h"
 #include "sandbox/spawn/sandbox_child.h"
 
 /** What the owner does with the agent. */
@@ -21,6 +22,8 @@ enum kgb_watcher_order {
 struct kgb_watcher_spec {
 	const char *operator; /* for messages; strings and pointers are borrowed */
 	const char *dir; /* of the attempt */
+	const struct kgb_program *program; /* the CLI */
+	const char *program_path;
 	uv_loop_t *loop;
 	const struct kgb_attempt_limits *limits;
 	struct kgb_processes *processes; /* of all attempts */
@@ -50,7 +53,8 @@ struct kgb_watcher {
 	bool in_tool;
 
 	/* Clocks; monotonic times, and sums. */
-	int64_t start_ms, end_ms, tick_ms, life_ms, open_since_ms;
+	bool has_asked; /* the CLI has sent the gateway something */
+	int64_t start_ms, end_ms, round_ms, tick_ms, life_ms, open_since_ms;
 	int64_t api_ms, tool_ms;
 	int64_t idle_ms; /* the longest silence */
 	int64_t n_open_requests, stdout_offset; /* at the last tick */
@@ -74,8 +78,8 @@ KGB_MUST_CHECK int kgb_watcher_open(struct kgb_watcher *watcher,
 void kgb_watcher_begin_round(struct kgb_watcher *watcher);
 enum kgb_watcher_order kgb_watcher_tick(struct kgb_watcher *watcher,
 					const struct kgb_watcher_view *view);
-/** The CLI sent or received something. */
-void kgb_watcher_note_life(struct kgb_watcher *watcher);
+/** The CLI sent the gateway something, or got something from it. */
+void kgb_watcher_note_request(struct kgb_watcher *watcher);
 /** Count a request for something that the gateway does not offer. */
 void kgb_watcher_count_probe(struct kgb_watcher *watcher, const char *what, const char *path);
 /** Find out what the agent waits for, before it is asked to end. The first answer is kept. */

@@ -106,6 +106,15 @@ test_expect_success 'a plan, an offline run and a program of the user ask no pro
 	ask http://127.0.0.1:1 --dry-run && ask http://127.0.0.1:1 --set gateway.mode=offline &&
 	printf "#!/bin/sh\necho x >kernel.py\n" >own && chmod +x own && KGB_COMMAND_BIN=$TRASH/own ask http://127.0.0.1:1 -m command
 '
+test_expect_success 'a program that never asks the model is ended early, is named, and ends the run after two attempts' '
+	printf "sleep 1004.$$ & wait\n" | fake_cli && rm -rf runs &&
+	test_expect_code 4 kgb-agent add,mm,silu -m naive_cc --skip-verify --set limits.first_request=3s --json >out.json 2>err &&
+	test_grep "no attempt can reach a model (infra.no_request: Claude Code (.$TRASH/cli.) sent the model no request in 3[0-9]* ms" err &&
+	test_grep "check the program with kgb-agent doctor" err &&
+	jq -e "[.operators[].status] == [\"retrying\", \"planned\", \"planned\"] and
+		(.operators[\"aten::add\"].attempts | map(.end) == [\"infra.no_request\", \"infra.no_request\"])" out.json &&
+	test_no_process "sleep 1004.$$"
+'
 test_expect_success '-vv adds where an error arose' '
 	test_expect_code 2 kgb-agent add -m foo 2>err && test_no_grep "debug: at" err &&
 	test_expect_code 2 kgb-agent add -m foo -vv 2>err && test_grep "debug: at .*methods/method.c:[0-9]" err
