@@ -13,6 +13,7 @@
 #include "agent/config/config.h"
 #include "agent/watch/attempt_limits.h"
 #include "base/err.h"
+#include "base/faults.h"
 #include "base/str.h"
 #include "verify/spec/spec.h"
 
@@ -52,6 +53,8 @@ struct kgb_command {
 	const char *one; /* what its positional names ("file"), which is taken as it stands; NULL:
 			    operators, split at commas */
 	bool own_config; /* the settings are those of the run that it names */
+	/** Add what is wrong with the names that the user gave; NULL: `run` finds that. */
+	void (*check_names)(struct kgb_cli *cli, struct kgb_faults *faults);
 	int (*run)(struct kgb_cli *cli);
 };
 extern const struct kgb_command kgb_run_command, kgb_verify_command, kgb_list_command,
@@ -83,6 +86,9 @@ KGB_MUST_CHECK int kgb_cli_index(struct kgb_cli *cli, const char *dataset,
  * none. */
 KGB_MUST_CHECK int kgb_cli_operators(struct kgb_cli *cli, struct kgb_strv *names,
 				     struct kgb_strv *paths, struct kgb_err *err);
+/** The same with an error for each unknown name. */
+void kgb_cli_find_operators(struct kgb_cli *cli, struct kgb_strv *names, struct kgb_strv *paths,
+			    struct kgb_faults *faults);
 /** Bytes of a kernel.py that a user names: a regular file of at most KGB_LIMIT_KERNEL bytes, no
  * link, no fifo. */
 KGB_MUST_CHECK int kgb_cli_read_kernel(const char *path, struct kgb_buf *out, struct kgb_err *err);

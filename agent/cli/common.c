@@ -93,19 +93,21 @@ int kgb_cli_index(struct kgb_cli *cli, const char *dataset, const struct kgb_spe
 	return 0;
 }
 
-int kgb_cli_operators(struct kgb_cli *cli, struct kgb_strv *names, struct kgb_strv *paths,
-		      struct kgb_err *err)
+void kgb_cli_find_operators(struct kgb_cli *cli, struct kgb_strv *names, struct kgb_strv *paths,
+			    struct kgb_faults *faults)
 {
 	const struct kgb_spec_index *index = NULL;
-	if (kgb_cli_index(cli, cli->config.settings.run.dataset, &index, err) < 0)
-		return -1;
+	struct kgb_err err = KGB_ERR_INIT;
+	if (kgb_cli_index(cli, cli->config.settings.run.dataset, &index, &err) < 0) {
+		KGB_VEC_ADD(&faults->list, err);
+		return;
+	}
 	bool all = cli->operators.n == 0 || kgb_strv_has(&cli->operators, "all");
 	if (all) {
 		kgb_strv_add_all(names, (const char *const *)index->names.items);
 		kgb_strv_add_all(paths, (const char *const *)index->paths.items);
-		return 0;
+		return;
 	}
-	KGB_AUTO(buf) struct kgb_buf faults = KGB_BUF_INIT(sizeof(err->msg));
 	for (size_t i = 0; i < cli->operators.n; i++) {
 		const char *name = NULL;
 		const char *path = NULL;
@@ -114,7 +116,7 @@ int kgb_cli_operators(struct kgb_cli *cli, struct kgb_strv *names, struct kgb_st
 		    0) {
 			if (kgb_str_starts(unknown.msg, "unknown operator"))
 				explain_unknown(cli, i, &unknown);
-			kgb_buf_addf(&faults, "%s%s", faults.len > 0 ? "; " : "", unknown.msg);
+			KGB_VEC_ADD(&faults->list, unknown);
 			continue;
 		}
 		if (kgb_strv_has(names, name))
@@ -122,7 +124,20 @@ int kgb_cli_operators(struct kgb_cli *cli, struct kgb_strv *names, struct kgb_st
 		kgb_strv_add(names, name);
 		kgb_strv_add(paths, path);
 	}
-	return faults.len > 0 ? kgb_fail(err, KGB_ERR_INVALID, "%s", faults.ptr) : 0;
+}
+
+int kgb_cli_operators(struct kgb_cli *cli, struct kgb_strv *names, struct kgb_strv *paths,
+		      struct kgb_err *err)
+{
+	struct kgb_faults faults = {0};
+	kgb_cli_find_operators(cli, names, paths, &faults);
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(sizeof(err->msg));
+	KGB_VEC_FOREACH(fault, &faults.list)
+		kgb_buf_addf(&text, "%s%s", text.len > 0 ? "; " : "", fault->msg);
+	if (faults.list.n > 0)
+		(void)kgb_fail(err, faults.list.items[0].kind, "%s", text.ptr);
+	KGB_VEC_RELEASE(&faults.list);
+	return text.len > 0 ? -1 : 0;
 }
 
 int kgb_cli_read_kernel(const char *path, struct kgb_buf *out, struct kgb_err *err)

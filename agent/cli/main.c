@@ -137,85 +137,113 @@ static void note_overridden(const struct kgb_cmdline *line)
 		}
 }
 
-/** Options that override settings, in the order given: a later one wins. */
-static int apply_flags(struct kgb_cli *cli, const struct kgb_cmdline *line, struct kgb_err *err)
+/** A fault of a file is found again when an option is set after it. */
+static void add_fault(struct kgb_faults *faults, const struct kgb_err *err)
 {
-	for (size_t i = 0; i < line->set_names.n; i++)
+	KGB_VEC_FOREACH(fault, &faults->list)
+		if (kgb_str_eq(fault->msg, err->msg))
+			return;
+	KGB_VEC_ADD(&faults->list, *err);
+}
+
+/** Options that override settings, in the order given: a later one wins. */
+static void apply_flags(struct kgb_cli *cli, const struct kgb_cmdline *line,
+			struct kgb_faults *faults)
+{
+	for (size_t i = 0; i < line->set_names.n; i++) {
+		struct kgb_err err = KGB_ERR_INIT;
 		if (*line->set_keys.items[i] &&
 		    kgb_config_set(&cli->config, line->set_keys.items[i], line->set_texts.items[i],
-				   line->set_names.items[i], err) < 0)
-			return -1;
+				   line->set_names.items[i], &err) < 0)
+			add_fault(faults, &err);
+	}
 	for (size_t i = 0; i < cli->flags.set.n; i++) {
 		const char *text = cli->flags.set.items[i];
-		const char *equals = strchr(text, '=');
-		if (!equals)
-			return kgb_fail(err, KGB_ERR_INVALID, "--set '%s': write KEY=VALUE", text);
+		const char *equals = strchrnul(text, '=');
 		KGB_AUTO(free) char *key = kgb_xstrndup(text, (size_t)(equals - text));
 		KGB_AUTO(free) char *origin = kgb_xasprintf("--set %s", key);
-		if (kgb_config_set(&cli->config, key, equals + 1, origin, err) < 0)
-			return -1;
+		struct kgb_err err = KGB_ERR_INIT;
+		if (*equals ? kgb_config_set(&cli->config, key, equals + 1, origin, &err) < 0
+			    : kgb_fail(&err, KGB_ERR_INVALID, "--set '%s': write KEY=VALUE", text))
+			add_fault(faults, &err);
 	}
-	return 0;
 }
 
 /** A file name keeps its commas; operators are split at them. A word that names none is a mistake
  * (an empty shell variable): it must not come to mean all of them. */
-static int take_positional(struct kgb_cli *cli, const struct kgb_cmdline *line, struct kgb_err *err)
+static void take_positional(struct kgb_cli *cli, const struct kgb_cmdline *line,
+			    struct kgb_faults *faults)
 {
 	const char *what = cli->command->one;
 	for (size_t i = 0; i < line->positional.n; i++) {
 		const char *word = line->positional.items[i];
 		size_t before = cli->operators.n;
+		struct kgb_err err = KGB_ERR_INIT;
 		if (what && *word)
 			kgb_strv_add(&cli->operators, word);
 		else if (!what)
 			kgb_strv_split(&cli->operators, word, ',');
-		if (cli->operators.n == before)
-			return kgb_fail(err, KGB_ERR_INVALID, "'%s' names no %s", word,
-					what ? what : "operator");
+		if (cli->operators.n > before)
+			continue;
+		(void)kgb_fail(&err, KGB_ERR_INVALID, "'%s' names no %s", word,
+			       what ? what : "operator");
+		KGB_VEC_ADD(&faults->list, err);
 	}
-	return 0;
 }
 
 /** A run goes on with the settings that it began with: its own file in the place of the user's. */
-static int take_own_config(struct kgb_cli *cli, const struct kgb_cmdline *line, struct kgb_err *err)
+static void take_own_config(struct kgb_cli *cli, const struct kgb_cmdline *line,
+			    struct kgb_faults *faults)
 {
 	const char *name = cli->operators.n > 0 ? cli->operators.items[0] : NULL;
 	KGB_AUTO(rundir) struct kgb_rundir dir = KGB_RUNDIR_INIT;
 	KGB_AUTO(free) char *runs = kgb_config_runs(&cli->config);
-	if (kgb_rundir_open(&dir, runs, name, KGB_RUNDIR_READ, err) < 0)
-		return -1;
+	struct kgb_err err = KGB_ERR_INIT;
+	if (kgb_rundir_open(&dir, runs, name, KGB_RUNDIR_READ, &err) < 0) {
+		KGB_VEC_ADD(&faults->list, err);
+		return;
+	}
 	cli->run_path = kgb_xstrdup(dir.path);
 	KGB_AUTO(free) char *path = kgb_path_join(dir.path, "config.yaml");
 	kgb_config_release(&cli->config);
-	cli->config = (struct kgb_config)KGB_CONFIG_INIT;
-	if (kgb_config_load(&cli->config, path, (const char *const *)environ, err) < 0)
-		return -1;
-	return apply_flags(cli, line, err);
+	kgb_config_collect(&cli->config, path, (const char *const *)environ, faults);
+	apply_flags(cli, line, faults);
+}
+
+/** All that is wrong with settings and names. Returns whether files or variables are among it. */
+static bool find_faults(struct kgb_cli *cli, const struct kgb_cmdline *line,
+			struct kgb_faults *faults)
+{
+	KGB_AUTO(strv) struct kgb_strv names = KGB_STRV_INIT, paths = KGB_STRV_INIT;
+	kgb_config_collect(&cli->config, cli->flags.config, (const char *const *)environ, faults);
+	const bool in_config = faults->list.n > 0;
+	note_overridden(line);
+	apply_flags(cli, line, faults);
+	take_positional(cli, line, faults);
+	if (cli->command->own_config && faults->list.n == 0)
+		take_own_config(cli, line, faults);
+	/* Words before --help that name neither a command nor operators are a mistake. */
+	if (cli->flags.help)
+		kgb_cli_find_operators(cli, &names, &paths, faults);
+	else if (cli->command->check_names)
+		cli->command->check_names(cli, faults);
+	return in_config;
 }
 
 static int dispatch(struct kgb_cli *cli, const struct kgb_cmdline *line)
 {
-	struct kgb_err err = KGB_ERR_INIT;
-	if (kgb_config_load(&cli->config, cli->flags.config, (const char *const *)environ, &err) <
-	    0) {
-		/* What is wrong with a file or a variable is always the configuration. */
-		kgb_log_err(&err);
-		return KGB_EXIT_CONFIG;
-	}
-	note_overridden(line);
-	if (apply_flags(cli, line, &err) < 0 || take_positional(cli, line, &err) < 0)
-		return kgb_cli_fail(&err, KGB_EXIT_USAGE);
-	if (cli->command->own_config && take_own_config(cli, line, &err) < 0)
-		return kgb_cli_fail(&err, KGB_EXIT_USAGE);
+	struct kgb_faults faults = {0};
 	cli->data_dir = kgb_install_data();
 	cli->bin_dir = kgb_install_programs();
-	if (!cli->flags.help)
-		return cli->command->run(cli);
-	/* Words before --help that name neither a command nor operators are a mistake. */
-	KGB_AUTO(strv) struct kgb_strv names = KGB_STRV_INIT, paths = KGB_STRV_INIT;
-	return kgb_cli_operators(cli, &names, &paths, &err) < 0 ? kgb_cli_fail(&err, KGB_EXIT_USAGE)
-								: print_help(cli);
+	const bool in_config = find_faults(cli, line, &faults);
+	if (faults.list.n == 0)
+		return cli->flags.help ? print_help(cli) : cli->command->run(cli);
+	KGB_VEC_FOREACH(fault, &faults.list)
+		kgb_log_err(fault);
+	int exit_code =
+		in_config ? KGB_EXIT_CONFIG : kgb_err_exit(faults.list.items, KGB_EXIT_USAGE);
+	KGB_VEC_RELEASE(&faults.list);
+	return exit_code;
 }
 
 /* What shells and packagers ask for; not for people, so not in the help. */

@@ -251,14 +251,13 @@ static int set_key(struct kgb_config *config, const char *key, const char *text,
 
 /** Texts have no range in the table: one whose default is empty may be empty, no other. `*key` is
  * the number of the table's first leaf among config->keys. */
-static int check_texts(const struct kgb_config *config, const struct kgb_field *table,
-		       const void *in, size_t *key, struct kgb_err *err)
+static void check_texts(const struct kgb_config *config, const struct kgb_field *table,
+			const void *in, size_t *key, struct kgb_faults *faults)
 {
 	for (; table->name; table++) {
 		const char *slot = (const char *)in + table->offset;
 		if (table->type == KGB_FIELD_OBJECT) {
-			if (check_texts(config, table->sub, slot, key, err) < 0)
-				return -1;
+			check_texts(config, table->sub, slot, key, faults);
 			continue;
 		}
 		size_t i = (*key)++;
@@ -266,31 +265,44 @@ static int check_texts(const struct kgb_config *config, const struct kgb_field *
 			continue;
 		const char *text;
 		memcpy(&text, slot, sizeof(text));
-		if (!text || (!*text && !kgb_str_eq(table->def, "\"\"")))
-			return kgb_fail(
-				err, KGB_ERR_INVALID,
-				"%s: %s must not be empty: leave it out for the default, %s",
-				config->origins.items[i], config->keys.items[i], table->def);
+		if (text && (*text || kgb_str_eq(table->def, "\"\"")))
+			continue;
+		struct kgb_err err = KGB_ERR_INIT;
+		(void)kgb_fail(&err, KGB_ERR_INVALID,
+			       "%s: %s must not be empty: leave it out for the default, %s",
+			       config->origins.items[i], config->keys.items[i], table->def);
+		KGB_VEC_ADD(&faults->list, err);
 	}
-	return 0;
 }
 
 /** What a table cannot check, after all sources. */
-static int check(const struct kgb_config *config, struct kgb_err *err)
+static void check(const struct kgb_config *config, struct kgb_faults *faults)
 {
 	const struct kgb_settings *s = &config->settings;
 	size_t key = 0;
-	if (check_texts(config, kgb_settings_table, s, &key, err) < 0)
-		return -1;
+	check_texts(config, kgb_settings_table, s, &key, faults);
 	const char *const urls[] = {"gateway.upstream_url", s->gateway.upstream_url,
 				    "gateway.openai_url", s->gateway.openai_url};
-	for (size_t i = 0; i < KGB_ARRAY_LEN(urls); i += 2)
-		if (!kgb_str_starts(urls[i + 1], "https://") &&
-		    !kgb_str_starts(urls[i + 1], "http://"))
-			return kgb_fail(err, KGB_ERR_INVALID,
-					"%s: %s must start with https:// or http://, not '%.80s'",
-					kgb_config_origin(config, urls[i]), urls[i], urls[i + 1]);
-	return 0;
+	for (size_t i = 0; i < KGB_ARRAY_LEN(urls); i += 2) {
+		struct kgb_err err = KGB_ERR_INIT;
+		if (!urls[i + 1] || !*urls[i + 1] || kgb_str_starts(urls[i + 1], "https://") ||
+		    kgb_str_starts(urls[i + 1], "http://"))
+			continue;
+		(void)kgb_fail(&err, KGB_ERR_INVALID,
+			       "%s: %s must start with https:// or http://, not '%.80s'",
+			       kgb_config_origin(config, urls[i]), urls[i], urls[i + 1]);
+		KGB_VEC_ADD(&faults->list, err);
+	}
+}
+
+/** The first fault as the result of a function; frees the list. */
+static int take_first(struct kgb_faults *faults, struct kgb_err *err)
+{
+	const bool ok = faults->list.n == 0;
+	if (!ok)
+		*err = faults->list.items[0];
+	KGB_VEC_RELEASE(&faults->list);
+	return ok ? 0 : -1;
 }
 
 static int apply_alias(struct kgb_config *config, const char *name, const char *value, bool *known,
@@ -369,29 +381,30 @@ static int apply_base_url(struct kgb_config *config, const char *entry, struct k
 	return 0;
 }
 
-static int apply_env(struct kgb_config *config, const char *const *env, struct kgb_err *err)
+static void apply_env(struct kgb_config *config, const char *const *env, struct kgb_faults *faults)
 {
 	KGB_AUTO(strv) struct kgb_strv variables = KGB_STRV_INIT;
 	for (size_t i = 0; i < config->keys.n; i++) {
 		KGB_AUTO(free) char *name = variable_of(config->keys.items[i]);
 		kgb_strv_add(&variables, name);
 	}
-	for (; env && *env; env++)
-		if (kgb_str_starts(*env, "KGB_") ? apply_variable(config, &variables, *env, err) < 0
-						 : apply_base_url(config, *env, err) < 0)
-			return -1;
-	return 0;
+	for (; env && *env; env++) {
+		struct kgb_err err = KGB_ERR_INIT;
+		if (kgb_str_starts(*env, "KGB_")
+			    ? apply_variable(config, &variables, *env, &err) < 0
+			    : apply_base_url(config, *env, &err) < 0)
+			KGB_VEC_ADD(&faults->list, err);
+	}
 }
 
-static int apply_document(struct kgb_config *config, const struct kgb_yaml *doc,
-			  struct kgb_err *err)
+static void apply_document(struct kgb_config *config, const struct kgb_yaml *doc,
+			   struct kgb_faults *faults)
 {
 	/* A file of comments only is a fine configuration. */
 	if (cJSON_IsNull(doc->root))
-		return 0;
-	if (kgb_decode(kgb_settings_table, doc, doc->root, &config->settings, &config->arena, err) <
-	    0)
-		return -1;
+		return;
+	kgb_decode_all(kgb_settings_table, doc, doc->root, &config->settings, &config->arena,
+		       faults);
 	for (size_t i = 0; i < config->keys.n; i++) {
 		const cJSON *node = kgb_json_get(doc->root, config->keys.items[i]);
 		if (!node)
@@ -402,31 +415,21 @@ static int apply_document(struct kgb_config *config, const struct kgb_yaml *doc,
 		KGB_AUTO(free) char *origin = kgb_xasprintf("%s:%d", doc->name, line);
 		set_origin(config, i, origin);
 	}
-	return 0;
 }
 
-/** Move `from` out on success. */
-static int finish(struct kgb_config *out, struct kgb_config *from, const char *const *env,
-		  struct kgb_err *err)
-{
-	if (apply_env(from, env, err) < 0 || check(from, err) < 0)
-		return -1;
-	*out = *from;
-	*from = (struct kgb_config)KGB_CONFIG_INIT;
-	return 0;
-}
-
-int kgb_config_parse(struct kgb_config *out, const char *name, const char *text, size_t len,
-		     const char *const *env, struct kgb_err *err)
+/** Defaults < text < environment. `text` NULL: there is no file. */
+static void collect(struct kgb_config *out, const char *name, const struct kgb_buf *text,
+		    const char *const *env, struct kgb_faults *faults)
 {
 	KGB_AUTO(yaml) struct kgb_yaml doc = KGB_YAML_INIT;
-	if (kgb_yaml_parse(name, text, len, &doc, err) < 0)
-		return -1;
-	KGB_AUTO(config) struct kgb_config config;
-	set_defaults(&config);
-	if (apply_document(&config, &doc, err) < 0)
-		return -1;
-	return finish(out, &config, env, err);
+	struct kgb_err err = KGB_ERR_INIT;
+	set_defaults(out);
+	if (text && kgb_yaml_parse(name, text->ptr, text->len, &doc, &err) < 0)
+		KGB_VEC_ADD(&faults->list, err);
+	else if (text)
+		apply_document(out, &doc, faults);
+	apply_env(out, env, faults);
+	check(out, faults);
 }
 
 static const char *env_value(const char *const *env, const char *name)
@@ -438,30 +441,62 @@ static const char *env_value(const char *const *env, const char *name)
 	return NULL;
 }
 
-int kgb_config_load(struct kgb_config *out, const char *path, const char *const *env,
-		    struct kgb_err *err)
+void kgb_config_collect(struct kgb_config *out, const char *path, const char *const *env,
+			struct kgb_faults *faults)
 {
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+	struct kgb_err err = KGB_ERR_INIT;
 	if (!path)
 		path = env_value(env, "KGB_CONFIG");
 	if (!path && kgb_fs_exists(AT_FDCWD, DEFAULT_FILE))
 		path = DEFAULT_FILE;
-	if (path) {
-		KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
-		if (kgb_fs_read(AT_FDCWD, path, KGB_LIMIT_YAML, &text, err) < 0)
-			return kgb_ctx(err, "configuration");
-		return kgb_config_parse(out, path, text.ptr, text.len, env, err);
+	if (path && kgb_fs_read(AT_FDCWD, path, KGB_LIMIT_YAML, &text, &err) < 0) {
+		(void)kgb_ctx(&err, "configuration");
+		KGB_VEC_ADD(&faults->list, err);
+		path = NULL;
 	}
+	collect(out, path, path ? &text : NULL, env, faults);
+}
+
+/** Move `from` out, unless there are faults: then the first one is the error. */
+static int finish(struct kgb_config *out, struct kgb_config *from, struct kgb_faults *faults,
+		  struct kgb_err *err)
+{
+	if (take_first(faults, err) < 0)
+		return -1;
+	*out = *from;
+	*from = (struct kgb_config)KGB_CONFIG_INIT;
+	return 0;
+}
+
+int kgb_config_load(struct kgb_config *out, const char *path, const char *const *env,
+		    struct kgb_err *err)
+{
 	KGB_AUTO(config) struct kgb_config config;
-	set_defaults(&config);
-	return finish(out, &config, env, err);
+	struct kgb_faults faults = {0};
+	kgb_config_collect(&config, path, env, &faults);
+	return finish(out, &config, &faults, err);
+}
+
+int kgb_config_parse(struct kgb_config *out, const char *name, const char *text, size_t len,
+		     const char *const *env, struct kgb_err *err)
+{
+	KGB_AUTO(config) struct kgb_config config;
+	KGB_AUTO(buf) struct kgb_buf copy = KGB_BUF_INIT(0);
+	struct kgb_faults faults = {0};
+	kgb_buf_add(&copy, text, len);
+	collect(&config, name, &copy, env, &faults);
+	return finish(out, &config, &faults, err);
 }
 
 int kgb_config_set(struct kgb_config *config, const char *key, const char *text, const char *origin,
 		   struct kgb_err *err)
 {
+	struct kgb_faults faults = {0};
 	if (set_key(config, key, text, origin, err) < 0)
 		return -1;
-	return check(config, err);
+	check(config, &faults);
+	return take_first(&faults, err);
 }
 
 const char *kgb_config_origin(const struct kgb_config *config, const char *key)

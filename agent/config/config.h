@@ -16,6 +16,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/faults.h"
 #include "base/formats/decode.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -111,9 +112,13 @@ struct kgb_config {
 	}
 
 /** Defaults, then the file, then the environment. `path` NULL: KGB_CONFIG, else ./config.yaml if
- * there is one. `env` is a NULL-terminated environ. A named file that does not exist is NOT_FOUND;
- * everything else that is wrong is INVALID with "file:line:col" or the variable's name. Unknown
- * KGB_ variables are warned of with the nearest name. */
+ * there is one. `env` is a NULL-terminated environ. *faults gets all that is wrong, *out what is
+ * right. A named file that does not exist is NOT_FOUND; everything else is INVALID with
+ * "file:line:col" or the variable's name. Unknown KGB_ variables are warned of with the nearest
+ * name. */
+void kgb_config_collect(struct kgb_config *out, const char *path, const char *const *env,
+			struct kgb_faults *faults);
+/** The same for callers that need only the first fault. */
 KGB_MUST_CHECK int kgb_config_load(struct kgb_config *out, const char *path, const char *const *env,
 				   struct kgb_err *err);
 /** The same from text instead of a file; env may be NULL. */

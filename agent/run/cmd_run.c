@@ -32,6 +32,22 @@ static int check_flags(const struct kgb_run_plan *plan, struct kgb_err *err)
 	return 0;
 }
 
+/** Operators and method: reported together with what is wrong with the settings. */
+static void check_names(struct kgb_cli *cli, struct kgb_faults *faults)
+{
+	KGB_AUTO(strv) struct kgb_strv names = KGB_STRV_INIT, paths = KGB_STRV_INIT;
+	struct kgb_method method;
+	struct kgb_err err = KGB_ERR_INIT;
+	if (cli->operators.n > 0)
+		kgb_cli_find_operators(cli, &names, &paths, faults);
+	if (cli->flags.skip_gen || cli->flags.kernels)
+		return;
+	if (kgb_method_load(cli->data_dir, cli->config.settings.run.method, &method, &err) < 0)
+		KGB_VEC_ADD(&faults->list, err);
+	else
+		kgb_method_release(&method);
+}
+
 static int plan(struct kgb_run_plan *plan, bool earlier, struct kgb_err *err)
 {
 	const char *kernels = plan->cli->flags.kernels;
@@ -119,5 +135,6 @@ const struct kgb_command kgb_run_command = {
 		  .summary = "Let an agent write kernels and judge them; the default command",
 		  .help = help,
 		  .options = options},
+	.check_names = check_names,
 	.run = run_operators,
 };

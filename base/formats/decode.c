@@ -22,6 +22,7 @@ struct decoder {
 	const struct kgb_yaml *doc;
 	struct kgb_arena *arena;
 	struct kgb_err *err;
+	struct kgb_faults *faults; /* NULL: the first error is the end */
 };
 
 static int decode_table(struct decoder *d, const struct place *place, const struct kgb_field *table,
@@ -398,6 +399,16 @@ static int fail_unknown_key(struct decoder *d, const struct place *place,
 	return kgb_yaml_fail_key(d->doc, node, d->err, "%s", text.ptr);
 }
 
+/** Note an error and go on, where all are wanted. */
+static int note(struct decoder *d, int rc)
+{
+	if (rc == 0 || !d->faults)
+		return rc;
+	KGB_VEC_ADD(&d->faults->list, *d->err);
+	*d->err = (struct kgb_err)KGB_ERR_INIT;
+	return 0;
+}
+
 static int decode_table(struct decoder *d, const struct place *place, const struct kgb_field *table,
 			const cJSON *node, void *out)
 {
@@ -409,14 +420,14 @@ static int decode_table(struct decoder *d, const struct place *place, const stru
 		const struct kgb_field *field =
 			find_field(table, item->string, strlen(item->string));
 		struct place at = {.up = place, .name = item->string};
-		if (!field)
-			return fail_unknown_key(d, place, table, item);
-		if (decode_field(d, &at, field, item, slot_of(field, out)) < 0)
+		if (note(d, field ? decode_field(d, &at, field, item, slot_of(field, out))
+				  : fail_unknown_key(d, place, table, item)) < 0)
 			return -1;
 	}
 	for (const struct kgb_field *f = table; f->name; f++)
-		if (f->required && !cJSON_GetObjectItemCaseSensitive(node, f->name))
-			return fail_at(d, place, node, "missing key '%s'", f->name);
+		if (f->required && !cJSON_GetObjectItemCaseSensitive(node, f->name) &&
+		    note(d, fail_at(d, place, node, "missing key '%s'", f->name)) < 0)
+			return -1;
 	return 0;
 }
 
@@ -426,6 +437,16 @@ int kgb_decode_over(const struct kgb_field *table, const struct kgb_yaml *doc, c
 	struct decoder d = {.doc = doc, .arena = arena, .err = err};
 
 	return decode_table(&d, NULL, table, node, out);
+}
+
+void kgb_decode_all(const struct kgb_field *table, const struct kgb_yaml *doc, const cJSON *node,
+		    void *out, struct kgb_arena *arena, struct kgb_faults *faults)
+{
+	struct kgb_err err = KGB_ERR_INIT;
+	struct decoder d = {.doc = doc, .arena = arena, .err = &err, .faults = faults};
+
+	kgb_decode_defaults(table, out, arena);
+	(void)note(&d, decode_table(&d, NULL, table, node, out));
 }
 
 int kgb_decode(const struct kgb_field *table, const struct kgb_yaml *doc, const cJSON *node,

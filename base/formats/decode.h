@@ -12,6 +12,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/faults.h"
 #include "base/formats/yaml.h"
 #include "base/mem.h"
 
@@ -90,6 +91,10 @@ KGB_MUST_CHECK int kgb_decode(const struct kgb_field *table, const struct kgb_ya
 KGB_MUST_CHECK int kgb_decode_over(const struct kgb_field *table, const struct kgb_yaml *doc,
 				   const cJSON *node, void *out, struct kgb_arena *arena,
 				   struct kgb_err *err);
+/** The same on to the end: what is right is decoded, and *faults gets an error for each value that
+ * is wrong, each unknown key and each missing one. */
+void kgb_decode_all(const struct kgb_field *table, const struct kgb_yaml *doc, const cJSON *node,
+		    void *out, struct kgb_arena *arena, struct kgb_faults *faults);
 /** Set one field by dotted path from text (flags and environment): "limits.timeout", "20m". Lists
  * are written "a,b"; a key of a MAP is set by "env.KEY". `origin` starts the message ("--timeout").
  */

@@ -297,6 +297,25 @@ test_expect_success 'mistyped words: all at once, with what was meant' '
 	test_expect_code 2 kgb-agent dataset lnit 2>err && test_grep "did you mean .lint." err &&
 	kgb-agent add --help >out && test_grep "^usage: kgb-agent" out
 '
+test_expect_success 'all that is wrong with settings, operators and method is reported at once, with place and remedy' '
+	printf "run:\n  metod: x\nlimits:\n  attempt_timeout: 90\n  verify_calls: 0\ngateway:\n  upstream_url: ftp://x\n" >many.yaml &&
+	KGB_SANDBOX_FILES=1 test_expect_code 3 kgb-agent ad,silx -m normal_c -c many.yaml --set limits.calls=3 --max-usd x --set word 2>err &&
+	while read -r words; do test_grep "error: $words" err || return 1; done <<-\END &&
+	many.yaml:2:3: run: unknown key .metod.; did you mean .method.
+	many.yaml:4:20: limits.attempt_timeout: .90. needs a unit
+	many.yaml:5:17: limits.verify_calls: .0. is out of range: must be 1 to 10000
+	many.yaml:7: gateway.upstream_url must start with https:// or http://
+	KGB_SANDBOX_FILES: .1. is out of range
+	--max-usd: .x. is not a number
+	--set limits.calls: unknown setting .limits.calls.
+	--set .word.: write KEY=VALUE
+	unknown operator .ad.; did you mean
+	unknown operator .silx.; did you mean .silu.
+	unknown method .normal_c.; did you mean .normal_cc.
+	END
+	test_equal 11 "$(grep -c error: err)" errors &&
+	test_expect_code 2 kgb-agent silx -m normal_c --set limits.calls=3 2>err && test_equal 3 "$(grep -c error: err)" errors
+'
 test_expect_success 'the addresses of providers come from the variables that other programs read, too' '
 	OPENAI_BASE_URL=http://h/x/v1/ ANTHROPIC_BASE_URL=https://a kgb-agent config >out &&
 	test_grep "openai_url: \"http://h/x\"  # OPENAI_BASE_URL" out && test_grep "upstream_url: \"https://a\"  # ANTHROPIC_BASE_URL" out &&

@@ -275,9 +275,53 @@ static void test_a_key_comes_from_the_environment_only(void **state)
 		     "api_key");
 }
 
+static void test_all_faults_are_found_in_their_order(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *text, *variable;
+		const char *faults[5];
+	} cases[] = {
+		{"run: {method: x}", NULL, {NULL}},
+		{"run: {metod: x, device_count: 0}\nlimit: 3",
+		 "KGB_RUN_DEVICE_COUNT=none",
+		 {"config.yaml:1:7: run: unknown key 'metod'", "config.yaml:1:31: run.device_count",
+		  "config.yaml:2:1: unknown key 'limit'", "KGB_RUN_DEVICE_COUNT: 'none'"}},
+		{"run: [",
+		 "KGB_RUN_DATASET=",
+		 {"config.yaml:", "KGB_RUN_DATASET: run.dataset must"}},
+		{"run: 3\ngateway: {openai_url: x, upstream_url: \"\"}",
+		 NULL,
+		 {"config.yaml:1:6: run: must be a mapping",
+		  "config.yaml:2: gateway.upstream_url must not be empty",
+		  "config.yaml:2: gateway.openai_url must start with"}},
+	};
+	struct scratch scratch;
+	make_scratch(&scratch);
+	KGB_AUTO(free) char *file = kgb_path_join(scratch.path, "config.yaml");
+	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
+		const char *const env[] = {cases[i].variable, NULL};
+		KGB_AUTO(config) struct kgb_config config;
+		struct kgb_faults faults = {0};
+		assert_ok(kgb_fs_write_atomic(AT_FDCWD, file, cases[i].text, strlen(cases[i].text),
+					      0644, false, err));
+		kgb_config_collect(&config, file, env, &faults);
+		size_t n = 0;
+		for (; cases[i].faults[n]; n++)
+			if (n >= faults.list.n ||
+			    !strstr(faults.list.items[n].msg, cases[i].faults[n]))
+				fail_msg("case %zu: %s", i,
+					 n < faults.list.n ? faults.list.items[n].msg : "none");
+		assert_int_equal(faults.list.n, n);
+		KGB_VEC_RELEASE(&faults.list);
+	}
+	drop_scratch(&scratch);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_all_faults_are_found_in_their_order),
 		cmocka_unit_test(test_defaults_hold_when_nothing_is_said),
 		cmocka_unit_test(test_later_sources_win_and_say_so),
 		cmocka_unit_test(test_short_variables_name_the_programs),
