@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "verify/tensor/simd_clones.h"
 
 struct float_format {
 	int exponent_bits;
@@ -115,121 +116,126 @@ int64_t kgb_dtype_max_i64(enum kgb_dtype dtype)
 	return infos[dtype].max;
 }
 
-/* Bits of the format -> double; every value of a format narrower than double is a double. */
-static double decode_float(uint64_t bits, struct float_format format)
+/* ---- bits of a narrow float, without branches ---- */
+
+#define FLOAT16 ((struct float_format){5, 10, false})
+#define BFLOAT16 ((struct float_format){8, 7, false})
+
+KGB_WIDE_BODY uint64_t bits_of(double value)
 {
-	uint64_t mantissa = bits & ((UINT64_C(1) << format.mantissa_bits) - 1);
-	uint64_t all_ones = (UINT64_C(1) << format.exponent_bits) - 1;
-	uint64_t exponent = bits >> format.mantissa_bits & all_ones;
-	uint64_t sign = bits >> (format.mantissa_bits + format.exponent_bits) & 1;
+	uint64_t bits;
+
+	memcpy(&bits, &value, sizeof(bits));
+	return bits;
+}
+
+KGB_WIDE_BODY double of_bits(uint64_t bits)
+{
 	double value;
 
-	if (exponent == 0) {
-		value = (double)mantissa *
-			ldexp(1.0, 1 - exponent_bias(format) - format.mantissa_bits);
-		return sign ? -value : value;
-	}
-	bool is_special =
-		exponent == all_ones &&
-		(!format.is_finite || mantissa == (UINT64_C(1) << format.mantissa_bits) - 1);
-	uint64_t wide = is_special ? 0x7ff : exponent + 1023 - (uint64_t)exponent_bias(format);
-	uint64_t pattern = sign << 63 | wide << 52 | mantissa << (52 - format.mantissa_bits);
-	memcpy(&value, &pattern, sizeof(value));
+	memcpy(&value, &bits, sizeof(value));
 	return value;
 }
 
-/* Double -> bits of a narrower format, rounded once, to nearest, ties to even. */
-static uint64_t encode_float(double value, struct float_format format)
+KGB_WIDE_BODY double power_of_2(int exponent)
 {
-	uint64_t bits;
-	memcpy(&bits, &value, sizeof(bits));
-	uint64_t sign = bits >> 63 << (format.exponent_bits + format.mantissa_bits);
-	uint64_t infinity = ((UINT64_C(1) << format.exponent_bits) - 1) << format.mantissa_bits;
-	uint64_t all_set = infinity | ((UINT64_C(1) << format.mantissa_bits) - 1);
-	int double_exponent = (int)(bits >> 52) & 0x7ff;
+	return of_bits((uint64_t)(exponent + 1023) << 52);
+}
 
-	if (double_exponent == 0x7ff) {
-		bool is_nan = bits << 12 != 0;
-		if (format.is_finite)
-			return sign | all_set;
-		return sign | infinity | (is_nan ? UINT64_C(1) << (format.mantissa_bits - 1) : 0);
-	}
-	/* Double's own subnormals are below half of the smallest subnormal of every narrower
-	 * format. */
-	if (double_exponent == 0)
-		return sign;
-	int exponent = double_exponent - 1023 + exponent_bias(format);
-	if (exponent >= (1 << format.exponent_bits) - !format.is_finite)
-		return sign | (format.is_finite ? all_set : infinity);
+KGB_WIDE_BODY uint64_t infinity_of(struct float_format format)
+{
+	return ((UINT64_C(1) << format.exponent_bits) - 1) << format.mantissa_bits;
+}
 
-	uint64_t significand = (bits & (UINT64_MAX >> 12)) | UINT64_C(1) << 52;
-	int shift = 52 - format.mantissa_bits + (exponent <= 0 ? 1 - exponent : 0);
-	if (shift > 53)
-		return sign;
-	uint64_t kept = significand >> shift;
-	uint64_t rest = significand & ((UINT64_C(1) << shift) - 1);
-	uint64_t half = UINT64_C(1) << (shift - 1);
-	kept += rest > half || (rest == half && (kept & 1));
-	/* A normal number's implicit bit, and a carry out of rounding, both add one to the exponent
-	 * field. An overflow lands exactly on the pattern of infinity, or on or past that of a NaN.
-	 */
-	uint64_t field = exponent > 0 ? (uint64_t)(exponent - 1) << format.mantissa_bits : 0;
-	return sign | (format.is_finite && field + kept > all_set ? all_set : field + kept);
+KGB_WIDE_BODY uint64_t all_set(struct float_format format)
+{
+	return (UINT64_C(1) << (format.exponent_bits + format.mantissa_bits)) - 1;
+}
+
+/* The bits shifted into place make a double that is 2^(bias - 1023) times too small, also from a
+ * subnormal; infinities and NaN have another exponent. */
+KGB_WIDE_BODY double decode(uint64_t bits, struct float_format format)
+{
+	uint64_t magnitude = bits & all_set(format);
+	uint64_t shifted = magnitude << (52 - format.mantissa_bits);
+	uint64_t scaled = bits_of(of_bits(shifted) * power_of_2(1023 - exponent_bias(format)));
+	uint64_t special = shifted | UINT64_C(0x7ff) << 52;
+	uint64_t first_special = format.is_finite ? all_set(format) : infinity_of(format);
+	uint64_t sign = (bits ^ magnitude) << (63 - format.exponent_bits - format.mantissa_bits);
+
+	return of_bits((magnitude >= first_special ? special : scaled) | sign);
+}
+
+KGB_WIDE_BODY uint64_t encode(double value, struct float_format format)
+{
+	int shift = 52 - format.mantissa_bits, bias = exponent_bias(format);
+	uint64_t magnitude = bits_of(value) & (UINT64_MAX >> 1);
+	uint64_t sign = bits_of(value) >> 63 << (format.exponent_bits + format.mantissa_bits);
+	/* Subnormals: an addend whose last bit weighs as much as theirs rounds them. */
+	double addend = power_of_2(52 + 1 - bias - format.mantissa_bits);
+	uint64_t subnormal = bits_of(of_bits(magnitude) + addend) - bits_of(addend);
+	/* The others: to nearest, ties to even; a carry adds to the exponent. */
+	uint64_t rounded =
+		magnitude + (magnitude >> shift & 1) + ((UINT64_C(1) << (shift - 1)) - 1);
+	uint64_t normal = (rounded >> shift) - ((uint64_t)(1023 - bias) << format.mantissa_bits);
+	uint64_t bits = of_bits(magnitude) < power_of_2(1 - bias) ? subnormal : normal;
+	/* An overflow gives infinity, or NaN where there is none. */
+	uint64_t most = format.is_finite ? all_set(format) : infinity_of(format);
+	uint64_t nan = most | UINT64_C(1) << (format.mantissa_bits - 1);
+
+	bits = of_bits(magnitude) >= power_of_2(bias + 1) && bits > most ? most : bits;
+	bits = magnitude > UINT64_C(0x7ff) << 52 ? nan : bits;
+	return bits | sign;
+}
+
+KGB_WIDE_BODY uint32_t encode_float32(double value)
+{
+	float rounded = (float)value;
+	uint32_t bits;
+
+	memcpy(&bits, &rounded, sizeof(bits));
+	/* NaN keeps its sign and nothing else. */
+	return (bits & 0x7fffffff) > 0x7f800000 ? bits & 0xffc00000 : bits;
+}
+
+/* ---- one element ---- */
+
+/* The little-endian bits of an element. One copy for each size: then the compiler uses a register.
+ */
+static uint64_t load_bits(const void *p, size_t size)
+{
+	uint64_t bits = 0;
+
+	(void)(size == 1   ? memcpy(&bits, p, 1)
+	       : size == 2 ? memcpy(&bits, p, 2)
+	       : size == 4 ? memcpy(&bits, p, 4)
+			   : memcpy(&bits, p, 8));
+	return bits;
 }
 
 int64_t kgb_dtype_load_i64(enum kgb_dtype dtype, const void *p)
 {
-	union {
-		uint8_t u8;
-		int8_t i8;
-		int16_t i16;
-		int32_t i32;
-		int64_t i64;
-	} u;
-	memcpy(&u, p, infos[dtype].size);
-	switch (dtype) {
-	case KGB_DTYPE_BOOL:
-	case KGB_DTYPE_UINT8:
-		return u.u8;
-	case KGB_DTYPE_INT8:
-		return u.i8;
-	case KGB_DTYPE_INT16:
-		return u.i16;
-	case KGB_DTYPE_INT32:
-		return u.i32;
-	case KGB_DTYPE_INT64:
-		return u.i64;
-	case KGB_DTYPE_FLOAT16:
-	case KGB_DTYPE_BFLOAT16:
-	case KGB_DTYPE_FLOAT32:
-	case KGB_DTYPE_FLOAT64:
-	case KGB_DTYPE_FLOAT8_E4M3FN:
-	case KGB_DTYPE_COMPLEX64:
-	case KGB_DTYPE_COMPLEX128:
-	case KGB_N_DTYPES:
-		break;
-	}
-	KGB_UNREACHABLE();
+	const int unused_bits = 64 - 8 * (int)infos[dtype].size;
+	const uint64_t bits = load_bits(p, infos[dtype].size);
+
+	KGB_ASSERT(!kgb_dtype_is_float(dtype));
+	return infos[dtype].min < 0 ? (int64_t)(bits << unused_bits) >> unused_bits : (int64_t)bits;
 }
 
 double kgb_dtype_load(enum kgb_dtype dtype, const void *p)
 {
-	union {
-		uint8_t u8;
-		uint16_t u16;
-		float f32;
-		double f64;
-	} u;
+	float f32;
 
 	if (!kgb_dtype_is_float(dtype))
 		return (double)kgb_dtype_load_i64(dtype, p);
 	dtype = kgb_dtype_part(dtype);
-	memcpy(&u, p, infos[dtype].size);
+	const uint64_t bits = load_bits(p, infos[dtype].size);
 	if (dtype == KGB_DTYPE_FLOAT64)
-		return u.f64;
-	if (dtype == KGB_DTYPE_FLOAT32)
-		return (double)u.f32;
-	return decode_float(dtype == KGB_DTYPE_FLOAT8_E4M3FN ? u.u8 : u.u16, infos[dtype].format);
+		return of_bits(bits);
+	if (dtype != KGB_DTYPE_FLOAT32)
+		return decode(bits, infos[dtype].format);
+	memcpy(&f32, p, sizeof(f32));
+	return (double)f32;
 }
 
 void kgb_dtype_store_i64(enum kgb_dtype dtype, void *p, int64_t value)
@@ -240,14 +246,7 @@ void kgb_dtype_store_i64(enum kgb_dtype dtype, void *p, int64_t value)
 	if (dtype == KGB_DTYPE_BOOL)
 		value = value != 0;
 	value = value < info->min ? info->min : value > info->max ? info->max : value;
-	int32_t i32 = (int32_t)value;
-	int16_t i16 = (int16_t)value;
-	uint8_t u8 = (uint8_t)value;
-	const void *from = info->size == 8   ? (const void *)&value
-			   : info->size == 4 ? (const void *)&i32
-			   : info->size == 2 ? (const void *)&i16
-					     : (const void *)&u8;
-	memcpy(p, from, info->size);
+	memcpy(p, &value, info->size); /* little-endian */
 }
 
 static int64_t saturate_i64(double value)
@@ -274,8 +273,9 @@ void kgb_dtype_store(enum kgb_dtype dtype, void *p, double value)
 	} else if (dtype == KGB_DTYPE_FLOAT64) {
 		memcpy(p, &value, sizeof(value));
 	} else {
-		uint32_t u32 = (uint32_t)encode_float(value, infos[dtype].format);
-		memcpy(p, &u32, infos[dtype].size); /* little-endian */
+		uint64_t bits = dtype == KGB_DTYPE_FLOAT32 ? encode_float32(value)
+							   : encode(value, infos[dtype].format);
+		memcpy(p, &bits, infos[dtype].size); /* little-endian */
 	}
 }
 
@@ -285,4 +285,103 @@ double kgb_dtype_round(enum kgb_dtype dtype, double value)
 
 	kgb_dtype_store(dtype, bytes, value);
 	return kgb_dtype_load(dtype, bytes);
+}
+
+/* ---- arrays: the formats are constants, which makes vector instructions of the loops ---- */
+
+KGB_WIDE_BODY void load_halves(const char *p, size_t n, double *out, struct float_format format)
+{
+	for (size_t i = 0; i < n; i++) {
+		uint16_t bits;
+		memcpy(&bits, p + i * sizeof(bits), sizeof(bits));
+		out[i] = decode(bits, format);
+	}
+}
+
+KGB_WIDE_BODY void store_halves(const double *values, size_t n, char *p, struct float_format format)
+{
+	for (size_t i = 0; i < n; i++) {
+		uint16_t bits = (uint16_t)encode(values[i], format);
+		memcpy(p + i * sizeof(bits), &bits, sizeof(bits));
+	}
+}
+
+KGB_WIDE_BODY void load_array_body(enum kgb_dtype dtype, const char *p, size_t n, double *out)
+{
+	if (dtype == KGB_DTYPE_FLOAT16) {
+		load_halves(p, n, out, FLOAT16);
+	} else if (dtype == KGB_DTYPE_BFLOAT16) {
+		load_halves(p, n, out, BFLOAT16);
+	} else if (dtype == KGB_DTYPE_FLOAT32) {
+		for (size_t i = 0; i < n; i++) {
+			float value;
+			memcpy(&value, p + i * sizeof(value), sizeof(value));
+			out[i] = (double)value;
+		}
+	} else {
+		for (size_t i = 0; i < n; i++)
+			out[i] = kgb_dtype_load(dtype, p + i * infos[dtype].size);
+	}
+}
+KGB_WIDE(load_array, (enum kgb_dtype dtype, const char *p, size_t n, double *out),
+	 (dtype, p, n, out))
+
+void kgb_dtype_load_array(enum kgb_dtype dtype, const void *p, size_t n, double *out)
+{
+	if (dtype == KGB_DTYPE_FLOAT64)
+		memcpy(out, p, n * sizeof(*out));
+	else
+		load_array(dtype, p, n, out);
+}
+
+/* Whole numbers within the range are stored as they are; what is left goes the long way. */
+KGB_WIDE_BODY void store_integers(enum kgb_dtype dtype, size_t size, const double *values, size_t n,
+				  char *p)
+{
+	double low = (double)infos[dtype].min, high = (double)infos[dtype].max;
+
+	for (size_t i = 0; i < n; i++) {
+		/* 2^63 itself is no int64. */
+		bool within = values[i] >= low && values[i] <= high && values[i] < 0x1p63;
+		int64_t whole = within ? (int64_t)values[i] : 0;
+		if (within && (double)whole == values[i])
+			memcpy(p + i * size, &whole, size); /* little-endian */
+		else
+			kgb_dtype_store(dtype, p + i * size, values[i]);
+	}
+}
+
+KGB_WIDE_BODY void store_array_body(enum kgb_dtype dtype, const double *values, size_t n, char *p)
+{
+	const size_t size = infos[dtype].size;
+
+	if (dtype == KGB_DTYPE_FLOAT16) {
+		store_halves(values, n, p, FLOAT16);
+	} else if (dtype == KGB_DTYPE_BFLOAT16) {
+		store_halves(values, n, p, BFLOAT16);
+	} else if (dtype == KGB_DTYPE_FLOAT32) {
+		for (size_t i = 0; i < n; i++) {
+			uint32_t bits = encode_float32(values[i]);
+			memcpy(p + i * sizeof(bits), &bits, sizeof(bits));
+		}
+	} else if (kgb_dtype_is_float(dtype)) {
+		for (size_t i = 0; i < n; i++)
+			kgb_dtype_store(dtype, p + i * size, values[i]);
+	} else if (size == 8) {
+		store_integers(dtype, 8, values, n, p);
+	} else if (size == 4) {
+		store_integers(dtype, 4, values, n, p);
+	} else {
+		store_integers(dtype, size, values, n, p);
+	}
+}
+KGB_WIDE(store_array, (enum kgb_dtype dtype, const double *values, size_t n, char *p),
+	 (dtype, values, n, p))
+
+void kgb_dtype_store_array(enum kgb_dtype dtype, const double *values, size_t n, void *p)
+{
+	if (dtype == KGB_DTYPE_FLOAT64)
+		memcpy(p, values, n * sizeof(*values));
+	else
+		store_array(dtype, values, n, p);
 }
