@@ -7,15 +7,15 @@
 
 #include "verify/record/record_canonical.h"
 
-/** May a replay repeat the call, and does its host read nothing? False: *finding is the reason. */
+/** May a replay repeat the call, and does its host read nothing? False: *err is the reason. */
 static inline bool check_call(const struct kgb_recorded_call *call, const struct kgb_owners *owners,
-			      struct kgb_call_finding *finding)
+			      struct kgb_err *err)
 {
 	struct kgb_canonical canonical;
 
 	kgb_canonical_init(&canonical, call, owners);
-	const bool good = kgb_canonical_check(&canonical, finding) &&
-			  kgb_canonical_check_downloads(&canonical, finding);
+	const bool good = kgb_canonical_check(&canonical, err) == 0 &&
+			  kgb_canonical_check_downloads(&canonical, err) == 0;
 	kgb_canonical_release(&canonical);
 	return good;
 }
@@ -24,14 +24,14 @@ static inline bool check_call(const struct kgb_recorded_call *call, const struct
 static inline enum kgb_difference compare_calls(const struct kgb_recorded_call *a,
 						const struct kgb_recorded_call *b,
 						const struct kgb_owners *owners,
-						struct kgb_call_finding *finding)
+						struct kgb_err *err)
 {
 	struct kgb_canonical canonical_a, canonical_b;
 
 	kgb_canonical_init(&canonical_a, a, owners);
 	kgb_canonical_init(&canonical_b, b, owners);
 	const enum kgb_difference difference =
-		kgb_canonical_compare(&canonical_a, &canonical_b, finding);
+		kgb_canonical_compare(&canonical_a, &canonical_b, err);
 	kgb_canonical_release(&canonical_a);
 	kgb_canonical_release(&canonical_b);
 	return difference;

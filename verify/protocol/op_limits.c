@@ -184,17 +184,17 @@ size_t kgb_op_ranges(const struct kgb_op *op, struct kgb_op_range out[KGB_OP_RAN
 	switch (op->kind) {
 	case KGB_OP_MEMSET:
 		(void)measure_memset(op, &bytes);
-		out[0] = (struct kgb_op_range){"sets", op->memset.dst, bytes};
+		out[0] = (struct kgb_op_range){"destination", op->memset.dst, bytes};
 		return 1;
 	case KGB_OP_COPY:
-		out[0] = (struct kgb_op_range){"writes", op->copy.dst, op->copy.bytes};
-		out[1] = (struct kgb_op_range){"reads", op->copy.src, op->copy.bytes};
+		out[0] = (struct kgb_op_range){"destination", op->copy.dst, op->copy.bytes};
+		out[1] = (struct kgb_op_range){"source", op->copy.src, op->copy.bytes};
 		return 2;
 	case KGB_OP_UPLOAD:
-		out[0] = (struct kgb_op_range){"uploads", op->upload.dst, op->upload.bytes};
+		out[0] = (struct kgb_op_range){"destination", op->upload.dst, op->upload.bytes};
 		return 1;
 	case KGB_OP_DOWNLOAD:
-		out[0] = (struct kgb_op_range){"downloads", op->download.src, op->download.bytes};
+		out[0] = (struct kgb_op_range){"source", op->download.src, op->download.bytes};
 		return 1;
 	case KGB_OP_LAUNCH:
 	case KGB_OP_EVENT_RECORD:

@@ -18,9 +18,9 @@ KGB_MUST_CHECK int kgb_op_check(const struct kgb_op *op, struct kgb_err *err);
 KGB_MUST_CHECK int kgb_launch_attrs(const struct kgb_launch *launch, struct kgb_launch_attr out[],
 				    size_t *n_out, struct kgb_err *err);
 
-/** Memory that an op names: "writes", "reads", ... */
+/** Memory that an op names, its "destination" or "source". */
 struct kgb_op_range {
-	const char *verb;
+	const char *name;
 	uint64_t address, bytes;
 };
 #define KGB_OP_RANGES_MAX 2

@@ -5,10 +5,10 @@
 
 #include "verify/record/record_canonical.h"
 
-/* False: the call launches code that a candidate may not use. *finding names the first such launch;
- * a launch with a known owner comes before one whose owner could not be found out. */
-static bool check_owners(const struct kgb_canonical *canonical, struct kgb_call_finding *finding,
-			 enum kgb_replay_class *replay)
+/* -1: the call launches code that a candidate may not use. *err names the first such launch; a
+ * launch with a known owner comes before one whose owner could not be found out. */
+static int check_owners(const struct kgb_canonical *canonical, enum kgb_replay_class *replay,
+			struct kgb_err *err)
 {
 	const struct kgb_canonical_op *found = NULL;
 
@@ -22,50 +22,46 @@ static bool check_owners(const struct kgb_canonical *canonical, struct kgb_call_
 			found = kept;
 	}
 	if (!found)
-		return true;
+		return 0;
 	*replay = found->owner == KGB_OWNER_UNDECIDED ? KGB_REPLAY_UNDECIDED : KGB_REPLAY_LIBRARY;
-	*finding = (struct kgb_call_finding){.op = found->source};
-	kgb_call_finding_set(finding, found->source,
-			     "op %zu launches kernel %.200s, which is %s: only the candidate's "
-			     "own Triton kernels and fills and copies of torch may run",
-			     found->source, found->op->launch.kernel, kgb_owner_name(found->owner));
-	return false;
+	return kgb_fail(err, KGB_ERR_INVALID,
+			"op %zu launches kernel %.200s, which is %s: only the candidate's own "
+			"Triton kernels and fills and copies of torch may run",
+			found->source, found->op->launch.kernel, kgb_owner_name(found->owner));
 }
 
-static bool check_work(const struct kgb_canonical *canonical, struct kgb_call_finding *finding)
+static int check_work(const struct kgb_canonical *canonical, struct kgb_err *err)
 {
 	for (size_t i = 0; i < canonical->n_ops; i++)
 		if (canonical->ops[i].op->kind == KGB_OP_LAUNCH &&
 		    canonical->ops[i].owner == KGB_OWNER_TRITON)
-			return true;
-	*finding = (struct kgb_call_finding){.op = KGB_NO_OP};
-	kgb_call_finding_set(finding, KGB_NO_OP,
-			     "window %" PRIu32
-			     ": no Triton kernel ran during the call (%zu ops in all)",
-			     canonical->capture->window->number, canonical->n_ops);
-	return false;
+			return 0;
+	return kgb_fail(err, KGB_ERR_INVALID,
+			"window %" PRIu32 ": no Triton kernel ran during the call (%zu ops in all)",
+			canonical->capture->window->number, canonical->n_ops);
 }
 
 static enum kgb_replay_class classify(struct kgb_canonical *a, struct kgb_canonical *b,
-				      bool needs_kernel, struct kgb_call_finding *reason)
+				      bool needs_kernel, struct kgb_err *reason)
 {
 	enum kgb_replay_class replay = KGB_REPLAY_REPLAYABLE;
 
 	/* Certain refusals come first, then undecided owners, then what another stage may judge. */
-	if (!check_owners(b, reason, &replay) && replay == KGB_REPLAY_LIBRARY)
+	if (check_owners(b, &replay, reason) < 0 && replay == KGB_REPLAY_LIBRARY)
 		return replay;
-	if (!check_owners(a, reason, &replay) || replay == KGB_REPLAY_UNDECIDED)
+	if (check_owners(a, &replay, reason) < 0 || replay == KGB_REPLAY_UNDECIDED)
 		return replay;
-	if (!kgb_canonical_check(b, reason) || !kgb_canonical_check(a, reason))
+	if (kgb_canonical_check(b, reason) < 0 || kgb_canonical_check(a, reason) < 0)
 		return KGB_REPLAY_UNSUPPORTED;
-	if (needs_kernel && (!check_work(b, reason) || !check_work(a, reason)))
+	if (needs_kernel && (check_work(b, reason) < 0 || check_work(a, reason) < 0))
 		return KGB_REPLAY_NO_WORK;
-	if (!kgb_canonical_check_downloads(b, reason) || !kgb_canonical_check_downloads(a, reason))
+	if (kgb_canonical_check_downloads(b, reason) < 0 ||
+	    kgb_canonical_check_downloads(a, reason) < 0)
 		return KGB_REPLAY_HOST;
 	switch (kgb_canonical_compare(a, b, reason)) {
 	case KGB_SAME:
-		return kgb_canonical_check_joined(b, reason) ? KGB_REPLAY_REPLAYABLE
-							     : KGB_REPLAY_UNSUPPORTED;
+		return kgb_canonical_check_joined(b, reason) == 0 ? KGB_REPLAY_REPLAYABLE
+								  : KGB_REPLAY_UNSUPPORTED;
 	case KGB_SCALARS_DIFFER:
 		return KGB_REPLAY_RANDOM;
 	case KGB_WORK_DIFFERS:
@@ -90,13 +86,13 @@ static void measure(const struct kgb_canonical *canonical, struct kgb_classifica
 static bool check_prologue(const struct kgb_recorded_call *call, const struct kgb_owners *owners)
 {
 	struct kgb_canonical canonical;
-	struct kgb_call_finding finding = {0};
+	struct kgb_err ignored = KGB_ERR_INIT;
 	enum kgb_replay_class replay;
 
 	kgb_canonical_init(&canonical, call, owners);
-	const bool good = check_owners(&canonical, &finding, &replay) &&
-			  kgb_canonical_check(&canonical, &finding) &&
-			  kgb_canonical_check_downloads(&canonical, &finding);
+	const bool good = check_owners(&canonical, &replay, &ignored) == 0 &&
+			  kgb_canonical_check(&canonical, &ignored) == 0 &&
+			  kgb_canonical_check_downloads(&canonical, &ignored) == 0;
 	kgb_canonical_release(&canonical);
 	return good;
 }
@@ -108,7 +104,7 @@ void kgb_calls_classify(const struct kgb_recorded_call *calls, size_t n_calls,
 	struct kgb_canonical a, b;
 
 	KGB_ASSERT(n_calls == 2 || n_calls == 3);
-	*out = (struct kgb_classification){.reason.op = KGB_NO_OP};
+	*out = (struct kgb_classification){.reason = KGB_ERR_INIT};
 	kgb_canonical_init(&a, &calls[n_calls - 2], owners);
 	kgb_canonical_init(&b, &calls[n_calls - 1], owners);
 	out->replay = classify(&a, &b, needs_kernel, &out->reason);

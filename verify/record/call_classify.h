@@ -23,7 +23,7 @@ enum kgb_replay_class {
 
 struct kgb_classification {
 	enum kgb_replay_class replay;
-	struct kgb_call_finding reason; /* why not REPLAYABLE; empty text when it is */
+	struct kgb_err reason; /* why not REPLAYABLE; empty when it is */
 	/* Of the last call: */
 	uint64_t upload_bytes; /* data from the host: compare with the bytes of the results */
 	bool older_memory; /* the call may read what an earlier call left: a prologue may help */

@@ -24,44 +24,12 @@ uint64_t kgb_word_at(const unsigned char *bytes, size_t offset)
 	return word;
 }
 
-static void visit_bytes(const unsigned char *bytes, size_t len,
-			void (*visit)(uint64_t word, void *payload), void *payload)
-{
-	for (size_t at = 0; at + 8 <= len; at += 8)
-		visit(kgb_word_at(bytes, at), payload);
-}
-
-void kgb_op_visit_words(const struct kgb_op *op, void (*visit)(uint64_t word, void *payload),
-			void *payload)
-{
-	switch (op->kind) {
-	case KGB_OP_LAUNCH:
-		visit_bytes(op->launch.params, op->launch.params_bytes, visit, payload);
-		return;
-	case KGB_OP_MEMSET:
-		visit(op->memset.dst, payload);
-		return;
-	case KGB_OP_COPY:
-		visit(op->copy.dst, payload);
-		visit(op->copy.src, payload);
-		return;
-	case KGB_OP_UPLOAD:
-		visit(op->upload.dst, payload);
-		visit_bytes(op->upload.data, op->upload.bytes, visit, payload);
-		return;
-	case KGB_OP_DOWNLOAD:
-		visit(op->download.src, payload);
-		return;
-	case KGB_OP_EVENT_RECORD:
-	case KGB_OP_EVENT_WAIT:
-	case KGB_OP_SYNC:
-	case KGB_OP_UNSUPPORTED:
-		return;
-	case KGB_N_OP_KINDS:
-		break;
-	}
-	KGB_UNREACHABLE();
-}
+/* Record a cause why no replay is possible, unless an earlier one is known. */
+#define fault(canonical, ...)                                                        \
+	do {                                                                         \
+		if ((canonical)->fault.msg[0] == '\0')                               \
+			kgb_fail(&(canonical)->fault, KGB_ERR_INVALID, __VA_ARGS__); \
+	} while (0)
 
 /* --- memory --- */
 
@@ -76,11 +44,10 @@ static void find_regions(struct kgb_canonical *canonical)
 		const struct kgb_block *block = &window->blocks[i];
 		if (block->bytes == 0)
 			continue;
-		const char *fault = kgb_block_fault(block);
-		if (fault) {
-			kgb_call_finding_set(&canonical->fault, KGB_NO_OP,
-					     "a block of %" PRIu64 " bytes at 0x%" PRIx64 " %s",
-					     block->bytes, block->address, fault);
+		const char *wrong = kgb_block_fault(block);
+		if (wrong) {
+			fault(canonical, "a block of %" PRIu64 " bytes at 0x%" PRIx64 " %s",
+			      block->bytes, block->address, wrong);
 			continue;
 		}
 		const uint64_t end = block->address + block->bytes;
@@ -173,15 +140,34 @@ const char *kgb_canonical_word(const struct kgb_canonical *canonical, uint64_t w
 	KGB_UNREACHABLE();
 }
 
-static void use_word(uint64_t word, void *payload)
+static void use_word(struct kgb_canonical *canonical, uint64_t word)
 {
-	struct kgb_canonical *canonical = payload;
 	const struct kgb_location location = kgb_canonical_locate(canonical, word);
 
 	if (location.kind != KGB_LOCATION_REGION || canonical->regions[location.index].used)
 		return;
 	canonical->regions[location.index].used = true;
 	canonical->regions[location.index].number = canonical->n_used++;
+}
+
+static void use_bytes(struct kgb_canonical *canonical, const unsigned char *bytes, size_t len)
+{
+	for (size_t at = 0; at + 8 <= len; at += 8)
+		use_word(canonical, kgb_word_at(bytes, at));
+}
+
+/* Every word of an op may be an address. */
+static void use_op(struct kgb_canonical *canonical, const struct kgb_op *op)
+{
+	struct kgb_op_range ranges[KGB_OP_RANGES_MAX];
+	const size_t n = kgb_op_ranges(op, ranges);
+
+	for (size_t i = 0; i < n; i++)
+		use_word(canonical, ranges[i].address);
+	if (op->kind == KGB_OP_LAUNCH)
+		use_bytes(canonical, op->launch.params, op->launch.params_bytes);
+	else if (op->kind == KGB_OP_UPLOAD)
+		use_bytes(canonical, op->upload.data, op->upload.bytes);
 }
 
 /* --- ops --- */
@@ -262,8 +248,8 @@ static uint32_t number_stream(struct kgb_canonical *canonical, uint64_t stream, 
 			return (uint32_t)i;
 	}
 	if (canonical->n_streams == KGB_CANONICAL_STREAMS_MAX) {
-		kgb_call_finding_set(&canonical->fault, op, "op %zu uses one more than %d streams",
-				     op, KGB_CANONICAL_STREAMS_MAX);
+		fault(canonical, "op %zu uses one more than %d streams", op,
+		      KGB_CANONICAL_STREAMS_MAX);
 		return KGB_CANONICAL_STREAMS_MAX;
 	}
 	canonical->streams[canonical->n_streams] = stream;
@@ -327,11 +313,10 @@ static void find_host_ordering(struct kgb_canonical *canonical)
 		seen |= UINT32_C(1) << stream;
 		if ((before_wait & ~(UINT32_C(1) << stream)) == 0)
 			continue;
-		kgb_call_finding_set(
-			&canonical->fault, i,
-			"op %zu (%s) and work on another stream are ordered by the host's "
-			"waiting: use events between streams",
-			i, kgb_op_kind_name(window->ops[i].kind));
+		fault(canonical,
+		      "op %zu (%s) and work on another stream are ordered by the host's waiting: "
+		      "use events between streams",
+		      i, kgb_op_kind_name(window->ops[i].kind));
 		return;
 	}
 }
@@ -342,14 +327,14 @@ void kgb_canonical_init(struct kgb_canonical *canonical, const struct kgb_record
 	*canonical = (struct kgb_canonical){
 		.capture = capture,
 		.arena = KGB_ARENA_INIT,
-		.fault.op = KGB_NO_OP,
+		.fault = KGB_ERR_INIT,
 	};
 	KGB_ASSERT(capture->arena_bytes <= KGB_ARENA_BYTES_MAX);
 	find_regions(canonical);
 	keep_ops(canonical, owners);
 	find_host_ordering(canonical);
 	for (size_t i = 0; i < canonical->n_ops; i++)
-		kgb_op_visit_words(canonical->ops[i].op, use_word, canonical);
+		use_op(canonical, canonical->ops[i].op);
 }
 
 void kgb_canonical_release(struct kgb_canonical *canonical)

@@ -37,7 +37,7 @@ struct kgb_canonical {
 	size_t n_ops;
 	uint64_t streams[KGB_CANONICAL_STREAMS_MAX]; /* as the record calls them */
 	size_t n_streams;
-	struct kgb_call_finding fault; /* first thing that rules a replay out; empty: none */
+	struct kgb_err fault; /* the first cause why no replay is possible; empty: none */
 };
 
 /** Never fails: `fault` records what is wrong with the window. Pair with kgb_canonical_release. */
@@ -66,32 +66,29 @@ const char *kgb_canonical_word(const struct kgb_canonical *canonical, uint64_t w
 /** "launch add_kernel", "memset"; returns out. */
 const char *kgb_op_title(const struct kgb_op *op, char out[KGB_OP_TITLE]);
 
-/** Call `visit` for every word of an op that may be an address. */
-void kgb_op_visit_words(const struct kgb_op *op, void (*visit)(uint64_t word, void *payload),
-			void *payload);
 /** The word at a multiple of 8 in packed bytes. */
 uint64_t kgb_word_at(const unsigned char *bytes, size_t offset);
 
 void kgb_canonical_image_hash(const struct kgb_canonical *canonical, uint32_t id,
 			      char out[KGB_SHA256_HEX_LEN]);
 
-/** May a replay repeat the call? Downloads are not checked. False: *finding is the reason. */
-bool kgb_canonical_check(const struct kgb_canonical *canonical, struct kgb_call_finding *finding);
-/** False, with *finding, when the host reads from the device during the call. */
-bool kgb_canonical_check_downloads(const struct kgb_canonical *canonical,
-				   struct kgb_call_finding *finding);
-/** Does the default stream wait for all work? False, with *finding, when work on another stream may
- * still run after the call. */
-bool kgb_canonical_check_joined(const struct kgb_canonical *canonical,
-				struct kgb_call_finding *finding);
+/** INVALID: a replay cannot repeat the call. Downloads are not checked. */
+KGB_MUST_CHECK int kgb_canonical_check(const struct kgb_canonical *canonical, struct kgb_err *err);
+/** INVALID: the host reads from the device during the call. */
+KGB_MUST_CHECK int kgb_canonical_check_downloads(const struct kgb_canonical *canonical,
+						 struct kgb_err *err);
+/** INVALID: work on another stream may still run after the call, because the default stream does
+ * not wait for it. */
+KGB_MUST_CHECK int kgb_canonical_check_joined(const struct kgb_canonical *canonical,
+					      struct kgb_err *err);
 
 enum kgb_difference {
 	KGB_SAME,
 	KGB_SCALARS_DIFFER, /* numbers among the parameters of the candidate's kernels only */
 	KGB_WORK_DIFFERS,
 };
-/** Compare two calls. *finding names the first difference of the kind that is returned. */
+/** Compare two calls. *why names the first difference of the kind that is returned. */
 enum kgb_difference kgb_canonical_compare(struct kgb_canonical *a, struct kgb_canonical *b,
-					  struct kgb_call_finding *finding);
+					  struct kgb_err *why);
 
 #endif

@@ -19,57 +19,51 @@ static int check_op(const struct kgb_canonical *canonical, const struct kgb_op *
 		const struct kgb_op_range *range = &ranges[i];
 		if (!kgb_canonical_holds(canonical, range->address, range->bytes))
 			return kgb_fail(err, KGB_ERR_INVALID,
-					"%s %" PRIu64 " bytes at %s (0x%" PRIx64
+					"%s of %" PRIu64 " bytes at %s (0x%" PRIx64
 					"), which is not wholly in an argument or in memory that "
 					"torch allocated",
-					range->verb, range->bytes,
+					range->name, range->bytes,
 					kgb_canonical_word(canonical, range->address, word),
 					range->address);
 	}
 	return 0;
 }
 
-bool kgb_canonical_check(const struct kgb_canonical *canonical, struct kgb_call_finding *finding)
+int kgb_canonical_check(const struct kgb_canonical *canonical, struct kgb_err *err)
 {
 	char title[KGB_OP_TITLE];
 
-	if (canonical->fault.text[0] != '\0') {
-		*finding = canonical->fault;
-		return false;
+	if (canonical->fault.msg[0] != '\0') {
+		*err = canonical->fault;
+		return -1;
 	}
 	for (size_t i = 0; i < canonical->n_ops; i++) {
 		const struct kgb_canonical_op *kept = &canonical->ops[i];
-		struct kgb_err why = KGB_ERR_INIT;
-		if (check_op(canonical, kept->op, &why) == 0)
-			continue;
-		*finding = (struct kgb_call_finding){.op = kept->source};
-		kgb_call_finding_set(finding, kept->source, "op %zu (%s): %.300s", kept->source,
-				     kgb_op_title(kept->op, title), why.msg);
-		return false;
+		if (check_op(canonical, kept->op, err) < 0)
+			return kgb_ctx(err, "op %zu (%s)", kept->source,
+				       kgb_op_title(kept->op, title));
 	}
-	return true;
+	return 0;
 }
 
-bool kgb_canonical_check_downloads(const struct kgb_canonical *canonical,
-				   struct kgb_call_finding *finding)
+int kgb_canonical_check_downloads(const struct kgb_canonical *canonical, struct kgb_err *err)
 {
+	char word[KGB_WORD_TEXT];
+
 	for (size_t i = 0; i < canonical->n_ops; i++) {
 		const struct kgb_canonical_op *kept = &canonical->ops[i];
-		if (kept->op->kind != KGB_OP_DOWNLOAD)
-			continue;
-		char word[KGB_WORD_TEXT];
-		*finding = (struct kgb_call_finding){.op = kept->source};
-		kgb_call_finding_set(finding, kept->source,
-				     "op %zu: the host reads %" PRIu64
-				     " bytes at %s (.item(), .cpu(), a condition on a tensor ...)",
-				     kept->source, kept->op->download.bytes,
-				     kgb_canonical_word(canonical, kept->op->download.src, word));
-		return false;
+		if (kept->op->kind == KGB_OP_DOWNLOAD)
+			return kgb_fail(
+				err, KGB_ERR_INVALID,
+				"op %zu: the host reads %" PRIu64
+				" bytes at %s (.item(), .cpu(), a condition on a tensor ...)",
+				kept->source, kept->op->download.bytes,
+				kgb_canonical_word(canonical, kept->op->download.src, word));
 	}
-	return true;
+	return 0;
 }
 
-/* ---- work that nobody waits for ---- */
+/* ---- work that still runs after the call ---- */
 
 /* For every stream: how many ops of every stream are over when its next one begins. */
 struct clocks {
@@ -118,8 +112,7 @@ static void run_clocks(struct clocks *clocks, const struct kgb_canonical *canoni
 	}
 }
 
-bool kgb_canonical_check_joined(const struct kgb_canonical *canonical,
-				struct kgb_call_finding *finding)
+int kgb_canonical_check_joined(const struct kgb_canonical *canonical, struct kgb_err *err)
 {
 	KGB_AUTO(free) struct clocks *clocks = NULL;
 	KGB_AUTO(free) uint32_t(*at_event)[KGB_CANONICAL_STREAMS_MAX] = NULL;
@@ -127,7 +120,7 @@ bool kgb_canonical_check_joined(const struct kgb_canonical *canonical,
 	char title[KGB_OP_TITLE];
 
 	if (canonical->n_streams == 1 && canonical->streams[0] == 0)
-		return true;
+		return 0;
 	clocks = kgb_xcalloc(1, sizeof(*clocks));
 	at_event = kgb_xcalloc(canonical->n_ops + 1, sizeof(*at_event));
 	clocks->at_event = at_event;
@@ -140,12 +133,10 @@ bool kgb_canonical_check_joined(const struct kgb_canonical *canonical,
 		if (canonical->streams[i] == 0 || callers[i] >= clocks->n_ops[i])
 			continue;
 		const struct kgb_canonical_op *kept = &canonical->ops[clocks->last[i]];
-		*finding = (struct kgb_call_finding){.op = kept->source};
-		kgb_call_finding_set(finding, kept->source,
-				     "op %zu (%s) runs on another stream, and the caller's does "
-				     "not wait for it",
-				     kept->source, kgb_op_title(kept->op, title));
-		return false;
+		return kgb_fail(err, KGB_ERR_INVALID,
+				"op %zu (%s) runs on another stream, and the caller's does not "
+				"wait for it",
+				kept->source, kgb_op_title(kept->op, title));
 	}
-	return true;
+	return 0;
 }

@@ -12,21 +12,23 @@ struct pair {
 	size_t *b_of_a; /* region of b that region of a stands for, KGB_NO_OP: none yet */
 	size_t *a_of_b;
 	bool binding; /* regions that stand for none yet may be given to each other */
-	struct kgb_call_finding *scalar, *work; /* the first difference of each kind */
+	struct kgb_err *scalar, *work; /* the first difference of each kind */
 	size_t op; /* number in b's window of the op that is compared */
 	char title[KGB_OP_TITLE];
 };
 
 KGB_PRINTF(3, 4)
-static void differ(const struct pair *pair, struct kgb_call_finding *finding, const char *fmt, ...)
+static void differ(const struct pair *pair, struct kgb_err *why, const char *fmt, ...)
 {
 	char text[320];
 	va_list ap;
 
+	if (why->msg[0] != '\0')
+		return;
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	kgb_call_finding_set(finding, pair->op, "op %zu (%s): %s", pair->op, pair->title, text);
+	kgb_fail(why, KGB_ERR_INVALID, "op %zu (%s): %s", pair->op, pair->title, text);
 }
 
 /* "%s in window 2, %s in window 3" */
@@ -148,8 +150,8 @@ static bool is_address(const struct kgb_canonical *canonical, uint64_t word)
 	return kgb_canonical_locate(canonical, word).kind != KGB_LOCATION_NONE;
 }
 
-/* Parameters with gaps that hold what the stack held before, old addresses too. Nobody can tell
- * which words count, so it takes a launch whose addresses all differ. */
+/* Parameters with gaps that hold what the stack held before, old addresses too. Which words count
+ * is unknown, so only a launch whose addresses all differ is a difference. */
 static void compare_gappy(const struct pair *pair, const struct kgb_launch *a,
 			  const struct kgb_launch *b)
 {
@@ -235,25 +237,11 @@ static void compare_launches(const struct pair *pair, const struct kgb_launch *a
 	differ_number(pair, "bytes of parameters", a->params_bytes, b->params_bytes);
 }
 
-static void compare_memsets(const struct pair *pair, const struct kgb_op *a, const struct kgb_op *b)
-{
-	compare_address(pair, "destination", a->memset.dst, b->memset.dst);
-	differ_number(pair, "value", a->memset.value, b->memset.value);
-	differ_number(pair, "bytes of an element", a->memset.element_bytes,
-		      b->memset.element_bytes);
-	differ_number(pair, "width", a->memset.width, b->memset.width);
-	differ_number(pair, "height", a->memset.height, b->memset.height);
-	if (a->memset.height > 1)
-		differ_number(pair, "pitch", a->memset.pitch, b->memset.pitch);
-}
-
 /* What the host sends must not change, not even a number of it. */
-static void compare_uploads(struct pair *pair, const struct kgb_op *a, const struct kgb_op *b)
+static void compare_data(struct pair *pair, const struct kgb_op *a, const struct kgb_op *b)
 {
-	struct kgb_call_finding *scalar = pair->scalar;
+	struct kgb_err *scalar = pair->scalar;
 
-	compare_address(pair, "destination", a->upload.dst, b->upload.dst);
-	differ_number(pair, "bytes", a->upload.bytes, b->upload.bytes);
 	if (a->upload.bytes != b->upload.bytes)
 		return;
 	pair->scalar = pair->work;
@@ -261,32 +249,45 @@ static void compare_uploads(struct pair *pair, const struct kgb_op *a, const str
 	pair->scalar = scalar;
 }
 
+static void compare_ranges(const struct pair *pair, const struct kgb_op *a, const struct kgb_op *b)
+{
+	struct kgb_op_range ranges_a[KGB_OP_RANGES_MAX], ranges_b[KGB_OP_RANGES_MAX];
+	const size_t n = kgb_op_ranges(a, ranges_a);
+
+	(void)kgb_op_ranges(b, ranges_b);
+	for (size_t i = 0; i < n; i++)
+		compare_address(pair, ranges_a[i].name, ranges_a[i].address, ranges_b[i].address);
+	for (size_t i = 0; i < n && a->kind != KGB_OP_MEMSET; i++)
+		differ_number(pair, "bytes", ranges_a[i].bytes, ranges_b[i].bytes);
+}
+
 static void compare_bodies(struct pair *pair, const struct kgb_canonical_op *kept_a,
 			   const struct kgb_canonical_op *kept_b)
 {
 	const struct kgb_op *a = kept_a->op, *b = kept_b->op;
 
+	compare_ranges(pair, a, b);
 	switch (b->kind) {
 	case KGB_OP_LAUNCH:
 		compare_launches(pair, &a->launch, &b->launch);
-		if (pair->work->text[0] == '\0' && kept_b->owner == KGB_OWNER_TRITON)
+		if (pair->work->msg[0] == '\0' && kept_b->owner == KGB_OWNER_TRITON)
 			compare_packed(pair, "parameter", a->launch.params, b->launch.params,
 				       a->launch.params_bytes);
 		return;
 	case KGB_OP_MEMSET:
-		compare_memsets(pair, a, b);
-		return;
-	case KGB_OP_COPY:
-		compare_address(pair, "destination", a->copy.dst, b->copy.dst);
-		compare_address(pair, "source", a->copy.src, b->copy.src);
-		differ_number(pair, "bytes", a->copy.bytes, b->copy.bytes);
+		differ_number(pair, "value", a->memset.value, b->memset.value);
+		differ_number(pair, "bytes of an element", a->memset.element_bytes,
+			      b->memset.element_bytes);
+		differ_number(pair, "width", a->memset.width, b->memset.width);
+		differ_number(pair, "height", a->memset.height, b->memset.height);
+		if (a->memset.height > 1)
+			differ_number(pair, "pitch", a->memset.pitch, b->memset.pitch);
 		return;
 	case KGB_OP_UPLOAD:
-		compare_uploads(pair, a, b);
+		compare_data(pair, a, b);
 		return;
+	case KGB_OP_COPY:
 	case KGB_OP_DOWNLOAD:
-		compare_address(pair, "source", a->download.src, b->download.src);
-		differ_number(pair, "bytes", a->download.bytes, b->download.bytes);
 		return;
 	case KGB_OP_EVENT_RECORD:
 	case KGB_OP_EVENT_WAIT:
@@ -296,7 +297,7 @@ static void compare_bodies(struct pair *pair, const struct kgb_canonical_op *kep
 		if (strcmp(a->why, b->why) != 0)
 			differ_text(pair, "reason", a->why, b->why);
 		return;
-	case KGB_OP_SYNC: /* an canonical has none */
+	case KGB_OP_SYNC: /* a canonical form has none */
 	case KGB_N_OP_KINDS:
 		break;
 	}
@@ -318,12 +319,12 @@ static void compare_ops(struct pair *pair, const struct kgb_canonical_op *a,
 	compare_bodies(pair, a, b);
 }
 
-/* Parameters of other kernels than Triton's come last, when all the rest has told which memory
- * stands for which. */
+/* Parameters of other kernels than Triton's come last: by then all other ops have bound the memory
+ * of one call to that of the other. */
 static void compare_other_params(struct pair *pair)
 {
 	pair->binding = false;
-	for (size_t i = 0; i < pair->a->n_ops && pair->work->text[0] == '\0'; i++) {
+	for (size_t i = 0; i < pair->a->n_ops && pair->work->msg[0] == '\0'; i++) {
 		const struct kgb_canonical_op *kept = &pair->b->ops[i];
 		if (kept->op->kind != KGB_OP_LAUNCH || kept->owner == KGB_OWNER_TRITON)
 			continue;
@@ -339,16 +340,14 @@ static void compare_lengths(const struct pair *pair)
 	const struct kgb_canonical *a = pair->a, *b = pair->b;
 	char title[KGB_OP_TITLE];
 
-	if (a->n_ops == b->n_ops || pair->work->text[0] != '\0')
+	if (a->n_ops == b->n_ops || pair->work->msg[0] != '\0')
 		return;
 	const struct kgb_canonical *longer = a->n_ops > b->n_ops ? a : b;
-	const size_t first = a->n_ops < b->n_ops ? a->n_ops : b->n_ops;
-	kgb_call_finding_set(pair->work, longer == b ? b->ops[first].source : KGB_NO_OP,
-			     "%zu ops in window %u, %zu in window %u, which goes on with a %s",
-			     longer == b ? a->n_ops : b->n_ops,
-			     (longer == b ? a : b)->capture->window->number, longer->n_ops,
-			     longer->capture->window->number,
-			     kgb_op_title(longer->ops[first].op, title));
+	const struct kgb_canonical *shorter = longer == a ? b : a;
+	kgb_fail(pair->work, KGB_ERR_INVALID,
+		 "%zu ops in window %u, %zu in window %u, which goes on with a %s", shorter->n_ops,
+		 shorter->capture->window->number, longer->n_ops, longer->capture->window->number,
+		 kgb_op_title(longer->ops[shorter->n_ops].op, title));
 }
 
 static size_t *unbound(struct kgb_arena *arena, size_t n)
@@ -361,9 +360,9 @@ static size_t *unbound(struct kgb_arena *arena, size_t n)
 }
 
 enum kgb_difference kgb_canonical_compare(struct kgb_canonical *a, struct kgb_canonical *b,
-					  struct kgb_call_finding *finding)
+					  struct kgb_err *why)
 {
-	struct kgb_call_finding scalar = {.op = KGB_NO_OP}, work = {.op = KGB_NO_OP};
+	struct kgb_err scalar = KGB_ERR_INIT, work = KGB_ERR_INIT;
 	struct kgb_arena arena = KGB_ARENA_INIT;
 	struct pair pair = {
 		.a = a,
@@ -375,18 +374,18 @@ enum kgb_difference kgb_canonical_compare(struct kgb_canonical *a, struct kgb_ca
 		.work = &work,
 	};
 
-	for (size_t i = 0; i < a->n_ops && i < b->n_ops && work.text[0] == '\0'; i++)
+	for (size_t i = 0; i < a->n_ops && i < b->n_ops && work.msg[0] == '\0'; i++)
 		compare_ops(&pair, &a->ops[i], &b->ops[i]);
 	compare_lengths(&pair);
-	if (work.text[0] == '\0')
+	if (work.msg[0] == '\0')
 		compare_other_params(&pair);
 	kgb_arena_release(&arena);
-	if (work.text[0] != '\0') {
-		*finding = work;
+	if (work.msg[0] != '\0') {
+		*why = work;
 		return KGB_WORK_DIFFERS;
 	}
-	if (scalar.text[0] != '\0') {
-		*finding = scalar;
+	if (scalar.msg[0] != '\0') {
+		*why = scalar;
 		return KGB_SCALARS_DIFFER;
 	}
 	return KGB_SAME;

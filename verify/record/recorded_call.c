@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "verify/record/recorded_call.h"
 
-#include <stdarg.h>
-#include <stdio.h>
-
 #include "base/mem.h"
 
 const char *kgb_owner_name(enum kgb_owner owner)
@@ -19,18 +16,6 @@ const char *kgb_owner_name(enum kgb_owner owner)
 
 	KGB_ASSERT(owner < KGB_N_OWNERS);
 	return names[owner];
-}
-
-void kgb_call_finding_set(struct kgb_call_finding *finding, size_t op, const char *fmt, ...)
-{
-	va_list ap;
-
-	if (finding->text[0] != '\0')
-		return;
-	finding->op = op;
-	va_start(ap, fmt);
-	vsnprintf(finding->text, sizeof(finding->text), fmt, ap);
-	va_end(ap);
 }
 
 bool kgb_window_allocated(const struct kgb_window *window, uint64_t address, uint64_t bytes)

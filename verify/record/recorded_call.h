@@ -49,17 +49,6 @@ struct kgb_recorded_call {
 };
 
 #define KGB_NO_OP SIZE_MAX
-#define KGB_REASON_MAX 512
-
-/** A difference or a fault: one sentence, and its op. */
-struct kgb_call_finding {
-	size_t op; /* number of the op in its (last) window; KGB_NO_OP: of the whole window */
-	char text[KGB_REASON_MAX]; /* empty: nothing was found */
-};
-/** Fill the finding unless it is filled already. */
-void kgb_call_finding_set(struct kgb_call_finding *finding, size_t op, const char *fmt, ...)
-	KGB_PRINTF(3, 4);
-
 /** Did the call allocate this memory from the pool? False for memory that was freed before the call
  * or that the candidate kept from an earlier one. */
 bool kgb_window_allocated(const struct kgb_window *window, uint64_t address, uint64_t bytes);

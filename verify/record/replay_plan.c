@@ -111,11 +111,9 @@ static void put_ops(const struct kgb_canonical *canonical, const struct images *
 static int make(const struct kgb_canonical *canonical, struct kgb_replay_plan *plan,
 		struct kgb_err *err)
 {
-	struct kgb_call_finding finding = {.op = KGB_NO_OP};
-
-	if (!kgb_canonical_check(canonical, &finding) ||
-	    !kgb_canonical_check_downloads(canonical, &finding))
-		return kgb_fail(err, KGB_ERR_INVALID, "%.390s", finding.text);
+	if (kgb_canonical_check(canonical, err) < 0 ||
+	    kgb_canonical_check_downloads(canonical, err) < 0)
+		return -1;
 	const struct images images = number_images(&plan->arena, canonical);
 	kgb_record_put_header(&plan->record);
 	put_images(canonical->capture->record, &images, &plan->record);

@@ -31,7 +31,7 @@ struct kgb_replay_plan {
 	uint64_t block_bytes; /* of them all, less slack */
 };
 
-/** Make a plan. INVALID with a finding's sentence when the call cannot be replayed; LIMIT when the
+/** Make a plan. INVALID when the call cannot be replayed; LIMIT when the
  * record grows too large. The plan names the owner of each launch and does not judge it. All memory
  * that was alive during the call is in the plan: kernels may find addresses in memory. Pair with
  * kgb_replay_plan_release. */

@@ -50,7 +50,7 @@ static const char *reason_of(struct kgb_lane *lane, const struct kgb_classificat
 		about = kgb_provenance_reason(record, classification->replay == KGB_REPLAY_LIBRARY
 							      ? KGB_PROOF_NONE
 							      : KGB_PROOF_UNDECIDED);
-	return kgb_lane_text(lane, "%s%s%s", classification->reason.text, about ? "; " : "",
+	return kgb_lane_text(lane, "%s%s%s", classification->reason.msg, about ? "; " : "",
 			     about ? about : "");
 }
 

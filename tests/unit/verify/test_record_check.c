@@ -103,11 +103,12 @@ static void test_only_what_can_be_replayed_passes(void **state)
 		 "clusters of 32 blocks"},
 
 		{TEST_MEMSET(POOL, 1, 64, 1, 0), NULL},
-		{TEST_MEMSET(POOL, 1, 65, 1, 0), "sets 65 bytes at block 0+0 (0x2acb00000000), "
-						 "which is not wholly in an argument or in memory "
-						 "that torch allocated"},
+		{TEST_MEMSET(POOL, 1, 65, 1, 0),
+		 "destination of 65 bytes at block 0+0 (0x2acb00000000), "
+		 "which is not wholly in an argument or in memory "
+		 "that torch allocated"},
 		{TEST_MEMSET(POOL, 4, 2, 4, 16), NULL}, /* 3 * 16 + 8 */
-		{TEST_MEMSET(POOL, 4, 2, 5, 16), "sets 72 bytes at block 0+0"},
+		{TEST_MEMSET(POOL, 4, 2, 5, 16), "destination of 72 bytes at block 0+0"},
 		{TEST_MEMSET(POOL, 4, 2, 2, 10), "sets 2 rows of 2 elements, pitch 10"},
 		{TEST_MEMSET(POOL, 4, 2, 2, 4), "sets 2 rows of 2 elements, pitch 4"},
 		{TEST_MEMSET(POOL, 4, 2, 2, 7), "sets 2 rows of 2 elements, pitch 7"},
@@ -116,19 +117,20 @@ static void test_only_what_can_be_replayed_passes(void **state)
 		{TEST_MEMSET(POOL, 1, 1, UINT64_MAX, 2), "sets 18446744073709551615 rows of 1 "},
 		{TEST_MEMSET(POOL, 1, 2, 2, UINT64_MAX - 1), "sets 2 rows of 2 elements"},
 		{TEST_MEMSET(ARENA + (1 << 20) - 4, 4, 1, 1, 0), NULL},
-		{TEST_MEMSET(ARENA + (1 << 20) - 4, 1, 5, 1, 0), "sets 5 bytes at out+"},
-		{TEST_MEMSET(ARENA + (1 << 20), 1, 1, 1, 0), "sets 1 bytes at 0x1357"},
-		{TEST_MEMSET(ARENA - 1, 1, 2, 1, 0), "sets 2 bytes at 0x1356ffffffff"},
-		{TEST_MEMSET(0, 1, 1, 1, 0), "sets 1 bytes at 0x0 (0x0)"},
+		{TEST_MEMSET(ARENA + (1 << 20) - 4, 1, 5, 1, 0), "destination of 5 bytes at out+"},
+		{TEST_MEMSET(ARENA + (1 << 20), 1, 1, 1, 0), "destination of 1 bytes at 0x1357"},
+		{TEST_MEMSET(ARENA - 1, 1, 2, 1, 0), "destination of 2 bytes at 0x1356ffffffff"},
+		{TEST_MEMSET(0, 1, 1, 1, 0), "destination of 1 bytes at 0x0 (0x0)"},
 		{TEST_COPY(POOL, ARENA, 64), NULL},
-		{TEST_COPY(POOL, ARENA, 65), "writes 65 bytes at block 0+0"},
-		{TEST_COPY(ARENA, POOL + 60, 5), "reads 5 bytes at block 0+60"},
-		{TEST_COPY(ARENA, POOL + 64, 1), "reads 1 bytes at block 0+64"},
-		{TEST_COPY(POOL, ARENA, UINT64_MAX), "writes 18446744073709551615 bytes at"},
-		{TEST_COPY(UINT64_MAX, ARENA, 2), "writes 2 bytes at 0xffffffffffffffff"},
+		{TEST_COPY(POOL, ARENA, 65), "destination of 65 bytes at block 0+0"},
+		{TEST_COPY(ARENA, POOL + 60, 5), "source of 5 bytes at block 0+60"},
+		{TEST_COPY(ARENA, POOL + 64, 1), "source of 1 bytes at block 0+64"},
+		{TEST_COPY(POOL, ARENA, UINT64_MAX),
+		 "destination of 18446744073709551615 bytes at"},
+		{TEST_COPY(UINT64_MAX, ARENA, 2), "destination of 2 bytes at 0xffffffffffffffff"},
 		{TEST_UPLOAD(POOL + 32, 32), NULL},
-		{TEST_UPLOAD(POOL + 33, 32), "uploads 32 bytes at block 0+33"},
-		{TEST_UPLOAD(UINT64_MAX - 15, 32), "uploads 32 bytes at 0xfffffffffffffff0"},
+		{TEST_UPLOAD(POOL + 33, 32), "destination of 32 bytes at block 0+33"},
+		{TEST_UPLOAD(UINT64_MAX - 15, 32), "destination of 32 bytes at 0xfffffffffffffff0"},
 		{{.kind = KGB_OP_DOWNLOAD, .download = {.src = POOL, .bytes = 4}},
 		 "the host reads 4 bytes at block 0+0"},
 		{{.kind = KGB_OP_UNSUPPORTED, .why = "cuMemcpy2D"},
@@ -139,18 +141,17 @@ static void test_only_what_can_be_replayed_passes(void **state)
 	(void)state;
 	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
 		struct call call;
-		struct kgb_call_finding finding = {.op = KGB_NO_OP};
+		struct kgb_err finding = KGB_ERR_INIT;
 		call_begin(&call, 2, 0);
 		add_block(&call, POOL, 64);
 		add_op(&call, &cases[i].op);
 		const bool good = check_call(call_end(&call, 0), &test_owners, &finding);
 		if (good != !cases[i].text)
-			fail_msg("case %zu: '%s', not '%s'", i, finding.text,
+			fail_msg("case %zu: '%s', not '%s'", i, finding.msg,
 				 cases[i].text ? cases[i].text : "");
 		if (!good) {
-			assert_contains(finding.text, cases[i].text);
-			assert_true(strncmp(finding.text, "op 0", 4) == 0);
-			assert_int_equal(finding.op, 0);
+			assert_contains(finding.msg, cases[i].text);
+			assert_true(strncmp(finding.msg, "op 0", 4) == 0);
 		}
 		call_release(&call);
 	}
@@ -189,15 +190,14 @@ static void test_blocks_that_cannot_be_mapped_are_refused(void **state)
 	(void)state;
 	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
 		struct call call;
-		struct kgb_call_finding finding = {.op = 7};
+		struct kgb_err finding = KGB_ERR_INIT;
 		call_begin(&call, 2, 0);
 		kgb_record_put_block(&call.bytes, &cases[i].block);
 		const bool good = check_call(call_end(&call, 0), &test_owners, &finding);
 		if (good != !cases[i].text)
-			fail_msg("case %zu: '%s'", i, finding.text);
+			fail_msg("case %zu: '%s'", i, finding.msg);
 		if (!good) {
-			assert_contains(finding.text, cases[i].text);
-			assert_int_equal(finding.op, KGB_NO_OP);
+			assert_contains(finding.msg, cases[i].text);
 		}
 		call_release(&call);
 	}
@@ -206,7 +206,7 @@ static void test_blocks_that_cannot_be_mapped_are_refused(void **state)
 static void test_blocks_that_overlap_are_one_memory(void **state)
 {
 	struct call call;
-	struct kgb_call_finding finding = {0};
+	struct kgb_err finding = KGB_ERR_INIT;
 
 	(void)state;
 	call_begin(&call, 2, 0);
@@ -235,7 +235,7 @@ static void test_memory_of_the_candidates_own_needs_leave(void **state)
 	(void)state;
 	for (int leave = 0; leave < 2; leave++) {
 		struct call call;
-		struct kgb_call_finding finding = {0};
+		struct kgb_err finding = KGB_ERR_INIT;
 		call_begin(&call, 2, 0);
 		kgb_record_put_block(&call.bytes, &block);
 		add_memset(&call, block.address, 16);
@@ -260,7 +260,7 @@ static void test_order_that_only_the_host_keeps_is_refused(void **state)
 	(void)state;
 	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
 		struct call call;
-		struct kgb_call_finding finding = {0};
+		struct kgb_err finding = KGB_ERR_INIT;
 		call_begin(&call, 2, 0);
 		for (const char *c = cases[i].ops; *c; c++) {
 			struct kgb_op op = good_launch;
@@ -271,9 +271,9 @@ static void test_order_that_only_the_host_keeps_is_refused(void **state)
 			add_op(&call, &op);
 		}
 		if (check_call(call_end(&call, 0), &test_owners, &finding) != cases[i].good)
-			fail_msg("%s: '%s'", cases[i].ops, finding.text);
+			fail_msg("%s: '%s'", cases[i].ops, finding.msg);
 		if (!cases[i].good)
-			assert_contains(finding.text, "ordered by the host's waiting");
+			assert_contains(finding.msg, "ordered by the host's waiting");
 		call_release(&call);
 	}
 }
@@ -283,7 +283,7 @@ static void test_streams_are_limited(void **state)
 	(void)state;
 	for (uint64_t n = 32; n <= 33; n++) {
 		struct call call;
-		struct kgb_call_finding finding = {0};
+		struct kgb_err finding = KGB_ERR_INIT;
 		call_begin(&call, 2, 0);
 		for (uint64_t i = 0; i < n; i++) {
 			struct kgb_op op = good_launch;
@@ -292,7 +292,7 @@ static void test_streams_are_limited(void **state)
 		}
 		assert_int_equal(check_call(call_end(&call, 0), &test_owners, &finding), n == 32);
 		if (n == 33)
-			assert_string_equal(finding.text, "op 32 uses one more than 32 streams");
+			assert_string_equal(finding.msg, "op 32 uses one more than 32 streams");
 		call_release(&call);
 	}
 }

@@ -214,8 +214,9 @@ static void test_no_plan_is_made_of_what_cannot_be_replayed(void **state)
 		 "op 0 (unsupported): cannot be replayed: cuGraphLaunch: a graph with a host node"},
 		{KGB_OP_DOWNLOAD, "op 0: the host reads 9 bytes at x+0 (.item(), .cpu(), a "
 				  "condition on a tensor ...)"},
-		{KGB_OP_COPY, "op 0 (copy): writes 9 bytes at 0x5 (0x5), which is not wholly in an "
-			      "argument or in memory that torch allocated"},
+		{KGB_OP_COPY,
+		 "op 0 (copy): destination of 9 bytes at 0x5 (0x5), which is not wholly in an "
+		 "argument or in memory that torch allocated"},
 	};
 
 	(void)state;
