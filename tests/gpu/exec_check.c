@@ -13,6 +13,7 @@
 #include "base/system/fs.h"
 #include "base/time.h"
 #include "tests/gpu/exec_support.h"
+#include "tests/helpers/whole_arena.h"
 #include "verify/timer/gpu_peak.h"
 
 enum { LOOP_WAIT_MS = 1500, SAMPLES = 100 };
@@ -127,7 +128,7 @@ static void check_one_write(uint64_t address, bool allowed, const char *what)
 	struct kgb_buf record = record_begin();
 	unsigned char poison;
 
-	kgb_exec_poison_bytes(spec.poison, address, &poison, 1);
+	poison_bytes(spec.poison, address, &poison, 1);
 	put_block(&record, block, 1003);
 	put_poke(&record, address, poison ^ 0x10u);
 	spec.plan = 2;
@@ -256,7 +257,7 @@ static void check_prologue(void)
 	struct kgb_buf second = record_begin();
 	unsigned char poison;
 
-	kgb_exec_poison_bytes(13, at, &poison, 1);
+	poison_bytes(13, at, &poison, 1);
 	put_block(&first, at, 128);
 	put_poke(&first, at, poison + 1u);
 	put_copy(&first, 0, at + 8, ARENA, 8);
@@ -543,8 +544,8 @@ static void check_new_images(void)
 		float value = float_at(image, 100) + 1;
 		memcpy(image + 100 * sizeof(value), &value, sizeof(value));
 	}
-	verdict(kgb_exec_client_arena(&g.exec, g.input_fd, g.arena_bytes, SLOTS, g.output_fd,
-				      g.output_bytes, WAIT_MS, &g.err) == KGB_EXEC_DONE,
+	verdict(send_whole_arena(&g.exec, g.input_fd, g.arena_bytes, SLOTS, g.output_fd,
+				 g.output_bytes, WAIT_MS, &g.err) == KGB_EXEC_DONE,
 		"new images");
 }
 

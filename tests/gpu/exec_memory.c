@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/system/memfd.h"
 #include "tests/gpu/exec_support.h"
+#include "tests/helpers/whole_arena.h"
 #include "verify/process/shared_arena.h"
 
 /* What is free on the device as a context of our own sees it. */
@@ -149,7 +150,7 @@ static bool use_holes(void)
 		.n_parts = HOLE_PARTS,
 	};
 
-	return kgb_exec_client_arena_in_parts(&g.exec, &spec, WAIT_MS, &g.err) == KGB_EXEC_DONE;
+	return kgb_exec_client_arena(&g.exec, &spec, WAIT_MS, &g.err) == KGB_EXEC_DONE;
 }
 
 /* Is every byte of the output that is no part as it was, and every part right? */
@@ -241,8 +242,8 @@ void check_holes(void)
 	check_hole(false, hole_tensor(0) + bytes + 4, KGB_EXEC_FAULTED, "write behind the page");
 	check_hole(false, hole_tensor(1) - 4096, KGB_EXEC_DONE, "write to the guard");
 	check_hole(false, hole_tensor(1) - 4097, KGB_EXEC_WROTE_OUTSIDE, "write before the guard");
-	verdict(kgb_exec_client_arena(&g.exec, g.input_fd, g.arena_bytes, SLOTS, g.output_fd,
-				      g.output_bytes, WAIT_MS, &g.err) == KGB_EXEC_DONE,
+	verdict(send_whole_arena(&g.exec, g.input_fd, g.arena_bytes, SLOTS, g.output_fd,
+				 g.output_bytes, WAIT_MS, &g.err) == KGB_EXEC_DONE,
 		"an arena without holes again");
 	check_results();
 }
@@ -307,8 +308,8 @@ void time_poison(void)
 	const uint64_t bytes = g.fake ? 4 << 20 : UINT64_C(16) << 30;
 	struct kgb_exec_run_spec spec = run_spec(24);
 	uint64_t best[2] = {UINT64_MAX, UINT64_MAX};
-	bool good = kgb_exec_client_arena(&g.exec, g.input_fd, 4096, 1, g.output_fd, g.output_bytes,
-					  WAIT_MS, &g.err) == KGB_EXEC_DONE;
+	bool good = send_whole_arena(&g.exec, g.input_fd, 4096, 1, g.output_fd, g.output_bytes,
+				     WAIT_MS, &g.err) == KGB_EXEC_DONE;
 
 	spec.plan = 12;
 	for (int large = 0; large < 2; large++) {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "tests/gpu/exec_support.h"
-#include "base/system/memfd.h"
 
 #include <dlfcn.h>
 #include <sys/mman.h>
@@ -8,7 +7,9 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/system/memfd.h"
 #include "base/time.h"
+#include "tests/helpers/whole_arena.h"
 #include "verify/process/shared_arena.h"
 
 struct check g = {.input_fd = -1, .output_fd = -1, .exec = KGB_EXEC_CLIENT_INIT};
@@ -22,8 +23,7 @@ bool verdict(bool good, const char *fmt, ...)
 	vprintf(fmt, ap);
 	va_end(ap);
 	if (!good)
-		printf(" [last reply: %s, cuda %u; last error: %s]",
-		       kgb_exec_status_name((enum kgb_exec_status)g.exec.reply.status),
+		printf(" [last reply: status %u, cuda %u; last error: %s]", g.exec.reply.status,
 		       g.exec.reply.cuda_error, g.err.msg);
 	putchar('\n');
 	fflush(stdout);
@@ -189,8 +189,8 @@ void start(void)
 		give_up("start");
 	const double started_ms = (double)(kgb_mono_ns() - begin) / 1e6;
 	const double open_ms = (double)g.exec.reply.wall_ns / 1e6;
-	if (kgb_exec_client_arena(&g.exec, g.input_fd, g.arena_bytes, SLOTS, g.output_fd,
-				  g.output_bytes, WAIT_MS, &g.err) != KGB_EXEC_DONE)
+	if (send_whole_arena(&g.exec, g.input_fd, g.arena_bytes, SLOTS, g.output_fd, g.output_bytes,
+			     WAIT_MS, &g.err) != KGB_EXEC_DONE)
 		give_up("arena");
 	printf("INFO start %.1f ms (open %.1f ms, %d process), arena of %llu bytes %.1f ms\n",
 	       started_ms, open_ms, g.exec.n_starts, (unsigned long long)g.arena_bytes,
@@ -247,13 +247,23 @@ size_t count_wrong(size_t slot, const char *sum, size_t n)
 	return n_wrong;
 }
 
+void poison_bytes(uint64_t seed, uint64_t address, void *out, size_t len)
+{
+	unsigned char *bytes = out;
+
+	for (size_t i = 0; i < len; i++) {
+		uint64_t word = kgb_exec_poison_word(seed, (address + i) & ~UINT64_C(7));
+		bytes[i] = (unsigned char)(word >> 8 * ((address + i) & 7));
+	}
+}
+
 bool is_poison(uint64_t seed, uint64_t address, const char *bytes, size_t len)
 {
 	unsigned char want[64];
 
 	for (size_t i = 0; i < len; i += sizeof(want)) {
 		size_t n = len - i < sizeof(want) ? len - i : sizeof(want);
-		kgb_exec_poison_bytes(seed, address + i, want, n);
+		poison_bytes(seed, address + i, want, n);
 		if (memcmp(want, bytes + i, n) != 0)
 			return false;
 	}

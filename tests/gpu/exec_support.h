@@ -76,6 +76,8 @@ void start(void);
 uint64_t tensor(size_t i);
 const char *image_of(size_t slot);
 float float_at(const char *bytes, size_t i);
+/** `len` poison bytes from any address on. */
+void poison_bytes(uint64_t seed, uint64_t address, void *out, size_t len);
 /** `sum`: n floats that must be a + b of that slot. */
 size_t count_wrong(size_t slot, const char *sum, size_t n);
 bool is_poison(uint64_t seed, uint64_t address, const char *bytes, size_t len);

@@ -22,6 +22,7 @@
 #include "base/system/fs.h"
 #include "base/system/memfd.h"
 #include "base/time.h"
+#include "tests/helpers/whole_arena.h"
 #include "verify/cmd/cli.h"
 #include "verify/lane/candidate_call.h"
 #include "verify/replay/replay.h"
@@ -182,8 +183,8 @@ static void start_process(void)
 	for (int i = 0; i < STARTS; i++) {
 		kgb_exec_client_stop(&g.exec);
 		if (kgb_exec_client_start(&g.exec, &spec, EXEC_MS, &g.err) != KGB_EXEC_DONE ||
-		    kgb_exec_client_arena(&g.exec, g.input_fd, g.arena_bytes, SLOTS, g.output_fd,
-					  g.output_bytes, EXEC_MS, &g.err) != KGB_EXEC_DONE)
+		    send_whole_arena(&g.exec, g.input_fd, g.arena_bytes, SLOTS, g.output_fd,
+				     g.output_bytes, EXEC_MS, &g.err) != KGB_EXEC_DONE)
 			give_up("kgb-exec");
 		if (load_plan())
 			return;

@@ -622,7 +622,8 @@ static int check_fresh(struct kgb_lane *lane, const struct kgb_case_data *data,
 			failure, KGB_CODE_VERIFY_ALIAS, "the result shares memory with an argument",
 			"Allocate a new tensor for the result (torch.empty) instead of returning an input or a "
 			"view of it.");
-	if (!kgb_wire_is_dense(output))
+	const struct kgb_tensor_view view = kgb_wire_view(output);
+	if (kgb_tensor_view_may_overlap(&view))
 		return kgb_refuse(
 			failure, KGB_CODE_VERIFY_LAYOUT, "elements of the result overlap in memory",
 			"Return a tensor of its own with one place per element, not an expanded one.");

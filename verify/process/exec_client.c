@@ -502,9 +502,9 @@ static int check_sealed(int fd, uint64_t bytes, const char *what, struct kgb_err
 	return 0;
 }
 
-enum kgb_exec_outcome kgb_exec_client_arena_in_parts(struct kgb_exec_client *exec,
-						     const struct kgb_exec_arena_spec *spec,
-						     int64_t timeout_ms, struct kgb_err *err)
+enum kgb_exec_outcome kgb_exec_client_arena(struct kgb_exec_client *exec,
+					    const struct kgb_exec_arena_spec *spec,
+					    int64_t timeout_ms, struct kgb_err *err)
 {
 	struct kgb_exec_request request = {.op = KGB_EXEC_ARENA,
 					   .arena_bytes = spec->arena_bytes,
@@ -529,20 +529,6 @@ enum kgb_exec_outcome kgb_exec_client_arena_in_parts(struct kgb_exec_client *exe
 	exec->arena_bytes = outcome == KGB_EXEC_DONE ? spec->arena_bytes : 0;
 	exec->output_bytes = outcome == KGB_EXEC_DONE ? spec->output_bytes : 0;
 	return outcome;
-}
-
-enum kgb_exec_outcome kgb_exec_client_arena(struct kgb_exec_client *exec, int input_fd,
-					    uint64_t arena_bytes, uint32_t n_slots, int output_fd,
-					    uint64_t output_bytes, int64_t timeout_ms,
-					    struct kgb_err *err)
-{
-	const struct kgb_exec_arena_spec spec = {.input_fd = input_fd,
-						 .output_fd = output_fd,
-						 .arena_bytes = arena_bytes,
-						 .output_bytes = output_bytes,
-						 .n_slots = n_slots};
-
-	return kgb_exec_client_arena_in_parts(exec, &spec, timeout_ms, err);
 }
 
 enum kgb_exec_outcome kgb_exec_client_plan(struct kgb_exec_client *exec, uint32_t plan,

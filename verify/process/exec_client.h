@@ -92,28 +92,22 @@ KGB_MUST_CHECK enum kgb_exec_outcome kgb_exec_client_adopt(struct kgb_exec_clien
 KGB_MUST_CHECK enum kgb_exec_outcome
 kgb_exec_client_measure(struct kgb_exec_client *exec, int64_t timeout_ms, struct kgb_err *err);
 
-/** Give it its memory: `input_fd` holds n_slots images of arena_bytes, one after the other. Both
- * are memfds whose size is sealed (kgb_memfd_sized); the input should also be sealed against
- * writing by others. Call again after changing an image. */
-KGB_MUST_CHECK enum kgb_exec_outcome kgb_exec_client_arena(struct kgb_exec_client *exec,
-							   int input_fd, uint64_t arena_bytes,
-							   uint32_t n_slots, int output_fd,
-							   uint64_t output_bytes,
-							   int64_t timeout_ms, struct kgb_err *err);
-
-/** The same with holes: only `parts` of the arena (device addresses, in order, apart from each
- * other) are memory, images and results count there only, and whoever reaches further than to the
- * end of a page of theirs faults. */
 struct kgb_exec_arena_spec {
-	int input_fd, output_fd;
+	int input_fd; /* n_slots images of arena_bytes, one after the other */
+	int output_fd; /* output_bytes */
 	uint64_t arena_bytes, output_bytes;
 	uint32_t n_slots;
-	const struct kgb_exec_range *parts; /* borrowed */
+	/** Borrowed. Only these parts of the arena (device addresses, in order, apart from each
+	 * other) are memory; images and results count there only, and an access further than to the
+	 * end of a page of theirs faults. */
+	const struct kgb_exec_range *parts;
 	size_t n_parts; /* at most KGB_EXEC_RANGES; 0: all of the arena */
 };
-KGB_MUST_CHECK enum kgb_exec_outcome
-kgb_exec_client_arena_in_parts(struct kgb_exec_client *exec, const struct kgb_exec_arena_spec *spec,
-			       int64_t timeout_ms, struct kgb_err *err);
+/** Give kgb-exec its memory. Both descriptors are memfds whose size is sealed (kgb_memfd_sized);
+ * the input should also be sealed against writing by others. Call again after changing an image. */
+KGB_MUST_CHECK enum kgb_exec_outcome kgb_exec_client_arena(struct kgb_exec_client *exec,
+							   const struct kgb_exec_arena_spec *spec,
+							   int64_t timeout_ms, struct kgb_err *err);
 
 /** Make plan number `plan` of a record with one window (verify/protocol/record.h). */
 KGB_MUST_CHECK enum kgb_exec_outcome kgb_exec_client_plan(struct kgb_exec_client *exec,

@@ -20,22 +20,6 @@ const char *kgb_exec_op_name(enum kgb_exec_op op)
 	return op < KGB_EXEC_N_OPS ? names[op] : "unknown";
 }
 
-const char *kgb_exec_status_name(enum kgb_exec_status status)
-{
-	static const char *const names[KGB_EXEC_N_STATUSES] = {
-		[KGB_EXEC_OK] = "ok",
-		[KGB_EXEC_BAD_REQUEST] = "bad_request",
-		[KGB_EXEC_UNAVAILABLE] = "unavailable",
-		[KGB_EXEC_BAD_PLAN] = "bad_plan",
-		[KGB_EXEC_NO_MEMORY] = "no_memory",
-		[KGB_EXEC_RESERVATION] = "reservation",
-		[KGB_EXEC_GPU_FAULT] = "gpu_fault",
-		[KGB_EXEC_SLACK] = "slack",
-	};
-
-	return status < KGB_EXEC_N_STATUSES ? names[status] : "unknown";
-}
-
 /* Parts of the arena, one behind the other. */
 static int check_parts(const struct kgb_exec_request *request, struct kgb_err *err)
 {
@@ -204,14 +188,4 @@ uint64_t kgb_exec_poison_word(uint64_t seed, uint64_t address)
 	for (int i = 0; i < 2; i++)
 		x = (x ^ x >> 32) * UINT64_C(0xd6e8feb86659fd93);
 	return x ^ x >> 32;
-}
-
-void kgb_exec_poison_bytes(uint64_t seed, uint64_t address, void *out, size_t len)
-{
-	unsigned char *bytes = out;
-
-	for (size_t i = 0; i < len; i++) {
-		uint64_t word = kgb_exec_poison_word(seed, (address + i) & ~UINT64_C(7));
-		bytes[i] = (unsigned char)(word >> 8 * ((address + i) & 7));
-	}
 }

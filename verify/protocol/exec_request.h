@@ -14,8 +14,6 @@
 
 /** "open", "arena", ... */
 const char *kgb_exec_op_name(enum kgb_exec_op op);
-/** "ok", "bad_request", ... */
-const char *kgb_exec_status_name(enum kgb_exec_status status);
 
 /** Is this datagram a request that could be carried out in some state? Counts, flags, sizes and the
  * number of descriptors are checked; whether plans and slots exist is not. INVALID names the field.
@@ -42,7 +40,5 @@ KGB_MUST_CHECK int kgb_exec_layout(const struct kgb_exec_request *request, uint6
  *
  * A counter-based generator: any byte is known without the ones before it. */
 uint64_t kgb_exec_poison_word(uint64_t seed, uint64_t address);
-/** `len` poison bytes from any address on. */
-void kgb_exec_poison_bytes(uint64_t seed, uint64_t address, void *out, size_t len);
 
 #endif

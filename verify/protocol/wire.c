@@ -8,7 +8,6 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "verify/tensor/dtype.h"
 
 #define refuse(err, ...) kgb_fail((err), KGB_ERR_INVALID, "reply of the worker: " __VA_ARGS__)
 
@@ -177,30 +176,14 @@ int64_t kgb_wire_reach(const struct kgb_wire_output *output)
 	return reach > KGB_LIMIT_TENSOR_BYTES ? 0 : reach;
 }
 
-/* Ascending by stride, each step must pass over everything that the smaller ones reach. */
-bool kgb_wire_is_dense(const struct kgb_wire_output *output)
+struct kgb_tensor_view kgb_wire_view(const struct kgb_wire_output *output)
 {
-	bool used[KGB_WIRE_DIMS] = {false};
-	int64_t reach = 0; /* from the first element to the last, over the dimensions seen so far */
+	struct kgb_tensor_view view = {.dtype = (enum kgb_dtype)output->dtype,
+				       .ndim = output->ndim};
 
-	for (int i = 0; i < output->ndim; i++)
-		if (output->sizes[i] == 0)
-			return true;
-	for (int round = 0; round < output->ndim; round++) {
-		int least = 0;
-		while (used[least])
-			least++;
-		for (int i = least + 1; i < output->ndim; i++)
-			if (!used[i] && output->strides[i] < output->strides[least])
-				least = i;
-		used[least] = true;
-		if (output->sizes[least] == 1)
-			continue;
-		if (output->strides[least] <= reach)
-			return false;
-		reach += (output->sizes[least] - 1) * output->strides[least];
-	}
-	return true;
+	memcpy(view.sizes, output->sizes, sizeof(view.sizes));
+	memcpy(view.strides, output->strides, sizeof(view.strides));
+	return view;
 }
 
 int kgb_wire_send(int fd, const void *data, size_t len, const int *fds, size_t n_fds,

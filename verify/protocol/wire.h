@@ -17,11 +17,12 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "verify/tensor/tensor_view.h"
 
 #define KGB_WIRE_REQUEST_MAX (64u << 10)
 #define KGB_WIRE_MAGIC 0x5242474bu /* "KGBR" */
 #define KGB_WIRE_VERSION 1
-#define KGB_WIRE_DIMS 8
+#define KGB_WIRE_DIMS KGB_MAX_DIMS
 #define KGB_WIRE_OUTPUTS 24 /* three times KGB_MAX_RESULTS: native, float64, magnitudes */
 #define KGB_WIRE_LAUNCHES 32
 #define KGB_WIRE_OPS 8
@@ -120,9 +121,8 @@ KGB_MUST_CHECK int kgb_wire_reply_parse(const void *bytes, size_t len, uint64_t 
 /** Elements from the first to the last one of a tensor, as its strides say. 0: there is none, or
  * that is more than KGB_LIMIT_TENSOR_BYTES. */
 int64_t kgb_wire_reach(const struct kgb_wire_output *output);
-/** Do no two elements of this strided tensor share memory? Strides must be positive where a size
- * exceeds 1. */
-bool kgb_wire_is_dense(const struct kgb_wire_output *output);
+/** The tensor's sizes and strides, at offset 0 of a storage of unknown size. */
+struct kgb_tensor_view kgb_wire_view(const struct kgb_wire_output *output);
 
 /** Send one datagram with descriptors. Never blocks (a peer that does not read: errno EAGAIN in
  * err->code), never raises SIGPIPE. */

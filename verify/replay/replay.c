@@ -357,7 +357,7 @@ static enum kgb_exec_outcome send_arena(struct kgb_replayer *replayer,
 	for (size_t i = 0; i < call->n_parts; i++)
 		parts[i] = (struct kgb_exec_range){.address = KGB_ARENA_ADDRESS + call->parts[i].at,
 						   .bytes = call->parts[i].bytes};
-	return kgb_exec_client_arena_in_parts(&replayer->exec, &spec, ARENA_MS, err);
+	return kgb_exec_client_arena(&replayer->exec, &spec, ARENA_MS, err);
 }
 
 /* Run what *spec says on lane->image. The output lies in the replayer's memory as *layout says. */

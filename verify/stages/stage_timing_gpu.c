@@ -239,9 +239,12 @@ static enum kgb_exec_outcome load_plans(struct session *s, enum kgb_side side, s
 {
 	struct player *player = &s->sides[side];
 	const struct kgb_replay_plan *plan = side == KGB_SIDE_A ? &s->baseline : &s->rcase.plan;
-	enum kgb_exec_outcome outcome =
-		kgb_exec_client_arena(&player->exec, s->input_fd, s->arena_bytes, s->n_slots,
-				      player->output_fd, player->output_bytes, EXEC_MS, err);
+	const struct kgb_exec_arena_spec spec = {.input_fd = s->input_fd,
+						 .output_fd = player->output_fd,
+						 .arena_bytes = s->arena_bytes,
+						 .output_bytes = player->output_bytes,
+						 .n_slots = s->n_slots};
+	enum kgb_exec_outcome outcome = kgb_exec_client_arena(&player->exec, &spec, EXEC_MS, err);
 
 	if (outcome == KGB_EXEC_DONE)
 		outcome = kgb_exec_client_plan(&player->exec, 0, plan->record.ptr, plan->record.len,

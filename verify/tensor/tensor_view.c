@@ -301,6 +301,8 @@ bool kgb_tensor_view_may_overlap(const struct kgb_tensor_view *view)
 	bool is_done[KGB_MAX_DIMS] = {false};
 	int64_t reach = 0;
 
+	if (kgb_tensor_view_numel(view) == 0)
+		return false;
 	/* By ascending stride, each dim must step over all that the dims before it span. */
 	for (;;) {
 		int next = -1;

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 
 #include "base/time.h"
+#include "tests/helpers/whole_arena.h"
 #include "tests/unit/base/support.h"
 #include "verify/process/shared_arena.h"
 #include "verify/protocol/record.h"
@@ -246,8 +247,7 @@ static void play_statuses(int channel)
 
 	send_reply(channel, take_request(channel).id, KGB_EXEC_OK, "");
 	for (size_t i = 0; i < KGB_ARRAY_LEN(statuses); i++)
-		send_reply(channel, take_request(channel).id, statuses[i],
-			   kgb_exec_status_name(statuses[i]));
+		send_reply(channel, take_request(channel).id, statuses[i], "a status");
 	pause();
 }
 
@@ -281,22 +281,18 @@ static void test_memory_that_could_shrink_is_refused(void **state)
 	assert_ok(kgb_memfd_sized("sealed", 8192, 0, &sealed, &err), err);
 	assert_int_equal(ftruncate(loose, 8192), 0);
 	assert_int_equal(start_fake(&exec, play_honest, &err), KGB_EXEC_DONE);
-	assert_int_equal(
-		kgb_exec_client_arena(&exec, loose, 4096, 2, sealed, 8192, DEADLINE_MS, &err),
-		KGB_EXEC_REFUSED);
-	assert_int_equal(
-		kgb_exec_client_arena(&exec, sealed, 4096, 2, loose, 8192, DEADLINE_MS, &err),
-		KGB_EXEC_REFUSED);
-	assert_int_equal(
-		kgb_exec_client_arena(&exec, sealed, 4096, 3, sealed, 8192, DEADLINE_MS, &err),
-		KGB_EXEC_REFUSED);
-	assert_int_equal(kgb_exec_client_arena(&exec, sealed, UINT64_MAX, 2, sealed, 8192,
-					       DEADLINE_MS, &err),
+	assert_int_equal(send_whole_arena(&exec, loose, 4096, 2, sealed, 8192, DEADLINE_MS, &err),
 			 KGB_EXEC_REFUSED);
-	assert_int_equal(exec.arena_bytes, 0);
+	assert_int_equal(send_whole_arena(&exec, sealed, 4096, 2, loose, 8192, DEADLINE_MS, &err),
+			 KGB_EXEC_REFUSED);
+	assert_int_equal(send_whole_arena(&exec, sealed, 4096, 3, sealed, 8192, DEADLINE_MS, &err),
+			 KGB_EXEC_REFUSED);
 	assert_int_equal(
-		kgb_exec_client_arena(&exec, sealed, 4096, 2, sealed, 8192, DEADLINE_MS, &err),
-		KGB_EXEC_DONE);
+		send_whole_arena(&exec, sealed, UINT64_MAX, 2, sealed, 8192, DEADLINE_MS, &err),
+		KGB_EXEC_REFUSED);
+	assert_int_equal(exec.arena_bytes, 0);
+	assert_int_equal(send_whole_arena(&exec, sealed, 4096, 2, sealed, 8192, DEADLINE_MS, &err),
+			 KGB_EXEC_DONE);
 	assert_int_equal(exec.arena_bytes, 4096);
 	kgb_exec_client_stop(&exec);
 }
@@ -316,7 +312,7 @@ static void test_results_that_do_not_fit_are_refused(void **state)
 	assert_int_equal(start_fake(&exec, play_honest, &err), KGB_EXEC_DONE);
 	assert_int_equal(kgb_exec_client_run(&exec, &spec, &layout, DEADLINE_MS, &err),
 			 KGB_EXEC_REFUSED);
-	assert_int_equal(kgb_exec_client_arena(&exec, fd, 4096, 2, fd, 8192, DEADLINE_MS, &err),
+	assert_int_equal(send_whole_arena(&exec, fd, 4096, 2, fd, 8192, DEADLINE_MS, &err),
 			 KGB_EXEC_DONE);
 	assert_int_equal(kgb_exec_client_run(&exec, &spec, &layout, DEADLINE_MS, &err),
 			 KGB_EXEC_DONE);
@@ -373,9 +369,8 @@ static void test_every_field_of_a_run_reaches_the_process(void **state)
 			expected.flags = KGB_EXEC_WITH_ACTIVITY;
 		}
 		assert_int_equal(start_fake(&exec, play_examiner, &err), KGB_EXEC_DONE);
-		assert_int_equal(
-			kgb_exec_client_arena(&exec, fd, 2048, 4, fd, 8192, DEADLINE_MS, &err),
-			KGB_EXEC_DONE);
+		assert_int_equal(send_whole_arena(&exec, fd, 2048, 4, fd, 8192, DEADLINE_MS, &err),
+				 KGB_EXEC_DONE);
 		assert_int_equal((timed ? kgb_exec_client_time : kgb_exec_client_run)(
 					 &exec, &spec, &layout, DEADLINE_MS, &err),
 				 KGB_EXEC_DONE);
@@ -407,20 +402,17 @@ static void test_parts_and_placements_reach_the_process(void **state)
 	assert_ok(kgb_memfd_sized("memory", 8192, 0, &fd, &err), err);
 	spec.input_fd = spec.output_fd = fd;
 	assert_int_equal(start_fake(&exec, play_echo, &err), KGB_EXEC_DONE);
-	assert_int_equal(kgb_exec_client_arena_in_parts(&exec, &spec, DEADLINE_MS, &err),
-			 KGB_EXEC_DONE);
+	assert_int_equal(kgb_exec_client_arena(&exec, &spec, DEADLINE_MS, &err), KGB_EXEC_DONE);
 	assert_true(exec.reply.value == 2 * KGB_ARENA_ADDRESS + 7 + 9 + 30);
 	assert_int_equal(kgb_exec_client_time(&exec, &run, &layout, DEADLINE_MS, &err),
 			 KGB_EXEC_DONE);
 	assert_int_equal(exec.reply.value, 77);
 	spec.parts = &outside;
 	spec.n_parts = 1;
-	assert_int_equal(kgb_exec_client_arena_in_parts(&exec, &spec, DEADLINE_MS, &err),
-			 KGB_EXEC_REFUSED);
+	assert_int_equal(kgb_exec_client_arena(&exec, &spec, DEADLINE_MS, &err), KGB_EXEC_REFUSED);
 	assert_int_equal(exec.arena_bytes, 0);
 	spec.n_parts = KGB_EXEC_RANGES + 1;
-	assert_int_equal(kgb_exec_client_arena_in_parts(&exec, &spec, DEADLINE_MS, &err),
-			 KGB_EXEC_REFUSED);
+	assert_int_equal(kgb_exec_client_arena(&exec, &spec, DEADLINE_MS, &err), KGB_EXEC_REFUSED);
 	kgb_exec_client_stop(&exec);
 }
 
