@@ -121,25 +121,9 @@ int64_t kgb_dtype_max_i64(enum kgb_dtype dtype)
 #define FLOAT16 ((struct float_format){5, 10, false})
 #define BFLOAT16 ((struct float_format){8, 7, false})
 
-KGB_WIDE_BODY uint64_t bits_of(double value)
-{
-	uint64_t bits;
-
-	memcpy(&bits, &value, sizeof(bits));
-	return bits;
-}
-
-KGB_WIDE_BODY double of_bits(uint64_t bits)
-{
-	double value;
-
-	memcpy(&value, &bits, sizeof(value));
-	return value;
-}
-
 KGB_WIDE_BODY double power_of_2(int exponent)
 {
-	return of_bits((uint64_t)(exponent + 1023) << 52);
+	return kgb_double_of((uint64_t)(exponent + 1023) << 52);
 }
 
 KGB_WIDE_BODY uint64_t infinity_of(struct float_format format)
@@ -158,32 +142,33 @@ KGB_WIDE_BODY double decode(uint64_t bits, struct float_format format)
 {
 	uint64_t magnitude = bits & all_set(format);
 	uint64_t shifted = magnitude << (52 - format.mantissa_bits);
-	uint64_t scaled = bits_of(of_bits(shifted) * power_of_2(1023 - exponent_bias(format)));
+	uint64_t scaled =
+		kgb_bits_of(kgb_double_of(shifted) * power_of_2(1023 - exponent_bias(format)));
 	uint64_t special = shifted | UINT64_C(0x7ff) << 52;
 	uint64_t first_special = format.is_finite ? all_set(format) : infinity_of(format);
 	uint64_t sign = (bits ^ magnitude) << (63 - format.exponent_bits - format.mantissa_bits);
 
-	return of_bits((magnitude >= first_special ? special : scaled) | sign);
+	return kgb_double_of((magnitude >= first_special ? special : scaled) | sign);
 }
 
 KGB_WIDE_BODY uint64_t encode(double value, struct float_format format)
 {
 	int shift = 52 - format.mantissa_bits, bias = exponent_bias(format);
-	uint64_t magnitude = bits_of(value) & (UINT64_MAX >> 1);
-	uint64_t sign = bits_of(value) >> 63 << (format.exponent_bits + format.mantissa_bits);
+	uint64_t magnitude = kgb_bits_of(value) & (UINT64_MAX >> 1);
+	uint64_t sign = kgb_bits_of(value) >> 63 << (format.exponent_bits + format.mantissa_bits);
 	/* Subnormals: an addend whose last bit weighs as much as theirs rounds them. */
 	double addend = power_of_2(52 + 1 - bias - format.mantissa_bits);
-	uint64_t subnormal = bits_of(of_bits(magnitude) + addend) - bits_of(addend);
+	uint64_t subnormal = kgb_bits_of(kgb_double_of(magnitude) + addend) - kgb_bits_of(addend);
 	/* The others: to nearest, ties to even; a carry adds to the exponent. */
 	uint64_t rounded =
 		magnitude + (magnitude >> shift & 1) + ((UINT64_C(1) << (shift - 1)) - 1);
 	uint64_t normal = (rounded >> shift) - ((uint64_t)(1023 - bias) << format.mantissa_bits);
-	uint64_t bits = of_bits(magnitude) < power_of_2(1 - bias) ? subnormal : normal;
+	uint64_t bits = kgb_double_of(magnitude) < power_of_2(1 - bias) ? subnormal : normal;
 	/* An overflow gives infinity, or NaN where there is none. */
 	uint64_t most = format.is_finite ? all_set(format) : infinity_of(format);
 	uint64_t nan = most | UINT64_C(1) << (format.mantissa_bits - 1);
 
-	bits = of_bits(magnitude) >= power_of_2(bias + 1) && bits > most ? most : bits;
+	bits = kgb_double_of(magnitude) >= power_of_2(bias + 1) && bits > most ? most : bits;
 	bits = magnitude > UINT64_C(0x7ff) << 52 ? nan : bits;
 	return bits | sign;
 }
@@ -231,7 +216,7 @@ double kgb_dtype_load(enum kgb_dtype dtype, const void *p)
 	dtype = kgb_dtype_part(dtype);
 	const uint64_t bits = load_bits(p, infos[dtype].size);
 	if (dtype == KGB_DTYPE_FLOAT64)
-		return of_bits(bits);
+		return kgb_double_of(bits);
 	if (dtype != KGB_DTYPE_FLOAT32)
 		return decode(bits, infos[dtype].format);
 	memcpy(&f32, p, sizeof(f32));

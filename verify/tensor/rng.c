@@ -236,30 +236,14 @@ double kgb_rng_uniform(struct kgb_rng *rng)
 	return uniform_of(high, kgb_rng_u32(rng));
 }
 
-KGB_WIDE_BODY uint64_t bits_of(double value)
-{
-	uint64_t bits;
-
-	memcpy(&bits, &value, sizeof(bits));
-	return bits;
-}
-
-KGB_WIDE_BODY double of_bits(uint64_t bits)
-{
-	double value;
-
-	memcpy(&value, &bits, sizeof(value));
-	return value;
-}
-
 /* Natural logarithm of a normal number, to 1 ulp: x = 2^k (1 + f) with 1 + f in [sqrt(1/2),
  * sqrt(2)), and log(1 + f) by the series in s = f / (2 + f) whose coefficients fdlibm found (Sun
  * Microsystems, 1993). */
 KGB_WIDE_BODY double log_of(double x)
 {
-	uint64_t bits = bits_of(x) + ((UINT64_C(0x3ff00000) - 0x3fe6a09e) << 32);
-	double k = of_bits(bits >> 52 | UINT64_C(0x433) << 52) - (0x1p52 + 1023);
-	double f = of_bits((bits & (UINT64_MAX >> 12)) + (UINT64_C(0x3fe6a09e) << 32)) - 1;
+	uint64_t bits = kgb_bits_of(x) + ((UINT64_C(0x3ff00000) - 0x3fe6a09e) << 32);
+	double k = kgb_double_of(bits >> 52 | UINT64_C(0x433) << 52) - (0x1p52 + 1023);
+	double f = kgb_double_of((bits & (UINT64_MAX >> 12)) + (UINT64_C(0x3fe6a09e) << 32)) - 1;
 	double s = f / (2 + f), z = s * s, w = z * z, half = 0.5 * f * f;
 	double odd =
 		w * (0x1.999999997fa04p-2 + w * (0x1.c71c51d8e78afp-3 + w * 0x1.39a09d078c69fp-3));
@@ -275,7 +259,7 @@ KGB_WIDE_BODY double log_of(double x)
 KGB_WIDE_BODY void sin_cos_of_turn(double u, double *sin_out, double *cos_out)
 {
 	double shifted = 4 * u + 0x1.8p52; /* its last bits count the quarters */
-	uint64_t quarter = bits_of(shifted);
+	uint64_t quarter = kgb_bits_of(shifted);
 	double x = (4 * u - (shifted - 0x1.8p52)) * M_PI_2, z = x * x;
 	double sine =
 		x +
@@ -293,10 +277,10 @@ KGB_WIDE_BODY void sin_cos_of_turn(double u, double *sin_out, double *cos_out)
 						  z * (-0x1.27e4f809c52adp-22 +
 						       z * (0x1.1ee9ebdb4b1c4p-29 +
 							    z * -0x1.8fae9be8838d4p-37))))));
-	uint64_t swap = -(quarter & 1), differ = (bits_of(sine) ^ bits_of(cosine)) & swap;
+	uint64_t swap = -(quarter & 1), differ = (kgb_bits_of(sine) ^ kgb_bits_of(cosine)) & swap;
 
-	*sin_out = of_bits((bits_of(sine) ^ differ) ^ (quarter & 2) << 62);
-	*cos_out = of_bits((bits_of(cosine) ^ differ) ^ ((quarter + 1) & 2) << 62);
+	*sin_out = kgb_double_of((kgb_bits_of(sine) ^ differ) ^ (quarter & 2) << 62);
+	*cos_out = kgb_double_of((kgb_bits_of(cosine) ^ differ) ^ ((quarter + 1) & 2) << 62);
 }
 
 /* Box and Muller, in pairs. 1 - uniform lies in (0, 1], where the logarithm is finite. */

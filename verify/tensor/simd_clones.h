@@ -13,6 +13,8 @@
 #define KGB_VERIFY_TENSOR_SIMD_CLONES_H
 
 #include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
 
 #define KGB_WIDE_BODY static inline __attribute__((always_inline))
 
@@ -41,5 +43,22 @@ static inline bool kgb_has_avx2(void)
 		name##_body arguments;        \
 	}
 #endif
+
+/* The bits of a double, and back. */
+KGB_WIDE_BODY uint64_t kgb_bits_of(double value)
+{
+	uint64_t bits;
+
+	memcpy(&bits, &value, sizeof(bits));
+	return bits;
+}
+
+KGB_WIDE_BODY double kgb_double_of(uint64_t bits)
+{
+	double value;
+
+	memcpy(&value, &bits, sizeof(value));
+	return value;
+}
 
 #endif
