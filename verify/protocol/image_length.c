@@ -25,46 +25,16 @@ static int reach(uint64_t offset, uint64_t bytes, size_t limit, uint64_t *end, s
 	return 0;
 }
 
-static int measure_segments(const unsigned char *elf, const Elf64_Ehdr *head, size_t limit,
-			    uint64_t *end, struct kgb_err *err)
+/* Headers of segments or sections, one behind the other, of `entry_bytes` each. */
+static int measure_headers(uint64_t at, unsigned n, unsigned entry_bytes, bool are_sections,
+			   size_t limit, uint64_t *end, struct kgb_err *err)
 {
-	if (head->e_phnum == 0)
-		return 0;
-	if (head->e_phentsize != sizeof(Elf64_Phdr))
-		return kgb_fail(err, KGB_ERR_INVALID, "ELF with program headers of %u bytes",
-				(unsigned)head->e_phentsize);
-	if (reach(head->e_phoff, (uint64_t)head->e_phnum * sizeof(Elf64_Phdr), limit, end, err))
-		return -1;
-	for (unsigned i = 0; i < head->e_phnum; i++) {
-		Elf64_Phdr segment;
+	const size_t wanted = are_sections ? sizeof(Elf64_Shdr) : sizeof(Elf64_Phdr);
 
-		memcpy(&segment, elf + head->e_phoff + i * sizeof(segment), sizeof(segment));
-		if (reach(segment.p_offset, segment.p_filesz, limit, end, err))
-			return -1;
-	}
-	return 0;
-}
-
-static int measure_sections(const unsigned char *elf, const Elf64_Ehdr *head, size_t limit,
-			    uint64_t *end, struct kgb_err *err)
-{
-	if (head->e_shnum == 0)
-		return 0;
-	if (head->e_shentsize != sizeof(Elf64_Shdr))
-		return kgb_fail(err, KGB_ERR_INVALID, "ELF with section headers of %u bytes",
-				(unsigned)head->e_shentsize);
-	if (reach(head->e_shoff, (uint64_t)head->e_shnum * sizeof(Elf64_Shdr), limit, end, err))
-		return -1;
-	for (unsigned i = 0; i < head->e_shnum; i++) {
-		Elf64_Shdr section;
-
-		memcpy(&section, elf + head->e_shoff + i * sizeof(section), sizeof(section));
-		if (section.sh_type == SHT_NOBITS || section.sh_type == SHT_NULL)
-			continue;
-		if (reach(section.sh_offset, section.sh_size, limit, end, err))
-			return -1;
-	}
-	return 0;
+	if (n > 0 && entry_bytes != wanted)
+		return kgb_fail(err, KGB_ERR_INVALID, "ELF with %s headers of %u bytes",
+				are_sections ? "section" : "program", entry_bytes);
+	return n > 0 ? reach(at, n * wanted, limit, end, err) : 0;
 }
 
 static int measure_elf(const unsigned char *elf, size_t limit, size_t *len, struct kgb_err *err)
@@ -77,9 +47,24 @@ static int measure_elf(const unsigned char *elf, size_t limit, size_t *len, stru
 	memcpy(&head, elf, sizeof(head));
 	if (head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_ident[EI_DATA] != ELFDATA2LSB)
 		return kgb_fail(err, KGB_ERR_INVALID, "ELF image is not of 64 bits, little endian");
-	if (measure_segments(elf, &head, limit, &end, err) ||
-	    measure_sections(elf, &head, limit, &end, err))
+	if (measure_headers(head.e_phoff, head.e_phnum, head.e_phentsize, false, limit, &end, err) <
+		    0 ||
+	    measure_headers(head.e_shoff, head.e_shnum, head.e_shentsize, true, limit, &end, err) <
+		    0)
 		return -1;
+	for (unsigned i = 0; i < head.e_phnum; i++) {
+		Elf64_Phdr segment;
+		memcpy(&segment, elf + head.e_phoff + i * sizeof(segment), sizeof(segment));
+		if (reach(segment.p_offset, segment.p_filesz, limit, &end, err) < 0)
+			return -1;
+	}
+	for (unsigned i = 0; i < head.e_shnum; i++) {
+		Elf64_Shdr section;
+		memcpy(&section, elf + head.e_shoff + i * sizeof(section), sizeof(section));
+		if (section.sh_type != SHT_NOBITS && section.sh_type != SHT_NULL &&
+		    reach(section.sh_offset, section.sh_size, limit, &end, err) < 0)
+			return -1;
+	}
 	*len = (size_t)end;
 	return 0;
 }
