@@ -67,7 +67,6 @@ static int print_cubin(const char *path, struct kgb_err *err)
 	put_names(&w, "variables", &cubin.variables);
 	put_names(&w, "imports", &cubin.imports);
 	kgb_jsonw_ki64(&w, "zeroed_bytes", (int64_t)cubin.zeroed_bytes);
-	kgb_jsonw_ki64(&w, "initialized_bytes", (int64_t)cubin.initialized_bytes);
 	kgb_jsonw_object_end(&w);
 	print_line(&line);
 	return 0;
@@ -87,8 +86,7 @@ static int add_libraries(const struct kgb_strv *libraries, const struct kgb_disk
 		kgb_jsonw_init(&w, &line, 0);
 		kgb_jsonw_object(&w);
 		kgb_jsonw_kstr(&w, "library", library->name);
-		kgb_jsonw_ki64(&w, "fatbins", (int64_t)library->n_fatbins);
-		kgb_jsonw_ki64(&w, "digests", (int64_t)library->n_digests);
+		kgb_jsonw_ki64(&w, "digests", (int64_t)library->digests.n);
 		kgb_jsonw_kbool(&w, "cached", library->cached);
 		kgb_jsonw_knum(&w, "ms", (double)(kgb_mono_ns() - started_ns) / 1e6);
 		kgb_jsonw_object_end(&w);

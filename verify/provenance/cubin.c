@@ -318,12 +318,11 @@ static void measure_state(const struct reader *reader, struct kgb_cubin *out)
 {
 	for (size_t i = 0; i < reader->elf.n_sections; i++) {
 		const struct kgb_elf_section *section = &reader->sections[i];
-		if (!is_state(section))
-			continue;
 		/* Without bytes in the file any size may be claimed: keep the sum in range. */
-		uint64_t *sum = section->data ? &out->initialized_bytes : &out->zeroed_bytes;
-		if (__builtin_add_overflow(*sum, section->header.sh_size, sum))
-			*sum = UINT64_MAX;
+		if (is_state(section) && !section->data &&
+		    __builtin_add_overflow(out->zeroed_bytes, section->header.sh_size,
+					   &out->zeroed_bytes))
+			out->zeroed_bytes = UINT64_MAX;
 	}
 }
 

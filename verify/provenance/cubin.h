@@ -38,7 +38,6 @@ struct kgb_cubin {
 	struct kgb_cubin_names variables;
 	struct kgb_cubin_names imports; /* functions that others provide, such as vprintf */
 	uint64_t zeroed_bytes; /* of such memory that begins as zero: no compiler needs any */
-	uint64_t initialized_bytes; /* of such memory with initial values */
 };
 
 /** Read a cubin. Names and lists live in `arena`. The bytes may be hostile; INVALID says what is

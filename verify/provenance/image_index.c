@@ -14,63 +14,51 @@
 
 enum { HEX = KGB_SHA256_HEX_LEN - 1 };
 
-struct builder {
-	struct kgb_library_images *library;
-	size_t cap;
-};
-
 static int by_digest(const void *a, const void *b)
 {
 	return memcmp(a, b, HEX);
 }
 
-static int add_digest(struct builder *builder, const void *bytes, size_t len, struct kgb_err *err)
+static int add_digest(struct kgb_library_images *library, const void *bytes, size_t len,
+		      struct kgb_err *err)
 {
-	struct kgb_library_images *library = builder->library;
+	struct kgb_image_digest digest;
 
-	if (library->n_digests == KGB_INDEX_IMAGES_MAX)
+	if (library->digests.n == KGB_INDEX_IMAGES_MAX)
 		return kgb_fail(err, KGB_ERR_LIMIT, "more than %u images", KGB_INDEX_IMAGES_MAX);
-	if (library->n_digests == builder->cap) {
-		builder->cap = builder->cap ? 2 * builder->cap : 1024;
-		library->digests = kgb_xreallocarray(library->digests, builder->cap,
-						     sizeof(*library->digests));
-	}
-	kgb_sha256_hex(bytes, len, library->digests[library->n_digests++]);
+	kgb_sha256_hex(bytes, len, digest.sha256);
+	KGB_VEC_ADD(&library->digests, digest);
 	return 0;
 }
 
 /* A fatbin as a whole, and each plain cubin in it: a process may load either. */
 static int add_fatbin(const void *bytes, size_t len, void *payload, struct kgb_err *err)
 {
-	struct builder *builder = payload;
+	struct kgb_library_images *library = payload;
 	struct kgb_fatbin_entry entry;
 	bool broken;
 
-	builder->library->n_fatbins++;
-	if (add_digest(builder, bytes, len, err) < 0)
+	if (add_digest(library, bytes, len, err) < 0)
 		return -1;
 	for (size_t at = 0; kgb_fatbin_next(bytes, len, &at, &entry, &broken);)
 		if (entry.kind == KGB_FATBIN_ELF && !entry.compressed &&
-		    add_digest(builder, entry.data, entry.n_bytes, err) < 0)
+		    add_digest(library, entry.data, entry.n_bytes, err) < 0)
 			return -1;
-	if (broken)
-		return kgb_fail(err, KGB_ERR_INVALID, "a fatbin with a broken entry");
-	return 0;
+	return broken ? kgb_fail(err, KGB_ERR_INVALID, "a fatbin with a broken entry") : 0;
 }
 
 static int scan(int fd, size_t size, struct kgb_library_images *library, struct kgb_err *err)
 {
-	struct builder builder = {.library = library};
-
 	if (size == 0)
 		return kgb_fail(err, KGB_ERR_INVALID, "the file is empty");
 	void *bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (bytes == MAP_FAILED)
 		return kgb_fail_errno(err, errno, "mmap");
-	int result = kgb_fatbin_each(bytes, size, add_fatbin, &builder, err);
+	int result = kgb_fatbin_each(bytes, size, add_fatbin, library, err);
 	munmap(bytes, size);
-	if (result == 0 && library->n_digests > 1)
-		qsort(library->digests, library->n_digests, sizeof(*library->digests), by_digest);
+	if (result == 0 && library->digests.n > 1)
+		qsort(library->digests.items, library->digests.n, sizeof(*library->digests.items),
+		      by_digest);
 	return result;
 }
 
@@ -81,39 +69,24 @@ static void make_key(const char *path, const struct stat *st, char key[KGB_SHA25
 {
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
 
-	kgb_buf_addf(&text, "image index 2\n%ju %ju %jd %jd.%09ld\n%s\n", (uintmax_t)st->st_dev,
+	kgb_buf_addf(&text, "image index 3\n%ju %ju %jd %jd.%09ld\n%s\n", (uintmax_t)st->st_dev,
 		     (uintmax_t)st->st_ino, (intmax_t)st->st_size, (intmax_t)st->st_mtim.tv_sec,
 		     st->st_mtim.tv_nsec, path);
 	kgb_sha256_hex(text.ptr, text.len, key);
-}
-
-/* The number of fatbins, then the digests as they lie in memory. */
-static void keep(const struct kgb_disk_cache *store, const char *key,
-		 const struct kgb_library_images *library)
-{
-	KGB_AUTO(buf) struct kgb_buf bytes = KGB_BUF_INIT(0);
-	const uint64_t n_fatbins = library->n_fatbins;
-
-	kgb_buf_add(&bytes, &n_fatbins, sizeof(n_fatbins));
-	kgb_buf_add(&bytes, library->digests, library->n_digests * sizeof(*library->digests));
-	kgb_disk_cache_put(store, key, bytes.ptr, bytes.len);
 }
 
 static bool recall(const struct kgb_disk_cache *store, const char *key,
 		   struct kgb_library_images *library)
 {
 	KGB_AUTO(buf) struct kgb_buf bytes = KGB_BUF_INIT(0);
-	uint64_t n_fatbins;
 
-	if (!kgb_disk_cache_get(store, key, &bytes) || bytes.len < sizeof(n_fatbins) ||
-	    (bytes.len - sizeof(n_fatbins)) % sizeof(*library->digests) != 0)
+	if (!kgb_disk_cache_get(store, key, &bytes) ||
+	    bytes.len % sizeof(*library->digests.items) != 0)
 		return false;
-	const size_t len = bytes.len - sizeof(n_fatbins);
-	memcpy(&n_fatbins, bytes.ptr, sizeof(n_fatbins));
-	library->n_fatbins = n_fatbins;
-	library->n_digests = len / sizeof(*library->digests);
-	library->digests = kgb_xmalloc(len + 1);
-	memcpy(library->digests, bytes.ptr + sizeof(n_fatbins), len);
+	const size_t n = bytes.len / sizeof(*library->digests.items);
+	KGB_VEC_GROW(&library->digests, n + 1);
+	memcpy(library->digests.items, bytes.ptr, bytes.len);
+	library->digests.n = n;
 	library->cached = true;
 	return true;
 }
@@ -135,7 +108,9 @@ static int load(const char *path, int fd, const struct kgb_disk_cache *store,
 		return 0;
 	if (scan(fd, (size_t)st.st_size, library, err) < 0)
 		return -1;
-	keep(store, key, library);
+	/* The digests as they lie in memory. */
+	kgb_disk_cache_put(store, key, library->digests.n > 0 ? (char *)library->digests.items : "",
+			   library->digests.n * sizeof(*library->digests.items));
 	return 0;
 }
 
@@ -151,7 +126,7 @@ int kgb_image_index_add(struct kgb_image_index *index, const char *path,
 		return kgb_fail(err, KGB_ERR_LIMIT, "more than %d libraries with device code",
 				KGB_INDEX_LIBRARIES_MAX);
 	if (load(path, fd, store, &library, err) < 0) {
-		kgb_free(library.digests);
+		KGB_VEC_RELEASE(&library.digests);
 		return kgb_ctx(err, "device code of '%s'", path);
 	}
 	const char *slash = strrchr(path, '/');
@@ -164,9 +139,9 @@ const char *kgb_image_index_find(const struct kgb_image_index *index, const char
 {
 	for (size_t i = 0; i < index->n_libraries; i++) {
 		const struct kgb_library_images *library = &index->libraries[i];
-		if (library->n_digests > 0 &&
-		    bsearch(image_sha256, library->digests, library->n_digests,
-			    sizeof(*library->digests), by_digest))
+		if (library->digests.n > 0 &&
+		    bsearch(image_sha256, library->digests.items, library->digests.n,
+			    sizeof(*library->digests.items), by_digest))
 			return library->name;
 	}
 	return NULL;
@@ -176,7 +151,7 @@ void kgb_image_index_release(struct kgb_image_index *index)
 {
 	for (size_t i = 0; i < index->n_libraries; i++) {
 		kgb_free(index->libraries[i].name);
-		kgb_free(index->libraries[i].digests);
+		KGB_VEC_RELEASE(&index->libraries[i].digests);
 	}
 	index->n_libraries = 0;
 }

@@ -12,17 +12,20 @@
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/system/disk_cache.h"
+#include "base/vec.h"
 
 #define KGB_INDEX_LIBRARIES_MAX 64
 #define KGB_INDEX_IMAGES_MAX (256u << 10) /* of one library */
 #define KGB_INDEX_ENTRY_MAX (KGB_SHA256_HEX_LEN * ((size_t)KGB_INDEX_IMAGES_MAX + 1))
 #define KGB_INDEX_TOTAL_MAX (UINT64_C(256) << 20)
 
+struct kgb_image_digest {
+	char sha256[KGB_SHA256_HEX_LEN];
+};
+
 struct kgb_library_images {
 	char *name; /* owned; file name without directories */
-	char (*digests)[KGB_SHA256_HEX_LEN]; /* owned; SHA-256, sorted */
-	size_t n_digests;
-	size_t n_fatbins;
+	KGB_VEC(struct kgb_image_digest) digests; /* sorted */
 	bool cached; /* taken from the cache, not from the library */
 };
 
