@@ -111,31 +111,19 @@ static int fill(struct kgb_device_policy *policy, const struct kgb_yaml *doc, st
 	return 0;
 }
 
-static int make(const struct kgb_yaml *doc, struct kgb_device_policy **out, struct kgb_err *err)
+int kgb_device_policy_load(const char *path, struct kgb_device_policy **out, struct kgb_err *err)
 {
-	struct kgb_device_policy *policy = kgb_xcalloc(1, sizeof(*policy));
+	KGB_AUTO(yaml) struct kgb_yaml doc = KGB_YAML_INIT;
 
-	if (fill(policy, doc, err) < 0) {
+	if (kgb_yaml_read(AT_FDCWD, path, &doc, err) < 0)
+		return -1;
+	struct kgb_device_policy *policy = kgb_xcalloc(1, sizeof(*policy));
+	if (fill(policy, &doc, err) < 0) {
 		kgb_device_policy_free(policy);
 		return -1;
 	}
 	*out = policy;
 	return 0;
-}
-
-int kgb_device_policy_load(const char *path, struct kgb_device_policy **out, struct kgb_err *err)
-{
-	KGB_AUTO(yaml) struct kgb_yaml doc = KGB_YAML_INIT;
-
-	return kgb_yaml_read(AT_FDCWD, path, &doc, err) < 0 ? -1 : make(&doc, out, err);
-}
-
-int kgb_device_policy_parse(const char *name, const char *text, size_t len,
-			    struct kgb_device_policy **out, struct kgb_err *err)
-{
-	KGB_AUTO(yaml) struct kgb_yaml doc = KGB_YAML_INIT;
-
-	return kgb_yaml_parse(name, text, len, &doc, err) < 0 ? -1 : make(&doc, out, err);
 }
 
 void kgb_device_policy_free(struct kgb_device_policy *policy)
@@ -189,17 +177,4 @@ bool kgb_device_policy_operator(const struct kgb_device_policy *policy, const ch
 bool kgb_device_policy_import(const struct kgb_device_policy *policy, const char *name)
 {
 	return is_listed(&policy->document.imports, name);
-}
-
-const char *kgb_device_policy_torch_op(const struct kgb_device_policy *policy, size_t index)
-{
-	const struct move *moves = policy->document.moves.items;
-
-	for (size_t i = 0; i < policy->document.moves.n; i++) {
-		if (index < moves[i].operators.n)
-			return moves[i].operators.items[index];
-		index -= moves[i].operators.n;
-	}
-	const struct kgb_strs *silent = &policy->document.silent;
-	return index < silent->n ? silent->items[index] : NULL;
 }

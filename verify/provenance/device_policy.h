@@ -14,8 +14,6 @@ struct kgb_device_policy;
 /** Load the policy file. Pair with kgb_device_policy_free. */
 KGB_MUST_CHECK int kgb_device_policy_load(const char *path, struct kgb_device_policy **out,
 					  struct kgb_err *err);
-KGB_MUST_CHECK int kgb_device_policy_parse(const char *name, const char *text, size_t len,
-					   struct kgb_device_policy **out, struct kgb_err *err);
 void kgb_device_policy_free(struct kgb_device_policy *policy);
 
 /** Name of the rule by which a kernel of torch is an allowed fill or copy; NULL: it is not one.
@@ -25,8 +23,5 @@ const char *kgb_device_policy_move(const struct kgb_device_policy *policy, const
 bool kgb_device_policy_operator(const struct kgb_device_policy *policy, const char *name);
 /** May a Triton kernel call this function of the driver? */
 bool kgb_device_policy_import(const struct kgb_device_policy *policy, const char *name);
-/** Torch operators that a candidate may call according to this policy, one at a time; NULL behind
- * the last. */
-const char *kgb_device_policy_torch_op(const struct kgb_device_policy *policy, size_t index);
 
 #endif

@@ -24,9 +24,6 @@ struct kgb_finding {
 struct kgb_l1;
 /** Load and compile the policy (PCRE2 patterns with match limits). */
 KGB_MUST_CHECK int kgb_l1_load(const char *path, struct kgb_l1 **out, struct kgb_err *err);
-/** The same from memory; `name` is for messages. */
-KGB_MUST_CHECK int kgb_l1_parse(const char *name, const char *text, size_t len, struct kgb_l1 **out,
-				struct kgb_err *err);
 void kgb_l1_free(struct kgb_l1 *l1);
 
 /** Bytes only, before any parser: size cap, UTF-8, no NUL, no coding cookie other than utf-8, no

@@ -260,28 +260,19 @@ static int load_policy(struct kgb_l1 *l1, const struct kgb_yaml *doc, struct kgb
 	return 0;
 }
 
-static int make_l1(const struct kgb_yaml *doc, struct kgb_l1 **out, struct kgb_err *err)
+int kgb_l1_load(const char *path, struct kgb_l1 **out, struct kgb_err *err)
 {
+	KGB_AUTO(yaml) struct kgb_yaml doc = KGB_YAML_INIT;
+
+	if (kgb_yaml_read(AT_FDCWD, path, &doc, err) < 0)
+		return -1;
 	struct kgb_l1 *l1 = kgb_xcalloc(1, sizeof(*l1));
-	if (load_policy(l1, doc, err) < 0) {
+	if (load_policy(l1, &doc, err) < 0) {
 		kgb_l1_free(l1);
 		return -1;
 	}
 	*out = l1;
 	return 0;
-}
-
-int kgb_l1_parse(const char *name, const char *text, size_t len, struct kgb_l1 **out,
-		 struct kgb_err *err)
-{
-	KGB_AUTO(yaml) struct kgb_yaml doc = KGB_YAML_INIT;
-	return kgb_yaml_parse(name, text, len, &doc, err) < 0 ? -1 : make_l1(&doc, out, err);
-}
-
-int kgb_l1_load(const char *path, struct kgb_l1 **out, struct kgb_err *err)
-{
-	KGB_AUTO(yaml) struct kgb_yaml doc = KGB_YAML_INIT;
-	return kgb_yaml_read(AT_FDCWD, path, &doc, err) < 0 ? -1 : make_l1(&doc, out, err);
 }
 
 void kgb_l1_free(struct kgb_l1 *l1)

@@ -99,6 +99,19 @@ static inline void put_file(int dir_fd, const char *name, const char *text)
 	close(fd);
 }
 
+/** Make a directory with this file and go there: messages then begin with the file's name. */
+static inline void enter_dir_of(const char *name, const char *text, char dir[32])
+{
+	snprintf(dir, 32, "/tmp/kgb-test-XXXXXX");
+	assert_true(mkdtemp(dir) && chdir(dir) == 0);
+	put_file(AT_FDCWD, name, text);
+}
+
+static inline void leave_dir_of(const char *name, const char *dir)
+{
+	assert_true(unlink(name) == 0 && chdir("/") == 0 && rmdir(dir) == 0);
+}
+
 /** Entries of a directory, without "." and "..". */
 static inline size_t count_entries(int dir_fd, const char *name)
 {

@@ -113,13 +113,22 @@ static const struct {
 	{HEAD "  - {code: ok.x, severity: allow, kind: [name], reason: r}\n", NULL},
 };
 
+static int load_text(const char *text, struct kgb_l1 **out, struct kgb_err *err)
+{
+	char dir[32];
+
+	enter_dir_of("p.yaml", text, dir);
+	int rc = kgb_l1_load("p.yaml", out, err);
+	leave_dir_of("p.yaml", dir);
+	return rc;
+}
+
 static void test_a_policy_with_a_mistake_names_it(KGB_UNUSED void **state)
 {
 	for (size_t i = 0; i < KGB_ARRAY_LEN(policy_cases); i++) {
 		struct kgb_l1 *l1 = NULL;
 		struct kgb_err err = KGB_ERR_INIT;
-		int rc = kgb_l1_parse("p.yaml", policy_cases[i].text, strlen(policy_cases[i].text),
-				      &l1, &err);
+		int rc = load_text(policy_cases[i].text, &l1, &err);
 		if (rc != (policy_cases[i].message ? -1 : 0))
 			fail_msg("case %zu: %d %s", i, rc, err.msg);
 		if (policy_cases[i].message) {
@@ -679,7 +688,7 @@ static void test_an_exception_that_explodes_is_none(KGB_UNUSED void **state)
 	struct kgb_finding finding;
 	struct kgb_err err = KGB_ERR_INIT;
 
-	assert_ok(kgb_l1_parse("p.yaml", policy, strlen(policy), &l1, &err), err);
+	assert_ok(load_text(policy, &l1, &err), err);
 	expect(l1, GOOD, HOST("1", "name", "aaa", "call", ""), "", NULL);
 	assert_int_equal(
 		scan_parts(l1, GOOD, "", KERNELS,
@@ -700,7 +709,7 @@ static void test_what_is_allowed_hides_nothing_behind_it(KGB_UNUSED void **state
 	struct kgb_finding finding;
 	struct kgb_err err = KGB_ERR_INIT;
 
-	assert_ok(kgb_l1_parse("p.yaml", policy, strlen(policy), &l1, &err), err);
+	assert_ok(load_text(policy, &l1, &err), err);
 	assert_int_equal(
 		scan_parts(l1, GOOD, "", KERNELS, HOST("1", "name", "ab", "call", ""), &finding),
 		0);
@@ -723,7 +732,7 @@ static void test_a_pattern_that_explodes_counts_as_a_hit(KGB_UNUSED void **state
 	struct kgb_finding finding;
 	struct kgb_err err = KGB_ERR_INIT;
 
-	assert_ok(kgb_l1_parse("p.yaml", policy, strlen(policy), &l1, &err), err);
+	assert_ok(load_text(policy, &l1, &err), err);
 	assert_int_equal(
 		scan_parts(l1, GOOD, "", KERNELS,
 			   HOST("1", "name", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!",
