@@ -21,8 +21,9 @@ static bool make_key(const struct kgb_triton_claim *claim, unsigned sm, const ch
 
 	if (!identity[0] || !kgb_triton_claim_has_one_result(claim))
 		return false;
-	kgb_buf_addf(&text, "proof 1\n%s\n%s\nsm %u\nwarps %u\nbytes %zu %zu\n", KGB_VERSION,
-		     identity, sm, claim->num_warps, claim->ttir_len, claim->metadata_len);
+	kgb_buf_addf(&text, "proof 1\n%s\n%s\nsm %u\nwarps %lld\nbytes %zu %zu\n", KGB_VERSION,
+		     identity, sm, (long long)claim->num_warps, claim->ttir_len,
+		     claim->metadata_len);
 	kgb_buf_add(&text, claim->ttir, claim->ttir_len);
 	kgb_buf_add(&text, claim->metadata, claim->metadata_len);
 	kgb_sha256_hex(text.ptr, text.len, key);

@@ -31,14 +31,16 @@ void kgb_provenance_release(struct kgb_provenance *provenance)
 	provenance->n_proofs = 0;
 }
 
-static void give_reason(struct kgb_image_proof *proof, const char *fmt, ...) KGB_PRINTF(2, 3);
-static void give_reason(struct kgb_image_proof *proof, const char *fmt, ...)
+/* Returns false. */
+static bool give_reason(struct kgb_image_proof *proof, const char *fmt, ...) KGB_PRINTF(2, 3);
+static bool give_reason(struct kgb_image_proof *proof, const char *fmt, ...)
 {
 	va_list ap;
 
 	va_start(ap, fmt);
 	(void)vsnprintf(proof->reason, sizeof(proof->reason), fmt, ap);
 	va_end(ap);
+	return false;
 }
 
 /* ---- what the IR of a claim may contain ---- */
@@ -60,24 +62,19 @@ static bool asm_is_stateless(struct kgb_image_proof *proof, const cJSON *texts,
 {
 	const cJSON *text;
 
-	if (!cJSON_IsArray(texts)) {
-		give_reason(proof, "the compiler's facts are broken");
-		return false;
-	}
+	if (!cJSON_IsArray(texts))
+		return give_reason(proof, "the compiler's facts are broken");
 	cJSON_ArrayForEach(text, texts) {
-		if (!cJSON_IsString(text)) {
-			give_reason(proof, "the compiler's facts are broken");
-			return false;
-		}
+		if (!cJSON_IsString(text))
+			return give_reason(proof, "the compiler's facts are broken");
 		for (size_t i = 0; i < cubin->variables.n; i++) {
 			char brief[KGB_BRIEF_LEN];
 			if (!asm_may_use(text->valuestring, cubin->variables.items[i]))
 				continue;
-			give_reason(
+			return give_reason(
 				proof,
 				"inline assembly uses the variable '%s', which outlives a launch",
 				kgb_brief(cubin->variables.items[i], brief));
-			return false;
 		}
 		proof->n_inline_asm++;
 	}
@@ -90,16 +87,13 @@ static bool operators_are_allowed(struct kgb_image_proof *proof,
 	const cJSON *operator;
 	char brief[KGB_BRIEF_LEN];
 
-	if (!cJSON_IsObject(operators) || !operators->child) {
-		give_reason(proof, "the compiler's facts are broken");
-		return false;
-	}
+	if (!cJSON_IsObject(operators) || !operators->child)
+		return give_reason(proof, "the compiler's facts are broken");
 	cJSON_ArrayForEach(operator, operators) {
 		if (kgb_device_policy_operator(policy, operator->string))
 			continue;
-		give_reason(proof, "its IR contains '%s', which no Triton source makes",
-			    kgb_brief(operator->string, brief));
-		return false;
+		return give_reason(proof, "its IR contains '%s', which no Triton source makes",
+				   kgb_brief(operator->string, brief));
 	}
 	return true;
 }
@@ -113,9 +107,8 @@ static bool imports_are_allowed(struct kgb_image_proof *proof,
 	for (size_t i = 0; i < imports->n; i++) {
 		if (kgb_device_policy_import(policy, imports->items[i]))
 			continue;
-		give_reason(proof, "it calls the driver's '%s'",
-			    kgb_brief(imports->items[i], brief));
-		return false;
+		return give_reason(proof, "it calls the driver's '%s'",
+				   kgb_brief(imports->items[i], brief));
 	}
 	return true;
 }
@@ -126,15 +119,12 @@ static bool claim_is_allowed(const struct kgb_provenance *provenance, struct kgb
 	const struct kgb_device_policy *policy = provenance->spec.policy;
 
 	proof->n_inline_asm = 0; /* another attempt may have counted */
-	if (cubin->kernels.n != 1) {
-		give_reason(proof, "it holds %zu kernels", cubin->kernels.n);
-		return false;
-	}
-	if (cubin->zeroed_bytes > 0) {
-		give_reason(proof, "it keeps %llu bytes of its own from one launch to the next",
-			    (unsigned long long)cubin->zeroed_bytes);
-		return false;
-	}
+	if (cubin->kernels.n != 1)
+		return give_reason(proof, "it holds %zu kernels", cubin->kernels.n);
+	if (cubin->zeroed_bytes > 0)
+		return give_reason(proof,
+				   "it keeps %llu bytes of its own from one launch to the next",
+				   (unsigned long long)cubin->zeroed_bytes);
 	return operators_are_allowed(proof, policy, kgb_json_get(facts, "ops")) &&
 	       asm_is_stateless(proof, kgb_json_get(facts, "asm"), cubin) &&
 	       imports_are_allowed(proof, policy, &cubin->imports);

@@ -157,9 +157,10 @@ static int send_claim(struct kgb_worker *worker, const struct kgb_triton_claim *
 	KGB_AUTO(fd) int input = -1;
 	KGB_AUTO(fd) int output = -1;
 	KGB_AUTO(free)
-	char *request = kgb_xasprintf("{\"op\":\"compile\",\"sm\":%u,\"num_warps\":%u,"
+	char *request = kgb_xasprintf("{\"op\":\"compile\",\"sm\":%u,\"num_warps\":%lld,"
 				      "\"ttir_bytes\":%zu,\"options_bytes\":%zu}",
-				      sm, claim->num_warps, claim->ttir_len, claim->metadata_len);
+				      sm, (long long)claim->num_warps, claim->ttir_len,
+				      claim->metadata_len);
 
 	if (make_input(claim, &input, err) < 0 ||
 	    kgb_memfd_sized("kgb-compiled", KGB_RECOMPILE_OUTPUT_MAX, 0, &output, err) < 0)

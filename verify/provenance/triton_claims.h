@@ -19,7 +19,6 @@
 #define KGB_CLAIM_TTIR_MAX (8u << 20)
 #define KGB_CLAIM_METADATA_MAX (64u << 10)
 
-/** All pointers look into the parsed document. */
 struct kgb_triton_claim {
 	const char *name; /* of the kernel, for people */
 	const char *cubin_sha256; /* of the cubin in the cache: which image this claim is about */
@@ -27,12 +26,12 @@ struct kgb_triton_claim {
 	size_t ttir_len;
 	const char *metadata; /* the JSON that Triton stored beside it */
 	size_t metadata_len;
-	unsigned num_warps; /* that it was compiled with; 0: as recorded */
+	int64_t num_warps; /* that it was compiled with; 0: as recorded */
 };
 
 struct kgb_triton_claims {
-	cJSON *document; /* owned */
-	struct kgb_triton_claim *items; /* owned; sorted by cubin_sha256 */
+	struct kgb_arena arena; /* of all that follows */
+	struct kgb_triton_claim *items; /* sorted by cubin_sha256 */
 	size_t n;
 };
 #define KGB_CLAIMS_INIT \

@@ -342,12 +342,3 @@ void kgb_canonical_release(struct kgb_canonical *canonical)
 	kgb_arena_release(&canonical->arena);
 	*canonical = (struct kgb_canonical){.arena = KGB_ARENA_INIT};
 }
-
-void kgb_canonical_image_hash(const struct kgb_canonical *canonical, uint32_t id,
-			      char out[KGB_SHA256_HEX_LEN])
-{
-	const struct kgb_image *image = kgb_record_image(canonical->capture->record, id);
-
-	KGB_ASSERT(image);
-	kgb_image_sha256(image, out);
-}

@@ -69,9 +69,6 @@ const char *kgb_op_title(const struct kgb_op *op, char out[KGB_OP_TITLE]);
 /** The word at a multiple of 8 in packed bytes. */
 uint64_t kgb_word_at(const unsigned char *bytes, size_t offset);
 
-void kgb_canonical_image_hash(const struct kgb_canonical *canonical, uint32_t id,
-			      char out[KGB_SHA256_HEX_LEN]);
-
 /** INVALID: a replay cannot repeat the call. Downloads are not checked. */
 KGB_MUST_CHECK int kgb_canonical_check(const struct kgb_canonical *canonical, struct kgb_err *err);
 /** INVALID: the host reads from the device during the call. */

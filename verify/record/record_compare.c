@@ -214,8 +214,8 @@ static void compare_images(const struct pair *pair, const struct kgb_launch *a,
 
 	if (pair->a->capture->record == pair->b->capture->record && a->image == b->image)
 		return;
-	kgb_canonical_image_hash(pair->a, a->image, hash_a);
-	kgb_canonical_image_hash(pair->b, b->image, hash_b);
+	kgb_image_sha256(kgb_record_image(pair->a->capture->record, a->image), hash_a);
+	kgb_image_sha256(kgb_record_image(pair->b->capture->record, b->image), hash_b);
 	if (strcmp(hash_a, hash_b) != 0)
 		differ_text(pair, "compiled code with SHA-256", hash_a, hash_b);
 }
