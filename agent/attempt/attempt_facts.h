@@ -27,7 +27,8 @@ struct kgb_attempt_facts {
 	const struct kgb_spec *spec; /* borrowed */
 	int number; /* from 1 */
 	int slot;
-	const struct kgb_device *device; /* on which its kernels are judged; borrowed */
+	const struct kgb_device *
+		device; /* its own; another judges its kernels while that one is busier; borrowed */
 	bool sees_gpu; /* the sandbox has that device */
 	struct kgb_method_loop loop; /* of a method without rounds the iterations are 0 */
 	struct kgb_attempt_paths paths;

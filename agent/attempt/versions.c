@@ -120,7 +120,7 @@ int kgb_versions_submit(struct kgb_versions *versions, const char *kernel, size_
 	const struct kgb_job_spec job = {
 		.spec_path = facts->spec->path,
 		.kernel_path = path,
-		.device = facts->device,
+		.device = kgb_broker_device(facts->env->broker, facts->device),
 		.timed = facts->env->method->verify_timing && facts->device->number >= 0,
 		.done = on_job_done,
 		.payload = versions,

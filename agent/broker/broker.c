@@ -71,6 +71,7 @@ struct kgb_broker {
 	uv_loop_t *loop;
 	char *judge, *data_dir; /* owned */
 	struct kgb_judge_request request; /* what all have in common; texts borrowed */
+	bool shares_devices;
 	int max_jobs, n_running;
 	int64_t slack_ms, grace_ms;
 	struct kgb_job *queue, **queue_tail; /* waiting */
@@ -366,6 +367,34 @@ static void kick(struct kgb_broker *broker)
 	kick_in(broker, 0);
 }
 
+static size_t count_jobs(const struct kgb_job *list, const struct zygotes *zygotes)
+{
+	size_t n = 0;
+	for (; list; list = list->next)
+		n += list->zygotes == zygotes;
+	return n;
+}
+
+const struct kgb_device *kgb_broker_device(const struct kgb_broker *broker,
+					   const struct kgb_device *own)
+{
+	const struct kgb_device *best = own;
+	size_t n_least = SIZE_MAX;
+	if (!broker->shares_devices)
+		return own;
+	for (size_t i = 0; i < broker->devices->n; i++) {
+		const struct kgb_device *device = &broker->devices->items[i];
+		const struct zygotes *zygotes = &broker->zygotes[i];
+		size_t n =
+			count_jobs(broker->queue, zygotes) + count_jobs(broker->running, zygotes);
+		if (n < n_least || (n == n_least && device == own)) {
+			n_least = n;
+			best = device;
+		}
+	}
+	return best;
+}
+
 struct kgb_job *kgb_broker_submit(struct kgb_broker *broker, const struct kgb_job_spec *spec)
 {
 	KGB_ASSERT(!broker->closing);
@@ -574,6 +603,7 @@ int kgb_broker_start(struct kgb_broker **out, const struct kgb_broker_spec *spec
 		.judge = kgb_path_join(spec->bin_dir, "kgb-judge"),
 		.data_dir = kgb_xstrdup(spec->data_dir),
 		.request = spec->request,
+		.shares_devices = spec->shares_devices,
 		.max_jobs = spec->max_jobs,
 		.slack_ms = spec->slack_ms,
 		.grace_ms = spec->grace_ms,

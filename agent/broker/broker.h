@@ -36,6 +36,7 @@ struct kgb_broker_spec {
 	const char *zygote_dir; /* existing directory; folders for the zygotes' sockets are made in
 				   it */
 	const struct kgb_devices *devices; /* borrowed, outlives the broker */
+	bool shares_devices; /* a job may run on any device, and not only on its operator's */
 	int max_jobs; /* at once */
 	int64_t slack_ms; /* over the judge's own limit, then it is asked to end */
 	int64_t grace_ms; /* for a judge that was asked to end; then it is killed */
@@ -52,6 +53,11 @@ struct kgb_job_result {
 	bool cancelled;
 };
 typedef void (*kgb_job_done_fn)(void *payload, const struct kgb_job_result *result);
+
+/** The device for the next job of an operator whose own device is `own`: the one with the fewest
+ * jobs, `own` among equals, and always `own` where devices are not shared. */
+const struct kgb_device *kgb_broker_device(const struct kgb_broker *broker,
+					   const struct kgb_device *own);
 
 struct kgb_job_spec {
 	const char *spec_path; /* the operator's */

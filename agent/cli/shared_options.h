@@ -39,7 +39,7 @@
 #define KGB_OPTION_DEVICE                           \
 	KGB_OPTION_OF_SETTING(                      \
 		"device", 0, "run.device", "WHERE", \
-		"judge on cpu, cuda, or GPUs by number (cuda:0,2), one operator on each; auto: GPUs if there are any")
+		"judge on cpu, cuda, or GPUs by number (cuda:0,2); auto: GPUs if there are any")
 #define KGB_OPTION_MAX_TOKENS                              \
 	KGB_OPTION_OF_SETTING(                             \
 		"max-tokens", 0, "budget.run_tokens", "N", \

@@ -202,7 +202,8 @@ static void verify(struct item *item)
 	}
 	char sha256[KGB_SHA256_HEX_LEN];
 	kgb_sha256_hex(kernel.ptr, kernel.len, sha256);
-	const struct kgb_device *device = kgb_devices_at(sched->spec->env.devices, item->slot);
+	const struct kgb_device *device = kgb_broker_device(
+		sched->broker, kgb_devices_at(sched->spec->env.devices, item->slot));
 	if (kgb_event_verify_started(sched->spec->env.log, item->spec->name, sha256, device->name,
 				     &err) < 0) {
 		item->phase = ITEM_ENDED;
@@ -557,6 +558,7 @@ static int start_parts(struct sched *sched, struct kgb_err *err)
 		.data_dir = spec->env.data_dir,
 		.zygote_dir = spec->env.dir->path,
 		.devices = spec->env.devices,
+		.shares_devices = !spec->env.limits.gpu, /* else each agent works on its own */
 		.max_jobs = spec->device_count,
 		.slack_ms = KGB_BROKER_SLACK_MS,
 		.grace_ms = KGB_BROKER_GRACE_MS,

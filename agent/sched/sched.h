@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
  * Drives a run: attempts for the planned operators, at most device_count at a time, spread over the
- * devices, each followed by its final verification on the same device while the next attempt
- * already runs. Owns the loop from start to end, answers signals, and only ever appends events.
+ * devices, each followed by its final verification while the next attempt already runs. Owns the
+ * loop from start to end, answers signals, and only ever appends events.
  */
 #ifndef KGB_AGENT_SCHED_SCHED_H
 #define KGB_AGENT_SCHED_SCHED_H

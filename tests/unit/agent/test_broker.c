@@ -51,6 +51,10 @@ static const char fake_judge[] =
 static const struct kgb_devices one_cpu = {.items = {{"cpu", -1, -1}}, .n = 1};
 static const struct kgb_devices two_gpus = {.items = {{"cuda:0", 0, 0}, {"cuda:3", 3, 3}}, .n = 2};
 
+/* An agent works on each. */
+static const struct kgb_devices private_gpus = {.items = {{"cuda:0", 0, 0}, {"cuda:3", 3, 3}},
+						.n = 2};
+
 struct fixture {
 	uv_loop_t loop;
 	char dir[32];
@@ -114,6 +118,7 @@ static void start_on(struct fixture *fixture, const struct kgb_devices *devices,
 		.data_dir = "/",
 		.zygote_dir = fixture->dir,
 		.devices = devices,
+		.shares_devices = devices != &private_gpus,
 		.max_jobs = max_jobs,
 		.slack_ms = timeout_ms,
 		.grace_ms = grace_ms,
@@ -322,6 +327,41 @@ static void test_each_device_has_its_own_zygotes(void **state)
 	assert_int_equal(kgb_fs_remove_tree(AT_FDCWD, fixture.dir, &err), 0);
 }
 
+static void test_a_job_borrows_the_device_that_has_the_fewest(void **state)
+{
+	static const struct {
+		const struct kgb_devices *devices;
+		size_t own, expected;
+	} turns[] = {
+		{&two_gpus, 1, 1}, /* both are idle */
+		{&two_gpus, 1, 0}, /* its own has a job */
+		{&two_gpus, 1, 1}, /* each has a job */
+		{&two_gpus, 0, 0}, /* one job, and two */
+		{&private_gpus, 1, 1}, {&private_gpus, 1, 1},
+	};
+	(void)state;
+	const struct kgb_devices *devices = NULL;
+	struct fixture fixture;
+	struct expectation jobs[KGB_ARRAY_LEN(turns)];
+	for (size_t i = 0; i < KGB_ARRAY_LEN(turns); i++) {
+		if (turns[i].devices != devices) {
+			if (devices)
+				finish(&fixture);
+			devices = turns[i].devices;
+			start_on(&fixture, devices, 20000, 2, KGB_BROKER_GRACE_MS, NULL);
+		}
+		const struct kgb_device *device =
+			kgb_broker_device(fixture.broker, &devices->items[turns[i].own]);
+		assert_ptr_equal(device, &devices->items[turns[i].expected]);
+		jobs[i] = (struct expectation){.spec = "slow",
+					       .device = turns[i].expected,
+					       .error = "cancelled",
+					       .cancelled = true};
+		submit(&fixture, &jobs[i]);
+	}
+	finish(&fixture);
+}
+
 static void test_at_most_max_jobs_run_at_once(void **state)
 {
 	(void)state;
@@ -378,6 +418,7 @@ int main(void)
 		cmocka_unit_test(test_a_judge_that_is_deaf_to_term_is_killed_after_the_grace),
 		cmocka_unit_test(test_closing_does_not_wait_for_zygotes_that_still_start),
 		cmocka_unit_test(test_each_device_has_its_own_zygotes),
+		cmocka_unit_test(test_a_job_borrows_the_device_that_has_the_fewest),
 		cmocka_unit_test(test_at_most_max_jobs_run_at_once),
 		cmocka_unit_test(test_the_attempts_table_is_total_and_ends_in_done),
 	};
