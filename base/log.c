@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -55,6 +56,20 @@ static const char *level_prefix(enum kgb_log_level level)
 /* Longer messages are cut; each byte may become four when it is escaped. */
 enum { LOG_TEXT_MAX = KGB_LIMIT_LINE / 4 - 256 };
 
+/* Narrower terminals break lines themselves. */
+enum { WRAP_COLUMNS_MIN = 30, WRAP_INDENT = 4 };
+
+/* On a terminal, lines break between words. */
+static void wrap_for_terminal(struct kgb_buf *line)
+{
+	struct winsize size = {0};
+
+	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) < 0 || size.ws_col < WRAP_COLUMNS_MIN)
+		return;
+	KGB_AUTO(free) char *text = kgb_buf_take(line);
+	kgb_utf8_wrap(line, text, strlen(text), size.ws_col, WRAP_INDENT);
+}
+
 /* One write per line, so that lines of several processes do not mix. Without a stderr the error has
  * no reader. */
 static void write_line(enum kgb_log_level level, const char *text, size_t len)
@@ -64,7 +79,9 @@ static void write_line(enum kgb_log_level level, const char *text, size_t len)
 
 	kgb_buf_addf(&line, "%s: %s", log_state.program, level_prefix(level));
 	kgb_escape(&line, text, cut ? LOG_TEXT_MAX : len);
-	kgb_buf_adds(&line, cut ? "...\n" : "\n");
+	kgb_buf_adds(&line, cut ? "..." : "");
+	wrap_for_terminal(&line);
+	kgb_buf_addc(&line, '\n');
 	if (log_state.before)
 		log_state.before(log_state.payload);
 	ssize_t n = write(STDERR_FILENO, line.ptr, line.len);

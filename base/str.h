@@ -37,6 +37,13 @@ KGB_MUST_CHECK int kgb_parse_hex(const char *s, void *out, size_t len,
 size_t kgb_utf8_valid(const char *s, size_t len);
 /** Append s to out with each invalid sequence replaced by U+FFFD. */
 void kgb_utf8_repair(struct kgb_buf *out, const char *s, size_t len);
+/** Bytes of the character at s, which is valid UTF-8, and the columns that it takes on a terminal:
+ * two for all scripts of which some characters are wide, so never fewer than it takes. */
+size_t kgb_utf8_char(const char *s, size_t *columns);
+/** Append s, which is valid UTF-8, with spaces replaced by line breaks so that words stay whole and
+ * lines have at most `columns` columns; a longer word has its own line. Lines after the first are
+ * indented by `indent` spaces. */
+void kgb_utf8_wrap(struct kgb_buf *out, const char *s, size_t len, size_t columns, size_t indent);
 /** Append s with control characters, direction marks and invalid UTF-8 as \xNN (newline, tab and
  * return as \n, \t, \r), so that a child's text cannot drive a terminal. For people to read:
  * backslashes are not doubled, so it cannot be undone. */

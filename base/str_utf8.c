@@ -88,6 +88,42 @@ void kgb_utf8_repair(struct kgb_buf *out, const char *s, size_t len)
 	}
 }
 
+size_t kgb_utf8_char(const char *s, size_t *columns)
+{
+	const uint8_t lead = (uint8_t)*s;
+
+	*columns = lead >= 0xe1 ? 2 : 1;
+	return lead < 0x80 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+}
+
+void kgb_utf8_wrap(struct kgb_buf *out, const char *s, size_t len, size_t columns, size_t indent)
+{
+	size_t used = 0,
+	       margin = 0; /* columns of the line that is written; those before its words */
+
+	for (size_t i = 0; i < len;) {
+		const size_t start = i; /* of spaces and the word after them */
+		size_t n_spaces, width = 0;
+		while (i < len && s[i] == ' ')
+			i++;
+		n_spaces = i - start;
+		while (i < len && s[i] != ' ') {
+			size_t wide;
+			i += kgb_utf8_char(s + i, &wide);
+			width += wide;
+		}
+		if (n_spaces > 0 && used > margin && used + n_spaces + width > columns) {
+			kgb_buf_addf(out, "\n%*s", (int)indent, "");
+			margin = indent;
+			used = indent + width;
+			kgb_buf_add(out, s + start + n_spaces, i - start - n_spaces);
+			continue;
+		}
+		kgb_buf_add(out, s + start, i - start);
+		used += n_spaces + width;
+	}
+}
+
 /* Characters that move the cursor or turn the reading direction: C0, DEL, C1, line and paragraph
  * separators and the bidirectional controls (LRM, RLM, ALM, LRE..RLO, LRI..PDI). */
 static bool drives_terminal(const char *s, size_t n)

@@ -157,15 +157,6 @@ void kgb_report__add_tokens(struct kgb_buf *out, const struct kgb_usage *usage)
 		     kgb_report__count(usage->output, output, sizeof(output)));
 }
 
-/** Bytes of the UTF-8 character at s, and its columns: wide scripts take two. Good enough to keep a
- * line from wrapping. */
-static size_t character(const char *s, size_t *columns)
-{
-	unsigned char c = (unsigned char)*s;
-	*columns = c >= 0xe1 ? 2 : 1;
-	return c < 0x80 ? 1 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : 4;
-}
-
 size_t kgb_report__cut(struct kgb_buf *out, const char *text, size_t columns)
 {
 	KGB_AUTO(buf) struct kgb_buf clean = KGB_BUF_INIT(0);
@@ -176,7 +167,7 @@ size_t kgb_report__cut(struct kgb_buf *out, const char *text, size_t columns)
 	size_t fits_used = 0;
 	while (pos < clean.len) {
 		size_t wide = 0;
-		size_t bytes = character(clean.ptr + pos, &wide);
+		size_t bytes = kgb_utf8_char(clean.ptr + pos, &wide);
 		if (used + wide > columns) {
 			kgb_buf_add(out, clean.ptr, fits_pos);
 			if (columns > 0)

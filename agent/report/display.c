@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "base/system/fs.h"
 #include "base/time.h"
+#include "base/vec.h"
 
 #define REDRAW_MS 100
 #define NOTE_LIMIT 160
@@ -17,11 +18,11 @@ struct kgb_display {
 	uv_timer_t timer;
 	struct kgb_run_log *log; /* borrowed */
 	enum kgb_display_style style;
-	bool color;
 	bool dirty;
 	bool closing;
 	int64_t drawn_second;
-	size_t n_drawn; /* lines of the block that are on the screen */
+	struct kgb_display_screen screen; /* when the block was drawn */
+	KGB_VEC(size_t) drawn; /* the lines of the block on the screen: columns of each */
 	char **notes; /* owned; by index in the plan */
 	size_t n_notes;
 };
@@ -33,14 +34,15 @@ static enum kgb_display_style resolve_style(enum kgb_display_style style)
 	return kgb_terminal_is_capable(STDERR_FILENO) ? KGB_DISPLAY_BLOCK : KGB_DISPLAY_PLAIN;
 }
 
-/** Rows and columns of the terminal, asked each time: a resize needs no signal then. */
-static void screen_size(size_t *rows, size_t *columns)
+/** Ask the terminal for its size; whether that has changed. No signal is needed. */
+static bool update_screen(struct kgb_display *display)
 {
-	kgb_terminal_size(STDERR_FILENO, rows, columns);
-	if (*rows == 0 || *columns == 0) {
-		*rows = 24;
-		*columns = 80;
-	}
+	const struct kgb_display_screen before = display->screen;
+	size_t rows = 0, columns = 0;
+	kgb_terminal_size(STDERR_FILENO, &rows, &columns);
+	display->screen.rows = rows > 0 ? rows : 24;
+	display->screen.columns = columns > 0 ? columns : 80;
+	return display->screen.rows != before.rows || display->screen.columns != before.columns;
 }
 
 /** One write, so that the eye never sees half a block. A terminal that is gone is no reason to stop
@@ -50,59 +52,70 @@ static void put(const struct kgb_buf *text)
 	(void)!kgb_fs_write_all(STDERR_FILENO, text->ptr, text->len, NULL);
 }
 
-/** Back to where the block begins. */
+/** To the first row of the block. A terminal that has become narrower has broken the lines of the
+ * block into several rows each. */
 static void add_rewind(const struct kgb_display *display, struct kgb_buf *out)
 {
-	if (display->n_drawn > 0)
-		kgb_buf_addf(out, "\033[%zuA\r", display->n_drawn);
+	const size_t columns = display->screen.columns;
+	size_t n_rows = 0;
+	for (size_t i = 0; i < display->drawn.n; i++) {
+		size_t width = display->drawn.items[i];
+		n_rows += width > columns ? (width + columns - 1) / columns : 1;
+	}
+	if (n_rows > 0)
+		kgb_buf_addf(out, "\033[%zuA\r", n_rows);
 }
 
 static void erase(struct kgb_display *display)
 {
-	if (display->n_drawn == 0)
+	if (display->drawn.n == 0)
 		return;
 	KGB_AUTO(buf) struct kgb_buf out = KGB_BUF_INIT(0);
+	update_screen(display);
 	add_rewind(display, &out);
 	kgb_buf_adds(&out, "\033[J");
 	put(&out);
-	display->n_drawn = 0;
+	display->drawn.n = 0;
+}
+
+/** Columns of a line in which only colours are escape sequences. */
+static size_t count_columns(const char *line, const char *end)
+{
+	size_t sum = 0;
+	while (line < end) {
+		size_t columns = 0;
+		if (*line == '\033') {
+			line += strcspn(line, "m") + 1;
+			continue;
+		}
+		line += kgb_utf8_char(line, &columns);
+		sum += columns;
+	}
+	return sum;
 }
 
 static void draw(struct kgb_display *display)
 {
-	size_t rows = 0;
-	size_t columns = 0;
-	screen_size(&rows, &columns);
 	KGB_AUTO(buf) struct kgb_buf block = KGB_BUF_INIT(0);
+	KGB_AUTO(buf) struct kgb_buf out = KGB_BUF_INIT(0);
 	const struct kgb_run_state *state = kgb_run_log_state(display->log);
 	int64_t now_ms = kgb_wall_ms();
 	/* Notes are kept for planned operators only, so there may be fewer of them than operators
 	 * before the first. */
 	const char *const *notes =
 		display->n_notes == state->n_ops ? (const char *const *)display->notes : NULL;
-	kgb_display_render(state, notes, now_ms, columns - 1, display->color, &block);
-
-	KGB_AUTO(buf) struct kgb_buf out = KGB_BUF_INIT(0);
+	update_screen(display);
+	kgb_display_render(state, notes, now_ms, &display->screen, &block);
 	add_rewind(display, &out);
-	size_t n = 0;
-	size_t n_total = 0;
-	for (size_t i = 0; i < block.len; i++)
-		n_total += block.ptr[i] == '\n';
-	/* On a low screen the first lines give way: the summary is the last. */
-	size_t n_skip = n_total + 1 > rows ? n_total + 1 - rows : 0;
+	display->drawn.n = 0;
 	const char *line = block.ptr;
 	for (const char *end; (end = strchr(line, '\n')); line = end + 1) {
-		if (n_skip > 0) {
-			n_skip--;
-			continue;
-		}
 		kgb_buf_add(&out, line, (size_t)(end - line));
 		kgb_buf_adds(&out, "\033[K\n");
-		n++;
+		KGB_VEC_ADD(&display->drawn, count_columns(line, end));
 	}
 	kgb_buf_adds(&out, "\033[J");
 	put(&out);
-	display->n_drawn = n;
 	display->dirty = false;
 	display->drawn_second = now_ms / 1000;
 }
@@ -110,7 +123,8 @@ static void draw(struct kgb_display *display)
 static void on_timer(uv_timer_t *timer)
 {
 	struct kgb_display *display = timer->data;
-	if (display->dirty || kgb_wall_ms() / 1000 != display->drawn_second)
+	if (update_screen(display) || display->dirty ||
+	    kgb_wall_ms() / 1000 != display->drawn_second)
 		draw(display);
 }
 
@@ -145,7 +159,7 @@ int kgb_display_start(struct kgb_display **out, uv_loop_t *loop, struct kgb_run_
 	struct kgb_display *display = kgb_xcalloc(1, sizeof(*display));
 	display->log = log;
 	display->style = resolve_style(style);
-	display->color = kgb_terminal_allows_color();
+	display->screen.color = kgb_terminal_allows_color();
 	int rc = uv_timer_init(loop, &display->timer);
 	if (rc < 0) {
 		kgb_free(display);
@@ -192,6 +206,7 @@ static void on_closed(uv_handle_t *handle)
 	for (size_t i = 0; i < display->n_notes; i++)
 		kgb_free(display->notes[i]);
 	kgb_free(display->notes);
+	KGB_VEC_RELEASE(&display->drawn);
 	kgb_free(display);
 }
 

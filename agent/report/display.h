@@ -29,11 +29,16 @@ void kgb_display_note(struct kgb_display *display, const char *operator, const c
 /** Erases the block, unhooks the log and closes; freed by the loop's next turn. */
 void kgb_display_close(struct kgb_display *display);
 
+struct kgb_display_screen {
+	size_t rows, columns;
+	bool color;
+};
 /** The block as text without cursor movement, for `now_ms` on the wall clock: one line per live
- * operator and a summary line. `notes` has one entry per operator of the plan (entries may be
- * NULL), or is NULL. */
+ * operator, as many as leave a quarter of the screen to the log, the number of the others, and a
+ * summary line. `notes` has one entry per operator of the plan (entries may be NULL), or is NULL.
+ */
 void kgb_display_render(const struct kgb_run_state *state, const char *const *notes, int64_t now_ms,
-			size_t width, bool color, struct kgb_buf *out);
+			const struct kgb_display_screen *screen, struct kgb_buf *out);
 /** One plain line for an event (no newline), or nothing when it is not worth a line. */
 void kgb_display_line(const struct kgb_run_state *state, const struct kgb_op_state *op,
 		      const char *type, struct kgb_buf *out);

@@ -4,6 +4,7 @@
 #include "agent/report/common.h"
 #include "agent/report/display.h"
 #include "base/formats/json.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "base/time.h"
 
@@ -103,14 +104,37 @@ static void add_summary_line(const struct kgb_run_state *state, int64_t now_ms, 
 	kgb_buf_addc(out, '\n');
 }
 
-void kgb_display_render(const struct kgb_run_state *state, const char *const *notes, int64_t now_ms,
-			size_t width, bool color, struct kgb_buf *out)
+/** How many of `n_live` operators have a line; the others share one. */
+static size_t count_shown(size_t n_live, size_t rows)
 {
+	/* The summary has a line, the cursor another. */
+	size_t n_lines = rows - rows / 4;
+	n_lines = n_lines > 2 ? n_lines - 2 : 0;
+	return n_live <= n_lines ? n_live : n_lines > 1 ? n_lines - 1 : 0;
+}
+
+void kgb_display_render(const struct kgb_run_state *state, const char *const *notes, int64_t now_ms,
+			const struct kgb_display_screen *screen, struct kgb_buf *out)
+{
+	const size_t width = screen->columns > 0 ? screen->columns - 1 : 0;
 	size_t names = name_columns(state, width);
+	size_t n_live = 0;
 	for (size_t i = 0; i < state->n_ops; i++)
-		if (is_live(&state->ops[i]))
-			add_op_line(&state->ops[i], notes ? notes[i] : NULL, now_ms, names, width,
-				    color, out);
+		n_live += is_live(&state->ops[i]);
+	size_t n_shown = count_shown(n_live, screen->rows);
+	size_t n_left = n_shown;
+	for (size_t i = 0; i < state->n_ops && n_left > 0; i++) {
+		if (!is_live(&state->ops[i]))
+			continue;
+		n_left--;
+		add_op_line(&state->ops[i], notes ? notes[i] : NULL, now_ms, names, width,
+			    screen->color, out);
+	}
+	if (n_live > n_shown && screen->rows > 2) {
+		KGB_AUTO(free) char *more = kgb_xasprintf(" +%zu more", n_live - n_shown);
+		kgb_report__cut(out, more, width);
+		kgb_buf_addc(out, '\n');
+	}
 	add_summary_line(state, now_ms, width, out);
 }
 

@@ -30,7 +30,8 @@ static void read_all(const char *text, size_t len)
 	kgb_progress_render(&state, &out);
 	kgb_results_render(&state, 0, &out);
 	kgb_results_table(&state, "/run", 60, false, &out);
-	kgb_display_render(&state, NULL, 1800000000000, 60, false, &out);
+	const struct kgb_display_screen screen = {.rows = 12, .columns = 60};
+	kgb_display_render(&state, NULL, 1800000000000, &screen, &out);
 	struct kgb_run_counts counts;
 	kgb_run_state_count(&state, &counts);
 	KGB_ASSERT(counts.completed + counts.failed + counts.running + counts.pending ==

@@ -51,6 +51,8 @@ static void test_results_of_the_story_are_as_recorded(void **state)
 	assert_golden("results.json", &text);
 }
 
+static const struct kgb_display_screen screen_80x24 = {.rows = 24, .columns = 80};
+
 static void test_an_empty_run_has_projections_too(void **state)
 {
 	(void)state;
@@ -59,7 +61,7 @@ static void test_an_empty_run_has_projections_too(void **state)
 	kgb_progress_render(&run, &text);
 	kgb_results_render(&run, 0, &text);
 	kgb_results_table(&run, NULL, 80, false, &text);
-	kgb_display_render(&run, NULL, 0, 80, false, &text);
+	kgb_display_render(&run, NULL, 0, &screen_80x24, &text);
 	assert_non_null(strstr(text.ptr, "0 of 0 passed"));
 	assert_int_equal(kgb_results_exit_code(&run), KGB_EXIT_OK);
 }
@@ -149,7 +151,7 @@ static void test_an_agents_text_cannot_drive_the_terminal(void **state)
 	run.ops[0].status = KGB_OP_RUNNING;
 	kgb_results_table(&run, NULL, 100, false, &text);
 	const char *const notes[] = {"x\033]0;title\a\ny", NULL, NULL, NULL};
-	kgb_display_render(&run, notes, run.started_ms + 5000, 100, false, &text);
+	kgb_display_render(&run, notes, run.started_ms + 5000, &screen_80x24, &text);
 	assert_null(strchr(text.ptr, '\033'));
 	assert_null(strchr(text.ptr, '\a'));
 	assert_non_null(strstr(text.ptr, "x\\x1b]0;title"));
@@ -165,16 +167,53 @@ static void test_the_block_has_a_line_per_live_operator_and_fits_the_width(void 
 	const char *const notes[] = {"Bash: kgb-verify and a lot of other words that do not matter",
 				     NULL, NULL, NULL};
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
-	kgb_display_render(&run, notes, run.started_ms + 73000, 100, false, &text);
+	struct kgb_display_screen screen = {.rows = 24, .columns = 101};
+	kgb_display_render(&run, notes, run.started_ms + 73000, &screen, &text);
 	assert_string_equal(
 		text.ptr,
 		" aten::add   running    1:12  13.3k in 120 out  check 2 passed  Bash: kgb-verify and a lot of other~\n"
 		" aten::silu  verifying  0:52\n"
 		"[1/4] 1 not passed 2 running 1 waiting  1:13\n");
-	for (size_t width = 1; width < 130; width++) {
+	for (screen.columns = 0; screen.columns < 130; screen.columns++) {
 		KGB_AUTO(buf) struct kgb_buf narrow = KGB_BUF_INIT(0);
-		kgb_display_render(&run, notes, run.started_ms + 73000, width, false, &narrow);
-		assert_true(width < 20 || widest(narrow.ptr) <= width);
+		kgb_display_render(&run, notes, run.started_ms + 73000, &screen, &narrow);
+		assert_true(screen.columns < 21 || widest(narrow.ptr) < screen.columns);
+	}
+}
+
+static void test_the_block_counts_the_operators_that_have_no_line(void **state)
+{
+	enum { N_OPS = 40 };
+	static const struct {
+		size_t rows;
+		const char *end;
+	} cases[] = {
+		{0, "[0/40] 40 running"},
+		{2, "[0/40] 40 running"},
+		{4, " +40 more\n[0/40] 40 running"},
+		{10, "\n +35 more\n[0/40] 40 running"},
+		{24, "\n +25 more\n[0/40] 40 running"},
+		{55, "op38  running    0:00\n op39  running    0:00\n[0/40] 40 running"},
+	};
+	(void)state;
+	struct kgb_op_state ops[N_OPS] = {0};
+	struct kgb_run_state run = {.ops = ops, .n_ops = N_OPS};
+	char names[N_OPS][8];
+	for (size_t i = 0; i < N_OPS; i++) {
+		snprintf(names[i], sizeof(names[i]), "op%zu", i);
+		ops[i].name = names[i];
+		ops[i].status = KGB_OP_RUNNING;
+	}
+	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
+		const struct kgb_display_screen screen = {.rows = cases[i].rows, .columns = 80};
+		KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+		size_t n_lines = 0;
+		kgb_display_render(&run, NULL, 0, &screen, &text);
+		for (const char *at = text.ptr; (at = strchr(at, '\n')); at++)
+			n_lines++;
+		assert_non_null(strstr(text.ptr, cases[i].end));
+		/* The cursor has a row, too. */
+		assert_true(n_lines + 1 <= screen.rows || screen.rows < 2);
 	}
 }
 
@@ -352,6 +391,7 @@ int main(void)
 		cmocka_unit_test(test_colours_never_stand_alone),
 		cmocka_unit_test(test_an_agents_text_cannot_drive_the_terminal),
 		cmocka_unit_test(test_the_block_has_a_line_per_live_operator_and_fits_the_width),
+		cmocka_unit_test(test_the_block_counts_the_operators_that_have_no_line),
 		cmocka_unit_test(test_events_have_their_plain_lines),
 		cmocka_unit_test(test_text_is_cut_at_columns),
 		cmocka_unit_test(test_exit_codes_follow_the_state),

@@ -124,6 +124,36 @@ static void test_brief_cuts_at_a_character(void **state)
 	assert_true(kgb_str_ends(out, "\\x1b..."));
 }
 
+static void test_lines_break_between_words(void **state)
+{
+	static const struct {
+		const char *text;
+		size_t columns;
+		const char *expected;
+	} table[] = {
+		{"", 10, ""},
+		{"one two six", 11, "one two six"},
+		{"one two six", 10, "one two\n  six"},
+		{"one two six ten", 9, "one two\n  six ten"},
+		{"one two six ten", 8, "one two\n  six\n  ten"},
+		{"a path/that/is/too/long to fit", 10, "a\n  path/that/is/too/long\n  to fit"},
+		{"path/that/is/too/long", 10, "path/that/is/too/long"},
+		{"one   two", 8, "one\n  two"},
+		{"one   two", 9, "one   two"},
+		{"  indented words", 12, "  indented\n  words"},
+		{"ends with a space ", 12, "ends with a\n  space "},
+		{"\xe4\xb8\xad\xe6\x96\x87 ab", 7, "\xe4\xb8\xad\xe6\x96\x87 ab"}, /* two wide */
+		{"\xe4\xb8\xad\xe6\x96\x87 ab", 6, "\xe4\xb8\xad\xe6\x96\x87\n  ab"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < KGB_ARRAY_LEN(table); i++) {
+		KGB_AUTO(buf) struct kgb_buf out = KGB_BUF_INIT(0);
+		kgb_utf8_wrap(&out, table[i].text, strlen(table[i].text), table[i].columns, 2);
+		assert_string_equal(out.ptr, table[i].expected);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -131,6 +161,7 @@ int main(void)
 		cmocka_unit_test(test_all_two_byte_strings_repair_to_valid_text),
 		cmocka_unit_test(test_escapes),
 		cmocka_unit_test(test_brief_cuts_at_a_character),
+		cmocka_unit_test(test_lines_break_between_words),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
