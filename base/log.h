@@ -18,6 +18,7 @@ void kgb_log(enum kgb_log_level level, const char *fmt, ...) KGB_PRINTF(2, 3);
 #define kgb_warn(...) kgb_log(KGB_LOG_WARN, __VA_ARGS__)
 #define kgb_info(...) kgb_log(KGB_LOG_INFO, __VA_ARGS__)
 #define kgb_verbose(...) kgb_log(KGB_LOG_VERBOSE, __VA_ARGS__)
+#define kgb_debug(...) kgb_log(KGB_LOG_DEBUG, __VA_ARGS__)
 /** Print err->msg; with KGB_LOG_DEBUG also the trace. */
 void kgb_log_err(const struct kgb_err *err);
 /** Called around each line so that a live status block can clear and redraw itself. NULL removes

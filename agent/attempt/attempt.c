@@ -74,8 +74,13 @@ enum kgb_attempt_phase kgb_attempt_next(enum kgb_attempt_phase phase, enum kgb_a
 
 static void step(struct kgb_attempt *attempt, enum kgb_attempt_event event)
 {
+	static const char *const names[KGB_N_ATTEMPT_PHASES] = {"starting", "running",  "stopping",
+								"closing",  "deciding", "done"};
 	enum kgb_attempt_phase next = kgb_attempt_next(attempt->phase, event);
 	KGB_ASSERT(next != KGB_N_ATTEMPT_PHASES);
+	if (next != attempt->phase)
+		kgb_debug("%s: attempt %d is %s", attempt->facts.spec->name, attempt->facts.number,
+			  names[next]);
 	attempt->phase = next;
 }
 

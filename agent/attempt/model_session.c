@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "agent/attempt/model_session.h"
 
+#include <inttypes.h>
+
 #include "base/log.h"
 #include "base/mem.h"
 
@@ -28,6 +30,11 @@ static void on_exchange(void *payload, const struct kgb_exchange_summary *exchan
 {
 	struct kgb_model_session *model = payload;
 	struct kgb_err err = KGB_ERR_INIT;
+	kgb_debug("%s: request %" PRId64 " to %s: status %d after %" PRId64 " ms, %" PRId64
+		  " tokens in %" PRId64 " out%s%s",
+		  model->facts->spec->name, exchange->number, exchange->path, exchange->status,
+		  exchange->total_ms, exchange->usage.input, exchange->usage.output,
+		  exchange->error ? ": " : "", exchange->error ? exchange->error : "");
 	if (!exchange->record_error)
 		return;
 	kgb_fail(&err, KGB_ERR_LIMIT, "%s: record of a model request: %s", model->facts->spec->name,

@@ -243,6 +243,8 @@ static void close_job_handles(struct kgb_job *job)
 static void on_judge_exit(uv_process_t *process, int64_t status, int signal)
 {
 	struct kgb_job *job = process->data;
+	kgb_debug("judge %d ended: status %lld, signal %d", process->pid, (long long)status,
+		  signal);
 	job->reaped = true;
 	job->status = status;
 	job->signal = signal;
@@ -324,6 +326,9 @@ static int spawn_judge(struct kgb_job *job)
 				     "start '%s': %s", broker->judge, uv_strerror(rc));
 	job->started = true;
 	job->n_tries++;
+	kgb_debug("judge %d started on %s: %s of '%s'%s", job->process.pid, job->zygotes->device,
+		  job->final ? "final verification" : "check", job->kernel_path,
+		  job->zygotes->state == ZYGOTES_READY ? "" : ", without warm workers");
 	uv_timer_start(&job->timer, on_job_timer,
 		       (uint64_t)(broker->request.timeout_ms + broker->slack_ms), 0);
 	return 0;

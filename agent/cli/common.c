@@ -61,11 +61,31 @@ static void add_command_hint(const char *word, struct kgb_err *err)
 	add_hint(err, " (or the command '%s'?)", nearest);
 }
 
+/** Words that are commands of other programs of this kind: the names of operators near them are no
+ * help. */
+static bool is_foreign_command(const char *word)
+{
+	static const char *const words[] = {"report", "results", "runs",    "show",  "status",
+					    "watch",  "analyze", "compare", "stop",  "logs",
+					    "export", "init",    "install", "clean", "test"};
+	for (size_t i = 0; i < KGB_ARRAY_LEN(words); i++)
+		if (kgb_str_eq(word, words[i]))
+			return true;
+	return false;
+}
+
 /** What else the user may have meant; without any idea, where the names are listed. */
 static void explain_unknown(const struct kgb_cli *cli, size_t position, struct kgb_err *err)
 {
 	const char *word = cli->operators.items[position];
 	bool bare = !cli->named && position == 0;
+	if (bare && is_foreign_command(word)) {
+		(void)kgb_fail(
+			err, KGB_ERR_INVALID,
+			"'%s' is no command and no operator: `kgb-agent --help` lists the commands, `kgb-agent list` the operators; the results of a run are in its folder, in results.json",
+			word);
+		return;
+	}
 	if (bare && (kgb_str_eq(word, "help") || kgb_str_eq(word, "version")))
 		add_hint(err, " (or the option '--%s'?)", word);
 	else if (bare)

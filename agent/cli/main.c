@@ -34,7 +34,7 @@ static const struct kgb_opt common_options[] = {
 	KGB_OPTION_OF_FLAG("json", 0, FLAG, json, NULL, "print one JSON document on stdout"),
 	KGB_OPTION_OF_FLAG(
 		"verbose", 'v', COUNT, verbose, NULL,
-		"also report what is refused or ended early; twice: where errors come from"),
+		"also report what is refused or ended early; twice: also each model request, judge and step of an attempt, and where errors come from"),
 	KGB_OPTION_OF_FLAG("quiet", 'q', FLAG, quiet, NULL, "only warnings and errors on stderr"),
 	KGB_OPTION_OF_FLAG("help", 'h', FLAG, help, NULL, "this text"),
 	KGB_OPTION_OF_FLAG("version", 'V', FLAG, version, NULL,

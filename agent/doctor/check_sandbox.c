@@ -36,10 +36,9 @@ const struct kgb_ladder *kgb_checks_ladder(const struct kgb_cli *cli)
 	return &ladder;
 }
 
-/** Whether there is no sandbox at all, so that a wall of it cannot be tried. */
-static bool needs_sandbox(const struct kgb_ladder *ladder, struct kgb_finding *f)
+bool kgb_check_needs_sandbox(struct kgb_finding *f)
 {
-	if (ladder->level >= KGB_ISOLATION_L3)
+	if (kgb_checks_ladder(f->cli)->level >= KGB_ISOLATION_L3)
 		return false;
 	kgb_found_fix(f, KGB_FAIL, "see the line `sandbox`", "not tried without a sandbox");
 	return true;
@@ -62,7 +61,7 @@ void kgb_check_namespaces(struct kgb_finding *f)
 void kgb_check_network(struct kgb_finding *f)
 {
 	const struct kgb_ladder *ladder = kgb_checks_ladder(f->cli);
-	if (needs_sandbox(ladder, f))
+	if (kgb_check_needs_sandbox(f))
 		return;
 	if (ladder->info.listener)
 		kgb_found(f, KGB_PASS, "a socket of ours listens in an empty network namespace");
@@ -73,7 +72,7 @@ void kgb_check_network(struct kgb_finding *f)
 void kgb_check_nested(struct kgb_finding *f)
 {
 	const struct kgb_ladder *ladder = kgb_checks_ladder(f->cli);
-	if (needs_sandbox(ladder, f))
+	if (kgb_check_needs_sandbox(f))
 		return;
 	if (ladder->info.nested_userns)
 		kgb_found(f, KGB_PASS, "namespaces can be made inside of namespaces");
@@ -84,6 +83,8 @@ void kgb_check_nested(struct kgb_finding *f)
 void kgb_check_landlock(struct kgb_finding *f)
 {
 	const struct kgb_ladder *ladder = kgb_checks_ladder(f->cli);
+	if (kgb_check_needs_sandbox(f))
+		return;
 	if (ladder->confinement.landlock_abi > 0)
 		kgb_found(f, KGB_PASS, "rules of version %d hold",
 			  ladder->confinement.landlock_abi);
@@ -94,7 +95,7 @@ void kgb_check_landlock(struct kgb_finding *f)
 void kgb_check_calls(struct kgb_finding *f)
 {
 	const struct kgb_ladder *ladder = kgb_checks_ladder(f->cli);
-	if (needs_sandbox(ladder, f))
+	if (kgb_check_needs_sandbox(f))
 		return;
 	if (ladder->confinement.watch_calls)
 		kgb_found(f, KGB_PASS, "a refused call was seen and named");
@@ -105,6 +106,8 @@ void kgb_check_calls(struct kgb_finding *f)
 void kgb_check_cgroup(struct kgb_finding *f)
 {
 	const struct kgb_ladder *ladder = kgb_checks_ladder(f->cli);
+	if (kgb_check_needs_sandbox(f))
+		return;
 	if (!*ladder->no_cgroup)
 		kgb_found(f, KGB_PASS,
 			  "cgroup %s: limits of memory and processes hold, tried with both",
@@ -121,7 +124,9 @@ void kgb_check_isolation(struct kgb_finding *f)
 		(enum kgb_isolation_level)f->cli->config.settings.sandbox.isolation;
 	struct kgb_err err = KGB_ERR_INIT;
 	if (kgb_ladder_require(ladder, minimum, &err) < 0)
-		kgb_found(f, KGB_FAIL, "%s", err.msg);
+		kgb_found_fix(f, KGB_FAIL,
+			      ladder->level < KGB_ISOLATION_L3 ? "see the line `sandbox`" : "",
+			      "%s", err.msg);
 	else
 		kgb_found(f, KGB_PASS, "level %s (%s is asked for)",
 			  kgb_isolation_level_name(ladder->level),

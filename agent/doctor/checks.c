@@ -283,6 +283,8 @@ static void check_program(struct kgb_finding *f, const char *name)
 		return;
 	}
 	KGB_AUTO(free) char *path = kgb_config_program(&cli->config, &program);
+	if (path && access(path, X_OK) == 0 && kgb_check_needs_sandbox(f))
+		return;
 	if (kgb_program_probe(&program, path, cli->bin_dir, kgb_checks_ladder(cli), version, &err) <
 	    0)
 		kgb_found_fix(f, is_default(cli, name) ? KGB_FAIL : KGB_WARN, program.install, "%s",

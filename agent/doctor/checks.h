@@ -76,6 +76,8 @@ void kgb_check_api(struct kgb_finding *f);
 void kgb_check_prices(struct kgb_finding *f);
 
 /* check_sandbox.c */
+/** Whether there is no sandbox at all, so that what is tried in one cannot be: *f says so then. */
+bool kgb_check_needs_sandbox(struct kgb_finding *f);
 void kgb_check_namespaces(struct kgb_finding *f);
 void kgb_check_network(struct kgb_finding *f);
 void kgb_check_nested(struct kgb_finding *f);

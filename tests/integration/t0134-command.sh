@@ -23,7 +23,7 @@ chmod +x agent/run
 
 run() {
 	rm -rf runs
-	KGB_COMMAND_BIN=$1 kgb-agent add -m command --skip-verify --json >out.json 2>log
+	KGB_COMMAND_BIN=$1 kgb-agent add -m command --skip-verify --json -vv >out.json 2>log
 }
 
 test_expect_success 'a folder with an executable `run` is a method: refused once, then passed' '
@@ -31,6 +31,12 @@ test_expect_success 'a folder with an executable `run` is a method: refused once
 	operator ".status == \"generated\" and (.verify_calls | map(.status)) == [\"failed\", \"passed\"]" &&
 	operator ".attempts[-1] | .end == \"agent.ok\" and .kernel_source == \"verified\"" &&
 	test_grep "model claude-sonnet-4-5 at http://127.0.0.1:8123/v1 and http://127.0.0.1:8123$" runs/*/attempts/aten__add/001/stdout.jsonl
+'
+test_expect_success 'with -vv each judge and each step of an attempt has a line' '
+	test_grep "debug: aten::add: attempt 1 is running" log &&
+	test "$(grep -c "debug: judge [0-9]* started on cpu: check of .*/verdicts/00[12].py" log)" -eq 2 &&
+	test_grep "debug: judge [0-9]* ended: status 0, signal 0" log &&
+	test_grep "debug: aten::add: attempt 1 is done" log
 '
 test_expect_success 'the program counts no tokens, and the result reports that' '
 	operator ".tokens | .agree == null and .cli.output_tokens == null and .gateway.output_tokens == 0"
