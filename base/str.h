@@ -40,6 +40,10 @@ void kgb_utf8_repair(struct kgb_buf *out, const char *s, size_t len);
 /** Bytes of the character at s, which is valid UTF-8, and the columns that it takes on a terminal:
  * two for all scripts of which some characters are wide, so never fewer than it takes. */
 size_t kgb_utf8_char(const char *s, size_t *columns);
+/** Whether a character, which has n bytes, moves the cursor or turns the reading direction: C0,
+ * DEL, C1, line and paragraph separators and the bidirectional controls (LRM, RLM, ALM, LRE..RLO,
+ * LRI..PDI). */
+bool kgb_utf8_drives_terminal(const char *s, size_t n);
 /** Append s, which is valid UTF-8, with spaces replaced by line breaks so that words stay whole and
  * lines have at most `columns` columns; a longer word has its own line. Lines after the first are
  * indented by `indent` spaces. */

@@ -124,9 +124,7 @@ void kgb_utf8_wrap(struct kgb_buf *out, const char *s, size_t len, size_t column
 	}
 }
 
-/* Characters that move the cursor or turn the reading direction: C0, DEL, C1, line and paragraph
- * separators and the bidirectional controls (LRM, RLM, ALM, LRE..RLO, LRI..PDI). */
-static bool drives_terminal(const char *s, size_t n)
+bool kgb_utf8_drives_terminal(const char *s, size_t n)
 {
 	const unsigned char *u = (const unsigned char *)s;
 
@@ -160,7 +158,7 @@ void kgb_escape(struct kgb_buf *out, const char *s, size_t len)
 			continue;
 		}
 		size_t n = utf8_step(s + plain, len - plain, &bad);
-		if (n > 0 && !drives_terminal(s + plain, n)) {
+		if (n > 0 && !kgb_utf8_drives_terminal(s + plain, n)) {
 			plain += n;
 			continue;
 		}

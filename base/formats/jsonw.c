@@ -98,28 +98,45 @@ void kgb_jsonw_array_end(struct kgb_jsonw *w)
 	end(w, false);
 }
 
-static void escape_char(struct kgb_buf *out, char c)
+/* A character of n bytes. */
+static void escape_char(struct kgb_buf *out, const char *s, size_t n)
 {
 	static const char codes[] = "\"\\\b\f\n\r\t";
 	static const char letters[] = "\"\\bfnrt";
-	const char *known = strchr(codes, c);
+	const char *known = strchr(codes, *s);
+	const unsigned char *u = (const unsigned char *)s;
 
-	if (c != '\0' && known)
+	if (*s != '\0' && known)
 		kgb_buf_addf(out, "\\%c", letters[known - codes]);
 	else
-		kgb_buf_addf(out, "\\u%04x", (unsigned)(unsigned char)c);
+		kgb_buf_addf(out, "\\u%04x",
+			     n == 1   ? u[0]
+			     : n == 2 ? (u[0] & 0x1fu) << 6 | (u[1] & 0x3fu)
+				      : (u[0] & 0xfu) << 12 | (u[1] & 0x3fu) << 6 | (u[2] & 0x3fu));
 }
 
-/* s must be valid UTF-8. */
+/* Whether a character may need an escape, by its first byte; C1 begins with c2, direction marks
+ * with d8 or e2. */
+static bool may_need_escape(unsigned char c)
+{
+	return c < 0x20 || c == '"' || c == '\\' || c == 0x7f || c == 0xc2 || c == 0xd8 ||
+	       c == 0xe2;
+}
+
+/* s must be valid UTF-8. What could drive a terminal that shows the document is escaped. */
 static void put_escaped(struct kgb_buf *out, const char *s, size_t len)
 {
 	size_t plain = 0;
 
 	for (size_t i = 0; i < len; i++) {
-		if ((unsigned char)s[i] >= 0x20 && s[i] != '"' && s[i] != '\\')
+		if (!may_need_escape((unsigned char)s[i]))
+			continue;
+		size_t columns, n = kgb_utf8_char(s + i, &columns);
+		if (s[i] != '"' && s[i] != '\\' && !kgb_utf8_drives_terminal(s + i, n))
 			continue;
 		kgb_buf_add(out, s + plain, i - plain);
-		escape_char(out, s[i]);
+		escape_char(out, s + i, n);
+		i += n - 1;
 		plain = i + 1;
 	}
 	kgb_buf_add(out, s + plain, len - plain);

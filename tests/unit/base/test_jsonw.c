@@ -88,6 +88,26 @@ static void test_strings_are_repaired_and_read_back(void **state)
 	}
 }
 
+static void test_what_drives_a_terminal_is_escaped(void **state)
+{
+	/* C1, direction marks, separators; then characters that begin like them. */
+	static const char text[] =
+		"\x7f\xc2\x80\xc2\x9b\xd8\x9c\xe2\x80\x8e\xe2\x80\xa8\xe2\x80\xae\xe2\x81\xa6"
+		"\xc2\xa0\xd8\xa7\xe2\x80\xa6\xe2\x82\xac";
+	KGB_AUTO(buf) struct kgb_buf out = KGB_BUF_INIT(0);
+	KGB_AUTO(json) cJSON *json = NULL;
+	struct kgb_err err = KGB_ERR_INIT;
+	struct kgb_jsonw w;
+
+	(void)state;
+	kgb_jsonw_init(&w, &out, 0);
+	kgb_jsonw_str(&w, text);
+	assert_string_equal(out.ptr, "\"\\u007f\\u0080\\u009b\\u061c\\u200e\\u2028\\u202e\\u2066"
+				     "\xc2\xa0\xd8\xa7\xe2\x80\xa6\xe2\x82\xac\"");
+	assert_ok(kgb_json_parse(out.ptr, out.len, &json, &err), err);
+	assert_string_equal(json->valuestring, text);
+}
+
 static void test_a_nul_byte_in_a_counted_string_is_escaped(void **state)
 {
 	KGB_AUTO(buf) struct kgb_buf out = KGB_BUF_INIT(0);
@@ -308,6 +328,7 @@ int main(void)
 		cmocka_unit_test(test_compact_form),
 		cmocka_unit_test(test_indented_form),
 		cmocka_unit_test(test_strings_are_repaired_and_read_back),
+		cmocka_unit_test(test_what_drives_a_terminal_is_escaped),
 		cmocka_unit_test(test_a_nul_byte_in_a_counted_string_is_escaped),
 		cmocka_unit_test(test_numbers_read_back_equal),
 		cmocka_unit_test(test_trees_are_written_as_they_were),
