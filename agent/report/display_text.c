@@ -222,7 +222,8 @@ static void line_run(const struct kgb_run_state *state, const char *type, struct
 	if (kgb_str_eq(type, "planned")) {
 		kgb_buf_addf(out, "run %s: %zu operator%s", state->run_name ? state->run_name : "?",
 			     state->n_ops, state->n_ops == 1 ? "" : "s");
-	} else if (kgb_str_eq(type, "run_finished") && state->end != KGB_RUN_COMPLETED) {
+	} else if (kgb_str_eq(type, "run_finished") && state->end != KGB_RUN_COMPLETED &&
+		   state->end != KGB_RUN_FAILED /* the run reports its error itself */) {
 		kgb_buf_addf(out, "run %s", kgb_run_end_name(state->end));
 		if (state->end_message)
 			kgb_buf_addf(out, ": %s", state->end_message);
