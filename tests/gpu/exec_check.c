@@ -79,7 +79,7 @@ void check_results(void)
 	verdict(send_plan(&record, 0) == KGB_EXEC_DONE, "plan: one launch, no blocks (%.2f ms)",
 		(double)g.exec.reply.wall_ns / 1e6);
 	for (uint64_t poison = 1; poison <= 3; poison++) {
-		struct kgb_exec_run_spec spec = run_spec(poison * 77);
+		struct kgb_exec_request spec = run_spec(poison * 77);
 		spec.slot = (uint32_t)poison % SLOTS;
 		enum kgb_exec_outcome outcome = run(&spec);
 		const char *image = image_of(spec.slot);
@@ -99,7 +99,7 @@ static void check_poison(void)
 	const size_t n = g.n < (1 << 20) ? g.n : 1 << 20;
 	const uint64_t odd = POOL + (64 << 20) + 1000;
 	const struct kgb_exec_range ranges[] = {{POOL, n * 4}, {odd, 999}};
-	struct kgb_exec_run_spec spec = run_spec(UINT64_C(0xfeedfacecafebeef));
+	struct kgb_exec_request spec = run_spec(UINT64_C(0xfeedfacecafebeef));
 	struct kgb_buf record = record_begin();
 
 	put_block(&record, POOL, n * 4);
@@ -107,7 +107,7 @@ static void check_poison(void)
 	put_add(&record, POOL, n);
 	verdict(send_plan(&record, 1) == KGB_EXEC_DONE, "plan: a launch and two blocks");
 	spec.plan = 1;
-	spec.ranges = ranges;
+	memcpy(spec.ranges, ranges, sizeof(ranges));
 	spec.n_ranges = 2;
 	verdict(run(&spec) == KGB_EXEC_DONE && count_wrong(0, range(0), n) == 0 &&
 			is_poison(spec.poison, odd, range(1), 999) &&
@@ -124,7 +124,7 @@ static void check_poison(void)
 static void check_one_write(uint64_t address, bool allowed, const char *what)
 {
 	const uint64_t block = POOL + (128 << 20) + 512;
-	struct kgb_exec_run_spec spec = run_spec(address ^ 5);
+	struct kgb_exec_request spec = run_spec(address ^ 5);
 	struct kgb_buf record = record_begin();
 	unsigned char poison;
 
@@ -178,7 +178,7 @@ static void check_memory_ops(void)
 					       .height = 4}};
 	const struct kgb_op download = {.kind = KGB_OP_DOWNLOAD, .download = {at, 100}};
 	const struct kgb_op sync = {.kind = KGB_OP_SYNC};
-	struct kgb_exec_run_spec spec = run_spec(9);
+	struct kgb_exec_request spec = run_spec(9);
 	struct kgb_buf record = record_begin();
 
 	put_block(&record, at, 4096);
@@ -192,7 +192,7 @@ static void check_memory_ops(void)
 	put_copy(&record, 0, at + 1024, at, 512);
 	kgb_record_put_op(&record, &download);
 	spec.plan = 3;
-	spec.ranges = ranges;
+	memcpy(spec.ranges, ranges, sizeof(ranges));
 	spec.n_ranges = 1;
 	bool good = send_plan(&record, 3) == KGB_EXEC_DONE && run(&spec) == KGB_EXEC_DONE;
 	const char *got = range(0);
@@ -208,7 +208,7 @@ static void check_memory_ops(void)
 			is_poison(9, at + 600, got + 600, 24),
 		"upload, memset of 1, 2 and 4 bytes and of rows, copy, download, sync");
 	const struct kgb_exec_range outside[] = {{POOL + (900 << 20), 4096}};
-	spec.ranges = outside;
+	memcpy(spec.ranges, outside, sizeof(outside));
 	verdict(run(&spec) == KGB_EXEC_REFUSED, "nothing comes back from memory of no plan");
 }
 
@@ -217,7 +217,7 @@ static void check_streams(void)
 	const uint64_t bytes = g.fake ? 1 << 16 : 32 << 20;
 	const uint64_t at = POOL + (UINT64_C(1) << 30);
 	const struct kgb_exec_range ranges[] = {{at + 2 * bytes, 64}, {at + 3 * bytes - 64, 64}};
-	struct kgb_exec_run_spec spec = run_spec(11);
+	struct kgb_exec_request spec = run_spec(11);
 	struct kgb_buf record = record_begin();
 	char want[64];
 
@@ -232,7 +232,7 @@ static void check_streams(void)
 	put_event(&record, KGB_OP_EVENT_WAIT, 0, 2);
 	put_copy(&record, 0, at + 2 * bytes, at + bytes, bytes);
 	spec.plan = 4;
-	spec.ranges = ranges;
+	memcpy(spec.ranges, ranges, sizeof(ranges));
 	spec.n_ranges = 2;
 	memset(want, 0x5a, sizeof(want));
 	bool good = send_plan(&record, 4) == KGB_EXEC_DONE;
@@ -252,7 +252,7 @@ static void check_prologue(void)
 	const uint64_t at = POOL + (UINT64_C(3) << 30);
 	const struct kgb_exec_range ranges[] = {{at + 64, 16}};
 	const char zeros[8] = {0};
-	struct kgb_exec_run_spec spec = run_spec(13);
+	struct kgb_exec_request spec = run_spec(13);
 	struct kgb_buf first = record_begin();
 	struct kgb_buf second = record_begin();
 	unsigned char poison;
@@ -265,7 +265,7 @@ static void check_prologue(void)
 	put_block(&second, at, 128);
 	put_copy(&second, 0, at + 64, at, 16);
 	spec.plan = 6;
-	spec.ranges = ranges;
+	memcpy(spec.ranges, ranges, sizeof(ranges));
 	spec.n_ranges = 1;
 	bool good = send_plan(&first, 5) == KGB_EXEC_DONE && send_plan(&second, 6) == KGB_EXEC_DONE;
 	verdict(good && run(&spec) == KGB_EXEC_DONE && (unsigned char)range(0)[0] == poison,
@@ -281,7 +281,7 @@ static void check_prologue(void)
 
 static void check_bad(const char *what, struct kgb_buf *record)
 {
-	struct kgb_exec_run_spec spec = run_spec(17);
+	struct kgb_exec_request spec = run_spec(17);
 	enum kgb_exec_outcome outcome = send_plan(record, 7);
 
 	spec.plan = 7;
@@ -328,7 +328,7 @@ static void check_bad_plans(void)
 	record = record_begin();
 	put_block(&record, ARENA + 5, 4);
 	check_bad("a block in the arena", &record);
-	struct kgb_exec_run_spec spec = run_spec(18);
+	struct kgb_exec_request spec = run_spec(18);
 	verdict(run(&spec) == KGB_EXEC_DONE && count_wrong(0, g.output + 2 * g.n * 4, g.n) == 0,
 		"after all this, plan 0 still runs");
 }
@@ -340,7 +340,7 @@ static void check_shared_memory(void)
 		uint32_t bytes;
 	} params = {ARENA, 100 << 10};
 	struct kgb_op op = launch_op("check_shared", &params, 12);
-	struct kgb_exec_run_spec spec = run_spec(19);
+	struct kgb_exec_request spec = run_spec(19);
 	struct kgb_buf record = record_begin();
 	uint32_t got = 0;
 
@@ -355,7 +355,7 @@ static void check_shared_memory(void)
 
 static void check_forget(void)
 {
-	struct kgb_exec_run_spec spec = run_spec(20);
+	struct kgb_exec_request spec = run_spec(20);
 
 	verdict(kgb_exec_client_forget(&g.exec, WAIT_MS, &g.err) == KGB_EXEC_DONE &&
 			run(&spec) == KGB_EXEC_REFUSED,
@@ -371,7 +371,7 @@ static void check_forget(void)
 
 static void check_faults(void)
 {
-	struct kgb_exec_run_spec spec = run_spec(21);
+	struct kgb_exec_request spec = run_spec(21);
 	struct kgb_buf record = record_begin();
 	struct kgb_op trap = launch_op("check_trap", NULL, 0);
 
@@ -397,7 +397,7 @@ static void check_faults(void)
 /* Only the stand-in breaks when it is told to. */
 static void check_broken_hardware(void)
 {
-	struct kgb_exec_run_spec spec = run_spec(23);
+	struct kgb_exec_request spec = run_spec(23);
 	struct kgb_buf record = record_begin();
 	struct kgb_op op = launch_op("check_broken", NULL, 0);
 
@@ -415,7 +415,7 @@ static void check_endless_loop(void)
 {
 	const uint64_t at = ARENA;
 	struct kgb_op op = launch_op("check_loop", &at, 8);
-	struct kgb_exec_run_spec spec = run_spec(22);
+	struct kgb_exec_request spec = run_spec(22);
 	struct kgb_buf record = record_begin();
 
 	kgb_record_put_op(&record, &op);
@@ -469,14 +469,14 @@ static struct medians read_samples(size_t n)
 }
 
 /* Where nobody looks at the arena only ranges come back: the sums of `slot` stay in the output. */
-static void check_without_arena(const struct kgb_exec_run_spec *timed, size_t slot, size_t n)
+static void check_without_arena(const struct kgb_exec_request *timed, size_t slot, size_t n)
 {
-	struct kgb_exec_run_spec spec = *timed;
+	struct kgb_exec_request spec = *timed;
 	const uint64_t last = kgb_exec_poison_word(spec.poison, 8);
 
 	spec.n_samples = 2;
-	spec.with_activity = false;
-	spec.without_arena = true;
+	spec.flags &= ~KGB_EXEC_WITH_ACTIVITY;
+	spec.flags |= KGB_EXEC_WITHOUT_ARENA;
 	verdict((1 + 1) % SLOTS != slot &&
 			kgb_exec_client_time(&g.exec, &spec, &g.layout, WAIT_MS, &g.err) ==
 				KGB_EXEC_DONE &&
@@ -488,7 +488,7 @@ static void check_without_arena(const struct kgb_exec_run_spec *timed, size_t sl
 static void time_add(size_t n, bool with_activity)
 {
 	const struct kgb_exec_range ranges[] = {{POOL, 4096}};
-	struct kgb_exec_run_spec spec = run_spec(23);
+	struct kgb_exec_request spec = run_spec(23);
 	struct kgb_buf record = record_begin();
 
 	put_block(&record, POOL, 4096);
@@ -498,8 +498,8 @@ static void time_add(size_t n, bool with_activity)
 	spec.n_slots = SLOTS;
 	spec.n_samples = g.fake ? 10 : SAMPLES;
 	spec.flush_bytes = 2 * g.exec.l2_bytes;
-	spec.with_activity = with_activity;
-	spec.ranges = ranges;
+	spec.flags |= with_activity ? KGB_EXEC_WITH_ACTIVITY : 0;
+	memcpy(spec.ranges, ranges, sizeof(ranges));
 	spec.n_ranges = 1;
 	bool good =
 		send_plan(&record, 11) == KGB_EXEC_DONE &&

@@ -37,7 +37,7 @@ static uint64_t free_bytes(void)
 void check_placements(void)
 {
 	const struct kgb_exec_range ranges[] = {{POOL, 4096}};
-	struct kgb_exec_run_spec spec = run_spec(25);
+	struct kgb_exec_request spec = run_spec(25);
 	struct kgb_buf record = record_begin();
 	uint64_t replace_ns = 0;
 	size_t n_wrong = 0;
@@ -48,7 +48,7 @@ void check_placements(void)
 	spec.plan = 13;
 	spec.n_slots = 1;
 	spec.n_samples = 3;
-	spec.ranges = ranges;
+	memcpy(spec.ranges, ranges, sizeof(ranges));
 	spec.n_ranges = 1;
 	bool good =
 		send_plan(&record, 13) == KGB_EXEC_DONE &&
@@ -181,7 +181,7 @@ static bool holes_are_right(size_t slot)
 /* One plan on the arena with holes. */
 static enum kgb_exec_outcome run_in_holes(struct kgb_buf *record)
 {
-	struct kgb_exec_run_spec spec = run_spec(26);
+	struct kgb_exec_request spec = run_spec(26);
 	enum kgb_exec_outcome outcome = send_plan(record, 0);
 
 	return outcome == KGB_EXEC_DONE ? run(&spec) : outcome;
@@ -211,7 +211,7 @@ static void check_hole(bool read, uint64_t address, enum kgb_exec_outcome wanted
 void check_holes(void)
 {
 	const uint64_t bytes = HOLE_FLOATS * sizeof(float);
-	struct kgb_exec_run_spec spec = run_spec(27);
+	struct kgb_exec_request spec = run_spec(27);
 	struct kgb_buf record = record_begin();
 
 	make_holes();
@@ -267,7 +267,7 @@ static void time_plans(uint64_t block_bytes, const char *what)
 	uint64_t plan_ns[TIMES_MAX];
 	uint64_t arena_ns[TIMES_MAX];
 	uint64_t run_ns[TIMES_MAX];
-	struct kgb_exec_run_spec spec = run_spec(28);
+	struct kgb_exec_request spec = run_spec(28);
 	bool good = true;
 
 	for (size_t i = 0; good && i < n_times; i++) {
@@ -306,7 +306,7 @@ void time_requests(void)
 void time_poison(void)
 {
 	const uint64_t bytes = g.fake ? 4 << 20 : UINT64_C(16) << 30;
-	struct kgb_exec_run_spec spec = run_spec(24);
+	struct kgb_exec_request spec = run_spec(24);
 	uint64_t best[2] = {UINT64_MAX, UINT64_MAX};
 	bool good = send_whole_arena(&g.exec, g.input_fd, 4096, 1, g.output_fd, g.output_bytes,
 				     WAIT_MS, &g.err) == KGB_EXEC_DONE;

@@ -270,13 +270,13 @@ bool is_poison(uint64_t seed, uint64_t address, const char *bytes, size_t len)
 	return true;
 }
 
-struct kgb_exec_run_spec run_spec(uint64_t poison)
+struct kgb_exec_request run_spec(uint64_t poison)
 {
-	return (struct kgb_exec_run_spec){
+	return (struct kgb_exec_request){
 		.prologue = KGB_EXEC_NO_PLAN, .skip = -1, .poison = poison};
 }
 
-enum kgb_exec_outcome run(const struct kgb_exec_run_spec *spec)
+enum kgb_exec_outcome run(const struct kgb_exec_request *spec)
 {
 	return kgb_exec_client_run(&g.exec, spec, &g.layout, WAIT_MS, &g.err);
 }

@@ -81,8 +81,8 @@ void poison_bytes(uint64_t seed, uint64_t address, void *out, size_t len);
 /** `sum`: n floats that must be a + b of that slot. */
 size_t count_wrong(size_t slot, const char *sum, size_t n);
 bool is_poison(uint64_t seed, uint64_t address, const char *bytes, size_t len);
-struct kgb_exec_run_spec run_spec(uint64_t poison);
-enum kgb_exec_outcome run(const struct kgb_exec_run_spec *spec);
+struct kgb_exec_request run_spec(uint64_t poison);
+enum kgb_exec_outcome run(const struct kgb_exec_request *spec);
 const char *range(size_t i);
 /** Of two u64, for qsort. */
 int by_size(const void *a, const void *b);

@@ -194,9 +194,9 @@ static void start_process(void)
 
 /* ---- cells ---- */
 
-static struct kgb_exec_run_spec usual(void)
+static struct kgb_exec_request usual(void)
 {
-	return (struct kgb_exec_run_spec){
+	return (struct kgb_exec_request){
 		.prologue = KGB_EXEC_NO_PLAN,
 		.skip = -1,
 		.n_slots = SLOTS,
@@ -235,7 +235,7 @@ static struct cell median_cell(uint32_t n, bool with_activity)
 	};
 }
 
-static void take(struct kgb_exec_run_spec *spec)
+static void take(struct kgb_exec_request *spec)
 {
 	struct kgb_exec_layout layout;
 
@@ -245,7 +245,7 @@ static void take(struct kgb_exec_run_spec *spec)
 	memcpy(g.samples, g.output + layout.samples, spec->n_samples * sizeof(g.samples[0]));
 }
 
-static void add_cell(struct table *table, const char *factor, struct kgb_exec_run_spec spec)
+static void add_cell(struct table *table, const char *factor, struct kgb_exec_request spec)
 {
 	KGB_ASSERT(table->n < CELLS_MAX);
 	take(&spec);
@@ -255,10 +255,10 @@ static void add_cell(struct table *table, const char *factor, struct kgb_exec_ru
 
 static void add_activity_cell(struct table *table)
 {
-	struct kgb_exec_run_spec spec = usual();
+	struct kgb_exec_request spec = usual();
 
 	spec.placement = PLACEMENTS;
-	spec.with_activity = true;
+	spec.flags |= KGB_EXEC_WITH_ACTIVITY;
 	take(&spec);
 	table->cells[table->n++] = median_cell(spec.n_samples, true);
 	write_cell("activity of a process", spec.n_samples, true);
@@ -266,7 +266,7 @@ static void add_activity_cell(struct table *table)
 
 static void warm_up(void)
 {
-	struct kgb_exec_run_spec spec = usual();
+	struct kgb_exec_request spec = usual();
 
 	spec.n_samples = WARMUP;
 	take(&spec);
@@ -341,7 +341,7 @@ static void vary_placements(void)
 		add_cell(&first, "process", usual());
 		for (int l = 0; l < PLACEMENTS; l++)
 			for (int v = 0; v < VISITS; v++) {
-				struct kgb_exec_run_spec spec = usual();
+				struct kgb_exec_request spec = usual();
 				spec.placement = (uint32_t)l + 1;
 				add_cell(&all, "placement", spec);
 				ns[p][l][v] = all.cells[all.n - 1].ns;
@@ -358,7 +358,7 @@ static void vary_within_a_process(void)
 {
 	struct table again = {.n = 0}, replan = {.n = 0}, slots = {.n = 0}, warm = {.n = 0};
 	struct table after = {.n = 0}, fewer = {.n = 0};
-	struct kgb_exec_run_spec spec;
+	struct kgb_exec_request spec;
 
 	start_process();
 	warm_up();
@@ -388,7 +388,7 @@ static void vary_within_a_process(void)
 	}
 	for (int i = 0; i < SLOTS; i++) {
 		spec = usual();
-		spec.with_activity = true;
+		spec.flags |= KGB_EXEC_WITH_ACTIVITY;
 		add_cell(&after, "with activity", spec);
 		write_cell("activity", spec.n_samples, true);
 	}
@@ -406,7 +406,7 @@ static void vary_company(void)
 	struct kgb_exec_client other = g.exec;
 	struct table beside = {.n = 0};
 	struct kgb_exec_layout layout;
-	struct kgb_exec_run_spec spec = usual();
+	struct kgb_exec_request spec = usual();
 
 	g.exec = (struct kgb_exec_client)KGB_EXEC_CLIENT_INIT;
 	start_process();

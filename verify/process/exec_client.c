@@ -551,62 +551,42 @@ enum kgb_exec_outcome kgb_exec_client_forget(struct kgb_exec_client *exec, int64
 	return ask(exec, &request, NULL, 0, timeout_ms, err);
 }
 
-static enum kgb_exec_outcome run_or_time(struct kgb_exec_client *exec,
-					 struct kgb_exec_request *request,
-					 const struct kgb_exec_run_spec *spec,
+static enum kgb_exec_outcome run_or_time(struct kgb_exec_client *exec, enum kgb_exec_op op,
+					 struct kgb_exec_request request,
 					 struct kgb_exec_layout *out, int64_t timeout_ms,
 					 struct kgb_err *err)
 {
 	struct kgb_exec_layout layout;
 
-	if (spec->n_ranges > KGB_EXEC_RANGES)
-		return fail_as(KGB_EXEC_REFUSED, err, KGB_ERR_LIMIT, "%zu ranges, at most %d",
-			       spec->n_ranges, KGB_EXEC_RANGES);
-	request->plan = spec->plan;
-	request->prologue = spec->prologue;
-	request->slot = spec->slot;
-	request->poison = spec->poison;
-	request->n_ranges = (uint32_t)spec->n_ranges;
-	for (size_t i = 0; i < spec->n_ranges; i++)
-		request->ranges[i] = spec->ranges[i];
-	if (kgb_exec_layout(request, exec->arena_bytes, &layout, err) < 0)
+	request.op = (uint16_t)op;
+	if (request.n_ranges > KGB_EXEC_RANGES)
+		return fail_as(KGB_EXEC_REFUSED, err, KGB_ERR_LIMIT, "%u ranges, at most %d",
+			       request.n_ranges, KGB_EXEC_RANGES);
+	if (kgb_exec_layout(&request, exec->arena_bytes, &layout, err) < 0)
 		return KGB_EXEC_REFUSED;
 	if (exec->arena_bytes == 0 || layout.bytes > exec->output_bytes)
 		return fail_as(KGB_EXEC_REFUSED, err, KGB_ERR_LIMIT,
 			       "results of %llu bytes, output memory of %llu",
 			       (unsigned long long)layout.bytes,
 			       (unsigned long long)exec->output_bytes);
-	enum kgb_exec_outcome outcome = ask(exec, request, NULL, 0, timeout_ms, err);
+	enum kgb_exec_outcome outcome = ask(exec, &request, NULL, 0, timeout_ms, err);
 	if (outcome == KGB_EXEC_DONE || outcome == KGB_EXEC_WROTE_OUTSIDE)
 		*out = layout;
 	return outcome;
 }
 
 enum kgb_exec_outcome kgb_exec_client_run(struct kgb_exec_client *exec,
-					  const struct kgb_exec_run_spec *spec,
+					  const struct kgb_exec_request *request,
 					  struct kgb_exec_layout *out, int64_t timeout_ms,
 					  struct kgb_err *err)
 {
-	struct kgb_exec_request request = {.op = KGB_EXEC_RUN, .skip = spec->skip};
-
-	return run_or_time(exec, &request, spec, out, timeout_ms, err);
+	return run_or_time(exec, KGB_EXEC_RUN, *request, out, timeout_ms, err);
 }
 
 enum kgb_exec_outcome kgb_exec_client_time(struct kgb_exec_client *exec,
-					   const struct kgb_exec_run_spec *spec,
+					   const struct kgb_exec_request *request,
 					   struct kgb_exec_layout *out, int64_t timeout_ms,
 					   struct kgb_err *err)
 {
-	struct kgb_exec_request request = {
-		.op = KGB_EXEC_TIME,
-		.skip = -1,
-		.n_slots = spec->n_slots,
-		.n_samples = spec->n_samples,
-		.flush_bytes = spec->flush_bytes,
-		.placement = spec->placement,
-		.flags = (spec->with_activity ? KGB_EXEC_WITH_ACTIVITY : 0) |
-			 (spec->without_arena ? KGB_EXEC_WITHOUT_ARENA : 0),
-	};
-
-	return run_or_time(exec, &request, spec, out, timeout_ms, err);
+	return run_or_time(exec, KGB_EXEC_TIME, *request, out, timeout_ms, err);
 }

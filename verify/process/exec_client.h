@@ -117,32 +117,17 @@ KGB_MUST_CHECK enum kgb_exec_outcome kgb_exec_client_plan(struct kgb_exec_client
 KGB_MUST_CHECK enum kgb_exec_outcome
 kgb_exec_client_forget(struct kgb_exec_client *exec, int64_t timeout_ms, struct kgb_err *err);
 
-struct kgb_exec_run_spec {
-	uint32_t plan;
-	uint32_t prologue; /* KGB_EXEC_NO_PLAN: none */
-	int32_t skip; /* run only; -1: none */
-	uint32_t slot;
-	uint32_t n_slots; /* time only */
-	uint32_t n_samples; /* time only */
-	uint64_t poison;
-	uint64_t flush_bytes; /* time only */
-	uint32_t placement; /* time only; another number than before: other physical memory */
-	bool with_activity; /* time only */
-	bool without_arena; /* time only: it is not brought back */
-	const struct kgb_exec_range *ranges; /* borrowed */
-	size_t n_ranges; /* at most KGB_EXEC_RANGES */
-};
-
-/** Run once. *out: where the arena (at 0) and the ranges lie in the output memory; valid with
- * KGB_EXEC_DONE and KGB_EXEC_WROTE_OUTSIDE. REFUSED when they do not fit there. */
+/** Run once: `request` has the fields of RUN, the client adds the others. *out: where the arena (at
+ * 0) and the ranges lie in the output memory; valid with KGB_EXEC_DONE and KGB_EXEC_WROTE_OUTSIDE.
+ * REFUSED when they do not fit there. */
 KGB_MUST_CHECK enum kgb_exec_outcome kgb_exec_client_run(struct kgb_exec_client *exec,
-							 const struct kgb_exec_run_spec *spec,
+							 const struct kgb_exec_request *request,
 							 struct kgb_exec_layout *out,
 							 int64_t timeout_ms, struct kgb_err *err);
-/** Run n_samples times in fresh mode; samples lie at out->samples. exec->reply.text says why there
- * is no activity, when it was asked for. */
+/** The same for TIME: run n_samples times in fresh mode; samples lie at out->samples.
+ * exec->reply.text gives the cause when an activity that was requested is missing. */
 KGB_MUST_CHECK enum kgb_exec_outcome kgb_exec_client_time(struct kgb_exec_client *exec,
-							  const struct kgb_exec_run_spec *spec,
+							  const struct kgb_exec_request *request,
 							  struct kgb_exec_layout *out,
 							  int64_t timeout_ms, struct kgb_err *err);
 

@@ -264,28 +264,19 @@ bool kgb_replay_is_tight(const struct kgb_case *c)
 }
 
 static size_t output_bytes_of(const struct kgb_candidate_call *call,
-			      const struct kgb_exec_run_spec *spec)
+			      const struct kgb_exec_request *request)
 {
 	size_t sum = call->arena_bytes + 64;
 
-	for (size_t i = 0; i < spec->n_ranges; i++)
-		sum += spec->ranges[i].bytes + 64;
+	for (size_t i = 0; i < request->n_ranges; i++)
+		sum += request->ranges[i].bytes + 64;
 	return sum;
 }
 
-static struct kgb_tensor_view view_of(const struct kgb_wire_output *output, enum kgb_dtype dtype)
+uint32_t kgb_replay_ranges(const struct kgb_replay_case *rcase, const struct kgb_case_data *data,
+			   struct kgb_exec_range ranges[KGB_MAX_RESULTS])
 {
-	struct kgb_tensor_view view = {.dtype = dtype, .ndim = output->ndim};
-
-	memcpy(view.sizes, output->sizes, sizeof(view.sizes));
-	memcpy(view.strides, output->strides, sizeof(view.strides));
-	return view;
-}
-
-size_t kgb_replay_ranges(const struct kgb_replay_case *rcase, const struct kgb_case_data *data,
-			 struct kgb_exec_range ranges[KGB_MAX_RESULTS])
-{
-	size_t n = 0;
+	uint32_t n = 0;
 
 	for (size_t i = 0; i < data->n_results; i++)
 		if (rcase->ranges[i].bytes > 0)
@@ -309,7 +300,8 @@ const char *kgb_replay_result(const struct kgb_replay_case *rcase, const struct 
 		return NULL;
 	for (size_t before = 0; before < i; before++)
 		n += rcase->ranges[before].bytes > 0;
-	*view = view_of(&call->reply.outputs[i], data->results[i].view.dtype);
+	*view = kgb_wire_view(&call->reply.outputs[i]);
+	view->dtype = data->results[i].view.dtype;
 	return output + layout->ranges[n];
 }
 
@@ -360,9 +352,9 @@ static enum kgb_exec_outcome send_arena(struct kgb_replayer *replayer,
 	return kgb_exec_client_arena(&replayer->exec, &spec, ARENA_MS, err);
 }
 
-/* Run what *spec says on lane->image. The output lies in the replayer's memory as *layout says. */
+/* Run *request on lane->image. The output lies in the replayer's memory as *layout says. */
 static int run(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
-	       const struct kgb_candidate_call *call, struct kgb_exec_run_spec *spec,
+	       const struct kgb_candidate_call *call, struct kgb_exec_request *request,
 	       struct kgb_exec_layout *layout, struct kgb_failure *failure, struct kgb_err *err)
 {
 	struct kgb_replayer *replayer = lane->replay->replayer;
@@ -372,17 +364,17 @@ static int run(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 		return kgb_refuse(failure, KGB_CODE_VERIFY_TIMEOUT,
 				  "the time of the verification was over before all was replayed",
 				  "Look for calls that take long: all cases share the time.");
-	spec->prologue = rcase->has_prologue ? 1 : KGB_EXEC_NO_PLAN;
-	kgb_random(&spec->poison, sizeof(spec->poison));
+	request->prologue = rcase->has_prologue ? 1 : KGB_EXEC_NO_PLAN;
+	kgb_random(&request->poison, sizeof(request->poison));
 	if (reserve("kgb-exec-input", call->arena_bytes, true, &replayer->input,
 		    &replayer->input_bytes, &replayer->input_fd, err) < 0 ||
-	    reserve("kgb-exec-output", output_bytes_of(call, spec), false, &replayer->output,
+	    reserve("kgb-exec-output", output_bytes_of(call, request), false, &replayer->output,
 		    &replayer->output_bytes, &replayer->output_fd, err) < 0)
 		return -1;
 	kgb_candidate_call_copy_parts(call, replayer->input, lane->image.ptr);
 	enum kgb_exec_outcome outcome = send_arena(replayer, rcase, call, err);
 	if (outcome == KGB_EXEC_DONE)
-		outcome = kgb_exec_client_run(&replayer->exec, spec, layout, left_ms, err);
+		outcome = kgb_exec_client_run(&replayer->exec, request, layout, left_ms, err);
 	return outcome == KGB_EXEC_DONE ? 0 : kgb_replay_explain(lane, outcome, failure, err);
 }
 
@@ -422,21 +414,20 @@ int kgb_replay_run(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 		   struct kgb_candidate_call *call, struct kgb_failure *failure,
 		   struct kgb_err *err)
 {
-	struct kgb_exec_range ranges[KGB_MAX_RESULTS];
 	struct kgb_exec_layout layout = {0};
-	struct kgb_exec_run_spec spec = {.skip = skip, .ranges = ranges};
+	struct kgb_exec_request request = {.skip = skip};
 	int rc = 0;
 
 	if (prepare(lane, rcase, data, repetition, call, err) < 0)
 		return -1;
 	if (skip == KGB_REPLAY_SKIP_KERNELS) {
-		spec.plan = PART_PLAN;
-		spec.skip = KGB_REPLAY_SKIP_NOTHING;
+		request.plan = PART_PLAN;
+		request.skip = KGB_REPLAY_SKIP_NOTHING;
 		rc = load_part(lane, rcase, rcase->plan.n_ops, false, failure, err);
 	}
-	spec.n_ranges = kgb_replay_ranges(rcase, data, ranges);
+	request.n_ranges = kgb_replay_ranges(rcase, data, request.ranges);
 	if (rc == 0)
-		rc = run(lane, rcase, call, &spec, &layout, failure, err);
+		rc = run(lane, rcase, call, &request, &layout, failure, err);
 	if (rc == 0)
 		kgb_replay_take(lane, rcase, data, lane->replay->replayer->output, &layout, call);
 	return rc;
@@ -445,10 +436,10 @@ int kgb_replay_run(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 /* ---- memory in between ---- */
 
 /* As many of a plan's blocks, from *next on, as are brought back at once. */
-static size_t next_blocks(const struct kgb_replay_plan *plan, size_t *next,
-			  struct kgb_exec_range ranges[KGB_EXEC_RANGES])
+static uint32_t next_blocks(const struct kgb_replay_plan *plan, size_t *next,
+			    struct kgb_exec_range ranges[KGB_EXEC_RANGES])
 {
-	size_t n = 0;
+	uint32_t n = 0;
 
 	for (; *next < plan->n_blocks && n < KGB_EXEC_RANGES; (*next)++)
 		if (plan->blocks[*next].bytes > 0)
@@ -476,21 +467,20 @@ static int see_all(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 		   struct kgb_failure *failure, struct kgb_err *err)
 {
 	struct kgb_replayer *replayer = lane->replay->replayer;
-	struct kgb_exec_range ranges[KGB_EXEC_RANGES];
 	struct kgb_exec_layout layout = {0};
-	struct kgb_exec_run_spec spec = {
-		.plan = PART_PLAN, .skip = KGB_REPLAY_SKIP_NOTHING, .ranges = ranges};
 	struct kgb_candidate_call call = {0};
 	size_t next = 0;
 	int rc = prepare(lane, rcase, origin->data, WATCH_REPETITION, &call, err);
 
 	do {
-		spec.n_ranges = next_blocks(&rcase->plan, &next, ranges);
+		struct kgb_exec_request request = {.plan = PART_PLAN,
+						   .skip = KGB_REPLAY_SKIP_NOTHING};
+		request.n_ranges = next_blocks(&rcase->plan, &next, request.ranges);
 		if (rc == 0)
-			rc = run(lane, rcase, &call, &spec, &layout, failure, err);
-		for (size_t i = 0; rc == 0 && i < spec.n_ranges; i++)
+			rc = run(lane, rcase, &call, &request, &layout, failure, err);
+		for (size_t i = 0; rc == 0 && i < request.n_ranges; i++)
 			kgb_result_origin_see(origin, replayer->output + layout.ranges[i],
-					      (size_t)ranges[i].bytes, by);
+					      (size_t)request.ranges[i].bytes, by);
 	} while (rc == 0 && next < rcase->plan.n_blocks);
 	if (rc == 0)
 		see_arguments(&call, replayer->output, by, origin);

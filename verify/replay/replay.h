@@ -144,8 +144,8 @@ bool kgb_replay_stays_in_sandbox(const struct kgb_lane *lane, const struct kgb_r
 bool kgb_replay_is_tight(const struct kgb_case *c);
 /** What results and where on the device kgb-exec brings back: writes to ranges[] and returns how
  * many. */
-size_t kgb_replay_ranges(const struct kgb_replay_case *rcase, const struct kgb_case_data *data,
-			 struct kgb_exec_range ranges[KGB_MAX_RESULTS]);
+uint32_t kgb_replay_ranges(const struct kgb_replay_case *rcase, const struct kgb_case_data *data,
+			   struct kgb_exec_range ranges[KGB_MAX_RESULTS]);
 /** Fill judge->after and call->values from kgb-exec's output. call->reply and call->places are
  * those of the case. */
 void kgb_replay_take(struct kgb_lane *lane, const struct kgb_replay_case *rcase,

@@ -50,7 +50,7 @@ struct session {
 	struct kgb_replay_case rcase;
 	struct kgb_replay_plan baseline;
 	struct kgb_exec_range ranges[KGB_MAX_RESULTS];
-	size_t n_ranges;
+	uint32_t n_ranges;
 	char *input;
 	int input_fd;
 	size_t input_bytes, arena_bytes;
@@ -347,17 +347,16 @@ static int take_block(void *payload, const struct kgb_timer_block *block,
 	struct player *player = &s->sides[block->side];
 	bool is_candidate = block->side == KGB_SIDE_B;
 	struct kgb_exec_layout layout;
-	struct kgb_exec_run_spec spec = {
+	struct kgb_exec_request request = {
 		.prologue = is_candidate && s->rcase.has_prologue ? 1 : KGB_EXEC_NO_PLAN,
 		.skip = -1,
 		.slot = block->slot,
 		.n_slots = block->n_slots,
 		.n_samples = block->n,
 		.placement = block->placement,
-		.with_activity = block->with_activity,
-		.ranges = s->ranges,
+		.flags = (block->with_activity ? KGB_EXEC_WITH_ACTIVITY : 0) |
+			 (is_candidate && s->in_arena ? 0 : KGB_EXEC_WITHOUT_ARENA),
 		.n_ranges = is_candidate ? s->n_ranges : 0,
-		.without_arena = !is_candidate || !s->in_arena,
 	};
 
 	if (block->process != s->process && change_processes(s, block->process, err) < 0)
@@ -367,12 +366,13 @@ static int take_block(void *payload, const struct kgb_timer_block *block,
 		stop_side(s, KGB_SIDE_B);
 	if (!player->runs && start_side(s, block->side, err) < 0)
 		return -1;
-	spec.flush_bytes = 2 * player->exec.l2_bytes;
+	memcpy(request.ranges, s->ranges, request.n_ranges * sizeof(request.ranges[0]));
+	request.flush_bytes = 2 * player->exec.l2_bytes;
 	kgb_sleep_ns((uint64_t)block->pause_ms * 1000000);
-	kgb_random(&spec.poison, sizeof(spec.poison));
+	kgb_random(&request.poison, sizeof(request.poison));
 	int64_t started_ns = kgb_mono_ns();
 	enum kgb_exec_outcome outcome =
-		kgb_exec_client_time(&player->exec, &spec, &layout, EXEC_MS, err);
+		kgb_exec_client_time(&player->exec, &request, &layout, EXEC_MS, err);
 	*outside_ns = (uint64_t)(kgb_mono_ns() - started_ns);
 	if (outcome != KGB_EXEC_DONE)
 		return fail_exec(s, block->side, outcome, err);

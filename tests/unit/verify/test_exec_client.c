@@ -300,8 +300,8 @@ static void test_memory_that_could_shrink_is_refused(void **state)
 static void test_results_that_do_not_fit_are_refused(void **state)
 {
 	const struct kgb_exec_range range = {0, 4096};
-	struct kgb_exec_run_spec spec = {
-		.prologue = KGB_EXEC_NO_PLAN, .skip = -1, .ranges = &range, .n_ranges = 1};
+	struct kgb_exec_request spec = {
+		.prologue = KGB_EXEC_NO_PLAN, .skip = -1, .ranges = {range}, .n_ranges = 1};
 	KGB_AUTO(fd) int fd = -1;
 	struct kgb_exec_client exec;
 	struct kgb_exec_layout layout = {0};
@@ -330,19 +330,21 @@ static void test_results_that_do_not_fit_are_refused(void **state)
 static void test_every_field_of_a_run_reaches_the_process(void **state)
 {
 	const struct kgb_exec_range range = {KGB_ARENA_ADDRESS + 64, 128};
-	const struct kgb_exec_run_spec spec = {.plan = 3,
-					       .prologue = 2,
-					       .skip = 5,
-					       .slot = 1,
-					       .poison = UINT64_C(0x123456789abcdef0),
-					       .ranges = &range,
-					       .n_ranges = 1,
-					       .n_slots = 4,
-					       .n_samples = 7,
-					       .flush_bytes = 99,
-					       .placement = 6,
-					       .with_activity = true};
+	const struct kgb_exec_request run = {.plan = 3,
+					     .prologue = 2,
+					     .skip = 5,
+					     .slot = 1,
+					     .poison = UINT64_C(0x123456789abcdef0),
+					     .ranges = {range},
+					     .n_ranges = 1};
+	struct kgb_exec_request time = run;
 
+	time.skip = -1;
+	time.n_slots = 4;
+	time.n_samples = 7;
+	time.flush_bytes = 99;
+	time.placement = 6;
+	time.flags = KGB_EXEC_WITH_ACTIVITY;
 	(void)state;
 	for (int timed = 0; timed <= 1; timed++) {
 		KGB_AUTO(fd) int fd = -1;
@@ -350,29 +352,16 @@ static void test_every_field_of_a_run_reaches_the_process(void **state)
 		struct kgb_exec_layout layout;
 		struct kgb_err err = KGB_ERR_INIT;
 		assert_ok(kgb_memfd_sized("memory", 8192, 0, &fd, &err), err);
-		expected = (struct kgb_exec_request){.magic = KGB_EXEC_MAGIC,
-						     .version = KGB_EXEC_VERSION,
-						     .op = timed ? KGB_EXEC_TIME : KGB_EXEC_RUN,
-						     .id = 3,
-						     .plan = 3,
-						     .prologue = 2,
-						     .skip = timed ? -1 : 5,
-						     .slot = 1,
-						     .poison = UINT64_C(0x123456789abcdef0),
-						     .n_ranges = 1,
-						     .ranges = {range}};
-		if (timed) {
-			expected.n_slots = 4;
-			expected.n_samples = 7;
-			expected.flush_bytes = 99;
-			expected.placement = 6;
-			expected.flags = KGB_EXEC_WITH_ACTIVITY;
-		}
+		expected = timed ? time : run;
+		expected.magic = KGB_EXEC_MAGIC;
+		expected.version = KGB_EXEC_VERSION;
+		expected.op = timed ? KGB_EXEC_TIME : KGB_EXEC_RUN;
+		expected.id = 3;
 		assert_int_equal(start_fake(&exec, play_examiner, &err), KGB_EXEC_DONE);
 		assert_int_equal(send_whole_arena(&exec, fd, 2048, 4, fd, 8192, DEADLINE_MS, &err),
 				 KGB_EXEC_DONE);
 		assert_int_equal((timed ? kgb_exec_client_time : kgb_exec_client_run)(
-					 &exec, &spec, &layout, DEADLINE_MS, &err),
+					 &exec, timed ? &time : &run, &layout, DEADLINE_MS, &err),
 				 KGB_EXEC_DONE);
 		assert_int_equal(exec.reply.value, 1);
 		kgb_exec_client_stop(&exec);
@@ -383,11 +372,11 @@ static void test_parts_and_placements_reach_the_process(void **state)
 {
 	const struct kgb_exec_range parts[] = {{KGB_ARENA_ADDRESS, 7}, {KGB_ARENA_ADDRESS + 9, 30}};
 	const struct kgb_exec_range outside = {KGB_ARENA_ADDRESS + 4000, 97};
-	struct kgb_exec_run_spec run = {.prologue = KGB_EXEC_NO_PLAN,
-					.skip = -1,
-					.n_samples = 1,
-					.n_slots = 1,
-					.placement = 77};
+	struct kgb_exec_request run = {.prologue = KGB_EXEC_NO_PLAN,
+				       .skip = -1,
+				       .n_samples = 1,
+				       .n_slots = 1,
+				       .placement = 77};
 	struct kgb_exec_arena_spec spec = {.arena_bytes = 4096,
 					   .n_slots = 1,
 					   .output_bytes = 8192,
