@@ -158,7 +158,7 @@ void kgb_lint_unread(struct kgb_lint *lint, const struct kgb_case_data *data)
 
 /* ---- parameters ---- */
 
-/* Does the reference tell the changed arguments from these? It does too when it refuses them. */
+/* Does the reference give another result for the changed arguments, or refuse them? */
 static bool notices(struct kgb_lint *lint, const struct kgb_case *c,
 		    const struct kgb_case_data *storages, const struct kgb_case_data *data)
 {
@@ -274,7 +274,7 @@ void kgb_lint_inputs(struct kgb_lint *lint, const struct kgb_case_data *data,
 	}
 }
 
-/* Values that are written as they are in the spec, so that everybody sees that they never change;
+/* Values that are written as they are in the spec, so that a reader sees that they never change;
  * what is written to, which need not be read; what must not be read. */
 static bool may_be_ignored(const struct kgb_param *param)
 {

@@ -60,7 +60,7 @@ static void write_params(struct kgb_jsonw *w, const struct kgb_spec *spec,
 	kgb_jsonw_array_end(w);
 }
 
-/* The parameter that a caller knows the result by. */
+/* The parameter under whose name a caller has the result. */
 static const char *holder(const struct kgb_interface *interface, size_t result)
 {
 	for (size_t i = 0; i < interface->n_params; i++) {

@@ -213,7 +213,7 @@ static void add_last_words(const struct kgb_exec_client *exec, struct kgb_buf *o
 }
 
 /* End of the stream: find out how it ended. */
-static enum kgb_exec_outcome learn_end(struct kgb_exec_client *exec, struct kgb_err *err)
+static enum kgb_exec_outcome find_end(struct kgb_exec_client *exec, struct kgb_err *err)
 {
 	KGB_AUTO(buf) struct kgb_buf words = KGB_BUF_INIT(0);
 
@@ -362,7 +362,7 @@ static enum kgb_exec_outcome await_reply(struct kgb_exec_client *exec, enum kgb_
 	}
 	ssize_t n = kgb_wire_recv(exec->channel_fd, reply, sizeof(*reply), NULL, 0, NULL, err);
 	if (n == 0)
-		return learn_end(exec, err);
+		return find_end(exec, err);
 	const char *wrong = n < 0 ? "unreadable" : check_reply(exec, reply, (size_t)n);
 	if (wrong)
 		return broken(exec, err, wrong);

@@ -44,7 +44,7 @@ struct kgb_exec_client {
 	int n_starts; /* how many processes it took until the addresses were free */
 	uint64_t l2_bytes; /* of the device */
 	char device_name[256];
-	struct kgb_exec_machine machine; /* as of the last reply that told; texts are printable */
+	struct kgb_exec_machine machine; /* of the last OPEN or MEASURE; texts are printable */
 	struct kgb_exec_reply reply; /* the last one that came, checked: text is printable */
 };
 #define KGB_EXEC_CLIENT_INIT                                    \
@@ -65,7 +65,7 @@ KGB_MUST_CHECK int kgb_exec_client_policy(struct kgb_policy *policy,
 					  const struct kgb_exec_spec *spec, struct kgb_err *err);
 
 /** Start a process and open the device; a new process when the fixed addresses are taken, three at
- * most. *exec needs no kgb_exec_stop when it fails (KGB_EXEC_NO_GPU says what is missing,
+ * most. *exec needs no kgb_exec_stop when it fails (KGB_EXEC_NO_GPU: *err names what is missing,
  * _TIMED_OUT, _DIED, ...). */
 KGB_MUST_CHECK enum kgb_exec_outcome kgb_exec_client_start(struct kgb_exec_client *exec,
 							   const struct kgb_exec_spec *spec,
@@ -81,14 +81,14 @@ KGB_MUST_CHECK enum kgb_exec_outcome kgb_exec_client_finish(struct kgb_exec_clie
 							    int64_t timeout_ms,
 							    struct kgb_err *err);
 
-/** The same for a process that somebody else started, without a sandbox: for tests. Takes `pid`,
+/** The same for a process that the caller started without a sandbox: for tests. Takes `pid`,
  * our child, and its socket; both are gone when it fails. */
 KGB_MUST_CHECK enum kgb_exec_outcome kgb_exec_client_adopt(struct kgb_exec_client *exec, pid_t pid,
 							   int take_channel_fd, uint32_t device,
 							   int64_t timeout_ms, struct kgb_err *err);
 
 /** Have the device measured: exec->machine is complete then. Only in a process that was given no
- * plan yet, so that nobody has lied. */
+ * plan yet: hostile kernels could falsify the figures. */
 KGB_MUST_CHECK enum kgb_exec_outcome
 kgb_exec_client_measure(struct kgb_exec_client *exec, int64_t timeout_ms, struct kgb_err *err);
 

@@ -14,7 +14,7 @@
 #include "base/mem.h"
 #include "base/time.h"
 
-/* A supervisor always tells the end of its worker, but on a busy machine it takes its time. */
+/* A supervisor always reports the end of its worker, but late on a busy machine. */
 enum { STDERR_KEPT = 16 << 10, CONTROL_MAX = 4096, REPORT_WAIT_MS = 30000, DYING_MS = 4000 };
 /* A reader that wakes for each write of a flood costs more than the flood. So the pipe is large,
  * and once more than STDERR_KEPT bytes came, it is emptied once in FLOOD_PAUSE_MS. */
@@ -134,8 +134,8 @@ static cJSON *read_control(struct kgb_worker *worker, int64_t deadline_ms, int *
 	return json;
 }
 
-/* The worker is dead or dying: learn how from its supervisor. */
-static void learn_end(struct kgb_worker *worker)
+/* The worker is dead or dying: its supervisor reports how it ended. */
+static void find_end(struct kgb_worker *worker)
 {
 	KGB_AUTO(json)
 	cJSON *json = read_control(worker, kgb_mono_ms() + REPORT_WAIT_MS, NULL, 0, NULL);
@@ -158,7 +158,7 @@ static void learn_end(struct kgb_worker *worker)
 static void put_down(struct kgb_worker *worker, enum kgb_worker_end end, const char *why)
 {
 	kill_now(worker);
-	learn_end(worker);
+	find_end(worker);
 	if (worker->end != KGB_WORKER_LOST)
 		worker->end = end;
 	snprintf(worker->why, sizeof(worker->why), "%s", why);
@@ -276,7 +276,7 @@ static bool lives_on(struct kgb_worker *worker)
 static void end_hung_up(struct kgb_worker *worker)
 {
 	kill_now(worker);
-	learn_end(worker);
+	find_end(worker);
 	if (worker->end != KGB_WORKER_SIGNALED || worker->end_value != SIGKILL)
 		return;
 	worker->end = KGB_WORKER_LIED;
@@ -305,7 +305,7 @@ bool kgb_worker_wait(struct kgb_worker *worker, int64_t deadline_ms, struct kgb_
 	if (lives_on(worker))
 		end_hung_up(worker);
 	else
-		learn_end(worker);
+		find_end(worker);
 	return false;
 }
 

@@ -21,7 +21,7 @@ enum kgb_worker_end {
 	KGB_WORKER_EXITED, /* value: exit status */
 	KGB_WORKER_SIGNALED, /* value: signal number */
 	KGB_WORKER_TIMED_OUT, /* we ended it at its deadline */
-	KGB_WORKER_LIED, /* a reply that breaks the protocol; we ended it. `why` says what */
+	KGB_WORKER_LIED, /* a reply that breaks the protocol; we ended it. `why` names the fault */
 	KGB_WORKER_LOST, /* its zygote or supervisor is gone: our own trouble */
 };
 
@@ -37,7 +37,7 @@ struct kgb_worker {
 	enum kgb_worker_end end;
 	int end_value;
 	char why[256];
-	char python[32], torch[64], triton[32]; /* versions as the supervisor told them */
+	char python[32], torch[64], triton[32]; /* versions as the supervisor reported them */
 	char identity[KGB_SHA256_HEX_LEN]; /* what its answers depend on; "" for a runner */
 };
 
@@ -62,11 +62,11 @@ KGB_MUST_CHECK int kgb_worker_start(struct kgb_worker *worker, struct kgb_zygote
 				    const struct kgb_worker_spec *spec, int64_t timeout_ms,
 				    struct kgb_err *err);
 /** Send a request: `json` is an object without "id", which is added. A worker that is gone is not
- *  an error here: the wait for the reply tells. LIMIT when the request is too long. */
+ *  an error here: the wait for the reply finds out. LIMIT when the request is too long. */
 KGB_MUST_CHECK int kgb_worker_send(struct kgb_worker *worker, const char *json, const int *fds,
 				   size_t n_fds, struct kgb_err *err);
 /** Wait for the reply to the last request until `deadline_ms` (monotonic). True: *out is a checked
- * reply. False: the worker is dead and `end` says how; nothing of it runs any more. */
+ * reply. False: the worker is dead, `end` is its end; nothing of it runs any more. */
 bool kgb_worker_wait(struct kgb_worker *worker, int64_t deadline_ms, struct kgb_wire_reply *out);
 /** End it for breaking the protocol in a way that only the caller can see. */
 void kgb_worker_refuse(struct kgb_worker *worker, const char *why);

@@ -35,17 +35,14 @@ enum {
 
 const char *kgb_role_name(enum kgb_role role)
 {
-	switch (role) {
-	case KGB_ROLE_RUNNER:
-		return "runner";
-	case KGB_ROLE_REFERENCE:
-		return "reference";
-	case KGB_ROLE_COMPILE:
-		return "compile";
-	case KGB_N_ROLES:
-		break;
-	}
-	KGB_UNREACHABLE();
+	static const char *const names[KGB_N_ROLES] = {
+		[KGB_ROLE_RUNNER] = "runner",
+		[KGB_ROLE_REFERENCE] = "reference",
+		[KGB_ROLE_COMPILE] = "compile",
+	};
+
+	KGB_ASSERT(role < KGB_N_ROLES);
+	return names[role];
 }
 
 int64_t kgb_runner_tmp_bytes(int device)
@@ -193,7 +190,7 @@ int kgb_zygote_start(struct kgb_zygote *zygote, enum kgb_role role,
 	return 0;
 }
 
-/* Why the launcher could not start the sandbox, "" when it says nothing. */
+/* The cause why the launcher could not start the sandbox, "" without one. */
 static void read_status(const struct kgb_zygote *zygote, char *out, size_t cap)
 {
 	struct kgb_sandbox_status status;
@@ -211,7 +208,7 @@ static void read_status(const struct kgb_zygote *zygote, char *out, size_t cap)
 	kgb_sandbox_status_release(&status);
 }
 
-/* With what the dead zygote or its sandbox said last. */
+/* With the last words of the dead zygote or its sandbox. */
 static int fail_not_ready(const struct kgb_zygote *zygote, const char *why, struct kgb_err *err)
 {
 	char error[256];

@@ -58,7 +58,8 @@ struct kgb_zygote_spec {
 int64_t kgb_runner_tmp_bytes(int device);
 /** Is there work for this role on this device (KGB_DEVICE_CPU or a GPU's number)? */
 bool kgb_role_is_needed(enum kgb_role role, int device);
-/** Start an own zygote; it is not ready yet. UNAVAILABLE says what is missing and how to get it. */
+/** Start an own zygote; it is not ready yet. UNAVAILABLE names what is missing and how to get it.
+ */
 KGB_MUST_CHECK int kgb_zygote_start(struct kgb_zygote *zygote, enum kgb_role role,
 				    const struct kgb_zygote_spec *spec, struct kgb_err *err);
 /** Wait until it has imported everything. UNAVAILABLE when it cannot (torch or triton missing),
@@ -72,7 +73,8 @@ KGB_MUST_CHECK int kgb_zygote_connect(struct kgb_zygote *zygote, int *out_fd, st
 /** Hand a control socket (borrowed) to an own zygote. */
 KGB_MUST_CHECK int kgb_zygote_forward(struct kgb_zygote *zygote, int control_fd,
 				      struct kgb_err *err);
-/** Tell those who use it through its socket in `dir_fd` its identity: a file "<role>.identity". */
+/** Write its identity to the file "<role>.identity" in `dir_fd`, for the users of its socket there.
+ */
 KGB_MUST_CHECK int kgb_zygote_tell_identity(const struct kgb_zygote *zygote, int dir_fd,
 					    struct kgb_err *err);
 /** End an own zygote with all its workers, and reap it. Accepts one that was never started (all

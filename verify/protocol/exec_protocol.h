@@ -36,7 +36,7 @@ enum kgb_exec_op {
 	 * whose size is sealed. Replaces an earlier arena. Images may be kept from their first use
 	 * on: send ARENA again after changing one. With `ranges` only these parts of the arena are
 	 * memory, in pages of KGB_GPU_PAGE, and only these bytes of images and output are read and
-	 * written: whoever reaches into another page faults. Without any, all of it is. */
+	 * written: an access to another page faults. Without any, all of it is. */
 	KGB_EXEC_ARENA,
 	/** Descriptor [record]: its one window and its images become plan `plan`, replacing an
 	 * earlier one of that number (which is gone in any case). Value: bytes of GPU memory mapped
@@ -92,7 +92,7 @@ struct kgb_exec_request {
 /** TIME: run n_samples more under CUPTI, for the time from the first start to the last end. The
  * events of the samples are not taken under CUPTI. CUPTI stays loaded, so let it be the last
  * measurement of a process. Where it cannot be had, activity_ns is 0 and the text of the (good)
- * reply says why. */
+ * reply gives the cause. */
 #define KGB_EXEC_WITH_ACTIVITY 1u
 /** TIME: only the ranges are brought back; the output's part for the arena stays as it was. */
 #define KGB_EXEC_WITHOUT_ARENA 2u
@@ -111,8 +111,8 @@ struct kgb_exec_sample {
 /* How a request ended. Values are part of the protocol: append only. */
 enum kgb_exec_status {
 	KGB_EXEC_OK,
-	KGB_EXEC_BAD_REQUEST, /* text says what */
-	KGB_EXEC_UNAVAILABLE, /* no driver, no device: text says what is missing */
+	KGB_EXEC_BAD_REQUEST, /* text: the fault */
+	KGB_EXEC_UNAVAILABLE, /* no driver, no device: text: what is missing */
 	KGB_EXEC_BAD_PLAN, /* cannot be replayed: an op that has no counterpart, a kernel that the
 			      image does not hold, wrong size of parameters */
 	KGB_EXEC_NO_MEMORY,

@@ -158,7 +158,7 @@ void kgb_record_put_header(struct kgb_buf *out);
 void kgb_record_put_image(struct kgb_buf *out, uint32_t id, const void *bytes, size_t len);
 void kgb_record_put_window_begin(struct kgb_buf *out, uint32_t number);
 void kgb_record_put_window_end(struct kgb_buf *out);
-/** Two entries for the same block of one window: what both tell goes to the first. */
+/** Merge two entries for the same block of one window into the first. */
 void kgb_block_merge(struct kgb_block *block, const struct kgb_block *alike);
 void kgb_record_put_block(struct kgb_buf *out, const struct kgb_block *block);
 void kgb_record_put_op(struct kgb_buf *out, const struct kgb_op *op);

@@ -5,7 +5,7 @@
  *
  * Judge to worker: one datagram of JSON, at most KGB_WIRE_REQUEST_MAX bytes, plus descriptors by
  * SCM_RIGHTS. Worker to judge: one struct kgb_wire_reply per request, byte for byte, little endian.
- * Whatever a runner says is untrusted: kgb_wire_reply_parse accepts only what lies within the
+ * All bytes of a runner are untrusted: kgb_wire_reply_parse accepts only what lies within the
  * ranges written here, and names why it refused. verify/python/runner/wire.py packs the same
  * struct; a unit test compares the two.
  */
@@ -30,14 +30,14 @@
 #define KGB_WIRE_TEXT 4096
 #define KGB_WIRE_FDS_MAX 4
 
-/* How a request ended, as the worker tells it. Values are part of the format: append only. */
+/* How a request ended, as the worker reports it. Values are part of the format: append only. */
 enum kgb_wire_status {
 	KGB_WIRE_OK,
 	KGB_WIRE_EXCEPTION, /* text: type and message; line: in kernel.py, 0 unknown */
 	KGB_WIRE_EXIT, /* the candidate called sys.exit */
 	KGB_WIRE_MEMORY, /* MemoryError or the allocator's own */
-	KGB_WIRE_GUARD, /* a guard around memory that the candidate allocated was overwritten; text
-			   says where */
+	KGB_WIRE_GUARD, /* a guard around memory that the candidate allocated was overwritten; text:
+			   the place */
 	KGB_WIRE_BAD_REQUEST,
 	KGB_WIRE_DEVICE, /* an exception of the GPU or its driver; text and line as above */
 	KGB_WIRE_COMPILE, /* an exception of Triton's compiler; text and line as above */

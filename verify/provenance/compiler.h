@@ -8,7 +8,7 @@
  *
  * One SOCK_STREAM socket per runner. Request: two little-endian 64-bit lengths, of the IR and of a
  * JSON object with Triton's options, then both. Answer: the same header, of a cubin and of its
- * facts (verify/python/runner/recompile.py), then both; or no cubin, and a text that says why.
+ * facts (verify/python/runner/recompile.py), then both; or no cubin, and a text with the cause.
  */
 #ifndef KGB_VERIFY_PROVENANCE_COMPILER_H
 #define KGB_VERIFY_PROVENANCE_COMPILER_H
@@ -22,8 +22,8 @@
 struct kgb_compiler;
 
 /** `zygote` (of KGB_ROLE_COMPILE) and `cache` (of compilations, proof_cache.h; NULL: none) are
- * borrowed. Refuses all before kgb_compiler_set_sm: who compiles while he is imported would wait
- * for what is done afterwards. */
+ * borrowed. Refuses all requests before kgb_compiler_set_sm: a kernel that is compiled while its
+ * file is imported would wait for work that follows the import. */
 struct kgb_compiler *kgb_compiler_new(struct kgb_zygote *zygote,
 				      const struct kgb_disk_cache *cache);
 /** No seat may be left. NULL is fine. */

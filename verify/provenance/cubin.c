@@ -195,7 +195,7 @@ static int add_section(struct kgb_buf *out, const struct reader *reader,
 	add_number(out, section->header.sh_size);
 	add_number(out, section->header.sh_addralign);
 	add_number(out, section->header.sh_addr);
-	/* Which section it belongs to, where that is what the field says. */
+	/* The section that it belongs to, where the field means that. */
 	if (section->header.sh_flags & SHF_INFO_LINK &&
 	    section->header.sh_info < reader->elf.n_sections)
 		add_text(out, reader->sections[section->header.sh_info].name);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
  * Machine code for an NVIDIA GPU as ptxas writes it (an ELF file): which GPU it is for, which
- * kernels it holds, whether it keeps data between launches, and digests that tell two files with
- * the same behaviour from two that differ.
+ * kernels it holds, whether it keeps data between launches, and digests that differ when
+ * two files may behave differently.
  */
 #ifndef KGB_VERIFY_PROVENANCE_CUBIN_H
 #define KGB_VERIFY_PROVENANCE_CUBIN_H
@@ -40,8 +40,8 @@ struct kgb_cubin {
 	uint64_t zeroed_bytes; /* of such memory that begins as zero: no compiler needs any */
 };
 
-/** Read a cubin. Names and lists live in `arena`. The bytes may be hostile; INVALID says what is
- * wrong with them, LIMIT what there is too much of. */
+/** Read a cubin. Names and lists live in `arena`. The bytes may be hostile; INVALID names the
+ * fault, LIMIT what there is too much of. */
 KGB_MUST_CHECK int kgb_cubin_read(const void *bytes, size_t len, struct kgb_arena *arena,
 				  struct kgb_cubin *out, struct kgb_err *err);
 bool kgb_cubin_names_has(const struct kgb_cubin_names *names, const char *name);

@@ -2,7 +2,7 @@
 /** \file
  * What our own compilation gave for a claim, from one verification to the next. An entry lies under
  * everything that went into the compilation, text and options of the claim and the software's
- * identity, so who made it decides about nobody else's claim (docs/provenance.md).
+ * identity, so an entry decides about no other claim (docs/provenance.md).
  */
 #ifndef KGB_VERIFY_PROVENANCE_PROOF_CACHE_H
 #define KGB_VERIFY_PROVENANCE_PROOF_CACHE_H

@@ -229,7 +229,7 @@ static int try_claim(struct job *job, const struct kgb_triton_claim *claim, bool
 }
 
 /* An earlier verification may have compiled one of the claims. What proves nothing now is compiled
- * again: only that can tell why. */
+ * again: only a compilation gives the cause. */
 static bool recall_proof(struct job *job)
 {
 	const struct kgb_provenance_spec *spec = &job->provenance->spec;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Who made the code that kernels of a record were launched from. Nothing that the candidate's
- * process says is believed: an image is the candidate's Triton code when our own compilation of the
- * Triton IR in its cache gives the same code, it is torch's when the judge's own torch holds the
- * same bytes, and unknown otherwise. What that proves and what not: docs/provenance.md.
+ * The makers of the code that kernels of a record were launched from. No statement of the
+ * candidate's process counts: an image is the candidate's Triton code when our own compilation of
+ * the Triton IR in its cache gives the same code, it is torch's when the judge's own torch holds
+ * the same bytes, and unknown otherwise. What that proves and what not: docs/provenance.md.
  */
 #ifndef KGB_VERIFY_PROVENANCE_PROVENANCE_H
 #define KGB_VERIFY_PROVENANCE_PROVENANCE_H

@@ -103,7 +103,7 @@ static int explain_end(const struct kgb_worker *worker, char why[KGB_RECOMPILE_W
 			       text);
 	case KGB_WORKER_TIMED_OUT:
 		return say_why(why, KGB_RECOMPILE_UNDECIDED, "compiling takes too long");
-	case KGB_WORKER_LIED: /* a compiler does not; who does was taken over by its input */
+	case KGB_WORKER_LIED: /* no compiler does: its input took it over */
 		snprintf(text, sizeof(text), "the compiler's answer is broken: %s", worker->why);
 		return say_why(why, KGB_RECOMPILE_NO_CODE, text);
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Our own compilation of what a candidate says its kernels were made from: Triton IR and options
+ * Our own compilation of the claimed sources of a candidate's kernels: Triton IR and options
  * in, machine code out. Done by a worker without GPU, network or torch
  * (verify/python/runner/recompile.py); the text that it parses may be hostile, so each claim gets a
  * worker of its own.
@@ -41,11 +41,11 @@ KGB_MUST_CHECK int kgb_recompile_start(struct kgb_worker *worker, struct kgb_zyg
 				       struct kgb_err *err);
 enum kgb_recompile_end {
 	KGB_RECOMPILE_DONE,
-	KGB_RECOMPILE_NO_CODE, /* it does not compile, whoever tries */
-	KGB_RECOMPILE_CRASHED, /* the compiler crashed. If it does again, so it will for everybody
-				*/
-	KGB_RECOMPILE_UNDECIDED, /* the compiler got no answer, for lack of time or memory. Nothing
-				    follows, neither for nor against who claims it */
+	KGB_RECOMPILE_NO_CODE, /* no compiler makes code of it */
+	KGB_RECOMPILE_CRASHED, /* the compiler crashed; a second crash shows that the text is the
+				  cause */
+	KGB_RECOMPILE_UNDECIDED, /* the compiler got no answer, for lack of time or memory. That
+				    proves nothing, for or against the claim */
 };
 /** Have a claim compiled for compute capability `sm`. DONE: *out is filled. The others: `why` gives
  * the cause in one line (the worker may be dead then). -1: the worker's supervisor is gone, *err. A

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * What a candidate's process says its kernels were made from: the entries of its Triton cache, as
+ * The claimed sources of a candidate's kernels: the entries of its Triton cache, as
  * verify/python/runner/claims.py packs them. Untrusted; nothing follows from a claim until we
  * compile it ourselves and get the code that was launched.
  */
@@ -39,7 +39,7 @@ struct kgb_triton_claims {
 		.n = 0  \
 	}
 
-/** Parse untrusted bytes. INVALID or LIMIT says what is wrong. */
+/** Parse untrusted bytes. INVALID or LIMIT names the fault. */
 KGB_MUST_CHECK int kgb_triton_claims_parse(const void *bytes, size_t len,
 					   struct kgb_triton_claims *out, struct kgb_err *err);
 /** The first of *n claims about the cubin with this digest; NULL and 0 when there is none. */

@@ -74,8 +74,9 @@ struct clocks {
 	uint32_t (*at_event)[KGB_CANONICAL_STREAMS_MAX]; /* for each event that is waited for */
 };
 
-static void learn(uint32_t to[KGB_CANONICAL_STREAMS_MAX],
-		  const uint32_t from[KGB_CANONICAL_STREAMS_MAX])
+/* Each element becomes the larger of the two. */
+static void raise_to(uint32_t to[KGB_CANONICAL_STREAMS_MAX],
+		     const uint32_t from[KGB_CANONICAL_STREAMS_MAX])
 {
 	for (size_t i = 0; i < KGB_CANONICAL_STREAMS_MAX; i++)
 		to[i] = to[i] > from[i] ? to[i] : from[i];
@@ -86,9 +87,9 @@ static void tick(struct clocks *clocks, const struct kgb_canonical *canonical, s
 	const struct kgb_canonical_op *kept = &canonical->ops[op];
 	uint32_t *known = clocks->known[kept->stream];
 
-	learn(known, clocks->host);
+	raise_to(known, clocks->host);
 	if (kept->op->kind == KGB_OP_EVENT_WAIT) {
-		learn(known, clocks->at_event[kept->event]);
+		raise_to(known, clocks->at_event[kept->event]);
 	} else if (kept->op->kind == KGB_OP_EVENT_RECORD) {
 		memcpy(clocks->at_event[kept->event], known, sizeof(clocks->known[0]));
 	} else {
@@ -97,8 +98,8 @@ static void tick(struct clocks *clocks, const struct kgb_canonical *canonical, s
 	}
 }
 
-/* The caller's stream is the default one. Whoever waits on the host for something is taken to wait
- * for all; but the last wait of a window is the runner's own. */
+/* The caller's stream is the default one. A wait of the host counts as a wait for all streams; the
+ * last wait of a window is the runner's own and does not count. */
 static void run_clocks(struct clocks *clocks, const struct kgb_canonical *canonical)
 {
 	const struct kgb_window *window = canonical->capture->window;
@@ -128,7 +129,7 @@ int kgb_canonical_check_joined(const struct kgb_canonical *canonical, struct kgb
 	callers = clocks->host;
 	for (size_t i = 0; i < canonical->n_streams; i++)
 		if (canonical->streams[i] == 0)
-			learn(callers, clocks->known[i]);
+			raise_to(callers, clocks->known[i]);
 	for (size_t i = 0; i < canonical->n_streams; i++) {
 		if (canonical->streams[i] == 0 || callers[i] >= clocks->n_ops[i])
 			continue;

@@ -54,8 +54,8 @@ static void differ_number(const struct pair *pair, const char *what, uint64_t a,
 enum word_match { WORD_SAME, WORD_NUMBERS, WORD_ADDRESSES, WORD_MIXED };
 
 /* Equal numbers are equal whatever they point at: two sizes side by side can look like an address,
- * and a pointer that stayed where it was says nothing about memory that moved. They bind nothing
- * either, for the same reason. */
+ * and a pointer that did not move proves nothing about memory that moved. For the same reason they
+ * bind nothing. */
 static enum word_match match_words(const struct pair *pair, uint64_t a, uint64_t b)
 {
 	if (a == b)

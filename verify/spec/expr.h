@@ -43,7 +43,7 @@ struct kgb_expr;
 typedef int (*kgb_expr_ask_fn)(void *payload, enum kgb_expr_ask ask, const char *name, int64_t k,
 			       int64_t *out, struct kgb_err *err);
 
-/** The expression lives in the arena. INVALID says where: "column 7: expected ')'". */
+/** The expression lives in the arena. INVALID gives the place: "column 7: expected ')'". */
 KGB_MUST_CHECK int kgb_expr_parse(const char *text, struct kgb_arena *arena,
 				  const struct kgb_expr **out, struct kgb_err *err);
 KGB_MUST_CHECK int kgb_expr_eval(const struct kgb_expr *expr, kgb_expr_ask_fn ask, void *payload,

@@ -407,8 +407,8 @@ static int check_contract(struct scan *s, size_t n_kernels)
 
 /* ---- L1 ---- */
 
-/* "param:other" in an entry function: a tensor or a value, as the spec says; elsewhere nobody
- * knows. */
+/* "param:other" in an entry function: a tensor or a value, as the spec says; elsewhere that is
+ * unknown. */
 static const char *resolve_param(const struct scan *s, const struct kgb_fact *fact,
 				 const char *name)
 {
@@ -528,8 +528,8 @@ static int scan_facts(struct scan *s)
 	int found = check_l1(s, &is_first);
 	if (found < 0 || is_first)
 		return found;
-	/* A broken contract tells an honest author more than a rule about names, so it comes before
-	 * those. */
+	/* A broken contract helps an honest author more than a rule about names, so it comes first.
+	 */
 	struct kgb_finding finding = *s->out;
 	if (check_contract(s, n_kernels))
 		return 1;

@@ -32,9 +32,9 @@ const char *kgb_dtype_name(enum kgb_dtype dtype); /* "float32" */
 KGB_MUST_CHECK int kgb_dtype_parse(const char *name, enum kgb_dtype *out, struct kgb_err *err);
 size_t kgb_dtype_size(enum kgb_dtype dtype); /* bytes */
 bool kgb_dtype_is_float(enum kgb_dtype dtype); /* or complex */
-/** What a complex number consists of two of; any other dtype itself. What is said of numbers below
- * is said of complex ones' parts, and loads and stores are of real parts (the imaginary one becomes
- * 0): whoever wants both looks at them as parts (kgb_tensor_view_parts). */
+/** The dtype of a complex number's real and imaginary part; any other dtype itself. The functions
+ * below give the values of a part, and load and store the real part (the imaginary one becomes 0).
+ * kgb_tensor_view_parts makes a view of both parts. */
 enum kgb_dtype kgb_dtype_part(enum kgb_dtype dtype);
 bool kgb_dtype_is_complex(enum kgb_dtype dtype);
 /** Spacing of 1.0 (2^-10 for float16, 2^-7 bfloat16, 2^-23 float32, 2^-52 float64, 2^-3

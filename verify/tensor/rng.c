@@ -145,7 +145,7 @@ void kgb_rng_init(struct kgb_rng *rng, const struct kgb_seed *seed, const char *
 	kgb_sha256_hex(text.ptr, text.len, hex);
 	KGB_ASSERT(kgb_parse_hex(hex, digest, sizeof(digest), &err) == 0);
 
-	/* 128 bits tell streams apart: the key, and the half of the counter that does not count. */
+	/* 128 bits identify a stream: the key, and the half of the counter that does not count. */
 	*rng = (struct kgb_rng){
 		.key = {load_le32(digest), load_le32(digest + 4)},
 		.counter = {0, 0, load_le32(digest + 8), load_le32(digest + 12)},

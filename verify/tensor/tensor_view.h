@@ -34,8 +34,8 @@ bool kgb_tensor_view_is_contiguous(const struct kgb_tensor_view *view);
 KGB_MUST_CHECK int kgb_tensor_view_layout(struct kgb_tensor_view *view, enum kgb_dtype dtype,
 					  const int64_t *sizes, int ndim, const char *layout,
 					  struct kgb_err *err);
-/** Of complex numbers a view of their real and imaginary parts, which a last dim of size 2 tells
- * apart; of others the same view. */
+/** For complex numbers a view of their real and imaginary parts, which are the last dim, of size 2;
+ * for others the same view. */
 struct kgb_tensor_view kgb_tensor_view_parts(const struct kgb_tensor_view *view);
 /** INVALID if `layout` is unknown, or, for something that results are written to, lets elements
  * overlap (expanded). */
@@ -57,7 +57,7 @@ void kgb_tensor_view_walk_init(struct kgb_tensor_view_walk *walk,
 void kgb_tensor_view_walk_to(struct kgb_tensor_view_walk *walk, const struct kgb_tensor_view *view,
 			     int64_t i);
 void kgb_tensor_view_walk_next(struct kgb_tensor_view_walk *walk);
-/** Can two elements lie at the same place? (Also said of some views where they do not.) */
+/** Can two elements lie at the same place? (Also true for some views where they do not.) */
 bool kgb_tensor_view_may_overlap(const struct kgb_tensor_view *view);
 
 /** Elements first to first + n - 1, row-major, from `storage` to `out`, one behind the other. */

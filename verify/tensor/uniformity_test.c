@@ -18,7 +18,7 @@ enum {
 /* -ln of the probability with which one test may refuse honest draws: 2^-34, shared by 8 tests of a
  * call. */
 #define TEST_COST (37 * M_LN2)
-/* The same where one test looks at many distances, less than 2^16 of them. */
+/* The same where one test checks many distances, less than 2^16 of them. */
 #define DISTANCE_COST (TEST_COST + 16 * M_LN2)
 #define MOST_PROBABLE 0x1p-22
 
@@ -115,7 +115,7 @@ const char *kgb_uniformity_relation(const double *a, const double *b, size_t n)
 	for (size_t lag = 1; lag < n_near && fair; lag++)
 		fair = is_fair(first, second, lag, n_near - lag) &&
 		       is_fair(second, first, lag, n_near - lag);
-	return fair ? NULL : "their elements have to do with each other";
+	return fair ? NULL : "their elements depend on each other";
 }
 
 /* ---- resolution ---- */
