@@ -459,6 +459,7 @@ static void test_blocks_in_impossible_places_are_named(void **state)
 		{"wraps", {UINT64_MAX - 10, 100, true, true, false}, "beyond"},
 		{"too high", {KGB_GPU_ADDRESS_END - 10, 11, true, true, false}, "beyond"},
 		{"arena", {KGB_ARENA_ADDRESS + 10, 1, false, true, false}, "outside"},
+		{"in the arena", {KGB_ARENA_ADDRESS + 10, 1, true, true, false}, "ranges"},
 		{"into the arena", {KGB_ARENA_ADDRESS - 1, 2, true, true, false}, "ranges"},
 		{"around the arena",
 		 {KGB_ARENA_ADDRESS - 1, KGB_ARENA_BYTES_MAX + 2, true, true, false},
