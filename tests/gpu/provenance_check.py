@@ -98,7 +98,6 @@ def recorded_process(work, library):
         function()
         torch.cuda.synchronize()
         call("kgb_trace_end")
-    call("kgb_trace_close")
     with open(os.path.join(work, "torch.json"), "w", encoding="utf-8") as file:
         major, minor = torch.cuda.get_device_capability()
         json.dump({"lib": os.path.join(os.path.dirname(torch.__file__), "lib"), "sm": 10 * major + minor,

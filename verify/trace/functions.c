@@ -32,8 +32,6 @@ static CUresult param_info(const struct kgb_cuda *cu, uint64_t handle, bool is_k
 /* The driver ends the list with INVALID_VALUE; any other error leaves the layout unknown. */
 static int load_params(struct kgb_function *fn, const struct kgb_cuda *cu, bool is_kernel)
 {
-	size_t cap = 0;
-
 	for (size_t i = 0; i < PARAMS_MAX; i++) {
 		size_t offset = 0, bytes = 0;
 		const CUresult result = param_info(cu, fn->handle, is_kernel, i, &offset, &bytes);
@@ -43,12 +41,8 @@ static int load_params(struct kgb_function *fn, const struct kgb_cuda *cu, bool 
 		if (result != CUDA_SUCCESS || offset > KGB_LAUNCH_PARAMS_MAX ||
 		    bytes > KGB_LAUNCH_PARAMS_MAX - offset)
 			return -1;
-		if (fn->n_params == cap) {
-			cap = cap ? 2 * cap : 16;
-			fn->params = kgb_xreallocarray(fn->params, cap, sizeof(fn->params[0]));
-		}
-		fn->params[fn->n_params++] =
-			(struct kgb_kernel_param){(uint32_t)offset, (uint32_t)bytes};
+		KGB_VEC_ADD(&fn->params,
+			    (struct kgb_kernel_param){(uint32_t)offset, (uint32_t)bytes});
 		if (offset + bytes > fn->params_bytes)
 			fn->params_bytes = (uint32_t)(offset + bytes);
 	}
@@ -60,88 +54,69 @@ static int load_params(struct kgb_function *fn, const struct kgb_cuda *cu, bool 
 static uint32_t image_of_library_function(const struct kgb_function *fn, const struct kgb_cuda *cu,
 					  const struct kgb_images *images)
 {
-	uint64_t handle;
-	uint32_t id;
-	size_t i = 0;
-
-	while (kgb_images_next_library(images, &i, &handle, &id)) {
+	for (size_t i = 0; i < images->handles.n; i++) {
+		const struct kgb_entry *handle = &images->handles.items[i];
 		CUkernel kernel = NULL;
 		CUfunction function = NULL;
 
-		if (cu->cuLibraryGetKernel(&kernel, (CUlibrary)(uintptr_t)handle, fn->name) !=
-			    CUDA_SUCCESS ||
-		    cu->cuKernelGetFunction(&function, kernel) != CUDA_SUCCESS)
-			continue;
-		if ((uint64_t)(uintptr_t)function == fn->handle)
-			return id;
+		if ((handle->value & KGB_IMAGE_IS_LIBRARY) &&
+		    cu->cuLibraryGetKernel(&kernel, (CUlibrary)(uintptr_t)handle->key, fn->name) ==
+			    CUDA_SUCCESS &&
+		    cu->cuKernelGetFunction(&function, kernel) == CUDA_SUCCESS &&
+		    (uint64_t)(uintptr_t)function == fn->handle)
+			return (uint32_t)handle->value;
 	}
 	return 0;
 }
 
-static void set_name(struct kgb_function *fn, const char *name)
-{
-	if (name && printable(name, KGB_KERNEL_NAME_MAX))
-		fn->name = kgb_xstrdup(name);
-	else
-		fn->unusable = "kernel name";
-}
-
-static void load_function(struct kgb_function *fn, const struct kgb_cuda *cu,
-			  const struct kgb_images *images, CUmodule module)
-{
-	const char *name = NULL;
-
-	fn->function = (CUfunction)(uintptr_t)fn->handle;
-	if (cu->cuFuncGetName(&name, fn->function) != CUDA_SUCCESS)
-		name = NULL;
-	set_name(fn, name);
-	fn->image = kgb_images_of(images, (uint64_t)(uintptr_t)module);
-	if (fn->image == 0 && fn->name)
-		fn->image = image_of_library_function(fn, cu, images);
-	if (load_params(fn, cu, false) && !fn->unusable)
-		fn->unusable = "layout of a kernel's parameters";
-}
-
-static void load_kernel(struct kgb_function *fn, const struct kgb_cuda *cu,
+/* NULL, or why launches of the kernel cannot be recorded. */
+static const char *load(struct kgb_function *fn, const struct kgb_cuda *cu,
 			const struct kgb_images *images)
 {
 	const CUkernel kernel = (CUkernel)(uintptr_t)fn->handle;
-	CUlibrary library = NULL;
 	const char *name = NULL;
+	CUmodule module = NULL;
+	CUlibrary library = NULL;
+	CUresult named;
 
-	if (cu->cuKernelGetLibrary(&library, kernel) != CUDA_SUCCESS) {
-		fn->unusable = "kernel handle";
-		return;
+	fn->function = (CUfunction)(uintptr_t)fn->handle;
+
+	const bool is_kernel = cu->cuFuncGetModule(&module, fn->function) != CUDA_SUCCESS;
+
+	if (is_kernel) {
+		if (cu->cuKernelGetLibrary(&library, kernel) != CUDA_SUCCESS)
+			return "kernel handle";
+		if (cu->cuKernelGetFunction(&fn->function, kernel) != CUDA_SUCCESS)
+			fn->function = NULL;
+		named = cu->cuKernelGetName(&name, kernel);
+		fn->image = kgb_images_of(images, (uint64_t)(uintptr_t)library);
+	} else {
+		named = cu->cuFuncGetName(&name, fn->function);
+		fn->image = kgb_images_of(images, (uint64_t)(uintptr_t)module);
 	}
-	if (cu->cuKernelGetName(&name, kernel) != CUDA_SUCCESS)
-		name = NULL;
-	set_name(fn, name);
-	fn->image = kgb_images_of(images, (uint64_t)(uintptr_t)library);
-	if (cu->cuKernelGetFunction(&fn->function, kernel) != CUDA_SUCCESS)
-		fn->function = NULL;
-	if (load_params(fn, cu, true) && !fn->unusable)
-		fn->unusable = "layout of a kernel's parameters";
+	if (named != CUDA_SUCCESS || !name || !printable(name, KGB_KERNEL_NAME_MAX))
+		return "kernel name";
+	fn->name = kgb_xstrdup(name);
+	if (!is_kernel && fn->image == 0)
+		fn->image = image_of_library_function(fn, cu, images);
+	if (load_params(fn, cu, is_kernel))
+		return "layout of a kernel's parameters";
+	return fn->image == 0 ? "kernel of an unknown image" : NULL;
 }
 
 struct kgb_function *kgb_functions_get(struct kgb_functions *functions, const struct kgb_cuda *cu,
 				       const struct kgb_images *images, uint64_t handle)
 {
+	const struct kgb_entry *known = kgb_table_find(&functions->by_handle, handle);
 	struct kgb_function *fn;
-	CUmodule module = NULL;
-	uint64_t known;
 
-	if (kgb_id_map_get(&functions->by_handle, handle, &known))
-		return (struct kgb_function *)(uintptr_t)known;
+	if (known)
+		return (struct kgb_function *)(uintptr_t)known->value;
 	fn = kgb_xcalloc(1, sizeof(*fn));
 	fn->handle = handle;
 	fn->cache = CU_FUNC_CACHE_PREFER_NONE;
-	if (cu->cuFuncGetModule(&module, (CUfunction)(uintptr_t)handle) == CUDA_SUCCESS)
-		load_function(fn, cu, images, module);
-	else
-		load_kernel(fn, cu, images);
-	if (fn->image == 0 && !fn->unusable)
-		fn->unusable = "kernel of an unknown image";
-	kgb_id_map_put(&functions->by_handle, handle, (uint64_t)(uintptr_t)fn);
+	fn->unusable = load(fn, cu, images);
+	kgb_table_put(&functions->by_handle, handle, (uint64_t)(uintptr_t)fn);
 	return fn;
 }
 
@@ -172,115 +147,79 @@ int32_t kgb_function_carveout(struct kgb_function *fn, const struct kgb_cuda *cu
  * have handles of their own. */
 void kgb_functions_attribute_set(struct kgb_functions *functions)
 {
-	size_t i = 0;
-	uint64_t key, value;
+	for (size_t i = 0; i < functions->by_handle.n; i++) {
+		const uint64_t value = functions->by_handle.items[i].value;
 
-	while (kgb_id_map_next(&functions->by_handle, &i, &key, &value))
 		((struct kgb_function *)(uintptr_t)value)->carveout_known = false;
-}
-
-static void function_free(struct kgb_function *fn)
-{
-	kgb_free(fn->name);
-	kgb_free(fn->params);
-	kgb_free(fn);
+	}
 }
 
 void kgb_functions_forget(struct kgb_functions *functions, uint32_t image)
 {
-	struct kgb_id_map kept = {0};
-	size_t i = 0;
-	uint64_t key, value;
+	struct kgb_table *table = &functions->by_handle;
+	size_t kept = 0;
 
-	while (kgb_id_map_next(&functions->by_handle, &i, &key, &value)) {
-		struct kgb_function *fn = (struct kgb_function *)(uintptr_t)value;
+	for (size_t i = 0; i < table->n; i++) {
+		struct kgb_function *fn = (struct kgb_function *)(uintptr_t)table->items[i].value;
 
-		if (image == 0 || fn->image == image || fn->image == 0)
-			function_free(fn);
-		else
-			kgb_id_map_put(&kept, key, value);
+		if (image != 0 && fn->image != image && fn->image != 0) {
+			table->items[kept++] = table->items[i];
+			continue;
+		}
+		kgb_free(fn->name);
+		KGB_VEC_RELEASE(&fn->params);
+		kgb_free(fn);
 	}
-	kgb_id_map_release(&functions->by_handle);
-	functions->by_handle = kept;
+	table->n = kept;
 }
 
 void kgb_functions_release(struct kgb_functions *functions)
 {
 	kgb_functions_forget(functions, 0);
-	kgb_id_map_release(&functions->by_handle);
+	kgb_table_release(&functions->by_handle);
 }
 
-/* ---- Packing ---- */
+/* ---- Parameters ---- */
 
-static int check_layout(const struct kgb_kernel_param *layout, size_t n, size_t cap,
-			uint32_t *bytes, struct kgb_err *err)
+/* The buffer of a launch's `extra`; NULL: none, or an option that is not known. */
+static const unsigned char *packed_buffer(void *const *extra, size_t *bytes)
 {
-	uint64_t end = 0;
+	const unsigned char *buffer = NULL;
 
-	for (size_t i = 0; i < n; i++) {
-		const uint64_t reach = (uint64_t)layout[i].offset + layout[i].bytes;
-
-		if (reach > cap)
-			return kgb_fail(err, KGB_ERR_INVALID, "parameter %zu ends at byte %llu", i,
-					(unsigned long long)reach);
-		if (reach > end)
-			end = reach;
-	}
-	*bytes = (uint32_t)end;
-	return 0;
-}
-
-int kgb_params_pack(const struct kgb_kernel_param *layout, size_t n, void *const *values,
-		    unsigned char *out, size_t cap, uint32_t *bytes, struct kgb_err *err)
-{
-	uint32_t end = 0;
-
-	if (check_layout(layout, n, cap, &end, err))
-		return -1;
-	if (n && !values)
-		return kgb_fail(err, KGB_ERR_INVALID, "no arguments");
-	for (size_t i = 0; i < n; i++) {
-		if (!values[i])
-			return kgb_fail(err, KGB_ERR_INVALID, "no argument %zu", i);
-	}
-	memset(out, 0, end);
-	for (size_t i = 0; i < n; i++)
-		memcpy(out + layout[i].offset, values[i], layout[i].bytes);
-	*bytes = end;
-	return 0;
-}
-
-int kgb_params_take(const struct kgb_kernel_param *layout, size_t n, void *const *extra,
-		    unsigned char *out, size_t cap, uint32_t *bytes, struct kgb_err *err)
-{
-	const unsigned char *from = NULL;
-	size_t from_bytes = 0, i;
-	uint32_t end = 0;
-
-	if (check_layout(layout, n, cap, &end, err))
-		return -1;
 	/* Pairs of a key and a value; more than two would repeat one. */
-	for (i = 0; extra[2 * i] != CU_LAUNCH_PARAM_END; i++) {
+	for (size_t i = 0; extra[2 * i] != CU_LAUNCH_PARAM_END; i++) {
 		if (i == 2)
-			return kgb_fail(err, KGB_ERR_INVALID, "launch options do not end");
+			return NULL;
 		if (extra[2 * i] == CU_LAUNCH_PARAM_BUFFER_POINTER)
-			from = extra[2 * i + 1];
+			buffer = extra[2 * i + 1];
 		else if (extra[2 * i] == CU_LAUNCH_PARAM_BUFFER_SIZE)
-			memcpy(&from_bytes, extra[2 * i + 1], sizeof(from_bytes));
+			memcpy(bytes, extra[2 * i + 1], sizeof(*bytes));
 		else
-			return kgb_fail(err, KGB_ERR_INVALID, "unknown launch option");
+			return NULL;
 	}
-	if (!from && end == 0) {
-		*bytes = 0;
-		return 0;
+	return buffer;
+}
+
+bool kgb_function_pack(const struct kgb_function *fn, void *const *values, void *const *extra,
+		       unsigned char *out)
+{
+	const unsigned char *packed = NULL;
+	size_t bytes = 0;
+
+	if (!values && extra)
+		packed = packed_buffer(extra, &bytes);
+	if (packed && (bytes < fn->params_bytes || bytes > KGB_LAUNCH_PARAMS_MAX))
+		return false;
+	memset(out, 0, fn->params_bytes);
+	for (size_t i = 0; i < fn->params.n; i++) {
+		const struct kgb_kernel_param *param = &fn->params.items[i];
+		const unsigned char *value = values   ? values[i]
+					     : packed ? packed + param->offset
+						      : NULL;
+
+		if (!value)
+			return false;
+		memcpy(out + param->offset, value, param->bytes);
 	}
-	if (!from || from_bytes < end || from_bytes > cap)
-		return kgb_fail(err, KGB_ERR_INVALID,
-				"packed parameters of %zu bytes where %u are wanted", from_bytes,
-				end);
-	memset(out, 0, end);
-	for (i = 0; i < n; i++)
-		memcpy(out + layout[i].offset, from + layout[i].offset, layout[i].bytes);
-	*bytes = end;
-	return 0;
+	return true;
 }

@@ -17,23 +17,23 @@ struct kgb_graph {
 /* ---- One node ---- */
 
 /* Attributes that change what a kernel node does. Returns their number. */
-static unsigned node_attrs(const struct kgb_cuda *cu, CUgraphNode node, CUlaunchAttribute out[4])
+static unsigned node_attrs(const struct kgb_cuda *cu, CUgraphNode node, CUlaunchAttribute out[2])
 {
-	CUlaunchAttributeValue value;
+	static const CUlaunchAttributeID ids[] = {CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
+						  CU_LAUNCH_ATTRIBUTE_COOPERATIVE};
 	unsigned n = 0;
 
-	memset(&value, 0, sizeof(value));
-	if (cu->cuGraphKernelNodeGetAttribute(node, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
-					      &value) == CUDA_SUCCESS &&
-	    value.clusterDim.x * value.clusterDim.y * value.clusterDim.z > 1) {
-		out[n].id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
-		out[n++].value = value;
-	}
-	memset(&value, 0, sizeof(value));
-	if (cu->cuGraphKernelNodeGetAttribute(node, CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &value) ==
-		    CUDA_SUCCESS &&
-	    value.cooperative) {
-		out[n].id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
+	for (size_t i = 0; i < KGB_ARRAY_LEN(ids); i++) {
+		CUlaunchAttributeValue value;
+
+		memset(&value, 0, sizeof(value));
+		if (cu->cuGraphKernelNodeGetAttribute(node, ids[i], &value) != CUDA_SUCCESS)
+			continue;
+		if (ids[i] == CU_LAUNCH_ATTRIBUTE_COOPERATIVE
+			    ? !value.cooperative
+			    : value.clusterDim.x * value.clusterDim.y * value.clusterDim.z <= 1)
+			continue;
+		out[n].id = ids[i];
 		out[n++].value = value;
 	}
 	return n;
@@ -43,7 +43,7 @@ static const char *build_kernel(struct kgb_tracer *tracer, CUgraphNode node,
 				struct kgb_arena *arena, struct kgb_op *op)
 {
 	CUDA_KERNEL_NODE_PARAMS params;
-	CUlaunchAttribute attrs[4];
+	CUlaunchAttribute attrs[2];
 	const char *why;
 
 	memset(&params, 0, sizeof(params));
@@ -242,10 +242,9 @@ static const char *build(struct kgb_tracer *tracer, CUgraph from, struct kgb_gra
 
 static struct kgb_graph *find(const struct kgb_tracer *tracer, CUgraphExec exec)
 {
-	uint64_t value = 0;
+	const struct kgb_entry *known = kgb_table_find(&tracer->graphs, (uint64_t)(uintptr_t)exec);
 
-	kgb_id_map_get(&tracer->graphs, (uint64_t)(uintptr_t)exec, &value);
-	return (struct kgb_graph *)(uintptr_t)value;
+	return known ? (struct kgb_graph *)(uintptr_t)known->value : NULL;
 }
 
 static void graph_free(struct kgb_graph *graph)
@@ -260,7 +259,7 @@ void kgb_graphs_instantiate(struct kgb_tracer *tracer, CUgraphExec exec, CUgraph
 
 	kgb_graphs_destroy(tracer, exec);
 	fresh->why = build(tracer, graph, fresh);
-	kgb_id_map_put(&tracer->graphs, (uint64_t)(uintptr_t)exec, (uint64_t)(uintptr_t)fresh);
+	kgb_table_put(&tracer->graphs, (uint64_t)(uintptr_t)exec, (uint64_t)(uintptr_t)fresh);
 }
 
 void kgb_graphs_spoil(struct kgb_tracer *tracer, CUgraphExec exec, const char *why)
@@ -277,7 +276,7 @@ void kgb_graphs_destroy(struct kgb_tracer *tracer, CUgraphExec exec)
 
 	if (!graph)
 		return;
-	kgb_id_map_drop(&tracer->graphs, (uint64_t)(uintptr_t)exec);
+	kgb_table_drop(&tracer->graphs, (uint64_t)(uintptr_t)exec);
 	graph_free(graph);
 }
 
@@ -298,12 +297,9 @@ void kgb_graphs_launch(struct kgb_tracer *tracer, CUgraphExec exec, uint64_t str
 	}
 }
 
-void kgb_graphs_release(struct kgb_id_map *graphs)
+void kgb_graphs_release(struct kgb_table *graphs)
 {
-	size_t i = 0;
-	uint64_t key, value;
-
-	while (kgb_id_map_next(graphs, &i, &key, &value))
-		graph_free((struct kgb_graph *)(uintptr_t)value);
-	kgb_id_map_release(graphs);
+	for (size_t i = 0; i < graphs->n; i++)
+		graph_free((struct kgb_graph *)(uintptr_t)graphs->items[i].value);
+	kgb_table_release(graphs);
 }

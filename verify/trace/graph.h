@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * What an executable CUDA graph does, noted when it is made, because the graph may be changed or
+ * The ops of executable CUDA graphs, read when a graph is made, because the graph may be changed or
  * gone when it is launched. Only chains of kernels, memsets and plain copies on the device.
  */
 #ifndef KGB_VERIFY_TRACE_GRAPH_H
@@ -15,6 +15,6 @@ void kgb_graphs_spoil(struct kgb_tracer *tracer, CUgraphExec exec, const char *w
 void kgb_graphs_destroy(struct kgb_tracer *tracer, CUgraphExec exec);
 /** Record what a launch of `exec` puts on a stream. */
 void kgb_graphs_launch(struct kgb_tracer *tracer, CUgraphExec exec, uint64_t stream);
-void kgb_graphs_release(struct kgb_id_map *graphs);
+void kgb_graphs_release(struct kgb_table *graphs);
 
 #endif

@@ -241,30 +241,28 @@ static void forget_handle(struct kgb_tracer *tracer, uint64_t handle)
 		kgb_functions_forget(&tracer->functions, id);
 }
 
-static void load_image(const struct kgb_driver_call *call, enum kgb_image_handle kind,
-		       const void *handle, const void *image)
+static void load_image(const struct kgb_driver_call *call, uint64_t flag, const void *handle,
+		       const void *image)
 {
 	forget_handle(call->tracer, number_of(handle));
-	kgb_images_load(&call->tracer->images, kind, number_of(handle), image);
+	kgb_images_load(&call->tracer->images, flag, number_of(handle), image);
 }
 
-static void load_image_file(const struct kgb_driver_call *call, enum kgb_image_handle kind,
-			    const void *handle, const char *path)
+static void load_image_file(const struct kgb_driver_call *call, uint64_t flag, const void *handle,
+			    const char *path)
 {
 	forget_handle(call->tracer, number_of(handle));
-	kgb_images_load_file(&call->tracer->images, kind, number_of(handle), path);
+	kgb_images_load_file(&call->tracer->images, flag, number_of(handle), path);
 }
 
-HANDLER(on_module_file, cuModuleLoad, load_image_file(call, KGB_IMAGE_MODULE, *p->module, p->fname))
-HANDLER(on_module_data, cuModuleLoadData, load_image(call, KGB_IMAGE_MODULE, *p->module, p->image))
-HANDLER(on_module_data_ex, cuModuleLoadDataEx,
-	load_image(call, KGB_IMAGE_MODULE, *p->module, p->image))
-HANDLER(on_module_fatbin, cuModuleLoadFatBinary,
-	load_image(call, KGB_IMAGE_MODULE, *p->module, p->fatCubin))
+HANDLER(on_module_file, cuModuleLoad, load_image_file(call, 0, *p->module, p->fname))
+HANDLER(on_module_data, cuModuleLoadData, load_image(call, 0, *p->module, p->image))
+HANDLER(on_module_data_ex, cuModuleLoadDataEx, load_image(call, 0, *p->module, p->image))
+HANDLER(on_module_fatbin, cuModuleLoadFatBinary, load_image(call, 0, *p->module, p->fatCubin))
 HANDLER(on_library_data, cuLibraryLoadData,
-	load_image(call, KGB_IMAGE_LIBRARY, *p->library, p->code))
+	load_image(call, KGB_IMAGE_IS_LIBRARY, *p->library, p->code))
 HANDLER(on_library_file, cuLibraryLoadFromFile,
-	load_image_file(call, KGB_IMAGE_LIBRARY, *p->library, p->fileName))
+	load_image_file(call, KGB_IMAGE_IS_LIBRARY, *p->library, p->fileName))
 HANDLER(on_module_unload, cuModuleUnload, forget_handle(call->tracer, number_of(p->hmod)))
 HANDLER(on_library_unload, cuLibraryUnload, forget_handle(call->tracer, number_of(p->library)))
 
@@ -285,7 +283,7 @@ static void on_function_attribute(const struct kgb_driver_call *call)
 }
 
 /* Variables of modules hold state that no plan restores. Asking for an address is harmless (the
- * CUDA runtime does it on its own), using it is not. The caller may have left out either result. */
+ * CUDA runtime asks by itself), using it is not. The caller may have left out either result. */
 static void on_module_global(const struct kgb_driver_call *call)
 {
 	PARAMS(cuModuleGetGlobal_v2);
@@ -293,7 +291,7 @@ static void on_module_global(const struct kgb_driver_call *call)
 	size_t bytes = 0;
 
 	if (call->tracer->cu->cuModuleGetGlobal(&address, &bytes, p->hmod, p->name) == CUDA_SUCCESS)
-		kgb_ranges_put(&call->tracer->globals, address, bytes);
+		kgb_table_put(&call->tracer->globals, address, bytes);
 }
 
 static void on_library_global(const struct kgb_driver_call *call)
@@ -304,42 +302,33 @@ static void on_library_global(const struct kgb_driver_call *call)
 
 	if (call->tracer->cu->cuLibraryGetGlobal(&address, &bytes, p->library, p->name) ==
 	    CUDA_SUCCESS)
-		kgb_ranges_put(&call->tracer->globals, address, bytes);
+		kgb_table_put(&call->tracer->globals, address, bytes);
 }
 
 /* ---- Memory ---- */
 
-HANDLER(on_alloc, cuMemAlloc_v2, kgb_tracer_foreign(call->tracer, *p->dptr, p->bytesize))
+/* Stream capture puts an allocation or a free into a graph, later. */
+static void on_stream_block(const struct kgb_driver_call *call, CUstream stream, uint64_t address,
+			    uint64_t bytes)
+{
+	if (capturing(call, stream))
+		return;
+	if (bytes)
+		kgb_tracer_block(call->tracer, address, bytes, true);
+	else
+		kgb_tracer_block_gone(call->tracer, address, true);
+}
+
+HANDLER(on_alloc, cuMemAlloc_v2, kgb_tracer_block(call->tracer, *p->dptr, p->bytesize, true))
 HANDLER(on_alloc_pitch, cuMemAllocPitch_v2,
-	kgb_tracer_foreign(call->tracer, *p->dptr, *p->pPitch * p->Height))
+	kgb_tracer_block(call->tracer, *p->dptr, *p->pPitch * p->Height, true))
+HANDLER(on_alloc_async, cuMemAllocAsync, on_stream_block(call, p->hStream, *p->dptr, p->bytesize))
+HANDLER(on_alloc_from_pool, cuMemAllocFromPoolAsync,
+	on_stream_block(call, p->hStream, *p->dptr, p->bytesize))
+HANDLER(on_free, cuMemFree_v2, kgb_tracer_block_gone(call->tracer, p->dptr, true))
+HANDLER(on_free_async, cuMemFreeAsync, on_stream_block(call, p->hStream, p->dptr, 0))
 
-static void on_alloc_async(const struct kgb_driver_call *call)
-{
-	PARAMS(cuMemAllocAsync);
-
-	if (!capturing(call, p->hStream))
-		kgb_tracer_foreign(call->tracer, *p->dptr, p->bytesize);
-}
-
-static void on_alloc_from_pool(const struct kgb_driver_call *call)
-{
-	PARAMS(cuMemAllocFromPoolAsync);
-
-	if (!capturing(call, p->hStream))
-		kgb_tracer_foreign(call->tracer, *p->dptr, p->bytesize);
-}
-
-HANDLER(on_free, cuMemFree_v2, kgb_tracer_foreign_gone(call->tracer, p->dptr, 0))
-
-static void on_free_async(const struct kgb_driver_call *call)
-{
-	PARAMS(cuMemFreeAsync);
-
-	if (!capturing(call, p->hStream))
-		kgb_tracer_foreign_gone(call->tracer, p->dptr, 0);
-}
-
-/* Pages of ours that somebody else moves about are no longer what the judge thinks. */
+/* The judge's data is no longer in pages of ours that another caller has mapped or unmapped. */
 static void guard_own_ranges(const struct kgb_driver_call *call, uint64_t address, uint64_t bytes)
 {
 	const uint64_t end = bytes > UINT64_MAX - address ? UINT64_MAX : address + bytes;
@@ -354,7 +343,7 @@ static void on_map(const struct kgb_driver_call *call)
 	PARAMS(cuMemMap);
 
 	guard_own_ranges(call, p->ptr, p->size);
-	kgb_tracer_foreign(call->tracer, p->ptr, p->size);
+	kgb_tracer_block(call->tracer, p->ptr, p->size, true);
 }
 
 static void on_unmap(const struct kgb_driver_call *call)
@@ -362,13 +351,13 @@ static void on_unmap(const struct kgb_driver_call *call)
 	PARAMS(cuMemUnmap);
 
 	guard_own_ranges(call, p->ptr, p->size);
-	kgb_tracer_foreign_gone(call->tracer, p->ptr, p->size);
+	kgb_table_drop_from(&call->tracer->foreign, p->ptr, p->size);
 }
 
 /* Numbers that were no host pointers may have become some. */
 static void on_host_memory(const struct kgb_driver_call *call)
 {
-	kgb_id_map_release(&call->tracer->checked);
+	kgb_table_release(&call->tracer->checked);
 }
 
 static void on_managed_memory(const struct kgb_driver_call *call)

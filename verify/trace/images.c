@@ -11,8 +11,6 @@
 #include "verify/protocol/image_length.h"
 #include "verify/protocol/record.h"
 
-#define LIBRARY_FLAG (UINT64_C(1) << 32) /* beside the id of a handle */
-
 #define WRAPPER_MAGIC 0x466243b1u
 
 struct fatbin_wrapper {
@@ -94,25 +92,24 @@ static struct kgb_image_entry *add_entry(struct kgb_images *images)
 	return &images->items[images->n - 1];
 }
 
-static void bind_handle(struct kgb_images *images, enum kgb_image_handle kind, uint64_t handle,
+static void bind_handle(struct kgb_images *images, uint64_t flag, uint64_t handle,
 			struct kgb_image_entry *entry)
 {
-	const uint64_t value = entry->id | (kind == KGB_IMAGE_LIBRARY ? LIBRARY_FLAG : 0);
+	const uint64_t value = entry->id | flag;
 
 	entry->n_handles++;
 	/* A handle that the driver gives out again belongs to the new image. This may move the
 	 * entries. */
 	kgb_images_unload(images, handle);
-	kgb_id_map_put(&images->handles, handle, value);
+	kgb_table_put(&images->handles, handle, value);
 }
 
-static void refuse(struct kgb_images *images, enum kgb_image_handle kind, uint64_t handle,
-		   const char *why)
+static void refuse(struct kgb_images *images, uint64_t flag, uint64_t handle, const char *why)
 {
 	struct kgb_image_entry *entry = add_entry(images);
 
 	entry->refused = why;
-	bind_handle(images, kind, handle, entry);
+	bind_handle(images, flag, handle, entry);
 }
 
 static struct kgb_image_entry *find_bytes(const struct kgb_images *images,
@@ -128,8 +125,7 @@ static struct kgb_image_entry *find_bytes(const struct kgb_images *images,
 	return NULL;
 }
 
-void kgb_images_load(struct kgb_images *images, enum kgb_image_handle kind, uint64_t handle,
-		     const void *image)
+void kgb_images_load(struct kgb_images *images, uint64_t flag, uint64_t handle, const void *image)
 {
 	struct kgb_err err = KGB_ERR_INIT;
 	const unsigned char *bytes = NULL;
@@ -137,7 +133,7 @@ void kgb_images_load(struct kgb_images *images, enum kgb_image_handle kind, uint
 	size_t len = 0;
 
 	if (kgb_image_measure(image, KGB_RECORD_IMAGE_BYTES_MAX, &bytes, &len, &err)) {
-		refuse(images, kind, handle,
+		refuse(images, flag, handle,
 		       err.kind == KGB_ERR_LIMIT ? "image too long"
 						 : "image is no cubin or fatbin");
 		return;
@@ -145,14 +141,14 @@ void kgb_images_load(struct kgb_images *images, enum kgb_image_handle kind, uint
 	KGB_ASSERT(bytes);
 	entry = find_bytes(images, bytes, len);
 	if (entry) {
-		bind_handle(images, kind, handle, entry);
+		bind_handle(images, flag, handle, entry);
 		return;
 	}
 	if (lies_in_library(bytes, len)) {
 		entry = add_entry(images);
 		entry->bytes = bytes;
 	} else if (len > KGB_IMAGES_OWNED_MAX - images->owned_bytes) {
-		refuse(images, kind, handle, "too many bytes of images");
+		refuse(images, flag, handle, "too many bytes of images");
 		return;
 	} else {
 		entry = add_entry(images);
@@ -162,7 +158,7 @@ void kgb_images_load(struct kgb_images *images, enum kgb_image_handle kind, uint
 		images->owned_bytes += len;
 	}
 	entry->len = len;
-	bind_handle(images, kind, handle, entry);
+	bind_handle(images, flag, handle, entry);
 }
 
 /* The whole file with zeros behind it, or NULL. */
@@ -190,7 +186,7 @@ static unsigned char *slurp(const char *path, size_t *len)
 	return bytes;
 }
 
-void kgb_images_load_file(struct kgb_images *images, enum kgb_image_handle kind, uint64_t handle,
+void kgb_images_load_file(struct kgb_images *images, uint64_t flag, uint64_t handle,
 			  const char *path)
 {
 	struct kgb_err err = KGB_ERR_INIT;
@@ -199,10 +195,10 @@ void kgb_images_load_file(struct kgb_images *images, enum kgb_image_handle kind,
 
 	/* No wrapper here: that struct has a pointer in it. */
 	if (!bytes || kgb_image_length(bytes, len, &measured, &err)) {
-		refuse(images, kind, handle, "image file is no cubin or fatbin");
+		refuse(images, flag, handle, "image file is no cubin or fatbin");
 		return;
 	}
-	kgb_images_load(images, kind, handle, bytes);
+	kgb_images_load(images, flag, handle, bytes);
 }
 
 static void forget(struct kgb_images *images, struct kgb_image_entry *entry)
@@ -223,7 +219,7 @@ uint32_t kgb_images_unload(struct kgb_images *images, uint64_t handle)
 
 	if (!entry)
 		return 0;
-	kgb_id_map_drop(&images->handles, handle);
+	kgb_table_drop(&images->handles, handle);
 	entry->n_handles--;
 	if (entry->n_handles == 0 && !entry->used)
 		forget(images, entry);
@@ -232,23 +228,9 @@ uint32_t kgb_images_unload(struct kgb_images *images, uint64_t handle)
 
 uint32_t kgb_images_of(const struct kgb_images *images, uint64_t handle)
 {
-	uint64_t id = 0;
+	const struct kgb_entry *known = kgb_table_find(&images->handles, handle);
 
-	return kgb_id_map_get(&images->handles, handle, &id) ? (uint32_t)id : 0;
-}
-
-bool kgb_images_next_library(const struct kgb_images *images, size_t *i, uint64_t *handle,
-			     uint32_t *id)
-{
-	uint64_t value;
-
-	while (kgb_id_map_next(&images->handles, i, handle, &value)) {
-		if (value & LIBRARY_FLAG) {
-			*id = (uint32_t)value;
-			return true;
-		}
-	}
-	return false;
+	return known ? (uint32_t)known->value : 0;
 }
 
 struct kgb_image_entry *kgb_images_find(const struct kgb_images *images, uint32_t id)
@@ -288,6 +270,6 @@ void kgb_images_release(struct kgb_images *images)
 	for (size_t i = 0; i < images->n; i++)
 		kgb_free(images->items[i].owned);
 	kgb_free(images->items);
-	kgb_id_map_release(&images->handles);
+	kgb_table_release(&images->handles);
 	*images = (struct kgb_images){0};
 }

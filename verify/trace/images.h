@@ -11,9 +11,10 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "verify/trace/map.h"
+#include "verify/trace/table.h"
 
 #define KGB_IMAGES_OWNED_MAX (UINT64_C(1) << 30) /* bytes of copies in all */
+#define KGB_IMAGE_IS_LIBRARY (UINT64_C(1) << 32) /* the handle is a CUlibrary, else a CUmodule */
 
 struct kgb_image_entry {
 	uint32_t id; /* counts from 1 */
@@ -30,7 +31,7 @@ struct kgb_images {
 	struct kgb_image_entry *items; /* owned, sorted by id */
 	size_t n, cap;
 	uint32_t last_id;
-	struct kgb_id_map handles; /* handle -> id and whether it is a library */
+	struct kgb_table handles; /* handle -> id, with KGB_IMAGE_IS_LIBRARY */
 	uint64_t owned_bytes;
 };
 
@@ -41,17 +42,12 @@ struct kgb_images {
 KGB_MUST_CHECK int kgb_image_measure(const void *image, size_t limit, const unsigned char **start,
 				     size_t *len, struct kgb_err *err);
 
-enum kgb_image_handle {
-	KGB_IMAGE_MODULE, /* CUmodule */
-	KGB_IMAGE_LIBRARY, /* CUlibrary */
-};
-
-/** `handle` was loaded from `image`, bytes as the driver got them. Bytes that are known already get
- * no second id. An image that cannot be recorded is noted as refused. */
-void kgb_images_load(struct kgb_images *images, enum kgb_image_handle kind, uint64_t handle,
-		     const void *image);
+/** `handle` was loaded from `image`, bytes as the driver got them; `flag` is KGB_IMAGE_IS_LIBRARY
+ * or 0. Bytes that are known already get no second id. An image that cannot be recorded is kept as
+ * refused. */
+void kgb_images_load(struct kgb_images *images, uint64_t flag, uint64_t handle, const void *image);
 /** Same, from a file. */
-void kgb_images_load_file(struct kgb_images *images, enum kgb_image_handle kind, uint64_t handle,
+void kgb_images_load_file(struct kgb_images *images, uint64_t flag, uint64_t handle,
 			  const char *path);
 /** The handle is gone. Its image stays while the open window or another handle uses it. Returns the
  * image's id, 0 when the handle was unknown. */
@@ -59,9 +55,6 @@ uint32_t kgb_images_unload(struct kgb_images *images, uint64_t handle);
 
 /** Id of the image of a handle, 0 when unknown. */
 uint32_t kgb_images_of(const struct kgb_images *images, uint64_t handle);
-/** Visit the libraries; `i` starts at 0; false at the end. */
-bool kgb_images_next_library(const struct kgb_images *images, size_t *i, uint64_t *handle,
-			     uint32_t *id);
 /** NULL when there is no such image (any more). Valid until the next change. */
 struct kgb_image_entry *kgb_images_find(const struct kgb_images *images, uint32_t id);
 /** The window is over: forget its uses, and images without a handle. */

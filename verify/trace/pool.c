@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "verify/trace/pool.h"
 
+#include <stdlib.h>
+
 #include "base/vec.h"
 
 #define POOL_END (KGB_POOL_ADDRESS + KGB_POOL_BYTES)
@@ -15,13 +17,6 @@ static int cuda_failed(const struct kgb_cuda *cu, CUresult result, const char *w
 void kgb_pool_init(struct kgb_pool *pool, const struct kgb_cuda *cu)
 {
 	*pool = (struct kgb_pool){.cu = cu, .next = KGB_POOL_ADDRESS, .poison = -1};
-}
-
-void kgb_pool_release(struct kgb_pool *pool)
-{
-	KGB_VEC_RELEASE(&pool->pieces);
-	kgb_id_map_release(&pool->by_address);
-	kgb_pool_init(pool, pool->cu);
 }
 
 /* ---- Mapping ---- */
@@ -99,13 +94,14 @@ static uint64_t whole_pages(uint64_t bytes)
 
 /* ---- Pieces of the pool ---- */
 
-int kgb_pool_trim(struct kgb_pool *pool, struct kgb_err *err)
+/* Unmap all pieces that are kept without being in use. */
+static int trim(struct kgb_pool *pool, struct kgb_err *err)
 {
 	CUresult result;
 
 	if (pool->n_spare == 0)
 		return 0;
-	/* What still runs may use what its owner has freed. */
+	/* Work that still runs may use blocks that were freed after its launch. */
 	result = pool->cu->cuCtxSynchronize();
 	if (result != CUDA_SUCCESS)
 		return cuda_failed(pool->cu, result, "wait for the GPU", err);
@@ -120,7 +116,6 @@ int kgb_pool_trim(struct kgb_pool *pool, struct kgb_err *err)
 		piece->state = KGB_PIECE_VACANT;
 		pool->n_spare--;
 		pool->spare_bytes -= piece->mapped_bytes;
-		pool->mapped_bytes -= piece->mapped_bytes;
 	}
 	return 0;
 }
@@ -167,31 +162,26 @@ static struct kgb_piece *reuse(struct kgb_pool *pool, uint64_t mapped_bytes, int
 	return piece;
 }
 
-/* Addresses that were never used, or at least are not in use. */
+/* Addresses that were never used; when there are none, addresses that are not in use. */
 static struct kgb_piece *new_piece(struct kgb_pool *pool, uint64_t mapped_bytes,
 				   struct kgb_err *err)
 {
 	struct kgb_piece *piece;
 
 	if (mapped_bytes + KGB_GPU_PAGE > POOL_END - pool->next) {
-		piece = pool->hold ? NULL
-				   : find_piece(pool, KGB_PIECE_VACANT, mapped_bytes, 0, NULL);
+		piece = find_piece(pool, KGB_PIECE_VACANT, mapped_bytes, 0, NULL);
 		if (!piece)
 			kgb_fail(err, KGB_ERR_LIMIT, "pool: no addresses left for %llu bytes",
 				 (unsigned long long)mapped_bytes);
 		return piece;
 	}
-	KGB_VEC_GROW(&pool->pieces, 1);
-	piece = &pool->pieces.items[pool->pieces.n];
-	*piece = (struct kgb_piece){
-		.address = pool->next,
-		.mapped_bytes = mapped_bytes,
-		.state = KGB_PIECE_VACANT,
-	};
-	kgb_id_map_put(&pool->by_address, piece->address, pool->pieces.n);
-	pool->pieces.n++;
+	KGB_VEC_ADD(&pool->pieces, (struct kgb_piece){
+					   .address = pool->next,
+					   .mapped_bytes = mapped_bytes,
+					   .state = KGB_PIECE_VACANT,
+				   });
 	pool->next += mapped_bytes + KGB_GPU_PAGE;
-	return piece;
+	return &pool->pieces.items[pool->pieces.n - 1];
 }
 
 static struct kgb_piece *make(struct kgb_pool *pool, uint64_t mapped_bytes, int device,
@@ -215,11 +205,9 @@ static struct kgb_piece *make(struct kgb_pool *pool, uint64_t mapped_bytes, int 
 			return NULL;
 		}
 		/* Out of memory: give back what is only kept. */
-		if (kgb_pool_trim(pool, err) ||
-		    map(pool->cu, piece->address, mapped_bytes, device, err))
+		if (trim(pool, err) || map(pool->cu, piece->address, mapped_bytes, device, err))
 			return NULL;
 	}
-	pool->mapped_bytes += mapped_bytes;
 	return piece;
 }
 
@@ -248,7 +236,7 @@ int kgb_pool_alloc(struct kgb_pool *pool, uint64_t bytes, int device, CUstream s
 	if (bytes == 0 || bytes > KGB_POOL_BYTES)
 		return kgb_fail(err, KGB_ERR_INVALID, "pool: a block of %llu bytes",
 				(unsigned long long)bytes);
-	if (!pool->hold && !in_capture)
+	if (!in_capture)
 		piece = reuse(pool, whole_pages(bytes), device, stream);
 	if (!piece)
 		piece = make(pool, whole_pages(bytes), device, err);
@@ -264,54 +252,42 @@ int kgb_pool_alloc(struct kgb_pool *pool, uint64_t bytes, int device, CUstream s
 	return 0;
 }
 
-static int keep(struct kgb_pool *pool, struct kgb_piece *piece, struct kgb_err *err)
+static int compare_addresses(const void *address, const void *piece)
 {
-	piece->state = KGB_PIECE_SPARE;
-	pool->n_spare++;
-	pool->spare_bytes += piece->mapped_bytes;
-	if (pool->n_spare <= KGB_POOL_SPARE_MAX && pool->spare_bytes <= KGB_POOL_SPARE_BYTES)
-		return 0;
-	return kgb_pool_trim(pool, err);
+	const uint64_t a = *(const uint64_t *)address,
+		       b = ((const struct kgb_piece *)piece)->address;
+
+	return a < b ? -1 : a > b;
 }
 
 int kgb_pool_free(struct kgb_pool *pool, uint64_t address, CUstream stream, bool *gone,
 		  struct kgb_err *err)
 {
-	struct kgb_piece *piece;
-	uint64_t i;
+	struct kgb_piece *piece = NULL;
 
-	if (!kgb_id_map_get(&pool->by_address, address, &i) ||
-	    pool->pieces.items[i].state != KGB_PIECE_LIVE)
+	if (pool->pieces.n)
+		piece = bsearch(&address, pool->pieces.items, pool->pieces.n, sizeof(*piece),
+				compare_addresses);
+	if (!piece || piece->state != KGB_PIECE_LIVE)
 		return kgb_fail(err, KGB_ERR_INVALID, "pool: no block at 0x%llx",
 				(unsigned long long)address);
-	piece = &pool->pieces.items[i];
 	piece->stream = stream;
 	*gone = !piece->for_graph;
-	if (piece->for_graph)
+	if (piece->for_graph) {
 		piece->state = KGB_PIECE_GRAPH;
-	else if (pool->hold)
-		piece->state = KGB_PIECE_HELD;
-	else
-		return keep(pool, piece, err);
-	return 0;
-}
-
-int kgb_pool_hold(struct kgb_pool *pool, bool hold, struct kgb_err *err)
-{
-	pool->hold = hold;
-	if (hold)
 		return 0;
-	for (size_t i = 0; i < pool->pieces.n; i++) {
-		if (pool->pieces.items[i].state == KGB_PIECE_HELD &&
-		    keep(pool, &pool->pieces.items[i], err))
-			return -1;
 	}
-	return 0;
+	piece->state = KGB_PIECE_SPARE;
+	pool->n_spare++;
+	pool->spare_bytes += piece->mapped_bytes;
+	if (pool->n_spare <= KGB_POOL_SPARE_MAX && pool->spare_bytes <= KGB_POOL_SPARE_BYTES)
+		return 0;
+	return trim(pool, err);
 }
 
 /* ---- The arena ---- */
 
-int kgb_pool_arena_unmap(struct kgb_pool *pool, struct kgb_err *err)
+static int unmap_arena(struct kgb_pool *pool, struct kgb_err *err)
 {
 	CUresult result;
 
@@ -323,7 +299,6 @@ int kgb_pool_arena_unmap(struct kgb_pool *pool, struct kgb_err *err)
 	result = pool->cu->cuMemUnmap(KGB_ARENA_ADDRESS, pool->arena_bytes);
 	if (result != CUDA_SUCCESS)
 		return cuda_failed(pool->cu, result, "arena: unmap", err);
-	pool->mapped_bytes -= pool->arena_bytes;
 	pool->arena_bytes = 0;
 	return 0;
 }
@@ -333,7 +308,7 @@ int kgb_pool_arena_map(struct kgb_pool *pool, uint64_t bytes, int device, struct
 	if (bytes == 0 || bytes > KGB_ARENA_BYTES_MAX)
 		return kgb_fail(err, KGB_ERR_INVALID, "arena: %llu bytes are not from 1 to %llu",
 				(unsigned long long)bytes, (unsigned long long)KGB_ARENA_BYTES_MAX);
-	if (kgb_pool_arena_unmap(pool, err))
+	if (unmap_arena(pool, err))
 		return -1;
 	if (!pool->arena_reserved) {
 		if (check_granularity(pool->cu, device, err) ||
@@ -344,6 +319,5 @@ int kgb_pool_arena_map(struct kgb_pool *pool, uint64_t bytes, int device, struct
 	if (map(pool->cu, KGB_ARENA_ADDRESS, whole_pages(bytes), device, err))
 		return kgb_ctx(err, "arena");
 	pool->arena_bytes = whole_pages(bytes);
-	pool->mapped_bytes += pool->arena_bytes;
 	return 0;
 }

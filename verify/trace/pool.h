@@ -9,7 +9,6 @@
 #include "base/vec.h"
 #include "verify/cuda/driver.h"
 #include "verify/protocol/record.h"
-#include "verify/trace/map.h"
 
 #define KGB_POOL_SPARE_MAX 512 /* freed pieces that are kept */
 #define KGB_POOL_SPARE_BYTES (UINT64_C(8) << 30)
@@ -22,11 +21,10 @@ struct kgb_piece {
 	enum {
 		KGB_PIECE_LIVE,
 		KGB_PIECE_SPARE, /* freed; may be given out again */
-		KGB_PIECE_HELD, /* freed while addresses must not come back */
-		KGB_PIECE_GRAPH, /* made during a stream capture: a graph may use it for ever */
+		KGB_PIECE_GRAPH, /* freed; made in a stream capture: a graph may use it for ever */
 		KGB_PIECE_VACANT, /* only the addresses: nothing is mapped */
 	} state;
-	bool for_graph;
+	bool for_graph; /* made in a stream capture */
 };
 
 struct kgb_pool {
@@ -34,34 +32,28 @@ struct kgb_pool {
 	bool reserved;
 	uint64_t next; /* first address that was never used */
 	KGB_VEC(struct kgb_piece) pieces; /* by address; none is ever removed */
-	struct kgb_id_map by_address; /* address -> index */
 	size_t n_spare;
-	uint64_t spare_bytes, mapped_bytes;
+	uint64_t spare_bytes;
 	int poison; /* byte, or -1 */
-	bool hold;
 
 	bool arena_reserved;
 	uint64_t arena_bytes; /* mapped */
 };
 
 void kgb_pool_init(struct kgb_pool *pool, const struct kgb_cuda *cu);
-/** Forget everything without touching the driver: the process ends, or so do its contexts. */
-void kgb_pool_release(struct kgb_pool *pool);
 
 /** A block for work on `stream`; `in_capture`: a stream capture is under way somewhere. LIMIT when
  * there is no memory, or no address, left. */
 KGB_MUST_CHECK int kgb_pool_alloc(struct kgb_pool *pool, uint64_t bytes, int device,
 				  CUstream stream, bool in_capture, uint64_t *address,
 				  struct kgb_err *err);
-/** INVALID when no live block begins there. *gone: nobody can use the block any more (a graph still
- * may). */
+/** INVALID when no live block begins there. *gone: no work can use the block any more; a graph may
+ * use a block that was made in a stream capture. */
 KGB_MUST_CHECK int kgb_pool_free(struct kgb_pool *pool, uint64_t address, CUstream stream,
 				 bool *gone, struct kgb_err *err);
-KGB_MUST_CHECK int kgb_pool_hold(struct kgb_pool *pool, bool hold, struct kgb_err *err);
-KGB_MUST_CHECK int kgb_pool_trim(struct kgb_pool *pool, struct kgb_err *err);
 
+/** Map the arena, instead of an earlier one, which is unmapped when all that runs has ended. */
 KGB_MUST_CHECK int kgb_pool_arena_map(struct kgb_pool *pool, uint64_t bytes, int device,
 				      struct kgb_err *err);
-KGB_MUST_CHECK int kgb_pool_arena_unmap(struct kgb_pool *pool, struct kgb_err *err);
 
 #endif

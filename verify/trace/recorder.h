@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Puts windows together and appends them to the record's file, each whole or not at all. Not
- * thread-safe.
+ * Builds windows and appends them to the record's file, each whole or not at all. Not thread-safe.
  */
 #ifndef KGB_VERIFY_TRACE_RECORDER_H
 #define KGB_VERIFY_TRACE_RECORDER_H
@@ -10,7 +9,7 @@
 #include "base/vec.h"
 #include "verify/protocol/record.h"
 #include "verify/trace/images.h"
-#include "verify/trace/ranges.h"
+#include "verify/trace/table.h"
 
 struct kgb_recorder {
 	struct kgb_images *images; /* borrowed */
@@ -39,8 +38,8 @@ void kgb_recorder_close(struct kgb_recorder *rec);
 
 KGB_MUST_CHECK int kgb_recorder_begin(struct kgb_recorder *rec, uint32_t number,
 				      struct kgb_err *err);
-/** All live blocks of one kind, at the begin of a window. */
-void kgb_recorder_live(struct kgb_recorder *rec, const struct kgb_ranges *live, bool foreign);
+/** All live blocks of one kind (address -> bytes), at the begin of a window. */
+void kgb_recorder_live(struct kgb_recorder *rec, const struct kgb_table *live, bool foreign);
 /** A block that was made during the window. No effect without a window, as with all that follow. */
 void kgb_recorder_block(struct kgb_recorder *rec, uint64_t address, uint64_t bytes, bool foreign);
 void kgb_recorder_op(struct kgb_recorder *rec, const struct kgb_op *op);

@@ -13,14 +13,14 @@ static struct {
 	struct kgb_err load_error;
 
 	pthread_mutex_t mutex; /* of the status */
-	bool injected, ready;
-	char not_ready[512]; /* why */
+	bool injected;
+	struct kgb_err start_error; /* no message: callbacks arrive; written before `injected` */
 	char status[512]; /* of the last failed call, or how it started */
 
 	pthread_mutex_t memory_mutex; /* of the pool */
 	struct kgb_pool pool;
 
-	pthread_mutex_t window_mutex; /* of who asks whether callbacks come */
+	pthread_mutex_t window_mutex; /* of the test whether callbacks arrive */
 	struct kgb_capture capture; /* with a mutex of its own */
 } trace = {
 	.once = PTHREAD_ONCE_INIT,
@@ -66,33 +66,22 @@ static int need_driver(struct kgb_err *err)
 
 static int need_callbacks(struct kgb_err *err)
 {
-	bool injected, ready;
+	bool injected;
 
 	if (need_driver(err))
 		return -1;
 	pthread_mutex_lock(&trace.mutex);
 	injected = trace.injected;
-	ready = trace.ready;
 	pthread_mutex_unlock(&trace.mutex);
 	if (!injected)
 		return kgb_fail(
 			err, KGB_ERR_UNAVAILABLE,
 			"not injected: CUDA has not started yet, or CUDA_INJECTION64_PATH does "
 			"not name this library");
-	/* Written once, before `injected` could be seen. */
-	return ready ? 0 : kgb_fail(err, KGB_ERR_UNAVAILABLE, "%s", trace.not_ready);
-}
-
-static const char *start(struct kgb_err *err, char *text, size_t cap)
-{
-	uint32_t version = 0;
-
-	if (need_driver(err) || kgb_capture_start(&trace.capture, err))
-		return NULL;
-	trace.capture.cupti.cuptiGetVersion(&version);
-	snprintf(text, cap, "ready: callbacks from %s, version %u", trace.capture.cupti.path,
-		 version);
-	return text;
+	if (!trace.start_error.msg[0])
+		return 0;
+	*err = trace.start_error;
+	return -1;
 }
 
 static pthread_once_t start_once = PTHREAD_ONCE_INIT;
@@ -100,17 +89,20 @@ static pthread_once_t start_once = PTHREAD_ONCE_INIT;
 static void start_callbacks(void)
 {
 	struct kgb_err err = KGB_ERR_INIT;
-	char text[256];
-	const char *ready;
+	uint32_t version = 0;
 
 	kgb_capture_mute();
-	ready = start(&err, text, sizeof(text));
+	if (need_driver(&err) == 0 && kgb_capture_start(&trace.capture, &err) == 0)
+		trace.capture.cupti.cuptiGetVersion(&version);
 	kgb_capture_unmute();
 	pthread_mutex_lock(&trace.mutex);
 	trace.injected = true;
-	trace.ready = ready != NULL;
-	snprintf(trace.not_ready, sizeof(trace.not_ready), "%s", err.msg);
-	snprintf(trace.status, sizeof(trace.status), "%s", ready ? ready : err.msg);
+	trace.start_error = err;
+	if (err.msg[0])
+		snprintf(trace.status, sizeof(trace.status), "%s", err.msg);
+	else
+		snprintf(trace.status, sizeof(trace.status), "ready: callbacks from %s, version %u",
+			 trace.capture.cupti.path, version);
 	pthread_mutex_unlock(&trace.mutex);
 }
 
@@ -118,11 +110,6 @@ int InitializeInjection(void)
 {
 	pthread_once(&start_once, start_callbacks);
 	return 1;
-}
-
-uint32_t kgb_trace_version(void)
-{
-	return KGB_TRACE_VERSION;
 }
 
 const char *kgb_trace_status(void)
@@ -148,20 +135,6 @@ int kgb_trace_open(int fd, uint64_t max_bytes)
 		pthread_mutex_lock(&trace.capture.mutex);
 		atomic_store(&trace.capture.in_window, false);
 		status = kgb_recorder_open(&trace.capture.tracer.recorder, fd, max_bytes, &err);
-		pthread_mutex_unlock(&trace.capture.mutex);
-	}
-	return result_of(status, &err);
-}
-
-int kgb_trace_close(void)
-{
-	struct kgb_err err = KGB_ERR_INIT;
-	const int status = need_driver(&err);
-
-	if (status == 0) {
-		pthread_mutex_lock(&trace.capture.mutex);
-		atomic_store(&trace.capture.in_window, false);
-		kgb_recorder_close(&trace.capture.tracer.recorder);
 		pthread_mutex_unlock(&trace.capture.mutex);
 	}
 	return result_of(status, &err);
@@ -217,16 +190,6 @@ int kgb_trace_end(void)
 		pthread_mutex_unlock(&trace.capture.mutex);
 	}
 	return result_of(status, &err);
-}
-
-uint64_t kgb_trace_bytes(void)
-{
-	uint64_t bytes;
-
-	pthread_mutex_lock(&trace.capture.mutex);
-	bytes = trace.capture.tracer.recorder.written;
-	pthread_mutex_unlock(&trace.capture.mutex);
-	return bytes;
 }
 
 /* ---- Memory ---- */
@@ -285,20 +248,6 @@ int kgb_trace_arena_map(uint64_t bytes, int device)
 		const CUstreamCaptureMode mode = enter_memory();
 
 		status = kgb_pool_arena_map(&trace.pool, bytes, device, &err);
-		leave_memory(mode);
-	}
-	return result_of(status, &err);
-}
-
-int kgb_trace_arena_unmap(void)
-{
-	struct kgb_err err = KGB_ERR_INIT;
-	int status = need_driver(&err);
-
-	if (status == 0) {
-		const CUstreamCaptureMode mode = enter_memory();
-
-		status = kgb_pool_arena_unmap(&trace.pool, &err);
 		leave_memory(mode);
 	}
 	return result_of(status, &err);
@@ -370,7 +319,7 @@ void *kgb_trace_malloc(ssize_t bytes, int device, struct CUstream_st *stream)
 				atomic_load(&tracer->captures) != 0, &address, &err);
 	pthread_mutex_lock(&trace.capture.mutex);
 	if (status == 0)
-		kgb_tracer_pool_block(tracer, address, (uint64_t)bytes);
+		kgb_tracer_block(tracer, address, (uint64_t)bytes, false);
 	else
 		kgb_recorder_break(&tracer->recorder, "%s", err.msg);
 	pthread_mutex_unlock(&trace.capture.mutex);
@@ -395,7 +344,7 @@ void kgb_trace_free(void *block, ssize_t bytes, int device, struct CUstream_st *
 	status = kgb_pool_free(&trace.pool, address, stream, &gone, &err);
 	pthread_mutex_lock(&trace.capture.mutex);
 	if (gone)
-		kgb_tracer_pool_block_gone(&trace.capture.tracer, address);
+		kgb_tracer_block_gone(&trace.capture.tracer, address, false);
 	if (status)
 		kgb_recorder_break(&trace.capture.tracer.recorder, "%s", err.msg);
 	pthread_mutex_unlock(&trace.capture.mutex);
@@ -412,42 +361,4 @@ void kgb_trace_poison(int byte)
 	pthread_mutex_lock(&trace.memory_mutex);
 	trace.pool.poison = byte < 0 || byte > 255 ? -1 : byte;
 	pthread_mutex_unlock(&trace.memory_mutex);
-}
-
-int kgb_trace_hold(int hold)
-{
-	struct kgb_err err = KGB_ERR_INIT;
-	int status = need_driver(&err);
-
-	if (status == 0) {
-		const CUstreamCaptureMode mode = enter_memory();
-
-		status = kgb_pool_hold(&trace.pool, hold != 0, &err);
-		leave_memory(mode);
-	}
-	return result_of(status, &err);
-}
-
-int kgb_trace_trim(void)
-{
-	struct kgb_err err = KGB_ERR_INIT;
-	int status = need_driver(&err);
-
-	if (status == 0) {
-		const CUstreamCaptureMode mode = enter_memory();
-
-		status = kgb_pool_trim(&trace.pool, &err);
-		leave_memory(mode);
-	}
-	return result_of(status, &err);
-}
-
-uint64_t kgb_trace_pool_bytes(void)
-{
-	uint64_t bytes;
-
-	pthread_mutex_lock(&trace.memory_mutex);
-	bytes = trace.pool.mapped_bytes - trace.pool.arena_bytes;
-	pthread_mutex_unlock(&trace.memory_mutex);
-	return bytes;
 }

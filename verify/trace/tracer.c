@@ -3,10 +3,10 @@
 
 #include <string.h>
 
-/* Nothing below is an address on Linux (vm.mmap_min_addr), nothing above one of a GPU. */
+/* No number below is an address on Linux (vm.mmap_min_addr), none above an address of a GPU. */
 #define ADDRESS_MIN UINT64_C(0x10000)
 #define ADDRESS_END (UINT64_C(1) << 49)
-#define CHECKED_MAX 65536
+#define CHECKED_MAX 4096
 
 void kgb_tracer_init(struct kgb_tracer *tracer, const struct kgb_cuda *cu)
 {
@@ -20,10 +20,10 @@ void kgb_tracer_release(struct kgb_tracer *tracer)
 	kgb_functions_release(&tracer->functions);
 	kgb_recorder_release(&tracer->recorder);
 	kgb_images_release(&tracer->images);
-	kgb_ranges_release(&tracer->pool);
-	kgb_ranges_release(&tracer->foreign);
-	kgb_ranges_release(&tracer->globals);
-	kgb_id_map_release(&tracer->checked);
+	kgb_table_release(&tracer->pool);
+	kgb_table_release(&tracer->foreign);
+	kgb_table_release(&tracer->globals);
+	kgb_table_release(&tracer->checked);
 }
 
 int kgb_tracer_begin(struct kgb_tracer *tracer, uint32_t number, struct kgb_err *err)
@@ -52,7 +52,7 @@ void kgb_tracer_stick(struct kgb_tracer *tracer, const char *name)
 		tracer->sticky[tracer->n_sticky++] = name;
 }
 
-/* ---- Where does it point ---- */
+/* ---- Places of addresses ---- */
 
 static bool in_own_ranges(uint64_t address)
 {
@@ -76,72 +76,48 @@ static enum kgb_address_space ask_place(struct kgb_tracer *tracer, uint64_t addr
 	/* Every attribute of an unknown address is 0. */
 	if (tracer->cu->cuPointerGetAttributes(KGB_ARRAY_LEN(which), which, values, address) !=
 	    CUDA_SUCCESS)
-		return KGB_SPACE_HOST;
+		return KGB_SPACE_UNKNOWN;
 	if (managed)
 		return KGB_SPACE_MANAGED;
 	if (type != CU_MEMORYTYPE_DEVICE)
-		return KGB_SPACE_HOST;
-	/* Device memory whose birth was not seen: older than this library, or made by an unknown
-	 * call. */
+		return type == CU_MEMORYTYPE_HOST ? KGB_SPACE_HOST : KGB_SPACE_UNKNOWN;
+	/* Device memory that was made before this library was loaded, or by an unknown call. */
 	if (start && bytes)
-		kgb_tracer_foreign(tracer, start, bytes);
+		kgb_tracer_block(tracer, start, bytes, true);
 	return KGB_SPACE_DEVICE;
-}
-
-/* True and *place, when no question to the driver is needed. */
-static bool known_place(const struct kgb_tracer *tracer, uint64_t address,
-			enum kgb_address_space *place)
-{
-	if (in_own_ranges(address) || kgb_ranges_find(&tracer->foreign, address)) {
-		*place = KGB_SPACE_DEVICE;
-		return true;
-	}
-	if (kgb_ranges_find(&tracer->globals, address)) {
-		*place = KGB_SPACE_GLOBAL;
-		return true;
-	}
-	return false;
 }
 
 enum kgb_address_space kgb_tracer_place(struct kgb_tracer *tracer, uint64_t address)
 {
-	enum kgb_address_space place;
-
-	if (known_place(tracer, address, &place))
-		return place;
+	if (in_own_ranges(address) || kgb_table_holder(&tracer->foreign, address))
+		return KGB_SPACE_DEVICE;
+	if (kgb_table_holder(&tracer->globals, address))
+		return KGB_SPACE_GLOBAL;
 	if (address < ADDRESS_MIN || address >= ADDRESS_END)
-		return KGB_SPACE_HOST;
+		return KGB_SPACE_UNKNOWN;
 	return ask_place(tracer, address);
 }
 
-/* What a parameter word points to, if that cannot be replayed: static text or NULL. */
+/* Why a launch with this parameter word cannot be replayed: static text or NULL. */
 static const char *word_trouble(struct kgb_tracer *tracer, uint64_t word)
 {
-	unsigned type = 0, managed = 0;
-	CUpointer_attribute which[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
-				       CU_POINTER_ATTRIBUTE_IS_MANAGED};
-	void *values[] = {&type, &managed};
-	enum kgb_address_space place;
-
-	if (word < ADDRESS_MIN || word >= ADDRESS_END ||
-	    kgb_id_map_get(&tracer->checked, word, NULL))
+	if (word < ADDRESS_MIN || word >= ADDRESS_END || kgb_table_find(&tracer->checked, word))
 		return NULL;
-	if (known_place(tracer, word, &place))
-		return place == KGB_SPACE_GLOBAL ? "module-global" : NULL;
-	if (tracer->cu->cuPointerGetAttributes(KGB_ARRAY_LEN(which), which, values, word) ==
-	    CUDA_SUCCESS) {
-		if (managed)
-			return "managed-pointer";
-		if (type == CU_MEMORYTYPE_HOST)
-			return "host-pointer";
-		if (type == CU_MEMORYTYPE_DEVICE) {
-			kgb_tracer_place(tracer, word);
-			return NULL;
-		}
+	switch (kgb_tracer_place(tracer, word)) {
+	case KGB_SPACE_GLOBAL:
+		return "module-global";
+	case KGB_SPACE_MANAGED:
+		return "managed-pointer";
+	case KGB_SPACE_HOST:
+		return "host-pointer";
+	case KGB_SPACE_DEVICE:
+		return NULL;
+	case KGB_SPACE_UNKNOWN:
+		break;
 	}
 	if (tracer->checked.n >= CHECKED_MAX)
-		kgb_id_map_release(&tracer->checked);
-	kgb_id_map_put(&tracer->checked, word, 0);
+		tracer->checked.n = 0;
+	kgb_table_put(&tracer->checked, word, 0);
 	return NULL;
 }
 
@@ -161,8 +137,8 @@ static void check_words(struct kgb_tracer *tracer, uint64_t stream, const unsign
 
 /* ---- Launches ---- */
 
-/* Bytes of a launch attribute that mean something, 0 when a replay cannot have it: the rest of the
- * union is whatever lay on the caller's stack. */
+/* Bytes of a launch attribute's value, 0 when a replay cannot have it: the rest of the union is
+ * whatever lay on the caller's stack. */
 static size_t attribute_bytes(CUlaunchAttributeID id)
 {
 	const CUlaunchAttributeValue *value = NULL;
@@ -217,9 +193,6 @@ const char *kgb_tracer_build_launch(struct kgb_tracer *tracer,
 	struct kgb_function *fn = kgb_functions_get(&tracer->functions, tracer->cu, &tracer->images,
 						    (uint64_t)(uintptr_t)request->function);
 	const struct kgb_image_entry *image = kgb_images_find(&tracer->images, fn->image);
-	struct kgb_err err = KGB_ERR_INIT;
-	uint32_t bytes = 0;
-	int status;
 
 	if (fn->unusable)
 		return fn->unusable;
@@ -227,13 +200,7 @@ const char *kgb_tracer_build_launch(struct kgb_tracer *tracer,
 		return "kernel of an image that is gone";
 	if (!image->bytes)
 		return image->refused ? image->refused : "image without bytes";
-	if (!request->params && request->extra)
-		status = kgb_params_take(fn->params, fn->n_params, request->extra, params,
-					 KGB_LAUNCH_PARAMS_MAX, &bytes, &err);
-	else
-		status = kgb_params_pack(fn->params, fn->n_params, request->params, params,
-					 KGB_LAUNCH_PARAMS_MAX, &bytes, &err);
-	if (status)
+	if (!kgb_function_pack(fn, request->params, request->extra, params))
 		return "launch parameters";
 	*op = (struct kgb_op){.kind = KGB_OP_LAUNCH};
 	op->launch.image = fn->image;
@@ -243,7 +210,7 @@ const char *kgb_tracer_build_launch(struct kgb_tracer *tracer,
 	op->launch.shared_bytes = request->shared_bytes;
 	op->launch.carveout = kgb_function_carveout(fn, tracer->cu);
 	op->launch.params = params;
-	op->launch.params_bytes = bytes;
+	op->launch.params_bytes = fn->params_bytes;
 	return build_attrs(request, &op->launch);
 }
 
@@ -334,27 +301,13 @@ void kgb_tracer_memset(struct kgb_tracer *tracer, const struct kgb_op *op, const
 		kgb_recorder_unsupported(&tracer->recorder, op->stream, name);
 }
 
-void kgb_tracer_foreign(struct kgb_tracer *tracer, uint64_t address, uint64_t bytes)
+void kgb_tracer_block(struct kgb_tracer *tracer, uint64_t address, uint64_t bytes, bool foreign)
 {
-	kgb_ranges_put(&tracer->foreign, address, bytes);
-	kgb_recorder_block(&tracer->recorder, address, bytes, true);
+	kgb_table_put(foreign ? &tracer->foreign : &tracer->pool, address, bytes);
+	kgb_recorder_block(&tracer->recorder, address, bytes, foreign);
 }
 
-void kgb_tracer_foreign_gone(struct kgb_tracer *tracer, uint64_t address, uint64_t bytes)
+void kgb_tracer_block_gone(struct kgb_tracer *tracer, uint64_t address, bool foreign)
 {
-	if (bytes)
-		kgb_ranges_drop_within(&tracer->foreign, address, bytes);
-	else
-		kgb_ranges_drop(&tracer->foreign, address);
-}
-
-void kgb_tracer_pool_block(struct kgb_tracer *tracer, uint64_t address, uint64_t bytes)
-{
-	kgb_ranges_put(&tracer->pool, address, bytes);
-	kgb_recorder_block(&tracer->recorder, address, bytes, false);
-}
-
-void kgb_tracer_pool_block_gone(struct kgb_tracer *tracer, uint64_t address)
-{
-	kgb_ranges_drop(&tracer->pool, address);
+	kgb_table_drop(foreign ? &tracer->foreign : &tracer->pool, address);
 }

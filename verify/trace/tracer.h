@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * What the process has and does on the GPU, turned into ops of a record. One mutex of the owner
- * guards all of it; the driver is called from here only to ask.
+ * Turns the memory and the work of the process on the GPU into blocks and ops of a record. One
+ * mutex of the owner guards all of it; calls from here to the driver only ask.
  */
 #ifndef KGB_VERIFY_TRACE_TRACER_H
 #define KGB_VERIFY_TRACE_TRACER_H
@@ -12,9 +12,8 @@
 #include "verify/protocol/record.h"
 #include "verify/trace/functions.h"
 #include "verify/trace/images.h"
-#include "verify/trace/map.h"
-#include "verify/trace/ranges.h"
 #include "verify/trace/recorder.h"
+#include "verify/trace/table.h"
 
 #define KGB_TRACER_STICKY 16
 
@@ -22,13 +21,14 @@ struct kgb_tracer {
 	const struct kgb_cuda *cu; /* borrowed */
 	struct kgb_images images;
 	struct kgb_functions functions;
-	struct kgb_id_map graphs; /* CUgraphExec -> struct kgb_graph *, owned */
-	struct kgb_ranges pool; /* live blocks of our own pool */
-	struct kgb_ranges foreign; /* and of everybody else */
-	struct kgb_ranges globals; /* variables of modules whose address was asked for */
-	struct kgb_id_map checked; /* parameter words that are no host pointers */
+	struct kgb_table graphs; /* CUgraphExec -> struct kgb_graph *, owned */
+	/* Address -> bytes: */
+	struct kgb_table pool; /* live blocks of our own pool */
+	struct kgb_table foreign; /* all other live blocks */
+	struct kgb_table globals; /* variables of modules whose address was asked for */
+	struct kgb_table checked; /* parameter words that are no host pointers -> 0 */
 	struct kgb_recorder recorder;
-	const char *sticky[KGB_TRACER_STICKY]; /* static texts: what spoils all later windows */
+	const char *sticky[KGB_TRACER_STICKY]; /* static texts: why all later windows are spoiled */
 	size_t n_sticky;
 	bool sticky_full;
 	atomic_int captures; /* stream captures under way; read without the mutex too */
@@ -50,7 +50,8 @@ enum kgb_address_space {
 	KGB_SPACE_DEVICE,
 	KGB_SPACE_GLOBAL, /* a variable of a module */
 	KGB_SPACE_MANAGED,
-	KGB_SPACE_HOST, /* or nowhere */
+	KGB_SPACE_HOST, /* memory of the host that the driver knows */
+	KGB_SPACE_UNKNOWN, /* other memory of the host, or none */
 };
 
 void kgb_tracer_init(struct kgb_tracer *tracer, const struct kgb_cuda *cu);
@@ -71,21 +72,18 @@ enum kgb_address_space kgb_tracer_place(struct kgb_tracer *tracer, uint64_t addr
 const char *kgb_tracer_build_launch(struct kgb_tracer *tracer,
 				    const struct kgb_launch_request *request, unsigned char *params,
 				    struct kgb_op *op);
-/** Record an op that was built before (of a launch: after a look at its parameters). */
+/** Record an op that was built before; the parameters of a launch are checked first. */
 void kgb_tracer_emit(struct kgb_tracer *tracer, const struct kgb_op *op);
 
 void kgb_tracer_launch(struct kgb_tracer *tracer, uint64_t stream,
 		       const struct kgb_launch_request *request);
-/** Any 1-D copy; `name` is what to call it when it is not supported. */
+/** Any 1-D copy; `name` is recorded when it is not supported. */
 void kgb_tracer_copy(struct kgb_tracer *tracer, uint64_t stream, uint64_t dst, uint64_t src,
 		     uint64_t bytes, const char *name);
 void kgb_tracer_memset(struct kgb_tracer *tracer, const struct kgb_op *op, const char *name);
 
-/** Device memory that is not from our pool comes and goes. */
-void kgb_tracer_foreign(struct kgb_tracer *tracer, uint64_t address, uint64_t bytes);
-void kgb_tracer_foreign_gone(struct kgb_tracer *tracer, uint64_t address, uint64_t bytes);
-/** Blocks of our pool. */
-void kgb_tracer_pool_block(struct kgb_tracer *tracer, uint64_t address, uint64_t bytes);
-void kgb_tracer_pool_block_gone(struct kgb_tracer *tracer, uint64_t address);
+/** A block of device memory, `foreign` to our pool or not, comes and goes. */
+void kgb_tracer_block(struct kgb_tracer *tracer, uint64_t address, uint64_t bytes, bool foreign);
+void kgb_tracer_block_gone(struct kgb_tracer *tracer, uint64_t address, bool foreign);
 
 #endif

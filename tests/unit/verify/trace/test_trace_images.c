@@ -215,9 +215,9 @@ static void test_handles_lead_to_bytes_and_equal_bytes_have_one_id(void **state)
 	*again = fatbin;
 	*other = fatbin;
 	other->payload[3] ^= 1;
-	kgb_images_load(&images, KGB_IMAGE_MODULE, 10, &fatbin);
-	kgb_images_load(&images, KGB_IMAGE_LIBRARY, 11, again);
-	kgb_images_load(&images, KGB_IMAGE_MODULE, 12, other);
+	kgb_images_load(&images, 0, 10, &fatbin);
+	kgb_images_load(&images, KGB_IMAGE_IS_LIBRARY, 11, again);
+	kgb_images_load(&images, 0, 12, other);
 	kgb_free(again);
 	kgb_free(other);
 	assert_int_equal(kgb_images_of(&images, 10), 1);
@@ -246,7 +246,7 @@ static void test_read_only_bytes_of_a_library_are_not_copied(void **state)
 	struct kgb_images images = {0};
 
 	(void)state;
-	kgb_images_load(&images, KGB_IMAGE_LIBRARY, 10, &constant);
+	kgb_images_load(&images, KGB_IMAGE_IS_LIBRARY, 10, &constant);
 	assert_ptr_equal(kgb_images_find(&images, 1)->bytes, &constant);
 	assert_null(kgb_images_find(&images, 1)->owned);
 	assert_int_equal(images.owned_bytes, 0);
@@ -259,7 +259,7 @@ static void test_bytes_of_a_library_that_can_be_changed_are_copied(void **state)
 	struct kgb_images images = {0};
 
 	(void)state;
-	kgb_images_load(&images, KGB_IMAGE_LIBRARY, 10, &variable);
+	kgb_images_load(&images, KGB_IMAGE_IS_LIBRARY, 10, &variable);
 	variable.payload[0] ^= 1;
 	assert_non_null(kgb_images_find(&images, 1)->owned);
 	assert_memory_equal(kgb_images_find(&images, 1)->bytes + 16, "variable", 8);
@@ -272,7 +272,7 @@ static void test_an_image_in_use_outlives_its_handle_until_the_window_ends(void 
 	const struct fatbin fatbin = plain_fatbin();
 
 	(void)state;
-	kgb_images_load(&images, KGB_IMAGE_MODULE, 10, &fatbin);
+	kgb_images_load(&images, 0, 10, &fatbin);
 	kgb_images_find(&images, 1)->used = true;
 	kgb_images_unload(&images, 10);
 	assert_int_equal(kgb_images_of(&images, 10), 0);
@@ -290,31 +290,27 @@ static void test_a_handle_that_comes_again_belongs_to_the_new_image(void **state
 
 	(void)state;
 	second.payload[0] = 'x';
-	kgb_images_load(&images, KGB_IMAGE_MODULE, 10, &first);
-	kgb_images_load(&images, KGB_IMAGE_MODULE, 10, &second);
+	kgb_images_load(&images, 0, 10, &first);
+	kgb_images_load(&images, 0, 10, &second);
 	assert_int_equal(kgb_images_of(&images, 10), 2);
 	assert_null(kgb_images_find(&images, 1));
-	kgb_images_load(&images, KGB_IMAGE_MODULE, 10, &second);
+	kgb_images_load(&images, 0, 10, &second);
 	assert_int_equal(kgb_images_of(&images, 10), 2);
 	assert_int_equal(kgb_images_find(&images, 2)->n_handles, 1);
 	kgb_images_release(&images);
 }
 
-static void test_only_libraries_are_visited_as_such(void **state)
+static void test_handles_of_libraries_are_known_as_such(void **state)
 {
 	struct kgb_images images = {0};
 	const struct fatbin fatbin = plain_fatbin();
-	uint64_t handle = 0;
-	uint32_t id = 0;
-	size_t i = 0;
 
 	(void)state;
-	kgb_images_load(&images, KGB_IMAGE_MODULE, 10, &fatbin);
-	kgb_images_load(&images, KGB_IMAGE_LIBRARY, 11, &fatbin);
-	assert_true(kgb_images_next_library(&images, &i, &handle, &id));
-	assert_int_equal(handle, 11);
-	assert_int_equal(id, 1);
-	assert_false(kgb_images_next_library(&images, &i, &handle, &id));
+	kgb_images_load(&images, 0, 10, &fatbin);
+	kgb_images_load(&images, KGB_IMAGE_IS_LIBRARY, 11, &fatbin);
+	assert_int_equal(kgb_table_find(&images.handles, 10)->value, 1);
+	assert_int_equal(kgb_table_find(&images.handles, 11)->value, 1 | KGB_IMAGE_IS_LIBRARY);
+	assert_int_equal(kgb_images_of(&images, 11), 1);
 	kgb_images_release(&images);
 }
 
@@ -324,15 +320,15 @@ static void test_what_cannot_be_recorded_is_noted_with_its_reason(void **state)
 	struct fatbin fatbin = plain_fatbin();
 
 	(void)state;
-	kgb_images_load(&images, KGB_IMAGE_MODULE, 10, ".version 8.0 // PTX");
+	kgb_images_load(&images, 0, 10, ".version 8.0 // PTX");
 	assert_string_equal(kgb_images_find(&images, kgb_images_of(&images, 10))->refused,
 			    "image is no cubin or fatbin");
 	fatbin.payload_bytes = 65 << 20;
-	kgb_images_load(&images, KGB_IMAGE_MODULE, 11, &fatbin);
+	kgb_images_load(&images, 0, 11, &fatbin);
 	assert_string_equal(kgb_images_find(&images, kgb_images_of(&images, 11))->refused,
 			    "image too long");
 	assert_null(kgb_images_find(&images, kgb_images_of(&images, 11))->bytes);
-	kgb_images_load_file(&images, KGB_IMAGE_MODULE, 12, "/dev/null");
+	kgb_images_load_file(&images, 0, 12, "/dev/null");
 	assert_string_equal(kgb_images_find(&images, kgb_images_of(&images, 12))->refused,
 			    "image file is no cubin or fatbin");
 	kgb_images_release(&images);
@@ -360,13 +356,13 @@ static void test_a_file_is_an_image_unless_it_is_cut_or_a_wrapper(void **state)
 
 	snprintf(path, sizeof(path), "%s/image", dir->path);
 	put_bytes(dir->fd, "image", &fatbin, sizeof(fatbin));
-	kgb_images_load_file(&images, KGB_IMAGE_MODULE, 10, path);
+	kgb_images_load_file(&images, 0, 10, path);
 	assert_memory_equal(kgb_images_find(&images, 1)->bytes, &fatbin, sizeof(fatbin));
 	put_bytes(dir->fd, "image", &fatbin, sizeof(fatbin) - 1);
-	kgb_images_load_file(&images, KGB_IMAGE_MODULE, 11, path);
+	kgb_images_load_file(&images, 0, 11, path);
 	assert_non_null(kgb_images_find(&images, kgb_images_of(&images, 11))->refused);
 	put_bytes(dir->fd, "image", &wrapper, sizeof(wrapper));
-	kgb_images_load_file(&images, KGB_IMAGE_MODULE, 12, path);
+	kgb_images_load_file(&images, 0, 12, path);
 	assert_non_null(kgb_images_find(&images, kgb_images_of(&images, 12))->refused);
 	unlink(path);
 	kgb_images_release(&images);
@@ -395,7 +391,7 @@ int main(void)
 		cmocka_unit_test(test_bytes_of_a_library_that_can_be_changed_are_copied),
 		cmocka_unit_test(test_an_image_in_use_outlives_its_handle_until_the_window_ends),
 		cmocka_unit_test(test_a_handle_that_comes_again_belongs_to_the_new_image),
-		cmocka_unit_test(test_only_libraries_are_visited_as_such),
+		cmocka_unit_test(test_handles_of_libraries_are_known_as_such),
 		cmocka_unit_test(test_what_cannot_be_recorded_is_noted_with_its_reason),
 		cmocka_unit_test_setup_teardown(
 			test_a_file_is_an_image_unless_it_is_cut_or_a_wrapper, tmpdir_setup,

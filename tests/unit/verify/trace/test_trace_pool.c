@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "tests/unit/base/support.h"
 #include "verify/trace/pool.h"
-#include "verify/trace/ranges.h"
+#include "verify/trace/table.h"
 
 /* ---- A driver that keeps books ---- */
 
 #define FAKE_PAGE (UINT64_C(2) << 20)
 
 static struct {
-	struct kgb_ranges reserved, mapped;
+	struct kgb_table reserved, mapped;
 	uint64_t memory_bytes, memory_limit;
 	uint64_t created_bytes; /* of the handle between create and map */
 	unsigned n_syncs, n_memsets;
@@ -26,14 +26,14 @@ static CUresult fake_reserve(CUdeviceptr *ptr, size_t size, size_t alignment, CU
 	(void)flags;
 	assert_int_equal(addr % (UINT64_C(32) << 20), 0);
 	*ptr = gpu.address_taken ? addr + FAKE_PAGE : addr;
-	kgb_ranges_put(&gpu.reserved, *ptr, size);
+	kgb_table_put(&gpu.reserved, *ptr, size);
 	return CUDA_SUCCESS;
 }
 
 static CUresult fake_address_free(CUdeviceptr ptr, size_t size)
 {
 	(void)size;
-	assert_true(kgb_ranges_drop(&gpu.reserved, ptr));
+	assert_true(kgb_table_drop(&gpu.reserved, ptr));
 	return CUDA_SUCCESS;
 }
 
@@ -58,11 +58,11 @@ static CUresult fake_release(CUmemGenericAllocationHandle handle)
 	return CUDA_SUCCESS;
 }
 
-static bool inside(const struct kgb_ranges *ranges, uint64_t address, uint64_t bytes)
+static bool inside(const struct kgb_table *ranges, uint64_t address, uint64_t bytes)
 {
-	const struct kgb_range *range = kgb_ranges_find(ranges, address);
+	const struct kgb_entry *range = kgb_table_holder(ranges, address);
 
-	return range && address + bytes <= range->address + range->bytes;
+	return range && address + bytes <= range->key + range->value;
 }
 
 static CUresult fake_map(CUdeviceptr ptr, size_t size, size_t offset,
@@ -74,8 +74,8 @@ static CUresult fake_map(CUdeviceptr ptr, size_t size, size_t offset,
 	assert_int_equal(size, gpu.created_bytes);
 	assert_true(inside(&gpu.reserved, ptr, size));
 	for (uint64_t at = 0; at < size; at += FAKE_PAGE)
-		assert_null(kgb_ranges_find(&gpu.mapped, ptr + at));
-	kgb_ranges_put(&gpu.mapped, ptr, size);
+		assert_null(kgb_table_holder(&gpu.mapped, ptr + at));
+	kgb_table_put(&gpu.mapped, ptr, size);
 	return CUDA_SUCCESS;
 }
 
@@ -89,13 +89,13 @@ static CUresult fake_access(CUdeviceptr ptr, size_t size, const CUmemAccessDesc 
 
 static CUresult fake_unmap(CUdeviceptr ptr, size_t size)
 {
-	const struct kgb_range *range = kgb_ranges_find(&gpu.mapped, ptr);
+	const struct kgb_entry *range = kgb_table_holder(&gpu.mapped, ptr);
 
 	assert_non_null(range);
-	assert_int_equal(range->address, ptr);
-	assert_int_equal(range->bytes, size);
+	assert_int_equal(range->key, ptr);
+	assert_int_equal(range->value, size);
 	gpu.memory_bytes -= size;
-	kgb_ranges_drop(&gpu.mapped, ptr);
+	kgb_table_drop(&gpu.mapped, ptr);
 	return CUDA_SUCCESS;
 }
 
@@ -150,8 +150,8 @@ static int setup(void **state)
 {
 	struct kgb_pool *pool = kgb_xcalloc(1, sizeof(*pool));
 
-	kgb_ranges_release(&gpu.reserved);
-	kgb_ranges_release(&gpu.mapped);
+	kgb_table_release(&gpu.reserved);
+	kgb_table_release(&gpu.mapped);
 	memset(&gpu, 0, sizeof(gpu));
 	gpu.memory_limit = UINT64_C(100) << 30;
 	gpu.granularity = FAKE_PAGE;
@@ -162,10 +162,12 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	kgb_pool_release(*state);
-	kgb_free(*state);
-	kgb_ranges_release(&gpu.reserved);
-	kgb_ranges_release(&gpu.mapped);
+	struct kgb_pool *pool = *state;
+
+	KGB_VEC_RELEASE(&pool->pieces);
+	kgb_free(pool);
+	kgb_table_release(&gpu.reserved);
+	kgb_table_release(&gpu.mapped);
 	return 0;
 }
 
@@ -189,6 +191,12 @@ static void free_on(struct kgb_pool *pool, uint64_t address, unsigned stream)
 	assert_true(gone);
 }
 
+/* Free more than the pool keeps: it unmaps all that is free. */
+static void free_too_much(struct kgb_pool *pool)
+{
+	free_on(pool, alloc_on(pool, KGB_POOL_SPARE_BYTES + 1, 0), 0);
+}
+
 /* ---- Blocks ---- */
 
 static void test_every_block_has_pages_of_its_own_with_an_unmapped_one_behind(void **state)
@@ -203,11 +211,11 @@ static void test_every_block_has_pages_of_its_own_with_an_unmapped_one_behind(vo
 
 		assert_int_equal(address, next);
 		assert_true(inside(&gpu.mapped, address, pages));
-		assert_null(kgb_ranges_find(&gpu.mapped, address + pages));
+		assert_null(kgb_table_holder(&gpu.mapped, address + pages));
 		next = address + pages + FAKE_PAGE;
 	}
 	assert_int_equal(gpu.mapped.n, KGB_ARRAY_LEN(sizes));
-	assert_int_equal(pool->mapped_bytes, 6 * FAKE_PAGE);
+	assert_int_equal(gpu.memory_bytes, 6 * FAKE_PAGE);
 }
 
 static void test_a_freed_block_comes_again_and_only_other_streams_wait(void **state)
@@ -237,41 +245,17 @@ static void test_a_block_of_the_same_stream_is_preferred(void **state)
 	assert_int_equal(gpu.n_syncs, 0);
 }
 
-static void test_on_hold_no_address_comes_twice(void **state)
+static void test_only_what_is_free_is_unmapped_and_after_a_wait(void **state)
 {
 	struct kgb_pool *pool = *state;
-	struct kgb_err err = KGB_ERR_INIT;
-	const uint64_t before = alloc_on(pool, 100, 0);
-	uint64_t held;
-
-	free_on(pool, before, 0);
-	assert_ok(kgb_pool_hold(pool, true, &err), err);
-	held = alloc_on(pool, 100, 0);
-	assert_int_not_equal(held, before);
-	free_on(pool, held, 0);
-	assert_int_not_equal(alloc_on(pool, 100, 0), held);
-	/* Freed blocks stay mapped: a use after free shows data, not a fault. */
-	assert_true(inside(&gpu.mapped, held, FAKE_PAGE));
-	assert_ok(kgb_pool_trim(pool, &err), err);
-	assert_true(inside(&gpu.mapped, held, FAKE_PAGE));
-	assert_ok(kgb_pool_hold(pool, false, &err), err);
-	assert_int_equal(alloc_on(pool, 100, 0), held);
-}
-
-static void test_trim_unmaps_what_is_free_after_a_wait_and_nothing_else(void **state)
-{
-	struct kgb_pool *pool = *state;
-	struct kgb_err err = KGB_ERR_INIT;
 	const uint64_t used = alloc_on(pool, 100, 0), spare = alloc_on(pool, 100, 0);
 
-	assert_ok(kgb_pool_trim(pool, &err), err);
-	assert_int_equal(gpu.n_syncs, 0);
 	free_on(pool, spare, 0);
-	assert_ok(kgb_pool_trim(pool, &err), err);
+	assert_int_equal(gpu.n_syncs, 0);
+	free_too_much(pool);
 	assert_int_equal(gpu.n_syncs, 1);
-	assert_null(kgb_ranges_find(&gpu.mapped, spare));
-	assert_non_null(kgb_ranges_find(&gpu.mapped, used));
-	assert_int_equal(pool->mapped_bytes, FAKE_PAGE);
+	assert_null(kgb_table_holder(&gpu.mapped, spare));
+	assert_non_null(kgb_table_holder(&gpu.mapped, used));
 	assert_int_equal(gpu.memory_bytes, FAKE_PAGE);
 }
 
@@ -309,22 +293,19 @@ static void test_without_memory_freed_blocks_go_first_and_then_it_fails(void **s
 	alloc_on(pool, 2 * FAKE_PAGE, 0);
 }
 
-static void test_addresses_that_ran_out_come_again_unless_on_hold(void **state)
+static void test_addresses_that_ran_out_come_again(void **state)
 {
 	struct kgb_pool *pool = *state;
 	struct kgb_err err = KGB_ERR_INIT;
 	const uint64_t first = alloc_on(pool, 100, 0);
 	uint64_t address = 0;
 
-	pool->next = KGB_POOL_ADDRESS + KGB_POOL_BYTES - FAKE_PAGE;
 	free_on(pool, first, 0);
-	assert_ok(kgb_pool_trim(pool, &err), err);
-	assert_ok(kgb_pool_hold(pool, true, &err), err);
-	assert_int_equal(kgb_pool_alloc(pool, 100, 0, NULL, false, &address, &err), -1);
-	assert_contains(err.msg, "no addresses left");
-	assert_ok(kgb_pool_hold(pool, false, &err), err);
+	free_too_much(pool);
+	pool->next = KGB_POOL_ADDRESS + KGB_POOL_BYTES - FAKE_PAGE;
 	assert_int_equal(alloc_on(pool, 100, 0), first);
 	assert_int_equal(kgb_pool_alloc(pool, 100, 0, NULL, false, &address, &err), -1);
+	assert_contains(err.msg, "no addresses left");
 }
 
 static void test_blocks_of_a_capture_are_never_given_to_others(void **state)
@@ -342,8 +323,8 @@ static void test_blocks_of_a_capture_are_never_given_to_others(void **state)
 	assert_false(gone);
 	assert_int_equal(alloc_on(pool, 100, 0), old);
 	assert_int_not_equal(alloc_on(pool, 100, 0), address);
-	assert_ok(kgb_pool_trim(pool, &err), err);
-	assert_non_null(kgb_ranges_find(&gpu.mapped, address));
+	free_too_much(pool);
+	assert_non_null(kgb_table_holder(&gpu.mapped, address));
 }
 
 static void test_poison_fills_whole_pages_on_the_blocks_stream_but_not_in_a_graph(void **state)
@@ -417,10 +398,7 @@ static void test_the_arena_is_mapped_at_its_address_and_replaced(void **state)
 	assert_int_equal(gpu.n_syncs, 1);
 	assert_int_equal(gpu.mapped.n, 1);
 	assert_int_equal(pool->arena_bytes, 2 * FAKE_PAGE);
-	assert_ok(kgb_pool_arena_unmap(pool, &err), err);
-	assert_ok(kgb_pool_arena_unmap(pool, &err), err);
-	assert_int_equal(gpu.mapped.n, 0);
-	assert_int_equal(pool->mapped_bytes, 0);
+	assert_int_equal(gpu.memory_bytes, 2 * FAKE_PAGE);
 	assert_int_equal(kgb_pool_arena_map(pool, 0, 0, &err), -1);
 	assert_int_equal(kgb_pool_arena_map(pool, KGB_ARENA_BYTES_MAX + 1, 0, &err), -1);
 }
@@ -432,11 +410,10 @@ int main(void)
 		POOL_TEST(test_every_block_has_pages_of_its_own_with_an_unmapped_one_behind),
 		POOL_TEST(test_a_freed_block_comes_again_and_only_other_streams_wait),
 		POOL_TEST(test_a_block_of_the_same_stream_is_preferred),
-		POOL_TEST(test_on_hold_no_address_comes_twice),
-		POOL_TEST(test_trim_unmaps_what_is_free_after_a_wait_and_nothing_else),
+		POOL_TEST(test_only_what_is_free_is_unmapped_and_after_a_wait),
 		POOL_TEST(test_only_so_many_freed_blocks_are_kept),
 		POOL_TEST(test_without_memory_freed_blocks_go_first_and_then_it_fails),
-		POOL_TEST(test_addresses_that_ran_out_come_again_unless_on_hold),
+		POOL_TEST(test_addresses_that_ran_out_come_again),
 		POOL_TEST(test_blocks_of_a_capture_are_never_given_to_others),
 		POOL_TEST(test_poison_fills_whole_pages_on_the_blocks_stream_but_not_in_a_graph),
 		POOL_TEST(test_wrong_frees_and_sizes_are_refused),

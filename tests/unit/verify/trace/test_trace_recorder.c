@@ -28,8 +28,8 @@ static int setup(void **state)
 	const struct fatbin two = {0xba55ed50u, 1, 16, 16, "two"};
 
 	fx->fd = memfd_create("record", MFD_CLOEXEC);
-	kgb_images_load(&fx->images, KGB_IMAGE_MODULE, 10, &one);
-	kgb_images_load(&fx->images, KGB_IMAGE_MODULE, 20, &two);
+	kgb_images_load(&fx->images, 0, 10, &one);
+	kgb_images_load(&fx->images, 0, 20, &two);
 	kgb_recorder_init(&fx->rec, &fx->images);
 	*state = fx;
 	return fx->fd < 0;
@@ -169,12 +169,12 @@ static void test_nothing_outside_a_window_is_written(void **state)
 static void test_blocks_are_sorted_and_no_two_alike(void **state)
 {
 	struct fixture *fx = *state;
-	struct kgb_ranges pool = {0}, foreign = {0};
+	struct kgb_table pool = {0}, foreign = {0};
 	const struct kgb_window *window;
 
 	open_record(fx, 1 << 20);
-	kgb_ranges_put(&pool, KGB_POOL_ADDRESS, 100);
-	kgb_ranges_put(&foreign, 5000, 10);
+	kgb_table_put(&pool, KGB_POOL_ADDRESS, 100);
+	kgb_table_put(&foreign, 5000, 10);
 	begin(fx, 1);
 	kgb_recorder_live(&fx->rec, &pool, false);
 	kgb_recorder_live(&fx->rec, &foreign, true);
@@ -195,8 +195,8 @@ static void test_blocks_are_sorted_and_no_two_alike(void **state)
 	assert_int_equal(window->blocks[2].bytes, 101);
 	assert_false(window->blocks[2].before);
 	assert_int_equal(window->blocks[3].address, KGB_POOL_ADDRESS + 8);
-	kgb_ranges_release(&pool);
-	kgb_ranges_release(&foreign);
+	kgb_table_release(&pool);
+	kgb_table_release(&foreign);
 }
 
 static const char *only_reason(const struct kgb_record *record, uint32_t number)
@@ -287,7 +287,7 @@ static void test_large_images_are_written_too(void **state)
 
 	memcpy(large, &head, 16);
 	large[BYTES - 1] = 'z';
-	kgb_images_load(&fx->images, KGB_IMAGE_MODULE, 30, large);
+	kgb_images_load(&fx->images, 0, 30, large);
 	open_record(fx, 1 << 20);
 	begin(fx, 1);
 	put_launch(fx, 3);

@@ -255,8 +255,8 @@ static int setup(void **state)
 	gpu.carveout = -1;
 	fx->fd = memfd_create("record", MFD_CLOEXEC);
 	kgb_tracer_init(&fx->tracer, &fake);
-	kgb_images_load(&fx->tracer.images, KGB_IMAGE_MODULE, MODULE, &image_one);
-	kgb_images_load(&fx->tracer.images, KGB_IMAGE_LIBRARY, LIBRARY, &image_two);
+	kgb_images_load(&fx->tracer.images, 0, MODULE, &image_one);
+	kgb_images_load(&fx->tracer.images, KGB_IMAGE_IS_LIBRARY, LIBRARY, &image_two);
 	assert_ok(kgb_recorder_open(&fx->tracer.recorder, fx->fd, 1 << 20, &err), err);
 	assert_ok(kgb_tracer_begin(&fx->tracer, 1, &err), err);
 	*state = fx;
@@ -402,7 +402,7 @@ static void test_launches_that_cannot_be_recorded_are_named(void **state)
 		launch(fx, cases[i].function, 0, 0, 0);
 		assert_string_equal(only_op(fx, KGB_OP_UNSUPPORTED)->why, cases[i].why);
 	}
-	kgb_images_load(&fx->tracer.images, KGB_IMAGE_MODULE, MODULE, ".version 8.0 // PTX");
+	kgb_images_load(&fx->tracer.images, 0, MODULE, ".version 8.0 // PTX");
 	launch(fx, FUNCTION, 0, 0, 0);
 	assert_string_equal(only_op(fx, KGB_OP_UNSUPPORTED)->why, "image is no cubin or fatbin");
 }
@@ -464,7 +464,7 @@ static void test_variables_of_modules_are_named_wherever_they_are_used(void **st
 	const uint64_t global = UINT64_C(0x7f0000009000);
 	struct fixture *fx = *state;
 
-	kgb_ranges_put(&fx->tracer.globals, global, 64);
+	kgb_table_put(&fx->tracer.globals, global, 64);
 	launch(fx, FUNCTION, 0, global + 63, 0);
 	assert_string_equal(window(fx)->ops[0].why, "module-global");
 	kgb_tracer_copy(&fx->tracer, 0, global, KGB_POOL_ADDRESS, 4, "cuMemcpy");
@@ -590,19 +590,19 @@ static void test_live_blocks_are_listed_in_every_window_until_they_are_gone(void
 	struct fixture *fx = *state;
 	const struct kgb_window *w;
 
-	kgb_tracer_pool_block(&fx->tracer, KGB_POOL_ADDRESS, 100);
-	kgb_tracer_foreign(&fx->tracer, 0x70000000, 50);
-	kgb_tracer_foreign(&fx->tracer, 0x70001000, 50);
+	kgb_tracer_block(&fx->tracer, KGB_POOL_ADDRESS, 100, false);
+	kgb_tracer_block(&fx->tracer, 0x70000000, 50, true);
+	kgb_tracer_block(&fx->tracer, 0x70001000, 50, true);
 	w = window(fx);
 	assert_int_equal(w->n_blocks, 3);
 	assert_false(w->blocks[0].before);
-	kgb_tracer_pool_block_gone(&fx->tracer, KGB_POOL_ADDRESS);
-	kgb_tracer_foreign_gone(&fx->tracer, 0x70000000, 0);
+	kgb_tracer_block_gone(&fx->tracer, KGB_POOL_ADDRESS, false);
+	kgb_tracer_block_gone(&fx->tracer, 0x70000000, true);
 	w = window(fx);
 	assert_int_equal(w->n_blocks, 3);
 	assert_true(w->blocks[0].before && w->blocks[0].foreign);
 	assert_true(w->blocks[2].before && !w->blocks[2].foreign);
-	kgb_tracer_foreign_gone(&fx->tracer, 0x70000000, 0x2000);
+	kgb_table_drop_from(&fx->tracer.foreign, 0x70000000, 0x2000);
 	window(fx);
 	assert_int_equal(window(fx)->n_blocks, 0);
 }
