@@ -35,17 +35,16 @@ cublasStatus_t cublasHgemmStridedBatched(cublasHandle_t handle, cublasOperation_
 
 #define VALUES_MAX 20
 
-/* What else is called. The header renames these to their _v2. */
+/* Other functions. The header renames these to their _v2. */
 #define HANDLE_FUNCTIONS(X)      \
 	X(cublasCreate_v2)       \
 	X(cublasDestroy_v2)      \
-	X(cublasGetVersion_v2)   \
+	X(cublasGetStatusName)   \
 	X(cublasSetWorkspace_v2) \
 	X(cublasSetPointerMode_v2)
 
 struct kgb_cublas {
 	cublasHandle_t handle;
-	int version;
 #define MEMBER(name, ...) __typeof__(name) *name;
 	HANDLE_FUNCTIONS(MEMBER)
 	KGB_CUBLAS_ROUTINES(MEMBER)
@@ -221,39 +220,12 @@ static int load(struct kgb_cublas *blas, const char *path, struct kgb_err *err)
 	return 0;
 }
 
-static const char *status_name(cublasStatus_t status)
-{
-	switch (status) {
-	case CUBLAS_STATUS_SUCCESS:
-		return "success";
-	case CUBLAS_STATUS_NOT_INITIALIZED:
-		return "not initialized";
-	case CUBLAS_STATUS_ALLOC_FAILED:
-		return "out of memory";
-	case CUBLAS_STATUS_INVALID_VALUE:
-		return "invalid value";
-	case CUBLAS_STATUS_ARCH_MISMATCH:
-		return "not for this GPU";
-	case CUBLAS_STATUS_MAPPING_ERROR:
-		return "mapping error";
-	case CUBLAS_STATUS_EXECUTION_FAILED:
-		return "execution failed";
-	case CUBLAS_STATUS_INTERNAL_ERROR:
-		return "internal error";
-	case CUBLAS_STATUS_NOT_SUPPORTED:
-		return "not supported";
-	case CUBLAS_STATUS_LICENSE_ERROR:
-		return "licence error";
-	}
-	return "unknown status";
-}
-
-static int check(const char *what, cublasStatus_t status, struct kgb_err *err)
+static int check(const struct kgb_cublas *blas, const char *what, cublasStatus_t status,
+		 struct kgb_err *err)
 {
 	if (status == CUBLAS_STATUS_SUCCESS)
 		return 0;
-	return kgb_fail(err, KGB_ERR_FAILED, "%s: %s (status %d)", what, status_name(status),
-			(int)status);
+	return kgb_fail(err, KGB_ERR_FAILED, "%s: %s", what, blas->cublasGetStatusName(status));
 }
 
 int kgb_cublas_open(const char *path, struct kgb_cublas **out, struct kgb_err *err)
@@ -261,9 +233,7 @@ int kgb_cublas_open(const char *path, struct kgb_cublas **out, struct kgb_err *e
 	struct kgb_cublas *blas = kgb_xcalloc(1, sizeof(*blas));
 
 	if (load(blas, path, err) < 0 ||
-	    check("cublasCreate_v2", blas->cublasCreate_v2(&blas->handle), err) < 0 ||
-	    check("cublasGetVersion_v2", blas->cublasGetVersion_v2(blas->handle, &blas->version),
-		  err) < 0) {
+	    check(blas, "cublasCreate_v2", blas->cublasCreate_v2(&blas->handle), err) < 0) {
 		kgb_cublas_close(blas);
 		return -1;
 	}
@@ -278,15 +248,10 @@ void kgb_cublas_close(struct kgb_cublas *blas)
 	kgb_free(blas);
 }
 
-int kgb_cublas_version(const struct kgb_cublas *blas)
-{
-	return blas->version;
-}
-
 int kgb_cublas_set_workspace(struct kgb_cublas *blas, void *memory, size_t bytes,
 			     struct kgb_err *err)
 {
-	return check("cublasSetWorkspace_v2",
+	return check(blas, "cublasSetWorkspace_v2",
 		     blas->cublasSetWorkspace_v2(blas->handle, memory, bytes), err);
 }
 
@@ -298,18 +263,6 @@ static const struct routine *find(const char *name)
 		if (strcmp(routines[i].name, name) == 0)
 			return &routines[i];
 	return NULL;
-}
-
-const char *kgb_cublas_letters(const char *routine)
-{
-	const struct routine *row = find(routine);
-
-	return row ? row->letters : NULL;
-}
-
-const char *kgb_cublas_routine(size_t i)
-{
-	return i < KGB_ARRAY_LEN(routines) ? routines[i].name : NULL;
 }
 
 static enum kgb_cublas_kind kind_of(char letter)
@@ -332,8 +285,7 @@ static enum kgb_cublas_kind kind_of(char letter)
 	return KGB_CUBLAS_INTEGER;
 }
 
-/* A size that the routine would see cut to 32 bits is an error here. Whether it is a sensible one
- * is for cuBLAS to say. */
+/* A size that would be cut to 32 bits is an error here; cuBLAS refuses other wrong sizes. */
 static int check_value(const struct routine *row, size_t i, const struct kgb_cublas_value *value,
 		       struct kgb_err *err)
 {
@@ -422,8 +374,8 @@ static int prepare(const struct routine *row, const struct kgb_cublas_value *val
 
 static int set_pointer_mode(struct kgb_cublas *blas, cublasPointerMode_t mode, struct kgb_err *err)
 {
-	return check("cublasSetPointerMode_v2", blas->cublasSetPointerMode_v2(blas->handle, mode),
-		     err);
+	return check(blas, "cublasSetPointerMode_v2",
+		     blas->cublasSetPointerMode_v2(blas->handle, mode), err);
 }
 
 int kgb_cublas_call(struct kgb_cublas *blas, const char *routine,
@@ -443,5 +395,5 @@ int kgb_cublas_call(struct kgb_cublas *blas, const char *routine,
 	cublasStatus_t status = row->call(blas, values, scalars);
 	if (to_device && set_pointer_mode(blas, CUBLAS_POINTER_MODE_HOST, err) < 0)
 		return -1;
-	return check(routine, status, err);
+	return check(blas, routine, status, err);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
  * cuBLAS, opened at run time: the baseline of operators that are its routines, and their native
- * result. A routine is called by its name with its arguments in the order of its prototype; what it
- * is handed is checked against that, and its status is never ignored. Prototypes come from the real
- * header, so a changed one does not compile. One thread; the CUDA context is the caller's.
+ * result. A routine is called by its name with its arguments in the order of its prototype; they
+ * are checked against that, and its status is never ignored. Prototypes come from the real header,
+ * so a changed one does not compile. One thread; the CUDA context is the caller's.
  *
  * Scalars come from the host (CUBLAS_POINTER_MODE_HOST), results of dot and asum go to device
  * memory (CUBLAS_POINTER_MODE_DEVICE). Work goes to the default stream, in the default math mode:
@@ -37,9 +37,7 @@ KGB_MUST_CHECK int kgb_cublas_open(const char *path, struct kgb_cublas **out, st
 /** NULL is fine. The library itself stays loaded. */
 void kgb_cublas_close(struct kgb_cublas *blas);
 
-/** As cublasGetVersion: 130002 is 13.0.2. */
-int kgb_cublas_version(const struct kgb_cublas *blas);
-/** Device memory for it to work in, instead of its own. It stays the caller's. */
+/** Give cuBLAS device memory to work in, instead of its own. The memory stays the caller's. */
 KGB_MUST_CHECK int kgb_cublas_set_workspace(struct kgb_cublas *blas, void *memory, size_t bytes,
 					    struct kgb_err *err);
 
@@ -48,10 +46,5 @@ KGB_MUST_CHECK int kgb_cublas_set_workspace(struct kgb_cublas *blas, void *memor
 KGB_MUST_CHECK int kgb_cublas_call(struct kgb_cublas *blas, const char *routine,
 				   const struct kgb_cublas_value *values, size_t n,
 				   struct kgb_err *err);
-
-/** Letters of a routine's arguments (enum kgb_cublas_letter); NULL for an unknown one. */
-const char *kgb_cublas_letters(const char *routine);
-/** Its number `i`, in the order of the table; NULL behind the last. */
-const char *kgb_cublas_routine(size_t i);
 
 #endif

@@ -14,11 +14,6 @@ int kgb_blas_open(void)
 	return blas ? 0 : kgb_cublas_open(NULL, &blas, &last_error);
 }
 
-int kgb_blas_version(void)
-{
-	return blas ? kgb_cublas_version(blas) : 0;
-}
-
 int kgb_blas_workspace(void *memory, size_t bytes)
 {
 	return require_open() < 0 ? -1 : kgb_cublas_set_workspace(blas, memory, bytes, &last_error);

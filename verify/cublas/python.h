@@ -13,8 +13,6 @@
 
 /** A CUDA context must be current. Further calls do nothing. */
 KGB_BLAS_API int kgb_blas_open(void);
-/** As cublasGetVersion; 0 before kgb_blas_open. */
-KGB_BLAS_API int kgb_blas_version(void);
 KGB_BLAS_API int kgb_blas_workspace(void *memory, size_t bytes);
 KGB_BLAS_API int kgb_blas_call(const char *routine, const struct kgb_cublas_value *values,
 			       size_t n);

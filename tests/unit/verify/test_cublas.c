@@ -9,6 +9,23 @@
 #include "tests/unit/base/support.h"
 #include "verify/cublas/routines.h"
 
+static const struct {
+	const char *name, *letters;
+} routines[] = {
+#define ROW(name, family, type, integer) {#name, KGB_CUBLAS_LETTERS_##family},
+	KGB_CUBLAS_ROUTINES(ROW)
+#undef ROW
+};
+
+static const char *letters_of(const char *routine)
+{
+	size_t i = 0;
+
+	while (strcmp(routines[i].name, routine) != 0)
+		i++;
+	return routines[i].letters;
+}
+
 static const struct fake_cublas_call *last;
 static int *status;
 static struct kgb_cublas *blas;
@@ -71,12 +88,11 @@ static void check_word(const struct kgb_cublas_value *value, char letter, size_t
 
 static void test_every_routine_gets_its_arguments_in_their_places(void **state)
 {
-	size_t n_routines = 0;
 	(void)state;
 
-	for (const char *name; (name = kgb_cublas_routine(n_routines)); n_routines++) {
+	for (size_t k = 0; k < KGB_ARRAY_LEN(routines); k++) {
 		struct kgb_cublas_value values[FAKE_CUBLAS_WORDS];
-		const char *letters = kgb_cublas_letters(name);
+		const char *name = routines[k].name, *letters = routines[k].letters;
 		size_t n = samples(letters, values);
 		struct kgb_err err = KGB_ERR_INIT;
 		assert_int_equal(kgb_cublas_call(blas, name, values, n, &err), 0);
@@ -85,7 +101,7 @@ static void test_every_routine_gets_its_arguments_in_their_places(void **state)
 			check_word(&values[i], letters[i], i);
 		assert_int_equal(last->pointer_mode, strchr(letters, KGB_CUBLAS_RESULT) ? 1 : 0);
 	}
-	assert_int_equal(n_routines, 50);
+	assert_int_equal(KGB_ARRAY_LEN(routines), 50);
 }
 
 static void test_results_alone_are_in_device_memory(void **state)
@@ -123,7 +139,7 @@ static void test_scalars_come_in_the_type_of_the_routine(void **state)
 	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++) {
 		struct kgb_cublas_value values[FAKE_CUBLAS_WORDS];
 		struct kgb_err err = KGB_ERR_INIT;
-		size_t n = samples(kgb_cublas_letters(rows[i].routine), values);
+		size_t n = samples(letters_of(rows[i].routine), values);
 		values[rows[i].at].re = 0.1;
 		values[rows[i].at].im = rows[i].im;
 		assert_int_equal(kgb_cublas_call(blas, rows[i].routine, values, n, &err), 0);
@@ -160,7 +176,7 @@ static void test_half_precision_is_rounded_to_nearest(void **state)
 		struct kgb_cublas_value values[FAKE_CUBLAS_WORDS];
 		struct kgb_err err = KGB_ERR_INIT;
 		uint16_t bits;
-		size_t n = samples(kgb_cublas_letters("cublasHgemmStridedBatched"), values);
+		size_t n = samples(letters_of("cublasHgemmStridedBatched"), values);
 		values[5].re = rows[i].value;
 		assert_int_equal(
 			kgb_cublas_call(blas, "cublasHgemmStridedBatched", values, n, &err), 0);
@@ -176,7 +192,7 @@ static void test_sizes_of_64_bits_go_only_where_they_fit(void **state)
 	struct kgb_err err = KGB_ERR_INIT;
 	(void)state;
 
-	size_t n = samples(kgb_cublas_letters("cublasCgemmStridedBatched_64"), values);
+	size_t n = samples(letters_of("cublasCgemmStridedBatched_64"), values);
 	values[2].integer = values[8].integer = large;
 	assert_int_equal(kgb_cublas_call(blas, "cublasCgemmStridedBatched_64", values, n, &err), 0);
 	assert_int_equal(last->words[2], large);
@@ -205,7 +221,7 @@ static void test_arguments_that_do_not_fit_are_refused(void **state)
 		{2, number, "cublasSaxpy_v2: argument 3 must be device memory"},
 	};
 	struct kgb_err err = KGB_ERR_INIT;
-	size_t n = samples(kgb_cublas_letters("cublasSaxpy_v2"), good);
+	size_t n = samples(letters_of("cublasSaxpy_v2"), good);
 	(void)state;
 
 	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++) {
@@ -225,7 +241,7 @@ static void test_a_status_of_cublas_is_an_error(void **state)
 {
 	struct kgb_cublas_value values[FAKE_CUBLAS_WORDS];
 	struct kgb_err err = KGB_ERR_INIT;
-	size_t n = samples(kgb_cublas_letters("cublasStrsm_v2"), values);
+	size_t n = samples(letters_of("cublasStrsm_v2"), values);
 	struct kgb_cublas *other = NULL;
 	(void)state;
 
@@ -236,9 +252,9 @@ static void test_a_status_of_cublas_is_an_error(void **state)
 	*status = 0;
 	assert_int_equal(call, -1);
 	assert_int_equal(call_err.kind, KGB_ERR_FAILED);
-	assert_string_equal(call_err.msg, "cublasStrsm_v2: invalid value (status 7)");
+	assert_string_equal(call_err.msg, "cublasStrsm_v2: CUBLAS_STATUS_INVALID_VALUE");
 	assert_int_equal(opened, -1);
-	assert_string_equal(err.msg, "cublasCreate_v2: invalid value (status 7)");
+	assert_string_equal(err.msg, "cublasCreate_v2: CUBLAS_STATUS_INVALID_VALUE");
 }
 
 static void test_a_library_that_is_not_there_or_not_it_is_unavailable(void **state)
@@ -256,13 +272,12 @@ static void test_a_library_that_is_not_there_or_not_it_is_unavailable(void **sta
 	assert_null(other);
 }
 
-static void test_the_version_and_a_workspace(void **state)
+static void test_a_workspace(void **state)
 {
 	struct kgb_err err = KGB_ERR_INIT;
 	char memory[16];
 	(void)state;
 
-	assert_int_equal(kgb_cublas_version(blas), 130002);
 	assert_int_equal(kgb_cublas_set_workspace(blas, memory, sizeof(memory), &err), 0);
 	assert_int_equal(kgb_cublas_set_workspace(blas, NULL, 0, &err), -1);
 }
@@ -278,7 +293,7 @@ int main(void)
 		cmocka_unit_test(test_arguments_that_do_not_fit_are_refused),
 		cmocka_unit_test(test_a_status_of_cublas_is_an_error),
 		cmocka_unit_test(test_a_library_that_is_not_there_or_not_it_is_unavailable),
-		cmocka_unit_test(test_the_version_and_a_workspace),
+		cmocka_unit_test(test_a_workspace),
 	};
 	return cmocka_run_group_tests(tests, set_up, tear_down);
 }
