@@ -3,6 +3,7 @@
  * process. */
 #include "verify/protocol/record.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "verify/protocol/record_format.h"
@@ -86,10 +87,37 @@ void kgb_record_put_window_end(struct kgb_buf *out)
 	put_chunk(out, KGB_CHUNK_WINDOW_END, NULL, 0);
 }
 
-void kgb_block_merge(struct kgb_block *block, const struct kgb_block *alike)
+static int compare_blocks(const void *pa, const void *pb)
+{
+	const struct kgb_block *a = pa, *b = pb;
+
+	if (a->address != b->address)
+		return a->address < b->address ? -1 : 1;
+	if (a->bytes != b->bytes)
+		return a->bytes < b->bytes ? -1 : 1;
+	return (int)a->foreign - (int)b->foreign;
+}
+
+/* Two entries for the same block: the first one gets the facts of both. */
+static void merge_block(struct kgb_block *block, const struct kgb_block *alike)
 {
 	block->again |= alike->again || block->before != alike->before;
 	block->before |= alike->before;
+}
+
+size_t kgb_blocks_sort(struct kgb_block *blocks, size_t n)
+{
+	size_t kept = 0;
+
+	if (n > 1)
+		qsort(blocks, n, sizeof(*blocks), compare_blocks);
+	for (size_t i = 0; i < n; i++) {
+		if (kept > 0 && compare_blocks(&blocks[kept - 1], &blocks[i]) == 0)
+			merge_block(&blocks[kept - 1], &blocks[i]);
+		else
+			blocks[kept++] = blocks[i];
+	}
+	return kept;
 }
 
 void kgb_record_put_block(struct kgb_buf *out, const struct kgb_block *block)

@@ -158,8 +158,9 @@ void kgb_record_put_header(struct kgb_buf *out);
 void kgb_record_put_image(struct kgb_buf *out, uint32_t id, const void *bytes, size_t len);
 void kgb_record_put_window_begin(struct kgb_buf *out, uint32_t number);
 void kgb_record_put_window_end(struct kgb_buf *out);
-/** Merge two entries for the same block of one window into the first. */
-void kgb_block_merge(struct kgb_block *block, const struct kgb_block *alike);
+/** Sort the blocks of one window and merge those that were freed and made again alike. Returns how
+ * many are left. */
+size_t kgb_blocks_sort(struct kgb_block *blocks, size_t n);
 void kgb_record_put_block(struct kgb_buf *out, const struct kgb_block *block);
 void kgb_record_put_op(struct kgb_buf *out, const struct kgb_op *op);
 

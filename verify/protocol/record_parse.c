@@ -279,33 +279,6 @@ static int decode_number(const struct chunk *chunk, uint32_t *out, struct kgb_er
 	return 0;
 }
 
-static int compare_blocks(const void *pa, const void *pb)
-{
-	const struct kgb_block *a = pa, *b = pb;
-
-	if (a->address != b->address)
-		return a->address < b->address ? -1 : 1;
-	if (a->bytes != b->bytes)
-		return a->bytes < b->bytes ? -1 : 1;
-	return (int)a->foreign - (int)b->foreign;
-}
-
-/* Sorted, and one of those that were freed and made again alike. Returns how many are left. */
-static size_t sort_blocks(struct kgb_block *blocks, size_t n)
-{
-	size_t kept = 0;
-
-	if (n > 1)
-		qsort(blocks, n, sizeof(*blocks), compare_blocks);
-	for (size_t i = 0; i < n; i++) {
-		if (kept > 0 && compare_blocks(&blocks[kept - 1], &blocks[i]) == 0)
-			kgb_block_merge(&blocks[kept - 1], &blocks[i]);
-		else
-			blocks[kept++] = blocks[i];
-	}
-	return kept;
-}
-
 static int compare_images(const void *pa, const void *pb)
 {
 	const struct kgb_image *a = pa, *b = pb;
@@ -390,7 +363,7 @@ static int fill_chunk(struct filling *filling, const struct chunk *chunk, struct
 	}
 	if (chunk->bytes != 0)
 		return bad(err, chunk->at, "the end of a window has %u bytes", chunk->bytes);
-	window->n_blocks = sort_blocks(filling->blocks - window->n_blocks, window->n_blocks);
+	window->n_blocks = kgb_blocks_sort(filling->blocks - window->n_blocks, window->n_blocks);
 	filling->open = NULL;
 	return 0;
 }

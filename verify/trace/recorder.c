@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -203,37 +202,6 @@ void kgb_recorder_unsupported(struct kgb_recorder *rec, uint64_t stream, const c
 
 /* ---- The end of a window ---- */
 
-static int compare_blocks(const void *a, const void *b)
-{
-	const struct kgb_block *x = a, *y = b;
-
-	if (x->address != y->address)
-		return x->address < y->address ? -1 : 1;
-	if (x->bytes != y->bytes)
-		return x->bytes < y->bytes ? -1 : 1;
-	return (int)x->foreign - (int)y->foreign;
-}
-
-/* Sorted, no two alike: a block that was freed and made again lived before. */
-static void put_blocks(struct kgb_recorder *rec, struct kgb_buf *out)
-{
-	struct kgb_block *blocks = rec->blocks.items;
-	size_t n = 0;
-
-	if (rec->blocks.n == 0)
-		return;
-	qsort(blocks, rec->blocks.n, sizeof(blocks[0]), compare_blocks);
-	for (size_t i = 0; i < rec->blocks.n; i++) {
-		if (n && compare_blocks(&blocks[n - 1], &blocks[i]) == 0)
-			kgb_block_merge(&blocks[n - 1], &blocks[i]);
-		else
-			blocks[n++] = blocks[i];
-	}
-	rec->blocks.n = n;
-	for (size_t i = 0; i < n; i++)
-		kgb_record_put_block(out, &blocks[i]);
-}
-
 /* Images that this window uses and the record lacks; their number. */
 static size_t put_images(const struct kgb_recorder *rec, struct kgb_buf *out)
 {
@@ -278,7 +246,9 @@ static int end_whole(struct kgb_recorder *rec, struct kgb_err *err)
 	}
 	kgb_record_put_window_begin(&out, rec->number);
 	kgb_buf_add(&out, rec->ops.ptr, rec->ops.len);
-	put_blocks(rec, &out);
+	rec->blocks.n = kgb_blocks_sort(rec->blocks.items, rec->blocks.n);
+	for (size_t i = 0; i < rec->blocks.n; i++)
+		kgb_record_put_block(&out, &rec->blocks.items[i]);
 	kgb_record_put_window_end(&out);
 	if (out.overflowed) {
 		kgb_recorder_break(rec, "record over %llu bytes",
