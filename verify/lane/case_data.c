@@ -205,25 +205,26 @@ void kgb_case_data_write_request(const struct kgb_case_data *data, bool exact, s
 	kgb_jsonw_object_end(&w);
 }
 
-int kgb_case_data_ask(const struct kgb_case_data *data, struct kgb_worker *reference,
-		      struct kgb_shared_arena *shared, bool exact, int64_t deadline_ms,
-		      struct kgb_err *err)
+int kgb_case_data_ask(const struct kgb_case_data *data, struct kgb_reference *reference, bool exact,
+		      int64_t deadline_ms, struct kgb_err *err)
 {
+	struct kgb_shared_arena *memory = &reference->memory;
 	const struct kgb_case *c = data->kase;
 	size_t at[KGB_MAX_ARGS] = {0};
 	const size_t used = place_storages(data, at);
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(KGB_WIRE_REQUEST_MAX);
 
-	if (kgb_shared_arena_reserve(shared, reference, used, 1, true, deadline_ms, err) < 0)
+	if (kgb_shared_arena_reserve(memory, &reference->worker, used, 1, true, deadline_ms, err) <
+	    0)
 		return kgb_ctx(err, "case '%s'", c->name);
 	for (size_t i = 0; i < c->n_args; i++)
 		if (data->storages[i])
-			kgb_parallel_copy(shared->arena + at[i], data->storages[i],
+			kgb_parallel_copy(memory->arena + at[i], data->storages[i],
 					  data->storage_bytes[i]);
 	kgb_case_data_write_request(data, exact, &text);
 	if (text.overflowed)
 		return kgb_fail(err, KGB_ERR_LIMIT, "case '%s': its request is too long", c->name);
-	return kgb_worker_send(reference, text.ptr, NULL, 0, err);
+	return kgb_worker_send(&reference->worker, text.ptr, NULL, 0, err);
 }
 
 static int fail_lost(const struct kgb_worker *reference, struct kgb_err *err)
@@ -338,20 +339,23 @@ static int keep_result(struct kgb_case_data *data, size_t i, const struct kgb_wi
 	return 0;
 }
 
-int kgb_case_data_wait(const struct kgb_case_data *data, struct kgb_worker *reference,
-		       struct kgb_shared_arena *shared, bool exact, int64_t deadline_ms,
-		       struct kgb_wire_reply *reply, struct kgb_err *err)
+int kgb_case_data_wait(const struct kgb_case_data *data, struct kgb_reference *reference,
+		       bool exact, int64_t deadline_ms, struct kgb_wire_reply *reply,
+		       struct kgb_err *err)
 {
-	if (!kgb_worker_wait(reference, deadline_ms, reply))
-		return fail_lost(reference, err);
-	if (reply->status == KGB_WIRE_OK && (uint64_t)reply->value > shared->out_bytes) {
-		/* The results did not fit; now we know how large they are. */
-		if (kgb_shared_arena_reserve(shared, reference, shared->arena_bytes,
+	struct kgb_worker *worker = &reference->worker;
+	struct kgb_shared_arena *memory = &reference->memory;
+
+	if (!kgb_worker_wait(worker, deadline_ms, reply))
+		return fail_lost(worker, err);
+	if (reply->status == KGB_WIRE_OK && (uint64_t)reply->value > memory->out_bytes) {
+		/* The results did not fit; now their size is known. */
+		if (kgb_shared_arena_reserve(memory, worker, memory->arena_bytes,
 					     (size_t)reply->value, true, deadline_ms, err) < 0 ||
-		    kgb_case_data_ask(data, reference, shared, exact, deadline_ms, err) < 0)
+		    kgb_case_data_ask(data, reference, exact, deadline_ms, err) < 0)
 			return -1;
-		if (!kgb_worker_wait(reference, deadline_ms, reply))
-			return fail_lost(reference, err);
+		if (!kgb_worker_wait(worker, deadline_ms, reply))
+			return fail_lost(worker, err);
 	}
 	if (reply->status != KGB_WIRE_OK)
 		return kgb_fail(err, KGB_ERR_FAILED, "case '%s': the reference failed: %s",
@@ -375,14 +379,14 @@ int kgb_case_data_take(struct kgb_case_data *data, const struct kgb_wire_reply *
 	return 0;
 }
 
-int kgb_case_data_fetch(struct kgb_case_data *data, struct kgb_worker *reference,
-			struct kgb_shared_arena *shared, bool exact, int64_t deadline_ms,
-			struct kgb_err *err)
+int kgb_case_data_fetch(struct kgb_case_data *data, struct kgb_reference *reference, bool exact,
+			int64_t deadline_ms, struct kgb_err *err)
 {
 	KGB_AUTO(free) struct kgb_wire_reply *reply = kgb_xmalloc(sizeof(*reply));
+	const struct kgb_shared_arena *memory = &reference->memory;
 
-	if (kgb_case_data_ask(data, reference, shared, exact, deadline_ms, err) < 0 ||
-	    kgb_case_data_wait(data, reference, shared, exact, deadline_ms, reply, err) < 0)
+	if (kgb_case_data_ask(data, reference, exact, deadline_ms, err) < 0 ||
+	    kgb_case_data_wait(data, reference, exact, deadline_ms, reply, err) < 0)
 		return -1;
-	return kgb_case_data_take(data, reply, shared->out, shared->out_bytes, exact, err);
+	return kgb_case_data_take(data, reply, memory->out, memory->out_bytes, exact, err);
 }

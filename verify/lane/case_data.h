@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * The data of one case: fresh inputs made here, and what is right for them as the reference worker
- * tells.
+ * The data of one case: fresh inputs made here, and their right results, which the reference
+ * computes.
  */
 #ifndef KGB_VERIFY_LANE_CASE_DATA_H
 #define KGB_VERIFY_LANE_CASE_DATA_H
 
+#include <pthread.h>
 #include <stddef.h>
 
 #include "base/err.h"
@@ -15,6 +16,18 @@
 #include "verify/cases/fill.h"
 #include "verify/process/shared_arena.h"
 #include "verify/process/worker.h"
+
+/** The trusted process that computes right results. Lanes on a GPU share one, because a context is
+ * expensive there: `lock` is held from a question to its answer. */
+struct kgb_reference {
+	pthread_mutex_t lock;
+	struct kgb_worker worker;
+	struct kgb_shared_arena memory;
+};
+#define KGB_REFERENCE_INIT                                                   \
+	{                                                                    \
+		.lock = PTHREAD_MUTEX_INITIALIZER, .worker = KGB_WORKER_INIT \
+	}
 
 /** One result, contiguous. */
 struct kgb_truth {
@@ -56,25 +69,24 @@ void kgb_case_data_release(struct kgb_case_data *data);
 
 /** Ask the reference; the inputs are copied to its arena before this returns. `exact` false asks
  * for the native results only, which is what a baseline is timed by. */
-KGB_MUST_CHECK int kgb_case_data_ask(const struct kgb_case_data *data, struct kgb_worker *reference,
-				     struct kgb_shared_arena *shared, bool exact,
+KGB_MUST_CHECK int kgb_case_data_ask(const struct kgb_case_data *data,
+				     struct kgb_reference *reference, bool exact,
 				     int64_t deadline_ms, struct kgb_err *err);
 /** Append that request. */
 void kgb_case_data_write_request(const struct kgb_case_data *data, bool exact, struct kgb_buf *out);
-/** Wait for the answer, whose results lie in shared->out then. Every error is trouble of ours: the
- * reference is trusted. */
+/** Wait for the answer, whose results lie in reference->memory.out then. Every error is trouble of
+ * ours: the reference is trusted. */
 KGB_MUST_CHECK int kgb_case_data_wait(const struct kgb_case_data *data,
-				      struct kgb_worker *reference, struct kgb_shared_arena *shared,
-				      bool exact, int64_t deadline_ms, struct kgb_wire_reply *reply,
+				      struct kgb_reference *reference, bool exact,
+				      int64_t deadline_ms, struct kgb_wire_reply *reply,
 				      struct kgb_err *err);
 /** Copy the results out of an answer. */
 KGB_MUST_CHECK int kgb_case_data_take(struct kgb_case_data *data,
 				      const struct kgb_wire_reply *reply, const char *out,
 				      size_t out_bytes, bool exact, struct kgb_err *err);
 /** All three: ask, wait, copy. */
-KGB_MUST_CHECK int kgb_case_data_fetch(struct kgb_case_data *data, struct kgb_worker *reference,
-				       struct kgb_shared_arena *shared, bool exact,
-				       int64_t deadline_ms, struct kgb_err *err);
+KGB_MUST_CHECK int kgb_case_data_fetch(struct kgb_case_data *data, struct kgb_reference *reference,
+				       bool exact, int64_t deadline_ms, struct kgb_err *err);
 
 /** Arguments as the workers read them: appends `"args":[...]` members. `at` gives the byte offset
  * of each storage and `views` the layout of each tensor, both indexed by argument; OUT arguments

@@ -20,18 +20,6 @@ struct kgb_gpu_facts;
 struct kgb_nvml;
 struct kgb_compiler_seat;
 
-/** The trusted process that computes right results. Lanes on a GPU share one, because a context is
- * expensive there: `lock` is held from a question to its answer. */
-struct kgb_reference {
-	pthread_mutex_t lock;
-	struct kgb_worker worker;
-	struct kgb_shared_arena memory;
-};
-#define KGB_REFERENCE_INIT                                                   \
-	{                                                                    \
-		.lock = PTHREAD_MUTEX_INITIALIZER, .worker = KGB_WORKER_INIT \
-	}
-
 struct kgb_lane {
 	const struct kgb_judge *judge; /* borrowed */
 	struct kgb_verdict *verdict; /* borrowed; of this lane */

@@ -43,11 +43,8 @@ static bool recall(struct kgb_lane *lane, struct kgb_case_data *data)
 
 static int ask(struct kgb_lane *lane, const struct kgb_case_data *data, struct kgb_err *err)
 {
-	struct kgb_reference *reference = lane->reference;
-
 	KGB_MEASURE(lane, KGB_PHASE_TRUTH);
-	return kgb_case_data_ask(data, &reference->worker, &reference->memory, true,
-				 kgb_mono_ms() + REFERENCE_MS, err);
+	return kgb_case_data_ask(data, lane->reference, true, kgb_mono_ms() + REFERENCE_MS, err);
 }
 
 int kgb_lane_request_truth(struct kgb_lane *lane, struct kgb_case_data *data, struct kgb_err *err)
@@ -57,16 +54,15 @@ int kgb_lane_request_truth(struct kgb_lane *lane, struct kgb_case_data *data, st
 
 int kgb_lane_receive_truth(struct kgb_lane *lane, struct kgb_case_data *data, struct kgb_err *err)
 {
-	struct kgb_reference *reference = lane->reference;
-	const struct kgb_shared_arena *memory = &reference->memory;
+	const struct kgb_shared_arena *memory = &lane->reference->memory;
 	KGB_AUTO(free) struct kgb_wire_reply *reply = NULL;
 
 	if (data->is_recalled)
 		return 0;
 	KGB_MEASURE(lane, KGB_PHASE_TRUTH);
 	reply = kgb_xmalloc(sizeof(*reply));
-	if (kgb_case_data_wait(data, &reference->worker, &reference->memory, true,
-			       kgb_mono_ms() + REFERENCE_MS, reply, err) < 0 ||
+	if (kgb_case_data_wait(data, lane->reference, true, kgb_mono_ms() + REFERENCE_MS, reply,
+			       err) < 0 ||
 	    kgb_case_data_take(data, reply, memory->out, memory->out_bytes, true, err) < 0)
 		return -1;
 	if (data->truth_key[0])

@@ -49,8 +49,7 @@ int kgb_lint_ask(struct kgb_lane *lane, const struct kgb_case *c,
 		if (kgb_lane_start_reference(lane, err) < 0)
 			return -1;
 	}
-	if (kgb_case_data_fetch(out, &reference->worker, &reference->memory, false, deadline_ms,
-				err) == 0)
+	if (kgb_case_data_fetch(out, reference, false, deadline_ms, err) == 0)
 		return 0;
 	kgb_lint_forget(out);
 	return -1;

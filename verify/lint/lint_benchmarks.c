@@ -247,8 +247,7 @@ static int time_case(struct kgb_lint *lint, const struct kgb_case *c, struct kgb
 	kgb_lane_fill(&lint->lane, &data, c, 0);
 	data.is_timed = true;
 	pthread_rwlock_wrlock(lint->options->quiet);
-	int rc = kgb_case_data_ask(&data, &reference->worker, &reference->memory, false,
-				   deadline_ms, err);
+	int rc = kgb_case_data_ask(&data, reference, false, deadline_ms, err);
 	if (rc == 0)
 		rc = kgb_lane_await(&reference->worker, deadline_ms, c->name, reply, err);
 	pthread_rwlock_unlock(lint->options->quiet);

@@ -69,8 +69,8 @@ static int time_baseline(struct kgb_lane *lane, const struct kgb_case *c, double
 	kgb_case_data_fill(&data, c, &lane->verdict->seed, 0);
 	for (int i = 0; i < REPETITIONS && rc == 0; i++) {
 		int64_t started_ns = kgb_mono_ns();
-		rc = kgb_case_data_fetch(&data, &lane->reference->worker, &lane->reference->memory,
-					 false, kgb_mono_ms() + REFERENCE_MS, err);
+		rc = kgb_case_data_fetch(&data, lane->reference, false,
+					 kgb_mono_ms() + REFERENCE_MS, err);
 		ns[i] = kgb_mono_ns() - started_ns;
 	}
 	kgb_case_data_release(&data);
