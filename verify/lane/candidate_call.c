@@ -215,13 +215,14 @@ static void write_addresses(const struct kgb_case_data *data, const struct kgb_c
 
 /* Guards, inputs, poisoned buffers: first here, then in the arena. */
 static void write_image(struct kgb_lane *lane, const struct kgb_case_data *data, int repetition,
-			struct kgb_rng *rng, struct kgb_candidate_call *call)
+			struct kgb_candidate_call *call)
 {
 	const struct kgb_case *c = data->kase;
 
 	kgb_candidate_call_resize(&lane->image, call->arena_bytes);
 	for (size_t i = 0; i < call->n_parts; i++)
-		add_noise(lane, rng, lane->image.ptr + call->parts[i].at, call->parts[i].bytes);
+		add_noise(lane, &call->rng, lane->image.ptr + call->parts[i].at,
+			  call->parts[i].bytes);
 	for (size_t i = 0; i < c->n_args; i++) {
 		char *at = lane->image.ptr + call->at[i];
 		if (data->storages[i])
@@ -252,8 +253,8 @@ static size_t out_bytes(const struct kgb_case_data *data)
 
 /* `native`: the operator's own implementation is called, not an entry of a kernel file. */
 static int send_call(struct kgb_worker *worker, const struct kgb_case_data *data,
-		     const struct kgb_candidate_call_spec *spec, bool native, struct kgb_rng *rng,
-		     const struct kgb_candidate_call *call, struct kgb_err *err)
+		     const struct kgb_candidate_call_spec *spec, bool native,
+		     struct kgb_candidate_call *call, struct kgb_err *err)
 {
 	const struct kgb_interface *interface = data->kase->interface;
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(KGB_WIRE_REQUEST_MAX);
@@ -261,12 +262,13 @@ static int send_call(struct kgb_worker *worker, const struct kgb_case_data *data
 
 	kgb_jsonw_init(&w, &text, 0);
 	kgb_jsonw_put(&w, "{op: 'call', entry: %s, poison: %ld, fill:",
-		      native ? interface->baseline : interface->entry, kgb_rng_int(rng, 1, 254));
+		      native ? interface->baseline : interface->entry,
+		      kgb_rng_int(&call->rng, 1, 254));
 	if (spec->repetition % 2 == 0)
 		kgb_jsonw_i64(&w, 0xff);
 	else
 		kgb_jsonw_null(&w);
-	kgb_jsonw_ki64(&w, "seed", (int64_t)kgb_rng_u32(rng));
+	kgb_jsonw_ki64(&w, "seed", (int64_t)kgb_rng_u32(&call->rng));
 	if (spec->window)
 		kgb_jsonw_ki64(&w, "window", spec->window);
 	const bool tune = data->kase->mode == KGB_MODE_BENCHMARK;
@@ -338,31 +340,22 @@ static void take_snapshot(struct kgb_lane *lane, const struct kgb_case_data *dat
 				take_output(lane, &data->results[i], &call->reply.outputs[i]);
 }
 
-static int prepare(struct kgb_lane *lane, const struct kgb_case_data *data,
-		   const struct kgb_candidate_call_spec *spec, struct kgb_candidate_call *call,
-		   struct kgb_rng *rng, struct kgb_err *err)
+int kgb_candidate_call_prepare(struct kgb_lane *lane, const struct kgb_case_data *data,
+			       const struct kgb_candidate_call_spec *spec,
+			       struct kgb_candidate_call *call, struct kgb_err *err)
 {
 	struct kgb_rng places;
 
 	*call = (struct kgb_candidate_call){0};
 	kgb_rng_init(&places, &lane->verdict->seed, data->kase->name,
 		     PLACES_STREAM + (uint32_t)spec->places);
-	kgb_rng_init(rng, &lane->verdict->seed, data->kase->name,
+	kgb_rng_init(&call->rng, &lane->verdict->seed, data->kase->name,
 		     CALL_STREAM + (uint32_t)spec->repetition);
 	if (lay_out_views(data, call, err) < 0)
 		return -1;
 	place_storages(data->kase, spec->arrangement, &places, call);
-	write_image(lane, data, spec->repetition, rng, call);
+	write_image(lane, data, spec->repetition, call);
 	return 0;
-}
-
-int kgb_candidate_call_prepare(struct kgb_lane *lane, const struct kgb_case_data *data,
-			       const struct kgb_candidate_call_spec *spec,
-			       struct kgb_candidate_call *call, struct kgb_err *err)
-{
-	struct kgb_rng rng;
-
-	return prepare(lane, data, spec, call, &rng, err);
 }
 
 int kgb_candidate_call_run(struct kgb_lane *lane, const struct kgb_case_data *data,
@@ -374,20 +367,19 @@ int kgb_candidate_call_run(struct kgb_lane *lane, const struct kgb_case_data *da
 	struct kgb_shared_arena *memory =
 		spec->baseline ? &lane->baseline_memory : &lane->runner_memory;
 	const bool native = spec->baseline && lane->judge->options->baseline != KGB_BASELINE_KERNEL;
-	struct kgb_rng rng;
 	/* A baseline may have to be compiled first, and is trusted to end. */
 	int64_t deadline = spec->baseline ? lane->deadline_ms : kgb_lane_call_deadline(lane);
 
-	if (prepare(lane, data, spec, call, &rng, err) < 0)
+	if (kgb_candidate_call_prepare(lane, data, spec, call, err) < 0)
 		return -1;
 	if (kgb_shared_arena_reserve(memory, worker, call->arena_bytes, out_bytes(data), false,
 				     deadline, err) < 0)
 		return -1;
 	kgb_candidate_call_copy_parts(call, memory->arena, lane->image.ptr);
-	add_noise(lane, &rng, memory->out, out_bytes(data));
+	add_noise(lane, &call->rng, memory->out, out_bytes(data));
 
 	int64_t started_ns = kgb_mono_ns();
-	if (send_call(worker, data, spec, native, &rng, call, err) < 0)
+	if (send_call(worker, data, spec, native, call, err) < 0)
 		return -1;
 	int rc;
 	if (spec->baseline) /* its trouble is ours */

@@ -48,28 +48,29 @@ struct kgb_candidate_call {
 	size_t at[KGB_MAX_ARGS]; /* byte offset of each storage in the arena */
 	struct kgb_tensor_view
 		views[KGB_MAX_ARGS]; /* of TENSOR and OUT arguments as they were passed */
-	size_t arena_bytes; /* used of the arena; judge->image and judge->after hold both states: */
+	size_t arena_bytes; /* used of the arena; lane->image and lane->after hold both states: */
 	struct kgb_part
 		parts[KGB_MAX_ARGS]; /* of it only these bytes, guards and storages, in order */
 	size_t n_parts; /* at least 1 */
 	void *values[KGB_MAX_RESULTS]; /* owned; contiguous elements of each result; NULL: none, or
 					  not delivered */
 	int64_t wall_ns; /* from sending the request to having the reply */
+	struct kgb_rng rng; /* of this call; the image has taken its first numbers */
 };
 
-/** Lay out the arguments and write judge->image: guards, inputs, poisoned buffers. What
- * kgb_candidate_call_run begins with. *call must be released in every case. */
+/** Lay out the arguments and write lane->image: guards, inputs, poisoned buffers.
+ * kgb_candidate_call_run begins with this. *call must be released in every case. */
 KGB_MUST_CHECK int kgb_candidate_call_prepare(struct kgb_lane *lane,
 					      const struct kgb_case_data *data,
 					      const struct kgb_candidate_call_spec *spec,
 					      struct kgb_candidate_call *call, struct kgb_err *err);
-/** Take the values of results that parameters hold from judge->after. */
+/** Take the values of results that parameters hold from lane->after. */
 void kgb_candidate_call_take_held(const struct kgb_lane *lane, const struct kgb_case_data *data,
 				  struct kgb_candidate_call *call);
 /** Copy all parts from one arena to another. */
 void kgb_candidate_call_copy_parts(const struct kgb_candidate_call *call, char *to,
 				   const char *from);
-/** Make judge->image or judge->after this long, contents undefined. */
+/** Make lane->image or lane->after this long, contents undefined. */
 void kgb_candidate_call_resize(struct kgb_buf *buf, size_t len);
 
 /** Run it. 0: *call holds a reply with status OK. 1: *failure says why not (exception, crash, time,
