@@ -75,18 +75,13 @@ struct kgb_nvml {
 	void *events; /* set; NULL: none */
 };
 
-static void *symbol_of(void *library, const char *name)
-{
-	return dlsym(library, name);
-}
-
 static void load(struct kgb_nvml *nvml, void *library)
 {
 	void *symbol;
 
 	/* The only way to turn an object pointer into a function pointer that ISO C leaves. */
-#define LOAD(name, text, args)             \
-	symbol = symbol_of(library, text); \
+#define LOAD(name, text, args)         \
+	symbol = dlsym(library, text); \
 	memcpy(&nvml->name, &symbol, sizeof(symbol));
 	FUNCTIONS(LOAD)
 #undef LOAD

@@ -235,17 +235,12 @@ static void write_image(struct kgb_lane *lane, const struct kgb_case_data *data,
 	}
 }
 
-static size_t result_bytes(const struct kgb_truth *truth)
-{
-	return (size_t)kgb_tensor_view_numel(&truth->view) * kgb_dtype_size(truth->view.dtype);
-}
-
 static size_t out_bytes(const struct kgb_case_data *data)
 {
 	size_t sum = 0;
 
 	for (size_t i = 0; i < data->n_results; i++)
-		sum += result_bytes(&data->results[i]) + STORAGE_ALIGN;
+		sum += kgb_tensor_view_bytes(&data->results[i].view) + STORAGE_ALIGN;
 	return sum;
 }
 
@@ -294,11 +289,11 @@ static int send_call(struct kgb_worker *worker, const struct kgb_case_data *data
 static void *gather(const struct kgb_lane *lane, const struct kgb_candidate_call *call, size_t arg)
 {
 	const struct kgb_tensor_view *view = &call->views[arg];
-	int64_t n = kgb_tensor_view_numel(view);
+	size_t n = kgb_tensor_view_bytes(view);
 
 	if (n == 0)
 		return NULL;
-	char *values = kgb_xreallocarray(NULL, (size_t)n, kgb_dtype_size(view->dtype));
+	char *values = kgb_xmalloc(n);
 	kgb_tensor_view_gather(view, lane->after.ptr + call->at[arg], values);
 	return values;
 }
@@ -308,7 +303,7 @@ static void *take_output(const struct kgb_lane *lane, const struct kgb_truth *tr
 			 const struct kgb_wire_output *output)
 {
 	const struct kgb_shared_arena *shared = &lane->runner_memory;
-	size_t n = result_bytes(truth);
+	size_t n = kgb_tensor_view_bytes(&truth->view);
 
 	if (n == 0 || (size_t)output->n_bytes != n || output->dtype != truth->view.dtype ||
 	    (size_t)output->offset > shared->out_bytes - n)
@@ -886,8 +881,7 @@ bool kgb_candidate_call_same_bits(const struct kgb_case_data *data,
 				  const struct kgb_candidate_call *b)
 {
 	for (size_t i = 0; i < data->n_results; i++) {
-		const struct kgb_tensor_view *view = &data->results[i].view;
-		size_t n = (size_t)kgb_tensor_view_numel(view) * kgb_dtype_size(view->dtype);
+		size_t n = kgb_tensor_view_bytes(&data->results[i].view);
 		if (a->values[i] && b->values[i] &&
 		    !kgb_parallel_equal(a->values[i], b->values[i], n))
 			return false;

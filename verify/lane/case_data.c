@@ -17,7 +17,7 @@ static size_t aligned(size_t bytes)
 bool kgb_truth_is_filled(const struct kgb_truth *truth)
 {
 	const size_t size = kgb_dtype_size(truth->view.dtype);
-	const size_t bytes = (size_t)kgb_tensor_view_numel(&truth->view) * size;
+	const size_t bytes = kgb_tensor_view_bytes(&truth->view);
 
 	return memcmp(truth->native, (const char *)truth->native + size, bytes - size) == 0;
 }
@@ -317,7 +317,7 @@ static int keep_result(struct kgb_case_data *data, size_t i, const struct kgb_wi
 	if (check_in_place(data->kase, i, &truth->view, err) < 0)
 		return -1;
 	int64_t n_elements = kgb_tensor_view_numel(&truth->view);
-	if (native->n_bytes != n_elements * (int64_t)kgb_dtype_size(truth->view.dtype))
+	if (native->n_bytes != (int64_t)kgb_tensor_view_bytes(&truth->view))
 		return kgb_fail(err, KGB_ERR_FAILED, "result %zu of the reference is incomplete",
 				i);
 	enum kgb_dtype wide =

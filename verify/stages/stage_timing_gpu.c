@@ -137,10 +137,8 @@ static size_t result_bytes(const struct session *s)
 {
 	size_t bytes = 0;
 
-	for (size_t i = 0; i < s->data.n_results; i++) {
-		const struct kgb_tensor_view *view = &s->data.results[i].view;
-		bytes += (size_t)kgb_tensor_view_numel(view) * kgb_dtype_size(view->dtype);
-	}
+	for (size_t i = 0; i < s->data.n_results; i++)
+		bytes += kgb_tensor_view_bytes(&s->data.results[i].view);
 	return bytes;
 }
 

@@ -19,6 +19,11 @@ int64_t kgb_tensor_view_numel(const struct kgb_tensor_view *view)
 	return n;
 }
 
+size_t kgb_tensor_view_bytes(const struct kgb_tensor_view *view)
+{
+	return (size_t)kgb_tensor_view_numel(view) * kgb_dtype_size(view->dtype);
+}
+
 int64_t kgb_tensor_view_element(const struct kgb_tensor_view *view, int64_t i)
 {
 	int64_t at = view->offset;

@@ -44,11 +44,15 @@ static bool accuse(struct kgb_timer_result *out, const bool broken[KGB_N_SIDES])
 	return broken[KGB_SIDE_A] || broken[KGB_SIDE_B];
 }
 
-static const char *name_of(const bool broken[KGB_N_SIDES])
+/* The same, and the sides are named before `what`. */
+static bool accuse_of(struct kgb_timer_result *out, const bool broken[KGB_N_SIDES],
+		      enum kgb_timing_why why, const char *what)
 {
-	return broken[KGB_SIDE_A] && broken[KGB_SIDE_B] ? "both sides"
-	       : broken[KGB_SIDE_A]                     ? "baseline"
-							: "candidate";
+	const char *name = broken[KGB_SIDE_A] && broken[KGB_SIDE_B] ? "both sides"
+			   : broken[KGB_SIDE_A]                     ? "baseline"
+								    : "candidate";
+
+	return accuse(out, broken) && kgb_timer__say(out, why, "%s: %s", name, what);
 }
 
 /* Of the samples that have such a value: the share with less than the limit, 0 if there are none.
@@ -142,19 +146,12 @@ static bool doubt_order(const struct kgb_timer *timer, struct kgb_timer_result *
 
 	for (enum kgb_side side = KGB_SIDE_A; side < KGB_N_SIDES; side++)
 		broken[side] = active_for_longer(timer, side, slack);
-	if (accuse(out, broken)) {
-		return kgb_timer__say(
-			out, KGB_WHY_RULER_ORDER,
-			"%s: the device was active for longer than between the events",
-			name_of(broken));
-	}
+	if (accuse_of(out, broken, KGB_WHY_RULER_ORDER,
+		      "the device was active for longer than between the events"))
+		return true;
 	positive(timer, events_over_host, slack, broken);
-	if (!accuse(out, broken))
-		return false;
-	return kgb_timer__say(
-		out, KGB_WHY_RULER_ORDER,
-		"%s: more time between the events than on the host's clock around them",
-		name_of(broken));
+	return accuse_of(out, broken, KGB_WHY_RULER_ORDER,
+			 "more time between the events than on the host's clock around them");
 }
 
 static double events_less_activity(const struct kgb_timer_sample *s)
@@ -227,12 +224,10 @@ static bool doubt_activity(const struct kgb_timer *timer, struct kgb_timer_resul
 	if (!timer->config.with_activity)
 		return false;
 	positive(timer, missing_activity, 0, missing);
-	if (accuse(out, missing)) {
-		out->accuses = false; /* records get lost without anybody's doing */
-		return kgb_timer__say(out, KGB_WHY_RULER_ACTIVITY, "no activity was recorded: %s",
-				      name_of(missing));
-	}
-	return doubt_overhead(timer, &overhead, out);
+	if (!accuse_of(out, missing, KGB_WHY_RULER_ACTIVITY, "no activity was recorded"))
+		return doubt_overhead(timer, &overhead, out);
+	out->accuses = false; /* records get lost without a cause in either side */
+	return true;
 }
 
 /* The same call by call, for events that are too short now and then only: there medians say
@@ -317,12 +312,8 @@ static bool doubt_outside(const struct kgb_timer *timer, struct kgb_timer_result
 	bool broken[KGB_N_SIDES] = {timer->n_contradicted[KGB_SIDE_A] > 0,
 				    timer->n_contradicted[KGB_SIDE_B] > 0};
 
-	if (!accuse(out, broken))
-		return false;
-	return kgb_timer__say(
-		out, KGB_WHY_RULER_OUTSIDE, "%s: %u blocks claim more time than the judge saw pass",
-		name_of(broken),
-		timer->n_contradicted[KGB_SIDE_A] + timer->n_contradicted[KGB_SIDE_B]);
+	return accuse_of(out, broken, KGB_WHY_RULER_OUTSIDE,
+			 "blocks claim more time than passed on the judge's clock");
 }
 
 /* ---- calls that differ from other calls ---- */

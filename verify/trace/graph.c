@@ -125,6 +125,16 @@ static const char *build_copy(struct kgb_tracer *tracer, CUgraphNode node, struc
 	return NULL;
 }
 
+static const char *const unsupported[] = {
+	[CU_GRAPH_NODE_TYPE_HOST] = "graph host node",
+	[CU_GRAPH_NODE_TYPE_GRAPH] = "graph in a graph",
+	[CU_GRAPH_NODE_TYPE_CONDITIONAL] = "graph conditional node",
+	[CU_GRAPH_NODE_TYPE_MEM_ALLOC] = "graph memory node",
+	[CU_GRAPH_NODE_TYPE_MEM_FREE] = "graph memory node",
+	[CU_GRAPH_NODE_TYPE_WAIT_EVENT] = "graph event node",
+	[CU_GRAPH_NODE_TYPE_EVENT_RECORD] = "graph event node",
+};
+
 static const char *build_node(struct kgb_tracer *tracer, CUgraphNode node, struct kgb_graph *graph)
 {
 	CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
@@ -133,33 +143,18 @@ static const char *build_node(struct kgb_tracer *tracer, CUgraphNode node, struc
 
 	if (tracer->cu->cuGraphNodeGetType(node, &type) != CUDA_SUCCESS)
 		return "graph node";
-	switch ((int)type) {
-	case CU_GRAPH_NODE_TYPE_EMPTY:
+	if (type == CU_GRAPH_NODE_TYPE_EMPTY)
 		return NULL;
-	case CU_GRAPH_NODE_TYPE_KERNEL:
+	if (type == CU_GRAPH_NODE_TYPE_KERNEL)
 		why = build_kernel(tracer, node, &graph->arena, op);
-		break;
-	case CU_GRAPH_NODE_TYPE_MEMSET:
+	else if (type == CU_GRAPH_NODE_TYPE_MEMSET)
 		why = build_memset(tracer->cu, node, op);
-		break;
-	case CU_GRAPH_NODE_TYPE_MEMCPY:
+	else if (type == CU_GRAPH_NODE_TYPE_MEMCPY)
 		why = build_copy(tracer, node, op);
-		break;
-	case CU_GRAPH_NODE_TYPE_HOST:
-		return "graph host node";
-	case CU_GRAPH_NODE_TYPE_GRAPH:
-		return "graph in a graph";
-	case CU_GRAPH_NODE_TYPE_CONDITIONAL:
-		return "graph conditional node";
-	case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
-	case CU_GRAPH_NODE_TYPE_MEM_FREE:
-		return "graph memory node";
-	case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
-	case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
-		return "graph event node";
-	default:
-		return "graph node of another type";
-	}
+	else
+		why = (size_t)type < KGB_ARRAY_LEN(unsupported) && unsupported[type]
+			      ? unsupported[type]
+			      : "graph node of another type";
 	if (!why)
 		graph->n_ops++;
 	return why;

@@ -14,51 +14,47 @@
 #define PRIVATE_ADDRESS UINT64_C(0x400000000000)
 #define PRIVATE_BYTES (UINT64_C(32) << 40)
 
-/* Errors after which every call fails: the context is lost. */
-static bool is_fatal(CUresult result)
-{
-	static const CUresult fatal[] = {
-		CUDA_ERROR_ILLEGAL_ADDRESS,
-		CUDA_ERROR_LAUNCH_TIMEOUT,
-		CUDA_ERROR_ASSERT,
-		CUDA_ERROR_HARDWARE_STACK_ERROR,
-		CUDA_ERROR_ILLEGAL_INSTRUCTION,
-		CUDA_ERROR_MISALIGNED_ADDRESS,
-		CUDA_ERROR_INVALID_ADDRESS_SPACE,
-		CUDA_ERROR_INVALID_PC,
-		CUDA_ERROR_LAUNCH_FAILED,
-		CUDA_ERROR_CONTEXT_IS_DESTROYED,
-		CUDA_ERROR_EXTERNAL_DEVICE,
-		CUDA_ERROR_TENSOR_MEMORY_LEAK,
-		CUDA_ERROR_DEINITIALIZED,
-		CUDA_ERROR_UNKNOWN,
-	};
-
-	for (size_t i = 0; i < KGB_ARRAY_LEN(fatal); i++)
-		if (result == fatal[i])
-			return true;
-	return false;
-}
-
-/* Errors that no kernel causes. */
-static bool is_the_machines(CUresult result)
-{
-	return result == CUDA_ERROR_NO_DEVICE || result == CUDA_ERROR_DEVICE_UNAVAILABLE ||
-	       result == CUDA_ERROR_SYSTEM_NOT_READY ||
-	       result == CUDA_ERROR_SYSTEM_DRIVER_MISMATCH ||
-	       result == CUDA_ERROR_ECC_UNCORRECTABLE ||
-	       result == CUDA_ERROR_NVLINK_UNCORRECTABLE || result == CUDA_ERROR_CONTAINED;
-}
+/* What a bad result means, whatever failed; other results mean `otherwise`. */
+static const struct {
+	CUresult result;
+	enum kgb_exec_status status;
+} meanings[] = {
+	{CUDA_ERROR_OUT_OF_MEMORY, KGB_EXEC_NO_MEMORY},
+	/* No kernel causes these. */
+	{CUDA_ERROR_NO_DEVICE, KGB_EXEC_UNAVAILABLE},
+	{CUDA_ERROR_DEVICE_UNAVAILABLE, KGB_EXEC_UNAVAILABLE},
+	{CUDA_ERROR_SYSTEM_NOT_READY, KGB_EXEC_UNAVAILABLE},
+	{CUDA_ERROR_SYSTEM_DRIVER_MISMATCH, KGB_EXEC_UNAVAILABLE},
+	{CUDA_ERROR_ECC_UNCORRECTABLE, KGB_EXEC_UNAVAILABLE},
+	{CUDA_ERROR_NVLINK_UNCORRECTABLE, KGB_EXEC_UNAVAILABLE},
+	{CUDA_ERROR_CONTAINED, KGB_EXEC_UNAVAILABLE},
+	/* The context is lost: every later call fails. */
+	{CUDA_ERROR_ILLEGAL_ADDRESS, KGB_EXEC_GPU_FAULT},
+	{CUDA_ERROR_LAUNCH_TIMEOUT, KGB_EXEC_GPU_FAULT},
+	{CUDA_ERROR_ASSERT, KGB_EXEC_GPU_FAULT},
+	{CUDA_ERROR_HARDWARE_STACK_ERROR, KGB_EXEC_GPU_FAULT},
+	{CUDA_ERROR_ILLEGAL_INSTRUCTION, KGB_EXEC_GPU_FAULT},
+	{CUDA_ERROR_MISALIGNED_ADDRESS, KGB_EXEC_GPU_FAULT},
+	{CUDA_ERROR_INVALID_ADDRESS_SPACE, KGB_EXEC_GPU_FAULT},
+	{CUDA_ERROR_INVALID_PC, KGB_EXEC_GPU_FAULT},
+	{CUDA_ERROR_LAUNCH_FAILED, KGB_EXEC_GPU_FAULT},
+	{CUDA_ERROR_CONTEXT_IS_DESTROYED, KGB_EXEC_GPU_FAULT},
+	{CUDA_ERROR_EXTERNAL_DEVICE, KGB_EXEC_GPU_FAULT},
+	{CUDA_ERROR_TENSOR_MEMORY_LEAK, KGB_EXEC_GPU_FAULT},
+	{CUDA_ERROR_DEINITIALIZED, KGB_EXEC_GPU_FAULT},
+	{CUDA_ERROR_UNKNOWN, KGB_EXEC_GPU_FAULT},
+};
 
 static enum kgb_exec_status status_of(CUresult result, enum kgb_exec_status otherwise)
 {
-	if (result == CUDA_ERROR_OUT_OF_MEMORY)
-		return KGB_EXEC_NO_MEMORY;
-	if (is_the_machines(result))
-		return KGB_EXEC_UNAVAILABLE;
-	/* Before there is a context none can be lost: a driver that gives up is a missing one. */
-	if (is_fatal(result) && otherwise != KGB_EXEC_UNAVAILABLE)
-		return KGB_EXEC_GPU_FAULT;
+	for (size_t i = 0; i < KGB_ARRAY_LEN(meanings); i++) {
+		if (meanings[i].result != result)
+			continue;
+		/* Before there is a context none can be lost: then the driver is a missing one. */
+		return meanings[i].status == KGB_EXEC_GPU_FAULT && otherwise == KGB_EXEC_UNAVAILABLE
+			       ? otherwise
+			       : meanings[i].status;
+	}
 	return otherwise;
 }
 

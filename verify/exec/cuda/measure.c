@@ -3,6 +3,7 @@
 
 #include <sys/random.h>
 
+#include "base/hash.h"
 #include "base/time.h"
 #include "verify/exec/cuda/kernels.h"
 
@@ -38,22 +39,16 @@ static uint64_t attribute(const struct kgb_gpu *gpu, CUdevice_attribute which)
 }
 
 /* "GPU-01234567-89ab-cdef-0123-456789abcdef" */
-static void read_uuid(const struct kgb_gpu *gpu, char out[48])
+static void read_uuid(const struct kgb_gpu *gpu, char *out, size_t cap)
 {
-	static const char digits[] = "0123456789abcdef";
 	CUuuid uuid;
-	char *at = out + strlen("GPU");
+	char hex[2 * sizeof(uuid.bytes) + 1];
 
 	if (gpu->cu->cuDeviceGetUuid(&uuid, gpu->device) != CUDA_SUCCESS)
 		return;
-	memcpy(out, "GPU", strlen("GPU"));
-	for (size_t i = 0; i < sizeof(uuid.bytes); i++) {
-		if (i == 0 || i == 4 || i == 6 || i == 8 || i == 10)
-			*at++ = '-';
-		*at++ = digits[(unsigned char)uuid.bytes[i] >> 4];
-		*at++ = digits[(unsigned char)uuid.bytes[i] & 15];
-	}
-	*at = '\0';
+	kgb_hex(uuid.bytes, sizeof(uuid.bytes), hex);
+	(void)snprintf(out, cap, "GPU-%.8s-%.4s-%.4s-%.4s-%.12s", hex, hex + 8, hex + 12, hex + 16,
+		       hex + 20);
 }
 
 void kgb_measure_identity(struct kgb_run *run, struct kgb_exec_machine *out)
@@ -65,7 +60,7 @@ void kgb_measure_identity(struct kgb_run *run, struct kgb_exec_machine *out)
 
 	(void)snprintf(made.name, sizeof(made.name), "%.127s", gpu->name);
 	(void)snprintf(made.driver, sizeof(made.driver), "%.31s", run->clock.driver);
-	read_uuid(gpu, made.uuid);
+	read_uuid(gpu, made.uuid, sizeof(made.uuid));
 	if (gpu->cu->cuDeviceGetPCIBusId(made.pci, sizeof(made.pci), gpu->device) != CUDA_SUCCESS)
 		made.pci[0] = '\0';
 	made.cc_major = (uint32_t)attribute(gpu, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);

@@ -64,10 +64,10 @@ static int find_kernel(struct kgb_gpu_plan *plan, const struct kgb_launch *launc
 	return 0;
 }
 
-static bool has_cluster(const struct kgb_launch *launch)
+bool kgb_launch_has(const struct kgb_launch *launch, CUlaunchAttributeID id)
 {
 	for (uint32_t i = 0; i < launch->n_attrs; i++)
-		if (launch->attrs[i].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
+		if (launch->attrs[i].id == id)
 			return true;
 	return false;
 }
@@ -107,7 +107,7 @@ static int prepare_launch(struct kgb_gpu_plan *plan, const struct kgb_launch *la
 		made->pointers[i] = aligned + kernel->offsets[i];
 	plan->params_bytes += launch->params_bytes;
 	copy_attrs(made, launch);
-	if (has_cluster(launch))
+	if (kgb_launch_has(launch, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION))
 		kgb_code_allow_clusters(plan->code, made->kernel);
 	return kgb_code_allow_shared(plan->code, made->kernel, launch->shared_bytes, err);
 }

@@ -61,4 +61,7 @@ KGB_MUST_CHECK int kgb_gpu_plan_load(struct kgb_gpu_plan *plan, struct kgb_memor
 				     struct kgb_code *code, int record_fd, struct kgb_err *err);
 void kgb_gpu_plan_release(struct kgb_gpu_plan *plan);
 
+/** Whether a launch has an attribute of this kind. */
+bool kgb_launch_has(const struct kgb_launch *launch, CUlaunchAttributeID id);
+
 #endif

@@ -163,23 +163,15 @@ static CUresult issue_op(struct kgb_gpu_plan *plan, size_t i)
 	KGB_UNREACHABLE();
 }
 
-/* A mark between two launches would end the overlap that this attribute is for. */
-static bool overlaps(const struct kgb_op *op)
-{
-	if (op->kind != KGB_OP_LAUNCH)
-		return false;
-	for (uint32_t i = 0; i < op->launch.n_attrs; i++)
-		if (op->launch.attrs[i].id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION)
-			return true;
-	return false;
-}
-
+/* A mark between two launches would end the overlap that programmatic serialization is for. */
 static CUresult mark(struct kgb_run *run, struct kgb_gpu_plan *plan, size_t i)
 {
 	const struct kgb_window *window = plan->window;
+	const struct kgb_op *next = i + 1 < window->n_ops ? &window->ops[i + 1] : NULL;
 
 	if (i >= PROGRESS_OPS || !run->gpu->can_wait_value ||
-	    (i + 1 < window->n_ops && overlaps(&window->ops[i + 1])))
+	    (next && next->kind == KGB_OP_LAUNCH &&
+	     kgb_launch_has(&next->launch, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION)))
 		return CUDA_SUCCESS;
 	return run->gpu->cu->cuStreamWriteValue32(plan->streams[plan->ops[i].stream],
 						  run->words_address + (1 + i) * sizeof(uint32_t),
