@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * One call of the candidate and what it left behind: the arena laid out anew with random guards
- * around every storage, the call, a snapshot of everything, and the checks on it.
+ * One call of the candidate: the arena laid out anew with random guards around every storage, the
+ * call, and a snapshot of everything afterwards (candidate_check.h judges it).
  */
 #ifndef KGB_VERIFY_LANE_CANDIDATE_CALL_H
 #define KGB_VERIFY_LANE_CANDIDATE_CALL_H
 
-#include "verify/cases/compare.h"
 #include "verify/lane/lane.h"
 
 /** How the storages of a call lie in the arena. */
@@ -86,33 +85,8 @@ KGB_MUST_CHECK int kgb_candidate_call_measured(struct kgb_lane *lane,
 					       const struct kgb_candidate_call_spec *spec,
 					       struct kgb_candidate_call *call,
 					       struct kgb_failure *failure, struct kgb_err *err);
-/** Everything but the values: number and kind of results, dtype, sizes, layout, aliasing, guards,
- * unchanged inputs. True: fine. */
-bool kgb_candidate_call_check(struct kgb_lane *lane, const struct kgb_case_data *data,
-			      const struct kgb_candidate_call *call, struct kgb_failure *failure);
-/** Compare result i with what is right. Values that were not delivered are wrong. */
-bool kgb_candidate_call_compare(const struct kgb_case_data *data,
-				const struct kgb_candidate_call *call, size_t i,
-				struct kgb_compare *out);
-/** Compare all results. True: right. False: *failure tells of the first that is wrong. */
-bool kgb_candidate_call_check_values(struct kgb_lane *lane, const struct kgb_case_data *data,
-				     const struct kgb_candidate_call *call,
-				     struct kgb_failure *failure);
-/** Are all results that both calls delivered the same, bit by bit? */
-bool kgb_candidate_call_same_bits(const struct kgb_case_data *data,
-				  const struct kgb_candidate_call *a,
-				  const struct kgb_candidate_call *b);
 /** Number of the argument that holds result i after the call; SIZE_MAX: it is returned fresh. */
 size_t kgb_candidate_call_holder(const struct kgb_case *c, size_t i);
-/** The failure that a comparison tells of. */
-void kgb_candidate_call_explain_mismatch(struct kgb_lane *lane, const struct kgb_case_data *data,
-					 size_t i, const struct kgb_compare *compare,
-					 struct kgb_failure *failure);
-/** Do two calls share memory between their fresh results? The runner kept the first one's, so they
- * must not. */
-bool kgb_candidate_call_shares_memory(const struct kgb_case_data *data,
-				      const struct kgb_candidate_call *a,
-				      const struct kgb_candidate_call *b);
 void kgb_candidate_call_release(struct kgb_candidate_call *call);
 
 #endif

@@ -32,8 +32,7 @@ void kgb_case_data_fill(struct kgb_case_data *data, const struct kgb_case *c,
 		struct kgb_rng rng;
 		if (arg->param->kind != KGB_PARAM_TENSOR || arg->view.storage_elements == 0)
 			continue;
-		data->storage_bytes[i] =
-			(size_t)arg->view.storage_elements * kgb_dtype_size(arg->view.dtype);
+		data->storage_bytes[i] = kgb_tensor_view_storage_bytes(&arg->view);
 		data->storages[i] = kgb_xmalloc(data->storage_bytes[i]);
 		kgb_rng_init(&rng, seed, c->name, variant * VARIANT_STREAMS + (uint32_t)i);
 		if (arg->fill == KGB_FILL_OWNERS)
@@ -127,9 +126,8 @@ static void write_value(struct kgb_jsonw *w, const struct kgb_value *value)
 /* Memory that addresses lead into. */
 static void write_behind(struct kgb_jsonw *w, const struct kgb_case *c, size_t i, const size_t *at)
 {
-	const struct kgb_tensor_view *view = &c->args[i].view;
 	const int64_t place[] = {(int64_t)at[i],
-				 view->storage_elements * (int64_t)kgb_dtype_size(view->dtype)};
+				 (int64_t)kgb_tensor_view_storage_bytes(&c->args[i].view)};
 
 	write_numbers(w, "behind", place, KGB_ARRAY_LEN(place));
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "verify/lane/case_judge.h"
 
-#include "verify/lane/candidate_call.h"
+#include "verify/lane/candidate_check.h"
 #include "verify/lane/random_results.h"
 
 enum { REPETITIONS = 2 };

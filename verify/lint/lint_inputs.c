@@ -6,7 +6,7 @@
 
 #include "base/str.h"
 #include "verify/cases/read_mask.h"
-#include "verify/lane/candidate_call.h"
+#include "verify/lane/candidate_check.h"
 #include "verify/lint/lint_parts.h"
 
 enum {

@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "verify/ablation/ablation.h"
-#include "verify/lane/candidate_call.h"
+#include "verify/lane/candidate_check.h"
 #include "verify/lint/lint_parts.h"
 
 enum {

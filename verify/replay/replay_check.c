@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "base/time.h"
 #include "verify/ablation/ablation.h"
+#include "verify/lane/candidate_check.h"
 #include "verify/lane/case_judge.h"
 #include "verify/lane/random_results.h"
 #include "verify/replay/replay.h"

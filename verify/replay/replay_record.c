@@ -11,6 +11,7 @@
 #include "base/system/fs.h"
 #include "base/system/memfd.h"
 #include "base/time.h"
+#include "verify/lane/candidate_check.h"
 #include "verify/lane/case_judge.h"
 #include "verify/provenance/compiler.h"
 #include "verify/provenance/elf64.h"

@@ -12,7 +12,7 @@
 #include "base/system/memfd.h"
 #include "base/time.h"
 #include "verify/ablation/ablation.h"
-#include "verify/lane/candidate_call.h"
+#include "verify/lane/candidate_check.h"
 #include "verify/replay/replay.h"
 #include "verify/stages/stages.h"
 

@@ -6,7 +6,7 @@
  */
 #include "base/system/cache_dir.h"
 #include "base/time.h"
-#include "verify/lane/candidate_call.h"
+#include "verify/lane/candidate_check.h"
 #include "verify/replay/replay.h"
 #include "verify/stages/stages.h"
 

@@ -24,6 +24,11 @@ size_t kgb_tensor_view_bytes(const struct kgb_tensor_view *view)
 	return (size_t)kgb_tensor_view_numel(view) * kgb_dtype_size(view->dtype);
 }
 
+size_t kgb_tensor_view_storage_bytes(const struct kgb_tensor_view *view)
+{
+	return (size_t)view->storage_elements * kgb_dtype_size(view->dtype);
+}
+
 int64_t kgb_tensor_view_element(const struct kgb_tensor_view *view, int64_t i)
 {
 	int64_t at = view->offset;

@@ -26,6 +26,8 @@ struct kgb_tensor_view {
 int64_t kgb_tensor_view_numel(const struct kgb_tensor_view *view);
 /** Bytes of all elements, one behind the other. */
 size_t kgb_tensor_view_bytes(const struct kgb_tensor_view *view);
+/** Bytes of the whole storage. */
+size_t kgb_tensor_view_storage_bytes(const struct kgb_tensor_view *view);
 /** Row-major without gaps (dims of size 1 do not count), whatever the offset. */
 bool kgb_tensor_view_is_contiguous(const struct kgb_tensor_view *view);
 /** Lay out `sizes` by a layout name: contiguous, transposed (last two dims swapped in memory),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <math.h>
 
-#include "verify/lane/candidate_call.h"
+#include "verify/lane/candidate_check.h"
 
 #include "tests/unit/base/support.h"
 #include "verify/ablation/ablation.h"

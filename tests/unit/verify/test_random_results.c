@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "verify/lane/candidate_call.h"
+#include "verify/lane/candidate_check.h"
 #include "verify/lane/random_results.h"
 
 #include <math.h>
