@@ -79,7 +79,7 @@ static inline bool is_regular(const struct context *x, double r, double n)
 	return fabs(n) <= DBL_MAX && fits(x, r);
 }
 
-/* ---- what the trusted implementation tells ---- */
+/* ---- the error of the trusted implementation ---- */
 
 /* Lower end of the binade of the lower median over nonzero elements: a few huge or tiny ones do not
  * move it. */
@@ -375,7 +375,7 @@ static void note_element(struct finding *found, const struct element *e, bool ri
 	double err = finite ? fabs(e->c - e->r) : 0;
 	double ratio = err == 0 ? 0 : err / e->allowed; /* infinite when nothing is allowed */
 
-	if (!right && err == 0) /* the other zero, an integer that no double tells from it */
+	if (!right && err == 0) /* the other zero, or an integer with the same double */
 		ratio = (double)INFINITY;
 
 	found->out.max_abs_err = larger(found->out.max_abs_err, err);
@@ -391,7 +391,8 @@ static void note_element(struct finding *found, const struct element *e, bool ri
 }
 
 /* Most elements are right and farther from their bound than another one: then there is nothing to
- * note but the error. What cannot be told without a division is doubtful. The number of these. */
+ * note but the error. Where only a division would decide, the element is doubtful. The number of
+ * these. */
 KGB_WIDE_BODY void doubt_body(const struct context *x, struct chunk *chunk, int64_t n, double ratio,
 			      struct lanes *lanes, double *n_doubtful)
 {
@@ -593,8 +594,8 @@ static void compare_piece(void *payload, int64_t begin, int64_t end)
 	comparison->found[begin / PIECE] = found;
 }
 
-/* What the pieces say together, in their order: sums are rounded the same however many threads
- * there were. */
+/* The findings of all pieces, in their order: sums are rounded the same for any number of threads.
+ */
 static void compare_all(const struct context *x, struct kgb_compare *out)
 {
 	int64_t n = kgb_tensor_view_numel(x->view), n_pieces = (n + PIECE - 1) / PIECE;

@@ -10,13 +10,13 @@
 #include "verify/cases/cases.h"
 
 struct kgb_cost {
-	int64_t bytes; /* memory that must be read or written; 0: the spec does not say */
+	int64_t bytes; /* memory that must be read or written; 0: the spec does not give it */
 	int64_t written_bytes; /* the results' part, at most `bytes` */
-	int64_t flops; /* 0: the spec does not say */
-	int64_t traffic; /* about what a call reads and writes: `bytes` unless the spec says */
+	int64_t flops; /* 0: the spec does not give it */
+	int64_t traffic; /* read and written by a call, about: `bytes` unless the spec gives it */
 };
 
-/** Cost of one case. `results` are the views of the results, as the reference has told (dtype and
+/** Cost of one case. `results` are the views of the results, as the reference gave them (dtype and
  * sizes count). INVALID names the spec's file and line, the case and the part that cannot be
  * counted. */
 KGB_MUST_CHECK int kgb_case_cost(const struct kgb_spec *spec, const struct kgb_case *c,

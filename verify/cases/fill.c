@@ -293,7 +293,7 @@ static void add_outliers(struct job *job)
 }
 
 /* Subnormal inputs of float16 only: hardware and compilers flush those of the other types as they
- * like (Triton's rsqrt and floor do), so they would tell of the compiler and not of the kernel. */
+ * like (Triton's rsqrt and floor do), so they would test the compiler and not the kernel. */
 static void store_special_float(enum kgb_dtype dtype, int64_t which, void *p)
 {
 	double max = kgb_dtype_max(dtype), tiny = kgb_dtype_tiny(dtype), eps = kgb_dtype_eps(dtype);

@@ -14,8 +14,7 @@
  * normal, subnormal (float16 only); integers: smallest, largest, 0, 1, -1. A bounded fill keeps its
  * range in every mode. benchmark: drawn from a table of 65,536 fresh draws, which is faster. Bytes
  * of the storage outside the view are filled with random bytes. Real and imaginary parts are filled
- * alike. What comes out does not depend on
- * the number of threads that do it. */
+ * alike. The result does not depend on the number of threads. */
 void kgb_fill(const struct kgb_arg *arg, enum kgb_mode mode, struct kgb_rng *rng, void *storage);
 /** Do the modes `outlier` and `special` change what the tensor holds? Not where its fill gives the
  * range. */
@@ -26,7 +25,7 @@ bool kgb_fill_is_structured(enum kgb_fill_kind fill);
 /** Fills that make a structure rather than draw each element for itself. Called by kgb_fill; the
  * elements outside of the view are left alone. */
 void kgb_fill_structured(const struct kgb_arg *arg, struct kgb_rng *rng, void *storage);
-/** FILL_OWNERS: element i is the number of the stretch that i lies in, where `offsets` tells the
+/** FILL_OWNERS: element i is the number of the stretch that i lies in, where `offsets` has the
  * stretches' bounds. */
 void kgb_fill_owners(const struct kgb_arg *arg, void *storage, const struct kgb_arg *offsets,
 		     const void *offsets_storage);

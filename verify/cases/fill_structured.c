@@ -101,7 +101,7 @@ static void fill_numbers(const struct kgb_arg *arg, struct kgb_rng *rng, int64_t
 		fill_rows(arg, rng, out, n / last, last);
 }
 
-/* Contiguous bytes (cases.c sees to it). */
+/* Contiguous bytes, as case_args.c requires. */
 static void fill_blocks(const struct kgb_arg *arg, struct kgb_rng *rng, char *bytes, int64_t n)
 {
 	int64_t block = (int64_t)arg->lo;

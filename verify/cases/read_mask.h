@@ -2,8 +2,8 @@
 /** \file
  * Memory that belongs to an argument but must not be read: what lies between the columns of a
  * matrix, its other triangle, blocks of a cache that no sequence has. `read` of a parameter
- * (docs/operator-spec.md) says what is read; every bit of all other elements is set, which is NaN
- * in every floating-point type and -1 in whole numbers (uint8: 255).
+ * (docs/operator-spec.md) declares what is read; every bit of all other elements is set, which is
+ * NaN in every floating-point type and -1 in whole numbers (uint8: 255).
  */
 #ifndef KGB_VERIFY_CASES_READ_MASK_H
 #define KGB_VERIFY_CASES_READ_MASK_H
@@ -11,7 +11,7 @@
 #include "base/err.h"
 #include "verify/cases/case.h"
 
-/** Read what argument `i` of the case says of itself into c->args[i].read. All arguments must be
+/** Parse the `read` of argument `i` of the case into c->args[i].read. All arguments must be
  * expanded. The message names neither case nor argument. */
 KGB_MUST_CHECK int kgb_read_parse(struct kgb_case *c, size_t i, const char *text,
 				  struct kgb_err *err);

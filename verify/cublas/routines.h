@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * The routines of cuBLAS that are operators here: X(name, family, type, integer). `family` says
- * which arguments it takes, in which order; `type` is that of its numbers (S float, D double, C and
+ * The routines of cuBLAS that are operators here: X(name, family, type, integer). `family` gives
+ * its arguments in order; `type` is that of its numbers (S float, D double, C and
  * Z the complex ones, H half); `integer` is the type of sizes and increments.
  */
 #ifndef KGB_VERIFY_CUBLAS_ROUTINES_H

@@ -27,7 +27,7 @@ struct kgb_cupti {
 };
 
 /** Find CUPTI: the one that the process has loaded already (torch brings one), else where the
- * loader looks, else $KGB_CUPTI. UNAVAILABLE says what was tried. */
+ * loader looks, else $KGB_CUPTI. UNAVAILABLE names what was tried. */
 KGB_MUST_CHECK int kgb_cupti_load(struct kgb_cupti *out, struct kgb_err *err);
 
 #endif

@@ -34,7 +34,7 @@ int kgb_dl_symbol(void *library, const char *name, void *slot, struct kgb_err *e
 	return 0;
 }
 
-/* A function is missing: say what driver this is. */
+/* A function is missing: name the driver's version. */
 static int too_old(void *library, struct kgb_err *err)
 {
 	__typeof__(&cuDriverGetVersion) get_version = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
  * The CUDA driver as a table of functions that is filled at run time: programs that talk to a GPU
- * start, and say what is missing, on machines without one. Prototypes come from the real header, so
+ * start on machines without one, and name what is missing. Prototypes come from the real header, so
  * a changed signature does not compile. Calls look like calls: cu->cuMemFree(address).
  */
 #ifndef KGB_VERIFY_CUDA_DRIVER_H
@@ -11,8 +11,8 @@
 
 #include "base/err.h"
 
-/* Every function that somebody here calls; all of them exist in CUDA 12.8 and newer. The header
- * renames some (cuMemFree is cuMemFree_v2): that happens to the members too. */
+/* Every function that these programs call; all of them exist in CUDA 12.8 and newer. The header
+ * renames some (cuMemFree is cuMemFree_v2), and the members with them. */
 /* clang-format off */
 #define KGB_CUDA_FUNCTIONS(X) \
 	X(cuInit) \

@@ -14,8 +14,8 @@
 
 enum { RETRY_MS = 20 };
 
-/* A descriptor, -1 with errno. Everybody may lock it: the machine is everybody's too. A file that
- * is there is opened without O_CREAT, which the kernel refuses for somebody else's in /tmp
+/* A descriptor, -1 with errno. All users may lock it: they share the machine. A file that exists is
+ * opened without O_CREAT, which the kernel refuses for another user's file in /tmp
  * (fs.protected_regular). */
 static int open_or_make(const char *path)
 {
@@ -28,7 +28,7 @@ static int open_or_make(const char *path)
 	if (fd < 0 && errno == EEXIST)
 		return open(path, flags);
 	if (fd >= 0)
-		(void)fchmod(fd, 0444); /* whatever the umask says */
+		(void)fchmod(fd, 0444); /* against the umask */
 	return fd;
 }
 
@@ -69,10 +69,10 @@ int kgb_gpu_lease_take(struct kgb_gpu_lease *lease, int device, bool alone, int6
 
 	if (lease->fd < 0 && open_lock("gpu", (size_t)device, &lease->fd, err) < 0)
 		return -1;
-	/* Nobody waits for others with a share of his own in hand. */
+	/* A judge that waits for others holds no share itself. */
 	(void)flock(lease->fd, LOCK_UN);
-	/* Who wants it alone takes the turn and keeps it while he waits: else those who come
-	 * after him could go on sharing for ever. */
+	/* A judge that wants the GPU alone takes the turn and keeps it while it waits: else judges
+	 * that come later could go on sharing for ever. */
 	if (open_lock("gpu-turn", (size_t)device, &turn, err) < 0 ||
 	    wait_for(turn, kind, device, deadline_ms, err) < 0 ||
 	    wait_for(lease->fd, kind, device, deadline_ms, err) < 0) {

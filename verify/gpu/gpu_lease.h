@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * What all judges of this machine share, as locks on files in /tmp; the kernel gives a lock back
- * when we end, however that happens. The right to use a GPU is shared while a kernel is checked,
- * and one's alone while one is timed. A verification may have as many lanes (lanes.h) as it gets
- * processors for.
+ * The GPUs and processors that all judges of this machine share, as locks on files in /tmp; the
+ * kernel gives a lock back when its process ends, whatever ends it. The right to use a GPU is
+ * shared while kernels are checked, and exclusive while one is timed. A verification may have as
+ * many lanes (lanes.h) as it gets processors for.
  */
 #ifndef KGB_VERIFY_GPU_GPU_LEASE_H
 #define KGB_VERIFY_GPU_GPU_LEASE_H
@@ -14,8 +14,8 @@
 
 #include "base/err.h"
 
-/** So long one verification waits for others at most, in all: for the GPU, and for its own
- * processes to start. This comes on top of its own time. */
+/** Time that one verification waits at most, in all: for the GPU, and for the start of its
+ * processes. It is not counted as time of the verification. */
 #define KGB_WAITS_MAX_MS (INT64_C(300) * 1000)
 
 struct kgb_gpu_lease {

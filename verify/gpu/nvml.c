@@ -94,7 +94,7 @@ static unsigned int n_devices(const struct kgb_nvml *nvml)
 	return nvml->count && nvml->by_index && nvml->count(&n) == SUCCESS ? n : 0;
 }
 
-/* From here on errors are noted; they are read when somebody asks. */
+/* From here on the driver queues critical errors; kgb_nvml_xids reads them. */
 static void watch(struct kgb_nvml *nvml)
 {
 	const unsigned int n = n_devices(nvml);
@@ -131,7 +131,7 @@ int kgb_nvml_open(struct kgb_nvml **out, struct kgb_err *err)
 				result);
 	}
 	watch(nvml);
-	/* What the library has open is not for our children. */
+	/* Children must not inherit what the library has opened. */
 	(void)close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
 	*out = nvml;
 	return 0;
@@ -159,7 +159,7 @@ int kgb_nvml_choose(struct kgb_nvml *nvml, const char *pci, struct kgb_err *err)
 	return 0;
 }
 
-/* More of them than we have room for are as good as unknown. */
+/* More processes than fit count as unknown. */
 static void look_at_processes(const struct kgb_nvml *nvml, struct kgb_nvml_state *out)
 {
 	struct nvml_process processes[KGB_NVML_PROCESSES_MAX];

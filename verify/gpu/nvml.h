@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * What the driver's management library says of a GPU: who uses it, and whether its hardware is
- * well. Opened at run time; whatever a machine does not tell (virtual GPUs, containers, old
- * drivers) is unknown and no error. One thread.
+ * Facts of a GPU from the driver's management library: the processes that use it, and errors of its
+ * hardware. Opened at run time; facts that a machine does not give (virtual GPUs, containers, old
+ * drivers) are unknown, which is no error. One thread.
  */
 #ifndef KGB_VERIFY_GPU_NVML_H
 #define KGB_VERIFY_GPU_NVML_H
@@ -19,7 +19,7 @@
 struct kgb_nvml;
 
 struct kgb_nvml_process {
-	pid_t pid; /* as this process' namespace knows it */
+	pid_t pid; /* in the namespace of this process */
 	int64_t bytes; /* of GPU memory; -1 unknown */
 };
 

@@ -13,12 +13,12 @@ enum kgb_placement {
 	/** One behind the other with guards between them, at multiples of 64; of benchmarks where
 	 * torch's allocator would have them. */
 	KGB_PLACED_LOOSE,
-	/** For replays that shall notice reads too far: each ends at the end of a page (but for the
-	 * gap to the next multiple of 16), with one or more pages behind it, and before the first,
-	 * in which nothing lies. Replays do not map these: an access there faults. */
+	/** For replays that shall notice reads past the end: each ends at the end of a page (but
+	 * for the gap to the next multiple of 16). Before the first and behind each lie one or more
+	 * empty pages. Replays do not map these: an access there faults. */
 	KGB_PLACED_TIGHT,
 	/** Loosely, but each at the same place modulo 64 as tightly: calls that are compared must
-	 * not differ in what code can be chosen by. */
+	 * not differ in alignment, by which code may be chosen. */
 	KGB_PLACED_ALIKE,
 };
 
@@ -26,11 +26,10 @@ struct kgb_candidate_call_spec {
 	int repetition; /* another poison */
 	int places; /* calls with the same number find their arguments at the same addresses */
 	enum kgb_placement arrangement;
-	uint32_t window; /* number under which a GPU's work is written down; 0: it is not */
-	bool keep; /* the runner holds on to the results of the call before, so that their memory
-		      cannot serve again */
-	bool baseline; /* call what the candidate is measured against; nothing is taken of what it
-			  returns */
+	uint32_t window; /* number of the window that records a GPU's work; 0: none */
+	bool keep; /* the runner keeps the results of the call before, so that their memory is not
+		      used again */
+	bool baseline; /* call the baseline instead; its results are not taken */
 	bool skip_all; /* no launch does anything */
 	bool watch; /* a history of the memory is kept (CPU) */
 	const char *skip; /* launches of this kernel do nothing; NULL: none such */
@@ -72,8 +71,9 @@ void kgb_candidate_call_copy_parts(const struct kgb_candidate_call *call, char *
 /** Make lane->image or lane->after this long, contents undefined. */
 void kgb_candidate_call_resize(struct kgb_buf *buf, size_t len);
 
-/** Run it. 0: *call holds a reply with status OK. 1: *failure says why not (exception, crash, time,
- * forbidden operator ...). -1: *err, trouble of ours. *call must be released in every case. */
+/** Run it. 0: *call holds a reply with status OK. 1: *failure has the reason (exception, crash,
+ * time, forbidden operator ...). -1: *err, trouble of the judge. *call must be released in every
+ * case. */
 KGB_MUST_CHECK int kgb_candidate_call_run(struct kgb_lane *lane, const struct kgb_case_data *data,
 					  const struct kgb_candidate_call_spec *spec,
 					  struct kgb_candidate_call *call,

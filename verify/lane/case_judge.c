@@ -139,7 +139,7 @@ int kgb_case_judge(struct kgb_lane *lane, const struct kgb_case_data *data,
 	}
 	if (rc == 0 && data->kase->interface->is_random)
 		rc = check_seed(lane, data, &calls[0], failure, err);
-	/* On a GPU the runner counts nothing: the record tells. */
+	/* On a GPU the runner counts no launches: the record has them. */
 	if (rc == 0 && lane->judge->options->device == KGB_DEVICE_CPU && !lane->no_launch_case &&
 	    calls[0].reply.n_launches == 0 && kgb_case_needs_launch(lane->judge, data))
 		lane->no_launch_case = data->kase->name;

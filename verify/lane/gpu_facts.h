@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * What a verification knows of the GPU that it runs on.
+ * Facts of the GPU that a verification runs on.
  */
 #ifndef KGB_VERIFY_LANE_GPU_FACTS_H
 #define KGB_VERIFY_LANE_GPU_FACTS_H
@@ -9,10 +9,10 @@
 
 struct kgb_device_policy;
 
-/** What is known of the GPU and of the code that may run on it; the same for all lanes. */
+/** Facts of the GPU and of the code that may run on it; the same for all lanes. */
 struct kgb_gpu_facts {
 	unsigned sm; /* 90: compute capability 9.0 */
-	char name[128]; /* as torch calls it, and the version of CUDA that the driver has */
+	char name[128]; /* torch's name of it, and the driver's version of CUDA */
 	struct kgb_device_policy *policy; /* owned */
 	struct kgb_image_index index; /* of torch's libraries */
 };

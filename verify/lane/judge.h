@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * What a verification of one candidate is given and what it loads before the first case is judged.
- * Nothing here changes while lanes (lane.h) run, except through the pointers that say so.
+ * The constant of a verification: its options, and all that it loads before the first case is
+ * judged. Nothing here changes while lanes (lane.h) run, except through the pointers whose comments
+ * allow it.
  */
 #ifndef KGB_VERIFY_LANE_JUDGE_H
 #define KGB_VERIFY_LANE_JUDGE_H
@@ -26,7 +27,7 @@ enum kgb_baseline {
 
 struct kgb_judge_options {
 	struct kgb_judge_request request;
-	/* What was found for it. */
+	/* Found by the caller for this request. */
 	const char
 		*data_dir; /* holds verify/python/runner, verify/python/reference, verify/policy */
 	const char *python; /* NULL with zygotes */
@@ -55,7 +56,7 @@ struct kgb_judge {
 	struct kgb_strv allowed_ops; /* torch operators that may run outside a kernel */
 	char *noise; /* KGB_NOISE_BYTES random bytes: redzones and poison are cut from it */
 	unsigned char *may_tell; /* owned; for each case: may show whether kernels compute */
-	/* These lock for themselves. */
+	/* These have their own locks. */
 	struct kgb_zygote *zygotes; /* borrowed; KGB_N_ROLES */
 	struct kgb_disk_cache *truths; /* owned; NULL: none */
 	struct kgb_disk_cache *proofs; /* owned; NULL: none */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * What it means for a verdict that the runner ended or refused: the candidate's doing, or ours.
+ * The failure for a runner that ended or refused: caused by the candidate or by the judge.
  */
 #include <signal.h>
 #include <stdarg.h>

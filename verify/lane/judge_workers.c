@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * The processes of a verification: how they are started, and what waiting for them and for the GPU
- * costs.
+ * The processes of a verification: their start, and the time that the verification waits for them
+ * and for the GPU.
  */
 #include <fcntl.h>
 

@@ -58,14 +58,14 @@ void kgb_lane_kill(struct kgb_lane *lane);
  * `replay`, `gpu`, `nvml` and `lease` belong to the stages. */
 void kgb_lane_release(struct kgb_lane *lane);
 
-/** Take the right to use the GPU, shared or alone (lease.h). Waiting for it does not use up the
- * verification's time, and is bounded on its own (KGB_WAITS_MAX_MS). 0, 1 decided. */
+/** Take the right to use the GPU, shared or alone (gpu_lease.h). The wait is no time of the
+ * verification and has its own limit (KGB_WAITS_MAX_MS). 0, 1 decided. */
 KGB_MUST_CHECK int kgb_lane_take_gpu(struct kgb_lane *lane, enum kgb_stage stage, bool alone);
 /** kgb_worker_start, whose waiting is not the verification's time either. */
 KGB_MUST_CHECK int kgb_lane_start_worker(struct kgb_lane *lane, struct kgb_worker *worker,
 					 enum kgb_role role, const struct kgb_worker_spec *spec,
 					 int64_t timeout_ms, struct kgb_err *err);
-/** Wait for the answer of a process whose trouble is ours. -1: it ended or refused; the message
+/** Wait for the answer of a trusted process. -1: it ended or refused; the message
  * begins with `what`. */
 KGB_MUST_CHECK int kgb_lane_await(struct kgb_worker *worker, int64_t deadline_ms, const char *what,
 				  struct kgb_wire_reply *reply, struct kgb_err *err);
@@ -75,21 +75,22 @@ KGB_MUST_CHECK int kgb_lane_load(struct kgb_lane *lane, struct kgb_failure *fail
 				 struct kgb_err *err);
 /** Start the reference and give it the spec's Python functions. */
 KGB_MUST_CHECK int kgb_lane_start_reference(struct kgb_lane *lane, struct kgb_err *err);
-/** Ask the reference what is right for `data`, unless that is known; its answer must be taken by
- * kgb_lane_receive_truth before anything else is asked. For lanes that share none. */
+/** Request the right results for `data` from the reference, unless the cache has them.
+ * kgb_lane_receive_truth must take the answer before the next request. For lanes that share no
+ * reference. */
 KGB_MUST_CHECK int kgb_lane_request_truth(struct kgb_lane *lane, struct kgb_case_data *data,
 					  struct kgb_err *err);
 KGB_MUST_CHECK int kgb_lane_receive_truth(struct kgb_lane *lane, struct kgb_case_data *data,
 					  struct kgb_err *err);
-/** Have the reference tell what is right for `data`, and wait for it. */
+/** Request the right results for `data` and wait for them. */
 KGB_MUST_CHECK int kgb_lane_fetch_truth(struct kgb_lane *lane, struct kgb_case_data *data,
 					struct kgb_err *err);
 /** kgb_case_data_fill with the verification's seed. */
 void kgb_lane_fill(struct kgb_lane *lane, struct kgb_case_data *data, const struct kgb_case *c,
 		   uint32_t variant);
-/** Start the process that calls what the candidate is measured against, on a GPU. */
+/** Start the process that calls the baseline, on a GPU. */
 KGB_MUST_CHECK int kgb_lane_start_baseline(struct kgb_lane *lane, struct kgb_err *err);
-/** Until when one call may take: its own limit, and never past the end of the verification. */
+/** The deadline of one call: its own limit, and never past the end of the verification. */
 int64_t kgb_lane_call_deadline(const struct kgb_lane *lane);
 /** Fill *failure with these, which live as long as the lane's verdict, and clear its other members.
  * Returns 1. */
@@ -98,7 +99,7 @@ int kgb_refuse(struct kgb_failure *failure, enum kgb_code code, const char *mess
 /** kgb_refuse with a message from a format. */
 int kgb_lane_refuse(struct kgb_lane *lane, struct kgb_failure *failure, enum kgb_code code,
 		    const char *hint, const char *fmt, ...) KGB_PRINTF(5, 6);
-/** Decide the verification against the kernel, as kgb_lane_refuse says. Returns 1. */
+/** Decide the verification against the kernel, with the failure of kgb_lane_refuse. Returns 1. */
 int kgb_lane_decide(struct kgb_lane *lane, enum kgb_stage stage, enum kgb_code code,
 		    const char *hint, const char *fmt, ...) KGB_PRINTF(5, 6);
 /** Refuse a result that lies where an earlier one does. */
@@ -108,8 +109,8 @@ const char *kgb_lane_last_words(struct kgb_lane *lane, const struct kgb_worker *
 /** Fill *failure from the way the runner died. 1, or -1 with *err when it was not the candidate's
  * doing. */
 int kgb_lane_explain_end(struct kgb_lane *lane, struct kgb_failure *failure, struct kgb_err *err);
-/** Send the runner a request with one descriptor, and wait for what it says. 0 with *reply, 1
- * *failure, -1 *err. */
+/** Send the runner a request with one descriptor and wait for the reply. 0 with *reply, 1 *failure,
+ * -1 *err. */
 KGB_MUST_CHECK int kgb_lane_ask_runner(struct kgb_lane *lane, const char *json, int fd,
 				       int64_t deadline_ms, struct kgb_wire_reply *reply,
 				       struct kgb_failure *failure, struct kgb_err *err);

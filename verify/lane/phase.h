@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Where the time of a verification goes. What is measured does not nest, but for results in
- * KGB_PHASE_TIMER that the reference has to decide; lanes (lanes.h) add theirs up, so that the sum
- * may be longer than the wall time.
+ * The time of a verification by phase. Phases do not nest, except TRUTH in TIMER when the reference
+ * has to decide about a result. The times of all lanes (lanes.h) are added up, so that the sum may
+ * be longer than the wall time.
  */
 #ifndef KGB_VERIFY_LANE_PHASE_H
 #define KGB_VERIFY_LANE_PHASE_H

@@ -8,7 +8,7 @@
 
 enum {
 	CHUNK = 1024,
-	N_WINDOWS = 4, /* of larger tensors only so many pieces are looked at together */
+	N_WINDOWS = 4, /* of a larger tensor only this many pieces are tested, together */
 	/* random streams of a case beyond its arguments' and calls' */
 	PLACES_STREAM = 3000,
 	LAW_STREAM = 3100,
@@ -205,7 +205,7 @@ static const struct law {
 	bool is_continuous;
 	bool (*draws)(const struct element *e); /* does the law leave a choice? */
 	bool (*allows)(enum kgb_dtype dtype, const struct element *e);
-	/* Between which values of the distribution function a possible element lies. */
+	/* The values of the distribution function on both sides of a possible element. */
 	struct range (*place)(enum kgb_dtype dtype, const struct element *e);
 } laws[KGB_N_LAWS] = {
 	[KGB_RANDOM_BERNOULLI] = {1, false, bernoulli_draws, bernoulli_allows, bernoulli_place},

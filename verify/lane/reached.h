@@ -12,7 +12,7 @@
 
 /** Each rung includes those before it. */
 enum kgb_reached {
-	KGB_REACHED_UNKNOWN, /* trouble of ours, or a cheat, whose results say nothing */
+	KGB_REACHED_UNKNOWN, /* trouble of the judge, or a cheat, whose results mean nothing */
 	KGB_REACHED_REFUSED, /* by its text */
 	KGB_REACHED_NOTHING, /* accepted, but no kernel was seen to compile */
 	KGB_REACHED_COMPILES, /* a call whose launches all went through Triton's compiler */

@@ -92,7 +92,7 @@ void kgb_verdict_decide_infra(struct kgb_verdict *verdict, enum kgb_stage stage,
 	kgb_verdict_decide(verdict, stage, &failure);
 }
 
-/* The first stage that does not say what it must for a kernel to pass; KGB_N_STAGES: all do. */
+/* The first stage without the status that a passed kernel needs; KGB_N_STAGES: all have it. */
 static enum kgb_stage missing_stage(const struct kgb_verdict *verdict, bool needs_kernels)
 {
 	const struct kgb_stage_result *stages = verdict->stages;

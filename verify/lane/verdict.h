@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * What the judge decides, as a value and as the one JSON document of a verification (schema
+ * The judge's decision, as a value and as the one JSON document of a verification (schema
  * "kgb.verdict/1").
  */
 #ifndef KGB_VERIFY_LANE_VERDICT_H
@@ -50,7 +50,7 @@ struct kgb_stage_result {
 	enum kgb_stage_status status;
 	int64_t wall_ms;
 	enum kgb_code code; /* of FAILED */
-	const char *message; /* arena or static; NULL: nothing to say */
+	const char *message; /* arena or static; NULL: none */
 };
 
 /** Something that rejects, found in one case or in none. Strings live in the verdict's arena. */
@@ -170,11 +170,11 @@ void kgb_verdict_add_failure(struct kgb_verdict *verdict, const struct kgb_failu
 void kgb_verdict_note_closest(struct kgb_verdict *verdict, const char *case_name, double share);
 /** The first failure that is a cheat; NULL: there is none. */
 const struct kgb_failure *kgb_verdict_cheat(const struct kgb_verdict *verdict);
-/** The end: a verdict that nobody decided is "passed" if every stage that must have passed it, and
+/** The end: a verdict without a decision is "passed" if every stage that must have passed it, and
  * every case was run; else "infra_error". */
 void kgb_verdict_close(struct kgb_verdict *verdict, bool needs_kernels);
-/** Add what was found elsewhere about other cases of the same interfaces. The strings of `from` go
- * over to `to`; release it all the same. */
+/** Add another lane's verdict about other cases of the same interfaces. The strings of `from` move
+ * to `to`; release `from` all the same. */
 void kgb_verdict_merge(struct kgb_verdict *to, struct kgb_verdict *from);
 /** Add launches to the count of a kernel name; names beyond the table are counted under "(others)".
  */

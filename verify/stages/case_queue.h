@@ -23,7 +23,7 @@ struct kgb_case_queue {
 	pthread_cond_t changed;
 	size_t n, next; /* turns: all of them, and the first that no lane has */
 	size_t n_lanes; /* to be set before the lanes start */
-	int n_failed, max_failures; /* so many failed cases are enough */
+	int n_failed, max_failures; /* after this many failed cases the queue ends */
 	bool go; /* other lanes than the first may begin */
 	bool stop; /* no more cases are handed out */
 };

@@ -18,8 +18,8 @@ enum {
 };
 
 struct test {
-	bool done; /* the device did what it was told */
-	bool no_memory; /* none for us: it could not be asked to do anything */
+	bool done; /* the device did its work */
+	bool no_memory; /* none was free for the test: the device could not be tested */
 	uint64_t free_bytes, total_bytes; /* 0 unknown */
 	char pci[32];
 	char why[400]; /* unless done */

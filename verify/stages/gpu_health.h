@@ -9,14 +9,15 @@
 #include "verify/gpu/nvml.h"
 #include "verify/lane/lane.h"
 
-/** Note hardware errors from now on (judge->nvml). Does nothing without a GPU or the library. */
+/** Watch for hardware errors from now on (lane->nvml). Does nothing without a GPU or the library.
+ */
 void kgb_gpu_health_watch(struct kgb_lane *lane);
 
-/** Look at the GPU after all stages; ends every process of the verdict. If something crashed, hung,
- * ran out of memory or went wrong on our side, new processes test the device. A device that is not
- * well, or whose memory others hold, makes the verdict an infra_error (infra.gpu_health,
- * infra.gpu_memory) in place of what was decided against the candidate; nothing makes it better.
- * What was found stands in verdict->health. */
+/** Check the GPU after all stages; ends every process of the verdict. If something crashed, hung,
+ * ran out of memory or failed in the judge, new processes test the device. If the device is broken,
+ * or other processes hold its memory, the verdict becomes an infra_error (infra.gpu_health,
+ * infra.gpu_memory) in place of a decision against the candidate; it never becomes better. The
+ * findings are in verdict->health. */
 void kgb_gpu_health_check(struct kgb_lane *lane);
 
 /** Does a verdict with this code call for a test of the device? */

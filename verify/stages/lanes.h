@@ -12,7 +12,7 @@
  * alone has. */
 void kgb_lane_close(struct kgb_lane *lane);
 
-/** How many lanes are worth their start: as many as the options say, never more than cases; or else
+/** How many lanes are worth their start: the number in the options, never more than cases; or else
  * up to 4 (on a GPU 2), as far as there are seats for them (lease.h; *seats is to be given back),
  * never more than one for `least` of the cases. */
 size_t kgb_lanes_count(const struct kgb_judge *judge, size_t least, struct kgb_seats *seats);
@@ -21,8 +21,8 @@ size_t kgb_lanes_count(const struct kgb_judge *judge, size_t least, struct kgb_s
 typedef int kgb_lane_fn(struct kgb_lane *lane, size_t number, void *payload, struct kgb_err *err);
 
 /** Run `fn` in `n` lanes, in this thread for lane 0 (`first`), until all have returned. What lanes
- * share besides *payload, they only read. Fewer run when threads cannot be had: the verdict says
- * how many. -1 when one returned it, else 1 when one returned that, else 0. */
+ * share besides *payload, they only read. Fewer run when threads cannot be had: the verdict has
+ * their number. -1 when one returned it, else 1 when one returned that, else 0. */
 KGB_MUST_CHECK int kgb_lanes_run(struct kgb_lane *first, size_t n, kgb_lane_fn *fn, void *payload,
 				 struct kgb_err *err);
 

@@ -27,8 +27,8 @@ enum {
 
 /* ---- one case ---- */
 
-/* Run it and see which results are right, of all or of those that tell something. 0 with *n_right,
- * -1 *err; a call that fails is broken, which is what we want. */
+/* Run it and count the right results, of all or of those that show whether kernels compute. 0 with
+ * *n_right, -1 *err; a call that fails is broken, as it should be. */
 static int count_right(struct kgb_lane *lane, const struct kgb_case_data *data,
 		       const struct kgb_candidate_call_spec *spec, size_t *n_right,
 		       struct kgb_wire_reply *reply, struct kgb_err *err)
@@ -155,7 +155,7 @@ static int watch(struct kgb_lane *lane, struct kgb_result_origin *origin, struct
 	kgb_candidate_call_release(&call);
 	if (rc < 0)
 		return -1;
-	/* A host that sees no data does the same whatever kernels do. */
+	/* Host code that reads no data does the same whatever kernels do. */
 	if (rc == 1 && lane->judge->spec.launches == KGB_LAUNCHES_FIXED)
 		return kgb_lane_decide(lane, KGB_STAGE_L2, KGB_CODE_VERIFY_UNSTABLE, UNSTABLE_HINT,
 				       "case %s was right before and fails now: %s",

@@ -28,7 +28,7 @@ KGB_MUST_CHECK int kgb_correctness_load(struct kgb_lane *lane, struct kgb_err *e
 const struct kgb_case *kgb_correctness_case(const struct kgb_lane *lane,
 					    const struct kgb_correctness *work, size_t turn);
 
-/** Count the case of this turn as passed (failure NULL) or failed, and tell the queue. */
+/** Count the case of this turn as passed (failure NULL) or failed, in the queue too. */
 void kgb_case_settle(struct kgb_lane *lane, struct kgb_correctness *work, size_t turn,
 		     struct kgb_failure *failure);
 

@@ -43,8 +43,8 @@ static int record_entry(struct kgb_lane *lane, struct kgb_correctness *work, str
 	kgb_lane_fill(lane, &entry->data, c, 0);
 	if (kgb_lane_fetch_truth(lane, &entry->data, err) < 0)
 		return -1;
-	/* Where nothing is computed there is nothing to replay: the runner's own words about shape
-	 * and type must do (docs/gpu.md). */
+	/* Where nothing is computed there is nothing to replay: shape and type come from the
+	 * runner's reply (docs/gpu.md). */
 	if (!kgb_case_computes(lane->judge, &entry->data)) {
 		rc = kgb_case_judge(lane, &entry->data, &failure, err);
 	} else {
@@ -74,7 +74,7 @@ static int record_batch(struct kgb_lane *lane, struct kgb_correctness *work,
 			return -1;
 		bytes += bytes_of(entry);
 		if (turn == 0)
-			break; /* a broken kernel is told so at once */
+			break; /* a broken kernel is refused at once */
 	}
 	return 0;
 }
@@ -149,8 +149,8 @@ static int replay_cases(struct kgb_lane *lane, struct kgb_correctness *work, str
 	return rc;
 }
 
-/* Only the runner is each lane's own: contexts on a GPU are dear, and what the others do is done in
- * a tenth of the time. */
+/* Each lane has only a runner: contexts on a GPU are expensive, and the other processes need a
+ * tenth of the runner's time. */
 int kgb_correctness_on_gpu(struct kgb_lane *lane, size_t number, struct kgb_correctness *work,
 			   struct kgb_err *err)
 {

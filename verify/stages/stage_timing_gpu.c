@@ -18,7 +18,7 @@
 enum {
 	EXEC_MS = 60 * 1000,
 	SLOTS_MAX = 16,
-	SLOTS_MIN = 8, /* with fewer the timer cannot see that results are reused */
+	SLOTS_MIN = 8, /* with fewer the timer cannot detect that results are reused */
 	SLOTS_FEW = 4, /* where results that are kept would fit nowhere */
 	CHECKED_SLOTS = 2,
 	TRIES = 2,
@@ -57,7 +57,7 @@ struct session {
 	size_t input_bytes, arena_bytes;
 	uint32_t n_slots;
 	void *right[SLOTS_MAX][KGB_MAX_RESULTS]; /* owned; results on each slot */
-	struct kgb_case_data truths[SLOTS_MAX]; /* of the slots that `knows` says so of */
+	struct kgb_case_data truths[SLOTS_MAX]; /* of the slots with `knows` */
 	bool knows[SLOTS_MAX];
 	bool in_arena; /* a parameter holds a result */
 	bool refused; /* failure holds why */

@@ -32,7 +32,7 @@ struct kgb_gpu_peak {
 };
 
 /** What the device of `spec` can do. If `cache_dir` (NULL: none) has a measurement of this GPU
- * under this driver that is younger than a day, that is it; `identity`, as a kgb-exec told it
+ * under this driver that is younger than a day, that is it; `identity`, from a kgb-exec
  * before it got a plan, spares the process that finds out which GPU this is (NULL: not known). Else
  * a new kgb-exec measures it, which takes some 200 ms, and the cache keeps the figures. No other
  * process should use the GPU meanwhile. */

@@ -10,7 +10,7 @@
 enum {
 	SOLO_BLOCKS = 5, /* the first is warm-up */
 	SOLO_SAMPLES = 4, /* most of such a block */
-	FIRST_SAMPLES = 2, /* of the very first block, which tells what a sample costs */
+	FIRST_SAMPLES = 2, /* of the very first block, which measures what a sample costs */
 	WARMUP_MIN = 2, /* blocks of each side */
 	WARMUP_MAX = 4,
 	WARMUP_SAMPLES = 8,
@@ -306,7 +306,7 @@ static struct widths widths_by_now(const struct kgb_timer *timer)
 }
 
 /* What a process adds to the time of a call stays with it, so the next session, with other
- * processes, would find another speedup: more rounds of the same ones do not tell. */
+ * processes, would find another speedup: more rounds of the same ones do not show that. */
 static bool wants_processes(const struct kgb_timer *timer, const struct widths *widths)
 {
 	const struct kgb_timer_config *c = &timer->config;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Contradictions: what no honest pair of kernels on a device of its own would show. A doubt never
- * leads to another number, only to none.
+ * Contradictions: findings that no honest pair of kernels, alone on a device, would cause. A doubt
+ * never leads to another number, only to none.
  */
 #include <math.h>
 
@@ -230,7 +230,7 @@ static bool doubt_activity(const struct kgb_timer *timer, struct kgb_timer_resul
 	return true;
 }
 
-/* The same call by call, for events that are too short now and then only: there medians say
+/* The same call by call, for events that are too short now and then only: there medians show
  * nothing. The host is held up now and then, too, whichever side's turn it is. */
 static bool doubt_host_at_times(const struct kgb_timer *timer, const struct overhead *overhead,
 				struct kgb_timer_result *out)

@@ -17,7 +17,7 @@
  * has the number of the process of each, or is NULL. Returns how many. */
 size_t kgb_timer__placement_ratios(const struct kgb_timer *timer, enum kgb_ruler ruler, double *out,
 				   uint32_t *processes_out);
-/** What the placements say of the log ratio of all sessions that there could be, with the noise
+/** The estimate, from the placements, of the log ratio over all possible sessions, with the noise
  * within processes. `centred_out` as for kgb_group_values, with room for all rounds; *n_out long.
  */
 struct kgb_grouped kgb_timer__estimate(const struct kgb_timer *timer, enum kgb_ruler ruler,
@@ -35,7 +35,7 @@ size_t kgb_timer__round_times(const struct kgb_timer *timer, enum kgb_side side,
 			      enum kgb_ruler ruler, double *out);
 /** Speedups within 1 / (1 + margin) and 1 + margin are the same, for times of `ns`. */
 double kgb_timer__margin(const struct kgb_timer_config *config, double ns, double step_ns);
-/** Resolution of the events: the larger of what the machine says and what the baseline shows. */
+/** Resolution of the events: the larger of the machine's figure and of what the baseline shows. */
 double kgb_timer__event_step(const struct kgb_timer *timer);
 
 /** A number of a sample; NaN: it has none. */

@@ -10,8 +10,8 @@
 enum { REPLICAS = 1999 };
 #define LEFT_BY_FLUSH 0.125 /* of the L2 cache */
 #define POWER 0.8 /* with which `detectable` would be found */
-/* What the configuration says of processes counts as much as if so many degrees of freedom had been
- * seen of it. */
+/* The configuration's figure for processes counts like a measurement with this many degrees of
+ * freedom. */
 #define PRIOR_FREEDOM 5.0
 
 /* ---- numbers of samples and rounds ---- */
@@ -370,7 +370,7 @@ static uint32_t n_of_fate(const struct kgb_timer_result *result, enum kgb_sample
 	return result->n_fates[KGB_SIDE_A][fate] + result->n_fates[KGB_SIDE_B][fate];
 }
 
-/* Too few rounds to say anything: what took them away? */
+/* Too few rounds for a result: name what took them away. */
 static void explain_few(const struct kgb_timer *timer, struct kgb_timer_result *out)
 {
 	uint32_t n_throttled = n_of_fate(out, KGB_SAMPLE_THROTTLED);

@@ -59,7 +59,7 @@ const char *kgb_timing_result_name(enum kgb_timing_result result);
 	X(THROTTLED, "throttled") \
 	X(CLOCK, "clock") /* it never held still for a round */ \
 	X(FEW, "few") \
-	X(OPPOSED, "opposed") /* activity says the opposite, within the rulers' known error */ \
+	X(OPPOSED, "opposed") /* activity shows the opposite, within the rulers' known error */ \
 	X(WIDE, "wide")
 /* clang-format on */
 #define KGB_TIMING_WHY_ENUMERATOR(name, text) KGB_WHY_##name,

@@ -19,9 +19,8 @@ void kgb_capture_unmute(void)
 	muted--;
 }
 
-/* Functions without effect: one of them is watched only so that its callback can be waited for.
- * Which one is known to come through depends on the CUPTI; the rarer a program calls it, the
- * better. */
+/* Functions without effect: one of them is watched only to test whether callbacks arrive. CUPTI
+ * decides for which ones they do; the rarer a program calls it, the better. */
 static const CUpti_CallbackId canaries[] = {
 	CUPTI_DRIVER_TRACE_CBID_cuModuleGetLoadingMode,
 	CUPTI_DRIVER_TRACE_CBID_cuDeviceGetCount,
@@ -122,7 +121,7 @@ int kgb_capture_start(struct kgb_capture *capture, struct kgb_err *err)
 	return 0;
 }
 
-/* Whatever the driver answers, the callback should come. */
+/* The callback should come whatever the driver returns. */
 static bool canary_comes(struct kgb_capture *capture, CUpti_CallbackId id)
 {
 	const struct kgb_cuda *cu = capture->tracer.cu;
@@ -145,7 +144,7 @@ static bool canary_comes(struct kgb_capture *capture, CUpti_CallbackId id)
 	return canary_seen;
 }
 
-/* The first time: take the first one that works. */
+/* The first function whose callback comes becomes the canary. */
 static bool choose_canary(struct kgb_capture *capture)
 {
 	for (size_t i = 0; i < KGB_ARRAY_LEN(canaries); i++) {

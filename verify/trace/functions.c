@@ -131,7 +131,7 @@ int32_t kgb_function_carveout(struct kgb_function *fn, const struct kgb_cuda *cu
 				   fn->function) != CUDA_SUCCESS ||
 	    percent > 100)
 		percent = -1;
-	/* The older way to say the same. */
+	/* The older setting for the same. */
 	if (percent < 0 && fn->cache == CU_FUNC_CACHE_PREFER_SHARED)
 		percent = 100;
 	else if (percent < 0 && fn->cache == CU_FUNC_CACHE_PREFER_EQUAL)
@@ -181,7 +181,7 @@ void kgb_functions_release(struct kgb_functions *functions)
 
 /* ---- Parameters ---- */
 
-/* The buffer of a launch's `extra`; NULL: none, or an option that is not known. */
+/* The buffer of a launch's `extra`; NULL: none, or an unknown option. */
 static const unsigned char *packed_buffer(void *const *extra, size_t *bytes)
 {
 	const unsigned char *buffer = NULL;

@@ -30,7 +30,7 @@ static uint64_t stream_number(const struct kgb_driver_call *call, CUstream strea
 	return number == (uint64_t)(uintptr_t)CU_STREAM_LEGACY ? 0 : number;
 }
 
-/* What goes to a capturing stream is not done, but becomes part of a graph. */
+/* Work on a capturing stream does not run; it becomes part of a graph. */
 static bool capturing(const struct kgb_driver_call *call, CUstream stream)
 {
 	CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
@@ -48,8 +48,7 @@ static void on_capture_begin(const struct kgb_driver_call *call)
 	atomic_fetch_add(&call->tracer->captures, 1);
 }
 
-/* It is over too when the driver says that it went wrong (the 900s), but not when there was none.
- */
+/* A capture that failed (results in the 900s) is over too; one that did not exist is not. */
 static void on_capture_end(const struct kgb_driver_call *call)
 {
 	const bool over = call->result == CUDA_SUCCESS ||
@@ -232,7 +231,7 @@ static uint64_t number_of(const void *handle)
 	return (uint64_t)(uintptr_t)handle;
 }
 
-/* The driver gives a handle out again: what was known of it is of the image before. */
+/* The driver gives a handle out again: the facts kept for it describe the old image. */
 static void forget_handle(struct kgb_tracer *tracer, uint64_t handle)
 {
 	const uint32_t id = kgb_images_unload(&tracer->images, handle);
@@ -392,7 +391,7 @@ static void on_unsupported(const struct kgb_driver_call *call)
 	kgb_recorder_unsupported(&call->tracer->recorder, 0, call->name);
 }
 
-/* Memory or a context that others can reach spoils later windows too. */
+/* Memory or a context that other processes can reach spoils later windows too. */
 static void on_sticky(const struct kgb_driver_call *call)
 {
 	kgb_tracer_stick(call->tracer, call->name);
@@ -413,8 +412,8 @@ static void on_context_gone(const struct kgb_driver_call *call)
 #define NEEDED KGB_WATCH_NEEDED
 #define PER_THREAD KGB_WATCH_PER_THREAD
 
-/* Pasted in place and not by a macro of its own: cuda.h renames functions, and the old ones have
- * numbers of their own. */
+/* Pasted in place and not by another macro: cuda.h renames functions, and the old names have other
+ * numbers. */
 #define ROW(function, handler, flags) \
 	{CUPTI_DRIVER_TRACE_CBID_##function, (flags), handler, #function},
 #define ROW_PTSZ(function, handler, flags)                                                 \

@@ -20,7 +20,7 @@ struct fatbin_wrapper {
 	const void *more;
 };
 
-/* ---- How long is it ---- */
+/* ---- Lengths ---- */
 
 int kgb_image_measure(const void *image, size_t limit, const unsigned char **start, size_t *len,
 		      struct kgb_err *err)
@@ -193,7 +193,7 @@ void kgb_images_load_file(struct kgb_images *images, uint64_t flag, uint64_t han
 	size_t len = 0, measured = 0;
 	KGB_AUTO(free) unsigned char *bytes = slurp(path, &len);
 
-	/* No wrapper here: that struct has a pointer in it. */
+	/* A file holds no wrapper: that struct has a pointer in it. */
 	if (!bytes || kgb_image_length(bytes, len, &measured, &err)) {
 		refuse(images, flag, handle, "image file is no cubin or fatbin");
 		return;

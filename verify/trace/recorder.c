@@ -9,7 +9,7 @@
 
 #include "base/vec.h"
 
-/* Kept free, so that every window can still say what went wrong with it. */
+/* Bytes kept free for the reason why a window is broken. */
 #define WINDOW_RESERVE 512
 #define OPS_RESERVE KGB_RECORD_WINDOWS_MAX
 

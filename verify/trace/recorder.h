@@ -30,8 +30,8 @@ struct kgb_recorder {
 void kgb_recorder_init(struct kgb_recorder *rec, struct kgb_images *images);
 void kgb_recorder_release(struct kgb_recorder *rec);
 
-/** Empty the file and start a record of at most `max_bytes` in it. LIMIT when that is less than a
- * record needs to say that it is full. */
+/** Empty the file and start a record of at most `max_bytes` in it. LIMIT when that is too little
+ * even for the reasons of broken windows. */
 KGB_MUST_CHECK int kgb_recorder_open(struct kgb_recorder *rec, int fd, uint64_t max_bytes,
 				     struct kgb_err *err);
 void kgb_recorder_close(struct kgb_recorder *rec);
@@ -45,7 +45,7 @@ void kgb_recorder_block(struct kgb_recorder *rec, uint64_t address, uint64_t byt
 void kgb_recorder_op(struct kgb_recorder *rec, const struct kgb_op *op);
 /** An UNSUPPORTED op; what is not printable in `why` becomes '?'. */
 void kgb_recorder_unsupported(struct kgb_recorder *rec, uint64_t stream, const char *why);
-/** The window is worth nothing: it will hold only UNSUPPORTED "trace: <reason>". The first reason
+/** Give up the window: it will hold only UNSUPPORTED "trace: <reason>". The first reason
  * stays. */
 void kgb_recorder_break(struct kgb_recorder *rec, const char *fmt, ...) KGB_PRINTF(2, 3);
 KGB_MUST_CHECK int kgb_recorder_end(struct kgb_recorder *rec, struct kgb_err *err);

@@ -9,7 +9,7 @@
 /* The library is one per process, and lives as long as that. Lock order: memory before capture. */
 static struct {
 	pthread_once_t once;
-	const struct kgb_cuda *cu; /* NULL: no driver, see load_error */
+	const struct kgb_cuda *cu; /* NULL: no driver, load_error has the reason */
 	struct kgb_err load_error;
 
 	pthread_mutex_t mutex; /* of the status */
@@ -21,7 +21,7 @@ static struct {
 	struct kgb_pool pool;
 
 	pthread_mutex_t window_mutex; /* of the test whether callbacks arrive */
-	struct kgb_capture capture; /* with a mutex of its own */
+	struct kgb_capture capture; /* has its own mutex */
 } trace = {
 	.once = PTHREAD_ONCE_INIT,
 	.mutex = PTHREAD_MUTEX_INITIALIZER,

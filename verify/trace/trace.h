@@ -43,7 +43,7 @@ KGB_TRACE_API int kgb_trace_end(void);
 
 /** Map `bytes` (rounded up to whole GPU pages) at KGB_ARENA_ADDRESS on `device`; makes the device's
  * primary context current if the thread has none. Replaces an earlier mapping, which is unmapped
- * after everything that runs has ended. Contents are whatever the memory held. */
+ * after everything that runs has ended. Contents are undefined. */
 KGB_TRACE_API int kgb_trace_arena_map(uint64_t bytes, int device);
 
 /** Copy between host memory and the arena, unrecorded; returns when done. */

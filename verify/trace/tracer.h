@@ -50,7 +50,7 @@ enum kgb_address_space {
 	KGB_SPACE_DEVICE,
 	KGB_SPACE_GLOBAL, /* a variable of a module */
 	KGB_SPACE_MANAGED,
-	KGB_SPACE_HOST, /* memory of the host that the driver knows */
+	KGB_SPACE_HOST, /* memory of the host that the driver has registered */
 	KGB_SPACE_UNKNOWN, /* other memory of the host, or none */
 };
 

@@ -4,9 +4,9 @@
  * handlers.c, flags:
  *   IN_WINDOW    counts only while a window is open
  *   ON_ENTRY     handled before the driver acts, because what it names is gone afterwards
- *   EVEN_FAILED  handled whatever the driver returns
+ *   EVEN_FAILED  handled also when the driver returns an error
  *   NEEDED       without it records would be wrong; the others only name what cannot be repeated,
- *                and a CUPTI that is older than such a function may not know it
+ *                and an older CUPTI may lack such a function
  * X_PTSZ and X_PTDS: there is a second variant, whose default stream is the thread's own.
  */
 #ifndef KGB_VERIFY_TRACE_WATCHED_H
@@ -74,7 +74,7 @@
 	X(cuGraphNodeSetEnabled, on_graph_change, ON_ENTRY) \
 	X(cuGraphExecUpdate, on_graph_change, ON_ENTRY) \
 	X(cuGraphExecUpdate_v2, on_graph_change, ON_ENTRY) \
-	/* Images, and what else a launch is known by. */ \
+	/* Images, and attributes and variables of kernels. */ \
 	X(cuModuleLoad, on_module_file, NEEDED) \
 	X(cuModuleLoadData, on_module_data, NEEDED) \
 	X(cuModuleLoadDataEx, on_module_data_ex, NEEDED) \

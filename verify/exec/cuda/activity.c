@@ -63,7 +63,7 @@ static void count(const CUpti_Activity *record)
 	default:
 		return;
 	}
-	/* A record without times says that CUPTI could not take them. */
+	/* CUPTI could not take the times of a record without times. */
 	if (start == 0 || end < start)
 		seen.n_lost++;
 	if (seen.n_records == 0 || start < seen.first_start)

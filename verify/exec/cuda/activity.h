@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * When did the GPU work? CUPTI's activity records of one run at a time: start of the first kernel,
- * memset or copy to the end of the last. One measurement at a time in a process.
+ * The time in which the GPU worked, by CUPTI's activity records of one run at a time: from the
+ * start of the first kernel, memset or copy to the end of the last. One measurement at a time in a
+ * process.
  */
 #ifndef KGB_VERIFY_EXEC_CUDA_ACTIVITY_H
 #define KGB_VERIFY_EXEC_CUDA_ACTIVITY_H
@@ -11,7 +12,7 @@
 
 #include "base/err.h"
 
-/** Load CUPTI (from `path`, or where the loader finds it) and start to record. UNAVAILABLE says
+/** Load CUPTI (from `path`, or where the loader finds it) and start to record. UNAVAILABLE names
  * what is missing. */
 KGB_MUST_CHECK int kgb_activity_start(const char *path, struct kgb_err *err);
 /** Forget what was recorded so far; the GPU must be idle. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * The SM clock of a GPU, as NVML tells it. A machine without NVML is no error: the clock is then
- * unknown.
+ * The SM clock of a GPU, by NVML. Without NVML the clock is unknown, which is no error.
  */
 #ifndef KGB_VERIFY_EXEC_CUDA_CLOCK_H
 #define KGB_VERIFY_EXEC_CUDA_CLOCK_H
@@ -14,14 +13,14 @@ struct kgb_clock {
 	void *device;
 	uint32_t max_mhz; /* that it can run at; 0 unknown */
 	char driver[32]; /* version of the driver; "" unknown */
-	uint32_t mhz; /* as of the last look */
-	int64_t looked_ns; /* kgb_mono_ns */
-	int64_t cost_ns; /* of one look */
+	uint32_t mhz; /* as last read */
+	int64_t looked_ns; /* when it was read; kgb_mono_ns */
+	int64_t cost_ns; /* of one reading */
 };
 
 /** Find the device by its PCI bus id ("0000:0f:00.0"). */
 void kgb_clock_open(struct kgb_clock *clock, const char *pci_bus_id);
-/** MHz, 0 unknown. Looks only as often as costs a twentieth of the time at most. */
+/** MHz, 0 unknown. Reads the clock so rarely that it costs a twentieth of the time at most. */
 uint32_t kgb_clock_mhz(struct kgb_clock *clock);
 
 #endif

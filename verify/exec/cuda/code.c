@@ -212,8 +212,7 @@ int kgb_code_allow_shared(struct kgb_code *code, struct kgb_kernel *kernel, uint
 	return 0;
 }
 
-/* Changes nothing for smaller ones. Older GPUs have no clusters at all, and a launch will say so.
- */
+/* Smaller clusters stay as they are. Older GPUs have no clusters: there the launch fails. */
 static void set_clusters(struct kgb_gpu *gpu, CUfunction function)
 {
 	(void)gpu->cu->cuFuncSetAttribute(function,

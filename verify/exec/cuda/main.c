@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* kgb-exec [LIBCUPTI]: replays GPU work that the judge sends to descriptor 3
- * (verify/protocol/exec_protocol.h). It is started by kgb-judge in a sandbox of its own, and by
- * nobody else. */
+ * (verify/protocol/exec_protocol.h). Only kgb-judge starts it, in a separate sandbox. */
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -23,6 +22,6 @@ int main(int argc, char **argv)
 			KGB_EXEC_FD);
 		return KGB_EXIT_USAGE;
 	}
-	/* The driver's own end of the process may wait for kernels that never end. */
+	/* An ordinary exit lets the driver wait for kernels that may never end. */
 	_exit(kgb_exec_serve(KGB_EXEC_FD, argc == 2 ? argv[1] : NULL));
 }

@@ -52,11 +52,11 @@ struct kgb_gpu_plan {
 	unsigned char *pinned; /* owned; payloads of uploads, then room for the largest download */
 	uint64_t upload_bytes;
 	uint64_t params_bytes; /* of all launches */
-	size_t n_activities; /* launches and copies that a profiler sees */
+	size_t n_activities; /* launches, memsets and copies: activity records of one run */
 };
 
-/** Make a plan of a memfd with a record. BAD_PLAN says what cannot be replayed. On failure *plan is
- * empty. */
+/** Make a plan of a memfd with a record. BAD_PLAN names what cannot be replayed. On failure *plan
+ * is empty. */
 KGB_MUST_CHECK int kgb_gpu_plan_load(struct kgb_gpu_plan *plan, struct kgb_memory *memory,
 				     struct kgb_code *code, int record_fd, struct kgb_err *err);
 void kgb_gpu_plan_release(struct kgb_gpu_plan *plan);

@@ -153,7 +153,8 @@ static CUresult issue_op(struct kgb_gpu_plan *plan, size_t i)
 							   plan->events.items[made->event].event, 0)
 				   : CUDA_SUCCESS;
 	case KGB_OP_SYNC:
-		/* Whatever the host issued afterwards came after what it had waited for. */
+		/* Work that the host issued afterwards came after the work that it had waited for.
+		 */
 		result = join_streams(plan);
 		return result == CUDA_SUCCESS ? fork_streams(plan) : result;
 	case KGB_OP_UNSUPPORTED:

@@ -31,7 +31,7 @@ KGB_MUST_CHECK int kgb_run_once(struct kgb_run *run, const struct kgb_exec_reque
 				struct kgb_gpu_plan *plan, struct kgb_gpu_plan *prologue,
 				uint64_t *value, struct kgb_err *err);
 
-/** KGB_EXEC_TIME. After a good end *err may say why there is no activity (err->msg not empty). */
+/** KGB_EXEC_TIME. After success err->msg may hold the reason why there is no activity. */
 KGB_MUST_CHECK int kgb_run_timed(struct kgb_run *run, const struct kgb_exec_request *request,
 				 struct kgb_gpu_plan *plan, struct kgb_gpu_plan *prologue,
 				 uint64_t *value, struct kgb_err *err);
