@@ -18,7 +18,7 @@ struct row {
 	struct world world;
 	struct kgb_timer_machine machine;
 	int64_t bytes;
-	uint32_t min_rounds, placement_rounds; /* 0: the usual */
+	uint32_t min_rounds; /* 0: the usual */
 };
 
 /* What a sample costs in all, as seen on an H200: its memory is filled before it, and with longer
@@ -112,10 +112,6 @@ static const struct row rows[] = {
 	{.name = "A/A 10 us, placements of two speeds",
 	 .world = {AT(10, 1), .noise_ns = 100, .placement_share = 0.3, .placement_slower = 0.1},
 	 H200},
-	{.name = "A/A 10 us, 4 rounds each, 3 %",
-	 .world = {AT(10, 1), .noise_ns = 100, .placement_sd = 0.03},
-	 H200,
-	 .placement_rounds = 4},
 	{.name = "A/A 10 us, processes 0", .world = {AT_SD(10, 1, 0), .noise_ns = 100}, H200},
 	{.name = "A/A 10 us, processes 30 ns", .world = {AT_SD(10, 1, 30), .noise_ns = 100}, H200},
 	{.name = "A/A 10 us, processes 100 ns",
@@ -266,8 +262,6 @@ static void print_row(const struct row *row, int n_runs)
 	config.case_name = row->name;
 	config.machine = row->machine;
 	config.bytes = row->bytes;
-	if (row->placement_rounds)
-		config.placement_rounds = row->placement_rounds;
 	config.min_rounds = row->min_rounds ? row->min_rounds : config.min_rounds;
 	for (int i = 0; i < n_runs; i++) {
 		struct kgb_timer_result result;

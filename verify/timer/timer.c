@@ -33,7 +33,6 @@ static int check_config(const struct kgb_timer_config *c, struct kgb_err *err)
 		bool is_good;
 	} rules[] = {
 		{"n_slots", c->n_slots >= 2 && c->n_slots <= KGB_TIMER_SLOTS_MAX},
-		{"placement_rounds", c->placement_rounds > 0},
 		{"process_rounds, max_processes, process_width and process_sd_ns",
 		 c->process_rounds > 0 && c->max_processes > 0 && c->process_width > 0 &&
 			 c->process_sd_ns >= 0 && isfinite(c->process_sd_ns)},
@@ -266,7 +265,6 @@ static void close_round(struct kgb_timer *timer)
 					   steps[ruler], &n_kept[side]);
 	if (n_kept[KGB_SIDE_A] < KEPT_MIN || n_kept[KGB_SIDE_B] < KEPT_MIN)
 		drop_round(timer, KGB_SAMPLE_ROUND);
-	round->placement = timer->placement;
 	round->process = timer->process;
 	timer->n_rounds++;
 	timer->round_begin = timer->n_samples;
@@ -417,7 +415,7 @@ static void after_round_block(struct kgb_timer *timer)
 	}
 	timer->round++;
 	timer->step = 0;
-	timer->placement += timer->round % timer->config.placement_rounds == 0 ? 1 : 0;
+	timer->placement++;
 	timer->b_first = pick(timer, 0, 1);
 	if (timer->open_slots < timer->config.n_slots)
 		timer->open_slots += pick(timer, 0, 3) > 0 ? 1 : 0;

@@ -46,10 +46,9 @@ struct kgb_timer_config {
 	uint32_t n_ops[KGB_N_SIDES]; /* operations that each side puts on the stream */
 	uint32_t n_slots; /* input sets that exist, at least 2; with fewer than 8, reuse goes unseen
 			   */
-	uint32_t placement_rounds; /* so many rounds in a row share a placement of the memory */
-	uint32_t process_rounds; /* and so many the processes, while the choice of them has a part
-				    in the interval whose half-width is over process_width *
-				    margin */
+	uint32_t process_rounds; /* this many rounds in a row share the processes, while the choice
+				    of them has a part in the interval whose half-width is over
+				    process_width * margin */
 	uint32_t max_processes; /* of each side; 1: they never change */
 	double process_width;
 	double process_sd_ns; /* standard deviation of what a process adds to the time of a call
@@ -69,13 +68,13 @@ struct kgb_timer_config {
 #define KGB_TIMER_SAMPLES_MAX 16384u
 #define KGB_TIMER_SLOTS_MAX 4096u
 #define KGB_TIMER_ROUNDS_MAX 1024u
-#define KGB_TIMER_CONFIG_INIT                                                                    \
-	{                                                                                        \
-		.n_ops = {1, 1}, .n_slots = 16, .placement_rounds = 1, .process_rounds = 8,      \
-		.max_processes = 8, .process_width = 0.4, .process_sd_ns = 65,                   \
-		.with_activity = true, .min_rounds = 16, .max_rounds = 256, .max_samples = 4096, \
-		.budget_ns = UINT64_C(3000000000), .width = 0.4, .confidence = 0.95,             \
-		.margin_relative = 0.003, .margin_ns = 200,                                      \
+#define KGB_TIMER_CONFIG_INIT                                                            \
+	{                                                                                \
+		.n_ops = {1, 1}, .n_slots = 16, .process_rounds = 8, .max_processes = 8, \
+		.process_width = 0.4, .process_sd_ns = 65, .with_activity = true,        \
+		.min_rounds = 16, .max_rounds = 256, .max_samples = 4096,                \
+		.budget_ns = UINT64_C(3000000000), .width = 0.4, .confidence = 0.95,     \
+		.margin_relative = 0.003, .margin_ns = 200,                              \
 	}
 
 enum kgb_timer_phase {
@@ -119,7 +118,7 @@ struct kgb_timer_sample {
 /** A usable round has both times, else NaN. */
 struct kgb_timer_round {
 	double ns[KGB_N_SIDES][KGB_N_RULERS]; /* midmean of the kept samples; NaN not measured */
-	uint32_t placement, process; /* how often those had changed */
+	uint32_t process; /* how often both had changed */
 };
 
 struct kgb_timer {

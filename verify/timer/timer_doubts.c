@@ -445,7 +445,7 @@ static double change_point(const double *x, size_t n, size_t *at)
 static bool doubt_trend(const struct kgb_timer *timer, struct kgb_timer_result *out)
 {
 	KGB_AUTO(free) double *ratios = kgb_xcalloc(timer->n_rounds + 1u, sizeof(*ratios));
-	size_t n = kgb_timer__placement_ratios(timer, KGB_RULER_EVENT, ratios, NULL), at;
+	size_t n = kgb_timer__ratios(timer, KGB_RULER_EVENT, ratios, NULL), at;
 
 	if (timer->process > 0)
 		return false;

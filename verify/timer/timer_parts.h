@@ -12,11 +12,11 @@
 #define KGB_TIMER_THROTTLE 0.75 /* of the reference clock */
 #define KGB_TIMER_CLOCK 0.03 /* clocks nearer than this are the same */
 
-/** log(baseline / candidate), one number for each placement, in order: the mean of its usable
- * rounds. These are what is averaged and resampled. `out` has room for all rounds. `processes_out`
- * has the number of the process of each, or is NULL. Returns how many. */
-size_t kgb_timer__placement_ratios(const struct kgb_timer *timer, enum kgb_ruler ruler, double *out,
-				   uint32_t *processes_out);
+/** log(baseline / candidate), one number for each usable round, in order; each round has its own
+ * placement of the memory. These are what is averaged and resampled. `out` has room for all rounds.
+ * `processes_out` has the number of the process of each, or is NULL. Returns how many. */
+size_t kgb_timer__ratios(const struct kgb_timer *timer, enum kgb_ruler ruler, double *out,
+			 uint32_t *processes_out);
 /** The estimate, from the placements, of the log ratio over all possible sessions, with the noise
  * within processes. `centred_out` as for kgb_group_values, with room for all rounds; *n_out long.
  */

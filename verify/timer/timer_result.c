@@ -54,38 +54,19 @@ double *kgb_timer__gather(const struct kgb_timer *timer, enum kgb_side side,
 	return out;
 }
 
-/* NaN for a round that is not usable. */
-static double log_ratio(const struct kgb_timer_round *round, enum kgb_ruler ruler)
+size_t kgb_timer__ratios(const struct kgb_timer *timer, enum kgb_ruler ruler, double *out,
+			 uint32_t *processes_out)
 {
-	double ratio = log(round->ns[KGB_SIDE_A][ruler] / round->ns[KGB_SIDE_B][ruler]);
-	return isfinite(ratio) ? ratio : (double)NAN;
-}
-
-static bool share_placement(const struct kgb_timer_round *a, const struct kgb_timer_round *b)
-{
-	return a->placement == b->placement && a->process == b->process;
-}
-
-size_t kgb_timer__placement_ratios(const struct kgb_timer *timer, enum kgb_ruler ruler, double *out,
-				   uint32_t *processes_out)
-{
-	const struct kgb_timer_round *rounds = timer->rounds;
 	size_t n = 0;
 
-	for (uint32_t first = 0, end; first < timer->n_rounds; first = end) {
-		double sum = 0, n_usable = 0;
-		for (end = first;
-		     end < timer->n_rounds && share_placement(&rounds[first], &rounds[end]);
-		     end++) {
-			double ratio = log_ratio(&rounds[end], ruler);
-			sum += isnan(ratio) ? 0 : ratio;
-			n_usable += isnan(ratio) ? 0 : 1;
-		}
-		if (n_usable == 0)
+	for (uint32_t i = 0; i < timer->n_rounds; i++) {
+		const struct kgb_timer_round *round = &timer->rounds[i];
+		double ratio = log(round->ns[KGB_SIDE_A][ruler] / round->ns[KGB_SIDE_B][ruler]);
+		if (!isfinite(ratio))
 			continue;
 		if (processes_out)
-			processes_out[n] = rounds[first].process;
-		out[n++] = sum / n_usable;
+			processes_out[n] = round->process;
+		out[n++] = ratio;
 	}
 	return n;
 }
@@ -96,7 +77,7 @@ struct kgb_grouped kgb_timer__estimate(const struct kgb_timer *timer, enum kgb_r
 	KGB_AUTO(free) double *ratios = kgb_xcalloc(timer->n_rounds + 1u, sizeof(*ratios));
 	KGB_AUTO(free) uint32_t *processes = kgb_xcalloc(timer->n_rounds + 1u, sizeof(*processes));
 
-	*n_out = kgb_timer__placement_ratios(timer, ruler, ratios, processes);
+	*n_out = kgb_timer__ratios(timer, ruler, ratios, processes);
 	return kgb_group_values(ratios, processes, *n_out, KGB_TIMER_CUT, centred_out);
 }
 
@@ -254,8 +235,7 @@ static struct kgb_round_value *kept_events(const struct kgb_timer *timer, enum k
 	for (size_t i = 0; i < timer->n_samples; i++) {
 		const struct kgb_timer_sample *s = &timer->samples[i];
 		if (s->side == side && s->fate == KGB_SAMPLE_KEPT)
-			out[(*n)++] = (struct kgb_round_value){
-				kgb_timer__event(s), s->round / timer->config.placement_rounds};
+			out[(*n)++] = (struct kgb_round_value){kgb_timer__event(s), s->round};
 	}
 	return out;
 }

@@ -288,18 +288,15 @@ static void test_placements_are_part_of_the_interval(KGB_UNUSED void **state)
 {
 	static const struct {
 		const char *name;
-		uint32_t placement_rounds;
 		struct world world;
 	} rows[] = {
-		{"3 %", 1, {.ns = {2e5, 2e5}, .noise = 0.003, .placement_sd = 0.03}},
+		{"3 %", {.ns = {2e5, 2e5}, .noise = 0.003, .placement_sd = 0.03}},
 		{"two speeds",
-		 1,
 		 {.ns = {2e5, 2e5},
 		  .noise = 0.003,
 		  .placement_share = 0.3,
 		  .placement_slower = 0.07}},
-		{"10 us", 1, {.ns = {1e4, 1e4}, .noise_ns = 100, .placement_sd = 0.03}},
-		{"rounds that share", 4, {.ns = {2e5, 2e5}, .noise = 0.003, .placement_sd = 0.03}},
+		{"10 us", {.ns = {1e4, 1e4}, .noise_ns = 100, .placement_sd = 0.03}},
 	};
 
 	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++) {
@@ -307,7 +304,6 @@ static void test_placements_are_part_of_the_interval(KGB_UNUSED void **state)
 		struct world world = rows[i].world;
 		world.sample_ns = 300e3;
 		config.max_samples = 1200;
-		config.placement_rounds = rows[i].placement_rounds;
 		struct tally tally = run_many(&world, &config, RUNS);
 		if (tally.n_covered < RUNS * 80 / 100 ||
 		    tally.results[KGB_TIMING_FASTER] + tally.results[KGB_TIMING_SLOWER] > 1 ||
@@ -474,33 +470,30 @@ static void test_rounds_are_abba_in_random_order_with_random_sizes(KGB_UNUSED vo
 	kgb_free(log);
 }
 
-/* Both sides change together, at the beginning of every round or of every few, and share no number.
- */
+/* Both sides change together, at the beginning of every round, and share no number. */
 static void test_every_round_has_a_placement_of_its_own(KGB_UNUSED void **state)
 {
-	for (uint32_t each = 1; each <= 3; each += 2) {
-		struct kgb_timer_config config = new_config();
-		struct world world = new_world(200, 1);
-		struct kgb_timer timer;
-		struct kgb_timer_result result;
-		config.placement_rounds = each;
-		struct log *log = run_logged(&world, &config, &timer, &result);
-		const struct kgb_timer_block *first = log->blocks;
-		while (first->phase != KGB_PHASE_ROUNDS)
-			first++;
-		for (size_t i = 0; i < log->n; i++) {
-			const struct kgb_timer_block *b = &log->blocks[i];
-			assert_int_equal(b->placement % KGB_N_SIDES, b->side);
-			if (b->phase == KGB_PHASE_ROUNDS)
-				assert_int_equal(b->placement / KGB_N_SIDES,
-						 first->placement / KGB_N_SIDES + b->round / each);
-			if (b->phase == KGB_PHASE_SOLO_BEFORE)
-				assert_int_equal(b->placement / KGB_N_SIDES, i);
-		}
-		assert_int_equal(result.n_placements, (result.n_rounds + each - 1) / each);
-		kgb_timer_release(&timer);
-		kgb_free(log);
+	struct kgb_timer_config config = new_config();
+	struct world world = new_world(200, 1);
+	struct kgb_timer timer;
+	struct kgb_timer_result result;
+	struct log *log = run_logged(&world, &config, &timer, &result);
+	const struct kgb_timer_block *first = log->blocks;
+
+	while (first->phase != KGB_PHASE_ROUNDS)
+		first++;
+	for (size_t i = 0; i < log->n; i++) {
+		const struct kgb_timer_block *b = &log->blocks[i];
+		assert_int_equal(b->placement % KGB_N_SIDES, b->side);
+		if (b->phase == KGB_PHASE_ROUNDS)
+			assert_int_equal(b->placement / KGB_N_SIDES,
+					 first->placement / KGB_N_SIDES + b->round);
+		if (b->phase == KGB_PHASE_SOLO_BEFORE)
+			assert_int_equal(b->placement / KGB_N_SIDES, i);
 	}
+	assert_int_equal(result.n_placements, result.n_rounds);
+	kgb_timer_release(&timer);
+	kgb_free(log);
 }
 
 /* The more of them, the shorter the calls and the more they differ; each warmed up, on inputs that
@@ -758,7 +751,7 @@ static void test_a_source_that_fails_ends_it_without_a_result(KGB_UNUSED void **
 
 static void test_settings_out_of_range_are_refused(KGB_UNUSED void **state)
 {
-	struct kgb_timer_config rows[18];
+	struct kgb_timer_config rows[17];
 	struct kgb_timer timer;
 
 	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++)
@@ -775,12 +768,11 @@ static void test_settings_out_of_range_are_refused(KGB_UNUSED void **state)
 	rows[9].written_bytes = 1;
 	rows[10].budget_ns = 0;
 	rows[11].max_samples = KGB_TIMER_SAMPLES_MAX + 1;
-	rows[12].placement_rounds = 0;
-	rows[13].process_rounds = 0;
-	rows[14].max_processes = 0;
-	rows[15].process_width = (double)NAN;
-	rows[16].process_sd_ns = -1;
-	rows[17].process_sd_ns = (double)INFINITY;
+	rows[12].process_rounds = 0;
+	rows[13].max_processes = 0;
+	rows[14].process_width = (double)NAN;
+	rows[15].process_sd_ns = -1;
+	rows[16].process_sd_ns = (double)INFINITY;
 	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++) {
 		struct kgb_err err = KGB_ERR_INIT;
 		assert_int_equal(kgb_timer_init(&timer, &rows[i], &err), -1);
