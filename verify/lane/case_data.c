@@ -6,6 +6,7 @@
 #include "base/parallel.h"
 #include "base/str.h"
 #include "verify/cases/read_mask.h"
+#include "verify/lane/lane.h"
 
 enum { STORAGE_ALIGN = 64, VARIANT_STREAMS = 100000 };
 
@@ -225,22 +226,6 @@ int kgb_case_data_ask(const struct kgb_case_data *data, struct kgb_reference *re
 	return kgb_worker_send(&reference->worker, text.ptr, NULL, 0, err);
 }
 
-static int fail_lost(const struct kgb_worker *reference, struct kgb_err *err)
-{
-	if (reference->end == KGB_WORKER_TIMED_OUT)
-		return kgb_fail(err, KGB_ERR_TIMEOUT, "the reference did not answer in time");
-	if (reference->end == KGB_WORKER_SIGNALED)
-		return kgb_fail(err, KGB_ERR_FAILED, "the reference was ended by signal %d",
-				reference->end_value);
-	if (reference->end == KGB_WORKER_EXITED)
-		return kgb_fail(err, KGB_ERR_FAILED, "the reference exited with status %d",
-				reference->end_value);
-	if (reference->end == KGB_WORKER_LIED)
-		return kgb_fail(err, KGB_ERR_FAILED, "the reference broke the protocol: %s",
-				reference->why);
-	return kgb_fail(err, KGB_ERR_FAILED, "the reference process is gone");
-}
-
 /* A copy of one output's elements; NULL when it has none. */
 static void *copy_output(const struct kgb_wire_output *output, const char *out)
 {
@@ -343,22 +328,19 @@ int kgb_case_data_wait(const struct kgb_case_data *data, struct kgb_reference *r
 {
 	struct kgb_worker *worker = &reference->worker;
 	struct kgb_shared_arena *memory = &reference->memory;
+	KGB_AUTO(free)
+	char *what = kgb_xasprintf("case '%s': the reference failed", data->kase->name);
 
-	if (!kgb_worker_wait(worker, deadline_ms, reply))
-		return fail_lost(worker, err);
-	if (reply->status == KGB_WIRE_OK && (uint64_t)reply->value > memory->out_bytes) {
-		/* The results did not fit; now their size is known. */
-		if (kgb_shared_arena_reserve(memory, worker, memory->arena_bytes,
-					     (size_t)reply->value, true, deadline_ms, err) < 0 ||
-		    kgb_case_data_ask(data, reference, exact, deadline_ms, err) < 0)
-			return -1;
-		if (!kgb_worker_wait(worker, deadline_ms, reply))
-			return fail_lost(worker, err);
-	}
-	if (reply->status != KGB_WIRE_OK)
-		return kgb_fail(err, KGB_ERR_FAILED, "case '%s': the reference failed: %s",
-				data->kase->name, reply->text);
-	return 0;
+	if (kgb_lane_await(worker, deadline_ms, what, reply, err) < 0)
+		return -1;
+	if ((uint64_t)reply->value <= memory->out_bytes)
+		return 0;
+	/* The results did not fit; now their size is known. */
+	if (kgb_shared_arena_reserve(memory, worker, memory->arena_bytes, (size_t)reply->value,
+				     true, deadline_ms, err) < 0 ||
+	    kgb_case_data_ask(data, reference, exact, deadline_ms, err) < 0)
+		return -1;
+	return kgb_lane_await(worker, deadline_ms, what, reply, err);
 }
 
 int kgb_case_data_take(struct kgb_case_data *data, const struct kgb_wire_reply *reply,

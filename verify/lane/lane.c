@@ -105,11 +105,27 @@ int kgb_lane_start_worker(struct kgb_lane *lane, struct kgb_worker *worker, enum
 int kgb_lane_await(struct kgb_worker *worker, int64_t deadline_ms, const char *what,
 		   struct kgb_wire_reply *reply, struct kgb_err *err)
 {
-	if (!kgb_worker_wait(worker, deadline_ms, reply))
-		return kgb_fail(err, KGB_ERR_FAILED, "%s: its process ended", what);
-	return reply->status == KGB_WIRE_OK
-		       ? 0
-		       : kgb_fail(err, KGB_ERR_FAILED, "%s: %.300s", what, reply->text);
+	if (kgb_worker_wait(worker, deadline_ms, reply))
+		return reply->status == KGB_WIRE_OK
+			       ? 0
+			       : kgb_fail(err, KGB_ERR_FAILED, "%s: %.300s", what, reply->text);
+	switch (worker->end) {
+	case KGB_WORKER_TIMED_OUT:
+		return kgb_fail(err, KGB_ERR_TIMEOUT, "%s: no answer in time", what);
+	case KGB_WORKER_SIGNALED:
+		return kgb_fail(err, KGB_ERR_FAILED, "%s: ended by signal %d", what,
+				worker->end_value);
+	case KGB_WORKER_EXITED:
+		return kgb_fail(err, KGB_ERR_FAILED, "%s: exited with status %d", what,
+				worker->end_value);
+	case KGB_WORKER_LIED:
+		return kgb_fail(err, KGB_ERR_FAILED, "%s: broke the protocol: %s", what,
+				worker->why);
+	case KGB_WORKER_ALIVE:
+	case KGB_WORKER_LOST:
+		break;
+	}
+	return kgb_fail(err, KGB_ERR_FAILED, "%s: its process is gone", what);
 }
 
 /* ---- the reference, and the baseline that is torch's ---- */
