@@ -369,7 +369,7 @@ int kgb_candidate_call_run(struct kgb_lane *lane, const struct kgb_case_data *da
 		return -1;
 	int rc;
 	if (spec->baseline) /* its trouble is ours */
-		rc = kgb_lane_await(worker, deadline, "baseline", &call->reply, err);
+		rc = kgb_worker_await(worker, deadline, "baseline", &call->reply, err);
 	else if (kgb_worker_wait(worker, deadline, &call->reply)) {
 		lane->launched |= call->reply.n_launches > 0;
 		lane->launched &= call->reply.status != KGB_WIRE_COMPILE;

@@ -6,7 +6,6 @@
 #include "base/parallel.h"
 #include "base/str.h"
 #include "verify/cases/read_mask.h"
-#include "verify/lane/lane.h"
 
 enum { STORAGE_ALIGN = 64, VARIANT_STREAMS = 100000 };
 
@@ -331,7 +330,7 @@ int kgb_case_data_wait(const struct kgb_case_data *data, struct kgb_reference *r
 	KGB_AUTO(free)
 	char *what = kgb_xasprintf("case '%s': the reference failed", data->kase->name);
 
-	if (kgb_lane_await(worker, deadline_ms, what, reply, err) < 0)
+	if (kgb_worker_await(worker, deadline_ms, what, reply, err) < 0)
 		return -1;
 	if ((uint64_t)reply->value <= memory->out_bytes)
 		return 0;
@@ -340,7 +339,7 @@ int kgb_case_data_wait(const struct kgb_case_data *data, struct kgb_reference *r
 				     true, deadline_ms, err) < 0 ||
 	    kgb_case_data_ask(data, reference, exact, deadline_ms, err) < 0)
 		return -1;
-	return kgb_lane_await(worker, deadline_ms, what, reply, err);
+	return kgb_worker_await(worker, deadline_ms, what, reply, err);
 }
 
 int kgb_case_data_take(struct kgb_case_data *data, const struct kgb_wire_reply *reply,

@@ -102,32 +102,6 @@ int kgb_lane_start_worker(struct kgb_lane *lane, struct kgb_worker *worker, enum
 	return rc;
 }
 
-int kgb_lane_await(struct kgb_worker *worker, int64_t deadline_ms, const char *what,
-		   struct kgb_wire_reply *reply, struct kgb_err *err)
-{
-	if (kgb_worker_wait(worker, deadline_ms, reply))
-		return reply->status == KGB_WIRE_OK
-			       ? 0
-			       : kgb_fail(err, KGB_ERR_FAILED, "%s: %.300s", what, reply->text);
-	switch (worker->end) {
-	case KGB_WORKER_TIMED_OUT:
-		return kgb_fail(err, KGB_ERR_TIMEOUT, "%s: no answer in time", what);
-	case KGB_WORKER_SIGNALED:
-		return kgb_fail(err, KGB_ERR_FAILED, "%s: ended by signal %d", what,
-				worker->end_value);
-	case KGB_WORKER_EXITED:
-		return kgb_fail(err, KGB_ERR_FAILED, "%s: exited with status %d", what,
-				worker->end_value);
-	case KGB_WORKER_LIED:
-		return kgb_fail(err, KGB_ERR_FAILED, "%s: broke the protocol: %s", what,
-				worker->why);
-	case KGB_WORKER_ALIVE:
-	case KGB_WORKER_LOST:
-		break;
-	}
-	return kgb_fail(err, KGB_ERR_FAILED, "%s: its process is gone", what);
-}
-
 /* ---- the reference, and the baseline that is torch's ---- */
 
 static int send_reference_file(struct kgb_lane *lane, struct kgb_worker *worker, const char *file,
@@ -148,7 +122,7 @@ static int send_reference_file(struct kgb_lane *lane, struct kgb_worker *worker,
 	kgb_jsonw_put(&w, "{op: 'load', file: %s}", file);
 	if (kgb_worker_send(worker, text.ptr, &fd, 1, err) < 0)
 		return -1;
-	return kgb_lane_await(worker, kgb_mono_ms() + START_MS, what, reply, err);
+	return kgb_worker_await(worker, kgb_mono_ms() + START_MS, what, reply, err);
 }
 
 static int start_trusted(struct kgb_lane *lane, struct kgb_worker *worker, const char *role,
@@ -267,7 +241,7 @@ static int load_baseline_kernel(struct kgb_lane *lane, const char *path, struct 
 	if (kgb_fs_read(AT_FDCWD, path, KGB_LIMIT_KERNEL, &source, err) < 0 ||
 	    send_kernel(lane, &lane->baseline, &source, -1, err) < 0)
 		return -1;
-	return kgb_lane_await(&lane->baseline, kgb_lane_call_deadline(lane), what, reply, err);
+	return kgb_worker_await(&lane->baseline, kgb_lane_call_deadline(lane), what, reply, err);
 }
 
 int kgb_lane_start_baseline(struct kgb_lane *lane, struct kgb_err *err)

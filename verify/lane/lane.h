@@ -65,10 +65,6 @@ KGB_MUST_CHECK int kgb_lane_take_gpu(struct kgb_lane *lane, enum kgb_stage stage
 KGB_MUST_CHECK int kgb_lane_start_worker(struct kgb_lane *lane, struct kgb_worker *worker,
 					 enum kgb_role role, const struct kgb_worker_spec *spec,
 					 int64_t timeout_ms, struct kgb_err *err);
-/** Wait for the answer of a trusted process. -1: it ended or refused; the message
- * begins with `what`. */
-KGB_MUST_CHECK int kgb_lane_await(struct kgb_worker *worker, int64_t deadline_ms, const char *what,
-				  struct kgb_wire_reply *reply, struct kgb_err *err);
 /** Start the runner with the candidate loaded. 0, 1 with *failure (the import failed), -1 with *err
  * (ours). */
 KGB_MUST_CHECK int kgb_lane_load(struct kgb_lane *lane, struct kgb_failure *failure,

@@ -249,7 +249,7 @@ static int time_case(struct kgb_lint *lint, const struct kgb_case *c, struct kgb
 	pthread_rwlock_wrlock(lint->options->quiet);
 	int rc = kgb_case_data_ask(&data, reference, false, deadline_ms, err);
 	if (rc == 0)
-		rc = kgb_lane_await(&reference->worker, deadline_ms, c->name, reply, err);
+		rc = kgb_worker_await(&reference->worker, deadline_ms, c->name, reply, err);
 	pthread_rwlock_unlock(lint->options->quiet);
 	kgb_case_data_release(&data);
 	if (rc < 0)

@@ -104,7 +104,7 @@ static int lint_schema(struct kgb_lint *lint, const struct kgb_interface *interf
 
 	write_question(&lint->judge.spec, interface, &question);
 	if (kgb_worker_send(worker, question.ptr, NULL, 0, err) < 0 ||
-	    kgb_lane_await(worker, kgb_mono_ms() + ANSWER_MS, interface->entry, reply, err) < 0)
+	    kgb_worker_await(worker, kgb_mono_ms() + ANSWER_MS, interface->entry, reply, err) < 0)
 		return -1;
 	kgb_strv_split(&lines, reply->text, '\n');
 	for (size_t i = 0; i < lines.n; i++)

@@ -257,6 +257,32 @@ int kgb_worker_send(struct kgb_worker *worker, const char *json, const int *fds,
 	return err->code == EPIPE || err->code == ECONNRESET ? 0 : -1;
 }
 
+int kgb_worker_await(struct kgb_worker *worker, int64_t deadline_ms, const char *what,
+		     struct kgb_wire_reply *reply, struct kgb_err *err)
+{
+	if (kgb_worker_wait(worker, deadline_ms, reply))
+		return reply->status == KGB_WIRE_OK
+			       ? 0
+			       : kgb_fail(err, KGB_ERR_FAILED, "%s: %.300s", what, reply->text);
+	switch (worker->end) {
+	case KGB_WORKER_TIMED_OUT:
+		return kgb_fail(err, KGB_ERR_TIMEOUT, "%s: no answer in time", what);
+	case KGB_WORKER_SIGNALED:
+		return kgb_fail(err, KGB_ERR_FAILED, "%s: ended by signal %d", what,
+				worker->end_value);
+	case KGB_WORKER_EXITED:
+		return kgb_fail(err, KGB_ERR_FAILED, "%s: exited with status %d", what,
+				worker->end_value);
+	case KGB_WORKER_LIED:
+		return kgb_fail(err, KGB_ERR_FAILED, "%s: broke the protocol: %s", what,
+				worker->why);
+	case KGB_WORKER_ALIVE:
+	case KGB_WORKER_LOST:
+		break;
+	}
+	return kgb_fail(err, KGB_ERR_FAILED, "%s: its process is gone", what);
+}
+
 void kgb_worker_refuse(struct kgb_worker *worker, const char *why)
 {
 	if (worker->end == KGB_WORKER_ALIVE)

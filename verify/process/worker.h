@@ -68,6 +68,10 @@ KGB_MUST_CHECK int kgb_worker_send(struct kgb_worker *worker, const char *json, 
 /** Wait for the reply to the last request until `deadline_ms` (monotonic). True: *out is a checked
  * reply. False: the worker is dead, `end` is its end; nothing of it runs any more. */
 bool kgb_worker_wait(struct kgb_worker *worker, int64_t deadline_ms, struct kgb_wire_reply *out);
+/** Wait for the reply of a trusted worker, `what` in messages. -1: it ended or refused. */
+KGB_MUST_CHECK int kgb_worker_await(struct kgb_worker *worker, int64_t deadline_ms,
+				    const char *what, struct kgb_wire_reply *reply,
+				    struct kgb_err *err);
 /** End it for breaking the protocol in a way that only the caller can see. */
 void kgb_worker_refuse(struct kgb_worker *worker, const char *why);
 /** Let it end, or hang up on a lasting one, without waiting for that: kgb_worker_stop has less to

@@ -262,7 +262,7 @@ static int start_baseline_record(struct kgb_lane *lane, struct kgb_err *err)
 	if (kgb_worker_send(&lane->baseline, kgb_record_request, &lane->replay->record_fd, 1, err) <
 	    0)
 		return -1;
-	return kgb_lane_await(&lane->baseline, kgb_mono_ms() + PLAN_MS, "baseline", reply, err);
+	return kgb_worker_await(&lane->baseline, kgb_mono_ms() + PLAN_MS, "baseline", reply, err);
 }
 
 /* Nothing of a baseline is the candidate's, and nobody asks whose it is. */
