@@ -197,12 +197,13 @@ static void write_call(struct kgb_jsonw *w, const struct kgb_verify_call *call)
 	kgb_jsonw_put(w, "cost_usd: %g}}", kgb_report__dollars(call->spent.cost_nanos));
 }
 
-/** How far the kernel got, and its cases by tier, mode and interface. */
+/** How far the kernel got, its cases by tier, mode and interface, and their times. */
 static const struct kgb_row ladder_rows[] = {
 	KGB_ROW(TEXT, struct kgb_verdict_summary, reached, "reached"),
 	KGB_ROW(TREE, struct kgb_verdict_summary, tiers, "tiers"),
 	KGB_ROW(TREE, struct kgb_verdict_summary, modes, "modes"),
 	KGB_ROW(TREE, struct kgb_verdict_summary, interfaces, "interfaces"),
+	KGB_ROW(TREE, struct kgb_verdict_summary, timed_cases, "timed_cases"),
 	KGB_ROWS_END,
 };
 

@@ -105,6 +105,7 @@ const struct kgb_row kgb_verdict_summary__rows[] = {
 	VERDICT(TREE, tiers, "tiers"),
 	VERDICT(TREE, modes, "modes"),
 	VERDICT(TREE, interfaces, "interfaces"),
+	VERDICT(TREE, timed_cases, "timed_cases"),
 	VERDICT(TEXT, gpu, "gpu"),
 	VERDICT(TEXT, baseline, "baseline"),
 	SPEEDUP_ROWS,
@@ -258,6 +259,7 @@ int kgb_verdict_summarise(const cJSON *verdict, struct kgb_verdict_summary *out,
 		.tiers = known_object(verdict, "tiers"),
 		.modes = known_object(verdict, "modes"),
 		.interfaces = known_object(verdict, "interfaces"),
+		.timed_cases = known_object(verdict, "timed_cases"),
 	};
 	read_timing(verdict, out);
 	return 0;

@@ -33,11 +33,12 @@ HONEST = {
     "aten::mul": "aten__mul/flat_promoted.py",
 }
 CHEATS = {
-    "aten::cos": "aten__cos/polynomial.py",
-    "aten::div": "aten__div/true_divide_aliased.py",
-    "aten::mean": "aten__mean/every_second.py",
+    "aten::cos": ("aten__cos/polynomial.py", "verify.mismatch", "failed"),
+    "aten::div": ("aten__div/true_divide_aliased.py", "l1.torch_compute", "refused"),  # a static rule: nothing ran
+    "aten::mean": ("aten__mean/every_second.py", "verify.mismatch", "failed"),
 }
 FEW = ("aten::silu", "aten::softmax", "aten::cos", "aten::div")  # verified twice; on the CPU there are only these
+SIDES = ("baseline", "candidate")
 SPEEDUPS = ("speedup", "speedup_low", "speedup_high")
 WALL_S = 300
 NOISE = 1.1  # speedups of two verdicts on one kernel differ by less than this factor
@@ -103,7 +104,8 @@ class Bench:
         self.device = "cuda:0" if options.device == "cuda" else options.device.split(",")[0]
         self.kernels = self.directory / "kernels"
         self.kernels.mkdir()
-        self.expected = {**HONEST, **CHEATS} if self.gpu else {name: {**HONEST, **CHEATS}[name] for name in FEW}
+        kernels = {**HONEST, **{name: row[0] for name, row in CHEATS.items()}}
+        self.expected = kernels if self.gpu else {name: kernels[name] for name in FEW}
         for name, path in self.expected.items():
             folder = "honest" if name in HONEST else "redteam"
             shutil.copy(ROOT / "tests" / folder / path, self.kernels / (name.replace("::", "__") + ".py"))
@@ -136,8 +138,8 @@ def check_operator(bench, name, op):
     require(op["platform"] == ("cuda" if bench.gpu else "cpu"), "%s: platform %s" % (name, op["platform"]))
     require(op["device"].split(":")[0] == op["platform"], "%s: device %s" % (name, op["device"]))
     if name in CHEATS:
-        expect = "refused" if name == "aten::div" else "failed"
-        require(op["status"] == expect, "%s: %s %s" % (name, op["status"], op["error_code"]))
+        code, status = CHEATS[name][1:]
+        require((op["error_code"], op["status"]) == (code, status), "%s: %s %s" % (name, op["status"], op["error_code"]))
         require(op["speedup"] is None, "%s: a speedup for a kernel that was rejected" % name)
         return op["error_code"]
     require(op["status"] == "passed", "%s: %s %s: %s" % (name, op["status"], op["error_code"], op["error"]))
@@ -150,7 +152,12 @@ def check_operator(bench, name, op):
     require(op["gpu"], "%s: the GPU has no name" % name)
     require((op["speedup_low"] or 0) <= op["speedup"] <= (op["speedup_high"] or op["speedup"]), "%s: %s" % (
         name, [op[key] for key in SPEEDUPS]))
-    return "%.4g [%.4g, %.4g]" % (op["speedup"], op["speedup_low"] or 0, op["speedup_high"] or float("inf"))
+    cases = op["timed_cases"].values()
+    require(all(case[side]["ms"] > 0 and 0 < case[side]["peak_share"] for case in cases for side in SIDES), "%s: %s" % (
+        name, op["timed_cases"]))
+    return "%.4g [%.4g, %.4g], at most %.2g of the peak" % (
+        op["speedup"], op["speedup_low"] or 0, op["speedup_high"] or float("inf"),
+        max(case["candidate"]["peak_share"] for case in cases))
 
 
 def check_results(bench, results, names):

@@ -236,10 +236,13 @@ void kgb_verdict_add_timing(struct kgb_verdict *verdict, const struct kgb_timer 
 			    const struct kgb_timer_result *result, bool samples)
 {
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+	KGB_AUTO(buf) struct kgb_buf rates = KGB_BUF_INIT(0);
 	struct kgb_jsonw w;
 
 	if (verdict->n_timings == KGB_VERDICT_TIMINGS_MAX)
 		return;
+	kgb_jsonw_init(&w, &rates, 0);
+	kgb_timed_case_write(timer, result, &w);
 	kgb_jsonw_init(&w, &text, 0);
 	kgb_jsonw_object(&w);
 	kgb_timing_write(timer, result, samples, &w);
@@ -250,6 +253,7 @@ void kgb_verdict_add_timing(struct kgb_verdict *verdict, const struct kgb_timer 
 		.baseline_ms = result->median_ns[KGB_SIDE_A][KGB_RULER_EVENT] / 1e6,
 		.speedup = result->speedup,
 		.json = kgb_arena_strdup(&verdict->arena, text.ptr),
+		.rates = kgb_arena_strdup(&verdict->arena, rates.ptr),
 	};
 }
 
@@ -477,6 +481,22 @@ static void write_timing(const struct kgb_verdict *verdict, struct kgb_jsonw *w)
 	kgb_jsonw_put(w, "]}");
 }
 
+/* Null where no device was measured. */
+static void write_timed_cases(const struct kgb_verdict *verdict, struct kgb_jsonw *w)
+{
+	kgb_jsonw_key(w, "timed_cases");
+	if (!verdict->timing_comparable || verdict->n_timings == 0) {
+		kgb_jsonw_null(w);
+		return;
+	}
+	kgb_jsonw_object(w);
+	for (size_t i = 0; i < verdict->n_timings; i++) {
+		kgb_jsonw_key(w, verdict->timings[i].case_name);
+		kgb_jsonw_raw(w, verdict->timings[i].rates);
+	}
+	kgb_jsonw_object_end(w);
+}
+
 /* Null where there is no GPU. */
 static void write_health(const struct kgb_verdict *verdict, struct kgb_jsonw *w)
 {
@@ -542,6 +562,7 @@ void kgb_verdict_write(const struct kgb_verdict *verdict, struct kgb_buf *out)
 		      verdict->n_nondeterministic, verdict->n_in_sandbox);
 	write_ablations(verdict, &w);
 	write_timing(verdict, &w);
+	write_timed_cases(verdict, &w);
 	write_environment(verdict, &w);
 	kgb_jsonw_object_end(&w);
 }

@@ -87,6 +87,7 @@ struct kgb_timing {
 	struct kgb_interval speedup; /* with json */
 	const char *json; /* arena; the whole object as the timer wrote it; NULL: nothing but the
 			     medians is known */
+	const char *rates; /* with json: the object in `timed_cases` */
 };
 
 /** How near a right result came to the tolerance. */

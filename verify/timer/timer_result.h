@@ -99,5 +99,9 @@ struct kgb_timer;
  * `samples` adds every raw sample. The caller has opened the object. */
 void kgb_timing_write(const struct kgb_timer *timer, const struct kgb_timer_result *info,
 		      bool samples, struct kgb_jsonw *w);
+/** The case's object in the verdict's `timed_cases`: speedup, and what both sides make of the
+ * device (docs/timing.md, "Share of the peak"). */
+void kgb_timed_case_write(const struct kgb_timer *timer, const struct kgb_timer_result *info,
+			  struct kgb_jsonw *w);
 
 #endif

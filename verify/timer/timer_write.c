@@ -124,3 +124,41 @@ void kgb_timing_write(const struct kgb_timer *timer, const struct kgb_timer_resu
 	if (samples)
 		write_samples(timer, w);
 }
+
+static double known(double value)
+{
+	return value > 0 ? value : (double)NAN;
+}
+
+/* The larger of the two shares that are known. */
+static void write_rates(const struct kgb_timer_config *c, enum kgb_side side, double ns,
+			struct kgb_jsonw *w)
+{
+	const double bytes_per_s = known((double)c->bytes) / ns * 1e9;
+	const double flops_per_s = known((double)c->flops) / ns * 1e9;
+
+	kgb_jsonw_key(w, kgb_side_name(side));
+	kgb_jsonw_put(w, "{ms: %g, gb_per_s: %g, tflop_per_s: %g, peak_share: %g}", ns / 1e6,
+		      bytes_per_s / 1e9, flops_per_s / 1e12,
+		      fmax(bytes_per_s / known(c->machine.bytes_per_s),
+			   flops_per_s / known(c->machine.flops_per_s)));
+}
+
+void kgb_timed_case_write(const struct kgb_timer *timer, const struct kgb_timer_result *info,
+			  struct kgb_jsonw *w)
+{
+	const struct kgb_timer_config *c = &timer->config;
+
+	kgb_jsonw_put(w, "{result: %s", kgb_timing_result_name(info->result));
+	kgb_interval_write(w, "speedup", info->speedup);
+	kgb_jsonw_put(w, "bytes: %+ld, flops: %+ld, peak_gb_per_s: %g, peak_tflop_per_s: %g",
+		      c->bytes > 0 ? c->bytes : -1, c->flops > 0 ? c->flops : -1,
+		      known(c->machine.bytes_per_s) / 1e9, known(c->machine.flops_per_s) / 1e12);
+	for (int side = 0; side < KGB_N_SIDES; side++)
+		write_rates(c, (enum kgb_side)side,
+			    info->result == KGB_TIMING_UNTRUSTED
+				    ? (double)NAN
+				    : info->median_ns[side][KGB_RULER_EVENT],
+			    w);
+	kgb_jsonw_object_end(w);
+}

@@ -437,6 +437,7 @@ static void test_timings_are_the_verdicts_own(void **state)
 		assert_string_equal(s.timing_note, cases[i].note);
 		assert_true(kgb_str_eq(s.gpu, cases[i].gpu));
 		assert_true(kgb_str_eq(s.baseline, cases[i].baseline));
+		assert_int_equal(cJSON_GetArraySize(s.timed_cases), i == 0 ? 2 : 0);
 	}
 }
 

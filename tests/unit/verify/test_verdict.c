@@ -38,25 +38,45 @@ static void free_verdict(struct kgb_verdict *verdict)
 static void test_an_undecided_verdict_has_every_member(void **state)
 {
 	static const char *const members[] = {
-		"schema",        "operator",
-		"platform",      "mode",
-		"status",        "code",
-		"stage",         "message",
-		"hint",          "kernel_sha256",
-		"spec_sha256",   "seed",
-		"started",       "wall_ms",
-		"stages",        "total_tests",
-		"passed_tests",  "failed_tests",
-		"not_run_tests", "interfaces",
-		"failures",      "ghost",
-		"launches",      "timing",
-		"isolation",     "versions",
-		"deterministic", "nondeterministic_tests",
-		"gpu_health",    "lanes",
-		"phases_ms",     "inline_ptx",
-		"recalled",      "sandbox_judged_tests",
-		"closest",       "reached",
-		"tiers",         "modes",
+		"schema",
+		"operator",
+		"platform",
+		"mode",
+		"status",
+		"code",
+		"stage",
+		"message",
+		"hint",
+		"kernel_sha256",
+		"spec_sha256",
+		"seed",
+		"started",
+		"wall_ms",
+		"stages",
+		"total_tests",
+		"passed_tests",
+		"failed_tests",
+		"not_run_tests",
+		"interfaces",
+		"failures",
+		"ghost",
+		"launches",
+		"timing",
+		"timed_cases",
+		"isolation",
+		"versions",
+		"deterministic",
+		"nondeterministic_tests",
+		"gpu_health",
+		"lanes",
+		"phases_ms",
+		"inline_ptx",
+		"recalled",
+		"sandbox_judged_tests",
+		"closest",
+		"reached",
+		"tiers",
+		"modes",
 	};
 	struct kgb_verdict *verdict = new_verdict();
 	KGB_AUTO(json) cJSON *json = written(verdict);
@@ -307,6 +327,7 @@ static void test_a_speedup_is_that_of_all_cases_or_of_none(void **state)
 	verdict->timing_comparable = true;
 	verdict->timing_reason = NULL;
 	kgb_verdict_add_timing(verdict, &timer, &twice, true);
+	timer.config.case_name = "f/float32/y/standard";
 	kgb_verdict_add_timing(verdict, &timer, &eightfold, false);
 	KGB_AUTO(json) cJSON *json = written(verdict);
 	assert_true(kgb_json_bool(json, "timing.comparable", false));
@@ -316,10 +337,67 @@ static void test_a_speedup_is_that_of_all_cases_or_of_none(void **state)
 	assert_string_equal(kgb_json_str(first, "result", ""), "FASTER");
 	assert_true(kgb_json_num(first, "candidate_ms", 0) == 1);
 	assert_non_null(kgb_json_get(first, "samples"));
+	timer.config.case_name = "f/float32/z/standard";
 	kgb_verdict_add_timing(verdict, &timer, &untrusted, false);
 	KGB_AUTO(json) cJSON *again = written(verdict);
 	assert_true(cJSON_IsNull(kgb_json_get(again, "timing.speedup")));
 	assert_int_equal(cJSON_GetArraySize(kgb_json_get(again, "timing.cases")), 3);
+	free_verdict(verdict);
+}
+
+static const cJSON *rates_of(const cJSON *json, const char *case_name, const char *side)
+{
+	const cJSON *cases = kgb_json_get(json, "timed_cases");
+	const cJSON *one = cJSON_GetObjectItemCaseSensitive(cases, case_name);
+
+	return side ? kgb_json_get(one, side) : one;
+}
+
+/* 8 GB of memory and 3 Tflop in 2 ms and 1 ms, on a device that has 10,000 GB/s and 4,000 Tflop/s:
+ * the memory is the bound. */
+static void test_a_timed_case_has_its_share_of_the_peak(void **state)
+{
+	struct kgb_verdict *verdict = new_verdict();
+	struct kgb_timer timer = {
+		.config = {.case_name = "f/float32/x/standard",
+			   .bytes = 8000000000,
+			   .flops = 3000000000000,
+			   .machine = {.bytes_per_s = 1e13, .flops_per_s = 4e15}}};
+	struct kgb_timer_result twice = result_of(2), untrusted = result_of((double)NAN);
+
+	(void)state;
+	KGB_AUTO(json) cJSON *untimed = written(verdict);
+	assert_true(cJSON_IsNull(kgb_json_get(untimed, "timed_cases")));
+	verdict->timing_comparable = true;
+	kgb_verdict_add_timing(verdict, &timer, &twice, false);
+	timer.config.case_name = "f/float32/y/standard";
+	timer.config.bytes = 0;
+	kgb_verdict_add_timing(verdict, &timer, &twice, false);
+	timer.config.case_name = "f/float32/z/standard";
+	timer.config.machine.flops_per_s = 0;
+	kgb_verdict_add_timing(verdict, &timer, &twice, false);
+	timer.config.case_name = "f/float32/u/standard";
+	kgb_verdict_add_timing(verdict, &timer, &untrusted, false);
+	KGB_AUTO(json) cJSON *json = written(verdict);
+
+	const cJSON *memory = rates_of(json, "f/float32/x/standard", "candidate");
+	assert_true(fabs(kgb_json_num(memory, "ms", 0) - 1) < 1e-12);
+	assert_true(fabs(kgb_json_num(memory, "gb_per_s", 0) - 8000) < 1e-9);
+	assert_true(fabs(kgb_json_num(memory, "tflop_per_s", 0) - 3000) < 1e-9);
+	assert_true(fabs(kgb_json_num(memory, "peak_share", 0) - 0.8) < 1e-12);
+	memory = rates_of(json, "f/float32/x/standard", "baseline");
+	assert_true(fabs(kgb_json_num(memory, "peak_share", 0) - 0.4) < 1e-12);
+	const cJSON *arithmetic = rates_of(json, "f/float32/y/standard", "candidate");
+	assert_true(cJSON_IsNull(kgb_json_get(arithmetic, "gb_per_s")));
+	assert_true(fabs(kgb_json_num(arithmetic, "peak_share", 0) - 0.75) < 1e-12);
+	const cJSON *unknown = rates_of(json, "f/float32/z/standard", NULL);
+	assert_true(cJSON_IsNull(kgb_json_get(unknown, "bytes")));
+	assert_true(cJSON_IsNull(kgb_json_get(unknown, "peak_tflop_per_s")));
+	assert_true(cJSON_IsNull(kgb_json_get(unknown, "candidate.peak_share")));
+	assert_true(fabs(kgb_json_num(unknown, "candidate.tflop_per_s", 0) - 3000) < 1e-9);
+	unknown = rates_of(json, "f/float32/u/standard", NULL);
+	assert_true(cJSON_IsNull(kgb_json_get(unknown, "speedup")));
+	assert_true(cJSON_IsNull(kgb_json_get(unknown, "candidate.ms")));
 	free_verdict(verdict);
 }
 
@@ -556,6 +634,7 @@ int main(void)
 		cmocka_unit_test(test_the_report_says_what_is_wrong_where_and_what_to_do),
 		cmocka_unit_test(test_the_report_does_not_tell_the_seed),
 		cmocka_unit_test(test_a_speedup_is_that_of_all_cases_or_of_none),
+		cmocka_unit_test(test_a_timed_case_has_its_share_of_the_peak),
 		cmocka_unit_test(test_what_nobody_decided_passes_only_if_every_stage_says_so),
 		cmocka_unit_test(test_a_decision_is_not_closed_over),
 		cmocka_unit_test(test_what_lanes_found_adds_up_in_the_order_of_the_cases),

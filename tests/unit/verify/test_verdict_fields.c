@@ -253,7 +253,8 @@ static void test_the_rung_of_a_verdict(void **state)
 		verdict->interfaces = &interface;
 		verdict->n_interfaces = 1;
 		verdict->timing_comparable = rows[i].is_timed;
-		verdict->timings[verdict->n_timings++].case_name = "f/float32/a/standard";
+		verdict->timings[verdict->n_timings++] =
+			(struct kgb_timing){.case_name = "f/float32/a/standard", .rates = "{}"};
 		KGB_AUTO(json) cJSON *json = written(verdict);
 		const char *whole = kgb_json_str(json, "reached", NULL);
 		const char *one = kgb_json_str(json, "interfaces.f.reached", NULL);
