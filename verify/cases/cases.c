@@ -28,7 +28,7 @@ static int expand_case(struct kgb_case_expander *x, struct kgb_cases *cases)
 	struct kgb_case *c = &cases->items[cases->n - 1];
 	if (kgb_case_args_expand(x, c) < 0)
 		return -1;
-	c->tier = kgb_case_tier(c);
+	c->tier = kgb_case_tier(x->spec, c);
 	return 0;
 }
 

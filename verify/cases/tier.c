@@ -34,6 +34,31 @@ static bool is_promoted(const struct kgb_case *c, const struct kgb_arg *arg)
 	       kind_of(arg->view.dtype) != kind_of(c->dtype);
 }
 
+/* None of the operator's own types is of this kind: cos of integers. */
+static bool is_odd_type(const struct kgb_spec *spec, enum kgb_dtype dtype)
+{
+	for (size_t i = 0; i < spec->dtypes.n; i++) {
+		struct kgb_err ignored = KGB_ERR_INIT;
+		enum kgb_dtype own;
+		if (kgb_dtype_parse(spec->dtypes.items[i], &own, &ignored) == 0 &&
+		    kind_of(own) == kind_of(dtype))
+			return false;
+	}
+	return true;
+}
+
+/* No tensor has a dimension, and no argument names one. */
+static bool is_without_dims(const struct kgb_case *c)
+{
+	for (size_t i = 0; i < c->n_args; i++) {
+		const struct kgb_arg *arg = &c->args[i];
+		if (arg->param->kind == KGB_PARAM_TENSOR ? arg->view.ndim > 0
+							 : kgb_str_starts(arg->param->name, "dim"))
+			return false;
+	}
+	return true;
+}
+
 static bool is_odd_layout(const struct kgb_arg *arg)
 {
 	return is_variable(arg->param->layout) && arg->layout &&
@@ -48,8 +73,8 @@ static bool is_odd_tensor(const struct kgb_case *c, const struct kgb_arg *arg)
 	if (arg->is_absent)
 		return false;
 	return kgb_tensor_view_numel(&arg->view) == 0 || arg->view.ndim > DIMS_MAX ||
-	       (arg->view.ndim == 0 && cJSON_IsString(arg->param->shape)) || is_odd_layout(arg) ||
-	       large || is_promoted(c, arg);
+	       (arg->view.ndim == 0 && cJSON_IsString(arg->param->shape) && !is_without_dims(c)) ||
+	       is_odd_layout(arg) || large || is_promoted(c, arg);
 }
 
 static bool is_odd_value(const struct kgb_case *c, const struct kgb_value *value)
@@ -74,11 +99,11 @@ static bool is_odd_value(const struct kgb_case *c, const struct kgb_value *value
 	return false;
 }
 
-enum kgb_tier kgb_case_tier(const struct kgb_case *c)
+enum kgb_tier kgb_case_tier(const struct kgb_spec *spec, const struct kgb_case *c)
 {
 	if (c->line->tier != KGB_TIER_BY_RULE)
 		return c->line->tier;
-	if (c->mode == KGB_MODE_SPECIAL)
+	if (c->mode == KGB_MODE_SPECIAL || is_odd_type(spec, c->dtype))
 		return KGB_TIER_EDGE;
 	for (size_t i = 0; i < c->n_args; i++) {
 		const struct kgb_arg *arg = &c->args[i];

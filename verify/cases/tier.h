@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
  * The tier of a case. `core` is what the reference system's tests ask of operators: tensors with
- * elements, in their usual layout, with ordinary values. `edge` is the rest.
+ * elements, of the operator's own types, in their usual layout, with ordinary values. `edge` is the
+ * rest.
  */
 #ifndef KGB_VERIFY_CASES_TIER_H
 #define KGB_VERIFY_CASES_TIER_H
@@ -9,6 +10,6 @@
 #include "verify/cases/case.h"
 
 /** The tier that the case line names, or else the tier by the rule in docs/operator-spec.md. */
-enum kgb_tier kgb_case_tier(const struct kgb_case *c);
+enum kgb_tier kgb_case_tier(const struct kgb_spec *spec, const struct kgb_case *c);
 
 #endif
