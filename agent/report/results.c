@@ -5,6 +5,7 @@
 
 #include "agent/report/common.h"
 #include "agent/store/events_json.h"
+#include "base/formats/json.h"
 #include "base/formats/jsonw.h"
 #include "base/str.h"
 #include "base/system/fs.h"
@@ -51,6 +52,36 @@ static bool has_verdict(const struct kgb_run_state *state)
 	return false;
 }
 
+/** Cases of all operators by tier or mode, and the operators whose kernel is right on all of one.
+ */
+static void write_tallies(struct kgb_jsonw *w, const struct kgb_run_state *state, const char *key,
+			  const char *const names[])
+{
+	kgb_jsonw_key(w, key);
+	kgb_jsonw_object(w);
+	for (; *names; names++) {
+		int64_t n_right = 0, total = 0, passed = 0, failed = 0;
+		for (size_t i = 0; i < state->n_ops; i++) {
+			const struct kgb_op_state *op = &state->ops[i];
+			const struct kgb_verdict_summary *v = &op->verdict;
+			if (!op->has_verdict || !v->reached || kgb_op_is_replaced(op))
+				continue;
+			const cJSON *tally = kgb_json_get(
+				kgb_str_eq(key, "tiers") ? v->tiers : v->modes, *names);
+			const int64_t of_op = kgb_json_i64(tally, "total", 0);
+			const int64_t right = kgb_json_i64(tally, "passed", 0);
+			n_right += of_op > 0 && right == of_op;
+			total += of_op;
+			passed += right;
+			failed += kgb_json_i64(tally, "failed", 0);
+		}
+		kgb_jsonw_key(w, *names);
+		kgb_jsonw_put(w, "{operators: %ld, total: %ld, passed: %ld, failed: %ld}", n_right,
+			      total, passed, failed);
+	}
+	kgb_jsonw_object_end(w);
+}
+
 static void write_summary(struct kgb_jsonw *w, const struct kgb_run_state *state)
 {
 	struct kgb_run_counts counts;
@@ -73,6 +104,9 @@ static void write_summary(struct kgb_jsonw *w, const struct kgb_run_state *state
 		      has_verdict(state) ? (double)passed / (double)rated : (double)NAN,
 		      counts.core,
 		      has_verdict(state) ? (double)counts.core / (double)rated : (double)NAN);
+	write_tallies(w, state, "tiers", (const char *const[]){"core", "edge", NULL});
+	write_tallies(w, state, "modes",
+		      (const char *const[]){"standard", "outlier", "special", NULL});
 	kgb_report__by_status(w, &counts);
 	kgb_report__speedup(w, state);
 	KGB_AUTO(buf) struct kgb_buf disagreement = KGB_BUF_INIT(0);

@@ -33,6 +33,17 @@ test_expect_success 'all three are valid against their schemas' '
 	valid journal --lines runs/story/journal.jsonl
 '
 
+test_expect_success 'docs/results.md names each field of results.json' '
+	python3 -c "
+import json, re, sys
+schema, words = json.load(open(sys.argv[1])), set(re.findall(r\"\w+\", open(sys.argv[2]).read()))
+parts = [schema, schema[\"properties\"][\"summary\"]]
+parts += [schema[\"\$defs\"][name] for name in (\"operator\", \"attempt\", \"verify_call\", \"case_rates\", \"side_rates\", \"tokens\", \"usage\")]
+missing = [name for part in parts for name in part[\"properties\"] if name not in words]
+sys.exit(\"not in docs/results.md: %s\" % missing if missing else 0)
+" "$schemas/results.schema.json" "$KGB_TEST_SOURCE_DIR/docs/results.md"
+'
+
 test_expect_success 'the schemas refuse wrong documents' '
 	sed "s/\"passed\": 1/\"passed\": \"1\"/" runs/story/results.json >bad.json &&
 	test_expect_code 1 valid results bad.json &&

@@ -19,6 +19,8 @@ test_expect_success 'results.json: passed, two checks in its history, tokens equ
 		and (.verify_calls | map(.status)) == [\"failed\", \"passed\"]
 		and .tokens.agree and .tokens.gateway == .tokens.cli and .tokens.gateway.output_tokens > 0
 		and .speedup == null" "$(run_dir)/results.json" &&
+	jq -e ".operators[\"aten::add\"] as \$op | .summary | .tiers.core == (\$op.tiers.core + {operators: 1}) and
+		.modes == (\$op.modes | map_values(. + {operators: 1}))" "$(run_dir)/results.json" &&
 	jq -e ".summary.core == 1 and .summary.core_rate == 1 and (.operators[\"aten::add\"] | .source == \"aten\" and
 		.category == \"Math\" and .reached == \"correct\" and .tiers.core.passed + .tiers.edge.passed == .total_tests and
 		.modes.outlier.passed > 0 and .interfaces.add_Tensor.reached == \"correct\" and
