@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/system/fs.h"
+#include "base/system/install.h"
 #include "base/system/memfd.h"
 #include "base/time.h"
 #include "sandbox/isolation/bwrap.h"
@@ -53,7 +54,7 @@ const char *kgb_exec_outcome_name(enum kgb_exec_outcome outcome)
 
 static char *find_program(const struct kgb_exec_spec *spec, struct kgb_err *err)
 {
-	KGB_AUTO(free) char *dir = spec->program ? NULL : kgb_path_self_dir();
+	KGB_AUTO(free) char *dir = kgb_install_programs();
 	KGB_AUTO(free)
 	char *path = spec->program ? kgb_xstrdup(spec->program) : kgb_path_join(dir, "kgb-exec");
 
