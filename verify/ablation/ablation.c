@@ -127,6 +127,7 @@ const struct kgb_case *kgb_ablation_next_case(const struct kgb_cases *cases,
 void kgb_ablation_choose(struct kgb_judge *judge)
 {
 	judge->may_tell = kgb_xcalloc(judge->cases.n + 1, 1);
+	judge->silent = kgb_xcalloc(judge->cases.n + 1, 1);
 	judge->tallies = kgb_xcalloc(judge->spec.n_interfaces + 1, sizeof(*judge->tallies));
 	for (size_t i = 0; i < judge->spec.n_interfaces; i++) {
 		const struct kgb_case *c = NULL;

@@ -56,6 +56,8 @@ struct kgb_judge {
 	struct kgb_strv allowed_ops; /* torch operators that may run outside a kernel */
 	char *noise; /* KGB_NOISE_BYTES random bytes: redzones and poison are cut from it */
 	unsigned char *may_tell; /* owned; for each case: may show whether kernels compute */
+	unsigned char
+		*silent; /* owned; for each case: it needs a launch and made none. On the CPU */
 	/* These have their own locks. */
 	struct kgb_zygote *zygotes; /* borrowed; KGB_N_ROLES */
 	struct kgb_disk_cache *truths; /* owned; NULL: none */

@@ -40,9 +40,7 @@ struct kgb_lane {
 	struct kgb_replay *replay; /* owned; NULL without a GPU */
 	bool launched; /* in the case that is judged: a kernel, and Triton's compiler refused none
 			*/
-	struct kgb_failure needless; /* of a case that is right whichever kernel is left out */
-	const char *no_launch_case; /* first case that needed a launch and made none; borrowed from
-				       cases */
+	struct kgb_failure needless; /* of a case that is right without any kernel */
 };
 
 /** Texts of verdicts live as long as the lane's verdict. */

@@ -5,6 +5,7 @@
  */
 #include "base/limits.h"
 #include "base/time.h"
+#include "verify/ablation/dependence.h"
 #include "verify/provenance/provenance.h"
 #include "verify/provenance/triton_claims.h"
 #include "verify/replay/replay.h"
@@ -219,6 +220,14 @@ int kgb_replay_make(struct kgb_lane *lane, struct kgb_recorded *recorded,
 	use_own_code(record);
 	kgb_calls_classify(captures, KGB_REPLAY_CALLS, &owners, recorded->needs_kernel,
 			   &classification);
+	if (classification.replay == KGB_REPLAY_NO_WORK) {
+		bool depends;
+		if (kgb_case_depends_on_inputs(lane, &recorded->data[0], &depends, err) < 0)
+			return -1;
+		if (!depends)
+			kgb_calls_classify(captures, KGB_REPLAY_CALLS, &owners, false,
+					   &classification);
+	}
 	out->replay = classification.replay;
 	out->upload_bytes = classification.upload_bytes;
 	int rc = judge_class(lane, &classification, record, failure);

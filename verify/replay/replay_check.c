@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "base/time.h"
 #include "verify/ablation/ablation.h"
+#include "verify/ablation/dependence.h"
 #include "verify/lane/candidate_check.h"
 #include "verify/lane/case_judge.h"
 #include "verify/lane/random_results.h"
@@ -120,7 +121,8 @@ static int ablate(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 	return rc < 0 ? -1 : 0;
 }
 
-/* Leave out all kernels: a result that is right then, whatever fresh memory holds, is torch's work.
+/* Leave out all kernels: a result that is right then, whatever fresh memory holds, is torch's work,
+ * if it depends on the inputs.
  * Kernels that do the same work twice break it, though the result is right without any one of them.
  * 0, 1 *failure, -1 *err. */
 static int leave_out_all(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
@@ -135,6 +137,12 @@ static int leave_out_all(struct kgb_lane *lane, const struct kgb_replay_case *rc
 		if (rc != 0)
 			return rc;
 	}
+	bool counts = n_right == 0;
+	if (n_right > 0 && kgb_case_depends_on_inputs(lane, fresh, &counts, err) < 0)
+		return -1;
+	if (!counts)
+		return 0;
+	kgb_ablation_count(lane->judge, fresh);
 	kgb_ablation_record(lane, fresh, NULL, n_right == 0);
 	if (n_right > 0 && !lane->needless.code)
 		lane->needless = (struct kgb_failure){
@@ -156,7 +164,6 @@ static int ablate_case(struct kgb_lane *lane, const struct kgb_replay_case *rcas
 	int n_tried = 0;
 
 	KGB_MEASURE(lane, KGB_PHASE_ABLATION);
-	kgb_ablation_count(lane->judge, fresh);
 	int rc = leave_out_all(lane, rcase, fresh, failure, err);
 	/* A fault of a crippled plan ends kgb-exec, and its plans with it. */
 	for (size_t i = 0; rc == 0 && i < rcase->plan.n_ops && n_tried < ABLATIONS_MAX &&

@@ -247,6 +247,7 @@ static void release(struct kgb_judge *judge)
 	kgb_l1_free(judge->l1);
 	kgb_free(judge->noise);
 	kgb_free(judge->may_tell);
+	kgb_free(judge->silent);
 	kgb_free(judge->tallies);
 	kgb_cases_release(&judge->cases);
 	kgb_spec_release(&judge->spec);

@@ -82,8 +82,6 @@ static void *run_thread(void *payload)
 
 static void merge(struct kgb_lane *first, struct thread *thread)
 {
-	if (!first->no_launch_case)
-		first->no_launch_case = thread->lane.no_launch_case;
 	if (!first->needless.code)
 		first->needless = thread->lane.needless;
 	kgb_verdict_merge(first->verdict, &thread->verdict);

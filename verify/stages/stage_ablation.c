@@ -12,6 +12,7 @@
 #include "base/system/memfd.h"
 #include "base/time.h"
 #include "verify/ablation/ablation.h"
+#include "verify/ablation/dependence.h"
 #include "verify/lane/candidate_check.h"
 #include "verify/replay/replay.h"
 #include "verify/stages/stages.h"
@@ -85,8 +86,10 @@ static int skip_each_kernel(struct kgb_lane *lane, const struct kgb_case_data *d
 	return 0;
 }
 
-/* Leave out all kernels, then each. 0 went on, 1 decided, -1 *err. */
-static int ablate_case(struct kgb_lane *lane, const struct kgb_case_data *data, struct kgb_err *err)
+/* Leave out all kernels, then each. *counts: the case shows that kernels compute. 0 went on, 1
+ * decided, -1 *err. */
+static int ablate_case(struct kgb_lane *lane, const struct kgb_case_data *data, bool *counts,
+		       struct kgb_err *err)
 {
 	KGB_AUTO(free) struct kgb_wire_reply *plain = kgb_xmalloc(sizeof(*plain));
 	KGB_AUTO(free) struct kgb_wire_reply *reply = kgb_xmalloc(sizeof(*reply));
@@ -104,6 +107,11 @@ static int ablate_case(struct kgb_lane *lane, const struct kgb_case_data *data, 
 				       data->kase->name);
 	if (count_right(lane, data, &skip_spec, &n_right, reply, err) < 0)
 		return -1;
+	*counts = n_right == 0;
+	if (n_right > 0 && kgb_case_depends_on_inputs(lane, data, counts, err) < 0)
+		return -1;
+	if (!*counts)
+		return 0;
 	kgb_ablation_record(lane, data, NULL, n_right == 0);
 	if (n_right > 0)
 		return kgb_lane_decide(
@@ -197,8 +205,10 @@ static int ablate_interface(struct kgb_lane *lane, const struct kgb_interface *i
 		kgb_lane_fill(lane, &data, c, 0);
 		int rc = kgb_lane_fetch_truth(lane, &data, err);
 		if (rc == 0 && kgb_ablation_wants(judge, &data)) {
-			rc = ablate_case(lane, &data, err);
-			kgb_ablation_count(judge, &data);
+			bool counts = false;
+			rc = ablate_case(lane, &data, &counts, err);
+			if (counts)
+				kgb_ablation_count(judge, &data);
 		}
 		if (rc == 0 && kgb_ablation_may_tell(judge, &data))
 			rc = watch_case(lane, &data, err);
@@ -248,18 +258,42 @@ static int check_complete(const struct kgb_judge *judge, struct kgb_err *err)
 	return 0;
 }
 
+/* A case without a launch, whose result depends on its inputs. 0 there is none, 1 decided, -1 *err.
+ */
+static int decide_silent(struct kgb_lane *lane, struct kgb_err *err)
+{
+	const struct kgb_judge *judge = lane->judge;
+
+	for (size_t i = 0; i < judge->cases.n; i++) {
+		struct kgb_case_data data;
+		bool depends = false;
+		if (!judge->silent[i])
+			continue;
+		kgb_lane_fill(lane, &data, &judge->cases.items[i], 0);
+		int rc = kgb_lane_fetch_truth(lane, &data, err);
+		if (rc == 0)
+			rc = kgb_case_depends_on_inputs(lane, &data, &depends, err);
+		kgb_case_data_release(&data);
+		if (rc < 0)
+			return -1;
+		if (depends)
+			return kgb_lane_decide(
+				lane, KGB_STAGE_L2, KGB_CODE_CHEAT_NO_LAUNCH,
+				"Launch a @triton.jit kernel for every result that has elements.",
+				"case %s ran no Triton kernel at all", judge->cases.items[i].name);
+	}
+	return 0;
+}
+
 int kgb_stage_ablation(struct kgb_lane *lane, struct kgb_err *err)
 {
-	if (lane->no_launch_case)
-		return kgb_lane_decide(
-			lane, KGB_STAGE_L2, KGB_CODE_CHEAT_NO_LAUNCH,
-			"Launch a @triton.jit kernel for every result that has elements.",
-			"case %s ran no Triton kernel at all", lane->no_launch_case);
-	if (lane->needless.code) {
+	int rc = decide_silent(lane, err);
+	if (rc == 0 && lane->needless.code) {
 		kgb_verdict_decide(lane->verdict, KGB_STAGE_L2, &lane->needless);
 		return 1;
 	}
-	int rc = lane->replay ? 0 : ablate_all(lane, err);
+	if (rc == 0 && !lane->replay)
+		rc = ablate_all(lane, err);
 	if (rc == 0)
 		rc = check_complete(lane->judge, err);
 	return rc == 0 ? decide_origin(lane) : rc;

@@ -669,33 +669,6 @@ static void test_an_empty_input_does_not_excuse_from_launching(KGB_UNUSED void *
 	free_fixture(f);
 }
 
-/* argmax along a dimension of one element is zeros: who writes them without a kernel is no cheat.
- */
-static void test_the_only_place_needs_no_launch(KGB_UNUSED void **state)
-{
-	struct fixture *f = new_fixture(FRESH, 1);
-	struct kgb_truth *truth = &f->data.results[0];
-
-	kgb_free(truth->native);
-	truth->native = kgb_xcalloc(N, sizeof(int64_t));
-	truth->view.dtype = KGB_DTYPE_INT64;
-	assert_false(kgb_case_needs_launch(&f->judge, &f->data));
-	f->kase.mode = KGB_MODE_BENCHMARK;
-	assert_true(kgb_case_needs_launch(&f->judge, &f->data));
-	f->kase.mode = KGB_MODE_STANDARD;
-	((int64_t *)truth->native)[N - 1] = 1;
-	assert_true(kgb_case_needs_launch(&f->judge, &f->data));
-	((int64_t *)truth->native)[N - 1] = 0;
-	/* Of several elements one was chosen. */
-	lay_out(&f->kase.args[OTHER].view, ROWS + 1, COLUMNS, "contiguous");
-	assert_true(kgb_case_needs_launch(&f->judge, &f->data));
-	lay_out(&f->kase.args[OTHER].view, 1, N_OTHER, "contiguous");
-	assert_false(kgb_case_needs_launch(&f->judge, &f->data));
-	truth->view.dtype = KGB_DTYPE_FLOAT64;
-	assert_true(kgb_case_needs_launch(&f->judge, &f->data));
-	free_fixture(f);
-}
-
 /* A case whose results are arguments may do with copies, but no operator that is one, no benchmark,
  * and no constant. */
 static void test_a_copy_of_an_argument_needs_no_launch(KGB_UNUSED void **state)
@@ -882,7 +855,6 @@ int main(void)
 		cmocka_unit_test(test_results_that_are_right_without_any_kernel_tell_nothing),
 		cmocka_unit_test(test_a_fill_must_be_made_by_kernels_alone),
 		cmocka_unit_test(test_an_empty_input_does_not_excuse_from_launching),
-		cmocka_unit_test(test_the_only_place_needs_no_launch),
 		cmocka_unit_test(test_a_copy_of_an_argument_needs_no_launch),
 		cmocka_unit_test(test_a_number_is_no_tensor),
 		cmocka_unit_test(test_a_result_that_is_laid_out_has_the_references_strides),

@@ -1,0 +1,57 @@
+# operator: aten::eq
+# expect: verify\.mismatch
+# catalogue: 71, 87
+# of one element it says without a kernel that it differs
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def eq_tensors(a_ptr, b_ptr, o_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    a = tl.load(a_ptr + at, mask=at < n)
+    b = tl.load(b_ptr + at, mask=at < n)
+    differs = a != b
+    tl.store(o_ptr + at, ~differs, mask=at < n)
+
+
+@triton.jit
+def eq_number(a_ptr, b_ptr, o_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(o_ptr + at, tl.load(a_ptr + at, mask=at < n) == tl.load(b_ptr), mask=at < n)
+
+
+def equal(a: torch.Tensor, b, out=None):
+    dtype = torch.result_type(a, b)
+    b = b if isinstance(b, torch.Tensor) else torch.tensor(b, dtype=dtype, device=a.device)
+    shape = torch.broadcast_shapes(a.shape, b.shape)
+    result = torch.empty(shape, dtype=torch.bool, device=a.device)
+    n = result.numel()
+    if n == 1:
+        result.zero_()
+    elif n:
+        work = torch.uint8 if dtype == torch.bool else dtype
+        kernel = eq_number if b.dim() == 0 else eq_tensors
+        a = a.to(work).expand(shape).contiguous()
+        b = b.to(work) if b.dim() == 0 else b.to(work).expand(shape).contiguous()
+        kernel[lambda meta: (triton.cdiv(n, meta["BLOCK"]),)](a, b, result, n, BLOCK=1024)
+    if out is None:
+        return result
+    return out.copy_(result)
+
+
+def eq_Tensor(self, other):
+    return equal(self, other)
+
+
+def eq_Scalar(self, other):
+    return equal(self, other)
+
+
+def eq_Tensor_out(self, other, *, out):
+    return equal(self, other, out)
+
+
+def eq_Scalar_out(self, other, *, out):
+    return equal(self, other, out=out)
