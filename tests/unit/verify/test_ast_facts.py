@@ -320,6 +320,15 @@ class Reach(unittest.TestCase):
         self.assertEqual(binding(source, "TABLE")["refs"], ["k"])
         self.assertTrue(binding(source, "k")["jit"])
 
+    def test_references_pass_through_registries(self):
+        register = "R = {}\ndef register(n):\n    def add(f):\n        R[n] = f\n        return f\n    return add\n"
+        for source in (register + "@register('a')\ndef go():\n    k[(1,)]()\n", "R = {}\ndef go():\n    k[(1,)]()\nR['a'] = go\n"):
+            with self.subTest(source):
+                source = Kernels.KERNEL + source + "def entry():\n    R['a']()\n"
+                self.assertEqual(binding(source, "entry")["refs"], ["R"])
+                self.assertEqual(binding(source, "R")["refs"], ["go"])
+                self.assertIn("k", binding(source, "go")["refs"])
+
     def test_what_runs_at_import_is_mentioned_by_the_module(self):
         for source, name in (("def f():\n    pass\nf()", "f"), ("def f():\n    pass\nX = [f]", "f"), ("@d\ndef f():\n    pass", "f"),
                              ("def f():\n    pass\nclass A:\n    x = f()", "f"), ("class A(B):\n    pass", "A"),

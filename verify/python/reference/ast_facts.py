@@ -86,6 +86,7 @@ class Emitter:
         self.future_annotations = future_annotations
         self.facts = {}
         self.refs = {}  # owner -> set of module-level names
+        self.decorated = []  # (name that the decorator begins with, decorated module-level function)
         self.ctx = "host"
         self.use = "load"
         self.owner = ""
@@ -104,6 +105,13 @@ class Emitter:
                 raise Limit("more than %d facts" % MAX_FACTS)
             self.facts[key] = {"kind": kind, "name": name[:MAX_NAME], "line": line, "ctx": self.ctx, "use": use,
                                "on": on, "owner": self.owner, "fn": self.fn}
+
+    def fill_registries(self):
+        """What a decorator of this file mentions may hold what is decorated: REGISTRY, of @register("add")."""
+        for decorator, function in self.decorated:
+            for table in self.refs.get(decorator, ()):
+                if table != function:
+                    self.refs.setdefault(table, set()).add(function)
 
     def refer(self, name):
         if not self.muted:
@@ -390,7 +398,8 @@ class Emitter:
         """At module level the value of `NAME = ...` belongs to NAME as well, so that references pass through tables."""
         if scope.kind != "module" or self.muted:
             return []
-        return [t.id for t in targets if isinstance(t, ast.Name)]
+        tables = [t.value for t in targets if isinstance(t, ast.Subscript)]
+        return [t.id for t in [*targets, *tables] if isinstance(t, ast.Name)]
 
     def on_Assign(self, node, scope):
         before = set(self.refs.get(self.owner, ()))
@@ -563,6 +572,9 @@ class Emitter:
                 self.refer(function.owner)  # a decorator may call it; module-level dunders are called by the interpreter
             self.owner = function.owner
             for value in node.decorator_list:
+                called = value.func if isinstance(value, ast.Call) else value
+                if isinstance(called, ast.Name):
+                    self.decorated.append((called.id, function.owner))
                 for name in ast.walk(value):
                     if isinstance(name, ast.Name):
                         self.touch_base(name, scope)
@@ -732,6 +744,7 @@ def analyse(source, tree):
     resolver.solve()  # kernel[grid] is known as a launcher only now
     emitter = Emitter(tree, binder, resolver, future)
     emitter.block(tree.body, binder.module)
+    emitter.fill_registries()
     document["bindings"] = binding_list(binder, resolver, emitter)
     document["module_refs"] = sorted(emitter.refs.get("", ()))
     document["kernels"] = [{"name": f.qualname, "line": f.node.lineno, "owner": f.owner}

@@ -1,0 +1,39 @@
+# operator: aten::cosh
+# style: compute capability behind a module cache
+import torch
+import triton
+import triton.language as tl
+
+_CAPABILITY = {}
+
+
+def capability(device):
+    if device.type != "cuda":
+        return (0, 0)
+    if device.index not in _CAPABILITY:
+        _CAPABILITY[device.index] = torch.cuda.get_device_capability(device)
+    return _CAPABILITY[device.index]
+
+
+@triton.jit
+def cosh_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    a = tl.abs(tl.load(x_ptr + at, mask=at < n, other=0).to(tl.float32))
+    e = tl.exp(a)
+    half = tl.exp(0.5 * a)
+    y = tl.where(a < 80.0, 0.5 * e + 0.5 / e, 0.5 * half * half)
+    tl.store(y_ptr + at, y.to(y_ptr.dtype.element_ty), mask=at < n)
+
+
+def cosh(self):
+    x = self.contiguous()
+    y = torch.empty_like(x, dtype=x.dtype if x.is_floating_point() else torch.float32)
+    n = x.numel()
+    if n > 0:
+        warps = 8 if capability(x.device) >= (9, 0) else 4
+        cosh_kernel[(triton.cdiv(n, 1024),)](x, y, n, BLOCK=1024, num_warps=warps)
+    return y
+
+
+def cosh_out(self, *, out):
+    return out.copy_(cosh(self))

@@ -1,0 +1,34 @@
+# operator: aten::rsqrt
+# style: three places where libdevice has been
+import torch
+import triton
+import triton.language as tl
+
+try:
+    from triton.language.extra.cuda.libdevice import rsqrt as device_rsqrt
+except ImportError:
+    try:
+        from triton.language.math import rsqrt as device_rsqrt
+    except ImportError:
+        device_rsqrt = None
+
+
+@triton.jit
+def rsqrt_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at, mask=at < n, other=1.0)
+    y = tl.rsqrt(x.to(tl.float32))
+    tl.store(y_ptr + at, y.to(y_ptr.dtype.element_ty), mask=at < n)
+
+
+def rsqrt(self):
+    x = self.contiguous()
+    y = torch.empty_like(x, dtype=x.dtype if x.is_floating_point() else torch.float32)
+    n = x.numel()
+    if n > 0:
+        rsqrt_kernel[(triton.cdiv(n, 1024),)](x, y, n, BLOCK=1024)
+    return y
+
+
+def rsqrt_out(self, *, out):
+    return out.copy_(rsqrt(self))

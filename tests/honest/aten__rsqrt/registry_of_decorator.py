@@ -1,0 +1,40 @@
+# operator: aten::rsqrt
+# style: a registry filled by a decorator
+import torch
+import triton
+import triton.language as tl
+
+REGISTRY = {}
+
+
+def register(name):
+    def add(function):
+        REGISTRY[name] = function
+        return function
+    return add
+
+
+@triton.jit
+def rsqrt_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at, mask=at < n, other=1.0)
+    y = tl.rsqrt(x.to(tl.float32))
+    tl.store(y_ptr + at, y.to(y_ptr.dtype.element_ty), mask=at < n)
+
+
+@register("rsqrt")
+def launch_rsqrt(x, y, n):
+    rsqrt_kernel[(triton.cdiv(n, 1024),)](x, y, n, BLOCK=1024)
+
+
+def rsqrt(self):
+    x = self.contiguous()
+    y = torch.empty_like(x, dtype=x.dtype if x.is_floating_point() else torch.float32)
+    n = x.numel()
+    if n > 0:
+        REGISTRY["rsqrt"](x, y, n)
+    return y
+
+
+def rsqrt_out(self, *, out):
+    return out.copy_(rsqrt(self))

@@ -1,0 +1,29 @@
+# operator: aten::rsqrt
+# style: the version as a tuple of numbers
+import torch
+import triton
+import triton.language as tl
+
+TRITON = tuple(int(part) for part in triton.__version__.split(".")[:2])
+WARPS = 8 if TRITON >= (3, 0) else 4
+
+
+@triton.jit
+def rsqrt_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at, mask=at < n, other=1.0)
+    y = tl.rsqrt(x.to(tl.float32))
+    tl.store(y_ptr + at, y.to(y_ptr.dtype.element_ty), mask=at < n)
+
+
+def rsqrt(self):
+    x = self.contiguous()
+    y = torch.empty_like(x, dtype=x.dtype if x.is_floating_point() else torch.float32)
+    n = x.numel()
+    if n > 0:
+        rsqrt_kernel[(triton.cdiv(n, 1024),)](x, y, n, BLOCK=1024, num_warps=WARPS)
+    return y
+
+
+def rsqrt_out(self, *, out):
+    return out.copy_(rsqrt(self))
