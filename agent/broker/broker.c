@@ -36,6 +36,7 @@ struct kgb_job {
 	char *kernel_path; /* owned */
 	struct zygotes *zygotes; /* of its device */
 	bool final, timed;
+	int64_t rank;
 	int n_tries; /* judges that were started */
 	int n_delays; /* starts that the machine refused for now */
 	bool started, cancelled, timed_out, reaped;
@@ -74,7 +75,7 @@ struct kgb_broker {
 	bool shares_devices;
 	int max_jobs, n_running;
 	int64_t slack_ms, grace_ms;
-	struct kgb_job *queue, **queue_tail; /* waiting */
+	struct kgb_job *queue; /* waiting, by rank */
 	struct kgb_job *running; /* started, or on their way out */
 	struct zygotes *zygotes; /* for each device, in their order */
 	const struct kgb_devices *devices; /* borrowed */
@@ -133,8 +134,6 @@ static void requeue(struct kgb_job *job)
 	job->open = 1;
 	uv_timer_init(broker->loop, &job->timer);
 	job->next = broker->queue;
-	if (!broker->queue)
-		broker->queue_tail = &job->next;
 	broker->queue = job;
 }
 
@@ -339,9 +338,6 @@ static void move_to_running(struct kgb_job *job)
 {
 	struct kgb_broker *broker = job->broker;
 	unlink_job(&broker->queue, job);
-	broker->queue_tail = &broker->queue;
-	while (*broker->queue_tail)
-		broker->queue_tail = &(*broker->queue_tail)->next;
 	job->next = broker->running;
 	broker->running = job;
 	broker->n_running++;
@@ -411,6 +407,7 @@ struct kgb_job *kgb_broker_submit(struct kgb_broker *broker, const struct kgb_jo
 		.zygotes = &broker->zygotes[spec->device - broker->devices->items],
 		.final = spec->final,
 		.timed = spec->timed,
+		.rank = spec->rank,
 		.done = spec->done,
 		.payload = spec->payload,
 		.verdict_fd = -1,
@@ -419,8 +416,11 @@ struct kgb_job *kgb_broker_submit(struct kgb_broker *broker, const struct kgb_jo
 	};
 	uv_timer_init(broker->loop, &job->timer);
 	job->timer.data = job;
-	*broker->queue_tail = job;
-	broker->queue_tail = &job->next;
+	struct kgb_job **at = &broker->queue;
+	while (*at && (*at)->rank <= job->rank)
+		at = &(*at)->next;
+	job->next = *at;
+	*at = job;
 	kick(broker);
 	return job;
 }
@@ -616,7 +616,6 @@ int kgb_broker_start(struct kgb_broker **out, const struct kgb_broker_spec *spec
 		.devices = spec->devices,
 		.open = 1,
 	};
-	broker->queue_tail = &broker->queue;
 	uv_timer_init(spec->loop, &broker->kick);
 	broker->kick.data = broker;
 	for (size_t i = 0; i < broker->devices->n; i++)

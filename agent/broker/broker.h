@@ -65,6 +65,7 @@ struct kgb_job_spec {
 	const struct kgb_device *device; /* one of the broker's list */
 	bool final; /* false: a check that the agent asked for */
 	bool timed; /* else it is about correctness only */
+	int64_t rank; /* lower ones go first; equal ones in order of arrival */
 	kgb_job_done_fn done;
 	void *payload;
 };
