@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * The answer of a model to one question, read from the bytes of the response in each of the
+ * protocols of protocol.h, streamed or in one piece. A stream that ends without the model's own
+ * end, a page of HTML, an error under status 200 and half a JSON are no answers.
+ */
+#ifndef KGB_SANDBOX_CLIENT_ANSWER_H
+#define KGB_SANDBOX_CLIENT_ANSWER_H
+
+#include "base/buf.h"
+#include "base/formats/sse.h"
+#include "sandbox/meter/protocol.h"
+
+/** Most bytes of text, and of thinking, that are kept. */
+#define KGB_ANSWER_BYTES ((size_t)4 << 20)
+
+enum kgb_answer_finish {
+	KGB_ANSWER_BROKEN, /* it has not ended, or is none: `error` says why */
+	KGB_ANSWER_STOPPED, /* the model came to its end */
+	KGB_ANSWER_TRUNCATED, /* the limit of tokens */
+	KGB_ANSWER_REFUSED, /* the model or the provider's filter refused */
+};
+/** "broken", "stopped", "truncated", "refused". */
+const char *kgb_answer_finish_name(enum kgb_answer_finish finish);
+
+struct kgb_answer {
+	enum kgb_protocol protocol;
+	struct kgb_buf text; /* owned */
+	struct kgb_buf thinking; /* owned; reasoning that the provider shows */
+	enum kgb_answer_finish finish;
+	int status; /* of HTTP; 0: no head yet */
+	char error[256]; /* one line; "": none */
+	/* private */
+	struct kgb_buf body; /* of an answer in one piece */
+	struct kgb_sse sse;
+	bool is_stream;
+};
+
+void kgb_answer_init(struct kgb_answer *answer, enum kgb_protocol protocol);
+void kgb_answer_head(struct kgb_answer *answer, int status, const char *content_type);
+void kgb_answer_feed(struct kgb_answer *answer, const char *bytes, size_t len);
+/** No more bytes come. `failure` says why the transfer failed; NULL: it is whole. */
+void kgb_answer_end(struct kgb_answer *answer, const char *failure);
+void kgb_answer_release(struct kgb_answer *answer);
+
+#endif

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+#include "sandbox/client/ask.h"
+
+#include <stdio.h>
+#include <sys/queue.h>
+
+#include "base/mem.h"
+#include "sandbox/provider/upstream.h"
+
+/* The gateway limits the waits for the provider; it sends nothing meanwhile. */
+#define CONNECT_MS 10000
+#define IDLE_MS ((int64_t)2 * 3600 * 1000)
+
+struct kgb_ask {
+	TAILQ_ENTRY(kgb_ask) link; /* in `waiting` or `open` */
+	struct kgb_asker *asker;
+	char *url, *token; /* owned */
+	struct kgb_buf body;
+	struct kgb_upstream_call *call; /* NULL: it waits */
+	struct kgb_answer answer;
+	int64_t rank;
+	void (*done)(void *payload, const struct kgb_answer *answer);
+	void *payload;
+};
+TAILQ_HEAD(asks, kgb_ask);
+
+struct kgb_asker {
+	struct kgb_upstream *upstream; /* owned */
+	struct asks waiting, open; /* waiting: by rank */
+	int n_open, most_open;
+	uv_timer_t pump; /* calls start from the loop, never inside of kgb_ask_submit */
+	void (*done)(void *payload);
+	void *payload;
+};
+
+static void free_ask(struct kgb_ask *ask)
+{
+	kgb_answer_release(&ask->answer);
+	kgb_buf_release(&ask->body);
+	kgb_free(ask->url);
+	kgb_free(ask->token);
+	kgb_free(ask);
+}
+
+static void on_pump(uv_timer_t *timer);
+
+static void pump(struct kgb_asker *asker)
+{
+	uv_timer_start(&asker->pump, on_pump, 0, 0);
+}
+
+/** Take an ask whose call is over or was never made out of its list. */
+static void take_out(struct kgb_ask *ask, bool was_open)
+{
+	struct kgb_asker *asker = ask->asker;
+	TAILQ_REMOVE(was_open ? &asker->open : &asker->waiting, ask, link);
+	asker->n_open -= was_open;
+	pump(asker);
+}
+
+static void end(struct kgb_ask *ask, bool was_open, const struct kgb_err *err)
+{
+	take_out(ask, was_open);
+	kgb_answer_end(&ask->answer, err ? err->msg : NULL);
+	ask->done(ask->payload, &ask->answer);
+	free_ask(ask);
+}
+
+static void on_head(void *payload, const struct kgb_upstream_head *head)
+{
+	struct kgb_ask *ask = payload;
+	kgb_answer_head(&ask->answer, head->status,
+			kgb_headers_find(&head->headers, "content-type"));
+}
+
+static enum kgb_upstream_take on_data(void *payload, const char *bytes, size_t len)
+{
+	struct kgb_ask *ask = payload;
+	kgb_answer_feed(&ask->answer, bytes, len);
+	return KGB_UPSTREAM_TAKEN;
+}
+
+static void on_done(void *payload, bool sent, const struct kgb_err *err)
+{
+	(void)sent;
+	struct kgb_ask *ask = payload;
+	ask->call = NULL;
+	end(ask, true, err);
+}
+
+static struct curl_slist *make_headers(const struct kgb_ask *ask)
+{
+	KGB_AUTO(free) char *bearer = kgb_xasprintf("Authorization: Bearer %s", ask->token);
+	struct curl_slist *headers = curl_slist_append(NULL, bearer);
+	headers = curl_slist_append(headers, "Content-Type: application/json");
+	if (ask->answer.protocol == KGB_PROTOCOL_ANTHROPIC)
+		headers = curl_slist_append(headers, "anthropic-version: 2023-06-01");
+	return headers;
+}
+
+static void start(struct kgb_ask *ask)
+{
+	struct kgb_asker *asker = ask->asker;
+	struct kgb_err err = KGB_ERR_INIT;
+	const struct kgb_upstream_spec spec = {.method = "POST",
+					       .url = ask->url,
+					       .take_headers = make_headers(ask),
+					       .body = ask->body.ptr,
+					       .body_len = ask->body.len,
+					       .connect_timeout_ms = CONNECT_MS,
+					       .idle_timeout_ms = IDLE_MS,
+					       .on_head = on_head,
+					       .on_data = on_data,
+					       .on_done = on_done,
+					       .payload = ask};
+	if (kgb_upstream_start(&ask->call, asker->upstream, &spec, &err) < 0) {
+		end(ask, false, &err);
+		return;
+	}
+	TAILQ_REMOVE(&asker->waiting, ask, link);
+	TAILQ_INSERT_TAIL(&asker->open, ask, link);
+	asker->n_open++;
+}
+
+static void on_pump(uv_timer_t *timer)
+{
+	struct kgb_asker *asker = timer->data;
+	while (!TAILQ_EMPTY(&asker->waiting) && asker->n_open < asker->most_open)
+		start(TAILQ_FIRST(&asker->waiting));
+}
+
+struct kgb_ask *kgb_ask_submit(struct kgb_asker *asker, const struct kgb_ask_spec *spec)
+{
+	struct kgb_ask *ask = kgb_xcalloc(1, sizeof(*ask));
+	*ask = (struct kgb_ask){.asker = asker,
+				.url = kgb_xasprintf("%s%s", spec->base_url,
+						     kgb_question_path(spec->question->protocol)),
+				.token = kgb_xstrdup(spec->token),
+				.body = KGB_BUF_INIT(0),
+				.rank = spec->rank,
+				.done = spec->done,
+				.payload = spec->payload};
+	kgb_question_write(spec->question, &ask->body);
+	kgb_answer_init(&ask->answer, spec->question->protocol);
+	struct kgb_ask *last = TAILQ_LAST(&asker->waiting, asks);
+	while (last && last->rank > ask->rank)
+		last = TAILQ_PREV(last, asks, link);
+	if (last)
+		TAILQ_INSERT_AFTER(&asker->waiting, last, ask, link);
+	else
+		TAILQ_INSERT_HEAD(&asker->waiting, ask, link);
+	pump(asker);
+	return ask;
+}
+
+void kgb_ask_cancel(struct kgb_ask *ask)
+{
+	const bool was_open = ask->call != NULL;
+	if (was_open)
+		kgb_upstream_cancel(ask->call);
+	take_out(ask, was_open);
+	free_ask(ask);
+}
+
+int kgb_asker_new(struct kgb_asker **out, uv_loop_t *loop, int most_open, struct kgb_err *err)
+{
+	struct kgb_asker *asker = kgb_xcalloc(1, sizeof(*asker));
+	if (kgb_upstream_new(&asker->upstream, loop, err) < 0) {
+		kgb_free(asker);
+		return -1;
+	}
+	TAILQ_INIT(&asker->waiting);
+	TAILQ_INIT(&asker->open);
+	asker->most_open = most_open;
+	uv_timer_init(loop, &asker->pump);
+	asker->pump.data = asker;
+	*out = asker;
+	return 0;
+}
+
+static void on_upstream_closed(void *payload)
+{
+	struct kgb_asker *asker = payload;
+	asker->done(asker->payload);
+	kgb_free(asker);
+}
+
+static void on_pump_closed(uv_handle_t *handle)
+{
+	struct kgb_asker *asker = handle->data;
+	kgb_upstream_close(asker->upstream, on_upstream_closed, asker);
+}
+
+void kgb_asker_close(struct kgb_asker *asker, void (*done)(void *payload), void *payload)
+{
+	KGB_ASSERT(TAILQ_EMPTY(&asker->waiting) && TAILQ_EMPTY(&asker->open));
+	asker->done = done;
+	asker->payload = payload;
+	uv_close((uv_handle_t *)&asker->pump, on_pump_closed);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * Asks a model through a session of the gateway, as a CLI in a sandbox does: the same budgets,
+ * retries, record and replay hold. Questions wait in one queue for a run, and only so many are open
+ * at a time. Loop thread only.
+ */
+#ifndef KGB_SANDBOX_CLIENT_ASK_H
+#define KGB_SANDBOX_CLIENT_ASK_H
+
+#include <uv.h>
+
+#include "base/err.h"
+#include "sandbox/client/answer.h"
+#include "sandbox/client/question.h"
+
+/** The queue of a run. */
+struct kgb_asker;
+/** One question in it. */
+struct kgb_ask;
+
+KGB_MUST_CHECK int kgb_asker_new(struct kgb_asker **out, uv_loop_t *loop, int most_open,
+				 struct kgb_err *err);
+/** There must be no question left. Frees it and calls done from the loop. */
+void kgb_asker_close(struct kgb_asker *asker, void (*done)(void *payload), void *payload);
+
+struct kgb_ask_spec {
+	const char *base_url; /* "http://127.0.0.1:40123"; copied */
+	const char *token; /* of the session; copied */
+	const struct kgb_question *question; /* read before the call returns */
+	int64_t rank; /* lower ones go first; equal ones in order of arrival */
+	/** The answer lives until the callback returns; the ask is gone then. Comes from the loop,
+	 * exactly once. */
+	void (*done)(void *payload, const struct kgb_answer *answer);
+	void *payload;
+};
+
+struct kgb_ask *kgb_ask_submit(struct kgb_asker *asker, const struct kgb_ask_spec *spec);
+/** Forget a question: no callback comes. */
+void kgb_ask_cancel(struct kgb_ask *ask);
+
+#endif

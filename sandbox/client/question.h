@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * One question to a bare model: a request for one answer, in each of the protocols of protocol.h.
+ * Providers differ in which sampling fields they take, so each field can be left out, and an error
+ * answer is searched for the field that it complains of.
+ */
+#ifndef KGB_SANDBOX_CLIENT_QUESTION_H
+#define KGB_SANDBOX_CLIENT_QUESTION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "sandbox/meter/protocol.h"
+
+/** Fields that a server may refuse. */
+enum kgb_sampling_field {
+	KGB_SAMPLING_TEMPERATURE,
+	KGB_SAMPLING_TOP_P,
+	KGB_SAMPLING_SEED, /* Messages, Responses: a name of the sample in "metadata" */
+	KGB_SAMPLING_EFFORT,
+	KGB_SAMPLING_MAX_TOKENS, /* Chat Completions: max_completion_tokens takes its place */
+	KGB_N_SAMPLING_FIELDS,
+};
+/** "temperature": as the user knows it. */
+const char *kgb_sampling_field_name(enum kgb_sampling_field field);
+
+struct kgb_sampling {
+	double temperature, top_p; /* negative: the provider's default */
+	int64_t max_tokens; /* of the answer; the Messages protocol requires it */
+	int64_t seed; /* negative: none */
+	const char *effort; /* of reasoning: "low", "high", ...; NULL or "": not sent */
+	unsigned refused; /* bits of enum kgb_sampling_field that the server does not take */
+};
+
+struct kgb_question {
+	enum kgb_protocol protocol;
+	const char *model;
+	const char *system_text; /* NULL: none */
+	const char *user;
+	struct kgb_sampling sampling;
+	bool stream;
+};
+
+/** Path of the request below the base URL: "/v1/messages". */
+const char *kgb_question_path(enum kgb_protocol protocol);
+/** Append the body of the request. */
+void kgb_question_write(const struct kgb_question *question, struct kgb_buf *out);
+/** The sampling fields that were sent, as JSON: {"temperature": 0.8, "max_tokens": 8192}. */
+void kgb_question_write_sent(const struct kgb_question *question, struct kgb_buf *out);
+/** The field that an error text of a server complains of and that the question sends;
+ * KGB_N_SAMPLING_FIELDS: none. */
+enum kgb_sampling_field kgb_question_refused(const struct kgb_question *question,
+					     const char *error);
+
+#endif
