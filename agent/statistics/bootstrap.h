@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * Intervals by resampling whole operators: samples of one operator are not independent evidence.
+ */
+#ifndef KGB_AGENT_STATISTICS_BOOTSTRAP_H
+#define KGB_AGENT_STATISTICS_BOOTSTRAP_H
+
+#include <stddef.h>
+
+/** NaN where nothing is known. */
+struct kgb_estimate {
+	double value, low, high; /* mean, and its interval of 95 % */
+	size_t n; /* operators */
+};
+
+/** Mean of one value for each operator; NaN values are left out. The interval is the percentile
+ * bootstrap over operators with 2,000 resamples, widened to the exact interval's reach when all
+ * values are the same (a resample shows no spread then): low or high is what n operators without an
+ * exception allow, 0.025^(1/n), for values between 0 and 1. The resamples are the same for the same
+ * input. */
+struct kgb_estimate kgb_bootstrap_mean(const double *values, size_t n);
+
+#endif

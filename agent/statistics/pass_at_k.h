@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * What k samples of a model are worth, estimated from n of them without bias.
+ */
+#ifndef KGB_AGENT_STATISTICS_PASS_AT_K_H
+#define KGB_AGENT_STATISTICS_PASS_AT_K_H
+
+#include <stddef.h>
+
+/** Probability that of k samples at least one is right, when of n samples c are: 1 - C(n-c, k) /
+ * C(n, k), as a product that does not overflow (Chen et al., arXiv 2107.03374, section 2.1). NaN
+ * when n < k. */
+double kgb_pass_at_k(size_t n, size_t c, size_t k);
+
+/** Expected largest value of k samples drawn from these n without replacement: sum over ranks r of
+ * C(r-1, k-1) / C(n, k) * value(r). Sorts `values` in ascending order; a failed sample counts as 0.
+ * NaN when n < k. */
+double kgb_best_at_k(double *values, size_t n, size_t k);
+
+#endif
